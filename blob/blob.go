@@ -1,0 +1,99 @@
+// Package blob keeps named byte objects: in a directory, in memory, later in an object store. What is written becomes
+// visible whole or not at all: one object by its writer's Commit, a tree of objects by Publish.
+//
+// Names are slash-separated paths without "." and ".." elements. A name is at the same time an object or the root of a
+// tree of objects "name/…", never both.
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// Bucket is a set of named objects. All methods may be called by many goroutines. Errors for a missing object wrap
+// fs.ErrNotExist.
+type Bucket interface {
+	// Open gives the object for reading.
+	Open(ctx context.Context, name string) (Object, error)
+	// Create begins a new object, which replaces one of the same name when the writer commits.
+	Create(ctx context.Context, name string) (Writer, error)
+	// List gives the objects below the tree (its own name as prefix, then a slash), or the object itself if the name is
+	// one, sorted by name. Nothing found is not an error.
+	List(ctx context.Context, tree string) ([]Info, error)
+	// Remove deletes the object or the tree; one that does not exist is no error.
+	Remove(ctx context.Context, name string) error
+	// Publish moves the object or tree from to the name to, in one step, replacing whatever was there.
+	Publish(ctx context.Context, from, to string) error
+}
+
+// Info names an object and its size in bytes.
+type Info struct {
+	Name string
+	Size int64
+}
+
+// Object is an open object. ReadAt may be called by many goroutines.
+type Object interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// Writer takes the bytes of a new object. Write appends behind the furthest byte that Write has reached; WriteAt puts
+// bytes anywhere, and gaps read as zero. Exactly one of Commit and Abort ends it; Abort after Commit does nothing, so
+// that it can be deferred. WriteAt may be called by many goroutines.
+type Writer interface {
+	io.Writer
+	io.WriterAt
+	// Commit makes the object visible under its name.
+	Commit() error
+	// Abort forgets the object.
+	Abort()
+}
+
+// ErrName says that a name is empty, absolute where it must not be, or leaves the bucket.
+var ErrName = errors.New("not a name within the bucket")
+
+func checkName(name string) error {
+	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
+		return fmt.Errorf("blob: %q: %w", name, ErrName)
+	}
+	return nil
+}
+
+// ReadAll reads an object of at most limit bytes into memory. It fails for a larger one without reading it.
+func ReadAll(ctx context.Context, b Bucket, name string, limit int64) ([]byte, error) {
+	o, err := b.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	if o.Size() > limit {
+		return nil, fmt.Errorf("blob: %s: %d bytes, want at most %d", name, o.Size(), limit)
+	}
+	buf := make([]byte, o.Size())
+	if n, err := o.ReadAt(buf, 0); n < len(buf) {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, fmt.Errorf("blob: %s: %d of %d bytes: %w", name, n, len(buf), err)
+	}
+	return buf, nil
+}
+
+// WriteAll makes data the whole content of the object.
+func WriteAll(ctx context.Context, b Bucket, name string, data []byte) error {
+	w, err := b.Create(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if _, err := w.Write(data); err != nil {
+		return err
+	}
+	return w.Commit()
+}

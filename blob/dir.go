@@ -1,0 +1,221 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+)
+
+// tmpMark begins the names of files that are being written and trees that are being moved away. List leaves them out.
+const tmpMark = "_tmp."
+
+// Dir keeps objects as files below a directory. Several processes may use one directory at once.
+type Dir struct{ root string }
+
+// NewDir is the bucket of the files below root, which need not exist yet.
+func NewDir(root string) *Dir { return &Dir{root} }
+
+func (d *Dir) file(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
+
+// Open implements Bucket.
+func (d *Dir) Open(_ context.Context, name string) (Object, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(d.file(name))
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("is a directory")}
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	return dirObject{f, info.Size()}, nil
+}
+
+type dirObject struct {
+	*os.File
+	size int64
+}
+
+func (o dirObject) Size() int64 { return o.size }
+
+// List implements Bucket.
+func (d *Dir) List(ctx context.Context, tree string) ([]Info, error) {
+	var found []Info
+	root := d.root
+	if tree != "" && tree != "." {
+		if err := checkName(tree); err != nil {
+			return nil, err
+		}
+		root = d.file(tree)
+	}
+	err := filepath.WalkDir(root, func(file string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if file != root && strings.HasPrefix(e.Name(), tmpMark) {
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return d.add(&found, file, e)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	slices.SortFunc(found, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
+	return found, nil
+}
+
+func (d *Dir) add(found *[]Info, file string, e fs.DirEntry) error {
+	info, err := os.Stat(file) // follows links, as Open does
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	name, err := filepath.Rel(d.root, file)
+	if err == nil {
+		*found = append(*found, Info{filepath.ToSlash(name), info.Size()})
+	}
+	return err
+}
+
+// Remove implements Bucket.
+func (d *Dir) Remove(_ context.Context, name string) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(d.file(name)); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}
+
+// Publish implements Bucket. Where the system can exchange two names in one step it does; elsewhere the old tree is
+// renamed away first.
+func (d *Dir) Publish(_ context.Context, from, to string) error {
+	if err := errors.Join(checkName(from), checkName(to)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(d.file(to)), 0o777); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	if err := replace(d.file(from), d.file(to)); err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}
+
+// replace moves from over to.
+func replace(from, to string) error {
+	info, err := os.Lstat(to)
+	old, ferr := os.Lstat(from)
+	if ferr != nil {
+		return ferr
+	}
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() && !old.IsDir() {
+		return os.Rename(from, to)
+	}
+	if err != nil {
+		return err
+	}
+	if exchange(from, to) == nil {
+		return os.RemoveAll(from) // from is the old tree now
+	}
+	away := tmpName(to)
+	if err := os.Rename(to, away); err != nil {
+		return err
+	}
+	if err := os.Rename(from, to); err != nil {
+		return errors.Join(err, os.Rename(away, to))
+	}
+	return os.RemoveAll(away)
+}
+
+var tmpCount atomic.Uint64 // makes temporary names of one process differ
+
+// tmpName is a name beside file that nobody else uses.
+func tmpName(file string) string {
+	dir, base := filepath.Split(file)
+	return filepath.Join(dir, fmt.Sprintf("%s%s.%d.%d", tmpMark, base, os.Getpid(), tmpCount.Add(1)))
+}
+
+// Create implements Bucket. The bytes go to a file "_tmp.…" beside the object until Commit renames it.
+func (d *Dir) Create(_ context.Context, name string) (Writer, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	file := d.file(name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	f, err := os.OpenFile(tmpName(file), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	return &dirWriter{File: f, to: file}, nil
+}
+
+type dirWriter struct {
+	*os.File
+	to   string
+	done bool
+}
+
+func (w *dirWriter) Commit() error {
+	if w.done {
+		return fmt.Errorf("blob: %s: commit: %w", w.to, fs.ErrClosed)
+	}
+	w.done = true
+	err := w.File.Close()
+	if err == nil {
+		err = replace(w.File.Name(), w.to)
+	}
+	if err != nil {
+		os.Remove(w.File.Name())
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}
+
+func (w *dirWriter) Abort() {
+	if !w.done {
+		w.done = true
+		w.File.Close()
+		os.Remove(w.File.Name())
+	}
+}
+
+// Local is the bucket and the name of a path of the local file system.
+func Local(file string) (Bucket, string, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return nil, "", fmt.Errorf("blob: %w", err)
+	}
+	dir, base := path.Split(filepath.ToSlash(abs))
+	if base == "" {
+		return nil, "", fmt.Errorf("blob: %q: %w", file, ErrName)
+	}
+	return NewDir(dir), base, nil
+}

@@ -1,0 +1,203 @@
+package format
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"path"
+	"strings"
+
+	"thole/blob"
+	"thole/internal/dump"
+	"thole/matrix"
+)
+
+// Folder lends a codec that holds one matrix in one file a folder of such files: name plus ending each, all visible at
+// once. Several matrices, or a path that ends in a slash, become a folder; one matrix becomes a file.
+func Folder(c Codec) Codec { return folder{c} }
+
+type folder struct{ Codec }
+
+// members are the files of the codec's ending right below the path; none if the path is a file.
+func (f folder) members(ctx context.Context, b blob.Bucket, p string) ([]string, error) {
+	infos, err := b.List(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, i := range infos {
+		if path.Dir(i.Name) == p && strings.EqualFold(path.Ext(i.Name), f.Info().Ext) {
+			files = append(files, i.Name)
+		}
+	}
+	return files, nil
+}
+
+func (f folder) Sniff(ctx context.Context, b blob.Bucket, p string) (string, error) {
+	files, err := f.members(ctx, b, p)
+	if err != nil {
+		return "", err
+	}
+	if len(files) == 0 {
+		if infos, err := b.List(ctx, p); err != nil || len(infos) != 1 || infos[0].Name != p {
+			return "", err
+		}
+		return f.Codec.Sniff(ctx, b, p)
+	}
+	dialect := ""
+	for _, file := range files {
+		if dialect, err = f.Codec.Sniff(ctx, b, file); err != nil || dialect == "" {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("folder of %d: %s", len(files), dialect), nil
+}
+
+func (f folder) Open(ctx context.Context, b blob.Bucket, p string, o Options) (Reader, error) {
+	files, err := f.members(ctx, b, p)
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return f.Codec.Open(ctx, b, p, o)
+	}
+	r := &folderReader{}
+	for _, file := range files {
+		one, err := f.Codec.Open(ctx, b, file, o)
+		if err != nil {
+			r.Close()
+			return nil, Wrap(f.Info().Name, file, err)
+		}
+		name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+		for _, m := range one.Matrices() {
+			r.inner = append(r.inner, m.Name)
+			m.Name = name
+			r.ms = append(r.ms, m)
+		}
+		r.of = append(r.of, one)
+	}
+	if len(r.ms) != len(r.of) {
+		r.Close()
+		return nil, fmt.Errorf("%d matrices in %d files, want one in each", len(r.ms), len(r.of))
+	}
+	return r, nil
+}
+
+func (f folder) Explain(ctx context.Context, b blob.Bucket, p string, d *dump.Printer) error {
+	files, err := f.members(ctx, b, p)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return f.Codec.Explain(ctx, b, p, d)
+	}
+	for _, file := range files {
+		d.Head("file %s", file)
+		if err := f.Codec.Explain(ctx, b, file, d); err != nil {
+			return Wrap(f.Info().Name, file, err)
+		}
+	}
+	return nil
+}
+
+func (f folder) Create(ctx context.Context, b blob.Bucket, p string, ms []matrix.Meta, o Options) (Writer, error) {
+	if len(ms) == 1 && !strings.HasSuffix(p, "/") {
+		return f.Codec.Create(ctx, b, p, ms, o)
+	}
+	w := &folderWriter{stage: NewStage(b, strings.TrimSuffix(p, "/"), o.Stage), of: map[string]Writer{}}
+	for _, m := range ms {
+		if m.Name == "" || strings.ContainsAny(m.Name, "/\\\x00") || strings.HasPrefix(m.Name, ".") {
+			return nil, fmt.Errorf("matrix name %q cannot be a file name", m.Name)
+		}
+		one, err := f.Codec.Create(ctx, b, w.stage.Name(m.Name+f.Info().Ext), []matrix.Meta{m}, o)
+		if err != nil {
+			w.Abort(ctx)
+			return nil, err
+		}
+		w.of[m.Name] = one
+		w.order = append(w.order, m.Name)
+	}
+	return w, nil
+}
+
+type folderReader struct {
+	ms    []matrix.Meta
+	inner []string // names that the files' own readers use
+	of    []Reader
+}
+
+func (r *folderReader) Matrices() []matrix.Meta { return r.ms }
+
+func (r *folderReader) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	for i, m := range r.ms {
+		if m.Name == name {
+			return r.of[i].Blocks(ctx, r.inner[i], want)
+		}
+	}
+	return func(yield func(matrix.Block, error) bool) {
+		yield(matrix.Block{}, fmt.Errorf("matrix %q: %w", name, ErrMatrix))
+	}
+}
+
+func (r *folderReader) Notes() []string {
+	var notes []string
+	for i, one := range r.of {
+		for _, n := range one.Notes() {
+			notes = append(notes, r.ms[i].Name+": "+n)
+		}
+	}
+	return notes
+}
+
+func (r *folderReader) Files() map[string][]byte { return nil }
+
+func (r *folderReader) Close() error {
+	var first error
+	for _, one := range r.of {
+		if err := one.Close(); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// folderWriter writes each matrix through the codec into the stage and then publishes the stage.
+type folderWriter struct {
+	stage *Stage
+	order []string
+	of    map[string]Writer
+}
+
+// A folder's Part is the matrix name, a zero byte, and the Part of the codec.
+func (w *folderWriter) Put(ctx context.Context, name string, b matrix.Block) (Part, error) {
+	one, ok := w.of[name]
+	if !ok {
+		return nil, fmt.Errorf("matrix %q: %w", name, ErrMatrix)
+	}
+	p, err := one.Put(ctx, name, b)
+	return append(append(Part(name), 0), p...), err
+}
+
+func (w *folderWriter) Commit(ctx context.Context, parts []Part) error {
+	of := map[string][]Part{}
+	for _, p := range parts {
+		name, rest, _ := strings.Cut(string(p), "\x00")
+		if _, ok := w.of[name]; !ok {
+			return fmt.Errorf("part of matrix %q: %w", name, ErrMatrix)
+		}
+		of[name] = append(of[name], Part(rest))
+	}
+	for _, name := range w.order {
+		if err := w.of[name].Commit(ctx, of[name]); err != nil {
+			return err
+		}
+	}
+	return w.stage.Publish(ctx, "")
+}
+
+func (w *folderWriter) Abort(ctx context.Context) {
+	for _, one := range w.of {
+		one.Abort(ctx)
+	}
+	w.stage.Abort(ctx)
+}

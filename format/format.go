@@ -1,0 +1,199 @@
+// Package format says what a storage format is, and does with every format what does not depend on one: detect, open,
+// create, convert, print.
+//
+// A [Codec] is a format. It opens a path of a bucket as a [Reader] of matrices or creates one through a [Writer]. A
+// path may hold several matrices. Writing has two phases, because the partitions of a matrix live in several
+// processes: any number of Writers made with the same Options.Stage Put blocks, each answering with a small Part; one
+// Commit with all Parts makes everything visible at once, and nothing before.
+//
+// Codecs that hold one matrix in one file need not know about folders: [Folder] lends them a folder of such files.
+package format
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"thole/blob"
+	"thole/internal/dump"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// What can be wrong with stored bytes or with a wish. Errors of codecs wrap one of these.
+var (
+	ErrUnknown = errors.New("unknown format")             // no codec knows the bytes, or none has the name
+	ErrCorrupt = errors.New("damaged")                    // the bytes contradict themselves or the format
+	ErrVersion = errors.New("unsupported version")        // a version or feature that the codec does not have
+	ErrLimit   = errors.New("beyond the limit")           // a size above what the codec accepts
+	ErrLossy   = errors.New("would lose information")     // the target cannot hold what the source says
+	ErrMatrix  = errors.New("no such matrix")             // a name that the path does not hold
+	ErrOption  = errors.New("no such option of a format") // a setting that the codec does not have
+)
+
+// Error says where something was wrong: format, path, and the byte if it is known.
+type Error struct {
+	Codec string
+	Path  string
+	Off   int64 // -1: not known
+	Err   error
+}
+
+// Error implements error as "codec: path at byte N: …".
+func (e *Error) Error() string {
+	if e.Off < 0 {
+		return fmt.Sprintf("%s: %s: %v", e.Codec, e.Path, e.Err)
+	}
+	return fmt.Sprintf("%s: %s at byte %d: %v", e.Codec, e.Path, e.Off, e.Err)
+}
+
+// Unwrap gives what was wrong.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Wrap makes err an *Error of the codec and path; the byte is taken from a *wire.At within err, whose cause without
+// another sentinel counts as ErrCorrupt. nil stays nil, and an *Error stays as it is.
+func Wrap(codec, path string, err error) error {
+	var already *Error
+	if err == nil || errors.As(err, &already) {
+		return err
+	}
+	var at *wire.At
+	if errors.As(err, &at) {
+		return &Error{codec, path, at.Off, corrupt(at.Err)}
+	}
+	return &Error{codec, path, -1, err}
+}
+
+// corrupt marks err as damage unless it is marked as something else.
+func corrupt(err error) error {
+	for _, known := range []error{ErrCorrupt, ErrVersion, ErrLimit, ErrLossy, ErrUnknown, ErrMatrix} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	return &marked{err}
+}
+
+// marked is an error that is ErrCorrupt without saying so in its text.
+type marked struct{ err error }
+
+func (m *marked) Error() string   { return m.err.Error() }
+func (m *marked) Unwrap() []error { return []error{m.err, ErrCorrupt} }
+
+// Corrupt is a formatted error that wraps ErrCorrupt. off is the byte, -1 if it is not known.
+func Corrupt(codec, path string, off int64, text string, args ...any) error {
+	return &Error{codec, path, off, &marked{fmt.Errorf(text, args...)}}
+}
+
+// Codec is a storage format. Its methods may be called by many goroutines.
+type Codec interface {
+	Info() Info
+	// Sniff looks at the path and says in a few words which dialect it holds; "" if it is not of this format.
+	Sniff(ctx context.Context, b blob.Bucket, path string) (dialect string, err error)
+	// Open reads what is known without the values, and checks the structure as far as that goes.
+	Open(ctx context.Context, b blob.Bucket, path string, o Options) (Reader, error)
+	// Create begins writing the matrices to the path. It fails with ErrLossy if the format cannot hold what their Meta
+	// say, unless the options allow that.
+	Create(ctx context.Context, b blob.Bucket, path string, ms []matrix.Meta, o Options) (Writer, error)
+	// Explain prints the bytes at the path with their meaning. It goes on as far as the bytes make sense.
+	Explain(ctx context.Context, b blob.Bucket, path string, p *dump.Printer) error
+}
+
+// Info describes a codec for people: for lists, help texts and the README.
+type Info struct {
+	Name    string // in commands and errors
+	Title   string // what it is, a few words
+	Ext     string // usual file name ending with its dot; "" for folders
+	Single  bool   // holds one matrix in one file
+	Reads   string // what it reads, a few words
+	Writes  string // what it writes; "" if it only reads
+	Options []Option
+}
+
+// Option is a setting of a codec, for Options.Set.
+type Option struct {
+	Name, Default, Help string
+}
+
+// Reader reads the matrices of a path. Blocks may be called by many goroutines.
+type Reader interface {
+	// Matrices describes what is stored, in the order of storage. The result must not be changed.
+	Matrices() []matrix.Meta
+	// Blocks gives the stored values of the matrix within want, each cell once, in blocks of a size that the reader
+	// chooses (at most about 64 MiB where the format allows it). Rows that are not saved yield nothing. Yielded blocks
+	// belong to the caller. The walk ends with the first error. A walk over the whole matrix accounts for every byte
+	// stored for it.
+	Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error]
+	// Notes says what a user should know of how the path was read: dialect, version, repairs, guesses, warnings.
+	Notes() []string
+	// Files are the small files that lie beside the matrices, by name (graph.json). The result must not be changed.
+	Files() map[string][]byte
+	Close() error
+}
+
+// Part is what must be remembered of one block that was put: small, opaque, fit for the wire.
+type Part []byte
+
+// Writer writes the matrices of a path. Put may be called by many goroutines.
+type Writer interface {
+	// Put stores a block of the matrix. The blocks of one matrix must not overlap. b is not kept.
+	Put(ctx context.Context, name string, b matrix.Block) (Part, error)
+	// Commit makes visible what all Parts of all Writers of the stage say, whole or not at all. Cells of a dense matrix
+	// that no block held are an error.
+	Commit(ctx context.Context, parts []Part) error
+	// Abort removes what was staged. After Commit it does nothing.
+	Abort(ctx context.Context)
+}
+
+// Options are the user's wishes for opening or creating.
+type Options struct {
+	// Stage names the save: the same for all Writers of it. "": only this Writer.
+	Stage string
+	// Lossy allows to lose what the target cannot hold; each loss is told to Lost, if it is set.
+	Lossy bool
+	Lost  func(what string)
+	// Files are small files to store beside the matrices, in formats that are folders.
+	Files map[string][]byte
+	// Set has the codec's own options, by name.
+	Set map[string]string
+}
+
+// Lose asks whether something may be lost: nil if the user allowed it, else an error that wraps ErrLossy.
+func (o *Options) Lose(what string, args ...any) error {
+	text := fmt.Sprintf(what, args...)
+	if !o.Lossy {
+		return fmt.Errorf("%s: %w (--lossy accepts it)", text, ErrLossy)
+	}
+	if o.Lost != nil {
+		o.Lost(text)
+	}
+	return nil
+}
+
+// Get is the codec's own option of that name, or the default that its Info states.
+func (o *Options) Get(i Info, name string) string {
+	if v, ok := o.Set[name]; ok {
+		return v
+	}
+	for _, opt := range i.Options {
+		if opt.Name == name {
+			return opt.Default
+		}
+	}
+	return ""
+}
+
+// CheckSet reports an option that the codec does not have.
+func (o *Options) CheckSet(i Info) error {
+next:
+	for name := range o.Set {
+		for _, opt := range i.Options {
+			if opt.Name == name {
+				continue next
+			}
+		}
+		return fmt.Errorf("format %s: option %q: %w", i.Name, name, ErrOption)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package format
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"thole/blob"
+	"thole/matrix"
+)
+
+// Set is a table of codecs; the order matters for detection.
+type Set []Codec
+
+// Lookup finds the codec of a name.
+func (s Set) Lookup(name string) (Codec, error) {
+	var names []string
+	for _, c := range s {
+		if c.Info().Name == name {
+			return c, nil
+		}
+		names = append(names, c.Info().Name)
+	}
+	return nil, fmt.Errorf("format %q: %w, want one of %s", name, ErrUnknown, strings.Join(names, ", "))
+}
+
+// ByExt finds the codec whose files usually have the ending of the path.
+func (s Set) ByExt(name string) (Codec, error) {
+	for _, c := range s {
+		if ext := c.Info().Ext; ext != "" && strings.EqualFold(path.Ext(name), ext) {
+			return c, nil
+		}
+	}
+	return nil, fmt.Errorf("format of %s: %w: its ending says nothing, name one with --to", name, ErrUnknown)
+}
+
+// Detect finds the codec of a path and the dialect it holds. The error says what was found instead.
+func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, dialect string, err error) {
+	infos, err := b.List(ctx, name)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(infos) == 0 {
+		return nil, "", fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	for _, c := range s {
+		dialect, err := c.Sniff(ctx, b, name)
+		if err != nil {
+			return nil, "", Wrap(c.Info().Name, name, err)
+		}
+		if dialect != "" {
+			return c, dialect, nil
+		}
+	}
+	return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, found(ctx, b, name, infos))
+}
+
+// found describes a path that no codec knows.
+func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) string {
+	if infos[0].Name != name {
+		return fmt.Sprintf("a folder with %d files, the first is %s", len(infos), infos[0].Name)
+	}
+	head := make([]byte, min(16, infos[0].Size))
+	if o, err := b.Open(ctx, name); err == nil {
+		defer o.Close()
+		if _, err := o.ReadAt(head, 0); err == nil {
+			return fmt.Sprintf("%d bytes that begin with % x", infos[0].Size, head)
+		}
+	}
+	return fmt.Sprintf("%d bytes", infos[0].Size)
+}
+
+// Open detects the format of a path, or takes the named one, and opens it.
+func (s Set) Open(ctx context.Context, b blob.Bucket, name, codec string, o Options) (Reader, Codec, error) {
+	c, err := s.pick(ctx, b, name, codec)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := o.CheckSet(c.Info()); err != nil {
+		return nil, nil, err
+	}
+	r, err := c.Open(ctx, b, name, o)
+	return r, c, Wrap(c.Info().Name, name, err)
+}
+
+func (s Set) pick(ctx context.Context, b blob.Bucket, name, codec string) (Codec, error) {
+	if codec != "" {
+		return s.Lookup(codec)
+	}
+	c, _, err := s.Detect(ctx, b, name)
+	return c, err
+}
+
+// Find is the description of one matrix of a reader. "" stands for the only one.
+func Find(r Reader, name string) (matrix.Meta, error) {
+	ms := r.Matrices()
+	var names []string
+	for _, m := range ms {
+		if m.Name == name || name == "" && len(ms) == 1 {
+			return m, nil
+		}
+		names = append(names, m.Name)
+	}
+	if name == "" {
+		return matrix.Meta{}, fmt.Errorf("%d matrices, name one with --matrix: %s", len(ms), strings.Join(names, ", "))
+	}
+	return matrix.Meta{}, fmt.Errorf("matrix %q: %w, want one of %s", name, ErrMatrix, strings.Join(names, ", "))
+}
+
+// Missing tells whether the error says that a path does not exist.
+func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,65 @@
+// Package graph wires layers into a network and runs it forward and backward on a batch. Layers are pure: they say
+// which parameters they want, compute from the blocks they are given, and answer with gradients. Where parameters live
+// is behind the interface [Params], which package ps satisfies.
+package graph
+
+import (
+	"context"
+
+	"thole/data"
+	"thole/matrix"
+)
+
+// Want is a piece of a parameter matrix: all its rows, and the columns Cols (ascending, no column twice), or all
+// columns if Cols is nil. The answer is a *matrix.Dense[float32] for all columns and a *matrix.Cols[float32] for some.
+type Want struct {
+	Matrix string
+	Cols   []int64
+}
+
+// Params is what a model needs of the world. It belongs to one task and is used by one goroutine.
+type Params interface {
+	// Pull gives the wanted pieces in the order of wants, as of the task's clock.
+	Pull(ctx context.Context, wants []Want) ([]matrix.Block, error)
+	// Push keeps a gradient until Clock. The block belongs to Params from then on.
+	Push(name string, grad matrix.Block) error
+	// Clock sends what was pushed, says that the gradients are sums over weight examples and are to be applied with the
+	// learning rate, and moves the task's clock on by one. It does not wait for other tasks.
+	Clock(ctx context.Context, weight, rate float64) error
+}
+
+// Tensor is a dense matrix of activations: one row per example, row-major.
+type Tensor struct {
+	Rows, Cols int
+	Val        []float32
+}
+
+// NewTensor is a tensor of zeros.
+func NewTensor(rows, cols int) *Tensor { return &Tensor{rows, cols, make([]float32, rows*cols)} }
+
+// Row is the view of row i.
+func (t *Tensor) Row(i int) []float32 { return t.Val[i*t.Cols : (i+1)*t.Cols] }
+
+// Layer is a node of the network. A Layer keeps what Backward needs between Forward and Backward, so each task has its
+// own.
+type Layer interface {
+	Name() string
+	// Params describes the parameter matrices of the layer.
+	Params() []matrix.Meta
+	// Wants are the pieces of parameters that the batch needs.
+	Wants(b *data.Batch) []Want
+	// Forward computes the activations from the pieces wanted and the outputs of the input layers.
+	Forward(b *data.Batch, params []matrix.Block, in []*Tensor) (*Tensor, error)
+	// Backward turns the gradient of the loss by this layer's output into the gradients by its inputs and by its
+	// parameters: sums over the batch, one block per Want, in that order.
+	Backward(grad *Tensor) (in []*Tensor, params []matrix.Block, err error)
+}
+
+// Loss compares scores with labels.
+type Loss interface {
+	Name() string
+	// Loss is the sum of the losses of all rows; grad (same shape as score) is set to the gradient of that sum.
+	Loss(score *Tensor, label []float32, grad *Tensor) (sum float64)
+	// Predict turns a row of scores into what users read: a probability, a value.
+	Predict(score []float32) float64
+}

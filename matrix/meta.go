@@ -1,0 +1,154 @@
+package matrix
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Layout says what a cell without a stored value means.
+type Layout uint8
+
+const (
+	// RowDense matrices have a value in every cell of every stored row.
+	RowDense Layout = iota
+	// RowSparse matrices store some cells; the others are absent and read as zero.
+	RowSparse
+)
+
+// String is "dense" or "sparse".
+func (l Layout) String() string {
+	if l == RowSparse {
+		return "sparse"
+	}
+	return "dense"
+}
+
+// Meta describes a matrix: what is known without looking at a value. A Meta is a value; its maps and slices are
+// shared by copies and must not be changed after it was handed over (use Clone).
+type Meta struct {
+	Name       string
+	Rows, Cols int64 // number of rows and columns
+	ColLo      int64 // the first column, when ids do not start at 0 (hashed or negative keys)
+
+	BlockRows, BlockCols int64 // partition size; 0: the partitioner or writer chooses
+
+	DType  DType
+	Layout Layout
+
+	Rule  string             // update rule that pushed gradients go through; "": they are added
+	Hyper map[string]float64 // settings of the rule
+	Init  Init               // values of cells before the first push
+
+	Labels   []string // names of columns (frames); nil if none
+	ColTypes []DType  // element type of each column (frames of mixed type); nil if all are DType
+	Saved    []Range  // rows that are stored, ascending; nil: all. The others are absent, which is not zero
+	Dims     []int64  // tensor shape when it is not Rows x Cols; the matrix is its first dimension x the rest
+	LoD      [][]int64
+	Attrs    map[string]string // foreign metadata kept for a faithful round trip
+}
+
+// Init says which values the cells of a new matrix have. They are functions of (Seed, matrix name, row, column) and so
+// the same on any number of servers.
+type Init struct {
+	Kind  string  // "": zero; "normal": mean 0, deviation Scale; "uniform": in [-Scale, Scale)
+	Scale float64 // deviation or half width
+	Seed  uint64
+}
+
+// Rect is the place of the whole matrix.
+func (m *Meta) Rect() Rect { return At(0, m.Rows, m.ColLo, m.ColLo+m.Cols) }
+
+// Clone is a copy that shares nothing with m.
+func (m *Meta) Clone() Meta {
+	c := *m
+	c.Hyper = maps.Clone(m.Hyper)
+	c.Attrs = maps.Clone(m.Attrs)
+	c.Labels = slices.Clone(m.Labels)
+	c.ColTypes = slices.Clone(m.ColTypes)
+	c.Saved = slices.Clone(m.Saved)
+	c.Dims = slices.Clone(m.Dims)
+	c.LoD = slices.Clone(m.LoD)
+	for i := range c.LoD {
+		c.LoD[i] = slices.Clone(c.LoD[i])
+	}
+	return c
+}
+
+// SavedRows are the ranges of rows that are stored: Saved, or all rows if it is nil.
+func (m *Meta) SavedRows() []Range {
+	if m.Saved != nil {
+		return m.Saved
+	}
+	return []Range{{0, m.Rows}}
+}
+
+// ColType is the element type of column c.
+func (m *Meta) ColType(c int64) DType {
+	if i := c - m.ColLo; m.ColTypes != nil && i >= 0 && i < int64(len(m.ColTypes)) {
+		return m.ColTypes[i]
+	}
+	return m.DType
+}
+
+// Check reports the first contradiction in m: sizes below zero, an unknown type, ranges outside the matrix, a shape
+// that does not multiply to the size.
+func (m *Meta) Check() error {
+	switch {
+	case m.Rows < 0 || m.Cols < 0:
+		return fmt.Errorf("matrix %q: size %d x %d, want none below 0", m.Name, m.Rows, m.Cols)
+	case m.ColLo+m.Cols < m.ColLo:
+		return fmt.Errorf("matrix %q: columns from %d on, %d of them: beyond int64", m.Name, m.ColLo, m.Cols)
+	case m.DType.Size() == 0:
+		return fmt.Errorf("matrix %q: unknown element type %d", m.Name, uint8(m.DType))
+	case m.Labels != nil && int64(len(m.Labels)) != m.Cols:
+		return fmt.Errorf("matrix %q: %d labels, want %d, one for each column", m.Name, len(m.Labels), m.Cols)
+	case m.ColTypes != nil && int64(len(m.ColTypes)) != m.Cols:
+		return fmt.Errorf("matrix %q: %d column types, want %d, one for each column", m.Name, len(m.ColTypes), m.Cols)
+	}
+	last := int64(0)
+	for _, r := range m.Saved {
+		if r.Lo < last || r.Hi <= r.Lo || r.Hi > m.Rows {
+			return fmt.Errorf("matrix %q: saved rows %v, want ascending ranges within [0,%d)", m.Name, r, m.Rows)
+		}
+		last = r.Hi
+	}
+	return m.checkDims()
+}
+
+func (m *Meta) checkDims() error {
+	if m.Dims == nil {
+		return nil
+	}
+	rows, cols, err := Shape(m.Dims)
+	if err != nil {
+		return fmt.Errorf("matrix %q: %w", m.Name, err)
+	}
+	if rows != m.Rows || cols != m.Cols {
+		return fmt.Errorf("matrix %q: shape %v is %d x %d, want %d x %d", m.Name, m.Dims, rows, cols, m.Rows, m.Cols)
+	}
+	return nil
+}
+
+// Shape is how a tensor is seen as a matrix: rank 0 as 1 x 1, rank 1 as one row, higher ranks as the first dimension
+// by the product of the rest. It fails on a negative dimension and on a product beyond int64.
+func Shape(dims []int64) (rows, cols int64, err error) {
+	rows, cols = 1, 1
+	rest := dims
+	if len(dims) > 1 {
+		rows, rest = dims[0], dims[1:]
+	}
+	for _, d := range rest {
+		if d < 0 {
+			return 0, 0, fmt.Errorf("shape %v: dimension %d, want none below 0", dims, d)
+		}
+		var ok bool
+		if cols, ok = Cells(cols, d); !ok {
+			return 0, 0, fmt.Errorf("shape %v: more than 2^63 elements", dims)
+		}
+	}
+	if _, ok := Cells(rows, cols); !ok || rows < 0 {
+		return 0, 0, fmt.Errorf("shape %v: want no dimension below 0 and fewer than 2^63 elements", dims)
+	}
+	return rows, cols, nil
+}

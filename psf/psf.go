@@ -1,0 +1,130 @@
+// Package psf holds the functions that run beside the data on the parameter servers: get functions, which compute
+// something from the values of each partition and merge it, update functions, which change them, and update rules,
+// which turn gradients into changes (the rules themselves are in package optim).
+//
+// Functions are known by name in two tables, [Gets] and [Updates]; a name is data on the wire and never the name of a
+// Go type.
+package psf
+
+import (
+	"fmt"
+
+	"thole/matrix"
+)
+
+// View is a partition's values as a function sees them; valid only during the call.
+type View interface {
+	// Meta describes the matrix; it must not be changed.
+	Meta() *matrix.Meta
+	// At is the place of the partition.
+	At() matrix.Rect
+	// Each calls f for every stored row piece: the cells of one row in consecutive columns from col on, which f may
+	// change. Rows ascending; in sparse matrices each stored cell alone, columns ascending. Values are float64 or
+	// float32 or integers widened to float64 and narrowed back.
+	Each(f func(row, col int64, val []float64))
+}
+
+// Get is a function that computes something from a matrix.
+type Get struct {
+	Name string
+	Help string
+	// Part runs beside each partition.
+	Part func(v View, arg []byte) ([]byte, error)
+	// Merge runs at the caller over the answers of all partitions, in the order of partitions.
+	Merge func(parts [][]byte) ([]byte, error)
+}
+
+// Update is a function that changes a matrix.
+type Update struct {
+	Name string
+	Help string
+	// Part runs beside each partition.
+	Part func(v View, arg []byte) error
+}
+
+// Hyper is a setting of an update rule.
+type Hyper struct {
+	Name    string
+	Default float64
+	Help    string
+}
+
+// Rule turns a gradient into a change of the weights. It works element by element, so that it gives the same values
+// however the matrix is cut into partitions.
+type Rule struct {
+	Name  string
+	Help  string
+	Slots int // values of state kept beside each weight, zero at the start
+	Hyper []Hyper
+	// New binds the settings: every name of Hyper is in h.
+	New func(h map[string]float64) Step
+}
+
+// Step changes the weights w by the mean gradient g: w, g and every slot have the same length. rate is the learning
+// rate of this step; t counts the steps of the matrix from 1 on. g may be overwritten.
+type Step struct {
+	F32 func(w, g []float32, slots [][]float32, rate float64, t int64)
+	F64 func(w, g []float64, slots [][]float64, rate float64, t int64)
+}
+
+// Bind fills in the defaults of h, refuses settings that the rule does not have, and binds the rest.
+func (r *Rule) Bind(h map[string]float64) (Step, error) {
+	full := map[string]float64{}
+	for _, hyper := range r.Hyper {
+		full[hyper.Name] = hyper.Default
+	}
+	for name, v := range h {
+		if _, ok := full[name]; !ok {
+			return Step{}, fmt.Errorf("update rule %s has no setting %q", r.Name, name)
+		}
+		full[name] = v
+	}
+	return r.New(full), nil
+}
+
+// Table finds functions and rules by name. It is fixed when made and may be used by many goroutines.
+type Table struct {
+	gets    map[string]*Get
+	updates map[string]*Update
+	rules   map[string]*Rule
+}
+
+// NewTable makes a table; two entries of one name are an error.
+func NewTable(gets []Get, updates []Update, rules []Rule) (*Table, error) {
+	t := &Table{map[string]*Get{}, map[string]*Update{}, map[string]*Rule{}}
+	var err error
+	add := func(what, name string, there bool) {
+		if (there || name == "") && err == nil {
+			err = fmt.Errorf("psf: two %s functions %q", what, name)
+		}
+	}
+	for i := range gets {
+		add("get", gets[i].Name, t.gets[gets[i].Name] != nil)
+		t.gets[gets[i].Name] = &gets[i]
+	}
+	for i := range updates {
+		add("update", updates[i].Name, t.updates[updates[i].Name] != nil)
+		t.updates[updates[i].Name] = &updates[i]
+	}
+	for i := range rules {
+		add("rule", rules[i].Name, t.rules[rules[i].Name] != nil)
+		t.rules[rules[i].Name] = &rules[i]
+	}
+	return t, err
+}
+
+// Get finds a get function.
+func (t *Table) Get(name string) (*Get, error) { return find(t.gets, "get function", name) }
+
+// Update finds an update function.
+func (t *Table) Update(name string) (*Update, error) { return find(t.updates, "update function", name) }
+
+// Rule finds an update rule.
+func (t *Table) Rule(name string) (*Rule, error) { return find(t.rules, "update rule", name) }
+
+func find[V any](table map[string]*V, what, name string) (*V, error) {
+	if v := table[name]; v != nil {
+		return v, nil
+	}
+	return nil, fmt.Errorf("psf: no %s %q", what, name)
+}
