@@ -17,10 +17,9 @@ const (
 	OpInvalid Op = iota
 	OpJoin       // control: a task of a job says that it is there
 	OpLeave      // a task of a job is done
-	OpCreate     // control: a matrix of the job, made once however often it is asked for
-	OpPull       // cells of a matrix, as of the task's clock
-	OpPush       // deltas or gradients of the task's clock
-	OpClock      // the task has pushed everything of its clock
+	OpCreate     // control: matrices of the job, made once however often they are asked for
+	OpPull       // pieces of matrices, as of the task's clock
+	OpPush       // deltas or gradients of the task's clock; with Tick, the last ones of it
 	OpGet        // a get function beside the data
 	OpUpdate     // an update function beside the data
 	OpSave       // control: put the matrices into a save; answers with Parts
@@ -29,35 +28,42 @@ const (
 	OpLoad       // control: fill matrices from a path
 )
 
+// Piece is a part of one matrix: what is wanted of it, or what is sent.
+type Piece struct {
+	Matrix string
+	At     matrix.Rect    // Pull: the place wanted
+	Cols   []int64        // Pull: the columns wanted, ascending; nil: all of At
+	Blocks []matrix.Block // Push: the deltas; in a response: the values
+}
+
 // Request is a message to a server. The handler owns the slices of a request from the call on; the caller must not
 // touch them again.
 type Request struct {
 	Op      Op
 	Job     string  // names the set of matrices, tasks and clocks
-	Matrix  string  //
 	Version int64   // of the routing map the caller used; an old one is refused
 	Task    int32   // who asks
-	Clock   int32   // Pull: the task's clock; Push, Clock: the clock that the deltas belong to
-	Weight  float64 // Clock: how many examples the gradients of this clock are the sum over
-	Rate    float64 // Clock: learning rate for the update rules
-	At      matrix.Rect
-	Cols    []int64        // Pull: the columns wanted, ascending; nil: all of At
-	Blocks  []matrix.Block // Push: the deltas
-	Func    string         // Get, Update: name of the function
-	Arg     []byte         // its argument; settings of control operations
+	Clock   int32   // Pull: the task's clock; Push: the clock that the deltas belong to
+	Tick    bool    // Push: the task has now pushed everything of its clock
+	Weight  float64 // Push with Tick: how many examples the gradients of this clock are the sum over
+	Rate    float64 // Push with Tick: learning rate for the update rules
+	Pieces  []Piece
+	Func    string // Get, Update: name of the function
+	Arg     []byte // its argument; settings of control operations
 }
 
 // Response is a server's answer. The caller owns its slices.
 type Response struct {
-	Clock   int32 // the slowest clock of the job, as known when answering
-	Blocks  []matrix.Block
+	Clock   int32   // the slowest clock of the job, as known when answering
+	Pieces  []Piece // Pull: in the order of the request's
 	Results []Result
 }
 
 // Result is what one partition answered: of a get function, of a save.
 type Result struct {
-	Part int32
-	Data []byte
+	Matrix string
+	Part   int32
+	Data   []byte
 }
 
 // Peer tells a handler who calls. Gone is closed when the connection has ended.
