@@ -29,6 +29,7 @@ type Data interface {
 	csr(at Rect) Data
 	cast(to DType) (d Data, exact bool)
 	addTo(dst Data, at, place Rect) error
+	putTo(dst Data, at, place Rect) error
 	scale(by float64)
 	text(at Rect, emit func(row, col int64, value []byte) error) error
 }

@@ -1,0 +1,89 @@
+package part
+
+import "thole/matrix"
+
+// Partition sizes when a matrix does not say its own: enough pieces for many servers, none of them tiny.
+const (
+	defaultParts = 64 // pieces of a large matrix
+	minCols      = 32 // columns of a piece at least
+)
+
+// rangePartitioner cuts into blocks of BlockRows by BlockCols, row of blocks after row of blocks. Where the matrix does
+// not say a size it cuts rows and columns alike into at most defaultParts pieces.
+var rangePartitioner = Partitioner{
+	Name: "range",
+	Help: "blocks of rows and columns, row of blocks after row of blocks",
+	Split: func(m *matrix.Meta) []matrix.Rect {
+		rows, cols := m.BlockRows, m.BlockCols
+		if rows <= 0 {
+			rows = max(1, m.Rows)
+			if m.Rows > m.Cols {
+				rows = max(minCols, ceil(m.Rows, defaultParts))
+			}
+		}
+		if cols <= 0 {
+			cols = defaultBlockCols(m)
+			if m.Rows > m.Cols && m.BlockRows <= 0 {
+				cols = max(1, m.Cols)
+			}
+		}
+		return grid(m.Rect(), rows, cols)
+	},
+}
+
+// columnPartitioner cuts columns only: every piece has all rows, so that a column (a feature with its factors and
+// classes) is never torn apart.
+var columnPartitioner = Partitioner{
+	Name: "column",
+	Help: "ranges of columns with all their rows",
+	Split: func(m *matrix.Meta) []matrix.Rect {
+		cols := m.BlockCols
+		if cols <= 0 {
+			cols = defaultBlockCols(m)
+		}
+		return grid(m.Rect(), max(1, m.Rows), cols)
+	},
+}
+
+// hashPartitioner gives every piece the whole place; Slot decides which keys are in which.
+var hashPartitioner = Partitioner{
+	Name: "hash",
+	Help: "columns spread by a hash of their key",
+	Hash: true,
+	Split: func(m *matrix.Meta) []matrix.Rect {
+		parts := make([]matrix.Rect, hashParts)
+		for i := range parts {
+			parts[i] = m.Rect()
+		}
+		return parts
+	},
+}
+
+// hashParts is the number of hash partitions.
+const hashParts = 16
+
+func defaultBlockCols(m *matrix.Meta) int64 { return max(minCols, ceil(m.Cols, defaultParts)) }
+
+func ceil(n, by int64) int64 { return n/by + min(1, n%by) }
+
+// grid cuts the place into blocks. A place without cells is one partition, so that every matrix has an owner.
+func grid(at matrix.Rect, rows, cols int64) []matrix.Rect {
+	if at.Empty() {
+		return []matrix.Rect{at}
+	}
+	var parts []matrix.Rect
+	for r := at.Rows.Lo; r < at.Rows.Hi; r = next(r, rows, at.Rows.Hi) {
+		for c := at.Cols.Lo; c < at.Cols.Hi; c = next(c, cols, at.Cols.Hi) {
+			parts = append(parts, matrix.At(r, next(r, rows, at.Rows.Hi), c, next(c, cols, at.Cols.Hi)))
+		}
+	}
+	return parts
+}
+
+// next is i+step, or hi if that is nearer. The unsigned difference is right even for ranges longer than an int64.
+func next(i, step, hi int64) int64 {
+	if uint64(hi-i) <= uint64(step) {
+		return hi
+	}
+	return i + step
+}

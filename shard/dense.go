@@ -1,0 +1,125 @@
+package shard
+
+import (
+	"fmt"
+	"iter"
+	"unsafe"
+
+	"thole/matrix"
+)
+
+// number is an element type that servers keep.
+type number interface {
+	float64 | float32 | int64 | int32
+}
+
+// cellLimit is how many cells a dense partition may have; more cannot be meant for one process.
+const cellLimit = 1 << 36
+
+// dense keeps every cell, row-major, and each slot of the rule as a slab of the same shape.
+type dense[T number] struct {
+	at    matrix.Rect
+	val   []T
+	slots [][]T
+	grad  []T // the sum of a clock's deltas; made at the first step
+}
+
+func newDense[T number](m *matrix.Meta, at matrix.Rect, slots int) (*dense[T], error) {
+	n, ok := at.Cells()
+	if !ok || n > cellLimit {
+		return nil, fmt.Errorf("matrix %s: dense partition at %v, want at most 2^36 cells (a sparse layout has no such limit)",
+			m.Name, at)
+	}
+	d := &dense[T]{at: at, val: make([]T, n)}
+	for range slots {
+		d.slots = append(d.slots, make([]T, n))
+	}
+	if init := newFill(m); init != nil {
+		i := 0
+		for r := at.Rows.Lo; r < at.Rows.Hi; r++ {
+			for c := at.Cols.Lo; c < at.Cols.Hi; c++ {
+				d.val[i] = T(init.cell(r, c))
+				i++
+			}
+		}
+	}
+	return d, nil
+}
+
+// block is the view of all cells.
+func (d *dense[T]) block(val []T) matrix.Block {
+	return matrix.Block{At: d.at, Data: &matrix.Dense[T]{Val: val}}
+}
+
+func (d *dense[T]) read(at matrix.Rect, cols []int64) matrix.Block {
+	if cols == nil {
+		return d.block(d.val).Cut(at)
+	}
+	rows, stride := int(at.Rows.Len()), int(d.at.Cols.Len())
+	out := &matrix.Cols[T]{Idx: cols, Val: make([]T, len(cols)*rows)}
+	first := int(at.Rows.Lo-d.at.Rows.Lo) * stride
+	for k, c := range cols {
+		from := first + int(c-d.at.Cols.Lo)
+		for r := range rows {
+			out.Val[k*rows+r] = d.val[from+r*stride]
+		}
+	}
+	return matrix.Block{At: at, Data: out}
+}
+
+func (d *dense[T]) add(b matrix.Block) error { return matrix.Add(d.block(d.val), b) }
+
+func (d *dense[T]) set(b matrix.Block) error { return matrix.Put(d.block(d.val), b) }
+
+func (d *dense[T]) apply(grads []matrix.Block, scale float64, run stepper) error {
+	if d.grad == nil {
+		d.grad = make([]T, len(d.val))
+	}
+	clear(d.grad)
+	for _, g := range grads {
+		if err := matrix.Add(d.block(d.grad), g); err != nil {
+			return err
+		}
+	}
+	runStep(run, d.val, d.grad, d.slots, scale)
+	return nil
+}
+
+// runStep scales the sum of gradients to their mean and makes the step of the element type.
+func runStep[T number](run stepper, w, g []T, slots [][]T, scale float64) {
+	for i := range g {
+		g[i] *= T(scale)
+	}
+	switch w := any(w).(type) {
+	case []float32:
+		run.step.F32(w, any(g).([]float32), any(slots).([][]float32), run.rate, run.t)
+	case []float64:
+		run.step.F64(w, any(g).([]float64), any(slots).([][]float64), run.rate, run.t)
+	}
+}
+
+func (d *dense[T]) each(f func(row, col int64, val []float64)) {
+	width := int(d.at.Cols.Len())
+	row := make([]float64, width)
+	for r := range int(d.at.Rows.Len()) {
+		cells := d.val[r*width:][:width]
+		for i, v := range cells {
+			row[i] = float64(v)
+		}
+		f(d.at.Rows.Lo+int64(r), d.at.Cols.Lo, row)
+		for i, v := range row {
+			if v != float64(cells[i]) {
+				cells[i] = T(v)
+			}
+		}
+	}
+}
+
+func (d *dense[T]) blocks() iter.Seq[matrix.Block] {
+	return func(yield func(matrix.Block) bool) { yield(d.block(d.val).Clone()) }
+}
+
+func (d *dense[T]) bytes() int64 {
+	var zero T
+	return int64(len(d.val)*(len(d.slots)+1)+len(d.grad)) * int64(unsafe.Sizeof(zero))
+}
