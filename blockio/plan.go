@@ -1,0 +1,160 @@
+package blockio
+
+import (
+	"math"
+
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// Smallest holds b in the way that takes the fewest bytes in the document's form, the densest of equals. Cells of a
+// dense matrix (layout RowDense) whose bits are all 0 need not be stored, so -0 and every NaN stay; stored cells of a
+// sparse matrix all stay, even zeros. The result may share slices with b. Sparse results are in row-major order.
+func Smallest(b matrix.Block, layout matrix.Layout) matrix.Block {
+	if b.Data.DType().Size() == 0 || b.Check() != nil {
+		return b
+	}
+	p := types[b.Data.DType()].parts(b.Data)
+	if p.kind == Empty {
+		return b
+	}
+	n := int64(b.Data.NNZ())
+	if layout == matrix.RowDense {
+		n = nonZeros(p.val, b.Data.DType().Size())
+	}
+	switch best := cheapest(b, n, layout); best {
+	case Empty:
+		return matrix.Block{At: b.At, Data: matrix.Empty{D: b.Data.DType()}}
+	case Dense:
+		return b.ToDense()
+	default:
+		return thin(b, best, layout)
+	}
+}
+
+// cheapest compares the exact sizes for n stored cells.
+func cheapest(b matrix.Block, n int64, layout matrix.Layout) Kind {
+	if n == 0 && (layout == matrix.RowSparse || !b.At.Empty()) {
+		return Empty
+	}
+	best, least := CSR, int64(math.MaxInt64)
+	cells, countable := b.At.Cells()
+	for _, k := range []Kind{Dense, CSR, COO} {
+		if k == Dense && layout == matrix.RowSparse && (!countable || n != cells) || k == COO && n > math.MaxUint32 {
+			continue
+		}
+		h := Head{At: b.At, Kind: k, Type: b.Data.DType(), N: n}
+		if size, ok := h.body(); ok && size+int64(h.Len()) < least {
+			best, least = k, size+int64(h.Len())
+		}
+	}
+	return best
+}
+
+func nonZeros(val []byte, size int) int64 {
+	switch size {
+	case 1:
+		return count[uint8](val)
+	case 2:
+		return count[uint16](val)
+	case 4:
+		return count[uint32](val)
+	}
+	return count[uint64](val)
+}
+
+func count[U bitsOf](raw []byte) (n int64) {
+	val, _ := wire.Numbers[U](raw)
+	for _, v := range val {
+		if v != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// thin holds the stored cells, of a dense matrix only those that are not zero, as CSR or COO.
+func thin(b matrix.Block, k Kind, layout matrix.Layout) matrix.Block {
+	return matrix.Block{At: b.At, Data: types[b.Data.DType()].thin(b, k, layout == matrix.RowSparse)}
+}
+
+func (typedAs[T]) thin(b matrix.Block, k Kind, zeros bool) matrix.Data {
+	if d, ok := b.Data.(*matrix.CSR[T]); ok && k == CSR && (zeros || !anyZero(d.Val)) {
+		return d
+	}
+	w := &thinner[T]{coo: k == COO, zeros: zeros}
+	if k == CSR {
+		w.csr.Ptr = make([]int, 1, b.At.Rows.Len()+1)
+	}
+	switch d := b.Data.(type) {
+	case *matrix.Dense[T]:
+		w.dense(b.At, d)
+	case *matrix.CSR[T]:
+		w.rows(d)
+	default: // rare: sorted by way of CSR
+		w.rows(b.ToCSR().Data.(*matrix.CSR[T]))
+	}
+	if k == COO {
+		return &w.out
+	}
+	return &w.csr
+}
+
+func anyZero[T matrix.Stored](val []T) bool {
+	raw, size := wire.ViewAny(val)
+	return nonZeros(raw, size) != int64(len(val))
+}
+
+// thinner collects cells, row after row.
+type thinner[T matrix.Stored] struct {
+	coo, zeros bool
+	row        int64
+	csr        matrix.CSR[T]
+	out        matrix.COO[T]
+}
+
+func (w *thinner[T]) put(col int64, v T) {
+	if w.coo {
+		w.out.Row = append(w.out.Row, w.row)
+		w.out.Col = append(w.out.Col, col)
+		w.out.Val = append(w.out.Val, v)
+		return
+	}
+	w.csr.Idx = append(w.csr.Idx, col)
+	w.csr.Val = append(w.csr.Val, v)
+}
+
+func (w *thinner[T]) end() {
+	w.row++
+	if !w.coo {
+		w.csr.Ptr = append(w.csr.Ptr, len(w.csr.Val))
+	}
+}
+
+func (w *thinner[T]) dense(at matrix.Rect, d *matrix.Dense[T]) {
+	cols := int(at.Cols.Len())
+	for r := range int(at.Rows.Len()) {
+		for k, v := range d.Val[r*cols : (r+1)*cols] {
+			if w.zeros || !zeroBits(v) {
+				w.put(at.Cols.Lo+int64(k), v)
+			}
+		}
+		w.end()
+	}
+}
+
+func (w *thinner[T]) rows(d *matrix.CSR[T]) {
+	for r := range len(d.Ptr) - 1 {
+		for k := d.Ptr[r]; k < d.Ptr[r+1]; k++ {
+			if w.zeros || !zeroBits(d.Val[k]) {
+				w.put(d.Idx[k], d.Val[k])
+			}
+		}
+		w.end()
+	}
+}
+
+// zeroBits tells whether all bits of v are 0; 1/v tells +0 from -0.
+func zeroBits[T matrix.Stored](v T) bool {
+	return v == 0 && (!matrix.DTypeOf[T]().Float() || 1/float64(v) > 0)
+}

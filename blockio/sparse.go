@@ -1,0 +1,254 @@
+package blockio
+
+import (
+	"encoding/binary"
+	"sort"
+
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// readCSR reads the cells of either form. raw is exactly as long as the head says, so allocations are bounded by it.
+func readCSR(c *wire.Cursor, off int64, h Head, raw []byte) matrix.Data {
+	rows, _ := sides(h.At)
+	s := sparse{c: c, off: off, h: h, raw: raw, ptr: make([]int, rows+1), idx: make([]int64, h.N)}
+	data := matrix.KindOf(h.Type).CSR(s.ptr, s.idx)
+	val, size := wire.ViewAny(data.Values())
+	if h.Wide {
+		s.wideCSR(val)
+	} else {
+		s.bySize(val, size)
+	}
+	if c.Err() == nil {
+		s.order(val, size)
+	}
+	return data
+}
+
+// readCOO reads the cells of either form.
+func readCOO(c *wire.Cursor, off int64, h Head, raw []byte) matrix.Data {
+	s := sparse{c: c, off: off, h: h, raw: raw, row: make([]int64, h.N), idx: make([]int64, h.N)}
+	data := matrix.KindOf(h.Type).COO(s.row, s.idx)
+	val, size := wire.ViewAny(data.Values())
+	if h.Wide {
+		s.wideCOO(val)
+	} else {
+		s.bySize(val, size)
+	}
+	if c.Err() == nil {
+		s.unique()
+	}
+	return data
+}
+
+// sparse is a block of CSR or COO on its way into slices.
+type sparse struct {
+	c   *wire.Cursor
+	off int64 // of raw
+	h   Head
+	raw []byte
+	ptr []int // CSR
+	row []int64
+	idx []int64
+}
+
+func (s *sparse) bySize(val []byte, size int) {
+	switch size {
+	case 1:
+		getCells[uint8](s, val)
+	case 2:
+		getCells[uint16](s, val)
+	case 4:
+		getCells[uint32](s, val)
+	default:
+		getCells[uint64](s, val)
+	}
+}
+
+func getCells[U bitsOf](s *sparse, raw []byte) {
+	val, _ := wire.Numbers[U](raw) // memory of a []T with T as large as U
+	switch {
+	case s.h.Kind == CSR:
+		getCSR(s, val)
+	case s.h.single():
+		getColumn(s, val)
+	default:
+		getCOO(s, val)
+	}
+}
+
+func getCSR[U bitsOf](s *sparse, val []U) {
+	le := binary.LittleEndian
+	raw, step, o, n := s.raw, int(s.h.cell()), 0, 0
+	_, width := sides(s.h.At)
+	first := s.h.At.Cols.Lo
+	for i := 1; i < len(s.ptr); i++ {
+		// The counts of this and all later rows are still to come, and so are the cells up to h.N: what is left is
+		// exactly their bytes as long as no row takes more cells than are left.
+		count := int64(le.Uint32(raw[o:]))
+		if count > int64(len(val)-n) {
+			s.c.FailAt(s.off+int64(o), "row %d has %d non-zeros, %d remain of the block's %d", i-1, count, len(val)-n, len(val))
+			return
+		}
+		o += 4
+		idx, out := s.idx[n:n+int(count)], val[n:n+int(count)]
+		for k := range idx {
+			rel := le.Uint32(raw[o:])
+			if uint64(rel) >= width {
+				s.c.FailAt(s.off+int64(o), "column %d, want less than %d", rel, width)
+				return
+			}
+			idx[k] = first + int64(rel)
+			out[k] = load[U](raw, o+4)
+			o += step
+		}
+		n += int(count)
+		s.ptr[i] = n
+	}
+	if n != len(val) {
+		s.c.FailAt(s.off+int64(o), "the rows have %d non-zeros, the block says %d", n, len(val))
+	}
+}
+
+func getCOO[U bitsOf](s *sparse, val []U) {
+	le := binary.LittleEndian
+	step, o := int(s.h.cell()), 0
+	height, width := sides(s.h.At)
+	for k := range val {
+		row, rel := le.Uint32(s.raw[o:]), le.Uint32(s.raw[o+4:])
+		if uint64(row) >= height || uint64(rel) >= width {
+			s.c.FailAt(s.off+int64(o), "cell (%d,%d), want one within %d x %d", row, rel, height, width)
+			return
+		}
+		s.row[k], s.idx[k] = int64(row), s.h.At.Cols.Lo+int64(rel)
+		val[k] = load[U](s.raw, o+8)
+		o += step
+	}
+}
+
+func getColumn[U bitsOf](s *sparse, val []U) {
+	step, o := int(s.h.cell()), 0
+	height, _ := sides(s.h.At)
+	for k := range val {
+		row := binary.LittleEndian.Uint32(s.raw[o:])
+		if uint64(row) >= height {
+			s.c.FailAt(s.off+int64(o), "row %d, want less than %d", row, height)
+			return
+		}
+		s.row[k], s.idx[k] = int64(row), s.h.At.Cols.Lo
+		val[k] = load[U](s.raw, o+4)
+		o += step
+	}
+}
+
+func (s *sparse) wideCSR(val []byte) {
+	rows, n := len(s.ptr)-1, 0
+	for i := range rows {
+		count := binary.LittleEndian.Uint64(s.raw[8*i:])
+		if count > uint64(len(s.idx)-n) {
+			s.c.FailAt(s.off+8*int64(i), "row %d has %d cells, %d remain of the block's %d", i, count, len(s.idx)-n, len(s.idx))
+			return
+		}
+		n += int(count)
+		s.ptr[i+1] = n
+	}
+	if n != len(s.idx) {
+		s.c.FailAt(s.off, "the rows have %d cells, the block says %d", n, len(s.idx))
+		return
+	}
+	s.words(s.idx, 8*rows, val)
+}
+
+func (s *sparse) wideCOO(val []byte) {
+	wire.Get(s.row, s.raw[:8*len(s.row)], wire.Little)
+	height, _ := sides(s.h.At)
+	for k, r := range s.row {
+		if uint64(r) >= height {
+			s.c.FailAt(s.off+8*int64(k), "row %d, want less than %d", r, height)
+			return
+		}
+	}
+	s.words(s.idx, 8*len(s.row), val)
+}
+
+// words reads the columns at o and the values behind them.
+func (s *sparse) words(idx []int64, o int, val []byte) {
+	wire.Get(idx, s.raw[o:o+8*len(idx)], wire.Little)
+	for k, id := range idx {
+		if !s.h.At.Cols.Has(id) {
+			s.c.FailAt(s.off+int64(o+8*k), "column %d, want one in %v", id, s.h.At.Cols)
+			return
+		}
+	}
+	copy(val, s.raw[o+8*len(idx):])
+	wire.Swap(val, s.h.Type.Size(), wire.Little)
+}
+
+// order sorts the rows whose columns are not ascending, and finds columns that come twice.
+func (s *sparse) order(val []byte, size int) {
+	for i := 1; i < len(s.ptr); i++ {
+		idx := s.idx[s.ptr[i-1]:s.ptr[i]]
+		for k := 1; k < len(idx); k++ {
+			if idx[k] <= idx[k-1] {
+				s.sortRow(i-1, val, size)
+				break
+			}
+		}
+		if s.c.Err() != nil {
+			return
+		}
+	}
+}
+
+func (s *sparse) sortRow(i int, val []byte, size int) {
+	lo, hi := s.ptr[i], s.ptr[i+1]
+	r := rowCells{s.idx[lo:hi], val[lo*size : hi*size], size}
+	sort.Sort(r)
+	for k := 1; k < len(r.idx); k++ {
+		if r.idx[k] == r.idx[k-1] {
+			s.c.FailAt(s.off, "row %d has column %d twice", i, r.idx[k]-s.h.At.Cols.Lo)
+			return
+		}
+	}
+}
+
+// rowCells sorts the cells of a row by column.
+type rowCells struct {
+	idx  []int64
+	val  []byte
+	size int
+}
+
+func (r rowCells) Len() int           { return len(r.idx) }
+func (r rowCells) Less(i, j int) bool { return r.idx[i] < r.idx[j] }
+func (r rowCells) Swap(i, j int) {
+	r.idx[i], r.idx[j] = r.idx[j], r.idx[i]
+	for b := range r.size {
+		r.val[i*r.size+b], r.val[j*r.size+b] = r.val[j*r.size+b], r.val[i*r.size+b]
+	}
+}
+
+// unique finds a cell of COO that comes twice. Cells in row-major order, as writers leave them, need one pass.
+func (s *sparse) unique() {
+	less := func(a, b int) bool {
+		return s.row[a] < s.row[b] || s.row[a] == s.row[b] && s.idx[a] < s.idx[b]
+	}
+	sorted := true
+	for k := 1; k < len(s.row) && sorted; k++ {
+		sorted = less(k-1, k)
+	}
+	if sorted {
+		return
+	}
+	order := make([]int, len(s.row))
+	for k := range order {
+		order[k] = k
+	}
+	sort.Slice(order, func(i, j int) bool { return less(order[i], order[j]) })
+	for k := 1; k < len(order); k++ {
+		if a, b := order[k-1], order[k]; !less(a, b) {
+			s.c.FailAt(s.off, "cell (%d,%d) twice", s.row[a], s.idx[a]-s.h.At.Cols.Lo)
+			return
+		}
+	}
+}
