@@ -1,0 +1,34 @@
+package loss
+
+import "thole/graph"
+
+// hingeLoss is the loss of linear support vector machines. With y = +1 for labels above zero, -1 for the others:
+//
+//	L = max(0, 1 - y*s),  dL/ds = -y if y*s < 1, else 0
+var hingeLoss = Kind{
+	Name: "hingeloss", Help: "max(0,1-y*s), labels -1 and +1; predicts the margin", Width: 1, New: plain(hinge{}),
+}
+
+type hinge struct{}
+
+// Name implements graph.Loss.
+func (hinge) Name() string { return "hingeloss" }
+
+// Loss implements graph.Loss.
+func (hinge) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (sum float64) {
+	for i, s := range score.Val {
+		y := side(label[i])
+		d := 1 - y*float64(s)
+		if d <= 0 {
+			grad.Val[i] = 0
+			continue
+		}
+		sum += d // a score that is not a number comes here too, so that the sum shows it
+		grad.Val[i] = float32(-y)
+	}
+	return sum
+}
+
+// Predict implements graph.Loss: the margin, above zero for label +1. The hinge loss has no probability of its own;
+// where one is wanted, Angel's convention is Sigmoid(2*margin).
+func (hinge) Predict(score []float32) float64 { return float64(score[0]) }

@@ -1,0 +1,310 @@
+package optim
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+	"thole/psf"
+)
+
+func bind(t testing.TB, name string, h map[string]float64) (*psf.Rule, psf.Step) {
+	t.Helper()
+	rule, err := Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	step, err := rule.Bind(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rule, step
+}
+
+func slots[T float](n, of int) [][]T {
+	s := make([][]T, n)
+	for i := range s {
+		s[i] = make([]T, of)
+	}
+	return s
+}
+
+type set = map[string]float64
+
+// One weight, w = 0.5 at the start, the gradient 0.2 in every step, rate 0.1: the values worked out by hand from the
+// equations.
+func TestVectors(t *testing.T) {
+	for _, c := range []struct {
+		name, rule string
+		h          set
+		want       []float64
+	}{
+		{"sgd", "sgd", set{"l2": 0.01}, []float64{0.479520479520, 0.459061418102}},
+		{"sgd l1", "sgd", set{"l1": 2}, []float64{0.28, 0.06, 0}},
+		{"sgd both", "sgd", set{"l1": 0.1, "l2": 0.01}, []float64{0.469530469530}},
+		{"momentum", "momentum", set{"l2": 0.01}, []float64{0.4795, 0.4405705, 0.3850933795}},
+		{"momentum none", "momentum", set{"mu": 0}, []float64{0.48, 0.46}},
+		{"adagrad", "adagrad", nil, []float64{0.4, 0.4 - 0.1/math.Sqrt2, 0.4 - 0.1/math.Sqrt2 - 0.1/math.Sqrt(3)}},
+		{"adagrad l1", "adagrad", set{"l1": 0.1}, []float64{0.35}},
+		{"adam", "adam", nil, []float64{0.400000005, 0.30000001, 0.200000015, 0.10000002}},
+		{"adam betas 0", "adam", set{"beta1": 0, "beta2": 0, "eps": 0.2}, []float64{0.45, 0.40}},
+		{"ftrl", "ftrl", set{"alpha": 0.1, "l1": 0.05, "l2": 0.01}, []float64{0.0624479600, 0.0468697277, 0.0320264376}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rule, step := bind(t, c.rule, c.h)
+			w64, s64 := []float64{0.5}, slots[float64](rule.Slots, 1)
+			w32, s32 := []float32{0.5}, slots[float32](rule.Slots, 1)
+			for i, want := range c.want {
+				step.F64(w64, []float64{0.2}, s64, 0.1, int64(i+1))
+				step.F32(w32, []float32{0.2}, s32, 0.1, int64(i+1))
+				if math.Abs(w64[0]-want) > 1e-8 {
+					t.Errorf("step %d: %.12f, want %.12f", i+1, w64[0], want)
+				}
+				if math.Abs(float64(w32[0])-want) > 1e-6 {
+					t.Errorf("step %d in float32: %.9f, want %.9f", i+1, w32[0], want)
+				}
+			}
+		})
+	}
+}
+
+// Gradients 0.2, -0.1, 0.4 at rate 0.1, worked out from the equations with 40 decimal digits.
+func TestVaried(t *testing.T) {
+	for _, c := range []struct {
+		rule  string
+		h     set
+		start float64
+		want  []float64
+	}{
+		{"sgd", set{"l1": 0.02, "l2": 0.01}, 0.5, []float64{0.477522477522, 0.485037440082, 0.442594845237}},
+		{"momentum", set{"l2": 0.01}, 0.5, []float64{0.4795, 0.4705705, 0.4220633795}},
+		{"adagrad", set{"l1": 0.02, "l2": 0.01}, 0.5, []float64{0.390243902493, 0.423854987511, 0.332290741884}},
+		{"adam", set{"l2": 0.01}, 0.5, []float64{0.400000004878, 0.370895152109, 0.304167403952}},
+		{"ftrl", set{"l1": 0.05, "l2": 0.01}, 0, []float64{-0.012489592007, -0.004323705603, -0.031734904856}},
+	} {
+		rule, step := bind(t, c.rule, c.h)
+		w, s := []float64{c.start}, slots[float64](rule.Slots, 1)
+		for i, g := range []float64{0.2, -0.1, 0.4} {
+			step.F64(w, []float64{g}, s, 0.1, int64(i+1))
+			if math.Abs(w[0]-c.want[i]) > 1e-11 {
+				t.Errorf("%s step %d: %.12f, want %.12f", c.rule, i+1, w[0], c.want[i])
+			}
+		}
+	}
+}
+
+func TestFTRLSlots(t *testing.T) {
+	_, step := bind(t, "ftrl", set{"l1": 0.05, "l2": 0.01})
+	w, s := []float64{0.5}, slots[float64](2, 1)
+	for i, want := range [][2]float64{{-0.8, 0.04}, {-0.6517335840, 0.08}, {-0.4815274743, 0.12}} {
+		step.F64(w, []float64{0.2}, s, 0.1, int64(i+1))
+		if math.Abs(s[0][0]-want[0]) > 1e-9 || math.Abs(s[1][0]-want[1]) > 1e-12 {
+			t.Errorf("step %d: z %v n %v, want %v", i+1, s[0][0], s[1][0], want)
+		}
+	}
+}
+
+// A weight that came from elsewhere moves by a small step when the rule starts warm, and is forgotten when cold.
+func TestFTRLWarm(t *testing.T) {
+	h := set{"l1": 0.05, "l2": 0.01, "warm": 1}
+	_, warm := bind(t, "ftrl", h)
+	w, s := []float64{0.5, -0.5}, slots[float64](2, 2)
+	warm.F64(w, []float64{1e-6, 1e-6}, s, 0.1, 1)
+	if math.Abs(w[0]-0.5) > 1e-5 || math.Abs(w[1]+0.5) > 1e-5 {
+		t.Errorf("warm: %v, want about 0.5 and -0.5", w)
+	}
+	h["warm"] = 0
+	_, cold := bind(t, "ftrl", h)
+	w, s = []float64{0.5, -0.5}, slots[float64](2, 2)
+	cold.F64(w, []float64{1e-6, 1e-6}, s, 0.1, 1)
+	if w[0] != 0 || w[1] != 0 {
+		t.Errorf("cold: %v, want 0 and 0", w)
+	}
+}
+
+// Every rule finds the bottom of a bowl that is 100 times steeper in one direction than in the other.
+func TestBowl(t *testing.T) {
+	rates := set{"sgd": 0.15, "momentum": 0.02, "adagrad": 0.5, "adam": 0.02, "ftrl": 0.5}
+	target, steep := []float64{3, -2, 0.5}, []float64{10, 0.1, 1}
+	for _, rule := range Rules() {
+		t.Run(rule.Name, func(t *testing.T) {
+			step, err := rule.Bind(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, g, s := make([]float64, 3), make([]float64, 3), slots[float64](rule.Slots, 3)
+			for i := range 5000 {
+				for k := range w {
+					g[k] = steep[k] * (w[k] - target[k])
+				}
+				step.F64(w, g, s, rates[rule.Name], int64(i+1))
+			}
+			for k := range w {
+				if math.Abs(w[k]-target[k]) > 1e-3 {
+					t.Errorf("weight %d: %v, want %v", k, w[k], target[k])
+				}
+			}
+		})
+	}
+}
+
+// With l2 the bottom moves to g(w) + l2*w = 0, and with l1 to where the slope is l1: for w^2/2 - w these are 1/(1+l2)
+// and 1-l1.
+func TestPenaltyOptimum(t *testing.T) {
+	rates := set{"sgd": 0.1, "momentum": 0.02, "adagrad": 0.5, "adam": 0.01, "ftrl": 0.5}
+	for _, rule := range Rules() {
+		for _, hyper := range rule.Hyper {
+			want := 0.8
+			h := set{"l2": 0.25}
+			if hyper.Name == "l1" {
+				h = set{"l1": 0.2}
+			} else if hyper.Name != "l2" {
+				continue
+			}
+			if rule.Name == "ftrl" {
+				continue // its penalties weigh against the sum of all gradients, not against each
+			}
+			step, err := rule.Bind(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, s := []float64{0}, slots[float64](rule.Slots, 1)
+			for i := range 5000 {
+				step.F64(w, []float64{w[0] - 1}, s, rates[rule.Name], int64(i+1))
+			}
+			if math.Abs(w[0]-want) > 1e-4 {
+				t.Errorf("%s with %v: %v, want %v", rule.Name, h, w[0], want)
+			}
+		}
+	}
+}
+
+func TestZeroGradient(t *testing.T) {
+	for _, rule := range Rules() {
+		step, err := rule.Bind(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, s := []float32{1, 0, -2.5}, slots[float32](rule.Slots, 3)
+		for i := range 3 {
+			step.F32(w, make([]float32, 3), s, 0.1, int64(i+1))
+		}
+		if w[0] != 1 || w[1] != 0 || w[2] != -2.5 {
+			t.Errorf("%s: %v, want nothing moved", rule.Name, w)
+		}
+		for k := range s {
+			for _, v := range s[k] {
+				if v != 0 {
+					t.Errorf("%s: slot %d is %v, want zeros", rule.Name, k, s[k])
+				}
+			}
+		}
+		for _, hyper := range rule.Hyper {
+			if hyper.Name != "l1" && hyper.Name != "l2" || rule.Name == "ftrl" || rule.Name == "adagrad" && hyper.Name == "l1" {
+				continue
+			}
+			decay, err := rule.Bind(set{hyper.Name: 0.01})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := []float64{1, 0, -1}
+			decay.F64(v, make([]float64, 3), slots[float64](rule.Slots, 3), 0.1, 1)
+			if v[0] >= 1 || v[0] <= 0 || v[1] != 0 || v[2] != -v[0] {
+				t.Errorf("%s with %s: %v, want decay towards 0", rule.Name, hyper.Name, v)
+			}
+		}
+	}
+}
+
+// Any run of steps gives the same bits whether the weights are stepped at once or in two parts, and float32 stays near
+// float64.
+func TestSplit(t *testing.T) {
+	for _, rule := range Rules() {
+		t.Run(rule.Name, func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) {
+				n := rapid.IntRange(1, 9).Draw(t, "n")
+				cut := rapid.IntRange(0, n).Draw(t, "cut")
+				h := set{"l2": rapid.Float64Range(0, 0.1).Draw(t, "l2")}
+				step, err := rule.Bind(h)
+				if err != nil {
+					t.Fatal(err)
+				}
+				whole, parts, wide := make([]float32, n), make([]float32, n), make([]float64, n)
+				s1, s2, s3 := slots[float32](rule.Slots, n), slots[float32](rule.Slots, n), slots[float64](rule.Slots, n)
+				for i := range 4 {
+					g := rapid.SliceOfN(rapid.Float32Range(-2, 2), n, n).Draw(t, "g")
+					d := make([]float64, n)
+					for k := range g {
+						g[k] = float32(math.Round(float64(g[k])*64) / 64)
+						d[k] = float64(g[k])
+					}
+					tick := int64(i + 1)
+					step.F64(wide, d, s3, 0.05, tick)
+					step.F32(whole, append([]float32(nil), g...), s1, 0.05, tick)
+					step.F32(parts[:cut], g[:cut], part(s2, 0, cut), 0.05, tick)
+					step.F32(parts[cut:], g[cut:], part(s2, cut, n), 0.05, tick)
+				}
+				for k := range whole {
+					if whole[k] != parts[k] {
+						t.Fatalf("weight %d: %v in parts, want %v", k, parts[k], whole[k])
+					}
+					if math.Abs(float64(whole[k])-wide[k]) > 1e-4 {
+						t.Fatalf("weight %d: %v in float32, want %v", k, whole[k], wide[k])
+					}
+				}
+			})
+		})
+	}
+}
+
+func part[T float](s [][]T, lo, hi int) [][]T {
+	out := make([][]T, len(s))
+	for i := range s {
+		out[i] = s[i][lo:hi]
+	}
+	return out
+}
+
+func TestSchedules(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		h    set
+		want []float64
+	}{
+		{"constant", nil, []float64{1, 1, 1}},
+		{"StandardDecay", set{"alpha": 0.05}, []float64{.975900073, .953462589, .932504808, .912870929, .894427191}},
+		{"warmrestarts", set{"alpha": 0.05, "interval": 4}, []float64{
+			.868198052, .55, .231801948, .1,
+			.942563111, .847627477, .70554626, .537950036, .370353813, .228272596, .133336962, .1,
+			.92250545}},
+	} {
+		s, err := FindSchedule(c.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rate, err := s.Bind(1, c.h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range c.want {
+			if got := rate(i + 1); math.Abs(got-want) > 1e-8 {
+				t.Errorf("%s call %d: %.9f, want %.9f", c.name, i+1, got, want)
+			}
+		}
+	}
+	if _, err := FindSchedule("cosine"); err == nil {
+		t.Error("schedule cosine found, want an error")
+	}
+	if _, err := constant.Bind(1, set{"alpha": 1}); err == nil {
+		t.Error("constant took alpha, want an error")
+	}
+}
+
+func TestFind(t *testing.T) {
+	if _, err := Find("adamx"); err == nil || err.Error() != `update rule "adamx", want one of sgd momentum adagrad adam ftrl` {
+		t.Errorf("got %v", err)
+	}
+	if _, err := psf.NewTable(nil, nil, Rules()); err != nil {
+		t.Error(err)
+	}
+}

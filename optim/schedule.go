@@ -1,0 +1,95 @@
+package optim
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"thole/psf"
+)
+
+// Schedule says how the learning rate changes. Rate gives the rate of call c, counted from 1 on, given the first rate
+// and every setting of Hyper; it is a function of these alone, so that a resumed job goes on where it was.
+type Schedule struct {
+	Name  string
+	Angel string // what Angel calls it
+	Help  string
+	Hyper []psf.Hyper
+	Rate  func(first float64, c int, h map[string]float64) float64
+}
+
+// Schedules is the table of schedules, a new slice on every call.
+func Schedules() []Schedule { return []Schedule{constant, standard, warmRestarts} }
+
+// FindSchedule is the schedule of that name or of that name in Angel; the error lists the names there are.
+func FindSchedule(name string) (*Schedule, error) {
+	all := Schedules()
+	names := make([]string, len(all))
+	for i := range all {
+		if all[i].Name == name || all[i].Angel == name {
+			return &all[i], nil
+		}
+		names[i] = all[i].Name
+	}
+	return nil, fmt.Errorf("schedule %q, want one of %s", name, strings.Join(names, " "))
+}
+
+// Bind fills in the defaults of h, refuses settings that the schedule does not have, and answers the rate of call c,
+// counted from 1 on.
+func (s *Schedule) Bind(first float64, h map[string]float64) (func(c int) float64, error) {
+	full := map[string]float64{}
+	for _, hyper := range s.Hyper {
+		full[hyper.Name] = hyper.Default
+	}
+	for name, v := range h {
+		if _, ok := full[name]; !ok {
+			return nil, fmt.Errorf("schedule %s has no setting %q", s.Name, name)
+		}
+		full[name] = v
+	}
+	return func(c int) float64 { return s.Rate(first, max(c, 1), full) }, nil
+}
+
+var constant = Schedule{
+	Name:  "constant",
+	Angel: "ConstantLearningRate",
+	Help:  "the same rate always",
+	Rate:  func(first float64, _ int, _ map[string]float64) float64 { return first },
+}
+
+// standard is first / sqrt(1 + alpha*c). Its alpha is 0.5, the value that Angel works with when nothing is set.
+var standard = Schedule{
+	Name:  "standard",
+	Angel: "StandardDecay",
+	Help:  "first / sqrt(1 + alpha*c)",
+	Hyper: []psf.Hyper{{Name: "alpha", Default: 0.5, Help: "speed of the decay"}},
+	Rate: func(first float64, c int, h map[string]float64) float64 {
+		return first / math.Sqrt(1+h["alpha"]*float64(c))
+	},
+}
+
+// warmRestarts falls along half a cosine from high to first/10 in interval calls and starts again with twice the
+// interval and a lower peak (Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, 2017; the
+// falling peak is Angel's):
+//
+//	rate = low + (high-low)/2 * (1 + cos(pi*c/interval)),  low = first/10
+//	at restart r = 1, 2, ...:  high = high / sqrt(1 + r*alpha),  interval = 2*interval,  c counts from 1 again
+var warmRestarts = Schedule{
+	Name:  "warmrestarts",
+	Angel: "WarmRestarts",
+	Help:  "a falling cosine that starts again with twice the length",
+	Hyper: []psf.Hyper{
+		{Name: "alpha", Default: 0.05, Help: "how much the peak falls at each restart"},
+		{Name: "interval", Default: 100, Help: "calls until the first restart"},
+	},
+	Rate: func(first float64, c int, h map[string]float64) float64 {
+		low, high := first/10, first
+		n, interval := float64(c), math.Max(1, h["interval"])
+		for r := 1.0; n > interval; r++ {
+			n -= interval
+			interval *= 2
+			high /= math.Sqrt(1 + r*h["alpha"])
+		}
+		return low + (high-low)/2*(1+math.Cos(math.Pi*n/interval))
+	},
+}
