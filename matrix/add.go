@@ -2,8 +2,9 @@ package matrix
 
 import "fmt"
 
-// Add adds src to dst where they overlap. dst must be *Dense, or *Cols with the same rows as src and every column that
-// src has there; both must have the same element type, one that arithmetic works on.
+// Add adds src to dst where they overlap. dst must be *Dense, or *Cols with every column that src has where they
+// overlap; both must have the same element type, one that arithmetic works on. Integers wrap around. After an error
+// a part of src may have been added.
 func Add(dst, src Block) error {
 	if dst.Data.DType() != src.Data.DType() {
 		return fmt.Errorf("add %v to %v: want the same element type", src.Data.DType(), dst.Data.DType())
@@ -72,6 +73,9 @@ func (d *Dense[T]) addTo(dst Data, at, from Rect) error {
 		return err
 	}
 	both := at.Intersect(from)
+	if both.Empty() {
+		return nil
+	}
 	cols, n := from.Cols.Len(), both.Cols.Len()
 	for r := both.Rows.Lo; r < both.Rows.Hi; r++ {
 		src := d.Val[(r-from.Rows.Lo)*cols+both.Cols.Lo-from.Cols.Lo:][:n]
@@ -129,6 +133,9 @@ func (d *Cols[T]) addTo(dst Data, at, from Rect) error {
 	}
 	rows := from.Rows.Len()
 	both := at.Rows.Intersect(from.Rows)
+	if both.Len() == 0 {
+		return nil
+	}
 	for k, c := range d.Idx {
 		if !at.Cols.Has(c) {
 			continue
@@ -143,24 +150,4 @@ func (d *Cols[T]) addTo(dst Data, at, from Rect) error {
 		}
 	}
 	return nil
-}
-
-// Scale multiplies every stored value by the factor, in place. Integers are rounded toward zero; storage-only types are
-// left unchanged.
-func (b Block) Scale(by float64) {
-	if !b.Data.DType().StorageOnly() {
-		b.Data.scale(by)
-	}
-}
-
-func (e Empty) scale(float64)        {}
-func (d *Dense[T]) scale(by float64) { scaleAll(d.Val, by) }
-func (d *CSR[T]) scale(by float64)   { scaleAll(d.Val, by) }
-func (d *COO[T]) scale(by float64)   { scaleAll(d.Val, by) }
-func (d *Cols[T]) scale(by float64)  { scaleAll(d.Val, by) }
-
-func scaleAll[T Stored](val []T, by float64) {
-	for i, v := range val {
-		val[i] = T(float64(v) * by)
-	}
 }

@@ -99,12 +99,19 @@ func (m *Meta) Check() error {
 		return fmt.Errorf("matrix %q: size %d x %d, want none below 0", m.Name, m.Rows, m.Cols)
 	case m.ColLo+m.Cols < m.ColLo:
 		return fmt.Errorf("matrix %q: columns from %d on, %d of them: beyond int64", m.Name, m.ColLo, m.Cols)
+	case m.BlockRows < 0 || m.BlockCols < 0:
+		return fmt.Errorf("matrix %q: blocks of %d x %d, want none below 0", m.Name, m.BlockRows, m.BlockCols)
 	case m.DType.Size() == 0:
 		return fmt.Errorf("matrix %q: unknown element type %d", m.Name, uint8(m.DType))
 	case m.Labels != nil && int64(len(m.Labels)) != m.Cols:
 		return fmt.Errorf("matrix %q: %d labels, want %d, one for each column", m.Name, len(m.Labels), m.Cols)
 	case m.ColTypes != nil && int64(len(m.ColTypes)) != m.Cols:
 		return fmt.Errorf("matrix %q: %d column types, want %d, one for each column", m.Name, len(m.ColTypes), m.Cols)
+	}
+	for i, d := range m.ColTypes {
+		if d.Size() == 0 {
+			return fmt.Errorf("matrix %q: column %d: unknown element type %d", m.Name, i, uint8(d))
+		}
 	}
 	last := int64(0)
 	for _, r := range m.Saved {
@@ -138,17 +145,20 @@ func Shape(dims []int64) (rows, cols int64, err error) {
 	if len(dims) > 1 {
 		rows, rest = dims[0], dims[1:]
 	}
+	if i := slices.IndexFunc(dims, func(d int64) bool { return d < 0 }); i >= 0 {
+		return 0, 0, fmt.Errorf("shape %v: dimension %d, want none below 0", dims, dims[i])
+	}
+	if slices.Contains(rest, 0) {
+		return rows, 0, nil // however large the others are
+	}
+	ok := true
 	for _, d := range rest {
-		if d < 0 {
-			return 0, 0, fmt.Errorf("shape %v: dimension %d, want none below 0", dims, d)
-		}
-		var ok bool
 		if cols, ok = Cells(cols, d); !ok {
-			return 0, 0, fmt.Errorf("shape %v: more than 2^63 elements", dims)
+			break
 		}
 	}
-	if _, ok := Cells(rows, cols); !ok || rows < 0 {
-		return 0, 0, fmt.Errorf("shape %v: want no dimension below 0 and fewer than 2^63 elements", dims)
+	if _, fits := Cells(rows, cols); !ok || !fits {
+		return 0, 0, fmt.Errorf("shape %v: 2^63 elements or more", dims)
 	}
 	return rows, cols, nil
 }

@@ -1,13 +1,17 @@
 package matrix
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+)
 
 // ToDense holds the values of b as *Dense, absent cells as zero. Dense data are returned as they are, others as a new
 // slice of rows x columns, which the caller has checked to be small enough.
 func (b Block) ToDense() Block { return Block{b.At, b.Data.dense(b.At)} }
 
 // ToCSR holds the values of b as *CSR: the stored cells of sparse data (explicit zeros stay), every cell of dense data.
-// CSR data are returned as they are.
+// CSR data are returned as they are, dense data share their values with the result. The row pointers need memory for
+// every row of the place, stored or not; the caller has checked that there are few enough.
 func (b Block) ToCSR() Block { return Block{b.At, b.Data.csr(b.At)} }
 
 func (e Empty) dense(at Rect) Data {
@@ -68,17 +72,7 @@ func (d *Dense[T]) csr(at Rect) Data {
 func (d *CSR[T]) csr(Rect) Data { return d }
 
 func (d *COO[T]) csr(at Rect) Data {
-	order := make([]int, len(d.Row))
-	for i := range order {
-		order[i] = i
-	}
-	sort.Slice(order, func(i, j int) bool {
-		a, b := order[i], order[j]
-		if d.Row[a] != d.Row[b] {
-			return d.Row[a] < d.Row[b]
-		}
-		return d.Col[a] < d.Col[b]
-	})
+	order := d.order()
 	out := &CSR[T]{make([]int, at.Rows.Len()+1), make([]int64, len(order)), make([]T, len(order))}
 	for i, o := range order {
 		out.Idx[i], out.Val[i] = d.Col[o], d.Val[o]
@@ -88,6 +82,21 @@ func (d *COO[T]) csr(at Rect) Data {
 		out.Ptr[r] += out.Ptr[r-1]
 	}
 	return out
+}
+
+// order is the numbers of the cells, rows ascending and columns ascending within a row.
+func (d *COO[T]) order() []int {
+	order := make([]int, len(d.Row))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if c := cmp.Compare(d.Row[a], d.Row[b]); c != 0 {
+			return c
+		}
+		return cmp.Compare(d.Col[a], d.Col[b])
+	})
+	return order
 }
 
 func (d *Cols[T]) csr(at Rect) Data {

@@ -3,7 +3,8 @@ package matrix
 import "strconv"
 
 // EachText calls emit for every stored value of b, rows ascending and columns ascending within a row (COO data are
-// sorted first), with the shortest decimal text that reads back to the same value. The text is valid until the next
+// sorted first), with the shortest decimal text that reads back to the same value (for half floats: the same float32).
+// The text is valid until the next
 // call. The first error of emit ends the walk and is returned.
 func (b Block) EachText(emit func(row, col int64, value []byte) error) error {
 	return b.Data.text(b.At, emit)
@@ -12,6 +13,9 @@ func (b Block) EachText(emit func(row, col int64, value []byte) error) error {
 func (e Empty) text(Rect, func(int64, int64, []byte) error) error { return nil }
 
 func (d *Dense[T]) text(at Rect, emit func(int64, int64, []byte) error) error {
+	if len(d.Val) == 0 {
+		return nil // rows without columns, of which there can be any number
+	}
 	format := formatter[T]()
 	var buf []byte
 	i := 0
@@ -42,11 +46,33 @@ func (d *CSR[T]) text(at Rect, emit func(int64, int64, []byte) error) error {
 }
 
 func (d *COO[T]) text(at Rect, emit func(int64, int64, []byte) error) error {
-	return d.csr(at).text(at, emit)
+	format := formatter[T]()
+	var buf []byte
+	for _, i := range d.order() {
+		buf = format(buf[:0], d.Val[i])
+		if err := emit(at.Rows.Lo+d.Row[i], d.Col[i], buf); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (d *Cols[T]) text(at Rect, emit func(int64, int64, []byte) error) error {
-	return d.csr(at).text(at, emit)
+	if len(d.Val) == 0 {
+		return nil
+	}
+	format := formatter[T]()
+	var buf []byte
+	rows := at.Rows.Len()
+	for r := range rows {
+		for k, c := range d.Idx {
+			buf = format(buf[:0], d.Val[int64(k)*rows+r])
+			if err := emit(at.Rows.Lo+r, c, buf); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // formatter is the shortest round-trip spelling of the values of one type.
