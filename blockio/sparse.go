@@ -16,10 +16,11 @@ func readCSR(c *wire.Cursor, off int64, h Head, raw []byte) matrix.Data {
 	val, size := wire.ViewAny(data.Values())
 	if h.Wide {
 		s.wideCSR(val)
+		s.unsorted = true // not looked at yet
 	} else {
 		s.bySize(val, size)
 	}
-	if c.Err() == nil {
+	if c.Err() == nil && s.unsorted {
 		s.order(val, size)
 	}
 	return data
@@ -50,6 +51,8 @@ type sparse struct {
 	ptr []int // CSR
 	row []int64
 	idx []int64
+
+	unsorted bool // some row of CSR
 }
 
 func (s *sparse) bySize(val []byte, size int) {
@@ -78,36 +81,56 @@ func getCells[U bitsOf](s *sparse, raw []byte) {
 }
 
 func getCSR[U bitsOf](s *sparse, val []U) {
-	le := binary.LittleEndian
-	raw, step, o, n := s.raw, int(s.h.cell()), 0, 0
-	_, width := sides(s.h.At)
-	first := s.h.At.Cols.Lo
+	o, n, step := 0, 0, int(s.h.cell())
 	for i := 1; i < len(s.ptr); i++ {
-		// The counts of this and all later rows are still to come, and so are the cells up to h.N: what is left is
-		// exactly their bytes as long as no row takes more cells than are left.
-		count := int64(le.Uint32(raw[o:]))
+		// The head's count has fixed the length of raw, so as long as no row takes more cells than are left, the count
+		// of this row and the cells of all rows lie within it.
+		count := int64(binary.LittleEndian.Uint32(s.raw[o:]))
 		if count > int64(len(val)-n) {
 			s.c.FailAt(s.off+int64(o), "row %d has %d non-zeros, %d remain of the block's %d", i-1, count, len(val)-n, len(val))
 			return
 		}
 		o += 4
-		idx, out := s.idx[n:n+int(count)], val[n:n+int(count)]
-		for k := range idx {
-			rel := le.Uint32(raw[o:])
-			if uint64(rel) >= width {
-				s.c.FailAt(s.off+int64(o), "column %d, want less than %d", rel, width)
-				return
-			}
-			idx[k] = first + int64(rel)
-			out[k] = load[U](raw, o+4)
-			o += step
+		end := n + int(count)
+		if bad := getRow(s, o, s.idx[n:end], val[n:end]); bad >= 0 {
+			s.c.FailAt(s.off+int64(o+bad*step), "column outside the block's %d", s.h.At.Cols.Len())
+			return
 		}
-		n += int(count)
+		o += int(count) * step
+		n = end
 		s.ptr[i] = n
 	}
 	if n != len(val) {
 		s.c.FailAt(s.off+int64(o), "the rows have %d non-zeros, the block says %d", n, len(val))
 	}
+}
+
+// getRow reads the cells of a row from o on and notes when their columns do not ascend. bad is the first cell whose
+// column lies outside, -1 if none does.
+func getRow[U bitsOf](s *sparse, o int, idx []int64, val []U) (bad int) {
+	raw, step, first := s.raw[o:], int(s.h.cell()), s.h.At.Cols.Lo
+	_, width := sides(s.h.At)
+	last, o := int64(-1), 0
+	var tail [12]byte
+	for k := range idx {
+		if len(raw) < o+12 { // the last cells of the block, if they are shorter
+			copy(tail[:], raw[o:])
+			raw, o = tail[:], 0
+		}
+		cell := raw[o : o+12]
+		rel := int64(binary.LittleEndian.Uint32(cell))
+		if uint64(rel) >= width {
+			return k
+		}
+		if rel <= last {
+			s.unsorted = true
+		}
+		last = rel
+		idx[k] = first + rel
+		val[k] = U(binary.LittleEndian.Uint64(cell[4:]))
+		o += step
+	}
+	return -1
 }
 
 func getCOO[U bitsOf](s *sparse, val []U) {
