@@ -1,0 +1,48 @@
+package rpc
+
+import (
+	"thole/matrix"
+	"thole/ssp"
+)
+
+// Join is the argument of OpJoin: what all tasks of a job must agree on.
+type Join struct {
+	Tasks int       `json:"tasks"`
+	Bound ssp.Bound `json:"bound"`
+}
+
+// Create is the argument of OpCreate: the matrices of a job and how they are cut. Every server computes the same
+// partitions from it and keeps those that are its own.
+type Create struct {
+	Matrices []Spec `json:"matrices"`
+	Servers  int    `json:"servers"` // how many there are
+	Index    int    `json:"index"`   // which of them the receiver is
+	Version  int64  `json:"version"` // of the routing map
+}
+
+// Spec is a matrix and the name of its partitioner.
+type Spec struct {
+	Meta        matrix.Meta `json:"meta"`
+	Partitioner string      `json:"partitioner"`
+}
+
+// Save is the argument of OpSave, OpCommit and OpAbort: what to write, where and how. All servers of a save get the same.
+type Save struct {
+	Codec    string            `json:"codec"`
+	Path     string            `json:"path"`  // within the servers' bucket
+	Stage    string            `json:"stage"` // names this save; the same for all servers
+	Matrices []string          `json:"matrices"`
+	Lossy    bool              `json:"lossy,omitempty"`
+	Set      map[string]string `json:"set,omitempty"`
+	Files    map[string][]byte `json:"files,omitempty"`
+	Parts    [][]byte          `json:"parts,omitempty"` // of all servers, for the commit
+}
+
+// Load is the argument of OpLoad: which matrices to fill from a path. Rows beyond those of the matrix (the state of an
+// optimizer that was saved with it) are left out.
+type Load struct {
+	Path     string            `json:"path"`            // within the servers' bucket
+	Codec    string            `json:"codec,omitempty"` // "": found out
+	Set      map[string]string `json:"set,omitempty"`
+	Matrices []string          `json:"matrices"`
+}

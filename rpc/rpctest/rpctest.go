@@ -1,0 +1,96 @@
+// Package rpctest holds what every network must keep of the promises of package rpc, as tests.
+package rpctest
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"thole/rpc"
+)
+
+// Setup makes a network whose connections have room for the given number of requests under way, and an address to
+// listen at.
+type Setup func(t *testing.T, window int) (rpc.Network, string)
+
+// Run tests the network.
+func Run(t *testing.T, setup Setup) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Setup)
+	}{
+		{"echo", testEcho},
+		{"blocks", testBlocks},
+		{"big", testBig},
+		{"many", testMany},
+		{"overtake", testOvertake},
+		{"nothing", testNothing},
+		{"errors", testErrors},
+		{"panic", testPanic},
+		{"cancel", testCancel},
+		{"deadline", testDeadline},
+		{"ended context", testEnded},
+		{"window", testWindow},
+		{"window given up", testWindowGivenUp},
+		{"client closes", testClientCloses},
+		{"server closes", testServerCloses},
+		{"server closes idle", testServerClosesIdle},
+		{"nobody", testNobody},
+		{"in use", testInUse},
+		{"two servers", testTwoServers},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+			c.test(t, setup)
+		})
+	}
+}
+
+// Func is a handler made of a function.
+type Func func(ctx context.Context, from *rpc.Peer, q *rpc.Request) (*rpc.Response, error)
+
+// Serve implements rpc.Handler.
+func (f Func) Serve(ctx context.Context, from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
+	return f(ctx, from, q)
+}
+
+// Echo answers with what the request holds.
+func Echo(_ context.Context, _ *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
+	return &rpc.Response{Clock: q.Clock, Pieces: q.Pieces}, nil
+}
+
+// plenty is a window that no test fills by chance.
+const plenty = 64
+
+// start serves the handler and connects to it. The function closes both.
+func start(t *testing.T, setup Setup, window int, h Func) (rpc.Conn, rpc.Listener, func()) {
+	t.Helper()
+	n, addr := setup(t, window)
+	l, err := n.Listen(t.Context(), addr, h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := n.Dial(t.Context(), l.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, l, func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("close the connection: %v", err)
+		}
+		if err := l.Close(); err != nil {
+			t.Errorf("close the listener: %v", err)
+		}
+	}
+}
+
+// call sends the request and waits for its answer.
+func call(t *testing.T, c rpc.Conn, q *rpc.Request) *rpc.Response {
+	t.Helper()
+	r, err := c.Start(t.Context(), q).Wait(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
