@@ -45,7 +45,7 @@ func Numbers[T Number](b []byte) (v []T, ok bool) {
 }
 
 // ViewAny is View for a []T of unknown number type, as matrix.Data.Values gives it, and the size of an element. Types
-// defined on numbers (half floats, booleans) are found by their kind. nil gives nil, 0.
+// defined on numbers (half floats, booleans) are found by their kind. nil and anything else gives nil, 0.
 func ViewAny(v any) (b []byte, size int) {
 	switch s := v.(type) {
 	case []float64:
