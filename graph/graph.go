@@ -12,10 +12,7 @@ import (
 
 // Want is a piece of a parameter matrix: all its rows, and the columns Cols (ascending, no column twice), or all
 // columns if Cols is nil. The answer is a *matrix.Dense[float32] for all columns and a *matrix.Cols[float32] for some.
-type Want struct {
-	Matrix string
-	Cols   []int64
-}
+type Want = matrix.Want
 
 // Params is what a model needs of the world. It belongs to one task and is used by one goroutine.
 type Params interface {
@@ -37,6 +34,16 @@ type Tensor struct {
 // NewTensor is a tensor of zeros.
 func NewTensor(rows, cols int) *Tensor { return &Tensor{rows, cols, make([]float32, rows*cols)} }
 
+// Resize makes t a tensor of rows x cols over the same memory if that is large enough. The values are undefined.
+func (t *Tensor) Resize(rows, cols int) {
+	t.Rows, t.Cols = rows, cols
+	if n := rows * cols; n <= cap(t.Val) {
+		t.Val = t.Val[:n]
+	} else {
+		t.Val = make([]float32, n)
+	}
+}
+
 // Row is the view of row i.
 func (t *Tensor) Row(i int) []float32 { return t.Val[i*t.Cols : (i+1)*t.Cols] }
 
@@ -46,19 +53,23 @@ type Layer interface {
 	Name() string
 	// Params describes the parameter matrices of the layer.
 	Params() []matrix.Meta
-	// Wants are the pieces of parameters that the batch needs.
+	// Wants are the pieces of parameters that the batch needs: one for each matrix of Params, in that order. The slices
+	// are the caller's. The next batches may be asked for before this one goes forward.
 	Wants(b *data.Batch) []Want
-	// Forward computes the activations from the pieces wanted and the outputs of the input layers.
+	// Forward computes the activations from the pieces wanted and the outputs of the input layers. The result is valid
+	// until the next Forward, the inputs must stay as they are until Backward.
 	Forward(b *data.Batch, params []matrix.Block, in []*Tensor) (*Tensor, error)
 	// Backward turns the gradient of the loss by this layer's output into the gradients by its inputs and by its
-	// parameters: sums over the batch, one block per Want, in that order.
+	// parameters: sums over the batch, one block per Want, in that order. grad is not changed; the gradients by the
+	// inputs are valid until the next Backward, the blocks are new ones, which the caller may keep and give away.
 	Backward(grad *Tensor) (in []*Tensor, params []matrix.Block, err error)
 }
 
 // Loss compares scores with labels.
 type Loss interface {
 	Name() string
-	// Loss is the sum of the losses of all rows; grad (same shape as score) is set to the gradient of that sum.
+	// Loss is the sum of the losses of all rows, NaN or infinite if a score is; grad (same shape as score) is set to the
+	// gradient of that sum. There is one label for each row.
 	Loss(score *Tensor, label []float32, grad *Tensor) (sum float64)
 	// Predict turns a row of scores into what users read: a probability, a value.
 	Predict(score []float32) float64
