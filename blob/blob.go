@@ -2,7 +2,9 @@
 // visible whole or not at all: one object by its writer's Commit, a tree of objects by Publish.
 //
 // Names are slash-separated paths without "." and ".." elements. A name is at the same time an object or the root of a
-// tree of objects "name/…", never both.
+// tree of objects "name/…", never both: an object cannot be made below another, and one made in the place of a tree
+// replaces the tree. Elements that begin with "_tmp." are for what is not finished; only List of such a tree itself
+// shows what lies below them.
 package blob
 
 import (
@@ -26,7 +28,8 @@ type Bucket interface {
 	List(ctx context.Context, tree string) ([]Info, error)
 	// Remove deletes the object or the tree; one that does not exist is no error.
 	Remove(ctx context.Context, name string) error
-	// Publish moves the object or tree from to the name to, in one step, replacing whatever was there.
+	// Publish moves the object or tree from to the name to, in one step, replacing whatever was there. Neither may lie
+	// within the other; moving something onto itself does nothing.
 	Publish(ctx context.Context, from, to string) error
 }
 
@@ -44,11 +47,13 @@ type Object interface {
 }
 
 // Writer takes the bytes of a new object. Write appends behind the furthest byte that Write has reached; WriteAt puts
-// bytes anywhere, and gaps read as zero. Exactly one of Commit and Abort ends it; Abort after Commit does nothing, so
-// that it can be deferred. WriteAt may be called by many goroutines.
+// bytes anywhere, and gaps read as zero. ReadAt gives back what was written, for checksums that are known only at the
+// end. Exactly one of Commit and Abort ends it; Abort after Commit does nothing, so that it can be deferred. WriteAt and
+// ReadAt may be called by many goroutines.
 type Writer interface {
 	io.Writer
 	io.WriterAt
+	io.ReaderAt
 	// Commit makes the object visible under its name.
 	Commit() error
 	// Abort forgets the object.
@@ -61,6 +66,17 @@ var ErrName = errors.New("not a name within the bucket")
 func checkName(name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
 		return fmt.Errorf("blob: %q: %w", name, ErrName)
+	}
+	return nil
+}
+
+// checkMove refuses names outside, and moves into what would be moved or replaced on the way.
+func checkMove(from, to string) error {
+	if err := errors.Join(checkName(from), checkName(to)); err != nil {
+		return err
+	}
+	if from != to && (within(from, to) || within(to, from)) {
+		return fmt.Errorf("blob: publish %s as %s: one lies within the other", from, to)
 	}
 	return nil
 }

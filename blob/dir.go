@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 )
 
 // tmpMark begins the names of files that are being written and trees that are being moved away. List leaves them out.
@@ -30,18 +31,26 @@ func (d *Dir) Open(_ context.Context, name string) (Object, error) {
 		return nil, err
 	}
 	f, err := os.Open(d.file(name))
+	if missing(err) {
+		err = &fs.PathError{Op: "open", Path: d.file(name), Err: fs.ErrNotExist}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("blob: %w", err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("is a directory")}
+		err = fmt.Errorf("open %s: is a directory: %w", d.file(name), fs.ErrNotExist)
 	}
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("blob: %w", err)
 	}
 	return dirObject{f, info.Size()}, nil
+}
+
+// missing tells whether there is nothing of a name, be it because an object stands where a tree would have to be.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 type dirObject struct {
@@ -61,8 +70,11 @@ func (d *Dir) List(ctx context.Context, tree string) ([]Info, error) {
 		}
 		root = d.file(tree)
 	}
+	if info, err := os.Stat(root); err == nil && info.IsDir() {
+		root += string(filepath.Separator) // a link to a directory is followed at the root
+	}
 	err := filepath.WalkDir(root, func(file string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
+		if missing(err) {
 			return nil
 		}
 		if err != nil {
@@ -88,7 +100,7 @@ func (d *Dir) List(ctx context.Context, tree string) ([]Info, error) {
 
 func (d *Dir) add(found *[]Info, file string, e fs.DirEntry) error {
 	info, err := os.Stat(file) // follows links, as Open does
-	if errors.Is(err, fs.ErrNotExist) || err == nil && info.IsDir() {
+	if missing(err) || err == nil && info.IsDir() {
 		return nil
 	}
 	if err != nil {
@@ -106,7 +118,7 @@ func (d *Dir) Remove(_ context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(d.file(name)); err != nil {
+	if err := os.RemoveAll(d.file(name)); err != nil && !missing(err) {
 		return fmt.Errorf("blob: %w", err)
 	}
 	return nil
@@ -115,20 +127,26 @@ func (d *Dir) Remove(_ context.Context, name string) error {
 // Publish implements Bucket. Where the system can exchange two names in one step it does; elsewhere the old tree is
 // renamed away first.
 func (d *Dir) Publish(_ context.Context, from, to string) error {
-	if err := errors.Join(checkName(from), checkName(to)); err != nil {
+	if err := checkMove(from, to); err != nil {
 		return err
+	}
+	if _, err := os.Lstat(d.file(from)); missing(err) {
+		return fmt.Errorf("blob: %w", &fs.PathError{Op: "publish", Path: d.file(from), Err: fs.ErrNotExist})
+	}
+	if from == to {
+		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(d.file(to)), 0o777); err != nil {
 		return fmt.Errorf("blob: %w", err)
 	}
-	if err := replace(d.file(from), d.file(to)); err != nil {
+	if err := replace(d.file(from), d.file(to), exchange); err != nil {
 		return fmt.Errorf("blob: %w", err)
 	}
 	return nil
 }
 
-// replace moves from over to.
-func replace(from, to string) error {
+// replace moves from over to, which may be files or trees; swap exchanges two names if the system can.
+func replace(from, to string, swap func(a, b string) error) error {
 	info, err := os.Lstat(to)
 	old, ferr := os.Lstat(from)
 	if ferr != nil {
@@ -140,7 +158,7 @@ func replace(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if exchange(from, to) == nil {
+	if swap(from, to) == nil {
 		return os.RemoveAll(from) // from is the old tree now
 	}
 	away := tmpName(to)
@@ -190,7 +208,7 @@ func (w *dirWriter) Commit() error {
 	w.done = true
 	err := w.File.Close()
 	if err == nil {
-		err = replace(w.File.Name(), w.to)
+		err = replace(w.File.Name(), w.to, exchange)
 	}
 	if err != nil {
 		os.Remove(w.File.Name())

@@ -22,6 +22,9 @@ func (memObject) Close() error { return nil }
 
 // Open implements Bucket.
 func (m *Mem) Open(_ context.Context, name string) (Object, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	data, ok := m.objs[name]
@@ -32,12 +35,23 @@ func (m *Mem) Open(_ context.Context, name string) (Object, error) {
 }
 
 // List implements Bucket.
-func (m *Mem) List(_ context.Context, tree string) ([]Info, error) {
+func (m *Mem) List(ctx context.Context, tree string) ([]Info, error) {
+	if tree == "." {
+		tree = ""
+	}
+	if tree != "" {
+		if err := checkName(tree); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	var found []Info
 	for name, data := range m.objs {
-		if within(name, tree) {
+		if within(name, tree) && !strings.Contains("/"+name[len(tree):], "/"+tmpMark) {
 			found = append(found, Info{name, int64(len(data))})
 		}
 	}
@@ -45,9 +59,9 @@ func (m *Mem) List(_ context.Context, tree string) ([]Info, error) {
 	return found, nil
 }
 
-// within tells whether an object is the named one or lies in the tree of that name; "" and "." are the whole bucket.
+// within tells whether an object is the named one or lies in the tree of that name; "" is the whole bucket.
 func within(name, tree string) bool {
-	return tree == "" || tree == "." || name == tree || strings.HasPrefix(name, tree+"/")
+	return tree == "" || name == tree || strings.HasPrefix(name, tree+"/")
 }
 
 // Remove implements Bucket.
@@ -69,9 +83,19 @@ func (m *Mem) drop(tree string) {
 	}
 }
 
+// room fails if the name lies below an object.
+func (m *Mem) room(name string) error {
+	for i, c := range name {
+		if _, object := m.objs[name[:i]]; c == '/' && object {
+			return fmt.Errorf("blob: %s: %s is an object, want a tree", name, name[:i])
+		}
+	}
+	return nil
+}
+
 // Publish implements Bucket.
 func (m *Mem) Publish(_ context.Context, from, to string) error {
-	if err := checkName(to); err != nil {
+	if err := checkMove(from, to); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -84,6 +108,9 @@ func (m *Mem) Publish(_ context.Context, from, to string) error {
 	}
 	if len(moved) == 0 {
 		return fmt.Errorf("blob: %w", &fs.PathError{Op: "publish", Path: from, Err: fs.ErrNotExist})
+	}
+	if err := m.room(to); err != nil {
+		return err
 	}
 	m.drop(from)
 	m.drop(to)
@@ -104,14 +131,16 @@ func (m *Mem) Create(_ context.Context, name string) (Writer, error) {
 type memWriter struct {
 	bucket *Mem
 	name   string
-	mu     sync.Mutex
+	mu     sync.Mutex // held before the bucket's
 	buf    []byte
 	pos    int64
 	done   bool
 }
 
 func (w *memWriter) Write(p []byte) (int, error) {
-	n, err := w.WriteAt(p, w.pos)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, err := w.writeAt(p, w.pos)
 	w.pos += int64(n)
 	return n, err
 }
@@ -119,24 +148,58 @@ func (w *memWriter) Write(p []byte) (int, error) {
 func (w *memWriter) WriteAt(p []byte, off int64) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if end := int(off) + len(p); end > len(w.buf) {
-		w.buf = append(w.buf, make([]byte, end-len(w.buf))...)
+	return w.writeAt(p, off)
+}
+
+func (w *memWriter) writeAt(p []byte, off int64) (int, error) {
+	end := off + int64(len(p))
+	switch {
+	case w.done:
+		return 0, fmt.Errorf("blob: %s: write: %w", w.name, fs.ErrClosed)
+	case off < 0 || end < 0 || int64(int(end)) != end:
+		return 0, fmt.Errorf("blob: %s: write of %d bytes at %d: %w", w.name, len(p), off, fs.ErrInvalid)
+	case len(p) == 0:
+		return 0, nil
+	}
+	if missing := int(end) - len(w.buf); missing > 0 {
+		w.buf = append(w.buf, make([]byte, missing)...)
 	}
 	return copy(w.buf[off:], p), nil
 }
 
+// ReadAt implements Writer.
+func (w *memWriter) ReadAt(p []byte, off int64) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.done {
+		return 0, fmt.Errorf("blob: %s: read: %w", w.name, fs.ErrClosed)
+	}
+	return bytes.NewReader(w.buf).ReadAt(p, off)
+}
+
 func (w *memWriter) Commit() error {
-	w.bucket.mu.Lock()
-	defer w.bucket.mu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.done {
 		return fmt.Errorf("blob: %s: commit: %w", w.name, fs.ErrClosed)
 	}
 	w.done = true
-	if w.bucket.objs == nil {
-		w.bucket.objs = map[string][]byte{}
+	m := w.bucket
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.room(w.name); err != nil {
+		return err
 	}
-	w.bucket.objs[w.name] = w.buf
+	if m.objs == nil {
+		m.objs = map[string][]byte{}
+	}
+	m.drop(w.name)
+	m.objs[w.name] = w.buf
 	return nil
 }
 
-func (w *memWriter) Abort() { w.done = true }
+func (w *memWriter) Abort() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.done = true
+}

@@ -1,0 +1,439 @@
+package blob
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// buckets are all kinds of buckets, made empty; every test below runs on each.
+var buckets = map[string]func(*testing.T) Bucket{
+	"dir": func(t *testing.T) Bucket { return NewDir(t.TempDir() + "/not/there/yet") },
+	"mem": func(t *testing.T) Bucket { return &Mem{} },
+}
+
+func onEach(t *testing.T, test func(*testing.T, Bucket)) {
+	for name, empty := range buckets {
+		t.Run(name, func(t *testing.T) { test(t, empty(t)) })
+	}
+}
+
+func put(t *testing.T, b Bucket, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := WriteAll(t.Context(), b, name, []byte("in "+name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantList holds the listing to "name name …", and every object to "in name" with its prefix replaced as said.
+func wantList(t *testing.T, b Bucket, tree, want string) {
+	t.Helper()
+	infos, err := b.List(t.Context(), tree)
+	if err != nil {
+		t.Errorf("list %q: %v", tree, err)
+	}
+	var names []string
+	for _, i := range infos {
+		names = append(names, i.Name)
+		if data, err := ReadAll(t.Context(), b, i.Name, 1<<20); err != nil || int64(len(data)) != i.Size {
+			t.Errorf("%s: %d bytes, %v; want %d as listed", i.Name, len(data), err, i.Size)
+		}
+	}
+	if got := strings.Join(names, " "); got != want {
+		t.Errorf("list %q: %q, want %q", tree, got, want)
+	}
+}
+
+func wantContent(t *testing.T, b Bucket, name, want string) {
+	t.Helper()
+	if data, err := ReadAll(t.Context(), b, name, 1<<20); err != nil || string(data) != want {
+		t.Errorf("%s holds %q, %v; want %q", name, data, err, want)
+	}
+}
+
+func wantMissing(t *testing.T, b Bucket, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := b.Open(t.Context(), name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("open %q: %v, want one that wraps fs.ErrNotExist", name, err)
+		}
+	}
+}
+
+func TestCommitMakesVisible(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		w, err := b.Create(t.Context(), "a/b/c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(w, "one ")
+		wantMissing(t, b, "a/b/c", "a/b", "a")
+		wantList(t, b, "", "")
+		fmt.Fprint(w, "two")
+		if err := w.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		wantContent(t, b, "a/b/c", "one two")
+		wantList(t, b, "", "a/b/c")
+		wantMissing(t, b, "a/b", "a", "a/b/c/d")
+
+		w.Abort() // deferred after Commit: does nothing
+		if err := w.Commit(); !errors.Is(err, fs.ErrClosed) {
+			t.Errorf("second commit: %v, want one that wraps fs.ErrClosed", err)
+		}
+		if _, err := w.Write([]byte("x")); err == nil {
+			t.Error("write after commit: no error")
+		}
+		if _, err := w.WriteAt([]byte("x"), 0); err == nil {
+			t.Error("write at a place after commit: no error")
+		}
+		wantContent(t, b, "a/b/c", "one two")
+	})
+}
+
+func TestAbortLeavesNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		put(t, b, "a/old")
+		for _, name := range []string{"a/new", "a/old"} {
+			w, err := b.Create(t.Context(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprint(w, "never seen")
+			w.Abort()
+			w.Abort()
+			if err := w.Commit(); !errors.Is(err, fs.ErrClosed) {
+				t.Errorf("commit after abort: %v", err)
+			}
+		}
+		wantList(t, b, "", "a/old")
+		wantContent(t, b, "a/old", "in a/old")
+	})
+}
+
+func TestReplaceKeepsOpenObjects(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		put(t, b, "x")
+		o, err := b.Open(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer o.Close()
+		if err := WriteAll(t.Context(), b, "x", []byte("newer and longer")); err != nil {
+			t.Fatal(err)
+		}
+		old := make([]byte, 10)
+		if n, err := o.ReadAt(old, 0); n != 4 || err != io.EOF || o.Size() != 4 || string(old[:n]) != "in x" {
+			t.Errorf("the open object is %q, %v, size %d", old[:n], err, o.Size())
+		}
+		wantContent(t, b, "x", "newer and longer")
+	})
+}
+
+func TestWriteAt(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(w Writer)
+		want string
+	}{
+		{"nothing", func(w Writer) {}, ""},
+		{"gap", func(w Writer) { w.WriteAt([]byte("end"), 3) }, "\x00\x00\x00end"},
+		{"backwards", func(w Writer) {
+			w.WriteAt([]byte("cd"), 2)
+			w.WriteAt([]byte("ab"), 0)
+		}, "abcd"},
+		{"overlap", func(w Writer) {
+			w.WriteAt([]byte("aaaa"), 0)
+			w.WriteAt([]byte("b"), 1)
+		}, "abaa"},
+		{"write begins at 0", func(w Writer) {
+			w.WriteAt([]byte("........"), 0)
+			w.Write([]byte("ab"))
+			w.Write([]byte("cd"))
+		}, "abcd...."},
+		{"write goes on behind write", func(w Writer) {
+			w.Write([]byte("ab"))
+			w.WriteAt([]byte("z"), 5)
+			w.Write([]byte("cd"))
+		}, "abcd\x00z"},
+		{"empty far away", func(w Writer) {
+			w.Write([]byte("a"))
+			w.WriteAt(nil, 0)
+		}, "a"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, b Bucket) {
+				w, err := b.Create(t.Context(), "x")
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.do(w)
+				if err := w.Commit(); err != nil {
+					t.Fatal(err)
+				}
+				wantContent(t, b, "x", c.want)
+			})
+		})
+	}
+	onEach(t, func(t *testing.T, b Bucket) {
+		w, _ := b.Create(t.Context(), "x")
+		defer w.Abort()
+		for _, off := range []int64{-1, 1<<63 - 1} {
+			if _, err := w.WriteAt([]byte("ab"), off); err == nil {
+				t.Errorf("write at %d: no error", off)
+			}
+		}
+	})
+}
+
+func TestNamesOutsideAreRefused(t *testing.T) {
+	ctx := context.Background()
+	for _, name := range []string{"", ".", "..", "../x", "a/../../x", "a/../b", "/x", "/", "a//b", "a/", "./a", "a/.", "a\\b", "a\x00b"} {
+		onEach(t, func(t *testing.T, b Bucket) {
+			put(t, b, "there")
+			_, open := b.Open(ctx, name)
+			_, create := b.Create(ctx, name)
+			for what, err := range map[string]error{
+				"open": open, "create": create, "remove": b.Remove(ctx, name),
+				"publish to": b.Publish(ctx, "there", name), "publish": b.Publish(ctx, name, "elsewhere"),
+			} {
+				if !errors.Is(err, ErrName) {
+					t.Errorf("%s %q: %v, want ErrName", what, name, err)
+				}
+			}
+			if _, err := b.List(ctx, name); !errors.Is(err, ErrName) && name != "" && name != "." {
+				t.Errorf("list %q: %v, want ErrName", name, err)
+			}
+			wantContent(t, b, "there", "in there")
+		})
+	}
+}
+
+func TestList(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		put(t, b, "m/b", "m/a/1", "m/a/0", "m-not", "mm/x", "m.x", "z")
+		for tree, want := range map[string]string{
+			"":      "m-not m.x m/a/0 m/a/1 m/b mm/x z",
+			".":     "m-not m.x m/a/0 m/a/1 m/b mm/x z",
+			"m":     "m/a/0 m/a/1 m/b",
+			"m/a":   "m/a/0 m/a/1",
+			"m/b":   "m/b",
+			"z":     "z",
+			"z/y":   "",
+			"none":  "",
+			"m/a/9": "",
+		} {
+			wantList(t, b, tree, want)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := b.List(ctx, ""); !errors.Is(err, context.Canceled) {
+			t.Errorf("list after cancel: %v", err)
+		}
+	})
+}
+
+func TestReadBackBeforeCommit(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		w, err := b.Create(t.Context(), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Abort()
+		w.Write([]byte("head"))
+		w.WriteAt([]byte("end"), 6)
+		got := make([]byte, 12)
+		if n, err := w.ReadAt(got[:5], 1); n != 5 || err != nil || string(got[:5]) != "ead\x00\x00" {
+			t.Errorf("%q, %v", got[:n], err)
+		}
+		if n, err := w.ReadAt(got, 6); n != 3 || err != io.EOF || string(got[:n]) != "end" {
+			t.Errorf("%q, %v", got[:n], err)
+		}
+		if n, err := w.ReadAt(got, 100); n != 0 || err != io.EOF {
+			t.Errorf("beyond the end: %d bytes, %v", n, err)
+		}
+		if _, err := w.ReadAt(got, -1); err == nil {
+			t.Error("before the start: no error")
+		}
+		if err := w.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.ReadAt(got, 0); err == nil {
+			t.Error("after commit: no error")
+		}
+	})
+}
+
+// What is being written, and what a crash left of it, is in no list but that of the stage itself.
+func TestTemporaryNamesAreNotListed(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		put(t, b, "_tmp.m.1/w", "_tmp.m.1/deep/v", "m/w", "m/_tmp.w.9.9", "m/sub/_tmp.s/x", "plain_tmp.x")
+		wantList(t, b, "", "m/w plain_tmp.x")
+		wantList(t, b, "m", "m/w")
+		wantList(t, b, "_tmp.m.1", "_tmp.m.1/deep/v _tmp.m.1/w")
+		wantList(t, b, "_tmp.m.1/deep", "_tmp.m.1/deep/v")
+		wantContent(t, b, "_tmp.m.1/w", "in _tmp.m.1/w")
+		if err := b.Publish(t.Context(), "_tmp.m.1", "m"); err != nil {
+			t.Fatal(err)
+		}
+		wantList(t, b, "", "m/deep/v m/w plain_tmp.x")
+		wantContent(t, b, "m/w", "in _tmp.m.1/w")
+	})
+}
+
+func TestRemove(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		put(t, b, "m/a", "m/b/c", "mm/x", "z")
+		for _, name := range []string{"m", "m/b", "none", "z/below/an/object"} {
+			if err := b.Remove(t.Context(), name); err != nil {
+				t.Errorf("remove %q: %v", name, err)
+			}
+		}
+		wantList(t, b, "", "mm/x z")
+		if err := b.Remove(t.Context(), "z"); err != nil {
+			t.Error(err)
+		}
+		wantList(t, b, "", "mm/x")
+	})
+}
+
+func TestNameIsObjectOrTree(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		put(t, b, "a", "t/x", "t/y/z")
+		if err := WriteAll(t.Context(), b, "a/below", []byte("x")); err == nil {
+			t.Error("an object below an object: no error")
+		}
+		if err := b.Publish(t.Context(), "t", "a/below/t"); err == nil {
+			t.Error("a tree below an object: no error")
+		}
+		wantList(t, b, "", "a t/x t/y/z")
+		put(t, b, "t") // an object in the place of a tree replaces it
+		wantList(t, b, "", "a t")
+	})
+}
+
+func TestPublish(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		from, to string
+		want     string // the list after it
+		content  string // one object after it, and what is in it
+	}{
+		{"tree to new place", "new", "p/q/r", "old/x old/y/z p/q/r/n p/q/r/y/m single", "p/q/r/n=in new/n"},
+		{"tree over tree", "new", "old", "old/n old/y/m single", "old/y/m=in new/y/m"},
+		{"tree over object", "new", "single", "old/x old/y/z single/n single/y/m", "single/n=in new/n"},
+		{"object over tree", "single", "old", "new/n new/y/m old", "old=in single"},
+		{"object over object", "new/n", "old/x", "new/y/m old/x old/y/z single", "old/x=in new/n"},
+		{"object to new place", "single", "a/b", "a/b new/n new/y/m old/x old/y/z", "a/b=in single"},
+		{"part of a tree", "new/y", "old/y", "new/n old/x old/y/m single", "old/y/m=in new/y/m"},
+		{"tree onto itself", "old", "old", "new/n new/y/m old/x old/y/z single", "old/x=in old/x"},
+		{"object onto itself", "single", "single", "new/n new/y/m old/x old/y/z single", "single=in single"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, b Bucket) {
+				put(t, b, "old/x", "old/y/z", "new/n", "new/y/m", "single")
+				if err := b.Publish(t.Context(), c.from, c.to); err != nil {
+					t.Fatal(err)
+				}
+				wantList(t, b, "", c.want)
+				name, content, _ := strings.Cut(c.content, "=")
+				wantContent(t, b, name, content)
+			})
+		})
+	}
+}
+
+func TestPublishRefuses(t *testing.T) {
+	for _, c := range []struct{ name, from, to string }{
+		{"nothing there", "none", "old"},
+		{"nothing there onto itself", "none", "none"},
+		{"a tree into itself", "old", "old/y"},
+		{"a tree into itself, new", "old", "old/new/deep"},
+		{"a part over the whole", "old/y", "old"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, b Bucket) {
+				put(t, b, "old/x", "old/y/z")
+				err := b.Publish(t.Context(), c.from, c.to)
+				if err == nil || c.from == "none" && !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("%v, want an error", err)
+				}
+				wantList(t, b, "", "old/x old/y/z")
+			})
+		})
+	}
+}
+
+func TestReadAllLimit(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		put(t, b, "x") // 4 bytes
+		if _, err := ReadAll(t.Context(), b, "x", 3); err == nil || !strings.Contains(err.Error(), "4 bytes, want at most 3") {
+			t.Error(err)
+		}
+		if data, err := ReadAll(t.Context(), b, "x", 4); err != nil || len(data) != 4 {
+			t.Error(data, err)
+		}
+	})
+}
+
+func TestConcurrentUse(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		const writers, rounds = 4, 20
+		shared, err := b.Create(t.Context(), "whole")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for i := range writers {
+			wg.Go(func() {
+				if _, err := shared.WriteAt(bytes.Repeat([]byte{byte('a' + i)}, 1000), int64(i)*1000); err != nil {
+					t.Error(err)
+				}
+				for n := range rounds {
+					stage := fmt.Sprintf("_tmp.m.%d.%d", i, n)
+					for _, piece := range []string{"/x", "/y/z"} {
+						if err := WriteAll(t.Context(), b, stage+piece, []byte(stage)); err != nil {
+							t.Error(err)
+						}
+					}
+					if err := WriteAll(t.Context(), b, "same", bytes.Repeat([]byte{byte('0' + i)}, 100)); err != nil {
+						t.Error(err)
+					}
+					if err := b.Publish(t.Context(), stage, fmt.Sprintf("m%d", i)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Go(func() {
+			for range rounds {
+				data, err := ReadAll(t.Context(), b, "same", 100)
+				if err == nil && (len(data) != 100 || !bytes.Equal(data, bytes.Repeat(data[:1], 100))) {
+					t.Errorf("a mixture of writers: %q", data)
+				} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Error(err)
+				}
+				if _, err := b.List(t.Context(), ""); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		wg.Wait()
+		if err := shared.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		data, err := ReadAll(t.Context(), b, "whole", 1<<20)
+		if err != nil || len(data) != writers*1000 || data[0] != 'a' || data[writers*1000-1] != 'a'+writers-1 {
+			t.Errorf("%d bytes, %v", len(data), err)
+		}
+		wantList(t, b, "", "m0/x m0/y/z m1/x m1/y/z m2/x m2/y/z m3/x m3/y/z same whole")
+	})
+}
