@@ -32,12 +32,14 @@ type Partitioner struct {
 	Hash bool
 }
 
-// Partitioners is the table of partitioners.
-var Partitioners = []Partitioner{rangePartitioner, columnPartitioner, hashPartitioner}
+// Partitioners is the table of partitioners, a new slice on every call.
+func Partitioners() []Partitioner {
+	return []Partitioner{rangePartitioner, columnPartitioner, hashPartitioner}
+}
 
 // Lookup finds a partitioner; "" is the default for the matrix: columns.
 func Lookup(name string) (Partitioner, error) {
-	for _, p := range Partitioners {
+	for _, p := range Partitioners() {
 		if p.Name == name || name == "" && p.Name == columnPartitioner.Name {
 			return p, nil
 		}

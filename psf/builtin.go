@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Gets is the table of built-in get functions.
-var Gets = []Get{sumGet, maxGet, normGet}
+// Gets is the table of built-in get functions, a new slice on every call; append to it to add functions of your own.
+func Gets() []Get { return []Get{sumGet, maxGet, normGet} }
 
-// Updates is the table of built-in update functions.
-var Updates = []Update{fillUpdate, scaleUpdate, thresholdUpdate}
+// Updates is the table of built-in update functions, a new slice on every call.
+func Updates() []Update { return []Update{fillUpdate, scaleUpdate, thresholdUpdate} }
 
 // Selection is the argument of functions that work on some rows; no row stands for all of them.
 type Selection struct {

@@ -1,0 +1,191 @@
+// Package ps is the client of the parameter servers: matrices that live on servers used as if they were local. A
+// [Client] belongs to one task of a job; it joins the job on every server, routes what is asked to the partitions that
+// hold it, keeps increments until they are flushed, and moves the task's clock. Names follow the PSModel document:
+// GetRow, GetRows, GetRowsFlow, Get, Increment, Update, Flush, Clock, SyncClock.
+//
+// The same client works over any rpc.Network; one machine is a cluster of one over rpc/mem.
+package ps
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"thole/matrix"
+	"thole/part"
+	"thole/rpc"
+	"thole/ssp"
+)
+
+// Options say which servers to use and as whom.
+type Options struct {
+	Network rpc.Network
+	Servers []string  // addresses; all tasks of a job give them in the same order
+	Job     string    // names the matrices and clocks that tasks share
+	Task    int       // which of the tasks this client is
+	Tasks   int       // how many there are
+	Bound   ssp.Bound // staleness
+	Average bool      // divide increments by the number of tasks (setAverage)
+}
+
+// Client is one task's access to the servers. It is for one goroutine, but for Close.
+type Client struct {
+	o      Options
+	conns  []rpc.Conn
+	clock  int
+	mats   map[string]*Matrix
+	order  []string
+	oplog  map[string][]matrix.Block
+	behind []*rpc.Call // pushes whose answer nobody has waited for yet
+	asOf   int         // the slowest clock that the servers told with the last values
+}
+
+// Dial connects to all servers and joins the job.
+func Dial(ctx context.Context, o Options) (*Client, error) {
+	if len(o.Servers) == 0 {
+		return nil, fmt.Errorf("ps: no server addresses")
+	}
+	c := &Client{o: o, mats: map[string]*Matrix{}, oplog: map[string][]matrix.Block{}}
+	for _, addr := range o.Servers {
+		conn, err := o.Network.Dial(ctx, addr)
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.conns = append(c.conns, conn)
+	}
+	if _, err := c.all(ctx, rpc.OpJoin, func(int) any { return rpc.Join{Tasks: o.Tasks, Bound: o.Bound} }); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends the connections. A task that closes before Leave fails its job.
+func (c *Client) Close() error {
+	var first error
+	for _, conn := range c.conns {
+		if err := conn.Close(); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// request is a request of this task with the given pieces.
+func (c *Client) request(op rpc.Op, pieces []rpc.Piece) *rpc.Request {
+	return &rpc.Request{
+		Op: op, Job: c.o.Job, Task: int32(c.o.Task), Clock: int32(c.clock), Version: mapVersion, Pieces: pieces,
+	}
+}
+
+// all asks every server the same, with an argument of its own as JSON, and waits for all answers.
+func (c *Client) all(ctx context.Context, op rpc.Op, arg func(server int) any) ([]*rpc.Response, error) {
+	qs := make([]*rpc.Request, len(c.conns))
+	for i := range qs {
+		q, err := c.control(op, arg, i)
+		if err != nil {
+			return nil, err
+		}
+		qs[i] = q
+	}
+	return c.send(ctx, qs)
+}
+
+// control is a request with its argument for the server as JSON.
+func (c *Client) control(op rpc.Op, arg func(server int) any, server int) (*rpc.Request, error) {
+	q := c.request(op, nil)
+	if arg == nil {
+		return q, nil
+	}
+	text, err := json.Marshal(arg(server))
+	if err != nil {
+		return nil, fmt.Errorf("ps: %w", err)
+	}
+	q.Arg = text
+	return q, nil
+}
+
+// send starts a request to every server that has one and waits for the answers; the place of a nil request stays nil.
+// It returns the error of the first server that has one, after all have answered.
+func (c *Client) send(ctx context.Context, qs []*rpc.Request) ([]*rpc.Response, error) {
+	calls := c.start(ctx, qs)
+	rs := make([]*rpc.Response, len(qs))
+	var first error
+	for i, call := range calls {
+		if call == nil {
+			continue
+		}
+		r, err := call.Wait(ctx)
+		if err != nil && first == nil {
+			first = err
+		}
+		rs[i] = r
+	}
+	return rs, first
+}
+
+func (c *Client) start(ctx context.Context, qs []*rpc.Request) []*rpc.Call {
+	calls := make([]*rpc.Call, len(qs))
+	for i, q := range qs {
+		if q != nil {
+			calls[i] = c.conns[i].Start(ctx, q)
+		}
+	}
+	return calls
+}
+
+// mapVersion is the version of the routing maps: partitions stay where they were created.
+const mapVersion = 1
+
+// Create makes the matrices on the servers, cut by the named partitioner ("": columns). Every task of the job calls it
+// with the same descriptions; the first call makes them.
+func (c *Client) Create(ctx context.Context, partitioner string, ms ...matrix.Meta) error {
+	cut, err := part.Lookup(partitioner)
+	if err != nil {
+		return err
+	}
+	specs := make([]rpc.Spec, len(ms))
+	for i, m := range ms {
+		specs[i] = rpc.Spec{Meta: m, Partitioner: cut.Name}
+	}
+	_, err = c.all(ctx, rpc.OpCreate, func(i int) any {
+		return rpc.Create{Matrices: specs, Servers: len(c.conns), Index: i, Version: mapVersion}
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range ms {
+		parts, err := part.NewMap(&m, cut, len(c.conns), mapVersion)
+		if err != nil {
+			return err
+		}
+		if c.mats[m.Name] == nil {
+			c.order = append(c.order, m.Name)
+		}
+		c.mats[m.Name] = &Matrix{c: c, meta: m, parts: parts, cache: map[int64]cached{}}
+	}
+	return nil
+}
+
+// Matrix is the handle of a matrix that Create made.
+func (c *Client) Matrix(name string) (*Matrix, error) {
+	if m := c.mats[name]; m != nil {
+		return m, nil
+	}
+	names := slices.Clone(c.order)
+	return nil, fmt.Errorf("ps: no matrix %q, there are %q", name, names)
+}
+
+// Leave says that the task is done; the job ends when all tasks have left. It waits for what was pushed before.
+func (c *Client) Leave(ctx context.Context) error {
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
+	_, err := c.all(ctx, rpc.OpLeave, nil)
+	return err
+}
+
+// Now is the task's clock: how many times it has ticked.
+func (c *Client) Now() int { return c.clock }

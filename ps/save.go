@@ -1,0 +1,78 @@
+package ps
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"strings"
+
+	"thole/rpc"
+)
+
+// SaveOptions say how to save.
+type SaveOptions struct {
+	Codec    string            // format
+	Path     string            // within the servers' bucket
+	Matrices []string          // nil: all that this client created, in that order
+	Lossy    bool              // allow the format to lose what it cannot hold
+	Set      map[string]string // the format's own options
+	Files    map[string][]byte // small files beside the matrices
+}
+
+// Save writes matrices as of the task's clock: every server puts its own partitions, then one makes all of them visible
+// at once. If anything goes wrong, or ctx ends, nothing becomes visible. One task of the job calls it.
+func (c *Client) Save(ctx context.Context, o SaveOptions) error {
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
+	if o.Matrices == nil {
+		o.Matrices = c.order
+	}
+	a := rpc.Save{
+		Codec: o.Codec, Path: o.Path, Stage: rand.Text(), Matrices: o.Matrices, Lossy: o.Lossy, Set: o.Set, Files: o.Files,
+	}
+	rs, err := c.all(ctx, rpc.OpSave, func(int) any { return a })
+	if err == nil {
+		var results []rpc.Result
+		for _, r := range rs {
+			results = append(results, r.Results...)
+		}
+		slices.SortStableFunc(results, func(x, y rpc.Result) int {
+			if n := strings.Compare(x.Matrix, y.Matrix); n != 0 {
+				return n
+			}
+			return int(x.Part - y.Part)
+		})
+		err = c.commit(ctx, a, results)
+	}
+	_, aerr := c.all(context.WithoutCancel(ctx), rpc.OpAbort, func(int) any { return a })
+	if err != nil {
+		return err
+	}
+	return aerr
+}
+
+func (c *Client) commit(ctx context.Context, a rpc.Save, results []rpc.Result) error {
+	for _, r := range results {
+		a.Parts = append(a.Parts, r.Data)
+	}
+	q, err := c.control(rpc.OpCommit, func(int) any { return a }, 0)
+	if err != nil {
+		return err
+	}
+	_, err = c.send(ctx, []*rpc.Request{q})
+	return err
+}
+
+// Load fills the matrices (nil: all that this client created) from a path in the servers' bucket, in any format that the
+// servers know. How many servers saved it does not matter. One task of the job calls it, before the others pull.
+func (c *Client) Load(ctx context.Context, path, codec string, matrices []string) error {
+	if matrices == nil {
+		matrices = c.order
+	}
+	_, err := c.all(ctx, rpc.OpLoad, func(int) any { return rpc.Load{Path: path, Codec: codec, Matrices: matrices} })
+	for _, m := range c.mats {
+		clear(m.cache)
+	}
+	return err
+}

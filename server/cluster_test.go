@@ -1,0 +1,280 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"thole/blob"
+	"thole/matrix"
+	"thole/optim"
+	"thole/part"
+	"thole/ps"
+	"thole/psf"
+	"thole/rpc"
+	"thole/rpc/mem"
+	"thole/server"
+	"thole/ssp"
+)
+
+// cluster is some servers on one network, with a bucket that they share.
+type cluster struct {
+	t      *testing.T
+	net    rpc.Network
+	addrs  []string
+	bucket blob.Mem
+}
+
+func newCluster(t *testing.T, net rpc.Network, servers int) *cluster {
+	t.Helper()
+	c := &cluster{t: t, net: net}
+	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range servers {
+		addr := fmt.Sprintf("s%d", i)
+		l, err := net.Listen(t.Context(), addr, &server.Server{Funcs: funcs, Bucket: &c.bucket})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		c.addrs = append(c.addrs, l.Addr())
+	}
+	return c
+}
+
+// run starts the tasks of a job and waits for all of them.
+func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context, p *ps.Client, task int) error) {
+	c.t.Helper()
+	var wg sync.WaitGroup
+	errs := make([]error, tasks)
+	for t := range tasks {
+		wg.Go(func() {
+			ctx := c.t.Context()
+			p, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: t, Tasks: tasks, Bound: bound})
+			if err != nil {
+				errs[t] = err
+				return
+			}
+			defer p.Close()
+			if errs[t] = task(ctx, p, t); errs[t] == nil {
+				errs[t] = p.Leave(ctx)
+			}
+		})
+	}
+	wg.Wait()
+	for t, err := range errs {
+		if err != nil {
+			c.t.Fatalf("task %d: %v", t, err)
+		}
+	}
+}
+
+func meta(name string, rows, cols int64, layout matrix.Layout) matrix.Meta {
+	return matrix.Meta{Name: name, Rows: rows, Cols: cols, DType: matrix.F64, Layout: layout}
+}
+
+// TestBSPSameBits trains three tasks for some steps with values whose sums depend on the order, on different clusters,
+// and wants the same bits from all of them.
+func TestBSPSameBits(t *testing.T) {
+	type setup struct {
+		net     string
+		servers int
+		cut     string
+		layout  matrix.Layout
+		rule    string
+	}
+	var want map[string][]float64
+	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+		for _, rule := range []string{"", "momentum", "adam", "ftrl", "adagrad", "sgd"} {
+			want = map[string][]float64{}
+			for _, s := range []setup{
+				{"mem", 1, "column", layout, rule}, {"mem", 2, "column", layout, rule}, {"mem", 3, "range", layout, rule},
+				{"mem", 7, "column", layout, rule}, {"mem", 2, "hash", layout, rule},
+			} {
+				if s.cut == "hash" && layout == matrix.RowDense {
+					continue
+				}
+				t.Run(fmt.Sprintf("%v/%s/%s-%d-%s", layout, rule, s.net, s.servers, s.cut), func(t *testing.T) {
+					var net rpc.Network = &mem.Network{}
+					got := trainBits(newCluster(t, net, s.servers), s.cut, s.layout, s.rule)
+					if want["v"] == nil {
+						want["v"] = got
+					}
+					if !slices.Equal(got, want["v"]) {
+						t.Fatalf("bits differ from those of the first setup")
+					}
+				})
+			}
+		}
+	}
+}
+
+func trainBits(c *cluster, cut string, layout matrix.Layout, rule string) []float64 {
+	const rows, cols, steps, tasks = 2, 300, 12, 3
+	m := meta("w", rows, cols, layout)
+	m.Rule, m.Init = rule, matrix.Init{Kind: "normal", Scale: 0.1, Seed: 7}
+	var out []float64
+	c.run(tasks, ssp.BSP, func(ctx context.Context, p *ps.Client, task int) error {
+		if err := p.Create(ctx, cut, m); err != nil {
+			return err
+		}
+		rng := rand.New(rand.NewPCG(1, uint64(task)))
+		for range steps {
+			keys := []int64{}
+			for k := range int64(cols) {
+				if rng.IntN(3) == 0 {
+					keys = append(keys, k)
+				}
+			}
+			got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w", Cols: keys}})
+			if err != nil {
+				return err
+			}
+			g := got[0].Clone()
+			for i, v := range g.Data.Values().([]float64) {
+				g.Data.Values().([]float64)[i] = v/3 + rng.NormFloat64()
+			}
+			if err := p.Push("w", g); err != nil {
+				return err
+			}
+			if err := p.Clock(ctx, 3, 0.1); err != nil {
+				return err
+			}
+		}
+		keys := make([]int64, cols)
+		for i := range keys {
+			keys[i] = int64(i)
+		}
+		got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w", Cols: keys}})
+		if err == nil && task == 1 {
+			out = got[0].Data.Values().([]float64)
+		}
+		return err
+	})
+	return out
+}
+
+// TestInterface goes once through PSModel's verbs.
+func TestInterface(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, 2, ssp.ASP} {
+		t.Run(bound.String(), func(t *testing.T) {
+			c := newCluster(t, &mem.Network{}, 3)
+			c.run(1, bound, func(ctx context.Context, p *ps.Client, _ int) error {
+				if err := p.Create(ctx, "range", meta("m", 10, 100, matrix.RowDense)); err != nil {
+					return err
+				}
+				m, err := p.Matrix("m")
+				if err != nil {
+					return err
+				}
+				delta := matrix.NewDense(matrix.F64, matrix.At(3, 5, 0, 100))
+				for i := range delta.Data.Values().([]float64) {
+					delta.Data.Values().([]float64)[i] = float64(i)
+				}
+				if err := m.Increment(delta); err != nil {
+					return err
+				}
+				delta.Data.Values().([]float64)[0] = 1e9 // increment has copied
+				if err := p.SyncClock(ctx); err != nil {
+					return err
+				}
+				for range 3 { // under SSP a reader may run two clocks ahead of what it sees
+					if err := p.SyncClock(ctx); err != nil {
+						return err
+					}
+				}
+				return checkRows(ctx, m)
+			})
+		})
+	}
+}
+
+func checkRows(ctx context.Context, m *ps.Matrix) error {
+	rows, err := m.GetRows(ctx, []int64{4, 0, 3})
+	if err != nil {
+		return err
+	}
+	for i, want := range []float64{105, 0, 5} {
+		if got := rows[i].Data.Values().([]float64)[5]; got != want {
+			return fmt.Errorf("row %d column 5 is %v, want %v", i, got, want)
+		}
+	}
+	rows[0].Data.Values().([]float64)[5] = -1 // a copy: the next read must not see it
+	again, err := m.GetRow(ctx, 4)
+	if err != nil {
+		return err
+	}
+	if got := again.Data.Values().([]float64)[5]; got != 105 {
+		return fmt.Errorf("after changing the copy the row has %v, want 105", got)
+	}
+	var n int
+	for b, err := range m.GetRowsFlow(ctx, []int64{9, 8, 7, 4, 3, 2, 1}, 2) {
+		if err != nil {
+			return err
+		}
+		if n == 3 && b.At.Rows.Lo != 4 {
+			return fmt.Errorf("flow's fourth row is %v, want 4", b.At)
+		}
+		n++
+	}
+	if n != 7 {
+		return fmt.Errorf("flow gave %d rows, want 7", n)
+	}
+	return checkFuncs(ctx, m)
+}
+
+func checkFuncs(ctx context.Context, m *ps.Matrix) error {
+	for _, step := range []struct {
+		update, arg string
+		get, sel    string
+		want        float64
+	}{
+		{"", "", "sum", "", 199 * 200 / 2},
+		{"", "", "max", `{"rows":[3]}`, 99},
+		{"scale", `{"by":2,"rows":[3]}`, "max", `{"rows":[3]}`, 198},
+		{"fill", `{"value":-2,"rows":[5]}`, "sum", `{"rows":[5]}`, -200},
+		{"", "", "max", `{"rows":[5]}`, -2},
+		{"", "", "norm", `{"rows":[5]}`, 20},
+		{"threshold", `{"below":3,"rows":[5]}`, "norm", `{"rows":[5]}`, 0},
+	} {
+		for _, u := range psf.Updates() {
+			if u.Name == step.update {
+				if err := m.Update(ctx, &u, []byte(step.arg)); err != nil {
+					return err
+				}
+			}
+		}
+		for _, g := range psf.Gets() {
+			if g.Name != step.get {
+				continue
+			}
+			answer, err := m.Get(ctx, &g, []byte(step.sel))
+			if err != nil {
+				return err
+			}
+			if v, err := psf.Number(answer); err != nil || v != step.want {
+				return fmt.Errorf("after %s: %s is %s, want %v", step.update, step.get, answer, step.want)
+			}
+		}
+	}
+	return nil
+}
+
+// TestPartitioners wants every partitioner of the table to spread a matrix over several servers.
+func TestPartitioners(t *testing.T) {
+	for _, p := range part.Partitioners() {
+		m := meta("m", 4, 1000, matrix.RowSparse)
+		mp, err := part.NewMap(&m, p, 3, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mp.Servers(m.Rect()); !slices.Equal(got, []int{0, 1, 2}) {
+			t.Errorf("%s: servers %v, want all three", p.Name, got)
+		}
+	}
+}

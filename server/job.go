@@ -1,0 +1,182 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"thole/rpc"
+	"thole/ssp"
+)
+
+// maxTasks bounds what a Join can make a server allocate.
+const maxTasks = 1 << 16
+
+// job is the state that the tasks of one name share. mu guards everything: readers pull under the read lock, so that
+// what one request reads is of one moment.
+type job struct {
+	name string
+	rpc.Join
+
+	mu       sync.RWMutex
+	peers    map[int]*rpc.Peer // tasks that have joined and not left
+	left     int
+	clocks   *ssp.Clocks
+	gate     ssp.Gate[chan struct{}]
+	stage    ssp.Stage[delta]
+	pending  map[int][]delta // of each task, under ASP: gradients that wait for the task's tick
+	matrices map[string]*owned
+	saves    map[string]*pendingSave
+	failed   error
+}
+
+// join makes the job or checks that the task fits it, and watches the connection.
+func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
+	var want rpc.Join
+	if err := json.Unmarshal(q.Arg, &want); err != nil {
+		return nil, fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err)
+	}
+	task := int(q.Task)
+	if want.Tasks < 1 || want.Tasks > maxTasks || task < 0 || task >= want.Tasks || want.Bound < 0 {
+		return nil, fmt.Errorf("join: task %d of %d with staleness %d: %w", task, want.Tasks, want.Bound, rpc.ErrMalformed)
+	}
+	j := s.enter(q.Job, want)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch other := j.peers[task]; {
+	case j.failed != nil:
+		return nil, j.failed
+	case j.Join != want:
+		return nil, fmt.Errorf("job %q has %d tasks under %v, not %d under %v: %w (start all workers alike)",
+			q.Job, j.Tasks, j.Bound, want.Tasks, want.Bound, rpc.ErrRefused)
+	case other != nil:
+		return nil, fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)",
+			task, q.Job, other.Name, rpc.ErrRefused)
+	case j.clocks.Of(task) != 0:
+		return nil, fmt.Errorf("task %d of job %q was here before: %w", task, q.Job, rpc.ErrRefused)
+	}
+	j.peers[task] = from
+	go s.watch(j, task, from)
+	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
+}
+
+func (s *Server) enter(name string, want rpc.Join) *job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[name]
+	if j == nil {
+		j = &job{
+			name: name, Join: want, clocks: ssp.NewClocks(want.Tasks), peers: map[int]*rpc.Peer{},
+			matrices: map[string]*owned{}, saves: map[string]*pendingSave{}, pending: map[int][]delta{},
+		}
+		if s.jobs == nil {
+			s.jobs = map[string]*job{}
+		}
+		s.jobs[name] = j
+		s.logger().Info("job began", "job", name, "tasks", want.Tasks, "bound", want.Bound.String())
+	}
+	return j
+}
+
+// watch fails the job if the task's connection ends before the task has left.
+func (s *Server) watch(j *job, task int, from *rpc.Peer) {
+	<-from.Gone
+	j.mu.Lock()
+	mine := j.peers[task] == from
+	if mine {
+		delete(j.peers, task)
+		j.fail(fmt.Errorf("job %q: task %d at %s went away before it was done: %w", j.name, task, from.Name, rpc.ErrAborted))
+	}
+	empty := mine && len(j.peers) == 0
+	j.mu.Unlock()
+	if empty {
+		s.drop(j)
+	}
+}
+
+// fail makes every request of the job answer with the error. The caller holds the lock.
+func (j *job) fail(err error) {
+	if j.failed == nil {
+		j.failed = err
+	}
+	j.wake(ssp.Finished)
+}
+
+// wake releases the readers that need clock n or less. The caller holds the lock.
+func (j *job) wake(n int) {
+	for _, w := range j.gate.Reach(n) {
+		close(w)
+	}
+}
+
+// leave counts the task as finished. When all tasks have left, the job ends.
+func (s *Server) leave(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	j.mu.Lock()
+	task := int(q.Task)
+	if j.peers[task] == nil {
+		j.mu.Unlock()
+		return nil, fmt.Errorf("task %d of job %q: %w", task, j.name, rpc.ErrNotFound)
+	}
+	delete(j.peers, task)
+	j.left++
+	err := j.tick(task, ssp.Finished)
+	done := len(j.peers) == 0 && (j.left == j.Tasks || j.failed != nil)
+	j.mu.Unlock()
+	if done {
+		s.drop(j)
+	}
+	return &rpc.Response{}, err
+}
+
+// await returns with the read lock held when the slowest task has reached clock n; or without it and with an error.
+func (j *job) await(ctx context.Context, n int) error {
+	for {
+		j.mu.RLock()
+		if j.failed == nil && j.clocks.Slowest() >= n {
+			return nil
+		}
+		j.mu.RUnlock()
+		wait, err := j.park(n)
+		if err != nil {
+			return err
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			j.mu.Lock()
+			j.gate.Drop(func(w chan struct{}) bool { return w == wait })
+			j.mu.Unlock()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (j *job) park(n int) (chan struct{}, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	wait := make(chan struct{})
+	switch {
+	case j.failed != nil:
+		return nil, j.failed
+	case j.clocks.Slowest() >= n:
+		close(wait)
+	default:
+		j.gate.Park(n, wait)
+	}
+	return wait, nil
+}
+
+// find is the matrix of that name. The caller holds a lock.
+func (j *job) find(name string) (*owned, error) {
+	if m := j.matrices[name]; m != nil {
+		return m, nil
+	}
+	names := make([]string, 0, len(j.matrices))
+	for n := range j.matrices {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return nil, fmt.Errorf("matrix %q of job %q: %w, there are %q", name, j.name, rpc.ErrNotFound, names)
+}

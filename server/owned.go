@@ -1,0 +1,143 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"thole/matrix"
+	"thole/part"
+	"thole/psf"
+	"thole/rpc"
+	"thole/shard"
+)
+
+// owned is a matrix of a job, with the partitions that are this server's, in the order of their ids.
+type owned struct {
+	spec  []byte // as it was created, to compare
+	meta  matrix.Meta
+	parts *part.Map
+	index int
+	held  []held
+	byID  map[int]*shard.Shard
+}
+
+type held struct {
+	id int
+	*shard.Shard
+}
+
+func (s *Server) create(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	var c rpc.Create
+	if err := json.Unmarshal(q.Arg, &c); err != nil {
+		return nil, fmt.Errorf("create: %w: %w", rpc.ErrMalformed, err)
+	}
+	if c.Servers < 1 || c.Index < 0 || c.Index >= c.Servers {
+		return nil, fmt.Errorf("create: server %d of %d: %w", c.Index, c.Servers, rpc.ErrMalformed)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failed != nil {
+		return nil, j.failed
+	}
+	for _, spec := range c.Matrices {
+		if err := s.own(j, spec, c); err != nil {
+			return nil, err
+		}
+	}
+	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
+}
+
+// own makes the partitions of one matrix that are this server's, unless they are there already.
+func (s *Server) own(j *job, spec rpc.Spec, c rpc.Create) error {
+	text, err := json.Marshal(struct {
+		rpc.Spec
+		Servers, Index int
+	}{spec, c.Servers, c.Index})
+	if err != nil {
+		return err
+	}
+	m := spec.Meta
+	if o := j.matrices[m.Name]; o != nil {
+		if !bytes.Equal(o.spec, text) {
+			return fmt.Errorf("matrix %q of job %q is there, and is not the same: %w", m.Name, j.name, rpc.ErrExists)
+		}
+		return nil
+	}
+	if err := m.Check(); err != nil {
+		return fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
+	}
+	cut, err := part.Lookup(spec.Partitioner)
+	if err != nil {
+		return err
+	}
+	if cut.Hash && m.Layout != matrix.RowSparse {
+		return fmt.Errorf("matrix %q: a dense matrix cannot be spread by hash: %w", m.Name, rpc.ErrRefused)
+	}
+	var rule *psf.Rule
+	if m.Rule != "" {
+		if rule, err = s.Funcs.Rule(m.Rule); err != nil {
+			return err
+		}
+	}
+	o := &owned{spec: text, meta: m, index: c.Index, byID: map[int]*shard.Shard{}}
+	if o.parts, err = part.NewMap(&m, cut, c.Servers, c.Version); err != nil {
+		return err
+	}
+	for _, p := range o.parts.Parts {
+		if p.Server != c.Index {
+			continue
+		}
+		sh, err := shard.New(&o.meta, p.At, rule)
+		if err != nil {
+			return err
+		}
+		o.held = append(o.held, held{p.ID, sh})
+		o.byID[p.ID] = sh
+	}
+	j.matrices[m.Name] = o
+	return nil
+}
+
+// pieces calls f for every partition of this server that holds some of the place, with the columns of it.
+func (o *owned) pieces(at matrix.Rect, cols []int64, f func(h held, at matrix.Rect, cols []int64) error) error {
+	if o.parts.Hash {
+		return o.hashPieces(at, cols, f)
+	}
+	for _, h := range o.held {
+		piece := h.At().Intersect(at)
+		if piece.Empty() {
+			continue
+		}
+		mine := cols
+		if cols != nil {
+			if mine = within(cols, piece.Cols); len(mine) == 0 {
+				continue
+			}
+		}
+		if err := f(h, piece, mine); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hashPieces is pieces for partitions that share their place: each key goes to the partition of its slot.
+func (o *owned) hashPieces(at matrix.Rect, cols []int64, f func(h held, at matrix.Rect, cols []int64) error) error {
+	bySlot := map[int][]int64{}
+	for _, c := range cols {
+		slot := part.Slot(c, len(o.parts.Parts))
+		bySlot[slot] = append(bySlot[slot], c)
+	}
+	for _, h := range o.held {
+		mine := bySlot[h.id]
+		if cols != nil && mine == nil {
+			continue
+		}
+		if err := f(h, h.At().Intersect(at), mine); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"sort"
+
+	"thole/matrix"
+	"thole/psf"
+	"thole/rpc"
+)
+
+// within is the part of the ascending ids that lies in the range.
+func within(ids []int64, r matrix.Range) []int64 {
+	lo := sort.Search(len(ids), func(i int) bool { return ids[i] >= r.Lo })
+	n := sort.Search(len(ids)-lo, func(i int) bool { return ids[lo+i] >= r.Hi })
+	return ids[lo : lo+n : lo+n]
+}
+
+// pull answers with the wanted pieces, one block for each partition of this server that holds some of one.
+func (s *Server) pull(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	if err := j.await(ctx, j.Bound.Need(int(q.Clock))); err != nil {
+		return nil, err
+	}
+	defer j.mu.RUnlock()
+	r := &rpc.Response{Clock: int32(j.clocks.Slowest()), Pieces: make([]rpc.Piece, len(q.Pieces))}
+	for i, want := range q.Pieces {
+		o, err := j.find(want.Matrix)
+		if err != nil {
+			return nil, err
+		}
+		if err := o.checkPull(q, want); err != nil {
+			return nil, err
+		}
+		r.Pieces[i] = rpc.Piece{Matrix: want.Matrix, At: want.At}
+		err = o.pieces(want.At, want.Cols, func(h held, at matrix.Rect, cols []int64) error {
+			b, err := h.Read(at, cols)
+			r.Pieces[i].Blocks = append(r.Pieces[i].Blocks, b)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+func (o *owned) checkPull(q *rpc.Request, want rpc.Piece) error {
+	if q.Version != o.parts.Version {
+		return fmt.Errorf("matrix %q: routing map %d, here it is %d: %w", want.Matrix, q.Version, o.parts.Version, rpc.ErrStale)
+	}
+	whole := o.meta.Rect()
+	if !whole.Contains(want.At) {
+		return fmt.Errorf("matrix %q: pull of %v, want a place in %v: %w", want.Matrix, want.At, whole, rpc.ErrMalformed)
+	}
+	for i, c := range want.Cols {
+		if !want.At.Cols.Has(c) || i > 0 && c <= want.Cols[i-1] {
+			return fmt.Errorf("matrix %q: pull of column %d, want ascending ones in %v: %w",
+				want.Matrix, c, want.At.Cols, rpc.ErrMalformed)
+		}
+	}
+	return nil
+}
+
+// get runs a get function beside each partition of this server.
+func (s *Server) get(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	fn, err := s.Funcs.Get(q.Func)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
+	}
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	return j.beside(q, func(v psf.View) ([]byte, error) { return fn.Part(v, q.Arg) })
+}
+
+// update runs an update function beside each partition of this server, at once under every protocol.
+func (s *Server) update(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	fn, err := s.Funcs.Update(q.Func)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.beside(q, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, q.Arg) })
+}
+
+func (j *job) beside(q *rpc.Request, run func(v psf.View) ([]byte, error)) (*rpc.Response, error) {
+	if j.failed != nil {
+		return nil, j.failed
+	}
+	r := &rpc.Response{Clock: int32(j.clocks.Slowest())}
+	for _, p := range q.Pieces {
+		o, err := j.find(p.Matrix)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range o.held {
+			answer, err := run(h.Shard)
+			if err != nil {
+				return nil, fmt.Errorf("%s on matrix %q: %w", q.Func, p.Matrix, err)
+			}
+			r.Results = append(r.Results, rpc.Result{Matrix: p.Matrix, Part: int32(h.id), Data: answer})
+		}
+	}
+	return r, nil
+}

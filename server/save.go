@@ -1,0 +1,136 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"thole/format"
+	"thole/matrix"
+	"thole/rpc"
+)
+
+// pendingSave is a save that this server has put something into and that is not committed yet.
+type pendingSave struct {
+	format.Writer
+	codec string
+	path  string
+}
+
+// writer opens the codec's writer of the save. The caller holds a lock of the job.
+func (s *Server) writer(ctx context.Context, j *job, a rpc.Save) (*pendingSave, error) {
+	c, err := s.Codecs.Lookup(a.Codec)
+	if err != nil {
+		return nil, err
+	}
+	var ms []matrix.Meta
+	for _, name := range a.Matrices {
+		o, err := j.find(name)
+		if err != nil {
+			return nil, err
+		}
+		ms = append(ms, o.stored())
+	}
+	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Set: a.Set, Files: a.Files}
+	if err := opts.CheckSet(c.Info()); err != nil {
+		return nil, err
+	}
+	w, err := c.Create(ctx, s.Bucket, a.Path, ms, opts)
+	if err != nil {
+		return nil, format.Wrap(a.Codec, a.Path, err)
+	}
+	return &pendingSave{w, a.Codec, a.Path}, nil
+}
+
+// stored describes the matrix as it is saved: without what only training needs, with the size of its partitions, which
+// is the same whatever the number of servers.
+func (o *owned) stored() matrix.Meta {
+	m := o.meta.Clone()
+	m.Rule, m.Hyper, m.Init = "", nil, matrix.Init{}
+	if len(o.parts.Parts) > 0 && !o.parts.Hash {
+		first := o.parts.Parts[0].At
+		m.BlockRows, m.BlockCols = first.Rows.Len(), first.Cols.Len()
+	}
+	return m
+}
+
+// save puts this server's partitions into the save, as of the request's clock, and answers with the Parts.
+func (s *Server) save(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	var a rpc.Save
+	if err := json.Unmarshal(q.Arg, &a); err != nil {
+		return nil, fmt.Errorf("save: %w: %w", rpc.ErrMalformed, err)
+	}
+	if err := j.await(ctx, int(q.Clock)); err != nil {
+		return nil, err
+	}
+	defer j.mu.RUnlock()
+	w, err := s.writer(ctx, j, a)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	j.saves[a.Stage] = w
+	s.mu.Unlock()
+	r := &rpc.Response{}
+	for _, name := range a.Matrices {
+		for _, h := range j.matrices[name].held {
+			for b := range h.Blocks() {
+				p, err := w.Put(ctx, name, b)
+				if err != nil {
+					return nil, format.Wrap(a.Codec, a.Path, err)
+				}
+				r.Results = append(r.Results, rpc.Result{Matrix: name, Part: int32(h.id), Data: p})
+			}
+		}
+	}
+	return r, nil
+}
+
+// commit makes the save visible, with the Parts of all servers.
+func (s *Server) commit(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	var a rpc.Save
+	if err := json.Unmarshal(q.Arg, &a); err != nil {
+		return nil, fmt.Errorf("commit: %w: %w", rpc.ErrMalformed, err)
+	}
+	w := s.take(j, a.Stage)
+	if w == nil {
+		return nil, fmt.Errorf("commit: save %q: %w", a.Stage, rpc.ErrNotFound)
+	}
+	defer w.Abort(context.WithoutCancel(ctx))
+	parts := make([]format.Part, len(a.Parts))
+	for i, p := range a.Parts {
+		parts[i] = p
+	}
+	return &rpc.Response{}, format.Wrap(w.codec, w.path, w.Commit(ctx, parts))
+}
+
+// abort forgets what this server has put into the save.
+func (s *Server) abort(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	var a rpc.Save
+	if err := json.Unmarshal(q.Arg, &a); err != nil {
+		return nil, fmt.Errorf("abort: %w: %w", rpc.ErrMalformed, err)
+	}
+	if w := s.take(j, a.Stage); w != nil {
+		w.Abort(ctx)
+	}
+	return &rpc.Response{}, nil
+}
+
+func (s *Server) take(j *job, stage string) *pendingSave {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := j.saves[stage]
+	delete(j.saves, stage)
+	return w
+}
+
+// abortSaves forgets every save that was begun and not committed, as when its client went away.
+func (s *Server) abortSaves(j *job) {
+	s.mu.Lock()
+	saves := j.saves
+	j.saves = map[string]*pendingSave{}
+	s.mu.Unlock()
+	for _, w := range saves {
+		w.Abort(context.Background())
+	}
+}
