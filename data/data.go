@@ -1,8 +1,26 @@
-// Package data reads labelled examples from files: libsvm, dummy (indices only), one file each. Errors carry the file
-// and the line.
+// Package data reads labelled examples from text: libsvm, dummy (column ids only) and dense, one file each. It reads in
+// bounded memory, parses on all processors, and delivers in the order of the file, the same batches for any number of
+// processors. Errors carry the file and the line ([Error]).
+//
+// Grammar shared by the sources, in what a line may be:
+//
+//	line     = [ label gap ] { feature gap } [ "#" comment ] ( LF | CR LF )
+//	gap      = blanks (space, tab), with at most one separator byte among them where the source has one
+//	label    = number                       absent if Options.NoLabel
+//	feature  = index ":" number             libsvm; "qid:" number is skipped
+//	         | index                        dummy: the value is 1
+//	         | number                       dense: the index is the position
+//	number   = ["+"|"-"] digits ["." digits] [("e"|"E") ["+"|"-"] digits]   finite; rounded once, to nearest even
+//
+// Lines without an example (blank, only a comment) are counted as lines, not as rows. The last line needs no line end.
+// A byte order mark at the start is skipped.
+//
+// The package also makes click-through examples with a known truth ([Clicks]).
 package data
 
-import "thole/matrix"
+import (
+	"thole/matrix"
+)
 
 // Batch is a run of examples: one label and one sparse row of features each. X holds *matrix.CSR[float32] with columns
 // as absolute feature ids; At.Rows counts examples from the first of the file. A Batch is read-only.
@@ -16,3 +34,95 @@ func (b *Batch) Len() int { return len(b.Label) }
 
 // Rows are the features: the view of X as what it always is.
 func (b *Batch) Rows() *matrix.CSR[float32] { return b.X.Data.(*matrix.CSR[float32]) }
+
+// Dim is the number of columns: every column id is below it. It is Options.Dim where that was given, else the highest
+// id plus one.
+func (b *Batch) Dim() int64 { return b.X.At.Cols.Hi }
+
+// Slice is the view of the examples [lo, hi): labels, column ids and values are shared, only row pointers are new.
+func (b *Batch) Slice(lo, hi int) *Batch {
+	x := b.Rows()
+	from, to := x.Ptr[lo], x.Ptr[hi]
+	ptr := make([]int, hi-lo+1)
+	for i := range ptr {
+		ptr[i] = x.Ptr[lo+i] - from
+	}
+	first := b.X.At.Rows.Lo
+	at := matrix.Rect{Rows: matrix.Range{Lo: first + int64(lo), Hi: first + int64(hi)}, Cols: b.X.At.Cols}
+	return &Batch{
+		Label: b.Label[lo:hi:hi],
+		X:     matrix.Block{At: at, Data: &matrix.CSR[float32]{Ptr: ptr, Idx: x.Idx[from:to:to], Val: x.Val[from:to:to]}},
+	}
+}
+
+// Gather is a copy of the examples with the given positions in b (0 is b's first), in their order; a position may occur
+// more than once. Its rows count from 0.
+func (b *Batch) Gather(rows []int) *Batch {
+	x := b.Rows()
+	n := 0
+	for _, r := range rows {
+		n += x.Ptr[r+1] - x.Ptr[r]
+	}
+	out := newRows(len(rows), n)
+	for _, r := range rows {
+		out.label = append(out.label, b.Label[r])
+		out.idx = append(out.idx, x.Idx[x.Ptr[r]:x.Ptr[r+1]]...)
+		out.val = append(out.val, x.Val[x.Ptr[r]:x.Ptr[r+1]]...)
+		out.ptr = append(out.ptr, len(out.idx))
+	}
+	return out.batch(0, b.Dim())
+}
+
+// rows is a batch in the making. ptr begins with 0.
+type rows struct {
+	label []float32
+	ptr   []int
+	idx   []int64
+	val   []float32
+}
+
+func newRows(rowCap, valueCap int) rows {
+	return rows{
+		label: make([]float32, 0, rowCap),
+		ptr:   append(make([]int, 0, rowCap+1), 0),
+		idx:   make([]int64, 0, valueCap),
+		val:   make([]float32, 0, valueCap),
+	}
+}
+
+// reset forgets the rows and keeps the memory.
+func (r *rows) reset() {
+	r.label, r.ptr, r.idx, r.val = r.label[:0], append(r.ptr[:0], 0), r.idx[:0], r.val[:0]
+}
+
+// add appends the rows [lo, hi) of src.
+func (r *rows) add(src *rows, lo, hi int) {
+	from, to := src.ptr[lo], src.ptr[hi]
+	shift := len(r.idx) - from
+	for _, end := range src.ptr[lo+1 : hi+1] {
+		r.ptr = append(r.ptr, end+shift)
+	}
+	r.label = append(r.label, src.label[lo:hi]...)
+	r.idx = append(r.idx, src.idx[from:to]...)
+	r.val = append(r.val, src.val[from:to]...)
+}
+
+// dim is the highest column id plus one.
+func (r *rows) dim() int64 {
+	var top int64
+	for i := 1; i < len(r.ptr); i++ {
+		if end := r.ptr[i]; end > r.ptr[i-1] {
+			top = max(top, r.idx[end-1]+1)
+		}
+	}
+	return top
+}
+
+// batch makes the rows, which it takes over, a Batch whose first row has the number first.
+func (r *rows) batch(first, dim int64) *Batch {
+	at := matrix.Rect{
+		Rows: matrix.Range{Lo: first, Hi: first + int64(len(r.label))},
+		Cols: matrix.Range{Hi: dim},
+	}
+	return &Batch{r.label, matrix.Block{At: at, Data: &matrix.CSR[float32]{Ptr: r.ptr, Idx: r.idx, Val: r.val}}}
+}

@@ -1,0 +1,52 @@
+package data
+
+import (
+	"testing"
+
+	"thole/matrix"
+)
+
+var three = []row{
+	{1, []int64{0, 2}, []float32{1, 2}},
+	{-1, nil, nil},
+	{3, []int64{1, 5, 6}, []float32{3, 4, 5}},
+}
+
+func TestSlice(t *testing.T) {
+	b := batchOf(three)
+	for lo := range 4 {
+		for hi := lo; hi <= 3; hi++ {
+			got := b.Slice(lo, hi)
+			if err := got.X.Check(); err != nil {
+				t.Fatal(err)
+			}
+			if !same(got, batchOf(three[lo:hi])) || got.Dim() != 7 || got.Len() != hi-lo {
+				t.Errorf("[%d,%d): %v", lo, hi, got)
+			}
+			if want := (matrix.Range{Lo: int64(lo), Hi: int64(hi)}); got.X.At.Rows != want {
+				t.Errorf("rows %v, want %v", got.X.At.Rows, want)
+			}
+		}
+	}
+	if inner := b.Slice(1, 3).Slice(1, 2); !same(inner, batchOf(three[2:])) || inner.X.At.Rows.Lo != 2 {
+		t.Errorf("slice of a slice: %v", inner)
+	}
+}
+
+func TestGather(t *testing.T) {
+	b := batchOf(three)
+	got := b.Gather([]int{2, 0, 2})
+	if err := got.X.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if !same(got, batchOf([]row{three[2], three[0], three[2]})) || got.Dim() != 7 {
+		t.Errorf("%v", got)
+	}
+	got.Rows().Val[0] = 99
+	if b.Rows().Val[2] != 3 {
+		t.Error("Gather shares memory")
+	}
+	if none := b.Gather(nil); none.Len() != 0 || none.X.Check() != nil {
+		t.Errorf("of nothing: %v", none)
+	}
+}

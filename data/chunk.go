@@ -1,0 +1,170 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sort"
+)
+
+// chunk is a piece of the input of whole lines, and what was parsed from it. Chunks circulate: their memory is used
+// again.
+type chunk struct {
+	text []byte // whole lines, then pad zero bytes
+	len  int    // of the lines; text[len-1] is a line feed
+	end  int64  // the byte of the input behind the chunk
+	done chan struct{}
+
+	rows
+	lines int64 // lines parsed, the one with the error included
+	err   error // of line number lines, counted from 1 in the chunk; 0: of no line
+
+	// What only all chunks together can judge.
+	width     int   // dense: columns of the first row, -1 before it
+	widthLine int64 // its line
+	zeroLine  int64 // first line with label 0, and with -1, under AutoTrans; 0 for none
+	minusLine int64
+	queryLine int64 // first line with a qid
+}
+
+func (c *chunk) reset() {
+	c.rows.reset()
+	c.len, c.lines, c.err = 0, 0, nil
+	c.width, c.widthLine, c.zeroLine, c.minusLine, c.queryLine = -1, 0, 0, 0, 0
+}
+
+// parse fills the rows from the text, up to the first error.
+func (c *chunk) parse(s *settings) {
+	for i := 0; i < c.len && c.err == nil; {
+		c.lines++
+		i, c.err = c.example(s, i)
+	}
+}
+
+// example parses the line that begins at text[i] and answers where the next begins.
+func (c *chunk) example(s *settings, i int) (next int, err error) {
+	for s.class[c.text[i]] == classBlank {
+		i++
+	}
+	if s.class[c.text[i]] == classSep {
+		return i, errEmpty
+	}
+	i, end, err := s.gap(c.text, i)
+	if err != nil {
+		return i, err
+	}
+	if end {
+		return c.nextLine(i), nil
+	}
+	var label float32
+	if !s.NoLabel {
+		if label, i, err = c.readLabel(s, i); err != nil {
+			return i, err
+		}
+	}
+	if i, err = s.features(c, s, i); err != nil {
+		return i, err
+	}
+	c.rows.label = append(c.rows.label, label)
+	c.ptr = append(c.ptr, len(c.idx))
+	return c.nextLine(i), nil
+}
+
+// nextLine is the place behind the line that text[i] belongs to.
+func (c *chunk) nextLine(i int) int {
+	if c.text[i] == '\n' {
+		return i + 1
+	}
+	return i + bytes.IndexByte(c.text[i:c.len], '\n') + 1
+}
+
+func (c *chunk) readLabel(s *settings, i int) (v float32, end int, err error) {
+	v, end = number(c.text, i)
+	if end < 0 || s.class[c.text[end]] == 0 {
+		token := s.token(c.text, i)
+		if bytes.IndexByte(token, ':') >= 0 {
+			return 0, i, fmt.Errorf("label %s, want a number (--no-label if the lines have none)", quote(token))
+		}
+		return 0, i, fmt.Errorf("label %s, want a number", quote(token))
+	}
+	v, err = c.mapLabel(s, v)
+	return v, end, err
+}
+
+// gap steps from text[i] over blanks and at most one separator to the next token or the end of the line.
+func (s *settings) gap(text []byte, i int) (next int, end bool, err error) {
+	separated := false
+	for {
+		switch c := text[i]; s.class[c] {
+		case classBlank:
+			i++
+		case classSep:
+			if separated {
+				return i, false, errEmpty
+			}
+			separated = true
+			i++
+		case classEnd:
+			switch {
+			case c == '\r' && text[i+1] != '\n':
+				return i, false, errReturn
+			case separated:
+				return i, false, errEmpty
+			}
+			return i, true, nil
+		default:
+			return i, false, nil
+		}
+	}
+}
+
+var (
+	errEmpty  = errors.New("nothing between separators, want a number")
+	errReturn = errors.New("carriage return within a line, want one only before a line feed")
+)
+
+// token is the rest of the token that begins at text[i], for errors.
+func (s *settings) token(text []byte, i int) []byte {
+	end := i
+	for s.class[text[end]] == 0 && text[end] != '\n' && end < len(text)-pad {
+		end++
+	}
+	return text[i:end]
+}
+
+// order sorts the row whose values begin at idx[from], and finds columns that occur twice.
+func (c *chunk) order(s *settings, from int) error {
+	sort.Sort(&pairs{c.idx[from:], c.val[from:]})
+	for i := from + 1; i < len(c.idx); i++ {
+		if c.idx[i] == c.idx[i-1] {
+			return fmt.Errorf("index %d twice, want every index once in a row", c.idx[i]+s.base)
+		}
+	}
+	return nil
+}
+
+type pairs struct {
+	idx []int64
+	val []float32
+}
+
+func (p *pairs) Len() int           { return len(p.idx) }
+func (p *pairs) Less(i, j int) bool { return p.idx[i] < p.idx[j] }
+func (p *pairs) Swap(i, j int) {
+	p.idx[i], p.idx[j] = p.idx[j], p.idx[i]
+	p.val[i], p.val[j] = p.val[j], p.val[i]
+}
+
+// errColumn explains why the index is not a column.
+func (s *settings) errColumn(index int64) error {
+	if index < s.base {
+		return fmt.Errorf("index %d in a file that counts from %d, want %d or more (--index-base 0 if it counts from 0)",
+			index, s.base, s.base)
+	}
+	return fmt.Errorf("index %d, want %d to %d for %d columns", index, s.base, s.limit-1+s.base, s.limit)
+}
+
+// errIndex explains why the token is not an index.
+func errIndex(token []byte) error {
+	return fmt.Errorf("index %s, want a whole number from 0 to %d", quote(token), int64(1<<63-2))
+}

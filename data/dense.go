@@ -1,0 +1,52 @@
+package data
+
+import "fmt"
+
+// dense has lines "label value value …", the same number of values in every line; a value's column is its position,
+// from 0. Values that are zero are not stored.
+var dense = Source{
+	Name:     "dense",
+	Help:     "label value value ..., separated by blanks or commas; zeros are not stored",
+	base:     0,
+	sep:      ',',
+	features: denseFeatures,
+}
+
+func denseFeatures(c *chunk, s *settings, i int) (int, error) {
+	text, idx, val := c.text, c.idx, c.val
+	col := int64(0)
+	for {
+		next, end, err := s.gap(text, i)
+		if err != nil {
+			return next, err
+		}
+		i = next
+		if end {
+			break
+		}
+		v, next := number(text, i)
+		if next < 0 || s.class[text[next]] == 0 {
+			return i, fmt.Errorf("value %s of column %d, want a finite number", quote(s.token(text, i)), col)
+		}
+		if col >= s.limit {
+			return i, fmt.Errorf("more than %d values, want one for each of %d columns", s.limit, s.limit)
+		}
+		if v != 0 {
+			idx, val = append(idx, col), append(val, v)
+		}
+		col++
+		i = next
+	}
+	c.idx, c.val = idx, val
+	switch {
+	case c.width < 0:
+		c.width, c.widthLine = int(col), c.lines
+	case c.width != int(col):
+		return i, errWidth(int(col), c.width)
+	}
+	return i, nil
+}
+
+func errWidth(found, want int) error {
+	return fmt.Errorf("%d values, want %d as in the rows before", found, want)
+}

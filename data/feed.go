@@ -1,0 +1,94 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+)
+
+const (
+	// LineLimit is the longest line in bytes.
+	LineLimit = 64 << 20
+	// chunkLen is how much is read and parsed at once. Lines that do not fit make a chunk longer.
+	chunkLen = 1 << 20
+)
+
+// Input is text to be read: an *os.File, a blob.Object, a bytes.Reader. ReadAt is called by one goroutine at a time.
+type Input struct {
+	Name string // for errors
+	R    io.ReaderAt
+	Size int64
+}
+
+// feeder cuts an input into chunks at line ends.
+type feeder struct {
+	in    Input
+	off   int64  // of the next byte to read
+	carry []byte // the beginning of a line that was read already
+	limit int    // longest line
+	step  int    // bytes to read at once
+}
+
+// feed fills free chunks and passes them on, in the order of the input, until its end, an error (the last chunk has
+// it), or the end of ctx. The two channels that it closes hold all chunks there are, so sending never blocks.
+func (f *feeder) feed(ctx context.Context, free <-chan *chunk, work, order chan<- *chunk) {
+	defer close(work)
+	defer close(order)
+	for more := true; more; {
+		select {
+		case <-ctx.Done():
+			return
+		case c := <-free:
+			c.reset()
+			more = f.fill(c)
+			order <- c
+			work <- c
+		}
+	}
+}
+
+// fill reads the next whole lines into c and tells whether there are more.
+func (f *feeder) fill(c *chunk) (more bool) {
+	text := append(c.text[:0], f.carry...)
+	f.carry = f.carry[:0]
+	cut := 0 // behind the last line end
+	for step := f.step; cut == 0 && f.off < f.in.Size; step *= 2 {
+		if len(text) > f.limit {
+			c.err, c.lines = fmt.Errorf("line of more than %d bytes: %w", f.limit, ErrLimit), 1
+			return false
+		}
+		from := len(text)
+		n := int(min(int64(step), f.in.Size-f.off))
+		text = append(text, make([]byte, n)...) // the compiler extends in place
+		if got, err := f.in.R.ReadAt(text[from:], f.off); got < n {
+			c.err = errShort(err, f.off+int64(got), f.in.Size)
+			return false
+		}
+		if f.off == 0 {
+			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+		}
+		f.off += int64(n)
+		cut = from + bytes.LastIndexByte(text[min(from, len(text)):], '\n') + 1
+		if cut == from {
+			cut = 0
+		}
+	}
+	if f.off == f.in.Size {
+		cut = len(text)
+		if cut > 0 && text[cut-1] != '\n' {
+			text, cut = append(text, '\n'), cut+1
+		}
+	}
+	f.carry = append(f.carry, text[cut:]...)
+	c.text = append(text[:cut], make([]byte, pad)...)
+	c.len, c.end = cut, f.off-int64(len(f.carry))
+	return f.off < f.in.Size
+}
+
+func errShort(err error, at, size int64) error {
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read to byte %d of %d: %w", at, size, err)
+}

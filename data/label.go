@@ -1,0 +1,91 @@
+package data
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Labels says what becomes of the labels of a file. The first five have the names that Angel gives them.
+type Labels uint8
+
+// The mappings; t is Options.Threshold.
+const (
+	NoTrans      Labels = iota // as they are
+	PosNegTrans                // +1 above t, else -1
+	ZeroOneTrans               // 1 above t, else 0
+	AddOneTrans                // plus 1
+	SubOneTrans                // minus 1
+	AutoTrans                  // 0 and 1, or -1 and +1, become -1 and +1; anything else is an error
+)
+
+var labelNames = [...]string{"NoTrans", "PosNegTrans", "ZeroOneTrans", "AddOneTrans", "SubOneTrans", "auto"}
+
+// String is the name of the mapping.
+func (l Labels) String() string {
+	if int(l) >= len(labelNames) {
+		return fmt.Sprintf("Labels(%d)", uint8(l))
+	}
+	return labelNames[l]
+}
+
+// ParseLabels finds the mapping of a name, in any case; empty is NoTrans.
+func ParseLabels(name string) (Labels, error) {
+	if name == "" {
+		return NoTrans, nil
+	}
+	for i, known := range labelNames {
+		if strings.EqualFold(known, name) {
+			return Labels(i), nil
+		}
+	}
+	return NoTrans, fmt.Errorf("data: label mapping %q, want one of %v: %w", name, labelNames, ErrOption)
+}
+
+// mapLabel maps a label of the line that c is at.
+func (c *chunk) mapLabel(s *settings, v float32) (float32, error) {
+	high := float64(v) > s.Threshold
+	switch s.Labels {
+	case PosNegTrans:
+		if high {
+			return 1, nil
+		}
+		return -1, nil
+	case ZeroOneTrans:
+		if high {
+			return 1, nil
+		}
+		return 0, nil
+	case AddOneTrans:
+		return v + 1, nil
+	case SubOneTrans:
+		return v - 1, nil
+	case AutoTrans:
+		return c.autoLabel(v)
+	}
+	return v, nil
+}
+
+// autoLabel accepts two classes. It notes the first line of each way to write the negative one, because a file with
+// both is neither: that is found when the chunks meet.
+func (c *chunk) autoLabel(v float32) (float32, error) {
+	switch v {
+	case 1:
+		return 1, nil
+	case 0:
+		if c.zeroLine == 0 {
+			c.zeroLine = c.lines
+		}
+		return -1, nil
+	case -1:
+		if c.minusLine == 0 {
+			c.minusLine = c.lines
+		}
+		return -1, nil
+	}
+	return 0, fmt.Errorf("label %v, want 0 and 1 or -1 and +1 (or name a mapping such as PosNegTrans): %w", v, ErrLabel)
+}
+
+func errMixed(v int) error {
+	return fmt.Errorf("label %d in a file that has both 0 and -1, want 0 and 1 or -1 and +1 "+
+		"(or name a mapping such as PosNegTrans): %w", v, ErrLabel)
+}

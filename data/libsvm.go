@@ -1,0 +1,79 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// libsvm has lines "label index:value index:value …", indices from 1. A "qid:n" of ranking sets is skipped.
+var libsvm = Source{
+	Name:     "libsvm",
+	Help:     "label index:value index:value ..., indices count from 1",
+	base:     1,
+	features: libsvmFeatures,
+}
+
+func libsvmFeatures(c *chunk, s *settings, i int) (int, error) {
+	text, idx, val := c.text, c.idx, c.val
+	from, last, sorted := len(idx), int64(-1), true
+	for {
+		if text[i] == ' ' && text[i+1]-'0' <= 9 { // the common gap: one blank
+			i++
+		} else {
+			var end bool
+			var err error
+			if i, end, err = s.gap(text, i); err != nil {
+				return i, err
+			} else if end {
+				break
+			}
+		}
+		index, colon := whole(text, i)
+		if colon < 0 || text[colon] != ':' {
+			end, err := c.query(s, i)
+			if err != nil {
+				return i, err
+			}
+			i = end
+			continue
+		}
+		v, end := number(text, colon+1)
+		if end < 0 || s.class[text[end]] == 0 {
+			return i, errValue(index, s.token(text, colon+1))
+		}
+		col := index - s.base
+		if uint64(col) >= uint64(s.limit) {
+			return i, s.errColumn(index)
+		}
+		sorted = sorted && col > last
+		last = col
+		idx, val = append(idx, col), append(val, v)
+		i = end
+	}
+	c.idx, c.val = idx, val
+	if !sorted {
+		return i, c.order(s, from)
+	}
+	return i, nil
+}
+
+// query skips a qid at text[i]; any other token there is an error.
+func (c *chunk) query(s *settings, i int) (end int, err error) {
+	token := s.token(c.text, i)
+	if id, ok := bytes.CutPrefix(token, []byte("qid:")); ok {
+		if _, end := whole(c.text, i+len(token)-len(id)); end == i+len(token) {
+			if c.queryLine == 0 {
+				c.queryLine = c.lines
+			}
+			return end, nil
+		}
+	}
+	if index, _, ok := bytes.Cut(token, []byte(":")); ok {
+		return i, errIndex(index)
+	}
+	return i, fmt.Errorf("feature %s, want index:value", quote(token))
+}
+
+func errValue(index int64, token []byte) error {
+	return fmt.Errorf("value %s of index %d, want a finite number", quote(token), index)
+}

@@ -1,0 +1,119 @@
+package data
+
+import (
+	"fmt"
+	"math"
+)
+
+// Base says what column indices count from.
+type Base uint8
+
+// The bases. Under BaseAuto it is what the format says: 1 in libsvm, 0 in dummy. Nothing is guessed: index 0 in a file
+// that counts from 1 is an error.
+const (
+	BaseAuto Base = iota
+	Base0
+	Base1
+)
+
+// ParseBase finds the base of "auto", "0" or "1".
+func ParseBase(text string) (Base, error) {
+	switch text {
+	case "", "auto":
+		return BaseAuto, nil
+	case "0":
+		return Base0, nil
+	case "1":
+		return Base1, nil
+	}
+	return BaseAuto, fmt.Errorf("data: index base %q, want auto, 0 or 1: %w", text, ErrOption)
+}
+
+// DefaultBatchRows is the number of examples in a batch where Options does not say.
+const DefaultBatchRows = 4096
+
+// Options say how to read. The zero value reads libsvm with labels as they are.
+type Options struct {
+	Format    string  // name of a Source, in any case; empty for libsvm
+	Base      Base    // what indices count from; dense rows have none
+	Dim       int64   // number of columns; ids at or above it are errors; 0: not known, the highest id plus one
+	Labels    Labels  // what becomes of the labels
+	Threshold float64 // for PosNegTrans and ZeroOneTrans
+	NoLabel   bool    // the lines have no label; Batch.Label is all zeros
+	BatchRows int     // examples in a batch of Read; 0 for DefaultBatchRows
+	Separator string  // one byte that may stand between tokens beside blanks; empty: "," in dense, none elsewhere
+
+	// Progress, if not nil, is called after every piece that was delivered with the bytes done so far, by the goroutine
+	// that called Load or runs the loop over Read.
+	Progress func(done, total int64)
+	// Note, if not nil, is told once each of what was read but ignored, with the first line of it; by the same goroutine.
+	Note func(line int64, text string)
+}
+
+// settings are Options made ready for parsing.
+type settings struct {
+	Options
+	Source
+	base  int64
+	limit int64 // column ids are below it
+	sep   byte
+	class [256]uint8
+}
+
+// Classes of bytes that end a token.
+const (
+	classBlank = 1 + iota
+	classSep
+	classEnd // line feed, comment; carriage return if a line feed follows
+)
+
+func (o Options) settings() (*settings, error) {
+	src, err := lookup(o.Format)
+	if err != nil {
+		return nil, err
+	}
+	s := &settings{Options: o, Source: src, base: src.base, limit: o.Dim, sep: src.sep}
+	switch {
+	case o.Dim < 0:
+		return nil, fmt.Errorf("data: dimension %d, want 0 (not known) or more: %w", o.Dim, ErrOption)
+	case o.BatchRows < 0:
+		return nil, fmt.Errorf("data: batch of %d rows, want 0 (default) or more: %w", o.BatchRows, ErrOption)
+	case o.Base > Base1:
+		return nil, fmt.Errorf("data: index base %d, want auto, 0 or 1: %w", o.Base, ErrOption)
+	case int(o.Labels) >= len(labelNames):
+		return nil, fmt.Errorf("data: label mapping %d, want one of %v: %w", o.Labels, labelNames, ErrOption)
+	}
+	switch o.Base {
+	case Base0:
+		s.base = 0
+	case Base1:
+		s.base = 1
+	}
+	if s.limit == 0 {
+		s.limit = math.MaxInt64
+	}
+	if s.BatchRows == 0 {
+		s.BatchRows = DefaultBatchRows
+	}
+	return s, s.separate()
+}
+
+// separate fills the table of bytes that end a token.
+func (s *settings) separate() error {
+	switch sep := s.Separator; {
+	case sep == "" || sep == " " || sep == "\t" || sep == `\s+`: // the last is how Angel spells blanks
+		if sep != "" {
+			s.sep = 0
+		}
+	case len(sep) == 1 && (sep == "," || sep == ";" || sep == "|"):
+		s.sep = sep[0]
+	default:
+		return fmt.Errorf("data: separator %q, want a blank, comma, semicolon or bar: %w", sep, ErrOption)
+	}
+	if s.sep != 0 {
+		s.class[s.sep] = classSep
+	}
+	s.class[' '], s.class['\t'] = classBlank, classBlank
+	s.class['\n'], s.class['\r'], s.class['#'] = classEnd, classEnd, classEnd
+	return nil
+}

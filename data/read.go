@@ -1,0 +1,167 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"runtime"
+	"sync"
+)
+
+// errStop ends a run without being an error.
+var errStop = errors.New("stop")
+
+// Read parses the input and yields batches of Options.BatchRows examples (the last may be shorter), then ends; or it
+// yields one error, an *Error where the input is at fault, and ends. Memory is bounded by a few pieces of about 1 MiB
+// for each processor, or of the longest line, and the batch. Batches belong to the caller. Where Options.Dim is not
+// given, the columns of a batch reach as far as its own highest index.
+func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		s, err := opt.settings()
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		b := batcher{s: s, rows: newRows(0, 0)}
+		emit := func(b *Batch) bool { return yield(b, nil) }
+		err = run(ctx, in, s, func(c *chunk) error { return b.take(c, emit) })
+		if err == nil && len(b.rows.label) > 0 {
+			err = b.flush(emit)
+		}
+		if err != nil && err != errStop {
+			yield(nil, err)
+		}
+	}
+}
+
+// Load parses the whole input into one Batch. Beside the batch it needs the memory of Read.
+func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
+	s, err := opt.settings()
+	if err != nil {
+		return nil, err
+	}
+	all := newRows(0, 0)
+	err = run(ctx, in, s, func(c *chunk) error {
+		if cap(all.ptr) <= 1 && c.end > 0 { // the first chunk tells about how large all will be
+			part := float64(in.Size) / float64(c.end) * 1.02
+			all = newRows(int(float64(len(c.label))*part), int(float64(len(c.idx))*part))
+		}
+		all.add(&c.rows, 0, len(c.label))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if s.Dim > 0 {
+		return all.batch(0, s.Dim), nil
+	}
+	return all.batch(0, all.dim()), nil
+}
+
+// LoadFile is Load of a file of the operating system.
+func LoadFile(ctx context.Context, path string, opt Options) (*Batch, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, &Error{path, 0, fmt.Errorf("%v, want a regular file", info.Mode().Type())}
+	}
+	return Load(ctx, Input{path, f, info.Size()}, opt)
+}
+
+// batcher cuts the rows of chunks into batches.
+type batcher struct {
+	s     *settings
+	rows  rows
+	first int64 // number of the first of rows
+}
+
+func (b *batcher) take(c *chunk, emit func(*Batch) bool) error {
+	for lo := 0; lo < len(c.label); {
+		hi := min(len(c.label), lo+b.s.BatchRows-len(b.rows.label))
+		b.rows.add(&c.rows, lo, hi)
+		lo = hi
+		if len(b.rows.label) == b.s.BatchRows {
+			if err := b.flush(emit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *batcher) flush(emit func(*Batch) bool) error {
+	out, dim := b.rows, b.s.Dim
+	if dim == 0 {
+		dim = out.dim()
+	}
+	n := int64(len(out.label))
+	b.rows = newRows(len(out.label), len(out.idx))
+	b.first += n
+	if !emit(out.batch(b.first-n, dim)) {
+		return errStop
+	}
+	return nil
+}
+
+// run parses the input's chunks on all processors and gives them to use in order, in the caller's goroutine. When it
+// returns, its goroutines have ended.
+func run(ctx context.Context, in Input, s *settings, use func(*chunk) error) error {
+	return runSteps(ctx, in, s, chunkLen, LineLimit, use)
+}
+
+func runSteps(ctx context.Context, in Input, s *settings, step, limit int, use func(*chunk) error) error {
+	if in.Size < 0 {
+		return &Error{in.Name, 0, fmt.Errorf("size %d, want 0 or more", in.Size)}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	parsers := int(min(int64(runtime.GOMAXPROCS(0)), 1+in.Size/int64(step)))
+	n := 2*parsers + 1
+	free, work, order := make(chan *chunk, n), make(chan *chunk, n), make(chan *chunk, n)
+	for range n {
+		free <- &chunk{done: make(chan struct{}, 1)}
+	}
+	wg.Go(func() {
+		f := feeder{in: in, limit: limit, step: step}
+		f.feed(ctx, free, work, order)
+	})
+	for range parsers {
+		wg.Go(func() {
+			for c := range work {
+				if ctx.Err() == nil {
+					c.parse(s)
+				}
+				c.done <- struct{}{}
+			}
+		})
+	}
+	j := joiner{name: in.Name, s: s}
+	for c := range order {
+		<-c.done
+		if ctx.Err() != nil {
+			break
+		}
+		if err := j.join(c); err != nil {
+			return err
+		}
+		if err := use(c); err != nil {
+			return err
+		}
+		if s.Progress != nil {
+			s.Progress(c.end, in.Size)
+		}
+		free <- c
+	}
+	return context.Cause(ctx)
+}
