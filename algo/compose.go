@@ -1,0 +1,199 @@
+package algo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"thole/graph"
+	"thole/layer"
+	"thole/loss"
+)
+
+// layerLimit is the largest number of layers of a network.
+const layerLimit = 10000
+
+// Compose builds the model that a graph.json describes. What c sets goes before what the file says for all layers, and
+// behind what it says for one. Layers may stand in any order; they are built from the loss layer backwards, and every
+// layer must lead to it. The model's File says what was built; f stays as it is.
+func Compose(f *graph.File, c Conf) (*graph.Model, error) {
+	if len(f.Layers) > layerLimit {
+		return nil, fmt.Errorf("%d layers, want at most %d", len(f.Layers), layerLimit)
+	}
+	if c.Dim <= 0 {
+		c.Dim = max(f.Data.IndexRange, 0)
+	}
+	if strings.Contains(strings.ToUpper(f.Model.ModelType), "SPARSE") {
+		c.Sparse = true
+	}
+	whole := *f
+	whole.Data.IndexRange = c.Dim
+	if c.Dim == 0 {
+		whole.Data.IndexRange = -1
+	}
+	if whole.Model.ModelType == "" {
+		whole.Model.ModelType = modelType(c)
+	}
+	if c.Rule != "" {
+		whole.DefaultOptimizer = optimizer(c.Rule, c.Hyper)
+	} else if whole.DefaultOptimizer == nil {
+		whole.DefaultOptimizer = graph.Named(lr.Defaults.Rule)
+	}
+	whole.Layers = slices.Clone(f.Layers)
+	for i := range whole.Layers {
+		if e := &whole.Layers[i]; c.Bias != "" && e.BiasOptimizer == nil && !endsInLoss(e) {
+			e.BiasOptimizer = graph.Named(c.Bias)
+		}
+	}
+	b := &builder{file: &whole, conf: c, model: &graph.Model{File: &whole}, byName: map[string]int{}, place: map[string]int{}}
+	return b.build()
+}
+
+// modelType is Angel's row type of the weights.
+func modelType(c Conf) string {
+	switch {
+	case c.Dim <= 0 || c.Dim > layer.DenseLimit || c.ColLo != 0:
+		return "T_FLOAT_SPARSE_LONGKEY"
+	case c.Sparse:
+		return "T_FLOAT_SPARSE"
+	}
+	return "T_FLOAT_DENSE"
+}
+
+// endsInLoss tells whether the entry is the loss layer.
+func endsInLoss(e *graph.Entry) bool {
+	return strings.EqualFold(e.Type, "simplelosslayer") || strings.EqualFold(e.Type, "losslayer")
+}
+
+type builder struct {
+	file   *graph.File
+	conf   Conf
+	model  *graph.Model
+	byName map[string]int // entry of each name
+	place  map[string]int // node of each name; -1 while its inputs are being built
+}
+
+func (b *builder) build() (*graph.Model, error) {
+	end := -1
+	for i := range b.file.Layers {
+		e := &b.file.Layers[i]
+		if _, twice := b.byName[e.Name]; twice || e.Name == "" {
+			return nil, fmt.Errorf("layer %d is called %q, want a name that no other layer has", i, e.Name)
+		}
+		b.byName[e.Name] = i
+		if !endsInLoss(e) {
+			continue
+		}
+		if end >= 0 {
+			return nil, fmt.Errorf("two loss layers, %q and %q, want one", b.file.Layers[end].Name, e.Name)
+		}
+		end = i
+	}
+	if end < 0 {
+		return nil, fmt.Errorf("no layer of type simplelosslayer, want one")
+	}
+	last := &b.file.Layers[end]
+	if n := len(last.Inputs()); n != 1 {
+		return nil, fmt.Errorf("loss layer %q reads %d layers, want one", last.Name, n)
+	}
+	if _, err := b.node(last.Inputs()[0], last.Name); err != nil {
+		return nil, err
+	}
+	if built, want := len(b.model.Nodes), len(b.file.Layers)-1; built < want {
+		return nil, fmt.Errorf("%d of %d layers lead to the loss layer, want all", built, want)
+	}
+	if err := b.loss(last); err != nil {
+		return nil, err
+	}
+	return b.model, b.model.Check()
+}
+
+// node builds the layer of that name and those it reads, unless that is done, and answers its place.
+func (b *builder) node(name, reader string) (int, error) {
+	if at, ok := b.place[name]; ok {
+		if at < 0 {
+			return 0, fmt.Errorf("layer %q reads itself by way of %q", name, reader)
+		}
+		return at, nil
+	}
+	i, ok := b.byName[name]
+	if !ok {
+		return 0, fmt.Errorf("layer %q reads %q, want the name of a layer", reader, name)
+	}
+	b.place[name] = -1
+	e := &b.file.Layers[i]
+	if endsInLoss(e) {
+		return 0, fmt.Errorf("layer %q reads the loss layer %q", reader, name)
+	}
+	var in []int
+	for _, from := range e.Inputs() {
+		at, err := b.node(from, name)
+		if err != nil {
+			return 0, err
+		}
+		in = append(in, at)
+	}
+	l, err := b.layer(e)
+	if err != nil {
+		return 0, fmt.Errorf("layer %q: %w", name, err)
+	}
+	b.model.Nodes = append(b.model.Nodes, graph.Node{Layer: l, In: in})
+	b.place[name] = len(b.model.Nodes) - 1
+	return b.place[name], nil
+}
+
+func (b *builder) layer(e *graph.Entry) (graph.Layer, error) {
+	kind, err := layer.Find(e.Type)
+	if err != nil {
+		return nil, err
+	}
+	s := layer.Spec{
+		Name: e.Name, OutputDim: e.OutputDim,
+		Dim: b.conf.Dim, ColLo: b.conf.ColLo, Sparse: b.conf.Sparse, Init: b.conf.Init,
+	}
+	if t := first(e.TransFunc, b.file.DefaultTransFunc); t != nil {
+		if s.Transfer = t.Type; len(t.Num)+len(t.Text) > 0 {
+			return nil, fmt.Errorf("transfer function %s has no settings", t.Type)
+		}
+	}
+	if s.Weight, err = update(first(e.Optimizer, b.file.DefaultOptimizer)); err != nil {
+		return nil, err
+	}
+	s.Bias = ofBias(s.Weight)
+	if e.BiasOptimizer != nil {
+		if s.Bias, err = update(e.BiasOptimizer); err != nil {
+			return nil, err
+		}
+	}
+	return kind.New(s)
+}
+
+func (b *builder) loss(e *graph.Entry) error {
+	c := first(e.LossFunc, b.file.DefaultLossFunc)
+	if c == nil {
+		c = graph.Named("logloss") // as in Angel
+	}
+	kind, err := loss.Find(c.Type)
+	if err != nil {
+		return fmt.Errorf("layer %q: %w", e.Name, err)
+	}
+	if b.model.Loss, err = kind.New(c.Num); err != nil {
+		return fmt.Errorf("layer %q: %w", e.Name, err)
+	}
+	b.model.Width = kind.Width
+	from := &b.file.Layers[b.byName[e.Inputs()[0]]]
+	if from.OutputDim != kind.Width {
+		return fmt.Errorf("layer %q has %d outputs, want %d for %s", from.Name, from.OutputDim, kind.Width, kind.Name)
+	}
+	return nil
+}
+
+// first is the first choice that was made.
+func first(all ...*graph.Choice) *graph.Choice {
+	for _, c := range all {
+		if c != nil {
+			return c
+		}
+	}
+	return nil
+}

@@ -1,0 +1,282 @@
+package algo
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"thole/data"
+	"thole/graph"
+	"thole/matrix"
+	"thole/optim"
+	"thole/psf"
+)
+
+// world keeps the matrices of a model in slices and applies their rules at each clock: what the parameter servers do,
+// for one task and without servers. It runs every matrix as dense.
+type world struct {
+	mats map[string]*mat
+}
+
+type mat struct {
+	meta  matrix.Meta
+	step  psf.Step
+	w     []float32
+	sum   []float32
+	slots [][]float32
+	t     int64
+}
+
+func newWorld(m *graph.Model) (*world, error) {
+	p := &world{map[string]*mat{}}
+	for _, meta := range m.Params() {
+		rule, err := optim.Find(meta.Rule)
+		if err != nil {
+			return nil, err
+		}
+		step, err := rule.Bind(meta.Hyper)
+		if err != nil {
+			return nil, err
+		}
+		n := meta.Rows * meta.Cols
+		x := &mat{meta: meta, step: step, w: make([]float32, n), sum: make([]float32, n)}
+		for range rule.Slots {
+			x.slots = append(x.slots, make([]float32, n))
+		}
+		p.mats[meta.Name] = x
+	}
+	return p, nil
+}
+
+func (p *world) Pull(_ context.Context, wants []graph.Want) ([]matrix.Block, error) {
+	var blocks []matrix.Block
+	for _, want := range wants {
+		x := p.mats[want.Matrix]
+		if want.Cols == nil {
+			blocks = append(blocks, matrix.Block{At: x.meta.Rect(), Data: &matrix.Dense[float32]{Val: slices.Clone(x.w)}})
+			continue
+		}
+		c := &matrix.Cols[float32]{Idx: want.Cols}
+		for _, col := range want.Cols {
+			for r := range x.meta.Rows {
+				c.Val = append(c.Val, x.w[r*x.meta.Cols+col-x.meta.ColLo])
+			}
+		}
+		blocks = append(blocks, matrix.Block{At: x.meta.Rect(), Data: c})
+	}
+	return blocks, nil
+}
+
+func (p *world) Push(name string, grad matrix.Block) error {
+	x := p.mats[name]
+	return matrix.Add(matrix.Block{At: x.meta.Rect(), Data: &matrix.Dense[float32]{Val: x.sum}}, grad)
+}
+
+func (p *world) Clock(_ context.Context, weight, rate float64) error {
+	for _, x := range p.mats {
+		for i := range x.sum {
+			x.sum[i] = float32(float64(x.sum[i]) / weight)
+		}
+		x.t++
+		x.step.F32(x.w, x.sum, x.slots, rate, x.t)
+		clear(x.sum)
+	}
+	return nil
+}
+
+// examples reads a file of ../shared/data, or skips the test: libsvm with columns from 1 on, or dummy from 0 on.
+func examples(t testing.TB, name string) *data.Batch {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "..", "shared", "data", name))
+	if err != nil {
+		t.Skipf("no data: %v", err)
+	}
+	defer f.Close()
+	x := &matrix.CSR[float32]{Ptr: []int{0}}
+	b := &data.Batch{}
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		tokens := strings.Fields(lines.Text())
+		label, err := strconv.ParseFloat(tokens[0], 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Label = append(b.Label, float32(label))
+		for _, tok := range tokens[1:] {
+			id, val, both := strings.Cut(tok, ":")
+			c, err := strconv.ParseInt(id, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := 1.0
+			if both {
+				c--
+				if v, err = strconv.ParseFloat(val, 32); err != nil {
+					t.Fatal(err)
+				}
+			}
+			x.Idx, x.Val = append(x.Idx, c), append(x.Val, float32(v))
+		}
+		x.Ptr = append(x.Ptr, len(x.Idx))
+	}
+	b.X = matrix.Block{At: matrix.At(0, int64(len(b.Label)), 0, 1<<40), Data: x}
+	return b
+}
+
+// rows is the batch of the examples numbered.
+func rows(b *data.Batch, which []int) *data.Batch {
+	from, to := b.Rows(), &matrix.CSR[float32]{Ptr: []int{0}}
+	out := &data.Batch{}
+	for _, i := range which {
+		out.Label = append(out.Label, b.Label[i])
+		to.Idx = append(to.Idx, from.Idx[from.Ptr[i]:from.Ptr[i+1]]...)
+		to.Val = append(to.Val, from.Val[from.Ptr[i]:from.Ptr[i+1]]...)
+		to.Ptr = append(to.Ptr, len(to.Idx))
+	}
+	out.X = matrix.Block{At: matrix.At(0, int64(len(which)), 0, 1<<40), Data: to}
+	return out
+}
+
+// cut divides the examples into batches of size rows, in order. With wrap the last one is filled up from the start.
+func cut(b *data.Batch, size int, wrap bool) []*data.Batch {
+	var out []*data.Batch
+	for lo := 0; lo < b.Len(); lo += size {
+		var which []int
+		for i := lo; i < lo+size && (wrap || i < b.Len()); i++ {
+			which = append(which, i%b.Len())
+		}
+		out = append(out, rows(b, which))
+	}
+	return out
+}
+
+// folds are every k-th row from the first on, and the others.
+func folds(b *data.Batch, k int) (held, rest *data.Batch) {
+	var one, two []int
+	for i := range b.Len() {
+		if i%k == 0 {
+			one = append(one, i)
+		} else {
+			two = append(two, i)
+		}
+	}
+	return rows(b, one), rows(b, two)
+}
+
+// job is a training in a world.
+type job struct {
+	t     testing.TB
+	run   *graph.Run
+	world *world
+}
+
+func begin(t testing.TB, m *graph.Model) *job {
+	t.Helper()
+	run, err := graph.NewRun(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := newWorld(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &job{t, run, w}
+}
+
+// epoch trains on the batches and answers the mean loss of the last one.
+func (j *job) epoch(batches []*data.Batch, rate float64) (last float64) {
+	j.t.Helper()
+	for _, b := range batches {
+		sum, err := j.run.Train(context.Background(), j.world, b, rate)
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		last = sum / float64(b.Len())
+	}
+	return last
+}
+
+func (j *job) weights(name string) []float32 { return j.world.mats[name].w }
+
+// score is what a model does on examples.
+type score struct{ loss, auc, acc, mse, r2 float64 }
+
+func (s score) String() string {
+	return fmt.Sprintf("loss %.6f auc %.6f acc %.6f mse %.6f r2 %.6f", s.loss, s.auc, s.acc, s.mse, s.r2)
+}
+
+func (j *job) score(b *data.Batch) (s score) {
+	j.t.Helper()
+	params, err := j.world.Pull(context.Background(), j.run.Wants(b))
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	n := float64(b.Len())
+	sum, err := j.run.Loss(b, params)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	out, err := j.run.Scores(b, params)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	mean, total := 0.0, 0.0
+	for _, y := range b.Label {
+		mean += float64(y) / n
+	}
+	for i, y := range b.Label {
+		if v := out.Val[i]; v*y >= 0 {
+			s.acc += 1 / n
+		}
+		d := float64(out.Val[i]) - float64(y)
+		s.mse += d * d / n
+		total += (float64(y) - mean) * (float64(y) - mean) / n
+	}
+	s.loss, s.auc, s.r2 = sum/n, auc(out.Val, b.Label), 1-s.mse/total
+	return s
+}
+
+// auc is the exact area under the curve, ties counted half.
+func auc(out, label []float32) float64 {
+	order := make([]int, len(out))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(out[a], out[b]) })
+	pos, neg, sum := 0.0, 0.0, 0.0
+	for lo := 0; lo < len(order); {
+		hi, p := lo, 0.0
+		for ; hi < len(order) && out[order[hi]] == out[order[lo]]; hi++ {
+			if label[order[hi]] > 0 {
+				p++
+			}
+		}
+		n := float64(hi-lo) - p
+		sum += p*neg + p*n/2
+		pos, neg, lo = pos+p, neg+n, hi
+	}
+	return sum / (pos * neg)
+}
+
+// norm2 is the squared length of the weights.
+func (j *job) norm2(name string) (sum float64) {
+	for _, w := range j.weights(name) {
+		sum += float64(w) * float64(w)
+	}
+	return sum
+}
+
+func near(t testing.TB, what string, got, want, within float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= within) {
+		t.Errorf("%s: %.9f, want %.9f within %g", what, got, want, within)
+	}
+}
