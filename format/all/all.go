@@ -1,0 +1,16 @@
+// Package all is the table of the storage formats.
+package all
+
+import (
+	"thole/format"
+	"thole/format/npy"
+	"thole/format/paddle"
+)
+
+// Codecs lists the formats in the order of detection. Each call gives a new slice, to which callers may append.
+func Codecs() format.Set {
+	return format.Set{
+		paddle.Codec,
+		npy.Codec,
+	}
+}

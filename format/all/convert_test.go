@@ -1,0 +1,77 @@
+package all
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"thole/blob"
+	"thole/format"
+	"thole/matrix"
+)
+
+// TestConvert converts from every format to every other and back: the same values, or ErrLossy.
+func TestConvert(t *testing.T) {
+	kept := 0
+	each(t, func(t *testing.T, from format.Codec) {
+		each(t, func(t *testing.T, to format.Codec) {
+			for _, d := range matrix.DTypes() {
+				for _, s := range samples(d) {
+					if s.meta.Rows*s.meta.Cols > 1<<10 {
+						continue
+					}
+					t.Run(d.String()+", "+s.what, func(t *testing.T) {
+						if thereAndBack(t, from, to, s) {
+							kept++
+						}
+					})
+				}
+			}
+		})
+	})
+	if kept == 0 {
+		t.Error("no conversion kept its values")
+	}
+}
+
+// thereAndBack tells whether nothing on the way was refused as lossy.
+func thereAndBack(t *testing.T, from, to format.Codec, s sample) bool {
+	t.Helper()
+	ctx := context.Background()
+	first, second, third := &blob.Mem{}, &blob.Mem{}, &blob.Mem{}
+	refused := func(err error) bool {
+		if err != nil && !errors.Is(err, format.ErrLossy) && !errors.Is(err, format.ErrLimit) {
+			t.Fatal(err)
+		}
+		return err != nil
+	}
+	if refused(write(t, first, from, s, format.Options{})) {
+		return false
+	}
+	a := open(t, first, from)
+	if refused(format.Convert(ctx, a, to, second, pathOf(to), format.Options{}, nil, nil)) {
+		return false
+	}
+	b := open(t, second, to)
+	if refused(format.Convert(ctx, b, from, third, pathOf(from), format.Options{}, nil, nil)) {
+		return false
+	}
+	c := open(t, third, from)
+	for _, pair := range [][2]format.Reader{{a, b}, {a, c}, {memory{s}, a}, {c, memory{s}}} {
+		diff, err := format.Diff(ctx, pair[0], pair[1])
+		if err != nil || diff != "" {
+			t.Errorf("%s, %v", diff, err)
+		}
+	}
+	return true
+}
+
+func open(t *testing.T, b blob.Bucket, c format.Codec) format.Reader {
+	t.Helper()
+	r, _, err := Codecs().Open(context.Background(), b, pathOf(c), c.Info().Name, format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}

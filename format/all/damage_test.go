@@ -1,0 +1,101 @@
+package all
+
+import (
+	"context"
+	"testing"
+
+	"thole/blob"
+	"thole/format"
+)
+
+// damaged calls f for every object below the path of the codec with a plain sample in it.
+func damaged(t *testing.T, c format.Codec, f func(t *testing.T, name, data string, try func(changed []byte) (int, error), want int)) {
+	b := &blob.Mem{}
+	if err := write(t, b, c, plain(t, c), format.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	files := snapshot(t, b)
+	for name, data := range files {
+		t.Run(name, func(t *testing.T) {
+			try := func(changed []byte) (int, error) {
+				other := &blob.Mem{}
+				for n, d := range files {
+					if n == name {
+						d = string(changed)
+					}
+					if err := blob.WriteAll(context.Background(), other, n, []byte(d)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return load(other, c)
+			}
+			want, err := try([]byte(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f(t, name, data, try, want)
+		})
+	}
+}
+
+// load reads everything, as the codec and with detection, and counts the cells.
+func load(b blob.Bucket, c format.Codec) (int, error) {
+	ctx := context.Background()
+	_, _, _ = Codecs().Detect(ctx, b, pathOf(c))
+	r, _, err := Codecs().Open(ctx, b, pathOf(c), c.Info().Name, format.Options{})
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	all, err := cells(ctx, r)
+	return len(all), err
+}
+
+// TestTruncation cuts every file at every byte: an error of the package format, or no value less than before.
+func TestTruncation(t *testing.T) {
+	each(t, func(t *testing.T, c format.Codec) {
+		damaged(t, c, func(t *testing.T, name, data string, try func([]byte) (int, error), want int) {
+			for n := range len(data) {
+				got, err := try([]byte(data[:n]))
+				if err == nil && got < want {
+					t.Errorf("cut at byte %d of %d: %d cells without an error, want %d", n, len(data), got, want)
+				}
+				if err != nil && !sentinel(err) {
+					t.Errorf("cut at byte %d of %d: %v: wraps no error of package format", n, len(data), err)
+				}
+			}
+		})
+	})
+}
+
+// TestBitFlips turns every single bit: no panic, and errors of the package format.
+func TestBitFlips(t *testing.T) {
+	each(t, func(t *testing.T, c format.Codec) {
+		damaged(t, c, func(t *testing.T, name, data string, try func([]byte) (int, error), _ int) {
+			for i := range len(data) * 8 {
+				changed := []byte(data)
+				changed[i/8] ^= 1 << (i % 8)
+				if _, err := try(changed); err != nil && !sentinel(err) {
+					t.Errorf("bit %d of byte %d: %v: wraps no error of package format", i%8, i/8, err)
+				}
+			}
+		})
+	})
+}
+
+// TestLongerFiles adds a byte to every file: an error of the package format, or no change.
+func TestLongerFiles(t *testing.T) {
+	each(t, func(t *testing.T, c format.Codec) {
+		damaged(t, c, func(t *testing.T, name, data string, try func([]byte) (int, error), want int) {
+			for _, more := range []string{"\x00", "\xff", "\n"} {
+				got, err := try([]byte(data + more))
+				if err == nil && got != want {
+					t.Errorf("with %q behind: %d cells without an error, want %d", more, got, want)
+				}
+				if err != nil && !sentinel(err) {
+					t.Errorf("with %q behind: %v: wraps no error of package format", more, err)
+				}
+			}
+		})
+	})
+}

@@ -1,0 +1,29 @@
+package all
+
+import (
+	"context"
+	"iter"
+
+	"thole/matrix"
+)
+
+// memory reads a sample as if it had been stored.
+type memory struct{ s sample }
+
+func (r memory) Matrices() []matrix.Meta { return []matrix.Meta{r.s.meta} }
+
+func (r memory) Blocks(_ context.Context, _ string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	return func(yield func(matrix.Block, error) bool) {
+		for _, b := range r.s.blocks {
+			if !b.At.Intersect(want).Empty() && !yield(b.Cut(want), nil) {
+				return
+			}
+		}
+	}
+}
+
+func (r memory) Notes() []string { return nil }
+
+func (r memory) Files() map[string][]byte { return nil }
+
+func (r memory) Close() error { return nil }

@@ -1,0 +1,161 @@
+package all
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+
+	"thole/blob"
+	"thole/format"
+	"thole/matrix"
+)
+
+// TestRoundTrip writes and reads every sample of every type in every format: the same cells, or ErrLossy.
+func TestRoundTrip(t *testing.T) {
+	each(t, func(t *testing.T, c format.Codec) {
+		kept := 0
+		for _, d := range matrix.DTypes() {
+			for _, s := range samples(d) {
+				t.Run(d.String()+", "+s.what, func(t *testing.T) {
+					b := &blob.Mem{}
+					err := write(t, b, c, s, format.Options{})
+					if errors.Is(err, format.ErrLossy) || errors.Is(err, format.ErrLimit) {
+						return
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					kept++
+					readBack(t, b, c, s)
+				})
+			}
+		}
+		if kept == 0 {
+			t.Error("every sample would lose something")
+		}
+	})
+}
+
+// readBack detects, opens and compares what write stored.
+func readBack(t *testing.T, b blob.Bucket, c format.Codec, s sample) {
+	t.Helper()
+	ctx := context.Background()
+	r, found, err := Codecs().Open(ctx, b, pathOf(c), "", format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if found.Info().Name != c.Info().Name {
+		t.Fatalf("detected as %s", found.Info().Name)
+	}
+	for _, other := range Codecs() {
+		if dialect, err := other.Sniff(ctx, b, pathOf(c)); err == nil && dialect != "" && other.Info().Name != c.Info().Name {
+			t.Errorf("%s claims it too, as %s", other.Info().Name, dialect)
+		}
+	}
+	m, err := format.Find(r, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Rows != s.meta.Rows || m.Cols != s.meta.Cols || m.DType != s.meta.DType || m.Layout != s.meta.Layout {
+		t.Errorf("read %d x %d %v %v, want %d x %d %v %v", m.Rows, m.Cols, m.DType, m.Layout,
+			s.meta.Rows, s.meta.Cols, s.meta.DType, s.meta.Layout)
+	}
+	if err := m.Check(); err != nil {
+		t.Error(err)
+	}
+	got, err := cells(ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := cells(ctx, memory{s})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%d cells, want %d: %s", len(got), len(want), firstDifference(got, want))
+	}
+}
+
+func firstDifference(got, want map[cell]string) string {
+	for k, v := range want {
+		if got[k] != v {
+			return fmt.Sprintf("%v is %q, want %q", k, got[k], v)
+		}
+	}
+	for k := range got {
+		if _, ok := want[k]; !ok {
+			return fmt.Sprintf("%v is too much", k)
+		}
+	}
+	return ""
+}
+
+// TestLossyWrites checks that what a format refuses as lossy it writes when that is allowed, saying what was lost.
+func TestLossyWrites(t *testing.T) {
+	each(t, func(t *testing.T, c format.Codec) {
+		for _, d := range matrix.DTypes() {
+			for _, s := range samples(d) {
+				if !errors.Is(write(t, &blob.Mem{}, c, s, format.Options{}), format.ErrLossy) || s.meta.Cols > 1<<30 {
+					continue
+				}
+				t.Run(d.String()+", "+s.what, func(t *testing.T) {
+					b := &blob.Mem{}
+					lost := 0
+					o := format.Options{Lossy: true, Lost: func(string) { lost++ }}
+					if err := write(t, b, c, s, o); err != nil {
+						t.Fatal(err)
+					}
+					if lost == 0 {
+						t.Error("nothing was said to be lost")
+					}
+					r, _, err := Codecs().Open(context.Background(), b, pathOf(c), "", format.Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer r.Close()
+					if _, err := cells(context.Background(), r); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+	})
+}
+
+// TestOptions checks that options that a codec does not have are refused on both ways.
+func TestOptions(t *testing.T) {
+	each(t, func(t *testing.T, c format.Codec) {
+		ctx, b := context.Background(), &blob.Mem{}
+		s := plain(t, c)
+		if err := write(t, b, c, s, format.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		odd := format.Options{Set: map[string]string{"no such option": "1"}}
+		if r, _, err := Codecs().Open(ctx, b, pathOf(c), "", odd); !errors.Is(err, format.ErrOption) {
+			t.Errorf("open: %v, %v, want ErrOption", r, err)
+		}
+		if err := format.Convert(ctx, memory{s}, c, b, "other", odd, nil, nil); !errors.Is(err, format.ErrOption) {
+			t.Errorf("convert: %v, want ErrOption", err)
+		}
+	})
+}
+
+// plain is a small sample that the codec keeps without loss.
+func plain(t testing.TB, c format.Codec) sample {
+	t.Helper()
+	for _, d := range []matrix.DType{matrix.F32, matrix.F64} {
+		for _, s := range []sample{
+			tiled("dense", dense("", d, 5, 6), []int64{0, 2, 3, 5}, []int64{0, 4, 6}),
+			tiled("sparse", thin("", d, 5, 9, 2), []int64{0, 2, 3, 5}, []int64{0, 4, 9}),
+		} {
+			if write(t, &blob.Mem{}, c, s, format.Options{}) == nil {
+				return s
+			}
+		}
+	}
+	t.Fatal("no plain sample is kept")
+	return sample{}
+}

@@ -1,0 +1,70 @@
+package npy
+
+import (
+	"fmt"
+	"strings"
+
+	"thole/blob"
+	"thole/internal/dump"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// shownValues is how many bytes of values an explanation shows.
+const shownValues = 64
+
+// explain prints the file as far as it makes sense.
+func explain(o blob.Object, p *dump.Printer) error {
+	h, err := readHead(o)
+	if h.textOff > 0 {
+		start := make([]byte, min(h.textOff, o.Size()))
+		if err := wire.ReadAt(o, start, 0); err != nil {
+			return err
+		}
+		p.Head("header")
+		n := len(magic)
+		p.Field(0, start[:n], "magic")
+		p.Field(int64(n), start[n:n+2], "version %d.%d", start[n], start[n+1])
+		p.Field(int64(n)+2, start[n+2:], "length of the header: %d", len(h.text))
+	}
+	text := strings.TrimRight(string(h.text), " \n")
+	if len(h.text) > 0 {
+		p.Text(h.textOff, []byte(text), "dictionary")
+		p.Gap(h.textOff+int64(len(text)), int64(len(h.text)-len(text)), "spaces and a line feed")
+	}
+	if err != nil {
+		return err
+	}
+	return values(o, &h, p)
+}
+
+// values prints the first values and says how many bytes are left out.
+func values(o blob.Object, h *head, p *dump.Printer) error {
+	p.Head("values: %s, shape %s", h.descr, shapeText(h.shape))
+	size := int64(h.dtype.Size())
+	total := o.Size() - h.values
+	n := min(shownValues, total)
+	for off := int64(0); off < n; off += 8 {
+		some := min(8, n-off)
+		raw := make([]byte, some)
+		if err := wire.ReadAt(o, raw, h.values+off); err != nil {
+			return err
+		}
+		b := matrix.NewDense(h.dtype, matrix.At(0, 1, 0, some/size))
+		mem, _ := wire.ViewAny(b.Data.Values())
+		copy(mem, raw)
+		wire.Swap(mem, int(size), h.order)
+		var words []string
+		if err := b.EachText(func(_, _ int64, v []byte) error {
+			words = append(words, string(v))
+			return nil
+		}); err != nil {
+			return err
+		}
+		p.Field(h.values+off, raw, "%s", fmt.Sprintf("from value %d: %s", off/size, strings.Join(words, ", ")))
+	}
+	if rest := total - n; rest > 0 {
+		p.Gap(h.values+n, rest, "more values")
+	}
+	return p.Err()
+}

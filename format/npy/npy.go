@@ -1,0 +1,110 @@
+// Package npy reads and writes arrays of NumPy, one array in one file.
+//
+//	0   6     93 4e 55 4d 50 59, "\x93NUMPY"
+//	6   u8    major version, 1, 2 or 3
+//	7   u8    minor version, 0
+//	8   u16   length n of the header (version 1), u32 in versions 2 and 3; little-endian
+//	    n     header: a Python dictionary literal, spaces, a line feed; Latin-1, in version 3 UTF-8
+//	    …     values, to the end of the file
+//
+// The dictionary has exactly the keys 'descr', a type such as '<f4'; 'fortran_order', True or False; and 'shape', a tuple
+// of sizes. We read the types f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 in both byte orders, up to 64 dimensions, headers up to
+// 1 MiB, values in C and in Fortran order. Structured, complex, text and object arrays are refused. We write version 1
+// (version 2 if the header is longer than 65535 bytes), little-endian, C order, with the header padded as NumPy does it so
+// that values begin at a multiple of 64 bytes.
+//
+// An array is seen as a matrix: rank 0 as 1 x 1, rank 1 as one row, higher ranks as the first dimension by the rest. The
+// matrix has the name of the file without its ending. NumPy has no bf16: it is stored as f4.
+package npy
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/dump"
+	"thole/matrix"
+)
+
+const name = "npy"
+
+// Codec reads and writes .npy files and folders of them.
+var Codec = format.Folder(codec{})
+
+type codec struct{}
+
+// Info implements format.Codec.
+func (codec) Info() format.Info {
+	return format.Info{
+		Name:   name,
+		Title:  "NumPy arrays",
+		Ext:    ".npy",
+		Single: true,
+		Reads:  "versions 1 to 3, numbers and truth values, both byte orders, C and Fortran order",
+		Writes: "version 1, little-endian, C order",
+	}
+}
+
+// Sniff implements format.Codec.
+func (codec) Sniff(ctx context.Context, b blob.Bucket, path string) (string, error) {
+	o, err := b.Open(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer o.Close()
+	h, err := readHead(o)
+	switch {
+	case err == nil:
+		return h.dialect(), nil
+	case h.magic:
+		return "not readable", nil // Open says why
+	}
+	return "", nil
+}
+
+// Open implements format.Codec.
+func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Options) (format.Reader, error) {
+	if err := o.CheckSet(c.Info()); err != nil {
+		return nil, err
+	}
+	obj, err := b.Open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	h, err := readHead(obj)
+	if err != nil {
+		obj.Close()
+		return nil, format.Wrap(name, file, err)
+	}
+	m := matrix.Meta{Name: strings.TrimSuffix(path.Base(file), path.Ext(file)), DType: h.dtype, Dims: h.shape}
+	m.Rows, m.Cols, _ = matrix.Shape(h.shape) // readHead has checked it
+	return &reader{obj: obj, path: file, head: h, m: m}, nil
+}
+
+// Create implements format.Codec.
+func (c codec) Create(ctx context.Context, b blob.Bucket, file string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
+	if err := o.CheckSet(c.Info()); err != nil {
+		return nil, err
+	}
+	if len(ms) != 1 {
+		return nil, fmt.Errorf("%d matrices, want 1 in a file: %w", len(ms), format.ErrLimit)
+	}
+	f, err := plan(&ms[0], &o)
+	if err != nil {
+		return nil, format.Wrap(name, file, err)
+	}
+	return format.NewSlabWriter(ctx, b, file, o, f)
+}
+
+// Explain implements format.Codec.
+func (codec) Explain(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) error {
+	obj, err := b.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer obj.Close()
+	return format.Wrap(name, file, explain(obj, p))
+}

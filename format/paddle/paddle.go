@@ -1,0 +1,155 @@
+// Package paddle reads and writes parameter files of PaddlePaddle.
+//
+// Profile seed004 is the layout of the design document "Model Format" (PaddlePaddle, October 2017). The document's table
+// prints one offset wrong (0009 for 0012); with that corrected every field has its printed type and place:
+//
+//	file     0   u32   byte order: 01 00 00 00 little, 00 00 00 00 big; it holds for all integers and values
+//	         4   u32   version; 110 is paddle 0.11.0. We write 110 and read 1..65535
+//	         8   u32   checksum: the first 8 hex digits of the MD5 of bytes 12 to the end; 0: not computed
+//	        12         one record or more, to the end of the file
+//	record   0   u8    flags: 0 tensor, 1 LoDTensor; further bits below
+//	         1   i32   length n of the name, 0..65535
+//	         5   n     name, UTF-8 without NUL, no name twice in a file
+//	       5+n   i32   number d of dimensions, 0..9
+//	       9+n   d     dimensions, i32 each, none below 0
+//	             1     dtype, with bit 1
+//	             …     with bit 0: i32 levels (0..16); each level i32 count and count offsets, i32 each
+//	             1+p   padding, with bit 4: u8 p and p zero bytes
+//	             …     values, row-major, float32 without bit 1
+//	             16    with bit 3: MD5 of the record, from its flags to its last value
+//
+// The document says nothing about the place of the LoD, about the scope of the checksum and about other types than
+// float32; docs/format/paddle.md gives the reasons for what stands above. Bits 1 to 4 are our extension (profile
+// seed004-ext), which leaves the meaning of flags 0 and 1 alone:
+//
+//	bit 1 (2)    one byte with Paddle's code of the element type
+//	bit 2 (4)    dimensions and LoD offsets are u64
+//	bit 3 (8)    a digest of the record
+//	bit 4 (16)   values begin at a multiple of 64 bytes of the file
+//
+// We write bits 1 and 2 only where a matrix needs them, bits 3 and 4 only when asked.
+//
+// A tensor is seen as a matrix: rank 0 as 1 x 1, rank 1 as one row, higher ranks as the first dimension by the rest.
+package paddle
+
+import (
+	"context"
+	"fmt"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/dump"
+	"thole/matrix"
+)
+
+const name = "paddle"
+
+// Codec reads and writes parameter files of PaddlePaddle.
+var Codec format.Codec = codec{}
+
+// profile is one layout of parameters that Paddle's documents or releases define.
+type profile interface {
+	// Looks tells from the first bytes whether the path may be of the profile, so that its Open gives the error.
+	Looks(ctx context.Context, b blob.Bucket, path string) bool
+	// Sniff, Open, Explain and Create are as in format.Codec.
+	Sniff(ctx context.Context, b blob.Bucket, path string) (string, error)
+	Open(ctx context.Context, b blob.Bucket, path string, o format.Options) (format.Reader, error)
+	Explain(ctx context.Context, b blob.Bucket, path string, p *dump.Printer) error
+	Create(ctx context.Context, b blob.Bucket, path string, ms []matrix.Meta, o format.Options) (format.Writer, error)
+}
+
+// profiles is the table of layouts, in the order of detection.
+func profiles() []profile {
+	return []profile{
+		seed{},
+	}
+}
+
+type codec struct{}
+
+// Info implements format.Codec.
+func (codec) Info() format.Info {
+	return format.Info{
+		Name:   name,
+		Title:  "PaddlePaddle parameters",
+		Ext:    ".params",
+		Reads:  "the model format document's parameter file (seed004, seed004-ext), both byte orders",
+		Writes: "the same",
+		Options: []format.Option{
+			{Name: "verify", Default: "file", Help: "checksums to check on reading: file, record, off"},
+			{Name: "endian", Default: "little", Help: "byte order to write: little, big"},
+			{Name: "digest", Default: "false", Help: "write an MD5 behind each record (extension)"},
+			{Name: "align", Default: "false", Help: "begin values at multiples of 64 bytes (extension)"},
+		},
+	}
+}
+
+// Sniff implements format.Codec.
+func (codec) Sniff(ctx context.Context, b blob.Bucket, path string) (string, error) {
+	for _, p := range profiles() {
+		if dialect, err := p.Sniff(ctx, b, path); dialect != "" || err != nil {
+			return dialect, err
+		}
+	}
+	return "", nil
+}
+
+// find is the profile that the path holds, or else the first that its beginning looks like.
+func find(ctx context.Context, b blob.Bucket, path string) (profile, error) {
+	var like profile
+	for _, p := range profiles() {
+		if dialect, err := p.Sniff(ctx, b, path); dialect != "" && err == nil {
+			return p, nil
+		}
+		if like == nil && p.Looks(ctx, b, path) {
+			like = p
+		}
+	}
+	if like == nil {
+		o, err := b.Open(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		defer o.Close()
+		head := make([]byte, min(16, o.Size()))
+		if _, err := o.ReadAt(head, 0); err != nil && len(head) > 0 {
+			return nil, err
+		}
+		return nil, format.Corrupt(name, path, 0, "%d bytes that begin with % x, want a parameter file", o.Size(), head)
+	}
+	return like, nil
+}
+
+// Open implements format.Codec.
+func (c codec) Open(ctx context.Context, b blob.Bucket, path string, o format.Options) (format.Reader, error) {
+	if err := o.CheckSet(c.Info()); err != nil {
+		return nil, err
+	}
+	p, err := find(ctx, b, path)
+	if err != nil {
+		return nil, format.Wrap(name, path, err)
+	}
+	r, err := p.Open(ctx, b, path, o)
+	return r, format.Wrap(name, path, err)
+}
+
+// Explain implements format.Codec.
+func (codec) Explain(ctx context.Context, b blob.Bucket, path string, p *dump.Printer) error {
+	prof, err := find(ctx, b, path)
+	if err != nil {
+		return format.Wrap(name, path, err)
+	}
+	return format.Wrap(name, path, prof.Explain(ctx, b, path, p))
+}
+
+// Create implements format.Codec.
+func (c codec) Create(ctx context.Context, b blob.Bucket, path string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
+	if err := o.CheckSet(c.Info()); err != nil {
+		return nil, err
+	}
+	if len(ms) == 0 {
+		return nil, fmt.Errorf("no matrix to write: %w", format.ErrMatrix)
+	}
+	w, err := profiles()[0].Create(ctx, b, path, ms, o)
+	return w, format.Wrap(name, path, err)
+}
