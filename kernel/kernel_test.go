@@ -1,0 +1,267 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas64"
+)
+
+// lengths are those around every block size of the kernels.
+func lengths() []int {
+	all := []int{63, 64, 65, 100, 1023, 1024, 1025, 1056, 2048 + 32, 3000}
+	for n := range 50 {
+		all = append(all, n)
+	}
+	return all
+}
+
+func random[T Float](n int) []T {
+	r := rand.New(rand.NewPCG(uint64(n), 7))
+	x := make([]T, n)
+	for i := range x {
+		x[i] = T(r.NormFloat64())
+	}
+	return x
+}
+
+func clone[T any](x []T) []T { return append([]T(nil), x...) }
+
+func sameBits[T Float](t *testing.T, what string, got, want []T) {
+	t.Helper()
+	for i := range want {
+		if got[i] != want[i] && (got[i] == got[i] || want[i] == want[i]) {
+			t.Fatalf("%s: element %d of %d is %v, want %v", what, i, len(want), got[i], want[i])
+		}
+	}
+}
+
+// orderedDot is Dot as its contract words the order of sums.
+func orderedDot[T Float](x, y []T) T {
+	var a [32]T
+	var s [8]T
+	i := 0
+	for ; i < len(x)&^31; i++ {
+		a[i%32] += T(x[i] * y[i])
+	}
+	for j := range 8 {
+		s[j] = (a[j] + a[j+8]) + (a[j+16] + a[j+24])
+	}
+	for ; i < len(x)&^7; i++ {
+		s[i%8] += T(x[i] * y[i])
+	}
+	total := ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+	for ; i < len(x); i++ {
+		total += T(x[i] * y[i])
+	}
+	return total
+}
+
+func ones[T Float](n int) []T {
+	x := make([]T, n)
+	for i := range x {
+		x[i] = 1
+	}
+	return x
+}
+
+// vectors holds every table to plain loops, bit for bit.
+func vectors[T Float](t *testing.T) {
+	for _, k := range tables[T]() {
+		for _, n := range lengths() {
+			x, y, a := random[T](n), random[T](n + 1)[1:], T(-1.7)
+			got, want := clone(y), clone(y)
+			k.axpy(a, x, got)
+			for i := range want {
+				want[i] += T(a * x[i])
+			}
+			sameBits(t, k.name+" axpy", got, want)
+
+			got, want = clone(y), clone(y)
+			k.add(x, got)
+			for i := range want {
+				want[i] += x[i]
+			}
+			sameBits(t, k.name+" add", got, want)
+
+			got, want = clone(x), clone(x)
+			k.scale(a, got)
+			for i := range want {
+				want[i] *= a
+			}
+			sameBits(t, k.name+" scale", got, want)
+
+			sameBits(t, k.name+" dot", []T{k.dot(x, y)}, []T{orderedDot(x, y)})
+			sameBits(t, k.name+" sum", []T{k.sum(x)}, []T{orderedDot(x, ones[T](n))})
+		}
+	}
+}
+
+func TestVectors(t *testing.T) {
+	t.Run("32", vectors[float32])
+	t.Run("64", vectors[float64])
+}
+
+func TestDotAgainstBlas(t *testing.T) {
+	for _, n := range lengths() {
+		x, y := random[float64](n), random[float64](n + 1)[1:]
+		want := blas64.Dot(blas64.Vector{N: n, Data: x, Inc: 1}, blas64.Vector{N: n, Data: y, Inc: 1})
+		if got := Dot64(x, y); math.Abs(got-want) > 1e-12*float64(n+1) {
+			t.Errorf("%d elements: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// plainGemm is the product as its contract words the order of sums.
+func plainGemm[T Float](m, n, k int, a []T, aRow, aCol int, b []T, bRow, bCol int, c []T) {
+	for i := range m {
+		for j := range n {
+			for p := range k {
+				c[i*n+j] += T(a[i*aRow+p*aCol] * b[p*bRow+j*bCol])
+			}
+		}
+	}
+}
+
+var gemmSizes = [][3]int{
+	{0, 0, 0}, {1, 1, 1}, {1, 5, 3}, {2, 4, 4}, {3, 7, 5}, {5, 1, 9}, {4, 0, 3}, {3, 4, 0}, {17, 33, 65}, {2, 513, 130},
+	{31, 600, 67}, {64, 64, 64},
+}
+
+func products[T Float](t *testing.T) {
+	for _, kern := range tables[T]() {
+		for _, size := range gemmSizes {
+			m, n, k := size[0], size[1], size[2]
+			a, b, c := random[T](m*k), random[T](k*n), random[T](m*n)
+
+			got, want := clone(c), clone(c)
+			kern.gemm(m, n, k, a, k, 1, b, got)
+			plainGemm(m, n, k, a, k, 1, b, n, 1, want)
+			sameBits(t, kern.name+" gemm", got, want)
+
+			got, want = clone(c), clone(c)
+			kern.gemm(m, n, k, a, 1, m, b, got)
+			plainGemm(m, n, k, a, 1, m, b, n, 1, want)
+			sameBits(t, kern.name+" gemm of a transposed", got, want)
+
+			got, want = clone(c), clone(c)
+			kern.gemmNT(m, n, k, a, b, got)
+			plainGemm(m, n, k, a, k, 1, b, 1, k, want)
+			sameBits(t, kern.name+" gemm of b transposed", got, want)
+		}
+	}
+}
+
+func TestProducts(t *testing.T) {
+	t.Run("32", products[float32])
+	t.Run("64", products[float64])
+}
+
+func TestGemmAgainstBlas(t *testing.T) {
+	for _, size := range gemmSizes {
+		m, n, k := size[0], size[1], size[2]
+		if m*n*k == 0 {
+			continue
+		}
+		a, b := random[float64](m*k), random[float64](k*n)
+		for _, tt := range []struct {
+			name   string
+			run    func(m, n, k int, a, b, c []float64)
+			ta, tb blas.Transpose
+			ar, ac int
+			br, bc int
+		}{
+			{"nn", Gemm64, blas.NoTrans, blas.NoTrans, m, k, k, n},
+			{"tn", GemmTN64, blas.Trans, blas.NoTrans, k, m, k, n},
+			{"nt", GemmNT64, blas.NoTrans, blas.Trans, m, k, n, k},
+		} {
+			got, want := make([]float64, m*n), make([]float64, m*n)
+			tt.run(m, n, k, a, b, got)
+			blas64.Gemm(tt.ta, tt.tb, 1, blas64.General{Rows: tt.ar, Cols: tt.ac, Stride: tt.ac, Data: a},
+				blas64.General{Rows: tt.br, Cols: tt.bc, Stride: tt.bc, Data: b}, 0,
+				blas64.General{Rows: m, Cols: n, Stride: n, Data: want})
+			for i := range want {
+				if math.Abs(got[i]-want[i]) > 1e-12*float64(k+1) {
+					t.Fatalf("%s %v: element %d is %v, want %v", tt.name, size, i, got[i], want[i])
+				}
+			}
+		}
+	}
+}
+
+// sparse holds GatherDot and ScatterAxpy to plain loops.
+func sparse[I Index](t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, outputs := range []int{1, 2, 3, 7, 8, 9, 16, 33} {
+		for nnz := range 13 {
+			const dim = 40
+			idx, val := make([]I, nnz), random[float32](nnz)
+			for i := range idx {
+				idx[i] = I(r.IntN(dim))
+			}
+			w, out := random[float32](dim*outputs), random[float32](outputs)
+			got, want := clone(out), clone(out)
+			GatherDot(idx, val, w, got)
+			for j := range want {
+				exact := float64(out[j])
+				for i, c := range idx {
+					want[j] += float32(val[i] * w[int(c)*outputs+j])
+					exact += float64(val[i]) * float64(w[int(c)*outputs+j])
+				}
+				if math.Abs(float64(got[j])-exact) > 1e-5 {
+					t.Fatalf("gather of %d: %v, want about %v", nnz, got[j], exact)
+				}
+			}
+			if outputs > 1 {
+				sameBits(t, "gather", got, want)
+			}
+
+			gotW, wantW := clone(w), clone(w)
+			ScatterAxpy(idx, val, out, gotW)
+			for i, c := range idx {
+				for j := range out {
+					wantW[int(c)*outputs+j] += float32(val[i] * out[j])
+				}
+			}
+			sameBits(t, "scatter", gotW, wantW)
+		}
+	}
+}
+
+func TestSparse(t *testing.T) {
+	t.Run("int32", sparse[int32])
+	t.Run("int64", sparse[int64])
+	w := []float64{1, 2, 3, 4, 5, 6, 7}
+	out := []float64{10}
+	GatherDot64([]int32{6, 0, 1, 2, 3, 4}, []float64{1, 2, 3, 4, 5, 6}, w, out)
+	if out[0] != 10+7+2+6+12+20+30 {
+		t.Errorf("gather in float64: %v", out)
+	}
+	ScatterAxpy64([]int64{6, 6}, []float64{1, 2}, []float64{3}, w)
+	if w[6] != 16 {
+		t.Errorf("scatter in float64: %v", w)
+	}
+}
+
+func TestWrongLengthsPanic(t *testing.T) {
+	x := make([]float32, 3)
+	for name, f := range map[string]func(){
+		"axpy":    func() { Axpy(1, x, x[:2]) },
+		"dot":     func() { Dot(x[:2], x) },
+		"add":     func() { Add(x, x[:2]) },
+		"gemm":    func() { Gemm(1, 3, 2, x[:2], x, x) },
+		"gather":  func() { GatherDot([]int32{0}, x, x, x[:1]) },
+		"sigmoid": func() { Sigmoid(x, x[:2]) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s took lengths that do not fit", name)
+				}
+			}()
+			f()
+		}()
+	}
+}
