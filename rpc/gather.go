@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -73,13 +74,13 @@ func (g *Gather) Bytes() []byte {
 func (g *Gather) U8(v uint8) { g.own = append(g.own, v) }
 
 // U16 appends two bytes.
-func (g *Gather) U16(v uint16) { g.own = wire.AppendU16(g.own, wire.Little, v) }
+func (g *Gather) U16(v uint16) { g.own = binary.LittleEndian.AppendUint16(g.own, v) }
 
 // U32 appends four bytes.
-func (g *Gather) U32(v uint32) { g.own = wire.AppendU32(g.own, wire.Little, v) }
+func (g *Gather) U32(v uint32) { g.own = binary.LittleEndian.AppendUint32(g.own, v) }
 
 // U64 appends eight bytes.
-func (g *Gather) U64(v uint64) { g.own = wire.AppendU64(g.own, wire.Little, v) }
+func (g *Gather) U64(v uint64) { g.own = binary.LittleEndian.AppendUint64(g.own, v) }
 
 // I64 appends eight bytes.
 func (g *Gather) I64(v int64) { g.U64(uint64(v)) }

@@ -49,6 +49,19 @@ func (c *conn) end(why error) {
 // lost is the error of a call that the end of the connection cut off.
 func (c *conn) lost() error { return fmt.Errorf("server %s: %w", c.to.addr, c.cause) }
 
+func (c *conn) isGone() bool {
+	select {
+	case <-c.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *conn) givenUp(ctx context.Context) error {
+	return fmt.Errorf("server %s: %w", c.to.addr, context.Cause(ctx))
+}
+
 // Start implements rpc.Conn. When ctx ends before the answer is there the call fails and the handler's context ends;
 // the request keeps its place in the window until the handler has returned.
 func (c *conn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
@@ -68,13 +81,11 @@ func (c *conn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 
 // take waits for a place in the window.
 func (c *conn) take(ctx context.Context) error {
-	select {
-	case <-c.gone:
+	switch {
+	case c.isGone():
 		return c.lost()
-	default:
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("server %s: %w", c.to.addr, context.Cause(ctx))
+	case ctx.Err() != nil:
+		return c.givenUp(ctx)
 	}
 	select {
 	case c.slot <- struct{}{}:
@@ -82,7 +93,7 @@ func (c *conn) take(ctx context.Context) error {
 	case <-c.gone:
 		return c.lost()
 	case <-ctx.Done():
-		return fmt.Errorf("server %s: %w", c.to.addr, context.Cause(ctx))
+		return c.givenUp(ctx)
 	}
 }
 
@@ -92,7 +103,7 @@ func (c *conn) serve(ctx context.Context, q *rpc.Request, f *flight) {
 	work, cancel := context.WithCancelCause(c.base)
 	stopLost := context.AfterFunc(c.base, func() { f.finish(nil, c.lost()) })
 	stopGiven := context.AfterFunc(ctx, func() {
-		f.finish(nil, fmt.Errorf("server %s: %w", c.to.addr, context.Cause(ctx)))
+		f.finish(nil, c.givenUp(ctx))
 		cancel(rpc.ErrAborted)
 	})
 	r, err := rpc.Serve(work, c.to.handler, &c.peer, q, c.log)
@@ -100,7 +111,12 @@ func (c *conn) serve(ctx context.Context, q *rpc.Request, f *flight) {
 	stopGiven()
 	cancel(nil)
 	<-c.slot
-	if err != nil {
+	switch { // an answer that comes after the end does not count, as if it had been on its way
+	case c.isGone():
+		r, err = nil, c.lost()
+	case ctx.Err() != nil:
+		r, err = nil, c.givenUp(ctx)
+	case err != nil:
 		r, err = nil, rpc.NewFault(c.to.addr, err)
 	}
 	f.finish(r, err)

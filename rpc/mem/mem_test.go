@@ -13,7 +13,7 @@ import (
 	"thole/rpc/rpctest"
 )
 
-func setup(_ *testing.T, window int) (rpc.Network, string) {
+func setup(_ testing.TB, window int) (rpc.Network, string) {
 	return &mem.Network{Window: window, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, ""
 }
 
@@ -52,3 +52,5 @@ func TestBubble(t *testing.T) {
 		}
 	})
 }
+
+func BenchmarkMem(b *testing.B) { rpctest.Bench(b, setup) }

@@ -12,7 +12,7 @@ import (
 
 // Setup makes a network whose connections have room for the given number of requests under way, and an address to
 // listen at.
-type Setup func(t *testing.T, window int) (rpc.Network, string)
+type Setup func(t testing.TB, window int) (rpc.Network, string)
 
 // Run tests the network.
 func Run(t *testing.T, setup Setup) {
@@ -64,14 +64,14 @@ func Echo(_ context.Context, _ *rpc.Peer, q *rpc.Request) (*rpc.Response, error)
 const plenty = 64
 
 // start serves the handler and connects to it. The function closes both.
-func start(t *testing.T, setup Setup, window int, h Func) (rpc.Conn, rpc.Listener, func()) {
+func start(t testing.TB, setup Setup, window int, h Func) (rpc.Conn, rpc.Listener, func()) {
 	t.Helper()
 	n, addr := setup(t, window)
-	l, err := n.Listen(t.Context(), addr, h)
+	l, err := n.Listen(context.Background(), addr, h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := n.Dial(t.Context(), l.Addr())
+	c, err := n.Dial(context.Background(), l.Addr())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +86,9 @@ func start(t *testing.T, setup Setup, window int, h Func) (rpc.Conn, rpc.Listene
 }
 
 // call sends the request and waits for its answer.
-func call(t *testing.T, c rpc.Conn, q *rpc.Request) *rpc.Response {
+func call(t testing.TB, c rpc.Conn, q *rpc.Request) *rpc.Response {
 	t.Helper()
-	r, err := c.Start(t.Context(), q).Wait(t.Context())
+	r, err := c.Start(context.Background(), q).Wait(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,148 @@
+package tcp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"thole/rpc"
+)
+
+// listener is a served address.
+type listener struct {
+	Network
+	nl      net.Listener
+	addr    string
+	handler rpc.Handler
+	base    context.Context // of every handler call
+	hold    *budget         // of the larger requests that handlers work on
+	done    chan struct{}
+	work    sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*session]struct{}
+	clients  atomic.Uint64 // met so far, to name those without an address
+}
+
+func serve(ctx context.Context, n Network, nl net.Listener, addr string, h rpc.Handler) *listener {
+	l := &listener{Network: n, nl: nl, addr: addr, handler: h, base: ctx, hold: newBudget(n.HoldLimit),
+		done: make(chan struct{}), sessions: map[*session]struct{}{}}
+	l.work.Go(l.accept)
+	l.work.Go(l.watch)
+	return l
+}
+
+// Addr implements rpc.Listener.
+func (l *listener) Addr() string { return l.addr }
+
+// Close stops accepting, ends all connections and waits for the handlers.
+func (l *listener) Close() error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		l.work.Wait()
+		return nil
+	}
+	l.closed = true
+	close(l.done)
+	sessions := l.list()
+	l.mu.Unlock()
+	err := l.nl.Close()
+	var ending sync.WaitGroup
+	for _, s := range sessions {
+		ending.Go(func() { s.end(rpc.ErrClosed) })
+	}
+	ending.Wait()
+	l.work.Wait()
+	return err
+}
+
+// clientAddr is where a client is. Those behind Unix sockets have no address and get a number.
+func (l *listener) clientAddr(nc net.Conn) string {
+	if addr := nc.RemoteAddr(); addr.Network() != "unix" {
+		return addr.String()
+	}
+	return l.addr + "#" + strconv.FormatUint(l.clients.Add(1), 10)
+}
+
+// list is the open sessions.
+func (l *listener) list() []*session {
+	all := make([]*session, 0, len(l.sessions))
+	for s := range l.sessions {
+		all = append(all, s)
+	}
+	return all
+}
+
+// accept takes connections until the listener is closed. Errors that pass, such as too many open files, are waited
+// out.
+func (l *listener) accept() {
+	pause := time.Millisecond
+	for {
+		nc, err := l.nl.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			l.Log.Warn("rpc: accept", "at", l.addr, "err", err)
+			select {
+			case <-l.done:
+				return
+			case <-time.After(pause):
+			}
+			pause = min(2*pause, time.Second)
+			continue
+		}
+		pause = time.Millisecond
+		s := newSession(l, nc)
+		if !l.join(s) {
+			_ = nc.Close()
+			return
+		}
+	}
+}
+
+// join counts the session and runs it; false if the listener is closed.
+func (l *listener) join(s *session) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.sessions[s] = struct{}{}
+	l.work.Go(func() {
+		s.run()
+		l.mu.Lock()
+		delete(l.sessions, s)
+		l.mu.Unlock()
+	})
+	return true
+}
+
+// stuckAfter is how many timeouts a peer may take to go on with a frame.
+const stuckAfter = 6
+
+// watch looks after connections whose reader waits for room: their peers are told that the server is alive. It ends
+// those that are stuck.
+func (l *listener) watch() {
+	tick := time.NewTicker(l.PingEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-l.done:
+			return
+		case <-tick.C:
+		}
+		l.mu.Lock()
+		sessions := l.list()
+		l.mu.Unlock()
+		for _, s := range sessions {
+			s.check(l.PingEvery, stuckAfter*l.Timeout)
+		}
+	}
+}

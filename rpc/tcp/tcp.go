@@ -1,0 +1,164 @@
+// Package tcp is the network between processes: frames over TCP, or over Unix sockets within one machine. The bytes are
+// described in docs/format/wire.md.
+//
+// Many requests are under way on one connection and are answered in any order. What a peer may cost is bounded: the
+// size of a frame, the requests under way on a connection (the window), the bytes queued for writing on a connection,
+// and the bytes of requests that a listener holds. Whoever would exceed a bound waits, and with it the sender on the
+// other side; nothing fails.
+//
+// While calls are under way a client sends pings, which the server answers however long its handlers take. A client
+// that hears nothing for the timeout fails its calls, and so does one whose connection ends.
+package tcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"thole/rpc"
+)
+
+// What a Network uses where its fields are zero.
+const (
+	DefaultFrameLimit = 1 << 30
+	DefaultWindow     = 256
+	DefaultQueueLimit = 256 << 20
+	DefaultHoldLimit  = 1 << 30
+	DefaultPingEvery  = 2 * time.Second
+	DefaultTimeout    = 10 * time.Second
+)
+
+// Network connects processes. The zero value is ready; fields must not change once it is used. Addresses are
+// "host:port", with port 0 for a free one, or "unix:" and a path.
+type Network struct {
+	Name       string        // this side's name, told to the other; at most 256 bytes
+	FrameLimit uint32        // the largest body of a frame that this side accepts, in bytes
+	Window     int           // requests under way on one connection; the smaller one of both sides counts
+	QueueLimit int64         // bytes waiting to be written on one connection
+	HoldLimit  int64         // bytes of the larger requests that a listener holds, over all connections
+	PingEvery  time.Duration // how often a client with calls under way asks whether the server is there
+	Timeout    time.Duration // after how long without a byte, while calls are under way, a client gives up
+	Log        *slog.Logger  // told of panics and of peers that break the protocol; nil: slog.Default
+}
+
+var _ rpc.Network = Network{}
+
+// settings is n with the zero fields filled in.
+func (n Network) settings() Network {
+	if n.FrameLimit == 0 {
+		n.FrameLimit = DefaultFrameLimit
+	}
+	if n.Window <= 0 {
+		n.Window = DefaultWindow
+	}
+	if n.QueueLimit <= 0 {
+		n.QueueLimit = DefaultQueueLimit
+	}
+	if n.HoldLimit <= 0 {
+		n.HoldLimit = DefaultHoldLimit
+	}
+	if n.PingEvery <= 0 {
+		n.PingEvery = DefaultPingEvery
+	}
+	if n.Timeout <= 0 {
+		n.Timeout = DefaultTimeout
+	}
+	n.PingEvery = min(n.PingEvery, max(n.Timeout/2, time.Millisecond))
+	if n.Log == nil {
+		n.Log = slog.Default()
+	}
+	return n
+}
+
+// Listen implements rpc.Network. The end of ctx does not end the listener. An address that somebody serves already is
+// rpc.ErrInUse; the socket file of a process that is gone is replaced.
+func (n Network) Listen(ctx context.Context, addr string, h rpc.Handler) (rpc.Listener, error) {
+	n = n.settings()
+	if err := n.checkName(); err != nil {
+		return nil, err
+	}
+	config := net.ListenConfig{KeepAliveConfig: n.keepAlive()}
+	network, place := split(addr)
+	nl, err := config.Listen(ctx, network, place)
+	if network == "unix" && errors.Is(err, syscall.EADDRINUSE) && removeStale(place) {
+		nl, err = config.Listen(ctx, network, place)
+	}
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("listen at %s: %w", addr, rpc.ErrInUse)
+	case err != nil:
+		return nil, fmt.Errorf("listen at %s: %w", addr, err)
+	}
+	if network == "tcp" {
+		addr = nl.Addr().String()
+	}
+	return serve(context.WithoutCancel(ctx), n, nl, addr, h), nil
+}
+
+// Dial implements rpc.Network: it connects and exchanges greetings. rpc.ErrUnreachable if nobody answers, a
+// *HandshakeError if somebody else does.
+func (n Network) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
+	n = n.settings()
+	if err := n.checkName(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.Timeout)
+	defer cancel()
+	dialer := net.Dialer{KeepAliveConfig: n.keepAlive()}
+	network, place := split(addr)
+	nc, err := dialer.DialContext(ctx, network, place)
+	if err != nil {
+		return nil, fmt.Errorf("server %s: %w: %w", addr, rpc.ErrUnreachable, err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
+	theirs, err := n.greet(nc, addr)
+	if !stop() {
+		err = fmt.Errorf("server %s: %w: %w", addr, rpc.ErrUnreachable, context.Cause(ctx))
+	}
+	if err != nil {
+		_ = nc.Close()
+		return nil, err
+	}
+	return dialed(n, nc, addr, theirs), nil
+}
+
+// keepAlive lets the system find dead machines behind idle connections.
+func (n Network) keepAlive() net.KeepAliveConfig {
+	return net.KeepAliveConfig{Enable: true, Idle: n.Timeout, Interval: n.PingEvery, Count: 5}
+}
+
+func (n Network) checkName() error {
+	if len(n.Name) > nameLimit {
+		return fmt.Errorf("name %.20q… has %d bytes, want at most %d", n.Name, len(n.Name), nameLimit)
+	}
+	return nil
+}
+
+// split tells the network and the place on it.
+func split(addr string) (network, place string) {
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		return "unix", path
+	}
+	return "tcp", addr
+}
+
+// removeStale removes a socket file that nobody listens at.
+func removeStale(path string) bool {
+	c, err := net.Dial("unix", path)
+	if err == nil {
+		_ = c.Close()
+		return false
+	}
+	info, serr := os.Lstat(path)
+	if !errors.Is(err, syscall.ECONNREFUSED) || serr != nil || info.Mode().Type() != fs.ModeSocket {
+		return false
+	}
+	return os.Remove(path) == nil
+}
