@@ -1,0 +1,168 @@
+package data
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+)
+
+// Clicks describes click-through examples from a logistic model that is known. Every row has one column of each field,
+// with value 1; columns of a field lie behind those of the fields before, the more frequent the lower. The weight of a
+// column and everything in a row are functions of the seed and of the column or the row number alone, so rows can be
+// made in any order and by any number of processes. (Processors that round exponentials differently may, once in a great
+// many rows, disagree on a column or a label.)
+type Clicks struct {
+	Seed   uint64
+	Rows   int64
+	Dims   []int64 // columns of each field
+	Skew   float64 // exponent of the frequencies (Zipf), rank^-Skew; 0: all columns equally often
+	Spread float64 // standard deviation of the weights
+	Bias   float64 // added to the sum of the weights
+}
+
+// ClickModel makes the rows of Clicks and knows the truth about them. Its methods may be called by many goroutines.
+type ClickModel struct {
+	Clicks
+	fields []clickField
+	dim    int64
+	rowKey uint64
+	colKey uint64
+}
+
+type clickField struct {
+	first int64
+	dim   int64
+	ranks *zipf
+}
+
+// NewClicks prepares the model. Fields of equal size share memory.
+func NewClicks(c Clicks) (*ClickModel, error) {
+	if c.Rows < 0 || len(c.Dims) == 0 {
+		return nil, fmt.Errorf("data: clicks of %d rows and %d fields, want 0 or more and 1 or more", c.Rows, len(c.Dims))
+	}
+	for _, v := range []float64{c.Skew, c.Spread, c.Bias} {
+		if v != v || math.IsInf(v, 0) || math.Abs(v) > 1000 {
+			return nil, fmt.Errorf("data: clicks with skew %v, spread %v, bias %v, want numbers up to 1000",
+				c.Skew, c.Spread, c.Bias)
+		}
+	}
+	m := &ClickModel{Clicks: c, rowKey: mix(c.Seed ^ 0x726f77), colKey: mix(c.Seed ^ 0x636f6c)}
+	known := map[int64]*zipf{}
+	for f, dim := range c.Dims {
+		if dim < 1 || dim > math.MaxInt64-1-m.dim || dim > 1<<40 {
+			return nil, fmt.Errorf("data: field %d of clicks has %d columns, want 1 to 2^40", f, dim)
+		}
+		if known[dim] == nil {
+			known[dim] = newZipf(dim, c.Skew)
+		}
+		m.fields = append(m.fields, clickField{m.dim, dim, known[dim]})
+		m.dim += dim
+	}
+	return m, nil
+}
+
+// Dim is the number of columns of all fields.
+func (m *ClickModel) Dim() int64 { return m.dim }
+
+// Weight is the true weight of a column: normal but for the far tails, with standard deviation Spread.
+func (m *ClickModel) Weight(col int64) float64 {
+	x := mix(m.colKey + uint64(col)*golden)
+	// The sum of four uniform numbers has variance 4/12 and is near enough to normal.
+	sum := int64(x&0xffff) + int64(x>>16&0xffff) + int64(x>>32&0xffff) + int64(x>>48)
+	return m.Spread * (float64(sum-2*0xffff) / 0x10000) * math.Sqrt2 * 1.224744871391589 // sqrt(3)
+}
+
+// row appends the columns of row number r to idx and tells whether the label is positive.
+func (m *ClickModel) row(r int64, idx []int64) (cols []int64, positive bool) {
+	state := mix(m.rowKey + uint64(r)*golden)
+	margin := m.Bias
+	for i := range m.fields {
+		f := &m.fields[i]
+		state += golden
+		col := f.first + f.ranks.draw(mix(state))
+		margin += m.Weight(col)
+		idx = append(idx, col)
+	}
+	uniform := float64(mix(state+golden)>>11) / (1 << 53)
+	return idx, uniform < sigmoid(margin)
+}
+
+// Batch makes the rows [lo, hi), labels -1 and +1.
+func (m *ClickModel) Batch(lo, hi int64) *Batch {
+	n := int(hi - lo)
+	out := newRows(n, n*len(m.fields))
+	for r := lo; r < hi; r++ {
+		cols, positive := m.row(r, out.idx)
+		out.idx = cols
+		label := float32(-1)
+		if positive {
+			label = 1
+		}
+		out.label = append(out.label, label)
+		out.ptr = append(out.ptr, len(cols))
+	}
+	out.val = out.val[:len(out.idx)]
+	for i := range out.val {
+		out.val[i] = 1
+	}
+	return out.batch(lo, m.dim)
+}
+
+// Truth is the true probability of the positive label for each row of a batch, whoever made the batch: the metrics of
+// these probabilities are the best that any model can reach on average.
+func (m *ClickModel) Truth(b *Batch) []float64 {
+	x, out := b.Rows(), make([]float64, b.Len())
+	for i := range out {
+		margin := m.Bias
+		for p := x.Ptr[i]; p < x.Ptr[i+1]; p++ {
+			margin += float64(x.Val[p]) * m.Weight(x.Idx[p])
+		}
+		out[i] = sigmoid(margin)
+	}
+	return out
+}
+
+// Write writes the rows [lo, hi) as dummy text.
+func (m *ClickModel) Write(w io.Writer, lo, hi int64) error {
+	return m.write(w, lo, hi, 0, "")
+}
+
+// WriteLibsvm writes the rows [lo, hi) as libsvm text.
+func (m *ClickModel) WriteLibsvm(w io.Writer, lo, hi int64) error {
+	return m.write(w, lo, hi, libsvm.base, ":1")
+}
+
+// write writes columns counted from base, each followed by tail.
+func (m *ClickModel) write(w io.Writer, lo, hi, base int64, tail string) error {
+	const flush = 64 << 10
+	buf := make([]byte, 0, flush+1024)
+	var cols []int64
+	for r := lo; r < hi; r++ {
+		var positive bool
+		cols, positive = m.row(r, cols[:0])
+		if positive {
+			buf = append(buf, '1')
+		} else {
+			buf = append(buf, "-1"...)
+		}
+		for _, c := range cols {
+			buf = strconv.AppendInt(append(buf, ' '), c+base, 10)
+			buf = append(buf, tail...)
+		}
+		buf = append(buf, '\n')
+		if len(buf) >= flush {
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+			buf = buf[:0]
+		}
+	}
+	if len(buf) == 0 {
+		return nil
+	}
+	_, err := w.Write(buf)
+	return err
+}
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -1,0 +1,16 @@
+package kernel_test
+
+import (
+	"fmt"
+
+	"thole/kernel"
+)
+
+// Two outputs from a sparse row: features 1 and 3 of four.
+func ExampleGatherDot() {
+	w := []float32{0, 0, 1, 10, 0, 0, 2, 20} // two weights of each feature
+	out := []float32{0.5, 0}
+	kernel.GatherDot([]int64{1, 3}, []float32{1, 3}, w, out)
+	fmt.Println(out)
+	// Output: [7.5 70]
+}
