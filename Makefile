@@ -1,0 +1,26 @@
+# Names for commands; none of them is needed to build. The gate is "go test ./...".
+.PHONY: build test race fuzz bench golden docs
+
+build:
+	go build -o out/ ./cmd/thole
+
+test:
+	go test ./...
+
+race:
+	go test -race ./...
+
+# One target: make fuzz PKG=./internal/wire FUZZ=FuzzCursor
+fuzz:
+	go test $(PKG) -run '^$$' -fuzz '^$(FUZZ)$$' -fuzztime 60s
+
+bench:
+	go test ./... -run '^$$' -bench .
+
+# Rewrite the annotated dumps; read the difference before committing it.
+golden:
+	go test ./format/... -update
+
+# Rewrite the tables of the README.
+docs:
+	go test ./internal/house -run Readme -update

@@ -1,0 +1,139 @@
+package house
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"thole/algo"
+	"thole/data"
+	"thole/format/all"
+	"thole/optim"
+)
+
+var update = flag.Bool("update", false, "rewrite the tables of the README")
+
+// tables are the sections of the README that stand between <!-- name --> and <!-- /name -->.
+var tables = map[string]func() string{
+	"formats":    formats,
+	"algorithms": algorithms,
+	"rules":      rules,
+	"sources":    sources,
+}
+
+func table(head ...string) (*strings.Builder, func(cells ...string)) {
+	var b strings.Builder
+	row := func(cells ...string) {
+		for i, c := range cells {
+			cells[i] = strings.ReplaceAll(c, "|", "\\|")
+		}
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
+	}
+	row(head...)
+	fmt.Fprintf(&b, "|%s\n", strings.Repeat("---|", len(head)))
+	return &b, row
+}
+
+func formats() string {
+	b, row := table("format", "what it is", "reads", "writes")
+	for _, c := range all.Codecs() {
+		i := c.Info()
+		row("`"+i.Name+"`", i.Title, i.Reads, i.Writes)
+	}
+	return b.String()
+}
+
+func algorithms() string {
+	b, row := table("algorithm", "what it learns", "task", "rule, learning rate, batch, epochs unless told otherwise")
+	for _, a := range algo.Algos() {
+		d := a.Defaults
+		row("`"+a.Name+"`", a.Help, string(a.Task), fmt.Sprintf("%s, %v, %d, %d", d.Rule, d.Rate, d.Batch, d.Epochs))
+	}
+	return b.String()
+}
+
+func rules() string {
+	b, row := table("rule", "what it does", "slots", "settings")
+	for _, r := range optim.Rules() {
+		var settings []string
+		for _, h := range r.Hyper {
+			settings = append(settings, fmt.Sprintf("%s %v", h.Name, h.Default))
+		}
+		row("`"+r.Name+"`", r.Help, fmt.Sprint(r.Slots), strings.Join(settings, ", "))
+	}
+	return b.String()
+}
+
+func sources() string {
+	b, row := table("source", "lines of examples")
+	for _, s := range data.Sources() {
+		row("`"+s.Name+"`", s.Help)
+	}
+	return b.String()
+}
+
+func TestReadmeTables(t *testing.T) {
+	old, err := read("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(old)
+	for name, generate := range tables {
+		begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
+		before, rest, ok := strings.Cut(text, begin)
+		got, after, closed := strings.Cut(rest, end)
+		if !ok || !closed {
+			t.Errorf("README.md has no section between %q and %q", strings.TrimSpace(begin), end)
+			continue
+		}
+		want := generate()
+		if got != want && !*update {
+			t.Errorf("README.md: the table of %s is\n%s\nwant\n%s\n(go test ./internal/house -update rewrites it)", name, got, want)
+		}
+		text = before + begin + want + end + after
+	}
+	if *update && text != string(old) {
+		if err := os.WriteFile(filepath.Join(root, "README.md"), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := lines([]byte(text)); n > 200 {
+		t.Errorf("README.md: %d lines, want at most 200", n)
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+
+// TestLinks holds every link of a page to a file of the repository.
+func TestLinks(t *testing.T) {
+	names, err := files()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range names {
+		if filepath.Ext(name) != ".md" {
+			continue
+		}
+		text, err := read(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			found++
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", name, m[1], err)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no link in any page: the test finds nothing")
+	}
+}
