@@ -27,6 +27,9 @@ func (d *Cols[T]) putCols(dst Data, at, from Rect) error {
 		if !ok {
 			return fmt.Errorf("put: column %d is not among those of the target", c)
 		}
+		if n == 0 {
+			continue // the places may lie far apart
+		}
 		at := int64(k)*width + both.Lo - from.Rows.Lo
 		copy(to.Val[base : base+rows][both.Lo-t.at.Rows.Lo:], d.Val[at:at+n])
 	}
