@@ -3,7 +3,6 @@ package format
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"strconv"
 
@@ -114,85 +113,4 @@ func denseLen(at matrix.Rect) int {
 		return -1
 	}
 	return int(n)
-}
-
-// Bands cuts a place into pieces of at most cells cells, in row-major order: several whole rows, or parts of one row.
-func Bands(at matrix.Rect, cells int64) func(yield func(matrix.Rect) bool) {
-	return func(yield func(matrix.Rect) bool) {
-		if at.Empty() {
-			return
-		}
-		width := min(at.Cols.Len(), cells)
-		height := max(1, cells/width)
-		for r := at.Rows.Lo; r < at.Rows.Hi; r += height {
-			rows := matrix.Range{Lo: r, Hi: min(r+height, at.Rows.Hi)}
-			for c := at.Cols.Lo; c < at.Cols.Hi; c += width {
-				cols := matrix.Range{Lo: c, Hi: min(c+width, at.Cols.Hi)}
-				if !yield(matrix.Rect{Rows: rows, Cols: cols}) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// Diff compares the values of two readers matrix by matrix and says in a few words how they differ first; "" if every
-// stored value, name, size and element type agrees.
-func Diff(ctx context.Context, a, b Reader) (string, error) {
-	if len(a.Matrices()) != len(b.Matrices()) {
-		return fmt.Sprintf("%d matrices and %d", len(a.Matrices()), len(b.Matrices())), nil
-	}
-	for _, m := range a.Matrices() {
-		n, err := Find(b, m.Name)
-		if err != nil {
-			return err.Error(), nil
-		}
-		if m.Rows != n.Rows || m.Cols != n.Cols || m.DType != n.DType {
-			return fmt.Sprintf("matrix %s: %d x %d %v and %d x %d %v", m.Name, m.Rows, m.Cols, m.DType, n.Rows, n.Cols, n.DType), nil
-		}
-		if diff, err := diffValues(ctx, a, b, m, n); diff != "" || err != nil {
-			return diff, err
-		}
-	}
-	return "", nil
-}
-
-// diffValues compares the printed cells of the blocks of a with the same places of b.
-func diffValues(ctx context.Context, a, b Reader, m, n matrix.Meta) (string, error) {
-	for blk, err := range a.Blocks(ctx, m.Name, m.Rect()) {
-		if err != nil {
-			return "", err
-		}
-		cells := map[[2]int64]string{}
-		if err := eachCell(ctx, m, blk, func(r, c int64, v []byte) error {
-			cells[[2]int64{r, c}] = string(v)
-			return nil
-		}); err != nil {
-			return "", err
-		}
-		diff := ""
-		for other, err := range b.Blocks(ctx, n.Name, blk.At) {
-			if err != nil {
-				return "", err
-			}
-			if err := eachCell(ctx, n, other, func(r, c int64, v []byte) error {
-				if was, ok := cells[[2]int64{r, c}]; (!ok || was != string(v)) && diff == "" {
-					diff = fmt.Sprintf("matrix %s: cell (%d,%d) is %q and %q", m.Name, r, c, was, v)
-				}
-				delete(cells, [2]int64{r, c})
-				return nil
-			}); err != nil {
-				return "", err
-			}
-		}
-		for cell, v := range cells {
-			if diff == "" {
-				diff = fmt.Sprintf("matrix %s: cell (%d,%d) is %q and absent", m.Name, cell[0], cell[1], v)
-			}
-		}
-		if diff != "" {
-			return diff, nil
-		}
-	}
-	return "", nil
 }

@@ -39,9 +39,7 @@ func mixed(m *matrix.Meta) bool {
 // LoseFiles asks the options about the small files beside the matrices, for formats that are one file.
 func LoseFiles(o *Options) error {
 	for name := range o.Files {
-		if err := o.Lose("file %s", name); err != nil {
-			return err
-		}
+		o.Drop("file %s", name)
 	}
 	return nil
 }

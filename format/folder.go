@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"path"
+	"slices"
 	"strings"
 
 	"thole/blob"
@@ -13,7 +14,8 @@ import (
 )
 
 // Folder lends a codec that holds one matrix in one file a folder of such files: name plus ending each, all visible at
-// once. Several matrices, or a path that ends in a slash, become a folder; one matrix becomes a file.
+// once. Several matrices, or a path that ends in a slash, become a folder; one matrix becomes a file. Small files that
+// belong to the matrices (Options.Files) lie beside them in the folder.
 func Folder(c Codec) Codec { return folder{c} }
 
 type folder struct{ Codec }
@@ -63,24 +65,42 @@ func (f folder) Open(ctx context.Context, b blob.Bucket, p string, o Options) (R
 	}
 	r := &folderReader{}
 	for _, file := range files {
-		one, err := f.Codec.Open(ctx, b, file, o)
-		if err != nil {
+		if err := r.add(ctx, f.Codec, b, file, o); err != nil {
 			r.Close()
 			return nil, Wrap(f.Info().Name, file, err)
 		}
-		name := strings.TrimSuffix(path.Base(file), path.Ext(file))
-		for _, m := range one.Matrices() {
-			r.inner = append(r.inner, m.Name)
-			m.Name = name
-			r.ms = append(r.ms, m)
-		}
-		r.of = append(r.of, one)
 	}
-	if len(r.ms) != len(r.of) {
+	if r.files, r.notes, err = beside(ctx, b, p, f.Info().Ext); err != nil {
 		r.Close()
-		return nil, fmt.Errorf("%d matrices in %d files, want one in each", len(r.ms), len(r.of))
+		return nil, err
 	}
 	return r, nil
+}
+
+// maxBeside is the largest file beside the matrices that is read with them, in bytes.
+const maxBeside = 16 << 20
+
+// beside reads the files right below the path that hold no matrix.
+func beside(ctx context.Context, b blob.Bucket, p, ext string) (files map[string][]byte, notes []string, err error) {
+	infos, err := b.List(ctx, p)
+	for _, i := range infos {
+		if path.Dir(i.Name) != p || strings.EqualFold(path.Ext(i.Name), ext) {
+			continue
+		}
+		if i.Size > maxBeside {
+			notes = append(notes, fmt.Sprintf("file %s left out: %d bytes, want at most %d", i.Name, i.Size, maxBeside))
+			continue
+		}
+		data, err := blob.ReadAll(ctx, b, i.Name, maxBeside)
+		if err != nil {
+			return nil, nil, err
+		}
+		if files == nil {
+			files = map[string][]byte{}
+		}
+		files[path.Base(i.Name)] = data
+	}
+	return files, notes, err
 }
 
 func (f folder) Explain(ctx context.Context, b blob.Bucket, p string, d *dump.Printer) error {
@@ -104,11 +124,12 @@ func (f folder) Create(ctx context.Context, b blob.Bucket, p string, ms []matrix
 	if len(ms) == 1 && !strings.HasSuffix(p, "/") {
 		return f.Codec.Create(ctx, b, p, ms, o)
 	}
-	w := &folderWriter{stage: NewStage(b, strings.TrimSuffix(p, "/"), o.Stage), of: map[string]Writer{}}
+	if err := f.checkNames(ms, o.Files); err != nil {
+		return nil, err
+	}
+	w := &folderWriter{stage: NewStage(b, strings.TrimSuffix(p, "/"), o.Stage), of: map[string]Writer{}, files: o.Files}
+	o.Files = nil // they are the folder's, not the single file's
 	for _, m := range ms {
-		if m.Name == "" || strings.ContainsAny(m.Name, "/\\\x00") || strings.HasPrefix(m.Name, ".") {
-			return nil, fmt.Errorf("matrix name %q cannot be a file name", m.Name)
-		}
 		one, err := f.Codec.Create(ctx, b, w.stage.Name(m.Name+f.Info().Ext), []matrix.Meta{m}, o)
 		if err != nil {
 			w.Abort(ctx)
@@ -120,10 +141,64 @@ func (f folder) Create(ctx context.Context, b blob.Bucket, p string, ms []matrix
 	return w, nil
 }
 
+// checkNames checks that every matrix and file can have a file of its own.
+func (f folder) checkNames(ms []matrix.Meta, files map[string][]byte) error {
+	if len(ms) == 0 {
+		return fmt.Errorf("no matrix to write: %w", ErrMatrix)
+	}
+	seen := map[string]bool{}
+	for _, m := range ms {
+		if !plainName(m.Name) {
+			return fmt.Errorf("matrix name %q cannot be a file name", m.Name)
+		}
+		if seen[m.Name] {
+			return fmt.Errorf("matrix name %q twice, want each once", m.Name)
+		}
+		seen[m.Name] = true
+	}
+	for name := range files {
+		if !plainName(name) || strings.EqualFold(path.Ext(name), f.Info().Ext) {
+			return fmt.Errorf("file %q cannot lie beside the matrices", name)
+		}
+	}
+	return nil
+}
+
+// plainName tells whether a name is one element of a path, and neither hidden nor temporary.
+func plainName(name string) bool {
+	return name != "" && !strings.ContainsAny(name, "/\\\x00") && !strings.HasPrefix(name, ".") &&
+		!strings.HasPrefix(name, "_tmp.")
+}
+
 type folderReader struct {
 	ms    []matrix.Meta
 	inner []string // names that the files' own readers use
 	of    []Reader
+	notes []string
+	files map[string][]byte
+}
+
+// add opens one file of the folder.
+func (r *folderReader) add(ctx context.Context, c Codec, b blob.Bucket, file string, o Options) error {
+	one, err := c.Open(ctx, b, file, o)
+	if err != nil {
+		return err
+	}
+	r.of = append(r.of, one)
+	ms := one.Matrices()
+	if len(ms) != 1 {
+		return fmt.Errorf("%d matrices, want one in each file of a folder: %w", len(ms), ErrCorrupt)
+	}
+	m := ms[0]
+	r.inner = append(r.inner, m.Name)
+	m.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
+	for _, other := range r.ms {
+		if other.Name == m.Name {
+			return fmt.Errorf("a second file for matrix %q: %w", m.Name, ErrCorrupt)
+		}
+	}
+	r.ms = append(r.ms, m)
+	return nil
 }
 
 func (r *folderReader) Matrices() []matrix.Meta { return r.ms }
@@ -140,7 +215,7 @@ func (r *folderReader) Blocks(ctx context.Context, name string, want matrix.Rect
 }
 
 func (r *folderReader) Notes() []string {
-	var notes []string
+	notes := slices.Clone(r.notes)
 	for i, one := range r.of {
 		for _, n := range one.Notes() {
 			notes = append(notes, r.ms[i].Name+": "+n)
@@ -149,7 +224,7 @@ func (r *folderReader) Notes() []string {
 	return notes
 }
 
-func (r *folderReader) Files() map[string][]byte { return nil }
+func (r *folderReader) Files() map[string][]byte { return r.files }
 
 func (r *folderReader) Close() error {
 	var first error
@@ -166,6 +241,7 @@ type folderWriter struct {
 	stage *Stage
 	order []string
 	of    map[string]Writer
+	files map[string][]byte
 }
 
 // A folder's Part is the matrix name, a zero byte, and the Part of the codec.
@@ -189,6 +265,11 @@ func (w *folderWriter) Commit(ctx context.Context, parts []Part) error {
 	}
 	for _, name := range w.order {
 		if err := w.of[name].Commit(ctx, of[name]); err != nil {
+			return err
+		}
+	}
+	for name, data := range w.files {
+		if err := blob.WriteAll(ctx, w.stage.Bucket, w.stage.Name(name), data); err != nil {
 			return err
 		}
 	}

@@ -150,7 +150,8 @@ type Writer interface {
 type Options struct {
 	// Stage names the save: the same for all Writers of it. "": only this Writer.
 	Stage string
-	// Lossy allows to lose what the target cannot hold; each loss is told to Lost, if it is set.
+	// Lossy allows to lose what the target cannot hold of the matrices. Lost, if it is set, is told of each loss, and of
+	// what beside the matrices is left out.
 	Lossy bool
 	Lost  func(what string)
 	// Files are small files to store beside the matrices, in formats that are folders.
@@ -169,6 +170,13 @@ func (o *Options) Lose(what string, args ...any) error {
 		o.Lost(text)
 	}
 	return nil
+}
+
+// Drop tells that something beside the matrices is left out: files and attributes that the target has no place for.
+func (o *Options) Drop(what string, args ...any) {
+	if o.Lost != nil {
+		o.Lost(fmt.Sprintf(what, args...))
+	}
 }
 
 // Get is the codec's own option of that name, or the default that its Info states.

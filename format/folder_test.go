@@ -1,0 +1,200 @@
+package format_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"thole/blob"
+	"thole/format"
+	"thole/format/npy"
+	"thole/internal/dump"
+	"thole/matrix"
+)
+
+// TestFolder writes several matrices and a file as a folder, by one and by several writers, and reads them back.
+func TestFolder(t *testing.T) {
+	ctx := context.Background()
+	src := both(one("a", 1, 2, 1, 2), one("b", 2, 1, 3, 4))
+	src.files = map[string][]byte{"graph.json": []byte("{}")}
+	for _, b := range []blob.Bucket{&blob.Mem{}, blob.NewDir(t.TempDir())} {
+		if err := format.Convert(ctx, src, npy.Codec, b, "x/w", format.Options{}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := format.Convert(ctx, one("a", 1, 1, 5), npy.Codec, b, "x/v/", format.Options{}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		want := "x/v/a.npy x/w/a.npy x/w/b.npy x/w/graph.json"
+		if got := names(t, b, ""); got != want {
+			t.Errorf("holds %s, want %s", got, want)
+		}
+		r, c, err := format.Set{npy.Codec}.Open(ctx, b, "x/w", "", format.Options{})
+		if err != nil || c.Info().Name != "npy" {
+			t.Fatal(c, err)
+		}
+		if diff, err := format.Diff(ctx, src, r); diff != "" || err != nil {
+			t.Errorf("%s, %v", diff, err)
+		}
+		if got := r.Files(); len(got) != 1 || string(got["graph.json"]) != "{}" {
+			t.Errorf("files %q, want graph.json", got)
+		}
+		if notes := r.Notes(); len(notes) != 2 || !strings.HasPrefix(notes[0], "a: ") {
+			t.Errorf("notes %q, want one for each file", notes)
+		}
+		for _, err := range r.Blocks(ctx, "c", matrix.At(0, 1, 0, 1)) {
+			if !errors.Is(err, format.ErrMatrix) {
+				t.Errorf("%v, want ErrMatrix", err)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// names lists a bucket.
+func names(t *testing.T, b blob.Bucket, tree string) string {
+	t.Helper()
+	infos, err := b.List(context.Background(), tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, i := range infos {
+		list = append(list, i.Name)
+	}
+	return strings.Join(list, " ")
+}
+
+// TestFolderSharedSave puts two matrices by two writers of one save; nothing is visible before the commit.
+func TestFolderSharedSave(t *testing.T) {
+	ctx, b := context.Background(), &blob.Mem{}
+	src := both(one("a", 1, 2, 1, 2), one("b", 2, 1, 3, 4))
+	var ws [2]format.Writer
+	for i := range ws {
+		w, err := npy.Codec.Create(ctx, b, "w", src.ms, format.Options{Stage: "s"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ws[i] = w
+	}
+	var parts []format.Part
+	for i, m := range src.ms {
+		p, err := ws[i].Put(ctx, m.Name, src.blocks[m.Name][0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, p)
+	}
+	if got := names(t, b, "w"); got != "" {
+		t.Errorf("visible before the commit: %s", got)
+	}
+	if err := ws[0].Commit(ctx, parts); err != nil {
+		t.Fatal(err)
+	}
+	ws[0].Abort(ctx)
+	if got := names(t, b, ""); got != "w/a.npy w/b.npy" {
+		t.Errorf("holds %s, want w/a.npy w/b.npy", got)
+	}
+	r, err := npy.Codec.Open(ctx, b, "w", format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff, err := format.Diff(ctx, src, r); diff != "" || err != nil {
+		t.Errorf("%s, %v", diff, err)
+	}
+}
+
+// TestFolderNames refuses names that cannot be files, or that two matrices have, and leaves nothing behind.
+func TestFolderNames(t *testing.T) {
+	ctx := context.Background()
+	for _, bad := range [][]string{{"a", ""}, {"a", "x/y"}, {"a", ".."}, {"a", ".x"}, {"a", "_tmp.x"}, {"a", "b\x00"}, {"a", "a"}, {}} {
+		dir := t.TempDir()
+		b := blob.NewDir(dir)
+		var ms []matrix.Meta
+		for _, n := range bad {
+			ms = append(ms, matrix.Meta{Name: n, Rows: 1, Cols: 1, DType: matrix.F32})
+		}
+		w, err := npy.Codec.Create(ctx, b, "w/", ms, format.Options{})
+		if err == nil {
+			w.Abort(ctx)
+			t.Errorf("%q: no error", bad)
+		}
+		if left, err := os.ReadDir(dir); len(left) > 0 || err != nil {
+			t.Errorf("%q: left %v, %v", bad, left, err)
+		}
+	}
+	files := format.Options{Files: map[string][]byte{"a.npy": nil}}
+	ms := []matrix.Meta{{Name: "a", Rows: 1, Cols: 1, DType: matrix.F32}}
+	if w, err := npy.Codec.Create(ctx, &blob.Mem{}, "w/", ms, files); err == nil {
+		w.Abort(ctx)
+		t.Error("a file with the name of a matrix: no error")
+	}
+}
+
+func TestFolderParts(t *testing.T) {
+	ctx := context.Background()
+	src := one("a", 1, 2, 1, 2)
+	w, err := npy.Codec.Create(ctx, &blob.Mem{}, "w/", src.ms, format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort(ctx)
+	if _, err := w.Put(ctx, "b", src.blocks["a"][0]); !errors.Is(err, format.ErrMatrix) {
+		t.Errorf("put: %v, want ErrMatrix", err)
+	}
+	for _, p := range []format.Part{nil, format.Part("b\x00"), format.Part("a\x00zzz")} {
+		if err := w.Commit(ctx, []format.Part{p}); err == nil {
+			t.Errorf("commit of part %q: no error", p)
+		}
+	}
+}
+
+func TestFolderExplain(t *testing.T) {
+	ctx, b := context.Background(), &blob.Mem{}
+	src := both(one("a", 1, 2, 1, 2), one("b", 2, 1, 3, 4))
+	if err := format.Convert(ctx, src, npy.Codec, b, "w", format.Options{}, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := npy.Codec.Explain(ctx, b, "w", dump.New(&out)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"# file w/a.npy", "# file w/b.npy", "93 4e 55 4d"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("explanation has no %q:\n%s", want, out.String())
+		}
+	}
+}
+
+// TestDetect names what was found instead.
+func TestDetect(t *testing.T) {
+	ctx, b := context.Background(), &blob.Mem{}
+	set := format.Set{npy.Codec}
+	for name, data := range map[string]string{"text": "hello", "empty": "", "d/x.bin": "1", "d/y.bin": "2", "e/x.npy": "no"} {
+		if err := blob.WriteAll(ctx, b, name, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"text": "68 65 6c 6c 6f", "empty": "0 bytes", "d": "2 files", "e": "1 files"} {
+		if c, _, err := set.Detect(ctx, b, name); !errors.Is(err, format.ErrUnknown) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, want an error with %q", name, c, err, want)
+		}
+	}
+	if _, _, err := set.Detect(ctx, b, "none"); !errors.Is(err, fs.ErrNotExist) || !format.Missing(err) {
+		t.Errorf("%v, want fs.ErrNotExist", err)
+	}
+	if _, err := set.Lookup("npz"); !errors.Is(err, format.ErrUnknown) {
+		t.Errorf("%v, want ErrUnknown", err)
+	}
+	if c, err := set.ByExt("a/b.NPY"); err != nil || c.Info().Name != "npy" {
+		t.Errorf("%v, %v, want npy", c, err)
+	}
+	if _, err := set.ByExt("a/b"); !errors.Is(err, format.ErrUnknown) {
+		t.Errorf("%v, want ErrUnknown", err)
+	}
+}
