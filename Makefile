@@ -17,9 +17,9 @@ fuzz:
 bench:
 	go test ./... -run '^$$' -bench .
 
-# Rewrite the annotated dumps; read the difference before committing it.
+# Rewrite the golden files of the packages whose tests have the flag; read the difference before committing it.
 golden:
-	go test ./format/... -update
+	for p in $$(grep -rl --include=*_test.go 'flag.Bool("update"' . | xargs -n1 dirname | sort -u); do go test $$p -update; done
 
 # Rewrite the tables of the README.
 docs:
