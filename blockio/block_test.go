@@ -218,3 +218,12 @@ func cellsOf(b matrix.Block, layout matrix.Layout) map[string]string {
 	})
 	return cells
 }
+
+func TestSorted(t *testing.T) {
+	coo := &matrix.COO[int16]{Row: []int64{1, 0, 1}, Col: []int64{7, 9, 5}, Val: []int16{1, 2, 3}}
+	got := blockio.Sorted(matrix.Block{At: matrix.At(4, 6, 5, 10), Data: coo})
+	want := &matrix.COO[int16]{Row: []int64{0, 1, 1}, Col: []int64{9, 5, 7}, Val: []int16{2, 3, 1}}
+	if !reflect.DeepEqual(got.Data, matrix.Data(want)) {
+		t.Errorf("got %v, want %v", got.Data, want)
+	}
+}

@@ -32,6 +32,20 @@ func Smallest(b matrix.Block, layout matrix.Layout) matrix.Block {
 	}
 }
 
+// Sorted holds COO cells in row-major order, as files want them; other data are returned as they are.
+func Sorted(b matrix.Block) matrix.Block {
+	if b.Data.DType().Size() == 0 || b.Check() != nil {
+		return b
+	}
+	p := types[b.Data.DType()].parts(b.Data)
+	for k := 1; p.kind == COO && k < len(p.row); k++ {
+		if p.row[k] < p.row[k-1] || p.row[k] == p.row[k-1] && p.col[k] < p.col[k-1] {
+			return thin(b, COO, matrix.RowSparse)
+		}
+	}
+	return b
+}
+
 // cheapest compares the exact sizes for n stored cells.
 func cheapest(b matrix.Block, n int64, layout matrix.Layout) Kind {
 	if n == 0 && (layout == matrix.RowSparse || !b.At.Empty()) {

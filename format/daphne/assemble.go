@@ -1,0 +1,101 @@
+package daphne
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"thole/blob"
+	"thole/internal/wire"
+)
+
+// copyBytes is how much is copied at a time.
+const copyBytes = 4 << 20
+
+// spools opens the spools of pieces, one after the other.
+type spools struct {
+	w    *writer
+	name string
+	obj  blob.Object
+}
+
+// open gives the spool of a piece, valid until the next call, after a look whether it is long enough.
+func (s *spools) open(ctx context.Context, p piece) (io.ReaderAt, error) {
+	if s.w.stage == nil {
+		if p.Off+p.Len > s.w.end {
+			return nil, fmt.Errorf("part at byte %d, %d bytes, want at most %d in all", p.Off, p.Len, s.w.end)
+		}
+		return s.w.out, nil
+	}
+	if s.name != p.Spool {
+		s.close()
+		obj, err := s.w.bucket.Open(ctx, s.w.stage.Name(p.Spool))
+		if err != nil {
+			return nil, err
+		}
+		s.name, s.obj = p.Spool, obj
+	}
+	if p.Off+p.Len > s.obj.Size() {
+		return nil, fmt.Errorf("part at byte %d of %s, %d bytes, want at most %d in all", p.Off, p.Spool, p.Len, s.obj.Size())
+	}
+	return s.obj, nil
+}
+
+func (s *spools) close() {
+	if s.obj != nil {
+		s.obj.Close()
+	}
+	s.obj, s.name = nil, ""
+}
+
+// assemble copies the pieces, in order, behind the header of a new object.
+func (w *writer) assemble(ctx context.Context, pieces []piece) error {
+	out, err := w.create(ctx)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	from := &spools{w: w}
+	defer from.close()
+	var buf []byte
+	for _, p := range pieces {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.Spool == "" {
+			empty, err := w.emptyBlock(p.at())
+			if err == nil {
+				_, err = out.Write(empty)
+			}
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		src, err := from.open(ctx, p)
+		if err != nil {
+			return err
+		}
+		if buf == nil {
+			buf = make([]byte, copyBytes)
+		}
+		if err := copyRange(out, src, p.Off, p.Len, buf); err != nil {
+			return err
+		}
+	}
+	return out.Commit()
+}
+
+func copyRange(out io.Writer, src io.ReaderAt, off, n int64, buf []byte) error {
+	for n > 0 {
+		part := buf[:min(n, int64(len(buf)))]
+		if err := wire.ReadAt(src, part, off); err != nil {
+			return err
+		}
+		if _, err := out.Write(part); err != nil {
+			return err
+		}
+		off, n = off+int64(len(part)), n-int64(len(part))
+	}
+	return nil
+}
