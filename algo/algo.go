@@ -39,7 +39,8 @@ type Defaults struct {
 	Rule     string
 	Hyper    map[string]float64
 	Rate     float64 // learning rate of the first step
-	Schedule string  // of package optim, called once for each epoch
+	Schedule string  // of package optim
+	PerBatch bool    // the schedule is asked once for each mini-batch of the job, not once for each epoch
 	Batch    int     // examples in a mini-batch
 	Epochs   int
 }

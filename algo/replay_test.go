@@ -71,7 +71,7 @@ func (r replay) play(t *testing.T, batches []*data.Batch, held *data.Batch) *job
 	if err != nil {
 		t.Fatal(err)
 	}
-	rate, err := s.Bind(r.rate, nil)
+	rate, err := s.Bind(r.rate, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -204,6 +204,31 @@ func (j *job) epoch(batches []*data.Batch, rate float64) (last float64) {
 	return last
 }
 
+// fit trains on the examples in file order as the settings say, all of which must be given.
+func (j *job) fit(b *data.Batch, d Defaults) {
+	j.t.Helper()
+	s, err := optim.FindSchedule(d.Schedule)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	batches := cut(b, d.Batch, false)
+	calls := d.Epochs
+	if d.PerBatch {
+		calls *= len(batches)
+	}
+	rate, err := s.Bind(d.Rate, calls, nil)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	for c := range calls {
+		if d.PerBatch {
+			j.epoch(batches[c%len(batches):][:1], rate(c+1))
+		} else {
+			j.epoch(batches, rate(c+1))
+		}
+	}
+}
+
 func (j *job) weights(name string) []float32 { return j.world.mats[name].w }
 
 // score is what a model does on examples.

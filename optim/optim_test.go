@@ -277,12 +277,13 @@ func TestSchedules(t *testing.T) {
 			.868198052, .55, .231801948, .1,
 			.942563111, .847627477, .70554626, .537950036, .370353813, .228272596, .133336962, .1,
 			.92250545}},
+		{"linear", set{"calls": 4}, []float64{1, .75, .5, .25, 0, 0}},
 	} {
 		s, err := FindSchedule(c.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		rate, err := s.Bind(1, c.h)
+		rate, err := s.Bind(1, 0, c.h)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,10 +293,14 @@ func TestSchedules(t *testing.T) {
 			}
 		}
 	}
+	rate, err := linear.Bind(1, 2, nil)
+	if err != nil || rate(2) != 0.5 || rate(3) != 0 {
+		t.Errorf("linear over a job of 2 calls: %v %v (%v), want 0.5 and 0", rate(2), rate(3), err)
+	}
 	if _, err := FindSchedule("cosine"); err == nil {
 		t.Error("schedule cosine found, want an error")
 	}
-	if _, err := constant.Bind(1, set{"alpha": 1}); err == nil {
+	if _, err := constant.Bind(1, 0, set{"alpha": 1}); err == nil {
 		t.Error("constant took alpha, want an error")
 	}
 }

@@ -12,14 +12,17 @@ import (
 // and every setting of Hyper; it is a function of these alone, so that a resumed job goes on where it was.
 type Schedule struct {
 	Name  string
-	Angel string // what Angel calls it
+	Angel string // the decayclass of graph.json; Angel's own name where Angel has the schedule
 	Help  string
 	Hyper []psf.Hyper
 	Rate  func(first float64, c int, h map[string]float64) float64
 }
 
+// callsName is the setting that Bind knows from the job.
+const callsName = "calls"
+
 // Schedules is the table of schedules, a new slice on every call.
-func Schedules() []Schedule { return []Schedule{constant, standard, warmRestarts} }
+func Schedules() []Schedule { return []Schedule{constant, standard, warmRestarts, linear} }
 
 // FindSchedule is the schedule of that name or of that name in Angel; the error lists the names there are.
 func FindSchedule(name string) (*Schedule, error) {
@@ -35,11 +38,14 @@ func FindSchedule(name string) (*Schedule, error) {
 }
 
 // Bind fills in the defaults of h, refuses settings that the schedule does not have, and answers the rate of call c,
-// counted from 1 on.
-func (s *Schedule) Bind(first float64, h map[string]float64) (func(c int) float64, error) {
+// counted from 1 on. calls is how many there will be in the whole job, if that is known; else 0.
+func (s *Schedule) Bind(first float64, calls int, h map[string]float64) (func(c int) float64, error) {
 	full := map[string]float64{}
 	for _, hyper := range s.Hyper {
 		full[hyper.Name] = hyper.Default
+		if hyper.Name == callsName && calls > 0 {
+			full[hyper.Name] = float64(calls)
+		}
 	}
 	for name, v := range h {
 		if _, ok := full[name]; !ok {
@@ -91,5 +97,19 @@ var warmRestarts = Schedule{
 			high /= math.Sqrt(1 + r*h["alpha"])
 		}
 		return low + (high-low)/2*(1+math.Cos(math.Pi*n/interval))
+	},
+}
+
+// linear falls in a straight line and reaches zero after calls calls, which should be those of the whole job: the noise
+// of mini-batches goes to zero with it, so that the last weights are near the optimum.
+//
+//	rate = first * max(1 - (c-1)/calls, 0)
+var linear = Schedule{
+	Name:  "linear",
+	Angel: "LinearDecay",
+	Help:  "a straight line to zero at the end of the job",
+	Hyper: []psf.Hyper{{Name: callsName, Default: 10, Help: "calls until zero; not given: those of the job"}},
+	Rate: func(first float64, c int, h map[string]float64) float64 {
+		return first * math.Max(0, 1-float64(c-1)/math.Max(1, h[callsName]))
 	},
 }

@@ -1,0 +1,187 @@
+package algo
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"thole/graph"
+	"thole/matrix"
+)
+
+func compose(t testing.TB, src string, c Conf) (*graph.Model, error) {
+	t.Helper()
+	f, err := graph.ParseJSON([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Compose(f, c)
+}
+
+const in = `{"name":"lin","type":"SimpleInputLayer","outputdim":1`
+
+func TestComposeErrors(t *testing.T) {
+	for _, c := range []struct{ layers, want string }{
+		{in + `}`, "no layer of type simplelosslayer"},
+		{in + `},{"name":"out","type":"simplelosslayer"}`, "reads 0 layers"},
+		{in + `},{"name":"out","type":"simplelosslayer","inputlayer":"sum"}`, `layer "out" reads "sum"`},
+		{in + `},{"name":"lin","type":"simplelosslayer","inputlayer":"lin"}`, "no other layer has"},
+		{in + `,"inputlayer":"lin"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "reads itself"},
+		{in + `,"inputlayer":"out"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "reads the loss layer"},
+		{in + `},{"name":"o","type":"losslayer","inputlayer":"lin"},{"name":"p","type":"losslayer","inputlayer":"lin"}`, "two loss layers"},
+		{in + `},` + strings.Replace(in, "lin", "two", 1) + `},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "1 of 2 layers lead"},
+		{`{"name":"a","type":"crosslayer"},{"name":"out","type":"losslayer","inputlayer":"a"}`,
+			`layer "a": layer type "crosslayer", want one of simpleinputlayer`},
+		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":"softmaxloss"}`, "want one of logloss l2loss hingeloss"},
+		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":{"type":"logloss","delta":1}}`, `no setting "delta"`},
+		{strings.Replace(in, "1", "2", 1) + `},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "has 2 outputs, want 1"},
+		{in + `,"optimizer":"adadelta"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of sgd momentum adagrad adam ftrl"},
+		{in + `,"optimizer":{"type":"adam","reg1":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `adam has no setting "l1"`},
+		{in + `,"optimizer":{"type":"adam","reg2":-1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want a number from 0 on"},
+		{in + `,"transfunc":"dropout"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of identity sigmoid tanh relu"},
+		{in + `,"transfunc":{"type":"relu","proba":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "has no settings"},
+	} {
+		_, err := compose(t, `{"layers":[`+c.layers+`]}`, Conf{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.layers, err, c.want)
+		}
+	}
+}
+
+// The loss layer may stand first, and Angel's names of settings become ours.
+func TestCompose(t *testing.T) {
+	m, err := compose(t, `{"data":{"indexrange":-1}, "model":{"modeltype":"T_FLOAT_SPARSE_LONGKEY"}, "layers":[
+		{"name":"out","type":"simplelosslayer","inputlayer":"lin","lossfunc":"logloss"},
+		{"name":"lin","type":"simpleinputlayer","outputdim":1,"transfunc":"identity",
+		 "optimizer":{"type":"FTRL","alpha":0.05,"beta":1.0,"reg1":1.0,"reg2":0.1,"lr":3}}]}`, Conf{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, b := m.Params()[0], m.Params()[1]
+	h := w.Hyper
+	if w.Name != "lin_weight" || w.Rule != "ftrl" || len(h) != 5 || h["alpha"] != 0.05 || h["l1"] != 1 || h["l2"] != 0.1 ||
+		h["warm"] != 1 || w.Layout != matrix.RowSparse {
+		t.Errorf("weight %+v", w)
+	}
+	if b.Rule != "ftrl" || len(b.Hyper) != 3 || b.Hyper["alpha"] != 0.05 {
+		t.Errorf("bias %+v", b)
+	}
+	m, err = compose(t, `{"data":{"indexrange":123},"default_optimizer":{"type":"Adam","gamma":0.99,"reg1":0},"layers":[`+
+		in+`},{"name":"out","type":"losslayer","inputlayer":"lin"}]}`, Conf{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w = m.Params()[0]
+	if w.Rule != "adam" || w.Hyper["beta2"] != 0.99 || len(w.Hyper) != 1 || w.Layout != matrix.RowDense || w.Cols != 123 {
+		t.Errorf("weight %+v", w)
+	}
+	if m.Loss.Name() != "logloss" {
+		t.Errorf("loss %s, want logloss", m.Loss.Name())
+	}
+}
+
+// A model says what it is: from its JSON comes the same model.
+func TestModelJSON(t *testing.T) {
+	for _, a := range Algos() {
+		for _, c := range []Conf{{Dim: 10}, {}, {Dim: 10, Sparse: true}, {Dim: 7, Rule: "momentum", Hyper: map[string]float64{"l2": 1e-3, "mu": 0.5}, Bias: "sgd"}} {
+			m, err := a.Build(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := graph.ParseJSON(m.JSON())
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, m.JSON())
+			}
+			back, err := Compose(f, Conf{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(back.JSON(), m.JSON()) {
+				t.Errorf("%s %+v:\n%s\nback:\n%s", a.Name, c, m.JSON(), back.JSON())
+			}
+			for i, want := range m.Params() {
+				if got := back.Params()[i]; !sameMeta(got, want) {
+					t.Errorf("%s %+v: matrix %+v, want %+v", a.Name, c, got, want)
+				}
+			}
+			if len(f.Ignored) != 0 {
+				t.Errorf("%s: unknown keys %v", a.Name, f.Ignored)
+			}
+		}
+	}
+}
+
+func sameMeta(a, b matrix.Meta) bool {
+	if len(a.Hyper) != len(b.Hyper) {
+		return false
+	}
+	for name, v := range a.Hyper {
+		if w, ok := b.Hyper[name]; !ok || w != v {
+			return false
+		}
+	}
+	return a.Name == b.Name && a.Rows == b.Rows && a.Cols == b.Cols && a.Layout == b.Layout && a.Rule == b.Rule
+}
+
+// Models that Angel's users saved build as they are.
+func TestRealGraphs(t *testing.T) {
+	for _, name := range []string{"mlcore-lr", "serving-lr"} {
+		src, err := os.ReadFile(filepath.Join("..", "..", "shared", "golden", "angel", "real", name, graph.FileName))
+		if err != nil {
+			t.Skipf("no golden file: %v", err)
+		}
+		m, err := compose(t, string(src), Conf{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		w := m.Params()[0]
+		if w.Name != "input_weight" || w.Cols != 123 || w.Rule != "adam" || w.Hyper["l2"] == 0 || m.Loss.Name() != "logloss" {
+			t.Errorf("%s: %+v", name, w)
+		}
+		if len(m.File.Ignored) != 0 {
+			t.Errorf("%s: unknown keys %v", name, m.File.Ignored)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	if _, err := Find("gbm"); err == nil || err.Error() != `algorithm "gbm", want one of lr linreg svm` {
+		t.Errorf("got %v", err)
+	}
+	if _, err := lr.Build(Conf{Dim: 3, Rule: "sgd", Hyper: map[string]float64{"mu": 1}}); err == nil ||
+		err.Error() != `lr: layer "input": update rule sgd has no setting "mu"` {
+		t.Errorf("got %v", err)
+	}
+}
+
+func FuzzCompose(f *testing.F) {
+	for _, a := range Algos() {
+		m, err := a.Build(Conf{Dim: 10})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(m.JSON())
+	}
+	f.Add([]byte(`{"layers":[{"name":"a","type":"losslayer","inputlayer":"a"}]}`))
+	f.Add([]byte(`{"data":{"indexrange":9223372036854775807},"layers":[` + in + `},{"name":"o","type":"losslayer","inputlayer":"lin"}]}`))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		file, err := graph.ParseJSON(src)
+		if err != nil {
+			return
+		}
+		m, err := Compose(file, Conf{})
+		if err != nil {
+			return
+		}
+		for _, meta := range m.Params() {
+			if err := meta.Check(); err != nil {
+				t.Error(err)
+			}
+		}
+		if again, err := graph.ParseJSON(m.JSON()); err != nil || len(again.Layers) != len(file.Layers) {
+			t.Errorf("%v from\n%s", err, m.JSON())
+		}
+	})
+}

@@ -1,0 +1,178 @@
+package algo
+
+import (
+	"math"
+	"testing"
+
+	"thole/data"
+	"thole/layer"
+	"thole/matrix"
+)
+
+// train builds the algorithm for the columns of the data and trains it as its defaults say, changed by change.
+func train(t *testing.T, a Algo, b *data.Batch, dim int64, hyper map[string]float64, change func(*Defaults)) *job {
+	t.Helper()
+	m, err := a.Build(Conf{Dim: dim, Hyper: hyper})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := a.Defaults
+	if change != nil {
+		change(&d)
+	}
+	j := begin(t, m)
+	j.fit(b, d)
+	return j
+}
+
+func TestLRDefaults(t *testing.T) {
+	for _, c := range []struct {
+		train, test string
+		dim         int64
+		auc, loss   float64
+	}{
+		{"a9a/a9a_123d_train.dummy", "a9a/a9a_123d_test.dummy", 123, 0.9020, 0.3252},
+		{"census/census_148d_train.dummy", "census/census_148d_test.dummy", 148, 0.9168, 0.3025},
+	} {
+		j := train(t, lr, examples(t, c.train), c.dim, nil, nil)
+		s := j.score(examples(t, c.test))
+		t.Log(c.test, s)
+		if s.auc < c.auc || s.loss > c.loss {
+			t.Errorf("%s: %v, want auc from %v on, loss to %v", c.test, s, c.auc, c.loss)
+		}
+	}
+}
+
+// The optimum with C = 1: the mean of the losses plus |w|^2/(2n) is 0.323349.
+func TestLROptimum(t *testing.T) {
+	a9a := examples(t, "a9a/a9a_123d_train.dummy")
+	l2 := 1 / float64(a9a.Len())
+	j := train(t, lr, a9a, 123, map[string]float64{"l2": l2}, func(d *Defaults) { d.Epochs = 50 })
+	near(t, "objective", j.score(a9a).loss+l2/2*j.norm2("input_weight"), 0.323349, 1e-4)
+}
+
+func TestSVM(t *testing.T) {
+	a9a, test := examples(t, "a9a/a9a_123d_train.dummy"), examples(t, "a9a/a9a_123d_test.dummy")
+	l2 := 10 / float64(a9a.Len()) // C = 0.1
+	j := train(t, svm, a9a, 123, map[string]float64{"l2": l2}, nil)
+	s := j.score(test)
+	t.Log(s, j.score(a9a).loss)
+	near(t, "mean hinge loss", s.loss, 0.3522, 5e-4)
+	near(t, "accuracy", s.acc, 0.8501, 2e-3)
+	s = train(t, svm, a9a, 123, nil, nil).score(test)
+	t.Log("defaults", s)
+	if s.acc < 0.848 || s.auc < 0.9 {
+		t.Errorf("defaults: %v, want accuracy from 0.848 and auc from 0.9 on", s)
+	}
+}
+
+func TestLinReg(t *testing.T) {
+	abalone := examples(t, "abalone/abalone_8d_train.libsvm")
+	s := train(t, linreg, abalone, 8, nil, nil).score(abalone)
+	exact := leastSquares(abalone, 8)
+	t.Log(s, exact)
+	near(t, "r2 of the exact solution", exact, 0.5353, 5e-5)
+	near(t, "r2", s.r2, exact, 5e-4)
+}
+
+// leastSquares is R2 of the exact solution, by elimination on the normal equations.
+func leastSquares(b *data.Batch, dim int) float64 {
+	n := dim + 1
+	a := make([][]float64, n)
+	for i := range a {
+		a[i] = make([]float64, n+1)
+	}
+	x := matrix.Block{At: matrix.At(0, int64(b.Len()), 0, int64(dim)), Data: b.Rows()}.ToDense().Data.Values().([]float32)
+	row := func(i int) []float64 {
+		r := make([]float64, 0, n+1)
+		for _, v := range x[i*dim : (i+1)*dim] {
+			r = append(r, float64(v))
+		}
+		return append(r, 1, float64(b.Label[i]))
+	}
+	for i := range b.Len() {
+		r := row(i)
+		for p := range n {
+			for q := range r {
+				a[p][q] += r[p] * r[q]
+			}
+		}
+	}
+	for p := range n {
+		for q := range n {
+			if f := a[q][p] / a[p][p]; q != p {
+				for k := range a[q] {
+					a[q][k] -= f * a[p][k]
+				}
+			}
+		}
+	}
+	rest, total, mean := 0.0, 0.0, 0.0
+	for _, y := range b.Label {
+		mean += float64(y) / float64(b.Len())
+	}
+	for i := range b.Len() {
+		r := row(i)
+		d := r[n]
+		for p := range n {
+			d -= a[p][n] / a[p][p] * r[p]
+		}
+		rest += d * d
+		total += (r[n] - mean) * (r[n] - mean)
+	}
+	return 1 - rest/total
+}
+
+// FTRL goes over a9a once, row by row.
+func TestFTRLOnePass(t *testing.T) {
+	a9a, test := examples(t, "a9a/a9a_123d_train.dummy"), examples(t, "a9a/a9a_123d_test.dummy")
+	for _, c := range []struct{ l1, progressive, loss, auc, acc float64 }{
+		{0, 0.334472, 0.324198, 0.902295, 0.850992},
+		{1, 0.335126, 0.324244, 0.902277, 0},
+		{10, 0.339788, 0.324621, 0.902085, 0},
+	} {
+		m, err := lr.Build(Conf{Dim: 123, Rule: "ftrl", Hyper: map[string]float64{"l1": c.l1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, sum := begin(t, m), 0.0
+		for _, b := range cut(a9a, 1, false) {
+			sum += j.epoch([]*data.Batch{b}, 0.1)
+		}
+		s := j.score(test)
+		t.Log(c.l1, sum/float64(a9a.Len()), s)
+		near(t, "test logloss", s.loss, c.loss, 1e-4)
+		near(t, "test auc", s.auc, c.auc, 1e-4)
+		near(t, "progressive logloss", sum/float64(a9a.Len()), c.progressive, 2e-4)
+		if c.acc != 0 {
+			near(t, "accuracy", s.acc, c.acc, 4e-4)
+		}
+	}
+}
+
+// Every algorithm learns what a line separates; the weights are so many that batches take columns of them.
+func TestSeparable(t *testing.T) {
+	const dim = layer.AllLimit + 1
+	b := &data.Batch{}
+	x := &matrix.CSR[float32]{Ptr: []int{0}}
+	for i := range 400 {
+		u, v := float32(i%20)/10-1, float32(i/20)/10-1
+		y := float32(-1)
+		if u-v > 0.05 {
+			y = 1
+		}
+		if math.Abs(float64(u-v)) < 0.15 {
+			continue
+		}
+		b.Label = append(b.Label, y)
+		x.Idx, x.Val = append(x.Idx, 3, dim-1), append(x.Val, u, v)
+		x.Ptr = append(x.Ptr, len(x.Idx))
+	}
+	b.X = matrix.Block{At: matrix.At(0, int64(b.Len()), 0, dim), Data: x}
+	for _, a := range Algos() {
+		j := train(t, a, b, dim, nil, func(d *Defaults) { d.Epochs, d.Batch = 20, 32 })
+		if s := j.score(b); s.acc < 0.9999 {
+			t.Errorf("%s: %v, want accuracy 1", a.Name, s)
+		}
+	}
+}
