@@ -2,14 +2,17 @@ package part
 
 import "thole/matrix"
 
-// Partition sizes when a matrix does not say its own: enough pieces for many servers, none of them tiny.
+// Numbers of partitions when a matrix does not say their size: a few for small matrices, so that a handful of servers
+// share even those, and more once the pieces are large enough to be worth a message of their own.
 const (
-	defaultParts = 64 // pieces of a large matrix
-	minCols      = 32 // columns of a piece at least
+	fewParts  = 8
+	manyParts = 64
+	smallSide = 32   // columns (or rows) of a piece at least
+	largeSide = 8192 // columns of a piece where there are more than fewParts
 )
 
 // rangePartitioner cuts into blocks of BlockRows by BlockCols, row of blocks after row of blocks. Where the matrix does
-// not say a size it cuts rows and columns alike into at most defaultParts pieces.
+// not say a size it cuts rows and columns alike into at most manyParts pieces.
 var rangePartitioner = Partitioner{
 	Name: "range",
 	Help: "blocks of rows and columns, row of blocks after row of blocks",
@@ -18,11 +21,11 @@ var rangePartitioner = Partitioner{
 		if rows <= 0 {
 			rows = max(1, m.Rows)
 			if m.Rows > m.Cols {
-				rows = max(minCols, ceil(m.Rows, defaultParts))
+				rows = defaultSide(m.Rows)
 			}
 		}
 		if cols <= 0 {
-			cols = defaultBlockCols(m)
+			cols = defaultSide(m.Cols)
 			if m.Rows > m.Cols && m.BlockRows <= 0 {
 				cols = max(1, m.Cols)
 			}
@@ -39,7 +42,7 @@ var columnPartitioner = Partitioner{
 	Split: func(m *matrix.Meta) []matrix.Rect {
 		cols := m.BlockCols
 		if cols <= 0 {
-			cols = defaultBlockCols(m)
+			cols = defaultSide(m.Cols)
 		}
 		return grid(m.Rect(), max(1, m.Rows), cols)
 	},
@@ -62,7 +65,11 @@ var hashPartitioner = Partitioner{
 // hashParts is the number of hash partitions.
 const hashParts = 16
 
-func defaultBlockCols(m *matrix.Meta) int64 { return max(minCols, ceil(m.Cols, defaultParts)) }
+// defaultSide is the size of a piece of n rows or columns.
+func defaultSide(n int64) int64 {
+	parts := max(min(n/smallSide, fewParts), min(n/largeSide, manyParts), 1)
+	return max(1, ceil(n, parts))
+}
 
 func ceil(n, by int64) int64 { return n/by + min(1, n%by) }
 

@@ -64,13 +64,23 @@ func (c *Client) commit(ctx context.Context, a rpc.Save, results []rpc.Result) e
 	return err
 }
 
-// Load fills the matrices (nil: all that this client created) from a path in the servers' bucket, in any format that the
-// servers know. How many servers saved it does not matter. One task of the job calls it, before the others pull.
-func (c *Client) Load(ctx context.Context, path, codec string, matrices []string) error {
-	if matrices == nil {
-		matrices = c.order
+// LoadOptions say what to load.
+type LoadOptions struct {
+	Path     string            // within the servers' bucket
+	Codec    string            // format; "": found out
+	Set      map[string]string // the format's own options
+	Matrices []string          // nil: all that this client created
+}
+
+// Load fills matrices from a path in any format that the servers know. How many servers saved it does not matter. One
+// task of the job calls it, before the others pull.
+func (c *Client) Load(ctx context.Context, o LoadOptions) error {
+	if o.Matrices == nil {
+		o.Matrices = c.order
 	}
-	_, err := c.all(ctx, rpc.OpLoad, func(int) any { return rpc.Load{Path: path, Codec: codec, Matrices: matrices} })
+	_, err := c.all(ctx, rpc.OpLoad, func(int) any {
+		return rpc.Load{Path: o.Path, Codec: o.Codec, Set: o.Set, Matrices: o.Matrices}
+	})
 	for _, m := range c.mats {
 		clear(m.cache)
 	}

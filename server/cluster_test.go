@@ -16,6 +16,7 @@ import (
 	"thole/psf"
 	"thole/rpc"
 	"thole/rpc/mem"
+	"thole/rpc/tcp"
 	"thole/server"
 	"thole/ssp"
 )
@@ -37,6 +38,9 @@ func newCluster(t *testing.T, net rpc.Network, servers int) *cluster {
 	}
 	for i := range servers {
 		addr := fmt.Sprintf("s%d", i)
+		if _, ok := net.(*tcp.Network); ok {
+			addr = "127.0.0.1:0"
+		}
 		l, err := net.Listen(t.Context(), addr, &server.Server{Funcs: funcs, Bucket: &c.bucket})
 		if err != nil {
 			t.Fatal(err)
@@ -94,13 +98,16 @@ func TestBSPSameBits(t *testing.T) {
 			want = map[string][]float64{}
 			for _, s := range []setup{
 				{"mem", 1, "column", layout, rule}, {"mem", 2, "column", layout, rule}, {"mem", 3, "range", layout, rule},
-				{"mem", 7, "column", layout, rule}, {"mem", 2, "hash", layout, rule},
+				{"mem", 7, "column", layout, rule}, {"tcp", 2, "column", layout, rule}, {"mem", 2, "hash", layout, rule},
 			} {
 				if s.cut == "hash" && layout == matrix.RowDense {
 					continue
 				}
 				t.Run(fmt.Sprintf("%v/%s/%s-%d-%s", layout, rule, s.net, s.servers, s.cut), func(t *testing.T) {
 					var net rpc.Network = &mem.Network{}
+					if s.net == "tcp" {
+						net = &tcp.Network{}
+					}
 					got := trainBits(newCluster(t, net, s.servers), s.cut, s.layout, s.rule)
 					if want["v"] == nil {
 						want["v"] = got

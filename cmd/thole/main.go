@@ -1,0 +1,106 @@
+// Command thole trains models on parameter servers, and reads, checks, converts, explains and scores stored ones. Flags,
+// configuration and wiring live here and nowhere else; one file a command.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// commands is the table of commands, in the order of the help text.
+func commands() []func(*env) *cobra.Command {
+	return []func(*env) *cobra.Command{
+		demoCommand, trainCommand, predictCommand,
+		inspectCommand, catCommand, explainCommand, convertCommand, formatsCommand, algosCommand,
+		serverCommand, workerCommand,
+	}
+}
+
+// env is what a command may use of the process it runs in.
+type env struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// Exit codes. Scripts may rely on them.
+const (
+	exitError       = 1   // the work could not be done
+	exitUsage       = 2   // the command line is wrong
+	exitInterrupted = 130 // Ctrl-C, as shells count it
+)
+
+// usageError marks an error of the command line.
+type usageError struct{ error }
+
+func main() { os.Exit(Main(os.Args[1:], &env{os.Stdin, os.Stdout, os.Stderr})) }
+
+// Main runs a command line and answers with the exit code.
+func Main(args []string, e *env) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	root := rootCommand(e)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case ctx.Err() != nil:
+		fmt.Fprintln(e.err, "thole: interrupted; nothing that was not complete was kept")
+		return exitInterrupted
+	case errors.Is(err, syscall.EPIPE): // the reader of a pipe has seen enough
+		return 0
+	}
+	fmt.Fprintln(e.err, "thole: "+err.Error())
+	if bad := (usageError{}); errors.As(err, &bad) {
+		return exitUsage
+	}
+	return exitError
+}
+
+func rootCommand(e *env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "thole",
+		Short: "Parameter server and model store",
+		Long: `thole trains models on parameter servers, keeps them in Angel's, DAPHNE's and Paddle's formats, and reads, checks,
+converts, explains and scores them.`,
+		Example: `  thole demo
+  thole train --algo lr --data a9a_123d_train.dummy --format dummy --model out/lr
+  thole predict --model out/lr --data a9a_123d_test.dummy --format dummy
+  thole inspect out/lr`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+	}
+	root.SetIn(e.in)
+	root.SetOut(e.out)
+	root.SetErr(e.err)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+	})
+	for _, command := range commands() {
+		c := command(e)
+		c.Args = usageArgs(c.Args)
+		root.AddCommand(c)
+	}
+	return root
+}
+
+// usageArgs marks what a check of the arguments finds as an error of the command line.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if check == nil {
+			check = cobra.NoArgs
+		}
+		if err := check(c, args); err != nil {
+			return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		}
+		return nil
+	}
+}

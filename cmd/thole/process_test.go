@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// process is a thole of its own, built from the test binary.
+type process struct {
+	*exec.Cmd
+	out, err bytes.Buffer
+}
+
+// limit is how long a test waits for a process before it calls it hung; nothing is measured with it.
+const limit = 60 * time.Second
+
+func newProcess(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	exe, err := exec.LookPath("thole") // testscript put the test binary on the path under this name
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{Cmd: exec.CommandContext(ctx, exe, args...)}
+	p.Dir = dir
+	p.Stdout, p.Stderr = &p.out, &p.err
+	return p
+}
+
+// startServer runs a server process and answers with its address.
+func startServer(t *testing.T, dir string) (*process, string) {
+	t.Helper()
+	p := newProcess(t, dir, "server", "--listen", "127.0.0.1:0", "--store", dir)
+	p.Stdout = nil
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Process.Kill(); p.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("server: %v: %s", err, &p.err)
+	}
+	go io.Copy(io.Discard, out)
+	return p, strings.TrimSpace(strings.TrimPrefix(line, "listening at "))
+}
+
+// examples writes the small examples into dir.
+func examples(t *testing.T, dir string) string {
+	t.Helper()
+	file := filepath.Join(dir, "small.dummy")
+	if err := os.WriteFile(file, []byte(smallExamples()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func worker(t *testing.T, dir, servers, file string, task int, more ...string) *process {
+	args := append([]string{"worker", "--servers", servers, "--tasks", "2", "--task", fmt.Sprint(task), "--data", file,
+		"--format", "dummy", "--epochs", "3"}, more...)
+	return newProcess(t, dir, args...)
+}
+
+// TestProcesses trains with two server and two worker processes and wants the bytes that one process gives.
+func TestProcesses(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	_, one := startServer(t, dir)
+	_, two := startServer(t, dir)
+	for round := range 2 { // the servers outlive a job
+		model := fmt.Sprintf("m%d", round)
+		workers := []*process{}
+		for task := range 2 {
+			w := worker(t, dir, one+","+two, file, task, "--model", model)
+			if err := w.Start(); err != nil {
+				t.Fatal(err)
+			}
+			workers = append(workers, w)
+		}
+		for task, w := range workers {
+			if err := w.Wait(); err != nil {
+				t.Fatalf("worker %d: %v: %s", task, err, &w.err)
+			}
+		}
+	}
+	alone := newProcess(t, dir, "train", "--data", file, "--format", "dummy", "--epochs", "3", "--tasks", "2", "--model", "alone")
+	if err := alone.Run(); err != nil {
+		t.Fatalf("train: %v: %s", err, &alone.err)
+	}
+	for _, name := range []string{"input_weight/_meta", "input_weight/0", "input_bias/_meta", "input_bias/0", "graph.json"} {
+		want, err := os.ReadFile(filepath.Join(dir, "alone", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, model := range []string{"m0", "m1"} {
+			if got, err := os.ReadFile(filepath.Join(dir, model, name)); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%s/%s differs from one process's: %v", model, name, err)
+			}
+		}
+	}
+}
+
+// TestServerDies kills a server in the middle of a job: the worker must say which one, and end.
+func TestServerDies(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			file := examples(t, dir)
+			_, one := startServer(t, dir)
+			dying, two := startServer(t, dir)
+			w := newProcess(t, dir, "worker", "--servers", one+","+two, "--data", file, "--format", "dummy",
+				"--epochs", "1000000", "--model", "m", "--log", "run.jsonl")
+			if err := w.Start(); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
+			if err := dying.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Wait(); err == nil || !strings.Contains(w.err.String(), "server "+two) {
+				t.Fatalf("the worker ends with %v and %q, want an error that names %s", err, &w.err, two)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "m")); err == nil {
+				t.Error("there is a model")
+			}
+		})
+	}
+}
+
+// TestWorkerDies kills one of two workers: the other must not wait for ever, and the servers go on.
+func TestWorkerDies(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	_, addr := startServer(t, dir)
+	var workers []*process
+	for task := range 2 {
+		w := worker(t, dir, addr, file, task, "--epochs", "1000000", "--log", fmt.Sprintf("run%d.jsonl", task))
+		if err := w.Start(); err != nil {
+			t.Fatal(err)
+		}
+		workers = append(workers, w)
+	}
+	waitFor(t, filepath.Join(dir, "run0.jsonl"), `"event":"epoch"`)
+	workers[1].Process.Kill()
+	if err := workers[0].Wait(); err == nil || !strings.Contains(workers[0].err.String(), "task 1") {
+		t.Fatalf("the other worker ends with %v and %q, want an error that names task 1", err, &workers[0].err)
+	}
+	again := newProcess(t, dir, "worker", "--servers", addr, "--data", file, "--format", "dummy", "--model", "m")
+	if err := again.Run(); err != nil {
+		t.Fatalf("the next job: %v: %s", err, &again.err)
+	}
+}
+
+// TestInterrupt stops a training with Ctrl-C: status 130, no model, no leftovers.
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	p := newProcess(t, dir, "train", "--data", file, "--format", "dummy", "--epochs", "1000000", "--model", "m", "--log", "run.jsonl")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
+	p.Process.Signal(os.Interrupt)
+	p.Wait()
+	if code := p.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(p.err.String(), "interrupted") {
+		t.Fatalf("status %d and %q, want %d", code, &p.err, exitInterrupted)
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "*m*"))
+	if err != nil || len(left) != 1 { // small.dummy
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestPortInUse starts a second server at the address of the first.
+func TestPortInUse(t *testing.T) {
+	dir := t.TempDir()
+	_, addr := startServer(t, dir)
+	p := newProcess(t, dir, "server", "--listen", addr)
+	if err := p.Run(); err == nil || !strings.Contains(p.err.String(), addr) || !strings.Contains(p.err.String(), "in use") {
+		t.Fatalf("the second server ends with %v and %q, want an error about %s", err, &p.err, addr)
+	}
+}
+
+// TestTwoJobsOfOneName: the second is refused and says why; the first goes on.
+func TestTwoJobsOfOneName(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	_, addr := startServer(t, dir)
+	first := newProcess(t, dir, "worker", "--servers", addr, "--data", file, "--format", "dummy", "--epochs", "1000000", "--log", "run.jsonl")
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
+	second := newProcess(t, dir, "worker", "--servers", addr, "--data", file, "--format", "dummy")
+	if err := second.Run(); err == nil || !strings.Contains(second.err.String(), "another name") {
+		t.Fatalf("the second job ends with %v and %q", err, &second.err)
+	}
+	other := newProcess(t, dir, "worker", "--servers", addr, "--data", file, "--format", "dummy", "--job", "other", "--model", "m")
+	if err := other.Run(); err != nil {
+		t.Fatalf("a job of another name: %v: %s", err, &other.err)
+	}
+	if first.ProcessState != nil {
+		t.Fatal("the first job ended")
+	}
+}
+
+// waitFor polls a file that another process writes for a text.
+func waitFor(t *testing.T, file, text string) {
+	t.Helper()
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if got, err := os.ReadFile(file); err == nil && strings.Contains(string(got), text) {
+			return
+		}
+	}
+	t.Fatalf("%s never says %s", file, text)
+}

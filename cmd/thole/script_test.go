@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"thole": main})
+}
+
+// TestScript runs the scripts of testdata/script: each is a session at the command line. $DATA is the folder of real
+// data, or empty if it is not there; scripts that need it begin with [!data] skip.
+func TestScript(t *testing.T) {
+	shared, err := filepath.Abs("../../../shared")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, missing := os.Stat(filepath.Join(shared, "data"))
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("DATA", filepath.Join(shared, "data"))
+			e.Setenv("GOLDEN", filepath.Join(shared, "golden"))
+			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "data" {
+				return missing == nil, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	})
+}
+
+// smallExamples is 300 examples of 40 features, of which the first few decide the label.
+func smallExamples() string {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	for range 300 {
+		score, row := 0, ""
+		for f := range 40 {
+			if rng.IntN(4) == 0 {
+				row += fmt.Sprintf(" %d", f)
+				if f < 4 {
+					score++
+				}
+			}
+		}
+		label := "-1"
+		if score > 0 {
+			label = "1"
+		}
+		b.WriteString(label + row + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"thole/train"
+)
+
+func trainCommand(e *env) *cobra.Command {
+	j := &job{name: "train"}
+	servers, overTCP := 1, false
+	c := &cobra.Command{
+		Use:   "train",
+		Short: "Train a model on servers within this process",
+		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits whatever the
+number of servers; thole worker trains the same on servers in other processes.`,
+		Example: `  thole train --algo lr --data a9a_123d_train.dummy --format dummy --model out/lr
+  thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
+  thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if servers < 1 {
+				return usageError{fmt.Errorf("--servers %d, want at least 1", servers)}
+			}
+			return j.train(c.Context(), e, servers, overTCP)
+		},
+	}
+	j.flags(c)
+	c.Flags().IntVar(&servers, "servers", 1, "parameter servers")
+	c.Flags().BoolVar(&overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
+	return c
+}
+
+func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) error {
+	path, err := j.target()
+	if err != nil {
+		return err
+	}
+	w, err := newWatcher(e, j.log)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	p, err := j.plan(ctx, e)
+	if err != nil {
+		return err
+	}
+	c, err := embed(ctx, servers, overTCP)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	return p.runAndTell(ctx, e, c, nil, path, w)
+}
+
+// target is where the model goes in the bucket of the whole file system; "" if it is not saved.
+func (j *job) target() (string, error) {
+	if err := j.checkTarget(); err != nil || j.model == "" {
+		return "", err
+	}
+	if _, err := os.Lstat(j.model); err == nil && !j.force {
+		return "", fmt.Errorf("%s exists; --force replaces it", j.model)
+	}
+	return rooted(j.model)
+}
+
+// runAndTell runs tasks (nil: all) and prints what came out.
+func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, path string, w *watcher) error {
+	if tasks == nil {
+		tasks, _ = parseTasks("", p.tasks)
+	}
+	w.begin(p)
+	report, err := p.run(ctx, c, tasks, path, w)
+	w.bar.end()
+	if err != nil {
+		return err
+	}
+	w.finish(report)
+	fmt.Fprintf(e.out, "%s: %d examples, %d epochs\n", p.algo, report.Rows, report.Epochs)
+	fmt.Fprintf(e.out, "train  %v\n", report.Train)
+	if report.Valid != nil {
+		fmt.Fprintf(e.out, "valid  %v\n", report.Valid)
+	}
+	if path != "" {
+		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
+	}
+	return nil
+}
+
+// watcher shows progress to people and, if asked, to machines.
+type watcher struct {
+	bar   *progress
+	w     io.Writer
+	log   *json.Encoder
+	file  *os.File
+	start time.Time
+}
+
+func newWatcher(e *env, log string) (*watcher, error) {
+	w := &watcher{w: e.err, bar: newProgress(io.Discard, "", "", 1), start: time.Now()}
+	if log == "" {
+		return w, nil
+	}
+	f, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	w.file, w.log = f, json.NewEncoder(f)
+	return w, nil
+}
+
+func (w *watcher) close() {
+	if w.file != nil {
+		w.file.Close()
+	}
+}
+
+// write appends a line to the log. An error of the log does not end the training.
+func (w *watcher) write(record any) {
+	if w.log != nil {
+		_ = w.log.Encode(record)
+	}
+}
+
+func (w *watcher) begin(p *plan) {
+	w.start = time.Now()
+	w.bar = newProgress(w.w, "train "+p.algo, "rows", int64(p.epochs)*int64(p.train.Len()))
+	w.write(map[string]any{
+		"event": "start", "algo": p.algo, "data": p.data, "examples": p.train.Len(), "dim": p.conf.Dim, "tasks": p.tasks,
+		"bound": p.bound.String(), "epochs": p.epochs, "batch": p.batch, "rate": p.rate, "seed": p.seed,
+	})
+}
+
+func (w *watcher) event(ev train.Event) {
+	if !ev.Done {
+		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f  %.0f rows/s  %v left", ev.Epoch, ev.Epochs, ev.Loss,
+			ev.RowsPerSecond, ev.Left.Round(time.Second)))
+		return
+	}
+	if w.bar.bar == nil && (ev.Epoch == 1 || ev.Epoch == ev.Epochs || time.Since(w.bar.last) >= plainEvery) {
+		w.bar.last = time.Now()
+		w.bar.line("epoch %d/%d  loss %.5f  %.0f rows/s  %v left", ev.Epoch, ev.Epochs, ev.Loss, ev.RowsPerSecond,
+			ev.Left.Round(time.Second))
+	}
+	w.write(map[string]any{
+		"event": "epoch", "epoch": ev.Epoch, "loss": ev.Loss, "rows": ev.Rows, "rowsPerSecond": ev.RowsPerSecond,
+		"seconds": time.Since(w.start).Seconds(),
+	})
+}
+
+func (w *watcher) finish(r *train.Report) {
+	w.write(map[string]any{
+		"event": "end", "epochs": r.Epochs, "stopped": r.Stopped, "train": r.Train, "valid": r.Valid,
+		"seconds": time.Since(w.start).Seconds(),
+	})
+}

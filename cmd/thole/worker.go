@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"thole/rpc/tcp"
+)
+
+func workerCommand(e *env) *cobra.Command {
+	j := &job{}
+	var servers []string
+	tasks := ""
+	c := &cobra.Command{
+		Use:   "worker",
+		Short: "Train as one worker process of a job on running servers",
+		Long: `Runs some tasks of a job on the servers; start one worker process for each set of tasks, all with the same settings.
+The worker that has task 0 saves the model, to the path --model below the servers' folder --store.`,
+		Example: `  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 0 --data train.dummy --format dummy --model lr
+  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.dummy --format dummy --model lr`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if len(servers) == 0 {
+				return usageError{fmt.Errorf("no --servers")}
+			}
+			mine, err := parseTasks(tasks, j.tasks)
+			if err != nil {
+				return err
+			}
+			return j.work(c.Context(), e, servers, mine)
+		},
+	}
+	j.flags(c)
+	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers")
+	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: all)")
+	c.Flags().StringVar(&j.name, "job", "job", "name of the job: the same for all its workers, and for no other job")
+	return c
+}
+
+func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) error {
+	if err := j.checkTarget(); err != nil {
+		return err
+	}
+	if filepath.IsAbs(j.model) || j.model != "" && !filepath.IsLocal(j.model) {
+		return usageError{fmt.Errorf("--model %s, want a path below the servers' --store", j.model)}
+	}
+	w, err := newWatcher(e, j.log)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	p, err := j.plan(ctx, e)
+	if err != nil {
+		return err
+	}
+	c := &cluster{net: &tcp.Network{}, addrs: servers}
+	return p.runAndTell(ctx, e, c, tasks, filepath.ToSlash(j.model), w)
+}
