@@ -1,0 +1,110 @@
+// Package angel reads and writes the model folders of Tencent's Angel: matrices as partitions in data files beside a
+// metadata file, in eight formats.
+//
+// Source: the project's seed document angel-model-format ("Storage Format") and files that Angel 2.0 to master wrote.
+//
+//	<path>/
+//	  graph.json              and other small files: Reader.Files, Options.Files
+//	  <matrix>/
+//	    _meta (3.2.0 on) or meta (2.0.0 to 3.1.0)
+//	    0, 3, …               data files, each one or more partitions without gaps
+//
+//	metadata file
+//	  bytes 0..3     length of the JSON, big-endian
+//	  bytes 4..      one JSON object: MatrixFilesMeta of MatrixPartitionMeta of RowPartitionMeta
+//
+//	records of a partition: big-endian binary, or lines of text with a separator, "," unless configured
+//	  ValueBinaryRowFormat            value
+//	  ColIdValueBinaryRowFormat       column id, value
+//	  RowIdColIdValueBinaryRowFormat  row id, column id, value
+//	  ValueTextRowFormat              value
+//	  ColIdValueTextRowFormat         column id, value
+//	  RowIdColIdValueTextRowFormat    row id, column id, value
+//	  BinaryColumnFormat              column id, value of each saved row
+//	  TextColumnFormat                column id, value of each saved row
+//	  row id 4 bytes; column id 4, or 8 with LONGKEY row types; double and long 8, float and int 4
+//
+// Read: all of the above with double, float, long and int elements, dense and sparse, int and long keys, range and hash
+// partitions, LF, CRLF and CR line ends, the column offsets that 3.2.0 loses. Metadata of at most 512 MiB. Not read:
+// 1.x models, matrices of Java objects, formats of users.
+//
+// Written: the same formats as Angel from 3.2.0 on reads them, with rows listed in the order of the file, true row
+// offsets, doubles in full precision in every format, the union of columns in column formats, and one unknown key
+// "thole" in each partition with a checksum of its bytes, which Angel passes over.
+package angel
+
+import (
+	"context"
+	"errors"
+
+	"thole/blob"
+	"thole/format"
+)
+
+// Codec is the format of Angel's model folders.
+var Codec format.Codec = codec{}
+
+type codec struct{}
+
+const name = "angel"
+
+// Own keys of matrix.Meta.Attrs; all others are the options of the metadata.
+const (
+	attrRowType  = "angel.rowType"
+	attrFormat   = "angel.format"
+	attrMatrixID = "angel.matrixId"
+	attrLayer    = "angel.layer" // simpleinput, embedding or fc: the kind of layer that the matrix belongs to
+)
+
+// Options that choose the format of the matrices of a kind of layer, as Angel names them.
+const (
+	optSimpleInput = "ml.simpleinputlayer.matrix.output.format"
+	optEmbedding   = "ml.embedding.matrix.output.format"
+	optFC          = "ml.fclayer.matrix.output.format"
+)
+
+// Options whose values are the separator, whether sparse rows without column ids may be read, and whether checksums
+// are written and compared.
+const (
+	optFormat    = "format"
+	optSeparator = "separator"
+	optPacked    = "packed"
+	optChecksum  = "checksum"
+)
+
+func (codec) Info() format.Info {
+	return format.Info{
+		Name:   name,
+		Title:  "Angel model folders",
+		Reads:  "2.0.0 to master: all 8 formats, all numeric row types, range and hash partitions",
+		Writes: "all 8 formats, as Angel 3.2.0 and later loads them",
+		Options: []format.Option{
+			{Name: optFormat, Help: "format of every matrix, by short or full class name (default: by kind of layer)"},
+			{Name: optSeparator, Help: "field separator of text: one byte or comma, tab, space, bar, dot, colon, semicolon " +
+				"(default: found when reading, comma when writing)"},
+			{Name: optSimpleInput, Default: colIDValueText.className(), Help: "format of weights and bias of input layers"},
+			{Name: optEmbedding, Default: textColumn.className(), Help: "format of embeddings"},
+			{Name: optFC, Default: rowIDColIDValueText.className(), Help: "format of weights and bias of fully connected layers"},
+			{Name: optPacked, Default: "refuse", Help: "accept: read sparse rows of Value formats, whose columns are lost, as Angel does"},
+			{Name: optChecksum, Default: "on", Help: "off: write none, compare none"},
+		},
+	}
+}
+
+func (codec) Sniff(ctx context.Context, b blob.Bucket, path string) (string, error) {
+	t, err := list(ctx, b, path)
+	if err != nil {
+		return "", err
+	}
+	return t.sniff(ctx, b)
+}
+
+func (codec) Open(ctx context.Context, b blob.Bucket, path string, o format.Options) (format.Reader, error) {
+	r, err := open(ctx, b, path, &o)
+	if err != nil {
+		return nil, format.Wrap(name, path, err)
+	}
+	return r, nil
+}
+
+var errNoMatrix = errors.New("no folder with a file _meta or meta")

@@ -1,0 +1,239 @@
+package angel
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"thole/format"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// piece is one partition, checked: everything below agrees with the data file's size.
+type piece struct {
+	partMeta
+	dense   bool  // every row has every column of the partition
+	records int64 // lines or binary records
+	values  int64 // stored values
+	crlf    bool  // offset and size were counted with single LF line ends, and are corrected
+}
+
+// width is the number of values of a record.
+func (p *piece) width(l *layout) int64 {
+	if l.column {
+		return int64(len(p.rowMetas))
+	}
+	return 1
+}
+
+// at is the error for something wrong with a partition's description.
+func (p *partMeta) at(text string, args ...any) error {
+	return &wire.At{Off: p.place, Err: fmt.Errorf("partition %d: %w", p.id, fmt.Errorf(text, args...))}
+}
+
+// checkParts makes pieces of the partitions, in the order of their ids. ranged is false for hash partitions, which have
+// no columns of their own.
+func checkParts(m *matrixMeta, l *layout, ranged bool) ([]piece, error) {
+	pieces := make([]piece, len(m.parts))
+	for i, p := range m.parts {
+		pieces[i] = piece{partMeta: p}
+	}
+	slices.SortFunc(pieces, func(a, b piece) int { return int(a.id) - int(b.id) })
+	for i := range pieces {
+		p := &pieces[i]
+		if i > 0 && pieces[i-1].id == p.id {
+			return nil, p.at("described twice")
+		}
+		if err := p.checkRows(m); err != nil {
+			return nil, err
+		}
+		if err := p.count(m, l, ranged); err != nil {
+			return nil, err
+		}
+	}
+	return pieces, nil
+}
+
+func (p *piece) checkRows(m *matrixMeta) error {
+	if p.rows.Lo > p.rows.Hi || p.rows.Hi > int64(m.rows) || p.cols.Lo > p.cols.Hi {
+		return p.at("rows %v, columns %v, want ranges within %d rows", p.rows, p.cols, m.rows)
+	}
+	if strings.ContainsAny(p.file, "/\\\x00") || p.file == "." || p.file == ".." {
+		return p.at("file %q, want a name within the folder", p.file)
+	}
+	if p.off+p.size < p.off {
+		return p.at("offset %d and length %d are beyond int64", p.off, p.size)
+	}
+	slices.SortStableFunc(p.rowMetas, func(a, b rowMeta) int { return int(a.id) - int(b.id) })
+	for i, r := range p.rowMetas {
+		if !p.rows.Has(int64(r.id)) {
+			return p.at("row %d, want one in %v", r.id, p.rows)
+		}
+		if i > 0 && p.rowMetas[i-1].id == r.id {
+			return p.at("row %d described twice", r.id)
+		}
+	}
+	return nil
+}
+
+// count finds how many records the partition has, and compares that with its length.
+func (p *piece) count(m *matrixMeta, l *layout, ranged bool) error {
+	full := int64(-1) // columns of a dense row; -1: the partition does not say
+	if ranged {
+		full = p.cols.Len()
+	}
+	var err error
+	if l.column {
+		err = p.countColumns(m, full)
+	} else {
+		err = p.countRows(m, full)
+	}
+	if err != nil {
+		return err
+	}
+	s := style{long: m.rowType.long()}
+	if l.text {
+		least := l.least(p.width(l))
+		if p.records > (p.size+1)/least || p.records == 0 && p.size > 0 {
+			return p.at("%d bytes for %d lines of at least %d", p.size, p.records, least)
+		}
+		return nil
+	}
+	each := l.fixed(s, p.width(l), m.rowType.dtype().Size())
+	if want, ok := matrix.Cells(p.records, each); !ok || want != p.size {
+		return p.at("%d bytes for %d records of %d", p.size, p.records, each)
+	}
+	return nil
+}
+
+func (p *piece) countRows(m *matrixMeta, full int64) error {
+	if p.saved.rows >= 0 && int(p.saved.rows) != len(p.rowMetas) {
+		return p.at("saveRowNum is %d, %d rows are described", p.saved.rows, len(p.rowMetas))
+	}
+	p.dense = full >= 0
+	for i := range p.rowMetas {
+		r := &p.rowMetas[i]
+		if r.n < 0 && !m.rowType.sparse() && full >= 0 && full == int64(int32(full)) {
+			r.n = int32(full)
+		}
+		if r.n < 0 {
+			return p.at("row %d without elementNum", r.id)
+		}
+		if full >= 0 && int64(r.n) > full {
+			return p.at("row %d has %d elements in %d columns", r.id, r.n, full)
+		}
+		if int64(r.n) != full {
+			p.dense = false
+		}
+		if !m.rowType.sparse() && full >= 0 && int64(r.n) != full {
+			return p.at("dense row %d has %d elements, want %d", r.id, r.n, full)
+		}
+		p.records += int64(r.n)
+	}
+	p.values = p.records
+	return nil
+}
+
+func (p *piece) countColumns(m *matrixMeta, full int64) error {
+	rows := int64(len(p.rowMetas))
+	p.records = int64(p.saved.cols)
+	if p.records < 0 && !m.rowType.sparse() && full >= 0 {
+		p.records = full
+	}
+	switch {
+	case p.records < 0:
+		return p.at("without saveColNum")
+	case p.records > 0 && p.saved.elems >= 0 && int64(p.saved.elems) != rows:
+		return p.at("saveColElemNum is %d, %d rows are described", p.saved.elems, rows)
+	case p.records > 0 && rows == 0:
+		return p.at("%d columns of no row", p.records)
+	case full >= 0 && p.records > full:
+		return p.at("saveColNum is %d in %d columns", p.records, full)
+	case !m.rowType.sparse() && full >= 0 && rows > 0 && p.records != full:
+		return p.at("saveColNum of dense rows is %d, want %d", p.records, full)
+	}
+	p.dense = full >= 0 && p.records == full
+	values, ok := matrix.Cells(p.records, rows)
+	if !ok {
+		return p.at("%d columns of %d rows: %w", p.records, rows, format.ErrLimit)
+	}
+	p.values = values
+	return nil
+}
+
+// checkFiles holds the partitions against the data files: every byte belongs to one partition. Text whose line ends
+// have become CRLF since the save has one byte more a line than the metadata say; offsets and sizes are corrected.
+func checkFiles(d *dir, l *layout, pieces []piece) (notes []string, err error) {
+	of := map[string][]*piece{}
+	for i := range pieces {
+		of[pieces[i].file] = append(of[pieces[i].file], &pieces[i])
+	}
+	crlf := 0
+	for i := range pieces {
+		group := of[pieces[i].file]
+		if group[0] != &pieces[i] {
+			continue
+		}
+		size, ok := d.sizes[pieces[i].file]
+		if !ok {
+			return nil, pieces[i].at("data file %q is missing", pieces[i].file)
+		}
+		changed, err := checkFile(path.Join(d.path, pieces[i].file), size, l, group)
+		if err != nil {
+			return nil, err
+		}
+		if changed {
+			crlf++
+		}
+	}
+	if crlf > 0 {
+		notes = append(notes, fmt.Sprintf("line ends of %d data files have become CRLF since they were saved", crlf))
+	}
+	stray := 0
+	for f := range d.sizes {
+		if len(of[f]) == 0 && !slices.Contains(metaNames, f) {
+			stray++
+		}
+	}
+	if stray > 0 {
+		notes = append(notes, fmt.Sprintf("%d files that the metadata do not name", stray))
+	}
+	return notes, nil
+}
+
+func checkFile(file string, size int64, l *layout, group []*piece) (crlf bool, err error) {
+	slices.SortFunc(group, func(a, b *piece) int {
+		if a.off != b.off {
+			return int(min(1, max(-1, a.off-b.off)))
+		}
+		return int(min(1, max(-1, a.size-b.size)))
+	})
+	end, lines := int64(0), int64(0)
+	for _, p := range group {
+		if p.off != end {
+			return false, p.at("begins at byte %d of file %s, want %d, where the one before ends", p.off, p.file, end)
+		}
+		end += p.size
+		lines += p.records
+	}
+	switch {
+	case size == end:
+		return false, nil
+	case !l.text || lines == 0 || size != end+lines:
+		err := fmt.Errorf("%d bytes, want %d", size, end)
+		if size < end {
+			err = fmt.Errorf("%w: %w", err, wire.ErrTruncated)
+		}
+		return false, format.Wrap(name, file, &wire.At{Off: min(size, end), Err: err})
+	}
+	moved := int64(0)
+	for _, p := range group {
+		p.off += moved
+		p.size += p.records
+		moved += p.records
+		p.crlf, p.hasSum = true, false
+	}
+	return true, nil
+}

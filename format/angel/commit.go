@@ -1,0 +1,193 @@
+package angel
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"thole/blob"
+	"thole/format"
+	"thole/matrix"
+)
+
+// Commit writes the metadata of every matrix and the files beside them, and publishes the whole folder.
+func (w *writer) Commit(ctx context.Context, parts []format.Part) error {
+	of := map[*plan][]put{}
+	for _, part := range parts {
+		if len(part) == 0 {
+			continue
+		}
+		u, err := decodePut(part)
+		if err != nil {
+			return err
+		}
+		p, err := w.find(u.matrix)
+		if err != nil {
+			return err
+		}
+		of[p] = append(of[p], *u)
+	}
+	for _, p := range w.plans {
+		if err := w.finish(ctx, p, of[p]); err != nil {
+			return fmt.Errorf("matrix %s: %w", p.meta.Name, err)
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(w.files)) {
+		if err := blob.WriteAll(ctx, w.bucket, w.stage.Name(f), w.files[f]); err != nil {
+			return err
+		}
+	}
+	return w.stage.Publish(ctx, "")
+}
+
+// finish makes partitions of what was put and writes the metadata of one matrix.
+func (w *writer) finish(ctx context.Context, p *plan, puts []put) error {
+	slices.SortFunc(puts, func(a, b put) int {
+		if a.part.rows.Lo != b.part.rows.Lo {
+			return compare(a.part.rows.Lo, b.part.rows.Lo)
+		}
+		return compare(a.part.cols.Lo, b.part.cols.Lo)
+	})
+	tiled, err := p.tiled(puts)
+	if err != nil {
+		return err
+	}
+	m := p.describe()
+	loose := slices.ContainsFunc(puts, func(u put) bool { return u.cell < 0 })
+	switch {
+	case !loose:
+		m.parts, err = w.cells(ctx, p, puts)
+	case !p.fixed && tiled:
+		m.parts, err = w.adopt(ctx, p, puts)
+		m.blockRow, m.blockCol = int32(p.meta.Rows), widest(m.parts)
+	default:
+		p.spread(puts)
+		m.blockRow, m.blockCol = int32(p.grid.row), p.grid.col
+		m.parts, err = w.rebuild(ctx, p, puts)
+	}
+	if err != nil {
+		return err
+	}
+	return blob.WriteAll(ctx, w.bucket, w.name(p, metaNames[0]), appendMeta(nil, m))
+}
+
+func compare(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// tiled tells whether the puts hold every saved cell of the matrix. A dense matrix that they leave open, and puts that
+// overlap, are errors.
+func (p *plan) tiled(puts []put) (bool, error) {
+	places := make([]matrix.Rect, len(puts))
+	var have, want area
+	for i, u := range puts {
+		places[i] = matrix.Rect{Rows: u.part.rows, Cols: u.part.cols}
+		if !p.grid.whole.Contains(places[i]) {
+			return false, fmt.Errorf("part %v, want one within %v", places[i], p.grid.whole)
+		}
+		have.add(int64(len(u.part.rowMetas)), u.part.cols.Len())
+	}
+	if i, j, twice := overlap(places); twice {
+		return false, fmt.Errorf("blocks %v and %v overlap", places[i], places[j])
+	}
+	want.add(savedCount(&p.meta), p.meta.Cols)
+	if have != want && p.meta.Layout == matrix.RowDense {
+		return false, fmt.Errorf("blocks do not hold every cell of the saved rows of %v", p.grid.whole)
+	}
+	return have == want, nil
+}
+
+// cells are the partitions where every put is a cell of the grid: cells without a put become empty partitions.
+func (w *writer) cells(ctx context.Context, p *plan, puts []put) ([]partMeta, error) {
+	parts := make([]partMeta, p.grid.cells())
+	for _, u := range puts {
+		if int(u.cell) >= len(parts) || u.part.file != fmt.Sprint(u.cell) {
+			return nil, fmt.Errorf("part %d in file %q of %d partitions", u.cell, u.part.file, len(parts))
+		}
+		parts[u.cell] = u.part
+	}
+	for id := range parts {
+		if parts[id].file != "" {
+			continue
+		}
+		cell := p.grid.cell(id)
+		b := matrix.Block{At: cell, Data: matrix.Empty{D: p.kind.dtype()}}
+		if err := w.writeCell(ctx, p, id, b, &parts[id]); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// writeCell writes the block of a whole cell as its partition.
+func (w *writer) writeCell(ctx context.Context, p *plan, id int, b matrix.Block, part *partMeta) error {
+	cell := p.grid.cell(id)
+	rows := savedIn(&p.meta, cell.Rows)
+	var err error
+	if p.filled && len(rows) > 0 {
+		b = b.ToDense()
+	} else if shapeOf(b.Data) == shapeOther {
+		b = b.ToCSR()
+	}
+	if *part, err = w.write(ctx, p, fmt.Sprint(id), b, rows); err != nil {
+		return err
+	}
+	part.id, part.rows, part.cols = int32(id), cell.Rows, cell.Cols
+	return nil
+}
+
+// adopt makes each put a partition, in the order of their places. Rows that are not saved go to the partitions before
+// them, so that the partitions cover the matrix.
+func (w *writer) adopt(ctx context.Context, p *plan, puts []put) ([]partMeta, error) {
+	for i := range puts { // names that are numbers could be those of others
+		if puts[i].cell >= 0 {
+			if err := w.rename(ctx, p, &puts[i].part, fmt.Sprintf("p.%d.%d", puts[i].part.rows.Lo, puts[i].part.cols.Lo)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	saved := p.meta.SavedRows()
+	parts := make([]partMeta, len(puts))
+	for i := range puts {
+		part := &parts[i]
+		*part = puts[i].part
+		part.id = int32(i)
+		if err := w.rename(ctx, p, part, fmt.Sprint(i)); err != nil {
+			return nil, err
+		}
+		if part.rows.Lo == saved[0].Lo {
+			part.rows.Lo = 0
+		}
+		for k, s := range saved {
+			if part.rows.Hi == s.Hi {
+				part.rows.Hi = p.meta.Rows
+				if k+1 < len(saved) {
+					part.rows.Hi = saved[k+1].Lo
+				}
+				break
+			}
+		}
+	}
+	return parts, nil
+}
+
+func (w *writer) rename(ctx context.Context, p *plan, part *partMeta, file string) error {
+	err := w.bucket.Publish(ctx, w.name(p, part.file), w.name(p, file))
+	part.file = file
+	return err
+}
+
+func widest(parts []partMeta) int64 {
+	n := int64(1)
+	for i := range parts {
+		n = max(n, parts[i].cols.Len())
+	}
+	return n
+}

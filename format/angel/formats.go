@@ -1,0 +1,128 @@
+package angel
+
+import (
+	"fmt"
+	"strings"
+
+	"thole/format"
+)
+
+// layouts is the table of formats. A new one is a file with a value like colIDValueText, and a line here.
+var layouts = []*layout{
+	&valueBinary,
+	&colIDValueBinary,
+	&rowIDColIDValueBinary,
+	&valueText,
+	&colIDValueText,
+	&rowIDColIDValueText,
+	&binaryColumn,
+	&textColumn,
+}
+
+// classPath is the Java package of Angel's own formats; metadata name a format by its full class name.
+const classPath = "com.tencent.angel.model.output.format."
+
+// layout is one of Angel's formats: the bytes of a partition as a sequence of records without any frame. The records
+// of row formats are values, row after row; those of column formats are columns with a value for each saved row.
+type layout struct {
+	name         string // the short class name
+	text         bool   // records are lines; else big-endian numbers
+	rowID, colID bool   // what a record says besides its values
+	column       bool
+
+	f64 pair[float64]
+	f32 pair[float32]
+	i64 pair[int64]
+	i32 pair[int32]
+}
+
+// pair writes and reads the records of one element type, a whole slab at a time.
+type pair[T number] struct {
+	// put appends the bytes of all records.
+	put func(dst []byte, s style, r *records[T]) []byte
+	// take reads up to n whole records from the beginning of the input, appends them to r, and says how many bytes they
+	// took. Its error is a *wire.At with the place within the file.
+	take func(in input, r *records[T], n int) (used int, err error)
+}
+
+// style is what the bytes of a file depend on besides the format.
+type style struct {
+	sep  byte // between the fields of a line
+	long bool // column ids of binary records have eight bytes, not four
+}
+
+// records are the fields of consecutive records, each field in a slice of its own. row and col stay empty where the
+// format does not store them. A record has width values.
+type records[T number] struct {
+	row   []int32
+	col   []int64
+	val   []T
+	width int
+}
+
+// input is a piece of a data file that begins with a record.
+type input struct {
+	style
+	b    []byte
+	base int64 // place of b[0] in the file
+	last bool  // nothing follows b, so that a line may end with it
+}
+
+// pairOf picks the functions of element type T.
+func pairOf[T number](l *layout) pair[T] {
+	var p any
+	var v T
+	switch any(v).(type) {
+	case float64:
+		p = l.f64
+	case float32:
+		p = l.f32
+	case int64:
+		p = l.i64
+	default:
+		p = l.i32
+	}
+	return p.(pair[T])
+}
+
+// fixed is the size of a binary record with width values of size bytes.
+func (l *layout) fixed(s style, width int64, size int) int64 {
+	n := width * int64(size)
+	if l.rowID {
+		n += 4
+	}
+	if l.colID && s.long {
+		n += 8
+	} else if l.colID {
+		n += 4
+	}
+	return n
+}
+
+// least is the size of the smallest line: a digit and a separator or line end for each field, but no end of the last.
+func (l *layout) least(width int64) int64 {
+	fields := width
+	if l.rowID {
+		fields++
+	}
+	if l.colID {
+		fields++
+	}
+	return 2 * fields
+}
+
+// className is the name to write into metadata.
+func (l *layout) className() string { return classPath + l.name }
+
+// findLayout finds a format by its short or full class name.
+func findLayout(name string) (*layout, error) {
+	short := strings.TrimPrefix(name, classPath)
+	var known []string
+	for _, l := range layouts {
+		if l.name == short {
+			return l, nil
+		}
+		known = append(known, l.name)
+	}
+	return nil, fmt.Errorf("row format %q, want one of %s: %w", name, strings.Join(known, ", "), format.ErrVersion)
+}

@@ -1,0 +1,85 @@
+package angel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"thole/blob"
+	"thole/format"
+	"thole/matrix"
+)
+
+// reader is an open model folder. It holds no file open between walks.
+type reader struct {
+	bucket blob.Bucket
+	stored []*stored
+	metas  []matrix.Meta
+	notes  []string
+	files  map[string][]byte
+}
+
+func (r *reader) Matrices() []matrix.Meta  { return r.metas }
+func (r *reader) Notes() []string          { return r.notes }
+func (r *reader) Files() map[string][]byte { return r.files }
+func (r *reader) Close() error             { return nil }
+
+func (r *reader) Blocks(ctx context.Context, matrixName string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	return func(yield func(matrix.Block, error) bool) {
+		err := r.find(matrixName, func(s *stored) error {
+			return s.blocks(ctx, r.bucket, want, func(b matrix.Block) bool { return yield(b, nil) })
+		})
+		if err != nil && !errors.Is(err, errStop) {
+			yield(matrix.Block{}, err)
+		}
+	}
+}
+
+func (r *reader) find(matrixName string, f func(*stored) error) error {
+	for _, s := range r.stored {
+		if s.meta.Name == matrixName {
+			return f(s)
+		}
+	}
+	return fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix)
+}
+
+// blocks walks over the partitions that intersect want.
+func (s *stored) blocks(ctx context.Context, b blob.Bucket, want matrix.Rect, yield func(matrix.Block) bool) error {
+	if s.layout == nil {
+		return &format.Error{Codec: name, Path: s.dir.path, Off: -1, Err: s.fault}
+	}
+	want = want.Intersect(s.meta.Rect())
+	switch s.meta.DType {
+	case matrix.F64:
+		return blocksOf[float64](ctx, b, s, want, yield)
+	case matrix.F32:
+		return blocksOf[float32](ctx, b, s, want, yield)
+	case matrix.I64:
+		return blocksOf[int64](ctx, b, s, want, yield)
+	}
+	return blocksOf[int32](ctx, b, s, want, yield)
+}
+
+func blocksOf[T number](ctx context.Context, b blob.Bucket, s *stored, want matrix.Rect, yield func(matrix.Block) bool) error {
+	w := newWalk[T](ctx, b, s, want)
+	w.yield = yield
+	if !s.ranged {
+		return w.scatter()
+	}
+	whole := want == s.meta.Rect()
+	for i := range s.pieces {
+		p := &s.pieces[i]
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !whole && (matrix.Rect{Rows: p.rows, Cols: p.cols}).Intersect(want).Empty() {
+			continue
+		}
+		if err := w.piece(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}

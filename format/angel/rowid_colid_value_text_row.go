@@ -1,0 +1,50 @@
+package angel
+
+import "strconv"
+
+// rowIDColIDValueText stores lines "row id,column id,value". Angel cuts doubles to six decimals here; every digit is
+// written nevertheless, which Angel reads.
+var rowIDColIDValueText = layout{
+	name: "RowIdColIdValueTextRowFormat", text: true, rowID: true, colID: true,
+	f64: pair[float64]{putRowIDColIDValueText[float64], takeRowIDColIDValueText[float64]},
+	f32: pair[float32]{putRowIDColIDValueText[float32], takeRowIDColIDValueText[float32]},
+	i64: pair[int64]{putRowIDColIDValueText[int64], takeRowIDColIDValueText[int64]},
+	i32: pair[int32]{putRowIDColIDValueText[int32], takeRowIDColIDValueText[int32]},
+}
+
+func putRowIDColIDValueText[T number](dst []byte, s style, r *records[T]) []byte {
+	num := spellingOf[T]()
+	for i, v := range r.val {
+		dst = append(strconv.AppendInt(dst, int64(r.row[i]), 10), s.sep)
+		dst = append(strconv.AppendInt(dst, r.col[i], 10), s.sep)
+		dst = append(num.append(dst, v), '\n')
+	}
+	return dst
+}
+
+func takeRowIDColIDValueText[T number](in input, r *records[T], n int) (int, error) {
+	const want = "a row id, a column id and a value with separators between them"
+	num := spellingOf[T]()
+	b := in.lines()
+	at := 0
+	for ; n > 0 && at < len(b); n-- {
+		row, i := in.field(b, at)
+		if i == 0 || row != int64(int32(row)) {
+			return at, in.bad(at, want)
+		}
+		col, i := in.field(b, i)
+		if i == 0 {
+			return at, in.bad(at, want)
+		}
+		v, w := num.parse(b[i:])
+		next, ok := lineEnd(b, i+w)
+		if w == 0 || !ok {
+			return at, in.bad(at, want)
+		}
+		r.row = append(r.row, int32(row))
+		r.col = append(r.col, col)
+		r.val = append(r.val, v)
+		at = next
+	}
+	return at, nil
+}

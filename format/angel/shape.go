@@ -1,0 +1,228 @@
+package angel
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strconv"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// Options of the metadata that say which columns there are.
+const (
+	rangeStart = "feature.index.range.start"
+	rangeEnd   = "feature.index.range.end"
+)
+
+// stored is a matrix whose metadata agree with themselves and with the sizes of the data files.
+type stored struct {
+	dir    *dir
+	meta   matrix.Meta
+	kind   rowType
+	layout *layout // nil if the format is not known
+	fault  error   // why the values cannot be read, if layout is nil
+	pieces []piece // in the order of their ids
+	ranged bool    // partitions have columns of their own; else ids are spread by hash
+	sep    byte    // 0: found in each partition
+	packed bool    // sparse rows without column ids are read as the first columns
+	sums   bool    // compare checksums
+	notes  []string
+}
+
+// openMatrix reads and checks the metadata of one folder.
+func openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.Options) (*stored, error) {
+	m, err := d.readMeta(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	s := &stored{dir: d, kind: m.rowType, packed: o.Set[optPacked] == "accept", sums: o.Set[optChecksum] != "off"}
+	if s.sep, err = parseSeparator(o.Set[optSeparator]); err != nil {
+		return nil, err
+	}
+	file := path.Join(d.path, d.meta)
+	if err := m.rowType.check(); err != nil {
+		return nil, format.Wrap(name, file, err)
+	}
+	if s.layout, s.fault = findLayout(m.class); s.fault != nil {
+		s.notes = append(s.notes, "its values cannot be read: "+s.fault.Error())
+	}
+	if err := s.shape(m); err != nil {
+		return nil, format.Wrap(name, file, err)
+	}
+	s.describe(m)
+	if s.layout == nil {
+		return s, nil
+	}
+	if s.meta.Cols < 0 {
+		if err := s.findColumns(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// shape finds the size of the matrix and checks that the partitions fill it.
+func (s *stored) shape(m *matrixMeta) error {
+	s.ranged = m.blockCol > 0 || !allZero(m.parts)
+	cols, known := m.columns(s.ranged)
+	if s.ranged && s.layout != nil {
+		s.notes = append(s.notes, repair(m, s.layout, cols, known)...)
+	}
+	attrs := maps.Clone(m.options)
+	attrs[attrRowType] = m.rowType.String()
+	attrs[attrFormat] = m.class
+	attrs[attrMatrixID] = strconv.Itoa(int(m.id))
+	s.meta = matrix.Meta{
+		Name: s.dir.name, Rows: int64(m.rows), ColLo: cols.Lo, Cols: cols.Hi - cols.Lo,
+		BlockRows: max(0, int64(m.blockRow)), BlockCols: max(0, m.blockCol),
+		DType: m.rowType.dtype(), Layout: m.rowType.layout(), Attrs: attrs,
+	}
+	if !known || s.meta.Cols < 0 {
+		s.meta.ColLo, s.meta.Cols = 0, -1
+	}
+	if s.meta.Name == "" {
+		s.meta.Name = m.name
+	}
+	s.meta.Saved = savedRows(m)
+	if s.layout == nil {
+		s.meta.Cols = max(0, s.meta.Cols)
+		return s.meta.Check()
+	}
+	var err error
+	if s.pieces, err = checkParts(m, s.layout, s.ranged); err != nil {
+		return err
+	}
+	notes, err := checkFiles(s.dir, s.layout, s.pieces)
+	s.notes = append(s.notes, notes...)
+	if err != nil || s.meta.Cols < 0 {
+		return err
+	}
+	return s.checkCover()
+}
+
+// checkCover reports partitions that overlap, and cells of a dense matrix that none has.
+func (s *stored) checkCover() error {
+	if err := s.meta.Check(); err != nil {
+		return &wire.At{Off: 0, Err: err}
+	}
+	if s.ranged {
+		places := make([]matrix.Rect, len(s.pieces))
+		for i := range s.pieces {
+			places[i] = matrix.Rect{Rows: s.pieces[i].rows, Cols: s.pieces[i].cols}
+		}
+		if i, j, twice := overlap(places); twice {
+			return s.pieces[j].at("%v overlaps partition %d, %v", places[j], s.pieces[i].id, places[i])
+		}
+	}
+	if s.meta.Layout == matrix.RowSparse {
+		return nil
+	}
+	rows, stored := int64(0), int64(0)
+	for _, r := range s.meta.SavedRows() {
+		rows += r.Len()
+	}
+	for i := range s.pieces {
+		stored += s.pieces[i].values
+	}
+	if want, ok := matrix.Cells(rows, s.meta.Cols); !ok || stored != want {
+		return &wire.At{Off: 0, Err: fmt.Errorf("partitions hold %d values of %d dense rows of %d columns", stored, rows, s.meta.Cols)}
+	}
+	return nil
+}
+
+// columns is the range of column ids, as far as the metadata say it.
+func (m *matrixMeta) columns(ranged bool) (cols matrix.Range, known bool) {
+	lo, errLo := strconv.ParseInt(m.options[rangeStart], 10, 64)
+	hi, errHi := strconv.ParseInt(m.options[rangeEnd], 10, 64)
+	said := errLo == nil && errHi == nil && hi > lo && hi-lo > 0
+	if said {
+		cols = matrix.Range{Lo: lo, Hi: hi}
+	}
+	first := !said
+	for _, p := range m.parts {
+		switch {
+		case !ranged || p.cols.Lo >= p.cols.Hi:
+		case first:
+			cols, first = p.cols, false
+		default:
+			cols = matrix.Range{Lo: min(cols.Lo, p.cols.Lo), Hi: max(cols.Hi, p.cols.Hi)}
+		}
+	}
+	if first && m.cols >= 0 {
+		cols, first = matrix.Range{Hi: m.cols}, false
+	}
+	return cols, !first
+}
+
+// savedRows are the rows that some partition lists; nil if that is every row.
+func savedRows(m *matrixMeta) []matrix.Range {
+	seen := map[int32]struct{}{}
+	for i := range m.parts {
+		for _, r := range m.parts[i].rowMetas {
+			if r.id >= 0 && r.id < m.rows {
+				seen[r.id] = struct{}{}
+			}
+		}
+	}
+	if len(seen) == int(m.rows) {
+		return nil
+	}
+	saved := []matrix.Range{}
+	for _, id := range slices.Sorted(maps.Keys(seen)) {
+		if k := len(saved); k > 0 && saved[k-1].Hi == int64(id) {
+			saved[k-1].Hi++
+		} else {
+			saved = append(saved, matrix.Range{Lo: int64(id), Hi: int64(id) + 1})
+		}
+	}
+	return saved
+}
+
+// describe adds what a user should know.
+func (s *stored) describe(m *matrixMeta) {
+	note := func(text string, args ...any) { s.notes = append(s.notes, fmt.Sprintf(text, args...)) }
+	class, found := m.class, ""
+	if s.layout != nil {
+		class = s.layout.name
+	}
+	if m.plain {
+		found = ", plain JSON"
+	}
+	partitions := "range"
+	if !s.ranged {
+		partitions = "hash"
+	}
+	s.notes = slices.Insert(s.notes, 0, fmt.Sprintf("%s, %v, metadata file %s%s, %d %s partitions",
+		class, m.rowType, s.dir.meta, found, len(m.parts), partitions))
+	if s.dir.name != "" && m.name != s.dir.name {
+		note("the metadata call it %q", m.name)
+	}
+	if _, said := m.options[rangeStart]; !said {
+		note("no index range in the metadata, as before 2.1.0")
+	}
+	if m.cols > 0 && s.meta.Cols >= 0 && m.cols != s.meta.Cols {
+		note("col is %d, the index range has %d columns", m.cols, s.meta.Cols)
+	}
+	if m.unordered && s.layout != nil && !s.layout.rowID {
+		note("rows are not listed in ascending order; ascending is taken as their order in the data, Angel itself takes the listed one")
+	}
+	if s.layout != nil && s.layout.column && !s.ranged && len(m.parts) > 1 {
+		note("column format with hash partitions: Angel writes wrong ids behind the first partition")
+	}
+	if len(m.unknown) > 0 {
+		note("unknown keys in the metadata: %q", m.unknown[:min(len(m.unknown), 8)])
+	}
+	if s.layout == &rowIDColIDValueText && s.meta.DType == matrix.F64 && !anySum(m) {
+		note("Angel keeps six decimals of double values in this format")
+	}
+}
+
+func anySum(m *matrixMeta) bool {
+	return slices.ContainsFunc(m.parts, func(p partMeta) bool { return p.hasSum })
+}

@@ -1,0 +1,58 @@
+package angel
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// textColumn stores lines "column id,value of the first saved row,value of the second,…".
+var textColumn = layout{
+	name: "TextColumnFormat", text: true, colID: true, column: true,
+	f64: pair[float64]{putTextColumn[float64], takeTextColumn[float64]},
+	f32: pair[float32]{putTextColumn[float32], takeTextColumn[float32]},
+	i64: pair[int64]{putTextColumn[int64], takeTextColumn[int64]},
+	i32: pair[int32]{putTextColumn[int32], takeTextColumn[int32]},
+}
+
+func putTextColumn[T number](dst []byte, s style, r *records[T]) []byte {
+	num := spellingOf[T]()
+	for k, col := range r.col {
+		dst = strconv.AppendInt(dst, col, 10)
+		for _, v := range r.val[k*r.width : (k+1)*r.width] {
+			dst = num.append(append(dst, s.sep), v)
+		}
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+func takeTextColumn[T number](in input, r *records[T], n int) (int, error) {
+	num := spellingOf[T]()
+	b := in.lines()
+	at := 0
+	for ; n > 0 && at < len(b); n-- {
+		col, i := parseInt(b[at:])
+		if i == 0 {
+			return at, in.bad(at, "a column id")
+		}
+		i += at
+		for range r.width {
+			if i >= len(b) || b[i] != in.sep {
+				return at, in.bad(at, fmt.Sprintf("a column id and %d values with separators between them", r.width))
+			}
+			v, w := num.parse(b[i+1:])
+			if w == 0 {
+				return at, in.bad(at, fmt.Sprintf("a column id and %d values", r.width))
+			}
+			r.val = append(r.val, v)
+			i += 1 + w
+		}
+		next, ok := lineEnd(b, i)
+		if !ok {
+			return at, in.bad(at, fmt.Sprintf("a column id and %d values", r.width))
+		}
+		r.col = append(r.col, col)
+		at = next
+	}
+	return at, nil
+}

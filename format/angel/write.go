@@ -1,0 +1,225 @@
+package angel
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// writer puts every block into a file of its own in the stage. Writers of one stage never write the same file.
+type writer struct {
+	bucket blob.Bucket
+	stage  *format.Stage
+	plans  []*plan
+	files  map[string][]byte
+}
+
+func (codec) Create(_ context.Context, b blob.Bucket, to string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
+	to = strings.TrimSuffix(to, "/")
+	w := &writer{bucket: b, stage: format.NewStage(b, to, o.Stage), files: o.Files}
+	if len(ms) == 0 {
+		return nil, fmt.Errorf("no matrix to write")
+	}
+	for i := range ms {
+		p, err := newPlan(ms[i], i, &o)
+		if err != nil {
+			return nil, format.Wrap(name, to, err)
+		}
+		w.plans = append(w.plans, p)
+	}
+	return w, format.Wrap(name, to, w.checkNames())
+}
+
+// checkNames reports names that would lie within each other.
+func (w *writer) checkNames() error {
+	var names []string
+	for _, p := range w.plans {
+		names = append(names, p.meta.Name)
+	}
+	for _, f := range slices.Sorted(maps.Keys(w.files)) {
+		if f == "" || strings.ContainsAny(f, "/\\\x00") || hidden(f) || slices.Contains(metaNames, f) {
+			return fmt.Errorf("%q cannot be the name of a file beside the matrices", f)
+		}
+		names = append(names, f)
+	}
+	slices.Sort(names)
+	for i := 1; i < len(names); i++ {
+		if names[i] == names[i-1] || strings.HasPrefix(names[i], names[i-1]+"/") {
+			return fmt.Errorf("%q and %q cannot lie in one folder", names[i-1], names[i])
+		}
+	}
+	return nil
+}
+
+func (w *writer) find(matrixName string) (*plan, error) {
+	for _, p := range w.plans {
+		if p.meta.Name == matrixName {
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix)
+}
+
+// put is what a Part says: a partition that lies in the stage.
+type put struct {
+	matrix string
+	cell   int32 // the cell of the grid that the partition is; -1: none
+	part   partMeta
+}
+
+func (w *writer) Put(ctx context.Context, matrixName string, b matrix.Block) (format.Part, error) {
+	p, err := w.find(matrixName)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.Check(); err != nil {
+		return nil, err
+	}
+	if !p.grid.whole.Contains(b.At) {
+		return nil, fmt.Errorf("matrix %s: block %v, want one within %v", matrixName, b.At, p.grid.whole)
+	}
+	rows := savedIn(&p.meta, b.At.Rows)
+	if b.At.Empty() || len(rows) == 0 {
+		return format.Part{}, nil
+	}
+	if b, err = p.prepare(b); err != nil {
+		return nil, err
+	}
+	out := put{matrix: matrixName, cell: -1}
+	file := fmt.Sprintf("p.%d.%d", rows[0], b.At.Cols.Lo)
+	if id, ok := p.isCell(b.At); ok {
+		out.cell = int32(id)
+		file = fmt.Sprint(id)
+	}
+	if out.part, err = w.write(ctx, p, file, b, rows); err != nil {
+		return nil, err
+	}
+	out.part.rows = matrix.Range{Lo: rows[0], Hi: rows[len(rows)-1] + 1}
+	if out.cell >= 0 {
+		out.part.id, out.part.rows = out.cell, p.grid.cell(int(out.cell)).Rows
+	}
+	return out.encode(), nil
+}
+
+// write makes one data file of a block.
+func (w *writer) write(ctx context.Context, p *plan, file string, b matrix.Block, rows []int64) (partMeta, error) {
+	out, err := w.bucket.Create(ctx, w.name(p, file))
+	if err != nil {
+		return partMeta{}, err
+	}
+	defer out.Abort()
+	part, err := p.encode(out, b, rows)
+	if err != nil {
+		return part, err
+	}
+	part.file = file
+	return part, out.Commit()
+}
+
+// name is the place of a matrix's file in the stage.
+func (w *writer) name(p *plan, file string) string { return w.stage.Name(path.Join(p.meta.Name, file)) }
+
+// isCell tells which cell of the grid a place is, apart from rows that are not saved.
+func (p *plan) isCell(at matrix.Rect) (id int, ok bool) {
+	if !p.direct {
+		return 0, false
+	}
+	id = p.grid.find(at)
+	cell := p.grid.cell(id)
+	return id, cell.Cols == at.Cols && cell.Rows.Contains(at.Rows) &&
+		len(savedIn(&p.meta, cell.Rows)) == len(savedIn(&p.meta, at.Rows))
+}
+
+// maxFill is how many cells of a dense matrix a block may stand for without storing them.
+const maxFill = 1 << 31
+
+// prepare gives a block the element type and the shape that encode takes.
+func (p *plan) prepare(b matrix.Block) (matrix.Block, error) {
+	if b.Data.DType() != p.meta.DType {
+		return b, fmt.Errorf("matrix %s: block of %v, want %v", p.meta.Name, b.Data.DType(), p.meta.DType)
+	}
+	cast, exact := b.Cast(heldAs(p.meta.DType))
+	if !exact {
+		if err := p.lossy.Lose("matrix %s: values of %v do not fit %v", p.meta.Name, p.meta.DType, cast.Data.DType()); err != nil {
+			return b, err
+		}
+	}
+	switch stored, shape := int64(cast.Data.NNZ()), shapeOf(cast.Data); {
+	case shape == shapeDense:
+		return cast, nil
+	case shape == shapeCols && p.layout.column && (!p.filled || isFull(b.At, stored)):
+		return cast, nil
+	case !p.filled:
+		return cast.ToCSR(), nil
+	}
+	if n, ok := b.At.Cells(); !ok || n > maxFill {
+		return b, fmt.Errorf("matrix %s: dense block %v, want at most %d cells: %w", p.meta.Name, b.At, int64(maxFill), format.ErrLimit)
+	}
+	return cast.ToDense(), nil
+}
+
+// shape is a way to hold data, whatever the element type.
+type shape int
+
+const (
+	shapeOther shape = iota
+	shapeDense
+	shapeCols
+)
+
+func shapeOf(d matrix.Data) shape {
+	switch d.(type) {
+	case *matrix.Dense[float64], *matrix.Dense[float32], *matrix.Dense[int64], *matrix.Dense[int32]:
+		return shapeDense
+	case *matrix.Cols[float64], *matrix.Cols[float32], *matrix.Cols[int64], *matrix.Cols[int32]:
+		return shapeCols
+	}
+	return shapeOther
+}
+
+// isFull tells whether stored values are all cells of a place.
+func isFull(at matrix.Rect, stored int64) bool {
+	n, ok := at.Cells()
+	return ok && n == stored
+}
+
+func (u *put) encode() format.Part {
+	dst := appendQuoted([]byte(`{"matrix":`), u.matrix)
+	dst = appendKey(append(dst, ','), "cell", int64(u.cell))
+	return append(appendPart(append(dst, `,"part":`...), &u.part), '}')
+}
+
+func decodePut(b format.Part) (*put, error) {
+	u := &put{cell: -1}
+	s := &scanner{b: b}
+	var m matrixMeta
+	s.object(func(key []byte, _ int64) {
+		switch string(key) {
+		case "matrix":
+			u.matrix = s.text()
+		case "cell":
+			u.cell = s.int32("cell", -1)
+		case "part":
+			s.object(func(key []byte, _ int64) { u.part.member(s, string(key), &m) })
+		default:
+			s.skip(0)
+		}
+	})
+	if s.peek() != 0 {
+		s.fail(s.off(), "bytes behind a part")
+	}
+	if s.err == nil && (u.part.file == "" || strings.Contains(u.part.file, "/")) {
+		s.err = &wire.At{Off: 0, Err: fmt.Errorf("part with file %q", u.part.file)}
+	}
+	return u, s.err
+}
+
+func (w *writer) Abort(ctx context.Context) { w.stage.Abort(ctx) }
