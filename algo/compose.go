@@ -45,7 +45,10 @@ func Compose(f *graph.File, c Conf) (*graph.Model, error) {
 			e.BiasOptimizer = graph.Named(c.Bias)
 		}
 	}
-	b := &builder{file: &whole, conf: c, model: &graph.Model{File: &whole}, byName: map[string]int{}, place: map[string]int{}}
+	b := &builder{
+		file: &whole, conf: c, model: &graph.Model{File: &whole},
+		byName: map[string]int{}, place: map[string]int{},
+	}
 	return b.build()
 }
 

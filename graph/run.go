@@ -101,8 +101,9 @@ func (r *Run) Loss(b *data.Batch, params []matrix.Block) (lossSum float64, err e
 	return r.model.Loss.Loss(score, b.Label, &r.grad), nil
 }
 
-// Step runs the batch forward and backward on the pieces wanted: the sum of the losses, and the gradient of that sum by
-// each piece, in the order of Wants. The blocks are the caller's. The error wraps ErrDiverged if the loss is not finite.
+// Step runs the batch forward and backward on the pieces wanted: the sum of the losses, and the gradient of that sum
+// by each piece, in the order of Wants. The blocks are the caller's. The error wraps ErrDiverged if the loss is not
+// finite.
 func (r *Run) Step(b *data.Batch, params []matrix.Block) (lossSum float64, grads []Grad, err error) {
 	if lossSum, err = r.Loss(b, params); err != nil {
 		return 0, nil, err

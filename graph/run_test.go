@@ -122,7 +122,8 @@ func TestDiamond(t *testing.T) {
 		if want := 0.5 * 7 * (4 + 2 + 1 + 1); sum != want {
 			t.Errorf("loss %v, want %v", sum, want)
 		}
-		if !slices.Equal(world.pushed, []string{"a_w", "b_w", "c_w", "d_w"}) || !slices.Equal(world.sums, []float32{28, 14, 7, 7}) {
+		if !slices.Equal(world.pushed, []string{"a_w", "b_w", "c_w", "d_w"}) ||
+			!slices.Equal(world.sums, []float32{28, 14, 7, 7}) {
 			t.Errorf("pushed %v %v, want 28 14 7 7", world.pushed, world.sums)
 		}
 		if !slices.Equal(world.clocks, []float64{3, 0.25}) {

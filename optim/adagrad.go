@@ -6,8 +6,9 @@ import (
 	"thole/psf"
 )
 
-// adagrad divides the rate by the root of the sum of squared gradients, each weight for itself (Duchi, Hazan and Singer,
-// Adaptive Subgradient Methods for Online Learning and Stochastic Optimization, 2011, diagonal form with composite l1):
+// adagrad divides the rate by the root of the sum of squared gradients, each weight for itself (Duchi, Hazan and
+// Singer, Adaptive Subgradient Methods for Online Learning and Stochastic Optimization, 2011, diagonal form with
+// composite l1):
 //
 //	g = g + l2*w
 //	n = n + g^2

@@ -6,8 +6,8 @@ import (
 	"thole/psf"
 )
 
-// ftrl is FTRL-Proximal with a rate of its own for each coordinate (McMahan et al., Ad Click Prediction: a View from the
-// Trenches, 2013, algorithm 1):
+// ftrl is FTRL-Proximal with a rate of its own for each coordinate (McMahan et al., Ad Click Prediction: a View from
+// the Trenches, 2013, algorithm 1):
 //
 //	d = (sqrt(n + g^2) - sqrt(n)) / alpha
 //	z = z + g - d*w

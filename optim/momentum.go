@@ -2,9 +2,9 @@ package optim
 
 import "thole/psf"
 
-// momentum is the heavy ball method (Polyak, Some methods of speeding up the convergence of iteration methods, 1964) in
-// the form without dampening (Sutskever et al., On the importance of initialization and momentum in deep learning, 2013,
-// with the rate outside the velocity):
+// momentum is the heavy ball method (Polyak, Some methods of speeding up the convergence of iteration methods, 1964)
+// without dampening (Sutskever et al., On the importance of initialization and momentum in deep learning, 2013), with
+// the rate outside the velocity:
 //
 //	v = mu*v + g + l2*w
 //	w = w - rate*v
