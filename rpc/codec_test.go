@@ -180,7 +180,7 @@ func TestDamaged(t *testing.T) {
 		{"reserved", 2, []byte{1}, "at byte 2: reserved"},
 		{"pieces", 36, []byte{255, 255, 255, 255}, "number of pieces is 4294967295"},
 		{"argument", 40, []byte{255, 255, 255, 255}, "argument needs 4294967295 bytes"},
-		{"job", 44, []byte{1, 16}, "length of the name of the job is 4097, want 0..4096"},
+		{"job", 44, []byte{1, 16}, "job's name is 4097, want 0..4096"},
 		{"columns", 56 + 40, []byte{255, 255, 255, 255, 255, 255, 255, 255}, "number of columns is -1"},
 		{"many columns", 56 + 40, []byte{255, 255, 255, 255, 255, 255, 255, 15}, "number of columns is"},
 		{"blocks", 56 + 4, []byte{255, 255, 255, 255}, "number of blocks is 4294967295"},
@@ -257,5 +257,18 @@ func again(t *testing.T, m message, read func([]byte) (any, error)) {
 	}
 	if !bytes.Equal(aligned(t, second.(message)), body) {
 		t.Error("written twice, the bytes differ")
+	}
+}
+
+// The sample has something in every field, so that the tests of echo notice a field that does not cross the wire.
+func TestSample(t *testing.T) {
+	q := rpctest.Sample()
+	for _, v := range []any{*q, q.Pieces[0]} {
+		r := reflect.ValueOf(v)
+		for i := range r.NumField() {
+			if r.Field(i).IsZero() {
+				t.Errorf("%T: the sample has nothing in %s", v, r.Type().Field(i).Name)
+			}
+		}
 	}
 }

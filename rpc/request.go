@@ -74,8 +74,8 @@ func ReadRequest(body []byte) (*Request, error) {
 	pieces, arg := c.U32("number of pieces"), c.U32("length of the argument")
 	job, fn := c.U16("length of the job's name"), c.U16("length of the function's name")
 	q.Arg = data(c, arg, "argument")
-	q.Job = name(c, job, "job")
-	q.Func = name(c, fn, "function")
+	q.Job = name(c, job, "job's name")
+	q.Func = name(c, fn, "function's name")
 	pad(c)
 	q.Pieces = readPieces(c, pieces)
 	c.End("the request")
@@ -149,7 +149,7 @@ func readPiece(c *wire.Cursor, p *Piece) {
 	case flags&flagCols != 0:
 		p.Cols = ints(raw)
 	}
-	p.Matrix = name(c, size, "matrix")
+	p.Matrix = name(c, size, "matrix's name")
 	pad(c)
 	if n = c.Count(int64(blocks), blockSize, math.MaxUint32, "number of blocks"); n == 0 {
 		return
@@ -181,7 +181,7 @@ func data(c *wire.Cursor, n uint32, what string) []byte {
 }
 
 func name(c *wire.Cursor, n uint16, what string) string {
-	return string(c.Bytes(c.Count(int64(n), 1, NameLimit, "length of the name of the "+what), what))
+	return string(c.Bytes(c.Count(int64(n), 1, NameLimit, what), what))
 }
 
 func names(all ...string) error {

@@ -56,7 +56,7 @@ func ReadResponse(body []byte) (*Response, error) {
 		matrix := c.U16("length of the matrix's name")
 		zeros(c, 6, "reserved bytes")
 		res.Data = data(c, size, "result")
-		res.Matrix = name(c, matrix, "matrix")
+		res.Matrix = name(c, matrix, "matrix's name")
 		if pad(c); c.Err() != nil {
 			break
 		}

@@ -13,10 +13,6 @@ import (
 	"thole/rpc"
 )
 
-// direct is up to how many bytes of unanswered requests a caller writes itself instead of leaving it to a goroutine:
-// so few that the system's buffers take them without waiting, whatever the server does.
-const direct = 64 << 10
-
 // conn is the client's end of a connection.
 type conn struct {
 	addr  string
@@ -31,7 +27,6 @@ type conn struct {
 	mu    sync.Mutex
 	calls map[uint64]*flight // sent and not answered
 	last  uint64             // number of the latest request
-	bytes int                // of the requests in calls
 	err   error              // why the connection ended
 }
 
@@ -39,8 +34,7 @@ type conn struct {
 type flight struct {
 	call  *rpc.Call
 	stop  func() bool // no more watching of the caller's context; nil if it never ends
-	bytes int
-	given bool // given up: the call is finished, the server's answer is not wanted
+	given bool        // given up: the call is finished, the server's answer is not wanted
 }
 
 // dialed is the connection after its handshake.
@@ -84,14 +78,14 @@ func (c *conn) start(ctx context.Context, q *rpc.Request, call *rpc.Call) error 
 		<-c.slot
 		return err
 	}
-	id, here, err := c.launch(ctx, &flight{call: call, bytes: f.Len()})
+	id, err := c.launch(ctx, &flight{call: call})
 	if err != nil {
 		c.out.drop(f)
 		<-c.slot
 		return err
 	}
 	f.seal(kindRequest, id, c.limit)
-	c.out.send(f, here)
+	c.out.send(f)
 	return nil
 }
 
@@ -134,21 +128,20 @@ func (c *conn) encode(ctx context.Context, f *frame, q *rpc.Request) error {
 	return c.lost()
 }
 
-// launch gives the request its number and watches the caller's context. here tells that the caller may write.
-func (c *conn) launch(ctx context.Context, f *flight) (id uint64, here bool, err error) {
+// launch gives the request its number and watches the caller's context.
+func (c *conn) launch(ctx context.Context, f *flight) (id uint64, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
-		return 0, false, c.err
+		return 0, c.err
 	}
 	c.last++
 	id = c.last
 	c.calls[id] = f
-	c.bytes += f.bytes
 	if ctx.Done() != nil {
 		f.stop = context.AfterFunc(ctx, func() { c.giveUp(ctx, id) })
 	}
-	return id, c.bytes <= direct, nil
+	return id, nil
 }
 
 // giveUp ends the call of a caller whose context has ended and tells the server.
@@ -180,7 +173,7 @@ func (c *conn) lost() error {
 func (c *conn) signal(k kind, id uint64) {
 	f := c.out.frame()
 	f.seal(k, id, c.limit)
-	c.out.send(f, false)
+	c.out.send(f)
 }
 
 // fail ends the connection and all its calls.
@@ -268,7 +261,6 @@ func (c *conn) answer(id uint64, read func() (*rpc.Response, error)) error {
 		return fmt.Errorf("answer to request %d, which is not under way", id)
 	}
 	delete(c.calls, id)
-	c.bytes -= f.bytes
 	given := f.given
 	c.mu.Unlock()
 	<-c.slot

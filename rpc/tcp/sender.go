@@ -23,8 +23,9 @@ const (
 	progress = 256 << 10
 )
 
-// sender writes frames. No goroutine stands by: who sends while nobody writes does so itself or starts a goroutine for
-// it; the frames of all others queue up behind and go out in one write.
+// sender writes frames. Who sends while nobody writes starts a goroutine for it; the frames that queue up until it runs
+// and while it writes go out together in its next write. (Writing in the caller's own goroutine is not faster for
+// single requests, and half as fast for many, because it keeps them from queueing up.)
 type sender struct {
 	nc     net.Conn
 	budget *budget        // of the frames queued
@@ -77,9 +78,8 @@ func (s *sender) release(f *frame) {
 	}
 }
 
-// send queues the frame, which is the sender's from now on. If nobody writes the caller does if here is true, for as
-// long as the other side takes; else a goroutine of its own.
-func (s *sender) send(f *frame, here bool) {
+// send queues the frame, which is the sender's from now on. It does not wait for the other side.
+func (s *sender) send(f *frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -87,17 +87,10 @@ func (s *sender) send(f *frame, here bool) {
 		return
 	}
 	s.queue = append(s.queue, f)
-	if s.writing {
-		return
+	if !s.writing {
+		s.writing = true
+		s.work.Go(s.drain)
 	}
-	s.writing = true
-	if here {
-		if s.write(); len(s.queue) == 0 {
-			s.writing = false
-			return
-		}
-	}
-	s.work.Go(s.drain)
 }
 
 // drain writes until nothing is queued.

@@ -53,6 +53,11 @@ func newSession(l *listener, nc net.Conn) *session {
 // run serves the connection until it ends and all its handlers have returned.
 func (s *session) run() {
 	err := s.serve()
+	var breach *breach
+	var shake *HandshakeError
+	if errors.As(err, &breach) || errors.As(err, &shake) {
+		s.l.Log.Warn("rpc: connection ended", "at", s.l.addr, "client", s.peer.Name, "err", err)
+	}
 	s.end(err)
 	s.work.Wait()
 	s.out.work.Wait()
@@ -60,6 +65,7 @@ func (s *session) run() {
 
 func (s *session) serve() error {
 	addr := s.l.clientAddr(s.nc)
+	s.peer = rpc.Peer{Name: addr, Gone: s.gone}
 	theirs, err := s.l.welcome(s.nc, "client "+addr)
 	if err != nil {
 		return err
@@ -67,7 +73,6 @@ func (s *session) serve() error {
 	s.greeted.Store(true)
 	s.in = newReader(s.nc, s.l.FrameLimit, &s.read)
 	s.limit = theirs.limit
-	s.peer = rpc.Peer{Name: addr, Gone: s.gone}
 	if theirs.name != "" {
 		s.peer.Name = theirs.name + "@" + addr
 	}
@@ -98,10 +103,6 @@ func (s *session) end(why error) {
 			linger(s.nc)
 		}
 	}
-	var shake *HandshakeError
-	if breach != nil || errors.As(why, &shake) {
-		s.l.Log.Warn("rpc: connection ended", "at", s.l.addr, "client", s.peer.Name, "err", why)
-	}
 	s.out.close()
 	_ = s.nc.Close()
 	close(s.gone)
@@ -131,7 +132,7 @@ func (s *session) next() error {
 	case kindPing:
 		f := s.out.frame()
 		f.seal(kindPong, h.id, s.limit)
-		s.out.send(f, false)
+		s.out.send(f)
 		return nil
 	case kindCancel:
 		s.mu.Lock()
@@ -218,7 +219,7 @@ func (s *session) handle(ctx context.Context, id uint64, body []byte, held int64
 	cancel(nil)
 	f := s.out.frame()
 	if s.fill(f, id, r, err) {
-		s.out.send(f, true)
+		s.out.send(f)
 	} else {
 		s.out.drop(f)
 	}
@@ -266,7 +267,7 @@ func (s *session) check(every, stuck time.Duration) {
 	if s.stalled.Load() {
 		f := s.out.frame()
 		f.seal(kindPong, 0, ^uint32(0))
-		s.out.send(f, false)
+		s.out.send(f)
 	}
 	in := s.reading.step(every, s.within.Load(), s.read.Load())
 	out := s.taking.step(every, s.out.busy(), s.wrote.Load())
