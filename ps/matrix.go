@@ -71,7 +71,7 @@ func (m *Matrix) GetRows(ctx context.Context, rows []int64) ([]matrix.Block, err
 	if len(ask) == 0 {
 		return out, nil
 	}
-	got, err := m.c.fetch(ctx, ask)
+	got, err := m.c.fetch(ctx, ask, make([]*rpc.Request, len(m.c.conns)))
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (m *Matrix) gather(ctx context.Context, rows []int64, calls []*rpc.Call) ([
 
 // GetCols gives the columns keys (ascending, none twice) of all rows.
 func (m *Matrix) GetCols(ctx context.Context, keys []int64) (matrix.Block, error) {
-	got, err := m.c.fetch(ctx, []place{{m, m.meta.Rect(), keys}})
+	got, err := m.c.fetch(ctx, []place{{m, m.meta.Rect(), keys}}, make([]*rpc.Request, len(m.c.conns)))
 	if err != nil {
 		return matrix.Block{}, err
 	}

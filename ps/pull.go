@@ -14,6 +14,14 @@ import (
 // Pull gives the wanted pieces in the order of wants, as of the task's clock under the job's bound. It implements
 // graph.Params. One message goes to each server, whatever the number of wants.
 func (c *Client) Pull(ctx context.Context, wants []matrix.Want) ([]matrix.Block, error) {
+	places, err := c.places(wants)
+	if err != nil {
+		return nil, err
+	}
+	return c.fetch(ctx, places, make([]*rpc.Request, len(c.conns)))
+}
+
+func (c *Client) places(wants []matrix.Want) ([]place, error) {
 	places := make([]place, len(wants))
 	for i, w := range wants {
 		m, err := c.Matrix(w.Matrix)
@@ -22,7 +30,7 @@ func (c *Client) Pull(ctx context.Context, wants []matrix.Want) ([]matrix.Block,
 		}
 		places[i] = place{m, m.meta.Rect(), w.Cols}
 	}
-	return c.fetch(ctx, places)
+	return places, nil
 }
 
 // place is what fetch gets: all of at, or only the columns cols.
@@ -32,14 +40,31 @@ type place struct {
 	cols []int64
 }
 
-// fetch asks each server for its share of all places and puts the answers together.
-func (c *Client) fetch(ctx context.Context, places []place) ([]matrix.Block, error) {
-	qs := make([]*rpc.Request, len(c.conns))
+// Next is Clock and then Pull, in one message to each server: what a task does between two batches.
+func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.Want) ([]matrix.Block, error) {
+	places, err := c.places(wants)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.settle(ctx); err != nil {
+		return nil, err
+	}
+	qs := c.drain(true, weight, rate)
+	c.clock++
+	return c.fetch(ctx, places, qs)
+}
+
+// fetch asks each server for its share of all places and puts the answers together. Requests that are there already are
+// sent along: pushes that become steps.
+func (c *Client) fetch(ctx context.Context, places []place, qs []*rpc.Request) ([]matrix.Block, error) {
 	of := make([][]int, len(c.conns)) // of[server][k]: which place the server's k-th piece belongs to
 	for i, p := range places {
 		for server, piece := range p.m.route(p.at, p.cols) {
 			if qs[server] == nil {
 				qs[server] = c.request(rpc.OpPull, nil)
+			}
+			if qs[server].Op == rpc.OpPush {
+				qs[server].Op = rpc.OpStep
 			}
 			qs[server].Pieces = append(qs[server].Pieces, piece)
 			of[server] = append(of[server], i)
@@ -55,7 +80,7 @@ func (c *Client) fetch(ctx context.Context, places []place) ([]matrix.Block, err
 	got := make([][]matrix.Block, len(places))
 	c.asOf = ssp.Finished
 	for server, r := range rs {
-		if r == nil {
+		if r == nil || of[server] == nil {
 			continue
 		}
 		c.asOf = min(c.asOf, int(r.Clock))

@@ -20,6 +20,7 @@ const (
 	OpCreate     // control: matrices of the job, made once however often they are asked for
 	OpPull       // pieces of matrices, as of the task's clock
 	OpPush       // deltas or gradients of the task's clock; with Tick, the last ones of it
+	OpStep       // a push with Tick of the pieces that have Blocks, then a pull of the others as of the next clock
 	OpGet        // a get function beside the data
 	OpUpdate     // an update function beside the data
 	OpSave       // control: put the matrices into a save; answers with Parts

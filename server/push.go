@@ -52,6 +52,24 @@ func (s *Server) push(_ context.Context, j *job, q *rpc.Request) (*rpc.Response,
 	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, err
 }
 
+// step is a push with its tick and the pull that follows it, in one message: what a task does between two batches.
+func (s *Server) step(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	push, pull := *q, *q
+	push.Tick, push.Pieces, pull.Pieces = true, nil, nil
+	for _, p := range q.Pieces {
+		if len(p.Blocks) > 0 {
+			push.Pieces = append(push.Pieces, p)
+		} else {
+			pull.Pieces = append(pull.Pieces, p)
+		}
+	}
+	if r, err := s.push(ctx, j, &push); err != nil {
+		return r, err
+	}
+	pull.Clock++
+	return s.pull(ctx, j, &pull)
+}
+
 // sort checks every block of the request and finds its partition. Nothing is changed if one is wrong.
 func (j *job) sort(q *rpc.Request) ([]delta, error) {
 	var deltas []delta

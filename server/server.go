@@ -54,6 +54,7 @@ var ops = map[rpc.Op]func(s *Server, ctx context.Context, j *job, q *rpc.Request
 	rpc.OpCreate: (*Server).create,
 	rpc.OpPull:   (*Server).pull,
 	rpc.OpPush:   (*Server).push,
+	rpc.OpStep:   (*Server).step,
 	rpc.OpGet:    (*Server).get,
 	rpc.OpUpdate: (*Server).update,
 	rpc.OpSave:   (*Server).save,

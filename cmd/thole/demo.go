@@ -38,7 +38,7 @@ func demoCommand(e *env) *cobra.Command {
 		Long: `Makes click-through examples from a known model, trains logistic regression on embedded parameter servers, saves the
 model in Angel's format, scores held-out examples, converts the model to DAPHNE's and Paddle's formats and back, and
 shows that nothing changed.`,
-		Example: "  thole demo\n  thole demo --dir /tmp/demo --rows 1000000",
+		Example: "  thole demo\n  thole demo --dir demo --rows 1000000",
 		RunE:    func(c *cobra.Command, _ []string) error { return d.run(c.Context()) },
 	}
 	c.Flags().StringVar(&d.dir, "dir", "thole-demo", "folder for everything that the demo makes")

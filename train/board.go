@@ -1,0 +1,50 @@
+package train
+
+import (
+	"context"
+
+	"thole/matrix"
+)
+
+// Tasks tell each other numbers through matrices like any other, which the servers add up: exact sums of what each task
+// wrote to its own place, or sums in the order of tasks. Nothing else passes between tasks.
+const (
+	// lossBoard has sum of losses and number of examples: in row e of epoch e+1, in the last two rows of the training and
+	// the held-out examples with the final parameters.
+	lossBoard  = "train.loss"
+	validBoard = "valid.scores" // score of every held-out example
+)
+
+// boards are the matrices that tasks talk through.
+func (l *loop) boards() []matrix.Meta {
+	ms := []matrix.Meta{
+		board(lossBoard, int64(l.Epochs)+2, 2),
+	}
+	if l.Valid != nil && l.Valid.Len() > 0 {
+		ms = append(ms, board(validBoard, 1, int64(l.Valid.Len())))
+	}
+	return ms
+}
+
+func board(name string, rows, cols int64) matrix.Meta {
+	return matrix.Meta{Name: name, Rows: rows, Cols: cols, DType: matrix.F64}
+}
+
+func (l *loop) pushLoss(epoch int, sum, rows float64) error {
+	at := matrix.At(int64(epoch), int64(epoch)+1, 0, 2)
+	return l.s.Push(lossBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: []float64{sum, rows}}})
+}
+
+// readLoss is the mean loss of the epoch over all tasks. Every task reads the same.
+func (l *loop) readLoss(ctx context.Context, epoch int) (float64, error) {
+	got, err := l.s.Pull(ctx, []matrix.Want{{Matrix: lossBoard}})
+	if err != nil {
+		return 0, err
+	}
+	return meanLoss(got[0], epoch), nil
+}
+
+func meanLoss(board matrix.Block, epoch int) float64 {
+	val := board.Data.Values().([]float64)
+	return val[2*epoch] / max(1, val[2*epoch+1])
+}

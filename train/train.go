@@ -1,0 +1,223 @@
+// Package train is the training loop of one task: epochs of mini-batches pulled, computed and pushed through a model,
+// with the loss of all tasks after each epoch and the metrics of held-out examples at the end.
+//
+// Tasks share the examples: example i belongs to task i mod tasks. In each epoch a task takes its examples in an order
+// that is a function of (seed, epoch, task), and every task makes the same number of steps, so that clocks agree. Under
+// BSP the trained parameters are therefore the same bits whatever the servers, partitions, processes and network.
+package train
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"thole/data"
+	"thole/graph"
+	"thole/matrix"
+)
+
+// Session is what training needs of the world: the parameters, and new matrices. Package ps's Client is one.
+type Session interface {
+	graph.Params
+	// Next is Clock and then Pull in one go.
+	Next(ctx context.Context, weight, rate float64, wants []matrix.Want) ([]matrix.Block, error)
+	// Create makes the matrices, cut by the named partitioner; tasks that ask for the same get the same.
+	Create(ctx context.Context, partitioner string, ms ...matrix.Meta) error
+}
+
+// Options say what to train and how. All tasks of a job give the same, but for Task and Events.
+type Options struct {
+	Model       *graph.Model // this task's own
+	Data        *data.Batch  // all examples; the task takes its share
+	Valid       *data.Batch  // held-out examples, may be nil
+	Task, Tasks int
+	Partitioner string
+
+	Epochs    int
+	Batch     int                     // examples of a step, over all tasks
+	Rate      func(epoch int) float64 // learning rate, epochs counted from 1
+	Seed      uint64
+	InOrder   bool    // take examples in the order of the file instead of shuffling
+	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
+
+	Classify bool                 // labels are -1 and +1
+	Events   func(Event)          // told of progress, on this task's goroutine; nil: nobody
+	Elapsed  func() time.Duration // since the start, for the rates in events; nil: none are given
+}
+
+// Event is a piece of progress: of a step, or with Done of a whole epoch.
+type Event struct {
+	Epoch, Epochs int     // counted from 1
+	Rows          int64   // examples seen by all tasks in the job so far
+	Total         int64   // examples to see if all epochs are made
+	Loss          float64 // mean of this task's examples since the epoch began; with Done of all tasks'
+	Done          bool
+	RowsPerSecond float64
+	Left          time.Duration // until the end at this speed
+}
+
+// Report is what came out.
+type Report struct {
+	Losses  []float64 // mean loss of all tasks in each epoch, while the parameters changed
+	Train   Metrics   // of the training examples with the final parameters
+	Valid   Metrics   // of the held-out examples, nil if there are none
+	Rows    int64     // examples of the training set
+	Epochs  int       // epochs made
+	Stopped bool      // by the tolerance
+}
+
+// loop is one task at work.
+type loop struct {
+	Options
+	s     Session
+	run   *graph.Run
+	mine  []int // this task's examples
+	steps int   // of an epoch
+	seen  int64
+}
+
+// Run trains. It returns when this task has made its last step and knows the report; other tasks may still be at it.
+func Run(ctx context.Context, s Session, o Options) (*Report, error) {
+	run, err := graph.NewRun(o.Model)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
+	l.steps = ceil(ceil(o.Data.Len(), o.Tasks), l.perTask())
+	if err := s.Create(ctx, o.Partitioner, o.Model.Params()...); err != nil {
+		return nil, err
+	}
+	if err := s.Create(ctx, "", l.boards()...); err != nil {
+		return nil, err
+	}
+	return l.train(ctx)
+}
+
+func (o *Options) check() error {
+	switch {
+	case o.Data == nil || o.Data.Len() == 0:
+		return fmt.Errorf("train: no examples")
+	case o.Tasks < 1 || o.Task < 0 || o.Task >= o.Tasks:
+		return fmt.Errorf("train: task %d of %d", o.Task, o.Tasks)
+	case o.Epochs < 0:
+		return fmt.Errorf("train: %d epochs, want 0 or more", o.Epochs)
+	case o.Batch < 1:
+		return fmt.Errorf("train: batch of %d examples, want at least 1", o.Batch)
+	}
+	return nil
+}
+
+func ceil(n, by int) int { return (n + by - 1) / by }
+
+// perTask is how many examples this task has in a full step.
+func (l *loop) perTask() int { return max(1, l.Batch/l.Tasks) }
+
+// share is which of n examples belong to the task.
+func share(n, task, tasks int) []int {
+	mine := make([]int, 0, ceil(n, tasks))
+	for i := task; i < n; i += tasks {
+		mine = append(mine, i)
+	}
+	return mine
+}
+
+func (l *loop) train(ctx context.Context) (*Report, error) {
+	r := &Report{Rows: int64(l.Data.Len())}
+	for r.Epochs < l.Epochs && !r.Stopped {
+		loss, err := l.epoch(ctx, r.Epochs+1)
+		if err != nil {
+			return nil, err
+		}
+		r.Epochs++
+		r.Losses = append(r.Losses, loss)
+		r.Stopped = l.settled(r.Losses)
+		l.tell(Event{Epoch: r.Epochs, Loss: loss, Done: true})
+	}
+	return r, l.evaluate(ctx, r)
+}
+
+// settled tells whether the last epoch changed the loss by less than the tolerance. Every task sees the same losses and
+// so decides alike.
+func (l *loop) settled(losses []float64) bool {
+	n := len(losses)
+	if n < 2 || l.Tolerance <= 0 {
+		return false
+	}
+	change := losses[n-2] - losses[n-1]
+	return max(change, -change) < l.Tolerance*losses[n-2]
+}
+
+// epoch makes the steps of one epoch and answers with the mean loss of all tasks.
+func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
+	if !l.InOrder {
+		rng := rand.New(rand.NewPCG(l.Seed, uint64(epoch)<<32|uint64(l.Task)))
+		rng.Shuffle(len(l.mine), func(i, j int) { l.mine[i], l.mine[j] = l.mine[j], l.mine[i] })
+	}
+	batch := l.batch(0)
+	params, err := l.s.Pull(ctx, l.run.Wants(batch))
+	if err != nil {
+		return 0, err
+	}
+	var sum, rows float64
+	for step := range l.steps {
+		if err := l.compute(batch, params, &sum, &rows); err != nil {
+			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
+		}
+		weight, wants := float64(batch.Len()), []matrix.Want{{Matrix: lossBoard}}
+		if step < l.steps-1 {
+			batch = l.batch(step + 1)
+			wants = l.run.Wants(batch)
+		} else if err := l.pushLoss(epoch-1, sum, rows); err != nil {
+			return 0, err
+		}
+		if params, err = l.s.Next(ctx, weight, l.Rate(epoch), wants); err != nil {
+			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
+		}
+		l.seen += int64(min(l.Batch, l.Data.Len()-step*l.Batch))
+		l.tell(Event{Epoch: epoch, Loss: sum / max(1, rows)})
+	}
+	return meanLoss(params[0], epoch-1), nil
+}
+
+// batch is this task's examples of a step: none in the last step if others have one more.
+func (l *loop) batch(step int) *data.Batch {
+	n := l.perTask()
+	return l.Data.Gather(l.mine[min(step*n, len(l.mine)):min((step+1)*n, len(l.mine))])
+}
+
+// compute runs a batch, keeps its gradients for the next tick, and adds to the epoch's sums.
+func (l *loop) compute(batch *data.Batch, params []matrix.Block, sum, rows *float64) error {
+	if batch.Len() == 0 {
+		return nil
+	}
+	loss, grads, err := l.run.Step(batch, params)
+	if err != nil {
+		return err
+	}
+	for _, g := range grads {
+		if err := l.s.Push(g.Matrix, g.Block); err != nil {
+			return err
+		}
+	}
+	*sum += loss
+	*rows += float64(batch.Len())
+	return nil
+}
+
+// tell fills in what all events have and calls Events.
+func (l *loop) tell(e Event) {
+	if l.Events == nil {
+		return
+	}
+	e.Epochs, e.Rows, e.Total = l.Epochs, l.seen, int64(l.Epochs)*int64(l.Data.Len())
+	if l.Elapsed != nil && e.Rows > 0 {
+		passed := l.Elapsed()
+		e.RowsPerSecond = float64(e.Rows) / max(1e-9, passed.Seconds())
+		e.Left = time.Duration(float64(passed) * float64(e.Total-e.Rows) / float64(e.Rows))
+	}
+	l.Events(e)
+}
