@@ -45,6 +45,27 @@ type Defaults struct {
 	Epochs   int
 }
 
+// For are the defaults with an update rule chosen by the user: another rule wants another rate, and its settings are its
+// own. The empty name is the recipe's rule.
+func (a *Algo) For(rule string) Defaults {
+	d := a.Defaults
+	if rule == "" || rule == d.Rule {
+		return d
+	}
+	d.Rule, d.Hyper = rule, nil
+	if rate, ok := rates[a.Task][rule]; ok {
+		d.Rate = rate
+	}
+	return d
+}
+
+// rates are first rates that suit features around 1, and labels around 10 in regression, with a schedule that falls to
+// zero.
+var rates = map[Task]map[string]float64{
+	Classification: {"sgd": 0.5, "momentum": 0.1, "adagrad": 0.5, "adam": 0.1, "ftrl": 1},
+	Regression:     {"sgd": 0.1, "momentum": 0.05, "adagrad": 4, "adam": 1, "ftrl": 4},
+}
+
 // Algos is the table of recipes, a new slice on every call.
 func Algos() []Algo { return []Algo{lr, linreg, svm} }
 
@@ -78,14 +99,12 @@ type Conf struct {
 func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	f := a.File()
 	hyper := map[string]float64{}
-	if c.Rule == "" || c.Rule == a.Defaults.Rule {
-		c.Rule = a.Defaults.Rule
-		maps.Copy(hyper, a.Defaults.Hyper)
-	}
+	d := a.For(c.Rule)
+	maps.Copy(hyper, d.Hyper)
 	maps.Copy(hyper, c.Hyper)
-	c.Hyper = hyper
-	f.Train.Epoch, f.Train.LR = a.Defaults.Epochs, a.Defaults.Rate
-	if s, err := optim.FindSchedule(a.Defaults.Schedule); err == nil {
+	c.Rule, c.Hyper = d.Rule, hyper
+	f.Train.Epoch, f.Train.LR = d.Epochs, d.Rate
+	if s, err := optim.FindSchedule(d.Schedule); err == nil {
 		f.Train.DecayClass = s.Angel
 	}
 	m, err := Compose(f, c)

@@ -7,6 +7,7 @@ import (
 	"thole/data"
 	"thole/layer"
 	"thole/matrix"
+	"thole/optim"
 )
 
 // train builds the algorithm for the columns of the data and trains it as its defaults say, changed by change.
@@ -73,6 +74,36 @@ func TestLinReg(t *testing.T) {
 	t.Log(s, exact)
 	near(t, "r2 of the exact solution", exact, 0.5353, 5e-5)
 	near(t, "r2", s.r2, exact, 5e-4)
+}
+
+// Whatever rule the user chooses, its defaults bring every recipe near the best.
+func TestRules(t *testing.T) {
+	a9a, test := examples(t, "a9a/a9a_123d_train.dummy"), examples(t, "a9a/a9a_123d_test.dummy")
+	abalone := examples(t, "abalone/abalone_8d_train.libsvm")
+	for _, rule := range optim.Rules() {
+		for _, a := range Algos() {
+			b, dim := a9a, int64(123)
+			if a.Task == Regression {
+				b, dim = abalone, 8
+			}
+			m, err := a.Build(Conf{Dim: dim, Rule: rule.Name})
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := begin(t, m)
+			j.fit(b, a.For(rule.Name))
+			if a.Task == Regression {
+				if s := j.score(b); s.r2 < 0.51 {
+					t.Errorf("%s with %s: %v, want r2 from 0.51 on", a.Name, rule.Name, s)
+				}
+				continue
+			}
+			if s := j.score(test); s.auc < 0.895 || s.acc < 0.845 {
+				t.Errorf("%s with %s: %v, want auc from 0.895 and accuracy from 0.845 on", a.Name, rule.Name, s)
+			}
+			t.Log(a.Name, rule.Name, j.score(test))
+		}
+	}
 }
 
 // leastSquares is R2 of the exact solution, by elimination on the normal equations.

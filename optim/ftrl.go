@@ -14,16 +14,20 @@ import (
 //	n = n + g^2
 //	w = 0 if |z| <= l1, else -(z - sign(z)*l1) / ((beta + sqrt(n))/alpha + l2)
 //
-// The weight is a function of z and n, so weights that did not come from this rule (a loaded model without its slots, a
-// random start) would be forgotten at their first gradient. With warm = 1 such a weight (z = 0, n = 0, w not 0) first
-// gets the z of which it is the solution:
+// With alpha = 0 the learning rate of the step stands for alpha. It may change from step to step; so that the pulls
+// towards earlier weights keep their places, z is then worked out anew from the weight it led to. That also is what lets
+// weights stay that did not come from this rule (a loaded model without its slots, a random start):
+//
+//	z = g - sign(w)*l1 - ((beta + sqrt(n))/rate + l2)*w   if w is not 0, else z + g
+//
+// With alpha fixed such a weight (z = 0, n = 0, w not 0) would be forgotten at its first gradient, because the weight is
+// a function of z and n; warm = 1 gives it the z of which it is the solution first:
 //
 //	z = -w * (beta/alpha + l2) - sign(w)*l1
 //
 // A zero gradient moves nothing.
 //
-// Slots: z, n. Settings: alpha = 0 (take the learning rate; keep it constant then, because d adds up over the steps),
-// beta = 1 (the paper's), l1 = 0, l2 = 0, warm = 0.
+// Slots: z, n. Settings: alpha = 0, beta = 1 (the paper's), l1 = 0, l2 = 0, warm = 0.
 var ftrl = psf.Rule{
 	Name:  "ftrl",
 	Help:  "FTRL-Proximal: a rate for each coordinate, exact zeros from l1",
@@ -33,7 +37,7 @@ var ftrl = psf.Rule{
 		{Name: "beta", Default: 1, Help: "smooths the first steps"},
 		{Name: "l1", Help: "weight of the penalty l1*|w|"},
 		{Name: "l2", Help: "weight of the penalty l2/2*w^2"},
-		{Name: "warm", Help: "1: start from the weights that are there; 0: from nothing"},
+		{Name: "warm", Help: "with alpha: 1 starts from the weights that are there, 0 from nothing"},
 	},
 	New: func(h map[string]float64) psf.Step {
 		f := ftrlSet{h["alpha"], h["beta"], h["l1"], h["l2"], h["warm"] != 0}
@@ -52,6 +56,8 @@ type ftrlSet struct {
 func ftrlStep[T float](w, g, z, n []T, rate float64, f ftrlSet) {
 	if f.alpha != 0 {
 		rate = f.alpha
+	} else if rate == 0 {
+		return
 	}
 	alpha, sparse, first := T(rate), T(f.l1), T(f.beta/rate+f.l2)
 	g, z, n = g[:len(w)], z[:len(w)], n[:len(w)]
@@ -60,19 +66,25 @@ func ftrlStep[T float](w, g, z, n []T, rate float64, f ftrlSet) {
 		if grad == 0 {
 			continue
 		}
-		if f.warm && n[i] == 0 && z[i] == 0 && x != 0 {
-			z[i] = -x*first - sign(x)*sparse
-		}
 		square := grad * grad
-		sum := n[i] + square
-		root := T(math.Sqrt(float64(sum)))
-		if root > 0 { // the difference of the roots, without cancellation
-			z[i] += grad - square/((root+T(math.Sqrt(float64(n[i]))))*alpha)*x
-		} else {
-			z[i] += grad // a gradient whose square is too small to hold
+		root := T(math.Sqrt(float64(n[i] + square)))
+		pull := first + root/alpha
+		switch {
+		case x == 0:
+			z[i] += grad
+		case f.alpha == 0:
+			z[i] = grad - sign(x)*sparse - pull*x
+		default:
+			if f.warm && n[i] == 0 && z[i] == 0 {
+				z[i] = -x*first - sign(x)*sparse
+			}
+			z[i] += grad
+			if root > 0 { // the difference of the roots, without cancellation
+				z[i] -= square / ((root + T(math.Sqrt(float64(n[i])))) * alpha) * x
+			}
 		}
-		n[i] = sum
-		w[i] = -shrink(z[i], sparse) / (first + root/alpha)
+		n[i] += square
+		w[i] = -shrink(z[i], sparse) / pull
 	}
 }
 

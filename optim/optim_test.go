@@ -94,7 +94,7 @@ func TestVaried(t *testing.T) {
 }
 
 func TestFTRLSlots(t *testing.T) {
-	_, step := bind(t, "ftrl", set{"l1": 0.05, "l2": 0.01})
+	_, step := bind(t, "ftrl", set{"alpha": 0.1, "l1": 0.05, "l2": 0.01})
 	w, s := []float64{0.5}, slots[float64](2, 1)
 	for i, want := range [][2]float64{{-0.8, 0.04}, {-0.6517335840, 0.08}, {-0.4815274743, 0.12}} {
 		step.F64(w, []float64{0.2}, s, 0.1, int64(i+1))
@@ -106,7 +106,7 @@ func TestFTRLSlots(t *testing.T) {
 
 // A weight that came from elsewhere moves by a small step when the rule starts warm, and is forgotten when cold.
 func TestFTRLWarm(t *testing.T) {
-	h := set{"l1": 0.05, "l2": 0.01, "warm": 1}
+	h := set{"alpha": 0.1, "l1": 0.05, "l2": 0.01, "warm": 1}
 	_, warm := bind(t, "ftrl", h)
 	w, s := []float64{0.5, -0.5}, slots[float64](2, 2)
 	warm.F64(w, []float64{1e-6, 1e-6}, s, 0.1, 1)
@@ -120,6 +120,36 @@ func TestFTRLWarm(t *testing.T) {
 	if w[0] != 0 || w[1] != 0 {
 		t.Errorf("cold: %v, want 0 and 0", w)
 	}
+}
+
+// With alpha taken from the rate, a constant rate is the same as alpha fixed and warm, and a rate that falls to zero
+// leaves the weight where it is.
+func TestFTRLRate(t *testing.T) {
+	_, fixed := bind(t, "ftrl", set{"alpha": 0.1, "l1": 0.05, "l2": 0.01, "warm": 1})
+	_, taken := bind(t, "ftrl", set{"l1": 0.05, "l2": 0.01})
+	rapid.Check(t, func(t *rapid.T) {
+		start := rapid.Float64Range(-1, 1).Draw(t, "start")
+		w1, s1 := []float64{start}, slots[float64](2, 1)
+		w2, s2 := []float64{start}, slots[float64](2, 1)
+		for i, g := range rapid.SliceOf(rapid.Float64Range(-1, 1)).Draw(t, "g") {
+			fixed.F64(w1, []float64{g}, s1, 7, int64(i+1))
+			taken.F64(w2, []float64{g}, s2, 0.1, int64(i+1))
+			if math.Abs(w1[0]-w2[0]) > 1e-9 {
+				t.Fatalf("step %d: %v with the rate taken, want %v", i+1, w2[0], w1[0])
+			}
+		}
+		for i := range 50 {
+			old := w2[0]
+			taken.F64(w2, []float64{0.3}, s2, 0.1/float64(int64(1)<<i), int64(i+100))
+			if math.Abs(w2[0]-old) > 0.4/float64(int64(1)<<i) {
+				t.Fatalf("a falling rate moves the weight from %v to %v", old, w2[0])
+			}
+		}
+		old := w2[0]
+		if taken.F64(w2, []float64{0.3}, s2, 0, 200); w2[0] != old {
+			t.Fatalf("rate 0 moves the weight from %v to %v", old, w2[0])
+		}
+	})
 }
 
 // Every rule finds the bottom of a bowl that is 100 times steeper in one direction than in the other.
