@@ -65,7 +65,8 @@ func TestInPlace(t *testing.T) {
 	for i, p := range q.Pieces {
 		dense := p.Blocks[0].Data.(*matrix.Dense[float64])
 		cols := p.Blocks[1].Data.(*matrix.Cols[float32])
-		if !inside(unsafe.Pointer(&dense.Val[0])) || !inside(unsafe.Pointer(&cols.Idx[0])) || !inside(unsafe.Pointer(&cols.Val[0])) {
+		if !inside(unsafe.Pointer(&dense.Val[0])) || !inside(unsafe.Pointer(&cols.Idx[0])) ||
+			!inside(unsafe.Pointer(&cols.Val[0])) {
 			t.Errorf("piece %d: values were copied", i)
 		}
 	}

@@ -30,7 +30,8 @@ func testWindow(t *testing.T, setup Setup) {
 	var wg sync.WaitGroup
 	for i := range 40 {
 		wg.Go(func() {
-			if r, err := c.Start(t.Context(), &rpc.Request{Clock: int32(i)}).Wait(t.Context()); err != nil || r.Clock != int32(i) {
+			r, err := c.Start(t.Context(), &rpc.Request{Clock: int32(i)}).Wait(t.Context())
+			if err != nil || r.Clock != int32(i) {
 				t.Errorf("call %d: answer %+v, error %v", i, r, err)
 			}
 		})

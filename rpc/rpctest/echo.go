@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -102,13 +103,17 @@ func testBig(t *testing.T, setup Setup) {
 		return []matrix.Block{
 			{At: matrix.At(0, 1, 0, cols), Data: &matrix.Dense[float64]{Val: fill()}},
 			{At: matrix.At(0, 2, 0, 30_000), Data: &matrix.Cols[float64]{Idx: idx, Val: fill()[:20_000]}},
-			{At: matrix.At(0, 2, 0, 30_000), Data: &matrix.CSR[float64]{Ptr: []int{0, 10_000, 10_000}, Idx: idx, Val: fill()[:10_000]}},
+			{At: matrix.At(0, 2, 0, 30_000),
+				Data: &matrix.CSR[float64]{Ptr: []int{0, 10_000, 10_000}, Idx: idx, Val: fill()[:10_000]}},
 		}
 	}
 	arg := strings.Repeat("long argument", 10_000)
-	q := &rpc.Request{Pieces: []rpc.Piece{{Matrix: "big", Blocks: blocks(), Cols: make([]int64, 50_000)}}, Arg: []byte(arg)}
-	r := call(t, c, q)
-	if !reflect.DeepEqual(r.Pieces, []rpc.Piece{{Matrix: "big", Blocks: blocks(), Cols: make([]int64, 50_000)}}) {
+	r := call(t, c, &rpc.Request{Arg: []byte(arg), Pieces: []rpc.Piece{
+		{Matrix: "big", Blocks: blocks()[:1]}, {Blocks: blocks()[1:], Cols: make([]int64, 50_000)}}})
+	if got, ok := r.Pieces[0].Blocks[0].Data.(*matrix.Dense[float64]); !ok || !slices.Equal(got.Val, fill()) {
+		t.Error("the dense values that came back are not those that were sent")
+	}
+	if !reflect.DeepEqual(r.Pieces[1], rpc.Piece{Blocks: blocks()[1:], Cols: make([]int64, 50_000)}) {
 		t.Error("what came back is not what was sent")
 	}
 }

@@ -78,14 +78,16 @@ func TestPage(t *testing.T) {
 		t.Errorf("the request is written\n% x\nthe page has\n% x", request(7, push), all[1])
 	}
 	pull := &rpc.Response{Clock: 4, Pieces: []rpc.Piece{{Matrix: "w", At: matrix.At(0, 1, 0, 10), Cols: []int64{3, 9},
-		Blocks: []matrix.Block{{At: matrix.At(0, 1, 0, 10), Data: &matrix.Cols[float32]{Idx: []int64{3, 9}, Val: []float32{1, -2}}}}}},
+		Blocks: []matrix.Block{{At: matrix.At(0, 1, 0, 10),
+			Data: &matrix.Cols[float32]{Idx: []int64{3, 9}, Val: []float32{1, -2}}}}}},
 		Results: []rpc.Result{{Matrix: "w", Part: 1, Data: []byte("12")}}}
 	f := new(frame).begin()
 	if err := pull.Append(&f.Gather); err != nil {
 		t.Fatal(err)
 	}
 	f.seal(kindResponse, 8, DefaultFrameLimit)
-	if r, err := rpc.ReadResponse(all[2][headSize:]); err != nil || !reflect.DeepEqual(r, pull) || !bytes.Equal(f.Bytes(), all[2]) {
+	r, err := rpc.ReadResponse(all[2][headSize:])
+	if err != nil || !reflect.DeepEqual(r, pull) || !bytes.Equal(f.Bytes(), all[2]) {
 		t.Errorf("response: %+v, error %v, want %+v, written\n% x", r, err, pull, f.Bytes())
 	}
 	fault, err := rpc.ReadFault(all[3][headSize:], "x")

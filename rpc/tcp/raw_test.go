@@ -179,13 +179,15 @@ func TestBreach(t *testing.T) {
 		kind error
 		text string
 	}{
-		{"oversize", []byte{0, 0, 0, 255, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, rpc.ErrTooLarge, "frame of 4278190080 bytes, want at most 1048576"},
+		{"oversize", []byte{0, 0, 0, 255, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, rpc.ErrTooLarge,
+			"frame of 4278190080 bytes, want at most 1048576"},
 		{"kind", []byte{0, 0, 0, 0, 99, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, nil, "frame of kind 99, want 1..6"},
 		{"zeros", []byte{0, 0, 0, 0, 1, 0, 0, 9, 1, 0, 0, 0, 0, 0, 0, 0}, nil, "00 00 09 where zeros must be"},
 		{"ping with body", []byte{1, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, nil, "has a body of 1 bytes"},
 		{"response", []byte{0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}, nil, "frame of kind 2 from a client"},
 		{"number 0", request(0, &rpc.Request{}), nil, "has no number"},
-		{"number twice", append(request(3, &rpc.Request{}), request(3, &rpc.Request{})...), nil, "request 3 is under way already"},
+		{"number twice", append(request(3, &rpc.Request{}), request(3, &rpc.Request{})...), nil,
+			"request 3 is under way already"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log := &journal{}
@@ -242,7 +244,7 @@ func TestLengthAlone(t *testing.T) {
 	}()
 	buf, err := newReader(one, 1<<30, new(atomic.Uint64)).body(1 << 30)
 	if !errors.Is(err, io.ErrUnexpectedEOF) || len(buf) > trust {
-		t.Errorf("%d bytes of memory and error %v for 100 bytes, want at most %d and %v", len(buf), err, trust, io.ErrUnexpectedEOF)
+		t.Errorf("%d bytes of memory for 100 bytes, want at most %d; error %v", len(buf), trust, err)
 	}
 }
 
@@ -251,7 +253,8 @@ func TestWindowEnforced(t *testing.T) {
 	const window, sent = 3, 50
 	var now, most atomic.Int32
 	release := make(chan struct{})
-	l := listen(t, Network{Window: window, PingEvery: 5 * time.Millisecond}, func(_ context.Context, q *rpc.Request) (*rpc.Response, error) {
+	n := Network{Window: window, PingEvery: 5 * time.Millisecond}
+	l := listen(t, n, func(context.Context, *rpc.Request) (*rpc.Response, error) {
 		if n := now.Add(1); n > most.Load() {
 			most.Store(n)
 		}
@@ -321,7 +324,8 @@ func TestHold(t *testing.T) {
 
 // A client that takes nothing of its answers is let go in the end.
 func TestStuckClient(t *testing.T) {
-	l := listen(t, Network{Timeout: 20 * time.Millisecond, PingEvery: 5 * time.Millisecond}, func(context.Context, *rpc.Request) (*rpc.Response, error) {
+	n := Network{Timeout: 20 * time.Millisecond, PingEvery: 5 * time.Millisecond}
+	l := listen(t, n, func(context.Context, *rpc.Request) (*rpc.Response, error) {
 		return &rpc.Response{Results: []rpc.Result{{Data: make([]byte, 64<<20)}}}, nil
 	})
 	r := connect(t, l)
