@@ -35,25 +35,28 @@ func (e *At) Error() string { return fmt.Sprintf("at byte %d: %v", e.Off, e.Err)
 // Unwrap gives the error without the place.
 func (e *At) Unwrap() error { return e.Err }
 
-// AppendU16 and its siblings append a number in the given order.
+// AppendU16 and its siblings append a number in the given order, Little or Big.
 func AppendU16(dst []byte, o Order, v uint16) []byte {
-	var b [2]byte
-	o.PutUint16(b[:], v)
-	return append(dst, b[:]...)
+	if o == Big {
+		return binary.BigEndian.AppendUint16(dst, v)
+	}
+	return binary.LittleEndian.AppendUint16(dst, v)
 }
 
 // AppendU32 appends four bytes.
 func AppendU32(dst []byte, o Order, v uint32) []byte {
-	var b [4]byte
-	o.PutUint32(b[:], v)
-	return append(dst, b[:]...)
+	if o == Big {
+		return binary.BigEndian.AppendUint32(dst, v)
+	}
+	return binary.LittleEndian.AppendUint32(dst, v)
 }
 
 // AppendU64 appends eight bytes.
 func AppendU64(dst []byte, o Order, v uint64) []byte {
-	var b [8]byte
-	o.PutUint64(b[:], v)
-	return append(dst, b[:]...)
+	if o == Big {
+		return binary.BigEndian.AppendUint64(dst, v)
+	}
+	return binary.LittleEndian.AppendUint64(dst, v)
 }
 
 // AppendString appends the length as u32 and the bytes.
