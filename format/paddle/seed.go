@@ -51,6 +51,13 @@ func orderOf(head []byte) (wire.Order, bool) {
 	return o, v >= 1 && v <= maxVersion
 }
 
+func orderText(o wire.Order) string {
+	if o == wire.Big {
+		return "big-endian"
+	}
+	return "little-endian"
+}
+
 // Looks implements profile.
 func (seed) Looks(ctx context.Context, b blob.Bucket, path string) bool {
 	obj, err := b.Open(ctx, path)
@@ -95,15 +102,11 @@ func (f *seedFile) dialect() string {
 			profile = "seed004-ext"
 		}
 	}
-	order := "little-endian"
-	if f.order == wire.Big {
-		order = "big-endian"
-	}
 	tensors := "1 tensor"
 	if n := len(f.records); n != 1 {
 		tensors = fmt.Sprintf("%d tensors", n)
 	}
-	return fmt.Sprintf("%s, %s, version %d, %s", profile, order, f.version, tensors)
+	return fmt.Sprintf("%s, %s, version %d, %s", profile, orderText(f.order), f.version, tensors)
 }
 
 // walk reads the header and the records up to the end of the file, but no value. Errors are *wire.At. What was read
@@ -145,7 +148,7 @@ func (f *seedFile) header() {
 	default:
 		s.failAt(0, "byte order % x, want 01 00 00 00 or 00 00 00 00", endian)
 	}
-	s.means("byte order: %v", s.order)
+	s.means("byte order: %s", orderText(s.order))
 	f.order = s.order
 	f.version = s.u32("version")
 	if s.err == nil && (f.version < 1 || f.version > maxVersion) {
