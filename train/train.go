@@ -35,8 +35,8 @@ type Options struct {
 	Partitioner string
 
 	Epochs    int
-	Batch     int                     // examples of a step, over all tasks
-	Rate      func(epoch int) float64 // learning rate, epochs counted from 1
+	Batch     int                           // examples of a step, over all tasks
+	Rate      func(epoch, step int) float64 // learning rate, epochs and steps of the job counted from 1
 	Seed      uint64
 	InOrder   bool    // take examples in the order of the file instead of shuffling
 	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
@@ -87,7 +87,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 		return nil, err
 	}
 	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
-	l.steps = ceil(ceil(o.Data.Len(), o.Tasks), l.perTask())
+	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
 	if err := s.Create(ctx, o.Partitioner, o.Model.Params()...); err != nil {
 		return nil, err
 	}
@@ -110,6 +110,9 @@ func (o *Options) check() error {
 	}
 	return nil
 }
+
+// Steps is how many steps an epoch of n examples has.
+func Steps(n, tasks, batch int) int { return ceil(ceil(n, tasks), max(1, batch/tasks)) }
 
 func ceil(n, by int) int { return (n + by - 1) / by }
 
@@ -174,7 +177,7 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		} else if err := l.pushLoss(epoch-1, sum, rows); err != nil {
 			return 0, err
 		}
-		if params, err = l.s.Next(ctx, weight, l.Rate(epoch), wants); err != nil {
+		if params, err = l.s.Next(ctx, weight, l.Rate(epoch, (epoch-1)*l.steps+step+1), wants); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
 		l.seen += int64(min(l.Batch, l.Data.Len()-step*l.Batch))

@@ -31,15 +31,15 @@ type job struct {
 	dim                                       int64
 	sparse                                    bool
 
-	rule, schedule, initKind string
-	hyper, decay             map[string]string
-	rate, l1, l2, tolerance  float64
-	initScale                float64
-	epochs, batch            int
-	seed                     uint64
-	inOrder                  bool
-	partitioner              string
-	set                      map[string]string
+	rule, schedule, per, initKind string
+	hyper, decay                  map[string]string
+	rate, l1, l2, tolerance       float64
+	initScale                     float64
+	epochs, batch                 int
+	seed                          uint64
+	inOrder                       bool
+	partitioner                   string
+	set                           map[string]string
 
 	tasks, staleness int
 	name             string
@@ -65,12 +65,13 @@ func (j *job) flags(c *cobra.Command) {
 	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: of the algorithm)")
 	f.IntVar(&j.batch, "batch", 0, "examples of a step, over all tasks (default: of the algorithm)")
 	f.Float64Var(&j.rate, "rate", 0, "learning rate (default: of the algorithm)")
-	f.StringVar(&j.schedule, "schedule", "", "how the rate changes by epoch (default: of the algorithm)")
+	f.StringVar(&j.schedule, "schedule", "", "how the rate changes (default: of the algorithm)")
+	f.StringVar(&j.per, "schedule-per", "", "the rate changes by epoch or by batch (default: of the algorithm)")
 	f.StringToStringVar(&j.decay, "schedule-set", nil, "settings of the schedule, NAME=VALUE")
 	f.StringVar(&j.rule, "rule", "", "update rule (default: of the algorithm)")
 	f.StringToStringVar(&j.hyper, "hyper", nil, "settings of the update rule, NAME=VALUE")
-	f.Float64Var(&j.l1, "l1", 0, "weight of the L1 penalty")
-	f.Float64Var(&j.l2, "l2", 0, "weight of the L2 penalty")
+	f.Float64Var(&j.l1, "l1", -1, "weight of the L1 penalty (default: of the algorithm)")
+	f.Float64Var(&j.l2, "l2", -1, "weight of the L2 penalty (default: of the algorithm)")
 	f.Float64Var(&j.tolerance, "tolerance", 0, "stop when an epoch changes the loss by less than this share")
 	f.StringVar(&j.initKind, "init", "", "initial weights: normal or uniform (default: zero)")
 	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation or half width of the initial weights")
@@ -136,7 +137,7 @@ type plan struct {
 	recipe       *algo.Algo
 	train, valid *data.Batch
 	conf         algo.Conf
-	rateOf       func(epoch int) float64
+	rateOf       func(epoch, step int) float64
 	bound        ssp.Bound
 }
 
@@ -165,26 +166,54 @@ func (j *job) plan(ctx context.Context, e *env) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = recipe.Build(p.conf) // a wrong setting is told before anything starts
+	if err == nil {
+		err = p.schedules()
+	}
+	if err == nil {
+		_, err = recipe.Build(p.conf) // a wrong setting is told before anything starts
+	}
 	return p, err
+}
+
+// schedules binds the learning rate to the length of the job.
+func (p *plan) schedules() error {
+	s, err := optim.FindSchedule(p.schedule)
+	if err != nil {
+		return usageError{err}
+	}
+	set, err := numbers("schedule-set", p.decay)
+	if err != nil {
+		return err
+	}
+	calls := p.epochs
+	if p.per == "batch" {
+		calls *= train.Steps(p.train.Len(), p.tasks, p.batch)
+	}
+	rate, err := s.Bind(p.rate, calls, set)
+	if err != nil {
+		return usageError{err}
+	}
+	p.rateOf = func(epoch, step int) float64 {
+		if p.per == "batch" {
+			return rate(step)
+		}
+		return rate(epoch)
+	}
+	return nil
 }
 
 // choose checks the settings and fills in the recipe's where the user gave none.
 func (p *plan) choose() error {
-	j, d := p.job, p.recipe.Defaults
+	j, d := p.job, p.recipe.For(p.rule)
 	hyper, err := numbers("hyper", j.hyper)
 	if err != nil {
 		return err
 	}
-	if j.l1 != 0 {
+	if j.l1 >= 0 {
 		hyper["l1"] = j.l1
 	}
-	if j.l2 != 0 {
+	if j.l2 >= 0 {
 		hyper["l2"] = j.l2
-	}
-	decay, err := numbers("schedule-set", j.decay)
-	if err != nil {
-		return err
 	}
 	if j.rate == 0 {
 		j.rate = d.Rate
@@ -198,15 +227,13 @@ func (p *plan) choose() error {
 	if j.epochs == 0 {
 		j.epochs = d.Epochs
 	}
-	schedule, err := optim.FindSchedule(j.schedule)
-	if err != nil {
-		return usageError{err}
-	}
-	if p.rateOf, err = schedule.Bind(j.rate, j.epochs, decay); err != nil {
-		return usageError{err}
+	if j.per == "" && d.PerBatch {
+		j.per = "batch"
 	}
 	p.bound = ssp.Bound(j.staleness)
 	switch {
+	case j.per != "" && j.per != "epoch" && j.per != "batch":
+		return usageError{fmt.Errorf("--schedule-per %q, want epoch or batch", j.per)}
 	case j.data == "":
 		return usageError{errors.New("no --data")}
 	case j.tasks < 1:
