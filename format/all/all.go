@@ -3,6 +3,8 @@ package all
 
 import (
 	"thole/format"
+	"thole/format/angel"
+	"thole/format/daphne"
 	"thole/format/npy"
 	"thole/format/paddle"
 )
@@ -10,6 +12,10 @@ import (
 // Codecs lists the formats in the order of detection. Each call gives a new slice, to which callers may append.
 func Codecs() format.Set {
 	return format.Set{
+		angel.Codec,
+		daphne.Codec,
+		angel.Codec,
+		daphne.Codec,
 		paddle.Codec,
 		npy.Codec,
 	}

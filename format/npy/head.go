@@ -51,13 +51,13 @@ func readHead(o blob.Object) (h head, err error) {
 	if c.Err() == nil && n > maxHeader {
 		c.Fail("header of %d bytes, want at most %d: %w", n, maxHeader, format.ErrLimit)
 	}
-	h.textOff = c.Off()
-	if c.Err() == nil && n > o.Size()-h.textOff {
-		c.Fail("header needs %d bytes, %d remain: %w", n, o.Size()-h.textOff, wire.ErrTruncated)
+	if c.Err() == nil && n > o.Size()-c.Off() {
+		c.Fail("header needs %d bytes, %d remain: %w", n, o.Size()-c.Off(), wire.ErrTruncated)
 	}
 	if c.Err() != nil {
 		return h, c.Err()
 	}
+	h.textOff = c.Off()
 	h.values = h.textOff + n
 	h.text = make([]byte, n)
 	if err := wire.ReadAt(o, h.text, h.textOff); err != nil {
