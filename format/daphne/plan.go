@@ -19,6 +19,10 @@ type plan struct {
 	fill     bool // places that no block held become empty blocks
 }
 
+// maxCuts is into how many blocks a matrix may have to be cut because the sides of a block are of 32 bits. Even its
+// empty blocks take room.
+const maxCuts = 1 << 16
+
 // newPlan reads the options and asks for what the format cannot hold.
 func newPlan(m matrix.Meta, o format.Options) (*plan, error) {
 	if err := m.Check(); err != nil {
@@ -128,6 +132,10 @@ func (p *plan) check() error {
 			return fmt.Errorf("label %q comes more than once", l)
 		}
 		seen[l] = true
+	}
+	if down, across := p.rows/math.MaxUint32+1, p.cols/math.MaxUint32+1; across > maxCuts/down {
+		return fmt.Errorf("matrix %q: %d x %d needs more than %d blocks of 2^32-1 rows and columns: %w",
+			p.from.Name, p.rows, p.cols, maxCuts, format.ErrLimit)
 	}
 	if p.codes != blockio.Daphne {
 		return nil
