@@ -55,7 +55,31 @@ func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 			return c, dialect, nil
 		}
 	}
+	if near := s.nearest(ctx, b, name); near != nil {
+		return nil, "", fmt.Errorf("%s: %w, the nearest is damaged: %w", name, ErrUnknown, near)
+	}
 	return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, found(ctx, b, name, infos))
+}
+
+// nearest is the error of the codec that understood most of a path that no codec claims: the one whose reader got
+// furthest, beyond the first bytes. A damaged file is so told from a foreign one.
+func (s Set) nearest(ctx context.Context, b blob.Bucket, name string) error {
+	var near *Error
+	for _, c := range s {
+		r, err := c.Open(ctx, b, name, Options{})
+		if err == nil {
+			r.Close()
+			continue
+		}
+		var e *Error
+		if errors.As(Wrap(c.Info().Name, name, err), &e) && errors.Is(err, ErrCorrupt) && e.Off > 1 && (near == nil || e.Off > near.Off) {
+			near = e
+		}
+	}
+	if near == nil {
+		return nil
+	}
+	return near
 }
 
 // found describes a path that no codec knows.
