@@ -14,8 +14,6 @@ func Codecs() format.Set {
 	return format.Set{
 		angel.Codec,
 		daphne.Codec,
-		angel.Codec,
-		daphne.Codec,
 		paddle.Codec,
 		npy.Codec,
 	}

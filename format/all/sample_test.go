@@ -144,13 +144,11 @@ func bitsOf(data matrix.Data, i int) uint64 {
 	return bits
 }
 
-// pathOf is where a matrix m lies in the format.
-func pathOf(c format.Codec) string { return "at/m" + c.Info().Ext }
-
 // write stores the sample through one writer.
-func write(t testing.TB, b blob.Bucket, c format.Codec, s sample, o format.Options) error {
+func write(t testing.TB, b blob.Bucket, c kind, s sample, o format.Options) error {
 	t.Helper()
 	ctx := context.Background()
+	o.Set = c.set
 	w, err := c.Create(ctx, b, pathOf(c), []matrix.Meta{s.meta}, o)
 	if err != nil {
 		return err
@@ -197,18 +195,6 @@ func cells(ctx context.Context, r format.Reader) (map[cell]string, error) {
 		}
 	}
 	return all, nil
-}
-
-// each runs a test for every codec.
-func each(t *testing.T, f func(t *testing.T, c format.Codec)) {
-	for _, c := range Codecs() {
-		t.Run(c.Info().Name, func(t *testing.T) {
-			if c.Info().Writes == "" {
-				t.Skip("reads only")
-			}
-			f(t, c)
-		})
-	}
 }
 
 // sentinel tells whether the error is one that the package format promises.

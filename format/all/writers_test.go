@@ -14,8 +14,7 @@ import (
 
 // TestManyWriters puts the blocks of a matrix by 1 to 5 writers in any order: the same bytes as by one.
 func TestManyWriters(t *testing.T) {
-	each(t, func(t *testing.T, c format.Codec) {
-		s := plain(t, c)
+	eachPlain(t, func(t *testing.T, c kind, s sample) {
 		b := &blob.Mem{}
 		if err := write(t, b, c, s, format.Options{}); err != nil {
 			t.Fatal(err)
@@ -41,12 +40,12 @@ func TestManyWriters(t *testing.T) {
 }
 
 // share writes the sample by n writers of one save and commits by one of them.
-func share(t *testing.T, b blob.Bucket, c format.Codec, s sample, n int, rnd *rand.Rand) {
+func share(t *testing.T, b blob.Bucket, c kind, s sample, n int, rnd *rand.Rand) {
 	t.Helper()
 	ctx := context.Background()
 	var ws []format.Writer
 	for range n {
-		w, err := c.Create(ctx, b, pathOf(c), []matrix.Meta{s.meta}, format.Options{Stage: "save7"})
+		w, err := c.Create(ctx, b, pathOf(c), []matrix.Meta{s.meta}, format.Options{Stage: "save7", Set: c.set})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,10 +72,9 @@ func share(t *testing.T, b blob.Bucket, c format.Codec, s sample, n int, rnd *ra
 
 // TestGaps checks that a dense matrix with a block missing is refused and nothing becomes visible.
 func TestGaps(t *testing.T) {
-	each(t, func(t *testing.T, c format.Codec) {
-		s := plain(t, c)
+	eachPlain(t, func(t *testing.T, c kind, s sample) {
 		if s.meta.Layout != matrix.RowDense {
-			t.Skip("holds no dense matrix")
+			t.Skip("a sparse matrix may have gaps")
 		}
 		for i := range s.blocks {
 			for _, stage := range []string{"", "save"} {

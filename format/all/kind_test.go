@@ -1,0 +1,117 @@
+package all
+
+import (
+	"testing"
+
+	"thole/blob"
+	"thole/format"
+	"thole/matrix"
+)
+
+// kind is a codec with its own options for writing.
+type kind struct {
+	format.Codec
+	name string
+	set  map[string]string
+	// fills says that a stored column has a value in every row: absent cells of such a column are read as zeros.
+	fills bool
+}
+
+// plainKinds are the codecs as they write without a wish.
+func plainKinds() (all []kind) {
+	for _, c := range Codecs() {
+		if c.Info().Writes != "" {
+			all = append(all, kind{Codec: c, name: c.Info().Name})
+		}
+	}
+	return all
+}
+
+// wishes are settings of codecs that change what is written. A codec that is not here is held to its defaults only.
+var wishes = []struct {
+	codec, name string
+	set         map[string]string
+	fills       bool
+}{
+	{"angel", "ValueBinary", map[string]string{"format": "ValueBinaryRowFormat"}, false},
+	{"angel", "ColIdValueBinary", map[string]string{"format": "ColIdValueBinaryRowFormat"}, false},
+	{"angel", "RowIdColIdValueBinary", map[string]string{"format": "RowIdColIdValueBinaryRowFormat"}, false},
+	{"angel", "ValueText", map[string]string{"format": "ValueTextRowFormat"}, false},
+	{"angel", "ColIdValueText", map[string]string{"format": "ColIdValueTextRowFormat"}, false},
+	{"angel", "BinaryColumn", map[string]string{"format": "BinaryColumnFormat"}, true},
+	{"angel", "TextColumn", map[string]string{"format": "TextColumnFormat"}, true},
+	{"daphne", "dialect daphne", map[string]string{"dialect": "daphne"}, false},
+	{"daphne", "smallest", map[string]string{"blocks": "smallest"}, false},
+	{"daphne", "meta", map[string]string{"meta": "true"}, false},
+	{"paddle", "extended", map[string]string{"endian": "big", "digest": "true", "align": "true"}, false},
+}
+
+// kinds are the codecs with every wish.
+func kinds(t testing.TB) []kind {
+	all := plainKinds()
+	for _, w := range wishes {
+		c, err := Codecs().Lookup(w.codec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, kind{c, w.codec + ", " + w.name, w.set, w.fills})
+	}
+	return all
+}
+
+// each runs a test for every kind.
+func each(t *testing.T, f func(t *testing.T, c kind)) {
+	for _, c := range kinds(t) {
+		t.Run(c.name, func(t *testing.T) { f(t, c) })
+	}
+}
+
+// pathOf is where a matrix m lies in the format.
+func pathOf(c format.Codec) string { return "at/m" + c.Info().Ext }
+
+// plains are small samples, dense and sparse, that the kind keeps without loss.
+func plains(t testing.TB, c kind) (kept []sample) {
+	t.Helper()
+	for _, s := range []sample{
+		tiled("dense", dense("", matrix.F32, 5, 6), []int64{0, 2, 3, 5}, []int64{0, 4, 6}),
+		tiled("sparse", thin("", matrix.F32, 5, 9, 2), []int64{0, 2, 3, 5}, []int64{0, 4, 9}),
+		tiled("dense row", dense("", matrix.F64, 1, 9), []int64{0, 1}, []int64{0, 4, 9}),
+	} {
+		if write(t, &blob.Mem{}, c, s, format.Options{}) == nil {
+			kept = append(kept, s)
+		}
+	}
+	if len(kept) == 0 {
+		t.Fatal("no plain sample is kept")
+	}
+	return kept
+}
+
+// eachPlain runs a test for every kind and every plain sample that it keeps.
+func eachPlain(t *testing.T, f func(t *testing.T, c kind, s sample)) {
+	each(t, func(t *testing.T, c kind) {
+		for _, s := range plains(t, c) {
+			t.Run(s.what, func(t *testing.T) { f(t, c, s) })
+		}
+	})
+}
+
+// TestTable checks what people see of the formats: names that differ, titles, endings.
+func TestTable(t *testing.T) {
+	names, endings := map[string]bool{}, map[string]bool{"": false}
+	for _, c := range Codecs() {
+		i := c.Info()
+		if i.Name == "" || i.Title == "" || i.Reads == "" || names[i.Name] || endings[i.Ext] {
+			t.Errorf("%+v, want a name, title and ending of its own, and what it reads", i)
+		}
+		names[i.Name] = true
+		if i.Ext != "" {
+			endings[i.Ext] = true
+		}
+		for _, o := range i.Options {
+			if o.Name == "" || o.Help == "" {
+				t.Errorf("%s: option %+v, want a name and a help", i.Name, o)
+			}
+		}
+	}
+}
