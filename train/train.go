@@ -41,6 +41,10 @@ type Options struct {
 	InOrder   bool    // take examples in the order of the file instead of shuffling
 	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
 
+	// Prepare, if not nil, is called when the matrices exist, and what it did is seen by all tasks' first steps. All tasks
+	// give one or none does.
+	Prepare func(ctx context.Context) error
+
 	Classify bool                 // labels are -1 and +1
 	Events   func(Event)          // told of progress, on this task's goroutine; nil: nobody
 	Elapsed  func() time.Duration // since the start, for the rates in events; nil: none are given
@@ -93,6 +97,14 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	}
 	if err := s.Create(ctx, "", l.boards()...); err != nil {
 		return nil, err
+	}
+	if o.Prepare != nil {
+		if err := o.Prepare(ctx); err != nil {
+			return nil, err
+		}
+		if err := s.Clock(ctx, 0, 0); err != nil { // nobody pulls before all have prepared
+			return nil, err
+		}
 	}
 	return l.train(ctx)
 }

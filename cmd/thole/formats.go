@@ -53,11 +53,15 @@ func formatsCommand(e *env) *cobra.Command {
 }
 
 func algosCommand(e *env) *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	c := &cobra.Command{
 		Use:     "algos",
 		Short:   "List the algorithms, update rules and learning-rate schedules",
-		Example: "  thole algos",
+		Example: "  thole algos\n  thole algos --json",
 		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return printAlgosJSON(e)
+			}
 			w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
 			fmt.Fprintln(w, "ALGORITHM\tWHAT\tTASK\tRULE\tRATE\tBATCH\tEPOCHS")
 			for _, a := range algo.Algos() {
@@ -79,4 +83,22 @@ func algosCommand(e *env) *cobra.Command {
 			return w.Flush()
 		},
 	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// printAlgosJSON prints the same tables for scripts.
+func printAlgosJSON(e *env) error {
+	type entry map[string]any
+	var algos, rules, schedules []entry
+	for _, a := range algo.Algos() {
+		algos = append(algos, entry{"name": a.Name, "help": a.Help, "task": a.Task, "defaults": a.Defaults})
+	}
+	for _, r := range optim.Rules() {
+		rules = append(rules, entry{"name": r.Name, "help": r.Help, "slots": r.Slots, "settings": r.Hyper})
+	}
+	for _, s := range optim.Schedules() {
+		schedules = append(schedules, entry{"name": s.Name, "help": s.Help, "settings": s.Hyper})
+	}
+	return json.NewEncoder(e.out).Encode(entry{"algorithms": algos, "rules": rules, "schedules": schedules})
 }

@@ -25,11 +25,11 @@ import (
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
 type job struct {
-	algo, model, data, format, valid, to, log string
-	labels, base, separator                   string
-	threshold, holdout                        float64
-	dim                                       int64
-	sparse                                    bool
+	algo, model, load, data, format, valid, to, log string
+	labels, base, separator                         string
+	threshold, holdout                              float64
+	dim                                             int64
+	sparse                                          bool
 
 	rule, schedule, per, initKind string
 	hyper, decay                  map[string]string
@@ -51,6 +51,7 @@ func (j *job) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&j.algo, "algo", "lr", "algorithm (see thole algos)")
 	f.StringVar(&j.model, "model", "", "where to save the model; nothing is saved without")
+	f.StringVar(&j.load, "load", "", "stored model to go on from, in any format")
 	f.StringVar(&j.to, "to", "angel", "format of the saved model (see thole formats)")
 	f.StringToStringVar(&j.set, "set", nil, "options of the format, NAME=VALUE")
 	f.BoolVar(&j.force, "force", false, "replace the model if it exists")
@@ -139,6 +140,7 @@ type plan struct {
 	conf         algo.Conf
 	rateOf       func(epoch, step int) float64
 	bound        ssp.Bound
+	loadPath     string // of the model to go on from, in the servers' bucket
 }
 
 func (j *job) plan(ctx context.Context, e *env) (*plan, error) {
@@ -312,6 +314,7 @@ func (p *plan) task(ctx context.Context, c *cluster, task int, path string, even
 		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance,
 		Classify: p.recipe.Task == algo.Classification, Events: events,
 		Elapsed: func() time.Duration { return time.Since(start) },
+		Prepare: p.loader(client, model, task),
 	})
 	if err != nil {
 		return nil, err
@@ -322,6 +325,23 @@ func (p *plan) task(ctx context.Context, c *cluster, task int, path string, even
 		}
 	}
 	return report, client.Leave(ctx)
+}
+
+// loader is how a task readies the parameters: the first one loads the model to go on from, if there is one.
+func (p *plan) loader(client *ps.Client, model *graph.Model, task int) func(context.Context) error {
+	if p.loadPath == "" {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		if task != 0 {
+			return nil
+		}
+		o := ps.LoadOptions{Path: p.loadPath}
+		for _, m := range model.Params() {
+			o.Matrices = append(o.Matrices, m.Name)
+		}
+		return client.Load(ctx, o)
+	}
 }
 
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {

@@ -51,6 +51,11 @@ func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) erro
 	if err != nil {
 		return err
 	}
+	if j.load != "" {
+		if p.loadPath, err = rooted(j.load); err != nil {
+			return err
+		}
+	}
 	c, err := embed(ctx, servers, overTCP)
 	if err != nil {
 		return err

@@ -43,8 +43,10 @@ func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) e
 	if err := j.checkTarget(); err != nil {
 		return err
 	}
-	if filepath.IsAbs(j.model) || j.model != "" && !filepath.IsLocal(j.model) {
-		return usageError{fmt.Errorf("--model %s, want a path below the servers' --store", j.model)}
+	for _, path := range []string{j.model, j.load} {
+		if path != "" && !filepath.IsLocal(path) {
+			return usageError{fmt.Errorf("%s: want a path below the servers' --store", path)}
+		}
 	}
 	w, err := newWatcher(e, j.log)
 	if err != nil {
@@ -55,6 +57,7 @@ func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) e
 	if err != nil {
 		return err
 	}
+	p.loadPath = filepath.ToSlash(j.load)
 	c := &cluster{net: &tcp.Network{}, addrs: servers}
 	return p.runAndTell(ctx, e, c, tasks, filepath.ToSlash(j.model), w)
 }
