@@ -2,6 +2,7 @@ package blockio
 
 import (
 	"math"
+	"sort"
 
 	"thole/internal/wire"
 	"thole/matrix"
@@ -39,11 +40,33 @@ func Sorted(b matrix.Block) matrix.Block {
 	}
 	p := types[b.Data.DType()].parts(b.Data)
 	for k := 1; p.kind == COO && k < len(p.row); k++ {
-		if p.row[k] < p.row[k-1] || p.row[k] == p.row[k-1] && p.col[k] < p.col[k-1] {
-			return thin(b, COO, matrix.RowSparse)
+		if !before(p, k-1, k) {
+			return matrix.Block{At: b.At, Data: p.sorted(b.Data.DType())}
 		}
 	}
 	return b
+}
+
+// before tells whether COO cell i stands before cell k in row-major order.
+func before(p parts, i, k int) bool {
+	return p.row[i] < p.row[k] || p.row[i] == p.row[k] && p.col[i] < p.col[k]
+}
+
+// sorted copies COO cells in row-major order.
+func (p parts) sorted(d matrix.DType) matrix.Data {
+	order := make([]int, len(p.row))
+	for i := range order {
+		order[i] = i
+	}
+	sort.Slice(order, func(i, k int) bool { return before(p, order[i], order[k]) })
+	row, col := make([]int64, len(order)), make([]int64, len(order))
+	out := matrix.KindOf(d).COO(row, col)
+	val, size := wire.ViewAny(out.Values())
+	for k, i := range order {
+		row[k], col[k] = p.row[i], p.col[i]
+		copy(val[k*size:(k+1)*size], p.val[i*size:])
+	}
+	return out
 }
 
 // cheapest compares the exact sizes for n stored cells.
@@ -100,12 +123,15 @@ func (typedAs[T]) thin(b matrix.Block, k Kind, zeros bool) matrix.Data {
 	if k == CSR {
 		w.csr.Ptr = make([]int, 1, b.At.Rows.Len()+1)
 	}
+	b = Sorted(b)
 	switch d := b.Data.(type) {
+	case *matrix.COO[T]:
+		w.cells(d)
 	case *matrix.Dense[T]:
 		w.dense(b.At, d)
 	case *matrix.CSR[T]:
 		w.rows(d)
-	default: // rare: sorted by way of CSR
+	default:
 		w.rows(b.ToCSR().Data.(*matrix.CSR[T]))
 	}
 	if k == COO {
@@ -153,6 +179,24 @@ func (w *thinner[T]) dense(at matrix.Rect, d *matrix.Dense[T]) {
 				w.put(at.Cols.Lo+int64(k), v)
 			}
 		}
+		w.end()
+	}
+}
+
+func (w *thinner[T]) cells(d *matrix.COO[T]) {
+	for k, v := range d.Val {
+		for w.row < d.Row[k] {
+			if w.coo {
+				w.row = d.Row[k]
+				break
+			}
+			w.end()
+		}
+		if w.zeros || !zeroBits(v) {
+			w.put(d.Col[k], v)
+		}
+	}
+	for !w.coo && len(w.csr.Ptr) < cap(w.csr.Ptr) {
 		w.end()
 	}
 }

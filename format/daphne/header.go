@@ -173,7 +173,10 @@ func (h header) rect() matrix.Rect { return matrix.At(0, h.rows, 0, h.cols) }
 
 // colType is the value type of a column.
 func (h header) colType(c int64) matrix.DType {
-	if h.data == frame {
+	switch {
+	case len(h.types) == 0: // a frame without columns
+		return matrix.F64
+	case h.data == frame:
 		return h.types[c]
 	}
 	return h.types[0]

@@ -108,7 +108,8 @@ func (p *plan) losses(o *format.Options) error {
 			return err
 		}
 	}
-	return format.LoseFiles(o)
+	format.DropFiles(o)
+	return nil
 }
 
 // storedAs is the type that holds every value of t and has a code.
