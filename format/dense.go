@@ -1,6 +1,11 @@
 package format
 
-import "thole/matrix"
+import (
+	"maps"
+	"slices"
+
+	"thole/matrix"
+)
 
 // LoseToDense asks the options about everything that a plain dense tensor cannot say of the matrix: absent cells and
 // rows, column ids, labels and types.
@@ -36,10 +41,9 @@ func mixed(m *matrix.Meta) bool {
 	return false
 }
 
-// LoseFiles asks the options about the small files beside the matrices, for formats that are one file.
-func LoseFiles(o *Options) error {
-	for name := range o.Files {
+// DropFiles tells that the small files beside the matrices are left out, for formats that are one file.
+func DropFiles(o *Options) {
+	for _, name := range slices.Sorted(maps.Keys(o.Files)) {
 		o.Drop("file %s", name)
 	}
-	return nil
 }

@@ -18,6 +18,9 @@ func TestRoundTrip(t *testing.T) {
 		kept := 0
 		for _, d := range matrix.DTypes() {
 			for _, s := range samples(d) {
+				if c.set != nil && d != matrix.F32 && s.meta.Cols > 1000 {
+					continue // wide matrices of one type will do
+				}
 				t.Run(d.String()+", "+s.what, func(t *testing.T) {
 					b := &blob.Mem{}
 					err := write(t, b, c, s, format.Options{})
@@ -125,6 +128,9 @@ func firstDifference(got, want map[cell]string) string {
 // TestLossyWrites checks that what a format refuses as lossy it writes when that is allowed, saying what was lost.
 func TestLossyWrites(t *testing.T) {
 	each(t, func(t *testing.T, c kind) {
+		if c.set != nil {
+			t.Skip("loses what the codec loses without wishes")
+		}
 		for _, d := range matrix.DTypes() {
 			for _, s := range samples(d) {
 				if !errors.Is(write(t, &blob.Mem{}, c, s, format.Options{}), format.ErrLossy) || s.meta.Cols > 1000 {

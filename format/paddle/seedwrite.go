@@ -48,9 +48,7 @@ func (seed) Create(ctx context.Context, b blob.Bucket, path string, ms []matrix.
 	if err != nil {
 		return nil, err
 	}
-	if err := format.LoseFiles(&o); err != nil {
-		return nil, err
-	}
+	format.DropFiles(&o)
 	f := format.SlabFile{Size: headerLen}
 	records := make([]record, 0, len(ms))
 	for i := range ms {
