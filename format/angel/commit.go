@@ -2,6 +2,7 @@ package angel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -41,6 +42,9 @@ func (w *writer) Commit(ctx context.Context, parts []format.Part) error {
 	return w.stage.Publish(ctx, "")
 }
 
+// errOverlap says that the places of two blocks share cells.
+var errOverlap = errors.New("blocks overlap")
+
 // finish makes partitions of what was put and writes the metadata of one matrix.
 func (w *writer) finish(ctx context.Context, p *plan, puts []put) error {
 	slices.SortFunc(puts, func(a, b put) int {
@@ -50,15 +54,16 @@ func (w *writer) finish(ctx context.Context, p *plan, puts []put) error {
 		return compare(a.part.cols.Lo, b.part.cols.Lo)
 	})
 	tiled, err := p.tiled(puts)
-	if err != nil {
+	apart := err == nil
+	if err != nil && (p.filled || !errors.Is(err, errOverlap)) {
 		return err
 	}
 	m := p.describe()
 	loose := slices.ContainsFunc(puts, func(u put) bool { return u.cell < 0 })
 	switch {
-	case !loose:
+	case !loose && apart:
 		m.parts, err = w.cells(ctx, p, puts)
-	case !p.fixed && tiled:
+	case !p.fixed && tiled && apart:
 		m.parts, err = w.adopt(ctx, p, puts)
 		m.blockRow, m.blockCol = int32(p.meta.Rows), widest(m.parts)
 	default:
@@ -82,8 +87,8 @@ func compare(a, b int64) int {
 	return 0
 }
 
-// tiled tells whether the puts hold every saved cell of the matrix. A dense matrix that they leave open, and puts that
-// overlap, are errors.
+// tiled tells whether the puts hold every saved cell of the matrix. A dense matrix that they leave open, and puts whose
+// places overlap, are errors; those of sparse matrices may overlap as long as no cell is in two of them.
 func (p *plan) tiled(puts []put) (bool, error) {
 	places := make([]matrix.Rect, len(puts))
 	var have, want area
@@ -95,7 +100,7 @@ func (p *plan) tiled(puts []put) (bool, error) {
 		have.add(int64(len(u.part.rowMetas)), u.part.cols.Len())
 	}
 	if i, j, twice := overlap(places); twice {
-		return false, fmt.Errorf("blocks %v and %v overlap", places[i], places[j])
+		return false, fmt.Errorf("%w: %v and %v", errOverlap, places[i], places[j])
 	}
 	want.add(savedCount(&p.meta), p.meta.Cols)
 	if have != want && p.meta.Layout == matrix.RowDense {
@@ -108,10 +113,13 @@ func (p *plan) tiled(puts []put) (bool, error) {
 func (w *writer) cells(ctx context.Context, p *plan, puts []put) ([]partMeta, error) {
 	parts := make([]partMeta, p.grid.cells())
 	for _, u := range puts {
-		if int(u.cell) >= len(parts) || u.part.file != fmt.Sprint(u.cell) {
-			return nil, fmt.Errorf("part %d in file %q of %d partitions", u.cell, u.part.file, len(parts))
+		if int(u.cell) >= len(parts) {
+			return nil, fmt.Errorf("part %d of %d partitions", u.cell, len(parts))
 		}
 		parts[u.cell] = u.part
+		if err := w.rename(ctx, p, &parts[u.cell], fmt.Sprint(u.cell)); err != nil {
+			return nil, err
+		}
 	}
 	for id := range parts {
 		if parts[id].file != "" {
@@ -148,7 +156,7 @@ func (w *writer) writeCell(ctx context.Context, p *plan, id int, b matrix.Block,
 func (w *writer) adopt(ctx context.Context, p *plan, puts []put) ([]partMeta, error) {
 	for i := range puts { // names that are numbers could be those of others
 		if puts[i].cell >= 0 {
-			if err := w.rename(ctx, p, &puts[i].part, fmt.Sprintf("p.%d.%d", puts[i].part.rows.Lo, puts[i].part.cols.Lo)); err != nil {
+			if err := w.rename(ctx, p, &puts[i].part, fmt.Sprintf("q.%d", i)); err != nil {
 				return nil, err
 			}
 		}
@@ -179,6 +187,9 @@ func (w *writer) adopt(ctx context.Context, p *plan, puts []put) ([]partMeta, er
 }
 
 func (w *writer) rename(ctx context.Context, p *plan, part *partMeta, file string) error {
+	if part.file == file {
+		return nil
+	}
 	err := w.bucket.Publish(ctx, w.name(p, part.file), w.name(p, file))
 	part.file = file
 	return err

@@ -21,6 +21,19 @@ func (c *cells[T]) Swap(i, j int) {
 	c.val[i], c.val[j] = c.val[j], c.val[i]
 }
 
+// sort puts the columns in order, and finds one that is there twice.
+func (c *cells[T]) sort() (col int64, twice bool) {
+	if !slices.IsSorted(c.col) {
+		sort.Sort(c)
+	}
+	for i := 1; i < len(c.col); i++ {
+		if c.col[i] == c.col[i-1] {
+			return c.col[i], true
+		}
+	}
+	return 0, false
+}
+
 // sortColumns brings the records of a column format into the order of their ids.
 func sortColumns[T number](r *records[T]) {
 	if slices.IsSorted(r.col) {
@@ -56,7 +69,7 @@ func (w *walk[T]) sortRows(rows []rowMeta, r *records[T]) error {
 	for i, id := range r.row {
 		k := sort.Search(len(rows), func(k int) bool { return rows[k].id >= id })
 		if k == len(rows) || rows[k].id != id || next[k] == end[k] {
-			return &wire.At{Off: w.p.off, Err: fmt.Errorf("partition %d: record %d is of row %d, which the metadata do not have or have fewer records of",
+			return &wire.At{Off: w.p.off, Err: fmt.Errorf("partition %d: record %d is of row %d, which has fewer or none",
 				w.p.id, i, id)}
 		}
 		col[next[k]], val[next[k]] = r.col[i], r.val[i]

@@ -69,7 +69,7 @@ func (w *writer) rebuild(ctx context.Context, p *plan, puts []put) ([]partMeta, 
 func (w *writer) staged(p *plan, part *partMeta) (*stored, error) {
 	s := &stored{
 		dir:  &dir{path: w.stage.Name(p.meta.Name), sizes: map[string]int64{part.file: part.size}},
-		meta: p.meta, kind: p.kind, layout: p.layout, ranged: true, sep: p.style.sep, sums: true,
+		meta: p.meta, kind: p.kind, layout: p.layout, ranged: true, sep: p.style.sep, sums: true, limit: maxBlock,
 	}
 	s.meta.DType = p.kind.dtype()
 	m := p.describe()
@@ -81,29 +81,29 @@ func (w *writer) staged(p *plan, part *partMeta) (*stored, error) {
 	return s, err
 }
 
-// gather puts blocks that lie in a cell, in the order of their places, together.
+// gather puts blocks that lie in a cell together.
 func gather(p *plan, cell matrix.Rect, blocks []matrix.Block) (matrix.Block, error) {
 	if n, ok := cell.Cells(); p.filled && (!ok || n > maxFill) {
 		return matrix.Block{}, fmt.Errorf("partition %v has more than %d cells", path.Join(p.meta.Name, cell.String()), int64(maxFill))
 	}
 	switch p.kind.dtype() {
 	case matrix.F64:
-		return gatherOf[float64](p.filled, cell, blocks), nil
+		return gatherOf[float64](p.filled, cell, blocks)
 	case matrix.F32:
-		return gatherOf[float32](p.filled, cell, blocks), nil
+		return gatherOf[float32](p.filled, cell, blocks)
 	case matrix.I64:
-		return gatherOf[int64](p.filled, cell, blocks), nil
+		return gatherOf[int64](p.filled, cell, blocks)
 	}
-	return gatherOf[int32](p.filled, cell, blocks), nil
+	return gatherOf[int32](p.filled, cell, blocks)
 }
 
-func gatherOf[T number](filled bool, cell matrix.Rect, blocks []matrix.Block) matrix.Block {
+func gatherOf[T number](filled bool, cell matrix.Rect, blocks []matrix.Block) (matrix.Block, error) {
 	if filled {
 		out := matrix.Block{At: cell, Data: matrix.KindOf(matrix.DTypeOf[T]()).Dense(int(cell.Rows.Len() * cell.Cols.Len()))}
 		for _, b := range blocks {
 			copyInto(out.Data.(*matrix.Dense[T]), cell, b.ToDense())
 		}
-		return out
+		return out, nil
 	}
 	rows := make([]cells[T], cell.Rows.Len())
 	for _, b := range blocks {
@@ -116,11 +116,14 @@ func gatherOf[T number](filled bool, cell matrix.Rect, blocks []matrix.Block) ma
 	}
 	out := &matrix.CSR[T]{Ptr: make([]int, 1, len(rows)+1)}
 	for i := range rows {
+		if c, twice := rows[i].sort(); twice {
+			return matrix.Block{}, fmt.Errorf("%w: cell (%d,%d) is in two of them", errOverlap, cell.Rows.Lo+int64(i), c)
+		}
 		out.Idx = append(out.Idx, rows[i].col...)
 		out.Val = append(out.Val, rows[i].val...)
 		out.Ptr = append(out.Ptr, len(out.Idx))
 	}
-	return matrix.Block{At: cell, Data: out}
+	return matrix.Block{At: cell, Data: out}, nil
 }
 
 // copyInto copies the values of a dense block that lies in the cell.

@@ -76,7 +76,7 @@ func (w *walk[T]) order() func() (row rowMeta, ok bool, err error) {
 			}
 			at = sort.Search(len(left), func(i int) bool { return left[i].id >= id })
 			if at == len(left) || left[at].id != id {
-				return row, false, &wire.At{Off: w.f.base, Err: fmt.Errorf("row %d, want one of partition %d that was not there yet", id, w.p.id)}
+				return row, false, &wire.At{Off: w.f.base, Err: fmt.Errorf("row %d, want another of partition %d", id, w.p.id)}
 			}
 		}
 		row = left[at]
@@ -154,7 +154,7 @@ func (w *walk[T]) shiftIDs(ids []int64) {
 }
 
 func (w *walk[T]) lostIDs(row rowMeta) error {
-	return &wire.At{Off: w.p.off, Err: fmt.Errorf("row %d has %d values of %d columns and %s does not say which (--set %s=accept takes the first): %w",
+	return &wire.At{Off: w.p.off, Err: fmt.Errorf("row %d has %d values of %d columns, %s does not say which (%s=accept takes the first): %w",
 		row.id, row.n, w.cols.Len(), w.s.layout.name, optPacked, format.ErrLossy)}
 }
 
@@ -175,9 +175,7 @@ func (w *walk[T]) emitRows(rows []rowMeta, at matrix.Range, r *records[T]) error
 	from := 0
 	for _, row := range rows {
 		to := from + int(row.n)
-		if !slices.IsSorted(r.col[from:to]) {
-			sort.Sort(&cells[T]{r.col[from:to], r.val[from:to]})
-		}
+		(&cells[T]{r.col[from:to], r.val[from:to]}).sort() // a column that is there twice is found below
 		if err := w.checkIDs(r.col[from:to], at); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sort"
 
 	"thole/blob"
 	"thole/format"
@@ -19,7 +18,7 @@ func (w *walk[T]) scatter() error {
 	for i := range w.s.pieces {
 		total += w.s.pieces[i].values
 	}
-	most := max(1, w.limit/int64(8+sizeOf[T]()))
+	most := max(1, w.s.limit/int64(8+sizeOf[T]()))
 	bands := []matrix.Range{w.want.Cols}
 	if total > most {
 		var err error
@@ -68,7 +67,6 @@ func (w *walk[T]) bands(total, most int64) ([]matrix.Range, error) {
 // each calls f with the part of every partition that lies in a place.
 func (w *walk[T]) each(place matrix.Rect, f func(b *matrix.CSR[T], at matrix.Rect) error) error {
 	inner := newWalk[T](w.ctx, w.bucket, w.s, place)
-	inner.limit = w.limit
 	var failed error
 	inner.yield = func(b matrix.Block) bool {
 		failed = f(b.ToCSR().Data.(*matrix.CSR[T]), b.At)
@@ -123,11 +121,8 @@ func (w *walk[T]) merge(at matrix.Rect, rows map[int64]*cells[T]) (*matrix.CSR[T
 	out := &matrix.CSR[T]{Ptr: make([]int, 1, at.Rows.Len()+1)}
 	for id := at.Rows.Lo; id < at.Rows.Hi; id++ {
 		if c := rows[id]; c != nil {
-			sort.Sort(c)
-			for i := 1; i < len(c.col); i++ {
-				if c.col[i] == c.col[i-1] {
-					return nil, format.Corrupt(name, w.s.dir.path, -1, "row %d, column %d in two partitions", id, c.col[i])
-				}
+			if col, twice := c.sort(); twice {
+				return nil, format.Corrupt(name, w.s.dir.path, -1, "row %d, column %d in two partitions", id, col)
 			}
 			out.Idx = append(out.Idx, c.col...)
 			out.Val = append(out.Val, c.val...)

@@ -32,6 +32,7 @@ type stored struct {
 	sep    byte    // 0: found in each partition
 	packed bool    // sparse rows without column ids are read as the first columns
 	sums   bool    // compare checksums
+	limit  int64   // bytes of fields in a block
 	notes  []string
 }
 
@@ -41,7 +42,8 @@ func openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.Options) (
 	if err != nil {
 		return nil, err
 	}
-	s := &stored{dir: d, kind: m.rowType, packed: o.Set[optPacked] == "accept", sums: o.Set[optChecksum] != "off"}
+	s := &stored{dir: d, kind: m.rowType, packed: o.Set[optPacked] == "accept",
+		sums: o.Set[optChecksum] != "off", limit: maxBlock}
 	if s.sep, err = parseSeparator(o.Set[optSeparator]); err != nil {
 		return nil, err
 	}

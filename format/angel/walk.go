@@ -13,8 +13,7 @@ import (
 	"thole/matrix"
 )
 
-// maxBlock is how many bytes of fields a block may have; a longer partition comes in several blocks. A variable of the
-// walk, so that tests need no large files.
+// maxBlock is how many bytes of fields a block may have; a longer partition comes in several blocks.
 const maxBlock = 64 << 20
 
 // errStop says that the receiver of blocks wants no more.
@@ -27,7 +26,6 @@ type walk[T number] struct {
 	s      *stored
 	pair   pair[T]
 	want   matrix.Rect
-	limit  int64                   // bytes of fields in a block
 	yield  func(matrix.Block) bool // called with blocks that lie within want
 
 	f     *feed
@@ -37,7 +35,7 @@ type walk[T number] struct {
 }
 
 func newWalk[T number](ctx context.Context, b blob.Bucket, s *stored, want matrix.Rect) *walk[T] {
-	return &walk[T]{ctx: ctx, bucket: b, s: s, pair: pairOf[T](s.layout), want: want, limit: maxBlock}
+	return &walk[T]{ctx: ctx, bucket: b, s: s, pair: pairOf[T](s.layout), want: want}
 }
 
 // allIDs is every column id that a range can hold.
@@ -118,7 +116,7 @@ func (w *walk[T]) most() int64 {
 	if w.s.layout.rowID {
 		each += 4
 	}
-	return max(1, w.limit/each)
+	return max(1, w.s.limit/each)
 }
 
 // emit yields the part of a block that is wanted.
@@ -173,8 +171,8 @@ func (w *walk[T]) checkIDs(ids []int64, within matrix.Range) error {
 		case i > 0 && id == ids[i-1]:
 			return &wire.At{Off: w.p.off, Err: fmt.Errorf("partition %d: column %d twice in a row", w.p.id, id)}
 		case !within.Has(id) || i > 0 && id < ids[i-1]:
-			return &wire.At{Off: w.p.off, Err: fmt.Errorf("partition %d: column %d is not in ascending order, in data of more than %d bytes: %w",
-				w.p.id, id, w.limit, format.ErrLimit)}
+			return &wire.At{Off: w.p.off, Err: fmt.Errorf("partition %d: column %d is not in ascending order, in more than %d bytes: %w",
+				w.p.id, id, w.s.limit, format.ErrLimit)}
 		}
 	}
 	return nil

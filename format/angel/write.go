@@ -2,6 +2,7 @@ package angel
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"path"
@@ -14,7 +15,8 @@ import (
 	"thole/matrix"
 )
 
-// writer puts every block into a file of its own in the stage. Writers of one stage never write the same file.
+// writer puts every block into a file of its own in the stage. Writers of one stage never write the same file, unless
+// somebody puts a block twice.
 type writer struct {
 	bucket blob.Bucket
 	stage  *format.Stage
@@ -94,10 +96,12 @@ func (w *writer) Put(ctx context.Context, matrixName string, b matrix.Block) (fo
 		return nil, err
 	}
 	out := put{matrix: matrixName, cell: -1}
-	file := fmt.Sprintf("p.%d.%d", rows[0], b.At.Cols.Lo)
+	file := "p." + rand.Text()
 	if id, ok := p.isCell(b.At); ok {
 		out.cell = int32(id)
-		file = fmt.Sprint(id)
+		if p.meta.Layout == matrix.RowDense { // sparse blocks of one place may come from hash partitions
+			file = fmt.Sprint(id)
+		}
 	}
 	if out.part, err = w.write(ctx, p, file, b, rows); err != nil {
 		return nil, err

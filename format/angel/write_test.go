@@ -3,6 +3,7 @@ package angel
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -250,7 +251,50 @@ func TestManyWritersWriteTheSameBytes(t *testing.T) {
 	})
 }
 
-func sameFiles(t *rapid.T, a, b map[string][]byte) {
+// TestHashBlocks puts sparse blocks of one place, as servers with hash partitions do: the same bytes as one block.
+func TestHashBlocks(t *testing.T) {
+	m := matrix.Meta{Name: "w", Rows: 2, Cols: 1000, DType: matrix.F32, Layout: matrix.RowSparse}
+	place := m.Rect()
+	part := func(k int64) matrix.Block {
+		d := &matrix.CSR[float32]{Ptr: []int{0}}
+		for range m.Rows {
+			for c := k; c < m.Cols; c += 3 {
+				d.Idx, d.Val = append(d.Idx, c), append(d.Val, float32(c))
+			}
+			d.Ptr = append(d.Ptr, len(d.Idx))
+		}
+		return matrix.Block{At: place, Data: d}
+	}
+	whole := &matrix.CSR[float32]{Ptr: []int{0}}
+	for range m.Rows {
+		for c := range m.Cols {
+			whole.Idx, whole.Val = append(whole.Idx, c), append(whole.Val, float32(c))
+		}
+		whole.Ptr = append(whole.Ptr, len(whole.Idx))
+	}
+	for _, l := range layouts {
+		if !l.colID {
+			continue
+		}
+		for _, cols := range []int64{0, 1000, 300} {
+			m.BlockCols = cols
+			s, set := sample{m: m}, map[string]string{optFormat: l.name}
+			var one, many, twice blob.Mem
+			if err := save(&one, &s, 1, []matrix.Block{{At: place, Data: whole}}, set); err != nil {
+				t.Fatal(err)
+			}
+			if err := save(&many, &s, 2, []matrix.Block{part(2), part(0), part(1)}, set); err != nil {
+				t.Fatal(err)
+			}
+			sameFiles(t, everything(t, &one), everything(t, &many))
+			if err := save(&twice, &s, 2, []matrix.Block{part(2), part(1), part(1)}, set); !errors.Is(err, errOverlap) {
+				t.Errorf("%s: cells that are put twice: %v", l.name, err)
+			}
+		}
+	}
+}
+
+func sameFiles(t interface{ Fatalf(string, ...any) }, a, b map[string][]byte) {
 	if !slices.Equal(slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b))) {
 		t.Fatalf("files %v and %v", slices.Sorted(maps.Keys(a)), slices.Sorted(maps.Keys(b)))
 	}
