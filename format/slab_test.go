@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -244,6 +245,43 @@ func TestSlabCancel(t *testing.T) {
 	for _, err := range s.Blocks(ctx, strings.NewReader("abc"), s.At) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, want the end of the context", err)
+		}
+	}
+}
+
+// TestSlabConcurrentPuts puts the cells of a matrix one by one, each in a goroutine of its own.
+func TestSlabConcurrentPuts(t *testing.T) {
+	ctx := context.Background()
+	m := matrix.Meta{Name: "m", Rows: 8, Cols: 8, DType: matrix.I16}
+	f := format.SlabFile{Size: 128, Slabs: []format.Target{format.NewTarget(&m, format.Slab{DType: matrix.I16, Order: wire.Big})}}
+	for _, stage := range []string{"", "s"} {
+		for _, b := range []blob.Bucket{&blob.Mem{}, blob.NewDir(t.TempDir())} {
+			w, err := format.NewSlabWriter(ctx, b, "f", format.Options{Stage: stage}, f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts := make([]format.Part, 64)
+			errs := make([]error, 64)
+			var wait sync.WaitGroup
+			for i := range int64(64) {
+				wait.Go(func() {
+					at := matrix.At(i/8, i/8+1, i%8, i%8+1)
+					parts[i], errs[i] = w.Put(ctx, "m", matrix.Block{At: at, Data: &matrix.Dense[int16]{Val: []int16{int16(i)}}})
+				})
+			}
+			wait.Wait()
+			if err := errors.Join(append(errs, w.Commit(ctx, parts))...); err != nil {
+				t.Fatal(err)
+			}
+			data, err := blob.ReadAll(ctx, b, "f", 1<<10)
+			if err != nil || len(data) != 128 {
+				t.Fatalf("%d bytes, %v", len(data), err)
+			}
+			for i := range 64 {
+				if data[2*i] != 0 || data[2*i+1] != byte(i) {
+					t.Errorf("stage %q: cell %d is % x", stage, i, data[2*i:2*i+2])
+				}
+			}
 		}
 	}
 }
