@@ -72,7 +72,7 @@ func parse(ctx context.Context, src io.ReaderAt, size int64, only string) (*file
 	if err := firstError(w.err, first.Err()); err != nil {
 		return nil, err
 	}
-	errs := map[string]error{}
+	errs, partial := map[string]error{}, &file{}
 	for _, l := range layouts {
 		if only != "" && only != l.name {
 			continue
@@ -89,8 +89,11 @@ func parse(ctx context.Context, src io.ReaderAt, size int64, only string) (*file
 		if errs[l.name] == nil {
 			errs[l.name] = err
 		}
+		if f != nil && len(f.blocks) >= len(partial.blocks) {
+			f.dialect, f.size, partial = l.name, size, f
+		}
 	}
-	return &file{}, noLayout(errs, only)
+	return partial, noLayout(errs, only)
 }
 
 // noLayout says why a file fits no layout, at the byte that the document's reader found.
@@ -166,7 +169,7 @@ func readHybrid(ctx context.Context, w *window, size int64) (*file, error) {
 	return readBlocks(ctx, w, size, blockio.Daphne)
 }
 
-// readBlocks walks the block headers of the document's layout.
+// readBlocks walks the block headers of the document's layout. With an error it gives what came before.
 func readBlocks(ctx context.Context, w *window, size int64, codes blockio.Codes) (*file, error) {
 	h, err := readHeader(w, codes)
 	if err != nil {
@@ -174,20 +177,20 @@ func readBlocks(ctx context.Context, w *window, size int64, codes blockio.Codes)
 	}
 	f := &file{header: h}
 	if h.garbled {
-		return nil, misfit(fixedLen+h.cols, "labels are not UTF-8")
+		return f, misfit(fixedLen+h.cols, "labels are not UTF-8")
 	}
 	d := blockio.Decoder{Codes: codes}
 	for off := h.size; off < size; {
 		if len(f.blocks)%1024 == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return f, context.Cause(ctx)
 		}
 		block, err := d.Head(w.cursor(off, blockio.MaxHead))
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		e := entry{Head: block, off: off + int64(block.Len())}
 		if e.Body > size-e.off {
-			return nil, misfit(e.off, "%v block %v of %v needs %d bytes, %d remain: %w",
+			return f, misfit(e.off, "%v block %v of %v needs %d bytes, %d remain: %w",
 				e.Kind, e.At, e.Type, e.Body, size-e.off, wire.ErrTruncated)
 		}
 		f.blocks = append(f.blocks, e)

@@ -20,14 +20,17 @@ const (
 // explain prints the header and the head of every block, with the first of its cells.
 func explain(ctx context.Context, src io.ReaderAt, size int64, d *dump.Printer) error {
 	f, err := parse(ctx, src, size, "")
-	if err != nil {
+	if f == nil || len(f.types) == 0 && err != nil {
 		head := make([]byte, min(64, size))
 		if wire.ReadAt(src, head, 0) == nil {
-			d.Field(0, head, "%v", err)
+			d.Field(0, head, "not understood")
 		}
-		return err
+		return firstError(err, d.Err())
 	}
 	e := &explainer{file: f, w: &window{src: src, size: size}, d: d}
+	if err != nil {
+		d.Head("damaged: %v", err)
+	}
 	d.Head("layout %s: %s", f.dialect, f.describe())
 	if f.dialect == oldName {
 		e.oldHeader()
@@ -43,7 +46,7 @@ func explain(ctx context.Context, src io.ReaderAt, size int64, d *dump.Printer) 
 			return err
 		}
 	}
-	return firstError(e.w.err, d.Err())
+	return firstError(e.w.err, d.Err(), err)
 }
 
 type explainer struct {
