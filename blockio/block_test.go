@@ -142,6 +142,14 @@ func checkRoundTrip(t *rapid.T, b matrix.Block, e blockio.Encoder, d blockio.Dec
 	if err != nil || !bytes.Equal(bytes.Join(pieces, nil), enc[6:]) {
 		t.Fatalf("gathered %x, %v, want %x", pieces, err, enc[6:])
 	}
+	var streamed []byte
+	err = e.Stream(b, func(piece []byte) error {
+		streamed = append(streamed, piece...)
+		return nil
+	})
+	if err != nil || !bytes.Equal(streamed, enc[6:]) {
+		t.Fatalf("streamed %x, %v, want %x", streamed, err, enc[6:])
+	}
 	c := wire.NewCursor(append(enc, "behind"...), 0, wire.Big)
 	c.Skip(6, "before")
 	got, err := d.Read(c)
@@ -225,5 +233,33 @@ func TestSorted(t *testing.T) {
 	want := &matrix.COO[int16]{Row: []int64{0, 1, 1}, Col: []int64{9, 5, 7}, Val: []int16{2, 3, 1}}
 	if !reflect.DeepEqual(got.Data, matrix.Data(want)) {
 		t.Errorf("got %v, want %v", got.Data, want)
+	}
+}
+
+// TestStreamLarge has more cells than are made at a time.
+func TestStreamLarge(t *testing.T) {
+	csr := benchBlock(matrix.U8)
+	d := csr.Data.(*matrix.CSR[uint8])
+	coo := &matrix.COO[uint8]{Col: d.Idx, Val: d.Val}
+	for r := range csr.At.Rows.Len() {
+		for range d.Ptr[r+1] - d.Ptr[r] {
+			coo.Row = append(coo.Row, r)
+		}
+	}
+	for _, b := range []matrix.Block{csr, {At: csr.At, Data: coo}} {
+		want, err := blockio.Append(nil, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		pieces := 0
+		err = blockio.Encoder{}.Stream(b, func(piece []byte) error {
+			got = append(got, piece...)
+			pieces++
+			return nil
+		})
+		if err != nil || !bytes.Equal(got, want) || pieces < 4 {
+			t.Errorf("%T: %d bytes in %d pieces, %v, want the %d of Append in several", b.Data, len(got), pieces, err, len(want))
+		}
 	}
 }

@@ -104,6 +104,9 @@ func TestRefusesBlock(t *testing.T) {
 		if _, err := blockio.Gather(nil, b); err == nil {
 			t.Errorf("%s: gathered", name)
 		}
+		if err := (blockio.Encoder{}).Stream(b, func([]byte) error { return nil }); err == nil {
+			t.Errorf("%s: streamed", name)
+		}
 	}
 }
 

@@ -74,7 +74,6 @@ func (w *writer) Put(ctx context.Context, name string, b matrix.Block) (format.P
 	}
 	e := blockio.Encoder{Codes: w.codes}
 	pieces := make([]piece, len(blocks))
-	var views [][]byte
 	total := int64(0)
 	for i, one := range blocks {
 		size, err := e.Size(one)
@@ -83,11 +82,8 @@ func (w *writer) Put(ctx context.Context, name string, b matrix.Block) (format.P
 		}
 		pieces[i] = newPiece("", total, int64(size), one)
 		total += int64(size)
-		if views, err = e.Gather(views, one); err != nil {
-			return nil, err
-		}
 	}
-	spool, off, err := w.store(ctx, views, total)
+	spool, off, err := w.store(ctx, e, blocks, total)
 	if err != nil {
 		return nil, err
 	}
@@ -98,14 +94,14 @@ func (w *writer) Put(ctx context.Context, name string, b matrix.Block) (format.P
 	return newPart(pieces)
 }
 
-// store keeps bytes and tells where they begin.
-func (w *writer) store(ctx context.Context, views [][]byte, total int64) (spool string, off int64, err error) {
+// store keeps blocks, of total bytes, and tells where they begin.
+func (w *writer) store(ctx context.Context, e blockio.Encoder, blocks []matrix.Block, total int64) (spool string, off int64, err error) {
 	if w.stage == nil {
 		w.mu.Lock()
 		off = w.end
 		w.end += total
 		w.mu.Unlock()
-		return "=" + w.id, off, writeAll(w.out, views, off)
+		return "=" + w.id, off, writeAll(w.out, e, blocks, off)
 	}
 	spool = fmt.Sprintf("%s.%d", w.id, w.puts.Add(1))
 	out, err := w.bucket.Create(ctx, w.stage.Name(spool))
@@ -113,18 +109,22 @@ func (w *writer) store(ctx context.Context, views [][]byte, total int64) (spool 
 		return "", 0, err
 	}
 	defer out.Abort()
-	if err := writeAll(out, views, 0); err != nil {
+	if err := writeAll(out, e, blocks, 0); err != nil {
 		return "", 0, err
 	}
 	return spool, 0, out.Commit()
 }
 
-func writeAll(out blob.Writer, views [][]byte, off int64) error {
-	for _, v := range views {
-		if _, err := out.WriteAt(v, off); err != nil {
+func writeAll(out blob.Writer, e blockio.Encoder, blocks []matrix.Block, off int64) error {
+	for _, b := range blocks {
+		err := e.Stream(b, func(piece []byte) error {
+			_, err := out.WriteAt(piece, off)
+			off += int64(len(piece))
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		off += int64(len(v))
 	}
 	return nil
 }
