@@ -109,7 +109,7 @@ func (d *dense[T]) each(f func(row, col int64, val []float64)) {
 		f(d.at.Rows.Lo+int64(r), d.at.Cols.Lo, row)
 		for i, v := range row {
 			if v != float64(cells[i]) {
-				cells[i] = T(v)
+				cells[i] = narrow[T](v)
 			}
 		}
 	}

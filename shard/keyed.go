@@ -18,35 +18,60 @@ type keyed[T number] struct {
 	val   []T
 	slots [][]T
 	init  *fill
-	mark  []uint32 // of each column: where it stands in the step under way, plus 1
+	work  work[T]
 }
 
-func newKeyed[T number](m *matrix.Meta, at matrix.Rect, slots int) *keyed[T] {
-	return &keyed[T]{at: at, rows: int(at.Rows.Len()), slots: make([][]T, slots), init: newFill(m)}
+// rowLimit is how many rows a sparse partition may have: every column that is written takes memory for all of them.
+const rowLimit = 1 << 24
+
+func newKeyed[T number](m *matrix.Meta, at matrix.Rect, slots int) (*keyed[T], error) {
+	if at.Rows.Len() > rowLimit {
+		return nil, fmt.Errorf("matrix %s: sparse partition at %v, want at most 2^24 rows in one", m.Name, at)
+	}
+	return &keyed[T]{at: at, rows: int(at.Rows.Len()), slots: make([][]T, slots), init: newFill(m)}, nil
 }
 
 // initial writes the values that a column has before the first push.
-func (k *keyed[T]) initial(col int64, val []T) {
-	clear(val)
+func (k *keyed[T]) initial(col int64, lo int64, val []T) {
+	if k.init == nil {
+		clear(val)
+		return
+	}
+	for r := range val {
+		val[r] = T(k.init.cell(lo+int64(r), col))
+	}
+}
+
+// find is the index of every column, made with its initial values where it is new. There are chunk columns at most.
+func (k *keyed[T]) find(cols []int64, at *[chunk]int32) {
+	missing := k.table.find(cols, at)
+	if missing == 0 {
+		return
+	}
+	was := len(k.table.keys)
+	k.table.reserve(missing)
+	for j, c := range cols {
+		if at[j] == absent {
+			at[j] = k.table.put(c)
+		}
+	}
+	k.val = grown(k.val, len(k.table.keys)*k.rows)
+	for s := range k.slots {
+		k.slots[s] = grown(k.slots[s], len(k.val))
+	}
 	if k.init != nil {
-		for r := range val {
-			val[r] = T(k.init.cell(k.at.Rows.Lo+int64(r), col))
+		for i := was; i < len(k.table.keys); i++ {
+			k.initial(k.table.keys[i], k.at.Rows.Lo, k.of(k.val, i))
 		}
 	}
 }
 
-// column is the index of the column, made with its initial values if it is new.
-func (k *keyed[T]) column(col int64) int {
-	i, found := k.table.put(col)
-	if !found {
-		k.val = append(k.val, make([]T, k.rows)...)
-		k.initial(col, k.val[i*k.rows:])
-		for s := range k.slots {
-			k.slots[s] = append(k.slots[s], make([]T, k.rows)...)
-		}
-		k.mark = append(k.mark, 0)
-	}
-	return i
+// grown is the slab with zeros behind it up to the length.
+func grown[T any](slab []T, n int) []T {
+	was := len(slab)
+	slab = slices.Grow(slab, n-was)[:n]
+	clear(slab[was:])
+	return slab
 }
 
 func (k *keyed[T]) of(slab []T, i int) []T { return slab[i*k.rows : (i+1)*k.rows] }
@@ -56,18 +81,21 @@ func (k *keyed[T]) read(at matrix.Rect, cols []int64) matrix.Block {
 		cols = k.table.sorted(at.Cols)
 	}
 	lo, n := int(at.Rows.Lo-k.at.Rows.Lo), int(at.Rows.Len())
-	out := &matrix.Cols[T]{Idx: cols, Val: make([]T, len(cols)*n)}
-	fresh := make([]T, k.rows)
-	for j, c := range cols {
-		from := fresh
-		if i, ok := k.table.get(c); ok {
-			from = k.of(k.val, i)
-		} else if k.init != nil {
-			k.initial(c, fresh)
+	out := make([]T, len(cols)*n)
+	var idx [chunk]int32
+	into := out
+	for keys := range slices.Chunk(cols, chunk) {
+		k.table.find(keys, &idx)
+		for j, c := range keys {
+			if i := int(idx[j]); i != absent {
+				copy(into[:n], k.val[i*k.rows+lo:])
+			} else {
+				k.initial(c, at.Rows.Lo, into[:n])
+			}
+			into = into[n:]
 		}
-		copy(out.Val[j*n:(j+1)*n], from[lo:])
 	}
-	return matrix.Block{At: at, Data: out}
+	return matrix.Block{At: at, Data: &matrix.Cols[T]{Idx: cols, Val: out}}
 }
 
 // columns sees any data as columns of the block's rows. Cells that sparse rows do not store read as zero.
@@ -108,89 +136,65 @@ func (k *keyed[T]) change(b matrix.Block, f func(into, from []T)) error {
 		return err
 	}
 	lo, n := int(b.At.Rows.Lo-k.at.Rows.Lo), int(b.At.Rows.Len())
-	for j, c := range d.Idx {
-		i := k.column(c)
-		f(k.of(k.val, i)[lo:lo+n], d.Val[j*n:(j+1)*n])
+	from := d.Val
+	var idx [chunk]int32
+	for keys := range slices.Chunk(d.Idx, chunk) {
+		k.find(keys, &idx)
+		for j := range keys {
+			f(k.val[int(idx[j])*k.rows+lo:][:n], from[:n])
+			from = from[n:]
+		}
 	}
 	return nil
 }
 
-func (k *keyed[T]) add(b matrix.Block) error {
-	return k.change(b, func(into, from []T) {
-		for r, v := range from {
-			into[r] += v
-		}
-	})
+func (k *keyed[T]) add(b matrix.Block) error { return k.change(b, addTo[T]) }
+
+func addTo[T number](into, from []T) {
+	into = into[:len(from)]
+	for r, v := range from {
+		into[r] += v
+	}
 }
 
+// set replaces whole columns, or of sparse rows the single cells that they store.
 func (k *keyed[T]) set(b matrix.Block) error {
+	switch b.Data.(type) {
+	case *matrix.CSR[T], *matrix.COO[T]:
+		d := b.ToCSR().Data.(*matrix.CSR[T])
+		first := int(b.At.Rows.Lo - k.at.Rows.Lo)
+		var idx [chunk]int32
+		for r := range len(d.Ptr) - 1 {
+			val := d.Val[d.Ptr[r]:d.Ptr[r+1]]
+			for keys := range slices.Chunk(d.Idx[d.Ptr[r]:d.Ptr[r+1]], chunk) {
+				k.find(keys, &idx)
+				for j := range keys {
+					k.val[int(idx[j])*k.rows+first+r] = val[j]
+				}
+				val = val[len(keys):]
+			}
+		}
+		return nil
+	}
 	return k.change(b, func(into, from []T) { copy(into, from) })
-}
-
-func (k *keyed[T]) apply(grads []matrix.Block, scale float64, run stepper) error {
-	touched, g, err := k.sum(grads)
-	if err != nil {
-		return err
-	}
-	w := make([]T, len(g))
-	slots := make([][]T, len(k.slots))
-	for j, i := range touched {
-		copy(k.of(w, j), k.of(k.val, i))
-	}
-	for s := range slots {
-		slots[s] = make([]T, len(g))
-		for j, i := range touched {
-			copy(k.of(slots[s], j), k.of(k.slots[s], i))
-		}
-	}
-	runStep(run, w, g, slots, scale)
-	for j, i := range touched {
-		copy(k.of(k.val, i), k.of(w, j))
-		for s := range slots {
-			copy(k.of(k.slots[s], i), k.of(slots[s], j))
-		}
-	}
-	return nil
-}
-
-// sum adds the gradients up in their order: the columns that they touch, and their sums one after the other.
-func (k *keyed[T]) sum(grads []matrix.Block) (touched []int, g []T, err error) {
-	for _, b := range grads {
-		d, err := columns[T](b)
-		if err != nil {
-			return nil, nil, err
-		}
-		lo, n := int(b.At.Rows.Lo-k.at.Rows.Lo), int(b.At.Rows.Len())
-		for j, c := range d.Idx {
-			i := k.column(c)
-			if k.mark[i] == 0 {
-				touched = append(touched, i)
-				g = append(g, make([]T, k.rows)...)
-				k.mark[i] = uint32(len(touched))
-			}
-			into := k.of(g, int(k.mark[i])-1)[lo:]
-			for r, v := range d.Val[j*n : (j+1)*n] {
-				into[r] += v
-			}
-		}
-	}
-	for _, i := range touched {
-		k.mark[i] = 0
-	}
-	return touched, g, nil
 }
 
 func (k *keyed[T]) each(f func(row, col int64, val []float64)) {
 	cols := k.table.sorted(k.at.Cols)
+	order := make([]int32, 0, len(cols))
+	var idx [chunk]int32
+	for keys := range slices.Chunk(cols, chunk) {
+		k.table.find(keys, &idx)
+		order = append(order, idx[:len(keys)]...)
+	}
 	one := make([]float64, 1)
 	for r := range k.rows {
-		for _, c := range cols {
-			i, _ := k.table.get(c)
-			cell := &k.val[i*k.rows+r]
+		for j, c := range cols {
+			cell := &k.val[int(order[j])*k.rows+r]
 			one[0] = float64(*cell)
 			f(k.at.Rows.Lo+int64(r), c, one)
 			if one[0] != float64(*cell) {
-				*cell = T(one[0])
+				*cell = narrow[T](one[0])
 			}
 		}
 	}
@@ -219,5 +223,6 @@ func (k *keyed[T]) blocks() iter.Seq[matrix.Block] {
 
 func (k *keyed[T]) bytes() int64 {
 	var zero T
-	return int64(len(k.val)*(len(k.slots)+1))*int64(unsafe.Sizeof(zero)) + k.table.bytes()
+	values := cap(k.val)*(len(k.slots)+1) + k.work.cells()
+	return int64(values)*int64(unsafe.Sizeof(zero)) + k.table.bytes()
 }

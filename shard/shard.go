@@ -56,6 +56,9 @@ func New(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (*Shard, error) {
 		}
 		s.step, slots = step, rule.Slots
 	}
+	if m.Init.Kind != "" && draws[m.Init.Kind] == nil {
+		return nil, fmt.Errorf("matrix %s: initial values %q, want normal, uniform or none", m.Name, m.Init.Kind)
+	}
 	var err error
 	s.store, err = newStore(m, at, slots)
 	return s, err
@@ -77,7 +80,7 @@ func newStore(m *matrix.Meta, at matrix.Rect, slots int) (store, error) {
 
 func layout[T number](m *matrix.Meta, at matrix.Rect, slots int) (store, error) {
 	if m.Layout == matrix.RowSparse {
-		return newKeyed[T](m, at, slots), nil
+		return newKeyed[T](m, at, slots)
 	}
 	return newDense[T](m, at, slots)
 }
@@ -130,7 +133,7 @@ func (s *Shard) Add(d matrix.Block) error {
 	return s.store.add(d)
 }
 
-// Set replaces the cells that d stores.
+// Set replaces the cells that d stores; the others stay as they are.
 func (s *Shard) Set(d matrix.Block) error {
 	if err := s.check(d); err != nil {
 		return err
@@ -142,9 +145,14 @@ func (s *Shard) Set(d matrix.Block) error {
 // with their sum divided by weight: over all cells of a dense matrix, over the columns that the deltas touch of a sparse
 // one. A weight of 0 makes no step.
 func (s *Shard) Apply(deltas []matrix.Block, weight, rate float64) error {
+	for _, d := range deltas {
+		if err := s.check(d); err != nil {
+			return err
+		}
+	}
 	if s.rule == nil {
 		for _, d := range deltas {
-			if err := s.Add(d); err != nil {
+			if err := s.store.add(d); err != nil {
 				return err
 			}
 		}
@@ -152,11 +160,6 @@ func (s *Shard) Apply(deltas []matrix.Block, weight, rate float64) error {
 	}
 	if weight <= 0 {
 		return nil
-	}
-	for _, d := range deltas {
-		if err := s.check(d); err != nil {
-			return err
-		}
 	}
 	s.steps++
 	return s.store.apply(deltas, 1/weight, stepper{s.step, rate, s.steps})

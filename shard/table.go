@@ -13,48 +13,69 @@ type table struct {
 	keys   []int64 // by index
 }
 
-func (t *table) find(key int64) (place int, found bool) {
-	mask := len(t.places) - 1
-	for p := int(mix(uint64(key))) & mask; ; p = (p + 1) & mask {
-		switch i := t.places[p]; {
-		case i == 0:
-			return p, false
-		case t.keys[i-1] == key:
-			return p, true
+// chunk is how many keys are looked up at a time: so few that the answers stay in the nearest cache.
+const chunk = 256
+
+// absent is the index of a key that the table does not have.
+const absent = -1
+
+// find fills in the index of every key, absent for those that are not there, and counts the latter. There are chunk
+// keys at most. All places are read before the first key is compared, so that the reads overlap.
+func (t *table) find(keys []int64, at *[chunk]int32) (missing int) {
+	if len(t.places) == 0 {
+		for j := range keys {
+			at[j] = absent
+		}
+		return len(keys)
+	}
+	mask := uint64(len(t.places) - 1)
+	for j, key := range keys {
+		at[j] = t.places[mix(uint64(key))&mask]
+	}
+	for j, key := range keys {
+		i := at[j] - 1
+		if i != absent && t.keys[i] != key {
+			i = t.places[t.place(key)] - 1
+		}
+		if at[j] = i; i == absent {
+			missing++
 		}
 	}
+	return missing
 }
 
-// get is the index of the key.
-func (t *table) get(key int64) (int, bool) {
-	if len(t.places) == 0 {
-		return 0, false
+// place is where the key is, or where it would be put.
+func (t *table) place(key int64) uint64 {
+	mask := uint64(len(t.places) - 1)
+	p := mix(uint64(key)) & mask
+	for t.places[p] != 0 && t.keys[t.places[p]-1] != key {
+		p = (p + 1) & mask
 	}
-	p, found := t.find(key)
-	if !found {
-		return 0, false
-	}
-	return int(t.places[p]) - 1, true
+	return p
 }
 
-// put is the index of the key, a new one if it was not there.
-func (t *table) put(key int64) (i int, found bool) {
-	if (len(t.keys)+1)*4 > len(t.places)*3 {
-		t.grow()
-	}
-	p, found := t.find(key)
-	if !found {
+// put is the index of the key, a new one if it was not there. There must be room for it.
+func (t *table) put(key int64) int32 {
+	p := t.place(key)
+	if t.places[p] == 0 {
 		t.keys = append(t.keys, key)
 		t.places[p] = int32(len(t.keys))
 	}
-	return int(t.places[p]) - 1, found
+	return t.places[p] - 1
 }
 
-func (t *table) grow() {
-	t.places = make([]int32, max(16, 2*len(t.places)))
+// reserve makes room for n more keys.
+func (t *table) reserve(n int) {
+	size := max(16, len(t.places))
+	for (len(t.keys)+n)*4 > size*3 {
+		size *= 2
+	}
+	if size == len(t.places) {
+		return
+	}
+	t.places = make([]int32, size)
 	for i, key := range t.keys {
-		p, _ := t.find(key)
-		t.places[p] = int32(i + 1)
+		t.places[t.place(key)] = int32(i + 1)
 	}
 }
 

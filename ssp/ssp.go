@@ -57,47 +57,57 @@ const Finished = math.MaxInt32
 
 // Clocks knows how far each task is. The zero value has no task.
 type Clocks struct {
-	at map[int]int
+	at      []int
+	slowest int
+	behind  int // how many tasks are at the slowest clock
 }
 
 // NewClocks has the tasks 0..tasks-1, all at clock 0.
-func NewClocks(tasks int) *Clocks {
-	c := &Clocks{map[int]int{}}
-	for t := range tasks {
-		c.at[t] = 0
-	}
-	return c
-}
+func NewClocks(tasks int) *Clocks { return &Clocks{at: make([]int, tasks), behind: tasks} }
 
 // Tick moves a task to clock n and answers with the slowest clock. A clock never goes back, and a task that is not of
 // the job is an error.
 func (c *Clocks) Tick(task, n int) (slowest int, err error) {
-	now, ok := c.at[task]
-	if !ok {
+	if task < 0 || task >= len(c.at) {
 		return c.Slowest(), fmt.Errorf("ssp: task %d, want one of %d tasks", task, len(c.at))
 	}
+	now := c.at[task]
 	if n < now {
 		return c.Slowest(), fmt.Errorf("ssp: task %d goes to clock %d, but was at %d", task, n, now)
 	}
 	c.at[task] = n
+	if now == c.slowest && n > now {
+		if c.behind--; c.behind == 0 {
+			c.count()
+		}
+	}
 	return c.Slowest(), nil
+}
+
+// count finds the slowest clock anew.
+func (c *Clocks) count() {
+	c.slowest = slices.Min(c.at)
+	for _, n := range c.at {
+		if n == c.slowest {
+			c.behind++
+		}
+	}
 }
 
 // Of is the clock of a task, -1 if there is none.
 func (c *Clocks) Of(task int) int {
-	if n, ok := c.at[task]; ok {
-		return n
+	if task < 0 || task >= len(c.at) {
+		return -1
 	}
-	return -1
+	return c.at[task]
 }
 
 // Slowest is the smallest clock, Finished if every task is or there is none.
 func (c *Clocks) Slowest() int {
-	slowest := Finished
-	for _, n := range c.at {
-		slowest = min(slowest, n)
+	if len(c.at) == 0 {
+		return Finished
 	}
-	return slowest
+	return c.slowest
 }
 
 // Gate parks readers until a clock is reached. The zero value is empty.
@@ -155,11 +165,13 @@ func (s *Stage[D]) Fold(slowest int, apply func(clock int, deltas []D) error) er
 		return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(a.task, b.task))
 	})
 	for len(s.kept) > 0 && s.kept[0].clock < slowest {
-		clock, n := s.kept[0].clock, 0
-		var due []D
+		clock, n := s.kept[0].clock, 1
 		for n < len(s.kept) && s.kept[n].clock == clock {
-			due = append(due, s.kept[n].delta)
 			n++
+		}
+		due := make([]D, n)
+		for i := range due {
+			due[i] = s.kept[i].delta
 		}
 		s.kept = slices.Delete(s.kept, 0, n)
 		if err := apply(clock, due); err != nil {

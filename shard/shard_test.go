@@ -1,0 +1,182 @@
+package shard_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"thole/matrix"
+	"thole/optim"
+	"thole/psf"
+	"thole/shard"
+)
+
+// TestRefused are matrices that no shard can be made of.
+func TestRefused(t *testing.T) {
+	sgd := optim.Rules()[0]
+	for _, c := range []struct {
+		name string
+		m    matrix.Meta
+		rule *psf.Rule
+		want string
+	}{
+		{"element type", matrix.Meta{Rows: 1, Cols: 1, DType: matrix.U8}, nil, "u8 on a server, want"},
+		{"rule on integers", matrix.Meta{Rows: 1, Cols: 1, DType: matrix.I32}, &sgd, "on i32, want f32 or f64"},
+		{"setting", matrix.Meta{Rows: 1, Cols: 1, DType: matrix.F32, Hyper: map[string]float64{"x": 1}}, &sgd, `no setting "x"`},
+		{"initial values", matrix.Meta{Rows: 1, Cols: 1, DType: matrix.F32, Init: matrix.Init{Kind: "gauss", Scale: 1}}, nil,
+			`"gauss", want normal, uniform or none`},
+		{"cells", matrix.Meta{Rows: 1 << 20, Cols: 1 << 20, DType: matrix.F32}, nil, "at most 2^36 cells"},
+		{"cells beyond int64", matrix.Meta{Rows: 1 << 40, Cols: 1 << 40, DType: matrix.F32}, nil, "at most 2^36 cells"},
+		{"sparse rows", matrix.Meta{Rows: 1 << 25, Cols: 1 << 20, DType: matrix.F32, Layout: matrix.RowSparse}, nil,
+			"at most 2^24 rows"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.m.Name = "m"
+			_, err := shard.New(&c.m, c.m.Rect(), c.rule)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+// TestWrongDelta wants deltas refused that are of another type or place, with the values unchanged.
+func TestWrongDelta(t *testing.T) {
+	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+		m := matrix.Meta{Name: "m", Rows: 2, Cols: 4, DType: matrix.F64, Layout: layout}
+		s, err := shard.New(&m, matrix.At(0, 2, 0, 4), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok := matrix.Block{At: matrix.At(0, 1, 1, 2), Data: &matrix.Dense[float64]{Val: []float64{7}}}
+		for _, bad := range []matrix.Block{
+			matrix.NewDense(matrix.F32, matrix.At(0, 1, 0, 1)),
+			matrix.NewDense(matrix.F64, matrix.At(0, 3, 0, 1)),
+			matrix.NewDense(matrix.F64, matrix.At(0, 1, -1, 1)),
+		} {
+			if s.Add(bad) == nil || s.Set(bad) == nil || s.Check(bad) == nil || s.Apply([]matrix.Block{ok, bad}, 1, 1) == nil {
+				t.Errorf("%v: %v of %v is taken", layout, bad.Data.DType(), bad.At)
+			}
+		}
+		twisted := matrix.Block{At: matrix.At(0, 1, 0, 4), Data: &matrix.Cols[float64]{Idx: []int64{2, 1}, Val: []float64{1, 2}}}
+		if err := s.Check(twisted); err == nil {
+			t.Errorf("%v: columns that do not ascend are taken", layout)
+		}
+		got, err := s.Read(m.Rect(), []int64{0, 1, 2, 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range got.Data.Values().([]float64) {
+			if v != 0 {
+				t.Errorf("%v: value %d is %v after refused deltas, want 0", layout, i, v)
+			}
+		}
+	}
+}
+
+// TestReadOutside wants reads outside of the partition refused.
+func TestReadOutside(t *testing.T) {
+	m := matrix.Meta{Name: "m", Rows: 2, Cols: 4, DType: matrix.F64}
+	s, err := shard.New(&m, m.Rect(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Read(matrix.At(0, 3, 0, 4), nil); err == nil {
+		t.Error("three rows of two are read")
+	}
+	if _, err := s.Read(m.Rect(), []int64{4}); err == nil {
+		t.Error("column 4 of 4 is read")
+	}
+}
+
+// TestEachNarrows wants functions to see integers as float64, and integers that they leave alone to stay what they are.
+func TestEachNarrows(t *testing.T) {
+	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+		m := matrix.Meta{Name: "m", Rows: 1, Cols: 6, DType: matrix.I32, Layout: layout}
+		s, err := shard.New(&m, m.Rect(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Set(matrix.Block{At: m.Rect(), Data: &matrix.Dense[int32]{Val: []int32{0, 1, 2, 3, 4, 5}}}); err != nil {
+			t.Fatal(err)
+		}
+		to := []float64{1e300, math.Inf(-1), math.NaN(), -2.9, 2.9, math.MaxInt32}
+		s.Each(func(_, col int64, val []float64) {
+			for i := range val {
+				val[i] = to[int(col)+i]
+			}
+		})
+		got, err := s.Read(m.Rect(), []int64{0, 1, 2, 3, 4, 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []int32{math.MaxInt32, math.MinInt32, 0, -2, 2, math.MaxInt32}
+		for i, v := range got.Data.Values().([]int32) {
+			if v != want[i] {
+				t.Errorf("%v: %v became %d, want %d", layout, to[i], v, want[i])
+			}
+		}
+	}
+	m := matrix.Meta{Name: "m", Rows: 1, Cols: 1, DType: matrix.I64}
+	s, err := shard.New(&m, m.Rect(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	big := int64(1<<53 + 1)
+	if err := s.Set(matrix.Block{At: m.Rect(), Data: &matrix.Dense[int64]{Val: []int64{big}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.Each(func(int64, int64, []float64) {})
+	if b, err := s.Read(m.Rect(), nil); err != nil || b.Data.Values().([]int64)[0] != big {
+		t.Errorf("a cell that nobody changed is %v, %v, want %d", b.Data, err, big)
+	}
+}
+
+// TestGrowth wants every key found again after the table has grown many times, also keys that look alike.
+func TestGrowth(t *testing.T) {
+	m := matrix.Meta{Name: "m", Rows: 2, Cols: math.MaxInt64, DType: matrix.F32, Layout: matrix.RowSparse}
+	s, err := shard.New(&m, m.Rect(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 20000
+	keys := make([]int64, n)
+	for i := range keys {
+		keys[i] = int64(i) << 32 // equal in their low bits
+	}
+	before := s.Bytes()
+	for lo := 0; lo < n; lo += 777 {
+		some := keys[lo:min(lo+777, n)]
+		val := make([]float32, 2*len(some))
+		for i := range val {
+			val[i] = float32(2*lo + i)
+		}
+		if err := s.Add(matrix.Block{At: m.Rect(), Data: &matrix.Cols[float32]{Idx: some, Val: val}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := s.Read(m.Rect(), keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got.Data.Values().([]float32) {
+		if v != float32(i) {
+			t.Fatalf("value %d is %v", i, v)
+		}
+	}
+	if all := s.Bytes() - before; all < n*(8+8) || all > 8*n*(8+8) {
+		t.Errorf("%d keys of two float32 use %d bytes", n, all)
+	}
+	i := 0
+	for b := range s.Blocks() {
+		for _, k := range b.Data.(matrix.Keyed).Keys() {
+			if k != keys[i] {
+				t.Fatalf("key %d of those to save is %d, want %d", i, k, keys[i])
+			}
+			i++
+		}
+	}
+	if i != n {
+		t.Errorf("%d keys to save, want %d", i, n)
+	}
+}
