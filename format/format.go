@@ -132,6 +132,12 @@ type Reader interface {
 	Close() error
 }
 
+// Verifier is a Reader that can check more than a walk over all values does: checksums, order, coverage.
+type Verifier interface {
+	// Verify describes what is wrong, one problem each; err is what kept it from looking.
+	Verify(ctx context.Context) (problems []string, err error)
+}
+
 // Part is what must be remembered of one block that was put: small, opaque, fit for the wire.
 type Part []byte
 

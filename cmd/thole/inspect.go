@@ -48,6 +48,8 @@ type matrixFinding struct {
 	Min    *float64          `json:"min,omitempty"`
 	Mean   *float64          `json:"mean,omitempty"`
 	Max    *float64          `json:"max,omitempty"`
+	Std    *float64          `json:"std,omitempty"`
+	Shape  string            `json:"histogram,omitempty"` // of the stored values from Min to Max
 }
 
 func inspectCommand(e *env) *cobra.Command {
@@ -95,7 +97,7 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	for file, data := range r.Files() {
 		f.Files[file] = len(data)
 	}
-	p := newProgress(e.err, "inspect", "values", values(r.Matrices()))
+	p := newProgress(e.err, "inspect", "values", 2*values(r.Matrices()))
 	defer p.end()
 	for _, m := range r.Matrices() {
 		found := describe(m)
@@ -124,9 +126,45 @@ func describe(m matrix.Meta) matrixFinding {
 	return f
 }
 
-// count goes once over the stored values.
+// count goes over the stored values: once for the statistics, once more for the histogram, whose ends they are.
 func (f *matrixFinding) count(ctx context.Context, r format.Reader, m matrix.Meta, p *progress) error {
-	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
+	lo, hi, mean, spread := math.Inf(1), math.Inf(-1), 0.0, 0.0
+	n := 0.0
+	err := eachValue(ctx, r, m, p, func(v float64) {
+		f.Stored++
+		switch {
+		case v != v:
+			f.NaNs++
+			return
+		case v == 0:
+			f.Zeros++
+		}
+		n++
+		lo, hi = min(lo, v), max(hi, v)
+		step := v - mean // Welford's update: no loss of digits when values are large and close together
+		mean += step / n
+		spread += step * (v - mean)
+	})
+	if err != nil || n == 0 || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
+		return err
+	}
+	std := math.Sqrt(spread / n)
+	f.Min, f.Mean, f.Max, f.Std = &lo, &mean, &hi, &std
+	if hi == lo {
+		return nil
+	}
+	var bins [histogramBins]int64
+	err = eachValue(ctx, r, m, p, func(v float64) {
+		if v == v {
+			bins[min(histogramBins-1, int((v-lo)/(hi-lo)*histogramBins))]++
+		}
+	})
+	f.Shape = sparkline(bins[:])
+	return err
+}
+
+// eachValue calls do for every stored value, as the nearest float64.
+func eachValue(ctx context.Context, r format.Reader, m matrix.Meta, p *progress, do func(v float64)) error {
 	for b, err := range r.Blocks(ctx, m.Name, m.Rect()) {
 		if err != nil {
 			return err
@@ -134,24 +172,27 @@ func (f *matrixFinding) count(ctx context.Context, r format.Reader, m matrix.Met
 		wide, _ := b.Cast(matrix.F64)
 		if val, ok := wide.Data.Values().([]float64); ok {
 			for _, v := range val {
-				switch {
-				case v == 0:
-					f.Zeros++
-				case v != v:
-					f.NaNs++
-					continue
-				}
-				lo, hi, sum = min(lo, v), max(hi, v), sum+v
+				do(v)
 			}
 		}
-		f.Stored += int64(b.Data.NNZ())
 		p.add(b.Data.NNZ())
 	}
-	if n := f.Stored - f.NaNs; n > 0 && !math.IsInf(lo, 0) && !math.IsInf(hi, 0) {
-		mean := sum / float64(n)
-		f.Min, f.Mean, f.Max = &lo, &mean, &hi
-	}
 	return nil
+}
+
+// histogramBins is how many bars the picture of a matrix's values has.
+const histogramBins = 16
+
+// sparkline draws counts as bars of eight heights; what is not empty is never drawn as empty.
+func sparkline(bins []int64) string {
+	bars := []rune(" ▁▂▃▄▅▆▇█")
+	highest := slices.Max(bins)
+	line := make([]rune, len(bins))
+	for i, n := range bins {
+		height := int((n*int64(len(bars)-1) + highest - 1) / highest)
+		line[i] = bars[height]
+	}
+	return string(line)
 }
 
 func (f *finding) print(out io.Writer, verbose bool) error {
@@ -165,10 +206,10 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 		fmt.Fprintf(out, "  file: %s, %d bytes\n", name, f.Files[name])
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "MATRIX\tSIZE\tTYPE\tLAYOUT\tSTORED\tZEROS\tMIN\tMEAN\tMAX\tMORE")
+	fmt.Fprintln(w, "MATRIX\tSIZE\tTYPE\tLAYOUT\tSTORED\tZEROS\tMIN\tMEAN\tMAX\tSTD\tVALUES\tMORE")
 	for _, m := range f.Matrices {
-		fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t%d\t%d\t%s\t%s\t%s\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout,
-			m.Stored, m.Zeros, short(m.Min), short(m.Mean), short(m.Max), m.more())
+		fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout,
+			m.Stored, m.zeroShare(), short(m.Min), short(m.Mean), short(m.Max), short(m.Std), m.Shape, m.more())
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -181,6 +222,14 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 		}
 	}
 	return nil
+}
+
+// zeroShare is the number of stored zeros and their share.
+func (m *matrixFinding) zeroShare() string {
+	if m.Zeros == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%.3g%%)", m.Zeros, 100*float64(m.Zeros)/float64(m.Stored))
 }
 
 // more is what only some matrices have.

@@ -18,7 +18,8 @@ import (
 func commands() []func(*env) *cobra.Command {
 	return []func(*env) *cobra.Command{
 		demoCommand, trainCommand, predictCommand,
-		inspectCommand, catCommand, explainCommand, convertCommand, formatsCommand, algosCommand,
+		inspectCommand, catCommand, explainCommand, convertCommand, verifyCommand, diffCommand,
+		mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand, formatsCommand, algosCommand,
 		serverCommand, workerCommand,
 	}
 }

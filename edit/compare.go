@@ -1,0 +1,187 @@
+package edit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"thole/format"
+	"thole/matrix"
+)
+
+// Difference is what a comparison found of one matrix.
+type Difference struct {
+	Matrix  string  `json:"matrix"`
+	What    string  `json:"what,omitempty"` // why the values could not be compared: size, or only one model has it
+	Cells   int64   `json:"cells"`          // stored in either model
+	Differ  int64   `json:"differ"`         // of those, not the same number
+	Missing int64   `json:"missing"`        // of those, stored in one model only
+	Largest float64 `json:"largest"`        // largest absolute difference, an absent cell counting as zero
+	Row     int64   `json:"row"`            // where it is
+	Col     int64   `json:"col"`
+}
+
+// Same tells whether the comparison found no difference.
+func (d *Difference) Same() bool { return d.What == "" && d.Differ == 0 && d.Missing == 0 }
+
+// Compare compares two models number by number, whatever their formats and element types. Values compare as float64; two
+// NaN are the same. Sparse matrices are held in memory, one at a time.
+func Compare(ctx context.Context, a, b format.Reader) ([]Difference, error) {
+	var out []Difference
+	for _, m := range a.Matrices() {
+		d := Difference{Matrix: m.Name}
+		n, err := format.Find(b, m.Name)
+		switch {
+		case err != nil:
+			d.What = "only in the first"
+		case m.Rows != n.Rows || m.Cols != n.Cols || m.ColLo != n.ColLo:
+			d.What = fmt.Sprintf("%v and %v", m.Rect(), n.Rect())
+		default:
+			if err := d.values(ctx, a, b, m, n); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, d)
+	}
+	for _, n := range b.Matrices() {
+		if _, err := format.Find(a, n.Name); err != nil {
+			out = append(out, Difference{Matrix: n.Name, What: "only in the second"})
+		}
+	}
+	return out, nil
+}
+
+// bandCells is how many cells of dense matrices are compared at a time.
+const bandCells = 1 << 20
+
+func (d *Difference) values(ctx context.Context, a, b format.Reader, m, n matrix.Meta) error {
+	if m.Layout == matrix.RowSparse || n.Layout == matrix.RowSparse {
+		return d.merge(ctx, a, b, m, n)
+	}
+	for band := range format.Bands(m.Rect(), bandCells) {
+		one, hasOne, err := filled(ctx, a, m.Name, band)
+		if err != nil {
+			return err
+		}
+		two, hasTwo, err := filled(ctx, b, n.Name, band)
+		if err != nil {
+			return err
+		}
+		width := band.Cols.Len()
+		for i, v := range one {
+			row := band.Rows.Lo + int64(i)/width
+			p, q := hasOne[row-band.Rows.Lo], hasTwo[row-band.Rows.Lo]
+			if p || q {
+				d.cell(row, band.Cols.Lo+int64(i)%width, v, two[i], p == q)
+			}
+		}
+	}
+	return nil
+}
+
+// filled reads a band densely, and says which of its rows are stored.
+func filled(ctx context.Context, r format.Reader, name string, at matrix.Rect) ([]float64, []bool, error) {
+	out := matrix.NewDense(matrix.F64, at)
+	has := make([]bool, at.Rows.Len())
+	for b, err := range r.Blocks(ctx, name, at) {
+		if err != nil {
+			return nil, nil, err
+		}
+		wide, _ := b.Cast(matrix.F64)
+		if err := matrix.Put(out, wide); err != nil {
+			return nil, nil, err
+		}
+		for row := b.At.Rows.Lo; row < b.At.Rows.Hi; row++ {
+			has[row-at.Rows.Lo] = true
+		}
+	}
+	return out.Data.Values().([]float64), has, nil
+}
+
+// cell counts a cell that either model stores; both says whether both do.
+func (d *Difference) cell(row, col int64, v, w float64, both bool) {
+	d.Cells++
+	same := v == w || v != v && w != w
+	switch {
+	case !both:
+		d.Missing++
+	case !same:
+		d.Differ++
+	}
+	if same {
+		return
+	}
+	gap := math.Abs(v - w)
+	if gap != gap {
+		gap = math.Inf(1)
+	}
+	if gap > d.Largest {
+		d.Largest, d.Row, d.Col = gap, row, col
+	}
+}
+
+type entry struct {
+	row, col int64
+	val      float64
+}
+
+// merge compares the stored cells of sparse matrices in order.
+func (d *Difference) merge(ctx context.Context, a, b format.Reader, m, n matrix.Meta) error {
+	one, err := entries(ctx, a.Blocks(ctx, m.Name, m.Rect()))
+	if err != nil {
+		return err
+	}
+	two, err := entries(ctx, b.Blocks(ctx, n.Name, n.Rect()))
+	if err != nil {
+		return err
+	}
+	for len(one) > 0 || len(two) > 0 {
+		order := 0
+		switch {
+		case len(one) == 0:
+			order = 1
+		case len(two) == 0:
+			order = -1
+		default:
+			order = inOrder(one[0], two[0])
+		}
+		switch {
+		case order < 0:
+			d.cell(one[0].row, one[0].col, one[0].val, 0, false)
+			one = one[1:]
+		case order > 0:
+			d.cell(two[0].row, two[0].col, 0, two[0].val, false)
+			two = two[1:]
+		default:
+			d.cell(one[0].row, one[0].col, one[0].val, two[0].val, true)
+			one, two = one[1:], two[1:]
+		}
+	}
+	return nil
+}
+
+func inOrder(x, y entry) int { return cmp.Or(cmp.Compare(x.row, y.row), cmp.Compare(x.col, y.col)) }
+
+func entries(ctx context.Context, blocks iter.Seq2[matrix.Block, error]) ([]entry, error) {
+	var out []entry
+	for b, err := range blocks {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, err
+		}
+		wide, _ := b.Cast(matrix.F64)
+		d := wide.ToCSR().Data.(*matrix.CSR[float64])
+		for r := range len(d.Ptr) - 1 {
+			for i := d.Ptr[r]; i < d.Ptr[r+1]; i++ {
+				out = append(out, entry{b.At.Rows.Lo + int64(r), d.Idx[i], d.Val[i]})
+			}
+		}
+	}
+	slices.SortFunc(out, inOrder)
+	return out, nil
+}
