@@ -27,7 +27,7 @@ type Partitioner struct {
 	Name string
 	Help string
 	// Split is the places of the partitions, in the order of their ids.
-	Split func(m *matrix.Meta) []matrix.Rect
+	Split func(m *matrix.Meta) ([]matrix.Rect, error)
 	// Hash tells that all partitions have the same place and keys are spread by Slot.
 	Hash bool
 }
@@ -61,8 +61,12 @@ func NewMap(m *matrix.Meta, p Partitioner, servers int, version int64) (*Map, er
 	if servers < 1 {
 		return nil, fmt.Errorf("part: %d servers, want at least 1", servers)
 	}
+	parts, err := p.Split(m)
+	if err != nil {
+		return nil, fmt.Errorf("part: matrix %q: %w", m.Name, err)
+	}
 	out := &Map{Version: version, Hash: p.Hash}
-	for id, at := range p.Split(m) {
+	for id, at := range parts {
 		out.Parts = append(out.Parts, Partition{id, at, id % servers})
 		if !p.Hash && at.Rows == out.Parts[0].At.Rows {
 			out.cols = append(out.cols, at.Cols)
