@@ -30,6 +30,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("GOLDEN", filepath.Join(shared, "golden"))
 			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)
 		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"truncate": truncate},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {
 				return missing == nil, nil
@@ -37,6 +38,14 @@ func TestScript(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 	})
+}
+
+// truncate cuts the last byte off a file.
+func truncate(ts *testscript.TestScript, _ bool, args []string) {
+	file := ts.MkAbs(args[0])
+	data, err := os.ReadFile(file)
+	ts.Check(err)
+	ts.Check(os.WriteFile(file, data[:len(data)-1], 0o666))
 }
 
 // smallExamples is 300 examples of 40 features, of which the first few decide the label.
