@@ -3,8 +3,8 @@ package algo
 // lr is logistic regression: the probability of label +1 is 1/(1+exp(-s)), s = w*x + b.
 //
 // The defaults were chosen on a9a and census. On a9a (32561 rows, 10 epochs in file order) they give test AUC 0.9022 and
-// logloss 0.3242, on census 0.9168 and 0.3028; the worst of eight shuffles of a9a gives 0.90204. The optimum with C = 1, a penalty of |w|^2/(2*C*rows), gives 0.9022 and
-// 0.3241, 0.9171 and 0.3019.
+// logloss 0.3242, on census 0.9168 and 0.3028; the worst of eight shuffles of a9a gives 0.90204. The optimum with C = 1,
+// a penalty of |w|^2/(2*C*rows), gives 0.9022 and 0.3241, 0.9171 and 0.3019.
 var lr = Algo{
 	Name: "lr", Help: "logistic regression", Task: Classification,
 	Defaults: Defaults{

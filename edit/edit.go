@@ -82,6 +82,22 @@ func each(blocks iter.Seq2[matrix.Block, error], change func(matrix.Block) matri
 	}
 }
 
+// Only keeps the named matrices, in that order.
+func Only(r format.Reader, names []string) (format.Reader, error) {
+	v := &view{of: []format.Reader{r}}
+	for _, name := range names {
+		m, err := format.Find(r, name)
+		if err != nil {
+			return nil, err
+		}
+		v.ms = append(v.ms, m)
+	}
+	v.blocks = func(ctx context.Context, i int, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+		return r.Blocks(ctx, v.ms[i].Name, want)
+	}
+	return v, nil
+}
+
 // Rename gives matrices other names: to[old] is the new one. Others keep theirs. A name that does not exist, or that
 // two matrices would have, is an error.
 func Rename(r format.Reader, to map[string]string) (format.Reader, error) {
