@@ -78,6 +78,7 @@ func TestEdits(t *testing.T) {
 		want string
 	}{
 		"rename": {func() (format.Reader, error) { return Rename(small(), map[string]string{"w": "v"}) }, "v 2x3 0:0:1 0:1:-2 0:2:0.5 1:0:4 1:1:0 1:2:-0.25\n"},
+		"only":   {func() (format.Reader, error) { return Only(small(), []string{"w"}) }, "w 2x3 0:0:1 0:1:-2 0:2:0.5 1:0:4 1:1:0 1:2:-0.25\n"},
 		"slice": {func() (format.Reader, error) {
 			return Slice(small(), matrix.Range{Lo: 1, Hi: 9}, matrix.Range{Lo: 1, Hi: 3})
 		}, "w 1x2 0:0:0 0:1:-0.25\n"},
@@ -121,6 +122,7 @@ func TestEdits(t *testing.T) {
 func TestRefused(t *testing.T) {
 	small := dense(1, 2, 3, 4)
 	for name, edit := range map[string]func() (format.Reader, error){
+		"only what is not there":   func() (format.Reader, error) { return Only(small, []string{"x"}) },
 		"rename what is not there": func() (format.Reader, error) { return Rename(small, map[string]string{"x": "y"}) },
 		"slice beside the matrix": func() (format.Reader, error) {
 			return Slice(small, matrix.Range{Lo: 5, Hi: 6}, matrix.Range{Lo: 0, Hi: 1})

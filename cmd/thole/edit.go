@@ -45,9 +45,15 @@ func (o *output) write(ctx context.Context, e *env, srcs []string, dst string, c
 			return err
 		}
 		defer r.Close()
-		if rs = append(rs, r); first == nil {
+		if first == nil {
 			first = codec
 		}
+		if len(o.only) > 0 {
+			if r, err = edit.Only(r, o.only); err != nil {
+				return err
+			}
+		}
+		rs = append(rs, r)
 	}
 	if o.to != "" {
 		codec, err := codecs().Lookup(o.to)
@@ -67,7 +73,7 @@ func (o *output) write(ctx context.Context, e *env, srcs []string, dst string, c
 	p := newProgress(e.err, "write", "values", values(r.Matrices()))
 	defer p.end()
 	opts := format.Options{Lossy: o.lossy, Set: o.out, Lost: func(what string) { p.line("left out: %s", what) }}
-	if err := format.Convert(ctx, r, first, b, name, opts, o.only, p.add); err != nil {
+	if err := format.Convert(ctx, r, first, b, name, opts, nil, p.add); err != nil {
 		return err
 	}
 	p.line("%s: %s", dst, first.Info().Title)

@@ -25,6 +25,7 @@ type finding struct {
 	Dialect  string          `json:"dialect"`
 	Notes    []string        `json:"notes,omitempty"`
 	Files    map[string]int  `json:"files,omitempty"`
+	Quick    bool            `json:"quick,omitempty"` // the values were not read
 	Matrices []matrixFinding `json:"matrices"`
 }
 
@@ -86,7 +87,7 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 		return nil, err
 	}
 	defer r.Close()
-	f := &finding{Path: path, Format: codec.Info().Name, Notes: r.Notes(), Files: map[string]int{}}
+	f := &finding{Path: path, Format: codec.Info().Name, Notes: r.Notes(), Files: map[string]int{}, Quick: !deep}
 	b, name, err := blob.Local(path)
 	if err != nil {
 		return nil, err
@@ -208,6 +209,10 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "MATRIX\tSIZE\tTYPE\tLAYOUT\tSTORED\tZEROS\tMIN\tMEAN\tMAX\tSTD\tVALUES\tMORE")
 	for _, m := range f.Matrices {
+		if f.Quick {
+			fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t-\t-\t-\t-\t-\t-\t\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout, m.more())
+			continue
+		}
 		fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout,
 			m.Stored, m.zeroShare(), short(m.Min), short(m.Mean), short(m.Max), short(m.Std), m.Shape, m.more())
 	}
