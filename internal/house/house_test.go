@@ -74,7 +74,10 @@ func walk() (names []string, err error) {
 	return names, err
 }
 
-// goFiles are the Go files of the module, parsed once; files of testdata apart.
+// generated tells a file that a program wrote, by the line that Go's tools look for.
+func (f *goFile) generated() bool { return ast.IsGenerated(f.tree) }
+
+// goFiles are the Go files of the module, parsed once; files of testdata and generated ones apart.
 var goFiles = sync.OnceValues(func() ([]*goFile, error) {
 	names, err := files()
 	if err != nil {
@@ -91,6 +94,9 @@ var goFiles = sync.OnceValues(func() ([]*goFile, error) {
 			f.tree, bad = parser.ParseFile(f.fset, name, f.text, parser.ParseComments|parser.SkipObjectResolution)
 		}
 		err = errors.Join(err, bad)
+		if bad == nil && f.generated() {
+			continue // held to what its generator thinks right
+		}
 		all = append(all, f)
 	}
 	return all, err

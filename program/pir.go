@@ -1,0 +1,206 @@
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"thole/format"
+	"thole/internal/wire"
+)
+
+// The JSON of a PIR text. Keys are short: # is a name or number, % the number of a value, TT a type, D data.
+type (
+	pirFile struct {
+		Base struct {
+			Magic   string `json:"magic"`
+			Version int64  `json:"version"`
+		} `json:"base_code"`
+		Program struct {
+			Regions []pirRegion `json:"regions"`
+		} `json:"program"`
+	}
+	pirRegion struct {
+		Blocks []pirBlock `json:"blocks"`
+	}
+	pirBlock struct {
+		Args   json.RawMessage `json:"args"`
+		Kwargs json.RawMessage `json:"kwargs"`
+		Ops    []pirOp         `json:"ops"`
+	}
+	pirOp struct {
+		Name    string          `json:"#"`
+		In      []pirValue      `json:"I"`
+		Out     json.RawMessage `json:"O"` // a list, one object in parameter operators
+		Attrs   json.RawMessage `json:"A"` // objects, bare values in parameter operators
+		OutAttr json.RawMessage `json:"OA"`
+		Regions []pirRegion     `json:"regions"`
+	}
+	pirValue struct {
+		ID   int64    `json:"%"`
+		Type *pirType `json:"TT"`
+	}
+	pirType struct {
+		Name string          `json:"#"`
+		Data json.RawMessage `json:"D"`
+	}
+	pirAttr struct {
+		Name string  `json:"N"`
+		Type pirData `json:"AT"`
+	}
+	pirData struct {
+		Name string          `json:"#"`
+		Data json.RawMessage `json:"D"`
+		Void json.RawMessage `json:"VD"` // instead of D: NaN, infinities
+	}
+)
+
+// maxNesting is how deep blocks may lie within each other.
+const maxNesting = 64
+
+// pirMagic is what base_code.magic says.
+const pirMagic = "pir"
+
+// looksLikePIR tells whether the text is an object with the mark of PIR near its beginning or anywhere at its top.
+func looksLikePIR(data []byte) bool {
+	trimmed := bytes.TrimLeft(data, " \t\r\n")
+	if len(trimmed) == 0 || trimmed[0] != '{' {
+		return false
+	}
+	at := bytes.Index(data, []byte(`"base_code"`))
+	if at < 0 {
+		return false
+	}
+	near := data[at:min(len(data), at+512)]
+	_, near, ok := bytes.Cut(near, []byte(`"magic"`))
+	near = bytes.TrimLeft(near, " \t\r\n:")
+	return ok && bytes.HasPrefix(near, []byte(`"`+pirMagic+`"`))
+}
+
+// decodePIR reads a PIR text.
+func decodePIR(data []byte) (*Program, error) {
+	var f pirFile
+	if err := json.Unmarshal(data, &f); err != nil {
+		return nil, jsonError(err)
+	}
+	if f.Base.Magic != pirMagic {
+		return nil, fmt.Errorf("base_code.magic is %q, want %q: %w", f.Base.Magic, pirMagic, format.ErrCorrupt)
+	}
+	r := &pirReader{
+		p:     &Program{Form: FormPIR, Version: f.Base.Version, HasVersion: true, text: bytes.Clone(data)},
+		names: map[int64]string{},
+		used:  map[string]bool{},
+	}
+	if len(f.Program.Regions) != 1 || len(f.Program.Regions[0].Blocks) == 0 {
+		return nil, fmt.Errorf("%d regions of the program, want one with a block: %w", len(f.Program.Regions), format.ErrCorrupt)
+	}
+	for i := range f.Program.Regions[0].Blocks {
+		if err := r.block(&f.Program.Regions[0].Blocks[i], -1, 0); err != nil {
+			return nil, err
+		}
+	}
+	return r.p, r.p.check()
+}
+
+// jsonError gives an error of the JSON text its place.
+func jsonError(err error) error {
+	var syntax *json.SyntaxError
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		if syntax.Error() == "unexpected end of JSON input" {
+			return &wire.At{Off: syntax.Offset, Err: wire.ErrTruncated}
+		}
+		return &wire.At{Off: syntax.Offset, Err: err}
+	case errors.As(err, &wrong):
+		return &wire.At{Off: wrong.Offset, Err: err}
+	}
+	return fmt.Errorf("%w: %w", format.ErrCorrupt, err)
+}
+
+// pirReader makes blocks of PIR's nested ones. Values have numbers; variables have the names of parameters and inputs
+// where there are such, and %n for value n where not.
+type pirReader struct {
+	p     *Program
+	names map[int64]string // of values
+	used  map[string]bool
+}
+
+// block reads one block and those within its operators.
+func (r *pirReader) block(b *pirBlock, parent, depth int) error {
+	if depth > maxNesting {
+		return fmt.Errorf("blocks %d deep, want at most %d: %w", depth, maxNesting, format.ErrLimit)
+	}
+	at := len(r.p.Blocks)
+	r.p.Blocks = append(r.p.Blocks, Block{Parent: parent})
+	if err := r.arguments(b, at); err != nil {
+		return fmt.Errorf("block %d: %w", at, err)
+	}
+	for i := range b.Ops {
+		o := &b.Ops[i]
+		if err := r.op(o, at); err != nil {
+			return fmt.Errorf("block %d: operator %d (%s): %w", at, i, o.Name, err)
+		}
+		for _, region := range o.Regions {
+			for k := range region.Blocks {
+				if err := r.block(&region.Blocks[k], at, depth+1); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// arguments reads the values that a block gets from outside; their numbers are below zero, and a list may stand in the
+// place of the named ones.
+func (r *pirReader) arguments(b *pirBlock, at int) error {
+	for _, raw := range []json.RawMessage{b.Args, b.Kwargs} {
+		list := []pirValue{}
+		if json.Unmarshal(raw, &list) != nil {
+			named := map[string]pirValue{}
+			if len(raw) > 0 && json.Unmarshal(raw, &named) != nil {
+				return fmt.Errorf("arguments %.40q: %w", raw, format.ErrCorrupt)
+			}
+			for _, v := range named {
+				list = append(list, v)
+			}
+		}
+		for _, v := range list {
+			if r.names[v.ID] != "" {
+				continue // numbers of arguments begin anew in every block
+			}
+			if err := r.result(v, "", at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// result makes a variable of a value that an operator or a block gives.
+func (r *pirReader) result(v pirValue, wish string, at int) error {
+	if v.ID == 0 {
+		return nil // no value
+	}
+	if r.names[v.ID] != "" {
+		return fmt.Errorf("value %d is made twice: %w", v.ID, format.ErrCorrupt)
+	}
+	if wish == "" || r.used[wish] {
+		wish = "%" + strconv.FormatInt(v.ID, 10)
+	}
+	if r.used[wish] {
+		return fmt.Errorf("value %d: name %q is taken: %w", v.ID, wish, format.ErrCorrupt)
+	}
+	r.used[wish] = true
+	r.names[v.ID] = wish
+	one := Var{Name: wish, Kind: VarType_RAW}
+	if err := one.pirType(v.Type); err != nil {
+		return fmt.Errorf("value %d: %w", v.ID, err)
+	}
+	b := &r.p.Blocks[at]
+	b.Vars = append(b.Vars, one)
+	return nil
+}
