@@ -5,73 +5,46 @@ import (
 	"math"
 )
 
-// fillUpdate sets every cell of a dense matrix, or every stored cell of a sparse one. Argument: value, rows.
-var fillUpdate = Update{
-	Name: "fill",
-	Help: `sets cells; argument {"value":1,"rows":[5]}`,
-	Part: func(v View, arg []byte) error {
-		a, err := parse[struct {
-			Selection
-			Value float64 `json:"value"`
-		}](arg)
-		if err == nil {
-			change(v, a.Selection, func(float64) float64 { return a.Value })
-		}
-		return err
-	},
-}
-
-// scaleUpdate multiplies stored values. Argument: by, rows.
-var scaleUpdate = Update{
-	Name: "scale",
-	Help: `multiplies cells; argument {"by":0.5,"rows":[0]}`,
-	Part: func(v View, arg []byte) error {
-		a, err := parse[struct {
-			Selection
-			By *float64 `json:"by"`
-		}](arg)
-		if err != nil {
-			return err
-		}
-		if a.By == nil {
-			return fmt.Errorf(`scale: no factor, want an argument like {"by":0.5}`)
-		}
-		change(v, a.Selection, func(x float64) float64 { return x * *a.By })
-		return nil
-	},
-}
-
-// thresholdUpdate sets values whose magnitude is below a limit to zero. Argument: below, rows.
-var thresholdUpdate = Update{
-	Name: "threshold",
-	Help: `sets cells of small magnitude to zero; argument {"below":1e-6,"rows":[0]}`,
-	Part: func(v View, arg []byte) error {
-		a, err := parse[struct {
-			Selection
-			Below float64 `json:"below"`
-		}](arg)
-		if err != nil {
-			return err
-		}
-		if !(a.Below >= 0) {
-			return fmt.Errorf("threshold: below %v, want 0 or more", a.Below)
-		}
-		change(v, a.Selection, func(x float64) float64 {
-			if math.Abs(x) < a.Below {
-				return 0
+// change is an update function that turns every cell of a dense matrix, or every stored cell of a sparse one, into
+// another with the help of one number, which must be given under the name.
+func change(name, help, number string, cell func(x, by float64) float64) Update {
+	return Update{
+		Name: name,
+		Help: help + fmt.Sprintf(`; argument {%q:0.5,"rows":[0]}`, number),
+		Part: func(v View, arg []byte) error {
+			var rows selection
+			var by *float64
+			if err := parse(arg, map[string]any{"rows": &rows, number: &by}); err != nil {
+				return err
 			}
-			return x
-		})
-		return nil
-	},
+			if by == nil {
+				return fmt.Errorf("argument %.60q: no number, want one like {%q:0.5}", arg, number)
+			}
+			if err := rows.pick(v); err != nil {
+				return err
+			}
+			v.Each(func(row, _ int64, val []float64) {
+				if rows.has(row) {
+					for i, x := range val {
+						val[i] = cell(x, *by)
+					}
+				}
+			})
+			return nil
+		},
+	}
 }
 
-func change(v View, rows Selection, f func(float64) float64) {
-	v.Each(func(row, _ int64, val []float64) {
-		if rows.has(row) {
-			for i, x := range val {
-				val[i] = f(x)
-			}
-		}
-	})
-}
+// fillUpdate makes every cell the value.
+var fillUpdate = change("fill", "sets cells", "value", func(_, value float64) float64 { return value })
+
+// scaleUpdate multiplies every cell.
+var scaleUpdate = change("scale", "multiplies cells", "by", func(x, by float64) float64 { return x * by })
+
+// thresholdUpdate sets cells whose magnitude is below a limit to zero.
+var thresholdUpdate = change("threshold", "sets cells of small magnitude to zero", "below", func(x, below float64) float64 {
+	if math.Abs(x) < below {
+		return 0
+	}
+	return x
+})

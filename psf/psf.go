@@ -94,20 +94,24 @@ func NewTable(gets []Get, updates []Update, rules []Rule) (*Table, error) {
 	t := &Table{map[string]*Get{}, map[string]*Update{}, map[string]*Rule{}}
 	var err error
 	add := func(what, name string, there bool) {
-		if (there || name == "") && err == nil {
-			err = fmt.Errorf("psf: two %s functions %q", what, name)
+		switch {
+		case err != nil:
+		case there:
+			err = fmt.Errorf("psf: two of %s %q", what, name)
+		case name == "":
+			err = fmt.Errorf("psf: %s without a name", what)
 		}
 	}
 	for i := range gets {
-		add("get", gets[i].Name, t.gets[gets[i].Name] != nil)
+		add("get function", gets[i].Name, t.gets[gets[i].Name] != nil)
 		t.gets[gets[i].Name] = &gets[i]
 	}
 	for i := range updates {
-		add("update", updates[i].Name, t.updates[updates[i].Name] != nil)
+		add("update function", updates[i].Name, t.updates[updates[i].Name] != nil)
 		t.updates[updates[i].Name] = &updates[i]
 	}
 	for i := range rules {
-		add("rule", rules[i].Name, t.rules[rules[i].Name] != nil)
+		add("update rule", rules[i].Name, t.rules[rules[i].Name] != nil)
 		t.rules[rules[i].Name] = &rules[i]
 	}
 	return t, err

@@ -17,8 +17,11 @@ func reduce(name, help string, start float64, cell, merge func(acc, v float64) f
 		Name: name,
 		Help: help,
 		Part: func(v View, arg []byte) ([]byte, error) {
-			rows, err := parse[Selection](arg)
-			if err != nil {
+			var rows selection
+			if err := parse(arg, map[string]any{"rows": &rows}); err != nil {
+				return nil, err
+			}
+			if err := rows.pick(v); err != nil {
 				return nil, err
 			}
 			acc := start
@@ -49,11 +52,11 @@ func add(a, b float64) float64       { return a + b }
 func same(v float64) float64         { return v }
 func addSquare(a, v float64) float64 { return a + v*v }
 
-// sumGet adds all stored values. Argument: Selection.
+// sumGet adds all stored values. Argument: rows.
 var sumGet = reduce("sum", `sum of the stored values; argument {"rows":[0]} for some rows`, 0, add, add, same)
 
-// maxGet is the largest stored value, -Inf if there is none. Argument: Selection.
+// maxGet is the largest stored value, -Inf if there is none. Argument: rows.
 var maxGet = reduce("max", `largest stored value; argument {"rows":[0]} for some rows`, math.Inf(-1), math.Max, math.Max, same)
 
-// normGet is the Euclidean norm of the stored values. Argument: Selection.
+// normGet is the Euclidean norm of the stored values. Argument: rows.
 var normGet = reduce("norm", `Euclidean norm of the stored values; argument {"rows":[0]} for some rows`, 0, addSquare, add, math.Sqrt)
