@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"thole/algo"
+	"thole/graph"
+	"thole/ps"
+	"thole/train"
+)
+
+// run makes the given tasks of the job on the cluster, each on its own connection, and saves when the first task is
+// among them. The report is of the task that came first.
+func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	reports := make([]*train.Report, len(tasks))
+	var wg sync.WaitGroup
+	for i, task := range tasks {
+		wg.Go(func() {
+			var err error
+			var events func(train.Event)
+			if i == 0 {
+				events = w.event
+			}
+			if reports[i], err = p.task(ctx, c, task, path, events); err != nil {
+				cancel(err) // the others need not wait for an answer that never comes
+			}
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return reports[0], nil
+}
+
+func (p *plan) task(ctx context.Context, c *cluster, task int, path string, events func(train.Event)) (*train.Report, error) {
+	client, err := ps.Dial(ctx, ps.Options{
+		Network: c.net, Servers: c.addrs, Job: p.name, Task: task, Tasks: p.tasks, Bound: p.bound,
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	model, err := p.recipe.Build(p.conf)
+	if err != nil {
+		return nil, err
+	}
+	start := time.Now()
+	report, err := train.Run(ctx, client, train.Options{
+		Model: model, Data: p.train, Valid: p.valid, Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
+		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance,
+		Classify: p.recipe.Task == algo.Classification, Events: events,
+		Elapsed: func() time.Duration { return time.Since(start) },
+		Prepare: p.loader(client, model, task),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if task == 0 && path != "" {
+		if err := client.Save(ctx, p.saving(model, path)); err != nil {
+			return nil, err
+		}
+	}
+	return report, client.Leave(ctx)
+}
+
+// loader is how a task readies the parameters: the first one loads the model to go on from, if there is one.
+func (p *plan) loader(client *ps.Client, model *graph.Model, task int) func(context.Context) error {
+	if p.loadPath == "" {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		if task != 0 {
+			return nil
+		}
+		o := ps.LoadOptions{Path: p.loadPath}
+		for _, m := range model.Params() {
+			o.Matrices = append(o.Matrices, m.Name)
+		}
+		return client.Load(ctx, o)
+	}
+}
+
+func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Files: map[string][]byte{graph.FileName: model.JSON()}}
+	for _, m := range model.Params() {
+		o.Matrices = append(o.Matrices, m.Name)
+	}
+	return o
+}
+
+// parseTasks reads "0,2-4".
+func parseTasks(text string, tasks int) ([]int, error) {
+	if text == "" {
+		all := make([]int, tasks)
+		for i := range all {
+			all[i] = i
+		}
+		return all, nil
+	}
+	var out []int
+	for _, item := range strings.Split(text, ",") {
+		var lo, hi int
+		if n, _ := fmt.Sscanf(item+";", "%d-%d;", &lo, &hi); n < 2 {
+			if _, err := fmt.Sscanf(item+";", "%d;", &lo); err != nil {
+				return nil, usageError{fmt.Errorf("--task %q, want numbers like 0 or 0,2-4", text)}
+			}
+			hi = lo
+		}
+		for t := lo; t <= hi && len(out) < tasks; t++ {
+			out = append(out, t)
+		}
+		if lo < 0 || hi >= tasks || hi < lo {
+			return nil, usageError{fmt.Errorf("--task %q, want tasks from 0 to %d", text, tasks-1)}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
