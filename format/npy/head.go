@@ -154,14 +154,3 @@ func (h *head) slab() format.Slab {
 	rows, cols, _ := matrix.Shape(h.shape)
 	return format.Slab{At: matrix.At(0, rows, 0, cols), DType: h.dtype, Order: h.order, Off: h.values}
 }
-
-// flat tells whether C and Fortran order are the same: at most one dimension is not 1.
-func (h *head) flat() bool {
-	long := 0
-	for _, n := range h.shape {
-		if n != 1 {
-			long++
-		}
-	}
-	return long <= 1
-}
