@@ -67,7 +67,7 @@ func grow[E any](v []E, n int) (all, tail []E) {
 	return all, all[len(v):]
 }
 
-func sizeOf[T number]() int {
+func sizeOf[T Number]() int {
 	var v T
 	return binary.Size(v)
 }

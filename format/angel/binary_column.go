@@ -15,7 +15,7 @@ var binaryColumn = layout{
 	i32: pair[int32]{putBinaryColumn[int32], takeBinaryColumn[int32]},
 }
 
-func putBinaryColumn[T number](dst []byte, s style, r *records[T]) []byte {
+func putBinaryColumn[T Number](dst []byte, s style, r *records[T]) []byte {
 	key := s.idSize()
 	body := r.width * sizeOf[T]()
 	if len(r.col) == 0 {
@@ -29,7 +29,7 @@ func putBinaryColumn[T number](dst []byte, s style, r *records[T]) []byte {
 	return dst
 }
 
-func takeBinaryColumn[T number](in input, r *records[T], n int) (int, error) {
+func takeBinaryColumn[T Number](in input, r *records[T], n int) (int, error) {
 	key := in.idSize()
 	if r.width > (math.MaxInt-key)/sizeOf[T]() {
 		return 0, nil

@@ -273,7 +273,7 @@ func complete(m *matrixMeta) {
 func FuzzRecords(f *testing.F) {
 	for i, l := range layouts {
 		r := &records[float32]{row: []int32{0, 1}, col: []int64{-3, 7}, val: []float32{0.5, 1e-4}, width: 1}
-		f.Add(pairOf[float32](l).put(nil, style{sep: ','}, r), uint8(i), uint8(1), true)
+		f.Add(pairOf[float32](l).put(nil, style{sep: ","}, r), uint8(i), uint8(1), true)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, which, width uint8, last bool) {
 		l := layouts[int(which)%len(layouts)]
@@ -284,12 +284,12 @@ func FuzzRecords(f *testing.F) {
 	})
 }
 
-func fuzzRecords[T number](t *testing.T, l *layout, b []byte, width uint8, last bool) {
+func fuzzRecords[T Number](t *testing.T, l *layout, b []byte, width uint8, last bool) {
 	r := &records[T]{width: 1}
 	if l.column {
 		r.width = 1 + int(width)
 	}
-	s := style{sep: ',', long: width%2 == 1}
+	s := style{sep: ",", long: width%2 == 1}
 	pair := pairOf[T](l)
 	used, err := pair.take(input{style: s, b: b, last: last}, r, 1000)
 	if err != nil {

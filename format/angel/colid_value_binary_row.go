@@ -11,7 +11,7 @@ var colIDValueBinary = layout{
 	i32: pair[int32]{putColIDValueBinary[int32], takeColIDValueBinary[int32]},
 }
 
-func putColIDValueBinary[T number](dst []byte, s style, r *records[T]) []byte {
+func putColIDValueBinary[T Number](dst []byte, s style, r *records[T]) []byte {
 	key, size := s.idSize(), sizeOf[T]()
 	if len(r.val) == 0 {
 		return dst
@@ -22,7 +22,7 @@ func putColIDValueBinary[T number](dst []byte, s style, r *records[T]) []byte {
 	return dst
 }
 
-func takeColIDValueBinary[T number](in input, r *records[T], n int) (int, error) {
+func takeColIDValueBinary[T Number](in input, r *records[T], n int) (int, error) {
 	key, size := in.idSize(), sizeOf[T]()
 	n = min(n, len(in.b)/(key+size))
 	if n == 0 {

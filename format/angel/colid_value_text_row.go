@@ -1,7 +1,5 @@
 package angel
 
-import "strconv"
-
 // colIDValueText stores lines "column id,value".
 var colIDValueText = layout{
 	name: "ColIdValueTextRowFormat", text: true, colID: true,
@@ -11,17 +9,17 @@ var colIDValueText = layout{
 	i32: pair[int32]{putColIDValueText[int32], takeColIDValueText[int32]},
 }
 
-func putColIDValueText[T number](dst []byte, s style, r *records[T]) []byte {
+func putColIDValueText[T Number](dst []byte, s style, r *records[T]) []byte {
 	num := spellingOf[T]()
 	for i, v := range r.val {
-		dst = append(strconv.AppendInt(dst, r.col[i], 10), s.sep)
+		dst = append(appendInt(dst, r.col[i]), s.sep...)
 		dst = append(num.append(dst, v), '\n')
 	}
 	return dst
 }
 
-func takeColIDValueText[T number](in input, r *records[T], n int) (int, error) {
-	num := spellingOf[T]()
+func takeColIDValueText[T Number](in input, r *records[T], n int) (int, error) {
+	parse := reading[T](in.style)
 	b := in.lines()
 	at := 0
 	for ; n > 0 && at < len(b); n-- {
@@ -29,7 +27,7 @@ func takeColIDValueText[T number](in input, r *records[T], n int) (int, error) {
 		if i == 0 {
 			return at, in.bad(at, "a column id, the separator and a value")
 		}
-		v, w := num.parse(b[i:])
+		v, w := parse(b[i:])
 		next, ok := lineEnd(b, i+w)
 		if w == 0 || !ok {
 			return at, in.bad(at, "a column id, the separator and a value")

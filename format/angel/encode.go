@@ -61,7 +61,7 @@ func (p *plan) encode(w io.Writer, b matrix.Block, rows []int64) (partMeta, erro
 	return part, err
 }
 
-func encode[T number](p *plan, s *sink, b matrix.Block, rows []int64, part *partMeta) error {
+func encode[T Number](p *plan, s *sink, b matrix.Block, rows []int64, part *partMeta) error {
 	if p.layout.column {
 		return encodeColumns[T](p, s, b, rows, part)
 	}
@@ -93,7 +93,7 @@ func encode[T number](p *plan, s *sink, b matrix.Block, rows []int64, part *part
 }
 
 // rowSlabs fills r with the cells of a row, a slab at a time.
-func rowSlabs[T number](b matrix.Block, row int64, r *records[T]) func(yield func(n int) bool) {
+func rowSlabs[T Number](b matrix.Block, row int64, r *records[T]) func(yield func(n int) bool) {
 	return func(yield func(n int) bool) {
 		var val []T
 		var idx []int64
@@ -128,7 +128,7 @@ func sequence(into []int64, first int64, n int) []int64 {
 	return into
 }
 
-func encodeColumns[T number](p *plan, s *sink, b matrix.Block, rows []int64, part *partMeta) error {
+func encodeColumns[T Number](p *plan, s *sink, b matrix.Block, rows []int64, part *partMeta) error {
 	pair := pairOf[T](p.layout)
 	columns := 0
 	var err error
@@ -152,7 +152,7 @@ func encodeColumns[T number](p *plan, s *sink, b matrix.Block, rows []int64, par
 
 // columnSlabs yields the columns of a block with their values for the given rows, a slab at a time: every column of
 // dense data, the union of the rows' columns of sparse data.
-func columnSlabs[T number](b matrix.Block, rows []int64) func(yield func(*records[T]) bool) {
+func columnSlabs[T Number](b matrix.Block, rows []int64) func(yield func(*records[T]) bool) {
 	return func(yield func(*records[T]) bool) {
 		if len(rows) == 0 {
 			return
@@ -184,7 +184,7 @@ type columnIDs struct {
 
 // columnSource gives the ids of a block's columns, and the function that fills the values of those in r, the first of
 // which is number from. It is called with ascending columns.
-func columnSource[T number](b matrix.Block, rows []int64) (fill func(from int64, r *records[T]), ids columnIDs) {
+func columnSource[T Number](b matrix.Block, rows []int64) (fill func(from int64, r *records[T]), ids columnIDs) {
 	w := len(rows)
 	at := make([]int64, w) // rows counted from the block's first
 	for i, row := range rows {
@@ -215,7 +215,7 @@ func columnSource[T number](b matrix.Block, rows []int64) (fill func(from int64,
 	return nil, columnIDs{}
 }
 
-func csrColumns[T number](d *matrix.CSR[T], rows []int64) (fill func(from int64, r *records[T]), ids columnIDs) {
+func csrColumns[T Number](d *matrix.CSR[T], rows []int64) (fill func(from int64, r *records[T]), ids columnIDs) {
 	var union []int64
 	next := make([]int, len(rows))
 	for i, row := range rows {

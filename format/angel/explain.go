@@ -264,7 +264,7 @@ func bigEndian(d matrix.DType, b []byte) string {
 	return bigEndianOf[int32](b)
 }
 
-func bigEndianOf[T number](b []byte) string {
+func bigEndianOf[T Number](b []byte) string {
 	var v [1]T
 	wire.Get(v[:], b, wire.Big)
 	return string(spellingOf[T]().append(nil, v[0]))

@@ -67,7 +67,7 @@ func (f *feed) finish(p *piece, compare bool) error {
 }
 
 // take appends the next n records to r.
-func take[T number](ctx context.Context, f *feed, l pair[T], s style, r *records[T], n int) error {
+func take[T Number](ctx context.Context, f *feed, l pair[T], s style, r *records[T], n int) error {
 	for n > 0 {
 		before := len(r.val)
 		used, err := l.take(f.input(s), r, n)

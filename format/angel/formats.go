@@ -37,7 +37,7 @@ type layout struct {
 }
 
 // pair writes and reads the records of one element type, a whole slab at a time.
-type pair[T number] struct {
+type pair[T Number] struct {
 	// put appends the bytes of all records.
 	put func(dst []byte, s style, r *records[T]) []byte
 	// take reads up to n whole records from the beginning of the input, appends them to r, and says how many bytes they
@@ -47,13 +47,14 @@ type pair[T number] struct {
 
 // style is what the bytes of a file depend on besides the format.
 type style struct {
-	sep  byte // between the fields of a line
-	long bool // column ids of binary records have eight bytes, not four
+	sep   string // between the fields of a line
+	long  bool   // column ids of binary records have eight bytes, not four
+	comma bool   // numbers have a comma before the fraction
 }
 
 // records are the fields of consecutive records, each field in a slice of its own. row and col stay empty where the
 // format does not store them. A record has width values.
-type records[T number] struct {
+type records[T Number] struct {
 	row   []int32
 	col   []int64
 	val   []T
@@ -69,7 +70,7 @@ type input struct {
 }
 
 // pairOf picks the functions of element type T.
-func pairOf[T number](l *layout) pair[T] {
+func pairOf[T Number](l *layout) pair[T] {
 	var p any
 	var v T
 	switch any(v).(type) {

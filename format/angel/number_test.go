@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -27,10 +28,79 @@ func TestJavaSpelling(t *testing.T) {
 		if c.bits == 32 {
 			v = float64(float32(v))
 		}
-		if got := string(appendJava(nil, v, c.bits)); got != c.want {
+		if got := string(spellIn(v, c.bits)); got != c.want {
 			t.Errorf("%v in %d bits is written %q, want %q", c.v, c.bits, got, c.want)
 		}
 	}
+}
+
+// spellIn writes a number as a float or a double.
+func spellIn(v float64, bits int) []byte {
+	if bits == 32 {
+		return appendFloat32(nil, float32(v))
+	}
+	return appendFloat64(nil, v)
+}
+
+// TestSpellLikeStrconv compares the spelling with one that is put together from strconv.
+func TestSpellLikeStrconv(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	for i := range 400_000 {
+		f, v := math.Float32frombits(rng.Uint32()), math.Float64frombits(rng.Uint64())
+		switch i % 4 {
+		case 0:
+			f, v = float32(rng.NormFloat64()*0.01), rng.NormFloat64()*0.01
+		case 1:
+			v = math.Trunc(rng.NormFloat64() * math.Pow10(rng.IntN(18)))
+			f = float32(v)
+		case 2:
+			v = rng.NormFloat64() * math.Pow10(rng.IntN(12)-4)
+			f = float32(v)
+		}
+		for _, bits := range []int{32, 64} {
+			w := v
+			if bits == 32 {
+				w = float64(f)
+			}
+			got := string(spellIn(w, bits))
+			back, err := strconv.ParseFloat(got, bits)
+			if err != nil || math.Float64bits(back) != math.Float64bits(w) && w == w {
+				t.Fatalf("%v is spelled %q, which reads %v, %v", w, got, back, err)
+			}
+			if want := byHand(w, bits); len(got) != len(want) || got != want && (bits == 64 || got[:len(got)-5] != want[:len(want)-5]) {
+				t.Fatalf("%v in %d bits is spelled %q, want %q", w, bits, got, want)
+			}
+		}
+		n := int64(rng.Uint64() >> rng.IntN(64))
+		if got := string(appendInt(nil, n)) + string(appendInt(nil, -n)); got != strconv.FormatInt(n, 10)+strconv.FormatInt(-n, 10) {
+			t.Fatalf("%d is spelled %q", n, got)
+		}
+	}
+	for _, n := range []int64{math.MinInt64, math.MaxInt64, 0, -1, 9, 10, 99, 100, 12345678, 123456789} {
+		if got := string(appendInt(nil, n)); got != strconv.FormatInt(n, 10) {
+			t.Errorf("%d is spelled %q", n, got)
+		}
+	}
+}
+
+// byHand is Java's spelling from strconv's digits.
+func byHand(v float64, bits int) string {
+	if v != v || math.Abs(v) > math.MaxFloat64 {
+		return string(appendSpecial(nil, v))
+	}
+	if a := math.Abs(v); a == 0 || a >= 1e-3 && a < 1e7 {
+		text := strconv.FormatFloat(v, 'f', -1, bits)
+		if !strings.Contains(text, ".") {
+			text += ".0"
+		}
+		return text
+	}
+	mantissa, exp, _ := strings.Cut(strconv.FormatFloat(v, 'e', -1, bits), "e")
+	if !strings.Contains(mantissa, ".") {
+		mantissa += ".0"
+	}
+	n, _ := strconv.Atoi(exp)
+	return mantissa + "E" + strconv.Itoa(n)
 }
 
 func TestParseNumber(t *testing.T) {
@@ -96,7 +166,7 @@ func TestParseLikeStrconv(t *testing.T) {
 func TestWalkAllocatesNothingPerLine(t *testing.T) {
 	text := []byte("0,-1.3820986\n1,-0.40434486\n2,0.170689\n3,1.7976931348623157E308\n")
 	r := &records[float64]{col: make([]int64, 0, 4), val: make([]float64, 0, 4), width: 1}
-	in := input{style: style{sep: ','}, b: text, last: true}
+	in := input{style: style{sep: ","}, b: text, last: true}
 	if n := testing.AllocsPerRun(100, func() {
 		r.col, r.val = r.col[:0], r.val[:0]
 		if _, err := takeColIDValueText(in, r, 4); err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // cells sorts the column ids of a row together with its values.
-type cells[T number] struct {
+type cells[T Number] struct {
 	col []int64
 	val []T
 }
@@ -35,7 +35,7 @@ func (c *cells[T]) sort() (col int64, twice bool) {
 }
 
 // sortColumns brings the records of a column format into the order of their ids.
-func sortColumns[T number](r *records[T]) {
+func sortColumns[T Number](r *records[T]) {
 	if slices.IsSorted(r.col) {
 		return
 	}

@@ -44,8 +44,8 @@ func newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) {
 	if p.style.sep, err = parseSeparator(o.Set[optSeparator]); err != nil {
 		return nil, err
 	}
-	if p.style.sep == 0 {
-		p.style.sep = ','
+	if p.style.sep == "" {
+		p.style.sep = ","
 	}
 	d := heldAs(m.DType)
 	p.kind = chooseRowType(&m, d)

@@ -62,7 +62,7 @@ func (s *stored) blocks(ctx context.Context, b blob.Bucket, want matrix.Rect, yi
 	return blocksOf[int32](ctx, b, s, want, yield)
 }
 
-func blocksOf[T number](ctx context.Context, b blob.Bucket, s *stored, want matrix.Rect, yield func(matrix.Block) bool) error {
+func blocksOf[T Number](ctx context.Context, b blob.Bucket, s *stored, want matrix.Rect, yield func(matrix.Block) bool) error {
 	w := newWalk[T](ctx, b, s, want)
 	w.yield = yield
 	if !s.ranged {

@@ -97,7 +97,7 @@ func gather(p *plan, cell matrix.Rect, blocks []matrix.Block) (matrix.Block, err
 	return gatherOf[int32](p.filled, cell, blocks)
 }
 
-func gatherOf[T number](filled bool, cell matrix.Rect, blocks []matrix.Block) (matrix.Block, error) {
+func gatherOf[T Number](filled bool, cell matrix.Rect, blocks []matrix.Block) (matrix.Block, error) {
 	if filled {
 		out := matrix.Block{At: cell, Data: matrix.KindOf(matrix.DTypeOf[T]()).Dense(int(cell.Rows.Len() * cell.Cols.Len()))}
 		for _, b := range blocks {
@@ -127,7 +127,7 @@ func gatherOf[T number](filled bool, cell matrix.Rect, blocks []matrix.Block) (m
 }
 
 // copyInto copies the values of a dense block that lies in the cell.
-func copyInto[T number](dst *matrix.Dense[T], cell matrix.Rect, b matrix.Block) {
+func copyInto[T Number](dst *matrix.Dense[T], cell matrix.Rect, b matrix.Block) {
 	src := b.Data.(*matrix.Dense[T]).Val
 	n := b.At.Cols.Len()
 	for i := range b.At.Rows.Len() {

@@ -11,7 +11,7 @@ var rowIDColIDValueBinary = layout{
 	i32: pair[int32]{putRowIDColIDValueBinary[int32], takeRowIDColIDValueBinary[int32]},
 }
 
-func putRowIDColIDValueBinary[T number](dst []byte, s style, r *records[T]) []byte {
+func putRowIDColIDValueBinary[T Number](dst []byte, s style, r *records[T]) []byte {
 	n, key, size := len(r.val), s.idSize(), sizeOf[T]()
 	if n == 0 {
 		return dst
@@ -24,7 +24,7 @@ func putRowIDColIDValueBinary[T number](dst []byte, s style, r *records[T]) []by
 	return dst
 }
 
-func takeRowIDColIDValueBinary[T number](in input, r *records[T], n int) (int, error) {
+func takeRowIDColIDValueBinary[T Number](in input, r *records[T], n int) (int, error) {
 	key, size := in.idSize(), sizeOf[T]()
 	stride := 4 + key + size
 	n = min(n, len(in.b)/stride)

@@ -1,7 +1,5 @@
 package angel
 
-import "strconv"
-
 // rowIDColIDValueText stores lines "row id,column id,value". Angel cuts doubles to six decimals here; every digit is
 // written nevertheless, which Angel reads.
 var rowIDColIDValueText = layout{
@@ -12,19 +10,19 @@ var rowIDColIDValueText = layout{
 	i32: pair[int32]{putRowIDColIDValueText[int32], takeRowIDColIDValueText[int32]},
 }
 
-func putRowIDColIDValueText[T number](dst []byte, s style, r *records[T]) []byte {
+func putRowIDColIDValueText[T Number](dst []byte, s style, r *records[T]) []byte {
 	num := spellingOf[T]()
 	for i, v := range r.val {
-		dst = append(strconv.AppendInt(dst, int64(r.row[i]), 10), s.sep)
-		dst = append(strconv.AppendInt(dst, r.col[i], 10), s.sep)
+		dst = append(appendInt(dst, r.row[i]), s.sep...)
+		dst = append(appendInt(dst, r.col[i]), s.sep...)
 		dst = append(num.append(dst, v), '\n')
 	}
 	return dst
 }
 
-func takeRowIDColIDValueText[T number](in input, r *records[T], n int) (int, error) {
+func takeRowIDColIDValueText[T Number](in input, r *records[T], n int) (int, error) {
 	const want = "a row id, a column id and a value with separators between them"
-	num := spellingOf[T]()
+	parse := reading[T](in.style)
 	b := in.lines()
 	at := 0
 	for ; n > 0 && at < len(b); n-- {
@@ -36,7 +34,7 @@ func takeRowIDColIDValueText[T number](in input, r *records[T], n int) (int, err
 		if i == 0 {
 			return at, in.bad(at, want)
 		}
-		v, w := num.parse(b[i:])
+		v, w := parse(b[i:])
 		next, ok := lineEnd(b, i+w)
 		if w == 0 || !ok {
 			return at, in.bad(at, want)

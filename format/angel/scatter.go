@@ -157,7 +157,7 @@ func (s *stored) findColumns(ctx context.Context, b blob.Bucket) error {
 	return s.checkCover()
 }
 
-func idRange[T number](ctx context.Context, b blob.Bucket, s *stored) (cols matrix.Range, err error) {
+func idRange[T Number](ctx context.Context, b blob.Bucket, s *stored) (cols matrix.Range, err error) {
 	w := newWalk[T](ctx, b, s, matrix.Rect{})
 	first := true
 	err = w.each(matrix.Rect{Rows: matrix.Range{Hi: s.meta.Rows}, Cols: allIDs}, func(d *matrix.CSR[T], _ matrix.Rect) error {

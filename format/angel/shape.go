@@ -29,7 +29,7 @@ type stored struct {
 	fault  error   // why the values cannot be read, if layout is nil
 	pieces []piece // in the order of their ids
 	ranged bool    // partitions have columns of their own; else ids are spread by hash
-	sep    byte    // 0: found in each partition
+	sep    string  // "": found in each partition
 	packed bool    // sparse rows without column ids are read as the first columns
 	sums   bool    // compare checksums
 	limit  int64   // bytes of fields in a block

@@ -45,48 +45,21 @@ func (in *input) field(b []byte, i int) (v int64, next int) {
 		return 0, 0
 	}
 	v, n := parseInt(b[i:])
-	if n == 0 || i+n >= len(b) || b[i+n] != in.sep {
+	if n == 0 {
 		return 0, 0
 	}
-	return v, i + n + 1
+	return v, in.behind(b, i+n)
 }
 
-// findSeparator is the byte behind the first integer of the text: Angel takes the separator from the configuration of
-// the job and does not store it.
-func findSeparator(b []byte) (byte, bool) {
-	_, n := parseInt(b)
-	if n == 0 || n >= len(b) || b[n] == '\n' || b[n] == '\r' {
-		return 0, false
+// behind is the place behind the separator at b[i], 0 if there is none.
+func (s *style) behind(b []byte, i int) int {
+	if i >= len(b) || b[i] != s.sep[0] {
+		return 0
 	}
-	return b[n], validSeparator(b[n])
-}
-
-// validSeparator tells whether fields can be told apart with the byte between them.
-func validSeparator(c byte) bool {
-	switch {
-	case c >= '0' && c <= '9', c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z':
-		return false
-	case c == '-' || c == '+' || c == '\n' || c == '\r' || c == 0x1e || c == 0xfd || c == 0:
-		return false
+	if len(s.sep) > 1 {
+		if len(b)-i < len(s.sep) || string(b[i:i+len(s.sep)]) != s.sep {
+			return 0
+		}
 	}
-	return true
-}
-
-// separators are the names that the option separator takes besides the byte itself.
-var separators = map[string]byte{
-	"comma": ',', "tab": '\t', `\t`: '\t', "space": ' ', "bar": '|', "dot": '.', "colon": ':', "semicolon": ';',
-}
-
-// parseSeparator reads the option separator; "" and "auto" stand for 0, to be found in the text.
-func parseSeparator(s string) (byte, error) {
-	if s == "" || s == "auto" {
-		return 0, nil
-	}
-	if c, ok := separators[s]; ok {
-		return c, nil
-	}
-	if len(s) == 1 && validSeparator(s[0]) {
-		return s[0], nil
-	}
-	return 0, fmt.Errorf("separator %q, want one byte that no number contains, or comma, tab, space, bar, dot, colon, semicolon", s)
+	return i + len(s.sep)
 }

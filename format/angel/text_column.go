@@ -1,9 +1,6 @@
 package angel
 
-import (
-	"fmt"
-	"strconv"
-)
+import "fmt"
 
 // textColumn stores lines "column id,value of the first saved row,value of the second,…".
 var textColumn = layout{
@@ -14,20 +11,20 @@ var textColumn = layout{
 	i32: pair[int32]{putTextColumn[int32], takeTextColumn[int32]},
 }
 
-func putTextColumn[T number](dst []byte, s style, r *records[T]) []byte {
+func putTextColumn[T Number](dst []byte, s style, r *records[T]) []byte {
 	num := spellingOf[T]()
 	for k, col := range r.col {
-		dst = strconv.AppendInt(dst, col, 10)
+		dst = appendInt(dst, col)
 		for _, v := range r.val[k*r.width : (k+1)*r.width] {
-			dst = num.append(append(dst, s.sep), v)
+			dst = num.append(append(dst, s.sep...), v)
 		}
 		dst = append(dst, '\n')
 	}
 	return dst
 }
 
-func takeTextColumn[T number](in input, r *records[T], n int) (int, error) {
-	num := spellingOf[T]()
+func takeTextColumn[T Number](in input, r *records[T], n int) (int, error) {
+	parse := reading[T](in.style)
 	b := in.lines()
 	at := 0
 	for ; n > 0 && at < len(b); n-- {
@@ -37,15 +34,15 @@ func takeTextColumn[T number](in input, r *records[T], n int) (int, error) {
 		}
 		i += at
 		for range r.width {
-			if i >= len(b) || b[i] != in.sep {
+			if i = in.behind(b, i); i == 0 {
 				return at, in.bad(at, fmt.Sprintf("a column id and %d values with separators between them", r.width))
 			}
-			v, w := num.parse(b[i+1:])
+			v, w := parse(b[i:])
 			if w == 0 {
 				return at, in.bad(at, fmt.Sprintf("a column id and %d values", r.width))
 			}
 			r.val = append(r.val, v)
-			i += 1 + w
+			i += w
 		}
 		next, ok := lineEnd(b, i)
 		if !ok {

@@ -11,13 +11,13 @@ var valueBinary = layout{
 	i32:  pair[int32]{putValueBinary[int32], takeValueBinary[int32]},
 }
 
-func putValueBinary[T number](dst []byte, _ style, r *records[T]) []byte {
+func putValueBinary[T Number](dst []byte, _ style, r *records[T]) []byte {
 	dst, out := grow(dst, len(r.val)*sizeOf[T]())
 	wire.Put(out, r.val, wire.Big)
 	return dst
 }
 
-func takeValueBinary[T number](in input, r *records[T], n int) (int, error) {
+func takeValueBinary[T Number](in input, r *records[T], n int) (int, error) {
 	size := sizeOf[T]()
 	n = min(n, len(in.b)/size)
 	var val []T

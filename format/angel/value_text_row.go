@@ -9,7 +9,7 @@ var valueText = layout{
 	i32: pair[int32]{putValueText[int32], takeValueText[int32]},
 }
 
-func putValueText[T number](dst []byte, _ style, r *records[T]) []byte {
+func putValueText[T Number](dst []byte, _ style, r *records[T]) []byte {
 	num := spellingOf[T]()
 	for _, v := range r.val {
 		dst = append(num.append(dst, v), '\n')
@@ -17,12 +17,12 @@ func putValueText[T number](dst []byte, _ style, r *records[T]) []byte {
 	return dst
 }
 
-func takeValueText[T number](in input, r *records[T], n int) (int, error) {
-	num := spellingOf[T]()
+func takeValueText[T Number](in input, r *records[T], n int) (int, error) {
+	parse := reading[T](in.style)
 	b := in.lines()
 	at := 0
 	for ; n > 0 && at < len(b); n-- {
-		v, w := num.parse(b[at:])
+		v, w := parse(b[at:])
 		next, ok := lineEnd(b, at+w)
 		if w == 0 || !ok {
 			return at, in.bad(at, "a value")

@@ -20,7 +20,7 @@ const maxBlock = 64 << 20
 var errStop = errors.New("stop")
 
 // walk is the way through the partitions of a matrix.
-type walk[T number] struct {
+type walk[T Number] struct {
 	ctx    context.Context
 	bucket blob.Bucket
 	s      *stored
@@ -34,7 +34,7 @@ type walk[T number] struct {
 	cols  matrix.Range // where the partition's ids must lie
 }
 
-func newWalk[T number](ctx context.Context, b blob.Bucket, s *stored, want matrix.Rect) *walk[T] {
+func newWalk[T Number](ctx context.Context, b blob.Bucket, s *stored, want matrix.Rect) *walk[T] {
 	return &walk[T]{ctx: ctx, bucket: b, s: s, pair: pairOf[T](s.layout), want: want}
 }
 
@@ -83,7 +83,7 @@ func (w *walk[T]) begin() error {
 	if err := w.f.more(); err != nil {
 		return err
 	}
-	if l := w.s.layout; l.text && l.colID && w.style.sep == 0 {
+	if l := w.s.layout; l.text && l.colID && w.style.sep == "" {
 		sep, ok := findSeparator(w.f.buf)
 		if !ok {
 			in := w.f.input(w.style)

@@ -61,7 +61,7 @@ func drawSample(t *rapid.T) sample {
 	return sample{m, drawBlock(rng, &m, func() int32 { return int32(rng.Uint32() >> rng.IntN(32)) })}
 }
 
-func drawBlock[T number](rng *rand.Rand, m *matrix.Meta, value func() T) matrix.Block {
+func drawBlock[T Number](rng *rand.Rand, m *matrix.Meta, value func() T) matrix.Block {
 	d := &matrix.CSR[T]{Ptr: []int{0}}
 	for range m.Rows {
 		for c := range m.Cols {

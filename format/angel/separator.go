@@ -1,0 +1,60 @@
+package angel
+
+import (
+	"fmt"
+	"strings"
+)
+
+// maxSeparator is how many bytes a separator has at most.
+const maxSeparator = 16
+
+// findSeparator is what stands behind the first integer of the text, up to where a number begins: Angel takes the
+// separator from the configuration of the job and does not store it.
+func findSeparator(b []byte) (sep string, ok bool) {
+	_, n := parseInt(b)
+	if n == 0 {
+		return "", false
+	}
+	for end := n; end < len(b) && end-n <= maxSeparator; end++ {
+		if end > n && beginsNumber(b[end]) {
+			sep = string(b[n:end])
+			return sep, checkSeparator(sep) == nil
+		}
+	}
+	return "", false
+}
+
+// beginsNumber tells whether a number can begin with the byte.
+func beginsNumber(c byte) bool {
+	return c >= '0' && c <= '9' || strings.IndexByte("-+NnIi\x1e\xfd", c) >= 0
+}
+
+// separators are the names that the option separator takes besides the bytes themselves.
+var separators = map[string]string{
+	"comma": ",", "tab": "\t", `\t`: "\t", "space": " ", "bar": "|", "dot": ".", "colon": ":", "semicolon": ";",
+}
+
+// parseSeparator reads the option separator; "" and "auto" stand for "", to be found in the text.
+func parseSeparator(s string) (string, error) {
+	if s == "" || s == "auto" {
+		return "", nil
+	}
+	if sep, ok := separators[s]; ok {
+		return sep, nil
+	}
+	return s, checkSeparator(s)
+}
+
+// checkSeparator wants that fields can be told apart with it between them.
+func checkSeparator(sep string) error {
+	bad := len(sep) == 0 || len(sep) > maxSeparator
+	for _, c := range []byte(sep) {
+		letter := c|0x20 >= 'a' && c|0x20 <= 'z'
+		bad = bad || beginsNumber(c) || letter || c == '\n' || c == '\r' || c == 0
+	}
+	if bad {
+		return fmt.Errorf("separator %q, want 1 to %d bytes that no number contains, or comma, tab, space, bar, dot, colon, semicolon",
+			sep, maxSeparator)
+	}
+	return nil
+}
