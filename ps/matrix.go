@@ -18,18 +18,8 @@ type Matrix struct {
 	c     *Client
 	meta  matrix.Meta
 	parts *part.Map
-	cache map[int64]cached
-	held  int64 // bytes in the cache
+	cache cache
 }
-
-// cached is a row that was pulled, and the slowest clock it was as of.
-type cached struct {
-	row   matrix.Block
-	clock int
-}
-
-// cacheBytes is how much a matrix's row cache keeps before it starts anew.
-const cacheBytes = 64 << 20
 
 // Meta describes the matrix; it must not be changed.
 func (m *Matrix) Meta() *matrix.Meta { return &m.meta }
@@ -62,8 +52,8 @@ func (m *Matrix) GetRows(ctx context.Context, rows []int64) ([]matrix.Block, err
 		if err != nil {
 			return nil, err
 		}
-		if have, ok := m.cache[r]; ok && m.c.o.Bound != ssp.ASP && m.c.o.Bound.Fresh(have.clock, m.c.clock) {
-			out[i] = have.row.Clone()
+		if row, ok := m.cache.get(r, m.c.o.Bound, m.c.clock); ok {
+			out[i] = row
 			continue
 		}
 		ask, to = append(ask, place{m, at, nil}), append(to, i)
@@ -77,21 +67,11 @@ func (m *Matrix) GetRows(ctx context.Context, rows []int64) ([]matrix.Block, err
 	}
 	for k, b := range got {
 		out[to[k]] = b
-		m.keep(rows[to[k]], b)
+		if m.c.o.Bound != ssp.ASP {
+			m.cache.put(rows[to[k]], b, m.c.asOf)
+		}
 	}
 	return out, nil
-}
-
-// keep remembers a row and the clock it is as of.
-func (m *Matrix) keep(r int64, b matrix.Block) {
-	if m.c.o.Bound == ssp.ASP {
-		return
-	}
-	if m.held += int64(b.Data.NNZ() * b.Data.DType().Size()); m.held > cacheBytes {
-		clear(m.cache)
-		m.held = 0
-	}
-	m.cache[r] = cached{b.Clone(), m.c.asOf}
 }
 
 // GetRowsFlow gives rows one after the other while the next ones are under way. batch is how many rows one request asks
@@ -131,36 +111,34 @@ func deliver(ready func() ([]matrix.Block, error), yield func(matrix.Block, erro
 // ahead starts pulling rows and returns the function that waits for them.
 func (m *Matrix) ahead(ctx context.Context, rows []int64) func() ([]matrix.Block, error) {
 	qs := make([]*rpc.Request, len(m.c.conns))
-	var failed error
 	for _, r := range rows {
 		at, err := m.row(r)
 		if err != nil {
-			failed = err
-			break
+			return func() ([]matrix.Block, error) { return nil, err }
 		}
-		for server, piece := range m.route(at, nil) {
+		m.route(at, nil, len(qs), func(server int, piece rpc.Piece) {
 			if qs[server] == nil {
 				qs[server] = m.c.request(rpc.OpPull, nil)
 			}
 			qs[server].Pieces = append(qs[server].Pieces, piece)
-		}
-	}
-	if failed != nil {
-		return func() ([]matrix.Block, error) { return nil, failed }
+		})
 	}
 	calls := m.c.start(ctx, qs)
 	return func() ([]matrix.Block, error) { return m.gather(ctx, rows, calls) }
 }
 
 func (m *Matrix) gather(ctx context.Context, rows []int64, calls []*rpc.Call) ([]matrix.Block, error) {
+	if err := m.c.settle(ctx); err != nil { // as in ask
+		return nil, err
+	}
+	rs, err := m.c.wait(ctx, calls)
+	if err != nil {
+		return nil, err
+	}
 	of := map[int64][]matrix.Block{}
-	for _, call := range calls {
-		if call == nil {
+	for _, r := range rs {
+		if r == nil {
 			continue
-		}
-		r, err := call.Wait(ctx)
-		if err != nil {
-			return nil, err
 		}
 		for _, p := range r.Pieces {
 			of[p.At.Rows.Lo] = append(of[p.At.Rows.Lo], p.Blocks...)
@@ -181,7 +159,14 @@ func (m *Matrix) gather(ctx context.Context, rows []int64, calls []*rpc.Call) ([
 
 // GetCols gives the columns keys (ascending, none twice) of all rows.
 func (m *Matrix) GetCols(ctx context.Context, keys []int64) (matrix.Block, error) {
-	got, err := m.c.fetch(ctx, []place{{m, m.meta.Rect(), keys}}, make([]*rpc.Request, len(m.c.conns)))
+	if keys == nil {
+		keys = []int64{}
+	}
+	at, err := m.place(keys)
+	if err != nil {
+		return matrix.Block{}, err
+	}
+	got, err := m.c.fetch(ctx, []place{at}, make([]*rpc.Request, len(m.c.conns)))
 	if err != nil {
 		return matrix.Block{}, err
 	}
@@ -209,7 +194,7 @@ func (m *Matrix) Get(ctx context.Context, fn *psf.Get, arg []byte) ([]byte, erro
 // Update runs an update function beside every partition, at once, and waits until it is done everywhere.
 func (m *Matrix) Update(ctx context.Context, fn *psf.Update, arg []byte) error {
 	_, err := m.beside(ctx, rpc.OpUpdate, fn.Name, arg)
-	clear(m.cache)
+	m.cache.forget()
 	return err
 }
 

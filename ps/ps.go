@@ -55,11 +55,32 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 		}
 		c.conns = append(c.conns, conn)
 	}
-	if _, err := c.all(ctx, rpc.OpJoin, func(int) any { return rpc.Join{Tasks: o.Tasks, Bound: o.Bound} }); err != nil {
+	if err := c.join(ctx); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// join says to every server that the task is there: to the first one alone at first, so that of two that claim the same
+// task one goes through.
+func (c *Client) join(ctx context.Context) error {
+	arg := func(int) any { return rpc.Join{Tasks: c.o.Tasks, Bound: c.o.Bound} }
+	qs := make([]*rpc.Request, len(c.conns))
+	for i := range qs {
+		q, err := c.control(rpc.OpJoin, arg, i)
+		if err != nil {
+			return err
+		}
+		qs[i] = q
+	}
+	first := make([]*rpc.Request, len(qs))
+	first[0], qs[0] = qs[0], nil
+	if _, err := c.send(ctx, first); err != nil {
+		return err
+	}
+	_, err := c.send(ctx, qs)
+	return err
 }
 
 // Close ends the connections. A task that closes before Leave fails its job.
@@ -110,8 +131,11 @@ func (c *Client) control(op rpc.Op, arg func(server int) any, server int) (*rpc.
 // send starts a request to every server that has one and waits for the answers; the place of a nil request stays nil.
 // It returns the error of the first server that has one, after all have answered.
 func (c *Client) send(ctx context.Context, qs []*rpc.Request) ([]*rpc.Response, error) {
-	calls := c.start(ctx, qs)
-	rs := make([]*rpc.Response, len(qs))
+	return c.wait(ctx, c.start(ctx, qs))
+}
+
+func (c *Client) wait(ctx context.Context, calls []*rpc.Call) ([]*rpc.Response, error) {
+	rs := make([]*rpc.Response, len(calls))
 	var first error
 	for i, call := range calls {
 		if call == nil {
@@ -164,7 +188,7 @@ func (c *Client) Create(ctx context.Context, partitioner string, ms ...matrix.Me
 		if c.mats[m.Name] == nil {
 			c.order = append(c.order, m.Name)
 		}
-		c.mats[m.Name] = &Matrix{c: c, meta: m, parts: parts, cache: map[int64]cached{}}
+		c.mats[m.Name] = &Matrix{c: c, meta: m.Clone(), parts: parts}
 	}
 	return nil
 }
@@ -176,6 +200,16 @@ func (c *Client) Matrix(name string) (*Matrix, error) {
 	}
 	names := slices.Clone(c.order)
 	return nil, fmt.Errorf("ps: no matrix %q, there are %q", name, names)
+}
+
+// Barrier waits until every task has ticked as often as this one, whatever the bound.
+func (c *Client) Barrier(ctx context.Context) error {
+	qs := make([]*rpc.Request, len(c.conns))
+	for i := range qs {
+		qs[i] = c.request(rpc.OpBarrier, nil)
+	}
+	_, err := c.ask(ctx, qs)
+	return err
 }
 
 // Leave says that the task is done; the job ends when all tasks have left. It waits for what was pushed before.

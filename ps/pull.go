@@ -28,9 +28,22 @@ func (c *Client) places(wants []matrix.Want) ([]place, error) {
 		if err != nil {
 			return nil, err
 		}
-		places[i] = place{m, m.meta.Rect(), w.Cols}
+		if places[i], err = m.place(w.Cols); err != nil {
+			return nil, err
+		}
 	}
 	return places, nil
+}
+
+// place is all rows of the columns, or of all columns if they are nil.
+func (m *Matrix) place(cols []int64) (place, error) {
+	whole := m.meta.Rect()
+	for i, c := range cols {
+		if !whole.Cols.Has(c) || i > 0 && c <= cols[i-1] {
+			return place{}, fmt.Errorf("ps: matrix %s: column %d in place %d, want ascending ones in %v", m.meta.Name, c, i, whole.Cols)
+		}
+	}
+	return place{m, whole, cols}, nil
 }
 
 // place is what fetch gets: all of at, or only the columns cols.
@@ -59,21 +72,18 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.
 func (c *Client) fetch(ctx context.Context, places []place, qs []*rpc.Request) ([]matrix.Block, error) {
 	of := make([][]int, len(c.conns)) // of[server][k]: which place the server's k-th piece belongs to
 	for i, p := range places {
-		for server, piece := range p.m.route(p.at, p.cols) {
-			if qs[server] == nil {
+		p.m.route(p.at, p.cols, len(c.conns), func(server int, piece rpc.Piece) {
+			switch {
+			case qs[server] == nil:
 				qs[server] = c.request(rpc.OpPull, nil)
-			}
-			if qs[server].Op == rpc.OpPush {
+			case qs[server].Op == rpc.OpPush:
 				qs[server].Op = rpc.OpStep
 			}
 			qs[server].Pieces = append(qs[server].Pieces, piece)
 			of[server] = append(of[server], i)
-		}
+		})
 	}
-	rs, err := c.send(ctx, qs)
-	if serr := c.settle(ctx); serr != nil { // the pushes went first: their error is the cause
-		return nil, serr
-	}
+	rs, err := c.ask(ctx, qs)
 	if err != nil {
 		return nil, err
 	}
@@ -100,37 +110,52 @@ func (c *Client) fetch(ctx context.Context, places []place, qs []*rpc.Request) (
 	return out, nil
 }
 
-// route is what to ask of each server.
-func (m *Matrix) route(at matrix.Rect, cols []int64) map[int]rpc.Piece {
-	out := map[int]rpc.Piece{}
+// ask starts requests that may wait for this task's own pushes, and waits for the pushes first: if one was refused, the
+// answers would never come.
+func (c *Client) ask(ctx context.Context, qs []*rpc.Request) ([]*rpc.Response, error) {
+	calls := c.start(ctx, qs)
+	if err := c.settle(ctx); err != nil {
+		return nil, err
+	}
+	return c.wait(ctx, calls)
+}
+
+// route calls ask with what to ask of each server that has some of it.
+func (m *Matrix) route(at matrix.Rect, cols []int64, servers int, ask func(server int, piece rpc.Piece)) {
 	if cols == nil {
 		for _, s := range m.parts.Servers(at) {
-			out[s] = rpc.Piece{Matrix: m.meta.Name, At: at}
+			ask(s, rpc.Piece{Matrix: m.meta.Name, At: at})
 		}
-		return out
+		return
 	}
-	ask := func(server int, keys []int64) {
-		p := out[server]
-		p.Matrix, p.At, p.Cols = m.meta.Name, at, append(p.Cols, keys...)
-		out[server] = p
+	for server, keys := range m.spread(at, cols, servers) {
+		if keys != nil {
+			ask(server, rpc.Piece{Matrix: m.meta.Name, At: at, Cols: keys})
+		}
 	}
+}
+
+// spread is the columns that each server has some of, ascending, as copies.
+func (m *Matrix) spread(at matrix.Rect, cols []int64, servers int) [][]int64 {
+	of := make([][]int64, servers)
 	if m.parts.Hash {
 		n := len(m.parts.Parts)
 		for _, k := range cols {
-			ask(m.parts.Parts[part.Slot(k, n)].Server, []int64{k})
+			s := m.parts.Parts[part.Slot(k, n)].Server
+			of[s] = append(of[s], k)
 		}
-		return out
+		return of
 	}
 	for i, run := range m.parts.Columns(cols) {
 		for ; i < len(m.parts.Parts); i += m.parts.PerRow() { // the same columns, row of blocks after row of blocks
 			p := m.parts.Parts[i]
-			asked := out[p.Server].Cols
-			if p.At.Rows.Intersect(at.Rows).Len() > 0 && (len(asked) == 0 || asked[len(asked)-1] < run[0]) {
-				ask(p.Server, run)
+			have := of[p.Server]
+			if p.At.Rows.Intersect(at.Rows).Len() > 0 && (len(have) == 0 || have[len(have)-1] < run[0]) {
+				of[p.Server] = append(have, run...)
 			}
 		}
 	}
-	return out
+	return of
 }
 
 // join puts the blocks of a pull together. Columns that were asked for come as *matrix.Cols in the order of cols; a whole

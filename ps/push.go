@@ -16,11 +16,17 @@ func (c *Client) Push(name string, grad matrix.Block) error {
 	if err != nil {
 		return err
 	}
+	if grad.Data == nil {
+		return fmt.Errorf("ps: matrix %s: delta without data", name)
+	}
 	if !m.meta.Rect().Contains(grad.At) {
 		return fmt.Errorf("ps: matrix %s: delta at %v, want a place in %v", name, grad.At, m.meta.Rect())
 	}
 	if grad.Data.DType() != m.meta.DType {
 		return fmt.Errorf("ps: matrix %s: delta of %v, want %v", name, grad.Data.DType(), m.meta.DType)
+	}
+	if err := grad.Check(); err != nil {
+		return fmt.Errorf("ps: matrix %s: %w", name, err)
 	}
 	if c.o.Average {
 		grad.Scale(1 / float64(c.o.Tasks))

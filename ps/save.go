@@ -82,7 +82,7 @@ func (c *Client) Load(ctx context.Context, o LoadOptions) error {
 		return rpc.Load{Path: o.Path, Codec: o.Codec, Set: o.Set, Matrices: o.Matrices}
 	})
 	for _, m := range c.mats {
-		clear(m.cache)
+		m.cache.forget()
 	}
 	return err
 }

@@ -27,6 +27,7 @@ const (
 	OpCommit     // control: make a save visible, with every server's Parts
 	OpAbort      // control: forget a save
 	OpLoad       // control: fill matrices from a path
+	OpBarrier    // answered when every task has reached the request's clock, whatever the bound
 )
 
 // Piece is a part of one matrix: what is wanted of it, or what is sent.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"thole/blob"
+	"thole/format/all"
 	"thole/matrix"
 	"thole/optim"
 	"thole/part"
@@ -26,30 +27,42 @@ type cluster struct {
 	t      *testing.T
 	net    rpc.Network
 	addrs  []string
-	bucket blob.Mem
+	bucket blob.Bucket
+
+	stageBytes int64
 }
 
 func newCluster(t *testing.T, net rpc.Network, servers int) *cluster {
 	t.Helper()
-	c := &cluster{t: t, net: net}
-	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range servers {
-		addr := fmt.Sprintf("s%d", i)
-		if _, ok := net.(*tcp.Network); ok {
-			addr = "127.0.0.1:0"
-		}
-		l, err := net.Listen(t.Context(), addr, &server.Server{Funcs: funcs, Bucket: &c.bucket})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { l.Close() })
-		c.addrs = append(c.addrs, l.Addr())
-	}
+	c := &cluster{t: t, net: net, bucket: &blob.Mem{}}
+	c.start(servers)
 	return c
 }
+
+// start adds servers.
+func (c *cluster) start(servers int) {
+	c.t.Helper()
+	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for range servers {
+		addr := ""
+		if _, ok := c.net.(*tcp.Network); ok {
+			addr = "127.0.0.1:0"
+		}
+		s := &server.Server{Funcs: funcs, Codecs: codecs, Bucket: c.bucket, StageBytes: c.stageBytes}
+		l, err := c.net.Listen(c.t.Context(), addr, s)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		c.t.Cleanup(func() { l.Close() })
+		c.addrs = append(c.addrs, l.Addr())
+	}
+}
+
+// codecs are formats that hold each kind of matrix.
+var codecs = all.Codecs()
 
 // run starts the tasks of a job and waits for all of them.
 func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context, p *ps.Client, task int) error) {

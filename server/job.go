@@ -23,10 +23,12 @@ type job struct {
 	mu       sync.RWMutex
 	peers    map[int]*rpc.Peer // tasks that have joined and not left
 	left     int
+	ended    bool // nobody is part of it any more; a task that joins begins it anew
 	clocks   *ssp.Clocks
 	gate     ssp.Gate[chan struct{}]
 	stage    ssp.Stage[delta]
 	pending  map[int][]delta // of each task, under ASP: gradients that wait for the task's tick
+	staged   int64           // bytes of the deltas in stage and pending
 	matrices map[string]*owned
 	saves    map[string]*pendingSave
 	failed   error
@@ -43,7 +45,6 @@ func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
 		return nil, fmt.Errorf("join: task %d of %d with staleness %d: %w", task, want.Tasks, want.Bound, rpc.ErrMalformed)
 	}
 	j := s.enter(q.Job, want)
-	j.mu.Lock()
 	defer j.mu.Unlock()
 	switch other := j.peers[task]; {
 	case j.failed != nil:
@@ -62,7 +63,20 @@ func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
 	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
 }
 
+// enter is the job of that name, a new one if there is none, with its lock held.
 func (s *Server) enter(name string, want rpc.Join) *job {
+	for {
+		j := s.jobOf(name, want)
+		j.mu.Lock()
+		if !j.ended {
+			return j
+		}
+		j.mu.Unlock()
+		s.drop(j) // whoever ended it is about to do the same
+	}
+}
+
+func (s *Server) jobOf(name string, want rpc.Join) *job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.jobs[name]
@@ -80,6 +94,19 @@ func (s *Server) enter(name string, want rpc.Join) *job {
 	return j
 }
 
+// member tells whether the task joined over this connection and has not left.
+func (j *job) member(from *rpc.Peer, task int) error {
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	switch {
+	case j.peers[task] == from:
+		return nil
+	case j.failed != nil:
+		return j.failed
+	}
+	return fmt.Errorf("task %d of job %q has not joined over this connection, or has left: %w", task, j.name, rpc.ErrRefused)
+}
+
 // watch fails the job if the task's connection ends before the task has left.
 func (s *Server) watch(j *job, task int, from *rpc.Peer) {
 	<-from.Gone
@@ -90,6 +117,7 @@ func (s *Server) watch(j *job, task int, from *rpc.Peer) {
 		j.fail(fmt.Errorf("job %q: task %d at %s went away before it was done: %w", j.name, task, from.Name, rpc.ErrAborted))
 	}
 	empty := mine && len(j.peers) == 0
+	j.ended = j.ended || empty
 	j.mu.Unlock()
 	if empty {
 		s.drop(j)
@@ -115,19 +143,25 @@ func (j *job) wake(n int) {
 func (s *Server) leave(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
 	j.mu.Lock()
 	task := int(q.Task)
-	if j.peers[task] == nil {
-		j.mu.Unlock()
-		return nil, fmt.Errorf("task %d of job %q: %w", task, j.name, rpc.ErrNotFound)
-	}
 	delete(j.peers, task)
 	j.left++
 	err := j.tick(task, ssp.Finished)
-	done := len(j.peers) == 0 && (j.left == j.Tasks || j.failed != nil)
+	j.ended = len(j.peers) == 0 && (j.left == j.Tasks || j.failed != nil)
+	done := j.ended
 	j.mu.Unlock()
 	if done {
 		s.drop(j)
 	}
 	return &rpc.Response{}, err
+}
+
+// barrier answers when every task has reached the clock.
+func (s *Server) barrier(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	if err := j.await(ctx, int(q.Clock)); err != nil {
+		return nil, err
+	}
+	defer j.mu.RUnlock()
+	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
 }
 
 // await returns with the read lock held when the slowest task has reached clock n; or without it and with an error.

@@ -9,6 +9,7 @@ import (
 	"thole/matrix"
 	"thole/part"
 	"thole/rpc"
+	"thole/shard"
 )
 
 func (s *Server) load(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
@@ -21,24 +22,46 @@ func (s *Server) load(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 		return nil, err
 	}
 	defer r.Close()
+	fresh, err := j.loaded(ctx, r, a)
+	if err != nil {
+		return nil, err
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.failed != nil {
 		return nil, j.failed
 	}
-	for _, name := range a.Matrices {
-		o, err := j.find(name)
-		if err != nil {
-			return nil, err
-		}
-		if err := o.load(ctx, r); err != nil {
-			return nil, fmt.Errorf("load %s: %w", a.Path, err)
-		}
+	for into, from := range fresh {
+		*into = *from
 	}
 	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
 }
 
-// load fills the partitions held here from the reader's matrix of the same name.
+// loaded is what each partition held here becomes: made beside them, so that a load that fails changes nothing.
+func (j *job) loaded(ctx context.Context, r format.Reader, a rpc.Load) (map[*shard.Shard]*shard.Shard, error) {
+	fresh := map[*shard.Shard]*shard.Shard{}
+	for _, name := range a.Matrices {
+		j.mu.RLock()
+		o, err := j.find(name)
+		j.mu.RUnlock()
+		if err != nil {
+			return nil, err
+		}
+		n := &owned{meta: o.meta, parts: o.parts, rule: o.rule, index: o.index}
+		if err := n.fresh(); err != nil {
+			return nil, err
+		}
+		if err := n.load(ctx, r); err != nil {
+			return nil, fmt.Errorf("load %s: %w", a.Path, err)
+		}
+		for i, h := range o.held {
+			fresh[h.Shard] = n.held[i].Shard
+		}
+	}
+	return fresh, nil
+}
+
+// load fills the partitions from the reader's matrix of the same name. Rows beyond those of the matrix are left out.
 func (o *owned) load(ctx context.Context, r format.Reader) error {
 	from, err := format.Find(r, o.meta.Name)
 	if err != nil {

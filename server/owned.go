@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"thole/matrix"
 	"thole/part"
@@ -18,9 +19,9 @@ type owned struct {
 	spec  []byte // as it was created, to compare
 	meta  matrix.Meta
 	parts *part.Map
+	rule  *psf.Rule
 	index int
 	held  []held
-	byID  map[int]*shard.Shard
 }
 
 type held struct {
@@ -41,62 +42,71 @@ func (s *Server) create(_ context.Context, j *job, q *rpc.Request) (*rpc.Respons
 	if j.failed != nil {
 		return nil, j.failed
 	}
+	made := map[string]*owned{}
 	for _, spec := range c.Matrices {
-		if err := s.own(j, spec, c); err != nil {
+		o, err := s.own(j, spec, c)
+		if err != nil {
 			return nil, err
 		}
+		if twice := made[spec.Meta.Name]; twice != nil && !bytes.Equal(twice.spec, o.spec) {
+			return nil, fmt.Errorf("matrix %q comes twice, and is not the same: %w", spec.Meta.Name, rpc.ErrMalformed)
+		}
+		made[spec.Meta.Name] = o
 	}
+	maps.Copy(j.matrices, made)
 	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
 }
 
-// own makes the partitions of one matrix that are this server's, unless they are there already.
-func (s *Server) own(j *job, spec rpc.Spec, c rpc.Create) error {
+// own is one matrix with the partitions of it that are this server's: the one that is there already, or a new one.
+func (s *Server) own(j *job, spec rpc.Spec, c rpc.Create) (*owned, error) {
 	text, err := json.Marshal(struct {
 		rpc.Spec
 		Servers, Index int
 	}{spec, c.Servers, c.Index})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := spec.Meta
 	if o := j.matrices[m.Name]; o != nil {
 		if !bytes.Equal(o.spec, text) {
-			return fmt.Errorf("matrix %q of job %q is there, and is not the same: %w", m.Name, j.name, rpc.ErrExists)
+			return nil, fmt.Errorf("matrix %q of job %q is there, and is not the same: %w", m.Name, j.name, rpc.ErrExists)
 		}
-		return nil
+		return o, nil
 	}
 	if err := m.Check(); err != nil {
-		return fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
+		return nil, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
 	}
 	cut, err := part.Lookup(spec.Partitioner)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
 	}
 	if cut.Hash && m.Layout != matrix.RowSparse {
-		return fmt.Errorf("matrix %q: a dense matrix cannot be spread by hash: %w", m.Name, rpc.ErrRefused)
+		return nil, fmt.Errorf("matrix %q: a dense matrix cannot be spread by hash: %w", m.Name, rpc.ErrRefused)
 	}
-	var rule *psf.Rule
+	o := &owned{spec: text, meta: m, index: c.Index}
 	if m.Rule != "" {
-		if rule, err = s.Funcs.Rule(m.Rule); err != nil {
-			return err
+		if o.rule, err = s.Funcs.Rule(m.Rule); err != nil {
+			return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrNotFound, err)
 		}
 	}
-	o := &owned{spec: text, meta: m, index: c.Index, byID: map[int]*shard.Shard{}}
 	if o.parts, err = part.NewMap(&m, cut, c.Servers, c.Version); err != nil {
-		return err
+		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 	}
+	return o, o.fresh()
+}
+
+// fresh makes the partitions held here, with their initial values.
+func (o *owned) fresh() error {
 	for _, p := range o.parts.Parts {
-		if p.Server != c.Index {
+		if p.Server != o.index {
 			continue
 		}
-		sh, err := shard.New(&o.meta, p.At, rule)
+		sh, err := shard.New(&o.meta, p.At, o.rule)
 		if err != nil {
-			return err
+			return fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 		}
 		o.held = append(o.held, held{p.ID, sh})
-		o.byID[p.ID] = sh
 	}
-	j.matrices[m.Name] = o
 	return nil
 }
 
@@ -125,7 +135,7 @@ func (o *owned) pieces(at matrix.Rect, cols []int64, f func(h held, at matrix.Re
 
 // hashPieces is pieces for partitions that share their place: each key goes to the partition of its slot.
 func (o *owned) hashPieces(at matrix.Rect, cols []int64, f func(h held, at matrix.Rect, cols []int64) error) error {
-	bySlot := map[int][]int64{}
+	bySlot := make([][]int64, len(o.parts.Parts))
 	for _, c := range cols {
 		slot := part.Slot(c, len(o.parts.Parts))
 		bySlot[slot] = append(bySlot[slot], c)

@@ -23,17 +23,13 @@ func (s *Server) pull(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 		return nil, err
 	}
 	defer j.mu.RUnlock()
+	if err := j.checkPull(q); err != nil {
+		return nil, err
+	}
 	r := &rpc.Response{Clock: int32(j.clocks.Slowest()), Pieces: make([]rpc.Piece, len(q.Pieces))}
 	for i, want := range q.Pieces {
-		o, err := j.find(want.Matrix)
-		if err != nil {
-			return nil, err
-		}
-		if err := o.checkPull(q, want); err != nil {
-			return nil, err
-		}
 		r.Pieces[i] = rpc.Piece{Matrix: want.Matrix, At: want.At}
-		err = o.pieces(want.At, want.Cols, func(h held, at matrix.Rect, cols []int64) error {
+		err := j.matrices[want.Matrix].pieces(want.At, want.Cols, func(h held, at matrix.Rect, cols []int64) error {
 			b, err := h.Read(at, cols)
 			r.Pieces[i].Blocks = append(r.Pieces[i].Blocks, b)
 			return err
@@ -43,6 +39,29 @@ func (s *Server) pull(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 		}
 	}
 	return r, nil
+}
+
+// pullLimit is how many bytes of columns one pull may ask for.
+const pullLimit = 1 << 32
+
+// checkPull tells why the pieces cannot be pulled. The caller holds a lock.
+func (j *job) checkPull(q *rpc.Request) error {
+	var total int64
+	for _, want := range q.Pieces {
+		o, err := j.find(want.Matrix)
+		if err != nil {
+			return err
+		}
+		if err := o.checkPull(q, want); err != nil {
+			return err
+		}
+		n, ok := matrix.Cells(want.At.Rows.Len(), int64(len(want.Cols)))
+		if total += n * int64(o.meta.DType.Size()); !ok || n > pullLimit || total > pullLimit {
+			return fmt.Errorf("matrix %q: pull of %d columns of %d rows, want less than 4 GiB in all: %w",
+				want.Matrix, len(want.Cols), want.At.Rows.Len(), rpc.ErrTooLarge)
+		}
+	}
+	return nil
 }
 
 func (o *owned) checkPull(q *rpc.Request, want rpc.Piece) error {
@@ -97,7 +116,7 @@ func (j *job) beside(q *rpc.Request, run func(v psf.View) ([]byte, error)) (*rpc
 		for _, h := range o.held {
 			answer, err := run(h.Shard)
 			if err != nil {
-				return nil, fmt.Errorf("%s on matrix %q: %w", q.Func, p.Matrix, err)
+				return nil, fmt.Errorf("%s on matrix %q: %w: %w", q.Func, p.Matrix, rpc.ErrMalformed, err)
 			}
 			r.Results = append(r.Results, rpc.Result{Matrix: p.Matrix, Part: int32(h.id), Data: answer})
 		}

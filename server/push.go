@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -24,23 +25,48 @@ type delta struct {
 }
 
 // push stages the deltas of a task's clock, or under ASP applies them; with Tick it moves the task's clock on.
-func (s *Server) push(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	j.mu.Lock()
+func (s *Server) push(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	return s.stagePush(ctx, j, q, nil)
+}
+
+// step is a push with its tick and the pull that follows it, in one message: what a task does between two batches. If
+// either is wrong, neither happens.
+func (s *Server) step(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+	push, pull := *q, *q
+	push.Tick, push.Pieces, pull.Pieces = true, nil, nil
+	for _, p := range q.Pieces {
+		if len(p.Blocks) > 0 {
+			push.Pieces = append(push.Pieces, p)
+		} else {
+			pull.Pieces = append(pull.Pieces, p)
+		}
+	}
+	if r, err := s.stagePush(ctx, j, &push, &pull); err != nil {
+		return r, err
+	}
+	pull.Clock++
+	return s.pull(ctx, j, &pull)
+}
+
+// stagePush is a push, refused also if the pull that comes after it is wrong.
+func (s *Server) stagePush(ctx context.Context, j *job, q, pull *rpc.Request) (*rpc.Response, error) {
+	size := pieceBytes(q.Pieces)
+	if err := s.room(ctx, j, int(q.Clock), size); err != nil {
+		return nil, err
+	}
 	defer j.mu.Unlock()
-	if j.failed != nil {
-		return nil, j.failed
-	}
 	task, clock := int(q.Task), int(q.Clock)
-	if now := j.clocks.Of(task); now != clock {
-		return nil, fmt.Errorf("push of clock %d by task %d, which is at clock %d: %w", clock, task, now, rpc.ErrMalformed)
+	deltas, err := j.checkPush(q)
+	if err == nil && pull != nil {
+		err = j.checkPull(pull)
 	}
-	deltas, err := j.sort(q)
 	if err != nil {
 		return nil, err
 	}
 	if q.Tick {
 		deltas = append(deltas, delta{tick: true, weight: q.Weight, rate: q.Rate})
 	}
+	j.staged += size
 	if j.Bound == ssp.ASP {
 		err = j.applyNow(task, deltas)
 	} else {
@@ -52,39 +78,80 @@ func (s *Server) push(_ context.Context, j *job, q *rpc.Request) (*rpc.Response,
 	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, err
 }
 
-// step is a push with its tick and the pull that follows it, in one message: what a task does between two batches.
-func (s *Server) step(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	push, pull := *q, *q
-	push.Tick, push.Pieces, pull.Pieces = true, nil, nil
-	for _, p := range q.Pieces {
-		if len(p.Blocks) > 0 {
-			push.Pieces = append(push.Pieces, p)
-		} else {
-			pull.Pieces = append(pull.Pieces, p)
+// stageBytes is Server.StageBytes where it is not set.
+const stageBytes = 4 << 30
+
+// room returns with the lock held when there is room for the bytes of a push of the clock; or without it and with an
+// error. The slowest task never waits, for what is staged goes only when it ticks.
+func (s *Server) room(ctx context.Context, j *job, clock int, size int64) error {
+	limit := s.StageBytes
+	if limit <= 0 {
+		limit = stageBytes
+	}
+	for {
+		j.mu.Lock()
+		slowest := j.clocks.Slowest()
+		switch {
+		case j.failed != nil:
+			j.mu.Unlock()
+			return j.failed
+		case clock > slowest && j.Bound != ssp.ASP && j.staged > 0 && j.staged+size > limit/2:
+			j.mu.Unlock()
+			if err := j.await(ctx, slowest+1); err != nil {
+				return err
+			}
+			j.mu.RUnlock()
+			continue
+		case j.staged+size > limit:
+			j.mu.Unlock()
+			return fmt.Errorf("push of %d bytes beside %d that wait already, want at most %d: %w", size, j.staged, limit, rpc.ErrTooLarge)
 		}
+		return nil
 	}
-	if r, err := s.push(ctx, j, &push); err != nil {
-		return r, err
-	}
-	pull.Clock++
-	return s.pull(ctx, j, &pull)
 }
 
-// sort checks every block of the request and finds its partition. Nothing is changed if one is wrong.
-func (j *job) sort(q *rpc.Request) ([]delta, error) {
+// pieceBytes is about the memory of all blocks.
+func pieceBytes(pieces []rpc.Piece) (n int64) {
+	for _, p := range pieces {
+		for _, b := range p.Blocks {
+			n += blockBytes(b)
+		}
+	}
+	return n
+}
+
+func blockBytes(b matrix.Block) int64 {
+	if b.Data == nil {
+		return 0
+	}
+	n := int64(b.Data.NNZ() * b.Data.DType().Size())
+	if d, ok := b.Data.(matrix.Keyed); ok {
+		n += 8 * int64(len(d.Keys()))
+	}
+	return n
+}
+
+// checkPush checks a push and finds the partition of every block. Nothing is changed if something is wrong.
+func (j *job) checkPush(q *rpc.Request) ([]delta, error) {
+	if now := j.clocks.Of(int(q.Task)); now != int(q.Clock) {
+		return nil, fmt.Errorf("push of clock %d by task %d, which is at clock %d: %w", q.Clock, q.Task, now, rpc.ErrMalformed)
+	}
+	if q.Tick && (!(q.Weight >= 0) || math.IsInf(q.Weight, 0) || math.IsNaN(q.Rate) || math.IsInf(q.Rate, 0)) {
+		return nil, fmt.Errorf("push with weight %v and rate %v: %w", q.Weight, q.Rate, rpc.ErrMalformed)
+	}
 	var deltas []delta
 	for _, p := range q.Pieces {
 		o, err := j.find(p.Matrix)
 		if err != nil {
 			return nil, err
 		}
+		if q.Version != o.parts.Version {
+			return nil, fmt.Errorf("matrix %q: routing map %d, here it is %d: %w", p.Matrix, q.Version, o.parts.Version, rpc.ErrStale)
+		}
 		for _, b := range p.Blocks {
 			h, err := o.owner(b)
 			if err != nil {
 				return nil, err
-			}
-			if err := h.Check(b); err != nil {
-				return nil, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
 			}
 			deltas = append(deltas, delta{of: o, to: h, block: b})
 		}
@@ -92,16 +159,29 @@ func (j *job) sort(q *rpc.Request) ([]delta, error) {
 	return deltas, nil
 }
 
-// owner is the partition that the block lies in.
+// owner checks the block and finds the partition that it lies in.
 func (o *owned) owner(b matrix.Block) (held, error) {
+	if err := b.Check(); err != nil {
+		return held{}, fmt.Errorf("matrix %q: %w: %w", o.meta.Name, rpc.ErrMalformed, err)
+	}
 	id := -1
-	if o.parts.Hash {
-		if d, ok := b.Data.(matrix.Keyed); ok && len(d.Keys()) > 0 {
-			id = part.Slot(d.Keys()[0], len(o.parts.Parts))
+	if d, ok := b.Data.(matrix.Keyed); ok && o.parts.Hash {
+		for i, key := range d.Keys() {
+			slot := part.Slot(key, len(o.parts.Parts))
+			if i > 0 && slot != id {
+				return held{}, fmt.Errorf("matrix %q: keys of the hash partitions %d and %d in one delta: %w",
+					o.meta.Name, id, slot, rpc.ErrMalformed)
+			}
+			id = slot
 		}
+	} else if o.parts.Hash && b.Data.NNZ() > 0 {
+		return held{}, fmt.Errorf("matrix %q: a delta of every column for a hash partition: %w", o.meta.Name, rpc.ErrMalformed)
 	}
 	for _, h := range o.held {
 		if h.id == id || id < 0 && h.At().Contains(b.At) {
+			if err := h.Fits(b); err != nil {
+				return held{}, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
+			}
 			return h, nil
 		}
 	}
@@ -135,6 +215,7 @@ func (j *job) applyNow(task int, deltas []delta) error {
 		case d.of.meta.Rule != "":
 			j.pending[task] = append(j.pending[task], d)
 		default:
+			j.staged -= blockBytes(d.block)
 			if err := d.to.Add(d.block); err != nil {
 				return err
 			}
@@ -155,12 +236,18 @@ func (j *job) fold(_ int, due []delta) error {
 			rate = max(rate, d.rate)
 			continue
 		}
+		j.staged -= blockBytes(d.block)
 		of[d.to] = append(of[d.to], d.block)
 	}
 	var work []held
 	for _, o := range j.matrices {
 		for _, h := range o.held {
-			if o.meta.Rule != "" && weight > 0 || of[h] != nil {
+			switch {
+			case o.meta.Rule == "" && of[h] == nil, o.meta.Rule != "" && weight <= 0 && of[h] == nil:
+			case o.meta.Rule != "" && weight <= 0:
+				return fmt.Errorf("matrix %q: gradients for its rule %s, but no task told over how many examples (weight): %w",
+					o.meta.Name, o.meta.Rule, rpc.ErrRefused)
+			default:
 				work = append(work, h)
 			}
 		}

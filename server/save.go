@@ -21,7 +21,7 @@ type pendingSave struct {
 func (s *Server) writer(ctx context.Context, j *job, a rpc.Save) (*pendingSave, error) {
 	c, err := s.Codecs.Lookup(a.Codec)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
 	}
 	var ms []matrix.Meta
 	for _, name := range a.Matrices {
@@ -68,22 +68,58 @@ func (s *Server) save(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	j.saves[a.Stage] = w
-	s.mu.Unlock()
+	if !s.begin(j, a.Stage, w) {
+		return nil, fmt.Errorf("save %q: %w", a.Stage, rpc.ErrExists)
+	}
+	r, err := j.put(ctx, w, a.Matrices)
+	if err == nil {
+		err = context.Cause(ctx) // nobody waits for the Parts any more, so nobody will commit or abort
+	}
+	if err != nil {
+		if s.take(j, a.Stage) != nil {
+			w.Abort(context.WithoutCancel(ctx))
+		}
+		return nil, format.Wrap(a.Codec, a.Path, err)
+	}
+	return r, nil
+}
+
+// put puts the saved rows of this server's partitions.
+func (j *job) put(ctx context.Context, w *pendingSave, matrices []string) (*rpc.Response, error) {
 	r := &rpc.Response{}
-	for _, name := range a.Matrices {
-		for _, h := range j.matrices[name].held {
+	for _, name := range matrices {
+		o := j.matrices[name]
+		for _, h := range o.held {
 			for b := range h.Blocks() {
-				p, err := w.Put(ctx, name, b)
-				if err != nil {
-					return nil, format.Wrap(a.Codec, a.Path, err)
+				for _, rows := range o.meta.SavedRows() {
+					piece := b
+					if !rows.Contains(b.At.Rows) {
+						piece = b.Cut(matrix.Rect{Rows: rows, Cols: b.At.Cols})
+					}
+					if piece.At.Empty() && len(o.parts.Parts) > 1 {
+						continue
+					}
+					p, err := w.Put(ctx, name, piece)
+					if err != nil {
+						return nil, err
+					}
+					r.Results = append(r.Results, rpc.Result{Matrix: name, Part: int32(h.id), Data: p})
 				}
-				r.Results = append(r.Results, rpc.Result{Matrix: name, Part: int32(h.id), Data: p})
 			}
 		}
 	}
 	return r, nil
+}
+
+// begin remembers the save; false if there is one of that name.
+func (s *Server) begin(j *job, stage string, w *pendingSave) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if j.saves[stage] != nil {
+		return false
+	}
+	j.saves[stage] = w
+	return true
 }
 
 // commit makes the save visible, with the Parts of all servers.
@@ -94,7 +130,7 @@ func (s *Server) commit(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respo
 	}
 	w := s.take(j, a.Stage)
 	if w == nil {
-		return nil, fmt.Errorf("commit: save %q: %w", a.Stage, rpc.ErrNotFound)
+		return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
 	}
 	defer w.Abort(context.WithoutCancel(ctx))
 	parts := make([]format.Part, len(a.Parts))

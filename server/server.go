@@ -28,6 +28,10 @@ type Server struct {
 	Bucket blob.Bucket  // where models are saved and loaded; names in requests are names within it
 	Log    *slog.Logger // nil: nothing is logged
 
+	// StageBytes bounds the deltas of a job that wait here to be applied; 0: 4 GiB. A task that is ahead waits with its
+	// push when half of it is used; what does not fit at all is refused.
+	StageBytes int64
+
 	mu   sync.Mutex
 	jobs map[string]*job
 }
@@ -45,22 +49,26 @@ func (s *Server) Serve(ctx context.Context, from *rpc.Peer, q *rpc.Request) (*rp
 	if !ok {
 		return nil, fmt.Errorf("operation %d: %w", q.Op, rpc.ErrMalformed)
 	}
+	if err := j.member(from, int(q.Task)); err != nil {
+		return nil, err
+	}
 	return op(s, ctx, j, q)
 }
 
 // ops is the table of what a job can be asked.
 var ops = map[rpc.Op]func(s *Server, ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error){
-	rpc.OpLeave:  (*Server).leave,
-	rpc.OpCreate: (*Server).create,
-	rpc.OpPull:   (*Server).pull,
-	rpc.OpPush:   (*Server).push,
-	rpc.OpStep:   (*Server).step,
-	rpc.OpGet:    (*Server).get,
-	rpc.OpUpdate: (*Server).update,
-	rpc.OpSave:   (*Server).save,
-	rpc.OpCommit: (*Server).commit,
-	rpc.OpAbort:  (*Server).abort,
-	rpc.OpLoad:   (*Server).load,
+	rpc.OpLeave:   (*Server).leave,
+	rpc.OpCreate:  (*Server).create,
+	rpc.OpPull:    (*Server).pull,
+	rpc.OpPush:    (*Server).push,
+	rpc.OpStep:    (*Server).step,
+	rpc.OpBarrier: (*Server).barrier,
+	rpc.OpGet:     (*Server).get,
+	rpc.OpUpdate:  (*Server).update,
+	rpc.OpSave:    (*Server).save,
+	rpc.OpCommit:  (*Server).commit,
+	rpc.OpAbort:   (*Server).abort,
+	rpc.OpLoad:    (*Server).load,
 }
 
 func (s *Server) job(name string) (*job, error) {
@@ -75,12 +83,15 @@ func (s *Server) job(name string) (*job, error) {
 // drop forgets a job that nobody is part of any more, and what it had staged of saves.
 func (s *Server) drop(j *job) {
 	s.mu.Lock()
-	if s.jobs[j.name] == j {
+	mine := s.jobs[j.name] == j
+	if mine {
 		delete(s.jobs, j.name)
 	}
 	s.mu.Unlock()
 	s.abortSaves(j)
-	s.logger().Info("job ended", "job", j.name)
+	if mine {
+		s.logger().Info("job ended", "job", j.name)
+	}
 }
 
 func (s *Server) logger() *slog.Logger {

@@ -82,6 +82,9 @@ func (k *keyed[T]) read(at matrix.Rect, cols []int64) matrix.Block {
 	}
 	lo, n := int(at.Rows.Lo-k.at.Rows.Lo), int(at.Rows.Len())
 	out := make([]T, len(cols)*n)
+	if n == 0 {
+		return matrix.Block{At: at, Data: &matrix.Cols[T]{Idx: cols, Val: out}} // the place may lie anywhere
+	}
 	var idx [chunk]int32
 	into := out
 	for keys := range slices.Chunk(cols, chunk) {
@@ -132,7 +135,7 @@ func gather[T number](at matrix.Rect, d *matrix.CSR[T]) *matrix.Cols[T] {
 // change calls f for every column of b with the rows of the slab that b covers.
 func (k *keyed[T]) change(b matrix.Block, f func(into, from []T)) error {
 	d, err := columns[T](b)
-	if err != nil {
+	if err != nil || b.At.Rows.Len() == 0 {
 		return err
 	}
 	lo, n := int(b.At.Rows.Lo-k.at.Rows.Lo), int(b.At.Rows.Len())

@@ -106,8 +106,8 @@ func (s *Shard) Read(at matrix.Rect, cols []int64) (matrix.Block, error) {
 	return s.store.read(at, cols), nil
 }
 
-// check tells whether a delta fits: element type and place. Its data were checked when they were decoded.
-func (s *Shard) check(d matrix.Block) error {
+// Fits tells why a delta could not be applied: its element type or place. That its data are sound is for its Check.
+func (s *Shard) Fits(d matrix.Block) error {
 	if !s.at.Contains(d.At) {
 		return fmt.Errorf("matrix %s: delta at %v for the partition at %v", s.meta.Name, d.At, s.at)
 	}
@@ -117,17 +117,9 @@ func (s *Shard) check(d matrix.Block) error {
 	return nil
 }
 
-// Check reports why a delta could not be applied, so that a bad one is refused before it is staged.
-func (s *Shard) Check(d matrix.Block) error {
-	if err := s.check(d); err != nil {
-		return err
-	}
-	return d.Check()
-}
-
 // Add adds the delta to the values, without the rule.
 func (s *Shard) Add(d matrix.Block) error {
-	if err := s.check(d); err != nil {
+	if err := s.Fits(d); err != nil {
 		return err
 	}
 	return s.store.add(d)
@@ -135,7 +127,7 @@ func (s *Shard) Add(d matrix.Block) error {
 
 // Set replaces the cells that d stores; the others stay as they are.
 func (s *Shard) Set(d matrix.Block) error {
-	if err := s.check(d); err != nil {
+	if err := s.Fits(d); err != nil {
 		return err
 	}
 	return s.store.set(d)
@@ -146,7 +138,7 @@ func (s *Shard) Set(d matrix.Block) error {
 // one. A weight of 0 makes no step.
 func (s *Shard) Apply(deltas []matrix.Block, weight, rate float64) error {
 	for _, d := range deltas {
-		if err := s.check(d); err != nil {
+		if err := s.Fits(d); err != nil {
 			return err
 		}
 	}

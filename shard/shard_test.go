@@ -1,6 +1,7 @@
 package shard_test
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -54,13 +55,9 @@ func TestWrongDelta(t *testing.T) {
 			matrix.NewDense(matrix.F64, matrix.At(0, 3, 0, 1)),
 			matrix.NewDense(matrix.F64, matrix.At(0, 1, -1, 1)),
 		} {
-			if s.Add(bad) == nil || s.Set(bad) == nil || s.Check(bad) == nil || s.Apply([]matrix.Block{ok, bad}, 1, 1) == nil {
+			if s.Add(bad) == nil || s.Set(bad) == nil || s.Fits(bad) == nil || s.Apply([]matrix.Block{ok, bad}, 1, 1) == nil {
 				t.Errorf("%v: %v of %v is taken", layout, bad.Data.DType(), bad.At)
 			}
-		}
-		twisted := matrix.Block{At: matrix.At(0, 1, 0, 4), Data: &matrix.Cols[float64]{Idx: []int64{2, 1}, Val: []float64{1, 2}}}
-		if err := s.Check(twisted); err == nil {
-			t.Errorf("%v: columns that do not ascend are taken", layout)
 		}
 		got, err := s.Read(m.Rect(), []int64{0, 1, 2, 3})
 		if err != nil {
@@ -70,6 +67,24 @@ func TestWrongDelta(t *testing.T) {
 			if v != 0 {
 				t.Errorf("%v: value %d is %v after refused deltas, want 0", layout, i, v)
 			}
+		}
+	}
+}
+
+// TestNoRows wants blocks without rows to do nothing, wherever their place is said to be.
+func TestNoRows(t *testing.T) {
+	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+		m := matrix.Meta{Name: "m", Rows: 2, Cols: 4, DType: matrix.F64, Layout: layout}
+		s, err := shard.New(&m, m.Rect(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		far := matrix.Block{At: matrix.At(1<<40, 1<<40, 0, 1<<50), Data: &matrix.Cols[float64]{Idx: []int64{1, 1 << 49}}}
+		if err := errors.Join(s.Add(far), s.Set(far), s.Apply([]matrix.Block{far}, 1, 1)); err != nil {
+			t.Error(err)
+		}
+		if b, err := s.Read(matrix.At(1<<40, 1<<40, 0, 4), []int64{1}); err != nil || b.Data.NNZ() != 0 {
+			t.Errorf("%v: read %v, %v", layout, b.Data, err)
 		}
 	}
 }

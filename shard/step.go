@@ -70,7 +70,9 @@ func (k *keyed[T]) sum(grads []matrix.Block) error {
 		if err != nil {
 			return err
 		}
-		k.gather(b.At.Rows, d)
+		if b.At.Rows.Len() > 0 {
+			k.gather(b.At.Rows, d)
+		}
 	}
 	for _, i := range w.touched {
 		w.mark[i] = 0
