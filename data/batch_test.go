@@ -1,6 +1,7 @@
 package data
 
 import (
+	"slices"
 	"testing"
 
 	"thole/matrix"
@@ -48,5 +49,22 @@ func TestGather(t *testing.T) {
 	}
 	if none := b.Gather(nil); none.Len() != 0 || none.X.Check() != nil {
 		t.Errorf("of nothing: %v", none)
+	}
+}
+
+// A Gatherer gives what Gather gives, batch after batch, from the same memory.
+func TestGatherer(t *testing.T) {
+	b, err := Load(t.Context(), input([]byte("1 1:1 3:2\n-1 2:5\n1\n-1 1:7 2:8 9:9\n")), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g Gatherer
+	for _, rows := range [][]int{{3, 0}, {2}, {1, 1, 3, 0}, {}} {
+		got, want := g.Gather(b, rows), b.Gather(rows)
+		if !slices.Equal(got.Label, want.Label) || got.X.At != want.X.At ||
+			!slices.Equal(got.Rows().Ptr, want.Rows().Ptr) || !slices.Equal(got.Rows().Idx, want.Rows().Idx) ||
+			!slices.Equal(got.Rows().Val, want.Rows().Val) {
+			t.Errorf("rows %v: got %v, want %v", rows, got, want)
+		}
 	}
 }

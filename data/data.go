@@ -63,11 +63,23 @@ func (b *Batch) Gather(rows []int) *Batch {
 	for _, r := range rows {
 		n += x.Ptr[r+1] - x.Ptr[r]
 	}
-	out := newRows(len(rows), n)
+	g := Gatherer{rows: newRows(len(rows), n)}
+	return g.Gather(b, rows)
+}
+
+// Gatherer gathers one batch after the other into the same memory. The zero value is ready; one goroutine uses it.
+type Gatherer struct{ rows rows }
+
+// Gather is Batch.Gather, but the batch is valid until the next call only.
+func (g *Gatherer) Gather(b *Batch, rows []int) *Batch {
+	x := b.Rows()
+	out := &g.rows
+	out.reset()
 	for _, r := range rows {
+		lo, hi := x.Ptr[r], x.Ptr[r+1]
 		out.label = append(out.label, b.Label[r])
-		out.idx = append(out.idx, x.Idx[x.Ptr[r]:x.Ptr[r+1]]...)
-		out.val = append(out.val, x.Val[x.Ptr[r]:x.Ptr[r+1]]...)
+		out.idx = append(out.idx, x.Idx[lo:hi]...)
+		out.val = append(out.val, x.Val[lo:hi]...)
 		out.ptr = append(out.ptr, len(out.idx))
 	}
 	return out.batch(0, b.Dim())
