@@ -20,7 +20,7 @@ func (l *loop) boards() []matrix.Meta {
 	ms := []matrix.Meta{
 		board(lossBoard, int64(l.Epochs)+2, 2),
 	}
-	if l.Valid != nil && l.Valid.Len() > 0 {
+	if l.Valid != nil {
 		ms = append(ms, board(validBoard, 1, int64(l.Valid.Len())))
 	}
 	return ms

@@ -136,6 +136,9 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
+	if math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return fmt.Errorf("after epoch %d of %d: loss %v: %w", r.Epochs, l.Epochs, sum, graph.ErrDiverged)
+	}
 	if err := l.pushLoss(l.Epochs, sum, float64(len(l.mine))); err != nil {
 		return err
 	}
@@ -144,7 +147,7 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 			return err
 		}
 	}
-	if err := l.s.Clock(ctx, 0, 0); err != nil {
+	if err := l.meet(ctx); err != nil {
 		return err
 	}
 	loss, err := l.readLoss(ctx, l.Epochs)

@@ -22,6 +22,8 @@ type Session interface {
 	graph.Params
 	// Next is Clock and then Pull in one go.
 	Next(ctx context.Context, weight, rate float64, wants []matrix.Want) ([]matrix.Block, error)
+	// Barrier waits until every task's clock has come as far as this one's, whatever the bound.
+	Barrier(ctx context.Context) error
 	// Create makes the matrices, cut by the named partitioner; tasks that ask for the same get the same.
 	Create(ctx context.Context, partitioner string, ms ...matrix.Meta) error
 }
@@ -63,7 +65,7 @@ type Event struct {
 
 // Report is what came out.
 type Report struct {
-	Losses  []float64 // mean loss of all tasks in each epoch, while the parameters changed
+	Losses  []float64 // mean loss in each epoch, while the parameters changed; under SSP and ASP of who has got so far
 	Train   Metrics   // of the training examples with the final parameters
 	Valid   Metrics   // of the held-out examples, nil if there are none
 	Rows    int64     // examples of the training set
@@ -90,6 +92,9 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	if o.Valid != nil && o.Valid.Len() == 0 {
+		o.Valid = nil
+	}
 	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
 	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
 	if err := s.Create(ctx, o.Partitioner, o.Model.Params()...); err != nil {
@@ -102,7 +107,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 		if err := o.Prepare(ctx); err != nil {
 			return nil, err
 		}
-		if err := s.Clock(ctx, 0, 0); err != nil { // nobody pulls before all have prepared
+		if err := l.meet(ctx); err != nil { // nobody pulls before all have prepared
 			return nil, err
 		}
 	}
@@ -152,7 +157,21 @@ func (l *loop) train(ctx context.Context) (*Report, error) {
 		r.Stopped = l.settled(r.Losses)
 		l.tell(Event{Epoch: r.Epochs, Loss: loss, Done: true})
 	}
-	return r, l.evaluate(ctx, r)
+	if err := l.s.Barrier(ctx); err != nil { // the parameters are final when the last task has made its last step
+		return nil, err
+	}
+	if err := l.evaluate(ctx, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// meet waits until all tasks have come to here, with everything that they pushed.
+func (l *loop) meet(ctx context.Context) error {
+	if err := l.s.Clock(ctx, 0, 0); err != nil {
+		return err
+	}
+	return l.s.Barrier(ctx)
 }
 
 // settled tells whether the last epoch changed the loss by less than the tolerance. Every task sees the same losses and
@@ -192,8 +211,14 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		if params, err = l.s.Next(ctx, weight, l.Rate(epoch, (epoch-1)*l.steps+step+1), wants); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		l.seen += int64(min(l.Batch, l.Data.Len()-step*l.Batch))
+		l.seen = int64(epoch-1)*int64(l.Data.Len()) + int64(min(l.Data.Len(), (step+1)*l.perTask()*l.Tasks))
 		l.tell(Event{Epoch: epoch, Loss: sum / max(1, rows)})
+	}
+	if l.Tolerance > 0 { // all must judge by the same number, also where clocks may differ
+		if err := l.s.Barrier(ctx); err != nil {
+			return 0, err
+		}
+		return l.readLoss(ctx, epoch-1)
 	}
 	return meanLoss(params[0], epoch-1), nil
 }

@@ -1,0 +1,149 @@
+package train
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"thole/algo"
+	"thole/blob"
+	"thole/data"
+	"thole/matrix"
+	"thole/optim"
+	"thole/ps"
+	"thole/psf"
+	"thole/rpc"
+	"thole/rpc/mem"
+	"thole/rpc/tcp"
+	"thole/server"
+	"thole/ssp"
+)
+
+// examples are n rows of some of 30 features, labelled by the sign of a hidden sum.
+func examples(n int, seed uint64) *data.Batch {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	x := &matrix.CSR[float32]{Ptr: []int{0}}
+	b := &data.Batch{X: matrix.Block{At: matrix.At(0, int64(n), 0, 30), Data: x}}
+	for range n {
+		sum := 0.3
+		for c := range int64(30) {
+			if rng.IntN(4) == 0 {
+				x.Idx, x.Val = append(x.Idx, c), append(x.Val, float32(rng.NormFloat64()))
+				sum += float64(x.Val[len(x.Val)-1]) * float64(c%7-3)
+			}
+		}
+		x.Ptr = append(x.Ptr, len(x.Idx))
+		b.Label = append(b.Label, float32(1-2*btoi(sum < 0)))
+	}
+	return b
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// world is where a job is trained.
+type world struct {
+	net     rpc.Network
+	servers int
+	tasks   int
+	bound   ssp.Bound
+	conf    algo.Conf
+	algo    string
+}
+
+// job trains and answers with every task's report and error, and the weights as the first task reads them at the end.
+func (w world) job(t *testing.T, o Options) (reports []*Report, weights []float32, errs []error) {
+	t.Helper()
+	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.net == nil {
+		w.net = &mem.Network{}
+	}
+	var addrs []string
+	for range w.servers {
+		addr := ""
+		if _, ok := w.net.(*tcp.Network); ok {
+			addr = "127.0.0.1:0"
+		}
+		l, err := w.net.Listen(t.Context(), addr, &server.Server{Funcs: funcs, Bucket: &blob.Mem{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		addrs = append(addrs, l.Addr())
+	}
+	reports, errs = make([]*Report, w.tasks), make([]error, w.tasks)
+	var wg sync.WaitGroup
+	for task := range w.tasks {
+		wg.Go(func() {
+			var got []float32
+			reports[task], got, errs[task] = w.task(t.Context(), addrs, task, o)
+			if task == 0 {
+				weights = got
+			}
+		})
+	}
+	wg.Wait()
+	return reports, weights, errs
+}
+
+func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*Report, []float32, error) {
+	c, err := ps.Dial(ctx, ps.Options{Network: w.net, Servers: addrs, Job: "j", Task: task, Tasks: w.tasks, Bound: w.bound})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer c.Close()
+	if w.algo == "" {
+		w.algo = "lr"
+	}
+	recipe, err := algo.Find(w.algo)
+	if err != nil {
+		return nil, nil, err
+	}
+	w.conf.Dim = 30
+	if o.Model, err = recipe.Build(w.conf); err != nil {
+		return nil, nil, err
+	}
+	o.Task, o.Tasks, o.Classify = task, w.tasks, recipe.Task == algo.Classification
+	if task > 0 {
+		o.Events = nil
+	}
+	r, err := Run(ctx, c, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []float32
+	for _, m := range o.Model.Params() {
+		cols := make([]int64, m.Cols)
+		for i := range cols {
+			cols[i] = m.ColLo + int64(i)
+		}
+		got, err := c.Pull(ctx, []matrix.Want{{Matrix: m.Name, Cols: cols}})
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, got[0].Data.Values().([]float32)...)
+	}
+	return r, all, c.Leave(ctx)
+}
+
+// trained is job for jobs that must end well.
+func (w world) trained(t *testing.T, o Options) ([]*Report, []float32) {
+	t.Helper()
+	reports, weights, errs := w.job(t, o)
+	for task, err := range errs {
+		if err != nil {
+			t.Fatalf("task %d: %v", task, err)
+		}
+	}
+	return reports, weights
+}
+
+func rate(r float64) func(int, int) float64 { return func(int, int) float64 { return r } }
