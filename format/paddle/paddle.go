@@ -35,6 +35,7 @@ package paddle
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"thole/blob"
 	"thole/format"
@@ -49,6 +50,8 @@ var Codec format.Codec = codec{}
 
 // profile is one layout of parameters that Paddle's documents or releases define.
 type profile interface {
+	// Name is what the option layout calls it.
+	Name() string
 	// Looks tells from the first bytes whether the path may be of the profile, so that its Open gives the error.
 	Looks(ctx context.Context, b blob.Bucket, path string) bool
 	// Sniff, Open, Explain and Create are as in format.Codec.
@@ -61,7 +64,14 @@ type profile interface {
 // profiles is the table of layouts, in the order of detection.
 func profiles() []profile {
 	return []profile{
+		stateDict,
+		v2Tar,
+		layoutT,
 		seed{},
+		layoutB,
+		v2Param,
+		layoutP,
+		selectedRows,
 	}
 }
 
@@ -70,13 +80,15 @@ type codec struct{}
 // Info implements format.Codec.
 func (codec) Info() format.Info {
 	return format.Info{
-		Name:   name,
-		Title:  "PaddlePaddle parameters",
-		Ext:    ".params",
-		Reads:  "the model format document's parameter file (seed004, seed004-ext), both byte orders",
-		Writes: "the same",
+		Name:  name,
+		Title: "PaddlePaddle parameters",
+		Ext:   ".params",
+		Reads: "the model format document's parameter file (seed004, seed004-ext), both byte orders; what Paddle wrote: " +
+			"pickle (.pdparams, .pdopt), tnum, v011, pr4602, selectedrows, v2 files and archives",
+		Writes: "the model format document's parameter file",
 		Options: []format.Option{
 			{Name: "verify", Default: "file", Help: "checksums to check on reading: file, record, off"},
+			{Name: "layout", Default: "seed004", Help: "layout to write: seed004"},
 			{Name: "endian", Default: "little", Help: "byte order to write: little, big"},
 			{Name: "digest", Default: "false", Help: "write an MD5 behind each record (extension)"},
 			{Name: "align", Default: "false", Help: "begin values at multiples of 64 bytes (extension)"},
@@ -150,6 +162,22 @@ func (c codec) Create(ctx context.Context, b blob.Bucket, path string, ms []matr
 	if len(ms) == 0 {
 		return nil, fmt.Errorf("no matrix to write: %w", format.ErrMatrix)
 	}
-	w, err := profiles()[0].Create(ctx, b, path, ms, o)
+	p, err := byName(o.Get(c.Info(), "layout"))
+	if err != nil {
+		return nil, err
+	}
+	w, err := p.Create(ctx, b, path, ms, o)
 	return w, format.Wrap(name, path, err)
+}
+
+// byName is the profile that the option layout names.
+func byName(layout string) (profile, error) {
+	var names []string
+	for _, p := range profiles() {
+		if p.Name() == layout {
+			return p, nil
+		}
+		names = append(names, p.Name())
+	}
+	return nil, fmt.Errorf("layout %q, want one of %s: %w", layout, strings.Join(names, ", "), format.ErrOption)
 }

@@ -58,6 +58,9 @@ func orderText(o wire.Order) string {
 	return "little-endian"
 }
 
+// Name implements profile.
+func (seed) Name() string { return "seed004" }
+
 // Looks implements profile.
 func (seed) Looks(ctx context.Context, b blob.Bucket, path string) bool {
 	obj, err := b.Open(ctx, path)

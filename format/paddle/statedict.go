@@ -1,0 +1,329 @@
+package paddle
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"thole/format"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// Names with a meaning in Paddle's state dictionaries.
+const (
+	keyNames  = "StructuredToParameterName@@" // names in the model to names of variables
+	keySliced = "UnpackBigParamInfor@@"       // names to the shape and the slices of a large array
+)
+
+// attrParameter is the key in Meta.Attrs of the name that a tensor has as a variable, where it differs.
+const attrParameter = "paddle.parameter"
+
+const (
+	maxDepth   = 32      // of dictionaries, lists and tuples within each other
+	maxVisited = 1 << 21 // values looked at, those that are there several times counted so often
+	shownPlain = 16      // values that are no arrays, in notes
+)
+
+// stateDict is a pickle of protocol 2 to 5 as paddle.save writes it for .pdparams and .pdopt: a dictionary of NumPy
+// arrays. A machine reads it that knows 43 operations and 14 globals, and calls none of them; any other is refused by name.
+//
+// The table of names becomes the attribute paddle.parameter; slices of large arrays are joined; dictionaries, lists and
+// tuples within the dictionary give names with a slash. Other values (a step, a learning rate) are noted.
+var stateDict = layout{name: "pickle", like: likePickle, walk: walkPickle}
+
+func likePickle(head []byte, _ int64) bool {
+	return len(head) >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5
+}
+
+func walkPickle(l *listing) {
+	s := l.scan
+	m := &pickle{s: s, l: l}
+	top := m.run()
+	l.end("the pickle")
+	if s.err != nil {
+		return
+	}
+	c := collector{l: l, names: map[string]string{}, slices: map[string]string{}}
+	c.tables(top)
+	c.visit("", top, 0)
+	if s.err == nil && len(l.tensors) == 0 && l.refused == nil {
+		s.failAt(s.off-1, "a pickle without an array, want a dictionary of them")
+	}
+	if c.plain > shownPlain {
+		l.note("%d more values that are no arrays", c.plain-shownPlain)
+	}
+	if slices.ContainsFunc(l.tensors, func(t stored) bool { return t.meta.DType == matrix.U16 }) {
+		l.note("pickles hold bf16 as u16, and do not say which of both it is")
+	}
+}
+
+// collector finds the arrays in what a pickle built.
+type collector struct {
+	l       *listing
+	names   map[string]string // of variables
+	slices  map[string]string // name of a slice to the name of the whole
+	wholes  map[string]*ndarray
+	parts   map[string][]*ndarray
+	visited int
+	plain   int
+}
+
+func (c *collector) fail(text string, args ...any) {
+	c.l.scan.failAt(c.l.scan.off-1, text, args...)
+}
+
+// tables reads the entries with a meaning of their own.
+func (c *collector) tables(top any) {
+	d, ok := top.(*dict)
+	if !ok {
+		return
+	}
+	if v, ok := d.get(keyNames); ok {
+		names, ok := v.(*dict)
+		if !ok {
+			c.fail("%s is %s, want a dictionary", keyNames, kindOf(v))
+			return
+		}
+		for _, p := range names.items {
+			if c.names[p.key], ok = word(p.value); !ok {
+				c.fail("%s of %q is %s, want a name", keyNames, p.key, kindOf(p.value))
+			}
+		}
+	}
+	v, ok := d.get(keySliced)
+	if !ok {
+		return
+	}
+	sliced, ok := v.(*dict)
+	if !ok {
+		c.fail("%s is %s, want a dictionary", keySliced, kindOf(v))
+		return
+	}
+	c.wholes, c.parts = map[string]*ndarray{}, map[string][]*ndarray{}
+	for _, p := range sliced.items {
+		c.sliced(d, p.key, p.value)
+	}
+}
+
+// sliced reads the shape of a whole, and finds its slices.
+func (c *collector) sliced(top *dict, whole string, info any) {
+	d, ok := info.(*dict)
+	if !ok {
+		c.fail("slices of %q are %s, want a dictionary", whole, kindOf(info))
+		return
+	}
+	shape, _ := d.get("OriginShape")
+	dims, okDims := itemsOf(shape)
+	list, _ := d.get("slices")
+	parts, okParts := itemsOf(list)
+	if !okDims || !okParts || len(parts) == 0 || len(dims) > maxNumpyRank {
+		c.fail("slices of %q without shape or names", whole)
+		return
+	}
+	a := &ndarray{built: true}
+	for _, v := range dims {
+		n, ok := v.(int64)
+		if !ok {
+			c.fail("shape of %q has %s, want numbers", whole, kindOf(v))
+		}
+		a.dims = append(a.dims, n)
+	}
+	for _, v := range parts {
+		name, _ := word(v)
+		value, _ := top.get(name)
+		part, ok := value.(*ndarray)
+		if !ok || !part.built || a.kind != nil && *part.kind != *a.kind {
+			c.fail("slice %q of %q is %s, want an array of the same type as the others", name, whole, kindOf(value))
+			return
+		}
+		if of, twice := c.slices[name]; twice {
+			c.fail("%q as a slice of %q and of %q, want it once", name, of, whole)
+			return
+		}
+		a.kind = part.kind
+		c.slices[name] = whole
+		c.parts[whole] = append(c.parts[whole], part)
+	}
+	if _, _, err := matrix.Shape(a.dims); err != nil {
+		c.fail("slices of %q: %w", whole, err)
+		return
+	}
+	c.wholes[whole] = a
+}
+
+// visit adds the arrays in v, whose name is path.
+func (c *collector) visit(path string, v any, depth int) {
+	if c.visited++; c.visited > maxVisited || depth > maxDepth {
+		c.fail("more than %d values, or %d within each other: %w", maxVisited, maxDepth, format.ErrLimit)
+	}
+	if c.l.scan.err != nil {
+		return
+	}
+	switch v := v.(type) {
+	case *ndarray:
+		c.array(path, c.names[path], v)
+	case *dict:
+		for _, p := range v.items {
+			switch {
+			case depth == 0 && (p.key == keyNames || p.key == keySliced):
+			case depth == 0 && c.slices[p.key] != "":
+				c.slice(p.key)
+			default:
+				c.visit(join(path, p.key), p.value, depth+1)
+			}
+		}
+	case *tuple:
+		if name, a, ok := namedTensor(v); ok {
+			if path == "" {
+				path, name = name, ""
+			}
+			c.array(path, name, a)
+			return
+		}
+		c.items(path, v.items, depth)
+	case *list:
+		c.items(path, v.items, depth)
+	default:
+		c.note(path, v)
+	}
+}
+
+func (c *collector) items(path string, items []any, depth int) {
+	for i, item := range items {
+		c.visit(join(path, strconv.Itoa(i)), item, depth+1)
+	}
+}
+
+// namedTensor is the form that a tensor has outside of a state dictionary: its name, then its values.
+func namedTensor(t *tuple) (name string, a *ndarray, ok bool) {
+	if len(t.items) != 2 {
+		return "", nil, false
+	}
+	name, named := word(t.items[0])
+	a, ok = t.items[1].(*ndarray)
+	return name, a, ok && named
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "/" + key
+}
+
+// note tells of a value that is no array.
+func (c *collector) note(path string, v any) {
+	if c.plain++; c.plain > shownPlain {
+		return
+	}
+	shown := kindOf(v)
+	switch v := v.(type) {
+	case bool, int64, float64:
+		shown = fmt.Sprint(v)
+	case *text:
+		if v.kept && len(v.held) < 80 {
+			shown = strconv.Quote(v.held)
+		}
+	}
+	c.l.note("%q is no array: %s", path, shown)
+}
+
+// slice adds the whole where its first slice stands.
+func (c *collector) slice(part string) {
+	whole := c.slices[part]
+	a, parts := c.wholes[whole], c.parts[whole]
+	if a == nil {
+		return // it is there already
+	}
+	delete(c.wholes, whole)
+	n := int64(0)
+	for _, p := range parts {
+		n += p.size()
+		if p.fortran && len(p.dims) > 1 {
+			c.fail("slice of %q in Fortran order, want one dimension", whole)
+		}
+	}
+	rows, cols, _ := matrix.Shape(a.dims)
+	if size, ok := matrix.Cells(rows*cols, a.kind.size); !ok || size != n {
+		c.fail("slices of %q have %d bytes, want %d for shape %v", whole, n, size, a.dims)
+	}
+	c.tensor(whole, c.names[whole], a, parts)
+}
+
+func (c *collector) array(path, parameter string, a *ndarray) {
+	if path == "" {
+		path = c.l.file
+	}
+	if !a.built {
+		c.fail("array %q without shape and values", path)
+		return
+	}
+	c.tensor(path, parameter, a, []*ndarray{a})
+}
+
+// tensor adds an array whose values are those of the parts.
+func (c *collector) tensor(name, parameter string, a *ndarray, parts []*ndarray) {
+	l := c.l
+	if len(name) > maxName || !utf8.ValidString(name) {
+		c.fail("name %.80q of %d bytes, want UTF-8 of at most %d", name, len(name), maxName)
+	}
+	if l.scan.err != nil {
+		return
+	}
+	off := parts[0].values.off
+	if a.kind.dtype == matrix.Invalid {
+		l.refuse(off, &UnheldError{a.kind.name})
+		return
+	}
+	from, err := source(l, parts)
+	if err != nil {
+		l.scan.err = err
+		return
+	}
+	m := matrix.Meta{Name: name, DType: a.kind.dtype, Dims: a.dims}
+	m.Rows, m.Cols, _ = matrix.Shape(a.dims)
+	if parameter != "" && parameter != name {
+		m.Attrs = map[string]string{attrParameter: parameter}
+	}
+	slab := format.Slab{Name: name, At: m.Rect(), DType: m.DType, Order: a.kind.order, Off: off}
+	if !a.fortran {
+		l.add(off, stored{m, off, slabBlocks(from, slab)})
+		return
+	}
+	turned := format.Fortran{Slab: slab, Dims: a.dims}
+	l.add(off, stored{m, off, func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+		return turned.Blocks(ctx, from, want)
+	}})
+}
+
+// source reads the values of the parts, one behind the other, as if they began where the first one does.
+func source(l *listing, parts []*ndarray) (io.ReaderAt, error) {
+	if len(parts) == 1 && !parts[0].values.latin {
+		return l.scan.r, nil
+	}
+	p := &pieces{base: parts[0].values.off}
+	for _, a := range parts {
+		v := a.values
+		if !v.latin {
+			p.add(l.scan.r, v.off, v.n)
+			continue
+		}
+		if l.brief {
+			continue
+		}
+		t, err := measure(l.scan.r, v.off, v.n)
+		if err != nil {
+			return nil, err
+		}
+		if t.size != a.size() {
+			return nil, &wire.At{Off: v.off, Err: fmt.Errorf("%d bytes of values, want %d for shape %v", t.size, a.size(), a.dims)}
+		}
+		p.add(t, 0, t.size)
+	}
+	return p, nil
+}
