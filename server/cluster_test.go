@@ -30,6 +30,7 @@ type cluster struct {
 	bucket blob.Bucket
 
 	stageBytes int64
+	average    bool
 }
 
 func newCluster(t *testing.T, net rpc.Network, servers int) *cluster {
@@ -72,7 +73,8 @@ func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context,
 	for t := range tasks {
 		wg.Go(func() {
 			ctx := c.t.Context()
-			p, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: t, Tasks: tasks, Bound: bound})
+			p, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: t, Tasks: tasks, Bound: bound,
+				Average: c.average})
 			if err != nil {
 				errs[t] = err
 				return

@@ -1,0 +1,398 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"thole/blob"
+	"thole/format"
+	"thole/matrix"
+	"thole/ps"
+	"thole/rpc/mem"
+	"thole/ssp"
+)
+
+// saved are the matrices of the tests of saves: dense, sparse, and one of which some rows are saved. A second dense one
+// makes every format write a folder.
+func saved() []matrix.Meta {
+	w := matrix.Meta{Name: "w", Rows: 3, Cols: 300, DType: matrix.F32}
+	b := matrix.Meta{Name: "b", Rows: 1, Cols: 1, DType: matrix.F32}
+	s := matrix.Meta{Name: "s", Rows: 2, Cols: 1 << 20, DType: matrix.F32, Layout: matrix.RowSparse}
+	some := matrix.Meta{Name: "some", Rows: 6, Cols: 40, DType: matrix.F32, Saved: []matrix.Range{{Lo: 0, Hi: 2}, {Lo: 4, Hi: 5}}}
+	return []matrix.Meta{w, b, s, some}
+}
+
+// filled is a block of the whole dense matrix, or of some columns of a sparse one, with values that tell the cell and the
+// version.
+func filled(m *matrix.Meta, version float32) matrix.Block {
+	if m.Layout == matrix.RowSparse {
+		d := &matrix.Cols[float32]{}
+		for c := int64(3); c < m.Cols; c += 4999 {
+			d.Idx = append(d.Idx, c)
+			for r := range m.Rows {
+				d.Val = append(d.Val, version+float32(r)+float32(c)/2)
+			}
+		}
+		return matrix.Block{At: m.Rect(), Data: d}
+	}
+	b := matrix.NewDense(m.DType, m.Rect())
+	val := b.Data.Values().([]float32)
+	for i := range val {
+		val[i] = version + float32(i)/4
+	}
+	return b
+}
+
+// with runs one task on new servers over the bucket, with the matrices made there.
+func with(t *testing.T, bucket blob.Bucket, servers int, cut string, ms []matrix.Meta, task func(ctx context.Context, p *ps.Client) error) {
+	t.Helper()
+	c := newCluster(t, &mem.Network{}, 0)
+	c.bucket = bucket
+	c.start(servers)
+	c.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+		if err := p.Create(ctx, cut, ms...); err != nil {
+			return err
+		}
+		return task(ctx, p)
+	})
+}
+
+// fill pushes what filled says and waits for it.
+func fill(ctx context.Context, p *ps.Client, ms []matrix.Meta, version float32) error {
+	for i := range ms {
+		if err := p.Push(ms[i].Name, filled(&ms[i], version)); err != nil {
+			return err
+		}
+	}
+	return p.SyncClock(ctx)
+}
+
+// equal wants the matrix on the servers to be what filled says, rows that are not saved zero.
+func equal(ctx context.Context, p *ps.Client, m *matrix.Meta, version float32) error {
+	want := filled(m, version)
+	cols := []int64{}
+	if d, ok := want.Data.(matrix.Keyed); ok {
+		cols = slices.Clone(d.Keys())
+	} else {
+		for c := range m.Cols {
+			cols = append(cols, c)
+		}
+	}
+	got, err := p.Pull(ctx, []matrix.Want{{Matrix: m.Name, Cols: cols}})
+	if err != nil {
+		return err
+	}
+	all := got[0].ToDense().Data.Values().([]float32)
+	wanted := want.ToDense().Data.Values().([]float32)
+	for r := range m.Rows {
+		kept := slices.ContainsFunc(m.SavedRows(), func(x matrix.Range) bool { return x.Has(r) })
+		for _, c := range cols {
+			i := r*m.Cols + c
+			if v := wanted[i]; kept && all[i] != v || !kept && all[i] != 0 {
+				return fmt.Errorf("matrix %s: cell (%d,%d) is %v, want %v (saved: %v)", m.Name, r, c, all[i], v, kept)
+			}
+		}
+	}
+	return nil
+}
+
+// TestSaveLoad saves on four servers and loads on seven, one and four, in every format.
+func TestSaveLoad(t *testing.T) {
+	for _, c := range codecs {
+		if c.Info().Writes == "" {
+			continue
+		}
+		for _, m := range saved() {
+			t.Run(c.Info().Name+"/"+m.Name, func(t *testing.T) {
+				ms := []matrix.Meta{m}
+				bucket, path := &blob.Mem{}, "dir/"+m.Name+c.Info().Ext
+				var refused error
+				with(t, bucket, 4, "range", ms, func(ctx context.Context, p *ps.Client) error {
+					if err := fill(ctx, p, ms, 1); err != nil {
+						return err
+					}
+					refused = p.Save(ctx, ps.SaveOptions{Codec: c.Info().Name, Path: path})
+					return nil
+				})
+				if refused != nil && (m.Saved != nil || m.Layout == matrix.RowSparse) && strings.Contains(refused.Error(), format.ErrLossy.Error()) {
+					t.Skipf("the format cannot hold it: %v", refused)
+				}
+				if refused != nil {
+					t.Fatal(refused)
+				}
+				for _, servers := range []int{7, 1, 4} {
+					cut := "column"
+					if m.Layout == matrix.RowSparse {
+						cut = "hash"
+					}
+					with(t, bucket, servers, cut, ms, func(ctx context.Context, p *ps.Client) error {
+						if err := fill(ctx, p, ms, 100); err != nil { // what was there before is replaced
+							return err
+						}
+						if err := p.Load(ctx, ps.LoadOptions{Path: path}); err != nil {
+							return err
+						}
+						return equal(ctx, p, &m, 1)
+					})
+				}
+			})
+		}
+	}
+}
+
+// TestLoadFewerRows wants rows that the path has beyond those of the matrix left out, and a path with fewer refused.
+func TestLoadFewerRows(t *testing.T) {
+	bucket := &blob.Mem{}
+	big := saved()[:1]
+	with(t, bucket, 3, "", big, func(ctx context.Context, p *ps.Client) error {
+		if err := fill(ctx, p, big, 1); err != nil {
+			return err
+		}
+		return p.Save(ctx, ps.SaveOptions{Codec: "angel", Path: "m"})
+	})
+	small := big[0]
+	small.Rows = 2
+	with(t, bucket, 2, "", []matrix.Meta{small}, func(ctx context.Context, p *ps.Client) error {
+		if err := p.Load(ctx, ps.LoadOptions{Path: "m"}); err != nil {
+			return err
+		}
+		return equal(ctx, p, &small, 1)
+	})
+	large := big[0]
+	large.Rows = 4
+	with(t, bucket, 2, "", []matrix.Meta{large}, func(ctx context.Context, p *ps.Client) error {
+		if err := p.Load(ctx, ps.LoadOptions{Path: "m"}); err == nil {
+			return errors.New("three rows fill a matrix of four")
+		}
+		if err := p.Load(ctx, ps.LoadOptions{Path: "nothing"}); err == nil {
+			return errors.New("nothing is loaded")
+		}
+		return nil
+	})
+}
+
+// TestLoadFails wants a load that fails to change nothing on any matrix of a server.
+func TestLoadFails(t *testing.T) {
+	bucket := &blob.Mem{}
+	ms := saved()[:2]
+	with(t, bucket, 1, "", ms, func(ctx context.Context, p *ps.Client) error {
+		if err := fill(ctx, p, ms, 1); err != nil {
+			return err
+		}
+		if err := p.Save(ctx, ps.SaveOptions{Codec: "angel", Path: "m", Matrices: []string{"w"}}); err != nil {
+			return err
+		}
+		if err := p.Load(ctx, ps.LoadOptions{Path: "m", Matrices: []string{"w", "b"}}); err == nil {
+			return errors.New("a matrix that the path does not hold is loaded")
+		}
+		if err := fill(ctx, p, ms, 1); err != nil {
+			return err
+		}
+		got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w"}})
+		if err == nil && got[0].Data.Values().([]float32)[4] != 4 {
+			err = fmt.Errorf("cell 4 is %v after two fills, want 4", got[0].Data.Values().([]float32)[4])
+		}
+		return err
+	})
+}
+
+var errFull = errors.New("no space left")
+
+// failing is a bucket in which the at-th change fails, and all after it, as on a disk that is full; removing works.
+type failing struct {
+	blob.Bucket
+	at   int64
+	done atomic.Int64
+}
+
+func (f *failing) fail() error {
+	if f.done.Add(1) >= f.at {
+		return errFull
+	}
+	return nil
+}
+
+func (f *failing) Create(ctx context.Context, name string) (blob.Writer, error) {
+	if err := f.fail(); err != nil {
+		return nil, err
+	}
+	w, err := f.Bucket.Create(ctx, name)
+	return &failingWriter{w, f}, err
+}
+
+func (f *failing) Publish(ctx context.Context, from, to string) error {
+	if err := f.fail(); err != nil {
+		return err
+	}
+	return f.Bucket.Publish(ctx, from, to)
+}
+
+type failingWriter struct {
+	blob.Writer
+	f *failing
+}
+
+func (w *failingWriter) Write(p []byte) (int, error) {
+	if err := w.f.fail(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(p)
+}
+
+func (w *failingWriter) WriteAt(p []byte, off int64) (int, error) {
+	if err := w.f.fail(); err != nil {
+		return 0, err
+	}
+	return w.Writer.WriteAt(p, off)
+}
+
+func (w *failingWriter) Commit() error {
+	if err := w.f.fail(); err != nil {
+		return err
+	}
+	return w.Writer.Commit()
+}
+
+// TestSaveFails lets the bucket fail at every change of a save that replaces a model: what is there afterwards is the
+// old model or the new one, and nothing else is to be seen, also not of what was staged.
+func TestSaveFails(t *testing.T) {
+	ms := saved()[:2]
+	for _, c := range codecs {
+		if c.Info().Writes == "" {
+			continue
+		}
+		t.Run(c.Info().Name, func(t *testing.T) {
+			for n := int64(1); ; n++ {
+				if n > 500 {
+					t.Fatal("500 changes are not enough")
+				}
+				store := &blob.Mem{}
+				f := &failing{Bucket: store, at: 1 << 62}
+				o := ps.SaveOptions{Codec: c.Info().Name, Path: "dir/m", Lossy: true, Files: map[string][]byte{"graph.json": []byte("{}")}}
+				var err error
+				with(t, f, 3, "", ms, func(ctx context.Context, p *ps.Client) error {
+					if err := fill(ctx, p, ms, 1); err != nil {
+						return err
+					}
+					if err := p.Save(ctx, o); err != nil {
+						return err
+					}
+					if err := fill(ctx, p, ms, 1); err != nil { // version 2, twice the rest
+						return err
+					}
+					f.done.Store(0)
+					f.at = n
+					err = p.Save(ctx, o)
+					return nil
+				})
+				first := version(t, store, o)
+				if err == nil {
+					if first != 2 {
+						t.Errorf("save without an error left version %v", first)
+					}
+					return
+				}
+				if !strings.Contains(err.Error(), errFull.Error()) {
+					t.Errorf("change %d fails: error %v", n, err)
+				}
+				if first != 1 && first != 2 {
+					t.Errorf("change %d fails: version %v", n, first)
+				}
+			}
+		})
+	}
+}
+
+// version is the version of the model in the bucket, the same in all of its matrices, with nothing left beside it.
+func version(t *testing.T, b blob.Bucket, o ps.SaveOptions) float32 {
+	t.Helper()
+	r, _, err := codecs.Open(t.Context(), b, o.Path, "", format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	found := map[float32]bool{}
+	var v float32
+	for _, m := range r.Matrices() {
+		for block, err := range r.Blocks(t.Context(), m.Name, m.Rect()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if block.At.Cols.Lo == 0 && block.At.Rows.Lo == 0 {
+				v = block.ToDense().Data.Values().([]float32)[0]
+				found[v] = true
+			}
+		}
+	}
+	if len(found) != 1 || len(r.Matrices()) != 2 {
+		t.Errorf("%d matrices of the versions %v, want two of one", len(r.Matrices()), found)
+	}
+	infos, err := b.List(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range infos {
+		if i.Name != o.Path && !strings.HasPrefix(i.Name, o.Path+"/") {
+			t.Errorf("left behind: %s", i.Name)
+		}
+	}
+	return v
+}
+
+// TestSaveCancelled wants a save that is given up in its middle to leave nothing, not even hidden.
+func TestSaveCancelled(t *testing.T) {
+	ms := saved()[:2]
+	for n := int64(1); n < 12; n += 2 {
+		folder := t.TempDir()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		b := &cancelling{failing{Bucket: blob.NewDir(folder), at: n}, cancel}
+		c := newCluster(t, &mem.Network{}, 0)
+		c.bucket = b
+		c.start(3)
+		p, err := ps.Dial(t.Context(), ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Tasks: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Create(t.Context(), "", ms...); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Save(ctx, ps.SaveOptions{Codec: "angel", Path: "dir/m"}); !errors.Is(err, errFull) {
+			t.Errorf("given up at change %d: %v", n, err)
+		}
+		if err := p.Leave(t.Context()); err != nil {
+			t.Error(err)
+		}
+		p.Close()
+		if err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				t.Errorf("given up at change %d: left %s", n, path)
+			}
+			return err
+		}); err != nil {
+			t.Error(err)
+		}
+		cancel(nil)
+	}
+}
+
+// cancelling is a bucket whose at-th change makes the caller give up.
+type cancelling struct {
+	failing
+	cancel context.CancelCauseFunc
+}
+
+func (c *cancelling) Create(ctx context.Context, name string) (blob.Writer, error) {
+	if c.fail() != nil {
+		c.cancel(errFull)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return c.Bucket.Create(ctx, name)
+}
