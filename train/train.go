@@ -76,11 +76,12 @@ type Report struct {
 // loop is one task at work.
 type loop struct {
 	Options
-	s     Session
-	run   *graph.Run
-	mine  []int // this task's examples
-	steps int   // of an epoch
-	seen  int64
+	s      Session
+	run    *graph.Run
+	mine   []int         // this task's examples
+	steps  int           // of an epoch
+	gather data.Gatherer // a batch is done with when the next one is gathered
+	seen   int64
 }
 
 // Run trains. It returns when this task has made its last step and knows the report; other tasks may still be at it.
@@ -226,7 +227,7 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 // batch is this task's examples of a step: none in the last step if others have one more.
 func (l *loop) batch(step int) *data.Batch {
 	n := l.perTask()
-	return l.Data.Gather(l.mine[min(step*n, len(l.mine)):min((step+1)*n, len(l.mine))])
+	return l.gather.Gather(l.Data, l.mine[min(step*n, len(l.mine)):min((step+1)*n, len(l.mine))])
 }
 
 // compute runs a batch, keeps its gradients for the next tick, and adds to the epoch's sums.
