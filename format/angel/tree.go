@@ -109,10 +109,11 @@ func (t *tree) sniff(ctx context.Context, b blob.Bucket) (string, error) {
 	if err := wire.ReadAt(o, head, 0); err != nil {
 		return "", err
 	}
-	switch brace := bytes.IndexByte(head[:min(len(head), 5)], '{'); {
+	object := func(at int) bool { return len(head) > at && head[at] == '{' } // a byte of the length before it may be one too
+	switch {
 	case d.meta == "psmeta" && d.numbered():
 		version = "snapshot without metadata file"
-	case (brace == 0 || brace == 4) && bytes.Contains(head, []byte(`"formatClassName"`)):
+	case (object(0) || object(4)) && bytes.Contains(head, []byte(`"formatClassName"`)):
 	case d.meta == "meta" && d.legacy():
 		version = "Angel 1.x"
 	default:
