@@ -46,6 +46,17 @@ type Object interface {
 	Size() int64
 }
 
+// Mapped is an Object whose bytes can be seen in memory.
+type Mapped interface {
+	Object
+	// Map calls look with all bytes of the object, as they lie in memory: they must not be changed, nor be looked at after
+	// look has returned. It may be called by many goroutines, but not by look; the first call maps the object, and Close
+	// waits for those that look. It fails with errors.ErrUnsupported where the object cannot be mapped. A look at bytes of a file that
+	// somebody cut meanwhile is a fault of the memory, which ends the process unless look prepares for it
+	// (debug.SetPanicOnFault).
+	Map(look func(data []byte) error) error
+}
+
 // Writer takes the bytes of a new object. Write appends behind the furthest byte that Write has reached; WriteAt puts
 // bytes anywhere, and gaps read as zero. ReadAt gives back what was written, for checksums that are known only at the
 // end. Exactly one of Commit and Abort ends it; Abort after Commit does nothing, so that it can be deferred. WriteAt and

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 )
@@ -45,7 +46,7 @@ func (d *Dir) Open(_ context.Context, name string) (Object, error) {
 		f.Close()
 		return nil, fmt.Errorf("blob: %w", err)
 	}
-	return dirObject{f, info.Size()}, nil
+	return &dirObject{File: f, size: info.Size()}, nil
 }
 
 // missing tells whether there is nothing of a name, be it because an object stands where a tree would have to be.
@@ -53,12 +54,49 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
+// dirObject is an open file. The lock is held for reading by those who look at the mapped bytes.
 type dirObject struct {
 	*os.File
-	size int64
+	size   int64
+	mu     sync.RWMutex
+	once   sync.Once // maps the file, within the lock
+	data   []byte
+	err    error
+	closed bool
 }
 
-func (o dirObject) Size() int64 { return o.size }
+func (o *dirObject) Size() int64 { return o.size }
+
+// Map implements Mapped.
+func (o *dirObject) Map(look func(data []byte) error) error {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.closed {
+		return fmt.Errorf("blob: map %s: %w", o.Name(), fs.ErrClosed)
+	}
+	o.once.Do(func() {
+		if o.size > 0 {
+			o.data, o.err = mapFile(o.File, o.size)
+		}
+	})
+	if o.err != nil {
+		return fmt.Errorf("blob: map %s: %w", o.Name(), o.err)
+	}
+	return look(o.data)
+}
+
+// Close implements Object.
+func (o *dirObject) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var err error
+	if o.data != nil {
+		err = unmapFile(o.data)
+		o.data = nil
+	}
+	o.closed = true
+	return errors.Join(err, o.File.Close())
+}
 
 // List implements Bucket.
 func (d *Dir) List(ctx context.Context, tree string) ([]Info, error) {

@@ -16,9 +16,15 @@ type Mem struct {
 	objs map[string][]byte
 }
 
-type memObject struct{ *bytes.Reader }
+type memObject struct {
+	*bytes.Reader
+	data []byte
+}
 
 func (memObject) Close() error { return nil }
+
+// Map implements Mapped.
+func (o memObject) Map(look func(data []byte) error) error { return look(o.data) }
 
 // Open implements Bucket.
 func (m *Mem) Open(_ context.Context, name string) (Object, error) {
@@ -31,7 +37,7 @@ func (m *Mem) Open(_ context.Context, name string) (Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("blob: %w", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist})
 	}
-	return memObject{bytes.NewReader(data)}, nil
+	return memObject{bytes.NewReader(data), data}, nil
 }
 
 // List implements Bucket.

@@ -7,6 +7,7 @@ import (
 	"thole/format/daphne"
 	"thole/format/npy"
 	"thole/format/paddle"
+	"thole/format/safetensors"
 )
 
 // Codecs lists the formats in the order of detection. Each call gives a new slice, to which callers may append.
@@ -16,5 +17,6 @@ func Codecs() format.Set {
 		daphne.Codec,
 		paddle.Codec,
 		npy.Codec,
+		safetensors.Codec,
 	}
 }

@@ -1,0 +1,169 @@
+package safetensors
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"thole/format"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// plan decides the header and the places of the values, and asks for what is lost.
+func plan(ms []matrix.Meta, o *format.Options) (f format.SlabFile, err error) {
+	order := make([]*matrix.Meta, len(ms))
+	for i := range ms {
+		order[i] = &ms[i]
+		if err := check(&ms[i], o); err != nil {
+			return f, err
+		}
+	}
+	slices.SortFunc(order, func(a, b *matrix.Meta) int {
+		if c := cmp.Compare(rankOf(a.DType), rankOf(b.DType)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+	text := []byte{'{'}
+	if all := metadataOf(o); len(all) > 0 {
+		text = append(appendText(text, metadataKey), ':')
+		text = append(appendMetadata(text, all), ',')
+	}
+	end := int64(0)
+	for _, m := range order {
+		t := tensor{name: m.Name, dtype: m.DType, shape: shapeOf(m), begin: end}
+		if end, err = format.PlaceSlab(m, m.DType, end); err != nil {
+			return f, err
+		}
+		t.end = end
+		text = append(t.append(text), ',')
+		f.Slabs = append(f.Slabs, format.NewTarget(m, format.Slab{DType: m.DType, Order: wire.Little, Off: t.begin}))
+	}
+	text = append(bytes.TrimSuffix(text, []byte{','}), '}')
+	text = append(text, bytes.Repeat([]byte{' '}, -len(text)&(alignment-1))...)
+	if len(text) > headerLimit {
+		return f, fmt.Errorf("header of %d bytes, want at most %d: %w", len(text), headerLimit, format.ErrLimit)
+	}
+	start := append(wire.AppendU64(nil, wire.Little, uint64(len(text))), text...)
+	for i := range f.Slabs {
+		f.Slabs[i].Off += int64(len(start))
+	}
+	f.Known = []format.Span{{Bytes: start}}
+	f.Size = end + int64(len(start))
+	return f, nil
+}
+
+// check asks for what one matrix loses.
+func check(m *matrix.Meta, o *format.Options) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	if m.Name == metadataKey || !utf8.ValidString(m.Name) {
+		return fmt.Errorf("matrix %q: want a name in UTF-8 other than %s: %w", m.Name, metadataKey, format.ErrLimit)
+	}
+	if err := format.LoseToDense(m, o); err != nil {
+		return err
+	}
+	if len(m.LoD) > 0 {
+		if err := o.Lose("matrix %q: sequences (LoD)", m.Name); err != nil {
+			return err
+		}
+	}
+	if len(m.Dims) > rankLimit {
+		return o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, len(m.Dims), rankLimit)
+	}
+	return nil
+}
+
+func shapeOf(m *matrix.Meta) []int64 {
+	if m.Dims == nil || len(m.Dims) > rankLimit {
+		return []int64{m.Rows, m.Cols}
+	}
+	return m.Dims
+}
+
+// append writes the entry of a tensor.
+func (t *tensor) append(text []byte) []byte {
+	text = appendText(text, t.name)
+	text = fmt.Appendf(text, `:{"dtype":"%s","shape":[`, types[rankOf(t.dtype)].text)
+	for i, n := range t.shape {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = fmt.Append(text, n)
+	}
+	return fmt.Appendf(text, `],"data_offsets":[%d,%d]}`, t.begin, t.end)
+}
+
+// metadataFile is the file that holds the metadata, and filePrefix begins the entries that hold other files.
+const (
+	metadataFile = "metadata.json"
+	filePrefix   = "file/"
+)
+
+// metadataOf makes metadata of the files beside the matrices, and tells of those that cannot be.
+func metadataOf(o *format.Options) map[string]string {
+	all := map[string]string{}
+	if data, ok := o.Files[metadataFile]; ok {
+		p := &parser{src: data}
+		all = p.metadata()
+		if p.space(); p.err != nil || p.pos < len(data) || !utf8.Valid(data) {
+			o.Drop("file %s: not an object of texts", metadataFile)
+			clear(all)
+		}
+	}
+	for file, data := range o.Files {
+		switch {
+		case file == metadataFile:
+		case !utf8.Valid(data) || !isFile(filePrefix+file):
+			o.Drop("file %s: not a text", file)
+		default:
+			all[filePrefix+file] = string(data)
+		}
+	}
+	return all
+}
+
+// isFile tells whether the metadata of that key is a file of its own: one that can lie in a folder.
+func isFile(key string) bool {
+	file, ok := strings.CutPrefix(key, filePrefix)
+	return ok && file != "" && file[0] != '.' && file != metadataFile && !strings.ContainsAny(file, "/\\\x00") &&
+		!strings.HasPrefix(file, "_tmp.") && utf8.ValidString(file)
+}
+
+// filesOf is what metadataOf made the metadata of.
+func filesOf(metadata map[string]string) map[string][]byte {
+	if len(metadata) == 0 {
+		return nil
+	}
+	files, rest := map[string][]byte{}, map[string]string{}
+	for key, v := range metadata {
+		if isFile(key) {
+			files[strings.TrimPrefix(key, filePrefix)] = []byte(v)
+		} else {
+			rest[key] = v
+		}
+	}
+	if len(rest) > 0 {
+		files[metadataFile] = appendMetadata(nil, rest)
+	}
+	return files
+}
+
+// appendMetadata writes the entries by key.
+func appendMetadata(text []byte, all map[string]string) []byte {
+	text = append(text, '{')
+	for i, key := range slices.Sorted(maps.Keys(all)) {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(appendText(text, key), ':')
+		text = appendText(text, all[key])
+	}
+	return append(text, '}')
+}
