@@ -70,6 +70,12 @@ func Beside(ctx context.Context, b blob.Bucket, params string) (*Model, error) {
 	return nil, nil
 }
 
+// Combined tells whether a file has a name that only combined parameters have: __params__, params, X.pdiparams.
+func Combined(file string) bool {
+	base := path.Base(file)
+	return base == combinedName || base == "params" || path.Ext(base) == combinedExt
+}
+
 func isFile(ctx context.Context, b blob.Bucket, p string) bool {
 	infos, err := b.List(ctx, p)
 	return err == nil && len(infos) == 1 && infos[0].Name == p

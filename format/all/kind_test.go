@@ -44,6 +44,9 @@ var wishes = []struct {
 	{"daphne", "smallest", map[string]string{"blocks": "smallest"}, false},
 	{"daphne", "meta", map[string]string{"meta": "true"}, false},
 	{"paddle", "extended", map[string]string{"endian": "big", "digest": "true", "align": "true"}, false},
+	{"paddle", "separate", map[string]string{"layout": "separate"}, false},
+	{"paddle", "combined", map[string]string{"layout": "combined"}, false},
+	{"paddle", "stream", map[string]string{"layout": "stream"}, false},
 }
 
 // kinds are the codecs with every wish.

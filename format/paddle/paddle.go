@@ -35,6 +35,7 @@ package paddle
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"thole/blob"
@@ -68,6 +69,7 @@ func profiles() []profile {
 		v2Tar,
 		layoutT,
 		seed{},
+		streams{},
 		layoutB,
 		v2Param,
 		layoutP,
@@ -84,11 +86,12 @@ func (codec) Info() format.Info {
 		Title: "PaddlePaddle parameters",
 		Ext:   ".params",
 		Reads: "the model format document's parameter file (seed004, seed004-ext), both byte orders; what Paddle wrote: " +
-			"pickle (.pdparams, .pdopt), tnum, v011, pr4602, selectedrows, v2 files and archives",
-		Writes: "the model format document's parameter file",
+			"streams of 0.12 to 3.x in separate and combined files (.pdiparams) and model folders, pickle (.pdparams, .pdopt), " +
+			"tnum, v011, pr4602, selectedrows, v2 files and archives",
+		Writes: "the model format document's parameter file; streams, separate and combined",
 		Options: []format.Option{
 			{Name: "verify", Default: "file", Help: "checksums to check on reading: file, record, off"},
-			{Name: "layout", Default: "seed004", Help: "layout to write: seed004"},
+			{Name: "layout", Default: "seed004", Help: "layout to write: seed004, stream (one file), separate, combined (folders)"},
 			{Name: "endian", Default: "little", Help: "byte order to write: little, big"},
 			{Name: "digest", Default: "false", Help: "write an MD5 behind each record (extension)"},
 			{Name: "align", Default: "false", Help: "begin values at multiples of 64 bytes (extension)"},
@@ -172,6 +175,9 @@ func (c codec) Create(ctx context.Context, b blob.Bucket, path string, ms []matr
 
 // byName is the profile that the option layout names.
 func byName(layout string) (profile, error) {
+	if slices.Contains(streamLayouts(), layout) {
+		return streams{}, nil
+	}
 	var names []string
 	for _, p := range profiles() {
 		if p.Name() == layout {
@@ -179,5 +185,6 @@ func byName(layout string) (profile, error) {
 		}
 		names = append(names, p.Name())
 	}
+	names = append(names, streamLayouts()[1:]...)
 	return nil, fmt.Errorf("layout %q, want one of %s: %w", layout, strings.Join(names, ", "), format.ErrOption)
 }
