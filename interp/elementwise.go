@@ -1,0 +1,199 @@
+package interp
+
+import (
+	"fmt"
+	"math"
+
+	"thole/kernel"
+	"thole/matrix"
+)
+
+func addF(a, b float32) float32 { return a + b }
+func subF(a, b float32) float32 { return a - b }
+func mulF(a, b float32) float32 { return a * b }
+func divF(a, b float32) float32 { return a / b }
+func maxF(a, b float32) float32 { return max(a, b) }
+func minF(a, b float32) float32 { return min(a, b) }
+func powF(a, b float32) float32 { return float32(math.Pow(float64(a), float64(b))) }
+
+func addI(a, b int64) int64 { return a + b }
+func subI(a, b int64) int64 { return a - b }
+func mulI(a, b int64) int64 { return a * b }
+func maxI(a, b int64) int64 { return max(a, b) }
+func minI(a, b int64) int64 { return min(a, b) }
+
+// binary combines X and Y element by element. ints is nil where integers are not supported.
+func binary(floats func(a, b float32) float32, ints func(a, b int64) int64) func(c *call) error {
+	return func(c *call) error {
+		x, y := c.t("X"), c.t("Y")
+		axis, err := c.int("axis")
+		if err != nil {
+			return err
+		}
+		if x.Type != y.Type || x.Type != matrix.F32 && ints == nil {
+			return fmt.Errorf("X is %s, Y is %s: %w", x.text(), y.text(), ErrOp)
+		}
+		xd, yd, err := place(x.Dims, y.Dims, axis)
+		if err != nil {
+			return err
+		}
+		dims, err := broadcast(xd, yd)
+		if err != nil {
+			return err
+		}
+		out, err := x.like(dims)
+		if err != nil {
+			return err
+		}
+		if x.Type == matrix.F32 {
+			combine(out.F, x.F, y.F, dims, strides(xd, dims), strides(yd, dims), floats)
+		} else {
+			combine(out.I, x.I, y.I, dims, strides(xd, dims), strides(yd, dims), ints)
+		}
+		c.give(out)
+		return nil
+	}
+}
+
+// combine fills out, a row of the last dimension at a time.
+func combine[T float32 | int64](out, x, y []T, dims, xs, ys []int, f func(a, b T) T) {
+	if len(dims) == 0 {
+		out[0] = f(x[0], y[0])
+		return
+	}
+	last := len(dims) - 1
+	n := dims[last]
+	walk(dims[:last], func(at int, idx []int) {
+		a, b, to := offset(idx, xs[:last]), offset(idx, ys[:last]), out[at*n:][:n]
+		for i := range to {
+			to[i] = f(x[a+i*xs[last]], y[b+i*ys[last]])
+		}
+	})
+}
+
+// addAll adds tensors of one shape, from left to right.
+func addAll(c *call) error {
+	list := c.all("X")
+	out, err := list[0].like(list[0].Dims)
+	if err != nil {
+		return err
+	}
+	copy(out.F, list[0].F)
+	copy(out.I, list[0].I)
+	for _, t := range list[1:] {
+		if t.Type != out.Type || fmt.Sprint(t.Dims) != fmt.Sprint(out.Dims) {
+			return fmt.Errorf("%s and %s: %w", out.text(), t.text(), ErrShape)
+		}
+		kernel.Add(t.F, out.F)
+		for i, v := range t.I {
+			out.I[i] += v
+		}
+	}
+	c.give(out)
+	return nil
+}
+
+// scale is x * scale + bias, or (x + bias) * scale.
+func scale(c *call) error {
+	x, err := c.floats("X")
+	if err != nil {
+		return err
+	}
+	by, err := c.float("scale")
+	if err != nil {
+		return err
+	}
+	bias, err := c.float("bias")
+	if err != nil {
+		return err
+	}
+	after := c.bool("bias_after_scale")
+	return mapped(c, x, func(v float32) float32 {
+		if after {
+			return float32(v*by) + bias
+		}
+		return (v + bias) * by
+	})
+}
+
+// mapped gives f of every element of x.
+func mapped(c *call, x *Tensor, f func(v float32) float32) error {
+	out, err := newFloats(x.Dims)
+	if err != nil {
+		return err
+	}
+	for i, v := range x.F {
+		out.F[i] = f(v)
+	}
+	c.give(out)
+	return nil
+}
+
+// each is an operator that computes element by element.
+func each(f func(v float32) float32) func(c *call) error {
+	return func(c *call) error {
+		x, err := c.floats("X")
+		if err != nil {
+			return err
+		}
+		return mapped(c, x, f)
+	}
+}
+
+func relu(v float32) float32   { return max(v, 0) }
+func relu6(v float32) float32  { return min(max(v, 0), 6) }
+func tanh(v float32) float32   { return float32(math.Tanh(float64(v))) }
+func square(v float32) float32 { return v * v }
+func sqrt(v float32) float32   { return float32(math.Sqrt(float64(v))) }
+func exp(v float32) float32    { return float32(math.Exp(float64(v))) }
+func logE(v float32) float32   { return float32(math.Log(float64(v))) }
+func abs(v float32) float32    { return float32(math.Abs(float64(v))) }
+
+func leakyRelu(c *call) error {
+	x, err := c.floats("X")
+	if err != nil {
+		return err
+	}
+	alpha, err := c.float("alpha")
+	if err != nil {
+		return err
+	}
+	return mapped(c, x, func(v float32) float32 {
+		if v < 0 {
+			return alpha * v
+		}
+		return v
+	})
+}
+
+func sigmoid(c *call) error {
+	x, err := c.floats("X")
+	if err != nil {
+		return err
+	}
+	out, err := newFloats(x.Dims)
+	if err != nil {
+		return err
+	}
+	kernel.Sigmoid(x.F, out.F)
+	c.give(out)
+	return nil
+}
+
+// silu is x * sigmoid(x).
+func silu(c *call) error {
+	x, err := c.floats("X")
+	if err != nil {
+		return err
+	}
+	out, err := newFloats(x.Dims)
+	if err != nil {
+		return err
+	}
+	kernel.Sigmoid(x.F, out.F)
+	for i, v := range x.F {
+		out.F[i] *= v
+	}
+	c.give(out)
+	return nil
+}

@@ -1,0 +1,116 @@
+package interp
+
+import "thole/matrix"
+
+// op is a line of the table: what an operator takes, gives and is set by, and what computes it.
+type op struct {
+	name string
+	// in are input slots and out output slots. A mark behind the name: "?" may be missing, "*" takes several variables.
+	in, out []string
+	set     []setting
+	run     func(c *call) error
+}
+
+// setting is an attribute: its name, its default, whose type is the type wanted (int64, float64, bool, string, []int64,
+// elem), and the input slot whose tensor replaces it where there is one.
+type setting struct {
+	name  string
+	value any
+	slot  string
+}
+
+// only is the default of a setting that must have it, because nothing else is implemented.
+type only struct{ value any }
+
+// elem is an element type, in files a number or a name.
+type elem matrix.DType
+
+var unary = []string{"X"}
+
+// ops is the table of operators of ProgramDesc.
+func ops() []op {
+	x, xy, out := unary, []string{"X", "Y"}, []string{"Out"}
+	outShape := []string{"Out", "XShape?"}
+	axis := []setting{{"axis", int64(-1), ""}, {"scale_x", only{1.0}, ""}, {"scale_y", only{1.0}, ""}, {"scale_out", only{1.0}, ""}}
+	reduce := []setting{{"dim", []int64{0}, "AxisTensor"}, {"keep_dim", false, ""}, {"reduce_all", false, ""},
+		{"in_dtype", only{int64(-1)}, ""}, {"out_dtype", only{int64(-1)}, ""}}
+	lookup := []setting{{"padding_idx", int64(-1), ""}, {"is_sparse", false, ""}}
+	conv := []setting{{"strides", []int64{1, 1}, ""}, {"paddings", []int64{0, 0}, ""}, {"dilations", []int64{1, 1}, ""},
+		{"groups", int64(1), ""}, {"padding_algorithm", "EXPLICIT", ""}, {"data_format", "NCHW", ""}}
+	return []op{
+		{"mul", xy, out, []setting{{"x_num_col_dims", int64(1), ""}, {"y_num_col_dims", int64(1), ""},
+			{"scale_x", only{1.0}, ""}, {"scale_y", only{[]float64{1}}, ""}, {"scale_out", only{1.0}, ""}}, mul},
+		{"matmul", xy, out, []setting{{"transpose_X", false, ""}, {"transpose_Y", false, ""}, {"alpha", 1.0, ""},
+			{"head_number", only{int64(1)}, ""}}, matmulOld},
+		{"matmul_v2", xy, out, []setting{{"trans_x", false, ""}, {"trans_y", false, ""}}, matmulNew},
+
+		{"elementwise_add", xy, out, axis, binary(addF, addI)},
+		{"elementwise_sub", xy, out, axis, binary(subF, subI)},
+		{"elementwise_mul", xy, out, axis, binary(mulF, mulI)},
+		{"elementwise_div", xy, out, axis, binary(divF, nil)},
+		{"elementwise_max", xy, out, axis, binary(maxF, maxI)},
+		{"elementwise_min", xy, out, axis, binary(minF, minI)},
+		{"elementwise_pow", xy, out, axis, binary(powF, nil)},
+		{"sum", []string{"X*"}, out, nil, addAll},
+		{"scale", x, out, []setting{{"scale", 1.0, "ScaleTensor"}, {"bias", 0.0, ""}, {"bias_after_scale", true, ""}}, scale},
+
+		{"relu", x, out, nil, each(relu)},
+		{"relu6", x, out, []setting{{"threshold", only{6.0}, ""}}, each(relu6)},
+		{"leaky_relu", x, out, []setting{{"alpha", 0.02, ""}}, leakyRelu},
+		{"sigmoid", x, out, nil, sigmoid},
+		{"silu", x, out, nil, silu},
+		{"tanh", x, out, nil, each(tanh)},
+		{"square", x, out, nil, each(square)},
+		{"sqrt", x, out, nil, each(sqrt)},
+		{"exp", x, out, nil, each(exp)},
+		{"log", x, out, nil, each(logE)},
+		{"abs", x, out, nil, each(abs)},
+		{"softmax", x, out, []setting{{"axis", int64(-1), ""}}, softmax},
+		{"dropout", []string{"X", "Seed?"}, []string{"Out", "Mask?"}, []setting{{"dropout_prob", 0.5, ""},
+			{"dropout_implementation", "upscale_in_train", ""}, {"is_test", true, ""}, {"seed", int64(0), ""},
+			{"fix_seed", false, ""}}, dropout},
+		{"batch_norm", []string{"X", "Scale", "Bias", "Mean", "Variance"},
+			[]string{"Y", "MeanOut?", "VarianceOut?", "SavedMean?", "SavedVariance?", "ReserveSpace?"},
+			[]setting{{"epsilon", 1e-5, ""}, {"data_layout", "NCHW", ""}, {"is_test", true, ""}, {"momentum", 0.9, ""},
+				{"use_global_stats", false, ""}, {"trainable_statistics", only{false}, ""}, {"fuse_with_relu", false, ""}}, batchNorm},
+
+		{"lookup_table", []string{"W", "Ids"}, out, append(lookup, setting{"is_distributed", false, ""}), lookupOld},
+		{"lookup_table_v2", []string{"W", "Ids"}, out, append(lookup, setting{"is_distributed", false, ""}), lookupNew},
+		{"concat", []string{"X*"}, out, []setting{{"axis", int64(0), "AxisTensor"}}, concat},
+		{"reduce_sum", x, out, reduce, reduction(sumOf)},
+		{"reduce_mean", x, out, reduce, reduction(meanOf)},
+		{"reduce_max", x, out, reduce, reduction(maxOf)},
+		{"reduce_min", x, out, reduce, reduction(minOf)},
+		{"reduce_prod", x, out, reduce, reduction(prodOf)},
+		{"mean", x, out, nil, meanAll},
+
+		{"reshape", x, out, []setting{{"shape", []int64{}, "Shape"}}, reshape},
+		{"reshape2", x, outShape, []setting{{"shape", []int64{}, "Shape"}}, reshape},
+		{"flatten", x, out, []setting{{"axis", int64(1), ""}}, flattenAt},
+		{"flatten2", x, outShape, []setting{{"axis", int64(1), ""}}, flattenAt},
+		{"flatten_contiguous_range", x, outShape, []setting{{"start_axis", int64(1), ""}, {"stop_axis", int64(1), ""}}, flattenRange},
+		{"squeeze2", x, outShape, []setting{{"axes", []int64{}, ""}}, squeeze},
+		{"unsqueeze2", x, outShape, []setting{{"axes", []int64{}, "AxesTensor"}}, unsqueeze},
+		{"transpose", x, out, []setting{{"axis", []int64{}, ""}}, transpose},
+		{"transpose2", x, outShape, []setting{{"axis", []int64{}, ""}}, transpose},
+		{"fill_constant", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, "ShapeTensor"}, {"value", 0.0, "ValueTensor"},
+			{"str_value", "", ""}, {"force_cpu", false, ""}, {"place_type", int64(-1), ""}}, fillConstant},
+		{"fill_ints", nil, out, []setting{{"value", []int64{}, ""}, {"dtype", elem(matrix.I64), ""}}, fillInts}, // of PIR only
+		{"assign", x, out, nil, identity},
+		{"cast", x, out, []setting{{"in_dtype", elem(matrix.F32), ""}, {"out_dtype", elem(matrix.F32), ""}}, cast},
+
+		{"conv2d", []string{"Input", "Filter", "Bias?"}, []string{"Output"}, conv, conv2d},
+		{"depthwise_conv2d", []string{"Input", "Filter", "Bias?"}, []string{"Output"}, conv, conv2d},
+		{"pool2d", x, out, []setting{{"pooling_type", "max", ""}, {"ksize", []int64{1, 1}, ""}, {"strides", []int64{1, 1}, ""},
+			{"paddings", []int64{0, 0}, ""}, {"global_pooling", false, ""}, {"exclusive", true, ""}, {"adaptive", only{false}, ""},
+			{"ceil_mode", false, ""}, {"padding_algorithm", "EXPLICIT", ""}, {"data_format", "NCHW", ""}}, pool2d},
+	}
+}
+
+// hints are attributes that steer execution and not results.
+func hints() []string {
+	return []string{"op_callstack", "op_role", "op_role_var", "op_namescope", "op_device", "with_quant_attr", "use_cudnn",
+		"use_mkldnn", "use_quantizer", "mkldnn_data_type", "workspace_size_MB", "exhaustive_search", "is_test", "use_eigen",
+		"remote_prefetch", "entry", "table_class", "slot", "trainer_id", "name", "place", "dtype", "sparse", "stop_gradient",
+		"epmap", "height_sections", "table_names"}
+}
