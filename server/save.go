@@ -15,6 +15,15 @@ type pendingSave struct {
 	format.Writer
 	codec string
 	path  string
+	stop  context.CancelFunc // makes what is being put end
+	idle  chan struct{}      // closed when nothing is being put any more
+}
+
+// end forgets the save once nothing more is put into it: a piece that came after would stay for ever.
+func (w *pendingSave) end(ctx context.Context) {
+	w.stop()
+	<-w.idle
+	w.Abort(ctx)
 }
 
 // writer opens the codec's writer of the save. The caller holds a lock of the job.
@@ -39,7 +48,7 @@ func (s *Server) writer(ctx context.Context, j *job, a rpc.Save) (*pendingSave, 
 	if err != nil {
 		return nil, format.Wrap(a.Codec, a.Path, err)
 	}
-	return &pendingSave{w, a.Codec, a.Path}, nil
+	return &pendingSave{Writer: w, codec: a.Codec, path: a.Path, idle: make(chan struct{})}, nil
 }
 
 // stored describes the matrix as it is saved: without what only training needs, with the size of its partitions, which
@@ -68,16 +77,19 @@ func (s *Server) save(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 	if err != nil {
 		return nil, err
 	}
+	work, stop := context.WithCancel(ctx)
+	defer stop()
+	w.stop = stop
 	if !s.begin(j, a.Stage, w) {
 		return nil, fmt.Errorf("save %q: %w", a.Stage, rpc.ErrExists)
 	}
-	r, err := j.put(ctx, w, a.Matrices)
+	r, err := j.put(work, w, a.Matrices)
 	if err == nil {
-		err = context.Cause(ctx) // nobody waits for the Parts any more, so nobody will commit or abort
+		err = context.Cause(work) // nobody waits for the Parts any more, so nobody will commit or abort
 	}
 	if err != nil {
-		if s.take(j, a.Stage) != nil {
-			w.Abort(context.WithoutCancel(ctx))
+		if s.take(j, a.Stage) != nil { // else whoever took it ends it
+			w.end(context.WithoutCancel(ctx))
 		}
 		return nil, format.Wrap(a.Codec, a.Path, err)
 	}
@@ -86,6 +98,7 @@ func (s *Server) save(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 
 // put puts the saved rows of this server's partitions.
 func (j *job) put(ctx context.Context, w *pendingSave, matrices []string) (*rpc.Response, error) {
+	defer close(w.idle)
 	r := &rpc.Response{}
 	for _, name := range matrices {
 		o := j.matrices[name]
@@ -132,7 +145,8 @@ func (s *Server) commit(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respo
 	if w == nil {
 		return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
 	}
-	defer w.Abort(context.WithoutCancel(ctx))
+	defer w.end(context.WithoutCancel(ctx))
+	<-w.idle
 	parts := make([]format.Part, len(a.Parts))
 	for i, p := range a.Parts {
 		parts[i] = p
@@ -147,7 +161,7 @@ func (s *Server) abort(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respon
 		return nil, fmt.Errorf("abort: %w: %w", rpc.ErrMalformed, err)
 	}
 	if w := s.take(j, a.Stage); w != nil {
-		w.Abort(ctx)
+		w.end(context.WithoutCancel(ctx))
 	}
 	return &rpc.Response{}, nil
 }
@@ -167,6 +181,6 @@ func (s *Server) abortSaves(j *job) {
 	j.saves = map[string]*pendingSave{}
 	s.mu.Unlock()
 	for _, w := range saves {
-		w.Abort(context.Background())
+		w.end(context.Background())
 	}
 }

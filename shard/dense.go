@@ -20,6 +20,7 @@ const cellLimit = 1 << 36
 type dense[T number] struct {
 	at    matrix.Rect
 	val   []T
+	all   matrix.Block // the view of all cells
 	slots [][]T
 	grad  []T // the sum of a clock's deltas; made at the first step
 }
@@ -31,6 +32,7 @@ func newDense[T number](m *matrix.Meta, at matrix.Rect, slots int) (*dense[T], e
 			m.Name, at)
 	}
 	d := &dense[T]{at: at, val: make([]T, n)}
+	d.all = d.block(d.val)
 	for range slots {
 		d.slots = append(d.slots, make([]T, n))
 	}
@@ -46,14 +48,14 @@ func newDense[T number](m *matrix.Meta, at matrix.Rect, slots int) (*dense[T], e
 	return d, nil
 }
 
-// block is the view of all cells.
+// block is a view of values for all cells.
 func (d *dense[T]) block(val []T) matrix.Block {
 	return matrix.Block{At: d.at, Data: &matrix.Dense[T]{Val: val}}
 }
 
 func (d *dense[T]) read(at matrix.Rect, cols []int64) matrix.Block {
 	if cols == nil {
-		return d.block(d.val).Cut(at)
+		return d.all.Cut(at)
 	}
 	rows, stride := int(at.Rows.Len()), int(d.at.Cols.Len())
 	out := &matrix.Cols[T]{Idx: cols, Val: make([]T, len(cols)*rows)}
@@ -67,17 +69,18 @@ func (d *dense[T]) read(at matrix.Rect, cols []int64) matrix.Block {
 	return matrix.Block{At: at, Data: out}
 }
 
-func (d *dense[T]) add(b matrix.Block) error { return matrix.Add(d.block(d.val), b) }
+func (d *dense[T]) add(b matrix.Block) error { return matrix.Add(d.all, b) }
 
-func (d *dense[T]) set(b matrix.Block) error { return matrix.Put(d.block(d.val), b) }
+func (d *dense[T]) set(b matrix.Block) error { return matrix.Put(d.all, b) }
 
 func (d *dense[T]) apply(grads []matrix.Block, scale float64, run stepper) error {
 	if d.grad == nil {
 		d.grad = make([]T, len(d.val))
 	}
 	clear(d.grad)
+	sum := d.block(d.grad)
 	for _, g := range grads {
-		if err := matrix.Add(d.block(d.grad), g); err != nil {
+		if err := matrix.Add(sum, g); err != nil {
 			return err
 		}
 	}
@@ -116,7 +119,7 @@ func (d *dense[T]) each(f func(row, col int64, val []float64)) {
 }
 
 func (d *dense[T]) blocks() iter.Seq[matrix.Block] {
-	return func(yield func(matrix.Block) bool) { yield(d.block(d.val).Clone()) }
+	return func(yield func(matrix.Block) bool) { yield(d.all.Clone()) }
 }
 
 func (d *dense[T]) bytes() int64 {

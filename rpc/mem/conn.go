@@ -16,6 +16,7 @@ type conn struct {
 	log  *slog.Logger
 	peer rpc.Peer
 	slot chan struct{} // one token for each handler at work
+	idle chan flight   // takes the next request to a goroutine that is done with its last: its stack has grown already
 
 	base   context.Context // of the handlers; ends with the connection
 	cancel context.CancelCauseFunc
@@ -25,7 +26,7 @@ type conn struct {
 }
 
 func newConn(l *listener, name string, window int, log *slog.Logger) *conn {
-	c := &conn{to: l, log: log, slot: make(chan struct{}, window), gone: make(chan struct{})}
+	c := &conn{to: l, log: log, slot: make(chan struct{}, window), idle: make(chan flight), gone: make(chan struct{})}
 	c.base, c.cancel = context.WithCancelCause(l.base)
 	c.peer = rpc.Peer{Name: name, Gone: c.gone}
 	return c
@@ -75,8 +76,26 @@ func (c *conn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 		call.Finish(nil, fmt.Errorf("server %s: %w", c.to.addr, rpc.ErrLost))
 		return call
 	}
-	go c.serve(ctx, q, &flight{call: call})
+	f := flight{ctx, q, &ending{call: call}}
+	select {
+	case c.idle <- f:
+	default:
+		go c.work(f)
+	}
 	return call
+}
+
+// work serves one request after the other until the connection ends. There are never more workers than places in the
+// window.
+func (c *conn) work(f flight) {
+	for {
+		c.serve(f.ctx, f.q, f.end)
+		select {
+		case f = <-c.idle:
+		case <-c.gone:
+			return
+		}
+	}
 }
 
 // take waits for a place in the window.
@@ -98,7 +117,7 @@ func (c *conn) take(ctx context.Context) error {
 }
 
 // serve runs the handler. The call ends with the first of its answer, the caller's context and the connection.
-func (c *conn) serve(ctx context.Context, q *rpc.Request, f *flight) {
+func (c *conn) serve(ctx context.Context, q *rpc.Request, f *ending) {
 	defer c.to.calls.Done()
 	work, cancel := context.WithCancelCause(c.base)
 	stopLost := context.AfterFunc(c.base, func() { f.finish(nil, c.lost()) })
@@ -122,13 +141,20 @@ func (c *conn) serve(ctx context.Context, q *rpc.Request, f *flight) {
 	f.finish(r, err)
 }
 
-// flight lets one of several ends finish a call.
+// flight is a request under way.
 type flight struct {
+	ctx context.Context // the caller's
+	q   *rpc.Request
+	end *ending
+}
+
+// ending lets one of several ends finish a call.
+type ending struct {
 	over atomic.Bool
 	call *rpc.Call
 }
 
-func (f *flight) finish(r *rpc.Response, err error) {
+func (f *ending) finish(r *rpc.Response, err error) {
 	if f.over.CompareAndSwap(false, true) {
 		f.call.Finish(r, err)
 	}

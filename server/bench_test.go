@@ -1,0 +1,87 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"thole/blob"
+	"thole/matrix"
+	"thole/optim"
+	"thole/ps"
+	"thole/psf"
+	"thole/rpc"
+	"thole/rpc/mem"
+	"thole/rpc/tcp"
+	"thole/server"
+)
+
+// BenchmarkStep is a BSP step of two tasks on two servers: push of a gradient, tick, pull of the next weights.
+func BenchmarkStep(b *testing.B) {
+	for _, net := range []string{"mem", "tcp"} {
+		for _, cols := range []int64{124, 1 << 16} {
+			b.Run(fmt.Sprintf("%s/%d", net, cols), func(b *testing.B) {
+				m := matrix.Meta{Name: "w", Rows: 1, Cols: cols, DType: matrix.F32, Rule: "sgd"}
+				b.SetBytes(2 * 4 * cols)
+				b.ReportAllocs()
+				benchTasks(b, net, m, func(ctx context.Context, p *ps.Client) error {
+					wants := []matrix.Want{{Matrix: "w"}}
+					for range b.N {
+						if err := p.Push("w", matrix.NewDense(matrix.F32, m.Rect())); err != nil {
+							return err
+						}
+						if _, err := p.Next(ctx, 1, 0.1, wants); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+		}
+	}
+}
+
+func benchTasks(b *testing.B, net string, m matrix.Meta, task func(ctx context.Context, p *ps.Client) error) {
+	var n rpc.Network = &mem.Network{}
+	addr := ""
+	if net == "tcp" {
+		n, addr = &tcp.Network{}, "127.0.0.1:0"
+	}
+	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	if err != nil {
+		b.Fatal(err)
+	}
+	var addrs []string
+	for range 2 {
+		l, err := n.Listen(b.Context(), addr, &server.Server{Funcs: funcs, Bucket: &blob.Mem{}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer l.Close()
+		addrs = append(addrs, l.Addr())
+	}
+	var clients []*ps.Client
+	for t := range 2 {
+		p, err := ps.Dial(b.Context(), ps.Options{Network: n, Servers: addrs, Job: "j", Task: t, Tasks: 2})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer p.Close()
+		if err := p.Create(b.Context(), "", m); err != nil {
+			b.Fatal(err)
+		}
+		clients = append(clients, p)
+	}
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for _, p := range clients {
+		wg.Go(func() {
+			if err := task(b.Context(), p); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+}
