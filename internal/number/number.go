@@ -31,6 +31,17 @@ func ParseInt64(b []byte) (v int64, n int, ok bool) {
 	return int64(u), n, true
 }
 
+// ParseUint64 reads decimal digits without a sign. n is their length, 0 if there is no digit. ok is false if there is none
+// or if the number does not fit a uint64.
+func ParseUint64(b []byte) (v uint64, n int, ok bool) {
+	v, n = digits(b, 0)
+	if n > maxDigits { // v may have wrapped around
+		w, err := strconv.ParseUint(string(b[:n]), 10, 64)
+		return w, n, err == nil
+	}
+	return v, n, n > 0
+}
+
 // AppendFloat64 writes v with the fewest digits that ParseFloat64 reads back to the same bits: as -0, 0.1, 1e+21, Inf,
 // -Inf, NaN.
 func AppendFloat64(dst []byte, v float64) []byte { return appendFloat(dst, v, 64) }

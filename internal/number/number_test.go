@@ -92,6 +92,13 @@ func TestInts(t *testing.T) {
 			if n == 0 && ok {
 				t.Errorf("%q: ok without a number", text)
 			}
+			u, n, ok := ParseUint64([]byte(text + behind))
+			if uwant, err := strconv.ParseUint(text[:n], 10, 64); ok != (err == nil) || ok && u != uwant {
+				t.Errorf("%q: %d %v, want %d, %v", text, u, ok, uwant, err)
+			}
+			if rest := text[n:]; rest != "" && rest[0]-'0' <= 9 {
+				t.Errorf("%q: %d bytes, want all digits", text, n)
+			}
 		}
 	}
 }
