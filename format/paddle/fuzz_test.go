@@ -3,6 +3,8 @@ package paddle
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,7 +15,7 @@ import (
 	"thole/matrix"
 )
 
-// FuzzOpen reads and explains any bytes; what is read without an error is written and read again.
+// FuzzOpen reads and explains any bytes; what is a file of the document's layout is written and read again.
 func FuzzOpen(f *testing.F) {
 	f.Add(small(f, "little"))
 	f.Add(small(f, "big"))
@@ -33,7 +35,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		var out bytes.Buffer
 		_ = Codec.Explain(context.Background(), b, "w", dump.New(&out))
-		if err != nil {
+		if dialect, _ := (seed{}).Sniff(context.Background(), b, "w"); dialect == "" || err != nil {
 			return
 		}
 		again, _, err := load(save(t, format.Options{}, list...), "file")
@@ -46,6 +48,77 @@ func FuzzOpen(f *testing.F) {
 			}
 		}
 	})
+}
+
+// FuzzLayouts reads and explains any bytes as each of the layouts that are only read: what they hold must be what they
+// say, and a file has one layout.
+func FuzzLayouts(f *testing.F) {
+	for _, pattern := range []string{goldenDir + "/*/*", "testdata/pickle/*.pd*"} {
+		files, _ := filepath.Glob(pattern)
+		for _, file := range files {
+			if data, err := os.ReadFile(file); err == nil && len(data) < 1<<13 {
+				f.Add(data)
+			}
+		}
+	}
+	f.Add(rowsFile([]int{7, 0, 1, 4}, 10, []int64{4, 2}, 8))
+	f.Add([]byte(v2File(1, 4, 2)))
+	f.Add([]byte("\x80\x02}q\x01(U\x01wq\x02" + twoFloats + "U\x05stepsK\x07u."))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		ctx, b := context.Background(), &blob.Mem{}
+		if err := blob.WriteAll(ctx, b, "w", data); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range profiles() {
+			y, ok := p.(layout)
+			if !ok {
+				continue
+			}
+			dialect, err := y.Sniff(ctx, b, "w")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = y.Explain(ctx, b, "w", dump.New(io.Discard))
+			r, err := y.Open(ctx, b, "w", format.Options{})
+			if err == nil {
+				sound(t, r)
+				r.Close()
+			}
+			var where *format.Error
+			if err := format.Wrap(name, "w", err); err != nil && (!errors.As(err, &where) || where.Off < 0) {
+				t.Errorf("%s: %v, want a place", y.name, err)
+			}
+			if err == nil && dialect == "" && y.like(data[:min(len(data), headBytes)], int64(len(data))) {
+				t.Errorf("%s opens it, but does not claim it", y.name)
+			}
+		}
+	})
+}
+
+// sound checks that every matrix has the cells that its description promises.
+func sound(t *testing.T, r format.Reader) {
+	t.Helper()
+	for _, m := range r.Matrices() {
+		if err := m.Check(); err != nil {
+			t.Error(err)
+		}
+		want, got := int64(0), int64(0)
+		for _, rows := range m.SavedRows() {
+			want += rows.Len() * m.Cols
+		}
+		for b, err := range r.Blocks(context.Background(), m.Name, m.Rect()) {
+			if err != nil {
+				return // truth values that are neither, or a text that is not latin-1
+			}
+			if err := b.Check(); err != nil || !m.Rect().Contains(b.At) || b.Data.DType() != m.DType {
+				t.Errorf("block %v of %v, %v", b.At, b.Data.DType(), err)
+			}
+			got += int64(b.Data.NNZ())
+		}
+		if got != want {
+			t.Errorf("%q has %d cells, want %d", m.Name, got, want)
+		}
+	}
 }
 
 func benchTensor() tensor {

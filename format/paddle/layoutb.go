@@ -19,13 +19,13 @@ func likeBare(head []byte, _ int64) bool {
 	}
 	n := int(head[4]) | int(head[5])<<8
 	ok := head[0]|head[1]|head[2]|head[3]|head[6]|head[7] == 0 && n >= 2 && n <= maxDesc && head[8] == 1<<3|wireVarint
-	return ok && (n == 2 || len(head) < 11 || head[10] == 2<<3|wireVarint || head[10] == 2<<3|wireBytes)
+	return ok && (n == 2 || len(head) < 11 || head[10] != 0 && head[10]>>3 <= 3) // a tag, not the zeros of a number
 }
 
 func walkB(l *listing) {
 	s := l.scan
 	l.head("tensor")
-	r := l.readBare(l.file)
+	r := l.readBare(nameOf(l.file))
 	l.head("LoD")
 	at := s.off
 	r.lod = readLevels(s)

@@ -42,7 +42,7 @@ func walkP(l *listing) {
 		found = append(found, r)
 	}
 	for i := range found {
-		found[i].name = l.file
+		found[i].name = nameOf(l.file)
 		if len(found) > 1 {
 			found[i].name = fmt.Sprintf("tensor_%d", i)
 		}

@@ -102,11 +102,12 @@ func (m *pickle) buildType(t *numpyType, state []any) {
 
 // callReconstruct is _reconstruct(ndarray, (0,), b"b"): an array without a state.
 func (m *pickle) callReconstruct(args []any) (any, bool) {
-	if len(args) != 3 || args[0] != any(global("ndarray")) {
+	if len(args) != 3 {
 		return nil, false
 	}
-	_, ok := args[1].(*tuple)
-	return &ndarray{}, ok
+	class, isGlobal := args[0].(global)
+	_, isTuple := args[1].(*tuple)
+	return &ndarray{}, isGlobal && class.name == "ndarray" && isTuple
 }
 
 // buildArray gives an array its state: (1, shape, type, in Fortran order, bytes).

@@ -49,8 +49,8 @@ type pickle struct {
 
 // The values besides nil, bool, int64 and float64.
 type (
-	// global is the name of an allowed global, without its module.
-	global string
+	// global is the name of an allowed global. No two of them differ in their module alone.
+	global struct{ module, name string }
 	// text is a text or bytes within the file. held is its content if it is short.
 	text struct {
 		off, n  int64
@@ -210,7 +210,7 @@ func kindOf(v any) string {
 	case *dict:
 		return "a dictionary"
 	case global:
-		return "global " + string(v)
+		return "global " + v.name
 	case *ndarray:
 		return "an array"
 	case *numpyType:
@@ -253,7 +253,7 @@ func (m *pickle) global(module, name string) {
 		m.fail("%w", &GlobalError{Global: module + "." + name})
 		return
 	}
-	m.push(global(name))
+	m.push(global{module, name})
 }
 
 // allowed is the list of globals. Names are enough to tell them apart.

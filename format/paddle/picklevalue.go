@@ -127,17 +127,17 @@ func (m *pickle) reduce(fn, args any) {
 		m.fail("REDUCE of %s and %s, want a global and a tuple", kindOf(fn), kindOf(args))
 		return
 	}
-	m.said = string(f)
-	v, ok := m.call(f, in.items)
+	m.said = f.name
+	v, ok := m.call(f.name, in.items)
 	if !ok && m.s.err == nil {
-		m.fail("%w", &GlobalError{string(f), "with arguments that arrays and dictionaries do not have"})
+		m.fail("%w", &GlobalError{f.module + "." + f.name, "with arguments that arrays and dictionaries do not have"})
 	}
 	m.objects++
 	m.push(v)
 }
 
-// call is reduce for each global; ok is false for arguments that it is never given.
-func (m *pickle) call(f global, args []any) (v any, ok bool) {
+// call is reduce for each name of a global; ok is false for arguments that it is never given.
+func (m *pickle) call(f string, args []any) (v any, ok bool) {
 	switch f {
 	case "_reconstruct":
 		return m.callReconstruct(args)
@@ -211,7 +211,7 @@ func itemsOf(v any) ([]any, bool) {
 	return nil, false
 }
 
-func callSequence(f global, args []any) (any, bool) {
+func callSequence(f string, args []any) (any, bool) {
 	var items []any
 	if len(args) > 0 {
 		var ok bool

@@ -57,7 +57,7 @@ func walkRows(l *listing) {
 	}
 	s.means("height %d", height)
 	l.head("tensor")
-	r := l.readBare(l.file)
+	r := l.readBare(nameOf(l.file))
 	l.end("the values")
 	if s.err != nil {
 		return

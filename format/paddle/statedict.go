@@ -24,20 +24,20 @@ const (
 const attrParameter = "paddle.parameter"
 
 const (
-	maxDepth   = 32      // of dictionaries, lists and tuples within each other
-	maxVisited = 1 << 21 // values looked at, those that are there several times counted so often
-	shownPlain = 16      // values that are no arrays, in notes
+	maxDepth   = 32 // of dictionaries, lists and tuples within each other
+	shownPlain = 16 // values that are no arrays, in notes
 )
 
 // stateDict is a pickle of protocol 2 to 5 as paddle.save writes it for .pdparams and .pdopt: a dictionary of NumPy
-// arrays. A machine reads it that knows 43 operations and 14 globals, and calls none of them; any other is refused by name.
+// arrays. A machine reads it that knows only the operations and globals of its tables, and calls none of them; any other is
+// refused by name.
 //
 // The table of names becomes the attribute paddle.parameter; slices of large arrays are joined; dictionaries, lists and
 // tuples within the dictionary give names with a slash. Other values (a step, a learning rate) are noted.
 var stateDict = layout{name: "pickle", like: likePickle, walk: walkPickle}
 
 func likePickle(head []byte, _ int64) bool {
-	return len(head) >= 2 && head[0] == 0x80 && head[1] >= 2 && head[1] <= 5
+	return len(head) >= 2 && head[0] == 0x80 && head[1] < 16
 }
 
 func walkPickle(l *listing) {
@@ -48,7 +48,8 @@ func walkPickle(l *listing) {
 	if s.err != nil {
 		return
 	}
-	c := collector{l: l, names: map[string]string{}, slices: map[string]string{}}
+	// A value that is there several times is looked at so often: few are, such as weights of two layers in one.
+	c := collector{l: l, names: map[string]string{}, slices: map[string]string{}, limit: 1000 + 2*m.objects}
 	c.tables(top)
 	c.visit("", top, 0)
 	if s.err == nil && len(l.tensors) == 0 && l.refused == nil {
@@ -70,6 +71,7 @@ type collector struct {
 	wholes  map[string]*ndarray
 	parts   map[string][]*ndarray
 	visited int
+	limit   int // of visited
 	plain   int
 }
 
@@ -158,8 +160,8 @@ func (c *collector) sliced(top *dict, whole string, info any) {
 
 // visit adds the arrays in v, whose name is path.
 func (c *collector) visit(path string, v any, depth int) {
-	if c.visited++; c.visited > maxVisited || depth > maxDepth {
-		c.fail("more than %d values, or %d within each other: %w", maxVisited, maxDepth, format.ErrLimit)
+	if c.visited++; c.visited > c.limit || depth > maxDepth {
+		c.fail("more than %d values, or %d within each other: %w", c.limit, maxDepth, format.ErrLimit)
 	}
 	if c.l.scan.err != nil {
 		return
