@@ -277,8 +277,10 @@ func match(want []string, have map[string][]string, what string) error {
 		n := len(have[slot])
 		switch {
 		case strings.HasSuffix(w, "?") && n <= 1, strings.HasSuffix(w, "*") && n >= 1, n == 1:
+		case strings.HasSuffix(w, "*"):
+			return fmt.Errorf("%s %s has no variable, want at least one", what, slot)
 		default:
-			return fmt.Errorf("%s %s has %d variables, want %s", what, slot, n, map[bool]string{true: "at least one", false: "one"}[strings.HasSuffix(w, "*")])
+			return fmt.Errorf("%s %s has %d variables, want one", what, slot, n)
 		}
 	}
 	for slot := range have {

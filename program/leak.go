@@ -21,7 +21,8 @@ func trainingAttrs() []string {
 type Leak struct {
 	Attr  string
 	Ops   int    // operators that have it
-	Bytes int    // of the file, tags and lengths included
+	Bytes int    // of the file, with names, tags and lengths; 0 in PIR
+	Text  int    // of these the bytes of text: paths, source lines, names
 	Shown string // the first value that is not empty, shortened
 }
 
@@ -65,18 +66,18 @@ func (p *Program) Leaks() (leaks []Leak, whole int, err error) {
 
 func (l *Leak) add(a Attr) {
 	l.Ops++
-	if l.Shown != "" {
-		return
-	}
+	text := 0
 	switch v := a.Value.(type) {
 	case string:
-		if v != "" && v != "/" {
-			l.Shown = a.Text()
-		}
+		text = len(v)
 	case []string:
-		if len(v) > 0 {
-			l.Shown = a.Text()
+		for _, line := range v {
+			text += len(line)
 		}
+	}
+	l.Text += text
+	if l.Shown == "" && text > 1 { // "/" is the name of no scope
+		l.Shown = a.Text()
 	}
 }
 

@@ -27,6 +27,8 @@ type finding struct {
 	Files    map[string]int  `json:"files,omitempty"`
 	Quick    bool            `json:"quick,omitempty"` // the values were not read
 	Matrices []matrixFinding `json:"matrices"`
+	// Topology is the network whose parameters the matrices are, where the path holds one.
+	Topology *topologyFinding `json:"topology,omitempty"`
 }
 
 // matrixFinding is what inspect says of one matrix. The statistics are of stored values; they are absent if there are
@@ -55,13 +57,16 @@ type matrixFinding struct {
 
 func inspectCommand(e *env) *cobra.Command {
 	var s source
-	var asJSON, quick, verbose bool
+	var asJSON, quick, verbose, dot, svg bool
 	c := &cobra.Command{
 		Use:     "inspect PATH",
 		Short:   "Say what a stored model holds: format, dialect, matrices, statistics",
-		Example: "  thole inspect out/lr\n  thole inspect weights.dbdf --json",
+		Example: "  thole inspect out/lr\n  thole inspect weights.dbdf --json\n  thole inspect uci_housing_model --svg > network.svg",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			if dot || svg {
+				return drawTopology(c.Context(), e, args[0], svg)
+			}
 			f, err := s.find(c.Context(), e, args[0], !quick)
 			if err != nil {
 				return err
@@ -77,11 +82,19 @@ func inspectCommand(e *env) *cobra.Command {
 	s.flags(c, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&quick, "quick", false, "do not read the values")
+	c.Flags().BoolVar(&dot, "dot", false, "print the network of a Paddle model in the language of Graphviz")
+	c.Flags().BoolVar(&svg, "svg", false, "print a picture of the network of a Paddle model")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print the attributes that the format stores")
 	return c
 }
 
 func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*finding, error) {
+	if b, m, err := topology(ctx, path); s.from == "" && (m != nil || err != nil) {
+		if err != nil {
+			return nil, err
+		}
+		return s.findModel(ctx, e, path, deep, b, m)
+	}
 	r, codec, err := open(ctx, path, s.from, s.set)
 	if err != nil {
 		return nil, err
@@ -98,18 +111,23 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	for file, data := range r.Files() {
 		f.Files[file] = len(data)
 	}
+	return f, f.describeAll(ctx, e, r)
+}
+
+// describeAll adds the matrices of a reader, with statistics unless the finding is a quick one.
+func (f *finding) describeAll(ctx context.Context, e *env, r format.Reader) error {
 	p := newProgress(e.err, "inspect", "values", 2*values(r.Matrices()))
 	defer p.end()
 	for _, m := range r.Matrices() {
 		found := describe(m)
-		if deep {
+		if !f.Quick {
 			if err := found.count(ctx, r, m, p); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		f.Matrices = append(f.Matrices, found)
 	}
-	return f, nil
+	return nil
 }
 
 func describe(m matrix.Meta) matrixFinding {
@@ -205,6 +223,11 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Files)) {
 		fmt.Fprintf(out, "  file: %s, %d bytes\n", name, f.Files[name])
+	}
+	if f.Topology != nil {
+		if err := f.Topology.print(out); err != nil || len(f.Matrices) == 0 {
+			return err
+		}
 	}
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "MATRIX\tSIZE\tTYPE\tLAYOUT\tSTORED\tZEROS\tMIN\tMEAN\tMAX\tSTD\tVALUES\tMORE")

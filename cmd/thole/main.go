@@ -19,7 +19,7 @@ func commands() []func(*env) *cobra.Command {
 	return []func(*env) *cobra.Command{
 		demoCommand, trainCommand, predictCommand,
 		inspectCommand, catCommand, explainCommand, convertCommand, verifyCommand, diffCommand,
-		mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand, formatsCommand, algosCommand,
+		mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand, runCommand, scrubCommand, formatsCommand, algosCommand,
 		serverCommand, workerCommand,
 	}
 }

@@ -28,6 +28,7 @@ func TestScript(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", filepath.Join(shared, "data"))
 			e.Setenv("GOLDEN", filepath.Join(shared, "golden"))
+			e.Setenv("REAL", filepath.Join(shared, "paddle-real"))
 			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"truncate": truncate},

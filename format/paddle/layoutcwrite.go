@@ -99,7 +99,8 @@ func (streams) Create(ctx context.Context, b blob.Bucket, to string, ms []matrix
 // createStream writes one file, which has no names but its own.
 func createStream(ctx context.Context, b blob.Bucket, to string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
 	if len(ms) > 1 || nameOf(path.Base(to)) != ms[0].Name {
-		if err := o.Lose("the names of %d matrices: a file of streams has none (layout=combined writes a topology with them)", len(ms)); err != nil {
+		err := o.Lose("the names of %d matrices: a file of streams has none (layout=combined writes a topology with them)", len(ms))
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"thole/blob"
+	"thole/format"
+	"thole/interp"
+	"thole/program"
+)
+
+// rounds is how many made-up inputs both programs are run on.
+const rounds = 4
+
+func scrubCommand(e *env) *cobra.Command {
+	force := false
+	c := &cobra.Command{
+		Use:   "scrub SRC DST",
+		Short: "Remove what a Paddle model tells of its training",
+		Long: `Writes the topology of SRC to DST without op_callstack, op_role, op_role_var, op_namescope, op_device and
+with_quant_attr: host paths and source lines of the training, and what only training needs. A folder is copied with its
+other files. Variables, operators and all other attributes are compared before anything is written, and where the
+parameters are there and the operators known, both programs are run on the same inputs and must give the same bits.`,
+		Example: "  thole scrub uci_housing_model clean\n  thole scrub mlp.pdmodel clean.pdmodel",
+		Args:    cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := os.Lstat(args[1]); err == nil && !force {
+				return fmt.Errorf("%s exists; --force replaces it", args[1])
+			}
+			return scrub(c.Context(), e, args[0], args[1])
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "replace DST if it exists")
+	return c
+}
+
+func scrub(ctx context.Context, e *env, src, dst string) error {
+	b, m, err := needTopology(ctx, src)
+	if err != nil {
+		return err
+	}
+	clean, err := m.Program.Scrub()
+	if err != nil {
+		return err
+	}
+	if err := program.SameGraph(m.Program, clean); err != nil {
+		return fmt.Errorf("%s: scrubbing would change the program: %w", m.Path, err)
+	}
+	proof, err := proveSame(ctx, b, m, clean)
+	if err != nil {
+		return fmt.Errorf("%s: scrubbing would change the program: %w", m.Path, err)
+	}
+	data, err := clean.Encode()
+	if err != nil {
+		return err
+	}
+	if err := writeScrubbed(ctx, b, m, src, dst, data); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(e.out, "%s: %d of %d bytes; graph: the same; %s\n", dst, len(data), len(m.Data), proof)
+	return err
+}
+
+// proveSame runs both programs if that is possible, and says what was found.
+func proveSame(ctx context.Context, b blob.Bucket, m *program.Model, clean *program.Program) (string, error) {
+	const not = "outputs: not compared: "
+	if m.Params == "" && m.Of == nil && len(m.Program.Params()) > 0 {
+		return not + "no parameters beside the topology", nil
+	}
+	before, err := machineOf(ctx, b, m, m.Program, "")
+	if err != nil {
+		return not + err.Error(), nil
+	}
+	after, err := machineOf(ctx, b, m, clean, "")
+	if err != nil {
+		return "", err
+	}
+	err = interp.Compare(ctx, before, after, rounds)
+	if errors.Is(err, interp.ErrRun) {
+		return not + err.Error(), nil
+	}
+	return fmt.Sprintf("outputs: the same bits on %d made-up inputs", rounds), err
+}
+
+// writeScrubbed writes the topology to a file, or for a folder a copy of it with the topology in its place.
+func writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model, src, dst string, data []byte) error {
+	to, name, err := blob.Local(dst)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(src); err != nil || !info.IsDir() {
+		return blob.WriteAll(ctx, to, name, data)
+	}
+	dir := path.Dir(m.Path)
+	infos, err := b.List(ctx, dir)
+	if err != nil {
+		return err
+	}
+	stage := format.NewStage(to, name, "")
+	defer stage.Abort(context.WithoutCancel(ctx))
+	for _, i := range infos {
+		piece := stage.Name(strings.TrimPrefix(i.Name, dir+"/"))
+		if i.Name == m.Path {
+			err = blob.WriteAll(ctx, to, piece, data)
+		} else {
+			err = copyObject(ctx, b, i, to, piece)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return stage.Publish(ctx, "")
+}
+
+// copyObject copies one object to another bucket.
+func copyObject(ctx context.Context, from blob.Bucket, i blob.Info, to blob.Bucket, name string) error {
+	o, err := from.Open(ctx, i.Name)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	w, err := to.Create(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if _, err := io.Copy(w, io.NewSectionReader(o, 0, o.Size())); err != nil {
+		return err
+	}
+	return w.Commit()
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"thole/blob"
+	"thole/format"
+	"thole/format/paddle"
+	"thole/interp"
+	"thole/program"
+	"thole/program/draw"
+)
+
+// topologyFinding is what inspect says of a network.
+type topologyFinding struct {
+	File       string        `json:"file"`
+	Form       string        `json:"form"`
+	Version    string        `json:"version"`
+	Bytes      int           `json:"bytes"`
+	Blocks     int           `json:"blocks"`
+	Operators  int           `json:"operators"`
+	Inputs     []string      `json:"inputs"`
+	Outputs    []string      `json:"outputs"`
+	Parameters int           `json:"parameters"`
+	Values     int64         `json:"values"`     // of all parameters
+	ParamBytes int64         `json:"paramBytes"` // as the topology says
+	Unknown    []string      `json:"unknownOperators,omitempty"`
+	Leaks      []leakFinding `json:"leaks,omitempty"`
+
+	program *program.Program
+}
+
+// leakFinding is what a topology tells of its training by one attribute.
+type leakFinding struct {
+	Attr      string  `json:"attribute"`
+	Operators int     `json:"operators"`
+	Bytes     int     `json:"bytes"` // with names, tags and lengths
+	Text      int     `json:"text"`  // of these the bytes of text
+	Share     float64 `json:"share"` // of the text in the topology
+	First     string  `json:"first,omitempty"`
+}
+
+// topology loads the model of a path; nil if there is no topology at it. A damaged topology is an error.
+func topology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
+	b, name, err := blob.Local(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := program.Load(ctx, b, name)
+	if err != nil && !errors.Is(err, format.ErrCorrupt) && !errors.Is(err, format.ErrLimit) {
+		return b, nil, nil
+	}
+	return b, m, err
+}
+
+// needTopology is topology where there must be one.
+func needTopology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
+	b, name, err := blob.Local(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := program.Load(ctx, b, name)
+	return b, m, err
+}
+
+// findModel is find for a path that holds a topology.
+func (s *source) findModel(ctx context.Context, e *env, path string, deep bool, b blob.Bucket, m *program.Model) (*finding, error) {
+	t, err := describeTopology(m)
+	if err != nil {
+		return nil, err
+	}
+	f := &finding{Path: path, Format: "paddle", Dialect: "topology: " + t.Form + ", " + t.Version, Topology: t, Quick: !deep}
+	if m.Params == "" && m.Of == nil {
+		if t.Parameters > 0 {
+			f.Notes = append(f.Notes, "no parameters beside the topology")
+		}
+		return f, nil
+	}
+	r, err := paddle.OpenParams(ctx, b, m)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	f.Notes = append(f.Notes, r.Notes()...)
+	return f, f.describeAll(ctx, e, r)
+}
+
+// drawTopology prints a picture of the network, as SVG or for Graphviz.
+func drawTopology(ctx context.Context, e *env, path string, svg bool) error {
+	_, m, err := needTopology(ctx, path)
+	if err != nil {
+		return err
+	}
+	if svg {
+		return draw.SVG(e.out, m.Program)
+	}
+	return draw.Dot(e.out, m.Program)
+}
+
+func describeTopology(m *program.Model) (*topologyFinding, error) {
+	p := m.Program
+	t := &topologyFinding{File: m.Path, Form: string(p.Form), Version: p.VersionText(), Blocks: len(p.Blocks), program: p}
+	leaks, whole, err := p.Leaks()
+	if err != nil {
+		return nil, err
+	}
+	t.Bytes = whole
+	for _, l := range leaks {
+		t.Leaks = append(t.Leaks, leakFinding{l.Attr, l.Ops, l.Bytes, l.Text, float64(l.Text) / float64(whole), l.Shown})
+	}
+	for i := range p.Blocks {
+		t.Operators += len(p.Blocks[i].Ops)
+	}
+	for _, v := range p.Params() {
+		t.Parameters++
+		n, _ := v.Elems()
+		size, _ := v.Bytes()
+		t.Values, t.ParamBytes = t.Values+n, t.ParamBytes+size
+	}
+	for _, u := range interp.Unknown(p) {
+		t.Unknown = append(t.Unknown, u.String())
+	}
+	t.Inputs, t.Outputs = ends(p)
+	return t, nil
+}
+
+// ends are the inputs and outputs of the first block, with shapes.
+func ends(p *program.Program) (in, out []string) {
+	vars := map[string]*program.Var{}
+	for i := range p.Blocks[0].Vars {
+		vars[p.Blocks[0].Vars[i].Name] = &p.Blocks[0].Vars[i]
+	}
+	text := func(slots []program.Slot) (all []string) {
+		for _, s := range slots {
+			for _, name := range s.Args {
+				all = append(all, name+" "+draw.Shape(vars[name]))
+			}
+		}
+		return all
+	}
+	for _, o := range p.Blocks[0].Ops {
+		switch o.Type {
+		case "feed", "pd_op.data", "pd_op.feed":
+			in = append(in, text(o.Out)...)
+		case "fetch", "pd_op.fetch":
+			out = append(out, text(o.In)...)
+		}
+	}
+	return in, out
+}
+
+// print shows the network and what it tells of its training.
+func (t *topologyFinding) print(out io.Writer) error {
+	fmt.Fprintf(out, "  topology: %s, %d bytes, %d operators\n", t.File, t.Bytes, t.Operators)
+	fmt.Fprintf(out, "  parameters: %d of %d values, %s\n", t.Parameters, t.Values, draw.Size(t.ParamBytes))
+	for _, name := range t.Inputs {
+		fmt.Fprintf(out, "  input: %s\n", name)
+	}
+	for _, name := range t.Outputs {
+		fmt.Fprintf(out, "  output: %s\n", name)
+	}
+	if len(t.Unknown) > 0 {
+		fmt.Fprintf(out, "  thole run does not know: %s\n", strings.Join(t.Unknown[:min(8, len(t.Unknown))], ", "))
+	}
+	total := 0
+	for _, l := range t.Leaks {
+		total += l.Bytes
+	}
+	if total > 0 {
+		fmt.Fprintf(out, "  leak: %d of %d bytes (%.0f%%) tell of the training; thole scrub removes them\n",
+			total, t.Bytes, 100*float64(total)/float64(t.Bytes))
+	}
+	for _, l := range t.Leaks {
+		fmt.Fprintf(out, "    %s: %d bytes in %d operators", l.Attr, l.Bytes, l.Operators)
+		if l.First != "" {
+			fmt.Fprintf(out, ", %d of them text (%.0f%% of the topology) as %s", l.Text, 100*l.Share, l.First)
+		}
+		fmt.Fprintln(out)
+	}
+	return draw.Text(out, t.program)
+}
