@@ -31,8 +31,9 @@ type listing struct {
 	tensors []stored
 	named   map[string]int // index in tensors
 	notes   []string
-	refused error // the file is sound, but holds what no matrix can
-	brief   bool  // only to tell what the file is: values need not be looked at
+	files   map[string][]byte // beside the tensors
+	refused error             // the file is sound, but holds what no matrix can
+	brief   bool              // only to tell what the file is: values need not be looked at
 }
 
 // stored is one tensor: what is known of it, and its values within a place, in blocks.
@@ -204,7 +205,7 @@ func (r *listReader) Matrices() []matrix.Meta {
 func (r *listReader) Notes() []string { return r.l.notes }
 
 // Files implements format.Reader.
-func (r *listReader) Files() map[string][]byte { return nil }
+func (r *listReader) Files() map[string][]byte { return r.l.files }
 
 // Close implements format.Reader.
 func (r *listReader) Close() error { return r.obj.Close() }

@@ -29,6 +29,17 @@
 //
 // We write bits 1 and 2 only where a matrix needs them, bits 3 and 4 only when asked.
 //
+// Besides this profile there is what Paddle's releases wrote; each has its bytes in the comment of its variable and a
+// section in docs/format/paddle.md:
+//
+//	stream        0.12 to 3.x: one stream for each variable, in files of their own or combined (read and written)
+//	pickle        .pdparams and .pdopt of paddle.save, protocol 2 to 5, by a machine that calls nothing
+//	tnum          1.6 and 1.7: named tensors in one file
+//	v011          Fluid 0.11: as stream, with the LoD behind the values
+//	pr4602        October 2017, never released
+//	selectedrows  some rows of a tall matrix
+//	v2, v2tar     the first API versions: raw parameters, alone or in an archive
+//
 // A tensor is seen as a matrix: rank 0 as 1 x 1, rank 1 as one row, higher ranks as the first dimension by the rest.
 package paddle
 

@@ -40,6 +40,20 @@ scalar [] f64 [0.25]`
 	optText    = "linear_0.w_0_moment1_0 [3] f32 [0 1 2]\nmaster_weights/linear_0.w_0 [3] f32 [0 2 4]"
 )
 
+const optValues = `{
+  "LR_Scheduler/base": null,
+  "LR_Scheduler/last_epoch": 3,
+  "LR_Scheduler/last_lr": 0.01,
+  "LR_Scheduler/verbose": false,
+  "big": 1099511627776,
+  "milestones/0": 1,
+  "milestones/1": 2,
+  "milestones/2": 300,
+  "milestones/3": 70000,
+  "n": -5
+}
+`
+
 // TestPickles reads what Python wrote.
 func TestPickles(t *testing.T) {
 	for file, want := range map[string]string{
@@ -64,6 +78,9 @@ func TestPickles(t *testing.T) {
 			notes := strings.Join(r.Notes(), "\n")
 			if want == optText && !strings.Contains(notes, `"LR_Scheduler/last_lr" is no array: 0.01`) {
 				t.Errorf("notes %q, want the learning rate", notes)
+			}
+			if beside := string(r.Files()["values.json"]); want == optText && beside != optValues || want != optText && beside != "" {
+				t.Errorf("beside the matrices:\n%s", beside)
 			}
 			if want == typesText && !strings.Contains(notes, "bf16") {
 				t.Errorf("notes %q, want a word on u16", notes)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"iter"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"thole/format"
@@ -23,17 +22,13 @@ const (
 // attrParameter is the key in Meta.Attrs of the name that a tensor has as a variable, where it differs.
 const attrParameter = "paddle.parameter"
 
-const (
-	maxDepth   = 32 // of dictionaries, lists and tuples within each other
-	shownPlain = 16 // values that are no arrays, in notes
-)
-
 // stateDict is a pickle of protocol 2 to 5 as paddle.save writes it for .pdparams and .pdopt: a dictionary of NumPy
 // arrays. A machine reads it that knows only the operations and globals of its tables, and calls none of them; any other is
 // refused by name.
 //
 // The table of names becomes the attribute paddle.parameter; slices of large arrays are joined; dictionaries, lists and
-// tuples within the dictionary give names with a slash. Other values (a step, a learning rate) are noted.
+// tuples within the dictionary give names with a slash. Other values (a step, a learning rate) are noted, and kept as the
+// file values.json beside the matrices.
 var stateDict = layout{name: "pickle", like: likePickle, walk: walkPickle}
 
 func likePickle(head []byte, _ int64) bool {
@@ -49,34 +44,16 @@ func walkPickle(l *listing) {
 		return
 	}
 	// A value that is there several times is looked at so often: few are, such as weights of two layers in one.
-	c := collector{l: l, names: map[string]string{}, slices: map[string]string{}, limit: 1000 + 2*m.objects}
+	c := collector{l: l, names: map[string]string{}, slices: map[string]string{}, plain: map[string]any{}, limit: 1000 + 2*m.objects}
 	c.tables(top)
 	c.visit("", top, 0)
 	if s.err == nil && len(l.tensors) == 0 && l.refused == nil {
 		s.failAt(s.off-1, "a pickle without an array, want a dictionary of them")
 	}
-	if c.plain > shownPlain {
-		l.note("%d more values that are no arrays", c.plain-shownPlain)
-	}
+	c.keepPlain()
 	if slices.ContainsFunc(l.tensors, func(t stored) bool { return t.meta.DType == matrix.U16 }) {
 		l.note("pickles hold bf16 as u16, and do not say which of both it is")
 	}
-}
-
-// collector finds the arrays in what a pickle built.
-type collector struct {
-	l       *listing
-	names   map[string]string // of variables
-	slices  map[string]string // name of a slice to the name of the whole
-	wholes  map[string]*ndarray
-	parts   map[string][]*ndarray
-	visited int
-	limit   int // of visited
-	plain   int
-}
-
-func (c *collector) fail(text string, args ...any) {
-	c.l.scan.failAt(c.l.scan.off-1, text, args...)
 }
 
 // tables reads the entries with a meaning of their own.
@@ -156,83 +133,6 @@ func (c *collector) sliced(top *dict, whole string, info any) {
 		return
 	}
 	c.wholes[whole] = a
-}
-
-// visit adds the arrays in v, whose name is path.
-func (c *collector) visit(path string, v any, depth int) {
-	if c.visited++; c.visited > c.limit || depth > maxDepth {
-		c.fail("more than %d values, or %d within each other: %w", c.limit, maxDepth, format.ErrLimit)
-	}
-	if c.l.scan.err != nil {
-		return
-	}
-	switch v := v.(type) {
-	case *ndarray:
-		c.array(path, c.names[path], v)
-	case *dict:
-		for _, p := range v.items {
-			switch {
-			case depth == 0 && (p.key == keyNames || p.key == keySliced):
-			case depth == 0 && c.slices[p.key] != "":
-				c.slice(p.key)
-			default:
-				c.visit(join(path, p.key), p.value, depth+1)
-			}
-		}
-	case *tuple:
-		if name, a, ok := namedTensor(v); ok {
-			if path == "" {
-				path, name = name, ""
-			}
-			c.array(path, name, a)
-			return
-		}
-		c.items(path, v.items, depth)
-	case *list:
-		c.items(path, v.items, depth)
-	default:
-		c.note(path, v)
-	}
-}
-
-func (c *collector) items(path string, items []any, depth int) {
-	for i, item := range items {
-		c.visit(join(path, strconv.Itoa(i)), item, depth+1)
-	}
-}
-
-// namedTensor is the form that a tensor has outside of a state dictionary: its name, then its values.
-func namedTensor(t *tuple) (name string, a *ndarray, ok bool) {
-	if len(t.items) != 2 {
-		return "", nil, false
-	}
-	name, named := word(t.items[0])
-	a, ok = t.items[1].(*ndarray)
-	return name, a, ok && named
-}
-
-func join(path, key string) string {
-	if path == "" {
-		return key
-	}
-	return path + "/" + key
-}
-
-// note tells of a value that is no array.
-func (c *collector) note(path string, v any) {
-	if c.plain++; c.plain > shownPlain {
-		return
-	}
-	shown := kindOf(v)
-	switch v := v.(type) {
-	case bool, int64, float64:
-		shown = fmt.Sprint(v)
-	case *text:
-		if v.kept && len(v.held) < 80 {
-			shown = strconv.Quote(v.held)
-		}
-	}
-	c.l.note("%q is no array: %s", path, shown)
 }
 
 // slice adds the whole where its first slice stands.
