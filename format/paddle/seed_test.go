@@ -94,7 +94,7 @@ func load(data []byte, verify string) (list []tensor, notes []string, err error)
 	}
 	defer r.Close()
 	for _, m := range r.Matrices() {
-		x := tensor{meta: m, block: matrix.NewDense(m.DType, m.Rect())}
+		x := tensor{meta: m, block: matrix.Block{At: m.Rect(), Data: matrix.KindOf(m.DType).Dense(0)}} // rows can be absent
 		for blk, err := range r.Blocks(ctx, m.Name, m.Rect()) {
 			if err != nil {
 				return nil, nil, err
