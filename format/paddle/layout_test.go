@@ -3,6 +3,7 @@ package paddle
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,7 +40,6 @@ type goldenTensor struct {
 type goldenLayout struct {
 	File, Kind, Error string
 	Tensors           map[string]goldenTensor
-	Whole             json.RawMessage `json:"-"`
 }
 
 // layoutFiles are the golden files of the layouts, and what each holds.
@@ -324,6 +324,45 @@ func TestLayoutsAreRead(t *testing.T) {
 		_, err := Codec.Create(context.Background(), &blob.Mem{}, "w", ms, format.Options{Set: map[string]string{"layout": name}})
 		if !errors.Is(err, format.ErrOption) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, want ErrOption", name, err)
+		}
+	}
+}
+
+// TestLayoutExamples checks the worked examples of the layouts on the format's page: their bytes are explained as there.
+func TestLayoutExamples(t *testing.T) {
+	page, err := os.ReadFile("../../docs/format/paddle.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "## Layouts that are only read")
+	blocks := strings.Split(rest, "```dump\n")[1:]
+	if len(blocks) < 4 {
+		t.Fatalf("%d examples, want one for each layout without names", len(blocks))
+	}
+	for _, block := range blocks {
+		want, _, _ := strings.Cut(block, "```")
+		var data []byte
+		for line := range strings.Lines(want) {
+			if len(line) > 10 && line[0] != '#' {
+				one, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(line[10:min(33, len(line))]), " ", ""))
+				if err != nil {
+					t.Fatal(err)
+				}
+				data = append(data, one...)
+			}
+		}
+		ctx, b := context.Background(), &blob.Mem{}
+		if err := blob.WriteAll(ctx, b, "w", data); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := Codec.Explain(ctx, b, "w", dump.New(&out)); err != nil || out.String() != want {
+			t.Errorf("explained as\n%s, %v, want\n%s", out.String(), err, want)
+		}
+		if r, err := Codec.Open(ctx, b, "w", format.Options{}); err != nil {
+			t.Error(err)
+		} else {
+			r.Close()
 		}
 	}
 }
