@@ -36,15 +36,25 @@ package angel
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"thole/blob"
 	"thole/format"
 )
 
 // Codec is the format of Angel's model folders.
-var Codec format.Codec = codec{}
+var Codec = New()
 
-type codec struct{}
+// New is the codec of Angel's model folders that also knows formats of users: values of RowFormat and ColumnFormat.
+func New(formats ...Format) format.Codec {
+	c := codec{slices.Clone(builtIn)}
+	for _, f := range formats {
+		c.layouts = append(c.layouts, f.layout())
+	}
+	return c
+}
+
+type codec struct{ layouts []*layout }
 
 const name = "angel"
 
@@ -63,44 +73,69 @@ const (
 	optFC          = "ml.fclayer.matrix.output.format"
 )
 
-// Options whose values are the separator, whether sparse rows without column ids may be read, and whether checksums
-// are written and compared.
+// The other options, for reading, for models without metadata, and for writing.
 const (
 	optFormat    = "format"
 	optSeparator = "separator"
 	optPacked    = "packed"
 	optChecksum  = "checksum"
+	optRepair    = "repair"
+	optDecimal   = "decimal"
+
+	optRowType  = "rowtype"
+	optKeyWidth = "keywidth"
+	optRows     = "rows"
+	optCols     = "cols"
+
+	optPartition  = "partition"
+	optBlockRows  = "block-rows"
+	optBlockCols  = "block-cols"
+	optPartitions = "partitions"
+	optPerFile    = "partitions-per-file"
+	optCompat     = "compat"
 )
 
 func (codec) Info() format.Info {
 	return format.Info{
 		Name:   name,
 		Title:  "Angel model folders",
-		Reads:  "2.0.0 to master: all 8 formats, all numeric row types, range and hash partitions",
-		Writes: "all 8 formats, as Angel 3.2.0 and later loads them",
+		Reads:  "1.x to master: all 8 formats, snapshots, CSR, all numeric row types, any partitions, with or without metadata",
+		Writes: "all 8 formats and snapshots, as Angel 3.2.0 and later loads them",
 		Options: []format.Option{
 			{Name: optFormat, Help: "format of every matrix, by short or full class name (default: by kind of layer)"},
-			{Name: optSeparator, Help: "field separator of text: one byte or comma, tab, space, bar, dot, colon, semicolon " +
+			{Name: optSeparator, Help: "field separator of text: the bytes themselves or comma, tab, space, bar, dot, colon, semicolon " +
 				"(default: found when reading, comma when writing)"},
 			{Name: optSimpleInput, Default: colIDValueText.className(), Help: "format of weights and bias of input layers"},
 			{Name: optEmbedding, Default: textColumn.className(), Help: "format of embeddings"},
 			{Name: optFC, Default: rowIDColIDValueText.className(), Help: "format of weights and bias of fully connected layers"},
 			{Name: optPacked, Default: "refuse", Help: "accept: read sparse rows of Value formats, whose columns are lost, as Angel does"},
 			{Name: optChecksum, Default: "on", Help: "off: write none, compare none"},
+			{Name: optRepair, Default: "on", Help: "off: column ids of models saved by 3.2.0 as they are stored"},
+			{Name: optDecimal, Default: "point", Help: "comma: text was written where fractions begin with a comma"},
+			{Name: optRowType, Help: "row type of a model without metadata, such as T_FLOAT_DENSE (default: guessed)"},
+			{Name: optKeyWidth, Help: "4 or 8: bytes of a column id in binary data without metadata (default: guessed)"},
+			{Name: optRows, Help: "rows of a model without metadata (default: those that there are)"},
+			{Name: optCols, Help: "columns of a model without metadata (default: the largest id and one)"},
+			{Name: optPartition, Help: "how to cut matrices: range, column or hash (default: range)"},
+			{Name: optBlockRows, Help: "rows of a range partition (default: those of the matrix, or all)"},
+			{Name: optBlockCols, Help: "columns of a range or column partition (default: those of the matrix, or as many as fit 32 MiB)"},
+			{Name: optPartitions, Default: "5", Help: "number of hash partitions"},
+			{Name: optPerFile, Default: "1", Help: "partitions in a data file"},
+			{Name: optCompat, Help: "angel-3.1, angel-3.2 or angel-master: byte for byte what that version expects, without checksums"},
 		},
 	}
 }
 
-func (codec) Sniff(ctx context.Context, b blob.Bucket, path string) (string, error) {
+func (c codec) Sniff(ctx context.Context, b blob.Bucket, path string) (string, error) {
 	t, err := list(ctx, b, path)
 	if err != nil {
 		return "", err
 	}
-	return t.sniff(ctx, b)
+	return c.sniff(ctx, b, t)
 }
 
-func (codec) Open(ctx context.Context, b blob.Bucket, path string, o format.Options) (format.Reader, error) {
-	r, err := open(ctx, b, path, &o)
+func (c codec) Open(ctx context.Context, b blob.Bucket, path string, o format.Options) (format.Reader, error) {
+	r, err := c.open(ctx, b, path, &o)
 	if err != nil {
 		return nil, format.Wrap(name, path, err)
 	}

@@ -241,12 +241,12 @@ func FuzzMetadata(f *testing.F) {
 	f.Add(appendMeta(nil, &matrixMeta{name: "w", class: "X", options: map[string]string{"a/b": "\u0001\"\\é"},
 		parts: []partMeta{{file: "0", rowMetas: []rowMeta{{}}, hasSum: true}}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, err := parseMeta(b)
+		m, err := parseMeta(b, true)
 		if err != nil {
 			return
 		}
 		complete(m)
-		again, err := parseMeta(appendMeta(nil, m))
+		again, err := parseMeta(appendMeta(nil, m), true)
 		if err != nil {
 			t.Fatalf("what was read cannot be read again: %v", err)
 		}
@@ -271,12 +271,12 @@ func complete(m *matrixMeta) {
 
 // FuzzRecords reads any bytes as records of every format and writes what was read: it must read as the same again.
 func FuzzRecords(f *testing.F) {
-	for i, l := range layouts {
+	for i, l := range writable {
 		r := &records[float32]{row: []int32{0, 1}, col: []int64{-3, 7}, val: []float32{0.5, 1e-4}, width: 1}
 		f.Add(pairOf[float32](l).put(nil, style{sep: ","}, r), uint8(i), uint8(1), true)
 	}
 	f.Fuzz(func(t *testing.T, b []byte, which, width uint8, last bool) {
-		l := layouts[int(which)%len(layouts)]
+		l := writable[int(which)%len(writable)]
 		fuzzRecords[float64](t, l, b, width, last)
 		fuzzRecords[float32](t, l, b, width, last)
 		fuzzRecords[int64](t, l, b, width, last)

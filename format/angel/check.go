@@ -2,6 +2,7 @@ package angel
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
@@ -18,14 +19,7 @@ type piece struct {
 	records int64 // lines or binary records
 	values  int64 // stored values
 	crlf    bool  // offset and size were counted with single LF line ends, and are corrected
-}
-
-// width is the number of values of a record.
-func (p *piece) width(l *layout) int64 {
-	if l.column {
-		return int64(len(p.rowMetas))
-	}
-	return 1
+	runs    []run // where the rows lie, in formats with more than records
 }
 
 // at is the error for something wrong with a partition's description.
@@ -60,7 +54,7 @@ func (p *piece) checkRows(m *matrixMeta) error {
 	if p.rows.Lo > p.rows.Hi || p.rows.Hi > int64(m.rows) || p.cols.Lo > p.cols.Hi {
 		return p.at("rows %v, columns %v, want ranges within %d rows", p.rows, p.cols, m.rows)
 	}
-	if strings.ContainsAny(p.file, "/\\\x00") || p.file == "." || p.file == ".." {
+	if (m.origin != fromServer && strings.Contains(p.file, "/")) || strings.ContainsAny(p.file, "\\\x00") || !fs.ValidPath(p.file) || p.file == "." {
 		return p.at("file %q, want a name within the folder", p.file)
 	}
 	if p.off+p.size < p.off {
@@ -93,17 +87,77 @@ func (p *piece) count(m *matrixMeta, l *layout, ranged bool) error {
 	if err != nil {
 		return err
 	}
+	if err := p.checkOwn(l); err != nil {
+		return err
+	}
 	s := style{long: m.rowType.long()}
-	if l.text {
+	size := m.rowType.dtype().Size()
+	switch {
+	case l.framed && !l.snapshot: // compared when the lengths were read
+		p.runs = p.legacyRuns(m, p.cols)
+		return nil
+	case l.snapshot:
+		return p.countSnapshot(s, size)
+	case l.text:
 		least := l.least(p.width(l))
 		if p.records > (p.size+1)/least || p.records == 0 && p.size > 0 {
 			return p.at("%d bytes for %d lines of at least %d", p.size, p.records, least)
 		}
 		return nil
+	case l.loose:
+		if p.records > p.size || p.records == 0 && p.size > 0 {
+			return p.at("%d bytes for %d records", p.size, p.records)
+		}
+		return nil
 	}
-	each := l.fixed(s, p.width(l), m.rowType.dtype().Size())
+	each := l.fixed(s, p.width(l), size)
 	if want, ok := matrix.Cells(p.records, each); !ok || want != p.size {
 		return p.at("%d bytes for %d records of %d", p.size, p.records, each)
+	}
+	return nil
+}
+
+// width is the number of values of a record.
+func (p *piece) width(l *layout) int64 {
+	if l.column {
+		return int64(len(p.rowMetas))
+	}
+	return 1
+}
+
+// countSnapshot compares the length with that of rows with and without column ids.
+func (p *piece) countSnapshot(s style, size int) error {
+	for _, r := range p.rowMetas {
+		if r.kind != 0 && r.kind != 1 {
+			return p.at("row %d has saveType %d, want 0 or 1: %w", r.id, r.kind, format.ErrVersion)
+		}
+	}
+	p.runs = runsOfRows(p, p.cols, s, size)
+	want := int64(0)
+	for i := range p.runs {
+		want += p.runs[i].size
+	}
+	if want != p.size {
+		return p.at("%d bytes for rows of %d", p.size, want)
+	}
+	return nil
+}
+
+// checkOwn holds our additions against the rest: offsets of rows ascend within the partition, and the bits of what is
+// present are as many as values.
+func (p *piece) checkOwn(l *layout) error {
+	if p.present != nil && (!l.column || int64(len(p.present)) != (p.values+7)/8) {
+		return p.at("%d bytes say which of %d values are there", len(p.present), p.values)
+	}
+	if p.version == 0 || l.column {
+		return nil
+	}
+	last := p.off
+	for _, r := range p.rowMetas {
+		if r.off < last || r.off > p.off+p.size {
+			return p.at("row %d begins at byte %d, want one from %d to %d", r.id, r.off, last, p.off+p.size)
+		}
+		last = r.off
 	}
 	return nil
 }
@@ -193,7 +247,7 @@ func checkFiles(d *dir, l *layout, pieces []piece) (notes []string, err error) {
 	}
 	stray := 0
 	for f := range d.sizes {
-		if len(of[f]) == 0 && !slices.Contains(metaNames, f) {
+		if len(of[f]) == 0 && !slices.Contains(metaNames, path.Base(f)) {
 			stray++
 		}
 	}
@@ -233,7 +287,7 @@ func checkFile(file string, size int64, l *layout, group []*piece) (crlf bool, e
 		p.off += moved
 		p.size += p.records
 		moved += p.records
-		p.crlf, p.hasSum = true, false
+		p.crlf, p.hasSum, p.version = true, false, 0 // neither sums nor offsets of rows are true any more
 	}
 	return true, nil
 }

@@ -60,10 +60,13 @@ func (w *writer) finish(ctx context.Context, p *plan, puts []put) error {
 	}
 	m := p.describe()
 	loose := slices.ContainsFunc(puts, func(u put) bool { return u.cell < 0 })
+	raw := slices.ContainsFunc(puts, func(u put) bool { return u.raw })
 	switch {
+	case p.hash > 0:
+		m.parts, err = w.scattered(ctx, p, puts)
 	case !loose && apart:
 		m.parts, err = w.cells(ctx, p, puts)
-	case !p.fixed && tiled && apart:
+	case !p.fixed && tiled && apart && !raw:
 		m.parts, err = w.adopt(ctx, p, puts)
 		m.blockRow, m.blockCol = int32(p.meta.Rows), widest(m.parts)
 	default:
@@ -74,7 +77,17 @@ func (w *writer) finish(ctx context.Context, p *plan, puts []put) error {
 	if err != nil {
 		return err
 	}
-	return blob.WriteAll(ctx, w.bucket, w.name(p, metaNames[0]), appendMeta(nil, m))
+	if err := w.bundle(ctx, p, m.parts); err != nil {
+		return err
+	}
+	if !p.own() && !p.layout.column { // Angel writes the partition's offset for every row
+		for i := range m.parts {
+			for k := range m.parts[i].rowMetas {
+				m.parts[i].rowMetas[k].off = m.parts[i].off
+			}
+		}
+	}
+	return blob.WriteAll(ctx, w.bucket, w.name(p, p.metaName()), appendMeta(nil, m))
 }
 
 func compare(a, b int64) int {
@@ -125,30 +138,11 @@ func (w *writer) cells(ctx context.Context, p *plan, puts []put) ([]partMeta, er
 		if parts[id].file != "" {
 			continue
 		}
-		cell := p.grid.cell(id)
-		b := matrix.Block{At: cell, Data: matrix.Empty{D: p.kind.dtype()}}
-		if err := w.writeCell(ctx, p, id, b, &parts[id]); err != nil {
+		if err := w.writeCell(ctx, p, nil, id, &parts[id]); err != nil {
 			return nil, err
 		}
 	}
 	return parts, nil
-}
-
-// writeCell writes the block of a whole cell as its partition.
-func (w *writer) writeCell(ctx context.Context, p *plan, id int, b matrix.Block, part *partMeta) error {
-	cell := p.grid.cell(id)
-	rows := savedIn(&p.meta, cell.Rows)
-	var err error
-	if p.filled && len(rows) > 0 {
-		b = b.ToDense()
-	} else if shapeOf(b.Data) == shapeOther {
-		b = b.ToCSR()
-	}
-	if *part, err = w.write(ctx, p, fmt.Sprint(id), b, rows); err != nil {
-		return err
-	}
-	part.id, part.rows, part.cols = int32(id), cell.Rows, cell.Cols
-	return nil
 }
 
 // adopt makes each put a partition, in the order of their places. Rows that are not saved go to the partitions before

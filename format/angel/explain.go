@@ -22,10 +22,13 @@ const (
 
 // Explain prints the metadata field by field and the first and last records of every partition. A matrix that cannot
 // be understood does not hide the others; its error comes at the end.
-func (codec) Explain(ctx context.Context, b blob.Bucket, root string, d *dump.Printer) error {
+func (c codec) Explain(ctx context.Context, b blob.Bucket, root string, d *dump.Printer) error {
 	t, err := list(ctx, b, root)
 	if err != nil {
 		return err
+	}
+	if t.single != nil && len(t.dirs) == 0 {
+		t.dirs = []dir{*t.single}
 	}
 	if len(t.dirs) == 0 {
 		return format.Wrap(name, root, fmt.Errorf("%w: %w", errNoMatrix, format.ErrUnknown))
@@ -35,22 +38,59 @@ func (codec) Explain(ctx context.Context, b blob.Bucket, root string, d *dump.Pr
 	}
 	var failed []error
 	for i := range t.dirs {
-		failed = append(failed, explainMatrix(ctx, b, &t.dirs[i], d))
+		failed = append(failed, c.explainMatrix(ctx, b, &t.dirs[i], d))
 	}
 	return errors.Join(append(failed, d.Err())...)
 }
 
-func explainMatrix(ctx context.Context, b blob.Bucket, at *dir, d *dump.Printer) error {
-	file := path.Join(at.path, at.meta)
-	d.Head("file %s, %d bytes: metadata of a matrix", file, at.sizes[at.meta])
-	data, err := blob.ReadAll(ctx, b, file, maxMeta)
+func (c codec) explainMatrix(ctx context.Context, b blob.Bucket, at *dir, d *dump.Printer) error {
+	if at.meta == "" {
+		d.Head("folder %s, %d files without metadata", at.path, len(at.sizes))
+	}
+	metas := at.metas
+	if len(metas) == 0 && at.meta != "" {
+		metas = []string{at.meta}
+	}
+	for _, meta := range metas {
+		if err := explainMeta(ctx, b, path.Join(at.path, meta), d); err != nil {
+			return err
+		}
+	}
+	m, err := c.openMatrix(ctx, b, at, &format.Options{})
 	if err != nil {
 		return err
 	}
+	if m.layout == nil {
+		return &format.Error{Codec: name, Path: path.Join(at.path, at.meta), Off: -1, Err: m.fault}
+	}
+	for i := range m.pieces {
+		if err := m.explain(ctx, b, &m.pieces[i], d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explainMeta prints a metadata file: JSON field by field, binary ones partition by partition.
+func explainMeta(ctx context.Context, b blob.Bucket, file string, d *dump.Printer) error {
+	data, err := readLimited(ctx, b, file)
+	if err != nil {
+		return err
+	}
+	d.Head("file %s, %d bytes: metadata of a matrix", file, len(data))
 	json, base, err := unframe(data)
 	if err != nil {
-		d.Field(0, data[:min(len(data), 32)], "not understood: %v", err)
-		return format.Wrap(name, file, err)
+		parse := parseLegacy
+		if path.Base(file) == "psmeta" {
+			parse = parsePSMeta
+		}
+		m, other := parse(data)
+		if other != nil {
+			d.Field(0, data[:min(len(data), 32)], "not understood: %v", err)
+			return format.Wrap(name, file, errors.Join(err, other))
+		}
+		explainBinary(m, data, d)
+		return nil
 	}
 	if base > 0 {
 		d.Field(0, data[:base], "length of the JSON: %d bytes", len(json))
@@ -60,22 +100,25 @@ func explainMatrix(ctx context.Context, b blob.Bucket, at *dir, d *dump.Printer)
 	if rest := data[base+int64(len(json)):]; len(rest) > 0 {
 		d.Field(base+int64(len(json)), rest[:min(len(rest), 32)], "%d bytes behind the JSON, which Angel does not read", len(rest))
 	}
-	if s.err != nil {
-		return format.Wrap(name, file, s.err)
+	return format.Wrap(name, file, s.err)
+}
+
+// explainBinary prints the metadata of 1.x and of parameter servers.
+func explainBinary(m *matrixMeta, data []byte, d *dump.Printer) {
+	head := int64(len(data))
+	if len(m.parts) > 0 {
+		head = m.parts[0].place
 	}
-	m, err := openMatrix(ctx, b, at, &format.Options{})
-	if err != nil {
-		return err
-	}
-	if m.layout == nil {
-		return &format.Error{Codec: name, Path: file, Off: -1, Err: m.fault}
-	}
-	for i := range m.pieces {
-		if err := m.explain(ctx, b, &m.pieces[i], d); err != nil {
-			return err
+	d.Field(0, data[:min(head, 32)], "matrix %d %q, %d bytes before the first partition", m.id, m.name, head)
+	for i := range m.parts {
+		p := &m.parts[i]
+		if i == headEntries {
+			d.Gap(p.place, int64(len(data))-p.place, "%d more partitions", len(m.parts)-i)
+			return
 		}
+		d.Field(p.place, data[p.place:min(p.place+12, int64(len(data)))], "partition %d: rows %v, columns %v, file %q, bytes %d to %d, %d rows saved",
+			p.id, p.rows, p.cols, p.file, p.off, p.off+p.size, len(p.rowMetas))
 	}
-	return nil
 }
 
 // meanings are what the keys of the metadata stand for.
@@ -105,8 +148,10 @@ var meanings = map[string]string{
 	"rowId":           "id of the row",
 	"elementNum":      "elements of the row in this partition",
 	"saveType":        "0 dense, 1 sparse, in snapshots",
-	"thole":           "additions that Angel passes over",
-	"crc32c":          "checksum of the partition's bytes",
+	ownKey:            "additions that Angel passes over",
+	"version":         "of the additions",
+	"present":         "which values of sparse rows are there, a bit each",
+	"crc32c":          "checksum of the bytes of the partition, or of the JSON up to here",
 	rangeStart:        "first column id",
 	rangeEnd:          "behind the last column id",
 }
@@ -156,7 +201,7 @@ func orElse(text, other string) string {
 	return text
 }
 
-// explain prints the first and the last records of a partition.
+// explain prints the first and the last records of a partition, or of each of its stretches.
 func (s *stored) explain(ctx context.Context, b blob.Bucket, p *piece, d *dump.Printer) error {
 	file := path.Join(s.dir.path, p.file)
 	d.Head("file %s, bytes %d to %d: partition %d, rows %v, columns %v, %d records of %s",
@@ -166,25 +211,48 @@ func (s *stored) explain(ctx context.Context, b blob.Bucket, p *piece, d *dump.P
 		return err
 	}
 	defer o.Close()
-	e := explainer{s: s, p: p, d: d}
-	if s.layout.text {
-		err = e.lines(o)
-	} else {
-		err = e.binary(o)
+	if s.layout.csr || s.layout.loose && !s.layout.text {
+		head := make([]byte, min(p.size, 64))
+		if err := wire.ReadAt(o, head, p.off); err != nil {
+			return format.Wrap(name, file, err)
+		}
+		d.Field(p.off, head, "the first of %d bytes", p.size)
+		return nil
 	}
-	return format.Wrap(name, file, err)
+	runs := p.whole(p.cols, s.layout)
+	for i := range runs[:min(len(runs), headEntries)] {
+		u := &runs[i]
+		e := explainer{s: s, u: u, shift: p.shift, d: d}
+		if i > 0 && runs[i-1].off+runs[i-1].size < u.off {
+			d.Gap(runs[i-1].off+runs[i-1].size, u.off-runs[i-1].off-runs[i-1].size, "head of row %d", u.rows[0].id)
+		}
+		if u.layout.text {
+			err = e.lines(o)
+		} else {
+			err = e.binary(o)
+		}
+		if err != nil {
+			return format.Wrap(name, file, err)
+		}
+	}
+	if len(runs) > headEntries {
+		u := runs[headEntries]
+		d.Gap(u.off, p.off+p.size-u.off, "%d more stretches of rows", len(runs)-headEntries)
+	}
+	return nil
 }
 
-// explainer prints records of one partition.
+// explainer prints records of one run.
 type explainer struct {
-	s *stored
-	p *piece
-	d *dump.Printer
+	s     *stored
+	u     *run
+	shift int64
+	d     *dump.Printer
 }
 
 // place is where record i lies, as far as the metadata say it: its row, and its number within the row.
 func (e *explainer) place(i int64) (row int32, within int64) {
-	for _, r := range e.p.rowMetas {
+	for _, r := range e.u.rows {
 		if i < int64(r.n) {
 			return r.id, i
 		}
@@ -195,25 +263,25 @@ func (e *explainer) place(i int64) (row int32, within int64) {
 
 func (e *explainer) binary(o blob.Object) error {
 	st := style{long: e.s.kind.long()}
-	each := e.s.layout.fixed(st, e.p.width(e.s.layout), e.s.meta.DType.Size())
-	shown := min(e.p.records, headRecords)
-	tail := max(shown, e.p.records-tailRecords)
+	each := e.u.layout.fixed(st, e.u.width(), e.s.meta.DType.Size())
+	shown := min(e.u.records, headRecords)
+	tail := max(shown, e.u.records-tailRecords)
 	if each > window {
-		tail, shown = e.p.records, min(shown, 1)
+		tail, shown = e.u.records, min(shown, 1)
 	}
-	for i := int64(0); i < e.p.records; i++ {
+	for i := int64(0); i < e.u.records; i++ {
 		if i == shown && tail > shown {
-			e.d.Gap(e.p.off+i*each, (tail-i)*each, "%d records", tail-i)
+			e.d.Gap(e.u.off+i*each, (tail-i)*each, "%d records", tail-i)
 			i = tail
-			if i == e.p.records {
+			if i == e.u.records {
 				break
 			}
 		}
 		rec := make([]byte, min(each, window))
-		if err := wire.ReadAt(o, rec, e.p.off+i*each); err != nil {
+		if err := wire.ReadAt(o, rec, e.u.off+i*each); err != nil {
 			return err
 		}
-		e.record(i, e.p.off+i*each, rec, st)
+		e.record(i, e.u.off+i*each, rec, st)
 	}
 	return nil
 }
@@ -221,7 +289,7 @@ func (e *explainer) binary(o blob.Object) error {
 // record prints the fields of a binary record, of long ones those that rec has.
 func (e *explainer) record(i, off int64, rec []byte, st style) {
 	c := wire.NewCursor(rec, off, wire.Big)
-	l := e.s.layout
+	l := e.u.layout
 	row, within := e.place(i)
 	if l.rowID {
 		row = c.I32("row id")
@@ -236,14 +304,14 @@ func (e *explainer) record(i, off int64, rec []byte, st style) {
 		} else {
 			id = int64(c.I32("column id"))
 		}
-		id += e.p.shift
+		id += e.shift
 		e.d.Field(c.Off()-int64(st.idSize()), rec[from:from+int64(st.idSize())], "column %d", id)
 		where = fmt.Sprintf("row %d", row)
 	}
 	size := e.s.meta.DType.Size()
 	for k := 0; c.Len() >= size; k++ {
 		if l.column {
-			where = fmt.Sprintf("row %d", e.p.rowMetas[k].id)
+			where = fmt.Sprintf("row %d", e.u.rows[k].id)
 		}
 		at := c.Off()
 		b := c.Bytes(size, "value")
@@ -272,29 +340,29 @@ func bigEndianOf[T Number](b []byte) string {
 
 // lines prints the first and the last lines of a text partition.
 func (e *explainer) lines(o blob.Object) error {
-	buf := make([]byte, min(e.p.size, 4096))
-	if err := wire.ReadAt(o, buf, e.p.off); err != nil {
+	buf := make([]byte, min(e.u.size, 4096))
+	if err := wire.ReadAt(o, buf, e.u.off); err != nil {
 		return err
 	}
 	at, i := 0, int64(0)
 	for ; i < headRecords && at < len(buf); i++ {
-		at = e.line(buf, at, i, e.p.off)
+		at = e.line(buf, at, i, e.u.off)
 	}
-	if int64(at) == e.p.size {
+	if int64(at) == e.u.size {
 		return nil
 	}
-	tail := make([]byte, min(e.p.size-int64(at), 4096))
-	base := e.p.off + e.p.size - int64(len(tail))
+	tail := make([]byte, min(e.u.size-int64(at), 4096))
+	base := e.u.off + e.u.size - int64(len(tail))
 	if err := wire.ReadAt(o, tail, base); err != nil {
 		return err
 	}
 	first := len(tail) // back to the beginning of the lines to print
-	for k := int64(0); k < min(tailRecords, e.p.records-i) && first > 0; k++ {
+	for k := int64(0); k < min(tailRecords, e.u.records-i) && first > 0; k++ {
 		for first--; first > 0 && tail[first-1] != '\n'; first-- {
 		}
 	}
-	n := e.p.records - min(tailRecords, e.p.records-i)
-	e.d.Gap(e.p.off+int64(at), base+int64(first)-e.p.off-int64(at), "%d records", n-i)
+	n := e.u.records - min(tailRecords, e.u.records-i)
+	e.d.Gap(e.u.off+int64(at), base+int64(first)-e.u.off-int64(at), "%d records", n-i)
 	for ; first < len(tail); n++ {
 		first = e.line(tail, first, n, base)
 	}
@@ -308,11 +376,11 @@ func (e *explainer) line(b []byte, at int, i, base int64) (next int) {
 		end++
 	}
 	next = min(end+1, len(b))
-	l := e.s.layout
+	l := e.u.layout
 	meaning := "row id, column id, value"
 	switch row, within := e.place(i); {
 	case l.column:
-		meaning = fmt.Sprintf("column id, values of %d rows", e.p.width(l))
+		meaning = fmt.Sprintf("column id, values of %d rows", e.u.width())
 	case l.rowID:
 	case l.colID:
 		meaning = fmt.Sprintf("row %d: column id, value", row)

@@ -5,10 +5,12 @@ import (
 	"strings"
 
 	"thole/format"
+	"thole/matrix"
 )
 
-// layouts is the table of formats. A new one is a file with a value like colIDValueText, and a line here.
-var layouts = []*layout{
+// builtIn is the table of Angel's formats. A new one is a file with a value like colIDValueText, and a line here; those of
+// users are given to New.
+var builtIn = []*layout{
 	&valueBinary,
 	&colIDValueBinary,
 	&rowIDColIDValueBinary,
@@ -17,6 +19,8 @@ var layouts = []*layout{
 	&rowIDColIDValueText,
 	&binaryColumn,
 	&textColumn,
+	&snapshot,
+	&binaryCSR,
 }
 
 // classPath is the Java package of Angel's own formats; metadata name a format by its full class name.
@@ -29,6 +33,10 @@ type layout struct {
 	text         bool   // records are lines; else big-endian numbers
 	rowID, colID bool   // what a record says besides its values
 	column       bool
+	snapshot     bool // rows with and without column ids, as saveType says
+	framed       bool // partitions are not records alone; their runs are found when they are opened
+	csr          bool
+	loose        bool // of a user: records of any size, any separator
 
 	f64 pair[float64]
 	f32 pair[float32]
@@ -59,6 +67,7 @@ type records[T Number] struct {
 	col   []int64
 	val   []T
 	width int
+	ids   []int64 // room for col, when that is counted
 }
 
 // input is a piece of a data file that begins with a record.
@@ -100,8 +109,19 @@ func (l *layout) fixed(s style, width int64, size int) int64 {
 	return n
 }
 
+// each is the size of a binary record whose values have so many bytes; 0 if records differ.
+func (l *layout) each(s style, values int) int64 {
+	if l.text || l.loose {
+		return 0
+	}
+	return l.fixed(s, 1, values)
+}
+
 // least is the size of the smallest line: a digit and a separator or line end for each field, but no end of the last.
 func (l *layout) least(width int64) int64 {
+	if l.loose {
+		return 1
+	}
 	fields := width
 	if l.rowID {
 		fields++
@@ -112,18 +132,41 @@ func (l *layout) least(width int64) int64 {
 	return 2 * fields
 }
 
-// className is the name to write into metadata.
-func (l *layout) className() string { return classPath + l.name }
+// holds tells whether the format stores an element type.
+func (l *layout) holds(d matrix.DType) bool {
+	switch d {
+	case matrix.F64:
+		return l.f64.take != nil
+	case matrix.F32:
+		return l.f32.take != nil
+	case matrix.I64:
+		return l.i64.take != nil
+	}
+	return l.i32.take != nil
+}
 
-// findLayout finds a format by its short or full class name.
-func findLayout(name string) (*layout, error) {
-	short := strings.TrimPrefix(name, classPath)
+// className is the name to write into metadata.
+func (l *layout) className() string {
+	if strings.Contains(l.name, ".") {
+		return l.name
+	}
+	return classPath + l.name
+}
+
+// find finds a format by its short or full class name.
+func (c codec) find(class string) (*layout, error) {
+	short := strings.TrimPrefix(class, classPath)
 	var known []string
-	for _, l := range layouts {
-		if l.name == short {
+	for _, l := range c.layouts {
+		if l.name == short || l.name == class {
 			return l, nil
 		}
 		known = append(known, l.name)
 	}
-	return nil, fmt.Errorf("row format %q, want one of %s: %w", name, strings.Join(known, ", "), format.ErrVersion)
+	what := "format"
+	if short != class || !strings.Contains(class, ".") {
+		what = "format of Angel"
+	}
+	return nil, fmt.Errorf("%s %q, want one of %s, or a reader for it (a %s of package angel, given to angel.New; docs/format/custom.md): %w",
+		what, class, strings.Join(known, ", "), "RowFormat or ColumnFormat", format.ErrVersion)
 }

@@ -10,7 +10,7 @@ import (
 const maxCells = 1 << 20
 
 // partitionBytes is how much data a partition has at most where nobody says how large partitions are.
-const partitionBytes = 64 << 20
+const partitionBytes = 32 << 20
 
 // grid cuts a matrix into partitions of equal size, numbered row blocks first as Angel's range partitioner does.
 type grid struct {

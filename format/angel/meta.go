@@ -1,8 +1,10 @@
 package angel
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math"
 
 	"thole/format"
@@ -25,9 +27,30 @@ type matrixMeta struct {
 	blockCol  int64
 	options   map[string]string
 	parts     []partMeta
+	origin    origin
+	version   int64    // of our additions; 0: none
 	plain     bool     // the JSON came without its length
 	unordered bool     // rows of a partition were not listed in ascending order
 	unknown   []string // keys that nobody knows
+	guesses   []string // what was guessed without metadata, and why
+	sum       metaSum
+}
+
+// origin is where a description comes from.
+type origin int
+
+const (
+	fromJSON origin = iota
+	fromServer
+	fromLegacy
+	fromData
+)
+
+// metaSum is the checksum that our metadata have of themselves, up to the key that holds it.
+type metaSum struct {
+	has  bool
+	sum  uint32
+	upTo int64 // place of the key
 }
 
 // partMeta is what it says of one partition.
@@ -41,8 +64,11 @@ type partMeta struct {
 	rowMetas   []rowMeta // in the order of the file, until check sorts them
 	sum        uint32    // CRC-32C of the bytes, if hasSum
 	hasSum     bool
-	place      int64 // where in the metadata file the partition is described
-	shift      int64 // to be added to stored column ids
+	place      int64  // where in the metadata file the partition is described
+	shift      int64  // to be added to stored column ids
+	version    int64  // of our additions; 0: none. With them offsets of rows are true, and columns ascend
+	present    []byte // of column formats: a bit for each value, whether its cell is there; nil: all are
+	csr        csrPlaces
 }
 
 // counts are how many rows, columns, and values per column a partition stores; -1: not said.
@@ -75,19 +101,24 @@ func unframe(b []byte) (json []byte, base int64, err error) {
 }
 
 // parseMeta reads a whole metadata file.
-func parseMeta(b []byte) (*matrixMeta, error) {
+func parseMeta(b []byte, sums bool) (*matrixMeta, error) {
 	json, base, err := unframe(b)
 	if err != nil {
 		return nil, err
 	}
 	s := &scanner{b: json, base: base}
 	m := &matrixMeta{id: -1, rowType: -1, rows: -1, cols: -1, blockRow: -1, blockCol: -1, plain: base == 0, options: map[string]string{}}
-	s.object(func(key []byte, _ int64) { m.member(s, string(key)) })
+	s.object(func(key []byte, off int64) { m.member(s, string(key), off) })
 	if s.peek() != 0 {
 		s.fail(s.off(), "bytes behind the end of the JSON")
 	}
 	if s.err != nil {
 		return nil, s.err
+	}
+	if m.sum.has && sums {
+		if got := crc32.Checksum(json[:max(0, m.sum.upTo-base-1)], castagnoli); got != m.sum.sum {
+			return nil, &wire.At{Off: m.sum.upTo, Err: fmt.Errorf("checksum of the metadata is %08x, want %08x", got, m.sum.sum)}
+		}
 	}
 	switch {
 	case m.class == "":
@@ -103,7 +134,7 @@ func parseMeta(b []byte) (*matrixMeta, error) {
 	return m, nil
 }
 
-func (m *matrixMeta) member(s *scanner, key string) {
+func (m *matrixMeta) member(s *scanner, key string, off int64) {
 	switch key {
 	case "matrixId":
 		m.id = s.int32(key, math.MinInt32)
@@ -136,6 +167,18 @@ func (m *matrixMeta) member(s *scanner, key string) {
 			s.object(func(key []byte, _ int64) { p.member(s, string(key), m) })
 			p.require(s)
 			m.parts = append(m.parts, p)
+		})
+	case ownKey:
+		m.sum.upTo = off
+		s.object(func(key []byte, _ int64) {
+			switch string(key) {
+			case "version":
+				m.version = s.integer("version", 1, math.MaxInt32)
+			case "crc32c":
+				m.sum.sum, m.sum.has = uint32(s.integer("crc32c", 0, math.MaxUint32)), true
+			default:
+				s.skip(0)
+			}
 		})
 	default:
 		m.unknown = append(m.unknown, key)
@@ -176,21 +219,34 @@ func (p *partMeta) member(s *scanner, key string, m *matrixMeta) {
 		p.size = s.integer(key, 0, math.MaxInt64)
 	case "rowMetas":
 		s.object(func(key []byte, _ int64) { p.row(s, key, m) })
-	case "thole":
+	case ownKey:
 		s.object(func(key []byte, _ int64) { p.extra(s, string(key)) })
 	default:
 		s.skip(0)
 	}
 }
 
-// extra reads what is not of Angel, whose parser passes over it.
+// ownKey is where our additions are, of the matrix and of each partition. Angel's parser passes over it.
+const ownKey = "thole"
+
+// extra reads one of our additions to a partition.
 func (p *partMeta) extra(s *scanner, key string) {
-	if key != "crc32c" {
+	switch key {
+	case "version":
+		p.version = s.integer(key, 1, math.MaxInt32)
+	case "crc32c":
+		p.sum = uint32(s.integer(key, 0, math.MaxUint32))
+		p.hasSum = true
+	case "present":
+		at := s.off()
+		bits, err := base64.StdEncoding.DecodeString(s.text())
+		if err != nil {
+			s.fail(at, "present is not in base64: %w", err)
+		}
+		p.present = bits
+	default:
 		s.skip(0)
-		return
 	}
-	p.sum = uint32(s.integer(key, 0, math.MaxUint32))
-	p.hasSum = true
 }
 
 func (p *partMeta) row(s *scanner, key []byte, m *matrixMeta) {

@@ -1,6 +1,8 @@
 package angel
 
 import (
+	"encoding/base64"
+	"hash/crc32"
 	"maps"
 	"slices"
 	"strconv"
@@ -37,7 +39,16 @@ func appendMeta(dst []byte, m *matrixMeta) []byte {
 		dst = append(appendDigits(dst, int64(m.parts[i].id)), ':')
 		dst = appendPart(dst, &m.parts[i])
 	}
-	dst = append(dst, "}}"...)
+	dst = append(dst, '}')
+	if m.version > 0 {
+		sum := crc32.Checksum(dst[first+4:], castagnoli)
+		dst = appendKey(append(dst, `,"thole":{`...), "version", m.version)
+		if m.sum.has {
+			dst = appendKey(append(dst, ','), "crc32c", int64(sum))
+		}
+		dst = append(dst, '}')
+	}
+	dst = append(dst, '}')
 	wire.Big.PutUint32(dst[first:], uint32(len(dst)-first-4))
 	return dst
 }
@@ -70,8 +81,16 @@ func appendPart(dst []byte, p *partMeta) []byte {
 		dst = append(appendKey(append(dst, ','), "saveType", int64(r.kind)), '}')
 	}
 	dst = append(dst, '}')
-	if p.hasSum {
-		dst = append(appendKey(append(dst, `,"thole":{`...), "crc32c", int64(p.sum)), '}')
+	if p.version > 0 {
+		dst = appendKey(append(dst, `,"thole":{`...), "version", p.version)
+		if p.hasSum {
+			dst = appendKey(append(dst, ','), "crc32c", int64(p.sum))
+		}
+		if p.present != nil {
+			dst = append(dst, `,"present":"`...)
+			dst = append(base64.StdEncoding.AppendEncode(dst, p.present), '"')
+		}
+		dst = append(dst, '}')
 	}
 	return append(dst, '}')
 }

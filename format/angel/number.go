@@ -43,7 +43,7 @@ func reading[T Number](s style) func(b []byte) (T, int) {
 	}
 	return func(b []byte) (T, int) {
 		end := 0
-		for end < len(b) && b[end] != '\n' && b[end] != '\r' && (b[end] == ',' || b[end] != s.sep[0]) {
+		for end < len(b) && b[end] != '\n' && b[end] != '\r' && (b[end] == ',' || s.sep == "" || b[end] != s.sep[0]) {
 			end++
 		}
 		var room [64]byte

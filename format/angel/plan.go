@@ -15,22 +15,26 @@ import (
 
 // plan says how one matrix is written.
 type plan struct {
-	meta   matrix.Meta
-	id     int32
-	kind   rowType
-	layout *layout
-	style  style
-	filled bool // absent cells are written as zeros
-	sums   bool
-	lossy  *format.Options
-	fixed  bool // the user or the matrix says how large partitions are
-	grid   grid
-	direct bool // blocks that are cells of the grid become partitions at once
+	meta    matrix.Meta
+	id      int32
+	kind    rowType
+	layout  *layout
+	style   style
+	filled  bool // absent cells are written as zeros
+	sums    bool
+	lossy   *format.Options
+	compat  string
+	version int64 // of our additions; 0: none
+	hash    int   // number of hash partitions; 0: range partitions
+	perFile int   // partitions in a data file
+	fixed   bool  // the user or the matrix says how large partitions are
+	grid    grid
+	direct  bool // blocks that are cells of the grid become partitions at once
 }
 
 // newPlan chooses format, row type and grid, and asks about everything that is lost.
-func newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) {
-	p := &plan{meta: m.Clone(), id: int32(id), lossy: o, sums: o.Set[optChecksum] != "off"}
+func (c codec) newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) {
+	p := &plan{meta: m.Clone(), id: int32(id), lossy: o, version: 1}
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -38,7 +42,7 @@ func newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) {
 		p.id = int32(v)
 	}
 	var err error
-	if p.layout, err = chooseLayout(&m, o); err != nil {
+	if p.layout, err = c.chooseLayout(&m, o); err != nil {
 		return nil, err
 	}
 	if p.style.sep, err = parseSeparator(o.Set[optSeparator]); err != nil {
@@ -48,15 +52,74 @@ func newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) {
 		p.style.sep = ","
 	}
 	d := heldAs(m.DType)
+	if !p.layout.holds(d) {
+		return nil, fmt.Errorf("matrix %s: %s has no %v values: %w", m.Name, p.layout.name, d, format.ErrLossy)
+	}
 	p.kind = chooseRowType(&m, d)
 	p.style.long = p.kind.long()
 	if err := p.lose(d); err != nil {
 		return nil, err
 	}
 	p.filled = m.Layout == matrix.RowDense || !p.layout.colID
-	p.fixed = m.BlockRows > 0 || m.BlockCols > 0
-	p.cut(d)
-	return p, nil
+	if p.layout.snapshot && p.filled {
+		p.layout = &denseSnapshot
+	}
+	return p, p.wishes(o, d)
+}
+
+// own tells whether our additions are written.
+func (p *plan) own() bool { return p.version > 0 }
+
+// wishes takes the options about partitions and versions.
+func (p *plan) wishes(o *format.Options, d matrix.DType) error {
+	switch p.compat = o.Set[optCompat]; p.compat {
+	case "":
+	case "angel-3.1", "angel-3.2", "angel-master":
+		p.version = 0
+	default:
+		return wrongOption(optCompat, p.compat, "angel-3.1, angel-3.2 or angel-master")
+	}
+	p.sums = p.own() && o.Set[optChecksum] != "off"
+	size := map[string]int64{optBlockRows: 0, optBlockCols: 0, optPartitions: 5, optPerFile: 1}
+	for name := range size {
+		if v := o.Set[name]; v != "" {
+			n, err := strconv.ParseInt(v, 10, 64)
+			if err != nil || n < 1 {
+				return wrongOption(name, v, "a number from 1 on")
+			}
+			size[name] = n
+		}
+	}
+	p.perFile = int(min(size[optPerFile], maxCells))
+	if p.layout.snapshot {
+		p.perFile = 1
+	}
+	rows, cols := p.meta.BlockRows, p.meta.BlockCols
+	if size[optBlockRows] > 0 {
+		rows = size[optBlockRows]
+	}
+	if size[optBlockCols] > 0 {
+		cols = size[optBlockCols]
+	}
+	switch v := o.Set[optPartition]; v {
+	case "", "range":
+	case "column":
+		if rows = 0; size[optBlockRows] > 0 {
+			return wrongOption(optBlockRows, o.Set[optBlockRows], "none with column partitions, which have all rows")
+		}
+	case "hash":
+		if p.filled || p.layout.column {
+			return fmt.Errorf("matrix %s: hash partitions of %s: Angel has them only of sparse rows in row formats with column ids: %w",
+				p.meta.Name, p.layout.name, format.ErrLossy)
+		}
+		p.hash = int(min(size[optPartitions], maxCells))
+		rows, cols = 0, 0
+	default:
+		return wrongOption(optPartition, v, "range, column or hash")
+	}
+	p.fixed = rows > 0 || cols > 0
+	p.cut(d, rows, cols)
+	return nil
 }
 
 // check reports what no folder of Angel can be.
@@ -109,11 +172,10 @@ func (p *plan) lose(held matrix.DType) error {
 	return nil
 }
 
-// cut finds the grid of partitions: the matrix's own, or one partition, or column ranges of limited size.
-func (p *plan) cut(d matrix.DType) {
+// cut finds the grid of partitions: of a given size, or one partition, or column ranges of limited size.
+func (p *plan) cut(d matrix.DType, rows, cols int64) {
 	m := &p.meta
 	whole := m.Rect()
-	rows, cols := m.BlockRows, m.BlockCols
 	if rows <= 0 {
 		rows = m.Rows
 	}
@@ -131,22 +193,25 @@ func (p *plan) cut(d matrix.DType) {
 
 // chooseLayout finds the format: the option for all, the option for the kind of layer, the one the matrix was read
 // from, the usual one.
-func chooseLayout(m *matrix.Meta, o *format.Options) (*layout, error) {
-	if v := o.Set[optFormat]; v != "" {
-		return findLayout(v)
-	}
+func (c codec) chooseLayout(m *matrix.Meta, o *format.Options) (*layout, error) {
 	key := layerOption(m)
-	if v := o.Set[key]; v != "" {
-		return findLayout(v)
+	for _, v := range []string{o.Set[optFormat], o.Set[key]} {
+		if v == "" {
+			continue
+		}
+		l, err := c.find(v)
+		if err == nil && l.csr {
+			return nil, fmt.Errorf("%s is only read: %w", l.name, format.ErrVersion)
+		}
+		return l, err
 	}
-	if l, err := findLayout(m.Attrs[attrFormat]); err == nil && (l.colID || m.Layout == matrix.RowDense) {
+	if l, err := c.find(m.Attrs[attrFormat]); err == nil && !l.csr && (l.colID || m.Layout == matrix.RowDense) {
 		return l, nil
 	}
-	info := codec{}.Info()
 	if key == optSimpleInput && savedCount(m) != 1 {
 		key = optFC // the row boundaries of the usual format would stand in the metadata only
 	}
-	return findLayout(o.Get(info, key))
+	return c.find(o.Get(c.Info(), key))
 }
 
 // layerOption is the option that chooses the format of the matrix's kind of layer, which the matrix says, or else
@@ -201,8 +266,33 @@ func (p *plan) describe() *matrixMeta {
 	}
 	options[rangeStart] = strconv.FormatInt(m.ColLo, 10)
 	options[rangeEnd] = strconv.FormatInt(m.ColLo+m.Cols, 10)
-	return &matrixMeta{
+	d := &matrixMeta{
 		id: p.id, name: m.Name, class: p.layout.className(), rowType: p.kind, rows: int32(m.Rows), cols: m.Cols,
-		blockRow: int32(p.grid.row), blockCol: p.grid.col, options: options,
+		blockRow: int32(p.grid.row), blockCol: p.grid.col, options: options, version: p.version, sum: metaSum{has: p.sums},
 	}
+	if p.hash > 0 {
+		d.blockRow, d.blockCol = -1, -1
+	}
+	return d
+}
+
+// metaName is the name of the metadata file.
+func (p *plan) metaName() string {
+	if p.compat == "angel-3.1" {
+		return "meta"
+	}
+	return "_meta"
+}
+
+// raw is how blocks are kept until Commit that are no partitions: binary, with ids of eight bytes unless all cells are
+// there.
+func (p *plan) raw() *plan {
+	r := *p
+	r.layout, r.version, r.sums = &valueBinary, 1, true
+	base := p.kind - p.kind%rowType(len(storages))
+	if r.kind = base; !p.filled {
+		r.layout, r.kind = &colIDValueBinary, base+5
+	}
+	r.style = style{long: r.kind.long()}
+	return &r
 }

@@ -31,7 +31,7 @@ func repair(m *matrixMeta, l *layout, cols matrix.Range, known bool) (notes []st
 		if cols.Hi-p.cols.Lo > m.blockCol {
 			p.cols.Hi = p.cols.Lo + m.blockCol
 		}
-		if l.colID && !l.column {
+		if l.colID && !l.column && !l.framed {
 			p.shift = p.cols.Lo
 		}
 	}

@@ -2,6 +2,7 @@ package angel
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 
@@ -10,24 +11,52 @@ import (
 	"thole/matrix"
 )
 
-// rows yields the partition's rows: all at once if they fit a block, else as many whole rows at a time as do, and a
-// longer row in pieces.
+// rows yields the run's rows: as many whole rows at a time as fit a block, and a longer row in pieces.
 func (w *walk[T]) rows() error {
 	most := w.most()
-	if w.p.records <= most {
-		r := w.fresh(w.p.records)
-		if err := take(w.ctx, w.f, w.pair, w.style, r, int(w.p.records)); err != nil {
+	left := w.u.rows
+	for len(left) > 0 {
+		if int64(left[0].n) > most {
+			if w.u.layout.rowID && len(left) > 1 {
+				return w.strayRows(left, most)
+			}
+			if err := w.longRow(left[0], most); err != nil {
+				return err
+			}
+			left = left[1:]
+			continue
+		}
+		k, n := 0, int64(0)
+		for k < len(left) && n+int64(left[k].n) <= most {
+			n += int64(left[k].n)
+			k++
+		}
+		at := w.f.mark()
+		r, err := w.fetch(n, &counted{rows: left[:k], first: w.u.cols.Lo, cols: w.u.cols.Len()})
+		if err != nil {
 			return err
 		}
-		return w.emitRows(w.p.rowMetas, w.cols, r)
+		if k < len(left) && len(r.row) > 0 && !inOrder(left[:k], r.row) { // rows may be anywhere among all
+			w.f.rewind(at)
+			return w.strayRows(left, most)
+		}
+		if err := w.emitRows(left[:k], w.u.cols, r); err != nil {
+			return err
+		}
+		left = left[k:]
 	}
-	next := w.order()
+	return nil
+}
+
+// strayRows yields rows that say themselves which they are, in any order, but each in one piece.
+func (w *walk[T]) strayRows(rows []rowMeta, most int64) error {
+	next := w.order(rows)
 	var group []rowMeta
-	r := w.fresh(most)
+	r := w.fresh(most, nil)
 	flush := func() error {
 		sort.Slice(group, func(i, j int) bool { return group[i].id < group[j].id })
-		err := w.emitRows(group, w.cols, r)
-		group, r = nil, w.fresh(most)
+		err := w.emitRows(group, w.u.cols, r)
+		group, r = nil, w.fresh(most, nil)
 		return err
 	}
 	for {
@@ -46,7 +75,7 @@ func (w *walk[T]) rows() error {
 			}
 			continue
 		}
-		if err := take(w.ctx, w.f, w.pair, w.style, r, int(row.n)); err != nil {
+		if err := w.t.take(r, int64(row.n), nil); err != nil {
 			return err
 		}
 		group = append(group, row)
@@ -62,14 +91,14 @@ func errorsFirst(err error, last func() error) error {
 }
 
 // order gives the rows of the partition in the order of the data: as the row ids in the data say, else ascending.
-func (w *walk[T]) order() func() (row rowMeta, ok bool, err error) {
-	left := slices.DeleteFunc(slices.Clone(w.p.rowMetas), func(r rowMeta) bool { return r.n == 0 })
+func (w *walk[T]) order(rows []rowMeta) func() (row rowMeta, ok bool, err error) {
+	left := slices.DeleteFunc(slices.Clone(rows), func(r rowMeta) bool { return r.n == 0 })
 	return func() (row rowMeta, ok bool, err error) {
 		if len(left) == 0 {
 			return row, false, nil
 		}
 		at := 0
-		if w.s.layout.rowID {
+		if w.u.layout.rowID {
 			id, err := w.peekRow()
 			if err != nil {
 				return row, false, err
@@ -94,7 +123,7 @@ func (w *walk[T]) peekRow() (int32, error) {
 	var r records[T]
 	r.width = 1
 	for {
-		if _, err := w.pair.take(w.f.input(w.style), &r, 1); err != nil {
+		if _, err := w.t.pair.take(w.f.input(w.style), &r, 1); err != nil {
 			return 0, err
 		}
 		if len(r.row) > 0 {
@@ -111,20 +140,24 @@ func (w *walk[T]) peekRow() (int32, error) {
 
 // longRow yields a row in pieces of at most most values. Its ids must be ascending, as they are in every normal save.
 func (w *walk[T]) longRow(row rowMeta, most int64) error {
-	from := w.cols.Lo
+	from := w.u.cols.Lo
 	for left := int64(row.n); left > 0; {
 		n := min(left, most)
-		r := w.fresh(n)
-		if err := take(w.ctx, w.f, w.pair, w.style, r, int(n)); err != nil {
+		r, err := w.fetch(n, &counted{rows: []rowMeta{row}, first: from, cols: math.MaxInt64})
+		if err != nil {
 			return err
 		}
 		left -= n
-		at := matrix.Range{Lo: from, Hi: w.cols.Hi}
-		switch {
-		case !w.s.layout.colID:
-			if int64(row.n) != w.cols.Len() && !w.s.packed {
-				return w.lostIDs(row)
+		at := matrix.Range{Lo: from, Hi: w.u.cols.Hi}
+		for _, id := range r.row {
+			if id != row.id {
+				return &wire.At{Off: w.f.base, Err: fmt.Errorf("partition %d: a record of row %d among those of row %d", w.p.id, id, row.id)}
 			}
+		}
+		switch {
+		case r.col == nil && int64(row.n) != w.u.cols.Len() && !w.s.packed:
+			return w.lostIDs(row)
+		case r.col == nil:
 			at.Hi = from + n
 		default:
 			w.shiftIDs(r.col)
@@ -155,7 +188,7 @@ func (w *walk[T]) shiftIDs(ids []int64) {
 
 func (w *walk[T]) lostIDs(row rowMeta) error {
 	return &wire.At{Off: w.p.off, Err: fmt.Errorf("row %d has %d values of %d columns, %s does not say which (%s=accept takes the first): %w",
-		row.id, row.n, w.cols.Len(), w.s.layout.name, optPacked, format.ErrLossy)}
+		row.id, row.n, w.u.cols.Len(), w.u.layout.name, optPacked, format.ErrLossy)}
 }
 
 // emitRows yields records of whole rows. rows are ascending; the records are in their order, or say themselves.
@@ -163,13 +196,16 @@ func (w *walk[T]) emitRows(rows []rowMeta, at matrix.Range, r *records[T]) error
 	if len(rows) == 0 {
 		return nil
 	}
-	if w.s.layout.rowID {
+	if w.u.layout.rowID && r.row != nil {
 		if err := w.sortRows(rows, r); err != nil {
 			return err
 		}
 	}
-	if !w.s.layout.colID {
+	switch {
+	case !w.u.layout.colID:
 		return w.emitPlain(rows, at, r)
+	case r.col == nil: // counted
+		return w.emitSorted(rows, at, r)
 	}
 	w.shiftIDs(r.col)
 	from := 0

@@ -1,6 +1,7 @@
 package angel
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -31,30 +32,36 @@ type stored struct {
 	ranged bool    // partitions have columns of their own; else ids are spread by hash
 	sep    string  // "": found in each partition
 	packed bool    // sparse rows without column ids are read as the first columns
+	comma  bool    // numbers have a comma before the fraction
+	raw    bool    // ids are shown as they are stored, cells may come twice
 	sums   bool    // compare checksums
 	limit  int64   // bytes of fields in a block
 	notes  []string
 }
 
 // openMatrix reads and checks the metadata of one folder.
-func openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.Options) (*stored, error) {
-	m, err := d.readMeta(ctx, b)
+func (c codec) openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.Options) (*stored, error) {
+	s := &stored{dir: d, packed: o.Set[optPacked] == "accept", sums: o.Set[optChecksum] != "off", limit: maxBlock}
+	if err := s.options(o); err != nil {
+		return nil, err
+	}
+	m, err := c.readMeta(ctx, b, d, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &stored{dir: d, kind: m.rowType, packed: o.Set[optPacked] == "accept",
-		sums: o.Set[optChecksum] != "off", limit: maxBlock}
-	if s.sep, err = parseSeparator(o.Set[optSeparator]); err != nil {
-		return nil, err
-	}
+	s.kind = m.rowType
 	file := path.Join(d.path, d.meta)
 	if err := m.rowType.check(); err != nil {
 		return nil, format.Wrap(name, file, err)
 	}
-	if s.layout, s.fault = findLayout(m.class); s.fault != nil {
+	if s.layout, s.fault = c.findStored(m); s.fault != nil {
 		s.notes = append(s.notes, "its values cannot be read: "+s.fault.Error())
+	} else if s.layout.framed && !s.layout.snapshot {
+		if err := s.frames(ctx, b, m); err != nil {
+			return nil, format.Wrap(name, file, err)
+		}
 	}
-	if err := s.shape(m); err != nil {
+	if err := s.shape(m, o.Set[optRepair] == "off"); err != nil {
 		return nil, format.Wrap(name, file, err)
 	}
 	s.describe(m)
@@ -69,12 +76,47 @@ func openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.Options) (
 	return s, nil
 }
 
+// options takes those that say how data are read.
+func (s *stored) options(o *format.Options) (err error) {
+	if s.sep, err = parseSeparator(o.Set[optSeparator]); err != nil {
+		return err
+	}
+	switch v := o.Set[optDecimal]; v {
+	case "", "point":
+	case "comma":
+		s.comma = true
+	default:
+		return fmt.Errorf("option %s=%q, want point or comma: %w", optDecimal, v, format.ErrOption)
+	}
+	return nil
+}
+
+// findStored finds the format that the metadata name, and refuses what it cannot hold.
+func (c codec) findStored(m *matrixMeta) (*layout, error) {
+	if m.origin == fromLegacy {
+		return &legacy, nil
+	}
+	l, err := c.find(m.class)
+	if err == nil && l.csr && m.rowType.dtype() != matrix.I32 {
+		return nil, fmt.Errorf("%s of %v, want int values: %w", l.name, m.rowType, format.ErrVersion)
+	}
+	if err == nil && !l.holds(m.rowType.dtype()) {
+		return nil, fmt.Errorf("%s has no %v values: %w", m.class, m.rowType.dtype(), format.ErrVersion)
+	}
+	return l, err
+}
+
 // shape finds the size of the matrix and checks that the partitions fill it.
-func (s *stored) shape(m *matrixMeta) error {
+func (s *stored) shape(m *matrixMeta, unrepaired bool) error {
 	s.ranged = m.blockCol > 0 || !allZero(m.parts)
 	cols, known := m.columns(s.ranged)
 	if s.ranged && s.layout != nil {
-		s.notes = append(s.notes, repair(m, s.layout, cols, known)...)
+		if unrepaired && s.layout.colID && !s.layout.framed && allZero(m.parts) && len(m.parts) > 0 {
+			s.ranged, s.raw = false, !s.layout.column
+			s.notes = append(s.notes, "column ids are shown as 3.2.0 stores them, counted from the first column of each partition")
+		} else {
+			s.notes = append(s.notes, repair(m, s.layout, cols, known)...)
+		}
 	}
 	attrs := maps.Clone(m.options)
 	attrs[attrRowType] = m.rowType.String()
@@ -89,7 +131,7 @@ func (s *stored) shape(m *matrixMeta) error {
 		s.meta.ColLo, s.meta.Cols = 0, -1
 	}
 	if s.meta.Name == "" {
-		s.meta.Name = m.name
+		s.meta.Name = cmp.Or(m.name, path.Base(s.dir.path))
 	}
 	s.meta.Saved = savedRows(m)
 	if s.layout == nil {
@@ -122,7 +164,7 @@ func (s *stored) checkCover() error {
 			return s.pieces[j].at("%v overlaps partition %d, %v", places[j], s.pieces[i].id, places[i])
 		}
 	}
-	if s.meta.Layout == matrix.RowSparse {
+	if s.meta.Layout == matrix.RowSparse || s.raw {
 		return nil
 	}
 	rows, stored := int64(0), int64(0)
@@ -184,47 +226,4 @@ func savedRows(m *matrixMeta) []matrix.Range {
 		}
 	}
 	return saved
-}
-
-// describe adds what a user should know.
-func (s *stored) describe(m *matrixMeta) {
-	note := func(text string, args ...any) { s.notes = append(s.notes, fmt.Sprintf(text, args...)) }
-	class, found := m.class, ""
-	if s.layout != nil {
-		class = s.layout.name
-	}
-	if m.plain {
-		found = ", plain JSON"
-	}
-	partitions := "range"
-	if !s.ranged {
-		partitions = "hash"
-	}
-	s.notes = slices.Insert(s.notes, 0, fmt.Sprintf("%s, %v, metadata file %s%s, %d %s partitions",
-		class, m.rowType, s.dir.meta, found, len(m.parts), partitions))
-	if s.dir.name != "" && m.name != s.dir.name {
-		note("the metadata call it %q", m.name)
-	}
-	if _, said := m.options[rangeStart]; !said {
-		note("no index range in the metadata, as before 2.1.0")
-	}
-	if m.cols > 0 && s.meta.Cols >= 0 && m.cols != s.meta.Cols {
-		note("col is %d, the index range has %d columns", m.cols, s.meta.Cols)
-	}
-	if m.unordered && s.layout != nil && !s.layout.rowID {
-		note("rows are not listed in ascending order; ascending is taken as their order in the data, Angel itself takes the listed one")
-	}
-	if s.layout != nil && s.layout.column && !s.ranged && len(m.parts) > 1 {
-		note("column format with hash partitions: Angel writes wrong ids behind the first partition")
-	}
-	if len(m.unknown) > 0 {
-		note("unknown keys in the metadata: %q", m.unknown[:min(len(m.unknown), 8)])
-	}
-	if s.layout == &rowIDColIDValueText && s.meta.DType == matrix.F64 && !anySum(m) {
-		note("Angel keeps six decimals of double values in this format")
-	}
-}
-
-func anySum(m *matrixMeta) bool {
-	return slices.ContainsFunc(m.parts, func(p partMeta) bool { return p.hasSum })
 }

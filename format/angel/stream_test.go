@@ -84,7 +84,7 @@ func TestManyWindows(t *testing.T) {
 		val[i] = rng.NormFloat64()
 	}
 	s := sample{m, matrix.Block{At: m.Rect(), Data: &matrix.Dense[float64]{Val: val}}}
-	for _, l := range layouts {
+	for _, l := range writable {
 		var b blob.Mem
 		if err := save(&b, &s, 1, []matrix.Block{s.b}, map[string]string{optFormat: l.name}); err != nil {
 			t.Fatal(err)

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"thole/blob"
-	"thole/format"
 	"thole/internal/wire"
 )
 
@@ -27,61 +25,135 @@ type tree struct {
 	dirs   []dir
 	files  []blob.Info // right below the path and of no matrix
 	others int         // deeper files of no matrix
+	bare   []dir       // folders of data files beside others that have metadata
+	single *dir        // the path itself, if it is a file
 }
 
 // dir is the folder of a matrix.
 type dir struct {
 	name  string // below the path; "" if the path is the folder
 	path  string
-	meta  string // name of the metadata file: _meta, meta or psmeta
+	meta  string   // name of the metadata file: _meta, meta or psmeta; "" without
+	metas []string // those of all servers, if there are several
 	sizes map[string]int64
 }
 
 // metaNames are the names that a metadata file can have; the first found counts.
 var metaNames = []string{"_meta", "meta", "psmeta"}
 
-// list sorts the files at the path. Side files of file systems and unfinished saves are left out.
+// list sorts the files at the path. Side files of file systems and unfinished saves are left out. Where no folder has
+// metadata, those that hold nothing but files named by numbers count as matrices.
 func list(ctx context.Context, b blob.Bucket, root string) (*tree, error) {
 	infos, err := b.List(ctx, root)
 	if err != nil {
 		return nil, err
 	}
 	t := &tree{path: root}
-	of := map[string]*dir{}
-	var rest []blob.Info
+	folders := map[string]*dir{}
 	for _, i := range infos {
-		rel := strings.TrimPrefix(i.Name, root+"/")
-		if i.Name == root || hidden(rel) {
+		if i.Name == root {
+			t.single = &dir{path: path.Dir(root), sizes: map[string]int64{path.Base(root): i.Size}}
 			continue
 		}
-		rest = append(rest, i)
+		rel := strings.TrimPrefix(i.Name, root+"/")
+		if root == "." || root == "" {
+			rel = i.Name
+		}
+		if hidden(rel) {
+			continue
+		}
 		folder, file := path.Split(rel)
-		if slices.Contains(metaNames, file) {
-			of[folder] = &dir{name: strings.TrimSuffix(folder, "/"), path: path.Join(root, folder), sizes: map[string]int64{}}
+		d := folders[folder]
+		if d == nil {
+			d = &dir{name: strings.TrimSuffix(folder, "/"), path: path.Join(root, folder), sizes: map[string]int64{}}
+			folders[folder] = d
 		}
+		d.sizes[file] = i.Size
 	}
-	for _, i := range rest {
-		folder, file := path.Split(strings.TrimPrefix(i.Name, root+"/"))
-		switch d := of[folder]; {
-		case d != nil:
-			d.sizes[file] = i.Size
-		case folder == "":
-			t.files = append(t.files, i)
-		default:
-			t.others++
-		}
-	}
-	for _, folder := range slices.Sorted(maps.Keys(of)) {
-		d := of[folder]
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		d := folders[folder]
 		for _, n := range slices.Backward(metaNames) {
 			if _, ok := d.sizes[n]; ok {
 				d.meta = n
 			}
 		}
-		t.dirs = append(t.dirs, *d)
+		t.sort(d)
 	}
+	if len(t.dirs) == 0 {
+		t.dirs, t.bare = t.bare, nil
+	}
+	for _, d := range t.bare {
+		t.rest(&d)
+	}
+	t.join()
 	return t, nil
 }
+
+// sort puts a folder where it belongs.
+func (t *tree) sort(d *dir) {
+	switch {
+	case d.meta != "":
+		t.dirs = append(t.dirs, *d)
+	case d.numbers():
+		t.bare = append(t.bare, *d)
+	default:
+		t.rest(d)
+	}
+}
+
+// rest is a folder of no matrix.
+func (t *tree) rest(d *dir) {
+	if d.name != "" {
+		t.others += len(d.sizes)
+		return
+	}
+	for _, f := range slices.Sorted(maps.Keys(d.sizes)) {
+		t.files = append(t.files, blob.Info{Name: path.Join(d.path, f), Size: d.sizes[f]})
+	}
+}
+
+// numbers tells whether all files have the names of data files.
+func (d *dir) numbers() bool {
+	for n := range d.sizes {
+		if v, w := parseInt32([]byte(n)); w != len(n) || v < 0 {
+			return false
+		}
+	}
+	return len(d.sizes) > 0
+}
+
+// join makes one matrix of the folders that the parameter servers of a job left of it:
+// ParameterServer_<i>/<matrix>/<checkpoint>/psmeta.
+func (t *tree) join() {
+	of := map[string]int{}
+	var joined []dir
+	for _, d := range t.dirs {
+		server, rest, deep := strings.Cut(d.name, "/")
+		if d.meta != "psmeta" || !deep || !strings.HasPrefix(server, "ParameterServer_") {
+			joined = append(joined, d)
+			continue
+		}
+		k, known := of[rest]
+		if !known {
+			k, of[rest] = len(joined), len(joined)
+			joined = append(joined, dir{name: rest, path: t.path, sizes: map[string]int64{}})
+		}
+		j := &joined[k]
+		j.metas = append(j.metas, path.Join(d.name, d.meta))
+		j.meta = j.metas[0]
+		for f, size := range d.sizes {
+			j.sizes[path.Join(d.name, f)] = size
+		}
+	}
+	for rest, k := range of {
+		if name, last := path.Split(rest); name != "" && allDigits(last) && len(of) == 1 {
+			joined[k].name = strings.TrimSuffix(name, "/") // without the number of the checkpoint
+		}
+	}
+	t.dirs = joined
+}
+
+func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
 // hidden tells whether a name is of no interest: side files (.0.crc), files and folders that are being written.
 func hidden(rel string) bool {
@@ -93,12 +165,19 @@ func hidden(rel string) bool {
 	return false
 }
 
-// sniff says what the first metadata file shows.
-func (t *tree) sniff(ctx context.Context, b blob.Bucket) (string, error) {
+// sniff says what the first metadata file shows. Data without metadata are only recognized as text, since anything could
+// be binary numbers.
+func (c codec) sniff(ctx context.Context, b blob.Bucket, t *tree) (string, error) {
 	if len(t.dirs) == 0 {
 		return "", nil
 	}
 	d := &t.dirs[0]
+	if d.meta == "" {
+		if !c.looksLikeText(ctx, b, d) {
+			return "", nil
+		}
+		return fmt.Sprintf("Angel data without metadata, %d matrices", len(t.dirs)), nil
+	}
 	version := map[string]string{"_meta": "Angel 3.2 or later", "meta": "Angel 2.0 to 3.1"}[d.meta]
 	o, err := b.Open(ctx, path.Join(d.path, d.meta))
 	if err != nil {
@@ -109,11 +188,10 @@ func (t *tree) sniff(ctx context.Context, b blob.Bucket) (string, error) {
 	if err := wire.ReadAt(o, head, 0); err != nil {
 		return "", err
 	}
-	object := func(at int) bool { return len(head) > at && head[at] == '{' } // a byte of the length before it may be one too
 	switch {
-	case d.meta == "psmeta" && d.numbered():
-		version = "snapshot without metadata file"
-	case (object(0) || object(4)) && bytes.Contains(head, []byte(`"formatClassName"`)):
+	case path.Base(d.meta) == "psmeta" && d.numbered():
+		version = "snapshot of parameter servers"
+	case (bytes.IndexByte(head, '{') == 0 || len(head) > 4 && head[4] == '{') && bytes.Contains(head, []byte(`"formatClassName"`)):
 	case d.meta == "meta" && d.legacy():
 		version = "Angel 1.x"
 	default:
@@ -135,6 +213,7 @@ func (d *dir) legacy() bool {
 // numbered tells whether there is a data file named by a partition.
 func (d *dir) numbered() bool {
 	for n := range d.sizes {
+		n = path.Base(n)
 		if _, w := parseInt32([]byte(n)); w == len(n) {
 			return true
 		}
@@ -165,58 +244,4 @@ func (t *tree) extras(ctx context.Context, b blob.Bucket) (files map[string][]by
 		notes = append(notes, fmt.Sprintf("%d files in folders without metadata", t.others))
 	}
 	return files, notes, nil
-}
-
-// readMeta reads the metadata file of the folder.
-func (d *dir) readMeta(ctx context.Context, b blob.Bucket) (*matrixMeta, error) {
-	file := path.Join(d.path, d.meta)
-	switch {
-	case d.meta == "psmeta":
-		return nil, &format.Error{Codec: name, Path: file, Off: -1, Err: fmt.Errorf("snapshot without metadata file: %w", format.ErrVersion)}
-	case d.sizes[d.meta] > maxMeta:
-		return nil, &format.Error{Codec: name, Path: file, Off: -1,
-			Err: fmt.Errorf("%d bytes of metadata, want at most %d: %w", d.sizes[d.meta], int64(maxMeta), format.ErrLimit)}
-	}
-	data, err := blob.ReadAll(ctx, b, file, maxMeta)
-	if err != nil {
-		return nil, err
-	}
-	m, err := parseMeta(data)
-	if err != nil && d.legacy() {
-		err = fmt.Errorf("model of Angel 1.x: %w", format.ErrVersion)
-	}
-	return m, format.Wrap(name, file, err)
-}
-
-// open reads the metadata of every matrix at the path.
-func open(ctx context.Context, b blob.Bucket, root string, o *format.Options) (*reader, error) {
-	t, err := list(ctx, b, root)
-	if err != nil {
-		return nil, err
-	}
-	if len(t.dirs) == 0 {
-		if len(t.files) == 0 && t.others == 0 {
-			return nil, fmt.Errorf("%w: %w", errNoMatrix, fs.ErrNotExist)
-		}
-		return nil, fmt.Errorf("%w: %w", errNoMatrix, format.ErrUnknown)
-	}
-	r := &reader{bucket: b}
-	if t.dirs[0].name == "" && len(t.dirs) == 1 {
-		t.files = nil
-	}
-	if r.files, r.notes, err = t.extras(ctx, b); err != nil {
-		return nil, err
-	}
-	for i := range t.dirs {
-		s, err := openMatrix(ctx, b, &t.dirs[i], o)
-		if err != nil {
-			return nil, err
-		}
-		r.stored = append(r.stored, s)
-		r.metas = append(r.metas, s.meta)
-		for _, n := range s.notes {
-			r.notes = append(r.notes, s.meta.Name+": "+n)
-		}
-	}
-	return r, nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // maxBlock is how many bytes of fields a block may have; a longer partition comes in several blocks.
-const maxBlock = 64 << 20
+const maxBlock = 32 << 20
 
 // errStop says that the receiver of blocks wants no more.
 var errStop = errors.New("stop")
@@ -24,24 +24,27 @@ type walk[T Number] struct {
 	ctx    context.Context
 	bucket blob.Bucket
 	s      *stored
-	pair   pair[T]
 	want   matrix.Rect
 	yield  func(matrix.Block) bool // called with blocks that lie within want
 
-	f     *feed
 	p     *piece
-	style style
 	cols  matrix.Range // where the partition's ids must lie
+	o     blob.Object
+	style style
+	u     *run
+	t     taker[T]
+	f     *feed
+	given bool // some block of the partition was yielded
 }
 
 func newWalk[T Number](ctx context.Context, b blob.Bucket, s *stored, want matrix.Rect) *walk[T] {
-	return &walk[T]{ctx: ctx, bucket: b, s: s, pair: pairOf[T](s.layout), want: want}
+	return &walk[T]{ctx: ctx, bucket: b, s: s, want: want}
 }
 
 // allIDs is every column id that a range can hold.
 var allIDs = matrix.Range{Lo: math.MinInt64, Hi: math.MaxInt64}
 
-// piece reads one partition and yields its part of want.
+// piece reads one partition, or the part of it that is wanted, and yields its part of want.
 func (w *walk[T]) piece(p *piece) error {
 	file := path.Join(w.s.dir.path, p.file)
 	o, err := w.bucket.Open(w.ctx, file)
@@ -49,7 +52,8 @@ func (w *walk[T]) piece(p *piece) error {
 		return err
 	}
 	defer o.Close()
-	w.p, w.f = p, newFeed(o, p.off, p.size)
+	w.p, w.o, w.given = p, o, false
+	w.style = style{sep: w.s.sep, long: w.s.kind.long(), comma: w.s.comma}
 	w.cols = p.cols
 	if !w.s.ranged {
 		w.cols = allIDs
@@ -57,33 +61,66 @@ func (w *walk[T]) piece(p *piece) error {
 			w.cols = w.s.meta.Rect().Cols
 		}
 	}
-	if err := w.begin(); err != nil {
-		return format.Wrap(name, file, err)
-	}
-	if w.s.layout.column {
-		err = w.columns()
-	} else {
-		err = w.rows()
-	}
-	if err == nil {
-		err = w.f.finish(p, w.s.sums)
-	}
+	err = w.pieceRuns(p)
 	if err == errStop || err != nil && w.ctx.Err() != nil {
 		return err
 	}
 	return format.Wrap(name, file, err)
 }
 
-// begin reads the first window and finds out what separates the fields.
-func (w *walk[T]) begin() error {
-	w.style = style{sep: w.s.sep, long: w.s.kind.long()}
-	if w.p.records == 0 {
-		return nil
+func (w *walk[T]) pieceRuns(p *piece) error {
+	if w.s.layout.csr {
+		return w.csr(p)
 	}
-	if err := w.f.more(); err != nil {
+	runs, part, err := w.wanted(p)
+	if err != nil {
 		return err
 	}
-	if l := w.s.layout; l.text && l.colID && w.style.sep == "" {
+	sum, err := w.runs(runs)
+	if part && errors.Is(err, errStray) && !w.given {
+		part = false
+		sum, err = w.runs(p.whole(w.cols, w.s.layout))
+	}
+	if errors.Is(err, errStray) {
+		return &wire.At{Off: w.f.base, Err: fmt.Errorf("partition %d: %w", p.id, err)}
+	}
+	if err == nil && !part && w.s.sums && p.hasSum && sum != p.sum {
+		return &wire.At{Off: p.off, Err: fmt.Errorf("checksum of partition %d is %08x, want %08x", p.id, sum, p.sum)}
+	}
+	return err
+}
+
+// runs reads stretches one behind the other, and gives the checksum of all.
+func (w *walk[T]) runs(runs []run) (sum uint32, err error) {
+	for i := range runs {
+		w.u = &runs[i]
+		w.f = newFeed(w.o, w.u.off, w.u.size, sum)
+		if err := w.begin(); err != nil {
+			return 0, err
+		}
+		if w.u.layout.column {
+			err = w.columns()
+		} else {
+			err = w.rows()
+		}
+		if err == nil {
+			err = w.f.finish(w.u.records, w.p.id)
+		}
+		if err != nil {
+			return 0, err
+		}
+		sum = w.f.sum
+	}
+	return sum, nil
+}
+
+// begin finds out what separates the fields.
+func (w *walk[T]) begin() error {
+	l := w.u.layout
+	if w.u.records > 0 && l.text && l.colID && !l.loose && w.style.sep == "" {
+		if err := w.f.more(); err != nil {
+			return err
+		}
 		sep, ok := findSeparator(w.f.buf)
 		if !ok {
 			in := w.f.input(w.style)
@@ -91,29 +128,52 @@ func (w *walk[T]) begin() error {
 		}
 		w.style.sep = sep
 	}
+	w.t = taker[T]{ctx: w.ctx, f: w.f, pair: pairOf[T](l), style: w.style, text: l.text,
+		each: l.each(w.style, int(min(w.u.width(), math.MaxInt32))*sizeOf[T]())}
 	return nil
 }
 
-// fresh makes room for n records.
-func (w *walk[T]) fresh(n int64) *records[T] {
-	r := &records[T]{width: int(w.p.width(w.s.layout))}
+// fresh makes room for n records, without ids if they are counted.
+func (w *walk[T]) fresh(n int64, c *counted) *records[T] {
+	r := &records[T]{width: int(w.u.width())}
 	r.val = make([]T, 0, n*int64(r.width))
-	if w.s.layout.colID {
+	if c != nil {
+		return r
+	}
+	if w.u.layout.colID {
 		r.col = make([]int64, 0, n)
 	}
-	if w.s.layout.rowID {
+	if w.u.layout.rowID {
 		r.row = make([]int32, 0, n)
 	}
 	return r
 }
 
+// fetch reads n records. Those of dense data come without ids if these are as they must be; c says how.
+func (w *walk[T]) fetch(n int64, c *counted) (*records[T], error) {
+	if !w.u.dense || !w.u.layout.colID || n == 0 {
+		c = nil
+	} else {
+		c.first -= w.p.shift
+	}
+	at := w.f.mark()
+	r := w.fresh(n, c)
+	err := w.t.take(r, n, c)
+	if c != nil && errors.Is(err, errStray) && !w.u.part {
+		w.f.rewind(at)
+		r = w.fresh(n, nil)
+		err = w.t.take(r, n, nil)
+	}
+	return r, err
+}
+
 // most is how many records fit a block: at least one.
 func (w *walk[T]) most() int64 {
-	each := w.p.width(w.s.layout) * int64(sizeOf[T]())
-	if w.s.layout.colID {
+	each := w.u.width() * int64(sizeOf[T]())
+	if w.u.layout.colID && !w.u.dense {
 		each += 8
 	}
-	if w.s.layout.rowID {
+	if w.u.layout.rowID && !w.u.dense {
 		each += 4
 	}
 	return max(1, w.s.limit/each)
@@ -128,36 +188,9 @@ func (w *walk[T]) emit(b matrix.Block) error {
 	if part != b.At {
 		b = b.Cut(w.want)
 	}
+	w.given = true
 	if !w.yield(b) {
 		return errStop
-	}
-	return nil
-}
-
-// columns yields the partition's columns, as many at a time as fit a block.
-func (w *walk[T]) columns() error {
-	from := w.cols.Lo
-	for left := w.p.records; left > 0; {
-		n := min(left, w.most())
-		r := w.fresh(n)
-		if err := take(w.ctx, w.f, w.pair, w.style, r, int(n)); err != nil {
-			return err
-		}
-		left -= n
-		if n == w.p.records {
-			sortColumns(r)
-		}
-		at := matrix.Range{Lo: from, Hi: w.cols.Hi}
-		if err := w.checkIDs(r.col, at); err != nil {
-			return err
-		}
-		if left > 0 {
-			at.Hi = r.col[n-1] + 1
-		}
-		if err := w.emitColumns(at, r); err != nil {
-			return err
-		}
-		from = at.Hi
 	}
 	return nil
 }
@@ -166,51 +199,17 @@ func (w *walk[T]) columns() error {
 func (w *walk[T]) checkIDs(ids []int64, within matrix.Range) error {
 	for i, id := range ids {
 		switch {
-		case !w.cols.Has(id):
-			return &wire.At{Off: w.p.off, Err: fmt.Errorf("partition %d: column %d, want one in %v", w.p.id, id, w.cols)}
+		case within.Has(id) && (i == 0 || id > ids[i-1]):
+		case w.u.part:
+			return errStray
+		case !w.u.cols.Has(id):
+			return &wire.At{Off: w.p.off, Err: fmt.Errorf("partition %d: column %d, want one in %v", w.p.id, id, w.u.cols)}
 		case i > 0 && id == ids[i-1]:
 			return &wire.At{Off: w.p.off, Err: fmt.Errorf("partition %d: column %d twice in a row", w.p.id, id)}
-		case !within.Has(id) || i > 0 && id < ids[i-1]:
+		default:
 			return &wire.At{Off: w.p.off, Err: fmt.Errorf("partition %d: column %d is not in ascending order, in more than %d bytes: %w",
 				w.p.id, id, w.s.limit, format.ErrLimit)}
 		}
 	}
 	return nil
-}
-
-// emitColumns yields columns that lie at the range, one block for each range of saved rows.
-func (w *walk[T]) emitColumns(at matrix.Range, r *records[T]) error {
-	rows := w.p.rowMetas
-	for first := 0; first < len(rows); {
-		last := runEnd(rows, first)
-		place := matrix.Rect{Rows: matrix.Range{Lo: int64(rows[first].id), Hi: int64(rows[last-1].id) + 1}, Cols: at}
-		val := r.val
-		if k := last - first; k < r.width {
-			val = make([]T, 0, k*len(r.col))
-			for c := range r.col {
-				val = append(val, r.val[c*r.width+first:c*r.width+last]...)
-			}
-		}
-		b := matrix.Block{At: place, Data: &matrix.Cols[T]{Idx: r.col[:len(r.col):len(r.col)], Val: val}}
-		if len(val) > 0 && place.Rows.Len() == 1 && int64(len(val)) == at.Len() {
-			b.Data = &matrix.Dense[T]{Val: val}
-		}
-		if last < len(rows) || first > 0 {
-			b = b.Clone() // the ids belong to one block only
-		}
-		if err := w.emit(b); err != nil {
-			return err
-		}
-		first = last
-	}
-	return nil
-}
-
-// runEnd is the place behind the rows that follow rows[first] without a gap.
-func runEnd(rows []rowMeta, first int) int {
-	last := first + 1
-	for last < len(rows) && rows[last].id == rows[last-1].id+1 {
-		last++
-	}
-	return last
 }

@@ -24,14 +24,14 @@ type writer struct {
 	files  map[string][]byte
 }
 
-func (codec) Create(_ context.Context, b blob.Bucket, to string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
+func (c codec) Create(_ context.Context, b blob.Bucket, to string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
 	to = strings.TrimSuffix(to, "/")
 	w := &writer{bucket: b, stage: format.NewStage(b, to, o.Stage), files: o.Files}
 	if len(ms) == 0 {
 		return nil, fmt.Errorf("no matrix to write")
 	}
 	for i := range ms {
-		p, err := newPlan(ms[i], i, &o)
+		p, err := c.newPlan(ms[i], i, &o)
 		if err != nil {
 			return nil, format.Wrap(name, to, err)
 		}
@@ -74,6 +74,7 @@ func (w *writer) find(matrixName string) (*plan, error) {
 type put struct {
 	matrix string
 	cell   int32 // the cell of the grid that the partition is; -1: none
+	raw    bool  // it is kept as plan.raw says
 	part   partMeta
 }
 
@@ -103,7 +104,15 @@ func (w *writer) Put(ctx context.Context, matrixName string, b matrix.Block) (fo
 			file = fmt.Sprint(id)
 		}
 	}
-	if out.part, err = w.write(ctx, p, file, b, rows); err != nil {
+	how := p
+	if p.hash > 0 || out.cell < 0 && p.fixed || p.layout.column && hasHoles(b, rows) {
+		out.raw, out.cell = true, -1
+		how, file = p.raw(), "p."+rand.Text()
+		if how.layout.colID && shapeOf(b.Data) != shapeDense {
+			b = b.ToCSR()
+		}
+	}
+	if out.part, err = w.write(ctx, how, file, b, rows); err != nil {
 		return nil, err
 	}
 	out.part.rows = matrix.Range{Lo: rows[0], Hi: rows[len(rows)-1] + 1}
@@ -120,12 +129,43 @@ func (w *writer) write(ctx context.Context, p *plan, file string, b matrix.Block
 		return partMeta{}, err
 	}
 	defer out.Abort()
-	part, err := p.encode(out, b, rows)
+	e := p.begin(ctx, out, b.At, rows)
+	if err := e.add(b, rows); err != nil {
+		return e.part, err
+	}
+	part, err := e.end()
 	if err != nil {
 		return part, err
 	}
 	part.file = file
 	return part, out.Commit()
+}
+
+// hasHoles tells whether some row lacks a column that another has.
+func hasHoles(b matrix.Block, rows []int64) bool {
+	switch d := b.Data.(type) {
+	case *matrix.CSR[float64]:
+		return csrHasHoles(d, b.At, rows)
+	case *matrix.CSR[float32]:
+		return csrHasHoles(d, b.At, rows)
+	case *matrix.CSR[int64]:
+		return csrHasHoles(d, b.At, rows)
+	case *matrix.CSR[int32]:
+		return csrHasHoles(d, b.At, rows)
+	}
+	return false
+}
+
+func csrHasHoles[T Number](d *matrix.CSR[T], at matrix.Rect, rows []int64) bool {
+	first := rows[0] - at.Rows.Lo
+	want := d.Idx[d.Ptr[first]:d.Ptr[first+1]]
+	for _, row := range rows {
+		i := row - at.Rows.Lo
+		if !slices.Equal(d.Idx[d.Ptr[i]:d.Ptr[i+1]], want) {
+			return true
+		}
+	}
+	return false
 }
 
 // name is the place of a matrix's file in the stage.
@@ -198,6 +238,7 @@ func isFull(at matrix.Rect, stored int64) bool {
 func (u *put) encode() format.Part {
 	dst := appendQuoted([]byte(`{"matrix":`), u.matrix)
 	dst = appendKey(append(dst, ','), "cell", int64(u.cell))
+	dst = appendKey(append(dst, ','), "raw", int64(b2i(u.raw)))
 	return append(appendPart(append(dst, `,"part":`...), &u.part), '}')
 }
 
@@ -211,6 +252,8 @@ func decodePut(b format.Part) (*put, error) {
 			u.matrix = s.text()
 		case "cell":
 			u.cell = s.int32("cell", -1)
+		case "raw":
+			u.raw = s.int32("raw", 0) != 0
 		case "part":
 			s.object(func(key []byte, _ int64) { u.part.member(s, string(key), &m) })
 		default:

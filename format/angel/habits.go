@@ -1,0 +1,102 @@
+package angel
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"thole/matrix"
+)
+
+// habits says which version of Angel writes like this.
+func (s *stored) habits(m *matrixMeta) string {
+	_, ranged := m.options[rangeStart]
+	_, library := m.options["ml.matrix.output.format"]
+	switch {
+	case m.version > 0:
+		return fmt.Sprintf("written by thole, additions of version %d", m.version)
+	case m.origin == fromLegacy:
+		return "habits of Angel 1.x: binary metadata"
+	case m.origin == fromServer:
+		return "metadata of parameter servers, as in snapshots and saves that did not end"
+	case m.origin == fromData:
+		return "without metadata, as some algorithms leave it"
+	case slices.ContainsFunc(s.notes, func(n string) bool { return strings.Contains(n, "3.2.0") }):
+		return "habits of Angel 3.2.0: _meta, partitions without their columns"
+	case s.dir.meta == metaNames[0]:
+		return "habits of Angel 3.2 or later: _meta"
+	case library:
+		return "habits of Angel 3.0's library line: meta, option ml.matrix.output.format"
+	case ranged:
+		return "habits of Angel 2.1 to 3.1: meta, with the index range among the options"
+	case len(m.options) == 0:
+		return "habits of Angel 2.0.x: meta, no options"
+	}
+	return "habits of Angel 2.0.x: meta, no index range among the options"
+}
+
+// describe adds what a user should know.
+func (s *stored) describe(m *matrixMeta) {
+	note := func(text string, args ...any) { s.notes = append(s.notes, fmt.Sprintf(text, args...)) }
+	class, found := m.class, ""
+	if s.layout != nil {
+		class = s.layout.name
+	}
+	if m.plain {
+		found = ", plain JSON"
+	}
+	partitions := "range"
+	if !s.ranged {
+		partitions = "hash"
+	}
+	habits := s.habits(m)
+	s.notes = slices.Insert(s.notes, 0, fmt.Sprintf("%s, %v, metadata file %s%s, %d %s partitions",
+		class, m.rowType, orElse(path.Base(s.dir.meta), "none"), found, len(m.parts), partitions), habits)
+	for _, g := range m.guesses {
+		note("%s", g)
+	}
+	if s.dir.name != "" && m.name != "" && m.name != s.dir.name {
+		note("the metadata call it %q", m.name)
+	}
+	if _, said := m.options[rangeStart]; !said && m.origin == fromJSON {
+		note("no index range in the metadata, as before 2.1.0")
+	}
+	if m.cols > 0 && s.meta.Cols >= 0 && m.cols != s.meta.Cols {
+		note("col is %d, the index range has %d columns", m.cols, s.meta.Cols)
+	}
+	if m.unordered && s.layout != nil && !s.layout.rowID {
+		note("rows are not listed in ascending order; ascending is taken as their order in the data, Angel itself takes the listed one")
+	}
+	if len(m.unknown) > 0 {
+		note("unknown keys in the metadata: %q", m.unknown[:min(len(m.unknown), 8)])
+	}
+	s.describeLosses(m, note)
+}
+
+// describeLosses says what Angel lost when it saved.
+func (s *stored) describeLosses(m *matrixMeta, note func(text string, args ...any)) {
+	if s.layout == nil || m.version > 0 || m.origin == fromData {
+		return
+	}
+	if s.layout.column && !s.ranged && len(m.parts) > 1 {
+		note("column format with hash partitions: Angel writes wrong ids behind the first partition")
+	}
+	if s.layout.column && s.meta.Layout == matrix.RowSparse && savedCount(&s.meta) > 1 {
+		note("column format of sparse rows: Angel writes the columns of the first row, with zeros for absent cells")
+	}
+	if s.layout == &rowIDColIDValueText && s.meta.DType == matrix.F64 {
+		note("Angel keeps six decimals of double values in this format")
+	}
+	if !s.ranged && s.meta.Layout == matrix.RowDense {
+		note("dense rows in hash partitions, which Angel refuses to create")
+	}
+}
+
+// describeAll are the notes of a matrix, each with its name.
+func (s *stored) describeAll() (notes []string) {
+	for _, n := range s.notes {
+		notes = append(notes, s.meta.Name+": "+n)
+	}
+	return notes
+}

@@ -1,0 +1,113 @@
+package angel
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"thole/blob"
+	"thole/format"
+)
+
+// readMeta reads the metadata of the folder, or makes them up from the data.
+func (c codec) readMeta(ctx context.Context, b blob.Bucket, d *dir, o *format.Options) (*matrixMeta, error) {
+	switch {
+	case d.meta == "":
+		return c.guess(ctx, b, d, o)
+	case len(d.metas) > 0:
+		return c.readServers(ctx, b, d, o)
+	}
+	file := path.Join(d.path, d.meta)
+	data, err := readLimited(ctx, b, file)
+	if err != nil {
+		return nil, err
+	}
+	if d.meta == "psmeta" {
+		m, err := parsePSMeta(data)
+		if err == nil {
+			err = c.guessServer(ctx, b, d, m, o)
+		}
+		return m, format.Wrap(name, file, err)
+	}
+	if _, _, err := unframe(data); err != nil && d.meta == "meta" && d.legacy() {
+		m, err := parseLegacy(data)
+		return m, format.Wrap(name, file, err)
+	}
+	m, err := parseMeta(data, o.Set[optChecksum] != "off")
+	return m, format.Wrap(name, file, err)
+}
+
+func readLimited(ctx context.Context, b blob.Bucket, file string) ([]byte, error) {
+	obj, err := b.Open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	size := obj.Size()
+	obj.Close()
+	if size > maxMeta {
+		return nil, &format.Error{Codec: name, Path: file, Off: -1,
+			Err: fmt.Errorf("%d bytes of metadata, want at most %d: %w", size, int64(maxMeta), format.ErrLimit)}
+	}
+	return blob.ReadAll(ctx, b, file, maxMeta)
+}
+
+// readServers puts together what the parameter servers of one job say of a matrix.
+func (c codec) readServers(ctx context.Context, b blob.Bucket, d *dir, o *format.Options) (*matrixMeta, error) {
+	var all *matrixMeta
+	for _, file := range d.metas {
+		data, err := readLimited(ctx, b, path.Join(d.path, file))
+		if err != nil {
+			return nil, err
+		}
+		m, err := parsePSMeta(data)
+		if err != nil {
+			return nil, format.Wrap(name, path.Join(d.path, file), err)
+		}
+		for i := range m.parts {
+			m.parts[i].file = path.Join(path.Dir(file), m.parts[i].file)
+		}
+		if all == nil {
+			all = m
+			continue
+		}
+		all.parts = append(all.parts, m.parts...)
+		all.rows = max(all.rows, m.rows)
+	}
+	err := c.guessServer(ctx, b, d, all, o)
+	return all, format.Wrap(name, path.Join(d.path, d.meta), err)
+}
+
+// open reads the metadata of every matrix at the path.
+func (c codec) open(ctx context.Context, b blob.Bucket, root string, o *format.Options) (*reader, error) {
+	t, err := list(ctx, b, root)
+	if err != nil {
+		return nil, err
+	}
+	if t.single != nil {
+		t.dirs = []dir{*t.single}
+	}
+	if len(t.dirs) == 0 {
+		if len(t.files) == 0 && t.others == 0 {
+			return nil, fmt.Errorf("%w: %w", errNoMatrix, fs.ErrNotExist)
+		}
+		return nil, fmt.Errorf("%w: %w", errNoMatrix, format.ErrUnknown)
+	}
+	r := &reader{bucket: b}
+	if t.dirs[0].name == "" && len(t.dirs) == 1 {
+		t.files = nil
+	}
+	if r.files, r.notes, err = t.extras(ctx, b); err != nil {
+		return nil, err
+	}
+	for i := range t.dirs {
+		s, err := c.openMatrix(ctx, b, &t.dirs[i], o)
+		if err != nil {
+			return nil, err
+		}
+		r.stored = append(r.stored, s)
+		r.metas = append(r.metas, s.meta)
+		r.notes = append(r.notes, s.describeAll()...)
+	}
+	return r, nil
+}
