@@ -80,11 +80,12 @@ func (f folder) Open(ctx context.Context, b blob.Bucket, p string, o Options) (R
 // maxBeside is the largest file beside the matrices that is read with them, in bytes.
 const maxBeside = 16 << 20
 
-// beside reads the files right below the path that hold no matrix.
+// beside reads the files right below the path that hold no matrix and are not the sidecar of one.
 func beside(ctx context.Context, b blob.Bucket, p, ext string) (files map[string][]byte, notes []string, err error) {
 	infos, err := b.List(ctx, p)
 	for _, i := range infos {
-		if path.Dir(i.Name) != p || strings.EqualFold(path.Ext(i.Name), ext) {
+		of, sidecar := strings.CutSuffix(i.Name, SidecarExt)
+		if path.Dir(i.Name) != p || strings.EqualFold(path.Ext(i.Name), ext) || sidecar && strings.EqualFold(path.Ext(of), ext) {
 			continue
 		}
 		if i.Size > maxBeside {

@@ -12,6 +12,16 @@ func (d *CSR[T]) Keys() []int64  { return d.Idx }
 func (d *COO[T]) Keys() []int64  { return d.Col }
 func (d *Cols[T]) Keys() []int64 { return d.Idx }
 
+// Rowed is data whose cells stand row by row: *CSR.
+type Rowed interface {
+	Keyed
+	// Ends are where the cells of row i begin (i) and end (i+1), not a copy.
+	Ends() []int
+}
+
+// Ends implements Rowed.
+func (d *CSR[T]) Ends() []int { return d.Ptr }
+
 // Pick is the stored cells of b whose column keep answers true to. Columns stay columns, everything else becomes CSR.
 func (b Block) Pick(keep func(col int64) bool) Block {
 	if p, ok := b.Data.(picker); ok {

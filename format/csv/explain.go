@@ -1,0 +1,101 @@
+package csv
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/dump"
+	"thole/matrix"
+)
+
+const (
+	shownLines = 8   // of the file, in an explanation
+	shownBytes = 120 // of a line
+)
+
+// Explain implements format.Codec.
+func (codec) Explain(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) error {
+	return format.Wrap(name, file, explainFile(ctx, b, file, p))
+}
+
+func explainFile(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) error {
+	obj, err := b.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer obj.Close()
+	if err := explainSidecar(ctx, b, file, p); err != nil {
+		return err
+	}
+	r := &reader{obj: obj, path: file, wish: wish{meta: true}}
+	err = r.open(ctx, b)
+	p.Head("table: %d x %d %v, %s", r.m.Rows, r.m.Cols, r.m.DType, &r.form)
+	for l, lerr := range format.ReadLines(ctx, obj, 0, obj.Size()) {
+		if lerr != nil {
+			return lerr
+		}
+		explainLines(p, l, &r.form, obj.Size())
+		break
+	}
+	if err != nil {
+		return err
+	}
+	for _, err := range r.Blocks(ctx, r.m.Name, matrix.At(0, r.m.Rows, 0, r.m.Cols)) {
+		if err != nil {
+			return err
+		}
+	}
+	return p.Err()
+}
+
+func explainSidecar(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) error {
+	text, err := blob.ReadAll(ctx, b, file+format.SidecarExt, 1<<20)
+	if err != nil {
+		return nil // there is none, or reading the table says what is wrong with it
+	}
+	p.Head("file %s%s", file, format.SidecarExt)
+	short := text[:min(len(text), 4*shownBytes)]
+	p.Text(0, bytes.TrimRight(short, "\n"), "description")
+	if rest := len(text) - len(short); rest > 0 {
+		p.Gap(int64(len(short)), int64(rest), "more of it")
+	}
+	return nil
+}
+
+// explainLines prints the first lines with what they are.
+func explainLines(p *dump.Printer, l format.Lines, d *dialect, size int64) {
+	off, row, text := l.Off, 0, l.Text
+	if bytes.HasPrefix(text, bom) {
+		p.Field(off, bom, "byte order mark")
+		off, text = off+int64(len(bom)), text[len(bom):]
+	}
+	for range shownLines {
+		if len(text) == 0 {
+			break
+		}
+		n := bytes.IndexByte(text, '\n') + 1
+		line := text[:n]
+		meaning := "blank"
+		switch {
+		case blank(line):
+		case d.labels != nil && off < d.start:
+			meaning = fmt.Sprintf("%d labels", count(line, d.sep))
+		default:
+			meaning = fmt.Sprintf("row %d: %d cells", row, count(line, d.sep))
+			row++
+		}
+		shown := strings.TrimRight(string(line[:min(n, shownBytes)]), "\r\n")
+		if n > shownBytes {
+			meaning += fmt.Sprintf(", %d bytes", n)
+		}
+		p.Text(off, []byte(shown), "%s", meaning)
+		off, text = off+int64(n), text[n:]
+	}
+	if off < size {
+		p.Gap(off, size-off, "more lines")
+	}
+}

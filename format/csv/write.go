@@ -1,0 +1,157 @@
+package csv
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"thole/blob"
+	"thole/format"
+	"thole/matrix"
+)
+
+// maxCols bounds the columns of a table that we write, so that every line can be read.
+const maxCols = 1 << 21
+
+// plan decides how the matrix becomes a table, and asks for what is lost.
+func plan(b blob.Bucket, file string, m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
+	w, err := newWish(o)
+	if err == nil {
+		err = m.Check()
+	}
+	if err != nil {
+		return f, err
+	}
+	if m.Cols > maxCols {
+		return f, fmt.Errorf("matrix %q: %d columns, want at most %d: %w", m.Name, m.Cols, maxCols, format.ErrLimit)
+	}
+	if err := losses(m, o, &w); err != nil {
+		return f, err
+	}
+	t := &table{sep: w.sep}
+	if t.sep == 0 {
+		t.sep = ','
+		if strings.EqualFold(path.Ext(file), ".tsv") {
+			t.sep = '\t'
+		}
+	}
+	if header := w.header; header != nil && *header || header == nil && !w.meta && m.Labels != nil {
+		if err := t.header(m, o, w.meta); err != nil {
+			return f, err
+		}
+	}
+	plain := plainMeta(m)
+	side := format.NewSidecar(&plain)
+	side.Thole.Header, side.Thole.Made = t.labels != nil, m.Labels == nil && (t.labels != nil || m.ColTypes != nil)
+	f.Metas = []matrix.Meta{plain}
+	f.Begin = t.begin
+	f.Before = func(ctx context.Context) error { return b.Remove(ctx, file+format.SidecarExt) } // it describes the old file
+	if w.meta {
+		f.After = func(ctx context.Context) error { return side.Write(ctx, b, file) }
+	}
+	return f, nil
+}
+
+// plainMeta is what is stored of the description. Absent cells become zeros, so that no row of a sparse matrix has to
+// be put.
+func plainMeta(m *matrix.Meta) matrix.Meta {
+	plain := matrix.Meta{Name: m.Name, Rows: m.Rows, Cols: m.Cols, ColLo: m.ColLo, DType: m.DType, Labels: m.Labels,
+		ColTypes: m.ColTypes, Dims: m.Dims, Saved: m.Saved}
+	if m.Layout == matrix.RowSparse {
+		plain.Saved = []matrix.Range{}
+	}
+	return plain
+}
+
+func losses(m *matrix.Meta, o *format.Options, w *wish) error {
+	for _, l := range []struct {
+		is   bool
+		what string
+	}{
+		{m.Layout == matrix.RowSparse, "absent cells become zeros"},
+		{m.Saved != nil, "absent rows become zeros"},
+		{m.ColLo != 0, "columns are counted from 0"},
+		{len(m.LoD) > 0, "sequences (LoD)"},
+		{slices.ContainsFunc(m.Labels, func(l string) bool { return strings.ContainsAny(l, "\r\n") }) && w.header != nil && *w.header,
+			"line ends within labels"},
+		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }) && w.meta, "labels that are not UTF-8"},
+	} {
+		if l.is {
+			if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
+				return err
+			}
+		}
+	}
+	if !w.meta {
+		o.Drop("matrix %q: element types, without a %s", m.Name, format.SidecarExt)
+	}
+	format.DropFiles(o)
+	return nil
+}
+
+// table writes rows as lines.
+type table struct {
+	sep    byte
+	labels []string // nil: no header
+	out    io.Writer
+	pen    pen
+}
+
+// header takes the labels for the first line. Readers that do not know of it must see that it is not a row.
+func (t *table) header(m *matrix.Meta, o *format.Options, meta bool) error {
+	t.labels = m.Labels
+	if t.labels == nil {
+		t.labels = make([]string, m.Cols)
+		for i := range t.labels {
+			t.labels[i] = fmt.Sprintf("col_%d", i)
+		}
+	}
+	for _, l := range t.labels {
+		if l != "" && !isNumber([]byte(l)) {
+			return nil
+		}
+	}
+	if meta {
+		return nil // the sidecar says it
+	}
+	return o.Lose("matrix %q: that the header is one: every label reads as a number", m.Name)
+}
+
+func (t *table) begin(out io.Writer) (format.RowSink, error) {
+	t.out = out
+	if t.labels == nil {
+		return t, nil
+	}
+	var line []byte
+	for i, l := range t.labels {
+		if i > 0 {
+			line = append(line, t.sep)
+		}
+		line = t.label(line, l)
+	}
+	_, err := out.Write(append(line, '\n'))
+	return t, err
+}
+
+// label appends a label, in quotes where it needs them.
+func (t *table) label(line []byte, l string) []byte {
+	l = strings.NewReplacer("\r", " ", "\n", " ").Replace(l)
+	if l != "" && strings.TrimSpace(l) == l && !strings.ContainsAny(l, "\",;\t") && !strings.HasPrefix(l, "\ufeff") {
+		return append(line, l...)
+	}
+	line = append(line, '"')
+	line = append(line, strings.ReplaceAll(l, `"`, `""`)...)
+	return append(line, '"')
+}
+
+// Rows implements format.RowSink.
+func (t *table) Rows(ctx context.Context, lanes []matrix.Block) error {
+	return t.pen.write(ctx, t.out, lanes, t.sep)
+}
+
+// End implements format.RowSink.
+func (t *table) End() error { return nil }
