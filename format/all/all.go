@@ -4,6 +4,7 @@ package all
 import (
 	"thole/format"
 	"thole/format/angel"
+	"thole/format/csv"
 	"thole/format/daphne"
 	"thole/format/npy"
 	"thole/format/paddle"
@@ -18,5 +19,6 @@ func Codecs() format.Set {
 		paddle.Codec,
 		npy.Codec,
 		safetensors.Codec,
+		csv.Codec,
 	}
 }
