@@ -72,7 +72,8 @@ func (s Set) nearest(ctx context.Context, b blob.Bucket, name string) error {
 			continue
 		}
 		var e *Error
-		if errors.As(Wrap(c.Info().Name, name, err), &e) && (errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion)) && e.Off > 1 && (near == nil || e.Off > near.Off) {
+		known := errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion)
+		if errors.As(Wrap(c.Info().Name, name, err), &e) && known && e.Off > 1 && (near == nil || e.Off > near.Off) {
 			near = e
 		}
 	}
