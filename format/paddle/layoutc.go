@@ -65,7 +65,6 @@ func (streams) Looks(ctx context.Context, b blob.Bucket, file string) bool {
 // walkStream walks over one stream.
 func walkStream(l *listing, name string) record {
 	s, start := l.scan, l.scan.off
-	l.head("variable %q", name)
 	if v := s.u32("LoDTensor version"); v != 0 {
 		s.failAt(s.off-4, "LoDTensor version %d, want 0: %w", v, format.ErrVersion)
 	}
@@ -88,6 +87,7 @@ func walkStreams(l *listing, vars []program.Var) (found []record) {
 	s := l.scan
 	if vars != nil {
 		for i := range vars {
+			l.head("variable %q", vars[i].Name)
 			r := walkStream(l, vars[i].Name)
 			l.checkVar(&vars[i], &r)
 			l.addRecord(&r)
@@ -97,6 +97,7 @@ func walkStreams(l *listing, vars []program.Var) (found []record) {
 		return found
 	}
 	for s.err == nil && (len(found) == 0 || s.off < s.size) {
+		l.head("stream %d", len(found))
 		found = append(found, walkStream(l, fmt.Sprintf("tensor_%d", len(found))))
 	}
 	if len(found) == 1 {

@@ -1,15 +1,18 @@
 package paddle
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"thole/blob"
 	"thole/format"
+	"thole/internal/dump"
 	"thole/matrix"
 	"thole/program"
 )
@@ -190,4 +193,83 @@ func TestStreamNames(t *testing.T) {
 			t.Errorf("%s, matrix %q: %s is left over", c.layout, c.rename, infos[0].Name)
 		}
 	}
+}
+
+// pageStream is the stream that the page about topologies shows.
+const pageStream = "\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x04\x00\x00\x00\x08\x05\x10\x02\x00\x00\x80\x3f\x00\x00\x00\xc0"
+
+// TestStreamPage holds the example of the page to what explain prints.
+func TestStreamPage(t *testing.T) {
+	b := &blob.Mem{}
+	if err := blob.WriteAll(context.Background(), b, "fc_0.b_0", []byte(pageStream)); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Codec.Explain(context.Background(), b, "fc_0.b_0", dump.New(&out)); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../docs/format/paddle-program.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "```dump\n"+out.String()+"```") {
+		t.Errorf("docs/format/paddle-program.md does not have\n%s", out.String())
+	}
+}
+
+// FuzzStreams reads any bytes as a file of streams, without and with a topology that names two of them.
+func FuzzStreams(f *testing.F) {
+	f.Add([]byte(pageStream))
+	f.Add([]byte(pageStream + pageStream))
+	for _, pattern := range []string{"stream/*", "bad/s_*", "bad/c_*", "model_linear/__params__"} {
+		files, _ := filepath.Glob(filepath.Join(goldenDir, pattern))
+		for _, file := range files {
+			if data, err := os.ReadFile(file); err == nil {
+				f.Add(data)
+			}
+		}
+	}
+	vars := []program.Var{{Name: "a", Persistable: true, Kind: program.VarType_DENSE_TENSOR}, {Name: "b", Persistable: true, Kind: program.VarType_DENSE_TENSOR}}
+	p, err := program.Declare(vars, release)
+	if err != nil {
+		f.Fatal(err)
+	}
+	topology, err := p.Encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		ctx, b := context.Background(), &blob.Mem{}
+		for file, content := range map[string][]byte{"alone/x": data, "model/__params__": data, "model/__model__": topology} {
+			if err := blob.WriteAll(ctx, b, file, content); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, path := range []string{"alone/x", "model", "model/__params__", "alone"} {
+			var out bytes.Buffer
+			_ = streams{}.Explain(ctx, b, path, dump.New(&out))
+			dialect, _ := streams{}.Sniff(ctx, b, path)
+			r, err := streams{}.Open(ctx, b, path, format.Options{})
+			if dialect != "" && err != nil && !errors.Is(err, format.ErrVersion) {
+				t.Fatalf("%s: sniffed as %q, but %v", path, dialect, err)
+			}
+			if err != nil {
+				continue
+			}
+			for _, m := range r.Matrices() {
+				n := int64(0)
+				for blk, err := range r.Blocks(ctx, m.Name, m.Rect()) {
+					if err != nil {
+						n = m.Rows * m.Cols // a truth value that is neither 0 nor 1
+						break
+					}
+					n += int64(blk.Data.NNZ())
+				}
+				if n != m.Rows*m.Cols {
+					t.Fatalf("%s: %d values of %s, want %d x %d", path, n, m.Name, m.Rows, m.Cols)
+				}
+			}
+			r.Close()
+		}
+	})
 }
