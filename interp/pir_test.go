@@ -18,7 +18,7 @@ func pirText(ops string) string {
 {"#":"p","A":[0,1,1,"w"],"O":{"%":1,` + tensor("f32", "[3,2]") + `}},
 {"#":"1.data","A":[{"N":"name","AT":{"#":"0.a_str","D":"x"}}],"I":[],"O":[{"%":2,` + tensor("f32", "[-1,3]") + `}]},
 {"#":"1.data","A":[{"N":"name","AT":{"#":"0.a_str","D":"ids"}}],"I":[],"O":[{"%":3,` + tensor("i64", "[-1]") + `}]},` + ops + `,
-{"#":"1.fetch","A":[{"N":"col","AT":{"#":"0.a_i32","D":0}}],"I":[{"%":99}],"O":[{"%":100}]}]}]}]}}`
+{"#":"1.fetch","A":[{"N":"name","AT":{"#":"0.a_str","D":"answer"}},{"N":"col","AT":{"#":"0.a_i32","D":0}}],"I":[{"%":99}],"O":[{"%":100}]}]}]}]}}`
 }
 
 // TestPIR runs operators of release 3 that take their settings as operands, and lists of values.
@@ -50,7 +50,7 @@ func TestPIR(t *testing.T) {
 			continue
 		}
 		got, err := m.Run(context.Background(), map[string]*Tensor{"x": seq(2, 3), "ids": Ints([]int64{2, 0}, 2)})
-		if err != nil || text(got[0].Tensor) != c.want {
+		if err != nil || got[0].Name != "answer" || text(got[0].Tensor) != c.want {
 			t.Errorf("%s gives %v, %v, want %s", c.ops, got, err, c.want)
 		}
 	}

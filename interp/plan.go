@@ -9,12 +9,15 @@ import (
 	"thole/program"
 )
 
-// Port is an input or output of a program. A dimension of -1 takes any size.
+// Port is an input or output of a program. A dimension of -1 takes any size. The name is that of the variable, or in PIR
+// what the fetch calls it.
 type Port struct {
 	Name string
 	Col  int // its number among the inputs or outputs
 	Dims []int64
 	Type matrix.DType
+
+	variable string
 }
 
 // Machine is a program with its parameters, checked and ready to run. Any number of goroutines may use one.

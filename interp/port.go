@@ -35,6 +35,11 @@ func (pl *planner) output(o *program.Op) error {
 		if !pl.known[name] {
 			return fmt.Errorf("variable %q has no value before it", name)
 		}
+		if a, ok := o.Attr("name"); ok && o.Type == "pd_op.fetch" {
+			if port.Name, err = a.Str(); err != nil {
+				return err
+			}
+		}
 		pl.m.outputs = append(pl.m.outputs, port)
 	}
 	return nil
@@ -42,7 +47,7 @@ func (pl *planner) output(o *program.Op) error {
 
 // port describes an input or output; col is its number where the operator does not say one.
 func (pl *planner) port(name string, o *program.Op, col int) (Port, error) {
-	port := Port{Name: name, Col: col, Type: matrix.F32}
+	port := Port{Name: name, Col: col, Type: matrix.F32, variable: name}
 	if a, ok := o.Attr("col"); ok {
 		v, err := a.Int()
 		if err != nil || v < 0 || v > 1<<20 {
@@ -75,7 +80,7 @@ func (pl *planner) ports() error {
 		return fmt.Errorf("no fetch: the program gives nothing")
 	}
 	for _, out := range pl.m.outputs {
-		pl.m.last[out.Name] = len(pl.m.steps)
+		pl.m.last[out.variable] = len(pl.m.steps)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (m *Machine) Run(ctx context.Context, feeds map[string]*Tensor) ([]Result, 
 	}
 	var all []Result
 	for _, out := range m.outputs {
-		all = append(all, Result{out.Name, vars[out.Name]})
+		all = append(all, Result{out.Name, vars[out.variable]})
 	}
 	return all, nil
 }
