@@ -52,6 +52,8 @@ var smallGoldens = []string{
 	"generated-master/matrix/T_LONG_SPARSE/TextColumnFormat",
 	"generated-master/cases/hash3_ColIdValueTextRowFormat",
 	"generated-release-3.2.0/router_default/T_FLOAT_SPARSE/ColIdValueTextRowFormat",
+	"generated-master/cases/snapshot_T_FLOAT_SPARSE",
+	"generated-master/cases/snapshot_withmeta_T_DOUBLE_DENSE",
 }
 
 // TestEveryPrefix cuts every file at every byte: the right values or a typed error.

@@ -54,7 +54,8 @@ func (p *piece) checkRows(m *matrixMeta) error {
 	if p.rows.Lo > p.rows.Hi || p.rows.Hi > int64(m.rows) || p.cols.Lo > p.cols.Hi {
 		return p.at("rows %v, columns %v, want ranges within %d rows", p.rows, p.cols, m.rows)
 	}
-	if (m.origin != fromServer && strings.Contains(p.file, "/")) || strings.ContainsAny(p.file, "\\\x00") || !fs.ValidPath(p.file) || p.file == "." {
+	deep := strings.Contains(p.file, "/") && m.origin != fromServer
+	if deep || strings.ContainsAny(p.file, "\\\x00") || !fs.ValidPath(p.file) || p.file == "." {
 		return p.at("file %q, want a name within the folder", p.file)
 	}
 	if p.off+p.size < p.off {

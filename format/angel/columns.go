@@ -3,6 +3,7 @@ package angel
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"thole/internal/wire"
 	"thole/matrix"
@@ -42,7 +43,8 @@ func (w *walk[T]) columns() error {
 
 // orderColumns brings columns into order, if they are all of the run, and checks their ids.
 func (w *walk[T]) orderColumns(r *records[T], at matrix.Range, all bool) error {
-	if all && w.p.present == nil {
+	if all && w.p.present == nil && !slices.IsSorted(r.col) {
+		w.stray = true
 		sortColumns(r)
 	}
 	return w.checkIDs(r.col, at)

@@ -116,7 +116,8 @@ func explainBinary(m *matrixMeta, data []byte, d *dump.Printer) {
 			d.Gap(p.place, int64(len(data))-p.place, "%d more partitions", len(m.parts)-i)
 			return
 		}
-		d.Field(p.place, data[p.place:min(p.place+12, int64(len(data)))], "partition %d: rows %v, columns %v, file %q, bytes %d to %d, %d rows saved",
+		d.Field(p.place, data[p.place:min(p.place+12, int64(len(data)))],
+			"partition %d: rows %v, columns %v, file %q, bytes %d to %d, %d rows saved",
 			p.id, p.rows, p.cols, p.file, p.off, p.off+p.size, len(p.rowMetas))
 	}
 }

@@ -155,12 +155,6 @@ func TestGoldenTruth(t *testing.T) {
 	for _, dir := range goldenDirs(t) {
 		t.Run(strings.TrimPrefix(dir, golden), func(t *testing.T) {
 			r, err := tryDir(dir, nil)
-			if strings.Contains(dir, "snapshot") {
-				if !isTyped(err, format.ErrVersion) && err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -264,7 +264,7 @@ func (g *widths) look(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta)
 		if p.size == 0 || len(p.rowMetas) == 0 || p.rowMetas[0].n == 0 {
 			continue
 		}
-		o, err := b.Open(ctx, path.Join(d.path, p.file))
+		o, err := d.open(ctx, b, p)
 		if err != nil {
 			return false, err
 		}
@@ -288,6 +288,14 @@ func (g *widths) look(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta)
 		return ok, nil
 	}
 	return true, nil
+}
+
+// open opens the data file of a partition.
+func (d *dir) open(ctx context.Context, b blob.Bucket, p *partMeta) (blob.Object, error) {
+	if _, ok := d.sizes[p.file]; !ok {
+		return nil, p.at("data file %q is missing", p.file)
+	}
+	return b.Open(ctx, path.Join(d.path, p.file))
 }
 
 // split reads ids and sees whether values are floats.

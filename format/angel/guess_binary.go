@@ -59,7 +59,7 @@ func (c candidate) String() string {
 }
 
 func candidates(a asked) (list []candidate) {
-	layouts := []*layout{&colIDValueBinary, &rowIDColIDValueBinary}
+	layouts := []*layout{&valueBinary, &colIDValueBinary, &rowIDColIDValueBinary}
 	if a.layout != nil {
 		layouts = []*layout{a.layout}
 	}
@@ -103,7 +103,8 @@ func (c *candidate) fits(d *dir, a asked, head []byte) bool {
 		if c.layout.colID {
 			var id [1]int64
 			fetchIDs(id[:], rec, c.key, c.key == 8)
-			if before, again := last[row]; row < 0 || again && id[0] <= before || len(last) > 1<<16 || id[0] < -1<<40 || id[0] > 1<<40 && a.key == 0 {
+			far := a.key == 0 && (id[0] < -1<<40 || id[0] > 1<<40)
+			if before, again := last[row]; row < 0 || far || again && id[0] <= before || len(last) > 1<<16 {
 				return false
 			}
 			last[row], rec = id[0], rec[c.key:]

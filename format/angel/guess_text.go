@@ -186,8 +186,8 @@ func (t *textScan) describe(m *matrixMeta, a asked, values int64) error {
 		w.value = 8
 	}
 	m.rowType = w.kind(m, a.key)
-	m.guesses = append(m.guesses, withSet(fmt.Sprintf("%d rows of %v: %s, %d of %d cells are there", m.rows, m.rowType, t.kinds(), stored, cells),
-		optRowType, optRows))
+	why := fmt.Sprintf("%d rows of %v: %s, %d of %d cells are there", m.rows, m.rowType, t.kinds(), stored, cells)
+	m.guesses = append(m.guesses, withSet(why, optRowType, optRows))
 	return nil
 }
 
@@ -295,16 +295,17 @@ func (t *textScan) line(b []byte, l *layout, s *style) bool {
 
 // value takes one value and says how long it is.
 func (t *textScan) value(b []byte, s *style) int {
-	if v, n := parseInt(b); n > 0 && (n == len(b) || strings.IndexByte(".,eE", b[n]) < 0 || s.sep != "" && b[n] == s.sep[0] && b[n] != '.') {
+	v, n := parseInt(b)
+	if n > 0 && (n == len(b) || strings.IndexByte(".,eE", b[n]) < 0 || !s.comma && s.sep != "" && b[n] == s.sep[0]) {
 		t.large = t.large || v != int64(int32(v))
 		return n
 	}
-	v, n := reading[float64](*s)(b)
+	x, n := reading[float64](*s)(b)
 	if n == 0 {
 		return 0
 	}
 	t.whole = false
-	if f := float32(v); !t.wide && !s.comma && f-f == 0 {
+	if f := float32(x); !t.wide && !s.comma && f-f == 0 {
 		var room [longest]byte
 		t.wide = string(appendFloat32(room[:0], f)) != string(b[:n])
 	}

@@ -93,9 +93,9 @@ func (s *stored) frames(ctx context.Context, b blob.Bucket, m *matrixMeta) error
 	for i := range m.parts {
 		p := &m.parts[i]
 		file := path.Join(s.dir.path, p.file)
-		o, err := b.Open(ctx, file)
+		o, err := s.dir.open(ctx, b, p)
 		if err != nil {
-			return p.at("data file %q: %w", p.file, err)
+			return err
 		}
 		if p.size > o.Size() || p.off > o.Size()-p.size {
 			err = &wire.At{Off: o.Size(), Err: fmt.Errorf("%d bytes, want %d: %w", o.Size(), p.size, wire.ErrTruncated)}

@@ -36,9 +36,6 @@ func (c *cells[T]) sort() (col int64, twice bool) {
 
 // sortColumns brings the records of a column format into the order of their ids.
 func sortColumns[T Number](r *records[T]) {
-	if slices.IsSorted(r.col) {
-		return
-	}
 	order := make([]int, len(r.col))
 	for i := range order {
 		order[i] = i
@@ -57,6 +54,7 @@ func (w *walk[T]) sortRows(rows []rowMeta, r *records[T]) error {
 	if inOrder(rows, r.row) {
 		return nil
 	}
+	w.stray = true
 	next := make([]int, len(rows)) // where the next record of a row goes
 	end := make([]int, len(rows))
 	total := 0

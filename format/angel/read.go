@@ -65,7 +65,7 @@ func (s *stored) blocks(ctx context.Context, b blob.Bucket, want matrix.Rect, yi
 func blocksOf[T Number](ctx context.Context, b blob.Bucket, s *stored, want matrix.Rect, yield func(matrix.Block) bool) error {
 	w := newWalk[T](ctx, b, s, want)
 	w.yield = yield
-	if !s.ranged {
+	if !s.ranged && !s.raw {
 		return w.scatter()
 	}
 	whole := want == s.meta.Rect()
@@ -74,7 +74,7 @@ func blocksOf[T Number](ctx context.Context, b blob.Bucket, s *stored, want matr
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !whole && (matrix.Rect{Rows: p.rows, Cols: p.cols}).Intersect(want).Empty() {
+		if !whole && s.ranged && (matrix.Rect{Rows: p.rows, Cols: p.cols}).Intersect(want).Empty() {
 			continue
 		}
 		if err := w.piece(p); err != nil {

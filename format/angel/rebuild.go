@@ -104,7 +104,8 @@ func (w *writer) writeCell(ctx context.Context, p *plan, sources []*stored, id i
 }
 
 // writePart writes the cells of a place that keep wants (nil: all) as a partition, band after band.
-func (w *writer) writePart(ctx context.Context, p *plan, sources []*stored, at matrix.Rect, keep func(int64) bool, id int, part *partMeta) error {
+func (w *writer) writePart(ctx context.Context, p *plan, sources []*stored, at matrix.Rect, keep func(int64) bool,
+	id int, part *partMeta) error {
 	out, err := w.bucket.Create(ctx, w.name(p, fmt.Sprint(id)))
 	if err != nil {
 		return err

@@ -211,7 +211,9 @@ func (w *walk[T]) emitRows(rows []rowMeta, at matrix.Range, r *records[T]) error
 	from := 0
 	for _, row := range rows {
 		to := from + int(row.n)
-		(&cells[T]{r.col[from:to], r.val[from:to]}).sort() // a column that is there twice is found below
+		c := cells[T]{r.col[from:to], r.val[from:to]}
+		w.stray = w.stray || !slices.IsSorted(c.col)
+		c.sort() // a column that is there twice is found below
 		if err := w.checkIDs(r.col[from:to], at); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ type run struct {
 	dense     bool  // every row has every column of cols
 	skipped   int64 // records of the partition before the first
 	part      bool  // not the whole partition
+	instead   *run  // what to read where ids are not in order, so that no place can be calculated
 }
 
 // width is the number of values of a record.
@@ -112,6 +113,10 @@ func (w *walk[T]) someRows(u run, own bool, cols matrix.Range) ([]run, error) {
 // stretch is the part of the row that the run u begins with.
 func (w *walk[T]) stretch(u run, r rowMeta, cols matrix.Range, each int64, own bool) (run, error) {
 	from, to := int64(0), int64(r.n)
+	row := u
+	row.rows, row.records, row.size, row.part = []rowMeta{r}, to, to*each, false
+	row.dense = to == u.cols.Len()
+	u.instead = &row
 	id := func(i int64) (int64, error) { return w.readID(u.layout, u.off+i*each) }
 	var err error
 	switch {
@@ -133,6 +138,7 @@ func (w *walk[T]) stretch(u run, r rowMeta, cols matrix.Range, each int64, own b
 func (w *walk[T]) someColumns(u run, cols matrix.Range, own bool) (run, error) {
 	each := u.layout.each(w.style, int(u.width())*sizeOf[T]())
 	from, to := int64(0), u.records
+	all := u
 	var err error
 	switch {
 	case each == 0 || cols == u.cols || len(u.rows) == 0:
@@ -145,7 +151,7 @@ func (w *walk[T]) someColumns(u run, cols matrix.Range, own bool) (run, error) {
 		return u, nil
 	}
 	u.off, u.size, u.records, u.skipped = u.off+from*each, (to-from)*each, to-from, from
-	u.cols, u.part = cols, true
+	u.cols, u.part, u.instead = cols, true, &all
 	return u, err
 }
 

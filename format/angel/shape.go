@@ -37,6 +37,8 @@ type stored struct {
 	sums   bool    // compare checksums
 	limit  int64   // bytes of fields in a block
 	notes  []string
+
+	unordered bool // rows are not listed in the order of the data
 }
 
 // openMatrix reads and checks the metadata of one folder.
@@ -49,7 +51,7 @@ func (c codec) openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.
 	if err != nil {
 		return nil, err
 	}
-	s.kind = m.rowType
+	s.kind, s.unordered = m.rowType, m.unordered
 	file := path.Join(d.path, d.meta)
 	if err := m.rowType.check(); err != nil {
 		return nil, format.Wrap(name, file, err)

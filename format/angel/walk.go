@@ -34,7 +34,8 @@ type walk[T Number] struct {
 	u     *run
 	t     taker[T]
 	f     *feed
-	given bool // some block of the partition was yielded
+	given int  // blocks of the partition that were yielded
+	stray bool // something was not in order
 }
 
 func newWalk[T Number](ctx context.Context, b blob.Bucket, s *stored, want matrix.Rect) *walk[T] {
@@ -52,7 +53,7 @@ func (w *walk[T]) piece(p *piece) error {
 		return err
 	}
 	defer o.Close()
-	w.p, w.o, w.given = p, o, false
+	w.p, w.o, w.given = p, o, 0
 	w.style = style{sep: w.s.sep, long: w.s.kind.long(), comma: w.s.comma}
 	w.cols = p.cols
 	if !w.s.ranged {
@@ -77,7 +78,7 @@ func (w *walk[T]) pieceRuns(p *piece) error {
 		return err
 	}
 	sum, err := w.runs(runs)
-	if part && errors.Is(err, errStray) && !w.given {
+	if part && errors.Is(err, errStray) && w.given == 0 {
 		part = false
 		sum, err = w.runs(p.whole(w.cols, w.s.layout))
 	}
@@ -93,25 +94,33 @@ func (w *walk[T]) pieceRuns(p *piece) error {
 // runs reads stretches one behind the other, and gives the checksum of all.
 func (w *walk[T]) runs(runs []run) (sum uint32, err error) {
 	for i := range runs {
-		w.u = &runs[i]
-		w.f = newFeed(w.o, w.u.off, w.u.size, sum)
-		if err := w.begin(); err != nil {
-			return 0, err
-		}
-		if w.u.layout.column {
-			err = w.columns()
-		} else {
-			err = w.rows()
-		}
-		if err == nil {
-			err = w.f.finish(w.u.records, w.p.id)
+		before := w.given
+		if sum, err = w.run(&runs[i], sum); errors.Is(err, errStray) && runs[i].instead != nil && w.given == before {
+			sum, err = w.run(runs[i].instead, sum)
 		}
 		if err != nil {
 			return 0, err
 		}
-		sum = w.f.sum
 	}
 	return sum, nil
+}
+
+// run reads a stretch; sum is the checksum of what lies before it.
+func (w *walk[T]) run(u *run, sum uint32) (uint32, error) {
+	w.u = u
+	w.f = newFeed(w.o, u.off, u.size, sum)
+	err := w.begin()
+	switch {
+	case err != nil:
+	case u.layout.column:
+		err = w.columns()
+	default:
+		err = w.rows()
+	}
+	if err == nil {
+		err = w.f.finish(u.records, w.p.id)
+	}
+	return w.f.sum, err
 }
 
 // begin finds out what separates the fields.
@@ -188,7 +197,7 @@ func (w *walk[T]) emit(b matrix.Block) error {
 	if part != b.At {
 		b = b.Cut(w.want)
 	}
-	w.given = true
+	w.given++
 	if !w.yield(b) {
 		return errStop
 	}
