@@ -54,6 +54,9 @@ func (codec) Info() format.Info {
 // Sniff implements format.Codec.
 func (codec) Sniff(ctx context.Context, b blob.Bucket, path string) (string, error) {
 	o, err := b.Open(ctx, path)
+	if format.Missing(err) { // a folder
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
