@@ -149,7 +149,7 @@ func (f folder) checkNames(ms []matrix.Meta, files map[string][]byte) error {
 	}
 	seen := map[string]bool{}
 	for _, m := range ms {
-		if !plainName(m.Name) {
+		if !PlainName(m.Name) {
 			return fmt.Errorf("matrix name %q cannot be a file name", m.Name)
 		}
 		if seen[m.Name] {
@@ -158,15 +158,15 @@ func (f folder) checkNames(ms []matrix.Meta, files map[string][]byte) error {
 		seen[m.Name] = true
 	}
 	for name := range files {
-		if !plainName(name) || strings.EqualFold(path.Ext(name), f.Info().Ext) {
+		if !PlainName(name) || strings.EqualFold(path.Ext(name), f.Info().Ext) {
 			return fmt.Errorf("file %q cannot lie beside the matrices", name)
 		}
 	}
 	return nil
 }
 
-// plainName tells whether a name is one element of a path, and neither hidden nor temporary.
-func plainName(name string) bool {
+// PlainName tells whether a name is one element of a path, and neither hidden nor temporary.
+func PlainName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "/\\\x00") && !strings.HasPrefix(name, ".") &&
 		!strings.HasPrefix(name, "_tmp.")
 }

@@ -19,6 +19,8 @@ type RowFile struct {
 	Metas []matrix.Meta
 	// Begin starts the file: it may write what stands before the rows.
 	Begin func(out io.Writer) (RowSink, error)
+	// Gaps says that the sink needs no rows without a stored cell, of which a sparse matrix can have any number.
+	Gaps bool
 	// Before and After are called around the moment when the file becomes visible; nil: nothing.
 	Before, After func(ctx context.Context) error
 }
@@ -115,6 +117,10 @@ func (w *rowWriter) append(ctx context.Context, b matrix.Block) (done bool, err 
 	}
 	if err := w.begin(ctx); err != nil {
 		return false, err
+	}
+	if w.file.Gaps && b.Data.NNZ() == 0 {
+		w.next = b.At.Rows.Hi
+		return true, nil
 	}
 	if _, keyed := b.Data.(matrix.Keyed); keyed && b.At.Rows.Len() <= maxSpoolRows {
 		b = b.ToCSR() // which is quick to cut

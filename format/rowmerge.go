@@ -41,16 +41,23 @@ func (w *rowWriter) merge(ctx context.Context, pieces []rowPiece) error {
 	if !slices.ContainsFunc(w.lanes, func(l Lane) bool { return l.Cols.Len() > 0 }) {
 		return nil // rows without columns, of which there can be any number
 	}
+	pieces = slices.DeleteFunc(pieces, func(p rowPiece) bool { return p.Spool == "" || p.Spool[0] == '=' })
 	var live []rowPiece
-	for band := range w.bands(matrix.Range{Lo: w.next, Hi: rows}, wide+cells/max(1, rows)) {
+	for at := w.next; at < rows; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		live = slices.DeleteFunc(live, func(p rowPiece) bool { return p.Rows.Hi <= band.Lo })
-		for len(pieces) > 0 && pieces[0].Rows.Lo < band.Hi {
-			if p := pieces[0]; p.Spool != "" && p.Spool[0] != '=' {
-				live = append(live, p)
+		live = slices.DeleteFunc(live, func(p rowPiece) bool { return p.Rows.Hi <= at })
+		if w.file.Gaps && len(live) == 0 {
+			if len(pieces) == 0 {
+				return nil
 			}
+			at = max(at, pieces[0].Rows.Lo)
+		}
+		band := first(w.bands(matrix.Range{Lo: at, Hi: rows}, wide+cells/max(1, rows)))
+		at = band.Hi
+		for len(pieces) > 0 && pieces[0].Rows.Lo < band.Hi {
+			live = append(live, pieces[0])
 			pieces = pieces[1:]
 		}
 		if err := w.mergeBand(ctx, band, live); err != nil {
@@ -58,6 +65,14 @@ func (w *rowWriter) merge(ctx context.Context, pieces []rowPiece) error {
 		}
 	}
 	return nil
+}
+
+// first is the first band of some.
+func first(bands iter.Seq[matrix.Range]) (band matrix.Range) {
+	for band = range bands {
+		break
+	}
+	return band
 }
 
 // mergeBand writes one band of rows.

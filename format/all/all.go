@@ -6,6 +6,7 @@ import (
 	"thole/format/angel"
 	"thole/format/csv"
 	"thole/format/daphne"
+	"thole/format/mtx"
 	"thole/format/npy"
 	"thole/format/paddle"
 	"thole/format/safetensors"
@@ -18,7 +19,9 @@ func Codecs() format.Set {
 		daphne.Codec,
 		paddle.Codec,
 		npy.Codec,
+		npy.Zipped,
 		safetensors.Codec,
+		mtx.Codec,
 		csv.Codec,
 	}
 }

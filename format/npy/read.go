@@ -3,6 +3,7 @@ package npy
 import (
 	"context"
 	"fmt"
+	"io"
 	"iter"
 
 	"thole/blob"
@@ -37,16 +38,20 @@ func (r *reader) Blocks(ctx context.Context, matrixName string, want matrix.Rect
 			yield(matrix.Block{}, format.Wrap(name, r.path, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix)))
 			return
 		}
-		slab := r.head.slab()
-		blocks := slab.Blocks(ctx, r.obj, want)
-		if r.head.fortran {
-			turned := format.Fortran{Slab: slab, Dims: r.head.shape}
-			blocks = turned.Blocks(ctx, r.obj, want)
-		}
-		for b, err := range blocks {
+		for b, err := range r.head.blocks(ctx, r.obj, want) {
 			if !yield(b, format.Wrap(name, r.path, err)) {
 				return
 			}
 		}
 	}
+}
+
+// blocks reads the values within want from the file that the head is of.
+func (h *head) blocks(ctx context.Context, file io.ReaderAt, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	slab := h.slab()
+	if h.fortran {
+		turned := format.Fortran{Slab: slab, Dims: h.shape}
+		return turned.Blocks(ctx, file, want)
+	}
+	return slab.Blocks(ctx, file, want)
 }

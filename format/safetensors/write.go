@@ -132,8 +132,7 @@ func metadataOf(o *format.Options) map[string]string {
 // isFile tells whether the metadata of that key is a file of its own: one that can lie in a folder.
 func isFile(key string) bool {
 	file, ok := strings.CutPrefix(key, filePrefix)
-	return ok && file != "" && file[0] != '.' && file != metadataFile && !strings.ContainsAny(file, "/\\\x00") &&
-		!strings.HasPrefix(file, "_tmp.") && utf8.ValidString(file)
+	return ok && format.PlainName(file) && file != metadataFile && utf8.ValidString(file)
 }
 
 // filesOf is what metadataOf made the metadata of.

@@ -1,0 +1,207 @@
+package mtx
+
+import (
+	"fmt"
+
+	"thole/format"
+	"thole/internal/number"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// value is a type that text is parsed as; the others are made of these.
+type value interface {
+	float64 | float32 | int64 | uint64 | int8
+}
+
+// parserOf reads the longest number that text begins with, of n bytes; n is 0 if there is none that fits the type.
+func parserOf[T value]() func(text []byte) (v T, n int) {
+	var p any
+	switch matrix.DTypeOf[T]() {
+	case matrix.F64:
+		p = number.ParseFloat64
+	case matrix.F32:
+		p = number.ParseFloat32
+	case matrix.I64:
+		p = parseInt64
+	case matrix.U64:
+		p = parseUint64
+	default:
+		p = func([]byte) (int8, int) { return 1, 0 } // of a pattern, which is not asked for values
+	}
+	return p.(func([]byte) (T, int))
+}
+
+func parseInt64(text []byte) (int64, int) {
+	v, n, ok := number.ParseInt64(text)
+	if !ok {
+		return 0, 0
+	}
+	return v, n
+}
+
+func parseUint64(text []byte) (uint64, int) {
+	v, n, ok := number.ParseUint64(text)
+	if !ok {
+		return 0, 0
+	}
+	return v, n
+}
+
+// piece is what lines of a file say.
+type piece[T value] struct {
+	row, col []int64 // of entries, from 0; nil in arrays
+	val      []T
+	lines    int64
+	err      error
+	at       int64   // byte of the error, whose line is the last of lines
+	seen     []int64 // lines, counted within the piece, that name the cell looked for
+}
+
+// parser reads the lines behind the head. Its methods may be called by many goroutines.
+type parser[T value] struct {
+	h     *head
+	parse func([]byte) (T, int)
+	find  *[2]int64 // a cell, to say where it stands
+}
+
+// scan is a place in the text of a piece.
+type scan struct {
+	text []byte
+	i    int
+}
+
+// blank passes over spaces and tells whether there was any.
+func (s *scan) blank() bool {
+	from := s.i
+	for s.text[s.i] == ' ' || s.text[s.i] == '\t' || s.text[s.i] == '\r' {
+		s.i++
+	}
+	return s.i > from
+}
+
+// word is what follows, for an error message.
+func (s *scan) word() []byte {
+	end := s.i
+	for end < len(s.text) && end < s.i+24 && s.text[end] != '\n' {
+		end++
+	}
+	return s.text[s.i:end]
+}
+
+// entries reads lines of a coordinate file.
+func (p *parser[T]) entries(l format.Lines) (out piece[T]) {
+	s := scan{text: l.Text}
+	guess := len(l.Text)/16 + 1
+	out.row, out.col, out.val = make([]int64, 0, guess), make([]int64, 0, guess), make([]T, 0, guess)
+	for s.i < len(s.text) {
+		out.lines++
+		s.blank()
+		if s.text[s.i] == '\n' {
+			s.i++
+			continue
+		}
+		row, col, v, err := p.entry(&s)
+		if err != nil {
+			out.err, out.at = err, l.Off+int64(s.i)
+			return out
+		}
+		out.row, out.col, out.val = append(out.row, row), append(out.col, col), append(out.val, v)
+		if p.find != nil && (p.find[0] == row && p.find[1] == col || p.h.symmetry != general && p.find[0] == col && p.find[1] == row) {
+			out.seen = append(out.seen, out.lines)
+		}
+	}
+	return out
+}
+
+// entry reads one line.
+func (p *parser[T]) entry(s *scan) (row, col int64, v T, err error) {
+	row, n, ok := number.ParseInt64(s.text[s.i:])
+	if !ok || row < 1 || row > p.h.rows {
+		return 0, 0, 0, fmt.Errorf("%q, want a row from 1 to %d", s.word(), p.h.rows)
+	}
+	s.i += n
+	if !s.blank() {
+		return 0, 0, 0, fmt.Errorf("%q, want a space", s.word())
+	}
+	col, n, ok = number.ParseInt64(s.text[s.i:])
+	if !ok || col < 1 || col > p.h.cols {
+		return 0, 0, 0, fmt.Errorf("%q, want a column from 1 to %d", s.word(), p.h.cols)
+	}
+	s.i += n
+	if v = 1; p.h.field.dtype != matrix.I8 {
+		if !s.blank() {
+			return 0, 0, 0, fmt.Errorf("%q, want a space", s.word())
+		}
+		if v, n = p.parse(s.text[s.i:]); n == 0 {
+			return 0, 0, 0, fmt.Errorf("%q, want a value (%s)", s.word(), p.h.field.word)
+		}
+		s.i += n
+	}
+	if s.blank(); s.text[s.i] != '\n' {
+		return 0, 0, 0, fmt.Errorf("%q, want the end of the line", s.word())
+	}
+	s.i++
+	if p.h.symmetry == skew && row == col {
+		s.i--
+		return 0, 0, 0, fmt.Errorf("cell (%d,%d) of the diagonal, want none in a skew-symmetric matrix", row, col)
+	}
+	return row - 1, col - 1, v, nil
+}
+
+// cells reads lines of an array.
+func (p *parser[T]) cells(l format.Lines) (out piece[T]) {
+	s := scan{text: l.Text}
+	out.val = make([]T, 0, len(l.Text)/8+1)
+	for s.i < len(s.text) {
+		out.lines++
+		s.blank()
+		if s.text[s.i] == '\n' {
+			s.i++
+			continue
+		}
+		v, n := p.parse(s.text[s.i:])
+		if n == 0 {
+			out.err = fmt.Errorf("%q, want a value (%s)", s.word(), p.h.field.word)
+		} else if s.i += n; !s.blank() && s.text[s.i] != '\n' {
+			out.err = fmt.Errorf("%q, want the end of the line", s.word())
+		} else if s.text[s.i] != '\n' {
+			out.err = fmt.Errorf("%q, want one value in a line", s.word())
+		}
+		if out.err != nil {
+			out.at = l.Off + int64(s.i)
+			return out
+		}
+		s.i++
+		out.val = append(out.val, v)
+	}
+	return out
+}
+
+// counter adds up lines and values over the pieces of a file, in their order.
+type counter struct {
+	h      *head
+	lines  int64
+	values int64
+}
+
+// add takes a piece with n values and makes its error one of the file.
+func (c *counter) add(lines int64, n int, at int64, err error) error {
+	if c.lines += lines; err != nil {
+		return &wire.At{Off: at, Err: fmt.Errorf("line %d: %w", c.lines, err)}
+	}
+	if c.values += int64(n); c.values > c.h.stored {
+		return &wire.At{Off: c.h.sizes[0], Err: fmt.Errorf("line %d: %d values or more, want %d as the size says",
+			c.lines, c.values, c.h.stored)}
+	}
+	return nil
+}
+
+// end checks that no value is missing.
+func (c *counter) end() error {
+	if c.values < c.h.stored {
+		return &wire.At{Off: c.h.size, Err: fmt.Errorf("line %d: %d values, want %d as the size says: %w",
+			c.lines, c.values, c.h.stored, wire.ErrTruncated)}
+	}
+	return nil
+}

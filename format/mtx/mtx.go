@@ -1,0 +1,127 @@
+// Package mtx reads and writes Matrix Market files, one matrix in one file.
+//
+//	line 1     %%MatrixMarket matrix KIND FIELD SYMMETRY, words in any case
+//	           KIND      coordinate: some cells; array: every cell
+//	           FIELD     real, double, integer, unsigned-integer, pattern (coordinate only)
+//	           SYMMETRY  general, symmetric, skew-symmetric
+//	then       comments, lines that begin with %
+//	then       size: rows and columns; for coordinate also the number of entries that follow
+//	then       coordinate: row, column (both counted from 1) and value of one cell a line; no value in patterns
+//	           array: one value a line, column by column
+//
+// Words and numbers are separated by spaces or tabs; empty lines may stand anywhere behind line 1. The source is the
+// report of the format (Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NIST) except for unsigned-integer,
+// which newer libraries added. Complex and Hermitian matrices are refused.
+//
+// We read real and double as f64, integer as i64, unsigned-integer as u64, and a pattern as i8 with the value 1 in every
+// entry. Symmetric matrices hold the cells on one side of the diagonal and are filled up; an entry may stand on either
+// side, but no cell may be given twice. A coordinate matrix is sparse, and an array dense.
+//
+// We write general matrices: sparse ones as coordinate, row by row, dense ones as array, with the fewest digits that
+// read back to the same number. Line 2 is a comment of ours, "%thole dtype=f32 shape=2,3,4", which keeps the element
+// type and a tensor's shape; read back it is honoured if it fits.
+//
+// A coordinate file is read as a whole when the first of its values is wanted, about 24 bytes an entry and twice that
+// if the entries are not sorted by rows, and held until the reader is closed. An array is read in pieces, but for
+// symmetric ones.
+package mtx
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/dump"
+	"thole/matrix"
+)
+
+const name = "mtx"
+
+// Codec reads and writes .mtx files and folders of them.
+var Codec = format.Folder(codec{})
+
+type codec struct{}
+
+// Info implements format.Codec.
+func (codec) Info() format.Info {
+	return format.Info{
+		Name:   name,
+		Title:  "Matrix Market",
+		Ext:    ".mtx",
+		Single: true,
+		Reads:  "coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric",
+		Writes: "general: coordinate for sparse, array for dense matrices, exact numbers",
+	}
+}
+
+// Sniff implements format.Codec.
+func (codec) Sniff(ctx context.Context, b blob.Bucket, path string) (string, error) {
+	o, err := b.Open(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer o.Close()
+	h, err := readHead(ctx, o)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err == nil:
+		return h.dialect(), nil
+	case h.looks:
+		return "not readable", nil // Open says why
+	}
+	return "", nil
+}
+
+// Open implements format.Codec.
+func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Options) (format.Reader, error) {
+	if err := o.CheckSet(c.Info()); err != nil {
+		return nil, err
+	}
+	obj, err := b.Open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	h, err := readHead(ctx, obj)
+	if err != nil {
+		obj.Close()
+		return nil, format.Wrap(name, file, err)
+	}
+	m := matrix.Meta{Name: strings.TrimSuffix(path.Base(file), path.Ext(file)), Rows: h.rows, Cols: h.cols, DType: h.dtype, Dims: h.dims}
+	if !h.array {
+		m.Layout = matrix.RowSparse
+	}
+	return &reader{obj: obj, path: file, head: h, m: m, from: newSource(&h)}, nil
+}
+
+// Create implements format.Codec.
+func (c codec) Create(ctx context.Context, b blob.Bucket, file string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
+	if err := o.CheckSet(c.Info()); err != nil {
+		return nil, err
+	}
+	if len(ms) != 1 {
+		return nil, fmt.Errorf("%d matrices, want 1 in a file: %w", len(ms), format.ErrLimit)
+	}
+	format.DropFiles(&o)
+	m := ms[0]
+	if err := check(&m, &o); err != nil {
+		return nil, format.Wrap(name, file, err)
+	}
+	if m.Layout == matrix.RowSparse {
+		return newCoordinateWriter(b, file, m, o)
+	}
+	return newArrayWriter(ctx, b, file, m, o)
+}
+
+// Explain implements format.Codec.
+func (codec) Explain(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) error {
+	obj, err := b.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer obj.Close()
+	return format.Wrap(name, file, explain(ctx, obj, p))
+}

@@ -1,0 +1,477 @@
+package mtx
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/dump"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+const place = "d/a.mtx"
+
+// open reads the head of a file.
+func open(t interface{ Fatal(...any) }, text string) (format.Reader, error) {
+	ctx, b := context.Background(), &blob.Mem{}
+	if err := blob.WriteAll(ctx, b, place, []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	return Codec.Open(ctx, b, place, format.Options{})
+}
+
+// load gives what the file says as "row,column=value …" in the order of the blocks.
+func load(t interface{ Fatal(...any) }, text string) (m matrix.Meta, cells string, err error) {
+	r, err := open(t, text)
+	if err != nil {
+		return m, "", err
+	}
+	defer r.Close()
+	m = r.Matrices()[0]
+	cells, err = cellsOf(r, m.Rect())
+	return m, cells, err
+}
+
+func cellsOf(r format.Reader, want matrix.Rect) (string, error) {
+	var out strings.Builder
+	for b, err := range r.Blocks(context.Background(), "a", want) {
+		if err == nil {
+			err = b.Check()
+		}
+		if err == nil && !want.Contains(b.At) {
+			err = fmt.Errorf("block %v outside %v", b.At, want)
+		}
+		if err == nil {
+			err = b.EachText(func(row, col int64, v []byte) error {
+				fmt.Fprintf(&out, "%d,%d=%s ", row, col, v)
+				return nil
+			})
+		}
+		if err != nil {
+			return out.String(), err
+		}
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// save writes blocks and gives the text.
+func save(t interface{ Fatal(...any) }, m matrix.Meta, o format.Options, blocks ...matrix.Block) string {
+	ctx, b := context.Background(), &blob.Mem{}
+	w, err := Codec.Create(ctx, b, place, []matrix.Meta{m}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort(ctx)
+	var parts []format.Part
+	for _, blk := range blocks {
+		p, err := w.Put(ctx, m.Name, blk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, p)
+	}
+	if err := w.Commit(ctx, parts); err != nil {
+		t.Fatal(err)
+	}
+	text, err := blob.ReadAll(ctx, b, place, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRead(t *testing.T) {
+	for name, c := range map[string]struct{ text, size, cells string }{
+		"coordinate": {
+			"%%MatrixMarket matrix coordinate real general\n% note\n%\n\n 3\t4  3 \n3 4 -1.5e1\n1 1 0\n\n 2  3\t.5 \n",
+			"3 x 4 f64 sparse", "0,0=0 1,2=0.5 2,3=-15"},
+		"no last line feed": {"%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 7", "1 x 2 i64 sparse", "0,1=7"},
+		"windows":           {"%%MatrixMarket matrix coordinate double general\r\n1 2 1\r\n1 2 7\r\n", "1 x 2 f64 sparse", "0,1=7"},
+		"capitals":          {"%%MatrixMarket MATRIX Coordinate Real GENERAL\n1 1 0\n", "1 x 1 f64 sparse", ""},
+		"pattern":           {"%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n1 2\n", "2 x 2 i8 sparse", "0,1=1 1,0=1"},
+		"pattern symmetric": {"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n2 1\n2 2\n", "2 x 2 i8 sparse", "0,1=1 1,0=1 1,1=1"},
+		"symmetric":         {"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n3 1 2\n2 3 4\n", "3 x 3 f64 sparse", "0,0=1 0,2=2 1,2=4 2,0=2 2,1=4"},
+		"skew":              {"%%MatrixMarket matrix coordinate integer skew-symmetric\n3 3 2\n2 1 5\n3 2 -6\n", "3 x 3 i64 sparse", "0,1=-5 1,0=5 1,2=6 2,1=-6"},
+		"unsigned":          {"%%MatrixMarket matrix coordinate unsigned-integer general\n1 1 1\n1 1 18446744073709551615\n", "1 x 1 u64 sparse", "0,0=18446744073709551615"},
+		"far apart": {"%%MatrixMarket matrix coordinate real general\n9223372036854775807 9223372036854775807 3\n" +
+			"9223372036854775807 9223372036854775807 1\n1 1 2\n9223372036854775807 5 3\n", "9223372036854775807 x 9223372036854775807 f64 sparse",
+			"0,0=2 9223372036854775806,4=3 9223372036854775806,9223372036854775806=1"},
+		"specials":        {"%%MatrixMarket matrix array real general\n4 1\ninf\n-Infinity\nNaN\n-0\n", "4 x 1 f64 dense", "0,0=+Inf 1,0=-Inf 2,0=NaN 3,0=-0"},
+		"array":           {"%%MatrixMarket matrix array real general\n%c\n2 3\n1\n2\n\n3\n 4 \n5\n6", "2 x 3 f64 dense", "0,0=1 0,1=3 0,2=5 1,0=2 1,1=4 1,2=6"},
+		"array symmetric": {"%%MatrixMarket matrix array integer symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", "3 x 3 i64 dense", "0,0=1 0,1=2 0,2=3 1,0=2 1,1=4 1,2=5 2,0=3 2,1=5 2,2=6"},
+		"array skew":      {"%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n", "3 x 3 f64 dense", "0,0=0 0,1=-1 0,2=-2 1,0=1 1,1=0 1,2=-3 2,0=2 2,1=3 2,2=0"},
+		"array skew, one": {"%%MatrixMarket matrix array real skew-symmetric\n1 1\n", "1 x 1 f64 dense", "0,0=0"},
+		"array, none":     {"%%MatrixMarket matrix array real general\n0 9223372036854775807\n", "0 x 9223372036854775807 f64 dense", ""},
+		"none":            {"%%MatrixMarket matrix coordinate real symmetric\n0 0 0\n", "0 x 0 f64 sparse", ""},
+		"our type":        {"%%MatrixMarket matrix array real general\n%thole dtype=bf16 shape=1,2,1\n1 2\n0.5\n3\n", "1 x 2 bf16 dense", "0,0=0.5 0,1=3"},
+		"our truth":       {"%%MatrixMarket matrix array integer general\n%thole dtype=bool\n1 2\n0\n1\n", "1 x 2 bool dense", "0,0=0 0,1=1"},
+		"not our type":    {"%%MatrixMarket matrix array integer general\n%thole dtype=f32 shape=3 other=1\n1 2\n0\n1\n", "1 x 2 i64 dense", "0,0=0 0,1=1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, cells, err := load(t, c.text)
+			if size := fmt.Sprintf("%d x %d %v %v", m.Rows, m.Cols, m.DType, m.Layout); err != nil || size != c.size || cells != c.cells || m.Check() != nil {
+				t.Errorf("%s: %s, %v; want %s: %s", size, cells, err, c.size, c.cells)
+			}
+		})
+	}
+}
+
+// TestWrong are files that lie; all are refused with the line and the byte.
+func TestWrong(t *testing.T) {
+	const coordinate, arrayHead = "%%MatrixMarket matrix coordinate real general\n", "%%MatrixMarket matrix array real general\n"
+	for name, c := range map[string]struct {
+		text string
+		want error
+		says string
+	}{
+		"nothing":           {"", format.ErrCorrupt, "%%MatrixMarket"},
+		"other":             {"%MatrixMarket matrix\n", format.ErrCorrupt, "%%MatrixMarket"},
+		"words":             {"%%MatrixMarket matrix coordinate real\n1 1 0\n", format.ErrCorrupt, "line 1"},
+		"banner goes on":    {"%%MatrixMarkets matrix coordinate real general\n1 1 0\n", format.ErrCorrupt, "line 1"},
+		"object":            {"%%MatrixMarket vector coordinate real general\n1 1 0\n", format.ErrVersion, "vector"},
+		"kind":              {"%%MatrixMarket matrix list real general\n1 1 0\n", format.ErrVersion, "list"},
+		"complex":           {"%%MatrixMarket matrix coordinate complex general\n1 1 0\n", format.ErrVersion, "complex"},
+		"hermitian":         {"%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n", format.ErrVersion, "hermitian"},
+		"pattern array":     {"%%MatrixMarket matrix array pattern general\n1 1\n", format.ErrCorrupt, "pattern"},
+		"pattern skew":      {"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", format.ErrCorrupt, "sign"},
+		"no size":           {coordinate + "% nothing\n", format.ErrCorrupt, "no line with the size"},
+		"size of two":       {coordinate + "1 1\n", format.ErrCorrupt, "line 2"},
+		"size of four":      {coordinate + "1 1 0 0\n", format.ErrCorrupt, "line 2"},
+		"size negative":     {coordinate + "1 -1 0\n", format.ErrCorrupt, "line 2"},
+		"size 2^63":         {coordinate + "9223372036854775808 1 0\n", format.ErrCorrupt, "line 2"},
+		"size with unit":    {coordinate + "1 1m 0\n", format.ErrCorrupt, "line 2"},
+		"count bomb":        {coordinate + "99999999 99999999 999999999999\n1 1 1\n", format.ErrCorrupt, "bytes remain"},
+		"count impossible":  {coordinate + "2 2 5\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n2 2 1\n", format.ErrCorrupt, "at most 2 x 2"},
+		"array bomb":        {arrayHead + "99999999 99999999\n1\n", format.ErrCorrupt, "bytes remain"},
+		"array overflow":    {arrayHead + "9223372036854775807 3\n1\n", format.ErrLimit, "2^63"},
+		"symmetric, oblong": {"%%MatrixMarket matrix coordinate real symmetric\n2 3 0\n", format.ErrCorrupt, "as many"},
+		"skew diagonal":     {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 0.5\n", format.ErrCorrupt, "line 3"},
+		"skew least":        {"%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 -9223372036854775808\n", format.ErrCorrupt, "opposite"},
+		"array skew least":  {"%%MatrixMarket matrix array integer skew-symmetric\n2 2\n-9223372036854775808\n", format.ErrCorrupt, "opposite"},
+		"row 0":             {coordinate + "2 2 1\n0 1 1\n", format.ErrCorrupt, "line 3"},
+		"row above":         {coordinate + "2 2 1\n3 1 1\n", format.ErrCorrupt, "1 to 2"},
+		"column 0":          {coordinate + "2 2 1\n\n\n1 0 1\n", format.ErrCorrupt, "line 5"},
+		"column above":      {coordinate + "2 2 1\n1 3 1\n", format.ErrCorrupt, "1 to 2"},
+		"row huge":          {coordinate + "2 2 1\n99999999999999999999 1 1\n", format.ErrCorrupt, "row"},
+		"no value":          {coordinate + "2 2 1\n1 1  \n", format.ErrCorrupt, "value"},
+		"no space":          {coordinate + "2 2 1\n1 1x 1\n", format.ErrCorrupt, "space"},
+		"second value":      {coordinate + "2 2 1\n1 1 1 0\n", format.ErrCorrupt, "end of the line"},
+		"value glued":       {coordinate + "2 2 1\n1 1 1.5.2\n", format.ErrCorrupt, "end of the line"},
+		"value too large":   {coordinate + "2 2 1\n1 1 1e999\n", format.ErrCorrupt, "value"},
+		"fraction":          {"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1.5\n", format.ErrCorrupt, "end of the line"},
+		"integer too large": {"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775808\n", format.ErrCorrupt, "value"},
+		"negative unsigned": {"%%MatrixMarket matrix coordinate unsigned-integer general\n1 1 1\n1 1 -1\n", format.ErrCorrupt, "value"},
+		"pattern value":     {"%%MatrixMarket matrix coordinate pattern general\n1 1 1\n1 1 1\n", format.ErrCorrupt, "end of the line"},
+		"comment inside":    {coordinate + "2 2 1\n% no\n1 1 1\n", format.ErrCorrupt, "line 3"},
+		"more":              {coordinate + "2 2 1\n1 1 1\n1 2 1\n", format.ErrCorrupt, "want 1"},
+		"less":              {coordinate + "2 2 3\n1 1 1\n1 2 1.123456\n", format.ErrCorrupt, "want 3"},
+		"twice":             {coordinate + "2 2 3\n2 1 1\n\n1 1 1\n2 1 1\n", format.ErrCorrupt, "line 6: cell (2,1) a second time, the first is on line 3"},
+		"mirrored":          {"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n2 1 1\n1 2 1\n", format.ErrCorrupt, "line 4: cell"},
+		"array more":        {arrayHead + "1 1\n1\n1\n", format.ErrCorrupt, "want 1"},
+		"array less":        {arrayHead + "1 2\n1.25\n", format.ErrCorrupt, "want 2"},
+		"array two":         {arrayHead + "1 2\n1 2\n", format.ErrCorrupt, "one value in a line"},
+		"array word":        {arrayHead + "1 2\n1\nx\n", format.ErrCorrupt, "line 4"},
+		"array glued":       {arrayHead + "1 2\n1\n1x\n", format.ErrCorrupt, "line 4"},
+		"not of our type":   {"%%MatrixMarket matrix array integer general\n%thole dtype=i8\n1 1\n300\n", format.ErrCorrupt, "i8"},
+		"no f16":            {"%%MatrixMarket matrix coordinate real general\n%thole dtype=f16\n1 1 1\n1 1 0.1\n", format.ErrCorrupt, "f16"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := load(t, c.text)
+			var where *format.Error
+			if !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.says) || !errors.As(err, &where) || where.Off < 0 {
+				t.Errorf("%v, want %v with %q and the byte", err, c.want, c.says)
+			}
+		})
+	}
+}
+
+// TestWrite checks the bytes of what is written.
+func TestWrite(t *testing.T) {
+	dense := matrix.Meta{Name: "a", Rows: 2, Cols: 3, DType: matrix.F32, Dims: []int64{2, 3, 1}}
+	values := &matrix.Dense[float32]{Val: []float32{1, 0.1, float32(math.Inf(1)), 4, -5e-9, 1234567}}
+	text := save(t, dense, format.Options{}, matrix.Block{At: dense.Rect(), Data: values})
+	want := "%%MatrixMarket matrix array real general\n%thole dtype=f32 shape=2,3,1\n2 3\n1\n4\n0.1\n-5e-09\nInf\n1.234567e+06\n"
+	if text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+	sparse := matrix.Meta{Name: "a", Rows: 3, Cols: 9, DType: matrix.I16, Layout: matrix.RowSparse}
+	cells := &matrix.COO[int16]{Row: []int64{2, 0, 2}, Col: []int64{8, 3, 1}, Val: []int16{1, -2, 0}}
+	text = save(t, sparse, format.Options{}, matrix.Block{At: sparse.Rect(), Data: cells})
+	want = "%%MatrixMarket matrix coordinate integer general\n%thole dtype=i16                  \n3 9 3\n1 4 -2\n3 2 0\n3 9 1\n"
+	if text != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+}
+
+// TestLosses are what the format cannot say, and what is left when that is allowed.
+func TestLosses(t *testing.T) {
+	base := matrix.Meta{Name: "a", Rows: 2, Cols: 2, DType: matrix.I32}
+	for name, change := range map[string]func(*matrix.Meta){
+		"labels": func(m *matrix.Meta) { m.Labels = []string{"a", "b"} },
+		"lod":    func(m *matrix.Meta) { m.LoD = [][]int64{{0, 2}} },
+		"first":  func(m *matrix.Meta) { m.ColLo = -7 },
+		"types":  func(m *matrix.Meta) { m.ColTypes = []matrix.DType{matrix.I32, matrix.F64} },
+		"rows":   func(m *matrix.Meta) { m.Saved = []matrix.Range{{Lo: 0, Hi: 2}} },
+		"rank": func(m *matrix.Meta) {
+			m.Dims = append(slices.Repeat([]int64{1}, rankLimit-1), 2, 2)
+			m.Rows, m.Cols = 1, 4
+		},
+	} {
+		for _, l := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+			t.Run(name+" "+l.String(), func(t *testing.T) {
+				m := base.Clone()
+				change(&m)
+				m.Layout = l
+				if _, err := Codec.Create(t.Context(), &blob.Mem{}, place, []matrix.Meta{m}, format.Options{}); !errors.Is(err, format.ErrLossy) {
+					t.Errorf("%v, want ErrLossy", err)
+				}
+				lost := 0
+				b := matrix.NewDense(m.DType, m.Rect())
+				b.Data.Values().([]int32)[3] = 9
+				text := save(t, m, format.Options{Lossy: true, Lost: func(string) { lost++ }}, b)
+				_, cells, err := load(t, text)
+				if want := "9"; err != nil || lost != 1 || !strings.HasSuffix(cells, fmt.Sprintf("%d,%d=%s", m.Rows-1, m.Cols-1, want)) {
+					t.Errorf("%q is %s, %v; %d losses", text, cells, err, lost)
+				}
+			})
+		}
+	}
+}
+
+// TestRoundTrip writes random matrices in tiles and reads them, whole and in parts.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := matrix.Meta{Name: "a", DType: rapid.SampledFrom(matrix.DTypes()).Draw(t, "type"),
+			Layout: rapid.SampledFrom([]matrix.Layout{matrix.RowDense, matrix.RowSparse}).Draw(t, "layout")}
+		m.Dims = rapid.SliceOfN(rapid.Int64Range(0, 5), 0, 3).Draw(t, "dims")
+		m.Rows, m.Cols, _ = matrix.Shape(m.Dims)
+		whole := matrix.NewDense(m.DType, m.Rect())
+		raw, _ := wire.ViewAny(whole.Data.Values())
+		for i := range raw {
+			if raw[i] = rapid.Byte().Draw(t, "byte"); m.DType == matrix.Bool {
+				raw[i] &= 1
+			}
+		}
+		if m.Layout == matrix.RowSparse {
+			skip := rapid.Int64Range(1, 4).Draw(t, "skip")
+			whole = whole.Pick(func(col int64) bool { return col%skip == 0 })
+		}
+		cut := rapid.Int64Range(0, m.Cols).Draw(t, "cut")
+		row := rapid.Int64Range(0, m.Rows).Draw(t, "row")
+		blocks := []matrix.Block{whole.Cut(matrix.At(row, m.Rows, 0, m.Cols)), whole.Cut(matrix.At(0, row, cut, m.Cols)), whole.Cut(matrix.At(0, row, 0, cut))}
+		text := save(t, m, format.Options{}, blocks...)
+		if again := save(t, m, format.Options{Stage: "s"}, whole); again != text {
+			t.Fatalf("as one block\n%q, want\n%q", again, text)
+		}
+		r, err := open(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		got := r.Matrices()[0]
+		same := fmt.Sprint(got.Dims) == fmt.Sprint(m.Dims) || len(m.Dims) == 2 && got.Dims == nil
+		if !same || got.DType != m.DType || got.Layout != m.Layout || got.Rows != m.Rows || got.Cols != m.Cols {
+			t.Fatalf("read %+v, want %+v", got, m)
+		}
+		for _, want := range []matrix.Rect{m.Rect(), blocks[0].At, blocks[1].At, blocks[2].At} {
+			have, err := cellsOf(r, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if cells := textOf(whole.Cut(want)); have != cells {
+				t.Fatalf("%v: %s, want %s\n%s", want, have, cells, text)
+			}
+		}
+	})
+}
+
+func textOf(b matrix.Block) string {
+	var out strings.Builder
+	_ = b.EachText(func(row, col int64, v []byte) error {
+		fmt.Fprintf(&out, "%d,%d=%s ", row, col, v)
+		return nil
+	})
+	return strings.TrimSpace(out.String())
+}
+
+// TestOrder reads the same cells in any order of lines, in matrices with few and with very many rows.
+func TestOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		top := rapid.SampledFrom([]int64{1, 3, 40, 1 << 20, math.MaxInt64}).Draw(t, "rows")
+		anywhere := rapid.Custom(func(t *rapid.T) [2]int64 {
+			return [2]int64{rapid.Int64Range(1, top).Draw(t, "row"), rapid.Int64Range(1, 9).Draw(t, "column")}
+		})
+		all := rapid.SliceOfNDistinct(anywhere, 0, 20, rapid.ID[[2]int64]).Draw(t, "cells")
+		text := fmt.Sprintf("%%%%MatrixMarket matrix coordinate integer general\n%d 9 %d\n", top, len(all))
+		for i, c := range all {
+			text += fmt.Sprintf("%d %d %d\n", c[0], c[1], i)
+		}
+		_, got, err := load(t, text)
+		var want []string
+		order := slices.Clone(all)
+		slices.SortFunc(order, func(a, b [2]int64) int { return slices.Compare(a[:], b[:]) })
+		for _, c := range order {
+			want = append(want, fmt.Sprintf("%d,%d=%d", c[0]-1, c[1]-1, slices.Index(all, c)))
+		}
+		if err != nil || got != strings.Join(want, " ") {
+			t.Fatalf("%s, %v, want %s", got, err, want)
+		}
+	})
+}
+
+// TestLarge crosses the bounds of blocks, bands and pieces of text: rows longer than a block, columns longer than a band.
+func TestLarge(t *testing.T) {
+	for _, size := range [][2]int64{{2, blockCells + 3}, {blockCells + 3, 2}, {1100, 1000}} {
+		for _, l := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+			m := matrix.Meta{Name: "a", Rows: size[0], Cols: size[1], DType: matrix.I32, Layout: l}
+			b := matrix.NewDense(m.DType, m.Rect())
+			val := b.Data.Values().([]int32)
+			for i := range val {
+				val[i] = int32(i) % 1000
+			}
+			r, err := open(t, save(t, m, format.Options{}, b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range []matrix.Rect{m.Rect(), matrix.At(1, m.Rows-1, 1, m.Cols), matrix.At(m.Rows-1, m.Rows, m.Cols-1, m.Cols)} {
+				n := int64(0)
+				for blk, err := range r.Blocks(t.Context(), "a", want) {
+					if err == nil {
+						err = blk.Check()
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					n += int64(blk.Data.NNZ())
+					got := blk.ToDense().Data.Values().([]int32)
+					if !slices.Equal(got, b.Cut(blk.At).Data.Values().([]int32)) {
+						t.Fatalf("%v: block %v differs", m.Rect(), blk.At)
+					}
+				}
+				if cells, _ := want.Cells(); n != cells {
+					t.Errorf("%v %v of %v: %d cells, want %d", l, want, m.Rect(), n, cells)
+				}
+			}
+			r.Close()
+		}
+	}
+}
+
+// shuffled are entries in no order.
+func shuffled(n int) string {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%%%%MatrixMarket matrix coordinate real general\n1000000 1000000 %d\n", n)
+	for i := range n {
+		fmt.Fprintf(&b, "%d %d %v\n", 1+rnd.IntN(1000000), 1+i, rnd.NormFloat64())
+	}
+	return b.String()
+}
+
+func BenchmarkRead(b *testing.B) {
+	sparse := matrix.Meta{Name: "a", Rows: 1 << 10, Cols: 1 << 20, DType: matrix.F64, Layout: matrix.RowSparse}
+	blk := matrix.NewDense(matrix.F64, matrix.At(0, 1<<10, 0, 1<<9))
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for i, v := 0, blk.Data.Values().([]float64); i < len(v); i++ {
+		v[i] = rnd.NormFloat64()
+	}
+	dense := matrix.Meta{Name: "a", Rows: 1 << 10, Cols: 1 << 9, DType: matrix.F64}
+	for name, text := range map[string]string{
+		"sorted": save(b, sparse, format.Options{}, blk), "unsorted": shuffled(1 << 19), "array": save(b, dense, format.Options{}, blk),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				r, err := open(b, text)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for _, err := range r.Blocks(b.Context(), "a", r.Matrices()[0].Rect()) {
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				r.Close()
+			}
+		})
+	}
+	for name, m := range map[string]matrix.Meta{"write sparse": sparse, "write array": dense} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(save(b, m, format.Options{}, blk))))
+			for b.Loop() {
+				save(b, m, format.Options{}, blk)
+			}
+		})
+	}
+}
+
+// TestFarRows writes sparse matrices with more rows than anybody could go through.
+func TestFarRows(t *testing.T) {
+	m := matrix.Meta{Name: "a", Rows: math.MaxInt64, Cols: 2, DType: matrix.I8, Layout: matrix.RowSparse}
+	one := func(row int64) matrix.Block {
+		return matrix.Block{At: matrix.At(row, row+1, 0, 2), Data: &matrix.COO[int8]{Row: []int64{0}, Col: []int64{1}, Val: []int8{5}}}
+	}
+	nothing := matrix.Block{At: matrix.At(1, 1<<62, 0, 2), Data: matrix.Empty{D: matrix.I8}}
+	for _, stage := range []string{"", "s"} {
+		_, cells, err := load(t, save(t, m, format.Options{Stage: stage}, one(0), nothing, one(1<<62), one(1<<62+9)))
+		if want := fmt.Sprintf("0,1=5 %d,1=5 %d,1=5", 1<<62, 1<<62+9); err != nil || cells != want {
+			t.Errorf("%s, %v, want %s", cells, err, want)
+		}
+	}
+}
+
+// TestDocument checks the worked examples of the format's page: they are what we write, and explain so.
+func TestDocument(t *testing.T) {
+	page, err := os.ReadFile("../../docs/format/mtx.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := strings.Split(string(page), "```dump\n")[1:]
+	sparse := matrix.Meta{Name: "a", Rows: 3, Cols: 4, DType: matrix.F32, Layout: matrix.RowSparse}
+	dense := matrix.Meta{Name: "a", Rows: 2, Cols: 2, DType: matrix.I16}
+	blocks := []matrix.Block{
+		{At: sparse.Rect(), Data: &matrix.CSR[float32]{Ptr: []int{0, 2, 2, 3}, Idx: []int64{0, 3, 1}, Val: []float32{1, -0.5, 1e-9}}},
+		{At: dense.Rect(), Data: &matrix.Dense[int16]{Val: []int16{1, 2, 3, -4}}},
+	}
+	for i, m := range []matrix.Meta{sparse, dense} {
+		text := save(t, m, format.Options{}, blocks[i])
+		b := &blob.Mem{}
+		if err := blob.WriteAll(t.Context(), b, place, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := Codec.Explain(t.Context(), b, place, dump.New(&out)); err != nil {
+			t.Fatal(err)
+		}
+		example, _, _ := strings.Cut(examples[i], "```")
+		if out.String() != example {
+			t.Errorf("explained as\n%s, want\n%s", out.String(), example)
+		}
+		var shown strings.Builder // the text that the page shows
+		for line := range strings.Lines(example) {
+			quoted, err := strconv.QuotedPrefix(line[10:])
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, _ := strconv.Unquote(quoted)
+			shown.WriteString(plain + "\n")
+		}
+		_, got, err := load(t, shown.String())
+		if err != nil || got != textOf(blocks[i]) {
+			t.Errorf("the page reads as %s, %v, want %s", got, err, textOf(blocks[i]))
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package mtx
+
+import (
+	"context"
+	"fmt"
+	"iter"
+
+	"thole/blob"
+	"thole/format"
+	"thole/matrix"
+)
+
+// source reads the values behind a head.
+type source interface {
+	// blocks is format.Reader.Blocks of the matrix, with errors that are *wire.At.
+	blocks(ctx context.Context, o blob.Object, want matrix.Rect) iter.Seq2[matrix.Block, error]
+}
+
+func newSource(h *head) source {
+	switch {
+	case h.field.dtype == matrix.I8:
+		return sourceOf[int8](h)
+	case h.dtype == matrix.F64:
+		return sourceOf[float64](h)
+	case h.dtype.Float():
+		return sourceOf[float32](h)
+	case h.dtype == matrix.U64:
+		return sourceOf[uint64](h)
+	}
+	return sourceOf[int64](h)
+}
+
+func sourceOf[T value](h *head) source {
+	if h.array {
+		return &array[T]{h}
+	}
+	return &table[T]{h: h}
+}
+
+// reader reads one matrix.
+type reader struct {
+	obj  blob.Object
+	path string
+	head head
+	m    matrix.Meta
+	from source
+}
+
+// Matrices implements format.Reader.
+func (r *reader) Matrices() []matrix.Meta { return []matrix.Meta{r.m} }
+
+// Notes implements format.Reader.
+func (r *reader) Notes() []string {
+	notes := []string{r.head.dialect()}
+	if r.head.note != "" {
+		notes = append(notes, r.head.note)
+	}
+	return notes
+}
+
+// Files implements format.Reader.
+func (r *reader) Files() map[string][]byte { return nil }
+
+// Close implements format.Reader.
+func (r *reader) Close() error { return r.obj.Close() }
+
+// Blocks implements format.Reader.
+func (r *reader) Blocks(ctx context.Context, matrixName string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	return func(yield func(matrix.Block, error) bool) {
+		if matrixName != r.m.Name {
+			yield(matrix.Block{}, format.Wrap(name, r.path, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix)))
+			return
+		}
+		for b, err := range r.from.blocks(ctx, r.obj, want) {
+			if !yield(b, format.Wrap(name, r.path, err)) {
+				return
+			}
+		}
+	}
+}

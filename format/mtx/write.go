@@ -1,0 +1,173 @@
+package mtx
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"thole/blob"
+	"thole/format"
+	"thole/matrix"
+)
+
+// check asks for what the matrix loses.
+func check(m *matrix.Meta, o *format.Options) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	filled := *m
+	filled.Layout = matrix.RowDense // cells that are absent stay so in a coordinate file
+	if err := format.LoseToDense(&filled, o); err != nil {
+		return err
+	}
+	if len(m.LoD) > 0 {
+		if err := o.Lose("matrix %q: sequences (LoD)", m.Name); err != nil {
+			return err
+		}
+	}
+	if len(m.Dims) > rankLimit {
+		return o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, len(m.Dims), rankLimit)
+	}
+	return nil
+}
+
+// typeOf is the element type that a reader will find: that of the matrix, or one that holds the types of its columns.
+func typeOf(m *matrix.Meta) (d matrix.DType, mixed bool) {
+	d = m.DType
+	for _, c := range m.ColTypes {
+		if c == d {
+			continue
+		}
+		if d = matrix.I64; c.Float() || m.DType.Float() {
+			return matrix.F64, true
+		}
+		mixed = true
+	}
+	return d, mixed
+}
+
+func fieldOf(d matrix.DType) string {
+	switch {
+	case d.Float():
+		return "real"
+	case d == matrix.U64:
+		return "unsigned-integer"
+	}
+	return "integer"
+}
+
+// countDigits is how long a number of entries can be.
+const countDigits = 19
+
+// header is everything before the values. It is as long whatever the number of entries is.
+func header(m *matrix.Meta, entries int64) []byte {
+	d, _ := typeOf(m)
+	kind, count := "array", ""
+	if m.Layout == matrix.RowSparse {
+		kind, count = "coordinate", " "+strconv.FormatInt(entries, 10)
+	}
+	b := fmt.Appendf(nil, "%s matrix %s %s general\n%s dtype=%v", banner, kind, fieldOf(d), own, d)
+	if m.Dims != nil && len(m.Dims) != 2 && len(m.Dims) <= rankLimit {
+		b = append(b, " shape="...)
+		for i, n := range m.Dims {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendInt(b, n, 10)
+		}
+	}
+	if count != "" {
+		b = append(b, bytes.Repeat([]byte{' '}, 1+countDigits-len(count))...)
+	}
+	return fmt.Appendf(b, "\n%d %d%s\n", m.Rows, m.Cols, count)
+}
+
+// appendValue writes a number, infinity without the sign that some readers stumble over.
+func appendValue(dst, value []byte) []byte {
+	if value[0] == '+' {
+		value = value[1:]
+	}
+	return append(append(dst, value...), '\n')
+}
+
+// newCoordinateWriter writes a sparse matrix row by row.
+func newCoordinateWriter(b blob.Bucket, file string, m matrix.Meta, o format.Options) (format.Writer, error) {
+	return format.NewRowWriter(b, file, o, format.RowFile{
+		Metas: []matrix.Meta{m},
+		Gaps:  true,
+		Begin: func(out io.Writer) (format.RowSink, error) {
+			at, ok := out.(io.WriterAt)
+			if !ok {
+				return nil, fmt.Errorf("the bucket of %s cannot write the number of entries before them", file)
+			}
+			s := &sink{m: m, out: out, head: at}
+			s.buf = header(&m, 0)
+			return s, nil
+		},
+	})
+}
+
+// flushBytes is how much text is written at once.
+const flushBytes = 1 << 20
+
+// sink writes entries as lines.
+type sink struct {
+	m       matrix.Meta
+	out     io.Writer
+	head    io.WriterAt
+	buf     []byte
+	entries int64
+	row     int64  // whose number prefix has
+	prefix  []byte // number and space
+}
+
+// Rows implements format.RowSink.
+func (s *sink) Rows(ctx context.Context, lanes []matrix.Block) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if len(lanes) == 1 {
+		return lanes[0].EachText(s.entry)
+	}
+	rows := lanes[0].At.Rows
+	for r := rows.Lo; r < rows.Hi; r++ {
+		for _, l := range lanes {
+			if err := l.Cut(matrix.Rect{Rows: matrix.Range{Lo: r, Hi: r + 1}, Cols: l.At.Cols}).EachText(s.entry); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *sink) entry(row, col int64, value []byte) error {
+	if row != s.row || s.prefix == nil {
+		s.row = row
+		s.prefix = append(strconv.AppendInt(s.prefix[:0], row+1, 10), ' ')
+	}
+	s.entries++
+	s.buf = append(s.buf, s.prefix...)
+	s.buf = append(strconv.AppendInt(s.buf, col-s.m.ColLo+1, 10), ' ')
+	s.buf = appendValue(s.buf, value)
+	if len(s.buf) < flushBytes {
+		return nil
+	}
+	return s.flush()
+}
+
+func (s *sink) flush() error {
+	_, err := s.out.Write(s.buf)
+	s.buf = s.buf[:0]
+	return err
+}
+
+// End implements format.RowSink.
+func (s *sink) End() error {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	_, err := s.head.WriteAt(header(&s.m, s.entries), 0)
+	return err
+}
