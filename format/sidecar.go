@@ -42,6 +42,7 @@ type SidecarOwn struct {
 	Labels string   `json:"labels,omitempty"` // libsvm: element type of the labels, if they are a matrix
 	Made   bool     `json:"made,omitempty"`   // the labels of the schema stand for none
 	Names  []string `json:"names,omitempty"`  // libsvm: of the labels and the features
+	Zero   bool     `json:"zero,omitempty"`   // libsvm: indices count from 0
 }
 
 var valueTypes = map[matrix.DType]string{

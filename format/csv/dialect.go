@@ -142,7 +142,7 @@ func (d *dialect) readFirst(line []byte, w *wish, side *format.Sidecar) error {
 
 // isNumber tells whether a cell can be a value.
 func isNumber(token []byte) bool {
-	if isWord(token, "true") && len(token) == 4 || isWord(token, "false") && len(token) == 5 {
+	if bytes.EqualFold(token, []byte("true")) || bytes.EqualFold(token, []byte("false")) {
 		return true
 	}
 	if _, n := number.ParseFloat64(token); n == len(token) {

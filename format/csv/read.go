@@ -20,7 +20,7 @@ type reader struct {
 	m     matrix.Meta
 	side  *format.Sidecar
 	form  dialect
-	index index
+	index *format.LineIndex
 	notes []string
 }
 
@@ -34,7 +34,7 @@ func (r *reader) open(ctx context.Context, b blob.Bucket) (err error) {
 	if r.form, err = head(ctx, r.obj, &r.wish, r.side); err != nil {
 		return located(err)
 	}
-	r.index = index{obj: r.obj, list: []mark{{off: r.form.start, line: r.form.line}}}
+	r.index = format.NewLineIndex(r.obj, r.obj.Size(), format.LineMark{Off: r.form.start, Line: r.form.line}, 0)
 	if r.side == nil {
 		err = r.infer(ctx)
 	} else {
@@ -85,11 +85,11 @@ func (r *reader) fill() error {
 
 // infer looks through the whole file.
 func (r *reader) infer(ctx context.Context) error {
-	kinds, err := r.index.scan(ctx, r.form.sep, r.form.width, r.form.labels != nil, r.wish.empty)
+	kinds, rows, err := scan(ctx, r.obj, r.index, r.form.sep, r.form.width, r.form.labels != nil, r.wish.empty)
 	if err != nil {
 		return err
 	}
-	r.m.Rows, r.m.Cols = r.index.list[len(r.index.list)-1].row, int64(r.form.width)
+	r.m.Rows, r.m.Cols = rows, int64(r.form.width)
 	r.m.Labels = r.form.labels
 	types := make([]matrix.DType, len(kinds))
 	mixed := false
@@ -147,7 +147,7 @@ func (r *reader) walk(ctx context.Context, want matrix.Rect, emit func(matrix.Bl
 	if !toEnd && want.Empty() {
 		return nil
 	}
-	at, err := r.index.seek(ctx, want.Rows.Lo)
+	at, err := r.index.Seek(ctx, want.Rows.Lo)
 	if err != nil {
 		return err
 	}
@@ -155,30 +155,30 @@ func (r *reader) walk(ctx context.Context, want matrix.Rect, emit func(matrix.Bl
 	if r.m.Cols == 0 {
 		return r.nothing(ctx)
 	}
-	for p, err := range format.ParseLines(ctx, r.obj, at.off, r.obj.Size(), s.parse) {
+	for p, err := range format.ParseLines(ctx, r.obj, at.Off, r.obj.Size(), s.parse) {
 		if err != nil {
 			return err
 		}
-		if at.row+p.rows > r.m.Rows {
-			return located(&cellError{p.end, at.line + p.lines, 0, fmt.Errorf("more than %d rows", r.m.Rows)})
+		if at.Row+p.rows > r.m.Rows {
+			return located(&cellError{p.end, at.Line + p.lines, 0, fmt.Errorf("more than %d rows", r.m.Rows)})
 		}
 		if p.err != nil {
-			p.err.line += at.line
+			p.err.line += at.Line
 			return r.explain(p.err)
 		}
 		if p.open && r.side != nil && r.side.Thole != nil {
-			return located(&cellError{p.end, at.line + p.lines, 0, errors.New("the last line has no end: cut off?")})
+			return located(&cellError{p.end, at.Line + p.lines, 0, errors.New("the last line has no end: cut off?")})
 		}
-		if err := emitPiece(&s, &p, at.row, want, emit); err != nil {
+		if err := emitPiece(&s, &p, at.Row, want, emit); err != nil {
 			return err
 		}
-		at = mark{p.end, at.row + p.rows, at.line + p.lines}
-		if !toEnd && at.row >= want.Rows.Hi {
+		at = format.LineMark{Off: p.end, Row: at.Row + p.rows, Line: at.Line + p.lines}
+		if !toEnd && at.Row >= want.Rows.Hi {
 			return nil
 		}
 	}
-	if at.row != r.m.Rows {
-		return located(&cellError{at.off, at.line, 0, fmt.Errorf("the file ends after %d rows, want %d", at.row, r.m.Rows)})
+	if at.Row != r.m.Rows {
+		return located(&cellError{at.Off, at.Line, 0, fmt.Errorf("the file ends after %d rows, want %d", at.Row, r.m.Rows)})
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (r *reader) nothing(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows, lines := countRows(l.Text)
+		rows, lines := r.index.Count(l.Text)
 		if line += lines; rows > 0 {
 			return located(&cellError{l.Off, line, 0, errors.New("cells in a table without columns")})
 		}

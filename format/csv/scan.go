@@ -4,67 +4,12 @@ import (
 	"bytes"
 	"context"
 	"strconv"
-	"sync"
 
 	"thole/blob"
 	"thole/format"
 	"thole/internal/number"
 	"thole/matrix"
 )
-
-// mark is the begin of a piece of the file: rows and lines before it.
-type mark struct {
-	off, row, line int64
-}
-
-// index finds rows in the file. It grows as far as it was asked for.
-type index struct {
-	obj  blob.Object
-	mu   sync.Mutex
-	list []mark // ascending; the last is as far as the file was looked through
-}
-
-// seek is the last mark at or before the row.
-func (x *index) seek(ctx context.Context, row int64) (mark, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if last := x.list[len(x.list)-1]; last.row <= row && last.off < x.obj.Size() && row > 0 {
-		for l, err := range format.ReadLines(ctx, x.obj, last.off, x.obj.Size()) {
-			if err != nil {
-				return last, err
-			}
-			rows, lines := countRows(l.Text)
-			x.add(l.End(), rows, lines)
-			if x.list[len(x.list)-1].row > row {
-				break
-			}
-		}
-	}
-	for i := len(x.list) - 1; i > 0; i-- {
-		if x.list[i].row <= row {
-			return x.list[i], nil
-		}
-	}
-	return x.list[0], nil
-}
-
-func (x *index) add(end, rows, lines int64) {
-	last := x.list[len(x.list)-1]
-	x.list = append(x.list, mark{end, last.row + rows, last.line + lines})
-}
-
-// countRows counts lines, and those that are not blank.
-func countRows(text []byte) (rows, lines int64) {
-	for len(text) > 0 {
-		n := bytes.IndexByte(text, '\n') + 1
-		if text[0] > ' ' || !blank(text[:n]) {
-			rows++
-		}
-		lines++
-		text = text[n:]
-	}
-	return rows, lines
-}
 
 // kind is what the cells of a column have been so far.
 type kind uint8
@@ -76,30 +21,30 @@ const (
 	huge // beyond u64
 )
 
-// scan looks through the file from the last mark to its end, and finds the kinds of the columns: one for all, or one
-// for each of width.
-func (x *index) scan(ctx context.Context, sep byte, width int, each bool, e empty) ([]kind, error) {
+// scan looks through the file, counts its rows, and finds the kinds of the columns: one for all, or one for each of
+// width.
+func scan(ctx context.Context, o blob.Object, x *format.LineIndex, sep byte, width int, each bool, e empty) ([]kind, int64, error) {
 	kinds := make([]kind, 1)
 	if each {
 		kinds = make([]kind, width)
 	}
 	open := len(kinds) // how many have had whole numbers only
-	last := x.list[len(x.list)-1]
-	for l, err := range format.ReadLines(ctx, x.obj, last.off, x.obj.Size()) {
+	rows := int64(0)
+	for l, err := range format.ReadLines(ctx, o, x.First().Off, o.Size()) {
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		rows, lines := countRows(l.Text)
-		x.add(l.End(), rows, lines)
+		n, lines := x.Count(l.Text)
+		rows = x.Add(l.End(), n, lines).Row
 		for text := l.Text; len(text) > 0 && open > 0; {
 			n := bytes.IndexByte(text, '\n') + 1
-			if text[0] > ' ' || !blank(text[:n]) {
+			if text[0] > ' ' || !x.Blank(text[:n]) {
 				open -= lineKinds(text[:n], sep, kinds, e)
 			}
 			text = text[n:]
 		}
 	}
-	return kinds, nil
+	return kinds, rows, nil
 }
 
 // lineKinds adds the cells of a line to the kinds, and tells how many columns had their first fraction.
