@@ -6,6 +6,7 @@ import (
 	"thole/format/angel"
 	"thole/format/csv"
 	"thole/format/daphne"
+	"thole/format/libsvm"
 	"thole/format/mtx"
 	"thole/format/npy"
 	"thole/format/paddle"
@@ -23,5 +24,6 @@ func Codecs() format.Set {
 		safetensors.Codec,
 		mtx.Codec,
 		csv.Codec,
+		libsvm.Codec,
 	}
 }

@@ -44,6 +44,7 @@ var wishes = []struct {
 	{"daphne", "smallest", map[string]string{"blocks": "smallest"}, false},
 	{"daphne", "meta", map[string]string{"meta": "true"}, false},
 	{"csv", "tabs and header", map[string]string{"separator": "tab", "header": "true"}, false},
+	{"libsvm", "from 0", map[string]string{"base": "0"}, false},
 	{"paddle", "extended", map[string]string{"endian": "big", "digest": "true", "align": "true"}, false},
 	{"paddle", "separate", map[string]string{"layout": "separate"}, false},
 	{"paddle", "combined", map[string]string{"layout": "combined"}, false},
