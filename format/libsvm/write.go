@@ -51,7 +51,8 @@ func plan(b blob.Bucket, file string, ms []matrix.Meta, o *format.Options) (f fo
 	if labels != nil {
 		lines.labelled = true
 		side.Thole.Labels, side.Thole.Names = labels.DType.String(), []string{labels.Name, features.Name}
-		f.Metas = []matrix.Meta{{Name: labels.Name, Rows: labels.Rows, Cols: 1, ColLo: labels.ColLo, DType: labels.DType, Saved: labels.Saved}, plain}
+		y := matrix.Meta{Name: labels.Name, Rows: labels.Rows, Cols: 1, ColLo: labels.ColLo, DType: labels.DType, Saved: labels.Saved}
+		f.Metas = []matrix.Meta{y, plain}
 	}
 	f.Begin = func(out io.Writer) (format.RowSink, error) {
 		lines.out = out
@@ -77,7 +78,8 @@ func roles(ms []matrix.Meta) (labels, features *matrix.Meta, err error) {
 	case isLabels(&ms[1]):
 		return &ms[1], &ms[0], nil
 	}
-	return nil, nil, fmt.Errorf("matrices %q and %q, want one of them dense with one column, the labels: %w", ms[0].Name, ms[1].Name, format.ErrLimit)
+	return nil, nil, fmt.Errorf("matrices %q and %q, want one of them dense with one column, the labels: %w",
+		ms[0].Name, ms[1].Name, format.ErrLimit)
 }
 
 func losses(labels, m *matrix.Meta, o *format.Options, w *wish, file string) error {
