@@ -4,27 +4,36 @@ import (
 	"encoding/binary"
 
 	"thole/internal/wire"
+	"thole/matrix"
 )
 
 // fetch copies n big-endian fields of size 4 or 8, one every stride bytes of src, into dst, the memory of numbers.
 func fetch(dst, src []byte, n, size, stride int) {
-	for i := range n {
-		if size == 4 {
-			binary.NativeEndian.PutUint32(dst[4*i:], binary.BigEndian.Uint32(src[i*stride:]))
-		} else {
-			binary.NativeEndian.PutUint64(dst[8*i:], binary.BigEndian.Uint64(src[i*stride:]))
+	if n == 0 {
+		return
+	}
+	src = src[:(n-1)*stride+size]
+	if size == 4 {
+		for i, at := 0, 0; i < n; i, at = i+1, at+stride {
+			binary.NativeEndian.PutUint32(dst[4*i:], binary.BigEndian.Uint32(src[at:]))
 		}
+		return
+	}
+	for i, at := 0, 0; i < n; i, at = i+1, at+stride {
+		binary.NativeEndian.PutUint64(dst[8*i:], binary.BigEndian.Uint64(src[at:]))
 	}
 }
 
 // spread is the way back of fetch.
 func spread(dst, src []byte, n, size, stride int) {
-	for i := range n {
-		if size == 4 {
-			binary.BigEndian.PutUint32(dst[i*stride:], binary.NativeEndian.Uint32(src[4*i:]))
-		} else {
-			binary.BigEndian.PutUint64(dst[i*stride:], binary.NativeEndian.Uint64(src[8*i:]))
+	if size == 4 {
+		for i, at := 0, 0; i < n; i, at = i+1, at+stride {
+			binary.BigEndian.PutUint32(dst[at:], binary.NativeEndian.Uint32(src[4*i:]))
 		}
+		return
+	}
+	for i, at := 0, 0; i < n; i, at = i+1, at+stride {
+		binary.BigEndian.PutUint64(dst[at:], binary.NativeEndian.Uint64(src[8*i:]))
 	}
 }
 
@@ -34,8 +43,8 @@ func fetchIDs(dst []int64, src []byte, stride int, long bool) {
 		fetch(wire.View(dst), src, len(dst), 8, stride)
 		return
 	}
-	for i := range dst {
-		dst[i] = int64(int32(binary.BigEndian.Uint32(src[i*stride:])))
+	for i, at := 0, 0; i < len(dst); i, at = i+1, at+stride {
+		dst[i] = int64(int32(binary.BigEndian.Uint32(src[at:])))
 	}
 }
 
@@ -45,9 +54,65 @@ func spreadIDs(dst []byte, src []int64, stride int, long bool) {
 		spread(dst, wire.View(src), len(src), 8, stride)
 		return
 	}
-	for i, id := range src {
-		binary.BigEndian.PutUint32(dst[i*stride:], uint32(id))
+	for i, at := 0, 0; i < len(src); i, at = i+1, at+stride {
+		binary.BigEndian.PutUint32(dst[at:], uint32(src[i]))
 	}
+}
+
+// fetchPairs copies column ids and values of four bytes each, which lie side by side.
+func fetchPairs(col []int64, val, src []byte, stride int) {
+	for i, at := 0, 0; i < len(col) && 4*i+4 <= len(val) && at+8 <= len(src); i, at = i+1, at+stride {
+		x := binary.BigEndian.Uint64(src[at:])
+		col[i] = int64(int32(x >> 32))
+		binary.NativeEndian.PutUint32(val[4*i:], uint32(x))
+	}
+}
+
+// spreadPairs is the way back of fetchPairs.
+func spreadPairs(dst []byte, col []int64, val []byte, stride int) {
+	for i, at := 0, 0; i < len(col) && 4*i+4 <= len(val) && at+8 <= len(dst); i, at = i+1, at+stride {
+		binary.BigEndian.PutUint64(dst[at:], uint64(uint32(col[i]))<<32|uint64(binary.NativeEndian.Uint32(val[4*i:])))
+	}
+}
+
+// fetchTriples copies rows, column ids and values of four bytes each.
+func fetchTriples(row []int32, col []int64, val, src []byte) {
+	for i := 0; i < len(row) && i < len(col) && 4*i+4 <= len(val) && len(src) >= 12; i++ {
+		x := binary.BigEndian.Uint64(src[4:])
+		row[i] = int32(binary.BigEndian.Uint32(src))
+		col[i] = int64(int32(x >> 32))
+		binary.NativeEndian.PutUint32(val[4*i:], uint32(x))
+		src = src[12:]
+	}
+}
+
+// spreadTriples is the way back of fetchTriples.
+func spreadTriples(dst []byte, row []int32, col []int64, val []byte) {
+	for i := 0; i < len(row) && i < len(col) && 4*i+4 <= len(val) && len(dst) >= 12; i++ {
+		binary.BigEndian.PutUint32(dst, uint32(row[i]))
+		binary.BigEndian.PutUint64(dst[4:], uint64(uint32(col[i]))<<32|uint64(binary.NativeEndian.Uint32(val[4*i:])))
+		dst = dst[12:]
+	}
+}
+
+// fetchBoth copies column ids and values that lie side by side.
+func fetchBoth(col []int64, val, src []byte, s style, size, stride int) {
+	if !s.long && size == 4 {
+		fetchPairs(col, val, src, stride)
+		return
+	}
+	fetchIDs(col, src, stride, s.long)
+	fetch(val, src[s.idSize():], len(col), size, stride)
+}
+
+// spreadBoth is the way back of fetchBoth.
+func spreadBoth(dst []byte, col []int64, val []byte, s style, size, stride int) {
+	if !s.long && size == 4 {
+		spreadPairs(dst, col, val, stride)
+		return
+	}
+	spreadIDs(dst, col, stride, s.long)
+	spread(dst[s.idSize():], val, len(col), size, stride)
 }
 
 // idSize is the number of bytes of a column id.
@@ -61,13 +126,12 @@ func (s style) idSize() int {
 // grow makes v longer by n elements, whose values do not matter, and gives both v and the new part.
 func grow[E any](v []E, n int) (all, tail []E) {
 	if cap(v)-len(v) < n {
-		v = append(make([]E, 0, len(v)+n), v...)
+		v = append(make([]E, 0, 2*len(v)+n), v...)
 	}
 	all = v[:len(v)+n]
 	return all, all[len(v):]
 }
 
 func sizeOf[T Number]() int {
-	var v T
-	return binary.Size(v)
+	return matrix.DTypeOf[T]().Size()
 }

@@ -17,8 +17,7 @@ func putColIDValueBinary[T Number](dst []byte, s style, r *records[T]) []byte {
 		return dst
 	}
 	dst, out := grow(dst, len(r.val)*(key+size))
-	spreadIDs(out, r.col, key+size, s.long)
-	spread(out[key:], wire.View(r.val), len(r.val), size, key+size)
+	spreadBoth(out, r.col, wire.View(r.val), s, size, key+size)
 	return dst
 }
 
@@ -32,7 +31,6 @@ func takeColIDValueBinary[T Number](in input, r *records[T], n int) (int, error)
 	var val []T
 	r.col, col = grow(r.col, n)
 	r.val, val = grow(r.val, n)
-	fetchIDs(col, in.b, key+size, in.long)
-	fetch(wire.View(val), in.b[key:], n, size, key+size)
+	fetchBoth(col, wire.View(val), in.b, in.style, size, key+size)
 	return n * (key + size), nil
 }

@@ -10,10 +10,13 @@ var colIDValueText = layout{
 }
 
 func putColIDValueText[T Number](dst []byte, s style, r *records[T]) []byte {
-	num := spellingOf[T]()
-	for i, v := range r.val {
-		dst = append(appendInt(dst, r.col[i]), s.sep...)
-		dst = append(num.append(dst, v), '\n')
+	put := spellingOf[T]().put
+	for k, v := range r.val {
+		b, i := room(dst, 2*longest+maxSeparator)
+		i = s.put(b, putInt(b, i, r.col[k]))
+		i = put(b, i, v)
+		b[i] = '\n'
+		dst = b[:i+1]
 	}
 	return dst
 }

@@ -336,7 +336,7 @@ func bigEndian(d matrix.DType, b []byte) string {
 func bigEndianOf[T Number](b []byte) string {
 	var v [1]T
 	wire.Get(v[:], b, wire.Big)
-	return string(spellingOf[T]().append(nil, v[0]))
+	return string(AppendNumber(nil, v[0]))
 }
 
 // lines prints the first and the last lines of a text partition.

@@ -70,6 +70,14 @@ type records[T Number] struct {
 	ids   []int64 // room for col, when that is counted
 }
 
+// first is the row of the first record, 0 if there is none.
+func (r *records[T]) first() int32 {
+	if len(r.row) == 0 {
+		return 0
+	}
+	return r.row[0]
+}
+
 // input is a piece of a data file that begins with a record.
 type input struct {
 	style

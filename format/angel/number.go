@@ -14,23 +14,24 @@ type Number interface {
 }
 
 // spelling is how the numbers of one type are read from text and written to it. parse reads the longest number at the
-// beginning of b and says how many bytes it has; 0 if there is none or it does not fit the type.
+// beginning of b and says how many bytes it has; 0 if there is none or it does not fit the type. put writes to b[i:], which
+// has room for longest bytes, and says where the number ends.
 type spelling[T Number] struct {
-	parse  func(b []byte) (v T, n int)
-	append func(dst []byte, v T) []byte
+	parse func(b []byte) (v T, n int)
+	put   func(b []byte, i int, v T) int
 }
 
 func spellingOf[T Number]() spelling[T] {
 	var s any
 	switch matrix.DTypeOf[T]() {
 	case matrix.F64:
-		s = spelling[float64]{parseFloat64, appendFloat64}
+		s = spelling[float64]{parseFloat64, putFloat64}
 	case matrix.F32:
-		s = spelling[float32]{parseFloat32, appendFloat32}
+		s = spelling[float32]{parseFloat32, putFloat32}
 	case matrix.I64:
-		s = spelling[int64]{parseInt, appendInt[int64]}
+		s = spelling[int64]{parseInt, putInt[int64]}
 	default:
-		s = spelling[int32]{parseInt32, appendInt[int32]}
+		s = spelling[int32]{parseInt32, putInt[int32]}
 	}
 	return s.(spelling[T])
 }
@@ -60,7 +61,10 @@ func reading[T Number](s style) func(b []byte) (T, int) {
 
 // AppendNumber writes v as Java does: integers in decimal, floats as Float.toString and Double.toString with the fewest
 // digits that read back to v.
-func AppendNumber[T Number](dst []byte, v T) []byte { return spellingOf[T]().append(dst, v) }
+func AppendNumber[T Number](dst []byte, v T) []byte {
+	dst, i := room(dst, longest)
+	return dst[:spellingOf[T]().put(dst, i, v)]
+}
 
 // ParseNumber reads the longest number at the beginning of b and says how many bytes it has; 0 if there is none or it does
 // not fit the type.

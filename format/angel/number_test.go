@@ -86,7 +86,7 @@ func TestSpellLikeStrconv(t *testing.T) {
 // byHand is Java's spelling from strconv's digits.
 func byHand(v float64, bits int) string {
 	if v != v || math.Abs(v) > math.MaxFloat64 {
-		return string(appendSpecial(nil, v))
+		return string(AppendNumber(nil, v))
 	}
 	if a := math.Abs(v); a == 0 || a >= 1e-3 && a < 1e7 {
 		text := strconv.FormatFloat(v, 'f', -1, bits)

@@ -18,9 +18,12 @@ func putRowIDColIDValueBinary[T Number](dst []byte, s style, r *records[T]) []by
 	}
 	stride := 4 + key + size
 	dst, out := grow(dst, n*stride)
+	if !s.long && size == 4 {
+		spreadTriples(out, r.row, r.col, wire.View(r.val))
+		return dst
+	}
 	spread(out, wire.View(r.row), n, 4, stride)
-	spreadIDs(out[4:], r.col, stride, s.long)
-	spread(out[4+key:], wire.View(r.val), n, size, stride)
+	spreadBoth(out[4:], r.col, wire.View(r.val), s, size, stride)
 	return dst
 }
 
@@ -37,8 +40,11 @@ func takeRowIDColIDValueBinary[T Number](in input, r *records[T], n int) (int, e
 	r.row, row = grow(r.row, n)
 	r.col, col = grow(r.col, n)
 	r.val, val = grow(r.val, n)
+	if !in.long && size == 4 {
+		fetchTriples(row, col, wire.View(val), in.b)
+		return n * stride, nil
+	}
 	fetch(wire.View(row), in.b, n, 4, stride)
-	fetchIDs(col, in.b[4:], stride, in.long)
-	fetch(wire.View(val), in.b[4+key:], n, size, stride)
+	fetchBoth(col, wire.View(val), in.b[4:], in.style, size, stride)
 	return n * stride, nil
 }

@@ -11,13 +11,31 @@ var rowIDColIDValueText = layout{
 }
 
 func putRowIDColIDValueText[T Number](dst []byte, s style, r *records[T]) []byte {
-	num := spellingOf[T]()
-	for i, v := range r.val {
-		dst = append(appendInt(dst, r.row[i]), s.sep...)
-		dst = append(appendInt(dst, r.col[i]), s.sep...)
-		dst = append(num.append(dst, v), '\n')
+	put := spellingOf[T]().put
+	var head [longest + maxSeparator]byte // row and separator, of as many records as follow each other
+	row, n := ^r.first(), 0
+	for k, v := range r.val {
+		if r.row[k] != row {
+			row = r.row[k]
+			n = s.put(head[:], putInt(head[:], 0, row))
+		}
+		b, i := room(dst, 3*longest+2*maxSeparator)
+		copyShort(b[i:], &head, n)
+		i = s.put(b, putInt(b, i+n, r.col[k]))
+		i = put(b, i, v)
+		b[i] = '\n'
+		dst = b[:i+1]
 	}
 	return dst
+}
+
+// copyShort copies the first n bytes of head; the bytes behind them may change too.
+func copyShort(dst []byte, head *[longest + maxSeparator]byte, n int) {
+	if n > 8 {
+		copy(dst, head[:n])
+		return
+	}
+	*(*[8]byte)(dst) = [8]byte(head[:8])
 }
 
 func takeRowIDColIDValueText[T Number](in input, r *records[T], n int) (int, error) {

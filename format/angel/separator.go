@@ -58,3 +58,12 @@ func checkSeparator(sep string) error {
 	}
 	return nil
 }
+
+// put writes the separator to b[i:] and answers where it ends.
+func (s *style) put(b []byte, i int) int {
+	if len(s.sep) == 1 {
+		b[i] = s.sep[0]
+		return i + 1
+	}
+	return i + copy(b[i:], s.sep)
+}

@@ -12,11 +12,12 @@ var textColumn = layout{
 }
 
 func putTextColumn[T Number](dst []byte, s style, r *records[T]) []byte {
-	num := spellingOf[T]()
+	put := spellingOf[T]().put
 	for k, col := range r.col {
 		dst = appendInt(dst, col)
 		for _, v := range r.val[k*r.width : (k+1)*r.width] {
-			dst = num.append(append(dst, s.sep...), v)
+			b, i := room(dst, longest+maxSeparator)
+			dst = b[:put(b, s.put(b, i), v)]
 		}
 		dst = append(dst, '\n')
 	}

@@ -10,9 +10,12 @@ var valueText = layout{
 }
 
 func putValueText[T Number](dst []byte, _ style, r *records[T]) []byte {
-	num := spellingOf[T]()
+	put := spellingOf[T]().put
 	for _, v := range r.val {
-		dst = append(num.append(dst, v), '\n')
+		b, i := room(dst, longest)
+		i = put(b, i, v)
+		b[i] = '\n'
+		dst = b[:i+1]
 	}
 	return dst
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -390,45 +389,5 @@ func TestChooseLayout(t *testing.T) {
 	}
 	if _, err := Codec.(codec).find("MyFormat"); err == nil || !strings.Contains(err.Error(), "MyFormat") {
 		t.Errorf("unknown format: %v", err)
-	}
-}
-
-func BenchmarkSaveLoad(b *testing.B) {
-	const rows, cols = 8, 1 << 17
-	m := matrix.Meta{Name: "w", Rows: rows, Cols: cols, DType: matrix.F32}
-	val := make([]float32, rows*cols)
-	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range val {
-		val[i] = float32(rng.NormFloat64() * 0.01)
-	}
-	blk := matrix.Block{At: m.Rect(), Data: &matrix.Dense[float32]{Val: val}}
-	for _, l := range writable {
-		s := sample{m, blk}
-		var mem blob.Mem
-		b.Run(fmt.Sprintf("save/%s", l.name), func(b *testing.B) {
-			b.SetBytes(int64(len(val) * 4))
-			for b.Loop() {
-				if err := save(&mem, &s, 1, []matrix.Block{blk}, map[string]string{optFormat: l.name}); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(len(val))*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
-		})
-		b.Run(fmt.Sprintf("load/%s", l.name), func(b *testing.B) {
-			b.SetBytes(int64(len(val) * 4))
-			b.ReportAllocs()
-			for b.Loop() {
-				r, err := Codec.Open(ctx, &mem, "model", format.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				for _, err := range r.Blocks(ctx, "w", m.Rect()) {
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			b.ReportMetric(float64(len(val))*float64(b.N)/b.Elapsed().Seconds(), "elements/s")
-		})
 	}
 }
