@@ -48,6 +48,9 @@ func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 	}
 	for _, c := range s {
 		dialect, err := c.Sniff(ctx, b, name)
+		if Missing(err) { // the codec wants a file and there is a folder
+			continue
+		}
 		if err != nil {
 			return nil, "", Wrap(c.Info().Name, name, err)
 		}

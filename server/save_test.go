@@ -121,7 +121,8 @@ func TestSaveLoad(t *testing.T) {
 					refused = p.Save(ctx, ps.SaveOptions{Codec: c.Info().Name, Path: path})
 					return nil
 				})
-				if refused != nil && (m.Saved != nil || m.Layout == matrix.RowSparse) && strings.Contains(refused.Error(), format.ErrLossy.Error()) {
+				special := m.Saved != nil || m.Layout == matrix.RowSparse || c.Info().Name == "libsvm" // which is always sparse
+				if refused != nil && special && strings.Contains(refused.Error(), format.ErrLossy.Error()) {
 					t.Skipf("the format cannot hold it: %v", refused)
 				}
 				if refused != nil {
@@ -267,6 +268,9 @@ func TestSaveFails(t *testing.T) {
 	for _, c := range codecs {
 		if c.Info().Writes == "" {
 			continue
+		}
+		if c.Info().Name == "libsvm" {
+			continue // holds labels and features, not any two matrices
 		}
 		t.Run(c.Info().Name, func(t *testing.T) {
 			for n := int64(1); ; n++ {
