@@ -38,7 +38,7 @@ var wishes = []struct {
 	{"angel", "BinaryColumn", map[string]string{"format": "BinaryColumnFormat"}},
 	{"angel", "TextColumn", map[string]string{"format": "TextColumnFormat"}},
 	{"angel", "Snapshot", map[string]string{"format": "SnapshotFormat"}},
-	{"angel", "several in a file", map[string]string{"block-cols": "5", "partitions-per-file": "2"}},
+	{"angel", "several in a file", map[string]string{"block-rows": "2", "partitions-per-file": "2"}},
 	{"daphne", "dialect daphne", map[string]string{"dialect": "daphne"}},
 	{"daphne", "smallest", map[string]string{"blocks": "smallest"}},
 	{"daphne", "meta", map[string]string{"meta": "true"}},

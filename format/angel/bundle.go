@@ -4,19 +4,35 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 )
 
-// bundle puts several partitions into each data file, as Angel does: the list of ids is halved until a piece is small
-// enough; a file is named by the first id in it.
+// groups are the partitions [lo, hi) that lie in one file each: the list of ids is halved until a piece is small enough, as
+// Angel does.
+func groups(lo, hi, most int) iter.Seq[[2]int] {
+	return func(yield func([2]int) bool) { halve(lo, hi, most, yield) }
+}
+
+func halve(lo, hi, most int, yield func([2]int) bool) bool {
+	if hi-lo <= most {
+		return lo == hi || yield([2]int{lo, hi})
+	}
+	middle := (lo + hi) / 2
+	return halve(lo, middle, most, yield) && halve(middle, hi, most, yield)
+}
+
+// bundle puts partitions that lie in a file each together, into files named by their first id.
 func (w *writer) bundle(ctx context.Context, p *plan, parts []partMeta) error {
-	if len(parts) > p.perFile {
-		half := len(parts) / 2
-		if err := w.bundle(ctx, p, parts[:half]); err != nil {
+	for g := range groups(0, len(parts), p.perFile) {
+		if err := w.join(ctx, p, parts[g[0]:g[1]]); err != nil {
 			return err
 		}
-		return w.bundle(ctx, p, parts[half:])
 	}
-	if len(parts) < 2 {
+	return nil
+}
+
+func (w *writer) join(ctx context.Context, p *plan, parts []partMeta) error {
+	if len(parts) < 2 || parts[0].file == parts[1].file {
 		return nil
 	}
 	const joined = "b"

@@ -138,7 +138,8 @@ func (w *writer) cells(ctx context.Context, p *plan, puts []put) ([]partMeta, er
 		if parts[id].file != "" {
 			continue
 		}
-		if err := w.writeCell(ctx, p, nil, id, &parts[id]); err != nil {
+		place := func(id int) (matrix.Rect, func(int64) bool) { return p.grid.cell(id), nil }
+		if err := w.writeFile(ctx, p, nil, parts, [2]int{id, id + 1}, place); err != nil {
 			return nil, err
 		}
 	}

@@ -27,10 +27,11 @@ type encoding struct {
 	present bitmap // of column formats: which cells of sparse rows are there
 }
 
-// begin writes a partition whose saved rows are given, from the writer's first byte on. What is added must come in the
-// order of the data.
-func (p *plan) begin(ctx context.Context, w blob.Writer, at matrix.Rect, rows []int64) *encoding {
-	e := &encoding{ctx: ctx, p: p, w: w, part: partMeta{rows: at.Rows, cols: at.Cols, version: p.version, hasSum: p.sums}}
+// begin writes a partition whose saved rows are given, behind the off bytes that the writer has. What is added must come in
+// the order of the data.
+func (p *plan) begin(ctx context.Context, w blob.Writer, off int64, at matrix.Rect, rows []int64) *encoding {
+	e := &encoding{ctx: ctx, p: p, w: w}
+	e.part = partMeta{rows: at.Rows, cols: at.Cols, off: off, version: p.version, hasSum: p.sums}
 	if p.layout.column {
 		e.part.saved.elems = int32(len(rows))
 	} else {
@@ -88,7 +89,7 @@ func (e *encoding) reserve(records int64) error {
 	if n < window {
 		return nil
 	}
-	_, err := e.w.WriteAt([]byte{0}, e.part.size+n-1)
+	_, err := e.w.WriteAt([]byte{0}, e.part.off+e.part.size+n-1)
 	return err
 }
 
@@ -100,7 +101,7 @@ func (e *encoding) end() (partMeta, error) {
 		if p.saved.elems > 0 {
 			r.n = p.saved.cols
 		} else if r.off < 0 && !e.p.layout.column {
-			r.off = p.size
+			r.off = p.off + p.size
 		}
 		p.nnz += int64(r.n)
 	}

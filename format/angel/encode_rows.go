@@ -142,7 +142,7 @@ func (e *encoding) putRows(rows []int64, offs, lens []int, buf []byte) error {
 		}
 		r := &e.part.rowMetas[e.next]
 		if r.off < 0 {
-			r.off = e.part.size + int64(offs[i])
+			r.off = e.part.off + e.part.size + int64(offs[i])
 		}
 		if int64(r.n)+int64(lens[i]) > math.MaxInt32 {
 			return fmt.Errorf("row %d has %d values in %v: %w", row, int64(r.n)+int64(lens[i]), e.part.cols, format.ErrLimit)

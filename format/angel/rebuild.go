@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"thole/blob"
 	"thole/matrix"
 )
 
@@ -24,34 +25,71 @@ func (p *plan) spread(puts []put) {
 
 // rebuild reads what was put back and writes it again as the cells of the grid.
 func (w *writer) rebuild(ctx context.Context, p *plan, puts []put) ([]partMeta, error) {
+	at := func(id int) (matrix.Rect, func(int64) bool) { return p.grid.cell(id), nil }
+	return w.again(ctx, p, puts, p.grid.cells(), at)
+}
+
+// scattered writes what was put as hash partitions.
+func (w *writer) scattered(ctx context.Context, p *plan, puts []put) ([]partMeta, error) {
+	parts, err := w.again(ctx, p, puts, p.hash, func(id int) (matrix.Rect, func(int64) bool) {
+		return p.grid.whole, func(col int64) bool { return hashPart(col, p.kind.long(), p.hash) == id }
+	})
+	for i := range parts {
+		parts[i].cols = matrix.Range{}
+	}
+	return parts, err
+}
+
+// again writes what was put as n partitions, of which at says the place and which columns of it they have (nil: all).
+func (w *writer) again(ctx context.Context, p *plan, puts []put, n int, at func(id int) (matrix.Rect, func(int64) bool)) ([]partMeta, error) {
 	sources, err := w.sources(ctx, p, puts)
 	if err != nil {
 		return nil, err
 	}
-	parts := make([]partMeta, p.grid.cells())
-	for id := range parts {
-		if err := w.writeCell(ctx, p, sources, id, &parts[id]); err != nil {
+	parts := make([]partMeta, n)
+	for group := range groups(0, n, p.perFile) {
+		if err := w.writeFile(ctx, p, sources, parts, group, at); err != nil {
 			return nil, err
 		}
 	}
 	return parts, w.discard(ctx, p, puts)
 }
 
-// scattered writes what was put as hash partitions.
-func (w *writer) scattered(ctx context.Context, p *plan, puts []put) ([]partMeta, error) {
-	sources, err := w.sources(ctx, p, puts)
+// writeFile writes a group of partitions into one file.
+func (w *writer) writeFile(ctx context.Context, p *plan, sources []*stored, parts []partMeta, group [2]int,
+	at func(id int) (matrix.Rect, func(int64) bool)) error {
+	file := fmt.Sprint(group[0])
+	out, err := w.bucket.Create(ctx, w.name(p, file))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	parts := make([]partMeta, p.hash)
-	for id := range parts {
-		keep := func(col int64) bool { return hashPart(col, p.kind.long(), p.hash) == id }
-		if err := w.writePart(ctx, p, sources, p.grid.whole, keep, id, &parts[id]); err != nil {
-			return nil, err
+	defer out.Abort()
+	off := int64(0)
+	for id := group[0]; id < group[1]; id++ {
+		place, keep := at(id)
+		if parts[id], err = w.writePart(ctx, p, out, off, sources, place, keep); err != nil {
+			return err
 		}
-		parts[id].cols = matrix.Range{}
+		parts[id].id, parts[id].file = int32(id), file
+		off += parts[id].size
 	}
-	return parts, w.discard(ctx, p, puts)
+	return out.Commit()
+}
+
+// writePart writes the cells of a place that keep wants as a partition, band after band.
+func (w *writer) writePart(ctx context.Context, p *plan, out blob.Writer, off int64, sources []*stored, at matrix.Rect,
+	keep func(int64) bool) (partMeta, error) {
+	e := p.begin(ctx, out, off, at, savedIn(&p.meta, at.Rows))
+	for band, from := range p.bands(at, sources) {
+		b, err := gather(ctx, w.bucket, p, band, from, keep)
+		if err != nil {
+			return e.part, err
+		}
+		if err := e.add(b, savedIn(&p.meta, band.Rows)); err != nil {
+			return e.part, err
+		}
+	}
+	return e.end()
 }
 
 // hashPart is the partition that Angel's HashPartitioner gives a column to.
@@ -96,37 +134,6 @@ func (w *writer) discard(ctx context.Context, p *plan, puts []put) error {
 		}
 	}
 	return nil
-}
-
-// writeCell writes a cell of the grid as its partition.
-func (w *writer) writeCell(ctx context.Context, p *plan, sources []*stored, id int, part *partMeta) error {
-	return w.writePart(ctx, p, sources, p.grid.cell(id), nil, id, part)
-}
-
-// writePart writes the cells of a place that keep wants (nil: all) as a partition, band after band.
-func (w *writer) writePart(ctx context.Context, p *plan, sources []*stored, at matrix.Rect, keep func(int64) bool,
-	id int, part *partMeta) error {
-	out, err := w.bucket.Create(ctx, w.name(p, fmt.Sprint(id)))
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	rows := savedIn(&p.meta, at.Rows)
-	e := p.begin(ctx, out, at, rows)
-	for band, from := range p.bands(at, sources) {
-		b, err := gather(ctx, w.bucket, p, band, from, keep)
-		if err != nil {
-			return err
-		}
-		if err := e.add(b, savedIn(&p.meta, band.Rows)); err != nil {
-			return err
-		}
-	}
-	if *part, err = e.end(); err != nil {
-		return err
-	}
-	part.id, part.file, part.rows, part.cols = int32(id), fmt.Sprint(id), at.Rows, at.Cols
-	return out.Commit()
 }
 
 // staged is the view of one put as a matrix of one partition.

@@ -129,7 +129,7 @@ func (w *writer) write(ctx context.Context, p *plan, file string, b matrix.Block
 		return partMeta{}, err
 	}
 	defer out.Abort()
-	e := p.begin(ctx, out, b.At, rows)
+	e := p.begin(ctx, out, 0, b.At, rows)
 	if err := e.add(b, rows); err != nil {
 		return e.part, err
 	}
