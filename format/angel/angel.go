@@ -24,13 +24,21 @@
 //	  TextColumnFormat                column id, value of each saved row
 //	  row id 4 bytes; column id 4, or 8 with LONGKEY row types; double and long 8, float and int 4
 //
-// Read: all of the above with double, float, long and int elements, dense and sparse, int and long keys, range and hash
-// partitions, LF, CRLF and CR line ends, the column offsets that 3.2.0 loses. Metadata of at most 512 MiB. Not read:
-// 1.x models, matrices of Java objects, formats of users.
+//	snapshots: rows as servers hold them; dense rows are values, sparse ones column id, value, …, in any order
+//	  SnapshotFormat                  beside metadata as above, or beside psmeta, the binary metadata of a server
+//	BinaryCSRFormat                 int32 n, n row offsets, int32 m, m columns, int32 k, k values, all int32
+//	Angel 1.x: binary meta; a partition is int32 rows, and of each int32 row id, then values, or int32 n and n times
+//	  column id, value
 //
-// Written: the same formats as Angel from 3.2.0 on reads them, with rows listed in the order of the file, true row
-// offsets, doubles in full precision in every format, the union of columns in column formats, and one unknown key
-// "thole" in each partition with a checksum of its bytes, which Angel passes over.
+// Read: all of the above with double, float, long and int elements, dense and sparse, int and long keys, range and hash
+// partitions, LF, CRLF and CR line ends, the column offsets that 3.2.0 loses, data without metadata as far as they tell
+// what they are, and formats of users that New is given. Metadata of at most 512 MiB. Not read: matrices of Java objects
+// (T_ANY row types), row type T_INT_ARBITRARY of 1.x.
+//
+// Written: the eight formats and SnapshotFormat as Angel from 3.2.0 on reads them (option compat: older ones), with rows
+// listed in the order of the file, true row offsets, doubles in full precision in every format, the union of columns in
+// column formats. One unknown key "thole" in each partition and behind all has what Angel passes over: the version of our
+// additions, checksums, and which cells of sparse rows in column formats are there.
 package angel
 
 import (

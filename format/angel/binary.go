@@ -59,39 +59,52 @@ func spreadIDs(dst []byte, src []int64, stride int, long bool) {
 	}
 }
 
+// words are the numbers of four bytes that v holds, whatever their type.
+func words(v []byte, n int) []uint32 {
+	w, _ := wire.Numbers[uint32](v[:4*n])
+	return w[:n]
+}
+
 // fetchPairs copies column ids and values of four bytes each, which lie side by side.
 func fetchPairs(col []int64, val, src []byte, stride int) {
-	for i, at := 0, 0; i < len(col) && 4*i+4 <= len(val) && at+8 <= len(src); i, at = i+1, at+stride {
+	v := words(val, len(col))
+	at := 0
+	for i := range v {
 		x := binary.BigEndian.Uint64(src[at:])
-		col[i] = int64(int32(x >> 32))
-		binary.NativeEndian.PutUint32(val[4*i:], uint32(x))
+		col[i], v[i] = int64(int32(x>>32)), uint32(x)
+		at += stride
 	}
 }
 
 // spreadPairs is the way back of fetchPairs.
 func spreadPairs(dst []byte, col []int64, val []byte, stride int) {
-	for i, at := 0, 0; i < len(col) && 4*i+4 <= len(val) && at+8 <= len(dst); i, at = i+1, at+stride {
-		binary.BigEndian.PutUint64(dst[at:], uint64(uint32(col[i]))<<32|uint64(binary.NativeEndian.Uint32(val[4*i:])))
+	v := words(val, len(col))
+	at := 0
+	for i := range v {
+		binary.BigEndian.PutUint64(dst[at:], uint64(uint32(col[i]))<<32|uint64(v[i]))
+		at += stride
 	}
 }
 
 // fetchTriples copies rows, column ids and values of four bytes each.
 func fetchTriples(row []int32, col []int64, val, src []byte) {
-	for i := 0; i < len(row) && i < len(col) && 4*i+4 <= len(val) && len(src) >= 12; i++ {
-		x := binary.BigEndian.Uint64(src[4:])
-		row[i] = int32(binary.BigEndian.Uint32(src))
-		col[i] = int64(int32(x >> 32))
-		binary.NativeEndian.PutUint32(val[4*i:], uint32(x))
-		src = src[12:]
+	v := words(val, len(row))
+	col = col[:len(v)]
+	for i := range v {
+		rec := src[12*i : 12*i+12 : 12*i+12]
+		x := binary.BigEndian.Uint64(rec[4:])
+		row[i], col[i], v[i] = int32(binary.BigEndian.Uint32(rec)), int64(int32(x>>32)), uint32(x)
 	}
 }
 
 // spreadTriples is the way back of fetchTriples.
 func spreadTriples(dst []byte, row []int32, col []int64, val []byte) {
-	for i := 0; i < len(row) && i < len(col) && 4*i+4 <= len(val) && len(dst) >= 12; i++ {
-		binary.BigEndian.PutUint32(dst, uint32(row[i]))
-		binary.BigEndian.PutUint64(dst[4:], uint64(uint32(col[i]))<<32|uint64(binary.NativeEndian.Uint32(val[4*i:])))
-		dst = dst[12:]
+	v := words(val, len(row))
+	col = col[:len(v)]
+	for i := range v {
+		rec := dst[12*i : 12*i+12 : 12*i+12]
+		binary.BigEndian.PutUint32(rec, uint32(row[i]))
+		binary.BigEndian.PutUint64(rec[4:], uint64(uint32(col[i]))<<32|uint64(v[i]))
 	}
 }
 

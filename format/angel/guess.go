@@ -48,8 +48,8 @@ func (c codec) asks(o *format.Options) (a asked, err error) {
 		a.key = int(v[0] - '0')
 	}
 	if v := o.Set[optRows]; v != "" {
-		if a.rows, err = strconv.ParseInt(v, 10, 32); err != nil || a.rows < 0 {
-			return a, wrongOption(optRows, v, "a number below 2^31")
+		if a.rows, err = strconv.ParseInt(v, 10, 32); err != nil || a.rows < 0 || a.rows > maxGuessed {
+			return a, wrongOption(optRows, v, fmt.Sprintf("a number up to %d", maxGuessed))
 		}
 	}
 	if v := o.Set[optCols]; v != "" {
@@ -139,7 +139,9 @@ func (c codec) guess(ctx context.Context, b blob.Bucket, d *dir, o *format.Optio
 	if sep == "" {
 		sep = found
 	}
-	if a.layout != nil && a.layout.text {
+	if a.layout != nil && (a.layout.loose || a.layout.framed) {
+		err = fmt.Errorf("no metadata, without which %s cannot be read: %w", a.layout.name, format.ErrVersion)
+	} else if a.layout != nil && a.layout.text {
 		err = guessFromText(ctx, b, d, m, a, style{sep: sep, comma: o.Set[optDecimal] == "comma"})
 	} else {
 		err = guessFromBinary(ctx, b, d, m, a, head)

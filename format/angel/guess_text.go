@@ -283,7 +283,10 @@ func (t *textScan) line(b []byte, l *layout, s *style) bool {
 			values++
 			break
 		}
-		if at = in.behind(b, at); !l.column || at == 0 {
+		if !l.column {
+			return false
+		}
+		if at = in.behind(b, at); at == 0 {
 			return false
 		}
 	}

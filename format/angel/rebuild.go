@@ -41,7 +41,8 @@ func (w *writer) scattered(ctx context.Context, p *plan, puts []put) ([]partMeta
 }
 
 // again writes what was put as n partitions, of which at says the place and which columns of it they have (nil: all).
-func (w *writer) again(ctx context.Context, p *plan, puts []put, n int, at func(id int) (matrix.Rect, func(int64) bool)) ([]partMeta, error) {
+func (w *writer) again(ctx context.Context, p *plan, puts []put, n int,
+	at func(id int) (matrix.Rect, func(int64) bool)) ([]partMeta, error) {
 	sources, err := w.sources(ctx, p, puts)
 	if err != nil {
 		return nil, err

@@ -255,6 +255,8 @@ func TestGuessesThatFail(t *testing.T) {
 		"lines of another kind":    {"1,2\n1;2\n", map[string]string{"format": "ColIdValueTextRowFormat"}},
 		"rows of unequal lengths":  {"1\n2\n3\n", map[string]string{"rows": "2"}},
 		"nothing":                  {"", nil},
+		"a value and more":         {"0\n0A", nil},
+		"snapshot without counts":  {"abcd", map[string]string{"format": "SnapshotFormat"}},
 		"doubles or ids":           {string(bytesOf(0.5, 1.5, 2.5, 3.5)), nil},
 	} {
 		t.Run(what, func(t *testing.T) {
