@@ -62,6 +62,9 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 
 // LoadFile is Load of a file of the operating system.
 func LoadFile(ctx context.Context, path string, opt Options) (*Batch, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
+		return nil, &Error{path, 0, fmt.Errorf("%v, want a regular file", info.Mode().Type())}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

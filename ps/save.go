@@ -64,6 +64,15 @@ func (c *Client) commit(ctx context.Context, a rpc.Save, results []rpc.Result) e
 	return err
 }
 
+// CheckFree reports an error if there is something at the path in the servers' bucket: to be asked before a long job that
+// will save there.
+func (c *Client) CheckFree(ctx context.Context, path string) error {
+	_, err := c.all(ctx, rpc.OpCreate, func(i int) any {
+		return rpc.Create{Servers: len(c.conns), Index: i, Version: mapVersion, Target: path}
+	})
+	return err
+}
+
 // LoadOptions say what to load.
 type LoadOptions struct {
 	Path     string            // within the servers' bucket

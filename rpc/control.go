@@ -9,15 +9,17 @@ import (
 type Join struct {
 	Tasks int       `json:"tasks"`
 	Bound ssp.Bound `json:"bound"`
+	Plan  string    `json:"plan,omitempty"` // the settings of the job, words "name=value"
 }
 
 // Create is the argument of OpCreate: the matrices of a job and how they are cut. Every server computes the same
 // partitions from it and keeps those that are its own.
 type Create struct {
 	Matrices []Spec `json:"matrices"`
-	Servers  int    `json:"servers"` // how many there are
-	Index    int    `json:"index"`   // which of them the receiver is
-	Version  int64  `json:"version"` // of the routing map
+	Servers  int    `json:"servers"`          // how many there are
+	Index    int    `json:"index"`            // which of them the receiver is
+	Version  int64  `json:"version"`          // of the routing map
+	Target   string `json:"target,omitempty"` // a path where nothing may be yet, because it will be saved to
 }
 
 // Spec is a matrix and the name of its partitioner.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"thole/rpc"
@@ -49,6 +50,9 @@ func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
 	switch other := j.peers[task]; {
 	case j.failed != nil:
 		return nil, j.failed
+	case j.Plan != want.Plan && j.Tasks == want.Tasks && j.Bound == want.Bound:
+		return nil, fmt.Errorf("job %q is made with %s: %w (start all workers alike; a second job needs another name)", q.Job, differing(j.Plan, want.Plan),
+			rpc.ErrRefused)
 	case j.Join != want:
 		return nil, fmt.Errorf("job %q has %d tasks under %v, not %d under %v: %w (start all workers alike)",
 			q.Job, j.Tasks, j.Bound, want.Tasks, want.Bound, rpc.ErrRefused)
@@ -213,4 +217,15 @@ func (j *job) find(name string) (*owned, error) {
 	}
 	slices.Sort(names)
 	return nil, fmt.Errorf("matrix %q of job %q: %w, there are %q", name, j.name, rpc.ErrNotFound, names)
+}
+
+// differing is the first word of a plan that the other one has otherwise, with that.
+func differing(plan, other string) string {
+	one, two := strings.Fields(plan), strings.Fields(other)
+	for i, word := range one {
+		if i >= len(two) || two[i] != word {
+			return fmt.Sprintf("%s, not %s", word, strings.Join(two[min(i, len(two)):min(i+1, len(two))], ""))
+		}
+	}
+	return "other settings"
 }

@@ -98,8 +98,14 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	}
 	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
 	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
-	if err := s.Create(ctx, o.Partitioner, o.Model.Params()...); err != nil {
-		return nil, err
+	for _, m := range o.Model.Params() {
+		cut := o.Partitioner
+		if cut == "hash" && m.Layout != matrix.RowSparse {
+			cut = "" // only keys can be hashed; biases beside them are dense
+		}
+		if err := s.Create(ctx, cut, m); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.Create(ctx, "", l.boards()...); err != nil {
 		return nil, err

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -47,8 +45,8 @@ func convertCommand(e *env) *cobra.Command {
 }
 
 func (v *conversion) run(ctx context.Context, e *env, src, dst string) error {
-	if _, err := os.Lstat(dst); err == nil && !v.force {
-		return fmt.Errorf("%s exists; --force replaces it", dst)
+	if err := replaceable(dst, v.force); err != nil {
+		return err
 	}
 	codec, err := v.target(dst)
 	if err != nil {

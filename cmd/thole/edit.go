@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -34,8 +33,8 @@ func (o *output) flags(c *cobra.Command) {
 
 // write reads the sources, changes them, and writes the result.
 func (o *output) write(ctx context.Context, e *env, srcs []string, dst string, change func([]format.Reader) (format.Reader, error)) error {
-	if _, err := os.Lstat(dst); err == nil && !o.force {
-		return fmt.Errorf("%s exists; --force replaces it", dst)
+	if err := replaceable(dst, o.force); err != nil {
+		return err
 	}
 	var rs []format.Reader
 	var first format.Codec

@@ -72,7 +72,7 @@ func (j *job) flags(c *cobra.Command) {
 // dataFlags are the flags that say how to read examples.
 func (j *job) dataFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&j.format, "format", "libsvm", "format of the examples: libsvm, dummy or dense")
+	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, dummy or dense (default: by the ending, else libsvm)")
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
 	f.StringVar(&j.base, "index-base", "auto", "what column indices count from: auto, 0 or 1")
 	f.StringVar(&j.labels, "labels", "", "label mapping: auto, NoTrans, PosNegTrans, ZeroOneTrans, AddOneTrans, SubOneTrans")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 
 	"thole/algo"
@@ -28,10 +29,16 @@ func (j *job) examples(ctx context.Context, e *env, path string, dim int64, task
 	if err != nil {
 		return nil, usageError{err}
 	}
+	format := j.format
+	for _, s := range data.Sources() {
+		if format == "" && filepath.Ext(path) == "."+s.Name {
+			format = s.Name
+		}
+	}
 	p := newProgress(e.err, "read "+filepath.Base(path), "B", 1)
 	defer p.end()
 	return data.LoadFile(ctx, path, data.Options{
-		Format: j.format, Base: base, Dim: dim, Labels: labels, Threshold: j.threshold, Separator: j.separator,
+		Format: format, Base: base, Dim: dim, Labels: labels, Threshold: j.threshold, Separator: j.separator,
 		NoLabel:  j.noLabel,
 		Progress: func(done, total int64) { p.total = total; p.set(done, "") },
 		Note:     func(line int64, text string) { p.line("%s:%d: %s", path, line, text) },
@@ -150,6 +157,8 @@ func (p *plan) choose() error {
 		return usageError{fmt.Errorf("--staleness %d, want -1 (ASP), 0 (BSP) or more", j.staleness)}
 	case j.rate < 0 || j.batch < 1 || j.epochs < 1:
 		return usageError{fmt.Errorf("--rate %g --batch %d --epochs %d, want none below zero", j.rate, j.batch, j.epochs)}
+	case !finite(j.rate, j.l1, j.l2, j.tolerance, j.initScale) || j.tolerance < 0 || j.initScale < 0:
+		return usageError{errors.New("--rate, --l1, --l2, --tolerance and --init-scale want finite numbers from 0 on")}
 	case j.holdout < 0 || j.holdout >= 1 || j.holdout > 0 && j.valid != "":
 		return usageError{fmt.Errorf("--holdout %g, want a share below 1, and not with --validate", j.holdout)}
 	case j.staleness == -1:
@@ -174,4 +183,22 @@ func (p *plan) hold() {
 		}
 	}
 	p.train, p.valid = p.train.Gather(stay), p.train.Gather(out)
+}
+
+// finite tells whether all are numbers that are not infinite.
+func finite(vs ...float64) bool {
+	for _, v := range vs {
+		if v != v || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// summary is what all workers of a job must agree on, as words "name=value".
+func (p *plan) summary() string {
+	return fmt.Sprintf("algo=%s rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d in-order=%v tolerance=%g "+
+		"init=%s/%g sparse=%v partitioner=%s load=%s examples=%d dim=%d", p.algo, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule,
+		p.per, p.decay, p.epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.partitioner, p.load,
+		p.train.Len(), p.conf.Dim)
 }

@@ -97,6 +97,10 @@ func TestProcesses(t *testing.T) {
 			}
 		}
 	}
+	again := worker(t, dir, one+","+two, file, 0, "--tasks", "1", "--model", "m0")
+	if err := again.Run(); err == nil || !strings.Contains(again.err.String(), "m0: ") {
+		t.Errorf("a worker saves over a model: %v, %s", err, &again.err)
+	}
 	alone := newProcess(t, dir, "train", "--data", file, "--format", "dummy", "--epochs", "3", "--tasks", "2", "--model", "alone")
 	if err := alone.Run(); err != nil {
 		t.Fatalf("train: %v: %s", err, &alone.err)
@@ -227,4 +231,29 @@ func waitFor(t *testing.T, file, text string) {
 		}
 	}
 	t.Fatalf("%s never says %s", file, text)
+}
+
+// TestWorkersDiffer: two workers with different settings are not one job.
+func TestWorkersDiffer(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	_, addr := startServer(t, dir)
+	workers := []*process{worker(t, dir, addr, file, 0, "--seed", "1"), worker(t, dir, addr, file, 1, "--seed", "2")}
+	ended := make(chan error, len(workers))
+	for _, w := range workers {
+		if err := w.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { ended <- w.Wait() }()
+	}
+	if err := <-ended; err == nil { // whoever comes second
+		t.Error("the first worker to end does so without an error")
+	}
+	for _, w := range workers {
+		w.Process.Kill()
+	}
+	<-ended
+	if both := workers[0].err.String() + workers[1].err.String(); !strings.Contains(both, "seed=") {
+		t.Errorf("nobody says which setting differs: %s", both)
+	}
 }

@@ -26,13 +26,19 @@ const plainEvery = 2 * time.Second
 // newProgress begins the work; unit is what is counted. A bar appears only after some time, so quick work shows none.
 func newProgress(w io.Writer, what, unit string, total int64) *progress {
 	p := &progress{w: w, what: what, total: max(1, total), last: time.Now()}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if terminal(w) {
 		p.bar = progressbar.NewOptions64(p.total,
 			progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowIts(),
 			progressbar.OptionSetItsString(unit), progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true), progressbar.OptionFullWidth())
 	}
 	return p
+}
+
+// terminal tells whether the output is one that people watch.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // set moves the progress to done, with a word on the state.

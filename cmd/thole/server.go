@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
@@ -25,7 +26,7 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 			if quiet {
 				level = slog.LevelWarn
 			}
-			log := slog.New(tint.NewHandler(e.err, &tint.Options{Level: level}))
+			log := slog.New(tint.NewHandler(e.err, &tint.Options{Level: level, NoColor: !terminal(e.err), TimeFormat: time.DateTime}))
 			return serve(c.Context(), e, listen, store, log)
 		},
 	}

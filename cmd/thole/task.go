@@ -43,6 +43,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 func (p *plan) task(ctx context.Context, c *cluster, task int, path string, events func(train.Event)) (*train.Report, error) {
 	client, err := ps.Dial(ctx, ps.Options{
 		Network: c.net, Servers: c.addrs, Job: p.name, Task: task, Tasks: p.tasks, Bound: p.bound,
+		Plan: p.summary(),
 	})
 	if err != nil {
 		return nil, err
@@ -51,6 +52,11 @@ func (p *plan) task(ctx context.Context, c *cluster, task int, path string, even
 	model, err := p.recipe.Build(p.conf)
 	if err != nil {
 		return nil, err
+	}
+	if task == 0 && path != "" && !p.force {
+		if err := client.CheckFree(ctx, path); err != nil {
+			return nil, err
+		}
 	}
 	start := time.Now()
 	report, err := train.Run(ctx, client, train.Options{

@@ -69,8 +69,8 @@ func (j *job) target() (string, error) {
 	if err := j.checkTarget(); err != nil || j.model == "" {
 		return "", err
 	}
-	if _, err := os.Lstat(j.model); err == nil && !j.force {
-		return "", fmt.Errorf("%s exists; --force replaces it", j.model)
+	if err := replaceable(j.model, j.force); err != nil {
+		return "", err
 	}
 	return rooted(j.model)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -96,4 +97,28 @@ func open(ctx context.Context, path, codec string, set map[string]string) (forma
 		return nil, nil, err
 	}
 	return codecs().Open(ctx, b, name, codec, format.Options{Set: set})
+}
+
+// replaceable refuses to write over what exists, unless forced; and even then over a folder in which there is no model.
+func replaceable(path string, force bool) error {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil
+	case !force:
+		return fmt.Errorf("%s exists; --force replaces it", path)
+	case !info.IsDir():
+		return nil
+	}
+	b, name, err := blob.Local(path)
+	if err != nil {
+		return err
+	}
+	if infos, err := b.List(context.Background(), name); err == nil && len(infos) == 0 {
+		return nil
+	}
+	if _, _, err := codecs().Detect(context.Background(), b, name); err != nil {
+		return fmt.Errorf("%s is a folder without a model; remove it yourself if it can go", path)
+	}
+	return nil
 }
