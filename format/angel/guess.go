@@ -281,8 +281,9 @@ func (g *widths) look(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta)
 			return false, err
 		}
 		ids, ok := g.split(raw, key)
-		for _, id := range ids {
-			if p.cols.Len() > 0 && !p.cols.Has(id) {
+		slices.Sort(ids)
+		for i, id := range ids {
+			if p.cols.Len() != 0 && !p.cols.Has(id) || i > 0 && id == ids[i-1] {
 				return false, nil
 			}
 		}
@@ -317,7 +318,7 @@ func (g *widths) split(raw []byte, key int) (ids []int64, ok bool) {
 		floats, ints = floats+f, ints+k
 	}
 	g.floats = floats >= ints
-	return ids, true
+	return ids, 10*max(floats, ints) >= 9*n
 }
 
 // likely tells whether the bytes are a usual float, or a usual integer; zero is both.

@@ -292,6 +292,45 @@ func TestOneFile(t *testing.T) {
 	}
 }
 
+// TestGuessedWidths finds the widths of ids and values of snapshots that say only how long they are.
+func TestGuessedWidths(t *testing.T) {
+	for kind := range firstComplex {
+		s := plainSample(10, 3, 40)
+		if !kind.sparse() {
+			s = plainSample(7, 3, 40)
+		}
+		if s.m.Attrs[attrRowType] = kind.String(); kind%7 != 0 && kind%7 != 3 && kind%7 != 5 {
+			continue // the same bytes
+		}
+		s.m.DType = kind.dtype()
+		s.b, _ = s.b.Cast(kind.dtype())
+		b := saved(t, &s, map[string]string{"format": "SnapshotFormat", "block-cols": "17"})
+		m := metaOf(t, b)
+		psmeta := bytesOf(int32(0), int32(len(m.parts)))
+		for _, p := range m.parts {
+			psmeta = append(psmeta, bytesOf(p.id, int32(p.rows.Lo), int32(p.rows.Hi), p.cols.Lo, p.cols.Hi, p.nnz, p.saved.rows, int32(0), int32(0),
+				p.file, p.off, p.size, int32(len(p.rowMetas)))...)
+			for _, r := range p.rowMetas {
+				psmeta = append(psmeta, bytesOf(r.id, r.off, r.n, r.kind)...)
+			}
+		}
+		if err := b.Remove(ctx, "model/w/_meta"); err != nil {
+			t.Fatal(err)
+		}
+		if err := blob.WriteAll(ctx, b, "model/w/psmeta", psmeta); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Codec.Open(ctx, b, "model", format.Options{})
+		if err != nil {
+			t.Fatalf("%v: %v", kind, err)
+		}
+		got, err := values(r, r.Matrices()[0], s.m.Rect())
+		if want := s.stored(t); err != nil || !maps.Equal(got, want) || r.Matrices()[0].DType != kind.dtype() {
+			t.Errorf("%v: taken as %v, got %v, %v", kind, r.Matrices()[0].Attrs[attrRowType], got, err)
+		}
+	}
+}
+
 // TestUnrepaired shows the ids that 3.2.0 stored.
 func TestUnrepaired(t *testing.T) {
 	const name = "generated-release-3.2.0/router_default/T_FLOAT_SPARSE/RowIdColIdValueTextRowFormat"
