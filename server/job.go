@@ -51,8 +51,8 @@ func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
 	case j.failed != nil:
 		return nil, j.failed
 	case j.Plan != want.Plan && j.Tasks == want.Tasks && j.Bound == want.Bound:
-		return nil, fmt.Errorf("job %q is made with %s: %w (start all workers alike; a second job needs another name)", q.Job, differing(j.Plan, want.Plan),
-			rpc.ErrRefused)
+		return nil, fmt.Errorf("job %q is made with %s: %w (start all workers alike; a second job needs another name)",
+			q.Job, differing(j.Plan, want.Plan), rpc.ErrRefused)
 	case j.Join != want:
 		return nil, fmt.Errorf("job %q has %d tasks under %v, not %d under %v: %w (start all workers alike)",
 			q.Job, j.Tasks, j.Bound, want.Tasks, want.Bound, rpc.ErrRefused)
