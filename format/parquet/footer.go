@@ -1,0 +1,228 @@
+package parquet
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	pf "github.com/parquet-go/parquet-go/format"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+const (
+	tailLen   = 8         // length of the footer, magic
+	maxFooter = 256 << 20 // bytes
+	maxRead   = 65535     // columns that we read
+)
+
+// footer is the description of a file, checked.
+type footer struct {
+	pf.FileMetaData
+	start   int64 // the byte at which it begins
+	columns []column
+	groups  []group
+	own     ownMeta
+}
+
+// group is a row group.
+type group struct {
+	rows   matrix.Range
+	chunks []pf.ColumnMetaData
+}
+
+// ownMeta is what we keep under ownKey: what the schema cannot say of a matrix.
+type ownMeta struct {
+	Dims   []int64  `json:"dims,omitempty"`
+	DType  string   `json:"dtype,omitempty"`
+	Labels []string `json:"labels,omitempty"` // where they cannot be names of columns
+	Made   bool     `json:"made,omitempty"`   // the names of the columns stand for none
+	Types  []string `json:"types,omitempty"`  // of the columns
+}
+
+const ownKey = "thole"
+
+// String says in a few words what the file is.
+func (f *footer) String() string {
+	return fmt.Sprintf("version %d, %d columns, %d row groups", f.Version, len(f.columns), len(f.groups))
+}
+
+func corrupt(off int64, text string, args ...any) error {
+	return &wire.At{Off: off, Err: fmt.Errorf(text, args...)}
+}
+
+// readFooter reads and checks the description.
+func readFooter(o blob.Object) (*footer, error) {
+	f := &footer{}
+	size := o.Size()
+	if size < int64(len(magic))+tailLen {
+		return f, corrupt(size, "%d bytes, want %d at least", size, len(magic)+tailLen)
+	}
+	var tail [tailLen]byte
+	if err := wire.ReadAt(o, tail[:], size-tailLen); err != nil {
+		return f, err
+	}
+	if end := string(tail[4:]); end != magic {
+		if end == "PARE" {
+			return f, &wire.At{Off: size - 4, Err: fmt.Errorf("an encrypted file: %w", format.ErrVersion)}
+		}
+		return f, corrupt(size-4, "%q at the end, want %q", end, magic)
+	}
+	n := int64(binary.LittleEndian.Uint32(tail[:]))
+	if n > size-tailLen-int64(len(magic)) {
+		return f, corrupt(size-tailLen, "footer of %d bytes in a file of %d", n, size)
+	}
+	if n > maxFooter {
+		return f, &wire.At{Off: size - tailLen, Err: fmt.Errorf("footer of %d bytes, want at most %d: %w", n, maxFooter, format.ErrLimit)}
+	}
+	f.start = size - tailLen - n
+	text := make([]byte, n)
+	if err := wire.ReadAt(o, text, f.start); err != nil {
+		return f, err
+	}
+	used, err := decode(text, &f.FileMetaData)
+	if err != nil {
+		return f, &wire.At{Off: f.start, Err: fmt.Errorf("footer: %w", err)}
+	}
+	if used < len(text) {
+		return f, corrupt(f.start+int64(used), "%d bytes behind the footer", len(text)-used)
+	}
+	if err := f.check(); err != nil {
+		return f, &wire.At{Off: f.start, Err: fmt.Errorf("footer: %w", err)}
+	}
+	return f, nil
+}
+
+// check makes columns and groups of what was decoded.
+func (f *footer) check() (err error) {
+	if f.EncryptionAlgorithm.Value != nil {
+		return fmt.Errorf("an encrypted file: %w", format.ErrVersion)
+	}
+	if f.columns, err = newColumns(f.Schema); err != nil {
+		return err
+	}
+	at := int64(0)
+	for i, g := range f.RowGroups {
+		if g.NumRows < 0 || g.NumRows > f.NumRows-at || len(g.Columns) != len(f.columns) {
+			return fmt.Errorf("row group %d of %d rows and %d columns, want %d columns and %d rows in all", i, g.NumRows,
+				len(g.Columns), len(f.columns), f.NumRows)
+		}
+		next := group{rows: matrix.Range{Lo: at, Hi: at + g.NumRows}, chunks: make([]pf.ColumnMetaData, len(g.Columns))}
+		for k, c := range g.Columns {
+			if err := f.checkChunk(&c, &f.columns[k], g.NumRows); err != nil {
+				return fmt.Errorf("row group %d, column %d (%q): %w", i, k, f.columns[k].name, err)
+			}
+			next.chunks[k] = c.MetaData
+		}
+		f.groups = append(f.groups, next)
+		at += g.NumRows
+	}
+	if f.NumRows < 0 || at != f.NumRows {
+		return fmt.Errorf("%d rows in the row groups, want %d", at, f.NumRows)
+	}
+	for _, kv := range f.KeyValueMetadata {
+		if kv.Key == ownKey {
+			if err := json.Unmarshal([]byte(kv.Value), &f.own); err != nil {
+				return fmt.Errorf("value of the key %q: %w", ownKey, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (f *footer) checkChunk(c *pf.ColumnChunk, col *column, rows int64) error {
+	m := &c.MetaData
+	start, size := extent(m)
+	switch {
+	case c.FilePath != "":
+		return fmt.Errorf("a chunk in the file %q: %w", c.FilePath, format.ErrVersion)
+	case m.Type != col.physical || m.NumValues != rows:
+		return fmt.Errorf("%d values of %v, want %d of %v", m.NumValues, m.Type, rows, col.physical)
+	case start < int64(len(magic)) || size < 0 || size > f.start-start:
+		return fmt.Errorf("a chunk of %d bytes at byte %d, want it before byte %d", size, start, f.start)
+	}
+	switch m.Codec {
+	case pf.Uncompressed, pf.Snappy, pf.Gzip, pf.Zstd:
+		return nil
+	}
+	return fmt.Errorf("compression %v, want none, snappy, gzip or zstd: %w", m.Codec, format.ErrVersion)
+}
+
+// extent is where the pages of a chunk are.
+func extent(m *pf.ColumnMetaData) (start, size int64) {
+	start = m.DataPageOffset
+	if d := m.DictionaryPageOffset; d > 0 && d < start {
+		start = d
+	}
+	return start, m.TotalCompressedSize
+}
+
+// meta describes the matrix.
+func (f *footer) meta(matrixName string) (m matrix.Meta, err error) {
+	m = matrix.Meta{Name: matrixName, Rows: f.NumRows, Cols: int64(len(f.columns)), DType: matrix.F64, Dims: f.own.Dims}
+	types, labels := make([]matrix.DType, len(f.columns)), make([]string, len(f.columns))
+	mixed := false
+	for i := range f.columns {
+		c := &f.columns[i]
+		types[i], labels[i] = c.dtype, c.name
+		if t := f.own.typeOf(i); t != "" {
+			d, err := matrix.ParseDType(t)
+			if err != nil || storedAs(d).raw != c.raw {
+				return m, corrupt(f.start, "column %d (%q): element type %q of a column of %v", i, c.name, t, c.raw)
+			}
+			types[i] = d
+		}
+		mixed = mixed || types[i] != types[0]
+	}
+	switch {
+	case mixed:
+		m.ColTypes = types
+	case len(types) > 0:
+		m.DType = types[0]
+	case f.own.DType != "":
+		if m.DType, err = matrix.ParseDType(f.own.DType); err != nil {
+			return m, corrupt(f.start, "element type %q", f.own.DType)
+		}
+	}
+	if f.own.Labels != nil {
+		labels = f.own.Labels
+	}
+	if !f.own.Made && len(labels) > 0 {
+		m.Labels = labels
+	}
+	if err := m.Check(); err != nil {
+		return m, corrupt(f.start, "%v", err)
+	}
+	return m, nil
+}
+
+func (o *ownMeta) typeOf(i int) string {
+	if i < len(o.Types) {
+		return o.Types[i]
+	}
+	return o.DType
+}
+
+// readHeader reads the header of the page at off, which ends before end. It gives its length.
+func readHeader(r io.ReaderAt, off, end int64) (h pf.PageHeader, n int64, err error) {
+	for step := int64(256); ; step *= 8 {
+		some := min(step, end-off)
+		text := make([]byte, some)
+		if err := wire.ReadAt(r, text, off); err != nil {
+			return h, 0, err
+		}
+		used, err := decode(text, &h)
+		switch {
+		case err == nil:
+			return h, int64(used), nil
+		case !errors.Is(err, errMore) || some == end-off || step > 16<<20:
+			return h, 0, &wire.At{Off: off, Err: fmt.Errorf("header of a page: %w", err)}
+		}
+		h = pf.PageHeader{}
+	}
+}

@@ -1,0 +1,133 @@
+// Package parquet reads and writes flat tables of numbers in Apache Parquet files.
+//
+// Source: the format document of the Apache Parquet project, and its Thrift definitions.
+//
+//	file     = "PAR1" { row group } footer u32 "PAR1"      the u32 is the length of the footer, little-endian
+//	group    = { chunk }                                   one for each column
+//	chunk    = [ dictionary page ] { data page }
+//	page     = PageHeader values                           the values compressed, in version 2 without the levels
+//	footer   = FileMetaData                                schema, places of the chunks, key-value pairs
+//
+// PageHeader and FileMetaData are Thrift structs in the compact protocol.
+//
+//	physical type           logical type              element type
+//	BOOLEAN                                           bool
+//	INT32                   none, INT(8|16|32, …)     i32, i8 i16 i32, u8 u16 u32
+//	INT64                   none, INT(64, …)          i64, u64
+//	FLOAT, DOUBLE                                     f32, f64
+//	FIXED_LEN_BYTE_ARRAY(2) FLOAT16                   f16
+//	INT32, INT64            DATE, TIME, TIMESTAMP     i32, i64, with a note
+//
+// We read columns right below the root, required or optional (nulls by the option nulls); data pages of versions 1 and 2;
+// the encodings PLAIN, RLE (of truth values and levels), dictionaries, BYTE_STREAM_SPLIT; no compression, snappy, gzip,
+// zstd; page checksums. Text, decimals, nested and repeated columns, other encodings and compressions, and encrypted
+// files are refused as not supported.
+//
+// Limits: footers of 256 MiB, 65535 columns read and 16384 written, pages of 2^24 values and 256 MiB.
+//
+// We write required columns, row groups of about 32 MiB, one PLAIN page of version 1 with a checksum for each chunk, no
+// statistics, and under the key "thole" a JSON object with what the schema cannot say.
+//
+// The library github.com/parquet-go/parquet-go decodes the Thrift structs and snappy and zstd; pages are ours.
+package parquet
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/dump"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// Codec reads and writes Parquet files, one matrix in each, and folders of them.
+var Codec = format.Folder(codec{})
+
+const (
+	name  = "parquet"
+	magic = "PAR1"
+)
+
+type codec struct{}
+
+// Info implements format.Codec.
+func (codec) Info() format.Info {
+	return format.Info{
+		Name: name, Title: "Apache Parquet tables", Ext: ".parquet", Single: true,
+		Reads:  "flat numeric columns, nulls by option; plain, dictionary, byte stream split; snappy, gzip, zstd",
+		Writes: "flat required columns, row groups as bands, plain; uncompressed, snappy or zstd",
+		Options: []format.Option{
+			{Name: "nulls", Default: "error", Help: "what a null is when reading: error, nan or 0"},
+			{Name: "compression", Default: "none", Help: "of the pages when writing: none, snappy or zstd"},
+		},
+	}
+}
+
+// Sniff implements format.Codec.
+func (codec) Sniff(ctx context.Context, b blob.Bucket, file string) (string, error) {
+	o, err := b.Open(ctx, file)
+	if err != nil {
+		return "", err
+	}
+	defer o.Close()
+	start := make([]byte, len(magic))
+	if o.Size() < int64(len(start)) {
+		return "", nil
+	}
+	if err := wire.ReadAt(o, start, 0); err != nil || string(start) != magic {
+		return "", err
+	}
+	f, err := readFooter(o)
+	if err != nil {
+		return "not readable", nil // Open says why
+	}
+	return f.String(), nil
+}
+
+// Open implements format.Codec.
+func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Options) (format.Reader, error) {
+	n, err := newNulls(&o)
+	if err != nil {
+		return nil, err
+	}
+	obj, err := b.Open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	f, err := readFooter(obj)
+	r := &reader{obj: obj, path: file, footer: f, nulls: n}
+	if err == nil {
+		r.m, err = f.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))
+	}
+	if err != nil {
+		obj.Close()
+		return nil, format.Wrap(name, file, err)
+	}
+	return r, nil
+}
+
+// Create implements format.Codec.
+func (c codec) Create(_ context.Context, b blob.Bucket, file string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
+	if len(ms) != 1 {
+		return nil, fmt.Errorf("%d matrices, want 1 in a file: %w", len(ms), format.ErrLimit)
+	}
+	f, err := plan(&ms[0], &o)
+	if err != nil {
+		return nil, format.Wrap(name, file, err)
+	}
+	return format.NewRowWriter(b, file, o, f)
+}
+
+// Explain implements format.Codec.
+func (codec) Explain(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) error {
+	o, err := b.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	return format.Wrap(name, file, explain(o, p))
+}

@@ -1,0 +1,130 @@
+package parquet
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/parquet-go/parquet-go/compress/snappy"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+	pf "github.com/parquet-go/parquet-go/format"
+
+	"thole/format"
+)
+
+// unpack gives the size bytes that src is compressed from. Nothing larger is made on the way, but by zstd, whose blocks
+// may say less than they hold: at most maxPage. z keeps the memory of zstd.
+func unpack(codec pf.CompressionCodec, src []byte, size int, z *zstd.Codec) (out []byte, err error) {
+	switch codec {
+	case pf.Uncompressed:
+		out = src
+	case pf.Snappy:
+		if n, k := binary.Uvarint(src); k <= 0 || n != uint64(size) {
+			return nil, fmt.Errorf("snappy of %d bytes, want %d", n, size)
+		}
+		out, err = (&snappy.Codec{}).Decode(nil, src)
+	case pf.Gzip:
+		out, err = gunzip(src, size)
+	case pf.Zstd:
+		if err := checkZstd(src, size); err != nil {
+			return nil, err
+		}
+		out, err = z.Decode(nil, src)
+	default:
+		return nil, fmt.Errorf("compression %v: %w", codec, format.ErrVersion)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%v: %v: %w", codec, err, format.ErrCorrupt)
+	}
+	if len(out) != size {
+		return nil, fmt.Errorf("%v: a page of %d bytes, want %d", codec, len(out), size)
+	}
+	return out, nil
+}
+
+func gunzip(src []byte, size int) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(src))
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	_, err = io.Copy(&out, io.LimitReader(r, int64(size)+1))
+	return out.Bytes(), err
+}
+
+// zstdBlock is the most that one block of a zstd frame holds.
+const zstdBlock = 128 << 10
+
+// checkZstd adds up what the blocks of the frames can hold at most.
+func checkZstd(src []byte, size int) error {
+	most := uint64(0)
+	for len(src) > 0 {
+		head, sum, err := zstdHead(src, size)
+		if err != nil {
+			return err
+		}
+		src = src[head:]
+		for last := false; !last; {
+			if len(src) < 3 {
+				return fmt.Errorf("zstd: a block without a head")
+			}
+			block := uint64(src[0]) | uint64(src[1])<<8 | uint64(src[2])<<16
+			src = src[3:]
+			last = block&1 == 1
+			kind, n := block>>1&3, block>>3
+			held, stored := n, n
+			switch kind {
+			case 1: // one byte, n times
+				stored = 1
+			case 2:
+				held = zstdBlock
+			case 3:
+				return fmt.Errorf("zstd: block of kind 3")
+			}
+			if most += held; most > maxPage && most > uint64(size)+zstdBlock || stored > uint64(len(src)) {
+				return fmt.Errorf("zstd: blocks of up to %d bytes, want %d in all", most, size)
+			}
+			src = src[stored:]
+		}
+		if sum {
+			if len(src) < 4 {
+				return fmt.Errorf("zstd: no checksum")
+			}
+			src = src[4:]
+		}
+	}
+	return nil
+}
+
+// zstdHead is the length of the head of a frame, and whether a checksum follows the blocks.
+func zstdHead(src []byte, size int) (n int, sum bool, err error) {
+	const zstdMagic = 0xfd2fb528
+	if len(src) < 5 || binary.LittleEndian.Uint32(src) != zstdMagic {
+		return 0, false, fmt.Errorf("zstd: no frame")
+	}
+	flags := src[4]
+	single, sum := flags>>5&1 == 1, flags>>2&1 == 1
+	n = 5 + [4]int{0, 1, 2, 4}[flags&3]
+	if !single {
+		n++ // the window
+	}
+	content := [4]int{0, 2, 4, 8}[flags>>6]
+	if single && content == 0 {
+		content = 1
+	}
+	if len(src) < n+content {
+		return 0, false, fmt.Errorf("zstd: a head without its end")
+	}
+	var raw [8]byte
+	copy(raw[:], src[n:n+content])
+	held := binary.LittleEndian.Uint64(raw[:])
+	if content == 2 {
+		held += 256
+	}
+	if content > 0 && held > uint64(size) {
+		return 0, false, fmt.Errorf("zstd: a frame of %d bytes, want %d in all", held, size)
+	}
+	return n + content, sum, nil
+}

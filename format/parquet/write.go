@@ -1,0 +1,306 @@
+package parquet
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/parquet-go/parquet-go/compress/snappy"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	pf "github.com/parquet-go/parquet-go/format"
+
+	"thole/format"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+const (
+	maxCols   = 16384
+	maxGroups = 32767
+	// groupBytes and groupRows bound a row group.
+	groupBytes = 32 << 20
+	groupRows  = 1 << 20
+)
+
+// plan decides how the matrix becomes a table, and asks for what is lost.
+func plan(m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
+	if _, err := newNulls(o); err != nil {
+		return f, err
+	}
+	t := &table{}
+	if t.codec, err = compression(o); err != nil {
+		return f, err
+	}
+	if err := m.Check(); err != nil {
+		return f, err
+	}
+	if m.Cols > maxCols {
+		return f, fmt.Errorf("matrix %q: %d columns, want at most %d: %w", m.Name, m.Cols, maxCols, format.ErrLimit)
+	}
+	if err := losses(m, o); err != nil {
+		return f, err
+	}
+	t.m = matrix.Meta{Name: m.Name, Rows: m.Rows, Cols: m.Cols, ColLo: m.ColLo, DType: m.DType, ColTypes: m.ColTypes,
+		Labels: m.Labels, Dims: m.Dims, Saved: m.Saved}
+	if m.Layout == matrix.RowSparse {
+		t.m.Saved = []matrix.Range{} // absent cells become zeros: no row has to be put
+	}
+	t.lanes = format.Lanes(&t.m)
+	width := int64(1)
+	for _, l := range t.lanes {
+		width += l.Cols.Len() * int64(storedAs(l.DType).raw.Size())
+	}
+	t.rows = min(groupRows, max(1, groupBytes/width))
+	if m.Rows/t.rows >= maxGroups && m.Cols > 0 {
+		return f, fmt.Errorf("matrix %q: %d rows, want at most %d of so many columns: %w", m.Name, m.Rows, t.rows*maxGroups, format.ErrLimit)
+	}
+	t.describe()
+	f.Metas = []matrix.Meta{t.m}
+	f.Begin = t.begin
+	return f, nil
+}
+
+func compression(o *format.Options) (pf.CompressionCodec, error) {
+	switch v := o.Get(codec{}.Info(), "compression"); v {
+	case "none":
+		return pf.Uncompressed, nil
+	case "snappy":
+		return pf.Snappy, nil
+	case "zstd":
+		return pf.Zstd, nil
+	default:
+		return 0, fmt.Errorf("option compression is %q, want none, snappy or zstd: %w", v, format.ErrOption)
+	}
+}
+
+func losses(m *matrix.Meta, o *format.Options) error {
+	for _, l := range []struct {
+		is   bool
+		what string
+	}{
+		{m.Layout == matrix.RowSparse, "absent cells become zeros"},
+		{m.Saved != nil, "absent rows become zeros"},
+		{m.ColLo != 0, "columns are counted from 0"},
+		{len(m.LoD) > 0, "sequences (LoD)"},
+		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }), "labels that are not UTF-8"},
+	} {
+		if l.is {
+			if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
+				return err
+			}
+		}
+	}
+	format.DropFiles(o)
+	return nil
+}
+
+// table writes rows as row groups.
+type table struct {
+	m     matrix.Meta
+	lanes []format.Lane
+	codec pf.CompressionCodec
+	zstd  zstd.Codec
+	rows  int64 // of a row group
+	file  pf.FileMetaData
+
+	out  io.Writer
+	end  int64 // bytes written
+	open []matrix.Block
+	next int64 // the first row that is not in open
+}
+
+// describe makes the schema and our own description.
+func (t *table) describe() {
+	own := ownMeta{Dims: t.m.Dims, DType: t.m.DType.String()}
+	labels := t.m.Labels
+	if seen := map[string]bool{}; labels != nil {
+		for _, l := range labels {
+			if l == "" || seen[l] {
+				own.Labels, labels = t.m.Labels, nil
+				break
+			}
+			seen[l] = true
+		}
+	} else {
+		own.Made = true
+	}
+	t.file = pf.FileMetaData{Version: 1, NumRows: t.m.Rows, CreatedBy: "thole",
+		Schema: []pf.SchemaElement{{Name: "schema", NumChildren: thrift.New(int32(t.m.Cols))}}, RowGroups: []pf.RowGroup{}}
+	for i := range t.m.Cols {
+		d := t.m.ColType(t.m.ColLo + i)
+		c := storedAs(d)
+		if c.name = fmt.Sprintf("col_%d", i); labels != nil {
+			c.name = labels[i]
+		}
+		if t.m.ColTypes != nil {
+			own.Types = append(own.Types, d.String())
+		}
+		t.file.Schema = append(t.file.Schema, c.element())
+	}
+	text, _ := json.Marshal(own) // of strings and numbers only
+	t.file.KeyValueMetadata = []pf.KeyValue{{Key: ownKey, Value: string(text)}}
+}
+
+func (t *table) begin(out io.Writer) (format.RowSink, error) {
+	t.out = out
+	return t, t.write([]byte(magic))
+}
+
+func (t *table) write(b []byte) error {
+	n, err := t.out.Write(b)
+	t.end += int64(n)
+	return err
+}
+
+// Rows implements format.RowSink. Row groups end at the same rows however the rows come.
+func (t *table) Rows(ctx context.Context, lanes []matrix.Block) error {
+	hi := lanes[0].At.Rows.Hi
+	for t.next < hi {
+		if t.open == nil {
+			rows := matrix.Range{Lo: t.next, Hi: min(t.m.Rows, t.next+t.rows)}
+			for _, l := range t.lanes {
+				t.open = append(t.open, matrix.NewDense(l.DType, matrix.Rect{Rows: rows, Cols: l.Cols}))
+			}
+		}
+		for i, b := range lanes {
+			if err := matrix.Put(t.open[i], b); err != nil {
+				return err
+			}
+		}
+		end := t.open[0].At.Rows.Hi
+		if t.next = min(hi, end); t.next == end {
+			if err := t.group(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tile is how many columns are taken out of the rows at a time.
+const tile = 16
+
+// group writes the open rows.
+func (t *table) group(ctx context.Context) error {
+	rows := t.open[0].At.Rows.Len()
+	g := pf.RowGroup{NumRows: rows, FileOffset: t.end, Ordinal: int16(len(t.file.RowGroups))}
+	for _, b := range t.open {
+		c := storedAs(b.Data.DType())
+		raw, _ := b.Cast(c.raw) // into a type that holds every value
+		data, size := wire.ViewAny(raw.Data.Values())
+		width := int(b.At.Cols.Len())
+		for from := 0; from < width; from += tile {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			for _, values := range turn(data, size, width, from, min(tile, width-from)) {
+				wire.Swap(values, size, wire.Little)
+				if c.raw == matrix.Bool {
+					values = packBits(values)
+				}
+				chunk, err := t.chunk(&c, values, int(rows), len(g.Columns))
+				if err != nil {
+					return err
+				}
+				g.Columns = append(g.Columns, chunk)
+				g.TotalByteSize += chunk.MetaData.TotalUncompressedSize
+				g.TotalCompressedSize += chunk.MetaData.TotalCompressedSize
+			}
+		}
+	}
+	t.file.RowGroups = append(t.file.RowGroups, g)
+	t.open = nil
+	return nil
+}
+
+// turn takes n columns from column from on out of rows of width values of size bytes.
+func turn(data []byte, size, width, from, n int) [][]byte {
+	rows := len(data) / (size * width)
+	columns := make([][]byte, n)
+	for k := range columns {
+		columns[k] = make([]byte, rows*size)
+	}
+	for r := range rows {
+		row := data[(r*width+from)*size:][:n*size]
+		switch size {
+		case 8:
+			for k := range columns {
+				binary.NativeEndian.PutUint64(columns[k][r*8:], binary.NativeEndian.Uint64(row[k*8:]))
+			}
+		case 4:
+			for k := range columns {
+				binary.NativeEndian.PutUint32(columns[k][r*4:], binary.NativeEndian.Uint32(row[k*4:]))
+			}
+		default:
+			for k := range columns {
+				copy(columns[k][r*size:(r+1)*size], row[k*size:])
+			}
+		}
+	}
+	return columns
+}
+
+func packBits(values []byte) []byte {
+	out := make([]byte, (len(values)+7)/8)
+	for i, v := range values {
+		out[i/8] |= v << (i % 8)
+	}
+	return out
+}
+
+// chunk writes a column as one page.
+func (t *table) chunk(c *column, values []byte, rows, index int) (chunk pf.ColumnChunk, err error) {
+	packed := values
+	switch t.codec {
+	case pf.Snappy:
+		packed, err = (&snappy.Codec{}).Encode(nil, values)
+	case pf.Zstd:
+		packed, err = t.zstd.Encode(nil, values)
+	}
+	if err != nil {
+		return chunk, err
+	}
+	h := pf.PageHeader{Type: pf.DataPage, UncompressedPageSize: int32(len(values)), CompressedPageSize: int32(len(packed)),
+		CRC: int32(crc32.ChecksumIEEE(packed)),
+		DataPageHeader: thrift.New(pf.DataPageHeader{NumValues: int32(rows), Encoding: pf.Plain,
+			DefinitionLevelEncoding: pf.RLE, RepetitionLevelEncoding: pf.RLE})}
+	head, err := thrift.Marshal(&thrift.CompactProtocol{}, &h)
+	if err != nil {
+		return chunk, err
+	}
+	start := t.end
+	if err := t.write(head); err != nil {
+		return chunk, err
+	}
+	if err := t.write(packed); err != nil {
+		return chunk, err
+	}
+	name := t.file.Schema[index+1].Name
+	chunk.FileOffset = start
+	chunk.MetaData = pf.ColumnMetaData{Type: c.physical, Encoding: []pf.Encoding{pf.Plain, pf.RLE}, PathInSchema: []string{name},
+		Codec: t.codec, NumValues: int64(rows), TotalUncompressedSize: int64(len(head) + len(values)), TotalCompressedSize: t.end - start,
+		DataPageOffset: start}
+	return chunk, nil
+}
+
+// End implements format.RowSink.
+func (t *table) End() error {
+	if t.m.Cols == 0 && t.m.Rows > 0 { // rows without columns are counted in a group of their own
+		t.file.RowGroups = append(t.file.RowGroups, pf.RowGroup{NumRows: t.m.Rows, FileOffset: t.end, Columns: []pf.ColumnChunk{}})
+	}
+	foot, err := thrift.Marshal(&thrift.CompactProtocol{}, &t.file)
+	if err != nil {
+		return err
+	}
+	if len(foot) > maxFooter {
+		return fmt.Errorf("matrix %q: footer of %d bytes, want at most %d: %w", t.m.Name, len(foot), maxFooter, format.ErrLimit)
+	}
+	foot = binary.LittleEndian.AppendUint32(foot, uint32(len(foot)))
+	return t.write(append(foot, magic...))
+}
