@@ -10,6 +10,7 @@ import (
 	"thole/format/mtx"
 	"thole/format/npy"
 	"thole/format/paddle"
+	"thole/format/parquet"
 	"thole/format/safetensors"
 )
 
@@ -25,5 +26,6 @@ func Codecs() format.Set {
 		mtx.Codec,
 		csv.Codec,
 		libsvm.Codec,
+		parquet.Codec,
 	}
 }

@@ -44,6 +44,7 @@ var wishes = []struct {
 	{"daphne", "meta", map[string]string{"meta": "true"}},
 	{"csv", "tabs and header", map[string]string{"separator": "tab", "header": "true"}},
 	{"libsvm", "from 0", map[string]string{"base": "0"}},
+	{"parquet", "zstd", map[string]string{"compression": "zstd"}},
 	{"paddle", "extended", map[string]string{"endian": "big", "digest": "true", "align": "true"}},
 	{"paddle", "separate", map[string]string{"layout": "separate"}},
 	{"paddle", "combined", map[string]string{"layout": "combined"}},
