@@ -75,7 +75,8 @@ func newColumn(e *pf.SchemaElement) (c column, err error) {
 		}
 		fallthrough
 	default:
-		return c, fmt.Errorf("values of %v (%s), want numbers: text and other bytes are not supported: %w", c.physical, logical(e), format.ErrVersion)
+		return c, fmt.Errorf("values of %v (%s), want numbers: text and other bytes are not supported: %w",
+			c.physical, logical(e), format.ErrVersion)
 	}
 	c.dtype = c.raw
 	return c, c.meaning(e)

@@ -144,7 +144,7 @@ func TestFlips(t *testing.T) {
 		for _, codec := range []parquet.WriterOption{parquet.Compression(&parquet.Snappy), parquet.Compression(&parquet.Gzip), parquet.Compression(&parquet.Zstd)} {
 			data := library(t, rows, parquet.DataPageVersion(version), codec, parquet.PageBufferSize(100), parquet.MaxRowsPerRowGroup(17))
 			rnd := rand.New(rand.NewPCG(1, 2))
-			for range 3000 {
+			for range 1000 {
 				bad := slices.Clone(data)
 				for range 1 + rnd.IntN(2) {
 					bad[rnd.IntN(len(bad))] ^= 1 << rnd.IntN(8)
