@@ -63,14 +63,21 @@ func readFooter(o blob.Object) (*footer, error) {
 	if size < int64(len(magic))+tailLen {
 		return f, corrupt(size, "%d bytes, want %d at least", size, len(magic)+tailLen)
 	}
+	var start [len(magic)]byte
+	if err := wire.ReadAt(o, start[:], 0); err != nil {
+		return f, err
+	}
+	if string(start[:]) != magic {
+		if string(start[:]) == "PARE" {
+			return f, &wire.At{Err: fmt.Errorf("an encrypted file: %w", format.ErrVersion)}
+		}
+		return f, corrupt(0, "%q at the begin, want %q", start[:], magic)
+	}
 	var tail [tailLen]byte
 	if err := wire.ReadAt(o, tail[:], size-tailLen); err != nil {
 		return f, err
 	}
 	if end := string(tail[4:]); end != magic {
-		if end == "PARE" {
-			return f, &wire.At{Off: size - 4, Err: fmt.Errorf("an encrypted file: %w", format.ErrVersion)}
-		}
 		return f, corrupt(size-4, "%q at the end, want %q", end, magic)
 	}
 	n := int64(binary.LittleEndian.Uint32(tail[:]))

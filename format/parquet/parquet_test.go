@@ -227,6 +227,7 @@ func TestRefused(t *testing.T) {
 		"nulls":       {library(t, plain), map[string]string{"nulls": "x"}, "option nulls", format.ErrOption},
 		"option":      {library(t, plain), map[string]string{"x": "x"}, "no such option", format.ErrOption},
 		"short":       {[]byte("PAR1"), nil, "4 bytes, want 12 at least", format.ErrCorrupt},
+		"begin":       {[]byte("1,2\n3,4\n5,6\n"), nil, `at byte 0: "1,2\n" at the begin, want "PAR1"`, format.ErrCorrupt},
 		"end":         {[]byte("PAR1....PAR2"), nil, `"PAR2" at the end`, format.ErrCorrupt},
 		"encrypted":   {[]byte("PARE....PARE"), nil, "encrypted", format.ErrVersion},
 		"long footer": {[]byte("PAR1\xff\xff\xff\x7fPAR1"), nil, "footer of 2147483647 bytes in a file of 12", format.ErrCorrupt},
