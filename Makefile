@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz bench golden docs
+.PHONY: build test race fuzz soak bench golden docs
 
 build:
 	go build -o out/ ./cmd/thole
@@ -13,6 +13,10 @@ race:
 # One target: make fuzz PKG=./internal/wire FUZZ=FuzzCursor
 fuzz:
 	go test $(PKG) -run '^$$' -fuzz '^$(FUZZ)$$' -fuzztime 60s
+
+# The properties with many more draws, from a fresh seed.
+soak:
+	RAPID_CHECKS=5000 go test -timeout 60m ./...
 
 bench:
 	go test ./... -run '^$$' -bench .

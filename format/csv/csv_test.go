@@ -439,3 +439,13 @@ func TestDocument(t *testing.T) {
 		t.Errorf("docs/format/csv.md does not have\n%s", out.String())
 	}
 }
+
+// TestQuotedSeparators finds the separator of a header whose labels hold the others.
+func TestQuotedSeparators(t *testing.T) {
+	for _, text := range []string{"\"\tx\",\"\tx\"\n", "\";x\",\";x\"\n", "\",x\"\t\",x\"\n", "\"\tx\" ; \"\tx\" \n"} {
+		m, _, err := load(bucketOf(t, files(text, "")), "d/a.csv", map[string]string{"header": "true"})
+		if err != nil || m.Cols != 2 {
+			t.Errorf("%q: %d columns, want 2: %v", text, m.Cols, err)
+		}
+	}
+}

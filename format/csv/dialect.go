@@ -86,19 +86,24 @@ func agreed(first, second []byte, side *format.Sidecar) byte {
 	return ','
 }
 
-// count is the number of cells of a line.
+// count is the number of cells of a line, 0 where text follows a closing quote: then sep does not separate this line.
 func count(line []byte, sep byte) int {
 	n := 1
-	quoted, begins := false, true // within quotes; nothing but blanks since the separator
+	quoted, begins, closed := false, true, false // within quotes; nothing but blanks since the separator; a quote has ended the cell
 	for i := 0; i < len(line); i++ {
 		switch b := line[i]; {
 		case b == '"' && quoted && i+1 < len(line) && line[i+1] == '"':
 			i++
-		case b == '"' && (quoted || begins):
-			quoted, begins = !quoted, false
-		case b == sep && !quoted:
+		case b == '"' && quoted:
+			quoted, closed = false, true
+		case b == '"' && begins:
+			quoted, begins = true, false
+		case quoted:
+		case b == sep:
 			n++
-			begins = true
+			begins, closed = true, false
+		case closed && !bytes.ContainsRune([]byte(" \t\r\n"), rune(b)):
+			return 0
 		default:
 			begins = begins && b == ' '
 		}
