@@ -13,7 +13,99 @@ import (
 // Mem keeps objects in memory. The zero value is an empty bucket, ready for use by many goroutines.
 type Mem struct {
 	mu   sync.RWMutex
-	objs map[string][]byte
+	root folder
+}
+
+// folder is what lies below a name: for each next element of a path an object or another folder, so that no operation
+// looks at more names than it is about. No folder but the root is empty.
+type folder map[string]entry
+
+// entry is an object, or a folder if kids is not nil.
+type entry struct {
+	data []byte
+	kids folder
+}
+
+// find gives what lies at the name; "" is the root.
+func (m *Mem) find(name string) (entry, bool) {
+	e := entry{kids: m.root}
+	for name != "" {
+		first, rest, _ := strings.Cut(name, "/")
+		next, ok := e.kids[first]
+		if !ok {
+			return entry{}, false
+		}
+		e, name = next, rest
+	}
+	return e, true
+}
+
+// put makes e what lies at the name, instead of whatever was there; fails if the name lies below an object.
+func (m *Mem) put(name string, e entry) error {
+	if err := m.room(name); err != nil {
+		return err
+	}
+	if m.root == nil {
+		m.root = folder{}
+	}
+	at := m.root
+	for {
+		first, rest, deeper := strings.Cut(name, "/")
+		if !deeper {
+			at[first] = e
+			return nil
+		}
+		next := at[first]
+		if next.kids == nil {
+			next.kids = folder{}
+			at[first] = next
+		}
+		at, name = next.kids, rest
+	}
+}
+
+// room fails if the name lies below an object.
+func (m *Mem) room(name string) error {
+	at := m.root
+	for i, c := range name {
+		if c != '/' {
+			continue
+		}
+		e, ok := at[name[strings.LastIndexByte(name[:i], '/')+1:i]]
+		if ok && e.kids == nil {
+			return fmt.Errorf("blob: %s: %s is an object, want a tree", name, name[:i])
+		}
+		at = e.kids
+	}
+	return nil
+}
+
+// drop removes what lies at the name below the folder, and folders that become empty.
+func (at folder) drop(name string) {
+	first, rest, deeper := strings.Cut(name, "/")
+	if !deeper {
+		delete(at, first)
+		return
+	}
+	if e := at[first]; e.kids != nil {
+		if e.kids.drop(rest); len(e.kids) == 0 {
+			delete(at, first)
+		}
+	}
+}
+
+// each lists the objects of the folder whose path is given (with its slash), without what is not finished.
+func (at folder) each(path string, found []Info) []Info {
+	for name, e := range at {
+		switch {
+		case strings.HasPrefix(name, tmpMark):
+		case e.kids == nil:
+			found = append(found, Info{path + name, int64(len(e.data))})
+		default:
+			found = e.kids.each(path+name+"/", found)
+		}
+	}
+	return found
 }
 
 type memObject struct {
@@ -33,11 +125,11 @@ func (m *Mem) Open(_ context.Context, name string) (Object, error) {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	data, ok := m.objs[name]
-	if !ok {
+	e, ok := m.find(name)
+	if !ok || e.kids != nil {
 		return nil, fmt.Errorf("blob: %w", &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist})
 	}
-	return memObject{bytes.NewReader(data), data}, nil
+	return memObject{bytes.NewReader(e.data), e.data}, nil
 }
 
 // List implements Bucket.
@@ -55,12 +147,16 @@ func (m *Mem) List(ctx context.Context, tree string) ([]Info, error) {
 	}
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	var found []Info
-	for name, data := range m.objs {
-		if within(name, tree) && !strings.Contains("/"+name[len(tree):], "/"+tmpMark) {
-			found = append(found, Info{name, int64(len(data))})
-		}
+	e, ok := m.find(tree)
+	switch {
+	case !ok:
+		return nil, nil
+	case tree != "" && e.kids == nil:
+		return []Info{{tree, int64(len(e.data))}}, nil
+	case tree != "":
+		tree += "/"
 	}
+	found := e.kids.each(tree, nil)
 	slices.SortFunc(found, func(a, b Info) int { return strings.Compare(a.Name, b.Name) })
 	return found, nil
 }
@@ -77,25 +173,7 @@ func (m *Mem) Remove(_ context.Context, name string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.drop(name)
-	return nil
-}
-
-func (m *Mem) drop(tree string) {
-	for name := range m.objs {
-		if within(name, tree) {
-			delete(m.objs, name)
-		}
-	}
-}
-
-// room fails if the name lies below an object.
-func (m *Mem) room(name string) error {
-	for i, c := range name {
-		if _, object := m.objs[name[:i]]; c == '/' && object {
-			return fmt.Errorf("blob: %s: %s is an object, want a tree", name, name[:i])
-		}
-	}
+	m.root.drop(name)
 	return nil
 }
 
@@ -106,24 +184,15 @@ func (m *Mem) Publish(_ context.Context, from, to string) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	moved := map[string][]byte{}
-	for name, data := range m.objs {
-		if within(name, from) {
-			moved[to+strings.TrimPrefix(name, from)] = data
-		}
-	}
-	if len(moved) == 0 {
+	e, ok := m.find(from)
+	if !ok {
 		return fmt.Errorf("blob: %w", &fs.PathError{Op: "publish", Path: from, Err: fs.ErrNotExist})
 	}
 	if err := m.room(to); err != nil {
 		return err
 	}
-	m.drop(from)
-	m.drop(to)
-	for name, data := range moved {
-		m.objs[name] = data
-	}
-	return nil
+	m.root.drop(from)
+	return m.put(to, e)
 }
 
 // Create implements Bucket.
@@ -193,15 +262,7 @@ func (w *memWriter) Commit() error {
 	m := w.bucket
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.room(w.name); err != nil {
-		return err
-	}
-	if m.objs == nil {
-		m.objs = map[string][]byte{}
-	}
-	m.drop(w.name)
-	m.objs[w.name] = w.buf
-	return nil
+	return m.put(w.name, entry{data: w.buf})
 }
 
 func (w *memWriter) Abort() {
