@@ -38,8 +38,8 @@ func TestComposeErrors(t *testing.T) {
 		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":{"type":"logloss","delta":1}}`, `no setting "delta"`},
 		{strings.Replace(in, "1", "2", 1) + `},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "has 2 outputs, want 1"},
 		{in + `,"optimizer":"adadelta"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of sgd momentum adagrad adam ftrl"},
-		{in + `,"optimizer":{"type":"adam","reg1":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `adam has no setting "l1"`},
-		{in + `,"optimizer":{"type":"adam","reg2":-1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want a number from 0 on"},
+		{in + `,"optimizer":{"type":"adam","reg1":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `adam: no setting "l1"`},
+		{in + `,"optimizer":{"type":"adam","reg2":-1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want a finite number from 0 on"},
 		{in + `,"transfunc":"dropout"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of identity sigmoid tanh relu"},
 		{in + `,"transfunc":{"type":"relu","proba":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "has no settings"},
 	} {
@@ -151,7 +151,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := lr.Build(Conf{Dim: 3, Rule: "sgd", Hyper: map[string]float64{"mu": 1}}); err == nil ||
-		err.Error() != `lr: layer "input": update rule sgd has no setting "mu"` {
+		err.Error() != `lr: layer "input": update rule sgd: no setting "mu", want one of l1 l2` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package algo
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"thole/graph"
@@ -49,20 +48,19 @@ func update(c *graph.Choice) (layer.Update, error) {
 	}
 	for _, name := range settings(c.Num) {
 		v := c.Num[name]
-		if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
-			return u, fmt.Errorf("update rule %s: setting %s = %v, want a number from 0 on", rule.Name, name, v)
-		}
-		if name == "lr" || name == "beta" && rule.Name == "adagrad" {
-			continue
-		}
+		skip := name == "lr" || name == "beta" && rule.Name == "adagrad"
 		if ours := angelSettings[rule.Name][name]; ours != "" {
 			name = ours
 		} else if ours := angelSettings[""][name]; ours != "" {
-			if name = ours; v == 0 {
-				continue // no penalty, of which also rules without it are capable
-			}
+			name = ours
+			skip = v == 0 // no penalty, of which also rules without it are capable
 		}
-		u.Hyper[name] = v
+		if v < 0 || v-v != 0 { // also of those that are not used
+			return u, fmt.Errorf("update rule %s: setting %s = %v, want a finite number from 0 on", rule.Name, name, v)
+		}
+		if !skip {
+			u.Hyper[name] = v
+		}
 	}
 	if _, err := rule.Bind(u.Hyper); err != nil {
 		return u, err

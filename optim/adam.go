@@ -21,8 +21,8 @@ var adam = psf.Rule{
 	Help:  "steps from running means of the gradient and its square",
 	Slots: 2,
 	Hyper: []psf.Hyper{
-		{Name: "beta1", Default: 0.9, Help: "part of the mean gradient kept in a step"},
-		{Name: "beta2", Default: 0.999, Help: "part of the mean square kept in a step"},
+		{Name: "beta1", Default: 0.9, Help: "part of the mean gradient kept in a step", Max: 1, Below: true},
+		{Name: "beta2", Default: 0.999, Help: "part of the mean square kept in a step", Max: 1, Below: true},
 		{Name: "eps", Default: 1e-8, Help: "added to the root"},
 		l2,
 	},

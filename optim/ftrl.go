@@ -37,7 +37,7 @@ var ftrl = psf.Rule{
 		{Name: "beta", Default: 1, Help: "smooths the first steps"},
 		{Name: "l1", Help: "weight of the penalty l1*|w|"},
 		{Name: "l2", Help: "weight of the penalty l2/2*w^2"},
-		{Name: "warm", Help: "with alpha: 1 starts from the weights that are there, 0 from nothing"},
+		{Name: "warm", Help: "with alpha: 1 starts from the weights that are there, 0 from nothing", Max: 1},
 	},
 	New: func(h map[string]float64) psf.Step {
 		f := ftrlSet{h["alpha"], h["beta"], h["l1"], h["l2"], h["warm"] != 0}

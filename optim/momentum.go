@@ -14,7 +14,7 @@ var momentum = psf.Rule{
 	Name:  "momentum",
 	Help:  "gradient descent with velocity",
 	Slots: 1,
-	Hyper: []psf.Hyper{{Name: "mu", Default: 0.9, Help: "part of the velocity kept in a step"}, l2},
+	Hyper: []psf.Hyper{{Name: "mu", Default: 0.9, Help: "part of the velocity kept in a step", Max: 1, Below: true}, l2},
 	New: func(h map[string]float64) psf.Step {
 		mu, l2 := h["mu"], h["l2"]
 		return psf.Step{

@@ -2,6 +2,7 @@ package optim
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -293,6 +294,46 @@ func part[T float](s [][]T, lo, hi int) [][]T {
 		out[i] = s[i][lo:hi]
 	}
 	return out
+}
+
+// Values outside of their range are refused by rules and schedules: they would give NaN or run away.
+func TestRanges(t *testing.T) {
+	for _, c := range []struct {
+		rule, setting string
+		v             float64
+		want          string
+	}{
+		{"adam", "beta1", 1, "beta1 = 1, want a number from 0 on and below 1"},
+		{"adam", "beta2", 2, "below 1"},
+		{"adam", "beta2", 0.9999999, ""},
+		{"adam", "eps", -1, "eps = -1, want a finite number from 0 on"},
+		{"adam", "l2", math.Inf(1), "finite"},
+		{"momentum", "mu", 1.5, "below 1"},
+		{"momentum", "mu", 0, ""},
+		{"ftrl", "warm", 2, "from 0 to 1"},
+		{"ftrl", "warm", 1, ""},
+		{"ftrl", "l1", math.NaN(), "l1 = NaN"},
+		{"sgd", "x", 0, `update rule sgd: no setting "x", want one of l1 l2`},
+	} {
+		rule, err := Find(c.rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = rule.Bind(set{c.setting: c.v})
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %s=%v: error %v, want %q", c.rule, c.setting, c.v, err, c.want)
+		}
+	}
+	s, err := FindSchedule("standard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Bind(1, 10, set{"alpha": -1}); err == nil || !strings.Contains(err.Error(), "alpha = -1") {
+		t.Errorf("a negative alpha: %v", err)
+	}
+	if _, err := (&constant).Bind(1, 10, set{"alpha": 1}); err == nil || !strings.Contains(err.Error(), "want one of none") {
+		t.Errorf("a setting of a schedule that has none: %v", err)
+	}
 }
 
 func TestSchedules(t *testing.T) {

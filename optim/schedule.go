@@ -37,21 +37,15 @@ func FindSchedule(name string) (*Schedule, error) {
 	return nil, fmt.Errorf("schedule %q, want one of %s", name, strings.Join(names, " "))
 }
 
-// Bind fills in the defaults of h, refuses settings that the schedule does not have, and answers the rate of call c,
+// Bind fills in the defaults of h, refuses settings that the schedule does not have or that are out of range, and answers the rate of call c,
 // counted from 1 on. calls is how many there will be in the whole job, if that is known; else 0.
 func (s *Schedule) Bind(first float64, calls int, h map[string]float64) (func(c int) float64, error) {
-	full := map[string]float64{}
-	for _, hyper := range s.Hyper {
-		full[hyper.Name] = hyper.Default
-		if hyper.Name == callsName && calls > 0 {
-			full[hyper.Name] = float64(calls)
-		}
+	full, err := psf.Fill(s.Hyper, h)
+	if err != nil {
+		return nil, fmt.Errorf("schedule %s: %w", s.Name, err)
 	}
-	for name, v := range h {
-		if _, ok := full[name]; !ok {
-			return nil, fmt.Errorf("schedule %s has no setting %q", s.Name, name)
-		}
-		full[name] = v
+	if _, given := h[callsName]; !given && calls > 0 {
+		full[callsName] = float64(calls)
 	}
 	return func(c int) float64 { return s.Rate(first, max(c, 1), full) }, nil
 }

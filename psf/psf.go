@@ -8,6 +8,10 @@ package psf
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
 
 	"thole/matrix"
 )
@@ -42,11 +46,61 @@ type Update struct {
 	Part func(v View, arg []byte) error
 }
 
-// Hyper is a setting of an update rule.
+// Hyper is a setting of an update rule or a schedule: a finite number from 0 on.
 type Hyper struct {
 	Name    string
 	Default float64
 	Help    string
+	Max     float64 // the largest value; 0: there is none
+	Below   bool    // Max itself is too large
+}
+
+// Check reports a value that the setting cannot have.
+func (h *Hyper) Check(v float64) error {
+	switch {
+	case h.Max > 0 && h.Below && !(v >= 0 && v < h.Max):
+		return fmt.Errorf("setting %s = %v, want a number from 0 on and below %v", h.Name, v, h.Max)
+	case h.Max > 0 && !(v >= 0 && v <= h.Max):
+		return fmt.Errorf("setting %s = %v, want a number from 0 to %v", h.Name, v, h.Max)
+	case !(v >= 0) || math.IsInf(v, 1):
+		return fmt.Errorf("setting %s = %v, want a finite number from 0 on", h.Name, v)
+	}
+	return nil
+}
+
+// Fill is every setting of hypers with its value in h or else its default. A name that hypers do not have and a value
+// out of its range are errors.
+func Fill(hypers []Hyper, h map[string]float64) (map[string]float64, error) {
+	full := map[string]float64{}
+	for i := range hypers {
+		hyper := &hypers[i]
+		v, given := h[hyper.Name]
+		if !given {
+			v = hyper.Default
+		}
+		if err := hyper.Check(v); err != nil {
+			return nil, err
+		}
+		full[hyper.Name] = v
+	}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if _, ok := full[name]; !ok {
+			return nil, fmt.Errorf("no setting %q, want one of %s", name, names(hypers))
+		}
+	}
+	return full, nil
+}
+
+// names lists the settings for errors.
+func names(hypers []Hyper) string {
+	if len(hypers) == 0 {
+		return "none"
+	}
+	all := make([]string, len(hypers))
+	for i := range hypers {
+		all[i] = hypers[i].Name
+	}
+	return strings.Join(all, " ")
 }
 
 // Rule turns a gradient into a change of the weights. It works element by element, so that it gives the same values
@@ -67,17 +121,11 @@ type Step struct {
 	F64 func(w, g []float64, slots [][]float64, rate float64, t int64)
 }
 
-// Bind fills in the defaults of h, refuses settings that the rule does not have, and binds the rest.
+// Bind fills in the defaults of h, refuses settings that the rule does not have or that are out of range, and binds them.
 func (r *Rule) Bind(h map[string]float64) (Step, error) {
-	full := map[string]float64{}
-	for _, hyper := range r.Hyper {
-		full[hyper.Name] = hyper.Default
-	}
-	for name, v := range h {
-		if _, ok := full[name]; !ok {
-			return Step{}, fmt.Errorf("update rule %s has no setting %q", r.Name, name)
-		}
-		full[name] = v
+	full, err := Fill(r.Hyper, h)
+	if err != nil {
+		return Step{}, fmt.Errorf("update rule %s: %w", r.Name, err)
 	}
 	return r.New(full), nil
 }
