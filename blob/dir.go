@@ -228,7 +228,7 @@ func (d *Dir) Create(_ context.Context, name string) (Writer, error) {
 	}
 	f, err := os.OpenFile(tmpName(file), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return nil, fmt.Errorf("blob: %w", err)
+		return nil, fmt.Errorf("blob: %w", named(err, "create", file))
 	}
 	return &dirWriter{File: f, to: file}, nil
 }
@@ -237,6 +237,25 @@ type dirWriter struct {
 	*os.File
 	to   string
 	done bool
+}
+
+// named makes an error of a file that is being written speak of what it will be called.
+func named(err error, op, file string) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return &fs.PathError{Op: op, Path: file, Err: at.Err}
+	}
+	return err
+}
+
+func (w *dirWriter) Write(p []byte) (int, error) {
+	n, err := w.File.Write(p)
+	return n, named(err, "write", w.to)
+}
+
+func (w *dirWriter) WriteAt(p []byte, off int64) (int, error) {
+	n, err := w.File.WriteAt(p, off)
+	return n, named(err, "write", w.to)
 }
 
 func (w *dirWriter) Commit() error {

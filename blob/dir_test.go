@@ -110,3 +110,20 @@ func TestLocal(t *testing.T) {
 		t.Errorf("the root is %q, %v; want ErrName", name, err)
 	}
 }
+
+// TestErrorsNameTheObject checks that an error of a write names what the file was to become, not its name meanwhile.
+func TestErrorsNameTheObject(t *testing.T) {
+	dir := t.TempDir()
+	w, err := NewDir(dir).Create(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Abort()
+	_, err = w.Write([]byte("a"))
+	_, at := w.WriteAt([]byte("a"), 1)
+	for _, err := range []error{err, at} {
+		if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, "x")) || strings.Contains(err.Error(), tmpMark) {
+			t.Errorf("%v, want one that names x", err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"slices"
 	"strconv"
 
 	"thole/blob"
@@ -23,6 +24,10 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 	}
 	if o.Files == nil {
 		o.Files = src.Files()
+	}
+	o.filled = new(int64)
+	if err := loseOrigins(ms, c.Info(), &o); err != nil {
+		return Wrap(c.Info().Name, path, err)
 	}
 	w, err := c.Create(ctx, b, path, ms, o)
 	if err != nil {
@@ -46,6 +51,19 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 		}
 	}
 	return Wrap(c.Info().Name, path, w.Commit(ctx, parts))
+}
+
+// loseOrigins asks for the loss of element types that only the source has.
+func loseOrigins(ms []matrix.Meta, i Info, o *Options) error {
+	for _, m := range ms {
+		if m.Origin == "" || slices.Contains(i.Origins, m.Origin) {
+			continue
+		}
+		if err := o.Lose("matrix %q: element type %s, stored as %v", m.Name, m.Origin, m.DType); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func choose(src Reader, only []string) ([]matrix.Meta, error) {

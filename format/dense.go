@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -10,12 +11,13 @@ import (
 // LoseToDense asks the options about everything that a plain dense tensor cannot say of the matrix: absent cells and
 // rows, column ids, labels and types.
 func LoseToDense(m *matrix.Meta, o *Options) error {
+	if err := LoseAbsent(m, o); err != nil {
+		return err
+	}
 	losses := []struct {
 		is   bool
 		what string
 	}{
-		{m.Layout == matrix.RowSparse, "absent cells become zeros"},
-		{m.Saved != nil, "absent rows become zeros"},
 		{m.ColLo != 0, "columns are counted from 0"},
 		{m.Labels != nil, "names of columns"},
 		{mixed(m), "element types of single columns"},
@@ -29,6 +31,62 @@ func LoseToDense(m *matrix.Meta, o *Options) error {
 		}
 	}
 	return nil
+}
+
+// DefaultMaxDense is how many bytes of filled matrices a save may have unless Options.MaxDense says otherwise.
+const DefaultMaxDense = 1 << 30
+
+// LoseAbsent asks the options whether absent cells and rows of the matrix may become zeros, for formats that store
+// every cell. It says how large the matrix becomes, and fails with ErrLimit where that is beyond Options.MaxDense.
+func LoseAbsent(m *matrix.Meta, o *Options) error {
+	what := "rows"
+	switch {
+	case m.Layout == matrix.RowSparse:
+		what = "cells"
+	case m.Saved == nil:
+		return nil
+	}
+	cells, ok := matrix.Cells(m.Rows, m.Cols)
+	size, fits := matrix.Cells(cells, int64(m.DType.Size()))
+	if !ok || !fits {
+		return fmt.Errorf("matrix %q: %d x %d %v with every cell is beyond 2^63 bytes: %w", m.Name, m.Rows, m.Cols, m.DType, ErrLimit)
+	}
+	if err := o.Lose("matrix %q: absent %s become zeros, %d x %d %v are %s", m.Name, what, m.Rows, m.Cols, m.DType, Bytes(size)); err != nil {
+		return err
+	}
+	return o.fill(m.Name, size)
+}
+
+// fill counts a matrix that is filled in, against the bound of the save.
+func (o *Options) fill(name string, size int64) error {
+	bound := o.MaxDense
+	if bound == 0 {
+		bound = DefaultMaxDense
+	}
+	if o.filled == nil {
+		o.filled = new(int64)
+	}
+	if bound < 0 {
+		return nil
+	}
+	if size > bound-*o.filled {
+		return fmt.Errorf("matrix %q takes %s with every cell stored, after %s of others, want at most %s (--max-dense allows more): %w",
+			name, Bytes(size), Bytes(*o.filled), Bytes(bound), ErrLimit)
+	}
+	*o.filled += size
+	return nil
+}
+
+// Bytes is a number of bytes for people: "1.5 GiB".
+func Bytes(n int64) string {
+	if n < 1<<10 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	v, unit := float64(n), 0
+	for ; v >= 1023.5 && unit < 6; unit++ {
+		v /= 1 << 10
+	}
+	return fmt.Sprintf("%.3g %ciB", v, "_KMGTPE"[unit])
 }
 
 // mixed tells whether some column has another type than the matrix.

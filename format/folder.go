@@ -128,13 +128,13 @@ func (f folder) Create(ctx context.Context, b blob.Bucket, p string, ms []matrix
 	if err := f.checkNames(ms, o.Files); err != nil {
 		return nil, err
 	}
-	w := &folderWriter{stage: NewStage(b, strings.TrimSuffix(p, "/"), o.Stage), of: map[string]Writer{}, files: o.Files}
+	w := &folderWriter{stage: NewStage(b, strings.TrimSuffix(p, "/"), o.Stage), of: map[string]Writer{}, files: o.Files, info: f.Info()}
 	o.Files = nil // they are the folder's, not the single file's
 	for _, m := range ms {
-		one, err := f.Codec.Create(ctx, b, w.stage.Name(m.Name+f.Info().Ext), []matrix.Meta{m}, o)
+		one, err := f.Codec.Create(ctx, b, w.file(m.Name), []matrix.Meta{m}, o)
 		if err != nil {
 			w.Abort(ctx)
-			return nil, err
+			return nil, w.told(m.Name, err)
 		}
 		w.of[m.Name] = one
 		w.order = append(w.order, m.Name)
@@ -239,10 +239,19 @@ func (r *folderReader) Close() error {
 
 // folderWriter writes each matrix through the codec into the stage and then publishes the stage.
 type folderWriter struct {
+	info  Info // of the codec
 	stage *Stage
 	order []string
 	of    map[string]Writer
 	files map[string][]byte
+}
+
+// file is where a matrix is written.
+func (w *folderWriter) file(matrix string) string { return w.stage.Name(matrix + w.info.Ext) }
+
+// told makes an error of a matrix speak of the file that was to become visible, not of the stage.
+func (w *folderWriter) told(matrix string, err error) error {
+	return w.stage.Final(Wrap(w.info.Name, w.file(matrix), err))
 }
 
 // A folder's Part is the matrix name, a zero byte, and the Part of the codec.
@@ -252,7 +261,7 @@ func (w *folderWriter) Put(ctx context.Context, name string, b matrix.Block) (Pa
 		return nil, fmt.Errorf("matrix %q: %w", name, ErrMatrix)
 	}
 	p, err := one.Put(ctx, name, b)
-	return append(append(Part(name), 0), p...), err
+	return append(append(Part(name), 0), p...), w.told(name, err)
 }
 
 func (w *folderWriter) Commit(ctx context.Context, parts []Part) error {
@@ -266,7 +275,7 @@ func (w *folderWriter) Commit(ctx context.Context, parts []Part) error {
 	}
 	for _, name := range w.order {
 		if err := w.of[name].Commit(ctx, of[name]); err != nil {
-			return err
+			return w.told(name, err)
 		}
 	}
 	for name, data := range w.files {

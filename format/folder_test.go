@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -180,7 +182,7 @@ func TestDetect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"text": "68 65 6c 6c 6f", "empty": "0 bytes", "d": "2 files", "e": "1 files"} {
+	for name, want := range map[string]string{"text": "68 65 6c 6c 6f", "empty": "the file is empty", "d": "2 files", "e": "1 files"} {
 		if c, _, err := set.Detect(ctx, b, name); !errors.Is(err, format.ErrUnknown) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want an error with %q", name, c, err, want)
 		}
@@ -191,10 +193,90 @@ func TestDetect(t *testing.T) {
 	if _, err := set.Lookup("npz"); !errors.Is(err, format.ErrUnknown) {
 		t.Errorf("%v, want ErrUnknown", err)
 	}
-	if c, err := set.ByExt("a/b.NPY"); err != nil || c.Info().Name != "npy" {
+	if c, _, err := set.ByExt("a/b.NPY"); err != nil || c.Info().Name != "npy" {
 		t.Errorf("%v, %v, want npy", c, err)
 	}
-	if _, err := set.ByExt("a/b"); !errors.Is(err, format.ErrUnknown) {
+	if _, _, err := set.ByExt("a/b"); !errors.Is(err, format.ErrUnknown) {
 		t.Errorf("%v, want ErrUnknown", err)
 	}
+}
+
+// TestFolderErrorsNameTheTarget checks that no error speaks of the names under which a save waits.
+func TestFolderErrorsNameTheTarget(t *testing.T) {
+	ctx, b := context.Background(), blob.NewDir(t.TempDir())
+	src := both(one("a", 1, 2, 1, 2), one("b", 2, 1, 3, 4))
+	ms := slices.Clone(src.Matrices())
+	ms[1].LoD = [][]int64{{0, 2}}
+	_, err := npy.Codec.Create(ctx, b, "w", ms, format.Options{})
+	if !errors.Is(err, format.ErrLossy) || !strings.HasPrefix(err.Error(), "npy: w/b.npy: ") {
+		t.Errorf("create: %v, want ErrLossy of w/b.npy", err)
+	}
+	w, err := npy.Codec.Create(ctx, b, "w", src.Matrices(), format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Abort(ctx)
+	err = w.Commit(ctx, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "npy: w/a.npy: ") {
+		t.Errorf("commit: %v, want an error of w/a.npy", err)
+	}
+}
+
+// TestByExt checks other endings and what they stand for.
+func TestByExt(t *testing.T) {
+	set := format.Set{named{npy.Codec, format.Info{Name: "x", Ext: ".x", Endings: []format.Ending{{Ext: ".tx", Set: map[string]string{"sep": "tab"}}}}},
+		named{npy.Codec, format.Info{Name: "folder", Endings: []format.Ending{{Ext: ".model"}}}}}
+	for name, want := range map[string]string{"a.x": "x map[]", "a.TX": "x map[sep:tab]", "d/a.model/": "folder map[]"} {
+		c, o, err := set.ByExt(name)
+		if err != nil || fmt.Sprint(c.Info().Name, " ", o) != want {
+			t.Errorf("%s: %v, %v, %v, want %s", name, c, o, err, want)
+		}
+	}
+	if _, _, err := set.ByExt("a.y"); !errors.Is(err, format.ErrUnknown) || !strings.Contains(err.Error(), ".x .tx .model") {
+		t.Errorf("%v, want ErrUnknown with the endings", err)
+	}
+}
+
+// named is a codec with another description.
+type named struct {
+	format.Codec
+	info format.Info
+}
+
+func (n named) Info() format.Info { return n.info }
+
+// TestNearest checks which codec's word counts for a file that none claims.
+func TestNearest(t *testing.T) {
+	ctx, b := context.Background(), &blob.Mem{}
+	far := failing{named{npy.Codec, format.Info{Name: "far"}}, 40}
+	near := failing{named{npy.Codec, format.Info{Name: "near", Ext: ".near"}}, 3}
+	for _, name := range []string{"w.near", "w.other"} {
+		if err := blob.WriteAll(ctx, b, name, make([]byte, 50)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		set        format.Set
+		name, want string
+	}{
+		{format.Set{far, near}, "w.other", "damaged: far: w.other at byte 40"},
+		{format.Set{far, near}, "w.near", "damaged: near: w.near at byte 3"},
+		{format.Set{near}, "w.other", "unknown format: 50 bytes"},
+	} {
+		if _, _, err := c.set.Detect(ctx, b, c.name); !errors.Is(err, format.ErrUnknown) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// failing is a codec that claims nothing and finds damage at a byte.
+type failing struct {
+	named
+	off int64
+}
+
+func (f failing) Sniff(context.Context, blob.Bucket, string) (string, error) { return "", nil }
+
+func (f failing) Open(_ context.Context, _ blob.Bucket, path string, _ format.Options) (format.Reader, error) {
+	return nil, format.Corrupt(f.info.Name, path, f.off, "odd")
 }

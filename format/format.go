@@ -109,6 +109,15 @@ type Info struct {
 	Reads   string // what it reads, a few words
 	Writes  string // what it writes; "" if it only reads
 	Options []Option
+	Origins []string // element types that are none of ours and that it can write (Meta.Origin)
+	// Endings are other usual endings.
+	Endings []Ending
+}
+
+// Ending is an ending of file names with its dot, and the options that it stands for when such a file is written.
+type Ending struct {
+	Ext string
+	Set map[string]string
 }
 
 // Option is a setting of a codec, for Options.Set.
@@ -160,10 +169,15 @@ type Options struct {
 	// what beside the matrices is left out.
 	Lossy bool
 	Lost  func(what string)
+	// MaxDense is how many bytes the sparse matrices of the save may take together once their absent cells are stored: 0
+	// stands for DefaultMaxDense, below 0 for no bound.
+	MaxDense int64
 	// Files are small files to store beside the matrices, in formats that are folders.
 	Files map[string][]byte
 	// Set has the codec's own options, by name.
 	Set map[string]string
+
+	filled *int64 // bytes of matrices that were filled in, of the whole save
 }
 
 // Lose asks whether something may be lost: nil if the user allowed it, else an error that wraps ErrLossy.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"strings"
 
@@ -27,14 +28,28 @@ func (s Set) Lookup(name string) (Codec, error) {
 	return nil, fmt.Errorf("format %q: %w, want one of %s", name, ErrUnknown, strings.Join(names, ", "))
 }
 
-// ByExt finds the codec whose files usually have the ending of the path.
-func (s Set) ByExt(name string) (Codec, error) {
+// ByExt finds the codec whose files usually have the ending of the path, and the options that the ending stands for.
+func (s Set) ByExt(name string) (Codec, map[string]string, error) {
+	ext := path.Ext(strings.TrimSuffix(name, "/"))
+	var known []string
 	for _, c := range s {
-		if ext := c.Info().Ext; ext != "" && strings.EqualFold(path.Ext(name), ext) {
-			return c, nil
+		for _, e := range c.Info().endings() {
+			if strings.EqualFold(ext, e.Ext) {
+				return c, maps.Clone(e.Set), nil
+			}
+			known = append(known, e.Ext)
 		}
 	}
-	return nil, fmt.Errorf("format of %s: %w: its ending says nothing, name one with --to", name, ErrUnknown)
+	return nil, nil, fmt.Errorf("format of %s: %w: its ending says nothing, want one of %s, or a format named with --to",
+		name, ErrUnknown, strings.Join(known, " "))
+}
+
+// endings are all endings of the format's files, the usual one first.
+func (i Info) endings() []Ending {
+	if i.Ext == "" {
+		return i.Endings
+	}
+	return append([]Ending{{Ext: i.Ext}}, i.Endings...)
 }
 
 // Detect finds the codec of a path and the dialect it holds. The error says what was found instead.
@@ -58,15 +73,23 @@ func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 			return c, dialect, nil
 		}
 	}
+	if infos[0].Name == name && infos[0].Size == 0 {
+		return nil, "", fmt.Errorf("%s: %w: the file is empty", name, ErrUnknown)
+	}
 	if near := s.nearest(ctx, b, name); near != nil {
 		return nil, "", fmt.Errorf("%s: %w, the nearest is damaged: %w", name, ErrUnknown, near)
 	}
 	return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, found(ctx, b, name, infos))
 }
 
-// nearest is the error of the codec that understood most of a path that no codec claims: the one whose reader got
-// furthest, beyond the first bytes. A damaged file is so told from a foreign one.
+// minUnderstood is how many bytes a reader must have understood before its error tells anything: the first numbers of a
+// binary file can mean something in many formats.
+const minUnderstood = 12
+
+// nearest is the error of the codec that understood most of a path that no codec claims: the one that its ending names,
+// else the one whose reader got furthest. A damaged file is so told from a foreign one.
 func (s Set) nearest(ctx context.Context, b blob.Bucket, name string) error {
+	named, _, _ := s.ByExt(name)
 	var near *Error
 	for _, c := range s {
 		r, err := c.Open(ctx, b, name, Options{})
@@ -76,7 +99,13 @@ func (s Set) nearest(ctx context.Context, b blob.Bucket, name string) error {
 		}
 		var e *Error
 		known := errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion)
-		if errors.As(Wrap(c.Info().Name, name, err), &e) && known && e.Off > 1 && (near == nil || e.Off > near.Off) {
+		if !known || !errors.As(Wrap(c.Info().Name, name, err), &e) {
+			continue
+		}
+		if named != nil && c.Info().Name == named.Info().Name {
+			return e
+		}
+		if e.Off >= minUnderstood && (near == nil || e.Off > near.Off) {
 			near = e
 		}
 	}

@@ -3,7 +3,11 @@ package format
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"io/fs"
 	"path"
+	"path/filepath"
+	"strings"
 
 	"thole/blob"
 )
@@ -28,6 +32,20 @@ func NewStage(b blob.Bucket, to, name string) *Stage {
 
 // Name is the name of a piece within the bucket.
 func (s *Stage) Name(piece string) string { return s.Tree + "/" + piece }
+
+// Final makes an error speak of the path that will be published where it names the stage. It changes the errors that
+// err is made of. nil stays nil.
+func (s *Stage) Final(err error) error {
+	var at *Error
+	if errors.As(err, &at) {
+		at.Path = strings.Replace(at.Path, s.Tree, s.Path, 1)
+	}
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		file.Path = strings.Replace(file.Path, filepath.FromSlash(s.Tree), filepath.FromSlash(s.Path), 1)
+	}
+	return err
+}
 
 // Publish makes the piece (a file, or "" for the whole tree) what lies at the path, and removes the stage.
 func (s *Stage) Publish(ctx context.Context, piece string) error {

@@ -81,7 +81,8 @@ func (v *conversion) target(dst string) (format.Codec, error) {
 	if v.to != "" {
 		return codecs().Lookup(v.to)
 	}
-	return codecs().ByExt(dst)
+	c, _, err := codecs().ByExt(dst)
+	return c, err
 }
 
 // values is how many values the matrices have at most, for the progress.

@@ -162,7 +162,9 @@ func (p *plan) lose(held matrix.DType) error {
 		lost = append(lost, "sequence offsets are not stored")
 	}
 	if m.Layout == matrix.RowSparse && !p.layout.colID {
-		lost = append(lost, p.layout.name+" stores every cell, absent ones as zero")
+		if err := format.LoseAbsent(m, p.lossy); err != nil {
+			return fmt.Errorf("%s stores every cell: %w", p.layout.name, err)
+		}
 	}
 	for _, what := range lost {
 		if err := p.lossy.Lose("matrix %s: %s", m.Name, what); err != nil {

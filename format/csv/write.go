@@ -68,12 +68,13 @@ func plainMeta(m *matrix.Meta) matrix.Meta {
 }
 
 func losses(m *matrix.Meta, o *format.Options, w *wish) error {
+	if err := format.LoseAbsent(m, o); err != nil {
+		return err
+	}
 	for _, l := range []struct {
 		is   bool
 		what string
 	}{
-		{m.Layout == matrix.RowSparse, "absent cells become zeros"},
-		{m.Saved != nil, "absent rows become zeros"},
 		{m.ColLo != 0, "columns are counted from 0"},
 		{len(m.LoD) > 0, "sequences (LoD)"},
 		{slices.ContainsFunc(m.Labels, func(l string) bool { return strings.ContainsAny(l, "\r\n") }) && w.header != nil && *w.header,

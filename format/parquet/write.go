@@ -80,12 +80,13 @@ func compression(o *format.Options) (pf.CompressionCodec, error) {
 }
 
 func losses(m *matrix.Meta, o *format.Options) error {
+	if err := format.LoseAbsent(m, o); err != nil {
+		return err
+	}
 	for _, l := range []struct {
 		is   bool
 		what string
 	}{
-		{m.Layout == matrix.RowSparse, "absent cells become zeros"},
-		{m.Saved != nil, "absent rows become zeros"},
 		{m.ColLo != 0, "columns are counted from 0"},
 		{len(m.LoD) > 0, "sequences (LoD)"},
 		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }), "labels that are not UTF-8"},
