@@ -2,7 +2,9 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -50,27 +52,33 @@ func (s side) differs(row, col int64, mine, other string) string {
 
 // missing finds the first cell of s that t does not have or has otherwise, and counts the cells that s holds.
 func (s side) missing(ctx context.Context, t side) (diff string, held int64, err error) {
-	for b, err := range s.r.Blocks(ctx, s.m.Name, s.m.Rect()) {
-		if err != nil {
-			return "", held, err
-		}
+	err = Look(ctx, s.r, s.m.Name, func(b matrix.Block) error {
 		same, err := t.sameBytes(ctx, b)
 		if err != nil {
-			return "", held, err
+			return err
 		}
 		if same {
 			held += int64(b.Data.NNZ())
-			continue
+			return nil
 		}
 		for part := range s.pieces(b) {
-			diff, n, err := s.compare(ctx, t, part)
-			if held += n; diff != "" || err != nil {
-				return diff, held, err
+			var n int64
+			diff, n, err = s.compare(ctx, t, part)
+			if held += n; diff == "" && err == nil {
+				continue
 			}
+			return cmp.Or(err, errFound)
 		}
+		return nil
+	})
+	if errors.Is(err, errFound) {
+		err = nil
 	}
-	return "", held, nil
+	return diff, held, err
 }
+
+// errFound ends a walk that has found what it looked for.
+var errFound = errors.New("found")
 
 // sameBytes tells, for a block with every cell stored, whether t has the same bits there: the quick answer for most.
 func (t side) sameBytes(ctx context.Context, b matrix.Block) (bool, error) {

@@ -96,7 +96,7 @@ func BenchmarkRead(b *testing.B) {
 		for b.Loop() {
 			r := open()
 			var sum [4]float32 // one alone would wait for itself
-			ok, err := r.(format.Viewer).View("a", func(blk matrix.Block) error {
+			ok, err := r.(format.Viewer).View(context.Background(), "a", func(blk matrix.Block) error {
 				for v := blk.Data.Values().([]float32); len(v) >= 4; v = v[4:] {
 					sum[0] += v[0]
 					sum[1] += v[1]

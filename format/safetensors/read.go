@@ -75,11 +75,11 @@ func (r *reader) Blocks(ctx context.Context, matrixName string, want matrix.Rect
 }
 
 // View implements format.Viewer.
-func (r *reader) View(matrixName string, look func(matrix.Block) error) (ok bool, err error) {
+func (r *reader) View(ctx context.Context, matrixName string, look func(matrix.Block) error) (ok bool, err error) {
 	slab, err := r.slab(matrixName)
 	if err != nil {
 		return false, err
 	}
-	ok, err = slab.View(r.obj, look)
+	ok, err = slab.View(ctx, r.obj, look)
 	return ok, format.Wrap(name, r.path, err)
 }

@@ -334,7 +334,7 @@ func lookAt(t *rapid.T, b blob.Bucket, c content) {
 	defer r.Close()
 	for _, m := range c.ms {
 		looked := false
-		ok, err := r.(format.Viewer).View(m.Name, func(blk matrix.Block) error {
+		ok, err := r.(format.Viewer).View(t.Context(), m.Name, func(blk matrix.Block) error {
 			looked = true
 			raw, _ := wire.ViewAny(blk.Data.Values())
 			if !bytes.Equal(raw, c.values[m.Name]) || blk.At != m.Rect() {
@@ -349,7 +349,7 @@ func lookAt(t *rapid.T, b blob.Bucket, c content) {
 			t.Fatal("a file that we wrote cannot be seen in place")
 		}
 	}
-	if _, err := r.(format.Viewer).View("no such", nil); !errors.Is(err, format.ErrMatrix) {
+	if _, err := r.(format.Viewer).View(t.Context(), "no such", nil); !errors.Is(err, format.ErrMatrix) {
 		t.Fatalf("%v, want ErrMatrix", err)
 	}
 }
@@ -366,7 +366,7 @@ func TestViewOfCutFile(t *testing.T) {
 	}
 	defer r.Close()
 	sum := float32(0)
-	ok, err := r.(format.Viewer).View("a", func(blk matrix.Block) error {
+	ok, err := r.(format.Viewer).View(t.Context(), "a", func(blk matrix.Block) error {
 		if err := os.Truncate(filepath.Join(dir, path), 8192); err != nil {
 			return err
 		}

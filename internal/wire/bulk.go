@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"math/bits"
+	"runtime"
 	"unsafe"
 )
 
@@ -43,6 +44,21 @@ func Numbers[T Number](b []byte) (v []T, ok bool) {
 	}
 	return unsafe.Slice((*T)(p), uintptr(len(b))/size), true
 }
+
+// NumbersAnywhere is Numbers without the wish for alignment, where the machine loads numbers from any address as fast;
+// elsewhere it is Numbers. Atomic operations are not allowed on the result.
+func NumbersAnywhere[T Number](b []byte) (v []T, ok bool) {
+	var zero T
+	size := unsafe.Sizeof(zero)
+	if !LoadsAnywhere || len(b) == 0 || uintptr(len(b))%size != 0 {
+		return Numbers[T](b)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b))/size), true
+}
+
+// LoadsAnywhere tells whether numbers may lie at any address on this machine. Go's own checks of pointers ask for alignment
+// only where the element holds a pointer.
+const LoadsAnywhere = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "386"
 
 // ViewAny is View for a []T of unknown number type, as matrix.Data.Values gives it, and the size of an element. Types
 // defined on numbers (half floats, booleans) are found by their kind. nil and anything else gives nil, 0.

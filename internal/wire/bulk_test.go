@@ -94,6 +94,26 @@ func TestNumbersAlignment(t *testing.T) {
 	}
 }
 
+func TestNumbersAnywhere(t *testing.T) {
+	b := make([]byte, 40)
+	for i := range b {
+		b[i] = byte(i)
+	}
+	for off := range 16 {
+		for n := range 17 {
+			v, ok := NumbersAnywhere[uint64](b[off : off+n])
+			if want := n%8 == 0 && (LoadsAnywhere || n == 0 || off%8 == 0); ok != want || ok && len(v) != n/8 {
+				t.Errorf("%d bytes at %d: %v, %v", n, off, v, ok)
+			}
+			for i, got := range v {
+				if want := binary.NativeEndian.Uint64(b[off+8*i:]); got != want {
+					t.Errorf("%d bytes at %d: value %d is %x, want %x", n, off, i, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestViewAnyOfOtherThings(t *testing.T) {
 	for _, v := range []any{nil, 7, "text", []string{"a"}, []bool{true}, []any{1}, [2]int8{}, []struct{ a int8 }{{1}}, []*int{nil}} {
 		if b, size := ViewAny(v); b != nil || size != 0 {
