@@ -46,6 +46,10 @@ type Meta struct {
 	Dims     []int64  // tensor shape when it is not Rows x Cols; the matrix is its first dimension x the rest
 	LoD      [][]int64
 	Attrs    map[string]string // foreign metadata kept for a faithful round trip
+
+	// Origin names the element type that the values had where it is none of ours: fp8_e4m3fn and fp8_e5m2, of which DType
+	// holds every value, complex64 and complex128, whose real and imaginary parts are the last dimension. "": they are DType.
+	Origin string
 }
 
 // Init says which values the cells of a new matrix have. They are functions of (Seed, matrix name, row, column) and so

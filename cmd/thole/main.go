@@ -12,15 +12,33 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"thole/format"
 )
 
-// commands is the table of commands, in the order of the help text.
-func commands() []func(*env) *cobra.Command {
-	return []func(*env) *cobra.Command{
-		demoCommand, trainCommand, predictCommand,
-		inspectCommand, catCommand, explainCommand, convertCommand, verifyCommand, diffCommand,
-		mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand, runCommand, scrubCommand, formatsCommand, algosCommand,
-		serverCommand, workerCommand,
+// group is commands that serve one purpose, as the overview shows them.
+type group struct {
+	id, title string
+	commands  []func(*env) *cobra.Command
+}
+
+// groups is the table of commands, in the order of the help text.
+func groups() []group {
+	return []group{
+		{"learn", "Train and score:", []func(*env) *cobra.Command{
+			demoCommand, trainCommand, predictCommand, serverCommand, workerCommand,
+		}},
+		{"look", "Look into stored models:", []func(*env) *cobra.Command{
+			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand,
+		}},
+		{"change", "Convert and change stored models:", []func(*env) *cobra.Command{
+			convertCommand, mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand,
+		}},
+		{"network", "Models with their network (Paddle):", []func(*env) *cobra.Command{
+			runCommand,
+			scrubCommand,
+		}},
+		{"list", "What there is:", []func(*env) *cobra.Command{formatsCommand, algosCommand}},
 	}
 }
 
@@ -40,7 +58,10 @@ const (
 // usageError marks an error of the command line.
 type usageError struct{ error }
 
-func main() { os.Exit(Main(os.Args[1:], &env{os.Stdin, os.Stdout, os.Stderr})) }
+func main() {
+	cobra.EnableCommandSorting = false // the table has an order
+	os.Exit(Main(os.Args[1:], &env{os.Stdin, os.Stdout, os.Stderr}))
+}
 
 // Main runs a command line and answers with the exit code.
 func Main(args []string, e *env) int {
@@ -59,7 +80,7 @@ func Main(args []string, e *env) int {
 		return 0
 	}
 	fmt.Fprintln(e.err, "thole: "+err.Error())
-	if bad := (usageError{}); errors.As(err, &bad) {
+	if bad := (usageError{}); errors.As(err, &bad) || errors.Is(err, format.ErrOption) {
 		return exitUsage
 	}
 	return exitError
@@ -70,11 +91,10 @@ func rootCommand(e *env) *cobra.Command {
 		Use:   "thole",
 		Short: "Parameter server and model store",
 		Long: `thole trains models on parameter servers, keeps them in Angel's, DAPHNE's and Paddle's formats, and reads, checks,
-converts, explains and scores them.`,
+converts, explains and scores them. Begin with "thole demo", or with "thole inspect" and any model file.`,
 		Example: `  thole demo
-  thole train --algo lr --data a9a_123d_train.dummy --format dummy --model out/lr
-  thole predict --model out/lr --data a9a_123d_test.dummy --format dummy
-  thole inspect out/lr`,
+  thole inspect out/lr
+  thole convert out/lr weights --to npy`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
@@ -85,11 +105,17 @@ converts, explains and scores them.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
-	for _, command := range commands() {
-		c := command(e)
-		c.Args = usageArgs(c.Args)
-		root.AddCommand(c)
+	for _, g := range groups() {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, command := range g.commands {
+			c := command(e)
+			c.GroupID = g.id
+			c.Args = usageArgs(c.Args)
+			root.AddCommand(c)
+		}
 	}
+	root.SetHelpCommandGroupID("list")
+	root.SetCompletionCommandGroupID("list")
 	return root
 }
 
