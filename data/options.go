@@ -67,6 +67,13 @@ const (
 	classEnd // line feed, comment; carriage return if a line feed follows
 )
 
+// Check reports an option that Read and Load would refuse, before there is any input: ErrOption, or ErrUnknown for the
+// format.
+func (o Options) Check() error {
+	_, err := o.settings()
+	return err
+}
+
 func (o Options) settings() (*settings, error) {
 	src, err := lookup(o.Format)
 	if err != nil {

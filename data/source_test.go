@@ -124,6 +124,9 @@ func TestOptions(t *testing.T) {
 		if !errors.Is(err, ErrOption) && !errors.Is(err, ErrUnknown) {
 			t.Errorf("%+v: error %v, want ErrOption or ErrUnknown", opt, err)
 		}
+		if err := opt.Check(); !errors.Is(err, ErrOption) && !errors.Is(err, ErrUnknown) {
+			t.Errorf("%+v: Check gives %v, want ErrOption or ErrUnknown", opt, err)
+		}
 	}
 	for text, want := range map[string]Base{"": BaseAuto, "auto": BaseAuto, "0": Base0, "1": Base1} {
 		if got, err := ParseBase(text); got != want || err != nil {

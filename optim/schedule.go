@@ -37,8 +37,8 @@ func FindSchedule(name string) (*Schedule, error) {
 	return nil, fmt.Errorf("schedule %q, want one of %s", name, strings.Join(names, " "))
 }
 
-// Bind fills in the defaults of h, refuses settings that the schedule does not have or that are out of range, and answers the rate of call c,
-// counted from 1 on. calls is how many there will be in the whole job, if that is known; else 0.
+// Bind fills in the defaults of h, refuses settings that the schedule does not have or that are out of range, and answers
+// the rate of call c, counted from 1 on. calls is how many there will be in the whole job, if that is known; else 0.
 func (s *Schedule) Bind(first float64, calls int, h map[string]float64) (func(c int) float64, error) {
 	full, err := psf.Fill(s.Hyper, h)
 	if err != nil {

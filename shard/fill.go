@@ -1,6 +1,7 @@
 package shard
 
 import (
+	"fmt"
 	"math"
 
 	"thole/matrix"
@@ -18,6 +19,14 @@ type fill struct {
 var draws = map[string]func(bits uint64) float64{
 	"normal":  normal,
 	"uniform": func(bits uint64) float64 { return 2*unit(bits) - 1 },
+}
+
+// CheckInit reports initial values of a kind that servers do not know.
+func CheckInit(i matrix.Init) error {
+	if i.Kind != "" && draws[i.Kind] == nil {
+		return fmt.Errorf("initial values %q, want normal, uniform or none", i.Kind)
+	}
+	return nil
 }
 
 // newFill is nil if cells begin as zero.

@@ -56,8 +56,8 @@ func New(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (*Shard, error) {
 		}
 		s.step, slots = step, rule.Slots
 	}
-	if m.Init.Kind != "" && draws[m.Init.Kind] == nil {
-		return nil, fmt.Errorf("matrix %s: initial values %q, want normal, uniform or none", m.Name, m.Init.Kind)
+	if err := CheckInit(m.Init); err != nil {
+		return nil, fmt.Errorf("matrix %s: %w", m.Name, err)
 	}
 	var err error
 	s.store, err = newStore(m, at, slots)

@@ -134,7 +134,7 @@ func (d *demo) write(ctx context.Context, name string, lo, hi int64) error {
 func (d *demo) job() *job {
 	return &job{
 		algo: "lr", model: d.path("model-angel"), to: "angel", data: d.path("train.dummy"), format: "dummy", base: "auto",
-		dim: d.truth.Dim(), l1: -1, l2: 1e-6, epochs: 10, seed: d.seed, tasks: 2, name: "demo", force: true,
+		dim: d.truth.Dim(), l2: 1e-6, epochs: 10, seed: d.seed, tasks: 2, name: "demo", force: true,
 	}
 }
 

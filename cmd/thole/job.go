@@ -30,9 +30,12 @@ type job struct {
 	name             string
 	force            bool
 	noLabel          bool
+
+	command *cobra.Command // whose flags these are, to tell what the user gave; nil if they are no flags
 }
 
 func (j *job) flags(c *cobra.Command) {
+	j.command = c
 	f := c.Flags()
 	f.StringVar(&j.algo, "algo", "lr", "algorithm (see thole algos)")
 	f.StringVar(&j.model, "model", "", "where to save the model; nothing is saved without")
@@ -56,8 +59,8 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringToStringVar(&j.decay, "schedule-set", nil, "settings of the schedule, NAME=VALUE")
 	f.StringVar(&j.rule, "rule", "", "update rule (default: of the algorithm)")
 	f.StringToStringVar(&j.hyper, "hyper", nil, "settings of the update rule, NAME=VALUE")
-	f.Float64Var(&j.l1, "l1", -1, "weight of the L1 penalty (default: of the algorithm)")
-	f.Float64Var(&j.l2, "l2", -1, "weight of the L2 penalty (default: of the algorithm)")
+	f.Float64Var(&j.l1, "l1", 0, "weight of the L1 penalty (default: of the algorithm)")
+	f.Float64Var(&j.l2, "l2", 0, "weight of the L2 penalty (default: of the algorithm)")
 	f.Float64Var(&j.tolerance, "tolerance", 0, "stop when an epoch changes the loss by less than this share")
 	f.StringVar(&j.initKind, "init", "", "initial weights: normal or uniform (default: zero)")
 	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation or half width of the initial weights")
@@ -86,7 +89,7 @@ func numbers(flag string, set map[string]string) (map[string]float64, error) {
 	for name, text := range set {
 		var v float64
 		if _, err := fmt.Sscanf(text+"\n", "%g\n", &v); err != nil {
-			return nil, usageError{fmt.Errorf("--%s %s=%q, want a number", flag, name, text)}
+			return nil, fmt.Errorf("--%s %s=%q, want a number", flag, name, text)
 		}
 		out[name] = v
 	}

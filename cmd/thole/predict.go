@@ -57,6 +57,14 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	case p.job.data == "":
 		return usageError{fmt.Errorf("no --data")}
 	}
+	if p.algo != "" {
+		if _, err := algo.Find(p.algo); err != nil {
+			return usageError{err}
+		}
+	}
+	if _, err := p.dataOptions(p.job.data, ""); err != nil {
+		return err
+	}
 	n, m, err := p.measure(ctx, e)
 	switch {
 	case err != nil:

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,7 +33,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("REAL", filepath.Join(shared, "paddle-real"))
 			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"truncate": truncate},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"truncate": truncate, "usage": usage},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {
 				return missing == nil, nil
@@ -39,6 +41,15 @@ func TestScript(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 	})
+}
+
+// usage runs thole and wants the status of a wrong command line.
+func usage(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec("thole", args...)
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage {
+		ts.Fatalf("thole %s: %v, want exit status %d", strings.Join(args, " "), err, exitUsage)
+	}
 }
 
 // truncate cuts the last byte off a file.

@@ -25,8 +25,11 @@ number of servers; thole worker trains the same on servers in other processes.`,
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
   thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if servers < 1 {
-				return usageError{fmt.Errorf("--servers %d, want at least 1", servers)}
+			switch {
+			case servers < 1 || servers > serversLimit:
+				return usageError{fmt.Errorf("--servers %d, want 1 to %d", servers, serversLimit)}
+			case j.tasks < 1 || j.tasks > tasksLimit:
+				return usageError{fmt.Errorf("--tasks %d, want 1 to %d in one process", j.tasks, tasksLimit)}
 			}
 			return j.train(c.Context(), e, servers, overTCP)
 		},

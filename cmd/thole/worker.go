@@ -25,9 +25,15 @@ The worker that has task 0 saves the model, to the path --model below the server
 			if len(servers) == 0 {
 				return usageError{fmt.Errorf("no --servers")}
 			}
+			if j.tasks < 1 || j.tasks > jobTasksLimit {
+				return usageError{fmt.Errorf("--tasks %d, want 1 to %d", j.tasks, jobTasksLimit)}
+			}
 			mine, err := parseTasks(tasks, j.tasks)
 			if err != nil {
 				return err
+			}
+			if len(mine) > tasksLimit {
+				return usageError{fmt.Errorf("--task %q: %d tasks, want at most %d in one process", tasks, len(mine), tasksLimit)}
 			}
 			return j.work(c.Context(), e, servers, mine)
 		},

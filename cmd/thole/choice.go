@@ -1,0 +1,147 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"thole/algo"
+	"thole/matrix"
+	"thole/optim"
+	"thole/part"
+	"thole/shard"
+	"thole/ssp"
+)
+
+// How many servers and tasks one process has at most: each pair is a connection. A job may have more tasks, in several
+// workers.
+const (
+	serversLimit  = 1024
+	tasksLimit    = 1024
+	jobTasksLimit = 1 << 16
+)
+
+// given tells whether the user gave the flag, whatever the value.
+func (j *job) given(flag string) bool { return j.command != nil && j.command.Flags().Changed(flag) }
+
+// choose checks the settings, all before any example is read, and fills in the recipe's where the user gave none.
+func (p *plan) choose() error {
+	if p.data == "" {
+		return usageError{errors.New("no --data")}
+	}
+	for _, check := range []func() error{p.checkNumbers, p.checkNames, p.chooseRule} {
+		if err := check(); err != nil {
+			return usageError{err}
+		}
+	}
+	_, err := p.dataOptions(p.data, p.recipe.Task)
+	return err
+}
+
+// checkNumbers checks the numbers that the user gave.
+func (p *plan) checkNumbers() error {
+	j := p.job
+	for _, n := range []struct {
+		flag  string
+		value int
+	}{{"epochs", j.epochs}, {"batch", j.batch}} {
+		if n.value < 1 && (n.value < 0 || j.given(n.flag)) {
+			return fmt.Errorf("--%s %d, want at least 1", n.flag, n.value)
+		}
+	}
+	for _, n := range []struct {
+		flag  string
+		value float64
+	}{{"l1", j.l1}, {"l2", j.l2}, {"tolerance", j.tolerance}, {"init-scale", j.initScale}} {
+		if !finite(n.value) || n.value < 0 {
+			return fmt.Errorf("--%s %v, want a finite number from 0 on", n.flag, n.value)
+		}
+	}
+	switch {
+	case !finite(j.rate) || j.rate < 0 || j.rate == 0 && j.given("rate"):
+		return fmt.Errorf("--rate %v, want a finite number above 0", j.rate)
+	case j.tasks < 1 || j.tasks > jobTasksLimit:
+		return fmt.Errorf("--tasks %d, want 1 to %d", j.tasks, jobTasksLimit)
+	case j.staleness < -1:
+		return fmt.Errorf("--staleness %d, want -1 (ASP), 0 (BSP) or more", j.staleness)
+	case !(j.holdout >= 0 && j.holdout < 1) || j.holdout > 0 && j.valid != "":
+		return fmt.Errorf("--holdout %v, want a share below 1, and not with --validate", j.holdout)
+	}
+	return nil
+}
+
+// checkNames checks the names that the user gave.
+func (p *plan) checkNames() error {
+	j := p.job
+	if j.per != "" && j.per != "epoch" && j.per != "batch" {
+		return fmt.Errorf("--schedule-per %q, want epoch or batch", j.per)
+	}
+	if _, err := part.Lookup(j.partitioner); err != nil {
+		return fmt.Errorf("--partitioner: %w", err)
+	}
+	if err := shard.CheckInit(matrix.Init{Kind: j.initKind}); err != nil {
+		return fmt.Errorf("--init: %w", err)
+	}
+	return nil
+}
+
+// chooseRule checks the update rule and the schedule, and takes from the recipe what the user did not give.
+func (p *plan) chooseRule() error {
+	j, d := p.job, p.recipe.For(p.rule)
+	hyper, err := numbers("hyper", j.hyper)
+	if err != nil {
+		return err
+	}
+	if j.l1 > 0 || j.given("l1") {
+		hyper["l1"] = j.l1
+	}
+	if j.l2 > 0 || j.given("l2") {
+		hyper["l2"] = j.l2
+	}
+	if j.rate == 0 {
+		j.rate = d.Rate
+	}
+	if j.schedule == "" {
+		j.schedule = d.Schedule
+	}
+	if j.batch == 0 {
+		j.batch = d.Batch
+	}
+	if j.epochs == 0 {
+		j.epochs = d.Epochs
+	}
+	if j.per == "" && d.PerBatch {
+		j.per = "batch"
+	}
+	if p.bound = ssp.Bound(j.staleness); j.staleness == -1 {
+		p.bound = ssp.ASP
+	}
+	p.conf = algo.Conf{Sparse: j.sparse, Rule: j.rule, Hyper: hyper}
+	if j.initKind != "" {
+		p.conf.Init = matrix.Init{Kind: j.initKind, Scale: j.initScale, Seed: j.seed}
+	}
+	if p.decays, err = numbers("schedule-set", j.decay); err != nil {
+		return err
+	}
+	s, err := optim.FindSchedule(p.schedule)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Bind(p.rate, 1, p.decays); err != nil {
+		return err
+	}
+	trial := p.conf
+	trial.Dim = 1
+	_, err = p.recipe.Build(trial)
+	return err
+}
+
+// finite tells whether all are numbers that are not infinite.
+func finite(vs ...float64) bool {
+	for _, v := range vs {
+		if v != v || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
