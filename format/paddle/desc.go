@@ -20,24 +20,9 @@ type tensorDesc struct {
 	odd   []protoField
 }
 
-// unheld are the element types of Paddle that no matrix can hold, by code.
-func unheld(code int64) (name string, size int64, ok bool) {
-	switch code {
-	case 23:
-		return "complex64", 8, true
-	case 24:
-		return "complex128", 16, true
-	case 32:
-		return "fp8_e4m3fn", 1, true
-	case 33:
-		return "fp8_e5m2", 1, true
-	}
-	return "", 0, false
-}
-
 // UnheldError says that values have a type that Paddle knows but no matrix here can hold. It wraps format.ErrVersion.
 type UnheldError struct {
-	Type string // complex64, complex128, fp8_e4m3fn, fp8_e5m2, or NumPy's name of a type
+	Type string // as NumPy calls it
 }
 
 // Error implements error.
@@ -114,23 +99,14 @@ func (l *listing) record(d *tensorDesc, at int64) (r record, size int64) {
 	if s.err != nil {
 		return r, 0
 	}
-	var err error
-	if r.rows, r.cols, err = matrix.Shape(r.dims); err != nil {
+	if err := r.settle(d.code); err != nil {
 		s.failAt(at, "%w", err)
 		return r, 0
 	}
-	if r.dtype, err = dtypeOf(d.code); err == nil {
-		size = int64(r.dtype.Size())
-	} else if kind, n, ok := unheld(d.code); ok {
-		size = n
-		l.refuse(at, &UnheldError{kind})
-	} else {
-		s.failAt(at, "%w", err)
-	}
 	cells, _ := matrix.Cells(r.rows, r.cols) // Shape has checked the product
-	n, ok := matrix.Cells(cells, size)
+	n, ok := matrix.Cells(cells, int64(r.dtype.Size()))
 	if !ok {
-		s.failAt(at, "%v values of %d bytes: beyond 2^63 bytes", r.dims, size)
+		s.failAt(at, "%v values of %d bytes: beyond 2^63 bytes", r.dims, r.dtype.Size())
 	}
 	return r, n
 }
@@ -160,22 +136,7 @@ func (l *listing) readValues(r *record, size int64) {
 	r.values = s.off
 	s.skip(size, "values")
 	r.end = s.off
-	switch {
-	case s.print == nil || s.err != nil || size == 0:
-	case r.dtype == matrix.Invalid:
-		s.print.Gap(r.values, size, "values of %q", r.name)
-	default:
+	if s.print != nil && s.err == nil && size > 0 {
 		printValues(s, r)
 	}
-}
-
-// typeText names the element type of a code.
-func typeText(code int64) string {
-	if d, err := dtypeOf(code); err == nil {
-		return d.String()
-	}
-	if kind, _, ok := unheld(code); ok {
-		return kind
-	}
-	return "unknown"
 }

@@ -166,7 +166,7 @@ func listLazy(ctx context.Context, b blob.Bucket, file string, vars []program.Va
 }
 
 // lazyBlocks opens the file for the time of the walk.
-func lazyBlocks(ctx context.Context, b blob.Bucket, file string, slab format.Slab, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+func lazyBlocks(ctx context.Context, b blob.Bucket, file string, slab tensorSlab, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {
 		obj, err := b.Open(ctx, file)
 		if err != nil {

@@ -65,9 +65,7 @@ func planStreams(ms []matrix.Meta, o *format.Options) (f format.SlabFile, record
 			return f, nil, err
 		}
 		f.Known = append(f.Known, format.Span{Off: r.start, Bytes: head})
-		t := format.NewTarget(&ms[i], format.Slab{DType: r.dtype, Order: wire.Little, Off: r.values})
-		t.Cast = t.Cast || r.dtype != ms[i].DType
-		f.Slabs = append(f.Slabs, t)
+		f.Slabs = append(f.Slabs, r.target(&ms[i], wire.Little))
 		f.Size = r.end
 		records = append(records, r)
 	}
@@ -105,11 +103,11 @@ func createStream(ctx context.Context, b blob.Bucket, to string, ms []matrix.Met
 		}
 	}
 	format.DropFiles(&o)
-	f, _, err := planStreams(sortedMetas(ms), &o)
+	f, records, err := planStreams(sortedMetas(ms), &o)
 	if err != nil {
 		return nil, err
 	}
-	return format.NewSlabWriter(ctx, b, to, o, f)
+	return newWriter(ctx, b, to, o, f, records)
 }
 
 // createSeparate writes a folder with a file for each matrix, and the small files beside them.
@@ -121,9 +119,9 @@ func createSeparate(ctx context.Context, b blob.Bucket, to string, ms []matrix.M
 		}
 	}
 	for i := range ms {
-		f, _, err := planStreams(ms[i:i+1], &o)
+		f, records, err := planStreams(ms[i:i+1], &o)
 		if err == nil {
-			err = w.add(ctx, ms[i].Name, f, o)
+			err = w.add(ctx, ms[i].Name, f, records, o)
 		}
 		if err != nil {
 			w.Abort(ctx)
@@ -153,7 +151,7 @@ func createCombined(ctx context.Context, b blob.Bucket, to string, ms []matrix.M
 	if err := w.declare(vars); err != nil {
 		return nil, err
 	}
-	if err := w.add(ctx, combinedFile, f, o); err != nil {
+	if err := w.add(ctx, combinedFile, f, records, o); err != nil {
 		w.Abort(ctx)
 		return nil, err
 	}
@@ -221,8 +219,8 @@ func sameVar(a, b program.Var) bool {
 }
 
 // add begins a file.
-func (w *bundle) add(ctx context.Context, file string, f format.SlabFile, o format.Options) error {
-	one, err := format.NewSlabWriter(ctx, w.stage.Bucket, w.stage.Name(file), o, f)
+func (w *bundle) add(ctx context.Context, file string, f format.SlabFile, records []record, o format.Options) error {
+	one, err := newWriter(ctx, w.stage.Bucket, w.stage.Name(file), o, f, records)
 	if err != nil {
 		return err
 	}

@@ -75,13 +75,13 @@ func (l *listing) add(off int64, t stored) {
 
 // addRecord appends the tensor of a record.
 func (l *listing) addRecord(r *record) {
-	if l.scan.err == nil && r.dtype != matrix.Invalid {
+	if l.scan.err == nil {
 		l.add(r.start, stored{r.meta(), r.values, slabBlocks(l.scan.r, r.slab(l.scan))})
 	}
 }
 
 // slabBlocks reads the values of a slab.
-func slabBlocks(from io.ReaderAt, slab format.Slab) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
+func slabBlocks(from io.ReaderAt, slab tensorSlab) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 		return slab.Blocks(ctx, from, want)
 	}

@@ -17,9 +17,9 @@ type payload struct {
 
 // numpyType is NumPy's description of an element type.
 type numpyType struct {
-	name  string // as "f4"
-	dtype matrix.DType
-	size  int64
+	name string // as "f4"
+	element
+	size  int64 // in bytes, of one element
 	order wire.Order
 	built bool
 }
@@ -35,11 +35,14 @@ type ndarray struct {
 
 // numpyTypes are the names of element types that a matrix can hold.
 var numpyTypes = [...]struct {
-	name  string
-	dtype matrix.DType
+	name string
+	element
 }{
-	{"f4", matrix.F32}, {"f8", matrix.F64}, {"f2", matrix.F16}, {"i8", matrix.I64}, {"i4", matrix.I32}, {"i2", matrix.I16},
-	{"i1", matrix.I8}, {"u8", matrix.U64}, {"u4", matrix.U32}, {"u2", matrix.U16}, {"u1", matrix.U8}, {"b1", matrix.Bool},
+	{"f4", element{dtype: matrix.F32}}, {"f8", element{dtype: matrix.F64}}, {"f2", element{dtype: matrix.F16}},
+	{"i8", element{dtype: matrix.I64}}, {"i4", element{dtype: matrix.I32}}, {"i2", element{dtype: matrix.I16}},
+	{"i1", element{dtype: matrix.I8}}, {"u8", element{dtype: matrix.U64}}, {"u4", element{dtype: matrix.U32}},
+	{"u2", element{dtype: matrix.U16}}, {"u1", element{dtype: matrix.U8}}, {"b1", element{dtype: matrix.Bool}},
+	{"c8", element{matrix.F32, complex64Name}}, {"c16", element{matrix.F64, complex128Name}},
 }
 
 // callType is numpy.dtype(name, False, True).
@@ -54,18 +57,14 @@ func (m *pickle) callType(args []any) (any, bool) {
 	t := &numpyType{name: name, order: wire.Little}
 	for _, known := range numpyTypes {
 		if known.name == name {
-			t.dtype, t.size = known.dtype, int64(known.dtype.Size())
+			t.element, t.size = known.element, int64(known.dtype.Size())
+			if t.pair() {
+				t.size *= 2
+			}
 			return t, true
 		}
 	}
-	switch name {
-	case "c8":
-		t.name, t.size = "complex64", 8
-	case "c16":
-		t.name, t.size = "complex128", 16
-	default:
-		m.fail("%w", &UnheldError{"NumPy " + strconv.Quote(name)})
-	}
+	m.fail("%w", &UnheldError{"NumPy " + strconv.Quote(name)})
 	return t, true
 }
 

@@ -267,10 +267,6 @@ func TestOlderDamage(t *testing.T) {
 		data, want string
 		is         error
 	}{
-		"b complex":         {bare("\x08\x17\x10\x01", 8) + no, "complex64", format.ErrVersion},
-		"b complex128":      {bare("\x08\x18\x10\x01", 16) + no, "complex128", format.ErrVersion},
-		"b fp8":             {bare("\x08\x20\x10\x01", 1) + no, "fp8_e4m3fn", format.ErrVersion},
-		"b fp8 e5m2":        {bare("\x08\x21\x10\x01", 1) + no, "fp8_e5m2", format.ErrVersion},
 		"b complex, cut":    {bare("\x08\x17\x10\x02", 8) + no, "bytes", format.ErrCorrupt},
 		"b no data type":    {bare("\x08\x07\x10\x01", 1) + no, "code 7", format.ErrVersion},
 		"b negative":        {bare("\x08\x05\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 4) + no, "-1", format.ErrCorrupt},

@@ -32,11 +32,12 @@ type record struct {
 	name       string
 	dims       []int64
 	lod        [][]int64
-	code       byte // of dtype
-	dtype      matrix.DType
-	start      int64 // of the flags
-	values     int64 // of the first value
-	end        int64 // behind the last value
+	code       byte         // of its element type
+	dtype      matrix.DType // how its values are read
+	origin     string       // Paddle's name of an element type that is none of ours
+	start      int64        // of the flags
+	values     int64        // of the first value
+	end        int64        // behind the last value
 	rows, cols int64
 }
 
@@ -62,16 +63,15 @@ func readRecord(s *scan) record {
 	at := s.off
 	r.dims = s.sizes(rank, r.flags&flagWide != 0, "dimension")
 	s.means("dimensions %v", r.dims)
-	var err error
-	if r.rows, r.cols, err = matrix.Shape(r.dims); err != nil {
-		s.failAt(at, "%w", err)
-	}
 	if r.flags&flagDType != 0 {
 		r.code = byte(s.u8("element type"))
-		if r.dtype, err = dtypeOf(int64(r.code)); err != nil {
+		if _, err := elementOf(int64(r.code)); err != nil {
 			s.failAt(s.off-1, "%w", err)
 		}
-		s.means("element type %d (%v)", r.code, r.dtype)
+		s.means("element type %d (%s)", r.code, typeText(int64(r.code)))
+	}
+	if err := r.settle(int64(r.code)); err != nil {
+		s.failAt(at, "%w", err)
 	}
 	if r.flags&flagLoD != 0 {
 		r.lod = readLoD(s, &r)
@@ -163,12 +163,25 @@ func readValues(s *scan, r *record) {
 	}
 }
 
+// settle takes over an element type and sees the dimensions as a matrix.
+func (r *record) settle(code int64) error {
+	e, err := elementOf(code)
+	if err != nil {
+		return err
+	}
+	r.code, r.dtype, r.origin = byte(code), e.dtype, e.origin
+	r.rows, r.cols, err = matrix.Shape(e.shape(r.dims))
+	return err
+}
+
 // slab is where the values are.
-func (r *record) slab(s *scan) format.Slab {
-	return format.Slab{Name: r.name, At: matrix.At(0, r.rows, 0, r.cols), DType: r.dtype, Order: s.order, Off: r.values}
+func (r *record) slab(s *scan) tensorSlab {
+	at := matrix.At(0, r.rows, 0, r.cols)
+	return tensorSlab{format.Slab{Name: r.name, At: at, DType: r.dtype, Order: s.order, Off: r.values}, r.origin}
 }
 
 // meta describes the tensor as a matrix.
 func (r *record) meta() matrix.Meta {
-	return matrix.Meta{Name: r.name, Rows: r.rows, Cols: r.cols, DType: r.dtype, Dims: r.dims, LoD: r.lod}
+	e := element{r.dtype, r.origin}
+	return matrix.Meta{Name: r.name, Rows: r.rows, Cols: r.cols, DType: e.held(), Origin: r.origin, Dims: e.shape(r.dims), LoD: r.lod}
 }

@@ -61,15 +61,13 @@ func (seed) Create(ctx context.Context, b blob.Bucket, path string, ms []matrix.
 			return nil, err
 		}
 		f.Known = append(f.Known, format.Span{Off: f.Size, Bytes: head})
-		t := format.NewTarget(&ms[i], format.Slab{DType: r.dtype, Order: w.order, Off: r.values})
-		t.Cast = t.Cast || r.dtype != ms[i].DType
-		f.Slabs = append(f.Slabs, t)
+		f.Slabs = append(f.Slabs, r.target(&ms[i], w.order))
 		f.Size = r.next()
 		records = append(records, r)
 	}
 	f.Known = append(f.Known, format.Span{Bytes: header(w.order)})
 	f.Seal = func(_ context.Context, file format.ReadWriterAt) error { return seal(file, records, f.Size, w.order) }
-	return format.NewSlabWriter(ctx, b, path, o, f)
+	return newWriter(ctx, b, path, o, f, records)
 }
 
 // plan decides how a matrix becomes a record, and asks for what is lost.
@@ -85,6 +83,9 @@ func plan(m *matrix.Meta, o *format.Options, w wishes) (record, error) {
 	if err := format.LoseToDense(m, o); err != nil {
 		return r, err
 	}
+	if err := r.choose(m, o); err != nil {
+		return r, err
+	}
 	if len(r.dims) > maxRank {
 		if err := o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, len(r.dims), maxRank); err != nil {
 			return r, err
@@ -97,13 +98,36 @@ func plan(m *matrix.Meta, o *format.Options, w wishes) (record, error) {
 	if err := checkLoD(r.lod, r.dims); err != nil {
 		return r, fmt.Errorf("matrix %q: %w", m.Name, err)
 	}
-	if r.code, r.dtype = codeOf(m.DType); r.dtype != m.DType {
-		if err := o.Lose("matrix %q: element type %v, stored as %v", m.Name, m.DType, r.dtype); err != nil {
-			return r, err
-		}
-	}
 	r.flags = flagsOf(&r, w)
 	return r, nil
+}
+
+// choose decides the element type.
+func (r *record) choose(m *matrix.Meta, o *format.Options) error {
+	if code, dims, ok := adopt(m, r.dims); ok {
+		e := elements[code]
+		r.code, r.dtype, r.origin, r.dims = code, e.dtype, e.origin, dims
+		return nil
+	}
+	r.code, r.dtype = codeOf(m.DType)
+	if m.Origin != "" {
+		return o.Lose("matrix %q: element type %s, whose form the matrix has no more; stored as %v", m.Name, m.Origin, r.dtype)
+	}
+	if r.dtype != m.DType {
+		return o.Lose("matrix %q: element type %v, stored as %v", m.Name, m.DType, r.dtype)
+	}
+	return nil
+}
+
+// target is where the values of the matrix go, whose type is cast if the record has another.
+func (r *record) target(m *matrix.Meta, order wire.Order) format.Target {
+	t := format.NewTarget(m, format.Slab{DType: r.dtype, Order: order, Off: r.values})
+	if (element{origin: r.origin}).eight() {
+		t.From = r.dtype // a narrower makes it so
+		return t
+	}
+	t.Cast = t.Cast || r.dtype != m.DType
+	return t
 }
 
 // flagsOf are the flags that the record needs, and those that were wished for.

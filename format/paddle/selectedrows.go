@@ -79,8 +79,9 @@ func (l *listing) addRows(r *record, ids []int64, height, at int64) {
 	if len(dims) == 1 {
 		dims = append(dims, 1) // one value in each row
 	}
-	rows, cols, err := matrix.Shape(dims)
-	if err != nil {
+	whole := *r
+	whole.dims = dims
+	if err := whole.settle(int64(r.code)); err != nil {
 		s.failAt(at, "%w", err)
 		return
 	}
@@ -98,16 +99,16 @@ func (l *listing) addRows(r *record, ids []int64, height, at int64) {
 			s.failAt(off, "row %d a second time: rows that are still to be added up are not read: %w", ids[i], format.ErrVersion)
 		}
 	}
-	if s.err != nil || r.dtype == matrix.Invalid {
+	if s.err != nil {
 		return
 	}
-	m := matrix.Meta{Name: r.name, Rows: rows, Cols: cols, DType: r.dtype, Dims: dims, Saved: []matrix.Range{}}
+	m := whole.meta()
+	m.Saved = []matrix.Range{}
 	runs := runsOf(ids, order)
 	for _, run := range runs {
 		m.Saved = addRange(m.Saved, run.rows)
 	}
-	whole := format.Slab{Name: r.name, At: m.Rect(), DType: r.dtype, Order: s.order, Off: r.values}
-	l.add(r.start, stored{m, r.values, rowBlocks(s.r, whole, runs)})
+	l.add(r.start, stored{m, r.values, rowBlocks(s.r, whole.slab(s), runs)})
 }
 
 // rowRun are rows that follow each other in the matrix and in the file, where they begin with the at-th.
@@ -138,7 +139,7 @@ func addRange(to []matrix.Range, r matrix.Range) []matrix.Range {
 }
 
 // rowBlocks reads runs of rows, ascending, of a matrix of which only they are stored.
-func rowBlocks(from io.ReaderAt, whole format.Slab, runs []rowRun) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
+func rowBlocks(from io.ReaderAt, whole tensorSlab, runs []rowRun) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
 	width := whole.At.Cols.Len() * int64(whole.DType.Size())
 	return func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 		return func(yield func(matrix.Block, error) bool) {

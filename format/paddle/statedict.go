@@ -178,8 +178,9 @@ func (c *collector) tensor(name, parameter string, a *ndarray, parts []*ndarray)
 		return
 	}
 	off := parts[0].values.off
-	if a.kind.dtype == matrix.Invalid {
-		l.refuse(off, &UnheldError{a.kind.name})
+	e := a.kind.element
+	if e.pair() && a.fortran && len(a.dims) > 1 {
+		l.refuse(off, &UnheldError{a.kind.name + " in Fortran order"})
 		return
 	}
 	from, err := source(l, parts)
@@ -187,14 +188,18 @@ func (c *collector) tensor(name, parameter string, a *ndarray, parts []*ndarray)
 		l.scan.err = err
 		return
 	}
-	m := matrix.Meta{Name: name, DType: a.kind.dtype, Dims: a.dims}
-	m.Rows, m.Cols, _ = matrix.Shape(a.dims)
+	m := matrix.Meta{Name: name, DType: e.held(), Origin: e.origin, Dims: e.shape(a.dims)}
+	m.Rows, m.Cols, err = matrix.Shape(m.Dims)
+	if err != nil {
+		c.fail("array %q: %w", name, err)
+		return
+	}
 	if parameter != "" && parameter != name {
 		m.Attrs = map[string]string{attrParameter: parameter}
 	}
 	slab := format.Slab{Name: name, At: m.Rect(), DType: m.DType, Order: a.kind.order, Off: off}
-	if !a.fortran {
-		l.add(off, stored{m, off, slabBlocks(from, slab)})
+	if !a.fortran || e.pair() {
+		l.add(off, stored{m, off, slabBlocks(from, tensorSlab{slab, e.origin})})
 		return
 	}
 	turned := format.Fortran{Slab: slab, Dims: a.dims}
