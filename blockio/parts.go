@@ -24,6 +24,8 @@ type typed interface {
 	cols(idx []int64, raw []byte, inPlace bool) matrix.Data
 	// thin holds cells as CSR or COO, with or without zeros.
 	thin(b matrix.Block, k Kind, zeros bool) matrix.Data
+	// survey looks at the values for Narrow.
+	survey(d matrix.Data) survey
 }
 
 type typedAs[T matrix.Stored] struct{}

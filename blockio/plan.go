@@ -2,7 +2,10 @@ package blockio
 
 import (
 	"math"
+	"runtime"
 	"sort"
+	"sync"
+	"sync/atomic"
 
 	"thole/internal/wire"
 	"thole/matrix"
@@ -21,7 +24,7 @@ func Smallest(b matrix.Block, layout matrix.Layout) matrix.Block {
 	}
 	n := int64(b.Data.NNZ())
 	if layout == matrix.RowDense {
-		n = nonZeros(p.val, b.Data.DType().Size())
+		n = nonZeros(p.val, b.Data.DType().Size(), enough(b))
 	}
 	switch best := cheapest(b, n, layout); best {
 	case Empty:
@@ -88,7 +91,44 @@ func cheapest(b matrix.Block, n int64, layout matrix.Layout) Kind {
 	return best
 }
 
-func nonZeros(val []byte, size int) int64 {
+// enough is the number of stored cells from which on a dense block is the smallest, or more.
+func enough(b matrix.Block) int64 {
+	h := Head{At: b.At, Kind: Dense, Type: b.Data.DType()}
+	dense, ok := h.body()
+	if !ok {
+		return math.MaxInt64
+	}
+	h.Kind = COO
+	least := int64(h.cell())
+	h.Kind = CSR
+	return dense/min(least, int64(h.cell())) + 1
+}
+
+// countBytes is how many bytes of values are counted before a look at whether that is enough.
+const countBytes = 1 << 20
+
+// nonZeros counts the values whose bits are not all 0, with all processors, and may stop at limit.
+func nonZeros(val []byte, size int, limit int64) int64 {
+	var next, n atomic.Int64
+	work := func() {
+		for n.Load() < limit {
+			at := int(next.Add(countBytes) - countBytes)
+			if at >= len(val) {
+				return
+			}
+			n.Add(countBits(val[at:min(at+countBytes, len(val))], size))
+		}
+	}
+	var others sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(val)/countBytes) - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	return n.Load()
+}
+
+func countBits(val []byte, size int) int64 {
 	switch size {
 	case 1:
 		return count[uint8](val)
@@ -100,14 +140,24 @@ func nonZeros(val []byte, size int) int64 {
 	return count[uint64](val)
 }
 
-func count[U bitsOf](raw []byte) (n int64) {
+func count[U bitsOf](raw []byte) int64 {
 	val, _ := wire.Numbers[U](raw)
-	for _, v := range val {
-		if v != 0 {
-			n++
-		}
+	var a, b, c, d int64
+	for len(val) >= 4 {
+		a, b, c, d = a+one(val[0]), b+one(val[1]), c+one(val[2]), d+one(val[3])
+		val = val[4:]
 	}
-	return n
+	for _, v := range val {
+		a += one(v)
+	}
+	return a + b + c + d
+}
+
+func one[U bitsOf](v U) int64 {
+	if v != 0 {
+		return 1
+	}
+	return 0
 }
 
 // thin holds the stored cells, of a dense matrix only those that are not zero, as CSR or COO.
@@ -142,7 +192,7 @@ func (typedAs[T]) thin(b matrix.Block, k Kind, zeros bool) matrix.Data {
 
 func anyZero[T matrix.Stored](val []T) bool {
 	raw, size := wire.ViewAny(val)
-	return nonZeros(raw, size) != int64(len(val))
+	return nonZeros(raw, size, math.MaxInt64) != int64(len(val))
 }
 
 // thinner collects cells, row after row.

@@ -2,6 +2,7 @@ package blockio
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 
 	"thole/matrix"
@@ -11,7 +12,7 @@ import (
 // until they are written.
 const streamBytes = 1 << 20
 
-// Stream calls emit with the bytes of b, piece by piece, and holds only about a MiB of them at once besides the slices of
+// Stream calls emit with the bytes of b, piece by piece, and holds only a few MiB of them at once besides the slices of
 // b. A piece is valid until emit returns. The first error of emit ends the walk and is returned.
 func (e Encoder) Stream(b matrix.Block, emit func([]byte) error) error {
 	h, p, err := e.split(b)
@@ -42,22 +43,58 @@ func (e Encoder) Stream(b matrix.Block, emit func([]byte) error) error {
 	return nil
 }
 
-// stream emits the cells of CSR or COO a MiB at a time.
+// stream emits the cells of CSR or COO a MiB at a time. While a piece is emitted the next ones are made.
 func (p parts) stream(h Head, emit func([]byte) error) error {
-	var buf []byte
+	type piece struct {
+		bytes []byte
+		err   error
+	}
+	var made []chan piece // in the order of the cells
+	defer func() {
+		for _, one := range made {
+			<-one
+		}
+	}()
+	var free [][]byte
+	give := func() error {
+		first := <-made[0]
+		made = made[1:]
+		if first.err != nil {
+			return first.err
+		}
+		free = append(free, first.bytes)
+		return emit(first.bytes)
+	}
 	for first, end := 0, p.units(h); first < end; {
 		some, n, err := p.some(&h, first)
 		if err != nil {
 			return err
 		}
-		buf = slices.Grow(buf[:0], int(h.Body)+slack)
-		if buf, err = some.cells(buf, h); err != nil {
+		var buf []byte
+		if len(free) > 0 {
+			buf, free = free[0], free[1:]
+		}
+		one, h := make(chan piece, 1), h
+		encode := func() {
+			out, err := some.cells(slices.Grow(buf[:0], int(h.Body)+slack), h)
+			one <- piece{out, err}
+		}
+		made = append(made, one)
+		if first += n; first == end && len(made) == 1 {
+			encode() // the only piece, most often
+		} else {
+			go encode()
+		}
+		if len(made) > runtime.GOMAXPROCS(0) {
+			if err := give(); err != nil {
+				return err
+			}
+		}
+	}
+	for len(made) > 0 {
+		if err := give(); err != nil {
 			return err
 		}
-		if err := emit(buf); err != nil {
-			return err
-		}
-		first += n
 	}
 	return nil
 }
