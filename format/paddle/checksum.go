@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"iter"
+	"sync"
 
 	"thole/format"
 	"thole/internal/wire"
@@ -34,16 +36,51 @@ func readAt(r io.ReaderAt, buf []byte, off int64) error { return wire.ReadAt(r, 
 // digest is the MD5 of the bytes from off to end.
 func digest(r io.ReaderAt, off, end int64) (sum [md5.Size]byte, err error) {
 	h := md5.New()
-	buf := make([]byte, min(hashBytes, end-off))
-	for off < end {
-		b := buf[:min(int64(len(buf)), end-off)]
-		if err := readAt(r, b, off); err != nil {
+	var spare sync.Pool
+	for b, err := range format.Ahead(chunks(r, off, end, &spare)) { // MD5 has to wait for nothing but itself
+		if err != nil {
 			return sum, err
 		}
-		h.Write(b)
-		off += int64(len(b))
+		h.Write(*b)
+		spare.Put(b)
 	}
 	return [md5.Size]byte(h.Sum(nil)), nil
+}
+
+// chunks are jobs that read the bytes from off to end, piece by piece, into buffers that are spare.
+func chunks(r io.ReaderAt, off, end int64, spare *sync.Pool) iter.Seq[func() (*[]byte, error)] {
+	return func(yield func(func() (*[]byte, error)) bool) {
+		for ; off < end; off += hashBytes {
+			at, n := off, min(hashBytes, end-off)
+			more := yield(func() (*[]byte, error) {
+				b, ok := spare.Get().(*[]byte)
+				if !ok {
+					room := make([]byte, n)
+					b = &room
+				}
+				*b = (*b)[:min(n, int64(cap(*b)))]
+				if int64(len(*b)) < n {
+					*b = make([]byte, n)
+				}
+				return b, readAt(r, *b, at)
+			})
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// digests are the MD5s of the records that have one, several at a time, in their order.
+func digests(r io.ReaderAt, records []record) iter.Seq2[[md5.Size]byte, error] {
+	return format.Ahead(func(yield func(func() ([md5.Size]byte, error)) bool) {
+		for i := range records {
+			start, end := records[i].start, records[i].end
+			if records[i].flags&flagDigest != 0 && !yield(func() ([md5.Size]byte, error) { return digest(r, start, end) }) {
+				return
+			}
+		}
+	})
 }
 
 // short is what the header keeps of a digest: its first 8 hex digits as a number.
@@ -64,12 +101,17 @@ func (f *seedFile) verify() error {
 
 // verifyRecord compares the digest of a record that has one with its bytes.
 func (f *seedFile) verifyRecord(r *record) error {
-	want := make([]byte, digestLen)
-	if err := readAt(f.obj, want, r.end); err != nil {
-		return err
-	}
 	sum, err := digest(f.obj, r.start, r.end)
 	if err != nil {
+		return err
+	}
+	return f.compare(r, sum)
+}
+
+// compare holds the digest of a record to the MD5 of its bytes.
+func (f *seedFile) compare(r *record, sum [md5.Size]byte) error {
+	want := make([]byte, digestLen)
+	if err := readAt(f.obj, want, r.end); err != nil {
 		return err
 	}
 	if !bytes.Equal(sum[:], want) {

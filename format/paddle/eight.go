@@ -42,9 +42,12 @@ type tensorSlab struct {
 	origin string
 }
 
+// viewable tells whether the values in the file are those of the matrix.
+func (s *tensorSlab) viewable() bool { return !(element{origin: s.origin}).eight() }
+
 // Blocks reads the values within want, as the matrix holds them.
 func (s *tensorSlab) Blocks(ctx context.Context, r io.ReaderAt, want matrix.Rect) iter.Seq2[matrix.Block, error] {
-	if !(element{origin: s.origin}).eight() {
+	if s.viewable() {
 		return s.Slab.Blocks(ctx, r, want)
 	}
 	return func(yield func(matrix.Block, error) bool) {

@@ -160,6 +160,14 @@ func listLazy(ctx context.Context, b blob.Bucket, file string, vars []program.Va
 			l.tensors[i].blocks = func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 				return lazyBlocks(ctx, b, file, slab, want)
 			}
+			l.tensors[i].view = func(ctx context.Context, look func(matrix.Block) error) (bool, error) {
+				obj, err := b.Open(ctx, file)
+				if err != nil {
+					return false, err
+				}
+				defer obj.Close()
+				return viewSlab(obj, slab)(ctx, look)
+			}
 		}
 	}
 	return l, l.scan.err

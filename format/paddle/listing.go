@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"path"
+	"slices"
 
 	"thole/blob"
 	"thole/format"
@@ -41,6 +43,21 @@ type stored struct {
 	meta   matrix.Meta
 	values int64 // place of the first value in the file
 	blocks func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error]
+	view   viewer // nil: the values do not lie in the file as they are
+}
+
+// viewer shows values as format.Viewer does.
+type viewer func(ctx context.Context, look func(matrix.Block) error) (ok bool, err error)
+
+// viewSlab shows the values of a slab.
+func viewSlab(from io.ReaderAt, slab tensorSlab) viewer {
+	return func(ctx context.Context, look func(matrix.Block) error) (ok bool, err error) {
+		obj, ok := from.(blob.Object)
+		if !ok || !slab.viewable() {
+			return false, nil
+		}
+		return slab.View(ctx, obj, look)
+	}
 }
 
 // refuse remembers the first thing that no matrix can hold.
@@ -76,7 +93,8 @@ func (l *listing) add(off int64, t stored) {
 // addRecord appends the tensor of a record.
 func (l *listing) addRecord(r *record) {
 	if l.scan.err == nil {
-		l.add(r.start, stored{r.meta(), r.values, slabBlocks(l.scan.r, r.slab(l.scan))})
+		slab := r.slab(l.scan)
+		l.add(r.start, stored{r.meta(), r.values, slabBlocks(l.scan.r, slab), viewSlab(l.scan.r, slab)})
 	}
 }
 
@@ -202,10 +220,44 @@ func (r *listReader) Matrices() []matrix.Meta {
 }
 
 // Notes implements format.Reader.
-func (r *listReader) Notes() []string { return r.l.notes }
+func (r *listReader) Notes() []string {
+	return append(slices.Clip(r.l.notes), originNotes(r.Matrices())...)
+}
 
 // Files implements format.Reader.
 func (r *listReader) Files() map[string][]byte { return r.l.files }
+
+// View implements format.Viewer.
+func (r *listReader) View(ctx context.Context, matrixName string, look func(matrix.Block) error) (ok bool, err error) {
+	i, ok := r.l.named[matrixName]
+	if !ok {
+		return false, format.Wrap(name, r.path, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix))
+	}
+	view := r.l.tensors[i].view
+	if view == nil {
+		return false, nil
+	}
+	ok, err = view(ctx, look)
+	return ok, format.Wrap(name, r.path, err)
+}
+
+// originNotes say how values are held whose element type is none of ours.
+func originNotes(ms []matrix.Meta) (notes []string) {
+	of := map[string]int{}
+	for _, m := range ms {
+		if m.Origin != "" {
+			of[m.Origin]++
+		}
+	}
+	for _, origin := range slices.Sorted(maps.Keys(of)) {
+		how := "as f16, exactly"
+		if (element{origin: origin}).pair() {
+			how = "as pairs of floats, real and imaginary part, in a last dimension of 2"
+		}
+		notes = append(notes, fmt.Sprintf("%s in %d tensors, held %s", origin, of[origin], how))
+	}
+	return notes
+}
 
 // Close implements format.Reader.
 func (r *listReader) Close() error { return r.obj.Close() }

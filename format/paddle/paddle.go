@@ -45,6 +45,7 @@ package paddle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,30 +122,47 @@ func (codec) Sniff(ctx context.Context, b blob.Bucket, path string) (string, err
 	return "", nil
 }
 
-// find is the profile that the path holds, or else the first that its beginning looks like.
-func find(ctx context.Context, b blob.Bucket, path string) (profile, error) {
+// find is the profile that the path holds, or else the first that its beginning looks like, which is a guess.
+func find(ctx context.Context, b blob.Bucket, path string) (p profile, guessed bool, err error) {
 	var like profile
 	for _, p := range profiles() {
 		if dialect, err := p.Sniff(ctx, b, path); dialect != "" && err == nil {
-			return p, nil
+			return p, false, nil
 		}
 		if like == nil && p.Looks(ctx, b, path) {
 			like = p
 		}
 	}
-	if like == nil {
-		o, err := b.Open(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		defer o.Close()
-		head := make([]byte, min(16, o.Size()))
-		if _, err := o.ReadAt(head, 0); err != nil && len(head) > 0 {
-			return nil, err
-		}
-		return nil, format.Corrupt(name, path, 0, "%d bytes that begin with % x, want a parameter file", o.Size(), head)
+	if like != nil {
+		return like, true, nil
 	}
-	return like, nil
+	o, err := b.Open(ctx, path)
+	if err != nil {
+		return nil, false, err
+	}
+	defer o.Close()
+	head := make([]byte, min(16, o.Size()))
+	if err := readAt(o, head, 0); err != nil {
+		return nil, false, err
+	}
+	if likeLayoutC(head) {
+		return streams{}, true, nil
+	}
+	return nil, false, format.Corrupt(name, path, 0, "%d bytes that begin with % x, want a parameter file", o.Size(), head)
+}
+
+// likeLayoutC tells whether a file that is none is nearest to a stream: a small version, then a number of 64 bits.
+func likeLayoutC(head []byte) bool {
+	return len(head) >= 12 && head[1]|head[2]|head[3] == 0 && (head[0] == 0 || head[0] < 16 && head[4]|head[5]|head[6]|head[7] == 0)
+}
+
+// asLayout says in an error for which layout the file was taken, where that is a guess.
+func asLayout(p profile, guessed bool, err error) error {
+	var e *format.Error
+	if !guessed || !errors.As(err, &e) {
+		return err
+	}
+	return &format.Error{Codec: e.Codec, Path: e.Path, Off: e.Off, Err: fmt.Errorf("%w (read as layout %s)", e.Err, p.Name())}
 }
 
 // Open implements format.Codec.
@@ -152,21 +170,24 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, path string, o format.Op
 	if err := o.CheckSet(c.Info()); err != nil {
 		return nil, err
 	}
-	p, err := find(ctx, b, path)
+	if v := o.Get(c.Info(), "verify"); v != "file" && v != "record" && v != "off" {
+		return nil, fmt.Errorf("verify %q, want file, record or off: %w", v, format.ErrOption)
+	}
+	p, guessed, err := find(ctx, b, path)
 	if err != nil {
 		return nil, format.Wrap(name, path, err)
 	}
 	r, err := p.Open(ctx, b, path, o)
-	return r, format.Wrap(name, path, err)
+	return r, asLayout(p, guessed, format.Wrap(name, path, err))
 }
 
 // Explain implements format.Codec.
 func (codec) Explain(ctx context.Context, b blob.Bucket, path string, p *dump.Printer) error {
-	prof, err := find(ctx, b, path)
+	prof, guessed, err := find(ctx, b, path)
 	if err != nil {
 		return format.Wrap(name, path, err)
 	}
-	return format.Wrap(name, path, prof.Explain(ctx, b, path, p))
+	return asLayout(prof, guessed, format.Wrap(name, path, prof.Explain(ctx, b, path, p)))
 }
 
 // Create implements format.Codec.

@@ -2,8 +2,10 @@ package paddle
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 
 	"thole/blob"
@@ -14,9 +16,6 @@ import (
 // Open implements profile.
 func (seed) Open(ctx context.Context, b blob.Bucket, path string, o format.Options) (format.Reader, error) {
 	verify := o.Get(Codec.Info(), "verify")
-	if verify != "file" && verify != "record" && verify != "off" {
-		return nil, fmt.Errorf("verify %q, want file, record or off: %w", verify, format.ErrOption)
-	}
 	obj, err := b.Open(ctx, path)
 	if err != nil {
 		return nil, err
@@ -29,7 +28,7 @@ func (seed) Open(ctx context.Context, b blob.Bucket, path string, o format.Optio
 		obj.Close()
 		return nil, err
 	}
-	r := &seedReader{f: f, path: path}
+	r := &seedReader{f: f, path: path, verify: verify}
 	r.notes = append(r.notes, f.dialect())
 	r.choose(verify)
 	return r, nil
@@ -64,18 +63,19 @@ func (r *seedReader) choose(verify string) {
 }
 
 type seedReader struct {
-	f     *seedFile
-	path  string
-	ms    []matrix.Meta
-	sound []func() error // of each record: verify it once
-	notes []string
+	f      *seedFile
+	path   string
+	ms     []matrix.Meta
+	sound  []func() error // of each record: verify it once
+	notes  []string
+	verify string // the option
 }
 
 // Matrices implements format.Reader.
 func (r *seedReader) Matrices() []matrix.Meta { return r.ms }
 
 // Notes implements format.Reader.
-func (r *seedReader) Notes() []string { return r.notes }
+func (r *seedReader) Notes() []string { return append(slices.Clip(r.notes), originNotes(r.ms)...) }
 
 // Files implements format.Reader.
 func (r *seedReader) Files() map[string][]byte { return nil }
@@ -102,4 +102,46 @@ func (r *seedReader) Blocks(ctx context.Context, matrixName string, want matrix.
 			}
 		}
 	}
+}
+
+// View implements format.Viewer.
+func (r *seedReader) View(ctx context.Context, matrixName string, look func(matrix.Block) error) (ok bool, err error) {
+	i, ok := r.f.names[matrixName]
+	if !ok {
+		return false, format.Wrap(name, r.path, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix))
+	}
+	slab := r.f.records[i].slab(r.f.scan)
+	if !slab.viewable() {
+		return false, nil
+	}
+	if err := r.sound[i](); err != nil {
+		return false, format.Wrap(name, r.path, err)
+	}
+	ok, err = slab.View(ctx, r.f.obj, look)
+	return ok, format.Wrap(name, r.path, err)
+}
+
+// Verify implements format.Verifier: all digests, several at a time. With verify=off it looks at nothing; the checksum of
+// the file was compared when the file was opened, unless verify=record.
+func (r *seedReader) Verify(ctx context.Context) (problems []string, err error) {
+	if r.verify == "off" {
+		return nil, nil
+	}
+	with := slices.DeleteFunc(slices.Clone(r.f.records), func(rec record) bool { return rec.flags&flagDigest == 0 })
+	i := 0
+	for sum, err := range digests(r.f.obj, with) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return problems, format.Wrap(name, r.path, err)
+		}
+		if err := r.f.compare(&with[i], sum); errors.Is(err, format.ErrCorrupt) {
+			problems = append(problems, format.Wrap(name, r.path, err).Error())
+		} else if err != nil {
+			return problems, format.Wrap(name, r.path, err)
+		}
+		i++
+	}
+	return problems, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -200,18 +201,16 @@ func header(o wire.Order) []byte {
 
 // seal adds the digests of the records, then the checksum of the file.
 func seal(f format.ReadWriterAt, records []record, size int64, o wire.Order) error {
-	for i := range records {
-		r := &records[i]
-		if r.flags&flagDigest == 0 {
-			continue
-		}
-		sum, err := digest(f, r.start, r.end)
+	with := slices.DeleteFunc(slices.Clone(records), func(r record) bool { return r.flags&flagDigest == 0 })
+	i := 0
+	for sum, err := range digests(f, with) {
 		if err != nil {
 			return err
 		}
-		if _, err := f.WriteAt(sum[:], r.end); err != nil {
+		if _, err := f.WriteAt(sum[:], with[i].end); err != nil {
 			return err
 		}
+		i++
 	}
 	sum, err := digest(f, headerLen, size)
 	if err != nil {

@@ -108,7 +108,7 @@ func (l *listing) addRows(r *record, ids []int64, height, at int64) {
 	for _, run := range runs {
 		m.Saved = addRange(m.Saved, run.rows)
 	}
-	l.add(r.start, stored{m, r.values, rowBlocks(s.r, whole.slab(s), runs)})
+	l.add(r.start, stored{m, r.values, rowBlocks(s.r, whole.slab(s), runs), nil})
 }
 
 // rowRun are rows that follow each other in the matrix and in the file, where they begin with the at-th.
