@@ -19,13 +19,13 @@ type Fortran struct {
 // Blocks reads the values within want, in dense blocks of at most 16 MiB that belong to the caller. Errors are *wire.At
 // with the byte of r.
 func (f *Fortran) Blocks(ctx context.Context, r io.ReaderAt, want matrix.Rect) iter.Seq2[matrix.Block, error] {
-	if f.flat() {
+	if Flat(f.Dims) {
 		return f.Slab.Blocks(ctx, r, want)
 	}
 	want = f.At.Intersect(want)
 	turned := matrix.Rect{Rows: want.Cols, Cols: want.Rows} // some columns at a time, because their values lie together
 	return func(yield func(matrix.Block, error) bool) {
-		for t := range Bands(turned, f.bandCells()) {
+		for t := range Bands(turned, f.bandCells(want.Cols)) {
 			b, err := matrix.Block{}, ctx.Err()
 			if err == nil {
 				b, err = f.turn(r, matrix.Rect{Rows: t.Cols, Cols: t.Rows})
@@ -37,10 +37,10 @@ func (f *Fortran) Blocks(ctx context.Context, r io.ReaderAt, want matrix.Rect) i
 	}
 }
 
-// flat tells whether both orders are the same: at most one dimension is longer than 1.
-func (f *Fortran) flat() bool {
+// Flat tells whether a tensor lies the same in both orders: at most one dimension is longer than 1.
+func Flat(dims []int64) bool {
 	long := 0
-	for _, n := range f.Dims {
+	for _, n := range dims {
 		if n > 1 {
 			long++
 		}

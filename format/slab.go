@@ -18,17 +18,22 @@ const bandBytes = 16 << 20
 const nearBytes = 16 << 10
 
 // Slab is a dense matrix within a file, or a piece of one: the values of the place At, row-major from byte Off on,
-// without gaps.
+// without gaps. With a Record, which has a field for every column of At, the rows are records, and neither DType nor
+// Order counts.
 type Slab struct {
-	Name  string
-	At    matrix.Rect
-	DType matrix.DType
-	Order wire.Order
-	Off   int64
+	Name   string
+	At     matrix.Rect
+	DType  matrix.DType
+	Order  wire.Order
+	Off    int64
+	Record *Record
 }
 
 // Size is the number of bytes of the values; ok is false if it does not fit an int64.
 func (s *Slab) Size() (n int64, ok bool) {
+	if s.Record != nil {
+		return matrix.Cells(s.At.Rows.Len(), s.Record.Size)
+	}
 	cells, ok := s.At.Cells()
 	if !ok {
 		return 0, false
@@ -38,17 +43,63 @@ func (s *Slab) Size() (n int64, ok bool) {
 
 // place is the byte of a cell.
 func (s *Slab) place(row, col int64) int64 {
-	return s.Off + ((row-s.At.Rows.Lo)*s.At.Cols.Len()+col-s.At.Cols.Lo)*int64(s.DType.Size())
+	return s.Off + (row-s.At.Rows.Lo)*s.pitch() + s.skip(col)
 }
 
-// bandCells is how many values of the slab are held at a time.
-func (s *Slab) bandCells() int64 { return bandBytes / int64(s.DType.Size()) }
+// pitch is the length of a row.
+func (s *Slab) pitch() int64 {
+	if s.Record != nil {
+		return s.Record.Size
+	}
+	return s.At.Cols.Len() * int64(s.DType.Size())
+}
+
+// skip is where a column begins within a row.
+func (s *Slab) skip(col int64) int64 {
+	if i := col - s.At.Cols.Lo; s.Record == nil {
+		return i * int64(s.DType.Size())
+	} else if i < int64(len(s.Record.Fields)) {
+		return s.Record.Fields[i].Off
+	}
+	return 0 // no columns
+}
+
+// width is how many bytes of a row the columns take, of which there is at least one.
+func (s *Slab) width(cols matrix.Range) int64 {
+	if s.Record != nil {
+		return s.Record.end(cols.Hi-1-s.At.Cols.Lo) - s.skip(cols.Lo)
+	}
+	return cols.Len() * int64(s.DType.Size())
+}
+
+// piece is a slab of the place alone.
+func (s *Slab) piece(at matrix.Rect) Slab {
+	p := Slab{Name: s.Name, At: at, DType: s.DType, Order: s.Order}
+	if s.Record != nil {
+		p.Record = s.Record.cut(at.Cols.Lo-s.At.Cols.Lo, at.Cols.Hi-s.At.Cols.Lo)
+	}
+	return p
+}
+
+// bandCells is how many values of these columns are held at a time: those of whole rows, if the slab has a Record.
+func (s *Slab) bandCells(cols matrix.Range) int64 {
+	if s.Record == nil {
+		return bandBytes / int64(s.DType.Size())
+	}
+	if cols.Len() == 0 {
+		return 1
+	}
+	return max(1, bandBytes/s.width(cols)) * cols.Len()
+}
 
 // Blocks reads the values within want, in dense blocks of at most 16 MiB that belong to the caller. Only the rows that
 // want asks for are read. Errors are *wire.At with the byte of r.
 func (s *Slab) Blocks(ctx context.Context, r io.ReaderAt, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	if s.Record != nil {
+		return s.records(ctx, r, s.At.Intersect(want))
+	}
 	return func(yield func(matrix.Block, error) bool) {
-		for at := range Bands(s.At.Intersect(want), s.bandCells()) {
+		for at := range Bands(s.At.Intersect(want), s.bandCells(want.Cols)) {
 			err := ctx.Err()
 			b := matrix.Block{}
 			if err == nil {
@@ -89,11 +140,10 @@ func CheckBools(b matrix.Block, off int64) error {
 
 // read copies the bytes of the cells of at to dst, whose rows are pitch bytes apart.
 func (s *Slab) read(r io.ReaderAt, at matrix.Rect, dst []byte, pitch int64) error {
-	size := int64(s.DType.Size())
-	row, width := s.At.Cols.Len()*size, at.Cols.Len()*size
 	if at.Empty() {
 		return nil
 	}
+	row, width := s.pitch(), s.width(at.Cols)
 	if width == row && pitch == row {
 		return wire.ReadAt(r, dst[:at.Rows.Len()*row], s.place(at.Rows.Lo, at.Cols.Lo))
 	}
@@ -110,15 +160,13 @@ func (s *Slab) read(r io.ReaderAt, at matrix.Rect, dst []byte, pitch int64) erro
 
 // readNear is read for short rows: whole rows are read, several at a time, and cut in memory.
 func (s *Slab) readNear(r io.ReaderAt, at matrix.Rect, dst []byte, pitch int64) error {
-	size := int64(s.DType.Size())
-	row, width := s.At.Cols.Len()*size, at.Cols.Len()*size
-	skip := (at.Cols.Lo - s.At.Cols.Lo) * size
+	row, width, skip := s.pitch(), s.width(at.Cols), s.skip(at.Cols.Lo)
 	n := at.Rows.Len()
 	step := min(n, max(1, 1<<20/row))
 	buf := make([]byte, step*row)
 	for i := int64(0); i < n; i += step {
 		some := min(step, n-i)
-		if err := wire.ReadAt(r, buf[:some*row], s.place(at.Rows.Lo+i, s.At.Cols.Lo)); err != nil {
+		if err := wire.ReadAt(r, buf[:some*row], s.Off+(at.Rows.Lo+i-s.At.Rows.Lo)*row); err != nil {
 			return err
 		}
 		for k := range some {
@@ -133,13 +181,16 @@ func (s *Slab) write(ctx context.Context, w io.WriterAt, b matrix.Block) error {
 	if _, empty := b.Data.(matrix.Empty); empty || b.At.Empty() {
 		return nil
 	}
+	if s.Record != nil {
+		return s.writeRecords(ctx, w, b)
+	}
 	if b.Data.NNZ() != denseLen(b.At) {
 		b = b.ToCSR() // which is quick to cut
 	} else if b = b.ToDense(); b.Data.DType() == s.DType && s.native() {
 		raw, _ := wire.ViewAny(b.Data.Values())
 		return s.put(w, b.At, raw)
 	}
-	for at := range Bands(b.At, s.bandCells()) {
+	for at := range Bands(b.At, s.bandCells(b.At.Cols)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -153,15 +204,17 @@ func (s *Slab) write(ctx context.Context, w io.WriterAt, b matrix.Block) error {
 	return nil
 }
 
-func (s *Slab) native() bool { return s.DType.Size() == 1 || s.Order == wire.NativeOrder }
+func (s *Slab) native() bool {
+	return s.Record == nil && (s.DType.Size() == 1 || s.Order == wire.NativeOrder)
+}
 
 // put writes the bytes of the cells of at, row-major.
 func (s *Slab) put(w io.WriterAt, at matrix.Rect, raw []byte) error {
-	if at.Cols.Len() == s.At.Cols.Len() {
+	width := s.width(at.Cols)
+	if width == s.pitch() {
 		_, err := w.WriteAt(raw, s.place(at.Rows.Lo, at.Cols.Lo))
 		return err
 	}
-	width := at.Cols.Len() * int64(s.DType.Size())
 	for i := range at.Rows.Len() {
 		if _, err := w.WriteAt(raw[i*width:(i+1)*width], s.place(at.Rows.Lo+i, at.Cols.Lo)); err != nil {
 			return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -37,7 +36,7 @@ func (w *slabWriter) parse(part Part) (slabPart, error) {
 	c.End("part")
 	if c.Err() == nil && p.piece != "" {
 		id, direct := strings.CutPrefix(p.piece, "=")
-		if direct != (w.out != nil) || direct && id != w.id {
+		if id, _, _ = strings.Cut(id, "."); w.out != nil && id != w.id || direct && w.out == nil {
 			c.Fail("a part of another save")
 		}
 		if strings.Contains(p.piece, "/") {
@@ -68,14 +67,14 @@ func (w *slabWriter) Commit(ctx context.Context, parts []Part) error {
 			return err
 		}
 	}
-	if w.out != nil {
-		return w.finish(ctx, w.out)
+	out := w.out
+	if out == nil {
+		var err error
+		if out, err = w.create(ctx, w.path); err != nil {
+			return err
+		}
+		defer out.Abort()
 	}
-	out, err := w.create(ctx, w.path)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
 	for i := range w.file.Slabs {
 		if err := w.assemble(ctx, out, &w.file.Slabs[i], of[i]); err != nil {
 			return err
@@ -109,20 +108,28 @@ func (t *Target) cover(parts []slabPart) error {
 	return nil
 }
 
-// assemble puts the pieces of one slab together, some rows at a time.
-func (w *slabWriter) assemble(ctx context.Context, out io.WriterAt, t *Target, parts []slabPart) error {
-	parts = slices.DeleteFunc(parts, func(p slabPart) bool { return p.piece == "" })
+// assemble puts the pieces of one slab together, some rows at a time, between what is in the file already.
+func (w *slabWriter) assemble(ctx context.Context, out ReadWriterAt, t *Target, parts []slabPart) error {
+	parts = slices.DeleteFunc(parts, func(p slabPart) bool { return p.piece == "" || p.piece[0] == '=' })
 	slices.SortFunc(parts, func(a, b slabPart) int { return cmp.Compare(a.at.Rows.Lo, b.at.Rows.Lo) })
-	size := int64(t.DType.Size())
+	if len(parts) == 0 {
+		return nil
+	}
 	var buf []byte
-	for band := range Bands(t.At, t.bandCells()) {
-		cells, _ := band.Cells()
+	for band := range Bands(t.At, t.bandCells(t.At.Cols)) {
+		pitch := t.width(band.Cols)
 		if buf == nil {
-			buf = make([]byte, cells*size) // the first band is the largest
+			buf = make([]byte, band.Rows.Len()*pitch) // the first band is the largest
 		}
-		raw := buf[:cells*size]
-		clear(raw)
-		held := false
+		if !slices.ContainsFunc(parts, func(p slabPart) bool { return !p.at.Intersect(band).Empty() }) {
+			continue
+		}
+		raw := buf[:band.Rows.Len()*pitch]
+		if w.out == nil {
+			clear(raw)
+		} else if err := t.read(out, band, raw, pitch); err != nil {
+			return err
+		}
 		for _, p := range parts {
 			if p.at.Rows.Lo >= band.Rows.Hi {
 				break
@@ -131,17 +138,13 @@ func (w *slabWriter) assemble(ctx context.Context, out io.WriterAt, t *Target, p
 			if at.Empty() {
 				continue
 			}
-			held = true
-			pitch := band.Cols.Len() * size
-			into := raw[(at.Rows.Lo-band.Rows.Lo)*pitch+(at.Cols.Lo-band.Cols.Lo)*size:]
+			into := raw[(at.Rows.Lo-band.Rows.Lo)*pitch+t.skip(at.Cols.Lo)-t.skip(band.Cols.Lo):]
 			if err := w.fetch(ctx, t, p, at, into, pitch); err != nil {
 				return err
 			}
 		}
-		if held {
-			if err := t.put(out, band, raw); err != nil {
-				return err
-			}
+		if err := t.put(out, band, raw); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -158,7 +161,7 @@ func (w *slabWriter) fetch(ctx context.Context, t *Target, p slabPart, at matrix
 		return err
 	}
 	defer obj.Close()
-	s := Slab{At: p.at, DType: t.DType}
+	s := t.piece(p.at)
 	if want, ok := s.Size(); !ok || obj.Size() != want {
 		return fmt.Errorf("piece %s: %d bytes, want %d: %w", name, obj.Size(), want, ErrCorrupt)
 	}

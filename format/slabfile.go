@@ -47,7 +47,7 @@ type ReadWriterAt interface {
 
 // NewTarget describes the writing of the matrix as a dense slab: what its blocks must have follows from its Meta.
 func NewTarget(m *matrix.Meta, s Slab) Target {
-	t := Target{Slab: s, From: m.DType, Cast: m.ColTypes != nil}
+	t := Target{Slab: s, From: m.DType, Cast: m.ColTypes != nil || s.Record != nil}
 	t.Name, t.At = m.Name, m.Rect()
 	if m.Layout == matrix.RowDense {
 		t.Must = m.SavedRows()
@@ -56,10 +56,10 @@ func NewTarget(m *matrix.Meta, s Slab) Target {
 }
 
 // NewSlabWriter begins writing the file to the path. A Writer of its own save (no Options.Stage) puts values to their
-// final places at once; Writers that share a save keep each block as an object of the stage, and Commit puts them
-// together. The bytes are the same in all cases.
+// final places at once, but for blocks of a few columns; these, and all blocks of Writers that share a save, wait as
+// objects of the stage, and Commit puts them together. The bytes are the same in all cases.
 func NewSlabWriter(ctx context.Context, b blob.Bucket, path string, o Options, f SlabFile) (Writer, error) {
-	w := &slabWriter{file: f, bucket: b, path: path, id: rand.Text(), of: map[string]int{}}
+	w := &slabWriter{file: f, bucket: b, path: path, id: rand.Text(), of: map[string]int{}, stage: NewStage(b, path, o.Stage)}
 	for i, s := range f.Slabs {
 		if _, twice := w.of[s.Name]; twice {
 			return nil, fmt.Errorf("matrix name %q twice, want each once", s.Name)
@@ -67,7 +67,6 @@ func NewSlabWriter(ctx context.Context, b blob.Bucket, path string, o Options, f
 		w.of[s.Name] = i
 	}
 	if o.Stage != "" {
-		w.stage = NewStage(b, path, o.Stage)
 		return w, nil
 	}
 	out, err := w.create(ctx, path)
@@ -78,7 +77,7 @@ func NewSlabWriter(ctx context.Context, b blob.Bucket, path string, o Options, f
 	return w, nil
 }
 
-// slabWriter has either out, the final object, or a stage.
+// slabWriter has out, the final object, if it is the only writer of its save.
 type slabWriter struct {
 	file   SlabFile
 	of     map[string]int // the slab of a name
@@ -125,12 +124,24 @@ func (w *slabWriter) Put(ctx context.Context, name string, b matrix.Block) (Part
 	if _, empty := b.Data.(matrix.Empty); empty || b.At.Empty() {
 		return p.part(), nil
 	}
-	if w.out != nil {
+	if w.out != nil && !t.narrow(b.At) {
 		p.piece = "=" + w.id
 		return p.part(), t.write(ctx, w.out, b)
 	}
 	p.piece = fmt.Sprintf("%s.%d", w.id, w.pieces.Add(1))
 	return p.part(), w.spool(ctx, t, p.piece, b)
+}
+
+// narrowBytes and narrowRows are up to which width and from which height on a block of some columns is not written row by
+// row: so many small writes take longer than a second copy.
+const (
+	narrowBytes = 4 << 10
+	narrowRows  = 64
+)
+
+func (t *Target) narrow(at matrix.Rect) bool {
+	width := t.width(at.Cols)
+	return at.Rows.Len() >= narrowRows && width < narrowBytes && width < t.pitch()
 }
 
 // accept checks a block before any of it is written.
@@ -154,7 +165,7 @@ func (w *slabWriter) spool(ctx context.Context, t *Target, piece string, b matri
 		return err
 	}
 	defer out.Abort()
-	s := Slab{At: b.At, DType: t.DType, Order: t.Order}
+	s := t.piece(b.At)
 	if err := s.write(ctx, out, b); err != nil {
 		return err
 	}
@@ -165,7 +176,6 @@ func (w *slabWriter) spool(ctx context.Context, t *Target, piece string, b matri
 func (w *slabWriter) Abort(ctx context.Context) {
 	if w.out != nil {
 		w.out.Abort()
-		return
 	}
 	w.stage.Abort(ctx)
 }

@@ -119,9 +119,7 @@ func (a *archive) add(m *member) error {
 	if m.head, err = readHead(o); err != nil {
 		return m.at(err)
 	}
-	one := matrix.Meta{Name: base, DType: m.head.dtype, Dims: m.head.shape}
-	one.Rows, one.Cols, _ = matrix.Shape(m.head.shape) // readHead has checked it
-	a.members, a.ms = append(a.members, m), append(a.ms, one)
+	a.members, a.ms = append(a.members, m), append(a.ms, m.head.meta(base))
 	return nil
 }
 

@@ -1,8 +1,10 @@
 package npy
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"thole/format"
 	"thole/internal/wire"
@@ -13,27 +15,42 @@ const maxRank = 64
 
 // dict is what the header's dictionary says.
 type dict struct {
-	descr   string
+	descr   string  // "" of a structured array
+	fields  []field // of a structured array
 	fortran bool
 	shape   []int64
 }
 
-// parser reads the one form of a Python dictionary literal that headers have. It has no recursion: no value within is a
-// list or a dictionary.
-type parser struct {
-	c   *wire.Cursor
-	src []byte
-	pos int
+// field is one entry of the type of a structured array.
+type field struct {
+	name, descr string
+	at          int64 // the byte of the file where it begins
 }
+
+// parser reads the one form of a Python dictionary literal that headers have. It has no recursion: the only list within
+// is that of the fields of a record.
+type parser struct {
+	c    *wire.Cursor
+	src  []byte
+	pos  int
+	utf8 bool // else Latin-1
+}
+
+// next is the byte of the file that comes next.
+func (p *parser) next() int64 { return p.c.Off() - int64(len(p.src)-p.pos) }
 
 // fail records an error at the next byte.
 func (p *parser) fail(text string, args ...any) {
-	p.c.FailAt(p.c.Off()-int64(len(p.src)-p.pos), text, args...)
+	p.c.FailAt(p.next(), text, args...)
 }
 
-// parseDict reads the header text src, which the cursor has just passed.
-func parseDict(c *wire.Cursor, src []byte) dict {
-	p := &parser{c: c, src: src}
+// parseDict reads the header text src, which the cursor has just passed. The text of version 3 is UTF-8.
+func parseDict(c *wire.Cursor, src []byte, version uint8) dict {
+	p := &parser{c: c, src: src, utf8: version == 3}
+	if p.utf8 && !utf8.Valid(src) {
+		p.pos = len(src) - len(bytes.TrimLeftFunc(src, func(r rune) bool { return r != utf8.RuneError }))
+		p.fail("%#02x, want UTF-8", src[min(p.pos, len(src)-1)])
+	}
 	var d dict
 	seen := map[string]bool{}
 	p.want('{')
@@ -46,7 +63,7 @@ func parseDict(c *wire.Cursor, src []byte) dict {
 		p.want(':')
 		switch key {
 		case "descr":
-			d.descr = p.descr()
+			d.descr, d.fields = p.descr()
 		case "fortran_order":
 			d.fortran = p.truth()
 		case "shape":
@@ -93,29 +110,106 @@ func (p *parser) want(mark byte) {
 	}
 }
 
-// text reads a string literal without escapes, which no header has.
+// text reads a string literal.
 func (p *parser) text() string {
 	p.space()
-	rest := p.src[p.pos:]
-	if len(rest) == 0 || rest[0] != '\'' && rest[0] != '"' {
-		p.fail("%.20q, want a text in quotes", rest)
+	if p.pos == len(p.src) || p.src[p.pos] != '\'' && p.src[p.pos] != '"' {
+		p.fail("%.20q, want a text in quotes", p.src[p.pos:])
 		return ""
 	}
-	n := strings.IndexByte(string(rest[1:]), rest[0])
-	if n < 0 || strings.IndexByte(string(rest[1:1+n]), '\\') >= 0 {
-		p.fail("%.20q, want a text that ends, without a backslash", rest)
-		return ""
+	begin, quote := p.pos, p.src[p.pos]
+	p.pos++
+	var out []byte
+	for p.c.Err() == nil {
+		n := bytes.IndexAny(p.src[p.pos:], string(quote)+`\`)
+		if n < 0 || bytes.IndexByte(p.src[p.pos:p.pos+n], '\n') >= 0 {
+			p.pos = begin
+			p.fail("%.20q, want a text that ends", p.src[begin:])
+			break
+		}
+		out = p.plain(out, p.src[p.pos:p.pos+n])
+		p.pos += n + 1
+		if p.src[p.pos-1] == quote {
+			return string(out)
+		}
+		out = p.escape(out)
 	}
-	p.pos += n + 2
-	return string(rest[1 : 1+n])
+	return ""
 }
 
-func (p *parser) descr() string {
-	if p.space(); p.pos < len(p.src) && p.src[p.pos] == '[' {
-		p.fail("a structured array, want one of numbers: %w", format.ErrVersion)
-		return ""
+// plain appends characters that stand for themselves.
+func (p *parser) plain(out, some []byte) []byte {
+	if p.utf8 {
+		return append(out, some...)
 	}
-	return p.text()
+	for _, c := range some {
+		out = utf8.AppendRune(out, rune(c))
+	}
+	return out
+}
+
+// escape appends the character that is written as what follows a backslash, as Python writes texts.
+func (p *parser) escape(out []byte) []byte {
+	const plain, meant = "\\'\"nrt", "\\'\"\n\r\t"
+	if p.pos == len(p.src) {
+		p.fail("a backslash at the end")
+		return out
+	}
+	c := p.src[p.pos]
+	if i := strings.IndexByte(plain, c); i >= 0 {
+		p.pos++
+		return append(out, meant[i])
+	}
+	n := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
+	code, err := strconv.ParseUint(string(p.src[p.pos+1:min(len(p.src), p.pos+1+n)]), 16, 32)
+	if n == 0 || err != nil || !utf8.ValidRune(rune(code)) || code > utf8.MaxRune {
+		p.fail("%.10q behind a backslash, want a character", p.src[p.pos:])
+		return out
+	}
+	p.pos += 1 + n
+	return utf8.AppendRune(out, rune(code))
+}
+
+// descr reads the type: a text, or the list of the fields of a record.
+func (p *parser) descr() (string, []field) {
+	if !p.has('[') {
+		return p.text(), nil
+	}
+	fields := []field{}
+	for !p.has(']') && p.c.Err() == nil {
+		fields = append(fields, p.field())
+		if !p.has(',') {
+			p.want(']')
+			break
+		}
+	}
+	return "", fields
+}
+
+// field reads a pair of name and type; a name may be a pair of title and name.
+func (p *parser) field() (f field) {
+	p.space()
+	f.at = p.next()
+	p.want('(')
+	if p.has('(') {
+		p.text()
+		p.want(',')
+		f.name = p.text()
+		p.want(')')
+	} else {
+		f.name = p.text()
+	}
+	p.want(',')
+	if p.space(); p.pos < len(p.src) && p.src[p.pos] == '[' {
+		p.fail("field %.40q is a record within a record, want a number: %w", f.name, format.ErrVersion)
+		return f
+	}
+	f.descr = p.text()
+	if p.has(',') {
+		p.fail("field %.40q is a subarray, want one number: %w", f.name, format.ErrVersion)
+	}
+	p.want(')')
+	return f
 }
 
 func (p *parser) truth() bool {

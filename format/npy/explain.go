@@ -40,6 +40,9 @@ func explain(o blob.Object, p *dump.Printer) error {
 
 // values prints the first values and says how many bytes are left out.
 func values(o blob.Object, h *head, p *dump.Printer) error {
+	if h.fields != nil {
+		return records(o, h, p)
+	}
 	p.Head("values: %s, shape %s", h.descr, shapeText(h.shape))
 	size := int64(h.dtype.Size())
 	total := o.Size() - h.values
@@ -65,6 +68,50 @@ func values(o blob.Object, h *head, p *dump.Printer) error {
 	}
 	if rest := total - n; rest > 0 {
 		p.Gap(h.values+n, rest, "more values")
+	}
+	return p.Err()
+}
+
+// shownFields is how many fields of records an explanation shows.
+const shownFields = 16
+
+// records prints the fields of the first records, and says how many bytes are left out.
+func records(o blob.Object, h *head, p *dump.Printer) error {
+	slab := h.slab()
+	p.Head("records: %d bytes each, shape %s", h.record.Size, shapeText(h.shape))
+	next := h.values
+	for i := range slab.At.Rows.Hi * slab.At.Cols.Hi {
+		if i == shownFields {
+			break
+		}
+		row, col := i/slab.At.Cols.Hi, i%slab.At.Cols.Hi
+		f := h.record.Fields[col]
+		at := h.values + row*h.record.Size + f.Off
+		if at > next {
+			p.Gap(next, at-next, "a gap")
+		}
+		raw := make([]byte, f.DType.Size())
+		if err := wire.ReadAt(o, raw, at); err != nil {
+			return err
+		}
+		next = at + int64(len(raw))
+		b := matrix.NewDense(f.DType, matrix.At(0, 1, 0, 1))
+		mem, size := wire.ViewAny(b.Data.Values())
+		copy(mem, raw)
+		wire.Swap(mem, size, f.Order)
+		label := madeName(int(col))
+		if h.labels != nil {
+			label = h.labels[col]
+		}
+		if err := b.EachText(func(_, _ int64, v []byte) error {
+			p.Field(at, raw, "row %d, %.40q: %s", row, label, v)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	if rest := o.Size() - next; rest > 0 {
+		p.Gap(next, rest, "more records")
 	}
 	return p.Err()
 }

@@ -11,8 +11,8 @@ import (
 
 const (
 	magic     = "\x93NUMPY"
-	maxHeader = 1 << 20 // bytes
-	alignment = 64      // bytes
+	maxHeader = 16 << 20 // bytes
+	alignment = 64       // bytes
 )
 
 // head is what stands before the values.
@@ -24,7 +24,9 @@ type head struct {
 	dict
 	dtype  matrix.DType
 	order  wire.Order
-	values int64 // byte of the first value
+	record *format.Record // of a structured array
+	labels []string       // its names; nil if they stand for none
+	values int64          // byte of the first value
 }
 
 // readHead reads and checks everything before the values, and that these fill the rest of the file.
@@ -69,26 +71,36 @@ func readHead(o blob.Object) (h head, err error) {
 // parse reads the dictionary and checks it against the size of the file.
 func (h *head) parse(size int64) error {
 	c := wire.NewCursor(h.text, h.textOff, wire.Little)
-	h.dict = parseDict(c, c.Bytes(len(h.text), "header"))
+	h.dict = parseDict(c, c.Bytes(len(h.text), "header"), h.version)
 	if c.Err() != nil {
 		return c.Err()
 	}
-	var err error
-	if h.dtype, h.order, err = parseType(h.descr); err != nil {
-		return &wire.At{Off: h.textOff, Err: err}
-	}
-	rows, cols, err := matrix.Shape(h.shape)
+	err := h.types()
 	if err != nil {
+		return err
+	}
+	if _, _, err := matrix.Shape(h.shape); err != nil {
 		return &wire.At{Off: h.textOff, Err: err}
 	}
-	cells, _ := matrix.Cells(rows, cols) // Shape has checked it
-	want, ok := matrix.Cells(cells, int64(h.dtype.Size()))
+	slab := h.slab()
+	want, ok := slab.Size()
 	switch have := size - h.values; {
 	case !ok || want > have:
 		return &wire.At{Off: size, Err: fmt.Errorf("values of shape %v, type %v need more than the %d bytes that remain: %w",
-			h.shape, h.descr, have, wire.ErrTruncated)}
+			h.shape, h.typeName(), have, wire.ErrTruncated)}
 	case want < have:
 		return &wire.At{Off: h.values + want, Err: fmt.Errorf("%d bytes behind the values", have-want)}
+	}
+	return nil
+}
+
+// types finds the element types.
+func (h *head) types() (err error) {
+	if h.fields != nil {
+		return h.readRecord()
+	}
+	if h.dtype, h.order, err = parseType(h.descr); err != nil {
+		return &wire.At{Off: h.textOff, Err: err}
 	}
 	return nil
 }
@@ -116,7 +128,7 @@ func parseType(descr string) (matrix.DType, wire.Order, error) {
 	}
 	switch mark := descr[0]; {
 	case d == matrix.Invalid:
-		return 0, nil, fmt.Errorf("type %.40q, want a number of 1 to 8 bytes or b1: %w", descr, format.ErrVersion)
+		return 0, nil, fmt.Errorf("type %.40q%s, want a number of 1 to 8 bytes or b1: %w", descr, meaning(descr[1]), format.ErrVersion)
 	case mark == '<' || mark == '|' && d.Size() == 1:
 		return d, wire.Little, nil
 	case mark == '>':
@@ -125,6 +137,25 @@ func parseType(descr string) (matrix.DType, wire.Order, error) {
 		return d, wire.NativeOrder, nil
 	}
 	return 0, nil, fmt.Errorf("type %q, want its byte order first: < or >", descr)
+}
+
+// meaning says what a type that we do not have is, by the letter behind its byte order.
+func meaning(letter byte) string {
+	switch letter {
+	case 'c':
+		return " (complex numbers)"
+	case 'U', 'S', 'a', 'T':
+		return " (texts)"
+	case 'O':
+		return " (objects of Python)"
+	case 'M', 'm':
+		return " (dates and times)"
+	case 'V':
+		return " (bytes without a type)"
+	case 'f', 'g':
+		return " (long floats)"
+	}
+	return ""
 }
 
 // typeText is parseType's inverse for what we write; "" for bf16, which has no name.
@@ -146,11 +177,63 @@ func (h *head) dialect() string {
 	if h.fortran {
 		order = "Fortran order"
 	}
-	return fmt.Sprintf("version %d, %s, %s", h.version, h.descr, order)
+	if h.fields != nil {
+		order = fmt.Sprintf("%d bytes each", h.record.Size)
+	}
+	return fmt.Sprintf("version %d, %s, %s", h.version, h.typeName(), order)
+}
+
+// typeName is the type for people.
+func (h *head) typeName() string {
+	if h.fields == nil {
+		return h.descr
+	}
+	return fmt.Sprintf("records of %d fields", len(h.record.Fields))
 }
 
 // slab is where the values of an array in C order are.
 func (h *head) slab() format.Slab {
-	rows, cols, _ := matrix.Shape(h.shape)
-	return format.Slab{At: matrix.At(0, rows, 0, cols), DType: h.dtype, Order: h.order, Off: h.values}
+	rows, cols := h.size()
+	return format.Slab{At: matrix.At(0, rows, 0, cols), DType: h.dtype, Order: h.order, Off: h.values, Record: h.record}
+}
+
+// size is how the array is seen as a matrix. Its shape multiplies to less than 2^63.
+func (h *head) size() (rows, cols int64) {
+	rows, cols, _ = matrix.Shape(h.shape)
+	if h.fields != nil {
+		return rows * cols, int64(len(h.record.Fields))
+	}
+	return rows, cols
+}
+
+// meta describes the matrix.
+func (h *head) meta(name string) matrix.Meta {
+	m := matrix.Meta{Name: name, DType: h.dtype, Labels: h.labels}
+	m.Rows, m.Cols = h.size()
+	if h.fields == nil {
+		m.Dims = h.shape
+		return m
+	}
+	m.DType = matrix.F64
+	if n := h.record.Fields; len(n) > 0 {
+		m.DType = n[0].DType
+	}
+	for _, f := range h.record.Fields {
+		if f.DType != m.DType {
+			m.DType, m.ColTypes = matrix.F64, make([]matrix.DType, m.Cols)
+		}
+	}
+	for i := range m.ColTypes {
+		m.ColTypes[i] = h.record.Fields[i].DType
+	}
+	return m
+}
+
+// notes says what a user should know of how the array was read.
+func (h *head) notes() []string {
+	all := []string{h.dialect()}
+	if h.fields != nil && len(h.shape) != 1 {
+		all = append(all, fmt.Sprintf("shape %s of records, read as one row for each", shapeText(h.shape)))
+	}
+	return all
 }

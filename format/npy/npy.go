@@ -9,9 +9,14 @@
 //
 // The dictionary has exactly the keys 'descr', a type such as '<f4'; 'fortran_order', True or False; and 'shape', a tuple
 // of sizes. We read the types f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 in both byte orders, up to 64 dimensions, headers up to
-// 1 MiB, values in C and in Fortran order. Structured, complex, text and object arrays are refused. We write version 1
-// (version 2 if the header is longer than 65535 bytes), little-endian, C order, with the header padded as NumPy does it so
-// that values begin at a multiple of 64 bytes.
+// 16 MiB, values in C and in Fortran order. Complex, text and object arrays are refused. We write version 1 (version 2 if
+// the header is longer than 65535 bytes), little-endian, C order, with the header padded as NumPy does it so that values
+// begin at a multiple of 64 bytes.
+//
+// The 'descr' of a structured array is a list of pairs, ('name', '<f4'), of the fields of a record; (”, '|V4') is a gap of
+// 4 bytes. It is a frame: one row for each record, one column for each field. Records within records, subarrays and fields
+// of other types are refused by name. Frames (matrices with names or types of columns) are written so, without gaps, in
+// version 3 if a name is not Latin-1.
 //
 // An array is seen as a matrix: rank 0 as 1 x 1, rank 1 as one row, higher ranks as the first dimension by the rest. The
 // matrix has the name of the file without its ending. NumPy has no bf16: it is stored as f4.
@@ -39,12 +44,13 @@ type codec struct{}
 // Info implements format.Codec.
 func (codec) Info() format.Info {
 	return format.Info{
-		Name:   name,
-		Title:  "NumPy arrays",
-		Ext:    ".npy",
-		Single: true,
-		Reads:  "versions 1 to 3, numbers and truth values, both byte orders, C and Fortran order",
-		Writes: "version 1, little-endian, C order",
+		Name:    name,
+		Title:   "NumPy arrays",
+		Ext:     ".npy",
+		Single:  true,
+		Reads:   "versions 1 to 3, numbers and truth values, both byte orders, C and Fortran order; structured arrays as frames",
+		Writes:  "version 1, little-endian, C order; frames as structured arrays",
+		Options: []format.Option{structured},
 	}
 }
 
@@ -79,9 +85,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		obj.Close()
 		return nil, format.Wrap(name, file, err)
 	}
-	m := matrix.Meta{Name: strings.TrimSuffix(path.Base(file), path.Ext(file)), DType: h.dtype, Dims: h.shape}
-	m.Rows, m.Cols, _ = matrix.Shape(h.shape) // readHead has checked it
-	return &reader{obj: obj, path: file, head: h, m: m}, nil
+	return &reader{obj: obj, path: file, head: h, m: h.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))}, nil
 }
 
 // Create implements format.Codec.

@@ -23,11 +23,12 @@ type zipped struct{}
 // Info implements format.Codec.
 func (zipped) Info() format.Info {
 	return format.Info{
-		Name:   zipName,
-		Title:  "NumPy archives",
-		Ext:    ".npz",
-		Reads:  "zip archives of npy files, stored and deflated, zip64",
-		Writes: "stored members, zip64 where it is needed",
+		Name:    zipName,
+		Title:   "NumPy archives",
+		Ext:     ".npz",
+		Reads:   "zip archives of npy files, stored and deflated, zip64",
+		Writes:  "stored members, zip64 where it is needed",
+		Options: []format.Option{structured},
 	}
 }
 

@@ -213,7 +213,7 @@ func TestArchiveDamage(t *testing.T) {
 		"short array":  {zipOf(t, zip.Deflate, "a.npy", array[:len(array)-1]), format.ErrCorrupt, "remain"},
 		"long array":   {zipOf(t, zip.Deflate, "a.npy", array+"x"), format.ErrCorrupt, "behind"},
 		"method":       {other, format.ErrVersion, "method 99"},
-		"structured":   {zipOf(t, zip.Store, "a.npy", string(file(1, "{'descr': [('a', '<i2')], 'fortran_order': False, 'shape': (3,), }", make([]byte, 6)))), format.ErrVersion, "structured"},
+		"nested":       {zipOf(t, zip.Store, "a.npy", string(file(1, "{'descr': [('a', [('b', '<i2')])], 'fortran_order': False, 'shape': (3,), }", make([]byte, 6)))), format.ErrVersion, `field "a"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := loadArchive(t, c.data)

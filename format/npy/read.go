@@ -23,7 +23,7 @@ type reader struct {
 func (r *reader) Matrices() []matrix.Meta { return []matrix.Meta{r.m} }
 
 // Notes implements format.Reader.
-func (r *reader) Notes() []string { return []string{r.head.dialect()} }
+func (r *reader) Notes() []string { return r.head.notes() }
 
 // Files implements format.Reader.
 func (r *reader) Files() map[string][]byte { return nil }
@@ -54,4 +54,17 @@ func (h *head) blocks(ctx context.Context, file io.ReaderAt, want matrix.Rect) i
 		return turned.Blocks(ctx, file, want)
 	}
 	return slab.Blocks(ctx, file, want)
+}
+
+// View implements format.Viewer: values in Fortran order and records are no block as they lie.
+func (r *reader) View(matrixName string, look func(matrix.Block) error) (ok bool, err error) {
+	if matrixName != r.m.Name {
+		return false, format.Wrap(name, r.path, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix))
+	}
+	slab := r.head.slab()
+	if r.head.fortran && !format.Flat(r.head.shape) {
+		return false, nil
+	}
+	ok, err = slab.View(r.obj, look)
+	return ok, format.Wrap(name, r.path, err)
 }

@@ -2,6 +2,8 @@ package npy
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"thole/format"
@@ -12,18 +14,37 @@ import (
 // growDigits is the width up to which NumPy leaves room for the first size, so that an array can grow in its file.
 const growDigits = 21
 
+// structured is the option that decides which matrices become structured arrays.
+var structured = format.Option{Name: "structured", Default: "auto",
+	Help: "writing: true: structured arrays; false: plain ones; auto: structured for matrices with names or types of columns"}
+
 // plan decides how the matrix becomes an array, and asks for what is lost.
 func plan(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error) {
 	if err := m.Check(); err != nil {
-		return f, err
-	}
-	if err := format.LoseToDense(m, o); err != nil {
 		return f, err
 	}
 	if len(m.LoD) > 0 {
 		if err := o.Lose("matrix %q: sequences (LoD)", m.Name); err != nil {
 			return f, err
 		}
+	}
+	framed := m.Labels != nil || slices.ContainsFunc(m.ColTypes, func(d matrix.DType) bool { return d != m.DType })
+	switch wish := o.Get(codec{}.Info(), structured.Name); wish {
+	case "auto":
+	case "true", "false":
+		framed = wish == "true"
+	default:
+		return f, fmt.Errorf("option %s is %q, want auto, true or false: %w", structured.Name, wish, format.ErrOption)
+	}
+	if framed {
+		return planRecords(m, o)
+	}
+	return planPlain(m, o)
+}
+
+func planPlain(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error) {
+	if err := format.LoseToDense(m, o); err != nil {
+		return f, err
 	}
 	d := m.DType
 	if d == matrix.BF16 {
@@ -42,21 +63,25 @@ func plan(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error) {
 	if dims == nil {
 		dims = []int64{m.Rows, m.Cols}
 	}
-	start := appendHead(d, dims)
-	t := format.NewTarget(m, format.Slab{DType: d, Order: wire.Little, Off: int64(len(start))})
+	t := format.NewTarget(m, format.Slab{DType: d, Order: wire.Little})
 	t.Cast = t.Cast || d != m.DType
-	if f.Size, err = format.PlaceSlab(m, d, t.Off); err != nil {
-		return f, err
+	return slabFile(t, appendHead("'"+typeText(d)+"'", dims))
+}
+
+// slabFile is a file of one array with everything before its values.
+func slabFile(t format.Target, start []byte) (f format.SlabFile, err error) {
+	t.Off = int64(len(start))
+	size, ok := t.Size()
+	if !ok || size > math.MaxInt64-1<<20-t.Off {
+		return f, fmt.Errorf("matrix %q: %v, want a file below 2^63 bytes: %w", t.Name, t.At, format.ErrLimit)
 	}
-	f.Known = []format.Span{{Bytes: start}}
-	f.Slabs = []format.Target{t}
-	return f, nil
+	return format.SlabFile{Size: t.Off + size, Known: []format.Span{{Bytes: start}}, Slabs: []format.Target{t}}, nil
 }
 
 // appendHead is everything before the values.
-func appendHead(d matrix.DType, dims []int64) []byte {
+func appendHead(descr string, dims []int64) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", typeText(d), shapeText(dims))
+	fmt.Fprintf(&b, "{'descr': %s, 'fortran_order': False, 'shape': %s, }", descr, shapeText(dims))
 	if len(dims) > 0 {
 		b.WriteString(strings.Repeat(" ", growDigits-len(fmt.Sprint(dims[0]))))
 	}
@@ -67,15 +92,31 @@ func appendHead(d matrix.DType, dims []int64) []byte {
 // space and the line feed.
 func frame(text string) []byte {
 	const before1, before2 = len(magic) + 4, len(magic) + 6
-	pad := func(before int) string {
-		n := alignment - (before+len(text)+1)%alignment
-		return text + strings.Repeat(" ", n) + "\n"
+	version, latin := byte(2), latin1(text)
+	if latin == nil {
+		version, latin = 3, []byte(text)
 	}
-	if body := pad(before1); len(body) <= 0xffff {
+	pad := func(before int) string {
+		n := alignment - (before+len(latin)+1)%alignment
+		return string(latin) + strings.Repeat(" ", n) + "\n"
+	}
+	if body := pad(before1); version == 2 && len(body) <= 0xffff {
 		b := wire.AppendU16(append([]byte(magic), 1, 0), wire.Little, uint16(len(body)))
 		return append(b, body...)
 	}
-	return wire.AppendString(append([]byte(magic), 2, 0), wire.Little, pad(before2))
+	return wire.AppendString(append([]byte(magic), version, 0), wire.Little, pad(before2))
+}
+
+// latin1 is the text with one byte for each character; nil if it has others.
+func latin1(text string) []byte {
+	b := make([]byte, 0, len(text))
+	for _, r := range text {
+		if r > 0xff {
+			return nil
+		}
+		b = append(b, byte(r))
+	}
+	return b
 }
 
 // shapeText is a Python tuple.
