@@ -57,7 +57,7 @@ func (h *head) blocks(ctx context.Context, file io.ReaderAt, want matrix.Rect) i
 }
 
 // View implements format.Viewer: values in Fortran order and records are no block as they lie.
-func (r *reader) View(matrixName string, look func(matrix.Block) error) (ok bool, err error) {
+func (r *reader) View(ctx context.Context, matrixName string, look func(matrix.Block) error) (ok bool, err error) {
 	if matrixName != r.m.Name {
 		return false, format.Wrap(name, r.path, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix))
 	}
@@ -65,6 +65,6 @@ func (r *reader) View(matrixName string, look func(matrix.Block) error) (ok bool
 	if r.head.fortran && !format.Flat(r.head.shape) {
 		return false, nil
 	}
-	ok, err = slab.View(r.obj, look)
+	ok, err = slab.View(ctx, r.obj, look)
 	return ok, format.Wrap(name, r.path, err)
 }

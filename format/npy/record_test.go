@@ -354,7 +354,7 @@ func TestView(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ok, err := r.(format.Viewer).View(name, func(b matrix.Block) error {
+		ok, err := r.(format.Viewer).View(ctx, name, func(b matrix.Block) error {
 			if got := fmt.Sprint(b.Data.Values()); got != "[1 2 3 4 5 6]" && name == "C" || b.At != matrix.At(0, 2, 0, 3) {
 				t.Errorf("%v: %s", b.At, got)
 			}
@@ -363,7 +363,7 @@ func TestView(t *testing.T) {
 		if ok != c.want || err != nil {
 			t.Errorf("%s: %v, %v, want %v", name, ok, err, c.want)
 		}
-		if _, err := r.(format.Viewer).View("other", nil); !errors.Is(err, format.ErrMatrix) {
+		if _, err := r.(format.Viewer).View(ctx, "other", nil); !errors.Is(err, format.ErrMatrix) {
 			t.Errorf("%v, want ErrMatrix", err)
 		}
 		r.Close()
