@@ -19,12 +19,13 @@ func (w *walk[T]) columns() error {
 			return err
 		}
 		at := matrix.Range{Lo: from, Hi: w.u.cols.Hi}
+		spread := !w.s.ranged && w.p.present == nil // what comes is put in order where it is received
 		if r.col == nil {
 			r.col = sequence(nil, from, int(n))
-		} else if err := w.orderColumns(r, at, n == w.u.records); err != nil {
+		} else if err := w.orderColumns(r, at, n == w.u.records || spread); err != nil {
 			return err
 		}
-		if done+n < w.u.records {
+		if done+n < w.u.records && !spread {
 			at.Hi = r.col[n-1] + 1
 		}
 		if w.p.present == nil {
@@ -35,8 +36,9 @@ func (w *walk[T]) columns() error {
 		if err != nil {
 			return err
 		}
-		from = at.Hi
-		done += n
+		if done += n; !spread {
+			from = at.Hi
+		}
 	}
 	return nil
 }

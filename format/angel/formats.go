@@ -21,6 +21,7 @@ var builtIn = []*layout{
 	&textColumn,
 	&snapshot,
 	&binaryCSR,
+	&embeddingText,
 }
 
 // classPath is the Java package of Angel's own formats; metadata name a format by its full class name.
@@ -37,6 +38,7 @@ type layout struct {
 	framed       bool // partitions are not records alone; their runs are found when they are opened
 	csr          bool
 	loose        bool // of a user: records of any size, any separator
+	keyed        bool // another separator stands behind the id than between values
 
 	f64 pair[float64]
 	f32 pair[float32]
@@ -56,6 +58,7 @@ type pair[T Number] struct {
 // style is what the bytes of a file depend on besides the format.
 type style struct {
 	sep   string // between the fields of a line
+	inner string // between the values of a line, of keyed formats
 	long  bool   // column ids of binary records have eight bytes, not four
 	comma bool   // numbers have a comma before the fraction
 }
@@ -153,6 +156,9 @@ func (l *layout) holds(d matrix.DType) bool {
 	return l.i32.take != nil
 }
 
+// readOnly tells whether matrices of the format are not written.
+func (l *layout) readOnly() bool { return l.csr || l.keyed }
+
 // className is the name to write into metadata.
 func (l *layout) className() string {
 	if strings.Contains(l.name, ".") {
@@ -166,7 +172,7 @@ func (c codec) find(class string) (*layout, error) {
 	short := strings.TrimPrefix(class, classPath)
 	var known []string
 	for _, l := range c.layouts {
-		if l.name == short || l.name == class {
+		if l.name == short || l.name == class || l.keyed && isEmbedding(class) {
 			return l, nil
 		}
 		known = append(known, l.name)

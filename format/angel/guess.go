@@ -1,6 +1,7 @@
 package angel
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -73,7 +74,9 @@ func withSet(guess string, options ...string) string {
 func (d *dir) dataFiles() []string {
 	var files []string
 	for f := range d.sizes {
-		files = append(files, f)
+		if !slices.Contains(metaNames, f) {
+			files = append(files, f)
+		}
 	}
 	slices.SortFunc(files, func(a, b string) int {
 		if len(a) != len(b) {
@@ -139,7 +142,9 @@ func (c codec) guess(ctx context.Context, b blob.Bucket, d *dir, o *format.Optio
 	if sep == "" {
 		sep = found
 	}
-	if a.layout != nil && (a.layout.loose || a.layout.framed) {
+	if a.layout == nil && printable(head) {
+		err = fmt.Errorf("no metadata, and lines of no format of Angel, the first %q: %w", clip(firstLine(head)), format.ErrUnknown)
+	} else if a.layout != nil && (a.layout.loose || a.layout.framed) {
 		err = fmt.Errorf("no metadata, without which %s cannot be read: %w", a.layout.name, format.ErrVersion)
 	} else if a.layout != nil && a.layout.text {
 		err = guessFromText(ctx, b, d, m, a, style{sep: sep, comma: o.Set[optDecimal] == "comma"})
@@ -151,6 +156,37 @@ func (c codec) guess(ctx context.Context, b blob.Bucket, d *dir, o *format.Optio
 	}
 	m.class = a.class(m)
 	return m, nil
+}
+
+// printable tells whether bytes are text, of which no binary numbers are to be guessed.
+func printable(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func firstLine(b []byte) []byte {
+	if end := bytes.IndexAny(b, "\r\n"); end >= 0 {
+		return b[:end]
+	}
+	return b
+}
+
+// guessNodes reads text of node vectors as if there were no metadata, which speak of Java objects; nil if it is none.
+func (c codec) guessNodes(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta, o *format.Options) *matrixMeta {
+	if !m.rowType.complex() || !isEmbedding(m.class) {
+		return nil
+	}
+	g, err := c.guess(ctx, b, d, o)
+	if err != nil || g.class != embeddingText.className() {
+		return nil
+	}
+	g.name, g.class = m.name, m.class
+	g.guesses = append(g.guesses, fmt.Sprintf("the metadata say %v, whose vectors are read from the text alone", m.rowType))
+	return g
 }
 
 // class is the name of the format, which the guess may have put into the metadata.

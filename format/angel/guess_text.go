@@ -21,6 +21,9 @@ func guessText(head []byte, sep string) (l *layout, found, why string) {
 	if end := bytes.LastIndexAny(head, "\r\n"); end >= 0 {
 		whole = head[:end+1]
 	}
+	if s, values, ok := guessKeyed(whole, sep); ok {
+		return &embeddingText, s.sep, fmt.Sprintf("an integer, %q, and %d numbers with %q between them a line", s.sep, values, s.inner)
+	}
 	fields, sample := 0, newTextSample()
 	for line := range bytes.SplitSeq(bytes.ReplaceAll(whole, []byte{'\r'}, lf), lf) {
 		if len(line) == 0 {
@@ -55,6 +58,22 @@ func guessText(head []byte, sep string) (l *layout, found, why string) {
 		return &rowIDColIDValueText, sep, "two integers and a number a line"
 	}
 	return &textColumn, sep, fmt.Sprintf("an integer and %d numbers a line", fields-1)
+}
+
+// guessKeyed tells whether all lines are an integer and at least two numbers, with other separators between the numbers
+// than behind the integer.
+func guessKeyed(lines []byte, sep string) (s style, values int, ok bool) {
+	s.sep = sep
+	scan := textScan{cols: matrix.Range{Lo: math.MaxInt64, Hi: math.MinInt64}}
+	for line := range bytes.SplitSeq(bytes.ReplaceAll(lines, []byte{'\r'}, lf), lf) {
+		if len(line) == 0 {
+			continue
+		}
+		if !s.complete(&embeddingText, line) || s.inner == s.sep || !scan.line(line, &embeddingText, &s) {
+			return s, 0, false
+		}
+	}
+	return s, scan.width, scan.width > 1
 }
 
 // textSample is what lines with ids look like.
@@ -248,11 +267,8 @@ func clip(line []byte) []byte { return line[:min(len(line), 60)] }
 
 // line takes one line; false if it is not of the format.
 func (t *textScan) line(b []byte, l *layout, s *style) bool {
-	if l.colID && s.sep == "" {
-		var ok bool
-		if s.sep, ok = findSeparator(b); !ok {
-			return false
-		}
+	if l.colID && !s.complete(l, b) {
+		return false
 	}
 	in := input{style: *s}
 	at := 0
@@ -286,7 +302,7 @@ func (t *textScan) line(b []byte, l *layout, s *style) bool {
 		if !l.column {
 			return false
 		}
-		if at = in.behind(b, at); at == 0 {
+		if at = in.between(b, at); at == 0 {
 			return false
 		}
 	}

@@ -17,12 +17,15 @@ import (
 //	                                  | sparse: int32 n | n x { int32 or int64 column, value } }
 var legacy = layout{name: "Angel 1.x", colID: true, framed: true}
 
+// arbitrary stands for the type of 1.x that is not read.
+const arbitrary = firstComplex
+
 // legacyTypes are the row types of 1.x by their numbers there.
 var legacyTypes = [...]struct {
 	name string
 	is   rowType
 }{
-	1: {"T_DOUBLE_SPARSE", 3}, 2: {"T_DOUBLE_DENSE", 0}, 3: {"T_INT_SPARSE", 24}, 4: {"T_INT_DENSE", 21}, 5: {"T_INT_ARBITRARY", -1},
+	1: {"T_DOUBLE_SPARSE", 3}, 2: {"T_DOUBLE_DENSE", 0}, 3: {"T_INT_SPARSE", 24}, 4: {"T_INT_DENSE", 21}, 5: {"T_INT_ARBITRARY", arbitrary},
 	6: {"T_FLOAT_DENSE", 7}, 7: {"T_FLOAT_SPARSE", 10}, 8: {"T_DOUBLE_SPARSE_LONGKEY", 5}, 9: {"T_DOUBLE_SPARSE_COMPONENT", 4},
 	10: {"T_FLOAT_SPARSE_COMPONENT", 11}, 11: {"T_INT_SPARSE_COMPONENT", 25}, 12: {"T_DOUBLE_SPARSE_LONGKEY_COMPONENT", 6},
 	13: {"T_FLOAT_SPARSE_LONGKEY", 12},
@@ -63,8 +66,8 @@ func parseLegacy(b []byte) (*matrixMeta, error) {
 		return nil, &wire.At{Off: at, Err: fmt.Errorf("%d rows of %d columns", m.rows, m.cols)}
 	case kind < 1 || int(kind) >= len(legacyTypes):
 		return nil, &wire.At{Off: at, Err: fmt.Errorf("row type %d of Angel 1.x, want 1..%d: %w", kind, len(legacyTypes)-1, format.ErrVersion)}
-	case legacyTypes[kind].is < 0:
-		return nil, &wire.At{Off: at, Err: fmt.Errorf("row type %s of Angel 1.x: %w", legacyTypes[kind].name, format.ErrVersion)}
+	case legacyTypes[kind].is == arbitrary:
+		m.fault = fmt.Errorf("row type %s of Angel 1.x, whose bytes no document describes: %w", legacyTypes[kind].name, format.ErrVersion)
 	}
 	m.rowType = legacyTypes[kind].is
 	return m, nil

@@ -33,6 +33,7 @@ type matrixMeta struct {
 	unordered bool     // rows of a partition were not listed in ascending order
 	unknown   []string // keys that nobody knows
 	guesses   []string // what was guessed without metadata, and why
+	fault     error    // why values cannot be read, of types that are known and not read
 	sum       metaSum
 }
 

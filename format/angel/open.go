@@ -35,6 +35,11 @@ func (c codec) readMeta(ctx context.Context, b blob.Bucket, d *dir, o *format.Op
 		return m, format.Wrap(name, file, err)
 	}
 	m, err := parseMeta(data, o.Set[optChecksum] != "off")
+	if err == nil {
+		if g := c.guessNodes(ctx, b, d, m, o); g != nil {
+			return g, nil
+		}
+	}
 	return m, format.Wrap(name, file, err)
 }
 

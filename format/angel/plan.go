@@ -202,12 +202,12 @@ func (c codec) chooseLayout(m *matrix.Meta, o *format.Options) (*layout, error) 
 			continue
 		}
 		l, err := c.find(v)
-		if err == nil && l.csr {
+		if err == nil && l.readOnly() {
 			return nil, fmt.Errorf("%s is only read: %w", l.name, format.ErrVersion)
 		}
 		return l, err
 	}
-	if l, err := c.find(m.Attrs[attrFormat]); err == nil && !l.csr && (l.colID || m.Layout == matrix.RowDense) {
+	if l, err := c.find(m.Attrs[attrFormat]); err == nil && !l.readOnly() && (l.colID || m.Layout == matrix.RowDense) {
 		return l, nil
 	}
 	if key == optSimpleInput && savedCount(m) != 1 {
@@ -228,7 +228,7 @@ func layerOption(m *matrix.Meta) string {
 		return optFC
 	}
 	switch {
-	case strings.HasSuffix(m.Name, "_embedding"):
+	case strings.HasSuffix(m.Name, "_embedding"), isEmbedding(m.Attrs[attrFormat]):
 		return optEmbedding
 	case savedCount(m) == 1:
 		return optSimpleInput

@@ -44,26 +44,39 @@ func (t rowType) String() string {
 	switch {
 	case t >= 0 && t < firstComplex:
 		return "T_" + elements[int(t)/len(storages)].name + "_" + storages[int(t)%len(storages)].name
-	case t >= firstComplex && int(t-firstComplex) < len(complexTypes):
+	case t.complex():
 		return complexTypes[t-firstComplex]
 	}
 	return fmt.Sprintf("row type %d", int32(t))
 }
 
 func (t rowType) check() error {
-	if t >= 0 && t < firstComplex {
+	if t >= 0 && (t < firstComplex || t.complex()) {
 		return nil
 	}
 	return fmt.Errorf("%v, want 0..%d (double, float, long, int): %w", t, firstComplex-1, format.ErrVersion)
 }
 
-// The facts below hold for types that check accepts.
+// complex tells whether elements are Java objects.
+func (t rowType) complex() bool {
+	return t >= firstComplex && int(t-firstComplex) < len(complexTypes)
+}
 
-func (t rowType) dtype() matrix.DType { return elements[int(t)/len(storages)].d }
-func (t rowType) sparse() bool        { return storages[int(t)%len(storages)].sparse }
+// The facts below hold for types that check accepts; those of objects only name what cannot be read.
+
+func (t rowType) dtype() matrix.DType {
+	if t.complex() {
+		return matrix.U8
+	}
+	return elements[int(t)/len(storages)].d
+}
+
+func (t rowType) sparse() bool {
+	return t > firstComplex || !t.complex() && storages[int(t)%len(storages)].sparse
+}
 
 // long tells whether column ids take eight bytes in binary files; else they take four.
-func (t rowType) long() bool { return storages[int(t)%len(storages)].long }
+func (t rowType) long() bool { return !t.complex() && storages[int(t)%len(storages)].long }
 
 func (t rowType) layout() matrix.Layout {
 	if t.sparse() {

@@ -122,7 +122,11 @@ func (w *walk[T]) merge(at matrix.Rect, rows map[int64]*cells[T]) (*matrix.CSR[T
 	for id := at.Rows.Lo; id < at.Rows.Hi; id++ {
 		if c := rows[id]; c != nil {
 			if col, twice := c.sort(); twice {
-				return nil, format.Corrupt(name, w.s.dir.path, -1, "row %d, column %d in two partitions", id, col)
+				why := ""
+				if w.s.layout.column && len(w.s.pieces) > 1 && w.s.dir.meta != "" {
+					why = "; Angel writes wrong ids when it saves hash partitions in a column format"
+				}
+				return nil, format.Corrupt(name, w.s.dir.path, -1, "row %d, column %d is there twice%s", id, col, why)
 			}
 			out.Idx = append(out.Idx, c.col...)
 			out.Val = append(out.Val, c.val...)

@@ -24,6 +24,34 @@ func findSeparator(b []byte) (sep string, ok bool) {
 	return "", false
 }
 
+// complete finds the separators that nobody named in a line of the format.
+func (s *style) complete(l *layout, line []byte) bool {
+	if s.sep == "" {
+		var ok bool
+		if s.sep, ok = findSeparator(line); !ok {
+			return false
+		}
+	}
+	if !l.keyed || s.inner != "" {
+		return true
+	}
+	_, n := parseInt(line)
+	at := s.behind(line, n)
+	_, w := parseFloat64(line[at:])
+	if n == 0 || at == 0 || w == 0 {
+		return false
+	}
+	at += w
+	s.inner = s.sep
+	for end := at; end < len(line) && end-at <= maxSeparator && line[end] != '\n' && line[end] != '\r'; end++ {
+		if end > at && beginsNumber(line[end]) {
+			s.inner = string(line[at:end])
+			return checkSeparator(s.inner) == nil
+		}
+	}
+	return true
+}
+
 // beginsNumber tells whether a number can begin with the byte.
 func beginsNumber(c byte) bool {
 	return c >= '0' && c <= '9' || strings.IndexByte("-+NnIi\x1e\xfd", c) >= 0

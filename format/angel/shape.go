@@ -57,6 +57,7 @@ func (c codec) openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.
 		return nil, format.Wrap(name, file, err)
 	}
 	if s.layout, s.fault = c.findStored(m); s.fault != nil {
+		s.layout = nil
 		s.notes = append(s.notes, "its values cannot be read: "+s.fault.Error())
 	} else if s.layout.framed && !s.layout.snapshot {
 		if err := s.frames(ctx, b, m); err != nil {
@@ -95,7 +96,12 @@ func (s *stored) options(o *format.Options) (err error) {
 
 // findStored finds the format that the metadata name, and refuses what it cannot hold.
 func (c codec) findStored(m *matrixMeta) (*layout, error) {
-	if m.origin == fromLegacy {
+	switch {
+	case m.fault != nil:
+		return nil, m.fault
+	case m.rowType.complex():
+		return nil, fmt.Errorf("%v: values are Java objects%s, written by %s: %w", m.rowType, ofClass(m.options[valueClass]), m.class, format.ErrVersion)
+	case m.origin == fromLegacy:
 		return &legacy, nil
 	}
 	l, err := c.find(m.class)
@@ -106,6 +112,16 @@ func (c codec) findStored(m *matrixMeta) (*layout, error) {
 		return nil, fmt.Errorf("%s has no %v values: %w", m.class, m.rowType.dtype(), format.ErrVersion)
 	}
 	return l, err
+}
+
+// valueClass is the option that names the class of the values of T_ANY rows.
+const valueClass = "matrix.value.type.classname"
+
+func ofClass(class string) string {
+	if class == "" {
+		return ""
+	}
+	return " of class " + class
 }
 
 // shape finds the size of the matrix and checks that the partitions fill it.

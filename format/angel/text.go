@@ -52,14 +52,24 @@ func (in *input) field(b []byte, i int) (v int64, next int) {
 }
 
 // behind is the place behind the separator at b[i], 0 if there is none.
-func (s *style) behind(b []byte, i int) int {
-	if i >= len(b) || b[i] != s.sep[0] {
+func (s *style) behind(b []byte, i int) int { return passed(s.sep, b, i) }
+
+// between is the place behind what stands between two values, at b[i], 0 if that does not stand there.
+func (s *style) between(b []byte, i int) int {
+	if s.inner != "" {
+		return passed(s.inner, b, i)
+	}
+	return passed(s.sep, b, i)
+}
+
+func passed(sep string, b []byte, i int) int {
+	if i >= len(b) || b[i] != sep[0] {
 		return 0
 	}
-	if len(s.sep) > 1 {
-		if len(b)-i < len(s.sep) || string(b[i:i+len(s.sep)]) != s.sep {
+	if len(sep) > 1 {
+		if len(b)-i < len(sep) || string(b[i:i+len(sep)]) != sep {
 			return 0
 		}
 	}
-	return i + len(s.sep)
+	return i + len(sep)
 }

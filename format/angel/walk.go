@@ -126,16 +126,14 @@ func (w *walk[T]) run(u *run, sum uint32) (uint32, error) {
 // begin finds out what separates the fields.
 func (w *walk[T]) begin() error {
 	l := w.u.layout
-	if w.u.records > 0 && l.text && l.colID && !l.loose && w.style.sep == "" {
+	if w.u.records > 0 && l.text && l.colID && !l.loose && (w.style.sep == "" || l.keyed) {
 		if err := w.f.more(); err != nil {
 			return err
 		}
-		sep, ok := findSeparator(w.f.buf)
-		if !ok {
+		if !w.style.complete(l, w.f.buf) {
 			in := w.f.input(w.style)
 			return in.bad(0, "an integer and a separator")
 		}
-		w.style.sep = sep
 	}
 	w.t = taker[T]{ctx: w.ctx, f: w.f, pair: pairOf[T](l), style: w.style, text: l.text,
 		each: l.each(w.style, int(min(w.u.width(), math.MaxInt32))*sizeOf[T]())}

@@ -134,7 +134,7 @@ func everything(t interface{ Fatal(...any) }, b blob.Bucket) map[string][]byte {
 }
 
 // writable are the formats that can be written.
-var writable = slices.DeleteFunc(slices.Clone(builtIn), func(l *layout) bool { return l.csr })
+var writable = slices.DeleteFunc(slices.Clone(builtIn), func(l *layout) bool { return l.readOnly() })
 
 func layoutNames() []string {
 	var names []string
