@@ -58,7 +58,7 @@ func print(t *testing.T, r format.Reader) string {
 	for _, m := range r.Matrices() {
 		var cells []string
 		var buf strings.Builder
-		if err := format.Cat(t.Context(), &buf, r, m); err != nil {
+		if err := format.Cat(t.Context(), &buf, r, m, m.Rect()); err != nil {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(buf.String()) {

@@ -85,8 +85,8 @@ func choose(src Reader, only []string) ([]matrix.Meta, error) {
 const bandCells = 1 << 20
 
 // Cat prints a matrix as lines "row<TAB>col<TAB>value": the stored cells of a sparse matrix, every cell of the saved
-// rows of a dense one.
-func Cat(ctx context.Context, w io.Writer, src Reader, m matrix.Meta) error {
+// rows of a dense one, of those within want.
+func Cat(ctx context.Context, w io.Writer, src Reader, m matrix.Meta, want matrix.Rect) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	var line []byte
 	emit := func(row, col int64, value []byte) error {
@@ -98,7 +98,7 @@ func Cat(ctx context.Context, w io.Writer, src Reader, m matrix.Meta) error {
 		_, err := out.Write(line)
 		return err
 	}
-	for b, err := range src.Blocks(ctx, m.Name, m.Rect()) {
+	for b, err := range src.Blocks(ctx, m.Name, m.Rect().Intersect(want)) {
 		if err != nil {
 			out.Flush()
 			return err

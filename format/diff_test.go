@@ -135,7 +135,7 @@ func TestCat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := format.Cat(context.Background(), &out, c.r, c.r.ms[0]); err != nil {
+			if err := format.Cat(context.Background(), &out, c.r, c.r.ms[0], c.r.ms[0].Rect()); err != nil {
 				t.Fatal(err)
 			}
 			if out.String() != c.want {

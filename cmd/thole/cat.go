@@ -1,52 +1,72 @@
 package main
 
 import (
+	"context"
+	"fmt"
+
 	"github.com/spf13/cobra"
 
-	"thole/blob"
 	"thole/format"
 	"thole/internal/dump"
+	"thole/matrix"
 )
 
-// source is the flags of commands that read a stored model.
-type source struct {
-	from   string
-	set    map[string]string
-	matrix string
-}
-
-func (s *source) flags(c *cobra.Command, oneMatrix bool) {
-	c.Flags().StringVar(&s.from, "from", "", "format of the path (default: found out)")
-	c.Flags().StringToStringVar(&s.set, "set", nil, "options of the format, NAME=VALUE (see thole formats)")
-	if oneMatrix {
-		c.Flags().StringVar(&s.matrix, "matrix", "", "name of the matrix (default: the only one)")
-	}
+// listing is the flags of cat.
+type listing struct {
+	source
+	rows, cols string
 }
 
 func catCommand(e *env) *cobra.Command {
-	var s source
+	var l listing
 	c := &cobra.Command{
 		Use:   "cat PATH",
 		Short: "Print the values of a matrix as row, column, value",
 		Long: `Prints lines "row<TAB>column<TAB>value": the stored entries of a sparse matrix, every cell of a dense one, numbers in
-their shortest form that reads back exactly. The exit status is 0 only if every byte was accounted for.`,
-		Example: "  thole cat out/lr --matrix input_weight | head\n  thole cat weights.npy",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			r, _, err := open(c.Context(), args[0], s.from, s.set)
-			if err != nil {
-				return err
-			}
-			defer r.Close()
-			m, err := format.Find(r, s.matrix)
-			if err != nil {
-				return err
-			}
-			return format.Cat(c.Context(), e.out, r, m)
-		},
+their shortest form that reads back exactly. The exit status is 0 only if every byte was accounted for. With --rows and
+--cols only what they need is read, where the format allows it.`,
+		Example: `  thole cat out/lr --matrix input_weight | head
+  thole cat weights.npy
+  thole cat weights.npy --rows 0:2 --cols 1:3`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), e, args[0]) },
 	}
-	s.flags(c, true)
+	l.flags(c, true)
+	c.Flags().StringVar(&l.rows, "rows", ":", "rows FROM:TO, TO not included, or one row")
+	c.Flags().StringVar(&l.cols, "cols", ":", "columns FROM:TO, TO not included, or one column")
 	return c
+}
+
+func (l *listing) run(ctx context.Context, e *env, path string) error {
+	want, err := parseRect(l.rows, l.cols)
+	if err != nil {
+		return err
+	}
+	p, err := l.locate(ctx, path)
+	if err != nil {
+		return err
+	}
+	r, err := p.reader(ctx)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	m, err := format.Find(r, l.matrix)
+	if err != nil {
+		return err
+	}
+	if m.Rect().Intersect(want).Empty() && !m.Rect().Empty() {
+		return fmt.Errorf("--rows %s --cols %s: matrix %q is %v", l.rows, l.cols, m.Name, m.Rect())
+	}
+	return p.told(format.Cat(ctx, e.out, r, m, want))
+}
+
+// parseRect reads the ranges of --rows and --cols.
+func parseRect(rows, cols string) (at matrix.Rect, err error) {
+	if at.Rows, err = parseRange("rows", rows); err == nil {
+		at.Cols, err = parseRange("cols", cols)
+	}
+	return at, err
 }
 
 func explainCommand(e *env) *cobra.Command {
@@ -57,29 +77,17 @@ func explainCommand(e *env) *cobra.Command {
 		Example: "  thole explain weights.dbdf\n  thole explain out/lr | less",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			b, name, err := blob.Local(args[0])
-			if err != nil {
-				return err
-			}
-			codec, err := pick(c, b, name, s.from)
+			at, err := locate(c.Context(), args[0], s.from, nil)
 			if err != nil {
 				return err
 			}
 			p := dump.New(e.out)
-			if err := codec.Explain(c.Context(), b, name, p); err != nil {
-				return format.Wrap(codec.Info().Name, name, err)
+			if err := at.Explain(c.Context(), at.bucket, at.name, p); err != nil {
+				return at.told(format.Wrap(at.Info().Name, at.name, err))
 			}
 			return p.Err()
 		},
 	}
 	c.Flags().StringVar(&s.from, "from", "", "format of the path (default: found out)")
 	return c
-}
-
-func pick(c *cobra.Command, b blob.Bucket, name, from string) (format.Codec, error) {
-	if from != "" {
-		return codecs().Lookup(from)
-	}
-	codec, _, err := codecs().Detect(c.Context(), b, name)
-	return codec, err
 }

@@ -181,8 +181,12 @@ func (d *demo) convert(ctx context.Context) error {
 		{"model-angel", "model-daphne", "daphne"}, {"model-daphne", "model.params", "paddle"},
 		{"model.params", "model-back", "angel"},
 	} {
-		v := conversion{to: step[2], force: true, silent: true}
-		if err := v.run(ctx, d.env, d.path(step[0]), d.path(step[1])); err != nil {
+		src, err := locate(ctx, d.path(step[0]), "", nil)
+		if err != nil {
+			return err
+		}
+		o := output{to: step[2], force: true, quiet: true}
+		if err := o.save(ctx, d.env, []*place{src}, d.path(step[1]), unchanged); err != nil {
 			return err
 		}
 		diff, err := d.diff(ctx, d.path("model-angel"), d.path(step[1]))

@@ -5,79 +5,34 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"thole/blob"
 	"thole/edit"
 	"thole/format"
 	"thole/matrix"
 )
 
-// output is the flags of commands that read models and write one.
-type output struct {
-	conversion
-}
-
-func (o *output) flags(c *cobra.Command) {
-	f := c.Flags()
-	f.StringVar(&o.to, "to", "", "format of DST (default: that of the first source)")
-	f.StringToStringVar(&o.out, "out", nil, "options of the format of DST, NAME=VALUE")
-	f.StringSliceVar(&o.only, "matrix", nil, "matrices to take (default: all)")
-	f.BoolVar(&o.lossy, "lossy", false, "allow to lose what the target cannot hold, and say what was lost")
-	f.BoolVar(&o.force, "force", false, "replace DST if it exists")
-}
-
-// write reads the sources, changes them, and writes the result.
-func (o *output) write(ctx context.Context, e *env, srcs []string, dst string, change func([]format.Reader) (format.Reader, error)) error {
-	if err := replaceable(dst, o.force); err != nil {
-		return err
-	}
-	var rs []format.Reader
-	var first format.Codec
+// edit is what the commands that change models do: the sources are read, changed, and written to dst.
+func (o *output) edit(ctx context.Context, e *env, srcs []string, dst string, change func([]format.Reader) (format.Reader, error)) error {
+	var places []*place
 	for _, src := range srcs {
-		r, codec, err := open(ctx, src, "", nil)
+		p, err := locate(ctx, src, "", nil)
 		if err != nil {
 			return err
 		}
-		defer r.Close()
-		if first == nil {
-			first = codec
-		}
-		if len(o.only) > 0 {
-			if r, err = edit.Only(r, o.only); err != nil {
-				return err
-			}
-		}
-		rs = append(rs, r)
+		places = append(places, p)
 	}
-	if o.to != "" {
-		codec, err := codecs().Lookup(o.to)
-		if err != nil {
-			return usageError{err}
-		}
-		first = codec
-	}
-	r, err := change(rs)
-	if err != nil {
-		return err
-	}
-	b, name, err := blob.Local(dst)
-	if err != nil {
-		return err
-	}
-	p := newProgress(e.err, "write", "values", values(r.Matrices()))
-	defer p.end()
-	opts := format.Options{Lossy: o.lossy, Set: o.out, Lost: func(what string) { p.line("left out: %s", what) }}
-	if err := format.Convert(ctx, r, first, b, name, opts, nil, p.add); err != nil {
-		return err
-	}
-	p.line("%s: %s", dst, first.Info().Title)
-	return nil
+	o.keeps = true
+	return o.save(ctx, e, places, dst, change)
 }
+
+// ofFirst says what decides the format of an edited model.
+const ofFirst = "by its ending, else that of the first source"
 
 func mergeCommand(e *env) *cobra.Command {
 	var o output
@@ -87,12 +42,12 @@ func mergeCommand(e *env) *cobra.Command {
 		Example: "  thole merge wide deep both\n  thole merge a.npy b.npy c.npz --to npz",
 		Args:    cobra.MinimumNArgs(3),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.write(c.Context(), e, args[:len(args)-1], args[len(args)-1], func(rs []format.Reader) (format.Reader, error) {
+			return o.edit(c.Context(), e, args[:len(args)-1], args[len(args)-1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Merge(rs...)
 			})
 		},
 	}
-	o.flags(c)
+	o.flags(c, ofFirst)
 	return c
 }
 
@@ -105,12 +60,12 @@ func averageCommand(e *env) *cobra.Command {
 		Example: "  thole average seed1 seed2 seed3 mean\n  thole average old new blend --weights 0.9,0.1",
 		Args:    cobra.MinimumNArgs(3),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.write(c.Context(), e, args[:len(args)-1], args[len(args)-1], func(rs []format.Reader) (format.Reader, error) {
+			return o.edit(c.Context(), e, args[:len(args)-1], args[len(args)-1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Average(rs, weights)
 			})
 		},
 	}
-	o.flags(c)
+	o.flags(c, ofFirst)
 	c.Flags().Float64SliceVar(&weights, "weights", nil, "weight of each source (default: all alike)")
 	return c
 }
@@ -128,7 +83,7 @@ func pruneCommand(e *env) *cobra.Command {
 				return usageError{errors.New("no --below, want a number above 0")}
 			}
 			dropped := 0
-			err := o.write(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
+			err := o.edit(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Prune(rs[0], below, func(n int) { dropped += n }), nil
 			})
 			if err == nil {
@@ -137,7 +92,7 @@ func pruneCommand(e *env) *cobra.Command {
 			return err
 		},
 	}
-	o.flags(c)
+	o.flags(c, ofFirst)
 	c.Flags().Float64Var(&below, "below", 0, "magnitude below which values go")
 	return c
 }
@@ -151,38 +106,36 @@ func sliceCommand(e *env) *cobra.Command {
 		Example: "  thole slice out/fm out/part --rows 0:4 --cols 1000:2000",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := parseRange("rows", rows)
+			at, err := parseRect(rows, cols)
 			if err != nil {
 				return err
 			}
-			k, err := parseRange("cols", cols)
-			if err != nil {
-				return err
-			}
-			return o.write(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
-				return edit.Slice(rs[0], r, k)
+			return o.edit(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
+				return edit.Slice(rs[0], at.Rows, at.Cols)
 			})
 		},
 	}
-	o.flags(c)
-	c.Flags().StringVar(&rows, "rows", ":", "rows FROM:TO, TO not included")
-	c.Flags().StringVar(&cols, "cols", ":", "columns FROM:TO, TO not included")
+	o.flags(c, ofFirst)
+	c.Flags().StringVar(&rows, "rows", ":", "rows FROM:TO, TO not included, or one row")
+	c.Flags().StringVar(&cols, "cols", ":", "columns FROM:TO, TO not included, or one column")
 	return c
 }
 
-// parseRange reads "a:b", where either number may be left out.
+// parseRange reads "a:b", where either number may be left out, or "a".
 func parseRange(flag, text string) (matrix.Range, error) {
-	r := matrix.Range{Lo: -1 << 63, Hi: 1<<63 - 1}
-	lo, hi, ok := strings.Cut(text, ":")
-	var err error
-	if lo != "" {
-		r.Lo, err = strconv.ParseInt(lo, 10, 64)
+	r := matrix.Range{Lo: math.MinInt64, Hi: math.MaxInt64}
+	lo, hi, two := strings.Cut(text, ":")
+	var errs [2]error
+	if lo != "" || !two {
+		r.Lo, errs[0] = strconv.ParseInt(lo, 10, 64)
 	}
-	if hi != "" && err == nil {
-		r.Hi, err = strconv.ParseInt(hi, 10, 64)
+	if hi != "" {
+		r.Hi, errs[1] = strconv.ParseInt(hi, 10, 64)
+	} else if !two && r.Lo < math.MaxInt64 {
+		r.Hi = r.Lo + 1
 	}
-	if !ok || err != nil || r.Hi <= r.Lo {
-		return r, usageError{fmt.Errorf("--%s %q, want FROM:TO like 0:10", flag, text)}
+	if errors.Join(errs[:]...) != nil || r.Hi <= r.Lo {
+		return r, usageError{fmt.Errorf("--%s %q, want FROM:TO like 0:10, or one number", flag, text)}
 	}
 	return r, nil
 }
@@ -199,12 +152,12 @@ func renameCommand(e *env) *cobra.Command {
 			if len(names) == 0 {
 				return usageError{errors.New("no --name OLD=NEW")}
 			}
-			return o.write(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
+			return o.edit(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Rename(rs[0], names)
 			})
 		},
 	}
-	o.flags(c)
+	o.flags(c, ofFirst)
 	c.Flags().StringToStringVar(&names, "name", nil, "OLD=NEW")
 	return c
 }
@@ -214,33 +167,58 @@ var errDiffer = errors.New("the models differ")
 
 func diffCommand(e *env) *cobra.Command {
 	asJSON, within := false, 0.0
+	var w wants
 	c := &cobra.Command{
 		Use:     "diff A B",
 		Short:   "Compare two models value by value, whatever their formats",
 		Long:    "Compares the values of two models. The exit status is 0 if they are the same, within --within if it is given.",
-		Example: "  thole diff out/lr lr.params\n  thole diff before after --within 1e-6",
+		Example: "  thole diff out/lr lr.params\n  thole diff before after --within 1e-6\n  thole diff before after --json",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			a, _, err := open(c.Context(), args[0], "", nil)
-			if err != nil {
-				return err
+			if !(within >= 0) {
+				return usageError{fmt.Errorf("--within %g, want a number from 0 on", within)}
 			}
-			defer a.Close()
-			b, _, err := open(c.Context(), args[1], "", nil)
-			if err != nil {
-				return err
-			}
-			defer b.Close()
-			found, err := edit.Compare(c.Context(), a, b)
+			found, err := diff(c.Context(), e, args, w)
 			if err != nil {
 				return err
 			}
 			return printDiff(e, found, asJSON, within)
 		},
 	}
+	w.flags(c, true, false)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().Float64Var(&within, "within", 0, "largest absolute difference that counts as the same")
 	return c
+}
+
+// diff compares the models of two paths.
+func diff(ctx context.Context, e *env, paths []string, w wants) ([]edit.Difference, error) {
+	places, sides := make([]*place, len(paths)), make([]*side, len(paths))
+	for i, path := range paths {
+		var err error
+		if places[i], err = locate(ctx, path, "", nil); err != nil {
+			return nil, err
+		}
+		sides[i] = &places[i].side
+	}
+	if err := w.share(nil, sides...); err != nil {
+		return nil, err
+	}
+	rs := make([]watched, len(places))
+	p := newProgress(e.err, "diff", "values", 1)
+	defer p.end()
+	total := int64(0)
+	for i, at := range places {
+		r, err := at.reader(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		rs[i] = watched{r, at.told, p.add}
+		total += values(r.Matrices())
+	}
+	p.expect(total)
+	return edit.Compare(ctx, rs[0], rs[1])
 }
 
 func printDiff(e *env, found []edit.Difference, asJSON bool, within float64) error {

@@ -35,6 +35,14 @@ func newProgress(w io.Writer, what, unit string, total int64) *progress {
 	return p
 }
 
+// expect says how much there is to do, once that is known.
+func (p *progress) expect(total int64) {
+	p.total = max(1, total)
+	if p.bar != nil {
+		p.bar.ChangeMax64(p.total)
+	}
+}
+
 // terminal tells whether the output is one that people watch.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -64,7 +63,7 @@ func (x *execution) run(ctx context.Context, e *env, path string) error {
 		return printResults(e, results)
 	}
 	for _, fetch := range x.fetches {
-		if err := x.write(ctx, fetch, results); err != nil {
+		if err := x.write(ctx, e, fetch, results); err != nil {
 			return err
 		}
 	}
@@ -229,33 +228,26 @@ func storedTensor(ctx context.Context, path string, port interp.Port) (*interp.T
 }
 
 // write stores outputs.
-func (x *execution) write(ctx context.Context, fetch string, results []interp.Result) error {
+func (x *execution) write(ctx context.Context, e *env, fetch string, results []interp.Result) error {
 	name, path, named := strings.Cut(fetch, "=")
 	var names []string
 	for i, one := range results {
 		if named && one.Name == name {
-			return x.store(ctx, path, results[i:i+1])
+			return x.store(ctx, e, path, results[i:i+1])
 		}
 		names = append(names, one.Name)
 	}
 	if named {
 		return usageError{fmt.Errorf("--fetch %s: want NAME=FILE or FILE, NAME one of %s", fetch, strings.Join(names, ", "))}
 	}
-	return x.store(ctx, fetch, results)
+	return x.store(ctx, e, fetch, results)
 }
 
-func (x *execution) store(ctx context.Context, path string, results []interp.Result) error {
-	if _, err := os.Lstat(path); err == nil && !x.force {
-		return fmt.Errorf("%s exists; --force replaces it", path)
-	}
-	v := conversion{to: x.to}
-	codec, err := v.target(path)
+func (x *execution) store(ctx context.Context, e *env, path string, results []interp.Result) error {
+	o := output{to: x.to, force: x.force, quiet: true}
+	t, err := o.target(path, nil)
 	if err != nil {
 		return err
 	}
-	b, file, err := blob.Local(path)
-	if err != nil {
-		return err
-	}
-	return format.Convert(ctx, resultReader(results), codec, b, file, format.Options{}, nil, nil)
+	return o.write(ctx, e, resultReader(results), t, path, false)
 }

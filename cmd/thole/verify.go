@@ -2,33 +2,60 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"thole/format"
 )
 
+// checkFinding is what verify says of a path.
+type checkFinding struct {
+	Path     string   `json:"path"`
+	OK       bool     `json:"ok"`
+	Format   string   `json:"format,omitempty"`
+	Matrices int      `json:"matrices"`
+	Stored   int64    `json:"stored"` // values
+	Problems []string `json:"problems,omitempty"`
+}
+
 func verifyCommand(e *env) *cobra.Command {
 	var s source
+	asJSON := false
 	c := &cobra.Command{
 		Use:   "verify PATH...",
 		Short: "Check stored models: every value, every byte, every checksum",
 		Long: `Reads everything and checks what the format allows to check: structure, counts, that every byte belongs to something,
 and checksums where there are some. The exit status is 0 only if all is well.`,
-		Example: "  thole verify out/lr\n  thole verify models/*",
+		Example: "  thole verify out/lr\n  thole verify models/*\n  thole verify out/lr --json",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			var found []checkFinding
 			bad := 0
 			for _, path := range args {
-				err := s.verify(c.Context(), e, path)
-				if c.Context().Err() != nil {
-					return c.Context().Err()
+				f, err := s.verify(c.Context(), e, path)
+				if bad := (usageError{}); c.Context().Err() != nil || errors.As(err, &bad) || errors.Is(err, format.ErrOption) {
+					return err
 				}
 				if err != nil {
 					bad++
-					fmt.Fprintf(e.out, "%s: %v\n", path, err)
+					f.Problems = strings.Split(err.Error(), "\n")
+				}
+				f.OK = err == nil
+				found = append(found, f)
+				if !asJSON {
+					f.print(e.out)
+				}
+			}
+			if asJSON {
+				enc := json.NewEncoder(e.out)
+				enc.SetIndent("", "  ")
+				if err := enc.Encode(found); err != nil {
+					return err
 				}
 			}
 			if bad > 0 {
@@ -38,28 +65,44 @@ and checksums where there are some. The exit status is 0 only if all is well.`,
 		},
 	}
 	s.flags(c, false)
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
 
-// verify checks one model and prints a line if all is well.
-func (s *source) verify(ctx context.Context, e *env, path string) error {
-	r, codec, err := open(ctx, path, s.from, s.set)
+func (f *checkFinding) print(w io.Writer) {
+	if f.OK {
+		fmt.Fprintf(w, "%s: ok, %s, %d matrices, %d values\n", f.Path, f.Format, f.Matrices, f.Stored)
+	}
+	for _, what := range f.Problems {
+		fmt.Fprintf(w, "%s: %s\n", f.Path, what)
+	}
+}
+
+// verify checks one model.
+func (s *source) verify(ctx context.Context, e *env, path string) (f checkFinding, err error) {
+	f.Path = path
+	at, err := s.locate(ctx, path)
 	if err != nil {
-		return err
+		return f, err
+	}
+	f.Format = at.Info().Name
+	r, err := at.reader(ctx)
+	if err != nil {
+		return f, err
 	}
 	defer r.Close()
+	f.Matrices = len(r.Matrices())
 	p := newProgress(e.err, "verify "+path, "values", values(r.Matrices()))
 	defer p.end()
-	stored := 0
 	for _, m := range r.Matrices() {
 		for b, err := range r.Blocks(ctx, m.Name, m.Rect()) {
 			if err == nil {
 				err = b.Check()
 			}
 			if err != nil {
-				return err
+				return f, at.told(err)
 			}
-			stored += b.Data.NNZ()
+			f.Stored += int64(b.Data.NNZ())
 			p.add(b.Data.NNZ())
 		}
 	}
@@ -68,10 +111,7 @@ func (s *source) verify(ctx context.Context, e *env, path string) error {
 		for _, what := range problems {
 			err = errors.Join(err, errors.New(what))
 		}
-		if err != nil {
-			return err
-		}
+		return f, at.told(err)
 	}
-	fmt.Fprintf(e.out, "%s: ok, %s, %d matrices, %d values\n", path, codec.Info().Name, len(r.Matrices()), stored)
-	return nil
+	return f, nil
 }

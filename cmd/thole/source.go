@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"thole/blob"
+	"thole/format"
+)
+
+// source is the flags of commands that read a stored model.
+type source struct {
+	from   string
+	set    map[string]string
+	matrix string
+	wants  wants
+}
+
+func (s *source) flags(c *cobra.Command, oneMatrix bool) {
+	s.formatFlags(c)
+	s.wants.flags(c, true, false)
+	if oneMatrix {
+		c.Flags().StringVar(&s.matrix, "matrix", "", "name of the matrix (default: the only one)")
+	}
+}
+
+// formatFlags are the flags that name the format and its options.
+func (s *source) formatFlags(c *cobra.Command) {
+	c.Flags().StringVar(&s.from, "from", "", "format of the path (default: found out)")
+	c.Flags().StringToStringVar(&s.set, "set", nil, "options of the format, NAME=VALUE (see thole formats)")
+}
+
+// place is a path and the format that was found at it.
+type place struct {
+	side
+	path   string // as the user wrote it
+	bucket blob.Bucket
+	name   string // within the bucket
+}
+
+// locate finds out the format of a path, or takes the named one.
+func locate(ctx context.Context, path, from string, set map[string]string) (*place, error) {
+	b, name, err := blob.Local(path)
+	if err != nil {
+		return nil, err
+	}
+	p := &place{side: side{set: maps.Clone(set)}, path: path, bucket: b, name: name}
+	if from != "" {
+		if p.Codec, err = codecs().Lookup(from); err != nil {
+			return nil, usageError{err}
+		}
+		return p, nil
+	}
+	if p.Codec, _, err = codecs().Detect(ctx, b, name); err != nil {
+		return nil, p.told(err)
+	}
+	return p, nil
+}
+
+// locate finds the path of a command that reads one model, with the wishes in the options.
+func (s *source) locate(ctx context.Context, path string) (*place, error) {
+	p, err := locate(ctx, path, s.from, s.set)
+	if err != nil {
+		return nil, err
+	}
+	return p, s.wants.share(nil, &p.side)
+}
+
+// options are the options for opening the place.
+func (p *place) options() (format.Options, error) {
+	o := format.Options{Set: p.set}
+	return o, o.CheckSet(p.Info())
+}
+
+// reader opens the place.
+func (p *place) reader(ctx context.Context) (format.Reader, error) {
+	o, err := p.options()
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.Open(ctx, p.bucket, p.name, o)
+	return r, p.told(format.Wrap(p.Info().Name, p.name, err))
+}
+
+// told makes an error of the place name the path as the user wrote it. It changes the *format.Error within.
+func (p *place) told(err error) error {
+	var at *format.Error
+	if !errors.As(err, &at) {
+		return err
+	}
+	typed := strings.TrimSuffix(filepath.ToSlash(p.path), "/")
+	rest, below := strings.CutPrefix(at.Path, p.name)
+	if below && (rest == "" || rest[0] == '/') && !strings.HasPrefix(at.Path, typed) {
+		at.Path = typed + rest
+	}
+	return err
+}
