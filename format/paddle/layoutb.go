@@ -25,7 +25,7 @@ func likeBare(head []byte, _ int64) bool {
 func walkB(l *listing) {
 	s := l.scan
 	l.head("tensor")
-	r := l.readBare(nameOf(l.file))
+	r := l.readBare(l.ownName())
 	l.head("LoD")
 	at := s.off
 	r.lod = readLevels(s)

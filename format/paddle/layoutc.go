@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"thole/blob"
 	"thole/format"
 	"thole/internal/dump"
-	"thole/internal/wire"
 	"thole/program"
 )
 
@@ -81,32 +81,42 @@ func walkStream(l *listing, name string) record {
 	return r
 }
 
-// walkStreams walks over streams to the end of the file and gives where they are. vars are the variables that the file
-// holds; nil: not known.
-func walkStreams(l *listing, vars []program.Var) (found []record) {
+// walkStreams walks over streams to the end of the file. vars are the variables that the file holds; nil: not known.
+func walkStreams(l *listing, vars []program.Var) {
 	s := l.scan
 	if vars != nil {
 		for i := range vars {
 			l.head("variable %q", vars[i].Name)
-			r := walkStream(l, vars[i].Name)
-			l.checkVar(&vars[i], &r)
-			l.addRecord(&r)
-			found = append(found, r)
+			walkVar(l, &vars[i])
 		}
 		l.end(fmt.Sprintf("the %d variables of the topology", len(vars)))
-		return found
+		return
 	}
+	var found []record
 	for s.err == nil && (len(found) == 0 || s.off < s.size) {
 		l.head("stream %d", len(found))
 		found = append(found, walkStream(l, fmt.Sprintf("tensor_%d", len(found))))
 	}
 	if len(found) == 1 {
-		found[0].name = nameOf(l.file)
+		found[0].name = l.ownName()
 	}
 	for i := range found {
 		l.addRecord(&found[i])
 	}
-	return found
+}
+
+// walkVar walks over one variable of a combined file: a stream, or rows if the topology says so.
+func walkVar(l *listing, v *program.Var) {
+	start, n := l.scan.off, len(l.tensors)
+	if v.Kind == program.VarType_SELECTED_ROWS {
+		walkSomeRows(l, v.Name)
+	} else {
+		r := walkStream(l, v.Name)
+		l.addRecord(&r)
+	}
+	if len(l.tensors) > n {
+		l.checkVar(v, &l.tensors[n], start)
+	}
 }
 
 // nameOf is the variable of a file of its own: the name of the file, without the ending that we give it.
@@ -117,21 +127,26 @@ func nameOf(file string) string {
 	return file
 }
 
-// checkVar holds a tensor to what the topology says of it.
-func (l *listing) checkVar(v *program.Var, r *record) {
+// checkVar holds a tensor that begins at byte off to what the topology says of it. Of rows the first dimension may be the
+// height, or the number of them.
+func (l *listing) checkVar(v *program.Var, t *stored, off int64) {
 	if l.scan.err != nil || !v.Typed {
 		return
 	}
-	fits := len(v.Dims) == len(r.dims)
-	for i := 0; fits && i < len(r.dims); i++ {
-		fits = v.Dims[i] == -1 || v.Dims[i] == r.dims[i]
+	e, err := elementOf(int64(t.code))
+	dims := t.meta.Dims
+	if e.pair() {
+		dims = dims[:len(dims)-1]
+	}
+	fits := err == nil && len(v.Dims) == len(dims)
+	for i := 0; fits && i < len(dims); i++ {
+		fits = v.Dims[i] == -1 || v.Dims[i] == dims[i] || i == 0 && t.meta.Saved != nil && v.Dims[i] == t.rows
 	}
 	if !fits {
-		l.scan.failAt(r.start, "variable %q has shape %v, want %v as its topology says", v.Name, r.dims, v.Dims)
+		l.scan.failAt(off, "variable %q has shape %v, want %v as its topology says", v.Name, dims, v.Dims)
 	}
-	if int64(v.Elem) != int64(r.code) {
-		l.scan.failAt(r.start, "variable %q has element type %s, want %s as its topology says", v.Name,
-			typeText(int64(r.code)), typeText(int64(v.Elem)))
+	if int64(v.Elem) != int64(t.code) {
+		l.scan.failAt(off, "variable %q has element type %s, want %s as its topology says", v.Name, e, typeText(int64(v.Elem)))
 	}
 }
 
@@ -142,9 +157,7 @@ func listStreams(ctx context.Context, b blob.Bucket, file string, obj blob.Objec
 	if err != nil {
 		return nil, err
 	}
-	fresh := func(p *dump.Printer) *listing {
-		return &listing{scan: &scan{r: obj, size: obj.Size(), order: wire.Little, print: p}, named: map[string]int{}, file: path.Base(file)}
-	}
+	fresh := func(p *dump.Printer) *listing { return newListing(obj, file, p) }
 	if m != nil {
 		l := fresh(nil)
 		walkStreams(l, params(m.Program))
@@ -195,7 +208,12 @@ func (streams) Sniff(ctx context.Context, b blob.Bucket, file string) (string, e
 	return streamsDialect(l), nil
 }
 
-func streamsDialect(l *listing) string { return layout{name: streamsName}.dialect(l) }
+func streamsDialect(l *listing) string {
+	if len(l.layouts) == 0 {
+		return layout{name: streamsName}.dialect(l)
+	}
+	return layout{name: strings.Join(l.layouts, " and ")}.dialect(l)
+}
 
 // Open implements profile.
 func (streams) Open(ctx context.Context, b blob.Bucket, file string, _ format.Options) (format.Reader, error) {
@@ -229,19 +247,7 @@ func (streams) Explain(ctx context.Context, b blob.Bucket, file string, p *dump.
 		return err
 	}
 	for _, i := range infos {
-		if i.Name != file && !(streams{}).Looks(ctx, b, i.Name) {
-			continue
-		}
-		if i.Name != file {
-			p.Head("file %s", i.Name)
-		}
-		obj, err := b.Open(ctx, i.Name)
-		if err != nil {
-			return err
-		}
-		_, err = listStreams(ctx, b, i.Name, obj, p)
-		obj.Close()
-		if err != nil {
+		if err := explainFile(ctx, b, i.Name, i.Name == file, p); err != nil {
 			return format.Wrap(name, i.Name, err)
 		}
 	}
@@ -253,4 +259,28 @@ func (streams) Explain(ctx context.Context, b blob.Bucket, file string, p *dump.
 		r.Close()
 	}
 	return p.Err()
+}
+
+// explainFile prints a file of streams, or of a folder each that holds variables.
+func explainFile(ctx context.Context, b blob.Bucket, file string, alone bool, p *dump.Printer) error {
+	obj, err := b.Open(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer obj.Close()
+	if alone {
+		_, err = listStreams(ctx, b, file, obj, p)
+		return err
+	}
+	if _, err := listOwn(file, obj, "", nil, nil); err == nil {
+		p.Head("file %s", file)
+		_, err = listOwn(file, obj, "", nil, p)
+		return err
+	}
+	if !(streams{}).Looks(ctx, b, file) {
+		return nil
+	}
+	p.Head("file %s", file)
+	_, err = listStreams(ctx, b, file, obj, p)
+	return err
 }

@@ -4,14 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"path"
-	"strings"
 
 	"thole/blob"
 	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
 	"thole/program"
 )
 
@@ -95,7 +91,7 @@ func listModel(ctx context.Context, b blob.Bucket, m *program.Model) (*listing, 
 	vars := params(m.Program)
 	switch {
 	case m.Params != "":
-		l, err := listLazy(ctx, b, m.Params, vars)
+		l, err := listCombined(ctx, b, m.Params, vars)
 		return l, format.Wrap(name, m.Params, err)
 	case m.Of == nil && len(vars) > 0:
 		return nil, fmt.Errorf("%d variables of %s, but neither a file for each nor a combined one beside it: %w",
@@ -103,91 +99,23 @@ func listModel(ctx context.Context, b blob.Bucket, m *program.Model) (*listing, 
 	}
 	all := &listing{scan: &scan{}, named: map[string]int{}}
 	for i := range vars {
-		if err := all.join(ctx, b, m.Of[vars[i].Name], vars[i:i+1]); err != nil {
+		if err := all.join(ctx, b, m.Of[vars[i].Name], vars[i].Name, &vars[i]); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// listFiles walks over a folder of which every file is one stream.
-func listFiles(ctx context.Context, b blob.Bucket, dir string) (*listing, error) {
-	infos, err := b.List(ctx, dir)
+// listCombined walks over a combined file.
+func listCombined(ctx context.Context, b blob.Bucket, file string, vars []program.Var) (*listing, error) {
+	obj, err := newReopening(ctx, b, file)
 	if err != nil {
 		return nil, err
 	}
-	all := &listing{scan: &scan{}, named: map[string]int{}}
-	for _, i := range infos { // some, or there were no folder
-		if !(streams{}).Looks(ctx, b, i.Name) {
-			return nil, fmt.Errorf("%s: %w", i.Name, format.ErrUnknown)
-		}
-		one := program.Var{Name: strings.TrimPrefix(i.Name, dir+"/")}
-		if err := all.join(ctx, b, i.Name, []program.Var{one}); err != nil {
-			return all, err
-		}
-	}
-	return all, nil
-}
-
-// join adds what another file holds.
-func (l *listing) join(ctx context.Context, b blob.Bucket, file string, vars []program.Var) error {
-	one, err := listLazy(ctx, b, file, vars)
-	if err != nil {
-		return format.Wrap(name, file, err)
-	}
-	if l.refused == nil {
-		l.refused = one.refused
-	}
-	for _, t := range one.tensors {
-		l.named[t.meta.Name] = len(l.tensors)
-		l.tensors = append(l.tensors, t)
-	}
-	return nil
-}
-
-// listLazy walks over a file of streams that is opened again whenever values are read: a model may have more files than
-// a process may hold open.
-func listLazy(ctx context.Context, b blob.Bucket, file string, vars []program.Var) (*listing, error) {
-	obj, err := b.Open(ctx, file)
-	if err != nil {
-		return nil, err
-	}
-	defer obj.Close()
-	l := &listing{scan: &scan{r: obj, size: obj.Size(), order: wire.Little}, named: map[string]int{}, file: path.Base(file)}
-	for _, r := range walkStreams(l, vars) {
-		slab := r.slab(l.scan)
-		if i, ok := l.named[r.name]; ok {
-			l.tensors[i].blocks = func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
-				return lazyBlocks(ctx, b, file, slab, want)
-			}
-			l.tensors[i].view = func(ctx context.Context, look func(matrix.Block) error) (bool, error) {
-				obj, err := b.Open(ctx, file)
-				if err != nil {
-					return false, err
-				}
-				defer obj.Close()
-				return viewSlab(obj, slab)(ctx, look)
-			}
-		}
-	}
+	defer obj.release()
+	l := newListing(obj, file, nil)
+	walkStreams(l, vars)
 	return l, l.scan.err
-}
-
-// lazyBlocks opens the file for the time of the walk.
-func lazyBlocks(ctx context.Context, b blob.Bucket, file string, slab tensorSlab, want matrix.Rect) iter.Seq2[matrix.Block, error] {
-	return func(yield func(matrix.Block, error) bool) {
-		obj, err := b.Open(ctx, file)
-		if err != nil {
-			yield(matrix.Block{}, format.Wrap(name, file, err))
-			return
-		}
-		defer obj.Close()
-		for blk, err := range slab.Blocks(ctx, obj, want) {
-			if !yield(blk, format.Wrap(name, file, err)) {
-				return
-			}
-		}
-	}
 }
 
 // modelReader reads tensors that lie in several files.

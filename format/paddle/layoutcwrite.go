@@ -30,10 +30,6 @@ func planStream(m *matrix.Meta, o *format.Options, start int64) (r record, head 
 	if r, err = plan(m, o, wishes{order: wire.Little}); err != nil {
 		return r, nil, err
 	}
-	desc := protoVarint(protoVarint(nil, 1<<3|wireVarint), uint64(r.code))
-	for _, d := range r.dims {
-		desc = protoVarint(protoVarint(desc, 2<<3|wireVarint), uint64(d))
-	}
 	b := wire.AppendU64(wire.AppendU32(nil, wire.Little, 0), wire.Little, uint64(len(r.lod)))
 	for _, level := range r.lod {
 		b = wire.AppendU64(b, wire.Little, uint64(len(level))*8)
@@ -41,11 +37,20 @@ func planStream(m *matrix.Meta, o *format.Options, start int64) (r record, head 
 			b = wire.AppendU64(b, wire.Little, uint64(n))
 		}
 	}
-	b = wire.AppendU32(b, wire.Little, 0)
-	b = append(wire.AppendU32(b, wire.Little, uint32(len(desc))), desc...)
+	b = appendBare(b, &r)
 	r.start, r.values = start, start+int64(len(b))
 	r.end, err = format.PlaceSlab(m, r.dtype, r.values)
 	return r, b, err
+}
+
+// appendBare appends what stands before the values of a tensor: version and description.
+func appendBare(b []byte, r *record) []byte {
+	desc := protoVarint(protoVarint(nil, 1<<3|wireVarint), uint64(r.code))
+	for _, d := range r.dims {
+		desc = protoVarint(protoVarint(desc, 2<<3|wireVarint), uint64(d))
+	}
+	b = wire.AppendU32(wire.AppendU32(b, wire.Little, 0), wire.Little, uint32(len(desc)))
+	return append(b, desc...)
 }
 
 // protoVarint appends a number as protobuf does.
@@ -96,11 +101,8 @@ func (streams) Create(ctx context.Context, b blob.Bucket, to string, ms []matrix
 
 // createStream writes one file, which has no names but its own.
 func createStream(ctx context.Context, b blob.Bucket, to string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
-	if len(ms) > 1 || nameOf(path.Base(to)) != ms[0].Name {
-		err := o.Lose("the names of %d matrices: a file of streams has none (layout=combined writes a topology with them)", len(ms))
-		if err != nil {
-			return nil, err
-		}
+	if err := loseNames(to, ms, &o); err != nil {
+		return nil, err
 	}
 	format.DropFiles(&o)
 	f, records, err := planStreams(sortedMetas(ms), &o)
@@ -108,6 +110,17 @@ func createStream(ctx context.Context, b blob.Bucket, to string, ms []matrix.Met
 		return nil, err
 	}
 	return newWriter(ctx, b, to, o, f, records)
+}
+
+// loseNames asks for the loss of names in a file that has only its own.
+func loseNames(to string, ms []matrix.Meta, o *format.Options) error {
+	switch {
+	case len(ms) > 1:
+		return o.Lose("the names of %d matrices: a file of streams has none (layout=combined writes a topology with them)", len(ms))
+	case nameOf(path.Base(to)) != ms[0].Name:
+		return o.Lose("the name %q: the file %s has only its own", ms[0].Name, path.Base(to))
+	}
+	return nil
 }
 
 // createSeparate writes a folder with a file for each matrix, and the small files beside them.
@@ -119,16 +132,27 @@ func createSeparate(ctx context.Context, b blob.Bucket, to string, ms []matrix.M
 		}
 	}
 	for i := range ms {
-		f, records, err := planStreams(ms[i:i+1], &o)
-		if err == nil {
-			err = w.add(ctx, ms[i].Name, f, records, o)
-		}
-		if err != nil {
+		if err := w.addOwn(ctx, &ms[i], o); err != nil {
 			w.Abort(ctx)
 			return nil, err
 		}
 	}
 	return w, nil
+}
+
+// addOwn begins the file of one matrix: a stream, or rows if it has not all of them.
+func (w *bundle) addOwn(ctx context.Context, m *matrix.Meta, o format.Options) error {
+	file := w.stage.Name(m.Name)
+	if m.Saved != nil {
+		one, err := createRows(ctx, w.stage.Bucket, file, m, o)
+		return w.add(one, err, m.Name)
+	}
+	f, records, err := planStreams([]matrix.Meta{*m}, &o)
+	if err != nil {
+		return err
+	}
+	one, err := newWriter(ctx, w.stage.Bucket, file, o, f, records)
+	return w.add(one, err, m.Name)
 }
 
 // createCombined writes a folder with a topology and one file. The topology is the one among the small files, if it has
@@ -151,7 +175,12 @@ func createCombined(ctx context.Context, b blob.Bucket, to string, ms []matrix.M
 	if err := w.declare(vars); err != nil {
 		return nil, err
 	}
-	if err := w.add(ctx, combinedFile, f, records, o); err != nil {
+	one, err := newWriter(ctx, w.stage.Bucket, w.stage.Name(combinedFile), o, f, records)
+	var names []string
+	for _, r := range records {
+		names = append(names, r.name)
+	}
+	if err := w.add(one, err, names...); err != nil {
 		w.Abort(ctx)
 		return nil, err
 	}
@@ -179,6 +208,10 @@ func (w *bundle) claim(matrixName string) error {
 		plain = plain && !strings.HasPrefix(part, "_tmp.") && !strings.HasPrefix(part, ".")
 	}
 	_, taken := w.files[matrixName]
+	if _, twice := w.of[matrixName]; twice {
+		return fmt.Errorf("matrix name %q twice, want each once", matrixName)
+	}
+	w.of[matrixName] = 0 // for now
 	if !plain || taken {
 		return fmt.Errorf("matrix name %q cannot be a file name beside the others", matrixName)
 	}
@@ -218,17 +251,13 @@ func sameVar(a, b program.Var) bool {
 	return a.Name == b.Name && (!a.Typed || a.Elem == b.Elem && slices.EqualFunc(a.Dims, b.Dims, fits))
 }
 
-// add begins a file.
-func (w *bundle) add(ctx context.Context, file string, f format.SlabFile, records []record, o format.Options) error {
-	one, err := newWriter(ctx, w.stage.Bucket, w.stage.Name(file), o, f, records)
+// add takes over the writer of a file that holds the named matrices, or the error of making it.
+func (w *bundle) add(one format.Writer, err error, names ...string) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range f.Slabs {
-		if _, twice := w.of[s.Name]; twice {
-			return fmt.Errorf("matrix name %q twice, want each once", s.Name)
-		}
-		w.of[s.Name] = len(w.inner)
+	for _, matrixName := range names {
+		w.of[matrixName] = len(w.inner)
 	}
 	w.inner = append(w.inner, one)
 	return nil

@@ -28,19 +28,23 @@ type layout struct {
 
 // listing is what a walk over a file finds. The first error is the scan's.
 type listing struct {
-	scan    *scan
-	file    string // last element of the path: the name of a tensor that has no name
-	tensors []stored
-	named   map[string]int // index in tensors
-	notes   []string
-	files   map[string][]byte // beside the tensors
-	refused error             // the file is sound, but holds what no matrix can
-	brief   bool              // only to tell what the file is: values need not be looked at
+	scan     *scan
+	file     string   // last element of the path: the name of a tensor that has no name
+	variable string   // the name of the only tensor, where the file is not called so
+	layouts  []string // of the files of a folder
+	tensors  []stored
+	named    map[string]int // index in tensors
+	notes    []string
+	files    map[string][]byte // beside the tensors
+	refused  error             // the file is sound, but holds what no matrix can
+	brief    bool              // only to tell what the file is: values need not be looked at
 }
 
 // stored is one tensor: what is known of it, and its values within a place, in blocks.
 type stored struct {
 	meta   matrix.Meta
+	code   byte  // of its element type
+	rows   int64 // of them that the file holds, if it holds some
 	values int64 // place of the first value in the file
 	blocks func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error]
 	view   viewer // nil: the values do not lie in the file as they are
@@ -94,7 +98,7 @@ func (l *listing) add(off int64, t stored) {
 func (l *listing) addRecord(r *record) {
 	if l.scan.err == nil {
 		slab := r.slab(l.scan)
-		l.add(r.start, stored{r.meta(), r.values, slabBlocks(l.scan.r, slab), viewSlab(l.scan.r, slab)})
+		l.add(r.start, stored{meta: r.meta(), code: r.code, values: r.values, blocks: slabBlocks(l.scan.r, slab), view: viewSlab(l.scan.r, slab)})
 	}
 }
 

@@ -100,11 +100,11 @@ func (codec) Info() format.Info {
 		Reads: "the model format document's parameter file (seed004, seed004-ext), both byte orders; what Paddle wrote: " +
 			"streams of 0.12 to 3.x in separate and combined files (.pdiparams) and model folders, pickle (.pdparams, .pdopt), " +
 			"tnum, v011, pr4602, selectedrows, v2 files and archives",
-		Writes:  "the model format document's parameter file; streams, separate and combined",
+		Writes:  "the model format document's parameter file; streams, separate and combined; selectedrows",
 		Origins: origins(),
 		Options: []format.Option{
 			{Name: "verify", Default: "file", Help: "checksums to check on reading: file, record, off"},
-			{Name: "layout", Default: "seed004", Help: "layout to write: seed004, stream (one file), separate, combined (folders)"},
+			{Name: "layout", Default: "seed004", Help: "layout to write: seed004, stream (one file), separate, combined (folders), selectedrows"},
 			{Name: "endian", Default: "little", Help: "byte order to write: little, big"},
 			{Name: "digest", Default: "false", Help: "write an MD5 behind each record (extension)"},
 			{Name: "align", Default: "false", Help: "begin values at multiples of 64 bytes (extension)"},

@@ -24,7 +24,10 @@ import (
 //	     …     values, row-major, in the order of the row ids
 //
 // All numbers are little-endian. Paddle checks none of them. The rows become Meta.Saved: the others are absent.
-var selectedRows = layout{name: "selectedrows", like: likeRows, walk: walkRows}
+var selectedRows = rowsProfile{layout{name: rowsName, like: likeRows, walk: walkRows}}
+
+// rowsProfile is a layout that is written too.
+type rowsProfile struct{ layout }
 
 // likeRows tells whether there is a tensor behind rows and height, or could be if the file were longer.
 func likeRows(head []byte, size int64) bool {
@@ -40,6 +43,12 @@ func likeRows(head []byte, size int64) bool {
 }
 
 func walkRows(l *listing) {
+	walkSomeRows(l, l.ownName())
+	l.end("the values")
+}
+
+// walkSomeRows walks over rows that need not be all that the file holds.
+func walkSomeRows(l *listing, variable string) {
 	s := l.scan
 	l.head("rows")
 	if v := s.u32("version"); v != 0 {
@@ -57,8 +66,7 @@ func walkRows(l *listing) {
 	}
 	s.means("height %d", height)
 	l.head("tensor")
-	r := l.readBare(nameOf(l.file))
-	l.end("the values")
+	r := l.readBare(variable)
 	if s.err != nil {
 		return
 	}
@@ -108,7 +116,7 @@ func (l *listing) addRows(r *record, ids []int64, height, at int64) {
 	for _, run := range runs {
 		m.Saved = addRange(m.Saved, run.rows)
 	}
-	l.add(r.start, stored{m, r.values, rowBlocks(s.r, whole.slab(s), runs), nil})
+	l.add(r.start, stored{meta: m, code: r.code, rows: int64(len(ids)), values: r.values, blocks: rowBlocks(s.r, whole.slab(s), runs)})
 }
 
 // rowRun are rows that follow each other in the matrix and in the file, where they begin with the at-th.

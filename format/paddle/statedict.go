@@ -200,13 +200,13 @@ func (c *collector) tensor(name, parameter string, a *ndarray, parts []*ndarray)
 	slab := format.Slab{Name: name, At: m.Rect(), DType: m.DType, Order: a.kind.order, Off: off}
 	if !a.fortran || e.pair() {
 		whole := tensorSlab{slab, e.origin}
-		l.add(off, stored{m, off, slabBlocks(from, whole), viewSlab(from, whole)})
+		l.add(off, stored{meta: m, values: off, blocks: slabBlocks(from, whole), view: viewSlab(from, whole)})
 		return
 	}
 	turned := format.Fortran{Slab: slab, Dims: a.dims}
-	l.add(off, stored{m, off, func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	l.add(off, stored{meta: m, values: off, blocks: func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 		return turned.Blocks(ctx, from, want)
-	}, nil})
+	}})
 }
 
 // source reads the values of the parts, one behind the other, as if they began where the first one does.

@@ -36,7 +36,7 @@ func likeV2(head []byte, size int64) bool {
 
 func walkV2(l *listing) {
 	l.head("parameter")
-	r := l.readRaw(nameOf(l.file), nil)
+	r := l.readRaw(l.ownName(), nil)
 	l.addRecord(&r)
 	l.end("the values")
 }
