@@ -29,6 +29,7 @@ func pirOps() []pirOp {
 		{"pd_op.batch_norm_", "batch_norm", []string{"X", "Mean", "Variance", "Scale", "Bias"}, []string{"Y"},
 			map[string]string{"data_format": "data_layout"}},
 		{"pd_op.embedding", "lookup_table_v2", []string{"Ids", "W"}, out, nil},
+		{"pd_op.gather", "gather", []string{"X", "Index", "@axis"}, out, nil},
 		{"pd_op.concat", "concat", []string{"X", "@axis"}, out, nil},
 		{"pd_op.sum", "reduce_sum", xdim, out, reduce},
 		{"pd_op.mean", "reduce_mean", xdim, out, reduce},

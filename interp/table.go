@@ -76,6 +76,7 @@ func ops() []op {
 
 		{"lookup_table", []string{"W", "Ids"}, out, append(lookup, setting{"is_distributed", false, ""}), lookupOld},
 		{"lookup_table_v2", []string{"W", "Ids"}, out, append(lookup, setting{"is_distributed", false, ""}), lookupNew},
+		{"gather", []string{"X", "Index"}, out, []setting{{"axis", int64(0), "Axis"}, {"overwrite", true, ""}}, gather},
 		{"concat", []string{"X*"}, out, []setting{{"axis", int64(0), "AxisTensor"}}, concat},
 		{"reduce_sum", x, out, reduce, reduction(sumOf)},
 		{"reduce_mean", x, out, reduce, reduction(meanOf)},

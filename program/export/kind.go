@@ -1,0 +1,66 @@
+package export
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"thole/graph"
+)
+
+// kind is a kind of layer: how graph.json spells it in small letters, and what it becomes.
+type kind struct {
+	names       []string
+	least, most int // layers that it reads
+	// weights is the ending of its matrix that has features as columns; "" if it has none.
+	weights string
+	embeds  bool // gives vectors of fields
+	open    bool // reads vectors of any number of fields
+	build   func(b *builder, e *graph.Entry, in []*value) (*value, error)
+}
+
+// kinds is the table of layers. Spellings behind the first are those of other releases.
+func kinds() []kind {
+	const many = math.MaxInt
+	return []kind{
+		{names: []string{"simpleinputlayer", "sparseinputlayer", "denseinputlayer"}, weights: "_weight", build: (*builder).input},
+		{names: []string{"embedding"}, weights: "_embedding", embeds: true, build: (*builder).embedding},
+		{names: []string{"fclayer"}, least: 1, most: 1, build: (*builder).connected},
+		{names: []string{"biinnersumcross"}, least: 1, most: 1, open: true, build: (*builder).innerSum},
+		{names: []string{"biinteractioncross"}, least: 1, most: 1, open: true, build: (*builder).interaction},
+		{names: []string{"biinnercross"}, least: 1, most: 1, build: (*builder).inner},
+		{names: []string{"concatlayer"}, least: 1, most: many, build: (*builder).concat},
+		{names: []string{"sumpooling"}, least: 1, most: many, build: (*builder).sum},
+		{names: []string{"mulpooling"}, least: 1, most: many, build: (*builder).product},
+		{names: []string{"dotpooling", "dotpolling"}, least: 1, most: many, build: (*builder).dot},
+	}
+}
+
+// findKind is the kind of a layer. That of the loss layer builds nothing.
+func findKind(e *graph.Entry) (*kind, error) {
+	if isLoss(e) {
+		return &kind{least: 1, most: 1}, nil
+	}
+	var all []string
+	for _, k := range kinds() {
+		for _, name := range k.names {
+			if strings.EqualFold(name, e.Type) {
+				return &k, nil
+			}
+		}
+		all = append(all, k.names[0])
+	}
+	return nil, fmt.Errorf("layer %q has type %q, which no operators are known for, want one of %s",
+		e.Name, e.Type, strings.Join(all, " "))
+}
+
+// wanted says how many layers it reads.
+func (k *kind) wanted() string {
+	switch {
+	case k.most == 0:
+		return "none"
+	case k.most == 1:
+		return "one"
+	}
+	return "at least one"
+}
