@@ -37,6 +37,7 @@ func groups() []group {
 		{"network", "Models with their network (Paddle):", []func(*env) *cobra.Command{
 			runCommand,
 			scrubCommand,
+			exportCommand,
 		}},
 		{"list", "What there is:", []func(*env) *cobra.Command{formatsCommand, algosCommand}},
 	}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"thole/algo"
+	"thole/blob"
+	"thole/format"
+	"thole/format/paddle"
+	"thole/graph"
+	"thole/program/export"
+)
+
+// exporting is the flags of export.
+type exporting struct {
+	source
+	algo, graph, layout, feed, order string
+	lossy, force                     bool
+}
+
+func exportCommand(e *env) *cobra.Command {
+	var x exporting
+	c := &cobra.Command{
+		Use:   "export MODEL DIR",
+		Short: "Write a trained model as an inference program that Paddle runs",
+		Long: `Turns the network of MODEL (its graph.json) and its matrices into a program and its parameters in the folder DIR, which
+appears whole or not at all. Layers: SimpleInputLayer, Embedding, FCLayer, BiInnerSumCross, BiInteractionCross, BiInnerCross,
+ConcatLayer, SumPooling, MulPooling, DotPooling. thole inspect DIR says what is fed: x [batch, features], or, where there is
+an embedding or there are very many features, ids and vals [batch, fields], filled up with id 0 and value 0. The output
+prediction is a probability, probabilities of classes, or a value; score is what it was made of.`,
+		Example: `  thole export out/lr lr-paddle
+  thole inspect lr-paddle
+  thole export out/lr lr-sparse --feed sparse
+  thole run lr-sparse --feed ids=[[3,5]] --feed vals=[[1,1]]
+  thole export lr.params lr-old --algo lr --layout combined`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0], args[1]) },
+	}
+	x.flags(c, false)
+	f := c.Flags()
+	f.StringVar(&x.algo, "algo", "", "algorithm whose network it is, for a model without graph.json (see thole algos)")
+	f.StringVar(&x.graph, "graph", "", "graph.json to use in place of the model's")
+	f.StringVar(&x.layout, "layout", "pdmodel", "files: "+layoutText())
+	f.StringVar(&x.feed, "feed", "auto", "what is fed: auto, dense (x), sparse (ids and vals)")
+	f.StringVar(&x.order, "order", "auto", "how weights of fully connected layers lie: auto, in-out (Angel), out-in (Angel's later library)")
+	f.BoolVar(&x.lossy, "lossy", false, "allow to round values that are no float32")
+	f.BoolVar(&x.force, "force", false, "replace DIR if it exists")
+	return c
+}
+
+// exportLayout is the files that an exported model consists of.
+type exportLayout struct {
+	name     string
+	topology string
+	params   string // "": a file for each parameter
+}
+
+// exportLayouts is the table of such layouts.
+func exportLayouts() []exportLayout {
+	return []exportLayout{
+		{"pdmodel", "model.pdmodel", "model.pdiparams"},
+		{"combined", "__model__", "__params__"},
+		{"separate", "__model__", ""},
+	}
+}
+
+func layoutText() string {
+	var all []string
+	for _, l := range exportLayouts() {
+		params := l.params
+		if params == "" {
+			params = "a file for each parameter"
+		}
+		all = append(all, fmt.Sprintf("%s (%s, %s)", l.name, l.topology, params))
+	}
+	return strings.Join(all, ", ")
+}
+
+func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
+	layout, err := x.files()
+	if err != nil {
+		return err
+	}
+	if err := replaceable(dst, x.force); err != nil {
+		return err
+	}
+	r, _, err := open(ctx, src, x.from, x.set)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	file, err := x.network(r, src)
+	if err != nil {
+		return err
+	}
+	p := newProgress(e.err, "export", "values", values(r.Matrices()))
+	defer p.end()
+	m, err := export.New(file, r, export.Options{Feed: export.Feed(x.feed), Order: export.Order(x.order), Lossy: x.lossy,
+		Lost: func(what string) { p.line("left out: %s", what) }})
+	if err != nil {
+		return fmt.Errorf("%s: %w", src, err)
+	}
+	params, err := m.Reader(layout.topology)
+	if err != nil {
+		return err
+	}
+	if err := layout.write(ctx, params, dst, p.add); err != nil {
+		return err
+	}
+	for _, note := range params.Notes() {
+		p.line("%s", note)
+	}
+	in, out := ends(m.Program)
+	p.line("%s: inputs %s; outputs %s", dst, strings.Join(in, ", "), strings.Join(out, ", "))
+	return nil
+}
+
+// files is the layout asked for, and a check of the other words.
+func (x *exporting) files() (exportLayout, error) {
+	switch {
+	case x.feed != "auto" && x.feed != "dense" && x.feed != "sparse":
+		return exportLayout{}, usageError{fmt.Errorf("--feed %s, want auto, dense or sparse", x.feed)}
+	case x.order != "auto" && x.order != "in-out" && x.order != "out-in":
+		return exportLayout{}, usageError{fmt.Errorf("--order %s, want auto, in-out or out-in", x.order)}
+	case x.algo != "" && x.graph != "":
+		return exportLayout{}, usageError{fmt.Errorf("--algo and --graph, want one of them")}
+	}
+	for _, l := range exportLayouts() {
+		if l.name == x.layout {
+			return l, nil
+		}
+	}
+	return exportLayout{}, usageError{fmt.Errorf("--layout %s, want pdmodel, combined or separate", x.layout)}
+}
+
+// network is the description of the network: the named file, the algorithm's, or the one that was saved with the model.
+func (x *exporting) network(r format.Reader, src string) (*graph.File, error) {
+	switch stored := r.Files()[graph.FileName]; {
+	case x.graph != "":
+		data, err := os.ReadFile(x.graph)
+		if err != nil {
+			return nil, err
+		}
+		return graph.ParseJSON(data)
+	case x.algo != "":
+		recipe, err := algo.Find(x.algo)
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return recipe.File(), nil
+	case stored != nil:
+		return graph.ParseJSON(stored)
+	}
+	return nil, fmt.Errorf("%s has no %s, which says what the network is; name it with --graph, or the algorithm with --algo",
+		src, graph.FileName)
+}
+
+// write stores parameters and topology in a folder, which appears whole or not at all.
+func (l *exportLayout) write(ctx context.Context, r format.Reader, dst string, done func(int)) error {
+	b, name, err := blob.Local(dst)
+	if err != nil {
+		return err
+	}
+	if l.params == "" {
+		return format.Convert(ctx, r, paddle.Codec, b, name, format.Options{Set: map[string]string{"layout": "separate"}}, nil, done)
+	}
+	stage := format.NewStage(b, name, "")
+	defer stage.Abort(context.WithoutCancel(ctx))
+	// Lossy: a combined file has no names, but the topology beside it has.
+	o := format.Options{Set: map[string]string{"layout": "stream"}, Lossy: true, Files: map[string][]byte{}}
+	if err := format.Convert(ctx, r, paddle.Codec, b, stage.Name(l.params), o, nil, done); err != nil {
+		return stage.Final(err)
+	}
+	if err := blob.WriteAll(ctx, b, stage.Name(l.topology), r.Files()[l.topology]); err != nil {
+		return stage.Final(err)
+	}
+	return stage.Publish(ctx, "")
+}
