@@ -45,8 +45,9 @@ type codec struct{}
 func (codec) Info() format.Info {
 	return format.Info{
 		Name: name, Title: "labels and sparse features as text", Ext: ".libsvm",
-		Reads:  "libsvm and svmlight, with or without labels and .meta",
-		Writes: "exact numbers and a .meta; features alone, or labels and features",
+		Endings: []format.Ending{{Ext: ".svm"}, {Ext: ".svmlight"}},
+		Reads:   "libsvm and svmlight, with or without labels and .meta",
+		Writes:  "exact numbers and a .meta; features alone, or labels and features",
 		Options: []format.Option{
 			{Name: "base", Default: "auto", Help: "0 or 1: what indices count from; auto: what the .meta says, else 1"},
 			{Name: "type", Default: "auto", Help: "element type of values and labels when reading; auto: what the .meta says, else f64"},

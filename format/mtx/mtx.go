@@ -48,12 +48,13 @@ type codec struct{}
 // Info implements format.Codec.
 func (codec) Info() format.Info {
 	return format.Info{
-		Name:   name,
-		Title:  "Matrix Market",
-		Ext:    ".mtx",
-		Single: true,
-		Reads:  "coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric",
-		Writes: "general: coordinate for sparse, array for dense matrices, exact numbers",
+		Name:    name,
+		Title:   "Matrix Market",
+		Ext:     ".mtx",
+		Endings: []format.Ending{{Ext: ".mm"}},
+		Single:  true,
+		Reads:   "coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric",
+		Writes:  "general: coordinate for sparse, array for dense matrices, exact numbers",
 	}
 }
 

@@ -58,8 +58,9 @@ type codec struct{}
 func (codec) Info() format.Info {
 	return format.Info{
 		Name: name, Title: "Apache Parquet tables", Ext: ".parquet", Single: true,
-		Reads:  "flat numeric columns, nulls by option; plain, dictionary, byte stream split; snappy, gzip, zstd",
-		Writes: "flat required columns, row groups as bands, plain; uncompressed, snappy or zstd",
+		Endings: []format.Ending{{Ext: ".parq"}, {Ext: ".pq"}},
+		Reads:   "flat numeric columns, nulls by option; plain, dictionary, byte stream split; snappy, gzip, zstd",
+		Writes:  "flat required columns, row groups as bands, plain; uncompressed, snappy or zstd",
 		Options: []format.Option{
 			{Name: "nulls", Default: "error", Help: "what a null is when reading: error, nan or 0"},
 			{Name: "compression", Default: "none", Help: "of the pages when writing: none, snappy or zstd"},
