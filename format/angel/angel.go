@@ -100,6 +100,7 @@ const (
 	optBlockCols  = "block-cols"
 	optPartitions = "partitions"
 	optPerFile    = "partitions-per-file"
+	optSlots      = "slots"
 	optCompat     = "compat"
 )
 
@@ -129,6 +130,8 @@ func (codec) Info() format.Info {
 			{Name: optBlockCols, Help: "columns of a range or column partition (default: those of the matrix, or as many as fit 32 MiB)"},
 			{Name: optPartitions, Default: "5", Help: "number of hash partitions"},
 			{Name: optPerFile, Default: "1", Help: "partitions in a data file"},
+			{Name: optSlots, Default: "0", Help: "groups of rows for optimizer state to declare behind the saved rows, as Angel's jobs keep them: " +
+				"1 sgd, 2 momentum and adagrad, 3 adam, ftrl and adadelta"},
 			{Name: optCompat, Help: "angel-3.1, angel-3.2 or angel-master: byte for byte what that version expects, without checksums"},
 		},
 	}

@@ -2,6 +2,7 @@ package angel
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strings"
@@ -51,8 +52,8 @@ func (s *stored) describe(m *matrixMeta) {
 		partitions = "hash"
 	}
 	habits := s.habits(m)
-	s.notes = slices.Insert(s.notes, 0, fmt.Sprintf("%s, %v, metadata file %s%s, %d %s partitions",
-		class, m.rowType, orElse(path.Base(s.dir.meta), "none"), found, len(m.parts), partitions), habits)
+	s.notes = slices.Insert(s.notes, 0, fmt.Sprintf("%s, %v, metadata file %s%s, %s", class, m.rowType,
+		orElse(path.Base(s.dir.meta), "none"), found, describeParts(m, partitions)), habits)
 	for _, g := range m.guesses {
 		note("%s", g)
 	}
@@ -72,6 +73,25 @@ func (s *stored) describe(m *matrixMeta) {
 		note("unknown keys in the metadata: %q", m.unknown[:min(len(m.unknown), 8)])
 	}
 	s.describeLosses(m, note)
+}
+
+// describeParts says how many partitions of which size there are, in how many files.
+func describeParts(m *matrixMeta, kind string) string {
+	files := map[string]bool{}
+	least, most, all := int64(math.MaxInt64), int64(0), int64(0)
+	for i := range m.parts {
+		p := &m.parts[i]
+		files[p.file] = true
+		least, most, all = min(least, p.size), max(most, p.size), all+p.size
+	}
+	text := fmt.Sprintf("%d %s partitions in %d files, %d bytes", len(m.parts), kind, len(files), all)
+	switch {
+	case len(m.parts) < 2:
+		return text
+	case least == most:
+		return fmt.Sprintf("%s, %d each", text, most)
+	}
+	return fmt.Sprintf("%s, %d to %d each", text, least, most)
 }
 
 // describeLosses says what Angel lost when it saved.

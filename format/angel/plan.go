@@ -41,8 +41,11 @@ func (c codec) newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) 
 	if v, err := strconv.ParseInt(m.Attrs[attrMatrixID], 10, 32); err == nil && v >= 0 {
 		p.id = int32(v)
 	}
-	var err error
-	if p.layout, err = c.chooseLayout(&m, o); err != nil {
+	err := p.addSlots(o.Set[optSlots])
+	if err != nil {
+		return nil, err
+	}
+	if p.layout, err = c.chooseLayout(&p.meta, o); err != nil {
 		return nil, err
 	}
 	if p.style.sep, err = parseSeparator(o.Set[optSeparator]); err != nil {
@@ -65,6 +68,24 @@ func (c codec) newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) 
 		p.layout = &denseSnapshot
 	}
 	return p, p.wishes(o, d)
+}
+
+// addSlots declares rows behind those of the matrix that are not saved: groups of as many rows each, where Angel's jobs keep
+// the state of an optimizer. A matrix that has rows that are not saved stays as it is.
+func (p *plan) addSlots(v string) error {
+	if v == "" || p.meta.Saved != nil {
+		return nil
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	rows, fits := matrix.Cells(p.meta.Rows, n+1)
+	if err != nil || n < 0 || n > math.MaxInt32 || !fits || rows > math.MaxInt32 {
+		return wrongOption(optSlots, v, "a number from 0 on, with which there are at most 2147483647 rows")
+	}
+	if n > 0 && p.meta.Rows > 0 {
+		p.meta.Saved = []matrix.Range{{Hi: p.meta.Rows}}
+		p.meta.Rows, p.meta.Dims = rows, nil
+	}
+	return nil
 }
 
 // own tells whether our additions are written.

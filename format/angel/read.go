@@ -25,6 +25,21 @@ func (r *reader) Notes() []string          { return r.notes }
 func (r *reader) Files() map[string][]byte { return r.files }
 func (r *reader) Close() error             { return nil }
 
+// Extent implements format.Measurer.
+func (r *reader) Extent(matrixName string) (x format.Extent, ok bool) {
+	for _, s := range r.stored {
+		if s.meta.Name != matrixName {
+			continue
+		}
+		x = format.Extent{Pieces: len(s.pieces), Kind: "partitions"}
+		for _, size := range s.dir.sizes {
+			x.Bytes += size
+		}
+		return x, true
+	}
+	return x, false
+}
+
 func (r *reader) Blocks(ctx context.Context, matrixName string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {
 		err := r.find(matrixName, func(s *stored) error {

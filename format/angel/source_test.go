@@ -159,6 +159,17 @@ func everyPart(t *testing.T, r format.Reader, m matrix.Meta, want map[cell]strin
 // breakAll cuts every file at every byte and changes every byte: the right values or typed errors.
 func breakAll(t *testing.T, b blob.Bucket, want map[string]map[cell]string) {
 	t.Helper()
+	everyPrefix(t, b, want)
+	everyByte(t, b, func(file string, i int, _ map[string]map[cell]string, err error) {
+		if err != nil && !isTyped(err, sentinels...) {
+			t.Fatalf("byte %d of %s: %v", i, file, err)
+		}
+	})
+}
+
+// everyPrefix cuts every file at every byte: the right values or typed errors.
+func everyPrefix(t *testing.T, b blob.Bucket, want map[string]map[cell]string) {
+	t.Helper()
 	for file, data := range everything(t, b) {
 		for n := range data {
 			if err := blob.WriteAll(ctx, b, file, data[:n]); err != nil {
@@ -173,11 +184,6 @@ func breakAll(t *testing.T, b blob.Bucket, want map[string]map[cell]string) {
 			t.Fatal(err)
 		}
 	}
-	everyByte(t, b, func(file string, i int, _ map[string]map[cell]string, err error) {
-		if err != nil && !isTyped(err, sentinels...) {
-			t.Fatalf("byte %d of %s: %v", i, file, err)
-		}
-	})
 }
 
 // bare is a golden matrix without its metadata.

@@ -117,6 +117,7 @@ func TestEveryWish(t *testing.T) {
 			optBlockCols: rapid.SampledFrom([]string{"", "1", "3", "20"}).Draw(t, "block cols"),
 			optCompat:    rapid.SampledFrom([]string{"", "angel-3.1", "angel-master"}).Draw(t, "compat"),
 			optChecksum:  rapid.SampledFrom([]string{"on", "off"}).Draw(t, "checksum"),
+			optSlots:     rapid.SampledFrom([]string{"", "0", "1", "3"}).Draw(t, "slots"),
 		}
 		var b blob.Mem
 		err := save(&b, &s, 2, cutBlocks(s.b, rapid.Int64Range(1, 60).Draw(t, "piece")), set)
