@@ -1,6 +1,7 @@
 package mtx
 
 import (
+	"bytes"
 	"fmt"
 
 	"thole/format"
@@ -52,7 +53,9 @@ func parseUint64(text []byte) (uint64, int) {
 type piece[T value] struct {
 	row, col []int64 // of entries, from 0; nil in arrays
 	val      []T
+	off, end int64 // bytes of the file
 	lines    int64
+	entries  int // that the lines have, be they wanted or not
 	err      error
 	at       int64   // byte of the error, whose line is the last of lines
 	seen     []int64 // lines, counted within the piece, that name the cell looked for
@@ -60,9 +63,12 @@ type piece[T value] struct {
 
 // parser reads the lines behind the head. Its methods may be called by many goroutines.
 type parser[T value] struct {
-	h     *head
-	parse func([]byte) (T, int)
-	find  *[2]int64 // a cell, to say where it stands
+	h      *head
+	parse  func([]byte) (T, int)
+	skim   bool    // values are passed over
+	within *survey // only the entries of the band are wanted; nil: all
+	band   band
+	find   *[2]int64 // a cell, to say where it stands
 }
 
 // scan is a place in the text of a piece.
@@ -89,11 +95,14 @@ func (s *scan) word() []byte {
 	return s.text[s.i:end]
 }
 
-// entries reads lines of a coordinate file.
+// entries reads lines of a coordinate file, with the entries that follow from the symmetry.
 func (p *parser[T]) entries(l format.Lines) (out piece[T]) {
 	s := scan{text: l.Text}
-	guess := len(l.Text)/16 + 1
-	out.row, out.col, out.val = make([]int64, 0, guess), make([]int64, 0, guess), make([]T, 0, guess)
+	out.off, out.end = l.Off, l.End()
+	if p.within == nil {
+		guess := len(l.Text)/16 + 1
+		out.row, out.col, out.val = make([]int64, 0, guess), make([]int64, 0, guess), make([]T, 0, guess)
+	}
 	for s.i < len(s.text) {
 		out.lines++
 		s.blank()
@@ -102,16 +111,35 @@ func (p *parser[T]) entries(l format.Lines) (out piece[T]) {
 			continue
 		}
 		row, col, v, err := p.entry(&s)
+		if err == nil && p.h.symmetry == skew && v < 0 && -v == v {
+			err = fmt.Errorf("value %v in cell (%d,%d), whose opposite is no %s", v, row+1, col+1, p.h.field.word)
+			s.i--
+		}
 		if err != nil {
 			out.err, out.at = err, l.Off+int64(s.i)
 			return out
 		}
-		out.row, out.col, out.val = append(out.row, row), append(out.col, col), append(out.val, v)
-		if p.find != nil && (p.find[0] == row && p.find[1] == col || p.h.symmetry != general && p.find[0] == col && p.find[1] == row) {
-			out.seen = append(out.seen, out.lines)
+		out.entries++
+		p.keep(&out, row, col, v)
+		if row != col && p.h.symmetry != general {
+			if p.h.symmetry == skew {
+				v = -v
+			}
+			p.keep(&out, col, row, v)
 		}
 	}
 	return out
+}
+
+// keep takes an entry if it is wanted.
+func (p *parser[T]) keep(out *piece[T], row, col int64, v T) {
+	if p.within != nil && !p.band.has(p.within.bucket(row, col)) {
+		return
+	}
+	out.row, out.col, out.val = append(out.row, row), append(out.col, col), append(out.val, v)
+	if p.find != nil && p.find[0] == row && p.find[1] == col {
+		out.seen = append(out.seen, out.lines)
+	}
 }
 
 // entry reads one line.
@@ -129,6 +157,10 @@ func (p *parser[T]) entry(s *scan) (row, col int64, v T, err error) {
 		return 0, 0, 0, fmt.Errorf("%q, want a column from 1 to %d", s.word(), p.h.cols)
 	}
 	s.i += n
+	if p.skim {
+		s.i += bytes.IndexByte(s.text[s.i:], '\n') + 1
+		return row - 1, col - 1, 1, nil
+	}
 	if v = 1; p.h.field.dtype != matrix.I8 {
 		if !s.blank() {
 			return 0, 0, 0, fmt.Errorf("%q, want a space", s.word())

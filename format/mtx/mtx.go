@@ -21,9 +21,8 @@
 // read back to the same number. Line 2 is a comment of ours, "%thole dtype=f32 shape=2,3,4", which keeps the element
 // type and a tensor's shape; read back it is honoured if it fits.
 //
-// A coordinate file is read as a whole when the first of its values is wanted, about 24 bytes an entry and twice that
-// if the entries are not sorted by rows, and held until the reader is closed. An array is read in pieces, but for
-// symmetric ones.
+// A small coordinate file is held from the first walk on. A large one is looked through once and then read in bands of
+// rows, each sorted in memory. An array is read in pieces, but for symmetric ones.
 package mtx
 
 import (

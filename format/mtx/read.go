@@ -34,7 +34,7 @@ func sourceOf[T value](h *head) source {
 	if h.array {
 		return &array[T]{h}
 	}
-	return &table[T]{h: h}
+	return &table[T]{h: h, limit: heldEntries}
 }
 
 // reader reads one matrix.
