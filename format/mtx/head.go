@@ -66,7 +66,7 @@ func readHead(ctx context.Context, o blob.Object) (h head, err error) {
 	if err := wire.ReadAt(o, start, 0); err != nil {
 		return h, err
 	}
-	if string(start) != banner {
+	if !strings.EqualFold(string(start), banner) {
 		return h, &wire.At{Off: 0, Err: fmt.Errorf("%q, want %s", start, banner)}
 	}
 	h.looks = true

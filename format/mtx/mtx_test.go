@@ -100,7 +100,7 @@ func TestRead(t *testing.T) {
 			"3 x 4 f64 sparse", "0,0=0 1,2=0.5 2,3=-15"},
 		"no last line feed": {"%%MatrixMarket matrix coordinate integer general\n1 2 1\n1 2 7", "1 x 2 i64 sparse", "0,1=7"},
 		"windows":           {"%%MatrixMarket matrix coordinate double general\r\n1 2 1\r\n1 2 7\r\n", "1 x 2 f64 sparse", "0,1=7"},
-		"capitals":          {"%%MatrixMarket MATRIX Coordinate Real GENERAL\n1 1 0\n", "1 x 1 f64 sparse", ""},
+		"capitals":          {"%%matrixmarket MATRIX Coordinate Real GENERAL\n1 1 0\n", "1 x 1 f64 sparse", ""},
 		"pattern":           {"%%MatrixMarket matrix coordinate pattern general\n2 2 2\n2 1\n1 2\n", "2 x 2 i8 sparse", "0,1=1 1,0=1"},
 		"pattern symmetric": {"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n2 1\n2 2\n", "2 x 2 i8 sparse", "0,1=1 1,0=1 1,1=1"},
 		"symmetric":         {"%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n3 1 2\n2 3 4\n", "3 x 3 f64 sparse", "0,0=1 0,2=2 1,2=4 2,0=2 2,1=4"},
