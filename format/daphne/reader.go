@@ -30,6 +30,11 @@ func (r *reader) Notes() []string          { return r.notes }
 func (r *reader) Files() map[string][]byte { return nil }
 func (r *reader) Close() error             { return r.src.Close() }
 
+// Extent implements format.Measurer.
+func (r *reader) Extent(string) (format.Extent, bool) {
+	return format.Extent{Pieces: len(r.blocks), Kind: "blocks", Bytes: r.src.Size()}, true
+}
+
 // Blocks gives the blocks in row-major order of their places, large ones in bands.
 func (r *reader) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {

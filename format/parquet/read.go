@@ -51,6 +51,11 @@ func (r *reader) Notes() []string {
 // Files implements format.Reader.
 func (r *reader) Files() map[string][]byte { return nil }
 
+// Extent implements format.Measurer.
+func (r *reader) Extent(string) (format.Extent, bool) {
+	return format.Extent{Pieces: len(r.footer.groups), Kind: "row groups", Bytes: r.obj.Size()}, true
+}
+
 // Close implements format.Reader.
 func (r *reader) Close() error { return r.obj.Close() }
 
