@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -24,7 +23,9 @@ type finding struct {
 	Format   string          `json:"format"`
 	Dialect  string          `json:"dialect"`
 	Notes    []string        `json:"notes,omitempty"`
-	Files    map[string]int  `json:"files,omitempty"`
+	Files    map[string]int  `json:"files,omitempty"` // beside the matrices, by name, in bytes
+	Objects  int             `json:"storedFiles"`     // files that the path is
+	Bytes    int64           `json:"bytes"`           // of all of them
 	Quick    bool            `json:"quick,omitempty"` // the values were not read
 	Matrices []matrixFinding `json:"matrices"`
 	// Topology is the network whose parameters the matrices are, where the path holds one.
@@ -44,25 +45,29 @@ type matrixFinding struct {
 	Dims   []int64           `json:"dims,omitempty"`
 	LoD    [][]int64         `json:"lod,omitempty"`
 	Labels []string          `json:"labels,omitempty"`
+	Types  []string          `json:"columnTypes,omitempty"` // if they differ
+	Origin string            `json:"storedType,omitempty"`  // if it is none of ours
+	Pieces int               `json:"pieces,omitempty"`      // partitions, blocks, row groups
+	Kind   string            `json:"pieceKind,omitempty"`
+	Bytes  int64             `json:"bytes,omitempty"`
 	Attrs  map[string]string `json:"attributes,omitempty"`
-	Stored int64             `json:"stored"`
-	Zeros  int64             `json:"zeros"`
-	NaNs   int64             `json:"nans"`
-	Min    *float64          `json:"min,omitempty"`
-	Mean   *float64          `json:"mean,omitempty"`
-	Max    *float64          `json:"max,omitempty"`
-	Std    *float64          `json:"std,omitempty"`
-	Shape  string            `json:"histogram,omitempty"` // of the stored values from Min to Max
+	statistics
 }
 
 func inspectCommand(e *env) *cobra.Command {
 	var s source
 	var asJSON, quick, verbose, dot, svg bool
 	c := &cobra.Command{
-		Use:     "inspect PATH",
-		Short:   "Say what a stored model holds: format, dialect, matrices, statistics",
-		Example: "  thole inspect out/lr\n  thole inspect weights.dbdf --json\n  thole inspect uci_housing_model --svg > network.svg",
-		Args:    cobra.ExactArgs(1),
+		Use:   "inspect PATH",
+		Short: "Say what a stored model holds: format, dialect, matrices, statistics",
+		Long: `Says which format and dialect the path holds and what is odd about it; of each matrix its size, types, layout,
+partitions or blocks and bytes; and of its stored values how many there are, how many are zero, smallest, mean, largest,
+standard deviation, and a histogram from the smallest to the largest. For a Paddle model also its network.`,
+		Example: `  thole inspect out/lr
+  thole inspect weights.dbdf --json
+  thole inspect out/lr --quick --verbose
+  thole inspect uci_housing_model --svg > network.svg`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if dot || svg {
 				return drawTopology(c.Context(), e, args[0], svg)
@@ -95,23 +100,35 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 		}
 		return s.findModel(ctx, e, path, deep, b, m)
 	}
-	r, codec, err := open(ctx, path, s.from, s.set)
+	p, err := s.locate(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.reader(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	f := &finding{Path: path, Format: codec.Info().Name, Notes: r.Notes(), Files: map[string]int{}, Quick: !deep}
-	b, name, err := blob.Local(path)
-	if err != nil {
-		return nil, err
-	}
-	if f.Dialect, err = codec.Sniff(ctx, b, name); err != nil {
-		return nil, format.Wrap(f.Format, name, err)
+	f := &finding{Path: path, Format: p.Info().Name, Notes: r.Notes(), Files: map[string]int{}, Quick: !deep}
+	if f.Dialect, err = p.Sniff(ctx, p.bucket, p.name); err != nil {
+		return nil, p.told(format.Wrap(f.Format, p.name, err))
 	}
 	for file, data := range r.Files() {
 		f.Files[file] = len(data)
 	}
-	return f, f.describeAll(ctx, e, r)
+	if err := f.weigh(ctx, p.bucket, p.name); err != nil {
+		return nil, err
+	}
+	return f, p.told(f.describeAll(ctx, e, r))
+}
+
+// weigh counts the files of the path and their bytes.
+func (f *finding) weigh(ctx context.Context, b blob.Bucket, name string) error {
+	infos, err := b.List(ctx, name)
+	for _, i := range infos {
+		f.Objects, f.Bytes = f.Objects+1, f.Bytes+i.Size
+	}
+	return err
 }
 
 // describeAll adds the matrices of a reader, with statistics unless the finding is a quick one.
@@ -120,6 +137,11 @@ func (f *finding) describeAll(ctx context.Context, e *env, r format.Reader) erro
 	defer p.end()
 	for _, m := range r.Matrices() {
 		found := describe(m)
+		if of, ok := r.(format.Measurer); ok {
+			if x, known := of.Extent(m.Name); known {
+				found.Pieces, found.Kind, found.Bytes = x.Pieces, x.Kind, x.Bytes
+			}
+		}
 		if !f.Quick {
 			if err := found.count(ctx, r, m, p); err != nil {
 				return err
@@ -133,7 +155,10 @@ func (f *finding) describeAll(ctx context.Context, e *env, r format.Reader) erro
 func describe(m matrix.Meta) matrixFinding {
 	f := matrixFinding{
 		Name: m.Name, Rows: m.Rows, Cols: m.Cols, First: m.ColLo, DType: m.DType.String(), Layout: m.Layout.String(),
-		Dims: m.Dims, LoD: m.LoD, Labels: m.Labels, Attrs: m.Attrs,
+		Dims: m.Dims, LoD: m.LoD, Labels: m.Labels, Attrs: m.Attrs, Origin: m.Origin,
+	}
+	for i := range m.ColTypes {
+		f.Types = append(f.Types, m.ColTypes[i].String())
 	}
 	if m.Saved != nil {
 		var rows []string
@@ -145,77 +170,11 @@ func describe(m matrix.Meta) matrixFinding {
 	return f
 }
 
-// count goes over the stored values: once for the statistics, once more for the histogram, whose ends they are.
-func (f *matrixFinding) count(ctx context.Context, r format.Reader, m matrix.Meta, p *progress) error {
-	lo, hi, mean, spread := math.Inf(1), math.Inf(-1), 0.0, 0.0
-	n := 0.0
-	err := eachValue(ctx, r, m, p, func(v float64) {
-		f.Stored++
-		switch {
-		case v != v:
-			f.NaNs++
-			return
-		case v == 0:
-			f.Zeros++
-		}
-		n++
-		lo, hi = min(lo, v), max(hi, v)
-		step := v - mean // Welford's update: no loss of digits when values are large and close together
-		mean += step / n
-		spread += step * (v - mean)
-	})
-	if err != nil || n == 0 || math.IsInf(lo, 0) || math.IsInf(hi, 0) {
-		return err
-	}
-	std := math.Sqrt(spread / n)
-	f.Min, f.Mean, f.Max, f.Std = &lo, &mean, &hi, &std
-	if hi == lo {
-		return nil
-	}
-	var bins [histogramBins]int64
-	err = eachValue(ctx, r, m, p, func(v float64) {
-		if v == v {
-			bins[min(histogramBins-1, int((v-lo)/(hi-lo)*histogramBins))]++
-		}
-	})
-	f.Shape = sparkline(bins[:])
-	return err
-}
-
-// eachValue calls do for every stored value, as the nearest float64.
-func eachValue(ctx context.Context, r format.Reader, m matrix.Meta, p *progress, do func(v float64)) error {
-	for b, err := range r.Blocks(ctx, m.Name, m.Rect()) {
-		if err != nil {
-			return err
-		}
-		wide, _ := b.Cast(matrix.F64)
-		if val, ok := wide.Data.Values().([]float64); ok {
-			for _, v := range val {
-				do(v)
-			}
-		}
-		p.add(b.Data.NNZ())
-	}
-	return nil
-}
-
-// histogramBins is how many bars the picture of a matrix's values has.
-const histogramBins = 16
-
-// sparkline draws counts as bars of eight heights; what is not empty is never drawn as empty.
-func sparkline(bins []int64) string {
-	bars := []rune(" ▁▂▃▄▅▆▇█")
-	highest := slices.Max(bins)
-	line := make([]rune, len(bins))
-	for i, n := range bins {
-		height := int((n*int64(len(bars)-1) + highest - 1) / highest)
-		line[i] = bars[height]
-	}
-	return string(line)
-}
-
 func (f *finding) print(out io.Writer, verbose bool) error {
 	fmt.Fprintf(out, "%s: format %s, %s\n", f.Path, f.Format, f.Dialect)
+	if f.Objects > 0 {
+		fmt.Fprintf(out, "  stored: %s\n", weight(f.Objects, f.Bytes))
+	}
 	for _, n := range f.Notes {
 		if n != f.Dialect {
 			fmt.Fprintf(out, "  note: %s\n", n)
@@ -229,6 +188,30 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 			return err
 		}
 	}
+	if err := f.printMatrices(out); err != nil {
+		return err
+	}
+	for _, m := range f.Matrices {
+		if verbose {
+			m.printAttrs(out)
+		}
+	}
+	return nil
+}
+
+// weight is a number of files and of bytes for people.
+func weight(files int, bytes int64) string {
+	text := fmt.Sprintf("%d bytes", bytes)
+	if bytes >= 1<<10 {
+		text = fmt.Sprintf("%s (%s)", format.Bytes(bytes), text)
+	}
+	if files == 1 {
+		return "1 file, " + text
+	}
+	return fmt.Sprintf("%d files, %s", files, text)
+}
+
+func (f *finding) printMatrices(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "MATRIX\tSIZE\tTYPE\tLAYOUT\tSTORED\tZEROS\tMIN\tMEAN\tMAX\tSTD\tVALUES\tMORE")
 	for _, m := range f.Matrices {
@@ -236,20 +219,31 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 			fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t-\t-\t-\t-\t-\t-\t\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout, m.more())
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout,
-			m.Stored, m.zeroShare(), short(m.Min), short(m.Mean), short(m.Max), short(m.Std), m.Shape, m.more())
+		fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout,
+			m.storedShare(), m.zeroShare(), short(m.Min), short(m.Mean), short(m.Max), short(m.Std), m.Shape, m.more())
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for _, m := range f.Matrices {
-		for _, name := range slices.Sorted(maps.Keys(m.Attrs)) {
-			if verbose {
-				fmt.Fprintf(out, "  %s: %s = %s\n", m.Name, name, m.Attrs[name])
-			}
+	return w.Flush()
+}
+
+func (m *matrixFinding) printAttrs(out io.Writer) {
+	for i, label := range m.Labels {
+		kind := m.DType
+		if m.Types != nil {
+			kind = m.Types[i]
 		}
+		fmt.Fprintf(out, "  %s: column %d: %s, %s\n", m.Name, int64(i)+m.First, label, kind)
 	}
-	return nil
+	for _, name := range slices.Sorted(maps.Keys(m.Attrs)) {
+		fmt.Fprintf(out, "  %s: %s = %s\n", m.Name, name, m.Attrs[name])
+	}
+}
+
+// storedShare is the number of stored values, and of a sparse matrix their share of the cells.
+func (m *matrixFinding) storedShare() string {
+	if m.Layout != "sparse" || m.Stored == 0 {
+		return fmt.Sprint(m.Stored)
+	}
+	return fmt.Sprintf("%d (%.3g%%)", m.Stored, 100*float64(m.Stored)/float64(m.Rows)/float64(m.Cols))
 }
 
 // zeroShare is the number of stored zeros and their share.
@@ -257,31 +251,38 @@ func (m *matrixFinding) zeroShare() string {
 	if m.Zeros == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%d (%.3g%%)", m.Zeros, 100*float64(m.Zeros)/float64(m.Stored))
+	return fmt.Sprintf("%d (%.3g%%)", m.Zeros, 100*m.ZeroShare)
 }
 
 // more is what only some matrices have.
 func (m *matrixFinding) more() string {
 	var more []string
-	if m.Saved != "" {
-		more = append(more, "saved rows "+m.Saved)
+	add := func(is bool, what string, args ...any) {
+		if is {
+			more = append(more, fmt.Sprintf(what, args...))
+		}
 	}
-	if m.First != 0 {
-		more = append(more, fmt.Sprintf("columns from %d", m.First))
-	}
-	if len(m.Dims) > 0 && len(m.Dims) != 2 {
-		more = append(more, fmt.Sprintf("tensor %v", m.Dims))
-	}
-	if len(m.LoD) > 0 {
-		more = append(more, fmt.Sprintf("LoD of %d levels", len(m.LoD)))
-	}
-	if len(m.Labels) > 0 {
-		more = append(more, "labels "+strings.Join(m.Labels[:min(3, len(m.Labels))], ", "))
-	}
-	if m.NaNs > 0 {
-		more = append(more, fmt.Sprintf("%d NaN", m.NaNs))
-	}
+	add(m.Pieces > 1, "%d %s", m.Pieces, m.Kind)
+	add(m.Kind != "", "%s", format.Bytes(m.Bytes))
+	add(m.Saved != "", "saved rows %s", m.Saved)
+	add(m.First != 0, "columns from %d", m.First)
+	add(len(m.Dims) > 0 && len(m.Dims) != 2, "tensor %v", m.Dims)
+	add(len(m.LoD) > 0, "LoD of %d levels", len(m.LoD))
+	add(m.Origin != "", "stored as %s", m.Origin)
+	add(len(m.Labels) > 0, "labels %s", few(m.Labels))
+	add(len(m.Types) > 0, "types %s", few(m.Types))
+	add(m.NaNs > 0, "%d NaN", m.NaNs)
+	add(m.Infs > 0, "%d infinite", m.Infs)
 	return strings.Join(more, "; ")
+}
+
+// few is the first of many words.
+func few(words []string) string {
+	const shown = 6
+	if len(words) <= shown {
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(words[:shown], ", "), len(words)-shown)
 }
 
 func short(v *float64) string {

@@ -74,6 +74,11 @@ func (s *source) findModel(ctx context.Context, e *env, path string, deep bool, 
 		return nil, err
 	}
 	f := &finding{Path: path, Format: "paddle", Dialect: "topology: " + t.Form + ", " + t.Version, Topology: t, Quick: !deep}
+	if _, name, err := blob.Local(path); err == nil {
+		if err := f.weigh(ctx, b, name); err != nil {
+			return nil, err
+		}
+	}
 	if m.Params == "" && m.Of == nil {
 		if t.Parameters > 0 {
 			f.Notes = append(f.Notes, "no parameters beside the topology")
