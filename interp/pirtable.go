@@ -22,7 +22,7 @@ func pirOps() []pirOp {
 		{"pd_op.leaky_relu", "leaky_relu", x, out, map[string]string{"negative_slope": "alpha"}},
 		{"pd_op.softmax", "softmax", x, out, nil},
 		{"pd_op.softmax_", "softmax", x, out, nil},
-		{"pd_op.dropout", "dropout", []string{"X", "Seed"}, []string{"Out", "Mask"},
+		{"pd_op.dropout", "dropout", []string{"X", "Seed", "@dropout_prob"}, []string{"Out", "Mask"},
 			map[string]string{"p": "dropout_prob", "mode": "dropout_implementation"}},
 		{"pd_op.batch_norm", "batch_norm", []string{"X", "Mean", "Variance", "Scale", "Bias"}, []string{"Y"},
 			map[string]string{"data_format": "data_layout"}},

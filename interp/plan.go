@@ -127,7 +127,7 @@ func (pl *planner) add(o *program.Op, pos Position) error {
 		return pl.output(o)
 	case program.PIRParameter:
 		for _, name := range arguments(o.Out) {
-			if !pl.known[name] {
+			if v := pl.vars[name]; !pl.known[name] && (v == nil || v.Persistable) {
 				return fmt.Errorf("no values of parameter %q", name)
 			}
 		}

@@ -113,5 +113,5 @@ func hints() []string {
 	return []string{"op_callstack", "op_role", "op_role_var", "op_namescope", "op_device", "with_quant_attr", "use_cudnn",
 		"use_mkldnn", "use_quantizer", "mkldnn_data_type", "workspace_size_MB", "exhaustive_search", "is_test", "use_eigen",
 		"remote_prefetch", "entry", "table_class", "slot", "trainer_id", "name", "place", "dtype", "sparse", "stop_gradient",
-		"epmap", "height_sections", "table_names"}
+		"epmap", "height_sections", "table_names", "struct_name"}
 }

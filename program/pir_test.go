@@ -27,6 +27,20 @@ const linearPIR = `{"base_code":{"magic":"pir","trainable":true,"version":1},"pr
  "I":[{"%":5}],"O":[{"%":6,"TT":{"#":"0.t_dtensor","D":[{"#":"0.t_f32"},[-1,1],"NCHW",[],0]}}]}
 ]}]}]}}`
 
+// TestPIRPersistable checks that state which is said not to persist is no parameter of files.
+func TestPIRPersistable(t *testing.T) {
+	for attrs, want := range map[string]int{`[1,0,1]`: 2, `[0,1,0]`: 1, `[]`: 2, `[{"N":"persistable"}]`: 2} {
+		text := strings.Replace(linearPIR, `"OA":[1,0,1],"QA"`, `"OA":`+attrs+`,"QA"`, 1)
+		p, err := Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(p.Params()); got != want {
+			t.Errorf("with %s: %d parameters, want %d", attrs, got, want)
+		}
+	}
+}
+
 func TestPIR(t *testing.T) {
 	p, err := Decode([]byte(linearPIR))
 	if err != nil {

@@ -107,11 +107,18 @@ func (r *pirReader) parameter(o *pirOp, op Op, out []pirValue, at int) error {
 	}
 	b := &r.p.Blocks[at]
 	v := &b.Vars[len(b.Vars)-1]
-	v.Persistable, v.Parameter = true, true
+	v.Persistable, v.Parameter = persistable(o.OutAttr), true
 	op.Attrs = []Attr{{Name: "parameter_name", Type: AttrType_STRING, Value: name}}
 	op.Out = []Slot{{"0", []string{name}}}
 	b.Ops = append(b.Ops, op)
 	return nil
+}
+
+// persistable tells whether the attributes of a parameter's result, bare numbers of which the first says it, leave it in
+// the parameter file. What is not said, is.
+func persistable(raw json.RawMessage) bool {
+	var bare []int
+	return json.Unmarshal(raw, &bare) != nil || len(bare) == 0 || bare[0] != 0
 }
 
 // parameterName is the last of the bare attributes, or the one called parameter_name where they are objects.
