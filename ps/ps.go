@@ -26,7 +26,9 @@ type Options struct {
 	Task    int       // which of the tasks this client is
 	Tasks   int       // how many there are
 	Bound   ssp.Bound // staleness
-	Plan    string    // settings that all tasks must have alike, words "name=value"
+	Plan    string    // settings that all tasks must have alike, words "name=value"; without a value any will do
+	Worker  string    // names this process, if it has several tasks: they join all or none
+	Mine    []int     // the tasks of this process
 	Average bool      // divide increments by the number of tasks (setAverage)
 }
 
@@ -66,7 +68,11 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 // join says to every server that the task is there: to the first one alone at first, so that of two that claim the same
 // task one goes through.
 func (c *Client) join(ctx context.Context) error {
-	arg := func(int) any { return rpc.Join{Tasks: c.o.Tasks, Bound: c.o.Bound, Plan: c.o.Plan} }
+	arg := func(int) any {
+		return rpc.Join{
+			Tasks: c.o.Tasks, Bound: c.o.Bound, Plan: c.o.Plan, Worker: c.o.Worker, Mine: c.o.Mine,
+		}
+	}
 	qs := make([]*rpc.Request, len(c.conns))
 	for i := range qs {
 		q, err := c.control(rpc.OpJoin, arg, i)

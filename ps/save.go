@@ -17,6 +17,7 @@ type SaveOptions struct {
 	Lossy    bool              // allow the format to lose what it cannot hold
 	Set      map[string]string // the format's own options
 	Files    map[string][]byte // small files beside the matrices
+	Replace  bool              // TrySave: a model at the path may be replaced
 }
 
 // Save writes matrices as of the task's clock: every server puts its own partitions, then one makes all of them visible
@@ -25,12 +26,7 @@ func (c *Client) Save(ctx context.Context, o SaveOptions) error {
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
-	if o.Matrices == nil {
-		o.Matrices = c.order
-	}
-	a := rpc.Save{
-		Codec: o.Codec, Path: o.Path, Stage: rand.Text(), Matrices: o.Matrices, Lossy: o.Lossy, Set: o.Set, Files: o.Files,
-	}
+	a := c.saving(o)
 	rs, err := c.all(ctx, rpc.OpSave, func(int) any { return a })
 	if err == nil {
 		var results []rpc.Result
@@ -52,6 +48,17 @@ func (c *Client) Save(ctx context.Context, o SaveOptions) error {
 	return aerr
 }
 
+// saving is a new save with the options.
+func (c *Client) saving(o SaveOptions) rpc.Save {
+	if o.Matrices == nil {
+		o.Matrices = c.order
+	}
+	return rpc.Save{
+		Codec: o.Codec, Path: o.Path, Stage: rand.Text(), Matrices: o.Matrices, Lossy: o.Lossy, Set: o.Set, Files: o.Files,
+		Replace: o.Replace,
+	}
+}
+
 func (c *Client) commit(ctx context.Context, a rpc.Save, results []rpc.Result) error {
 	for _, r := range results {
 		a.Parts = append(a.Parts, r.Data)
@@ -64,13 +71,33 @@ func (c *Client) commit(ctx context.Context, a rpc.Save, results []rpc.Result) e
 	return err
 }
 
-// CheckFree reports an error if there is something at the path in the servers' bucket: to be asked before a long job that
-// will save there.
-func (c *Client) CheckFree(ctx context.Context, path string) error {
-	_, err := c.all(ctx, rpc.OpCreate, func(i int) any {
-		return rpc.Create{Servers: len(c.conns), Index: i, Version: mapVersion, Target: path}
-	})
-	return err
+// TrySave tells why Save would fail, as far as that can be known before: a path that is taken or cannot be written, a
+// format that cannot hold the matrices, options that it does not have, servers that keep models in different places. lost
+// says what the format loses (with Lossy). Nothing becomes visible; no other job of these servers gets the path from then
+// on. One task of the job calls it.
+func (c *Client) TrySave(ctx context.Context, o SaveOptions) (lost []string, err error) {
+	if err := c.settle(ctx); err != nil {
+		return nil, err
+	}
+	a := c.saving(o)
+	a.Trial, a.Servers = true, len(c.conns)
+	arg := func(server int) any {
+		mine := a
+		mine.Index = server
+		return mine
+	}
+	rs, err := c.all(ctx, rpc.OpSave, arg)
+	if err == nil {
+		for _, r := range rs[0].Results {
+			lost = append(lost, string(r.Data))
+		}
+		err = c.commit(ctx, a, nil)
+	}
+	_, aerr := c.all(context.WithoutCancel(ctx), rpc.OpAbort, arg)
+	if err == nil {
+		err = aerr
+	}
+	return lost, err
 }
 
 // LoadOptions say what to load.

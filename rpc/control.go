@@ -5,21 +5,22 @@ import (
 	"thole/ssp"
 )
 
-// Join is the argument of OpJoin: what all tasks of a job must agree on.
+// Join is the argument of OpJoin: what all tasks of a job must agree on, and which of them come together.
 type Join struct {
-	Tasks int       `json:"tasks"`
-	Bound ssp.Bound `json:"bound"`
-	Plan  string    `json:"plan,omitempty"` // the settings of the job, words "name=value"
+	Tasks  int       `json:"tasks"`
+	Bound  ssp.Bound `json:"bound"`
+	Plan   string    `json:"plan,omitempty"`   // the settings of the job, words "name=value"; no value agrees with any
+	Worker string    `json:"worker,omitempty"` // names the process of the task, unlike any other
+	Mine   []int     `json:"mine,omitempty"`   // all tasks of the process: nobody else gets one of them from then on
 }
 
 // Create is the argument of OpCreate: the matrices of a job and how they are cut. Every server computes the same
 // partitions from it and keeps those that are its own.
 type Create struct {
 	Matrices []Spec `json:"matrices"`
-	Servers  int    `json:"servers"`          // how many there are
-	Index    int    `json:"index"`            // which of them the receiver is
-	Version  int64  `json:"version"`          // of the routing map
-	Target   string `json:"target,omitempty"` // a path where nothing may be yet, because it will be saved to
+	Servers  int    `json:"servers"` // how many there are
+	Index    int    `json:"index"`   // which of them the receiver is
+	Version  int64  `json:"version"` // of the routing map
 }
 
 // Spec is a matrix and the name of its partitioner.
@@ -38,6 +39,13 @@ type Save struct {
 	Set      map[string]string `json:"set,omitempty"`
 	Files    map[string][]byte `json:"files,omitempty"`
 	Parts    [][]byte          `json:"parts,omitempty"` // of all servers, for the commit
+
+	// Trial asks whether a save of the matrices, which may have any values, would go well; nothing becomes visible. Each
+	// server leaves a mark in the stage, the commit looks whether all of them are in one place.
+	Trial   bool `json:"trial,omitempty"`
+	Replace bool `json:"replace,omitempty"` // a model at the path may be replaced
+	Servers int  `json:"servers,omitempty"` // of a trial: how many there are
+	Index   int  `json:"index,omitempty"`   // of a trial: which of them the receiver is
 }
 
 // Load is the argument of OpLoad: which matrices to fill from a path. Rows beyond those of the matrix (the state of an

@@ -28,6 +28,7 @@ const (
 	OpAbort      // control: forget a save
 	OpLoad       // control: fill matrices from a path
 	OpBarrier    // answered when every task has reached the request's clock, whatever the bound
+	OpRoll       // answered when more tasks have joined than the request's clock says, or all: how many, and who is missing
 )
 
 // Piece is a part of one matrix: what is wanted of it, or what is sent.

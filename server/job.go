@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"thole/rpc"
@@ -18,11 +16,16 @@ const maxTasks = 1 << 16
 // job is the state that the tasks of one name share. mu guards everything: readers pull under the read lock, so that
 // what one request reads is of one moment.
 type job struct {
-	name string
-	rpc.Join
+	name  string
+	tasks int
+	bound ssp.Bound
 
 	mu       sync.RWMutex
+	plan     string            // settings that all tasks have
+	worker   map[int]string    // whose each task is, from when its process was first heard of
 	peers    map[int]*rpc.Peer // tasks that have joined and not left
+	came     map[int]bool      // tasks that have joined
+	arrival  chan struct{}     // closed, and made anew, when a task joins or the job fails
 	left     int
 	ended    bool // nobody is part of it any more; a task that joins begins it anew
 	clocks   *ssp.Clocks
@@ -33,38 +36,6 @@ type job struct {
 	matrices map[string]*owned
 	saves    map[string]*pendingSave
 	failed   error
-}
-
-// join makes the job or checks that the task fits it, and watches the connection.
-func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
-	var want rpc.Join
-	if err := json.Unmarshal(q.Arg, &want); err != nil {
-		return nil, fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err)
-	}
-	task := int(q.Task)
-	if want.Tasks < 1 || want.Tasks > maxTasks || task < 0 || task >= want.Tasks || want.Bound < 0 {
-		return nil, fmt.Errorf("join: task %d of %d with staleness %d: %w", task, want.Tasks, want.Bound, rpc.ErrMalformed)
-	}
-	j := s.enter(q.Job, want)
-	defer j.mu.Unlock()
-	switch other := j.peers[task]; {
-	case j.failed != nil:
-		return nil, j.failed
-	case j.Plan != want.Plan && j.Tasks == want.Tasks && j.Bound == want.Bound:
-		return nil, fmt.Errorf("job %q is made with %s: %w (start all workers alike; a second job needs another name)",
-			q.Job, differing(j.Plan, want.Plan), rpc.ErrRefused)
-	case j.Join != want:
-		return nil, fmt.Errorf("job %q has %d tasks under %v, not %d under %v: %w (start all workers alike)",
-			q.Job, j.Tasks, j.Bound, want.Tasks, want.Bound, rpc.ErrRefused)
-	case other != nil:
-		return nil, fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)",
-			task, q.Job, other.Name, rpc.ErrRefused)
-	case j.clocks.Of(task) != 0:
-		return nil, fmt.Errorf("task %d of job %q was here before: %w", task, q.Job, rpc.ErrRefused)
-	}
-	j.peers[task] = from
-	go s.watch(j, task, from)
-	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
 }
 
 // enter is the job of that name, a new one if there is none, with its lock held.
@@ -86,7 +57,8 @@ func (s *Server) jobOf(name string, want rpc.Join) *job {
 	j := s.jobs[name]
 	if j == nil {
 		j = &job{
-			name: name, Join: want, clocks: ssp.NewClocks(want.Tasks), peers: map[int]*rpc.Peer{},
+			name: name, tasks: want.Tasks, bound: want.Bound, plan: want.Plan, clocks: ssp.NewClocks(want.Tasks),
+			worker: map[int]string{}, peers: map[int]*rpc.Peer{}, came: map[int]bool{}, arrival: make(chan struct{}),
 			matrices: map[string]*owned{}, saves: map[string]*pendingSave{}, pending: map[int][]delta{},
 		}
 		if s.jobs == nil {
@@ -134,6 +106,7 @@ func (j *job) fail(err error) {
 		j.failed = err
 	}
 	j.wake(ssp.Finished)
+	j.arrived()
 }
 
 // wake releases the readers that need clock n or less. The caller holds the lock.
@@ -150,7 +123,7 @@ func (s *Server) leave(_ context.Context, j *job, q *rpc.Request) (*rpc.Response
 	delete(j.peers, task)
 	j.left++
 	err := j.tick(task, ssp.Finished)
-	j.ended = len(j.peers) == 0 && (j.left == j.Tasks || j.failed != nil)
+	j.ended = len(j.peers) == 0 && (j.left == j.tasks || j.failed != nil)
 	done := j.ended
 	j.mu.Unlock()
 	if done {
@@ -217,15 +190,4 @@ func (j *job) find(name string) (*owned, error) {
 	}
 	slices.Sort(names)
 	return nil, fmt.Errorf("matrix %q of job %q: %w, there are %q", name, j.name, rpc.ErrNotFound, names)
-}
-
-// differing is the first word of a plan that the other one has otherwise, with that.
-func differing(plan, other string) string {
-	one, two := strings.Fields(plan), strings.Fields(other)
-	for i, word := range one {
-		if i >= len(two) || two[i] != word {
-			return fmt.Sprintf("%s, not %s", word, strings.Join(two[min(i, len(two)):min(i+1, len(two))], ""))
-		}
-	}
-	return "other settings"
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 
@@ -30,18 +29,13 @@ type held struct {
 	*shard.Shard
 }
 
-func (s *Server) create(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+func (s *Server) create(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
 	var c rpc.Create
 	if err := json.Unmarshal(q.Arg, &c); err != nil {
 		return nil, fmt.Errorf("create: %w: %w", rpc.ErrMalformed, err)
 	}
 	if c.Servers < 1 || c.Index < 0 || c.Index >= c.Servers {
 		return nil, fmt.Errorf("create: server %d of %d: %w", c.Index, c.Servers, rpc.ErrMalformed)
-	}
-	if c.Target != "" {
-		if there, err := s.Bucket.List(ctx, c.Target); err != nil || len(there) > 0 {
-			return nil, errors.Join(err, fmt.Errorf("%s: %w (--force replaces it)", c.Target, rpc.ErrExists))
-		}
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -19,7 +19,7 @@ func within(ids []int64, r matrix.Range) []int64 {
 
 // pull answers with the wanted pieces, one block for each partition of this server that holds some of one.
 func (s *Server) pull(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	if err := j.await(ctx, j.Bound.Need(int(q.Clock))); err != nil {
+	if err := j.await(ctx, j.bound.Need(int(q.Clock))); err != nil {
 		return nil, err
 	}
 	defer j.mu.RUnlock()

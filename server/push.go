@@ -67,7 +67,7 @@ func (s *Server) stagePush(ctx context.Context, j *job, q, pull *rpc.Request) (*
 		deltas = append(deltas, delta{tick: true, weight: q.Weight, rate: q.Rate})
 	}
 	j.staged += size
-	if j.Bound == ssp.ASP {
+	if j.bound == ssp.ASP {
 		err = j.applyNow(task, deltas)
 	} else {
 		j.stage.Put(clock, task, deltas...)
@@ -95,7 +95,7 @@ func (s *Server) room(ctx context.Context, j *job, clock int, size int64) error 
 		case j.failed != nil:
 			j.mu.Unlock()
 			return j.failed
-		case clock > slowest && j.Bound != ssp.ASP && j.staged > 0 && j.staged+size > limit/2:
+		case clock > slowest && j.bound != ssp.ASP && j.staged > 0 && j.staged+size > limit/2:
 			j.mu.Unlock()
 			if err := j.await(ctx, slowest+1); err != nil {
 				return err

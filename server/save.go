@@ -26,8 +26,9 @@ func (w *pendingSave) end(ctx context.Context) {
 	w.Abort(ctx)
 }
 
-// writer opens the codec's writer of the save. The caller holds a lock of the job.
-func (s *Server) writer(ctx context.Context, j *job, a rpc.Save) (*pendingSave, error) {
+// writer opens the codec's writer of the save; lost, if not nil, is told what the format loses. The caller holds a lock of
+// the job.
+func (s *Server) writer(ctx context.Context, j *job, a rpc.Save, lost func(string)) (*pendingSave, error) {
 	c, err := s.Codecs.Lookup(a.Codec)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
@@ -40,7 +41,7 @@ func (s *Server) writer(ctx context.Context, j *job, a rpc.Save) (*pendingSave, 
 		}
 		ms = append(ms, o.stored())
 	}
-	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Set: a.Set, Files: a.Files}
+	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Lost: lost, Set: a.Set, Files: a.Files}
 	if err := opts.CheckSet(c.Info()); err != nil {
 		return nil, err
 	}
@@ -69,11 +70,14 @@ func (s *Server) save(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 	if err := json.Unmarshal(q.Arg, &a); err != nil {
 		return nil, fmt.Errorf("save: %w: %w", rpc.ErrMalformed, err)
 	}
+	if a.Trial {
+		return s.try(ctx, j, a)
+	}
 	if err := j.await(ctx, int(q.Clock)); err != nil {
 		return nil, err
 	}
 	defer j.mu.RUnlock()
-	w, err := s.writer(ctx, j, a)
+	w, err := s.writer(ctx, j, a, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +145,9 @@ func (s *Server) commit(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respo
 	if err := json.Unmarshal(q.Arg, &a); err != nil {
 		return nil, fmt.Errorf("commit: %w: %w", rpc.ErrMalformed, err)
 	}
+	if a.Trial {
+		return s.compare(ctx, a)
+	}
 	w := s.take(j, a.Stage)
 	if w == nil {
 		return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
@@ -159,6 +166,9 @@ func (s *Server) abort(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respon
 	var a rpc.Save
 	if err := json.Unmarshal(q.Arg, &a); err != nil {
 		return nil, fmt.Errorf("abort: %w: %w", rpc.ErrMalformed, err)
+	}
+	if a.Trial {
+		return s.erase(ctx, a)
 	}
 	if w := s.take(j, a.Stage); w != nil {
 		w.end(context.WithoutCancel(ctx))

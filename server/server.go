@@ -13,6 +13,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync"
 
 	"thole/blob"
@@ -32,8 +33,9 @@ type Server struct {
 	// push when half of it is used; what does not fit at all is refused.
 	StageBytes int64
 
-	mu   sync.Mutex
-	jobs map[string]*job
+	mu      sync.Mutex
+	jobs    map[string]*job
+	targets map[string]*job // paths that jobs have tried to save to, and will
 }
 
 // Serve implements rpc.Handler.
@@ -63,6 +65,7 @@ var ops = map[rpc.Op]func(s *Server, ctx context.Context, j *job, q *rpc.Request
 	rpc.OpPush:    (*Server).push,
 	rpc.OpStep:    (*Server).step,
 	rpc.OpBarrier: (*Server).barrier,
+	rpc.OpRoll:    (*Server).roll,
 	rpc.OpGet:     (*Server).get,
 	rpc.OpUpdate:  (*Server).update,
 	rpc.OpSave:    (*Server).save,
@@ -87,6 +90,7 @@ func (s *Server) drop(j *job) {
 	if mine {
 		delete(s.jobs, j.name)
 	}
+	maps.DeleteFunc(s.targets, func(_ string, of *job) bool { return of == j })
 	s.mu.Unlock()
 	s.abortSaves(j)
 	if mine {

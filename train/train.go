@@ -43,6 +43,8 @@ type Options struct {
 	InOrder   bool    // take examples in the order of the file instead of shuffling
 	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
 
+	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
+	Ready func(ctx context.Context) error
 	// Prepare, if not nil, is called when the matrices exist, and what it did is seen by all tasks' first steps. All tasks
 	// give one or none does.
 	Prepare func(ctx context.Context) error
@@ -109,6 +111,11 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	}
 	if err := s.Create(ctx, "", l.boards()...); err != nil {
 		return nil, err
+	}
+	if o.Ready != nil {
+		if err := o.Ready(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if o.Prepare != nil {
 		if err := o.Prepare(ctx); err != nil {

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 
 	"thole/algo"
+	"thole/blob"
+	"thole/format"
 	"thole/matrix"
 	"thole/optim"
 	"thole/part"
@@ -25,17 +29,56 @@ const (
 func (j *job) given(flag string) bool { return j.command != nil && j.command.Flags().Changed(flag) }
 
 // choose checks the settings, all before any example is read, and fills in the recipe's where the user gave none.
-func (p *plan) choose() error {
-	if p.data == "" {
-		return usageError{errors.New("no --data")}
+func (j *job) choose(ctx context.Context) (*plan, error) {
+	recipe, err := algo.Find(j.algo)
+	switch {
+	case err != nil:
+		return nil, usageError{err}
+	case j.data == "":
+		return nil, usageError{errors.New("no --data")}
 	}
+	p := &plan{job: j, recipe: recipe}
 	for _, check := range []func() error{p.checkNumbers, p.checkNames, p.chooseRule} {
 		if err := check(); err != nil {
-			return usageError{err}
+			return nil, usageError{err}
 		}
 	}
-	_, err := p.dataOptions(p.data, p.recipe.Task)
-	return err
+	if _, err := p.dataOptions(p.data, recipe.Task); err != nil {
+		return nil, err
+	}
+	return p, p.checkTarget(ctx)
+}
+
+// checkTarget refuses a format that cannot write such models and options that it does not have: it begins to save a model
+// of one feature.
+func (p *plan) checkTarget(ctx context.Context) error {
+	codec, err := codecs().Lookup(p.to)
+	if err != nil {
+		return usageError{err}
+	}
+	o := format.Options{Set: p.set, Lossy: p.lossy}
+	if err := o.CheckSet(codec.Info()); err != nil {
+		return usageError{err}
+	}
+	if codec.Info().Writes == "" {
+		return usageError{fmt.Errorf("format %s is only read", p.to)}
+	}
+	trial := p.conf
+	trial.Dim = 1
+	m, err := p.recipe.Build(trial)
+	if err != nil {
+		return usageError{err}
+	}
+	name := p.model
+	if name == "" {
+		name = "model"
+	}
+	w, err := codec.Create(ctx, &blob.Mem{}, filepath.Base(name), m.Params(), o)
+	if err != nil {
+		return usageError{format.Wrap(p.to, name, err)}
+	}
+	w.Abort(ctx)
+	return nil
 }
 
 // checkNumbers checks the numbers that the user gave.
@@ -127,12 +170,7 @@ func (p *plan) chooseRule() error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Bind(p.rate, 1, p.decays); err != nil {
-		return err
-	}
-	trial := p.conf
-	trial.Dim = 1
-	_, err = p.recipe.Build(trial)
+	_, err = s.Bind(p.rate, 1, p.decays)
 	return err
 }
 

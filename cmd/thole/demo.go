@@ -144,6 +144,7 @@ func (d *demo) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	defer path.release()
 	w, err := newWatcher(d.env, "")
 	if err != nil {
 		return err
@@ -158,7 +159,7 @@ func (d *demo) train(ctx context.Context) error {
 	}
 	defer c.stop()
 	w.begin(p)
-	r, err := p.run(ctx, c, []int{0, 1}, path, w)
+	r, err := p.run(ctx, c, []int{0, 1}, path.name, w)
 	w.bar.end()
 	if err != nil {
 		return err

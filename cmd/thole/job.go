@@ -2,10 +2,9 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
-
-	"thole/format"
 )
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
@@ -28,7 +27,8 @@ type job struct {
 
 	tasks, staleness int
 	name             string
-	force            bool
+	force, lossy     bool
+	wait             time.Duration // for the tasks of other processes; 0: as long as it takes
 	noLabel          bool
 
 	command *cobra.Command // whose flags these are, to tell what the user gave; nil if they are no flags
@@ -42,6 +42,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringVar(&j.load, "load", "", "stored model to go on from, in any format")
 	f.StringVar(&j.to, "to", "angel", "format of the saved model (see thole formats)")
 	f.StringToStringVar(&j.set, "set", nil, "options of the format, NAME=VALUE")
+	f.BoolVar(&j.lossy, "lossy", false, "save even if the format loses something")
 	f.BoolVar(&j.force, "force", false, "replace the model if it exists")
 	f.StringVar(&j.log, "log", "", "write progress as JSON lines to this file")
 
@@ -94,20 +95,4 @@ func numbers(flag string, set map[string]string) (map[string]float64, error) {
 		out[name] = v
 	}
 	return out, nil
-}
-
-// checkTarget refuses a format that cannot write and options that it does not have, before hours are spent.
-func (j *job) checkTarget() error {
-	codec, err := codecs().Lookup(j.to)
-	if err != nil {
-		return usageError{err}
-	}
-	o := format.Options{Set: j.set}
-	if err := o.CheckSet(codec.Info()); err != nil {
-		return usageError{err}
-	}
-	if codec.Info().Writes == "" {
-		return usageError{fmt.Errorf("format %s is only read", j.to)}
-	}
-	return nil
 }

@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
+	"net/url"
 	"path/filepath"
 
 	"thole/algo"
 	"thole/data"
+	"thole/internal/wire"
 	"thole/optim"
 	"thole/ssp"
 	"thole/train"
@@ -59,6 +62,7 @@ type plan struct {
 	*job
 	recipe       *algo.Algo
 	train, valid *data.Batch
+	digest       uint32 // of the examples
 	conf         algo.Conf
 	rateOf       func(epoch, step int) float64
 	bound        ssp.Bound
@@ -66,38 +70,47 @@ type plan struct {
 	loadPath     string             // of the model to go on from, in the servers' bucket
 }
 
+// plan chooses the settings and reads the examples.
 func (j *job) plan(ctx context.Context, e *env) (*plan, error) {
-	recipe, err := algo.Find(j.algo)
-	if err != nil {
-		return nil, usageError{err}
+	p, err := j.choose(ctx)
+	if err == nil {
+		err = p.read(ctx, e)
 	}
-	p := &plan{job: j, recipe: recipe}
-	if err := p.choose(); err != nil {
-		return nil, err
-	}
-	if p.train, err = j.examples(ctx, e, j.data, j.dim, recipe.Task); err != nil {
-		return nil, err
+	return p, err
+}
+
+// read reads the examples.
+func (p *plan) read(ctx context.Context, e *env) (err error) {
+	j := p.job
+	if p.train, err = j.examples(ctx, e, j.data, j.dim, p.recipe.Task); err != nil {
+		return err
 	}
 	if p.train.Len() == 0 {
-		return nil, fmt.Errorf("%s: no examples", j.data)
+		return fmt.Errorf("%s: no examples", j.data)
 	}
 	p.conf.Dim = p.train.Dim()
+	p.digest = digest(p.train)
 	switch {
 	case j.valid != "":
-		p.valid, err = j.examples(ctx, e, j.valid, p.conf.Dim, recipe.Task)
+		p.valid, err = j.examples(ctx, e, j.valid, p.conf.Dim, p.recipe.Task)
 	case j.holdout > 0:
 		p.hold()
-	}
-	if err != nil {
-		return nil, err
 	}
 	if err == nil {
 		err = p.schedules()
 	}
 	if err == nil {
-		_, err = recipe.Build(p.conf)
+		_, err = p.recipe.Build(p.conf)
 	}
-	return p, err
+	return err
+}
+
+// digest is a checksum of the examples.
+func digest(b *data.Batch) uint32 {
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Checksum(wire.View(b.Label), table)
+	sum = crc32.Update(sum, table, wire.View(b.Rows().Idx))
+	return crc32.Update(sum, table, wire.View(b.Rows().Val))
 }
 
 // schedules binds the learning rate to the length of the job.
@@ -137,10 +150,12 @@ func (p *plan) hold() {
 	p.train, p.valid = p.train.Gather(stay), p.train.Gather(out)
 }
 
-// summary is what all workers of a job must agree on, as words "name=value".
+// summary is what all workers of a job must agree on, as words "name=value". The path of the model may be missing where the
+// first task is not.
 func (p *plan) summary() string {
-	return fmt.Sprintf("algo=%s rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d in-order=%v tolerance=%g "+
-		"init=%s/%g sparse=%v partitioner=%s load=%s examples=%d dim=%d", p.algo, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule,
-		p.per, p.decay, p.epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.partitioner, p.load,
-		p.train.Len(), p.conf.Dim)
+	return fmt.Sprintf("algo=%s rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d in-order=%v "+
+		"tolerance=%g init=%s/%g sparse=%v partitioner=%s load=%s examples=%d dim=%d data=%08x model=%s",
+		p.algo, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed, p.inOrder,
+		p.tolerance, p.initKind, p.initScale, p.sparse, p.partitioner, p.load, p.train.Len(), p.conf.Dim, p.digest,
+		url.PathEscape(p.model))
 }

@@ -156,10 +156,6 @@ func (p *prediction) read(ctx context.Context, e *env, model *graph.Model, task 
 
 // scores loads the model into an embedded server and scores the examples.
 func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *data.Batch) ([]float64, float64, error) {
-	path, err := rooted(p.job.model)
-	if err != nil {
-		return nil, 0, err
-	}
 	c, err := embed(ctx, 1, false)
 	if err != nil {
 		return nil, 0, err
@@ -178,7 +174,7 @@ func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *d
 	if err := client.Create(ctx, "", ms...); err != nil {
 		return nil, 0, err
 	}
-	if err := client.Load(ctx, ps.LoadOptions{Path: path, Codec: p.from, Set: p.source.set}); err != nil {
+	if err := client.Load(ctx, ps.LoadOptions{Path: inBucket(p.job.model), Codec: p.from, Set: p.source.set}); err != nil {
 		return nil, 0, err
 	}
 	run, err := graph.NewRun(model)

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -37,6 +40,14 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 }
 
 func serve(ctx context.Context, e *env, listen, store string, log *slog.Logger) error {
+	switch info, err := os.Stat(store); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--store %s: no such folder", store)
+	case err != nil:
+		return fmt.Errorf("--store %w", err)
+	case !info.IsDir():
+		return fmt.Errorf("--store %s: a file, want a folder", store)
+	}
 	s, err := newServer(blob.NewDir(store), log)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,16 +20,16 @@ import (
 func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	reports := make([]*train.Report, len(tasks))
+	reports, worker := make([]*train.Report, len(tasks)), rand.Text()
 	var wg sync.WaitGroup
 	for i, task := range tasks {
 		wg.Go(func() {
 			var err error
-			var events func(train.Event)
+			var tell *watcher
 			if i == 0 {
-				events = w.event
+				tell = w
 			}
-			if reports[i], err = p.task(ctx, c, task, path, events); err != nil {
+			if reports[i], err = p.task(ctx, c, worker, tasks, task, path, tell); err != nil {
 				cancel(err) // the others need not wait for an answer that never comes
 			}
 		})
@@ -40,10 +41,11 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 	return reports[0], nil
 }
 
-func (p *plan) task(ctx context.Context, c *cluster, task int, path string, events func(train.Event)) (*train.Report, error) {
+// task makes one task of those of the worker process; w may be nil.
+func (p *plan) task(ctx context.Context, c *cluster, worker string, tasks []int, task int, path string, w *watcher) (*train.Report, error) {
 	client, err := ps.Dial(ctx, ps.Options{
 		Network: c.net, Servers: c.addrs, Job: p.name, Task: task, Tasks: p.tasks, Bound: p.bound,
-		Plan: p.summary(),
+		Plan: p.summary(), Worker: worker, Mine: tasks,
 	})
 	if err != nil {
 		return nil, err
@@ -53,10 +55,9 @@ func (p *plan) task(ctx context.Context, c *cluster, task int, path string, even
 	if err != nil {
 		return nil, err
 	}
-	if task == 0 && path != "" && !p.force {
-		if err := client.CheckFree(ctx, path); err != nil {
-			return nil, err
-		}
+	var events func(train.Event)
+	if w != nil {
+		events = w.event
 	}
 	start := time.Now()
 	report, err := train.Run(ctx, client, train.Options{
@@ -64,6 +65,10 @@ func (p *plan) task(ctx context.Context, c *cluster, task int, path string, even
 		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance,
 		Classify: p.recipe.Task == algo.Classification, Events: events,
 		Elapsed: func() time.Duration { return time.Since(start) },
+		Ready: func(ctx context.Context) error {
+			defer func() { start = time.Now() }()
+			return p.ready(ctx, client, model, task, len(tasks), path, w)
+		},
 		Prepare: p.loader(client, model, task),
 	})
 	if err != nil {
@@ -95,7 +100,8 @@ func (p *plan) loader(client *ps.Client, model *graph.Model, task int) func(cont
 }
 
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Files: map[string][]byte{graph.FileName: model.JSON()}}
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force,
+		Files: map[string][]byte{graph.FileName: model.JSON()}}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)
 	}

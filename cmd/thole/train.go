@@ -41,41 +41,30 @@ number of servers; thole worker trains the same on servers in other processes.`,
 }
 
 func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) error {
+	p, err := j.choose(ctx)
+	if err != nil {
+		return err
+	}
 	path, err := j.target()
 	if err != nil {
 		return err
 	}
+	defer path.release()
 	w, err := newWatcher(e, j.log)
 	if err != nil {
 		return err
 	}
 	defer w.close()
-	p, err := j.plan(ctx, e)
-	if err != nil {
+	if err := p.read(ctx, e); err != nil {
 		return err
 	}
-	if j.load != "" {
-		if p.loadPath, err = rooted(j.load); err != nil {
-			return err
-		}
-	}
+	p.loadPath = inBucket(j.load)
 	c, err := embed(ctx, servers, overTCP)
 	if err != nil {
 		return err
 	}
 	defer c.stop()
-	return p.runAndTell(ctx, e, c, nil, path, w)
-}
-
-// target is where the model goes in the bucket of the whole file system; "" if it is not saved.
-func (j *job) target() (string, error) {
-	if err := j.checkTarget(); err != nil || j.model == "" {
-		return "", err
-	}
-	if err := replaceable(j.model, j.force); err != nil {
-		return "", err
-	}
-	return rooted(j.model)
+	return p.runAndTell(ctx, e, c, nil, path.name, w)
 }
 
 // runAndTell runs tasks (nil: all) and prints what came out.

@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"runtime/debug"
-	"strings"
 
 	"thole/blob"
 	"thole/format"
@@ -53,19 +50,19 @@ type cluster struct {
 	stop  func()
 }
 
-// embed starts n servers in this process, over memory or over loopback TCP. Their bucket is the whole file system, so
-// that they save where this process would.
+// embed starts n servers in this process, over memory, where they are called 0, 1, ..., or over loopback TCP. They save
+// where this process would.
 func embed(ctx context.Context, n int, overTCP bool) (*cluster, error) {
 	c := &cluster{net: &mem.Network{}, stop: func() {}}
 	if overTCP {
 		c.net = &tcp.Network{}
 	}
 	for i := range n {
-		addr := fmt.Sprintf("server-%d", i)
+		addr := fmt.Sprint(i)
 		if overTCP {
 			addr = "127.0.0.1:0"
 		}
-		s, err := newServer(blob.NewDir("/"), nil)
+		s, err := newServer(blob.Files{}, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -81,15 +78,6 @@ func embed(ctx context.Context, n int, overTCP bool) (*cluster, error) {
 	return c, nil
 }
 
-// rooted is the name of a path in the bucket of the whole file system.
-func rooted(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimPrefix(filepath.ToSlash(abs), "/"), nil
-}
-
 // open detects the format of a path, or takes the named one, and opens it.
 func open(ctx context.Context, path, codec string, set map[string]string) (format.Reader, format.Codec, error) {
 	b, name, err := blob.Local(path)
@@ -97,28 +85,4 @@ func open(ctx context.Context, path, codec string, set map[string]string) (forma
 		return nil, nil, err
 	}
 	return codecs().Open(ctx, b, name, codec, format.Options{Set: set})
-}
-
-// replaceable refuses to write over what exists, unless forced; and even then over a folder in which there is no model.
-func replaceable(path string, force bool) error {
-	info, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return nil
-	case !force:
-		return fmt.Errorf("%s exists; --force replaces it", path)
-	case !info.IsDir():
-		return nil
-	}
-	b, name, err := blob.Local(path)
-	if err != nil {
-		return err
-	}
-	if infos, err := b.List(context.Background(), name); err == nil && len(infos) == 0 {
-		return nil
-	}
-	if _, _, err := codecs().Detect(context.Background(), b, name); err != nil {
-		return fmt.Errorf("%s is a folder without a model; remove it yourself if it can go", path)
-	}
-	return nil
 }

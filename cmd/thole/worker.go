@@ -25,6 +25,9 @@ The worker that has task 0 saves the model, to the path --model below the server
 			if len(servers) == 0 {
 				return usageError{fmt.Errorf("no --servers")}
 			}
+			if j.wait < 0 {
+				return usageError{fmt.Errorf("--wait %v, want 0 or more", j.wait)}
+			}
 			if j.tasks < 1 || j.tasks > jobTasksLimit {
 				return usageError{fmt.Errorf("--tasks %d, want 1 to %d", j.tasks, jobTasksLimit)}
 			}
@@ -41,12 +44,14 @@ The worker that has task 0 saves the model, to the path --model below the server
 	j.flags(c)
 	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers")
 	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: all)")
+	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
 	c.Flags().StringVar(&j.name, "job", "job", "name of the job: the same for all its workers, and for no other job")
 	return c
 }
 
 func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) error {
-	if err := j.checkTarget(); err != nil {
+	p, err := j.choose(ctx)
+	if err != nil {
 		return err
 	}
 	for _, path := range []string{j.model, j.load} {
@@ -59,11 +64,10 @@ func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) e
 		return err
 	}
 	defer w.close()
-	p, err := j.plan(ctx, e)
-	if err != nil {
+	if err := p.read(ctx, e); err != nil {
 		return err
 	}
-	p.loadPath = filepath.ToSlash(j.load)
+	p.loadPath = inBucket(j.load)
 	c := &cluster{net: &tcp.Network{}, addrs: servers}
-	return p.runAndTell(ctx, e, c, tasks, filepath.ToSlash(j.model), w)
+	return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
 }

@@ -1,0 +1,88 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Files is the bucket of the whole file system, whose names are paths as people write them: relative to the working
+// directory, also with "..", or absolute. Errors and listings show the names as they were given. It may be used by many
+// goroutines.
+type Files struct{}
+
+var _ Bucket = Files{}
+
+// at is the bucket of the root of the file system that the name is in, and its name there.
+func (Files) at(name string) (*Dir, string, error) {
+	if name == "" {
+		return nil, "", fmt.Errorf("blob: %q: %w", name, ErrName)
+	}
+	abs, err := filepath.Abs(filepath.FromSlash(name))
+	if err != nil {
+		return nil, "", fmt.Errorf("blob: %w", err)
+	}
+	volume := filepath.VolumeName(abs)
+	rest := strings.TrimLeft(filepath.ToSlash(abs[len(volume):]), "/")
+	if rest == "" {
+		return nil, "", fmt.Errorf("blob: %q: %w", name, ErrName)
+	}
+	return NewDir(volume + string(filepath.Separator)), rest, nil
+}
+
+// Open implements Bucket.
+func (f Files) Open(ctx context.Context, name string) (Object, error) {
+	d, rest, err := f.at(name)
+	if err != nil {
+		return nil, err
+	}
+	return d.Open(ctx, rest)
+}
+
+// Create implements Bucket.
+func (f Files) Create(ctx context.Context, name string) (Writer, error) {
+	d, rest, err := f.at(name)
+	if err != nil {
+		return nil, err
+	}
+	return d.Create(ctx, rest)
+}
+
+// List implements Bucket.
+func (f Files) List(ctx context.Context, tree string) ([]Info, error) {
+	d, rest, err := f.at(tree)
+	if err != nil {
+		return nil, err
+	}
+	infos, err := d.List(ctx, rest)
+	for i := range infos {
+		infos[i].Name = strings.TrimSuffix(tree, "/") + strings.TrimPrefix(infos[i].Name, rest)
+	}
+	return infos, err
+}
+
+// Remove implements Bucket.
+func (f Files) Remove(ctx context.Context, name string) error {
+	d, rest, err := f.at(name)
+	if err != nil {
+		return err
+	}
+	return d.Remove(ctx, rest)
+}
+
+// Publish implements Bucket.
+func (f Files) Publish(ctx context.Context, from, to string) error {
+	d, rest, err := f.at(from)
+	if err != nil {
+		return err
+	}
+	other, into, err := f.at(to)
+	if err != nil {
+		return err
+	}
+	if d.root != other.root {
+		return fmt.Errorf("blob: %q to %q: %w", from, to, ErrName)
+	}
+	return d.Publish(ctx, rest, into)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"thole/blob"
+)
+
+// inBucket is the path as a name in a bucket; "" stays as it is.
+func inBucket(path string) string {
+	if path == "" {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Clean(path))
+}
+
+// target is where a training in this process saves its model: nobody else saves there until release.
+type target struct {
+	name    string // in the bucket of the file system; "" if nothing is saved
+	release func()
+}
+
+// target claims the path of the model.
+func (j *job) target() (*target, error) {
+	t := &target{inBucket(j.model), func() {}}
+	if j.model == "" {
+		return t, nil
+	}
+	for flag, other := range map[string]string{"data": j.data, "validate": j.valid} {
+		if same(j.model, other) {
+			return nil, usageError{fmt.Errorf("--model %s is the file of --%s", j.model, flag)}
+		}
+	}
+	if err := replaceable(j.model, j.force); err != nil {
+		return nil, err
+	}
+	var err error
+	t.release, err = lock(j.model)
+	return t, err
+}
+
+// same tells whether both paths are of one file.
+func same(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	two, err := os.Stat(b)
+	return err == nil && os.SameFile(one, two)
+}
+
+// replaceable refuses to write over what exists, unless forced; and even then over what is not a model.
+func replaceable(path string, force bool) error {
+	_, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return nil
+	case !force:
+		return fmt.Errorf("%s exists; --force replaces it", path)
+	}
+	return codecs().Replaceable(context.Background(), blob.Files{}, inBucket(path), true)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWorkerWaits: a worker whose peers do not come says for whom it waits, and gives up.
+func TestWorkerWaits(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	_, addr := startServer(t, dir)
+	w := worker(t, dir, addr, file, 1, "--wait", "1500ms")
+	if err := w.Run(); err == nil || w.ProcessState.ExitCode() != exitError {
+		t.Errorf("the worker ends with %v, want status %d", err, exitError)
+	}
+	text := w.err.String()
+	for _, want := range []string{"waiting for 1 of 2 tasks (0) to join job \"job\"\n", "1 of 2 tasks (0) did not join within 1.5s"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the worker says %q, want %q in it", text, want)
+		}
+	}
+	if strings.Contains(text, "epoch") {
+		t.Errorf("the worker has begun: %q", text)
+	}
+}
+
+// TestTwoJobsAtOnce starts two whole jobs of the default name on the same servers at the same moment, again and again: one
+// of them does its work, and the other is told why not.
+func TestTwoJobsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	_, one := startServer(t, dir)
+	_, two := startServer(t, dir)
+	for round := range 8 {
+		var jobs [2]*process
+		for i := range jobs {
+			jobs[i] = newProcess(t, dir, "worker", "--servers", one+","+two, "--tasks", "8", "--data", file, "--format", "dummy",
+				"--epochs", "300", "--model", fmt.Sprintf("m%d-%d", round, i))
+			if err := jobs[i].Start(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		failed := 0
+		for i, j := range jobs {
+			if err := j.Wait(); err == nil {
+				if _, err := os.Stat(filepath.Join(dir, fmt.Sprintf("m%d-%d", round, i))); err != nil {
+					t.Errorf("round %d, job %d ends well: %v", round, i, err)
+				}
+				continue
+			}
+			failed++
+			if !strings.Contains(j.err.String(), "a second job needs another name") {
+				t.Errorf("round %d, job %d: %s", round, i, &j.err)
+			}
+		}
+		if failed > 1 {
+			t.Fatalf("round %d: both jobs failed", round)
+		}
+	}
+}
+
+// TestOneTarget: two jobs must not save to one path, be they in processes of their own or on the same servers.
+func TestOneTarget(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	_, addr := startServer(t, dir)
+	for _, c := range []struct {
+		name, want    string
+		first, second []string
+	}{
+		{"train", "m: another process will save its model there", []string{"train"}, []string{"train", "--force"}},
+		{"worker", `n: job "a" will save there`, []string{"worker", "--servers", addr, "--job", "a"},
+			[]string{"worker", "--servers", addr, "--job", "b", "--force"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log := "run-" + c.name + ".jsonl"
+			model := strings.SplitN(c.want, ":", 2)[0]
+			common := []string{"--data", file, "--format", "dummy", "--model", model}
+			first := newProcess(t, dir, append(append(c.first, common...), "--epochs", "1000000", "--log", log)...)
+			if err := first.Start(); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, filepath.Join(dir, log), `"event":"epoch"`)
+			second := newProcess(t, dir, append(c.second, common...)...)
+			if err := second.Run(); err == nil || !strings.Contains(second.err.String(), c.want) {
+				t.Errorf("the second job ends with %v and %q, want %q", err, &second.err, c.want)
+			}
+			first.Process.Signal(os.Interrupt)
+			first.Wait()
+			third := newProcess(t, dir, append(c.second, common...)...)
+			if err := third.Run(); err != nil {
+				t.Errorf("after the first has ended: %v: %s", err, &third.err)
+			}
+		})
+	}
+	left, err := filepath.Glob(filepath.Join(dir, "_tmp*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestDifferentStores: servers that keep models in different folders are found out before the training.
+func TestDifferentStores(t *testing.T) {
+	here, there := t.TempDir(), t.TempDir()
+	file := examples(t, here)
+	_, one := startServer(t, here)
+	_, two := startServer(t, there)
+	w := newProcess(t, here, "worker", "--servers", one+","+two, "--data", file, "--format", "dummy", "--model", "m")
+	if err := w.Run(); err == nil || !strings.Contains(w.err.String(), "1 of 2 servers keep models here") {
+		t.Errorf("the worker ends with %v and %q", err, &w.err)
+	}
+	for _, dir := range []string{here, there} {
+		if left, err := filepath.Glob(filepath.Join(dir, "*m*")); err != nil || len(left) > 1 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	}
+}

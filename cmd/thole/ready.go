@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"thole/graph"
+	"thole/ps"
+)
+
+// defaultWait is how long a worker waits for the tasks of others to join.
+const defaultWait = 2 * time.Minute
+
+// When a worker that waits says so: after a second, when something changes, and then now and again.
+const (
+	waitLook  = time.Second
+	waitAgain = 30 * time.Second
+)
+
+// ready does what comes before the first epoch: the first task tries whether the model can be saved, and all wait for those
+// of other processes. w may be nil.
+func (p *plan) ready(ctx context.Context, client *ps.Client, model *graph.Model, task, mine int, path string, w *watcher) error {
+	if task == 0 && path != "" {
+		lost, err := client.TrySave(ctx, p.saving(model, path))
+		if err != nil {
+			return err
+		}
+		for _, what := range lost {
+			w.bar.line("saving will lose: %s", what)
+		}
+	}
+	if mine == p.tasks {
+		return nil
+	}
+	return p.gather(ctx, client, w)
+}
+
+var errWait = errors.New("waited long enough")
+
+// roll is which tasks have joined.
+type roll struct {
+	sync.Mutex
+	came    int
+	missing []int
+}
+
+// gather waits until all tasks of the job have joined, and says so when it takes long.
+func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error {
+	wait := ctx
+	if p.wait > 0 {
+		var cancel context.CancelFunc
+		wait, cancel = context.WithTimeoutCause(ctx, p.wait, errWait)
+		defer cancel()
+	}
+	var r roll
+	if w != nil {
+		over := make(chan struct{})
+		var told sync.WaitGroup
+		told.Go(func() { p.tellWaiting(w, &r, over) })
+		defer told.Wait()
+		defer close(over)
+	}
+	err := client.Roll(wait, func(came int, missing []int) {
+		r.Lock()
+		defer r.Unlock()
+		r.came, r.missing = came, missing
+	})
+	if err == nil || ctx.Err() != nil || wait.Err() == nil {
+		return err
+	}
+	return fmt.Errorf("job %q: %s did not join within %v: each task needs a worker with the same --servers, --job and --tasks "+
+		"(--wait is how long to wait)", p.name, r.absent(p.tasks), p.wait)
+}
+
+// tellWaiting tells who is missing until over is closed.
+func (p *plan) tellWaiting(w *watcher, r *roll, over <-chan struct{}) {
+	tick := time.NewTicker(waitLook)
+	defer tick.Stop()
+	told, when := "", time.Now()
+	for {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+		if text := r.absent(p.tasks); text != told || time.Since(when) >= waitAgain {
+			told, when = text, time.Now()
+			w.bar.line("waiting for %s to join job %q", text, p.name)
+		}
+	}
+}
+
+// absent names the tasks that have not joined.
+func (r *roll) absent(tasks int) string {
+	r.Lock()
+	defer r.Unlock()
+	names := make([]string, len(r.missing))
+	for i, t := range r.missing {
+		names[i] = fmt.Sprint(t)
+	}
+	text := fmt.Sprintf("%d of %d tasks (%s", tasks-r.came, tasks, strings.Join(names, ", "))
+	if len(names) < tasks-r.came {
+		text += ", ..."
+	}
+	return text + ")"
+}
