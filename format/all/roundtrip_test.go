@@ -18,9 +18,6 @@ func TestRoundTrip(t *testing.T) {
 		kept := 0
 		for _, d := range matrix.DTypes() {
 			for _, s := range samples(d) {
-				if c.set != nil && s.meta.Cols > 1000 {
-					continue // wide matrices without options will do
-				}
 				t.Run(d.String()+", "+s.what, func(t *testing.T) {
 					b := &blob.Mem{}
 					err := write(t, b, c, s, format.Options{})
@@ -112,14 +109,16 @@ func TestLossyWrites(t *testing.T) {
 		}
 		for _, d := range matrix.DTypes() {
 			for _, s := range samples(d) {
-				if !errors.Is(write(t, &blob.Mem{}, c, s, format.Options{}), format.ErrLossy) || s.meta.Cols > 1000 {
+				if !errors.Is(write(t, &blob.Mem{}, c, s, format.Options{}), format.ErrLossy) {
 					continue
 				}
 				t.Run(d.String()+", "+s.what, func(t *testing.T) {
 					b := &blob.Mem{}
 					lost := 0
 					o := format.Options{Lossy: true, Lost: func(string) { lost++ }}
-					if err := write(t, b, c, s, o); err != nil {
+					if err := write(t, b, c, s, o); errors.Is(err, format.ErrLimit) {
+						return // nobody fills in 2^63 cells
+					} else if err != nil {
 						t.Fatal(err)
 					}
 					if lost == 0 {
