@@ -163,7 +163,7 @@ func (f *footer) checkChunk(c *pf.ColumnChunk, col *column, rows int64) error {
 // extent is where the pages of a chunk are.
 func extent(m *pf.ColumnMetaData) (start, size int64) {
 	start = m.DataPageOffset
-	if d := m.DictionaryPageOffset; d > 0 && d < start {
+	if d := m.DictionaryPageOffset; d > 0 && (d < start || start == 0) { // 0: a chunk without a value
 		start = d
 	}
 	return start, m.TotalCompressedSize

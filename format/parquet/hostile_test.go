@@ -102,6 +102,14 @@ func TestHostile(t *testing.T) {
 			p := pageOf(t, dataPage(1, 8, 6, pf.Plain), []byte("\xff\xff\xff\xff\x0f\x00"))
 			return withFooter(t, p, oneColumn(pf.Int64, 1, len(p), pf.Snappy))
 		}(), "snappy of 4294967295 bytes, want 8", format.ErrCorrupt},
+		"differences of floats": {func() []byte {
+			p := pageOf(t, dataPage(1, 5, 5, pf.DeltaBinaryPacked), []byte{32, 1, 1, 0, 0})
+			return withFooter(t, p, oneColumn(pf.Double, 1, len(p), 0))
+		}(), "values of f64 in DELTA_BINARY_PACKED", format.ErrVersion},
+		"large blocks of differences": {func() []byte {
+			p := pageOf(t, dataPage(1, 9, 9, pf.DeltaBinaryPacked), []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0x0f, 1, 1, 0})
+			return withFooter(t, p, oneColumn(pf.Int64, 1, len(p), 0))
+		}(), "blocks of 549755813887 differences", format.ErrCorrupt},
 		"no dictionary": {func() []byte {
 			p := pageOf(t, dataPage(1, 3, 3, pf.RLEDictionary), []byte{1, 2, 0})
 			return withFooter(t, p, oneColumn(pf.Int64, 1, len(p), 0))

@@ -59,7 +59,7 @@ func (codec) Info() format.Info {
 	return format.Info{
 		Name: name, Title: "Apache Parquet tables", Ext: ".parquet", Single: true,
 		Endings: []format.Ending{{Ext: ".parq"}, {Ext: ".pq"}},
-		Reads:   "flat numeric columns, nulls by option; plain, dictionary, byte stream split; snappy, gzip, zstd",
+		Reads:   "flat numeric columns, nulls by option; plain, dictionary, differences, byte stream split; snappy, gzip, zstd",
 		Writes:  "flat required columns, row groups as bands, plain; uncompressed, snappy or zstd",
 		Options: []format.Option{
 			{Name: "nulls", Default: "error", Help: "what a null is when reading: error, nan or 0"},

@@ -219,9 +219,6 @@ func TestRefused(t *testing.T) {
 		"decimal": {library(t, []struct {
 			A int64 `parquet:"a,decimal(2:18)"`
 		}{{}}), nil, "want plain numbers", format.ErrVersion},
-		"delta": {library(t, []struct {
-			A int64 `parquet:"a,delta"`
-		}{{}, {}}), nil, "values in DELTA_BINARY_PACKED", format.ErrVersion},
 		"lz4":         {library(t, plain, parquet.Compression(&parquet.Lz4Raw)), nil, "compression LZ4_RAW", format.ErrVersion},
 		"brotli":      {library(t, plain, parquet.Compression(&parquet.Brotli)), nil, "compression BROTLI", format.ErrVersion},
 		"nulls":       {library(t, plain), map[string]string{"nulls": "x"}, "option nulls", format.ErrOption},

@@ -36,8 +36,10 @@ func (c *chunk) values(raw []byte, e pf.Encoding, n int) (d matrix.Data, err err
 		d, err = c.split(raw, held)
 	case pf.RLE:
 		d, err = c.runs(raw, held)
+	case pf.DeltaBinaryPacked:
+		d, err = c.packed(raw, held)
 	default:
-		err = fmt.Errorf("values in %v, want plain, dictionary, RLE or byte stream split: %w", e, format.ErrVersion)
+		err = fmt.Errorf("values in %v, want plain, dictionary, RLE, differences or byte stream split: %w", e, format.ErrVersion)
 	}
 	if err != nil || c.levels == nil {
 		return d, err
