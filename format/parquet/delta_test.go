@@ -8,6 +8,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding/delta"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	pf "github.com/parquet-go/parquet-go/format"
 	"pgregory.net/rapid"
 
 	"thole/matrix"
@@ -61,4 +63,16 @@ func TestDifferences(t *testing.T) {
 			t.Fatalf("%d numbers, want %d", len(got), len(all))
 		}
 	})
+}
+
+// TestNoRows reads a row group without rows whose chunk is a dictionary alone, as Arrow writes it.
+func TestNoRows(t *testing.T) {
+	p := pageOf(t, pf.PageHeader{Type: pf.DictionaryPage, DictionaryPageHeader: thrift.New(pf.DictionaryPageHeader{Encoding: pf.Plain})}, nil)
+	foot := oneColumn(pf.Int64, 0, len(p), 0)
+	chunk := &foot.RowGroups[0].Columns[0].MetaData
+	chunk.DictionaryPageOffset, chunk.DataPageOffset = 4, 0
+	m, cells, err := load(withFooter(t, p, foot), nil, nil)
+	if err != nil || m.Rows != 0 || m.Cols != 1 || len(cells) > 0 {
+		t.Errorf("%+v %v, %v", m, cells, err)
+	}
 }
