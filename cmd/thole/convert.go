@@ -21,11 +21,11 @@ The format of DST is that of its ending, or --to. A format of one matrix in a fi
 which names it; several matrices, or one if DST ends in a slash, become files of their names in the folder DST.
 Options that a format has for reading and writing are those of DST here if it has them, else those of SRC; --set and --out
 say which is meant.`,
-		Example: `  thole convert out/lr lr.params --to paddle
+		Example: `  thole convert out/lr model.params --to paddle
   thole convert out/lr lr-daphne --to daphne
-  thole convert weights.npy weights.dbdf
+  thole convert weights.npy matrix.dbdf
   thole convert weights.npy model --to angel --partition range --block-rows 2 --partitions-per-file 4
-  thole convert weights.dbdf small.dbdf --narrow --json`,
+  thole convert matrix.dbdf frame.tsv --out header=true --json`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := locate(c.Context(), args[0], s.from, s.set)

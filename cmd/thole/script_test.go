@@ -33,7 +33,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("REAL", filepath.Join(shared, "paddle-real"))
 			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"truncate": truncate, "usage": usage},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"truncate": truncate, "usage": usage, "examples": helpExamples},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {
 				return missing == nil, nil

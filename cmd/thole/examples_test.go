@@ -1,0 +1,59 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+// waiting are the commands whose examples wait for other processes, or take long: only their flags are read.
+var waiting = map[string]bool{"server": true, "worker": true, "demo": true}
+
+// first is what has to be done before the examples of a command.
+var first = map[string]string{
+	"train":  "rm -r out", // which they make
+	"unpack": "thole pack uci_housing_model housing.zip",
+}
+
+// helpExamples runs the examples of every command's help, each command in a copy of the folder.
+func helpExamples(ts *testscript.TestScript, _ bool, args []string) {
+	prepared := ts.MkAbs(args[0])
+	root := rootCommand(&env{strings.NewReader(""), io.Discard, io.Discard})
+	for _, c := range append(root.Commands(), root) {
+		if c.Name() == "help" || c.Name() == "completion" {
+			continue
+		}
+		if c.Example == "" {
+			ts.Fatalf("%s has no example", c.CommandPath())
+		}
+		dir := filepath.Join(filepath.Dir(prepared), "as-"+c.Name())
+		ts.Check(os.CopyFS(dir, os.DirFS(prepared)))
+		ts.Check(ts.Chdir(dir))
+		if line := first[c.Name()]; line != "" {
+			ts.Check(ts.Exec("sh", "-e", "-c", line))
+		}
+		for line := range strings.Lines(c.Example) {
+			helpExample(ts, c, strings.TrimSpace(line))
+		}
+	}
+}
+
+func helpExample(ts *testscript.TestScript, c *cobra.Command, line string) {
+	words := strings.Fields(line)
+	if len(words) == 0 || words[0] != "thole" {
+		ts.Fatalf("%s: example %q does not begin with thole", c.CommandPath(), line)
+	}
+	if waiting[words[len(words)-1]] || len(words) > 1 && waiting[words[1]] {
+		if words[1] == c.Name() {
+			ts.Check(c.ParseFlags(words[2:]))
+		}
+		return
+	}
+	if err := ts.Exec("sh", "-e", "-c", line); err != nil {
+		ts.Fatalf("%s: example %q: %v", c.CommandPath(), line, err)
+	}
+}
