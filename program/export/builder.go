@@ -16,6 +16,7 @@ type builder struct {
 	src     format.Reader
 	opts    Options
 	entries map[string]*graph.Entry
+	kinds   map[string]*kind
 	built   map[string]*value // of each layer; nil while its inputs are being built
 	path    []string          // layers being built
 	notes   []string
@@ -48,10 +49,7 @@ func (b *builder) begin() error {
 	b.fields = -1
 	for i := range b.file.Layers {
 		e := &b.file.Layers[i]
-		k, err := findKind(e)
-		if err != nil {
-			return err
-		}
+		k := b.kinds[e.Name]
 		embedding = embedding || k.embeds
 		if k.weights != "" {
 			if err := b.widen(e, k); err != nil {
@@ -114,10 +112,7 @@ func (b *builder) layer(name, reader string) (*value, error) {
 	}
 	b.path = append(b.path, name)
 	defer func() { b.path = b.path[:len(b.path)-1] }()
-	k, err := findKind(e)
-	if err != nil {
-		return nil, err
-	}
+	k := b.kinds[name]
 	if n := len(e.Inputs()); n < k.least || n > k.most {
 		return nil, fmt.Errorf("layer %q reads %d layers, want %s", name, n, k.wanted())
 	}

@@ -118,7 +118,7 @@ func New(f *graph.File, r format.Reader, o Options) (*Model, error) {
 		return nil, err
 	}
 	b := &builder{file: f, src: r, opts: o, block: program.Block{Parent: -1}, taken: map[string]bool{},
-		entries: map[string]*graph.Entry{}, built: map[string]*value{}}
+		entries: map[string]*graph.Entry{}, kinds: map[string]*kind{}, built: map[string]*value{}}
 	loss, err := b.entry()
 	if err != nil {
 		return nil, err
@@ -136,8 +136,14 @@ func New(f *graph.File, r format.Reader, o Options) (*Model, error) {
 	return &Model{Program: p, Notes: b.notes, src: r, tensors: b.tensors, opts: o}, nil
 }
 
+// layerLimit is the largest number of layers of a network.
+const layerLimit = 10000
+
 // entry notes the layers by name and finds the loss layer.
 func (b *builder) entry() (*graph.Entry, error) {
+	if n := len(b.file.Layers); n > layerLimit {
+		return nil, fmt.Errorf("%d layers, want at most %d: %w", n, layerLimit, format.ErrLimit)
+	}
 	var loss *graph.Entry
 	for i := range b.file.Layers {
 		e := &b.file.Layers[i]
@@ -145,6 +151,11 @@ func (b *builder) entry() (*graph.Entry, error) {
 			return nil, fmt.Errorf("layer %d is called %q, want a name that no other layer has", i, e.Name)
 		}
 		b.entries[e.Name] = e
+		k, err := findKind(e)
+		if err != nil {
+			return nil, err
+		}
+		b.kinds[e.Name] = k
 		if !isLoss(e) {
 			continue
 		}

@@ -47,12 +47,8 @@ func (b *builder) fix(e *graph.Entry) error {
 	}
 	for i := range b.file.Layers {
 		reader := &b.file.Layers[i]
-		k, err := findKind(reader)
-		if err != nil {
-			return err
-		}
 		for _, name := range reader.Inputs() {
-			if name != e.Name || k.open {
+			if name != e.Name || b.kinds[reader.Name].open {
 				continue
 			}
 			n := int64(e.OutputDim) / int64(e.NumFactors)

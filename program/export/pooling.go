@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 
+	"thole/format"
 	"thole/graph"
 	"thole/program"
 )
@@ -14,7 +15,9 @@ func (b *builder) concat(e *graph.Entry, from []*value) (*value, error) {
 		if err := b.flat(v, e.Name); err != nil {
 			return nil, err
 		}
-		width += v.width
+		if width += v.width; width > featureLimit {
+			return nil, fmt.Errorf("more than %d values side by side: %w", int64(featureLimit), format.ErrLimit)
+		}
 		args = append(args, v.name)
 	}
 	if said := int64(e.OutputDim); said > 0 && said != width {
