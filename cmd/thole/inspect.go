@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -28,6 +29,7 @@ type finding struct {
 	Bytes    int64           `json:"bytes"`           // of all of them
 	Quick    bool            `json:"quick,omitempty"` // the values were not read
 	Matrices []matrixFinding `json:"matrices"`
+	Network  *networkFinding `json:"network,omitempty"` // that a graph.json beside the matrices describes
 	// Topology is the network whose parameters the matrices are, where the path holds one.
 	Topology *topologyFinding `json:"topology,omitempty"`
 }
@@ -51,6 +53,7 @@ type matrixFinding struct {
 	Kind   string            `json:"pieceKind,omitempty"`
 	Bytes  int64             `json:"bytes,omitempty"`
 	Attrs  map[string]string `json:"attributes,omitempty"`
+	Unread string            `json:"unreadable,omitempty"` // why its values cannot be read, though nothing is damaged
 	statistics
 }
 
@@ -116,6 +119,7 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	for file, data := range r.Files() {
 		f.Files[file] = len(data)
 	}
+	f.Network = findNetwork(r.Files())
 	if err := f.weigh(ctx, p.bucket, p.name); err != nil {
 		return nil, err
 	}
@@ -136,20 +140,31 @@ func (f *finding) describeAll(ctx context.Context, e *env, r format.Reader) erro
 	p := newProgress(e.err, "inspect", "values", 2*values(r.Matrices()))
 	defer p.end()
 	for _, m := range r.Matrices() {
-		found := describe(m)
-		if of, ok := r.(format.Measurer); ok {
-			if x, known := of.Extent(m.Name); known {
-				found.Pieces, found.Kind, found.Bytes = x.Pieces, x.Kind, x.Bytes
-			}
-		}
+		found := described(r, m)
 		if !f.Quick {
-			if err := found.count(ctx, r, m, p); err != nil {
+			err := found.count(ctx, r, m, p)
+			switch {
+			case errors.Is(err, format.ErrVersion) && !errors.Is(err, format.ErrCorrupt):
+				found = described(r, m)
+				found.Unread = err.Error()
+			case err != nil:
 				return err
 			}
 		}
 		f.Matrices = append(f.Matrices, found)
 	}
 	return nil
+}
+
+// described is what is known of a matrix without its values.
+func described(r format.Reader, m matrix.Meta) matrixFinding {
+	found := describe(m)
+	if of, ok := r.(format.Measurer); ok {
+		if x, known := of.Extent(m.Name); known {
+			found.Pieces, found.Kind, found.Bytes = x.Pieces, x.Kind, x.Bytes
+		}
+	}
+	return found
 }
 
 func describe(m matrix.Meta) matrixFinding {
@@ -183,6 +198,9 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 	for _, name := range slices.Sorted(maps.Keys(f.Files)) {
 		fmt.Fprintf(out, "  file: %s, %d bytes\n", name, f.Files[name])
 	}
+	if f.Network != nil {
+		f.Network.print(out)
+	}
 	if f.Topology != nil {
 		if err := f.Topology.print(out); err != nil || len(f.Matrices) == 0 {
 			return err
@@ -215,7 +233,7 @@ func (f *finding) printMatrices(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "MATRIX\tSIZE\tTYPE\tLAYOUT\tSTORED\tZEROS\tMIN\tMEAN\tMAX\tSTD\tVALUES\tMORE")
 	for _, m := range f.Matrices {
-		if f.Quick {
+		if f.Quick || m.Unread != "" {
 			fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t-\t-\t-\t-\t-\t-\t\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout, m.more())
 			continue
 		}
@@ -273,6 +291,7 @@ func (m *matrixFinding) more() string {
 	add(len(m.Types) > 0, "types %s", few(m.Types))
 	add(m.NaNs > 0, "%d NaN", m.NaNs)
 	add(m.Infs > 0, "%d infinite", m.Infs)
+	add(m.Unread != "", "cannot be read")
 	return strings.Join(more, "; ")
 }
 

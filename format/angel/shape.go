@@ -145,6 +145,9 @@ func (s *stored) shape(m *matrixMeta, unrepaired bool) error {
 		BlockRows: max(0, int64(m.blockRow)), BlockCols: max(0, m.blockCol),
 		DType: m.rowType.dtype(), Layout: m.rowType.layout(), Attrs: attrs,
 	}
+	if m.rowType.complex() {
+		s.meta.Origin = m.rowType.String()
+	}
 	if !known || s.meta.Cols < 0 {
 		s.meta.ColLo, s.meta.Cols = 0, -1
 	}
