@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -96,10 +97,13 @@ converts, explains and scores them. Begin with "thole demo", or with "thole insp
 		Example: `  thole demo
   thole inspect out/lr
   thole convert out/lr weights --to npy`,
+		Args:          noCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetIn(e.in)
 	root.SetOut(e.out)
 	root.SetErr(e.err)
@@ -112,12 +116,25 @@ converts, explains and scores them. Begin with "thole demo", or with "thole insp
 			c := command(e)
 			c.GroupID = g.id
 			c.Args = usageArgs(c.Args)
+			complete(c)
 			root.AddCommand(c)
 		}
 	}
 	root.SetHelpCommandGroupID("list")
 	root.SetCompletionCommandGroupID("list")
 	return root
+}
+
+// noCommand is the error of a word that is none of the commands.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath())
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		err = fmt.Errorf("unknown command %q, want %s?", args[0], strings.Join(near, " or "))
+	}
+	return usageError{err}
 }
 
 // usageArgs marks what a check of the arguments finds as an error of the command line.

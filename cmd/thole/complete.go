@@ -1,0 +1,122 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"thole/algo"
+	"thole/data"
+	"thole/format"
+	"thole/optim"
+)
+
+// completer gives the words that a flag's value may be, for shells: "word" or "word<TAB>what it is".
+type completer func(c *cobra.Command, args []string) []string
+
+// completers is the table of flags whose values are known.
+func completers() map[string]completer {
+	return map[string]completer{
+		"to": formatWords, "from": formatWords, "matrix": matrixWords,
+		"set": optionWords, "out": optionWords,
+		"algo": func(*cobra.Command, []string) (words []string) {
+			for _, a := range algo.Algos() {
+				words = append(words, a.Name+"\t"+a.Help)
+			}
+			return words
+		},
+		"rule": func(*cobra.Command, []string) (words []string) {
+			for _, r := range optim.Rules() {
+				words = append(words, r.Name+"\t"+r.Help)
+			}
+			return words
+		},
+		"schedule": func(*cobra.Command, []string) (words []string) {
+			for _, s := range optim.Schedules() {
+				words = append(words, s.Name+"\t"+s.Help)
+			}
+			return words
+		},
+		"format": func(*cobra.Command, []string) (words []string) {
+			for _, s := range data.Sources() {
+				words = append(words, s.Name)
+			}
+			return words
+		},
+		"partition": these("range", "column", "hash"), "partitioner": these("range", "column", "hash"),
+		"verify": these("file", "record", "off"), "compat": these("angel-3.1", "angel-3.2", "angel-master"),
+		"separator": these("comma", "tab", "space", "bar", "colon", "semicolon"), "init": these("normal", "uniform"),
+		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "dialect": these("document", "daphne"),
+	}
+}
+
+// complete makes shells complete the values of a command's flags. What is not a flag is a path.
+func complete(c *cobra.Command) {
+	for name, words := range completers() {
+		f := c.Flags().Lookup(name)
+		if f == nil || name == "out" && f.Value.Type() == "string" { // a file
+			continue
+		}
+		_ = c.RegisterFlagCompletionFunc(name, func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			directive := cobra.ShellCompDirectiveNoFileComp
+			if name == "set" || name == "out" {
+				directive |= cobra.ShellCompDirectiveNoSpace // a value follows
+			}
+			return words(c, args), directive
+		}) // fails for flags that are not there, or known already
+	}
+}
+
+func these(words ...string) completer {
+	return func(*cobra.Command, []string) []string { return words }
+}
+
+func formatWords(c *cobra.Command, _ []string) (words []string) {
+	for _, one := range codecs() {
+		words = append(words, one.Info().Name+"\t"+one.Info().Title)
+	}
+	return words
+}
+
+// matrixWords are the matrices of the paths on the command line.
+func matrixWords(c *cobra.Command, args []string) (words []string) {
+	for _, path := range args {
+		p, err := locate(c.Context(), path, "", nil)
+		if err != nil {
+			continue // DST, mostly
+		}
+		r, err := p.reader(c.Context())
+		if err != nil {
+			continue
+		}
+		for _, m := range r.Matrices() {
+			words = append(words, m.Name)
+		}
+		r.Close()
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// optionWords are the options of the format that the command line names, or of all formats.
+func optionWords(c *cobra.Command, _ []string) (words []string) {
+	named := ""
+	for _, flag := range []string{"to", "from"} {
+		if f := c.Flags().Lookup(flag); f != nil && f.Changed {
+			named = f.Value.String()
+		}
+	}
+	for _, one := range codecs() {
+		if info := one.Info(); named == "" || info.Name == named {
+			words = append(words, optionsOf(info)...)
+		}
+	}
+	return words
+}
+
+func optionsOf(i format.Info) (words []string) {
+	for _, o := range i.Options {
+		words = append(words, o.Name+"=\t"+o.Help)
+	}
+	return words
+}
