@@ -38,6 +38,8 @@ func groups() []group {
 		{"network", "Models with their network (Paddle):", []func(*env) *cobra.Command{
 			runCommand,
 			scrubCommand,
+			packCommand,
+			unpackCommand,
 			exportCommand,
 		}},
 		{"list", "What there is:", []func(*env) *cobra.Command{formatsCommand, algosCommand}},

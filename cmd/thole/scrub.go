@@ -14,6 +14,7 @@ import (
 	"thole/blob"
 	"thole/format"
 	"thole/interp"
+	"thole/pack"
 	"thole/program"
 )
 
@@ -104,9 +105,16 @@ func writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model, src, ds
 	if err != nil {
 		return err
 	}
+	packed, err := pack.Read(ctx, b, dir)
+	if err != nil {
+		return err
+	}
 	stage := format.NewStage(to, name, "")
 	defer stage.Abort(context.WithoutCancel(ctx))
 	for _, i := range infos {
+		if packed != nil && i.Name == dir+"/"+pack.Name {
+			continue // of the topology that is replaced
+		}
 		piece := stage.Name(strings.TrimPrefix(i.Name, dir+"/"))
 		if i.Name == m.Path {
 			err = blob.WriteAll(ctx, to, piece, data)

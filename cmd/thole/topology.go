@@ -11,6 +11,7 @@ import (
 	"thole/format"
 	"thole/format/paddle"
 	"thole/interp"
+	"thole/pack"
 	"thole/program"
 	"thole/program/draw"
 )
@@ -46,7 +47,7 @@ type leakFinding struct {
 
 // topology loads the model of a path; nil if there is no topology at it. A damaged topology is an error.
 func topology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
-	b, name, err := blob.Local(path)
+	b, name, err := bucketOf(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -59,12 +60,21 @@ func topology(ctx context.Context, path string) (blob.Bucket, *program.Model, er
 
 // needTopology is topology where there must be one.
 func needTopology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
-	b, name, err := blob.Local(path)
+	b, name, err := bucketOf(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
 	m, err := program.Load(ctx, b, name)
 	return b, m, err
+}
+
+// bucketOf is where a path lies; a model that is packed in one file is a folder in it.
+func bucketOf(ctx context.Context, path string) (blob.Bucket, string, error) {
+	b, name, err := blob.Local(path)
+	if err == nil {
+		b, err = pack.Inside(ctx, b, name)
+	}
+	return b, name, err
 }
 
 // findModel is find for a path that holds a topology.

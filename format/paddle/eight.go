@@ -77,16 +77,16 @@ type narrower struct {
 	byteOf map[string]map[matrix.Float16]uint8 // by matrix
 }
 
-// newWriter is format.NewSlabWriter for the records' file.
-func newWriter(ctx context.Context, b blob.Bucket, path string, o format.Options, f format.SlabFile, records []record) (format.Writer, error) {
+// newWriter is format.NewSlabWriter for the file of the records.
+func newWriter(ctx context.Context, b blob.Bucket, path string, o format.Options, f format.SlabFile, of []record) (format.Writer, error) {
 	n := narrower{byteOf: map[string]map[matrix.Float16]uint8{}}
-	for i := range records {
-		if e := elements[records[i].code]; e.eight() {
+	for i := range of {
+		if e := elements[of[i].code]; e.eight() {
 			back := map[matrix.Float16]uint8{}
 			for bits, v := range widen(e.origin) {
 				back[v] = uint8(bits)
 			}
-			n.byteOf[records[i].name] = back
+			n.byteOf[of[i].name] = back
 		}
 	}
 	w, err := format.NewSlabWriter(ctx, b, path, o, f)

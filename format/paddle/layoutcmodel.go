@@ -8,6 +8,7 @@ import (
 
 	"thole/blob"
 	"thole/format"
+	"thole/pack"
 	"thole/program"
 )
 
@@ -54,7 +55,14 @@ func OpenParams(ctx context.Context, b blob.Bucket, m *program.Model) (format.Re
 	if err != nil {
 		return nil, format.Wrap(name, m.Path, err)
 	}
-	return modelReader{&listReader{l: l, path: m.Path}, nil}, nil
+	r := modelReader{listReader: &listReader{l: l, path: m.Path}}
+	if r.packed, err = readPacked(ctx, b, path.Dir(m.Path), m); err != nil {
+		return nil, err
+	}
+	if r.packed != nil {
+		l.notes = append(l.notes, r.packed.notes()...)
+	}
+	return r, nil
 }
 
 // openModel opens a folder.
@@ -82,7 +90,13 @@ func openModel(ctx context.Context, b blob.Bucket, dir string) (format.Reader, e
 		return nil, err
 	}
 	l.notes = append([]string{dialect}, l.notes...)
-	r := modelReader{&listReader{l: l, path: dir}, map[string][]byte{}}
+	r := modelReader{listReader: &listReader{l: l, path: dir}, files: map[string][]byte{}}
+	if r.packed, err = readPacked(ctx, b, dir, m); err != nil {
+		return nil, err
+	}
+	if r.packed != nil {
+		l.notes = append(l.notes, r.packed.notes()...)
+	}
 	return r, r.beside(ctx, b, dir, m)
 }
 
@@ -121,7 +135,16 @@ func listCombined(ctx context.Context, b blob.Bucket, file string, vars []progra
 // modelReader reads tensors that lie in several files.
 type modelReader struct {
 	*listReader
-	files map[string][]byte
+	files  map[string][]byte
+	packed *packed // nil: no manifest
+}
+
+// Verify implements format.Verifier.
+func (r modelReader) Verify(ctx context.Context) ([]string, error) {
+	if r.packed == nil {
+		return nil, nil
+	}
+	return r.packed.verify(ctx)
 }
 
 // Close implements format.Reader.
@@ -141,6 +164,9 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 		held[file] = true
 	}
 	for _, i := range infos {
+		if r.packed != nil && path.Base(i.Name) == pack.Name {
+			continue // it is of these files, and of no copy in another form
+		}
 		if held[i.Name] || path.Dir(i.Name) != dir || i.Size > maxFile {
 			continue
 		}

@@ -54,6 +54,7 @@ import (
 	"thole/format"
 	"thole/internal/dump"
 	"thole/matrix"
+	"thole/pack"
 )
 
 const name = "paddle"
@@ -114,8 +115,16 @@ func (codec) Info() format.Info {
 
 // Sniff implements format.Codec.
 func (codec) Sniff(ctx context.Context, b blob.Bucket, path string) (string, error) {
+	in, err := pack.Inside(ctx, b, path)
+	if err != nil {
+		return "", nil // damaged: Open says what is wrong
+	}
 	for _, p := range profiles() {
-		if dialect, err := p.Sniff(ctx, b, path); dialect != "" || err != nil {
+		dialect, err := p.Sniff(ctx, in, path)
+		if dialect != "" && in != b {
+			dialect = "packed in one file: " + dialect
+		}
+		if dialect != "" || err != nil {
 			return dialect, err
 		}
 	}
@@ -173,6 +182,10 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, path string, o format.Op
 	if v := o.Get(c.Info(), "verify"); v != "file" && v != "record" && v != "off" {
 		return nil, fmt.Errorf("verify %q, want file, record or off: %w", v, format.ErrOption)
 	}
+	b, err := pack.Inside(ctx, b, path)
+	if err != nil {
+		return nil, err
+	}
 	p, guessed, err := find(ctx, b, path)
 	if err != nil {
 		return nil, format.Wrap(name, path, err)
@@ -183,6 +196,10 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, path string, o format.Op
 
 // Explain implements format.Codec.
 func (codec) Explain(ctx context.Context, b blob.Bucket, path string, p *dump.Printer) error {
+	b, err := pack.Inside(ctx, b, path)
+	if err != nil {
+		return err
+	}
 	prof, guessed, err := find(ctx, b, path)
 	if err != nil {
 		return format.Wrap(name, path, err)

@@ -17,7 +17,8 @@ const rowsName = "selectedrows"
 // Create implements profile: some rows of one matrix, in a file that has its name.
 func (rowsProfile) Create(ctx context.Context, b blob.Bucket, to string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
 	if len(ms) != 1 {
-		return nil, fmt.Errorf("%d matrices, want one: a file of rows holds no more (layout=separate writes a folder): %w", len(ms), format.ErrOption)
+		return nil, fmt.Errorf("%d matrices, want one: a file of rows holds no more (layout=separate writes a folder): %w",
+			len(ms), format.ErrOption)
 	}
 	if err := loseNames(to, ms, &o); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"thole/format"
 	"thole/internal/dump"
 	"thole/internal/wire"
+	"thole/pack"
 	"thole/program"
 )
 
@@ -98,8 +99,15 @@ func listFiles(ctx context.Context, b blob.Bucket, dir string) (*listing, error)
 	if err != nil {
 		return nil, err
 	}
+	manifest, err := pack.Read(ctx, b, dir)
+	if err != nil {
+		return nil, err
+	}
 	all := &listing{scan: &scan{}, named: map[string]int{}}
 	for _, i := range infos { // some, or there were no folder
+		if manifest != nil && i.Name == dir+"/"+pack.Name {
+			continue
+		}
 		if err := all.join(ctx, b, i.Name, strings.TrimPrefix(i.Name, dir+"/"), nil); err != nil {
 			return all, err
 		}
