@@ -3,6 +3,7 @@ package blockio
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -48,6 +49,66 @@ func Sorted(b matrix.Block) matrix.Block {
 		}
 	}
 	return b
+}
+
+// CutRows is the part of b in the rows, like b.Cut, and quick for COO cells in row-major order.
+func CutRows(b matrix.Block, rows matrix.Range) matrix.Block {
+	at := matrix.Rect{Rows: b.At.Rows.Intersect(rows), Cols: b.At.Cols}
+	p := types[b.Data.DType()].parts(b.Data)
+	if at == b.At {
+		return b
+	}
+	if p.kind != COO {
+		return b.Cut(at)
+	}
+	down := at.Rows.Lo - b.At.Rows.Lo
+	lo, _ := slices.BinarySearch(p.row, down)
+	n, _ := slices.BinarySearch(p.row[lo:], at.Rows.Hi-b.At.Rows.Lo)
+	row := slices.Clone(p.row[lo : lo+n])
+	for i := range row {
+		row[i] -= down
+	}
+	out := matrix.KindOf(b.Data.DType()).COO(row, slices.Clone(p.col[lo:lo+n]))
+	val, size := wire.ViewAny(out.Values())
+	copy(val, p.val[lo*size:])
+	return matrix.Block{At: at, Data: out}
+}
+
+// Join puts blocks of one type that lie within a place, without overlap, together as the sorted COO cells of a block.
+func Join(at matrix.Rect, d matrix.DType, side []matrix.Block) matrix.Block {
+	n := 0
+	for _, b := range side {
+		n += b.Data.NNZ()
+	}
+	row, col := make([]int64, 0, n), make([]int64, 0, n)
+	out := matrix.KindOf(d).COO(row[:n], col[:n])
+	val, _ := wire.ViewAny(out.Values())
+	for _, b := range side {
+		p := types[d].parts(b.Data)
+		down := b.At.Rows.Lo - at.Rows.Lo
+		switch p.kind {
+		case Dense:
+			for r := range b.At.Rows.Len() {
+				for c := b.At.Cols.Lo; c < b.At.Cols.Hi; c++ {
+					row, col = append(row, down+r), append(col, c)
+				}
+			}
+		case CSR:
+			for r := range len(p.ptr) - 1 {
+				for range p.ptr[r+1] - p.ptr[r] {
+					row = append(row, down+int64(r))
+				}
+			}
+			col = append(col, p.col...)
+		case COO:
+			for _, r := range p.row {
+				row = append(row, down+r)
+			}
+			col = append(col, p.col...)
+		}
+		val = val[copy(val, p.val):]
+	}
+	return Sorted(matrix.Block{At: at, Data: out})
 }
 
 // before tells whether COO cell i stands before cell k in row-major order.

@@ -36,13 +36,17 @@ type SidecarColumn struct {
 
 // SidecarOwn is what DAPHNE has no key for. That it is there says that Thole wrote the file.
 type SidecarOwn struct {
-	Dims   []int64  `json:"dims,omitempty"`   // of a tensor
-	DType  string   `json:"dtype,omitempty"`  // where valueType cannot say it
-	Header bool     `json:"header,omitempty"` // the file begins with the labels
-	Labels string   `json:"labels,omitempty"` // libsvm: element type of the labels, if they are a matrix
-	Made   bool     `json:"made,omitempty"`   // the labels of the schema stand for none
-	Names  []string `json:"names,omitempty"`  // libsvm: of the labels and the features
-	Zero   bool     `json:"zero,omitempty"`   // libsvm: indices count from 0
+	Dialect string   `json:"dialect,omitempty"` // daphne: the layout
+	Dims    []int64  `json:"dims,omitempty"`    // of a tensor
+	DType   string   `json:"dtype,omitempty"`   // where valueType cannot say it
+	First   int64    `json:"first,omitempty"`   // daphne: the first column
+	Header  bool     `json:"header,omitempty"`  // the file begins with the labels
+	Labels  string   `json:"labels,omitempty"`  // libsvm: element type of the labels, if they are a matrix
+	Length  int64    `json:"length,omitempty"`  // daphne: of the file, in bytes
+	Made    bool     `json:"made,omitempty"`    // the labels of the schema stand for none
+	Names   []string `json:"names,omitempty"`   // libsvm: of the labels and the features; daphne: of the columns of a sparse matrix
+	Sums    []uint32 `json:"sums,omitempty"`    // daphne: CRC-32 of the header and of each block
+	Zero    bool     `json:"zero,omitempty"`    // libsvm: indices count from 0
 }
 
 var valueTypes = map[matrix.DType]string{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"thole/blob"
@@ -13,20 +14,30 @@ import (
 	"thole/matrix"
 )
 
-// newSlab writes a dense matrix in DAPHNE's own layout: one block, every value at a place known before.
+// newSlab writes a dense matrix or a frame in DAPHNE's own layout: every value at a place known before.
 func newSlab(ctx context.Context, b blob.Bucket, path string, p *plan, o format.Options) (format.Writer, error) {
-	head, err := p.mainHead(blockio.Head{At: p.rect(), Kind: blockio.Dense, Type: p.types[0]})
+	t := format.NewTarget(&p.from, format.Slab{Order: wire.Little})
+	var head []byte
+	var err error
+	if p.data == frame {
+		if head, err = p.append(nil, p.codes); err == nil {
+			head = append(head, make([]byte, recordGap)...)
+		}
+		t.Record = format.NewRecord(p.types)
+	} else {
+		t.DType = p.types[0]
+		head, err = p.mainHead(blockio.Head{At: p.rect(), Kind: blockio.Dense, Type: p.types[0]})
+	}
 	if err != nil {
 		return nil, err
 	}
-	off := int64(len(head))
-	end, err := format.PlaceSlab(&p.from, p.types[0], off)
-	if err != nil {
-		return nil, err
+	t.Off = int64(len(head))
+	size, ok := t.Size()
+	if !ok || size > math.MaxInt64-t.Off {
+		return nil, fmt.Errorf("matrix %q: %d x %d, want a file below 2^63 bytes: %w", p.from.Name, p.rows, p.cols, format.ErrLimit)
 	}
-	t := format.NewTarget(&p.from, format.Slab{DType: p.types[0], Order: wire.Little, Off: off})
 	w, err := format.NewSlabWriter(ctx, b, path, o, format.SlabFile{
-		Size: end, Known: []format.Span{{Off: 0, Bytes: head}}, Slabs: []format.Target{t},
+		Size: t.Off + size, Known: []format.Span{{Off: 0, Bytes: head}}, Slabs: []format.Target{t},
 	})
 	if err != nil {
 		return nil, err
@@ -46,7 +57,7 @@ func (w *slabWriter) Commit(ctx context.Context, parts []format.Part) error {
 	if err := w.Writer.Commit(ctx, parts); err != nil {
 		return err
 	}
-	return w.writeSidecar(ctx, w.bucket, w.path, nil)
+	return w.describe(ctx, w.bucket, w.path)
 }
 
 // mainHead is the header and the head of the only block.
@@ -100,6 +111,9 @@ func (w *writer) commitArrays(ctx context.Context, pieces []piece) error {
 	return out.Commit()
 }
 
+// stripRows is how many rows are brought together at most, so that offsets of rows without a cell take no memory.
+const stripRows = 1 << 20
+
 // strips goes down the rows from edge to edge of the pieces; within a strip the same pieces lie side by side.
 func (a *arraysWriter) strips(ctx context.Context, w *writer, from *spools, pieces []piece) error {
 	if w.rect().Empty() {
@@ -116,6 +130,9 @@ func (a *arraysWriter) strips(ctx context.Context, w *writer, from *spools, piec
 	next := 0
 	for i := 1; i < len(edges); i++ {
 		strip := matrix.Rect{Rows: matrix.Range{Lo: edges[i-1], Hi: edges[i]}, Cols: w.rect().Cols}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		live = slices.DeleteFunc(live, func(k int) bool {
 			if pieces[k].Rows[1] > strip.Rows.Lo {
 				return false
@@ -132,50 +149,22 @@ func (a *arraysWriter) strips(ctx context.Context, w *writer, from *spools, piec
 			live = append(live, next)
 		}
 		slices.SortFunc(live, func(x, y int) int { return byPlace(pieces[x].colsOnly(), pieces[y].colsOnly()) })
-		var row []matrix.Block
-		for _, k := range live {
-			b := loaded[k]
-			if b.At.Rows != strip.Rows {
-				b = b.Cut(strip)
+		for rows := range cuts(strip.Rows, stripRows) {
+			var row []matrix.Block
+			for _, k := range live {
+				if b := blockio.CutRows(loaded[k], rows); b.Data.NNZ() > 0 {
+					row = append(row, b.ToCSR())
+				}
 			}
-			row = append(row, b)
-		}
-		if err := a.strip(strip, row); err != nil {
-			return err
+			if err := a.strip(matrix.Rect{Rows: rows, Cols: strip.Cols}, row); err != nil {
+				return err
+			}
 		}
 	}
 	return a.end()
 }
 
 func (p piece) colsOnly() matrix.Rect { return matrix.At(0, 0, p.Cols[0], p.Cols[1]) }
-
-// load reads a piece as CSR.
-func (w *writer) load(ctx context.Context, from *spools, p piece) (matrix.Block, error) {
-	if p.Spool == "" {
-		return matrix.Block{At: p.at(), Data: matrix.Empty{D: w.types[0]}}, nil
-	}
-	src, err := from.open(ctx, p)
-	if err != nil {
-		return matrix.Block{}, err
-	}
-	raw := make([]byte, p.Len)
-	if err := wire.ReadAt(src, raw, p.Off); err != nil {
-		return matrix.Block{}, err
-	}
-	d := blockio.Decoder{Codes: w.codes, Type: w.types[0]}
-	c := wire.NewCursor(raw, p.Off, wire.Little)
-	b, err := d.Read(c)
-	if err != nil {
-		return b, err
-	}
-	if c.End("a part"); c.Err() != nil || b.At != p.at() || int64(b.Data.NNZ()) != p.NNZ {
-		return b, fmt.Errorf("part %v with %d cells holds %v with %d: %w", p.at(), p.NNZ, b.At, b.Data.NNZ(), format.ErrCorrupt)
-	}
-	if _, empty := b.Data.(matrix.Empty); empty {
-		return b, nil
-	}
-	return b.ToCSR(), nil
-}
 
 // strip writes the rows of blocks that lie side by side.
 func (a *arraysWriter) strip(at matrix.Rect, side []matrix.Block) error {

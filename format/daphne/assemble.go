@@ -48,7 +48,7 @@ func (s *spools) close() {
 	s.obj, s.name = nil, ""
 }
 
-// assemble copies the pieces, in order, behind the header of a new object.
+// assemble puts the blocks of the file, in order, behind the header of a new object.
 func (w *writer) assemble(ctx context.Context, pieces []piece) error {
 	out, err := w.create(ctx)
 	if err != nil {
@@ -57,33 +57,39 @@ func (w *writer) assemble(ctx context.Context, pieces []piece) error {
 	defer out.Abort()
 	from := &spools{w: w}
 	defer from.close()
-	var buf []byte
-	for _, p := range pieces {
+	buf := make([]byte, copyBytes)
+	for len(pieces) > 0 {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if p.Spool == "" {
-			empty, err := w.emptyBlock(p.at())
-			if err == nil {
-				_, err = out.Write(empty)
-			}
-			if err != nil {
-				return err
-			}
-			continue
+		n := w.together(pieces)
+		if n > 1 {
+			err = w.merge(ctx, out, from, pieces[:n])
+		} else {
+			err = w.move(ctx, out, from, pieces[0], buf)
 		}
-		src, err := from.open(ctx, p)
 		if err != nil {
 			return err
 		}
-		if buf == nil {
-			buf = make([]byte, copyBytes)
-		}
-		if err := copyRange(out, src, p.Off, p.Len, buf); err != nil {
-			return err
-		}
+		pieces = pieces[n:]
 	}
 	return out.Commit()
+}
+
+// move copies one piece.
+func (w *writer) move(ctx context.Context, out io.Writer, from *spools, p piece, buf []byte) error {
+	if p.Spool == "" {
+		empty, err := w.emptyBlock(p.at())
+		if err == nil {
+			_, err = out.Write(empty)
+		}
+		return err
+	}
+	src, err := from.open(ctx, p)
+	if err != nil {
+		return err
+	}
+	return copyRange(out, src, p.Off, p.Len, buf)
 }
 
 func copyRange(out io.Writer, src io.ReaderAt, off, n int64, buf []byte) error {

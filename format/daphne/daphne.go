@@ -21,8 +21,9 @@
 //	daphne-0.1  what DAPHNE 0.1 wrote: padded structs, CSR by rows with u64 counts and columns
 //	hybrid      the layout of the document with the codes of DAPHNE
 //
-// Read: all four. Written: document, and daphne for matrices. Limits: 2^63-1 rows and columns, of one block 2^32-1 of
-// each; a larger block is cut when it is written.
+// Read: all four. Written: all but daphne-0.1; daphne is what DAPHNE itself reads, frames too. FILE.meta beside the file
+// holds what DAPHNE wants to know, and of us names, shapes and checksums. Limits: 2^63-1 rows and columns, of one block
+// 2^32-1 of each; a larger block is cut when it is written.
 //
 // What the document leaves open is settled thus: row and column index of a block count cells, and are read as numbers of
 // blocks on a regular grid if only so the blocks cover the matrix; blocks stand in any order when read, row-major when
@@ -35,10 +36,10 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"thole/blob"
-	"thole/blockio"
 	"thole/format"
 	"thole/internal/dump"
 	"thole/matrix"
@@ -55,13 +56,9 @@ type codec struct{}
 func (codec) Info() format.Info {
 	return format.Info{
 		Name: name, Title: "DAPHNE binary format", Ext: ".dbdf", Single: true,
-		Reads:  "the document's layout, DAPHNE's own (0.1, 0.2 and later), matrices and frames",
-		Writes: "the document's layout; DAPHNE's own with dialect=daphne",
-		Options: []format.Option{
-			{Name: "dialect", Default: docName, Help: "document, or daphne: one block, as DAPHNE itself reads it"},
-			{Name: "blocks", Default: "as-is", Help: "as-is, or smallest: each block in the way that takes the fewest bytes"},
-			{Name: "meta", Default: "false", Help: "true: also write FILE.meta, which DAPHNE asks for"},
-		},
+		Reads:   "the document's layout, DAPHNE's own (0.1, 0.2 and later), matrices and frames",
+		Writes:  "the document's layout, its blocks as small as they can be; DAPHNE's own with dialect=daphne",
+		Options: options,
 	}
 }
 
@@ -72,7 +69,7 @@ func (codec) Sniff(ctx context.Context, b blob.Bucket, p string) (string, error)
 		return "", err
 	}
 	defer o.Close()
-	f, err := parse(ctx, o, o.Size(), "")
+	f, _, err := load(ctx, b, p, o, format.Options{})
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
@@ -90,18 +87,48 @@ func (codec) Open(ctx context.Context, b blob.Bucket, p string, o format.Options
 	if err != nil {
 		return nil, err
 	}
-	f, err := parse(ctx, obj, obj.Size(), o.Set["dialect"])
+	f, side, err := load(ctx, b, p, obj, o)
 	if err != nil {
 		obj.Close()
 		return nil, format.Wrap(name, p, err)
 	}
 	r := &reader{file: f, src: obj, path: p}
 	r.meta = f.meta(strings.TrimSuffix(path.Base(p), path.Ext(p)))
-	if err := r.meta.Check(); err != nil {
+	err = r.apply(side)
+	if err == nil {
+		err = r.meta.Check()
+	}
+	if err != nil {
 		obj.Close()
-		return nil, format.Corrupt(name, p, -1, "%v", err)
+		return nil, format.Corrupt(name, p, -1, "%w", err)
 	}
 	return r, nil
+}
+
+// load finds the layout of a file, with the help of its sidecar where the file itself leaves it open.
+func load(ctx context.Context, b blob.Bucket, p string, obj blob.Object, o format.Options) (*file, *format.Sidecar, error) {
+	var side *format.Sidecar
+	var sideErr error
+	if o.Get(codec{}.Info(), "meta") != "false" {
+		side, sideErr = format.ReadSidecar(ctx, b, p)
+	}
+	only := o.Set["dialect"]
+	if only == "" && ours(side) {
+		if only = side.Thole.Dialect; side.Thole.Length != obj.Size() || !slices.Contains(layoutNames, only) {
+			return &file{}, side, otherFile(side)
+		}
+	}
+	f, err := parse(ctx, obj, obj.Size(), only)
+	if err != nil {
+		return f, side, err
+	}
+	if only == "" {
+		f, err = f.settleLayout(ctx, obj, side)
+	}
+	if sideErr != nil {
+		f.notes = append(f.notes, fmt.Sprintf("%s%s is of no use: %v", path.Base(p), format.SidecarExt, sideErr))
+	}
+	return f, side, err
 }
 
 // Create implements format.Codec.
@@ -113,7 +140,7 @@ func (codec) Create(ctx context.Context, b blob.Bucket, p string, ms []matrix.Me
 	if err != nil {
 		return nil, err
 	}
-	if pl.codes == blockio.Daphne && pl.data == denseMatrix {
+	if pl.dialect == mainName && pl.data != csrMatrix {
 		return newSlab(ctx, b, p, pl, o)
 	}
 	return newWriter(ctx, b, p, pl, o)

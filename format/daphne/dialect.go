@@ -8,6 +8,7 @@ import (
 	"math/bits"
 
 	"thole/blockio"
+	"thole/format"
 	"thole/internal/wire"
 	"thole/matrix"
 )
@@ -20,6 +21,8 @@ const (
 	hybridName = "hybrid"
 )
 
+var layoutNames = []string{docName, mainName, oldName, hybridName}
+
 // file is what a file says without its values.
 type file struct {
 	header
@@ -27,6 +30,8 @@ type file struct {
 	size    int64 // of the file
 	blocks  []entry
 	notes   []string
+	headSum uint32   // of the header, if there are sums
+	sum     []uint32 // CRC-32 of each block; nil: not known
 }
 
 // entry is one block.
@@ -102,7 +107,7 @@ func noLayout(errs map[string]error, only string) error {
 		if err := errs[only]; err != nil {
 			return err
 		}
-		return fmt.Errorf("layout %q, want %s, %s, %s or %s", only, docName, mainName, oldName, hybridName)
+		return fmt.Errorf("layout %q, want one of %v: %w", only, layoutNames, format.ErrOption)
 	}
 	doc := errs[docName]
 	var at *wire.At

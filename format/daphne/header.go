@@ -58,7 +58,11 @@ func (w *window) at(off int64, n int) []byte {
 	}
 	n = int(min(int64(n), w.size-off))
 	if off < w.off || off+int64(n) > w.off+int64(len(w.buf)) {
-		want := int(min(int64(max(n, windowLen)), w.size-off))
+		ahead := windowLen
+		if w.buf != nil && off-w.off-int64(len(w.buf)) > windowLen {
+			ahead = 0 // from head to head of large blocks
+		}
+		want := int(min(int64(max(n, ahead)), w.size-off))
 		if cap(w.buf) < want {
 			w.buf = make([]byte, want)
 		}

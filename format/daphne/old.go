@@ -14,11 +14,17 @@ import (
 // left between the fields.
 const oldLen = 54
 
+// oldHeader is the length of DAPHNE 0.1's header alone.
+const oldHeader = 25
+
+// recordGap is what stands between the header of a frame and its rows in DAPHNE's own layout: a position, always 0.
+const recordGap = 16
+
 // readOld reads the layout of DAPHNE 0.1.
 func readOld(_ context.Context, w *window, size int64) (*file, error) {
 	c := w.cursor(0, oldLen+8)
 	c.U8("version")
-	h := header{data: c.U8("data type"), size: 25}
+	h := header{data: c.U8("data type"), size: oldHeader}
 	c.Skip(6, "padding")
 	rows, cols, code := c.U64("rows"), c.U64("columns"), c.U8("value type")
 	rx, cx := c.U64("row index"), c.U64("column index")
@@ -71,14 +77,14 @@ func readRecords(_ context.Context, w *window, size int64) (*file, error) {
 	if h.data != frame {
 		return nil, misfit(1, "no frame")
 	}
-	c := w.cursor(h.size, 16)
+	c := w.cursor(h.size, recordGap)
 	rx, cx := c.U64("row index"), c.U64("column index")
 	if c.Err() != nil {
 		return nil, c.Err()
 	}
 	row := recordLen(h.types)
 	body, ok := times(h.rows, row)
-	off := h.size + 16
+	off := h.size + recordGap
 	if rx != 0 || cx != 0 || !ok || body != size-off {
 		return nil, misfit(off, "%d bytes of rows at (%d,%d), want %d rows of %d", size-off, rx, cx, h.rows, row)
 	}

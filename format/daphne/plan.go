@@ -2,7 +2,9 @@ package daphne
 
 import (
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 
 	"thole/blockio"
 	"thole/format"
@@ -12,11 +14,10 @@ import (
 // plan is how one matrix will be written.
 type plan struct {
 	header
-	from     matrix.Meta
-	codes    blockio.Codes
-	smallest bool
-	sidecar  bool
-	fill     bool // places that no block held become empty blocks
+	settings
+	from  matrix.Meta
+	names []string // of the columns, for the sidecar
+	fill  bool     // places that no block held become empty blocks
 }
 
 // maxCuts is into how many blocks a matrix may have to be cut because the sides of a block are of 32 bits. Even its
@@ -28,12 +29,10 @@ func newPlan(m matrix.Meta, o format.Options) (*plan, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	p := &plan{from: m, codes: blockio.Document}
-	if err := p.options(o); err != nil {
+	p := &plan{from: m}
+	var err error
+	if p.settings, err = newSettings(&o); err != nil {
 		return nil, err
-	}
-	if m.ColLo != 0 {
-		return nil, fmt.Errorf("matrix %q: columns from %d on, the format counts them from 0: %w", m.Name, m.ColLo, format.ErrLimit)
 	}
 	if err := p.losses(&o); err != nil {
 		return nil, err
@@ -43,49 +42,24 @@ func newPlan(m matrix.Meta, o format.Options) (*plan, error) {
 	types := []matrix.DType{m.DType}
 	switch {
 	case m.ColTypes != nil || m.Labels != nil && m.Layout == matrix.RowDense:
-		p.data, p.labels = frame, m.Labels
+		p.data, p.names = frame, m.Labels
 		if types = m.ColTypes; types == nil {
-			types = repeat(m.DType, m.Cols)
+			types = slices.Repeat([]matrix.DType{m.DType}, int(m.Cols))
 		}
-		if p.labels == nil {
-			p.labels = make([]string, m.Cols)
+		p.labels = make([]string, m.Cols) // DAPHNE itself reads no other than empty ones without harm
+		if m.Labels != nil && p.dialect != mainName {
+			p.labels = m.Labels
 		}
 	case m.Layout == matrix.RowSparse:
-		p.data = csrMatrix
+		p.data, p.names = csrMatrix, m.Labels
 	}
 	p.types = make([]matrix.DType, len(types))
 	for i, t := range types {
-		var err error
 		if p.types[i], err = p.storedAs(t, &o); err != nil {
 			return nil, err
 		}
 	}
 	return p, p.check()
-}
-
-func (p *plan) options(o format.Options) error {
-	info := codec{}.Info()
-	choices := []struct {
-		name string
-		want [2]string
-		set  func(second bool)
-	}{
-		{"dialect", [2]string{docName, mainName}, func(second bool) {
-			if second {
-				p.codes = blockio.Daphne
-			}
-		}},
-		{"blocks", [2]string{"as-is", "smallest"}, func(second bool) { p.smallest = second }},
-		{"meta", [2]string{"false", "true"}, func(second bool) { p.sidecar = second }},
-	}
-	for _, c := range choices {
-		v := o.Get(info, c.name)
-		if v != c.want[0] && v != c.want[1] {
-			return fmt.Errorf("option %s is %q, want %s or %s", c.name, v, c.want[0], c.want[1])
-		}
-		c.set(v == c.want[1])
-	}
-	return nil
 }
 
 // losses asks about what has no place in the format. Foreign attributes, rules and names are not asked for.
@@ -96,10 +70,12 @@ func (p *plan) losses(o *format.Options) error {
 		what string
 	}{
 		{m.Saved != nil, "absent rows become zeros"},
-		{len(m.Dims) > 2, "the shape of the tensor"},
 		{m.LoD != nil, "levels of detail"},
 		{m.Layout == matrix.RowSparse && m.ColTypes != nil, "that a frame is sparse"},
-		{m.Layout == matrix.RowSparse && m.ColTypes == nil && m.Labels != nil, "names of columns"},
+		{!p.sidecar && len(m.Dims) > 2, "the shape of the tensor (meta=true keeps it)"},
+		{!p.sidecar && m.ColLo != 0, "columns are counted from 0 (meta=true keeps where they begin)"},
+		{!p.sidecar && m.Layout == matrix.RowSparse && m.Labels != nil, "names of columns (meta=true keeps them)"},
+		{!p.sidecar && p.dialect == mainName && m.Labels != nil && m.Layout == matrix.RowDense, "names of columns (meta=true keeps them)"},
 	} {
 		if !l.is {
 			continue
@@ -128,7 +104,7 @@ func (p *plan) storedAs(t matrix.DType, o *format.Options) (matrix.DType, error)
 
 func (p *plan) check() error {
 	seen := map[string]bool{}
-	for _, l := range p.labels {
+	for _, l := range p.names {
 		if l != "" && seen[l] {
 			return fmt.Errorf("label %q comes more than once", l)
 		}
@@ -138,24 +114,38 @@ func (p *plan) check() error {
 		return fmt.Errorf("matrix %q: %d x %d needs more than %d blocks of 2^32-1 rows and columns: %w",
 			p.from.Name, p.rows, p.cols, maxCuts, format.ErrLimit)
 	}
-	if p.codes != blockio.Daphne {
-		return nil
+	if err := p.checkGrid(); err != nil {
+		return err
 	}
-	if p.data == frame {
-		return fmt.Errorf("a frame cannot be written in DAPHNE's own layout, only a matrix: %w", format.ErrVersion)
-	}
-	if p.rows > math.MaxUint32 || p.cols > math.MaxUint32 {
+	if p.dialect == mainName && (p.rows > math.MaxUint32 || p.cols > math.MaxUint32) {
 		return fmt.Errorf("%d x %d in DAPHNE's own layout, want at most 2^32-1 rows and columns: %w", p.rows, p.cols, format.ErrLimit)
 	}
 	return nil
 }
 
-func repeat(t matrix.DType, n int64) []matrix.DType {
-	types := make([]matrix.DType, n)
-	for i := range types {
-		types[i] = t
+const (
+	maxGrid   = 1 << 20 // blocks of a grid, which are kept in mind until all are there
+	maxMerged = 1 << 30 // bytes of a dense block that is put together
+)
+
+// checkGrid refuses blocks that are too many, or too large to be put together in memory.
+func (p *plan) checkGrid() error {
+	if !p.grid() || p.rect().Empty() {
+		return nil
 	}
-	return types
+	tall, broad := min(p.tall, p.rows), min(p.broad, p.cols)
+	if p.data == frame {
+		broad = 1
+	}
+	if down, across := (p.rows-1)/tall+1, (p.cols-1)/broad+1; across > maxGrid/down {
+		return fmt.Errorf("matrix %q: %d x %d blocks of %d x %d, want at most %d in all: %w",
+			p.from.Name, down, across, tall, broad, maxGrid, format.ErrLimit)
+	}
+	if cells, ok := matrix.Cells(tall, broad); p.from.Layout == matrix.RowDense && (!ok || cells > maxMerged/8) {
+		return fmt.Errorf("matrix %q: blocks of %d x %d, want at most %d cells in a dense one: %w",
+			p.from.Name, tall, broad, maxMerged/8, format.ErrLimit)
+	}
+	return nil
 }
 
 // prepare gives the blocks of the file that hold b.
@@ -163,11 +153,14 @@ func (p *plan) prepare(b matrix.Block) ([]matrix.Block, error) {
 	if err := b.Check(); err != nil {
 		return nil, err
 	}
-	if !p.rect().Contains(b.At) {
-		return nil, fmt.Errorf("block %v, want one within %v", b.At, p.rect())
+	if !p.from.Rect().Contains(b.At) {
+		return nil, fmt.Errorf("block %v, want one within %v", b.At, p.from.Rect())
 	}
 	if b.At.Empty() {
 		return nil, nil
+	}
+	if p.from.ColLo != 0 {
+		b = b.Shift(0, -p.from.ColLo)
 	}
 	kind, err := blockio.Encoder{}.Head(b)
 	if err != nil {
@@ -192,25 +185,49 @@ func (p *plan) prepare(b matrix.Block) ([]matrix.Block, error) {
 		if !exact {
 			return nil, fmt.Errorf("block %v of %v holds a value that %v does not", at, b.Data.DType(), t)
 		}
-		if p.smallest {
-			cast = blockio.Smallest(cast, p.from.Layout)
-		}
-		out = append(out, cast)
+		out = append(out, p.shape(cast))
 	}
 	return out, nil
 }
 
-// pieces cuts a place into blocks of the file: sides of at most 2^32-1, and in a frame single columns.
+// shape holds a block of the file as it will be stored.
+func (p *plan) shape(b matrix.Block) matrix.Block {
+	if p.dialect == mainName {
+		return b // only waits to become a part of the one block
+	}
+	if p.narrow {
+		b = p.codes.Narrow(b)
+	}
+	if p.planned {
+		b = blockio.Smallest(b, p.from.Layout)
+	}
+	return b
+}
+
+// pieces cuts a place into blocks of the file: where the grid has its lines, sides of at most 2^32-1, and in a frame single
+// columns.
 func (p *plan) pieces(at matrix.Rect) (out []matrix.Rect) {
-	width := int64(math.MaxUint32)
+	width := p.broad
 	if p.data == frame {
 		width = 1
 	}
-	for r := at.Rows.Lo; r < at.Rows.Hi; r += min(math.MaxUint32, at.Rows.Hi-r) {
-		rows := matrix.Range{Lo: r, Hi: r + min(math.MaxUint32, at.Rows.Hi-r)}
-		for c := at.Cols.Lo; c < at.Cols.Hi; c += min(width, at.Cols.Hi-c) {
-			out = append(out, matrix.Rect{Rows: rows, Cols: matrix.Range{Lo: c, Hi: c + min(width, at.Cols.Hi-c)}})
+	for rows := range cuts(at.Rows, p.tall) {
+		for cols := range cuts(at.Cols, width) {
+			out = append(out, matrix.Rect{Rows: rows, Cols: cols})
 		}
 	}
 	return out
+}
+
+// cuts cuts a range at the multiples of step and into pieces of at most 2^32-1.
+func cuts(r matrix.Range, step int64) iter.Seq[matrix.Range] {
+	return func(yield func(matrix.Range) bool) {
+		for lo := r.Lo; lo < r.Hi; {
+			n := min(step-lo%step, math.MaxUint32, r.Hi-lo)
+			if !yield(matrix.Range{Lo: lo, Hi: lo + n}) {
+				return
+			}
+			lo += n
+		}
+	}
 }

@@ -2,7 +2,7 @@ package daphne
 
 import (
 	"context"
-	"errors"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"iter"
@@ -15,7 +15,7 @@ import (
 )
 
 // bandBytes is about how many bytes of a large block are read at a time.
-const bandBytes = 64 << 20
+const bandBytes = 16 << 20
 
 // reader implements format.Reader.
 type reader struct {
@@ -35,88 +35,138 @@ func (r *reader) Extent(string) (format.Extent, bool) {
 	return format.Extent{Pieces: len(r.blocks), Kind: "blocks", Bytes: r.src.Size()}, true
 }
 
-// Blocks gives the blocks in row-major order of their places, large ones in bands.
+// Blocks gives the blocks in row-major order of their places, large ones in bands. The next ones are read and decoded
+// while one is looked at.
 func (r *reader) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {
 		if name != r.meta.Name {
 			yield(matrix.Block{}, fmt.Errorf("matrix %q: %w", name, format.ErrMatrix))
 			return
 		}
-		w := &walk{reader: r, want: want.Intersect(r.rect()), yield: yield, done: ctx.Done()}
-		for _, e := range r.blocks {
-			if e.At.Intersect(w.want).Empty() {
-				continue
-			}
-			err := w.entry(e)
-			if errors.Is(err, errStop) {
-				return
-			}
-			if err == errEnded {
+		want = r.meta.Rect().Intersect(want)
+		if want.Empty() {
+			return
+		}
+		want.Cols = matrix.Range{Lo: want.Cols.Lo - r.meta.ColLo, Hi: want.Cols.Hi - r.meta.ColLo}
+		w := &walk{reader: r, ctx: ctx, want: want}
+		for blocks, err := range format.Ahead(w.jobs) {
+			if ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
 			if err != nil {
 				yield(matrix.Block{}, format.Wrap("daphne", r.path, err))
 				return
 			}
+			for _, b := range blocks {
+				if r.meta.ColLo != 0 {
+					b = b.Shift(0, r.meta.ColLo)
+				}
+				if !yield(b, nil) {
+					return
+				}
+			}
 		}
 	}
 }
 
-var (
-	errStop  = errors.New("the caller has enough")
-	errEnded = errors.New("the context has ended")
-)
+// View implements format.Viewer for files of dense blocks in the types that the header states.
+func (r *reader) View(ctx context.Context, name string, look func(matrix.Block) error) (ok bool, err error) {
+	if name != r.meta.Name {
+		return false, fmt.Errorf("matrix %q: %w", name, format.ErrMatrix)
+	}
+	slabs := make([]format.Slab, len(r.blocks))
+	for i, e := range r.blocks {
+		s := format.Slab{Name: name, At: e.At, DType: e.Type, Order: wire.Little, Off: e.off}
+		if e.as != asBlock || e.Kind != blockio.Dense || e.Type != r.colType(e.At.Cols.Lo) || !s.Viewable() ||
+			r.data == frame && e.At.Cols.Len() > 1 || e.At.Empty() || r.meta.Layout != matrix.RowDense {
+			return false, nil
+		}
+		s.At.Cols = matrix.Range{Lo: e.At.Cols.Lo + r.meta.ColLo, Hi: e.At.Cols.Hi + r.meta.ColLo}
+		slabs[i] = s
+	}
+	for i := range slabs {
+		if err := r.check(ctx, r.src, i); err != nil {
+			return true, format.Wrap("daphne", r.path, err)
+		}
+		if ok, err = slabs[i].View(ctx, r.src, look); !ok || err != nil {
+			break
+		}
+	}
+	return ok, format.Wrap("daphne", r.path, err)
+}
+
+// job gives some of the blocks that are wanted.
+type job = func() ([]matrix.Block, error)
 
 // walk is one walk over the blocks.
 type walk struct {
 	*reader
-	want  matrix.Rect
-	yield func(matrix.Block, error) bool
-	done  <-chan struct{}
+	ctx  context.Context
+	want matrix.Rect
+	free chan []byte // of rows that are decoded
 }
 
-func (w *walk) entry(e entry) error {
+// jobs are what there is to do for the values within want. A job reads, unless where it begins is known only by reading.
+func (w *walk) jobs(yield func(job) bool) {
+	w.free = make(chan []byte, 8)
+	for i, e := range w.blocks {
+		if e.At.Intersect(w.want).Empty() {
+			continue
+		}
+		if w.sum != nil && w.want.Contains(e.At) {
+			if !yield(func() ([]matrix.Block, error) { return nil, w.check(w.ctx, w.src, i) }) {
+				return
+			}
+		}
+		if !w.entry(e, yield) {
+			return
+		}
+	}
+}
+
+// entry gives the jobs of one block; false if there shall be no more.
+func (w *walk) entry(e entry, yield func(job) bool) bool {
 	switch {
 	case e.as == asRecords:
-		return w.records(e)
+		return w.records(e, yield)
 	case e.as == asArrays:
-		return w.arrays(e)
+		return w.arrays(e, yield)
 	case e.as == asRows:
-		return w.oldRows(e)
+		return yield(func() ([]matrix.Block, error) { return w.oldRows(e) })
 	case e.Kind == blockio.Empty:
-		return w.emit(e, matrix.Block{At: e.At.Intersect(w.want), Data: matrix.Empty{D: w.colType(e.At.Cols.Lo)}})
+		at := e.At.Intersect(w.want)
+		return yield(func() ([]matrix.Block, error) {
+			return w.give(e, matrix.Block{At: at, Data: matrix.Empty{D: w.colType(e.At.Cols.Lo)}})
+		})
 	case e.Kind == blockio.Dense:
-		return w.dense(e)
+		return w.dense(e, yield)
 	case e.Kind == blockio.CSR:
-		return w.rows(e)
+		return w.rows(e, yield)
 	}
-	raw := make([]byte, e.Body)
-	if err := wire.ReadAt(w.src, raw, e.off); err != nil {
-		return err
-	}
-	return w.decoded(e, e.Head, raw, e.off)
+	return yield(func() ([]matrix.Block, error) {
+		raw := make([]byte, e.Body)
+		if err := wire.ReadAt(w.src, raw, e.off); err != nil {
+			return nil, err
+		}
+		return w.decoded(e, e.Head, raw, e.off)
+	})
 }
 
 // decoded gives the block whose head and cells are there.
-func (w *walk) decoded(e entry, h blockio.Head, raw []byte, off int64) error {
+func (w *walk) decoded(e entry, h blockio.Head, raw []byte, off int64) ([]matrix.Block, error) {
 	d := blockio.Decoder{InPlace: true}
 	b, err := d.Body(wire.NewCursor(raw, off, wire.Little), h)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return w.emit(e, b)
+	return w.give(e, b)
 }
 
-// emit gives what is wanted of a block, converted to the types that the header states.
-func (w *walk) emit(e entry, b matrix.Block) error {
-	select {
-	case <-w.done:
-		return errEnded
-	default:
-	}
+// give is what is wanted of a block, converted to the types that the header states.
+func (w *walk) give(e entry, b matrix.Block) (out []matrix.Block, err error) {
 	part := b.At.Intersect(w.want)
 	if part.Empty() {
-		return nil
+		return nil, nil
 	}
 	if part != b.At {
 		b = b.Cut(part)
@@ -127,15 +177,13 @@ func (w *walk) emit(e entry, b matrix.Block) error {
 			one = b.Cut(matrix.Rect{Rows: b.At.Rows, Cols: cols})
 		}
 		t := w.colType(cols.Lo)
-		out, exact := one.Cast(t)
+		one, exact := one.Cast(t)
 		if !exact {
-			return misfit(e.off, "block %v of %v holds a value that %v does not", e.At, e.Type, t)
+			return nil, misfit(e.off, "block %v of %v holds a value that %v does not", e.At, e.Type, t)
 		}
-		if !w.yield(out, nil) {
-			return errStop
-		}
+		out = append(out, one)
 	}
-	return nil
+	return out, nil
 }
 
 // runs cuts columns where their value type changes.
@@ -158,21 +206,23 @@ func (h header) runs(cols matrix.Range) iter.Seq[matrix.Range] {
 	}
 }
 
-// dense reads bands of a dense block straight into the slice that is given away.
-func (w *walk) dense(e entry) error {
+// dense reads bands of a dense block straight into the slices that are given away.
+func (w *walk) dense(e entry, yield func(job) bool) bool {
 	size := int64(e.Type.Size())
 	for band := range format.Bands(e.At.Intersect(w.want), bandBytes/size) {
-		b := matrix.NewDense(e.Type, band)
-		raw, _ := wire.ViewAny(b.Data.Values())
-		if err := w.cells(e, band, raw, size); err != nil {
-			return err
-		}
-		wire.Swap(raw, int(size), wire.Little)
-		if err := w.emit(e, b); err != nil {
-			return err
+		if !yield(func() ([]matrix.Block, error) {
+			b := matrix.NewDense(e.Type, band)
+			raw, _ := wire.ViewAny(b.Data.Values())
+			if err := w.cells(e, band, raw, size); err != nil {
+				return nil, err
+			}
+			wire.Swap(raw, int(size), wire.Little)
+			return w.give(e, b)
+		}) {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // nearBytes is the gap between the wanted parts of two rows that is read over rather than jumped over.
@@ -205,37 +255,73 @@ func (w *walk) cells(e entry, band matrix.Rect, raw []byte, size int64) error {
 }
 
 // records reads bands of a frame that is stored row after row, and gives each column as a block.
-func (w *walk) records(e entry) error {
+func (w *walk) records(e entry, yield func(job) bool) bool {
 	row := recordLen(w.types)
 	each := max(1, min(e.At.Rows.Len(), bandBytes/max(1, row)))
-	buf := make([]byte, each*row)
 	wanted := e.At.Intersect(w.want)
 	for lo := wanted.Rows.Lo; lo < wanted.Rows.Hi; lo += each {
 		rows := matrix.Range{Lo: lo, Hi: min(lo+each, wanted.Rows.Hi)}
-		part := buf[:rows.Len()*row]
-		if err := wire.ReadAt(w.src, part, e.off+lo*row); err != nil {
-			return err
-		}
-		at := recordLen(w.types[:wanted.Cols.Lo])
-		for c := wanted.Cols.Lo; c < wanted.Cols.Hi; c++ {
-			b := matrix.NewDense(w.types[c], matrix.Rect{Rows: rows, Cols: matrix.Range{Lo: c, Hi: c + 1}})
-			raw, size := wire.ViewAny(b.Data.Values())
-			column(raw, part[at:], size, int(row))
-			wire.Swap(raw, size, wire.Little)
-			at += int64(size)
-			if err := w.emit(e, b); err != nil {
-				return err
-			}
+		if !yield(func() ([]matrix.Block, error) { return w.columns(e, rows, wanted.Cols, row) }) {
+			return false
 		}
 	}
-	return nil
+	return true
+}
+
+// columns reads rows of records and takes the columns out of them.
+func (w *walk) columns(e entry, rows, cols matrix.Range, row int64) (out []matrix.Block, err error) {
+	raw := w.buffer(rows.Len() * row)
+	defer w.done(raw)
+	if err := wire.ReadAt(w.src, raw, e.off+rows.Lo*row); err != nil {
+		return nil, err
+	}
+	at := recordLen(w.types[:cols.Lo])
+	for c := cols.Lo; c < cols.Hi; c++ {
+		b := matrix.NewDense(w.types[c], matrix.Rect{Rows: rows, Cols: matrix.Range{Lo: c, Hi: c + 1}})
+		val, size := wire.ViewAny(b.Data.Values())
+		column(val, raw[at:], size, int(row))
+		wire.Swap(val, size, wire.Little)
+		at += int64(size)
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// buffer is memory for n bytes, used before if there is such; done gives it back.
+func (w *walk) buffer(n int64) []byte {
+	select {
+	case b := <-w.free:
+		if int64(cap(b)) >= n {
+			return b[:n]
+		}
+	default:
+	}
+	return make([]byte, n)
+}
+
+func (w *walk) done(b []byte) {
+	select {
+	case w.free <- b:
+	default:
+	}
 }
 
 // column copies the values of size bytes that lie stride bytes apart.
 func column(dst, src []byte, size, stride int) {
+	le := binary.LittleEndian
 	for i, o := 0, 0; i < len(dst); i, o = i+size, o+stride {
-		copy(dst[i:i+size], src[o:o+size])
+		switch size {
+		case 8:
+			le.PutUint64(dst[i:], le.Uint64(src[o:]))
+		case 4:
+			le.PutUint32(dst[i:], le.Uint32(src[o:]))
+		default:
+			copy(dst[i:i+size], src[o:o+size])
+		}
 	}
 }
 
-var _ io.Closer = (*reader)(nil)
+var (
+	_ io.Closer     = (*reader)(nil)
+	_ format.Viewer = (*reader)(nil)
+)

@@ -10,28 +10,35 @@ import (
 )
 
 // rows reads a CSR block of the document's layout in bands of whole rows, from its begin to the last row wanted: where
-// a row begins is known only from the rows before it.
-func (w *walk) rows(e entry) error {
+// a row begins is known only from the rows before it. The bytes are read here, the jobs decode them.
+func (w *walk) rows(e entry, yield func(job) bool) bool {
 	s := &rowScan{src: w.src, off: e.off, end: e.off + e.Body, cell: int64(4 + e.Type.Size()), left: e.N}
 	for row := e.At.Rows.Lo; row < e.At.Rows.Hi && row < w.want.Rows.Hi; {
+		s.buf = w.buffer(min(bandBytes, s.end-s.off))
 		n, cells, raw, off, err := s.next(e.At.Rows.Hi - row)
+		if err == nil && row+n == e.At.Rows.Hi && s.left != 0 {
+			err = misfit(s.off, "the rows have %d non-zeros, the block says %d", e.N-s.left, e.N)
+		}
 		if err != nil {
-			return err
+			yield(func() ([]matrix.Block, error) { return nil, err })
+			return false
 		}
 		band := matrix.Rect{Rows: matrix.Range{Lo: row, Hi: row + n}, Cols: e.At.Cols}
 		row += n
 		if band.Intersect(w.want).Empty() {
+			w.done(s.buf)
 			continue
 		}
-		h := blockio.Head{At: band, Kind: blockio.CSR, Type: e.Type, N: cells, Body: int64(len(raw))}
-		if err := w.decoded(e, h, raw, off); err != nil {
-			return err
-		}
-		if row == e.At.Rows.Hi && s.left != 0 {
-			return misfit(s.off, "the rows have %d non-zeros, the block says %d", e.N-s.left, e.N)
+		buf := s.buf
+		if !yield(func() ([]matrix.Block, error) {
+			defer w.done(buf)
+			h := blockio.Head{At: band, Kind: blockio.CSR, Type: e.Type, N: cells, Body: int64(len(raw))}
+			return w.decoded(e, h, raw, off)
+		}) {
+			return false
 		}
 	}
-	return nil
+	return true
 }
 
 // rowScan cuts the bytes of a CSR block where rows end.
@@ -46,8 +53,7 @@ type rowScan struct {
 	buf  []byte
 }
 
-// next gives the bytes of as many rows, at most limit, as about a band has, at least one. raw is valid until the next
-// call.
+// next gives the bytes of as many rows, at most limit, as about a band has, at least one. raw is a part of buf.
 func (s *rowScan) next(limit int64) (rows, cells int64, raw []byte, off int64, err error) {
 	if err := s.fill(bandBytes); err != nil {
 		return 0, 0, nil, 0, err
@@ -95,44 +101,52 @@ func (s *rowScan) fill(n int64) error {
 	return wire.ReadAt(s.src, s.buf, s.off)
 }
 
-// arrays reads CSR in three arrays, as DAPHNE writes it, in bands of rows. A band is handed to package blockio as a wide
-// block, which has the same arrays with counts in place of offsets.
-func (w *walk) arrays(e entry) error {
+// arrays reads CSR in three arrays, as DAPHNE writes it, in bands of rows: the offsets here, the rest in the jobs.
+func (w *walk) arrays(e entry, yield func(job) bool) bool {
 	wanted := e.At.Rows.Intersect(w.want.Rows)
 	cell := int64(8 + e.Type.Size())
-	idx := e.off + 8*(e.At.Rows.Len()+1)
-	val := idx + 8*e.N
 	for lo := wanted.Lo; lo < wanted.Hi; {
-		ptr, err := w.offsets(e, lo, min(wanted.Hi, lo+bandBytes/64))
+		ptr, err := w.offsets(e, lo, min(wanted.Hi, lo+bandBytes/16))
 		if err != nil {
-			return err
+			yield(func() ([]matrix.Block, error) { return nil, err })
+			return false
 		}
 		n := int64(1) // rows in the band
 		for n < int64(len(ptr))-1 && (ptr[n+1]-ptr[0])*cell <= bandBytes {
 			n++
 		}
-		first, cells := ptr[0], ptr[n]-ptr[0]
-		raw := make([]byte, 8*n+cells*cell)
-		for i := range n {
-			binary.LittleEndian.PutUint64(raw[8*i:], uint64(ptr[i+1]-ptr[i]))
-		}
-		if err := wire.ReadAt(w.src, raw[8*n:8*(n+cells)], idx+8*first); err != nil {
-			return err
-		}
-		if err := wire.ReadAt(w.src, raw[8*(n+cells):], val+first*int64(e.Type.Size())); err != nil {
-			return err
-		}
-		if err := w.wide(e, matrix.Range{Lo: lo, Hi: lo + n}, cells, raw, idx+8*(first-n)); err != nil {
-			return err
+		rows := matrix.Range{Lo: lo, Hi: lo + n}
+		if !yield(func() ([]matrix.Block, error) { return w.band(e, rows, ptr[:n+1]) }) {
+			return false
 		}
 		lo += n
 	}
-	return nil
+	return true
+}
+
+// band reads rows of the three arrays. They are handed to package blockio as a wide block, which has the same arrays with
+// counts in place of offsets.
+func (w *walk) band(e entry, rows matrix.Range, ptr []int64) ([]matrix.Block, error) {
+	idx := e.off + 8*(e.At.Rows.Len()+1)
+	val := idx + 8*e.N
+	n, first, cells := rows.Len(), ptr[0], ptr[rows.Len()]-ptr[0]
+	raw := w.buffer(8*n + cells*int64(8+e.Type.Size()))
+	defer w.done(raw)
+	for i := range n {
+		binary.LittleEndian.PutUint64(raw[8*i:], uint64(ptr[i+1]-ptr[i]))
+	}
+	if err := wire.ReadAt(w.src, raw[8*n:8*(n+cells)], idx+8*first); err != nil {
+		return nil, err
+	}
+	if err := wire.ReadAt(w.src, raw[8*(n+cells):], val+first*int64(e.Type.Size())); err != nil {
+		return nil, err
+	}
+	return w.wide(e, rows, cells, raw, idx+8*(first-n))
 }
 
 // wide gives rows whose cells are in the arrays of a wide CSR block. off is the place that the first byte of raw would
 // have if all of raw were before the columns as in the file.
-func (w *walk) wide(e entry, rows matrix.Range, cells int64, raw []byte, off int64) error {
+func (w *walk) wide(e entry, rows matrix.Range, cells int64, raw []byte, off int64) ([]matrix.Block, error) {
 	h := blockio.Head{Wide: true, Kind: blockio.CSR, Type: e.Type, N: cells, Body: int64(len(raw))}
 	h.At = matrix.Rect{Rows: rows, Cols: e.At.Cols}
 	return w.decoded(e, h, raw, off)
@@ -157,10 +171,10 @@ func (w *walk) offsets(e entry, lo, hi int64) ([]int64, error) {
 }
 
 // oldRows reads CSR as DAPHNE 0.1 wrote it, all at once: files of a release before its first users.
-func (w *walk) oldRows(e entry) error {
+func (w *walk) oldRows(e entry) ([]matrix.Block, error) {
 	raw := make([]byte, e.Body)
 	if err := wire.ReadAt(w.src, raw, e.off); err != nil {
-		return err
+		return nil, err
 	}
 	rows, size := e.At.Rows.Len(), e.Type.Size()
 	c := wire.NewCursor(raw, e.off, wire.Little)
@@ -176,13 +190,13 @@ func (w *walk) oldRows(e entry) error {
 			idx = append(idx, c.Bytes(8, "column")...)
 			val = append(val, c.Bytes(size, "value")...)
 			if c.Err() != nil {
-				return c.Err()
+				return nil, c.Err()
 			}
 		}
 	}
 	c.End("the block")
 	if c.Err() != nil {
-		return c.Err()
+		return nil, c.Err()
 	}
 	return w.wide(e, e.At.Rows, e.N, append(append(counts, idx...), val...), e.off)
 }

@@ -135,11 +135,10 @@ func (w *writer) Commit(ctx context.Context, parts []format.Part) error {
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(pieces, func(a, b piece) int { return byPlace(a.at(), b.at()) })
 	if pieces, err = w.complete(pieces); err != nil {
 		return fmt.Errorf("matrix %q: %w", w.from.Name, err)
 	}
-	if w.codes == blockio.Daphne {
+	if w.dialect == mainName {
 		err = w.commitArrays(ctx, pieces)
 	} else if w.stage == nil && w.inOrder(pieces) {
 		err = w.out.Commit()
@@ -150,7 +149,7 @@ func (w *writer) Commit(ctx context.Context, parts []format.Part) error {
 		return err
 	}
 	w.Abort(ctx)
-	return w.writeSidecar(ctx, w.bucket, w.path, pieces)
+	return w.describe(ctx, w.bucket, w.path)
 }
 
 // Abort implements format.Writer.
@@ -166,8 +165,8 @@ func (w *writer) Abort(ctx context.Context) {
 // inOrder tells whether the pieces are the file already.
 func (w *writer) inOrder(pieces []piece) bool {
 	off := int64(len(w.head))
-	for _, p := range pieces {
-		if p.Spool == "" || p.Off != off {
+	for i, p := range pieces {
+		if p.Spool == "" || p.Off != off || w.together(pieces[i:]) > 1 {
 			return false
 		}
 		off += p.Len
@@ -181,6 +180,7 @@ func (w *writer) complete(pieces []piece) ([]piece, error) {
 	if w.rect().Empty() {
 		return []piece{{Rows: [2]int64{0, w.rows}, Cols: [2]int64{0, w.cols}}}, nil
 	}
+	slices.SortFunc(pieces, func(a, b piece) int { return byPlace(a.at(), b.at()) })
 	places := make([]matrix.Rect, len(pieces))
 	for i, p := range pieces {
 		places[i] = p.at()
@@ -199,6 +199,6 @@ func (w *writer) complete(pieces []piece) ([]piece, error) {
 	case !complete:
 		return nil, fmt.Errorf("no block holds %v", missing)
 	}
-	slices.SortFunc(pieces, func(a, b piece) int { return byPlace(a.at(), b.at()) })
+	w.sort(pieces)
 	return pieces, nil
 }

@@ -1,0 +1,454 @@
+package daphne_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"thole/blob"
+	"thole/blockio"
+	"thole/format"
+	"thole/format/daphne"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+// put writes the file and perhaps its sidecar into a bucket.
+func put(t testing.TB, b blob.Bucket, data []byte, side string) {
+	t.Helper()
+	err := blob.WriteAll(t.Context(), b, "x.dbdf", data)
+	if err == nil && side != "" {
+		err = blob.WriteAll(t.Context(), b, "x.dbdf.meta", []byte(side))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// emptyFile is a matrix of one empty block, with this code for its value type.
+func emptyFile(code byte) []byte {
+	b := append([]byte{1, 1, 2, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, code}, make([]byte, 16)...)
+	return append(b, 2, 0, 0, 0, 3, 0, 0, 0, 0)
+}
+
+// TestOpenLayout are files without a cell that could tell their layout.
+func TestOpenLayout(t *testing.T) {
+	none := append([]byte{1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 7}, make([]byte, 16)...)
+	none = append(none, 0, 0, 0, 0, 3, 0, 0, 0, 1, 7)
+	for name, c := range map[string]struct {
+		data       []byte
+		side       string
+		set        map[string]string
+		want, note string
+	}{
+		"empty block":          {emptyFile(7), "", nil, "document i32", "document with values of i32 is taken; dialect=hybrid reads f64"},
+		"asked for":            {emptyFile(7), "", map[string]string{"dialect": "hybrid"}, "hybrid f64", ""},
+		"told":                 {emptyFile(7), `{"numRows":2,"numCols":3,"valueType":"f64"}`, nil, "hybrid f64", "as FILE.meta says"},
+		"told, not looked at":  {emptyFile(7), `{"numRows":2,"numCols":3,"valueType":"f64"}`, map[string]string{"meta": "false"}, "document i32", "dialect=hybrid"},
+		"told the same":        {emptyFile(7), `{"numRows":2,"numCols":3,"valueType":"si32"}`, nil, "document i32", "dialect=hybrid"},
+		"told something else":  {emptyFile(7), `{"numRows":9,"numCols":3,"valueType":"f64"}`, nil, "document i32", "another matrix, of 9 x 3 f64"},
+		"told nonsense":        {emptyFile(10), `{"numRows":`, nil, "document f64", "of no use"},
+		"told a type not ours": {emptyFile(10), `{"numRows":2,"numCols":3,"valueType":"str"}`, nil, "document f64", "of no use"},
+		"code of one side":     {emptyFile(10), "", nil, "document f64", ""},
+		"no cells":             {none, "", nil, "daphne f64", "daphne with values of f64 is taken; dialect=document reads i32"},
+	} {
+		b := &blob.Mem{}
+		put(t, b, c.data, c.side)
+		r, err := daphne.Codec.Open(t.Context(), b, "x.dbdf", format.Options{Set: c.set})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		notes := strings.Join(r.Notes(), "\n")
+		m := r.Matrices()[0]
+		if got := strings.TrimPrefix(r.Notes()[0], "layout ") + " " + m.DType.String(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if !strings.Contains(notes, c.note) || c.note == "" && len(r.Notes()) != 1 {
+			t.Errorf("%s: notes %q, want %q", name, notes, c.note)
+		}
+		r.Close()
+	}
+}
+
+func TestForeignLabels(t *testing.T) {
+	for _, g := range goldens(t) {
+		if g.file != "hybrid/frame_2x3_rowpacked_nolabels.dbdf" {
+			continue
+		}
+		b := &blob.Mem{}
+		put(t, b, g.data, `{"numCols":3,"numRows":2,"schema":[{"label":"id","valueType":"si64"},`+
+			`{"label":"x","valueType":"f64"},{"label":"flag","valueType":"ui8"}]}`)
+		r, err := daphne.Codec.Open(t.Context(), b, "x.dbdf", format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(r.Matrices()[0].Labels); got != "[id x flag]" {
+			t.Errorf("labels %s", got)
+		}
+	}
+}
+
+// TestSidecarKeeps are what only the sidecar can say.
+func TestSidecarKeeps(t *testing.T) {
+	sparse := matrix.Block{At: matrix.At(0, 2, -5, -2), Data: &matrix.CSR[float64]{Ptr: []int{0, 1, 2}, Idx: []int64{-5, -3}, Val: []float64{1, 2}}}
+	cube := matrix.Block{At: matrix.At(0, 2, 0, 6), Data: &matrix.Dense[float32]{Val: []float32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}}
+	shifted := matrix.Block{At: matrix.At(0, 2, 7, 13), Data: cube.Data}
+	far := matrix.Block{At: matrix.At(0, 1, math.MinInt64, math.MinInt64+2), Data: &matrix.Dense[uint8]{Val: []uint8{1, 2}}}
+	for name, c := range map[string]struct {
+		m matrix.Meta
+		b matrix.Block
+	}{
+		"sparse": {matrix.Meta{Rows: 2, Cols: 3, ColLo: -5, DType: matrix.F64, Layout: matrix.RowSparse, Labels: []string{"a", "", "c"}}, sparse},
+		"tensor": {matrix.Meta{Rows: 2, Cols: 6, DType: matrix.F32, Dims: []int64{2, 3, 2}}, cube},
+		"dense":  {matrix.Meta{Rows: 2, Cols: 6, ColLo: 7, DType: matrix.F32}, shifted},
+		"far":    {matrix.Meta{Rows: 1, Cols: 2, ColLo: math.MinInt64, DType: matrix.U8}, far},
+		"frame":  {frameMeta(), matrix.Block{At: matrix.At(0, 2, 0, 3), Data: &matrix.Dense[float64]{Val: []float64{-1, 0.5, 1, 7, 2, 255}}}},
+	} {
+		for _, dialect := range []string{"document", "daphne", "hybrid"} {
+			for _, rows := range []string{"0", "1"} {
+				if rows != "0" && dialect == "daphne" {
+					continue
+				}
+				b := &blob.Mem{}
+				c.m.Name = "x"
+				o := format.Options{Set: map[string]string{"dialect": dialect, "meta": "true", "block-rows": rows}}
+				if _, err := save(t.Context(), b, c.m, o, []matrix.Block{c.b}); err != nil {
+					t.Errorf("%s, %s: %v", name, dialect, err)
+					continue
+				}
+				checkKept(t, name+", "+dialect, b, c.m, c.b)
+			}
+		}
+	}
+}
+
+func checkKept(t *testing.T, name string, b blob.Bucket, m matrix.Meta, blk matrix.Block) {
+	r, err := daphne.Codec.Open(t.Context(), b, "x.dbdf", format.Options{})
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	defer r.Close()
+	got := r.Matrices()[0]
+	if got.ColLo != m.ColLo || fmt.Sprint(got.Dims, got.Labels, got.ColTypes) != fmt.Sprint(m.Dims, m.Labels, m.ColTypes) {
+		t.Errorf("%s: %+v, want %+v", name, got, m)
+	}
+	if problems, err := r.(format.Verifier).Verify(t.Context()); err != nil || problems != nil {
+		t.Errorf("%s: %v, %v", name, problems, err)
+	}
+	for _, want := range []matrix.Rect{m.Rect(), {Rows: m.Rect().Rows, Cols: matrix.Range{Lo: m.ColLo + 1, Hi: m.ColLo + 2}}} {
+		var read []matrix.Block
+		for one, err := range r.Blocks(t.Context(), "x", want) {
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			read = append(read, one)
+		}
+		a, w := cellsOf(m.Layout, read), cellsOf(m.Layout, []matrix.Block{blk.Cut(want)})
+		if fmt.Sprint(a) != fmt.Sprint(w) {
+			t.Errorf("%s: %v: %v, want %v", name, want, a, w)
+		}
+	}
+}
+
+// summed is a file with sums, of several blocks of all kinds.
+func summed(t *testing.T) (data, side []byte) {
+	m := matrix.Meta{Name: "x", Rows: 9, Cols: 5, DType: matrix.F64}
+	blk := matrix.NewDense(matrix.F64, m.Rect())
+	val := blk.Data.Values().([]float64)
+	for i := range 10 {
+		val[i] = float64(i) + 0.5
+	}
+	val[20], val[33], val[35], val[37] = 1, 2, 3, 4
+	b := &blob.Mem{}
+	set := map[string]string{"meta": "true", "block-rows": "2", "block-cols": "3", "narrow": "true"}
+	data, err := save(t.Context(), b, m, format.Options{Set: set}, []matrix.Block{blk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	side, err = blob.ReadAll(t.Context(), b, "x.dbdf.meta", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data, side
+}
+
+// TestEveryBit turns every bit of a file with sums: none may pass.
+func TestEveryBit(t *testing.T) {
+	data, side := summed(t)
+	for i := range 8 * len(data) {
+		bad := bytes.Clone(data)
+		bad[i/8] ^= 1 << (i % 8)
+		b := &blob.Mem{}
+		put(t, b, bad, string(side))
+		r, err := daphne.Codec.Open(t.Context(), b, "x.dbdf", format.Options{})
+		if err != nil {
+			continue
+		}
+		_, err = stored(t.Context(), r, r.Matrices()[0].Rect())
+		problems, failed := r.(format.Verifier).Verify(t.Context())
+		if failed != nil || len(problems) != 1 {
+			t.Errorf("bit %d of byte %d: problems %v, %v", i%8, i/8, problems, failed)
+		}
+		if err == nil && i/8 >= 19 { // a block; the header alone is for Verify
+			t.Errorf("bit %d of byte %d was read", i%8, i/8)
+		}
+		r.Close()
+	}
+}
+
+// TestEveryBitOfSidecar turns every bit of the sidecar and cuts it everywhere: values stay right or are refused.
+func TestEveryBitOfSidecar(t *testing.T) {
+	data, side := summed(t)
+	want := ""
+	check := func(what string, text []byte) {
+		b := &blob.Mem{}
+		put(t, b, data, string(text))
+		r, err := daphne.Codec.Open(t.Context(), b, "x.dbdf", format.Options{})
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		m := r.Matrices()[0]
+		m.ColLo = 0
+		cells, err := stored(t.Context(), r, r.Matrices()[0].Rect())
+		if err == nil && r.Matrices()[0].ColLo == 0 && fmt.Sprint(cells) != want {
+			t.Errorf("%s: %v", what, cells)
+		}
+	}
+	r, err := open(t, data, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := stored(t.Context(), r, r.Matrices()[0].Rect())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = fmt.Sprint(cells)
+	for i := range 8 * len(side) {
+		bad := bytes.Clone(side)
+		bad[i/8] ^= 1 << (i % 8)
+		check(fmt.Sprintf("bit %d of byte %d", i%8, i/8), bad)
+	}
+	for n := range side {
+		check(fmt.Sprint(n, " bytes"), side[:n])
+	}
+}
+
+// TestStaleSidecar overwrites a file that has a sidecar of ours by one without.
+func TestStaleSidecar(t *testing.T) {
+	b := &blob.Mem{}
+	m := matrix.Meta{Name: "x", Rows: 1, Cols: 2, DType: matrix.U8}
+	blk := matrix.Block{At: m.Rect(), Data: &matrix.Dense[uint8]{Val: []uint8{1, 2}}}
+	for _, meta := range []string{"true", "false"} {
+		if _, err := save(t.Context(), b, m, format.Options{Set: map[string]string{"meta": meta}}, []matrix.Block{blk}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, err := b.List(t.Context(), "x.dbdf.meta"); err != nil || len(left) != 0 {
+		t.Errorf("%v, %v: the sidecar of another file is left", left, err)
+	}
+	foreign := `{"numCols":2,"numRows":1,"valueType":"ui8"}`
+	put(t, b, []byte("old"), foreign)
+	if _, err := save(t.Context(), b, m, format.Options{}, []matrix.Block{blk}); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := blob.ReadAll(t.Context(), b, "x.dbdf.meta", 1<<10); err != nil || string(text) != foreign {
+		t.Errorf("%s, %v: a sidecar of others is gone", text, err)
+	}
+	own := `{"numCols":2,"numRows":1,"valueType":"ui8","thole":{"length":99}}`
+	put(t, b, []byte{}, own)
+	if _, err := save(t.Context(), &blob.Mem{}, m, format.Options{}, []matrix.Block{blk}); err != nil {
+		t.Fatal(err)
+	}
+	data, _ := save(t.Context(), &blob.Mem{}, m, format.Options{}, []matrix.Block{blk})
+	put(t, b, data, own)
+	if _, err := daphne.Codec.Open(t.Context(), b, "x.dbdf", format.Options{}); !errors.Is(err, format.ErrCorrupt) {
+		t.Errorf("%v, want ErrCorrupt: the sidecar is of a file of 99 bytes", err)
+	}
+}
+
+func TestView(t *testing.T) {
+	m := matrix.Meta{Name: "x", Rows: 5000, Cols: 1000, ColLo: 3, DType: matrix.F64}
+	blk := matrix.NewDense(m.DType, m.Rect())
+	val, want := blk.Data.Values().([]float64), 0.0
+	for i := range val {
+		val[i] = float64(i)
+		want += val[i]
+	}
+	for _, set := range []map[string]string{
+		{"meta": "true"}, {"meta": "true", "dialect": "daphne"}, {"meta": "true", "block-rows": "999"},
+	} {
+		dir := t.TempDir()
+		b := blob.NewDir(dir)
+		if _, err := save(t.Context(), b, m, format.Options{Set: set}, []matrix.Block{blk}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := daphne.Codec.Open(t.Context(), b, "x.dbdf", format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, n, next := 0.0, 0, int64(0)
+		ok, err := r.(format.Viewer).View(t.Context(), "x", func(b matrix.Block) error {
+			if b.At.Cols != m.Rect().Cols || b.At.Rows.Lo != next {
+				t.Errorf("%v: place %v", set, b.At)
+			}
+			next = b.At.Rows.Hi
+			for _, v := range b.Data.Values().([]float64) {
+				got += v
+			}
+			n += b.Data.NNZ()
+			return b.Check()
+		})
+		if !ok || err != nil || got != want || n != len(val) {
+			t.Errorf("%v: %v, %v: sum %v of %d, want %v of %d", set, ok, err, got, n, want, len(val))
+		}
+		ok, err = r.(format.Viewer).View(t.Context(), "x", func(b matrix.Block) error {
+			if err := os.Truncate(filepath.Join(dir, "x.dbdf"), 8192); err != nil {
+				return err
+			}
+			val := b.Data.Values().([]float64)
+			got += val[len(val)-1]
+			return nil
+		})
+		if !ok || !errors.Is(err, format.ErrCorrupt) {
+			t.Errorf("%v: a file that is cut meanwhile: %v, %v", set, ok, err)
+		}
+		r.Close()
+	}
+}
+
+// TestNoView are files whose values are not as memory has them.
+func TestNoView(t *testing.T) {
+	m := matrix.Meta{Name: "x", Rows: 4, Cols: 4, DType: matrix.F64}
+	blk := matrix.NewDense(m.DType, m.Rect())
+	for i := range 12 {
+		blk.Data.Values().([]float64)[i] = 1
+	}
+	for _, set := range []map[string]string{{"narrow": "true"}, {"block-cols": "2", "block-rows": "1"}} {
+		b := blob.NewDir(t.TempDir())
+		if _, err := save(t.Context(), b, m, format.Options{Set: set}, []matrix.Block{blk}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := daphne.Codec.Open(t.Context(), b, "x.dbdf", format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := r.(format.Viewer).View(t.Context(), "x", nil); ok || err != nil {
+			t.Errorf("%v: %v, %v", set, ok, err)
+		}
+		sum := 0.0
+		if err := format.Look(t.Context(), r, "", func(b matrix.Block) error {
+			for _, v := range b.ToDense().Data.Values().([]float64) {
+				sum += v
+			}
+			return nil
+		}); err != nil || sum != 12 {
+			t.Errorf("%v: sum %v, %v", set, sum, err)
+		}
+		r.Close()
+	}
+}
+
+// counted counts the bytes that are read.
+type counted struct {
+	blob.Bucket
+	bytes *atomic.Int64
+}
+
+func (c counted) Open(ctx context.Context, name string) (blob.Object, error) {
+	o, err := c.Bucket.Open(ctx, name)
+	return countedObject{o, c.bytes}, err
+}
+
+type countedObject struct {
+	blob.Object
+	bytes *atomic.Int64
+}
+
+func (o countedObject) ReadAt(p []byte, off int64) (int, error) {
+	o.bytes.Add(int64(len(p)))
+	return o.Object.ReadAt(p, off)
+}
+
+// TestRandomAccess reads one block of many: its bytes and the heads of all.
+func TestRandomAccess(t *testing.T) {
+	const tiles, side = 8, 64
+	m := matrix.Meta{Name: "x", Rows: tiles * side, Cols: tiles * side, DType: matrix.F64}
+	blk := matrix.NewDense(m.DType, m.Rect())
+	for i := range blk.Data.Values().([]float64) {
+		blk.Data.Values().([]float64)[i] = float64(i + 1)
+	}
+	b := &blob.Mem{}
+	set := map[string]string{"block-rows": fmt.Sprint(side), "block-cols": fmt.Sprint(side), "meta": "true"}
+	data, err := save(t.Context(), b, m, format.Options{Set: set}, []matrix.Block{blk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n atomic.Int64
+	r, err := daphne.Codec.Open(t.Context(), counted{b, &n}, "x.dbdf", format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if heads := n.Swap(0); heads > tiles*tiles*blockio.MaxHead+8192 {
+		t.Errorf("%d bytes of %d read to open it", heads, len(data))
+	}
+	at := matrix.At(3*side, 4*side, 5*side, 6*side)
+	got := 0
+	for one, err := range r.Blocks(t.Context(), "x", at) {
+		if err != nil || !one.At.Empty() && one.At != at {
+			t.Fatalf("%v, %v", one.At, err)
+		}
+		want, _ := wire.ViewAny(blk.Cut(at).Data.Values())
+		raw, _ := wire.ViewAny(one.Data.Values())
+		if !bytes.Equal(raw, want) {
+			t.Error("other values")
+		}
+		got++
+	}
+	size := int64(side*side*8 + 26)
+	if got != 1 || n.Load() > 2*size { // once for the sum, once for the values
+		t.Errorf("%d blocks, %d bytes read, want 1 of %d bytes, read at most twice", got, n.Load(), size)
+	}
+	n.Store(0)
+	row := matrix.At(3*side+7, 3*side+8, 5*side, 6*side)
+	for _, err := range r.Blocks(t.Context(), "x", row) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n.Load() != side*8 {
+		t.Errorf("%d bytes read for one row of a block, want %d", n.Load(), side*8)
+	}
+}
+
+// TestFrameLayouts writes the frame in every dialect; DAPHNE's own is the golden file of it, which has no labels.
+func TestFrameLayouts(t *testing.T) {
+	blk := matrix.Block{At: matrix.At(0, 2, 0, 3), Data: &matrix.Dense[float64]{Val: []float64{-1, 0.5, 1, 7, 2, 255}}}
+	got, err := save(t.Context(), &blob.Mem{}, frameMeta(), format.Options{Set: map[string]string{"dialect": "daphne"}}, []matrix.Block{blk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(goldens(t), func(g golden) bool { return g.file == "hybrid/frame_2x3_rowpacked_nolabels.dbdf" })
+	if i < 0 {
+		t.Skip("no golden frame without labels")
+	}
+	for _, g := range goldens(t) {
+		if g.file == "hybrid/frame_2x3_rowpacked_nolabels.dbdf" && !bytes.Equal(got, g.data) {
+			t.Errorf("%x, want %x", got, g.data)
+		}
+	}
+}
+
+var _ io.ReaderAt = countedObject{}
