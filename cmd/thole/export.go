@@ -19,7 +19,7 @@ import (
 // exporting is the flags of export.
 type exporting struct {
 	source
-	algo, graph, layout, feed, order string
+	algo, graph, layout, feed, ids, order string
 	lossy, force                     bool
 }
 
@@ -47,6 +47,7 @@ prediction is a probability, probabilities of classes, or a value; score is what
 	f.StringVar(&x.graph, "graph", "", "graph.json to use in place of the model's")
 	f.StringVar(&x.layout, "layout", "pdmodel", "files: "+layoutText())
 	f.StringVar(&x.feed, "feed", "auto", "what is fed: auto, dense (x), sparse (ids and vals)")
+	f.StringVar(&x.ids, "ids", "auto", "what ids are: columns, or numbered: lines of keys.txt, for hashed keys; auto chooses by the columns")
 	f.StringVar(&x.order, "order", "auto", "how weights of fully connected layers lie: auto, in-out (Angel), out-in (Angel's later library)")
 	f.BoolVar(&x.lossy, "lossy", false, "allow to round values that are no float32")
 	f.BoolVar(&x.force, "force", false, "replace DIR if it exists")
@@ -100,8 +101,8 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	}
 	p := newProgress(e.err, "export", "values", values(r.Matrices()))
 	defer p.end()
-	m, err := export.New(file, r, export.Options{Feed: export.Feed(x.feed), Order: export.Order(x.order), Lossy: x.lossy,
-		Lost: func(what string) { p.line("left out: %s", what) }})
+	m, err := export.New(ctx, file, r, export.Options{Feed: export.Feed(x.feed), IDs: export.IDs(x.ids), Order: export.Order(x.order),
+		Lossy: x.lossy, Lost: func(what string) { p.line("left out: %s", what) }})
 	if err != nil {
 		return fmt.Errorf("%s: %w", src, err)
 	}
@@ -125,6 +126,8 @@ func (x *exporting) files() (exportLayout, error) {
 	switch {
 	case x.feed != "auto" && x.feed != "dense" && x.feed != "sparse":
 		return exportLayout{}, usageError{fmt.Errorf("--feed %s, want auto, dense or sparse", x.feed)}
+	case x.ids != "auto" && x.ids != "columns" && x.ids != "numbered":
+		return exportLayout{}, usageError{fmt.Errorf("--ids %s, want auto, columns or numbered", x.ids)}
 	case x.order != "auto" && x.order != "in-out" && x.order != "out-in":
 		return exportLayout{}, usageError{fmt.Errorf("--order %s, want auto, in-out or out-in", x.order)}
 	case x.algo != "" && x.graph != "":
@@ -176,8 +179,10 @@ func (l *exportLayout) write(ctx context.Context, r format.Reader, dst string, d
 	if err := format.Convert(ctx, r, paddle.Codec, b, stage.Name(l.params), o, nil, done); err != nil {
 		return stage.Final(err)
 	}
-	if err := blob.WriteAll(ctx, b, stage.Name(l.topology), r.Files()[l.topology]); err != nil {
-		return stage.Final(err)
+	for file, data := range r.Files() {
+		if err := blob.WriteAll(ctx, b, stage.Name(file), data); err != nil {
+			return stage.Final(err)
+		}
 	}
 	return stage.Publish(ctx, "")
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,11 +23,13 @@ type builder struct {
 	notes   []string
 	guessed bool // a note says which order weights were taken for
 
-	features int64  // feature columns
-	sparse   bool   // examples are fed as ids and values
-	library  bool   // the loss layer is spelled as Angel's later library does
-	fields   int64  // features of an example; -1: any number
-	spread   string // variable with the values of the features, once there is one
+	features int64   // feature columns, or numbers of them and one
+	below    bool    // some columns are below 0
+	keys     []int64 // the columns that ids number, nil if ids are columns
+	sparse   bool    // examples are fed as ids and values
+	library  bool    // the loss layer is spelled as Angel's later library does
+	fields   int64   // features of an example; -1: any number
+	spread   string  // variable with the values of the features, once there is one
 
 	block   program.Block
 	taken   map[string]bool
@@ -44,7 +47,7 @@ type value struct {
 }
 
 // begin decides how examples are fed.
-func (b *builder) begin() error {
+func (b *builder) begin(ctx context.Context) error {
 	embedding := false
 	b.fields = -1
 	for i := range b.file.Layers {
@@ -56,6 +59,20 @@ func (b *builder) begin() error {
 				return fmt.Errorf("layer %q: %w", e.Name, err)
 			}
 		}
+	}
+	numbered := b.opts.IDs == IDsNumbered
+	if b.opts.IDs != IDsColumns && b.opts.Feed != FeedDense {
+		numbered = numbered || b.below || b.features > ColumnLimit
+	}
+	if numbered {
+		b.sparse = true
+		if b.opts.Feed == FeedDense {
+			return fmt.Errorf("a dense feed of numbered columns, want a sparse one")
+		}
+		return b.number(ctx)
+	}
+	if b.below {
+		return fmt.Errorf("columns below 0, which are no rows of a table, want numbered ids")
 	}
 	switch {
 	case b.opts.Feed == FeedDense && embedding:

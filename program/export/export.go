@@ -6,7 +6,8 @@
 // Examples are fed in one of two forms:
 //
 //	dense    x     float32  [batch, features]
-//	sparse   ids   int64    [batch, fields]   columns of the features of an example, counted from 0, ascending as in Angel
+//	sparse   ids   int64    [batch, fields]   columns of the features of an example, counted from 0, ascending as in Angel;
+//	                                          or numbers of columns, where these are hashed keys (IDsNumbered)
 //	         vals  float32  [batch, fields]   their values
 //
 // Shorter examples are filled up with id 0 and value 0, which add nothing. A network with an embedding takes the sparse
@@ -42,6 +43,7 @@
 package export
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -80,6 +82,7 @@ const (
 // Options are what a user may choose. The zero value means auto, and nothing may be lost.
 type Options struct {
 	Feed  Feed
+	IDs   IDs
 	Order Order
 	// Lossy allows to round values that are no float32. Lost, if it is set, is told of it.
 	Lossy bool
@@ -92,6 +95,11 @@ func (o *Options) check() error {
 	case "", FeedAuto, FeedDense, FeedSparse:
 	default:
 		return fmt.Errorf("feed %q, want auto, dense or sparse", o.Feed)
+	}
+	switch o.IDs {
+	case "", IDsAuto, IDsColumns, IDsNumbered:
+	default:
+		return fmt.Errorf("ids %q, want auto, columns or numbered", o.IDs)
 	}
 	switch o.Order {
 	case "", OrderAuto, OrderInOut, OrderOutIn:
@@ -108,12 +116,13 @@ type Model struct {
 
 	src     format.Reader
 	tensors []tensor
+	keys    []int64
 	opts    Options
 }
 
 // New translates the network. It fails where a layer, a matrix or a size is not as the network says; values are not read
-// before Reader's. r must stay open as long as the Model is used.
-func New(f *graph.File, r format.Reader, o Options) (*Model, error) {
+// before Reader's, but for the columns where ids number them. r must stay open as long as the Model is used.
+func New(ctx context.Context, f *graph.File, r format.Reader, o Options) (*Model, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -123,7 +132,7 @@ func New(f *graph.File, r format.Reader, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.begin(); err != nil {
+	if err := b.begin(ctx); err != nil {
 		return nil, err
 	}
 	if err := b.whole(loss); err != nil {
@@ -133,7 +142,7 @@ func New(f *graph.File, r format.Reader, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Program: p, Notes: b.notes, src: r, tensors: b.tensors, opts: o}, nil
+	return &Model{Program: p, Notes: b.notes, src: r, tensors: b.tensors, keys: b.keys, opts: o}, nil
 }
 
 // layerLimit is the largest number of layers of a network.

@@ -16,7 +16,7 @@ import (
 // scores runs a network on examples and gives its first output.
 func scores(t *testing.T, s *saved, layers string, o export.Options) []float32 {
 	t.Helper()
-	model, err := export.New(parse(t, layers), s, o)
+	model, err := export.New(context.Background(), parse(t, layers), s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestOrder(t *testing.T) {
 			}
 		}
 	}
-	m, err := export.New(parse(t, library), byOutputs, export.Options{})
+	m, err := export.New(context.Background(), parse(t, library), byOutputs, export.Options{})
 	if err != nil || len(m.Notes) != 1 || !strings.Contains(m.Notes[0], "out-in") {
 		t.Errorf("notes %v, %v, want one on out-in", m.Notes, err)
 	}
@@ -121,7 +121,7 @@ func TestDoubles(t *testing.T) {
 	s.metas[0].DType = matrix.F64
 	want := scores(t, s, layers, export.Options{}) // float32 values need no leave
 	s.val["input_weight"][3] += 1e-12
-	model, err := export.New(parse(t, layers), s, export.Options{})
+	model, err := export.New(context.Background(), parse(t, layers), s, export.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,6 +136,57 @@ func TestDoubles(t *testing.T) {
 	got := scores(t, s, layers, export.Options{Lossy: true, Lost: func(what string) { lost = append(lost, what) }})
 	if len(lost) != 1 || got[0] != want[0] {
 		t.Errorf("%v instead of %v, told %v", got, want, lost)
+	}
+}
+
+// TestNumbered checks tables whose rows are the stored columns, for keys that are no rows of any table.
+func TestNumbered(t *testing.T) {
+	layers := strings.Join([]string{wide, emb, `{"name":"c","type":"BiInnerSumCross","inputlayer":"embedding"}`, pool("input", "c"), fmt.Sprintf(end, "sumPooling", "l2loss")}, ",")
+	plain := &saved{}
+	saveFC(1)(plain)
+	hashed := &saved{val: plain.val, keys: func(col int64) int64 { return (col-2)*1e15 + col }}
+	for _, m := range plain.metas {
+		if m.Cols == features {
+			m.ColLo, m.Cols, m.Layout = -1<<62, 1<<62+1<<61, matrix.RowSparse
+		}
+		hashed.metas = append(hashed.metas, m)
+	}
+	for i := range plain.metas {
+		if plain.metas[i].Cols == features {
+			plain.metas[i].Layout = matrix.RowSparse
+		}
+	}
+	want := scores(t, plain, layers, export.Options{})
+	model, err := export.New(context.Background(), parse(t, layers), hashed, export.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(model.Notes) != 1 || !strings.Contains(model.Notes[0], "keys.txt") {
+		t.Errorf("notes %v", model.Notes)
+	}
+	r, err := model.Reader("__model__")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Fields(string(r.Files()[export.KeysFile]))
+	if len(lines) != features/2 || lines[0] != "-2000000000000000" || lines[1] != "2" || lines[2] != "2000000000000004" {
+		t.Errorf("keys %v, want those of the even columns", lines)
+	}
+	m := machine(t, model)
+	in := feeds(m, examples(fields), false)
+	for i, id := range in["ids"].I {
+		if in["ids"].I[i] = id / 2; id%2 == 1 { // not stored
+			in["ids"].I[i] = int64(len(lines))
+		}
+	}
+	got, err := m.Run(context.Background(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got[0].Tensor.F {
+		if v != want[i] {
+			t.Fatalf("%v, want %v", got[0].Tensor.F, want)
+		}
 	}
 }
 
@@ -158,9 +209,11 @@ func TestRefused(t *testing.T) {
 		{strings.Replace(wide, `"outputdim":1`, `"outputdim":2`, 1) + "," + loss, nil, export.Options{}, `matrix "input_bias" has rows of 1 values, want 2`},
 		{strings.Replace(wide, `"outputdim":1`, `"outputdim":9`, 1) + "," + loss, nil, export.Options{}, `matrix "input_weight" has 3 rows, want at least 9`},
 		{wide + "," + loss, func(s *saved) { s.metas[0].Saved = []matrix.Range{{Lo: 1, Hi: 3}} }, export.Options{}, `holds rows [[1,3)], want [0,1)`},
-		{wide + "," + loss, func(s *saved) { s.metas[0].ColLo = -5 }, export.Options{}, "want none below 0"},
-		{wide + "," + loss, func(s *saved) { s.metas[0].Cols = 1 << 40 }, export.Options{}, "beyond the limit"},
+		{wide + "," + loss, func(s *saved) { s.metas[0].ColLo = -5 }, export.Options{IDs: export.IDsColumns}, "columns below 0, which are no rows of a table"},
+		{wide + "," + loss, func(s *saved) { s.metas[0].Cols = 1 << 40 }, export.Options{IDs: export.IDsColumns}, "beyond the limit"},
 		{wide + "," + loss, nil, export.Options{Feed: "both"}, `feed "both"`},
+		{wide + "," + loss, nil, export.Options{IDs: "names"}, `ids "names"`},
+		{wide + "," + loss, nil, export.Options{IDs: export.IDsNumbered, Feed: export.FeedDense}, "a dense feed of numbered columns"},
 		{wide + "," + loss, nil, export.Options{Order: "down"}, `order of weights "down"`},
 		{wide + `,{"name":"far","type":"SimpleInputLayer","outputdim":1},` + loss, func(s *saved) { s.add("far_weight", 1, features); s.add("far_bias", 1, 1) },
 			export.Options{}, `layer "far" does not lead to the loss layer`},
@@ -180,7 +233,7 @@ func TestRefused(t *testing.T) {
 		if c.change != nil {
 			c.change(s)
 		}
-		if _, err := export.New(parse(t, c.layers), s, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := export.New(context.Background(), parse(t, c.layers), s, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s:\n%v, want %q", c.layers, err, c.want)
 		}
 	}

@@ -21,10 +21,7 @@ func (b *builder) widen(e *graph.Entry, k *kind) error {
 	if !k.embeds && flattened(&m, int64(e.OutputDim), b.file.Data.IndexRange) {
 		n = m.Cols / int64(e.OutputDim)
 	}
-	if m.ColLo < 0 || n <= 0 {
-		return fmt.Errorf("matrix %q has columns from %d to %d, want none below 0 and fewer than 2^63-1: "+
-			"ids are rows of a table", m.Name, m.ColLo, m.ColLo+m.Cols)
-	}
+	b.below = b.below || m.ColLo < 0
 	b.features = max(b.features, n, b.file.Data.IndexRange)
 	if k.embeds {
 		return b.fix(e)
@@ -111,9 +108,11 @@ func (b *builder) input(e *graph.Entry, _ []*value) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := tensor{name: m.Name, dims: []int64{b.features, width}, from: m, turned: true}
+	t := tensor{name: m.Name, dims: []int64{b.features, width}, from: m, turned: true, keys: b.keys}
 	if flattened(&m, width, b.file.Data.IndexRange) {
-		t.turned = b.outIn()
+		if t.turned = b.outIn(); b.keys != nil {
+			return nil, fmt.Errorf("matrix %q is of dense examples, whose columns are not numbered", m.Name)
+		}
 	}
 	weight, err := b.param(t)
 	if err != nil {
@@ -142,7 +141,7 @@ func (b *builder) embedding(e *graph.Entry, _ []*value) (*value, error) {
 		return nil, err
 	}
 	k := int64(e.NumFactors)
-	table, err := b.param(tensor{name: m.Name, dims: []int64{b.features, k}, from: m, turned: true})
+	table, err := b.param(tensor{name: m.Name, dims: []int64{b.features, k}, from: m, turned: true, keys: b.keys})
 	if err != nil {
 		return nil, err
 	}

@@ -361,7 +361,7 @@ func TestNetworks(t *testing.T) {
 				kinds = append(kinds, export.FeedDense)
 			}
 			for _, feed := range kinds {
-				model, err := export.New(parse(t, n.layers), s, export.Options{Feed: feed})
+				model, err := export.New(context.Background(), parse(t, n.layers), s, export.Options{Feed: feed})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -12,7 +12,7 @@ import (
 const bandCells = 1 << 24
 
 // Reader gives the parameters as stored matrices, read from the saved ones as they are asked for, and the topology as a
-// file of the given name beside them. Values that are no float32 are an error that wraps format.ErrLossy, unless they
+// file of the given name beside them, with KeysFile if ids are numbers. Values that are no float32 are an error that wraps format.ErrLossy, unless they
 // may be rounded. Closing it does nothing.
 func (m *Model) Reader(topology string) (format.Reader, error) {
 	data, err := m.Program.Encode()
@@ -20,6 +20,9 @@ func (m *Model) Reader(topology string) (format.Reader, error) {
 		return nil, err
 	}
 	r := &reader{m: m, files: map[string][]byte{topology: data}, of: map[string]*tensor{}, rounded: map[string]bool{}}
+	if m.keys != nil {
+		r.files[KeysFile] = keysText(m.keys)
+	}
 	for i := range m.tensors {
 		t := &m.tensors[i]
 		r.metas = append(r.metas, t.meta())
@@ -84,6 +87,9 @@ func (r *reader) Blocks(ctx context.Context, name string, want matrix.Rect) iter
 // band reads rows of a parameter. Cells that are not stored are zero.
 func (r *reader) band(ctx context.Context, t *tensor, rows matrix.Range) ([]float32, error) {
 	values := make([]float32, rows.Len()*t.cols())
+	if t.keys != nil {
+		return values, r.keyed(ctx, t, rows, values)
+	}
 	want := t.origin(rows).Intersect(t.from.Rect())
 	if want.Empty() {
 		return values, nil
@@ -96,23 +102,22 @@ func (r *reader) band(ctx context.Context, t *tensor, rows matrix.Range) ([]floa
 		if b.At.Empty() {
 			continue
 		}
-		narrow, exact := b.ToDense().Cast(matrix.F32)
-		if !exact {
-			if err := r.round(t.from); err != nil {
-				return nil, err
-			}
+		narrow, err := r.narrow(b.ToDense(), t.from)
+		if err != nil {
+			return nil, err
 		}
 		t.put(values, rows, b.At, narrow.Data.(*matrix.Dense[float32]).Val)
 	}
 	return values, nil
 }
 
-// round asks once for each matrix whether its values may be rounded.
-func (r *reader) round(m matrix.Meta) error {
-	if r.rounded[m.Name] {
-		return nil
+// narrow makes a block of the matrix float32. It asks, once for each matrix, whether values may be rounded.
+func (r *reader) narrow(b matrix.Block, m matrix.Meta) (matrix.Block, error) {
+	narrow, exact := b.Cast(matrix.F32)
+	if exact || r.rounded[m.Name] {
+		return narrow, nil
 	}
 	r.rounded[m.Name] = true
 	o := format.Options{Lossy: r.m.opts.Lossy, Lost: r.m.opts.Lost}
-	return o.Lose("matrix %q: digits of %v beyond float32", m.Name, m.DType)
+	return narrow, o.Lose("matrix %q: digits of %v beyond float32", m.Name, m.DType)
 }

@@ -13,6 +13,7 @@ import (
 type saved struct {
 	metas []matrix.Meta
 	val   map[string][]float64
+	keys  func(col int64) int64 // of sparse matrices: the key of each column; nil: itself
 }
 
 // add makes a matrix of pseudo-random values, which are float32.
@@ -52,15 +53,19 @@ func (s *saved) Blocks(_ context.Context, name string, want matrix.Rect) iter.Se
 			yield(matrix.Block{}, err)
 			return
 		}
+		width := m.Cols
+		if m.Layout == matrix.RowSparse && s.keys != nil {
+			width = int64(len(s.val[name])) / m.Rows
+		}
 		for r := range m.Rows {
-			for _, cols := range []matrix.Range{{Lo: 0, Hi: m.Cols / 2}, {Lo: m.Cols / 2, Hi: m.Cols}} {
-				values := s.val[name][r*m.Cols+cols.Lo : r*m.Cols+cols.Hi]
+			for _, cols := range []matrix.Range{{Lo: 0, Hi: width / 2}, {Lo: width / 2, Hi: width}} {
+				values := s.val[name][r*width+cols.Lo : r*width+cols.Hi]
 				b := matrix.Block{At: matrix.Rect{Rows: matrix.Range{Lo: r, Hi: r + 1}, Cols: cols}, Data: &matrix.Dense[float64]{Val: values}}
 				if m.DType == matrix.F32 {
 					b, _ = b.Cast(matrix.F32)
 				}
 				if m.Layout == matrix.RowSparse {
-					b = b.Pick(func(col int64) bool { return col%2 == 0 })
+					b = s.hashed(&m, b.Pick(func(col int64) bool { return col%2 == 0 }))
 				}
 				if b = b.Cut(want); !b.At.Empty() && !yield(b, nil) {
 					return
@@ -68,4 +73,17 @@ func (s *saved) Blocks(_ context.Context, name string, want matrix.Rect) iter.Se
 			}
 		}
 	}
+}
+
+// hashed gives the columns of a block their keys.
+func (s *saved) hashed(m *matrix.Meta, b matrix.Block) matrix.Block {
+	if s.keys == nil {
+		return b
+	}
+	idx := b.Data.(matrix.Keyed).Keys()
+	for i, c := range idx {
+		idx[i] = s.keys(c)
+	}
+	b.At.Cols = m.Rect().Cols
+	return b
 }

@@ -18,6 +18,7 @@ type tensor struct {
 	from   matrix.Meta
 	turned bool
 	square bool
+	keys   []int64 // with turned: the column of each row, in place of the row's number; the rows behind are zero
 	list   []int64
 }
 
