@@ -320,7 +320,7 @@ func trimmed(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 // TestLayoutsAreRead checks that the layouts are not written, and say so.
 func TestLayoutsAreRead(t *testing.T) {
 	ms := []matrix.Meta{{Name: "m", Rows: 1, Cols: 1, DType: matrix.F32}}
-	for _, name := range []string{"pickle", "v2", "v2tar", "v011", "pr4602", "tnum", "no such"} {
+	for _, name := range []string{"pickle", "v2", "v2tar", "v2tar.gz", "v011", "pr4602", "tnum", "no such"} {
 		_, err := Codec.Create(context.Background(), &blob.Mem{}, "w", ms, format.Options{Set: map[string]string{"layout": name}})
 		if !errors.Is(err, format.ErrOption) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, want ErrOption", name, err)

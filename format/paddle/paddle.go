@@ -80,6 +80,7 @@ func profiles() []profile {
 	return []profile{
 		stateDict,
 		v2Tar,
+		v2Gzip,
 		layoutT,
 		seed{},
 		streams{},
@@ -100,7 +101,7 @@ func (codec) Info() format.Info {
 		Ext:   ".params",
 		Reads: "the model format document's parameter file (seed004, seed004-ext), both byte orders; what Paddle wrote: " +
 			"streams of 0.12 to 3.x in separate and combined files (.pdiparams) and model folders, pickle (.pdparams, .pdopt), " +
-			"tnum, v011, pr4602, selectedrows, v2 files and archives",
+			"tnum, v011, pr4602, selectedrows, v2 files and archives (also .tar.gz)",
 		Writes:  "the model format document's parameter file; streams, separate and combined; selectedrows",
 		Origins: origins(),
 		Options: []format.Option{
