@@ -71,10 +71,22 @@ func (s *moments) take(val []float64) {
 	s.n += n
 }
 
+// absent adds cells of a dense matrix that are stored by not being there: zeros.
+func (s *moments) absent(n int64) {
+	if n == 0 {
+		return
+	}
+	both := float64(s.n) + float64(n)
+	s.spread += s.mean * s.mean * float64(s.n) * float64(n) / both
+	s.mean -= s.mean * float64(n) / both
+	s.lo, s.hi = min(s.lo, 0), max(s.hi, 0)
+	s.n, s.zeros = s.n+n, s.zeros+n
+}
+
 // count goes over the stored values: once for the statistics, once more for the histogram, whose ends they are.
 func (f *statistics) count(ctx context.Context, r format.Reader, m matrix.Meta, p *progress) error {
 	s := moments{lo: math.Inf(1), hi: math.Inf(-1)}
-	if err := eachRun(ctx, r, m, p, s.take); err != nil {
+	if err := eachRun(ctx, r, m, p, s.take, s.absent); err != nil {
 		return err
 	}
 	f.Stored, f.Zeros, f.NaNs, f.Infs = s.n+s.nans+s.infs, s.zeros, s.nans, s.infs
@@ -92,13 +104,14 @@ func (f *statistics) count(ctx context.Context, r format.Reader, m matrix.Meta, 
 		return nil
 	}
 	f.Bins = make([]int64, histogramBins)
+	bin := func(v float64) *int64 { return &f.Bins[min(histogramBins-1, int((v-s.lo)/(s.hi-s.lo)*histogramBins))] }
 	err := eachRun(ctx, r, m, p, func(val []float64) {
 		for _, v := range val {
 			if v-v == 0 {
-				f.Bins[min(histogramBins-1, int((v-s.lo)/(s.hi-s.lo)*histogramBins))]++
+				*bin(v)++
 			}
 		}
-	})
+	}, func(n int64) { *bin(0) += n })
 	f.Shape = sparkline(f.Bins)
 	return err
 }
@@ -106,11 +119,16 @@ func (f *statistics) count(ctx context.Context, r format.Reader, m matrix.Meta, 
 // runValues is how many values are looked at together.
 const runValues = 1 << 12
 
-// eachRun calls do for the stored values, as the nearest float64, some at a time.
-func eachRun(ctx context.Context, r format.Reader, m matrix.Meta, p *progress, do func(val []float64)) error {
+// eachRun calls do for the stored values, as the nearest float64, some at a time, and absent with how many cells of a dense
+// matrix are zero because their block is stored sparse.
+func eachRun(ctx context.Context, r format.Reader, m matrix.Meta, p *progress, do func(val []float64), absent func(n int64)) error {
 	var wide [runValues]float64
+	_, countable := m.Rect().Cells()
 	return format.Look(ctx, r, m.Name, func(b matrix.Block) error {
 		p.add(b.Data.NNZ())
+		if cells, _ := b.At.Cells(); m.Layout == matrix.RowDense && countable && cells > int64(b.Data.NNZ()) {
+			absent(cells - int64(b.Data.NNZ()))
+		}
 		switch val := b.Data.Values().(type) {
 		case []float64:
 			for run := range slices.Chunk(val, runValues) {

@@ -102,9 +102,10 @@ func readHeader(w *window, codes blockio.Codes) (h header, err error) {
 		}
 		return h, h.readFrame(w, codes)
 	}
-	h.types, h.size = []matrix.DType{codes.DType(c.U8("value type"))}, fixedLen+1
+	code := c.U8("value type")
+	h.types, h.size = []matrix.DType{codes.DType(code)}, fixedLen+1
 	if h.types[0] == matrix.Invalid {
-		c.FailAt(fixedLen, "value type %d, want a code of the %v layout", w.at(fixedLen, 1), codes)
+		c.FailAt(fixedLen, "value type %d, want a code of the %v layout", code, codes)
 	}
 	return h, c.Err()
 }
