@@ -56,6 +56,11 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
+	target := side{codec, p.set}
+	if err := p.wants.share(&target); err != nil {
+		return err
+	}
+	p.set = target.set
 	o := format.Options{Set: p.set, Lossy: p.lossy}
 	if err := o.CheckSet(codec.Info()); err != nil {
 		return usageError{err}

@@ -3,6 +3,10 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -15,41 +19,98 @@ import (
 func formatsCommand(e *env) *cobra.Command {
 	asJSON := false
 	c := &cobra.Command{
-		Use:     "formats",
-		Short:   "List the storage formats and their options",
-		Example: "  thole formats\n  thole formats --json",
-		RunE: func(*cobra.Command, []string) error {
-			var infos []format.Info
+		Use:   "formats [FORMAT...]",
+		Short: "List the storage formats and their options",
+		Long: `Lists the storage formats: name, usual endings, what is read and written, and options. Options are given by name, as
+--set NAME=VALUE where a model is read and --out NAME=VALUE where one is written; those with a flag of their own by that.`,
+		Example:           "  thole formats\n  thole formats angel daphne\n  thole formats --json",
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: formatArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			infos := []format.Info{}
 			for _, c := range codecs() {
-				infos = append(infos, c.Info())
+				if i := c.Info(); len(args) == 0 || slices.Contains(args, i.Name) {
+					infos = append(infos, i)
+				}
+			}
+			for _, name := range args {
+				if _, err := codecs().Lookup(name); err != nil {
+					return usageError{err}
+				}
 			}
 			if asJSON {
-				return json.NewEncoder(e.out).Encode(infos)
+				enc := json.NewEncoder(e.out)
+				enc.SetIndent("", "  ")
+				return enc.Encode(infos)
 			}
-			w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "FORMAT\tENDING\tWHAT\tREADS\tWRITES")
-			for _, i := range infos {
-				ext := i.Ext
-				if ext == "" {
-					ext = "folder"
-				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, ext, i.Title, i.Reads, i.Writes)
-			}
-			if err := w.Flush(); err != nil {
-				return err
-			}
-			fmt.Fprintln(e.out, "\nOptions, given as --set NAME=VALUE:")
-			w = tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
-			for _, i := range infos {
-				for _, o := range i.Options {
-					fmt.Fprintf(w, "  %s\t%s\t%q\t%s\n", i.Name, o.Name, o.Default, o.Help)
-				}
-			}
-			return w.Flush()
+			return printFormats(e.out, infos)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+func formatArgs(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return formatWords(c, args), cobra.ShellCompDirectiveNoFileComp
+}
+
+// printFormats prints a paragraph for each format.
+func printFormats(out io.Writer, infos []format.Info) error {
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	for n, i := range infos {
+		if n > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "%s: %s (%s)\n", i.Name, i.Title, endings(i))
+		fmt.Fprintf(w, "  reads: %s\n", i.Reads)
+		if i.Writes != "" {
+			fmt.Fprintf(w, "  writes: %s\n", i.Writes)
+		}
+		for _, o := range i.Options {
+			help := o.Help
+			if len(o.Default) > shortDefault {
+				help += " (default: " + o.Default + ")"
+			}
+			fmt.Fprintf(w, "  %s\t%s\n", optionText(o), help)
+		}
+	}
+	return w.Flush()
+}
+
+// endings are the usual endings of a format's files, with what they stand for.
+func endings(i format.Info) string {
+	var all []string
+	if i.Ext != "" {
+		all = append(all, i.Ext)
+	}
+	for _, e := range i.Endings {
+		text := e.Ext
+		for _, name := range slices.Sorted(maps.Keys(e.Set)) {
+			text += fmt.Sprintf(" with %s=%s", name, e.Set[name])
+		}
+		all = append(all, text)
+	}
+	if all == nil {
+		return "a folder"
+	}
+	return strings.Join(all, ", ")
+}
+
+// shortDefault is the longest default that is shown beside the name of an option.
+const shortDefault = 16
+
+// optionText is how an option is given, with its default if that is short.
+func optionText(o format.Option) string {
+	text := o.Name
+	if o.Default != "" && len(o.Default) <= shortDefault {
+		text += "=" + o.Default
+	}
+	for _, w := range wishes() {
+		if w.option == o.Name {
+			text += ", --" + w.flag
+		}
+	}
+	return text
 }
 
 func algosCommand(e *env) *cobra.Command {

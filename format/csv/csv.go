@@ -47,9 +47,11 @@ type codec struct{}
 func (codec) Info() format.Info {
 	return format.Info{
 		Name: name, Title: "tables as text (CSV, TSV), with DAPHNE's .meta", Ext: ".csv", Single: true,
-		Endings: []format.Ending{{Ext: ".tsv", Set: map[string]string{"separator": "tab"}}, {Ext: ".tab", Set: map[string]string{"separator": "tab"}}},
-		Reads:   "comma, tab or semicolon; with or without header and .meta",
-		Writes:  "exact numbers and a .meta; a header if asked for",
+		Endings: []format.Ending{
+			{Ext: ".tsv", Set: map[string]string{"separator": "tab"}}, {Ext: ".tab", Set: map[string]string{"separator": "tab"}},
+		},
+		Reads:  "comma, tab or semicolon; with or without header and .meta",
+		Writes: "exact numbers and a .meta; a header if asked for",
 		Options: []format.Option{
 			{Name: "separator", Default: "auto", Help: "auto, comma, tab or semicolon"},
 			{Name: "header", Default: "auto", Help: "true or false: the first line is labels; auto: found out, and written only without .meta"},
