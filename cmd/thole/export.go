@@ -20,7 +20,7 @@ import (
 type exporting struct {
 	source
 	algo, graph, layout, feed, ids, order string
-	lossy, force                     bool
+	lossy, force                          bool
 }
 
 func exportCommand(e *env) *cobra.Command {

@@ -11,9 +11,9 @@ import (
 // bandCells is how many values of a parameter are in memory at a time, 64 MiB of them.
 const bandCells = 1 << 24
 
-// Reader gives the parameters as stored matrices, read from the saved ones as they are asked for, and the topology as a
-// file of the given name beside them, with KeysFile if ids are numbers. Values that are no float32 are an error that wraps format.ErrLossy, unless they
-// may be rounded. Closing it does nothing.
+// Reader gives the parameters as stored matrices, read from the saved ones as they are asked for. Beside them are the
+// topology, as a file of the given name, and KeysFile if ids are numbers. Values that are no float32 are an error that
+// wraps format.ErrLossy, unless they may be rounded. Closing it does nothing.
 func (m *Model) Reader(topology string) (format.Reader, error) {
 	data, err := m.Program.Encode()
 	if err != nil {
