@@ -84,6 +84,7 @@ func profiles() []profile {
 		layoutT,
 		seed{},
 		streams{},
+		modelFile{},
 		layoutB,
 		v2Param,
 		layoutP,

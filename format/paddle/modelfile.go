@@ -1,0 +1,96 @@
+package paddle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"thole/blob"
+	"thole/format"
+	"thole/internal/dump"
+	"thole/matrix"
+	"thole/program"
+)
+
+// modelFile is the profile of a topology file (X.pdmodel, X.json, __model__) that has its parameters beside it: the same
+// matrices as its folder.
+type modelFile struct{}
+
+// Name implements profile.
+func (modelFile) Name() string { return "model" }
+
+// topology loads the file at the path; program.ErrUnknown and the like for what is none.
+func (modelFile) topology(ctx context.Context, b blob.Bucket, file string) (*program.Model, error) {
+	infos, err := b.List(ctx, file)
+	if err != nil || len(infos) != 1 || infos[0].Name != file {
+		return nil, fmt.Errorf("%s: no file: %w", file, format.ErrUnknown)
+	}
+	return program.Load(ctx, b, file)
+}
+
+// Looks implements profile.
+func (p modelFile) Looks(ctx context.Context, b blob.Bucket, file string) bool {
+	_, err := p.topology(ctx, b, file)
+	return err == nil || errors.Is(err, format.ErrCorrupt) || errors.Is(err, format.ErrLimit)
+}
+
+// Sniff implements profile.
+func (p modelFile) Sniff(ctx context.Context, b blob.Bucket, file string) (string, error) {
+	m, err := p.topology(ctx, b, file)
+	if err != nil {
+		return "", nil // Open says what is wrong
+	}
+	l, err := listModel(ctx, b, m)
+	if err != nil {
+		return "", nil
+	}
+	return modelDialect(m, l), nil
+}
+
+// Open implements profile.
+func (p modelFile) Open(ctx context.Context, b blob.Bucket, file string, _ format.Options) (format.Reader, error) {
+	m, err := p.topology(ctx, b, file)
+	if err != nil {
+		return nil, err
+	}
+	l, err := listModel(ctx, b, m)
+	if err == nil {
+		err = l.refused
+	}
+	if err != nil {
+		return nil, err
+	}
+	l.notes = append([]string{modelDialect(m, l)}, l.notes...)
+	files := map[string][]byte{path.Base(m.Path): m.Data}
+	return modelReader{listReader: &listReader{l: l, path: file}, files: files}, nil
+}
+
+// Explain implements profile: the parameters, as the topology is no file of numbers; inspect draws it.
+func (p modelFile) Explain(ctx context.Context, b blob.Bucket, file string, out *dump.Printer) error {
+	m, err := p.topology(ctx, b, file)
+	if err != nil {
+		return err
+	}
+	out.Head("file %s", file)
+	out.Gap(0, int64(len(m.Data)), "topology: %s, %s", m.Program.Form, m.Program.VersionText())
+	files := []string{m.Params}
+	if m.Params == "" {
+		files = nil
+		for _, v := range m.Program.Params() {
+			files = append(files, m.Of[v.Name])
+		}
+	}
+	for _, one := range files {
+		out.Head("file %s", one)
+		if err := explainFile(ctx, b, one, true, out); err != nil {
+			return format.Wrap(name, one, err)
+		}
+	}
+	return out.Err()
+}
+
+// Create implements profile.
+func (modelFile) Create(context.Context, blob.Bucket, string, []matrix.Meta, format.Options) (format.Writer, error) {
+	return nil, fmt.Errorf("layout model is only read, combined writes such a one: %w", format.ErrOption)
+}
