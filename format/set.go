@@ -98,11 +98,12 @@ func (s Set) nearest(ctx context.Context, b blob.Bucket, name string) error {
 			continue
 		}
 		var e *Error
-		known := errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion)
+		isNamed := named != nil && c.Info().Name == named.Info().Name
+		known := errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion) || isNamed && errors.Is(err, ErrLimit)
 		if !known || !errors.As(Wrap(c.Info().Name, name, err), &e) {
 			continue
 		}
-		if named != nil && c.Info().Name == named.Info().Name {
+		if isNamed {
 			return e
 		}
 		if e.Off >= minUnderstood && (near == nil || e.Off > near.Off) {

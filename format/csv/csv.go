@@ -17,7 +17,7 @@
 // We read any of this. A sidecar says the number of rows and columns, the element types and the labels, and the file must
 // agree with it; without one the file is looked through: columns are i64 (or u64) if all their cells are whole numbers,
 // else f64; one type for all columns unless the first line has labels. The separator is the one that the first two lines
-// agree on. The first line is a header if one of its cells is no number.
+// agree on. The first line is a header if its cells are text; numbers beside text are refused.
 //
 // We write commas (tabs if the path ends in .tsv), LF, the fewest digits that read back to the same value, nan, inf and
 // -inf, and truth values as 0 and 1; no header, because DAPHNE wants none: labels and types go to the sidecar.

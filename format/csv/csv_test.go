@@ -136,6 +136,9 @@ var readable = []struct {
 	{"schema with a common type", "1,2\n", `{"numCols":2,"numRows":1,"schema":[{"label":"x","valueType":""},{"label":"y","valueType":""}],"valueType":"si64"}`,
 		nil, "1 x 2 i64 [x y]", "1 2"},
 	{"schema without labels", "1,2\n", `{"numCols":2,"numRows":1,"schema":[{"valueType":"si32"},{"valueType":"si32"}]}`, nil, "1 x 2 i32 []", "1 2"},
+	{"header of numbers and text", "p,2\n3,4\n", "", map[string]string{"header": "true"}, "1 x 2 i64 [p 2]", "3 4"},
+	{"sidecar and header of numbers and text", "p,2\n1,2\n3,4\n", meta2x2, nil, "2 x 2 f64 [p 2]", "1 2 3 4"},
+	{"empty label", ",b\n1,2\n", "", nil, "1 x 2 i64 [ b]", "1 2"},
 	{"sidecar and header", "p,q\n1,2\n3,4\n", meta2x2, nil, "2 x 2 f64 [p q]", "1 2 3 4"},
 }
 
@@ -176,6 +179,8 @@ var refused = []struct {
 	is               error
 }{
 	{"text", "1,2\n3,x\n", "", nil, `line 2, column 2: cell "x", want a number: text is not supported`, format.ErrCorrupt},
+	{"header or row", "1,NA\n3,4\n", "", nil, `line 1: "1" and "NA", want numbers, or labels that are none (the option header says which)`, format.ErrCorrupt},
+	{"text in the first row", "1,NA\n3,4\n", "", map[string]string{"header": "false"}, `line 1, column 2: cell "NA", want a number`, format.ErrCorrupt},
 	{"text below a label", "a,b\n1,2\nM,4\n", "", nil, `line 3, column 1: "a": cell "M"`, format.ErrCorrupt},
 	{"too few", "1,2\n3\n", "", nil, "line 2: 1 cells, want 2", format.ErrCorrupt},
 	{"too many", "1,2\n3,4,5\n", "", nil, "line 2: more than 2 cells", format.ErrCorrupt},
@@ -355,6 +360,7 @@ func TestLosses(t *testing.T) {
 		"columns":        func(m *matrix.Meta, _ map[string]string) { m.ColLo = 5 },
 		"line ends":      func(m *matrix.Meta, s map[string]string) { m.Labels, s["header"] = []string{"a\nb", "c"}, "true" },
 		"numeric labels": func(m *matrix.Meta, s map[string]string) { m.Labels, s["meta"] = []string{"1", "2"}, "false" },
+		"mixed labels":   func(m *matrix.Meta, s map[string]string) { m.Labels, s["meta"] = []string{"a", "2"}, "false" },
 		"not UTF-8":      func(m *matrix.Meta, _ map[string]string) { m.Labels = []string{"\xff", "c"} },
 		"sequences":      func(m *matrix.Meta, _ map[string]string) { m.LoD = [][]int64{{0, 2}} },
 	} {

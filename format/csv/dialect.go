@@ -113,13 +113,15 @@ func count(line []byte, sep byte) int {
 
 func blank(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 
-// readFirst reads the first line with text as a header if it is one.
+// readFirst reads the first line with text as a header if it is one. Where numbers stand beside text, and no option or
+// sidecar tells, nobody knows whether that is a header or a row with a damaged cell.
 func (d *dialect) readFirst(line []byte, w *wish, side *format.Sidecar) error {
 	header := w.header != nil && *w.header
 	if w.header == nil && side != nil && side.Thole != nil {
 		header = side.Thole.Header
 	}
 	var labels []string
+	var num, text string // cells of either kind
 	for i := 0; ; i++ {
 		for line[i] == ' ' {
 			i++
@@ -129,12 +131,21 @@ func (d *dialect) readFirst(line []byte, w *wish, side *format.Sidecar) error {
 			return &cellError{d.start + int64(i), d.line + 1, len(labels) + 1, err}
 		}
 		labels = append(labels, string(token))
-		if w.header == nil && len(token) > 0 && !isNumber(token) {
-			header = true
+		switch {
+		case len(token) == 0:
+		case isNumber(token):
+			num = string(token)
+		default:
+			text = string(token)
+			header = header || w.header == nil
 		}
 		if i = end; line[i] == '\n' {
 			break
 		}
+	}
+	if w.header == nil && side == nil && num != "" && text != "" {
+		return &cellError{d.start, d.line + 1, 0, fmt.Errorf("%.20q and %.20q, want numbers, or labels that are none (the option header says which)",
+			num, text)}
 	}
 	d.width = len(labels)
 	if header {

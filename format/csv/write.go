@@ -111,15 +111,20 @@ func (t *table) header(m *matrix.Meta, o *format.Options, meta bool) error {
 			t.labels[i] = fmt.Sprintf("col_%d", i)
 		}
 	}
+	texts, numbers := 0, 0
 	for _, l := range t.labels {
-		if l != "" && !isNumber([]byte(l)) {
-			return nil
+		switch {
+		case l == "":
+		case isNumber([]byte(l)):
+			numbers++
+		default:
+			texts++
 		}
 	}
-	if meta {
-		return nil // the sidecar says it
+	if meta || texts > 0 && numbers == 0 {
+		return nil // the sidecar says it, or the line
 	}
-	return o.Lose("matrix %q: that the header is one: every label reads as a number", m.Name)
+	return o.Lose("matrix %q: that the header is one: labels read as numbers", m.Name)
 }
 
 func (t *table) begin(out io.Writer) (format.RowSink, error) {
