@@ -3,7 +3,6 @@ package angel
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 
 	"thole/internal/number"
 )
@@ -70,19 +69,19 @@ func putSpecial(dst []byte, i int, v float64) int {
 func putJava(dst []byte, i int, digits uint64, exp, negative int) int {
 	dst[i] = '-'
 	i += negative
-	n := width(digits)
+	n := number.Width(digits)
 	switch point := n + exp; { // digits before the decimal point
 	case digits == 0:
 		return i + copy(dst[i:], "0.0")
 	case point > 7 || point < -2:
 		return putPower(dst, i, digits, n, point-1)
 	case exp >= 0:
-		putDigits(dst[i:], digits*whole[exp], point)
+		number.PutDigits(dst[i:], digits*number.Power10(exp), point)
 		i += point
 		dst[i], dst[i+1] = '.', '0'
 		return i + 2
 	case point > 0:
-		putDigits(dst[i+1:], digits, n)
+		number.PutDigits(dst[i+1:], digits, n)
 		for k := i; k < i+point; k++ {
 			dst[k] = dst[k+1]
 		}
@@ -91,14 +90,14 @@ func putJava(dst []byte, i int, digits uint64, exp, negative int) int {
 	default:
 		binary.LittleEndian.PutUint32(dst[i:], '0'|'.'<<8|'0'<<16|'0'<<24)
 		i += 2 - point
-		putDigits(dst[i:], digits, n)
+		number.PutDigits(dst[i:], digits, n)
 		return i + n
 	}
 }
 
 // putPower writes a number with an exponent behind it.
 func putPower(dst []byte, i int, digits uint64, n, exp int) int {
-	putDigits(dst[i+1:], digits, n)
+	number.PutDigits(dst[i+1:], digits, n)
 	dst[i], dst[i+1] = dst[i+1], '.'
 	i += n + 1
 	if n == 1 {
@@ -112,8 +111,8 @@ func putPower(dst []byte, i int, digits uint64, n, exp int) int {
 		i++
 		exp = -exp
 	}
-	n = width(uint64(exp))
-	putDigits(dst[i:], uint64(exp), n)
+	n = number.Width(uint64(exp))
+	number.PutDigits(dst[i:], uint64(exp), n)
 	return i + n
 }
 
@@ -125,41 +124,7 @@ func putInt[T int32 | int64](dst []byte, i int, v T) int {
 		i++
 		u = -u
 	}
-	n := width(u)
-	putDigits(dst[i:], u, n)
+	n := number.Width(u)
+	number.PutDigits(dst[i:], u, n)
 	return i + n
-}
-
-// whole are the powers of ten that a uint64 holds.
-var whole = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
-	1e18, 1e19}
-
-// width is the number of decimal digits, 1 for zero.
-func width(v uint64) int {
-	n := bits.Len64(v|1) * 1233 >> 12 // log10 of the next power of two, rounded down
-	if v|1 >= whole[n] {
-		n++
-	}
-	return n
-}
-
-// putDigits writes v, which has n digits, to the beginning of dst. The eight bytes behind them may change too.
-func putDigits(dst []byte, v uint64, n int) {
-	if v < 1e8 {
-		binary.LittleEndian.PutUint64(dst, eightDigits(uint32(v))>>uint(64-8*n))
-		return
-	}
-	q := v / 1e8
-	putDigits(dst, q, n-8)
-	binary.LittleEndian.PutUint64(dst[n-8:], eightDigits(uint32(v-q*1e8)))
-}
-
-// eightDigits are the digits of v, with zeros before them, the first in the lowest byte.
-func eightDigits(v uint32) uint64 {
-	hi := v / 10000
-	x := uint64(hi) | uint64(v-hi*10000)<<32                // two numbers of four digits
-	q := x * 10486 >> 20 & (0x7f | 0x7f<<32)                // their upper two
-	x = q | (x-q*100)<<16                                   // four of two
-	q = x * 103 >> 10 & (0xf | 0xf<<16 | 0xf<<32 | 0xf<<48) // their upper one
-	return (q | (x-q*10)<<8) | 0x3030303030303030
 }

@@ -117,16 +117,13 @@ func newPrinter(b matrix.Block) printer {
 }
 
 func wholes[T int64 | int32 | int16 | int8 | uint32 | uint16 | uint8 | matrix.Boolean](d *matrix.Dense[T], width int) printer {
-	return &values[T]{d.Val, width, func(t []byte, v T) []byte { return strconv.AppendInt(t, int64(v), 10) }}
+	return &values[T]{d.Val, width, func(t []byte, v T) []byte { return number.AppendInt64(t, int64(v)) }}
 }
 
 // appendF64 spells infinities and NaN as DAPHNE does.
 func appendF64(text []byte, v float64) []byte {
 	if v-v != 0 {
 		return appendSpecial(text, v)
-	}
-	if text, ok := appendDecimal(text, v); ok {
-		return text
 	}
 	return number.AppendFloat64(text, v)
 }

@@ -144,7 +144,7 @@ func (l *lines) Rows(ctx context.Context, lanes []matrix.Block) error {
 	for r := range len(ends) - 1 {
 		l.text = label(l.text, r)
 		for i := ends[r]; i < ends[r+1]; i++ {
-			l.text = strconv.AppendInt(append(l.text, ' '), idx[i]+l.base, 10)
+			l.text = number.AppendInt64(append(l.text, ' '), idx[i]+l.base)
 			l.text = cell(append(l.text, ':'), i)
 		}
 		l.text = append(l.text, '\n')
@@ -203,5 +203,5 @@ func spell(d matrix.Data) func(text []byte, i int) []byte {
 }
 
 func whole[T int64 | int32 | int16 | int8 | uint32 | uint16 | uint8 | matrix.Boolean](v []T) func([]byte, int) []byte {
-	return func(text []byte, i int) []byte { return strconv.AppendInt(text, int64(v[i]), 10) }
+	return func(text []byte, i int) []byte { return number.AppendInt64(text, int64(v[i])) }
 }

@@ -89,7 +89,7 @@ func scan(b []byte) (d decimal, n int) {
 		count += fraction
 		d.exp = -fraction
 		if count <= maxDigits {
-			d.mant = d.mant*tens[fraction] + more
+			d.mant = d.mant*whole[fraction] + more
 		}
 	}
 	if count == 0 {
@@ -124,9 +124,6 @@ func exponent(b []byte) (e, n int) {
 	}
 	return e, n
 }
-
-var tens = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
-	1e18, 1e19}
 
 // exact10 are the powers of ten that a float64 holds exactly.
 var exact10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,

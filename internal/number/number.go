@@ -41,25 +41,3 @@ func ParseUint64(b []byte) (v uint64, n int, ok bool) {
 	}
 	return v, n, n > 0
 }
-
-// AppendFloat64 writes v with the fewest digits that ParseFloat64 reads back to the same bits: as -0, 0.1, 1e+21, Inf,
-// -Inf, NaN.
-func AppendFloat64(dst []byte, v float64) []byte { return appendFloat(dst, v, 64) }
-
-// AppendFloat32 writes v with the fewest digits that ParseFloat32 reads back to the same bits.
-func AppendFloat32(dst []byte, v float32) []byte { return appendFloat(dst, float64(v), 32) }
-
-// plainBelow bounds the whole numbers that are written without an exponent; strconv begins to write one there.
-const plainBelow = 1_000_000
-
-func appendFloat(dst []byte, v float64, bits int) []byte {
-	if i := int64(v); i > -plainBelow && i < plainBelow && i != 0 && float64(i) == v {
-		return strconv.AppendInt(dst, i, 10)
-	}
-	first := len(dst)
-	dst = strconv.AppendFloat(dst, v, 'g', -1, bits)
-	if dst[first] == '+' { // infinity alone has it
-		dst = append(dst[:first], dst[first+1:]...)
-	}
-	return dst
-}

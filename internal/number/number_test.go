@@ -2,6 +2,7 @@ package number
 
 import (
 	"math"
+	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -208,4 +209,32 @@ func BenchmarkParse(b *testing.B) {
 			ParseInt64(raw)
 		}
 	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var full, six, whole [1024]float64
+	for i := range full {
+		full[i] = rng.NormFloat64()
+		six[i] = math.Round(rng.NormFloat64()*1e6) / 1e6
+		whole[i] = float64(rng.IntN(100000))
+	}
+	for name, v := range map[string]*[1024]float64{"full": &full, "six": &six, "whole": &whole} {
+		dst := make([]byte, 0, 64)
+		b.Run(name, func(b *testing.B) {
+			for i := range b.N {
+				dst = AppendFloat64(dst[:0], v[i&1023])
+			}
+		})
+		b.Run("f32/"+name, func(b *testing.B) {
+			for i := range b.N {
+				dst = AppendFloat32(dst[:0], float32(v[i&1023]))
+			}
+		})
+		b.Run("strconv/"+name, func(b *testing.B) {
+			for i := range b.N {
+				dst = strconv.AppendFloat(dst[:0], v[i&1023], 'g', -1, 64)
+			}
+		})
+	}
 }
