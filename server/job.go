@@ -32,6 +32,8 @@ type job struct {
 	gate     ssp.Gate[chan struct{}]
 	stage    ssp.Stage[delta]
 	pending  map[int][]delta // of each task, under ASP: gradients that wait for the task's tick
+	memory   *Memory         // of the server
+	bytes    int64           // of the partitions, as counted there
 	staged   int64           // bytes of the deltas in stage and pending
 	matrices map[string]*owned
 	saves    map[string]*pendingSave
@@ -57,7 +59,7 @@ func (s *Server) jobOf(name string, want rpc.Join) *job {
 	j := s.jobs[name]
 	if j == nil {
 		j = &job{
-			name: name, tasks: want.Tasks, bound: want.Bound, plan: want.Plan, clocks: ssp.NewClocks(want.Tasks),
+			name: name, tasks: want.Tasks, bound: want.Bound, plan: want.Plan, memory: s.Memory, clocks: ssp.NewClocks(want.Tasks),
 			worker: map[int]string{}, peers: map[int]*rpc.Peer{}, came: map[int]bool{}, arrival: make(chan struct{}),
 			matrices: map[string]*owned{}, saves: map[string]*pendingSave{}, pending: map[int][]delta{},
 		}

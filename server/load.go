@@ -22,7 +22,9 @@ func (s *Server) load(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 		return nil, err
 	}
 	defer r.Close()
-	fresh, err := j.loaded(ctx, r, a)
+	while := charge{Memory: s.Memory} // old and new are there at once
+	defer while.release()
+	fresh, err := j.loaded(ctx, r, a, &while)
 	if err != nil {
 		return nil, err
 	}
@@ -34,11 +36,14 @@ func (s *Server) load(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 	for into, from := range fresh {
 		*into = *from
 	}
+	while.release()
+	while.n = 0
+	j.recount()
 	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
 }
 
 // loaded is what each partition held here becomes: made beside them, so that a load that fails changes nothing.
-func (j *job) loaded(ctx context.Context, r format.Reader, a rpc.Load) (map[*shard.Shard]*shard.Shard, error) {
+func (j *job) loaded(ctx context.Context, r format.Reader, a rpc.Load, while *charge) (map[*shard.Shard]*shard.Shard, error) {
 	fresh := map[*shard.Shard]*shard.Shard{}
 	for _, name := range a.Matrices {
 		j.mu.RLock()
@@ -48,10 +53,17 @@ func (j *job) loaded(ctx context.Context, r format.Reader, a rpc.Load) (map[*sha
 			return nil, err
 		}
 		n := &owned{meta: o.meta, parts: o.parts, rule: o.rule, index: o.index}
-		if err := n.fresh(); err != nil {
+		size, err := n.need()
+		if err == nil {
+			err = while.take(size, fmt.Sprintf("loading matrix %q", name))
+		}
+		if err == nil {
+			err = n.fresh()
+		}
+		if err != nil {
 			return nil, err
 		}
-		if err := n.load(ctx, r); err != nil {
+		if err := n.load(ctx, r, while); err != nil {
 			return nil, fmt.Errorf("load %s: %w", a.Path, err)
 		}
 		for i, h := range o.held {
@@ -62,7 +74,7 @@ func (j *job) loaded(ctx context.Context, r format.Reader, a rpc.Load) (map[*sha
 }
 
 // load fills the partitions from the reader's matrix of the same name. Rows beyond those of the matrix are left out.
-func (o *owned) load(ctx context.Context, r format.Reader) error {
+func (o *owned) load(ctx context.Context, r format.Reader, while *charge) error {
 	from, err := format.Find(r, o.meta.Name)
 	if err != nil {
 		return err
@@ -79,7 +91,7 @@ func (o *owned) load(ctx context.Context, r format.Reader) error {
 			if !exact {
 				return fmt.Errorf("matrix %s holds %v that do not fit %v: %w", from.Name, from.DType, o.meta.DType, format.ErrLossy)
 			}
-			if err := o.fill(h, b); err != nil {
+			if err := o.fill(h, b, while); err != nil {
 				return err
 			}
 		}
@@ -88,9 +100,12 @@ func (o *owned) load(ctx context.Context, r format.Reader) error {
 }
 
 // fill sets the cells of a partition. What a hash partition gets is of the whole place: it keeps its own keys.
-func (o *owned) fill(h held, b matrix.Block) error {
+func (o *owned) fill(h held, b matrix.Block, while *charge) error {
 	if o.parts.Hash {
 		b = b.Pick(func(col int64) bool { return part.Slot(col, len(o.parts.Parts)) == h.id })
+	}
+	if err := while.take(h.Growth(b, true), fmt.Sprintf("loading matrix %q", o.meta.Name)); err != nil {
+		return err
 	}
 	return h.Set(b)
 }

@@ -42,6 +42,7 @@ func (s *Server) create(_ context.Context, j *job, q *rpc.Request) (*rpc.Respons
 	if j.failed != nil {
 		return nil, j.failed
 	}
+	defer j.recount() // of what was made, also if not all was
 	made := map[string]*owned{}
 	for _, spec := range c.Matrices {
 		o, err := s.own(j, spec, c)
@@ -92,6 +93,14 @@ func (s *Server) own(j *job, spec rpc.Spec, c rpc.Create) (*owned, error) {
 	if o.parts, err = part.NewMap(&m, cut, c.Servers, c.Version); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 	}
+	n, err := o.need()
+	if err == nil {
+		err = j.memory.take(n, fmt.Sprintf("matrix %q", m.Name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	j.bytes += n
 	return o, o.fresh()
 }
 

@@ -57,6 +57,9 @@ func (s *Server) stagePush(ctx context.Context, j *job, q, pull *rpc.Request) (*
 	defer j.mu.Unlock()
 	task, clock := int(q.Task), int(q.Clock)
 	deltas, err := j.checkPush(q)
+	if err == nil {
+		err = j.fits(deltas)
+	}
 	if err == nil && pull != nil {
 		err = j.checkPull(pull)
 	}
@@ -194,6 +197,7 @@ func (j *job) tick(task, n int) error {
 	if err != nil {
 		return err
 	}
+	defer j.recount()
 	if err := j.stage.Fold(slowest, j.fold); err != nil {
 		j.fail(fmt.Errorf("job %q: %w", j.name, err))
 		return err
@@ -204,6 +208,7 @@ func (j *job) tick(task, n int) error {
 
 // applyNow is what ASP does: deltas are added at once, gradients wait for the task's tick, which says their weight.
 func (j *job) applyNow(task int, deltas []delta) error {
+	defer j.recount()
 	for _, d := range deltas {
 		switch {
 		case d.tick:

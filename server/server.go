@@ -33,6 +33,9 @@ type Server struct {
 	// push when half of it is used; what does not fit at all is refused.
 	StageBytes int64
 
+	// Memory bounds what the partitions of all jobs take; nil: nothing does.
+	Memory *Memory
+
 	mu      sync.Mutex
 	jobs    map[string]*job
 	targets map[string]*job // paths that jobs have tried to save to, and will
@@ -94,6 +97,10 @@ func (s *Server) drop(j *job) {
 	s.mu.Unlock()
 	s.abortSaves(j)
 	if mine {
+		j.mu.Lock()
+		j.memory.give(j.bytes)
+		j.bytes, j.memory = 0, nil
+		j.mu.Unlock()
 		s.logger().Info("job ended", "job", j.name)
 	}
 }

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"fmt"
 	"iter"
 	"unsafe"
 
@@ -26,11 +25,10 @@ type dense[T number] struct {
 }
 
 func newDense[T number](m *matrix.Meta, at matrix.Rect, slots int) (*dense[T], error) {
-	n, ok := at.Cells()
-	if !ok || n > cellLimit {
-		return nil, fmt.Errorf("matrix %s: dense partition at %v, want at most 2^36 cells (a sparse layout has no such limit)",
-			m.Name, at)
+	if _, err := Need(m, at, nil); err != nil {
+		return nil, err
 	}
+	n, _ := at.Cells()
 	d := &dense[T]{at: at, val: make([]T, n)}
 	d.all = d.block(d.val)
 	for range slots {
@@ -121,6 +119,8 @@ func (d *dense[T]) each(f func(row, col int64, val []float64)) {
 func (d *dense[T]) blocks() iter.Seq[matrix.Block] {
 	return func(yield func(matrix.Block) bool) { yield(d.all.Clone()) }
 }
+
+func (d *dense[T]) missing([]int64) int64 { return 0 }
 
 func (d *dense[T]) bytes() int64 {
 	var zero T

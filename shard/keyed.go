@@ -224,6 +224,25 @@ func (k *keyed[T]) blocks() iter.Seq[matrix.Block] {
 	}
 }
 
+// missing counts the different keys that have no column yet.
+func (k *keyed[T]) missing(keys []int64) int64 {
+	var n int64
+	var idx [chunk]int32
+	seen := map[int64]bool{}
+	for some := range slices.Chunk(keys, chunk) {
+		if k.table.find(some, &idx) == 0 {
+			continue
+		}
+		for j, key := range some {
+			if idx[j] == absent && !seen[key] {
+				seen[key] = true
+				n++
+			}
+		}
+	}
+	return n
+}
+
 func (k *keyed[T]) bytes() int64 {
 	var zero T
 	values := cap(k.val)*(len(k.slots)+1) + k.work.cells()

@@ -31,6 +31,7 @@ type store interface {
 	apply(grads []matrix.Block, scale float64, run stepper) error
 	each(f func(row, col int64, val []float64))
 	blocks() iter.Seq[matrix.Block]
+	missing(keys []int64) int64
 	bytes() int64
 }
 

@@ -39,9 +39,9 @@ func newProcess(t *testing.T, dir string, args ...string) *process {
 }
 
 // startServer runs a server process and answers with its address.
-func startServer(t *testing.T, dir string) (*process, string) {
+func startServer(t *testing.T, dir string, more ...string) (*process, string) {
 	t.Helper()
-	p := newProcess(t, dir, "server", "--listen", "127.0.0.1:0", "--store", dir)
+	p := newProcess(t, dir, append([]string{"server", "--listen", "127.0.0.1:0", "--store", dir}, more...)...)
 	p.Stdout = nil
 	out, err := p.StdoutPipe()
 	if err != nil {

@@ -13,11 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole/blob"
+	"thole/format"
 	"thole/rpc/tcp"
+	"thole/server"
 )
 
 func serverCommand(e *env) *cobra.Command {
 	listen, store, quiet := "", "", false
+	size := ""
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "Run a parameter server",
@@ -30,16 +33,22 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 				level = slog.LevelWarn
 			}
 			log := slog.New(tint.NewHandler(e.err, &tint.Options{Level: level, NoColor: !terminal(e.err), TimeFormat: time.DateTime}))
-			return serve(c.Context(), e, listen, store, log)
+			memory, err := memoryBound(size)
+			if err != nil {
+				return err
+			}
+			return serve(c.Context(), e, listen, store, memory, log)
 		},
 	}
 	c.Flags().StringVar(&listen, "listen", "127.0.0.1:7001", "address: host:port, port 0 for a free one, or unix:/path")
 	c.Flags().StringVar(&store, "store", ".", "folder of the saved models")
+	c.Flags().StringVar(&size, "memory", "", "most that matrices may take here, a size like 8GiB, or none (default: three quarters "+
+		"of the machine's memory, "+format.Bytes(defaultMemory())+")")
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
 	return c
 }
 
-func serve(ctx context.Context, e *env, listen, store string, log *slog.Logger) error {
+func serve(ctx context.Context, e *env, listen, store string, memory *server.Memory, log *slog.Logger) error {
 	switch info, err := os.Stat(store); {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("--store %s: no such folder", store)
@@ -48,7 +57,7 @@ func serve(ctx context.Context, e *env, listen, store string, log *slog.Logger) 
 	case !info.IsDir():
 		return fmt.Errorf("--store %s: a file, want a folder", store)
 	}
-	s, err := newServer(blob.NewDir(store), log)
+	s, err := newServer(blob.NewDir(store), memory, log)
 	if err != nil {
 		return err
 	}

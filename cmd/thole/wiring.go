@@ -34,13 +34,13 @@ func version() string {
 // codecs is every storage format.
 func codecs() format.Set { return all.Codecs() }
 
-// newServer is a parameter server with everything that this binary has, keeping models in the bucket.
-func newServer(bucket blob.Bucket, log *slog.Logger) (*server.Server, error) {
+// newServer is a parameter server with everything that this binary has, keeping models in the bucket; memory may be nil.
+func newServer(bucket blob.Bucket, memory *server.Memory, log *slog.Logger) (*server.Server, error) {
 	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
 	if err != nil {
 		return nil, err
 	}
-	return &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: bucket, Log: log}, nil
+	return &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: bucket, Memory: memory, Log: log}, nil
 }
 
 // cluster is servers that a task can dial.
@@ -57,12 +57,16 @@ func embed(ctx context.Context, n int, overTCP bool) (*cluster, error) {
 	if overTCP {
 		c.net = &tcp.Network{}
 	}
+	memory, err := memoryBound("")
+	if err != nil {
+		return nil, err
+	}
 	for i := range n {
 		addr := fmt.Sprint(i)
 		if overTCP {
 			addr = "127.0.0.1:0"
 		}
-		s, err := newServer(blob.Files{}, nil)
+		s, err := newServer(blob.Files{}, memory, nil)
 		if err != nil {
 			return nil, err
 		}

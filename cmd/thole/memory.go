@@ -1,0 +1,61 @@
+package main
+
+import (
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"thole/server"
+)
+
+// The share of the machine's memory that matrices on servers may take if the user does not say how much.
+const (
+	memoryShare = 3
+	memoryParts = 4
+)
+
+// machineMemory is the memory of the machine, or of the control group that this process is in if that has less, in bytes; 0
+// if the system does not tell.
+func machineMemory() int64 {
+	least := int64(math.MaxInt64)
+	if info, err := os.ReadFile("/proc/meminfo"); err == nil {
+		for line := range strings.Lines(string(info)) {
+			fields := strings.Fields(line)
+			if len(fields) == 3 && fields[0] == "MemTotal:" && fields[2] == "kB" {
+				if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil && n > 0 && n < math.MaxInt64>>10 {
+					least = n << 10
+				}
+			}
+		}
+	}
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		if text, err := os.ReadFile(file); err == nil {
+			if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && n > 0 {
+				least = min(least, n)
+			}
+		}
+	}
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least
+}
+
+// defaultMemory is the bound of matrices on the servers of this process where the user gives none, in bytes; 0: none.
+func defaultMemory() int64 { return machineMemory() / memoryParts * memoryShare }
+
+// memoryBound is the bound for the servers of this process that the text says.
+func memoryBound(text string) (*server.Memory, error) {
+	n, err := parseSize("memory", text)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		n = defaultMemory()
+	}
+	if n <= 0 {
+		return nil, nil
+	}
+	return &server.Memory{Limit: n}, nil
+}
