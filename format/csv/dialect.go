@@ -144,8 +144,8 @@ func (d *dialect) readFirst(line []byte, w *wish, side *format.Sidecar) error {
 		}
 	}
 	if w.header == nil && side == nil && num != "" && text != "" {
-		return &cellError{d.start, d.line + 1, 0, fmt.Errorf("%.20q and %.20q, want numbers, or labels that are none (the option header says which)",
-			num, text)}
+		err := fmt.Errorf("%.20q and %.20q, want numbers, or labels that are none (the option header says which)", num, text)
+		return &cellError{d.start, d.line + 1, 0, err}
 	}
 	d.width = len(labels)
 	if header {
