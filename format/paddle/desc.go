@@ -1,6 +1,7 @@
 package paddle
 
 import (
+	"errors"
 	"fmt"
 
 	"thole/format"
@@ -67,8 +68,20 @@ func parseDesc(s *scan, b []byte, lodProto bool) (d tensorDesc) {
 	if err == nil && !typed {
 		err = &wire.At{Off: base, Err: fmt.Errorf("description of %d bytes without an element type", len(b))}
 	}
-	s.err = err
+	if at := (&wire.At{}); errors.As(err, &at) {
+		s.err = &wire.At{Off: at.Off, Err: &FaultError{FaultDesc, at.Err}}
+	} else if err != nil {
+		s.fault(FaultDesc, base, "%w", err)
+	}
 	return d
+}
+
+// settleFault tells an element type from a shape that is wrong.
+func settleFault(err error) Fault {
+	if errors.Is(err, format.ErrVersion) {
+		return FaultType
+	}
+	return FaultDims
 }
 
 // level adds a LoDInfo message.
@@ -100,13 +113,13 @@ func (l *listing) record(d *tensorDesc, at int64) (r record, size int64) {
 		return r, 0
 	}
 	if err := r.settle(d.code); err != nil {
-		s.failAt(at, "%w", err)
+		s.fault(settleFault(err), at, "%w", err)
 		return r, 0
 	}
 	cells, _ := matrix.Cells(r.rows, r.cols) // Shape has checked the product
 	n, ok := matrix.Cells(cells, int64(r.dtype.Size()))
 	if !ok {
-		s.failAt(at, "%v values of %d bytes: beyond 2^63 bytes", r.dims, r.dtype.Size())
+		s.fault(FaultDims, at, "%v values of %d bytes: beyond 2^63 bytes", r.dims, r.dtype.Size())
 	}
 	return r, n
 }
@@ -115,7 +128,7 @@ func (l *listing) record(d *tensorDesc, at int64) (r record, size int64) {
 func (l *listing) readBare(name string) record {
 	s := l.scan
 	if v := s.u32("tensor version"); v != 0 {
-		s.failAt(s.off-4, "tensor version %d, want 0: %w", v, format.ErrVersion)
+		s.fault(FaultVersion, s.off-4, "tensor version %d, want 0: %w", v, format.ErrVersion)
 	}
 	s.means("tensor version 0")
 	n := s.count(maxDesc, "size of the description")

@@ -31,7 +31,7 @@ func walkB(l *listing) {
 	r.lod = readLevels(s)
 	if s.err == nil {
 		if err := checkLoD(r.lod, r.dims); err != nil {
-			s.failAt(at, "%w", err)
+			s.fault(FaultLoD, at, "%w", err)
 		}
 	}
 	l.addRecord(&r)
@@ -46,7 +46,7 @@ func readLevels(s *scan) [][]int64 {
 	for i := range levels {
 		size := s.number(s.size-s.off, "size of a LoD level")
 		if size%8 != 0 {
-			s.failAt(s.off-8, "size of a LoD level is %d bytes, want a multiple of 8", size)
+			s.fault(FaultLoD, s.off-8, "size of a LoD level is %d bytes, want a multiple of 8", size)
 		}
 		s.means("level %d: %d bytes", i, size)
 		lod = append(lod, s.sizes(size/8, true, "offset"))
@@ -62,7 +62,7 @@ func (s *scan) number(limit int64, what string) int64 {
 		return 0
 	}
 	if n := s.order.Uint64(b); n > uint64(max(limit, 0)) {
-		s.failAt(s.off-8, "%s is %d, want 0..%d", what, n, max(limit, 0))
+		s.fault(faultOf(what), s.off-8, "%s is %d, want 0..%d", what, n, max(limit, 0))
 		return 0
 	}
 	return int64(s.order.Uint64(b))

@@ -66,7 +66,7 @@ func (streams) Looks(ctx context.Context, b blob.Bucket, file string) bool {
 func walkStream(l *listing, name string) record {
 	s, start := l.scan, l.scan.off
 	if v := s.u32("LoDTensor version"); v != 0 {
-		s.failAt(s.off-4, "LoDTensor version %d, want 0: %w", v, format.ErrVersion)
+		s.fault(FaultVersion, s.off-4, "LoDTensor version %d, want 0: %w", v, format.ErrVersion)
 	}
 	s.means("LoDTensor version 0")
 	at := s.off
@@ -75,7 +75,7 @@ func walkStream(l *listing, name string) record {
 	r.start, r.lod = start, lod
 	if s.err == nil {
 		if err := checkLoD(lod, r.dims); err != nil {
-			s.failAt(at, "%w", err)
+			s.fault(FaultLoD, at, "%w", err)
 		}
 	}
 	return r
@@ -143,10 +143,10 @@ func (l *listing) checkVar(v *program.Var, t *stored, off int64) {
 		fits = v.Dims[i] == -1 || v.Dims[i] == dims[i] || i == 0 && t.meta.Saved != nil && v.Dims[i] == t.rows
 	}
 	if !fits {
-		l.scan.failAt(off, "variable %q has shape %v, want %v as its topology says", v.Name, dims, v.Dims)
+		l.scan.fault(FaultShape, off, "variable %q has shape %v, want %v as its topology says", v.Name, dims, v.Dims)
 	}
 	if int64(v.Elem) != int64(t.code) {
-		l.scan.failAt(off, "variable %q has element type %s, want %s as its topology says", v.Name, e, typeText(int64(v.Elem)))
+		l.scan.fault(FaultShape, off, "variable %q has element type %s, want %s as its topology says", v.Name, e, typeText(int64(v.Elem)))
 	}
 }
 

@@ -35,7 +35,7 @@ func walkP(l *listing) {
 		r := l.readP()
 		if lines && s.off < s.size {
 			if b := s.take(1, "line feed"); b != nil && b[0] != '\n' {
-				s.failAt(s.off-1, "byte %#02x behind the values, want a line feed as behind the first tensor", b[0])
+				s.fault(FaultTrailing, s.off-1, "byte %#02x behind the values, want a line feed as behind the first tensor", b[0])
 			}
 			s.means("line feed")
 		}
@@ -99,15 +99,15 @@ func (l *listing) readP() record {
 	}
 	r, size := l.record(&d, at)
 	if s.err == nil && d.depth != int64(len(d.lod)) {
-		s.failAt(at, "%d LoD levels, want %d, as field 4 says", len(d.lod), d.depth)
+		s.fault(FaultLoD, at, "%d LoD levels, want %d, as field 4 says", len(d.lod), d.depth)
 	}
 	if s.err == nil {
 		if err := checkLoD(d.lod, r.dims); err != nil {
-			s.failAt(at, "%w", err)
+			s.fault(FaultLoD, at, "%w", err)
 		}
 	}
 	if size != m {
-		s.failAt(start+8, "size of the values is %d, want %d for dimensions %v: %w", m, size, d.dims, format.ErrCorrupt)
+		s.fault(FaultDesc, start+8, "size of the values is %d, want %d for dimensions %v: %w", m, size, d.dims, format.ErrCorrupt)
 	}
 	l.readValues(&r, size)
 	r.start = start

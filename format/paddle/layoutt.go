@@ -43,7 +43,7 @@ func walkT(l *listing) {
 		s.means("name of %d bytes", length)
 		b := s.take(length, "name")
 		if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
-			s.failAt(s.off-length, "name %q, want UTF-8 without NUL", b)
+			s.fault(FaultName, s.off-length, "name %q, want UTF-8 without NUL", b)
 		}
 		s.means("name %q", b)
 		r := l.readBare(string(b))

@@ -86,7 +86,7 @@ func (l *listing) head(text string, args ...any) {
 // add appends a tensor that begins at byte off.
 func (l *listing) add(off int64, t stored) {
 	if _, twice := l.named[t.meta.Name]; twice {
-		l.scan.failAt(off, "a second tensor named %q, want each name once", t.meta.Name)
+		l.scan.fault(FaultName, off, "a second tensor named %q, want each name once", t.meta.Name)
 	}
 	if l.scan.err == nil {
 		l.named[t.meta.Name] = len(l.tensors)
@@ -112,7 +112,7 @@ func slabBlocks(from io.ReaderAt, slab tensorSlab) func(context.Context, matrix.
 // end reports bytes behind what the file holds.
 func (l *listing) end(what string) {
 	if s := l.scan; s.off < s.size {
-		s.failAt(s.off, "%d bytes after %s, want none", s.size-s.off, what)
+		s.fault(FaultTrailing, s.off, "%d bytes after %s, want none", s.size-s.off, what)
 	}
 }
 

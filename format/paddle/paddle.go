@@ -53,6 +53,7 @@ import (
 	"thole/blob"
 	"thole/format"
 	"thole/internal/dump"
+	"thole/internal/wire"
 	"thole/matrix"
 	"thole/pack"
 )
@@ -156,10 +157,14 @@ func find(ctx context.Context, b blob.Bucket, path string) (p profile, guessed b
 	if err := readAt(o, head, 0); err != nil {
 		return nil, false, err
 	}
+	if len(head) == 0 {
+		return nil, false, &wire.At{Off: 0, Err: fmt.Errorf("an empty file: %w", wire.ErrTruncated)}
+	}
 	if likeLayoutC(head) {
 		return streams{}, true, nil
 	}
-	return nil, false, format.Corrupt(name, path, 0, "%d bytes that begin with % x, want a parameter file", o.Size(), head)
+	err = fmt.Errorf("%d bytes that begin with % x, want a parameter file: %w", o.Size(), head, format.ErrCorrupt)
+	return nil, false, &wire.At{Off: 0, Err: &FaultError{FaultForeign, err}}
 }
 
 // likeLayoutC tells whether a file that is none is nearest to a stream: a small version, then a number of 64 bits.

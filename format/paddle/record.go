@@ -54,7 +54,7 @@ func readRecord(s *scan) record {
 	r := record{start: s.off, code: codeF32, dtype: matrix.F32}
 	r.flags = byte(s.u8("flags"))
 	if r.flags&^flagsKnown != 0 {
-		s.failAt(r.start, "flags %#02x, want none but %#02x", r.flags, flagsKnown)
+		s.fault(FaultFlags, r.start, "flags %#02x, want none but %#02x", r.flags, flagsKnown)
 	}
 	s.means("flags %#02x: %s", r.flags, flagText(r.flags))
 	r.name = readName(s)
@@ -66,12 +66,12 @@ func readRecord(s *scan) record {
 	if r.flags&flagDType != 0 {
 		r.code = byte(s.u8("element type"))
 		if _, err := elementOf(int64(r.code)); err != nil {
-			s.failAt(s.off-1, "%w", err)
+			s.fault(FaultType, s.off-1, "%w", err)
 		}
 		s.means("element type %d (%s)", r.code, typeText(int64(r.code)))
 	}
 	if err := r.settle(int64(r.code)); err != nil {
-		s.failAt(at, "%w", err)
+		s.fault(settleFault(err), at, "%w", err)
 	}
 	if r.flags&flagLoD != 0 {
 		r.lod = readLoD(s, &r)
@@ -101,7 +101,7 @@ func readName(s *scan) string {
 	s.means("name of %d bytes", n)
 	b := s.take(n, "name")
 	if !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
-		s.failAt(s.off-n, "name %q, want UTF-8 without NUL", b)
+		s.fault(FaultName, s.off-n, "name %q, want UTF-8 without NUL", b)
 	}
 	s.means("name %q", b)
 	return string(b)
@@ -120,7 +120,7 @@ func readLoD(s *scan, r *record) [][]int64 {
 	}
 	if s.err == nil {
 		if err := checkLoD(lod, r.dims); err != nil {
-			s.failAt(at, "%w", err)
+			s.fault(FaultLoD, at, "%w", err)
 		}
 	}
 	return lod
@@ -129,16 +129,16 @@ func readLoD(s *scan, r *record) [][]int64 {
 func readPadding(s *scan) {
 	n := s.u8("length of the padding")
 	if n >= alignment {
-		s.failAt(s.off-1, "padding of %d bytes, want fewer than %d", n, alignment)
+		s.fault(FaultFlags, s.off-1, "padding of %d bytes, want fewer than %d", n, alignment)
 	}
 	s.means("padding of %d bytes", n)
 	for i, b := range s.take(n, "padding") {
 		if b != 0 {
-			s.failAt(s.off-n+int64(i), "padding byte %#02x, want 0", b)
+			s.fault(FaultFlags, s.off-n+int64(i), "padding byte %#02x, want 0", b)
 		}
 	}
 	if s.err == nil && s.off%alignment != 0 {
-		s.failAt(s.off, "values begin here, want a multiple of %d", alignment)
+		s.fault(FaultFlags, s.off, "values begin here, want a multiple of %d", alignment)
 	}
 	if n > 0 {
 		s.means("padding")
@@ -150,7 +150,7 @@ func readValues(s *scan, r *record) {
 	cells, _ := matrix.Cells(r.rows, r.cols) // Shape has checked the product
 	n, ok := matrix.Cells(cells, int64(r.dtype.Size()))
 	if !ok && s.err == nil {
-		s.failAt(s.off, "%v values of %v: beyond 2^63 bytes", r.dims, r.dtype)
+		s.fault(FaultDims, s.off, "%v values of %v: beyond 2^63 bytes", r.dims, r.dtype)
 	}
 	s.skip(n, "values")
 	r.end = s.off

@@ -76,7 +76,7 @@ func (s *scan) u32(what string) uint32 {
 func (s *scan) count(limit int64, what string) int64 {
 	n := int64(int32(s.u32(what)))
 	if s.err == nil && (n < 0 || n > limit) {
-		s.failAt(s.off-4, "%s is %d, want 0..%d", what, n, limit)
+		s.fault(faultOf(what), s.off-4, "%s is %d, want 0..%d", what, n, limit)
 	}
 	if s.err != nil {
 		return 0
@@ -102,7 +102,7 @@ func (s *scan) sizes(n int64, wide bool, what string) []int64 {
 			v[i] = int64(int32(s.order.Uint32(b[i*4:])))
 		}
 		if v[i] < 0 {
-			s.failAt(s.off-(n-int64(i))*width, "%s %d is %d, want none below 0 or above the largest", what, i, v[i])
+			s.fault(faultOf(what), s.off-(n-int64(i))*width, "%s %d is %d, want none below 0 or above the largest", what, i, v[i])
 			return nil
 		}
 	}

@@ -127,7 +127,7 @@ func walk(obj blob.Object, p *dump.Printer) (*seedFile, error) {
 			break
 		}
 		if _, twice := f.names[r.name]; twice {
-			s.failAt(r.start, "a second record named %q, want each name once", r.name)
+			s.fault(FaultName, r.start, "a second record named %q, want each name once", r.name)
 			break
 		}
 		f.names[r.name] = len(f.records)
@@ -149,13 +149,13 @@ func (f *seedFile) header() {
 	case bytes.Equal(endian, []byte{0, 0, 0, 0}):
 		s.order = wire.Big
 	default:
-		s.failAt(0, "byte order % x, want 01 00 00 00 or 00 00 00 00", endian)
+		s.fault(FaultForeign, 0, "byte order % x, want 01 00 00 00 or 00 00 00 00", endian)
 	}
 	s.means("byte order: %s", orderText(s.order))
 	f.order = s.order
 	f.version = s.u32("version")
 	if s.err == nil && (f.version < 1 || f.version > maxVersion) {
-		s.failAt(4, "version %d, want 1..%d", f.version, maxVersion)
+		s.fault(FaultVersion, 4, "version %d, want 1..%d", f.version, maxVersion)
 	}
 	s.means("version %d", f.version)
 	f.checksum = s.u32("checksum")

@@ -52,7 +52,7 @@ func walkSomeRows(l *listing, variable string) {
 	s := l.scan
 	l.head("rows")
 	if v := s.u32("version"); v != 0 {
-		s.failAt(s.off-4, "version %d, want 0: %w", v, format.ErrVersion)
+		s.fault(FaultVersion, s.off-4, "version %d, want 0: %w", v, format.ErrVersion)
 	}
 	s.means("version 0")
 	n := s.number((s.size-s.off)/8, "number of rows")
@@ -71,7 +71,7 @@ func walkSomeRows(l *listing, variable string) {
 		return
 	}
 	if len(r.dims) == 0 || r.dims[0] != n {
-		s.failAt(r.start, "dimensions %v for %d rows, want the first to be their number", r.dims, n)
+		s.fault(FaultRows, r.start, "dimensions %v for %d rows, want the first to be their number", r.dims, n)
 		return
 	}
 	if !slices.IsSorted(ids) {
@@ -90,7 +90,7 @@ func (l *listing) addRows(r *record, ids []int64, height, at int64) {
 	whole := *r
 	whole.dims = dims
 	if err := whole.settle(int64(r.code)); err != nil {
-		s.failAt(at, "%w", err)
+		s.fault(settleFault(err), at, "%w", err)
 		return
 	}
 	order := make([]int, len(ids)) // positions, by row
@@ -102,9 +102,9 @@ func (l *listing) addRows(r *record, ids []int64, height, at int64) {
 		off := at + 8*int64(i)
 		switch {
 		case ids[i] >= height:
-			s.failAt(off, "row %d, want 0..%d, below the height", ids[i], height-1)
+			s.fault(FaultRows, off, "row %d, want 0..%d, below the height", ids[i], height-1)
 		case k > 0 && ids[i] == ids[order[k-1]]:
-			s.failAt(off, "row %d a second time: rows that are still to be added up are not read: %w", ids[i], format.ErrVersion)
+			s.fault(FaultRows, off, "row %d a second time: rows that are still to be added up are not read: %w", ids[i], format.ErrVersion)
 		}
 	}
 	if s.err != nil {

@@ -47,7 +47,7 @@ func (l *listing) readRaw(name string, dims []int64) record {
 	r := record{name: name, dims: dims, start: s.off}
 	form := s.u32("format")
 	if form > 1 {
-		s.failAt(s.off-4, "format %d, want 0 or 1: %w", form, format.ErrVersion)
+		s.fault(FaultVersion, s.off-4, "format %d, want 0 or 1: %w", form, format.ErrVersion)
 	}
 	s.means("format %d", form)
 	if form == 1 {
@@ -59,7 +59,7 @@ func (l *listing) readRaw(name string, dims []int64) record {
 	case width == 8:
 		r.dtype = matrix.F64
 	default:
-		s.failAt(s.off-4, "values of %d bytes, want 4 or 8: %w", width, format.ErrVersion)
+		s.fault(FaultType, s.off-4, "values of %d bytes, want 4 or 8: %w", width, format.ErrVersion)
 		return r
 	}
 	s.means("values of %d bytes (%v)", r.dtype.Size(), r.dtype)
@@ -70,7 +70,7 @@ func (l *listing) readRaw(name string, dims []int64) record {
 	}
 	r.rows, r.cols, _ = matrix.Shape(r.dims)
 	if r.rows*r.cols != n {
-		s.failAt(s.off-8, "%d values, want %d for dimensions %v", n, r.rows*r.cols, r.dims)
+		s.fault(FaultDims, s.off-8, "%d values, want %d for dimensions %v", n, r.rows*r.cols, r.dims)
 	}
 	l.readValues(&r, n*int64(r.dtype.Size()))
 	return r
