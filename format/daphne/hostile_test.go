@@ -253,4 +253,3 @@ func TestEveryBitOfGoldens(t *testing.T) {
 		}
 	}
 }
-
