@@ -63,6 +63,7 @@ func FuzzLayouts(f *testing.F) {
 	}
 	f.Add(rowsFile([]int{7, 0, 1, 4}, 10, []int64{4, 2}, 8))
 	f.Add([]byte(v2File(1, 4, 2)))
+	f.Add(zipped(f, []byte(v2File(1, 4, 2))))
 	f.Add([]byte("\x80\x02}q\x01(U\x01wq\x02" + twoFloats + "U\x05stepsK\x07u."))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ctx, b := context.Background(), &blob.Mem{}
@@ -71,6 +72,9 @@ func FuzzLayouts(f *testing.F) {
 		}
 		for _, p := range profiles() {
 			y, ok := p.(layout)
+			if rows, are := p.(rowsProfile); are {
+				y, ok = rows.layout, true
+			}
 			if !ok {
 				continue
 			}
