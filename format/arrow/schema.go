@@ -1,0 +1,228 @@
+package arrow
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"thole/format"
+	"thole/internal/wire"
+	"thole/matrix"
+)
+
+const (
+	readLimit  = 65535 // columns that we read
+	depthLimit = 64    // of types within each other
+)
+
+// field is a column of a table, which is one column of the matrix or, as a list of fixed size, several.
+type field struct {
+	name string
+	text string       // its type
+	raw  matrix.DType // of the numbers as they are stored; Invalid: there are none
+	time bool         // numbers that mean a date or a time
+	ext  string       // an extension type, of which we read what it is stored as
+
+	list bool
+	cols matrix.Range // in the matrix
+
+	// what a record batch has of it
+	node, nodes     int
+	buffer, buffers int
+	views           int // columns that have any number of buffers more
+}
+
+// width is how many numbers a row has.
+func (f *field) width() int64 { return f.cols.Len() }
+
+// schema is the description of a table.
+type schema struct {
+	order      wire.Order
+	fields     []field
+	keys       []string // of the metadata that is not ours
+	own        ownMeta
+	dictionary bool // some column has a dictionary
+
+	nodes, buffers, views int
+}
+
+// ownMeta is what we keep under ownKey: what the schema cannot say of a matrix.
+type ownMeta struct {
+	Dims   []int64  `json:"dims,omitempty"`
+	DType  string   `json:"dtype,omitempty"`
+	Labels []string `json:"labels,omitempty"` // of a matrix in one column of lists
+	Made   bool     `json:"made,omitempty"`   // the names of the columns stand for none
+	Types  []string `json:"types,omitempty"`  // of the columns
+}
+
+const ownKey = "thole"
+
+// schemaReader reads a schema.
+type schemaReader struct {
+	schema
+	version int16
+	skip    bool // columns without numbers are no error
+}
+
+// readSchema reads the schema of a message or footer, which has the version.
+func readSchema(t tab, version int16, skip bool) (*schema, error) {
+	if t.f == nil {
+		return nil, fmt.Errorf("no schema: %w", format.ErrCorrupt)
+	}
+	r := schemaReader{version: version, skip: skip}
+	r.order = wire.Little
+	if e := t.i16(0, 0); e == 1 {
+		r.order = wire.Big
+	} else if e != 0 {
+		return nil, fmt.Errorf("byte order %d, want 0 or 1: %w", e, format.ErrCorrupt)
+	}
+	fields := t.tabs(1)
+	if len(fields) > readLimit {
+		return nil, fmt.Errorf("%d columns, want at most %d: %w", len(fields), readLimit, format.ErrLimit)
+	}
+	for i, ft := range fields {
+		f, err := r.field(ft)
+		if t.f.err != nil {
+			return nil, t.f.err
+		}
+		if err != nil {
+			return nil, fmt.Errorf("column %d (%q): %w", i, f.name, err)
+		}
+		r.fields = append(r.fields, f)
+	}
+	for _, kv := range t.tabs(2) {
+		if err := r.key(kv.str(0), kv.str(1)); err != nil {
+			return nil, err
+		}
+	}
+	if t.f.err != nil {
+		return nil, t.f.err
+	}
+	return &r.schema, r.number()
+}
+
+func (r *schemaReader) key(key, value string) error {
+	if key != ownKey {
+		r.keys = append(r.keys, key)
+		return nil
+	}
+	if err := json.Unmarshal([]byte(value), &r.own); err != nil {
+		return fmt.Errorf("value of the key %q: %v: %w", ownKey, err, format.ErrCorrupt)
+	}
+	return nil
+}
+
+// number gives the columns of the matrix to the fields.
+func (r *schemaReader) number() error {
+	next, several := int64(0), len(r.numbers()) > 1
+	for i := range r.fields {
+		f := &r.fields[i]
+		n := f.cols.Hi
+		if f.raw == matrix.Invalid {
+			n = 0
+		}
+		if next+n > readLimit && several {
+			return fmt.Errorf("column %d (%q): %d columns of numbers, want at most %d: %w", i, f.name, next+n, readLimit, format.ErrLimit)
+		}
+		f.cols = matrix.Range{Lo: next, Hi: next + n}
+		next += n
+	}
+	return nil
+}
+
+// numbers are the fields that the matrix is made of.
+func (s *schema) numbers() []*field {
+	var some []*field
+	for i := range s.fields {
+		if s.fields[i].raw != matrix.Invalid {
+			some = append(some, &s.fields[i])
+		}
+	}
+	return some
+}
+
+// field reads a column of the table. Until the columns are numbered cols begins at 0.
+func (r *schemaReader) field(t tab) (f field, err error) {
+	f = field{name: t.str(0), node: r.nodes, buffer: r.buffers, cols: matrix.Range{Hi: 1}}
+	before := r.views
+	kind, typ, children := t.u8(2), t.tab(3), t.tabs(5)
+	f.ext = extension(t)
+	f.raw, f.time, f.text = number(kind, typ)
+	if kind == typeFixedList && len(children) == 1 {
+		c := children[0]
+		f.raw, f.time, f.text = number(c.u8(2), c.tab(3))
+		f.text = "lists of " + f.text
+		if f.list, f.cols.Hi = true, int64(typ.i32(0, 0)); f.cols.Hi < 0 {
+			return f, fmt.Errorf("lists of %d numbers: %w", f.cols.Hi, format.ErrCorrupt)
+		}
+		if len(c.tabs(5)) > 0 || c.tab(4).f != nil {
+			f.raw = matrix.Invalid
+		}
+	}
+	if r.indexed(t) {
+		f.raw, f.text = matrix.Invalid, "dictionary"
+	} else {
+		if f.raw != matrix.Invalid && !f.list && len(children) > 0 {
+			return f, fmt.Errorf("%s with %d children, want none: %w", f.text, len(children), format.ErrCorrupt)
+		}
+		if err := r.layout(kind, typ, children, 0); err != nil {
+			return f, err
+		}
+	}
+	f.nodes, f.buffers, f.views = r.nodes-f.node, r.buffers-f.buffer, r.views-before
+	if f.raw == matrix.Invalid && !r.skip {
+		return f, fmt.Errorf("values of %s, want numbers: text and other bytes are not supported (option other=skip leaves them out): %w",
+			f.text, format.ErrVersion)
+	}
+	return f, nil
+}
+
+// layout counts what a record batch has of a type and of the types within it.
+func (r *schemaReader) layout(kind uint8, typ tab, children []tab, depth int) error {
+	if int(kind) >= len(shapes) || kind == 0 {
+		return fmt.Errorf("type %d, want 1 to %d: %w", kind, len(shapes)-1, format.ErrVersion)
+	}
+	if depth > depthLimit {
+		return fmt.Errorf("types of more than %d levels: %w", depthLimit, format.ErrLimit)
+	}
+	s := &shapes[kind]
+	r.nodes++
+	r.buffers += s.buffers
+	if kind == typeUnion && r.version < 4 {
+		r.buffers++ // a bitmap of validity
+	}
+	if kind == typeUnion && typ.i16(0, 0) == 1 {
+		r.buffers++ // of a dense union
+	}
+	if kind == typeBinaryView || kind == typeUTF8View {
+		r.views++
+	}
+	for _, c := range children {
+		if r.indexed(c) {
+			continue
+		}
+		if err := r.layout(c.u8(2), c.tab(3), c.tabs(5), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// indexed tells whether the field has a dictionary, and counts what a record batch has of it then: numbers of its entries.
+func (r *schemaReader) indexed(t tab) bool {
+	if t.tab(4).f == nil {
+		return false
+	}
+	r.dictionary = true
+	r.nodes, r.buffers = r.nodes+1, r.buffers+2
+	return true
+}
+
+// extension is the name of the extension type of a field.
+func extension(t tab) string {
+	for _, kv := range t.tabs(6) {
+		if kv.str(0) == "ARROW:extension:name" {
+			return kv.str(1)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,100 @@
+package arrow
+
+import (
+	"fmt"
+
+	"thole/matrix"
+)
+
+// The type of a field is a table, and a number that tells of which kind.
+const (
+	typeInt        = 2
+	typeFloat      = 3
+	typeBool       = 6
+	typeDecimal    = 7
+	typeDate       = 8
+	typeTime       = 9
+	typeTimestamp  = 10
+	typeUnion      = 14
+	typeFixedList  = 16
+	typeDuration   = 18
+	typeBinaryView = 23
+	typeUTF8View   = 24
+)
+
+// shapes says, for each kind of type, its name and how many buffers a column of it has beside those of its children.
+var shapes = []struct {
+	name    string
+	buffers int
+}{
+	{"nothing", 0}, {"null", 0}, {"int", 2}, {"float", 2}, {"binary", 3},
+	{"utf8", 3}, {"bool", 2}, {"decimal", 2}, {"date", 2},
+	{"time", 2}, {"timestamp", 2}, {"interval", 2}, {"list", 2},
+	{"struct", 1}, {"union", 1}, {"fixed size binary", 2},
+	{"fixed size list", 1}, {"map", 2}, {"duration", 2},
+	{"large binary", 3}, {"large utf8", 3}, {"large list", 2},
+	{"run end encoded", 0}, {"binary view", 2}, {"utf8 view", 2},
+	{"list view", 3}, {"large list view", 3},
+}
+
+// number is the element type of a column of numbers, and whether they mean dates or times; Invalid for all else. text
+// names the type.
+func number(kind uint8, t tab) (d matrix.DType, time bool, text string) {
+	if int(kind) >= len(shapes) {
+		return matrix.Invalid, false, fmt.Sprintf("type %d", kind)
+	}
+	text = shapes[kind].name
+	switch kind {
+	case typeInt:
+		bits, signed := t.i32(0, 0), t.u8(1) != 0
+		for d, w := range integers {
+			if w.bits == bits && w.signed == signed {
+				return d, false, d.String()
+			}
+		}
+		text = fmt.Sprintf("int of %d bits", bits)
+	case typeFloat:
+		if p := t.i16(0, 0); p >= 0 && int(p) < len(floats) {
+			return floats[p], false, floats[p].String()
+		}
+	case typeBool:
+		return matrix.Bool, false, text
+	case typeDate:
+		if t.i16(0, 1) == 0 {
+			return matrix.I32, true, "date32"
+		}
+		return matrix.I64, true, "date64"
+	case typeTime:
+		switch t.i32(1, 32) {
+		case 32:
+			return matrix.I32, true, "time32"
+		case 64:
+			return matrix.I64, true, "time64"
+		}
+	case typeTimestamp, typeDuration:
+		return matrix.I64, true, text
+	case typeDecimal:
+		text = fmt.Sprintf("decimal%d", t.i32(2, 128))
+	}
+	return matrix.Invalid, false, text
+}
+
+// integers are the integer types as the schema says them.
+var integers = map[matrix.DType]struct {
+	bits   int32
+	signed bool
+}{
+	matrix.I8: {8, true}, matrix.I16: {16, true}, matrix.I32: {32, true}, matrix.I64: {64, true},
+	matrix.U8: {8, false}, matrix.U16: {16, false}, matrix.U32: {32, false}, matrix.U64: {64, false},
+}
+
+// floats are the floating point types by their precision.
+var floats = []matrix.DType{matrix.F16, matrix.F32, matrix.F64}
+
+// storedAs is the element type of a column that holds values of type d.
+func storedAs(d matrix.DType) matrix.DType {
+	if d == matrix.BF16 {
+		return matrix.F32
+	}
+	return d
+}
