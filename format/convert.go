@@ -3,9 +3,14 @@ package format
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"thole/blob"
 	"thole/matrix"
@@ -27,11 +32,11 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 	}
 	o.filled = new(int64)
 	if err := loseOrigins(ms, c.Info(), &o); err != nil {
-		return Wrap(c.Info().Name, path, err)
+		return Wrap(c.Info().Name, path, final(err, path))
 	}
 	w, err := c.Create(ctx, b, path, ms, o)
 	if err != nil {
-		return Wrap(c.Info().Name, path, err)
+		return Wrap(c.Info().Name, path, final(err, path))
 	}
 	defer w.Abort(context.WithoutCancel(ctx))
 	var parts []Part
@@ -42,7 +47,7 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 			}
 			p, err := w.Put(ctx, m.Name, blk)
 			if err != nil {
-				return Wrap(c.Info().Name, path, err)
+				return Wrap(c.Info().Name, path, final(err, path))
 			}
 			parts = append(parts, p)
 			if done != nil {
@@ -50,7 +55,19 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 			}
 		}
 	}
-	return Wrap(c.Info().Name, path, w.Commit(ctx, parts))
+	return Wrap(c.Info().Name, path, final(w.Commit(ctx, parts), path))
+}
+
+// final makes an error of a file below the stage of a save to the path name the path. It changes the error within.
+func final(err error, to string) error {
+	base := path.Base(to)
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		if dir, _, staged := strings.Cut(filepath.ToSlash(file.Path), "_tmp."+base+"."); staged {
+			file.Path = filepath.FromSlash(dir + base)
+		}
+	}
+	return err
 }
 
 // loseOrigins asks for the loss of element types that only the source has.

@@ -280,3 +280,18 @@ func (f failing) Sniff(context.Context, blob.Bucket, string) (string, error) { r
 func (f failing) Open(_ context.Context, _ blob.Bucket, path string, _ format.Options) (format.Reader, error) {
 	return nil, format.Corrupt(f.info.Name, path, f.off, "odd")
 }
+
+// TestConvertErrorsNameTheTarget checks the same of errors of the file system.
+func TestConvertErrorsNameTheTarget(t *testing.T) {
+	err := format.Convert(t.Context(), one("a", 1, 2, 1, 2), npy.Codec, full{&blob.Mem{}}, "d/w.npy", format.Options{}, nil, nil)
+	if err == nil || err.Error() != "npy: d/w.npy: write /x/d/w.npy: no space" {
+		t.Errorf("%v, want an error of d/w.npy", err)
+	}
+}
+
+// full is a bucket that takes no more.
+type full struct{ blob.Bucket }
+
+func (full) Create(_ context.Context, name string) (blob.Writer, error) {
+	return nil, &fs.PathError{Op: "write", Path: "/x/d/_tmp.w.npy.ABC/piece.7", Err: errors.New("no space")}
+}
