@@ -25,7 +25,7 @@ func (a *array[T]) blocks(ctx context.Context, o blob.Object, want matrix.Rect) 
 		f := a.filler(want, yield)
 		for one, err := range format.ParseLines(ctx, o, a.h.values, a.h.size, p.cells) {
 			if err == nil {
-				err = c.add(one.lines, len(one.val), one.at, one.err)
+				err = c.add(one.lines, len(one.val), one.at, one.open, one.err)
 			}
 			if err != nil {
 				yield(matrix.Block{}, err)

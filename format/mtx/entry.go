@@ -54,6 +54,7 @@ type piece[T value] struct {
 	row, col []int64 // of entries, from 0; nil in arrays
 	val      []T
 	off, end int64 // bytes of the file
+	open     bool  // the file ends there, without a line end
 	lines    int64
 	entries  int // that the lines have, be they wanted or not
 	err      error
@@ -98,7 +99,7 @@ func (s *scan) word() []byte {
 // entries reads lines of a coordinate file, with the entries that follow from the symmetry.
 func (p *parser[T]) entries(l format.Lines) (out piece[T]) {
 	s := scan{text: l.Text}
-	out.off, out.end = l.Off, l.End()
+	out.off, out.end, out.open = l.Off, l.End(), l.Open
 	if p.within == nil {
 		guess := len(l.Text)/16 + 1
 		out.row, out.col, out.val = make([]int64, 0, guess), make([]int64, 0, guess), make([]T, 0, guess)
@@ -184,6 +185,7 @@ func (p *parser[T]) entry(s *scan) (row, col int64, v T, err error) {
 // cells reads lines of an array.
 func (p *parser[T]) cells(l format.Lines) (out piece[T]) {
 	s := scan{text: l.Text}
+	out.open = l.Open
 	out.val = make([]T, 0, len(l.Text)/8+1)
 	for s.i < len(s.text) {
 		out.lines++
@@ -217,10 +219,14 @@ type counter struct {
 	values int64
 }
 
-// add takes a piece with n values and makes its error one of the file.
-func (c *counter) add(lines int64, n int, at int64, err error) error {
+// add takes a piece with n values and makes its error one of the file. open tells that its last line has no end: our
+// writer makes none, and what stands there may be the begin of a longer number.
+func (c *counter) add(lines int64, n int, at int64, open bool, err error) error {
 	if c.lines += lines; err != nil {
 		return &wire.At{Off: at, Err: fmt.Errorf("line %d: %w", c.lines, err)}
+	}
+	if open && c.h.ours {
+		return &wire.At{Off: c.h.size, Err: fmt.Errorf("line %d: the file ends within the line: %w", c.lines, wire.ErrTruncated)}
 	}
 	if c.values += int64(n); c.values > c.h.stored {
 		return &wire.At{Off: c.h.sizes[0], Err: fmt.Errorf("line %d: %d values or more, want %d as the size says",

@@ -51,6 +51,7 @@ type head struct {
 	stored   int64 // entries, or values of an array, that the file has
 	dtype    matrix.DType
 	dims     []int64
+	ours     bool   // our writer's comment is there
 	note     string // of our comment, if it does not fit
 
 	lines  int64 // before the first value
@@ -97,7 +98,7 @@ func (h *head) line(off int64, line []byte) (done bool, err error) {
 	case h.lines == 0:
 		return false, h.kind(text)
 	case h.lines == 1 && (text == own || strings.HasPrefix(text, own+" ")):
-		h.note = text
+		h.note, h.ours = text, true
 		return false, nil
 	case text == "" || text[0] == '%':
 		return false, nil

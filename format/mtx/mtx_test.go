@@ -307,6 +307,19 @@ func textOf(b matrix.Block) string {
 	return strings.TrimSpace(out.String())
 }
 
+// TestCutNumber finds that the last number of a file of our writer is the begin of a longer one.
+func TestCutNumber(t *testing.T) {
+	for _, l := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+		m := matrix.Meta{Name: "a", Rows: 1, Cols: 2, DType: matrix.F64, Layout: l}
+		text := save(t, m, format.Options{}, matrix.Block{At: m.Rect(), Data: &matrix.Dense[float64]{Val: []float64{1, 12345}}})
+		for n := range len(text) {
+			if _, cells, err := load(t, text[:n]); err == nil {
+				t.Errorf("%q: %s without an error", text[:n], cells)
+			}
+		}
+	}
+}
+
 // TestOrder reads the same cells in any order of lines, in matrices with few and with very many rows.
 func TestOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

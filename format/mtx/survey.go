@@ -64,7 +64,7 @@ func (t *table[T]) look(ctx context.Context, o blob.Object) (*survey, error) {
 	for one, err := range format.ParseLines(ctx, o, t.h.values, t.h.size, p.entries) {
 		before := c.lines
 		if err == nil {
-			err = c.add(one.lines, one.entries, one.at, one.err)
+			err = c.add(one.lines, one.entries, one.at, one.open, one.err)
 		}
 		if err != nil {
 			return nil, err

@@ -89,7 +89,7 @@ func (t *table[T]) load(ctx context.Context, o blob.Object, s *survey, b band) (
 		c.lines = at.lines
 		for one, err := range format.ParseLines(ctx, o, at.off, at.end, p.entries) {
 			if err == nil {
-				err = c.add(one.lines, one.entries, one.at, one.err)
+				err = c.add(one.lines, one.entries, one.at, one.open, one.err)
 			}
 			if err != nil {
 				return nil, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -385,5 +386,55 @@ func TestRecordPage(t *testing.T) {
 	}
 	if !strings.Contains(string(page), out.String()) {
 		t.Errorf("docs/format/npy.md does not have\n%s", out.String())
+	}
+}
+
+// TestRecordDamage cuts a structured array at every byte and turns every bit: an error with its byte, or values.
+func TestRecordDamage(t *testing.T) {
+	data := frame("{'descr': [('a', '<i2'), ('', '|V2'), ('b', '>f4')], 'fortran_order': False, 'shape': (2,), }")
+	data = append(data, "\x01\x00..\x3f\x80\x00\x00\x02\x00..\x40\x00\x00\x00"...)
+	try := func(data []byte) {
+		b := holdingFile(t, data)
+		_ = Codec.Explain(context.Background(), b, "a.npy", dump.New(&bytes.Buffer{}))
+		r, err := Codec.Open(context.Background(), b, "a.npy", format.Options{})
+		for _, err = range blocksOf(r, err) {
+			if err != nil {
+				break
+			}
+		}
+		var where *format.Error
+		if err != nil && (!errors.As(err, &where) || where.Off < 0) {
+			t.Errorf("%v, want the byte", err)
+		}
+	}
+	for n := range data {
+		if _, _, err := load(data[:n]); err == nil {
+			t.Errorf("the first %d bytes of %d are read without an error", n, len(data))
+		}
+		for bit := range 8 {
+			changed := bytes.Clone(data)
+			changed[n] ^= 1 << bit
+			try(changed)
+		}
+	}
+}
+
+// blocksOf is all that a reader yields, or the error that it could not be opened with.
+func blocksOf(r format.Reader, err error) iter.Seq2[matrix.Block, error] {
+	return func(yield func(matrix.Block, error) bool) {
+		if err != nil {
+			yield(matrix.Block{}, err)
+			return
+		}
+		defer r.Close()
+		m := r.Matrices()[0]
+		for b, err := range r.Blocks(context.Background(), m.Name, m.Rect()) {
+			if err == nil {
+				err = b.Check()
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
 	}
 }
