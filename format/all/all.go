@@ -4,6 +4,7 @@ package all
 import (
 	"thole/format"
 	"thole/format/angel"
+	"thole/format/arrow"
 	"thole/format/csv"
 	"thole/format/daphne"
 	"thole/format/libsvm"
@@ -27,5 +28,6 @@ func Codecs() format.Set {
 		csv.Codec,
 		libsvm.Codec,
 		parquet.Codec,
+		arrow.Codec,
 	}
 }

@@ -45,6 +45,8 @@ var wishes = []struct {
 	{"daphne", "meta", map[string]string{"meta": "true"}},
 	{"csv", "tabs and header", map[string]string{"separator": "tab", "header": "true"}},
 	{"libsvm", "from 0", map[string]string{"base": "0"}},
+	{"arrow", "stream of lists, zstd", map[string]string{"layout": "stream", "rows": "list", "compression": "zstd"}},
+	{"arrow", "lz4", map[string]string{"compression": "lz4"}},
 	{"parquet", "zstd", map[string]string{"compression": "zstd"}},
 	{"paddle", "extended", map[string]string{"endian": "big", "digest": "true", "align": "true"}},
 	{"paddle", "separate", map[string]string{"layout": "separate"}},
