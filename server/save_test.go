@@ -24,7 +24,7 @@ import (
 func saved() []matrix.Meta {
 	w := matrix.Meta{Name: "w", Rows: 3, Cols: 300, DType: matrix.F32}
 	b := matrix.Meta{Name: "b", Rows: 1, Cols: 1, DType: matrix.F32}
-	s := matrix.Meta{Name: "s", Rows: 2, Cols: 1 << 20, DType: matrix.F32, Layout: matrix.RowSparse}
+	s := matrix.Meta{Name: "s", Rows: 2, Cols: 1 << 13, DType: matrix.F32, Layout: matrix.RowSparse}
 	some := matrix.Meta{Name: "some", Rows: 6, Cols: 40, DType: matrix.F32, Saved: []matrix.Range{{Lo: 0, Hi: 2}, {Lo: 4, Hi: 5}}}
 	return []matrix.Meta{w, b, s, some}
 }
@@ -118,18 +118,17 @@ func TestSaveLoad(t *testing.T) {
 					if err := fill(ctx, p, ms, 1); err != nil {
 						return err
 					}
-					refused = p.Save(ctx, ps.SaveOptions{Codec: c.Info().Name, Path: path})
-					return nil
+					o := ps.SaveOptions{Codec: c.Info().Name, Path: path}
+					refused = p.Save(ctx, o)
+					if refused != nil && strings.Contains(refused.Error(), format.ErrLossy.Error()) { // what is lost is no value
+						o.Lossy = true
+						return p.Save(ctx, o)
+					}
+					return refused
 				})
 				special := m.Saved != nil || m.Layout == matrix.RowSparse || c.Info().Name == "libsvm" // which is always sparse
-				if refused != nil && strings.Contains(refused.Error(), format.ErrLimit.Error()) {
-					t.Skipf("the format cannot hold as much: %v", refused)
-				}
-				if refused != nil && special && strings.Contains(refused.Error(), format.ErrLossy.Error()) {
-					t.Skipf("the format cannot hold it: %v", refused)
-				}
-				if refused != nil {
-					t.Fatal(refused)
+				if refused != nil && !special {
+					t.Errorf("a plain dense matrix loses something: %v", refused)
 				}
 				for _, servers := range []int{7, 1, 4} {
 					cut := "column"
@@ -268,15 +267,13 @@ func (w *failingWriter) Commit() error {
 // old model or the new one, and nothing else is to be seen, also not of what was staged.
 func TestSaveFails(t *testing.T) {
 	ms := saved()[:2]
+	ms[0].Rows, ms[0].Cols, ms[1].Rows = 2, 5, 2 // so few values that there are few changes, and each of them can fail
 	for _, c := range codecs {
 		if c.Info().Writes == "" {
 			continue
 		}
-		if c.Info().Name == "libsvm" {
-			continue // holds labels and features, not any two matrices
-		}
 		t.Run(c.Info().Name, func(t *testing.T) {
-			for n := int64(1); ; n += 1 + n/50 { // every one of the first, then some of the many alike
+			for n := int64(1); ; n++ {
 				if n > 50_000 {
 					t.Fatal("50000 changes are not enough")
 				}
@@ -333,7 +330,8 @@ func version(t *testing.T, b blob.Bucket, o ps.SaveOptions) float32 {
 				t.Fatal(err)
 			}
 			if block.At.Cols.Lo == 0 && block.At.Rows.Lo == 0 {
-				v = block.ToDense().Data.Values().([]float32)[0]
+				block, _ = block.ToDense().Cast(matrix.F32) // text without its sidecar does not tell the type
+				v = block.Data.Values().([]float32)[0]
 				found[v] = true
 			}
 		}
@@ -346,7 +344,7 @@ func version(t *testing.T, b blob.Bucket, o ps.SaveOptions) float32 {
 		t.Fatal(err)
 	}
 	for _, i := range infos {
-		if i.Name != o.Path && !strings.HasPrefix(i.Name, o.Path+"/") {
+		if i.Name != o.Path && i.Name != o.Path+format.SidecarExt && !strings.HasPrefix(i.Name, o.Path+"/") {
 			t.Errorf("left behind: %s", i.Name)
 		}
 	}
