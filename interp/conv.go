@@ -166,13 +166,15 @@ func pool2d(c *call) error {
 		if err != nil {
 			return err
 		}
-		if w, err = c.window(size, [2]int{1, 1}, image, c.bool("ceil_mode")); err != nil {
+		if c.bool("adaptive") { // ksize is the size of the result
+			w.out = size
+		} else if w, err = c.window(size, [2]int{1, 1}, image, c.bool("ceil_mode")); err != nil {
 			return err
 		}
 	}
 	kind := c.str("pooling_type")
-	if kind != "max" && kind != "avg" {
-		return fmt.Errorf("pooling_type %q: %w", kind, ErrOp)
+	if kind != "avg" && (kind != "max" || c.bool("adaptive")) { // Paddle has another operator for adaptive largest values
+		return fmt.Errorf("pooling_type %q, adaptive %v: %w", kind, c.bool("adaptive"), ErrOp)
 	}
 	out, err := newFloats([]int{x.Dims[0], x.Dims[1], w.out[0], w.out[1]})
 	if err != nil {
@@ -181,10 +183,26 @@ func pool2d(c *call) error {
 	plane := image[0] * image[1]
 	walk(out.Dims, func(at int, idx []int) {
 		from := x.F[(idx[0]*x.Dims[1]+idx[1])*plane:][:plane]
+		if c.bool("adaptive") {
+			part := w.part(image, idx[2], idx[3])
+			out.F[at] = part.pool(from, image, 0, 0, false, true)
+			return
+		}
 		out.F[at] = w.pool(from, image, idx[2], idx[3], kind == "max", c.bool("exclusive"))
 	})
 	c.give(out)
 	return nil
+}
+
+// part is the window of one output where the image is cut into as many parts as there are outputs, which may overlap by
+// a point.
+func (w *window) part(image [2]int, r, col int) (one window) {
+	for d, i := range [2]int{r, col} {
+		lo := i * image[d] / w.out[d]
+		hi := ((i+1)*image[d] + w.out[d] - 1) / w.out[d]
+		one.size[d], one.before[d], one.spread[d] = hi-lo, -lo, 1
+	}
+	return one
 }
 
 // pool folds one window. A mean that is exclusive counts only points within the image, else those of the padding too.

@@ -11,6 +11,8 @@
 //   - conv2d: the same over channel, row and column of the filter
 //   - reduce_sum, reduce_mean, mean, pool2d, the denominator of softmax: one by one, in the order of storage;
 //     reduce_prod likewise
+//   - gelu, swish, elu, softplus, hard_sigmoid, hard_swish, pow, clip, rsqrt and log_softmax compute in float64 and round once,
+//     layer_norm rounds the normalized value, its product with the scale and the sum
 //   - all else rounds to float32 after each step: batch_norm is (x - mean) * (1 / sqrt(variance + epsilon)) * scale + bias
 //     from left to right
 //

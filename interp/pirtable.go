@@ -29,6 +29,14 @@ func pirOps() []pirOp {
 		{"pd_op.batch_norm_", "batch_norm", []string{"X", "Mean", "Variance", "Scale", "Bias"}, []string{"Y"},
 			map[string]string{"data_format": "data_layout"}},
 		{"pd_op.embedding", "lookup_table_v2", []string{"Ids", "W"}, out, nil},
+		{"pd_op.hardsigmoid", "hard_sigmoid", x, out, nil},
+		{"pd_op.hardswish", "hard_swish", x, out, nil},
+		{"pd_op.pow", "pow", x, out, map[string]string{"y": "factor"}},
+		{"pd_op.clip", "clip", []string{"X", "@min", "@max"}, out, nil},
+		{"pd_op.layer_norm", "layer_norm", []string{"X", "Scale", "Bias"}, []string{"Y"}, nil},
+		{"pd_op.bmm", "bmm", xy, out, nil},
+		{"pd_op.slice", "slice", []string{"Input", "@starts", "@ends"}, out, nil},
+		{"pd_op.stack", "stack", x, []string{"Y"}, nil},
 		{"pd_op.gather", "gather", []string{"X", "Index", "@axis"}, out, nil},
 		{"pd_op.concat", "concat", []string{"X", "@axis"}, out, nil},
 		{"pd_op.sum", "reduce_sum", xdim, out, reduce},
@@ -57,7 +65,8 @@ func pirOps() []pirOp {
 		"divide": "elementwise_div", "maximum": "elementwise_max", "minimum": "elementwise_min", "elementwise_pow": "elementwise_pow"} {
 		list = append(list, pirOp{"pd_op." + pir, as, xy, out, nil}, pirOp{"pd_op." + pir + "_", as, xy, out, nil})
 	}
-	for _, same := range []string{"relu", "relu6", "sigmoid", "silu", "tanh", "square", "sqrt", "exp", "log", "abs"} {
+	for _, same := range []string{"relu", "relu6", "sigmoid", "silu", "tanh", "square", "sqrt", "exp", "log", "abs", "gelu",
+		"swish", "elu", "softplus", "rsqrt", "log_softmax"} {
 		list = append(list, pirOp{"pd_op." + same, same, x, out, nil}, pirOp{"pd_op." + same + "_", same, x, out, nil})
 	}
 	return list
