@@ -334,7 +334,7 @@ func TestLayoutExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(page), "## Layouts that are only read")
+	_, rest, _ := strings.Cut(string(page), "## Other layouts")
 	blocks := strings.Split(rest, "```dump\n")[1:]
 	if len(blocks) < 4 {
 		t.Fatalf("%d examples, want one for each layout without names", len(blocks))
