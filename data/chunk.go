@@ -79,7 +79,7 @@ func (c *chunk) nextLine(i int) int {
 }
 
 func (c *chunk) readLabel(s *settings, i int) (v float32, end int, err error) {
-	v, end = number(c.text, i)
+	v, end = decimal(c.text, i)
 	if end < 0 || s.class[c.text[end]] == 0 {
 		token := s.token(c.text, i)
 		if bytes.IndexByte(token, ':') >= 0 {

@@ -24,7 +24,7 @@ func denseFeatures(c *chunk, s *settings, i int) (int, error) {
 		if end {
 			break
 		}
-		v, next := number(text, i)
+		v, next := decimal(text, i)
 		if next < 0 || s.class[text[next]] == 0 {
 			return i, fmt.Errorf("value %s of column %d, want a finite number", quote(s.token(text, i)), col)
 		}

@@ -37,7 +37,7 @@ func libsvmFeatures(c *chunk, s *settings, i int) (int, error) {
 			i = end
 			continue
 		}
-		v, end := number(text, colon+1)
+		v, end := decimal(text, colon+1)
 		if end < 0 || s.class[text[end]] == 0 {
 			return i, errValue(index, s.token(text, colon+1))
 		}

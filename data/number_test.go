@@ -14,7 +14,7 @@ func padded(text string) []byte { return append([]byte(text+"\n"), make([]byte, 
 func checkNumber(t *testing.T, text string) {
 	t.Helper()
 	want, err := strconv.ParseFloat(text, 32)
-	got, end := number(padded(text), 0)
+	got, end := decimal(padded(text), 0)
 	if err != nil {
 		if end == len(text) {
 			t.Fatalf("%s: %v, want an error as %v", text, got, err)
@@ -66,7 +66,7 @@ func TestNumberForms(t *testing.T) {
 		checkNumber(t, text)
 	}
 	for _, text := range []string{"nan", "NaN", "inf", "Infinity", "-inf", "0x10", "1_000"} { // strconv knows these
-		if v, end := number(padded(text), 0); end == len(text) {
+		if v, end := decimal(padded(text), 0); end == len(text) {
 			t.Errorf("%s: %v, want none", text, v)
 		}
 	}
@@ -95,7 +95,7 @@ func FuzzNumber(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if numberForm.MatchString(text) {
 			checkNumber(t, text)
-		} else if _, end := number(padded(text), 0); end > len(text) {
+		} else if _, end := decimal(padded(text), 0); end > len(text) {
 			t.Fatalf("%q read up to %d", text, end)
 		} else if end == len(text) {
 			t.Fatalf("%q taken for a number", text)

@@ -5,13 +5,11 @@ import (
 	"math/bits"
 )
 
-var power10 = [...]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8}
-
 // digits reads the decimal digits at b[i:] and answers their number, modulo 2^64, and where they end.
 func digits(b []byte, i int) (v uint64, end int) {
 	for i+8 <= len(b) {
-		more, n := eight(binary.LittleEndian.Uint64(b[i:]))
-		v = v*power10[n] + more
+		more, n := Eight(binary.LittleEndian.Uint64(b[i:]))
+		v = v*whole[n] + more
 		i += n
 		if n < 8 {
 			return v, i
@@ -24,8 +22,8 @@ func digits(b []byte, i int) (v uint64, end int) {
 	return v, i
 }
 
-// eight reads the decimal digits that the eight bytes begin with, n of them.
-func eight(x uint64) (v uint64, n int) {
+// Eight reads the decimal digits that eight bytes begin with, the first in the lowest byte, n of them.
+func Eight(x uint64) (v uint64, n int) {
 	const zeros, sixes, high = 0x3030303030303030, 0x0606060606060606, 0xf0f0f0f0f0f0f0f0
 	// A byte is a digit if its upper half is 3 and stays 3 when 6 is added. The carry of a byte above 0xf9 runs into later
 	// bytes only, which do not count any more.

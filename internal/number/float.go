@@ -129,6 +129,9 @@ func exponent(b []byte) (e, n int) {
 var exact10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
 	1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
+// Exact10 is the power of ten of an exponent from 0 to 22, all of which a float64 holds exactly.
+func Exact10(exp int) float64 { return exact10[exp] }
+
 func (d *decimal) quick() float64 {
 	if d.exp < 0 {
 		return float64(d.mant) / exact10[-d.exp]
