@@ -109,24 +109,27 @@ func (codec) Open(ctx context.Context, b blob.Bucket, p string, o format.Options
 func load(ctx context.Context, b blob.Bucket, p string, obj blob.Object, o format.Options) (*file, *format.Sidecar, error) {
 	var side *format.Sidecar
 	var sideErr error
+	beside := path.Base(p) + format.SidecarExt
 	if o.Get(codec{}.Info(), "meta") != "false" {
 		side, sideErr = format.ReadSidecar(ctx, b, p)
 	}
 	only := o.Set["dialect"]
 	if only == "" && ours(side) {
 		if only = side.Thole.Dialect; side.Thole.Length != obj.Size() || !slices.Contains(layoutNames, only) {
-			return &file{}, side, otherFile(side)
+			f := &file{beside: beside}
+			return f, side, f.otherFile(side)
 		}
 	}
 	f, err := parse(ctx, obj, obj.Size(), only)
 	if err != nil {
 		return f, side, err
 	}
+	f.beside = beside
 	if only == "" {
 		f, err = f.settleLayout(ctx, obj, side)
 	}
 	if sideErr != nil {
-		f.notes = append(f.notes, fmt.Sprintf("%s%s is of no use: %v", path.Base(p), format.SidecarExt, sideErr))
+		f.notes = append(f.notes, fmt.Sprintf("%s is of no use: %v", beside, sideErr))
 	}
 	return f, side, err
 }

@@ -30,6 +30,7 @@ type file struct {
 	size    int64 // of the file
 	blocks  []entry
 	notes   []string
+	beside  string   // name of the sidecar
 	headSum uint32   // of the header, if there are sums
 	sum     []uint32 // CRC-32 of each block; nil: not known
 }

@@ -55,9 +55,9 @@ func (p *plan) describe(ctx context.Context, b blob.Bucket, path string) error {
 func ours(s *format.Sidecar) bool { return s != nil && s.Thole != nil && s.Thole.Length > 0 }
 
 // otherFile is the error of a sidecar of ours that does not fit the file.
-func otherFile(s *format.Sidecar) error {
-	return fmt.Errorf("FILE%s was written for another file, of %d bytes and layout %q: remove it, or do not look at it (meta=false): %w",
-		format.SidecarExt, s.Thole.Length, s.Thole.Dialect, format.ErrCorrupt)
+func (f *file) otherFile(s *format.Sidecar) error {
+	return fmt.Errorf("%s was written for another file, of %d bytes and layout %q: remove it, or do not look at it (meta=false): %w",
+		f.beside, s.Thole.Length, s.Thole.Dialect, format.ErrCorrupt)
 }
 
 // stored is the number of stored cells, -1 if it is beyond int64.
@@ -154,8 +154,7 @@ func (f *file) check(ctx context.Context, r io.ReaderAt, i int) error {
 	lo, hi := f.span(i)
 	got, err := sumOf(ctx, r, lo, hi)
 	if err == nil && got != f.sum[i] {
-		err = misfit(lo, "block %v, %d bytes: CRC-32 is %08x, want %08x as %s says",
-			f.blocks[i].At, hi-lo, got, f.sum[i], "FILE"+format.SidecarExt)
+		err = misfit(lo, "block %v, %d bytes: CRC-32 is %08x, want %08x as %s says", f.blocks[i].At, hi-lo, got, f.sum[i], f.beside)
 	}
 	return err
 }
@@ -180,8 +179,8 @@ func (f *file) settleLayout(ctx context.Context, src io.ReaderAt, side *format.S
 			continue
 		}
 		if side != nil && other.agrees(side) && !f.agrees(side) {
-			note := fmt.Sprintf("no cell tells the layout: %s as FILE%s says, else %s", l.name, format.SidecarExt, f.dialect)
-			other.notes = append(other.notes, note)
+			note := fmt.Sprintf("no cell tells the layout: %s as %s says, else %s", l.name, f.beside, f.dialect)
+			other.beside, other.notes = f.beside, append(other.notes, note)
 			return other, nil
 		}
 		if len(f.types) > 0 {
@@ -221,10 +220,10 @@ func (r *reader) apply(s *format.Sidecar) error {
 	if !ours(s) {
 		switch {
 		case filled != nil:
-			r.notes = append(r.notes, fmt.Sprintf("FILE%s is of no use: %v", format.SidecarExt, filled))
+			r.notes = append(r.notes, fmt.Sprintf("%s is of no use: %v", r.beside, filled))
 		case !agrees:
-			r.notes = append(r.notes, fmt.Sprintf("FILE%s speaks of another matrix, of %d x %d %v: the file counts",
-				format.SidecarExt, said.Rows, said.Cols, said.DType))
+			r.notes = append(r.notes, fmt.Sprintf("%s speaks of another matrix, of %d x %d %v: the file counts",
+				r.beside, said.Rows, said.Cols, said.DType))
 		default:
 			r.label(said.Labels)
 		}
@@ -232,10 +231,10 @@ func (r *reader) apply(s *format.Sidecar) error {
 	}
 	own := s.Thole
 	if filled != nil || !agrees || own.Length != r.size || own.Sums != nil && len(own.Sums) != len(r.blocks)+1 {
-		return otherFile(s)
+		return r.otherFile(s)
 	}
 	if own.First > math.MaxInt64-r.meta.Cols {
-		return fmt.Errorf("FILE%s: first column %d: %w", format.SidecarExt, own.First, format.ErrCorrupt)
+		return fmt.Errorf("%s: first column %d: %w", r.beside, own.First, format.ErrCorrupt)
 	}
 	r.meta.Dims, r.meta.ColLo = said.Dims, own.First
 	if r.label(said.Labels); r.data == csrMatrix && own.Names != nil {

@@ -52,7 +52,7 @@ func TestOpenLayout(t *testing.T) {
 	}{
 		"empty block":          {emptyFile(7), "", nil, "document i32", "document with values of i32 is taken; dialect=hybrid reads f64"},
 		"asked for":            {emptyFile(7), "", map[string]string{"dialect": "hybrid"}, "hybrid f64", ""},
-		"told":                 {emptyFile(7), `{"numRows":2,"numCols":3,"valueType":"f64"}`, nil, "hybrid f64", "as FILE.meta says"},
+		"told":                 {emptyFile(7), `{"numRows":2,"numCols":3,"valueType":"f64"}`, nil, "hybrid f64", "as x.dbdf.meta says"},
 		"told, not looked at":  {emptyFile(7), `{"numRows":2,"numCols":3,"valueType":"f64"}`, map[string]string{"meta": "false"}, "document i32", "dialect=hybrid"},
 		"told the same":        {emptyFile(7), `{"numRows":2,"numCols":3,"valueType":"si32"}`, nil, "document i32", "dialect=hybrid"},
 		"told something else":  {emptyFile(7), `{"numRows":9,"numCols":3,"valueType":"f64"}`, nil, "document i32", "another matrix, of 9 x 3 f64"},
@@ -452,3 +452,50 @@ func TestFrameLayouts(t *testing.T) {
 }
 
 var _ io.ReaderAt = countedObject{}
+
+// TestFolderChecks verifies and shows the files of a folder.
+func TestFolderChecks(t *testing.T) {
+	dir := t.TempDir()
+	b := blob.NewDir(dir)
+	m := matrix.Meta{Name: "x", Rows: 2, Cols: 2, DType: matrix.F64}
+	blk := matrix.Block{At: m.Rect(), Data: &matrix.Dense[float64]{Val: []float64{1, 2, 3, 4}}}
+	n := m
+	n.Name = "y"
+	w, err := daphne.Codec.Create(t.Context(), b, "f", []matrix.Meta{m, n}, format.Options{Set: map[string]string{"meta": "true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []format.Part
+	for _, name := range []string{"x", "y"} {
+		p, err := w.Put(t.Context(), name, blk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, p)
+	}
+	if err := w.Commit(t.Context(), parts); err != nil {
+		t.Fatal(err)
+	}
+	for _, problems := range []int{0, 1} {
+		r, err := daphne.Codec.Open(t.Context(), b, "f", format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.(format.Verifier).Verify(t.Context()); err != nil || len(got) != problems {
+			t.Errorf("%v, %v, want %d problems", got, err, problems)
+		}
+		ok, err := r.(format.Viewer).View(t.Context(), "x", func(b matrix.Block) error { return b.Check() })
+		if !ok || err != nil {
+			t.Errorf("%v, %v", ok, err)
+		}
+		r.Close()
+		data, err := blob.ReadAll(t.Context(), b, "f/y.dbdf", 1<<10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[len(data)-1] ^= 1
+		if err := blob.WriteAll(t.Context(), b, "f/y.dbdf", data); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
