@@ -31,6 +31,10 @@ func (d *Dir) Open(_ context.Context, name string) (Object, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
+	if info, err := os.Stat(d.file(name)); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+		// opening a pipe waits for its writer, and a device has no end
+		return nil, fmt.Errorf("blob: %w", &fs.PathError{Op: "open", Path: d.file(name), Err: errIrregular})
+	}
 	f, err := os.Open(d.file(name))
 	if missing(err) {
 		err = &fs.PathError{Op: "open", Path: d.file(name), Err: fs.ErrNotExist}
@@ -48,6 +52,8 @@ func (d *Dir) Open(_ context.Context, name string) (Object, error) {
 	}
 	return &dirObject{File: f, size: info.Size()}, nil
 }
+
+var errIrregular = errors.New("a pipe or device, want a regular file")
 
 // missing tells whether there is nothing of a name, be it because an object stands where a tree would have to be.
 func missing(err error) bool {

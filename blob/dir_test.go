@@ -127,3 +127,14 @@ func TestErrorsNameTheObject(t *testing.T) {
 		}
 	}
 }
+
+// TestOpenRefusesDevices checks that nothing is opened that has no size or no end.
+func TestOpenRefusesDevices(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink(os.DevNull, filepath.Join(dir, "null")); err != nil {
+		t.Skip("no links")
+	}
+	if _, err := NewDir(dir).Open(t.Context(), "null"); !errors.Is(err, errIrregular) {
+		t.Errorf("%v, want errIrregular", err)
+	}
+}

@@ -71,6 +71,7 @@ func main() {
 func Main(args []string, e *env) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	root := rootCommand(e)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
