@@ -60,7 +60,8 @@ func unpack(r io.ReaderAt, size int64) ([]byte, error) {
 	limit := unpackedBytes + unpackedRatio*size
 	out := bytes.NewBuffer(head)
 	if _, err := io.CopyN(out, z, limit-tarBlock+1); err == nil {
-		return nil, &wire.At{Off: 0, Err: fmt.Errorf("more than %d bytes in a gzip file of %d, unpack it first: %w", limit, size, format.ErrLimit)}
+		err = fmt.Errorf("more than %d bytes in a gzip file of %d, unpack it first: %w", limit, size, format.ErrLimit)
+		return nil, &wire.At{Off: 0, Err: err}
 	} else if !errors.Is(err, io.EOF) {
 		return fail(err)
 	}
