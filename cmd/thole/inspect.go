@@ -97,6 +97,9 @@ standard deviation, and a histogram from the smallest to the largest. For a Padd
 }
 
 func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*finding, error) {
+	if path == "" {
+		return nil, usageError{errNoPath}
+	}
 	if b, m, err := topology(ctx, path); s.from == "" && (m != nil || err != nil) {
 		if err != nil {
 			return nil, err

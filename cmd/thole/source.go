@@ -43,8 +43,13 @@ type place struct {
 	name   string // within the bucket
 }
 
+var errNoPath = errors.New("a path of no characters, want one that names a file or folder")
+
 // locate finds out the format of a path, or takes the named one.
 func locate(ctx context.Context, path, from string, set map[string]string) (*place, error) {
+	if path == "" {
+		return nil, usageError{errNoPath}
+	}
 	b, name, err := blob.Local(path)
 	if err != nil {
 		return nil, err

@@ -90,6 +90,9 @@ func (o *output) save(ctx context.Context, e *env, srcs []*place, dst string, ch
 
 // target is the place of DST, with all options, after everything was checked that can be checked before reading.
 func (o *output) target(dst string, srcs []*place) (*place, error) {
+	if dst == "" {
+		return nil, usageError{errNoPath}
+	}
 	if info, err := os.Stat(dst); err != nil || !o.force || !info.Mode().IsRegular() { // a single file may be a damaged model
 		if err := replaceable(dst, o.force); err != nil {
 			return nil, err

@@ -48,7 +48,9 @@ and checksums where there are some. The exit status is 0 only if all is well.`,
 				f.OK = err == nil
 				found = append(found, f)
 				if !asJSON {
-					f.print(e.out)
+					if err := f.print(e.out); err != nil {
+						return err
+					}
 				}
 			}
 			if asJSON {
@@ -69,13 +71,16 @@ and checksums where there are some. The exit status is 0 only if all is well.`,
 	return c
 }
 
-func (f *checkFinding) print(w io.Writer) {
+func (f *checkFinding) print(w io.Writer) error {
+	var lines strings.Builder
 	if f.OK {
-		fmt.Fprintf(w, "%s: ok, %s, %d matrices, %d values\n", f.Path, f.Format, f.Matrices, f.Stored)
+		fmt.Fprintf(&lines, "%s: ok, %s, %d matrices, %d values\n", f.Path, f.Format, f.Matrices, f.Stored)
 	}
 	for _, what := range f.Problems {
-		fmt.Fprintf(w, "%s: %s\n", f.Path, what)
+		fmt.Fprintf(&lines, "%s: %s\n", f.Path, what)
 	}
+	_, err := io.WriteString(w, lines.String())
+	return err
 }
 
 // verify checks one model.
