@@ -48,7 +48,7 @@ func (b *builder) number(ctx context.Context) error {
 			rows = int64(e.NumFactors)
 		}
 		want := matrix.Rect{Rows: matrix.Range{Lo: 0, Hi: rows}, Cols: m.Rect().Cols}.Intersect(m.Rect())
-		if all, err = columns(ctx, b.src, m.Name, want, all); err != nil {
+		if all, err = columns(ctx, b.src, &m, want, all); err != nil {
 			return err
 		}
 	}
@@ -59,16 +59,22 @@ func (b *builder) number(ctx context.Context) error {
 	return nil
 }
 
-// columns adds the columns in which the matrix has stored cells to an ascending list.
-func columns(ctx context.Context, r format.Reader, name string, want matrix.Rect, all []int64) ([]int64, error) {
+// columns adds the columns in which the matrix has stored cells to an ascending list; all columns of a dense matrix.
+func columns(ctx context.Context, r format.Reader, m *matrix.Meta, want matrix.Rect, all []int64) ([]int64, error) {
 	limit := func() error {
 		slices.Sort(all)
 		if all = slices.Compact(all); len(all) > keyLimit {
-			return fmt.Errorf("matrix %q: more than %d columns to number: %w", name, keyLimit, format.ErrLimit)
+			return fmt.Errorf("matrix %q: more than %d columns to number: %w", m.Name, keyLimit, format.ErrLimit)
 		}
 		return nil
 	}
-	for blk, err := range r.Blocks(ctx, name, want) {
+	if m.Layout != matrix.RowSparse {
+		for c := want.Cols.Lo; c < want.Cols.Hi && len(all) <= 2*keyLimit; c++ {
+			all = append(all, c)
+		}
+		return all, limit()
+	}
+	for blk, err := range r.Blocks(ctx, m.Name, want) {
 		if err != nil {
 			return nil, err
 		}
@@ -102,9 +108,15 @@ func (r *reader) keyed(ctx context.Context, t *tensor, rows matrix.Range, values
 		}
 		cells := narrow.Data.(*matrix.CSR[float32])
 		for row := range len(cells.Ptr) - 1 {
+			at := 0 // columns ascend, so that the next key is often the one wanted
 			for i := cells.Ptr[row]; i < cells.Ptr[row+1]; i++ {
-				if k, ok := slices.BinarySearch(keys, cells.Idx[i]); ok {
-					values[int64(k)*t.cols()+narrow.At.Rows.Lo+int64(row)] = cells.Val[i]
+				ok := at < len(keys) && keys[at] == cells.Idx[i]
+				if !ok {
+					at, ok = slices.BinarySearch(keys, cells.Idx[i])
+				}
+				if ok {
+					values[int64(at)*t.cols()+narrow.At.Rows.Lo+int64(row)] = cells.Val[i]
+					at++
 				}
 			}
 		}
