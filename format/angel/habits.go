@@ -29,6 +29,8 @@ func (s *stored) habits(m *matrixMeta) string {
 		return "habits of Angel 3.2 or later: _meta"
 	case library:
 		return "habits of Angel 3.0's library line: meta, option ml.matrix.output.format"
+	case ranged && m.countsOneRow(s.dir.meta):
+		return "habits of Angel 2.1 and 2.2: meta, with the index range among the options, nnz of one row"
 	case ranged:
 		return "habits of Angel 2.1 to 3.1: meta, with the index range among the options"
 	case len(m.options) == 0:
@@ -66,7 +68,7 @@ func (s *stored) describe(m *matrixMeta) {
 	if m.cols > 0 && s.meta.Cols >= 0 && m.cols != s.meta.Cols {
 		note("col is %d, the index range has %d columns", m.cols, s.meta.Cols)
 	}
-	if m.unordered && s.layout != nil && !s.layout.rowID {
+	if m.unordered && s.layout != nil && !s.layout.rowID && !s.bucketed {
 		note("rows are not listed in ascending order; ascending is taken as their order in the data, Angel itself takes the listed one")
 	}
 	if len(m.unknown) > 0 {

@@ -54,6 +54,9 @@ func (w *walk[T]) sortRows(rows []rowMeta, r *records[T]) error {
 	if inOrder(rows, r.row) {
 		return nil
 	}
+	if w.u.part { // the rows that are wanted lie elsewhere
+		return errStray
+	}
 	w.stray = true
 	next := make([]int, len(rows)) // where the next record of a row goes
 	end := make([]int, len(rows))

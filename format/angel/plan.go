@@ -82,6 +82,9 @@ func (p *plan) addSlots(v string) error {
 		return wrongOption(optSlots, v, "a number from 0 on, with which there are at most 2147483647 rows")
 	}
 	if n > 0 && p.meta.Rows > 0 {
+		if p.meta.BlockRows >= p.meta.Rows {
+			p.meta.BlockRows = 0 // all of them, then as now
+		}
 		p.meta.Saved = []matrix.Range{{Hi: p.meta.Rows}}
 		p.meta.Rows, p.meta.Dims = rows, nil
 	}

@@ -33,7 +33,7 @@ func (u *run) width() int64 {
 
 // whole is the partition as runs.
 func (p *piece) whole(cols matrix.Range, l *layout) []run {
-	if l.framed {
+	if l.framed || p.runs != nil {
 		runs := slices.Clone(p.runs)
 		for i := range runs {
 			u := &runs[i]

@@ -39,6 +39,7 @@ type stored struct {
 	notes  []string
 
 	unordered bool // rows are not listed in the order of the data
+	bucketed  bool // rows of some partition lie in the order of a hash table
 }
 
 // openMatrix reads and checks the metadata of one folder.
@@ -66,6 +67,11 @@ func (c codec) openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.
 	}
 	if err := s.shape(m, o.Set[optRepair] == "off"); err != nil {
 		return nil, format.Wrap(name, file, err)
+	}
+	if s.layout != nil {
+		if err := s.arrange(ctx, b, m); err != nil {
+			return nil, err
+		}
 	}
 	s.describe(m)
 	if s.layout == nil {
