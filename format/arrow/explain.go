@@ -29,6 +29,9 @@ func explain(o blob.Object, p *dump.Printer) error {
 		p.Field(int64(len(magic)), start[len(magic):], "padding")
 		off, footer = startLen, e.footer()
 	}
+	if footer >= 0 {
+		off = e.bare(off, footer)
+	}
 	err := e.messages(off)
 	if footer < 0 {
 		if err == nil {
@@ -63,6 +66,23 @@ func (e *explainer) footer() int64 {
 	}
 	e.end = size - tailLen - n
 	return e.end
+}
+
+// bare prints a schema without a frame, if there is one, and gives what is behind it.
+func (e *explainer) bare(off, footer int64) int64 {
+	if m, err := readMessage(e.o, off, footer); err == nil && !m.end && m.kind == kindSchema {
+		return off
+	}
+	raw := make([]byte, min(e.o.Size()-tailLen-footer, metaLimit))
+	if wire.ReadAt(e.o, raw, footer) != nil {
+		return off
+	}
+	root := newFlat(raw, footer).root()
+	m := bareSchema(e.o, off, firstBatch(root.longs(3, 24), root.longs(2, 24), footer))
+	if m == nil || e.message(m) != nil {
+		return off
+	}
+	return m.next()
 }
 
 // tail prints the footer and what is behind it.
@@ -124,7 +144,11 @@ func (e *explainer) message(m *message) error {
 	if len(frame) == 8 {
 		e.p.Field(m.off, frame[:4], "a message goes on")
 	}
-	e.p.Field(m.off+m.prefix-4, frame[len(frame)-4:], "its length: %d", m.body-m.off-m.prefix)
+	if len(frame) == 0 {
+		e.p.Head("without a frame")
+	} else {
+		e.p.Field(m.off+m.prefix-4, frame[len(frame)-4:], "its length: %d", m.body-m.off-m.prefix)
+	}
 	if err := explainFlat(e.p, newFlat(m.flat.b, m.flat.base), messageSpec); err != nil {
 		return err
 	}

@@ -26,8 +26,6 @@ func frame(kind uint8, head []val, body []byte) []byte {
 	return append(append(out, meta...), body...)
 }
 
-const endMark = "\xff\xff\xff\xff\x00\x00\x00\x00"
-
 // stream is a schema of the fields, a batch, and the end.
 func stream(order int16, fields [][]val, batch []val, body []byte) []byte {
 	out := frame(kindSchema, []val{{slot: 0, v: order}, {slot: 1, v: fields}}, nil)

@@ -1,6 +1,7 @@
 package arrow
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -17,6 +18,9 @@ const (
 	metaLimit = 256 << 20 // bytes of a flatbuffer
 	padLimit  = 64        // fewer bytes than these may stand between two things
 )
+
+// endMark is the mark behind the last message.
+const endMark = "\xff\xff\xff\xff\x00\x00\x00\x00"
 
 // Kinds of messages.
 const (
@@ -37,7 +41,7 @@ func kindName(k uint8) string {
 // message is a flatbuffer in a frame, and where the body behind it is.
 type message struct {
 	off     int64 // of the frame
-	prefix  int64 // bytes of the frame before the flatbuffer: 8, or 4 in files of before version 0.15
+	prefix  int64 // bytes of the frame before the flatbuffer: 8, 4 in files of before version 0.15, or 0 of a bare schema
 	end     bool  // the mark behind the last message
 	version int16 // as stored: 0 is V1
 	kind    uint8
@@ -69,19 +73,43 @@ func readMessage(o blob.Object, off, end int64) (m message, err error) {
 	if err := wire.ReadAt(o, raw, at); err != nil {
 		return m, err
 	}
+	return m, m.parse(raw, end)
+}
+
+// parse reads the flatbuffer of the message, whose body ends before end.
+func (m *message) parse(raw []byte, end int64) error {
+	at := m.off + m.prefix
 	m.flat = newFlat(raw, at)
 	root := m.flat.root()
 	m.version, m.kind, m.head = root.i16(0, 0), root.u8(1), root.tab(2)
-	m.body, m.size = at+n, root.i64(3)
+	m.body, m.size = at+int64(len(raw)), root.i64(3)
 	switch {
 	case m.flat.err != nil:
-		return m, m.flat.err
+		return m.flat.err
 	case m.size < 0 || m.size > end-m.body:
-		return m, corrupt(at, "%s with a body of %d bytes, want at most %d", kindName(m.kind), m.size, end-m.body)
+		return corrupt(at, "%s with a body of %d bytes, want at most %d", kindName(m.kind), m.size, end-m.body)
 	case m.kind == kindSchema && m.size != 0:
-		return m, corrupt(at, "schema with a body of %d bytes, want none", m.size)
+		return corrupt(at, "schema with a body of %d bytes, want none", m.size)
 	}
-	return m, m.flat.end(messageSpec)
+	return m.flat.end(messageSpec)
+}
+
+// bareSchema is the message of a schema that stands without a frame between the places, as Polars begins files; nil if
+// there is none.
+func bareSchema(o blob.Object, from, to int64) *message {
+	if to-from > metaLimit {
+		return nil
+	}
+	raw := make([]byte, to-from)
+	if wire.ReadAt(o, raw, from) != nil {
+		return nil
+	}
+	m := &message{off: from}
+	raw = bytes.TrimSuffix(raw, []byte(endMark)) // there are no batches
+	if m.parse(raw, to) != nil || m.kind != kindSchema {
+		return nil
+	}
+	return m
 }
 
 // frame is the length of the flatbuffer, 0 for the end of a stream.

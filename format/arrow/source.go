@@ -17,6 +17,7 @@ type source struct {
 	*schema
 	stream  bool
 	legacy  bool // messages as before version 0.15
+	bare    bool // the schema before the batches has no frame
 	open    bool // a stream without the mark at its end
 	version int16
 	rows    int64
@@ -44,6 +45,9 @@ func (s *source) String() string {
 	}
 	if s.order == wire.Big {
 		text += ", big-endian"
+	}
+	if s.bare {
+		text += ", schema without a frame"
 	}
 	if s.legacy {
 		text += ", framed as before version 0.15"
@@ -144,7 +148,7 @@ func (s *source) readFooter(o blob.Object, root tab, w wishes) error {
 		return err
 	}
 	s.schema, s.version = of, version
-	if err := s.messages(o, startLen, w); err != nil {
+	if err := s.begin(o, firstBatch(blocks, words, s.footer), w); err != nil {
 		return err
 	}
 	if !slices.Equal(of.fields, s.fields) || of.order != s.order {
@@ -154,6 +158,32 @@ func (s *source) readFooter(o blob.Object, root tab, w wishes) error {
 		return err
 	}
 	return agree("record", blocks, s.places)
+}
+
+// firstBatch is where the first batch begins that the footer names.
+func firstBatch(blocks, words []int64, footer int64) int64 {
+	first := footer
+	for _, places := range [][]int64{blocks, words} {
+		for i := 0; i < len(places); i += 3 {
+			first = min(first, places[i])
+		}
+	}
+	return max(first, startLen)
+}
+
+// begin reads the messages of a file, the first of which may be a bare schema.
+func (s *source) begin(o blob.Object, first int64, w wishes) error {
+	m, err := readMessage(o, startLen, first)
+	if err != nil || m.end || m.kind != kindSchema {
+		if bare := bareSchema(o, startLen, first); bare != nil {
+			if err := s.take(bare, w); err != nil {
+				return err
+			}
+			s.bare = true
+			return s.messages(o, bare.next(), w)
+		}
+	}
+	return s.messages(o, startLen, w)
 }
 
 // agree checks that the footer names each batch once, in their order.

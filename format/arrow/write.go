@@ -310,7 +310,7 @@ func (t *table) End() error {
 			return err
 		}
 	}
-	if err := t.write([]byte("\xff\xff\xff\xff\x00\x00\x00\x00")); err != nil || t.stream {
+	if err := t.write([]byte(endMark)); err != nil || t.stream {
 		return err
 	}
 	foot := buildFlat([]val{{slot: 0, v: int16(4)}, {slot: 1, v: t.schema()}, {slot: 2, each: 3, v: []int64{}},

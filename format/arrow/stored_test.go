@@ -13,7 +13,7 @@ import (
 	"thole/matrix"
 )
 
-// The files of testdata were written by pyarrow 26: nine rows in batches of at most four.
+// The files of testdata were written by pyarrow 26, nine rows in batches of at most four, and by Polars, nine rows or none.
 func stored(t fataler, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile("testdata/" + name)
@@ -30,6 +30,7 @@ var storedNames = []string{"v5.arrow", "v5.arrows", "lz4.arrow", "zstd.arrows", 
 var allFiles = map[string]map[string]string{
 	"v5.arrow": nil, "v5.arrows": nil, "lz4.arrow": nil, "zstd.arrows": nil, "legacy.arrow": nil, "legacy.arrows": nil,
 	"nulls.arrow": {"nulls": "nan"}, "nulls_lz4.arrows": {"nulls": "nan"}, "text.arrow": {"other": "skip"},
+	"polars.arrow": {"nulls": "nan"}, "polars_lz4.arrows": {"nulls": "nan"}, "polars_empty.arrow": nil,
 }
 
 // TestReadStored reads columns of most kinds: versions, frames of messages, compressions.
@@ -67,6 +68,30 @@ func TestReadStored(t *testing.T) {
 				t.Errorf("%s, %v: read %v, %v, want %v", name, part, got, err, some)
 			}
 		}
+	}
+}
+
+// TestReadPolars reads files whose schema has no frame, and checksums of LZ4 blocks.
+func TestReadPolars(t *testing.T) {
+	var want []string
+	for i := range 9 {
+		x, z := fmt.Sprint(float64(i)/2), "0"
+		if i%4 == 1 {
+			x = "NaN"
+		}
+		if i%3 == 0 {
+			z = "1"
+		}
+		want = append(want, x, fmt.Sprint(i), z, fmt.Sprint(float64(2*i)/8), fmt.Sprint(float64(2*i+1)/8))
+	}
+	for name, want := range map[string][]string{"polars.arrow": want, "polars_lz4.arrows": want, "polars_empty.arrow": nil} {
+		m, got, err := load(stored(t, name), allFiles[name], nil)
+		if err != nil || !slices.Equal(got, want) || strings.Join(m.Labels, " ") != "x y z w[0] w[1]" {
+			t.Errorf("%s: read %v %v, %v", name, m.Labels, got, err)
+		}
+	}
+	if n := notes(t, stored(t, "polars.arrow"), nil); n[0] != "file, metadata V5, 4 columns, 1 record batches, schema without a frame" {
+		t.Errorf("%q", n)
 	}
 }
 
