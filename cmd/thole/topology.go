@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"thole/blob"
@@ -143,29 +145,38 @@ func describeTopology(m *program.Model) (*topologyFinding, error) {
 	return t, nil
 }
 
-// ends are the inputs and outputs of the first block, with shapes.
+// ends are the inputs and outputs of the first block, with shapes, in the order that col says.
 func ends(p *program.Program) (in, out []string) {
 	vars := map[string]*program.Var{}
 	for i := range p.Blocks[0].Vars {
 		vars[p.Blocks[0].Vars[i].Name] = &p.Blocks[0].Vars[i]
 	}
-	text := func(slots []program.Slot) (all []string) {
-		for _, s := range slots {
-			for _, name := range s.Args {
-				all = append(all, name+" "+draw.Shape(vars[name]))
+	list := func(slots func(o *program.Op) []program.Slot, types ...string) (all []string) {
+		var ops []*program.Op
+		for i := range p.Blocks[0].Ops {
+			if o := &p.Blocks[0].Ops[i]; slices.Contains(types, o.Type) {
+				ops = append(ops, o)
+			}
+		}
+		slices.SortStableFunc(ops, func(a, b *program.Op) int { return cmp.Compare(column(a), column(b)) })
+		for _, o := range ops {
+			for _, s := range slots(o) {
+				for _, name := range s.Args {
+					all = append(all, name+" "+draw.Shape(vars[name]))
+				}
 			}
 		}
 		return all
 	}
-	for _, o := range p.Blocks[0].Ops {
-		switch o.Type {
-		case "feed", "pd_op.data", "pd_op.feed":
-			in = append(in, text(o.Out)...)
-		case "fetch", "pd_op.fetch":
-			out = append(out, text(o.In)...)
-		}
-	}
-	return in, out
+	gives, takes := func(o *program.Op) []program.Slot { return o.Out }, func(o *program.Op) []program.Slot { return o.In }
+	return list(gives, "feed", "pd_op.data", "pd_op.feed"), list(takes, "fetch", "pd_op.fetch")
+}
+
+// column is the number of a feed or fetch among its like, 0 where it says none.
+func column(o *program.Op) int64 {
+	a, _ := o.Attr("col")
+	n, _ := a.Value.(int64)
+	return n
 }
 
 // print shows the network and what it tells of its training.

@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"slices"
 
 	"thole/graph"
 	"thole/matrix"
@@ -62,7 +63,8 @@ func (b *builder) fix(e *graph.Entry) error {
 	return nil
 }
 
-// feed puts the operators of the feeds before all others.
+// feed puts the operators of the feeds before all others, the last feed first: so Paddle writes them, and its jit.load
+// takes their order and not col for the order of the inputs.
 func (b *builder) feed() {
 	vars := []program.Var{tensorVar("x", program.VarType_FP32, []int64{-1, b.features})}
 	if b.sparse {
@@ -78,6 +80,7 @@ func (b *builder) feed() {
 		ops = append(ops, program.Op{Type: "feed", In: in("X", "feed"), Out: in("Out", vars[i].Name),
 			Attrs: []program.Attr{integer("col", int64(i))}})
 	}
+	slices.Reverse(ops)
 	b.block.Ops = append(ops, b.block.Ops...)
 }
 
