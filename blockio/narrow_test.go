@@ -63,7 +63,7 @@ func TestSmallestStops(t *testing.T) {
 	for _, c := range []struct {
 		stored int
 		want   blockio.Kind
-	}{{0, blockio.Empty}, {1, blockio.COO}, {n / 2, blockio.CSR}, {2*n/3 - 1, blockio.CSR}, {2 * n / 3, blockio.Dense}, {n, blockio.Dense}} {
+	}{{0, blockio.Empty}, {1, blockio.CSR}, {n / 2, blockio.CSR}, {2*n/3 - 1, blockio.CSR}, {2 * n / 3, blockio.Dense}, {n, blockio.Dense}} {
 		val := make([]float64, n)
 		for i := range c.stored {
 			val[n-1-i] = 1

@@ -24,6 +24,8 @@ type typed interface {
 	cols(idx []int64, raw []byte, inPlace bool) matrix.Data
 	// thin holds cells as CSR or COO, with or without zeros.
 	thin(b matrix.Block, k Kind, zeros bool) matrix.Data
+	// csrOver is CSR of the cells from lo to hi of CSR data.
+	csrOver(d matrix.Data, ptr []int, lo, hi int) matrix.Data
 	// survey looks at the values for Narrow.
 	survey(d matrix.Data) survey
 }

@@ -12,11 +12,12 @@ import (
 	"thole/matrix"
 )
 
-// Smallest holds b in the way that takes the fewest bytes in the document's form, the densest of equals. Cells of a
-// dense matrix (layout RowDense) whose bits are all 0 need not be stored, so -0 and every NaN stay; stored cells of a
-// sparse matrix all stay, even zeros. The result may share slices with b. Sparse results are in row-major order.
+// Smallest holds b in the way that takes the fewest bytes in the document's form, the densest of equals, and CSR rather than
+// COO if their cells take the same. Cells of a dense matrix (layout RowDense) whose bits are all 0 need not be stored, so
+// -0 and every NaN stay; stored cells of a sparse matrix all stay, even zeros. The result may share slices with b. Sparse
+// results are in row-major order. b must be one that Check accepts.
 func Smallest(b matrix.Block, layout matrix.Layout) matrix.Block {
-	if b.Data.DType().Size() == 0 || b.Check() != nil {
+	if b.Data.DType().Size() == 0 {
 		return b
 	}
 	p := types[b.Data.DType()].parts(b.Data)
@@ -51,17 +52,26 @@ func Sorted(b matrix.Block) matrix.Block {
 	return b
 }
 
-// CutRows is the part of b in the rows, like b.Cut, and quick for COO cells in row-major order.
+// CutRows is the part of b in the rows, like b.Cut, but shares slices with b. It is quick for CSR, and for COO cells in
+// row-major order.
 func CutRows(b matrix.Block, rows matrix.Range) matrix.Block {
 	at := matrix.Rect{Rows: b.At.Rows.Intersect(rows), Cols: b.At.Cols}
 	p := types[b.Data.DType()].parts(b.Data)
 	if at == b.At {
 		return b
 	}
+	down := at.Rows.Lo - b.At.Rows.Lo
+	if p.kind == CSR {
+		ptr := slices.Clone(p.ptr[down : at.Rows.Hi-b.At.Rows.Lo+1])
+		lo, hi := ptr[0], ptr[len(ptr)-1]
+		for i := range ptr {
+			ptr[i] -= lo
+		}
+		return matrix.Block{At: at, Data: types[b.Data.DType()].csrOver(b.Data, ptr, lo, hi)}
+	}
 	if p.kind != COO {
 		return b.Cut(at)
 	}
-	down := at.Rows.Lo - b.At.Rows.Lo
 	lo, _ := slices.BinarySearch(p.row, down)
 	n, _ := slices.BinarySearch(p.row[lo:], at.Rows.Hi-b.At.Rows.Lo)
 	row := slices.Clone(p.row[lo : lo+n])
@@ -138,15 +148,21 @@ func cheapest(b matrix.Block, n int64, layout matrix.Layout) Kind {
 	if n == 0 && (layout == matrix.RowSparse || !b.At.Empty()) {
 		return Empty
 	}
-	best, least := CSR, int64(math.MaxInt64)
+	best, least, rows := CSR, int64(math.MaxInt64), int64(-1)
 	cells, countable := b.At.Cells()
 	for _, k := range []Kind{Dense, CSR, COO} {
 		if k == Dense && layout == matrix.RowSparse && (!countable || n != cells) || k == COO && n > math.MaxUint32 {
 			continue
 		}
 		h := Head{At: b.At, Kind: k, Type: b.Data.DType(), N: n}
-		if size, ok := h.body(); ok && size+int64(h.Len()) < least {
-			best, least = k, size+int64(h.Len())
+		size, ok := h.body()
+		if k == CSR {
+			rows = size
+		} else if k == COO && size == rows {
+			continue // not worth to turn rows into cells: only the head would be shorter
+		}
+		if size += int64(h.Len()); ok && size < least {
+			best, least = k, size
 		}
 	}
 	return best
@@ -230,6 +246,15 @@ func (typedAs[T]) thin(b matrix.Block, k Kind, zeros bool) matrix.Data {
 	if d, ok := b.Data.(*matrix.CSR[T]); ok && k == CSR && (zeros || !anyZero(d.Val)) {
 		return d
 	}
+	if d, ok := b.Data.(*matrix.CSR[T]); ok && k == COO && (zeros || !anyZero(d.Val)) {
+		row := make([]int64, len(d.Idx))
+		for r := range len(d.Ptr) - 1 {
+			for i := d.Ptr[r]; i < d.Ptr[r+1]; i++ {
+				row[i] = int64(r)
+			}
+		}
+		return &matrix.COO[T]{Row: row, Col: d.Idx, Val: d.Val}
+	}
 	w := &thinner[T]{coo: k == COO, zeros: zeros}
 	if k == CSR {
 		w.csr.Ptr = make([]int, 1, b.At.Rows.Len()+1)
@@ -249,6 +274,11 @@ func (typedAs[T]) thin(b matrix.Block, k Kind, zeros bool) matrix.Data {
 		return &w.out
 	}
 	return &w.csr
+}
+
+func (typedAs[T]) csrOver(d matrix.Data, ptr []int, lo, hi int) matrix.Data {
+	c := d.(*matrix.CSR[T]) // its parts said so
+	return &matrix.CSR[T]{Ptr: ptr, Idx: c.Idx[lo:hi:hi], Val: c.Val[lo:hi:hi]}
 }
 
 func anyZero[T matrix.Stored](val []T) bool {

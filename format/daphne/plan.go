@@ -8,6 +8,7 @@ import (
 
 	"thole/blockio"
 	"thole/format"
+	"thole/internal/wire"
 	"thole/matrix"
 )
 
@@ -175,19 +176,74 @@ func (p *plan) prepare(b matrix.Block) ([]matrix.Block, error) {
 		b = blockio.Sorted(b)
 	}
 	var out []matrix.Block
-	for _, at := range p.pieces(b.At) {
-		one := b
-		if at != b.At {
-			one = b.Cut(at)
+	for one, err := range format.Ahead(p.cut(b)) {
+		if err != nil {
+			return nil, err
 		}
-		t := p.colType(at.Cols.Lo)
-		cast, exact := one.Cast(t)
-		if !exact {
-			return nil, fmt.Errorf("block %v of %v holds a value that %v does not", at, b.Data.DType(), t)
-		}
-		out = append(out, p.shape(cast))
+		out = append(out, one)
 	}
 	return out, nil
+}
+
+// cut gives jobs that make the blocks of the file that hold b.
+func (p *plan) cut(b matrix.Block) iter.Seq[func() (matrix.Block, error)] {
+	places := p.pieces(b.At)
+	columns := p.data == frame && len(places) > 1 && kindOf(b) == blockio.Dense && len(places) == int(b.At.Cols.Len())
+	if columns {
+		turned := split(b)
+		return p.jobs(places, func(i int) matrix.Block { return turned[i] })
+	}
+	return p.jobs(places, func(i int) matrix.Block {
+		if places[i] == b.At {
+			return b
+		}
+		return b.Cut(places[i])
+	})
+}
+
+func (p *plan) jobs(places []matrix.Rect, piece func(i int) matrix.Block) iter.Seq[func() (matrix.Block, error)] {
+	return func(yield func(func() (matrix.Block, error)) bool) {
+		for i, at := range places {
+			if !yield(func() (matrix.Block, error) {
+				one := piece(i)
+				t := p.colType(at.Cols.Lo)
+				cast, exact := one.Cast(t)
+				if !exact {
+					return one, fmt.Errorf("block %v of %v holds a value that %v does not", at, one.Data.DType(), t)
+				}
+				return p.shape(cast), nil
+			}) {
+				return
+			}
+		}
+	}
+}
+
+func kindOf(b matrix.Block) blockio.Kind {
+	h, _ := blockio.Encoder{}.Head(b) // b has been checked
+	return h.Kind
+}
+
+// splitRows is how many rows are split at a time, so that they stay in the processor's cache for all columns.
+const splitRows = 1 << 10
+
+// split copies the columns of a dense block to blocks of their own.
+func split(b matrix.Block) []matrix.Block {
+	cols, rows := int(b.At.Cols.Len()), int(b.At.Rows.Len())
+	src, size := wire.ViewAny(b.Data.Values())
+	out, dst := make([]matrix.Block, cols), make([][]byte, cols)
+	for c := range out {
+		lo := b.At.Cols.Lo + int64(c)
+		out[c] = matrix.NewDense(b.Data.DType(), matrix.Rect{Rows: b.At.Rows, Cols: matrix.Range{Lo: lo, Hi: lo + 1}})
+		dst[c], _ = wire.ViewAny(out[c].Data.Values())
+	}
+	for row := 0; row < rows; row += splitRows {
+		end := min(rows, row+splitRows)
+		for c := range out {
+			column(dst[c][row*size:end*size], src[(row*cols+c)*size:], size, cols*size)
+		}
+	}
+	return out
 }
 
 // shape holds a block of the file as it will be stored.

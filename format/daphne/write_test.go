@@ -323,6 +323,38 @@ func TestFrame(t *testing.T) {
 	}
 }
 
+// TestTallFrame splits blocks of several columns into columns, more rows than are split at a time.
+func TestTallFrame(t *testing.T) {
+	m := matrix.Meta{Name: "x", Rows: 2500, Cols: 3, DType: matrix.F64, ColTypes: []matrix.DType{matrix.I16, matrix.F64, matrix.U8}}
+	for _, d := range []matrix.DType{matrix.F64, matrix.F32, matrix.I16} {
+		blk := matrix.NewDense(matrix.F64, m.Rect())
+		for i := range blk.Data.Values().([]float64) {
+			blk.Data.Values().([]float64)[i] = float64(i % 251)
+		}
+		blk, _ = blk.Cast(d)
+		for _, set := range []map[string]string{{}, {"block-rows": "1999"}, {"blocks": "as-is", "narrow": "true"}} {
+			b := &blob.Mem{}
+			if _, err := save(t.Context(), b, m, format.Options{Set: set}, []matrix.Block{blk}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := daphne.Codec.Open(t.Context(), b, "x.dbdf", format.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var read []matrix.Block
+			for one, err := range r.Blocks(t.Context(), "x", m.Rect()) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				read = append(read, one)
+			}
+			if !maps.Equal(cellsOf(m.Layout, read), cellsOf(m.Layout, []matrix.Block{blk})) {
+				t.Errorf("%v, %v: other values", d, set)
+			}
+		}
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	sparse := matrix.Meta{Name: "x", Rows: 2, Cols: 2, DType: matrix.F64, Layout: matrix.RowSparse, Labels: []string{"a", "b"}}
 	for name, c := range map[string]struct {
