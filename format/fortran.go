@@ -2,6 +2,7 @@ package format
 
 import (
 	"context"
+	"encoding/binary"
 	"io"
 	"iter"
 
@@ -48,36 +49,63 @@ func Flat(dims []int64) bool {
 	return long < 2
 }
 
-// turn reads a place column by column and puts it row-major.
+// turnedBytes is about how many bytes of columns are turned at a time.
+const turnedBytes = 1 << 20
+
+// turn reads a place some columns at a time and puts them row-major.
 func (f *Fortran) turn(r io.ReaderAt, at matrix.Rect) (matrix.Block, error) {
 	b := matrix.NewDense(f.DType, at)
 	raw, size := wire.ViewAny(b.Data.Values())
 	n, cols := int(at.Rows.Len())*size, int(at.Cols.Len())
-	run := make([]byte, n) // of one column, or of as many as lie behind each other
-	together := len(f.Dims) == 2 && at.Rows.Len() == f.Dims[0]
-	if together {
-		run = make([]byte, n*cols)
-		if err := wire.ReadAt(r, run, f.place(at.Rows.Lo, at.Cols.Lo)); err != nil {
-			return b, err
-		}
-	}
-	for c := range cols {
-		col := run
+	step := min(cols, max(cacheLine/size, turnedBytes/n))
+	buf := make([]byte, n*step)
+	together := len(f.Dims) == 2 && at.Rows.Len() == f.Dims[0] // columns lie behind each other
+	for c := 0; c < cols; c += step {
+		some := buf[:n*min(step, cols-c)]
+		width := n
 		if together {
-			col = run[c*n:][:n]
-		} else if err := wire.ReadAt(r, col, f.place(at.Rows.Lo, at.Cols.Lo+int64(c))); err != nil {
-			return b, err
+			width = len(some)
 		}
-		scatter(raw[c*size:], col, size, cols*size)
+		for k := 0; k < len(some); k += width {
+			if err := wire.ReadAt(r, some[k:k+width], f.place(at.Rows.Lo, at.Cols.Lo+int64(c+k/n))); err != nil {
+				return b, err
+			}
+		}
+		transpose(raw[c*size:], some, size, n, cols*size)
 	}
 	wire.Swap(raw, size, f.Order)
 	return b, CheckBools(b, f.Off)
 }
 
-// scatter copies the elements of one column to their rows, which are pitch bytes apart.
-func scatter(dst, col []byte, size, pitch int) {
-	for i, o := 0, 0; i < len(col); i, o = i+size, o+pitch {
-		copy(dst[o:o+size], col[i:i+size])
+// cacheLine is how many bytes memory moves at a time.
+const cacheLine = 64
+
+// transpose copies columns of n bytes each to their places in rows that are pitch bytes apart, a cache line of a row at a
+// time.
+func transpose(dst, src []byte, size, n, pitch int) {
+	for group := n * (cacheLine / size); len(src) > 0; {
+		some := src[:min(group, len(src))]
+		for i, to := 0, 0; i < n; i, to = i+size, to+pitch {
+			row := dst[to:]
+			switch size {
+			case 4:
+				for k := i; k < len(some); k += n {
+					binary.NativeEndian.PutUint32(row, binary.NativeEndian.Uint32(some[k:]))
+					row = row[4:]
+				}
+			case 8:
+				for k := i; k < len(some); k += n {
+					binary.NativeEndian.PutUint64(row, binary.NativeEndian.Uint64(some[k:]))
+					row = row[8:]
+				}
+			default:
+				for k := i; k < len(some); k += n {
+					row = row[copy(row, some[k:k+size]):]
+				}
+			}
+		}
+		src = src[len(some):]
+		dst = dst[min(len(dst), len(some)/n*size):]
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"thole/blob"
 	"thole/format"
 	"thole/internal/dump"
-	"thole/matrix"
 )
 
 // FuzzOpen reads and explains any bytes; what is read without an error is written and read again.
@@ -49,39 +48,4 @@ func FuzzOpen(f *testing.F) {
 			t.Errorf("%s, %v", diff, err)
 		}
 	})
-}
-
-func BenchmarkWrite(b *testing.B) {
-	m := matrix.Meta{Name: "a", Rows: 4096, Cols: 1024, DType: matrix.F32}
-	blk := matrix.NewDense(m.DType, m.Rect())
-	b.SetBytes(m.Rows * m.Cols * 4)
-	for b.Loop() {
-		save(b, m, blk)
-	}
-}
-
-func BenchmarkRead(b *testing.B) {
-	m := matrix.Meta{Name: "a", Rows: 4096, Cols: 1024, DType: matrix.F32}
-	data := save(b, m, matrix.NewDense(m.DType, m.Rect()))
-	for name, data := range map[string][]byte{"C": data, "Fortran": bytes.Replace(data, []byte("False"), []byte("True "), 1)} {
-		b.Run(name, func(b *testing.B) {
-			ctx, bucket := context.Background(), &blob.Mem{}
-			if err := blob.WriteAll(ctx, bucket, "a.npy", data); err != nil {
-				b.Fatal(err)
-			}
-			r, err := Codec.Open(ctx, bucket, "a.npy", format.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer r.Close()
-			b.SetBytes(m.Rows * m.Cols * 4)
-			for b.Loop() {
-				for _, err := range r.Blocks(ctx, "a", m.Rect()) {
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-		})
-	}
 }
