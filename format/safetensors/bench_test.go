@@ -6,7 +6,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"thole/blob"
 	"thole/format"
@@ -129,4 +131,38 @@ func readPlain(b *testing.B, file string, total int64, fresh bool) {
 		}
 		f.Close()
 	}
+}
+
+// BenchmarkReadRatio takes turns between a plain read into new memory and a read of the tensor, so that what else the
+// machine does meets both, and reports the median of their ratios.
+func BenchmarkReadRatio(b *testing.B) {
+	ctx, root := b.Context(), b.TempDir()
+	dir := blob.NewDir(root)
+	save(b, dir, content{ms: []matrix.Meta{big}}, format.Options{})
+	var ratios []float64
+	for b.Loop() {
+		begin := time.Now()
+		f, err := os.Open(filepath.Join(root, path))
+		if err == nil {
+			_, err = io.ReadFull(f, make([]byte, big.Rows*big.Cols*4))
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		f.Close()
+		middle := time.Now()
+		r, err := Codec.Open(ctx, dir, path, format.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for _, err := range r.Blocks(ctx, "a", big.Rect()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		r.Close()
+		ratios = append(ratios, float64(time.Since(middle))/float64(middle.Sub(begin)))
+	}
+	slices.Sort(ratios)
+	b.ReportMetric(ratios[len(ratios)/2], "x-plain")
 }
