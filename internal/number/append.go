@@ -3,6 +3,7 @@ package number
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -133,16 +134,14 @@ func putDecimal(dst []byte, i int, v float64) int {
 	if float64(m)/scale != v {
 		return 0
 	}
-	before, behind := m/scale, uint32(m%scale)
-	n := Width(before)
-	PutDigits(dst[i:], before, n)
-	i += n
-	if behind == 0 {
+	before, behind := eightDigits(uint32(m/scale)), eightDigits(uint32(m%scale))
+	skip := min(bits.TrailingZeros64(before^eightZeros), 56) &^ 7 // bits of zeros before the first digit
+	binary.LittleEndian.PutUint64(dst[i:], before>>uint(skip))
+	i += 8 - skip>>3
+	if behind == eightZeros {
 		return i
 	}
 	dst[i] = '.'
-	binary.LittleEndian.PutUint64(dst[i+1:], eightDigits(behind))
-	for i += 8; dst[i] == '0'; i-- {
-	}
-	return i + 1
+	binary.LittleEndian.PutUint64(dst[i+1:], behind)
+	return i + 9 - bits.LeadingZeros64(behind^eightZeros)>>3
 }

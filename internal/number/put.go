@@ -33,6 +33,9 @@ func PutDigits(dst []byte, v uint64, n int) {
 	binary.LittleEndian.PutUint64(dst[n-8:], eightDigits(uint32(v-q*1e8)))
 }
 
+// eightZeros are the digits of zero.
+const eightZeros = 0x3030303030303030
+
 // eightDigits are the digits of v, with zeros before them, the first in the lowest byte.
 func eightDigits(v uint32) uint64 {
 	hi := v / 10000
@@ -40,5 +43,5 @@ func eightDigits(v uint32) uint64 {
 	q := x * 10486 >> 20 & (0x7f | 0x7f<<32)                // their upper two
 	x = q | (x-q*100)<<16                                   // four of two
 	q = x * 103 >> 10 & (0xf | 0xf<<16 | 0xf<<32 | 0xf<<48) // their upper one
-	return (q | (x-q*10)<<8) | 0x3030303030303030
+	return (q | (x-q*10)<<8) | eightZeros
 }
