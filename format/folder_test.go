@@ -250,7 +250,8 @@ func TestNearest(t *testing.T) {
 	ctx, b := context.Background(), &blob.Mem{}
 	far := failing{named{npy.Codec, format.Info{Name: "far"}}, 40}
 	near := failing{named{npy.Codec, format.Info{Name: "near", Ext: ".near"}}, 3}
-	for _, name := range []string{"w.near", "w.other"} {
+	loose := failing{named{npy.Codec, format.Info{Name: "loose", Ext: ".text", Loose: true}}, 40}
+	for _, name := range []string{"w.near", "w.other", "w.text"} {
 		if err := blob.WriteAll(ctx, b, name, make([]byte, 50)); err != nil {
 			t.Fatal(err)
 		}
@@ -262,6 +263,8 @@ func TestNearest(t *testing.T) {
 		{format.Set{far, near}, "w.other", "damaged: far: w.other at byte 40"},
 		{format.Set{far, near}, "w.near", "damaged: near: w.near at byte 3"},
 		{format.Set{near}, "w.other", "unknown format: 50 bytes"},
+		{format.Set{loose}, "w.other", "unknown format: 50 bytes"},
+		{format.Set{loose}, "w.text", "damaged: loose: w.text at byte 40"},
 	} {
 		if _, _, err := c.set.Detect(ctx, b, c.name); !errors.Is(err, format.ErrUnknown) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)

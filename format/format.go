@@ -110,6 +110,8 @@ type Info struct {
 	Writes  string // what it writes; "" if it only reads
 	Options []Option
 	Origins []string // element types that are none of ours and that it can write (Meta.Origin)
+	// Loose says that any text can look like the begin of such a file, so that what is wrong with one tells nothing.
+	Loose bool
 	// Endings are other usual endings.
 	Endings []Ending
 }

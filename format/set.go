@@ -76,10 +76,30 @@ func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 	if infos[0].Name == name && infos[0].Size == 0 {
 		return nil, "", fmt.Errorf("%s: %w: the file is empty", name, ErrUnknown)
 	}
+	if whole := s.partOf(ctx, b, name, infos); whole != "" {
+		return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, whole)
+	}
 	if near := s.nearest(ctx, b, name); near != nil {
 		return nil, "", fmt.Errorf("%s: %w, the nearest is damaged: %w", name, ErrUnknown, near)
 	}
 	return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, found(ctx, b, name, infos))
+}
+
+// partOf tells whether a file is one of those that a model in a folder consists of; "" if not.
+func (s Set) partOf(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) string {
+	dir := path.Dir(name)
+	if infos[0].Name != name || dir == "." || dir == "/" {
+		return ""
+	}
+	for _, c := range s {
+		if c.Info().Ext != "" {
+			continue
+		}
+		if dialect, err := c.Sniff(ctx, b, dir); err == nil && dialect != "" {
+			return fmt.Sprintf("a file of the %s model %s, want the whole of it", c.Info().Name, dir)
+		}
+	}
+	return ""
 }
 
 // minUnderstood is how many bytes a reader must have understood before its error tells anything: the first numbers of a
@@ -92,6 +112,9 @@ func (s Set) nearest(ctx context.Context, b blob.Bucket, name string) error {
 	named, _, _ := s.ByExt(name)
 	var near *Error
 	for _, c := range s {
+		if c.Info().Loose && (named == nil || c.Info().Name != named.Info().Name) {
+			continue
+		}
 		r, err := c.Open(ctx, b, name, Options{})
 		if err == nil {
 			r.Close()

@@ -58,7 +58,7 @@ func (l *listing) run(ctx context.Context, e *env, path string) error {
 	if m.Rect().Intersect(want).Empty() && !m.Rect().Empty() {
 		return fmt.Errorf("--rows %s --cols %s: matrix %q is %v", l.rows, l.cols, m.Name, m.Rect())
 	}
-	return p.told(format.Cat(ctx, e.out, r, m, want))
+	return format.Cat(ctx, e.out, r, m, want)
 }
 
 // parseRect reads the ranges of --rows and --cols.
@@ -83,7 +83,7 @@ func explainCommand(e *env) *cobra.Command {
 			}
 			p := dump.New(e.out)
 			if err := at.Explain(c.Context(), at.bucket, at.name, p); err != nil {
-				return at.told(format.Wrap(at.Info().Name, at.name, err))
+				return format.Wrap(at.Info().Name, at.name, err)
 			}
 			return p.Err()
 		},

@@ -214,7 +214,7 @@ func diff(ctx context.Context, e *env, paths []string, w wants) ([]edit.Differen
 			return nil, err
 		}
 		defer r.Close()
-		rs[i] = watched{r, at.told, p.add}
+		rs[i] = watched{r, p.add}
 		total += values(r.Matrices())
 	}
 	p.expect(total)

@@ -117,7 +117,7 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	defer r.Close()
 	f := &finding{Path: path, Format: p.Info().Name, Notes: r.Notes(), Files: map[string]int{}, Quick: !deep}
 	if f.Dialect, err = p.Sniff(ctx, p.bucket, p.name); err != nil {
-		return nil, p.told(format.Wrap(f.Format, p.name, err))
+		return nil, format.Wrap(f.Format, p.name, err)
 	}
 	for file, data := range r.Files() {
 		f.Files[file] = len(data)
@@ -126,7 +126,7 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	if err := f.weigh(ctx, p.bucket, p.name); err != nil {
 		return nil, err
 	}
-	return f, p.told(f.describeAll(ctx, e, r))
+	return f, f.describeAll(ctx, e, r)
 }
 
 // weigh counts the files of the path and their bytes.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,10 +46,7 @@ var errNoPath = errors.New("a path of no characters, want one that names a file 
 
 // locate finds out the format of a path, or takes the named one.
 func locate(ctx context.Context, path, from string, set map[string]string) (*place, error) {
-	if path == "" {
-		return nil, usageError{errNoPath}
-	}
-	b, name, err := blob.Local(path)
+	b, name, err := bucketAt(path)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +58,7 @@ func locate(ctx context.Context, path, from string, set map[string]string) (*pla
 		return p, nil
 	}
 	if p.Codec, _, err = codecs().Detect(ctx, b, name); err != nil {
-		return nil, p.told(err)
+		return nil, err
 	}
 	return p, nil
 }
@@ -89,19 +85,18 @@ func (p *place) reader(ctx context.Context) (format.Reader, error) {
 		return nil, err
 	}
 	r, err := p.Open(ctx, p.bucket, p.name, o)
-	return r, p.told(format.Wrap(p.Info().Name, p.name, err))
+	return r, format.Wrap(p.Info().Name, p.name, err)
 }
 
-// told makes an error of the place name the path as the user wrote it. It changes the *format.Error within.
-func (p *place) told(err error) error {
-	var at *format.Error
-	if !errors.As(err, &at) {
-		return err
+// bucketAt is the bucket and the name of a path. The name is the path as the user wrote it, as far as it has one, so that
+// errors speak of it.
+func bucketAt(path string) (blob.Bucket, string, error) {
+	if path == "" {
+		return nil, "", usageError{errNoPath}
 	}
-	typed := strings.TrimSuffix(filepath.ToSlash(p.path), "/")
-	rest, below := strings.CutPrefix(at.Path, p.name)
-	if below && (rest == "" || rest[0] == '/') && !strings.HasPrefix(at.Path, typed) {
-		at.Path = typed + rest
+	name := inBucket(path)
+	if base := filepath.Base(name); base == "." || base == ".." || base == "/" {
+		return blob.Local(path)
 	}
-	return err
+	return blob.Files{}, name, nil
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/blob"
 	"thole/edit"
 	"thole/format"
 )
@@ -79,7 +78,7 @@ func (o *output) save(ctx context.Context, e *env, srcs []*place, dst string, ch
 				return err
 			}
 		}
-		rs = append(rs, watched{Reader: r, told: src.told})
+		rs = append(rs, r)
 	}
 	r, err := change(rs)
 	if err != nil {
@@ -90,8 +89,9 @@ func (o *output) save(ctx context.Context, e *env, srcs []*place, dst string, ch
 
 // target is the place of DST, with all options, after everything was checked that can be checked before reading.
 func (o *output) target(dst string, srcs []*place) (*place, error) {
-	if dst == "" {
-		return nil, usageError{errNoPath}
+	b, name, err := bucketAt(dst)
+	if err != nil {
+		return nil, err
 	}
 	if info, err := os.Stat(dst); err != nil || !o.force || !info.Mode().IsRegular() { // a single file may be a damaged model
 		if err := replaceable(dst, o.force); err != nil {
@@ -105,9 +105,8 @@ func (o *output) target(dst string, srcs []*place) (*place, error) {
 		}
 		sides[i] = &src.side
 	}
-	p := &place{path: dst}
+	p := &place{path: dst, bucket: b, name: name}
 	var ending map[string]string
-	var err error
 	if p.Codec, ending, err = o.codec(dst, srcs); err != nil {
 		return nil, usageError{err}
 	}
@@ -129,10 +128,10 @@ func (o *output) target(dst string, srcs []*place) (*place, error) {
 	if _, err := p.options(); err != nil {
 		return nil, err
 	}
-	if p.bucket, p.name, err = blob.Local(dst); err == nil && p.Info().Single && strings.HasSuffix(dst, "/") {
+	if p.Info().Single && strings.HasSuffix(dst, "/") {
 		p.name += "/" // one matrix goes into a folder too
 	}
-	return p, err
+	return p, nil
 }
 
 // codec is the format of DST, and the options that its ending stands for.
@@ -173,7 +172,7 @@ func (o *output) write(ctx context.Context, e *env, r format.Reader, t *place, d
 		p.add(n)
 	})
 	if err != nil {
-		return t.told(err)
+		return err
 	}
 	tell()
 	if o.quiet {
@@ -195,7 +194,8 @@ func renamed(r format.Reader, t *place, named bool) (string, bool) {
 	if !named || !t.Info().Single || len(ms) != 1 || strings.HasSuffix(t.name, "/") {
 		return "", false
 	}
-	name := strings.TrimSuffix(t.name, filepath.Ext(t.name))
+	file := filepath.Base(t.name)
+	name := strings.TrimSuffix(file, filepath.Ext(file))
 	return name, name != ms[0].Name
 }
 

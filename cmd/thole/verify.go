@@ -105,7 +105,7 @@ func (s *source) verify(ctx context.Context, e *env, path string) (f checkFindin
 				err = b.Check()
 			}
 			if err != nil {
-				return f, at.told(err)
+				return f, err
 			}
 			f.Stored += int64(b.Data.NNZ())
 			p.add(b.Data.NNZ())
@@ -116,7 +116,7 @@ func (s *source) verify(ctx context.Context, e *env, path string) (f checkFindin
 		for _, what := range problems {
 			err = errors.Join(err, errors.New(what))
 		}
-		return f, at.told(err)
+		return f, err
 	}
 	return f, nil
 }

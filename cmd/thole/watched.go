@@ -8,21 +8,20 @@ import (
 	"thole/matrix"
 )
 
-// watched is a reader whose walks are counted, and whose errors name the path as the user wrote it.
+// watched is a reader whose walks are counted.
 type watched struct {
 	format.Reader
-	told func(error) error
-	seen func(n int) // stored values; nil: nobody counts
+	seen func(n int) // stored values
 }
 
 // Blocks implements format.Reader.
 func (w watched) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {
 		for b, err := range w.Reader.Blocks(ctx, name, want) {
-			if err == nil && w.seen != nil {
+			if err == nil {
 				w.seen(b.Data.NNZ())
 			}
-			if !yield(b, w.told(err)) || err != nil {
+			if !yield(b, err) || err != nil {
 				return
 			}
 		}
@@ -35,11 +34,8 @@ func (w watched) View(ctx context.Context, name string, look func(matrix.Block) 
 	if !can {
 		return false, nil
 	}
-	ok, err = v.View(ctx, name, func(b matrix.Block) error {
-		if w.seen != nil {
-			w.seen(b.Data.NNZ())
-		}
+	return v.View(ctx, name, func(b matrix.Block) error {
+		w.seen(b.Data.NNZ())
 		return look(b)
 	})
-	return ok, w.told(err)
 }

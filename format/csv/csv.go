@@ -46,7 +46,7 @@ type codec struct{}
 // Info implements format.Codec.
 func (codec) Info() format.Info {
 	return format.Info{
-		Name: name, Title: "tables as text (CSV, TSV), with DAPHNE's .meta", Ext: ".csv", Single: true,
+		Name: name, Title: "tables as text (CSV, TSV), with DAPHNE's .meta", Ext: ".csv", Single: true, Loose: true,
 		Endings: []format.Ending{
 			{Ext: ".tsv", Set: map[string]string{"separator": "tab"}}, {Ext: ".tab", Set: map[string]string{"separator": "tab"}},
 		},

@@ -44,7 +44,7 @@ type codec struct{}
 // Info implements format.Codec.
 func (codec) Info() format.Info {
 	return format.Info{
-		Name: name, Title: "labels and sparse features as text", Ext: ".libsvm",
+		Name: name, Title: "labels and sparse features as text", Ext: ".libsvm", Loose: true,
 		Endings: []format.Ending{{Ext: ".svm"}, {Ext: ".svmlight"}},
 		Reads:   "libsvm and svmlight, with or without labels and .meta",
 		Writes:  "exact numbers and a .meta; features alone, or labels and features",
