@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,21 +37,32 @@ func figureModel() (list []tensor) {
 	return list
 }
 
-// inTurn measures two things in turn and reports the median time of each and of their ratio.
+// inTurn measures two things in turn and reports the median time of each and of their ratio, and the ratio of the time that
+// they took of processors, which other work on the machine changes less.
 func inTurn(b *testing.B, plain, ours func()) {
-	var base, own, ratio []float64
+	var base, own, ratio, cpu []float64
 	for b.Loop() {
-		start := time.Now()
+		start, startCPU := time.Now(), processor(b)
 		plain()
-		middle := time.Now()
+		middle, middleCPU := time.Now(), processor(b)
 		ours()
 		p, o := middle.Sub(start).Seconds(), time.Since(middle).Seconds()
 		base, own, ratio = append(base, p*1e3), append(own, o*1e3), append(ratio, o/p)
+		cpu = append(cpu, float64(processor(b)-middleCPU)/float64(middleCPU-startCPU))
 	}
-	for unit, v := range map[string][]float64{"plain-ms": base, "ours-ms": own, "ratio": ratio} {
+	for unit, v := range map[string][]float64{"plain-ms": base, "ours-ms": own, "ratio": ratio, "cpu-ratio": cpu} {
 		slices.Sort(v)
 		b.ReportMetric(v[len(v)/2], unit)
 	}
+}
+
+// processor is the time that this process has taken of processors so far.
+func processor(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkCombined writes and reads a folder with a combined file, beside plain writes and reads of 64 MiB each, the
