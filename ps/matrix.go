@@ -127,7 +127,7 @@ func (m *Matrix) ahead(ctx context.Context, rows []int64) func() ([]matrix.Block
 	return func() ([]matrix.Block, error) { return m.gather(ctx, rows, calls) }
 }
 
-func (m *Matrix) gather(ctx context.Context, rows []int64, calls []*rpc.Call) ([]matrix.Block, error) {
+func (m *Matrix) gather(ctx context.Context, rows []int64, calls []*pending) ([]matrix.Block, error) {
 	if err := m.c.settle(ctx); err != nil { // as in ask
 		return nil, err
 	}

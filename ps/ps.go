@@ -8,9 +8,11 @@ package ps
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"thole/matrix"
 	"thole/part"
@@ -29,7 +31,12 @@ type Options struct {
 	Plan    string    // settings that all tasks must have alike, words "name=value"; without a value any will do
 	Worker  string    // names this process, if it has several tasks: they join all or none
 	Mine    []int     // the tasks of this process
-	Average bool      // divide increments by the number of tasks (setAverage)
+	// Retry is how long the client tries to reach a server again when a connection is lost, and how long the servers keep
+	// the task's place; 0: a lost connection fails the job.
+	Retry time.Duration
+	// Lost, if not nil, is told of a lost connection before the client tries to make a new one, on the client's goroutine.
+	Lost    func(err error)
+	Average bool // divide increments by the number of tasks (setAverage)
 }
 
 // Client is one task's access to the servers. It is for one goroutine, but for Close.
@@ -40,8 +47,12 @@ type Client struct {
 	mats   map[string]*Matrix
 	order  []string
 	oplog  map[string][]matrix.Block
-	behind []*rpc.Call // pushes whose answer nobody has waited for yet
-	asOf   int         // the slowest clock that the servers told with the last values
+	behind []*pending // pushes whose answer nobody has waited for yet
+	id     string     // unlike that of any other client
+	epoch  []int      // of each server: connections lost
+	seq    []uint64   // of each server: number of the last change
+	joined bool       // and has not left
+	asOf   int        // the slowest clock that the servers told with the last values
 }
 
 // Dial connects to all servers and joins the job.
@@ -49,7 +60,10 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	if len(o.Servers) == 0 {
 		return nil, fmt.Errorf("ps: no server addresses")
 	}
-	c := &Client{o: o, mats: map[string]*Matrix{}, oplog: map[string][]matrix.Block{}}
+	c := &Client{
+		o: o, mats: map[string]*Matrix{}, oplog: map[string][]matrix.Block{}, id: rand.Text(),
+		epoch: make([]int, len(o.Servers)), seq: make([]uint64, len(o.Servers)),
+	}
 	for _, addr := range o.Servers {
 		conn, err := o.Network.Dial(ctx, addr)
 		if err != nil {
@@ -68,14 +82,9 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 // join says to every server that the task is there: to the first one alone at first, so that of two that claim the same
 // task one goes through.
 func (c *Client) join(ctx context.Context) error {
-	arg := func(int) any {
-		return rpc.Join{
-			Tasks: c.o.Tasks, Bound: c.o.Bound, Plan: c.o.Plan, Worker: c.o.Worker, Mine: c.o.Mine,
-		}
-	}
 	qs := make([]*rpc.Request, len(c.conns))
 	for i := range qs {
-		q, err := c.control(rpc.OpJoin, arg, i)
+		q, err := c.control(rpc.OpJoin, c.joining, i)
 		if err != nil {
 			return err
 		}
@@ -86,12 +95,24 @@ func (c *Client) join(ctx context.Context) error {
 	if _, err := c.send(ctx, first); err != nil {
 		return err
 	}
+	c.joined = true
 	_, err := c.send(ctx, qs)
 	return err
 }
 
+// joining is what the client says of itself to the server.
+func (c *Client) joining(server int) any {
+	return rpc.Join{
+		Tasks: c.o.Tasks, Bound: c.o.Bound, Plan: c.o.Plan, Worker: c.o.Worker, Mine: c.o.Mine,
+		Client: c.id, Epoch: c.epoch[server], Grace: int64(c.o.Retry),
+	}
+}
+
 // Close ends the connections. A task that closes before Leave fails its job.
 func (c *Client) Close() error {
+	if c.joined && c.o.Retry > 0 {
+		c.quit() // or the servers would wait for it
+	}
 	var first error
 	for _, conn := range c.conns {
 		if err := conn.Close(); first == nil {
@@ -139,32 +160,6 @@ func (c *Client) control(op rpc.Op, arg func(server int) any, server int) (*rpc.
 // It returns the error of the first server that has one, after all have answered.
 func (c *Client) send(ctx context.Context, qs []*rpc.Request) ([]*rpc.Response, error) {
 	return c.wait(ctx, c.start(ctx, qs))
-}
-
-func (c *Client) wait(ctx context.Context, calls []*rpc.Call) ([]*rpc.Response, error) {
-	rs := make([]*rpc.Response, len(calls))
-	var first error
-	for i, call := range calls {
-		if call == nil {
-			continue
-		}
-		r, err := call.Wait(ctx)
-		if err != nil && first == nil {
-			first = err
-		}
-		rs[i] = r
-	}
-	return rs, first
-}
-
-func (c *Client) start(ctx context.Context, qs []*rpc.Request) []*rpc.Call {
-	calls := make([]*rpc.Call, len(qs))
-	for i, q := range qs {
-		if q != nil {
-			calls[i] = c.conns[i].Start(ctx, q)
-		}
-	}
-	return calls
 }
 
 // mapVersion is the version of the routing maps: partitions stay where they were created.
@@ -225,6 +220,7 @@ func (c *Client) Leave(ctx context.Context) error {
 		return err
 	}
 	_, err := c.all(ctx, rpc.OpLeave, nil)
+	c.joined = c.joined && err != nil
 	return err
 }
 

@@ -87,7 +87,7 @@ func (c *Client) SyncClock(ctx context.Context) error {
 func (c *Client) settle(ctx context.Context) error {
 	var first error
 	for _, call := range c.behind {
-		if _, err := call.Wait(ctx); err != nil && first == nil {
+		if _, err := c.finish(ctx, call); err != nil && first == nil {
 			first = err
 		}
 	}

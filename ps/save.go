@@ -23,6 +23,10 @@ type SaveOptions struct {
 // Save writes matrices as of the task's clock: every server puts its own partitions, then one makes all of them visible
 // at once. If anything goes wrong, or ctx ends, nothing becomes visible. One task of the job calls it.
 func (c *Client) Save(ctx context.Context, o SaveOptions) error {
+	return c.whole(ctx, func() error { return c.save(ctx, o) })
+}
+
+func (c *Client) save(ctx context.Context, o SaveOptions) error {
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
@@ -76,6 +80,14 @@ func (c *Client) commit(ctx context.Context, a rpc.Save, results []rpc.Result) e
 // says what the format loses (with Lossy). Nothing becomes visible; no other job of these servers gets the path from then
 // on. One task of the job calls it.
 func (c *Client) TrySave(ctx context.Context, o SaveOptions) (lost []string, err error) {
+	err = c.whole(ctx, func() error {
+		lost, err = c.trySave(ctx, o)
+		return err
+	})
+	return lost, err
+}
+
+func (c *Client) trySave(ctx context.Context, o SaveOptions) (lost []string, err error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
 	}

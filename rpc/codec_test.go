@@ -142,6 +142,7 @@ func TestRequestProperty(t *testing.T) {
 			Task:    rapid.Int32().Draw(t, "task"),
 			Clock:   rapid.Int32().Draw(t, "clock"),
 			Tick:    rapid.Bool().Draw(t, "tick"),
+			Seq:     rapid.Uint64().Draw(t, "seq"),
 			Func:    rapid.String().Draw(t, "func"),
 		}
 		if arg := rapid.SliceOf(rapid.Byte()).Draw(t, "arg"); len(arg) > 0 {
@@ -177,17 +178,18 @@ func TestDamaged(t *testing.T) {
 		set  []byte
 		want string
 	}{
-		{"flags", 1, []byte{2}, "at byte 1: flags"},
+		{"flags", 1, []byte{4}, "at byte 1: flags"},
+		{"sequence", 48, make([]byte, 8), "sequence number is 0"},
 		{"reserved", 2, []byte{1}, "at byte 2: reserved"},
 		{"pieces", 36, []byte{255, 255, 255, 255}, "number of pieces is 4294967295"},
 		{"argument", 40, []byte{255, 255, 255, 255}, "argument needs 4294967295 bytes"},
 		{"job", 44, []byte{1, 16}, "job's name is 4097, want 0..4096"},
-		{"columns", 56 + 40, []byte{255, 255, 255, 255, 255, 255, 255, 255}, "number of columns is -1"},
-		{"many columns", 56 + 40, []byte{255, 255, 255, 255, 255, 255, 255, 15}, "number of columns is"},
-		{"blocks", 56 + 4, []byte{255, 255, 255, 255}, "number of blocks is 4294967295"},
-		{"shift", 56 + 80 + 4, []byte{1}, "block shift is 1"},
-		{"block size", 56 + 80, []byte{255, 255}, "block needs 65535 bytes"},
-		{"block type", 56 + 80 + 6 + 24, []byte{9}, "at byte 166: block: block type 9"},
+		{"columns", 64 + 40, []byte{255, 255, 255, 255, 255, 255, 255, 255}, "number of columns is -1"},
+		{"many columns", 64 + 40, []byte{255, 255, 255, 255, 255, 255, 255, 15}, "number of columns is"},
+		{"blocks", 64 + 4, []byte{255, 255, 255, 255}, "number of blocks is 4294967295"},
+		{"shift", 64 + 80 + 4, []byte{1}, "block shift is 1"},
+		{"block size", 64 + 80, []byte{255, 255}, "block needs 65535 bytes"},
+		{"block type", 64 + 80 + 6 + 24, []byte{9}, "at byte 174: block: block type 9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := bytes.Clone(body)

@@ -11,6 +11,9 @@ type Join struct {
 	Bound  ssp.Bound `json:"bound"`
 	Plan   string    `json:"plan,omitempty"`   // the settings of the job, words "name=value"; no value agrees with any
 	Worker string    `json:"worker,omitempty"` // names the process of the task, unlike any other
+	Client string    `json:"client,omitempty"` // names the task's client, unlike any other; it may come back
+	Epoch  int       `json:"epoch,omitempty"`  // how many connections of the client were lost before; above 0 it comes back
+	Grace  int64     `json:"grace,omitempty"`  // nanoseconds in which it may, before the job fails
 	Mine   []int     `json:"mine,omitempty"`   // all tasks of the process: nobody else gets one of them from then on
 }
 

@@ -12,6 +12,7 @@ const NameLimit = 4096
 
 const (
 	flagTick = 1 // Request.Tick
+	flagSeq  = 2 // Request.Seq follows the lengths
 	flagCols = 1 // Piece.Cols is not nil
 )
 
@@ -35,6 +36,9 @@ func (q *Request) Append(g *Gather) error {
 	if q.Tick {
 		flags |= flagTick
 	}
+	if q.Seq != 0 {
+		flags |= flagSeq
+	}
 	g.U8(uint8(q.Op))
 	g.U8(flags)
 	g.U16(0)
@@ -47,6 +51,9 @@ func (q *Request) Append(g *Gather) error {
 	g.U32(uint32(len(q.Arg)))
 	g.U16(uint16(len(q.Job)))
 	g.U16(uint16(len(q.Func)))
+	if q.Seq != 0 {
+		g.U64(q.Seq)
+	}
 	g.Raw(q.Arg)
 	g.String(q.Job)
 	g.String(q.Func)
@@ -61,8 +68,8 @@ func ReadRequest(body []byte) (*Request, error) {
 	c := wire.NewCursor(body, 0, wire.Little)
 	q := &Request{Op: Op(c.U8("op"))}
 	flags := c.U8("flags")
-	if flags&^flagTick != 0 {
-		c.FailAt(1, "flags are %#x, want 0 or %d", flags, flagTick)
+	if flags&^(flagTick|flagSeq) != 0 {
+		c.FailAt(1, "flags are %#x, want 0 to %d", flags, flagTick|flagSeq)
 	}
 	q.Tick = flags&flagTick != 0
 	zeros(c, 2, "reserved bytes")
@@ -73,6 +80,11 @@ func ReadRequest(body []byte) (*Request, error) {
 	q.Clock = c.I32("clock")
 	pieces, arg := c.U32("number of pieces"), c.U32("length of the argument")
 	job, fn := c.U16("length of the job's name"), c.U16("length of the function's name")
+	if flags&flagSeq != 0 {
+		if q.Seq = c.U64("sequence number"); q.Seq == 0 && c.Err() == nil {
+			c.Fail("sequence number is 0, want one from 1 on")
+		}
+	}
 	q.Arg = data(c, arg, "argument")
 	q.Job = name(c, job, "job's name")
 	q.Func = name(c, fn, "function's name")

@@ -29,6 +29,7 @@ const (
 	OpLoad       // control: fill matrices from a path
 	OpBarrier    // answered when every task has reached the request's clock, whatever the bound
 	OpRoll       // answered when more tasks have joined than the request's clock says, or all: how many, and who is missing
+	OpQuit       // a task gives up: its job fails at once
 )
 
 // Piece is a part of one matrix: what is wanted of it, or what is sent.
@@ -46,6 +47,7 @@ type Request struct {
 	Job     string  // names the set of matrices, tasks and clocks
 	Version int64   // of the routing map the caller used; an old one is refused
 	Task    int32   // who asks
+	Seq     uint64  // number of a change among the task's at this server, from 1 on: it is made once; 0: not numbered
 	Clock   int32   // Pull: the task's clock; Push: the clock that the deltas belong to
 	Tick    bool    // Push: the task has now pushed everything of its clock
 	Weight  float64 // Push with Tick: how many examples the gradients of this clock are the sum over

@@ -25,6 +25,7 @@ type job struct {
 	worker   map[int]string    // whose each task is, from when its process was first heard of
 	peers    map[int]*rpc.Peer // tasks that have joined and not left
 	came     map[int]bool      // tasks that have joined
+	clients  map[int]*client   // of them
 	arrival  chan struct{}     // closed, and made anew, when a task joins or the job fails
 	left     int
 	ended    bool // nobody is part of it any more; a task that joins begins it anew
@@ -60,7 +61,7 @@ func (s *Server) jobOf(name string, want rpc.Join) *job {
 	if j == nil {
 		j = &job{
 			name: name, tasks: want.Tasks, bound: want.Bound, plan: want.Plan, memory: s.Memory, clocks: ssp.NewClocks(want.Tasks),
-			worker: map[int]string{}, peers: map[int]*rpc.Peer{}, came: map[int]bool{}, arrival: make(chan struct{}),
+			worker: map[int]string{}, peers: map[int]*rpc.Peer{}, came: map[int]bool{}, clients: map[int]*client{}, arrival: make(chan struct{}),
 			matrices: map[string]*owned{}, saves: map[string]*pendingSave{}, pending: map[int][]delta{},
 		}
 		if s.jobs == nil {
@@ -85,23 +86,6 @@ func (j *job) member(from *rpc.Peer, task int) error {
 	return fmt.Errorf("task %d of job %q has not joined over this connection, or has left: %w", task, j.name, rpc.ErrRefused)
 }
 
-// watch fails the job if the task's connection ends before the task has left.
-func (s *Server) watch(j *job, task int, from *rpc.Peer) {
-	<-from.Gone
-	j.mu.Lock()
-	mine := j.peers[task] == from
-	if mine {
-		delete(j.peers, task)
-		j.fail(fmt.Errorf("job %q: task %d at %s went away before it was done: %w", j.name, task, from.Name, rpc.ErrAborted))
-	}
-	empty := mine && len(j.peers) == 0
-	j.ended = j.ended || empty
-	j.mu.Unlock()
-	if empty {
-		s.drop(j)
-	}
-}
-
 // fail makes every request of the job answer with the error. The caller holds the lock.
 func (j *job) fail(err error) {
 	if j.failed == nil {
@@ -123,6 +107,9 @@ func (s *Server) leave(_ context.Context, j *job, q *rpc.Request) (*rpc.Response
 	j.mu.Lock()
 	task := int(q.Task)
 	delete(j.peers, task)
+	if c := j.clients[task]; c != nil {
+		c.left = true
+	}
 	j.left++
 	err := j.tick(task, ssp.Finished)
 	j.ended = len(j.peers) == 0 && (j.left == j.tasks || j.failed != nil)

@@ -28,6 +28,9 @@ func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
 		return nil, fmt.Errorf("join: task %d among %d of its process, want tasks from 0 to %d: %w",
 			task, len(want.Mine), want.Tasks-1, rpc.ErrMalformed)
 	}
+	if want.Epoch > 0 {
+		return s.rejoin(from, q, &want)
+	}
 	j := s.enter(q.Job, want)
 	defer j.mu.Unlock()
 	if err := j.admit(task, &want); err != nil {
@@ -36,7 +39,7 @@ func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
 	for _, t := range want.Mine {
 		j.worker[t] = want.Worker
 	}
-	j.peers[task], j.came[task] = from, true
+	j.peers[task], j.came[task], j.clients[task] = from, true, newClient(&want)
 	j.arrived()
 	go s.watch(j, task, from)
 	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
@@ -59,6 +62,9 @@ func (j *job) admit(task int, want *rpc.Join) error {
 		owner, claimed := j.worker[t]
 		switch peer := j.peers[t]; {
 		case !claimed || owner == want.Worker && t != task:
+		case peer != nil && isGone(peer):
+			return fmt.Errorf("task %d of job %q, %s, has lost its connection and is waited for: %w (try again in %v)",
+				t, j.name, peer.Name, rpc.ErrRefused, j.clients[t].grace)
 		case peer != nil:
 			return fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)",
 				t, j.name, peer.Name, rpc.ErrRefused)

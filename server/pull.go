@@ -100,7 +100,14 @@ func (s *Server) update(_ context.Context, j *job, q *rpc.Request) (*rpc.Respons
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.beside(q, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, q.Arg) })
+	if j.made(q) {
+		return &rpc.Response{Clock: int32(j.clocks.Slowest())}, j.failed
+	}
+	r, err := j.beside(q, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, q.Arg) })
+	if err == nil {
+		j.note(q)
+	}
+	return r, err
 }
 
 func (j *job) beside(q *rpc.Request, run func(v psf.View) ([]byte, error)) (*rpc.Response, error) {

@@ -51,10 +51,13 @@ func (s *Server) step(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 // stagePush is a push, refused also if the pull that comes after it is wrong.
 func (s *Server) stagePush(ctx context.Context, j *job, q, pull *rpc.Request) (*rpc.Response, error) {
 	size := pieceBytes(q.Pieces)
-	if err := s.room(ctx, j, int(q.Clock), size); err != nil {
+	if err := s.room(ctx, j, q, size); err != nil {
 		return nil, err
 	}
 	defer j.mu.Unlock()
+	if j.made(q) { // the answer was lost, and the client asks again
+		return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
+	}
 	task, clock := int(q.Task), int(q.Clock)
 	deltas, err := j.checkPush(q)
 	if err == nil {
@@ -78,15 +81,17 @@ func (s *Server) stagePush(ctx context.Context, j *job, q, pull *rpc.Request) (*
 	if err == nil && q.Tick {
 		err = j.tick(task, clock+1)
 	}
+	j.note(q)
 	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, err
 }
 
 // stageBytes is Server.StageBytes where it is not set.
 const stageBytes = 4 << 30
 
-// room returns with the lock held when there is room for the bytes of a push of the clock; or without it and with an
+// room returns with the lock held when there is room for the bytes of the push, or it was made already; or without it and with an
 // error. The slowest task never waits, for what is staged goes only when it ticks.
-func (s *Server) room(ctx context.Context, j *job, clock int, size int64) error {
+func (s *Server) room(ctx context.Context, j *job, q *rpc.Request, size int64) error {
+	clock := int(q.Clock)
 	limit := s.StageBytes
 	if limit <= 0 {
 		limit = stageBytes
@@ -98,6 +103,8 @@ func (s *Server) room(ctx context.Context, j *job, clock int, size int64) error 
 		case j.failed != nil:
 			j.mu.Unlock()
 			return j.failed
+		case j.made(q):
+			return nil
 		case clock > slowest && j.bound != ssp.ASP && j.staged > 0 && j.staged+size > limit/2:
 			j.mu.Unlock()
 			if err := j.await(ctx, slowest+1); err != nil {

@@ -2,8 +2,8 @@
 // functions beside the data, behind one rpc.Handler.
 //
 // A job is a set of tasks that share matrices and clocks. It begins with the first Join and ends when every task has
-// left or its connection is gone. A task whose connection ends before it left fails the job: everybody who waits gets
-// an error that names the task, and nobody waits for ever.
+// left or its connection is gone. A task whose connection ends before it left, and that does not come back in the time
+// it asked for, fails the job: everybody who waits gets an error that names the task, and nobody waits for ever.
 //
 // Under BSP and SSP deltas are staged per clock and folded in the order of (clock, task) when the slowest task has
 // finished the clock; under ASP they are applied at once. See package ssp for what that promises.
@@ -69,6 +69,7 @@ var ops = map[rpc.Op]func(s *Server, ctx context.Context, j *job, q *rpc.Request
 	rpc.OpStep:    (*Server).step,
 	rpc.OpBarrier: (*Server).barrier,
 	rpc.OpRoll:    (*Server).roll,
+	rpc.OpQuit:    (*Server).quit,
 	rpc.OpGet:     (*Server).get,
 	rpc.OpUpdate:  (*Server).update,
 	rpc.OpSave:    (*Server).save,

@@ -29,6 +29,7 @@ type job struct {
 	tasks, staleness int
 	name             string
 	force, lossy     bool
+	retry            time.Duration // to reach a server again
 	wait             time.Duration // for the tasks of other processes; 0: as long as it takes
 	noLabel          bool
 

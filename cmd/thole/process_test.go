@@ -127,7 +127,7 @@ func TestServerDies(t *testing.T) {
 			_, one := startServer(t, dir)
 			dying, two := startServer(t, dir)
 			w := newProcess(t, dir, "worker", "--servers", one+","+two, "--data", file, "--format", "dummy",
-				"--epochs", "1000000", "--model", "m", "--log", "run.jsonl")
+				"--epochs", "1000000", "--model", "m", "--log", "run.jsonl", "--retry", "1s")
 			if err := w.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ func TestWorkerDies(t *testing.T) {
 	_, addr := startServer(t, dir)
 	var workers []*process
 	for task := range 2 {
-		w := worker(t, dir, addr, file, task, "--epochs", "1000000", "--log", fmt.Sprintf("run%d.jsonl", task))
+		w := worker(t, dir, addr, file, task, "--epochs", "1000000", "--log", fmt.Sprintf("run%d.jsonl", task), "--retry", "1s")
 		if err := w.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,9 @@ import (
 // defaultWait is how long a worker waits for the tasks of others to join.
 const defaultWait = 2 * time.Minute
 
+// defaultRetry is how long a worker tries to reach a server again, and how long the servers wait for it.
+const defaultRetry = 5 * time.Second
+
 // When a worker that waits says so: after a second, when something changes, and then now and again.
 const (
 	waitLook  = time.Second

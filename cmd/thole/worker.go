@@ -25,8 +25,8 @@ The worker that has task 0 saves the model, to the path --model below the server
 			if len(servers) == 0 {
 				return usageError{fmt.Errorf("no --servers")}
 			}
-			if j.wait < 0 {
-				return usageError{fmt.Errorf("--wait %v, want 0 or more", j.wait)}
+			if j.wait < 0 || j.retry < 0 {
+				return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", j.wait, j.retry)}
 			}
 			if j.tasks < 1 || j.tasks > jobTasksLimit {
 				return usageError{fmt.Errorf("--tasks %d, want 1 to %d", j.tasks, jobTasksLimit)}
@@ -45,6 +45,7 @@ The worker that has task 0 saves the model, to the path --model below the server
 	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers")
 	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: all)")
 	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
+	c.Flags().DurationVar(&j.retry, "retry", defaultRetry, "how long to try to reach a server again when the connection is lost")
 	c.Flags().StringVar(&j.name, "job", "job", "name of the job: the same for all its workers, and for no other job")
 	return c
 }

@@ -19,7 +19,7 @@ func Sample() *rpc.Request {
 	keys := matrix.Block{At: matrix.At(0, 2, math.MinInt64, math.MaxInt64),
 		Data: &matrix.Cols[float32]{Idx: []int64{math.MinInt64, -1, 7}, Val: []float32{1, 2, 3, 4, 5, 6}}}
 	return &rpc.Request{
-		Op: rpc.OpPush, Job: "job", Version: -1 << 62, Task: 7, Clock: -3, Tick: true, Weight: 0.5, Rate: 1e-300,
+		Op: rpc.OpPush, Job: "job", Version: -1 << 62, Task: 7, Clock: -3, Tick: true, Seq: 1<<63 + 5, Weight: 0.5, Rate: 1e-300,
 		Pieces: []rpc.Piece{
 			{Matrix: "weights", At: matrix.At(0, 4, 0, 100), Cols: []int64{-5, 0, 99}, Blocks: []matrix.Block{dense, keys}},
 			{Matrix: "wörds", At: matrix.At(1, 2, math.MinInt64, math.MaxInt64), Cols: []int64{}},

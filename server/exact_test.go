@@ -1,0 +1,242 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"thole/blob"
+	"thole/matrix"
+	"thole/optim"
+	"thole/ps"
+	"thole/psf"
+	"thole/rpc"
+	"thole/rpc/mem"
+	"thole/rpc/rpctest"
+	"thole/rpc/tcp"
+	"thole/server"
+	"thole/ssp"
+)
+
+// retry is how long clients of these tests try to come back; nothing is measured with it.
+const retry = 20 * time.Second
+
+// lossyJob runs two tasks that change matrices in every way and save them, and gives the values at the end.
+func lossyJob(t *testing.T, c *cluster, bound ssp.Bound) []float64 {
+	t.Helper()
+	ms := []matrix.Meta{
+		{Name: "sum", Rows: 1, Cols: 40, DType: matrix.F64},
+		{Name: "w", Rows: 1, Cols: 40, DType: matrix.F64, Rule: "adagrad"},
+		{Name: "keys", Rows: 2, Cols: 1 << 30, DType: matrix.F64, Layout: matrix.RowSparse},
+	}
+	keys := []int64{3, 5000, 1 << 29}
+	var end []float64
+	var wg sync.WaitGroup
+	for task := range 2 {
+		wg.Go(func() {
+			if err := func() error {
+				p, err := ps.Dial(t.Context(), ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: task, Tasks: 2, Bound: bound,
+					Retry: retry, Worker: fmt.Sprint(task)})
+				if err != nil {
+					return err
+				}
+				defer p.Close()
+				if err := p.Create(t.Context(), "", ms...); err != nil {
+					return err
+				}
+				if err := lossySteps(t.Context(), p, task, bound, keys); err != nil {
+					return err
+				}
+				if err := p.Barrier(t.Context()); err != nil {
+					return err
+				}
+				got, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "sum"}, {Matrix: "w"}, {Matrix: "keys", Cols: keys}})
+				if err != nil {
+					return err
+				}
+				if task == 0 {
+					for _, b := range got {
+						end = append(end, b.Data.Values().([]float64)...)
+					}
+					o := ps.SaveOptions{Codec: "npz", Path: "m.npz", Lossy: true, Matrices: []string{"sum", "w"}}
+					if _, err := p.TrySave(t.Context(), o); err != nil {
+						return err
+					}
+					if err := p.Save(t.Context(), o); err != nil {
+						return err
+					}
+				}
+				return p.Leave(t.Context())
+			}(); err != nil {
+				t.Errorf("task %d: %v", task, err)
+			}
+		})
+	}
+	wg.Wait()
+	return end
+}
+
+// lossySteps makes changes: pushes that are flushed, steps, and functions beside the data.
+func lossySteps(ctx context.Context, p *ps.Client, task int, bound ssp.Bound, keys []int64) error {
+	sum, err := p.Matrix("sum")
+	if err != nil {
+		return err
+	}
+	for step := range 30 {
+		d := matrix.NewDense(matrix.F64, matrix.At(0, 1, 0, 40))
+		g := matrix.NewDense(matrix.F64, matrix.At(0, 1, 0, 40))
+		for i := range 40 {
+			d.Data.Values().([]float64)[i] = float64(1 + task + 100*i)
+			if bound != ssp.ASP || task == 0 { // else the order of steps is left to chance
+				g.Data.Values().([]float64)[i] = float64(i-step) / 7
+			}
+		}
+		k := &matrix.Cols[float64]{Idx: slices.Clone(keys), Val: []float64{1, 2, 3, 4, 5, 6}}
+		if err := sum.Increment(d); err != nil {
+			return err
+		}
+		if step%3 == 0 {
+			if err := p.Flush(ctx); err != nil {
+				return err
+			}
+		}
+		if bound != ssp.ASP || task == 0 {
+			if err := p.Push("w", g); err != nil {
+				return err
+			}
+		}
+		if err := p.Push("keys", matrix.Block{At: matrix.At(0, 2, 0, 1<<30), Data: k}); err != nil {
+			return err
+		}
+		weight := float64(1)
+		if bound == ssp.ASP && task == 1 {
+			weight = 0
+		}
+		if _, err := p.Next(ctx, weight, 0.1, []matrix.Want{{Matrix: "w"}, {Matrix: "keys", Cols: keys}}); err != nil {
+			return err
+		}
+		if step%10 == 9 {
+			if err := p.Barrier(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// TestExactlyOnce: connections that are lost before and after requests were handled change not a bit of the outcome.
+func TestExactlyOnce(t *testing.T) {
+	nets := map[string]func() rpc.Network{
+		"mem": func() rpc.Network { return &mem.Network{} },
+		"tcp": func() rpc.Network { return &tcp.Network{} },
+	}
+	for name, net := range nets {
+		for _, bound := range []ssp.Bound{ssp.BSP, 2, ssp.ASP} {
+			t.Run(fmt.Sprintf("%s/%v", name, bound), func(t *testing.T) {
+				want := lossyJob(t, newCluster(t, net(), 3), bound)
+				for _, every := range []int{11, 17} { // a save has seven requests, and is repeated as a whole
+					c := newCluster(t, net(), 3)
+					f := &rpctest.Flaky{Network: c.net, Every: every}
+					c.net = f
+					got := lossyJob(t, c, bound)
+					if !slices.Equal(got, want) {
+						t.Errorf("every %d-th request lost: %v, want %v", every, got, want)
+					}
+					if before, after := f.Losses(); before < 3 || after < 3 {
+						t.Errorf("%d losses before and %d after, want more", before, after)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestUpdateOnce: a function beside the data runs once.
+func TestUpdateOnce(t *testing.T) {
+	c := newCluster(t, &mem.Network{}, 1)
+	r := dialRaw(t, c)
+	r.must(rpc.Request{Op: rpc.OpJoin, Arg: arg(rpc.Join{Tasks: 1, Client: "c"})})
+	r.must(rpc.Request{Op: rpc.OpCreate, Arg: arg(rpc.Create{Servers: 1, Version: 1,
+		Matrices: []rpc.Spec{{Meta: matrix.Meta{Name: "w", Rows: 1, Cols: 1, DType: matrix.F64}}}})})
+	push := rpc.Request{Op: rpc.OpPush, Seq: 1, Tick: true, Pieces: []rpc.Piece{{Matrix: "w", Blocks: []matrix.Block{
+		{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float64]{Val: []float64{3}}}}}}}
+	double := rpc.Request{Op: rpc.OpUpdate, Seq: 2, Func: "scale", Arg: []byte(`{"by":2}`), Pieces: []rpc.Piece{{Matrix: "w"}}}
+	for range 3 {
+		r.must(push)
+	}
+	for range 3 {
+		r.must(double)
+	}
+	r.must(push) // long ago
+	got := r.must(rpc.Request{Op: rpc.OpPull, Clock: 1, Pieces: []rpc.Piece{{Matrix: "w", At: matrix.At(0, 1, 0, 1)}}})
+	if v := got.Pieces[0].Blocks[0].Data.Values().([]float64)[0]; v != 6 {
+		t.Errorf("3 pushed and doubled, each several times, is %v, want 6", v)
+	}
+}
+
+// TestServerRestarts: a server that comes back without what it held ends the job with a clear error.
+func TestServerRestarts(t *testing.T) {
+	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := &mem.Network{}
+	listen := func() rpc.Listener {
+		l, err := net.Listen(t.Context(), "s", &server.Server{Funcs: funcs, Codecs: codecs, Bucket: &blob.Mem{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	l := listen()
+	p, err := ps.Dial(t.Context(), ps.Options{Network: net, Servers: []string{"s"}, Job: "j", Tasks: 1, Retry: retry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	l.Close()
+	l = listen()
+	defer l.Close()
+	err = p.Create(t.Context(), "", matrix.Meta{Name: "w", Rows: 1, Cols: 1, DType: matrix.F64})
+	if !errors.Is(err, rpc.ErrNotFound) || !strings.Contains(err.Error(), "what it held is lost") || !strings.Contains(err.Error(), "server s") {
+		t.Errorf("after a restart: %v", err)
+	}
+}
+
+// TestComeBack: only the client that was there comes back, and only with a later number.
+func TestComeBack(t *testing.T) {
+	c := newCluster(t, &mem.Network{}, 1)
+	as := func(client string, epoch int) rpc.Request {
+		return rpc.Request{Op: rpc.OpJoin, Arg: arg(rpc.Join{Tasks: 2, Client: client, Epoch: epoch, Grace: int64(retry)})}
+	}
+	one, two := dialRaw(t, c), dialRaw(t, c)
+	one.must(as("a", 0))
+	for name, s := range map[string]struct {
+		q    rpc.Request
+		want error
+	}{
+		"another":     {as("b", 1), rpc.ErrNotFound},
+		"nobody":      {as("", 1), rpc.ErrNotFound},
+		"a new one":   {as("a", 0), rpc.ErrRefused},
+		"another job": {rpc.Request{Op: rpc.OpJoin, Job: "k", Arg: as("a", 1).Arg}, rpc.ErrNotFound},
+	} {
+		if _, err := two.ask(s.q); !errors.Is(err, s.want) {
+			t.Errorf("%s: %v, want %v", name, err, s.want)
+		}
+	}
+	one.conn.Close()
+	two.must(as("a", 1))
+	if _, err := two.ask(as("a", 1)); !errors.Is(err, rpc.ErrRefused) {
+		t.Errorf("the same number again: %v, want %v", err, rpc.ErrRefused)
+	}
+	two.must(rpc.Request{Op: rpc.OpPull})
+	two.must(rpc.Request{Op: rpc.OpQuit})
+	if _, err := dialRaw(t, c).ask(as("a", 2)); !errors.Is(err, rpc.ErrNotFound) {
+		t.Errorf("after it gave up: %v, want %v", err, rpc.ErrNotFound)
+	}
+}
