@@ -37,10 +37,13 @@
 //	tnum          1.6 and 1.7: named tensors in one file
 //	v011          Fluid 0.11: as stream, with the LoD behind the values
 //	pr4602        October 2017, never released
-//	selectedrows  some rows of a tall matrix
-//	v2, v2tar     the first API versions: raw parameters, alone or in an archive
+//	selectedrows  some rows of a tall matrix (read and written)
+//	v2, v2tar     the first API versions: raw parameters, alone or in an archive, which may be compressed (v2tar.gz)
+//	model         a topology file that has its parameters beside it
 //
-// A tensor is seen as a matrix: rank 0 as 1 x 1, rank 1 as one row, higher ranks as the first dimension by the rest.
+// A folder of files with one variable each is read as a whole, whatever layout they have; so is a model that package pack
+// put into one file. A tensor is seen as a matrix: rank 0 as 1 x 1, rank 1 as one row, higher ranks as the first dimension by
+// the rest. Complex numbers and floats of 8 bits are held as types that have all their values (Meta.Origin).
 package paddle
 
 import (
