@@ -302,3 +302,25 @@ func TestTables(t *testing.T) {
 		}
 	}
 }
+
+// TestSingle checks the shape of one number, which changed between releases: the program says which it is.
+func TestSingle(t *testing.T) {
+	x := program.Var{Name: "x", Kind: program.VarType_DENSE_TENSOR, Typed: true, Elem: program.VarType_FP32, Dims: []int64{2}}
+	for _, op := range []string{"mean", "reduce_mean"} {
+		for want, dims := range map[string][]int64{"[] [0.5]": {}, "[1] [0.5]": {1}} {
+			b := program.Block{Parent: -1, Vars: []program.Var{x, x}}
+			b.Vars[1].Name, b.Vars[1].Dims = "out", dims
+			in := func(slot, name string) []program.Slot { return []program.Slot{{Name: slot, Args: []string{name}}} }
+			b.Ops = []program.Op{{Type: "feed", Out: in("Out", "x")}, {Type: op, In: in("X", "x"), Out: in("Out", "out")},
+				{Type: "fetch", In: in("X", "out")}}
+			m, err := New(&program.Program{Blocks: []program.Block{b}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := m.Run(context.Background(), map[string]*Tensor{"x": seq(2)})
+			if err != nil || text(got[0].Tensor) != want {
+				t.Errorf("%s gives %v (%v), want %s", op, got, err, want)
+			}
+		}
+	}
+}

@@ -34,6 +34,7 @@ type step struct {
 	op      *op
 	in, out map[string][]string
 	set     map[string]any
+	rank    int // dimensions that the program says the first output has, -1 if it says none
 }
 
 // Inputs are what Run must be fed, in their order.
@@ -151,7 +152,10 @@ func (pl *planner) add(o *program.Op, pos Position) error {
 			}
 		}
 	}
-	s := step{pos: pos, op: def, in: in, out: out}
+	s := step{pos: pos, op: def, in: in, out: out, rank: -1}
+	if names := out[def.out[0]]; len(names) == 1 && pl.vars[names[0]] != nil && pl.vars[names[0]].Typed {
+		s.rank = len(pl.vars[names[0]].Dims)
+	}
 	var err error
 	if s.set, err = def.settings(attrs); err != nil {
 		return err

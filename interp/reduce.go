@@ -93,6 +93,9 @@ func (c *call) folded(rank int) ([]bool, error) {
 }
 
 func (c *call) reduce(x *Tensor, fold []bool, kept, dims, group []int, f func(v []float32) float32) error {
+	if len(dims) == 0 {
+		dims = c.single(false)
+	}
 	out, err := newFloats(dims)
 	if err != nil {
 		return err
@@ -129,7 +132,16 @@ func meanAll(c *call) error {
 	if len(x.F) == 0 {
 		return fmt.Errorf("X of shape %v has no mean: %w", x.Dims, ErrShape)
 	}
-	c.give(Floats([]float32{meanOf(x.F)}, 1))
+	c.give(Floats([]float32{meanOf(x.F)}, c.single(true)...))
+	return nil
+}
+
+// single is the shape of one number: since release 2.5 it has no dimensions, before it was [1]. What the program says of
+// the output tells them apart; old is for programs that say nothing.
+func (c *call) single(old bool) []int {
+	if c.rank == 1 || c.rank < 0 && old {
+		return []int{1}
+	}
 	return nil
 }
 
