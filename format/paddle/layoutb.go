@@ -31,7 +31,7 @@ func walkB(l *listing) {
 	r.lod = readLevels(s)
 	if s.err == nil {
 		if err := checkLoD(r.lod, r.dims); err != nil {
-			s.fault(FaultLoD, at, "%w", err)
+			s.fault(FaultLoD, at+16, "%w", err) // the first offset
 		}
 	}
 	l.addRecord(&r)

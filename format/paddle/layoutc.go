@@ -75,7 +75,7 @@ func walkStream(l *listing, name string) record {
 	r.start, r.lod = start, lod
 	if s.err == nil {
 		if err := checkLoD(lod, r.dims); err != nil {
-			s.fault(FaultLoD, at, "%w", err)
+			s.fault(FaultLoD, at+16, "%w", err) // the first offset
 		}
 	}
 	return r
