@@ -30,10 +30,12 @@
 //	Angel 1.x: binary meta; a partition is int32 rows, and of each int32 row id, then values, or int32 n and n times
 //	  column id, value
 //
+//	vectors of nodes (LINE, Word2Vec, EGES), mostly without metadata: lines "id:value value …", two separators
+//
 // Read: all of the above with double, float, long and int elements, dense and sparse, int and long keys, range and hash
 // partitions, LF, CRLF and CR line ends, the column offsets that 3.2.0 loses, data without metadata as far as they tell
-// what they are, and formats of users that New is given. Metadata of at most 512 MiB. Not read: matrices of Java objects
-// (T_ANY row types), row type T_INT_ARBITRARY of 1.x.
+// what they are, and formats of users that New is given. Metadata of at most 512 MiB. Named but not
+// read: matrices of Java objects (T_ANY row types), row type T_INT_ARBITRARY of 1.x.
 //
 // Written: the eight formats and SnapshotFormat as Angel from 3.2.0 on reads them (option compat: older ones), with rows
 // listed in the order of the file, true row offsets, doubles in full precision in every format, the union of columns in
@@ -108,7 +110,7 @@ func (codec) Info() format.Info {
 	return format.Info{
 		Name:   name,
 		Title:  "Angel model folders",
-		Reads:  "1.x to master: all 8 formats, snapshots, CSR, all numeric row types, any partitions, with or without metadata",
+		Reads:  "1.x to master: all 8 formats, snapshots, CSR, node vectors, all numeric row types, any partitions, with or without metadata",
 		Writes: "all 8 formats and snapshots, as Angel 3.2.0 and later loads them",
 		Options: []format.Option{
 			{Name: optFormat, Help: "format of every matrix, by short or full class name (default: by kind of layer)"},
