@@ -139,7 +139,8 @@ func packedText(m *pack.Manifest) string {
 	for _, f := range m.Files {
 		size += f.Size
 	}
-	return fmt.Sprintf("%d files of %d bytes, %d inputs, %d outputs, %d parameters", len(m.Files), size, len(m.Feeds), len(m.Fetches), len(m.Parameters))
+	return fmt.Sprintf("%d files of %d bytes, %d inputs, %d outputs, %d parameters",
+		len(m.Files), size, len(m.Feeds), len(m.Fetches), len(m.Parameters))
 }
 
 func unpackCommand(e *env) *cobra.Command {
