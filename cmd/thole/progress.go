@@ -20,12 +20,15 @@ type progress struct {
 	last  time.Time
 }
 
-// plainEvery is how often a line is printed when the output is not a terminal.
-const plainEvery = 2 * time.Second
+// plainEvery is how often a line is printed when the output is not a terminal; the first comes after plainFirst.
+const (
+	plainEvery = 2 * time.Second
+	plainFirst = time.Second
+)
 
 // newProgress begins the work; unit is what is counted. A bar appears only after some time, so quick work shows none.
 func newProgress(w io.Writer, what, unit string, total int64) *progress {
-	p := &progress{w: w, what: what, total: max(1, total), last: time.Now()}
+	p := &progress{w: w, what: what, total: max(1, total), last: time.Now().Add(plainFirst - plainEvery)}
 	if terminal(w) {
 		p.bar = progressbar.NewOptions64(p.total,
 			progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowIts(),

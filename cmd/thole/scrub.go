@@ -44,6 +44,9 @@ parameters are there and the operators known, both programs are run on the same 
 }
 
 func scrub(ctx context.Context, e *env, src, dst string) error {
+	if err := apart(src, dst); err != nil {
+		return err
+	}
 	b, m, err := needTopology(ctx, src)
 	if err != nil {
 		return err

@@ -112,13 +112,13 @@ func createStream(ctx context.Context, b blob.Bucket, to string, ms []matrix.Met
 	return newWriter(ctx, b, to, o, f, records)
 }
 
-// loseNames asks for the loss of names in a file that has only its own.
+// loseNames asks for the loss of the names of several matrices in a file that has only its own.
 func loseNames(to string, ms []matrix.Meta, o *format.Options) error {
 	switch {
 	case len(ms) > 1:
 		return o.Lose("the names of %d matrices: a file of streams has none (layout=combined writes a topology with them)", len(ms))
 	case nameOf(path.Base(to)) != ms[0].Name:
-		return o.Lose("the name %q: the file %s has only its own", ms[0].Name, path.Base(to))
+		o.Drop("the name %q: the file %s has only its own", ms[0].Name, path.Base(to)) // which the user chose, as in all formats of one matrix
 	}
 	return nil
 }

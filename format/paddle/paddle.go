@@ -109,6 +109,7 @@ func (codec) Info() format.Info {
 			"tnum, v011, pr4602, selectedrows, v2 files and archives (also .tar.gz)",
 		Writes:  "the model format document's parameter file; streams, separate and combined; selectedrows",
 		Origins: origins(),
+		Endings: []format.Ending{{Ext: ".pdiparams", Set: map[string]string{"layout": "stream"}}},
 		Options: []format.Option{
 			{Name: "verify", Default: "file", Help: "checksums to check on reading: file, record, off"},
 			{Name: "layout", Default: "seed004", Help: "layout to write: seed004, stream (one file), separate, combined (folders), selectedrows"},
