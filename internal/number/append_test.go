@@ -3,6 +3,7 @@ package number
 import (
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -52,4 +53,24 @@ func TestAppend(t *testing.T) {
 			t.Errorf("%d is %s", i, got)
 		}
 	}
+}
+
+// TestRoomBehind reads the same with much room behind a number and with none: the readers look at many bytes at once.
+func TestRoomBehind(t *testing.T) {
+	some := rapid.OneOf(rapid.StringMatching(`-?[0-9]{0,9}(\.[0-9]{0,26})?(e[-+]?[0-9]{1,3})?[x9 ]?`), rapid.StringOfN(rapid.RuneFrom([]rune("0123456789.-+e")), 1, 14, -1))
+	rapid.Check(t, func(t *rapid.T) {
+		text := some.Draw(t, "text")
+		padded := []byte(text + strings.Repeat(" ", 50))
+		v, n := ParseFloat64([]byte(text))
+		if w, m := ParseFloat64(padded); m != n || math.Float64bits(v) != math.Float64bits(w) {
+			t.Fatalf("%q: %v of %d bytes, with room behind it %v of %d", text, v, n, w, m)
+		}
+		f, n := ParseFloat32([]byte(text))
+		if g, m := ParseFloat32(padded); m != n || math.Float32bits(f) != math.Float32bits(g) {
+			t.Fatalf("%q: %v of %d bytes, with room behind it %v of %d", text, f, n, g, m)
+		}
+		if want, err := strconv.ParseFloat(text[:n], 32); n > 0 && (err != nil || math.Float32bits(float32(want)) != math.Float32bits(f)) {
+			t.Fatalf("%q: %v, want %v, %v", text, f, want, err)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package number
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"strconv"
@@ -10,7 +11,13 @@ import (
 // with an optional sign, and gives the nearest float64, as strconv does. n is its length; 0 if b begins with no number or
 // with one beyond the largest float64.
 func ParseFloat64(b []byte) (v float64, n int) {
-	d, n := scan(b)
+	var d decimal
+	if len(b) >= plainRoom {
+		d, n = plain(b)
+	}
+	if n == 0 {
+		d, n = scan(b)
+	}
 	switch {
 	case n == 0:
 		return special(b)
@@ -24,9 +31,51 @@ func ParseFloat64(b []byte) (v float64, n int) {
 	return d.sign(d.exact(53)), n
 }
 
+// plainRoom is how many bytes plain looks at.
+const plainRoom = 40
+
+// plain is scan for a number of up to seven digits before the point and up to 24 behind it, without a plus or an
+// exponent, that has room behind it; n is 0 if b begins with anything else.
+func plain(b []byte) (d decimal, n int) {
+	if d.negative = b[0] == '-'; d.negative {
+		n = 1
+	}
+	mant, k := Eight(binary.LittleEndian.Uint64(b[n:]))
+	if k == 0 || k == 8 {
+		return d, 0
+	}
+	n += k
+	if b[n] == '.' {
+		point := n + 1
+		n = point
+		for range 3 {
+			more, k := Eight(binary.LittleEndian.Uint64(b[n:]))
+			mant = mant*whole[k] + more
+			if n += k; k < 8 {
+				break
+			}
+		}
+		d.exp = point - n
+		if n-1 > maxDigits || b[n]-'0' <= 9 { // mant may have wrapped around
+			return d, 0
+		}
+	}
+	if b[n]|0x20 == 'e' {
+		return d, 0
+	}
+	d.mant = mant
+	return d, n
+}
+
 // ParseFloat32 is ParseFloat64 for the nearest float32, rounded once.
 func ParseFloat32(b []byte) (v float32, n int) {
-	d, n := scan(b)
+	var d decimal
+	if len(b) >= plainRoom {
+		d, n = plain(b)
+	}
+	if n == 0 {
+		d, n = scan(b)
+	}
 	switch {
 	case n == 0:
 		v, n := special(b)

@@ -180,7 +180,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	for name, text := range map[string]string{"short": "0.25\n       ", "six": "-1.23457\n       ", "full": "0.12345678901234567\n       "} {
+	for name, text := range map[string]string{"short": "0.25\n                           ", "six": "-1.23457\n                        ", "full": "0.12345678901234567\n                       "} {
 		raw := []byte(text)
 		n := strings.IndexByte(text, '\n')
 		b.Run("f64/"+name, func(b *testing.B) {
