@@ -87,10 +87,17 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
+	if err := apart(src, dst); err != nil {
+		return err
+	}
 	if err := replaceable(dst, x.force); err != nil {
 		return err
 	}
-	r, _, err := open(ctx, src, x.from, x.set)
+	from, err := x.locate(ctx, src)
+	if err != nil {
+		return err
+	}
+	r, err := from.reader(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,7 +172,7 @@ func (x *exporting) network(r format.Reader, src string) (*graph.File, error) {
 
 // write stores parameters and topology in a folder, which appears whole or not at all.
 func (l *exportLayout) write(ctx context.Context, r format.Reader, dst string, done func(int)) error {
-	b, name, err := blob.Local(dst)
+	b, name, err := bucketAt(dst)
 	if err != nil {
 		return err
 	}
