@@ -106,7 +106,8 @@ func (c codec) findStored(m *matrixMeta) (*layout, error) {
 	case m.fault != nil:
 		return nil, m.fault
 	case m.rowType.complex():
-		return nil, fmt.Errorf("%v: values are Java objects%s, written by %s: %w", m.rowType, ofClass(m.options[valueClass]), m.class, format.ErrVersion)
+		return nil, fmt.Errorf("%v: values are Java objects%s, written by %s: %w",
+			m.rowType, ofClass(m.options[valueClass]), m.class, format.ErrVersion)
 	case m.origin == fromLegacy:
 		return &legacy, nil
 	}
