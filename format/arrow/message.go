@@ -86,6 +86,8 @@ func (m *message) parse(raw []byte, end int64) error {
 	switch {
 	case m.flat.err != nil:
 		return m.flat.err
+	case m.kind > kindBatch:
+		return &wire.At{Off: m.off, Err: fmt.Errorf("a %s, want a table: %w", kindName(m.kind), format.ErrVersion)}
 	case m.size < 0 || m.size > end-m.body:
 		return corrupt(at, "%s with a body of %d bytes, want at most %d", kindName(m.kind), m.size, end-m.body)
 	case m.kind == kindSchema && m.size != 0:

@@ -2,6 +2,7 @@ package arrow
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -77,6 +78,10 @@ func readSource(o blob.Object, w wishes) (*source, error) {
 	}
 	s.stream, s.footer = true, o.Size()
 	if err := s.messages(o, 0, w); err != nil {
+		if s.schema == nil && !errors.Is(err, format.ErrVersion) && !strings.HasPrefix(string(start), endMark[:4]) {
+			// Nothing says that it is one of ours, so the place of an error in it means nothing.
+			return s, corrupt(0, "%q at the begin, want %q or a message of a schema", start, magic)
+		}
 		return s, err
 	}
 	if s.open && !w.open {
