@@ -197,7 +197,7 @@ func TestVast(t *testing.T) {
 
 // TestManyRows writes very many rows with few cells in DAPHNE's own layout: its offsets take room in the file, not in memory.
 func TestManyRows(t *testing.T) {
-	const rows = 40 << 20
+	const rows = 16 << 20
 	m := matrix.Meta{Name: "x", Rows: rows, Cols: 3, DType: matrix.U8, Layout: matrix.RowSparse}
 	blk := matrix.Block{At: m.Rect(), Data: &matrix.COO[uint8]{Row: []int64{rows - 1, 5}, Col: []int64{2, 1}, Val: []uint8{5, 6}}}
 	b := blob.NewDir(t.TempDir())
