@@ -23,13 +23,13 @@ import (
 
 // What can be wrong with stored bytes or with a wish. Errors of codecs wrap one of these.
 var (
-	ErrUnknown = errors.New("unknown format")             // no codec knows the bytes, or none has the name
-	ErrCorrupt = errors.New("damaged")                    // the bytes contradict themselves or the format
-	ErrVersion = errors.New("unsupported version")        // a version or feature that the codec does not have
-	ErrLimit   = errors.New("beyond the limit")           // a size above what the codec accepts
-	ErrLossy   = errors.New("would lose information")     // the target cannot hold what the source says
-	ErrMatrix  = errors.New("no such matrix")             // a name that the path does not hold
-	ErrOption  = errors.New("no such option of a format") // a setting that the codec does not have
+	ErrUnknown = errors.New("unknown format")           // no codec knows the bytes, or none has the name
+	ErrCorrupt = errors.New("damaged")                  // the bytes contradict themselves or the format
+	ErrVersion = errors.New("unsupported version")      // a version or feature that the codec does not have
+	ErrLimit   = errors.New("beyond the limit")         // a size above what the codec accepts
+	ErrLossy   = errors.New("would lose information")   // the target cannot hold what the source says
+	ErrMatrix  = errors.New("no such matrix")           // a name that the path does not hold
+	ErrOption  = errors.New("wrong option of a format") // a setting or a value that the codec does not have
 )
 
 // Error says where something was wrong: format, path, and the byte if it is known.
@@ -223,7 +223,11 @@ next:
 				continue next
 			}
 		}
-		return fmt.Errorf("format %s: option %q: %w", i.Name, name, ErrOption)
+		var names []string
+		for _, opt := range i.Options {
+			names = append(names, opt.Name)
+		}
+		return fmt.Errorf("format %s: option %q, want one of %q: %w", i.Name, name, names, ErrOption)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func choose(o *format.Options, name string, of ...string) (string, error) {
 			return v, nil
 		}
 	}
-	return "", fmt.Errorf("option %s is %q, want %s", name, v, strings.Join(of, " or "))
+	return "", fmt.Errorf("option %s is %q, want %s: %w", name, v, strings.Join(of, " or "), format.ErrOption)
 }
 
 func newSettings(o *format.Options) (s settings, err error) {
@@ -85,7 +85,7 @@ func side(o *format.Options, name string) (int64, error) {
 	text := o.Get(codec{}.Info(), name)
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n > math.MaxUint32 {
-		return 0, fmt.Errorf("option %s is %q, want a number from 0 to 2^32-1", name, text)
+		return 0, fmt.Errorf("option %s is %q, want a number from 0 to 2^32-1: %w", name, text, format.ErrOption)
 	}
 	if n == 0 {
 		n = math.MaxInt64

@@ -222,7 +222,7 @@ func TestRefused(t *testing.T) {
 		"lz4":         {library(t, plain, parquet.Compression(&parquet.Lz4Raw)), nil, "compression LZ4_RAW", format.ErrVersion},
 		"brotli":      {library(t, plain, parquet.Compression(&parquet.Brotli)), nil, "compression BROTLI", format.ErrVersion},
 		"nulls":       {library(t, plain), map[string]string{"nulls": "x"}, "option nulls", format.ErrOption},
-		"option":      {library(t, plain), map[string]string{"x": "x"}, "no such option", format.ErrOption},
+		"option":      {library(t, plain), map[string]string{"x": "x"}, "wrong option", format.ErrOption},
 		"short":       {[]byte("PAR1"), nil, "4 bytes, want 12 at least", format.ErrCorrupt},
 		"begin":       {[]byte("1,2\n3,4\n5,6\n"), nil, `at byte 0: "1,2\n" at the begin, want "PAR1"`, format.ErrCorrupt},
 		"end":         {[]byte("PAR1....PAR2"), nil, `"PAR2" at the end`, format.ErrCorrupt},
