@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -16,35 +15,6 @@ import (
 	"thole/format/npy"
 	"thole/matrix"
 )
-
-// TestEight holds the table of 8-bit floats to their definition and to values that are known.
-func TestEight(t *testing.T) {
-	known := map[string]map[int]float64{
-		e4m3Name: {0: 0, 1: 1. / 512, 7: 7. / 512, 8: 1. / 64, 0x38: 1, 0xb8: -1, 0x7e: 448, 0xfe: -448, 0x5d: 26},
-		e5m2Name: {0: 0, 1: 1. / 65536, 4: 1. / 16384, 0x3c: 1, 0xbc: -1, 0x7b: 57344, 0x7c: math.Inf(1), 0xfc: math.Inf(-1)},
-	}
-	for origin, values := range known {
-		all, seen := widen(origin), map[matrix.Float16]bool{}
-		for i, v := range all {
-			if seen[v] {
-				t.Errorf("%s: %#x and another are both %v", origin, i, v.Float32())
-			}
-			seen[v] = true
-			if want, ok := values[i]; ok && float64(v.Float32()) != want {
-				t.Errorf("%s: %#x is %v, want %v", origin, i, v.Float32(), want)
-			}
-		}
-		nan := map[string][]int{e4m3Name: {0x7f, 0xff}, e5m2Name: {0x7d, 0x7e, 0x7f, 0xfd, 0xfe, 0xff}}[origin]
-		for i, v := range all {
-			if f := v.Float32(); (f != f) != slices.Contains(nan, i) {
-				t.Errorf("%s: %#x is %v", origin, i, f)
-			}
-		}
-		if z := all[0x80]; z != 0x8000 {
-			t.Errorf("%s: 0x80 is %#x, want minus zero", origin, z)
-		}
-	}
-}
 
 // typed is the stream of a tensor with every byte from 0 on.
 func typed(code byte, dims []int64, size int) []byte {
@@ -67,11 +37,11 @@ func TestOrigins(t *testing.T) {
 		origin string
 		want   matrix.Meta
 	}{
-		{23, []int64{2, 3}, 48, complex64Name, matrix.Meta{Rows: 2, Cols: 6, DType: matrix.F32, Dims: []int64{2, 3, 2}}},
-		{24, []int64{3}, 48, complex128Name, matrix.Meta{Rows: 3, Cols: 2, DType: matrix.F64, Dims: []int64{3, 2}}},
-		{24, []int64{}, 16, complex128Name, matrix.Meta{Rows: 1, Cols: 2, DType: matrix.F64, Dims: []int64{2}}},
-		{32, []int64{16, 16}, 256, e4m3Name, matrix.Meta{Rows: 16, Cols: 16, DType: matrix.F16, Dims: []int64{16, 16}}},
-		{33, []int64{256}, 256, e5m2Name, matrix.Meta{Rows: 1, Cols: 256, DType: matrix.F16, Dims: []int64{256}}},
+		{23, []int64{2, 3}, 48, format.Complex64, matrix.Meta{Rows: 2, Cols: 6, DType: matrix.F32, Dims: []int64{2, 3, 2}}},
+		{24, []int64{3}, 48, format.Complex128, matrix.Meta{Rows: 3, Cols: 2, DType: matrix.F64, Dims: []int64{3, 2}}},
+		{24, []int64{}, 16, format.Complex128, matrix.Meta{Rows: 1, Cols: 2, DType: matrix.F64, Dims: []int64{2}}},
+		{32, []int64{16, 16}, 256, format.Float8E4M3, matrix.Meta{Rows: 16, Cols: 16, DType: matrix.F16, Dims: []int64{16, 16}}},
+		{33, []int64{256}, 256, format.Float8E5M2, matrix.Meta{Rows: 1, Cols: 256, DType: matrix.F16, Dims: []int64{256}}},
 	} {
 		t.Run(fmt.Sprint(c.origin, c.dims), func(t *testing.T) {
 			data, b := typed(c.code, c.dims, c.size), &blob.Mem{}
@@ -108,7 +78,7 @@ func TestOrigins(t *testing.T) {
 // TestOriginsRefused checks what a matrix may no longer be written as.
 func TestOriginsRefused(t *testing.T) {
 	ctx, b := context.Background(), &blob.Mem{}
-	half := matrix.Meta{Name: "w", Rows: 1, Cols: 2, DType: matrix.F16, Origin: e4m3Name}
+	half := matrix.Meta{Name: "w", Rows: 1, Cols: 2, DType: matrix.F16, Origin: format.Float8E4M3}
 	w, err := Codec.Create(ctx, b, "x", []matrix.Meta{half}, format.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -119,10 +89,10 @@ func TestOriginsRefused(t *testing.T) {
 		t.Errorf("a third as 8 bits: %v, want ErrLossy", err)
 	}
 	for _, m := range []matrix.Meta{
-		{Name: "w", Rows: 1, Cols: 2, DType: matrix.F32, Origin: e4m3Name},
-		{Name: "w", Rows: 1, Cols: 2, DType: matrix.F32, Origin: complex64Name},
-		{Name: "w", Rows: 1, Cols: 3, DType: matrix.F32, Origin: complex64Name, Dims: []int64{3}},
-		{Name: "w", Rows: 1, Cols: 2, DType: matrix.F64, Origin: complex64Name, Dims: []int64{2}},
+		{Name: "w", Rows: 1, Cols: 2, DType: matrix.F32, Origin: format.Float8E4M3},
+		{Name: "w", Rows: 1, Cols: 2, DType: matrix.F32, Origin: format.Complex64},
+		{Name: "w", Rows: 1, Cols: 3, DType: matrix.F32, Origin: format.Complex64, Dims: []int64{3}},
+		{Name: "w", Rows: 1, Cols: 2, DType: matrix.F64, Origin: format.Complex64, Dims: []int64{2}},
 	} {
 		if _, err := Codec.Create(ctx, b, "y", []matrix.Meta{m}, format.Options{}); !errors.Is(err, format.ErrLossy) {
 			t.Errorf("%v as %s: %v, want ErrLossy", m.DType, m.Origin, err)
@@ -145,14 +115,14 @@ func TestComplexPickle(t *testing.T) {
 		t.Fatal("no complex numbers")
 	}
 	m := r.Matrices()[i]
-	if m.Origin != complex64Name || m.DType != matrix.F32 || m.Dims[len(m.Dims)-1] != 2 || len(floats(t, r, m)) != int(m.Rows*m.Cols) {
+	if m.Origin != format.Complex64 || m.DType != matrix.F32 || m.Dims[len(m.Dims)-1] != 2 || len(floats(t, r, m)) != int(m.Rows*m.Cols) {
 		t.Errorf("%+v, want pairs of f32", m)
 	}
 	for _, lossy := range []bool{false, true} {
 		var lost []string
 		o := format.Options{Lossy: lossy, Lost: func(what string) { lost = append(lost, what) }}
 		err := format.Convert(context.Background(), r, npy.Codec, &blob.Mem{}, "x.npy", o, []string{m.Name}, nil)
-		if lossy != (err == nil) || !lossy && !errors.Is(err, format.ErrLossy) || lossy && !strings.Contains(fmt.Sprint(lost), complex64Name) {
+		if lossy != (err == nil) || !lossy && !errors.Is(err, format.ErrLossy) || lossy && !strings.Contains(fmt.Sprint(lost), format.Complex64) {
 			t.Errorf("another format, lossy %v: %v, lost %q", lossy, err, lost)
 		}
 	}

@@ -135,7 +135,7 @@ func (l *listing) checkVar(v *program.Var, t *stored, off int64) {
 	}
 	e, err := elementOf(int64(t.code))
 	dims := t.meta.Dims
-	if e.pair() {
+	if e.Pair() {
 		dims = dims[:len(dims)-1]
 	}
 	fits := err == nil && len(v.Dims) == len(dims)

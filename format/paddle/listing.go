@@ -54,10 +54,10 @@ type stored struct {
 type viewer func(ctx context.Context, look func(matrix.Block) error) (ok bool, err error)
 
 // viewSlab shows the values of a slab.
-func viewSlab(from io.ReaderAt, slab tensorSlab) viewer {
+func viewSlab(from io.ReaderAt, slab format.ElementSlab) viewer {
 	return func(ctx context.Context, look func(matrix.Block) error) (ok bool, err error) {
 		obj, ok := from.(blob.Object)
-		if !ok || !slab.viewable() {
+		if !ok {
 			return false, nil
 		}
 		return slab.View(ctx, obj, look)
@@ -103,7 +103,7 @@ func (l *listing) addRecord(r *record) {
 }
 
 // slabBlocks reads the values of a slab.
-func slabBlocks(from io.ReaderAt, slab tensorSlab) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
+func slabBlocks(from io.ReaderAt, slab format.ElementSlab) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 		return slab.Blocks(ctx, from, want)
 	}
@@ -255,7 +255,7 @@ func originNotes(ms []matrix.Meta) (notes []string) {
 	}
 	for _, origin := range slices.Sorted(maps.Keys(of)) {
 		how := "as f16, exactly"
-		if (element{origin: origin}).pair() {
+		if (element{Origin: origin}).Pair() {
 			how = "as pairs of floats, real and imaginary part, in a last dimension of 2"
 		}
 		notes = append(notes, fmt.Sprintf("%s in %d tensors, held %s", origin, of[origin], how))

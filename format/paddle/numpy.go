@@ -38,11 +38,11 @@ var numpyTypes = [...]struct {
 	name string
 	element
 }{
-	{"f4", element{dtype: matrix.F32}}, {"f8", element{dtype: matrix.F64}}, {"f2", element{dtype: matrix.F16}},
-	{"i8", element{dtype: matrix.I64}}, {"i4", element{dtype: matrix.I32}}, {"i2", element{dtype: matrix.I16}},
-	{"i1", element{dtype: matrix.I8}}, {"u8", element{dtype: matrix.U64}}, {"u4", element{dtype: matrix.U32}},
-	{"u2", element{dtype: matrix.U16}}, {"u1", element{dtype: matrix.U8}}, {"b1", element{dtype: matrix.Bool}},
-	{"c8", element{matrix.F32, complex64Name}}, {"c16", element{matrix.F64, complex128Name}},
+	{"f4", element{DType: matrix.F32}}, {"f8", element{DType: matrix.F64}}, {"f2", element{DType: matrix.F16}},
+	{"i8", element{DType: matrix.I64}}, {"i4", element{DType: matrix.I32}}, {"i2", element{DType: matrix.I16}},
+	{"i1", element{DType: matrix.I8}}, {"u8", element{DType: matrix.U64}}, {"u4", element{DType: matrix.U32}},
+	{"u2", element{DType: matrix.U16}}, {"u1", element{DType: matrix.U8}}, {"b1", element{DType: matrix.Bool}},
+	{"c8", element{DType: matrix.F32, Origin: format.Complex64}}, {"c16", element{DType: matrix.F64, Origin: format.Complex128}},
 }
 
 // callType is numpy.dtype(name, False, True).
@@ -57,8 +57,8 @@ func (m *pickle) callType(args []any) (any, bool) {
 	t := &numpyType{name: name, order: wire.Little}
 	for _, known := range numpyTypes {
 		if known.name == name {
-			t.element, t.size = known.element, int64(known.dtype.Size())
-			if t.pair() {
+			t.element, t.size = known.element, int64(known.DType.Size())
+			if t.Pair() {
 				t.size *= 2
 			}
 			return t, true

@@ -169,19 +169,22 @@ func (r *record) settle(code int64) error {
 	if err != nil {
 		return err
 	}
-	r.code, r.dtype, r.origin = byte(code), e.dtype, e.origin
-	r.rows, r.cols, err = matrix.Shape(e.shape(r.dims))
+	r.code, r.dtype, r.origin = byte(code), e.DType, e.Origin
+	r.rows, r.cols, err = matrix.Shape(e.Shape(r.dims))
 	return err
 }
 
+// element is the type of the values.
+func (r *record) element() element { return element{DType: r.dtype, Origin: r.origin} }
+
 // slab is where the values are.
-func (r *record) slab(s *scan) tensorSlab {
+func (r *record) slab(s *scan) format.ElementSlab {
 	at := matrix.At(0, r.rows, 0, r.cols)
-	return tensorSlab{format.Slab{Name: r.name, At: at, DType: r.dtype, Order: s.order, Off: r.values}, r.origin}
+	return format.ElementSlab{Slab: format.Slab{Name: r.name, At: at, DType: r.dtype, Order: s.order, Off: r.values}, Origin: r.origin}
 }
 
 // meta describes the tensor as a matrix.
 func (r *record) meta() matrix.Meta {
-	e := element{r.dtype, r.origin}
-	return matrix.Meta{Name: r.name, Rows: r.rows, Cols: r.cols, DType: e.held(), Origin: r.origin, Dims: e.shape(r.dims), LoD: r.lod}
+	e := r.element()
+	return matrix.Meta{Name: r.name, Rows: r.rows, Cols: r.cols, DType: e.Held(), Origin: r.origin, Dims: e.Shape(r.dims), LoD: r.lod}
 }

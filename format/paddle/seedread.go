@@ -111,7 +111,7 @@ func (r *seedReader) View(ctx context.Context, matrixName string, look func(matr
 		return false, format.Wrap(name, r.path, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix))
 	}
 	slab := r.f.records[i].slab(r.f.scan)
-	if !slab.viewable() {
+	if !slab.Viewable() {
 		return false, nil
 	}
 	if err := r.sound[i](); err != nil {

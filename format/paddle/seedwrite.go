@@ -107,7 +107,7 @@ func plan(m *matrix.Meta, o *format.Options, w wishes) (record, error) {
 func (r *record) choose(m *matrix.Meta, o *format.Options) error {
 	if code, dims, ok := adopt(m, r.dims); ok {
 		e := elements[code]
-		r.code, r.dtype, r.origin, r.dims = code, e.dtype, e.origin, dims
+		r.code, r.dtype, r.origin, r.dims = code, e.DType, e.Origin, dims
 		return nil
 	}
 	r.code, r.dtype = codeOf(m.DType)
@@ -122,12 +122,8 @@ func (r *record) choose(m *matrix.Meta, o *format.Options) error {
 
 // target is where the values of the matrix go, whose type is cast if the record has another.
 func (r *record) target(m *matrix.Meta, order wire.Order) format.Target {
-	t := format.NewTarget(m, format.Slab{DType: r.dtype, Order: order, Off: r.values})
-	if (element{origin: r.origin}).eight() {
-		t.From = r.dtype // a narrower makes it so
-		return t
-	}
-	t.Cast = t.Cast || r.dtype != m.DType
+	t := r.element().Target(m, format.Slab{Order: order, Off: r.values})
+	t.Cast = t.Cast || r.origin == "" && r.dtype != m.DType
 	return t
 }
 

@@ -147,7 +147,7 @@ func addRange(to []matrix.Range, r matrix.Range) []matrix.Range {
 }
 
 // rowBlocks reads runs of rows, ascending, of a matrix of which only they are stored.
-func rowBlocks(from io.ReaderAt, whole tensorSlab, runs []rowRun) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
+func rowBlocks(from io.ReaderAt, whole format.ElementSlab, runs []rowRun) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
 	width := whole.At.Cols.Len() * int64(whole.DType.Size())
 	return func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 		return func(yield func(matrix.Block, error) bool) {

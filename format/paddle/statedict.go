@@ -179,7 +179,7 @@ func (c *collector) tensor(name, parameter string, a *ndarray, parts []*ndarray)
 	}
 	off := parts[0].values.off
 	e := a.kind.element
-	if e.pair() && a.fortran && len(a.dims) > 1 {
+	if e.Pair() && a.fortran && len(a.dims) > 1 {
 		l.refuse(off, &UnheldError{a.kind.name + " in Fortran order"})
 		return
 	}
@@ -188,7 +188,7 @@ func (c *collector) tensor(name, parameter string, a *ndarray, parts []*ndarray)
 		l.scan.err = err
 		return
 	}
-	m := matrix.Meta{Name: name, DType: e.held(), Origin: e.origin, Dims: e.shape(a.dims)}
+	m := matrix.Meta{Name: name, DType: e.Held(), Origin: e.Origin, Dims: e.Shape(a.dims)}
 	m.Rows, m.Cols, err = matrix.Shape(m.Dims)
 	if err != nil {
 		c.fail("array %q: %w", name, err)
@@ -198,8 +198,8 @@ func (c *collector) tensor(name, parameter string, a *ndarray, parts []*ndarray)
 		m.Attrs = map[string]string{attrParameter: parameter}
 	}
 	slab := format.Slab{Name: name, At: m.Rect(), DType: m.DType, Order: a.kind.order, Off: off}
-	if !a.fortran || e.pair() {
-		whole := tensorSlab{slab, e.origin}
+	if !a.fortran || e.Pair() {
+		whole := format.ElementSlab{Slab: slab, Origin: e.Origin}
 		l.add(off, stored{meta: m, values: off, blocks: slabBlocks(from, whole), view: viewSlab(from, whole)})
 		return
 	}
