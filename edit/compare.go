@@ -27,8 +27,8 @@ type Difference struct {
 // Same tells whether the comparison found no difference.
 func (d *Difference) Same() bool { return d.What == "" && d.Differ == 0 && d.Missing == 0 }
 
-// Compare compares two models number by number, whatever their formats and element types. Values compare as float64; two
-// NaN are the same. Sparse matrices are held in memory, one at a time.
+// Compare compares two models number by number, whatever their formats and element types: exactly, integers beyond 2^53
+// too. Two NaN are the same, and -0 is 0. Sparse matrices are held in memory, one at a time.
 func Compare(ctx context.Context, a, b format.Reader) ([]Difference, error) {
 	var out []Difference
 	for _, m := range a.Matrices() {
@@ -62,49 +62,72 @@ func (d *Difference) values(ctx context.Context, a, b format.Reader, m, n matrix
 		return d.merge(ctx, a, b, m, n)
 	}
 	for band := range format.Bands(m.Rect(), bandCells) {
-		one, hasOne, err := filled(ctx, a, m.Name, band)
+		one, err := fill(ctx, a, m.Name, band)
 		if err != nil {
 			return err
 		}
-		two, hasTwo, err := filled(ctx, b, n.Name, band)
+		two, err := fill(ctx, b, n.Name, band)
 		if err != nil {
 			return err
 		}
 		width := band.Cols.Len()
-		for i, v := range one {
+		for i := range one.val {
 			row := band.Rows.Lo + int64(i)/width
-			p, q := hasOne[row-band.Rows.Lo], hasTwo[row-band.Rows.Lo]
+			p, q := one.has[row-band.Rows.Lo], two.has[row-band.Rows.Lo]
 			if p || q {
-				d.cell(row, band.Cols.Lo+int64(i)%width, v, two[i], p == q)
+				d.cell(row, band.Cols.Lo+int64(i)%width, one.number(i), two.number(i), p == q)
 			}
 		}
 	}
 	return nil
 }
 
-// filled reads a band densely, and says which of its rows are stored.
-func filled(ctx context.Context, r format.Reader, name string, at matrix.Rect) ([]float64, []bool, error) {
+// filled is a band of a matrix with every cell.
+type filled struct {
+	val  []float64
+	rest []float64 // of integers that no float64 holds; nil: there is none
+	has  []bool    // which rows are stored
+}
+
+func (f *filled) number(i int) number {
+	if f.rest == nil {
+		return number{val: f.val[i]}
+	}
+	return number{f.val[i], f.rest[i]}
+}
+
+func fill(ctx context.Context, r format.Reader, name string, at matrix.Rect) (*filled, error) {
 	out := matrix.NewDense(matrix.F64, at)
-	has := make([]bool, at.Rows.Len())
+	f := &filled{val: out.Data.Values().([]float64), has: make([]bool, at.Rows.Len())}
+	var rests matrix.Block
 	for b, err := range r.Blocks(ctx, name, at) {
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		wide, _ := b.Cast(matrix.F64)
+		wide, rest := split(b)
 		if err := matrix.Put(out, wide); err != nil {
-			return nil, nil, err
+			return nil, err
+		}
+		if rest != nil {
+			if f.rest == nil {
+				rests = matrix.NewDense(matrix.F64, at)
+				f.rest = rests.Data.Values().([]float64)
+			}
+			if err := matrix.Put(rests, *rest); err != nil {
+				return nil, err
+			}
 		}
 		for row := b.At.Rows.Lo; row < b.At.Rows.Hi; row++ {
-			has[row-at.Rows.Lo] = true
+			f.has[row-at.Rows.Lo] = true
 		}
 	}
-	return out.Data.Values().([]float64), has, nil
+	return f, nil
 }
 
 // cell counts a cell that either model stores; both says whether both do.
-func (d *Difference) cell(row, col int64, v, w float64, both bool) {
+func (d *Difference) cell(row, col int64, v, w number, both bool) {
 	d.Cells++
-	same := v == w || v != v && w != w
+	same := v == w || v.val != v.val && w.val != w.val
 	switch {
 	case !both:
 		d.Missing++
@@ -114,7 +137,7 @@ func (d *Difference) cell(row, col int64, v, w float64, both bool) {
 	if same {
 		return
 	}
-	gap := math.Abs(v - w)
+	gap := math.Abs(v.val - w.val + (v.rest - w.rest))
 	if gap != gap {
 		gap = math.Inf(1)
 	}
@@ -125,7 +148,7 @@ func (d *Difference) cell(row, col int64, v, w float64, both bool) {
 
 type entry struct {
 	row, col int64
-	val      float64
+	number
 }
 
 // merge compares the stored cells of sparse matrices in order.
@@ -150,13 +173,13 @@ func (d *Difference) merge(ctx context.Context, a, b format.Reader, m, n matrix.
 		}
 		switch {
 		case order < 0:
-			d.cell(one[0].row, one[0].col, one[0].val, 0, false)
+			d.cell(one[0].row, one[0].col, one[0].number, number{}, false)
 			one = one[1:]
 		case order > 0:
-			d.cell(two[0].row, two[0].col, 0, two[0].val, false)
+			d.cell(two[0].row, two[0].col, number{}, two[0].number, false)
 			two = two[1:]
 		default:
-			d.cell(one[0].row, one[0].col, one[0].val, two[0].val, true)
+			d.cell(one[0].row, one[0].col, one[0].number, two[0].number, true)
 			one, two = one[1:], two[1:]
 		}
 	}
@@ -174,11 +197,19 @@ func entries(ctx context.Context, blocks iter.Seq2[matrix.Block, error]) ([]entr
 		if err != nil {
 			return nil, err
 		}
-		wide, _ := b.Cast(matrix.F64)
-		d := wide.ToCSR().Data.(*matrix.CSR[float64])
+		wide, rest := split(b.ToCSR())
+		d := wide.Data.(*matrix.CSR[float64])
+		var more []float64
+		if rest != nil {
+			more = rest.Data.Values().([]float64)
+		}
 		for r := range len(d.Ptr) - 1 {
 			for i := d.Ptr[r]; i < d.Ptr[r+1]; i++ {
-				out = append(out, entry{b.At.Rows.Lo + int64(r), d.Idx[i], d.Val[i]})
+				v := number{val: d.Val[i]}
+				if more != nil {
+					v.rest = more[i]
+				}
+				out = append(out, entry{b.At.Rows.Lo + int64(r), d.Idx[i], v})
 			}
 		}
 	}

@@ -163,3 +163,37 @@ func TestCompare(t *testing.T) {
 		})
 	}
 }
+
+// TestCompareWhole compares integers that are one float64 and not the same.
+func TestCompareWhole(t *testing.T) {
+	whole := func(layout matrix.Layout, b matrix.Block) stored {
+		m := matrix.Meta{Name: "w", Rows: 1, Cols: 3, DType: b.Data.DType(), Layout: layout}
+		if layout == matrix.RowSparse {
+			b = b.ToCSR()
+		}
+		return stored{[]matrix.Meta{m}, map[string][]matrix.Block{"w": {b}}}
+	}
+	at := matrix.At(0, 1, 0, 3)
+	signed := func(v ...int64) matrix.Block { return matrix.Block{At: at, Data: &matrix.Dense[int64]{Val: v}} }
+	unsigned := func(v ...uint64) matrix.Block { return matrix.Block{At: at, Data: &matrix.Dense[uint64]{Val: v}} }
+	double := func(v ...float64) matrix.Block { return matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: v}} }
+	for name, c := range map[string]struct {
+		a, b    matrix.Block
+		differ  int64
+		largest float64
+	}{
+		"same":       {signed(1<<53+1, math.MinInt64, math.MaxInt64), signed(1<<53+1, math.MinInt64, math.MaxInt64), 0, 0},
+		"types":      {signed(1<<53+1, 7, math.MaxInt64), unsigned(1<<53+1, 7, math.MaxInt64), 0, 0},
+		"by one":     {signed(1<<62, 1, 2), signed(1<<62+1, 1, 2), 1, 1},
+		"ends":       {signed(math.MaxInt64, math.MinInt64, -1<<53-1), double(1<<63, -1<<63, -1<<53), 2, 1},
+		"largest":    {unsigned(math.MaxUint64, 1<<63, 5), double(1<<64, 1<<63, 5), 1, 1},
+		"both signs": {signed(-1<<53-1, 1<<53+1, 0), double(-1<<53, 1<<53, 0), 2, 1},
+	} {
+		for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+			got, err := Compare(t.Context(), whole(layout, c.a), whole(layout, c.b))
+			if err != nil || len(got) != 1 || got[0].Differ != c.differ || got[0].Missing != 0 || got[0].Largest != c.largest {
+				t.Errorf("%s, %v: got %+v, %v, want %d, %v apart", name, layout, got, err, c.differ, c.largest)
+			}
+		}
+	}
+}
