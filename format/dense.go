@@ -20,7 +20,7 @@ func LoseToDense(m *matrix.Meta, o *Options) error {
 	}{
 		{m.ColLo != 0, "columns are counted from 0"},
 		{m.Labels != nil, "names of columns"},
-		{mixed(m), "element types of single columns"},
+		{mixed(m), fmt.Sprintf("element types of single columns, values become %v", m.DType)},
 	}
 	for _, l := range losses {
 		if !l.is {

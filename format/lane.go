@@ -13,11 +13,12 @@ type Lane struct {
 	Cols   matrix.Range
 	DType  matrix.DType
 	Sparse bool
+	round  bool // values may become the nearest of DType
 }
 
 // Lanes cuts the columns of a matrix into lanes, ascending. A matrix without columns has one, which is empty.
 func Lanes(m *matrix.Meta) []Lane {
-	whole := Lane{m.Name, m.Rect().Cols, m.DType, m.Layout == matrix.RowSparse}
+	whole := Lane{Name: m.Name, Cols: m.Rect().Cols, DType: m.DType, Sparse: m.Layout == matrix.RowSparse}
 	if len(m.ColTypes) == 0 {
 		return []Lane{whole}
 	}
@@ -34,10 +35,10 @@ func Lanes(m *matrix.Meta) []Lane {
 	return lanes
 }
 
-// cast gives a block within the lane the lane's type. It fails if a value would change.
+// cast gives a block within the lane the lane's type. It fails if a value would change, unless it may.
 func (l *Lane) cast(b matrix.Block) (matrix.Block, error) {
 	to, exact := b.Cast(l.DType)
-	if !exact {
+	if !exact && !l.round {
 		return b, fmt.Errorf("matrix %q: block %v of type %v holds a value that %v does not", l.Name, b.At, b.Data.DType(), l.DType)
 	}
 	return to, nil

@@ -21,6 +21,8 @@ type RowFile struct {
 	Begin func(out io.Writer) (RowSink, error)
 	// Gaps says that the sink needs no rows without a stored cell, of which a sparse matrix can have any number.
 	Gaps bool
+	// Round says that blocks may have other element types than their matrix, and takes the nearest values of its type.
+	Round bool
 	// Before and After are called around the moment when the file becomes visible; nil: nothing.
 	Before, After func(ctx context.Context) error
 }
@@ -52,6 +54,9 @@ func NewRowWriter(b blob.Bucket, path string, o Options, f RowFile) (Writer, err
 		w.of[m.Name] = i
 		w.lanes = append(w.lanes, Lanes(m)...)
 	}
+	for i := range w.lanes {
+		w.lanes[i].round = f.Round
+	}
 	return w, nil
 }
 
@@ -81,6 +86,7 @@ func (w *rowWriter) Put(ctx context.Context, name string, b matrix.Block) (Part,
 	}
 	m := &w.file.Metas[i]
 	t := NewTarget(m, Slab{DType: m.DType})
+	t.Cast = t.Cast || w.file.Round
 	if err := t.accept(b); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package all
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 
 	"thole/blob"
@@ -75,4 +76,51 @@ func open(t *testing.T, b blob.Bucket, c kind) format.Reader {
 	}
 	t.Cleanup(func() { r.Close() })
 	return r
+}
+
+// TestConvertFrame writes a frame of several types in every format, where losses are allowed: each takes it, and gives
+// back the values themselves or, where it has one type for all, the nearest of it.
+func TestConvertFrame(t *testing.T) {
+	ctx := context.Background()
+	m := matrix.Meta{Name: "m", Rows: 2, Cols: 3, DType: matrix.F64, Labels: []string{"a", "b", "c"},
+		ColTypes: []matrix.DType{matrix.I64, matrix.U64, matrix.F32}}
+	frame := memory{sample{meta: m, blocks: []matrix.Block{
+		{At: matrix.At(0, 2, 0, 1), Data: &matrix.Dense[int64]{Val: []int64{1<<53 + 1, math.MinInt64}}},
+		{At: matrix.At(0, 2, 1, 2), Data: &matrix.Dense[uint64]{Val: []uint64{math.MaxUint64, 3}}},
+		{At: matrix.At(0, 2, 2, 3), Data: &matrix.Dense[float32]{Val: []float32{0.1, -7}}},
+	}}}
+	plain := m
+	plain.Labels, plain.ColTypes = nil, nil
+	rounded := memory{sample{meta: plain}}
+	for _, b := range frame.s.blocks {
+		wide, _ := b.Cast(matrix.F64)
+		rounded.s.blocks = append(rounded.s.blocks, wide)
+	}
+	kept := 0
+	for _, to := range plainKinds() {
+		t.Run(to.name, func(t *testing.T) {
+			b, told := &blob.Mem{}, 0
+			o := format.Options{Lossy: true, Lost: func(string) { told++ }}
+			if err := format.Convert(ctx, frame, to, b, pathOf(to), o, nil, nil); err != nil {
+				t.Fatal(err)
+			}
+			r := open(t, b, to)
+			want := frame
+			switch mixed := r.Matrices()[0].ColTypes != nil; {
+			case mixed:
+				kept++
+			case told == 0:
+				t.Error("the types of the columns are lost, and nothing is said")
+				fallthrough
+			default:
+				want = rounded
+			}
+			if diff, err := format.Diff(ctx, want, r); err != nil || diff != "" {
+				t.Errorf("%s, %v", diff, err)
+			}
+		})
+	}
+	if kept == 0 {
+		t.Error("no format kept the types of columns")
+	}
 }

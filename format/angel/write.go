@@ -187,12 +187,12 @@ const maxFill = 1 << 31
 
 // prepare gives a block the element type and the shape that encode takes.
 func (p *plan) prepare(b matrix.Block) (matrix.Block, error) {
-	if b.Data.DType() != p.meta.DType {
+	if b.Data.DType() != p.meta.DType && p.meta.ColTypes == nil {
 		return b, fmt.Errorf("matrix %s: block of %v, want %v", p.meta.Name, b.Data.DType(), p.meta.DType)
 	}
 	cast, exact := b.Cast(heldAs(p.meta.DType))
 	if !exact {
-		if err := p.lossy.Lose("matrix %s: values of %v do not fit %v", p.meta.Name, p.meta.DType, cast.Data.DType()); err != nil {
+		if err := p.lossy.Lose("matrix %s: values of %v do not fit %v", p.meta.Name, b.Data.DType(), cast.Data.DType()); err != nil {
 			return b, err
 		}
 	}

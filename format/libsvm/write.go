@@ -47,7 +47,7 @@ func plan(b blob.Bucket, file string, ms []matrix.Meta, o *format.Options) (f fo
 	all.Cols, all.ColLo, all.Saved = features.ColLo+features.Cols, 0, nil
 	side := format.NewSidecar(&all)
 	side.NumNonZeros, side.Thole.Zero = &lines.cells, lines.base == 0
-	f.Metas = []matrix.Meta{plain}
+	f.Metas, f.Round = []matrix.Meta{plain}, features.ColTypes != nil // which is a loss that was asked for
 	if labels != nil {
 		lines.labelled = true
 		side.Thole.Labels, side.Thole.Names = labels.DType.String(), []string{labels.Name, features.Name}

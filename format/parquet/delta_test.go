@@ -75,4 +75,9 @@ func TestNoRows(t *testing.T) {
 	if err != nil || m.Rows != 0 || m.Cols != 1 || len(cells) > 0 {
 		t.Errorf("%+v %v, %v", m, cells, err)
 	}
+	foot = oneColumn(pf.Boolean, 0, 0, 0) // truth values have no dictionary, and then no page and no place
+	foot.RowGroups[0].Columns[0].MetaData.DataPageOffset = 0
+	if m, cells, err := load(withFooter(t, nil, foot), nil, nil); err != nil || m.Rows != 0 || m.Cols != 1 || len(cells) > 0 {
+		t.Errorf("a chunk without a page: %+v %v, %v", m, cells, err)
+	}
 }

@@ -150,6 +150,7 @@ func (f *footer) checkChunk(c *pf.ColumnChunk, col *column, rows int64) error {
 		return fmt.Errorf("a chunk in the file %q: %w", c.FilePath, format.ErrVersion)
 	case m.Type != col.physical || m.NumValues != rows:
 		return fmt.Errorf("%d values of %v, want %d of %v", m.NumValues, m.Type, rows, col.physical)
+	case rows == 0 && size == 0: // without a page, it has no place
 	case start < int64(len(magic)) || size < 0 || size > f.start-start:
 		return fmt.Errorf("a chunk of %d bytes at byte %d, want it before byte %d", size, start, f.start)
 	}
