@@ -219,7 +219,7 @@ func (r *folderReader) Notes() []string {
 	notes := slices.Clone(r.notes)
 	for i, one := range r.of {
 		for _, n := range one.Notes() {
-			notes = append(notes, r.ms[i].Name+": "+n)
+			notes = append(notes, Named(r.ms[i].Name, n))
 		}
 	}
 	return notes

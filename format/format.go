@@ -125,6 +125,7 @@ type Ending struct {
 // Option is a setting of a codec, for Options.Set.
 type Option struct {
 	Name, Default, Help string
+	Writing             bool // it has no use for reading
 }
 
 // Reader reads the matrices of a path. Blocks may be called by many goroutines.

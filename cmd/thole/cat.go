@@ -46,7 +46,7 @@ func (l *listing) run(ctx context.Context, e *env, path string) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.reader(ctx)
+	r, err := p.read(ctx, e)
 	if err != nil {
 		return err
 	}

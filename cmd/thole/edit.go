@@ -209,7 +209,7 @@ func diff(ctx context.Context, e *env, paths []string, w wants) ([]edit.Differen
 	defer p.end()
 	total := int64(0)
 	for i, at := range places {
-		r, err := at.reader(ctx)
+		r, err := at.read(ctx, e)
 		if err != nil {
 			return nil, err
 		}

@@ -97,7 +97,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	r, err := from.reader(ctx)
+	r, err := from.read(ctx, e)
 	if err != nil {
 		return err
 	}

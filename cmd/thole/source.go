@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 
@@ -84,8 +85,34 @@ func (p *place) reader(ctx context.Context) (format.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, opt := range p.Info().Options {
+		if _, ok := p.set[opt.Name]; ok && opt.Writing {
+			return nil, usageError{fmt.Errorf("format %s: option %s has no use for reading %s, want it in --out of a command that writes",
+				p.Info().Name, opt.Name, p.path)}
+		}
+	}
 	r, err := p.Open(ctx, p.bucket, p.name, o)
 	return r, format.Wrap(p.Info().Name, p.name, err)
+}
+
+// maxWarnings is how many warnings of one path are shown.
+const maxWarnings = 8
+
+// read opens the place and shows what should be known before its values are used.
+func (p *place) read(ctx context.Context, e *env) (format.Reader, error) {
+	r, err := p.reader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	warnings := format.Warnings(r.Notes())
+	for i, w := range warnings {
+		if i == maxWarnings {
+			fmt.Fprintf(e.err, "%s: %d warnings more, shown by thole inspect\n", p.path, len(warnings)-i)
+			break
+		}
+		fmt.Fprintf(e.err, "%s: %s\n", p.path, w)
+	}
+	return r, nil
 }
 
 // bucketAt is the bucket and the name of a path. The name is the path as the user wrote it, as far as it has one, so that

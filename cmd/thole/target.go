@@ -68,7 +68,7 @@ func (o *output) save(ctx context.Context, e *env, srcs []*place, dst string, ch
 	}
 	var rs []format.Reader
 	for _, src := range srcs {
-		r, err := src.reader(ctx)
+		r, err := src.read(ctx, e)
 		if err != nil {
 			return err
 		}

@@ -91,7 +91,7 @@ func (s *source) verify(ctx context.Context, e *env, path string) (f checkFindin
 		return f, err
 	}
 	f.Format = at.Info().Name
-	r, err := at.reader(ctx)
+	r, err := at.read(ctx, e)
 	if err != nil {
 		return f, err
 	}

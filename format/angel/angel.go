@@ -116,9 +116,9 @@ func (codec) Info() format.Info {
 			{Name: optFormat, Help: "format of every matrix, by short or full class name (default: by kind of layer)"},
 			{Name: optSeparator, Help: "field separator of text: the bytes themselves or comma, tab, space, bar, dot, colon, semicolon " +
 				"(default: found when reading, comma when writing)"},
-			{Name: optSimpleInput, Default: colIDValueText.className(), Help: "format of weights and bias of input layers"},
-			{Name: optEmbedding, Default: textColumn.className(), Help: "format of embeddings"},
-			{Name: optFC, Default: rowIDColIDValueText.className(), Help: "format of weights and bias of fully connected layers"},
+			{Writing: true, Name: optSimpleInput, Default: colIDValueText.className(), Help: "format of weights and bias of input layers"},
+			{Writing: true, Name: optEmbedding, Default: textColumn.className(), Help: "format of embeddings"},
+			{Writing: true, Name: optFC, Default: rowIDColIDValueText.className(), Help: "format of weights and bias of fully connected layers"},
 			{Name: optPacked, Default: "refuse", Help: "accept: read sparse rows of Value formats, whose columns are lost, as Angel does"},
 			{Name: optChecksum, Default: "on", Help: "off: write none, compare none"},
 			{Name: optRepair, Default: "on", Help: "off: column ids of models saved by 3.2.0 as they are stored"},
@@ -127,14 +127,17 @@ func (codec) Info() format.Info {
 			{Name: optKeyWidth, Help: "4 or 8: bytes of a column id in binary data without metadata (default: guessed)"},
 			{Name: optRows, Help: "rows of a model without metadata (default: those that there are)"},
 			{Name: optCols, Help: "columns of a model without metadata (default: the largest id and one)"},
-			{Name: optPartition, Help: "how to cut matrices: range, column or hash (default: range)"},
-			{Name: optBlockRows, Help: "rows of a range partition (default: those of the matrix, or all)"},
-			{Name: optBlockCols, Help: "columns of a range or column partition (default: those of the matrix, or as many as fit 32 MiB)"},
-			{Name: optPartitions, Default: "5", Help: "number of hash partitions"},
-			{Name: optPerFile, Default: "1", Help: "partitions in a data file"},
-			{Name: optSlots, Default: "0", Help: "groups of rows for optimizer state to declare behind the saved rows, as Angel's jobs keep them: " +
+			{Writing: true, Name: optPartition, Help: "how to cut matrices: range, column or hash (default: range)"},
+			{Writing: true, Name: optBlockRows, Help: "rows of a range partition (default: those of the matrix, or all)"},
+			{Writing: true, Name: optBlockCols,
+				Help: "columns of a range or column partition (default: those of the matrix, or as many as fit 32 MiB)"},
+			{Writing: true, Name: optPartitions, Default: "5", Help: "number of hash partitions"},
+			{Writing: true, Name: optPerFile, Default: "1", Help: "partitions in a data file"},
+			{Writing: true, Name: optSlots, Default: "0",
+				Help: "groups of rows for optimizer state to declare behind the saved rows, as Angel's jobs keep them: " +
 				"1 sgd, 2 momentum and adagrad, 3 adam, ftrl and adadelta"},
-			{Name: optCompat, Help: "angel-3.1, angel-3.2 or angel-master: byte for byte what that version expects, without checksums"},
+			{Writing: true, Name: optCompat,
+				Help: "angel-3.1, angel-3.2 or angel-master: byte for byte what that version expects, without checksums"},
 		},
 	}
 }

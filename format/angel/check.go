@@ -244,7 +244,7 @@ func checkFiles(d *dir, l *layout, pieces []piece) (notes []string, err error) {
 		}
 	}
 	if crlf > 0 {
-		notes = append(notes, fmt.Sprintf("line ends of %d data files have become CRLF since they were saved", crlf))
+		notes = append(notes, format.Warning(fmt.Sprintf("line ends of %d data files have become CRLF since they were saved", crlf)))
 	}
 	stray := 0
 	for f := range d.sizes {

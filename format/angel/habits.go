@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"thole/format"
 	"thole/matrix"
 )
 
@@ -57,7 +58,7 @@ func (s *stored) describe(m *matrixMeta) {
 	s.notes = slices.Insert(s.notes, 0, fmt.Sprintf("%s, %v, metadata file %s%s, %s", class, m.rowType,
 		orElse(path.Base(s.dir.meta), "none"), found, describeParts(m, partitions)), habits)
 	for _, g := range m.guesses {
-		note("%s", g)
+		note("%s", format.Warning(g))
 	}
 	if s.dir.name != "" && m.name != "" && m.name != s.dir.name {
 		note("the metadata call it %q", m.name)
@@ -118,7 +119,7 @@ func (s *stored) describeLosses(m *matrixMeta, note func(text string, args ...an
 // describeAll are the notes of a matrix, each with its name.
 func (s *stored) describeAll() (notes []string) {
 	for _, n := range s.notes {
-		notes = append(notes, s.meta.Name+": "+n)
+		notes = append(notes, format.Named(s.meta.Name, n))
 	}
 	return notes
 }

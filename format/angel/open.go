@@ -114,5 +114,21 @@ func (c codec) open(ctx context.Context, b blob.Bucket, root string, o *format.O
 		r.metas = append(r.metas, s.meta)
 		r.notes = append(r.notes, s.describeAll()...)
 	}
+	r.notes = append(r.notes, t.unused(o)...)
 	return r, nil
+}
+
+// unused says which options for data without metadata were given for nothing: all matrices have metadata.
+func (t *tree) unused(o *format.Options) (notes []string) {
+	for i := range t.dirs {
+		if d := &t.dirs[i]; d.meta == "" || d.meta == "psmeta" || len(d.metas) > 0 {
+			return nil
+		}
+	}
+	for _, opt := range []string{optFormat, optRowType, optKeyWidth, optRows, optCols} {
+		if o.Set[opt] != "" {
+			notes = append(notes, format.Warning("option "+opt+" had no use: when reading, it is for data without metadata"))
+		}
+	}
+	return notes
 }

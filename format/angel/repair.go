@@ -3,6 +3,7 @@ package angel
 import (
 	"fmt"
 
+	"thole/format"
 	"thole/matrix"
 )
 
@@ -35,5 +36,5 @@ func repair(m *matrixMeta, l *layout, cols matrix.Range, known bool) (notes []st
 			p.shift = p.cols.Lo
 		}
 	}
-	return []string{fmt.Sprintf("saved by 3.2.0 without the columns of its %d partitions, repaired", len(m.parts))}
+	return []string{format.Warning(fmt.Sprintf("saved by 3.2.0 without the columns of its %d partitions, repaired", len(m.parts)))}
 }

@@ -59,7 +59,7 @@ func (c codec) openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.
 	}
 	if s.layout, s.fault = c.findStored(m); s.fault != nil {
 		s.layout = nil
-		s.notes = append(s.notes, "its values cannot be read: "+s.fault.Error())
+		s.notes = append(s.notes, format.Warning("its values cannot be read: "+s.fault.Error()))
 	} else if s.layout.framed && !s.layout.snapshot {
 		if err := s.frames(ctx, b, m); err != nil {
 			return nil, format.Wrap(name, file, err)
@@ -138,7 +138,7 @@ func (s *stored) shape(m *matrixMeta, unrepaired bool) error {
 	if s.ranged && s.layout != nil {
 		if unrepaired && s.layout.colID && !s.layout.framed && allZero(m.parts) && len(m.parts) > 0 {
 			s.ranged, s.raw = false, !s.layout.column
-			s.notes = append(s.notes, "column ids are shown as 3.2.0 stores them, counted from the first column of each partition")
+			s.notes = append(s.notes, format.Warning("column ids are as 3.2.0 stores them, counted from the first column of each partition"))
 		} else {
 			s.notes = append(s.notes, repair(m, s.layout, cols, known)...)
 		}

@@ -61,9 +61,9 @@ func (codec) Info() format.Info {
 			{Name: "nulls", Default: "error", Help: "what a null is when reading: error, nan or 0"},
 			{Name: "other", Default: "error", Help: "columns of text and other things that are not numbers when reading: error or skip"},
 			{Name: "open", Default: "false", Help: "read a stream without the mark at its end, which may have lost rows: true or false"},
-			{Name: "layout", Default: "file", Help: "what to write: file or stream"},
-			{Name: "rows", Default: "columns", Help: "what a row is when writing: columns, or one list of fixed size"},
-			{Name: "compression", Default: "none", Help: "of the buffers when writing: none, lz4 or zstd"},
+			{Writing: true, Name: "layout", Default: "file", Help: "what to write: file or stream"},
+			{Writing: true, Name: "rows", Default: "columns", Help: "what a row is when writing: columns, or one list of fixed size"},
+			{Writing: true, Name: "compression", Default: "none", Help: "of the buffers when writing: none, lz4 or zstd"},
 		},
 	}
 }

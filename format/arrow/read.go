@@ -65,7 +65,7 @@ func (r *reader) Notes() []string {
 		notes = append(notes, fmt.Sprintf("%d bytes in buffers behind the last value, not read", r.src.more))
 	}
 	if r.src.stream && r.src.open {
-		notes = append(notes, "the stream has no mark at its end: rows may be missing")
+		notes = append(notes, format.Warning("the stream has no mark at its end: rows may be missing"))
 	}
 	return notes
 }

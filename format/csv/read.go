@@ -96,7 +96,7 @@ func (r *reader) infer(ctx context.Context) error {
 	for i, k := range kinds {
 		d, exact := k.dtype()
 		if !exact && r.wish.dtype == matrix.Invalid {
-			r.notes = append(r.notes, fmt.Sprintf("column %d: whole numbers beyond 64 bits, rounded to f64", i+1))
+			r.notes = append(r.notes, format.Warning(fmt.Sprintf("column %d: whole numbers beyond 64 bits, rounded to f64", i+1)))
 		}
 		types[i] = d
 		mixed = mixed || d != types[0]

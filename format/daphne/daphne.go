@@ -129,7 +129,7 @@ func load(ctx context.Context, b blob.Bucket, p string, obj blob.Object, o forma
 		f, err = f.settleLayout(ctx, obj, side)
 	}
 	if sideErr != nil {
-		f.notes = append(f.notes, fmt.Sprintf("%s is of no use: %v", beside, sideErr))
+		f.notes = append(f.notes, format.Warning(fmt.Sprintf("%s is of no use: %v", beside, sideErr)))
 	}
 	return f, side, err
 }

@@ -23,11 +23,12 @@ type settings struct {
 var options = []format.Option{
 	{Name: "dialect", Default: docName, Help: "document; daphne: one block, as DAPHNE reads it; hybrid: the document's with DAPHNE's codes; " +
 		"reading: the only one to take, also daphne-0.1, or else the one that is found"},
-	{Name: "blocks", Default: "smallest", Help: "smallest: each block empty, dense, CSR or COO, whichever takes the fewest bytes; " +
+	{Writing: true, Name: "blocks", Default: "smallest",
+		Help: "smallest: each block empty, dense, CSR or COO, whichever takes the fewest bytes; " +
 		"as-is: as it is in memory"},
-	{Name: "narrow", Default: "false", Help: "true: each block in the smallest value type that holds it exactly"},
-	{Name: "block-rows", Default: "0", Help: "rows of a block, on a regular grid; 0: as they come"},
-	{Name: "block-cols", Default: "0", Help: "columns of a block, on a regular grid; 0: as they come"},
+	{Writing: true, Name: "narrow", Default: "false", Help: "true: each block in the smallest value type that holds it exactly"},
+	{Writing: true, Name: "block-rows", Default: "0", Help: "rows of a block, on a regular grid; 0: as they come"},
+	{Writing: true, Name: "block-cols", Default: "0", Help: "columns of a block, on a regular grid; 0: as they come"},
 	{Name: "meta", Default: "auto", Help: "true: also write FILE.meta, with checksums; auto: unless the dialect is document; " +
 		"reading: false does not look at it"},
 }

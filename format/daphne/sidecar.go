@@ -184,8 +184,8 @@ func (f *file) settleLayout(ctx context.Context, src io.ReaderAt, side *format.S
 			return other, nil
 		}
 		if len(f.types) > 0 {
-			f.notes = append(f.notes, fmt.Sprintf("no cell tells the layout: %s with values of %v is taken; dialect=%s reads %v",
-				f.dialect, f.types[0], l.name, other.types[0]))
+			f.notes = append(f.notes, format.Warning(fmt.Sprintf("no cell tells the layout: %s with values of %v is taken; dialect=%s reads %v",
+				f.dialect, f.types[0], l.name, other.types[0])))
 		}
 		return f, nil
 	}
@@ -220,10 +220,10 @@ func (r *reader) apply(s *format.Sidecar) error {
 	if !ours(s) {
 		switch {
 		case filled != nil:
-			r.notes = append(r.notes, fmt.Sprintf("%s is of no use: %v", r.beside, filled))
+			r.notes = append(r.notes, format.Warning(fmt.Sprintf("%s is of no use: %v", r.beside, filled)))
 		case !agrees:
-			r.notes = append(r.notes, fmt.Sprintf("%s speaks of another matrix, of %d x %d %v: the file counts",
-				r.beside, said.Rows, said.Cols, said.DType))
+			r.notes = append(r.notes, format.Warning(fmt.Sprintf("%s speaks of another matrix, of %d x %d %v: the file counts",
+				r.beside, said.Rows, said.Cols, said.DType)))
 		default:
 			r.label(said.Labels)
 		}

@@ -130,7 +130,8 @@ func (a *archive) beside(m *member) error {
 		return nil
 	}
 	if n > besideLimit || n > besideLimit-a.size() {
-		a.notes = append(a.notes, fmt.Sprintf("member %s left out: more than %d bytes beside the arrays", m.file.Name, besideLimit))
+		a.notes = append(a.notes,
+			format.Warning(fmt.Sprintf("member %s left out: more than %d bytes beside the arrays", m.file.Name, besideLimit)))
 		return nil
 	}
 	o, err := m.open()

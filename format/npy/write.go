@@ -15,7 +15,7 @@ import (
 const growDigits = 21
 
 // structured is the option that decides which matrices become structured arrays.
-var structured = format.Option{Name: "structured", Default: "auto",
+var structured = format.Option{Writing: true, Name: "structured", Default: "auto",
 	Help: "writing: true: structured arrays; false: plain ones; auto: structured for matrices with names or types of columns"}
 
 // plan decides how the matrix becomes an array, and asks for what is lost.

@@ -112,10 +112,11 @@ func (codec) Info() format.Info {
 		Endings: []format.Ending{{Ext: ".pdiparams", Set: map[string]string{"layout": "stream"}}},
 		Options: []format.Option{
 			{Name: "verify", Default: "file", Help: "checksums to check on reading: file, record, off"},
-			{Name: "layout", Default: "seed004", Help: "layout to write: seed004, stream (one file), separate, combined (folders), selectedrows"},
-			{Name: "endian", Default: "little", Help: "byte order to write: little, big"},
-			{Name: "digest", Default: "false", Help: "write an MD5 behind each record (extension)"},
-			{Name: "align", Default: "false", Help: "begin values at multiples of 64 bytes (extension)"},
+			{Writing: true, Name: "layout", Default: "seed004",
+				Help: "layout to write: seed004, stream (one file), separate, combined (folders), selectedrows"},
+			{Writing: true, Name: "endian", Default: "little", Help: "byte order to write: little, big"},
+			{Writing: true, Name: "digest", Default: "false", Help: "write an MD5 behind each record (extension)"},
+			{Writing: true, Name: "align", Default: "false", Help: "begin values at multiples of 64 bytes (extension)"},
 		},
 	}
 }

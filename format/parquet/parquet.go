@@ -63,7 +63,7 @@ func (codec) Info() format.Info {
 		Writes:  "flat required columns, row groups as bands, plain; uncompressed, snappy or zstd",
 		Options: []format.Option{
 			{Name: "nulls", Default: "error", Help: "what a null is when reading: error, nan or 0"},
-			{Name: "compression", Default: "none", Help: "of the pages when writing: none, snappy or zstd"},
+			{Writing: true, Name: "compression", Default: "none", Help: "of the pages when writing: none, snappy or zstd"},
 		},
 	}
 }
