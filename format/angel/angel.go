@@ -135,7 +135,7 @@ func (codec) Info() format.Info {
 			{Writing: true, Name: optPerFile, Default: "1", Help: "partitions in a data file"},
 			{Writing: true, Name: optSlots, Default: "0",
 				Help: "groups of rows for optimizer state to declare behind the saved rows, as Angel's jobs keep them: " +
-				"1 sgd, 2 momentum and adagrad, 3 adam, ftrl and adadelta"},
+					"1 sgd, 2 momentum and adagrad, 3 adam, ftrl and adadelta"},
 			{Writing: true, Name: optCompat,
 				Help: "angel-3.1, angel-3.2 or angel-master: byte for byte what that version expects, without checksums"},
 		},

@@ -25,7 +25,7 @@ var options = []format.Option{
 		"reading: the only one to take, also daphne-0.1, or else the one that is found"},
 	{Writing: true, Name: "blocks", Default: "smallest",
 		Help: "smallest: each block empty, dense, CSR or COO, whichever takes the fewest bytes; " +
-		"as-is: as it is in memory"},
+			"as-is: as it is in memory"},
 	{Writing: true, Name: "narrow", Default: "false", Help: "true: each block in the smallest value type that holds it exactly"},
 	{Writing: true, Name: "block-rows", Default: "0", Help: "rows of a block, on a regular grid; 0: as they come"},
 	{Writing: true, Name: "block-cols", Default: "0", Help: "columns of a block, on a regular grid; 0: as they come"},
