@@ -16,21 +16,31 @@ import (
 )
 
 // guessFromBinary describes binary data files. What is not asked for is what fits the lengths of all files, and whose ids
-// ascend.
+// ascend. Where more than one reading fits nothing is guessed: each of them is wrong for somebody.
 func guessFromBinary(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta, a asked, head []byte) error {
-	var fits []candidate
-	for _, c := range candidates(a) {
-		if c.fits(d, a, head) {
-			fits = append(fits, c)
-		}
+	if a.layout != nil && a.layout.column && a.rows < 1 {
+		return fmt.Errorf("%s without metadata: nothing tells how many values a column has, name %s: %w", a.layout.name, optRows,
+			format.ErrUnknown)
 	}
-	if len(fits) != 1 {
-		var names []string
-		for _, c := range fits {
-			names = append(names, c.String())
+	var fits []candidate
+	var names, whys []string
+	for _, c := range candidates(a) {
+		if why := c.fits(d, a, head); why != "" {
+			whys = append(whys, fmt.Sprintf("%s: %s", c.String(), why))
+			continue
 		}
-		return fmt.Errorf("binary data without metadata: %d of the formats fit (%s), name %s and %s: %w", len(fits),
+		fits, names = append(fits, c), append(names, c.String())
+	}
+	switch {
+	case len(fits) == 0:
+		return fmt.Errorf("binary data without metadata fit nothing (%s), name %s, %s and %s: %w", strings.Join(whys, "; "),
+			optFormat, optRowType, optRows, format.ErrUnknown)
+	case len(fits) > 1:
+		return fmt.Errorf("binary data without metadata fit %d formats (%s), name %s and %s: %w", len(fits),
 			strings.Join(names, "; "), optFormat, optRowType, format.ErrUnknown)
+	case !fits[0].usual:
+		return fmt.Errorf("binary data without metadata fit %s alone, with unusual numbers, name %s: %w", names[0], optRowType,
+			format.ErrUnknown)
 	}
 	c := fits[0]
 	if a.kind < 0 {
@@ -49,6 +59,7 @@ type candidate struct {
 	layout     *layout
 	key, value int
 	floats     bool
+	usual      bool // the values are those of most models
 }
 
 func (c candidate) String() string {
@@ -59,7 +70,7 @@ func (c candidate) String() string {
 }
 
 func candidates(a asked) (list []candidate) {
-	layouts := []*layout{&valueBinary, &colIDValueBinary, &rowIDColIDValueBinary}
+	layouts := []*layout{&colIDValueBinary, &rowIDColIDValueBinary} // values alone would fit anything
 	if a.layout != nil {
 		layouts = []*layout{a.layout}
 	}
@@ -84,36 +95,86 @@ func (c *candidate) width(a asked) int64 {
 	return 1
 }
 
-// fits looks at the lengths of the files, and at the records that the first begins with.
-func (c *candidate) fits(d *dir, a asked, head []byte) bool {
+// What bounds guesses: ids of 4 bytes beyond nearID are rather values, ids of 8 bytes beyond farID two things at once, and
+// rows beyond maxGuessed no rows.
+const (
+	nearID = 1 << 28
+	farID  = 1 << 40
+)
+
+// fits looks at the lengths of the files, and at the records that the first begins with. It says why they do not fit.
+func (c *candidate) fits(d *dir, a asked, head []byte) (why string) {
 	each := c.layout.fixed(style{long: c.key == 8}, c.width(a), c.value)
-	for _, size := range d.sizes {
-		if size%each != 0 {
-			return false
+	for _, f := range d.dataFiles() {
+		if d.sizes[f]%each != 0 {
+			return fmt.Sprintf("the %d bytes of file %s are no records of %d", d.sizes[f], f, each)
 		}
 	}
 	last := map[int32]int64{}
-	floats, ints := 0, 0
-	for i := int64(0); (i+1)*each <= int64(len(head)); i++ {
+	floats, ints, n := 0, 0, int64(len(head))/each
+	for i := range n {
 		rec := head[i*each:]
 		row := int32(0)
 		if c.layout.rowID {
-			row, rec = int32(wire.Big.Uint32(rec)), rec[4:]
+			if row, rec = int32(wire.Big.Uint32(rec)), rec[4:]; row < 0 || row >= maxGuessed {
+				return fmt.Sprintf("row %d", row)
+			}
 		}
 		if c.layout.colID {
-			var id [1]int64
-			fetchIDs(id[:], rec, c.key, c.key == 8)
-			far := a.key == 0 && (id[0] < -1<<40 || id[0] > 1<<40)
-			if before, again := last[row]; row < 0 || far || again && id[0] <= before || len(last) > 1<<16 {
-				return false
+			id := c.id(rec)
+			if before, again := last[row]; again && id <= before {
+				return fmt.Sprintf("column %d after %d in a row", id, before)
 			}
-			last[row], rec = id[0], rec[c.key:]
+			if a.key == 0 && c.far(id) {
+				return fmt.Sprintf("column %d", id)
+			}
+			last[row], rec = id, rec[c.key:]
 		}
 		f, k := likely(rec, c.value)
 		floats, ints = floats+f, ints+k
 	}
 	c.floats = floats >= ints
-	return a.kind >= 0 || 10*max(floats, ints) >= 9*int(int64(len(head))/each)
+	c.usual = a.kind >= 0 || 10*max(floats, ints) >= 9*int(n)
+	switch {
+	case a.layout == nil && n > 1 && (!c.layout.rowID && each > 8 || c.layout.rowID && len(last) == int(n)):
+		return "or columns of several values"
+	case !c.layout.colID && !c.usual:
+		return "unusual numbers"
+	case a.kind < 0 && c.layout == &colIDValueBinary && c.key+c.value > 8 && severalRows(head):
+		return "or several rows with ids and values of 4 bytes"
+	}
+	return ""
+}
+
+func (c *candidate) id(rec []byte) int64 {
+	var id [1]int64
+	fetchIDs(id[:], rec, c.key, c.key == 8)
+	return id[0]
+}
+
+func (c *candidate) far(id int64) bool {
+	limit := int64(farID)
+	if c.key == 4 {
+		limit = nearID
+	}
+	return id <= -limit || id >= limit
+}
+
+// severalRows tells whether the bytes look like ids and values of 4 bytes, of more than one row.
+func severalRows(head []byte) bool {
+	c := candidate{layout: &colIDValueBinary, key: 4, value: 4}
+	runs, n, last := 0, 0, int64(math.MaxInt64)
+	for ; len(head) >= 8; head = head[8:] {
+		id := c.id(head)
+		if id < 0 || c.far(id) {
+			return false
+		}
+		if id <= last {
+			runs++
+		}
+		n, last = n+1, id
+	}
+	return runs <= n/2
 }
 
 // describe counts the records of every file.
