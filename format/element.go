@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"maps"
+	"math"
 	"slices"
 
 	"thole/blob"
@@ -17,6 +19,9 @@ const (
 	Complex128 = "complex128"
 	Float8E4M3 = "fp8_e4m3fn"
 	Float8E5M2 = "fp8_e5m2"
+	// Of another family: one zero, one NaN (0x80) and no infinities.
+	Float8E4M3Z = "fp8_e4m3fnuz"
+	Float8E5M2Z = "fp8_e5m2fnuz"
 )
 
 // Element is an element type as a format stores it. Values of a type that is none of ours are held as another type that
@@ -38,7 +43,9 @@ func (e Element) String() string {
 func (e Element) Pair() bool { return e.Origin == Complex64 || e.Origin == Complex128 }
 
 // Eight tells whether an element is a float of 8 bits.
-func (e Element) Eight() bool { return e.Origin == Float8E4M3 || e.Origin == Float8E5M2 }
+func (e Element) Eight() bool {
+	return e.Origin == Float8E4M3 || e.Origin == Float8E5M2 || e.Origin == Float8E4M3Z || e.Origin == Float8E5M2Z
+}
 
 // Held is the element type of the matrix.
 func (e Element) Held() matrix.DType {
@@ -54,6 +61,24 @@ func (e Element) Shape(dims []int64) []int64 {
 		return append(slices.Clip(dims), 2)
 	}
 	return dims
+}
+
+// OriginNotes say how the values of matrices are held whose element type is none of ours.
+func OriginNotes(ms []matrix.Meta) (notes []string) {
+	of := map[string]int{}
+	for _, m := range ms {
+		if m.Origin != "" {
+			of[m.Origin]++
+		}
+	}
+	for _, origin := range slices.Sorted(maps.Keys(of)) {
+		how := "as f16, exactly"
+		if (Element{Origin: origin}).Pair() {
+			how = "as pairs of floats, real and imaginary part, in a last dimension of 2"
+		}
+		notes = append(notes, fmt.Sprintf("%s in %d tensors, held %s", origin, of[origin], how))
+	}
+	return notes
 }
 
 // Of tells whether the values of the matrix can be stored as this type that is none of ours, as far as type and shape
@@ -75,22 +100,31 @@ func (e Element) Of(m *matrix.Meta, dims []int64) (tensor []int64, ok bool) {
 // Widen gives the value of every 8-bit float of the type, all of which an f16 holds exactly. No two codes have the same
 // bits, NaNs included.
 //
-//	fp8_e4m3fn   sign, 4 bits exponent (bias 7), 3 bits fraction; no infinities, NaN is 0x7f and 0xff; up to 448
-//	fp8_e5m2     the upper half of an f16
+//	fp8_e4m3fn     sign, 4 bits exponent (bias 7), 3 bits fraction; no infinities, NaN is 0x7f and 0xff; up to 448
+//	fp8_e5m2       the upper half of an f16
+//	fp8_e4m3fnuz   as fp8_e4m3fn with bias 8; NaN is 0x80 alone, there is no minus zero; up to 240
+//	fp8_e5m2fnuz   sign, 5 bits exponent (bias 16), 2 bits fraction; NaN is 0x80 alone; up to 57344
 func (e Element) Widen() *[256]matrix.Float16 {
 	var all [256]matrix.Float16
-	for i := range all {
-		if e.Origin == Float8E5M2 {
+	fraction, bias, nan := 3, 7, []int{0x7f, 0xff}
+	switch e.Origin {
+	case Float8E5M2:
+		for i := range all {
 			all[i] = matrix.Float16(i << 8)
-			continue
 		}
-		exp, frac := i>>3&15, i&7
-		v := float32(frac) / 512 // below the smallest normal number, 2^-6
+		return &all
+	case Float8E4M3Z:
+		bias, nan = 8, []int{0x80}
+	case Float8E5M2Z:
+		fraction, bias, nan = 2, 16, []int{0x80}
+	}
+	for i := range all {
+		exp, v := i&0x7f>>fraction, i&(1<<fraction-1)
 		if exp > 0 {
-			v = float32(8+frac) * float32(int(1)<<exp) / 1024
+			v |= 1 << fraction
 		}
-		all[i] = matrix.ToFloat16(v)
-		if i&0x7f == 0x7f {
+		all[i] = matrix.ToFloat16(float32(math.Ldexp(float64(v), max(exp, 1)-bias-fraction)))
+		if slices.Contains(nan, i) {
 			all[i] = 0x7e00
 		}
 		all[i] |= matrix.Float16(i&0x80) << 8

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"path"
 	"slices"
 
@@ -225,7 +224,7 @@ func (r *listReader) Matrices() []matrix.Meta {
 
 // Notes implements format.Reader.
 func (r *listReader) Notes() []string {
-	return append(slices.Clip(r.l.notes), originNotes(r.Matrices())...)
+	return append(slices.Clip(r.l.notes), format.OriginNotes(r.Matrices())...)
 }
 
 // Files implements format.Reader.
@@ -243,24 +242,6 @@ func (r *listReader) View(ctx context.Context, matrixName string, look func(matr
 	}
 	ok, err = view(ctx, look)
 	return ok, format.Wrap(name, r.path, err)
-}
-
-// originNotes say how values are held whose element type is none of ours.
-func originNotes(ms []matrix.Meta) (notes []string) {
-	of := map[string]int{}
-	for _, m := range ms {
-		if m.Origin != "" {
-			of[m.Origin]++
-		}
-	}
-	for _, origin := range slices.Sorted(maps.Keys(of)) {
-		how := "as f16, exactly"
-		if (element{Origin: origin}).Pair() {
-			how = "as pairs of floats, real and imaginary part, in a last dimension of 2"
-		}
-		notes = append(notes, fmt.Sprintf("%s in %d tensors, held %s", origin, of[origin], how))
-	}
-	return notes
 }
 
 // Close implements format.Reader.

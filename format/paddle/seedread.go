@@ -56,7 +56,7 @@ func (r *seedReader) choose(verify string) {
 	case verify == "off":
 		r.notes = append(r.notes, "checksums not verified, as wished")
 	case verify == "file" && f.checksum == 0 && without > 0:
-		r.notes = append(r.notes, "the checksum was not computed when the file was written: values are not verified")
+		r.notes = append(r.notes, format.Warning("the checksum was not computed when the file was written: values are not verified"))
 	case without > 0:
 		r.notes = append(r.notes, fmt.Sprintf("%d of %d records have no digest: their values are not verified", without, len(r.ms)))
 	}
@@ -75,7 +75,9 @@ type seedReader struct {
 func (r *seedReader) Matrices() []matrix.Meta { return r.ms }
 
 // Notes implements format.Reader.
-func (r *seedReader) Notes() []string { return append(slices.Clip(r.notes), originNotes(r.ms)...) }
+func (r *seedReader) Notes() []string {
+	return append(slices.Clip(r.notes), format.OriginNotes(r.ms)...)
+}
 
 // Files implements format.Reader.
 func (r *seedReader) Files() map[string][]byte { return nil }

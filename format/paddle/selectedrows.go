@@ -147,7 +147,7 @@ func addRange(to []matrix.Range, r matrix.Range) []matrix.Range {
 }
 
 // rowBlocks reads runs of rows, ascending, of a matrix of which only they are stored.
-func rowBlocks(from io.ReaderAt, whole format.ElementSlab, runs []rowRun) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
+func rowBlocks(src io.ReaderAt, whole format.ElementSlab, runs []rowRun) func(context.Context, matrix.Rect) iter.Seq2[matrix.Block, error] {
 	width := whole.At.Cols.Len() * int64(whole.DType.Size())
 	return func(ctx context.Context, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 		return func(yield func(matrix.Block, error) bool) {
@@ -158,7 +158,7 @@ func rowBlocks(from io.ReaderAt, whole format.ElementSlab, runs []rowRun) func(c
 				}
 				slab := whole
 				slab.At.Rows, slab.Off = run.rows, whole.Off+int64(run.at)*width
-				for b, err := range slab.Blocks(ctx, from, want) {
+				for b, err := range slab.Blocks(ctx, src, want) {
 					if !yield(b, err) || err != nil {
 						return
 					}

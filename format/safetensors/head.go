@@ -24,7 +24,7 @@ const (
 // tensor is one entry of the header.
 type tensor struct {
 	name       string
-	dtype      matrix.DType
+	element    format.Element
 	shape      []int64
 	begin, end int64  // of the values, counted from the first one of the file
 	text       [2]int // where the entry stands in the header
@@ -142,7 +142,7 @@ func (p *parser) tensor(name string, from int) (t tensor) {
 		switch key {
 		case "dtype":
 			var err error
-			if t.dtype, err = parseType(p.text()); err != nil {
+			if t.element, err = parseType(p.text()); err != nil {
 				p.failAt(at, "tensor %.40q: %w", name, err)
 			}
 		case "shape":
@@ -188,19 +188,19 @@ func (p *parser) offsets() (begin, end int64) {
 
 // size checks that the offsets hold as many bytes as type and shape say.
 func (p *parser) size(t *tensor) {
-	rows, cols, err := matrix.Shape(t.shape)
+	rows, cols, err := matrix.Shape(t.element.Shape(t.shape))
 	if err != nil {
 		p.failAt(t.text[0], "tensor %.40q: %w", t.name, err)
 		return
 	}
 	cells, _ := matrix.Cells(rows, cols) // Shape has checked it
-	want, ok := matrix.Cells(cells, int64(t.dtype.Size()))
+	want, ok := matrix.Cells(cells, int64(t.element.DType.Size()))
 	switch {
 	case !ok:
-		p.failAt(t.text[0], "tensor %.40q: shape %v of %v is 2^63 bytes or more", t.name, t.shape, t.dtype)
+		p.failAt(t.text[0], "tensor %.40q: shape %v of %v is 2^63 bytes or more", t.name, t.shape, t.element)
 	case t.end < t.begin || t.end-t.begin != want:
 		p.failAt(t.text[0], "tensor %.40q: offsets %d to %d, want %d bytes for shape %v of %v", t.name, t.begin, t.end,
-			want, t.shape, t.dtype)
+			want, t.shape, t.element)
 	}
 }
 
@@ -236,33 +236,59 @@ func (h *head) cover(size int64) error {
 
 // code is the library's name of an element type.
 type code struct {
-	text  string
-	dtype matrix.DType
+	text    string
+	element format.Element
 }
 
 // types are those of the library that a matrix holds, in the order in which it writes them.
 var types = [...]code{
-	{"U64", matrix.U64}, {"I64", matrix.I64}, {"F64", matrix.F64}, {"F32", matrix.F32}, {"U32", matrix.U32},
-	{"I32", matrix.I32}, {"BF16", matrix.BF16}, {"F16", matrix.F16}, {"U16", matrix.U16}, {"I16", matrix.I16},
-	{"I8", matrix.I8}, {"U8", matrix.U8}, {"BOOL", matrix.Bool},
+	{"U64", format.Element{DType: matrix.U64}},
+	{"I64", format.Element{DType: matrix.I64}},
+	{"F64", format.Element{DType: matrix.F64}},
+	{"C64", format.Element{DType: matrix.F32, Origin: format.Complex64}},
+	{"F32", format.Element{DType: matrix.F32}},
+	{"U32", format.Element{DType: matrix.U32}},
+	{"I32", format.Element{DType: matrix.I32}},
+	{"BF16", format.Element{DType: matrix.BF16}},
+	{"F16", format.Element{DType: matrix.F16}},
+	{"U16", format.Element{DType: matrix.U16}},
+	{"I16", format.Element{DType: matrix.I16}},
+	{"F8_E5M2FNUZ", format.Element{DType: matrix.U8, Origin: format.Float8E5M2Z}},
+	{"F8_E4M3FNUZ", format.Element{DType: matrix.U8, Origin: format.Float8E4M3Z}},
+	{"F8_E4M3", format.Element{DType: matrix.U8, Origin: format.Float8E4M3}},
+	{"F8_E5M2", format.Element{DType: matrix.U8, Origin: format.Float8E5M2}},
+	{"I8", format.Element{DType: matrix.I8}},
+	{"U8", format.Element{DType: matrix.U8}},
+	{"BOOL", format.Element{DType: matrix.Bool}},
 }
 
-// refused are the types of the library that a matrix does not hold.
-var refused = []string{"F4", "F6_E2M3", "F6_E3M2", "F8_E5M2", "F8_E4M3", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "C64"}
+// refused are the types of the library that a matrix does not hold: powers of two without a fraction, and those of less
+// than a byte.
+var refused = []string{"F8_E8M0", "F6_E2M3", "F6_E3M2", "F4"}
 
-func parseType(text string) (matrix.DType, error) {
+func parseType(text string) (format.Element, error) {
 	for _, c := range types {
 		if c.text == text {
-			return c.dtype, nil
+			return c.element, nil
 		}
 	}
 	if slices.Contains(refused, text) {
-		return matrix.Invalid, fmt.Errorf("type %s, which has no place in a matrix: %w", text, format.ErrVersion)
+		return format.Element{}, fmt.Errorf("type %s, which has no place in a matrix: %w", text, format.ErrVersion)
 	}
-	return matrix.Invalid, fmt.Errorf("type %.40q, want one such as F32: %w", text, format.ErrVersion)
+	return format.Element{}, fmt.Errorf("type %.40q, want one such as F32: %w", text, format.ErrVersion)
+}
+
+// origins are the names of the element types that are none of ours.
+func origins() (names []string) {
+	for _, c := range types {
+		if c.element.Origin != "" {
+			names = append(names, c.element.Origin)
+		}
+	}
+	return names
 }
 
 // rankOf is the place of the type in the order of writing.
-func rankOf(d matrix.DType) int {
-	return slices.IndexFunc(types[:], func(c code) bool { return c.dtype == d })
+func rankOf(e format.Element) int {
+	return slices.IndexFunc(types[:], func(c code) bool { return c.element == e })
 }

@@ -23,8 +23,8 @@ type reader struct {
 func newReader(obj blob.Object, path string, h head) *reader {
 	r := &reader{obj: obj, path: path, head: h, ms: make([]matrix.Meta, len(h.tensors)), of: make(map[string]int, len(h.tensors))}
 	for i, t := range h.tensors {
-		m := matrix.Meta{Name: t.name, DType: t.dtype, Dims: t.shape}
-		m.Rows, m.Cols, _ = matrix.Shape(t.shape) // parse has checked it
+		m := matrix.Meta{Name: t.name, DType: t.element.Held(), Origin: t.element.Origin, Dims: t.element.Shape(t.shape)}
+		m.Rows, m.Cols, _ = matrix.Shape(m.Dims) // parse has checked it
 		r.ms[i], r.of[t.name] = m, i
 	}
 	return r
@@ -39,7 +39,7 @@ func (r *reader) Notes() []string {
 	if n := len(r.head.text); n%alignment != 0 {
 		notes = append(notes, fmt.Sprintf("header of %d bytes: values are not aligned and are copied to be seen", n))
 	}
-	return notes
+	return append(notes, format.OriginNotes(r.ms)...)
 }
 
 // Files implements format.Reader.
@@ -49,13 +49,14 @@ func (r *reader) Files() map[string][]byte { return filesOf(r.head.metadata) }
 func (r *reader) Close() error { return r.obj.Close() }
 
 // slab is where the values of a matrix are.
-func (r *reader) slab(matrixName string) (format.Slab, error) {
+func (r *reader) slab(matrixName string) (format.ElementSlab, error) {
 	i, ok := r.of[matrixName]
 	if !ok {
-		return format.Slab{}, format.Wrap(name, r.path, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix))
+		return format.ElementSlab{}, format.Wrap(name, r.path, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix))
 	}
 	t := &r.head.tensors[i]
-	return format.Slab{At: r.ms[i].Rect(), DType: t.dtype, Order: wire.Little, Off: r.head.values + t.begin}, nil
+	slab := format.Slab{At: r.ms[i].Rect(), DType: t.element.DType, Order: wire.Little, Off: r.head.values + t.begin}
+	return format.ElementSlab{Slab: slab, Origin: t.element.Origin}, nil
 }
 
 // Blocks implements format.Reader.

@@ -6,14 +6,14 @@
 //
 // The header is one object. Every key but "__metadata__" is the name of a tensor, with
 //
-//	"dtype"          one of F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8 BOOL
+//	"dtype"          one of F64 F32 F16 BF16 I64 I32 I16 I8 U64 U32 U16 U8 BOOL C64 F8_E4M3 F8_E5M2 F8_E4M3FNUZ F8_E5M2FNUZ
 //	"shape"          the sizes of the dimensions; [] is a tensor of rank 0
 //	"data_offsets"   where the values begin and end, counted from byte 8+n
 //
 // and "__metadata__" has texts as values. The source is the format's own description (README of the library); what it
 // leaves to the reader we take strictly: no key twice, no other key, no number but a whole one, no lone half of a
-// surrogate pair. Types of less than a byte, of eight bits with a fraction (F8_…) and complex ones are refused by name.
-// We take at most 2^20 tensors and 255 dimensions.
+// surrogate pair. Types of less than a byte and F8_E8M0 are refused by name. We take at most 2^20 tensors and 255
+// dimensions. Complex numbers and floats of 8 bits are held as types that have all their values (Meta.Origin).
 //
 // We write what the library writes: tensors by type, the largest elements first, then by name, so that every tensor
 // begins at a multiple of its element; the header padded with spaces to a multiple of 8.
@@ -46,8 +46,10 @@ func (codec) Info() format.Info {
 		Name:   name,
 		Title:  "safetensors",
 		Ext:    ".safetensors",
-		Reads:  "all tensors of numbers of 1 to 8 bytes, bf16, f16 and truth values; in place where the file can be mapped",
+		Reads:  "all tensors of numbers of 1 to 8 bytes, bf16, f16, fp8, complex and truth values; in place where the file can be mapped",
 		Writes: "the same, as the library orders and pads them",
+
+		Origins: origins(),
 	}
 }
 
@@ -93,11 +95,11 @@ func (c codec) Create(ctx context.Context, b blob.Bucket, path string, ms []matr
 	if err := o.CheckSet(c.Info()); err != nil {
 		return nil, err
 	}
-	f, err := plan(ms, &o)
+	f, stored, err := plan(ms, &o)
 	if err != nil {
 		return nil, format.Wrap(name, path, err)
 	}
-	return format.NewSlabWriter(ctx, b, path, o, f)
+	return format.NewElementWriter(ctx, b, path, o, f, stored)
 }
 
 // Explain implements format.Codec.

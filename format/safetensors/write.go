@@ -14,20 +14,30 @@ import (
 	"thole/matrix"
 )
 
-// plan decides the header and the places of the values, and asks for what is lost.
-func plan(ms []matrix.Meta, o *format.Options) (f format.SlabFile, err error) {
-	order := make([]*matrix.Meta, len(ms))
+// planned is a matrix as a tensor.
+type planned struct {
+	*matrix.Meta
+	tensor
+}
+
+// plan decides the header, the types and the places of the values, and asks for what is lost.
+func plan(ms []matrix.Meta, o *format.Options) (f format.SlabFile, stored map[string]format.Element, err error) {
+	order, stored := make([]planned, len(ms)), map[string]format.Element{}
 	for i := range ms {
-		order[i] = &ms[i]
 		if err := check(&ms[i], o); err != nil {
-			return f, err
+			return f, nil, err
 		}
+		t, err := choose(&ms[i], o)
+		if err != nil {
+			return f, nil, err
+		}
+		order[i], stored[t.name] = planned{&ms[i], t}, t.element
 	}
-	slices.SortFunc(order, func(a, b *matrix.Meta) int {
-		if c := cmp.Compare(rankOf(a.DType), rankOf(b.DType)); c != 0 {
+	slices.SortFunc(order, func(a, b planned) int {
+		if c := cmp.Compare(rankOf(a.element), rankOf(b.element)); c != 0 {
 			return c
 		}
-		return cmp.Compare(a.Name, b.Name)
+		return cmp.Compare(a.name, b.name)
 	})
 	text := []byte{'{'}
 	if all := metadataOf(o); len(all) > 0 {
@@ -36,18 +46,19 @@ func plan(ms []matrix.Meta, o *format.Options) (f format.SlabFile, err error) {
 	}
 	end := int64(0)
 	for _, m := range order {
-		t := tensor{name: m.Name, dtype: m.DType, shape: shapeOf(m), begin: end}
-		if end, err = format.PlaceSlab(m, m.DType, end); err != nil {
-			return f, err
+		t := m.tensor
+		t.begin = end
+		if end, err = format.PlaceSlab(m.Meta, t.element.DType, end); err != nil {
+			return f, nil, err
 		}
 		t.end = end
 		text = append(t.append(text), ',')
-		f.Slabs = append(f.Slabs, format.NewTarget(m, format.Slab{DType: m.DType, Order: wire.Little, Off: t.begin}))
+		f.Slabs = append(f.Slabs, t.element.Target(m.Meta, format.Slab{Order: wire.Little, Off: t.begin}))
 	}
 	text = append(bytes.TrimSuffix(text, []byte{','}), '}')
 	text = append(text, bytes.Repeat([]byte{' '}, -len(text)&(alignment-1))...)
 	if len(text) > headerLimit {
-		return f, fmt.Errorf("header of %d bytes, want at most %d: %w", len(text), headerLimit, format.ErrLimit)
+		return f, nil, fmt.Errorf("header of %d bytes, want at most %d: %w", len(text), headerLimit, format.ErrLimit)
 	}
 	start := append(wire.AppendU64(nil, wire.Little, uint64(len(text))), text...)
 	for i := range f.Slabs {
@@ -55,7 +66,7 @@ func plan(ms []matrix.Meta, o *format.Options) (f format.SlabFile, err error) {
 	}
 	f.Known = []format.Span{{Bytes: start}}
 	f.Size = end + int64(len(start))
-	return f, nil
+	return f, stored, nil
 }
 
 // check asks for what one matrix loses.
@@ -74,23 +85,41 @@ func check(m *matrix.Meta, o *format.Options) error {
 			return err
 		}
 	}
-	if len(m.Dims) > rankLimit {
-		return o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, len(m.Dims), rankLimit)
-	}
 	return nil
 }
 
-func shapeOf(m *matrix.Meta) []int64 {
-	if m.Dims == nil || len(m.Dims) > rankLimit {
-		return []int64{m.Rows, m.Cols}
+// choose decides type and shape of the tensor: those that the values come from, if the matrix still holds such values.
+func choose(m *matrix.Meta, o *format.Options) (tensor, error) {
+	t := tensor{name: m.Name, element: format.Element{DType: m.DType}, shape: m.Dims}
+	for _, c := range types {
+		if shape, ok := c.element.Of(m, m.Dims); ok {
+			t.element, t.shape = c.element, shape
+		}
 	}
-	return m.Dims
+	if t.element.Origin == "" && slices.Contains(origins(), m.Origin) {
+		if err := o.Lose("matrix %q: element type %s, whose form the matrix has no more; stored as %v", m.Name, m.Origin, m.DType); err != nil {
+			return t, err
+		}
+	}
+	n := len(t.shape)
+	if n > rankLimit {
+		if err := o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, n, rankLimit); err != nil {
+			return t, err
+		}
+	}
+	if m.Dims == nil || n > rankLimit {
+		t.shape = []int64{m.Rows, m.Cols}
+		if t.element.Pair() {
+			t.shape[1] /= 2
+		}
+	}
+	return t, nil
 }
 
 // append writes the entry of a tensor.
 func (t *tensor) append(text []byte) []byte {
 	text = appendText(text, t.name)
-	text = fmt.Appendf(text, `:{"dtype":"%s","shape":[`, types[rankOf(t.dtype)].text)
+	text = fmt.Appendf(text, `:{"dtype":"%s","shape":[`, types[rankOf(t.element)].text)
 	for i, n := range t.shape {
 		if i > 0 {
 			text = append(text, ',')
