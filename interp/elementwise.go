@@ -93,12 +93,10 @@ func addAll(c *call) error {
 	return nil
 }
 
-// scale is x * scale + bias, or (x + bias) * scale.
+// scale is x * scale + bias, or (x + bias) * scale. For integers scale and bias are integers too: what stands before the
+// point.
 func scale(c *call) error {
-	x, err := c.floats("X")
-	if err != nil {
-		return err
-	}
+	x := c.t("X")
 	by, err := c.float("scale")
 	if err != nil {
 		return err
@@ -108,6 +106,18 @@ func scale(c *call) error {
 		return err
 	}
 	after := c.bool("bias_after_scale")
+	if x.whole() {
+		by, bias := int64(by), int64(bias)
+		return c.mapInts(x, func(v int64) int64 {
+			if after {
+				return v*by + bias
+			}
+			return (v + bias) * by
+		})
+	}
+	if x, err = c.floats("X"); err != nil {
+		return err
+	}
 	return mapped(c, x, func(v float32) float32 {
 		if after {
 			return float32(v*by) + bias
@@ -139,6 +149,34 @@ func each(f func(v float32) float32) func(c *call) error {
 		return mapped(c, x, f)
 	}
 }
+
+// eachOf is an operator that computes element by element, of integers too.
+func eachOf(floats func(v float32) float32, ints func(v int64) int64) func(c *call) error {
+	return func(c *call) error {
+		if x := c.t("X"); x.whole() {
+			return c.mapInts(x, ints)
+		}
+		return each(floats)(c)
+	}
+}
+
+// mapInts gives f of every element of x, of which the result has the type.
+func (c *call) mapInts(x *Tensor, f func(v int64) int64) error {
+	out, err := x.like(x.Dims)
+	if err != nil {
+		return err
+	}
+	for i, v := range x.I {
+		if out.I[i] = f(v); x.Type == matrix.I32 {
+			out.I[i] = int64(int32(out.I[i]))
+		}
+	}
+	c.give(out)
+	return nil
+}
+
+// whole tells whether t holds integers that are computed with.
+func (t *Tensor) whole() bool { return t != nil && (t.Type == matrix.I64 || t.Type == matrix.I32) }
 
 func relu(v float32) float32   { return max(v, 0) }
 func relu6(v float32) float32  { return min(max(v, 0), 6) }

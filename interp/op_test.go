@@ -29,6 +29,9 @@ func single(t testing.TB, op string, in map[string]*Tensor, set attrs) (*Machine
 			if x.Type == matrix.I64 {
 				elem = program.VarType_INT64
 			}
+			if x.Type == matrix.Bool {
+				elem = program.VarType_BOOL
+			}
 			dims := make([]int64, len(x.Dims))
 			for i := range dims {
 				dims[i] = -1
@@ -69,6 +72,10 @@ func text(t *Tensor) string {
 	return fmt.Sprint(t.Dims, t.I)
 }
 
+func ints(v ...int64) *Tensor { return Ints(v, len(v)) }
+
+func yes(v ...int64) *Tensor { return &Tensor{Dims: []int{len(v)}, Type: matrix.Bool, I: v} }
+
 // TestOperators computes small examples, worked out by hand.
 func TestOperators(t *testing.T) {
 	tried := map[string]bool{}
@@ -98,10 +105,33 @@ func TestOperators(t *testing.T) {
 		{"elementwise_max", xy(x23, Floats([]float32{2}, 1)), nil, "[2 3] [2 2 2 3 4 5]"},
 		{"elementwise_min", xy(x23, Floats([]float32{2}, 1)), nil, "[2 3] [0 1 2 2 2 2]"},
 		{"elementwise_pow", xy(x23, Floats([]float32{2}, 1)), nil, "[2 3] [0 1 4 9 16 25]"},
+		{"elementwise_div", xy(ints(-7, 7, -7, 8), ints(2, -2, -2, 3)), nil, "[4] [-3 -3 3 2]"},
+		{"elementwise_pow", xy(ints(2, 3, -2), ints(3)), nil, "[3] [8 27 -8]"},
+		{"elementwise_mod", xy(ints(-7, 7, -7, 8), ints(2, -2, -2, 3)), nil, "[4] [1 -1 -1 2]"},
+		{"elementwise_mod", xy(Floats([]float32{-7.5, 7.5, -7.5, 1}, 4), Floats([]float32{2, -2, -2, 0}, 4)), nil, "[4] [0.5 -0.5 -1.5 NaN]"},
+		{"elementwise_floordiv", xy(ints(-7, 7, -7, 8), ints(2, -2, -2, 3)), nil, "[4] [-4 -4 3 2]"},
+		{"elementwise_floordiv", xy(Floats([]float32{1, -1, -7.5, 1e8, -3}, 5), Floats([]float32{0.1, 0.1, 2, 3, 0}, 5)), nil,
+			"[5] [9 -10 -4 3.3333334e+07 -Inf]"},
 		{"elementwise_add", xy(seq(), seq()), nil, "[] [0]"},
 		{"sum", map[string]*Tensor{"X,X": x23}, nil, "[2 3] [0 2 4 6 8 10]"},
 		{"scale", in(row), attrs{"scale": 2.0, "bias": 1.0}, "[3] [21 41 61]"},
 		{"scale", in(row), attrs{"scale": 2.0, "bias": 1.0, "bias_after_scale": false}, "[3] [22 42 62]"},
+		{"scale", in(ints(3, -4)), attrs{"scale": 2.5, "bias": 1.7}, "[2] [7 -7]"},
+		{"scale", in(ints(3, -4)), attrs{"scale": -2.0, "bias": 1.7, "bias_after_scale": false}, "[2] [-8 6]"},
+		{"square", in(ints(3, -4)), nil, "[2] [9 16]"},
+		{"abs", in(ints(3, -4)), nil, "[2] [3 4]"},
+		{"floor", in(Floats([]float32{-1.5, 1.5}, 2)), nil, "[2] [-2 1]"},
+		{"ceil", in(Floats([]float32{-1.5, 1.5}, 2)), nil, "[2] [-1 2]"},
+		{"round", in(Floats([]float32{0.5, 1.5, 2.5, -1.5}, 4)), nil, "[4] [0 2 2 -2]"},
+		{"reciprocal", in(Floats([]float32{4, -0.5}, 2)), nil, "[2] [0.25 -2]"},
+		{"reduce_sum", in(Ints([]int64{7, -2, 4, -3, 5, 6}, 2, 3)), attrs{"dim": []int64{1}}, "[2] [9 8]"},
+		{"reduce_mean", in(Ints([]int64{7, -2, 4, -3, 5, 6}, 2, 3)), attrs{"dim": []int64{1}}, "[2] [3 2]"},
+		{"reduce_max", in(Ints([]int64{7, -2, 4, -3, 5, 6}, 2, 3)), attrs{"dim": []int64{0}, "keep_dim": true}, "[1 3] [7 5 6]"},
+		{"reduce_min", in(Ints([]int64{7, -2, 4, -3, 5, 6}, 2, 3)), attrs{"dim": []int64{-1}}, "[2] [-2 -3]"},
+		{"reduce_prod", in(ints(7, -2, 4)), nil, "[] [-56]"},
+		{"reduce_all", in(yes(1, 0)), nil, "[] [0]"},
+		{"reduce_any", in(yes(1, 0)), attrs{"keep_dim": true}, "[1] [1]"},
+		{"transpose", in(x23), attrs{"axis": []int64{1, 0}, "data_format": "AnyLayout"}, "[3 2] [0 3 1 4 2 5]"},
 		{"scale", map[string]*Tensor{"X": row, "ScaleTensor": Floats([]float32{3}, 1)}, nil, "[3] [30 60 90]"},
 		{"relu", in(Floats([]float32{-1, 0, 2}, 3)), nil, "[3] [0 0 2]"},
 		{"relu6", in(Floats([]float32{-1, 5, 9}, 3)), nil, "[3] [0 5 6]"},
@@ -224,7 +254,10 @@ func TestRefusals(t *testing.T) {
 		{"matmul_v2", map[string]*Tensor{"X": Ints([]int64{1}, 1), "Y": x23}, nil, ErrOp},
 		{"elementwise_add", map[string]*Tensor{"X": x23, "Y": seq(2)}, nil, ErrShape},
 		{"elementwise_add", map[string]*Tensor{"X": x23, "Y": seq(3)}, attrs{"axis": int64(7)}, ErrShape},
-		{"elementwise_div", map[string]*Tensor{"X": Ints([]int64{1}, 1), "Y": Ints([]int64{1}, 1)}, nil, ErrOp},
+		{"elementwise_div", map[string]*Tensor{"X": Ints([]int64{1}, 1), "Y": Ints([]int64{0}, 1)}, nil, ErrShape},
+		{"elementwise_mod", map[string]*Tensor{"X": Ints([]int64{1, 2}, 2), "Y": Ints([]int64{1, 0}, 2)}, nil, ErrShape},
+		{"reduce_sum", map[string]*Tensor{"X": yes(1, 0)}, nil, ErrOp},
+		{"reduce_all", map[string]*Tensor{"X": x23}, nil, ErrOp},
 		{"relu", map[string]*Tensor{"X": x23}, attrs{"fuse_something": true}, ErrOp},
 		{"relu", map[string]*Tensor{"X": x23, "Z": x23}, nil, ErrOp},
 		{"softmax", map[string]*Tensor{"X": x23}, attrs{"axis": int64(2)}, ErrShape},

@@ -44,6 +44,8 @@ func pirOps() []pirOp {
 		{"pd_op.max", "reduce_max", xdim, out, reduce},
 		{"pd_op.min", "reduce_min", xdim, out, reduce},
 		{"pd_op.prod", "reduce_prod", xdim, out, map[string]string{"axis": "dim", "dims": "dim", "keep_dim": "keep_dim", "keepdim": "keep_dim"}},
+		{"pd_op.all", "reduce_all", x, out, reduce},
+		{"pd_op.any", "reduce_any", x, out, reduce},
 		{"pd_op.reshape", "reshape2", []string{"X", "@shape"}, out, nil},
 		{"pd_op.reshape_", "reshape2", []string{"X", "@shape"}, out, nil},
 		{"pd_op.flatten", "flatten_contiguous_range", x, out, nil},
@@ -62,11 +64,12 @@ func pirOps() []pirOp {
 		{"pd_op.pool2d", "pool2d", []string{"X", "@ksize"}, out, map[string]string{"kernel_size": "ksize"}},
 	}
 	for pir, as := range map[string]string{"add": "elementwise_add", "subtract": "elementwise_sub", "multiply": "elementwise_mul",
-		"divide": "elementwise_div", "maximum": "elementwise_max", "minimum": "elementwise_min", "elementwise_pow": "elementwise_pow"} {
+		"divide": "elementwise_div", "maximum": "elementwise_max", "minimum": "elementwise_min", "elementwise_pow": "elementwise_pow",
+		"remainder": "elementwise_mod", "floor_divide": "elementwise_floordiv"} {
 		list = append(list, pirOp{"pd_op." + pir, as, xy, out, nil}, pirOp{"pd_op." + pir + "_", as, xy, out, nil})
 	}
 	for _, same := range []string{"relu", "relu6", "sigmoid", "silu", "tanh", "square", "sqrt", "exp", "log", "abs", "gelu",
-		"swish", "elu", "softplus", "rsqrt", "log_softmax"} {
+		"swish", "elu", "softplus", "rsqrt", "log_softmax", "floor", "ceil", "round", "reciprocal"} {
 		list = append(list, pirOp{"pd_op." + same, same, x, out, nil}, pirOp{"pd_op." + same + "_", same, x, out, nil})
 	}
 	return list

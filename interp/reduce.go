@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 
 	"thole/matrix"
 )
@@ -41,31 +42,87 @@ func minOf(v []float32) float32 {
 	return m
 }
 
-// reduction folds the dimensions that the settings name; f gets the values of one result in the order of storage.
-func reduction(f func(v []float32) float32) func(c *call) error {
+func totalI(v []int64) (s int64) {
+	for _, x := range v {
+		s += x
+	}
+	return s
+}
+
+// meanI is rounded toward zero.
+func meanI(v []int64) int64 { return totalI(v) / int64(len(v)) }
+
+func prodI(v []int64) int64 {
+	p := int64(1)
+	for _, x := range v {
+		p *= x
+	}
+	return p
+}
+
+func largestI(v []int64) int64 { return slices.Max(v) }
+
+func smallestI(v []int64) int64 { return slices.Min(v) }
+
+// reduction folds the dimensions that the settings name; floats or ints gets the values of one result in the order of
+// storage. The sum of 32-bit integers has 64.
+func reduction(floats func(v []float32) float32, ints func(v []int64) int64) func(c *call) error {
 	return func(c *call) error {
+		x := c.t("X")
+		if x.whole() {
+			as := x.Type
+			if c.op.name == "reduce_sum" {
+				as = matrix.I64
+			}
+			return c.foldInts(x, as, ints)
+		}
 		x, err := c.floats("X")
 		if err != nil {
 			return err
 		}
-		fold, err := c.folded(len(x.Dims))
+		f, err := c.folds(x)
 		if err != nil {
 			return err
 		}
-		var kept, dims, group []int // the shape with ones, the result's, and the folded one
-		for i, d := range x.Dims {
-			switch {
-			case !fold[i]:
-				kept, dims = append(kept, d), append(dims, d)
-			case c.bool("keep_dim"):
-				dims = append(dims, 1)
-				fallthrough
-			default:
-				group = append(group, d)
-			}
+		out, err := newFloats(f.dims)
+		if err != nil {
+			return err
 		}
-		return c.reduce(x, fold, kept, dims, group, f)
+		if err := fold(f, out.F, x.F, floats); err != nil {
+			return err
+		}
+		c.give(out)
+		return nil
 	}
+}
+
+// truths folds truth values.
+func truths(ints func(v []int64) int64) func(c *call) error {
+	return func(c *call) error {
+		x := c.t("X")
+		if x == nil || x.Type != matrix.Bool {
+			return fmt.Errorf("X is %s, want truth values: %w", x.text(), ErrOp)
+		}
+		return c.foldInts(x, x.Type, ints)
+	}
+}
+
+// foldInts is reduction for integers.
+func (c *call) foldInts(x *Tensor, as matrix.DType, ints func(v []int64) int64) error {
+	f, err := c.folds(x)
+	if err != nil {
+		return err
+	}
+	out, err := x.like(f.dims)
+	if err != nil {
+		return err
+	}
+	out.Type = as
+	if err := fold(f, out.I, x.I, ints); err != nil {
+		return err
+	}
+	c.give(out)
+	return nil
 }
 
 // folded tells of each dimension whether it is folded. No dimension named means all.
@@ -92,34 +149,48 @@ func (c *call) folded(rank int) ([]bool, error) {
 	return fold, nil
 }
 
-func (c *call) reduce(x *Tensor, fold []bool, kept, dims, group []int, f func(v []float32) float32) error {
-	if len(dims) == 0 {
-		dims = c.single(false)
-	}
-	out, err := newFloats(dims)
+// folding says how a tensor is folded: the dimensions that are kept and those that are folded, with their steps in the
+// tensor, and the shape of the result.
+type folding struct {
+	dims, kept, group   []int
+	keptStep, groupStep []int
+}
+
+// folds reads the settings of a reduction of x.
+func (c *call) folds(x *Tensor) (f folding, err error) {
+	fold, err := c.folded(len(x.Dims))
 	if err != nil {
-		return err
+		return f, err
 	}
-	n := span(group)
-	if n == 0 && len(out.F) > 0 {
-		return fmt.Errorf("X of shape %v has nothing to fold: %w", x.Dims, ErrShape)
-	}
-	whole := strides(x.Dims, x.Dims)
-	var keptStep, groupStep []int
-	for i, s := range whole {
-		if fold[i] {
-			groupStep = append(groupStep, s)
-		} else {
-			keptStep = append(keptStep, s)
+	step := strides(x.Dims, x.Dims)
+	for i, d := range x.Dims {
+		switch {
+		case !fold[i]:
+			f.kept, f.dims, f.keptStep = append(f.kept, d), append(f.dims, d), append(f.keptStep, step[i])
+			continue
+		case c.bool("keep_dim"):
+			f.dims = append(f.dims, 1)
 		}
+		f.group, f.groupStep = append(f.group, d), append(f.groupStep, step[i])
 	}
-	buf := make([]float32, n)
-	walk(kept, func(at int, idx []int) {
-		base := offset(idx, keptStep)
-		walk(group, func(k int, in []int) { buf[k] = x.F[base+offset(in, groupStep)] })
-		out.F[at] = f(buf)
+	if len(f.dims) == 0 {
+		f.dims = c.single(false)
+	}
+	return f, nil
+}
+
+// fold fills out with reduce of the values of x that belong together.
+func fold[T float32 | int64](f folding, out, x []T, reduce func(v []T) T) error {
+	n := span(f.group)
+	if n == 0 && len(out) > 0 {
+		return fmt.Errorf("X has nothing to fold in dimensions %v: %w", f.group, ErrShape)
+	}
+	buf := make([]T, n)
+	walk(f.kept, func(at int, idx []int) {
+		base := offset(idx, f.keptStep)
+		walk(f.group, func(k int, in []int) { buf[k] = x[base+offset(in, f.groupStep)] })
+		out[at] = reduce(buf)
 	})
-	c.give(out)
 	return nil
 }
 

@@ -1,6 +1,10 @@
 package interp
 
-import "thole/matrix"
+import (
+	"math"
+
+	"thole/matrix"
+)
 
 // op is a line of the table: what an operator takes, gives and is set by, and what computes it.
 type op struct {
@@ -34,6 +38,8 @@ func ops() []op {
 	axis := []setting{{"axis", int64(-1), ""}, {"scale_x", only{1.0}, ""}, {"scale_y", only{1.0}, ""}, {"scale_out", only{1.0}, ""}}
 	reduce := []setting{{"dim", []int64{0}, "AxisTensor"}, {"keep_dim", false, ""}, {"reduce_all", false, ""},
 		{"in_dtype", only{int64(-1)}, ""}, {"out_dtype", only{int64(-1)}, ""}}
+	logical := []setting{{"dim", []int64{0}, ""}, {"keep_dim", false, ""}, {"reduce_all", false, ""}}
+	perm := []setting{{"axis", []int64{}, ""}, {"data_format", "AnyLayout", ""}}
 	lookup := []setting{{"padding_idx", int64(-1), ""}, {"is_sparse", false, ""}}
 	conv := []setting{{"strides", []int64{1, 1}, ""}, {"paddings", []int64{0, 0}, ""}, {"dilations", []int64{1, 1}, ""},
 		{"groups", int64(1), ""}, {"padding_algorithm", "EXPLICIT", ""}, {"data_format", "NCHW", ""}}
@@ -48,10 +54,12 @@ func ops() []op {
 		{"elementwise_add", xy, out, axis, binary(addF, addI)},
 		{"elementwise_sub", xy, out, axis, binary(subF, subI)},
 		{"elementwise_mul", xy, out, axis, binary(mulF, mulI)},
-		{"elementwise_div", xy, out, axis, binary(divF, nil)},
+		{"elementwise_div", xy, out, axis, divided(divF, divI)},
+		{"elementwise_mod", xy, out, axis, divided(modF, modI)},
+		{"elementwise_floordiv", xy, out, axis, divided(floorF, floorI)},
 		{"elementwise_max", xy, out, axis, binary(maxF, maxI)},
 		{"elementwise_min", xy, out, axis, binary(minF, minI)},
-		{"elementwise_pow", xy, out, axis, binary(powF, nil)},
+		{"elementwise_pow", xy, out, axis, binary(powF, powI)},
 		{"sum", []string{"X*"}, out, nil, addAll},
 		{"scale", x, out, []setting{{"scale", 1.0, "ScaleTensor"}, {"bias", 0.0, ""}, {"bias_after_scale", true, ""}}, scale},
 
@@ -61,11 +69,15 @@ func ops() []op {
 		{"sigmoid", x, out, nil, sigmoid},
 		{"silu", x, out, nil, silu},
 		{"tanh", x, out, nil, each(tanh)},
-		{"square", x, out, nil, each(square)},
+		{"square", x, out, nil, eachOf(square, func(v int64) int64 { return v * v })},
 		{"sqrt", x, out, nil, each(sqrt)},
 		{"exp", x, out, nil, each(exp)},
 		{"log", x, out, nil, each(logE)},
-		{"abs", x, out, nil, each(abs)},
+		{"abs", x, out, nil, eachOf(abs, func(v int64) int64 { return max(v, -v) })},
+		{"floor", x, out, nil, curve(func(v float64, _ []float64) float64 { return math.Floor(v) })},
+		{"ceil", x, out, nil, curve(func(v float64, _ []float64) float64 { return math.Ceil(v) })},
+		{"round", x, out, nil, curve(func(v float64, _ []float64) float64 { return math.RoundToEven(v) })},
+		{"reciprocal", x, out, nil, each(func(v float32) float32 { return 1 / v })},
 		{"gelu", x, out, []setting{{"approximate", false, ""}}, gelu},
 		{"swish", x, out, []setting{{"beta", 1.0, ""}}, curve(swish, "beta")},
 		{"elu", x, out, []setting{{"alpha", 1.0, ""}}, curve(elu, "alpha")},
@@ -94,11 +106,13 @@ func ops() []op {
 		{"stack", []string{"X*"}, []string{"Y"}, []setting{{"axis", int64(0), ""}}, stack},
 		{"gather", []string{"X", "Index"}, out, []setting{{"axis", int64(0), "Axis"}, {"overwrite", true, ""}}, gather},
 		{"concat", []string{"X*"}, out, []setting{{"axis", int64(0), "AxisTensor"}}, concat},
-		{"reduce_sum", x, out, reduce, reduction(sumOf)},
-		{"reduce_mean", x, out, reduce, reduction(meanOf)},
-		{"reduce_max", x, out, reduce, reduction(maxOf)},
-		{"reduce_min", x, out, reduce, reduction(minOf)},
-		{"reduce_prod", x, out, reduce, reduction(prodOf)},
+		{"reduce_sum", x, out, reduce, reduction(sumOf, totalI)},
+		{"reduce_mean", x, out, reduce, reduction(meanOf, meanI)},
+		{"reduce_max", x, out, reduce, reduction(maxOf, largestI)},
+		{"reduce_min", x, out, reduce, reduction(minOf, smallestI)},
+		{"reduce_prod", x, out, reduce, reduction(prodOf, prodI)},
+		{"reduce_all", x, out, logical, truths(smallestI)},
+		{"reduce_any", x, out, logical, truths(largestI)},
 		{"mean", x, out, nil, meanAll},
 
 		{"reshape", x, out, []setting{{"shape", []int64{}, "Shape"}}, reshape},
@@ -108,8 +122,8 @@ func ops() []op {
 		{"flatten_contiguous_range", x, outShape, []setting{{"start_axis", int64(1), ""}, {"stop_axis", int64(1), ""}}, flattenRange},
 		{"squeeze2", x, outShape, []setting{{"axes", []int64{}, ""}}, squeeze},
 		{"unsqueeze2", x, outShape, []setting{{"axes", []int64{}, "AxesTensor"}}, unsqueeze},
-		{"transpose", x, out, []setting{{"axis", []int64{}, ""}}, transpose},
-		{"transpose2", x, outShape, []setting{{"axis", []int64{}, ""}}, transpose},
+		{"transpose", x, out, perm, transpose},
+		{"transpose2", x, outShape, perm, transpose},
 		{"fill_constant", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, "ShapeTensor"}, {"value", 0.0, "ValueTensor"},
 			{"str_value", "", ""}, {"force_cpu", false, ""}, {"place_type", int64(-1), ""}}, fillConstant},
 		{"fill_ints", nil, out, []setting{{"value", []int64{}, ""}, {"dtype", elem(matrix.I64), ""}}, fillInts}, // of PIR only
