@@ -182,7 +182,8 @@ func TestDetect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, want := range map[string]string{"text": "68 65 6c 6c 6f", "empty": "the file is empty", "d": "2 files", "e": "1 files"} {
+	for name, want := range map[string]string{"text": "68 65 6c 6c 6f", "empty": "the file is empty", "d": "2 files",
+		"e": "e/x.npy at byte 0"} {
 		if c, _, err := set.Detect(ctx, b, name); !errors.Is(err, format.ErrUnknown) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, want an error with %q", name, c, err, want)
 		}

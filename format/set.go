@@ -79,7 +79,7 @@ func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 	if whole := s.partOf(ctx, b, name, infos); whole != "" {
 		return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, whole)
 	}
-	if near := s.nearest(ctx, b, name); near != nil {
+	if near := s.nearest(ctx, b, name, infos[0].Name != name); near != nil {
 		return nil, "", fmt.Errorf("%s: %w, the nearest is damaged: %w", name, ErrUnknown, near)
 	}
 	return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, found(ctx, b, name, infos))
@@ -107,8 +107,9 @@ func (s Set) partOf(ctx context.Context, b blob.Bucket, name string, infos []blo
 const minUnderstood = 12
 
 // nearest is the error of the codec that understood most of a path that no codec claims: the one that its ending names,
-// else the one whose reader got furthest. A damaged file is so told from a foreign one.
-func (s Set) nearest(ctx context.Context, b blob.Bucket, name string) error {
+// else the one whose reader got furthest. A damaged file is so told from a foreign one; in a folder a codec that finds
+// damage has found its own files before.
+func (s Set) nearest(ctx context.Context, b blob.Bucket, name string, folder bool) error {
 	named, _, _ := s.ByExt(name)
 	var near *Error
 	for _, c := range s {
@@ -129,7 +130,7 @@ func (s Set) nearest(ctx context.Context, b blob.Bucket, name string) error {
 		if isNamed {
 			return e
 		}
-		if e.Off >= minUnderstood && (near == nil || e.Off > near.Off) {
+		if (folder || e.Off >= minUnderstood) && (near == nil || e.Off > near.Off) {
 			near = e
 		}
 	}
