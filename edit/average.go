@@ -13,13 +13,16 @@ import (
 // Average is the weighted mean of models: every matrix of the first one, cell by cell over all of them, in float64. The
 // models must have the same matrices with the same sizes and element types. weights are divided by their sum; nil
 // weighs all alike. A cell that a sparse model does not store counts as zero. Sparse matrices are held in memory, one
-// at a time.
+// at a time. Of models of one matrix each the names need not be the same, since many formats take it from the file.
 func Average(rs []format.Reader, weights []float64) (format.Reader, error) {
 	if len(rs) == 0 || weights != nil && len(weights) != len(rs) {
 		return nil, fmt.Errorf("edit: %d weights for %d models", len(weights), len(rs))
 	}
 	shares, err := normal(weights, len(rs))
 	if err != nil {
+		return nil, err
+	}
+	if rs, err = alike(rs); err != nil {
 		return nil, err
 	}
 	v := &view{of: rs, ms: rs[0].Matrices()}
@@ -46,6 +49,26 @@ func Average(rs []format.Reader, weights []float64) (format.Reader, error) {
 		return a.dense(want)
 	}
 	return v, nil
+}
+
+// alike gives the only matrix of every model the name that it has in the first, if each has only one.
+func alike(rs []format.Reader) ([]format.Reader, error) {
+	for _, r := range rs {
+		if len(r.Matrices()) != 1 {
+			return rs, nil
+		}
+	}
+	rs = slices.Clone(rs)
+	first := rs[0].Matrices()[0].Name
+	for i, r := range rs {
+		var err error
+		if old := r.Matrices()[0].Name; old == first {
+			continue
+		} else if rs[i], err = Rename(r, map[string]string{old: first}); err != nil {
+			return nil, err
+		}
+	}
+	return rs, nil
 }
 
 // normal divides the weights by their sum.

@@ -15,6 +15,7 @@ import (
 // Difference is what a comparison found of one matrix.
 type Difference struct {
 	Matrix  string  `json:"matrix"`
+	Other   string  `json:"other,omitempty"` // name in the second model, if it is another
 	What    string  `json:"what,omitempty"` // why the values could not be compared: size, or only one model has it
 	Cells   int64   `json:"cells"`          // stored in either model
 	Differ  int64   `json:"differ"`         // of those, not the same number
@@ -28,12 +29,18 @@ type Difference struct {
 func (d *Difference) Same() bool { return d.What == "" && d.Differ == 0 && d.Missing == 0 }
 
 // Compare compares two models number by number, whatever their formats and element types: exactly, integers beyond 2^53
-// too. Two NaN are the same, and -0 is 0. Sparse matrices are held in memory, one at a time.
+// too. Two NaN are the same, and -0 is 0. Two models of one matrix each are compared whatever the names, since many formats
+// take the name from the file. Sparse matrices are held in memory, one at a time.
 func Compare(ctx context.Context, a, b format.Reader) ([]Difference, error) {
 	var out []Difference
+	pair := len(a.Matrices()) == 1 && len(b.Matrices()) == 1
 	for _, m := range a.Matrices() {
 		d := Difference{Matrix: m.Name}
 		n, err := format.Find(b, m.Name)
+		if err != nil && pair {
+			n, err = b.Matrices()[0], nil
+			d.Other = n.Name
+		}
 		switch {
 		case err != nil:
 			d.What = "only in the first"
@@ -47,7 +54,7 @@ func Compare(ctx context.Context, a, b format.Reader) ([]Difference, error) {
 		out = append(out, d)
 	}
 	for _, n := range b.Matrices() {
-		if _, err := format.Find(a, n.Name); err != nil {
+		if _, err := format.Find(a, n.Name); err != nil && !pair {
 			out = append(out, Difference{Matrix: n.Name, What: "only in the second"})
 		}
 	}

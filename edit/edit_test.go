@@ -90,6 +90,9 @@ func TestEdits(t *testing.T) {
 		"average": {func() (format.Reader, error) {
 			return Average([]format.Reader{small(), dense(3, 2, 0.5, 0, 0, 0.25)}, nil)
 		}, "w 2x3 0:0:2 0:1:0 0:2:0.5 1:0:2 1:1:0 1:2:0\n"},
+		"average of other names": {func() (format.Reader, error) {
+			return Average([]format.Reader{small(), named("v", dense(3, 2, 0.5, 0, 0, 0.25))}, nil)
+		}, "w 2x3 0:0:2 0:1:0 0:2:0.5 1:0:2 1:1:0 1:2:0\n"},
 		"weighted": {func() (format.Reader, error) {
 			return Average([]format.Reader{small(), dense(5, 2, 0.5, 0, 0, 0.25)}, []float64{3, 1})
 		}, "w 2x3 0:0:2 0:1:-1 0:2:0.5 1:0:3 1:1:0 1:2:-0.125\n"},
@@ -138,6 +141,14 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// named is the model with another name of its only matrix.
+func named(name string, s stored) stored {
+	m := s.ms[0]
+	blocks := s.of[m.Name]
+	m.Name = name
+	return stored{[]matrix.Meta{m}, map[string][]matrix.Block{name: blocks}}
+}
+
 func TestCompare(t *testing.T) {
 	for name, c := range map[string]struct {
 		a, b stored
@@ -146,6 +157,7 @@ func TestCompare(t *testing.T) {
 		"same":     {dense(1, 2, 3, math.NaN()), dense(1, 2, 3, math.NaN()), Difference{Matrix: "w", Cells: 4}},
 		"one cell": {dense(1, 2, 3, 4), dense(1, 2.5, 3, 4), Difference{Matrix: "w", Cells: 4, Differ: 1, Largest: 0.5, Col: 1}},
 		"nan":      {dense(1, 2, 3, 4), dense(1, 2, 3, math.NaN()), Difference{Matrix: "w", Cells: 4, Differ: 1, Largest: math.Inf(1), Row: 1, Col: 1}},
+		"renamed":  {dense(1, 2, 3, 4), named("v", dense(1, 2, 3, 5)), Difference{Matrix: "w", Other: "v", Cells: 4, Differ: 1, Largest: 1, Row: 1, Col: 1}},
 		"size":     {dense(1, 2, 3, 4), dense(1, 2, 3, 4, 5, 6), Difference{Matrix: "w", What: "rows [0,2) x cols [0,2) and rows [0,2) x cols [0,3)"}},
 		"sparse": {
 			sparse([]int{0, 2, 3}, []int64{1, 7, 1}, []float64{3, 2, 5}), sparse([]int{0, 1, 3}, []int64{1, 1, 9}, []float64{3, 5.5, 0}),

@@ -18,7 +18,7 @@ func Slice(r format.Reader, rows, cols matrix.Range) (format.Reader, error) {
 	for _, m := range r.Matrices() {
 		at := m.Rect().Intersect(matrix.Rect{Rows: rows, Cols: cols})
 		if at.Empty() {
-			return nil, fmt.Errorf("edit: matrix %s at %v has nothing in rows %v, columns %v", m.Name, m.Rect(), rows, cols)
+			return nil, fmt.Errorf("edit: matrix %s is %v, of which nothing is kept", m.Name, m.Rect())
 		}
 		v.ms, places = append(v.ms, sliced(m, at)), append(places, at)
 	}

@@ -171,7 +171,8 @@ func diffCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "diff A B",
 		Short:   "Compare two models value by value, whatever their formats",
-		Long:    "Compares the values of two models. The exit status is 0 if they are the same, within --within if it is given.",
+		Long: `Compares the values of two models, matrix by matrix of the same name; if each has only one, whatever the names. The exit
+status is 0 if they are the same, within --within if it is given.`,
 		Example: "  thole diff out/lr lr.params\n  thole diff before after --within 1e-6\n  thole diff before after --json",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -237,13 +238,17 @@ func printDiff(e *env, found []edit.Difference, asJSON bool, within float64) err
 	w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "MATRIX\tCELLS\tDIFFER\tIN ONE ONLY\tLARGEST\tAT")
 	for _, d := range found {
+		name := d.Matrix
+		if d.Other != "" {
+			name += " and " + d.Other
+		}
 		switch {
 		case d.What != "":
-			fmt.Fprintf(w, "%s\t%s\n", d.Matrix, d.What)
+			fmt.Fprintf(w, "%s\t%s\n", name, d.What)
 		case d.Same():
-			fmt.Fprintf(w, "%s\t%d\t0\t0\tsame\t\n", d.Matrix, d.Cells)
+			fmt.Fprintf(w, "%s\t%d\t0\t0\tsame\t\n", name, d.Cells)
 		default:
-			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.6g\t(%d,%d)\n", d.Matrix, d.Cells, d.Differ, d.Missing, d.Largest, d.Row, d.Col)
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%.6g\t(%d,%d)\n", name, d.Cells, d.Differ, d.Missing, d.Largest, d.Row, d.Col)
 		}
 	}
 	if err := w.Flush(); err != nil {
