@@ -1,15 +1,12 @@
 package format
 
 import (
-	"bufio"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"thole/blob"
@@ -100,32 +97,6 @@ func choose(src Reader, only []string) ([]matrix.Meta, error) {
 
 // bandCells is how many cells of a dense matrix that is stored sparse are filled in at a time.
 const bandCells = 1 << 20
-
-// Cat prints a matrix as lines "row<TAB>col<TAB>value": the stored cells of a sparse matrix, every cell of the saved
-// rows of a dense one, of those within want.
-func Cat(ctx context.Context, w io.Writer, src Reader, m matrix.Meta, want matrix.Rect) error {
-	out := bufio.NewWriterSize(w, 1<<16)
-	var line []byte
-	emit := func(row, col int64, value []byte) error {
-		line = strconv.AppendInt(line[:0], row, 10)
-		line = append(line, '\t')
-		line = strconv.AppendInt(line, col, 10)
-		line = append(line, '\t')
-		line = append(append(line, value...), '\n')
-		_, err := out.Write(line)
-		return err
-	}
-	for b, err := range src.Blocks(ctx, m.Name, m.Rect().Intersect(want)) {
-		if err != nil {
-			out.Flush()
-			return err
-		}
-		if err := eachCell(ctx, m, b, emit); err != nil {
-			return err
-		}
-	}
-	return out.Flush()
-}
 
 func eachCell(ctx context.Context, m matrix.Meta, b matrix.Block, emit func(int64, int64, []byte) error) error {
 	if _, sparse := b.Data.(matrix.Empty); m.Layout == matrix.RowSparse || !sparse && b.Data.NNZ() == denseLen(b.At) {

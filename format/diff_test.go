@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"strings"
@@ -125,12 +126,16 @@ func TestCat(t *testing.T) {
 	holes := one("m", 2, 2)
 	holes.blocks["m"] = []matrix.Block{{At: matrix.At(0, 1, 0, 2), Data: matrix.Empty{D: matrix.F32}},
 		{At: matrix.At(1, 2, 0, 2), Data: &matrix.COO[float32]{Row: []int64{0}, Col: []int64{1}, Val: []float32{7}}}}
+	tiles := one("m", 2, 2)
+	tiles.blocks["m"] = []matrix.Block{{At: matrix.At(0, 2, 1, 2), Data: &matrix.Dense[float32]{Val: []float32{2, 4}}},
+		{At: matrix.At(0, 2, 0, 1), Data: &matrix.Dense[float32]{Val: []float32{1, 3}}}}
 	for name, c := range map[string]struct {
 		r    *held
 		want string
 	}{
 		"dense":  {one("m", 2, 2, 1, -2, 0.5, 1e30), "0\t0\t1\n0\t1\t-2\n1\t0\t0.5\n1\t1\t1e+30\n"},
 		"sparse": {sparse("s", 1<<40, []int64{3, 1 << 39}, 1, 0), "0\t3\t1\n0\t549755813888\t0\n"},
+		"tiles":  {tiles, "0\t0\t1\n0\t1\t2\n1\t0\t3\n1\t1\t4\n"},
 		"holes":  {holes, "0\t0\t0\n0\t1\t0\n1\t0\t0\n1\t1\t7\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,6 +147,33 @@ func TestCat(t *testing.T) {
 				t.Errorf("%q, want %q", out.String(), c.want)
 			}
 		})
+	}
+}
+
+// TestCatMany checks that cells which are too many to be put in order are all printed.
+func TestCatMany(t *testing.T) {
+	const rows = 40_000
+	r := one("m", rows, 2)
+	val := make([]float32, rows)
+	r.blocks["m"] = []matrix.Block{{At: matrix.At(0, rows, 1, 2), Data: &matrix.Dense[float32]{Val: val}},
+		{At: matrix.At(0, rows, 0, 1), Data: &matrix.Dense[float32]{Val: val}}}
+	var out bytes.Buffer
+	if err := format.Cat(context.Background(), &out, r, r.ms[0], r.ms[0].Rect()); err != nil {
+		t.Fatal(err)
+	}
+	lines := map[string]int{}
+	for line := range strings.Lines(out.String()) {
+		lines[line]++
+	}
+	for row := range rows {
+		for col := range 2 {
+			if line := fmt.Sprintf("%d\t%d\t0\n", row, col); lines[line] != 1 {
+				t.Fatalf("%q: %d times, want once", line, lines[line])
+			}
+		}
+	}
+	if len(lines) != 2*rows {
+		t.Errorf("%d lines, want %d", len(lines), 2*rows)
 	}
 }
 

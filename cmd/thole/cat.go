@@ -23,8 +23,9 @@ func catCommand(e *env) *cobra.Command {
 		Use:   "cat PATH",
 		Short: "Print the values of a matrix as row, column, value",
 		Long: `Prints lines "row<TAB>column<TAB>value": the stored entries of a sparse matrix, every cell of a dense one, numbers in
-their shortest form that reads back exactly. The exit status is 0 only if every byte was accounted for. With --rows and
---cols only what they need is read, where the format allows it.`,
+their shortest form that reads back exactly. Up to 65536 cells come row by row, more in the order of the file's blocks.
+The exit status is 0 only if every byte was accounted for. With --rows and --cols only what they need is read, where the
+format allows it.`,
 		Example: `  thole cat out/lr --matrix input_weight | head
   thole cat weights.npy
   thole cat weights.npy --rows 0:2 --cols 1:3`,
