@@ -33,7 +33,8 @@ type ndarray struct {
 	built   bool
 }
 
-// numpyTypes are the names of element types that a matrix can hold.
+// numpyTypes are the names of element types that a matrix can hold. NumPy has no bf16, and Paddle no 16-bit integers without
+// a sign: it stores the one as the other, and takes every u2 for bf16 when it loads a file.
 var numpyTypes = [...]struct {
 	name string
 	element
@@ -41,7 +42,7 @@ var numpyTypes = [...]struct {
 	{"f4", element{DType: matrix.F32}}, {"f8", element{DType: matrix.F64}}, {"f2", element{DType: matrix.F16}},
 	{"i8", element{DType: matrix.I64}}, {"i4", element{DType: matrix.I32}}, {"i2", element{DType: matrix.I16}},
 	{"i1", element{DType: matrix.I8}}, {"u8", element{DType: matrix.U64}}, {"u4", element{DType: matrix.U32}},
-	{"u2", element{DType: matrix.U16}}, {"u1", element{DType: matrix.U8}}, {"b1", element{DType: matrix.Bool}},
+	{"u2", element{DType: matrix.BF16}}, {"u1", element{DType: matrix.U8}}, {"b1", element{DType: matrix.Bool}},
 	{"c8", element{DType: matrix.F32, Origin: format.Complex64}}, {"c16", element{DType: matrix.F64, Origin: format.Complex128}},
 }
 

@@ -25,7 +25,7 @@ i2 [4] i16 [0 1 2 100]
 i1 [4] i8 [0 1 2 100]
 u8 [4] u64 [0 1 2 100]
 u4 [4] u32 [0 1 2 100]
-u2 [4] u16 [0 1 2 100]
+u2 [4] bf16 [0 9.183549615799121e-41 1.8367099231598242e-40 9.183549615799121e-39]
 u1 [4] u8 [0 1 2 100]
 b1 [4] bool [0 1 1 0]
 big [2 2] i32 [1 2 3 -4]
@@ -83,7 +83,7 @@ func TestPickles(t *testing.T) {
 				t.Errorf("beside the matrices:\n%s", beside)
 			}
 			if want == typesText && !strings.Contains(notes, "bf16") {
-				t.Errorf("notes %q, want a word on u16", notes)
+				t.Errorf("notes %q, want a word on bf16", notes)
 			}
 			for i := range data {
 				if r, err := put(t, file, data[:i]); err == nil {

@@ -51,8 +51,8 @@ func walkPickle(l *listing) {
 		s.failAt(s.off-1, "a pickle without an array, want a dictionary of them")
 	}
 	c.keepPlain()
-	if slices.ContainsFunc(l.tensors, func(t stored) bool { return t.meta.DType == matrix.U16 }) {
-		l.note("pickles hold bf16 as u16, and do not say which of both it is")
+	if slices.ContainsFunc(l.tensors, func(t stored) bool { return t.meta.DType == matrix.BF16 }) {
+		l.note("arrays of u2 are read as bf16, as Paddle reads them")
 	}
 }
 
