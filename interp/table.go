@@ -38,7 +38,6 @@ func ops() []op {
 	axis := []setting{{"axis", int64(-1), ""}, {"scale_x", only{1.0}, ""}, {"scale_y", only{1.0}, ""}, {"scale_out", only{1.0}, ""}}
 	reduce := []setting{{"dim", []int64{0}, "AxisTensor"}, {"keep_dim", false, ""}, {"reduce_all", false, ""},
 		{"in_dtype", only{int64(-1)}, ""}, {"out_dtype", only{int64(-1)}, ""}}
-	logical := []setting{{"dim", []int64{0}, ""}, {"keep_dim", false, ""}, {"reduce_all", false, ""}}
 	perm := []setting{{"axis", []int64{}, ""}, {"data_format", "AnyLayout", ""}}
 	lookup := []setting{{"padding_idx", int64(-1), ""}, {"is_sparse", false, ""}}
 	conv := []setting{{"strides", []int64{1, 1}, ""}, {"paddings", []int64{0, 0}, ""}, {"dilations", []int64{1, 1}, ""},
@@ -111,8 +110,8 @@ func ops() []op {
 		{"reduce_max", x, out, reduce, reduction(maxOf, largestI)},
 		{"reduce_min", x, out, reduce, reduction(minOf, smallestI)},
 		{"reduce_prod", x, out, reduce, reduction(prodOf, prodI)},
-		{"reduce_all", x, out, logical, truths(smallestI)},
-		{"reduce_any", x, out, logical, truths(largestI)},
+		{"reduce_all", x, out, reduce, truths(smallestI)},
+		{"reduce_any", x, out, reduce, truths(largestI)},
 		{"mean", x, out, nil, meanAll},
 
 		{"reshape", x, out, []setting{{"shape", []int64{}, "Shape"}}, reshape},
