@@ -310,3 +310,32 @@ func fuzzRecords[T Number](t *testing.T, l *layout, b []byte, width uint8, last 
 		t.Fatalf("%s: got %v, want %v", l.name, again, r)
 	}
 }
+
+// TestStrayData has a data file that no partition names: whose values would be lost without a word.
+func TestStrayData(t *testing.T) {
+	for _, c := range []struct {
+		file, data string
+		fails      bool
+		warns      string
+	}{
+		{"7", "1,0.5\n", true, ""}, {"7", "", false, ""}, {"_SUCCESS", "", false, ""}, {"notes.txt", "of mine", false, "1 files that the metadata do not name"},
+	} {
+		b := copyOf(t, "generated-master/matrix/T_FLOAT_SPARSE/ColIdValueTextRowFormat")
+		if err := blob.WriteAll(ctx, b, "model/"+c.file, []byte(c.data)); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Codec.Open(ctx, b, "model", format.Options{})
+		if c.fails {
+			if !isTyped(err, format.ErrCorrupt) || !strings.Contains(err.Error(), "model/7") {
+				t.Errorf("%s: got %v", c.file, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(format.Warnings(r.Notes()), "; "); !strings.Contains(got, c.warns) || (got == "") != (c.warns == "") {
+			t.Errorf("%s: warnings %q", c.file, got)
+		}
+	}
+}

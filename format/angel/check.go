@@ -3,6 +3,7 @@ package angel
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -246,14 +247,25 @@ func checkFiles(d *dir, l *layout, pieces []piece) (notes []string, err error) {
 	if crlf > 0 {
 		notes = append(notes, format.Warning(fmt.Sprintf("line ends of %d data files have become CRLF since they were saved", crlf)))
 	}
-	stray := 0
-	for f := range d.sizes {
-		if len(of[f]) == 0 && !slices.Contains(metaNames, path.Base(f)) {
-			stray++
+	stray, err := d.stray(of)
+	return append(notes, stray...), err
+}
+
+// stray looks for files of which no partition is a part. One that is named as data are, and not empty, is a part of the
+// matrix that would be lost.
+func (d *dir) stray(of map[string][]*piece) (notes []string, err error) {
+	n := 0
+	for _, f := range slices.Sorted(maps.Keys(d.sizes)) {
+		if len(of[f]) > 0 || slices.Contains(metaNames, path.Base(f)) || d.sizes[f] == 0 {
+			continue
 		}
+		if isNumber(path.Base(f)) {
+			return nil, format.Corrupt(name, path.Join(d.path, f), 0, "%d bytes of data that the metadata do not name", d.sizes[f])
+		}
+		n++
 	}
-	if stray > 0 {
-		notes = append(notes, fmt.Sprintf("%d files that the metadata do not name", stray))
+	if n > 0 {
+		notes = append(notes, format.Warning(fmt.Sprintf("%d files that the metadata do not name", n)))
 	}
 	return notes, nil
 }

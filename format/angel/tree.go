@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"thole/blob"
+	"thole/format"
 	"thole/internal/wire"
 )
 
@@ -115,11 +116,17 @@ func (t *tree) rest(d *dir) {
 // numbers tells whether all files have the names of data files.
 func (d *dir) numbers() bool {
 	for n := range d.sizes {
-		if v, w := parseInt32([]byte(n)); w != len(n) || v < 0 {
+		if !isNumber(n) {
 			return false
 		}
 	}
 	return len(d.sizes) > 0
+}
+
+// isNumber tells whether a file is named as data files are.
+func isNumber(file string) bool {
+	v, w := parseInt32([]byte(file))
+	return w == len(file) && v >= 0
 }
 
 // join makes one matrix of the folders that the parameter servers of a job left of it:
@@ -227,7 +234,7 @@ func (t *tree) extras(ctx context.Context, b blob.Bucket) (files map[string][]by
 	for _, i := range t.files {
 		base := path.Base(i.Name)
 		if i.Size > maxFile || total+i.Size > maxFiles {
-			notes = append(notes, fmt.Sprintf("%s: %d bytes, not taken as a file beside the matrices", base, i.Size))
+			notes = append(notes, format.Warning(fmt.Sprintf("%s: %d bytes, not taken as a file beside the matrices", base, i.Size)))
 			continue
 		}
 		total += i.Size
@@ -241,7 +248,7 @@ func (t *tree) extras(ctx context.Context, b blob.Bucket) (files map[string][]by
 		files[base] = data
 	}
 	if t.others > 0 {
-		notes = append(notes, fmt.Sprintf("%d files in folders without metadata", t.others))
+		notes = append(notes, format.Warning(fmt.Sprintf("%d files in folders without metadata", t.others)))
 	}
 	return files, notes, nil
 }
