@@ -27,9 +27,10 @@ func scrubCommand(e *env) *cobra.Command {
 		Use:   "scrub SRC DST",
 		Short: "Remove what a Paddle model tells of its training",
 		Long: `Writes the topology of SRC to DST without op_callstack, op_role, op_role_var, op_namescope, op_device and
-with_quant_attr: host paths and source lines of the training, and what only training needs. A folder is copied with its
-other files. Variables, operators and all other attributes are compared before anything is written, and where the
-parameters are there and the operators known, both programs are run on the same inputs and must give the same bits.`,
+with_quant_attr: host paths and source lines of the training, and what only training needs. A folder, or a model packed
+in one file, is copied to a folder with its other files. Variables, operators and all other attributes are compared
+before anything is written, and where the parameters are there and the operators known, both programs are run on the same
+inputs and must give the same bits.`,
 		Example: "  thole scrub uci_housing_model clean\n  thole scrub mlp.pdmodel clean.pdmodel",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -69,8 +70,11 @@ func scrub(ctx context.Context, e *env, src, dst string) error {
 	if err := writeScrubbed(ctx, b, m, src, dst, data); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(e.out, "%s: %d of %d bytes; graph: the same; %s\n", dst, len(data), len(m.Data), proof)
-	return err
+	fmt.Fprintf(e.out, "%s: %d of %d bytes; graph: the same; %s\n", dst, len(data), len(m.Data), proof)
+	if folder, err := isFolder(ctx, b, src); err != nil || !folder {
+		return err
+	}
+	return noteOthers(ctx, e, b, m)
 }
 
 // proveSame runs both programs if that is possible, and says what was found.
@@ -94,14 +98,52 @@ func proveSame(ctx context.Context, b blob.Bucket, m *program.Model, clean *prog
 	return fmt.Sprintf("outputs: the same bits on %d made-up inputs", rounds), err
 }
 
+// maxOther is the size of files beside a topology that are looked at for another one.
+const maxOther = 16 << 20
+
+// isFolder tells whether a path is a folder, or a model packed in one file, which is a folder in b.
+func isFolder(ctx context.Context, b blob.Bucket, path string) (bool, error) {
+	_, name, err := blob.Local(path)
+	if err != nil {
+		return false, err
+	}
+	infos, err := b.List(ctx, name)
+	return len(infos) > 0 && infos[0].Name != name, err
+}
+
+// noteOthers names the other topologies in a copied folder that tell of a training.
+func noteOthers(ctx context.Context, e *env, b blob.Bucket, m *program.Model) error {
+	infos, err := b.List(ctx, path.Dir(m.Path))
+	if err != nil {
+		return err
+	}
+	for _, i := range infos {
+		if i.Name == m.Path || i.Size > maxOther {
+			continue
+		}
+		data, err := blob.ReadAll(ctx, b, i.Name, maxOther)
+		if err != nil {
+			return err
+		}
+		other, err := program.Decode(data)
+		if err != nil {
+			continue // no topology
+		}
+		if leaks, _, err := other.Leaks(); err == nil && len(leaks) > 0 {
+			fmt.Fprintf(e.err, "note: %s was copied as it is and tells of its training (%s); scrub it too\n", path.Base(i.Name), leaks[0].Attr)
+		}
+	}
+	return nil
+}
+
 // writeScrubbed writes the topology to a file, or for a folder a copy of it with the topology in its place.
 func writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model, src, dst string, data []byte) error {
 	to, name, err := blob.Local(dst)
 	if err != nil {
 		return err
 	}
-	if info, err := os.Stat(src); err != nil || !info.IsDir() {
-		return blob.WriteAll(ctx, to, name, data)
+	if folder, err := isFolder(ctx, b, src); err != nil || !folder {
+		return errors.Join(err, blob.WriteAll(ctx, to, name, data))
 	}
 	dir := path.Dir(m.Path)
 	infos, err := b.List(ctx, dir)
