@@ -235,7 +235,7 @@ func printDiff(e *env, found []edit.Difference, asJSON bool, within float64) err
 		}
 		return failed
 	}
-	w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
+	w := tabwriter.NewWriter(legible{e.out}, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "MATRIX\tCELLS\tDIFFER\tIN ONE ONLY\tLARGEST\tAT")
 	for _, d := range found {
 		name := d.Matrix

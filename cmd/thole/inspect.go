@@ -84,7 +84,7 @@ standard deviation, and a histogram from the smallest to the largest. For a Padd
 				enc.SetIndent("", "  ")
 				return enc.Encode(f)
 			}
-			return f.print(e.out, verbose)
+			return f.print(legible{e.out}, verbose)
 		},
 	}
 	s.flags(c, false)

@@ -84,7 +84,7 @@ func Main(args []string, e *env) int {
 	case errors.Is(err, syscall.EPIPE): // the reader of a pipe has seen enough
 		return 0
 	}
-	fmt.Fprintln(e.err, "thole: "+err.Error())
+	fmt.Fprintln(e.err, "thole: "+escaped(err.Error()))
 	if bad := (usageError{}); errors.As(err, &bad) || errors.Is(err, format.ErrOption) {
 		return exitUsage
 	}

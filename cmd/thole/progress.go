@@ -76,7 +76,7 @@ func (p *progress) line(format string, args ...any) {
 	if p.bar != nil {
 		_ = p.bar.Clear()
 	}
-	fmt.Fprintf(p.w, format+"\n", args...)
+	fmt.Fprintln(p.w, escaped(fmt.Sprintf(format, args...)))
 }
 
 // end removes the bar.

@@ -110,7 +110,7 @@ func (p *place) read(ctx context.Context, e *env) (format.Reader, error) {
 			fmt.Fprintf(e.err, "%s: %d warnings more, shown by thole inspect\n", p.path, len(warnings)-i)
 			break
 		}
-		fmt.Fprintf(e.err, "%s: %s\n", p.path, w)
+		fmt.Fprintf(e.err, "%s: %s\n", p.path, escaped(w))
 	}
 	return r, nil
 }

@@ -48,7 +48,7 @@ and checksums where there are some. The exit status is 0 only if all is well.`,
 				f.OK = err == nil
 				found = append(found, f)
 				if !asJSON {
-					if err := f.print(e.out); err != nil {
+					if err := f.print(legible{e.out}); err != nil {
 						return err
 					}
 				}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestLegible holds that what stored files call things does nothing to a terminal.
+func TestLegible(t *testing.T) {
+	for text, want := range map[string]string{
+		"w 1 x 3\n":             "w 1 x 3\n",
+		"\x1b[31mred\x07":       `\x1b[31mred\x07`,
+		"a\rb\tc\x7f":           `a\x0db\x09c\x7f`,
+		"▁█ über \u009b1m":      `▁█ über \x9b1m`,
+		"\xff\xfe \ufffd \x1b(": "\xff\xfe \ufffd " + `\x1b(`,
+	} {
+		var out strings.Builder
+		if n, err := (legible{&out}).Write([]byte(text)); n != len(text) || err != nil || out.String() != want {
+			t.Errorf("%q: got %q, %d, %v, want %q", text, out.String(), n, err, want)
+		}
+	}
+}
