@@ -278,7 +278,7 @@ func explainFile(ctx context.Context, b blob.Bucket, file string, alone bool, p 
 		return err
 	}
 	if !(streams{}).Looks(ctx, b, file) {
-		return nil
+		return explainTopology(ctx, b, file, p)
 	}
 	p.Head("file %s", file)
 	_, err = listStreams(ctx, b, file, obj, p)

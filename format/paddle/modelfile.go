@@ -17,6 +17,9 @@ import (
 // matrices as its folder.
 type modelFile struct{}
 
+// maxDamaged is the size up to which a damaged topology is explained.
+const maxDamaged = 16 << 20
+
 // Name implements profile.
 func (modelFile) Name() string { return "model" }
 
@@ -66,14 +69,20 @@ func (p modelFile) Open(ctx context.Context, b blob.Bucket, file string, _ forma
 	return modelReader{listReader: &listReader{l: l, path: file}, files: files}, nil
 }
 
-// Explain implements profile: the parameters, as the topology is no file of numbers; inspect draws it.
+// Explain implements profile: the topology field by field, and the parameters. A damaged topology is printed as far as it
+// makes sense.
 func (p modelFile) Explain(ctx context.Context, b blob.Bucket, file string, out *dump.Printer) error {
 	m, err := p.topology(ctx, b, file)
 	if err != nil {
+		if data, unread := blob.ReadAll(ctx, b, file, maxDamaged); unread == nil {
+			_ = program.Explain(data, out) // err says what is wrong
+		}
 		return err
 	}
-	out.Head("file %s", file)
-	out.Gap(0, int64(len(m.Data)), "topology: %s, %s", m.Program.Form, m.Program.VersionText())
+	out.Head("file %s: topology, %s, %s", file, m.Program.Form, m.Program.VersionText())
+	if err := program.Explain(m.Data, out); err != nil {
+		return err
+	}
 	files := []string{m.Params}
 	if m.Params == "" {
 		files = nil
@@ -88,6 +97,19 @@ func (p modelFile) Explain(ctx context.Context, b blob.Bucket, file string, out 
 		}
 	}
 	return out.Err()
+}
+
+// explainTopology prints a file of a folder if it is a topology.
+func explainTopology(ctx context.Context, b blob.Bucket, file string, out *dump.Printer) error {
+	m, err := program.Load(ctx, b, file)
+	if errors.Is(err, format.ErrUnknown) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	out.Head("file %s: topology, %s, %s", file, m.Program.Form, m.Program.VersionText())
+	return program.Explain(m.Data, out)
 }
 
 // Create implements profile.

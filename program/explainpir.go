@@ -1,0 +1,106 @@
+package program
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"thole/internal/dump"
+)
+
+// explainPIR prints a PIR text: a line for each operator and for each other value around them, each with what stands
+// before it. It stops where the text is no JSON.
+func explainPIR(data []byte, p *dump.Printer) {
+	e := pirExplainer{data: data, p: p, d: json.NewDecoder(bytes.NewReader(data))}
+	e.walk("", 0)
+	if e.done < len(data) {
+		e.piece(len(data), "the rest")
+	}
+}
+
+// pirExplainer walks over the text, of which all before done is printed.
+type pirExplainer struct {
+	data []byte
+	p    *dump.Printer
+	d    *json.Decoder
+	done int
+	ops  int
+}
+
+// walk prints the value under the key, or what is in it; ok is false where the text is no JSON.
+func (e *pirExplainer) walk(key string, depth int) (ok bool) {
+	if e.p.Err() != nil || depth > maxNesting {
+		return false
+	}
+	switch key {
+	case "", "program":
+		return e.inside('{', depth, e.member)
+	case "regions", "blocks":
+		return e.inside('[', depth, func(depth int) bool { return e.inside('{', depth, e.member) })
+	case "ops":
+		return e.inside('[', depth, func(int) bool { return e.operator() })
+	}
+	var value json.RawMessage
+	if e.d.Decode(&value) != nil {
+		return false
+	}
+	if key == "#" {
+		key = "name"
+	}
+	e.piece(int(e.d.InputOffset()), "%s", key)
+	return true
+}
+
+// member walks over a key of an object and its value.
+func (e *pirExplainer) member(depth int) bool {
+	t, err := e.d.Token()
+	key, isText := t.(string)
+	return err == nil && isText && key != "" && e.walk(key, depth)
+}
+
+// inside walks over an object or a list.
+func (e *pirExplainer) inside(open json.Delim, depth int, each func(depth int) bool) bool {
+	if t, err := e.d.Token(); err != nil || t != open {
+		return false
+	}
+	for e.d.More() {
+		if !each(depth + 1) {
+			return false
+		}
+	}
+	_, err := e.d.Token()
+	return err == nil
+}
+
+// operator prints one operator.
+func (e *pirExplainer) operator() bool {
+	var o struct {
+		pirOp
+		In  []json.RawMessage `json:"I"`
+		Out json.RawMessage   `json:"O"`
+	}
+	if e.d.Decode(&o) != nil {
+		return false
+	}
+	made := []pirValue{{}}
+	if bytes.HasPrefix(o.Out, []byte("[")) && json.Unmarshal(o.Out, &made) != nil || len(o.Out) == 0 {
+		made = nil
+	}
+	text := fmt.Sprintf("operator %d %s: %d operands, %d results", e.ops, opName(o.Name), len(o.In), len(made))
+	if n := len(o.Regions); n > 0 {
+		text += fmt.Sprintf(", %d regions", n)
+	}
+	e.ops++
+	e.piece(int(e.d.InputOffset()), "%s", text)
+	return true
+}
+
+// piece prints the text up to there, shortened.
+func (e *pirExplainer) piece(end int, meaning string, args ...any) {
+	shown := min(end, e.done+shownBytes)
+	e.p.Text(int64(e.done), e.data[e.done:shown], meaning, args...)
+	if rest := end - shown; rest > 0 {
+		e.p.Gap(int64(shown), int64(rest), "more of it")
+	}
+	e.done = end
+}
