@@ -455,3 +455,35 @@ func TestQuotedSeparators(t *testing.T) {
 		}
 	}
 }
+
+// TestUnsaid is what is told to be left out where there is no sidecar.
+func TestUnsaid(t *testing.T) {
+	ctx := context.Background()
+	for what, c := range map[string]struct {
+		m    matrix.Meta
+		set  map[string]string
+		want string
+	}{
+		"types":  {matrix.Meta{Rows: 2, Cols: 1}, nil, "element types, without"},
+		"shape":  {matrix.Meta{Rows: 2, Cols: 4, Dims: []int64{2, 2, 2}}, nil, "element types, the shape [2 2 2], without"},
+		"size":   {matrix.Meta{Rows: 0, Cols: 4}, nil, "element types, the size 0 x 4, without"},
+		"labels": {matrix.Meta{Rows: 2, Cols: 1, Labels: []string{"a"}}, map[string]string{"header": "false"}, "element types, names of columns, without"},
+		"header": {matrix.Meta{Rows: 2, Cols: 1, Labels: []string{"a"}}, nil, "element types, without"},
+	} {
+		c.m.Name, c.m.DType = "a", matrix.F32
+		lost := ""
+		o := format.Options{Set: map[string]string{"meta": "false"}, Lost: func(s string) { lost += s }}
+		for k, v := range c.set {
+			o.Set[k] = v
+		}
+		w, err := Codec.Create(ctx, &blob.Mem{}, "a.csv", []matrix.Meta{c.m}, o)
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		w.Abort(ctx)
+		if !strings.Contains(lost, c.want) {
+			t.Errorf("%s: told %q, want %q", what, lost, c.want)
+		}
+	}
+}

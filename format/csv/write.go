@@ -88,10 +88,25 @@ func losses(m *matrix.Meta, o *format.Options, w *wish) error {
 		}
 	}
 	if !w.meta {
-		o.Drop("matrix %q: element types, without a %s", m.Name, format.SidecarExt)
+		o.Drop("matrix %q: %s, without a %s", m.Name, unsaid(m, w), format.SidecarExt)
 	}
 	format.DropFiles(o)
 	return nil
+}
+
+// unsaid is what the lines alone do not tell.
+func unsaid(m *matrix.Meta, w *wish) string {
+	what := "element types"
+	if m.Labels != nil && w.header != nil && !*w.header {
+		what += ", names of columns"
+	}
+	if len(m.Dims) > 2 {
+		what += fmt.Sprintf(", the shape %v", m.Dims)
+	}
+	if m.Rows == 0 || m.Cols == 0 {
+		what += fmt.Sprintf(", the size %d x %d", m.Rows, m.Cols)
+	}
+	return what
 }
 
 // table writes rows as lines.
