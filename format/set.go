@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"thole/blob"
@@ -143,7 +144,11 @@ func (s Set) nearest(ctx context.Context, b blob.Bucket, name string, folder boo
 // found describes a path that no codec knows.
 func found(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) string {
 	if infos[0].Name != name {
-		return fmt.Sprintf("a folder with %d files, the first is %s", len(infos), infos[0].Name)
+		text := fmt.Sprintf("a folder with %d files, the first is %s", len(infos), infos[0].Name)
+		if !slices.ContainsFunc(infos, func(i blob.Info) bool { return strings.Trim(path.Base(i.Name), "0123456789") != "" }) {
+			text += " (numbers name data files of Angel: --from angel reads them without metadata)"
+		}
+		return text
 	}
 	head := make([]byte, min(16, infos[0].Size))
 	if o, err := b.Open(ctx, name); err == nil {

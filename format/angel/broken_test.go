@@ -339,3 +339,20 @@ func TestStrayData(t *testing.T) {
 		}
 	}
 }
+
+// TestLostWhenSaved warns of what is certainly missing in a model that Angel saved.
+func TestLostWhenSaved(t *testing.T) {
+	for name, want := range map[string]string{
+		"generated-master/cases/empty_row0_TextColumnFormat":                    "at least 1 values were lost",
+		"generated-master/cases/uneven_rows_ColIdValueTextRowFormat":            "",
+		"generated-master/matrix/T_FLOAT_DENSE/TextColumnFormat":                "",
+		"generated-master/cases/rows20_block10_ColIdValueTextRowFormat":         "not listed in ascending order",
+		"generated-master/cases/hash3_ColIdValueTextRowFormat":                  "",
+		"generated-release-3.2.0/router_default/T_FLOAT_DENSE/TextColumnFormat": "repaired",
+	} {
+		got := strings.Join(format.Warnings(openDir(t, needGolden(t, name), nil).Notes()), "; ")
+		if !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: warnings %q, want %q", name, got, want)
+		}
+	}
+}

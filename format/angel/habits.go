@@ -70,7 +70,8 @@ func (s *stored) describe(m *matrixMeta) {
 		note("col is %d, the index range has %d columns", m.cols, s.meta.Cols)
 	}
 	if m.unordered && s.layout != nil && !s.layout.rowID && !s.bucketed {
-		note("rows are not listed in ascending order; ascending is taken as their order in the data, Angel itself takes the listed one")
+		note("%s", format.Warning("rows are not listed in ascending order; ascending is taken as their order in the data, Angel itself "+
+			"takes the listed one"))
 	}
 	if len(m.unknown) > 0 {
 		note("unknown keys in the metadata: %q", m.unknown[:min(len(m.unknown), 8)])
@@ -102,11 +103,15 @@ func (s *stored) describeLosses(m *matrixMeta, note func(text string, args ...an
 	if s.layout == nil || m.version > 0 || m.origin == fromData {
 		return
 	}
+	warn := func(text string) { note("%s", format.Warning(text)) }
 	if s.layout.column && !s.ranged && len(m.parts) > 1 {
-		note("column format with hash partitions: Angel writes wrong ids behind the first partition")
+		warn("column format with hash partitions: Angel writes wrong ids behind the first partition")
 	}
 	if s.layout.column && s.meta.Layout == matrix.RowSparse && savedCount(&s.meta) > 1 {
 		note("column format of sparse rows: Angel writes the columns of the first row, with zeros for absent cells")
+		if lost := lostWhenSaved(m); lost > 0 {
+			warn(fmt.Sprintf("at least %d values were lost when Angel saved: rows have more elements than there are columns", lost))
+		}
 	}
 	if s.layout == &rowIDColIDValueText && s.meta.DType == matrix.F64 {
 		note("Angel keeps six decimals of double values in this format")
@@ -114,6 +119,16 @@ func (s *stored) describeLosses(m *matrixMeta, note func(text string, args ...an
 	if !s.ranged && s.meta.Layout == matrix.RowDense {
 		note("dense rows in hash partitions, which Angel refuses to create")
 	}
+}
+
+// lostWhenSaved counts elements that rows had in memory and for which a column format stores no column.
+func lostWhenSaved(m *matrixMeta) (n int64) {
+	for i := range m.parts {
+		for _, r := range m.parts[i].rowMetas {
+			n += max(0, int64(r.n)-int64(m.parts[i].saved.cols))
+		}
+	}
+	return n
 }
 
 // describeAll are the notes of a matrix, each with its name.
