@@ -16,12 +16,12 @@ import (
 type Difference struct {
 	Matrix  string  `json:"matrix"`
 	Other   string  `json:"other,omitempty"` // name in the second model, if it is another
-	What    string  `json:"what,omitempty"` // why the values could not be compared: size, or only one model has it
-	Cells   int64   `json:"cells"`          // stored in either model
-	Differ  int64   `json:"differ"`         // of those, not the same number
-	Missing int64   `json:"missing"`        // of those, stored in one model only
-	Largest float64 `json:"largest"`        // largest absolute difference, an absent cell counting as zero
-	Row     int64   `json:"row"`            // where it is
+	What    string  `json:"what,omitempty"`  // why the values could not be compared: size, or only one model has it
+	Cells   int64   `json:"cells"`           // stored in either model
+	Differ  int64   `json:"differ"`          // of those, not the same number
+	Missing int64   `json:"missing"`         // of those, stored in one model only
+	Largest float64 `json:"largest"`         // largest absolute difference, an absent cell counting as zero
+	Row     int64   `json:"row"`             // where it is
 	Col     int64   `json:"col"`
 }
 

@@ -169,8 +169,8 @@ func diffCommand(e *env) *cobra.Command {
 	asJSON, within := false, 0.0
 	var w wants
 	c := &cobra.Command{
-		Use:     "diff A B",
-		Short:   "Compare two models value by value, whatever their formats",
+		Use:   "diff A B",
+		Short: "Compare two models value by value, whatever their formats",
 		Long: `Compares the values of two models, matrix by matrix of the same name; if each has only one, whatever the names. The exit
 status is 0 if they are the same, within --within if it is given.`,
 		Example: "  thole diff out/lr lr.params\n  thole diff before after --within 1e-6\n  thole diff before after --json",
