@@ -16,6 +16,30 @@ func maxF(a, b float32) float32 { return max(a, b) }
 func minF(a, b float32) float32 { return min(a, b) }
 func powF(a, b float32) float32 { return float32(math.Pow(float64(a), float64(b))) }
 
+// known is f of what is a number: of two values of which one is NaN the other.
+func known(f func(a, b float32) float32) func(a, b float32) float32 {
+	return func(a, b float32) float32 {
+		switch {
+		case a != a:
+			return b
+		case b != b:
+			return a
+		}
+		return f(a, b)
+	}
+}
+
+// heaviside is 1 above 0, what b says at 0, and else 0.
+func heaviside[T float32 | int64](a, b T) T {
+	switch {
+	case a == 0:
+		return b
+	case a > 0:
+		return 1
+	}
+	return 0
+}
+
 func addI(a, b int64) int64 { return a + b }
 func subI(a, b int64) int64 { return a - b }
 func mulI(a, b int64) int64 { return a * b }

@@ -78,7 +78,7 @@ func yes(v ...int64) *Tensor { return &Tensor{Dims: []int{len(v)}, Type: matrix.
 
 // TestOperators computes small examples, worked out by hand.
 func TestOperators(t *testing.T) {
-	tried := map[string]bool{}
+	tried, nan := map[string]bool{}, float32(math.NaN())
 	x23, row, col := seq(2, 3), Floats([]float32{10, 20, 30}, 3), Floats([]float32{10, 20}, 2)
 	in := func(x *Tensor) map[string]*Tensor { return map[string]*Tensor{"X": x} }
 	xy := func(x, y *Tensor) map[string]*Tensor { return map[string]*Tensor{"X": x, "Y": y} }
@@ -106,6 +106,11 @@ func TestOperators(t *testing.T) {
 		{"elementwise_min", xy(x23, Floats([]float32{2}, 1)), nil, "[2 3] [0 1 2 2 2 2]"},
 		{"elementwise_pow", xy(x23, Floats([]float32{2}, 1)), nil, "[2 3] [0 1 4 9 16 25]"},
 		{"elementwise_div", xy(ints(-7, 7, -7, 8), ints(2, -2, -2, 3)), nil, "[4] [-3 -3 3 2]"},
+		{"elementwise_fmax", xy(Floats([]float32{nan, 1, 2}, 3), Floats([]float32{1, nan, 3}, 3)), nil, "[3] [1 1 3]"},
+		{"elementwise_fmin", xy(Floats([]float32{nan, 1, 2}, 3), Floats([]float32{1, nan, 3}, 3)), nil, "[3] [1 1 2]"},
+		{"elementwise_heaviside", xy(Floats([]float32{-2, 0, 2}, 3), Floats([]float32{0.5}, 1)), nil, "[3] [0 0.5 1]"},
+		{"reduce_amax", in(x23), attrs{"dim": []int64{0}}, "[3] [3 4 5]"},
+		{"reduce_amin", in(x23), attrs{"dim": []int64{1}}, "[2] [0 3]"},
 		{"elementwise_pow", xy(ints(2, 3, -2), ints(3)), nil, "[3] [8 27 -8]"},
 		{"elementwise_mod", xy(ints(-7, 7, -7, 8), ints(2, -2, -2, 3)), nil, "[4] [1 -1 -1 2]"},
 		{"elementwise_mod", xy(Floats([]float32{-7.5, 7.5, -7.5, 1}, 4), Floats([]float32{2, -2, -2, 0}, 4)), nil, "[4] [0.5 -0.5 -1.5 NaN]"},

@@ -44,6 +44,8 @@ func pirOps() []pirOp {
 		{"pd_op.max", "reduce_max", xdim, out, reduce},
 		{"pd_op.min", "reduce_min", xdim, out, reduce},
 		{"pd_op.prod", "reduce_prod", xdim, out, map[string]string{"axis": "dim", "dims": "dim", "keep_dim": "keep_dim", "keepdim": "keep_dim"}},
+		{"pd_op.amax", "reduce_amax", x, out, reduce},
+		{"pd_op.amin", "reduce_amin", x, out, reduce},
 		{"pd_op.all", "reduce_all", x, out, reduce},
 		{"pd_op.any", "reduce_any", x, out, reduce},
 		{"pd_op.reshape", "reshape2", []string{"X", "@shape"}, out, nil},
@@ -65,7 +67,8 @@ func pirOps() []pirOp {
 	}
 	for pir, as := range map[string]string{"add": "elementwise_add", "subtract": "elementwise_sub", "multiply": "elementwise_mul",
 		"divide": "elementwise_div", "maximum": "elementwise_max", "minimum": "elementwise_min", "elementwise_pow": "elementwise_pow",
-		"remainder": "elementwise_mod", "floor_divide": "elementwise_floordiv"} {
+		"remainder": "elementwise_mod", "floor_divide": "elementwise_floordiv",
+		"fmax": "elementwise_fmax", "fmin": "elementwise_fmin", "heaviside": "elementwise_heaviside"} {
 		list = append(list, pirOp{"pd_op." + pir, as, xy, out, nil}, pirOp{"pd_op." + pir + "_", as, xy, out, nil})
 	}
 	for _, same := range []string{"relu", "relu6", "sigmoid", "silu", "tanh", "square", "sqrt", "exp", "log", "abs", "gelu",
