@@ -78,11 +78,16 @@ func explainCommand(e *env) *cobra.Command {
 		Example: "  thole explain weights.dbdf\n  thole explain out/lr | less",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
+			p := dump.New(e.out)
 			at, err := locate(c.Context(), args[0], s.from, nil)
+			if err != nil && s.from == "" {
+				if known, wrong := explainTopology(c.Context(), args[0], p); known {
+					return wrong
+				}
+			}
 			if err != nil {
 				return err
 			}
-			p := dump.New(e.out)
 			if err := at.Explain(c.Context(), at.bucket, at.name, p); err != nil {
 				return format.Wrap(at.Info().Name, at.name, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"thole/blob"
 	"thole/format"
 	"thole/format/paddle"
+	"thole/internal/dump"
 	"thole/interp"
 	"thole/pack"
 	"thole/program"
@@ -68,6 +69,31 @@ func needTopology(ctx context.Context, path string) (blob.Bucket, *program.Model
 	}
 	m, err := program.Load(ctx, b, name)
 	return b, m, err
+}
+
+// maxDamaged is the size up to which a damaged topology is explained.
+const maxDamaged = 16 << 20
+
+// explainTopology prints a topology that has no parameters beside it, or one that is damaged; known is false for all else.
+func explainTopology(ctx context.Context, path string, p *dump.Printer) (known bool, err error) {
+	b, m, err := topology(ctx, path)
+	if err == nil && m != nil {
+		if m.Params != "" || m.Of != nil {
+			return false, nil
+		}
+		p.Head("file %s: topology, %s, %s", m.Path, m.Program.Form, m.Program.VersionText())
+		return true, program.Explain(m.Data, p)
+	}
+	if err == nil || b == nil {
+		return false, nil
+	}
+	_, name, _ := bucketOf(ctx, path)
+	data, unread := blob.ReadAll(ctx, b, name, maxDamaged)
+	if unread != nil {
+		return false, nil // a folder, whose error names the file
+	}
+	_ = program.Explain(data, p) // err says what is wrong
+	return true, err
 }
 
 // bucketOf is where a path lies; a model that is packed in one file is a folder in it.
