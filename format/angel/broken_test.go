@@ -356,3 +356,24 @@ func TestLostWhenSaved(t *testing.T) {
 		}
 	}
 }
+
+// TestOrphans has a matrix that lost its metadata beside one that has them: it is left out with a warning, and verify fails.
+func TestOrphans(t *testing.T) {
+	b := copyOf(t, "real/mlcore-lr")
+	for _, n := range metaNames {
+		if err := b.Remove(ctx, "model/input_bias/"+n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, err := Codec.Open(ctx, b, "model", format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "input_bias: data files without metadata"
+	if got := strings.Join(format.Warnings(r.Notes()), "; "); len(r.Matrices()) != 1 || !strings.Contains(got, want) {
+		t.Errorf("%d matrices, warnings %q", len(r.Matrices()), got)
+	}
+	if got, err := r.(format.Verifier).Verify(ctx); err != nil || len(got) == 0 || got[len(got)-1] != want {
+		t.Errorf("problems %q, %v", got, err)
+	}
+}

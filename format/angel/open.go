@@ -114,6 +114,10 @@ func (c codec) open(ctx context.Context, b blob.Bucket, root string, o *format.O
 		r.metas = append(r.metas, s.meta)
 		r.notes = append(r.notes, s.describeAll()...)
 	}
+	r.orphan = t.orphans()
+	for _, o := range r.orphan {
+		r.notes = append(r.notes, format.Warning(o+": data files without metadata, left out"))
+	}
 	r.notes = append(r.notes, t.unused(o)...)
 	return r, nil
 }

@@ -18,6 +18,7 @@ type reader struct {
 	metas  []matrix.Meta
 	notes  []string
 	files  map[string][]byte
+	orphan []string // folders of data files whose metadata are missing, beside others that have theirs
 }
 
 func (r *reader) Matrices() []matrix.Meta  { return r.metas }

@@ -83,8 +83,9 @@ func list(ctx context.Context, b blob.Bucket, root string) (*tree, error) {
 	if len(t.dirs) == 0 {
 		t.dirs, t.bare = t.bare, nil
 	}
-	for _, d := range t.bare {
-		t.rest(&d)
+	if len(t.bare) > 0 && t.bare[0].name == "" { // right below the path there are files beside the matrices, whatever their names
+		t.rest(&t.bare[0])
+		t.bare = t.bare[1:]
 	}
 	t.join()
 	return t, nil
@@ -100,6 +101,19 @@ func (t *tree) sort(d *dir) {
 	default:
 		t.rest(d)
 	}
+}
+
+// orphans are the folders of data files that are not read since others have metadata and they have none.
+func (t *tree) orphans() (names []string) {
+	for _, d := range t.bare {
+		for _, size := range d.sizes {
+			if size > 0 {
+				names = append(names, d.name)
+				break
+			}
+		}
+	}
+	return names
 }
 
 // rest is a folder of no matrix.

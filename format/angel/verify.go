@@ -25,6 +25,9 @@ func (r *reader) Verify(ctx context.Context) (problems []string, err error) {
 			return problems, err
 		}
 	}
+	for _, o := range r.orphan {
+		problems = append(problems, o+": data files without metadata")
+	}
 	return problems, nil
 }
 
