@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
 
 	"thole/blockio"
 	"thole/format"
@@ -227,7 +229,10 @@ func kindOf(b matrix.Block) blockio.Kind {
 // splitRows is how many rows are split at a time, so that they stay in the processor's cache for all columns.
 const splitRows = 1 << 10
 
-// split copies the columns of a dense block to blocks of their own.
+// splitBytes is how much a goroutine splits at least.
+const splitBytes = 1 << 20
+
+// split copies the columns of a dense block to blocks of their own, with all processors.
 func split(b matrix.Block) []matrix.Block {
 	cols, rows := int(b.At.Cols.Len()), int(b.At.Rows.Len())
 	src, size := wire.ViewAny(b.Data.Values())
@@ -237,12 +242,19 @@ func split(b matrix.Block) []matrix.Block {
 		out[c] = matrix.NewDense(b.Data.DType(), matrix.Rect{Rows: b.At.Rows, Cols: matrix.Range{Lo: lo, Hi: lo + 1}})
 		dst[c], _ = wire.ViewAny(out[c].Data.Values())
 	}
-	for row := 0; row < rows; row += splitRows {
-		end := min(rows, row+splitRows)
-		for c := range out {
-			column(dst[c][row*size:end*size], src[(row*cols+c)*size:], size, cols*size)
-		}
+	var wait sync.WaitGroup
+	workers := min(runtime.GOMAXPROCS(0), 1+len(src)/splitBytes)
+	for n := range workers {
+		wait.Go(func() {
+			for row := n * splitRows; row < rows; row += workers * splitRows {
+				end := min(rows, row+splitRows)
+				for c := range out {
+					column(dst[c][row*size:end*size], src[(row*cols+c)*size:], size, cols*size)
+				}
+			}
+		})
 	}
+	wait.Wait()
 	return out
 }
 
