@@ -12,16 +12,17 @@ import (
 	"thole/blob"
 	"thole/format"
 	"thole/internal/wire"
+	"thole/internal/zipfile"
 )
 
 // headLen is how much of a file tells whether it is a packed one: the header of the manifest, with its name.
-const headLen = localLen + len(Name)
+const headLen = zipfile.LocalLen + len(Name)
 
 // isFile tells whether an object begins as a packed file does.
 func isFile(o blob.Object) bool {
 	head := make([]byte, headLen)
-	return o.Size() >= int64(headLen) && wire.ReadAt(o, head, 0) == nil && string(head[:4]) == localMagic && string(head[localLen:]) == Name &&
-		head[26] == byte(len(Name)) && head[27] == 0
+	return o.Size() >= int64(headLen) && wire.ReadAt(o, head, 0) == nil && string(head[:4]) == zipfile.Magic &&
+		string(head[zipfile.LocalLen:]) == Name && head[26] == byte(len(Name)) && head[27] == 0
 }
 
 // Inside shows a packed file at the path as the folder that was packed, in a bucket that for the rest is b; nothing can
@@ -48,18 +49,18 @@ func Inside(ctx context.Context, b blob.Bucket, path string) (blob.Bucket, error
 }
 
 // walk reads the manifest and holds everything that is not a file to what it has to be.
-func walk(o blob.Object) ([]member, error) {
-	head := make([]byte, localLen)
+func walk(o blob.Object) ([]zipfile.Member, error) {
+	head := make([]byte, zipfile.LocalLen)
 	if err := wire.ReadAt(o, head, 0); err != nil {
 		return nil, err
 	}
-	first := member{name: Name, size: int64(binary.LittleEndian.Uint32(head[18:]))}
-	begin := int64(len(first.local()))
-	if first.size > maxManifest || begin+first.size > o.Size() {
+	first := zipfile.Member{Name: Name, Size: int64(binary.LittleEndian.Uint32(head[18:]))}
+	begin := int64(len(first.Local()))
+	if first.Size > maxManifest || begin+first.Size > o.Size() {
 		return nil, &wire.At{Off: 18, Err: fmt.Errorf("manifest of %d bytes, want at most %d, and %d remain: %w",
-			first.size, maxManifest, o.Size()-begin, wire.ErrTruncated)}
+			first.Size, maxManifest, o.Size()-begin, wire.ErrTruncated)}
 	}
-	data := make([]byte, first.size)
+	data := make([]byte, first.Size)
 	if err := wire.ReadAt(o, data, begin); err != nil {
 		return nil, err
 	}
@@ -67,15 +68,15 @@ func walk(o blob.Object) ([]member, error) {
 	if err != nil {
 		return nil, &wire.At{Off: begin, Err: err}
 	}
-	all, end := plan(m, first.size)
+	all, end := plan(m, first.Size)
 	if end > o.Size() {
 		return nil, &wire.At{Off: o.Size(), Err: fmt.Errorf("files of the manifest end at byte %d: %w", end, wire.ErrTruncated)}
 	}
 	for i := range all {
-		if err := wire.ReadAt(o, head, all[i].at); err != nil {
+		if err := wire.ReadAt(o, head, all[i].At); err != nil {
 			return nil, err
 		}
-		all[i].sum = binary.LittleEndian.Uint32(head[sumAt:])
+		all[i].Sum = binary.LittleEndian.Uint32(head[zipfile.SumAt:])
 	}
 	return all, compare(o, frame(all, end))
 }
@@ -107,7 +108,7 @@ func compare(o blob.Object, spans []format.Span) error {
 type inside struct {
 	blob.Bucket
 	path string
-	all  []member
+	all  []zipfile.Member
 }
 
 // Open implements blob.Bucket.
@@ -117,18 +118,18 @@ func (b *inside) Open(ctx context.Context, name string) (blob.Object, error) {
 		return b.Bucket.Open(ctx, name)
 	}
 	for i := range b.all {
-		if b.all[i].name != file {
+		if b.all[i].Name != file {
 			continue
 		}
 		o, err := b.Bucket.Open(ctx, b.path)
 		if err != nil {
 			return nil, err
 		}
-		if end := b.all[i].data + b.all[i].size; o.Size() < end {
+		if end := b.all[i].Data + b.all[i].Size; o.Size() < end {
 			o.Close()
 			return nil, format.Corrupt(codec, b.path, o.Size(), "the file became shorter, want %d bytes at least", end)
 		}
-		return &section{io.NewSectionReader(o, b.all[i].data, b.all[i].size), o, b.all[i]}, nil
+		return &section{io.NewSectionReader(o, b.all[i].Data, b.all[i].Size), o, b.all[i]}, nil
 	}
 	return b.Bucket.Open(ctx, name) // which says that it is not there
 }
@@ -142,9 +143,9 @@ func (b *inside) List(ctx context.Context, tree string) (infos []blob.Info, err 
 		return nil, err
 	}
 	for i := range b.all {
-		name := b.path + "/" + b.all[i].name
+		name := b.path + "/" + b.all[i].Name
 		if name == tree || strings.HasPrefix(name, tree+"/") {
-			infos = append(infos, blob.Info{Name: name, Size: b.all[i].size})
+			infos = append(infos, blob.Info{Name: name, Size: b.all[i].Size})
 		}
 	}
 	return infos, nil
@@ -154,7 +155,7 @@ func (b *inside) List(ctx context.Context, tree string) (infos []blob.Info, err 
 type section struct {
 	*io.SectionReader
 	whole blob.Object
-	m     member
+	m     zipfile.Member
 }
 
 // Close implements io.Closer.
@@ -166,5 +167,5 @@ func (s *section) Map(look func(data []byte) error) error {
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	return whole.Map(func(data []byte) error { return look(data[s.m.data : s.m.data+s.m.size]) })
+	return whole.Map(func(data []byte) error { return look(data[s.m.Data : s.m.Data+s.m.Size]) })
 }

@@ -15,6 +15,7 @@ import (
 
 	"thole/blob"
 	"thole/format"
+	"thole/internal/zipfile"
 )
 
 // files are what the tests pack.
@@ -258,7 +259,7 @@ func TestLarge(t *testing.T) {
 	}
 	for i, f := range r.File {
 		off, err := f.DataOffset()
-		if err != nil || off != all[i].data || off%alignment != 0 || int64(f.UncompressedSize64) != all[i].size || f.Method != zip.Store {
+		if err != nil || off != all[i].Data || off%zipfile.Alignment != 0 || int64(f.UncompressedSize64) != all[i].Size || f.Method != zip.Store {
 			t.Errorf("%s at %d, %v, want %+v", f.Name, off, err, all[i])
 		}
 	}

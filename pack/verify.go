@@ -63,8 +63,8 @@ func (m *Manifest) Verify(ctx context.Context, b blob.Bucket, dir string) (probl
 // sumOf is the CRC32 that the archive has of a file.
 func (b *inside) sumOf(name string) uint32 {
 	for i := range b.all {
-		if b.all[i].name == name {
-			return b.all[i].sum
+		if b.all[i].Name == name {
+			return b.all[i].Sum
 		}
 	}
 	return 0

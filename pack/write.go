@@ -147,9 +147,9 @@ func (w *writer) copy(i int, out io.WriterAt, base int64) error {
 // file writes one file.
 func (w *writer) file(to blob.Bucket, path string) error {
 	all, end := plan(w.m, int64(len(w.data)))
-	all[0].sum = crc32.ChecksumIEEE(w.data)
+	all[0].Sum = crc32.ChecksumIEEE(w.data)
 	for i, sum := range w.crcs {
-		all[i+1].sum = sum
+		all[i+1].Sum = sum
 	}
 	out, err := to.Create(w.ctx, path)
 	if err != nil {
@@ -161,11 +161,11 @@ func (w *writer) file(to blob.Bucket, path string) error {
 			return err
 		}
 	}
-	if _, err := out.WriteAt(w.data, all[0].data); err != nil {
+	if _, err := out.WriteAt(w.data, all[0].Data); err != nil {
 		return err
 	}
 	for i := range w.from {
-		if err := w.copy(i, out, all[i+1].data); err != nil {
+		if err := w.copy(i, out, all[i+1].Data); err != nil {
 			return err
 		}
 	}

@@ -15,12 +15,11 @@ import (
 	"thole/blob"
 	"thole/format"
 	"thole/internal/wire"
+	"thole/internal/zipfile"
 	"thole/matrix"
 )
 
 const (
-	localMagic   = "PK\x03\x04"
-	localLen     = 30 // bytes, without name and extra field
 	besideLimit  = 16 << 20
 	inflateLimit = 256 << 20 // bytes held of a deflated array in Fortran order; more if it is 16 times what it is deflated to
 	ending       = ".npy"
@@ -44,11 +43,11 @@ type member struct {
 
 // readArchive reads directory and heads, and checks that no two members share bytes.
 func readArchive(ctx context.Context, o blob.Object) (a archive, err error) {
-	start := make([]byte, min(int64(len(localMagic)), o.Size()))
+	start := make([]byte, min(int64(len(zipfile.Magic)), o.Size()))
 	if err := wire.ReadAt(o, start, 0); err != nil {
 		return a, err
 	}
-	if string(start) != localMagic {
+	if string(start) != zipfile.Magic {
 		return a, &wire.At{Off: 0, Err: fmt.Errorf("% x, want a zip archive", start)}
 	}
 	z, err := zip.NewReader(o, o.Size())
@@ -89,7 +88,7 @@ func apart(all []*member, size int64) error {
 		if n > math.MaxInt64 || m.off > size || int64(n) > size-m.off {
 			return &wire.At{Off: m.off, Err: fmt.Errorf("member %q of %d bytes, %d remain: %w", m.file.Name, n, size-m.off, wire.ErrTruncated)}
 		}
-		if m.off-localLen < next {
+		if m.off-zipfile.LocalLen < next {
 			return &wire.At{Off: m.off, Err: fmt.Errorf("member %q begins within another", m.file.Name)}
 		}
 		next = m.off + int64(n)
@@ -288,11 +287,11 @@ func (m *member) inflate() (blob.Object, error) {
 
 // looksZipped tells whether the archive begins with a member that is named as an array is.
 func looksZipped(o blob.Object) bool {
-	start := make([]byte, localLen)
-	if _, err := o.ReadAt(start, 0); err != nil || string(start[:len(localMagic)]) != localMagic {
+	start := make([]byte, zipfile.LocalLen)
+	if _, err := o.ReadAt(start, 0); err != nil || string(start[:len(zipfile.Magic)]) != zipfile.Magic {
 		return false
 	}
 	file := make([]byte, wire.Little.Uint16(start[26:]))
-	_, err := o.ReadAt(file, localLen)
+	_, err := o.ReadAt(file, zipfile.LocalLen)
 	return err == nil && strings.HasSuffix(string(file), ending)
 }

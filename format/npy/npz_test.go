@@ -225,58 +225,6 @@ func TestArchiveDamage(t *testing.T) {
 	}
 }
 
-// TestLargeEntries checks the headers of members and archives beyond 4 GiB against Go's reader.
-func TestLargeEntries(t *testing.T) {
-	const far = 5 << 30
-	all := []entry{{name: "a.npy", at: 0, size: 3, sum: 7}, {name: "ü.npy", at: far, size: far, sum: 9}}
-	o := sparse{}
-	for i := range all {
-		all[i].data = all[i].at + int64(len(all[i].local()))
-		o.spans = append(o.spans, format.Span{Off: all[i].at, Bytes: all[i].local()})
-	}
-	end := all[1].data + all[1].size
-	o.spans = append(o.spans, format.Span{Off: end, Bytes: directory(all, end)})
-	o.size = end + int64(len(o.spans[2].Bytes))
-	z, err := zip.NewReader(o, o.size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, f := range z.File {
-		off, err := f.DataOffset()
-		e := all[i]
-		if err != nil || off != e.data || f.Name != e.name || int64(f.UncompressedSize64) != e.size || f.CRC32 != e.sum || f.NonUTF8 {
-			t.Errorf("%+v at %d, %v, want %+v", f.FileHeader, off, err, e)
-		}
-	}
-	many := make([]entry, 70_000)
-	for i := range many {
-		many[i].name = fmt.Sprint(i)
-	}
-	data := directory(many, 0)
-	if z, err = zip.NewReader(bytes.NewReader(data), int64(len(data))); err != nil || len(z.File) != len(many) {
-		t.Errorf("%v, want %d members", err, len(many))
-	}
-}
-
-// sparse is a file of some spans, zero elsewhere.
-type sparse struct {
-	spans []format.Span
-	size  int64
-}
-
-func (s sparse) ReadAt(p []byte, off int64) (int, error) {
-	clear(p)
-	for _, k := range s.spans {
-		if lo, hi := max(off, k.Off), min(off+int64(len(p)), k.Off+int64(len(k.Bytes))); lo < hi {
-			copy(p[lo-off:hi-off], k.Bytes[lo-k.Off:])
-		}
-	}
-	if left := s.size - off; left < int64(len(p)) {
-		return int(max(0, left)), io.EOF
-	}
-	return len(p), nil
-}
-
 // TestInflateLimit refuses what would have to be held in memory and is too large for it.
 func TestInflateLimit(t *testing.T) {
 	text := fmt.Sprintf("{'descr': '|u1', 'fortran_order': True, 'shape': (2, %d), }", inflateLimit/2)
