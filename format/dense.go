@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"thole/matrix"
 )
@@ -104,4 +105,27 @@ func DropFiles(o *Options) {
 	for _, name := range slices.Sorted(maps.Keys(o.Files)) {
 		o.Drop("file %s", name)
 	}
+}
+
+// LoseTable asks for what tables of named columns cannot hold, and tells which small files are left out.
+func LoseTable(m *matrix.Meta, o *Options) error {
+	if err := LoseAbsent(m, o); err != nil {
+		return err
+	}
+	for _, l := range []struct {
+		is   bool
+		what string
+	}{
+		{m.ColLo != 0, "columns are counted from 0"},
+		{len(m.LoD) > 0, "sequences (LoD)"},
+		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }), "labels that are not UTF-8"},
+	} {
+		if l.is {
+			if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
+				return err
+			}
+		}
+	}
+	DropFiles(o)
+	return nil
 }

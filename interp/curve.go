@@ -67,32 +67,7 @@ func gelu(c *call) error {
 }
 
 // logSoftmax subtracts the largest value before it takes the exponentials.
-func logSoftmax(c *call) error {
-	x, err := c.floats("X")
-	if err != nil {
-		return err
-	}
-	axis, err := c.int("axis")
-	if err != nil {
-		return err
-	}
-	at, err := axisOf(axis, len(x.Dims))
-	if err != nil {
-		return err
-	}
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
-	outer, n, inner := around(x.Dims, at)
-	for o := range outer {
-		for i := range inner {
-			logSoftmaxRow(x.F[o*n*inner+i:], out.F[o*n*inner+i:], n, inner)
-		}
-	}
-	c.give(out)
-	return nil
-}
+func logSoftmax(c *call) error { return normalized(c, logSoftmaxRow, 0) }
 
 // logSoftmaxRow takes n values that lie step apart.
 func logSoftmaxRow(x, y []float32, n, step int) {

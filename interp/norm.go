@@ -22,13 +22,17 @@ func around(dims []int, axis int) (outer, n, inner int) {
 }
 
 // softmax subtracts the largest value before it takes the exponentials.
-func softmax(c *call) error {
+func softmax(c *call) error { return normalized(c, softmaxRow, 1) }
+
+// normalized does with the values along the attribute axis what row does with n of them that lie step apart; alone is what
+// becomes of one value without an axis.
+func normalized(c *call, row func(x, y []float32, n, step int), alone float32) error {
 	x, err := c.floats("X")
 	if err != nil {
 		return err
 	}
 	if len(x.Dims) == 0 {
-		return mapped(c, x, func(float32) float32 { return 1 })
+		return mapped(c, x, func(float32) float32 { return alone })
 	}
 	axis, err := c.int("axis")
 	if err != nil {
@@ -45,7 +49,7 @@ func softmax(c *call) error {
 	outer, n, inner := around(x.Dims, at)
 	for o := range outer {
 		for i := range inner {
-			softmaxRow(x.F[o*n*inner+i:], out.F[o*n*inner+i:], n, inner)
+			row(x.F[o*n*inner+i:], out.F[o*n*inner+i:], n, inner)
 		}
 	}
 	c.give(out)

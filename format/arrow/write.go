@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
-	"unicode/utf8"
 
 	"thole/format"
 	"thole/internal/wire"
@@ -36,7 +34,7 @@ func plan(m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
 	if err := t.limits(m); err != nil {
 		return f, err
 	}
-	if err := losses(m, o); err != nil {
+	if err := format.LoseTable(m, o); err != nil {
 		return f, err
 	}
 	t.m = matrix.Meta{Name: m.Name, Rows: m.Rows, Cols: m.Cols, ColLo: m.ColLo, DType: m.DType, ColTypes: m.ColTypes,
@@ -88,28 +86,6 @@ func (t *table) limits(m *matrix.Meta) error {
 	case !t.list && m.Cols > writeLimit:
 		return fmt.Errorf("matrix %q: %d columns, want at most %d (option rows=list takes more): %w", m.Name, m.Cols, writeLimit, format.ErrLimit)
 	}
-	return nil
-}
-
-func losses(m *matrix.Meta, o *format.Options) error {
-	if err := format.LoseAbsent(m, o); err != nil {
-		return err
-	}
-	for _, l := range []struct {
-		is   bool
-		what string
-	}{
-		{m.ColLo != 0, "columns are counted from 0"},
-		{len(m.LoD) > 0, "sequences (LoD)"},
-		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }), "labels that are not UTF-8"},
-	} {
-		if l.is {
-			if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
-				return err
-			}
-		}
-	}
-	format.DropFiles(o)
 	return nil
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"slices"
-	"unicode/utf8"
 
 	"github.com/parquet-go/parquet-go/compress/snappy"
 	"github.com/parquet-go/parquet-go/compress/zstd"
@@ -43,7 +41,7 @@ func plan(m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
 	if m.Cols > maxCols {
 		return f, fmt.Errorf("matrix %q: %d columns, want at most %d: %w", m.Name, m.Cols, maxCols, format.ErrLimit)
 	}
-	if err := losses(m, o); err != nil {
+	if err := format.LoseTable(m, o); err != nil {
 		return f, err
 	}
 	t.m = matrix.Meta{Name: m.Name, Rows: m.Rows, Cols: m.Cols, ColLo: m.ColLo, DType: m.DType, ColTypes: m.ColTypes,
@@ -77,28 +75,6 @@ func compression(o *format.Options) (pf.CompressionCodec, error) {
 	default:
 		return 0, fmt.Errorf("option compression is %q, want none, snappy or zstd: %w", v, format.ErrOption)
 	}
-}
-
-func losses(m *matrix.Meta, o *format.Options) error {
-	if err := format.LoseAbsent(m, o); err != nil {
-		return err
-	}
-	for _, l := range []struct {
-		is   bool
-		what string
-	}{
-		{m.ColLo != 0, "columns are counted from 0"},
-		{len(m.LoD) > 0, "sequences (LoD)"},
-		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }), "labels that are not UTF-8"},
-	} {
-		if l.is {
-			if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
-				return err
-			}
-		}
-	}
-	format.DropFiles(o)
-	return nil
 }
 
 // table writes rows as row groups.
