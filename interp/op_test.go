@@ -172,6 +172,7 @@ func TestOperators(t *testing.T) {
 		{"softmax", in(Floats([]float32{0, 0, 1000, 1000}, 2, 2)), nil, "[2 2] [0.5 0.5 0.5 0.5]"},
 		{"softmax", in(Floats([]float32{0, 1000, 0, 1000}, 2, 2)), attrs{"axis": int64(0)}, "[2 2] [0.5 0.5 0.5 0.5]"},
 		{"softmax", in(seq()), nil, "[] [1]"},
+		{"log_softmax", in(seq()), nil, "[] [0]"},
 		{"dropout", in(row), attrs{"dropout_prob": 0.5}, "[3] [10 20 30]"},
 		{"dropout", in(row), attrs{"dropout_prob": 0.5, "dropout_implementation": "downgrade_in_infer"}, "[3] [5 10 15]"},
 		{"batch_norm", map[string]*Tensor{"X": seq(1, 2, 2), "Mean": Floats([]float32{1, 2}, 2), "Variance": Floats([]float32{4, 1}, 2),
