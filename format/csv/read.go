@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"thole/blob"
@@ -96,7 +97,7 @@ func (r *reader) infer(ctx context.Context) error {
 	for i, k := range kinds {
 		d, exact := k.dtype()
 		if !exact && r.wish.dtype == matrix.Invalid {
-			r.notes = append(r.notes, format.Warning(fmt.Sprintf("column %d: whole numbers beyond 64 bits, rounded to f64", i+1)))
+			r.notes = append(r.notes, format.Warning(r.rounded(i, k)))
 		}
 		types[i] = d
 		mixed = mixed || d != types[0]
@@ -112,11 +113,27 @@ func (r *reader) infer(ctx context.Context) error {
 	return nil
 }
 
+// rounded says why cells of a column are not exact.
+func (r *reader) rounded(column int, k kind) string {
+	where, why := fmt.Sprintf("column %d: ", column+1), "whole numbers beyond 64 bits"
+	if r.form.labels == nil {
+		where = "one type for all cells: "
+	}
+	if k&fraction != 0 {
+		why = "whole numbers beyond 2^53 beside fractions"
+	}
+	return where + why + ", rounded to f64; columns keep types of their own with a header or a .meta"
+}
+
 // Matrices implements format.Reader.
 func (r *reader) Matrices() []matrix.Meta { return []matrix.Meta{r.m} }
 
 // Notes implements format.Reader.
-func (r *reader) Notes() []string { return []string{strings.Join(r.notes, "; ")} }
+func (r *reader) Notes() []string {
+	warnings := format.Warnings(r.notes)
+	facts := slices.DeleteFunc(slices.Clone(r.notes), func(n string) bool { return slices.Contains(warnings, n) })
+	return append([]string{strings.Join(facts, "; ")}, warnings...)
+}
 
 // Files implements format.Reader.
 func (r *reader) Files() map[string][]byte { return nil }

@@ -19,6 +19,7 @@ const (
 	negative
 	big  // beyond i64
 	huge // beyond u64
+	wide // a whole number of more than 53 bits, which f64 may not hold
 )
 
 // scan looks through the file, counts its rows, and finds the kinds of the columns: one for all, or one for each of
@@ -58,6 +59,9 @@ func lineKinds(line []byte, sep byte, kinds []kind, e empty) (closed int) {
 			if v < 0 {
 				*k |= negative
 			}
+			if v > 1<<53 || v < -1<<53 {
+				*k |= wide
+			}
 			if line[i+n] == '\n' {
 				return closed
 			}
@@ -71,9 +75,6 @@ func lineKinds(line []byte, sep byte, kinds []kind, e empty) (closed int) {
 		if *k&fraction == 0 {
 			if *k |= cellKind(token, e); *k&fraction != 0 {
 				closed++
-				if len(kinds) == 1 {
-					return closed
-				}
 			}
 		}
 		if line[end] == '\n' {
@@ -108,11 +109,12 @@ func cellKind(token []byte, e empty) kind {
 	return big
 }
 
-// dtype is the smallest of the three types that holds every cell; exact is false if none does.
+// dtype is the smallest of the three types that holds every cell; exact is false if none does. Cells below the line of the
+// first fraction are not known.
 func (k kind) dtype() (d matrix.DType, exact bool) {
 	switch {
 	case k&fraction != 0:
-		return matrix.F64, true
+		return matrix.F64, k&(wide|big|huge) == 0
 	case k&huge != 0 || k&big != 0 && k&negative != 0:
 		return matrix.F64, false
 	case k&big != 0:
