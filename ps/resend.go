@@ -137,12 +137,20 @@ func (c *Client) rejoin(ctx context.Context, server int) error {
 	return nil
 }
 
-// whole repeats what takes several requests if a connection is lost within.
+// whole repeats what takes several requests if a connection is lost within: as long as the client tries to come back, and
+// a few times whatever that takes, because one save may take longer.
 func (c *Client) whole(ctx context.Context, do func() error) error {
 	const attempts = 3
+	within := ctx
 	for try := 1; ; try++ {
-		if err := do(); !c.lost(err) || try == attempts || ctx.Err() != nil {
+		err := do()
+		if !c.lost(err) || ctx.Err() != nil || try >= attempts && within.Err() != nil {
 			return err
+		}
+		if try == 1 {
+			var cancel context.CancelFunc
+			within, cancel = context.WithTimeout(ctx, c.o.Retry)
+			defer cancel()
 		}
 	}
 }
