@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz soak bench golden docs
+.PHONY: build test race fuzz soak bench golden docs module
 
 build:
 	go build -o out/ ./cmd/thole
@@ -10,7 +10,7 @@ test:
 race:
 	go test -race ./...
 
-# One target: make fuzz PKG=./internal/wire FUZZ=FuzzCursor
+# One target: make fuzz PKG=./wire FUZZ=FuzzCursor
 fuzz:
 	go test $(PKG) -run '^$$' -fuzz '^$(FUZZ)$$' -fuzztime 60s
 
@@ -28,3 +28,8 @@ golden:
 # Rewrite the tables of the README.
 docs:
 	go test ./internal/house -run Readme -update
+
+# Give the module another path, wherever it is written: make module TO=github.com/somebody/thole
+module:
+	old=$$(go list -m) && grep -rlF --exclude-dir=.git --include=*.go --include=*.md --include=go.mod "$$old" . | \
+		xargs sed -i "s|$$old|$(TO)|g" && go build ./... && go test ./internal/house

@@ -1,4 +1,4 @@
-module thole
+module thole.example
 
 go 1.26.0
 

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/graph"
-	"thole/matrix"
-	"thole/optim"
+	"thole.example/graph"
+	"thole.example/matrix"
+	"thole.example/optim"
 )
 
 // Task says what is learned, and with it how labels are read and which metrics make sense.

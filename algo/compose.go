@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/graph"
-	"thole/layer"
-	"thole/loss"
+	"thole.example/graph"
+	"thole.example/layer"
+	"thole.example/loss"
 )
 
 // layerLimit is the largest number of layers of a network.

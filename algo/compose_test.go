@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/graph"
-	"thole/matrix"
+	"thole.example/graph"
+	"thole.example/matrix"
 )
 
 func compose(t testing.TB, src string, c Conf) (*graph.Model, error) {

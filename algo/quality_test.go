@@ -4,10 +4,10 @@ import (
 	"math"
 	"testing"
 
-	"thole/data"
-	"thole/layer"
-	"thole/matrix"
-	"thole/optim"
+	"thole.example/data"
+	"thole.example/layer"
+	"thole.example/matrix"
+	"thole.example/optim"
 )
 
 // train builds the algorithm for the columns of the data and trains it as its defaults say, changed by change.

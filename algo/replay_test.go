@@ -3,8 +3,8 @@ package algo
 import (
 	"testing"
 
-	"thole/data"
-	"thole/optim"
+	"thole.example/data"
+	"thole.example/optim"
 )
 
 // The replays repeat trainings of which every number was worked out elsewhere, in float64, following Angel's trainer:

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/graph"
-	"thole/layer"
-	"thole/optim"
+	"thole.example/graph"
+	"thole.example/layer"
+	"thole.example/optim"
 )
 
 // angelSettings are Angel's names of our settings: "" for all rules.

@@ -3,7 +3,7 @@ package algo
 import (
 	"strings"
 
-	"thole/graph"
+	"thole.example/graph"
 )
 
 // TaskOf is what a network learns, judged by its loss: losses of squared or absolute differences belong to regression.

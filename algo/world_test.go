@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"thole/data"
-	"thole/graph"
-	"thole/matrix"
-	"thole/optim"
-	"thole/psf"
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/psf"
 )
 
 // world keeps the matrices of a model in slices and applies their rules at each clock: what the parameter servers do,

@@ -3,9 +3,9 @@ package blockio_test
 import (
 	"testing"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // benchBlock is 2^15 rows of 32 cells each.

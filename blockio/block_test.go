@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // drawBlock draws a valid block of any kind and type, its values as random bits.

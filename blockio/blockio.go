@@ -40,8 +40,8 @@
 package blockio
 
 import (
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Encoder writes blocks. The zero value writes for the wire: the document's form where it holds the block with its

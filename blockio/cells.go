@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // slack is how many bytes behind the last cell may be written to: values go out as 8 bytes each, whatever their size,

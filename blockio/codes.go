@@ -1,6 +1,6 @@
 package blockio
 
-import "thole/matrix"
+import "thole.example/matrix"
 
 // Codes says which byte stands for which value type.
 type Codes uint8

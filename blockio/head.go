@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/bits"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Kind is how the cells of a block are held. The numbers up to COO are the document's block types.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 func unhex(t testing.TB, text string) []byte {

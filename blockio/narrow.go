@@ -3,7 +3,7 @@ package blockio
 import (
 	"math"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Narrow holds b in the smallest value type of the codes that gives every value back bit for bit, b itself if there is no

@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 func bits(b matrix.Block) []byte {

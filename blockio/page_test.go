@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // TestPage holds the examples of the page to the code.

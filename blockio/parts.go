@@ -3,8 +3,8 @@ package blockio
 import (
 	"fmt"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // parts are the slices of a block's data without their element type.

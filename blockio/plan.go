@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Smallest holds b in the way that takes the fewest bytes in the document's form, the densest of equals, and CSR rather than

@@ -3,8 +3,8 @@ package blockio
 import (
 	"encoding/binary"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Read reads one block. The error is the cursor's, which says at which byte it was found; after it the cursor is of no

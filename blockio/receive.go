@@ -9,8 +9,8 @@ import (
 	"io"
 	"iter"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Receive reads one block from a stream and gives it in bands of about limit bytes, so that a block of any size needs no

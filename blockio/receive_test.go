@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 func stream(data []byte) *bufio.Reader { return bufio.NewReaderSize(bytes.NewReader(data), 16) }

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"sort"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // readCSR reads the cells of either form. raw is exactly as long as the head says, so allocations are bounded by it.

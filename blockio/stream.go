@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"slices"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // streamBytes is about how many bytes of interleaved cells Stream makes at a time; they stay in the processor's cache

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Size is the number of bytes that Append adds, known without encoding.

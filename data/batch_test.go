@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 var three = []row{

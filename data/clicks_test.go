@@ -7,7 +7,7 @@ import (
 	"math"
 	"testing"
 
-	"thole/metric"
+	"thole.example/metric"
 )
 
 func model(t testing.TB, c Clicks) *ClickModel {

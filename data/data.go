@@ -19,7 +19,7 @@
 package data
 
 import (
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Batch is a run of examples: one label and one sparse row of features each. X holds *matrix.CSR[float32] with columns

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/data"
+	"thole.example/data"
 )
 
 func ExampleRead() {

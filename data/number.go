@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"thole/internal/number"
+	"thole.example/internal/number"
 )
 
 // pad is how many zero bytes stand behind the text of a chunk, so that eight bytes can be loaded at its last one.

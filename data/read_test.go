@@ -14,7 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // lines draws libsvm text, mostly right, with blank lines and comments, and sometimes something wrong.

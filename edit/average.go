@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // Average is the weighted mean of models: every matrix of the first one, cell by cell over all of them, in float64. The

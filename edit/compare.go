@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // Difference is what a comparison found of one matrix.

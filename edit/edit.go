@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"iter"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // view is a reader whose matrices are made from those of others.

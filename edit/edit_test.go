@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // stored is a reader of blocks in memory.

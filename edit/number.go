@@ -1,6 +1,6 @@
 package edit
 
-import "thole/matrix"
+import "thole.example/matrix"
 
 // number is a value in two parts, whose sum it is: the nearest float64, and what an integer beyond 2^53 has besides.
 // Numbers are equal if both parts are.

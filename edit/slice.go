@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // Slice keeps the rows and columns in the ranges of every matrix; they count from 0 again. A range that reaches beyond a

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // squares are n jobs; the one at bad fails. running counts those that have begun and not ended.

@@ -1,6 +1,6 @@
 package format
 
-import "thole/matrix"
+import "thole.example/matrix"
 
 // Bands cuts a place into pieces of at most cells cells (at least one), in row-major order: several whole rows, or parts
 // of one row.

@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestBands checks that the bands of a place are small enough and tile it in row-major order.

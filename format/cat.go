@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Cat prints a matrix as lines "row<TAB>col<TAB>value": the stored cells of a sparse matrix, every cell of the saved

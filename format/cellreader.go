@@ -3,8 +3,8 @@ package format
 import (
 	"math"
 
-	"thole/internal/number"
-	"thole/matrix"
+	"thole.example/internal/number"
+	"thole.example/matrix"
 )
 
 // CellReader is the reader of decimal numbers of the type at the beginning of text: it gives the number and its length, 0

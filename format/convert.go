@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
 )
 
 // Convert writes the matrices of src to the path in the format of c, one block in memory at a time. only names the

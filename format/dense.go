@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // LoseToDense asks the options about everything that a plain dense tensor cannot say of the matrix: absent cells and

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestLoseAbsent checks that filling a sparse matrix needs permission, tells its size, and has a bound.

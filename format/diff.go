@@ -9,8 +9,8 @@ import (
 	"iter"
 	"strconv"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Diff compares the values of two readers matrix by matrix and says in a few words how they differ first; "" if every

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/npy"
-	"thole/format/paddle"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/npy"
+	"thole.example/format/paddle"
+	"thole.example/matrix"
 )
 
 // held is a reader of blocks in memory.

@@ -9,8 +9,8 @@ import (
 	"math"
 	"slices"
 
-	"thole/blob"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
 )
 
 // The element types that are none of ours, as Meta.Origin has them.

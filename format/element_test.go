@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"thole/blob"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // TestWiden holds the table of 8-bit floats to their definition and to values that are known.

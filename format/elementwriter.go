@@ -3,8 +3,8 @@ package format
 import (
 	"context"
 
-	"thole/blob"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
 )
 
 // Target describes the writing of the matrix as a dense slab of elements of this type. s.DType is set to how they are

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/matrix"
 )
 
 // Folder lends a codec that holds one matrix in one file a folder of such files: name plus ending each, all visible at

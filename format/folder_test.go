@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/npy"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/format/npy"
+	"thole.example/matrix"
 )
 
 // TestFolder writes several matrices and a file as a folder, by one and by several writers, and reads them back.

@@ -3,7 +3,7 @@ package format
 import (
 	"context"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // View implements Viewer for the matrices whose files' own readers do.

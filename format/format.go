@@ -15,10 +15,10 @@ import (
 	"fmt"
 	"iter"
 
-	"thole/blob"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // What can be wrong with stored bytes or with a wish. Errors of codecs wrap one of these.

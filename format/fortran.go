@@ -6,8 +6,8 @@ import (
 	"io"
 	"iter"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Fortran is a dense tensor within a file whose values lie in Fortran order: the first dimension changes fastest. At is

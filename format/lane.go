@@ -3,7 +3,7 @@ package format
 import (
 	"fmt"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Lane is a run of neighbouring columns of a matrix that have one element type: what a file of rows takes from each row

@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"sync"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // TestLines puts the pieces together again: from any byte on, with and without a line end at the end, read and parsed.

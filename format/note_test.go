@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 func TestWarnings(t *testing.T) {

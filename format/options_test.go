@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 func TestOptions(t *testing.T) {

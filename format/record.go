@@ -6,8 +6,8 @@ import (
 	"io"
 	"iter"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Record is how the rows of a frame lie in a file: each as one piece of Size bytes, in which every column has its own

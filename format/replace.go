@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 
-	"thole/blob"
+	"thole.example/blob"
 )
 
 // Replaceable tells why nothing may be written to the path: something is there and force is not set, or what is there is

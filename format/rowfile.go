@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"thole/blob"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
 )
 
 // RowFile is a file in which one row stands behind the other, so that a place is known only when everything before it

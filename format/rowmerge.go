@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // bands cuts rows so that a band holds a limited number of values, at perRow values in a row.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/blob"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // rowPiece is what a rowWriter remembers of a block: its place, and the object of the stage that holds it. "=" and the

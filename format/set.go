@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
 )
 
 // Set is a table of codecs; the order matters for detection.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"thole/blob"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
 )
 
 // SidecarExt is what the name of a sidecar has behind the name of its file.

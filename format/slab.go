@@ -6,8 +6,8 @@ import (
 	"io"
 	"iter"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // bandBytes is how many bytes of values are held at a time when dense values are read, cut or put together.

@@ -10,10 +10,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // plan is a file of two matrices with known bytes before each, big-endian or little.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // slabPart is what a slabWriter remembers of a block: its slab and place, and where its bytes wait: in an object of the

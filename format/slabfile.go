@@ -8,8 +8,8 @@ import (
 	"math"
 	"sync/atomic"
 
-	"thole/blob"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
 )
 
 // SlabFile is a file of dense matrices whose every place is known before the first value: names, shapes and types

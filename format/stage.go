@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"thole/blob"
+	"thole.example/blob"
 )
 
 // Stage is where the pieces of a save wait until Commit: a tree beside the path that readers do not see. Writers of

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // CheckTiles reports the first two places that overlap, and the first cell of the rows must (ascending) within the

@@ -7,9 +7,9 @@ import (
 	"reflect"
 	"runtime/debug"
 
-	"thole/blob"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Viewer is a Reader that can show values where they lie in the mapped file, without a copy.

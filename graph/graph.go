@@ -6,8 +6,8 @@ package graph
 import (
 	"context"
 
-	"thole/data"
-	"thole/matrix"
+	"thole.example/data"
+	"thole.example/matrix"
 )
 
 // Want is a piece of a parameter matrix: all its rows, and the columns Cols (ascending, no column twice), or all

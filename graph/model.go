@@ -3,7 +3,7 @@ package graph
 import (
 	"fmt"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Node is a layer in its place.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"thole/data"
-	"thole/matrix"
+	"thole.example/data"
+	"thole.example/matrix"
 )
 
 // ErrDiverged means that the loss of a batch is not a finite number; the gradients of that batch are of no use.

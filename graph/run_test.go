@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/data"
-	"thole/matrix"
+	"thole.example/data"
+	"thole.example/matrix"
 )
 
 // affine is out = w*x + in for every input: one weight, inputs summed. The first layer's x are the labels.

@@ -7,7 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // unknownSize is what dimensions of any size have in made-up inputs.

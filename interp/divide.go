@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // divided is a binary operator that divides: integers by anything but zero.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"thole/kernel"
-	"thole/matrix"
+	"thole.example/kernel"
+	"thole.example/matrix"
 )
 
 func addF(a, b float32) float32 { return a + b }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // gather picks places of one dimension by a list of indices, or by one index.

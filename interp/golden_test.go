@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"thole/blob"
-	"thole/format/paddle"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/format/paddle"
+	"thole.example/program"
 )
 
 // Files that another writer computed, and files that Paddle wrote.

@@ -31,7 +31,7 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // ErrOp says that a program has operators, attributes or types that are not supported.

@@ -3,7 +3,7 @@ package interp
 import (
 	"fmt"
 
-	"thole/kernel"
+	"thole.example/kernel"
 )
 
 // product is a x b: both flat, of m x k and k x n.

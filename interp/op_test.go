@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/matrix"
-	"thole/program"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 type attrs = map[string]any

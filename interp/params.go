@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"thole/format"
-	"thole/matrix"
-	"thole/program"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 // Params reads the parameters of the program from stored matrices of the same names, and holds their shapes and types to

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"thole/program"
+	"thole.example/program"
 )
 
 // pirText is a program of release 3: parameters, one input, then the operators, whose values begin at 10.

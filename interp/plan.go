@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"thole/matrix"
-	"thole/program"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 // Port is an input or output of a program. A dimension of -1 takes any size. The name is that of the variable, or in PIR

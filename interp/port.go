@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/matrix"
-	"thole/program"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 // input plans a feed.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 func total(v []float32) (s float64) {

@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"slices"
 
-	"thole/matrix"
-	"thole/program"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 // settings gives every setting of the operator its value from the attributes, or its default.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 func identity(c *call) error {

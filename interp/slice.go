@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // slice takes a range of each named dimension; ends beyond the shape mean its end, and those below 0 count from there.

@@ -3,7 +3,7 @@ package interp
 import (
 	"math"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // op is a line of the table: what an operator takes, gives and is set by, and what computes it.

@@ -3,7 +3,7 @@ package kernel_test
 import (
 	"fmt"
 
-	"thole/kernel"
+	"thole.example/kernel"
 )
 
 // Two outputs from a sparse row: features 1 and 3 of four.

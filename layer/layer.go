@@ -8,8 +8,8 @@ import (
 	"maps"
 	"strings"
 
-	"thole/graph"
-	"thole/matrix"
+	"thole.example/graph"
+	"thole.example/matrix"
 )
 
 // Kind is a kind of layer.

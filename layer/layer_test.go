@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/data"
-	"thole/graph"
-	"thole/matrix"
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/matrix"
 )
 
 // batch is n random rows of up to 6 features, columns as far apart as stride.

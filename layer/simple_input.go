@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"thole/data"
-	"thole/graph"
-	"thole/matrix"
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/matrix"
 )
 
 // simpleInput is the layer that reads sparse features: for a batch of B rows, Dim features and K outputs

@@ -1,6 +1,6 @@
 package loss
 
-import "thole/graph"
+import "thole.example/graph"
 
 // hingeLoss is the loss of linear support vector machines. With y = +1 for labels above zero, -1 for the others:
 //

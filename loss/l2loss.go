@@ -1,6 +1,6 @@
 package loss
 
-import "thole/graph"
+import "thole.example/graph"
 
 // l2Loss is half the squared error:
 //

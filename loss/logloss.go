@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"thole/graph"
+	"thole.example/graph"
 )
 
 // logLoss is the logistic loss. With y = +1 for labels above zero, -1 for the others:

@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"thole/graph"
+	"thole.example/graph"
 )
 
 // Kind is a loss that a network can end in.

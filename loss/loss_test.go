@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-	"thole/graph"
+	"thole.example/graph"
 )
 
 func named(t testing.TB, name string) graph.Loss {

@@ -3,7 +3,7 @@ package metric_test
 import (
 	"fmt"
 
-	"thole/metric"
+	"thole.example/metric"
 )
 
 func ExampleAUC() {

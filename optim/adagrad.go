@@ -3,7 +3,7 @@ package optim
 import (
 	"math"
 
-	"thole/psf"
+	"thole.example/psf"
 )
 
 // adagrad divides the rate by the root of the sum of squared gradients, each weight for itself (Duchi, Hazan and

@@ -3,7 +3,7 @@ package optim
 import (
 	"math"
 
-	"thole/psf"
+	"thole.example/psf"
 )
 
 // adam follows running means of the gradient and of its square (Kingma and Ba, Adam: A Method for Stochastic

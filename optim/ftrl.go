@@ -3,7 +3,7 @@ package optim
 import (
 	"math"
 
-	"thole/psf"
+	"thole.example/psf"
 )
 
 // ftrl is FTRL-Proximal with a rate of its own for each coordinate (McMahan et al., Ad Click Prediction: a View from

@@ -1,6 +1,6 @@
 package optim
 
-import "thole/psf"
+import "thole.example/psf"
 
 // momentum is the heavy ball method (Polyak, Some methods of speeding up the convergence of iteration methods, 1964)
 // without dampening (Sutskever et al., On the importance of initialization and momentum in deep learning, 2013), with

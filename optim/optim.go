@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/psf"
+	"thole.example/psf"
 )
 
 // Rules is the table of update rules, a new slice on every call; append to it to add rules of your own.

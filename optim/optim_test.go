@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-	"thole/psf"
+	"thole.example/psf"
 )
 
 func bind(t testing.TB, name string, h map[string]float64) (*psf.Rule, psf.Step) {

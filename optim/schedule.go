@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"thole/psf"
+	"thole.example/psf"
 )
 
 // Schedule says how the learning rate changes. Rate gives the rate of call c, counted from 1 on, given the first rate

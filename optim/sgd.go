@@ -1,6 +1,6 @@
 package optim
 
-import "thole/psf"
+import "thole.example/psf"
 
 // sgd is gradient descent with both penalties applied as proximal steps (Duchi and Singer, Efficient Online and Batch
 // Learning Using Forward Backward Splitting, 2009):

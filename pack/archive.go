@@ -1,8 +1,8 @@
 package pack
 
 import (
-	"thole/format"
-	"thole/internal/zipfile"
+	"thole.example/format"
+	"thole.example/internal/zipfile"
 )
 
 // readable is a file that all may read.

@@ -9,10 +9,10 @@ import (
 	"io"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/internal/zipfile"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/internal/zipfile"
+	"thole.example/wire"
 )
 
 // headLen is how much of a file tells whether it is a packed one: the header of the manifest, with its name.

@@ -29,8 +29,8 @@ import (
 	"path"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // Name is the file of the manifest.

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/zipfile"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/internal/zipfile"
 )
 
 // files are what the tests pack.

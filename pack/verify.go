@@ -6,8 +6,8 @@ import (
 	"path"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // Verify compares the files of a packed folder, or of a file that Inside shows as one, with the manifest: that all are

@@ -12,8 +12,8 @@ import (
 	"iter"
 	"slices"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // Source is a file to pack: its name in the pack, and the object of the bucket that it is.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sort"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Partition is a piece of a matrix with the server that owns it. Hash partitions share their rectangle; what is in

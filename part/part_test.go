@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/matrix"
-	"thole/part"
+	"thole.example/matrix"
+	"thole.example/part"
 )
 
 // edges are sizes and first columns where arithmetic may go wrong.

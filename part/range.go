@@ -3,7 +3,7 @@ package part
 import (
 	"fmt"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Numbers of partitions when a matrix does not say their size: a few for small matrices, so that a handful of servers

@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // New makes a topology of the given release (major*1000000 + minor*1000 + patch) from blocks, as a ProgramDesc. Fields

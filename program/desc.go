@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // Sniff tells which form of topology the bytes begin, "" if none. It looks at the first bytes of a ProgramDesc and at

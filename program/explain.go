@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"thole/internal/dump"
+	"thole.example/dump"
 )
 
 // How much an explanation shows: bytes of a text or a value, and of a list its first values.

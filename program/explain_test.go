@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"thole/internal/dump"
+	"thole.example/dump"
 )
 
 // covered are the bytes of the file that an explanation shows or leaves out, one behind the other.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"thole/internal/dump"
+	"thole.example/dump"
 )
 
 // explainPIR prints a PIR text: a line for each operator and for each other value around them, each with what stands

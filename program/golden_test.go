@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // Files that another writer computed, with a list of what they contain, and files that Paddle wrote.

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // trainingAttrs are attributes that only training needs, or that say where and by what source the model was trained.

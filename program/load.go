@@ -7,8 +7,8 @@ import (
 	"path"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // The names that Paddle's releases give the files of a model.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // The JSON of a PIR text. Keys are short: # is a name or number, % the number of a value, TT a type, D data.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // linearPIR is y = x w + b as release 3 writes it, with a training attribute on the product.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // PIRParameter is the type of the operator that gives a parameter.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strings"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // pirElems are the element types of PIR by the part of their name behind t_.

@@ -25,7 +25,7 @@ import (
 	"cmp"
 	"slices"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // name is how this package is called in errors.

@@ -1,8 +1,8 @@
 package ps
 
 import (
-	"thole/matrix"
-	"thole/ssp"
+	"thole.example/matrix"
+	"thole.example/ssp"
 )
 
 // cache keeps rows that were pulled, each with the slowest clock that it was as of. The zero value is empty.

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"thole/matrix"
-	"thole/ps"
-	"thole/psf"
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/server"
+	"thole.example/matrix"
+	"thole.example/ps"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/server"
 )
 
 // counting counts the rows that a server was asked for.

@@ -6,11 +6,11 @@ import (
 	"iter"
 	"slices"
 
-	"thole/matrix"
-	"thole/part"
-	"thole/psf"
-	"thole/rpc"
-	"thole/ssp"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // Matrix is a matrix on the servers, used by the task of its client.

@@ -11,17 +11,17 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/format/all"
-	"thole/matrix"
-	"thole/optim"
-	"thole/ps"
-	"thole/psf"
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/rpc/tcp"
-	"thole/server"
-	"thole/ssp"
+	"thole.example/blob"
+	"thole.example/format/all"
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/ps"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/rpc/tcp"
+	"thole.example/server"
+	"thole.example/ssp"
 )
 
 // setting is how a program is run; under BSP nothing of it may be seen in the results.

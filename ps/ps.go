@@ -14,10 +14,10 @@ import (
 	"slices"
 	"time"
 
-	"thole/matrix"
-	"thole/part"
-	"thole/rpc"
-	"thole/ssp"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // Options say which servers to use and as whom.

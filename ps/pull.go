@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/matrix"
-	"thole/part"
-	"thole/rpc"
-	"thole/ssp"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // Pull gives the wanted pieces in the order of wants, as of the task's clock under the job's bound. It implements

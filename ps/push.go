@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"thole/matrix"
-	"thole/part"
-	"thole/rpc"
-	"thole/ssp"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // Push keeps a delta or gradient until the next Flush or Clock. It owns the block from then on (Increment copies).

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // pending is a request under way, kept so that it can be sent again.

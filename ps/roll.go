@@ -3,7 +3,7 @@ package ps
 import (
 	"context"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // Roll waits until all tasks of the job have joined. Each time when it hears of more, and once at first, it tells how

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // SaveOptions say how to save.

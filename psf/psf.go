@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // View is a partition's values as a function sees them; valid only during the call.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/matrix"
-	"thole/part"
-	"thole/psf"
-	"thole/shard"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/psf"
+	"thole.example/shard"
 )
 
 // values of a 10 x 40 matrix: dense, or every third column of it.

@@ -11,10 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/internal/wire"
-	"thole/matrix"
-	"thole/rpc"
-	"thole/rpc/rpctest"
+	"thole.example/matrix"
+	"thole.example/rpc"
+	"thole.example/rpc/rpctest"
+	"thole.example/wire"
 )
 
 // message is what a Gather can hold.

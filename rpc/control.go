@@ -1,8 +1,8 @@
 package rpc
 
 import (
-	"thole/matrix"
-	"thole/ssp"
+	"thole.example/matrix"
+	"thole.example/ssp"
 )
 
 // Join is the argument of OpJoin: what all tasks of a job must agree on, and which of them come together.

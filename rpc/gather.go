@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // byReference is from how many bytes on a slice is sent from where it lies instead of being copied.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // NameLimit is the longest name of a job, a matrix or a function in a message, in bytes.

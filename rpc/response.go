@@ -3,7 +3,7 @@ package rpc
 import (
 	"math"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // Append adds the body of r's frame to g, whose length must be a multiple of 8. The slices of r must not change until g

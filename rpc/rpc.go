@@ -6,7 +6,7 @@ import (
 	"context"
 	"io"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Op is what a request wants.

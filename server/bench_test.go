@@ -6,15 +6,15 @@ import (
 	"sync"
 	"testing"
 
-	"thole/blob"
-	"thole/matrix"
-	"thole/optim"
-	"thole/ps"
-	"thole/psf"
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/rpc/tcp"
-	"thole/server"
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/ps"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/rpc/tcp"
+	"thole.example/server"
 )
 
 // BenchmarkStep is a BSP step of two tasks on two servers: push of a gradient, tick, pull of the next weights.

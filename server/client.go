@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // client is what a job remembers of a task's client while it may lose its connection: changes that it sends again because

@@ -10,17 +10,17 @@ import (
 	"testing"
 	"time"
 
-	"thole/blob"
-	"thole/matrix"
-	"thole/optim"
-	"thole/ps"
-	"thole/psf"
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/rpc/rpctest"
-	"thole/rpc/tcp"
-	"thole/server"
-	"thole/ssp"
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/ps"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/rpc/rpctest"
+	"thole.example/rpc/tcp"
+	"thole.example/server"
+	"thole.example/ssp"
 )
 
 // retry is how long clients of these tests try to come back; nothing is measured with it.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"thole/rpc"
-	"thole/ssp"
+	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // maxTasks bounds what a Join can make a server allocate.

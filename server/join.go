@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // join makes the job or checks that the task fits it, and watches the connection. The tasks of one process come all or

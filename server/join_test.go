@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/ps"
-	"thole/rpc"
-	"thole/rpc/mem"
+	"thole.example/ps"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
 )
 
 // TestJoinTogether: the tasks of one process have their places from when the first of them joins; those of another process

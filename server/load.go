@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"thole/format"
-	"thole/matrix"
-	"thole/part"
-	"thole/rpc"
-	"thole/shard"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/rpc"
+	"thole.example/shard"
 )
 
 func (s *Server) load(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"sync"
 
-	"thole/format"
-	"thole/matrix"
-	"thole/rpc"
-	"thole/shard"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/rpc"
+	"thole.example/shard"
 )
 
 // Memory bounds what the matrices of servers in one process take. Servers may share one. Its methods may be called by many

@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/matrix"
-	"thole/optim"
-	"thole/ps"
-	"thole/psf"
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/server"
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/ps"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/server"
 )
 
 // TestMemory: what does not fit is refused with both numbers before it is made, and everything is given back in the end.

@@ -12,11 +12,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"thole/matrix"
-	"thole/ps"
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/ssp"
+	"thole.example/matrix"
+	"thole.example/ps"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/ssp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 
-	"thole/matrix"
-	"thole/part"
-	"thole/psf"
-	"thole/rpc"
-	"thole/shard"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/shard"
 )
 
 // owned is a matrix of a job, with the partitions that are this server's, in the order of their ids.

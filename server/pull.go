@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"sort"
 
-	"thole/matrix"
-	"thole/psf"
-	"thole/rpc"
+	"thole.example/matrix"
+	"thole.example/psf"
+	"thole.example/rpc"
 )
 
 // within is the part of the ascending ids that lies in the range.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"sync"
 
-	"thole/matrix"
-	"thole/part"
-	"thole/rpc"
-	"thole/ssp"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // delta is one staged thing: a block for a partition, or the tick of a task with what belongs to it.

@@ -7,10 +7,10 @@ import (
 	"math"
 	"testing"
 
-	"thole/matrix"
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/ssp"
+	"thole.example/matrix"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/ssp"
 )
 
 // raw is one connection to one server, for requests that no client would send.

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"thole/format"
-	"thole/matrix"
-	"thole/rpc"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/rpc"
 )
 
 // pendingSave is a save that this server has put something into and that is not committed yet.

@@ -11,12 +11,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
-	"thole/ps"
-	"thole/rpc/mem"
-	"thole/ssp"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/ps"
+	"thole.example/rpc/mem"
+	"thole.example/ssp"
 )
 
 // saved are the matrices of the tests of saves: dense, sparse, and one of which some rows are saved. A second dense one

@@ -16,10 +16,10 @@ import (
 	"maps"
 	"sync"
 
-	"thole/blob"
-	"thole/format"
-	"thole/psf"
-	"thole/rpc"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/psf"
+	"thole.example/rpc"
 )
 
 // Server serves one process's share of all jobs. The exported fields are set before the first request and not changed.

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"thole/blob"
-	"thole/format"
-	"thole/rpc"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/rpc"
 )
 
 // try does of a save what can go wrong before there are values worth saving, and leaves this server's mark in the stage.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"thole/matrix"
-	"thole/optim"
-	"thole/psf"
-	"thole/shard"
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/psf"
+	"thole.example/shard"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"unsafe"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // number is an element type that servers keep.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // fill gives the initial value of a cell as a function of seed, matrix name, row and column alone: the same on every

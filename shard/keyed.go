@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // keyed keeps the columns that were written, found by key. Column i of the slabs has the values of all rows,

@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/matrix"
-	"thole/psf"
-	"thole/shard"
+	"thole.example/matrix"
+	"thole.example/psf"
+	"thole.example/shard"
 )
 
 // naive is a matrix as a map of cells; absent cells of a sparse matrix are not in it.

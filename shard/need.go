@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"thole/matrix"
-	"thole/psf"
+	"thole.example/matrix"
+	"thole.example/psf"
 )
 
 // Need is how many bytes a partition of m at the place takes from the start: all of them if it is dense, almost none if

@@ -9,8 +9,8 @@ import (
 	"fmt"
 	"iter"
 
-	"thole/matrix"
-	"thole/psf"
+	"thole.example/matrix"
+	"thole.example/psf"
 )
 
 // Shard is one partition.

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/matrix"
-	"thole/optim"
-	"thole/psf"
-	"thole/shard"
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/psf"
+	"thole.example/shard"
 )
 
 // TestRefused are matrices that no shard can be made of.

@@ -3,7 +3,7 @@ package shard
 import (
 	"slices"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // work is the memory of a step over some columns, kept for the next step.

@@ -3,7 +3,7 @@ package shard
 import (
 	"slices"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // table finds the index of a key: open addressing with linear probing over a power of two of places, at most three

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 const (

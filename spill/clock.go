@@ -1,6 +1,6 @@
 package spill
 
-import "thole/matrix"
+import "thole.example/matrix"
 
 // link puts e, whose block is in memory, on the clock: behind the hand, so that it is looked at last.
 func (s *Store) link(e *entry) {

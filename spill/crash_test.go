@@ -9,7 +9,7 @@ import (
 	"runtime"
 	"testing"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // victimDir names the directory in which a process opens a store to be killed with it.

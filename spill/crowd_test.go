@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Many goroutines count in the same few blocks. No count is lost, no block is seen half changed, and memory stays within

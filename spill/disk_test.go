@@ -11,8 +11,8 @@ import (
 	"syscall"
 	"testing"
 
-	"thole/blockio"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
 )
 
 func TestClasses(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // entry is a key's block, wherever it is. Locks are taken in the order mu, Store.mu; whoever waits for mu holds the entry

@@ -11,9 +11,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // ways are the two ways to read files.

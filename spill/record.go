@@ -7,9 +7,9 @@ import (
 	"io"
 	"runtime/debug"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 const (

@@ -33,7 +33,7 @@ import (
 	"os"
 	"sync"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Key names a block: a matrix, and a place in it. The place is a part of the name: it is usually that of the block, but

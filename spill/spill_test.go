@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blockio"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
 )
 
 // row is the i-th key and a dense row of n values v.

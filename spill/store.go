@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Put keeps b under the key, in place of what was there. The block belongs to the store from now on: its slices must not

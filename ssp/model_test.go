@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/ssp"
+	"thole.example/ssp"
 )
 
 func TestBound(t *testing.T) {

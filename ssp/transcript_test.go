@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"thole/ssp"
+	"thole.example/ssp"
 )
 
 var update = flag.Bool("update", false, "write what came out into the transcripts")

@@ -3,7 +3,7 @@ package train
 import (
 	"context"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // Tasks tell each other numbers through matrices like any other, which the servers add up: exact sums of what each task

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"math"
 
-	"thole/data"
-	"thole/graph"
-	"thole/matrix"
-	"thole/metric"
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/matrix"
+	"thole.example/metric"
 )
 
 // chunkRows is how many examples are scored with one pull.

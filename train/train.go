@@ -12,9 +12,9 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"thole/data"
-	"thole/graph"
-	"thole/matrix"
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/matrix"
 )
 
 // Session is what training needs of the world: the parameters, and new matrices. Package ps's Client is one.

@@ -10,14 +10,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/algo"
-	"thole/data"
-	"thole/graph"
-	"thole/matrix"
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/rpc/tcp"
-	"thole/ssp"
+	"thole.example/algo"
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/matrix"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/rpc/tcp"
+	"thole.example/ssp"
 )
 
 // TestShares wants every example in exactly one batch of exactly one task in every epoch, and all tasks to make the same

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // listing is the flags of cat.

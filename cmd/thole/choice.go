@@ -7,14 +7,14 @@ import (
 	"math"
 	"path/filepath"
 
-	"thole/algo"
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
-	"thole/optim"
-	"thole/part"
-	"thole/shard"
-	"thole/ssp"
+	"thole.example/algo"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/part"
+	"thole.example/shard"
+	"thole.example/ssp"
 )
 
 // How many servers and tasks one process has at most: each pair is a connection. A job may have more tasks, in several

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"thole/blob"
+	"thole.example/blob"
 )
 
 // inBucket is the path as a name in a bucket; "" stays as it is.

@@ -5,10 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/algo"
-	"thole/data"
-	"thole/format"
-	"thole/optim"
+	"thole.example/algo"
+	"thole.example/data"
+	"thole.example/format"
+	"thole.example/optim"
 )
 
 // completer gives the words that a flag's value may be, for shells: "word" or "word<TAB>what it is".

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/data"
-	"thole/format"
-	"thole/metric"
-	"thole/train"
+	"thole.example/data"
+	"thole.example/format"
+	"thole.example/metric"
+	"thole.example/train"
 )
 
 // demo is the whole way once, on made-up click-through data whose truth is known.

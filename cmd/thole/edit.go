@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/edit"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/edit"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // edit is what the commands that change models do: the sources are read, changed, and written to dst.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/algo"
-	"thole/blob"
-	"thole/format"
-	"thole/format/paddle"
-	"thole/graph"
-	"thole/program/export"
+	"thole.example/algo"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/paddle"
+	"thole.example/graph"
+	"thole.example/program/export"
 )
 
 // exporting is the flags of export.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/algo"
-	"thole/format"
-	"thole/optim"
+	"thole.example/algo"
+	"thole.example/format"
+	"thole.example/optim"
 )
 
 func formatsCommand(e *env) *cobra.Command {

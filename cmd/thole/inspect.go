@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // finding is what inspect says of a path.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // group is commands that serve one purpose, as the overview shows them.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"thole/server"
+	"thole.example/server"
 )
 
 // The share of the machine's memory that matrices on servers may take if the user does not say how much.

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"thole/graph"
+	"thole.example/graph"
 )
 
 // networkFinding is what inspect says of the network that a graph.json beside the matrices describes.

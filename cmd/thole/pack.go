@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/paddle"
-	"thole/pack"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/paddle"
+	"thole.example/pack"
+	"thole.example/program"
 )
 
 // packing is the flags of pack.

@@ -7,12 +7,12 @@ import (
 	"net/url"
 	"path/filepath"
 
-	"thole/algo"
-	"thole/data"
-	"thole/internal/wire"
-	"thole/optim"
-	"thole/ssp"
-	"thole/train"
+	"thole.example/algo"
+	"thole.example/data"
+	"thole.example/optim"
+	"thole.example/ssp"
+	"thole.example/train"
+	"thole.example/wire"
 )
 
 // dataOptions are the options of reading examples of the path.

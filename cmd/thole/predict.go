@@ -10,12 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/algo"
-	"thole/blob"
-	"thole/data"
-	"thole/graph"
-	"thole/ps"
-	"thole/train"
+	"thole.example/algo"
+	"thole.example/blob"
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/ps"
+	"thole.example/train"
 )
 
 // prediction is the flags of predict.

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"thole/graph"
-	"thole/ps"
+	"thole.example/graph"
+	"thole.example/ps"
 )
 
 // defaultWait is how long a worker waits for the tasks of others to join.

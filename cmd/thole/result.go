@@ -8,9 +8,9 @@ import (
 	"iter"
 	"strconv"
 
-	"thole/format"
-	"thole/interp"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/interp"
+	"thole.example/matrix"
 )
 
 // resultReader reads the outputs of a run as stored matrices.

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/paddle"
-	"thole/interp"
-	"thole/matrix"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/paddle"
+	"thole.example/interp"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 // execution is the flags of run.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/blob"
-	"thole/format"
-	"thole/interp"
-	"thole/pack"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/interp"
+	"thole.example/pack"
+	"thole.example/program"
 )
 
 // rounds is how many made-up inputs both programs are run on.

@@ -12,10 +12,10 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
-	"thole/blob"
-	"thole/format"
-	"thole/rpc/tcp"
-	"thole/server"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/rpc/tcp"
+	"thole.example/server"
 )
 
 func serverCommand(e *env) *cobra.Command {

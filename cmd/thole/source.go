@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // source is the flags of commands that read a stored model.

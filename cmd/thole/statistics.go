@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // statistics is what the stored values of a matrix are like. Smallest, largest, mean and deviation are of the finite ones;

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/edit"
-	"thole/format"
+	"thole.example/edit"
+	"thole.example/format"
 )
 
 // output is the flags of commands that read models and write one.

@@ -9,10 +9,10 @@ import (
 	"sync"
 	"time"
 
-	"thole/algo"
-	"thole/graph"
-	"thole/ps"
-	"thole/train"
+	"thole.example/algo"
+	"thole.example/graph"
+	"thole.example/ps"
+	"thole.example/train"
 )
 
 // run makes the given tasks of the job on the cluster, each on its own connection, and saves when the first task is

@@ -9,14 +9,14 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/paddle"
-	"thole/internal/dump"
-	"thole/interp"
-	"thole/pack"
-	"thole/program"
-	"thole/program/draw"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/format/paddle"
+	"thole.example/interp"
+	"thole.example/pack"
+	"thole.example/program"
+	"thole.example/program/draw"
 )
 
 // topologyFinding is what inspect says of a network.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/train"
+	"thole.example/train"
 )
 
 func trainCommand(e *env) *cobra.Command {

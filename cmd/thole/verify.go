@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // checkFinding is what verify says of a path.

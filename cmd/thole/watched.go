@@ -4,8 +4,8 @@ import (
 	"context"
 	"iter"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // watched is a reader whose walks are counted.

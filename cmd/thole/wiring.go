@@ -6,15 +6,15 @@ import (
 	"log/slog"
 	"runtime/debug"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/all"
-	"thole/optim"
-	"thole/psf"
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/rpc/tcp"
-	"thole/server"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/all"
+	"thole.example/optim"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/rpc/tcp"
+	"thole.example/server"
 )
 
 // version is what the build says of itself.

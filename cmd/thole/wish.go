@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // wish is a flag that stands for an option of formats, whichever have it.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole/rpc/tcp"
+	"thole.example/rpc/tcp"
 )
 
 func workerCommand(e *env) *cobra.Command {

@@ -2,17 +2,17 @@
 package all
 
 import (
-	"thole/format"
-	"thole/format/angel"
-	"thole/format/arrow"
-	"thole/format/csv"
-	"thole/format/daphne"
-	"thole/format/libsvm"
-	"thole/format/mtx"
-	"thole/format/npy"
-	"thole/format/paddle"
-	"thole/format/parquet"
-	"thole/format/safetensors"
+	"thole.example/format"
+	"thole.example/format/angel"
+	"thole.example/format/arrow"
+	"thole.example/format/csv"
+	"thole.example/format/daphne"
+	"thole.example/format/libsvm"
+	"thole.example/format/mtx"
+	"thole.example/format/npy"
+	"thole.example/format/paddle"
+	"thole.example/format/parquet"
+	"thole.example/format/safetensors"
 )
 
 // Codecs lists the formats in the order of detection. Each call gives a new slice, to which callers may append.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestConvert converts from every format to every other and back: the same values, or ErrLossy.

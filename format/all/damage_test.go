@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // damaged calls f for every object below the path of the codec with a plain sample in it.

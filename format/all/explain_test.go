@@ -5,9 +5,9 @@ import (
 	"context"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
 )
 
 // TestExplain explains every plain sample, then every file of it cut at every byte: always something of a whole one, and

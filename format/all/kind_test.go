@@ -3,9 +3,9 @@ package all
 import (
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // kind is a codec with its own options for writing.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // memory reads a sample as if it had been stored.

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestRoundTrip writes and reads every sample of every type in every format: the same cells, or ErrLossy.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // sample is a matrix with the blocks that hold its values.

@@ -7,9 +7,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestManyWriters puts the blocks of a matrix by 1 to 5 writers in any order: the same bytes as by one.

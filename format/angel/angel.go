@@ -48,8 +48,8 @@ import (
 	"errors"
 	"slices"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // Codec is the format of Angel's model folders.

@@ -6,9 +6,9 @@ import (
 	"path"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // standIn takes the bytes of data files into memory that it has already, so that the codec is measured and not how memory

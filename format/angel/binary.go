@@ -3,8 +3,8 @@ package angel
 import (
 	"encoding/binary"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // fetch copies n big-endian fields of size 4 or 8, one every stride bytes of src, into dst, the memory of numbers.

@@ -3,7 +3,7 @@ package angel
 import (
 	"math"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // binaryColumn stores column id, value of the first saved row, value of the second, …, column id, …

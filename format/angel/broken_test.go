@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
 )
 
 // isTyped tells whether an error says where it was found and wraps one of the given sentinels.

@@ -8,9 +8,9 @@ import (
 	"path"
 	"slices"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // Angel 2.0 to 2.2 saves the rows of a partition in the order of the hash table that holds them, which is not ascending where

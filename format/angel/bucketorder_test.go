@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // span lists the ids from lo to before hi.

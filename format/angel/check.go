@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // piece is one partition, checked: everything below agrees with the data file's size.

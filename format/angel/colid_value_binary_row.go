@@ -1,6 +1,6 @@
 package angel
 
-import "thole/internal/wire"
+import "thole.example/wire"
 
 // colIDValueBinary stores column id, value, column id, value, …
 var colIDValueBinary = layout{

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // columns yields the run's columns, as many at a time as fit a block.

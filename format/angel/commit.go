@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // Commit writes the metadata of every matrix and the files beside them, and publishes the whole folder.

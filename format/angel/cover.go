@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sort"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // overlap finds two places that share a cell. It sweeps over the rows and keeps the column ranges that are open there,

@@ -3,8 +3,8 @@ package angel
 import (
 	"fmt"
 
-	"thole/blob"
-	"thole/internal/wire"
+	"thole.example/blob"
+	"thole.example/wire"
 )
 
 // binaryCSR is the format of Angel's graph partitions, which hold int values, big-endian:

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // Format is a format of a user, for New: a RowFormat or a ColumnFormat.

@@ -13,10 +13,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // bracketed is a text row format "<row>[<column>]=<value>".

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // slab is how many values are turned into bytes at a time, and batch how many of them at once, so that they stay near

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // columnJob is some columns of a block with their values for all saved rows.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // rowOf is the cells of one row of a block: values, and their columns unless they are all of the block.

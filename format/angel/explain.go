@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"path"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Entries of a list and records of a partition that are printed: so many from the beginning, so many from the end.

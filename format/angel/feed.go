@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // window is how much of a partition is read at a time. It grows where a single record is longer.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // builtIn is the table of Angel's formats. A new one is a file with a value like colIDValueText, and a line here; those of

@@ -6,9 +6,9 @@ import (
 	"iter"
 	"slices"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // bandBytes is about how many bytes of values are in memory while blocks are cut anew.

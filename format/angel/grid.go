@@ -3,7 +3,7 @@ package angel
 import (
 	"math/bits"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // maxCells is how many partitions a matrix may be cut into.

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // asked are the wishes for data without metadata.

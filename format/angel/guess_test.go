@@ -5,7 +5,7 @@ import (
 	"maps"
 	"testing"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // TestGuessesAreRightOrRefused reads binary golden files whose metadata are gone, with less said than they need: what comes

@@ -10,9 +10,9 @@ import (
 	"path"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // guessText finds the format of lines: nil if they are of none. sep is the separator if it is known.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // habits says which version of Angel writes like this.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // maxDepth is how deep the values that nobody asks for may be nested.

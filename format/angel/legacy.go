@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"path"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // legacy is how Angel 1.x stores partitions, big-endian:

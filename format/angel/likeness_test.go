@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // longKeyModel is like models of Angel's library line: three partitions of long keys on two servers, the last of which

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestManyPartitions writes and reads a matrix in fifty thousand partitions.

@@ -6,9 +6,9 @@ import (
 	"runtime"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // endless is a reader of a dense matrix whose values are made while they are read, in blocks of 1 MiB.

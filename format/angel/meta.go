@@ -7,9 +7,9 @@ import (
 	"hash/crc32"
 	"math"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // maxMeta is the largest metadata file that is read: about four million rows of partitions.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // appendMeta appends a whole metadata file: the length and the JSON in Angel's order of keys, options sorted.

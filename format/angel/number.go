@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"math"
 
-	"thole/internal/number"
-	"thole/matrix"
+	"thole.example/internal/number"
+	"thole.example/matrix"
 )
 
 // Number is an element type that Angel stores.

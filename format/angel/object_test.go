@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // withObjects is a model of a matrix w that can be read and a matrix graph of Java objects.

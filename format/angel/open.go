@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"path"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // readMeta reads the metadata of the folder, or makes them up from the data.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // cells sorts the column ids of a row together with its values.

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // counting counts the bytes that are read of data files.

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // plan says how one matrix is written.

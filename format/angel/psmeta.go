@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // parsePSMeta reads the metadata that a single parameter server writes: big-endian and without name, format, row type and

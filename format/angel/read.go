@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"iter"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // reader is an open model folder. It holds no file open between walks.

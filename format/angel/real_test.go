@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // readAll reads every matrix of a folder and gives their values by name.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"thole/blob"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
 )
 
 // spread cuts a sparse matrix of which nobody said how large its partitions are into column ranges, as many as its

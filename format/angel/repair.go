@@ -3,8 +3,8 @@ package angel
 import (
 	"fmt"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // allZero tells whether no partition says which columns it has: hash partitions, or range partitions of 3.2.0.

@@ -1,6 +1,6 @@
 package angel
 
-import "thole/internal/wire"
+import "thole.example/wire"
 
 // rowIDColIDValueBinary stores row id, column id, value, row id, column id, value, …
 var rowIDColIDValueBinary = layout{

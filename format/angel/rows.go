@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sort"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // rows yields the run's rows: as many whole rows at a time as fit a block, and a longer row in pieces.

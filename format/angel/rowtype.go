@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // rowType is Angel's number for the element type, storage and key width of a matrix, as metadata of 2.0.0 and later

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"sort"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // run is a stretch of a data file with records of one kind: a whole partition, or the part of it that is wanted, as far

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // scatter yields a matrix whose partitions hold columns from everywhere: the columns of all partitions are put in

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strconv"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Options of the metadata that say which columns there are.

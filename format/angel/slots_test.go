@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestSlotRows declares rows for optimizer state: they are there for Angel's jobs and absent, not zero, for readers.

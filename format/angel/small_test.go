@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/matrix"
 )
 
 // smallModels are own small models in every format, with our additions and without.

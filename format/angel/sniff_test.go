@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestSniffLengths wants models recognized whatever the length of their metadata: its bytes may look like text.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // bytesOf appends numbers in big-endian order, strings with two bytes of length, raw bytes as they are.

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"thole/internal/number"
+	"thole.example/internal/number"
 )
 
 // longest is more than any number takes that is written here, with room behind it for bytes that are written at once.

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestSmallBlocks reads everything again in blocks of a few bytes: the same values, and no block larger than allowed.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // taker reads records of a feed.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // lines are the whole lines of the input, which a reader may parse without asking where the bytes end.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // Limits of the small files that lie beside the matrices.

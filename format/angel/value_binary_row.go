@@ -1,6 +1,6 @@
 package angel
 
-import "thole/internal/wire"
+import "thole.example/wire"
 
 // valueBinary stores value, value, … and nothing else: column ids follow from the partition's first column.
 var valueBinary = layout{

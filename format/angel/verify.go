@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"path"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Verify implements format.Verifier: every partition is read to its end, with its checksum; columns must ascend, places of

@@ -7,10 +7,10 @@ import (
 	"math"
 	"path"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // maxBlock is how many bytes of fields a block may have; a longer partition comes in several blocks.

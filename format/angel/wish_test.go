@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // plainSample is a matrix with so many rows and columns whose values count up; of a sparse one every third is missing.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/internal/dump"
-	"thole/internal/wire"
+	"thole.example/dump"
+	"thole.example/wire"
 )
 
 const shownFields = 64 // tables of a vector

@@ -37,10 +37,10 @@ import (
 	"path"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // Codec reads and writes Arrow IPC files and streams, one matrix in each, and folders of them.

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"thole/internal/dump"
+	"thole.example/dump"
 
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 type fataler interface {

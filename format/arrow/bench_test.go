@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // big is the table of the benchmarks: 16 columns of f64, 1 GiB.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // schema is the schema of the table as a flatbuffer has it.

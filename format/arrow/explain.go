@@ -4,10 +4,10 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"thole/blob"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 const (

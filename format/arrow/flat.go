@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // flat is a flatbuffer. Everything in it is found through offsets, each of which is checked before it is followed. After

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/format"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // frame is a message with its body.

@@ -5,9 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 const (

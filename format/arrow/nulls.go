@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/bits"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // nulls says what a null is.

@@ -10,7 +10,7 @@ import (
 	kzstd "github.com/klauspost/compress/zstd"
 	plz4 "github.com/pierrec/lz4/v4"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 const (

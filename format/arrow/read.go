@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // blockBytes is about how many bytes of values a block has.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // The files of testdata were written by pyarrow 26, nine rows in batches of at most four, and by Polars, nine rows or none.

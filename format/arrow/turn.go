@@ -3,8 +3,8 @@ package arrow
 import (
 	"context"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // together is how many columns are turned into rows, or rows into columns, at a time.

@@ -3,7 +3,7 @@ package arrow
 import (
 	"fmt"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // The type of a field is a table, and a number that tells of which kind.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // loaded is a column of a record batch whose buffers can be read anywhere: in the file, or in memory if they were

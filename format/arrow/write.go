@@ -7,9 +7,9 @@ import (
 	"io"
 	"math"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 const (

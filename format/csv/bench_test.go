@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // tables are what the benchmarks read and write: cells of all digits, of few digits, and whole numbers.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"strconv"
 
-	"thole/internal/number"
-	"thole/matrix"
+	"thole.example/internal/number"
+	"thole.example/matrix"
 )
 
 // Everything here reads text that ends with a line feed and has zero bytes behind it, so that looking at the next byte

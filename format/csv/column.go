@@ -1,8 +1,8 @@
 package csv
 
 import (
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // newColumn reads cells of the type.

@@ -31,9 +31,9 @@ import (
 	"path"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // Codec reads and writes tables of numbers as text, and folders of them.

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
-	"thole/format"
-	"thole/internal/number"
+	"thole.example/format"
+	"thole.example/internal/number"
 )
 
 // dialect is how the lines of a file are to be read.

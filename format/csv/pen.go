@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"sync"
 
-	"thole/internal/number"
-	"thole/matrix"
+	"thole.example/internal/number"
+	"thole.example/matrix"
 )
 
 // penCells is how many cells one goroutine writes at a time.

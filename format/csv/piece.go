@@ -3,8 +3,8 @@ package csv
 import (
 	"fmt"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // piece is what was read from some lines.

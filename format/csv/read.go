@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // reader reads one table.

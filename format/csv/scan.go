@@ -5,10 +5,10 @@ import (
 	"context"
 	"strconv"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/number"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/internal/number"
+	"thole.example/matrix"
 )
 
 // kind is what the cells of a column have been so far.

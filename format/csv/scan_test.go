@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // TestRounded warns of whole numbers that f64 does not hold, wherever they stand in the first lines.

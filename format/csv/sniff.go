@@ -7,9 +7,9 @@ import (
 	"path"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // located gives an error the byte that package format looks for.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // maxCols bounds the columns of a table that we write, so that every line can be read.

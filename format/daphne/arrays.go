@@ -7,11 +7,11 @@ import (
 	"math"
 	"slices"
 
-	"thole/blob"
-	"thole/blockio"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // newSlab writes a dense matrix or a frame in DAPHNE's own layout: every value at a place known before.

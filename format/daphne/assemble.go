@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
-	"thole/blob"
-	"thole/internal/wire"
+	"thole.example/blob"
+	"thole.example/wire"
 )
 
 // copyBytes is how much is copied at a time.

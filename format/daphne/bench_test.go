@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/daphne"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/daphne"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 var benchMiB = flag.Int64("mib", 256, "size of the dense matrix that the benchmarks write and read")

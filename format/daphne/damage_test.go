@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/daphne"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/format/daphne"
+	"thole.example/matrix"
 )
 
 // readAll is what a reader of the bytes has to say: an error or cells.

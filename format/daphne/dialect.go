@@ -7,10 +7,10 @@ import (
 	"io"
 	"math/bits"
 
-	"thole/blockio"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // The layouts, as Sniff and the option dialect name them.

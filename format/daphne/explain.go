@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"thole/blockio"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/dump"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // shownBytes is how many bytes of the cells of one block are printed; shownBlocks is how many blocks.

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format/daphne"
-	"thole/internal/dump"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format/daphne"
 )
 
 // dumped are the bytes of an annotated dump.

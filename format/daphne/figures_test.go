@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/daphne"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/daphne"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // against runs both turn by turn, so that whatever else the machine does hits both, and reports the shortest time of each

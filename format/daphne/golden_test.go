@@ -14,10 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/daphne"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/daphne"
+	"thole.example/matrix"
 )
 
 const goldenDir = "../../../shared/golden/daphne"

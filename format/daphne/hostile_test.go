@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/daphne"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/daphne"
+	"thole.example/matrix"
 )
 
 // le are little-endian numbers one behind the other: bytes, u16, u32, u64, and text.

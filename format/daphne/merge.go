@@ -7,10 +7,10 @@ import (
 	"io"
 	"slices"
 
-	"thole/blockio"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // cell is the place of a piece in the grid.

@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/bits"
 
-	"thole/blockio"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
 )
 
 // oldLen is the length of DAPHNE 0.1's header, position, block header and value type, with the holes that its compiler

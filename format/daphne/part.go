@@ -6,9 +6,9 @@ import (
 	"math/bits"
 	"strings"
 
-	"thole/blockio"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // piece is a block of the file whose bytes wait in a spool: in an object of the stage, or, with "=" and the writer, in

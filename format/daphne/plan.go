@@ -8,10 +8,10 @@ import (
 	"slices"
 	"sync"
 
-	"thole/blockio"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // plan is how one matrix will be written.

@@ -7,11 +7,11 @@ import (
 	"io"
 	"iter"
 
-	"thole/blob"
-	"thole/blockio"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // bandBytes is about how many bytes of a large block are read at a time.

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"thole/blockio"
-	"thole/format"
+	"thole.example/blockio"
+	"thole.example/format"
 )
 
 // settings are the codec's own options, for writing.

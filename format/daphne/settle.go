@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // settle finds out whether the positions of the blocks count cells or blocks, and checks that the blocks cover the

@@ -9,10 +9,10 @@ import (
 	"math"
 	"slices"
 
-	"thole/blob"
-	"thole/blockio"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // describe writes FILE.meta from the committed file if the options asked for it. One that we wrote for an earlier file is

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/daphne"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/daphne"
+	"thole.example/matrix"
 )
 
 // put writes the file and perhaps its sidecar into a bucket.

@@ -4,9 +4,9 @@ import (
 	"encoding/binary"
 	"math"
 
-	"thole/blockio"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // rows reads a CSR block of the document's layout in bands of whole rows, from its begin to the last row wanted: where

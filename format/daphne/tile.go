@@ -5,7 +5,7 @@ import (
 	"container/heap"
 	"slices"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // tiling checks that places cover a matrix, each cell once, in n log n steps whatever the places are. It grows a

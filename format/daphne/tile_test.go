@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // TestTile compares with counting every cell.

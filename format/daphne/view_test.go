@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"thole/blob"
-	"thole/blockio"
-	"thole/format"
-	"thole/format/daphne"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/format/daphne"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 func TestView(t *testing.T) {

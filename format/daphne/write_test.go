@@ -14,11 +14,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/daphne"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/daphne"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // drawMatrix draws a matrix and blocks that tile it; of a sparse one some blocks are left out.

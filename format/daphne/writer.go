@@ -8,10 +8,10 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"thole/blob"
-	"thole/blockio"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // writer writes the blocks of the document's layout. A writer of its own save puts them one behind the other into the

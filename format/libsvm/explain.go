@@ -7,11 +7,11 @@ import (
 	"path"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // sniffLen is how much of a file is looked at to tell whether it is of this format.

@@ -29,9 +29,9 @@ import (
 	"path"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // Codec reads and writes labels and features in one file.

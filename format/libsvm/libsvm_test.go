@@ -13,11 +13,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/data"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/data"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 type fataler interface {

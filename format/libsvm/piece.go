@@ -6,9 +6,9 @@ import (
 	"math"
 	"sort"
 
-	"thole/format"
-	"thole/internal/number"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/internal/number"
+	"thole.example/matrix"
 )
 
 // piece is what was read from some lines.

@@ -1,8 +1,8 @@
 package libsvm
 
 import (
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // values are numbers of one type that are read one by one.

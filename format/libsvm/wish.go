@@ -3,8 +3,8 @@ package libsvm
 import (
 	"fmt"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // wish is the options, read.

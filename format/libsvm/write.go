@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/number"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/internal/number"
+	"thole.example/matrix"
 )
 
 // maxRows bounds the lines of a file that we write.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"iter"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // bandCells is how many values of an array are held at a time, if its symmetry allows it.

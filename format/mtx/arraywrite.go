@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // arrayWriter writes a dense matrix. An array file goes column by column, and no place in it is known before all that

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sort"
 
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 const (

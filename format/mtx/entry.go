@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 
-	"thole/format"
-	"thole/internal/number"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/internal/number"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // value is a type that text is parsed as; the others are made of these.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
 )
 
 // shownLines is how many lines of values an explanation shows.

@@ -5,10 +5,10 @@ import (
 	"io"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // FuzzOpen reads and explains any text; what is read without an error is written and read again.

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/number"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/internal/number"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // banner begins every file, and own the comment of our writer.

@@ -15,11 +15,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 const place = "d/a.mtx"

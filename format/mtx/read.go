@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"iter"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // source reads the values behind a head.

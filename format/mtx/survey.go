@@ -5,9 +5,9 @@ import (
 	"math/bits"
 	"slices"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // bucketBits is the number of buckets of a survey, as a power of two.

@@ -6,10 +6,10 @@ import (
 	"iter"
 	"sync"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // heldEntries is how many entries of a coordinate file are held at a time: 24 bytes each of 8-byte values, and as much

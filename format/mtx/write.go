@@ -7,9 +7,9 @@ import (
 	"io"
 	"strconv"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // check asks for what the matrix loses.

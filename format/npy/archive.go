@@ -12,11 +12,11 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/internal/zipfile"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/internal/zipfile"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 const (

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // large are 256 MiB as an array and as records of 16 bytes.

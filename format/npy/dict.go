@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // maxRank is the largest number of dimensions, NumPy's own limit.

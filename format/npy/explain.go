@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/blob"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // shownValues is how many bytes of values an explanation shows.

@@ -5,9 +5,9 @@ import (
 	"context"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
 )
 
 // FuzzOpen reads and explains any bytes; what is read without an error is written and read again.

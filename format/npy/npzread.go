@@ -11,11 +11,11 @@ import (
 	"slices"
 	"sync"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // zipReader reads the arrays of an archive.

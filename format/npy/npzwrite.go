@@ -10,9 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"thole/format"
-	"thole/internal/zipfile"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/internal/zipfile"
+	"thole.example/matrix"
 )
 
 // private is the mode of the members: files that their owner may read and write, as NumPy's.

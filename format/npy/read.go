@@ -6,9 +6,9 @@ import (
 	"io"
 	"iter"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // reader reads one array.

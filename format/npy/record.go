@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // maxRecord is the largest record, gaps included, in bytes.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // growDigits is the width up to which NumPy leaves room for the first size, so that an array can grow in its file.

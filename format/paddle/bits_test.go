@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
 )
 
 // TestEveryBit changes every bit of every small golden file, and cuts it at every byte: an error with a place, or matrices

@@ -9,8 +9,8 @@ import (
 	"iter"
 	"sync"
 
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // hashBytes is how much of a file is hashed at a time.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // plainFile is the name of the file beside the matrices with the values that are no arrays, by name.

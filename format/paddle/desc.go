@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // maxDesc is the largest TensorDesc that we read, in bytes. One of 9 dimensions has at most 101.

@@ -3,8 +3,8 @@ package paddle
 import (
 	"fmt"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // element is what one of Paddle's codes of element types means.

@@ -3,8 +3,8 @@ package paddle
 import (
 	"context"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // newWriter is format.NewElementWriter for the file of the records.

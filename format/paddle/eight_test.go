@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/npy"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/format/npy"
+	"thole.example/matrix"
 )
 
 // typed is the stream of a tensor with every byte from 0 on.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // shownValues is how many bytes of values an explanation shows of each record; lineBytes of them stand on a line.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // Fault is a class of things that can be wrong with a file, for programs that have to tell them apart.

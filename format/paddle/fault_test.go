@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/program"
 )
 
 // TestFaults holds the errors of the damaged golden files to the classes that their list names.

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // The figures in docs/format/paddle.md: 1 GiB in 16 tensors, and beside each the plain work on the same bytes, in turn.

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // FuzzOpen reads and explains any bytes; what is a file of the document's layout is written and read again.

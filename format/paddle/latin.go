@@ -5,7 +5,7 @@ import (
 	"io"
 	"sort"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // latinStep is after how many characters a place is remembered, from which reading can begin.

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // layoutKinds are the layouts that are only read, by the kind that the list of golden files names.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/program"
 )
 
 // streams is the profile of what Paddle has written since release 0.12, layout C: a stream for each variable,

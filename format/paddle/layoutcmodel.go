@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"path"
 
-	"thole/blob"
-	"thole/format"
-	"thole/pack"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/pack"
+	"thole.example/program"
 )
 
 // maxFile is the largest file beside parameters that is kept with them, in bytes.

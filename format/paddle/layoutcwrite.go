@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/program"
+	"thole.example/wire"
 )
 
 // Files that a model folder gets if nothing else is said.

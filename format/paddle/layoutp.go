@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // layoutP is what Paddle's tree wrote for some weeks in October 2017:

@@ -8,11 +8,11 @@ import (
 	"path"
 	"slices"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // headBytes is how much of a file a layout sees before it says whether the file looks like one of its own.

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"path"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 // modelFile is the profile of a topology file (X.pdmodel, X.json, __model__) that has its parameters beside it: the same

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
 )
 
 // TestExplainTopology explains models by their folder and by their topology: both show it beside the parameters. A

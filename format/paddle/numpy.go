@@ -3,9 +3,9 @@ package paddle
 import (
 	"strconv"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // payload is a place in the file with the bytes of values. With latin each byte stands as the Unicode character of its

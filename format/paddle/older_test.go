@@ -12,9 +12,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 func le32(v int) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(v)) }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // operation is one of a pickle. Those without do are known, and refused by name.

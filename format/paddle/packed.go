@@ -8,9 +8,9 @@ import (
 	"reflect"
 	"slices"
 
-	"thole/blob"
-	"thole/pack"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/pack"
+	"thole.example/program"
 )
 
 // Describe is what the manifest of a packed model says of its topology: the file, inputs, outputs and parameters.

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/pack"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/pack"
+	"thole.example/program"
 )
 
 // TestPacked reads a model that is packed into a folder and into a file as the model itself, and verifies it.

@@ -53,12 +53,12 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
-	"thole/pack"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/pack"
+	"thole.example/wire"
 )
 
 const name = "paddle"

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // counting is a bucket that counts the bytes that are read.

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // Limits of the pickle machine. A state dictionary of 20 000 tensors needs about a fifth of them.

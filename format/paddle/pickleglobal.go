@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // GlobalError says that a pickle names a global that it has no reason to name, or uses one in another way than arrays and

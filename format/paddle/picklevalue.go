@@ -3,7 +3,7 @@ package paddle
 import (
 	"strconv"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 func (m *pickle) tuple(items []any) {

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // The wire types of protobuf that Paddle's messages use.

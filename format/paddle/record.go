@@ -5,8 +5,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // The bits of a record's flags. All but flagLoD are our extension.

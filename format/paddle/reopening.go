@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"thole/blob"
+	"thole.example/blob"
 )
 
 // reopening is an object that is opened again for every look at it once it was released: a model may have more files than

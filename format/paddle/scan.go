@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"thole/internal/dump"
-	"thole/internal/wire"
+	"thole.example/dump"
+	"thole.example/wire"
 )
 
 // window is how many bytes are read at a time while walking over records.

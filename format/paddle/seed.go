@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"thole/blob"
-	"thole/internal/dump"
-	"thole/internal/wire"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/wire"
 )
 
 const (

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"sync"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // Open implements profile.

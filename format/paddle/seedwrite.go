@@ -9,10 +9,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // wishes are the options of writing.

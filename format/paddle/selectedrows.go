@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sort"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // selectedRows are some rows of a tall matrix, as gradients of embeddings and their slices on servers are:

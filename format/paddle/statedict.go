@@ -8,9 +8,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Names with a meaning in Paddle's state dictionaries.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 // v2Gzip is a v2Tar that was compressed by gzip, as the tools of its time did with most. It is unpacked into memory; places

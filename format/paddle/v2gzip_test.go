@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
+	"thole.example/blob"
+	"thole.example/format"
 )
 
 // zipped compresses data.

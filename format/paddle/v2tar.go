@@ -8,8 +8,8 @@ import (
 	"io"
 	"strings"
 
-	"thole/format"
-	"thole/internal/wire"
+	"thole.example/format"
+	"thole.example/wire"
 )
 
 const (

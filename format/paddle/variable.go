@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/pack"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/pack"
+	"thole.example/program"
+	"thole.example/wire"
 )
 
 // own is a layout of files that hold one variable, which has the name of the file.

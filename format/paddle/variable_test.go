@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
-	"thole/program"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 // TestRowsWritten writes what was read of selected rows: the same bytes, alone and in a folder, by one writer and by

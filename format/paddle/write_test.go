@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestFlags checks that a file keeps to the document where it can.

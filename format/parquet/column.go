@@ -7,8 +7,8 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	pf "github.com/parquet-go/parquet-go/format"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // column is a column of the schema.

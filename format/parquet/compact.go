@@ -6,7 +6,7 @@ import (
 
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // The types of the compact protocol.

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // packed reads whole numbers as differences: a head (varints: numbers in a block, parts of a block, numbers in all, the

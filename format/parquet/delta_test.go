@@ -12,7 +12,7 @@ import (
 	pf "github.com/parquet-go/parquet-go/format"
 	"pgregory.net/rapid"
 
-	"thole/matrix"
+	"thole.example/matrix"
 )
 
 // TestReadDifferences reads whole numbers that the library writes as differences, wrapping ones among them.

@@ -3,9 +3,9 @@ package parquet
 import (
 	"fmt"
 
-	"thole/blob"
-	"thole/internal/dump"
-	"thole/internal/wire"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/wire"
 )
 
 const (

@@ -9,10 +9,10 @@ import (
 
 	pf "github.com/parquet-go/parquet-go/format"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 const (

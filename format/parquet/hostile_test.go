@@ -16,9 +16,9 @@ import (
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	pf "github.com/parquet-go/parquet-go/format"
 
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // withFooter is a file of pages and a footer.

@@ -9,9 +9,9 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 	pf "github.com/parquet-go/parquet-go/format"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 const (

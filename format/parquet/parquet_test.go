@@ -14,10 +14,10 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 type fataler interface {

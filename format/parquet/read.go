@@ -9,9 +9,9 @@ import (
 
 	"github.com/parquet-go/parquet-go/compress/zstd"
 
-	"thole/blob"
-	"thole/format"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // blockBytes is about how many bytes of values a block has.

@@ -11,7 +11,7 @@ import (
 	"github.com/parquet-go/parquet-go/compress/zstd"
 	pf "github.com/parquet-go/parquet-go/format"
 
-	"thole/format"
+	"thole.example/format"
 )
 
 // unpack gives the size bytes that src is compressed from. Nothing larger is made on the way, but by zstd, whose blocks

@@ -7,9 +7,9 @@ import (
 
 	pf "github.com/parquet-go/parquet-go/format"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // values reads n rows, nulls among them.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // big is the tensor of the benchmarks: 256 MiB.

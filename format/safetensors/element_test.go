@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/format/npy"
-	"thole/format/paddle"
-	"thole/internal/dump"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
+	"thole.example/format/npy"
+	"thole.example/format/paddle"
+	"thole.example/matrix"
 )
 
 // codes are all bytes from 0 on, so long.

@@ -3,10 +3,10 @@ package safetensors
 import (
 	"strings"
 
-	"thole/blob"
-	"thole/internal/dump"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // shownValues is how many bytes of the values of a tensor an explanation shows.

@@ -7,9 +7,9 @@ import (
 	"maps"
 	"testing"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/dump"
+	"thole.example/blob"
+	"thole.example/dump"
+	"thole.example/format"
 )
 
 // FuzzOpen reads and explains any bytes; what is read without an error is written and read again.

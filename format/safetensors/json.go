@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 // parser reads the JSON of headers. Nothing in a header nests deeper than a known level, so that it has no recursion.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"iter"
 
-	"thole/blob"
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // reader reads the tensors of one file.

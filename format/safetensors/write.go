@@ -9,9 +9,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"thole/format"
-	"thole/internal/wire"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // planned is a matrix as a tensor.

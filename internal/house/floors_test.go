@@ -176,8 +176,8 @@ func TestUnsafe(t *testing.T) {
 			return true
 		})
 	})
-	if !found["internal/wire"] {
-		t.Error("no unsafe in internal/wire: the test finds nothing")
+	if !found["wire"] {
+		t.Error("no unsafe in wire: the test finds nothing")
 	}
 }
 
@@ -204,19 +204,19 @@ func TestPlanRefuses(t *testing.T) {
 	}
 	for _, c := range []struct{ pkg, imported, want string }{
 		{"matrix", "fmt", ""},
-		{"format/angel", "thole/internal/wire", ""},
-		{"format/all", "thole/format/angel", ""},
-		{"graph", "thole/data", ""},
+		{"format/angel", "thole.example/wire", ""},
+		{"format/all", "thole.example/format/angel", ""},
+		{"graph", "thole.example/data", ""},
 		{"blob", "golang.org/x/sys/unix", ""},
 		{"cmd/thole", "github.com/spf13/cobra", ""},
-		{"matrix", "thole/blob", "want a lower floor"},
-		{"data", "thole/graph", "want a lower floor"},
-		{"format/angel", "thole/format/npy", "want a lower floor"},
+		{"matrix", "thole.example/blob", "want a lower floor"},
+		{"data", "thole.example/graph", "want a lower floor"},
+		{"format/angel", "thole.example/format/npy", "want a lower floor"},
 		{"matrix", "golang.org/x/sys/unix", "want the standard library"},
 		{"ps", "github.com/spf13/cobra", "want the standard library"},
 		{"blob", "golang.org/x/sysutil", "want the standard library"},
 		{"util", "fmt", "no place"},
-		{"matrix", "thole/strange", "no place"},
+		{"matrix", "thole.example/strange", "no place"},
 	} {
 		if got := p.check(c.pkg, c.imported); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s imports %s: %q, want %q", c.pkg, c.imported, got, c.want)

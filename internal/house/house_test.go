@@ -18,11 +18,15 @@ import (
 	"testing"
 )
 
-// module is the name of the module, and root the way to its files.
-const (
-	module = "thole"
-	root   = "../.."
-)
+// root is the way to the files of the module.
+const root = "../.."
+
+// module is the name of the module, as go.mod has it: "make module" changes it in one place.
+var module = func() string {
+	text, _ := os.ReadFile(filepath.Join(root, "go.mod")) // without it no test of this package runs
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strings.TrimPrefix(first, "module ")
+}()
 
 // goFile is a Go file of the module, parsed. Name is its path from the root.
 type goFile struct {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/algo"
-	"thole/data"
-	"thole/format/all"
-	"thole/optim"
+	"thole.example/algo"
+	"thole.example/data"
+	"thole.example/format/all"
+	"thole.example/optim"
 )
 
 var update = flag.Bool("update", false, "rewrite the tables of the README")

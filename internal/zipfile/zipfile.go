@@ -14,7 +14,7 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"thole/internal/wire"
+	"thole.example/wire"
 )
 
 const (

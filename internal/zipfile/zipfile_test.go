@@ -7,7 +7,7 @@ import (
 	"io"
 	"testing"
 
-	"thole/internal/zipfile"
+	"thole.example/internal/zipfile"
 )
 
 // TestLarge checks the headers of members and archives beyond 4 GiB against Go's reader.

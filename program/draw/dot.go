@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"thole/program"
+	"thole.example/program"
 )
 
 // Dot prints the program in the language of Graphviz, a cluster for each block.

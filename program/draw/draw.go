@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"thole/program"
+	"thole.example/program"
 )
 
 // node is an operator of a picture.

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"thole/program"
+	"thole.example/program"
 )
 
 func dense(name string, keep bool, dims ...int64) program.Var {

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"thole/program"
+	"thole.example/program"
 )
 
 // SVG prints the first block of the program as a picture.

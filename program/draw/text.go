@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"unicode"
 
-	"thole/program"
+	"thole.example/program"
 )
 
 // Text prints the operators in the order in which they run, with what they take and give, and the sizes of parameters.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/format"
-	"thole/graph"
-	"thole/program"
+	"thole.example/format"
+	"thole.example/graph"
+	"thole.example/program"
 )
 
 // builder puts a program together.

@@ -3,8 +3,8 @@ package export
 import (
 	"fmt"
 
-	"thole/graph"
-	"thole/program"
+	"thole.example/graph"
+	"thole.example/program"
 )
 
 // connected is a stack of fully connected layers: name_0, name_1 and so on, the last one name itself.

@@ -3,8 +3,8 @@ package export
 import (
 	"fmt"
 
-	"thole/graph"
-	"thole/program"
+	"thole.example/graph"
+	"thole.example/program"
 )
 
 // vectors is the value of an embedding, which crosses read; another layer has none.

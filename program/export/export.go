@@ -47,9 +47,9 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/format"
-	"thole/graph"
-	"thole/program"
+	"thole.example/format"
+	"thole.example/graph"
+	"thole.example/program"
 )
 
 // Version is the release that exported programs name: the first with all operators that they use.

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/format"
-	"thole/interp"
-	"thole/matrix"
-	"thole/program/export"
+	"thole.example/format"
+	"thole.example/interp"
+	"thole.example/matrix"
+	"thole.example/program/export"
 )
 
 // scores runs a network on examples and gives its first output.

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"thole/graph"
-	"thole/matrix"
-	"thole/program"
+	"thole.example/graph"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 // featureLimit is the largest number of values of a table of features, 16 GiB of them.

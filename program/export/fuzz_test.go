@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/graph"
-	"thole/interp"
-	"thole/program"
-	"thole/program/export"
+	"thole.example/graph"
+	"thole.example/interp"
+	"thole.example/program"
+	"thole.example/program/export"
 )
 
 // FuzzNew gives descriptions of networks to a set of matrices. What is accepted must be a program that the interpreter

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // KeysFile is the name of the file with the columns that ids number, one in a line, ascending.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"thole/graph"
+	"thole.example/graph"
 )
 
 // kind is a kind of layer: how graph.json spells it in small letters, and what it becomes.

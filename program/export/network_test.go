@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"thole/graph"
-	"thole/interp"
-	"thole/program"
-	"thole/program/export"
+	"thole.example/graph"
+	"thole.example/interp"
+	"thole.example/program"
+	"thole.example/program/export"
 )
 
 // The networks of the tests have so many features, fields and factors.

@@ -3,9 +3,9 @@ package export
 import (
 	"fmt"
 
-	"thole/format"
-	"thole/graph"
-	"thole/program"
+	"thole.example/format"
+	"thole.example/graph"
+	"thole.example/program"
 )
 
 // concat puts what it reads side by side.

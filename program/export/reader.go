@@ -4,8 +4,8 @@ import (
 	"context"
 	"iter"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // bandCells is how many values of a parameter are in memory at a time, 64 MiB of them.

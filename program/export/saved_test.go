@@ -5,8 +5,8 @@ import (
 	"iter"
 	"math/rand/v2"
 
-	"thole/format"
-	"thole/matrix"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // saved is matrices as training saves them.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"thole/format"
-	"thole/matrix"
-	"thole/program"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/program"
 )
 
 // tensor is a parameter of the program and where its values come from: the first row of a matrix, or with turned the

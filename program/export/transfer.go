@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"thole/graph"
+	"thole.example/graph"
 )
 
 // transferOps is the table of transfer functions: the operator of each, "" for none. Dropout is for training; a trained

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // conn is a connection; both ends of it.

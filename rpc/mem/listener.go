@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // listener is a served address.

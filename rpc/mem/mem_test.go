@@ -8,9 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"thole/rpc"
-	"thole/rpc/mem"
-	"thole/rpc/rpctest"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/rpc/rpctest"
 )
 
 func setup(_ testing.TB, window int) (rpc.Network, string) {

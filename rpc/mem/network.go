@@ -10,7 +10,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // DefaultWindow is how many requests of one connection are under way at most unless the network says otherwise.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"thole/matrix"
-	"thole/rpc"
+	"thole.example/matrix"
+	"thole.example/rpc"
 )
 
 // Bench measures the network: the round trip of small requests, one and many under way, and the throughput of dense

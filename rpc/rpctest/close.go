@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 func testWindow(t *testing.T, setup Setup) {

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"thole/matrix"
-	"thole/rpc"
+	"thole.example/matrix"
+	"thole.example/rpc"
 )
 
 // Sample is a request with something in every field; each call gives new slices of the same values.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 func testErrors(t *testing.T, setup Setup) {

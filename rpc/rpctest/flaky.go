@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // Flaky is a network whose connections are lost again and again: in turn before a request is sent, and when it has been

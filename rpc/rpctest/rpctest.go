@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // Setup makes a network whose connections have room for the given number of requests under way, and an address to

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // conn is the client's end of a connection.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"thole/matrix"
-	"thole/rpc"
+	"thole.example/matrix"
+	"thole.example/rpc"
 )
 
 // examples are the annotated dumps of the page about the frames, as bytes, in their order.

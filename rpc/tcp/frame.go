@@ -8,8 +8,8 @@ import (
 	"net"
 	"sync/atomic"
 
-	"thole/internal/wire"
-	"thole/rpc"
+	"thole.example/rpc"
+	"thole.example/wire"
 )
 
 // kind is what a frame is.

@@ -8,8 +8,8 @@ import (
 	"net"
 	"time"
 
-	"thole/internal/wire"
-	"thole/rpc"
+	"thole.example/rpc"
+	"thole.example/wire"
 )
 
 // version of the protocol. Magic and version stand at the same place in every one.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 func TestHello(t *testing.T) {

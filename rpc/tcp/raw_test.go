@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // handler is a handler made of a function.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // listener is a served address.

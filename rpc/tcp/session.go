@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // free is up to how many bytes a request is not counted against what a listener holds, so that small requests get

@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"thole/rpc"
+	"thole.example/rpc"
 )
 
 // What a Network uses where its fields are zero.

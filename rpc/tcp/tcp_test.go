@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"thole/rpc"
-	"thole/rpc/rpctest"
-	"thole/rpc/tcp"
+	"thole.example/rpc"
+	"thole.example/rpc/rpctest"
+	"thole.example/rpc/tcp"
 )
 
 // silent drops what is logged.
