@@ -3,6 +3,7 @@ package format
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -67,17 +68,37 @@ func final(err error, to string) error {
 	return err
 }
 
-// loseOrigins asks for the loss of element types that only the source has.
+// loseOrigins asks for the loss of element types, and of what columns stand for, that only the source can say.
 func loseOrigins(ms []matrix.Meta, i Info, o *Options) error {
 	for _, m := range ms {
-		if m.Origin == "" || slices.Contains(i.Origins, m.Origin) {
+		if m.Origin != "" && !i.holds(m.Origin) {
+			if err := o.Lose("matrix %q: element type %s, stored as %v", m.Name, m.Origin, m.DType); err != nil {
+				return err
+			}
+		}
+		var lost []string
+		for c, origin := range m.ColOrigins {
+			if origin != "" && !i.holds(origin) {
+				lost = append(lost, fmt.Sprintf("%s is %s", m.Label(m.ColLo+int64(c)), origin))
+			}
+		}
+		if n := len(lost); n > 3 {
+			lost = append(lost[:3], fmt.Sprintf("and %d columns more", n-3))
+		}
+		if lost == nil {
 			continue
 		}
-		if err := o.Lose("matrix %q: element type %s, stored as %v", m.Name, m.Origin, m.DType); err != nil {
+		if err := o.Lose("matrix %q: what numbers stand for: %s", m.Name, strings.Join(lost, ", ")); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// holds reports whether the format can say that values are of the foreign type. Settings of a type stand in brackets.
+func (i Info) holds(origin string) bool {
+	kind, _, _ := strings.Cut(origin, "[")
+	return slices.Contains(i.Origins, kind)
 }
 
 func choose(src Reader, only []string) ([]matrix.Meta, error) {

@@ -109,7 +109,7 @@ type Info struct {
 	Reads   string // what it reads, a few words
 	Writes  string // what it writes; "" if it only reads
 	Options []Option
-	Origins []string // element types that are none of ours and that it can write (Meta.Origin)
+	Origins []string // foreign types that it can write, without what stands in brackets (Meta.Origin, Meta.ColOrigins)
 	// Loose says that any text can look like the begin of such a file, so that what is wrong with one tells nothing.
 	Loose bool
 	// Endings are other usual endings.

@@ -50,6 +50,12 @@ type Meta struct {
 	// Origin names the element type that the values had where it is none of ours: fp8_e4m3fn and fp8_e5m2, of which DType
 	// holds every value, complex64 and complex128, whose real and imaginary parts are the last dimension. "": they are DType.
 	Origin string
+	// ColOrigins name what the values of single columns stand for where their DType does not say it, in Arrow's words:
+	// date32[day], time64[us], timestamp[us], timestamp[ns, tz=UTC], duration[s]. "" is a plain number; nil: all are.
+	ColOrigins []string
+
+	// Unnamed says that Name is stored nowhere: it was made from the name of the file, or from the order of the matrices.
+	Unnamed bool
 }
 
 // Init says which values the cells of a new matrix have. They are functions of (Seed, matrix name, row, column) and so
@@ -70,6 +76,7 @@ func (m *Meta) Clone() Meta {
 	c.Attrs = maps.Clone(m.Attrs)
 	c.Labels = slices.Clone(m.Labels)
 	c.ColTypes = slices.Clone(m.ColTypes)
+	c.ColOrigins = slices.Clone(m.ColOrigins)
 	c.Saved = slices.Clone(m.Saved)
 	c.Dims = slices.Clone(m.Dims)
 	c.LoD = slices.Clone(m.LoD)
@@ -95,6 +102,14 @@ func (m *Meta) ColType(c int64) DType {
 	return m.DType
 }
 
+// Label is the name of column c for people: its label, or its number.
+func (m *Meta) Label(c int64) string {
+	if i := c - m.ColLo; i >= 0 && i < int64(len(m.Labels)) && m.Labels[i] != "" {
+		return m.Labels[i]
+	}
+	return fmt.Sprintf("column %d", c)
+}
+
 // Check reports the first contradiction in m: sizes below zero, an unknown type, ranges outside the matrix, a shape
 // that does not multiply to the size.
 func (m *Meta) Check() error {
@@ -111,6 +126,8 @@ func (m *Meta) Check() error {
 		return fmt.Errorf("matrix %q: %d labels, want %d, one for each column", m.Name, len(m.Labels), m.Cols)
 	case m.ColTypes != nil && int64(len(m.ColTypes)) != m.Cols:
 		return fmt.Errorf("matrix %q: %d column types, want %d, one for each column", m.Name, len(m.ColTypes), m.Cols)
+	case m.ColOrigins != nil && int64(len(m.ColOrigins)) != m.Cols:
+		return fmt.Errorf("matrix %q: meanings of %d columns, want %d, one for each column", m.Name, len(m.ColOrigins), m.Cols)
 	}
 	for i, d := range m.ColTypes {
 		if d.Size() == 0 {
