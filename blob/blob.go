@@ -28,9 +28,39 @@ type Bucket interface {
 	List(ctx context.Context, tree string) ([]Info, error)
 	// Remove deletes the object or the tree; one that does not exist is no error.
 	Remove(ctx context.Context, name string) error
-	// Publish moves the object or tree from to the name to, in one step, replacing whatever was there. Neither may lie
-	// within the other; moving something onto itself does nothing.
-	Publish(ctx context.Context, from, to string) error
+	// State tells what lies at the name now, for a later Publish to it.
+	State(ctx context.Context, name string) (State, error)
+	// Publish moves the object or tree from to the name to, in one step, if what lies there is still what over says; else
+	// it fails with ErrChanged and nothing has changed. Neither name may lie within the other; moving something onto itself
+	// does nothing.
+	Publish(ctx context.Context, from, to string, over State) error
+}
+
+// State identifies what lies at a name: Nothing, or one object or tree as it was at a moment. It may be stored and compared;
+// what else is in it belongs to the bucket.
+type State string
+
+// Nothing is the State of a name that is free. Anything stands for every State, for names that nobody else knows.
+const (
+	Nothing  State = ""
+	Anything State = "*"
+)
+
+// ErrChanged says that what lies at a name is not what it was said to be.
+var ErrChanged = errors.New("changed meanwhile")
+
+// changed is the error of publishing to a name at which something else lies than over said.
+func changed(to string, over State) error {
+	if over == Nothing {
+		return fmt.Errorf("blob: %s is there now, and was not before: %w", to, ErrChanged)
+	}
+	return fmt.Errorf("blob: %s is not what it was when it was to be replaced: %w", to, ErrChanged)
+}
+
+// Roomer is a Bucket that knows how much space is left.
+type Roomer interface {
+	// Room is how many bytes can be written where the name lies; below 0 if that is not known.
+	Room(ctx context.Context, name string) (int64, error)
 }
 
 // Info names an object and its size in bytes.

@@ -203,7 +203,7 @@ func TestNamesOutsideAreRefused(t *testing.T) {
 			_, create := b.Create(ctx, name)
 			for what, err := range map[string]error{
 				"open": open, "create": create, "remove": b.Remove(ctx, name),
-				"publish to": b.Publish(ctx, "there", name), "publish": b.Publish(ctx, name, "elsewhere"),
+				"publish to": b.Publish(ctx, "there", name, Anything), "publish": b.Publish(ctx, name, "elsewhere", Anything),
 			} {
 				if !errors.Is(err, ErrName) {
 					t.Errorf("%s %q: %v, want ErrName", what, name, err)
@@ -281,7 +281,7 @@ func TestTemporaryNamesAreNotListed(t *testing.T) {
 		wantList(t, b, "_tmp.m.1", "_tmp.m.1/deep/v _tmp.m.1/w")
 		wantList(t, b, "_tmp.m.1/deep", "_tmp.m.1/deep/v")
 		wantContent(t, b, "_tmp.m.1/w", "in _tmp.m.1/w")
-		if err := b.Publish(t.Context(), "_tmp.m.1", "m"); err != nil {
+		if err := b.Publish(t.Context(), "_tmp.m.1", "m", Anything); err != nil {
 			t.Fatal(err)
 		}
 		wantList(t, b, "", "m/deep/v m/w plain_tmp.x")
@@ -311,7 +311,7 @@ func TestNameIsObjectOrTree(t *testing.T) {
 		if err := WriteAll(t.Context(), b, "a/below", []byte("x")); err == nil {
 			t.Error("an object below an object: no error")
 		}
-		if err := b.Publish(t.Context(), "t", "a/below/t"); err == nil {
+		if err := b.Publish(t.Context(), "t", "a/below/t", Anything); err == nil {
 			t.Error("a tree below an object: no error")
 		}
 		wantList(t, b, "", "a t/x t/y/z")
@@ -340,7 +340,7 @@ func TestPublish(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, b Bucket) {
 				put(t, b, "old/x", "old/y/z", "new/n", "new/y/m", "single")
-				if err := b.Publish(t.Context(), c.from, c.to); err != nil {
+				if err := b.Publish(t.Context(), c.from, c.to, Anything); err != nil {
 					t.Fatal(err)
 				}
 				wantList(t, b, "", c.want)
@@ -362,7 +362,7 @@ func TestPublishRefuses(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			onEach(t, func(t *testing.T, b Bucket) {
 				put(t, b, "old/x", "old/y/z")
-				err := b.Publish(t.Context(), c.from, c.to)
+				err := b.Publish(t.Context(), c.from, c.to, Anything)
 				if err == nil || c.from == "none" && !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("%v, want an error", err)
 				}
@@ -407,7 +407,7 @@ func TestConcurrentUse(t *testing.T) {
 					if err := WriteAll(t.Context(), b, "same", bytes.Repeat([]byte{byte('0' + i)}, 100)); err != nil {
 						t.Error(err)
 					}
-					if err := b.Publish(t.Context(), stage, fmt.Sprintf("m%d", i)); err != nil {
+					if err := b.Publish(t.Context(), stage, fmt.Sprintf("m%d", i), Anything); err != nil {
 						t.Error(err)
 					}
 				}

@@ -168,53 +168,6 @@ func (d *Dir) Remove(_ context.Context, name string) error {
 	return nil
 }
 
-// Publish implements Bucket. Where the system can exchange two names in one step it does; elsewhere the old tree is
-// renamed away first.
-func (d *Dir) Publish(_ context.Context, from, to string) error {
-	if err := checkMove(from, to); err != nil {
-		return err
-	}
-	if _, err := os.Lstat(d.file(from)); missing(err) {
-		return fmt.Errorf("blob: %w", &fs.PathError{Op: "publish", Path: d.file(from), Err: fs.ErrNotExist})
-	}
-	if from == to {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(d.file(to)), 0o777); err != nil {
-		return fmt.Errorf("blob: %w", err)
-	}
-	if err := replace(d.file(from), d.file(to), exchange); err != nil {
-		return fmt.Errorf("blob: %w", err)
-	}
-	return nil
-}
-
-// replace moves from over to, which may be files or trees; swap exchanges two names if the system can.
-func replace(from, to string, swap func(a, b string) error) error {
-	info, err := os.Lstat(to)
-	old, ferr := os.Lstat(from)
-	if ferr != nil {
-		return ferr
-	}
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() && !old.IsDir() {
-		return os.Rename(from, to)
-	}
-	if err != nil {
-		return err
-	}
-	if swap(from, to) == nil {
-		return os.RemoveAll(from) // from is the old tree now
-	}
-	away := tmpName(to)
-	if err := os.Rename(to, away); err != nil {
-		return err
-	}
-	if err := os.Rename(from, to); err != nil {
-		return errors.Join(err, os.Rename(away, to))
-	}
-	return os.RemoveAll(away)
-}
-
 var tmpCount atomic.Uint64 // makes temporary names of one process differ
 
 // tmpName is a name beside file that nobody else uses.
@@ -232,11 +185,16 @@ func (d *Dir) Create(_ context.Context, name string) (Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return nil, fmt.Errorf("blob: %w", err)
 	}
-	f, err := os.OpenFile(tmpName(file), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("blob: %w", named(err, "create", file))
+	for {
+		f, err := os.OpenFile(tmpName(file), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil {
+			return nil, fmt.Errorf("blob: %w", named(err, "create", file))
+		}
+		if err := lockShared(f); err != nil || current(f, f.Name()) {
+			return &dirWriter{File: f, to: file}, nil
+		}
+		f.Close() // somebody took it for a leftover, before it was locked
 	}
-	return &dirWriter{File: f, to: file}, nil
 }
 
 type dirWriter struct {
@@ -271,7 +229,7 @@ func (w *dirWriter) Commit() error {
 	w.done = true
 	err := w.File.Close()
 	if err == nil {
-		err = replace(w.File.Name(), w.to, exchange)
+		err = system.replace(w.File.Name(), w.to)
 	}
 	if err != nil {
 		os.Remove(w.File.Name())

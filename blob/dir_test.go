@@ -42,7 +42,7 @@ func TestNoTemporaryFilesRemain(t *testing.T) {
 	b := NewDir(root)
 	put(t, b, "a", "t/x", "a", "n/x")
 	for _, p := range [][2]string{{"n", "t"}, {"t", "a"}} {
-		if err := b.Publish(t.Context(), p[0], p[1]); err != nil {
+		if err := b.Publish(t.Context(), p[0], p[1], Anything); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,13 +83,13 @@ func TestReplaceWithoutExchange(t *testing.T) {
 	root := t.TempDir()
 	b := NewDir(root)
 	put(t, b, "old/x", "new/y", "single")
-	none := func(string, string) error { return errors.ErrUnsupported }
+	none := renames{unsupported, unsupported}
 	file := func(name string) string { return filepath.Join(root, name) }
-	if err := replace(file("new"), file("old"), none); err != nil {
+	if err := none.replace(file("new"), file("old")); err != nil {
 		t.Fatal(err)
 	}
 	wantList(t, b, "", "old/y single")
-	if err := replace(file("single"), file("old"), none); err != nil {
+	if err := none.replace(file("single"), file("old")); err != nil {
 		t.Fatal(err)
 	}
 	wantList(t, b, "", "old")

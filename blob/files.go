@@ -3,6 +3,7 @@ package blob
 import (
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -71,8 +72,17 @@ func (f Files) Remove(ctx context.Context, name string) error {
 	return d.Remove(ctx, rest)
 }
 
+// State implements Bucket.
+func (f Files) State(ctx context.Context, name string) (State, error) {
+	d, rest, err := f.at(name)
+	if err != nil {
+		return Nothing, err
+	}
+	return d.State(ctx, rest)
+}
+
 // Publish implements Bucket.
-func (f Files) Publish(ctx context.Context, from, to string) error {
+func (f Files) Publish(ctx context.Context, from, to string, over State) error {
 	d, rest, err := f.at(from)
 	if err != nil {
 		return err
@@ -84,5 +94,48 @@ func (f Files) Publish(ctx context.Context, from, to string) error {
 	if d.root != other.root {
 		return fmt.Errorf("blob: %q to %q: %w", from, to, ErrName)
 	}
-	return d.Publish(ctx, rest, into)
+	return d.Publish(ctx, rest, into, over)
+}
+
+var _ Sweeper = Files{}
+
+// Hold implements Sweeper.
+func (f Files) Hold(ctx context.Context, tree string) (release func(), err error) {
+	d, rest, err := f.at(tree)
+	if err != nil {
+		return nil, err
+	}
+	return d.Hold(ctx, rest)
+}
+
+// Leftovers implements Sweeper.
+func (f Files) Leftovers(ctx context.Context, name string) ([]string, error) {
+	return f.named(name, func(d *Dir, rest string) ([]string, error) { return d.Leftovers(ctx, rest) })
+}
+
+// Sweep implements Sweeper.
+func (f Files) Sweep(ctx context.Context, name string) ([]string, error) {
+	return f.named(name, func(d *Dir, rest string) ([]string, error) { return d.Sweep(ctx, rest) })
+}
+
+// named gives the names that list finds beside the name as they were given.
+func (f Files) named(name string, list func(d *Dir, rest string) ([]string, error)) ([]string, error) {
+	d, rest, err := f.at(name)
+	if err != nil {
+		return nil, err
+	}
+	names, err := list(d, rest)
+	for i := range names {
+		names[i] = path.Join(path.Dir(name), path.Base(names[i]))
+	}
+	return names, err
+}
+
+// Room implements Roomer.
+func (f Files) Room(ctx context.Context, name string) (int64, error) {
+	d, rest, err := f.at(name)
+	if err != nil {
+		return 0, err
+	}
+	return d.Room(ctx, rest)
 }

@@ -38,7 +38,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("list %q: %s, want %s", tree, got, want)
 		}
 	}
-	if err := b.Publish(t.Context(), "a/m", abs+"/b"); err != nil {
+	if err := b.Publish(t.Context(), "a/m", abs+"/b", Anything); err != nil {
 		t.Fatal(err)
 	}
 	wantList(t, NewDir(dir), "", "a/n b/x b/y")
@@ -60,7 +60,7 @@ func TestFilesRefuses(t *testing.T) {
 			"create":  second(b.Create(t.Context(), name)),
 			"list":    second(b.List(t.Context(), name)),
 			"remove":  b.Remove(context.Background(), name),
-			"publish": b.Publish(t.Context(), name, "x"),
+			"publish": b.Publish(t.Context(), name, "x", Anything),
 		} {
 			if !errors.Is(err, ErrName) {
 				t.Errorf("%s %q: %v, want %v", what, name, err, ErrName)

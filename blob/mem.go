@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +13,9 @@ import (
 
 // Mem keeps objects in memory. The zero value is an empty bucket, ready for use by many goroutines.
 type Mem struct {
-	mu   sync.RWMutex
-	root folder
+	mu    sync.RWMutex
+	root  folder
+	count uint64 // of objects that were made
 }
 
 // folder is what lies below a name: for each next element of a path an object or another folder, so that no operation
@@ -23,6 +25,7 @@ type folder map[string]entry
 // entry is an object, or a folder if kids is not nil.
 type entry struct {
 	data []byte
+	made uint64 // which object of the bucket it is
 	kids folder
 }
 
@@ -177,8 +180,37 @@ func (m *Mem) Remove(_ context.Context, name string) error {
 	return nil
 }
 
+// State implements Bucket.
+func (m *Mem) State(_ context.Context, name string) (State, error) {
+	if err := checkName(name); err != nil {
+		return Nothing, err
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.state(name), nil
+}
+
+// state lists the objects of a tree; no two have the same number.
+func (m *Mem) state(name string) State {
+	e, ok := m.find(name)
+	if !ok {
+		return Nothing
+	}
+	return State(e.list(nil, ""))
+}
+
+func (e entry) list(to []byte, path string) []byte {
+	if e.kids == nil {
+		return fmt.Appendf(to, "%q %d\n", path, e.made)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.kids)) {
+		to = e.kids[name].list(to, path+"/"+name)
+	}
+	return to
+}
+
 // Publish implements Bucket.
-func (m *Mem) Publish(_ context.Context, from, to string) error {
+func (m *Mem) Publish(_ context.Context, from, to string, over State) error {
 	if err := checkMove(from, to); err != nil {
 		return err
 	}
@@ -190,6 +222,12 @@ func (m *Mem) Publish(_ context.Context, from, to string) error {
 	}
 	if err := m.room(to); err != nil {
 		return err
+	}
+	if from == to {
+		return nil
+	}
+	if over != Anything && m.state(to) != over {
+		return changed(to, over)
 	}
 	m.root.drop(from)
 	return m.put(to, e)
@@ -262,7 +300,8 @@ func (w *memWriter) Commit() error {
 	m := w.bucket
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.put(w.name, entry{data: w.buf})
+	m.count++
+	return m.put(w.name, entry{data: w.buf, made: m.count})
 }
 
 func (w *memWriter) Abort() {

@@ -2,13 +2,6 @@ package format
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"thole.example/blob"
 	"thole.example/matrix"
@@ -22,19 +15,12 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 	if err != nil {
 		return err
 	}
-	if err := o.CheckSet(c.Info()); err != nil {
-		return err
-	}
 	if o.Files == nil {
 		o.Files = src.Files()
 	}
-	o.filled = new(int64)
-	if err := loseOrigins(ms, c.Info(), &o); err != nil {
-		return Wrap(c.Info().Name, path, final(err, path))
-	}
-	w, err := c.Create(ctx, b, path, ms, o)
+	w, err := Create(ctx, c, b, path, ms, o)
 	if err != nil {
-		return Wrap(c.Info().Name, path, final(err, path))
+		return err
 	}
 	defer w.Abort(context.WithoutCancel(ctx))
 	var parts []Part
@@ -45,7 +31,7 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 			}
 			p, err := w.Put(ctx, m.Name, blk)
 			if err != nil {
-				return Wrap(c.Info().Name, path, final(err, path))
+				return err
 			}
 			parts = append(parts, p)
 			if done != nil {
@@ -53,52 +39,7 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 			}
 		}
 	}
-	return Wrap(c.Info().Name, path, final(w.Commit(ctx, parts), path))
-}
-
-// final makes an error of a file below the stage of a save to the path name the path. It changes the error within.
-func final(err error, to string) error {
-	base := path.Base(to)
-	var file *fs.PathError
-	if errors.As(err, &file) {
-		if dir, _, staged := strings.Cut(filepath.ToSlash(file.Path), "_tmp."+base+"."); staged {
-			file.Path = filepath.FromSlash(dir + base)
-		}
-	}
-	return err
-}
-
-// loseOrigins asks for the loss of element types, and of what columns stand for, that only the source can say.
-func loseOrigins(ms []matrix.Meta, i Info, o *Options) error {
-	for _, m := range ms {
-		if m.Origin != "" && !i.holds(m.Origin) {
-			if err := o.Lose("matrix %q: element type %s, stored as %v", m.Name, m.Origin, m.DType); err != nil {
-				return err
-			}
-		}
-		var lost []string
-		for c, origin := range m.ColOrigins {
-			if origin != "" && !i.holds(origin) {
-				lost = append(lost, fmt.Sprintf("%s is %s", m.Label(m.ColLo+int64(c)), origin))
-			}
-		}
-		if n := len(lost); n > 3 {
-			lost = append(lost[:3], fmt.Sprintf("and %d columns more", n-3))
-		}
-		if lost == nil {
-			continue
-		}
-		if err := o.Lose("matrix %q: what numbers stand for: %s", m.Name, strings.Join(lost, ", ")); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// holds reports whether the format can say that values are of the foreign type. Settings of a type stand in brackets.
-func (i Info) holds(origin string) bool {
-	kind, _, _ := strings.Cut(origin, "[")
-	return slices.Contains(i.Origins, kind)
+	return w.Commit(ctx, parts)
 }
 
 func choose(src Reader, only []string) ([]matrix.Meta, error) {

@@ -1,11 +1,13 @@
 package format
 
 import (
+	"context"
 	"fmt"
-	"maps"
+	"math"
 	"slices"
 	"unicode/utf8"
 
+	"thole.example/blob"
 	"thole.example/matrix"
 )
 
@@ -15,21 +17,25 @@ func LoseToDense(m *matrix.Meta, o *Options) error {
 	if err := LoseAbsent(m, o); err != nil {
 		return err
 	}
-	losses := []struct {
+	for _, l := range []struct {
 		is   bool
+		of   Aspect
 		what string
 	}{
-		{m.ColLo != 0, "columns are counted from 0"},
-		{m.Labels != nil, "names of columns"},
-		{mixed(m), fmt.Sprintf("element types of single columns, values become %v", m.DType)},
-	}
-	for _, l := range losses {
+		{m.ColLo != 0, Places, "columns are counted from 0"},
+		{m.Labels != nil, Labels, "names of columns"},
+		{mixed(m), Types, fmt.Sprintf("element types of single columns, values become %v", m.DType)},
+	} {
 		if !l.is {
 			continue
 		}
-		if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
+		if err := o.Lose(l.of, m.Name, "%s", l.what); err != nil {
 			return err
 		}
+	}
+	cells, ok := matrix.Cells(m.Rows, m.Cols)
+	if size, fits := matrix.Cells(cells, int64(m.DType.Size())); ok && fits {
+		return o.Need(m.Name, size)
 	}
 	return nil
 }
@@ -45,6 +51,7 @@ func LoseAbsent(m *matrix.Meta, o *Options) error {
 	case m.Layout == matrix.RowSparse:
 		what = "cells"
 	case m.Saved == nil:
+		o.open().whole[m.Name] = int64(m.DType.Size())
 		return nil
 	}
 	cells, ok := matrix.Cells(m.Rows, m.Cols)
@@ -52,30 +59,68 @@ func LoseAbsent(m *matrix.Meta, o *Options) error {
 	if !ok || !fits {
 		return fmt.Errorf("matrix %q: %d x %d %v with every cell is beyond 2^63 bytes: %w", m.Name, m.Rows, m.Cols, m.DType, ErrLimit)
 	}
-	if err := o.Lose("matrix %q: absent %s become zeros, %d x %d %v are %s", m.Name, what, m.Rows, m.Cols, m.DType, Bytes(size)); err != nil {
+	err := o.Lose(Absence, m.Name, "absent %s become zeros, %d x %d %v are %s", what, m.Rows, m.Cols, m.DType, Bytes(size))
+	if err != nil {
 		return err
 	}
 	return o.fill(m.Name, size)
 }
 
-// fill counts a matrix that is filled in, against the bound of the save.
+// fill counts bytes of cells that are filled in, against the bound of the save.
 func (o *Options) fill(name string, size int64) error {
-	bound := o.MaxDense
+	bound, g := o.MaxDense, o.open()
 	if bound == 0 {
 		bound = DefaultMaxDense
-	}
-	if o.filled == nil {
-		o.filled = new(int64)
 	}
 	if bound < 0 {
 		return nil
 	}
-	if size > bound-*o.filled {
+	if size > bound-g.filled {
 		return fmt.Errorf("matrix %q takes %s with every cell stored, after %s of others, want at most %s (--max-dense allows more): %w",
-			name, Bytes(size), Bytes(*o.filled), Bytes(bound), ErrLimit)
+			name, Bytes(size), Bytes(g.filled), Bytes(bound), ErrLimit)
 	}
-	*o.filled += size
+	g.filled += size
 	return nil
+}
+
+// fillBlock counts the cells that a block of a dense matrix lacks, where the target stores every cell: the header of a file may
+// promise any number of them.
+func (o *Options) fillBlock(name string, b matrix.Block) error {
+	g := o.open()
+	cell, whole := g.whole[name]
+	cells, ok := b.At.Cells()
+	if !whole || !ok || b.Data == nil || int64(b.Data.NNZ()) >= cells {
+		return nil
+	}
+	size, ok := matrix.Cells(cells-int64(b.Data.NNZ()), cell)
+	if !ok {
+		size = math.MaxInt64
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return o.fill(name, size)
+}
+
+// Need says before anything is written how many bytes the matrix takes in the target at least. It fails with ErrLimit if the file
+// system has less room, for all matrices of the save together.
+func (o *Options) Need(name string, size int64) error {
+	g := o.open()
+	if g.room < 0 {
+		return nil
+	}
+	if size > g.room {
+		return fmt.Errorf("matrix %q takes %s, and %s are free there: %w", name, Bytes(size), Bytes(g.room), ErrLimit)
+	}
+	g.room -= size
+	return nil
+}
+
+// room is the free space where the path lies, in bytes; below 0 if it is not known.
+func room(ctx context.Context, b blob.Bucket, path string) (int64, error) {
+	if r, can := b.(blob.Roomer); can {
+		return r.Room(ctx, path)
+	}
+	return -1, nil
 }
 
 // Bytes is a number of bytes for people: "1.5 GiB".
@@ -100,32 +145,25 @@ func mixed(m *matrix.Meta) bool {
 	return false
 }
 
-// DropFiles tells that the small files beside the matrices are left out, for formats that are one file.
-func DropFiles(o *Options) {
-	for _, name := range slices.Sorted(maps.Keys(o.Files)) {
-		o.Drop("file %s", name)
-	}
-}
-
-// LoseTable asks for what tables of named columns cannot hold, and tells which small files are left out.
+// LoseTable asks for what tables of named columns cannot hold, and for the files beside the matrix.
 func LoseTable(m *matrix.Meta, o *Options) error {
 	if err := LoseAbsent(m, o); err != nil {
 		return err
 	}
 	for _, l := range []struct {
 		is   bool
+		of   Aspect
 		what string
 	}{
-		{m.ColLo != 0, "columns are counted from 0"},
-		{len(m.LoD) > 0, "sequences (LoD)"},
-		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }), "labels that are not UTF-8"},
+		{m.ColLo != 0, Places, "columns are counted from 0"},
+		{len(m.LoD) > 0, Sequences, "sequences (LoD)"},
+		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }), Labels, "labels that are not UTF-8"},
 	} {
 		if l.is {
-			if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
+			if err := o.Lose(l.of, m.Name, "%s", l.what); err != nil {
 				return err
 			}
 		}
 	}
-	DropFiles(o)
-	return nil
+	return LoseFiles(o)
 }

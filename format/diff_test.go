@@ -210,7 +210,22 @@ func TestConvert(t *testing.T) {
 	src.fail, src.files = nil, map[string][]byte{"graph.json": []byte("{}")}
 	var lost []string
 	o := format.Options{Lost: func(what string) { lost = append(lost, what) }}
-	if err := format.Convert(ctx, src, paddle.Codec, b, "e", o, nil, nil); err != nil || len(lost) != 1 {
-		t.Errorf("%v, lost %q, want to be told of the file beside the matrices", err, lost)
+	if err := format.Convert(ctx, src, paddle.Codec, b, "e", o, nil, nil); err != nil || len(lost) != 0 {
+		t.Errorf("%v, lost %q, want the file beside it", err, lost)
+	}
+	e, err := format.Open(ctx, paddle.Codec, b, "e", format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(e.Files()["graph.json"]); got != "{}" {
+		t.Errorf("graph.json is %q, want {}", got)
+	}
+	src.files = map[string][]byte{"notes.txt": []byte("by hand")}
+	if err := format.Convert(ctx, src, paddle.Codec, b, "f", format.Options{}, nil, nil); !errors.Is(err, format.ErrLossy) {
+		t.Errorf("%v, want ErrLossy for a file without a place", err)
+	}
+	o.Lossy = true
+	if err := format.Convert(ctx, src, paddle.Codec, b, "f", o, nil, nil); err != nil || len(lost) != 1 {
+		t.Errorf("%v, lost %q, want the file named", err, lost)
 	}
 }

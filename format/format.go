@@ -164,42 +164,27 @@ type Writer interface {
 	Abort(ctx context.Context)
 }
 
-// Options are the user's wishes for opening or creating.
+// Options are the user's choices for opening or creating.
 type Options struct {
 	// Stage names the save: the same for all Writers of it. "": only this Writer.
 	Stage string
-	// Lossy allows to lose what the target cannot hold of the matrices. Lost, if it is set, is told of each loss, and of
-	// what beside the matrices is left out.
+	// Lossy allows to lose what the target cannot hold of the matrices. Lost, if it is set, hears of each loss, and of what
+	// an option of the target leaves out.
 	Lossy bool
 	Lost  func(what string)
+	// Note, if it is set, hears what else a user should know of the save.
+	Note func(what string)
+	// Over is what lies at the path and may be replaced; the zero State: nothing may be there when the save is committed.
+	Over blob.State
 	// MaxDense is how many bytes the sparse matrices of the save may take together once their absent cells are stored: 0
 	// stands for DefaultMaxDense, below 0 for no bound.
 	MaxDense int64
-	// Files are small files to store beside the matrices, in formats that are folders.
+	// Files are small files to store beside the matrices.
 	Files map[string][]byte
 	// Set has the codec's own options, by name.
 	Set map[string]string
 
-	filled *int64 // bytes of matrices that were filled in, of the whole save
-}
-
-// Lose asks whether something may be lost: nil if the user allowed it, else an error that wraps ErrLossy.
-func (o *Options) Lose(what string, args ...any) error {
-	text := fmt.Sprintf(what, args...)
-	if !o.Lossy {
-		return fmt.Errorf("%s: %w (--lossy accepts it)", text, ErrLossy)
-	}
-	if o.Lost != nil {
-		o.Lost(text)
-	}
-	return nil
-}
-
-// Drop tells that something beside the matrices is left out: files and attributes that the target has no place for.
-func (o *Options) Drop(what string, args ...any) {
-	if o.Lost != nil {
-		o.Lost(fmt.Sprintf(what, args...))
-	}
+	gate *gate // of the whole save
 }
 
 // Get is the codec's own option of that name, or the default that its Info states.

@@ -28,15 +28,15 @@ func TestOptions(t *testing.T) {
 	}
 	var lost []string
 	o.Lost = func(what string) { lost = append(lost, what) }
-	if err := o.Lose("label %d", 1); !errors.Is(err, format.ErrLossy) || len(lost) > 0 {
+	if err := o.Lose(format.Labels, "w", "label %d", 1); !errors.Is(err, format.ErrLossy) || len(lost) > 0 {
 		t.Errorf("%v, lost %q, want ErrLossy", err, lost)
 	}
 	o.Lossy = true
-	if err := o.Lose("label %d", 1); err != nil || len(lost) != 1 || lost[0] != "label 1" {
+	if err := o.Lose(format.Labels, "w", "label %d", 1); err != nil || len(lost) != 1 || lost[0] != `matrix "w": label 1` {
 		t.Errorf("%v, lost %q, want to be told", err, lost)
 	}
 	o.Lost = nil
-	if err := o.Lose("label"); err != nil {
+	if err := o.Lose(format.Labels, "", "label"); err != nil {
 		t.Error(err)
 	}
 }

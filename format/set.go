@@ -166,11 +166,8 @@ func (s Set) Open(ctx context.Context, b blob.Bucket, name, codec string, o Opti
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := o.CheckSet(c.Info()); err != nil {
-		return nil, nil, err
-	}
-	r, err := c.Open(ctx, b, name, o)
-	return r, c, Wrap(c.Info().Name, name, err)
+	r, err := Open(ctx, c, b, name, o)
+	return r, c, err
 }
 
 func (s Set) pick(ctx context.Context, b blob.Bucket, name, codec string) (Codec, error) {

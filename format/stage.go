@@ -3,11 +3,8 @@ package format
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"io/fs"
 	"path"
-	"path/filepath"
-	"strings"
+	"regexp"
 
 	"thole.example/blob"
 )
@@ -18,6 +15,7 @@ type Stage struct {
 	Bucket blob.Bucket
 	Path   string // what will be published
 	Tree   string // where the pieces are
+	Over   blob.State
 	done   bool
 }
 
@@ -33,27 +31,37 @@ func NewStage(b blob.Bucket, to, name string) *Stage {
 // Name is the name of a piece within the bucket.
 func (s *Stage) Name(piece string) string { return s.Tree + "/" + piece }
 
-// Final makes an error speak of the path that will be published where it names the stage. It changes the errors that
-// err is made of. nil stays nil.
-func (s *Stage) Final(err error) error {
-	var at *Error
-	if errors.As(err, &at) {
-		at.Path = strings.Replace(at.Path, s.Tree, s.Path, 1)
+// Final makes an error speak of the path that will be published where it names what is in the stage. nil stays nil.
+func (s *Stage) Final(err error) error { return restage(err, path.Base(s.Path), "") }
+
+// restage makes an error speak of the name where it names a stage of it, or what follows that in the stage.
+func restage(err error, base, inside string) error {
+	if err == nil {
+		return nil
 	}
-	var file *fs.PathError
-	if errors.As(err, &file) {
-		file.Path = strings.Replace(file.Path, filepath.FromSlash(s.Tree), filepath.FromSlash(s.Path), 1)
-	}
-	return err
+	return &restaged{err, regexp.MustCompile(`_tmp\.` + regexp.QuoteMeta(base) + `\.[A-Za-z0-9.]+` + inside), base}
 }
 
-// Publish makes the piece (a file, or "" for the whole tree) what lies at the path, and removes the stage.
+// restaged is an error with other paths in its text.
+type restaged struct {
+	error
+	staged *regexp.Regexp // a path in the stage
+	base   string         // what it will be called
+}
+
+func (e *restaged) Error() string { return e.staged.ReplaceAllLiteralString(e.error.Error(), e.base) }
+
+// Unwrap gives the error with the paths of the stage.
+func (e *restaged) Unwrap() error { return e.error }
+
+// Publish makes the piece (a file, or "" for the whole tree) what lies at the path, where Over may be replaced, and removes the
+// stage.
 func (s *Stage) Publish(ctx context.Context, piece string) error {
 	from := s.Tree
 	if piece != "" {
 		from = s.Name(piece)
 	}
-	if err := s.Bucket.Publish(ctx, from, s.Path); err != nil {
+	if err := s.Bucket.Publish(ctx, from, s.Path, s.Over); err != nil {
 		return err
 	}
 	s.done = true

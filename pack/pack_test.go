@@ -35,7 +35,7 @@ func packed(t testing.TB, b blob.Bucket, to string, oneFile bool) *Manifest {
 		from = append(from, Source{name, "from/" + name})
 	}
 	said := Manifest{Topology: &Topology{File: "__model__"}, Feeds: []Tensor{{"x", "f32", []int64{-1, 2}}}, Metadata: map[string]string{"by": "a test"}}
-	m, err := Write(ctx, b, from, said, b, to, oneFile)
+	m, err := Write(ctx, b, from, said, b, to, blob.Anything, oneFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestPack(t *testing.T) {
 		if problems, err := m.Verify(ctx, in, "p"); len(problems) > 0 || err != nil {
 			t.Errorf("%q, %v", problems, err)
 		}
-		if _, err := Unpack(ctx, in, "p", b, "u"); err != nil {
+		if _, err := Unpack(ctx, in, "p", b, "u", blob.Anything); err != nil {
 			t.Error(err)
 		}
 		holds(t, b, "u")
@@ -102,7 +102,7 @@ func TestPack(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Unpack(ctx, b, "from", b, "v"); !errors.Is(err, format.ErrUnknown) {
+	if _, err := Unpack(ctx, b, "from", b, "v", blob.Anything); !errors.Is(err, format.ErrUnknown) {
 		t.Errorf("unpacked what is not packed: %v", err)
 	}
 }
@@ -127,7 +127,7 @@ func TestDamage(t *testing.T) {
 			}
 			return
 		}
-		if _, err := Unpack(ctx, in, "d", b, "u"); err == nil {
+		if _, err := Unpack(ctx, in, "d", b, "u", blob.Anything); err == nil {
 			t.Errorf("%s: unpacked", what)
 		}
 		if infos, _ := b.List(ctx, "u"); len(infos) > 0 {
@@ -176,7 +176,7 @@ func TestProblems(t *testing.T) {
 		if err != nil || len(problems) != 1 || !strings.Contains(problems[0], want) {
 			t.Errorf("%q, %v, want one problem: %s", problems, err, want)
 		}
-		if _, err := Unpack(ctx, b, "p", b, "u"); !errors.Is(err, format.ErrCorrupt) {
+		if _, err := Unpack(ctx, b, "p", b, "u", blob.Anything); !errors.Is(err, format.ErrCorrupt) {
 			t.Errorf("%s: unpacked, %v", want, err)
 		}
 	}
@@ -290,10 +290,10 @@ func TestNothingHalf(t *testing.T) {
 	}
 	from := []Source{{"w", "p/w"}}
 	for _, oneFile := range []bool{false, true} {
-		if _, err := Write(ctx, failing{b}, from, *m, b, "half", oneFile); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := Write(ctx, failing{b}, from, *m, b, "half", blob.Anything, oneFile); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%v, want an early end", err)
 		}
-		w := writer{ctx, b, from, &Manifest{Files: []File{{"w", 2100, strings.Repeat("0", 64)}}}, []byte("{}"), []uint32{0}}
+		w := writer{ctx, b, from, &Manifest{Files: []File{{"w", 2100, strings.Repeat("0", 64)}}}, []byte("{}"), []uint32{0}, blob.Anything}
 		write := w.folder
 		if oneFile {
 			write = w.file
@@ -308,7 +308,7 @@ func TestNothingHalf(t *testing.T) {
 			t.Errorf("%s is left, %v", i.Name, err)
 		}
 	}
-	if _, err := Write(ctx, b, []Source{{"../w", "p/w"}}, *m, b, "half", true); err == nil {
+	if _, err := Write(ctx, b, []Source{{"../w", "p/w"}}, *m, b, "half", blob.Anything, true); err == nil {
 		t.Error("a name that leaves the folder was packed")
 	}
 }

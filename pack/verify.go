@@ -71,8 +71,8 @@ func (b *inside) sumOf(name string) uint32 {
 }
 
 // Unpack writes a packed model as a packed folder: all files, each compared with the manifest, and the manifest itself.
-// The folder becomes visible whole or not at all. b is what Inside gave for the path from.
-func Unpack(ctx context.Context, b blob.Bucket, from string, to blob.Bucket, dir string) (*Manifest, error) {
+// The folder becomes visible whole or not at all, and only where over is what lies there. b is what Inside gave for the path from.
+func Unpack(ctx context.Context, b blob.Bucket, from string, to blob.Bucket, dir string, over blob.State) (*Manifest, error) {
 	m, err := Read(ctx, b, from)
 	if err != nil {
 		return nil, err
@@ -95,6 +95,6 @@ func Unpack(ctx context.Context, b blob.Bucket, from string, to blob.Bucket, dir
 	if err != nil {
 		return nil, err
 	}
-	w := writer{ctx, b, files, m, data, nil}
+	w := writer{ctx, b, files, m, data, nil, over}
 	return m, w.folder(to, dir)
 }

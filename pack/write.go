@@ -36,8 +36,9 @@ func (s sums) Write(p []byte) (int, error) {
 func (s sums) hex() string { return hex.EncodeToString(s.sha.Sum(nil)) }
 
 // Write packs files of the bucket b to the path of another: as a folder, or as one file. The manifest is m with the files
-// that there are. The target becomes visible whole or not at all; what was at the path is replaced.
-func Write(ctx context.Context, b blob.Bucket, from []Source, m Manifest, to blob.Bucket, path string, oneFile bool) (*Manifest, error) {
+// that there are. The target becomes visible whole or not at all, and only where over is what lies at the path.
+func Write(ctx context.Context, b blob.Bucket, from []Source, m Manifest, to blob.Bucket, path string, over blob.State,
+	oneFile bool) (*Manifest, error) {
 	m.Pack, m.Files = version, nil
 	from = slices.SortedFunc(slices.Values(from), func(a, b Source) int { return cmp.Compare(a.Name, b.Name) })
 	var crcs []uint32
@@ -57,7 +58,7 @@ func Write(ctx context.Context, b blob.Bucket, from []Source, m Manifest, to blo
 	if len(data) > maxManifest {
 		return nil, fmt.Errorf("pack: manifest of %d bytes, want at most %d: %w", len(data), maxManifest, format.ErrLimit)
 	}
-	w := writer{ctx, b, from, &m, data, crcs}
+	w := writer{ctx, b, from, &m, data, crcs, over}
 	if oneFile {
 		return &m, w.file(to, path)
 	}
@@ -125,6 +126,7 @@ type writer struct {
 	m    *Manifest
 	data []byte // of the manifest
 	crcs []uint32
+	over blob.State // what may be replaced
 }
 
 // copy writes the i-th file from byte base on, and checks that it is still the one whose sums were computed.
@@ -151,7 +153,7 @@ func (w *writer) file(to blob.Bucket, path string) error {
 	for i, sum := range w.crcs {
 		all[i+1].Sum = sum
 	}
-	out, err := to.Create(w.ctx, path)
+	out, err := blob.CreateOver(w.ctx, to, path, w.over)
 	if err != nil {
 		return err
 	}
@@ -175,6 +177,7 @@ func (w *writer) file(to blob.Bucket, path string) error {
 // folder writes a folder.
 func (w *writer) folder(to blob.Bucket, path string) error {
 	stage := format.NewStage(to, path, "")
+	stage.Over = w.over
 	defer stage.Abort(context.WithoutCancel(w.ctx))
 	for i, f := range w.from {
 		out, err := to.Create(w.ctx, stage.Name(f.Name))

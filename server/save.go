@@ -41,13 +41,10 @@ func (s *Server) writer(ctx context.Context, j *job, a rpc.Save, lost func(strin
 		}
 		ms = append(ms, o.stored())
 	}
-	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Lost: lost, Set: a.Set, Files: a.Files}
-	if err := opts.CheckSet(c.Info()); err != nil {
-		return nil, err
-	}
-	w, err := c.Create(ctx, s.Bucket, a.Path, ms, opts)
+	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Lost: lost, Set: a.Set, Files: a.Files, Over: s.over(j, a)}
+	w, err := format.Create(ctx, c, s.Bucket, a.Path, ms, opts)
 	if err != nil {
-		return nil, format.Wrap(a.Codec, a.Path, err)
+		return nil, err
 	}
 	return &pendingSave{Writer: w, codec: a.Codec, path: a.Path, idle: make(chan struct{})}, nil
 }
@@ -158,7 +155,14 @@ func (s *Server) commit(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respo
 	for i, p := range a.Parts {
 		parts[i] = p
 	}
-	return &rpc.Response{}, format.Wrap(w.codec, w.path, w.Commit(ctx, parts))
+	if err := w.Commit(ctx, parts); err != nil {
+		return nil, err
+	}
+	over, err := s.Bucket.State(ctx, a.Path)
+	if err != nil {
+		return nil, err
+	}
+	return &rpc.Response{}, s.claim(j, a.Path, over) // a later save of the job replaces this one
 }
 
 // abort forgets what this server has put into the save.

@@ -230,11 +230,11 @@ func (f *failing) Create(ctx context.Context, name string) (blob.Writer, error) 
 	return &failingWriter{w, f}, err
 }
 
-func (f *failing) Publish(ctx context.Context, from, to string) error {
+func (f *failing) Publish(ctx context.Context, from, to string, over blob.State) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Bucket.Publish(ctx, from, to)
+	return f.Bucket.Publish(ctx, from, to, over)
 }
 
 type failingWriter struct {
@@ -344,7 +344,7 @@ func version(t *testing.T, b blob.Bucket, o ps.SaveOptions) float32 {
 		t.Fatal(err)
 	}
 	for _, i := range infos {
-		if i.Name != o.Path && i.Name != o.Path+format.SidecarExt && !strings.HasPrefix(i.Name, o.Path+"/") {
+		if i.Name != o.Path && i.Name != o.Path+format.SidecarExt && i.Name != o.Path+".graph.json" && !strings.HasPrefix(i.Name, o.Path+"/") {
 			t.Errorf("left behind: %s", i.Name)
 		}
 	}

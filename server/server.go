@@ -38,7 +38,8 @@ type Server struct {
 
 	mu      sync.Mutex
 	jobs    map[string]*job
-	targets map[string]*job // paths that jobs have tried to save to, and will
+	held    map[string]func() // releases the marks of trials, by stage
+	targets map[string]target // paths that jobs have tried to save to, and will
 }
 
 // Serve implements rpc.Handler.
@@ -94,7 +95,7 @@ func (s *Server) drop(j *job) {
 	if mine {
 		delete(s.jobs, j.name)
 	}
-	maps.DeleteFunc(s.targets, func(_ string, of *job) bool { return of == j })
+	maps.DeleteFunc(s.targets, func(_ string, t target) bool { return t.of == j })
 	s.mu.Unlock()
 	s.abortSaves(j)
 	if mine {

@@ -20,11 +20,19 @@ func (s *Server) try(ctx context.Context, j *job, a rpc.Save) (*rpc.Response, er
 	case err != nil:
 		return nil, err
 	}
-	if err := s.claim(j, a.Path); err != nil {
+	over, err := s.Bucket.State(ctx, a.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.claim(j, a.Path, over); err != nil {
 		return nil, err
 	}
 	r := &rpc.Response{}
-	mark := format.NewStage(s.Bucket, a.Path, a.Stage).Name(fmt.Sprintf("mark.%d", a.Index))
+	stage := format.NewStage(s.Bucket, a.Path, a.Stage)
+	mark := stage.Name(fmt.Sprintf("mark.%d", a.Index))
+	if err := s.hold(ctx, stage.Tree); err != nil {
+		return nil, err
+	}
 	a.Stage += fmt.Sprintf(".%d", a.Index) // what one server tries and removes is not what another does
 	j.mu.RLock()
 	w, err := s.writer(ctx, j, a, func(lost string) { r.Results = append(r.Results, rpc.Result{Data: []byte(lost)}) })
@@ -36,18 +44,38 @@ func (s *Server) try(ctx context.Context, j *job, a rpc.Save) (*rpc.Response, er
 	return r, format.Wrap(a.Codec, a.Path, blob.WriteAll(ctx, s.Bucket, mark, []byte("here")))
 }
 
+// target is a path that a job has tried to save to, and will.
+type target struct {
+	of   *job
+	over blob.State // what was there when it was tried, or was saved there since: it may be replaced
+}
+
 // claim reserves the path for the job as long as it lasts.
-func (s *Server) claim(j *job, path string) error {
+func (s *Server) claim(j *job, path string, over blob.State) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if other := s.targets[path]; other != nil && other != j {
-		return fmt.Errorf("%s: job %q will save there: %w", path, other.name, rpc.ErrExists)
+	if t, ok := s.targets[path]; ok && t.of != j {
+		return fmt.Errorf("%s: job %q will save there: %w", path, t.of.name, rpc.ErrExists)
 	}
 	if s.targets == nil {
-		s.targets = map[string]*job{}
+		s.targets = map[string]target{}
 	}
-	s.targets[path] = j
+	s.targets[path] = target{j, over}
 	return nil
+}
+
+// over is what a save of the job may replace at the path: what was there when it was tried; without a trial nothing, or
+// whatever is there if the save says so.
+func (s *Server) over(j *job, a rpc.Save) blob.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t, ok := s.targets[a.Path]; ok && t.of == j {
+		return t.over
+	}
+	if a.Replace {
+		return blob.Anything
+	}
+	return blob.Nothing
 }
 
 // compare wants the marks of all servers in this one's bucket.
@@ -66,5 +94,31 @@ func (s *Server) compare(ctx context.Context, a rpc.Save) (*rpc.Response, error)
 // erase removes the marks of a trial.
 func (s *Server) erase(ctx context.Context, a rpc.Save) (*rpc.Response, error) {
 	tree := format.NewStage(s.Bucket, a.Path, a.Stage).Tree
+	s.mu.Lock()
+	release := s.held[tree]
+	delete(s.held, tree)
+	s.mu.Unlock()
+	if release != nil {
+		defer release()
+	}
 	return &rpc.Response{}, s.Bucket.Remove(context.WithoutCancel(ctx), tree)
+}
+
+// hold keeps the marks of a trial until erase: nobody takes them for what a killed process left.
+func (s *Server) hold(ctx context.Context, tree string) error {
+	b, can := s.Bucket.(blob.Sweeper)
+	if !can {
+		return nil
+	}
+	release, err := b.Hold(ctx, tree)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held == nil {
+		s.held = map[string]func(){}
+	}
+	s.held[tree] = release
+	return nil
 }

@@ -78,7 +78,7 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	if name == "" {
 		name = "model"
 	}
-	w, err := codec.Create(ctx, &blob.Mem{}, filepath.Base(name), m.Params(), o)
+	w, err := format.Create(ctx, codec, &blob.Mem{}, filepath.Base(name), m.Params(), o)
 	if err != nil {
 		return usageError{format.Wrap(p.to, name, err)}
 	}

@@ -34,10 +34,10 @@ func (j *job) target() (*target, error) {
 			return nil, usageError{fmt.Errorf("--model %s is the file of --%s", j.model, flag)}
 		}
 	}
-	if err := replaceable(j.model, j.force); err != nil {
+	_, err := replaceable(j.model, j.force)
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	t.release, err = lock(j.model)
 	return t, err
 }
@@ -52,14 +52,23 @@ func same(a, b string) bool {
 	return err == nil && os.SameFile(one, two)
 }
 
-// replaceable refuses to write over what exists, unless forced; and even then over what is not a model.
-func replaceable(path string, force bool) error {
-	_, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return nil
-	case !force:
-		return fmt.Errorf("%s exists; --force replaces it", path)
+// replaceable refuses to write over what exists, unless forced; and even then over what is not a model. It answers with what is
+// there, which is what may be replaced later.
+func replaceable(path string, force bool) (blob.State, error) {
+	over, err := seen(path, force)
+	if err != nil || over == blob.Nothing {
+		return over, err
 	}
-	return codecs().Replaceable(context.Background(), blob.Files{}, inBucket(path), true)
+	return over, codecs().Replaceable(context.Background(), blob.Files{}, inBucket(path), true)
+}
+
+// seen is what lies at a path that will be written to: nothing, unless forced.
+func seen(path string, force bool) (blob.State, error) {
+	if _, err := os.Lstat(path); err != nil {
+		return blob.Nothing, nil
+	}
+	if !force {
+		return blob.Nothing, fmt.Errorf("%s exists; --force replaces it", path)
+	}
+	return blob.Files{}.State(context.Background(), inBucket(path))
 }

@@ -90,7 +90,8 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err := apart(src, dst); err != nil {
 		return err
 	}
-	if err := replaceable(dst, x.force); err != nil {
+	over, err := replaceable(dst, x.force)
+	if err != nil {
 		return err
 	}
 	from, err := x.locate(ctx, src)
@@ -117,7 +118,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	if err := layout.write(ctx, params, dst, p.add); err != nil {
+	if err := layout.write(ctx, params, dst, over, p.add); err != nil {
 		return err
 	}
 	for _, note := range params.Notes() {
@@ -171,15 +172,16 @@ func (x *exporting) network(r format.Reader, src string) (*graph.File, error) {
 }
 
 // write stores parameters and topology in a folder, which appears whole or not at all.
-func (l *exportLayout) write(ctx context.Context, r format.Reader, dst string, done func(int)) error {
+func (l *exportLayout) write(ctx context.Context, r format.Reader, dst string, over blob.State, done func(int)) error {
 	b, name, err := bucketAt(dst)
 	if err != nil {
 		return err
 	}
 	if l.params == "" {
-		return format.Convert(ctx, r, paddle.Codec, b, name, format.Options{Set: map[string]string{"layout": "separate"}}, nil, done)
+		return format.Convert(ctx, r, paddle.Codec, b, name, format.Options{Set: map[string]string{"layout": "separate"}, Over: over}, nil, done)
 	}
 	stage := format.NewStage(b, name, "")
+	stage.Over = over
 	defer stage.Abort(context.WithoutCancel(ctx))
 	// Lossy: a combined file has no names, but the topology beside it has.
 	o := format.Options{Set: map[string]string{"layout": "stream"}, Lossy: true, Files: map[string][]byte{}}

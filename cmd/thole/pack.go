@@ -46,7 +46,8 @@ the manifest; inspect, cat, convert, run and explain read a packed model as they
 }
 
 func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
-	if err := replaceable(dst, p.force); err != nil {
+	over, err := replaceable(dst, p.force)
+	if err != nil {
 		return err
 	}
 	if err := apart(src, dst); err != nil {
@@ -73,7 +74,7 @@ func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
 	if manifest.Metadata, err = p.said(ctx, b, path.Dir(m.Path)); err != nil {
 		return err
 	}
-	made, err := pack.Write(ctx, b, from, manifest, to, name, p.file || strings.EqualFold(path.Ext(name), ".zip"))
+	made, err := pack.Write(ctx, b, from, manifest, to, name, over, p.file || strings.EqualFold(path.Ext(name), ".zip"))
 	if err != nil {
 		return err
 	}
@@ -153,20 +154,21 @@ DIR with the manifest. DIR appears whole or not at all.`,
 		Example: "  thole unpack housing.zip housing",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := replaceable(args[1], force); err != nil {
+			over, err := replaceable(args[1], force)
+			if err != nil {
 				return err
 			}
 			if err := apart(args[0], args[1]); err != nil {
 				return err
 			}
-			return unpack(c.Context(), e, args[0], args[1])
+			return unpack(c.Context(), e, args[0], args[1], over)
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false, "replace DIR if it exists")
 	return c
 }
 
-func unpack(ctx context.Context, e *env, src, dst string) error {
+func unpack(ctx context.Context, e *env, src, dst string, over blob.State) error {
 	b, name, err := blob.Local(src)
 	if err != nil {
 		return err
@@ -181,7 +183,7 @@ func unpack(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	m, err := pack.Unpack(ctx, b, name, to, dir)
+	m, err := pack.Unpack(ctx, b, name, to, dir, over)
 	if err != nil {
 		return format.Wrap("pack", name, err)
 	}

@@ -245,7 +245,7 @@ func (x *execution) write(ctx context.Context, e *env, fetch string, results []i
 
 func (x *execution) store(ctx context.Context, e *env, path string, results []interp.Result) error {
 	o := output{to: x.to, force: x.force, quiet: true}
-	t, err := o.target(path, nil)
+	t, err := o.target(ctx, path, nil)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path"
 	"strings"
 
@@ -34,17 +33,18 @@ inputs and must give the same bits.`,
 		Example: "  thole scrub uci_housing_model clean\n  thole scrub mlp.pdmodel clean.pdmodel",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			if _, err := os.Lstat(args[1]); err == nil && !force {
-				return fmt.Errorf("%s exists; --force replaces it", args[1])
+			over, err := seen(args[1], force)
+			if err != nil {
+				return err
 			}
-			return scrub(c.Context(), e, args[0], args[1])
+			return scrub(c.Context(), e, args[0], args[1], over)
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false, "replace DST if it exists")
 	return c
 }
 
-func scrub(ctx context.Context, e *env, src, dst string) error {
+func scrub(ctx context.Context, e *env, src, dst string, over blob.State) error {
 	if err := apart(src, dst); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func scrub(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeScrubbed(ctx, b, m, src, dst, data); err != nil {
+	if err := writeScrubbed(ctx, b, m, src, dst, over, data); err != nil {
 		return err
 	}
 	fmt.Fprintf(e.out, "%s: %d of %d bytes; graph: the same; %s\n", dst, len(data), len(m.Data), proof)
@@ -137,13 +137,14 @@ func noteOthers(ctx context.Context, e *env, b blob.Bucket, m *program.Model) er
 }
 
 // writeScrubbed writes the topology to a file, or for a folder a copy of it with the topology in its place.
-func writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model, src, dst string, data []byte) error {
+func writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model, src, dst string, over blob.State,
+	data []byte) error {
 	to, name, err := blob.Local(dst)
 	if err != nil {
 		return err
 	}
 	if folder, err := isFolder(ctx, b, src); err != nil || !folder {
-		return errors.Join(err, blob.WriteAll(ctx, to, name, data))
+		return errors.Join(err, blob.WriteOver(ctx, to, name, data, over))
 	}
 	dir := path.Dir(m.Path)
 	infos, err := b.List(ctx, dir)
@@ -155,6 +156,7 @@ func writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model, src, ds
 		return err
 	}
 	stage := format.NewStage(to, name, "")
+	stage.Over = over
 	defer stage.Abort(context.WithoutCancel(ctx))
 	for _, i := range infos {
 		if packed != nil && i.Name == dir+"/"+pack.Name {

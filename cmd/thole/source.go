@@ -40,7 +40,8 @@ type place struct {
 	side
 	path   string // as the user wrote it
 	bucket blob.Bucket
-	name   string // within the bucket
+	name   string     // within the bucket
+	over   blob.State // what is there and may be replaced
 }
 
 var errNoPath = errors.New("a path of no characters, want one that names a file or folder")
@@ -91,8 +92,7 @@ func (p *place) reader(ctx context.Context) (format.Reader, error) {
 				p.Info().Name, opt.Name, p.path)}
 		}
 	}
-	r, err := p.Open(ctx, p.bucket, p.name, o)
-	return r, format.Wrap(p.Info().Name, p.name, err)
+	return format.Open(ctx, p.Codec, p.bucket, p.name, o)
 }
 
 // maxWarnings is how many warnings of one path are shown.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/edit"
 	"thole.example/format"
 )
@@ -62,7 +63,7 @@ type savedMatrix struct {
 
 // save reads the models of the places, changes them, and writes the result to dst.
 func (o *output) save(ctx context.Context, e *env, srcs []*place, dst string, change func([]format.Reader) (format.Reader, error)) error {
-	t, err := o.target(dst, srcs)
+	t, err := o.target(ctx, dst, srcs)
 	if err != nil {
 		return err
 	}
@@ -88,15 +89,19 @@ func (o *output) save(ctx context.Context, e *env, srcs []*place, dst string, ch
 }
 
 // target is the place of DST, with all options, after everything was checked that can be checked before reading.
-func (o *output) target(dst string, srcs []*place) (*place, error) {
+func (o *output) target(ctx context.Context, dst string, srcs []*place) (*place, error) {
 	b, name, err := bucketAt(dst)
 	if err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(dst); err != nil || !o.force || !info.Mode().IsRegular() { // a single file may be a damaged model
-		if err := replaceable(dst, o.force); err != nil {
-			return nil, err
-		}
+	var over blob.State
+	if info, serr := os.Stat(dst); serr == nil && o.force && info.Mode().IsRegular() { // a single file may be a damaged model
+		over, err = seen(dst, true)
+	} else {
+		over, err = replaceable(dst, o.force)
+	}
+	if err != nil {
+		return nil, err
 	}
 	sides := make([]*side, len(srcs))
 	for i, src := range srcs {
@@ -105,7 +110,7 @@ func (o *output) target(dst string, srcs []*place) (*place, error) {
 		}
 		sides[i] = &src.side
 	}
-	p := &place{path: dst, bucket: b, name: name}
+	p := &place{path: dst, bucket: b, name: name, over: over}
 	var ending map[string]string
 	if p.Codec, ending, err = o.codec(dst, srcs); err != nil {
 		return nil, usageError{err}
@@ -165,7 +170,8 @@ func (o *output) write(ctx context.Context, e *env, r format.Reader, t *place, d
 			p.line("left out: %s", s.LeftOut[shown])
 		}
 	}
-	opts := format.Options{Lossy: o.lossy, MaxDense: bound, Set: t.set, Lost: func(what string) { s.LeftOut = append(s.LeftOut, what) }}
+	opts := format.Options{Lossy: o.lossy, MaxDense: bound, Set: t.set, Over: t.over,
+		Lost: func(what string) { s.LeftOut = append(s.LeftOut, what) }, Note: func(what string) { p.line("%s", what) }}
 	err = format.Convert(ctx, r, t.Codec, t.bucket, t.name, opts, nil, func(n int) {
 		tell()
 		s.Stored += int64(n)

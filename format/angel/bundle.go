@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+
+	"thole.example/blob"
 )
 
 // groups are the partitions [lo, hi) that lie in one file each: the list of ids is halved until a piece is small enough, as
@@ -63,7 +65,7 @@ func (w *writer) join(ctx context.Context, p *plan, parts []partMeta) error {
 		}
 		parts[i].file = first
 	}
-	return w.bucket.Publish(ctx, w.name(p, joined), w.name(p, first))
+	return w.bucket.Publish(ctx, w.name(p, joined), w.name(p, first), blob.Anything)
 }
 
 // copy appends a file of the stage to out.

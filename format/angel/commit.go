@@ -185,7 +185,7 @@ func (w *writer) rename(ctx context.Context, p *plan, part *partMeta, file strin
 	if part.file == file {
 		return nil
 	}
-	err := w.bucket.Publish(ctx, w.name(p, part.file), w.name(p, file))
+	err := w.bucket.Publish(ctx, w.name(p, part.file), w.name(p, file), blob.Anything)
 	part.file = file
 	return err
 }

@@ -49,8 +49,8 @@ func (f *failing) Remove(ctx context.Context, name string) error {
 	return errorsFirst(f.step(), func() error { return f.Bucket.Remove(ctx, name) })
 }
 
-func (f *failing) Publish(ctx context.Context, from, to string) error {
-	return errorsFirst(f.step(), func() error { return f.Bucket.Publish(ctx, from, to) })
+func (f *failing) Publish(ctx context.Context, from, to string, over blob.State) error {
+	return errorsFirst(f.step(), func() error { return f.Bucket.Publish(ctx, from, to, over) })
 }
 
 type failingWriter struct {

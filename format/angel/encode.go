@@ -107,7 +107,7 @@ func (e *encoding) end() (partMeta, error) {
 	}
 	if !e.present.full() {
 		if !e.p.own() {
-			if err := e.p.lossy.Lose("matrix %s: absent cells of stored columns become zeros", e.p.meta.Name); err != nil {
+			if err := e.p.lossy.Lose(format.Absence, e.p.meta.Name, "absent cells of stored columns become zeros"); err != nil {
 				return *p, err
 			}
 		} else {

@@ -169,29 +169,27 @@ func (p *plan) check() error {
 // lose asks whether what Angel has no place for may be dropped.
 func (p *plan) lose(held matrix.DType) error {
 	m := &p.meta
-	var lost []string
-	if held != m.DType {
-		lost = append(lost, fmt.Sprintf("element type %v is stored as %v", m.DType, held))
-	}
-	if m.Labels != nil {
-		lost = append(lost, "labels of columns are not stored")
-	}
-	if slices.ContainsFunc(m.ColTypes, func(d matrix.DType) bool { return d != m.DType }) {
-		lost = append(lost, "element types of single columns are not stored")
-	}
-	if len(m.Dims) > 2 {
-		lost = append(lost, fmt.Sprintf("the shape %v is stored as %d x %d", m.Dims, m.Rows, m.Cols))
-	}
-	if m.LoD != nil {
-		lost = append(lost, "sequence offsets are not stored")
-	}
 	if m.Layout == matrix.RowSparse && !p.layout.colID {
 		if err := format.LoseAbsent(m, p.lossy); err != nil {
 			return fmt.Errorf("%s stores every cell: %w", p.layout.name, err)
 		}
 	}
-	for _, what := range lost {
-		if err := p.lossy.Lose("matrix %s: %s", m.Name, what); err != nil {
+	for _, l := range []struct {
+		is   bool
+		of   format.Aspect
+		what string
+	}{
+		{held != m.DType, format.Types, fmt.Sprintf("element type %v is stored as %v", m.DType, held)},
+		{m.Labels != nil, format.Labels, "labels of columns are not stored"},
+		{slices.ContainsFunc(m.ColTypes, func(d matrix.DType) bool { return d != m.DType }), format.Types,
+			"element types of single columns are not stored"},
+		{len(m.Dims) > 2, format.Shapes, fmt.Sprintf("the shape %v is stored as %d x %d", m.Dims, m.Rows, m.Cols)},
+		{m.LoD != nil, format.Sequences, "sequence offsets are not stored"},
+	} {
+		if !l.is {
+			continue
+		}
+		if err := p.lossy.Lose(l.of, m.Name, "%s", l.what); err != nil {
 			return err
 		}
 	}

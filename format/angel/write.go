@@ -192,7 +192,7 @@ func (p *plan) prepare(b matrix.Block) (matrix.Block, error) {
 	}
 	cast, exact := b.Cast(heldAs(p.meta.DType))
 	if !exact {
-		if err := p.lossy.Lose("matrix %s: values of %v do not fit %v", p.meta.Name, b.Data.DType(), cast.Data.DType()); err != nil {
+		if err := p.lossy.Lose(format.Types, p.meta.Name, "values of %v do not fit %v", b.Data.DType(), cast.Data.DType()); err != nil {
 			return b, err
 		}
 	}

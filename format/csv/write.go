@@ -73,25 +73,25 @@ func losses(m *matrix.Meta, o *format.Options, w *wish) error {
 	}
 	for _, l := range []struct {
 		is   bool
+		of   format.Aspect
 		what string
 	}{
-		{m.ColLo != 0, "columns are counted from 0"},
-		{len(m.LoD) > 0, "sequences (LoD)"},
+		{m.ColLo != 0, format.Places, "columns are counted from 0"},
+		{len(m.LoD) > 0, format.Sequences, "sequences (LoD)"},
 		{slices.ContainsFunc(m.Labels, func(l string) bool { return strings.ContainsAny(l, "\r\n") }) && w.header != nil && *w.header,
-			"line ends within labels"},
-		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }) && w.meta, "labels that are not UTF-8"},
+			format.Labels, "line ends within labels"},
+		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }) && w.meta, format.Labels, "labels that are not UTF-8"},
 	} {
 		if l.is {
-			if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
+			if err := o.Lose(l.of, m.Name, "%s", l.what); err != nil {
 				return err
 			}
 		}
 	}
 	if !w.meta {
-		o.Drop("matrix %q: %s, without a %s", m.Name, unsaid(m, w), format.SidecarExt)
+		o.Drop(format.Types|format.Labels|format.Shapes, m.Name, "%s, without a %s", unsaid(m, w), format.SidecarExt)
 	}
-	format.DropFiles(o)
-	return nil
+	return format.LoseFiles(o)
 }
 
 // unsaid is what the lines alone do not tell.
@@ -139,7 +139,7 @@ func (t *table) header(m *matrix.Meta, o *format.Options, meta bool) error {
 	if meta || texts > 0 && numbers == 0 {
 		return nil // the sidecar says it, or the line
 	}
-	return o.Lose("matrix %q: that the header is one: labels read as numbers", m.Name)
+	return o.Lose(format.Labels|format.Shapes, m.Name, "that the header is one: labels read as numbers")
 }
 
 func (t *table) begin(out io.Writer) (format.RowSink, error) {

@@ -180,7 +180,7 @@ func TestVast(t *testing.T) {
 			}
 			defer r.Close()
 			for _, set := range []map[string]string{{}, {"blocks": "as-is"}, {"narrow": "true"}, {"meta": "true"}} {
-				if err := format.Convert(t.Context(), r, daphne.Codec, b, "y.dbdf", format.Options{Set: set}, nil, nil); err != nil {
+				if err := format.Convert(t.Context(), r, daphne.Codec, b, "y.dbdf", format.Options{Set: set, Over: blob.Anything}, nil, nil); err != nil {
 					t.Errorf("%s, %v: %v", name, set, err)
 				}
 			}

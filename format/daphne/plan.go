@@ -70,25 +70,25 @@ func (p *plan) losses(o *format.Options) error {
 	m := &p.from
 	for _, l := range []struct {
 		is   bool
+		of   format.Aspect
 		what string
 	}{
-		{m.Saved != nil, "absent rows become zeros"},
-		{m.LoD != nil, "levels of detail"},
-		{m.Layout == matrix.RowSparse && m.ColTypes != nil, "that a frame is sparse"},
-		{!p.sidecar && len(m.Dims) > 2, "the shape of the tensor (meta=true keeps it)"},
-		{!p.sidecar && m.ColLo != 0, "columns are counted from 0 (meta=true keeps where they begin)"},
-		{!p.sidecar && m.Layout == matrix.RowSparse && m.Labels != nil, "names of columns (meta=true keeps them)"},
-		{!p.sidecar && p.dialect == mainName && m.Labels != nil && m.Layout == matrix.RowDense, "names of columns (meta=true keeps them)"},
+		{m.Saved != nil, format.Absence, "absent rows become zeros"},
+		{m.LoD != nil, format.Sequences, "levels of detail"},
+		{m.Layout == matrix.RowSparse && m.ColTypes != nil, format.Absence, "that a frame is sparse"},
+		{!p.sidecar && len(m.Dims) > 2, format.Shapes, "the shape of the tensor (meta=true keeps it)"},
+		{!p.sidecar && m.ColLo != 0, format.Places, "columns are counted from 0 (meta=true keeps where they begin)"},
+		{!p.sidecar && m.Layout == matrix.RowSparse && m.Labels != nil, format.Labels, "names of columns (meta=true keeps them)"},
+		{!p.sidecar && p.dialect == mainName && m.Labels != nil && m.Layout == matrix.RowDense, format.Labels, "names of columns (meta=true keeps them)"},
 	} {
 		if !l.is {
 			continue
 		}
-		if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
+		if err := o.Lose(l.of, m.Name, "%s", l.what); err != nil {
 			return err
 		}
 	}
-	format.DropFiles(o)
-	return nil
+	return format.LoseFiles(o)
 }
 
 // storedAs is the type that holds every value of t and has a code.
@@ -102,7 +102,7 @@ func (p *plan) storedAs(t matrix.DType, o *format.Options) (matrix.DType, error)
 	if !ok {
 		return t, fmt.Errorf("values of %v have no code", t)
 	}
-	return as, o.Lose("matrix %q: the type %v, values become %v", p.from.Name, t, as)
+	return as, o.Lose(format.Types, p.from.Name, "the type %v, values become %v", t, as)
 }
 
 func (p *plan) check() error {

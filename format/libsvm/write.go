@@ -91,30 +91,30 @@ func losses(labels, m *matrix.Meta, o *format.Options, w *wish, file string) err
 	}
 	list := []struct {
 		is   bool
+		of   format.Aspect
 		what string
 	}{
-		{m.Layout == matrix.RowDense, "that it is dense"},
-		{m.Saved != nil, "which rows are absent"},
-		{m.ColLo != 0, "the first column"},
-		{m.Labels != nil, "names of columns"},
-		{m.ColTypes != nil, "element types of single columns"},
-		{len(m.Dims) > 0, "the shape of the tensor"},
-		{len(m.LoD) > 0, "sequences (LoD)"},
+		{m.Layout == matrix.RowDense, format.Absence, "that it is dense"},
+		{m.Saved != nil, format.Absence, "which rows are absent"},
+		{m.ColLo != 0, format.Places, "the first column"},
+		{m.Labels != nil, format.Labels, "names of columns"},
+		{m.ColTypes != nil, format.Types, "element types of single columns"},
+		{len(m.Dims) > 0, format.Shapes, "the shape of the tensor"},
+		{len(m.LoD) > 0, format.Sequences, "sequences (LoD)"},
 		{labels != nil && (labels.Saved != nil || labels.ColLo != 0 || labels.Labels != nil || labels.ColTypes != nil || len(labels.Dims) > 0),
-			"what the labels say beside their values"},
+			format.Absence | format.Places | format.Labels | format.Types | format.Shapes, "what the labels say beside their values"},
 	}
 	for _, l := range list {
 		if l.is {
-			if err := o.Lose("matrix %q: %s", m.Name, l.what); err != nil {
+			if err := o.Lose(l.of, m.Name, "%s", l.what); err != nil {
 				return err
 			}
 		}
 	}
 	if !w.meta {
-		o.Drop("element types, names and the number of columns, without a %s", format.SidecarExt)
+		o.Drop(format.Types|format.Names|format.Shapes, "", "element types, names and the number of columns, without a %s", format.SidecarExt)
 	}
-	format.DropFiles(o)
-	return nil
+	return format.LoseFiles(o)
 }
 
 // lines writes rows.

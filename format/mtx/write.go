@@ -23,12 +23,12 @@ func check(m *matrix.Meta, o *format.Options) error {
 		return err
 	}
 	if len(m.LoD) > 0 {
-		if err := o.Lose("matrix %q: sequences (LoD)", m.Name); err != nil {
+		if err := o.Lose(format.Sequences, m.Name, "sequences (LoD)"); err != nil {
 			return err
 		}
 	}
 	if len(m.Dims) > rankLimit {
-		return o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, len(m.Dims), rankLimit)
+		return o.Lose(format.Shapes, m.Name, "shape of %d dimensions, of which %d fit", len(m.Dims), rankLimit)
 	}
 	return nil
 }

@@ -96,7 +96,9 @@ func (c codec) Create(ctx context.Context, b blob.Bucket, file string, ms []matr
 	if len(ms) != 1 {
 		return nil, fmt.Errorf("%d matrices, want 1 in a file: %w", len(ms), format.ErrLimit)
 	}
-	format.DropFiles(&o)
+	if err := format.LoseFiles(&o); err != nil {
+		return nil, err
+	}
 	f, err := plan(&ms[0], &o)
 	if err != nil {
 		return nil, format.Wrap(name, file, err)

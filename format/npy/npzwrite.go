@@ -48,7 +48,9 @@ func planArchive(ms []matrix.Meta, o *format.Options) (f format.SlabFile, err er
 	}
 	for _, file := range slices.Sorted(maps.Keys(o.Files)) {
 		if strings.HasSuffix(file, ending) {
-			o.Drop("file %s: named as an array", file)
+			if err := o.Lose(format.Files, "", "file %s: named as an array", file); err != nil {
+				return f, err
+			}
 			continue
 		}
 		e, err := add(file, int64(len(o.Files[file])))

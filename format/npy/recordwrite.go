@@ -19,7 +19,7 @@ func planRecords(m *matrix.Meta, o *format.Options) (f format.SlabFile, err erro
 		return f, err
 	}
 	if len(m.Dims) > 0 && !slices.Equal(m.Dims, []int64{m.Rows, m.Cols}) {
-		if err := o.Lose("matrix %q: shape %s, of a structured array", m.Name, shapeText(m.Dims)); err != nil {
+		if err := o.Lose(format.Shapes, m.Name, "shape %s, of a structured array", shapeText(m.Dims)); err != nil {
 			return f, err
 		}
 	}
@@ -75,7 +75,7 @@ func fieldNames(m *matrix.Meta, o *format.Options) ([]string, error) {
 	if what == "" {
 		return m.Labels, nil
 	}
-	return names, o.Lose("matrix %q: names of columns: %s", m.Name, what)
+	return names, o.Lose(format.Labels, m.Name, "names of columns: %s", what)
 }
 
 // fieldTypes are the types of the columns as NumPy has them.
@@ -92,7 +92,7 @@ func fieldTypes(m *matrix.Meta, o *format.Options) ([]matrix.DType, error) {
 			continue
 		}
 		asked = true
-		if err := o.Lose("matrix %q: element type bf16, stored as f32", m.Name); err != nil {
+		if err := o.Lose(format.Types, m.Name, "element type bf16, stored as f32"); err != nil {
 			return nil, err
 		}
 	}

@@ -24,7 +24,7 @@ func plan(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error) {
 		return f, err
 	}
 	if len(m.LoD) > 0 {
-		if err := o.Lose("matrix %q: sequences (LoD)", m.Name); err != nil {
+		if err := o.Lose(format.Sequences, m.Name, "sequences (LoD)"); err != nil {
 			return f, err
 		}
 	}
@@ -48,14 +48,14 @@ func planPlain(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error)
 	}
 	d := m.DType
 	if d == matrix.BF16 {
-		if err := o.Lose("matrix %q: element type bf16, stored as f32", m.Name); err != nil {
+		if err := o.Lose(format.Types, m.Name, "element type bf16, stored as f32"); err != nil {
 			return f, err
 		}
 		d = matrix.F32
 	}
 	dims := m.Dims
 	if len(dims) > maxRank {
-		if err := o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, len(dims), maxRank); err != nil {
+		if err := o.Lose(format.Shapes, m.Name, "shape of %d dimensions, of which %d fit", len(dims), maxRank); err != nil {
 			return f, err
 		}
 		dims = nil

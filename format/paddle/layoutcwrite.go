@@ -104,7 +104,9 @@ func createStream(ctx context.Context, b blob.Bucket, to string, ms []matrix.Met
 	if err := loseNames(to, ms, &o); err != nil {
 		return nil, err
 	}
-	format.DropFiles(&o)
+	if err := format.LoseFiles(&o); err != nil {
+		return nil, err
+	}
 	f, records, err := planStreams(sortedMetas(ms), &o)
 	if err != nil {
 		return nil, err
@@ -116,9 +118,9 @@ func createStream(ctx context.Context, b blob.Bucket, to string, ms []matrix.Met
 func loseNames(to string, ms []matrix.Meta, o *format.Options) error {
 	switch {
 	case len(ms) > 1:
-		return o.Lose("the names of %d matrices: a file of streams has none (layout=combined writes a topology with them)", len(ms))
+		return o.Lose(format.Names, "", "the names of %d matrices: a file of streams has none (layout=combined writes a topology with them)", len(ms))
 	case nameOf(path.Base(to)) != ms[0].Name:
-		o.Drop("the name %q: the file %s has only its own", ms[0].Name, path.Base(to)) // which the user chose, as in all formats of one matrix
+		o.Drop(format.Names, "", "the name %q: the file %s has only its own", ms[0].Name, path.Base(to)) // which the user chose, as in all formats of one matrix
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TestPacked(t *testing.T) {
 			if lie {
 				manifest.Parameters = []pack.Tensor{{Name: "w", Type: "f32", Shape: []int64{3, 2}}}
 			}
-			if _, err := pack.Write(ctx, b, from, manifest, b, to, oneFile); err != nil {
+			if _, err := pack.Write(ctx, b, from, manifest, b, to, blob.Anything, oneFile); err != nil {
 				t.Fatal(err)
 			}
 			r, err := Codec.Open(ctx, b, to, format.Options{})

@@ -23,7 +23,9 @@ func (rowsProfile) Create(ctx context.Context, b blob.Bucket, to string, ms []ma
 	if err := loseNames(to, ms, &o); err != nil {
 		return nil, err
 	}
-	format.DropFiles(&o)
+	if err := format.LoseFiles(&o); err != nil {
+		return nil, err
+	}
 	return createRows(ctx, b, to, &ms[0], o)
 }
 
@@ -36,7 +38,7 @@ func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o
 		compact.Rows += r.Len()
 	}
 	if len(m.LoD) > 0 {
-		if err := o.Lose("matrix %q: LoD, which rows do not have", m.Name); err != nil {
+		if err := o.Lose(format.Sequences, m.Name, "LoD, which rows do not have"); err != nil {
 			return nil, err
 		}
 		compact.LoD = nil

@@ -49,7 +49,9 @@ func (seed) Create(ctx context.Context, b blob.Bucket, path string, ms []matrix.
 	if err != nil {
 		return nil, err
 	}
-	format.DropFiles(&o)
+	if err := format.LoseFiles(&o); err != nil {
+		return nil, err
+	}
 	f := format.SlabFile{Size: headerLen}
 	records := make([]record, 0, len(ms))
 	for i := range ms {
@@ -88,7 +90,7 @@ func plan(m *matrix.Meta, o *format.Options, w wishes) (record, error) {
 		return r, err
 	}
 	if len(r.dims) > maxRank {
-		if err := o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, len(r.dims), maxRank); err != nil {
+		if err := o.Lose(format.Shapes, m.Name, "shape of %d dimensions, of which %d fit", len(r.dims), maxRank); err != nil {
 			return r, err
 		}
 		r.dims = nil
@@ -112,10 +114,10 @@ func (r *record) choose(m *matrix.Meta, o *format.Options) error {
 	}
 	r.code, r.dtype = codeOf(m.DType)
 	if m.Origin != "" {
-		return o.Lose("matrix %q: element type %s, whose form the matrix has no more; stored as %v", m.Name, m.Origin, r.dtype)
+		return o.Lose(format.Meanings, m.Name, "element type %s, whose form the matrix has no more; stored as %v", m.Origin, r.dtype)
 	}
 	if r.dtype != m.DType {
-		return o.Lose("matrix %q: element type %v, stored as %v", m.Name, m.DType, r.dtype)
+		return o.Lose(format.Types, m.Name, "element type %v, stored as %v", m.DType, r.dtype)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func TestRowsWritten(t *testing.T) {
 					to = "folder"
 				}
 				for _, stage := range []string{"", "s"} {
-					o := format.Options{Stage: stage, Set: map[string]string{"layout": layout}}
+					o := format.Options{Stage: stage, Set: map[string]string{"layout": layout}, Over: blob.Anything}
 					if err := format.Convert(ctx, r, Codec, b, to, o, nil, nil); err != nil {
 						t.Fatal(err)
 					}

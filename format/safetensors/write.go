@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"thole.example/format"
@@ -40,7 +39,11 @@ func plan(ms []matrix.Meta, o *format.Options) (f format.SlabFile, stored map[st
 		return cmp.Compare(a.name, b.name)
 	})
 	text := []byte{'{'}
-	if all := metadataOf(o); len(all) > 0 {
+	all, err := metadataOf(o)
+	if err != nil {
+		return f, nil, err
+	}
+	if len(all) > 0 {
 		text = append(appendText(text, metadataKey), ':')
 		text = append(appendMetadata(text, all), ',')
 	}
@@ -81,7 +84,7 @@ func check(m *matrix.Meta, o *format.Options) error {
 		return err
 	}
 	if len(m.LoD) > 0 {
-		if err := o.Lose("matrix %q: sequences (LoD)", m.Name); err != nil {
+		if err := o.Lose(format.Sequences, m.Name, "sequences (LoD)"); err != nil {
 			return err
 		}
 	}
@@ -97,13 +100,13 @@ func choose(m *matrix.Meta, o *format.Options) (tensor, error) {
 		}
 	}
 	if t.element.Origin == "" && slices.Contains(origins(), m.Origin) {
-		if err := o.Lose("matrix %q: element type %s, whose form the matrix has no more; stored as %v", m.Name, m.Origin, m.DType); err != nil {
+		if err := o.Lose(format.Meanings, m.Name, "element type %s, whose form the matrix has no more; stored as %v", m.Origin, m.DType); err != nil {
 			return t, err
 		}
 	}
 	n := len(t.shape)
 	if n > rankLimit {
-		if err := o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, n, rankLimit); err != nil {
+		if err := o.Lose(format.Shapes, m.Name, "shape of %d dimensions, of which %d fit", n, rankLimit); err != nil {
 			return t, err
 		}
 	}
@@ -127,60 +130,6 @@ func (t *tensor) append(text []byte) []byte {
 		text = fmt.Append(text, n)
 	}
 	return fmt.Appendf(text, `],"data_offsets":[%d,%d]}`, t.begin, t.end)
-}
-
-// metadataFile is the file that holds the metadata, and filePrefix begins the entries that hold other files.
-const (
-	metadataFile = "metadata.json"
-	filePrefix   = "file/"
-)
-
-// metadataOf makes metadata of the files beside the matrices, and tells of those that cannot be.
-func metadataOf(o *format.Options) map[string]string {
-	all := map[string]string{}
-	if data, ok := o.Files[metadataFile]; ok {
-		p := &parser{src: data}
-		all = p.metadata()
-		if p.space(); p.err != nil || p.pos < len(data) || !utf8.Valid(data) {
-			o.Drop("file %s: not an object of texts", metadataFile)
-			clear(all)
-		}
-	}
-	for file, data := range o.Files {
-		switch {
-		case file == metadataFile:
-		case !utf8.Valid(data) || !isFile(filePrefix+file):
-			o.Drop("file %s: not a text", file)
-		default:
-			all[filePrefix+file] = string(data)
-		}
-	}
-	return all
-}
-
-// isFile tells whether the metadata of that key is a file of its own: one that can lie in a folder.
-func isFile(key string) bool {
-	file, ok := strings.CutPrefix(key, filePrefix)
-	return ok && format.PlainName(file) && file != metadataFile && utf8.ValidString(file)
-}
-
-// filesOf is what metadataOf made the metadata of.
-func filesOf(metadata map[string]string) map[string][]byte {
-	if len(metadata) == 0 {
-		return nil
-	}
-	files, rest := map[string][]byte{}, map[string]string{}
-	for key, v := range metadata {
-		if isFile(key) {
-			files[strings.TrimPrefix(key, filePrefix)] = []byte(v)
-		} else {
-			rest[key] = v
-		}
-	}
-	if len(rest) > 0 {
-		files[metadataFile] = appendMetadata(nil, rest)
-	}
-	return files
 }
 
 // appendMetadata writes the entries by key.

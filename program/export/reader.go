@@ -119,5 +119,5 @@ func (r *reader) narrow(b matrix.Block, m matrix.Meta) (matrix.Block, error) {
 	}
 	r.rounded[m.Name] = true
 	o := format.Options{Lossy: r.m.opts.Lossy, Lost: r.m.opts.Lost}
-	return narrow, o.Lose("matrix %q: digits of %v beyond float32", m.Name, m.DType)
+	return narrow, o.Lose(format.Types, m.Name, "digits of %v beyond float32", m.DType)
 }

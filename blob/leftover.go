@@ -1,0 +1,102 @@
+package blob
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Sweeper is a Bucket that outlives its processes, and can tell what one that ended in the middle left behind.
+type Sweeper interface {
+	// Hold makes the tree, of a temporary name, this process's until release is called or the process ends. Several may hold
+	// one tree.
+	Hold(ctx context.Context, tree string) (release func(), err error)
+	// Leftovers are the temporary objects and trees that were to become the name, and that no process holds or writes.
+	Leftovers(ctx context.Context, name string) ([]string, error)
+	// Sweep removes the Leftovers of the name, and tells which.
+	Sweep(ctx context.Context, name string) ([]string, error)
+}
+
+// Hold implements Sweeper. Where files cannot be locked it does nothing, and nothing is swept.
+func (d *Dir) Hold(_ context.Context, tree string) (release func(), err error) {
+	if err := checkName(tree); err != nil {
+		return nil, err
+	}
+	dir := d.file(tree)
+	for {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return nil, fmt.Errorf("blob: %w", err)
+		}
+		f, err := os.Open(dir)
+		if missing(err) {
+			continue // swept before it was held
+		}
+		if err != nil {
+			return nil, fmt.Errorf("blob: %w", err)
+		}
+		if err := lockShared(f); err != nil || current(f, dir) {
+			return func() { f.Close() }, nil
+		}
+		f.Close()
+	}
+}
+
+// current reports whether the open file still has the name.
+func current(f *os.File, name string) bool {
+	mine, err := f.Stat()
+	now, nerr := os.Lstat(name)
+	return err == nil && nerr == nil && os.SameFile(mine, now)
+}
+
+// Leftovers implements Sweeper.
+func (d *Dir) Leftovers(_ context.Context, name string) (names []string, err error) {
+	err = d.eachLeftover(name, func(left, _ string) error {
+		names = append(names, left)
+		return nil
+	})
+	return names, err
+}
+
+// Sweep implements Sweeper.
+func (d *Dir) Sweep(_ context.Context, name string) (names []string, err error) {
+	err = d.eachLeftover(name, func(left, file string) error {
+		names = append(names, left)
+		return os.RemoveAll(file)
+	})
+	return names, err
+}
+
+// eachLeftover visits what was to become the name and is held by nobody; until visit returns nobody can take hold of it.
+func (d *Dir) eachLeftover(name string, visit func(left, file string) error) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	dir, base := filepath.Split(d.file(name))
+	files, err := os.ReadDir(dir)
+	if missing(err) {
+		return nil
+	}
+	for _, e := range files {
+		if err != nil {
+			break
+		}
+		if !strings.HasPrefix(e.Name(), tmpMark+base+".") || !e.IsDir() && !e.Type().IsRegular() {
+			continue
+		}
+		file := filepath.Join(dir, e.Name())
+		f, ferr := os.Open(file)
+		if ferr != nil {
+			continue // it is gone, or not ours to look at
+		}
+		if lockAlone(f) == nil && current(f, file) {
+			err = visit(strings.TrimSuffix(name, base)+e.Name(), file)
+		}
+		f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("blob: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,98 @@
+//go:build unix
+
+package blob
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestHolder is no test: it is the process that TestSweepAfterKill kills.
+func TestHolder(t *testing.T) {
+	dir := os.Getenv("BLOB_HOLD")
+	if dir == "" {
+		t.Skip("run by TestSweepAfterKill")
+	}
+	b := NewDir(dir)
+	if _, err := b.Hold(t.Context(), "_tmp.m.stage"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, b, "_tmp.m.stage/piece")
+	w, err := b.Create(t.Context(), "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Write([]byte("half"))
+	os.Stdout.WriteString("held\n")
+	select {}
+}
+
+// TestSweepAfterKill leaves what a living process writes, and finds and removes it once the process was killed.
+func TestSweepAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	b := NewDir(dir)
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHolder$")
+	cmd.Env = append(os.Environ(), "BLOB_HOLD="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if left, err := b.Sweep(t.Context(), "m"); len(left) != 0 || err != nil {
+		t.Errorf("%v of a living process swept, %v", left, err)
+	}
+	if files, _ := filepath.Glob(dir + "/_tmp.m.*"); len(files) != 2 {
+		t.Errorf("%v, want the stage and the file", files)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	put(t, b, "_tmp.other.stage/piece")
+	left, err := b.Leftovers(t.Context(), "m")
+	if len(left) != 2 || !slices.Contains(left, "_tmp.m.stage") || err != nil {
+		t.Errorf("leftovers %v, %v", left, err)
+	}
+	if swept, err := b.Sweep(t.Context(), "m"); !slices.Equal(swept, left) || err != nil {
+		t.Errorf("swept %v, %v, want %v", swept, err, left)
+	}
+	if files, _ := filepath.Glob(dir + "/_tmp.*"); len(files) != 1 || filepath.Base(files[0]) != "_tmp.other.stage" {
+		t.Errorf("%v, want what is another's", files)
+	}
+}
+
+// TestSweepOfHeld holds a stage from several sides: it is swept only when the last has let it go.
+func TestSweepOfHeld(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, b := range map[string]interface {
+		Bucket
+		Sweeper
+	}{"at/m": NewDir(dir), "at/../at/k": Files{}} {
+		tree := filepath.ToSlash(filepath.Dir(name)) + "/_tmp." + filepath.Base(name) + ".x"
+		one, err := b.Hold(t.Context(), tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := b.Hold(t.Context(), tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one()
+		if left, err := b.Sweep(t.Context(), name); len(left) != 0 || err != nil {
+			t.Errorf("%v, %v, want it held still", left, err)
+		}
+		two()
+		if left, err := b.Sweep(t.Context(), name); len(left) != 1 || err != nil {
+			t.Errorf("%v, %v, want %s", left, err, tree)
+		}
+	}
+}

@@ -1,0 +1,14 @@
+//go:build unix
+
+package blob
+
+import (
+	"os"
+	"syscall"
+)
+
+// lockShared holds the file against lockAlone of other processes until it is closed.
+func lockShared(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) }
+
+// lockAlone fails if anybody else has a lock of the file; it lasts until the file is closed.
+func lockAlone(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }

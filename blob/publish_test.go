@@ -1,0 +1,151 @@
+package blob
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func unsupported(_, _ string) error { return errors.ErrUnsupported }
+
+// onEachSystem runs the test on every kind of bucket, and on a directory of a system that can neither exchange names nor
+// rename to free ones only.
+func onEachSystem(t *testing.T, test func(*testing.T, Bucket)) {
+	onEach(t, test)
+	t.Run("dir of a poorer system", func(t *testing.T) {
+		was := system
+		system = renames{unsupported, unsupported}
+		defer func() { system = was }()
+		test(t, NewDir(t.TempDir()))
+	})
+}
+
+func state(t *testing.T, b Bucket, name string) State {
+	t.Helper()
+	s, err := b.State(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestPublishOver publishes over what was seen: what changed meanwhile is neither replaced nor touched.
+func TestPublishOver(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		before  []string                     // lies there when the target is looked at
+		between func(t *testing.T, b Bucket) // what somebody else does then
+		refused bool
+		after   string // the list afterwards
+	}{
+		{"nothing there", nil, nil, false, "m/new"},
+		{"an object appeared", nil, func(t *testing.T, b Bucket) { put(t, b, "m") }, true, "m stage/new"},
+		{"a tree appeared", nil, func(t *testing.T, b Bucket) { put(t, b, "m/foreign") }, true, "m/foreign stage/new"},
+		{"the same object", []string{"m"}, nil, false, "m/new"},
+		{"the same tree", []string{"m/a", "m/b/c"}, nil, false, "m/new"},
+		{"an object written anew", []string{"m"}, func(t *testing.T, b Bucket) { put(t, b, "m") }, true, "m stage/new"},
+		{"a tree with another file", []string{"m/a"}, func(t *testing.T, b Bucket) { put(t, b, "m/deep/notes") }, true,
+			"m/a m/deep/notes stage/new"},
+		{"a tree with a file less", []string{"m/a", "m/b"}, func(t *testing.T, b Bucket) { remove(t, b, "m/b") }, true, "m/a stage/new"},
+		{"a file of the tree written anew", []string{"m/a"}, func(t *testing.T, b Bucket) { put(t, b, "m/a") }, true, "m/a stage/new"},
+		{"removed", []string{"m/a"}, func(t *testing.T, b Bucket) { remove(t, b, "m") }, true, "stage/new"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onEachSystem(t, func(t *testing.T, b Bucket) {
+				put(t, b, append(c.before, "stage/new")...)
+				over := state(t, b, "m")
+				if (over == Nothing) != (c.before == nil) {
+					t.Fatalf("state %q of %v", over, c.before)
+				}
+				if c.between != nil {
+					c.between(t, b)
+				}
+				err := b.Publish(t.Context(), "stage", "m", over)
+				if errors.Is(err, ErrChanged) != c.refused || !c.refused && err != nil {
+					t.Errorf("%v, want refused %v", err, c.refused)
+				}
+				wantList(t, b, "", c.after)
+			})
+		})
+	}
+}
+
+func remove(t *testing.T, b Bucket, name string) {
+	t.Helper()
+	if err := b.Remove(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPublishGivesBack changes the target after the last look at it, as somebody in another process may: he keeps what he has.
+func TestPublishGivesBack(t *testing.T) {
+	for name, exchanges := range map[string]bool{"exchange": true, "no exchange": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			b := NewDir(dir)
+			put(t, b, "m/a", "stage/new")
+			over := state(t, b, "m")
+			late := func() { put(t, b, "m/late") }
+			was := system
+			defer func() { system = was }()
+			system.exchange = func(a, b string) error {
+				if late != nil {
+					late()
+					late = nil
+				}
+				if !exchanges {
+					return errors.ErrUnsupported
+				}
+				return was.exchange(a, b)
+			}
+			if err := b.Publish(t.Context(), "stage", "m", over); !errors.Is(err, ErrChanged) {
+				t.Errorf("%v, want ErrChanged", err)
+			}
+			wantList(t, b, "", "m/a m/late stage/new")
+			if left, _ := filepath.Glob(filepath.Join(dir, "_tmp.*")); len(left) != 0 {
+				t.Errorf("%v remain", left)
+			}
+		})
+	}
+}
+
+// TestStateOfLinks tells a link from what it points to.
+func TestStateOfLinks(t *testing.T) {
+	dir := t.TempDir()
+	b := NewDir(dir)
+	put(t, b, "m")
+	if err := os.Symlink("m", filepath.Join(dir, "link")); err != nil {
+		t.Skip("no symbolic links here:", err)
+	}
+	if one, two := state(t, b, "m"), state(t, b, "link"); one == two || two == Nothing {
+		t.Errorf("%q and %q", one, two)
+	}
+}
+
+// TestWriteOver writes where nothing may be, and over what was seen.
+func TestWriteOver(t *testing.T) {
+	onEachSystem(t, func(t *testing.T, b Bucket) {
+		write := func(text string, over State) error { return WriteOver(t.Context(), b, "d/x", []byte(text), over) }
+		if err := write("one", Nothing); err != nil {
+			t.Fatal(err)
+		}
+		if err := write("two", Nothing); !errors.Is(err, ErrChanged) {
+			t.Errorf("%v, want ErrChanged", err)
+		}
+		seen := state(t, b, "d/x")
+		if err := write("three", seen); err != nil {
+			t.Error(err)
+		}
+		if err := write("four", seen); !errors.Is(err, ErrChanged) {
+			t.Errorf("%v, want ErrChanged", err)
+		}
+		wantContent(t, b, "d/x", "three")
+		wantList(t, b, "", "d/x")
+		if d, ok := b.(*Dir); ok {
+			if left, _ := filepath.Glob(filepath.Join(d.root, "d", "_tmp.*")); len(left) != 0 {
+				t.Errorf("%v remain", left)
+			}
+		}
+	})
+}

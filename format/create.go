@@ -1,0 +1,276 @@
+package format
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"thole.example/blob"
+	"thole.example/matrix"
+)
+
+// Create begins writing the matrices to the path in the format of the codec. It is the way to save: whatever the codec writes goes
+// into a stage first; Commit reads it again, compares what it says of the matrices with what was to be written, and makes it
+// visible only if everything that differs passed the gate of losses, and only if there is at the path what Options.Over
+// says. So a result that cannot be read, a loss that nobody heard of and a foreign file that is replaced are impossible,
+// whatever the codec.
+func Create(ctx context.Context, c Codec, b blob.Bucket, to string, ms []matrix.Meta, o Options) (Writer, error) {
+	w := &save{codec: c, bucket: b, to: strings.TrimSuffix(to, "/"), ms: ms, files: o.Files, over: map[string]blob.State{}}
+	if err := w.begin(ctx, strings.HasSuffix(to, "/"), o); err != nil {
+		w.Abort(context.WithoutCancel(ctx))
+		return nil, w.final(err)
+	}
+	return w, nil
+}
+
+// save is a Writer of a codec that writes into a stage.
+type save struct {
+	Writer // nil until the codec has accepted the matrices
+	codec  Codec
+	bucket blob.Bucket
+	to     string
+	ms     []matrix.Meta
+	files  map[string][]byte
+	gate   *gate
+	opts   Options
+	stage  *Stage
+	let    func()                // lets the stage go
+	over   map[string]blob.State // what may be replaced: at the path, and beside it
+}
+
+func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
+	info := w.codec.Info()
+	if err := o.CheckSet(info); err != nil {
+		return err
+	}
+	o.gate = newGate()
+	w.gate, w.opts = o.gate, o
+	if w.gate.room, err = room(ctx, w.bucket, w.to); err != nil {
+		return err
+	}
+	if err := loseOrigins(w.ms, info, &o); err != nil {
+		return err
+	}
+	if err := w.look(ctx, o.Over); err != nil {
+		return err
+	}
+	w.stage = NewStage(w.bucket, w.to, o.Stage)
+	if err := w.hold(ctx); err != nil {
+		return err
+	}
+	in := w.inside()
+	if folder {
+		in += "/"
+	}
+	w.Writer, err = w.codec.Create(ctx, w.bucket, in, w.ms, o)
+	return err
+}
+
+// inside is the path within the stage.
+func (w *save) inside() string { return w.stage.Name(path.Base(w.to)) }
+
+// look remembers what lies beside the path and goes when it is replaced. Where nothing may be replaced, nothing may lie there.
+func (w *save) look(ctx context.Context, over blob.State) error {
+	w.over[w.to] = over
+	for _, name := range append([]string{SidecarExt}, companionEndings()...) {
+		now, err := w.bucket.State(ctx, w.to+name)
+		if errors.Is(err, blob.ErrName) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		w.over[w.to+name] = now
+	}
+	return nil
+}
+
+// companionEndings are what the names of companions have behind the name of their file.
+func companionEndings() (all []string) {
+	for _, name := range companions {
+		all = append(all, "."+name)
+	}
+	return all
+}
+
+// hold removes what processes left here that were killed, and keeps others from taking this stage for such.
+func (w *save) hold(ctx context.Context) error {
+	s, can := w.bucket.(blob.Sweeper)
+	if !can {
+		return nil
+	}
+	swept, err := s.Sweep(ctx, w.to)
+	if err != nil {
+		return err
+	}
+	for _, name := range swept {
+		w.opts.Tell("removed %s, which an interrupted save had left", name)
+	}
+	w.let, err = s.Hold(ctx, w.stage.Tree)
+	return err
+}
+
+// Put implements Writer.
+func (w *save) Put(ctx context.Context, name string, b matrix.Block) (Part, error) {
+	if err := w.opts.fillBlock(name, b); err != nil {
+		return nil, w.final(err)
+	}
+	p, err := w.Writer.Put(ctx, name, b)
+	return p, w.final(err)
+}
+
+// Commit implements Writer.
+func (w *save) Commit(ctx context.Context, parts []Part) error {
+	if err := w.Writer.Commit(ctx, parts); err != nil {
+		return w.final(err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.gate.beside)) {
+		if err := blob.WriteAll(ctx, w.bucket, w.inside()+"."+name, w.gate.beside[name]); err != nil {
+			return w.final(err)
+		}
+	}
+	if err := w.readBack(ctx); err != nil {
+		return w.final(err)
+	}
+	return w.final(w.publish(ctx))
+}
+
+// Abort implements Writer.
+func (w *save) Abort(ctx context.Context) {
+	if w.Writer != nil {
+		w.Writer.Abort(ctx)
+	}
+	if w.stage != nil {
+		w.stage.Abort(ctx)
+	}
+	if w.let != nil {
+		w.let()
+		w.let = nil
+	}
+}
+
+// publish makes what the stage holds visible: what lies beside the file first, because the file is what people look for.
+func (w *save) publish(ctx context.Context) error {
+	infos, err := w.bucket.List(ctx, w.stage.Tree)
+	if err != nil {
+		return err
+	}
+	main, beside := w.inside(), map[string]bool{}
+	for _, i := range infos {
+		name, _, _ := strings.Cut(strings.TrimPrefix(i.Name, w.stage.Tree+"/"), "/")
+		if name = w.stage.Name(name); name != main {
+			beside[strings.TrimPrefix(name, main)] = true
+		}
+	}
+	var done []string
+	undo := func(err error) error {
+		for _, name := range done {
+			if w.over[name] == blob.Nothing {
+				err = errors.Join(err, w.bucket.Remove(context.WithoutCancel(ctx), name))
+			}
+		}
+		return err
+	}
+	for _, ending := range slices.Sorted(maps.Keys(beside)) {
+		if err := w.bucket.Publish(ctx, main+ending, w.to+ending, w.over[w.to+ending]); err != nil {
+			return undo(err)
+		}
+		done = append(done, w.to+ending)
+	}
+	if err := w.bucket.Publish(ctx, main, w.to, w.over[w.to]); err != nil {
+		return undo(err)
+	}
+	for name, was := range w.over {
+		if name != w.to && was != blob.Nothing && !beside[strings.TrimPrefix(name, w.to)] {
+			if err := w.bucket.Remove(ctx, name); err != nil { // of the model that was replaced
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// final makes an error speak of the path where it names the stage.
+func (w *save) final(err error) error {
+	if err == nil || w.stage == nil {
+		return Wrap(w.codec.Info().Name, w.to, err)
+	}
+	base := regexp.QuoteMeta(path.Base(w.to))
+	inside := `(?:/` + base + `(?:/_tmp\.[^ :]*)?|/[^ :]*)?` // what is written, or a piece of it, which has no name for the user
+	return restage(Wrap(w.codec.Info().Name, w.inside(), err), path.Base(w.to), inside)
+}
+
+// readBack opens what was written as any reader finds it, and refuses to go on if it says something else than what was to be
+// written and the difference did not pass the gate.
+func (w *save) readBack(ctx context.Context) error {
+	info := w.codec.Info()
+	if dialect, err := w.codec.Sniff(ctx, w.bucket, w.inside()); err != nil || dialect == "" {
+		return errors.Join(fmt.Errorf("what was written is not known as %s; nothing was replaced: %w", info.Name, ErrUnknown), err)
+	}
+	r, err := Open(ctx, w.codec, w.bucket, w.inside(), Options{})
+	if err != nil {
+		return fmt.Errorf("what was written cannot be read; nothing was replaced: %w", err)
+	}
+	defer r.Close()
+	got := r.Matrices()
+	if len(got) != len(w.ms) {
+		return fmt.Errorf("%d matrices were written and %d are read; nothing was replaced: %w", len(w.ms), len(got), ErrCorrupt)
+	}
+	w.loseOrder(got)
+	for i := range w.ms {
+		m := &w.ms[i]
+		g, err := w.match(got, i)
+		if err != nil {
+			return err
+		}
+		for _, d := range Differences(m, g) {
+			if !w.gate.passed(d.Of, m.Name) {
+				return fmt.Errorf("matrix %q: %v would differ unsaid; nothing was replaced: %w", m.Name, d, ErrLossy)
+			}
+		}
+	}
+	for name, data := range w.files {
+		if string(r.Files()[name]) != string(data) && !w.gate.passed(Files, "") {
+			return fmt.Errorf("file %s would be lost unsaid; nothing was replaced: %w", name, ErrLossy)
+		}
+	}
+	return nil
+}
+
+// match finds the i-th matrix among those that are read: by its name, or at its place if names passed the gate. A file of one
+// matrix has that of the file, which the user chose.
+func (w *save) match(got []matrix.Meta, i int) (*matrix.Meta, error) {
+	m := &w.ms[i]
+	for k := range got {
+		if got[k].Name == m.Name {
+			return &got[k], nil
+		}
+	}
+	if w.gate.passed(Names, m.Name) { // in any order
+		for k := range got {
+			if len(Differences(m, &got[k])) == 0 {
+				return &got[k], nil
+			}
+		}
+		return &got[i], nil
+	}
+	if m.Unnamed || len(got) == 1 && (got[0].Unnamed || w.codec.Info().Single) {
+		return &got[i], nil
+	}
+	return nil, fmt.Errorf("matrix %q would be called %q unsaid; nothing was replaced: %w", m.Name, got[i].Name, ErrLossy)
+}
+
+// loseOrder says that a target has an order of its own.
+func (w *save) loseOrder(got []matrix.Meta) {
+	for i := range got {
+		if k := slices.IndexFunc(w.ms, func(m matrix.Meta) bool { return m.Name == got[i].Name }); k >= 0 && k != i {
+			w.opts.Drop(Names, "", "the order of the matrices, which is that of the format now")
+			return
+		}
+	}
+}
