@@ -14,7 +14,8 @@ import (
 )
 
 // Diff compares the values of two readers matrix by matrix and says in a few words how they differ first; "" if every
-// stored value, name, size and element type agrees. Any NaN equals any other.
+// stored value, name, shape and element type agrees, what numbers stand for, and the names of columns where both have some. Any
+// NaN equals any other.
 func Diff(ctx context.Context, a, b Reader) (string, error) {
 	if len(a.Matrices()) != len(b.Matrices()) {
 		return fmt.Sprintf("%d matrices and %d", len(a.Matrices()), len(b.Matrices())), nil
@@ -26,6 +27,12 @@ func Diff(ctx context.Context, a, b Reader) (string, error) {
 		}
 		if m.Rows != n.Rows || m.Cols != n.Cols || m.DType != n.DType {
 			return fmt.Sprintf("matrix %s: %d x %d %v and %d x %d %v", m.Name, m.Rows, m.Cols, m.DType, n.Rows, n.Cols, n.DType), nil
+		}
+		for _, d := range Differences(&m, &n) {
+			both := len(said(m.Labels)) > 0 && len(said(n.Labels)) > 0
+			if d.Of == Shapes || d.Of == Meanings || d.Of == Labels && both {
+				return fmt.Sprintf("matrix %s: %v", m.Name, d), nil
+			}
 		}
 		one, two := side{a, m, "matrix %s: cell (%d,%d) is %[4]s and %[5]s"}, side{b, n, "matrix %s: cell (%d,%d) is %[5]s and %[4]s"}
 		diff, held, err := one.missing(ctx, two)

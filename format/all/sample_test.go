@@ -149,7 +149,7 @@ func write(t testing.TB, b blob.Bucket, c kind, s sample, o format.Options) erro
 	t.Helper()
 	ctx := context.Background()
 	o.Set = c.set
-	w, err := c.Create(ctx, b, pathOf(c), []matrix.Meta{s.meta}, o)
+	w, err := format.Create(ctx, c, b, pathOf(c), []matrix.Meta{s.meta}, o)
 	if err != nil {
 		return err
 	}

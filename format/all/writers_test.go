@@ -45,7 +45,7 @@ func share(t *testing.T, b blob.Bucket, c kind, s sample, n int, rnd *rand.Rand)
 	ctx := context.Background()
 	var ws []format.Writer
 	for range n {
-		w, err := c.Create(ctx, b, pathOf(c), []matrix.Meta{s.meta}, format.Options{Stage: "save7", Set: c.set})
+		w, err := format.Create(ctx, c, b, pathOf(c), []matrix.Meta{s.meta}, format.Options{Stage: "save7", Set: c.set})
 		if err != nil {
 			t.Fatal(err)
 		}
