@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -95,21 +94,16 @@ func walkStreams(l *listing, vars []program.Var) {
 	var found []record
 	for s.err == nil && (len(found) == 0 || s.off < s.size) {
 		l.head("stream %d", len(found))
-		found = append(found, walkStream(l, fmt.Sprintf("tensor_%d", len(found))))
+		found = append(found, walkStream(l, ""))
 	}
-	if len(found) == 1 {
-		found[0].name = l.ownName()
-	}
-	for i := range found {
-		l.addRecord(&found[i])
-	}
+	l.addUnnamed(found...)
 }
 
 // walkVar walks over one variable of a combined file: a stream, or rows if the topology says so.
 func walkVar(l *listing, v *program.Var) {
 	start, n := l.scan.off, len(l.tensors)
 	if v.Kind == program.VarType_SELECTED_ROWS {
-		walkSomeRows(l, v.Name)
+		walkSomeRows(l, v.Name, false)
 	} else {
 		r := walkStream(l, v.Name)
 		l.addRecord(&r)
@@ -117,14 +111,6 @@ func walkVar(l *listing, v *program.Var) {
 	if len(l.tensors) > n {
 		l.checkVar(v, &l.tensors[n], start)
 	}
-}
-
-// nameOf is the variable of a file of its own: the name of the file, without the ending that we give it.
-func nameOf(file string) string {
-	if ext := Codec.Info().Ext; path.Ext(file) == ext && file != ext {
-		return file[:len(file)-len(ext)]
-	}
-	return file
 }
 
 // checkVar holds a tensor that begins at byte off to what the topology says of it. Of rows the first dimension may be the
@@ -176,7 +162,7 @@ func listStreams(ctx context.Context, b blob.Bucket, file string, obj blob.Objec
 	case l.scan.err == nil && m != nil:
 		l.note("%s beside it is not its topology", m.Path)
 	case l.scan.err == nil && len(l.tensors) > 1:
-		l.note("no topology beside it: variables are numbered, in the order of their names")
+		l.note("no topology beside it: variables are numbered, in their order")
 	}
 	return l, l.scan.err
 }

@@ -77,6 +77,15 @@ func planStreams(ms []matrix.Meta, o *format.Options) (f format.SlabFile, record
 	return f, records, nil
 }
 
+// inOrder are the matrices as a file without names holds them: as Paddle does, in the order of their names; where none of
+// them has a name of its own, in the order in which they are.
+func inOrder(ms []matrix.Meta) []matrix.Meta {
+	if slices.ContainsFunc(ms, func(m matrix.Meta) bool { return !m.Unnamed }) {
+		return sortedMetas(ms)
+	}
+	return ms
+}
+
 // sortedMetas are the matrices as combined files hold them.
 func sortedMetas(ms []matrix.Meta) []matrix.Meta {
 	sorted := slices.Clone(ms)
@@ -105,18 +114,21 @@ func createStream(ctx context.Context, b blob.Bucket, to string, ms []matrix.Met
 		return nil, err
 	}
 	format.DropFiles(&o)
-	f, records, err := planStreams(sortedMetas(ms), &o)
+	f, records, err := planStreams(inOrder(ms), &o)
 	if err != nil {
 		return nil, err
 	}
 	return newWriter(ctx, b, to, o, f, records)
 }
 
-// loseNames asks for the loss of the names of several matrices in a file that has only its own.
+// loseNames asks for the loss of names in a file that has only its own. Those that are stored nowhere are none.
 func loseNames(to string, ms []matrix.Meta, o *format.Options) error {
+	named := slices.DeleteFunc(slices.Clone(ms), func(m matrix.Meta) bool { return m.Unnamed })
 	switch {
+	case len(named) == 0:
 	case len(ms) > 1:
-		return o.Lose("the names of %d matrices: a file of streams has none (layout=combined writes a topology with them)", len(ms))
+		return o.Lose("the names of %d matrices, which stand in the order of these: a file of streams has none "+
+			"(layout=combined writes a topology with them)", len(named))
 	case nameOf(path.Base(to)) != ms[0].Name:
 		o.Drop("the name %q: the file %s has only its own", ms[0].Name, path.Base(to)) // which the user chose, as in all formats of one matrix
 	}
