@@ -189,7 +189,7 @@ func (h header) colType(c int64) matrix.DType {
 
 // meta describes the matrix.
 func (h header) meta(name string) matrix.Meta {
-	m := matrix.Meta{Name: name, Rows: h.rows, Cols: h.cols}
+	m := matrix.Meta{Name: name, Unnamed: true, Rows: h.rows, Cols: h.cols}
 	switch h.data {
 	case frame:
 		m.ColTypes, m.DType = h.types, common(h.types)
