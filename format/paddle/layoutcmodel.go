@@ -159,7 +159,8 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 	if err != nil || m == nil {
 		return err
 	}
-	held := map[string]bool{m.Params: true}
+	r.files[path.Base(m.Path)] = m.Data
+	held := map[string]bool{m.Path: true, m.Params: true}
 	for _, file := range m.Of {
 		held[file] = true
 	}
@@ -167,7 +168,11 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 		if r.packed != nil && path.Base(i.Name) == pack.Name {
 			continue // it is of these files, and of no copy in another form
 		}
-		if held[i.Name] || path.Dir(i.Name) != dir || i.Size > maxFile {
+		if held[i.Name] || path.Dir(i.Name) != dir {
+			continue
+		}
+		if i.Size > maxFile {
+			r.l.note("file %s left out: %d bytes, want at most %d", i.Name, i.Size, maxFile)
 			continue
 		}
 		data, err := blob.ReadAll(ctx, b, i.Name, maxFile)
