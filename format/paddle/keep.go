@@ -70,7 +70,10 @@ func (w *bundle) keepTopology(ctx context.Context, vars []written, combined bool
 // keptTopology is the name of the topology that stays; "" if there is none. A topology of other parameters is a loss.
 func (w *bundle) keptTopology(ctx context.Context, vars []written, o *format.Options) (string, error) {
 	m, err := w.load(ctx, nil)
+	several := (*program.SeveralError)(nil)
 	switch {
+	case errors.As(err, &several):
+		err = o.Lose("%d topologies, of which the folder of a model can have one", len(several.Files))
 	case err == nil:
 		topology := path.Base(m.Path)
 		what := otherParams(m.Program.Params(), vars)

@@ -127,7 +127,7 @@ func TestTopologyLost(t *testing.T) {
 		"rows":    {map[string][]byte{"x.pdmodel": networkOf(t, rows)}, "is of kind SELECTED_ROWS, not DENSE_TENSOR"},
 		"damaged": {map[string][]byte{"__model__": networkOf(t, param("w", 2))[:20]}, "the topology: "},
 		"none":    {map[string][]byte{"__model__": []byte("none")}, "the topology: "},
-		"two":     {map[string][]byte{"a.pdmodel": networkOf(t, param("w", 2)), "b.pdmodel": networkOf(t, param("w", 2))}, "the topology: "},
+		"two":     {map[string][]byte{"a.pdmodel": networkOf(t, param("w", 2)), "b.pdmodel": networkOf(t, param("w", 2))}, "2 topologies"},
 		"PIR":     {map[string][]byte{"x.json": []byte(strings.Replace(pirText, `"w"`, `"v"`, 1))}, `has a parameter "v" and no "w"`},
 	} {
 		for _, layout := range []string{"combined", "separate"} {

@@ -18,6 +18,9 @@ const maxFile = 16 << 20
 // sniffModel says what a folder holds: a topology of a known name and its parameters, or nothing but streams.
 func sniffModel(ctx context.Context, b blob.Bucket, dir string) (string, error) {
 	m, err := program.Load(ctx, b, dir)
+	if several := (*program.SeveralError)(nil); errors.As(err, &several) {
+		return fmt.Sprintf("%d models", len(several.Files)), nil // Open says how to name one
+	}
 	if err != nil {
 		return sniffFiles(ctx, b, dir)
 	}
