@@ -191,6 +191,9 @@ func open(ctx context.Context, b blob.Bucket, file string) (*Model, error) {
 	if form == "" {
 		return nil, format.Wrap(name, file, fmt.Errorf("no topology: %w", format.ErrUnknown))
 	}
+	if infos, err := b.List(ctx, file); err == nil && len(infos) == 1 && infos[0].Size > maxBytes {
+		return nil, format.Wrap(name, file, fmt.Errorf("%d bytes, want at most %d: %w", infos[0].Size, maxBytes, format.ErrLimit))
+	}
 	data, err := blob.ReadAll(ctx, b, file, maxBytes)
 	if err != nil {
 		return nil, err

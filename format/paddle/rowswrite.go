@@ -28,6 +28,9 @@ func (rowsProfile) Create(ctx context.Context, b blob.Bucket, to string, ms []ma
 	return w, err
 }
 
+// maxSavedRows is how many rows of a matrix are written as such: their numbers are held in memory.
+const maxSavedRows = 1 << 27
+
 // createRows begins a file of the saved rows of the matrix. whole describes the matrix with its other rows.
 func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o format.Options) (w format.Writer, whole record, err error) {
 	saved := m.SavedRows()
@@ -35,6 +38,9 @@ func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o
 	compact.Rows, compact.Saved = 0, nil
 	for _, r := range saved {
 		compact.Rows += r.Len()
+	}
+	if compact.Rows > maxSavedRows {
+		return nil, whole, fmt.Errorf("matrix %q: %d rows with their numbers, want at most %d: %w", m.Name, compact.Rows, maxSavedRows, format.ErrLimit)
 	}
 	if len(m.LoD) > 0 {
 		if err := o.Lose("matrix %q: LoD, which rows do not have", m.Name); err != nil {
