@@ -166,7 +166,7 @@ func (h header) append(dst []byte, codes blockio.Codes) ([]byte, error) {
 	}
 	for _, l := range h.labels {
 		if len(l) > math.MaxUint16 {
-			return dst, fmt.Errorf("label of %d bytes, want at most %d", len(l), math.MaxUint16)
+			return dst, fmt.Errorf("label of %d bytes, want at most %d: %w", len(l), math.MaxUint16, format.ErrLimit)
 		}
 		dst = append(le.AppendUint16(dst, uint16(len(l))), l...)
 	}
