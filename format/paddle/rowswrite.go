@@ -32,7 +32,8 @@ func (rowsProfile) Create(ctx context.Context, b blob.Bucket, to string, ms []ma
 const maxSavedRows = 1 << 27
 
 // createRows begins a file of the saved rows of the matrix. whole describes the matrix with its other rows.
-func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o format.Options) (w format.Writer, whole record, err error) {
+func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o format.Options) (
+	w format.Writer, whole record, err error) {
 	saved := m.SavedRows()
 	compact := m.Clone()
 	compact.Rows, compact.Saved = 0, nil
@@ -40,7 +41,8 @@ func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o
 		compact.Rows += r.Len()
 	}
 	if compact.Rows > maxSavedRows {
-		return nil, whole, fmt.Errorf("matrix %q: %d rows with their numbers, want at most %d: %w", m.Name, compact.Rows, maxSavedRows, format.ErrLimit)
+		return nil, whole, fmt.Errorf("matrix %q: %d rows with their numbers, want at most %d: %w",
+			m.Name, compact.Rows, maxSavedRows, format.ErrLimit)
 	}
 	if len(m.LoD) > 0 {
 		if err := o.Lose("matrix %q: LoD, which rows do not have", m.Name); err != nil {
