@@ -105,7 +105,7 @@ func Rename(r format.Reader, to map[string]string) (format.Reader, error) {
 	taken := map[string]bool{}
 	for _, m := range r.Matrices() {
 		if name, ok := to[m.Name]; ok {
-			m.Name = name
+			m.Name, m.Unnamed = name, false
 		}
 		if taken[m.Name] {
 			return nil, fmt.Errorf("edit: two matrices would be named %q", m.Name)

@@ -192,7 +192,7 @@ func (r *folderReader) add(ctx context.Context, c Codec, b blob.Bucket, file str
 	}
 	m := ms[0]
 	r.inner = append(r.inner, m.Name)
-	m.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
+	m.Name, m.Unnamed = strings.TrimSuffix(path.Base(file), path.Ext(file)), false // the file keeps it
 	for _, other := range r.ms {
 		if other.Name == m.Name {
 			return fmt.Errorf("a second file for matrix %q: %w", m.Name, ErrCorrupt)

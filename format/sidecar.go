@@ -187,9 +187,24 @@ func ReadSidecar(ctx context.Context, b blob.Bucket, file string) (*Sidecar, err
 
 // Write writes the sidecar of the file.
 func (s *Sidecar) Write(ctx context.Context, b blob.Bucket, file string) error {
-	text, err := json.Marshal(s)
+	text, err := s.text()
 	if err != nil {
 		return err
 	}
-	return blob.WriteAll(ctx, b, file+SidecarExt, append(text, '\n'))
+	return blob.WriteAll(ctx, b, file+SidecarExt, text)
+}
+
+// Check reports a sidecar that is longer than one that is read.
+func (s *Sidecar) Check() error {
+	_, err := s.text()
+	return err
+}
+
+// text is what the file holds.
+func (s *Sidecar) text() ([]byte, error) {
+	text, err := json.Marshal(s)
+	if err == nil && len(text) >= maxSidecar {
+		err = fmt.Errorf("%s file of %d bytes, want at most %d: %w", SidecarExt, len(text)+1, maxSidecar, ErrLimit)
+	}
+	return append(text, '\n'), err
 }

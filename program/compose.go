@@ -41,6 +41,11 @@ func Declare(params []Var, version int64) (*Program, error) {
 	return New([]Block{{Parent: -1, Vars: params}}, version)
 }
 
+// Declares reports whether the topology is such a one: it says what the parameters are, and computes nothing.
+func (p *Program) Declares() bool {
+	return len(p.Blocks) == 1 && len(p.Blocks[0].Ops) == 0 && len(p.Params()) == len(p.Blocks[0].Vars)
+}
+
 func (v *Var) desc() *VarDesc {
 	t := &VarType{Type: v.Kind.Enum()}
 	if v.Typed {

@@ -18,8 +18,24 @@ const (
 	descExt      = ".pdmodel"   // topology X.pdmodel
 	pirExt       = ".json"      // topology X.json
 	combinedExt  = ".pdiparams" // combined parameters X.pdiparams
-	folderMany   = 4            // names of candidates shown in an error
+	folderMany   = 8            // names of candidates shown in an error
 )
+
+// SeveralError says that a folder holds several topologies.
+type SeveralError struct{ Files []string }
+
+// Error implements error. It shows the paths under which the models are found.
+func (e *SeveralError) Error() string {
+	var paths []string
+	for _, file := range e.Files[:min(len(e.Files), folderMany)] {
+		paths = append(paths, strings.TrimSuffix(file, path.Ext(file)))
+	}
+	text := fmt.Sprintf("%d models in one folder, want the path of one: %s", len(e.Files), strings.Join(paths, ", "))
+	if n := len(e.Files) - len(paths); n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
 
 // Model is a topology and the place of its parameters.
 type Model struct {
@@ -36,7 +52,8 @@ type Model struct {
 
 // Load finds the topology of a path and where its parameters are. The path is the topology itself, a folder with one
 // (__model__, X.pdmodel, X.json), or X where there is X.pdmodel or X.json. Nothing that looks like a topology is an error
-// that wraps fs.ErrNotExist or format.ErrUnknown; a damaged one wraps format.ErrCorrupt.
+// that wraps fs.ErrNotExist or format.ErrUnknown; a damaged one wraps format.ErrCorrupt; several in a folder are a
+// *SeveralError.
 func Load(ctx context.Context, b blob.Bucket, p string) (*Model, error) {
 	file, err := topologyOf(ctx, b, p)
 	if err != nil {
@@ -81,22 +98,35 @@ func isFile(ctx context.Context, b blob.Bucket, p string) bool {
 	return err == nil && len(infos) == 1 && infos[0].Name == p
 }
 
+// Resolve is the name of what a path stands for: itself, or X.pdmodel or X.json for an X at which nothing lies, as Paddle
+// names models.
+func Resolve(ctx context.Context, b blob.Bucket, p string) (string, error) {
+	infos, err := b.List(ctx, p)
+	if err != nil || len(infos) > 0 {
+		return p, err
+	}
+	for _, file := range []string{p + descExt, p + pirExt} {
+		if isFile(ctx, b, file) {
+			return file, nil
+		}
+	}
+	return p, nil
+}
+
 // topologyOf is the file that holds the topology of a path.
 func topologyOf(ctx context.Context, b blob.Bucket, p string) (string, error) {
-	infos, err := b.List(ctx, p)
+	p, err := Resolve(ctx, b, p)
 	if err != nil {
 		return "", err
 	}
-	if len(infos) == 1 && infos[0].Name == p {
-		return p, nil
-	}
-	if len(infos) == 0 {
-		for _, file := range []string{p + descExt, p + pirExt} {
-			if isFile(ctx, b, file) {
-				return file, nil
-			}
-		}
+	infos, err := b.List(ctx, p)
+	switch {
+	case err != nil:
+		return "", err
+	case len(infos) == 0:
 		return "", fmt.Errorf("%s: %w", p, fs.ErrNotExist)
+	case len(infos) == 1 && infos[0].Name == p:
+		return p, nil
 	}
 	return topologyIn(ctx, b, p, infos)
 }
@@ -118,7 +148,7 @@ func topologyIn(ctx context.Context, b blob.Bucket, p string, infos []blob.Info)
 			found = append(found, i.Name)
 		}
 		if len(found) > 1 {
-			return "", fmt.Errorf("%s: %d topologies, name one of %s", p, len(found), strings.Join(found[:min(len(found), folderMany)], ", "))
+			return "", format.Wrap(name, p, &SeveralError{found})
 		}
 		if len(found) == 1 {
 			return found[0], nil
@@ -160,6 +190,9 @@ func open(ctx context.Context, b blob.Bucket, file string) (*Model, error) {
 	}
 	if form == "" {
 		return nil, format.Wrap(name, file, fmt.Errorf("no topology: %w", format.ErrUnknown))
+	}
+	if infos, err := b.List(ctx, file); err == nil && len(infos) == 1 && infos[0].Size > maxBytes {
+		return nil, format.Wrap(name, file, fmt.Errorf("%d bytes, want at most %d: %w", infos[0].Size, maxBytes, format.ErrLimit))
 	}
 	data, err := blob.ReadAll(ctx, b, file, maxBytes)
 	if err != nil {

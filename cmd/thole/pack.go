@@ -105,7 +105,7 @@ func packSources(ctx context.Context, b blob.Bucket, m *program.Model, src strin
 	add := func(object string) {
 		from = append(from, pack.Source{Name: strings.TrimPrefix(object, dir+"/"), Object: object})
 	}
-	_, name, err := blob.Local(src)
+	_, name, err := bucketAt(src)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ const maxOther = 16 << 20
 
 // isFolder tells whether a path is a folder, or a model packed in one file, which is a folder in b.
 func isFolder(ctx context.Context, b blob.Bucket, path string) (bool, error) {
-	_, name, err := blob.Local(path)
+	_, name, err := bucketAt(path)
 	if err != nil {
 		return false, err
 	}

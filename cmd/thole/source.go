@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/program"
 )
 
 // source is the flags of commands that read a stored model.
@@ -38,7 +40,7 @@ func (s *source) formatFlags(c *cobra.Command) {
 // place is a path and the format that was found at it.
 type place struct {
 	side
-	path   string // as the user wrote it
+	path   string // as the user wrote it, with the ending of the topology that it stands for
 	bucket blob.Bucket
 	name   string     // within the bucket
 	over   blob.State // what is there and may be replaced
@@ -52,14 +54,19 @@ func locate(ctx context.Context, path, from string, set map[string]string) (*pla
 	if err != nil {
 		return nil, err
 	}
-	p := &place{side: side{set: maps.Clone(set)}, path: path, bucket: b, name: name}
+	file, err := program.Resolve(ctx, b, name)
+	if err != nil {
+		return nil, err
+	}
+	path += strings.TrimPrefix(file, name)
+	p := &place{side: side{set: maps.Clone(set)}, path: path, bucket: b, name: file}
 	if from != "" {
 		if p.Codec, err = codecs().Lookup(from); err != nil {
 			return nil, usageError{err}
 		}
 		return p, nil
 	}
-	if p.Codec, _, err = codecs().Detect(ctx, b, name); err != nil {
+	if p.Codec, _, err = codecs().Detect(ctx, b, p.name); err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -98,7 +98,10 @@ func explainTopology(ctx context.Context, path string, p *dump.Printer) (known b
 
 // bucketOf is where a path lies; a model that is packed in one file is a folder in it.
 func bucketOf(ctx context.Context, path string) (blob.Bucket, string, error) {
-	b, name, err := blob.Local(path)
+	b, name, err := bucketAt(path)
+	if err == nil {
+		name, err = program.Resolve(ctx, b, name)
+	}
 	if err == nil {
 		b, err = pack.Inside(ctx, b, name)
 	}
@@ -112,7 +115,7 @@ func (s *source) findModel(ctx context.Context, e *env, path string, deep bool, 
 		return nil, err
 	}
 	f := &finding{Path: path, Format: "paddle", Dialect: "topology: " + t.Form + ", " + t.Version, Topology: t, Quick: !deep}
-	if _, name, err := blob.Local(path); err == nil {
+	if _, name, err := bucketOf(ctx, path); err == nil {
 		if err := f.weigh(ctx, b, name); err != nil {
 			return nil, err
 		}

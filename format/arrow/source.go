@@ -287,7 +287,7 @@ func zeros(o blob.Object, from, to int64) error {
 // meta describes the matrix; fits is false if what we keep of a matrix of ours is about another table.
 func (s *source) meta(matrixName string) (m matrix.Meta, fits bool, err error) {
 	some := s.numbers()
-	m = matrix.Meta{Name: matrixName, Rows: s.rows, DType: matrix.F64}
+	m = matrix.Meta{Name: matrixName, Unnamed: true, Rows: s.rows, DType: matrix.F64}
 	if n := len(some); n > 0 {
 		m.Cols = some[n-1].cols.Hi
 	}

@@ -166,7 +166,7 @@ func (h header) append(dst []byte, codes blockio.Codes) ([]byte, error) {
 	}
 	for _, l := range h.labels {
 		if len(l) > math.MaxUint16 {
-			return dst, fmt.Errorf("label of %d bytes, want at most %d", len(l), math.MaxUint16)
+			return dst, fmt.Errorf("label of %d bytes, want at most %d: %w", len(l), math.MaxUint16, format.ErrLimit)
 		}
 		dst = append(le.AppendUint16(dst, uint16(len(l))), l...)
 	}
@@ -189,7 +189,7 @@ func (h header) colType(c int64) matrix.DType {
 
 // meta describes the matrix.
 func (h header) meta(name string) matrix.Meta {
-	m := matrix.Meta{Name: name, Rows: h.rows, Cols: h.cols}
+	m := matrix.Meta{Name: name, Unnamed: true, Rows: h.rows, Cols: h.cols}
 	switch h.data {
 	case frame:
 		m.ColTypes, m.DType = h.types, common(h.types)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"thole.example/blockio"
 	"thole.example/format"
@@ -40,6 +41,7 @@ func newPlan(m matrix.Meta, o format.Options) (*plan, error) {
 	if err := p.losses(&o); err != nil {
 		return nil, err
 	}
+	m = p.from // without what is lost
 	p.header = header{data: denseMatrix, rows: m.Rows, cols: m.Cols}
 	p.fill = m.Layout == matrix.RowSparse || m.Saved != nil
 	types := []matrix.DType{m.DType}
@@ -76,6 +78,7 @@ func (p *plan) losses(o *format.Options) error {
 		{m.Saved != nil, format.Absence, "absent rows become zeros"},
 		{m.LoD != nil, format.Sequences, "levels of detail"},
 		{m.Layout == matrix.RowSparse && m.ColTypes != nil, format.Absence, "that a frame is sparse"},
+		{slices.ContainsFunc(m.Labels, notText), format.Labels, "labels that are not UTF-8"},
 		{!p.sidecar && len(m.Dims) > 2, format.Shapes, "the shape of the tensor (meta=true keeps it)"},
 		{!p.sidecar && m.ColLo != 0, format.Places, "columns are counted from 0 (meta=true keeps where they begin)"},
 		{!p.sidecar && m.Layout == matrix.RowSparse && m.Labels != nil, format.Labels, "names of columns (meta=true keeps them)"},
@@ -88,8 +91,19 @@ func (p *plan) losses(o *format.Options) error {
 			return err
 		}
 	}
+	if slices.ContainsFunc(m.Labels, notText) {
+		m.Labels = slices.Clone(m.Labels)
+		for i, l := range m.Labels {
+			if notText(l) {
+				m.Labels[i] = ""
+			}
+		}
+	}
 	return format.LoseFiles(o)
 }
+
+// notText tells of a label that a reader refuses.
+func notText(label string) bool { return !utf8.ValidString(label) }
 
 // storedAs is the type that holds every value of t and has a code.
 func (p *plan) storedAs(t matrix.DType, o *format.Options) (matrix.DType, error) {
@@ -112,6 +126,16 @@ func (p *plan) check() error {
 			return fmt.Errorf("label %q comes more than once", l)
 		}
 		seen[l] = true
+	}
+	for i, l := range p.labels {
+		if len(l) > math.MaxUint16 {
+			return fmt.Errorf("label of column %d: %d bytes, want at most %d: %w", i, len(l), math.MaxUint16, format.ErrLimit)
+		}
+	}
+	if p.sidecar && p.names != nil {
+		if err := format.NewSidecar(&p.from).Check(); err != nil {
+			return fmt.Errorf("labels of %d columns: %w", len(p.names), err)
+		}
 	}
 	if down, across := p.rows/math.MaxUint32+1, p.cols/math.MaxUint32+1; across > maxCuts/down {
 		return fmt.Errorf("matrix %q: %d x %d needs more than %d blocks of 2^32-1 rows and columns: %w",

@@ -80,7 +80,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		return nil, err
 	}
 	r := &reader{obj: obj, path: file, wish: w}
-	r.features.Name = strings.TrimSuffix(path.Base(file), path.Ext(file))
+	r.features.Name, r.features.Unnamed = strings.TrimSuffix(path.Base(file), path.Ext(file)), true
 	if err := r.open(ctx, b); err != nil {
 		obj.Close()
 		return nil, format.Wrap(name, file, err)

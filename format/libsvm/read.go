@@ -54,7 +54,7 @@ func (r *reader) open(ctx context.Context, b blob.Bucket) (err error) {
 	if r.ownLabel {
 		r.features.Name = featuresName
 	}
-	r.labels = matrix.Meta{Name: labelsName, Cols: 1}
+	r.labels = matrix.Meta{Name: labelsName, Unnamed: true, Cols: 1}
 	if r.side != nil {
 		if err := r.fill(); err != nil {
 			return fmt.Errorf("file %s%s: %w", r.path, format.SidecarExt, err)

@@ -90,7 +90,8 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		obj.Close()
 		return nil, format.Wrap(name, file, err)
 	}
-	m := matrix.Meta{Name: strings.TrimSuffix(path.Base(file), path.Ext(file)), Rows: h.rows, Cols: h.cols, DType: h.dtype, Dims: h.dims}
+	m := matrix.Meta{Name: strings.TrimSuffix(path.Base(file), path.Ext(file)), Unnamed: true,
+		Rows: h.rows, Cols: h.cols, DType: h.dtype, Dims: h.dims}
 	if !h.array {
 		m.Layout = matrix.RowSparse
 	}

@@ -85,7 +85,9 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		obj.Close()
 		return nil, format.Wrap(name, file, err)
 	}
-	return &reader{obj: obj, path: file, head: h, m: h.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))}, nil
+	m := h.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))
+	m.Unnamed = true
+	return &reader{obj: obj, path: file, head: h, m: m}, nil
 }
 
 // Create implements format.Codec.

@@ -51,7 +51,7 @@ func (c *collector) visit(path string, v any, depth int) {
 			case depth == 0 && c.slices[p.key] != "":
 				c.slice(p.key)
 			default:
-				c.visit(join(path, p.key), p.value, depth+1)
+				c.visit(join(path, v.name(p)), p.value, depth+1)
 			}
 		}
 	case *tuple:
@@ -72,7 +72,7 @@ func (c *collector) visit(path string, v any, depth int) {
 
 func (c *collector) items(path string, items []any, depth int) {
 	for i, item := range items {
-		c.visit(join(path, strconv.Itoa(i)), item, depth+1)
+		c.visit(join(path, numbered(i, len(items))), item, depth+1)
 	}
 }
 

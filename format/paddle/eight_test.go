@@ -56,6 +56,7 @@ func TestOrigins(t *testing.T) {
 					t.Fatal(err)
 				}
 				m := r.Matrices()[0]
+				m.Unnamed = false // where a file alone names it
 				if fmt.Sprint(m) != fmt.Sprint(c.want) {
 					t.Errorf("%s: %v, want %v", from, m, c.want)
 				}

@@ -34,7 +34,7 @@ func walkB(l *listing) {
 			s.fault(FaultLoD, at+16, "%w", err) // the first offset
 		}
 	}
-	l.addRecord(&r)
+	l.addUnnamed(r)
 	l.end("the LoD")
 }
 

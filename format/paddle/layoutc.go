@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -95,21 +94,16 @@ func walkStreams(l *listing, vars []program.Var) {
 	var found []record
 	for s.err == nil && (len(found) == 0 || s.off < s.size) {
 		l.head("stream %d", len(found))
-		found = append(found, walkStream(l, fmt.Sprintf("tensor_%d", len(found))))
+		found = append(found, walkStream(l, ""))
 	}
-	if len(found) == 1 {
-		found[0].name = l.ownName()
-	}
-	for i := range found {
-		l.addRecord(&found[i])
-	}
+	l.addUnnamed(found...)
 }
 
 // walkVar walks over one variable of a combined file: a stream, or rows if the topology says so.
 func walkVar(l *listing, v *program.Var) {
 	start, n := l.scan.off, len(l.tensors)
 	if v.Kind == program.VarType_SELECTED_ROWS {
-		walkSomeRows(l, v.Name)
+		walkSomeRows(l, v.Name, false)
 	} else {
 		r := walkStream(l, v.Name)
 		l.addRecord(&r)
@@ -119,35 +113,40 @@ func walkVar(l *listing, v *program.Var) {
 	}
 }
 
-// nameOf is the variable of a file of its own: the name of the file, without the ending that we give it.
-func nameOf(file string) string {
-	if ext := Codec.Info().Ext; path.Ext(file) == ext && file != ext {
-		return file[:len(file)-len(ext)]
-	}
-	return file
-}
-
-// checkVar holds a tensor that begins at byte off to what the topology says of it. Of rows the first dimension may be the
-// height, or the number of them.
+// checkVar holds a tensor that begins at byte off to what the topology says of it.
 func (l *listing) checkVar(v *program.Var, t *stored, off int64) {
-	if l.scan.err != nil || !v.Typed {
+	if l.scan.err != nil {
 		return
 	}
-	e, err := elementOf(int64(t.code))
-	dims := t.meta.Dims
-	if e.Pair() {
+	dims, rows := t.meta.Dims, int64(-1)
+	if e, err := elementOf(int64(t.code)); err == nil && e.Pair() {
 		dims = dims[:len(dims)-1]
 	}
-	fits := err == nil && len(v.Dims) == len(dims)
+	if t.meta.Saved != nil {
+		rows = t.rows
+	}
+	if what := misfit(v, int64(t.code), dims, rows); what != "" {
+		l.scan.fault(FaultShape, off, "variable %q has %s as its topology says", v.Name, what)
+	}
+}
+
+// misfit says in what a tensor is not what the topology says of it; "" in nothing. Of rows the first dimension may be the
+// height, or the number of them, which is below 0 for a whole tensor.
+func misfit(v *program.Var, code int64, dims []int64, rows int64) string {
+	if !v.Typed {
+		return ""
+	}
+	fits := len(v.Dims) == len(dims)
 	for i := 0; fits && i < len(dims); i++ {
-		fits = v.Dims[i] == -1 || v.Dims[i] == dims[i] || i == 0 && t.meta.Saved != nil && v.Dims[i] == t.rows
+		fits = v.Dims[i] == -1 || v.Dims[i] == dims[i] || i == 0 && v.Dims[i] == rows
 	}
-	if !fits {
-		l.scan.fault(FaultShape, off, "variable %q has shape %v, want %v as its topology says", v.Name, dims, v.Dims)
+	switch {
+	case !fits:
+		return fmt.Sprintf("shape %v, want %v", dims, v.Dims)
+	case int64(v.Elem) != code:
+		return fmt.Sprintf("element type %s, want %s", typeText(code), typeText(int64(v.Elem)))
 	}
-	if int64(v.Elem) != int64(t.code) {
-		l.scan.fault(FaultShape, off, "variable %q has element type %s, want %s as its topology says", v.Name, e, typeText(int64(v.Elem)))
-	}
+	return ""
 }
 
 // listStreams walks over a file. The topology beside it gives the names, unless it does not fit and the file does not
@@ -176,7 +175,7 @@ func listStreams(ctx context.Context, b blob.Bucket, file string, obj blob.Objec
 	case l.scan.err == nil && m != nil:
 		l.note("%s beside it is not its topology", m.Path)
 	case l.scan.err == nil && len(l.tensors) > 1:
-		l.note("no topology beside it: variables are numbered, in the order of their names")
+		l.note("no topology beside it: variables are numbered, in their order")
 	}
 	return l, l.scan.err
 }

@@ -129,7 +129,11 @@ func TestBadStreams(t *testing.T) {
 func TestSameStreams(t *testing.T) {
 	ctx, b := context.Background(), shared(t, realDir)
 	for _, c := range []struct{ path, layout, file, same string }{
-		{"custom_gap", "combined", "__params__", "custom_gap/custom_gap.pdiparams"},
+		{"custom_gap", "combined", "custom_gap.pdiparams", "custom_gap/custom_gap.pdiparams"},
+		{"custom_gap", "combined", "custom_gap.pdmodel", "custom_gap/custom_gap.pdmodel"},
+		{"custom_gap", "separate", "custom_gap.pdmodel", "custom_gap/custom_gap.pdmodel"},
+		{"custom_gap/custom_gap.pdmodel", "combined", "custom_gap.pdmodel", "custom_gap/custom_gap.pdmodel"},
+		{"uci_housing_model", "combined", "__model__", "uci_housing_model/__model__"},
 		{"uci_housing_model", "separate", "fc_0.w_0", "uci_housing_model/fc_0.w_0"},
 		{"uci_housing_model", "separate", "__model__", "uci_housing_model/__model__"},
 		{"uci_housing_model/fc_0.b_0", "stream", "", "uci_housing_model/fc_0.b_0"},

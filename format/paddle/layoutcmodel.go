@@ -18,6 +18,9 @@ const maxFile = 16 << 20
 // sniffModel says what a folder holds: a topology of a known name and its parameters, or nothing but streams.
 func sniffModel(ctx context.Context, b blob.Bucket, dir string) (string, error) {
 	m, err := program.Load(ctx, b, dir)
+	if several := (*program.SeveralError)(nil); errors.As(err, &several) {
+		return fmt.Sprintf("%d models", len(several.Files)), nil // Open says how to name one
+	}
 	if err != nil {
 		return sniffFiles(ctx, b, dir)
 	}
@@ -159,7 +162,10 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 	if err != nil || m == nil {
 		return err
 	}
-	held := map[string]bool{m.Params: true}
+	if !m.Program.Declares() { // which says no more than the matrices
+		r.files[path.Base(m.Path)] = m.Data
+	}
+	held := map[string]bool{m.Path: true, m.Params: true}
 	for _, file := range m.Of {
 		held[file] = true
 	}
@@ -167,7 +173,11 @@ func (r modelReader) beside(ctx context.Context, b blob.Bucket, dir string, m *p
 		if r.packed != nil && path.Base(i.Name) == pack.Name {
 			continue // it is of these files, and of no copy in another form
 		}
-		if held[i.Name] || path.Dir(i.Name) != dir || i.Size > maxFile {
+		if held[i.Name] || path.Dir(i.Name) != dir {
+			continue
+		}
+		if i.Size > maxFile {
+			r.l.note("file %s left out: %d bytes, want at most %d", i.Name, i.Size, maxFile)
 			continue
 		}
 		data, err := blob.ReadAll(ctx, b, i.Name, maxFile)

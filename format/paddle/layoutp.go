@@ -2,7 +2,6 @@ package paddle
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"thole.example/format"
 )
@@ -41,13 +40,7 @@ func walkP(l *listing) {
 		}
 		found = append(found, r)
 	}
-	for i := range found {
-		found[i].name = nameOf(l.file)
-		if len(found) > 1 {
-			found[i].name = fmt.Sprintf("tensor_%d", i)
-		}
-		l.addRecord(&found[i])
-	}
+	l.addUnnamed(found...)
 	if lines {
 		l.note("a line feed behind each tensor")
 	}

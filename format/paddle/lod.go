@@ -1,6 +1,10 @@
 package paddle
 
-import "fmt"
+import (
+	"fmt"
+
+	"thole.example/format"
+)
 
 // maxLevels is the largest number of LoD levels that we read or write.
 const maxLevels = 16
@@ -27,7 +31,7 @@ func checkLoD(lod [][]int64, dims []int64) error {
 		return nil
 	}
 	if len(lod) > maxLevels {
-		return fmt.Errorf("%d LoD levels, want at most %d", len(lod), maxLevels)
+		return fmt.Errorf("%d LoD levels, want at most %d: %w", len(lod), maxLevels, format.ErrLimit)
 	}
 	if len(dims) == 0 {
 		return fmt.Errorf("LoD of a tensor of rank 0, want at least one dimension")

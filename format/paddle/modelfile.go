@@ -65,7 +65,11 @@ func (p modelFile) Open(ctx context.Context, b blob.Bucket, file string, _ forma
 		return nil, err
 	}
 	l.notes = append([]string{modelDialect(m, l)}, l.notes...)
-	files := map[string][]byte{path.Base(m.Path): m.Data}
+	base := path.Base(m.Path)
+	if ext := path.Ext(base); ext != ".pdmodel" && ext != ".json" {
+		base = topologyFile // by which a folder's topology is found
+	}
+	files := map[string][]byte{base: m.Data}
 	return modelReader{listReader: &listReader{l: l, path: file}, files: files}, nil
 }
 

@@ -47,7 +47,7 @@ func TestPacked(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := describe(t, r); got != want || r.Files()["__model__"] == nil || r.Files()[pack.Name] != nil {
+			if got := describe(t, r); got != want || r.Files()[pack.Name] != nil {
 				t.Errorf("%s holds %s, %d files, want %s", to, got, len(r.Files()), want)
 			}
 			if notes := strings.Join(r.Notes(), "\n"); !strings.Contains(notes, "SHA-256 of 2 files") || !strings.Contains(notes, `author: "nobody"`) {

@@ -44,12 +44,14 @@ type (
 	list  struct{ items []any }
 	// dict is a dictionary in the order in which it was filled.
 	dict struct {
-		items []pair
-		names map[string]int
+		items  []pair
+		names  map[string]int
+		digits int // of the longest key that is a number
 	}
 	pair struct {
-		key   string
-		value any
+		key    string
+		number bool // that is not below 0
+		value  any
 	}
 	// hole stands in the memo for what was never put there.
 	hole struct{}

@@ -56,7 +56,8 @@ func (m *pickle) fillDict(to *dict, items []any) {
 	}
 	for i := 0; i < len(items); i += 2 {
 		key, ok := word(items[i])
-		if n, number := items[i].(int64); number {
+		n, number := items[i].(int64)
+		if number {
 			key, ok = strconv.FormatInt(n, 10), true
 		}
 		if !ok {
@@ -67,9 +68,12 @@ func (m *pickle) fillDict(to *dict, items []any) {
 			m.fail("key %.80q twice in a dictionary", key)
 			return
 		}
+		if number = number && n >= 0; number {
+			to.digits = max(to.digits, len(key))
+		}
 		m.objects += 2
 		to.names[key] = len(to.items)
-		to.items = append(to.items, pair{key, items[i+1]})
+		to.items = append(to.items, pair{key, number, items[i+1]})
 	}
 }
 

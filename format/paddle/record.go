@@ -30,6 +30,7 @@ const (
 type record struct {
 	flags      byte
 	name       string
+	unnamed    bool // the name is stored nowhere
 	dims       []int64
 	lod        [][]int64
 	code       byte         // of its element type
@@ -186,5 +187,6 @@ func (r *record) slab(s *scan) format.ElementSlab {
 // meta describes the tensor as a matrix.
 func (r *record) meta() matrix.Meta {
 	e := r.element()
-	return matrix.Meta{Name: r.name, Rows: r.rows, Cols: r.cols, DType: e.Held(), Origin: r.origin, Dims: e.Shape(r.dims), LoD: r.lod}
+	return matrix.Meta{Name: r.name, Unnamed: r.unnamed, Rows: r.rows, Cols: r.cols, DType: e.Held(), Origin: r.origin,
+		Dims: e.Shape(r.dims), LoD: r.lod}
 }

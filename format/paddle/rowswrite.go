@@ -26,20 +26,29 @@ func (rowsProfile) Create(ctx context.Context, b blob.Bucket, to string, ms []ma
 	if err := format.LoseFiles(&o); err != nil {
 		return nil, err
 	}
-	return createRows(ctx, b, to, &ms[0], o)
+	w, _, err := createRows(ctx, b, to, &ms[0], o)
+	return w, err
 }
 
-// createRows begins a file of the saved rows of the matrix.
-func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o format.Options) (format.Writer, error) {
+// maxSavedRows is how many rows of a matrix are written as such: their numbers are held in memory.
+const maxSavedRows = 1 << 27
+
+// createRows begins a file of the saved rows of the matrix. whole describes the matrix with its other rows.
+func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o format.Options) (
+	w format.Writer, whole record, err error) {
 	saved := m.SavedRows()
 	compact := m.Clone()
 	compact.Rows, compact.Saved = 0, nil
 	for _, r := range saved {
 		compact.Rows += r.Len()
 	}
+	if compact.Rows > maxSavedRows {
+		return nil, whole, fmt.Errorf("matrix %q: %d rows with their numbers, want at most %d: %w",
+			m.Name, compact.Rows, maxSavedRows, format.ErrLimit)
+	}
 	if len(m.LoD) > 0 {
 		if err := o.Lose(format.Sequences, m.Name, "LoD, which rows do not have"); err != nil {
-			return nil, err
+			return nil, whole, err
 		}
 		compact.LoD = nil
 	}
@@ -48,7 +57,7 @@ func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o
 		compact.Dims = append([]int64{compact.Rows}, m.Dims[1:]...)
 	}
 	if err := m.Check(); err != nil {
-		return nil, err
+		return nil, whole, err
 	}
 	head := wire.AppendU64(wire.AppendU32(nil, wire.Little, 0), wire.Little, uint64(compact.Rows))
 	head = slices.Grow(head, int(8*compact.Rows)+8)
@@ -60,16 +69,18 @@ func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o
 	head = wire.AppendU64(head, wire.Little, uint64(m.Rows))
 	r, err := plan(&compact, &o, wishes{order: wire.Little})
 	if err != nil {
-		return nil, err
+		return nil, whole, err
 	}
 	head = appendBare(head, &r)
 	r.values = int64(len(head))
 	if r.end, err = format.PlaceSlab(&compact, r.dtype, r.values); err != nil {
-		return nil, err
+		return nil, whole, err
 	}
+	whole = r
+	whole.dims = append([]int64{m.Rows}, r.dims[1:]...)
 	f := format.SlabFile{Size: r.end, Known: []format.Span{{Bytes: head}}, Slabs: []format.Target{r.target(&compact, wire.Little)}}
-	w, err := newWriter(ctx, b, to, o, f, []record{r})
-	return rowsWriter{w, saved}, err
+	inner, err := newWriter(ctx, b, to, o, f, []record{r})
+	return rowsWriter{inner, saved}, whole, err
 }
 
 // rowsWriter stores the rows of a matrix behind each other that are saved.

@@ -3,6 +3,7 @@ package paddle
 import (
 	"bytes"
 	"context"
+	"crypto/md5"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -226,6 +227,61 @@ func TestChecksumErrors(t *testing.T) {
 	clear(data[8:12])
 	if _, _, err := load(data, "file"); err == nil || !strings.Contains(err.Error(), `record "z"`) {
 		t.Errorf("without a file checksum: %v, want the record's", err)
+	}
+}
+
+// TestChecksumReadings accepts a checksum in every reading of the document, and says which it is if it is not ours.
+func TestChecksumReadings(t *testing.T) {
+	for _, endian := range []string{"little", "big"} {
+		data := small(t, endian)
+		var values []byte
+		list, _, err := load(data, "off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range list {
+			raw, size := wire.ViewAny(x.block.Data.Values())
+			raw = bytes.Clone(raw)
+			if endian == "big" {
+				wire.Swap(raw, size, wire.Big)
+			}
+			values = append(values, raw...)
+		}
+		rest, only := md5.Sum(data[headerLen:]), md5.Sum(values)
+		turned := func(sum [16]byte) []byte { return []byte{sum[3], sum[2], sum[1], sum[0]} }
+		number := map[string]func([16]byte) []byte{"little": turned, "big": func(sum [16]byte) []byte { return sum[:4] }}[endian]
+		for _, c := range []struct {
+			sum  []byte
+			want string
+		}{
+			{number(rest), ""},
+			{number(only), "the first 8 hex digits of the MD5 of the values alone"},
+			{rest[:4], "the first 4 bytes as they are of the MD5 of the bytes behind it"},
+			{only[:4], "the first 4 bytes as they are of the MD5 of the values alone"},
+			{turned(rest), "none"},
+			{turned(only), "none"},
+		} {
+			if endian == "little" && c.want == "none" {
+				continue
+			}
+			if endian == "big" {
+				c.want = strings.Replace(c.want, "the first 4 bytes as they are", "the first 8 hex digits", 1) // which is the same
+				c.want = strings.TrimPrefix(c.want, "the first 8 hex digits of the MD5 of the bytes behind it")
+			}
+			copy(data[8:12], c.sum)
+			_, notes, err := load(data, "file")
+			var sum *ChecksumError
+			if c.want == "none" {
+				if !errors.As(err, &sum) {
+					t.Errorf("%s-endian, checksum % x: %v, want ChecksumError", endian, c.sum, err)
+				}
+				continue
+			}
+			text := strings.Join(notes, "\n")
+			if err != nil || !strings.Contains(text, c.want) || strings.Contains(text, "MD5") != (c.want != "") {
+				t.Errorf("%s-endian, checksum % x: notes %q, %v, want %q", endian, c.sum, notes, err, c.want)
+			}
+		}
 	}
 }
 

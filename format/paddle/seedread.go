@@ -20,9 +20,10 @@ func (seed) Open(ctx context.Context, b blob.Bucket, path string, o format.Optio
 	if err != nil {
 		return nil, err
 	}
+	reading := ""
 	f, err := walk(obj, nil)
 	if err == nil && verify == "file" && f.checksum != 0 {
-		err = f.verify()
+		reading, err = f.verify()
 	}
 	if err != nil {
 		obj.Close()
@@ -30,6 +31,9 @@ func (seed) Open(ctx context.Context, b blob.Bucket, path string, o format.Optio
 	}
 	r := &seedReader{f: f, path: path, verify: verify}
 	r.notes = append(r.notes, f.dialect())
+	if reading != "" {
+		r.notes = append(r.notes, reading)
+	}
 	r.choose(verify)
 	return r, nil
 }

@@ -210,7 +210,7 @@ func seal(f format.ReadWriterAt, records []record, size int64, o wire.Order) err
 		}
 		i++
 	}
-	sum, err := digest(f, headerLen, size)
+	sum, err := digest(f, span{headerLen, size})
 	if err != nil {
 		return err
 	}

@@ -43,12 +43,13 @@ func likeRows(head []byte, size int64) bool {
 }
 
 func walkRows(l *listing) {
-	walkSomeRows(l, l.ownName())
+	walkSomeRows(l, l.ownName(), l.variable == "")
 	l.end("the values")
 }
 
-// walkSomeRows walks over rows that need not be all that the file holds.
-func walkSomeRows(l *listing, variable string) {
+// walkSomeRows walks over rows of a variable that need not be all that the file holds. unnamed says that the file does not
+// name it.
+func walkSomeRows(l *listing, variable string, unnamed bool) {
 	s := l.scan
 	l.head("rows")
 	if v := s.u32("version"); v != 0 {
@@ -67,6 +68,7 @@ func walkSomeRows(l *listing, variable string) {
 	s.means("height %d", height)
 	l.head("tensor")
 	r := l.readBare(variable)
+	r.unnamed = unnamed
 	if s.err != nil {
 		return
 	}

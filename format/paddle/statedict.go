@@ -47,6 +47,9 @@ func walkPickle(l *listing) {
 	c := collector{l: l, names: map[string]string{}, slices: map[string]string{}, plain: map[string]any{}, limit: 1000 + 2*m.objects}
 	c.tables(top)
 	c.visit("", top, 0)
+	if _, alone := top.(*ndarray); alone && len(l.tensors) == 1 {
+		l.tensors[0].meta.Unnamed = true
+	}
 	if s.err == nil && len(l.tensors) == 0 && l.refused == nil {
 		s.failAt(s.off-1, "a pickle without an array, want a dictionary of them")
 	}

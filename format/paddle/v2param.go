@@ -37,7 +37,7 @@ func likeV2(head []byte, size int64) bool {
 func walkV2(l *listing) {
 	l.head("parameter")
 	r := l.readRaw(l.ownName(), nil)
-	l.addRecord(&r)
+	l.addUnnamed(r)
 	l.end("the values")
 }
 

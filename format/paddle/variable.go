@@ -39,7 +39,7 @@ func owns() []own {
 func walkOwn(l *listing) {
 	l.head("variable %q", l.ownName())
 	r := walkStream(l, l.ownName())
-	l.addRecord(&r)
+	l.addUnnamed(r)
 	l.end("the values")
 }
 
@@ -83,14 +83,6 @@ func listOwn(file string, obj blob.Object, variable string, v *program.Var, p *d
 // newListing begins a walk over an object.
 func newListing(obj blob.Object, file string, p *dump.Printer) *listing {
 	return &listing{scan: &scan{r: obj, size: obj.Size(), order: wire.Little, print: p}, named: map[string]int{}, file: path.Base(file)}
-}
-
-// ownName is the name of the variable of a file that holds one.
-func (l *listing) ownName() string {
-	if l.variable != "" {
-		return l.variable
-	}
-	return nameOf(l.file)
 }
 
 // listFiles walks over a folder of which every file holds one variable.

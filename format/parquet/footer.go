@@ -172,7 +172,7 @@ func extent(m *pf.ColumnMetaData) (start, size int64) {
 
 // meta describes the matrix.
 func (f *footer) meta(matrixName string) (m matrix.Meta, err error) {
-	m = matrix.Meta{Name: matrixName, Rows: f.NumRows, Cols: int64(len(f.columns)), DType: matrix.F64, Dims: f.own.Dims}
+	m = matrix.Meta{Name: matrixName, Unnamed: true, Rows: f.NumRows, Cols: int64(len(f.columns)), DType: matrix.F64, Dims: f.own.Dims}
 	types, labels := make([]matrix.DType, len(f.columns)), make([]string, len(f.columns))
 	mixed := false
 	for i := range f.columns {

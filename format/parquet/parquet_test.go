@@ -336,6 +336,7 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		m.Unnamed = true // its file names it
 		if fmt.Sprint(got) != fmt.Sprint(m) {
 			t.Fatalf("read %+v, want %+v", got, m)
 		}

@@ -21,6 +21,9 @@ type planned struct {
 
 // plan decides the header, the types and the places of the values, and asks for what is lost.
 func plan(ms []matrix.Meta, o *format.Options) (f format.SlabFile, stored map[string]format.Element, err error) {
+	if len(ms) > tensorLimit {
+		return f, nil, fmt.Errorf("%d matrices, want at most %d: %w", len(ms), tensorLimit, format.ErrLimit)
+	}
 	order, stored := make([]planned, len(ms)), map[string]format.Element{}
 	for i := range ms {
 		if err := check(&ms[i], o); err != nil {

@@ -65,3 +65,8 @@ write("object.pdparams", {"w": np.array([None], dtype=object)}, 4)
 loop = []
 loop.append(loop)
 write("loop.pdparams", {"w": three, "l": loop}, 4)
+
+one = [np.array([i], dtype="f4") for i in range(11)]
+write("list_p2.pdparams", one, 2)
+write("numbers_p4.pdparams", dict(enumerate(one)), 4)
+write("array_p4.pdparams", one[1], 4)
