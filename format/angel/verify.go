@@ -110,7 +110,7 @@ func (s *stored) verifyOffsets(ctx context.Context, b blob.Bucket, file string, 
 		at := p.off
 		for _, u := range p.whole(p.cols, s.layout) {
 			each := u.layout.each(style{long: s.kind.long()}, s.meta.DType.Size())
-			for _, r := range u.rows {
+			for _, r := range u.rows.all() {
 				if r.off != at {
 					return wrongOffset(p, r, at)
 				}
@@ -126,7 +126,7 @@ func (s *stored) verifyOffsets(ctx context.Context, b blob.Bucket, file string, 
 	defer o.Close()
 	lines, want, at, last := int64(0), int64(0), p.off, byte('\n')
 	buf := make([]byte, min(window, p.size))
-	for _, r := range p.rowMetas {
+	for _, r := range p.rowMetas.all() {
 		for at < r.off {
 			part := buf[:min(int64(len(buf)), r.off-at)]
 			if err := errorsFirst(ctx.Err(), func() error { return wire.ReadAt(o, part, at) }); err != nil {

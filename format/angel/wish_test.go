@@ -2,6 +2,7 @@ package angel
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -49,6 +50,23 @@ func metaOf(t testing.TB, b blob.Bucket) *matrixMeta {
 	}
 	t.Fatal("no metadata")
 	return nil
+}
+
+// appendMeta appends the bytes of a metadata file.
+func appendMeta(dst []byte, m *matrixMeta) []byte {
+	b := &blob.Mem{}
+	out, err := b.Create(ctx, "meta")
+	if err == nil {
+		err = m.write(out)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	data, readErr := blob.ReadAll(ctx, b, "meta", maxMeta)
+	if err != nil || readErr != nil {
+		panic(errors.Join(err, readErr))
+	}
+	return append(dst, data...)
 }
 
 // saved writes the sample in pieces and reads it back.
@@ -254,7 +272,10 @@ func TestVerify(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.parts[0].rowMetas[1].off++
+		m.parts[0].rowMetas.change(func(r rowMeta) rowMeta {
+			r.off += int64(b2i(r.id == 1))
+			return r
+		})
 		if err := blob.WriteAll(ctx, moved, "model/w/_meta", appendMeta(nil, m)); err != nil {
 			t.Fatal(err)
 		}
