@@ -46,6 +46,13 @@ func (s *stored) verify(ctx context.Context, b blob.Bucket) (problems []string, 
 		}
 	}
 	for i := range s.pieces {
+		if p := &s.pieces[i]; s.layout.column && p.rowMetas.n == 0 && p.rows.Len() > 0 {
+			problems = append(problems, fmt.Sprintf("partition %d, rows %v: no saved rows; Angel does not load such partitions of column formats",
+				p.id, p.rows))
+			break
+		}
+	}
+	for i := range s.pieces {
 		found, err := s.verifyPiece(ctx, b, &s.pieces[i])
 		problems = append(problems, found...)
 		if err != nil {

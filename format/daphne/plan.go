@@ -37,6 +37,7 @@ func newPlan(m matrix.Meta, o format.Options) (*plan, error) {
 	if p.settings, err = newSettings(&o); err != nil {
 		return nil, err
 	}
+	p.sidecar = p.sidecar || p.auto && besides(&m)
 	if err := p.losses(&o); err != nil {
 		return nil, err
 	}
@@ -75,10 +76,10 @@ func (p *plan) losses(o *format.Options) error {
 		{m.Saved != nil, "absent rows become zeros"},
 		{m.LoD != nil, "levels of detail"},
 		{m.Layout == matrix.RowSparse && m.ColTypes != nil, "that a frame is sparse"},
-		{!p.sidecar && len(m.Dims) > 2, "the shape of the tensor (meta=true keeps it)"},
-		{!p.sidecar && m.ColLo != 0, "columns are counted from 0 (meta=true keeps where they begin)"},
-		{!p.sidecar && m.Layout == matrix.RowSparse && m.Labels != nil, "names of columns (meta=true keeps them)"},
-		{!p.sidecar && p.dialect == mainName && m.Labels != nil && m.Layout == matrix.RowDense, "names of columns (meta=true keeps them)"},
+		{!p.sidecar && shaped(m), fmt.Sprintf("the shape %v (FILE.meta keeps it)", m.Dims)},
+		{!p.sidecar && m.ColLo != 0, "columns are counted from 0 (FILE.meta keeps where they begin)"},
+		{!p.sidecar && m.Layout == matrix.RowSparse && m.Labels != nil, "names of columns (FILE.meta keeps them)"},
+		{!p.sidecar && p.dialect == mainName && m.Labels != nil && m.Layout == matrix.RowDense, "names of columns (FILE.meta keeps them)"},
 	} {
 		if !l.is {
 			continue
@@ -89,6 +90,16 @@ func (p *plan) losses(o *format.Options) error {
 	}
 	format.DropFiles(o)
 	return nil
+}
+
+// shaped tells whether the shape is not rows by columns.
+func shaped(m *matrix.Meta) bool {
+	return m.Dims != nil && !slices.Equal(m.Dims, []int64{m.Rows, m.Cols})
+}
+
+// besides tells whether a file has no place for what FILE.meta can say: the shape, the first column, names of sparse columns.
+func besides(m *matrix.Meta) bool {
+	return shaped(m) || m.ColLo != 0 || m.Layout == matrix.RowSparse && m.Labels != nil
 }
 
 // storedAs is the type that holds every value of t and has a code.
