@@ -123,14 +123,8 @@ func (e *encoding) end() (partMeta, error) {
 	if !e.p.layout.column {
 		p.saved.rows = int32(p.rowMetas.n)
 	}
-	if !e.present.full() {
-		if !e.p.own() {
-			if err := e.p.lossy.Lose("matrix %s: absent cells of stored columns become zeros", e.p.meta.Name); err != nil {
-				return *p, err
-			}
-		} else {
-			p.present = e.present.bytes
-		}
+	if !e.present.full() && e.p.own() {
+		p.present = e.present.bytes
 	}
 	return *p, nil
 }

@@ -215,7 +215,8 @@ func (s *scanner) text() string {
 }
 
 // ends are the bytes that no number and no word has.
-var ends = [256]bool{',': true, ':': true, '{': true, '}': true, '[': true, ']': true, '"': true, ' ': true, '\t': true, '\r': true, '\n': true}
+var ends = [256]bool{',': true, ':': true, '{': true, '}': true, '[': true, ']': true, '"': true,
+	' ': true, '\t': true, '\r': true, '\n': true}
 
 // word takes a number, true, false or null.
 func (s *scanner) word() []byte {

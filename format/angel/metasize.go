@@ -34,8 +34,9 @@ func (p *plan) metaSize() metaSize {
 	values := saturated(cell.Rows.Len(), cell.Cols.Len())
 	size := saturated(values, p.recordBound())
 	end := saturated(size, int64(p.perFile))
+	wide := widerOf(m.ColLo, m.ColLo+m.Cols)
 	part := partMeta{
-		id: int32(z.parts), rows: matrix.Range{Lo: m.Rows, Hi: m.Rows}, cols: matrix.Range{Lo: widerOf(m.ColLo, m.ColLo+m.Cols), Hi: widerOf(m.ColLo, m.ColLo+m.Cols)},
+		id: int32(z.parts), rows: matrix.Range{Lo: m.Rows, Hi: m.Rows}, cols: matrix.Range{Lo: wide, Hi: wide},
 		nnz: values, file: fmt.Sprint(z.parts), off: end, size: size, version: p.version, hasSum: p.sums, sum: math.MaxUint32,
 	}
 	row := rowMeta{id: int32(max(0, m.Rows-1)), off: end, n: int32(min(cell.Cols.Len(), math.MaxInt32))}
@@ -53,7 +54,8 @@ func (p *plan) metaSize() metaSize {
 	own := int64(len(d.appendHead(nil)) + len(appendOwn(nil, &d.own)))
 	z.listed = saturated(z.listed, times)
 	z.bytes = saturated(z.listed, int64(len(appendRow(nil, row))+1))
-	z.bytes = z.bytes + saturated(z.parts, int64(len(appendPartEnd(appendPartHead(nil, &part), &part))+len(`,"":,"rowMetas":{}`)+len(part.file)))
+	each := len(appendPartEnd(appendPartHead(nil, &part), &part)) + len(`,"":,"rowMetas":{}`) + len(part.file)
+	z.bytes += saturated(z.parts, int64(each))
 	z.bytes = max(z.bytes, z.bytes+own+frames)
 	return z
 }
@@ -91,6 +93,10 @@ func saturated(a, b int64) int64 {
 
 // checkSize refuses what has more metadata than are read, and says which settings have less.
 func (p *plan) checkSize() error {
+	if p.filled && p.grid.col > math.MaxInt32 {
+		return fmt.Errorf("matrix %s: %d columns in a partition, want at most %d (%s): %w",
+			p.meta.Name, p.grid.col, math.MaxInt32, optBlockCols, format.ErrLimit)
+	}
 	z := p.metaSize()
 	if z.bytes <= maxMeta {
 		return nil
@@ -103,7 +109,8 @@ func (p *plan) checkSize() error {
 			continue
 		}
 		if q.grid, _ = newGrid(p.grid.whole, p.grid.row, cols); q.metaSize().bytes <= maxMeta {
-			instead = fmt.Sprintf("%s=%d has %d bytes of them; or write another format, such as daphne or safetensors", optBlockCols, cols, q.metaSize().bytes)
+			instead = fmt.Sprintf("%s=%d has %d bytes of them; or write another format, such as daphne or safetensors",
+				optBlockCols, cols, q.metaSize().bytes)
 			break
 		}
 	}

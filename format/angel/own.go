@@ -15,7 +15,6 @@ type ownMeta struct {
 	saved   []matrix.Range // the saved rows, where rows without cells are not listed
 	dims    []int64        // the others are as in matrix.Meta
 	labels  []string
-	types   []matrix.DType
 	lod     [][]int64
 	origin  string
 	origins []string
@@ -23,7 +22,7 @@ type ownMeta struct {
 
 // ownOf is what the key has to say of a matrix. The saved rows are not known before all is written.
 func ownOf(m *matrix.Meta) ownMeta {
-	o := ownMeta{labels: m.Labels, types: m.ColTypes, lod: m.LoD, origin: m.Origin, origins: m.ColOrigins}
+	o := ownMeta{labels: m.Labels, lod: m.LoD, origin: m.Origin, origins: m.ColOrigins}
 	if shaped(m) {
 		o.dims = m.Dims
 	}
@@ -32,7 +31,7 @@ func ownOf(m *matrix.Meta) ownMeta {
 
 // apply gives the matrix what the key says of it.
 func (o *ownMeta) apply(m *matrix.Meta) {
-	m.Dims, m.Labels, m.ColTypes, m.LoD, m.ColOrigins = o.dims, o.labels, o.types, o.lod, o.origins
+	m.Dims, m.Labels, m.LoD, m.ColOrigins = o.dims, o.labels, o.lod, o.origins
 	if o.origin != "" {
 		m.Origin = o.origin
 	}
@@ -42,11 +41,6 @@ func (o *ownMeta) apply(m *matrix.Meta) {
 			m.Saved = nil
 		}
 	}
-}
-
-// empty tells whether the key has nothing to say.
-func (o *ownMeta) empty() bool {
-	return o.saved == nil && o.dims == nil && o.labels == nil && o.types == nil && o.lod == nil && o.origin == "" && o.origins == nil
 }
 
 // appendOwn appends the members of the key, each behind a comma.
@@ -61,9 +55,6 @@ func appendOwn(dst []byte, o *ownMeta) []byte {
 	}
 	if o.labels != nil {
 		dst = appendList(dst, "labels", o.labels, appendQuoted)
-	}
-	if o.types != nil {
-		dst = appendList(dst, "types", o.types, func(dst []byte, d matrix.DType) []byte { return appendQuoted(dst, d.String()) })
 	}
 	if o.lod != nil {
 		dst = appendList(dst, "lod", o.lod, appendInts)
@@ -110,16 +101,6 @@ func (o *ownMeta) member(s *scanner, key string) {
 		o.dims = s.integers()
 	case "labels":
 		o.labels = scanList(s, s.text)
-	case "types":
-		o.types = scanList(s, func() matrix.DType {
-			at := s.off()
-			name := s.text()
-			d, err := matrix.ParseDType(name)
-			if err != nil && s.err == nil {
-				s.fail(at, "%w", err)
-			}
-			return d
-		})
 	case "lod":
 		o.lod = scanList(s, s.integers)
 	case "origin":

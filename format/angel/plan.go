@@ -193,7 +193,7 @@ func (p *plan) lose(held matrix.DType) error {
 	}{
 		{slices.ContainsFunc(m.Labels, invalid), "bytes of labels that are not UTF-8"},
 		{!p.own() && m.Labels != nil, "labels of columns are not stored"},
-		{!p.own() && slices.ContainsFunc(m.ColTypes, func(d matrix.DType) bool { return d != m.DType }),
+		{slices.ContainsFunc(m.ColTypes, func(d matrix.DType) bool { return d != m.DType }),
 			"element types of single columns are not stored"},
 		{!p.own() && shaped(m), fmt.Sprintf("the shape %v is stored as %d x %d", m.Dims, m.Rows, m.Cols)},
 		{!p.own() && m.LoD != nil, "sequence offsets are not stored"},
@@ -205,7 +205,11 @@ func (p *plan) lose(held matrix.DType) error {
 		}
 	}
 	if p.layout.column && m.Rows > 0 && m.Cols > 0 && savedCount(m) == 0 {
-		return fmt.Errorf("matrix %s: %s of no saved row, which Angel does not load (a row format holds it): %w", m.Name, p.layout.name, format.ErrLossy)
+		return fmt.Errorf("matrix %s: %s of no saved row, which Angel does not load (a row format holds it): %w",
+			m.Name, p.layout.name, format.ErrLossy)
+	}
+	if m.Layout == matrix.RowSparse && p.layout.column && !p.own() && savedCount(m) > 1 {
+		lost = append(lost, "absent cells of stored columns become zeros")
 	}
 	if m.Layout == matrix.RowSparse && !p.layout.colID {
 		if err := format.LoseAbsent(m, p.lossy); err != nil {

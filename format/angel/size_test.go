@@ -140,3 +140,35 @@ func TestTooMuchMetadata(t *testing.T) {
 		t.Errorf("2^31 rows: %v", err)
 	}
 }
+
+// TestFewCellsOfManyRows writes sparse matrices of many rows: rows without cells are saved and not listed.
+func TestFewCellsOfManyRows(t *testing.T) {
+	for _, l := range writable {
+		if !l.colID || l.column {
+			continue
+		}
+		for _, savedRows := range [][]matrix.Range{nil, {{Lo: 5, Hi: 9}, {Lo: 70_000, Hi: 80_001}}} {
+			m := matrix.Meta{Name: "w", Rows: 90_000, Cols: 10, DType: matrix.F32, Layout: matrix.RowSparse, Saved: savedRows}
+			d := &matrix.COO[float32]{Row: []int64{7, 80_000}, Col: []int64{3, 0}, Val: []float32{1.5, 2}}
+			s := sample{m, matrix.Block{At: m.Rect(), Data: d}.ToCSR()}
+			for _, set := range []map[string]string{{}, {optBlockRows: "30000"}, {optCompat: "angel-3.2"}} {
+				set[optFormat] = l.name
+				b := saved(t, &s, set)
+				listed := 0
+				for _, p := range metaOf(t, b).parts {
+					listed += p.rowMetas.n
+				}
+				if most := 2; set[optCompat] == "" && listed != most {
+					t.Errorf("%s %v: %d rows listed, want %d", l.name, set, listed, most)
+				}
+				r, err := Codec.Open(ctx, b, "model", format.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := r.Matrices()[0].Saved; !slices.Equal(got, savedRows) {
+					t.Errorf("%s %v: saved rows %v, want %v", l.name, set, got, savedRows)
+				}
+			}
+		}
+	}
+}

@@ -96,7 +96,7 @@ func (w *writer) Put(ctx context.Context, matrixName string, b matrix.Block) (fo
 		}
 	}
 	how := p
-	if p.hash > 0 || out.cell < 0 && p.fixed || p.layout.column && hasHoles(b, rows) {
+	if p.hash > 0 || out.cell < 0 && (p.fixed || p.tall()) || p.layout.column && hasHoles(b, rows) {
 		out.raw, out.cell = true, -1
 		how, file = p.raw(), "p."+rand.Text()
 		if how.layout.colID && shapeOf(b.Data) != shapeDense {
@@ -172,6 +172,9 @@ func (p *plan) isCell(at matrix.Rect) (id int, ok bool) {
 	return id, cell.Cols == at.Cols && cell.Rows.Contains(at.Rows) &&
 		savedIn(&p.meta, cell.Rows).len() == savedIn(&p.meta, at.Rows).len()
 }
+
+// tall tells whether a block may have more rows than a record of the format should.
+func (p *plan) tall() bool { return p.layout.column && p.grid.down > 1 }
 
 // maxFill is how many cells of a dense matrix a block may stand for without storing them.
 const maxFill = 1 << 31

@@ -30,7 +30,8 @@ var options = []format.Option{
 	{Writing: true, Name: "narrow", Default: "false", Help: "true: each block in the smallest value type that holds it exactly"},
 	{Writing: true, Name: "block-rows", Default: "0", Help: "rows of a block, on a regular grid; 0: as they come"},
 	{Writing: true, Name: "block-cols", Default: "0", Help: "columns of a block, on a regular grid; 0: as they come"},
-	{Name: "meta", Default: "auto", Help: "true: also write FILE.meta, with checksums; auto: unless the dialect is document and the file says all; " +
+	{Name: "meta", Default: "auto", Help: "true: also write FILE.meta, with checksums; auto: unless the dialect is document " +
+		"and the file says all; " +
 		"reading: false does not look at it"},
 }
 
