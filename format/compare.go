@@ -43,7 +43,7 @@ var aspects = []struct {
 	{Places, "first column", func(a, b *matrix.Meta) bool { return a.ColLo == b.ColLo },
 		func(m *matrix.Meta) string { return fmt.Sprint(m.ColLo) }},
 	{Absence, "stored cells", func(a, b *matrix.Meta) bool {
-		return a.Layout == b.Layout && slices.Equal(a.SavedRows(), b.SavedRows())
+		return a.Layout == b.Layout && (a.Rows == 0 || a.Cols == 0 || slices.Equal(a.SavedRows(), b.SavedRows()))
 	},
 		func(m *matrix.Meta) string { return fmt.Sprint(m.Layout, ", rows ", m.SavedRows()) }},
 	{Sequences, "sequences", func(a, b *matrix.Meta) bool { return slices.EqualFunc(a.LoD, b.LoD, slices.Equal) },

@@ -37,7 +37,7 @@ type SidecarColumn struct {
 // SidecarOwn is what DAPHNE has no key for. That it is there says that Thole wrote the file.
 type SidecarOwn struct {
 	Dialect string   `json:"dialect,omitempty"` // daphne: the layout
-	Dims    []int64  `json:"dims,omitempty"`    // of a tensor
+	Dims    []int64  `json:"dims,omitzero"`     // of a tensor or a vector; an empty list of a scalar
 	DType   string   `json:"dtype,omitempty"`   // where valueType cannot say it
 	First   int64    `json:"first,omitempty"`   // daphne: the first column
 	Header  bool     `json:"header,omitempty"`  // the file begins with the labels
@@ -136,7 +136,7 @@ func (s *Sidecar) Fill(m *matrix.Meta) error {
 		}
 		m.DType = d
 	}
-	if len(own.Dims) > 0 {
+	if own.Dims != nil {
 		m.Dims = own.Dims
 	}
 	if err := m.Check(); err != nil {

@@ -34,13 +34,13 @@
 //
 // Read: all of the above with double, float, long and int elements, dense and sparse, int and long keys, range and hash
 // partitions, LF, CRLF and CR line ends, the column offsets that 3.2.0 loses, data without metadata as far as they tell
-// what they are, and formats of users that New is given. Metadata of at most 512 MiB. Named but not
+// what they are, and formats of users that New is given. Metadata of at most 2^31-1 bytes (binary ones 512 MiB). Named but not
 // read: matrices of Java objects (T_ANY row types), row type T_INT_ARBITRARY of 1.x.
 //
 // Written: the eight formats and SnapshotFormat as Angel from 3.2.0 on reads them (option compat: older ones), with rows
 // listed in the order of the file, true row offsets, doubles in full precision in every format, the union of columns in
 // column formats. One unknown key "thole" in each partition and behind all has what Angel passes over: the version of our
-// additions, checksums, and which cells of sparse rows in column formats are there.
+// additions, checksums, which cells of sparse rows in column formats are there, and the shape, labels and origins of the matrix.
 package angel
 
 import (
@@ -112,6 +112,8 @@ func (codec) Info() format.Info {
 		Title:  "Angel model folders",
 		Reads:  "1.x to master: all 8 formats, snapshots, CSR, node vectors, all numeric row types, any partitions, with or without metadata",
 		Writes: "all 8 formats and snapshots, as Angel 3.2.0 and later loads them",
+		// Rows of complex numbers are rows of their parts.
+		Origins: []string{format.Complex64, format.Complex128},
 		Options: []format.Option{
 			{Name: optFormat, Help: "format of every matrix, by short or full class name (default: by kind of layer)"},
 			{Name: optSeparator, Help: "field separator of text: the bytes themselves or comma, tab, space, bar, dot, colon, semicolon " +

@@ -241,7 +241,7 @@ func TestCancel(t *testing.T) {
 func FuzzMetadata(f *testing.F) {
 	f.Add([]byte(plainMeta("ColIdValueTextRowFormat", "24", "18")))
 	f.Add(appendMeta(nil, &matrixMeta{name: "w", class: "X", options: map[string]string{"a/b": "\u0001\"\\é"},
-		parts: []partMeta{{file: "0", rowMetas: []rowMeta{{}}, hasSum: true}}}))
+		parts: []partMeta{{file: "0", rowMetas: listRows(rowMeta{}), hasSum: true}}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := parseMeta(b, true)
 		if err != nil {
@@ -264,10 +264,10 @@ func complete(m *matrixMeta) {
 	for i := range m.parts {
 		p := &m.parts[i]
 		p.saved = counts{max(0, p.saved.rows), max(0, p.saved.cols), max(0, p.saved.elems)}
-		for k := range p.rowMetas {
-			r := &p.rowMetas[k]
+		p.rowMetas.change(func(r rowMeta) rowMeta {
 			r.id, r.n = max(0, r.id), max(0, r.n)
-		}
+			return r
+		})
 	}
 }
 

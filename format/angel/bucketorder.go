@@ -25,7 +25,7 @@ func (m *matrixMeta) countsOneRow(metaName string) bool {
 	for i := range m.parts {
 		p := &m.parts[i]
 		sum := int64(0)
-		for _, r := range p.rowMetas {
+		for _, r := range p.rowMetas.all() {
 			sum += int64(max(0, r.n))
 		}
 		if p.nnz >= 0 && p.nnz < sum {
@@ -58,7 +58,7 @@ func (s *stored) arrange(ctx context.Context, b blob.Bucket, m *matrixMeta) erro
 	found := false
 	for i := range s.pieces {
 		p := &s.pieces[i]
-		rows := inBuckets(p.rowMetas)
+		rows := inBuckets(p.rowMetas.span().rows(0, p.rowMetas.n))
 		if int64(len(rows)) != p.rows.Len() || slices.IsSortedFunc(rows, func(a, b rowMeta) int { return cmp.Compare(a.id, b.id) }) {
 			continue
 		}
@@ -89,10 +89,8 @@ func (s *stored) cutRows(ctx context.Context, b blob.Bucket, p *piece, rows []ro
 		for last < len(rows) && rows[last].id > rows[last-1].id {
 			last++
 		}
-		u := run{layout: s.layout, off: off, rows: rows[first:last:last]}
-		for _, r := range u.rows {
-			u.records += int64(r.n)
-		}
+		u := run{layout: s.layout, off: off, rows: spanOf(rows[first:last]...)}
+		u.records = u.rows.values()
 		if u.size = u.records * each; each == 0 {
 			if u.size, err = skipLines(ctx, lines, u.records, p.off+p.size-off); err != nil {
 				return format.Wrap(name, path.Join(s.dir.path, p.file), &wire.At{Off: off, Err: err})

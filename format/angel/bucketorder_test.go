@@ -11,7 +11,7 @@ import (
 )
 
 // span lists the ids from lo to before hi.
-func span(lo, hi int32) (ids []int32) {
+func idsFrom(lo, hi int32) (ids []int32) {
 	for id := lo; id < hi; id++ {
 		ids = append(ids, id)
 	}
@@ -25,9 +25,9 @@ var bucketOrders = []struct {
 	last         int32 // rows of the matrix
 	listed, data []int32
 }{
-	{12, 23, slices.Concat(span(16, 23), span(12, 16)), slices.Concat(span(16, 23), span(12, 16))},
-	{12, 24, slices.Concat(span(16, 24), span(12, 16)), span(12, 24)},
-	{20, 40, slices.Concat(span(32, 40), span(20, 32)), slices.Concat(span(32, 40), span(20, 32))},
+	{12, 23, slices.Concat(idsFrom(16, 23), idsFrom(12, 16)), slices.Concat(idsFrom(16, 23), idsFrom(12, 16))},
+	{12, 24, slices.Concat(idsFrom(16, 24), idsFrom(12, 16)), idsFrom(12, 24)},
+	{20, 40, slices.Concat(idsFrom(32, 40), idsFrom(20, 32)), slices.Concat(idsFrom(32, 40), idsFrom(20, 32))},
 }
 
 // inOldOrder writes the sample as 2.2.0 did; later says that nnz is that of later versions, and the rows ascend.
@@ -39,16 +39,16 @@ func inOldOrder(t *testing.T, s *sample, format string, c int, later bool, sep s
 		p := &m.parts[i]
 		data := everything(t, b)["model/w/"+p.file]
 		end := func(k int) int64 {
-			if k+1 < len(p.rowMetas) {
-				return p.rowMetas[k+1].off
+			if k+1 < p.rowMetas.n {
+				return p.rowMetas.at(k + 1).off
 			}
 			return p.size
 		}
 		bytesOf, metas := map[int32][]byte{}, map[int32]rowMeta{}
-		for k, r := range p.rowMetas {
+		for k, r := range p.rowMetas.all() {
 			bytesOf[r.id], metas[r.id] = data[r.off:end(k)], r
 		}
-		order, listed := span(0, bucketOrders[c].block), span(0, bucketOrders[c].block)
+		order, listed := idsFrom(0, bucketOrders[c].block), idsFrom(0, bucketOrders[c].block)
 		if i > 0 {
 			order, listed = slices.Clone(bucketOrders[c].data), bucketOrders[c].listed
 		}
@@ -56,15 +56,15 @@ func inOldOrder(t *testing.T, s *sample, format string, c int, later bool, sep s
 			slices.Sort(order)
 		}
 		var out []byte
-		p.rowMetas = nil
+		p.rowMetas = rowList{}
 		for _, id := range order {
 			out = append(out, bytesOf[id]...)
 		}
 		for _, id := range listed {
-			p.rowMetas = append(p.rowMetas, metas[id])
+			p.rowMetas.add(metas[id])
 		}
 		if !later {
-			p.nnz = int64(p.rowMetas[len(listed)-1].n)
+			p.nnz = int64(p.rowMetas.at(len(listed) - 1).n)
 		}
 		out = []byte(strings.ReplaceAll(string(out), "\n", sep))
 		p.version, p.hasSum, p.size = 0, false, int64(len(out))

@@ -49,11 +49,7 @@ func (w *writer) join(ctx context.Context, p *plan, parts []partMeta) error {
 		if err := w.copy(ctx, p, part.file, out); err != nil {
 			return err
 		}
-		for k := range part.rowMetas {
-			if part.rowMetas[k].off >= 0 {
-				part.rowMetas[k].off += end - part.off
-			}
-		}
+		part.rowMetas.shift(end - part.off)
 		part.off, end = end, end+part.size
 	}
 	if err := out.Commit(); err != nil {

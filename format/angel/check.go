@@ -62,14 +62,16 @@ func (p *piece) checkRows(m *matrixMeta) error {
 	if p.off+p.size < p.off {
 		return p.at("offset %d and length %d are beyond int64", p.off, p.size)
 	}
-	slices.SortStableFunc(p.rowMetas, func(a, b rowMeta) int { return int(a.id) - int(b.id) })
-	for i, r := range p.rowMetas {
+	p.rowMetas.sort()
+	last := int32(-1)
+	for _, r := range p.rowMetas.all() {
 		if !p.rows.Has(int64(r.id)) {
 			return p.at("row %d, want one in %v", r.id, p.rows)
 		}
-		if i > 0 && p.rowMetas[i-1].id == r.id {
+		if last == r.id {
 			return p.at("row %d described twice", r.id)
 		}
+		last = r.id
 	}
 	return nil
 }
@@ -122,14 +124,14 @@ func (p *piece) count(m *matrixMeta, l *layout, ranged bool) error {
 // width is the number of values of a record.
 func (p *piece) width(l *layout) int64 {
 	if l.column {
-		return int64(len(p.rowMetas))
+		return int64(p.rowMetas.n)
 	}
 	return 1
 }
 
 // countSnapshot compares the length with that of rows with and without column ids.
 func (p *piece) countSnapshot(s style, size int) error {
-	for _, r := range p.rowMetas {
+	for _, r := range p.rowMetas.all() {
 		if r.kind != 0 && r.kind != 1 {
 			return p.at("row %d has saveType %d, want 0 or 1: %w", r.id, r.kind, format.ErrVersion)
 		}
@@ -155,7 +157,7 @@ func (p *piece) checkOwn(l *layout) error {
 		return nil
 	}
 	last := p.off
-	for _, r := range p.rowMetas {
+	for _, r := range p.rowMetas.all() {
 		if r.off < last || r.off > p.off+p.size {
 			return p.at("row %d begins at byte %d, want one from %d to %d", r.id, r.off, last, p.off+p.size)
 		}
@@ -165,15 +167,14 @@ func (p *piece) checkOwn(l *layout) error {
 }
 
 func (p *piece) countRows(m *matrixMeta, full int64) error {
-	if p.saved.rows >= 0 && int(p.saved.rows) != len(p.rowMetas) {
-		return p.at("saveRowNum is %d, %d rows are described", p.saved.rows, len(p.rowMetas))
+	if p.saved.rows >= 0 && int(p.saved.rows) != p.rowMetas.n {
+		return p.at("saveRowNum is %d, %d rows are described", p.saved.rows, p.rowMetas.n)
 	}
 	p.dense = full >= 0
-	for i := range p.rowMetas {
-		r := &p.rowMetas[i]
-		if r.n < 0 && !m.rowType.sparse() && full >= 0 && full == int64(int32(full)) {
-			r.n = int32(full)
-		}
+	if !m.rowType.sparse() && full >= 0 && full == int64(int32(full)) {
+		p.rowMetas.fill(int32(full))
+	}
+	for _, r := range p.rowMetas.all() {
 		if r.n < 0 {
 			return p.at("row %d without elementNum", r.id)
 		}
@@ -193,7 +194,7 @@ func (p *piece) countRows(m *matrixMeta, full int64) error {
 }
 
 func (p *piece) countColumns(m *matrixMeta, full int64) error {
-	rows := int64(len(p.rowMetas))
+	rows := int64(p.rowMetas.n)
 	p.records = int64(p.saved.cols)
 	if p.records < 0 && !m.rowType.sparse() && full >= 0 {
 		p.records = full

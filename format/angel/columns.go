@@ -54,7 +54,7 @@ func (w *walk[T]) orderColumns(r *records[T], at matrix.Range, all bool) error {
 
 // emitColumns yields columns that lie at the range, one block for each range of saved rows.
 func (w *walk[T]) emitColumns(at matrix.Range, r *records[T]) error {
-	rows := w.u.rows
+	rows := w.u.rows.rows(0, w.u.rows.len())
 	for first := 0; first < len(rows); {
 		last := runEnd(rows, first)
 		place := matrix.Rect{Rows: matrix.Range{Lo: int64(rows[first].id), Hi: int64(rows[last-1].id) + 1}, Cols: at}
@@ -84,7 +84,7 @@ func (w *walk[T]) emitColumns(at matrix.Range, r *records[T]) error {
 // number skipped on.
 func (w *walk[T]) emitPresent(at matrix.Range, r *records[T], skipped int64) error {
 	have := bitmap{bytes: w.p.present}
-	rows := w.u.rows
+	rows := w.u.rows.rows(0, w.u.rows.len())
 	for first := 0; first < len(rows); {
 		last := runEnd(rows, first)
 		d := &matrix.CSR[T]{Ptr: make([]int, 1, last-first+1)}

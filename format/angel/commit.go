@@ -66,7 +66,7 @@ func (w *writer) finish(ctx context.Context, p *plan, puts []put) error {
 		m.parts, err = w.scattered(ctx, p, puts)
 	case !loose && apart:
 		m.parts, err = w.cells(ctx, p, puts)
-	case !p.fixed && tiled && apart && !raw:
+	case !p.fixed && tiled && apart && !raw && p.adoptable(puts):
 		m.parts, err = w.adopt(ctx, p, puts)
 		m.blockRow, m.blockCol = int32(p.meta.Rows), widest(m.parts)
 	default:
@@ -80,14 +80,27 @@ func (w *writer) finish(ctx context.Context, p *plan, puts []put) error {
 	if err := w.bundle(ctx, p, m.parts); err != nil {
 		return err
 	}
-	if !p.own() && !p.layout.column { // Angel writes the partition's offset for every row
-		for i := range m.parts {
-			for k := range m.parts[i].rowMetas {
-				m.parts[i].rowMetas[k].off = m.parts[i].off
-			}
+	if p.unlisted() {
+		listed := p.meta
+		if listed.Saved = savedRows(m); !rowSet(listed.SavedRows()).contains(rowSet(p.meta.SavedRows()).merged()) {
+			m.own.saved = p.meta.SavedRows()
 		}
 	}
-	return blob.WriteAll(ctx, w.bucket, w.name(p, p.metaName()), appendMeta(nil, m))
+	m.flat = !p.own() && !p.layout.column
+	return w.writeMeta(ctx, p, m)
+}
+
+// writeMeta writes the metadata as they are made, since they may be larger than what should be in memory.
+func (w *writer) writeMeta(ctx context.Context, p *plan, m *matrixMeta) error {
+	out, err := w.bucket.Create(ctx, w.name(p, p.metaName()))
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	if err := m.write(out); err != nil {
+		return err
+	}
+	return out.Commit()
 }
 
 func compare(a, b int64) int {
@@ -100,6 +113,18 @@ func compare(a, b int64) int {
 	return 0
 }
 
+// adoptable tells whether every put may become a partition: that does not make more metadata than need be, and Angel loads it.
+func (p *plan) adoptable(puts []put) bool {
+	listed, saved := int64(0), rowSet(p.meta.SavedRows()).bounds()
+	for i := range puts {
+		listed += int64(puts[i].part.rowMetas.n)
+		if p.oneBand() && puts[i].part.rows != saved {
+			return false
+		}
+	}
+	return listed <= max(manyEntries, savedCount(&p.meta))
+}
+
 // tiled tells whether the puts hold every saved cell of the matrix. A dense matrix that they leave open, and puts whose
 // places overlap, are errors; those of sparse matrices may overlap as long as no cell is in two of them.
 func (p *plan) tiled(puts []put) (bool, error) {
@@ -110,7 +135,7 @@ func (p *plan) tiled(puts []put) (bool, error) {
 		if !p.grid.whole.Contains(places[i]) {
 			return false, fmt.Errorf("part %v, want one within %v", places[i], p.grid.whole)
 		}
-		have.add(int64(len(u.part.rowMetas)), u.part.cols.Len())
+		have.add(savedIn(&p.meta, u.part.rows).len(), u.part.cols.Len())
 	}
 	if i, j, twice := overlap(places); twice {
 		return false, fmt.Errorf("%w: %v and %v", errOverlap, places[i], places[j])

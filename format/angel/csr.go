@@ -69,7 +69,7 @@ func (p *partMeta) frameCSR(o blob.Object) error {
 }
 
 func (p *partMeta) rowsOfCSR(offs []int32, m int64) error {
-	p.rowMetas = p.rowMetas[:0]
+	p.rowMetas = rowList{}
 	p.saved = counts{-1, -1, -1}
 	last := int32(0)
 	for i, off := range offs {
@@ -77,7 +77,7 @@ func (p *partMeta) rowsOfCSR(offs []int32, m int64) error {
 			return &wire.At{Off: p.off + 4 + 4*int64(i), Err: fmt.Errorf("row offset %d behind %d, of %d columns", off, last, m)}
 		}
 		if i > 0 {
-			p.rowMetas = append(p.rowMetas, rowMeta{id: int32(p.rows.Lo) + int32(i) - 1, n: off - last, kind: 1})
+			p.rowMetas.add(rowMeta{id: int32(p.rows.Lo) + int32(i) - 1, n: off - last, kind: 1})
 		}
 		last = off
 	}
@@ -92,12 +92,10 @@ func (w *walk[T]) csr(p *piece) error {
 	ids := taker[int32]{ctx: w.ctx, f: cols, pair: pairOf[int32](&valueBinary), each: each}
 	nums := taker[T]{ctx: w.ctx, f: vals, pair: pairOf[T](&valueBinary), each: each}
 	most := max(1, w.s.limit/12)
-	for left := p.rowMetas; len(left) > 0; {
-		k, n := 0, int64(0)
-		for k < len(left) && (k == 0 || n+int64(left[k].n) <= most) {
-			n += int64(left[k].n)
-			k++
-		}
+	for left := p.rowMetas.span(); left.len() > 0; {
+		k, n := left.fill(most)
+		k = max(k, 1)
+		n = left.cut(0, k).values()
 		raw := &records[int32]{val: make([]int32, 0, n), width: 1}
 		r := &records[T]{val: make([]T, 0, n), col: make([]int64, n), width: 1}
 		if err := errorsFirst(ids.take(raw, n, nil), func() error { return nums.take(r, n, nil) }); err != nil {
@@ -107,11 +105,11 @@ func (w *walk[T]) csr(p *piece) error {
 			r.col[i] = int64(id)
 		}
 		w.f = vals
-		w.u = &run{layout: &colIDValueBinary, rows: left[:k], cols: w.cols, records: n}
-		if err := w.emitRows(left[:k], w.cols, r); err != nil {
+		w.u = &run{layout: &colIDValueBinary, rows: left.cut(0, k), cols: w.cols, records: n}
+		if err := w.emitRows(left.rows(0, k), w.cols, r); err != nil {
 			return err
 		}
-		left = left[k:]
+		left = left.cut(k, left.len())
 	}
 	return nil
 }

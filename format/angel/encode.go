@@ -23,24 +23,36 @@ type encoding struct {
 	p       *plan
 	w       blob.Writer
 	part    partMeta
-	next    int    // rows behind which nothing was added yet, of row formats
-	present bitmap // of column formats: which cells of sparse rows are there
+	rows    rowSet  // the saved rows
+	last    rowMeta // of row formats: the row that was added last, which may go on, and is not listed yet
+	begun   bool    // there is one
+	present bitmap  // of column formats: which cells of sparse rows are there
 }
 
 // begin writes a partition whose saved rows are given, behind the off bytes that the writer has. What is added must come in
 // the order of the data.
-func (p *plan) begin(ctx context.Context, w blob.Writer, off int64, at matrix.Rect, rows []int64) *encoding {
-	e := &encoding{ctx: ctx, p: p, w: w}
+func (p *plan) begin(ctx context.Context, w blob.Writer, off int64, at matrix.Rect, rows rowSet) *encoding {
+	e := &encoding{ctx: ctx, p: p, w: w, rows: rows}
 	e.part = partMeta{rows: at.Rows, cols: at.Cols, off: off, version: p.version, hasSum: p.sums}
 	if p.layout.column {
-		e.part.saved.elems = int32(len(rows))
-	} else {
-		e.part.saved.rows = int32(len(rows))
-	}
-	for _, row := range rows {
-		e.part.rowMetas = append(e.part.rowMetas, rowMeta{id: int32(row), off: -1, kind: p.saveType()})
+		e.part.saved.elems = int32(rows.len())
 	}
 	return e
+}
+
+// unlisted tells whether the metadata leave out rows without cells, as they leave out rows that are not saved: our key
+// says which rows are there.
+func (p *plan) unlisted() bool {
+	return p.own() && !p.filled && !p.layout.column && p.meta.Rows >= manyRows
+}
+
+// list adds a row to the description.
+func (e *encoding) list(r rowMeta) {
+	if r.n > 0 || !e.p.unlisted() {
+		r.kind = e.p.saveType()
+		e.part.rowMetas.add(r)
+		e.part.nnz += int64(r.n)
+	}
 }
 
 // saveType is what snapshots say of a row: 0 dense, 1 with column ids. Other formats say 0.
@@ -53,7 +65,7 @@ func (p *plan) saveType() int32 {
 
 // add writes saved rows of a block, whose data are *Dense, *CSR or, for column formats, *Cols. Column formats take all
 // saved rows at once; row formats take rows from rows[0] of the partition on, the last of which may be added to later.
-func (e *encoding) add(b matrix.Block, rows []int64) error {
+func (e *encoding) add(b matrix.Block, rows rowSet) error {
 	switch b.Data.DType() {
 	case matrix.F64:
 		return add[float64](e, b, rows)
@@ -67,7 +79,7 @@ func (e *encoding) add(b matrix.Block, rows []int64) error {
 	return fmt.Errorf("element type %v: %w", b.Data.DType(), format.ErrLossy)
 }
 
-func add[T Number](e *encoding, b matrix.Block, rows []int64) error {
+func add[T Number](e *encoding, b matrix.Block, rows rowSet) error {
 	if e.p.layout.column {
 		return addColumns[T](e, b, rows)
 	}
@@ -96,23 +108,23 @@ func (e *encoding) reserve(records int64) error {
 // end completes the description.
 func (e *encoding) end() (partMeta, error) {
 	p := &e.part
-	for i := range p.rowMetas {
-		r := &p.rowMetas[i]
-		if p.saved.elems > 0 {
-			r.n = p.saved.cols
-		} else if r.off < 0 && !e.p.layout.column {
-			r.off = p.off + p.size
+	switch {
+	case e.begun:
+		e.list(e.last)
+	case e.p.layout.column:
+		for row := range e.rows.all() {
+			e.list(rowMeta{id: int32(row), off: -1, n: p.saved.cols})
 		}
-		p.nnz += int64(r.n)
+	default:
+		for row := range e.rows.all() {
+			e.list(rowMeta{id: int32(row), off: p.off})
+		}
 	}
-	if !e.present.full() {
-		if !e.p.own() {
-			if err := e.p.lossy.Lose(format.Absence, e.p.meta.Name, "absent cells of stored columns become zeros"); err != nil {
-				return *p, err
-			}
-		} else {
-			p.present = e.present.bytes
-		}
+	if !e.p.layout.column {
+		p.saved.rows = int32(p.rowMetas.n)
+	}
+	if !e.present.full() && e.p.own() {
+		p.present = e.present.bytes
 	}
 	return *p, nil
 }

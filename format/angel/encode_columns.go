@@ -26,7 +26,8 @@ type columnsOf[T Number] struct {
 	fill func(from int64, r *records[T], present *bitmap)
 }
 
-func addColumns[T Number](e *encoding, b matrix.Block, rows []int64) error {
+func addColumns[T Number](e *encoding, b matrix.Block, saved rowSet) error {
+	rows := saved.list()
 	if len(rows) == 0 {
 		return nil
 	}

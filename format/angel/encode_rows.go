@@ -36,42 +36,55 @@ type rowJob[T Number] struct {
 // rowJobs cuts the rows of a block into jobs.
 type rowJobs[T Number] struct {
 	b    *matrix.Block
-	rows []int64
-	at   int // the next row, and its next value
-	from int
+	left rowSet
+	row  int64 // the next row, the first that is left
+	from int   // its next value
+}
+
+func (c *rowJobs[T]) next() {
+	c.row, c.from = c.row+1, 0
+	if c.row == c.left[0].Hi {
+		c.start(c.left[1:])
+	}
+}
+
+func (c *rowJobs[T]) start(rows rowSet) {
+	if c.left = rows; len(rows) > 0 {
+		c.row = rows[0].Lo
+	}
 }
 
 func (c *rowJobs[T]) take(j *rowJob[T]) bool {
-	j.rows, j.from, j.n = nil, 0, -1
-	count := 0
-	for first := c.at; c.at < len(c.rows); c.at++ {
-		val, _ := rowOf[T](c.b, c.rows[c.at])
+	j.rows, j.from, j.n = j.rows[:0], 0, -1
+	for count := 0; len(c.left) > 0; c.next() {
+		val, _ := rowOf[T](c.b, c.row)
 		left := len(val) - c.from
-		if count += left; c.at > first && count > slab {
+		if count += left; len(j.rows) > 0 && (count > slab || len(j.rows) == slab) {
 			return true
 		}
+		j.rows = append(j.rows, c.row)
 		if left > slab || c.from > 0 {
-			j.rows, j.from, j.n = c.rows[c.at:c.at+1], c.from, min(left, slab)
+			j.from, j.n = c.from, min(left, slab)
 			if c.from += j.n; c.from == len(val) {
-				c.at, c.from = c.at+1, 0
+				c.next()
 			}
 			return true
 		}
-		j.rows = c.rows[first : c.at+1]
 	}
 	return len(j.rows) > 0
 }
 
-func addRows[T Number](e *encoding, b matrix.Block, rows []int64) error {
+func addRows[T Number](e *encoding, b matrix.Block, rows rowSet) error {
 	total := int64(0)
-	for _, row := range rows {
+	for row := range rows.all() {
 		val, _ := rowOf[T](&b, row)
 		total += int64(len(val))
 	}
 	if err := e.reserve(total); err != nil {
 		return err
 	}
-	jobs := rowJobs[T]{b: &b, rows: rows}
+	jobs := rowJobs[T]{b: &b}
+	jobs.start(rows)
 	pair := pairOf[T](e.p.layout)
 	return relay(workers(total),
 		func(j *rowJob[T]) (bool, error) { return jobs.take(j), e.ctx.Err() },
@@ -134,15 +147,16 @@ func repeat(into []int32, v int32, n int) []int32 {
 // putRows writes the bytes of rows and notes where they begin and how many values they have.
 func (e *encoding) putRows(rows []int64, offs, lens []int, buf []byte) error {
 	for i, row := range rows {
-		for e.next < len(e.part.rowMetas) && int64(e.part.rowMetas[e.next].id) < row {
-			e.next++
-		}
-		if e.next == len(e.part.rowMetas) || int64(e.part.rowMetas[e.next].id) != row {
-			return fmt.Errorf("row %d is added behind others, want rows in their order", row)
-		}
-		r := &e.part.rowMetas[e.next]
-		if r.off < 0 {
-			r.off = e.part.off + e.part.size + int64(offs[i])
+		r := &e.last
+		switch {
+		case e.begun && row < int64(r.id):
+			return fmt.Errorf("row %d is added behind row %d, want rows in their order", row, r.id)
+		case e.begun && row == int64(r.id):
+		default:
+			if e.begun {
+				e.list(*r)
+			}
+			e.begun, *r = true, rowMeta{id: int32(row), off: e.part.off + e.part.size + int64(offs[i])}
 		}
 		if int64(r.n)+int64(lens[i]) > math.MaxInt32 {
 			return fmt.Errorf("row %d has %d values in %v: %w", row, int64(r.n)+int64(lens[i]), e.part.cols, format.ErrLimit)

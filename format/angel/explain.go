@@ -118,7 +118,7 @@ func explainBinary(m *matrixMeta, data []byte, d *dump.Printer) {
 		}
 		d.Field(p.place, data[p.place:min(p.place+12, int64(len(data)))],
 			"partition %d: rows %v, columns %v, file %q, bytes %d to %d, %d rows saved",
-			p.id, p.rows, p.cols, p.file, p.off, p.off+p.size, len(p.rowMetas))
+			p.id, p.rows, p.cols, p.file, p.off, p.off+p.size, p.rowMetas.n)
 	}
 }
 
@@ -225,7 +225,7 @@ func (s *stored) explain(ctx context.Context, b blob.Bucket, p *piece, d *dump.P
 		u := &runs[i]
 		e := explainer{s: s, u: u, shift: p.shift, d: d}
 		if i > 0 && runs[i-1].off+runs[i-1].size < u.off {
-			d.Gap(runs[i-1].off+runs[i-1].size, u.off-runs[i-1].off-runs[i-1].size, "head of row %d", u.rows[0].id)
+			d.Gap(runs[i-1].off+runs[i-1].size, u.off-runs[i-1].off-runs[i-1].size, "head of row %d", u.rows.at(0).id)
 		}
 		if u.layout.text {
 			err = e.lines(o)
@@ -253,7 +253,7 @@ type explainer struct {
 
 // place is where record i lies, as far as the metadata say it: its row, and its number within the row.
 func (e *explainer) place(i int64) (row int32, within int64) {
-	for _, r := range e.u.rows {
+	for _, r := range e.u.rows.all() {
 		if i < int64(r.n) {
 			return r.id, i
 		}
@@ -312,7 +312,7 @@ func (e *explainer) record(i, off int64, rec []byte, st style) {
 	size := e.s.meta.DType.Size()
 	for k := 0; c.Len() >= size; k++ {
 		if l.column {
-			where = fmt.Sprintf("row %d", e.u.rows[k].id)
+			where = fmt.Sprintf("row %d", e.u.rows.at(k).id)
 		}
 		at := c.Off()
 		b := c.Bytes(size, "value")

@@ -67,17 +67,36 @@ func (s *stored) place() matrix.Rect {
 
 func (s *stored) valueCount() int64 { return s.pieces[0].values }
 
-// valuesOf is the number of values that a put has of a row.
-func (s *stored) valuesOf(row int64) int64 {
-	rows := s.pieces[0].rowMetas
-	if at, ok := slices.BinarySearchFunc(rows, row, func(r rowMeta, id int64) int { return compare(int64(r.id), id) }); ok {
-		return int64(rows[at].n)
+// listed walks through the rows of a put.
+type listed struct {
+	s    *stored
+	rows span // those that were not passed
+}
+
+// pass passes rows before the given one, and says how many values that has.
+func (l *listed) pass(row int64) (values int64) {
+	for l.rows.len() > 0 {
+		switch r := l.rows.at(0); {
+		case int64(r.id) > row:
+			return 0
+		case int64(r.id) == row:
+			return int64(r.n)
+		}
+		l.rows = l.rows.cut(1, l.rows.len())
 	}
 	return 0
 }
 
+// bandRows is how many sparse rows lie in a band at most, since rows without values take memory too.
+const bandRows = 1 << 18
+
 // splitRows gives bands of several rows, or column ranges of one, with about so many values each.
 func splitRows(at matrix.Rect, here []*stored, values int64, give func(matrix.Rect) bool) {
+	lists, of := make([]listed, len(here)), map[*stored]int64{}
+	for i, s := range here {
+		rows := s.pieces[0].rowMetas.span()
+		lists[i] = listed{s, rows.cut(rows.find(at.Rows.Lo), rows.len())}
+	}
 	from, n := at.Rows.Lo, int64(0)
 	flush := func(to int64) bool {
 		ok := from == to || give(matrix.Rect{Rows: matrix.Range{Lo: from, Hi: to}, Cols: at.Cols})
@@ -85,18 +104,21 @@ func splitRows(at matrix.Rect, here []*stored, values int64, give func(matrix.Re
 		return ok
 	}
 	for row := at.Rows.Lo; row < at.Rows.Hi; row++ {
-		of := func(s *stored) int64 { return s.valuesOf(row) }
+		clear(of)
 		more := int64(0)
-		for _, s := range here {
-			more += of(s)
+		for i := range lists {
+			if k := lists[i].pass(row); k > 0 {
+				of[lists[i].s] = k
+				more += k
+			}
 		}
-		if n+more > values && !flush(row) {
+		if (n+more > values || row-from == bandRows) && !flush(row) {
 			return
 		}
 		if n += more; more <= values {
 			continue
 		}
-		for cols := range splitColumns(at.Cols, here, values, of) {
+		for cols := range splitColumns(at.Cols, here, values, func(s *stored) int64 { return of[s] }) {
 			if !give(matrix.Rect{Rows: matrix.Range{Lo: row, Hi: row + 1}, Cols: cols}) {
 				return
 			}

@@ -274,7 +274,7 @@ func (g *widths) fits(m *matrixMeta, l *layout) bool {
 	for i := range m.parts {
 		p := &m.parts[i]
 		want := int64(0)
-		for _, r := range p.rowMetas {
+		for _, r := range p.rowMetas.all() {
 			u := l
 			if u == nil || u.snapshot {
 				u = &valueBinary
@@ -299,7 +299,11 @@ func (g *widths) look(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta)
 	g.floats, g.why = true, "nothing is stored"
 	for i := range m.parts {
 		p := &m.parts[i]
-		if p.size == 0 || len(p.rowMetas) == 0 || p.rowMetas[0].n == 0 {
+		if p.size == 0 || p.rowMetas.n == 0 {
+			continue
+		}
+		first := p.rowMetas.at(0)
+		if first.n == 0 {
 			continue
 		}
 		o, err := d.open(ctx, b, p)
@@ -308,10 +312,10 @@ func (g *widths) look(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta)
 		}
 		defer o.Close()
 		key := 0
-		if p.rowMetas[0].kind != 0 {
+		if first.kind != 0 {
 			key = g.key
 		}
-		n := min(int64(p.rowMetas[0].n), 1024)
+		n := min(int64(first.n), 1024)
 		raw := make([]byte, min(n*int64(key+g.value), max(0, o.Size()-p.off)))
 		if err := wire.ReadAt(o, raw, p.off); err != nil {
 			return false, err

@@ -208,7 +208,7 @@ func (c *candidate) describe(ctx context.Context, b blob.Bucket, d *dir, m *matr
 			return fmt.Errorf("file %s: %d records: %w", f, n, format.ErrLimit)
 		}
 		for r := range rows {
-			p.rowMetas = append(p.rowMetas, rowMeta{id: int32(r), off: -1, n: int32(n)})
+			p.rowMetas.add(rowMeta{id: int32(r), off: -1, n: int32(n)})
 		}
 		if p.saved.cols = int32(n); !c.layout.colID {
 			p.cols = matrix.Range{Lo: from, Hi: from + n}
@@ -228,7 +228,7 @@ func (c *candidate) describe(ctx context.Context, b blob.Bucket, d *dir, m *matr
 // listRows describes rows of which so many values were found.
 func (p *partMeta) listRows(counted map[int32]int32) {
 	for _, id := range slices.Sorted(maps.Keys(counted)) {
-		p.rowMetas = append(p.rowMetas, rowMeta{id: id, off: -1, n: counted[id]})
+		p.rowMetas.add(rowMeta{id: id, off: -1, n: counted[id]})
 		p.rows.Hi = max(p.rows.Hi, int64(id)+1)
 	}
 }

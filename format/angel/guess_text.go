@@ -164,7 +164,7 @@ func guessFromText(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta, a 
 func (p *partMeta) sameRows(rows int64, n int32) {
 	p.rows.Hi = rows
 	for r := range rows {
-		p.rowMetas = append(p.rowMetas, rowMeta{id: int32(r), off: -1, n: n})
+		p.rowMetas.add(rowMeta{id: int32(r), off: -1, n: n})
 	}
 }
 
@@ -172,9 +172,7 @@ func (p *partMeta) sameRows(rows int64, n int32) {
 func (t *textScan) describe(m *matrixMeta, a asked, values int64) error {
 	stored := int64(0)
 	for i := range m.parts {
-		for _, r := range m.parts[i].rowMetas {
-			stored += int64(r.n)
-		}
+		stored += m.parts[i].rowMetas.span().values()
 	}
 	if !a.layout.colID {
 		m.cols, m.blockCol = values, max(1, values)

@@ -124,7 +124,7 @@ func (s *stored) describeLosses(m *matrixMeta, note func(text string, args ...an
 // lostWhenSaved counts elements that rows had in memory and for which a column format stores no column.
 func lostWhenSaved(m *matrixMeta) (n int64) {
 	for i := range m.parts {
-		for _, r := range m.parts[i].rowMetas {
+		for _, r := range m.parts[i].rowMetas.all() {
 			n += max(0, int64(r.n)-int64(m.parts[i].saved.cols))
 		}
 	}

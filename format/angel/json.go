@@ -3,6 +3,9 @@ package angel
 import (
 	"bytes"
 	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -16,10 +19,45 @@ const maxDepth = 64
 // scanner walks through JSON that may be large without building anything, and remembers the first error with its
 // place. Unlike a general decoder it keeps the order of keys, takes numbers in quotes, and tells where each value is.
 type scanner struct {
-	b    []byte
+	b    []byte // what is in memory: all, or what was read of r and not passed yet
 	pos  int
 	base int64 // place of b[0] in the file
 	err  error
+	keys []byte // keys of the objects around here
+
+	r   io.ReaderAt // where more is; nil: b is all
+	end int64       // behind the last byte
+	sum uint32      // checksum of all before b
+}
+
+// keptBack is how many bytes that were passed stay in memory: more than a key of ours and what is around it.
+const keptBack = 64
+
+// fill reads on where b ends, and drops what was passed, but for the last bytes. It says by how much what stays was moved,
+// and whether there was more.
+func (s *scanner) fill() (moved int, ok bool) {
+	next := s.base + int64(len(s.b))
+	if s.r == nil || s.err != nil || next >= s.end {
+		return 0, false
+	}
+	if moved = max(0, s.pos-keptBack); moved > 0 {
+		s.sum = crc32.Update(s.sum, castagnoli, s.b[:moved])
+		s.b = s.b[:copy(s.b, s.b[moved:])]
+		s.base, s.pos = s.base+int64(moved), s.pos-moved
+	}
+	n := int(min(max(window-int64(len(s.b)), int64(len(s.b)), 1), s.end-next))
+	kept := len(s.b)
+	s.b = slices.Grow(s.b, n)[:kept+n]
+	if err := wire.ReadAt(s.r, s.b[kept:], next); err != nil {
+		s.b, s.err = s.b[:kept], err
+		return moved, false
+	}
+	return moved, true
+}
+
+// sumBefore is the checksum of everything before a place that is still in memory.
+func (s *scanner) sumBefore(off int64) uint32 {
+	return crc32.Update(s.sum, castagnoli, s.b[:max(0, off-s.base)])
 }
 
 func (s *scanner) off() int64 { return s.base + int64(s.pos) }
@@ -32,7 +70,7 @@ func (s *scanner) fail(off int64, text string, args ...any) {
 
 // peek is the next byte that is not a blank; 0 at the end and after an error.
 func (s *scanner) peek() byte {
-	for s.err == nil && s.pos < len(s.b) {
+	for s.err == nil && (s.pos < len(s.b) || s.more()) {
 		switch c := s.b[s.pos]; c {
 		case ' ', '\t', '\n', '\r':
 			s.pos++
@@ -41,6 +79,12 @@ func (s *scanner) peek() byte {
 		}
 	}
 	return 0
+}
+
+// more tells whether there is anything behind what is in memory.
+func (s *scanner) more() bool {
+	_, ok := s.fill()
+	return ok
 }
 
 // expect takes the byte c.
@@ -73,12 +117,13 @@ func (s *scanner) object(member func(key []byte, off int64)) {
 			return
 		}
 		s.peek()
-		off := s.off()
-		key := s.quoted()
-		if s.expect(':') {
+		off, depth := s.off(), len(s.keys)
+		s.keys = append(s.keys, s.quoted()...)
+		if key := s.keys[depth:len(s.keys):len(s.keys)]; s.expect(':') {
 			s.peek()
 			member(key, off)
 		}
+		s.keys = s.keys[:depth]
 	}
 }
 
@@ -87,21 +132,28 @@ func (s *scanner) quoted() []byte {
 	if !s.expect('"') {
 		return nil
 	}
-	start := s.pos
-	for i := start; i < len(s.b); i++ {
+	escaped := false
+	for i := s.pos; ; i++ {
+		for i >= len(s.b) {
+			moved, ok := s.fill()
+			if !ok {
+				s.fail(s.off()-1, "string without an end: %w", wire.ErrTruncated)
+				return nil
+			}
+			i -= moved
+		}
 		switch s.b[i] {
 		case '"':
-			s.pos = i + 1
-			if escape := bytes.IndexByte(s.b[start:i], '\\'); escape >= 0 {
-				return s.unescape(s.b[start:i], s.base+int64(start))
+			text, off := s.b[s.pos:i], s.off()
+			if s.pos = i + 1; escaped {
+				return s.unescape(text, off)
 			}
-			return s.b[start:i]
+			return text
 		case '\\':
+			escaped = true
 			i++
 		}
 	}
-	s.fail(s.base+int64(start)-1, "string without an end: %w", wire.ErrTruncated)
-	return nil
 }
 
 // escapes are the letters behind a backslash, each before what it stands for.
@@ -162,17 +214,45 @@ func (s *scanner) text() string {
 	return string(s.word())
 }
 
+// ends are the bytes that no number and no word has.
+var ends = [256]bool{',': true, ':': true, '{': true, '}': true, '[': true, ']': true, '"': true,
+	' ': true, '\t': true, '\r': true, '\n': true}
+
 // word takes a number, true, false or null.
 func (s *scanner) word() []byte {
 	s.peek()
-	start := s.pos
-	for s.pos < len(s.b) && bytes.IndexByte([]byte(",:{}[]\" \t\r\n"), s.b[s.pos]) < 0 {
-		s.pos++
+	end := s.pos
+	for ; ; end++ {
+		if end == len(s.b) {
+			moved, ok := s.fill()
+			if end -= moved; !ok {
+				break
+			}
+		}
+		if ends[s.b[end]] {
+			break
+		}
 	}
-	if start == s.pos && s.err == nil {
+	if s.pos == end {
 		s.fail(s.off(), "no value where one is wanted")
 	}
-	return s.b[start:s.pos]
+	word := s.b[s.pos:end]
+	s.pos = end
+	return word
+}
+
+// list calls one for each value of a list; one must take it.
+func (s *scanner) list(one func()) {
+	if !s.expect('[') {
+		return
+	}
+	for first := true; s.err == nil && s.peek() != ']'; first = false {
+		if first || s.expect(',') {
+			s.peek()
+			one()
+		}
+	}
+	s.expect(']')
 }
 
 // integer takes a number within [lo, hi], in quotes or not.
@@ -212,13 +292,7 @@ func (s *scanner) skip(depth int) {
 	case c == '{':
 		s.object(func([]byte, int64) { s.skip(depth + 1) })
 	case c == '[':
-		s.pos++
-		for first := true; s.err == nil && s.peek() != ']'; first = false {
-			if first || s.expect(',') {
-				s.skip(depth + 1)
-			}
-		}
-		s.expect(']')
+		s.list(func() { s.skip(depth + 1) })
 	case c == '"':
 		s.quoted()
 	default:

@@ -82,7 +82,7 @@ func (m *matrixMeta) legacyPart(c *wire.Cursor) error {
 	n := c.I32("number of rows")
 	checkCount(c, n, 12)
 	for i := int32(0); i < n && c.Err() == nil; i++ {
-		p.rowMetas = append(p.rowMetas, rowMeta{id: c.I32("rowId"), off: c.I64("offset")})
+		p.rowMetas.add(rowMeta{id: c.I32("rowId"), off: c.I64("offset")})
 	}
 	if c.Err() != nil {
 		return c.Err()
@@ -130,15 +130,15 @@ func (p *partMeta) frameLegacy(ctx context.Context, o blob.Object, m *matrixMeta
 	}
 	c := next(4)
 	n := int64(c.I32("number of rows"))
-	if c.Err() == nil && n != int64(len(p.rowMetas)) {
-		c.Fail("%d rows, the metadata say %d", n, len(p.rowMetas))
+	if c.Err() == nil && n != int64(p.rowMetas.n) {
+		c.Fail("%d rows, the metadata say %d", n, p.rowMetas.n)
 	}
 	each := legacyEach(m)
-	for i := range p.rowMetas {
+	var framed rowList
+	for _, r := range p.rowMetas.all() {
 		if c.Err() != nil || ctx.Err() != nil {
 			break
 		}
-		r := &p.rowMetas[i]
 		head := int64(4)
 		if m.rowType.sparse() {
 			head = 8
@@ -157,7 +157,9 @@ func (p *partMeta) frameLegacy(ctx context.Context, o blob.Object, m *matrixMeta
 		}
 		r.n, r.off = int32(count), at
 		at += count * each
+		framed.add(r)
 	}
+	p.rowMetas = framed
 	if c.Err() == nil && at != end {
 		return &wire.At{Off: at, Err: fmt.Errorf("%d bytes behind the last row", end-at)}
 	}
@@ -175,13 +177,13 @@ func legacyEach(m *matrixMeta) int64 {
 
 // legacyRuns are the rows of a partition of 1.x.
 func (p *piece) legacyRuns(m *matrixMeta, cols matrix.Range) (runs []run) {
-	for _, r := range p.rowMetas {
+	for _, r := range p.rowMetas.all() {
 		l := &valueBinary
 		if r.kind != 0 {
 			l = &colIDValueBinary
 		}
 		n := int64(r.n)
-		runs = append(runs, run{layout: l, off: r.off, size: n * legacyEach(m), rows: []rowMeta{r}, cols: cols, records: n,
+		runs = append(runs, run{layout: l, off: r.off, size: n * legacyEach(m), rows: spanOf(r), cols: cols, records: n,
 			dense: n == cols.Len()})
 	}
 	return runs

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math"
 
 	"thole.example/format"
@@ -12,8 +11,12 @@ import (
 	"thole.example/wire"
 )
 
-// maxMeta is the largest metadata file that is read: about four million rows of partitions.
-const maxMeta = 512 << 20
+// maxMeta is the most JSON that a metadata file holds, as its length of four bytes can say: rows of partitions by the tens
+// of millions. maxWhole is how large metadata may be that are read as a whole: those that are not JSON, or are explained.
+const (
+	maxMeta  = math.MaxInt32
+	maxWhole = 512 << 20
+)
 
 // matrixMeta is what a metadata file says of one matrix.
 type matrixMeta struct {
@@ -35,6 +38,8 @@ type matrixMeta struct {
 	guesses   []string // what was guessed without metadata, and why
 	fault     error    // why values cannot be read, of types that are known and not read
 	sum       metaSum
+	own       ownMeta
+	flat      bool // rows are written with the offset of their partition
 }
 
 // origin is where a description comes from.
@@ -47,11 +52,12 @@ const (
 	fromData
 )
 
-// metaSum is the checksum that our metadata have of themselves, up to the key that holds it.
+// metaSum is the checksum that our metadata have of themselves: up to our key, or, from version 2 on, which says more in
+// it, up to the member that holds the sum.
 type metaSum struct {
-	has  bool
-	sum  uint32
-	upTo int64 // place of the key
+	has      bool
+	sum, got uint32
+	upTo     int64 // place of the key or the member; the comma before it does not count
 }
 
 // partMeta is what it says of one partition.
@@ -62,8 +68,8 @@ type partMeta struct {
 	saved      counts
 	file       string
 	off, size  int64
-	rowMetas   []rowMeta // in the order of the file, until check sorts them
-	sum        uint32    // CRC-32C of the bytes, if hasSum
+	rowMetas   rowList // in the order of the file, until check sorts them
+	sum        uint32  // CRC-32C of the bytes, if hasSum
 	hasSum     bool
 	place      int64  // where in the metadata file the partition is described
 	shift      int64  // to be added to stored column ids
@@ -75,30 +81,31 @@ type partMeta struct {
 // counts are how many rows, columns, and values per column a partition stores; -1: not said.
 type counts struct{ rows, cols, elems int32 }
 
-// rowMeta is what it says of one row of a partition.
-type rowMeta struct {
-	id   int32
-	off  int64
-	n    int32 // stored elements; -1: not said
-	kind int32 // saveType
+// frame finds the JSON in a metadata file of so many bytes that begins with head: from base to before end.
+func frame(head []byte, size int64) (base, end int64, err error) {
+	if len(head) > 0 && head[0] == '{' {
+		if size > maxMeta {
+			return 0, 0, &wire.At{Off: 0, Err: fmt.Errorf("%d bytes of metadata, want at most %d: %w", size, int64(maxMeta), format.ErrLimit)}
+		}
+		return 0, size, nil
+	}
+	if len(head) < 4 {
+		return 0, 0, &wire.At{Off: 0, Err: fmt.Errorf("%d bytes, want a length of 4: %w", size, wire.ErrTruncated)}
+	}
+	n := int64(int32(binary.BigEndian.Uint32(head)))
+	if n < 2 || len(head) > 4 && head[4] != '{' {
+		return 0, 0, &wire.At{Off: 0, Err: fmt.Errorf("no JSON behind the length %d: %w", n, format.ErrVersion)}
+	}
+	if n > size-4 {
+		return 0, 0, &wire.At{Off: 0, Err: fmt.Errorf("length of the JSON is %d, %d bytes remain: %w", n, size-4, wire.ErrTruncated)}
+	}
+	return 4, 4 + n, nil
 }
 
 // unframe takes the JSON out of a metadata file. base is the place of its first byte.
 func unframe(b []byte) (json []byte, base int64, err error) {
-	if len(b) > 0 && b[0] == '{' {
-		return b, 0, nil
-	}
-	if len(b) < 4 {
-		return nil, 0, &wire.At{Off: 0, Err: fmt.Errorf("%d bytes, want a length of 4: %w", len(b), wire.ErrTruncated)}
-	}
-	n := int64(int32(binary.BigEndian.Uint32(b)))
-	if n < 2 || len(b) > 4 && b[4] != '{' {
-		return nil, 0, &wire.At{Off: 0, Err: fmt.Errorf("no JSON behind the length %d: %w", n, format.ErrVersion)}
-	}
-	if n > int64(len(b)-4) {
-		return nil, 0, &wire.At{Off: 0, Err: fmt.Errorf("length of the JSON is %d, %d bytes remain: %w", n, len(b)-4, wire.ErrTruncated)}
-	}
-	return b[4 : 4+n], 4, nil
+	base, end, err := frame(b[:min(len(b), 5)], int64(len(b)))
+	return b[base:end], base, err
 }
 
 // parseMeta reads a whole metadata file.
@@ -107,7 +114,12 @@ func parseMeta(b []byte, sums bool) (*matrixMeta, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{b: json, base: base}
+	return scanMeta(&scanner{b: json, base: base}, sums)
+}
+
+// scanMeta reads the JSON of a metadata file.
+func scanMeta(s *scanner, sums bool) (*matrixMeta, error) {
+	base := s.base
 	m := &matrixMeta{id: -1, rowType: -1, rows: -1, cols: -1, blockRow: -1, blockCol: -1, plain: base == 0, options: map[string]string{}}
 	s.object(func(key []byte, off int64) { m.member(s, string(key), off) })
 	if s.peek() != 0 {
@@ -116,11 +128,10 @@ func parseMeta(b []byte, sums bool) (*matrixMeta, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	if m.sum.has && sums {
-		if got := crc32.Checksum(json[:max(0, m.sum.upTo-base-1)], castagnoli); got != m.sum.sum {
-			return nil, &wire.At{Off: m.sum.upTo, Err: fmt.Errorf("checksum of the metadata is %08x, want %08x", got, m.sum.sum)}
-		}
+	if m.sum.has && sums && m.sum.got != m.sum.sum {
+		return nil, &wire.At{Off: m.sum.upTo, Err: fmt.Errorf("checksum of the metadata is %08x, want %08x", m.sum.got, m.sum.sum)}
 	}
+	var err error
 	switch {
 	case m.class == "":
 		err = fmt.Errorf("metadata without formatClassName")
@@ -170,15 +181,18 @@ func (m *matrixMeta) member(s *scanner, key string, off int64) {
 			m.parts = append(m.parts, p)
 		})
 	case ownKey:
-		m.sum.upTo = off
-		s.object(func(key []byte, _ int64) {
+		m.sum.upTo, m.sum.got = off, s.sumBefore(off-1)
+		s.object(func(key []byte, off int64) {
 			switch string(key) {
 			case "version":
 				m.version = s.integer("version", 1, math.MaxInt32)
 			case "crc32c":
+				if m.version > 1 {
+					m.sum.upTo, m.sum.got = off, s.sumBefore(off-1)
+				}
 				m.sum.sum, m.sum.has = uint32(s.integer("crc32c", 0, math.MaxUint32)), true
 			default:
-				s.skip(0)
+				m.own.member(s, string(key))
 			}
 		})
 	default:
@@ -227,9 +241,6 @@ func (p *partMeta) member(s *scanner, key string, m *matrixMeta) {
 	}
 }
 
-// ownKey is where our additions are, of the matrix and of each partition. Angel's parser passes over it.
-const ownKey = "thole"
-
 // extra reads one of our additions to a partition.
 func (p *partMeta) extra(s *scanner, key string) {
 	switch key {
@@ -269,10 +280,15 @@ func (p *partMeta) row(s *scanner, key []byte, m *matrixMeta) {
 			s.skip(0)
 		}
 	})
-	if k := len(p.rowMetas); k > 0 && p.rowMetas[k-1].id >= r.id {
+	p.list(r, m)
+}
+
+// list adds a row behind the others.
+func (p *partMeta) list(r rowMeta, m *matrixMeta) {
+	if p.rowMetas.n > 0 && p.rowMetas.last >= r.id {
 		m.unordered = true
 	}
-	p.rowMetas = append(p.rowMetas, r)
+	p.rowMetas.add(r)
 }
 
 // require reports what a partition cannot be read without.

@@ -2,19 +2,69 @@ package angel
 
 import (
 	"encoding/base64"
+	"fmt"
 	"hash/crc32"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"unicode/utf8"
 
+	"thole.example/blob"
+	"thole.example/format"
 	"thole.example/wire"
 )
 
-// appendMeta appends a whole metadata file: the length and the JSON in Angel's order of keys, options sorted.
-func appendMeta(dst []byte, m *matrixMeta) []byte {
-	first := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
+// metaWriter writes JSON as it is made.
+type metaWriter struct {
+	out  io.Writer
+	dst  []byte
+	size int64  // bytes that were written
+	sum  uint32 // their checksum
+	err  error
+}
+
+// flush writes what was made, if that is enough to be written or all is to be.
+func (w *metaWriter) flush(all bool) {
+	if w.err != nil || !all && len(w.dst) < window {
+		return
+	}
+	w.sum = crc32.Update(w.sum, castagnoli, w.dst)
+	if w.size += int64(len(w.dst)); w.size > maxMeta {
+		w.err = fmt.Errorf("more than %d bytes of metadata: %w", int64(maxMeta), format.ErrLimit)
+		return
+	}
+	_, w.err = w.out.Write(w.dst)
+	w.dst = w.dst[:0]
+}
+
+// write writes a whole metadata file: the length and the JSON in Angel's order of keys, options sorted.
+func (m *matrixMeta) write(out blob.Writer) error {
+	if _, err := out.Write(make([]byte, 4)); err != nil {
+		return err
+	}
+	w := &metaWriter{out: out}
+	w.dst = append(m.appendHead(nil), `,"partMetas":{`...)
+	for i := range m.parts {
+		w.dst = append(append(w.dst, ","[b2i(i == 0):]...), '"')
+		w.dst = append(strconv.AppendInt(w.dst, int64(m.parts[i].id), 10), '"', ':')
+		m.writePart(w, &m.parts[i])
+	}
+	w.dst = append(w.dst, '}')
+	m.writeOwn(w)
+	w.dst = append(w.dst, '}')
+	w.flush(true)
+	if w.err != nil {
+		return w.err
+	}
+	var length [4]byte
+	wire.Big.PutUint32(length[:], uint32(w.size))
+	_, err := out.WriteAt(length[:], 0)
+	return err
+}
+
+// appendHead appends what comes before the partitions.
+func (m *matrixMeta) appendHead(dst []byte) []byte {
 	dst = appendKey(append(dst, '{'), "matrixId", int64(m.id))
 	dst = appendQuoted(append(dst, `,"matrixName":`...), m.name)
 	dst = appendQuoted(append(dst, `,"formatClassName":`...), m.class)
@@ -31,30 +81,55 @@ func appendMeta(dst []byte, m *matrixMeta) []byte {
 		dst = append(appendQuoted(dst, k), ':')
 		dst = appendQuoted(dst, m.options[k])
 	}
-	dst = append(dst, `},"partMetas":{`...)
-	for i := range m.parts {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendDigits(dst, int64(m.parts[i].id)), ':')
-		dst = appendPart(dst, &m.parts[i])
-	}
-	dst = append(dst, '}')
-	if m.version > 0 {
-		sum := crc32.Checksum(dst[first+4:], castagnoli)
-		dst = appendKey(append(dst, `,"thole":{`...), "version", m.version)
-		if m.sum.has {
-			dst = appendKey(append(dst, ','), "crc32c", int64(sum))
-		}
-		dst = append(dst, '}')
-	}
-	dst = append(dst, '}')
-	wire.Big.PutUint32(dst[first:], uint32(len(dst)-first-4))
-	return dst
+	return append(dst, '}')
 }
 
-// appendPart appends the JSON of one partition.
-func appendPart(dst []byte, p *partMeta) []byte {
+// writePart writes one partition.
+func (m *matrixMeta) writePart(w *metaWriter, p *partMeta) {
+	w.dst = append(appendPartHead(w.dst, p), `,"rowMetas":{`...)
+	for i, r := range p.rowMetas.all() {
+		if m.flat {
+			r.off = p.off
+		}
+		w.dst = appendRow(append(w.dst, ","[b2i(i == 0):]...), r)
+		w.flush(false)
+	}
+	w.dst = appendPartEnd(append(w.dst, '}'), p)
+	w.flush(false)
+}
+
+// writeOwn writes our key, if there is one.
+func (m *matrixMeta) writeOwn(w *metaWriter) {
+	if m.version == 0 {
+		return
+	}
+	version, own := m.version, appendOwn(nil, &m.own)
+	if len(own) > 0 {
+		version = 2
+	}
+	w.flush(true)
+	sum := w.sum
+	w.dst = append(appendKey(append(w.dst, `,"thole":{`...), "version", version), own...)
+	if len(own) > 0 {
+		w.flush(true)
+		sum = w.sum
+	}
+	if m.sum.has {
+		w.dst = appendKey(append(w.dst, ','), "crc32c", int64(sum))
+	}
+	w.dst = append(w.dst, '}')
+}
+
+func appendRow(dst []byte, r rowMeta) []byte {
+	dst = append(strconv.AppendInt(append(dst, '"'), int64(r.id), 10), `":{`...)
+	dst = appendKey(dst, "rowId", int64(r.id))
+	dst = appendKey(append(dst, ','), "offset", r.off)
+	dst = appendKey(append(dst, ','), "elementNum", int64(r.n))
+	return append(appendKey(append(dst, ','), "saveType", int64(r.kind)), '}')
+}
+
+// appendPartHead appends what comes before the rows of a partition.
+func appendPartHead(dst []byte, p *partMeta) []byte {
 	for i, f := range []struct {
 		key string
 		v   int64
@@ -68,19 +143,11 @@ func appendPart(dst []byte, p *partMeta) []byte {
 	}
 	dst = appendQuoted(append(dst, `,"fileName":`...), p.file)
 	dst = appendKey(append(dst, ','), "offset", p.off)
-	dst = appendKey(append(dst, ','), "length", p.size)
-	dst = append(dst, `,"rowMetas":{`...)
-	for i, r := range p.rowMetas {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(appendDigits(dst, int64(r.id)), ':')
-		dst = appendKey(append(dst, '{'), "rowId", int64(r.id))
-		dst = appendKey(append(dst, ','), "offset", r.off)
-		dst = appendKey(append(dst, ','), "elementNum", int64(r.n))
-		dst = append(appendKey(append(dst, ','), "saveType", int64(r.kind)), '}')
-	}
-	dst = append(dst, '}')
+	return appendKey(append(dst, ','), "length", p.size)
+}
+
+// appendPartEnd appends what comes behind the rows of a partition.
+func appendPartEnd(dst []byte, p *partMeta) []byte {
 	if p.version > 0 {
 		dst = appendKey(append(dst, `,"thole":{`...), "version", p.version)
 		if p.hasSum {
@@ -105,10 +172,6 @@ func b2i(b bool) int {
 func appendKey(dst []byte, key string, v int64) []byte {
 	dst = append(append(append(dst, '"'), key...), '"', ':')
 	return strconv.AppendInt(dst, v, 10)
-}
-
-func appendDigits(dst []byte, v int64) []byte {
-	return append(strconv.AppendInt(append(dst, '"'), v, 10), '"')
 }
 
 // appendQuoted writes a string as Angel's library does: a backslash before a slash, UTF-8 as it is.

@@ -8,6 +8,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/wire"
 )
 
 // readMeta reads the metadata of the folder, or makes them up from the data.
@@ -19,28 +20,49 @@ func (c codec) readMeta(ctx context.Context, b blob.Bucket, d *dir, o *format.Op
 		return c.readServers(ctx, b, d, o)
 	}
 	file := path.Join(d.path, d.meta)
-	data, err := readLimited(ctx, b, file)
-	if err != nil {
-		return nil, err
-	}
 	if d.meta == "psmeta" {
+		data, err := readLimited(ctx, b, file)
+		if err != nil {
+			return nil, err
+		}
 		m, err := parsePSMeta(data)
 		if err == nil {
 			err = c.guessServer(ctx, b, d, m, o)
 		}
 		return m, format.Wrap(name, file, err)
 	}
-	if _, _, err := unframe(data); err != nil && d.meta == "meta" && d.legacy() {
-		m, err := parseLegacy(data)
-		return m, format.Wrap(name, file, err)
-	}
-	m, err := parseMeta(data, o.Set[optChecksum] != "off")
+	m, err := d.readJSON(ctx, b, file, o.Set[optChecksum] != "off")
 	if err == nil {
 		if g := c.guessNodes(ctx, b, d, m, o); g != nil {
 			return g, nil
 		}
 	}
 	return m, format.Wrap(name, file, err)
+}
+
+// readJSON reads metadata a window at a time, or those of 1.x.
+func (d *dir) readJSON(ctx context.Context, b blob.Bucket, file string, sums bool) (*matrixMeta, error) {
+	o, err := b.Open(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	head := make([]byte, min(o.Size(), 5))
+	if err := wire.ReadAt(o, head, 0); err != nil {
+		return nil, err
+	}
+	base, end, err := frame(head, o.Size())
+	if err != nil && d.meta == "meta" && d.legacy() {
+		data, err := readLimited(ctx, b, file)
+		if err != nil {
+			return nil, err
+		}
+		return parseLegacy(data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return scanMeta(&scanner{r: o, base: base, end: end}, sums)
 }
 
 func readLimited(ctx context.Context, b blob.Bucket, file string) ([]byte, error) {
@@ -50,11 +72,11 @@ func readLimited(ctx context.Context, b blob.Bucket, file string) ([]byte, error
 	}
 	size := obj.Size()
 	obj.Close()
-	if size > maxMeta {
+	if size > maxWhole {
 		return nil, &format.Error{Codec: name, Path: file, Off: -1,
-			Err: fmt.Errorf("%d bytes of metadata, want at most %d: %w", size, int64(maxMeta), format.ErrLimit)}
+			Err: fmt.Errorf("%d bytes of metadata, want at most %d: %w", size, int64(maxWhole), format.ErrLimit)}
 	}
-	return blob.ReadAll(ctx, b, file, maxMeta)
+	return blob.ReadAll(ctx, b, file, maxWhole)
 }
 
 // readServers puts together what the parameter servers of one job say of a matrix.

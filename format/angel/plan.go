@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"thole.example/format"
 	"thole.example/matrix"
@@ -60,6 +61,13 @@ func (c codec) newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) 
 	}
 	p.kind = chooseRowType(&m, d)
 	p.style.long = p.kind.long()
+	switch p.compat = o.Set[optCompat]; p.compat {
+	case "":
+	case "angel-3.1", "angel-3.2", "angel-master":
+		p.version = 0
+	default:
+		return nil, wrongOption(optCompat, p.compat, "angel-3.1, angel-3.2 or angel-master")
+	}
 	if err := p.lose(d); err != nil {
 		return nil, err
 	}
@@ -67,7 +75,10 @@ func (c codec) newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) 
 	if p.layout.snapshot && p.filled {
 		p.layout = &denseSnapshot
 	}
-	return p, p.wishes(o, d)
+	if err := p.wishes(o, d); err != nil {
+		return nil, err
+	}
+	return p, p.checkSize()
 }
 
 // addSlots declares rows behind those of the matrix that are not saved: groups of as many rows each, where Angel's jobs keep
@@ -86,6 +97,9 @@ func (p *plan) addSlots(v string) error {
 			p.meta.BlockRows = 0 // all of them, then as now
 		}
 		p.meta.Saved = []matrix.Range{{Hi: p.meta.Rows}}
+		if p.meta.Dims != nil {
+			p.lossy.Drop(format.Shapes, p.meta.Name, "the shape %v, since rows are declared behind its own", p.meta.Dims)
+		}
 		p.meta.Rows, p.meta.Dims = rows, nil
 	}
 	return nil
@@ -96,13 +110,6 @@ func (p *plan) own() bool { return p.version > 0 }
 
 // wishes takes the options about partitions and versions.
 func (p *plan) wishes(o *format.Options, d matrix.DType) error {
-	switch p.compat = o.Set[optCompat]; p.compat {
-	case "":
-	case "angel-3.1", "angel-3.2", "angel-master":
-		p.version = 0
-	default:
-		return wrongOption(optCompat, p.compat, "angel-3.1, angel-3.2 or angel-master")
-	}
 	p.sums = p.own() && o.Set[optChecksum] != "off"
 	size := map[string]int64{optBlockRows: 0, optBlockCols: 0, optPartitions: 5, optPerFile: 1}
 	for name := range size {
@@ -141,9 +148,15 @@ func (p *plan) wishes(o *format.Options, d matrix.DType) error {
 	default:
 		return wrongOption(optPartition, v, "range, column or hash")
 	}
+	if p.oneBand() && rows > 0 && rows < p.meta.Rows {
+		if size[optBlockRows] > 0 {
+			return wrongOption(optBlockRows, o.Set[optBlockRows], fmt.Sprintf(
+				"none in a column format if some rows are not saved (%s), since Angel does not load partitions without saved rows", optSlots))
+		}
+		rows = 0
+	}
 	p.fixed = rows > 0 || cols > 0
-	p.cut(d, rows, cols)
-	return nil
+	return p.cut(d, rows, cols, o.Set[optPartition] == "column")
 }
 
 // check reports what no folder of Angel can be.
@@ -169,6 +182,11 @@ func (p *plan) check() error {
 // lose asks whether what Angel has no place for may be dropped.
 func (p *plan) lose(held matrix.DType) error {
 	m := &p.meta
+	if p.layout.column && m.Rows > 0 && m.Cols > 0 && savedCount(m) == 0 {
+		return fmt.Errorf("matrix %s: %s of no saved row, which Angel does not load (a row format holds it): %w",
+			m.Name, p.layout.name, format.ErrLossy)
+	}
+	invalid := func(s string) bool { return !utf8.ValidString(s) }
 	if m.Layout == matrix.RowSparse && !p.layout.colID {
 		if err := format.LoseAbsent(m, p.lossy); err != nil {
 			return fmt.Errorf("%s stores every cell: %w", p.layout.name, err)
@@ -180,11 +198,17 @@ func (p *plan) lose(held matrix.DType) error {
 		what string
 	}{
 		{held != m.DType, format.Types, fmt.Sprintf("element type %v is stored as %v", m.DType, held)},
-		{m.Labels != nil, format.Labels, "labels of columns are not stored"},
+		{slices.ContainsFunc(m.Labels, invalid), format.Labels, "bytes of labels that are not UTF-8"},
+		{!p.own() && m.Labels != nil, format.Labels, "labels of columns are not stored"},
 		{slices.ContainsFunc(m.ColTypes, func(d matrix.DType) bool { return d != m.DType }), format.Types,
 			"element types of single columns are not stored"},
-		{len(m.Dims) > 2, format.Shapes, fmt.Sprintf("the shape %v is stored as %d x %d", m.Dims, m.Rows, m.Cols)},
-		{m.LoD != nil, format.Sequences, "sequence offsets are not stored"},
+		{!p.own() && shaped(m), format.Shapes, fmt.Sprintf("the shape %v is stored as %d x %d", m.Dims, m.Rows, m.Cols)},
+		{!p.own() && m.LoD != nil, format.Sequences, "sequence offsets are not stored"},
+		{!p.own() && m.Origin != "", format.Meanings, fmt.Sprintf("element type %s, stored as %v", m.Origin, m.DType)},
+		{!p.own() && slices.ContainsFunc(m.ColOrigins, func(o string) bool { return o != "" }), format.Meanings,
+			"what the numbers of columns stand for"},
+		{m.Layout == matrix.RowSparse && p.layout.column && !p.own() && savedCount(m) > 1, format.Absence,
+			"absent cells of stored columns become zeros"},
 	} {
 		if !l.is {
 			continue
@@ -196,23 +220,50 @@ func (p *plan) lose(held matrix.DType) error {
 	return nil
 }
 
-// cut finds the grid of partitions: of a given size, or one partition, or column ranges of limited size.
-func (p *plan) cut(d matrix.DType, rows, cols int64) {
+// shaped tells whether the shape is not rows by columns.
+func shaped(m *matrix.Meta) bool {
+	return m.Dims != nil && !slices.Equal(m.Dims, []int64{m.Rows, m.Cols})
+}
+
+// oneBand tells whether every partition has all rows: Angel does not load partitions of column formats without saved rows.
+func (p *plan) oneBand() bool { return p.layout.column && p.meta.Saved != nil }
+
+// cut finds the grid of partitions: of a given size, or one partition, or ranges of limited size: of columns, or of rows if
+// that would list too many rows. all says that partitions have all rows.
+func (p *plan) cut(d matrix.DType, rows, cols int64, all bool) error {
 	m := &p.meta
 	whole := m.Rect()
+	all = all || p.oneBand()
 	if rows <= 0 {
 		rows = m.Rows
+		if p.layout.column && !all {
+			rows = min(rows, recordBytes/int64(d.Size()))
+		}
+	}
+	if p.layout.column && rows*int64(d.Size()) > recordBytes {
+		return fmt.Errorf("matrix %s: records of %s with %d rows of %d bytes, want at most %d bytes (%s=%d, or a row format): %w",
+			m.Name, p.layout.name, rows, d.Size(), recordBytes, optBlockRows, recordBytes/d.Size(), format.ErrLimit)
 	}
 	if cols <= 0 {
 		cols = m.Cols
 	}
-	if !p.fixed && p.filled && m.Rows > 0 {
-		cols = min(cols, max(1, partitionBytes/int64(d.Size())/m.Rows))
+	if !p.fixed && p.filled && m.Rows > 0 && m.Cols > 0 {
+		cells := int64(partitionBytes / d.Size())
+		if across := (m.Cols-1)/max(1, cells/rows) + 1; all || savedCount(m) <= manyEntries/across {
+			cols = min(cols, max(1, cells/rows))
+		} else {
+			rows = min(rows, max(1, cells/m.Cols))
+			cols = min(cols, cells)
+		}
 	}
 	if p.grid, p.direct = newGrid(whole, rows, cols); !p.direct {
-		p.fixed = false
-		p.grid, _ = newGrid(whole, m.Rows, m.Cols)
+		if p.fixed {
+			p.fixed = false
+			return p.cut(d, 0, 0, all)
+		}
+		p.grid, _ = newGrid(whole, rows, m.Cols)
 	}
+	return nil
 }
 
 // chooseLayout finds the format: the option for all, the option for the kind of layer, the one the matrix was read
@@ -258,25 +309,7 @@ func layerOption(m *matrix.Meta) string {
 	return optFC
 }
 
-func savedCount(m *matrix.Meta) int64 {
-	n := int64(0)
-	for _, r := range m.SavedRows() {
-		n += r.Len()
-	}
-	return n
-}
-
-// savedIn lists the saved rows within a range.
-func savedIn(m *matrix.Meta, within matrix.Range) []int64 {
-	var rows []int64
-	for _, s := range m.SavedRows() {
-		s = s.Intersect(within)
-		for r := s.Lo; r < s.Hi; r++ {
-			rows = append(rows, r)
-		}
-	}
-	return rows
-}
+func savedCount(m *matrix.Meta) int64 { return rowSet(m.SavedRows()).len() }
 
 // describe is the metadata without its partitions.
 func (p *plan) describe() *matrixMeta {
@@ -293,6 +326,9 @@ func (p *plan) describe() *matrixMeta {
 	d := &matrixMeta{
 		id: p.id, name: m.Name, class: p.layout.className(), rowType: p.kind, rows: int32(m.Rows), cols: m.Cols,
 		blockRow: int32(p.grid.row), blockCol: p.grid.col, options: options, version: p.version, sum: metaSum{has: p.sums},
+	}
+	if p.own() {
+		d.own = ownOf(m)
 	}
 	if p.hash > 0 {
 		d.blockRow, d.blockCol = -1, -1

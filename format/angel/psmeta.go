@@ -30,15 +30,12 @@ func parsePSMeta(b []byte) (*matrixMeta, error) {
 		p.off, p.size = c.I64("offset"), c.I64("length")
 		rows := c.I32("nRow")
 		checkCount(c, rows, 20)
-		for i := range rows {
+		for range rows {
 			if c.Err() != nil {
 				break
 			}
 			r := rowMeta{id: c.I32("rowId"), off: c.I64("offset"), n: c.I32("elementNum"), kind: c.I32("saveType")}
-			if i > 0 && r.id <= p.rowMetas[i-1].id {
-				m.unordered = true
-			}
-			p.rowMetas = append(p.rowMetas, r)
+			p.list(r, m)
 		}
 		if c.Err() != nil {
 			return nil, c.Err()
@@ -58,7 +55,7 @@ func parsePSMeta(b []byte) (*matrixMeta, error) {
 // plausible reports numbers that JSON metadata cannot have either.
 func (p *partMeta) plausible() error {
 	bad := p.id < 0 || p.rows.Lo < 0 || p.rows.Hi < p.rows.Lo || p.rows.Hi > math.MaxInt32 || p.off < 0 || p.size < 0 || p.file == ""
-	for _, r := range p.rowMetas {
+	for _, r := range p.rowMetas.all() {
 		bad = bad || r.id < 0 || r.n < 0
 	}
 	if bad {

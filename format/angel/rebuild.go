@@ -9,8 +9,8 @@ import (
 	"thole.example/matrix"
 )
 
-// spread cuts a sparse matrix of which nobody said how large its partitions are into column ranges, as many as its
-// values need.
+// spread cuts a sparse matrix of which nobody said how large its partitions are into ranges of columns, as many as its
+// values need, or of rows if that would list too many rows.
 func (p *plan) spread(puts []put) {
 	if p.fixed || p.filled || p.meta.Cols == 0 {
 		return
@@ -20,7 +20,16 @@ func (p *plan) spread(puts []put) {
 		values += puts[i].part.nnz
 	}
 	n := min(maxCells, values*int64(8+p.kind.dtype().Size())/partitionBytes+1)
-	p.grid, _ = newGrid(p.grid.whole, p.meta.Rows, (p.meta.Cols-1)/n+1)
+	rows, cols := p.grid.row, p.meta.Cols
+	switch saved := max(1, savedCount(&p.meta)); {
+	case saved <= manyEntries/n:
+		cols = (cols-1)/n + 1
+	case p.oneBand():
+		cols = (cols-1)/max(1, min(n, 8*manyEntries/saved)) + 1
+	default:
+		rows = min(rows, (p.meta.Rows-1)/n+1)
+	}
+	p.grid, _ = newGrid(p.grid.whole, rows, cols)
 }
 
 // rebuild reads what was put back and writes it again as the cells of the grid.

@@ -15,41 +15,38 @@ import (
 func (w *walk[T]) rows() error {
 	most := w.most()
 	left := w.u.rows
-	for len(left) > 0 {
-		if int64(left[0].n) > most {
-			if w.u.layout.rowID && len(left) > 1 {
+	for left.len() > 0 {
+		k, n := left.fill(most)
+		if k == 0 {
+			if w.u.layout.rowID && left.len() > 1 {
 				return w.strayRows(left, most)
 			}
-			if err := w.longRow(left[0], most); err != nil {
+			if err := w.longRow(left.at(0), most); err != nil {
 				return err
 			}
-			left = left[1:]
+			left = left.cut(1, left.len())
 			continue
 		}
-		k, n := 0, int64(0)
-		for k < len(left) && n+int64(left[k].n) <= most {
-			n += int64(left[k].n)
-			k++
-		}
+		rows := left.rows(0, k)
 		at := w.f.mark()
-		r, err := w.fetch(n, &counted{rows: left[:k], first: w.u.cols.Lo, cols: w.u.cols.Len()})
+		r, err := w.fetch(n, &counted{rows: rows, first: w.u.cols.Lo, cols: w.u.cols.Len()})
 		if err != nil {
 			return err
 		}
-		if k < len(left) && len(r.row) > 0 && !inOrder(left[:k], r.row) { // rows may be anywhere among all
+		if k < left.len() && len(r.row) > 0 && !inOrder(rows, r.row) { // rows may be anywhere among all
 			w.f.rewind(at)
 			return w.strayRows(left, most)
 		}
-		if err := w.emitRows(left[:k], w.u.cols, r); err != nil {
+		if err := w.emitRows(rows, w.u.cols, r); err != nil {
 			return err
 		}
-		left = left[k:]
+		left = left.cut(k, left.len())
 	}
 	return nil
 }
 
 // strayRows yields rows that say themselves which they are, in any order, but each in one piece.
-func (w *walk[T]) strayRows(rows []rowMeta, most int64) error {
+func (w *walk[T]) strayRows(rows span, most int64) error {
 	next := w.order(rows)
 	var group []rowMeta
 	r := w.fresh(most, nil)
@@ -91,8 +88,8 @@ func errorsFirst(err error, last func() error) error {
 }
 
 // order gives the rows of the partition in the order of the data: as the row ids in the data say, else ascending.
-func (w *walk[T]) order(rows []rowMeta) func() (row rowMeta, ok bool, err error) {
-	left := slices.DeleteFunc(slices.Clone(rows), func(r rowMeta) bool { return r.n == 0 })
+func (w *walk[T]) order(rows span) func() (row rowMeta, ok bool, err error) {
+	left := slices.DeleteFunc(rows.rows(0, rows.len()), func(r rowMeta) bool { return r.n == 0 })
 	return func() (row rowMeta, ok bool, err error) {
 		if len(left) == 0 {
 			return row, false, nil

@@ -14,7 +14,7 @@ import (
 type run struct {
 	layout    *layout
 	off, size int64
-	rows      []rowMeta // saved rows that the records are of, ascending
+	rows      span // saved rows that the records are of, ascending
 	cols      matrix.Range
 	records   int64
 	dense     bool  // every row has every column of cols
@@ -26,7 +26,7 @@ type run struct {
 // width is the number of values of a record.
 func (u *run) width() int64 {
 	if u.layout.column {
-		return int64(len(u.rows))
+		return int64(u.rows.len())
 	}
 	return 1
 }
@@ -38,11 +38,11 @@ func (p *piece) whole(cols matrix.Range, l *layout) []run {
 		for i := range runs {
 			u := &runs[i]
 			u.cols = cols
-			u.dense = !slices.ContainsFunc(u.rows, func(r rowMeta) bool { return int64(r.n) != cols.Len() })
+			u.dense = u.rows.each(cols.Len())
 		}
 		return runs
 	}
-	return []run{{layout: l, off: p.off, size: p.size, rows: p.rowMetas, cols: cols, records: p.records, dense: p.dense}}
+	return []run{{layout: l, off: p.off, size: p.size, rows: p.rowMetas.span(), cols: cols, records: p.records, dense: p.dense}}
 }
 
 // minSkip is how many bytes a row has at least where single columns of it are sought instead of reading it.
@@ -76,30 +76,23 @@ func (w *walk[T]) someRows(u run, own bool, cols matrix.Range) ([]run, error) {
 	if each == 0 && !own {
 		return []run{u}, nil
 	}
-	at := func(row int64) int {
-		return sort.Search(len(u.rows), func(i int) bool { return int64(u.rows[i].id) >= row })
-	}
-	first, last := at(w.want.Rows.Lo), at(w.want.Rows.Hi)
-	place := u.off
-	for _, r := range u.rows[:first] {
-		place += int64(r.n) * each
-	}
+	first, last := u.rows.find(w.want.Rows.Lo), u.rows.find(w.want.Rows.Hi)
 	rest := u
-	rest.part, rest.rows, rest.records = true, u.rows[first:last], 0
-	for _, r := range rest.rows {
-		rest.records += int64(r.n)
-	}
-	if rest.off, rest.size = place, rest.records*each; each == 0 && len(rest.rows) > 0 {
-		rest.off, rest.size = rest.rows[0].off, u.off+u.size-rest.rows[0].off
-		if last < len(u.rows) {
-			rest.size = u.rows[last].off - rest.off
+	rest.part, rest.rows = true, u.rows.cut(first, last)
+	rest.records = rest.rows.values()
+	rest.off, rest.size = u.off+u.rows.cut(0, first).values()*each, rest.records*each
+	if each == 0 && rest.rows.len() > 0 {
+		rest.off = rest.rows.at(0).off
+		rest.size = u.off + u.size - rest.off
+		if last < u.rows.len() {
+			rest.size = u.rows.at(last).off - rest.off
 		}
 	}
-	if each == 0 || cols == u.cols || rest.size/max(1, int64(len(rest.rows))) < minSkip {
+	if each == 0 || cols == u.cols || rest.size/max(1, int64(rest.rows.len())) < minSkip {
 		return []run{rest}, nil
 	}
 	var runs []run
-	for _, r := range rest.rows {
+	for _, r := range rest.rows.all() {
 		one, err := w.stretch(rest, r, cols, each, own)
 		if err != nil {
 			return nil, err
@@ -114,7 +107,7 @@ func (w *walk[T]) someRows(u run, own bool, cols matrix.Range) ([]run, error) {
 func (w *walk[T]) stretch(u run, r rowMeta, cols matrix.Range, each int64, own bool) (run, error) {
 	from, to := int64(0), int64(r.n)
 	row := u
-	row.rows, row.records, row.size, row.part = []rowMeta{r}, to, to*each, false
+	row.rows, row.records, row.size, row.part = spanOf(r), to, to*each, false
 	row.dense = to == u.cols.Len()
 	u.instead = &row
 	id := func(i int64) (int64, error) { return w.readID(u.layout, u.off+i*each) }
@@ -130,7 +123,7 @@ func (w *walk[T]) stretch(u run, r rowMeta, cols matrix.Range, each int64, own b
 	u.off, u.size, u.records = u.off+from*each, (to-from)*each, to-from
 	u.cols, u.dense = cols, to-from == cols.Len()
 	r.n = int32(to - from)
-	u.rows = []rowMeta{r}
+	u.rows = spanOf(r)
 	return u, err
 }
 
@@ -141,7 +134,7 @@ func (w *walk[T]) someColumns(u run, cols matrix.Range, own bool) (run, error) {
 	all := u
 	var err error
 	switch {
-	case each == 0 || cols == u.cols || len(u.rows) == 0:
+	case each == 0 || cols == u.cols || u.rows.len() == 0:
 		return u, nil
 	case u.dense:
 		from, to = cols.Lo-u.cols.Lo, cols.Hi-u.cols.Lo
@@ -191,7 +184,8 @@ func between(n int64, within matrix.Range, id func(i int64) (int64, error)) (lo,
 func runsOfRows(p *piece, cols matrix.Range, s style, size int) []run {
 	var runs []run
 	off := p.off
-	for _, r := range p.rowMetas {
+	first := 0
+	for i, r := range p.rowMetas.all() {
 		l := &valueBinary
 		if r.kind != 0 {
 			l = &colIDValueBinary
@@ -199,10 +193,11 @@ func runsOfRows(p *piece, cols matrix.Range, s style, size int) []run {
 		n := int64(r.n) * l.each(s, size)
 		if k := len(runs); k > 0 && runs[k-1].layout == l {
 			u := &runs[k-1]
-			u.rows, u.size, u.records = append(u.rows, r), u.size+n, u.records+int64(r.n)
+			u.rows, u.size, u.records = p.rowMetas.span().cut(first, i+1), u.size+n, u.records+int64(r.n)
 			u.dense = u.dense && int64(r.n) == cols.Len()
 		} else {
-			runs = append(runs, run{layout: l, off: off, size: n, rows: []rowMeta{r}, cols: cols, records: int64(r.n),
+			first = i
+			runs = append(runs, run{layout: l, off: off, size: n, rows: p.rowMetas.span().cut(i, i+1), cols: cols, records: int64(r.n),
 				dense: int64(r.n) == cols.Len()})
 		}
 		off += n

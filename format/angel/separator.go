@@ -3,6 +3,8 @@ package angel
 import (
 	"fmt"
 	"strings"
+
+	"thole.example/format"
 )
 
 // maxSeparator is how many bytes a separator has at most.
@@ -81,8 +83,8 @@ func checkSeparator(sep string) error {
 		bad = bad || beginsNumber(c) || letter || c == '\n' || c == '\r' || c == 0
 	}
 	if bad {
-		return fmt.Errorf("separator %q, want 1 to %d bytes that no number contains, or comma, tab, space, bar, dot, colon, semicolon",
-			sep, maxSeparator)
+		return fmt.Errorf("separator %q, want 1 to %d bytes that no number contains, or comma, tab, space, bar, dot, colon, semicolon: %w",
+			sep, maxSeparator, format.ErrOption)
 	}
 	return nil
 }

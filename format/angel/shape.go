@@ -162,6 +162,11 @@ func (s *stored) shape(m *matrixMeta, unrepaired bool) error {
 		s.meta.Name = cmp.Or(m.name, path.Base(s.dir.path))
 	}
 	s.meta.Saved = savedRows(m)
+	listed := rowSet(s.meta.SavedRows())
+	m.own.apply(&s.meta)
+	if saved := rowSet(s.meta.SavedRows()); !saved.contains(listed) {
+		return &wire.At{Off: 0, Err: fmt.Errorf("rows %v are listed, of saved rows %v", listed, saved)}
+	}
 	if s.layout == nil {
 		s.meta.Cols = max(0, s.meta.Cols)
 		return s.meta.Check()
@@ -234,24 +239,30 @@ func (m *matrixMeta) columns(ranged bool) (cols matrix.Range, known bool) {
 
 // savedRows are the rows that some partition lists; nil if that is every row.
 func savedRows(m *matrixMeta) []matrix.Range {
-	seen := map[int32]struct{}{}
+	var listed []matrix.Range
 	for i := range m.parts {
-		for _, r := range m.parts[i].rowMetas {
-			if r.id >= 0 && r.id < m.rows {
-				seen[r.id] = struct{}{}
+		for _, r := range m.parts[i].rowMetas.all() {
+			if k := len(listed) - 1; k >= 0 && listed[k].Hi == int64(r.id) {
+				listed[k].Hi++
+			} else if r.id >= 0 {
+				listed = append(listed, matrix.Range{Lo: int64(r.id), Hi: int64(r.id) + 1})
 			}
 		}
 	}
-	if len(seen) == int(m.rows) {
-		return nil
-	}
+	slices.SortFunc(listed, func(a, b matrix.Range) int { return compare(a.Lo, b.Lo) })
 	saved := []matrix.Range{}
-	for _, id := range slices.Sorted(maps.Keys(seen)) {
-		if k := len(saved); k > 0 && saved[k-1].Hi == int64(id) {
-			saved[k-1].Hi++
-		} else {
-			saved = append(saved, matrix.Range{Lo: int64(id), Hi: int64(id) + 1})
+	for _, r := range listed {
+		r.Hi = min(r.Hi, int64(m.rows))
+		switch k := len(saved) - 1; {
+		case r.Lo >= r.Hi:
+		case k >= 0 && r.Lo <= saved[k].Hi:
+			saved[k].Hi = max(saved[k].Hi, r.Hi)
+		default:
+			saved = append(saved, r)
 		}
+	}
+	if len(saved) == 1 && saved[0] == (matrix.Range{Hi: int64(m.rows)}) || m.rows == 0 {
+		return nil
 	}
 	return saved
 }

@@ -24,8 +24,8 @@ func TestSlotRows(t *testing.T) {
 				t.Errorf("%s: %d rows, blocks of %d, %d partitions, want 8, 8, 3", l.name, m.rows, m.blockRow, len(m.parts))
 			}
 			for _, p := range m.parts {
-				if p.rows != (matrix.Range{Hi: 8}) || len(p.rowMetas) != 2 {
-					t.Errorf("%s: partition %d of rows %v saves %d", l.name, p.id, p.rows, len(p.rowMetas))
+				if p.rows != (matrix.Range{Hi: 8}) || p.rowMetas.n != 2 {
+					t.Errorf("%s: partition %d of rows %v saves %d", l.name, p.id, p.rows, p.rowMetas.n)
 				}
 			}
 			r, err := Codec.Open(ctx, b, "model", format.Options{})

@@ -315,8 +315,8 @@ func TestGuessedWidths(t *testing.T) {
 		psmeta := bytesOf(int32(0), int32(len(m.parts)))
 		for _, p := range m.parts {
 			psmeta = append(psmeta, bytesOf(p.id, int32(p.rows.Lo), int32(p.rows.Hi), p.cols.Lo, p.cols.Hi, p.nnz, p.saved.rows, int32(0), int32(0),
-				p.file, p.off, p.size, int32(len(p.rowMetas)))...)
-			for _, r := range p.rowMetas {
+				p.file, p.off, p.size, int32(p.rowMetas.n))...)
+			for _, r := range p.rowMetas.all() {
 				psmeta = append(psmeta, bytesOf(r.id, r.off, r.n, r.kind)...)
 			}
 		}

@@ -46,6 +46,13 @@ func (s *stored) verify(ctx context.Context, b blob.Bucket) (problems []string, 
 		}
 	}
 	for i := range s.pieces {
+		if p := &s.pieces[i]; s.layout.column && p.rowMetas.n == 0 && p.rows.Len() > 0 {
+			problems = append(problems, fmt.Sprintf("partition %d, rows %v: no saved rows; Angel does not load such partitions of column formats",
+				p.id, p.rows))
+			break
+		}
+	}
+	for i := range s.pieces {
 		found, err := s.verifyPiece(ctx, b, &s.pieces[i])
 		problems = append(problems, found...)
 		if err != nil {
@@ -110,7 +117,7 @@ func (s *stored) verifyOffsets(ctx context.Context, b blob.Bucket, file string, 
 		at := p.off
 		for _, u := range p.whole(p.cols, s.layout) {
 			each := u.layout.each(style{long: s.kind.long()}, s.meta.DType.Size())
-			for _, r := range u.rows {
+			for _, r := range u.rows.all() {
 				if r.off != at {
 					return wrongOffset(p, r, at)
 				}
@@ -126,7 +133,7 @@ func (s *stored) verifyOffsets(ctx context.Context, b blob.Bucket, file string, 
 	defer o.Close()
 	lines, want, at, last := int64(0), int64(0), p.off, byte('\n')
 	buf := make([]byte, min(window, p.size))
-	for _, r := range p.rowMetas {
+	for _, r := range p.rowMetas.all() {
 		for at < r.off {
 			part := buf[:min(int64(len(buf)), r.off-at)]
 			if err := errorsFirst(ctx.Err(), func() error { return wire.ReadAt(o, part, at) }); err != nil {

@@ -12,7 +12,6 @@ import (
 	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/matrix"
-	"thole.example/wire"
 )
 
 // writer puts every block into a file of its own in the stage. Writers of one stage never write the same file, unless
@@ -70,14 +69,6 @@ func (w *writer) find(matrixName string) (*plan, error) {
 	return nil, fmt.Errorf("matrix %q: %w", matrixName, format.ErrMatrix)
 }
 
-// put is what a Part says: a partition that lies in the stage.
-type put struct {
-	matrix string
-	cell   int32 // the cell of the grid that the partition is; -1: none
-	raw    bool  // it is kept as plan.raw says
-	part   partMeta
-}
-
 func (w *writer) Put(ctx context.Context, matrixName string, b matrix.Block) (format.Part, error) {
 	p, err := w.find(matrixName)
 	if err != nil {
@@ -90,7 +81,7 @@ func (w *writer) Put(ctx context.Context, matrixName string, b matrix.Block) (fo
 		return nil, fmt.Errorf("matrix %s: block %v, want one within %v", matrixName, b.At, p.grid.whole)
 	}
 	rows := savedIn(&p.meta, b.At.Rows)
-	if b.At.Empty() || len(rows) == 0 {
+	if b.At.Empty() || rows.len() == 0 {
 		return format.Part{}, nil
 	}
 	if b, err = p.prepare(b); err != nil {
@@ -105,7 +96,7 @@ func (w *writer) Put(ctx context.Context, matrixName string, b matrix.Block) (fo
 		}
 	}
 	how := p
-	if p.hash > 0 || out.cell < 0 && p.fixed || p.layout.column && hasHoles(b, rows) {
+	if p.hash > 0 || out.cell < 0 && (p.fixed || p.tall()) || p.layout.column && hasHoles(b, rows) {
 		out.raw, out.cell = true, -1
 		how, file = p.raw(), "p."+rand.Text()
 		if how.layout.colID && shapeOf(b.Data) != shapeDense {
@@ -115,7 +106,7 @@ func (w *writer) Put(ctx context.Context, matrixName string, b matrix.Block) (fo
 	if out.part, err = w.write(ctx, how, file, b, rows); err != nil {
 		return nil, err
 	}
-	out.part.rows = matrix.Range{Lo: rows[0], Hi: rows[len(rows)-1] + 1}
+	out.part.rows = rows.bounds()
 	if out.cell >= 0 {
 		out.part.id, out.part.rows = out.cell, p.grid.cell(int(out.cell)).Rows
 	}
@@ -123,7 +114,7 @@ func (w *writer) Put(ctx context.Context, matrixName string, b matrix.Block) (fo
 }
 
 // write makes one data file of a block.
-func (w *writer) write(ctx context.Context, p *plan, file string, b matrix.Block, rows []int64) (partMeta, error) {
+func (w *writer) write(ctx context.Context, p *plan, file string, b matrix.Block, rows rowSet) (partMeta, error) {
 	out, err := w.bucket.Create(ctx, w.name(p, file))
 	if err != nil {
 		return partMeta{}, err
@@ -142,7 +133,7 @@ func (w *writer) write(ctx context.Context, p *plan, file string, b matrix.Block
 }
 
 // hasHoles tells whether some row lacks a column that another has.
-func hasHoles(b matrix.Block, rows []int64) bool {
+func hasHoles(b matrix.Block, rows rowSet) bool {
 	switch d := b.Data.(type) {
 	case *matrix.CSR[float64]:
 		return csrHasHoles(d, b.At, rows)
@@ -156,10 +147,10 @@ func hasHoles(b matrix.Block, rows []int64) bool {
 	return false
 }
 
-func csrHasHoles[T Number](d *matrix.CSR[T], at matrix.Rect, rows []int64) bool {
-	first := rows[0] - at.Rows.Lo
+func csrHasHoles[T Number](d *matrix.CSR[T], at matrix.Rect, rows rowSet) bool {
+	first := rows[0].Lo - at.Rows.Lo
 	want := d.Idx[d.Ptr[first]:d.Ptr[first+1]]
-	for _, row := range rows {
+	for row := range rows.all() {
 		i := row - at.Rows.Lo
 		if !slices.Equal(d.Idx[d.Ptr[i]:d.Ptr[i+1]], want) {
 			return true
@@ -179,8 +170,11 @@ func (p *plan) isCell(at matrix.Rect) (id int, ok bool) {
 	id = p.grid.find(at)
 	cell := p.grid.cell(id)
 	return id, cell.Cols == at.Cols && cell.Rows.Contains(at.Rows) &&
-		len(savedIn(&p.meta, cell.Rows)) == len(savedIn(&p.meta, at.Rows))
+		savedIn(&p.meta, cell.Rows).len() == savedIn(&p.meta, at.Rows).len()
 }
+
+// tall tells whether a block may have more rows than a record of the format should.
+func (p *plan) tall() bool { return p.layout.column && p.grid.down > 1 }
 
 // maxFill is how many cells of a dense matrix a block may stand for without storing them.
 const maxFill = 1 << 31
@@ -233,40 +227,6 @@ func shapeOf(d matrix.Data) shape {
 func isFull(at matrix.Rect, stored int64) bool {
 	n, ok := at.Cells()
 	return ok && n == stored
-}
-
-func (u *put) encode() format.Part {
-	dst := appendQuoted([]byte(`{"matrix":`), u.matrix)
-	dst = appendKey(append(dst, ','), "cell", int64(u.cell))
-	dst = appendKey(append(dst, ','), "raw", int64(b2i(u.raw)))
-	return append(appendPart(append(dst, `,"part":`...), &u.part), '}')
-}
-
-func decodePut(b format.Part) (*put, error) {
-	u := &put{cell: -1}
-	s := &scanner{b: b}
-	var m matrixMeta
-	s.object(func(key []byte, _ int64) {
-		switch string(key) {
-		case "matrix":
-			u.matrix = s.text()
-		case "cell":
-			u.cell = s.int32("cell", -1)
-		case "raw":
-			u.raw = s.int32("raw", 0) != 0
-		case "part":
-			s.object(func(key []byte, _ int64) { u.part.member(s, string(key), &m) })
-		default:
-			s.skip(0)
-		}
-	})
-	if s.peek() != 0 {
-		s.fail(s.off(), "bytes behind a part")
-	}
-	if s.err == nil && (u.part.file == "" || strings.Contains(u.part.file, "/")) {
-		s.err = &wire.At{Off: 0, Err: fmt.Errorf("part with file %q", u.part.file)}
-	}
-	return u, s.err
 }
 
 func (w *writer) Abort(ctx context.Context) { w.stage.Abort(ctx) }

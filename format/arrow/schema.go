@@ -47,7 +47,7 @@ type schema struct {
 
 // ownMeta is what we keep under ownKey: what the schema cannot say of a matrix.
 type ownMeta struct {
-	Dims   []int64  `json:"dims,omitempty"`
+	Dims   []int64  `json:"dims,omitzero"`
 	DType  string   `json:"dtype,omitempty"`
 	Labels []string `json:"labels,omitempty"` // of a matrix in one column of lists
 	Made   bool     `json:"made,omitempty"`   // the names of the columns stand for none

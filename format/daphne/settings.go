@@ -18,6 +18,7 @@ type settings struct {
 	narrow      bool  // each block has the smallest value type
 	tall, broad int64 // sides of the grid that blocks are cut and put together to; MaxInt64: as they are put
 	sidecar     bool
+	auto        bool // FILE.meta is also written where it says what the file cannot
 }
 
 var options = []format.Option{
@@ -29,7 +30,8 @@ var options = []format.Option{
 	{Writing: true, Name: "narrow", Default: "false", Help: "true: each block in the smallest value type that holds it exactly"},
 	{Writing: true, Name: "block-rows", Default: "0", Help: "rows of a block, on a regular grid; 0: as they come"},
 	{Writing: true, Name: "block-cols", Default: "0", Help: "columns of a block, on a regular grid; 0: as they come"},
-	{Name: "meta", Default: "auto", Help: "true: also write FILE.meta, with checksums; auto: unless the dialect is document; " +
+	{Name: "meta", Default: "auto", Help: "true: also write FILE.meta, with checksums; auto: unless the dialect is document " +
+		"and the file says all; " +
 		"reading: false does not look at it"},
 }
 
@@ -71,7 +73,8 @@ func newSettings(o *format.Options) (s settings, err error) {
 		s.codes = blockio.Document
 	}
 	s.planned, s.narrow = blocks == "smallest", narrow == "true"
-	s.sidecar = meta == "true" || meta == "auto" && s.dialect != docName
+	s.auto = meta == "auto"
+	s.sidecar = meta == "true" || s.auto && s.dialect != docName
 	if s.dialect == hybridName && meta == "false" {
 		return s, fmt.Errorf("dialect hybrid wants FILE.meta: a file without cells would be taken for another dialect: %w", format.ErrOption)
 	}

@@ -104,18 +104,25 @@ func TestSidecarKeeps(t *testing.T) {
 	}{
 		"sparse": {matrix.Meta{Rows: 2, Cols: 3, ColLo: -5, DType: matrix.F64, Layout: matrix.RowSparse, Labels: []string{"a", "", "c"}}, sparse},
 		"tensor": {matrix.Meta{Rows: 2, Cols: 6, DType: matrix.F32, Dims: []int64{2, 3, 2}}, cube},
-		"dense":  {matrix.Meta{Rows: 2, Cols: 6, ColLo: 7, DType: matrix.F32}, shifted},
-		"far":    {matrix.Meta{Rows: 1, Cols: 2, ColLo: math.MinInt64, DType: matrix.U8}, far},
-		"frame":  {frameMeta(), matrix.Block{At: matrix.At(0, 2, 0, 3), Data: &matrix.Dense[float64]{Val: []float64{-1, 0.5, 1, 7, 2, 255}}}},
+		"vector": {matrix.Meta{Rows: 1, Cols: 2, DType: matrix.U8, Dims: []int64{2}}, matrix.Block{At: matrix.At(0, 1, 0, 2), Data: far.Data}},
+		"scalar": {matrix.Meta{Rows: 1, Cols: 1, DType: matrix.U8, Dims: []int64{}},
+			matrix.Block{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[uint8]{Val: []uint8{1}}}},
+		"dense": {matrix.Meta{Rows: 2, Cols: 6, ColLo: 7, DType: matrix.F32}, shifted},
+		"far":   {matrix.Meta{Rows: 1, Cols: 2, ColLo: math.MinInt64, DType: matrix.U8}, far},
+		"frame": {frameMeta(), matrix.Block{At: matrix.At(0, 2, 0, 3), Data: &matrix.Dense[float64]{Val: []float64{-1, 0.5, 1, 7, 2, 255}}}},
 	} {
 		for _, dialect := range []string{"document", "daphne", "hybrid"} {
-			for _, rows := range []string{"0", "1"} {
+			for _, set := range []string{"0", "1", "auto"} {
+				rows, meta := set, "true"
+				if set == "auto" {
+					rows, meta = "0", set
+				}
 				if rows != "0" && dialect == "daphne" {
 					continue
 				}
 				b := &blob.Mem{}
 				c.m.Name = "x"
-				o := format.Options{Set: map[string]string{"dialect": dialect, "meta": "true", "block-rows": rows}}
+				o := format.Options{Set: map[string]string{"dialect": dialect, "meta": meta, "block-rows": rows}}
 				if _, err := save(t.Context(), b, c.m, o, []matrix.Block{c.b}); err != nil {
 					t.Errorf("%s, %s: %v", name, dialect, err)
 					continue
@@ -134,13 +141,13 @@ func checkKept(t *testing.T, name string, b blob.Bucket, m matrix.Meta, blk matr
 	}
 	defer r.Close()
 	got := r.Matrices()[0]
-	if got.ColLo != m.ColLo || fmt.Sprint(got.Dims, got.Labels, got.ColTypes) != fmt.Sprint(m.Dims, m.Labels, m.ColTypes) {
+	if got.ColLo != m.ColLo || (got.Dims == nil) != (m.Dims == nil) || fmt.Sprint(got.Dims, got.Labels, got.ColTypes) != fmt.Sprint(m.Dims, m.Labels, m.ColTypes) {
 		t.Errorf("%s: %+v, want %+v", name, got, m)
 	}
 	if problems, err := r.(format.Verifier).Verify(t.Context()); err != nil || problems != nil {
 		t.Errorf("%s: %v, %v", name, problems, err)
 	}
-	for _, want := range []matrix.Rect{m.Rect(), {Rows: m.Rect().Rows, Cols: matrix.Range{Lo: m.ColLo + 1, Hi: m.ColLo + 2}}} {
+	for _, want := range []matrix.Rect{m.Rect(), {Rows: m.Rect().Rows, Cols: matrix.Range{Lo: m.ColLo + m.Cols - 1, Hi: m.ColLo + m.Cols}}} {
 		var read []matrix.Block
 		for one, err := range r.Blocks(t.Context(), "x", want) {
 			if err != nil {

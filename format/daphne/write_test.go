@@ -367,6 +367,7 @@ func TestRefuses(t *testing.T) {
 		"16 bits":       {matrix.Meta{Name: "x", Rows: 1, Cols: 1, DType: matrix.I16}, "daphne", format.ErrLossy},
 		"absent rows":   {matrix.Meta{Name: "x", Rows: 9, Cols: 1, DType: matrix.F32, Saved: []matrix.Range{{Lo: 1, Hi: 2}}}, "document", format.ErrLossy},
 		"tensor":        {matrix.Meta{Name: "x", Rows: 1, Cols: 4, DType: matrix.F32, Dims: []int64{1, 2, 2}}, "document", format.ErrLossy},
+		"vector":        {matrix.Meta{Name: "x", Rows: 1, Cols: 4, DType: matrix.F32, Dims: []int64{4}}, "document", format.ErrLossy},
 		"levels":        {matrix.Meta{Name: "x", Rows: 1, Cols: 4, DType: matrix.F32, LoD: [][]int64{{0, 1}}}, "document", format.ErrLossy},
 		"sparse labels": {sparse, "document", format.ErrLossy},
 		"negative keys": {matrix.Meta{Name: "x", Rows: 1, Cols: 4, ColLo: -2, DType: matrix.F32}, "document", format.ErrLossy},

@@ -38,7 +38,7 @@ type group struct {
 
 // ownMeta is what we keep under ownKey: what the schema cannot say of a matrix.
 type ownMeta struct {
-	Dims   []int64  `json:"dims,omitempty"`
+	Dims   []int64  `json:"dims,omitzero"`
 	DType  string   `json:"dtype,omitempty"`
 	Labels []string `json:"labels,omitempty"` // where they cannot be names of columns
 	Made   bool     `json:"made,omitempty"`   // the names of the columns stand for none
