@@ -8,7 +8,7 @@ import (
 const (
 	settleSweeps = 40  // how often all threads are moved
 	breaks       = 100 // how often threads are broken
-	sprawl       = 1.2 // how much broader than its broadest row a column may be
+	sprawl       = 1.5 // how much broader than its broadest row a column may be
 )
 
 // settle gives the threads places from left to right, as narrow as they can stand, and then moves each towards what it
