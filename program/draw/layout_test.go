@@ -263,6 +263,25 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
+// TestGathered draws boxes that take more from afar than there is room for lines: one label says how much.
+func TestGathered(t *testing.T) {
+	n := &net{block: program.Block{Parent: -1}}
+	nets["everything takes everything"](n)
+	s := checkSheet(t, &program.Program{Blocks: []program.Block{n.block}})
+	most := 0
+	for _, c := range s.curves {
+		var k int
+		if from := &s.nodes[c.from]; from.kind == isAgain && s.nodes[c.to].kind == isOp {
+			if _, err := fmt.Sscanf(from.lines[0].text, "%d values from above", &k); err == nil {
+				most = max(most, k)
+			}
+		}
+	}
+	if most != len(n.block.Ops)-2 { // all but that right above
+		t.Errorf("at most %d values are gathered, want %d", most, len(n.block.Ops)-2)
+	}
+}
+
 // TestBlocks draws several blocks, each under its own heading.
 func TestBlocks(t *testing.T) {
 	p := &program.Program{}

@@ -1,6 +1,10 @@
 package draw
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // manyTaken is how many values a box takes beyond which lines that come from afar join.
 const manyTaken = 10
@@ -83,7 +87,10 @@ func (r *router) value(v int) {
 	for _, to := range r.taking(*val) {
 		above := r.nodes[to].row - 1
 		switch joins := r.joins(to, start); {
-		case r.cut[way{v, to}], joins && r.cut[way{-1, to}]:
+		case joins && r.cut[way{-1, to}]:
+			r.gather(to, v)
+			continue
+		case r.cut[way{v, to}]:
 			trunk = r.label(isAgain, v, above, val.label)
 		case joins:
 			r.join(first, to, v)
@@ -122,4 +129,22 @@ func (r *router) join(from, to, v int) {
 		from = next
 	}
 	r.links = append(r.links, link{from: from, to: to, value: v})
+}
+
+// gather makes the label of all values that a box takes from afar where their joined line is cut.
+func (r *router) gather(to, v int) {
+	key := [2]int{to, r.nodes[to].row - 1}
+	if _, ok := r.joined[key]; ok {
+		return
+	}
+	var names []string
+	for _, t := range r.boxes[to].takes {
+		if r.joins(to, r.start(t)) {
+			names = append(names, r.values[t].title)
+		}
+	}
+	n := r.label(isAgain, v, key[1], fmt.Sprintf("%d values from above", len(names)))
+	r.nodes[n].title = cut(strings.Join(names, ", "), maxTitle)
+	r.joined[key] = n
+	r.links = append(r.links, link{from: n, to: to, value: v})
 }

@@ -64,6 +64,8 @@ func (p *picture) straightest() []link {
 		}
 		r := ranked{link: l, class: 2}
 		switch a, b := p.nodes[l.from].kind == isBend, p.nodes[l.to].kind == isBend; {
+		case p.nodes[l.from].kind == isAgain:
+			r.class = 3
 		case a && b:
 			r.class = 0
 		case !a && !b:
