@@ -25,24 +25,13 @@ import (
 	"thole.example/program"
 )
 
-// Shape is the dimensions of a variable as text, "?" if they are not known: float32[-1,13].
+// Shape is the dimensions of a variable as text, "?" if they are not known: float32[-1,13]. Of more than 16 the first stand
+// there.
 func Shape(v *program.Var) string {
 	if v == nil || !v.Typed {
 		return "?"
 	}
-	return ElemName(v.Elem) + list(v.Dims)
-}
-
-// list is numbers in brackets: [-1,13].
-func list(dims []int64) string {
-	b := []byte{'['}
-	for i, d := range dims {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendInt(b, d, 10)
-	}
-	return string(append(b, ']'))
+	return ElemName(v.Elem) + several(v.Dims, func(d int64) string { return strconv.FormatInt(d, 10) })
 }
 
 // ElemName is the name of an element type as NumPy says it: float32.

@@ -13,6 +13,7 @@ const (
 	maxBoxes   = 5000  // operators of all blocks
 	maxTaken   = 50000 // lines that come to boxes
 	leastTaken = 16    // of them to each box in any case
+	maxParts   = 10000 // values of a list that are drawn one by one
 	maxLines   = 12    // parameters and other values that one box names
 	maxName    = 48    // letters of a name
 	maxTitle   = 400   // letters of a hover text
@@ -134,7 +135,7 @@ func (b *builder) folded(o *program.Op) bool {
 func (b *builder) args(slots []program.Slot) (all []string) {
 	for _, s := range slots {
 		for _, name := range s.Args {
-			if parts, ok := b.list[name]; ok {
+			if parts, ok := b.list[name]; ok && len(parts) <= maxParts {
 				all = append(all, parts...)
 			} else {
 				all = append(all, name)
