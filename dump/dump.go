@@ -49,7 +49,7 @@ func (p *Printer) Field(off int64, b []byte, format string, args ...any) {
 
 // Text prints a line of a text file with its place and meaning.
 func (p *Printer) Text(off int64, line []byte, format string, args ...any) {
-	p.printf("%08x  %-23q  %s\n", off, line, fmt.Sprintf(format, args...))
+	p.printf("%s\n", strings.TrimRight(fmt.Sprintf("%08x  %-23q  %s", off, line, fmt.Sprintf(format, args...)), " "))
 }
 
 // Gap says that n bytes from off on are left out, and what they are.

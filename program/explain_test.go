@@ -140,6 +140,9 @@ func TestExplainPIR(t *testing.T) {
 	if err != nil || !strings.Contains(text, "operator 2 pd_op.data: 0 operands, 1 results") || !strings.Contains(text, "  base_code") {
 		t.Errorf("%v, explained as\n%s", err, text)
 	}
+	if strings.Contains(text, "…") {
+		t.Errorf("left out: \n%s", text)
+	}
 	for cut := len(data); cut > 80; cut -= 37 {
 		text, err := explained(t, data[:cut])
 		if n := covered(t, data[:cut], text); n != cut || (err == nil) != (cut == len(data)) {
@@ -148,6 +151,32 @@ func TestExplainPIR(t *testing.T) {
 	}
 	if text, err := explained(t, []byte("nothing")); err == nil || text != "" {
 		t.Errorf("no topology: %v, explained as %q", err, text)
+	}
+}
+
+// TestExplainPIRLong explains operators that are long, with letters of several bytes: every byte is shown, no letter is cut,
+// and the meaning stands once.
+func TestExplainPIRLong(t *testing.T) {
+	for _, letter := range []string{"x", "é", "漢", "😀"} {
+		data := []byte(strings.Replace(linearPIR, "train.py", "/home/"+strings.Repeat(letter, 700), 1))
+		text, err := explained(t, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := covered(t, data, text); n != len(data) || strings.Contains(text, "…") {
+			t.Errorf("%d bytes of %d shown in\n%s", n, len(data), text)
+		}
+		if strings.Contains(text, `\x`) || strings.Count(text, letter) < 700 {
+			t.Errorf("letters are cut in\n%s", text)
+		}
+		if n := strings.Count(text, "operator 3 pd_op.matmul"); n != 1 {
+			t.Errorf("the operator is named %d times", n)
+		}
+		for line := range strings.Lines(text) {
+			if strings.HasSuffix(line, " \n") || len(line) > 240 {
+				t.Errorf("line %q", line)
+			}
+		}
 	}
 }
 

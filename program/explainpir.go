@@ -4,17 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"thole.example/dump"
 )
 
-// explainPIR prints a PIR text: a line for each operator and for each other value around them, each with what stands
-// before it. It stops where the text is no JSON.
+// explainPIR prints a PIR text, every byte of it: lines for each operator and for each other value around them, each with
+// what stands before it. What is no JSON is the rest.
 func explainPIR(data []byte, p *dump.Printer) {
 	e := pirExplainer{data: data, p: p, d: json.NewDecoder(bytes.NewReader(data))}
 	e.walk("", 0)
 	if e.done < len(data) {
-		e.piece(len(data), "the rest")
+		e.line(len(data), "the rest")
 	}
 }
 
@@ -47,7 +48,7 @@ func (e *pirExplainer) walk(key string, depth int) (ok bool) {
 	if key == "#" {
 		key = "name"
 	}
-	e.piece(int(e.d.InputOffset()), "%s", key)
+	e.line(int(e.d.InputOffset()), "%s", key)
 	return true
 }
 
@@ -91,16 +92,25 @@ func (e *pirExplainer) operator() bool {
 		text += fmt.Sprintf(", %d regions", n)
 	}
 	e.ops++
-	e.piece(int(e.d.InputOffset()), "%s", text)
+	e.line(int(e.d.InputOffset()), "%s", text)
 	return true
 }
 
-// piece prints the text up to there, shortened.
-func (e *pirExplainer) piece(end int, meaning string, args ...any) {
-	shown := min(end, e.done+shownBytes)
-	e.p.Text(int64(e.done), e.data[e.done:shown], meaning, args...)
-	if rest := end - shown; rest > 0 {
-		e.p.Gap(int64(shown), int64(rest), "more of it")
+// lineBytes is how much of the text stands on one line.
+const lineBytes = 64
+
+// line prints all of the text up to there, with its meaning behind the first line of it.
+func (e *pirExplainer) line(end int, meaning string, args ...any) {
+	meaning = fmt.Sprintf(meaning, args...)
+	for e.done < end && e.p.Err() == nil {
+		next := min(end, e.done+lineBytes)
+		for back := next; back > e.done && next-back < utf8.UTFMax && next < end; back-- {
+			if utf8.RuneStart(e.data[back]) {
+				next = back // letters stay whole
+				break
+			}
+		}
+		e.p.Text(int64(e.done), e.data[e.done:next], "%s", meaning)
+		e.done, meaning = next, ""
 	}
-	e.done = end
 }

@@ -11,7 +11,7 @@ import (
 
 // Dot prints the program in the language of Graphviz, a cluster for each block.
 func Dot(w io.Writer, p *program.Program) error {
-	out := bufio.NewWriter(w)
+	s, out := newScope(p), bufio.NewWriter(w)
 	fmt.Fprintln(out, "digraph program {")
 	fmt.Fprintln(out, `  node [shape=box, fontname="sans-serif", fontsize=10];`)
 	fmt.Fprintln(out, `  edge [fontname="sans-serif", fontsize=8];`)
@@ -19,16 +19,22 @@ func Dot(w io.Writer, p *program.Program) error {
 		if len(p.Blocks) > 1 {
 			fmt.Fprintf(out, "  subgraph cluster_%d {\n  label=\"block %d\";\n", b, b)
 		}
-		pic := build(p, b)
-		for i, n := range pic.nodes {
+		g := build(s, b, len(p.Blocks[b].Ops))
+		for i, n := range g.boxes {
 			style := ""
 			if n.kind != isOp {
 				style = ", style=rounded"
 			}
-			fmt.Fprintf(out, "  b%d_%d [label=%s%s];\n", b, i, dotText(strings.Join(n.lines, "\n")), style)
+			var lines []string
+			for _, l := range n.lines {
+				lines = append(lines, l.text)
+			}
+			fmt.Fprintf(out, "  b%d_%d [label=%s%s];\n", b, i, dotText(lines...), style)
 		}
-		for _, e := range pic.edges {
-			fmt.Fprintf(out, "  b%d_%d -> b%d_%d [label=%s];\n", b, e.from, b, e.to, dotText(e.label))
+		for _, v := range g.values {
+			for _, to := range v.to {
+				fmt.Fprintf(out, "  b%d_%d -> b%d_%d [label=%s];\n", b, v.from, b, to, dotText(v.label))
+			}
 		}
 		if len(p.Blocks) > 1 {
 			fmt.Fprintln(out, "  }")
@@ -38,11 +44,10 @@ func Dot(w io.Writer, p *program.Program) error {
 	return out.Flush()
 }
 
-// dotText is a string in quotes.
-func dotText(s string) string {
-	lines := strings.Split(s, "\n")
+// dotText is lines in quotes.
+func dotText(lines ...string) string {
 	for i, line := range lines {
-		lines[i] = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(plain(line))
+		lines[i] = strings.ReplaceAll(strings.ReplaceAll(line, `\`, `\\`), `"`, `\"`)
 	}
 	return `"` + strings.Join(lines, `\n`) + `"`
 }

@@ -1,8 +1,20 @@
 // Package draw shows the topology of a Paddle model: as text with shapes and sizes of parameters, as a graph for
 // Graphviz, and as a picture (SVG) that it lays out itself.
 //
-// In pictures a box is an operator with the parameters that it takes; a line is a variable that goes from the operator
-// that makes it to those that take it. Lines go down: an operator stands below all that it waits for.
+// In pictures a box is an operator, with the settings that say what it computes and the parameters that it takes; a line
+// is a variable that goes from the operator that makes it, through its label, to those that take it. Lines go down: an
+// operator stands below all that it waits for. A picture is made in steps, each in a file of its own:
+//
+//	graph.go     boxes and the values between them; constants and parameters become lines of the boxes that take them
+//	rows.go      which operators stand side by side
+//	columns.go   where a long picture begins a new column
+//	lines.go     every value gets its way through the rows it passes
+//	order.go     the order within rows
+//	threads.go   what stands straight below each other
+//	place.go     coordinates
+//	svg.go       the picture as a file
+//
+// A label is a node as boxes are, with room of its own. So no label lies on a box, on another label or on a line.
 package draw
 
 import (
@@ -13,58 +25,13 @@ import (
 	"thole.example/program"
 )
 
-// node is an operator of a picture.
-type node struct {
-	op     *program.Op
-	lines  []string // what stands in the box: the type, then parameters
-	kind   kind
-	layer  int
-	order  int // within the layer
-	x, y   float64
-	w, h   float64
-	detail string // attributes
-}
-
-// kind is what a box is drawn as.
-type kind int
-
-const (
-	isOp kind = iota
-	isInput
-	isOutput
-	isBend // of a line that passes a layer
-)
-
-// edge is a line: a variable from one box to another.
-type edge struct {
-	from, to int
-	label    string
-	via      []int // bends, from above
-}
-
-// picture is one block of a program.
-type picture struct {
-	nodes  []node
-	edges  []edge
-	layers [][]int
-}
-
-// Shape is the dimensions of a variable as text, "?" if they are not known: float32[-1,13].
+// Shape is the dimensions of a variable as text, "?" if they are not known: float32[-1,13]. Of more than 16 the first stand
+// there.
 func Shape(v *program.Var) string {
 	if v == nil || !v.Typed {
 		return "?"
 	}
-	var b strings.Builder
-	b.WriteString(ElemName(v.Elem))
-	b.WriteByte('[')
-	for i, d := range v.Dims {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.FormatInt(d, 10))
-	}
-	b.WriteByte(']')
-	return b.String()
+	return ElemName(v.Elem) + several(v.Dims, func(d int64) string { return strconv.FormatInt(d, 10) })
 }
 
 // ElemName is the name of an element type as NumPy says it: float32.
@@ -92,112 +59,4 @@ func Size(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%.3g %s", v, units[unit])
-}
-
-// variables are those of a block and of the blocks around it, by name.
-func variables(p *program.Program, block int) map[string]*program.Var {
-	vars := map[string]*program.Var{}
-	for b := block; b >= 0; b = p.Blocks[b].Parent {
-		for i := range p.Blocks[b].Vars {
-			v := &p.Blocks[b].Vars[i]
-			if vars[v.Name] == nil {
-				vars[v.Name] = v
-			}
-		}
-	}
-	return vars
-}
-
-// isParam tells whether the variable is drawn within the operators that take it.
-func isParam(v *program.Var) bool {
-	return v != nil && v.Persistable && v.Kind != program.VarType_FEED_MINIBATCH && v.Kind != program.VarType_FETCH_LIST
-}
-
-// holder tells whether the variable is only what feeds and fetches are held in.
-func holder(v *program.Var) bool {
-	return v != nil && (v.Kind == program.VarType_FEED_MINIBATCH || v.Kind == program.VarType_FETCH_LIST)
-}
-
-// build makes the boxes and lines of a block.
-func build(p *program.Program, block int) *picture {
-	pic := &picture{}
-	vars := variables(p, block)
-	made := map[string]int{} // the operator that made a variable last
-	ops := p.Blocks[block].Ops
-	for i := range ops {
-		o := &ops[i]
-		if o.Type == program.PIRParameter {
-			continue
-		}
-		n := node{op: o, lines: []string{o.Type}, kind: kindOf(o.Type), detail: attributes(o)}
-		at := len(pic.nodes)
-		for _, s := range o.In {
-			for _, name := range s.Args {
-				v := vars[name]
-				from, ok := made[name]
-				switch {
-				case holder(v):
-				case isParam(v) && !ok:
-					n.lines = append(n.lines, fmt.Sprintf("%s %s %s", s.Name, name, Shape(v)))
-				case ok:
-					pic.edges = append(pic.edges, edge{from: from, to: at, label: name + " " + Shape(v)})
-				default:
-					n.lines = append(n.lines, fmt.Sprintf("%s %s ?", s.Name, name))
-				}
-			}
-		}
-		if n.kind != isOp {
-			n.lines = append(n.lines, ends(o, vars)...)
-		}
-		pic.nodes = append(pic.nodes, n)
-		for _, s := range o.Out {
-			for _, name := range s.Args {
-				if !holder(vars[name]) {
-					made[name] = at
-				}
-			}
-		}
-	}
-	return pic
-}
-
-func kindOf(op string) kind {
-	switch op {
-	case "feed", "pd_op.data", "pd_op.feed":
-		return isInput
-	case "fetch", "pd_op.fetch":
-		return isOutput
-	}
-	return isOp
-}
-
-// ends are the variables of a feed or fetch.
-func ends(o *program.Op, vars map[string]*program.Var) (lines []string) {
-	for _, slots := range [][]program.Slot{o.In, o.Out} {
-		for _, s := range slots {
-			for _, name := range s.Args {
-				if !holder(vars[name]) && !strings.HasPrefix(name, "%") {
-					lines = append(lines, name+" "+Shape(vars[name]))
-				}
-			}
-		}
-	}
-	return lines
-}
-
-// quiet are attributes that say nothing of what is computed.
-func quiet(name string) bool {
-	return strings.HasPrefix(name, "op_") || strings.HasPrefix(name, "use_") || name == "with_quant_attr" || name == "is_test" ||
-		name == "mkldnn_data_type" || name == "place"
-}
-
-// attributes are those that say something, as "axis=1 scale=2".
-func attributes(o *program.Op) string {
-	var all []string
-	for _, a := range o.Attrs {
-		if !quiet(a.Name) {
-			all = append(all, a.Name+"="+a.Text())
-		}
-	}
-	return strings.Join(all, " ")
 }

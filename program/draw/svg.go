@@ -10,87 +10,109 @@ import (
 	"thole.example/program"
 )
 
-// SVG prints the first block of the program as a picture.
+// look is how a kind of node is drawn.
+type look struct {
+	fill, border string
+	corner       float64
+}
+
+var looks = [...]look{
+	isOp:     {"#eaf1fb", "#5b7fae", 3},
+	isInput:  {"#e6f4e6", "#5c9a5c", 12},
+	isOutput: {"#fcefdc", "#c08a3e", 12},
+	isValue:  {"#f4f4f4", "", 5},
+	isAgain:  {"#ffffff", "#2f6db5", 5},
+}
+
+// inks are the colours of lines of text.
+var inks = [...]string{isType: "#000000", isSetting: "#8a4b00", isTensor: "#444444"}
+
+// Colours of lines: within a column, and to the next.
+const (
+	lineInk = "#666666"
+	wrapInk = "#2f6db5"
+)
+
+// SVG prints the program as a picture. It needs nothing of a viewer but shapes and text.
 func SVG(w io.Writer, p *program.Program) error {
-	pic := build(p, 0)
-	pic.layout()
-	left, right, bottom := 0.0, 0.0, 0.0
-	for _, n := range pic.nodes {
-		left, right, bottom = min(left, n.x-n.w/2), max(right, n.x+n.w/2), max(bottom, n.y+n.h/2)
+	s, out := layout(p), bufio.NewWriter(w)
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f" `+
+		`font-family="sans-serif" font-size="%g">`+"\n", s.w, s.h, s.w, s.h, textSize)
+	fmt.Fprintf(out, `<rect width="%.0f" height="%.0f" fill="#ffffff"/>`+"\n", s.w, s.h)
+	for _, h := range s.heads {
+		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" font-size="%g" font-weight="bold">%s</text>`+"\n",
+			h.x, h.y+headSize*baseline, headSize, escape(h.text))
 	}
-	for i := range pic.edges { // labels stand to the right of lines
-		e := &pic.edges[i]
-		right = max(right, pic.nodes[e.from].x+12+float64(len(e.label))*letterSize*0.9)
+	for i := range s.curves {
+		s.curves[i].print(out)
 	}
-	out := bufio.NewWriter(w)
-	width, height := right-left+40, bottom+20
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="%.1f 0 %.1f %.1f"`+"\n",
-		width, height, left-20, width, height)
-	fmt.Fprintln(out, ` font-family="sans-serif" font-size="11">`)
-	fmt.Fprintf(out, `<rect x="%.1f" y="0" width="%.1f" height="%.1f" fill="white"/>`+"\n", left-20, width, height)
-	fmt.Fprintln(out, `<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">`+
-		`<path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>`)
-	for i := range pic.edges {
-		pic.line(out, &pic.edges[i])
-	}
-	for i := range pic.nodes {
-		pic.box(out, &pic.nodes[i])
-	}
-	labelled := map[string]bool{}
-	for i := range pic.edges {
-		if e := &pic.edges[i]; !labelled[e.label] {
-			labelled[e.label] = true
-			n := &pic.nodes[e.from]
-			fmt.Fprintf(out, `<text x="%.1f" y="%.1f" font-size="9" fill="#666" `+ // a white rim sets it off from lines
-				`stroke="white" stroke-width="3" paint-order="stroke">%s</text>`+"\n", n.x+7, n.y+n.h/2+13, escape(e.label))
-		}
+	for i := range s.nodes {
+		s.nodes[i].print(out)
 	}
 	fmt.Fprintln(out, "</svg>")
 	return out.Flush()
 }
 
-// line draws a variable: from the bottom of a box, through bends, to the top of another.
-func (p *picture) line(out io.Writer, e *edge) {
-	from, to := &p.nodes[e.from], &p.nodes[e.to]
-	x, y := from.x, from.y+from.h/2
-	fmt.Fprintf(out, `<path fill="none" stroke="#555" marker-end="url(#tip)" d="M%.1f,%.1f`, x, y)
-	for _, i := range e.via {
-		n := &p.nodes[i]
-		curve(out, x, y, n.x, n.y)
-		x, y = n.x, n.y
-	}
-	curve(out, x, y, to.x, to.y-to.h/2)
-	fmt.Fprintf(out, `"><title>%s</title></path>`+"\n", escape(e.label))
-}
+// baseline is how far below the middle of a text its line stands, as a part of the size.
+const baseline = 0.36
 
-// curve goes down on both ends.
-func curve(out io.Writer, x, y, toX, toY float64) {
-	half := (toY - y) / 2
-	fmt.Fprintf(out, " C%.1f,%.1f %.1f,%.1f %.1f,%.1f", x, y+half, toX, toY-half, toX, toY)
-}
-
-// box draws an operator.
-func (p *picture) box(out io.Writer, n *node) {
-	fill, round := "#e8f0fa", 4
-	switch n.kind {
-	case isBend:
-		return
-	case isInput:
-		fill, round = "#e6f4e6", 12
-	case isOutput:
-		fill, round = "#fbeede", 12
+// print draws a line, and an arrow at its end; arrows point down, as all lines end.
+func (c *curve) print(out io.Writer) {
+	ink, wide := lineInk, 1.0
+	if c.wrap {
+		ink, wide = wrapInk, 1.6
 	}
-	fmt.Fprintf(out, `<g><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%d" fill="%s" stroke="#557"/>`+"\n",
-		escape(strings.TrimSpace(n.lines[0]+" "+n.detail)), n.x-n.w/2, n.y-n.h/2, n.w, n.h, round, fill)
-	for k, text := range n.lines {
-		weight := ""
-		if k == 0 {
-			weight = ` font-weight="bold"`
+	strokes := c.strokes
+	end := strokes[len(strokes)-1].to
+	fmt.Fprintf(out, `<g><title>%s</title><path fill="none" stroke="%s" stroke-width="%g" d="M%.1f,%.1f`,
+		escape(c.title), ink, wide, c.begin.x, c.begin.y)
+	for i, s := range strokes {
+		to := s.to
+		if c.tip && i == len(strokes)-1 {
+			to.y -= tipHeight - 1
 		}
-		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" text-anchor="middle"%s>%s</text>`+"\n",
-			n.x, n.y-n.h/2+float64(k+1)*lineHeight+1, weight, escape(text))
+		if s.straight {
+			fmt.Fprintf(out, " L%.1f,%.1f", to.x, to.y)
+		} else {
+			fmt.Fprintf(out, " C%.1f,%.1f %.1f,%.1f %.1f,%.1f", s.a.x, s.a.y, s.b.x, s.b.y, to.x, to.y)
+		}
+	}
+	fmt.Fprint(out, `"/>`)
+	if c.tip {
+		fmt.Fprintf(out, `<path fill="%s" d="M%.1f,%.1f l-3.5,-%g h7 z"/>`, ink, end.x, end.y, tipHeight)
 	}
 	fmt.Fprintln(out, "</g>")
+}
+
+// print draws a box or a label.
+func (n *node) print(out io.Writer) {
+	if n.kind == isBend {
+		return
+	}
+	k, border := looks[n.kind], ""
+	if k.border != "" {
+		border = fmt.Sprintf(` stroke="%s"`, k.border)
+	}
+	fmt.Fprintf(out, `<g text-anchor="middle"><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%g" fill="%s"%s/>`+"\n",
+		escape(n.title), n.x-n.w/2, n.y-n.h/2, n.w, n.h, k.corner, k.fill, border)
+	for i := range n.lines {
+		size, weight, y := n.text(i)
+		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" font-size="%g"%s fill="%s">%s</text>`+"\n",
+			n.x, y+size*baseline, size, weight, inks[n.lines[i].style], escape(n.lines[i].text))
+	}
+	fmt.Fprintln(out, "</g>")
+}
+
+// text is how and where a line of a node is written; y is its middle.
+func (n *node) text(i int) (size float64, weight string, y float64) {
+	if n.kind >= isValue {
+		return labelSize, "", n.y
+	}
+	y = n.y - n.h/2 + boxMargin/2 + (float64(i)+0.5)*lineHeight
+	if n.lines[i].style == isType {
+		weight = ` font-weight="bold"`
+	}
+	return textSize, weight, y
 }
 
 // escape is text that may stand in XML.

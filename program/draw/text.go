@@ -6,25 +6,29 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"thole.example/program"
 )
 
+// How much stands in one cell of the text.
+const (
+	maxCell  = 240 // letters of settings
+	maxNamed = 16  // variables
+)
+
 // Text prints the operators in the order in which they run, with what they take and give, and the sizes of parameters.
 func Text(w io.Writer, p *program.Program) error {
-	out := bufio.NewWriter(w)
+	s, out := newScope(p), bufio.NewWriter(w)
 	for b := range p.Blocks {
 		if len(p.Blocks) > 1 {
 			fmt.Fprintf(out, "block %d within block %d\n", b, p.Blocks[b].Parent)
 		}
 		tab := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(tab, "#\tOPERATOR\tTAKES\tGIVES\tSETTINGS")
-		vars := variables(p, b)
 		for i := range p.Blocks[b].Ops {
 			o := &p.Blocks[b].Ops[i]
-			fmt.Fprintf(tab, "%d\t%s\t%s\t%s\t%s\n", i, plain(o.Type), plain(named(o.In, vars)), plain(named(o.Out, vars)),
-				plain(attributes(o)))
+			fmt.Fprintf(tab, "%d\t%s\t%s\t%s\t%s\n", i, plain(cut(o.Type, maxName)), s.named(b, o.In), s.named(b, o.Out),
+				cut(settings(all(o)), maxCell))
 		}
 		if err := tab.Flush(); err != nil {
 			return err
@@ -34,32 +38,29 @@ func Text(w io.Writer, p *program.Program) error {
 }
 
 // named are the variables in slots with their shapes, and the sizes of parameters.
-func named(slots []program.Slot, vars map[string]*program.Var) string {
-	var all []string
-	for _, s := range slots {
-		for _, name := range s.Args {
-			v := vars[name]
-			text := name
+func (s *scope) named(block int, slots []program.Slot) string {
+	var words []string
+	n := 0
+	for _, slot := range slots {
+		for _, name := range slot.Args {
+			if n++; n > maxNamed {
+				continue
+			}
+			v := s.find(block, name)
+			text := plain(cut(name, maxName))
 			if v != nil && v.Typed {
-				text += " " + Shape(v)
+				text += " " + cut(Shape(v), maxName)
 			}
 			if isParam(v) {
-				if n, ok := v.Bytes(); ok {
-					text += " (" + Size(n) + ")"
+				if size, ok := v.Bytes(); ok {
+					text += " (" + Size(size) + ")"
 				}
 			}
-			all = append(all, text)
+			words = append(words, text)
 		}
 	}
-	return strings.Join(all, ", ")
-}
-
-// plain is text of a file that a terminal may be shown.
-func plain(s string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
+	if more := n - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("… %d more", more))
+	}
+	return strings.Join(words, ", ")
 }
