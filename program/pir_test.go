@@ -118,8 +118,8 @@ func TestBadPIR(t *testing.T) {
 		{`"fc_0.b_0"`, `"fc_0.w_0"`, "a name that no other has"},
 		{`[0,1,1,"fc_0.b_0"]`, `[0,1,1,7]`, "attributes \"[0,1,1,7]\""},
 		{`"0.t_f32"}`, `"0.t_f31"}`, `element type "0.t_f31"`},
-		{`[13,1]`, `[13,-2]`, "want none below -1"},
 		{`[13,1]`, `"13"`, "dimensions"},
+		{`"args":[],`, `"args":[{"#":7}],`, "argument of number 7, want one below 0"},
 		{`"D":false`, `"D":7`, "attribute transpose_x"},
 		{`"magic":"pir"`, `"magic":"pie"`, "want a ProgramDesc or a PIR text"},
 		{`"program":`, `"progran":`, "0 regions"},
@@ -150,7 +150,15 @@ func TestPIRBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Blocks) != 2 || p.Blocks[1].Parent != 0 || fmt.Sprint(p.Blocks[1].Ops[0].In) != "[{0 [%-1]} {1 [%-2]} {2 []}]" {
+	if len(p.Blocks) != 2 || p.Blocks[1].Parent != 0 || fmt.Sprint(p.Blocks[1].Ops[0].In) != "[{0 [%-1]} {1 [%-2]} {2 []}]" ||
+		fmt.Sprint(p.Blocks[1].Args) != "[%-1 %-2]" {
 		t.Errorf("%d blocks: %+v", len(p.Blocks), p.Blocks[1:])
+	}
+	twice := strings.Replace(text, inner, inner[:len(inner)-1]+","+inner[len(`"regions":[`):], 1)
+	if p, err = Decode([]byte(twice)); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Blocks) != 3 || fmt.Sprint(p.Blocks[2].Args, p.Blocks[2].Ops[0].In[0].Args) != "[%-1 of block 2 %-2 of block 2] [%-1 of block 2]" {
+		t.Errorf("%d blocks: %+v", len(p.Blocks), p.Blocks[2:])
 	}
 }
