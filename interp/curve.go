@@ -127,6 +127,47 @@ func layerNorm(c *call) error {
 	return nil
 }
 
+// instanceNorm gives the values of each channel of each example mean 0 and variance 1, then scales and shifts them.
+func instanceNorm(c *call) error {
+	x, err := c.floats("X")
+	if err != nil {
+		return err
+	}
+	if len(x.Dims) < 2 {
+		return fmt.Errorf("X of shape %v, want examples, channels and values: %w", x.Dims, ErrShape)
+	}
+	epsilon, err := c.float("epsilon")
+	if err != nil {
+		return err
+	}
+	channels, n := x.Dims[1], span(x.Dims[2:])
+	gain, bias := c.t("Scale"), c.t("Bias")
+	for _, t := range []*Tensor{gain, bias} {
+		if t != nil && len(t.F) != channels {
+			return fmt.Errorf("scale or bias is %s, want %d floats: %w", t.text(), channels, ErrShape)
+		}
+	}
+	out, err := newFloats(x.Dims)
+	if err != nil {
+		return err
+	}
+	for at := 0; at < len(x.F); at += n {
+		k := at / n % channels
+		y := out.F[at : at+n]
+		normalize(x.F[at:at+n], y, float64(epsilon))
+		for i := range y {
+			if gain != nil {
+				y[i] *= gain.F[k]
+			}
+			if bias != nil {
+				y[i] += bias.F[k]
+			}
+		}
+	}
+	c.give(out)
+	return nil
+}
+
 // normalize gives x mean 0 and variance 1.
 func normalize(x, y []float32, epsilon float64) {
 	mean := total(x) / float64(len(x))

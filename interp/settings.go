@@ -67,8 +67,26 @@ func (s *setting) read(a program.Attr) (any, error) {
 		return a.Ints()
 	case elem:
 		return readElem(a)
+	case numbers:
+		return readNumbers(a)
 	}
 	return a.Str()
+}
+
+// readNumbers is a list of numbers or truth values.
+func readNumbers(a program.Attr) (any, error) {
+	switch v := a.Value.(type) {
+	case []float64:
+		return numbers{floats: v}, nil
+	case []bool:
+		n := numbers{}
+		for _, b := range v {
+			n.ints = append(n.ints, bit(b))
+		}
+		return n, nil
+	}
+	v, err := a.Ints()
+	return numbers{ints: v}, err
 }
 
 // readElem is an element type by its number or name.
@@ -93,7 +111,7 @@ func readElem(a program.Attr) (any, error) {
 // call is one run of a step.
 type call struct {
 	*step
-	vars map[string]*Tensor
+	*running
 }
 
 // t is the variable in a slot, nil if there is none.

@@ -26,6 +26,12 @@ type setting struct {
 // only is the default of a setting that must have it, because nothing else is implemented.
 type only struct{ value any }
 
+// numbers are values of an attribute, one of the two.
+type numbers struct {
+	floats []float64
+	ints   []int64
+}
+
 // elem is an element type, in files a number or a name.
 type elem matrix.DType
 
@@ -38,6 +44,7 @@ func ops() []op {
 	axis := []setting{{"axis", int64(-1), ""}, {"scale_x", only{1.0}, ""}, {"scale_y", only{1.0}, ""}, {"scale_out", only{1.0}, ""}}
 	reduce := []setting{{"dim", []int64{0}, "AxisTensor"}, {"keep_dim", false, ""}, {"reduce_all", false, ""},
 		{"in_dtype", only{int64(-1)}, ""}, {"out_dtype", only{int64(-1)}, ""}}
+	test := []setting{{"axis", int64(-1), ""}, {"force_cpu", false, ""}}
 	perm := []setting{{"axis", []int64{}, ""}, {"data_format", "AnyLayout", ""}}
 	lookup := []setting{{"padding_idx", int64(-1), ""}, {"is_sparse", false, ""}}
 	conv := []setting{{"strides", []int64{1, 1}, ""}, {"paddings", []int64{0, 0}, ""}, {"dilations", []int64{1, 1}, ""},
@@ -62,6 +69,16 @@ func ops() []op {
 		{"elementwise_fmin", xy, out, axis, binary(known(minF), minI)},
 		{"elementwise_heaviside", xy, out, axis, binary(heaviside[float32], heaviside[int64])},
 		{"elementwise_pow", xy, out, axis, binary(powF, powI)},
+		{"equal", xy, out, test, relation(func(a, b float32) bool { return a == b }, func(a, b int64) bool { return a == b })},
+		{"not_equal", xy, out, test, relation(func(a, b float32) bool { return a != b }, func(a, b int64) bool { return a != b })},
+		{"less_than", xy, out, test, relation(func(a, b float32) bool { return a < b }, func(a, b int64) bool { return a < b })},
+		{"less_equal", xy, out, test, relation(func(a, b float32) bool { return a <= b }, func(a, b int64) bool { return a <= b })},
+		{"greater_than", xy, out, test, relation(func(a, b float32) bool { return a > b }, func(a, b int64) bool { return a > b })},
+		{"greater_equal", xy, out, test, relation(func(a, b float32) bool { return a >= b }, func(a, b int64) bool { return a >= b })},
+		{"logical_and", xy, out, nil, logic(func(a, b bool) bool { return a && b })},
+		{"logical_or", xy, out, nil, logic(func(a, b bool) bool { return a || b })},
+		{"logical_xor", xy, out, nil, logic(func(a, b bool) bool { return a != b })},
+		{"logical_not", x, out, nil, logicalNot},
 		{"sum", []string{"X*"}, out, nil, addAll},
 		{"scale", x, out, []setting{{"scale", 1.0, "ScaleTensor"}, {"bias", 0.0, ""}, {"bias_after_scale", true, ""}}, scale},
 
@@ -103,6 +120,8 @@ func ops() []op {
 		{"lookup_table_v2", []string{"W", "Ids"}, out, append(lookup, setting{"is_distributed", false, ""}), lookupNew},
 		{"layer_norm", []string{"X", "Scale?", "Bias?"}, []string{"Y", "Mean?", "Variance?"},
 			[]setting{{"begin_norm_axis", int64(1), ""}, {"epsilon", 1e-5, ""}}, layerNorm},
+		{"instance_norm", []string{"X", "Scale?", "Bias?"}, []string{"Y", "SavedMean?", "SavedVariance?"},
+			[]setting{{"epsilon", 1e-5, ""}}, instanceNorm},
 		{"slice", []string{"Input"}, out, []setting{{"axes", []int64{}, ""}, {"starts", []int64{}, "StartsTensor"},
 			{"ends", []int64{}, "EndsTensor"}, {"infer_flags", []int64{}, ""}, {"decrease_axis", []int64{}, ""}}, slice},
 		{"stack", []string{"X*"}, []string{"Y"}, []setting{{"axis", int64(0), ""}}, stack},
@@ -130,6 +149,8 @@ func ops() []op {
 		{"transpose2", x, outShape, perm, transpose},
 		{"fill_constant", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, "ShapeTensor"}, {"value", 0.0, "ValueTensor"},
 			{"str_value", "", ""}, {"force_cpu", false, ""}, {"place_type", int64(-1), ""}}, fillConstant},
+		{"assign_value", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, ""}, {"values", numbers{}, ""},
+			{"fp32_values", numbers{}, ""}, {"int32_values", numbers{}, ""}, {"int64_values", numbers{}, ""}, {"bool_values", numbers{}, ""}}, assignValue},
 		{"fill_ints", nil, out, []setting{{"value", []int64{}, ""}, {"dtype", elem(matrix.I64), ""}}, fillInts}, // of PIR only
 		{"assign", x, out, nil, identity},
 		{"cast", x, out, []setting{{"in_dtype", elem(matrix.F32), ""}, {"out_dtype", elem(matrix.F32), ""}}, cast},
