@@ -150,7 +150,8 @@ func ops() []op {
 		{"fill_constant", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, "ShapeTensor"}, {"value", 0.0, "ValueTensor"},
 			{"str_value", "", ""}, {"force_cpu", false, ""}, {"place_type", int64(-1), ""}}, fillConstant},
 		{"assign_value", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, ""}, {"values", numbers{}, ""},
-			{"fp32_values", numbers{}, ""}, {"int32_values", numbers{}, ""}, {"int64_values", numbers{}, ""}, {"bool_values", numbers{}, ""}}, assignValue},
+			{"fp32_values", numbers{}, ""}, {"int32_values", numbers{}, ""}, {"int64_values", numbers{}, ""},
+			{"bool_values", numbers{}, ""}}, assignValue},
 		{"fill_ints", nil, out, []setting{{"value", []int64{}, ""}, {"dtype", elem(matrix.I64), ""}}, fillInts}, // of PIR only
 		{"assign", x, out, nil, identity},
 		{"cast", x, out, []setting{{"in_dtype", elem(matrix.F32), ""}, {"out_dtype", elem(matrix.F32), ""}}, cast},

@@ -140,6 +140,44 @@ func TestBadPIR(t *testing.T) {
 	}
 }
 
+// TestScrubClasses removes the names of classes from a model that Paddle saved, and says which names stay.
+func TestScrubClasses(t *testing.T) {
+	const secret = "SecretFraudTower"
+	p, data := saved(t, "tower.json")
+	leaks, whole, err := p.Leaks()
+	if err != nil || len(leaks) != 1 || leaks[0].Attr != "struct_name" || leaks[0].Ops != bytes.Count(data, []byte("struct_name")) ||
+		!strings.Contains(leaks[0].Shown, secret) {
+		t.Fatalf("%+v, %v, want names of classes", leaks, err)
+	}
+	clean, err := p.Scrub()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := clean.Encode()
+	if err != nil || bytes.Contains(text, []byte(secret)) || SameGraph(p, clean) != nil {
+		t.Errorf("%v, scrubbed: %s", err, text)
+	}
+	if left, lean, _ := clean.Leaks(); len(left) != 0 || whole-lean < leaks[0].Bytes-leaks[0].Ops || whole-lean > leaks[0].Bytes {
+		t.Errorf("%d of %d bytes remain, with %+v, want about %d less", lean, whole, left, leaks[0].Bytes)
+	}
+	for _, c := range []struct{ file, want string }{
+		{"tower.json", "[linear_2 secret_fraud_tower_0 x]"},
+		{"tower.pdmodel", "[linear_0 linear_2 relu_0 save_infer_model/scale_0 secret_fraud_tower_0 sigmoid_0 tmp_0 x]"},
+	} {
+		p, _ := saved(t, c.file)
+		if got := fmt.Sprint(p.Stems()); got != c.want {
+			t.Errorf("%s: names begin with %s, want %s", c.file, got, c.want)
+		}
+	}
+	on := strings.Replace(linearPIR, `[0,1,1,"fc_0.w_0"]`, `[{"N":"struct_name","AT":{"#":"0.a_str","D":"/A/"}},{"N":"name","AT":{"#":"0.a_str","D":"fc_0.w_0"}}]`, 1)
+	if p, err = Decode([]byte(on)); err != nil {
+		t.Fatal(err)
+	}
+	if leaks, _, err := p.Leaks(); err != nil || len(leaks) != 2 {
+		t.Errorf("%+v, %v, want that of the parameter too", leaks, err)
+	}
+}
+
 // TestPIRBlocks reads blocks within operators, with arguments in both ways.
 func TestPIRBlocks(t *testing.T) {
 	const typ = `"TT":{"#":"0.t_dtensor","D":[{"#":"0.t_i64"},[],"NCHW",[],0]}`
