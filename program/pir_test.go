@@ -86,14 +86,14 @@ func TestPIR(t *testing.T) {
 func TestPIRAttributes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"#":"0.a_bool","D":true}`:      "BOOLEAN true",
-		`{"#":"0.a_f32","D":0.5}`:        "FLOAT64 0.5",
-		`{"#":"0.a_f32","VD":"NaN"}`:     "FLOAT64 NaN",
+		`{"#":"0.a_f32","D":0.5}`:        "FLOAT 0.5",
+		`{"#":"0.a_f32","VD":"NaN"}`:     "FLOAT NaN",
 		`{"#":"0.a_f64","VD":"-inf"}`:    "FLOAT64 -Inf",
 		`{"#":"0.a_i64","D":-7}`:         "LONG -7",
 		`{"#":"0.a_str","D":"a"}`:        `STRING "a"`,
 		`{"#":"1.a_intarray","D":[1,2]}`: "LONGS [1 2]",
 		`{"#":"1.a_scalar","D":2.5}`:     "FLOAT64 2.5",
-		`{"#":"0.a_array","D":[{"#":"0.a_i32","D":3},{"#":"0.a_i32","D":4}]}`:       "LONGS [3 4]",
+		`{"#":"0.a_array","D":[{"#":"0.a_i32","D":3},{"#":"0.a_i32","D":4}]}`:       "INTS [3 4]",
 		`{"#":"0.a_array","D":[{"#":"0.a_f32","D":3.5}]}`:                           "FLOAT64S [3.5]",
 		`{"#":"0.a_array","D":[{"#":"0.a_bool","D":true},{"#":"0.a_str","D":"b"}]}`: "STRING", // mixed: as text
 		`{"#":"1.a_place","D":[1,0,""]}`:                                            `STRING "[1,0,\"\"]"`,

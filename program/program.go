@@ -13,8 +13,8 @@
 //	limits    256 MiB, 4 194 304 messages or JSON values, 64 blocks within each other
 //	refused   lengths beyond the end, required fields that are missing, fields of another wire type than the schema's,
 //	          blocks out of order, variables twice in a block, values used before they are made (PIR)
-//	written   ProgramDesc of read programs as they were, of new ones from their blocks; PIR is read, and written only
-//	          as it was or scrubbed
+//	written   ProgramDesc of read programs as they were, of new ones from their blocks; PIR as it was or scrubbed, and of
+//	          new programs of one block
 //
 // Parameters lie in other files, without names: Load finds both, and Params says in which order they come.
 package program

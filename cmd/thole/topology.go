@@ -188,7 +188,11 @@ func ends(p *program.Program) (in, out []string) {
 		for _, o := range ops {
 			for _, s := range slots(o) {
 				for _, name := range s.Args {
-					all = append(all, name+" "+draw.Shape(vars[name]))
+					called := name
+					if a, ok := o.Attr("name"); ok && o.Type == program.PIROutput {
+						called, _ = a.Value.(string)
+					}
+					all = append(all, called+" "+draw.Shape(vars[name]))
 				}
 			}
 		}
