@@ -9,16 +9,16 @@ import (
 	"thole.example/matrix"
 )
 
-// shape is the setting of this name as dimensions.
-func (c *call) shape() ([]int, error) {
-	shape, err := c.ints("shape")
+// dims is a setting as dimensions.
+func (c *call) dims(name string) ([]int, error) {
+	shape, err := c.ints(name)
 	if err != nil {
 		return nil, err
 	}
 	dims := make([]int, len(shape))
 	for i, d := range shape {
 		if d < 0 || d > maxElems {
-			return nil, fmt.Errorf("shape %v: %w", shape, ErrShape)
+			return nil, fmt.Errorf("%s %v, want none below 0: %w", name, shape, ErrShape)
 		}
 		dims[i] = int(d)
 	}
@@ -27,7 +27,7 @@ func (c *call) shape() ([]int, error) {
 
 // assignValue makes a tensor of the values that one of its lists has.
 func assignValue(c *call) error {
-	dims, err := c.shape()
+	dims, err := c.dims("shape")
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (t *Tensor) set(i int, v float64) (err error) {
 
 // fillConstant makes a tensor of one value; str_value counts before value, because it has all digits.
 func fillConstant(c *call) error {
-	dims, err := c.shape()
+	dims, err := c.dims("shape")
 	if err != nil {
 		return err
 	}

@@ -109,6 +109,7 @@ func (pl *planner) block(n int64) (*sequence, error) {
 		}
 		pl.vars[v.Name] = v
 	}
+	pl.split(b)
 	q := pl.open()
 	q.args = b.Args
 	for _, name := range b.Args {

@@ -1,5 +1,7 @@
 package interp
 
+import "slices"
+
 // pirOp is a line of the second table: how an operator of PIR becomes one of the first. Operands and results come by
 // position: in and out name the slots, "" passes one over, and a name with "@" before it is a setting whose value the
 // operand holds; a last slot with "*" behind it takes all that follow. set renames attributes.
@@ -81,5 +83,5 @@ func pirOps() []pirOp {
 		"swish", "elu", "softplus", "rsqrt", "log_softmax", "floor", "ceil", "round", "reciprocal", "logical_not"} {
 		list = append(list, pirOp{"pd_op." + same, same, x, out, nil}, pirOp{"pd_op." + same + "_", same, x, out, nil})
 	}
-	return list
+	return slices.Concat(list, layoutPIR(), pickPIR(), lossPIR(), curvePIR())
 }

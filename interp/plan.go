@@ -64,7 +64,8 @@ func New(p *program.Program, params map[string]*Tensor) (*Machine, error) {
 		return nil, &UnknownOpsError{unknown}
 	}
 	pl := &planner{m: &Machine{params: params}, p: p, tables: newTables(), known: map[string]bool{},
-		lists: map[string][]string{}, vars: map[string]*program.Var{}, taken: map[int64]bool{}}
+		lists: map[string][]string{}, vars: map[string]*program.Var{}, parts: map[string][]string{},
+		taken: map[int64]bool{}}
 	pl.m.main = pl.open()
 	for name, t := range params {
 		if err := t.check(); err != nil {
@@ -76,6 +77,7 @@ func New(p *program.Program, params map[string]*Tensor) (*Machine, error) {
 	for i := range main.Vars {
 		pl.vars[main.Vars[i].Name] = &main.Vars[i]
 	}
+	pl.split(main)
 	for i := range main.Ops {
 		pos := Position{0, i, main.Ops[i].Type}
 		if err := pl.add(&main.Ops[i], pos); err != nil {
@@ -113,7 +115,7 @@ func newTables() tables {
 // planned are operators that the planner itself understands: they make no step.
 func planned() []string {
 	return []string{"feed", "fetch", "pd_op.data", "pd_op.feed", "pd_op.fetch", "builtin.combine", program.PIRParameter,
-		"builtin.shadow_output", "cf.yield"}
+		program.PIRSplit, "builtin.shadow_output", "cf.yield"}
 }
 
 func (t *tables) known(name string) bool {
@@ -127,8 +129,25 @@ type planner struct {
 	vars   map[string]*program.Var
 	known  map[string]bool     // variables that have values before the next operator
 	lists  map[string][]string // variables of PIR that stand for several
+	parts  map[string][]string // of those that an operator gives: the variables that they are split into
 	scopes []*sequence         // the block that is planned, behind those around it
 	taken  map[int64]bool      // blocks that an operator runs
+}
+
+// split notes the parts of lists that operators of the block give.
+func (pl *planner) split(b *program.Block) {
+	for i := range b.Ops {
+		o := &b.Ops[i]
+		if from := arguments(o.In); o.Type == program.PIRSplit && len(from) == 1 {
+			for k, s := range o.Out {
+				names := s.Args
+				if len(names) == 0 {
+					names = []string{fmt.Sprintf("part %d of %s", k, from[0])}
+				}
+				pl.parts[from[0]] = append(pl.parts[from[0]], names...)
+			}
+		}
+	}
 }
 
 // open begins a block within the current one.
@@ -190,6 +209,8 @@ func (pl *planner) add(o *program.Op, pos Position) error {
 			pl.make(name)
 		}
 		return nil
+	case program.PIRSplit:
+		return nil // what gives the list gives its parts
 	case "cf.yield":
 		return pl.yield(o)
 	}
@@ -202,6 +223,11 @@ func (pl *planner) add(o *program.Op, pos Position) error {
 		for slot, names := range in {
 			if len(names) == 1 && pl.lists[names[0]] != nil {
 				in[slot] = pl.lists[names[0]]
+			}
+		}
+		for slot, names := range out {
+			if len(names) == 1 && pl.parts[names[0]] != nil {
+				out[slot] = pl.parts[names[0]]
 			}
 		}
 	}

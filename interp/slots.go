@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"thole.example/program"
@@ -103,7 +104,7 @@ func (o *op) takes(slot string) bool {
 		}
 	}
 	for _, s := range o.set {
-		if s.slot != "" && s.slot == slot || "@"+s.name == slot {
+		if slices.Contains(strings.Fields(s.slot), slot) || "@"+s.name == slot {
 			return true
 		}
 	}
@@ -117,7 +118,9 @@ func (s *step) withoutSettings() map[string][]string {
 		in[slot] = names
 	}
 	for _, set := range s.op.set {
-		delete(in, set.slot)
+		for _, slot := range strings.Fields(set.slot) {
+			delete(in, slot)
+		}
 		delete(in, "@"+set.name)
 	}
 	return in

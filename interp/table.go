@@ -2,6 +2,7 @@ package interp
 
 import (
 	"math"
+	"slices"
 
 	"thole.example/matrix"
 )
@@ -16,7 +17,7 @@ type op struct {
 }
 
 // setting is an attribute: its name, its default, whose type is the type wanted (int64, float64, bool, string, []int64,
-// elem), and the input slot whose tensor replaces it where there is one.
+// numbers, elem), and the input slots whose tensor, or tensors of a value each, replace it where there are such.
 type setting struct {
 	name  string
 	value any
@@ -49,7 +50,7 @@ func ops() []op {
 	lookup := []setting{{"padding_idx", int64(-1), ""}, {"is_sparse", false, ""}}
 	conv := []setting{{"strides", []int64{1, 1}, ""}, {"paddings", []int64{0, 0}, ""}, {"dilations", []int64{1, 1}, ""},
 		{"groups", int64(1), ""}, {"padding_algorithm", "EXPLICIT", ""}, {"data_format", "NCHW", ""}}
-	return []op{
+	return slices.Concat(layoutOps(), pickOps(), lossOps(), curveOps(), []op{
 		{"mul", xy, out, []setting{{"x_num_col_dims", int64(1), ""}, {"y_num_col_dims", int64(1), ""},
 			{"scale_x", only{1.0}, ""}, {"scale_y", only{[]float64{1}}, ""}, {"scale_out", only{1.0}, ""}}, mul},
 		{"matmul", xy, out, []setting{{"transpose_X", false, ""}, {"transpose_Y", false, ""}, {"alpha", 1.0, ""},
@@ -122,8 +123,8 @@ func ops() []op {
 			[]setting{{"begin_norm_axis", int64(1), ""}, {"epsilon", 1e-5, ""}}, layerNorm},
 		{"instance_norm", []string{"X", "Scale?", "Bias?"}, []string{"Y", "SavedMean?", "SavedVariance?"},
 			[]setting{{"epsilon", 1e-5, ""}}, instanceNorm},
-		{"slice", []string{"Input"}, out, []setting{{"axes", []int64{}, ""}, {"starts", []int64{}, "StartsTensor"},
-			{"ends", []int64{}, "EndsTensor"}, {"infer_flags", []int64{}, ""}, {"decrease_axis", []int64{}, ""}}, slice},
+		{"slice", []string{"Input"}, out, []setting{{"axes", []int64{}, ""}, {"starts", []int64{}, "StartsTensor StartsTensorList"},
+			{"ends", []int64{}, "EndsTensor EndsTensorList"}, {"infer_flags", []int64{}, ""}, {"decrease_axis", []int64{}, ""}}, slice},
 		{"stack", []string{"X*"}, []string{"Y"}, []setting{{"axis", int64(0), ""}}, stack},
 		{"gather", []string{"X", "Index"}, out, []setting{{"axis", int64(0), "Axis"}, {"overwrite", true, ""}}, gather},
 		{"concat", []string{"X*"}, out, []setting{{"axis", int64(0), "AxisTensor"}}, concat},
@@ -138,17 +139,17 @@ func ops() []op {
 		{"reduce_any", x, out, reduce, truths(largestI)},
 		{"mean", x, out, nil, meanAll},
 
-		{"reshape", x, out, []setting{{"shape", []int64{}, "Shape"}}, reshape},
-		{"reshape2", x, outShape, []setting{{"shape", []int64{}, "Shape"}}, reshape},
+		{"reshape", x, out, []setting{{"shape", []int64{}, "Shape ShapeTensor"}}, reshape},
+		{"reshape2", x, outShape, []setting{{"shape", []int64{}, "Shape ShapeTensor"}}, reshape},
 		{"flatten", x, out, []setting{{"axis", int64(1), ""}}, flattenAt},
 		{"flatten2", x, outShape, []setting{{"axis", int64(1), ""}}, flattenAt},
 		{"flatten_contiguous_range", x, outShape, []setting{{"start_axis", int64(1), ""}, {"stop_axis", int64(1), ""}}, flattenRange},
 		{"squeeze2", x, outShape, []setting{{"axes", []int64{}, ""}}, squeeze},
-		{"unsqueeze2", x, outShape, []setting{{"axes", []int64{}, "AxesTensor"}}, unsqueeze},
+		{"unsqueeze2", x, outShape, []setting{{"axes", []int64{}, "AxesTensor AxesTensorList"}}, unsqueeze},
 		{"transpose", x, out, perm, transpose},
 		{"transpose2", x, outShape, perm, transpose},
-		{"fill_constant", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, "ShapeTensor"}, {"value", 0.0, "ValueTensor"},
-			{"str_value", "", ""}, {"force_cpu", false, ""}, {"place_type", int64(-1), ""}}, fillConstant},
+		{"fill_constant", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, "ShapeTensor ShapeTensorList"},
+			{"value", 0.0, "ValueTensor"}, {"str_value", "", ""}, {"force_cpu", false, ""}, {"place_type", int64(-1), ""}}, fillConstant},
 		{"assign_value", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, ""}, {"values", numbers{}, ""},
 			{"fp32_values", numbers{}, ""}, {"int32_values", numbers{}, ""}, {"int64_values", numbers{}, ""},
 			{"bool_values", numbers{}, ""}}, assignValue},
@@ -161,7 +162,7 @@ func ops() []op {
 		{"pool2d", x, out, []setting{{"pooling_type", "max", ""}, {"ksize", []int64{1, 1}, ""}, {"strides", []int64{1, 1}, ""},
 			{"paddings", []int64{0, 0}, ""}, {"global_pooling", false, ""}, {"exclusive", true, ""}, {"adaptive", false, ""},
 			{"ceil_mode", false, ""}, {"padding_algorithm", "EXPLICIT", ""}, {"data_format", "NCHW", ""}}, pool2d},
-	}
+	})
 }
 
 // hints are attributes that steer execution and not results.
@@ -169,5 +170,5 @@ func hints() []string {
 	return []string{"op_callstack", "op_role", "op_role_var", "op_namescope", "op_device", "with_quant_attr", "use_cudnn",
 		"use_mkldnn", "use_quantizer", "mkldnn_data_type", "workspace_size_MB", "exhaustive_search", "is_test", "use_eigen",
 		"remote_prefetch", "entry", "table_class", "slot", "trainer_id", "name", "place", "dtype", "sparse", "stop_gradient",
-		"epmap", "height_sections", "table_names", "struct_name"}
+		"target_shape", "epmap", "height_sections", "table_names", "struct_name"}
 }

@@ -9,12 +9,13 @@ import (
 	"thole.example/format"
 )
 
-// Operators of PIR that give a parameter, give an input, take an output, and make one value of several.
+// Operators of PIR that give a parameter, give an input, take an output, make one value of several, and several of one.
 const (
 	PIRParameter = "builtin.parameter"
 	PIRInput     = "pd_op.data"
 	PIROutput    = "pd_op.fetch"
 	PIRList      = "builtin.combine"
+	PIRSplit     = "builtin.split"
 )
 
 // dialects are the parts of operator names that files write as numbers.

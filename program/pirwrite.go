@@ -126,7 +126,8 @@ func (w *pirWriter) results(o *Op) (list, still []any, err error) {
 		name := s.Args[0]
 		v := w.vars[name]
 		if len(s.Args) > 1 || v == nil || w.ids[name] != 0 {
-			return nil, nil, fmt.Errorf("result %s is %q, want one variable that is declared and not made before: %w", s.Name, s.Args, format.ErrCorrupt)
+			return nil, nil, fmt.Errorf("result %s is %q, want one variable that is declared and not made before: %w",
+				s.Name, s.Args, format.ErrCorrupt)
 		}
 		t, err := w.typeOf(o, v)
 		if err != nil {

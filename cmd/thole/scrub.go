@@ -142,7 +142,8 @@ func noteOthers(ctx context.Context, e *env, b blob.Bucket, m *program.Model) er
 	}
 	for _, i := range infos {
 		if strings.HasSuffix(i.Name, infoExt) {
-			fmt.Fprintf(e.err, "note: %s was copied as it is; it has the names of layers in the source, and inference runs without it\n", path.Base(i.Name))
+			fmt.Fprintf(e.err, "note: %s was copied as it is; it has the names of layers in the source, and inference runs without it\n",
+				path.Base(i.Name))
 		}
 		if i.Name == m.Path || i.Size > maxOther {
 			continue
