@@ -2,7 +2,6 @@ package interp
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"thole.example/matrix"
@@ -22,6 +21,9 @@ func layoutOps() []op {
 		{"shape64", []string{"Input"}, out, nil, shapeAs(matrix.I64)}, // of PIR only
 		{"size", []string{"Input"}, out, nil, size},
 		{"fill_any_like", x, out, []setting{{"value", 0.0, ""}, {"dtype", elem(matrix.Invalid), ""}}, fillLike},
+		{"flip", x, out, []setting{{"axis", []int64{}, ""}}, mirrored},
+		{"tril_triu", x, out, []setting{{"diagonal", int64(0), ""}, {"lower", true, ""}}, func(c *call) error { return triangle(c, c.bool("lower")) }},
+		{"triu", x, out, []setting{{"diagonal", int64(0), ""}}, func(c *call) error { return triangle(c, false) }}, // of PIR only
 		{"range", []string{"Start", "End", "Step"}, out, nil, arange},
 	}
 }
@@ -41,6 +43,9 @@ func layoutPIR() []pirOp {
 		{"pd_op.numel", "size", []string{"Input"}, out, nil},
 		{"pd_op.full_like", "fill_any_like", []string{"X", "@value"}, out, nil},
 		{"pd_op.full_with_tensor", "fill_constant", []string{"@value", "@shape"}, out, nil},
+		{"pd_op.flip", "flip", x, out, nil},
+		{"pd_op.tril", "tril_triu", x, out, nil},
+		{"pd_op.triu", "triu", x, out, nil},
 		{"pd_op.assign_value_", "assign_value", []string{""}, out, nil},
 		{"pd_op.assign_value", "assign_value", nil, out, nil},
 	}
@@ -150,186 +155,55 @@ func tile(c *call) error {
 	return err
 }
 
-// giveAll sets the variables of an output.
-func (c *call) giveAll(slot string, list []*Tensor) error {
-	names := c.out[slot]
-	if len(names) != len(list) {
-		return fmt.Errorf("%d parts for %d variables: %w", len(list), len(names), ErrShape)
-	}
-	for i, name := range names {
-		c.vars[name] = list[i]
-	}
-	return nil
-}
-
-// part is the places [lo, hi) of one dimension.
-func (t *Tensor) part(axis, lo, hi int) (*Tensor, error) {
-	dims := slices.Clone(t.Dims)
-	dims[axis] = hi - lo
-	step := strides(t.Dims, t.Dims)
-	for i, d := range t.Dims {
-		if d == 1 {
-			step[i] = 0
-		}
-	}
-	from := lo * span(t.Dims[axis+1:])
-	return t.pick(dims, func(_ int, idx []int) int { return from + offset(idx, step) })
-}
-
-// split cuts a dimension into as many parts of one size as there are outputs, or into sections, of which one may be -1:
-// what remains.
-func split(c *call) error {
+// mirrored turns dimensions around.
+func mirrored(c *call) error {
 	x := c.t("X")
-	axis, err := c.int("axis")
+	list, err := c.ints("axis")
 	if err != nil {
 		return err
 	}
-	at, err := axisOf(axis, len(x.Dims))
-	if err != nil {
-		return err
-	}
-	sections, err := c.ints("sections")
-	if err != nil {
-		return err
-	}
-	sizes, err := cuts(x.Dims[at], len(c.out["Out"]), sections)
-	if err != nil {
-		return err
-	}
-	var list []*Tensor
-	lo := 0
-	for _, n := range sizes {
-		t, err := x.part(at, lo, lo+n)
+	step, from := strides(x.Dims, x.Dims), 0
+	for _, axis := range list {
+		at, err := axisOf(axis, len(x.Dims))
 		if err != nil {
 			return err
 		}
-		list, lo = append(list, t), lo+n
-	}
-	return c.giveAll("Out", list)
-}
-
-// cuts are the sizes of n parts of a dimension.
-func cuts(whole, n int, sections []int64) (sizes []int, err error) {
-	bad := fmt.Errorf("a dimension of %d into %d parts, sections %v: %w", whole, n, sections, ErrShape)
-	if len(sections) == 0 {
-		if n == 0 || whole%n != 0 {
-			return nil, bad
+		if step[at] > 0 {
+			from, step[at] = from+(x.Dims[at]-1)*step[at], -step[at]
 		}
-		return slices.Repeat([]int{whole / n}, n), nil
 	}
-	rest, open := whole, -1
-	for i, s := range sections {
-		switch {
-		case s == -1 && open < 0:
-			open = i
-		case s < 0 || s > int64(rest):
-			return nil, bad
-		default:
-			rest -= int(s)
-		}
-		sizes = append(sizes, int(s))
-	}
-	if open >= 0 {
-		sizes[open], rest = rest, 0
-	}
-	if rest != 0 {
-		return nil, bad
-	}
-	return sizes, nil
-}
-
-// unstack gives each place of a dimension, which the results do not have.
-func unstack(c *call) error {
-	x := c.t("X")
-	axis, err := c.int("axis")
-	if err != nil {
-		return err
-	}
-	at, err := axisOf(axis, len(x.Dims))
-	if err != nil {
-		return err
-	}
-	var list []*Tensor
-	for i := range x.Dims[at] {
-		t, err := x.part(at, i, i+1)
-		if err != nil {
-			return err
-		}
-		t.Dims = slices.Delete(t.Dims, at, at+1)
-		list = append(list, t)
-	}
-	return c.giveAll("Y", list)
-}
-
-// shapeAs gives the dimensions as integers of a type.
-func shapeAs(t matrix.DType) func(c *call) error {
-	return func(c *call) error {
-		out := &Tensor{Dims: []int{len(c.t("Input").Dims)}, Type: t, I: []int64{}}
-		for _, d := range c.t("Input").Dims {
-			out.I = append(out.I, int64(d))
-		}
+	out, err := x.pick(x.Dims, func(_ int, idx []int) int { return from + offset(idx, step) })
+	if err == nil {
 		c.give(out)
-		return nil
 	}
+	return err
 }
 
-// size is the number of elements.
-func size(c *call) error {
-	c.give(Ints([]int64{int64(c.t("Input").Len())}, c.single(true)...))
-	return nil
-}
-
-// fillLike makes a tensor of one value with the shape of X, and its type if the setting names none.
-func fillLike(c *call) error {
-	x, to := c.t("X"), matrix.DType(c.set["dtype"].(elem))
-	if to == matrix.Invalid {
-		to = x.Type
-	}
-	value, err := c.float("value")
+// triangle keeps what is on a diagonal of the last two dimensions and on one side of it; the rest is 0.
+func triangle(c *call, lower bool) error {
+	x := c.t("X")
+	diagonal, err := c.int("diagonal")
 	if err != nil {
 		return err
 	}
-	out, err := (&Tensor{Type: to}).like(x.Dims)
+	last := len(x.Dims) - 1
+	if last < 1 {
+		return fmt.Errorf("X of shape %v, want two dimensions or more: %w", x.Dims, ErrShape)
+	}
+	out, err := x.like(x.Dims)
 	if err != nil {
 		return err
 	}
-	for i := range out.Len() {
-		if err := out.set(i, float64(value)); err != nil {
-			return err
+	walk(x.Dims, func(at int, idx []int) {
+		if right := int64(idx[last] - idx[last-1]); right != diagonal && right < diagonal != lower {
+			return
 		}
-	}
-	c.give(out)
-	return nil
-}
-
-// arange counts from Start to before End.
-func arange(c *call) error {
-	start, end, step := c.t("Start"), c.t("End"), c.t("Step")
-	for _, t := range []*Tensor{start, end, step} {
-		if t.Len() != 1 || t.Type != start.Type {
-			return fmt.Errorf("start %s, end %s, step %s, want one number each, of one type: %w", start.text(), end.text(), step.text(), ErrShape)
+		if x.Type == matrix.F32 {
+			out.F[at] = x.F[at]
+		} else {
+			out.I[at] = x.I[at]
 		}
-	}
-	at := func(t *Tensor) float64 {
-		if t.Type == matrix.F32 {
-			return float64(t.F[0])
-		}
-		return float64(t.I[0])
-	}
-	n := math.Ceil((at(end) - at(start)) / at(step))
-	if !(math.Abs(n) <= maxElems) {
-		return fmt.Errorf("from %v to %v by %v: %w", at(start), at(end), at(step), ErrShape)
-	}
-	out, err := start.like([]int{max(int(n), 0)})
-	if err != nil {
-		return err
-	}
-	for i := range out.F {
-		out.F[i] = start.F[0] + float32(float32(i)*step.F[0])
-	}
-	for i := range out.I {
-		out.I[i] = start.I[0] + int64(i)*step.I[0]
-	}
+	})
 	c.give(out)
 	return nil
 }

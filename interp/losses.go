@@ -19,6 +19,9 @@ func lossOps() []op {
 		{"softmax_with_cross_entropy", []string{"Logits", "Label"}, []string{"Loss", "Softmax"},
 			[]setting{{"axis", int64(-1), ""}, {"soft_label", false, ""}, {"ignore_index", int64(-100), ""},
 				{"use_softmax", only{true}, ""}, {"numeric_stable_mode", true, ""}}, softmaxLoss},
+		{"huber_loss", []string{"X", "Y"}, []string{"Out", "Residual?"}, []setting{{"delta", 1.0, ""}}, huberLoss},
+		{"kldiv_loss", []string{"X", "Target"}, []string{"Loss"}, []setting{{"reduction", only{"none"}, ""}, {"log_target", only{false}, ""}}, divergence},
+		{"label_smooth", x, out, []setting{{"epsilon", 0.0, ""}}, labelSmooth},
 		{"cumsum", x, out, []setting{{"axis", int64(-1), ""}, {"flatten", false, ""}, {"exclusive", false, ""}, {"reverse", false, ""}}, cumsum},
 	}
 }
@@ -31,6 +34,9 @@ func lossPIR() []pirOp {
 		{"pd_op.bce_loss", "bce_loss", []string{"X", "Label"}, out, nil},
 		{"pd_op.log_loss", "log_loss", []string{"Predicted", "Labels"}, []string{"Loss"}, nil},
 		{"pd_op.cross_entropy_with_softmax", "softmax_with_cross_entropy", []string{"Logits", "Label"}, []string{"Softmax", "Loss"}, nil},
+		{"pd_op.huber_loss", "huber_loss", []string{"X", "Y"}, []string{"Out"}, nil},
+		{"pd_op.kldiv_loss", "kldiv_loss", []string{"X", "Target"}, []string{"Loss"}, nil},
+		{"pd_op.label_smooth", "label_smooth", []string{"X"}, out, nil},
 		{"pd_op.cumsum", "cumsum", []string{"X", "@axis"}, out, nil},
 	}
 }
@@ -88,6 +94,48 @@ func logLoss(c *call) error {
 	return c.eachPair("Predicted", "Labels", func(x, y float64) float64 {
 		return -y*math.Log(x+float64(e)) - (1-y)*math.Log(1-x+float64(e))
 	})
+}
+
+// huberLoss is half the square up to delta, and linear beyond. The residual is of training.
+func huberLoss(c *call) error {
+	delta, err := c.float("delta")
+	if err != nil {
+		return err
+	}
+	return c.eachPair("X", "Y", func(x, y float64) float64 {
+		d, a := float64(delta), math.Abs(y-x)
+		if a <= d {
+			return a * a / 2
+		}
+		return d * (a - d/2)
+	})
+}
+
+// divergence is that of Kullback and Leibler, of the logarithm of a probability, 0 where the target is.
+func divergence(c *call) error {
+	return c.eachPair("X", "Target", func(x, y float64) float64 {
+		if y <= 0 {
+			return 0
+		}
+		return y * (math.Log(y) - x)
+	})
+}
+
+// labelSmooth gives every class of the last dimension a share of epsilon.
+func labelSmooth(c *call) error {
+	x, err := c.floats("X")
+	if err != nil {
+		return err
+	}
+	e, err := c.float("epsilon")
+	if err != nil {
+		return err
+	}
+	if len(x.Dims) == 0 {
+		return fmt.Errorf("X of shape %v, want classes: %w", x.Dims, ErrShape)
+	}
+	share := float64(e) / float64(x.Dims[len(x.Dims)-1])
+	return mapped(c, x, func(v float32) float32 { return float32((1-float64(e))*float64(v) + share) })
 }
 
 // softmaxLoss is the softmax along a dimension, and its cross entropy with a class, or with a probability for each.

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"fmt"
+	"math"
 
 	"thole.example/matrix"
 )
@@ -72,6 +73,26 @@ func truthsOf(t *Tensor) []bool {
 	}
 	return all
 }
+
+// test says something of each value.
+func test(f func(v float64) bool) func(c *call) error {
+	return func(c *call) error {
+		x := c.t("X")
+		out, err := (&Tensor{Type: matrix.Bool}).like(x.Dims)
+		if err != nil {
+			return err
+		}
+		for i := range out.I {
+			out.I[i] = bit(f(x.at(i)))
+		}
+		c.give(out)
+		return nil
+	}
+}
+
+func isInf(v float64) bool { return math.IsInf(v, 0) }
+
+func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 func bit(b bool) int64 {
 	if b {

@@ -45,7 +45,7 @@ func ops() []op {
 	axis := []setting{{"axis", int64(-1), ""}, {"scale_x", only{1.0}, ""}, {"scale_y", only{1.0}, ""}, {"scale_out", only{1.0}, ""}}
 	reduce := []setting{{"dim", []int64{0}, "AxisTensor"}, {"keep_dim", false, ""}, {"reduce_all", false, ""},
 		{"in_dtype", only{int64(-1)}, ""}, {"out_dtype", only{int64(-1)}, ""}}
-	test := []setting{{"axis", int64(-1), ""}, {"force_cpu", false, ""}}
+	compared := []setting{{"axis", int64(-1), ""}, {"force_cpu", false, ""}}
 	perm := []setting{{"axis", []int64{}, ""}, {"data_format", "AnyLayout", ""}}
 	lookup := []setting{{"padding_idx", int64(-1), ""}, {"is_sparse", false, ""}}
 	conv := []setting{{"strides", []int64{1, 1}, ""}, {"paddings", []int64{0, 0}, ""}, {"dilations", []int64{1, 1}, ""},
@@ -70,16 +70,19 @@ func ops() []op {
 		{"elementwise_fmin", xy, out, axis, binary(known(minF), minI)},
 		{"elementwise_heaviside", xy, out, axis, binary(heaviside[float32], heaviside[int64])},
 		{"elementwise_pow", xy, out, axis, binary(powF, powI)},
-		{"equal", xy, out, test, relation(func(a, b float32) bool { return a == b }, func(a, b int64) bool { return a == b })},
-		{"not_equal", xy, out, test, relation(func(a, b float32) bool { return a != b }, func(a, b int64) bool { return a != b })},
-		{"less_than", xy, out, test, relation(func(a, b float32) bool { return a < b }, func(a, b int64) bool { return a < b })},
-		{"less_equal", xy, out, test, relation(func(a, b float32) bool { return a <= b }, func(a, b int64) bool { return a <= b })},
-		{"greater_than", xy, out, test, relation(func(a, b float32) bool { return a > b }, func(a, b int64) bool { return a > b })},
-		{"greater_equal", xy, out, test, relation(func(a, b float32) bool { return a >= b }, func(a, b int64) bool { return a >= b })},
+		{"equal", xy, out, compared, relation(func(a, b float32) bool { return a == b }, func(a, b int64) bool { return a == b })},
+		{"not_equal", xy, out, compared, relation(func(a, b float32) bool { return a != b }, func(a, b int64) bool { return a != b })},
+		{"less_than", xy, out, compared, relation(func(a, b float32) bool { return a < b }, func(a, b int64) bool { return a < b })},
+		{"less_equal", xy, out, compared, relation(func(a, b float32) bool { return a <= b }, func(a, b int64) bool { return a <= b })},
+		{"greater_than", xy, out, compared, relation(func(a, b float32) bool { return a > b }, func(a, b int64) bool { return a > b })},
+		{"greater_equal", xy, out, compared, relation(func(a, b float32) bool { return a >= b }, func(a, b int64) bool { return a >= b })},
 		{"logical_and", xy, out, nil, logic(func(a, b bool) bool { return a && b })},
 		{"logical_or", xy, out, nil, logic(func(a, b bool) bool { return a || b })},
 		{"logical_xor", xy, out, nil, logic(func(a, b bool) bool { return a != b })},
 		{"logical_not", x, out, nil, logicalNot},
+		{"isnan_v2", x, out, nil, test(math.IsNaN)},
+		{"isinf_v2", x, out, nil, test(isInf)},
+		{"isfinite_v2", x, out, nil, test(isFinite)},
 		{"sum", []string{"X*"}, out, nil, addAll},
 		{"scale", x, out, []setting{{"scale", 1.0, "ScaleTensor"}, {"bias", 0.0, ""}, {"bias_after_scale", true, ""}}, scale},
 
@@ -123,6 +126,9 @@ func ops() []op {
 			[]setting{{"begin_norm_axis", int64(1), ""}, {"epsilon", 1e-5, ""}}, layerNorm},
 		{"instance_norm", []string{"X", "Scale?", "Bias?"}, []string{"Y", "SavedMean?", "SavedVariance?"},
 			[]setting{{"epsilon", 1e-5, ""}}, instanceNorm},
+		{"group_norm", []string{"X", "Scale?", "Bias?"}, []string{"Y", "Mean?", "Variance?"},
+			[]setting{{"epsilon", 1e-5, ""}, {"groups", int64(1), ""}, {"data_layout", only{"NCHW"}, ""}}, groupNorm},
+		{"increment", x, out, []setting{{"step", 1.0, ""}}, increment},
 		{"slice", []string{"Input"}, out, []setting{{"axes", []int64{}, ""}, {"starts", []int64{}, "StartsTensor StartsTensorList"},
 			{"ends", []int64{}, "EndsTensor EndsTensorList"}, {"infer_flags", []int64{}, ""}, {"decrease_axis", []int64{}, ""}}, slice},
 		{"stack", []string{"X*"}, []string{"Y"}, []setting{{"axis", int64(0), ""}}, stack},
