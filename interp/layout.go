@@ -22,7 +22,8 @@ func layoutOps() []op {
 		{"size", []string{"Input"}, out, nil, size},
 		{"fill_any_like", x, out, []setting{{"value", 0.0, ""}, {"dtype", elem(matrix.Invalid), ""}}, fillLike},
 		{"flip", x, out, []setting{{"axis", []int64{}, ""}}, mirrored},
-		{"tril_triu", x, out, []setting{{"diagonal", int64(0), ""}, {"lower", true, ""}}, func(c *call) error { return triangle(c, c.bool("lower")) }},
+		{"tril_triu", x, out, []setting{{"diagonal", int64(0), ""}, {"lower", true, ""}},
+			func(c *call) error { return triangle(c, c.bool("lower")) }},
 		{"triu", x, out, []setting{{"diagonal", int64(0), ""}}, func(c *call) error { return triangle(c, false) }}, // of PIR only
 		{"range", []string{"Start", "End", "Step"}, out, nil, arange},
 	}

@@ -20,7 +20,8 @@ func lossOps() []op {
 			[]setting{{"axis", int64(-1), ""}, {"soft_label", false, ""}, {"ignore_index", int64(-100), ""},
 				{"use_softmax", only{true}, ""}, {"numeric_stable_mode", true, ""}}, softmaxLoss},
 		{"huber_loss", []string{"X", "Y"}, []string{"Out", "Residual?"}, []setting{{"delta", 1.0, ""}}, huberLoss},
-		{"kldiv_loss", []string{"X", "Target"}, []string{"Loss"}, []setting{{"reduction", only{"none"}, ""}, {"log_target", only{false}, ""}}, divergence},
+		{"kldiv_loss", []string{"X", "Target"}, []string{"Loss"},
+			[]setting{{"reduction", only{"none"}, ""}, {"log_target", only{false}, ""}}, divergence},
 		{"label_smooth", x, out, []setting{{"epsilon", 0.0, ""}}, labelSmooth},
 		{"cumsum", x, out, []setting{{"axis", int64(-1), ""}, {"flatten", false, ""}, {"exclusive", false, ""}, {"reverse", false, ""}}, cumsum},
 	}

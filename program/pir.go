@@ -183,12 +183,12 @@ func (r *pirReader) arguments(b *pirBlock, at int) error {
 			if v.ID >= 0 {
 				return fmt.Errorf("argument of number %d, want one below 0: %w", v.ID, format.ErrCorrupt)
 			}
-			wish := ""
+			called := ""
 			if r.names[v.ID] != "" {
 				delete(r.names, v.ID)
-				wish = fmt.Sprintf("%%%d of block %d", v.ID, at)
+				called = fmt.Sprintf("%%%d of block %d", v.ID, at)
 			}
-			if err := r.result(v, wish, at); err != nil {
+			if err := r.result(v, called, at); err != nil {
 				return err
 			}
 			r.p.Blocks[at].Args = append(r.p.Blocks[at].Args, r.names[v.ID])
@@ -198,22 +198,22 @@ func (r *pirReader) arguments(b *pirBlock, at int) error {
 }
 
 // result makes a variable of a value that an operator or a block gives.
-func (r *pirReader) result(v pirValue, wish string, at int) error {
+func (r *pirReader) result(v pirValue, called string, at int) error {
 	if v.ID == 0 {
 		return nil // no value
 	}
 	if r.names[v.ID] != "" {
 		return fmt.Errorf("value %d is made twice: %w", v.ID, format.ErrCorrupt)
 	}
-	if wish == "" || r.used[wish] {
-		wish = "%" + strconv.FormatInt(v.ID, 10)
+	if called == "" || r.used[called] {
+		called = "%" + strconv.FormatInt(v.ID, 10)
 	}
-	if r.used[wish] {
-		return fmt.Errorf("value %d: name %q is taken: %w", v.ID, wish, format.ErrCorrupt)
+	if r.used[called] {
+		return fmt.Errorf("value %d: name %q is taken: %w", v.ID, called, format.ErrCorrupt)
 	}
-	r.used[wish] = true
-	r.names[v.ID] = wish
-	one := Var{Name: wish, Kind: VarType_RAW}
+	r.used[called] = true
+	r.names[v.ID] = called
+	one := Var{Name: called, Kind: VarType_RAW}
 	if err := one.pirType(v.Type); err != nil {
 		return fmt.Errorf("value %d: %w", v.ID, err)
 	}

@@ -58,12 +58,12 @@ func (r *pirReader) op(o *pirOp, at int) error {
 		return err
 	}
 	still := stopGradients(o.OutAttr)
-	wish := ""
+	called := ""
 	if a, ok := op.Attr("name"); ok && op.Type == PIRInput {
-		wish, _ = a.Value.(string)
+		called, _ = a.Value.(string)
 	}
 	for i, v := range out {
-		if err := r.result(v, wish, at); err != nil {
+		if err := r.result(v, called, at); err != nil {
 			return fmt.Errorf("result %d: %w", i, err)
 		}
 		op.Out = append(op.Out, Slot{strconv.Itoa(i), r.made(v)})
@@ -71,7 +71,7 @@ func (r *pirReader) op(o *pirOp, at int) error {
 			vars[len(vars)-1].StopGradient = still[i]
 		}
 	}
-	if wish != "" && len(out) == 1 {
+	if called != "" && len(out) == 1 {
 		b := &r.p.Blocks[at]
 		b.Vars[len(b.Vars)-1].NeedFeed = true
 	}
