@@ -127,6 +127,64 @@ func layerNorm(c *call) error {
 	return nil
 }
 
+// instanceNorm gives the values of each channel of each example mean 0 and variance 1, then scales and shifts them.
+func instanceNorm(c *call) error {
+	if x := c.t("X"); len(x.Dims) > 1 {
+		return channelNorm(c, x.Dims[1])
+	}
+	return channelNorm(c, 1)
+}
+
+// groupNorm does the same to groups of channels.
+func groupNorm(c *call) error {
+	groups, err := c.int("groups")
+	if err != nil {
+		return err
+	}
+	return channelNorm(c, int(groups))
+}
+
+// channelNorm is that of so many groups of channels; scale and bias are those of the channels.
+func channelNorm(c *call, groups int) error {
+	x, err := c.floats("X")
+	if err != nil {
+		return err
+	}
+	if len(x.Dims) < 2 || groups < 1 || x.Dims[1]%groups != 0 {
+		return fmt.Errorf("X of shape %v, want examples, channels in %d groups, and values: %w", x.Dims, groups, ErrShape)
+	}
+	epsilon, err := c.float("epsilon")
+	if err != nil {
+		return err
+	}
+	channels, n := x.Dims[1], span(x.Dims[2:])
+	gain, bias := c.t("Scale"), c.t("Bias")
+	for _, t := range []*Tensor{gain, bias} {
+		if t != nil && len(t.F) != channels {
+			return fmt.Errorf("scale or bias is %s, want %d floats: %w", t.text(), channels, ErrShape)
+		}
+	}
+	out, err := newFloats(x.Dims)
+	if err != nil {
+		return err
+	}
+	whole := channels / groups * n
+	for at := 0; at < len(x.F); at += whole {
+		normalize(x.F[at:at+whole], out.F[at:at+whole], float64(epsilon))
+	}
+	for i := range out.F {
+		k := i / n % channels
+		if gain != nil {
+			out.F[i] *= gain.F[k]
+		}
+		if bias != nil {
+			out.F[i] += bias.F[k]
+		}
+	}
+	c.give(out)
+	return nil
+}
+
 // normalize gives x mean 0 and variance 1.
 func normalize(x, y []float32, epsilon float64) {
 	mean := total(x) / float64(len(x))

@@ -11,6 +11,7 @@
 //   - conv2d: the same over channel, row and column of the filter
 //   - reduce_sum, reduce_mean, mean, pool2d, the denominator of softmax: one by one, in the order of storage;
 //     reduce_prod likewise
+//   - instance_norm like layer_norm; comparisons give truth values
 //   - gelu, swish, elu, softplus, hard_sigmoid, hard_swish, pow, clip, rsqrt and log_softmax compute in float64 and round once,
 //     layer_norm rounds the normalized value, its product with the scale and the sum
 //   - all else rounds to float32 after each step: batch_norm is (x - mean) * (1 / sqrt(variance + epsilon)) * scale + bias
@@ -24,6 +25,12 @@
 // attributes must have the types that the table says, and every variable must be made before it is used. Attributes that
 // steer execution only (use_cudnn and the like) are passed over; others that the table does not know are refused unless
 // they are false, zero or empty.
+//
+// # Control flow
+//
+// Loops and branches run the blocks that their attributes name. Variables of all blocks live in one table, since the names
+// of a block must not hide those around it; a block's own are gone behind it, and the step behind which a variable is not
+// needed is known before anything runs.
 package interp
 
 import (

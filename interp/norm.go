@@ -47,6 +47,9 @@ func normalized(c *call, row func(x, y []float32, n, step int), alone float32) e
 		return err
 	}
 	outer, n, inner := around(x.Dims, at)
+	if n == 0 {
+		outer = 0
+	}
 	for o := range outer {
 		for i := range inner {
 			row(x.F[o*n*inner+i:], out.F[o*n*inner+i:], n, inner)

@@ -1,8 +1,10 @@
 package interp
 
+import "slices"
+
 // pirOp is a line of the second table: how an operator of PIR becomes one of the first. Operands and results come by
 // position: in and out name the slots, "" passes one over, and a name with "@" before it is a setting whose value the
-// operand holds. set renames attributes.
+// operand holds; a last slot with "*" behind it takes all that follow. set renames attributes.
 type pirOp struct {
 	name, as string
 	in, out  []string
@@ -33,6 +35,9 @@ func pirOps() []pirOp {
 		{"pd_op.hardswish", "hard_swish", x, out, nil},
 		{"pd_op.pow", "pow", x, out, map[string]string{"y": "factor"}},
 		{"pd_op.clip", "clip", []string{"X", "@min", "@max"}, out, nil},
+		{"pd_op.instance_norm", "instance_norm", []string{"X", "Scale", "Bias"}, []string{"Y"}, nil},
+		{"pd_op.group_norm", "group_norm", []string{"X", "Scale", "Bias"}, []string{"Y"}, map[string]string{"data_format": "data_layout"}},
+		{"pd_op.increment_", "increment", x, out, map[string]string{"value": "step"}},
 		{"pd_op.layer_norm", "layer_norm", []string{"X", "Scale", "Bias"}, []string{"Y"}, nil},
 		{"pd_op.bmm", "bmm", xy, out, nil},
 		{"pd_op.slice", "slice", []string{"Input", "@starts", "@ends"}, out, nil},
@@ -63,17 +68,25 @@ func pirOps() []pirOp {
 		{"pd_op.cast", "cast", x, out, map[string]string{"dtype": "out_dtype"}},
 		{"pd_op.conv2d", "conv2d", []string{"Input", "Filter"}, []string{"Output"}, nil},
 		{"pd_op.depthwise_conv2d", "depthwise_conv2d", []string{"Input", "Filter"}, []string{"Output"}, nil},
+		{"pd_op.isnan", "isnan_v2", x, out, nil},
+		{"pd_op.isinf", "isinf_v2", x, out, nil},
+		{"pd_op.isfinite", "isfinite_v2", x, out, nil},
+		{"pd_op.while", "while_values", []string{"Cond", "X*"}, []string{"Out*"}, nil},
+		{"pd_op.if", "if_values", []string{"Cond"}, []string{"Out*"}, nil},
 		{"pd_op.pool2d", "pool2d", []string{"X", "@ksize"}, out, map[string]string{"kernel_size": "ksize"}},
 	}
 	for pir, as := range map[string]string{"add": "elementwise_add", "subtract": "elementwise_sub", "multiply": "elementwise_mul",
 		"divide": "elementwise_div", "maximum": "elementwise_max", "minimum": "elementwise_min", "elementwise_pow": "elementwise_pow",
 		"remainder": "elementwise_mod", "floor_divide": "elementwise_floordiv",
-		"fmax": "elementwise_fmax", "fmin": "elementwise_fmin", "heaviside": "elementwise_heaviside"} {
+		"fmax": "elementwise_fmax", "fmin": "elementwise_fmin", "heaviside": "elementwise_heaviside",
+		"equal": "equal", "not_equal": "not_equal", "less_than": "less_than", "less_equal": "less_equal",
+		"greater_than": "greater_than", "greater_equal": "greater_equal",
+		"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor"} {
 		list = append(list, pirOp{"pd_op." + pir, as, xy, out, nil}, pirOp{"pd_op." + pir + "_", as, xy, out, nil})
 	}
 	for _, same := range []string{"relu", "relu6", "sigmoid", "silu", "tanh", "square", "sqrt", "exp", "log", "abs", "gelu",
-		"swish", "elu", "softplus", "rsqrt", "log_softmax", "floor", "ceil", "round", "reciprocal"} {
+		"swish", "elu", "softplus", "rsqrt", "log_softmax", "floor", "ceil", "round", "reciprocal", "logical_not"} {
 		list = append(list, pirOp{"pd_op." + same, same, x, out, nil}, pirOp{"pd_op." + same + "_", same, x, out, nil})
 	}
-	return list
+	return slices.Concat(list, layoutPIR(), pickPIR(), lossPIR(), curvePIR())
 }

@@ -3,7 +3,6 @@ package interp
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"thole.example/matrix"
 	"thole.example/program"
@@ -24,8 +23,7 @@ type Port struct {
 type Machine struct {
 	inputs, outputs []Port
 	params          map[string]*Tensor
-	steps           []step
-	last            map[string]int // the step behind which a variable is not needed
+	main            *sequence
 }
 
 // step is an operator with its variables by slot, and its settings.
@@ -35,6 +33,8 @@ type step struct {
 	in, out map[string][]string
 	set     map[string]any
 	rank    int // dimensions that the program says the first output has, -1 if it says none
+	run     func(c *call) error
+	free    []string // variables that are not needed behind it
 }
 
 // Inputs are what Run must be fed, in their order.
@@ -49,7 +49,7 @@ func Unknown(p *program.Program) []Position {
 	var all []Position
 	for b := range p.Blocks {
 		for i := range p.Blocks[b].Ops {
-			if o := &p.Blocks[b].Ops[i]; b > 0 || !t.known(o.Type) {
+			if o := &p.Blocks[b].Ops[i]; !t.known(o.Type) {
 				all = append(all, Position{b, i, o.Type})
 			}
 		}
@@ -63,37 +63,48 @@ func New(p *program.Program, params map[string]*Tensor) (*Machine, error) {
 	if unknown := Unknown(p); len(unknown) > 0 {
 		return nil, &UnknownOpsError{unknown}
 	}
-	pl := &planner{m: &Machine{params: params, last: map[string]int{}}, tables: newTables(), known: map[string]bool{},
-		lists: map[string][]string{}, vars: map[string]*program.Var{}}
+	pl := &planner{m: &Machine{params: params}, p: p, tables: newTables(), known: map[string]bool{},
+		lists: map[string][]string{}, vars: map[string]*program.Var{}, parts: map[string][]string{},
+		taken: map[int64]bool{}}
+	pl.m.main = pl.open()
 	for name, t := range params {
 		if err := t.check(); err != nil {
 			return nil, fmt.Errorf("parameter %q: %w", name, err)
 		}
-		pl.known[name] = true
+		pl.make(name)
 	}
 	main := &p.Blocks[0]
 	for i := range main.Vars {
 		pl.vars[main.Vars[i].Name] = &main.Vars[i]
 	}
+	pl.split(main)
 	for i := range main.Ops {
 		pos := Position{0, i, main.Ops[i].Type}
 		if err := pl.add(&main.Ops[i], pos); err != nil {
 			return nil, fmt.Errorf("%v: %w", pos, err)
 		}
 	}
-	return pl.m, pl.ports()
+	if err := pl.ports(); err != nil {
+		return nil, err
+	}
+	pl.close()
+	return pl.m, nil
 }
 
-// tables are both tables by name.
+// tables are the tables by name. Control flow is among the operators too.
 type tables struct {
-	ops map[string]*op
-	pir map[string]*pirOp
+	ops   map[string]*op
+	flows map[string]*flow
+	pir   map[string]*pirOp
 }
 
 func newTables() tables {
-	t := tables{map[string]*op{}, map[string]*pirOp{}}
+	t := tables{map[string]*op{}, map[string]*flow{}, map[string]*pirOp{}}
 	for _, o := range ops() {
 		t.ops[o.name] = &o
+	}
+	for _, f := range flows() {
+		t.flows[f.name], t.ops[f.name] = &f, &f.op
 	}
 	for _, o := range pirOps() {
 		t.pir[o.name] = &o
@@ -104,7 +115,7 @@ func newTables() tables {
 // planned are operators that the planner itself understands: they make no step.
 func planned() []string {
 	return []string{"feed", "fetch", "pd_op.data", "pd_op.feed", "pd_op.fetch", "builtin.combine", program.PIRParameter,
-		"builtin.shadow_output"}
+		program.PIRSplit, "builtin.shadow_output", "cf.yield"}
 }
 
 func (t *tables) known(name string) bool {
@@ -113,10 +124,69 @@ func (t *tables) known(name string) bool {
 
 type planner struct {
 	m      *Machine
+	p      *program.Program
 	tables tables
 	vars   map[string]*program.Var
 	known  map[string]bool     // variables that have values before the next operator
 	lists  map[string][]string // variables of PIR that stand for several
+	parts  map[string][]string // of those that an operator gives: the variables that they are split into
+	scopes []*sequence         // the block that is planned, behind those around it
+	taken  map[int64]bool      // blocks that an operator runs
+}
+
+// split notes the parts of lists that operators of the block give.
+func (pl *planner) split(b *program.Block) {
+	for i := range b.Ops {
+		o := &b.Ops[i]
+		if from := arguments(o.In); o.Type == program.PIRSplit && len(from) == 1 {
+			for k, s := range o.Out {
+				names := s.Args
+				if len(names) == 0 {
+					names = []string{fmt.Sprintf("part %d of %s", k, from[0])}
+				}
+				pl.parts[from[0]] = append(pl.parts[from[0]], names...)
+			}
+		}
+	}
+}
+
+// open begins a block within the current one.
+func (pl *planner) open() *sequence {
+	q := &sequence{local: map[string]bool{}, last: map[string]int{}}
+	pl.scopes = append(pl.scopes, q)
+	return q
+}
+
+// close ends the current block, whose variables have no values behind it.
+func (pl *planner) close() {
+	q := pl.scopes[len(pl.scopes)-1]
+	for name := range q.local {
+		delete(pl.known, name)
+	}
+	q.free()
+	pl.scopes = pl.scopes[:len(pl.scopes)-1]
+}
+
+// make notes that the next step gives the variable a value.
+func (pl *planner) make(name string) {
+	if !pl.known[name] {
+		q := pl.scopes[len(pl.scopes)-1]
+		pl.known[name], q.local[name] = true, true
+	}
+	_ = pl.use(name)
+}
+
+// use notes that the next step needs the variable, in whatever block it was made.
+func (pl *planner) use(name string) error {
+	if !pl.known[name] {
+		return fmt.Errorf("variable %q has no value before it", name)
+	}
+	for _, q := range pl.scopes {
+		if q.local[name] {
+			q.last[name] = len(q.steps)
+		}
+	}
+	return nil
 }
 
 // add plans one operator.
@@ -136,9 +206,13 @@ func (pl *planner) add(o *program.Op, pos Position) error {
 	case "builtin.combine":
 		for _, name := range arguments(o.Out) {
 			pl.lists[name] = arguments(o.In)
-			pl.known[name] = true
+			pl.make(name)
 		}
 		return nil
+	case program.PIRSplit:
+		return nil // what gives the list gives its parts
+	case "cf.yield":
+		return pl.yield(o)
 	}
 	attrs := o.Attrs
 	in, out := bySlot(o.In), bySlot(o.Out)
@@ -149,6 +223,11 @@ func (pl *planner) add(o *program.Op, pos Position) error {
 		for slot, names := range in {
 			if len(names) == 1 && pl.lists[names[0]] != nil {
 				in[slot] = pl.lists[names[0]]
+			}
+		}
+		for slot, names := range out {
+			if len(names) == 1 && pl.parts[names[0]] != nil {
+				out[slot] = pl.parts[names[0]]
 			}
 		}
 	}
@@ -163,137 +242,13 @@ func (pl *planner) add(o *program.Op, pos Position) error {
 	if err := pl.slots(&s); err != nil {
 		return err
 	}
-	pl.m.steps = append(pl.m.steps, s)
-	return nil
-}
-
-// arguments are all variables in slots.
-func arguments(slots []program.Slot) (all []string) {
-	for _, s := range slots {
-		all = append(all, s.Args...)
-	}
-	return all
-}
-
-func bySlot(slots []program.Slot) map[string][]string {
-	m := make(map[string][]string, len(slots))
-	for _, s := range slots {
-		if len(s.Args) > 0 {
-			m[s.Name] = append(m[s.Name], s.Args...)
-		}
-	}
-	return m
-}
-
-// translate gives an operator of PIR the slots and attributes of the first table.
-func (t *pirOp) translate(o *program.Op) (in, out map[string][]string, attrs []program.Attr) {
-	in, out = map[string][]string{}, map[string][]string{}
-	for i, s := range o.In {
-		name := "operand " + s.Name
-		if i < len(t.in) {
-			name = t.in[i]
-		}
-		if len(s.Args) > 0 && name != "" {
-			in[name] = s.Args
-		}
-	}
-	for i, s := range o.Out {
-		if i < len(t.out) && t.out[i] != "" && len(s.Args) > 0 {
-			out[t.out[i]] = s.Args
-		}
-	}
-	if strings.HasPrefix(t.as, "reduce_") { // where nothing is said all dimensions are meant
-		attrs = append(attrs, program.Attr{Name: "dim", Type: program.AttrType_LONGS, Value: []int64{}})
-	}
-	for _, a := range o.Attrs {
-		if name, ok := t.set[a.Name]; ok {
-			a.Name = name
-		}
-		attrs = append(attrs, a)
-	}
-	return in, out, attrs
-}
-
-// slots checks the variables of a step and notes what it makes and uses.
-func (pl *planner) slots(s *step) error {
-	if err := match(s.op.in, s.in, "input"); err != nil {
-		for slot := range s.in {
-			if !s.op.takes(slot) {
-				return err
-			}
-		}
-		if err = match(s.op.in, s.withoutSettings(), "input"); err != nil {
+	s.run = whole(def.run)
+	if f := pl.tables.flows[def.name]; f != nil {
+		if s.run, err = f.plan(pl, &s); err != nil {
 			return err
 		}
 	}
-	if err := match(s.op.out, s.out, "output"); err != nil {
-		return err
-	}
-	n := len(pl.m.steps)
-	for slot, names := range s.in {
-		for _, name := range names {
-			if !pl.known[name] {
-				return fmt.Errorf("input %s: variable %q has no value before it", slot, name)
-			}
-			pl.m.last[name] = n
-		}
-	}
-	for _, names := range s.out {
-		for _, name := range names {
-			pl.known[name] = true
-			pl.m.last[name] = max(pl.m.last[name], n)
-		}
-	}
-	return nil
-}
-
-// takes tells whether the operator has an input slot, or a setting that the slot gives.
-func (o *op) takes(slot string) bool {
-	for _, want := range o.in {
-		if strings.TrimRight(want, "?*") == slot {
-			return true
-		}
-	}
-	for _, s := range o.set {
-		if s.slot != "" && s.slot == slot || "@"+s.name == slot {
-			return true
-		}
-	}
-	return false
-}
-
-// withoutSettings are the inputs but for those that give settings.
-func (s *step) withoutSettings() map[string][]string {
-	in := map[string][]string{}
-	for slot, names := range s.in {
-		in[slot] = names
-	}
-	for _, set := range s.op.set {
-		delete(in, set.slot)
-		delete(in, "@"+set.name)
-	}
-	return in
-}
-
-// match holds slots to what an operator has: one variable in each, but for the marks "?" and "*".
-func match(want []string, have map[string][]string, what string) error {
-	names := map[string]bool{}
-	for _, w := range want {
-		slot := strings.TrimRight(w, "?*")
-		names[slot] = true
-		n := len(have[slot])
-		switch {
-		case strings.HasSuffix(w, "?") && n <= 1, strings.HasSuffix(w, "*") && n >= 1, n == 1:
-		case strings.HasSuffix(w, "*"):
-			return fmt.Errorf("%s %s has no variable, want at least one", what, slot)
-		default:
-			return fmt.Errorf("%s %s has %d variables, want one", what, slot, n)
-		}
-	}
-	for slot := range have {
-		if !names[slot] {
-			return fmt.Errorf("%s %s: %w", what, slot, ErrOp)
-		}
-	}
+	q := pl.scopes[len(pl.scopes)-1]
+	q.steps = append(q.steps, s)
 	return nil
 }

@@ -11,6 +11,9 @@ import (
 
 // input plans a feed.
 func (pl *planner) input(o *program.Op) error {
+	if len(pl.scopes) > 1 {
+		return fmt.Errorf("a feed in a block of control flow: %w", ErrOp)
+	}
 	for _, name := range arguments(o.Out) {
 		port, err := pl.port(name, o, len(pl.m.inputs))
 		if err != nil {
@@ -20,20 +23,23 @@ func (pl *planner) input(o *program.Op) error {
 			return fmt.Errorf("variable %q has a value already", name)
 		}
 		pl.m.inputs = append(pl.m.inputs, port)
-		pl.known[name] = true
+		pl.make(name)
 	}
 	return nil
 }
 
 // output plans a fetch.
 func (pl *planner) output(o *program.Op) error {
+	if len(pl.scopes) > 1 {
+		return fmt.Errorf("a fetch in a block of control flow: %w", ErrOp)
+	}
 	for _, name := range arguments(o.In) {
 		port, err := pl.port(name, o, len(pl.m.outputs))
 		if err != nil {
 			return err
 		}
-		if !pl.known[name] {
-			return fmt.Errorf("variable %q has no value before it", name)
+		if err := pl.use(name); err != nil {
+			return err
 		}
 		if a, ok := o.Attr("name"); ok && o.Type == "pd_op.fetch" {
 			if port.Name, err = a.Str(); err != nil {
@@ -80,7 +86,7 @@ func (pl *planner) ports() error {
 		return fmt.Errorf("no fetch: the program gives nothing")
 	}
 	for _, out := range pl.m.outputs {
-		pl.m.last[out.variable] = len(pl.m.steps)
+		pl.m.main.last[out.variable] = len(pl.m.main.steps)
 	}
 	return nil
 }

@@ -24,24 +24,14 @@ func (m *Machine) Run(ctx context.Context, feeds map[string]*Tensor) ([]Result, 
 	if err := m.feed(vars, feeds); err != nil {
 		return nil, err
 	}
-	for i := range m.steps {
-		s := &m.steps[i]
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := s.op.run(&call{s, vars}); err != nil {
-			return nil, fmt.Errorf("%v: %w", s.pos, err)
-		}
-		for _, names := range s.in {
-			for _, name := range names {
-				if m.last[name] <= i {
-					delete(vars, name)
-				}
-			}
-		}
+	if err := m.main.do(&running{ctx: ctx, vars: vars}); err != nil {
+		return nil, err
 	}
 	var all []Result
 	for _, out := range m.outputs {
+		if vars[out.variable] == nil {
+			return nil, fmt.Errorf("output %q has no value, since the branch that gives it was not taken", out.Name)
+		}
 		all = append(all, Result{out.Name, vars[out.variable]})
 	}
 	return all, nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"thole.example/matrix"
 	"thole.example/program"
@@ -66,9 +67,32 @@ func (s *setting) read(a program.Attr) (any, error) {
 	case []int64:
 		return a.Ints()
 	case elem:
+		code, err := a.Int()
+		text, _ := a.Str()
+		if s.value == elem(matrix.Invalid) && (err == nil && code == -1 || strings.HasPrefix(text, "Undefined")) {
+			return s.value, nil // that of an input
+		}
 		return readElem(a)
+	case numbers:
+		return readNumbers(a)
 	}
 	return a.Str()
+}
+
+// readNumbers is a list of numbers or truth values.
+func readNumbers(a program.Attr) (any, error) {
+	switch v := a.Value.(type) {
+	case []float64:
+		return numbers{floats: v}, nil
+	case []bool:
+		n := numbers{}
+		for _, b := range v {
+			n.ints = append(n.ints, bit(b))
+		}
+		return n, nil
+	}
+	v, err := a.Ints()
+	return numbers{ints: v}, err
 }
 
 // readElem is an element type by its number or name.
@@ -93,7 +117,7 @@ func readElem(a program.Attr) (any, error) {
 // call is one run of a step.
 type call struct {
 	*step
-	vars map[string]*Tensor
+	*running
 }
 
 // t is the variable in a slot, nil if there is none.
@@ -132,15 +156,24 @@ func (t *Tensor) text() string {
 // give sets the first output.
 func (c *call) give(t *Tensor) { c.vars[c.out[c.op.out[0]][0]] = t }
 
-// from is the tensor that gives a setting, nil if there is none.
+// from is the tensor that gives a setting, nil if there is none. Several variables in a slot are its values one by one.
 func (c *call) from(name string) *Tensor {
 	for _, s := range c.op.set {
-		if s.name == name {
-			if t := c.t("@" + name); t != nil {
-				return t
-			}
-			if s.slot != "" {
-				return c.t(s.slot)
+		if s.name != name {
+			continue
+		}
+		for _, slot := range append(strings.Fields(s.slot), "@"+name) {
+			switch list := c.all(slot); len(list) {
+			case 0:
+			case 1:
+				return list[0]
+			default:
+				whole := &Tensor{Type: list[0].Type}
+				for _, t := range list {
+					whole.F, whole.I = append(whole.F, t.F...), append(whole.I, t.I...)
+				}
+				whole.Dims = []int{whole.Len()}
+				return whole
 			}
 		}
 	}

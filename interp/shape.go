@@ -2,9 +2,7 @@ package interp
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 
 	"thole.example/matrix"
 )
@@ -220,69 +218,6 @@ func concat(c *call) error {
 		}
 	}
 	c.give(out)
-	return nil
-}
-
-// fillConstant makes a tensor of one value; str_value counts before value, because it has all digits.
-func fillConstant(c *call) error {
-	shape, err := c.ints("shape")
-	if err != nil {
-		return err
-	}
-	dims := make([]int, len(shape))
-	for i, d := range shape {
-		if d < 0 || d > maxElems {
-			return fmt.Errorf("shape %v: %w", shape, ErrShape)
-		}
-		dims[i] = int(d)
-	}
-	value := c.set["value"].(float64)
-	if from := c.from("value"); from != nil {
-		v, err := c.float("value")
-		if err != nil {
-			return err
-		}
-		value = float64(v)
-	} else if text := c.str("str_value"); text != "" {
-		if value, err = strconv.ParseFloat(text, 64); err != nil {
-			return fmt.Errorf("str_value %q: %w", text, ErrOp)
-		}
-	}
-	out, err := (&Tensor{Type: matrix.DType(c.set["dtype"].(elem))}).like(dims)
-	if err != nil {
-		return err
-	}
-	for i := range out.F {
-		out.F[i] = float32(value)
-	}
-	for i := range out.I {
-		if out.I[i], err = integer(value); err != nil {
-			return err
-		}
-	}
-	c.give(out)
-	return nil
-}
-
-// integer is the whole part of a number that fits 63 bits.
-func integer(v float64) (int64, error) {
-	if !(math.Abs(v) < 1<<63) {
-		return 0, fmt.Errorf("%v as an integer: %w", v, ErrOp)
-	}
-	return int64(v), nil
-}
-
-// fillInts makes a vector of its values.
-func fillInts(c *call) error {
-	list, err := c.ints("value")
-	if err != nil {
-		return err
-	}
-	to := matrix.DType(c.set["dtype"].(elem))
-	if to == matrix.F32 {
-		return fmt.Errorf("integers as %v: %w", to, ErrOp)
-	}
-	c.give(&Tensor{Dims: []int{len(list)}, Type: to, I: slices.Clone(list)})
 	return nil
 }
 

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"math"
+	"slices"
 
 	"thole.example/matrix"
 )
@@ -16,7 +17,7 @@ type op struct {
 }
 
 // setting is an attribute: its name, its default, whose type is the type wanted (int64, float64, bool, string, []int64,
-// elem), and the input slot whose tensor replaces it where there is one.
+// numbers, elem), and the input slots whose tensor, or tensors of a value each, replace it where there are such.
 type setting struct {
 	name  string
 	value any
@@ -25,6 +26,12 @@ type setting struct {
 
 // only is the default of a setting that must have it, because nothing else is implemented.
 type only struct{ value any }
+
+// numbers are values of an attribute, one of the two.
+type numbers struct {
+	floats []float64
+	ints   []int64
+}
 
 // elem is an element type, in files a number or a name.
 type elem matrix.DType
@@ -38,11 +45,12 @@ func ops() []op {
 	axis := []setting{{"axis", int64(-1), ""}, {"scale_x", only{1.0}, ""}, {"scale_y", only{1.0}, ""}, {"scale_out", only{1.0}, ""}}
 	reduce := []setting{{"dim", []int64{0}, "AxisTensor"}, {"keep_dim", false, ""}, {"reduce_all", false, ""},
 		{"in_dtype", only{int64(-1)}, ""}, {"out_dtype", only{int64(-1)}, ""}}
+	compared := []setting{{"axis", int64(-1), ""}, {"force_cpu", false, ""}}
 	perm := []setting{{"axis", []int64{}, ""}, {"data_format", "AnyLayout", ""}}
 	lookup := []setting{{"padding_idx", int64(-1), ""}, {"is_sparse", false, ""}}
 	conv := []setting{{"strides", []int64{1, 1}, ""}, {"paddings", []int64{0, 0}, ""}, {"dilations", []int64{1, 1}, ""},
 		{"groups", int64(1), ""}, {"padding_algorithm", "EXPLICIT", ""}, {"data_format", "NCHW", ""}}
-	return []op{
+	return slices.Concat(layoutOps(), pickOps(), lossOps(), curveOps(), []op{
 		{"mul", xy, out, []setting{{"x_num_col_dims", int64(1), ""}, {"y_num_col_dims", int64(1), ""},
 			{"scale_x", only{1.0}, ""}, {"scale_y", only{[]float64{1}}, ""}, {"scale_out", only{1.0}, ""}}, mul},
 		{"matmul", xy, out, []setting{{"transpose_X", false, ""}, {"transpose_Y", false, ""}, {"alpha", 1.0, ""},
@@ -62,6 +70,19 @@ func ops() []op {
 		{"elementwise_fmin", xy, out, axis, binary(known(minF), minI)},
 		{"elementwise_heaviside", xy, out, axis, binary(heaviside[float32], heaviside[int64])},
 		{"elementwise_pow", xy, out, axis, binary(powF, powI)},
+		{"equal", xy, out, compared, relation(func(a, b float32) bool { return a == b }, func(a, b int64) bool { return a == b })},
+		{"not_equal", xy, out, compared, relation(func(a, b float32) bool { return a != b }, func(a, b int64) bool { return a != b })},
+		{"less_than", xy, out, compared, relation(func(a, b float32) bool { return a < b }, func(a, b int64) bool { return a < b })},
+		{"less_equal", xy, out, compared, relation(func(a, b float32) bool { return a <= b }, func(a, b int64) bool { return a <= b })},
+		{"greater_than", xy, out, compared, relation(func(a, b float32) bool { return a > b }, func(a, b int64) bool { return a > b })},
+		{"greater_equal", xy, out, compared, relation(func(a, b float32) bool { return a >= b }, func(a, b int64) bool { return a >= b })},
+		{"logical_and", xy, out, nil, logic(func(a, b bool) bool { return a && b })},
+		{"logical_or", xy, out, nil, logic(func(a, b bool) bool { return a || b })},
+		{"logical_xor", xy, out, nil, logic(func(a, b bool) bool { return a != b })},
+		{"logical_not", x, out, nil, logicalNot},
+		{"isnan_v2", x, out, nil, test(math.IsNaN)},
+		{"isinf_v2", x, out, nil, test(isInf)},
+		{"isfinite_v2", x, out, nil, test(isFinite)},
 		{"sum", []string{"X*"}, out, nil, addAll},
 		{"scale", x, out, []setting{{"scale", 1.0, "ScaleTensor"}, {"bias", 0.0, ""}, {"bias_after_scale", true, ""}}, scale},
 
@@ -103,8 +124,13 @@ func ops() []op {
 		{"lookup_table_v2", []string{"W", "Ids"}, out, append(lookup, setting{"is_distributed", false, ""}), lookupNew},
 		{"layer_norm", []string{"X", "Scale?", "Bias?"}, []string{"Y", "Mean?", "Variance?"},
 			[]setting{{"begin_norm_axis", int64(1), ""}, {"epsilon", 1e-5, ""}}, layerNorm},
-		{"slice", []string{"Input"}, out, []setting{{"axes", []int64{}, ""}, {"starts", []int64{}, "StartsTensor"},
-			{"ends", []int64{}, "EndsTensor"}, {"infer_flags", []int64{}, ""}, {"decrease_axis", []int64{}, ""}}, slice},
+		{"instance_norm", []string{"X", "Scale?", "Bias?"}, []string{"Y", "SavedMean?", "SavedVariance?"},
+			[]setting{{"epsilon", 1e-5, ""}}, instanceNorm},
+		{"group_norm", []string{"X", "Scale?", "Bias?"}, []string{"Y", "Mean?", "Variance?"},
+			[]setting{{"epsilon", 1e-5, ""}, {"groups", int64(1), ""}, {"data_layout", only{"NCHW"}, ""}}, groupNorm},
+		{"increment", x, out, []setting{{"step", 1.0, ""}}, increment},
+		{"slice", []string{"Input"}, out, []setting{{"axes", []int64{}, ""}, {"starts", []int64{}, "StartsTensor StartsTensorList"},
+			{"ends", []int64{}, "EndsTensor EndsTensorList"}, {"infer_flags", []int64{}, ""}, {"decrease_axis", []int64{}, ""}}, slice},
 		{"stack", []string{"X*"}, []string{"Y"}, []setting{{"axis", int64(0), ""}}, stack},
 		{"gather", []string{"X", "Index"}, out, []setting{{"axis", int64(0), "Axis"}, {"overwrite", true, ""}}, gather},
 		{"concat", []string{"X*"}, out, []setting{{"axis", int64(0), "AxisTensor"}}, concat},
@@ -119,17 +145,20 @@ func ops() []op {
 		{"reduce_any", x, out, reduce, truths(largestI)},
 		{"mean", x, out, nil, meanAll},
 
-		{"reshape", x, out, []setting{{"shape", []int64{}, "Shape"}}, reshape},
-		{"reshape2", x, outShape, []setting{{"shape", []int64{}, "Shape"}}, reshape},
+		{"reshape", x, out, []setting{{"shape", []int64{}, "Shape ShapeTensor"}}, reshape},
+		{"reshape2", x, outShape, []setting{{"shape", []int64{}, "Shape ShapeTensor"}}, reshape},
 		{"flatten", x, out, []setting{{"axis", int64(1), ""}}, flattenAt},
 		{"flatten2", x, outShape, []setting{{"axis", int64(1), ""}}, flattenAt},
 		{"flatten_contiguous_range", x, outShape, []setting{{"start_axis", int64(1), ""}, {"stop_axis", int64(1), ""}}, flattenRange},
 		{"squeeze2", x, outShape, []setting{{"axes", []int64{}, ""}}, squeeze},
-		{"unsqueeze2", x, outShape, []setting{{"axes", []int64{}, "AxesTensor"}}, unsqueeze},
+		{"unsqueeze2", x, outShape, []setting{{"axes", []int64{}, "AxesTensor AxesTensorList"}}, unsqueeze},
 		{"transpose", x, out, perm, transpose},
 		{"transpose2", x, outShape, perm, transpose},
-		{"fill_constant", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, "ShapeTensor"}, {"value", 0.0, "ValueTensor"},
-			{"str_value", "", ""}, {"force_cpu", false, ""}, {"place_type", int64(-1), ""}}, fillConstant},
+		{"fill_constant", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, "ShapeTensor ShapeTensorList"},
+			{"value", 0.0, "ValueTensor"}, {"str_value", "", ""}, {"force_cpu", false, ""}, {"place_type", int64(-1), ""}}, fillConstant},
+		{"assign_value", nil, out, []setting{{"dtype", elem(matrix.F32), ""}, {"shape", []int64{}, ""}, {"values", numbers{}, ""},
+			{"fp32_values", numbers{}, ""}, {"int32_values", numbers{}, ""}, {"int64_values", numbers{}, ""},
+			{"bool_values", numbers{}, ""}}, assignValue},
 		{"fill_ints", nil, out, []setting{{"value", []int64{}, ""}, {"dtype", elem(matrix.I64), ""}}, fillInts}, // of PIR only
 		{"assign", x, out, nil, identity},
 		{"cast", x, out, []setting{{"in_dtype", elem(matrix.F32), ""}, {"out_dtype", elem(matrix.F32), ""}}, cast},
@@ -139,7 +168,7 @@ func ops() []op {
 		{"pool2d", x, out, []setting{{"pooling_type", "max", ""}, {"ksize", []int64{1, 1}, ""}, {"strides", []int64{1, 1}, ""},
 			{"paddings", []int64{0, 0}, ""}, {"global_pooling", false, ""}, {"exclusive", true, ""}, {"adaptive", false, ""},
 			{"ceil_mode", false, ""}, {"padding_algorithm", "EXPLICIT", ""}, {"data_format", "NCHW", ""}}, pool2d},
-	}
+	})
 }
 
 // hints are attributes that steer execution and not results.
@@ -147,5 +176,5 @@ func hints() []string {
 	return []string{"op_callstack", "op_role", "op_role_var", "op_namescope", "op_device", "with_quant_attr", "use_cudnn",
 		"use_mkldnn", "use_quantizer", "mkldnn_data_type", "workspace_size_MB", "exhaustive_search", "is_test", "use_eigen",
 		"remote_prefetch", "entry", "table_class", "slot", "trainer_id", "name", "place", "dtype", "sparse", "stop_gradient",
-		"epmap", "height_sections", "table_names", "struct_name"}
+		"target_shape", "epmap", "height_sections", "table_names", "struct_name"}
 }

@@ -87,7 +87,8 @@ func checkBlock(i int, idx, parent int32) error {
 	return nil
 }
 
-// check finds what no program has, whatever its form: no block, a variable twice, a nameless operator.
+// check finds what no program has, whatever its form: no block, a variable twice, a nameless operator, an operator that
+// runs a block which is not there.
 func (p *Program) check() error {
 	if len(p.Blocks) == 0 {
 		return fmt.Errorf("no block: %w", format.ErrCorrupt)
@@ -99,15 +100,15 @@ func (p *Program) check() error {
 				return fmt.Errorf("block %d: variable %q, want a name that no other has: %w", i, v.Name, format.ErrCorrupt)
 			}
 			seen[v.Name] = true
-			for _, d := range v.Dims {
-				if d < -1 {
-					return fmt.Errorf("variable %q: dimensions %v, want none below -1: %w", v.Name, v.Dims, format.ErrCorrupt)
-				}
-			}
 		}
 		for j, o := range b.Ops {
 			if o.Type == "" {
 				return fmt.Errorf("block %d: operator %d has no type: %w", i, j, format.ErrCorrupt)
+			}
+			for _, n := range o.Blocks() {
+				if n < 0 || n >= int64(len(p.Blocks)) {
+					return fmt.Errorf("block %d: operator %d (%s) runs block %d, want one of %d: %w", i, j, o.Type, n, len(p.Blocks), format.ErrCorrupt)
+				}
 			}
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 
 	"thole.example/format"
@@ -40,6 +42,7 @@ type (
 	}
 	pirValue struct {
 		ID   int64    `json:"%"`
+		Arg  int64    `json:"#"` // instead of ID: of an argument of a block
 		Type *pirType `json:"TT"`
 	}
 	pirType struct {
@@ -143,19 +146,24 @@ func (r *pirReader) block(b *pirBlock, parent, depth int) error {
 		if err := r.op(o, at); err != nil {
 			return fmt.Errorf("block %d: operator %d (%s): %w", at, i, o.Name, err)
 		}
+		made, within := len(r.p.Blocks[at].Ops)-1, []int64{}
 		for _, region := range o.Regions {
 			for k := range region.Blocks {
+				within = append(within, int64(len(r.p.Blocks)))
 				if err := r.block(&region.Blocks[k], at, depth+1); err != nil {
 					return err
 				}
 			}
 		}
+		if op := &r.p.Blocks[at].Ops[made]; len(within) > 0 {
+			op.Attrs = append(op.Attrs, Attr{Name: "regions", Type: AttrType_BLOCKS, Value: within})
+		}
 	}
 	return nil
 }
 
-// arguments reads the values that a block gets from outside; their numbers are below zero, and a list may stand in the
-// place of the named ones.
+// arguments reads the values that a block gets from the operator around it: a list, then named ones, or a second list in
+// their place. Their numbers are below zero; a number that another block has used means another value from here on.
 func (r *pirReader) arguments(b *pirBlock, at int) error {
 	for _, raw := range []json.RawMessage{b.Args, b.Kwargs} {
 		list := []pirValue{}
@@ -164,39 +172,48 @@ func (r *pirReader) arguments(b *pirBlock, at int) error {
 			if len(raw) > 0 && json.Unmarshal(raw, &named) != nil {
 				return fmt.Errorf("arguments %.40q: %w", raw, format.ErrCorrupt)
 			}
-			for _, v := range named {
-				list = append(list, v)
+			for _, key := range slices.Sorted(maps.Keys(named)) {
+				list = append(list, named[key])
 			}
 		}
 		for _, v := range list {
-			if r.names[v.ID] != "" {
-				continue // numbers of arguments begin anew in every block
+			if v.ID == 0 {
+				v.ID = v.Arg
 			}
-			if err := r.result(v, "", at); err != nil {
+			if v.ID >= 0 {
+				return fmt.Errorf("argument of number %d, want one below 0: %w", v.ID, format.ErrCorrupt)
+			}
+			called := ""
+			if r.names[v.ID] != "" {
+				delete(r.names, v.ID)
+				called = fmt.Sprintf("%%%d of block %d", v.ID, at)
+			}
+			if err := r.result(v, called, at); err != nil {
 				return err
 			}
+			r.p.Blocks[at].Args = append(r.p.Blocks[at].Args, r.names[v.ID])
 		}
 	}
 	return nil
 }
 
 // result makes a variable of a value that an operator or a block gives.
-func (r *pirReader) result(v pirValue, wish string, at int) error {
+func (r *pirReader) result(v pirValue, called string, at int) error {
 	if v.ID == 0 {
 		return nil // no value
 	}
 	if r.names[v.ID] != "" {
 		return fmt.Errorf("value %d is made twice: %w", v.ID, format.ErrCorrupt)
 	}
-	if wish == "" || r.used[wish] {
-		wish = "%" + strconv.FormatInt(v.ID, 10)
+	if called == "" || r.used[called] {
+		called = "%" + strconv.FormatInt(v.ID, 10)
 	}
-	if r.used[wish] {
-		return fmt.Errorf("value %d: name %q is taken: %w", v.ID, wish, format.ErrCorrupt)
+	if r.used[called] {
+		return fmt.Errorf("value %d: name %q is taken: %w", v.ID, called, format.ErrCorrupt)
 	}
-	r.used[wish] = true
-	r.names[v.ID] = wish
-	one := Var{Name: wish, Kind: VarType_RAW}
+	r.used[called] = true
+	r.names[v.ID] = called
+	one := Var{Name: called, Kind: VarType_RAW}
 	if err := one.pirType(v.Type); err != nil {
 		return fmt.Errorf("value %d: %w", v.ID, err)
 	}

@@ -86,14 +86,14 @@ func TestPIR(t *testing.T) {
 func TestPIRAttributes(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"#":"0.a_bool","D":true}`:      "BOOLEAN true",
-		`{"#":"0.a_f32","D":0.5}`:        "FLOAT64 0.5",
-		`{"#":"0.a_f32","VD":"NaN"}`:     "FLOAT64 NaN",
+		`{"#":"0.a_f32","D":0.5}`:        "FLOAT 0.5",
+		`{"#":"0.a_f32","VD":"NaN"}`:     "FLOAT NaN",
 		`{"#":"0.a_f64","VD":"-inf"}`:    "FLOAT64 -Inf",
 		`{"#":"0.a_i64","D":-7}`:         "LONG -7",
 		`{"#":"0.a_str","D":"a"}`:        `STRING "a"`,
 		`{"#":"1.a_intarray","D":[1,2]}`: "LONGS [1 2]",
 		`{"#":"1.a_scalar","D":2.5}`:     "FLOAT64 2.5",
-		`{"#":"0.a_array","D":[{"#":"0.a_i32","D":3},{"#":"0.a_i32","D":4}]}`:       "LONGS [3 4]",
+		`{"#":"0.a_array","D":[{"#":"0.a_i32","D":3},{"#":"0.a_i32","D":4}]}`:       "INTS [3 4]",
 		`{"#":"0.a_array","D":[{"#":"0.a_f32","D":3.5}]}`:                           "FLOAT64S [3.5]",
 		`{"#":"0.a_array","D":[{"#":"0.a_bool","D":true},{"#":"0.a_str","D":"b"}]}`: "STRING", // mixed: as text
 		`{"#":"1.a_place","D":[1,0,""]}`:                                            `STRING "[1,0,\"\"]"`,
@@ -118,8 +118,8 @@ func TestBadPIR(t *testing.T) {
 		{`"fc_0.b_0"`, `"fc_0.w_0"`, "a name that no other has"},
 		{`[0,1,1,"fc_0.b_0"]`, `[0,1,1,7]`, "attributes \"[0,1,1,7]\""},
 		{`"0.t_f32"}`, `"0.t_f31"}`, `element type "0.t_f31"`},
-		{`[13,1]`, `[13,-2]`, "want none below -1"},
 		{`[13,1]`, `"13"`, "dimensions"},
+		{`"args":[],`, `"args":[{"#":7}],`, "argument of number 7, want one below 0"},
 		{`"D":false`, `"D":7`, "attribute transpose_x"},
 		{`"magic":"pir"`, `"magic":"pie"`, "want a ProgramDesc or a PIR text"},
 		{`"program":`, `"progran":`, "0 regions"},
@@ -140,6 +140,44 @@ func TestBadPIR(t *testing.T) {
 	}
 }
 
+// TestScrubClasses removes the names of classes from a model that Paddle saved, and says which names stay.
+func TestScrubClasses(t *testing.T) {
+	const secret = "SecretFraudTower"
+	p, data := saved(t, "tower.json")
+	leaks, whole, err := p.Leaks()
+	if err != nil || len(leaks) != 1 || leaks[0].Attr != "struct_name" || leaks[0].Ops != bytes.Count(data, []byte("struct_name")) ||
+		!strings.Contains(leaks[0].Shown, secret) {
+		t.Fatalf("%+v, %v, want names of classes", leaks, err)
+	}
+	clean, err := p.Scrub()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := clean.Encode()
+	if err != nil || bytes.Contains(text, []byte(secret)) || SameGraph(p, clean) != nil {
+		t.Errorf("%v, scrubbed: %s", err, text)
+	}
+	if left, lean, _ := clean.Leaks(); len(left) != 0 || whole-lean < leaks[0].Bytes-leaks[0].Ops || whole-lean > leaks[0].Bytes {
+		t.Errorf("%d of %d bytes remain, with %+v, want about %d less", lean, whole, left, leaks[0].Bytes)
+	}
+	for _, c := range []struct{ file, want string }{
+		{"tower.json", "[linear_2 secret_fraud_tower_0 x]"},
+		{"tower.pdmodel", "[linear_0 linear_2 relu_0 save_infer_model/scale_0 secret_fraud_tower_0 sigmoid_0 tmp_0 x]"},
+	} {
+		p, _ := saved(t, c.file)
+		if got := fmt.Sprint(p.Stems()); got != c.want {
+			t.Errorf("%s: names begin with %s, want %s", c.file, got, c.want)
+		}
+	}
+	on := strings.Replace(linearPIR, `[0,1,1,"fc_0.w_0"]`, `[{"N":"struct_name","AT":{"#":"0.a_str","D":"/A/"}},{"N":"name","AT":{"#":"0.a_str","D":"fc_0.w_0"}}]`, 1)
+	if p, err = Decode([]byte(on)); err != nil {
+		t.Fatal(err)
+	}
+	if leaks, _, err := p.Leaks(); err != nil || len(leaks) != 2 {
+		t.Errorf("%+v, %v, want that of the parameter too", leaks, err)
+	}
+}
+
 // TestPIRBlocks reads blocks within operators, with arguments in both ways.
 func TestPIRBlocks(t *testing.T) {
 	const typ = `"TT":{"#":"0.t_dtensor","D":[{"#":"0.t_i64"},[],"NCHW",[],0]}`
@@ -150,7 +188,15 @@ func TestPIRBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(p.Blocks) != 2 || p.Blocks[1].Parent != 0 || fmt.Sprint(p.Blocks[1].Ops[0].In) != "[{0 [%-1]} {1 [%-2]} {2 []}]" {
+	if len(p.Blocks) != 2 || p.Blocks[1].Parent != 0 || fmt.Sprint(p.Blocks[1].Ops[0].In) != "[{0 [%-1]} {1 [%-2]} {2 []}]" ||
+		fmt.Sprint(p.Blocks[1].Args) != "[%-1 %-2]" {
 		t.Errorf("%d blocks: %+v", len(p.Blocks), p.Blocks[1:])
+	}
+	twice := strings.Replace(text, inner, inner[:len(inner)-1]+","+inner[len(`"regions":[`):], 1)
+	if p, err = Decode([]byte(twice)); err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Blocks) != 3 || fmt.Sprint(p.Blocks[2].Args, p.Blocks[2].Ops[0].In[0].Args) != "[%-1 of block 2 %-2 of block 2] [%-1 of block 2]" {
+		t.Errorf("%d blocks: %+v", len(p.Blocks), p.Blocks[2:])
 	}
 }

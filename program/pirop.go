@@ -9,8 +9,14 @@ import (
 	"thole.example/format"
 )
 
-// PIRParameter is the type of the operator that gives a parameter.
-const PIRParameter = "builtin.parameter"
+// Operators of PIR that give a parameter, give an input, take an output, make one value of several, and several of one.
+const (
+	PIRParameter = "builtin.parameter"
+	PIRInput     = "pd_op.data"
+	PIROutput    = "pd_op.fetch"
+	PIRList      = "builtin.combine"
+	PIRSplit     = "builtin.split"
+)
 
 // dialects are the parts of operator names that files write as numbers.
 var dialects = [...]string{"builtin", "pd_op", "cf", "custom_op", "pd_dist"}
@@ -51,17 +57,21 @@ func (r *pirReader) op(o *pirOp, at int) error {
 	if op.Attrs, err = pirAttrs(o.Attrs); err != nil {
 		return err
 	}
-	wish := ""
-	if a, ok := op.Attr("name"); ok && op.Type == "pd_op.data" {
-		wish, _ = a.Value.(string)
+	still := stopGradients(o.OutAttr)
+	called := ""
+	if a, ok := op.Attr("name"); ok && op.Type == PIRInput {
+		called, _ = a.Value.(string)
 	}
 	for i, v := range out {
-		if err := r.result(v, wish, at); err != nil {
+		if err := r.result(v, called, at); err != nil {
 			return fmt.Errorf("result %d: %w", i, err)
 		}
 		op.Out = append(op.Out, Slot{strconv.Itoa(i), r.made(v)})
+		if vars := r.p.Blocks[at].Vars; v.ID != 0 && i < len(still) {
+			vars[len(vars)-1].StopGradient = still[i]
+		}
 	}
-	if wish != "" && len(out) == 1 {
+	if called != "" && len(out) == 1 {
 		b := &r.p.Blocks[at]
 		b.Vars[len(b.Vars)-1].NeedFeed = true
 	}
@@ -108,9 +118,28 @@ func (r *pirReader) parameter(o *pirOp, op Op, out []pirValue, at int) error {
 	b := &r.p.Blocks[at]
 	v := &b.Vars[len(b.Vars)-1]
 	v.Persistable, v.Parameter = persistable(o.OutAttr), true
+	var bare []any
+	if json.Unmarshal(o.Attrs, &bare) == nil && len(bare) == 4 {
+		v.Parameter = bare[1] != 0.0
+	}
+	var of []int // persistable, stop_gradient, trainable
+	if json.Unmarshal(o.OutAttr, &of) == nil && len(of) == 3 {
+		v.StopGradient = of[1] != 0
+	}
 	op.Attrs = []Attr{{Name: "parameter_name", Type: AttrType_STRING, Value: name}}
 	op.Out = []Slot{{"0", []string{name}}}
 	b.Ops = append(b.Ops, op)
+	return nil
+}
+
+// stopGradients says of each result whether no gradient goes through it; nil where the program says nothing.
+func stopGradients(raw json.RawMessage) []bool {
+	attrs, _ := pirAttrs(raw)
+	for _, a := range attrs {
+		if list, ok := a.Value.([]bool); ok && a.Name == "stop_gradient" {
+			return list
+		}
+	}
 	return nil
 }
 

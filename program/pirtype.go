@@ -109,10 +109,17 @@ func (d *pirData) value(depth int) (AttrType, any, error) {
 		v := false
 		err := json.Unmarshal(raw, &v)
 		return AttrType_BOOLEAN, v, bad(err)
-	case "a_f32", "a_f64":
+	case "a_f32":
+		v, err := pirNumber(raw)
+		return AttrType_FLOAT, v, bad(err)
+	case "a_f64":
 		v, err := pirNumber(raw)
 		return AttrType_FLOAT64, v, bad(err)
-	case "a_i32", "a_i64", "a_index", "a_ui8", "a_i8", "a_i16":
+	case "a_i32", "a_ui8", "a_i8", "a_i16":
+		v := int64(0)
+		err := json.Unmarshal(raw, &v)
+		return AttrType_INT, v, bad(err)
+	case "a_i64", "a_index":
 		v := int64(0)
 		err := json.Unmarshal(raw, &v)
 		return AttrType_LONG, v, bad(err)
@@ -173,10 +180,14 @@ func pirArray(raw json.RawMessage, depth int) (AttrType, any, error) {
 	var floats []float64
 	var texts []string
 	var bools []bool
+	wide := AttrType_LONGS
 	for i := range list {
-		_, v, err := list[i].value(depth + 1)
+		t, v, err := list[i].value(depth + 1)
 		if err != nil {
 			return 0, nil, err
+		}
+		if t == AttrType_INT {
+			wide = AttrType_INTS
 		}
 		switch v := v.(type) {
 		case int64:
@@ -191,7 +202,7 @@ func pirArray(raw json.RawMessage, depth int) (AttrType, any, error) {
 	}
 	switch len(list) {
 	case len(ints):
-		return AttrType_LONGS, ints, nil
+		return wide, ints, nil
 	case len(floats):
 		return AttrType_FLOAT64S, floats, nil
 	case len(texts):

@@ -13,8 +13,8 @@
 //	limits    256 MiB, 4 194 304 messages or JSON values, 64 blocks within each other
 //	refused   lengths beyond the end, required fields that are missing, fields of another wire type than the schema's,
 //	          blocks out of order, variables twice in a block, values used before they are made (PIR)
-//	written   ProgramDesc of read programs as they were, of new ones from their blocks; PIR is read, and written only
-//	          as it was or scrubbed
+//	written   ProgramDesc of read programs as they were, of new ones from their blocks; PIR as it was or scrubbed, and of
+//	          new programs of one block
 //
 // Parameters lie in other files, without names: Load finds both, and Params says in which order they come.
 package program
@@ -58,7 +58,8 @@ type Program struct {
 
 // Block is variables, and operators in the order in which they run.
 type Block struct {
-	Parent int // number of the block around it, -1 for block 0
+	Parent int      // number of the block around it, -1 for block 0
+	Args   []string // variables that the operator around it gives a value each time it runs the block (PIR)
 	Vars   []Var
 	Ops    []Op
 }
@@ -67,8 +68,8 @@ type Block struct {
 type Var struct {
 	Name string
 	Kind VarType_Type // DENSE_TENSOR, SELECTED_ROWS, FEED_MINIBATCH and others
-	// Elem, Dims and LoDLevel are of tensors and selected rows (Typed). A dimension of -1 is not known before there is
-	// input.
+	// Elem, Dims and LoDLevel are of tensors and selected rows (Typed). A dimension below 0 is not known before there is
+	// input: it is -1, or -1 times other dimensions where an operator multiplies them without a look at the sign.
 	Typed    bool
 	Elem     VarType_Type
 	Dims     []int64
@@ -80,8 +81,8 @@ type Var struct {
 	StopGradient bool
 }
 
-// Op is an operator. In PIR its type has the dialect in front (pd_op.matmul) and its slots have the names "0", "1", and
-// so on, in the order of operands and results.
+// Op is an operator. In PIR its type has the dialect in front (pd_op.matmul), its slots have the names "0", "1", and
+// so on, in the order of operands and results, and the numbers of its blocks are the attribute regions.
 type Op struct {
 	Type   string
 	In     []Slot
@@ -114,6 +115,18 @@ func (o *Op) Attr(name string) (Attr, bool) {
 		}
 	}
 	return Attr{}, false
+}
+
+// Blocks are the numbers of the blocks that the operator runs, one of control flow: the values of its attributes of these
+// types.
+func (o *Op) Blocks() (all []int64) {
+	for _, a := range o.Attrs {
+		if a.Type == AttrType_BLOCK || a.Type == AttrType_BLOCKS {
+			numbers, _ := a.Ints()
+			all = append(all, numbers...)
+		}
+	}
+	return all
 }
 
 // Params are the variables whose values parameter files hold: persistable in any block, and neither feed, fetch, reader

@@ -31,7 +31,7 @@ func SameGraph(a, b *Program) error {
 
 // lean is an operator without the attributes that only training needs.
 func lean(o Op) Op {
-	o.Attrs = slices.DeleteFunc(slices.Clone(o.Attrs), func(a Attr) bool { return slices.Contains(trainingAttrs(), a.Name) })
+	o.Attrs = slices.DeleteFunc(slices.Clone(o.Attrs), func(a Attr) bool { return ofTraining(a.Name) })
 	if len(o.Attrs) == 0 {
 		o.Attrs = nil
 	}

@@ -13,6 +13,7 @@ import (
 	"thole.example/format"
 	"thole.example/format/paddle"
 	"thole.example/graph"
+	"thole.example/program"
 	"thole.example/program/export"
 )
 
@@ -37,6 +38,7 @@ prediction is a probability, probabilities of classes, or a value; score is what
   thole inspect lr-paddle
   thole export out/lr lr-sparse --feed sparse
   thole run lr-sparse --feed ids=[[3,5]] --feed vals=[[1,1]]
+  thole export out/lr lr-pir --layout pir                # for release 3 of Paddle
   thole export lr.params lr-old --algo lr --layout combined`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0], args[1]) },
@@ -59,14 +61,16 @@ type exportLayout struct {
 	name     string
 	topology string
 	params   string // "": a file for each parameter
+	form     program.Form
 }
 
 // exportLayouts is the table of such layouts.
 func exportLayouts() []exportLayout {
 	return []exportLayout{
-		{"pdmodel", "model.pdmodel", "model.pdiparams"},
-		{"combined", "__model__", "__params__"},
-		{"separate", "__model__", ""},
+		{"pdmodel", "model.pdmodel", "model.pdiparams", program.FormDesc},
+		{"pir", "model.json", "model.pdiparams", program.FormPIR},
+		{"combined", "__model__", "__params__", program.FormDesc},
+		{"separate", "__model__", "", program.FormDesc},
 	}
 }
 
@@ -110,7 +114,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	p := newProgress(e.err, "export", "values", values(r.Matrices()))
 	defer p.end()
 	m, err := export.New(ctx, file, r, export.Options{Feed: export.Feed(x.feed), IDs: export.IDs(x.ids), Order: export.Order(x.order),
-		Lossy: x.lossy, Lost: func(what string) { p.line("left out: %s", what) }})
+		Form: layout.form, Lossy: x.lossy, Lost: func(what string) { p.line("left out: %s", what) }})
 	if err != nil {
 		return fmt.Errorf("%s: %w", src, err)
 	}
@@ -141,12 +145,14 @@ func (x *exporting) files() (exportLayout, error) {
 	case x.algo != "" && x.graph != "":
 		return exportLayout{}, usageError{fmt.Errorf("--algo and --graph, want one of them")}
 	}
+	var names []string
 	for _, l := range exportLayouts() {
 		if l.name == x.layout {
 			return l, nil
 		}
+		names = append(names, l.name)
 	}
-	return exportLayout{}, usageError{fmt.Errorf("--layout %s, want pdmodel, combined or separate", x.layout)}
+	return exportLayout{}, usageError{fmt.Errorf("--layout %s, want one of %s", x.layout, strings.Join(names, ", "))}
 }
 
 // network is the description of the network: the named file, the algorithm's, or the one that was saved with the model.

@@ -64,9 +64,13 @@ func TestExportPredicts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for feed, names := range map[string][]string{"dense": {"x"}, "sparse": {"ids", "vals"}} {
-			model := at(algo + "-" + feed)
-			thole(t, "export", at(algo), model, "--feed", feed)
+		for i, layout := range []string{"pdmodel", "pir", "pdmodel", "pir"} {
+			feed, names := "dense", []string{"x"}
+			if i < 2 {
+				feed, names = "sparse", []string{"ids", "vals"}
+			}
+			model := at(algo + "-" + feed + "-" + layout)
+			thole(t, "export", at(algo), model, "--feed", feed, "--layout", layout)
 			args := []string{"run", model}
 			for _, name := range names {
 				args = append(args, "--feed", feeds[name])

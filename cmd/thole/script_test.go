@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs the scripts of testdata/script: each is a session at the command line. $DATA is the folder of real
-// data, or empty if it is not there; scripts that need it begin with [!data] skip.
+// data, or empty if it is not there; scripts that need it begin with [!data] skip. $SAVED has models that Paddle saved.
 func TestScript(t *testing.T) {
 	shared, err := filepath.Abs("../../../shared")
 	if err != nil {
@@ -29,6 +29,11 @@ func TestScript(t *testing.T) {
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", filepath.Join(shared, "data"))
+			saved, err := filepath.Abs("../../program/testdata")
+			if err != nil {
+				return err
+			}
+			e.Setenv("SAVED", saved)
 			e.Setenv("GOLDEN", filepath.Join(shared, "golden"))
 			e.Setenv("REAL", filepath.Join(shared, "paddle-real"))
 			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)

@@ -25,11 +25,12 @@ func scrubCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "scrub SRC DST",
 		Short: "Remove what a Paddle model tells of its training",
-		Long: `Writes the topology of SRC to DST without op_callstack, op_role, op_role_var, op_namescope, op_device and
-with_quant_attr: host paths and source lines of the training, and what only training needs. A folder, or a model packed
-in one file, is copied to a folder with its other files. Variables, operators and all other attributes are compared
-before anything is written, and where the parameters are there and the operators known, both programs are run on the same
-inputs and must give the same bits.`,
+		Long: `Writes the topology of SRC to DST without what only training needs and what tells of it:
+` + leakTable() + `
+A folder, or a model packed in one file, is copied to a folder with its other files. Variables, operators and all other
+attributes are compared before anything is written, and where the parameters are there and the operators known, both
+programs are run on the same inputs and must give the same bits. Names of variables stay, since parameters and callers go
+by them; what they begin with is listed.`,
 		Example: "  thole scrub uci_housing_model clean\n  thole scrub mlp.pdmodel clean.pdmodel",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -71,10 +72,29 @@ func scrub(ctx context.Context, e *env, src, dst string, over blob.State) error 
 		return err
 	}
 	fmt.Fprintf(e.out, "%s: %d of %d bytes; graph: the same; %s\n", dst, len(data), len(m.Data), proof)
+	if stems := clean.Stems(); len(stems) > 0 {
+		shown := strings.Join(stems[:min(len(stems), maxStems)], ", ")
+		if more := len(stems) - maxStems; more > 0 {
+			shown += fmt.Sprintf(" and %d more", more)
+		}
+		fmt.Fprintf(e.out, "names of variables stay; they begin with %s\n", shown)
+	}
 	if folder, err := isFolder(ctx, b, src); err != nil || !folder {
 		return err
 	}
 	return noteOthers(ctx, e, b, m)
+}
+
+// maxStems is how many beginnings of names are listed.
+const maxStems = 24
+
+// leakTable lists the attributes that are removed.
+func leakTable() string {
+	var b strings.Builder
+	for _, a := range program.TrainingAttrs() {
+		fmt.Fprintf(&b, "  %-16s %s (%s)\n", a.Name, a.Tells, a.Forms)
+	}
+	return b.String()
 }
 
 // proveSame runs both programs if that is possible, and says what was found.
@@ -111,13 +131,20 @@ func isFolder(ctx context.Context, b blob.Bucket, path string) (bool, error) {
 	return len(infos) > 0 && infos[0].Name != name, err
 }
 
-// noteOthers names the other topologies in a copied folder that tell of a training.
+// infoExt ends the name of a file that Paddle 2.x leaves beside parameters: the names that layers have in the source.
+const infoExt = ".pdiparams.info"
+
+// noteOthers names the other files in a copied folder that tell of a training.
 func noteOthers(ctx context.Context, e *env, b blob.Bucket, m *program.Model) error {
 	infos, err := b.List(ctx, path.Dir(m.Path))
 	if err != nil {
 		return err
 	}
 	for _, i := range infos {
+		if strings.HasSuffix(i.Name, infoExt) {
+			fmt.Fprintf(e.err, "note: %s was copied as it is; it has the names of layers in the source, and inference runs without it\n",
+				path.Base(i.Name))
+		}
 		if i.Name == m.Path || i.Size > maxOther {
 			continue
 		}

@@ -191,7 +191,11 @@ func ends(p *program.Program) (in, out []string) {
 		for _, o := range ops {
 			for _, s := range slots(o) {
 				for _, name := range s.Args {
-					all = append(all, name+" "+draw.Shape(vars[name]))
+					called := name
+					if a, ok := o.Attr("name"); ok && o.Type == program.PIROutput {
+						called, _ = a.Value.(string)
+					}
+					all = append(all, called+" "+draw.Shape(vars[name]))
 				}
 			}
 		}
@@ -223,14 +227,14 @@ func (t *topologyFinding) print(out io.Writer) error {
 	}
 	total := 0
 	for _, l := range t.Leaks {
-		total += max(l.Bytes, l.Text)
+		total += l.Bytes
 	}
 	if total > 0 {
 		fmt.Fprintf(out, "  leak: %d of %d bytes (%.0f%%) tell of the training; thole scrub removes them\n",
 			total, t.Bytes, 100*float64(total)/float64(t.Bytes))
 	}
 	for _, l := range t.Leaks {
-		fmt.Fprintf(out, "    %s: %d bytes in %d operators", l.Attr, max(l.Bytes, l.Text), l.Operators)
+		fmt.Fprintf(out, "    %s: %d bytes in %d operators", l.Attr, l.Bytes, l.Operators)
 		if l.First != "" {
 			fmt.Fprintf(out, ", %d of them text (%.0f%% of the topology) as %s", l.Text, 100*l.Share, l.First)
 		}

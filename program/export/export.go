@@ -40,6 +40,11 @@
 //
 // Parameters are float32. Weights of features are turned, from a row for each output to a row for each feature; the
 // others lie as they were saved.
+//
+// # Forms
+//
+// What is built is a ProgramDesc. Where PIR is asked for, a table gives each of its operators the new name, and the
+// operators before it that give what has become operands: axes, shapes, factors.
 package export
 
 import (
@@ -84,6 +89,8 @@ type Options struct {
 	Feed  Feed
 	IDs   IDs
 	Order Order
+	// Form is that of the program: program.FormDesc, which is meant if nothing is said, or program.FormPIR.
+	Form program.Form
 	// Lossy allows to round values that are no float32. Lost, if it is set, is told of it.
 	Lossy bool
 	Lost  func(what string)
@@ -103,9 +110,14 @@ func (o *Options) check() error {
 	}
 	switch o.Order {
 	case "", OrderAuto, OrderInOut, OrderOutIn:
+	default:
+		return fmt.Errorf("order of weights %q, want auto, in-out or out-in", o.Order)
+	}
+	switch o.Form {
+	case "", program.FormDesc, program.FormPIR:
 		return nil
 	}
-	return fmt.Errorf("order of weights %q, want auto, in-out or out-in", o.Order)
+	return fmt.Errorf("form %q, want %s or %s", o.Form, program.FormDesc, program.FormPIR)
 }
 
 // Model is an inference program and where its parameters come from.
@@ -138,11 +150,19 @@ func New(ctx context.Context, f *graph.File, r format.Reader, o Options) (*Model
 	if err := b.whole(loss); err != nil {
 		return nil, err
 	}
-	p, err := program.New([]program.Block{b.block}, Version)
+	p, err := b.program()
 	if err != nil {
 		return nil, err
 	}
 	return &Model{Program: p, Notes: b.notes, src: r, tensors: b.tensors, keys: b.keys, opts: o}, nil
+}
+
+// program is what was built, in the form asked for.
+func (b *builder) program() (*program.Program, error) {
+	if b.opts.Form == program.FormPIR {
+		return modernize(b.block)
+	}
+	return program.New([]program.Block{b.block}, Version)
 }
 
 // layerLimit is the largest number of layers of a network.

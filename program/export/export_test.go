@@ -213,6 +213,7 @@ func TestRefused(t *testing.T) {
 		{wide + "," + loss, func(s *saved) { s.metas[0].Cols = 1 << 40 }, export.Options{IDs: export.IDsColumns}, "beyond the limit"},
 		{wide + "," + loss, nil, export.Options{Feed: "both"}, `feed "both"`},
 		{wide + "," + loss, nil, export.Options{IDs: "names"}, `ids "names"`},
+		{wide + "," + loss, nil, export.Options{Form: "onnx"}, `form "onnx", want ProgramDesc or PIR`},
 		{wide + "," + loss, nil, export.Options{IDs: export.IDsNumbered, Feed: export.FeedDense}, "a dense feed of numbered columns"},
 		{wide + "," + loss, nil, export.Options{Order: "down"}, `order of weights "down"`},
 		{wide + `,{"name":"far","type":"SimpleInputLayer","outputdim":1},` + loss, func(s *saved) { s.add("far_weight", 1, features); s.add("far_bias", 1, 1) },

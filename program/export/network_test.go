@@ -3,6 +3,7 @@ package export_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -361,21 +362,31 @@ func TestNetworks(t *testing.T) {
 				kinds = append(kinds, export.FeedDense)
 			}
 			for _, feed := range kinds {
-				model, err := export.New(context.Background(), parse(t, n.layers), s, export.Options{Feed: feed})
-				if err != nil {
-					t.Fatal(err)
+				var machines []*interp.Machine
+				for _, form := range []program.Form{program.FormDesc, program.FormPIR} {
+					model, err := export.New(context.Background(), parse(t, n.layers), s, export.Options{Feed: feed, Form: form})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if model.Program.Form != form {
+						t.Fatalf("a %s, want a %s", model.Program.Form, form)
+					}
+					m := machine(t, model)
+					machines = append(machines, m)
+					got, err := m.Run(context.Background(), feeds(m, all, n.open))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got[0].Name != "prediction" || (len(got) == 2) != (n.head != nil) {
+						t.Fatalf("outputs %v", m.Outputs())
+					}
+					near(t, string(feed)+" prediction", got[0].Tensor.F, prediction)
+					if n.head != nil {
+						near(t, string(feed)+" score", got[1].Tensor.F, score)
+					}
 				}
-				m := machine(t, model)
-				got, err := m.Run(context.Background(), feeds(m, all, n.open))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got[0].Name != "prediction" || (len(got) == 2) != (n.head != nil) {
-					t.Fatalf("outputs %v", m.Outputs())
-				}
-				near(t, string(feed)+" prediction", got[0].Tensor.F, prediction)
-				if n.head != nil {
-					near(t, string(feed)+" score", got[1].Tensor.F, score)
+				if err := interp.Compare(context.Background(), machines[0], machines[1], 3); err != nil && !errors.Is(err, interp.ErrRun) {
+					t.Errorf("%s: PIR computes other bits: %v", feed, err)
 				}
 			}
 		})
