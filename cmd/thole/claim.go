@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"thole.example/blob"
 )
 
 // inBucket is the path as a name in a bucket; "" stays as it is.
@@ -24,7 +22,7 @@ type target struct {
 }
 
 // target claims the path of the model.
-func (j *job) target() (*target, error) {
+func (j *job) target(ctx context.Context, e *env) (*target, error) {
 	t := &target{inBucket(j.model), func() {}}
 	if j.model == "" {
 		return t, nil
@@ -34,11 +32,12 @@ func (j *job) target() (*target, error) {
 			return nil, usageError{fmt.Errorf("--model %s is the file of --%s", j.model, flag)}
 		}
 	}
-	if err := replaceable(j.model, j.force); err != nil {
+	s, err := e.folder(ctx, j.model, j.force)
+	if err != nil {
 		return nil, err
 	}
-	var err error
-	t.release, err = lock(j.model)
+	t.name = inBucket(s.file)
+	t.release, err = lock(s.file)
 	return t, err
 }
 
@@ -50,16 +49,4 @@ func same(a, b string) bool {
 	}
 	two, err := os.Stat(b)
 	return err == nil && os.SameFile(one, two)
-}
-
-// replaceable refuses to write over what exists, unless forced; and even then over what is not a model.
-func replaceable(path string, force bool) error {
-	_, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return nil
-	case !force:
-		return fmt.Errorf("%s exists; --force replaces it", path)
-	}
-	return codecs().Replaceable(context.Background(), blob.Files{}, inBucket(path), true)
 }

@@ -140,12 +140,12 @@ func (d *demo) job() *job {
 
 func (d *demo) train(ctx context.Context) error {
 	j := d.job()
-	path, err := j.target()
+	path, err := j.target(ctx, d.env)
 	if err != nil {
 		return err
 	}
 	defer path.release()
-	w, err := newWatcher(d.env, "")
+	w, err := newWatcher(ctx, d.env, "", false)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,9 @@ func (d *demo) train(ctx context.Context) error {
 		return err
 	}
 	defer c.stop()
-	w.begin(p)
+	if err := w.begin(p); err != nil {
+		return err
+	}
 	r, err := p.run(ctx, c, []int{0, 1}, path.name, w)
 	w.bar.end()
 	if err != nil {
@@ -182,7 +184,7 @@ func (d *demo) convert(ctx context.Context) error {
 		{"model-angel", "model-daphne", "daphne"}, {"model-daphne", "model.params", "paddle"},
 		{"model.params", "model-back", "angel"},
 	} {
-		src, err := locate(ctx, d.path(step[0]), "", nil)
+		src, err := d.locate(ctx, d.path(step[0]), "", nil)
 		if err != nil {
 			return err
 		}
@@ -215,12 +217,12 @@ func (d *demo) convert(ctx context.Context) error {
 }
 
 func (d *demo) diff(ctx context.Context, a, b string) (string, error) {
-	ra, _, err := open(ctx, a, "", nil)
+	ra, err := d.open(ctx, a)
 	if err != nil {
 		return "", err
 	}
 	defer ra.Close()
-	rb, _, err := open(ctx, b, "", nil)
+	rb, err := d.open(ctx, b)
 	if err != nil {
 		return "", err
 	}

@@ -22,7 +22,7 @@ var first = map[string]string{
 // helpExamples runs the examples of every command's help, each command in a copy of the folder.
 func helpExamples(ts *testscript.TestScript, _ bool, args []string) {
 	prepared := ts.MkAbs(args[0])
-	root := rootCommand(&env{strings.NewReader(""), io.Discard, io.Discard})
+	root := rootCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
 	for _, c := range append(root.Commands(), root) {
 		if c.Name() == "help" || c.Name() == "completion" {
 			continue

@@ -38,7 +38,6 @@ prediction is a probability, probabilities of classes, or a value; score is what
   thole export out/lr lr-sparse --feed sparse
   thole run lr-sparse --feed ids=[[3,5]] --feed vals=[[1,1]]
   thole export lr.params lr-old --algo lr --layout combined`,
-		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0], args[1]) },
 	}
 	x.flags(c, false)
@@ -50,6 +49,7 @@ prediction is a probability, probabilities of classes, or a value; score is what
 	f.StringVar(&x.ids, "ids", "auto", "what ids are: columns, or numbered: lines of keys.txt, for hashed keys; auto chooses by the columns")
 	f.StringVar(&x.order, "order", "auto", "how weights of fully connected layers lie: auto, in-out (Angel), out-in (Angel's later library)")
 	f.BoolVar(&x.lossy, "lossy", false, "allow to round values that are no float32")
+	inGroup(c, "Network", "algo", "graph", "layout", "feed", "ids", "order")
 	f.BoolVar(&x.force, "force", false, "replace DIR if it exists")
 	return c
 }
@@ -87,13 +87,14 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	if err := apart(src, dst); err != nil {
+	to, err := e.folder(ctx, dst, x.force)
+	if err != nil {
 		return err
 	}
-	if err := replaceable(dst, x.force); err != nil {
+	if err := to.apart(src); err != nil {
 		return err
 	}
-	from, err := x.locate(ctx, src)
+	from, err := x.locate(ctx, e, src)
 	if err != nil {
 		return err
 	}
@@ -117,7 +118,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	if err := layout.write(ctx, params, dst, p.add); err != nil {
+	if err := layout.write(ctx, params, to, p.add); err != nil {
 		return err
 	}
 	for _, note := range params.Notes() {
@@ -171,8 +172,8 @@ func (x *exporting) network(r format.Reader, src string) (*graph.File, error) {
 }
 
 // write stores parameters and topology in a folder, which appears whole or not at all.
-func (l *exportLayout) write(ctx context.Context, r format.Reader, dst string, done func(int)) error {
-	b, name, err := bucketAt(dst)
+func (l *exportLayout) write(ctx context.Context, r format.Reader, to *sink, done func(int)) error {
+	b, name, err := to.place()
 	if err != nil {
 		return err
 	}

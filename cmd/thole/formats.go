@@ -24,7 +24,6 @@ func formatsCommand(e *env) *cobra.Command {
 		Long: `Lists the storage formats: name, usual endings, what is read and written, and options. Options are given by name, as
 --set NAME=VALUE where a model is read and --out NAME=VALUE where one is written; those with a flag of their own by that.`,
 		Example:           "  thole formats\n  thole formats angel daphne\n  thole formats --json",
-		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: formatArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			infos := []format.Info{}

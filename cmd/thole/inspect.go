@@ -70,7 +70,6 @@ standard deviation, and a histogram from the smallest to the largest. For a Padd
   thole inspect weights.dbdf --json
   thole inspect out/lr --quick --verbose
   thole inspect uci_housing_model --svg > network.svg`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if dot || svg {
 				return drawTopology(c.Context(), e, args[0], svg)
@@ -100,13 +99,13 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	if path == "" {
 		return nil, usageError{errNoPath}
 	}
-	if b, m, err := topology(ctx, path); s.from == "" && (m != nil || err != nil) {
+	if b, m, err := e.topology(ctx, path); s.from == "" && (m != nil || err != nil) {
 		if err != nil {
 			return nil, err
 		}
 		return s.findModel(ctx, e, path, deep, b, m)
 	}
-	p, err := s.locate(ctx, path)
+	p, err := s.locate(ctx, e, path)
 	if err != nil {
 		return nil, err
 	}

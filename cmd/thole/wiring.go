@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -16,20 +15,6 @@ import (
 	"thole.example/rpc/tcp"
 	"thole.example/server"
 )
-
-// version is what the build says of itself.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) > 12 {
-			return s.Value[:12]
-		}
-	}
-	return info.Main.Version
-}
 
 // codecs is every storage format.
 func codecs() format.Set { return all.Codecs() }
@@ -84,7 +69,7 @@ func embed(ctx context.Context, n int, overTCP bool) (*cluster, error) {
 
 // open detects the format of a path, or takes the named one, and opens it.
 func open(ctx context.Context, path, codec string, set map[string]string) (format.Reader, format.Codec, error) {
-	b, name, err := blob.Local(path)
+	b, name, err := bucketAt(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -60,7 +60,7 @@ func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) e
 			return usageError{fmt.Errorf("%s: want a path below the servers' --store", path)}
 		}
 	}
-	w, err := newWatcher(e, j.log)
+	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err
 	}
