@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -66,8 +67,17 @@ func flagError(c *cobra.Command, err error) error {
 // flagKind is how help shows the value of a flag, and how an error asks for it.
 type flagKind struct{ word, want string }
 
+// pathFlags are the flags that name files and folders, in all commands that have them.
+var pathFlags = []string{"data", "validate", "model", "load", "log", "out", "params", "graph", "store", "dir"}
+
 // kindOf is the kind of a flag, by its type.
 func kindOf(f *pflag.Flag) flagKind {
+	switch {
+	case f.Value.Type() == "string" && slices.Contains([]string{"to", "from"}, f.Name):
+		return flagKind{"FORMAT", ""}
+	case f.Value.Type() == "string" && slices.Contains(pathFlags, f.Name):
+		return flagKind{"PATH", ""}
+	}
 	return map[string]flagKind{
 		"bool":           {"", "true or false, or nothing"},
 		"int":            {"N", "a whole number"},
@@ -92,7 +102,6 @@ func completion(root *cobra.Command) {
 		}
 		c.Short = "Write completions for a shell: bash, zsh, fish or powershell"
 		c.Example = "  thole completion bash > thole.bash\n  thole completion zsh > _thole"
-		c.Args = noCommand
-		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		prepare(c)
 	}
 }

@@ -23,7 +23,7 @@ const formatOptions = "Options of formats"
 // names come last. Commands of few flags show them without groups.
 func flagGroups() []flagGroup {
 	return []flagGroup{
-		{"Common", []string{"servers", "tasks", "task", "job", "data", "model", "algo", "epochs", "rate", "validate", "holdout", "load",
+		{"Common", []string{"data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate", "holdout", "load",
 			"from", "to", "matrix", "out", "log", "force", "json"}},
 		{"Data", []string{"format", "dim", "labels", "label-threshold", "index-base", "separator", "no-label", "sparse", "in-order", "seed"}},
 		{"Optimisation", []string{"rule", "hyper", "batch", "schedule", "schedule-per", "schedule-set", "tolerance", "init", "init-scale"}},

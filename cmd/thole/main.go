@@ -27,7 +27,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
-			demoCommand, trainCommand, predictCommand, serverCommand, workerCommand,
+			demoCommand, dataCommand, trainCommand, predictCommand, serverCommand, workerCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
 			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand,
@@ -162,8 +162,7 @@ Where a model or a file is read, "-" is standard input; where one is written, it
 		for _, command := range g.commands {
 			c := command(e)
 			c.GroupID = g.id
-			c.Args = arity
-			complete(c)
+			prepare(c)
 			root.AddCommand(c)
 		}
 	}
@@ -172,4 +171,19 @@ Where a model or a file is read, "-" is standard input; where one is written, it
 	root.SetCompletionCommandGroupID("list")
 	completion(root)
 	return root
+}
+
+// prepare gives a command, and those below it, what all have: checks of arguments, completion, and help where there is
+// nothing else to do.
+func prepare(c *cobra.Command) {
+	c.Args = arity
+	complete(c)
+	if !c.HasSubCommands() {
+		return
+	}
+	c.Args = noCommand
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	for _, sub := range c.Commands() {
+		prepare(sub)
+	}
 }
