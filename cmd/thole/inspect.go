@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -194,7 +195,7 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 	}
 	for _, n := range f.Notes {
 		if n != f.Dialect {
-			fmt.Fprintf(out, "  note: %s\n", n)
+			fmt.Fprintf(out, "  note: %s\n", clipped(n, longText))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Files)) {
@@ -236,10 +237,10 @@ func (f *finding) printMatrices(out io.Writer) error {
 	fmt.Fprintln(w, "MATRIX\tSIZE\tTYPE\tLAYOUT\tSTORED\tZEROS\tMIN\tMEAN\tMAX\tSTD\tVALUES\tMORE")
 	for _, m := range f.Matrices {
 		if f.Quick || m.Unread != "" {
-			fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t-\t-\t-\t-\t-\t-\t\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout, m.more())
+			fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t-\t-\t-\t-\t-\t-\t\t%s\n", clipped(m.Name, longText), m.Rows, m.Cols, m.DType, m.Layout, m.more())
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout,
+		fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", clipped(m.Name, longText), m.Rows, m.Cols, m.DType, m.Layout,
 			m.storedShare(), m.zeroShare(), short(m.Min), short(m.Mean), short(m.Max), short(m.Std), m.Shape, m.more())
 	}
 	return w.Flush()
@@ -251,10 +252,10 @@ func (m *matrixFinding) printAttrs(out io.Writer) {
 		if m.Types != nil {
 			kind = m.Types[i]
 		}
-		fmt.Fprintf(out, "  %s: column %d: %s, %s\n", m.Name, int64(i)+m.First, label, kind)
+		fmt.Fprintf(out, "  %s: column %d: %s, %s\n", m.Name, int64(i)+m.First, clipped(label, longText), kind)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Attrs)) {
-		fmt.Fprintf(out, "  %s: %s = %s\n", m.Name, name, m.Attrs[name])
+		fmt.Fprintf(out, "  %s: %s = %s\n", m.Name, name, clipped(m.Attrs[name], longText))
 	}
 }
 
@@ -300,10 +301,34 @@ func (m *matrixFinding) more() string {
 // few is the first of many words.
 func few(words []string) string {
 	const shown = 6
-	if len(words) <= shown {
-		return strings.Join(words, ", ")
+	var first []string
+	for _, w := range words[:min(shown, len(words))] {
+		first = append(first, clipped(w, shortText))
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(words[:shown], ", "), len(words)-shown)
+	text := strings.Join(first, ", ")
+	if len(words) > shown {
+		text += fmt.Sprintf(" and %d more", len(words)-shown)
+	}
+	return text
+}
+
+// How many characters of what files hold are shown to people, in lists and on lines of their own. JSON has all of them.
+const (
+	shortText = 24
+	longText  = 240
+)
+
+// oneLine shows what would begin another line or column.
+var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+
+// clipped is the beginning of a long text, on one line, with the number of its characters.
+func clipped(text string, limit int) string {
+	text = oneLine.Replace(text)
+	n := utf8.RuneCountInString(text)
+	if n <= limit {
+		return text
+	}
+	return fmt.Sprintf("%s... (%d characters)", string([]rune(text)[:limit]), n)
 }
 
 func short(v *float64) string {

@@ -32,7 +32,9 @@ func TestLiveLine(t *testing.T) {
 
 // TestSpeed: the rate is that of the last seconds, and the time left follows from it.
 func TestSpeed(t *testing.T) {
-	at := func(second int, done int64) mark { return mark{time.Unix(1000, 0).Add(time.Duration(second) * time.Second), done} }
+	at := func(second int, done int64) mark {
+		return mark{time.Unix(1000, 0).Add(time.Duration(second) * time.Second), done}
+	}
 	s := speed{from: at(0, 0)}
 	if words := s.words(1000, "rows"); words != nil {
 		t.Errorf("before anything is done: %q", words)
