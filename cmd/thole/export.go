@@ -36,7 +36,7 @@ prediction is a probability, probabilities of classes, or a value; score is what
 		Example: `  thole export out/lr lr-paddle
   thole inspect lr-paddle
   thole export out/lr lr-sparse --feed sparse
-  thole run lr-sparse --feed ids=[[3,5]] --feed vals=[[1,1]]
+  thole run lr-sparse --feed 'ids=[[3,5]]' --feed 'vals=[[1,1]]'
   thole export lr.params lr-old --algo lr --layout combined`,
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0], args[1]) },
 	}

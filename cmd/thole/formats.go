@@ -67,7 +67,7 @@ func listFormats(out io.Writer, width int, infos []format.Info) {
 }
 
 // listColumn is where the text of lists begins: behind the longest name.
-const listColumn = 13
+const listColumn = 16
 
 // printFormats prints a paragraph for each format.
 func printFormats(out io.Writer, width int, infos []format.Info) {

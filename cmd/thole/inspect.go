@@ -70,7 +70,7 @@ standard deviation, and a histogram from the smallest to the largest. For a Padd
 		Example: `  thole inspect out/lr
   thole inspect weights.dbdf --json
   thole inspect out/lr --quick --verbose
-  thole inspect uci_housing_model --svg > network.svg`,
+  thole inspect lr-paddle --svg > network.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if dot || svg {
 				return drawTopology(c.Context(), e, args[0], svg)

@@ -140,6 +140,7 @@ converts, explains and scores them. Begin with "thole demo", or with "thole insp
 Where a model or a file is read, "-" is standard input; where one is written, it is standard output. Exit codes: 0 done,
 1 not done, 2 wrong command line, 3 diff could not compare, 130 interrupted.`,
 		Example: `  thole demo
+  thole data clicks --rows 20000 --out train.libsvm
   thole inspect out/lr
   thole convert out/lr weights --to npy`,
 		Args:          noCommand,

@@ -33,9 +33,9 @@ types and shapes, versions, metadata, and the size and SHA-256 of every file. A 
 becomes one file, an archive without compression whose members lie at multiples of 64 bytes; any other a folder. Where
 MODEL is a folder, its other files are packed too. Parameters that do not fit the topology are refused. verify checks
 the manifest; inspect, cat, convert, run and explain read a packed model as they read MODEL.`,
-		Example: `  thole pack uci_housing_model housing.zip --metadata author=me
-  thole verify housing.zip
-  thole unpack housing.zip housing`,
+		Example: `  thole pack lr-paddle lr.zip --metadata author=me
+  thole verify lr.zip
+  thole unpack lr.zip lr-unpacked`,
 		RunE: func(c *cobra.Command, args []string) error { return p.run(c.Context(), e, args[0], args[1]) },
 	}
 	c.Flags().BoolVar(&p.file, "file", false, "write one file, whatever TARGET is called")
@@ -159,7 +159,7 @@ func unpackCommand(e *env) *cobra.Command {
 		Short: "Write a packed model as a folder, after its digests were checked",
 		Long: `Compares every file of PACK, a file or a folder that thole pack made, with the manifest, and writes them to the folder
 DIR with the manifest. DIR appears whole or not at all.`,
-		Example: "  thole unpack housing.zip housing",
+		Example: "  thole unpack lr.zip lr-unpacked",
 		RunE: func(c *cobra.Command, args []string) error {
 			to, err := e.folder(c.Context(), args[1], force)
 			if err != nil {

@@ -33,7 +33,7 @@ func predictCommand(e *env) *cobra.Command {
 		Short: "Score examples with a stored model, and measure where there are labels",
 		Long: `Scores examples with a stored model in any format. With --out each example gives a line "row,margin,prediction", where
 the prediction is a probability, or a value in regression. The metrics go to standard output.`,
-		Example: `  thole predict --model out/lr --data a9a_123d_test.dummy --format dummy
+		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context(), e) },
 	}

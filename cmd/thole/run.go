@@ -32,8 +32,8 @@ func runCommand(e *env) *cobra.Command {
 		Long: `Runs the inference program of MODEL (a folder with a topology, a topology file, or X for X.pdmodel) on inputs.
 Inputs are files of any format, or JSON lists in place. Without --fetch the outputs are printed as a JSON object.
 What is not supported is named before anything runs.`,
-		Example: `  thole run uci_housing_model --feed x=in.npy --fetch out.npy
-  thole run mlp --feed '[[1, 0, 0, 0]]'`,
+		Example: `  thole run lr-paddle --feed x=in.npy --fetch out.npy
+  thole run lr-sparse --feed 'ids=[[3,5]]' --feed 'vals=[[1,1]]'`,
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0]) },
 	}
 	f := c.Flags()

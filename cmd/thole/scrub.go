@@ -30,7 +30,7 @@ with_quant_attr: host paths and source lines of the training, and what only trai
 in one file, is copied to a folder with its other files. Variables, operators and all other attributes are compared
 before anything is written, and where the parameters are there and the operators known, both programs are run on the same
 inputs and must give the same bits.`,
-		Example: "  thole scrub uci_housing_model clean\n  thole scrub mlp.pdmodel clean.pdmodel",
+		Example: "  thole scrub lr-paddle clean\n  thole scrub lr-paddle/model.pdmodel clean.pdmodel",
 		RunE: func(c *cobra.Command, args []string) error {
 			to, err := e.sink(args[1], force)
 			if err != nil {

@@ -19,7 +19,7 @@ func trainCommand(e *env) *cobra.Command {
 		Short: "Train a model on servers within this process",
 		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits whatever the
 number of servers; thole worker trains the same on servers in other processes.`,
-		Example: `  thole train --algo lr --data a9a_123d_train.dummy --format dummy --model out/lr
+		Example: `  thole train --algo lr --data train.libsvm --dim 8715 --model out/lr
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
   thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl`,
 		RunE: func(c *cobra.Command, _ []string) error {
