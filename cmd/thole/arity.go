@@ -61,7 +61,23 @@ func flagError(c *cobra.Command, err error) error {
 			return fmt.Errorf("--%s %q, want %s; see %s --help", f.Name, bad.GetValue(), want, c.CommandPath())
 		}
 	}
+	var none *pflag.NotExistError
+	if errors.As(err, &none) {
+		if near := nearFlags(c, none.GetSpecifiedName()); len(near) > 0 {
+			return fmt.Errorf("%w, want %s?", err, strings.Join(near, " or "))
+		}
+	}
 	return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+}
+
+// nearFlags are the flags of a command of which the name is the beginning, or that are the beginning of the name.
+func nearFlags(c *cobra.Command, name string) (near []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if len(name) > 1 && (strings.HasPrefix(f.Name, name) || strings.HasPrefix(name, f.Name)) {
+			near = append(near, "--"+f.Name)
+		}
+	})
+	return near
 }
 
 // flagKind is how help shows the value of a flag, and how an error asks for it.
@@ -100,6 +116,7 @@ func completion(root *cobra.Command) {
 		if c.Name() != "completion" {
 			continue
 		}
+		c.Long = "Writes what a shell needs to complete the commands, flags and values of thole; COMMAND --help says where it goes."
 		c.Short = "Write completions for a shell: bash, zsh, fish or powershell"
 		c.Example = "  thole completion bash > thole.bash\n  thole completion zsh > _thole"
 		prepare(c)

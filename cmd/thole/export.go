@@ -103,7 +103,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 		return err
 	}
 	defer r.Close()
-	file, err := x.network(r, src)
+	file, err := x.network(ctx, e, r, src)
 	if err != nil {
 		return err
 	}
@@ -150,10 +150,14 @@ func (x *exporting) files() (exportLayout, error) {
 }
 
 // network is the description of the network: the named file, the algorithm's, or the one that was saved with the model.
-func (x *exporting) network(r format.Reader, src string) (*graph.File, error) {
+func (x *exporting) network(ctx context.Context, e *env, r format.Reader, src string) (*graph.File, error) {
 	switch stored := r.Files()[graph.FileName]; {
 	case x.graph != "":
-		data, err := os.ReadFile(x.graph)
+		file, err := e.readable(ctx, x.graph)
+		if err != nil {
+			return nil, err
+		}
+		data, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}

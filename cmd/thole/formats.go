@@ -85,7 +85,7 @@ func printFormats(out io.Writer, width int, infos []format.Info) {
 			if len(o.Default) > shortDefault {
 				help += " (default: " + o.Default + ")"
 			}
-			hang(out, width, 28, "  "+optionText(o), help)
+			hang(out, width, 32, "  "+optionText(o), help)
 		}
 	}
 }

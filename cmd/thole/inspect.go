@@ -232,7 +232,37 @@ func weight(files int, bytes int64) string {
 	return fmt.Sprintf("%d files, %s", files, text)
 }
 
+// printMatrices prints a table; on a terminal that is too narrow for it a paragraph for each matrix.
 func (f *finding) printMatrices(out io.Writer) error {
+	var table strings.Builder
+	if err := f.tabulate(&table); err != nil {
+		return err
+	}
+	width := columns(out)
+	fits := func(line string) bool { return utf8.RuneCountInString(strings.TrimRight(line, " \n")) <= width }
+	if !terminal(out) || !slices.ContainsFunc(strings.SplitAfter(table.String(), "\n"), func(line string) bool { return !fits(line) }) {
+		_, err := io.WriteString(out, table.String())
+		return err
+	}
+	for _, m := range f.Matrices {
+		text := fmt.Sprintf("%d x %d, %s, %s", m.Rows, m.Cols, m.DType, m.Layout)
+		if !f.Quick && m.Unread == "" {
+			text += fmt.Sprintf("; %s stored, %s zeros; min %s, mean %s, max %s, std %s", m.storedShare(), m.zeroShare(),
+				short(m.Min), short(m.Mean), short(m.Max), short(m.Std))
+		}
+		if more := m.more(); more != "" {
+			text += "; " + more
+		}
+		hang(out, width, 4, clipped(m.Name, longText), text)
+		if m.Shape != "" {
+			fmt.Fprintf(out, "    [%s]\n", m.Shape)
+		}
+	}
+	return nil
+}
+
+// tabulate makes the table of the matrices.
+func (f *finding) tabulate(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "MATRIX\tSIZE\tTYPE\tLAYOUT\tSTORED\tZEROS\tMIN\tMEAN\tMAX\tSTD\tVALUES\tMORE")
 	for _, m := range f.Matrices {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole.example/blob"
 	"thole.example/format"
 )
 
@@ -51,9 +50,9 @@ type env struct {
 	in       io.Reader
 	out, err io.Writer
 
-	spooled map[string]*blob.Dir // what can be read only once, copied: by the path as the user wrote it
-	folders []string             // temporary ones
-	wrong   error                // of a command line that asks for help on what there is not
+	spooled map[string]string // copies of what can be read only once, by the path as the user wrote it
+	folders []string          // temporary ones
+	wrong   error             // of a command line that asks for help on what there is not
 }
 
 // Exit codes. Scripts may rely on them.

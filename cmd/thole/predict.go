@@ -66,9 +66,12 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	if _, err := p.dataOptions(p.job.data, ""); err != nil {
 		return err
 	}
+	var err error
+	if p.job.model, err = e.readable(ctx, p.job.model); err != nil {
+		return err
+	}
 	reports := e.out
 	if p.outFile != "" {
-		var err error
 		if p.results, err = e.sink(p.outFile, p.force); err != nil {
 			return err
 		}

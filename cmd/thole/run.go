@@ -54,6 +54,12 @@ func (x *execution) run(ctx context.Context, e *env, path string) error {
 	if err != nil {
 		return err
 	}
+	for _, in := range m.Inputs() {
+		if feeds[in.Name] == nil {
+			return usageError{fmt.Errorf("input %q of shape %v (%v) is missing, want --feed %s=FILE or --feed '%s=[[...]]'",
+				in.Name, in.Dims, in.Type, in.Name, in.Name)}
+		}
+	}
 	results, err := m.Run(ctx, feeds)
 	if err != nil {
 		return err

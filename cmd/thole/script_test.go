@@ -34,7 +34,7 @@ func TestScript(t *testing.T) {
 			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"truncate": truncate, "usage": usage, "examples": helpExamples, "full": full,
+			"truncate": truncate, "usage": usage, "examples": helpExamples, "full": full, "status": status,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {
@@ -46,11 +46,16 @@ func TestScript(t *testing.T) {
 }
 
 // usage runs thole and wants the status of a wrong command line.
-func usage(ts *testscript.TestScript, _ bool, args []string) {
-	err := ts.Exec("thole", args...)
+func usage(ts *testscript.TestScript, neg bool, args []string) {
+	status(ts, neg, append([]string{fmt.Sprint(exitUsage)}, args...))
+}
+
+// status runs thole and wants the status, which is not 0.
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec("thole", args[1:]...)
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage {
-		ts.Fatalf("thole %s: %v, want exit status %d", strings.Join(args, " "), err, exitUsage)
+	if !errors.As(err, &exit) || fmt.Sprint(exit.ExitCode()) != args[0] {
+		ts.Fatalf("thole %s: %v, want exit status %s", strings.Join(args[1:], " "), err, args[0])
 	}
 }
 

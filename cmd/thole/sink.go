@@ -24,7 +24,7 @@ type sink struct {
 	file string                                            // without links at its end
 	open func(ctx context.Context) (io.WriteCloser, error) // of a stream; nil for files and folders
 
-	spool *blob.Dir // where what a stream gets is made; nil until it is
+	spool string // the temporary folder where what a stream gets is made
 }
 
 // sink says where the path leads. What exists is refused, unless forced or a stream.
@@ -177,13 +177,13 @@ func (s *sink) place() (blob.Bucket, string, error) {
 	if !s.streams() {
 		return bucketAt(s.file)
 	}
-	if s.spool == nil {
+	if s.spool == "" {
 		var err error
 		if s.spool, err = s.scratch(); err != nil {
 			return nil, "", err
 		}
 	}
-	return s.spool, "made", nil
+	return blob.NewDir(s.spool), "made", nil
 }
 
 // deliver hands what was made to the stream. It does nothing for a file or folder, which is there already.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,31 +10,44 @@ import (
 	"thole.example/blob"
 )
 
-// input is the bucket and the name of a path that is read. Standard input, "-", and pipes are copied to a temporary file
-// first: formats are read at many places, and more than once.
+// input is the bucket and the name of a path that is read.
 func (e *env) input(ctx context.Context, path string) (blob.Bucket, string, error) {
-	if b := e.spooled[path]; b != nil {
-		return b, filepath.Base(path), nil
-	}
-	if info, err := os.Stat(path); path != "-" && (err != nil || info.Mode()&os.ModeNamedPipe == 0) {
-		return bucketAt(path)
-	}
-	b, err := e.scratch()
-	if err != nil {
+	file, err := e.readable(ctx, path)
+	switch {
+	case err != nil:
 		return nil, "", err
+	case file != path:
+		return blob.NewDir(filepath.Dir(file)), filepath.Base(file), nil
 	}
-	if err := interruptible(ctx, func() error { return e.copyTo(ctx, b, path) }); err != nil {
-		return nil, "", err
-	}
-	if e.spooled == nil {
-		e.spooled = map[string]*blob.Dir{}
-	}
-	e.spooled[path] = b
-	return b, filepath.Base(path), nil
+	return bucketAt(path)
 }
 
-// copyTo copies standard input or a pipe to a file of the folder, under its own name.
-func (e *env) copyTo(ctx context.Context, b *blob.Dir, path string) error {
+// readable is the path of a file that holds what can be read at a path: the path itself, or of standard input, "-", and of
+// pipes a temporary copy. Formats are read at many places, and more than once.
+func (e *env) readable(ctx context.Context, path string) (string, error) {
+	if file := e.spooled[path]; file != "" {
+		return file, nil
+	}
+	if info, err := os.Stat(path); path != "-" && (err != nil || info.Mode()&os.ModeNamedPipe == 0) {
+		return path, nil
+	}
+	dir, err := e.scratch()
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, filepath.Base(path))
+	if err := interruptible(ctx, func() error { return e.copyTo(file, path) }); err != nil {
+		return "", err
+	}
+	if e.spooled == nil {
+		e.spooled = map[string]string{}
+	}
+	e.spooled[path] = file
+	return file, nil
+}
+
+// copyTo copies standard input or a pipe to a file.
+func (e *env) copyTo(file, path string) error {
 	from := e.in
 	if path != "-" {
 		f, err := os.Open(path)
@@ -43,25 +57,22 @@ func (e *env) copyTo(ctx context.Context, b *blob.Dir, path string) error {
 		defer f.Close()
 		from = f
 	}
-	w, err := b.Create(ctx, filepath.Base(path))
+	to, err := os.Create(file)
 	if err != nil {
 		return err
 	}
-	defer w.Abort()
-	if _, err := io.Copy(w, from); err != nil {
-		return err
-	}
-	return w.Commit()
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
 }
 
 // scratch is a new temporary folder, which goes with the process.
-func (e *env) scratch() (*blob.Dir, error) {
+func (e *env) scratch() (string, error) {
 	dir, err := os.MkdirTemp("", "thole-")
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	e.folders = append(e.folders, dir)
-	return blob.NewDir(dir), nil
+	return dir, nil
 }
 
 // clean removes the temporary folders.

@@ -71,7 +71,7 @@ func (e *env) needTopology(ctx context.Context, path string) (blob.Bucket, *prog
 	if errors.Is(err, format.ErrUnknown) {
 		if p, lost := e.locate(ctx, path, "", nil); lost == nil {
 			err = fmt.Errorf("%s holds matrices (format %s), want a model of Paddle, which has its network too; "+
-				"thole export %s DIR makes one of what was trained", path, p.Info().Name, path)
+				"thole export makes one of what thole trained", path, p.Info().Name)
 		}
 	}
 	return b, m, err

@@ -56,7 +56,11 @@ func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) erro
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
-	p.loadPath = inBucket(j.load)
+	load, err := e.readable(ctx, j.load)
+	if err != nil {
+		return err
+	}
+	p.loadPath = inBucket(load)
 	c, err := embed(ctx, servers, overTCP)
 	if err != nil {
 		return err

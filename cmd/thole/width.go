@@ -19,6 +19,9 @@ const (
 
 // terminalOf is the terminal that a writer writes to; ok is false if it writes elsewhere.
 func terminalOf(w io.Writer) (fd int, ok bool) {
+	if l, is := w.(legible); is {
+		w = l.w
+	}
 	if c, is := w.(*checked); is {
 		w = c.w
 	}

@@ -23,7 +23,7 @@ The worker that has task 0 saves the model, to the path --model below the server
   thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(servers) == 0 {
-				return usageError{fmt.Errorf("no --servers")}
+				return usageError{fmt.Errorf("no --servers, want the addresses that thole server prints")}
 			}
 			if j.wait < 0 || j.retry < 0 {
 				return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", j.wait, j.retry)}
