@@ -18,7 +18,7 @@ type lineLog struct {
 }
 
 // lines begins a log at the path, in the place of what was there.
-func (s *sink) lines(ctx context.Context, force bool) (*lineLog, error) {
+func (s *sink) lines(ctx context.Context) (*lineLog, error) {
 	if s.streams() {
 		w, err := s.open(ctx)
 		if err != nil {
@@ -27,7 +27,7 @@ func (s *sink) lines(ctx context.Context, force bool) (*lineLog, error) {
 		return &lineLog{checked: checked{w: w, name: s.path}, Closer: w}, nil
 	}
 	how := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if !force {
+	if !s.force {
 		how |= os.O_EXCL // nobody else's that came meanwhile
 	}
 	f, err := os.OpenFile(s.file, how, 0o666)

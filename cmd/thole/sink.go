@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,10 +17,11 @@ import (
 // stream (standard output, a pipe, a device, a socket), which is written to and never replaced.
 type sink struct {
 	*env
-	path string                                            // as the user wrote it
-	std  bool                                              // it is standard output
-	file string                                            // without links at its end
-	open func(ctx context.Context) (io.WriteCloser, error) // of a stream; nil for files and folders
+	path  string                                            // as the user wrote it
+	std   bool                                              // it is standard output
+	force bool                                              // what exists may be replaced
+	file  string                                            // without links at its end
+	open  func(ctx context.Context) (io.WriteCloser, error) // of a stream; nil for files and folders
 
 	spool string // the temporary folder where what a stream gets is made
 }
@@ -32,7 +31,7 @@ func (e *env) sink(path string, force bool) (*sink, error) {
 	if path == "" {
 		return nil, usageError{errNoPath}
 	}
-	s := &sink{env: e, path: path}
+	s := &sink{env: e, path: path, force: force}
 	if path == "-" {
 		s.path, s.std, s.open = "standard output", true, s.descriptor(1)
 		return s, nil
@@ -90,58 +89,6 @@ func followed(path string) (string, error) {
 		at = to
 	}
 	return "", fmt.Errorf("%s: more than %d links, one after another", path, linksLimit)
-}
-
-// kept is a stream that stays open when a command is done with it.
-type kept struct{ io.Writer }
-
-// Close implements io.Closer.
-func (kept) Close() error { return nil }
-
-// descriptor gives an open file of this process.
-func (s *sink) descriptor(n int) func(context.Context) (io.WriteCloser, error) {
-	return func(context.Context) (io.WriteCloser, error) {
-		switch n {
-		case 1:
-			return kept{s.out}, nil
-		case 2:
-			return kept{s.err}, nil
-		}
-		return os.NewFile(uintptr(n), s.path), nil
-	}
-}
-
-// device opens a pipe or device. A pipe is open once somebody reads it: until then ctx can end the wait.
-func (s *sink) device(ctx context.Context) (io.WriteCloser, error) {
-	var f *os.File
-	err := interruptible(ctx, func() (err error) {
-		f, err = os.OpenFile(s.file, os.O_WRONLY, 0)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-func (s *sink) socket(ctx context.Context) (io.WriteCloser, error) {
-	c, err := (&net.Dialer{}).DialContext(ctx, "unix", s.file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.path, err)
-	}
-	return c, nil
-}
-
-// interruptible calls do, which the system may hold up for ever, and stops waiting for it when ctx ends.
-func interruptible(ctx context.Context, do func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- do() }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // streams tells whether the path is a stream.
@@ -265,40 +212,3 @@ func (w *writing) Commit() error {
 
 // Abort ends the writing and forgets the file; after Commit it does nothing. What a stream has got cannot be taken back.
 func (w *writing) Abort() { w.abort() }
-
-// checked is a stream that remembers the first error of writing, whoever looks at it, and writes nothing after it.
-type checked struct {
-	w      io.Writer
-	name   string
-	failed error
-}
-
-// errEnough is the error of a stream whose reader has seen enough: the command is done.
-var errEnough = errors.New("nobody reads on")
-
-// Write implements io.Writer.
-func (c *checked) Write(p []byte) (int, error) {
-	if c.failed != nil {
-		return 0, c.failed
-	}
-	n, err := c.w.Write(p)
-	c.fails(err)
-	return n, c.failed
-}
-
-// fails notes an error, in the words of the user's path.
-func (c *checked) fails(err error) {
-	var file *os.PathError
-	switch {
-	case err == nil || c.failed != nil || errors.Is(err, errEnough):
-		if c.failed == nil {
-			c.failed = err
-		}
-	case errors.Is(err, errBrokenPipe):
-		c.failed = fmt.Errorf("%s: %w", c.name, errEnough)
-	case errors.As(err, &file):
-		c.failed = fmt.Errorf("%s: %w", c.name, file.Err)
-	default:
-		c.failed = fmt.Errorf("%s: %w", c.name, err)
-	}
-}

@@ -109,7 +109,7 @@ func newWatcher(ctx context.Context, e *env, log string, force bool) (*watcher, 
 	}
 	s, err := e.sink(log, force)
 	if err == nil {
-		w.log, err = s.lines(ctx, force)
+		w.log, err = s.lines(ctx)
 	}
 	return w, err
 }
