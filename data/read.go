@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"runtime"
@@ -61,18 +60,10 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 	return all.batch(0, all.dim()), nil
 }
 
-// irregular says in words what there is in place of a file.
-func irregular(info fs.FileInfo) error {
-	if info.IsDir() {
-		return errors.New("a folder, want a regular file")
-	}
-	return errors.New("a pipe or device, want a regular file")
-}
-
 // LoadFile is Load of a file of the operating system.
 func LoadFile(ctx context.Context, path string, opt Options) (*Batch, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return nil, &Error{path, 0, irregular(info)}
+		return nil, &Error{path, 0, fmt.Errorf("%v, want a regular file", info.Mode().Type())}
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -84,7 +75,7 @@ func LoadFile(ctx context.Context, path string, opt Options) (*Batch, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &Error{path, 0, irregular(info)}
+		return nil, &Error{path, 0, fmt.Errorf("%v, want a regular file", info.Mode().Type())}
 	}
 	return Load(ctx, Input{path, f, info.Size()}, opt)
 }

@@ -88,10 +88,11 @@ var pathFlags = []string{"data", "validate", "model", "load", "log", "out", "par
 
 // kindOf is the kind of a flag, by its type.
 func kindOf(f *pflag.Flag) flagKind {
+	text := f.Value.Type() == "string" || f.Value.Type() == "stringArray"
 	switch {
-	case f.Value.Type() == "string" && slices.Contains([]string{"to", "from"}, f.Name):
+	case text && slices.Contains([]string{"to", "from"}, f.Name):
 		return flagKind{"FORMAT", ""}
-	case f.Value.Type() == "string" && slices.Contains(pathFlags, f.Name):
+	case text && slices.Contains(pathFlags, f.Name):
 		return flagKind{"PATH", ""}
 	}
 	return map[string]flagKind{

@@ -35,7 +35,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 	case err != nil:
 		return nil, usageError{err}
 	case j.data == "":
-		return nil, usageError{errors.New("no --data, want a file of examples (thole data clicks makes one)")}
+		return nil, usageError{errors.New("no --data")}
 	}
 	p := &plan{job: j, recipe: recipe}
 	for _, check := range []func() error{p.checkNumbers, p.checkNames, p.chooseRule} {

@@ -54,9 +54,9 @@ the prediction is a probability, or a value in regression. The metrics go to sta
 func (p *prediction) run(ctx context.Context, e *env) error {
 	switch {
 	case p.job.model == "":
-		return usageError{fmt.Errorf("no --model, want what thole train saved")}
+		return usageError{fmt.Errorf("no --model")}
 	case p.job.data == "":
-		return usageError{fmt.Errorf("no --data, want a file of examples")}
+		return usageError{fmt.Errorf("no --data")}
 	}
 	if p.algo != "" {
 		if _, err := algo.Find(p.algo); err != nil {
