@@ -25,7 +25,8 @@ func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Common", []string{"data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate", "holdout", "load",
 			"from", "to", "matrix", "out", "log", "force", "json"}},
-		{"Data", []string{"format", "dim", "labels", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse", "in-order", "seed"}},
+		{"Data", []string{"format", "dim", "labels", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse",
+			"in-order", "seed"}},
 		{"Optimisation", []string{"rule", "hyper", "batch", "schedule", "schedule-per", "schedule-set", "tolerance", "init", "init-scale"}},
 		{"Regularisation", []string{"l1", "l2"}},
 		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry"}},
