@@ -78,7 +78,7 @@ func Unpack(ctx context.Context, b blob.Bucket, from string, to blob.Bucket, dir
 		return nil, err
 	}
 	if m == nil {
-		return nil, fmt.Errorf("%s: nothing packed, no %s: %w", from, Name, format.ErrUnknown)
+		return nil, fmt.Errorf("nothing packed, no %s, want what thole pack made: %w", Name, format.ErrUnknown)
 	}
 	problems, err := m.Verify(ctx, b, from)
 	if err != nil {

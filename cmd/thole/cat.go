@@ -29,7 +29,6 @@ format allows it.`,
 		Example: `  thole cat out/lr --matrix input_weight | head
   thole cat weights.npy
   thole cat weights.npy --rows 0:2 --cols 1:3`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return l.run(c.Context(), e, args[0]) },
 	}
 	l.flags(c, true)
@@ -43,7 +42,7 @@ func (l *listing) run(ctx context.Context, e *env, path string) error {
 	if err != nil {
 		return err
 	}
-	p, err := l.locate(ctx, path)
+	p, err := l.locate(ctx, e, path)
 	if err != nil {
 		return err
 	}
@@ -76,12 +75,11 @@ func explainCommand(e *env) *cobra.Command {
 		Use:     "explain PATH",
 		Short:   "Print the bytes of a stored model with their meaning",
 		Example: "  thole explain weights.dbdf\n  thole explain out/lr | less",
-		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			p := dump.New(e.out)
-			at, err := locate(c.Context(), args[0], s.from, nil)
+			at, err := e.locate(c.Context(), args[0], s.from, nil)
 			if err != nil && s.from == "" {
-				if known, wrong := explainTopology(c.Context(), args[0], p); known {
+				if known, wrong := e.explainTopology(c.Context(), args[0], p); known {
 					return wrong
 				}
 			}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"thole.example/blob"
 )
 
 // inBucket is the path as a name in a bucket; "" stays as it is.
@@ -24,7 +22,7 @@ type target struct {
 }
 
 // target claims the path of the model.
-func (j *job) target() (*target, error) {
+func (j *job) target(ctx context.Context, e *env) (*target, error) {
 	t := &target{inBucket(j.model), func() {}}
 	if j.model == "" {
 		return t, nil
@@ -34,11 +32,12 @@ func (j *job) target() (*target, error) {
 			return nil, usageError{fmt.Errorf("--model %s is the file of --%s", j.model, flag)}
 		}
 	}
-	_, err := replaceable(j.model, j.force)
+	s, err := e.folder(ctx, j.model, j.force)
 	if err != nil {
 		return nil, err
 	}
-	t.release, err = lock(j.model)
+	t.name = inBucket(s.file)
+	t.release, err = lock(s.file)
 	return t, err
 }
 
@@ -50,25 +49,4 @@ func same(a, b string) bool {
 	}
 	two, err := os.Stat(b)
 	return err == nil && os.SameFile(one, two)
-}
-
-// replaceable refuses to write over what exists, unless forced; and even then over what is not a model. It answers with what is
-// there, which is what may be replaced later.
-func replaceable(path string, force bool) (blob.State, error) {
-	over, err := seen(path, force)
-	if err != nil || over == blob.Nothing {
-		return over, err
-	}
-	return over, codecs().Replaceable(context.Background(), blob.Files{}, inBucket(path), true)
-}
-
-// seen is what lies at a path that will be written to: nothing, unless forced.
-func seen(path string, force bool) (blob.State, error) {
-	if _, err := os.Lstat(path); err != nil {
-		return blob.Nothing, nil
-	}
-	if !force {
-		return blob.Nothing, fmt.Errorf("%s exists; --force replaces it", path)
-	}
-	return blob.Files{}.State(context.Background(), inBucket(path))
 }

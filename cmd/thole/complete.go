@@ -81,7 +81,7 @@ func formatWords(c *cobra.Command, _ []string) (words []string) {
 // matrixWords are the matrices of the paths on the command line.
 func matrixWords(c *cobra.Command, args []string) (words []string) {
 	for _, path := range args {
-		p, err := locate(c.Context(), path, "", nil)
+		p, err := (&env{}).locate(c.Context(), path, "", nil)
 		if err != nil {
 			continue // DST, mostly
 		}

@@ -27,9 +27,8 @@ say which is meant.`,
   thole convert weights.npy model --to angel --partition range --block-rows 2 --partitions-per-file 4
   thole convert matrix.dbdf small.dbdf --narrow --json
   thole convert matrix.dbdf table.tsv --out header=true`,
-		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			p, err := locate(c.Context(), args[0], s.from, s.set)
+			p, err := e.locate(c.Context(), args[0], s.from, s.set)
 			if err != nil {
 				return err
 			}

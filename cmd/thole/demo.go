@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -12,7 +11,6 @@ import (
 
 	"thole.example/data"
 	"thole.example/format"
-	"thole.example/metric"
 	"thole.example/train"
 )
 
@@ -22,13 +20,10 @@ type demo struct {
 	dir   string
 	rows  int64
 	seed  uint64
+	force bool
 	truth *data.ClickModel
 	began time.Time
 }
-
-// demoFields are sizes of the one-hot fields of the demo's examples: some small like weekday and country, some large
-// like site and item.
-func demoFields() []int64 { return []int64{2, 7, 24, 50, 12, 300, 1000, 5000, 20, 200, 2000, 100} }
 
 func demoCommand(e *env) *cobra.Command {
 	d := &demo{env: e}
@@ -43,6 +38,7 @@ shows that nothing changed.`,
 	}
 	c.Flags().StringVar(&d.dir, "dir", "thole-demo", "folder for everything that the demo makes")
 	c.Flags().Int64Var(&d.rows, "rows", 400_000, "training examples")
+	c.Flags().BoolVar(&d.force, "force", false, "replace what an earlier demo made in the folder")
 	c.Flags().Uint64Var(&d.seed, "seed", 1, "seed of the examples and of the training")
 	return c
 }
@@ -61,6 +57,11 @@ func (d *demo) run(ctx context.Context) error {
 	if err := os.MkdirAll(d.dir, 0o777); err != nil {
 		return err
 	}
+	for _, made := range []string{"train.dummy", "test.dummy", "model-angel", "model-daphne", "model.params", "model-back"} {
+		if _, err := d.sink(d.path(made), d.force); err != nil {
+			return err
+		}
+	}
 	for _, step := range []func(context.Context) error{d.generate, d.train, d.score, d.convert} {
 		if err := step(ctx); err != nil {
 			return err
@@ -78,56 +79,25 @@ Everything lies in %s. Look around:
 // generate writes the examples and says how well anybody could predict the held-out ones.
 func (d *demo) generate(ctx context.Context) (err error) {
 	test := d.rows / 4
-	d.truth, err = data.NewClicks(data.Clicks{
-		Seed: d.seed, Rows: d.rows + test, Dims: demoFields(), Skew: 1.1, Spread: 0.6, Bias: -1.2,
-	})
-	if err != nil {
+	if d.truth, err = clicks(d.seed, d.rows+test); err != nil {
 		return err
 	}
-	if err := d.write(ctx, "train.dummy", 0, d.rows); err != nil {
-		return err
-	}
-	if err := d.write(ctx, "test.dummy", d.rows, d.rows+test); err != nil {
-		return err
-	}
-	held := d.truth.Batch(d.rows, d.rows+test)
-	labels := make([]float64, held.Len())
-	for i, y := range held.Label {
-		labels[i] = float64(y)
-	}
-	best := d.truth.Truth(held)
-	auc, err := metric.AUC(best, labels)
-	if err != nil {
-		return err
-	}
-	loss, err := metric.LogLoss(best, labels)
-	if err != nil {
-		return err
-	}
-	d.say("made %d + %d click-through examples of %d features in %d fields", d.rows, test, d.truth.Dim(), len(demoFields()))
-	d.say("whoever knows the true model reaches    auc %.5f  logloss %.5f on the held-out ones", auc, loss)
-	return nil
-}
-
-// writeRows is how many examples are written between two looks at the context.
-const writeRows = 50_000
-
-func (d *demo) write(ctx context.Context, name string, lo, hi int64) error {
-	f, err := os.Create(d.path(name))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	w := bufio.NewWriterSize(f, 1<<20)
-	for ; lo < hi && err == nil; lo += writeRows {
-		if err = ctx.Err(); err == nil {
-			err = d.truth.Write(w, lo, min(lo+writeRows, hi))
+	for name, rows := range map[string][2]int64{"train.dummy": {0, d.rows}, "test.dummy": {d.rows, d.rows + test}} {
+		s, err := d.sink(d.path(name), true)
+		if err != nil {
+			return err
+		}
+		if err := writeExamples(ctx, s, d.truth.Write, rows[0], rows[1]); err != nil {
+			return err
 		}
 	}
-	if err == nil {
-		err = w.Flush()
+	auc, loss, err := best(d.truth, d.rows, d.rows+test)
+	if err != nil {
+		return err
 	}
-	return err
+	d.say("made %d + %d click-through examples of %d features in %d fields", d.rows, test, d.truth.Dim(), len(clickFields()))
+	d.say("whoever knows the true model reaches    auc %.5f  logloss %.5f on the held-out ones", auc, loss)
+	return nil
 }
 
 // job is the demo's training: two servers and two tasks in this process.
@@ -140,12 +110,12 @@ func (d *demo) job() *job {
 
 func (d *demo) train(ctx context.Context) error {
 	j := d.job()
-	path, err := j.target()
+	path, err := j.target(ctx, d.env)
 	if err != nil {
 		return err
 	}
 	defer path.release()
-	w, err := newWatcher(d.env, "")
+	w, err := newWatcher(ctx, d.env, "", false)
 	if err != nil {
 		return err
 	}
@@ -158,7 +128,9 @@ func (d *demo) train(ctx context.Context) error {
 		return err
 	}
 	defer c.stop()
-	w.begin(p)
+	if err := w.begin(p); err != nil {
+		return err
+	}
 	r, err := p.run(ctx, c, []int{0, 1}, path.name, w)
 	w.bar.end()
 	if err != nil {
@@ -182,7 +154,7 @@ func (d *demo) convert(ctx context.Context) error {
 		{"model-angel", "model-daphne", "daphne"}, {"model-daphne", "model.params", "paddle"},
 		{"model.params", "model-back", "angel"},
 	} {
-		src, err := locate(ctx, d.path(step[0]), "", nil)
+		src, err := d.locate(ctx, d.path(step[0]), "", nil)
 		if err != nil {
 			return err
 		}
@@ -215,12 +187,12 @@ func (d *demo) convert(ctx context.Context) error {
 }
 
 func (d *demo) diff(ctx context.Context, a, b string) (string, error) {
-	ra, _, err := open(ctx, a, "", nil)
+	ra, err := d.open(ctx, a)
 	if err != nil {
 		return "", err
 	}
 	defer ra.Close()
-	rb, _, err := open(ctx, b, "", nil)
+	rb, err := d.open(ctx, b)
 	if err != nil {
 		return "", err
 	}

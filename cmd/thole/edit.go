@@ -21,7 +21,7 @@ import (
 func (o *output) edit(ctx context.Context, e *env, srcs []string, dst string, change func([]format.Reader) (format.Reader, error)) error {
 	var places []*place
 	for _, src := range srcs {
-		p, err := locate(ctx, src, "", nil)
+		p, err := e.locate(ctx, src, "", nil)
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,6 @@ func mergeCommand(e *env) *cobra.Command {
 		Use:     "merge SRC SRC... DST",
 		Short:   "Put the matrices of several models into one",
 		Example: "  thole merge wide deep both\n  thole merge a.npy b.npy c.npz --to npz",
-		Args:    cobra.MinimumNArgs(3),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.edit(c.Context(), e, args[:len(args)-1], args[len(args)-1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Merge(rs...)
@@ -58,7 +57,6 @@ func averageCommand(e *env) *cobra.Command {
 		Use:     "average SRC SRC... DST",
 		Short:   "Average models of the same shape, cell by cell",
 		Example: "  thole average seed1 seed2 seed3 mean\n  thole average old new blend --weights 0.9,0.1",
-		Args:    cobra.MinimumNArgs(3),
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.edit(c.Context(), e, args[:len(args)-1], args[len(args)-1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Average(rs, weights)
@@ -77,7 +75,6 @@ func pruneCommand(e *env) *cobra.Command {
 		Use:     "prune SRC DST",
 		Short:   "Drop values of small magnitude: zero in dense matrices, absent in sparse ones",
 		Example: "  thole prune out/lr out/small --below 1e-4",
-		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !(below > 0) {
 				return usageError{errors.New("no --below, want a number above 0")}
@@ -104,7 +101,6 @@ func sliceCommand(e *env) *cobra.Command {
 		Use:     "slice SRC DST",
 		Short:   "Keep some rows and columns of the matrices, counted from 0 again",
 		Example: "  thole slice out/fm out/part --rows 0:4 --cols 1000:2000",
-		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			at, err := parseRect(rows, cols)
 			if err != nil {
@@ -147,7 +143,6 @@ func renameCommand(e *env) *cobra.Command {
 		Use:     "rename SRC DST",
 		Short:   "Give matrices other names",
 		Example: "  thole rename out/lr out/lr2 --name input_weight=w,input_bias=b",
-		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(names) == 0 {
 				return usageError{errors.New("no --name OLD=NEW")}
@@ -172,18 +167,20 @@ func diffCommand(e *env) *cobra.Command {
 		Use:   "diff A B",
 		Short: "Compare two models value by value, whatever their formats",
 		Long: `Compares the values of two models, matrix by matrix of the same name; if each has only one, whatever the names. The exit
-status is 0 if they are the same, within --within if it is given.`,
+status is 0 if they are the same, within --within if it is given, 1 if they differ, and 3 if they could not be compared.`,
 		Example: "  thole diff out/lr lr.params\n  thole diff before after --within 1e-6\n  thole diff before after --json",
-		Args:    cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !(within >= 0) {
 				return usageError{fmt.Errorf("--within %g, want a number from 0 on", within)}
 			}
 			found, err := diff(c.Context(), e, args, w)
-			if err != nil {
-				return err
+			if err == nil {
+				err = printDiff(e, found, asJSON, within)
 			}
-			return printDiff(e, found, asJSON, within)
+			if err != nil && !errors.Is(err, errDiffer) {
+				return exitStatus{err, exitTrouble}
+			}
+			return err
 		},
 	}
 	w.flags(c, true, false)
@@ -197,7 +194,7 @@ func diff(ctx context.Context, e *env, paths []string, w wants) ([]edit.Differen
 	places, sides := make([]*place, len(paths)), make([]*side, len(paths))
 	for i, path := range paths {
 		var err error
-		if places[i], err = locate(ctx, path, "", nil); err != nil {
+		if places[i], err = e.locate(ctx, path, "", nil); err != nil {
 			return nil, err
 		}
 		sides[i] = &places[i].side

@@ -16,16 +16,20 @@ var waiting = map[string]bool{"server": true, "worker": true, "demo": true}
 // first is what has to be done before the examples of a command.
 var first = map[string]string{
 	"train":  "rm -r out", // which they make
-	"unpack": "thole pack uci_housing_model housing.zip",
+	"data":   "rm train.libsvm test.libsvm",
+	"clicks": "rm train.libsvm test.libsvm",
+	"thole":  "rm train.libsvm",
+	"export": "rm -r lr-paddle lr-sparse",
+	"unpack": "thole pack lr-paddle lr.zip",
 }
 
 // helpExamples runs the examples of every command's help, each command in a copy of the folder.
 func helpExamples(ts *testscript.TestScript, _ bool, args []string) {
 	prepared := ts.MkAbs(args[0])
-	root := rootCommand(&env{strings.NewReader(""), io.Discard, io.Discard})
-	for _, c := range append(root.Commands(), root) {
-		if c.Name() == "help" || c.Name() == "completion" {
-			continue
+	root := rootCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+	for _, c := range below(root) {
+		if c.HasParent() && c.Parent().Name() == "completion" {
+			continue // cobra's
 		}
 		if c.Example == "" {
 			ts.Fatalf("%s has no example", c.CommandPath())
@@ -40,6 +44,15 @@ func helpExamples(ts *testscript.TestScript, _ bool, args []string) {
 			helpExample(ts, c, strings.TrimSpace(line))
 		}
 	}
+}
+
+// below is a command and all below it.
+func below(c *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		all = append(all, below(sub)...)
+	}
+	return all
 }
 
 func helpExample(ts *testscript.TestScript, c *cobra.Command, line string) {

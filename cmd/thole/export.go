@@ -37,10 +37,9 @@ prediction is a probability, probabilities of classes, or a value; score is what
 		Example: `  thole export out/lr lr-paddle
   thole inspect lr-paddle
   thole export out/lr lr-sparse --feed sparse
-  thole run lr-sparse --feed ids=[[3,5]] --feed vals=[[1,1]]
+  thole run lr-sparse --feed 'ids=[[3,5]]' --feed 'vals=[[1,1]]'
   thole export out/lr lr-pir --layout pir                # for release 3 of Paddle
   thole export lr.params lr-old --algo lr --layout combined`,
-		Args: cobra.ExactArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0], args[1]) },
 	}
 	x.flags(c, false)
@@ -52,6 +51,7 @@ prediction is a probability, probabilities of classes, or a value; score is what
 	f.StringVar(&x.ids, "ids", "auto", "what ids are: columns, or numbered: lines of keys.txt, for hashed keys; auto chooses by the columns")
 	f.StringVar(&x.order, "order", "auto", "how weights of fully connected layers lie: auto, in-out (Angel), out-in (Angel's later library)")
 	f.BoolVar(&x.lossy, "lossy", false, "allow to round values that are no float32")
+	inGroup(c, "Network", "algo", "graph", "layout", "feed", "ids", "order")
 	f.BoolVar(&x.force, "force", false, "replace DIR if it exists")
 	return c
 }
@@ -91,14 +91,14 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	if err := apart(src, dst); err != nil {
-		return err
-	}
-	over, err := replaceable(dst, x.force)
+	to, err := e.folder(ctx, dst, x.force)
 	if err != nil {
 		return err
 	}
-	from, err := x.locate(ctx, src)
+	if err := to.apart(src); err != nil {
+		return err
+	}
+	from, err := x.locate(ctx, e, src)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 		return err
 	}
 	defer r.Close()
-	file, err := x.network(r, src)
+	file, err := x.network(ctx, e, r, src)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	if err := layout.write(ctx, params, dst, over, p.add); err != nil {
+	if err := layout.write(ctx, params, to, p.add); err != nil {
 		return err
 	}
 	for _, note := range params.Notes() {
@@ -156,10 +156,14 @@ func (x *exporting) files() (exportLayout, error) {
 }
 
 // network is the description of the network: the named file, the algorithm's, or the one that was saved with the model.
-func (x *exporting) network(r format.Reader, src string) (*graph.File, error) {
+func (x *exporting) network(ctx context.Context, e *env, r format.Reader, src string) (*graph.File, error) {
 	switch stored := r.Files()[graph.FileName]; {
 	case x.graph != "":
-		data, err := os.ReadFile(x.graph)
+		file, err := e.readable(ctx, x.graph)
+		if err != nil {
+			return nil, err
+		}
+		data, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}
@@ -178,16 +182,16 @@ func (x *exporting) network(r format.Reader, src string) (*graph.File, error) {
 }
 
 // write stores parameters and topology in a folder, which appears whole or not at all.
-func (l *exportLayout) write(ctx context.Context, r format.Reader, dst string, over blob.State, done func(int)) error {
-	b, name, err := bucketAt(dst)
+func (l *exportLayout) write(ctx context.Context, r format.Reader, to *sink, done func(int)) error {
+	b, name, err := to.place()
 	if err != nil {
 		return err
 	}
 	if l.params == "" {
-		return format.Convert(ctx, r, paddle.Codec, b, name, format.Options{Set: map[string]string{"layout": "separate"}, Over: over}, nil, done)
+		return format.Convert(ctx, r, paddle.Codec, b, name, format.Options{Set: map[string]string{"layout": "separate"}, Over: to.over}, nil, done)
 	}
 	stage := format.NewStage(b, name, "")
-	stage.Over = over
+	stage.Over = to.over
 	defer stage.Abort(context.WithoutCancel(ctx))
 	// Lossy: a combined file has no names, but the topology beside it has.
 	o := format.Options{Set: map[string]string{"layout": "stream"}, Lossy: true, Files: map[string][]byte{}}

@@ -15,7 +15,7 @@ import (
 func thole(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, log bytes.Buffer
-	if code := Main(args, &env{strings.NewReader(""), &out, &log}); code != 0 {
+	if code := Main(args, &env{in: strings.NewReader(""), out: &out, err: &log}); code != 0 {
 		t.Fatalf("thole %s: exit %d\n%s", strings.Join(args, " "), code, log.String())
 	}
 	return out.String()

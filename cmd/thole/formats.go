@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -21,10 +20,10 @@ func formatsCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "formats [FORMAT...]",
 		Short: "List the storage formats and their options",
-		Long: `Lists the storage formats: name, usual endings, what is read and written, and options. Options are given by name, as
---set NAME=VALUE where a model is read and --out NAME=VALUE where one is written; those with a flag of their own by that.`,
+		Long: `Lists the storage formats and their usual endings; of those that are named also what is read and written, and options. Options
+are given by name, as --set NAME=VALUE where a model is read and --out NAME=VALUE where one is written; those with a flag of
+their own by that.`,
 		Example:           "  thole formats\n  thole formats angel daphne\n  thole formats --json",
-		Args:              cobra.ArbitraryArgs,
 		ValidArgsFunction: formatArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			infos := []format.Info{}
@@ -43,7 +42,12 @@ func formatsCommand(e *env) *cobra.Command {
 				enc.SetIndent("", "  ")
 				return enc.Encode(infos)
 			}
-			return printFormats(e.out, infos)
+			if len(args) == 0 {
+				listFormats(e.out, textWidth(e.out), infos)
+				return nil
+			}
+			printFormats(e.out, textWidth(e.out), infos)
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -54,27 +58,36 @@ func formatArgs(c *cobra.Command, args []string, _ string) ([]string, cobra.Shel
 	return formatWords(c, args), cobra.ShellCompDirectiveNoFileComp
 }
 
+// listFormats prints a line or two for each format.
+func listFormats(out io.Writer, width int, infos []format.Info) {
+	for _, i := range infos {
+		hang(out, width, listColumn, i.Name, i.Title+"; "+endings(i))
+	}
+	fmt.Fprintln(out, "\nthole formats FORMAT says what is read and written, and lists the options.")
+}
+
+// listColumn is where the text of lists begins: behind the longest name.
+const listColumn = 16
+
 // printFormats prints a paragraph for each format.
-func printFormats(out io.Writer, infos []format.Info) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+func printFormats(out io.Writer, width int, infos []format.Info) {
 	for n, i := range infos {
 		if n > 0 {
-			fmt.Fprintln(w)
+			fmt.Fprintln(out)
 		}
-		fmt.Fprintf(w, "%s: %s (%s)\n", i.Name, i.Title, endings(i))
-		fmt.Fprintf(w, "  reads: %s\n", i.Reads)
+		fmt.Fprintln(out, strings.Join(wrap(fmt.Sprintf("%s: %s (%s)", i.Name, i.Title, endings(i)), width), "\n  "))
+		hang(out, width, 10, "  reads:", i.Reads)
 		if i.Writes != "" {
-			fmt.Fprintf(w, "  writes: %s\n", i.Writes)
+			hang(out, width, 10, "  writes:", i.Writes)
 		}
 		for _, o := range i.Options {
 			help := o.Help
 			if len(o.Default) > shortDefault {
 				help += " (default: " + o.Default + ")"
 			}
-			fmt.Fprintf(w, "  %s\t%s\n", optionText(o), help)
+			hang(out, width, 32, "  "+optionText(o), help)
 		}
 	}
-	return w.Flush()
 }
 
 // endings are the usual endings of a format's files, with what they stand for.
@@ -123,29 +136,34 @@ func algosCommand(e *env) *cobra.Command {
 			if asJSON {
 				return printAlgosJSON(e)
 			}
-			w := tabwriter.NewWriter(e.out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ALGORITHM\tWHAT\tTASK\tRULE\tRATE\tBATCH\tEPOCHS")
-			for _, a := range algo.Algos() {
-				d := a.Defaults
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%g\t%d\t%d\n", a.Name, a.Help, a.Task, d.Rule, d.Rate, d.Batch, d.Epochs)
-			}
-			fmt.Fprintln(w, "\nRULE\tWHAT\tSETTINGS (--hyper NAME=VALUE)")
-			for _, r := range optim.Rules() {
-				fmt.Fprintf(w, "%s\t%s\t", r.Name, r.Help)
-				for _, h := range r.Hyper {
-					fmt.Fprintf(w, "%s=%g ", h.Name, h.Default)
-				}
-				fmt.Fprintln(w)
-			}
-			fmt.Fprintln(w, "\nSCHEDULE\tWHAT")
-			for _, s := range optim.Schedules() {
-				fmt.Fprintf(w, "%s\t%s\n", s.Name, s.Help)
-			}
-			return w.Flush()
+			listAlgos(e.out, textWidth(e.out))
+			return nil
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// listAlgos prints what can be learned, and how.
+func listAlgos(out io.Writer, width int) {
+	fmt.Fprintln(out, "Algorithms (--algo):")
+	for _, a := range algo.Algos() {
+		d := a.Defaults
+		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, batch %d, epochs %d",
+			a.Help, a.Task, d.Rule, d.Rate, d.Batch, d.Epochs))
+	}
+	fmt.Fprintln(out, "\nUpdate rules (--rule) and their settings (--hyper NAME=VALUE):")
+	for _, r := range optim.Rules() {
+		text := r.Help
+		for i, h := range r.Hyper {
+			text += fmt.Sprintf("%s %s=%g", map[bool]string{true: ";"}[i == 0], h.Name, h.Default)
+		}
+		hang(out, width, listColumn, "  "+r.Name, text)
+	}
+	fmt.Fprintln(out, "\nSchedules of the learning rate (--schedule):")
+	for _, s := range optim.Schedules() {
+		hang(out, width, listColumn, "  "+s.Name, s.Help)
+	}
 }
 
 // printAlgosJSON prints the same tables for scripts.

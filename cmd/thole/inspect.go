@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -69,8 +68,7 @@ standard deviation, and a histogram from the smallest to the largest. For a Padd
 		Example: `  thole inspect out/lr
   thole inspect weights.dbdf --json
   thole inspect out/lr --quick --verbose
-  thole inspect uci_housing_model --svg > network.svg`,
-		Args: cobra.ExactArgs(1),
+  thole inspect lr-paddle --svg > network.svg`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if dot || svg {
 				return drawTopology(c.Context(), e, args[0], svg)
@@ -100,13 +98,13 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	if path == "" {
 		return nil, usageError{errNoPath}
 	}
-	if b, m, err := topology(ctx, path); s.from == "" && (m != nil || err != nil) {
+	if b, m, err := e.topology(ctx, path); s.from == "" && (m != nil || err != nil) {
 		if err != nil {
 			return nil, err
 		}
 		return s.findModel(ctx, e, path, deep, b, m)
 	}
-	p, err := s.locate(ctx, path)
+	p, err := s.locate(ctx, e, path)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +193,7 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 	}
 	for _, n := range f.Notes {
 		if n != f.Dialect {
-			fmt.Fprintf(out, "  note: %s\n", n)
+			fmt.Fprintf(out, "  note: %s\n", clipped(n, longText))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Files)) {
@@ -230,86 +228,4 @@ func weight(files int, bytes int64) string {
 		return "1 file, " + text
 	}
 	return fmt.Sprintf("%d files, %s", files, text)
-}
-
-func (f *finding) printMatrices(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "MATRIX\tSIZE\tTYPE\tLAYOUT\tSTORED\tZEROS\tMIN\tMEAN\tMAX\tSTD\tVALUES\tMORE")
-	for _, m := range f.Matrices {
-		if f.Quick || m.Unread != "" {
-			fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t-\t-\t-\t-\t-\t-\t\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout, m.more())
-			continue
-		}
-		fmt.Fprintf(w, "%s\t%d x %d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Name, m.Rows, m.Cols, m.DType, m.Layout,
-			m.storedShare(), m.zeroShare(), short(m.Min), short(m.Mean), short(m.Max), short(m.Std), m.Shape, m.more())
-	}
-	return w.Flush()
-}
-
-func (m *matrixFinding) printAttrs(out io.Writer) {
-	for i, label := range m.Labels {
-		kind := m.DType
-		if m.Types != nil {
-			kind = m.Types[i]
-		}
-		fmt.Fprintf(out, "  %s: column %d: %s, %s\n", m.Name, int64(i)+m.First, label, kind)
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.Attrs)) {
-		fmt.Fprintf(out, "  %s: %s = %s\n", m.Name, name, m.Attrs[name])
-	}
-}
-
-// storedShare is the number of stored values, and of a sparse matrix their share of the cells.
-func (m *matrixFinding) storedShare() string {
-	if m.Layout != "sparse" || m.Stored == 0 {
-		return fmt.Sprint(m.Stored)
-	}
-	return fmt.Sprintf("%d (%.3g%%)", m.Stored, 100*float64(m.Stored)/float64(m.Rows)/float64(m.Cols))
-}
-
-// zeroShare is the number of stored zeros and their share.
-func (m *matrixFinding) zeroShare() string {
-	if m.Zeros == 0 {
-		return "0"
-	}
-	return fmt.Sprintf("%d (%.3g%%)", m.Zeros, 100*m.ZeroShare)
-}
-
-// more is what only some matrices have.
-func (m *matrixFinding) more() string {
-	var more []string
-	add := func(is bool, what string, args ...any) {
-		if is {
-			more = append(more, fmt.Sprintf(what, args...))
-		}
-	}
-	add(m.Pieces > 1, "%d %s", m.Pieces, m.Kind)
-	add(m.Kind != "", "%s", format.Bytes(m.Bytes))
-	add(m.Saved != "", "saved rows %s", m.Saved)
-	add(m.First != 0, "columns from %d", m.First)
-	add(len(m.Dims) > 0 && len(m.Dims) != 2, "tensor %v", m.Dims)
-	add(len(m.LoD) > 0, "LoD of %d levels", len(m.LoD))
-	add(m.Origin != "", "stored as %s", m.Origin)
-	add(len(m.Labels) > 0, "labels %s", few(m.Labels))
-	add(len(m.Types) > 0, "types %s", few(m.Types))
-	add(m.NaNs > 0, "%d NaN", m.NaNs)
-	add(m.Infs > 0, "%d infinite", m.Infs)
-	add(m.Unread != "", "cannot be read")
-	return strings.Join(more, "; ")
-}
-
-// few is the first of many words.
-func few(words []string) string {
-	const shown = 6
-	if len(words) <= shown {
-		return strings.Join(words, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(words[:shown], ", "), len(words)-shown)
-}
-
-func short(v *float64) string {
-	if v == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.5g", *v)
 }

@@ -20,3 +20,19 @@ func TestLegible(t *testing.T) {
 		}
 	}
 }
+
+// TestClipped: what files hold is shown on one line, and not endlessly.
+func TestClipped(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                      "",
+		"über":                  "über",
+		"a\nb\tc":               `a\nb\tc`,
+		"1234567":               "1234567",
+		"üüüüüüüü":              "üüüüüüü... (8 characters)",
+		strings.Repeat("x", 99): "xxxxxxx... (99 characters)",
+	} {
+		if got := clipped(text, 7); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
-			demoCommand, trainCommand, predictCommand, serverCommand, workerCommand,
+			demoCommand, dataCommand, trainCommand, predictCommand, serverCommand, workerCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
 			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand,
@@ -42,7 +41,7 @@ func groups() []group {
 			unpackCommand,
 			exportCommand,
 		}},
-		{"list", "What there is:", []func(*env) *cobra.Command{formatsCommand, algosCommand}},
+		{"list", "What there is:", []func(*env) *cobra.Command{formatsCommand, algosCommand, versionCommand}},
 	}
 }
 
@@ -50,43 +49,82 @@ func groups() []group {
 type env struct {
 	in       io.Reader
 	out, err io.Writer
+
+	spooled map[string]string // copies of what can be read only once, by the path as the user wrote it
+	folders []string          // temporary ones
+	wrong   error             // of a command line that asks for help on what there is not
 }
 
 // Exit codes. Scripts may rely on them.
 const (
-	exitError       = 1   // the work could not be done
+	exitError       = 1   // the work could not be done; of diff: the models differ
 	exitUsage       = 2   // the command line is wrong
+	exitTrouble     = 3   // diff could not compare
 	exitInterrupted = 130 // Ctrl-C, as shells count it
 )
 
 // usageError marks an error of the command line.
 type usageError struct{ error }
 
+// Unwrap gives what the error is made of.
+func (e usageError) Unwrap() error { return e.error }
+
+// exitStatus is an error that ends the process with a status of its own.
+type exitStatus struct {
+	error
+	code int
+}
+
+// Unwrap gives what the error is made of.
+func (e exitStatus) Unwrap() error { return e.error }
+
 func main() {
 	cobra.EnableCommandSorting = false // the table has an order
-	os.Exit(Main(os.Args[1:], &env{os.Stdin, os.Stdout, os.Stderr}))
+	os.Exit(Main(os.Args[1:], &env{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 
 // Main runs a command line and answers with the exit code.
-func Main(args []string, e *env) int {
+func Main(args []string, std *env) int {
+	keepPipes()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	out := &checked{w: std.out, name: "standard output"}
+	e := &env{in: std.in, out: out, err: std.err}
+	defer e.clean()
 	root := rootCommand(e)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	err := errors.Join(root.ExecuteContext(ctx), e.wrong)
+	if f, ok := std.out.(*os.File); ok {
+		out.fails(f.Close())
+	}
+	status := statusOf(err)
+	if out.failed != nil { // whatever came of it, and also of a line that nobody looked after
+		err, status = out.failed, max(exitError, status)
+	}
 	switch {
 	case err == nil:
 		return 0
 	case ctx.Err() != nil:
 		fmt.Fprintln(e.err, "thole: interrupted; nothing that was not complete was kept")
 		return exitInterrupted
-	case errors.Is(err, syscall.EPIPE): // the reader of a pipe has seen enough
+	case errors.Is(err, errEnough):
 		return 0
 	}
 	fmt.Fprintln(e.err, "thole: "+escaped(err.Error()))
-	if bad := (usageError{}); errors.As(err, &bad) || errors.Is(err, format.ErrOption) {
+	return status
+}
+
+// statusOf is the exit code of what came out.
+func statusOf(err error) int {
+	var own exitStatus
+	switch bad := (usageError{}); {
+	case err == nil:
+		return 0
+	case errors.As(err, &bad) || errors.Is(err, format.ErrOption):
 		return exitUsage
+	case errors.As(err, &own):
+		return own.code
 	}
 	return exitError
 }
@@ -96,59 +134,56 @@ func rootCommand(e *env) *cobra.Command {
 		Use:   "thole",
 		Short: "Parameter server and model store",
 		Long: `thole trains models on parameter servers, keeps them in Angel's, DAPHNE's and Paddle's formats, and reads, checks,
-converts, explains and scores them. Begin with "thole demo", or with "thole inspect" and any model file.`,
+converts, explains and scores them. Begin with "thole demo", or with "thole inspect" and any model file.
+
+Where a model or a file is read, "-" is standard input; where one is written, it is standard output. Exit codes: 0 done,
+1 not done, 2 wrong command line, 3 diff could not compare, 130 interrupted.`,
 		Example: `  thole demo
+  thole data clicks --rows 20000 --out train.libsvm
   thole inspect out/lr
   thole convert out/lr weights --to npy`,
 		Args:          noCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       version(),
+		Version:       readBuild().text(),
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SuggestionsMinimumDistance = 2
 	root.SetIn(e.in)
 	root.SetOut(e.out)
 	root.SetErr(e.err)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
+		return usageError{flagError(c, err)}
 	})
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) { e.help(c) })
 	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, command := range g.commands {
 			c := command(e)
 			c.GroupID = g.id
-			c.Args = usageArgs(c.Args)
-			complete(c)
+			prepare(c)
 			root.AddCommand(c)
 		}
 	}
+	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID("list")
 	root.SetCompletionCommandGroupID("list")
+	completion(root)
 	return root
 }
 
-// noCommand is the error of a word that is none of the commands.
-func noCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
+// prepare gives a command, and those below it, what all have: checks of arguments, completion, and help where there is
+// nothing else to do.
+func prepare(c *cobra.Command) {
+	c.Args = arity
+	complete(c)
+	if !c.HasSubCommands() {
+		return
 	}
-	err := fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath())
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		err = fmt.Errorf("unknown command %q, want %s?", args[0], strings.Join(near, " or "))
-	}
-	return usageError{err}
-}
-
-// usageArgs marks what a check of the arguments finds as an error of the command line.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if check == nil {
-			check = cobra.NoArgs
-		}
-		if err := check(c, args); err != nil {
-			return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
-		}
-		return nil
+	c.Args = noCommand
+	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	for _, sub := range c.Commands() {
+		prepare(sub)
 	}
 }

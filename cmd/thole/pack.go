@@ -33,10 +33,9 @@ types and shapes, versions, metadata, and the size and SHA-256 of every file. A 
 becomes one file, an archive without compression whose members lie at multiples of 64 bytes; any other a folder. Where
 MODEL is a folder, its other files are packed too. Parameters that do not fit the topology are refused. verify checks
 the manifest; inspect, cat, convert, run and explain read a packed model as they read MODEL.`,
-		Example: `  thole pack uci_housing_model housing.zip --metadata author=me
-  thole verify housing.zip
-  thole unpack housing.zip housing`,
-		Args: cobra.ExactArgs(2),
+		Example: `  thole pack lr-paddle lr.zip --metadata author=me
+  thole verify lr.zip
+  thole unpack lr.zip lr-unpacked`,
 		RunE: func(c *cobra.Command, args []string) error { return p.run(c.Context(), e, args[0], args[1]) },
 	}
 	c.Flags().BoolVar(&p.file, "file", false, "write one file, whatever TARGET is called")
@@ -46,14 +45,20 @@ the manifest; inspect, cat, convert, run and explain read a packed model as they
 }
 
 func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
-	over, err := replaceable(dst, p.force)
+	to, err := e.sink(dst, p.force)
 	if err != nil {
 		return err
 	}
-	if err := apart(src, dst); err != nil {
+	if err := to.apart(src); err != nil {
 		return err
 	}
-	b, m, err := needTopology(ctx, src)
+	oneFile := p.file || to.streams() || strings.EqualFold(path.Ext(dst), ".zip")
+	if !oneFile {
+		if err := to.folder(ctx); err != nil {
+			return err
+		}
+	}
+	b, m, err := e.needTopology(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -62,11 +67,11 @@ func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
 		return err
 	}
 	r.Close()
-	from, err := packSources(ctx, b, m, src)
+	from, err := e.packSources(ctx, b, m, src)
 	if err != nil {
 		return err
 	}
-	to, name, err := blob.Local(dst)
+	into, name, err := to.place()
 	if err != nil {
 		return err
 	}
@@ -74,11 +79,14 @@ func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
 	if manifest.Metadata, err = p.said(ctx, b, path.Dir(m.Path)); err != nil {
 		return err
 	}
-	made, err := pack.Write(ctx, b, from, manifest, to, name, over, p.file || strings.EqualFold(path.Ext(name), ".zip"))
+	made, err := pack.Write(ctx, b, from, manifest, into, name, to.over, oneFile)
+	if err == nil {
+		err = to.deliver(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "%s: %s\n", dst, packedText(made))
+	fmt.Fprintf(to.reports(), "%s: %s\n", to.path, packedText(made))
 	if leaks, _, err := m.Program.Leaks(); err == nil && len(leaks) > 0 {
 		fmt.Fprintf(e.err, "note: %s tells of its training (%s); thole scrub makes a copy that does not\n", src, leaks[0].Attr)
 	}
@@ -100,12 +108,12 @@ func (p *packing) said(ctx context.Context, b blob.Bucket, dir string) (map[stri
 }
 
 // packSources are the files of a model: topology and parameters, and where the path is a folder all in it.
-func packSources(ctx context.Context, b blob.Bucket, m *program.Model, src string) (from []pack.Source, err error) {
+func (e *env) packSources(ctx context.Context, b blob.Bucket, m *program.Model, src string) (from []pack.Source, err error) {
 	dir := path.Dir(m.Path)
 	add := func(object string) {
 		from = append(from, pack.Source{Name: strings.TrimPrefix(object, dir+"/"), Object: object})
 	}
-	_, name, err := bucketAt(src)
+	_, name, err := e.input(ctx, src)
 	if err != nil {
 		return nil, err
 	}
@@ -151,25 +159,24 @@ func unpackCommand(e *env) *cobra.Command {
 		Short: "Write a packed model as a folder, after its digests were checked",
 		Long: `Compares every file of PACK, a file or a folder that thole pack made, with the manifest, and writes them to the folder
 DIR with the manifest. DIR appears whole or not at all.`,
-		Example: "  thole unpack housing.zip housing",
-		Args:    cobra.ExactArgs(2),
+		Example: "  thole unpack lr.zip lr-unpacked",
 		RunE: func(c *cobra.Command, args []string) error {
-			over, err := replaceable(args[1], force)
+			to, err := e.folder(c.Context(), args[1], force)
 			if err != nil {
 				return err
 			}
-			if err := apart(args[0], args[1]); err != nil {
+			if err := to.apart(args[0]); err != nil {
 				return err
 			}
-			return unpack(c.Context(), e, args[0], args[1], over)
+			return unpack(c.Context(), e, args[0], to)
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false, "replace DIR if it exists")
 	return c
 }
 
-func unpack(ctx context.Context, e *env, src, dst string, over blob.State) error {
-	b, name, err := blob.Local(src)
+func unpack(ctx context.Context, e *env, src string, to *sink) error {
+	b, name, err := e.input(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -179,14 +186,14 @@ func unpack(ctx context.Context, e *env, src, dst string, over blob.State) error
 	if b, err = pack.Inside(ctx, b, name); err != nil {
 		return err
 	}
-	to, dir, err := blob.Local(dst)
+	into, dir, err := to.place()
 	if err != nil {
 		return err
 	}
-	m, err := pack.Unpack(ctx, b, name, to, dir, over)
+	m, err := pack.Unpack(ctx, b, name, into, dir, to.over)
 	if err != nil {
 		return format.Wrap("pack", name, err)
 	}
-	_, err = fmt.Fprintf(e.out, "%s: %s\n", dst, packedText(m))
+	_, err = fmt.Fprintf(e.out, "%s: %s\n", to.path, packedText(m))
 	return err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/algo"
-	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/graph"
 	"thole.example/ps"
@@ -23,6 +22,7 @@ type prediction struct {
 	job
 	source
 	outFile string
+	results *sink // of outFile; nil: none
 	asJSON  bool
 }
 
@@ -33,7 +33,7 @@ func predictCommand(e *env) *cobra.Command {
 		Short: "Score examples with a stored model, and measure where there are labels",
 		Long: `Scores examples with a stored model in any format. With --out each example gives a line "row,margin,prediction", where
 the prediction is a probability, or a value in regression. The metrics go to standard output.`,
-		Example: `  thole predict --model out/lr --data a9a_123d_test.dummy --format dummy
+		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context(), e) },
 	}
@@ -42,6 +42,7 @@ the prediction is a probability, or a value in regression. The metrics go to sta
 	f.StringVar(&p.job.data, "data", "", "examples to score")
 	f.StringVar(&p.algo, "algo", "", "algorithm (default: what the model's graph.json says, else lr)")
 	f.StringVar(&p.outFile, "out", "", `file for the predictions, "-" for standard output`)
+	f.BoolVar(&p.force, "force", false, "replace the file of --out if it exists")
 	f.BoolVar(&p.noLabel, "no-label", false, "the examples have no labels")
 	f.BoolVar(&p.asJSON, "json", false, "print the metrics as JSON")
 	f.StringVar(&p.from, "from", "", "format of the model (default: found out)")
@@ -65,6 +66,17 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	if _, err := p.dataOptions(p.job.data, ""); err != nil {
 		return err
 	}
+	var err error
+	if p.job.model, err = e.readable(ctx, p.job.model); err != nil {
+		return err
+	}
+	reports := e.out
+	if p.outFile != "" {
+		if p.results, err = e.sink(p.outFile, p.force); err != nil {
+			return err
+		}
+		reports = p.results.reports()
+	}
 	n, m, err := p.measure(ctx, e)
 	switch {
 	case err != nil:
@@ -73,13 +85,9 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 		fmt.Fprintf(e.err, "%d examples scored\n", n)
 		return nil
 	case p.asJSON:
-		return json.NewEncoder(e.out).Encode(map[string]any{"examples": n, "metrics": m})
+		return json.NewEncoder(reports).Encode(map[string]any{"examples": n, "metrics": m})
 	}
-	out := e.out
-	if p.outFile == "-" {
-		out = e.err
-	}
-	_, err = fmt.Fprintf(out, "%d examples  %v\n", n, m)
+	_, err = fmt.Fprintf(reports, "%d examples  %v\n", n, m)
 	return err
 }
 
@@ -190,17 +198,10 @@ func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *d
 
 // write puts a line for each example into the file of predictions, which appears whole or not at all.
 func (p *prediction) write(ctx context.Context, e *env, model *graph.Model, score []float64) error {
-	switch p.outFile {
-	case "":
+	if p.results == nil {
 		return nil
-	case "-":
-		return writePredictions(e.out, model, score)
 	}
-	b, name, err := blob.Local(p.outFile)
-	if err != nil {
-		return err
-	}
-	w, err := b.Create(ctx, name)
+	w, err := p.results.create(ctx)
 	if err != nil {
 		return err
 	}

@@ -3,85 +3,187 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
+	"strings"
 	"time"
-
-	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
+	"unicode/utf8"
 )
 
-// progress shows how far a long piece of work is: a bar on a terminal, otherwise plain lines, seldom.
+// progress shows how far a long piece of work is: a line that changes on a terminal, otherwise plain lines, seldom.
 type progress struct {
 	w     io.Writer
-	bar   *progressbar.ProgressBar
+	live  bool // w is a terminal
 	what  string
+	unit  string // what is counted
 	total int64
 	done  int64
-	last  time.Time
+	speed speed
+	last  time.Time // that something was shown
+	shown bool      // there is a line to remove
 }
 
-// plainEvery is how often a line is printed when the output is not a terminal; the first comes after plainFirst.
+// plainEvery is how often a line is printed when the output is not a terminal; the first comes after plainFirst. On a
+// terminal the line changes after liveEvery, and quick work shows none.
 const (
 	plainEvery = 2 * time.Second
 	plainFirst = time.Second
+	liveEvery  = 100 * time.Millisecond
 )
 
-// newProgress begins the work; unit is what is counted. A bar appears only after some time, so quick work shows none.
+// newProgress begins the work; unit is what is counted.
 func newProgress(w io.Writer, what, unit string, total int64) *progress {
-	p := &progress{w: w, what: what, total: max(1, total), last: time.Now().Add(plainFirst - plainEvery)}
-	if terminal(w) {
-		p.bar = progressbar.NewOptions64(p.total,
-			progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowIts(),
-			progressbar.OptionSetItsString(unit), progressbar.OptionThrottle(100*time.Millisecond),
-			progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true), progressbar.OptionFullWidth())
+	now := time.Now()
+	p := &progress{w: w, live: terminal(w), what: what, unit: unit, total: max(1, total), last: now, speed: speed{from: mark{at: now}}}
+	if !p.live {
+		p.last = now.Add(plainFirst - plainEvery)
 	}
 	return p
 }
 
 // expect says how much there is to do, once that is known.
-func (p *progress) expect(total int64) {
-	p.total = max(1, total)
-	if p.bar != nil {
-		p.bar.ChangeMax64(p.total)
-	}
-}
+func (p *progress) expect(total int64) { p.total = max(1, total) }
 
-// terminal tells whether the output is one that people watch.
-func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+// due tells whether it is time to show something again.
+func (p *progress) due(now time.Time) bool {
+	every := plainEvery
+	if p.live {
+		every = liveEvery
+	}
+	return now.Sub(p.last) >= every
 }
 
 // set moves the progress to done, with a word on the state.
 func (p *progress) set(done int64, state string) {
 	p.done = done
-	if p.bar != nil {
-		if state != "" {
-			p.bar.Describe(p.what + "  " + state)
-		}
-		_ = p.bar.Set64(min(done, p.total)) // an error of a progress bar is nobody's concern
+	now := time.Now()
+	if !p.due(now) {
 		return
 	}
-	if now := time.Now(); now.Sub(p.last) >= plainEvery {
-		p.last = now
-		fmt.Fprintf(p.w, "%s: %.0f%%  %s\n", p.what, 100*float64(done)/float64(p.total), state)
+	p.last = now
+	p.speed.see(mark{now, done})
+	words := p.speed.words(p.total, p.unit)
+	if !p.live {
+		fmt.Fprintln(p.w, escaped(plainLine(p.what, state, share(done, p.total), words)))
+		return
 	}
+	p.shown = true
+	fmt.Fprint(p.w, "\r"+escaped(liveLine(columns(p.w), p.what, state, share(done, p.total), words))+"\x1b[K")
 }
 
 // add moves the progress on by n.
 func (p *progress) add(n int) { p.set(p.done+int64(n), "") }
 
-// line prints a line that stays, above the bar.
+// line prints a line that stays, above the one that changes.
 func (p *progress) line(format string, args ...any) {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-	}
+	p.end()
 	fmt.Fprintln(p.w, escaped(fmt.Sprintf(format, args...)))
 }
 
-// end removes the bar.
+// end removes the line that changes.
 func (p *progress) end() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
+	if p.shown {
+		p.shown = false
+		fmt.Fprint(p.w, "\r\x1b[K")
 	}
+}
+
+// share is how much is done, from 0 to 1.
+func share(done, total int64) float64 { return min(1, max(0, float64(done)/float64(total))) }
+
+// plainLine is a line of progress for files.
+func plainLine(what, state string, share float64, words []string) string {
+	all := append([]string{fmt.Sprintf("%s: %.0f%%", what, 100*share), state}, words...)
+	return strings.Join(without(all, ""), "  ")
+}
+
+// without leaves out words.
+func without(words []string, none string) (left []string) {
+	for _, w := range words {
+		if w != none {
+			left = append(left, w)
+		}
+	}
+	return left
+}
+
+// The bar takes what the words leave, within these bounds.
+const (
+	shortestBar = 8
+	longestBar  = 40
+)
+
+// liveLine is a line of progress for a terminal of so many columns, of which it leaves one free: else some terminals begin a
+// new line. What has no room is left out: the bar, then the rate, then the end of the words.
+func liveLine(columns int, what, state string, share float64, words []string) string {
+	room := max(1, columns-1)
+	percent := fmt.Sprintf("%3.0f%%", 100*share)
+	for whole := true; ; whole = false {
+		all := without(append([]string{what, percent, state}, words...), "")
+		text := strings.Join(all, "  ")
+		left := room - utf8.RuneCountInString(text) - 2
+		switch {
+		case whole && left >= shortestBar:
+			all[0] += "  " + bar(min(left, longestBar), share)
+			return strings.Join(all, "  ")
+		case left >= -2:
+			return text
+		case len(words) > 0:
+			words = words[1:]
+		default:
+			return string([]rune(text)[:room])
+		}
+	}
+}
+
+// bar is a picture of a share, of so many characters.
+func bar(width int, share float64) string {
+	full := int(share * float64(width-2))
+	return "[" + strings.Repeat("=", full) + strings.Repeat(" ", width-2-full) + "]"
+}
+
+// mark is how much was done at a time.
+type mark struct {
+	at   time.Time
+	done int64
+}
+
+// speedOver is how much of the past decides the speed.
+const speedOver = 5 * time.Second
+
+// speed is how fast the work goes, lately: since from, which is 5 to 10 seconds ago, once so much time has passed.
+type speed struct{ from, next, now mark }
+
+// see takes note of how much is done.
+func (s *speed) see(m mark) {
+	s.now = m
+	switch {
+	case s.next.at.IsZero():
+		s.next = m
+	case m.at.Sub(s.next.at) >= speedOver:
+		s.from, s.next = s.next, m
+	}
+}
+
+// words are the rate and the time left; none as long as nothing is known.
+func (s *speed) words(total int64, unit string) []string {
+	seconds := s.now.at.Sub(s.from.at).Seconds()
+	rate := float64(s.now.done-s.from.done) / seconds
+	if !(seconds > 0) || !(rate > 0) {
+		return nil
+	}
+	left := time.Duration(min(float64(max(0, total-s.now.done))/rate, 1e9) * float64(time.Second))
+	return []string{count(rate) + " " + unit + "/s", "left " + left.Round(time.Second).String()}
+}
+
+// count is a number in three digits.
+func count(v float64) string {
+	for _, unit := range []string{"", "k", "M", "G"} {
+		if v < 999.5 {
+			if v < 99.95 && unit != "" {
+				return fmt.Sprintf("%.1f%s", v, unit)
+			}
+			return fmt.Sprintf("%.0f%s", v, unit)
+		}
+		v /= 1000
+	}
+	return fmt.Sprintf("%.0fT", v)
 }

@@ -32,9 +32,8 @@ func runCommand(e *env) *cobra.Command {
 		Long: `Runs the inference program of MODEL (a folder with a topology, a topology file, or X for X.pdmodel) on inputs.
 Inputs are files of any format, or JSON lists in place. Without --fetch the outputs are printed as a JSON object.
 What is not supported is named before anything runs.`,
-		Example: `  thole run uci_housing_model --feed x=in.npy --fetch out.npy
-  thole run mlp --feed '[[1, 0, 0, 0]]'`,
-		Args: cobra.ExactArgs(1),
+		Example: `  thole run lr-paddle --feed x=in.npy --fetch out.npy
+  thole run lr-sparse --feed 'ids=[[3,5]]' --feed 'vals=[[1,1]]'`,
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0]) },
 	}
 	f := c.Flags()
@@ -47,13 +46,19 @@ What is not supported is named before anything runs.`,
 }
 
 func (x *execution) run(ctx context.Context, e *env, path string) error {
-	m, err := x.machine(ctx, path)
+	m, err := x.machine(ctx, e, path)
 	if err != nil {
 		return err
 	}
-	feeds, err := x.inputs(ctx, m)
+	feeds, err := x.inputs(ctx, e, m)
 	if err != nil {
 		return err
+	}
+	for _, in := range m.Inputs() {
+		if feeds[in.Name] == nil {
+			return usageError{fmt.Errorf("input %q of shape %v (%v) is missing, want --feed %s=FILE or --feed '%s=[[...]]'",
+				in.Name, in.Dims, in.Type, in.Name, in.Name)}
+		}
 	}
 	results, err := m.Run(ctx, feeds)
 	if err != nil {
@@ -71,23 +76,23 @@ func (x *execution) run(ctx context.Context, e *env, path string) error {
 }
 
 // machine loads program and parameters.
-func (x *execution) machine(ctx context.Context, path string) (*interp.Machine, error) {
-	b, m, err := needTopology(ctx, path)
+func (x *execution) machine(ctx context.Context, e *env, path string) (*interp.Machine, error) {
+	b, m, err := e.needTopology(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	if unknown := interp.Unknown(m.Program); len(unknown) > 0 {
 		return nil, fmt.Errorf("%s: %w", m.Path, &interp.UnknownOpsError{Ops: unknown})
 	}
-	return machineOf(ctx, b, m, m.Program, x.params)
+	return e.machineOf(ctx, b, m, m.Program, x.params)
 }
 
 // machineOf is a machine of a program with the parameters of a model, or those of another path.
-func machineOf(ctx context.Context, b blob.Bucket, m *program.Model, p *program.Program, other string) (*interp.Machine, error) {
+func (e *env) machineOf(ctx context.Context, b blob.Bucket, m *program.Model, p *program.Program, other string) (*interp.Machine, error) {
 	var r format.Reader
 	var err error
 	if other != "" {
-		r, _, err = open(ctx, other, "", nil)
+		r, err = e.open(ctx, other)
 	} else {
 		r, err = paddle.OpenParams(ctx, b, m)
 	}
@@ -107,7 +112,7 @@ func machineOf(ctx context.Context, b blob.Bucket, m *program.Model, p *program.
 }
 
 // inputs reads what --feed names.
-func (x *execution) inputs(ctx context.Context, m *interp.Machine) (map[string]*interp.Tensor, error) {
+func (x *execution) inputs(ctx context.Context, e *env, m *interp.Machine) (map[string]*interp.Tensor, error) {
 	feeds := map[string]*interp.Tensor{}
 	for _, feed := range x.feeds {
 		port, value, err := portOf(m, feed)
@@ -121,7 +126,7 @@ func (x *execution) inputs(ctx context.Context, m *interp.Machine) (map[string]*
 		if strings.HasPrefix(strings.TrimSpace(value), "[") {
 			t, err = inlineTensor(value, port.Type)
 		} else {
-			t, err = storedTensor(ctx, value, port)
+			t, err = storedTensor(ctx, e, value, port)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("input %q: %w", port.Name, err)
@@ -202,8 +207,8 @@ func fill(t *interp.Tensor, v any, depth int) error {
 }
 
 // storedTensor reads a matrix of any format; floats of another size are rounded to float32.
-func storedTensor(ctx context.Context, path string, port interp.Port) (*interp.Tensor, error) {
-	r, _, err := open(ctx, path, "", nil)
+func storedTensor(ctx context.Context, e *env, path string, port interp.Port) (*interp.Tensor, error) {
+	r, err := e.open(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +250,7 @@ func (x *execution) write(ctx context.Context, e *env, fetch string, results []i
 
 func (x *execution) store(ctx context.Context, e *env, path string, results []interp.Result) error {
 	o := output{to: x.to, force: x.force, quiet: true}
-	t, err := o.target(ctx, path, nil)
+	t, err := o.target(ctx, e, path, nil)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,9 @@ func TestScript(t *testing.T) {
 			e.Setenv("REAL", filepath.Join(shared, "paddle-real"))
 			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)
 		},
-		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){"truncate": truncate, "usage": usage, "examples": helpExamples},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"truncate": truncate, "usage": usage, "examples": helpExamples, "full": full, "status": status,
+		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {
 				return missing == nil, nil
@@ -49,11 +51,36 @@ func TestScript(t *testing.T) {
 }
 
 // usage runs thole and wants the status of a wrong command line.
-func usage(ts *testscript.TestScript, _ bool, args []string) {
-	err := ts.Exec("thole", args...)
+func usage(ts *testscript.TestScript, neg bool, args []string) {
+	status(ts, neg, append([]string{fmt.Sprint(exitUsage)}, args...))
+}
+
+// status runs thole and wants the status, which is not 0.
+func status(ts *testscript.TestScript, _ bool, args []string) {
+	err := ts.Exec("thole", args[1:]...)
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != exitUsage {
-		ts.Fatalf("thole %s: %v, want exit status %d", strings.Join(args, " "), err, exitUsage)
+	if !errors.As(err, &exit) || fmt.Sprint(exit.ExitCode()) != args[0] {
+		ts.Fatalf("thole %s: %v, want exit status %s", strings.Join(args[1:], " "), err, args[0])
+	}
+}
+
+// full runs thole with a standard output that has no room, and wants the status.
+func full(ts *testscript.TestScript, _ bool, args []string) {
+	file, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	ts.Check(err)
+	defer file.Close()
+	exe, err := exec.LookPath("thole")
+	ts.Check(err)
+	var said strings.Builder
+	c := exec.Command(exe, args[1:]...)
+	c.Dir, c.Stdout, c.Stderr = ts.MkAbs("."), file, &said
+	err = c.Run()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || fmt.Sprint(exit.ExitCode()) != args[0] {
+		ts.Fatalf("thole %s > /dev/full: %v, want exit status %s", strings.Join(args[1:], " "), err, args[0])
+	}
+	if !strings.HasSuffix(said.String(), "thole: standard output: no space left on device\n") {
+		ts.Fatalf("thole %s > /dev/full says %q", strings.Join(args[1:], " "), &said)
 	}
 }
 

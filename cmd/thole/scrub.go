@@ -31,25 +31,24 @@ A folder, or a model packed in one file, is copied to a folder with its other fi
 attributes are compared before anything is written, and where the parameters are there and the operators known, both
 programs are run on the same inputs and must give the same bits. Names of variables stay, since parameters and callers go
 by them; what they begin with is listed.`,
-		Example: "  thole scrub uci_housing_model clean\n  thole scrub mlp.pdmodel clean.pdmodel",
-		Args:    cobra.ExactArgs(2),
+		Example: "  thole scrub lr-paddle clean\n  thole scrub lr-paddle/model.pdmodel clean.pdmodel",
 		RunE: func(c *cobra.Command, args []string) error {
-			over, err := seen(args[1], force)
+			to, err := e.sink(args[1], force)
 			if err != nil {
 				return err
 			}
-			return scrub(c.Context(), e, args[0], args[1], over)
+			return scrub(c.Context(), e, args[0], to)
 		},
 	}
 	c.Flags().BoolVar(&force, "force", false, "replace DST if it exists")
 	return c
 }
 
-func scrub(ctx context.Context, e *env, src, dst string, over blob.State) error {
-	if err := apart(src, dst); err != nil {
+func scrub(ctx context.Context, e *env, src string, to *sink) error {
+	if err := to.apart(src); err != nil {
 		return err
 	}
-	b, m, err := needTopology(ctx, src)
+	b, m, err := e.needTopology(ctx, src)
 	if err != nil {
 		return err
 	}
@@ -60,7 +59,7 @@ func scrub(ctx context.Context, e *env, src, dst string, over blob.State) error 
 	if err := program.SameGraph(m.Program, clean); err != nil {
 		return fmt.Errorf("%s: scrubbing would change the program: %w", m.Path, err)
 	}
-	proof, err := proveSame(ctx, b, m, clean)
+	proof, err := proveSame(ctx, e, b, m, clean)
 	if err != nil {
 		return fmt.Errorf("%s: scrubbing would change the program: %w", m.Path, err)
 	}
@@ -68,18 +67,18 @@ func scrub(ctx context.Context, e *env, src, dst string, over blob.State) error 
 	if err != nil {
 		return err
 	}
-	if err := writeScrubbed(ctx, b, m, src, dst, over, data); err != nil {
+	if err := e.writeScrubbed(ctx, b, m, src, to, data); err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "%s: %d of %d bytes; graph: the same; %s\n", dst, len(data), len(m.Data), proof)
+	fmt.Fprintf(to.reports(), "%s: %d of %d bytes; graph: the same; %s\n", to.path, len(data), len(m.Data), proof)
 	if stems := clean.Stems(); len(stems) > 0 {
 		shown := strings.Join(stems[:min(len(stems), maxStems)], ", ")
 		if more := len(stems) - maxStems; more > 0 {
 			shown += fmt.Sprintf(" and %d more", more)
 		}
-		fmt.Fprintf(e.out, "names of variables stay; they begin with %s\n", shown)
+		fmt.Fprintf(to.reports(), "names of variables stay; they begin with %s\n", shown)
 	}
-	if folder, err := isFolder(ctx, b, src); err != nil || !folder {
+	if folder, err := e.isFolder(ctx, b, src); err != nil || !folder {
 		return err
 	}
 	return noteOthers(ctx, e, b, m)
@@ -98,16 +97,16 @@ func leakTable() string {
 }
 
 // proveSame runs both programs if that is possible, and says what was found.
-func proveSame(ctx context.Context, b blob.Bucket, m *program.Model, clean *program.Program) (string, error) {
+func proveSame(ctx context.Context, e *env, b blob.Bucket, m *program.Model, clean *program.Program) (string, error) {
 	const not = "outputs: not compared: "
 	if m.Params == "" && m.Of == nil && len(m.Program.Params()) > 0 {
 		return not + "no parameters beside the topology", nil
 	}
-	before, err := machineOf(ctx, b, m, m.Program, "")
+	before, err := e.machineOf(ctx, b, m, m.Program, "")
 	if err != nil {
 		return not + err.Error(), nil
 	}
-	after, err := machineOf(ctx, b, m, clean, "")
+	after, err := e.machineOf(ctx, b, m, clean, "")
 	if err != nil {
 		return "", err
 	}
@@ -122,8 +121,8 @@ func proveSame(ctx context.Context, b blob.Bucket, m *program.Model, clean *prog
 const maxOther = 16 << 20
 
 // isFolder tells whether a path is a folder, or a model packed in one file, which is a folder in b.
-func isFolder(ctx context.Context, b blob.Bucket, path string) (bool, error) {
-	_, name, err := bucketAt(path)
+func (e *env) isFolder(ctx context.Context, b blob.Bucket, path string) (bool, error) {
+	_, name, err := e.input(ctx, path)
 	if err != nil {
 		return false, err
 	}
@@ -164,14 +163,22 @@ func noteOthers(ctx context.Context, e *env, b blob.Bucket, m *program.Model) er
 }
 
 // writeScrubbed writes the topology to a file, or for a folder a copy of it with the topology in its place.
-func writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model, src, dst string, over blob.State,
-	data []byte) error {
-	to, name, err := blob.Local(dst)
+func (e *env) writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model, src string, sink *sink, data []byte) error {
+	to, name, err := sink.place()
 	if err != nil {
 		return err
 	}
-	if folder, err := isFolder(ctx, b, src); err != nil || !folder {
-		return errors.Join(err, blob.WriteOver(ctx, to, name, data, over))
+	if folder, err := e.isFolder(ctx, b, src); err != nil || !folder {
+		if err == nil {
+			err = blob.WriteOver(ctx, to, name, data, sink.over)
+		}
+		if err == nil {
+			err = sink.deliver(ctx)
+		}
+		return err
+	}
+	if err := sink.folder(ctx); err != nil {
+		return err
 	}
 	dir := path.Dir(m.Path)
 	infos, err := b.List(ctx, dir)
@@ -183,7 +190,7 @@ func writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model, src, ds
 		return err
 	}
 	stage := format.NewStage(to, name, "")
-	stage.Over = over
+	stage.Over = sink.over
 	defer stage.Abort(context.WithoutCancel(ctx))
 	for _, i := range infos {
 		if packed != nil && i.Name == dir+"/"+pack.Name {

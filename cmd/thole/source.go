@@ -42,15 +42,15 @@ type place struct {
 	side
 	path   string // as the user wrote it, with the ending of the topology that it stands for
 	bucket blob.Bucket
-	name   string     // within the bucket
-	over   blob.State // what is there and may be replaced
+	name   string // within the bucket
+	sink   *sink  // of a place that is written; nil if it is read
 }
 
 var errNoPath = errors.New("a path of no characters, want one that names a file or folder")
 
 // locate finds out the format of a path, or takes the named one.
-func locate(ctx context.Context, path, from string, set map[string]string) (*place, error) {
-	b, name, err := bucketAt(path)
+func (e *env) locate(ctx context.Context, path, from string, set map[string]string) (*place, error) {
+	b, name, err := e.input(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,8 @@ func locate(ctx context.Context, path, from string, set map[string]string) (*pla
 }
 
 // locate finds the path of a command that reads one model, with the wishes in the options.
-func (s *source) locate(ctx context.Context, path string) (*place, error) {
-	p, err := locate(ctx, path, s.from, s.set)
+func (s *source) locate(ctx context.Context, e *env, path string) (*place, error) {
+	p, err := e.locate(ctx, path, s.from, s.set)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +100,15 @@ func (p *place) reader(ctx context.Context) (format.Reader, error) {
 		}
 	}
 	return format.Open(ctx, p.Codec, p.bucket, p.name, o)
+}
+
+// open finds out the format of a path and opens it.
+func (e *env) open(ctx context.Context, path string) (format.Reader, error) {
+	p, err := e.locate(ctx, path, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	return p.reader(ctx)
 }
 
 // maxWarnings is how many warnings of one path are shown.

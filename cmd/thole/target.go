@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole.example/blob"
 	"thole.example/edit"
 	"thole.example/format"
 )
@@ -39,6 +38,7 @@ func (o *output) flags(c *cobra.Command, by string) {
 		"how large sparse matrices may become where every cell is stored: a size like 8GiB, or none")
 	f.BoolVar(&o.force, "force", false, "replace DST if it exists")
 	f.BoolVar(&o.asJSON, "json", false, "print what was written as JSON")
+	inGroup(c, formatOptions, "out")
 	o.wants.flags(c, true, true)
 }
 
@@ -63,7 +63,7 @@ type savedMatrix struct {
 
 // save reads the models of the places, changes them, and writes the result to dst.
 func (o *output) save(ctx context.Context, e *env, srcs []*place, dst string, change func([]format.Reader) (format.Reader, error)) error {
-	t, err := o.target(ctx, dst, srcs)
+	t, err := o.target(ctx, e, dst, srcs)
 	if err != nil {
 		return err
 	}
@@ -89,34 +89,32 @@ func (o *output) save(ctx context.Context, e *env, srcs []*place, dst string, ch
 }
 
 // target is the place of DST, with all options, after everything was checked that can be checked before reading.
-func (o *output) target(ctx context.Context, dst string, srcs []*place) (*place, error) {
-	b, name, err := bucketAt(dst)
-	if err != nil {
-		return nil, err
-	}
-	var over blob.State
-	if info, serr := os.Stat(dst); serr == nil && o.force && info.Mode().IsRegular() { // a single file may be a damaged model
-		over, err = seen(dst, true)
-	} else {
-		over, err = replaceable(dst, o.force)
-	}
+func (o *output) target(ctx context.Context, e *env, dst string, srcs []*place) (*place, error) {
+	s, err := o.sink(ctx, e, dst)
 	if err != nil {
 		return nil, err
 	}
 	sides := make([]*side, len(srcs))
 	for i, src := range srcs {
-		if err := apart(src.path, dst); err != nil {
+		if err := s.apart(src.path); err != nil {
 			return nil, err
 		}
 		sides[i] = &src.side
 	}
-	p := &place{path: dst, bucket: b, name: name, over: over}
+	b, name, err := s.place()
+	if err != nil {
+		return nil, err
+	}
+	p := &place{path: dst, bucket: b, name: name, sink: s}
 	var ending map[string]string
 	if p.Codec, ending, err = o.codec(dst, srcs); err != nil {
 		return nil, usageError{err}
 	}
 	if p.Info().Writes == "" {
 		return nil, usageError{fmt.Errorf("format %s is only read", p.Info().Name)}
+	}
+	if s.streams() && p.Info().Ext == "" && len(p.Info().Endings) == 0 {
+		return nil, usageError{fmt.Errorf("format %s is a folder, and %s a stream: want a path, or a format of one file", p.Info().Name, s.path)}
 	}
 	p.set = map[string]string{}
 	for name, value := range o.out {
@@ -137,6 +135,18 @@ func (o *output) target(ctx context.Context, dst string, srcs []*place) (*place,
 		p.name += "/" // one matrix goes into a folder too
 	}
 	return p, nil
+}
+
+// sink is where DST leads. A single file may be replaced whatever is in it, be it a damaged model.
+func (o *output) sink(ctx context.Context, e *env, dst string) (*sink, error) {
+	s, err := e.sink(dst, o.force)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(dst); err == nil && info.IsDir() {
+		return s, s.folder(ctx)
+	}
+	return s, nil
 }
 
 // codec is the format of DST, and the options that its ending stands for.
@@ -170,7 +180,7 @@ func (o *output) write(ctx context.Context, e *env, r format.Reader, t *place, d
 			p.line("left out: %s", s.LeftOut[shown])
 		}
 	}
-	opts := format.Options{Lossy: o.lossy, MaxDense: bound, Set: t.set, Over: t.over,
+	opts := format.Options{Lossy: o.lossy, MaxDense: bound, Set: t.set, Over: t.sink.over,
 		Lost: func(what string) { s.LeftOut = append(s.LeftOut, what) }, Note: func(what string) { p.line("%s", what) }}
 	err = format.Convert(ctx, r, t.Codec, t.bucket, t.name, opts, nil, func(n int) {
 		tell()
@@ -181,14 +191,14 @@ func (o *output) write(ctx context.Context, e *env, r format.Reader, t *place, d
 		return err
 	}
 	tell()
-	if o.quiet {
-		return nil
+	if err := t.sink.deliver(ctx); err != nil || o.quiet {
+		return err
 	}
 	if name, ok := renamed(r, t, named); ok && !o.asJSON {
 		p.line("%s is the name of matrix %s now, as that of its file", name, r.Matrices()[0].Name)
 	}
 	if !o.asJSON {
-		p.line("%s: %s", dst, t.Info().Title)
+		p.line("%s: %s", t.sink.path, t.Info().Title)
 		return nil
 	}
 	return o.print(ctx, e, r, t, &s)
@@ -197,7 +207,7 @@ func (o *output) write(ctx context.Context, e *env, r format.Reader, t *place, d
 // renamed is the name that the only matrix has in a file whose format keeps none.
 func renamed(r format.Reader, t *place, named bool) (string, bool) {
 	ms := r.Matrices()
-	if !named || !t.Info().Single || len(ms) != 1 || strings.HasSuffix(t.name, "/") {
+	if !named || !t.Info().Single || t.sink.streams() || len(ms) != 1 || strings.HasSuffix(t.name, "/") {
 		return "", false
 	}
 	file := filepath.Base(t.name)
@@ -217,7 +227,7 @@ func (o *output) print(ctx context.Context, e *env, r format.Reader, t *place, s
 	for _, i := range infos {
 		s.Files, s.Bytes = s.Files+1, s.Bytes+i.Size
 	}
-	enc := json.NewEncoder(e.out)
+	enc := json.NewEncoder(t.sink.reports())
 	enc.SetIndent("", "  ")
 	return enc.Encode(s)
 }
@@ -225,8 +235,13 @@ func (o *output) print(ctx context.Context, e *env, r format.Reader, t *place, s
 // errSame says that a model would be written over what it is read from.
 var errSame = errors.New("want two paths of which neither lies within the other")
 
-// apart refuses a target that is a source, lies within one, or holds one: writing would destroy what is read.
-func apart(src, dst string) error {
+// apart refuses a target that is a source, lies within one, or holds one: writing would destroy what is read. A stream is
+// none.
+func (s *sink) apart(src string) error {
+	if s.streams() || src == "-" {
+		return nil
+	}
+	dst := s.path
 	from, err := resolved(src)
 	if err != nil {
 		return err

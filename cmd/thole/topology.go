@@ -49,8 +49,8 @@ type leakFinding struct {
 }
 
 // topology loads the model of a path; nil if there is no topology at it. A damaged topology is an error.
-func topology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
-	b, name, err := bucketOf(ctx, path)
+func (e *env) topology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
+	b, name, err := e.bucketOf(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -62,12 +62,18 @@ func topology(ctx context.Context, path string) (blob.Bucket, *program.Model, er
 }
 
 // needTopology is topology where there must be one.
-func needTopology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
-	b, name, err := bucketOf(ctx, path)
+func (e *env) needTopology(ctx context.Context, path string) (blob.Bucket, *program.Model, error) {
+	b, name, err := e.bucketOf(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
 	m, err := program.Load(ctx, b, name)
+	if errors.Is(err, format.ErrUnknown) {
+		if p, lost := e.locate(ctx, path, "", nil); lost == nil {
+			err = fmt.Errorf("%s holds matrices (format %s), want a model of Paddle, which has its network too; "+
+				"thole export makes one of what thole trained", path, p.Info().Name)
+		}
+	}
 	return b, m, err
 }
 
@@ -75,8 +81,8 @@ func needTopology(ctx context.Context, path string) (blob.Bucket, *program.Model
 const maxDamaged = 16 << 20
 
 // explainTopology prints a topology that has no parameters beside it, or one that is damaged; known is false for all else.
-func explainTopology(ctx context.Context, path string, p *dump.Printer) (known bool, err error) {
-	b, m, err := topology(ctx, path)
+func (e *env) explainTopology(ctx context.Context, path string, p *dump.Printer) (known bool, err error) {
+	b, m, err := e.topology(ctx, path)
 	if err == nil && m != nil {
 		if m.Params != "" || m.Of != nil {
 			return false, nil
@@ -87,7 +93,7 @@ func explainTopology(ctx context.Context, path string, p *dump.Printer) (known b
 	if err == nil || b == nil {
 		return false, nil
 	}
-	_, name, _ := bucketOf(ctx, path)
+	_, name, _ := e.bucketOf(ctx, path)
 	data, unread := blob.ReadAll(ctx, b, name, maxDamaged)
 	if unread != nil {
 		return false, nil // a folder, whose error names the file
@@ -97,8 +103,8 @@ func explainTopology(ctx context.Context, path string, p *dump.Printer) (known b
 }
 
 // bucketOf is where a path lies; a model that is packed in one file is a folder in it.
-func bucketOf(ctx context.Context, path string) (blob.Bucket, string, error) {
-	b, name, err := bucketAt(path)
+func (e *env) bucketOf(ctx context.Context, path string) (blob.Bucket, string, error) {
+	b, name, err := e.input(ctx, path)
 	if err == nil {
 		name, err = program.Resolve(ctx, b, name)
 	}
@@ -115,7 +121,7 @@ func (s *source) findModel(ctx context.Context, e *env, path string, deep bool, 
 		return nil, err
 	}
 	f := &finding{Path: path, Format: "paddle", Dialect: "topology: " + t.Form + ", " + t.Version, Topology: t, Quick: !deep}
-	if _, name, err := bucketOf(ctx, path); err == nil {
+	if _, name, err := e.bucketOf(ctx, path); err == nil {
 		if err := f.weigh(ctx, b, name); err != nil {
 			return nil, err
 		}
@@ -137,7 +143,7 @@ func (s *source) findModel(ctx context.Context, e *env, path string, deep bool, 
 
 // drawTopology prints a picture of the network, as SVG or for Graphviz.
 func drawTopology(ctx context.Context, e *env, path string, svg bool) error {
-	_, m, err := needTopology(ctx, path)
+	_, m, err := e.needTopology(ctx, path)
 	if err != nil {
 		return err
 	}

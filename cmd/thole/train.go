@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,7 @@ func trainCommand(e *env) *cobra.Command {
 		Short: "Train a model on servers within this process",
 		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits whatever the
 number of servers; thole worker trains the same on servers in other processes.`,
-		Example: `  thole train --algo lr --data a9a_123d_train.dummy --format dummy --model out/lr
+		Example: `  thole train --algo lr --data train.libsvm --dim 8715 --model out/lr
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
   thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -45,12 +43,12 @@ func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) erro
 	if err != nil {
 		return err
 	}
-	path, err := j.target()
+	path, err := j.target(ctx, e)
 	if err != nil {
 		return err
 	}
 	defer path.release()
-	w, err := newWatcher(e, j.log)
+	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err
 	}
@@ -58,7 +56,11 @@ func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) erro
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
-	p.loadPath = inBucket(j.load)
+	load, err := e.readable(ctx, j.load)
+	if err != nil {
+		return err
+	}
+	p.loadPath = inBucket(load)
 	c, err := embed(ctx, servers, overTCP)
 	if err != nil {
 		return err
@@ -72,7 +74,9 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if tasks == nil {
 		tasks, _ = parseTasks("", p.tasks)
 	}
-	w.begin(p)
+	if err := w.begin(p); err != nil {
+		return err
+	}
 	report, err := p.run(ctx, c, tasks, path, w)
 	w.bar.end()
 	if err != nil {
@@ -87,48 +91,56 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if path != "" {
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
-	return nil
+	return w.close()
 }
 
 // watcher shows progress to people and, if asked, to machines.
 type watcher struct {
 	bar   *progress
 	w     io.Writer
-	log   *json.Encoder
-	file  *os.File
+	log   *lineLog // nil: none
 	start time.Time
 }
 
-func newWatcher(e *env, log string) (*watcher, error) {
+func newWatcher(ctx context.Context, e *env, log string, force bool) (*watcher, error) {
 	w := &watcher{w: e.err, bar: newProgress(io.Discard, "", "", 1), start: time.Now()}
 	if log == "" {
 		return w, nil
 	}
-	f, err := os.Create(log)
-	if err != nil {
-		return nil, err
+	s, err := e.sink(log, force)
+	if err == nil {
+		w.log, err = s.lines(ctx)
 	}
-	w.file, w.log = f, json.NewEncoder(f)
-	return w, nil
+	return w, err
 }
 
-func (w *watcher) close() {
-	if w.file != nil {
-		w.file.Close()
+// close ends the log, once, and says whether all of it was written.
+func (w *watcher) close() error {
+	if w.log == nil {
+		return nil
 	}
+	log := w.log
+	w.log = nil
+	return log.close()
 }
 
-// write appends a line to the log. An error of the log does not end the training.
+// write appends a line to the log. An error of the log does not end a training that has begun: close gives it.
 func (w *watcher) write(record any) {
-	if w.log != nil {
-		_ = w.log.Encode(record)
+	if w.log == nil || w.log.failed != nil {
+		return
+	}
+	if err := w.log.append(record); err != nil {
+		w.bar.line("--log %v: the log ends here", err)
 	}
 }
 
-func (w *watcher) begin(p *plan) {
+func (w *watcher) begin(p *plan) error {
 	w.start = time.Now()
 	w.bar = newProgress(w.w, "train "+p.algo, "rows", int64(p.epochs)*int64(p.train.Len()))
-	w.write(map[string]any{
+	if w.log == nil {
+		return nil
+	}
+	return w.log.append(map[string]any{
 		"event": "start", "algo": p.algo, "data": p.data, "examples": p.train.Len(), "dim": p.conf.Dim, "tasks": p.tasks,
 		"bound": p.bound.String(), "epochs": p.epochs, "batch": p.batch, "rate": p.rate, "seed": p.seed,
 	})
@@ -136,11 +148,10 @@ func (w *watcher) begin(p *plan) {
 
 func (w *watcher) event(ev train.Event) {
 	if !ev.Done {
-		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f  %.0f rows/s  %v left", ev.Epoch, ev.Epochs, ev.Loss,
-			ev.RowsPerSecond, ev.Left.Round(time.Second)))
+		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f", ev.Epoch, ev.Epochs, ev.Loss))
 		return
 	}
-	if w.bar.bar == nil && (ev.Epoch == 1 || ev.Epoch == ev.Epochs || time.Since(w.bar.last) >= plainEvery) {
+	if !w.bar.live && (ev.Epoch == 1 || ev.Epoch == ev.Epochs || w.bar.due(time.Now())) {
 		w.bar.last = time.Now()
 		w.bar.line("epoch %d/%d  loss %.5f  %.0f rows/s  %v left", ev.Epoch, ev.Epochs, ev.Loss, ev.RowsPerSecond,
 			ev.Left.Round(time.Second))

@@ -32,7 +32,6 @@ func verifyCommand(e *env) *cobra.Command {
 		Long: `Reads everything and checks what the format allows to check: structure, counts, that every byte belongs to something,
 and checksums where there are some. The exit status is 0 only if all is well.`,
 		Example: "  thole verify out/lr\n  thole verify models/*\n  thole verify out/lr --json",
-		Args:    cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			var found []checkFinding
 			bad := 0
@@ -61,7 +60,7 @@ and checksums where there are some. The exit status is 0 only if all is well.`,
 				}
 			}
 			if bad > 0 {
-				return fmt.Errorf("%d of %d models are not well", bad, len(args))
+				return fmt.Errorf("%d of %d did not pass", bad, len(args))
 			}
 			return nil
 		},
@@ -77,7 +76,10 @@ func (f *checkFinding) print(w io.Writer) error {
 		fmt.Fprintf(&lines, "%s: ok, %s, %d matrices, %d values\n", f.Path, f.Format, f.Matrices, f.Stored)
 	}
 	for _, what := range f.Problems {
-		fmt.Fprintf(&lines, "%s: %s\n", f.Path, what)
+		if !strings.Contains(what, f.Path) {
+			what = f.Path + ": " + what
+		}
+		fmt.Fprintln(&lines, what)
 	}
 	_, err := io.WriteString(w, lines.String())
 	return err
@@ -86,7 +88,7 @@ func (f *checkFinding) print(w io.Writer) error {
 // verify checks one model.
 func (s *source) verify(ctx context.Context, e *env, path string) (f checkFinding, err error) {
 	f.Path = path
-	at, err := s.locate(ctx, path)
+	at, err := s.locate(ctx, e, path)
 	if err != nil {
 		return f, err
 	}

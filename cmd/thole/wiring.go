@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -17,20 +16,6 @@ import (
 	"thole.example/rpc/tcp"
 	"thole.example/server"
 )
-
-// version is what the build says of itself.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) > 12 {
-			return s.Value[:12]
-		}
-	}
-	return info.Main.Version
-}
 
 // codecs is every storage format.
 func codecs() format.Set { return all.Codecs() }

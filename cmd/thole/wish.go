@@ -73,6 +73,7 @@ func (w *wants) flags(c *cobra.Command, reads, writes bool) {
 		} else {
 			c.Flags().BoolVar(&v.on, one.flag, false, help)
 		}
+		inGroup(c, formatOptions, one.flag)
 		*w = append(*w, v)
 	}
 }

@@ -19,11 +19,11 @@ func workerCommand(e *env) *cobra.Command {
 		Short: "Train as one worker process of a job on running servers",
 		Long: `Runs some tasks of a job on the servers; start one worker process for each set of tasks, all with the same settings.
 The worker that has task 0 saves the model, to the path --model below the servers' folder --store.`,
-		Example: `  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 0 --data train.dummy --format dummy --model lr
-  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.dummy --format dummy --model lr`,
+		Example: `  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 0 --data train.libsvm --model lr
+  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(servers) == 0 {
-				return usageError{fmt.Errorf("no --servers")}
+				return usageError{fmt.Errorf("no --servers, want the addresses that thole server prints")}
 			}
 			if j.wait < 0 || j.retry < 0 {
 				return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", j.wait, j.retry)}
@@ -60,7 +60,7 @@ func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) e
 			return usageError{fmt.Errorf("%s: want a path below the servers' --store", path)}
 		}
 	}
-	w, err := newWatcher(e, j.log)
+	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err
 	}

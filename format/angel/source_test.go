@@ -105,10 +105,10 @@ func TestSources(t *testing.T) {
 		note    string
 		dialect string
 	}{
-		"1.x":         {legacyModel(t), legacyCells, "habits of Angel 1.x", "Angel 1.x, 2 matrices"},
-		"CSR":         {csrModel(t, true), csrCells, "habits of Angel 3.2 or later", "Angel 3.2 or later, 1 matrices"},
-		"CSR, no end": {csrModel(t, false), csrCells, "BinaryCSRFormat", "Angel 3.2 or later, 1 matrices"},
-		"servers":     {serverModel(t), serverCells, "row type taken as T_FLOAT_SPARSE", "snapshot of parameter servers, 1 matrices"},
+		"1.x":         {legacyModel(t), legacyCells, "habits of Angel 1.x", "Angel 1.x"},
+		"CSR":         {csrModel(t, true), csrCells, "habits of Angel 3.2 or later", "Angel 3.2 or later"},
+		"CSR, no end": {csrModel(t, false), csrCells, "BinaryCSRFormat", "Angel 3.2 or later"},
+		"servers":     {serverModel(t), serverCells, "row type taken as T_FLOAT_SPARSE", "snapshot of parameter servers"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			if got, err := Codec.Sniff(ctx, c.b, "model"); err != nil || got != c.dialect {

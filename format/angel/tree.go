@@ -197,7 +197,7 @@ func (c codec) sniff(ctx context.Context, b blob.Bucket, t *tree) (string, error
 		if !c.looksLikeText(ctx, b, d) {
 			return "", nil
 		}
-		return fmt.Sprintf("Angel data without metadata, %d matrices", len(t.dirs)), nil
+		return "Angel data without metadata", nil
 	}
 	version := map[string]string{"_meta": "Angel 3.2 or later", "meta": "Angel 2.0 to 3.1"}[d.meta]
 	o, err := b.Open(ctx, path.Join(d.path, d.meta))
@@ -218,7 +218,7 @@ func (c codec) sniff(ctx context.Context, b blob.Bucket, t *tree) (string, error
 	default:
 		return "", nil
 	}
-	return fmt.Sprintf("%s, %d matrices", version, len(t.dirs)), nil
+	return version, nil
 }
 
 // legacy tells whether the data files have the names of Angel 1.x.

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// noCommand is the error of a word that is none of the commands.
+func noCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q; see %s --help", args[0], c.CommandPath())
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		err = fmt.Errorf("unknown command %q, want %s?", args[0], strings.Join(near, " or "))
+	}
+	return usageError{err}
+}
+
+// arity checks the number of arguments by the line of usage: "[X]" may be missing, "X..." may be several.
+func arity(c *cobra.Command, args []string) error {
+	names := strings.Fields(c.Use)[1:]
+	least, most := len(names), len(names)
+	for _, name := range names {
+		if strings.HasPrefix(name, "[") {
+			least--
+		}
+		if strings.Contains(name, "...") {
+			most = len(args)
+		}
+	}
+	switch {
+	case len(args) < least:
+		return usageError{fmt.Errorf("no %s; %s", strings.TrimSuffix(names[len(args)], "..."), like(c))}
+	case len(args) > most && most == 0:
+		return usageError{fmt.Errorf("%q is too much: %s takes only flags; %s", args[0], c.CommandPath(), like(c))}
+	case len(args) > most:
+		return usageError{fmt.Errorf("%q is too much, want %s; %s", args[most], strings.Join(names, " "), like(c))}
+	}
+	return nil
+}
+
+// like shows how a command is used.
+func like(c *cobra.Command) string {
+	example, _, _ := strings.Cut(strings.TrimSpace(c.Example), "\n")
+	example, _, _ = strings.Cut(example, " |")
+	return fmt.Sprintf("use it like: %s (see %s --help)", example, c.CommandPath())
+}
+
+// flagError says what is wrong with a flag, without the words of Go's library.
+func flagError(c *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) {
+		f := bad.GetFlag()
+		if want := kindOf(f).want; want != "" {
+			return fmt.Errorf("--%s %q, want %s; see %s --help", f.Name, bad.GetValue(), want, c.CommandPath())
+		}
+	}
+	var none *pflag.NotExistError
+	if errors.As(err, &none) {
+		if near := nearFlags(c, none.GetSpecifiedName()); len(near) > 0 {
+			return fmt.Errorf("%w, want %s?", err, strings.Join(near, " or "))
+		}
+	}
+	return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
+}
+
+// nearFlags are the flags of a command of which the name is the beginning, or that are the beginning of the name.
+func nearFlags(c *cobra.Command, name string) (near []string) {
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if len(name) > 1 && (strings.HasPrefix(f.Name, name) || strings.HasPrefix(name, f.Name)) {
+			near = append(near, "--"+f.Name)
+		}
+	})
+	return near
+}
+
+// flagKind is how help shows the value of a flag, and how an error asks for it.
+type flagKind struct{ word, want string }
+
+// pathFlags are the flags that name files and folders, in all commands that have them.
+var pathFlags = []string{"data", "validate", "model", "load", "log", "out", "params", "graph", "store", "dir"}
+
+// kindOf is the kind of a flag, by its type.
+func kindOf(f *pflag.Flag) flagKind {
+	text := f.Value.Type() == "string" || f.Value.Type() == "stringArray"
+	switch {
+	case text && slices.Contains([]string{"to", "from"}, f.Name):
+		return flagKind{"FORMAT", ""}
+	case text && slices.Contains(pathFlags, f.Name):
+		return flagKind{"PATH", ""}
+	}
+	return map[string]flagKind{
+		"bool":           {"", "true or false, or nothing"},
+		"int":            {"N", "a whole number"},
+		"int64":          {"N", "a whole number"},
+		"uint64":         {"N", "a whole number from 0 on"},
+		"float64":        {"X", "a number"},
+		"float64Slice":   {"X,X", "numbers separated by commas"},
+		"duration":       {"TIME", "a time like 90s or 5m"},
+		"string":         {"TEXT", ""},
+		"stringSlice":    {"NAME,NAME", ""},
+		"stringArray":    {"TEXT", ""},
+		"stringToString": {"NAME=VALUE", "NAME=VALUE"},
+	}[f.Value.Type()]
+}
+
+// completion gives the commands that write completions for shells examples, and an error for a shell that is not known.
+func completion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Long = "Writes what a shell needs to complete the commands, flags and values of thole; COMMAND --help says where it goes."
+		c.Short = "Write completions for a shell: bash, zsh, fish or powershell"
+		c.Example = "  thole completion bash > thole.bash\n  thole completion zsh > _thole"
+		prepare(c)
+	}
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"thole.example/data"
+	"thole.example/metric"
+)
+
+func dataCommand(e *env) *cobra.Command {
+	c := &cobra.Command{
+		Use:     "data",
+		Short:   "Make examples to learn from",
+		Example: "  thole data clicks --rows 20000 --out train.libsvm",
+	}
+	c.AddCommand(clicksCommand(e))
+	return c
+}
+
+// clicking is the flags of data clicks.
+type clicking struct {
+	rows, skip  int64
+	seed        uint64
+	format, out string
+	force       bool
+}
+
+func clicksCommand(e *env) *cobra.Command {
+	var k clicking
+	c := &cobra.Command{
+		Use:   "clicks",
+		Short: "Make click-through examples from a model that is known",
+		Long: `Writes examples of clicks and no clicks as text, and says how well somebody could predict them who knows the model that
+they were drawn from. Each has one feature of each of twelve fields, some frequent, most rare. An example is a function of the
+seed and of its number: --skip goes on where another file ended.`,
+		Example: `  thole data clicks --rows 20000 --out train.libsvm
+  thole data clicks --rows 5000 --skip 20000 --out test.libsvm
+  thole data clicks --rows 3 --format dummy`,
+		RunE: func(c *cobra.Command, _ []string) error { return k.run(c.Context(), e) },
+	}
+	f := c.Flags()
+	f.Int64Var(&k.rows, "rows", 20_000, "examples")
+	f.Int64Var(&k.skip, "skip", 0, "examples to leave out before the first")
+	f.Uint64Var(&k.seed, "seed", 1, "seed of the model and of the examples")
+	f.StringVar(&k.format, "format", "", "libsvm or dummy (default: by the ending, else libsvm)")
+	f.StringVar(&k.out, "out", "-", `file for the examples, "-" for standard output`)
+	f.BoolVar(&k.force, "force", false, "replace the file if it exists")
+	return c
+}
+
+// clicksLimit is how many examples are made at most: as many as a day of a large site.
+const clicksLimit = 1 << 40
+
+func (k *clicking) run(ctx context.Context, e *env) error {
+	if k.rows < 1 || k.skip < 0 || k.rows > clicksLimit || k.skip > clicksLimit {
+		return usageError{fmt.Errorf("--rows %d --skip %d, want 1 and 0, or more, up to %d", k.rows, k.skip, int64(clicksLimit))}
+	}
+	if k.format == "" && filepath.Ext(k.out) == ".dummy" {
+		k.format = "dummy"
+	}
+	model, err := clicks(k.seed, k.skip+k.rows)
+	if err != nil {
+		return err
+	}
+	write := model.WriteLibsvm
+	switch k.format {
+	case "", "libsvm":
+	case "dummy":
+		write = model.Write
+	default:
+		return usageError{fmt.Errorf("--format %q, want libsvm or dummy", k.format)}
+	}
+	s, err := e.sink(k.out, k.force)
+	if err != nil {
+		return err
+	}
+	if err := writeExamples(ctx, s, write, k.skip, k.skip+k.rows); err != nil {
+		return err
+	}
+	sample := min(k.rows, truthRows)
+	auc, loss, err := best(model, k.skip, k.skip+sample)
+	fmt.Fprintf(e.err, "%s: %d examples of %d features in %d fields", s.path, k.rows, model.Dim(), len(clickFields()))
+	if err == nil { // else there are labels of one kind only
+		fmt.Fprintf(e.err, "; whoever knows the true model reaches auc %.5f, logloss %.5f", auc, loss)
+	}
+	fmt.Fprintln(e.err)
+	return nil
+}
+
+// clickFields are sizes of the one-hot fields of made-up examples: some small like weekday and country, some large like
+// site and item.
+func clickFields() []int64 { return []int64{2, 7, 24, 50, 12, 300, 1000, 5000, 20, 200, 2000, 100} }
+
+// clicks is the model that examples are drawn from.
+func clicks(seed uint64, rows int64) (*data.ClickModel, error) {
+	return data.NewClicks(data.Clicks{Seed: seed, Rows: rows, Dims: clickFields(), Skew: 1.1, Spread: 0.6, Bias: -1.2})
+}
+
+// Examples are written in portions, between which the context is looked at; of this many the truth is measured.
+const (
+	writeRows = 50_000
+	truthRows = 1_000_000
+)
+
+// writeExamples writes the examples [lo, hi).
+func writeExamples(ctx context.Context, s *sink, write func(w io.Writer, lo, hi int64) error, lo, hi int64) error {
+	w, err := s.create(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for ; lo < hi; lo += writeRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := write(w, lo, min(lo+writeRows, hi)); err != nil {
+			return err
+		}
+	}
+	return w.Commit()
+}
+
+// best is how well whoever knows the model predicts the examples [lo, hi).
+func best(model *data.ClickModel, lo, hi int64) (auc, loss float64, err error) {
+	held := model.Batch(lo, hi)
+	labels := make([]float64, held.Len())
+	for i, y := range held.Label {
+		labels[i] = float64(y)
+	}
+	truth := model.Truth(held)
+	if auc, err = metric.AUC(truth, labels); err == nil {
+		loss, err = metric.LogLoss(truth, labels)
+	}
+	return auc, loss, err
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// flagGroup is flags that belong together, as help shows them.
+type flagGroup struct {
+	title string
+	flags []string
+}
+
+// formatOptions is the group of the flags that stand for options of formats.
+const formatOptions = "Options of formats"
+
+// flagGroups is the table of groups, in the order of the help text: a flag is in the first that names it, those that none
+// names come last. Commands of few flags show them without groups.
+func flagGroups() []flagGroup {
+	return []flagGroup{
+		{"Common", []string{"data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate", "holdout", "load",
+			"from", "to", "matrix", "out", "log", "force", "json"}},
+		{"Data", []string{"format", "dim", "labels", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse",
+			"in-order", "seed"}},
+		{"Optimisation", []string{"rule", "hyper", "batch", "schedule", "schedule-per", "schedule-set", "tolerance", "init", "init-scale"}},
+		{"Regularisation", []string{"l1", "l2"}},
+		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry"}},
+		{"Network", nil},
+		{"Saving", []string{"lossy", "max-dense"}},
+		{formatOptions, []string{"set"}},
+		{"Other", nil},
+	}
+}
+
+// fewFlags is how many flags are shown without groups.
+const fewFlags = 10
+
+// groupMark is the annotation of a flag that says in which group it is.
+const groupMark = "group"
+
+// inGroup puts flags of a command into a group, whatever the table says of their names.
+func inGroup(c *cobra.Command, title string, flags ...string) {
+	for _, name := range flags {
+		_ = c.Flags().SetAnnotation(name, groupMark, []string{title}) // fails only for a flag that is not there
+	}
+}
+
+// grouped is the flags of a command by groups.
+func grouped(flags []*pflag.Flag) map[string][]*pflag.Flag {
+	if len(flags) <= fewFlags {
+		return map[string][]*pflag.Flag{"Flags": flags}
+	}
+	at, place := map[string]string{}, map[string]int{}
+	groups := flagGroups()
+	for _, g := range slices.Backward(groups) {
+		for i, name := range g.flags {
+			at[name], place[name] = g.title, i
+		}
+	}
+	all := map[string][]*pflag.Flag{}
+	for _, f := range flags {
+		title, ok := at[f.Name]
+		if !ok {
+			title = groups[len(groups)-1].title
+		}
+		if mark := f.Annotations[groupMark]; len(mark) > 0 {
+			title = mark[0]
+		}
+		all[title] = append(all[title], f)
+	}
+	for _, fs := range all {
+		slices.SortStableFunc(fs, func(a, b *pflag.Flag) int { return place[a.Name] - place[b.Name] })
+	}
+	return all
+}
+
+// help prints what a command does and how it is used.
+func (e *env) help(c *cobra.Command) {
+	if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
+		e.wrong = noCommand(c, words)
+		return
+	}
+	width := textWidth(e.out)
+	about := c.Long
+	if about == "" {
+		about = c.Short + "."
+	}
+	fmt.Fprintf(e.out, "%s\nUsage:\n", paragraphs(about, width))
+	usage := c.UseLine()
+	if c.HasSubCommands() {
+		usage = c.CommandPath() + " COMMAND"
+	}
+	fmt.Fprintf(e.out, "  %s\n", usage)
+	if c.Example != "" {
+		fmt.Fprintf(e.out, "\nExamples:\n%s\n", strings.TrimRight(c.Example, "\n"))
+	}
+	printCommands(e.out, width, c)
+	printFlags(e.out, width, c)
+	if c.HasSubCommands() {
+		fmt.Fprintf(e.out, "\n%s COMMAND --help says more of a command.\n", c.CommandPath())
+	}
+}
+
+// printCommands prints the commands of a command, by their groups.
+func printCommands(out io.Writer, width int, c *cobra.Command) {
+	groups := c.Groups()
+	if len(groups) == 0 {
+		groups = []*cobra.Group{{Title: "Commands:"}}
+	}
+	for _, g := range groups {
+		titled := false
+		for _, sub := range c.Commands() {
+			if sub.GroupID != g.ID || !sub.IsAvailableCommand() && sub.Name() != "help" {
+				continue
+			}
+			if !titled {
+				titled = true
+				fmt.Fprintf(out, "\n%s\n", g.Title)
+			}
+			hang(out, width, 14, "  "+sub.Name(), sub.Short)
+		}
+	}
+}
+
+// printFlags prints the flags of a command, by their groups.
+func printFlags(out io.Writer, width int, c *cobra.Command) {
+	var flags []*pflag.Flag
+	c.Flags().SortFlags = false
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden && f.Name != "help" {
+			flags = append(flags, f)
+		}
+	})
+	if len(flags) == 0 {
+		return
+	}
+	groups := grouped(flags)
+	column := 0
+	for _, f := range flags {
+		column = max(column, len(flagText(f))+2)
+	}
+	for _, g := range append([]flagGroup{{title: "Flags"}}, flagGroups()...) {
+		if len(groups[g.title]) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "\n%s:\n", g.title)
+		for _, f := range groups[g.title] {
+			hang(out, width, column, flagText(f), flagHelp(f))
+		}
+	}
+}
+
+// flagText is how a flag is written.
+func flagText(f *pflag.Flag) string {
+	text := "  --" + f.Name
+	if word := kindOf(f).word; word != "" {
+		text += " " + word
+	}
+	if f.Shorthand != "" {
+		text += ", -" + f.Shorthand
+	}
+	return text
+}
+
+// flagHelp is what a flag does, and what it is if it is not given.
+func flagHelp(f *pflag.Flag) string {
+	if strings.Contains(f.Usage, "(default") || slices.Contains([]string{"", "0", "0s", "false", "[]"}, f.DefValue) {
+		return f.Usage
+	}
+	return fmt.Sprintf("%s (default %s)", f.Usage, f.DefValue)
+}
+
+// helpCommand is help as a command.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND...]",
+		Short:   "Say what a command does and how it is used",
+		Example: "  thole help train",
+		Args:    arity,
+		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) (words []string, _ cobra.ShellCompDirective) {
+			if of, _, err := c.Root().Find(args); err == nil {
+				for _, sub := range of.Commands() {
+					words = append(words, sub.Name()+"\t"+sub.Short)
+				}
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			of, rest, err := c.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return noCommand(c.Root(), args)
+			}
+			return of.Help()
+		},
+	}
+}

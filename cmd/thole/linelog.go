@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+// lineLog is a file or stream of JSON lines, which can be read while it grows. What could not be written is an error of
+// every later write and of close; of a file only whole lines stay.
+type lineLog struct {
+	checked
+	io.Closer
+	file  *os.File // nil for a stream
+	whole int64    // bytes of the file's lines
+}
+
+// lines begins a log at the path, in the place of what was there.
+func (s *sink) lines(ctx context.Context) (*lineLog, error) {
+	if s.streams() {
+		w, err := s.open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return &lineLog{checked: checked{w: w, name: s.path}, Closer: w}, nil
+	}
+	how := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	if !s.force {
+		how |= os.O_EXCL // nobody else's that came meanwhile
+	}
+	f, err := os.OpenFile(s.file, how, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	return &lineLog{checked: checked{w: f, name: s.path}, Closer: f, file: f}, nil
+}
+
+// append writes a line.
+func (l *lineLog) append(record any) error {
+	line, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	n, err := l.Write(append(line, '\n'))
+	if err == nil {
+		l.whole += int64(n)
+	} else if l.file != nil {
+		_ = l.file.Truncate(l.whole) // half a line is of no use; err says that it is missing
+	}
+	return err
+}
+
+// close ends the log and says whether all of it was written.
+func (l *lineLog) close() error {
+	l.fails(l.Close())
+	if l.failed != nil {
+		return fmt.Errorf("--log %w: lines are missing", l.failed)
+	}
+	return nil
+}

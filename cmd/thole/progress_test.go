@@ -1,0 +1,78 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// TestLiveLine: the line of progress fits every terminal, says as much as there is room for, and everything once.
+func TestLiveLine(t *testing.T) {
+	words := []string{"12.3M rows/s", "left 1m20s"}
+	for columns := range 220 {
+		line := liveLine(columns, "train lr", "epoch 3/10  loss 0.31415", 0.25, words)
+		if n := utf8.RuneCountInString(line); n > max(1, columns-1) {
+			t.Errorf("%d columns: the line has %d characters: %q", columns, n, line)
+		}
+		if columns > 52 && (strings.Count(line, "left") != 1 || strings.Count(line, "loss 0.31415") != 1) {
+			t.Errorf("%d columns: %q", columns, line)
+		}
+		if columns >= 40 && !strings.HasPrefix(line, "train lr   25%  epoch 3/10  loss") && !strings.HasPrefix(line, "train lr  [") {
+			t.Errorf("%d columns: %q", columns, line)
+		}
+		if columns >= 80 && strings.Count(line, "rows/s") != 1 {
+			t.Errorf("%d columns: no rate: %q", columns, line)
+		}
+	}
+	if got, want := liveLine(60, "write", "", 0.5, nil), "write  ["+strings.Repeat("=", 19)+strings.Repeat(" ", 19)+"]   50%"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestSpeed: the rate is that of the last seconds, and the time left follows from it.
+func TestSpeed(t *testing.T) {
+	at := func(second int, done int64) mark {
+		return mark{time.Unix(1000, 0).Add(time.Duration(second) * time.Second), done}
+	}
+	s := speed{from: at(0, 0)}
+	if words := s.words(1000, "rows"); words != nil {
+		t.Errorf("before anything is done: %q", words)
+	}
+	for _, c := range []struct {
+		second int
+		done   int64
+		want   string
+	}{
+		{1, 100, "100 rows/s left 1m39s"},
+		{2, 200, "100 rows/s left 1m38s"},
+		{10, 1000, "100 rows/s left 1m30s"},
+		{20, 9000, "800 rows/s left 1s"},
+		{21, 9000, "727 rows/s left 1s"},
+		{1000, 9000, ""},
+	} {
+		s.see(at(c.second, c.done))
+		if got := strings.Join(s.words(10_000, "rows"), " "); got != c.want {
+			t.Errorf("after %d s: %q, want %q", c.second, got, c.want)
+		}
+	}
+	for v, want := range map[float64]string{0: "0", 7.4: "7", 999.4: "999", 999.6: "1.0k", 12345: "12.3k", 123456: "123k", 4.2e9: "4.2G", 1e13: "10T"} {
+		if got := count(v); got != want {
+			t.Errorf("count(%v) is %q, want %q", v, got, want)
+		}
+	}
+}
+
+// TestPlainProgress: what is no terminal gets whole lines, seldom, and nothing that moves the cursor.
+func TestPlainProgress(t *testing.T) {
+	var out strings.Builder
+	p := newProgress(&out, "read x", "B", 1000)
+	for i := range 1000 {
+		p.set(int64(i), "")
+	}
+	p.line("a\x1b[2Jb")
+	p.end()
+	if got := out.String(); strings.ContainsAny(got, "\r\x1b") || strings.Count(got, "\n") > 2 || !strings.HasSuffix(got, "a\\x1b[2Jb\n") {
+		t.Errorf("printed %q", got)
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+
+// TestReadme runs the commands of the README one after another, as a reader would, in an empty folder. Those that build or
+// run Go programs are compared with what there is in the repository.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash")
+	}
+	dir, ran := t.TempDir(), 0
+	for _, block := range shellBlock.FindAllSubmatch(text, -1) {
+		for line := range strings.Lines(string(block[1])) {
+			switch words := strings.Fields(line); {
+			case len(words) == 0:
+			case words[0] == "go":
+				goLine(t, words[1:])
+			case words[0] == "thole":
+				ran++
+				var said bytes.Buffer
+				c := exec.Command(bash, "-e", "-o", "pipefail", "-c", line)
+				c.Dir, c.Stdout, c.Stderr = dir, io.Discard, &said
+				if err := c.Run(); err != nil {
+					t.Fatalf("%s%v: %s", line, err, &said)
+				}
+			default:
+				t.Errorf("%q is neither thole nor go", line)
+			}
+		}
+	}
+	if ran < 20 {
+		t.Errorf("%d commands of thole in the README: the test does not find them", ran)
+	}
+}
+
+// goLine checks a line "go run ./cmd/x ARGS", "go install ./cmd/x" or "go test PATTERN".
+func goLine(t *testing.T, words []string) {
+	if len(words) < 2 || words[0] != "run" && words[0] != "install" && words[0] != "test" {
+		t.Errorf("go %q, want run, install or test of a path", words)
+		return
+	}
+	at := filepath.Join("../..", strings.TrimSuffix(words[1], "..."))
+	if info, err := os.Stat(at); err != nil || !info.IsDir() {
+		t.Errorf("go %s %s: no such package (%v)", words[0], words[1], err)
+	}
+	if words[0] == "run" {
+		root := rootCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard})
+		if c, rest, err := root.Find(words[2:]); err != nil || len(rest) > 0 || c == root {
+			t.Errorf("go run %q: no such command (%v)", words[1:], err)
+		}
+	}
+}
