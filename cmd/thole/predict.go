@@ -94,14 +94,14 @@ func (p *prediction) measure(ctx context.Context, e *env) (int, train.Metrics, e
 	if err != nil {
 		return 0, nil, err
 	}
-	score, loss, err := p.scores(ctx, model, examples)
+	score, err := p.scores(ctx, model, examples)
 	if err != nil {
 		return 0, nil, err
 	}
 	if err := p.write(ctx, e, model, score); err != nil || p.noLabel || examples.Len() == 0 {
 		return examples.Len(), nil, err
 	}
-	m, err := train.Measure(model.Loss.Name(), loss, task == algo.Classification, score, examples.Label)
+	m, err := train.Measure(model.Loss, task == algo.Classification, score, examples.Label)
 	return examples.Len(), m, err
 }
 
@@ -155,15 +155,15 @@ func (p *prediction) read(ctx context.Context, e *env, model *graph.Model, task 
 }
 
 // scores loads the model into an embedded server and scores the examples.
-func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *data.Batch) ([]float64, float64, error) {
+func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *data.Batch) ([]float64, error) {
 	c, err := embed(ctx, 1, false)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer c.stop()
 	client, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "predict", Tasks: 1})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer client.Close()
 	ms := model.Params()
@@ -172,20 +172,20 @@ func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *d
 		ms[i].Hyper = nil
 	}
 	if err := client.Create(ctx, "", ms...); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if err := client.Load(ctx, ps.LoadOptions{Path: inBucket(p.job.model), Codec: p.from, Set: p.source.set}); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	run, err := graph.NewRun(model)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	score, loss, err := train.Scores(ctx, client, run, examples, nil)
+	score, err := train.Scores(ctx, client, run, examples, nil)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return score, loss, client.Leave(ctx)
+	return score, client.Leave(ctx)
 }
 
 // write puts a line for each example into the file of predictions, which appears whole or not at all.
