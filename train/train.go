@@ -77,15 +77,18 @@ type Report struct {
 	Null    float64   // mean loss of the training examples where every score is 0
 }
 
-// LastChange is how the mean loss moved in the last epoch, and as a share of what it was; ok is false for less than two
-// epochs.
+// LastChange is how the mean loss moved in the last epoch, and as a share of what it was (0 if that was nothing); ok is false for
+// less than two epochs.
 func (r *Report) LastChange() (by, share float64, ok bool) {
 	n := len(r.Losses)
 	if n < 2 {
 		return 0, 0, false
 	}
 	by = r.Losses[n-1] - r.Losses[n-2]
-	return by, by / r.Losses[n-2], true
+	if by != 0 && r.Losses[n-2] != 0 {
+		share = by / r.Losses[n-2]
+	}
+	return by, share, true
 }
 
 // loop is one task at work.

@@ -29,9 +29,11 @@ func (j *job) target() (*target, error) {
 	if j.model == "" {
 		return t, nil
 	}
-	for flag, other := range map[string]string{"data": j.data, "validate": j.valid} {
-		if same(j.model, other) {
-			return nil, usageError{fmt.Errorf("--model %s is the file of --%s", j.model, flag)}
+	for flag, others := range map[string][]string{"data": j.data, "validate": j.valid} {
+		for _, other := range others {
+			if same(j.model, other) {
+				return nil, usageError{fmt.Errorf("--model %s is the file of --%s", j.model, flag)}
+			}
 		}
 	}
 	if err := replaceable(j.model, j.force); err != nil {

@@ -27,7 +27,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
-			demoCommand, trainCommand, predictCommand, serverCommand, workerCommand,
+			demoCommand, trainCommand, predictCommand, evaluateCommand, serverCommand, workerCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
 			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand,

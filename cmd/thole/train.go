@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"thole.example/graph"
 	"thole.example/train"
 )
 
@@ -20,10 +23,13 @@ func trainCommand(e *env) *cobra.Command {
 		Use:   "train",
 		Short: "Train a model on servers within this process",
 		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits whatever the
-number of servers; thole worker trains the same on servers in other processes.`,
+number of servers; thole worker trains the same on servers in other processes. Without --epochs it makes as many as the examples
+need: up to a number that is printed, which depends on the examples alone, and fewer if the loss no longer falls.`,
 		Example: `  thole train --algo lr --data a9a_123d_train.dummy --format dummy --model out/lr
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
-  thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl`,
+  thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl
+  thole train --data days --data 'test-*.libsvm' --model out/all --to npz
+  thole train --data - --holdout 0.1 < train.libsvm`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case servers < 1 || servers > serversLimit:
@@ -55,6 +61,9 @@ func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) erro
 		return err
 	}
 	defer w.close()
+	if err := p.look(ctx); err != nil {
+		return err
+	}
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
@@ -75,12 +84,18 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	w.begin(p)
 	report, err := p.run(ctx, c, tasks, path, w)
 	w.bar.end()
+	if errors.Is(err, graph.ErrDiverged) {
+		return fmt.Errorf("%w (--rate %g in place of %g)", err, p.rate/10, p.rate)
+	}
 	if err != nil {
 		return err
 	}
-	w.finish(report)
+	w.finish(p, report)
 	fmt.Fprintf(e.out, "%s: %d examples, %d epochs\n", p.algo, report.Rows, report.Epochs)
 	fmt.Fprintf(e.out, "train  %v\n", report.Train)
+	if by, share, ok := report.LastChange(); ok {
+		fmt.Fprintf(e.out, "last   epoch changed the loss by %+.2g (%+.2g %%)%s\n", by, 100*share, p.ending(report))
+	}
 	if report.Valid != nil {
 		fmt.Fprintf(e.out, "valid  %v\n", report.Valid)
 	}
@@ -88,6 +103,32 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
 	return nil
+}
+
+// ending says why the training ended where it did.
+func (p *plan) ending(r *train.Report) string {
+	switch {
+	case r.Stopped && p.open:
+		return ", more are of no use"
+	case r.Stopped:
+		return fmt.Sprintf(", less than --tolerance %g", p.tolerance)
+	case p.open:
+		return fmt.Sprintf("; --epochs above %d may bring more", r.Epochs)
+	}
+	return ""
+}
+
+// warnings are what is wrong with a training that came to its end.
+func (p *plan) warnings(r *train.Report) []string {
+	all := []string{}
+	try := fmt.Sprintf("the rate %g is too large: try --rate %g", p.rate, p.rate/10)
+	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" {
+		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first epoch to %.5g in the last; %s", r.Losses[0], r.Losses[n-1], try))
+	}
+	if loss := r.Train[0].Value; loss > r.Null {
+		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of weights that are all zero; %s", loss, r.Null, try))
+	}
+	return all
 }
 
 // watcher shows progress to people and, if asked, to machines.
@@ -127,6 +168,10 @@ func (w *watcher) write(record any) {
 
 func (w *watcher) begin(p *plan) {
 	w.start = time.Now()
+	if p.open {
+		fmt.Fprintf(w.w, "train %s: up to %d epochs (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
+			p.algo, p.epochs, math.Ceil(p.about.Seconds()))
+	}
 	w.bar = newProgress(w.w, "train "+p.algo, "rows", int64(p.epochs)*int64(p.train.Len()))
 	w.write(map[string]any{
 		"event": "start", "algo": p.algo, "data": p.data, "examples": p.train.Len(), "dim": p.conf.Dim, "tasks": p.tasks,
@@ -151,9 +196,20 @@ func (w *watcher) event(ev train.Event) {
 	})
 }
 
-func (w *watcher) finish(r *train.Report) {
-	w.write(map[string]any{
+func (w *watcher) finish(p *plan, r *train.Report) {
+	warnings := p.warnings(r)
+	for _, text := range warnings {
+		w.bar.line("warning: %s", text)
+	}
+	record := map[string]any{
 		"event": "end", "epochs": r.Epochs, "stopped": r.Stopped, "train": r.Train, "valid": r.Valid,
-		"seconds": time.Since(w.start).Seconds(),
-	})
+		"seconds": time.Since(w.start).Seconds(), "nullLoss": r.Null, "warnings": warnings,
+	}
+	if by, share, ok := r.LastChange(); ok {
+		record["lastChange"], record["lastChangeShare"] = by, share
+	}
+	if p.valid != nil {
+		record["unseen"] = p.valid.Unseen
+	}
+	w.write(record)
 }
