@@ -138,6 +138,8 @@ type watcher struct {
 	log   *json.Encoder
 	file  *os.File
 	start time.Time
+
+	atMost string // said behind the time left where training may end before
 }
 
 func newWatcher(e *env, log string) (*watcher, error) {
@@ -169,6 +171,7 @@ func (w *watcher) write(record any) {
 func (w *watcher) begin(p *plan) {
 	w.start = time.Now()
 	if p.open {
+		w.atMost = " at most"
 		fmt.Fprintf(w.w, "train %s: up to %d epochs (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
 			p.algo, p.epochs, math.Ceil(p.about.Seconds()))
 	}
@@ -181,14 +184,14 @@ func (w *watcher) begin(p *plan) {
 
 func (w *watcher) event(ev train.Event) {
 	if !ev.Done {
-		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f  %.0f rows/s  %v left", ev.Epoch, ev.Epochs, ev.Loss,
-			ev.RowsPerSecond, ev.Left.Round(time.Second)))
+		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f  %.0f rows/s  %v left%s", ev.Epoch, ev.Epochs, ev.Loss,
+			ev.RowsPerSecond, ev.Left.Round(time.Second), w.atMost))
 		return
 	}
 	if w.bar.bar == nil && (ev.Epoch == 1 || ev.Epoch == ev.Epochs || time.Since(w.bar.last) >= plainEvery) {
 		w.bar.last = time.Now()
-		w.bar.line("epoch %d/%d  loss %.5f  %.0f rows/s  %v left", ev.Epoch, ev.Epochs, ev.Loss, ev.RowsPerSecond,
-			ev.Left.Round(time.Second))
+		w.bar.line("epoch %d/%d  loss %.5f  %.0f rows/s  %v left%s", ev.Epoch, ev.Epochs, ev.Loss, ev.RowsPerSecond,
+			ev.Left.Round(time.Second), w.atMost)
 	}
 	w.write(map[string]any{
 		"event": "epoch", "epoch": ev.Epoch, "loss": ev.Loss, "rows": ev.Rows, "rowsPerSecond": ev.RowsPerSecond,
