@@ -1,10 +1,15 @@
 package data
 
 import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // Examples are everything that was read from some inputs.
@@ -23,7 +28,7 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 	return all.Batch, nil
 }
 
-// LoadAll parses all inputs, one after the other, into one set of examples. Progress is of all of them; its total is 0 where
+// LoadAll parses all inputs, one after the other, into one set of examples; what gzip packed is unpacked. Progress is of all of them; its total is 0 where
 // the length of one is not known.
 func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
 	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, rows: newRows(0, 0)}
@@ -45,7 +50,7 @@ func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
 		known = known && in.Stream == nil && in.Size >= 0
 	}
 	for _, in := range ins {
-		s, err := l.opt.settings(in.Name)
+		s, err := l.opt.settings(strings.TrimSuffix(in.Name, ".gz"))
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +85,37 @@ func (l *loader) one(ctx context.Context, in Input, s *settings, total int64) er
 			in.Stream, in.Size = f, 0
 		}
 	}
+	if err := in.unpack(); err != nil {
+		return &Error{in.Name, 0, err}
+	}
 	return l.run(ctx, in, s, func(c *chunk) error { l.take(c, total); return nil })
+}
+
+// unpack makes compressed text a stream of text.
+func (in *Input) unpack() error {
+	start := make([]byte, 4)
+	if in.Stream != nil {
+		b := bufio.NewReader(in.Stream)
+		start, _ = b.Peek(len(start)) // an error comes again when it is read
+		in.Stream = b
+	} else {
+		n, _ := in.R.ReadAt(start[:max(0, min(in.Size, int64(len(start))))], 0)
+		start = start[:n]
+	}
+	switch {
+	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
+		if in.Stream == nil {
+			in.Stream, in.Size = io.NewSectionReader(in.R, 0, in.Size), 0
+		}
+		z, err := gzip.NewReader(in.Stream)
+		if err != nil {
+			return err
+		}
+		in.Stream = z
+	case bytes.HasPrefix(start, []byte("\x28\xb5\x2f\xfd")):
+		return errors.New("compressed by zstd, want text or gzip: zstdcat FILE | thole ... --data -")
+	}
+	return nil
 }
 
 // take adds the rows of a chunk.

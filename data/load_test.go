@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -152,6 +153,33 @@ func TestUnseen(t *testing.T) {
 			t.Errorf("%q: %v", c.text, err)
 		}
 	}
+}
+
+// Text that gzip packed, in a file or a stream, is read as the text; what is cut short is an error.
+func TestGzip(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write([]byte("1 5\n0 6 7\n"))
+	z.Close()
+	path := filepath.Join(t.TempDir(), "x.dummy.gz")
+	if err := os.WriteFile(path, packed.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := batchOf([]row{{1, []int64{5}, []float32{1}}, {0, []int64{6, 7}, []float32{1, 1}}})
+	if b, err := LoadFile(context.Background(), path, Options{}); err != nil || !same(b, want) {
+		t.Errorf("%v, %v, want %v", b, err, want)
+	}
+	b, err := Load(context.Background(), Input{Name: "-", Stream: bytes.NewReader(packed.Bytes())}, Options{Format: "dummy"})
+	if err != nil || !same(b, want) {
+		t.Errorf("%v, %v, want %v", b, err, want)
+	}
+	for n := 3; n < packed.Len(); n++ {
+		if b, err := Load(context.Background(), input(packed.Bytes()[:n]), Options{Format: "dummy"}); err == nil {
+			t.Fatalf("%d bytes of %d are read as %v", n, packed.Len(), b)
+		}
+	}
+	_, err = Load(context.Background(), input([]byte("\x28\xb5\x2f\xfd1234")), Options{})
+	wantError(t, err, "t: compressed by zstd, want text or gzip: zstdcat FILE | thole ... --data -")
 }
 
 func TestKeys(t *testing.T) {

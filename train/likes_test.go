@@ -46,7 +46,7 @@ func small() *data.Batch {
 	})
 }
 
-// rare is 17000 examples of some of 300 binary columns of very different frequency, 3 % of them positive: like w6a.
+// rare is 17000 examples of some of 300 binary columns of very different frequency, an eighth of them positive: like w6a.
 func rare() *data.Batch {
 	truth := make([]float64, 300)
 	rng := rand.New(rand.NewPCG(3, 3))

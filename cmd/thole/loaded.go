@@ -28,8 +28,12 @@ func (p *plan) look(ctx context.Context) error {
 		return err
 	}
 	file := p.recipe.File()
-	if _, err := m.build(file); err != nil {
+	model, err := m.build(file)
+	if err != nil {
 		return err
+	}
+	if text := m.rounded(model); text != "" && !p.lossy {
+		return fmt.Errorf("%s: f64 does not fit the f32 of training; --lossy rounds it", p.load)
 	}
 	columns, err := m.columns(ctx, file)
 	if err != nil {
