@@ -96,8 +96,13 @@ func (f *feeder) more(text []byte, n int) ([]byte, error) {
 	}
 	text = append(text, make([]byte, n)...) // the compiler extends in place
 	if f.in.Stream != nil {
-		got, err := io.ReadFull(f.in.Stream, text[from:])
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
+		got, err := 0, error(nil)
+		for got < n && err == nil { // not io.ReadFull, whose error of a short stream is that of a packed one cut short
+			var more int
+			more, err = f.in.Stream.Read(text[from+got:])
+			got += more
+		}
+		if err == io.EOF {
 			f.end, err = true, nil
 		}
 		f.off += int64(got)

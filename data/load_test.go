@@ -182,6 +182,26 @@ func TestGzip(t *testing.T) {
 	wantError(t, err, "t: compressed by zstd, want text or gzip: zstdcat FILE | thole ... --data -")
 }
 
+// What is wrong with a stream is said although it goes on, and so is an interruption.
+func TestStreamGoesOn(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	go w.Write(append([]byte("x 1:1\n"), bytes.Repeat([]byte("1 1:1\n"), 1000)...))
+	l := loader{reader: reader{step: 100, limit: 1 << 20}, rows: newRows(0, 0)}
+	_, err := l.load(context.Background(), []Input{{Name: "t", Stream: r}})
+	wantError(t, err, `t:1: label "x", want a number`)
+	still, end := io.Pipe()
+	defer end.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		end.Write([]byte("1 1:1\n"))
+		cancel()
+	}()
+	if _, err := LoadAll(ctx, []Input{{Name: "t", Stream: still}}, Options{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want canceled", err)
+	}
+}
+
 func TestKeys(t *testing.T) {
 	b, err := Load(context.Background(), Input{Name: "t", Stream: io.LimitReader(strings.NewReader("1 7:1 9:1\n1 2:1 7:1\n"), 100)}, Options{})
 	if err != nil || !slices.Equal(b.Keys(), []int64{1, 6, 8}) || !slices.Equal(b.Slice(1, 2).Keys(), []int64{1, 6}) {

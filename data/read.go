@@ -84,15 +84,20 @@ type reader struct {
 }
 
 // run parses the input's chunks on all processors and gives them to use in order, in the caller's goroutine. When it
-// returns, its goroutines have ended.
+// returns, its goroutines have ended; but after an error, or the end of ctx, not before a stream that they read from gives
+// something or ends.
 func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk) error) error {
 	if in.Size < 0 {
 		return &Error{in.Name, 0, fmt.Errorf("size %d, want 0 or more", in.Size)}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer stop()
+	wait := in.Stream == nil // nobody knows when a stream goes on
+	defer func() {
+		if stop(); wait {
+			wg.Wait()
+		}
+	}()
 	parsers := runtime.GOMAXPROCS(0)
 	if in.Stream == nil {
 		parsers = int(min(int64(parsers), 1+in.Size/int64(r.step)))
@@ -117,11 +122,18 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 		})
 	}
 	r.join.begin(in.Name, s)
-	for c := range order {
-		<-c.done
-		if ctx.Err() != nil {
-			break
+	for {
+		var c *chunk
+		select {
+		case c = <-order:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
+		if c == nil {
+			wait = true
+			return context.Cause(ctx)
+		}
+		<-c.done
 		if err := r.join.join(c); err != nil {
 			return err
 		}
@@ -133,5 +145,4 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 		}
 		free <- c
 	}
-	return context.Cause(ctx)
 }
