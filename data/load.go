@@ -28,8 +28,8 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 	return all.Batch, nil
 }
 
-// LoadAll parses all inputs, one after the other, into one set of examples; what gzip packed is unpacked. Progress is of all of them; its total is 0 where
-// the length of one is not known.
+// LoadAll parses all inputs, one after the other, into one set of examples; what gzip packed is unpacked. Progress is of all of
+// them; its total is 0 where the length of one is not known.
 func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
 	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, rows: newRows(0, 0)}
 	return l.load(ctx, ins)
