@@ -45,7 +45,7 @@ func dummyText(size int) []byte {
 }
 
 func benchParse(b *testing.B, text []byte, opt Options) {
-	s, err := opt.settings()
+	s, err := opt.settings("")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func BenchmarkParseLibsvm(b *testing.B) { benchParse(b, svmText(1<<20), Options{
 func BenchmarkParseDummy(b *testing.B)  { benchParse(b, dummyText(1<<20), Options{Format: "dummy"}) }
 
 func benchLoad(b *testing.B, text []byte, opt Options) {
-	in := Input{"bench", bytes.NewReader(text), int64(len(text))}
+	in := Input{Name: "bench", R: bytes.NewReader(text), Size: int64(len(text))}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		if _, err := Load(context.Background(), in, opt); err != nil {
@@ -79,7 +79,7 @@ func BenchmarkLoadDummy(b *testing.B)  { benchLoad(b, dummyText(32<<20), Options
 
 func BenchmarkReadLibsvm(b *testing.B) {
 	text := svmText(32 << 20)
-	in := Input{"bench", bytes.NewReader(text), int64(len(text))}
+	in := Input{Name: "bench", R: bytes.NewReader(text), Size: int64(len(text))}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		for _, err := range Read(context.Background(), in, Options{}) {

@@ -22,15 +22,16 @@ type chunk struct {
 	// What only all chunks together can judge.
 	width     int   // dense: columns of the first row, -1 before it
 	widthLine int64 // its line
-	zeroLine  int64 // first line with label 0, and with -1, under AutoTrans; 0 for none
-	minusLine int64
+	kinds     kinds
 	queryLine int64 // first line with a qid
+	unseen    unseen
 }
 
 func (c *chunk) reset() {
 	c.rows.reset()
 	c.len, c.lines, c.err = 0, 0, nil
-	c.width, c.widthLine, c.zeroLine, c.minusLine, c.queryLine = -1, 0, 0, 0, 0
+	c.width, c.widthLine, c.kinds, c.queryLine = -1, 0, c.kinds[:0], 0
+	c.unseen.reset()
 }
 
 // parse fills the rows from the text, up to the first error.
@@ -62,8 +63,18 @@ func (c *chunk) example(s *settings, i int) (next int, err error) {
 			return i, err
 		}
 	}
+	from := len(c.idx)
+	start := i
 	if i, err = s.features(c, s, i); err != nil {
+		if s.NoLabel && i == start {
+			err = fmt.Errorf("%w (without --no-label, if the lines begin with a label)", err)
+		}
 		return i, err
+	}
+	if s.Columns != nil {
+		if col := c.keep(s.Columns, from, &c.unseen); col >= 0 && s.Strict {
+			return i, fmt.Errorf("feature %d was not in training (without --strict it counts as zero)", col+s.base)
+		}
 	}
 	c.rows.label = append(c.rows.label, label)
 	c.ptr = append(c.ptr, len(c.idx))

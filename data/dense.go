@@ -38,6 +38,9 @@ func denseFeatures(c *chunk, s *settings, i int) (int, error) {
 		i = next
 	}
 	c.idx, c.val = idx, val
+	if s.NoLabel && s.Columns != nil && s.Columns.Keys == nil && col == s.Columns.Hi+1 {
+		return i, fmt.Errorf("%d values, want %d (without --no-label, if the first is a label)", col, s.Columns.Hi)
+	}
 	switch {
 	case c.width < 0:
 		c.width, c.widthLine = int(col), c.lines

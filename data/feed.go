@@ -19,6 +19,10 @@ type Input struct {
 	Name string // for errors
 	R    io.ReaderAt
 	Size int64
+	// Stream, if not nil, is read to its end in place of R and Size: a pipe, standard input.
+	Stream io.Reader
+
+	file bool // of the operating system, opened by who reads it; a size below 0: not a regular one
 }
 
 // feeder cuts an input into chunks at line ends.
@@ -28,6 +32,7 @@ type feeder struct {
 	carry []byte // the beginning of a line that was read already
 	limit int    // longest line
 	step  int    // bytes to read at once
+	end   bool   // all was read
 }
 
 // feed fills free chunks and passes them on, in the order of the input, until its end, an error (the last chunk has
@@ -50,31 +55,28 @@ func (f *feeder) feed(ctx context.Context, free <-chan *chunk, work, order chan<
 
 // fill reads the next whole lines into c and tells whether there are more.
 func (f *feeder) fill(c *chunk) (more bool) {
+	f.end = f.end || f.in.Stream == nil && f.in.Size == 0
 	text := append(c.text[:0], f.carry...)
 	f.carry = f.carry[:0]
 	cut := 0 // behind the last line end
-	for step := f.step; cut == 0 && f.off < f.in.Size; step *= 2 {
+	for step := f.step; cut == 0 && !f.end; step *= 2 {
 		if len(text) > f.limit {
 			c.err, c.lines = fmt.Errorf("line of more than %d bytes: %w", f.limit, ErrLimit), 1
 			return false
 		}
 		from := len(text)
-		n := int(min(int64(step), f.in.Size-f.off))
-		text = append(text, make([]byte, n)...) // the compiler extends in place
-		if got, err := f.in.R.ReadAt(text[from:], f.off); got < n {
-			c.err = errShort(err, f.off+int64(got), f.in.Size)
+		if text, c.err = f.more(text, step); c.err != nil {
 			return false
 		}
-		if f.off == 0 {
+		if from == 0 && f.off == int64(len(text)) {
 			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 		}
-		f.off += int64(n)
 		cut = from + bytes.LastIndexByte(text[min(from, len(text)):], '\n') + 1
 		if cut == from {
 			cut = 0
 		}
 	}
-	if f.off == f.in.Size {
+	if f.end {
 		cut = len(text)
 		if cut > 0 && text[cut-1] != '\n' {
 			text, cut = append(text, '\n'), cut+1
@@ -83,7 +85,36 @@ func (f *feeder) fill(c *chunk) (more bool) {
 	f.carry = append(f.carry, text[cut:]...)
 	c.text = append(text[:cut], make([]byte, pad)...)
 	c.len, c.end = cut, f.off-int64(len(f.carry))
-	return f.off < f.in.Size
+	return !f.end
+}
+
+// more appends up to n bytes of the input to the text, and notes its end.
+func (f *feeder) more(text []byte, n int) ([]byte, error) {
+	from := len(text)
+	if f.in.Stream == nil {
+		n = int(min(int64(n), f.in.Size-f.off))
+	}
+	text = append(text, make([]byte, n)...) // the compiler extends in place
+	if f.in.Stream != nil {
+		got, err := 0, error(nil)
+		for got < n && err == nil { // not io.ReadFull, whose error of a short stream is that of a packed one cut short
+			var more int
+			more, err = f.in.Stream.Read(text[from+got:])
+			got += more
+		}
+		if err == io.EOF {
+			f.end, err = true, nil
+		}
+		f.off += int64(got)
+		return text[:from+got], err
+	}
+	got, err := f.in.R.ReadAt(text[from:], f.off)
+	if got < n {
+		return text, errShort(err, f.off+int64(got), f.in.Size)
+	}
+	f.off += int64(n)
+	f.end = f.off == f.in.Size
+	return text, nil
 }
 
 func errShort(err error, at, size int64) error {

@@ -15,7 +15,7 @@ const (
 	ZeroOneTrans               // 1 above t, else 0
 	AddOneTrans                // plus 1
 	SubOneTrans                // minus 1
-	AutoTrans                  // 0 and 1, or -1 and +1, become -1 and +1; anything else is an error
+	AutoTrans                  // the two labels there are (Classes) become -1 and +1; a third one is an error
 )
 
 var labelNames = [...]string{"NoTrans", "PosNegTrans", "ZeroOneTrans", "AddOneTrans", "SubOneTrans", "auto"}
@@ -60,32 +60,7 @@ func (c *chunk) mapLabel(s *settings, v float32) (float32, error) {
 	case SubOneTrans:
 		return v - 1, nil
 	case AutoTrans:
-		return c.autoLabel(v)
+		c.kinds.note(v, c.lines) // what it becomes is known when all are
 	}
 	return v, nil
-}
-
-// autoLabel accepts two classes. It notes the first line of each way to write the negative one, because a file with
-// both is neither: that is found when the chunks meet.
-func (c *chunk) autoLabel(v float32) (float32, error) {
-	switch v {
-	case 1:
-		return 1, nil
-	case 0:
-		if c.zeroLine == 0 {
-			c.zeroLine = c.lines
-		}
-		return -1, nil
-	case -1:
-		if c.minusLine == 0 {
-			c.minusLine = c.lines
-		}
-		return -1, nil
-	}
-	return 0, fmt.Errorf("label %v, want 0 and 1 or -1 and +1 (or name a mapping such as PosNegTrans): %w", v, ErrLabel)
-}
-
-func errMixed(v int) error {
-	return fmt.Errorf("label %d in a file that has both 0 and -1, want 0 and 1 or -1 and +1 "+
-		"(or name a mapping such as PosNegTrans): %w", v, ErrLabel)
 }

@@ -12,24 +12,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func input(text []byte) Input { return Input{"t", bytes.NewReader(text), int64(len(text))} }
+func input(text []byte) Input {
+	return Input{Name: "t", R: bytes.NewReader(text), Size: int64(len(text))}
+}
 
 // loadSteps is Load with pieces of the given size and a limit on lines.
 func loadSteps(t testing.TB, text []byte, opt Options, step, limit int) (*Batch, error) {
 	t.Helper()
-	s, err := opt.settings()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := newRows(0, 0)
-	err = runSteps(context.Background(), input(text), s, step, limit, func(c *chunk) error {
-		all.add(&c.rows, 0, len(c.label))
-		return nil
-	})
+	l := loader{reader: reader{step: step, limit: limit}, opt: opt, rows: newRows(0, 0)}
+	all, err := l.load(context.Background(), []Input{input(text)})
 	if err != nil {
 		return nil, err
 	}
-	return all.batch(0, all.dim()), nil
+	return all.Batch, nil
 }
 
 // same tells whether two batches hold the same examples.

@@ -34,20 +34,26 @@ const DefaultBatchRows = 4096
 
 // Options say how to read. The zero value reads libsvm with labels as they are.
 type Options struct {
-	Format    string  // name of a Source, in any case; empty for libsvm
+	Format    string  // name of a Source, in any case; empty: by the ending of the input's name, else libsvm
 	Base      Base    // what indices count from; dense rows have none
 	Dim       int64   // number of columns; ids at or above it are errors; 0: not known, the highest id plus one
 	Labels    Labels  // what becomes of the labels
 	Threshold float64 // for PosNegTrans and ZeroOneTrans
 	NoLabel   bool    // the lines have no label; Batch.Label is all zeros
-	BatchRows int     // examples in a batch of Read; 0 for DefaultBatchRows
-	Separator string  // one byte that may stand between tokens beside blanks; empty: "," in dense, none elsewhere
+	// Classes are the two labels under AutoTrans; nil: Load finds them out, Read takes Standard.
+	Classes *Classes
+	// Columns, if not nil, are those that a model has: features of others are left out and counted, or with Strict errors.
+	Columns   *Columns
+	Strict    bool
+	BatchRows int    // examples in a batch of Read; 0 for DefaultBatchRows
+	Separator string // one byte that may stand between tokens beside blanks; empty: "," in dense, none elsewhere
 
 	// Progress, if not nil, is called after every piece that was delivered with the bytes done so far, by the goroutine
 	// that called Load or runs the loop over Read.
 	Progress func(done, total int64)
-	// Note, if not nil, is told once each of what was read but ignored, with the first line of it; by the same goroutine.
-	Note func(line int64, text string)
+	// Note, if not nil, is told once for each input of what was read but ignored, with the first line of it; by the same
+	// goroutine.
+	Note func(path string, line int64, text string)
 }
 
 // settings are Options made ready for parsing.
@@ -70,12 +76,13 @@ const (
 // Check reports an option that Read and Load would refuse, before there is any input: ErrOption, or ErrUnknown for the
 // format.
 func (o Options) Check() error {
-	_, err := o.settings()
+	_, err := o.settings("")
 	return err
 }
 
-func (o Options) settings() (*settings, error) {
-	src, err := lookup(o.Format)
+// settings are those for an input of the name.
+func (o Options) settings(name string) (*settings, error) {
+	src, err := lookup(o.Format, name)
 	if err != nil {
 		return nil, err
 	}

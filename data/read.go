@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
 	"runtime"
 	"sync"
 )
@@ -19,14 +18,18 @@ var errStop = errors.New("stop")
 // given, the columns of a batch reach as far as its own highest index.
 func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
-		s, err := opt.settings()
+		if opt.Classes == nil {
+			opt.Classes = &Standard // labels are mapped before the last one is seen
+		}
+		s, err := opt.settings(in.Name)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
 		b := batcher{s: s, rows: newRows(0, 0)}
 		emit := func(b *Batch) bool { return yield(b, nil) }
-		err = run(ctx, in, s, func(c *chunk) error { return b.take(c, emit) })
+		r := reader{step: chunkLen, limit: LineLimit}
+		err = r.run(ctx, in, s, func(c *chunk) error { return b.take(c, emit) })
 		if err == nil && len(b.rows.label) > 0 {
 			err = b.flush(emit)
 		}
@@ -34,50 +37,6 @@ func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
 			yield(nil, err)
 		}
 	}
-}
-
-// Load parses the whole input into one Batch. Beside the batch it needs the memory of Read.
-func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
-	s, err := opt.settings()
-	if err != nil {
-		return nil, err
-	}
-	all := newRows(0, 0)
-	err = run(ctx, in, s, func(c *chunk) error {
-		if cap(all.ptr) <= 1 && c.end > 0 { // the first chunk tells about how large all will be
-			part := float64(in.Size) / float64(c.end) * 1.02
-			all = newRows(int(float64(len(c.label))*part), int(float64(len(c.idx))*part))
-		}
-		all.add(&c.rows, 0, len(c.label))
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if s.Dim > 0 {
-		return all.batch(0, s.Dim), nil
-	}
-	return all.batch(0, all.dim()), nil
-}
-
-// LoadFile is Load of a file of the operating system.
-func LoadFile(ctx context.Context, path string, opt Options) (*Batch, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for a writer
-		return nil, &Error{path, 0, fmt.Errorf("%v, want a regular file", info.Mode().Type())}
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, &Error{path, 0, fmt.Errorf("%v, want a regular file", info.Mode().Type())}
-	}
-	return Load(ctx, Input{path, f, info.Size()}, opt)
 }
 
 // batcher cuts the rows of chunks into batches.
@@ -88,6 +47,9 @@ type batcher struct {
 }
 
 func (b *batcher) take(c *chunk, emit func(*Batch) bool) error {
+	if b.s.Labels == AutoTrans {
+		mapClasses(c.rows.label, *b.s.Classes)
+	}
 	for lo := 0; lo < len(c.label); {
 		hi := min(len(c.label), lo+b.s.BatchRows-len(b.rows.label))
 		b.rows.add(&c.rows, lo, hi)
@@ -115,28 +77,38 @@ func (b *batcher) flush(emit func(*Batch) bool) error {
 	return nil
 }
 
-// run parses the input's chunks on all processors and gives them to use in order, in the caller's goroutine. When it
-// returns, its goroutines have ended.
-func run(ctx context.Context, in Input, s *settings, use func(*chunk) error) error {
-	return runSteps(ctx, in, s, chunkLen, LineLimit, use)
+// reader reads one input after the other.
+type reader struct {
+	step, limit int // of a piece, and of a line, in bytes
+	join        joiner
 }
 
-func runSteps(ctx context.Context, in Input, s *settings, step, limit int, use func(*chunk) error) error {
+// run parses the input's chunks on all processors and gives them to use in order, in the caller's goroutine. When it
+// returns, its goroutines have ended; but after an error, or the end of ctx, not before a stream that they read from gives
+// something or ends.
+func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk) error) error {
 	if in.Size < 0 {
 		return &Error{in.Name, 0, fmt.Errorf("size %d, want 0 or more", in.Size)}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer stop()
-	parsers := int(min(int64(runtime.GOMAXPROCS(0)), 1+in.Size/int64(step)))
+	wait := in.Stream == nil // nobody knows when a stream goes on
+	defer func() {
+		if stop(); wait {
+			wg.Wait()
+		}
+	}()
+	parsers := runtime.GOMAXPROCS(0)
+	if in.Stream == nil {
+		parsers = int(min(int64(parsers), 1+in.Size/int64(r.step)))
+	}
 	n := 2*parsers + 1
 	free, work, order := make(chan *chunk, n), make(chan *chunk, n), make(chan *chunk, n)
 	for range n {
 		free <- &chunk{done: make(chan struct{}, 1)}
 	}
 	wg.Go(func() {
-		f := feeder{in: in, limit: limit, step: step}
+		f := feeder{in: in, limit: r.limit, step: r.step}
 		f.feed(ctx, free, work, order)
 	})
 	for range parsers {
@@ -149,13 +121,20 @@ func runSteps(ctx context.Context, in Input, s *settings, step, limit int, use f
 			}
 		})
 	}
-	j := joiner{name: in.Name, s: s}
-	for c := range order {
-		<-c.done
-		if ctx.Err() != nil {
-			break
+	r.join.begin(in.Name, s)
+	for {
+		var c *chunk
+		select {
+		case c = <-order:
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		if err := j.join(c); err != nil {
+		if c == nil {
+			wait = true
+			return context.Cause(ctx)
+		}
+		<-c.done
+		if err := r.join.join(c); err != nil {
 			return err
 		}
 		if err := use(c); err != nil {
@@ -166,5 +145,4 @@ func runSteps(ctx context.Context, in Input, s *settings, step, limit int, use f
 		}
 		free <- c
 	}
-	return context.Cause(ctx)
 }

@@ -168,7 +168,7 @@ func TestProgressAndNote(t *testing.T) {
 			}
 			last = done
 		},
-		Note: func(line int64, _ string) { notes = append(notes, line) },
+		Note: func(_ string, line int64, _ string) { notes = append(notes, line) },
 	})
 	if err != nil || last != int64(len(text)) || !equal(notes, []int64{200_001}) {
 		t.Errorf("done %d of %d, notes for lines %v, %v", last, len(text), notes, err)

@@ -26,17 +26,18 @@ func Sources() []Source {
 	}
 }
 
-// lookup finds a source; the empty name is libsvm.
-func lookup(name string) (Source, error) {
-	if name == "" {
-		return libsvm, nil
-	}
-	var names []string
-	for _, s := range Sources() {
-		if strings.EqualFold(s.Name, name) {
+// lookup finds a source by its name, or, if that is empty, by the ending of the input's name; else it is libsvm.
+func lookup(name, input string) (Source, error) {
+	all := Sources()
+	names := make([]string, len(all))
+	for i, s := range all {
+		if strings.EqualFold(s.Name, name) || name == "" && strings.HasSuffix(input, "."+s.Name) {
 			return s, nil
 		}
-		names = append(names, s.Name)
+		names[i] = s.Name
+	}
+	if name == "" {
+		return libsvm, nil
 	}
 	return Source{}, fmt.Errorf("data: %q: %w, want one of %s", name, ErrUnknown, strings.Join(names, " "))
 }

@@ -22,7 +22,7 @@ const FileLimit = 1 << 24
 // What we read: keys in letters of any case (Angel wants small ones); an optimizer, a transfer function and a loss as a
 // name or as an object. What we write: what was read, without the keys we do not know (Ignored lists them), letters
 // beyond ASCII escaped, so that readers that take bytes for letters see the same. Keys beyond Angel's: bias_optimizer
-// of a layer.
+// of a layer, classes of the data.
 type File struct {
 	Data             DataPart  `json:"data"`
 	Train            TrainPart `json:"train"`
@@ -46,6 +46,8 @@ type DataPart struct {
 	UseShuffle    bool     `json:"useshuffle,omitempty"`
 	PosNegRatio   float64  `json:"posnegratio,omitempty"`
 	TransLabel    string   `json:"translabel,omitempty"`
+	// Classes are the labels of the negative and the positive examples, if they are others than -1 (or 0) and 1.
+	Classes []float32 `json:"classes,omitempty"`
 }
 
 // TrainPart says how to train.

@@ -118,6 +118,7 @@ type LoadOptions struct {
 	Codec    string            // format; "": found out
 	Set      map[string]string // the format's own options
 	Matrices []string          // nil: all that this client created
+	Round    bool              // values to the type of the matrices; without, a value that does not fit is an error
 }
 
 // Load fills matrices from a path in any format that the servers know. How many servers saved it does not matter. One
@@ -127,7 +128,7 @@ func (c *Client) Load(ctx context.Context, o LoadOptions) error {
 		o.Matrices = c.order
 	}
 	_, err := c.all(ctx, rpc.OpLoad, func(int) any {
-		return rpc.Load{Path: o.Path, Codec: o.Codec, Set: o.Set, Matrices: o.Matrices}
+		return rpc.Load{Path: o.Path, Codec: o.Codec, Set: o.Set, Matrices: o.Matrices, Round: o.Round}
 	})
 	for _, m := range c.mats {
 		m.cache.forget()

@@ -58,4 +58,5 @@ type Load struct {
 	Codec    string            `json:"codec,omitempty"` // "": found out
 	Set      map[string]string `json:"set,omitempty"`
 	Matrices []string          `json:"matrices"`
+	Round    bool              `json:"round,omitempty"` // to the type of the matrices, if the values allow it
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"thole.example/format"
 	"thole.example/matrix"
@@ -63,7 +64,7 @@ func (j *job) loaded(ctx context.Context, r format.Reader, a rpc.Load, while *ch
 		if err != nil {
 			return nil, err
 		}
-		if err := n.load(ctx, r, while); err != nil {
+		if err := n.load(ctx, r, a.Round, while); err != nil {
 			return nil, fmt.Errorf("load %s: %w", a.Path, err)
 		}
 		for i, h := range o.held {
@@ -73,8 +74,9 @@ func (j *job) loaded(ctx context.Context, r format.Reader, a rpc.Load, while *ch
 	return fresh, nil
 }
 
-// load fills the partitions from the reader's matrix of the same name. Rows beyond those of the matrix are left out.
-func (o *owned) load(ctx context.Context, r format.Reader, while *charge) error {
+// load fills the partitions from the reader's matrix of the same name. Rows beyond those of the matrix are left out; with round,
+// values are rounded to the type of the matrix.
+func (o *owned) load(ctx context.Context, r format.Reader, round bool, while *charge) error {
 	from, err := format.Find(r, o.meta.Name)
 	if err != nil {
 		return err
@@ -88,7 +90,7 @@ func (o *owned) load(ctx context.Context, r format.Reader, while *charge) error 
 				return err
 			}
 			b, exact := b.Cast(o.meta.DType)
-			if !exact {
+			if !exact && !(round && finite(b)) {
 				return fmt.Errorf("matrix %s holds %v that do not fit %v: %w", from.Name, from.DType, o.meta.DType, format.ErrLossy)
 			}
 			if err := o.fill(h, b, while); err != nil {
@@ -97,6 +99,17 @@ func (o *owned) load(ctx context.Context, r format.Reader, while *charge) error 
 		}
 	}
 	return nil
+}
+
+// finite tells whether no value went beyond what its type holds, or was no number before.
+func finite(b matrix.Block) bool {
+	switch val := b.Data.Values().(type) {
+	case []float32:
+		return !slices.ContainsFunc(val, func(v float32) bool { return v-v != 0 })
+	case []float64:
+		return !slices.ContainsFunc(val, func(v float64) bool { return v-v != 0 })
+	}
+	return false
 }
 
 // fill sets the cells of a partition. What a hash partition gets is of the whole place: it keeps its own keys.

@@ -9,8 +9,8 @@ import (
 // Tasks tell each other numbers through matrices like any other, which the servers add up: exact sums of what each task
 // wrote to its own place, or sums in the order of tasks. Nothing else passes between tasks.
 const (
-	// lossBoard has sum of losses and number of examples: in row e of epoch e+1, in the last two rows of the training and
-	// the held-out examples with the final parameters.
+	// lossBoard has sum of losses and number of examples: in column e of epoch e+1, in the column behind them of the
+	// training examples with the final parameters.
 	lossBoard  = "train.loss"
 	validBoard = "valid.scores" // score of every held-out example
 )
@@ -18,7 +18,7 @@ const (
 // boards are the matrices that tasks talk through.
 func (l *loop) boards() []matrix.Meta {
 	ms := []matrix.Meta{
-		board(lossBoard, int64(l.Epochs)+2, 2),
+		board(lossBoard, 2, int64(l.Epochs)+1),
 	}
 	if l.Valid != nil {
 		ms = append(ms, board(validBoard, 1, int64(l.Valid.Len())))
@@ -31,20 +31,26 @@ func board(name string, rows, cols int64) matrix.Meta {
 }
 
 func (l *loop) pushLoss(epoch int, sum, rows float64) error {
-	at := matrix.At(int64(epoch), int64(epoch)+1, 0, 2)
+	at := matrix.At(0, 2, int64(epoch), int64(epoch)+1)
 	return l.s.Push(lossBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: []float64{sum, rows}}})
+}
+
+// wantLoss is the column of the epoch: however many epochs there may be, no more than that travels.
+func wantLoss(epoch int) []matrix.Want {
+	return []matrix.Want{{Matrix: lossBoard, Cols: []int64{int64(epoch)}}}
 }
 
 // readLoss is the mean loss of the epoch over all tasks. Every task reads the same.
 func (l *loop) readLoss(ctx context.Context, epoch int) (float64, error) {
-	got, err := l.s.Pull(ctx, []matrix.Want{{Matrix: lossBoard}})
+	got, err := l.s.Pull(ctx, wantLoss(epoch))
 	if err != nil {
 		return 0, err
 	}
-	return meanLoss(got[0], epoch), nil
+	return meanLoss(got[0]), nil
 }
 
-func meanLoss(board matrix.Block, epoch int) float64 {
-	val := board.Data.Values().([]float64)
-	return val[2*epoch] / max(1, val[2*epoch+1])
+// meanLoss is that of the column that was wanted.
+func meanLoss(column matrix.Block) float64 {
+	val := column.Data.Values().([]float64)
+	return val[0] / max(1, val[1])
 }

@@ -107,7 +107,9 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	w.conf.Dim = 30
+	if w.conf.Dim == 0 {
+		w.conf.Dim = 30
+	}
 	if o.Model, err = recipe.Build(w.conf); err != nil {
 		return nil, nil, err
 	}

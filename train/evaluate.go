@@ -68,14 +68,13 @@ func (m Metrics) MarshalJSON() ([]byte, error) {
 }
 
 // Scores runs the examples forward, some thousand at a time: score[i] is the first output of rows[i] (a margin or a
-// value), loss the sum of their losses by the labels. A nil rows means all of b.
-func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, rows []int) (score []float64, loss float64, err error) {
+// value). A nil rows means all of b.
+func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, rows []int) ([]float64, error) {
 	n := b.Len()
 	if rows != nil {
 		n = len(rows)
 	}
-	score = make([]float64, 0, n)
-	var grad graph.Tensor // the loss wants a place for it
+	score := make([]float64, 0, n)
 	for lo := 0; lo < n; lo += chunkRows {
 		hi := min(lo+chunkRows, n)
 		part := b
@@ -86,29 +85,48 @@ func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, 
 		}
 		params, err := p.Pull(ctx, run.Wants(part))
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		out, err := run.Scores(part, params)
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		for i := range hi - lo {
 			score = append(score, float64(out.Row(i)[0]))
 		}
-		grad.Resize(out.Rows, out.Cols)
-		loss += run.Model().Loss.Loss(out, part.Label, &grad)
 	}
-	return score, loss, nil
+	return score, nil
+}
+
+// totalLoss is the sum of the losses of scores by the labels, summed in their order: whoever has the same scores has the same
+// sum, to the last bit, whichever way they came.
+func totalLoss(loss graph.Loss, score []float64, label []float32) (sum float64) {
+	var out, grad graph.Tensor // the loss wants a place for the gradient
+	for lo := 0; lo < len(score); lo += chunkRows {
+		hi := min(lo+chunkRows, len(score))
+		out.Resize(hi-lo, 1)
+		grad.Resize(hi-lo, 1)
+		for i, s := range score[lo:hi] {
+			out.Val[i] = float32(s)
+		}
+		sum += loss.Loss(&out, label[lo:hi], &grad)
+	}
+	return sum
+}
+
+// nullLoss is the mean loss of scores that are all zero.
+func nullLoss(loss graph.Loss, label []float32) float64 {
+	return totalLoss(loss, make([]float64, len(label)), label) / float64(len(label))
 }
 
 // Measure is the metrics of scores: exact AUC and accuracy of margins for classes, RMSE, MAE and R2 for values, after
-// the mean loss under the name of the model's loss.
-func Measure(lossName string, loss float64, classify bool, score []float64, label []float32) (Metrics, error) {
+// the mean loss under the name of the model's loss. The same scores give the same metrics, to the last bit.
+func Measure(loss graph.Loss, classify bool, score []float64, label []float32) (Metrics, error) {
 	wide := make([]float64, len(label))
 	for i, y := range label {
 		wide[i] = float64(y)
 	}
-	m := Metrics{{lossName, loss / float64(len(score))}}
+	m := Metrics{{loss.Name(), totalLoss(loss, score, label) / float64(len(score))}}
 	type measure struct {
 		name string
 		of   func(score, label []float64) (float64, error)
@@ -132,10 +150,15 @@ func Measure(lossName string, loss float64, classify bool, score []float64, labe
 // evaluate fills in the metrics of the final parameters. Every task scores its share; sums and scores meet on the
 // boards.
 func (l *loop) evaluate(ctx context.Context, r *Report) error {
-	_, sum, err := Scores(ctx, l.s, l.run, l.Data, l.mine)
+	score, err := Scores(ctx, l.s, l.run, l.Data, l.mine)
 	if err != nil {
 		return err
 	}
+	label := make([]float32, len(l.mine))
+	for i, row := range l.mine {
+		label[i] = l.Data.Label[row]
+	}
+	sum := totalLoss(l.Model.Loss, score, label)
 	if math.IsNaN(sum) || math.IsInf(sum, 0) {
 		return fmt.Errorf("after epoch %d of %d: loss %v: %w", r.Epochs, l.Epochs, sum, graph.ErrDiverged)
 	}
@@ -168,11 +191,8 @@ func (l *loop) pushScores(ctx context.Context) error {
 	if lo == hi {
 		return nil
 	}
-	score, sum, err := Scores(ctx, l.s, l.run, l.Valid.Slice(lo, hi), nil)
+	score, err := Scores(ctx, l.s, l.run, l.Valid.Slice(lo, hi), nil)
 	if err != nil {
-		return err
-	}
-	if err := l.pushLoss(l.Epochs+1, sum, float64(hi-lo)); err != nil {
 		return err
 	}
 	at := matrix.At(0, 1, int64(lo), int64(hi))
@@ -180,14 +200,9 @@ func (l *loop) pushScores(ctx context.Context) error {
 }
 
 func (l *loop) readScores(ctx context.Context) (Metrics, error) {
-	loss, err := l.readLoss(ctx, l.Epochs+1)
-	if err != nil {
-		return nil, err
-	}
 	got, err := l.s.Pull(ctx, []matrix.Want{{Matrix: validBoard}})
 	if err != nil {
 		return nil, err
 	}
-	score := got[0].Data.Values().([]float64)
-	return Measure(l.Model.Loss.Name(), loss*float64(len(score)), l.Classify, score, l.Valid.Label)
+	return Measure(l.Model.Loss, l.Classify, got[0].Data.Values().([]float64), l.Valid.Label)
 }

@@ -42,6 +42,7 @@ type Options struct {
 	Seed      uint64
 	InOrder   bool    // take examples in the order of the file instead of shuffling
 	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
+	Pace      *Pace   // stop when more epochs are of no use, and let the rate fall before; nil: no
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
 	Ready func(ctx context.Context) error
@@ -72,7 +73,22 @@ type Report struct {
 	Valid   Metrics   // of the held-out examples, nil if there are none
 	Rows    int64     // examples of the training set
 	Epochs  int       // epochs made
-	Stopped bool      // by the tolerance
+	Stopped bool      // by the tolerance or the pace
+	Null    float64   // mean loss of the training examples where every score is 0
+}
+
+// LastChange is how the mean loss moved in the last epoch, and as a share of what it was (0 if that was nothing); ok is false for
+// less than two epochs.
+func (r *Report) LastChange() (by, share float64, ok bool) {
+	n := len(r.Losses)
+	if n < 2 {
+		return 0, 0, false
+	}
+	by = r.Losses[n-1] - r.Losses[n-2]
+	if by != 0 && r.Losses[n-2] != 0 {
+		share = by / r.Losses[n-2]
+	}
+	return by, share, true
 }
 
 // loop is one task at work.
@@ -84,6 +100,7 @@ type loop struct {
 	steps  int           // of an epoch
 	gather data.Gatherer // a batch is done with when the next one is gathered
 	seen   int64
+	pace   *pacer
 }
 
 // Run trains. It returns when this task has made its last step and knows the report; other tasks may still be at it.
@@ -99,6 +116,8 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 		o.Valid = nil
 	}
 	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
+	null := nullLoss(o.Model.Loss, o.Data.Label)
+	l.pace = newPacer(o.Pace, null)
 	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
 	for _, m := range o.Model.Params() {
 		cut := o.Partitioner
@@ -125,7 +144,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	return l.train(ctx)
+	return l.train(ctx, null)
 }
 
 func (o *Options) check() error {
@@ -159,8 +178,8 @@ func share(n, task, tasks int) []int {
 	return mine
 }
 
-func (l *loop) train(ctx context.Context) (*Report, error) {
-	r := &Report{Rows: int64(l.Data.Len())}
+func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
+	r := &Report{Rows: int64(l.Data.Len()), Null: null}
 	for r.Epochs < l.Epochs && !r.Stopped {
 		loss, err := l.epoch(ctx, r.Epochs+1)
 		if err != nil {
@@ -168,7 +187,7 @@ func (l *loop) train(ctx context.Context) (*Report, error) {
 		}
 		r.Epochs++
 		r.Losses = append(r.Losses, loss)
-		r.Stopped = l.settled(r.Losses)
+		r.Stopped = l.pace.next(loss) || l.settled(r.Losses)
 		l.tell(Event{Epoch: r.Epochs, Loss: loss, Done: true})
 	}
 	if err := l.s.Barrier(ctx); err != nil { // the parameters are final when the last task has made its last step
@@ -215,26 +234,26 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		if err := l.compute(batch, params, &sum, &rows); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		weight, wants := float64(batch.Len()), []matrix.Want{{Matrix: lossBoard}}
+		weight, wants := float64(batch.Len()), wantLoss(epoch-1)
 		if step < l.steps-1 {
 			batch = l.batch(step + 1)
 			wants = l.run.Wants(batch)
 		} else if err := l.pushLoss(epoch-1, sum, rows); err != nil {
 			return 0, err
 		}
-		if params, err = l.s.Next(ctx, weight, l.Rate(epoch, (epoch-1)*l.steps+step+1), wants); err != nil {
+		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.Rate(epoch, (epoch-1)*l.steps+step+1), wants); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
 		l.seen = int64(epoch-1)*int64(l.Data.Len()) + int64(min(l.Data.Len(), (step+1)*l.perTask()*l.Tasks))
 		l.tell(Event{Epoch: epoch, Loss: sum / max(1, rows)})
 	}
-	if l.Tolerance > 0 { // all must judge by the same number, also where clocks may differ
+	if l.Tolerance > 0 || l.Pace != nil { // all must judge by the same number, also where clocks may differ
 		if err := l.s.Barrier(ctx); err != nil {
 			return 0, err
 		}
 		return l.readLoss(ctx, epoch-1)
 	}
-	return meanLoss(params[0], epoch-1), nil
+	return meanLoss(params[0]), nil
 }
 
 // batch is this task's examples of a step: none in the last step if others have one more.

@@ -6,6 +6,8 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -161,11 +163,15 @@ func TestDiverged(t *testing.T) {
 	}
 }
 
-// TestTolerance wants all tasks to stop in the same epoch, under every bound.
+// TestTolerance wants all tasks to stop in the same epoch, by the tolerance and by the pace, under every bound.
 func TestTolerance(t *testing.T) {
-	for _, bound := range []ssp.Bound{ssp.BSP, 3, ssp.ASP} {
+	for i, bound := range []ssp.Bound{ssp.BSP, 3, ssp.ASP, ssp.BSP, 3, ssp.ASP} {
+		paced := i >= 3
 		w := world{servers: 2, tasks: 3, bound: bound, conf: algo.Conf{Rule: "sgd"}}
 		o := Options{Data: examples(200, 1), Epochs: 500, Batch: 50, Rate: rate(0.5), Tolerance: 0.02, Valid: examples(0, 1)}
+		if paced {
+			o.Tolerance, o.Pace = 0, &Pace{Window: 2, Tolerance: 0.01, Patience: 2}
+		}
 		reports, _ := w.trained(t, o)
 		for task, r := range reports {
 			if !r.Stopped || r.Epochs < 2 || r.Epochs >= 500 || r.Epochs != reports[0].Epochs || len(r.Losses) != r.Epochs {
@@ -174,6 +180,76 @@ func TestTolerance(t *testing.T) {
 			if r.Valid != nil {
 				t.Errorf("%v: metrics %v of no examples", bound, r.Valid)
 			}
+		}
+	}
+}
+
+// TestPacedBits wants one and the same end of a paced training on any servers.
+func TestPacedBits(t *testing.T) {
+	var first *Report
+	var bits []float32
+	for _, servers := range []int{1, 3} {
+		o := Options{Data: examples(203, 1), Epochs: 300, Batch: 20, Rate: rate(0.3), Seed: 7, Pace: &Pace{Window: 1, Tolerance: 0.01, Patience: 3}}
+		reports, weights := world{servers: servers, tasks: 3}.trained(t, o)
+		if first == nil {
+			first, bits = reports[0], weights
+		}
+		for task, r := range reports {
+			if !reflect.DeepEqual(r, first) || !r.Stopped {
+				t.Errorf("%d servers, task %d reports %+v, want %+v", servers, task, r, first)
+			}
+		}
+		if !slices.Equal(weights, bits) {
+			t.Errorf("%d servers: other weights", servers)
+		}
+	}
+}
+
+// TestPacer wants the rate halved for every window that is not better by the tolerance, and the end after as many in a row as
+// the patience; a loss that is next to nothing does not count as getting better.
+func TestPacer(t *testing.T) {
+	for _, c := range []struct {
+		losses string // of windows, in percent of the loss of no model
+		factor float64
+		stops  bool
+	}{
+		{"50 40 30 20 10", 1, false},
+		{"50 49.99", 0.5, false},
+		{"50 49.99 40 39.99", 0.25, false},
+		{"50 49.99 60", 0.25, true},
+		{"0.01 0.008 0.004", 1, false},
+		{"0.001 0.0008 0.0004", 0.25, true},
+	} {
+		p := newPacer(&Pace{Window: 2, Tolerance: 1e-2, Patience: 2}, 1)
+		stopped := false
+		for _, text := range strings.Fields(c.losses) {
+			loss, err := strconv.ParseFloat(text, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.next(loss/100 + 1e-7) {
+				t.Errorf("%s: stopped within a window", c.losses)
+			}
+			stopped = p.next(loss/100 - 1e-7)
+		}
+		if stopped != c.stops || p.factor != c.factor {
+			t.Errorf("%s: stopped %v at rate %v, want %v at %v", c.losses, stopped, p.factor, c.stops, c.factor)
+		}
+	}
+}
+
+// TestAllowance wants small data to get many epochs, large data those of the recipe, whatever the machine.
+func TestAllowance(t *testing.T) {
+	for _, c := range []struct {
+		b       *data.Batch
+		weights int64
+		epochs  int
+		window  int
+	}{{examples(270, 1), 30, 66417, 166}, {examples(100_000, 1), 30, 260, 1}, {examples(270, 1), 1 << 40, 10, 1}} {
+		epochs, pace, about := Allowance(c.b, c.weights, 1, 512, 10)
+		if epochs != c.epochs || pace.Window != c.window || about <= 0 {
+			t.Errorf("%d examples, %d weights: %d epochs in %v, windows of %d; want %d, %d", c.b.Len(), c.weights, epochs, about, pace.Window,
+				c.epochs, c.window)
 		}
 	}
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"thole.example/algo"
 	"thole.example/blob"
@@ -13,6 +15,7 @@ import (
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/part"
+	"thole.example/psf"
 	"thole.example/shard"
 	"thole.example/ssp"
 )
@@ -31,11 +34,11 @@ func (j *job) given(flag string) bool { return j.command != nil && j.command.Fla
 // choose checks the settings, all before any example is read, and fills in the recipe's where the user gave none.
 func (j *job) choose(ctx context.Context) (*plan, error) {
 	recipe, err := algo.Find(j.algo)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, usageError{err}
-	case j.data == "":
-		return nil, usageError{errors.New("no --data")}
+	}
+	if err := j.checkPaths("thole train --data train.libsvm --model out/lr"); err != nil {
+		return nil, err
 	}
 	p := &plan{job: j, recipe: recipe}
 	for _, check := range []func() error{p.checkNumbers, p.checkNames, p.chooseRule} {
@@ -43,7 +46,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 			return nil, usageError{err}
 		}
 	}
-	if _, err := p.dataOptions(p.data, recipe.Task); err != nil {
+	if _, err := p.dataOptions(recipe.Task); err != nil {
 		return nil, err
 	}
 	return p, p.checkTarget(ctx)
@@ -52,11 +55,22 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 // checkTarget refuses a format that cannot write such models and options that it does not have: it begins to save a model
 // of one feature.
 func (p *plan) checkTarget(ctx context.Context) error {
-	codec, err := codecs().Lookup(p.to)
+	codec, ending, err := (&output{to: p.to}).codec(p.model, nil)
+	if p.to == "" && err != nil {
+		codec, err = codecs().Lookup("angel") // the ending says nothing
+	}
 	if err != nil {
 		return usageError{err}
 	}
+	p.to = codec.Info().Name
 	target := side{codec, p.set}
+	for name, value := range ending {
+		if _, said := target.set[name]; !said {
+			if err := target.add(wish{option: name}, value); err != nil {
+				return err
+			}
+		}
+	}
 	if err := p.wants.share(&target); err != nil {
 		return err
 	}
@@ -112,7 +126,7 @@ func (p *plan) checkNumbers() error {
 		return fmt.Errorf("--tasks %d, want 1 to %d", j.tasks, jobTasksLimit)
 	case j.staleness < -1:
 		return fmt.Errorf("--staleness %d, want -1 (ASP), 0 (BSP) or more", j.staleness)
-	case !(j.holdout >= 0 && j.holdout < 1) || j.holdout > 0 && j.valid != "":
+	case !(j.holdout >= 0 && j.holdout < 1) || j.holdout > 0 && len(j.valid) > 0:
 		return fmt.Errorf("--holdout %v, want a share below 1, and not with --validate", j.holdout)
 	}
 	return nil
@@ -146,6 +160,10 @@ func (p *plan) chooseRule() error {
 	if j.l2 > 0 || j.given("l2") {
 		hyper["l2"] = j.l2
 	}
+	if err := hasSettings(d.Rule, hyper); err != nil {
+		return err
+	}
+	p.open = j.epochs == 0 && j.tolerance == 0 && !j.given("tolerance") && j.schedule == "" && j.per == "" && len(j.decay) == 0
 	if j.rate == 0 {
 		j.rate = d.Rate
 	}
@@ -177,6 +195,37 @@ func (p *plan) chooseRule() error {
 	}
 	_, err = s.Bind(p.rate, 1, p.decays)
 	return err
+}
+
+// hasSettings refuses settings that the rule does not have, and says which rules do.
+func hasSettings(name string, hyper map[string]float64) error {
+	has := func(r psf.Rule, setting string) bool {
+		return slices.ContainsFunc(r.Hyper, func(h psf.Hyper) bool { return h.Name == setting })
+	}
+	rule, err := optim.Find(name)
+	if err != nil {
+		return err
+	}
+	for _, setting := range slices.Sorted(maps.Keys(hyper)) {
+		if has(*rule, setting) {
+			continue
+		}
+		var others []string
+		for _, r := range optim.Rules() {
+			if has(r, setting) {
+				others = append(others, "--rule "+r.Name)
+			}
+		}
+		if len(others) > 0 {
+			own := make([]string, len(rule.Hyper))
+			for i, h := range rule.Hyper {
+				own[i] = h.Name
+			}
+			return fmt.Errorf("update rule %s: no setting %q, want one of %s, or a rule that has it: %s", name, setting,
+				strings.Join(own, " "), strings.Join(others, " or "))
+		}
+	}
+	return nil
 }
 
 // finite tells whether all are numbers that are not infinite.

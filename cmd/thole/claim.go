@@ -27,9 +27,11 @@ func (j *job) target(ctx context.Context, e *env) (*target, error) {
 	if j.model == "" {
 		return t, nil
 	}
-	for flag, other := range map[string]string{"data": j.data, "validate": j.valid} {
-		if same(j.model, other) {
-			return nil, usageError{fmt.Errorf("--model %s is the file of --%s", j.model, flag)}
+	for flag, others := range map[string][]string{"data": j.data, "validate": j.valid} {
+		for _, other := range others {
+			if same(j.model, other) {
+				return nil, usageError{fmt.Errorf("--model %s is the file of --%s", j.model, flag)}
+			}
 		}
 	}
 	s, err := e.folder(ctx, j.model, j.force)

@@ -103,7 +103,7 @@ func (d *demo) generate(ctx context.Context) (err error) {
 // job is the demo's training: two servers and two tasks in this process.
 func (d *demo) job() *job {
 	return &job{
-		algo: "lr", model: d.path("model-angel"), to: "angel", data: d.path("train.dummy"), format: "dummy", base: "auto",
+		algo: "lr", model: d.path("model-angel"), to: "angel", data: []string{d.path("train.dummy")}, format: "dummy", base: "auto",
 		dim: d.truth.Dim(), l2: 1e-6, epochs: 10, seed: d.seed, tasks: 2, name: "demo", force: true,
 	}
 }
@@ -203,7 +203,10 @@ func (d *demo) diff(ctx context.Context, a, b string) (string, error) {
 // measure scores the held-out examples with a stored model.
 func (d *demo) measure(ctx context.Context, model, algorithm string) (train.Metrics, error) {
 	p := prediction{job: *d.job()}
-	p.job.model, p.job.data, p.algo = model, d.path("test.dummy"), algorithm
-	_, m, err := p.measure(ctx, d.env)
-	return m, err
+	p.job.model, p.job.data, p.algo = model, []string{d.path("test.dummy")}, algorithm
+	s, err := p.measure(ctx, d.env)
+	if err != nil {
+		return nil, err
+	}
+	return s.Metrics, nil
 }

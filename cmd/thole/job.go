@@ -9,11 +9,12 @@ import (
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
 type job struct {
-	algo, model, load, data, format, valid, to, log string
-	labels, base, separator                         string
-	threshold, holdout                              float64
-	dim                                             int64
-	sparse                                          bool
+	algo, model, load, format, to, log string
+	data, valid                        []string // paths, globs, folders
+	labels, base, separator            string
+	threshold, holdout                 float64
+	dim                                int64
+	sparse, strict                     bool
 
 	rule, schedule, per, initKind string
 	hyper, decay                  map[string]string
@@ -42,19 +43,19 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringVar(&j.algo, "algo", "lr", "algorithm (see thole algos)")
 	f.StringVar(&j.model, "model", "", "where to save the model; nothing is saved without")
 	f.StringVar(&j.load, "load", "", "stored model to go on from, in any format")
-	f.StringVar(&j.to, "to", "angel", "format of the saved model (see thole formats)")
+	f.StringVar(&j.to, "to", "", "format of the saved model (default: by the ending of --model, else angel)")
 	f.StringToStringVar(&j.set, "set", nil, "options of the format, NAME=VALUE")
 	f.BoolVar(&j.lossy, "lossy", false, "save even if the format loses something")
 	f.BoolVar(&j.force, "force", false, "replace the model if it exists")
 	f.StringVar(&j.log, "log", "", "write progress as JSON lines to this file")
 
-	f.StringVar(&j.data, "data", "", "training examples")
-	f.StringVar(&j.valid, "validate", "", "held-out examples for the metrics at the end")
+	f.StringArrayVar(&j.data, "data", nil, "training examples: "+pathsHelp)
+	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples for the metrics at the end, named as in --data")
 	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, every k-th one")
 	j.dataFlags(c)
 	f.BoolVar(&j.sparse, "sparse", false, "keep only the columns that occur, by key")
 
-	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: of the algorithm)")
+	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: until the loss no longer falls, within a limit that is printed)")
 	f.IntVar(&j.batch, "batch", 0, "examples of a step, over all tasks (default: of the algorithm)")
 	f.Float64Var(&j.rate, "rate", 0, "learning rate (default: of the algorithm)")
 	f.StringVar(&j.schedule, "schedule", "", "how the rate changes (default: of the algorithm)")
@@ -76,6 +77,9 @@ func (j *job) flags(c *cobra.Command) {
 	j.wants.flags(c, false, true)
 }
 
+// pathsHelp says what may name examples.
+const pathsHelp = "files, folders or quoted globs, - for standard input; given several times or with commas"
+
 // dataFlags are the flags that say how to read examples.
 func (j *job) dataFlags(c *cobra.Command) {
 	f := c.Flags()
@@ -84,6 +88,7 @@ func (j *job) dataFlags(c *cobra.Command) {
 	f.StringVar(&j.base, "index-base", "auto", "what column indices count from: auto, 0 or 1")
 	f.StringVar(&j.labels, "labels", "", "label mapping: auto, NoTrans, PosNegTrans, ZeroOneTrans, AddOneTrans, SubOneTrans")
 	f.Float64Var(&j.threshold, "label-threshold", 0, "threshold of PosNegTrans and ZeroOneTrans")
+	f.BoolVar(&j.strict, "strict", false, "refuse features that were not in training, which else count as zero")
 	f.StringVar(&j.separator, "separator", "", "separator between tokens beside blanks")
 }
 

@@ -5,69 +5,34 @@ import (
 	"fmt"
 	"hash/crc32"
 	"net/url"
-	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/ssp"
 	"thole.example/train"
 	"thole.example/wire"
 )
 
-// dataOptions are the options of reading examples of the path.
-func (j *job) dataOptions(path string, task algo.Task) (data.Options, error) {
-	o := data.Options{Format: j.format, Dim: j.dim, Threshold: j.threshold, Separator: j.separator, NoLabel: j.noLabel}
-	for _, s := range data.Sources() {
-		if o.Format == "" && filepath.Ext(path) == "."+s.Name {
-			o.Format = s.Name
-		}
-	}
-	mapping := j.labels
-	if mapping == "" && task == algo.Classification {
-		mapping = "auto"
-	}
-	var err error
-	if o.Base, err = data.ParseBase(j.base); err == nil {
-		o.Labels, err = data.ParseLabels(mapping)
-	}
-	if err == nil {
-		err = o.Check()
-	}
-	if err == nil && !finite(j.threshold) {
-		err = fmt.Errorf("--label-threshold %v, want a finite number", j.threshold)
-	}
-	if err != nil {
-		return o, usageError{err}
-	}
-	return o, nil
-}
-
-// examples reads a file of examples.
-func (j *job) examples(ctx context.Context, e *env, path string, dim int64, task algo.Task) (*data.Batch, error) {
-	o, err := j.dataOptions(path, task)
-	if err != nil {
-		return nil, err
-	}
-	p := newProgress(e.err, "read "+filepath.Base(path), "B", 1)
-	defer p.end()
-	o.Dim = dim
-	o.Progress = func(done, total int64) { p.total = total; p.set(done, "") }
-	o.Note = func(line int64, text string) { p.line("%s:%d: %s", path, line, text) }
-	return data.LoadFile(ctx, path, o)
-}
-
 // plan is a job with everything read and chosen: what all of its tasks share.
 type plan struct {
 	*job
 	recipe       *algo.Algo
-	train, valid *data.Batch
-	digest       uint32 // of the examples
+	train, valid *data.Examples // valid may be nil
+	digest       uint32         // of the examples
 	conf         algo.Conf
 	rateOf       func(epoch, step int) float64
 	bound        ssp.Bound
 	decays       map[string]float64 // settings of the schedule
 	loadPath     string             // of the model to go on from, in the servers' bucket
+	loaded       loaded             // that model
+	open         bool               // the user left open how long to train
+	pace         *train.Pace        // when to stop, if so
+	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
 }
 
 // plan chooses the settings and reads the examples.
@@ -82,27 +47,95 @@ func (j *job) plan(ctx context.Context, e *env) (*plan, error) {
 // read reads the examples.
 func (p *plan) read(ctx context.Context, e *env) (err error) {
 	j := p.job
-	if p.train, err = j.examples(ctx, e, j.data, j.dim, p.recipe.Task); err != nil {
+	o, err := j.dataOptions(p.recipe.Task)
+	if err != nil {
+		return err
+	}
+	o.Classes = p.loaded.classes
+	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return err
 	}
 	if p.train.Len() == 0 {
-		return fmt.Errorf("%s: no examples", j.data)
+		return fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}
-	p.conf.Dim = p.train.Dim()
-	p.digest = digest(p.train)
-	switch {
-	case j.valid != "":
-		p.valid, err = j.examples(ctx, e, j.valid, p.conf.Dim, p.recipe.Task)
-	case j.holdout > 0:
+	if j.holdout > 0 {
 		p.hold()
 	}
-	if err == nil {
-		err = p.schedules()
+	if p.recipe.Task == algo.Classification {
+		p.sayClasses(e)
 	}
-	if err == nil {
-		_, err = p.recipe.Build(p.conf)
+	if p.conf.Dim = p.train.Dim(); p.conf.Dim < p.loaded.dim {
+		p.conf.Dim = p.loaded.dim
+	} else if p.loaded.dim > 0 && j.dim == 0 && p.conf.Dim > p.loaded.dim {
+		return fmt.Errorf("%s has %d columns and the examples have %d; --dim %d adds the missing ones, --dim %d takes none beyond them",
+			j.load, p.loaded.dim, p.conf.Dim, p.conf.Dim, p.loaded.dim)
 	}
-	return err
+	p.digest = digest(p.train.Batch)
+	model, err := p.recipe.Build(p.conf)
+	if err != nil {
+		return err
+	}
+	if err := p.readHeld(ctx, e, o, model.Params()); err != nil {
+		return err
+	}
+	p.allow(model.Params())
+	return p.schedules()
+}
+
+// readHeld reads the examples of --validate. What was not in training counts as zero there, and in those held out.
+func (p *plan) readHeld(ctx context.Context, e *env, o data.Options, params []matrix.Meta) (err error) {
+	columns := &data.Columns{Hi: p.conf.Dim}
+	for _, m := range params {
+		if m.Layout == matrix.RowSparse {
+			columns.Keys = append(p.train.Keys(), p.loaded.keys...)
+			slices.Sort(columns.Keys)
+			break
+		}
+	}
+	if len(p.job.valid) > 0 {
+		o.Classes, o.Columns, o.Dim = &p.train.Classes, columns, 0
+		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {
+			return err
+		}
+	} else if p.valid != nil {
+		p.valid.Batch, p.valid.Unseen = p.valid.Keep(columns)
+		switch left := p.valid.Unseen; {
+		case left.Features > 0 && p.strict:
+			return fmt.Errorf("--holdout: %s (not with --strict)", left.Text(p.valid.Len()))
+		case left.Features > 0:
+			fmt.Fprintf(e.err, "--holdout: %s\n", left.Text(p.valid.Len()))
+		}
+	}
+	return nil
+}
+
+// sayClasses says which label is which class where it is not plain, and warns of examples that are all of one class.
+func (p *plan) sayClasses(e *env) {
+	if c := p.train.Classes; c.Negative != c.Positive && c != data.Standard {
+		fmt.Fprintf(e.err, "labels: %v is the negative class, %v the positive one\n", c.Negative, c.Positive)
+	}
+	side := p.train.Label[0] > 0
+	for _, y := range p.train.Label {
+		if (y > 0) != side {
+			return
+		}
+	}
+	name := map[bool]string{true: "positive", false: "negative"}[side]
+	fmt.Fprintf(e.err, "warning: all %d training examples are %s: there is nothing to tell classes apart by\n", p.train.Len(), name)
+}
+
+// allow finds how many epochs there may be, where the user left that open.
+func (p *plan) allow(params []matrix.Meta) {
+	if !p.open {
+		return
+	}
+	var weights int64
+	for _, m := range params {
+		if cells, ok := m.Rect().Cells(); ok && m.Layout == matrix.RowDense {
+			weights += cells
+		}
+	}
+	p.epochs, p.pace, p.about = train.Allowance(p.train.Batch, weights, p.tasks, p.batch, p.epochs)
 }
 
 // digest is a checksum of the examples.
@@ -147,15 +180,24 @@ func (p *plan) hold() {
 			stay = append(stay, i)
 		}
 	}
-	p.train, p.valid = p.train.Gather(stay), p.train.Gather(out)
+	p.valid = &data.Examples{Batch: p.train.Gather(out), Classes: p.train.Classes}
+	p.train = &data.Examples{Batch: p.train.Gather(stay), Classes: p.train.Classes}
+}
+
+// validation is the held-out examples, nil if there are none.
+func (p *plan) validation() *data.Batch {
+	if p.valid == nil {
+		return nil
+	}
+	return p.valid.Batch
 }
 
 // summary is what all workers of a job must agree on, as words "name=value". The path of the model may be missing where the
 // first task is not.
 func (p *plan) summary() string {
 	return fmt.Sprintf("algo=%s rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d in-order=%v "+
-		"tolerance=%g init=%s/%g sparse=%v partitioner=%s load=%s examples=%d dim=%d data=%08x model=%s",
+		"tolerance=%g init=%s/%g sparse=%v partitioner=%s load=%s examples=%d classes=%v dim=%d data=%08x model=%s",
 		p.algo, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed, p.inOrder,
-		p.tolerance, p.initKind, p.initScale, p.sparse, p.partitioner, p.load, p.train.Len(), p.conf.Dim, p.digest,
+		p.tolerance, p.initKind, p.initScale, p.sparse, p.partitioner, p.load, p.train.Len(), p.train.Classes, p.conf.Dim, p.digest,
 		url.PathEscape(p.model))
 }

@@ -32,146 +32,145 @@ func predictCommand(e *env) *cobra.Command {
 		Use:   "predict",
 		Short: "Score examples with a stored model, and measure where there are labels",
 		Long: `Scores examples with a stored model in any format. With --out each example gives a line "row,margin,prediction", where
-the prediction is a probability, or a value in regression. The metrics go to standard output.`,
+the prediction is a probability, or a value in regression. The metrics go to standard output. Features that were not in training
+count as zero, and it is said how many there were; --strict refuses them.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context(), e) },
 	}
 	f := c.Flags()
-	f.StringVar(&p.job.model, "model", "", "stored model")
-	f.StringVar(&p.job.data, "data", "", "examples to score")
-	f.StringVar(&p.algo, "algo", "", "algorithm (default: what the model's graph.json says, else lr)")
+	p.flags(c)
 	f.StringVar(&p.outFile, "out", "", `file for the predictions, "-" for standard output`)
 	f.BoolVar(&p.force, "force", false, "replace the file of --out if it exists")
 	f.BoolVar(&p.noLabel, "no-label", false, "the examples have no labels")
+	return c
+}
+
+// flags are those of commands that score examples.
+func (p *prediction) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&p.job.model, "model", "", "stored model")
+	f.StringArrayVar(&p.job.data, "data", nil, "examples to score: "+pathsHelp)
+	f.StringVar(&p.algo, "algo", "", "algorithm, for a model that does not say what it is (see thole algos)")
 	f.BoolVar(&p.asJSON, "json", false, "print the metrics as JSON")
 	f.StringVar(&p.from, "from", "", "format of the model (default: found out)")
 	f.StringToStringVar(&p.source.set, "set", nil, "options of the model's format, NAME=VALUE")
 	p.dataFlags(c)
-	return c
 }
 
 func (p *prediction) run(ctx context.Context, e *env) error {
+	if err := p.checkFlags("predict"); err != nil {
+		return err
+	}
+	out := e.out
+	if p.outFile != "" {
+		var err error
+		if p.results, err = e.sink(p.outFile, p.force); err != nil {
+			return err
+		}
+		out = p.results.reports()
+	}
+	s, err := p.measure(ctx, e)
+	if err != nil {
+		return err
+	}
 	switch {
-	case p.job.model == "":
-		return usageError{fmt.Errorf("no --model")}
-	case p.job.data == "":
-		return usageError{fmt.Errorf("no --data")}
+	case p.asJSON:
+		return json.NewEncoder(out).Encode(s)
+	case s.Metrics == nil:
+		_, err = fmt.Fprintf(e.err, "%d examples scored\n", s.Examples)
+	default:
+		_, err = fmt.Fprintf(out, "%d examples  %v\n", s.Examples, s.Metrics)
+	}
+	return err
+}
+
+// checkFlags checks what can be checked before anything is read.
+func (p *prediction) checkFlags(command string) error {
+	example := "thole " + command + " --model out/lr --data test.libsvm"
+	if p.job.model == "" {
+		return usageError{fmt.Errorf("no --model, which names a stored model: %s", example)}
+	}
+	if err := p.checkPaths(example); err != nil {
+		return err
 	}
 	if p.algo != "" {
 		if _, err := algo.Find(p.algo); err != nil {
 			return usageError{err}
 		}
 	}
-	if _, err := p.dataOptions(p.job.data, ""); err != nil {
-		return err
-	}
-	var err error
-	if p.job.model, err = e.readable(ctx, p.job.model); err != nil {
-		return err
-	}
-	reports := e.out
-	if p.outFile != "" {
-		if p.results, err = e.sink(p.outFile, p.force); err != nil {
-			return err
-		}
-		reports = p.results.reports()
-	}
-	n, m, err := p.measure(ctx, e)
-	switch {
-	case err != nil:
-		return err
-	case m == nil:
-		fmt.Fprintf(e.err, "%d examples scored\n", n)
-		return nil
-	case p.asJSON:
-		return json.NewEncoder(reports).Encode(map[string]any{"examples": n, "metrics": m})
-	}
-	_, err = fmt.Fprintf(reports, "%d examples  %v\n", n, m)
+	_, err := p.dataOptions("")
 	return err
 }
 
-// measure scores the examples, writes the predictions where asked, and answers with the number of examples and their
-// metrics, nil if there are no labels.
-func (p *prediction) measure(ctx context.Context, e *env) (int, train.Metrics, error) {
-	model, task, err := p.build(ctx)
-	if err != nil {
-		return 0, nil, err
+// scored is what came out of scoring examples.
+type scored struct {
+	Examples int           `json:"examples"`
+	Metrics  train.Metrics `json:"metrics"` // nil without labels
+	Unseen   data.Unseen   `json:"unseen"`
+}
+
+// measure scores the examples, writes the predictions where asked, and measures where there are labels.
+func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
+	var err error
+	if p.job.model, err = e.readable(ctx, p.job.model); err != nil {
+		return nil, err
 	}
-	examples, err := p.read(ctx, e, model, task)
+	stored, err := openModel(ctx, p.job.model, p.from, p.source.set)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
-	score, loss, err := p.scores(ctx, model, examples)
+	defer stored.Close()
+	file, task, err := stored.network(p.algo)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
+	model, err := stored.build(file)
+	if err != nil {
+		return nil, err
+	}
+	o, err := p.dataOptions(task)
+	if err != nil {
+		return nil, err
+	}
+	if o.Classes, err = stored.classes(); err != nil {
+		return nil, err
+	}
+	if o.Classes == nil {
+		o.Classes = &data.Standard // one file of examples must not decide what labels mean
+	}
+	if o.Columns, err = stored.columns(ctx, file); err != nil {
+		return nil, err
+	}
+	if text := stored.rounded(model); text != "" {
+		fmt.Fprintln(e.err, escaped(text))
+	}
+	examples, err := p.examples(ctx, e, p.job.data, o)
+	if err != nil {
+		return nil, err
+	}
+	score, err := p.scores(ctx, model, examples.Batch)
+	if err != nil {
+		return nil, err
+	}
+	s := &scored{Examples: examples.Len(), Unseen: examples.Unseen}
 	if err := p.write(ctx, e, model, score); err != nil || p.noLabel || examples.Len() == 0 {
-		return examples.Len(), nil, err
+		return s, err
 	}
-	m, err := train.Measure(model.Loss.Name(), loss, task == algo.Classification, score, examples.Label)
-	return examples.Len(), m, err
-}
-
-// build makes the network that the stored model says it is, or that --algo names, with the sizes of its matrices.
-func (p *prediction) build(ctx context.Context) (*graph.Model, algo.Task, error) {
-	r, _, err := open(ctx, p.job.model, p.from, p.source.set)
-	if err != nil {
-		return nil, "", err
-	}
-	defer r.Close()
-	file, task, err := p.network(r.Files()[graph.FileName])
-	if err != nil {
-		return nil, "", err
-	}
-	conf := algo.Conf{}
-	for _, m := range r.Matrices() {
-		conf.Dim, conf.ColLo = max(conf.Dim, m.Cols), min(conf.ColLo, m.ColLo)
-		conf.Sparse = conf.Sparse || m.Layout != 0
-	}
-	model, err := algo.Compose(file, conf)
-	return model, task, err
-}
-
-func (p *prediction) network(stored []byte) (*graph.File, algo.Task, error) {
-	if p.algo == "" && stored != nil {
-		f, err := graph.ParseJSON(stored)
-		if err != nil {
-			return nil, "", err
-		}
-		return f, algo.TaskOf(f), nil
-	}
-	name := p.algo
-	if name == "" {
-		name = "lr"
-	}
-	recipe, err := algo.Find(name)
-	if err != nil {
-		return nil, "", usageError{err}
-	}
-	return recipe.File(), recipe.Task, nil
-}
-
-func (p *prediction) read(ctx context.Context, e *env, model *graph.Model, task algo.Task) (*data.Batch, error) {
-	dim := p.dim
-	if dim == 0 {
-		for _, m := range model.Params() {
-			dim = max(dim, m.ColLo+m.Cols)
-		}
-	}
-	return p.examples(ctx, e, p.job.data, dim, task)
+	s.Metrics, err = train.Measure(model.Loss, task == algo.Classification, score, examples.Label)
+	return s, err
 }
 
 // scores loads the model into an embedded server and scores the examples.
-func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *data.Batch) ([]float64, float64, error) {
+func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *data.Batch) ([]float64, error) {
 	c, err := embed(ctx, 1, false)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer c.stop()
 	client, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "predict", Tasks: 1})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer client.Close()
 	ms := model.Params()
@@ -180,20 +179,20 @@ func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *d
 		ms[i].Hyper = nil
 	}
 	if err := client.Create(ctx, "", ms...); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if err := client.Load(ctx, ps.LoadOptions{Path: inBucket(p.job.model), Codec: p.from, Set: p.source.set}); err != nil {
-		return nil, 0, err
+	if err := client.Load(ctx, ps.LoadOptions{Path: inBucket(p.job.model), Codec: p.from, Set: p.source.set, Round: true}); err != nil {
+		return nil, err
 	}
 	run, err := graph.NewRun(model)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	score, loss, err := train.Scores(ctx, client, run, examples, nil)
+	score, err := train.Scores(ctx, client, run, examples, nil)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return score, loss, client.Leave(ctx)
+	return score, client.Leave(ctx)
 }
 
 // write puts a line for each example into the file of predictions, which appears whole or not at all.

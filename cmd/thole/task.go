@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"thole.example/algo"
+	"thole.example/data"
 	"thole.example/graph"
 	"thole.example/ps"
 	"thole.example/train"
@@ -60,14 +61,17 @@ func (p *plan) task(ctx context.Context, c *cluster, worker string, tasks []int,
 	if err != nil {
 		return nil, err
 	}
+	if c := p.train.Classes; c != data.Standard && c != (data.Classes{}) {
+		model.File.Data.Classes = []float32{c.Negative, c.Positive}
+	}
 	var events func(train.Event)
 	if w != nil {
 		events = w.event
 	}
 	start := time.Now()
 	report, err := train.Run(ctx, client, train.Options{
-		Model: model, Data: p.train, Valid: p.valid, Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
-		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance,
+		Model: model, Data: p.train.Batch, Valid: p.validation(), Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
+		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance, Pace: p.pace,
 		Classify: p.recipe.Task == algo.Classification, Events: events,
 		Elapsed: func() time.Duration { return time.Since(start) },
 		Ready: func(ctx context.Context) error {
@@ -96,7 +100,7 @@ func (p *plan) loader(client *ps.Client, model *graph.Model, task int) func(cont
 		if task != 0 {
 			return nil
 		}
-		o := ps.LoadOptions{Path: p.loadPath}
+		o := ps.LoadOptions{Path: p.loadPath, Round: p.lossy}
 		for _, m := range model.Params() {
 			o.Matrices = append(o.Matrices, m.Name)
 		}

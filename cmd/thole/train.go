@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"thole.example/graph"
 	"thole.example/train"
 )
 
@@ -18,10 +21,13 @@ func trainCommand(e *env) *cobra.Command {
 		Use:   "train",
 		Short: "Train a model on servers within this process",
 		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits whatever the
-number of servers; thole worker trains the same on servers in other processes.`,
-		Example: `  thole train --algo lr --data train.libsvm --dim 8715 --model out/lr
+number of servers; thole worker trains the same on servers in other processes. Without --epochs it makes as many as the examples
+need: up to a number that is printed, which depends on the examples alone, and fewer if the loss no longer falls.`,
+		Example: `  thole train --algo lr --data train.libsvm --model out/lr
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
-  thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl`,
+  thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl
+  thole train --data days --data 'test-*.libsvm' --model out/all --to npz
+  thole train --data - --holdout 0.1 < train.libsvm`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			switch {
 			case servers < 1 || servers > serversLimit:
@@ -53,6 +59,9 @@ func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) erro
 		return err
 	}
 	defer w.close()
+	if err := p.look(ctx); err != nil {
+		return err
+	}
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
@@ -79,12 +88,18 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	}
 	report, err := p.run(ctx, c, tasks, path, w)
 	w.bar.end()
+	if errors.Is(err, graph.ErrDiverged) {
+		return fmt.Errorf("%w (--rate %g in place of %g)", err, p.rate/10, p.rate)
+	}
 	if err != nil {
 		return err
 	}
-	w.finish(report)
+	w.finish(p, report)
 	fmt.Fprintf(e.out, "%s: %d examples, %d epochs\n", p.algo, report.Rows, report.Epochs)
 	fmt.Fprintf(e.out, "train  %v\n", report.Train)
+	if by, share, ok := report.LastChange(); ok {
+		fmt.Fprintf(e.out, "last   epoch changed the loss by %+.2g (%+.2g %%)%s\n", by, 100*share, p.ending(report))
+	}
 	if report.Valid != nil {
 		fmt.Fprintf(e.out, "valid  %v\n", report.Valid)
 	}
@@ -94,12 +109,40 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	return w.close()
 }
 
+// ending says why the training ended where it did.
+func (p *plan) ending(r *train.Report) string {
+	switch {
+	case r.Stopped && p.open:
+		return ", more are of no use"
+	case r.Stopped:
+		return fmt.Sprintf(", less than --tolerance %g", p.tolerance)
+	case p.open:
+		return fmt.Sprintf("; --epochs above %d may bring more", r.Epochs)
+	}
+	return ""
+}
+
+// warnings are what is wrong with a training that came to its end.
+func (p *plan) warnings(r *train.Report) []string {
+	all := []string{}
+	try := fmt.Sprintf("the rate %g is too large: try --rate %g", p.rate, p.rate/10)
+	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" {
+		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first epoch to %.5g in the last; %s", r.Losses[0], r.Losses[n-1], try))
+	}
+	if loss := r.Train[0].Value; loss > r.Null {
+		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of weights that are all zero; %s", loss, r.Null, try))
+	}
+	return all
+}
+
 // watcher shows progress to people and, if asked, to machines.
 type watcher struct {
 	bar   *progress
 	w     io.Writer
 	log   *lineLog // nil: none
 	start time.Time
+
+	atMost string // said behind the time left where training may end before
 }
 
 func newWatcher(ctx context.Context, e *env, log string, force bool) (*watcher, error) {
@@ -136,6 +179,11 @@ func (w *watcher) write(record any) {
 
 func (w *watcher) begin(p *plan) error {
 	w.start = time.Now()
+	if p.open {
+		w.atMost = " at most"
+		fmt.Fprintf(w.w, "train %s: up to %d epochs (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
+			p.algo, p.epochs, math.Ceil(p.about.Seconds()))
+	}
 	w.bar = newProgress(w.w, "train "+p.algo, "rows", int64(p.epochs)*int64(p.train.Len()))
 	if w.log == nil {
 		return nil
@@ -153,8 +201,8 @@ func (w *watcher) event(ev train.Event) {
 	}
 	if !w.bar.live && (ev.Epoch == 1 || ev.Epoch == ev.Epochs || w.bar.due(time.Now())) {
 		w.bar.last = time.Now()
-		w.bar.line("epoch %d/%d  loss %.5f  %.0f rows/s  %v left", ev.Epoch, ev.Epochs, ev.Loss, ev.RowsPerSecond,
-			ev.Left.Round(time.Second))
+		w.bar.line("epoch %d/%d  loss %.5f  %.0f rows/s  %v left%s", ev.Epoch, ev.Epochs, ev.Loss, ev.RowsPerSecond,
+			ev.Left.Round(time.Second), w.atMost)
 	}
 	w.write(map[string]any{
 		"event": "epoch", "epoch": ev.Epoch, "loss": ev.Loss, "rows": ev.Rows, "rowsPerSecond": ev.RowsPerSecond,
@@ -162,9 +210,20 @@ func (w *watcher) event(ev train.Event) {
 	})
 }
 
-func (w *watcher) finish(r *train.Report) {
-	w.write(map[string]any{
+func (w *watcher) finish(p *plan, r *train.Report) {
+	warnings := p.warnings(r)
+	for _, text := range warnings {
+		w.bar.line("warning: %s", text)
+	}
+	record := map[string]any{
 		"event": "end", "epochs": r.Epochs, "stopped": r.Stopped, "train": r.Train, "valid": r.Valid,
-		"seconds": time.Since(w.start).Seconds(),
-	})
+		"seconds": time.Since(w.start).Seconds(), "nullLoss": r.Null, "warnings": warnings,
+	}
+	if by, share, ok := r.LastChange(); ok {
+		record["lastChange"], record["lastChangeShare"] = by, share
+	}
+	if p.valid != nil {
+		record["unseen"] = p.valid.Unseen
+	}
+	w.write(record)
 }

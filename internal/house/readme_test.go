@@ -48,10 +48,10 @@ func formats() string {
 }
 
 func algorithms() string {
-	b, row := table("algorithm", "what it learns", "task", "rule, learning rate, batch, epochs unless told otherwise")
+	b, row := table("algorithm", "what it learns", "task", "rule, learning rate, batch unless told otherwise")
 	for _, a := range algo.Algos() {
 		d := a.Defaults
-		row("`"+a.Name+"`", a.Help, string(a.Task), fmt.Sprintf("%s, %v, %d, %d", d.Rule, d.Rate, d.Batch, d.Epochs))
+		row("`"+a.Name+"`", a.Help, string(a.Task), fmt.Sprintf("%s, %v, %d", d.Rule, d.Rate, d.Batch))
 	}
 	return b.String()
 }

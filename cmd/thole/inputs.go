@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"thole.example/algo"
+	"thole.example/data"
+)
+
+// dataOptions are the options of reading examples.
+func (j *job) dataOptions(task algo.Task) (data.Options, error) {
+	o := data.Options{Format: j.format, Dim: j.dim, Threshold: j.threshold, Separator: j.separator, NoLabel: j.noLabel, Strict: j.strict}
+	mapping := j.labels
+	if mapping == "" && task == algo.Classification {
+		mapping = "auto"
+	}
+	var err error
+	if o.Base, err = data.ParseBase(j.base); err == nil {
+		o.Labels, err = data.ParseLabels(mapping)
+	}
+	if err == nil {
+		err = o.Check()
+	}
+	if err == nil && !finite(j.threshold) {
+		err = fmt.Errorf("--label-threshold %v, want a finite number", j.threshold)
+	}
+	if err != nil {
+		return o, usageError{err}
+	}
+	return o, nil
+}
+
+// checkPaths refuses what no command that reads examples can do with its paths.
+func (j *job) checkPaths(example string) error {
+	stdin := 0
+	for _, path := range slices.Concat(j.data, j.valid) {
+		for _, p := range strings.Split(path, ",") {
+			if p == data.Stdin {
+				stdin++
+			}
+		}
+	}
+	switch {
+	case len(j.data) == 0:
+		return usageError{fmt.Errorf("no --data, which names files of examples: %s", example)}
+	case stdin > 1:
+		return usageError{errors.New("- (standard input) twice, want it once: it can be read only once")}
+	case j.model == data.Stdin:
+		return usageError{errors.New("--model -, want a path: a model is no stream")}
+	}
+	return nil
+}
+
+// examples reads the examples that the paths name, as one set.
+func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Options) (*data.Examples, error) {
+	files, err := data.Files(paths)
+	if err != nil {
+		return nil, err
+	}
+	p := newProgress(e.err, "read "+strings.Join(paths, ", "), "B", 1)
+	defer p.end()
+	o.Progress = func(done, total int64) {
+		if total > 0 { // else nobody knows how much is left
+			p.total = total
+			p.set(done, "")
+		}
+	}
+	o.Note = func(path string, line int64, text string) { p.line("%s:%d: %s", path, line, text) }
+	all, err := data.LoadFiles(ctx, files, e.in, o)
+	if err == nil && all.Unseen.Features > 0 {
+		p.line("%s: %s", strings.Join(paths, ", "), all.Unseen.Text(all.Len()))
+	}
+	return all, err
+}

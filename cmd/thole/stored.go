@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"thole.example/algo"
+	"thole.example/data"
+	"thole.example/format"
+	"thole.example/graph"
+	"thole.example/matrix"
+)
+
+// storedModel is a trained model at a path: its matrices, and what its graph.json says.
+type storedModel struct {
+	format.Reader
+	path   string
+	format string
+	file   *graph.File // nil without a graph.json
+}
+
+func openModel(ctx context.Context, path, from string, set map[string]string) (*storedModel, error) {
+	b, name, err := bucketAt(path)
+	if err != nil {
+		return nil, err
+	}
+	r, codec, err := codecs().Open(ctx, b, name, from, format.Options{Set: set})
+	if err != nil {
+		return nil, err
+	}
+	m := &storedModel{Reader: r, path: path, format: codec.Info().Name}
+	if src := r.Files()[graph.FileName]; src != nil {
+		if m.file, err = graph.ParseJSON(src); err != nil {
+			r.Close()
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return m, nil
+}
+
+// check refuses a model that is another than the algorithm's.
+func (m *storedModel) check(algorithm string) error {
+	if m.file == nil {
+		return nil
+	}
+	switch name := algo.NameOf(m.file); name {
+	case algorithm:
+		return nil
+	case "":
+		return usageError{fmt.Errorf("%s has a network of its own (%s), and not that of --algo %s", m.path, graph.FileName, algorithm)}
+	default:
+		return usageError{fmt.Errorf("%s is a model of %s (%s), and --algo is %s; want --algo %s", m.path, name, graph.FileName, algorithm, name)}
+	}
+}
+
+// network is the network of the model: what its graph.json says, which --algo must not contradict, or what --algo names.
+func (m *storedModel) network(algorithm string) (*graph.File, algo.Task, error) {
+	if algorithm == "" {
+		if m.file == nil {
+			var names []string
+			for _, a := range algo.Algos() {
+				names = append(names, a.Name)
+			}
+			return nil, "", usageError{fmt.Errorf("%s does not say what it is: it has no %s; name the algorithm, --algo %s",
+				m.path, graph.FileName, strings.Join(names, " or --algo "))}
+		}
+		return m.file, algo.TaskOf(m.file), nil
+	}
+	recipe, err := algo.Find(algorithm)
+	if err != nil {
+		return nil, "", usageError{err}
+	}
+	if err := m.check(algorithm); err != nil {
+		return nil, "", err
+	}
+	return recipe.File(), recipe.Task, nil
+}
+
+// classes are the labels that the model was trained with, nil if it does not say.
+func (m *storedModel) classes() (*data.Classes, error) {
+	switch {
+	case m.file == nil:
+		return nil, nil
+	case len(m.file.Data.Classes) == 0:
+		return &data.Standard, nil
+	case len(m.file.Data.Classes) != 2 || m.file.Data.Classes[0] == m.file.Data.Classes[1]:
+		return nil, fmt.Errorf("%s: %s: classes %v, want two labels, that of negative examples first", m.path, graph.FileName,
+			m.file.Data.Classes)
+	}
+	return &data.Classes{Negative: m.file.Data.Classes[0], Positive: m.file.Data.Classes[1]}, nil
+}
+
+// find is the stored matrix of the name.
+func (m *storedModel) find(name string) (matrix.Meta, error) {
+	var names []string
+	for _, s := range m.Matrices() {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	return matrix.Meta{}, fmt.Errorf("%s: no matrix %s, which the network has; there is %s", m.path, name, strings.Join(names, ", "))
+}
+
+// conf is the columns of the matrices that have one for each feature.
+func (m *storedModel) conf(file *graph.File) (algo.Conf, error) {
+	conf := algo.Conf{}
+	growing, err := algo.Growing(file)
+	if err != nil {
+		return conf, fmt.Errorf("%s: %w", m.path, err)
+	}
+	for i, name := range growing {
+		s, err := m.find(name)
+		if err != nil {
+			return conf, err
+		}
+		if i == 0 || s.ColLo < conf.ColLo {
+			conf.ColLo = s.ColLo
+		}
+		conf.Dim = max(conf.Dim, s.Cols)
+		conf.Sparse = conf.Sparse || s.Layout == matrix.RowSparse
+	}
+	return conf, nil
+}
+
+// build is the network with the sizes of the stored matrices, each of which must be as the others want it.
+func (m *storedModel) build(file *graph.File) (*graph.Model, error) {
+	conf, err := m.conf(file)
+	if err != nil {
+		return nil, err
+	}
+	model, err := algo.Compose(file, conf)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.path, err)
+	}
+	growing, err := algo.Growing(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, want := range model.Params() {
+		s, err := m.find(want.Name)
+		if err != nil {
+			return nil, err
+		}
+		if s.Cols == want.Cols && (s.Rows == want.Rows || m.format == "angel" && s.Rows > want.Rows) { // Angel keeps slots in rows below
+			continue
+		}
+		columns := fmt.Sprint(want.Cols)
+		if slices.Contains(growing, want.Name) {
+			columns = "one column for each feature"
+		}
+		err = fmt.Errorf("%s: matrix %s is %d x %d, want %d x %s", m.path, want.Name, s.Rows, s.Cols, want.Rows, columns)
+		if s.Cols == want.Rows {
+			err = fmt.Errorf("%w: it lies transposed, as thole export writes it; score the model that it was made from", err)
+		}
+		return nil, err
+	}
+	return model, nil
+}
+
+// columns are those that the model has: all between two, or the keys of those it keeps by key.
+func (m *storedModel) columns(ctx context.Context, file *graph.File) (*data.Columns, error) {
+	conf, err := m.conf(file)
+	if err != nil {
+		return nil, err
+	}
+	c := &data.Columns{Lo: conf.ColLo, Hi: conf.ColLo + conf.Dim}
+	if !conf.Sparse {
+		return c, nil
+	}
+	c.Keys = []int64{}
+	growing, err := algo.Growing(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range growing {
+		err := format.Look(ctx, m.Reader, name, func(b matrix.Block) error {
+			if keyed, ok := b.Data.(matrix.Keyed); ok {
+				c.Keys = append(c.Keys, keyed.Keys()...)
+				return ctx.Err()
+			}
+			if b.Data.NNZ() > 0 {
+				for col := b.At.Cols.Lo; col < b.At.Cols.Hi; col++ {
+					c.Keys = append(c.Keys, col)
+				}
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(c.Keys)
+	c.Keys = slices.Clip(slices.Compact(c.Keys))
+	return c, nil
+}
+
+// rounded says which matrices of the network do not hold float32, in which scores are computed.
+func (m *storedModel) rounded(model *graph.Model) string {
+	var all []string
+	for _, want := range model.Params() {
+		if s, err := m.find(want.Name); err == nil && s.DType == matrix.F64 {
+			all = append(all, want.Name)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: %s: f64, rounded to f32, in which scores are computed", m.path, strings.Join(all, ", "))
+}

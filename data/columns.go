@@ -1,0 +1,98 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Columns are those that a model has.
+type Columns struct {
+	Lo, Hi int64
+	Keys   []int64 // ascending; nil: all from Lo to Hi
+}
+
+// Has tells whether the model has the column.
+func (c *Columns) Has(col int64) bool {
+	if col < c.Lo || col >= c.Hi {
+		return false
+	}
+	if c.Keys == nil {
+		return true
+	}
+	_, found := slices.BinarySearch(c.Keys, col)
+	return found
+}
+
+// Unseen counts features that a model does not have.
+type Unseen struct {
+	Features int `json:"features"` // different columns
+	Values   int `json:"values"`   // in all examples together
+	Examples int `json:"examples"` // that had some
+}
+
+// Text says what was left out of n examples.
+func (u Unseen) Text(n int) string {
+	return fmt.Sprintf("%d features in %d of %d examples were not in training; they count as zero", u.Features, u.Examples, n)
+}
+
+// unseen gathers what was left out.
+type unseen struct {
+	cols     []int64
+	examples int
+}
+
+func (u *unseen) reset() { u.cols, u.examples = u.cols[:0], 0 }
+
+func (u *unseen) add(other *unseen) {
+	u.cols = append(u.cols, other.cols...)
+	u.examples += other.examples
+}
+
+func (u *unseen) count() Unseen {
+	n := len(u.cols)
+	slices.Sort(u.cols)
+	return Unseen{len(slices.Compact(u.cols)), n, u.examples}
+}
+
+// keep leaves out what the columns do not have of the row that begins at idx[from], and answers with the first column left out,
+// -1 if there is none.
+func (r *rows) keep(c *Columns, from int, out *unseen) (first int64) {
+	first = -1
+	to := from
+	for i := from; i < len(r.idx); i++ {
+		if c.Has(r.idx[i]) {
+			r.idx[to], r.val[to] = r.idx[i], r.val[i]
+			to++
+			continue
+		}
+		if first < 0 {
+			first = r.idx[i]
+			out.examples++
+		}
+		out.cols = append(out.cols, r.idx[i])
+	}
+	r.idx, r.val = r.idx[:to], r.val[:to]
+	return first
+}
+
+// Keep is a copy of the examples without the features that the columns do not have.
+func (b *Batch) Keep(c *Columns) (*Batch, Unseen) {
+	x, out, left := b.Rows(), newRows(b.Len(), len(b.Rows().Idx)), unseen{}
+	for i, label := range b.Label {
+		from := len(out.idx)
+		out.label = append(out.label, label)
+		out.idx = append(out.idx, x.Idx[x.Ptr[i]:x.Ptr[i+1]]...)
+		out.val = append(out.val, x.Val[x.Ptr[i]:x.Ptr[i+1]]...)
+		out.keep(c, from, &left)
+		out.ptr = append(out.ptr, len(out.idx))
+	}
+	return out.batch(b.X.At.Rows.Lo, b.Dim()), left.count()
+}
+
+// Keys are the columns that occur, in ascending order.
+func (b *Batch) Keys() []int64 {
+	x := b.Rows()
+	keys := slices.Clone(x.Idx[x.Ptr[0]:x.Ptr[b.Len()]])
+	slices.Sort(keys)
+	return slices.Clip(slices.Compact(keys))
+}

@@ -1,0 +1,197 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Examples are everything that was read from some inputs.
+type Examples struct {
+	*Batch
+	Classes Classes // what the labels -1 and +1 were in the text, under AutoTrans
+	Unseen  Unseen  // what Options.Columns does not have
+}
+
+// Load parses the whole input into one Batch. Beside the batch it needs the memory of Read.
+func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
+	all, err := LoadAll(ctx, []Input{in}, opt)
+	if err != nil {
+		return nil, err
+	}
+	return all.Batch, nil
+}
+
+// LoadAll parses all inputs, one after the other, into one set of examples; what gzip packed is unpacked. Progress is of all of
+// them; its total is 0 where the length of one is not known.
+func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
+	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, rows: newRows(0, 0)}
+	return l.load(ctx, ins)
+}
+
+type loader struct {
+	reader
+	opt    Options
+	rows   rows
+	unseen unseen
+}
+
+func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
+	var total, before int64
+	known := true
+	for _, in := range ins {
+		total += max(in.Size, 0)
+		known = known && in.Stream == nil && in.Size >= 0
+	}
+	for _, in := range ins {
+		s, err := l.opt.settings(strings.TrimSuffix(in.Name, ".gz"))
+		if err != nil {
+			return nil, err
+		}
+		var end int64
+		if tell := l.opt.Progress; tell != nil {
+			s.Progress = func(done, _ int64) {
+				end = before + done
+				if known {
+					tell(end, total)
+				} else {
+					tell(end, 0)
+				}
+			}
+		}
+		if err := l.one(ctx, in, s, total); err != nil {
+			return nil, err
+		}
+		before = end
+	}
+	return l.end(ins)
+}
+
+// one reads an input, and has its file open only while it does.
+func (l *loader) one(ctx context.Context, in Input, s *settings, total int64) error {
+	if in.file {
+		f, err := os.Open(in.Name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if in.R = f; in.Size < 0 {
+			in.Stream, in.Size = f, 0
+		}
+	}
+	if err := in.unpack(); err != nil {
+		return &Error{in.Name, 0, err}
+	}
+	return l.run(ctx, in, s, func(c *chunk) error { l.take(c, total); return nil })
+}
+
+// unpack makes compressed text a stream of text.
+func (in *Input) unpack() error {
+	start := make([]byte, 4)
+	if in.Stream != nil {
+		b := bufio.NewReader(in.Stream)
+		start, _ = b.Peek(len(start)) // an error comes again when it is read
+		in.Stream = b
+	} else {
+		n, _ := in.R.ReadAt(start[:max(0, min(in.Size, int64(len(start))))], 0)
+		start = start[:n]
+	}
+	switch {
+	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
+		if in.Stream == nil {
+			in.Stream, in.Size = io.NewSectionReader(in.R, 0, in.Size), 0
+		}
+		z, err := gzip.NewReader(in.Stream)
+		if err != nil {
+			return err
+		}
+		in.Stream = z
+	case bytes.HasPrefix(start, []byte("\x28\xb5\x2f\xfd")):
+		return errors.New("compressed by zstd, want text or gzip: zstdcat FILE | thole ... --data -")
+	}
+	return nil
+}
+
+// take adds the rows of a chunk.
+func (l *loader) take(c *chunk, total int64) {
+	if cap(l.rows.ptr) <= 1 && c.end > 0 && total > 0 { // the first chunk tells about how large all will be
+		part := float64(total) / float64(c.end) * 1.02
+		l.rows = newRows(int(float64(len(c.label))*part), int(float64(len(c.idx))*part))
+	}
+	l.rows.add(&c.rows, 0, len(c.label))
+	l.unseen.add(&c.unseen)
+}
+
+// end makes one set of what was read.
+func (l *loader) end(ins []Input) (*Examples, error) {
+	all := &Examples{Unseen: l.unseen.count()}
+	if l.opt.Labels == AutoTrans {
+		var err error
+		if all.Classes, err = l.join.kinds.classes(); l.opt.Classes != nil {
+			all.Classes = *l.opt.Classes
+		} else if err != nil {
+			return nil, &Error{ins[0].Name, 0, err}
+		}
+		mapClasses(l.rows.label, all.Classes)
+	}
+	dim := l.opt.Dim
+	switch {
+	case dim > 0:
+	case l.opt.Columns != nil:
+		dim = l.opt.Columns.Hi
+	default:
+		dim = l.rows.dim()
+	}
+	all.Batch = l.rows.batch(0, dim)
+	return all, nil
+}
+
+// mapClasses makes labels that are classes -1 and +1.
+func mapClasses(label []float32, c Classes) {
+	for i, v := range label {
+		label[i] = c.sign(v)
+	}
+}
+
+// Stdin is the path that stands for standard input.
+const Stdin = "-"
+
+// LoadFiles is LoadAll of files of the operating system. What is no regular file, such as a pipe, is read to its end; in is
+// what Stdin stands for.
+func LoadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) (*Examples, error) {
+	ins := make([]Input, len(paths))
+	for i, path := range paths {
+		ins[i] = Input{Name: path, file: path != Stdin}
+		if path == Stdin {
+			ins[i].Stream = in
+			continue
+		}
+		info, err := os.Stat(path)
+		switch {
+		case err != nil:
+			return nil, err
+		case info.IsDir():
+			return nil, &Error{path, 0, fmt.Errorf("a folder, want a file")}
+		case info.Mode().IsRegular():
+			ins[i].Size = info.Size()
+		default:
+			ins[i].Size = -1 // found out by reading it
+		}
+	}
+	return LoadAll(ctx, ins, opt)
+}
+
+// LoadFile is Load of a file of the operating system.
+func LoadFile(ctx context.Context, path string, opt Options) (*Batch, error) {
+	all, err := LoadFiles(ctx, []string{path}, os.Stdin, opt)
+	if err != nil {
+		return nil, err
+	}
+	return all.Batch, nil
+}

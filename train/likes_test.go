@@ -1,0 +1,98 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"thole.example/data"
+	"thole.example/matrix"
+)
+
+// generated is n examples, each made by row, which sets the columns in ascending order and answers with the label.
+func generated(n int, dim int64, seed uint64, row func(rng *rand.Rand, set func(col int64, v float32)) (label float32)) *data.Batch {
+	rng := rand.New(rand.NewPCG(seed, 9))
+	x := &matrix.CSR[float32]{Ptr: []int{0}}
+	b := &data.Batch{X: matrix.Block{At: matrix.At(0, int64(n), 0, dim), Data: x}}
+	for range n {
+		b.Label = append(b.Label, row(rng, func(col int64, v float32) { x.Idx, x.Val = append(x.Idx, col), append(x.Val, v) }))
+		x.Ptr = append(x.Ptr, len(x.Idx))
+	}
+	return b
+}
+
+func sign(yes bool) float32 {
+	if yes {
+		return 1
+	}
+	return -1
+}
+
+func sigmoid(m float64) float64 { return 1 / (1 + math.Exp(-m)) }
+
+// small is 270 dense examples of 13 columns between -1 and 1, some of few values: like heart.
+func small() *data.Batch {
+	truth := []float64{0.5, -1.2, 1.5, 1, 0.8, 0.2, 0.6, -1.5, 0.9, 1.6, 0.8, 2.5, 1.1}
+	return generated(270, 13, 1, func(rng *rand.Rand, set func(int64, float32)) float32 {
+		m := -0.3
+		for c := range truth {
+			v := max(-1, min(1, rng.NormFloat64()/2-0.2))
+			if c%3 == 1 {
+				v = float64(sign(rng.IntN(3) > 0))
+			}
+			set(int64(c), float32(v))
+			m += 0.8 * truth[c] * v
+		}
+		return sign(rng.Float64() < sigmoid(m))
+	})
+}
+
+// rare is 17000 examples of some of 300 binary columns of very different frequency, an eighth of them positive: like w6a.
+func rare() *data.Batch {
+	truth := make([]float64, 300)
+	rng := rand.New(rand.NewPCG(3, 3))
+	for c := range truth {
+		truth[c] = rng.NormFloat64() * 1.5
+	}
+	return generated(17000, 300, 2, func(rng *rand.Rand, set func(int64, float32)) float32 {
+		m := -7.0
+		for c := range truth {
+			if rng.Float64() < 0.35/math.Pow(float64(c)+1, 0.55) {
+				set(int64(c), 1)
+				m += truth[c]
+			}
+		}
+		return sign(rng.Float64() < sigmoid(m))
+	})
+}
+
+// clearCut is 2000 examples of 60 places with one of four letters each, as 180 binary columns, of which a dozen places tell
+// the two classes apart nearly always: like two classes of dna.
+func clearCut() *data.Batch {
+	return generated(2000, 180, 3, func(rng *rand.Rand, set func(int64, float32)) float32 {
+		y := sign(rng.IntN(2) == 0)
+		for place := range int64(60) {
+			letter := rng.Int64N(4)
+			if place >= 24 && place < 36 && rng.IntN(10) < 5 {
+				letter = (place + int64(y)) & 3
+			}
+			if letter < 3 {
+				set(place*3+letter, 1)
+			}
+		}
+		return y
+	})
+}
+
+// valued is the examples with a sum of their features, and noise, as labels.
+func valued(b *data.Batch) *data.Batch {
+	out := &data.Batch{X: b.X}
+	rng, x := rand.New(rand.NewPCG(1, 1)), b.Rows()
+	for i := range b.Label {
+		v := 10.0
+		for k := x.Ptr[i]; k < x.Ptr[i+1]; k++ {
+			v += math.Sin(float64(x.Idx[k]*7)) * float64(x.Val[k])
+		}
+		out.Label = append(out.Label, float32(v+rng.NormFloat64()))
+	}
+	return out
+}

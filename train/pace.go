@@ -1,0 +1,85 @@
+package train
+
+import (
+	"math"
+	"time"
+
+	"thole.example/data"
+)
+
+// Pace lets a training take as many epochs as the examples need, up to Options.Epochs. The loss is judged over windows of
+// epochs. A window that is not better than the best one before it by the share Tolerance halves the rate, which brings in
+// what larger steps throw about; Patience such windows in a row end the training. All of it is a function of the losses of
+// all tasks, so every task halves and stops alike, on any machine.
+type Pace struct {
+	Window    int     // epochs that are judged together, at least 1
+	Tolerance float64 // share by which a window must be better
+	Patience  int     // windows in a row that are not
+}
+
+// The work of an epoch is counted in stored values of examples. A step costs as much as stepWork values whatever is in it, and
+// as much as a value for every stepShare weights, because dense weights travel whole and are updated whole.
+const (
+	stepWork  = 4000
+	stepShare = 4
+	// jobWork is how much work a job may be that is not told its epochs, about 5 s on the machine of docs/measurements.md.
+	jobWork  = 4e8
+	workTime = 12 * time.Nanosecond // of a unit, on that machine
+	// windowWork is the least work of a window: losses of fewer steps tell too little.
+	windowWork = 1e6
+)
+
+const (
+	paceTolerance = 1e-3
+	pacePatience  = 3
+	// paceFloor is the share of the loss of a model of zeros from which on the loss counts as nothing: where a line divides
+	// the classes, it would halve for ever.
+	paceFloor = 1e-3
+)
+
+// Allowance is how long a job of these examples may be, if nobody says: at most epochs epochs, stopped by the pace, and how
+// long all of them take on the machine of docs/measurements.md. weights are those that are kept dense; least is how many
+// epochs large data get.
+func Allowance(b *data.Batch, weights int64, tasks, batch, least int) (epochs int, pace *Pace, about time.Duration) {
+	steps := float64(Steps(b.Len(), tasks, batch))
+	work := float64(b.X.Data.NNZ()) + steps*(stepWork+float64(weights)/stepShare)
+	epochs = max(least, int(jobWork/work))
+	pace = &Pace{Window: max(1, least/10, int(windowWork/work)), Tolerance: paceTolerance, Patience: pacePatience}
+	return epochs, pace, time.Duration(float64(epochs) * work * float64(workTime))
+}
+
+// pacer is a Pace at work; without one it changes nothing.
+type pacer struct {
+	*Pace
+	factor float64 // of the rate
+	floor  float64 // a loss that counts as nothing
+	best   float64 // mean loss of the best window
+	sum    float64 // of the losses of this window
+	epochs int     // in this window
+	worse  int     // windows in a row
+}
+
+func newPacer(p *Pace, null float64) *pacer {
+	return &pacer{Pace: p, factor: 1, floor: paceFloor * null, best: math.Inf(1)}
+}
+
+// next takes the loss of an epoch and tells whether the training is at its end.
+func (p *pacer) next(loss float64) (stop bool) {
+	if p.Pace == nil {
+		return false
+	}
+	p.sum += loss
+	if p.epochs++; p.epochs < p.Window {
+		return false
+	}
+	mean := p.sum / float64(p.epochs)
+	p.sum, p.epochs = 0, 0
+	if p.best-mean > p.Tolerance*max(mean, p.floor) {
+		p.worse = 0
+	} else {
+		p.worse++
+		p.factor /= 2
+	}
+	p.best = min(p.best, mean)
+	return p.worse >= p.Patience
+}
