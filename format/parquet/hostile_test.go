@@ -188,7 +188,8 @@ func TestHybrid(t *testing.T) {
 		{[]byte{200, 1}, 0, 5, []uint32{0, 0, 0, 0, 0}},
 		{[]byte{3}, 0, 8, make([]uint32, 8)},
 	} {
-		got, err := hybrid(c.src, c.width, c.n)
+		got := make([]uint32, c.n)
+		err := hybrid(got, c.src, c.width)
 		if len(c.want) < c.n {
 			if err == nil {
 				t.Errorf("% x: %v, want an error", c.src, got)
@@ -209,6 +210,10 @@ func FuzzOpen(f *testing.F) {
 		f.Add(library(f, rows[:2], parquet.DataPageVersion(version), parquet.Compression(&parquet.Zstd)))
 	}
 	f.Add([]byte("PAR1\x15\x02\x00\x03\x00\x00\x00PAR1"))
+	for _, name := range []string{"times.parquet", "text_brotli.parquet", "nulls_lz4.parquet"} {
+		f.Add(stored(f, name))
+	}
+	set := map[string]string{"nulls": "0", "other": "skip"}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ctx, b := context.Background(), bucketOf(t, data)
 		var out bytes.Buffer
@@ -216,7 +221,7 @@ func FuzzOpen(f *testing.F) {
 		if _, err := Codec.Sniff(ctx, b, "a.parquet"); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Codec.Open(ctx, b, "a.parquet", format.Options{Set: map[string]string{"nulls": "0"}})
+		r, err := Codec.Open(ctx, b, "a.parquet", format.Options{Set: set})
 		if err != nil {
 			return
 		}
@@ -224,7 +229,7 @@ func FuzzOpen(f *testing.F) {
 		if m := r.Matrices()[0]; m.Rows > 1<<12 || m.Cols > 1<<12 {
 			return
 		}
-		m, cells, err := load(data, map[string]string{"nulls": "0"}, nil)
+		m, cells, err := load(data, set, nil)
 		if err != nil {
 			return
 		}
@@ -240,7 +245,8 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if n := s.Matrices()[0]; n.Rows != m.Rows || n.Cols != m.Cols || n.DType != m.DType || !slices.Equal(n.ColTypes, m.ColTypes) {
+		if n := s.Matrices()[0]; n.Rows != m.Rows || n.Cols != m.Cols || n.DType != m.DType || !slices.Equal(n.ColTypes, m.ColTypes) ||
+			!slices.Equal(n.ColOrigins, m.ColOrigins) {
 			t.Fatalf("read %+v, then %+v", m, n)
 		}
 		var same []string
