@@ -80,7 +80,7 @@ func ColTimes(m *matrix.Meta, o *Options, can func(TimeType) bool) ([]TimeType, 
 			continue // Convert has asked
 		}
 		if c := m.ColLo + int64(i); t.DType() != m.ColType(c) || !can(t) {
-			if err := o.Lose("matrix %q: that %s is %v, stored as %v", m.Name, m.Label(c), t, m.ColType(c)); err != nil {
+			if err := o.Lose("matrix %q: what numbers stand for: %s is %v, stored as %v", m.Name, m.Label(c), t, m.ColType(c)); err != nil {
 				return nil, err
 			}
 			continue

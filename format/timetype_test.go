@@ -32,7 +32,7 @@ func TestColTimes(t *testing.T) {
 	var lost []string
 	o := Options{Lossy: true, Lost: func(what string) { lost = append(lost, what) }}
 	times, err := ColTimes(&m, &o, func(w TimeType) bool { return w.Kind != "duration" })
-	want := []string{`matrix "m": that column 3 is duration[s], stored as i64`, `matrix "m": that column 5 is date32[day], stored as i64`}
+	want := []string{`matrix "m": what numbers stand for: column 3 is duration[s], stored as i64`, `matrix "m": what numbers stand for: column 5 is date32[day], stored as i64`}
 	if err != nil || !slices.Equal(lost, want) || !slices.Equal(times, []TimeType{3: {Kind: "timestamp", Unit: "s"}}) {
 		t.Errorf("%v, %v, lost %q", times, err, lost)
 	}
