@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/brotli"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	pf "github.com/parquet-go/parquet-go/format"
@@ -65,6 +66,10 @@ func TestHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	small, err := (&brotli.Codec{}).Encode(nil, make([]byte, 64<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
 	list := func(head string) []byte { return append([]byte(head), 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07) }
 	for what, c := range map[string]struct {
 		data []byte
@@ -102,6 +107,23 @@ func TestHostile(t *testing.T) {
 			p := pageOf(t, dataPage(1, 8, 6, pf.Plain), []byte("\xff\xff\xff\xff\x0f\x00"))
 			return withFooter(t, p, oneColumn(pf.Int64, 1, len(p), pf.Snappy))
 		}(), "snappy of 4294967295 bytes, want 8", format.ErrCorrupt},
+		"lz4 bomb": {func() []byte {
+			p := pageOf(t, dataPage(1<<24, 1<<27, 3, pf.Plain), []byte{0, 0, 0})
+			return withFooter(t, p, oneColumn(pf.Int64, 1<<24, len(p), pf.Lz4Raw))
+		}(), "134217728 bytes in 3, want at most 1020", format.ErrCorrupt},
+		"snappy of little": {func() []byte {
+			p := pageOf(t, dataPage(1<<24, 1<<27, 5, pf.Plain), []byte{0x80, 0x80, 0x80, 0x40, 0})
+			return withFooter(t, p, oneColumn(pf.Int64, 1<<24, len(p), pf.Snappy))
+		}(), "134217728 bytes in 5, want at most 132", format.ErrCorrupt},
+		"brotli bomb": {func() []byte {
+			p := pageOf(t, dataPage(1, 8, len(small), pf.Plain), small)
+			return withFooter(t, p, oneColumn(pf.Int64, 1, len(p), pf.Brotli))
+		}(), "BROTLI: a page of 9 bytes, want 8", format.ErrCorrupt},
+		"schema without its columns": {withFooter(t, nil, &pf.FileMetaData{Schema: []pf.SchemaElement{{Name: "s", NumChildren: thrift.New[int32](3)}},
+			RowGroups: []pf.RowGroup{}}), "column 0 of 3: the schema ends within it", format.ErrCorrupt},
+		"schema of many columns": {withFooter(t, nil, &pf.FileMetaData{Schema: []pf.SchemaElement{{Name: "s", NumChildren: thrift.New[int32](1)},
+			{Name: "x", NumChildren: thrift.New[int32](1 << 30)}, {Name: "y", Type: thrift.New(pf.Int64)}}, RowGroups: []pf.RowGroup{}}),
+			"the schema ends within it", format.ErrCorrupt},
 		"differences of floats": {func() []byte {
 			p := pageOf(t, dataPage(1, 5, 5, pf.DeltaBinaryPacked), []byte{32, 1, 1, 0, 0})
 			return withFooter(t, p, oneColumn(pf.Double, 1, len(p), 0))

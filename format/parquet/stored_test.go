@@ -2,12 +2,15 @@ package parquet
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	pf "github.com/parquet-go/parquet-go/format"
 
 	"thole.example/format"
 	"thole.example/matrix"
@@ -143,6 +146,49 @@ func TestArrowSchema(t *testing.T) {
 				t.Errorf("%s: %v", what, err)
 			}
 			f.names[0] = "day"
+		}
+	}
+}
+
+// TestLargePages reads columns one by one from the row on where a page is too large to be read beside others.
+func TestLargePages(t *testing.T) {
+	var pages []byte
+	next := uint64(0)
+	for _, n := range []int{10, 1000, 7} {
+		var body []byte
+		for range n {
+			body, next = binary.LittleEndian.AppendUint64(body, next), next+1
+		}
+		pages = append(pages, pageOf(t, dataPage(n, len(body), len(body), pf.Plain), body)...)
+	}
+	data := withFooter(t, pages, oneColumn(pf.Int64, int64(next), len(pages), pf.Uncompressed))
+	r, err := Codec.Open(context.Background(), bucketOf(t, data), "a.parquet", format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	of := r.(*reader)
+	for _, most := range []int64{1, 1000, 1 << 20} {
+		for _, at := range []matrix.Rect{of.m.Rect(), matrix.At(7, 900, 0, 1)} {
+			s := of.strip(&of.footer.groups[0], at)
+			s.most, s.step = most, 5
+			row, step := at.Rows.Lo, int64(0)
+			err := s.read(context.Background(), []*cursor{{r: of.obj}}, func(b matrix.Block) error {
+				step = max(step, b.At.Rows.Len())
+				if b.At.Rows.Lo != row {
+					return fmt.Errorf("rows %v, want them from %d on", b.At.Rows, row)
+				}
+				for _, v := range b.Data.(*matrix.Dense[int64]).Val {
+					if v != row {
+						return fmt.Errorf("row %d is %d", row, v)
+					}
+					row++
+				}
+				return nil
+			})
+			if err != nil || row != at.Rows.Hi || (step > 5) != (most <= 1000) { // alone it is read in larger steps
+				t.Errorf("at most %d, %v: up to row %d, %d at a time, %v", most, at, row, step, err)
+			}
 		}
 	}
 }
