@@ -112,3 +112,19 @@ func TestNullsOfWholeNumbers(t *testing.T) {
 		t.Errorf("a number beyond 2^53: %v", err)
 	}
 }
+
+// TestSchemaTimes reads the message of a schema that was made, and no cut one.
+func TestSchemaTimes(t *testing.T) {
+	times := []format.TimeType{{}, {Kind: "duration", Unit: "ns"}, {Kind: "timestamp", Unit: "s", Zone: "UTC"}}
+	labels := []string{"x", "d", ""}
+	b := AppendSchema(nil, labels, []matrix.DType{matrix.Bool, matrix.I64, matrix.I64}, times)
+	got, when, err := SchemaTimes(b)
+	if err != nil || !slices.Equal(got, labels) || !slices.Equal(when, times) {
+		t.Errorf("%q %v, %v", got, when, err)
+	}
+	for n := range b {
+		if _, _, err := SchemaTimes(b[:n]); err == nil {
+			t.Errorf("%d of %d bytes are read", n, len(b))
+		}
+	}
+}
