@@ -36,6 +36,10 @@ func Average(rs []format.Reader, weights []float64) (format.Reader, error) {
 				return nil, fmt.Errorf("edit: matrix %s is %v of %v %v and %v of %v %v, want the same", m.Name,
 					m.Rect(), m.Layout, m.DType, n.Rect(), n.Layout, n.DType)
 			}
+			if i := differ(m.ColOrigins, n.ColOrigins); i >= 0 {
+				return nil, fmt.Errorf("edit: matrix %s: %s does not stand for the same in all models, want the same dates, times or plain numbers",
+					m.Name, m.Label(m.ColLo+int64(i)))
+			}
 		}
 		if m.DType.StorageOnly() {
 			return nil, fmt.Errorf("edit: matrix %s holds %v, of which there is no mean", m.Name, m.DType)
@@ -49,6 +53,22 @@ func Average(rs []format.Reader, weights []float64) (format.Reader, error) {
 		return a.dense(want)
 	}
 	return v, nil
+}
+
+// differ is the first column that stands for something else in the other, -1 if none does; nil are plain numbers.
+func differ(a, b []string) int {
+	at := func(all []string, i int) string {
+		if i < len(all) {
+			return all[i]
+		}
+		return ""
+	}
+	for i := range max(len(a), len(b)) {
+		if at(a, i) != at(b, i) {
+			return i
+		}
+	}
+	return -1
 }
 
 // alike gives the only matrix of every model the name that it has in the first, if each has only one.

@@ -141,6 +141,38 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// timed is the model with what its columns stand for.
+func timed(s stored, origins ...string) stored {
+	m := s.ms[0]
+	m.ColOrigins = origins
+	return stored{[]matrix.Meta{m}, s.of}
+}
+
+// TestTimes keep what columns stand for beside them, and have a mean only if it is the same.
+func TestTimes(t *testing.T) {
+	days := timed(dense(1, 2, 3, 4, 5, 6), "date32[day]", "", "duration[s]")
+	cut, err := Slice(days, matrix.Range{Lo: 0, Hi: 2}, matrix.Range{Lo: 1, Hi: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := cut.Matrices()[0]; !slices.Equal(m.ColOrigins, []string{"", "duration[s]"}) || m.Check() != nil {
+		t.Errorf("sliced: %q, %v", m.ColOrigins, m.Check())
+	}
+	other := named("v", days)
+	both, err := Merge(days, other)
+	if err != nil || !slices.Equal(both.Matrices()[1].ColOrigins, days.ms[0].ColOrigins) {
+		t.Errorf("merged: %v, %v", both, err)
+	}
+	if mean, err := Average([]format.Reader{days, other}, nil); err != nil || !slices.Equal(mean.Matrices()[0].ColOrigins, days.ms[0].ColOrigins) {
+		t.Errorf("mean of the same: %v, %v", mean, err)
+	}
+	for _, s := range []stored{dense(1, 2, 3, 4, 5, 6), timed(days, "date32[day]", "", "duration[ms]")} {
+		if _, err := Average([]format.Reader{days, s}, nil); err == nil || !strings.Contains(err.Error(), "stand for the same") {
+			t.Errorf("mean of %q and %q: %v", days.ms[0].ColOrigins, s.ms[0].ColOrigins, err)
+		}
+	}
+}
+
 // named is the model with another name of its only matrix.
 func named(name string, s stored) stored {
 	m := s.ms[0]

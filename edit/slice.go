@@ -45,6 +45,9 @@ func sliced(m matrix.Meta, at matrix.Rect) matrix.Meta {
 	if m.ColTypes != nil {
 		s.ColTypes = slices.Clone(m.ColTypes[lo:hi])
 	}
+	if m.ColOrigins != nil {
+		s.ColOrigins = slices.Clone(m.ColOrigins[lo:hi])
+	}
 	for _, saved := range m.Saved {
 		if both := saved.Intersect(at.Rows); both.Len() > 0 {
 			s.Saved = append(s.Saved, matrix.Range{Lo: both.Lo - at.Rows.Lo, Hi: both.Hi - at.Rows.Lo})

@@ -61,6 +61,12 @@ func (r *Record) alike(i int) (end int, together bool) {
 	return end, together
 }
 
+// same tells whether the records are rows of the type as memory holds them.
+func (r *Record) same(d matrix.DType) bool {
+	end, together := r.alike(0)
+	return end == len(r.Fields) && together && r.Fields[0].DType == d && (d.Size() == 1 || r.Fields[0].Order == wire.NativeOrder)
+}
+
 // records reads the frame within want: some rows at a time, and of these a block for every run of columns of one type.
 func (s *Slab) records(ctx context.Context, r io.ReaderAt, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {
@@ -174,6 +180,9 @@ func stride(dst, src []byte, dstPitch, srcPitch, width int) {
 func (s *Slab) writeRecords(ctx context.Context, w io.WriterAt, b matrix.Block) error {
 	if b.Data.NNZ() != denseLen(b.At) {
 		b = b.ToCSR() // which is quick to cut
+	} else if b = b.ToDense(); s.Record.cut(b.At.Cols.Lo-s.At.Cols.Lo, b.At.Cols.Hi-s.At.Cols.Lo).same(b.Data.DType()) {
+		raw, _ := wire.ViewAny(b.Data.Values())
+		return s.put(w, b.At, raw)
 	}
 	for at := range Bands(b.At, s.bandCells(b.At.Cols)) {
 		if err := ctx.Err(); err != nil {

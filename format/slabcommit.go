@@ -67,6 +67,9 @@ func (w *slabWriter) Commit(ctx context.Context, parts []Part) error {
 			return err
 		}
 	}
+	if err := w.spill(ctx); err != nil {
+		return err
+	}
 	out := w.out
 	if out == nil {
 		var err error
@@ -110,7 +113,7 @@ func (t *Target) cover(parts []slabPart) error {
 
 // assemble puts the pieces of one slab together, some rows at a time, between what is in the file already.
 func (w *slabWriter) assemble(ctx context.Context, out ReadWriterAt, t *Target, parts []slabPart) error {
-	parts = slices.DeleteFunc(parts, func(p slabPart) bool { return p.piece == "" || p.piece[0] == '=' })
+	parts = w.waiting(parts)
 	slices.SortFunc(parts, func(a, b slabPart) int { return cmp.Compare(a.at.Rows.Lo, b.at.Rows.Lo) })
 	if len(parts) == 0 {
 		return nil

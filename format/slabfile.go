@@ -87,6 +87,7 @@ type slabWriter struct {
 	out    blob.Writer
 	stage  *Stage
 	pieces atomic.Int64
+	gather gather // of narrow blocks, if there is out
 }
 
 // create begins the object with everything that is known, in its full length.
@@ -129,7 +130,13 @@ func (w *slabWriter) Put(ctx context.Context, name string, b matrix.Block) (Part
 		return p.part(), t.write(ctx, w.out, b)
 	}
 	p.piece = fmt.Sprintf("%s.%d", w.id, w.pieces.Add(1))
-	return p.part(), w.spool(ctx, t, p.piece, b)
+	if w.out != nil {
+		if done, err := w.hold(ctx, i, p.piece, b); done || err != nil {
+			return p.part(), err
+		}
+	}
+	s := t.piece(b.At)
+	return p.part(), w.object(ctx, p.piece, func(out io.WriterAt) error { return s.write(ctx, out, b) })
 }
 
 // narrowBytes and narrowRows are up to which width and from which height on a block of some columns is not written row by
@@ -158,15 +165,14 @@ func (t *Target) accept(b matrix.Block) error {
 	return nil
 }
 
-// spool keeps the block as an object of the stage, with the bytes that it will have in the file.
-func (w *slabWriter) spool(ctx context.Context, t *Target, piece string, b matrix.Block) error {
+// object keeps the bytes that a block will have in the file as an object of the stage.
+func (w *slabWriter) object(ctx context.Context, piece string, write func(out io.WriterAt) error) error {
 	out, err := w.bucket.Create(ctx, w.stage.Name(piece))
 	if err != nil {
 		return err
 	}
 	defer out.Abort()
-	s := t.piece(b.At)
-	if err := s.write(ctx, out, b); err != nil {
+	if err := write(out); err != nil {
 		return err
 	}
 	return out.Commit()

@@ -18,7 +18,7 @@
 //	FloatingPoint (half, single, double)    f16 f32 f64
 //	Bool                                    bool, eight in a byte
 //	FixedSizeList of these                  as many columns
-//	Date, Time, Timestamp, Duration         i32, i64, with a note
+//	Date, Time, Timestamp, Duration         i32, i64, whose columns are known as times
 //
 // We read files and streams of metadata V4 and V5, both byte orders, any number of record batches, nulls by the option
 // nulls, buffers compressed by LZ4 (frames) or ZSTD. Columns of text and all else are refused as not supported, or left
@@ -57,8 +57,9 @@ func (codec) Info() format.Info {
 		Endings: []format.Ending{{Ext: ".arrows", Set: map[string]string{"layout": "stream"}}, {Ext: ".feather"}, {Ext: ".ipc"}},
 		Reads:   "files and streams, V4 and V5, both byte orders; numeric columns and lists of fixed size, nulls by option; lz4, zstd",
 		Writes:  "files and streams, V5, record batches as bands; columns or lists of fixed size; uncompressed, lz4 or zstd",
+		Origins: format.TimeKinds(),
 		Options: []format.Option{
-			{Name: "nulls", Default: "error", Help: "what a null is when reading: error, nan or 0"},
+			{Name: "nulls", Default: "error", Help: "what a null is when reading: error, nan (of whole numbers as f64) or 0"},
 			{Name: "other", Default: "error", Help: "columns of text and other things that are not numbers when reading: error or skip"},
 			{Name: "open", Default: "false", Help: "read a stream without the mark at its end, which may have lost rows: true or false"},
 			{Writing: true, Name: "layout", Default: "file", Help: "what to write: file or stream"},
@@ -137,6 +138,9 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 	s, err := readSource(obj, w)
 	r := &reader{obj: obj, path: file, src: s, nulls: w.nulls}
 	if err == nil {
+		if w.nulls == nullNaN {
+			s.widen()
+		}
 		r.some = s.numbers()
 		r.m, r.fits, err = s.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))
 	}

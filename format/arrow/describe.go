@@ -14,7 +14,7 @@ func (t *table) schema() []val {
 	if t.list {
 		own.Labels = t.m.Labels
 		list := []val{{slot: 0, v: int32(t.m.Cols)}}
-		fields = append(fields, newField("values", typeFixedList, list, newNumber("item", t.m.DType)))
+		fields = append(fields, newField("values", typeFixedList, list, t.column("item", t.m.DType, 0)))
 	} else {
 		for i := range t.m.Cols {
 			label, d := fmt.Sprintf("col_%d", i), t.m.ColType(t.m.ColLo+i)
@@ -24,7 +24,7 @@ func (t *table) schema() []val {
 			if t.m.ColTypes != nil {
 				own.Types = append(own.Types, d.String())
 			}
-			fields = append(fields, newNumber(label, d))
+			fields = append(fields, t.column(label, d, i))
 		}
 	}
 	text, _ := json.Marshal(own) // of strings and numbers only
@@ -37,6 +37,15 @@ func newField(label string, kind uint8, typ []val, children ...[]val) []val {
 		children = [][]val{} // readers want the vector
 	}
 	return []val{{slot: 0, v: label}, {slot: 1, v: uint8(0)}, {slot: 2, v: kind}, {slot: 3, v: typ}, {slot: 5, v: children}}
+}
+
+// column is the column i of the matrix.
+func (t *table) column(label string, d matrix.DType, i int64) []val {
+	if i < int64(len(t.times)) && t.times[i].Kind != "" {
+		kind, typ := timeType(t.times[i])
+		return newField(label, kind, typ)
+	}
+	return newNumber(label, d)
 }
 
 // newNumber is a column of numbers.

@@ -25,7 +25,7 @@ func (n nulls) value(d matrix.DType) ([]byte, error) {
 	case n == nullError:
 		return nil, fmt.Errorf("a null, want a number (the option nulls says what it shall be)")
 	case n == nullNaN && !d.Float():
-		return nil, fmt.Errorf("a null, which %v cannot hold as nan", d)
+		return nil, fmt.Errorf("a null, which %v cannot hold as nan (the option nulls=0 makes it zero)", d)
 	case n == nullNaN:
 		v = math.NaN()
 	}

@@ -34,11 +34,8 @@ func (r *reader) Matrices() []matrix.Meta { return []matrix.Meta{r.m} }
 // Notes implements format.Reader.
 func (r *reader) Notes() []string {
 	notes := []string{r.src.String()}
-	var times, others, exts []string
+	var others, exts []string
 	for _, f := range r.src.fields {
-		if f.time {
-			times = append(times, f.name)
-		}
 		if f.raw == matrix.Invalid {
 			others = append(others, fmt.Sprintf("%s (%s)", f.name, f.text))
 		}
@@ -51,8 +48,8 @@ func (r *reader) Notes() []string {
 			notes = append(notes, text+": "+strings.Join(names, ", "))
 		}
 	}
-	add("dates and times as whole numbers", times)
-	add("columns left out", others)
+	notes = append(notes, format.ColOriginNotes(&r.m)...)
+	add(format.Warning("columns left out"), others)
 	add("columns read as what their extension type is stored as", exts)
 	if len(r.some) == 1 && r.some[0].list {
 		notes = append(notes, fmt.Sprintf("the columns are the numbers of the lists in %q", r.some[0].name))

@@ -19,8 +19,10 @@ type field struct {
 	name string
 	text string       // its type
 	raw  matrix.DType // of the numbers as they are stored; Invalid: there are none
-	time bool         // numbers that mean a date or a time
 	ext  string       // an extension type, of which we read what it is stored as
+
+	origin string // what the numbers stand for, as Meta.ColOrigins say it
+	wide   bool   // whole numbers with nulls, which are read as f64 with NaN
 
 	list bool
 	cols matrix.Range // in the matrix
@@ -33,6 +35,14 @@ type field struct {
 
 // width is how many numbers a row has.
 func (f *field) width() int64 { return f.cols.Len() }
+
+// held is the element type of the columns of the matrix, but for what we know of matrices of ours.
+func (f *field) held() matrix.DType {
+	if f.wide {
+		return matrix.F64
+	}
+	return f.raw
+}
 
 // schema is the description of a table.
 type schema struct {
@@ -146,10 +156,10 @@ func (r *schemaReader) field(t tab) (f field, err error) {
 	before := r.views
 	kind, typ, children := t.u8(2), t.tab(3), t.tabs(5)
 	f.ext = extension(t)
-	f.raw, f.time, f.text = number(kind, typ)
+	f.raw, f.origin, f.text = number(kind, typ)
 	if kind == typeFixedList && len(children) == 1 {
 		c := children[0]
-		f.raw, f.time, f.text = number(c.u8(2), c.tab(3))
+		f.raw, f.origin, f.text = number(c.u8(2), c.tab(3))
 		f.text = "lists of " + f.text
 		if f.list, f.cols.Hi = true, int64(typ.i32(0, 0)); f.cols.Hi < 0 {
 			return f, fmt.Errorf("lists of %d numbers: %w", f.cols.Hi, format.ErrCorrupt)

@@ -291,16 +291,28 @@ func (s *source) meta(matrixName string) (m matrix.Meta, fits bool, err error) {
 	if n := len(some); n > 0 {
 		m.Cols = some[n-1].cols.Hi
 	}
+	if slices.ContainsFunc(some, func(f *field) bool { return f.origin != "" }) {
+		if m.Cols > readLimit {
+			return m, true, fmt.Errorf("lists of %d times, want at most %d: %w", m.Cols, readLimit, format.ErrLimit)
+		}
+		m.ColOrigins = make([]string, m.Cols)
+	}
 	if len(some) == 1 && some[0].list {
-		m.DType = some[0].raw
+		m.DType = some[0].held()
+		for i := range m.ColOrigins {
+			m.ColOrigins[i] = some[0].origin
+		}
 	} else {
 		for _, f := range some {
 			for i := range f.width() {
+				if m.ColOrigins != nil {
+					m.ColOrigins[f.cols.Lo+i] = f.origin
+				}
 				label := f.name
 				if f.list {
 					label = fmt.Sprintf("%s[%d]", f.name, i)
 				}
-				m.Labels, m.ColTypes = append(m.Labels, label), append(m.ColTypes, f.raw)
+				m.Labels, m.ColTypes = append(m.Labels, label), append(m.ColTypes, f.held())
 			}
 		}
 		one(&m)
@@ -312,6 +324,18 @@ func (s *source) meta(matrixName string) (m matrix.Meta, fits bool, err error) {
 		return owned, true, nil
 	}
 	return m, false, nil
+}
+
+// widen makes f64 of the columns of whole numbers and truth values that have nulls. Times stay what they are.
+func (s *source) widen() {
+	for _, f := range s.numbers() {
+		if f.raw.Float() || f.origin != "" {
+			continue
+		}
+		for _, b := range s.batches {
+			f.wide = f.wide || b.nulls(f.node) > 0 || f.list && b.nulls(f.node+1) > 0
+		}
+	}
 }
 
 // one takes the type of the columns as that of the matrix, if they all have the same.

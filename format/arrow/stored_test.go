@@ -109,11 +109,11 @@ func notes(t fataler, data []byte, set map[string]string) []string {
 // TestNotes says what a user should know.
 func TestNotes(t *testing.T) {
 	for name, want := range map[string]string{
-		"v5.arrow": "file, metadata V5, 7 columns, 3 record batches|dates and times as whole numbers: ts|metadata that is not kept: who",
+		"v5.arrow": "file, metadata V5, 7 columns, 3 record batches|dates and times as whole numbers: ts is timestamp[us]|metadata that is not kept: who",
 		"legacy.arrows": "stream, metadata V4, 7 columns, 3 record batches, framed as before version 0.15|" +
-			"dates and times as whole numbers: ts|metadata that is not kept: who",
-		"zstd.arrows": "stream, metadata V5, 7 columns, 3 record batches, zstd|dates and times as whole numbers: ts|metadata that is not kept: who",
-		"text.arrow": "file, metadata V5, 7 columns, 3 record batches|columns left out: name (utf8), d (dictionary), s (struct), " +
+			"dates and times as whole numbers: ts is timestamp[us]|metadata that is not kept: who",
+		"zstd.arrows": "stream, metadata V5, 7 columns, 3 record batches, zstd|dates and times as whole numbers: ts is timestamp[us]|metadata that is not kept: who",
+		"text.arrow": "file, metadata V5, 7 columns, 3 record batches|warning: columns left out: name (utf8), d (dictionary), s (struct), " +
 			"v (utf8 view), u (union)",
 	} {
 		if got := strings.Join(notes(t, stored(t, name), allFiles[name]), "|"); got != want {

@@ -2,7 +2,9 @@ package arrow
 
 import (
 	"fmt"
+	"slices"
 
+	"thole.example/format"
 	"thole.example/matrix"
 )
 
@@ -37,11 +39,14 @@ var shapes = []struct {
 	{"list view", 3}, {"large list view", 3},
 }
 
-// number is the element type of a column of numbers, and whether they mean dates or times; Invalid for all else. text
-// names the type.
-func number(kind uint8, t tab) (d matrix.DType, time bool, text string) {
+// number is the element type of a column of numbers, Invalid for all else, and what they stand for if the type does not
+// say it. text names the type.
+func number(kind uint8, t tab) (d matrix.DType, origin, text string) {
 	if int(kind) >= len(shapes) {
-		return matrix.Invalid, false, fmt.Sprintf("type %d", kind)
+		return matrix.Invalid, "", fmt.Sprintf("type %d", kind)
+	}
+	if when, ok := timeOf(kind, t); ok {
+		return when.DType(), when.String(), when.String()
 	}
 	text = shapes[kind].name
 	switch kind {
@@ -49,34 +54,69 @@ func number(kind uint8, t tab) (d matrix.DType, time bool, text string) {
 		bits, signed := t.i32(0, 0), t.u8(1) != 0
 		for d, w := range integers {
 			if w.bits == bits && w.signed == signed {
-				return d, false, d.String()
+				return d, "", d.String()
 			}
 		}
 		text = fmt.Sprintf("int of %d bits", bits)
 	case typeFloat:
 		if p := t.i16(0, 0); p >= 0 && int(p) < len(floats) {
-			return floats[p], false, floats[p].String()
+			return floats[p], "", floats[p].String()
 		}
 	case typeBool:
-		return matrix.Bool, false, text
-	case typeDate:
-		if t.i16(0, 1) == 0 {
-			return matrix.I32, true, "date32"
-		}
-		return matrix.I64, true, "date64"
-	case typeTime:
-		switch t.i32(1, 32) {
-		case 32:
-			return matrix.I32, true, "time32"
-		case 64:
-			return matrix.I64, true, "time64"
-		}
-	case typeTimestamp, typeDuration:
-		return matrix.I64, true, text
+		return matrix.Bool, "", text
 	case typeDecimal:
 		text = fmt.Sprintf("decimal%d", t.i32(2, 128))
 	}
-	return matrix.Invalid, false, text
+	return matrix.Invalid, "", text
+}
+
+// units are the units of time by their number.
+var units = []string{"s", "ms", "us", "ns"}
+
+// timeOf is what numbers of the type stand for; ok is false if it is no type of time.
+func timeOf(kind uint8, t tab) (when format.TimeType, ok bool) {
+	unit := t.i16(0, 1) // which only timestamps have another default for
+	switch kind {
+	case typeDate:
+		when = format.TimeType{Kind: "date64", Unit: "ms"}
+		if unit == 0 {
+			when = format.TimeType{Kind: "date32", Unit: "day"}
+		}
+		return when, unit >= 0 && unit <= 1
+	case typeTime:
+		when.Kind = fmt.Sprintf("time%d", t.i32(1, 32))
+	case typeTimestamp:
+		unit = t.i16(0, 0)
+		when.Kind, when.Zone = "timestamp", t.str(1)
+	case typeDuration:
+		when.Kind = "duration"
+	default:
+		return when, false
+	}
+	if unit >= 0 && int(unit) < len(units) {
+		when.Unit = units[unit]
+	}
+	return when, when.DType() != matrix.Invalid
+}
+
+// timeType is the type of a column as the schema says it.
+func timeType(when format.TimeType) (kind uint8, typ []val) {
+	unit := int16(slices.Index(units, when.Unit))
+	switch when.Kind {
+	case "date32":
+		return typeDate, []val{{slot: 0, v: int16(0)}}
+	case "date64":
+		return typeDate, []val{{slot: 0, v: int16(1)}}
+	case "timestamp":
+		typ = []val{{slot: 0, v: unit}}
+		if when.Zone != "" {
+			typ = append(typ, val{slot: 1, v: when.Zone})
+		}
+		return typeTimestamp, typ
+	case "duration":
+		return typeDuration, []val{{slot: 0, v: unit}}
+	}
+	return typeTime, []val{{slot: 0, v: unit}, {slot: 1, v: int32(8 * when.DType().Size())}}
 }
 
 // integers are the integer types as the schema says them.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -71,12 +72,45 @@ func newBuffer(o blob.Object, of *source, b *batch, i int, want int64) (s buffer
 // into reads the cells of at, a place of at most some MiB within the batch and the column, row-major and in the order of
 // the machine.
 func (l *loaded) into(ctx context.Context, dst []byte, at matrix.Rect) error {
+	if at.Empty() {
+		return nil
+	}
+	if !l.f.wide {
+		if err := l.stored(ctx, dst, at); err != nil {
+			return err
+		}
+		return l.blank(dst, at)
+	}
+	narrow := matrix.NewDense(l.f.raw, at)
+	raw, _ := wire.ViewAny(narrow.Data.Values())
+	if err := l.stored(ctx, raw, at); err != nil {
+		return err
+	}
+	wide, exact := narrow.Cast(matrix.F64)
+	values := wide.Data.Values().([]float64)
+	if err := l.blank(wire.View(values), at); err != nil {
+		return err
+	}
+	copy(dst, wire.View(values))
+	if !exact { // of the values that are there?
+		for i, size := 0, l.f.raw.Size(); i < len(values); i++ {
+			if math.IsNaN(values[i]) {
+				clear(raw[i*size : (i+1)*size])
+			}
+		}
+		if _, exact = narrow.Cast(matrix.F64); !exact {
+			return fmt.Errorf("column %q: nulls, and a value that f64 does not hold", l.f.name)
+		}
+	}
+	return nil
+}
+
+// stored reads the cells as they are stored, whatever is in the place of nulls.
+func (l *loaded) stored(ctx context.Context, dst []byte, at matrix.Rect) error {
 	var err error
 	rows, width := l.b.rows, l.f.width()
 	first := (at.Rows.Lo-rows.Lo)*width + at.Cols.Lo - l.f.cols.Lo
 	switch {
-	case at.Empty():
-		return nil
 	case l.f.raw == matrix.Bool:
 		err = l.bits(dst, at)
 	case at.Cols == l.f.cols || at.Rows.Len() == 1:
@@ -92,11 +126,8 @@ func (l *loaded) into(ctx context.Context, dst []byte, at matrix.Rect) error {
 			rest = rest[copy(rest, raw):]
 		}
 	}
-	if err != nil {
-		return err
-	}
 	wire.Swap(dst, l.f.raw.Size(), l.order)
-	return l.blank(dst, at)
+	return err
 }
 
 // some reads n bits from the first on.
@@ -131,7 +162,7 @@ func (l *loaded) bits(dst []byte, at matrix.Rect) error {
 
 // blank puts what a null is into the cells that have no value.
 func (l *loaded) blank(dst []byte, at matrix.Rect) error {
-	size, width := l.f.raw.Size(), at.Cols.Len()
+	size, width := l.f.held().Size(), at.Cols.Len()
 	if l.valid.r != nil {
 		m, err := l.valid.some(at.Rows.Lo-l.b.rows.Lo, at.Rows.Len())
 		if err != nil {
@@ -186,7 +217,7 @@ func (l *loaded) absent(a *absent) error {
 			return l.disagree(a.node)
 		}
 	}
-	null, err := l.nulls.value(l.f.raw)
+	null, err := l.nulls.value(l.f.held())
 	for i := range int(a.n) {
 		if a.m.has(i) {
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"thole.example/format"
 	"thole.example/matrix"
@@ -35,6 +36,9 @@ func plan(m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
 		return f, err
 	}
 	if err := format.LoseTable(m, o); err != nil {
+		return f, err
+	}
+	if t.times, err = format.ColTimes(m, o, t.says(m.ColOrigins)); err != nil {
 		return f, err
 	}
 	t.m = matrix.Meta{Name: m.Name, Rows: m.Rows, Cols: m.Cols, ColLo: m.ColLo, DType: m.DType, ColTypes: m.ColTypes,
@@ -77,6 +81,12 @@ func (t *table) choose(o *format.Options) error {
 	return err
 }
 
+// says tells which times columns can be of: in a row that is one list all are the same.
+func (t *table) says(origins []string) func(format.TimeType) bool {
+	one := !t.list || !slices.ContainsFunc(origins, func(o string) bool { return o != origins[0] })
+	return func(format.TimeType) bool { return one }
+}
+
 func (t *table) limits(m *matrix.Meta) error {
 	switch {
 	case t.list && len(m.ColTypes) > 0:
@@ -94,7 +104,8 @@ type table struct {
 	m      matrix.Meta
 	lanes  []format.Lane
 	stream bool
-	list   bool // a row is one list
+	list   bool              // a row is one list
+	times  []format.TimeType // that the columns stand for; nil if all are plain numbers
 	packer *packer
 	rows   int64 // of a record batch
 
@@ -219,9 +230,9 @@ func (t *table) put(columns [][]byte, b matrix.Block, rows matrix.Range) int {
 		}
 		return width
 	}
-	for from := 0; from < width; from += together {
-		some := columns[from:min(from+together, width)]
-		toColumns(some, first, raw[from*size:], pitch, size, n)
+	for from := 0; from < width; from += format.Together {
+		some := columns[from:min(from+format.Together, width)]
+		format.ToColumns(some, first, raw[from*size:], pitch, size, n)
 		for _, c := range some {
 			wire.Swap(c[first*size:][:n*size], size, wire.Little)
 		}

@@ -18,42 +18,19 @@ type column struct {
 	raw      matrix.DType // of the values as they lie in a page
 	dtype    matrix.DType // of the values
 	optional bool
-	time     bool // numbers that mean a date or a time
-}
-
-// newColumns reads the schema: a root and leaves.
-func newColumns(schema []pf.SchemaElement) ([]column, error) {
-	if len(schema) == 0 {
-		return nil, fmt.Errorf("no schema")
-	}
-	if n := schema[0].NumChildren.V; int(n) != len(schema)-1 || len(schema)-1 > maxRead {
-		for _, e := range schema[1:] {
-			if e.NumChildren.V > 0 {
-				return nil, fmt.Errorf("column %q is nested, want flat columns: %w", e.Name, format.ErrVersion)
-			}
-		}
-		if len(schema)-1 > maxRead {
-			return nil, fmt.Errorf("%d columns, want at most %d: %w", len(schema)-1, maxRead, format.ErrLimit)
-		}
-		return nil, fmt.Errorf("schema of %d columns, want %d", len(schema)-1, n)
-	}
-	columns := make([]column, len(schema)-1)
-	for i := range columns {
-		var err error
-		if columns[i], err = newColumn(&schema[i+1]); err != nil {
-			return nil, fmt.Errorf("column %d (%q): %w", i, schema[i+1].Name, err)
-		}
-	}
-	return columns, nil
+	when     format.TimeType // what the numbers stand for; the zero one if they are plain
+	wide     bool            // whole numbers with nulls, which are read as f64 with NaN
+	leaf     int             // its chunk in a row group
+	index    int             // among the columns below the root, with those that are left out
 }
 
 func newColumn(e *pf.SchemaElement) (c column, err error) {
 	c = column{name: e.Name, physical: e.Type.V}
 	switch {
 	case e.NumChildren.V > 0 || !e.Type.Valid:
-		return c, fmt.Errorf("nested, want flat columns: %w", format.ErrVersion)
+		return c, fmt.Errorf("nested, want flat columns (%s): %w", skipHint, format.ErrVersion)
 	case e.RepetitionType.V == pf.Repeated:
-		return c, fmt.Errorf("repeated, want flat columns: %w", format.ErrVersion)
+		return c, fmt.Errorf("repeated, want flat columns (%s): %w", skipHint, format.ErrVersion)
 	case e.RepetitionType.V == pf.Optional:
 		c.optional = true
 	}
@@ -75,8 +52,8 @@ func newColumn(e *pf.SchemaElement) (c column, err error) {
 		}
 		fallthrough
 	default:
-		return c, fmt.Errorf("values of %v (%s), want numbers: text and other bytes are not supported: %w",
-			c.physical, logical(e), format.ErrVersion)
+		return c, fmt.Errorf("values of %v (%s), want numbers: text and other bytes are not supported (%s): %w",
+			c.physical, logical(e), skipHint, format.ErrVersion)
 	}
 	c.dtype = c.raw
 	return c, c.meaning(e)
@@ -87,22 +64,38 @@ func (c *column) meaning(e *pf.SchemaElement) error {
 	width, signed := int8(0), true
 	switch t := e.LogicalType.Value.(type) {
 	case nil:
-		if k := e.ConvertedType.V; e.ConvertedType.Valid && k >= deprecated.Uint8 && k <= deprecated.Int64 {
+		k := e.ConvertedType.V
+		if !e.ConvertedType.Valid {
+			break
+		}
+		if k >= deprecated.Uint8 && k <= deprecated.Int64 {
 			i := int8(k - deprecated.Uint8)
 			width, signed = 8<<(i%4), i >= 4
-		} else if e.ConvertedType.Valid && k == deprecated.Decimal {
-			return fmt.Errorf("decimals, want plain numbers: %w", format.ErrVersion)
-		} else if e.ConvertedType.Valid {
-			c.time = true
+			break
 		}
+		c.when = converted[k]
 	case *pf.IntType:
 		width, signed = t.BitWidth, t.IsSigned
-	case *pf.DateType, *pf.TimeType, *pf.TimestampType:
-		c.time = true
-	default:
-		return fmt.Errorf("values that are %s, want plain numbers: %w", logical(e), format.ErrVersion)
+	case *pf.DateType:
+		c.when = format.TimeType{Kind: "date32", Unit: "day"}
+	case *pf.TimeType:
+		c.when = format.TimeType{Kind: "time64", Unit: unitOf(&t.Unit)}
+		if c.when.Unit == "ms" {
+			c.when.Kind = "time32"
+		}
+	case *pf.TimestampType:
+		c.when = format.TimeType{Kind: "timestamp", Unit: unitOf(&t.Unit)}
+		if t.IsAdjustedToUTC {
+			c.when.Zone = utc
+		}
 	}
-	if width == 0 {
+	plain := e.LogicalType.Value == nil && !e.ConvertedType.Valid
+	switch {
+	case c.when.Kind != "" && c.when.DType() != c.raw:
+		return fmt.Errorf("%v that are %s", c.physical, logical(e))
+	case width == 0 && c.when.Kind == "" && !plain:
+		return fmt.Errorf("values that are %s, want plain numbers (%s): %w", logical(e), skipHint, format.ErrVersion)
+	case width == 0:
 		return nil
 	}
 	for d, s := range integers {
@@ -112,6 +105,70 @@ func (c *column) meaning(e *pf.SchemaElement) error {
 		}
 	}
 	return fmt.Errorf("%v that are integers of %d bits", c.physical, width)
+}
+
+const (
+	utc      = "UTC"
+	skipHint = "option other=skip leaves it out"
+)
+
+// converted are the times of files whose schema has none of the newer logical types. These timestamps are moments.
+var converted = map[deprecated.ConvertedType]format.TimeType{
+	deprecated.Date:            {Kind: "date32", Unit: "day"},
+	deprecated.TimeMillis:      {Kind: "time32", Unit: "ms"},
+	deprecated.TimeMicros:      {Kind: "time64", Unit: "us"},
+	deprecated.TimestampMillis: {Kind: "timestamp", Unit: "ms", Zone: utc},
+	deprecated.TimestampMicros: {Kind: "timestamp", Unit: "us", Zone: utc},
+}
+
+func unitOf(u *pf.TimeUnit) string {
+	switch u.Value.(type) {
+	case *pf.MilliSeconds:
+		return "ms"
+	case *pf.MicroSeconds:
+		return "us"
+	case *pf.NanoSeconds:
+		return "ns"
+	}
+	return ""
+}
+
+// says tells whether a schema can have the type of time: the units of seconds and the dates of milliseconds it has not.
+// Durations, and zones other than UTC, stand in the schema of Arrow beside it.
+func says(when format.TimeType) bool {
+	return when.Unit != "s" && when.Kind != "date64" || when.Kind == "duration"
+}
+
+// asTime gives the element of a schema the type of time.
+func asTime(e *pf.SchemaElement, when format.TimeType) {
+	unit := pf.TimeUnit{}
+	switch when.Unit {
+	case "ms":
+		unit.Value = &pf.MilliSeconds{}
+	case "us":
+		unit.Value = &pf.MicroSeconds{}
+	case "ns":
+		unit.Value = &pf.NanoSeconds{}
+	}
+	e.ConvertedType = thrift.Null[deprecated.ConvertedType]{}
+	switch when.Kind {
+	case "date32":
+		e.LogicalType.Value = &pf.DateType{}
+	case "time32", "time64":
+		e.LogicalType.Value = &pf.TimeType{Unit: unit}
+	case "timestamp":
+		e.LogicalType.Value = &pf.TimestampType{Unit: unit, IsAdjustedToUTC: when.Zone != ""}
+	case "duration":
+		e.LogicalType.Value = nil // a plain number
+	}
+	if when.Zone != "" {
+		when.Zone = utc
+	}
+	for old, same := range converted {
+		if same == when && (when.Kind == "date32" || when.Zone != "") { // the older types of a clock's times are of UTC
+			e.ConvertedType = thrift.New(old)
+		}
+	}
 }
 
 func logical(e *pf.SchemaElement) string {

@@ -3,34 +3,11 @@ package parquet
 import (
 	"encoding/binary"
 	"fmt"
-
-	"thole.example/format"
-	"thole.example/matrix"
 )
 
-// packed reads whole numbers as differences: a head (varints: numbers in a block, parts of a block, numbers in all, the
-// first number), then blocks of the smallest difference (a varint), the widths of its parts (a byte each), and for each
+// differences reads n numbers of at most width bits: a head (varints: numbers in a block, parts of a block, numbers in all,
+// the first number), then blocks of the smallest difference (a varint), the widths of its parts (a byte each), and for each
 // part what the differences are above the smallest, side by side. Numbers wrap around.
-func (c *chunk) packed(raw []byte, n int) (matrix.Data, error) {
-	if c.col.raw != matrix.I32 && c.col.raw != matrix.I64 {
-		return nil, fmt.Errorf("values of %v in DELTA_BINARY_PACKED: %w", c.col.raw, format.ErrVersion)
-	}
-	width := c.col.raw.Size() * 8
-	all, err := differences(raw, n, width)
-	if err != nil {
-		return nil, err
-	}
-	if width == 64 {
-		return &matrix.Dense[int64]{Val: all}, nil
-	}
-	d := &matrix.Dense[int32]{Val: make([]int32, n)}
-	for i, v := range all {
-		d.Val[i] = int32(v)
-	}
-	return d, nil
-}
-
-// differences reads n numbers of at most width bits.
 func differences(raw []byte, n, width int) ([]int64, error) {
 	var head [3]uint64
 	for i := range head {

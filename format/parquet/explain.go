@@ -1,7 +1,7 @@
 package parquet
 
 import (
-	"fmt"
+	"strings"
 
 	"thole.example/blob"
 	"thole.example/dump"
@@ -20,22 +20,29 @@ func explain(o blob.Object, p *dump.Printer) error {
 		return err
 	}
 	p.Field(0, start, "magic")
-	f, err := readFooter(o)
+	f, err := readFooter(o, true)
 	if f.start > 0 {
 		tail := make([]byte, tailLen)
 		if err := wire.ReadAt(o, tail, o.Size()-tailLen); err != nil {
 			return err
 		}
 		p.Head("footer: %s", f)
-		for i, c := range f.columns[:min(len(f.columns), shownColumns)] {
+		for _, c := range f.columns[:min(len(f.columns), shownColumns)] {
 			need := "required"
 			if c.optional {
 				need = "optional"
 			}
-			p.Head("  column %d %q: %v, %v, %s", i, c.name, c.physical, c.dtype, need)
+			what := c.dtype.String()
+			if c.when.Kind != "" {
+				what = c.when.String()
+			}
+			p.Head("  column %d %q: %v, %s, %s", c.index, c.name, c.physical, what, need)
 		}
 		if more := len(f.columns) - shownColumns; more > 0 {
 			p.Head("  %d more columns", more)
+		}
+		if len(f.others) > 0 {
+			p.Head("  columns that are not of numbers: %s", strings.Join(f.others[:min(len(f.others), shownColumns)], ", "))
 		}
 		for _, kv := range f.KeyValueMetadata {
 			p.Head("  key %q: %.200q", kv.Key, kv.Value)
@@ -62,21 +69,21 @@ func explainGroup(o blob.Object, f *footer, i int, p *dump.Printer) error {
 	g := &f.groups[i]
 	p.Head("row group %d: rows %v", i, g.rows)
 	for k := range g.chunks[:min(len(g.chunks), shownColumns)] {
-		c := chunk{r: o, col: &f.columns[k], meta: &g.chunks[k], rows: g.rows.Len()}
-		off, size := extent(c.meta)
+		chunk := &g.chunks[k]
+		off, size := extent(chunk)
 		h, n, err := readHeader(o, off, off+size)
 		if err != nil {
 			return err
 		}
-		if err := c.checkPage(&h, off+size-off-n, c.rows); err != nil {
+		if err := checkPage(&h, size-n, g.rows.Len()); err != nil {
 			return &wire.At{Off: off, Err: err}
 		}
-		p.Gap(off, n, "%s", fmt.Sprintf("column %d: header of a page, %v of %d values", k, h.Type, values(&h)))
+		p.Gap(off, n, "column %d: header of a page, %v of %d values", f.columns[k].index, h.Type, values(&h))
 		body := make([]byte, min(8, h.CompressedPageSize))
 		if err := wire.ReadAt(o, body, off+n); err != nil {
 			return err
 		}
-		p.Field(off+n, body, "the first of %d bytes, %v", h.CompressedPageSize, c.meta.Codec)
+		p.Field(off+n, body, "the first of %d bytes, %v", h.CompressedPageSize, chunk.Codec)
 	}
 	return nil
 }

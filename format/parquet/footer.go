@@ -1,16 +1,19 @@
 package parquet
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	pf "github.com/parquet-go/parquet-go/format"
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/format/arrow"
 	"thole.example/matrix"
 	"thole.example/wire"
 )
@@ -24,10 +27,11 @@ const (
 // footer is the description of a file, checked.
 type footer struct {
 	pf.FileMetaData
-	start   int64 // the byte at which it begins
-	columns []column
-	groups  []group
-	own     ownMeta
+	schemaTable
+	start  int64 // the byte at which it begins
+	groups []group
+	own    ownMeta
+	doubt  string // what was found in the keys and is of no use
 }
 
 // group is a row group.
@@ -45,19 +49,22 @@ type ownMeta struct {
 	Types  []string `json:"types,omitempty"`  // of the columns
 }
 
-const ownKey = "thole"
+const (
+	ownKey   = "thole"
+	arrowKey = "ARROW:schema"
+)
 
 // String says in a few words what the file is.
 func (f *footer) String() string {
-	return fmt.Sprintf("version %d, %d columns, %d row groups", f.Version, len(f.columns), len(f.groups))
+	return fmt.Sprintf("version %d, %d columns, %d row groups", f.Version, len(f.names), len(f.groups))
 }
 
 func corrupt(off int64, text string, args ...any) error {
 	return &wire.At{Off: off, Err: fmt.Errorf(text, args...)}
 }
 
-// readFooter reads and checks the description.
-func readFooter(o blob.Object) (*footer, error) {
+// readFooter reads and checks the description. skip leaves out what is not of numbers.
+func readFooter(o blob.Object, skip bool) (*footer, error) {
 	f := &footer{}
 	size := o.Size()
 	if size < int64(len(magic))+tailLen {
@@ -99,30 +106,31 @@ func readFooter(o blob.Object) (*footer, error) {
 	if used < len(text) {
 		return f, corrupt(f.start+int64(used), "%d bytes behind the footer", len(text)-used)
 	}
-	if err := f.check(); err != nil {
+	if err := f.check(skip); err != nil {
 		return f, &wire.At{Off: f.start, Err: fmt.Errorf("footer: %w", err)}
 	}
 	return f, nil
 }
 
 // check makes columns and groups of what was decoded.
-func (f *footer) check() (err error) {
+func (f *footer) check(skip bool) (err error) {
 	if f.EncryptionAlgorithm.Value != nil {
 		return fmt.Errorf("an encrypted file: %w", format.ErrVersion)
 	}
-	if f.columns, err = newColumns(f.Schema); err != nil {
+	if f.schemaTable, err = newSchema(f.Schema, skip); err != nil {
 		return err
 	}
 	at := int64(0)
 	for i, g := range f.RowGroups {
-		if g.NumRows < 0 || g.NumRows > f.NumRows-at || len(g.Columns) != len(f.columns) {
+		if g.NumRows < 0 || g.NumRows > f.NumRows-at || len(g.Columns) != f.leaves {
 			return fmt.Errorf("row group %d of %d rows and %d columns, want %d columns and %d rows in all", i, g.NumRows,
-				len(g.Columns), len(f.columns), f.NumRows)
+				len(g.Columns), f.leaves, f.NumRows)
 		}
-		next := group{rows: matrix.Range{Lo: at, Hi: at + g.NumRows}, chunks: make([]pf.ColumnMetaData, len(g.Columns))}
-		for k, c := range g.Columns {
-			if err := f.checkChunk(&c, &f.columns[k], g.NumRows); err != nil {
-				return fmt.Errorf("row group %d, column %d (%q): %w", i, k, f.columns[k].name, err)
+		next := group{rows: matrix.Range{Lo: at, Hi: at + g.NumRows}, chunks: make([]pf.ColumnMetaData, len(f.columns))}
+		for k := range f.columns {
+			c := &g.Columns[f.columns[k].leaf]
+			if err := f.checkChunk(c, &f.columns[k], g.NumRows); err != nil {
+				return fmt.Errorf("row group %d, column %d (%q): %w", i, f.columns[k].index, f.columns[k].name, err)
 			}
 			next.chunks[k] = c.MetaData
 		}
@@ -133,13 +141,59 @@ func (f *footer) check() (err error) {
 		return fmt.Errorf("%d rows in the row groups, want %d", at, f.NumRows)
 	}
 	for _, kv := range f.KeyValueMetadata {
-		if kv.Key == ownKey {
+		switch kv.Key {
+		case ownKey:
 			if err := json.Unmarshal([]byte(kv.Value), &f.own); err != nil {
 				return fmt.Errorf("value of the key %q: %w", ownKey, err)
+			}
+		case arrowKey:
+			if err := f.arrow(kv.Value); err != nil {
+				f.doubt = fmt.Sprintf("the value of the key %q is of no use: %v", arrowKey, err)
 			}
 		}
 	}
 	return nil
+}
+
+// arrow takes from the schema of an Arrow table that the file was made of what a schema of Parquet cannot say: durations, and
+// time zones other than UTC.
+func (f *footer) arrow(text string) error {
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		return err
+	}
+	names, times, err := arrow.SchemaTimes(raw)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(names, f.names) {
+		return fmt.Errorf("columns %.100q, want %.100q", names, f.names)
+	}
+	for i := range f.columns {
+		c := &f.columns[i]
+		switch when := times[c.index]; {
+		case when.Kind == "duration" && c.when.Kind == "" && c.dtype == matrix.I64:
+			c.when = when
+		case when.Zone != "" && c.when.Zone != "":
+			c.when.Zone = when.Zone
+		}
+	}
+	return nil
+}
+
+// widen makes f64 of the columns of whole numbers and truth values that have nulls, or may have as nothing says how many.
+// Times stay what they are.
+func (f *footer) widen() {
+	for i := range f.columns {
+		c := &f.columns[i]
+		if !c.optional || c.dtype.Float() || c.when.Kind != "" {
+			continue
+		}
+		for _, g := range f.groups {
+			s := &g.chunks[i].Statistics
+			c.wide = c.wide || s.NullCount > 0 || s.NullCount == 0 && s.Min == nil && s.MinValue == nil && g.rows.Len() > 0
+		}
+	}
 }
 
 func (f *footer) checkChunk(c *pf.ColumnChunk, col *column, rows int64) error {
@@ -154,11 +208,10 @@ func (f *footer) checkChunk(c *pf.ColumnChunk, col *column, rows int64) error {
 	case start < int64(len(magic)) || size < 0 || size > f.start-start:
 		return fmt.Errorf("a chunk of %d bytes at byte %d, want it before byte %d", size, start, f.start)
 	}
-	switch m.Codec {
-	case pf.Uncompressed, pf.Snappy, pf.Gzip, pf.Zstd:
+	if slices.Contains(readable, m.Codec) {
 		return nil
 	}
-	return fmt.Errorf("compression %v, want none, snappy, gzip or zstd: %w", m.Codec, format.ErrVersion)
+	return fmt.Errorf("compression %v, want one of %v: %w", m.Codec, readable, format.ErrVersion)
 }
 
 // extent is where the pages of a chunk are.
@@ -178,12 +231,24 @@ func (f *footer) meta(matrixName string) (m matrix.Meta, err error) {
 	for i := range f.columns {
 		c := &f.columns[i]
 		types[i], labels[i] = c.dtype, c.name
-		if t := f.own.typeOf(i); t != "" {
+		if t := f.own.typeOf(c.index); t != "" {
 			d, err := matrix.ParseDType(t)
 			if err != nil || storedAs(d).raw != c.raw {
 				return m, corrupt(f.start, "column %d (%q): element type %q of a column of %v", i, c.name, t, c.raw)
 			}
 			types[i] = d
+		}
+		if c.wide {
+			types[i] = matrix.F64
+		}
+		if c.when.Kind != "" {
+			if types[i] != c.dtype {
+				return m, corrupt(f.start, "column %d (%q): element type %v of %v", i, c.name, types[i], c.when)
+			}
+			if m.ColOrigins == nil {
+				m.ColOrigins = make([]string, m.Cols)
+			}
+			m.ColOrigins[i] = c.when.String()
 		}
 		mixed = mixed || types[i] != types[0]
 	}
@@ -196,6 +261,9 @@ func (f *footer) meta(matrixName string) (m matrix.Meta, err error) {
 		if m.DType, err = matrix.ParseDType(f.own.DType); err != nil {
 			return m, corrupt(f.start, "element type %q", f.own.DType)
 		}
+	}
+	if f.others != nil { // of which the table of ours had none
+		f.own.Labels, m.Dims = nil, nil
 	}
 	if f.own.Labels != nil {
 		labels = f.own.Labels

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/brotli"
 	"github.com/parquet-go/parquet-go/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	pf "github.com/parquet-go/parquet-go/format"
@@ -65,6 +66,10 @@ func TestHostile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	small, err := (&brotli.Codec{}).Encode(nil, make([]byte, 64<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
 	list := func(head string) []byte { return append([]byte(head), 0xfc, 0xff, 0xff, 0xff, 0xff, 0x07) }
 	for what, c := range map[string]struct {
 		data []byte
@@ -102,6 +107,23 @@ func TestHostile(t *testing.T) {
 			p := pageOf(t, dataPage(1, 8, 6, pf.Plain), []byte("\xff\xff\xff\xff\x0f\x00"))
 			return withFooter(t, p, oneColumn(pf.Int64, 1, len(p), pf.Snappy))
 		}(), "snappy of 4294967295 bytes, want 8", format.ErrCorrupt},
+		"lz4 bomb": {func() []byte {
+			p := pageOf(t, dataPage(1<<24, 1<<27, 3, pf.Plain), []byte{0, 0, 0})
+			return withFooter(t, p, oneColumn(pf.Int64, 1<<24, len(p), pf.Lz4Raw))
+		}(), "134217728 bytes in 3, want at most 1020", format.ErrCorrupt},
+		"snappy of little": {func() []byte {
+			p := pageOf(t, dataPage(1<<24, 1<<27, 5, pf.Plain), []byte{0x80, 0x80, 0x80, 0x40, 0})
+			return withFooter(t, p, oneColumn(pf.Int64, 1<<24, len(p), pf.Snappy))
+		}(), "134217728 bytes in 5, want at most 132", format.ErrCorrupt},
+		"brotli bomb": {func() []byte {
+			p := pageOf(t, dataPage(1, 8, len(small), pf.Plain), small)
+			return withFooter(t, p, oneColumn(pf.Int64, 1, len(p), pf.Brotli))
+		}(), "BROTLI: a page of 9 bytes, want 8", format.ErrCorrupt},
+		"schema without its columns": {withFooter(t, nil, &pf.FileMetaData{Schema: []pf.SchemaElement{{Name: "s", NumChildren: thrift.New[int32](3)}},
+			RowGroups: []pf.RowGroup{}}), "column 0 of 3: the schema ends within it", format.ErrCorrupt},
+		"schema of many columns": {withFooter(t, nil, &pf.FileMetaData{Schema: []pf.SchemaElement{{Name: "s", NumChildren: thrift.New[int32](1)},
+			{Name: "x", NumChildren: thrift.New[int32](1 << 30)}, {Name: "y", Type: thrift.New(pf.Int64)}}, RowGroups: []pf.RowGroup{}}),
+			"the schema ends within it", format.ErrCorrupt},
 		"differences of floats": {func() []byte {
 			p := pageOf(t, dataPage(1, 5, 5, pf.DeltaBinaryPacked), []byte{32, 1, 1, 0, 0})
 			return withFooter(t, p, oneColumn(pf.Double, 1, len(p), 0))
@@ -188,7 +210,8 @@ func TestHybrid(t *testing.T) {
 		{[]byte{200, 1}, 0, 5, []uint32{0, 0, 0, 0, 0}},
 		{[]byte{3}, 0, 8, make([]uint32, 8)},
 	} {
-		got, err := hybrid(c.src, c.width, c.n)
+		got := make([]uint32, c.n)
+		err := hybrid(got, c.src, c.width)
 		if len(c.want) < c.n {
 			if err == nil {
 				t.Errorf("% x: %v, want an error", c.src, got)
@@ -209,6 +232,10 @@ func FuzzOpen(f *testing.F) {
 		f.Add(library(f, rows[:2], parquet.DataPageVersion(version), parquet.Compression(&parquet.Zstd)))
 	}
 	f.Add([]byte("PAR1\x15\x02\x00\x03\x00\x00\x00PAR1"))
+	for _, name := range []string{"times.parquet", "text_brotli.parquet", "nulls_lz4.parquet"} {
+		f.Add(stored(f, name))
+	}
+	set := map[string]string{"nulls": "0", "other": "skip"}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		ctx, b := context.Background(), bucketOf(t, data)
 		var out bytes.Buffer
@@ -216,7 +243,7 @@ func FuzzOpen(f *testing.F) {
 		if _, err := Codec.Sniff(ctx, b, "a.parquet"); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Codec.Open(ctx, b, "a.parquet", format.Options{Set: map[string]string{"nulls": "0"}})
+		r, err := Codec.Open(ctx, b, "a.parquet", format.Options{Set: set})
 		if err != nil {
 			return
 		}
@@ -224,7 +251,7 @@ func FuzzOpen(f *testing.F) {
 		if m := r.Matrices()[0]; m.Rows > 1<<12 || m.Cols > 1<<12 {
 			return
 		}
-		m, cells, err := load(data, map[string]string{"nulls": "0"}, nil)
+		m, cells, err := load(data, set, nil)
 		if err != nil {
 			return
 		}
@@ -240,7 +267,8 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if n := s.Matrices()[0]; n.Rows != m.Rows || n.Cols != m.Cols || n.DType != m.DType || !slices.Equal(n.ColTypes, m.ColTypes) {
+		if n := s.Matrices()[0]; n.Rows != m.Rows || n.Cols != m.Cols || n.DType != m.DType || !slices.Equal(n.ColTypes, m.ColTypes) ||
+			!slices.Equal(n.ColOrigins, m.ColOrigins) {
 			t.Fatalf("read %+v, then %+v", m, n)
 		}
 		var same []string

@@ -16,17 +16,21 @@
 //	INT64                   none, INT(64, …)          i64, u64
 //	FLOAT, DOUBLE                                     f32, f64
 //	FIXED_LEN_BYTE_ARRAY(2) FLOAT16                   f16
-//	INT32, INT64            DATE, TIME, TIMESTAMP     i32, i64, with a note
+//	INT32, INT64            DATE, TIME, TIMESTAMP     i32, i64, whose columns are known as times
+//
+// What an Arrow table was that a file was made of, stands under the key "ARROW:schema", a message of Arrow IPC in base64: of it
+// we take durations, which are plain INT64, and time zones other than UTC.
 //
 // We read columns right below the root, required or optional (nulls by the option nulls); data pages of versions 1 and 2;
-// the encodings PLAIN, RLE (of truth values and levels), dictionaries, BYTE_STREAM_SPLIT; no compression, snappy, gzip,
-// zstd; page checksums. Text, decimals, nested and repeated columns, other encodings and compressions, and encrypted
-// files are refused as not supported.
+// the encodings PLAIN, RLE (of truth values and levels), dictionaries, differences, BYTE_STREAM_SPLIT; no compression, snappy,
+// gzip, zstd, LZ4_RAW, brotli; page checksums. Text, decimals, nested and repeated columns are refused as not supported, or
+// left out by the option other; other encodings and compressions, and encrypted files are refused.
 //
 // Limits: footers of 256 MiB, 65535 columns read and 16384 written, pages of 2^24 values and 256 MiB.
 //
 // We write required columns, row groups of about 32 MiB, one PLAIN page of version 1 with a checksum for each chunk, no
-// statistics, and under the key "thole" a JSON object with what the schema cannot say.
+// statistics, and under the key "thole" a JSON object with what the schema cannot say; the schema of Arrow where there are
+// durations and time zones.
 //
 // The library github.com/parquet-go/parquet-go decodes the Thrift structs and snappy and zstd; pages are ours.
 package parquet
@@ -35,6 +39,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"thole.example/blob"
@@ -59,11 +64,13 @@ func (codec) Info() format.Info {
 	return format.Info{
 		Name: name, Title: "Apache Parquet tables", Ext: ".parquet", Single: true,
 		Endings: []format.Ending{{Ext: ".parq"}, {Ext: ".pq"}},
-		Reads:   "flat numeric columns, nulls by option; plain, dictionary, differences, byte stream split; snappy, gzip, zstd",
-		Writes:  "flat required columns, row groups as bands, plain; uncompressed, snappy or zstd",
+		Reads:   "numeric columns, nulls by option; plain, dictionary, differences, byte stream split; snappy, gzip, zstd, lz4, brotli",
+		Writes:  "flat required columns, row groups as bands, plain; uncompressed, snappy, zstd, lz4 or brotli",
+		Origins: slices.DeleteFunc(format.TimeKinds(), func(kind string) bool { return kind == "date64" }),
 		Options: []format.Option{
-			{Name: "nulls", Default: "error", Help: "what a null is when reading: error, nan or 0"},
-			{Writing: true, Name: "compression", Default: "none", Help: "of the pages when writing: none, snappy or zstd"},
+			{Name: "nulls", Default: "error", Help: "what a null is when reading: error, nan (of whole numbers as f64) or 0"},
+			{Name: "other", Default: "error", Help: "columns of text and other things that are not numbers when reading: error or skip"},
+			{Writing: true, Name: "compression", Default: "none", Help: "of the pages when writing: none, snappy, zstd, lz4 or brotli"},
 		},
 	}
 }
@@ -82,7 +89,7 @@ func (codec) Sniff(ctx context.Context, b blob.Bucket, file string) (string, err
 	if err := wire.ReadAt(o, start, 0); err != nil || string(start) != magic {
 		return "", err
 	}
-	f, err := readFooter(o)
+	f, err := readFooter(o, true)
 	if err != nil {
 		return "not readable", nil // Open says why
 	}
@@ -91,7 +98,7 @@ func (codec) Sniff(ctx context.Context, b blob.Bucket, file string) (string, err
 
 // Open implements format.Codec.
 func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Options) (format.Reader, error) {
-	n, err := newNulls(&o)
+	opts, err := newReading(&o)
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +106,12 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 	if err != nil {
 		return nil, err
 	}
-	f, err := readFooter(obj)
-	r := &reader{obj: obj, path: file, footer: f, nulls: n}
+	f, err := readFooter(obj, opts.skip)
+	r := &reader{obj: obj, path: file, footer: f, nulls: opts.nulls}
 	if err == nil {
+		if opts.nulls == nullNaN {
+			f.widen()
+		}
 		r.m, err = f.meta(strings.TrimSuffix(path.Base(file), path.Ext(file)))
 	}
 	if err != nil {

@@ -7,16 +7,22 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/andybalholm/brotli"
 	"github.com/parquet-go/parquet-go/compress/snappy"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 	pf "github.com/parquet-go/parquet-go/format"
+	"github.com/pierrec/lz4/v4"
 
 	"thole.example/format"
 )
 
+const (
+	snappyMost = 22  // bytes that one byte of snappy unpacks to at most: three copy 64
+	lz4Most    = 255 // and of LZ4
+)
+
 // unpack gives the size bytes that src is compressed from. Nothing larger is made on the way, but by zstd, whose blocks
-// may say less than they hold: at most maxPage. z keeps the memory of zstd.
-func unpack(codec pf.CompressionCodec, src []byte, size int, z *zstd.Codec) (out []byte, err error) {
+// may say less than they hold: at most maxPage.
+func (c *cursor) unpack(codec pf.CompressionCodec, src []byte, size int) (out []byte, err error) {
 	switch codec {
 	case pf.Uncompressed:
 		out = src
@@ -24,14 +30,28 @@ func unpack(codec pf.CompressionCodec, src []byte, size int, z *zstd.Codec) (out
 		if n, k := binary.Uvarint(src); k <= 0 || n != uint64(size) {
 			return nil, fmt.Errorf("snappy of %d bytes, want %d", n, size)
 		}
-		out, err = (&snappy.Codec{}).Decode(nil, src)
+		if out, err = c.room(size, len(src), snappyMost); err == nil {
+			out, err = (&snappy.Codec{}).Decode(out, src)
+		}
+	case pf.Lz4Raw:
+		if out, err = c.room(size, len(src), lz4Most); err == nil {
+			var n int
+			n, err = lz4.UncompressBlock(src, out)
+			out = out[:max(0, n)]
+		}
 	case pf.Gzip:
-		out, err = gunzip(src, size)
+		var r io.Reader
+		if r, err = gzip.NewReader(bytes.NewReader(src)); err == nil {
+			out, err = c.drain(r, size)
+		}
+	case pf.Brotli:
+		out, err = c.drain(brotli.NewReader(bytes.NewReader(src)), size)
 	case pf.Zstd:
 		if err := checkZstd(src, size); err != nil {
 			return nil, err
 		}
-		out, err = z.Decode(nil, src)
+		out, err = c.zstd.Decode(c.unpacked, src)
+		c.unpacked = out[:cap(out)]
 	default:
 		return nil, fmt.Errorf("compression %v: %w", codec, format.ErrVersion)
 	}
@@ -44,14 +64,21 @@ func unpack(codec pf.CompressionCodec, src []byte, size int, z *zstd.Codec) (out
 	return out, nil
 }
 
-func gunzip(src []byte, size int) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(src))
-	if err != nil {
-		return nil, err
+// room is memory for size bytes, which some bytes of which each unpacks to at most most are packed from.
+func (c *cursor) room(size, packed, most int) ([]byte, error) {
+	if size > (packed+1)*most {
+		return nil, fmt.Errorf("%d bytes in %d, want at most %d", size, packed, (packed+1)*most)
 	}
-	var out bytes.Buffer
-	_, err = io.Copy(&out, io.LimitReader(r, int64(size)+1))
-	return out.Bytes(), err
+	c.unpacked = grown(c.unpacked, size)
+	return c.unpacked, nil
+}
+
+// drain reads what should be size bytes, and at most one more.
+func (c *cursor) drain(r io.Reader, size int) ([]byte, error) {
+	out := bytes.NewBuffer(c.unpacked[:0])
+	_, err := io.Copy(out, io.LimitReader(r, int64(size)+1))
+	c.unpacked = out.Bytes()
+	return c.unpacked, err
 }
 
 // zstdBlock is the most that one block of a zstd frame holds.

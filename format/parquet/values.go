@@ -12,16 +12,10 @@ import (
 	"thole.example/wire"
 )
 
-// values reads n rows, nulls among them.
-func (c *chunk) values(raw []byte, e pf.Encoding, n int) (d matrix.Data, err error) {
+// values opens a page of n rows, nulls among them.
+func (c *cursor) values(raw []byte, e pf.Encoding, n int) (err error) {
 	held := n
-	if c.levels != nil {
-		if c.nulls == nullError {
-			return nil, fmt.Errorf("a null, want a number (the option nulls says what it shall be)")
-		}
-		if c.nulls == nullNaN && !c.col.raw.Float() {
-			return nil, fmt.Errorf("a null, which %v cannot hold as nan", c.col.dtype)
-		}
+	if len(c.levels) > 0 {
 		held = 0
 		for _, l := range c.levels {
 			held += int(l)
@@ -29,26 +23,43 @@ func (c *chunk) values(raw []byte, e pf.Encoding, n int) (d matrix.Data, err err
 	}
 	switch e {
 	case pf.Plain:
-		d, err = c.plain(raw, held)
+		raw, err = c.plain(raw, held)
 	case pf.PlainDictionary, pf.RLEDictionary:
-		d, err = c.indexed(raw, held)
+		raw, err = c.indexed(raw, held)
 	case pf.ByteStreamSplit:
-		d, err = c.split(raw, held)
+		raw, err = c.split(raw, held)
 	case pf.RLE:
-		d, err = c.runs(raw, held)
+		raw, err = c.runs(raw, held)
 	case pf.DeltaBinaryPacked:
-		d, err = c.packed(raw, held)
+		raw, err = c.packed(raw, held)
 	default:
 		err = fmt.Errorf("values in %v, want plain, dictionary, RLE, differences or byte stream split: %w", e, format.ErrVersion)
 	}
-	if err != nil || c.levels == nil {
-		return d, err
+	if err == nil && c.to != c.col.raw {
+		raw, err = c.cast(raw, held)
 	}
-	return c.spread(d), nil
+	if err == nil && len(c.levels) > 0 {
+		raw, err = c.spread(raw)
+	}
+	c.left = raw
+	return err
+}
+
+// cast gives the values the type that is asked for.
+func (c *cursor) cast(raw []byte, n int) ([]byte, error) {
+	d := matrix.KindOf(c.col.raw).Dense(n)
+	from, _ := wire.ViewAny(d.Values())
+	copy(from, raw)
+	b, exact := matrix.Block{At: matrix.At(0, int64(n), 0, 1), Data: d}.Cast(c.to)
+	if !exact {
+		return nil, c.named(fmt.Errorf("a value that %v does not hold", c.to))
+	}
+	to, _ := wire.ViewAny(b.Data.Values())
+	return to, nil
 }
 
 // plain reads values that stand side by side.
-func (c *chunk) plain(raw []byte, n int) (matrix.Data, error) {
+func (c *cursor) plain(raw []byte, n int) ([]byte, error) {
 	size := int64(c.col.raw.Size())
 	need := int64(n) * size
 	if c.col.raw == matrix.Bool {
@@ -57,98 +68,141 @@ func (c *chunk) plain(raw []byte, n int) (matrix.Data, error) {
 	if n < 0 || int64(len(raw)) != need {
 		return nil, fmt.Errorf("%d values of %v in %d bytes, want %d", n, c.col.raw, len(raw), need)
 	}
-	d := matrix.KindOf(c.col.raw).Dense(n)
-	to, _ := wire.ViewAny(d.Values())
-	if c.col.raw == matrix.Bool {
-		for i := range n {
-			to[i] = raw[i/8] >> (i % 8) & 1
-		}
-		return d, nil
+	if c.col.raw != matrix.Bool {
+		wire.Swap(raw, int(size), wire.Little)
+		return raw, nil
 	}
-	copy(to, raw)
-	wire.Swap(to, int(size), wire.Little)
-	return d, nil
+	c.decoded = grown(c.decoded, n)
+	for i := range c.decoded {
+		c.decoded[i] = raw[i/8] >> (i % 8) & 1
+	}
+	return c.decoded, nil
 }
 
 // indexed reads numbers of values in the dictionary.
-func (c *chunk) indexed(raw []byte, n int) (matrix.Data, error) {
-	if c.dict == nil {
+func (c *cursor) indexed(raw []byte, n int) ([]byte, error) {
+	if !c.hasDict {
 		return nil, fmt.Errorf("a page that needs a dictionary, and none before it")
 	}
-	var index []uint32
-	if n > 0 {
-		if len(raw) == 0 {
-			return nil, fmt.Errorf("numbers of a dictionary without their width")
-		}
-		var err error
-		if index, err = hybrid(raw[1:], int(raw[0]), n); err != nil {
-			return nil, err
-		}
+	if n == 0 {
+		return nil, nil
 	}
-	d := matrix.KindOf(c.col.raw).Dense(n)
-	to, size := wire.ViewAny(d.Values())
-	from, _ := wire.ViewAny(c.dict.Values())
+	if len(raw) == 0 {
+		return nil, fmt.Errorf("numbers of a dictionary without their width")
+	}
+	c.index = grownIndex(c.index, n)
+	if err := hybrid(c.index, raw[1:], int(raw[0])); err != nil {
+		return nil, err
+	}
+	size := c.col.raw.Size()
+	c.decoded = grown(c.decoded, n*size)
+	bad := -1
+	switch size {
+	case 8:
+		bad = look[uint64](c.decoded, c.dict, c.index)
+	case 4:
+		bad = look[uint32](c.decoded, c.dict, c.index)
+	case 2:
+		bad = look[uint16](c.decoded, c.dict, c.index)
+	default:
+		bad = look[uint8](c.decoded, c.dict, c.index)
+	}
+	if bad >= 0 {
+		return nil, fmt.Errorf("number %d of a dictionary of %d", c.index[bad], len(c.dict)/size)
+	}
+	return c.decoded, nil
+}
+
+// look puts the values of the dictionary that have the numbers side by side. It gives the place of a number that it does not
+// have, -1 if it has all.
+func look[T wire.Number](dst, dict []byte, index []uint32) int {
+	to, _ := wire.Numbers[T](dst)
+	from, _ := wire.Numbers[T](dict)
 	for i, k := range index {
-		if int64(k) >= int64(c.dict.NNZ()) {
-			return nil, fmt.Errorf("number %d of a dictionary of %d", k, c.dict.NNZ())
+		if uint64(k) >= uint64(len(from)) {
+			return i
 		}
-		copy(to[i*size:(i+1)*size], from[int(k)*size:])
+		to[i] = from[k]
 	}
-	return d, nil
+	return -1
 }
 
 // split reads values whose first bytes stand before all second bytes, and so on.
-func (c *chunk) split(raw []byte, n int) (matrix.Data, error) {
-	if c.col.raw == matrix.Bool || len(raw) != n*c.col.raw.Size() {
+func (c *cursor) split(raw []byte, n int) ([]byte, error) {
+	size := c.col.raw.Size()
+	if c.col.raw == matrix.Bool || len(raw) != n*size {
 		return nil, fmt.Errorf("%d split values of %v in %d bytes", n, c.col.raw, len(raw))
 	}
-	d := matrix.KindOf(c.col.raw).Dense(n)
-	to, size := wire.ViewAny(d.Values())
+	c.decoded = grown(c.decoded, n*size)
 	for k := range size {
 		for i, b := range raw[k*n : (k+1)*n] {
-			to[i*size+k] = b
+			c.decoded[i*size+k] = b
 		}
 	}
-	wire.Swap(to, size, wire.Little)
-	return d, nil
+	wire.Swap(c.decoded, size, wire.Little)
+	return c.decoded, nil
 }
 
 // runs reads truth values in runs, behind their length.
-func (c *chunk) runs(raw []byte, n int) (matrix.Data, error) {
+func (c *cursor) runs(raw []byte, n int) ([]byte, error) {
 	if c.col.raw != matrix.Bool {
 		return nil, fmt.Errorf("values of %v in RLE: %w", c.col.raw, format.ErrVersion)
 	}
 	if len(raw) < 4 || int64(binary.LittleEndian.Uint32(raw)) > int64(len(raw)-4) {
 		return nil, fmt.Errorf("runs without their end")
 	}
-	bits, err := hybrid(raw[4:][:binary.LittleEndian.Uint32(raw)], 1, n)
-	if err != nil {
+	c.index = grownIndex(c.index, n)
+	if err := hybrid(c.index, raw[4:][:binary.LittleEndian.Uint32(raw)], 1); err != nil {
 		return nil, err
 	}
-	d := &matrix.Dense[matrix.Boolean]{Val: make([]matrix.Boolean, n)}
-	for i, b := range bits {
-		d.Val[i] = matrix.Boolean(b)
+	c.decoded = grown(c.decoded, n)
+	for i, b := range c.index {
+		c.decoded[i] = byte(b)
 	}
-	return d, nil
+	return c.decoded, nil
+}
+
+// packed reads whole numbers as differences.
+func (c *cursor) packed(raw []byte, n int) ([]byte, error) {
+	if c.col.raw != matrix.I32 && c.col.raw != matrix.I64 {
+		return nil, fmt.Errorf("values of %v in DELTA_BINARY_PACKED: %w", c.col.raw, format.ErrVersion)
+	}
+	size := c.col.raw.Size()
+	all, err := differences(raw, n, 8*size)
+	if err != nil || size == 8 {
+		return wire.View(all), err
+	}
+	c.decoded = grown(c.decoded, n*size)
+	to, _ := wire.Numbers[int32](c.decoded)
+	for i, v := range all {
+		to[i] = int32(v)
+	}
+	return c.decoded, nil
 }
 
 // spread puts the values to their rows, and NaN or zero to the others.
-func (c *chunk) spread(d matrix.Data) matrix.Data {
-	out := matrix.KindOf(d.DType()).Dense(len(c.levels))
-	to, size := wire.ViewAny(out.Values())
-	from, _ := wire.ViewAny(d.Values())
-	var null []byte
-	if c.nulls == nullNaN {
-		nan, _ := matrix.Block{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float64]{Val: []float64{math.NaN()}}}.Cast(d.DType())
+func (c *cursor) spread(from []byte) ([]byte, error) {
+	size := c.to.Size()
+	null := make([]byte, size)
+	switch {
+	case c.nulls == nullError:
+		return nil, fmt.Errorf("a null, want a number (the option nulls says what it shall be)")
+	case c.nulls == nullNaN && !c.to.Float():
+		return nil, fmt.Errorf("a null, which %v cannot hold as nan (the option nulls=0 makes it zero)", c.to)
+	case c.nulls == nullNaN:
+		nan, _ := matrix.Block{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float64]{Val: []float64{math.NaN()}}}.Cast(c.to)
 		null, _ = wire.ViewAny(nan.Data.Values())
 	}
-	for i, l := range c.levels {
+	c.filled = grown(c.filled, len(c.levels)*size)
+	to := c.filled
+	for _, l := range c.levels {
 		if l == 0 {
-			copy(to[i*size:], null)
-			continue
+			copy(to[:size], null)
+		} else {
+			copy(to[:size], from)
+			from = from[size:]
 		}
-		copy(to[i*size:(i+1)*size], from)
-		from = from[size:]
+		to = to[size:]
 	}
-	return out
+	return c.filled, nil
 }

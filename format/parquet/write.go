@@ -2,18 +2,19 @@ package parquet
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
-	"github.com/parquet-go/parquet-go/compress/snappy"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	pf "github.com/parquet-go/parquet-go/format"
 
 	"thole.example/format"
+	"thole.example/format/arrow"
 	"thole.example/matrix"
 	"thole.example/wire"
 )
@@ -28,7 +29,7 @@ const (
 
 // plan decides how the matrix becomes a table, and asks for what is lost.
 func plan(m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
-	if _, err := newNulls(o); err != nil {
+	if _, err := newReading(o); err != nil {
 		return f, err
 	}
 	t := &table{}
@@ -42,6 +43,9 @@ func plan(m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
 		return f, fmt.Errorf("matrix %q: %d columns, want at most %d: %w", m.Name, m.Cols, maxCols, format.ErrLimit)
 	}
 	if err := format.LoseTable(m, o); err != nil {
+		return f, err
+	}
+	if t.times, err = format.ColTimes(m, o, says); err != nil {
 		return f, err
 	}
 	t.m = matrix.Meta{Name: m.Name, Rows: m.Rows, Cols: m.Cols, ColLo: m.ColLo, DType: m.DType, ColTypes: m.ColTypes,
@@ -64,27 +68,14 @@ func plan(m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
 	return f, nil
 }
 
-func compression(o *format.Options) (pf.CompressionCodec, error) {
-	switch v := o.Get(codec{}.Info(), "compression"); v {
-	case "none":
-		return pf.Uncompressed, nil
-	case "snappy":
-		return pf.Snappy, nil
-	case "zstd":
-		return pf.Zstd, nil
-	default:
-		return 0, fmt.Errorf("option compression is %q, want none, snappy or zstd: %w", v, format.ErrOption)
-	}
-}
-
 // table writes rows as row groups.
 type table struct {
 	m     matrix.Meta
 	lanes []format.Lane
-	codec pf.CompressionCodec
-	zstd  zstd.Codec
-	rows  int64 // of a row group
-	file  pf.FileMetaData
+	times []format.TimeType // that the columns stand for; nil if all are plain numbers
+	packer
+	rows int64 // of a row group
+	file pf.FileMetaData
 
 	out  io.Writer
 	end  int64 // bytes written
@@ -109,6 +100,7 @@ func (t *table) describe() {
 	}
 	t.file = pf.FileMetaData{Version: 1, NumRows: t.m.Rows, CreatedBy: "thole",
 		Schema: []pf.SchemaElement{{Name: "schema", NumChildren: thrift.New(int32(t.m.Cols))}}, RowGroups: []pf.RowGroup{}}
+	names, types := make([]string, t.m.Cols), make([]matrix.DType, t.m.Cols)
 	for i := range t.m.Cols {
 		d := t.m.ColType(t.m.ColLo + i)
 		c := storedAs(d)
@@ -118,10 +110,24 @@ func (t *table) describe() {
 		if t.m.ColTypes != nil {
 			own.Types = append(own.Types, d.String())
 		}
-		t.file.Schema = append(t.file.Schema, c.element())
+		e := c.element()
+		if t.times != nil && t.times[i].Kind != "" {
+			asTime(&e, t.times[i])
+		}
+		names[i], types[i] = c.name, d
+		t.file.Schema = append(t.file.Schema, e)
 	}
 	text, _ := json.Marshal(own) // of strings and numbers only
 	t.file.KeyValueMetadata = []pf.KeyValue{{Key: ownKey, Value: string(text)}}
+	if slices.ContainsFunc(t.times, beside) {
+		raw := arrow.AppendSchema(nil, names, types, t.times)
+		t.file.KeyValueMetadata = append(t.file.KeyValueMetadata, pf.KeyValue{Key: arrowKey, Value: base64.StdEncoding.EncodeToString(raw)})
+	}
+}
+
+// beside tells whether only the schema of an Arrow table says what a column is.
+func beside(when format.TimeType) bool {
+	return when.Kind == "duration" || when.Zone != "" && when.Zone != utc
 }
 
 func (t *table) begin(out io.Writer) (format.RowSink, error) {
@@ -160,9 +166,6 @@ func (t *table) Rows(ctx context.Context, lanes []matrix.Block) error {
 	return nil
 }
 
-// tile is how many columns are taken out of the rows at a time.
-const tile = 16
-
 // group writes the open rows.
 func (t *table) group(ctx context.Context) error {
 	rows := t.open[0].At.Rows.Len()
@@ -172,11 +175,12 @@ func (t *table) group(ctx context.Context) error {
 		raw, _ := b.Cast(c.raw) // into a type that holds every value
 		data, size := wire.ViewAny(raw.Data.Values())
 		width := int(b.At.Cols.Len())
-		for from := 0; from < width; from += tile {
+		for from := 0; from < width; from += format.Together {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			for _, values := range turn(data, size, width, from, min(tile, width-from)) {
+			columns := columnsOf(data, size, width, from, int(rows))
+			for _, values := range columns {
 				wire.Swap(values, size, wire.Little)
 				if c.raw == matrix.Bool {
 					values = packBits(values)
@@ -196,29 +200,14 @@ func (t *table) group(ctx context.Context) error {
 	return nil
 }
 
-// turn takes n columns from column from on out of rows of width values of size bytes.
-func turn(data []byte, size, width, from, n int) [][]byte {
-	rows := len(data) / (size * width)
-	columns := make([][]byte, n)
+// columnsOf takes some columns from column from on out of rows of width values of size bytes.
+func columnsOf(data []byte, size, width, from, rows int) [][]byte {
+	columns := make([][]byte, min(format.Together, width-from))
 	for k := range columns {
-		columns[k] = make([]byte, rows*size)
+		columns[k] = grown(nil, rows*size)
 	}
-	for r := range rows {
-		row := data[(r*width+from)*size:][:n*size]
-		switch size {
-		case 8:
-			for k := range columns {
-				binary.NativeEndian.PutUint64(columns[k][r*8:], binary.NativeEndian.Uint64(row[k*8:]))
-			}
-		case 4:
-			for k := range columns {
-				binary.NativeEndian.PutUint32(columns[k][r*4:], binary.NativeEndian.Uint32(row[k*4:]))
-			}
-		default:
-			for k := range columns {
-				copy(columns[k][r*size:(r+1)*size], row[k*size:])
-			}
-		}
+	for at := 0; at < rows; at += tileRows {
+		format.ToColumns(columns, at, data[(at*width+from)*size:], width*size, size, min(tileRows, rows-at))
 	}
 	return columns
 }
@@ -233,13 +222,7 @@ func packBits(values []byte) []byte {
 
 // chunk writes a column as one page.
 func (t *table) chunk(c *column, values []byte, rows, index int) (chunk pf.ColumnChunk, err error) {
-	packed := values
-	switch t.codec {
-	case pf.Snappy:
-		packed, err = (&snappy.Codec{}).Encode(nil, values)
-	case pf.Zstd:
-		packed, err = t.zstd.Encode(nil, values)
-	}
+	packed, err := t.pack(values)
 	if err != nil {
 		return chunk, err
 	}
