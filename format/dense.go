@@ -38,10 +38,12 @@ func LoseToDense(m *matrix.Meta, o *Options) error {
 const DefaultMaxDense = 1 << 30
 
 // LoseAbsent asks the options whether absent cells and rows of the matrix may become zeros, for formats that store
-// every cell. It says how large the matrix becomes, and fails with ErrLimit where that is beyond Options.MaxDense.
+// every cell, unless it is known that none is absent. It says how large the matrix becomes, and fails with ErrLimit where that is beyond Options.MaxDense.
 func LoseAbsent(m *matrix.Meta, o *Options) error {
 	what := "rows"
 	switch {
+	case m.Full():
+		return nil
 	case m.Layout == matrix.RowSparse:
 		what = "cells"
 	case m.Saved == nil:
@@ -54,6 +56,16 @@ func LoseAbsent(m *matrix.Meta, o *Options) error {
 	}
 	if err := o.Lose("matrix %q: absent %s become zeros, %d x %d %v are %s", m.Name, what, m.Rows, m.Cols, m.DType, Bytes(size)); err != nil {
 		return err
+	}
+	return o.fill(m.Name, size)
+}
+
+// LimitEmpty counts what the rows without a cell take, each so many bytes, in a format that has a line for every row of a
+// sparse matrix, and fails with ErrLimit where that is beyond Options.MaxDense.
+func LimitEmpty(m *matrix.Meta, each int64, o *Options) error {
+	size, ok := matrix.Cells(m.Rows-min(m.Rows, m.Stored), each)
+	if !ok {
+		return fmt.Errorf("matrix %q: a line for each of %d rows is beyond 2^63 bytes: %w", m.Name, m.Rows, ErrLimit)
 	}
 	return o.fill(m.Name, size)
 }
@@ -71,7 +83,7 @@ func (o *Options) fill(name string, size int64) error {
 		return nil
 	}
 	if size > bound-*o.filled {
-		return fmt.Errorf("matrix %q takes %s with every cell stored, after %s of others, want at most %s (--max-dense allows more): %w",
+		return fmt.Errorf("matrix %q takes %s for what is absent, after %s of others, want at most %s (--max-dense allows more): %w",
 			name, Bytes(size), Bytes(*o.filled), Bytes(bound), ErrLimit)
 	}
 	*o.filled += size
