@@ -46,14 +46,21 @@ func planPlain(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error)
 	if err := format.LoseToDense(m, o); err != nil {
 		return f, err
 	}
-	d := m.DType
-	if d == matrix.BF16 {
+	e, dims := format.Element{DType: m.DType}, m.Dims
+	if m.DType == matrix.BF16 {
 		if err := o.Lose("matrix %q: element type bf16, stored as f32", m.Name); err != nil {
 			return f, err
 		}
-		d = matrix.F32
+		e.DType = matrix.F32
 	}
-	dims := m.Dims
+	if slices.Contains(origins, m.Origin) {
+		as := format.Element{DType: m.DType, Origin: m.Origin}
+		if tensor, ok := as.Of(m, dims); ok && typeText(as) != "" {
+			e, dims = as, tensor
+		} else if err := o.Lose("matrix %q: element type %s, whose form the matrix has no more; stored as %v", m.Name, m.Origin, m.DType); err != nil {
+			return f, err
+		}
+	}
 	if len(dims) > maxRank {
 		if err := o.Lose("matrix %q: shape of %d dimensions, of which %d fit", m.Name, len(dims), maxRank); err != nil {
 			return f, err
@@ -61,11 +68,13 @@ func planPlain(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error)
 		dims = nil
 	}
 	if dims == nil {
-		dims = []int64{m.Rows, m.Cols}
+		if dims = []int64{m.Rows, m.Cols}; e.Pair() {
+			dims[1] /= 2
+		}
 	}
-	t := format.NewTarget(m, format.Slab{DType: d, Order: wire.Little})
-	t.Cast = t.Cast || d != m.DType
-	return slabFile(t, appendHead("'"+typeText(d)+"'", dims))
+	t := format.NewTarget(m, format.Slab{DType: e.DType, Order: wire.Little})
+	t.Cast = t.Cast || e.DType != m.DType
+	return slabFile(t, appendHead("'"+typeText(e)+"'", dims))
 }
 
 // slabFile is a file of one array with everything before its values.
