@@ -38,7 +38,8 @@ func LoseToDense(m *matrix.Meta, o *Options) error {
 const DefaultMaxDense = 1 << 30
 
 // LoseAbsent asks the options whether absent cells and rows of the matrix may become zeros, for formats that store
-// every cell, unless it is known that none is absent. It says how large the matrix becomes, and fails with ErrLimit where that is beyond Options.MaxDense.
+// every cell, unless it is known that none is absent. It says how large the matrix becomes, and fails with ErrLimit where
+// that is beyond Options.MaxDense.
 func LoseAbsent(m *matrix.Meta, o *Options) error {
 	what := "rows"
 	switch {

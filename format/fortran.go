@@ -28,7 +28,7 @@ func (f *Fortran) Blocks(ctx context.Context, r io.ReaderAt, want matrix.Rect) i
 	want = f.At.Intersect(want)
 	unit := f.unit()
 	columns := matrix.Range{Lo: want.Cols.Lo / unit, Hi: (want.Cols.Hi + unit - 1) / unit} // of elements
-	turned := matrix.Rect{Rows: columns, Cols: want.Rows}                                  // some columns at a time, because their values lie together
+	turned := matrix.Rect{Rows: columns, Cols: want.Rows}                                  // whose values lie together
 	return func(yield func(matrix.Block, error) bool) {
 		for t := range Bands(turned, f.bandCells(want.Cols)) {
 			b, err := matrix.Block{}, ctx.Err()

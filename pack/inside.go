@@ -137,7 +137,8 @@ func compare(o blob.Object, spans []format.Span) (same sameness, err error) {
 			same.headers = false
 		}
 		if i := differ(got, s.Bytes); err == nil {
-			err = &wire.At{Off: s.Off + int64(i), Err: fmt.Errorf("byte %#02x between the files, want %#02x, as the manifest has it", got[i], s.Bytes[i])}
+			text := fmt.Errorf("byte %#02x between the files, want %#02x, as the manifest has it", got[i], s.Bytes[i])
+			err = &wire.At{Off: s.Off + int64(i), Err: text}
 		}
 	}
 	return same, err

@@ -61,8 +61,8 @@ func (codec) Info() format.Info {
 			{Name: "decimal", Default: "auto", Help: "what stands before the fraction when reading: point or comma; auto: found out"},
 			{Name: "header", Default: "auto", Help: "true or false: the first line is labels; auto: found out, and written only without .meta"},
 			{Name: "type", Default: "auto", Help: "element type of all cells when reading, instead of what the .meta or the cells say"},
-			{Name: "empty", Default: "auto", Help: "what a cell is that is empty, NA or null when reading: nan, error or 0; auto: nan without .meta"},
-			{Name: "inexact", Default: "error", Help: "whole numbers beyond what f64 holds, in a column with fractions, when reading: error or round"},
+			{Name: "empty", Default: "auto", Help: "what an empty cell, NA or null is when reading: nan, error or 0; auto: nan without .meta"},
+			{Name: "inexact", Default: "error", Help: "whole numbers that f64 does not hold, among fractions, when reading: error or round"},
 			{Name: "meta", Default: "true", Help: "false: write no .meta, and read none"},
 		},
 	}

@@ -3,6 +3,7 @@ package csv
 import (
 	"bytes"
 	"context"
+	"math"
 	"math/bits"
 	"strconv"
 
@@ -164,7 +165,7 @@ func cellKind(token []byte, e empty) kind {
 		k |= big
 	}
 	f, _ := strconv.ParseFloat(string(token), 64)
-	if digits := bytes.TrimLeft(token, "+-0"); string(digits) != string(bytes.TrimPrefix(strconv.AppendFloat(nil, f, 'f', 0, 64), []byte("-"))) {
+	if digits := bytes.TrimLeft(token, "+-0"); string(digits) != strconv.FormatFloat(math.Abs(f), 'f', 0, 64) {
 		k |= inexact
 	}
 	return k

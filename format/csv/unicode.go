@@ -40,7 +40,8 @@ func (r *reader) decoded(ctx context.Context) (blob.Object, error) {
 			return r.obj, err
 		}
 		if len(raw)%2 != 0 {
-			return r.obj, &wire.At{Off: int64(len(raw)), Err: fmt.Errorf("%s of %d bytes, want an even number: %w", w.name, len(raw), wire.ErrTruncated)}
+			err := fmt.Errorf("%s of %d bytes, want an even number: %w", w.name, len(raw), wire.ErrTruncated)
+			return r.obj, &wire.At{Off: int64(len(raw)), Err: err}
 		}
 		memory := &blob.Mem{}
 		if err := blob.WriteAll(ctx, memory, "text", narrow(raw[2:], w.order)); err != nil {

@@ -161,7 +161,8 @@ func (t *table) begin(out io.Writer) (format.RowSink, error) {
 // label appends a label, in quotes where it needs them.
 func (t *table) label(line []byte, l string) []byte {
 	l = strings.NewReplacer("\r", " ", "\n", " ").Replace(l)
-	if l != "" && strings.TrimSpace(l) == l && !strings.ContainsAny(l, "\",;\t|\r\n"+string(t.sep)) && !strings.HasPrefix(l, "\ufeff") && l[0] != comment {
+	odd := l == "" || strings.TrimSpace(l) != l || l[0] == comment || strings.HasPrefix(l, "\ufeff")
+	if !odd && !strings.ContainsAny(l, "\",;\t|"+string(t.sep)) {
 		return append(line, l...)
 	}
 	line = append(line, '"')

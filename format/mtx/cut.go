@@ -15,7 +15,8 @@ const (
 	freeRows   = 1 << 10 // and so many more
 )
 
-// cut yields the entries within want as CSR, or COO where most rows have none, some rows at a time. Rows without entries at a block's edges are left out.
+// cut yields the entries within want as CSR, or COO where most rows have none, some rows at a time. Rows without entries at
+// a block's edges are left out.
 // It answers false if yield wants no more.
 func (t *held[T]) cut(ctx context.Context, want matrix.Rect, yield func(matrix.Block, error) bool) bool {
 	want = want.Intersect(matrix.At(0, t.h.rows, 0, t.h.width()))

@@ -57,7 +57,8 @@ func planPlain(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error)
 		as := format.Element{DType: m.DType, Origin: m.Origin}
 		if tensor, ok := as.Of(m, dims); ok && typeText(as) != "" {
 			e, dims = as, tensor
-		} else if err := o.Lose("matrix %q: element type %s, whose form the matrix has no more; stored as %v", m.Name, m.Origin, m.DType); err != nil {
+		} else if err := o.Lose("matrix %q: element type %s, whose form the matrix has no more; stored as %v",
+			m.Name, m.Origin, m.DType); err != nil {
 			return f, err
 		}
 	}
