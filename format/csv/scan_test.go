@@ -65,7 +65,7 @@ func TestExact(t *testing.T) {
 		"true,false\n":                                   "bool: 1 0",
 		"1,9007199254740993\n0.5,2\n":                    "f64i64: 1 9007199254740993 0.5 2",
 		"-9223372036854775808,0.5\n":                     "f64: -9.223372036854775808e+18 0.5",
-		"1\n9007199254740993\n0.5\n":                     "line 2, column 1: whole number 9007199254740993, which f64 does not hold, in a column with cells that are no whole numbers (the option inexact=round",
+		"1\n9007199254740993\n0.5\n":                     "line 2, column 1: whole number 9007199254740993, which f64 does not hold, in a column with cells that are no whole numbers (the option",
 		"0.5\n1\n9007199254740993\n":                     "line 3, column 1: whole number 9007199254740993",
 		"x,y\n9007199254740993,1\n0.5,2\n":               "line 2, column 1: \"x\": whole number 9007199254740993",
 		"9007199254740993\nNA\n":                         "line 1, column 1: whole number 9007199254740993",
