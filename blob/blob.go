@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path/filepath"
 	"strings"
 )
 
@@ -104,8 +105,9 @@ type Writer interface {
 // ErrName says that a name is empty, absolute where it must not be, or leaves the bucket.
 var ErrName = errors.New("not a name within the bucket")
 
+// checkName refuses what is no name. A backslash is a letter like others unless the file system takes it for a slash.
 func checkName(name string) error {
-	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
+	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\x00") || filepath.Separator == '\\' && strings.Contains(name, `\`) {
 		return fmt.Errorf("blob: %q: %w", name, ErrName)
 	}
 	return nil

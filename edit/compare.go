@@ -204,7 +204,8 @@ func entries(ctx context.Context, blocks iter.Seq2[matrix.Block, error]) ([]entr
 		if err != nil {
 			return nil, err
 		}
-		wide, rest := split(b.ToCSR())
+		rows, cells := b.Compact()
+		wide, rest := split(cells)
 		d := wide.Data.(*matrix.CSR[float64])
 		var more []float64
 		if rest != nil {
@@ -216,7 +217,7 @@ func entries(ctx context.Context, blocks iter.Seq2[matrix.Block, error]) ([]entr
 				if more != nil {
 					v.rest = more[i]
 				}
-				out = append(out, entry{b.At.Rows.Lo + int64(r), d.Idx[i], v})
+				out = append(out, entry{rows[r], d.Idx[i], v})
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func Slice(r format.Reader, rows, cols matrix.Range) (format.Reader, error) {
 func sliced(m matrix.Meta, at matrix.Rect) matrix.Meta {
 	s := m.Clone()
 	s.Rows, s.Cols, s.ColLo = at.Rows.Len(), at.Cols.Len(), 0
-	s.BlockRows, s.BlockCols = 0, 0
+	s.BlockRows, s.BlockCols, s.Stored = 0, 0, 0
 	s.Dims, s.LoD, s.Saved = nil, nil, nil
 	lo, hi := at.Cols.Lo-m.ColLo, at.Cols.Hi-m.ColLo
 	if m.Labels != nil {

@@ -43,12 +43,18 @@ var aspects = []struct {
 	{Places, "first column", func(a, b *matrix.Meta) bool { return a.ColLo == b.ColLo },
 		func(m *matrix.Meta) string { return fmt.Sprint(m.ColLo) }},
 	{Absence, "stored cells", func(a, b *matrix.Meta) bool {
-		return a.Layout == b.Layout && (a.Rows == 0 || a.Cols == 0 || slices.Equal(a.SavedRows(), b.SavedRows()))
+		if a.Rows == 0 || a.Cols == 0 || whole(a) && whole(b) {
+			return true
+		}
+		return a.Layout == b.Layout && slices.Equal(a.SavedRows(), b.SavedRows())
 	},
 		func(m *matrix.Meta) string { return fmt.Sprint(m.Layout, ", rows ", m.SavedRows()) }},
 	{Sequences, "sequences", func(a, b *matrix.Meta) bool { return slices.EqualFunc(a.LoD, b.LoD, slices.Equal) },
 		func(m *matrix.Meta) string { return fmt.Sprint(m.LoD) }},
 }
+
+// whole reports whether it is known that no cell is absent.
+func whole(m *matrix.Meta) bool { return m.Layout == matrix.RowDense && m.Saved == nil || m.Full() }
 
 // said are the texts of the columns; nil if none says anything.
 func said(texts []string) []string {

@@ -2,6 +2,7 @@ package format
 
 import (
 	"context"
+	"fmt"
 
 	"thole.example/blob"
 	"thole.example/matrix"
@@ -25,6 +26,7 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 	defer w.Abort(context.WithoutCancel(ctx))
 	var parts []Part
 	for _, m := range ms {
+		came := int64(0)
 		for blk, err := range src.Blocks(ctx, m.Name, m.Rect()) {
 			if err != nil {
 				return err
@@ -34,9 +36,13 @@ func Convert(ctx context.Context, src Reader, c Codec, b blob.Bucket, path strin
 				return err
 			}
 			parts = append(parts, p)
+			came += int64(blk.Data.NNZ())
 			if done != nil {
 				done(blk.Data.NNZ())
 			}
+		}
+		if m.Full() && came != m.Stored { // on which the target relies
+			return fmt.Errorf("matrix %q: %d cells, want %d as its description says: %w", m.Name, came, m.Stored, ErrCorrupt)
 		}
 	}
 	return w.Commit(ctx, parts)

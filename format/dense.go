@@ -44,10 +44,13 @@ func LoseToDense(m *matrix.Meta, o *Options) error {
 const DefaultMaxDense = 1 << 30
 
 // LoseAbsent asks the options whether absent cells and rows of the matrix may become zeros, for formats that store
-// every cell. It says how large the matrix becomes, and fails with ErrLimit where that is beyond Options.MaxDense.
+// every cell, unless it is known that none is absent. It says how large the matrix becomes, and fails with ErrLimit where
+// that is beyond Options.MaxDense.
 func LoseAbsent(m *matrix.Meta, o *Options) error {
 	what := "rows"
 	switch {
+	case m.Full():
+		return nil
 	case m.Layout == matrix.RowSparse:
 		what = "cells"
 	case m.Saved == nil:
@@ -66,6 +69,16 @@ func LoseAbsent(m *matrix.Meta, o *Options) error {
 	return o.fill(m.Name, size)
 }
 
+// LimitEmpty counts what the rows without a cell take, each so many bytes, in a format that has a line for every row of a
+// sparse matrix, and fails with ErrLimit where that is beyond Options.MaxDense.
+func LimitEmpty(m *matrix.Meta, each int64, o *Options) error {
+	size, ok := matrix.Cells(m.Rows-min(m.Rows, m.Stored), each)
+	if !ok {
+		return fmt.Errorf("matrix %q: a line for each of %d rows is beyond 2^63 bytes: %w", m.Name, m.Rows, ErrLimit)
+	}
+	return o.fill(m.Name, size)
+}
+
 // fill counts bytes of cells that are filled in, against the bound of the save.
 func (o *Options) fill(name string, size int64) error {
 	bound, g := o.MaxDense, o.open()
@@ -76,7 +89,7 @@ func (o *Options) fill(name string, size int64) error {
 		return nil
 	}
 	if size > bound-g.filled {
-		return fmt.Errorf("matrix %q takes %s with every cell stored, after %s of others, want at most %s (--max-dense allows more): %w",
+		return fmt.Errorf("matrix %q takes %s for what is absent, after %s of others, want at most %s (--max-dense allows more): %w",
 			name, Bytes(size), Bytes(g.filled), Bytes(bound), ErrLimit)
 	}
 	g.filled += size

@@ -16,6 +16,8 @@ func TestLoseAbsent(t *testing.T) {
 	}
 	rows := &matrix.Meta{Name: "w", Rows: 4, Cols: 2, DType: matrix.F64, Saved: []matrix.Range{{Lo: 0, Hi: 1}}}
 	dense := &matrix.Meta{Name: "w", Rows: 1 << 40, Cols: 1 << 10, DType: matrix.F64}
+	full := sparse(1<<20, 1<<20)
+	full.Stored = 1 << 40
 	for _, c := range []struct {
 		name string
 		m    *matrix.Meta
@@ -24,6 +26,7 @@ func TestLoseAbsent(t *testing.T) {
 		text string // of the error, or of what is told
 	}{
 		{"nothing absent", dense, format.Options{}, nil, ""},
+		{"every cell stored", full, format.Options{}, nil, ""},
 		{"not allowed", sparse(3, 1<<20), format.Options{}, format.ErrLossy, "absent cells become zeros, 3 x 1048576 f32 are 12 MiB"},
 		{"told", sparse(3, 1<<20), format.Options{Lossy: true}, nil, "absent cells become zeros, 3 x 1048576 f32 are 12 MiB"},
 		{"rows", rows, format.Options{Lossy: true}, nil, "absent rows become zeros, 4 x 2 f64 are 64 bytes"},

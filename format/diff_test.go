@@ -177,6 +177,27 @@ func TestCatMany(t *testing.T) {
 	}
 }
 
+// TestConvertFull makes a dense file of a sparse matrix with every cell, which it is held to.
+func TestConvertFull(t *testing.T) {
+	ctx, b := context.Background(), &blob.Mem{}
+	src := sparse("a", 3, []int64{0, 1, 2}, 5, 6, 7)
+	if err := format.Convert(ctx, src, npy.Codec, b, "a.npy", format.Options{}, nil, nil); !errors.Is(err, format.ErrLossy) {
+		t.Errorf("%v, want ErrLossy where nobody knows what is stored", err)
+	}
+	src.ms[0].Stored = 3
+	if err := format.Convert(ctx, src, npy.Codec, b, "a.npy", format.Options{}, nil, nil); err != nil {
+		t.Error(err)
+	}
+	src = sparse("a", 3, []int64{0, 2}, 5, 7)
+	src.ms[0].Stored = 3
+	if err := format.Convert(ctx, src, npy.Codec, b, "b.npy", format.Options{}, nil, nil); !errors.Is(err, format.ErrCorrupt) {
+		t.Errorf("%v, want ErrCorrupt for a cell less than there should be", err)
+	}
+	if infos, err := b.List(ctx, "b.npy"); len(infos) > 0 || err != nil {
+		t.Errorf("%v, %v, want nothing left", infos, err)
+	}
+}
+
 func TestConvert(t *testing.T) {
 	ctx := context.Background()
 	src := both(one("a", 1, 2, 1, 2), one("b", 2, 1, 3, 4))

@@ -11,10 +11,12 @@ import (
 )
 
 // Fortran is a dense tensor within a file whose values lie in Fortran order: the first dimension changes fastest. At is
-// the whole matrix that matrix.Shape makes of Dims.
+// the whole matrix that matrix.Shape makes of Dims; with Pair, which says that an element is two values beside each other,
+// it has two columns for each of that.
 type Fortran struct {
 	Slab
 	Dims []int64
+	Pair bool
 }
 
 // Blocks reads the values within want, in dense blocks of at most 16 MiB that belong to the caller. Errors are *wire.At
@@ -24,12 +26,17 @@ func (f *Fortran) Blocks(ctx context.Context, r io.ReaderAt, want matrix.Rect) i
 		return f.Slab.Blocks(ctx, r, want)
 	}
 	want = f.At.Intersect(want)
-	turned := matrix.Rect{Rows: want.Cols, Cols: want.Rows} // some columns at a time, because their values lie together
+	unit := f.unit()
+	columns := matrix.Range{Lo: want.Cols.Lo / unit, Hi: (want.Cols.Hi + unit - 1) / unit} // of elements
+	turned := matrix.Rect{Rows: columns, Cols: want.Rows}                                  // whose values lie together
 	return func(yield func(matrix.Block, error) bool) {
 		for t := range Bands(turned, f.bandCells(want.Cols)) {
 			b, err := matrix.Block{}, ctx.Err()
 			if err == nil {
 				b, err = f.turn(r, matrix.Rect{Rows: t.Cols, Cols: t.Rows})
+			}
+			if err == nil && !want.Contains(b.At) {
+				b = b.Cut(want) // half an element
 			}
 			if !yield(b, err) || err != nil {
 				return
@@ -52,10 +59,20 @@ func Flat(dims []int64) bool {
 // turnedBytes is about how many bytes of columns are turned at a time.
 const turnedBytes = 1 << 20
 
-// turn reads a place some columns at a time and puts them row-major.
+// unit is how many values an element has.
+func (f *Fortran) unit() int64 {
+	if f.Pair {
+		return 2
+	}
+	return 1
+}
+
+// turn reads a place, whose columns are elements, some columns at a time and puts them row-major.
 func (f *Fortran) turn(r io.ReaderAt, at matrix.Rect) (matrix.Block, error) {
-	b := matrix.NewDense(f.DType, at)
-	raw, size := wire.ViewAny(b.Data.Values())
+	unit := f.unit()
+	b := matrix.NewDense(f.DType, matrix.Rect{Rows: at.Rows, Cols: matrix.Range{Lo: at.Cols.Lo * unit, Hi: at.Cols.Hi * unit}})
+	raw, one := wire.ViewAny(b.Data.Values())
+	size := one * int(unit)
 	n, cols := int(at.Rows.Len())*size, int(at.Cols.Len())
 	step := min(cols, max(cacheLine/size, turnedBytes/n))
 	buf := make([]byte, n*step)
@@ -73,7 +90,7 @@ func (f *Fortran) turn(r io.ReaderAt, at matrix.Rect) (matrix.Block, error) {
 		}
 		transpose(raw[c*size:], some, size, n, cols*size)
 	}
-	wire.Swap(raw, size, f.Order)
+	wire.Swap(raw, one, f.Order)
 	return b, CheckBools(b, f.Off)
 }
 
@@ -121,5 +138,5 @@ func (f *Fortran) place(row, col int64) int64 {
 		rest += index[i] * step
 		step *= f.Dims[i]
 	}
-	return f.Off + (rest*f.Dims[0]+row)*int64(f.DType.Size())
+	return f.Off + (rest*f.Dims[0]+row)*f.unit()*int64(f.DType.Size())
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -124,34 +125,68 @@ func (w *rowWriter) append(ctx context.Context, b matrix.Block) (done bool, err 
 	if err := w.begin(ctx); err != nil {
 		return false, err
 	}
-	if w.file.Gaps && b.Data.NNZ() == 0 {
-		w.next = b.At.Rows.Hi
-		return true, nil
+	if err := w.rows(ctx, b); err != nil {
+		w.err = err
+		return false, err
 	}
-	if _, keyed := b.Data.(matrix.Keyed); keyed && b.At.Rows.Len() <= maxSpoolRows {
-		b = b.ToCSR() // which is quick to cut
-	}
-	for at := range w.bands(b.At.Rows, w.perRow(b)) {
-		lanes := make([]matrix.Block, len(w.lanes))
-		for i := range w.lanes {
-			one := b
-			if place := (matrix.Rect{Rows: at, Cols: w.lanes[i].Cols}); place != b.At {
-				one = b.Cut(place)
-			}
-			if lanes[i], err = w.lanes[i].as(one); err != nil {
-				break
+	w.next = b.At.Rows.Hi
+	return true, nil
+}
+
+// rows writes a block of whole rows.
+func (w *rowWriter) rows(ctx context.Context, b matrix.Block) error {
+	sparse := w.wide() == 0
+	_, keyed := b.Data.(matrix.Keyed)
+	if step := max(1, bandCells/b.At.Cols.Len()); sparse && !keyed && b.Data.NNZ() > 0 && b.At.Rows.Len() > step {
+		for at := range steps(b.At.Rows, step) { // not the columns of all its cells at once
+			if err := w.rows(ctx, b.Cut(matrix.Rect{Rows: at, Cols: b.At.Cols})); err != nil {
+				return err
 			}
 		}
+		return nil
+	}
+	part := b.Cut
+	if keyed || sparse {
+		rows, cells := b.Compact()
+		if sparse {
+			lanes, err := w.split(cells)
+			if err != nil {
+				return err
+			}
+			return w.stretch(ctx, b.At.Rows, rows, lanes)
+		}
+		part = func(at matrix.Rect) matrix.Block {
+			lo, _ := slices.BinarySearch(rows, at.Rows.Lo)
+			hi, _ := slices.BinarySearch(rows, at.Rows.Hi)
+			some := cells.Cut(matrix.Rect{Rows: matrix.Range{Lo: int64(lo), Hi: int64(hi)}, Cols: at.Cols})
+			return some.Spread(rows[lo:hi], at.Rows)
+		}
+	}
+	for at := range steps(b.At.Rows, max(1, bandCells/w.wide())) {
+		one := b
+		if at != b.At.Rows {
+			one = part(matrix.Rect{Rows: at, Cols: b.At.Cols})
+		}
+		lanes, err := w.split(one)
 		if err == nil {
 			err = w.sink.Rows(ctx, lanes)
 		}
 		if err != nil {
-			w.err = err
-			return false, err
+			return err
 		}
 	}
-	w.next = b.At.Rows.Hi
-	return true, nil
+	return nil
+}
+
+// split cuts whole rows into the lanes.
+func (w *rowWriter) split(b matrix.Block) (lanes []matrix.Block, err error) {
+	lanes = make([]matrix.Block, len(w.lanes))
+	for i := range w.lanes {
+		if lanes[i], err = w.lanes[i].as(cutCols(b, w.lanes[i].Cols)); err != nil {
+			return nil, err
+		}
+	}
+	return lanes, nil
 }
 
 // begin creates the file if it is not there yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"thole.example/blob"
@@ -14,20 +15,23 @@ import (
 // rowPiece is what a rowWriter remembers of a block: its place, and the object of the stage that holds it. "=" and the
 // writer stand for the file itself, "" for a block without values.
 //
-// A dense block waits as its values, row-major. Any other waits as CSR: i64 first cells of the rows and their end, i64
-// columns, values. Everything is little-endian.
+// A dense block waits as its values, row-major. Any other waits as the Filled rows that have cells: i64 their numbers,
+// i64 their first cells and the end, i64 columns, values. Everything is little-endian.
 type rowPiece struct {
 	Matrix     int
 	Spool      string `json:",omitempty"`
 	Rows, Cols matrix.Range
 	DType      matrix.DType
 	Dense      bool  `json:",omitempty"`
+	Filled     int64 `json:",omitempty"`
 	NNZ        int64 `json:",omitempty"`
+
+	next int64 // of the filled rows: the first that was not fetched
 }
 
 func (p *rowPiece) at() matrix.Rect       { return matrix.Rect{Rows: p.Rows, Cols: p.Cols} }
 func (p *rowPiece) part() (Part, error)   { return json.Marshal(p) }
-func (p *rowPiece) cellsAt(k int64) int64 { return (p.Rows.Len() + 1 + k) * 8 }
+func (p *rowPiece) cellsAt(k int64) int64 { return (2*p.Filled + 1 + k) * 8 }
 func (p *rowPiece) valuesAt(k int64) int64 {
 	return p.cellsAt(p.NNZ) + k*int64(p.DType.Size())
 }
@@ -42,7 +46,7 @@ func (w *rowWriter) pieces(parts []Part) ([]rowPiece, error) {
 		}
 		id, direct := strings.CutPrefix(p.Spool, "=")
 		switch {
-		case p.Matrix < 0 || p.Matrix >= len(w.file.Metas) || p.DType.Size() == 0 || p.NNZ < 0:
+		case p.Matrix < 0 || p.Matrix >= len(w.file.Metas) || p.DType.Size() == 0 || p.NNZ < 0 || p.Filled < 0:
 			return nil, fmt.Errorf("part of %s: matrix %d of type %v, %d values: %w", w.path, p.Matrix, p.DType, p.NNZ, ErrMatrix)
 		case direct && (id != w.id || p.Rows.Hi > w.next) || strings.Contains(p.Spool, "/"):
 			return nil, fmt.Errorf("part of %s: a part of another save", w.path)
@@ -52,9 +56,6 @@ func (w *rowWriter) pieces(parts []Part) ([]rowPiece, error) {
 	}
 	return all, nil
 }
-
-// maxSpoolRows bounds the row pointers of a block that waits as CSR.
-const maxSpoolRows = 1 << 28
 
 // spool keeps the block as an object of the stage.
 func (w *rowWriter) spool(ctx context.Context, p *rowPiece, b matrix.Block) error {
@@ -70,25 +71,19 @@ func (w *rowWriter) spool(ctx context.Context, p *rowPiece, b matrix.Block) erro
 		}
 		return out.Commit()
 	}
-	if b.At.Rows.Len() > maxSpoolRows {
-		return fmt.Errorf("block of %d rows, want at most %d: %w", b.At.Rows.Len(), maxSpoolRows, ErrLimit)
+	rows, c := b.Compact()
+	d := c.Data.(matrix.Rowed)
+	p.Filled, p.NNZ = int64(len(rows)), int64(d.NNZ())
+	ends := make([]int64, len(d.Ends()))
+	for i, v := range d.Ends() {
+		ends[i] = int64(v)
 	}
-	d := b.ToCSR().Data.(matrix.Rowed)
-	p.NNZ = int64(d.NNZ())
-	ptr, idx := d.Ends(), d.Keys()
-	ends := make([]int64, len(ptr))
-	for i, v := range ptr {
-		ends[i] = int64(v - ptr[0])
-	}
-	cells := make([]byte, 8*len(ends))
-	wire.Put(cells, ends, wire.Little)
-	if _, err := out.Write(cells); err != nil {
-		return err
-	}
-	cells = make([]byte, 8*len(idx))
-	wire.Put(cells, idx, wire.Little)
-	if _, err := out.Write(cells); err != nil {
-		return err
+	for _, numbers := range [][]int64{rows, ends, d.Keys()} {
+		raw := make([]byte, 8*len(numbers))
+		wire.Put(raw, numbers, wire.Little)
+		if _, err := out.Write(raw); err != nil {
+			return err
+		}
 	}
 	raw, size := wire.ViewAny(d.Values())
 	if wire.NativeOrder != wire.Little {
@@ -101,14 +96,14 @@ func (w *rowWriter) spool(ctx context.Context, p *rowPiece, b matrix.Block) erro
 	return out.Commit()
 }
 
-// fetchDense calls use with the cells of the piece in at, in its own type.
+// fetchDense calls use with the cells of the piece in at, in its own type. at follows what was fetched before.
 func (p *rowPiece) fetchDense(ctx context.Context, o blob.Object, at matrix.Rect, use func(matrix.Block) error) error {
 	if !p.Dense {
-		b, err := p.fetchSparse(o, at.Rows)
+		rows, b, err := p.fetchSparse(o, at.Rows)
 		if err != nil {
 			return err
 		}
-		return use(b)
+		return use(b.Spread(rows, at.Rows))
 	}
 	s := Slab{At: p.at(), DType: p.DType, Order: wire.Little}
 	for b, err := range s.Blocks(ctx, o, at) {
@@ -122,36 +117,65 @@ func (p *rowPiece) fetchDense(ctx context.Context, o blob.Object, at matrix.Rect
 	return nil
 }
 
-// fetchSparse reads rows of the piece as CSR.
-func (p *rowPiece) fetchSparse(o blob.Object, rows matrix.Range) (matrix.Block, error) {
-	at := matrix.Rect{Rows: rows, Cols: p.Cols}
+// fetchSparse reads the cells of the piece up to the end of the rows, which follow those that were fetched before, as
+// Block.Compact gives them.
+func (p *rowPiece) fetchSparse(o blob.Object, until matrix.Range) (rows []int64, b matrix.Block, err error) {
 	if p.Dense {
 		s := Slab{At: p.at(), DType: p.DType, Order: wire.Little}
-		b, err := s.block(o, at)
-		return b.ToCSR(), err
+		if b, err = s.block(o, matrix.Rect{Rows: until.Intersect(p.Rows), Cols: p.Cols}); err != nil {
+			return nil, b, err
+		}
+		rows, b = b.Compact()
+		return rows, b, nil
 	}
-	ends := make([]int64, rows.Len()+1)
-	if err := p.numbers(o, ends, (rows.Lo-p.Rows.Lo)*8); err != nil {
-		return matrix.Block{}, err
+	if p.valuesAt(p.NNZ) != o.Size() {
+		return nil, b, fmt.Errorf("piece %s: %d bytes, want %d: %w", p.Spool, o.Size(), p.valuesAt(p.NNZ), ErrCorrupt)
 	}
-	from, n := ends[0], ends[len(ends)-1]-ends[0]
-	if from < 0 || n < 0 || from+n > p.NNZ || p.valuesAt(p.NNZ) != o.Size() {
-		return matrix.Block{}, fmt.Errorf("piece %s: cells %d to %d in %d bytes: %w", p.Spool, from, from+n, o.Size(), ErrCorrupt)
+	if rows, err = p.filled(o, until.Hi); err != nil {
+		return nil, b, err
+	}
+	ends := make([]int64, len(rows)+1)
+	if err := p.numbers(o, ends, (p.Filled+p.next)*8); err != nil {
+		return nil, b, err
+	}
+	p.next += int64(len(rows))
+	from, n := ends[0], ends[len(rows)]-ends[0]
+	if from < 0 || n < 0 || from+n > p.NNZ {
+		return nil, b, fmt.Errorf("piece %s: cells %d to %d of %d: %w", p.Spool, from, from+n, p.NNZ, ErrCorrupt)
 	}
 	ptr, idx := make([]int, len(ends)), make([]int64, n)
 	for i, v := range ends {
 		ptr[i] = int(v - from)
 	}
 	if err := p.numbers(o, idx, p.cellsAt(from)); err != nil {
-		return matrix.Block{}, err
+		return nil, b, err
 	}
-	b := matrix.Block{At: at, Data: matrix.KindOf(p.DType).CSR(ptr, idx)}
+	b = matrix.Block{At: matrix.At(0, int64(len(rows)), p.Cols.Lo, p.Cols.Hi), Data: matrix.KindOf(p.DType).CSR(ptr, idx)}
 	raw, size := wire.ViewAny(b.Data.Values())
 	if err := wire.ReadAt(o, raw, p.valuesAt(from)); err != nil {
-		return b, err
+		return nil, b, err
 	}
 	wire.Swap(raw, size, wire.Little)
-	return b, b.Check()
+	return rows, b, b.Check()
+}
+
+// filledStep is how many numbers of rows are read at a time.
+const filledStep = 1 << 13
+
+// filled reads the numbers of the filled rows that follow, below hi.
+func (p *rowPiece) filled(o blob.Object, hi int64) (rows []int64, err error) {
+	for next := p.next; next < p.Filled; {
+		from, n := len(rows), min(p.Filled-next, filledStep)
+		rows = append(rows, make([]int64, n)...)
+		if err := p.numbers(o, rows[from:], next*8); err != nil {
+			return nil, err
+		}
+		if end, _ := slices.BinarySearch(rows, hi); end < len(rows) {
+			return rows[:end], nil
+		}
+		next += n
+	}
+	return rows, nil
 }
 
 func (p *rowPiece) numbers(o blob.Object, v []int64, off int64) error {

@@ -27,6 +27,7 @@ type Data interface {
 	cut(at, want Rect) Data
 	dense(at Rect) Data
 	csr(at Rect) Data
+	compact(at Rect) (rows []int64, d Data)
 	cast(to DType) (d Data, exact bool)
 	addTo(dst Data, at, place Rect) error
 	putTo(dst Data, at, place Rect) error

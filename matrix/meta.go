@@ -43,6 +43,7 @@ type Meta struct {
 	Labels   []string // names of columns (frames); nil if none
 	ColTypes []DType  // element type of each column (frames of mixed type); nil if all are DType
 	Saved    []Range  // rows that are stored, ascending; nil: all. The others are absent, which is not zero
+	Stored   int64    // how many cells of a sparse matrix are stored, where that is known without the values; else 0
 	Dims     []int64  // tensor shape when it is not Rows x Cols; the matrix is its first dimension x the rest
 	LoD      [][]int64
 	Attrs    map[string]string // foreign metadata kept for a faithful round trip
@@ -102,6 +103,12 @@ func (m *Meta) ColType(c int64) DType {
 	return m.DType
 }
 
+// Full tells whether every cell is known to be stored, sparse as the layout may be.
+func (m *Meta) Full() bool {
+	cells, ok := Cells(m.Rows, m.Cols)
+	return ok && cells > 0 && m.Stored == cells
+}
+
 // Label is the name of column c for people: its label, or its number.
 func (m *Meta) Label(c int64) string {
 	if i := c - m.ColLo; i >= 0 && i < int64(len(m.Labels)) && m.Labels[i] != "" {
@@ -118,6 +125,8 @@ func (m *Meta) Check() error {
 		return fmt.Errorf("matrix %q: size %d x %d, want none below 0", m.Name, m.Rows, m.Cols)
 	case m.ColLo+m.Cols < m.ColLo:
 		return fmt.Errorf("matrix %q: columns from %d on, %d of them: beyond int64", m.Name, m.ColLo, m.Cols)
+	case m.Stored < 0:
+		return fmt.Errorf("matrix %q: %d stored cells, want none below 0", m.Name, m.Stored)
 	case m.BlockRows < 0 || m.BlockCols < 0:
 		return fmt.Errorf("matrix %q: blocks of %d x %d, want none below 0", m.Name, m.BlockRows, m.BlockCols)
 	case m.DType.Size() == 0:

@@ -1,12 +1,14 @@
 package pack
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
-	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"thole.example/blob"
@@ -26,8 +28,9 @@ func isFile(o blob.Object) bool {
 }
 
 // Inside shows a packed file at the path as the folder that was packed, in a bucket that for the rest is b; nothing can
-// be written to it. If there is no packed file at the path, the result is b itself. A packed file that is not exactly
-// what Write makes of its manifest is an error that wraps format.ErrCorrupt.
+// be written to it. If there is no packed file at the path, the result is b itself. The file may be what Write makes or the
+// same files as another zip program packed them. One of ours that is not exactly what Write makes of its manifest is an
+// error that wraps format.ErrCorrupt.
 func Inside(ctx context.Context, b blob.Bucket, path string) (blob.Bucket, error) {
 	infos, err := b.List(ctx, path)
 	if err != nil || len(infos) != 1 || infos[0].Name != path {
@@ -38,77 +41,127 @@ func Inside(ctx context.Context, b blob.Bucket, path string) (blob.Bucket, error
 		return b, nil
 	}
 	defer o.Close()
-	if !isFile(o) {
-		return b, nil
-	}
-	all, err := walk(o)
-	if err != nil {
+	all, err := members(o)
+	switch {
+	case err != nil:
 		return nil, format.Wrap(codec, path, err)
+	case all == nil:
+		return b, nil
 	}
 	return &inside{b, path, all}, nil
 }
 
-// walk reads the manifest and holds everything that is not a file to what it has to be.
-func walk(o blob.Object) ([]zipfile.Member, error) {
-	head := make([]byte, zipfile.LocalLen)
-	if err := wire.ReadAt(o, head, 0); err != nil {
+// isZip reports whether an object begins and ends as an archive does. The end is looked for in the last bytes, and only of what
+// begins as one: everything that is opened comes by here.
+func isZip(o blob.Object) bool {
+	var head [len(zipfile.Magic)]byte
+	if wire.ReadAt(o, head[:], 0) != nil || string(head[:]) != zipfile.Magic {
+		return false
+	}
+	tail := make([]byte, min(o.Size(), 1<<16+22))
+	return wire.ReadAt(o, tail, o.Size()-int64(len(tail))) == nil && bytes.Contains(tail, []byte("PK\x05\x06"))
+}
+
+// members are the files of a packed file; none if it is something else.
+func members(o blob.Object) ([]member, error) {
+	begins := isFile(o)
+	if !begins && !isZip(o) {
+		return nil, nil
+	}
+	z, err := zip.NewReader(o, o.Size())
+	if err != nil {
+		if begins {
+			return nil, at(o.Size(), err)
+		}
+		return nil, nil // of which others know more
+	}
+	i := slices.IndexFunc(z.File, func(f *zip.File) bool { return f.Name == Name })
+	if i < 0 {
+		if begins {
+			return nil, at(0, fmt.Errorf("%s is not in the directory", Name))
+		}
+		return nil, nil
+	}
+	data, err := inflate(z.File[i], o, maxManifest)
+	if err != nil {
 		return nil, err
 	}
-	first := zipfile.Member{Name: Name, Size: int64(binary.LittleEndian.Uint32(head[18:]))}
-	begin := int64(len(first.Local()))
-	if first.Size > maxManifest || begin+first.Size > o.Size() {
-		return nil, &wire.At{Off: 18, Err: fmt.Errorf("manifest of %d bytes, want at most %d, and %d remain: %w",
-			first.Size, maxManifest, o.Size()-begin, wire.ErrTruncated)}
-	}
-	data := make([]byte, first.Size)
-	if err := wire.ReadAt(o, data, begin); err != nil {
-		return nil, err
+	if !begins && (!json.Valid(data) || !ours(data)) {
+		return nil, nil
 	}
 	m, err := parse(data)
 	if err != nil {
-		return nil, &wire.At{Off: begin, Err: err}
+		return nil, at(0, err)
 	}
-	all, end := plan(m, first.Size)
-	if end > o.Size() {
-		return nil, &wire.At{Off: o.Size(), Err: fmt.Errorf("files of the manifest end at byte %d: %w", end, wire.ErrTruncated)}
+	all, end := plan(m, int64(len(data)))
+	sums := map[string]uint32{}
+	for _, f := range z.File {
+		sums[f.Name] = f.CRC32
 	}
-	for i := range all {
-		if err := wire.ReadAt(o, head, all[i].At); err != nil {
-			return nil, err
+	for k := range all {
+		all[k].Sum = sums[all[k].Name]
+	}
+	same, err := compare(o, frame(all, end))
+	switch {
+	case err == nil:
+		written := make([]member, len(all))
+		for k := range all {
+			written[k].Member = all[k]
 		}
-		all[i].Sum = binary.LittleEndian.Uint32(head[zipfile.SumAt:])
+		return written, nil
+	case same.directory || same.headers && len(z.File) == len(all):
+		return nil, err // so much of it is ours that the rest was
 	}
-	return all, compare(o, frame(all, end))
+	return foreign(z, o.Size())
 }
 
+// sameness says what of an archive is as Write makes it: all headers before the files, and the directory behind them.
+type sameness struct{ headers, directory bool }
+
 // compare holds the bytes of the spans, the last of which ends the object, to what they should be.
-func compare(o blob.Object, spans []format.Span) error {
+func compare(o blob.Object, spans []format.Span) (same sameness, err error) {
+	same = sameness{true, true}
 	last := spans[len(spans)-1]
 	if end := last.Off + int64(len(last.Bytes)); o.Size() != end {
-		return &wire.At{Off: min(end, o.Size()), Err: fmt.Errorf("%d bytes, want %d", o.Size(), end)}
+		same.directory = false
+		err = &wire.At{Off: min(end, o.Size()), Err: fmt.Errorf("%d bytes, want %d", o.Size(), end)}
 	}
-	for _, s := range spans {
+	for k, s := range spans {
 		got := make([]byte, len(s.Bytes))
-		if err := wire.ReadAt(o, got, s.Off); err != nil {
-			return err
+		if s.Off+int64(len(got)) > o.Size() {
+			clear(got)
+		} else if bad := wire.ReadAt(o, got, s.Off); bad != nil {
+			return sameness{}, bad
 		}
-		if !bytes.Equal(got, s.Bytes) {
-			i := 0
-			for got[i] == s.Bytes[i] {
-				i++
-			}
-			err := fmt.Errorf("byte %#02x between the files, want %#02x, as the manifest has it", got[i], s.Bytes[i])
-			return &wire.At{Off: s.Off + int64(i), Err: err}
+		if bytes.Equal(got, s.Bytes) {
+			continue
+		}
+		if k == len(spans)-1 {
+			same.directory = false
+		} else {
+			same.headers = false
+		}
+		if i := differ(got, s.Bytes); err == nil {
+			text := fmt.Errorf("byte %#02x between the files, want %#02x, as the manifest has it", got[i], s.Bytes[i])
+			err = &wire.At{Off: s.Off + int64(i), Err: text}
 		}
 	}
-	return nil
+	return same, err
+}
+
+// differ is the first byte in which two texts of one length differ; they do.
+func differ(a, b []byte) (i int) {
+	for a[i] == b[i] {
+		i++
+	}
+	return i
 }
 
 // inside is a bucket in which a packed file is a folder.
 type inside struct {
 	blob.Bucket
 	path string
-	all  []zipfile.Member
+	all  []member
 }
 
 // Open implements blob.Bucket.
@@ -125,11 +178,15 @@ func (b *inside) Open(ctx context.Context, name string) (blob.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		if end := b.all[i].Data + b.all[i].Size; o.Size() < end {
+		if end := b.all[i].end(); o.Size() < end {
 			o.Close()
 			return nil, format.Corrupt(codec, b.path, o.Size(), "the file became shorter, want %d bytes at least", end)
 		}
-		return &section{io.NewSectionReader(o, b.all[i].Data, b.all[i].Size), o, b.all[i]}, nil
+		one, err := b.all[i].open(o)
+		if err != nil {
+			return nil, format.Wrap(codec, b.path, err)
+		}
+		return one, nil
 	}
 	return b.Bucket.Open(ctx, name) // which says that it is not there
 }

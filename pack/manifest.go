@@ -1,7 +1,7 @@
 // Package pack keeps the files of a model together, in one folder or one file, with a manifest that says what they are.
 //
 // A packed folder is the model's files and manifest.json beside them. A packed file is a zip archive of the same files
-// that any zip tool unpacks; ours reads only what Write makes, byte for byte:
+// that any zip tool unpacks:
 //
 //	manifest.json, then the files in the order of the manifest, each:
 //	     30   local header: stored, not compressed; with the CRC32
@@ -10,7 +10,8 @@
 //	the directory of the archive, and its end
 //
 // Because the manifest names all files with their sizes, it decides every byte but those of the files and their CRC32: a
-// reader lays the archive out again and compares. There is no place for anything that nobody looks at.
+// reader lays the archive out again and compares. There is no place for anything that nobody looks at. An archive of the same
+// files by another program, of which neither the headers nor the directory are so, is read by its directory.
 //
 //	limits    manifest of 16 MiB, 65536 files, names of 1024 bytes
 //	refused   names that leave the folder or hide in it, names twice, a file and a folder of one name, sizes beyond 2^63
@@ -96,18 +97,21 @@ func Read(ctx context.Context, b blob.Bucket, dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	var own map[string]json.RawMessage
-	if err := json.Unmarshal(data, &own); err != nil {
-		if kind := new(json.UnmarshalTypeError); errors.As(err, &kind) {
-			return nil, nil
-		}
-		return nil, format.Corrupt(codec, file, -1, "manifest: %w", err)
-	}
-	if own["pack"] == nil && own["files"] == nil {
+	if !ours(data) {
 		return nil, nil
 	}
 	m, err := parse(data)
 	return m, format.Wrap(codec, file, err)
+}
+
+// ours tells whether a file of that name is a manifest of ours, perhaps a damaged one, and not JSON of another kind.
+func ours(data []byte) bool {
+	var own map[string]json.RawMessage
+	if err := json.Unmarshal(data, &own); err != nil {
+		kind := new(json.UnmarshalTypeError)
+		return !errors.As(err, &kind)
+	}
+	return own["pack"] != nil || own["files"] != nil
 }
 
 // parse reads a manifest and checks it.

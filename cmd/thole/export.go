@@ -188,7 +188,8 @@ func (l *exportLayout) write(ctx context.Context, r format.Reader, to *sink, don
 		return err
 	}
 	if l.params == "" {
-		return format.Convert(ctx, r, paddle.Codec, b, name, format.Options{Set: map[string]string{"layout": "separate"}, Over: to.over}, nil, done)
+		o := format.Options{Set: map[string]string{"layout": "separate"}, Over: to.over}
+		return format.Convert(ctx, r, paddle.Codec, b, name, o, nil, done)
 	}
 	stage := format.NewStage(b, name, "")
 	stage.Over = to.over

@@ -113,7 +113,8 @@ func TestCrash(t *testing.T) {
 func crash(t *testing.T, f *failing, old, fresh *sample, set map[string]string) bool {
 	t.Helper()
 	at := f.left
-	w, err := Codec.Create(ctx, f, "model", []matrix.Meta{fresh.m}, format.Options{Set: set, Files: map[string][]byte{"graph.json": []byte("[]")}})
+	w, err := format.Create(ctx, Codec, f, "model", []matrix.Meta{fresh.m},
+		format.Options{Set: set, Files: map[string][]byte{"graph.json": []byte("[]")}, Over: blob.Anything})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -197,15 +197,19 @@ func (s *stored) checkCover() error {
 			return s.pieces[j].at("%v overlaps partition %d, %v", places[j], s.pieces[i].id, places[i])
 		}
 	}
-	if s.meta.Layout == matrix.RowSparse || s.raw {
-		return nil
-	}
-	rows, stored := int64(0), int64(0)
-	for _, r := range s.meta.SavedRows() {
-		rows += r.Len()
-	}
+	rows, stored, sure := int64(0), int64(0), true
 	for i := range s.pieces {
 		stored += s.pieces[i].values
+		sure = sure && s.pieces[i].present == nil
+	}
+	if s.meta.Layout == matrix.RowSparse || s.raw {
+		if sure && s.meta.Layout == matrix.RowSparse {
+			s.meta.Stored = stored
+		}
+		return nil
+	}
+	for _, r := range s.meta.SavedRows() {
+		rows += r.Len()
 	}
 	if want, ok := matrix.Cells(rows, s.meta.Cols); !ok || stored != want {
 		return &wire.At{Off: 0, Err: fmt.Errorf("partitions hold %d values of %d dense rows of %d columns", stored, rows, s.meta.Cols)}

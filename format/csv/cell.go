@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"thole.example/internal/number"
@@ -25,10 +26,11 @@ type column interface {
 // cells is a column of one type. read gives the number that b begins with and its length; 0 if there is none that the
 // type holds.
 type cells[T matrix.Stored] struct {
-	val   []T
-	read  func(b []byte) (T, int)
-	dtype matrix.DType
-	empty empty
+	val     []T
+	read    func(b []byte) (T, int)
+	dtype   matrix.DType
+	empty   empty
+	decimal byte
 }
 
 func (c *cells[T]) data() matrix.Data { return &matrix.Dense[T]{Val: c.val} }
@@ -73,11 +75,14 @@ func (c *cells[T]) slow(text []byte, i int, sep byte) (v T, end int, err error) 
 	if err != nil {
 		return v, end, err
 	}
-	if len(token) == 0 {
-		v, err = c.blank()
+	if len(token) == 0 || isMissing(token) {
+		v, err = c.blank(token)
 		return v, end, err
 	}
 	padded := append(append(make([]byte, 0, len(token)+16), token...), '\n')
+	if c.decimal == ',' {
+		padded = pointed(token)
+	}
 	v, n := c.read(padded)
 	if n == len(token) {
 		return v, end, nil
@@ -85,27 +90,47 @@ func (c *cells[T]) slow(text []byte, i int, sep byte) (v T, end int, err error) 
 	return v, end, c.wrong(token)
 }
 
-// blank is the value of an empty cell.
-func (c *cells[T]) blank() (v T, err error) {
+// missing are the words that stand for no value, as other programs write them.
+var missing = [][]byte{[]byte("na"), []byte("n/a"), []byte("<na>"), []byte("null"), []byte("none")}
+
+// isMissing tells whether a cell is a word for no value.
+func isMissing(token []byte) bool {
+	if len(token) < 2 || len(token) > 4 || token[0]-'0' <= 9 {
+		return false
+	}
+	return slices.ContainsFunc(missing, func(word []byte) bool { return bytes.EqualFold(word, token) })
+}
+
+// blank is the value of an empty cell, or of one that says that it has none.
+func (c *cells[T]) blank(token []byte) (v T, err error) {
+	what := "an empty cell"
+	if len(token) > 0 {
+		what = "cell " + quote(token)
+	}
 	switch {
 	case c.empty == emptyZero:
 		return v, nil
-	case c.empty == emptyNaN && c.dtype.Float():
-		v, _ = c.read([]byte("nan\n"))
-		return v, nil
-	case c.empty == emptyNaN:
-		return v, fmt.Errorf("an empty cell, which %v cannot hold as nan", c.dtype)
+	case c.empty == emptyError:
+		return v, fmt.Errorf("%s, want a number (the option empty says what it shall be)", what)
+	case !c.dtype.Float():
+		return v, fmt.Errorf("%s, which %v cannot hold as nan", what, c.dtype)
 	}
-	return v, errEmpty
+	v, _ = c.read([]byte("nan\n"))
+	return v, nil
 }
 
 var (
-	errEmpty = fmt.Errorf("an empty cell, want a number (the option empty says what it shall be)")
 	errShort = fmt.Errorf("the line ends too early")
 )
 
 // wrong explains a cell that does not fit the type.
 func (c *cells[T]) wrong(token []byte) error {
+	if isTruth(token) {
+		return fmt.Errorf("cell %s, want a number, as in others of the column (0 or 1, or true and false in all)", quote(token))
+	}
+	if c.decimal == ',' {
+		token = bytes.Replace(token, []byte(","), []byte("."), 1)
+	}
 	if v, n := number.ParseFloat64(append(bytes.Clone(token), '\n')); n == len(token) {
 		switch {
 		case c.dtype.Float():
@@ -133,7 +158,7 @@ func quote(token []byte) string {
 // ends, at a separator or line feed.
 func cut(text []byte, i int, sep byte) (token []byte, end int, err error) {
 	if text[i] == '"' {
-		return cutQuoted(text, i, sep)
+		return cutQuoted(text, i, sep, false)
 	}
 	end = i
 	for text[end] != sep && text[end] != '\n' {
@@ -142,8 +167,16 @@ func cut(text []byte, i int, sep byte) (token []byte, end int, err error) {
 	return bytes.TrimRight(text[i:end], " \t\r"), end, nil
 }
 
-func cutQuoted(text []byte, i int, sep byte) (token []byte, end int, err error) {
-	for end = i + 1; text[end] != '\n'; end++ {
+// cutRecord is cut within a record alone, in whose quotes line ends may stand.
+func cutRecord(record []byte, i int, sep byte) (token []byte, end int, err error) {
+	if record[i] == '"' {
+		return cutQuoted(record, i, sep, true)
+	}
+	return cut(record, i, sep)
+}
+
+func cutQuoted(text []byte, i int, sep byte, record bool) (token []byte, end int, err error) {
+	for end = i + 1; text[end] != '\n' || record && end < len(text)-1; end++ {
 		if text[end] != '"' {
 			token = append(token, text[end])
 			continue
@@ -154,7 +187,7 @@ func cutQuoted(text []byte, i int, sep byte) (token []byte, end int, err error) 
 			continue
 		}
 		rest := end + 1
-		for text[rest] == ' ' || text[rest] == '\r' || text[rest] == '\t' && sep != '\t' {
+		for text[rest] == ' ' && sep != blankSep || text[rest] == '\r' || text[rest] == '\t' && sep != '\t' {
 			rest++
 		}
 		if text[rest] != sep && text[rest] != '\n' {

@@ -3,21 +3,25 @@
 //
 // Source: the behaviour of DAPHNE (its page on file metadata), and RFC 4180 for quotes and line ends.
 //
-//	file    = [ BOM ] [ header ] { line }
+//	file    = [ BOM ] [ header ] { line }              UTF-8, or UTF-16 with its BOM
 //	header  = label { sep label } end                  names of columns
-//	line    = cell { sep cell } end | blanks end       the same number of cells in every line; blank lines count nothing
-//	cell    = blanks ( number | quoted number | ) blanks   an empty cell is an error unless the option empty says what it is
+//	line    = cell { sep cell } end | blanks [ # any text ] end    the same number of cells in every line; others count nothing
+//	cell    = blanks ( number | quoted number | truth | missing ) blanks
 //	label   = any text without sep and line ends | quoted text, in which "" stands for "
-//	number  = [sign] digits [. digits] [e [sign] digits] | [sign] inf | [sign] infinity | [sign] nan    in any case
+//	number  = [sign] digits [. digits] [e [sign] digits] | [sign] inf | [sign] infinity | [sign] nan    in any case; also , for .
+//	truth   = true | false
+//	missing = nothing | na | n/a | <na> | null | none             nan, or what the option empty says
 //	end     = LF | CR LF | the end of the file
-//	sep     = comma, tab or semicolon
+//	sep     = comma, tab, semicolon, bar, or blanks
 //
 // Limits: lines of 64 MiB, 2^21 columns when written, sidecars of 64 MiB.
 //
 // We read any of this. A sidecar says the number of rows and columns, the element types and the labels, and the file must
-// agree with it; without one the file is looked through: columns are i64 (or u64) if all their cells are whole numbers,
-// else f64; one type for all columns unless the first line has labels. The separator is the one that the first two lines
-// agree on. The first line is a header if its cells are text; numbers beside text are refused.
+// agree with it; without one the file is looked through: columns are i64 (or u64) if all their cells are whole numbers, bool if
+// all are truth values, else f64; one type for all columns unless the first line has labels, or no type holds all cells.
+// Whole numbers that f64 does not hold, in a column with fractions, are refused unless the option inexact says otherwise.
+// The separator is the one that the first two lines agree on. The first line is a header if its cells are text; numbers
+// beside text are refused.
 //
 // We write commas (tabs if the path ends in .tsv), LF, the fewest digits that read back to the same value, nan, inf and
 // -inf, and truth values as 0 and 1; no header, because DAPHNE wants none: labels and types go to the sidecar.
@@ -50,13 +54,15 @@ func (codec) Info() format.Info {
 		Endings: []format.Ending{
 			{Ext: ".tsv", Set: map[string]string{"separator": "tab"}}, {Ext: ".tab", Set: map[string]string{"separator": "tab"}},
 		},
-		Reads:  "comma, tab or semicolon; with or without header and .meta",
+		Reads:  "comma, tab, semicolon, bar or blanks; decimal point or comma; with or without header and .meta",
 		Writes: "exact numbers and a .meta; a header if asked for",
 		Options: []format.Option{
-			{Name: "separator", Default: "auto", Help: "auto, comma, tab or semicolon"},
+			{Name: "separator", Default: "auto", Help: "auto, comma, tab, semicolon, bar or space"},
+			{Name: "decimal", Default: "auto", Help: "what stands before the fraction when reading: point or comma; auto: found out"},
 			{Name: "header", Default: "auto", Help: "true or false: the first line is labels; auto: found out, and written only without .meta"},
 			{Name: "type", Default: "auto", Help: "element type of all cells when reading, instead of what the .meta or the cells say"},
-			{Name: "empty", Default: "error", Help: "what an empty cell is when reading: error, nan or 0"},
+			{Name: "empty", Default: "auto", Help: "what an empty cell, NA or null is when reading: nan, error or 0; auto: nan without .meta"},
+			{Name: "inexact", Default: "error", Help: "whole numbers that f64 does not hold, among fractions, when reading: error or round"},
 			{Name: "meta", Default: "true", Help: "false: write no .meta, and read none"},
 		},
 	}

@@ -10,11 +10,12 @@ import (
 
 // dialect is how the lines of a file are to be read.
 type dialect struct {
-	sep    byte
-	width  int      // cells of a line
-	labels []string // nil: no header
-	start  int64    // the byte at which the lines behind the header begin
-	line   int64    // how many lines that are
+	sep     byte
+	decimal byte
+	width   int      // cells of a line
+	labels  []string // nil: no header
+	start   int64    // the byte at which the lines behind the header begin
+	line    int64    // how many lines that are
 }
 
 // String says it in a few words.
@@ -22,6 +23,9 @@ func (d *dialect) String() string {
 	text := fmt.Sprintf("%d columns", d.width)
 	if d.width > 1 {
 		text += ", separator " + sepName(d.sep)
+	}
+	if d.decimal == ',' {
+		text += ", decimal comma"
 	}
 	if d.labels != nil {
 		text += ", header"
@@ -41,17 +45,20 @@ func detect(l format.Lines, w *wish, side *format.Sidecar) (d dialect, err error
 		d.start = int64(len(bom))
 	}
 	first, second := []byte(nil), []byte(nil)
-	d.sep = w.sep
+	d.sep, d.decimal = w.sep, w.decimal
 	for second == nil && len(text) > 0 {
 		n := bytes.IndexByte(text, '\n') + 1
+		if first == nil && !void(text[:n]) {
+			n = recordLen(text)
+		}
 		line := text[:n]
 		text = text[n:]
 		switch {
 		case first != nil:
-			if !blank(line) {
+			if !void(line) {
 				second = line
 			}
-		case blank(line):
+		case void(line):
 			d.start += int64(n)
 			d.line++
 		default:
@@ -67,51 +74,46 @@ func detect(l format.Lines, w *wish, side *format.Sidecar) (d dialect, err error
 	if d.sep == 0 {
 		d.sep = agreed(first, second, side)
 	}
+	if d.decimal == 0 {
+		if err := d.findDecimal(first, second); err != nil {
+			return d, err
+		}
+	}
 	return d, d.readFirst(first, w, side)
 }
 
-// agreed is the separator that gives both lines the same number of cells, more than one, or the one that the first has.
-func agreed(first, second []byte, side *format.Sidecar) byte {
-	for _, s := range separators {
-		n := count(first, s.sep)
-		if n > 1 && (second == nil || count(second, s.sep) == n) && (side == nil || side.NumCols == nil || int64(n) == *side.NumCols) {
-			return s.sep
+// recordLen is the length of the first record, which may go on behind a line end within quotes; that of the first line if
+// the quotes do not end.
+func recordLen(text []byte) int {
+	quoted := false
+	for i, b := range text {
+		switch {
+		case b == '"':
+			quoted = !quoted
+		case b == '\n' && !quoted:
+			return i + 1
 		}
 	}
-	for _, s := range separators {
-		if count(first, s.sep) > 1 {
-			return s.sep
-		}
-	}
-	return ','
+	return bytes.IndexByte(text, '\n') + 1
 }
 
-// count is the number of cells of a line, 0 where text follows a closing quote: then sep does not separate this line.
-func count(line []byte, sep byte) int {
-	n := 1
-	quoted, begins, closed := false, true, false // within quotes; nothing but blanks since the separator; a quote has ended the cell
-	for i := 0; i < len(line); i++ {
-		switch b := line[i]; {
-		case b == '"' && quoted && i+1 < len(line) && line[i+1] == '"':
-			i++
-		case b == '"' && quoted:
-			quoted, closed = false, true
-		case b == '"' && begins:
-			quoted, begins = true, false
-		case quoted:
-		case b == sep:
-			n++
-			begins, closed = true, false
-		case closed && !bytes.ContainsRune([]byte(" \t\r\n"), rune(b)):
-			return 0
-		default:
-			begins = begins && b == ' '
-		}
-	}
-	return n
+// comment begins a line that counts as nothing.
+const comment = '#'
+
+// void tells whether a line counts as nothing.
+func void(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return len(line) == 0 || line[0] == comment
 }
 
-func blank(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
+// isNumber tells whether a cell can be a value.
+func (d *dialect) isNumber(token []byte) bool {
+	if d.decimal == ',' && bytes.IndexByte(token, ',') >= 0 {
+		token = pointed(token)
+		token = token[:len(token)-1]
+	}
+	return isNumber(token)
+}
 
 // readFirst reads the first line with text as a header if it is one. Where numbers stand beside text, and no option or
 // sidecar tells, nobody knows whether that is a header or a row with a damaged cell.
@@ -126,14 +128,17 @@ func (d *dialect) readFirst(line []byte, w *wish, side *format.Sidecar) error {
 		for line[i] == ' ' {
 			i++
 		}
-		token, end, err := cut(line, i, d.sep)
+		token, end, err := cutRecord(line, i, d.sep)
 		if err != nil {
 			return &cellError{d.start + int64(i), d.line + 1, len(labels) + 1, err}
 		}
+		if d.sep == blankSep && len(token) == 0 && line[i] != '"' {
+			break // blanks at the end
+		}
 		labels = append(labels, string(token))
 		switch {
-		case len(token) == 0:
-		case isNumber(token):
+		case len(token) == 0 || isMissing(token):
+		case d.isNumber(token):
 			num = string(token)
 		default:
 			text = string(token)
@@ -151,7 +156,7 @@ func (d *dialect) readFirst(line []byte, w *wish, side *format.Sidecar) error {
 	if header {
 		d.labels = labels
 		d.start += int64(len(line))
-		d.line++
+		d.line += int64(bytes.Count(line, []byte{'\n'}))
 	}
 	return nil
 }

@@ -34,6 +34,7 @@ func explainFile(ctx context.Context, b blob.Bucket, file string, p *dump.Printe
 	r := &reader{obj: obj, path: file, wish: wish{meta: true}}
 	err = r.open(ctx, b)
 	p.Head("table: %d x %d %v, %s", r.m.Rows, r.m.Cols, r.m.DType, &r.form)
+	obj = r.obj
 	for l, lerr := range format.ReadLines(ctx, obj, 0, obj.Size()) {
 		if lerr != nil {
 			return lerr
@@ -81,7 +82,10 @@ func explainLines(p *dump.Printer, l format.Lines, d *dialect, size int64) {
 		line := text[:n]
 		meaning := "blank"
 		switch {
-		case blank(line):
+		case void(line):
+			if len(bytes.TrimSpace(line)) > 0 {
+				meaning = "comment"
+			}
 		case d.labels != nil && off < d.start:
 			meaning = fmt.Sprintf("%d labels", count(line, d.sep))
 		default:

@@ -1,6 +1,7 @@
 package csv
 
 import (
+	"bytes"
 	"fmt"
 
 	"thole.example/format"
@@ -18,9 +19,10 @@ type piece struct {
 
 // shape is what a piece needs to know of the file.
 type shape struct {
-	sep   byte
-	lanes []format.Lane
-	empty empty
+	sep     byte
+	decimal byte
+	lanes   []format.Lane
+	empty   empty
 }
 
 // parse reads the cells of the lines, up to the first error.
@@ -28,12 +30,12 @@ func (s *shape) parse(l format.Lines) piece {
 	p := piece{end: l.End(), open: l.Open}
 	columns := make([]column, len(s.lanes))
 	for i, lane := range s.lanes {
-		columns[i] = newColumn(lane.DType, s.empty)
+		columns[i] = s.newColumn(lane.DType)
 	}
 	text := l.Text[:len(l.Text)+format.LinesPad]
 	for i := 0; i < len(l.Text) && p.err == nil; {
 		p.lines++
-		if text[i] <= ' ' {
+		if text[i] <= ' ' || text[i] == comment {
 			if end := s.blankLine(text, i); end > 0 {
 				i = end
 				continue
@@ -47,13 +49,13 @@ func (s *shape) parse(l format.Lines) piece {
 	return p
 }
 
-// blankLine is where the line that begins at text[i] ends, if it is blank; else 0.
+// blankLine is where the line that begins at text[i] ends, if it is blank or a comment; else 0.
 func (s *shape) blankLine(text []byte, i int) int {
 	for text[i] == ' ' || text[i] == '\r' || text[i] == '\t' && s.sep != '\t' {
 		i++
 	}
-	if text[i] == '\n' {
-		return i + 1
+	if text[i] == '\n' || text[i] == comment {
+		return i + bytes.IndexByte(text[i:], '\n') + 1
 	}
 	return 0
 }
@@ -83,6 +85,9 @@ func (s *shape) line(p *piece, columns []column, text []byte, i int, off int64) 
 		}
 		done += n
 		i = end
+	}
+	for s.sep == blankSep && text[i] == blankSep {
+		i++
 	}
 	if text[i] == '\r' && text[i+1] == '\n' {
 		i++

@@ -32,10 +32,18 @@ func (r *reader) open(ctx context.Context, b blob.Bucket) (err error) {
 			return err
 		}
 	}
+	if r.wish.empty == emptyAuto {
+		if r.wish.empty = emptyNaN; r.side != nil {
+			r.wish.empty = emptyError
+		}
+	}
+	if r.obj, err = r.decoded(ctx); err != nil {
+		return err
+	}
 	if r.form, err = head(ctx, r.obj, &r.wish, r.side); err != nil {
 		return located(err)
 	}
-	r.index = format.NewLineIndex(r.obj, r.obj.Size(), format.LineMark{Off: r.form.start, Line: r.form.line}, 0)
+	r.index = format.NewLineIndex(r.obj, r.obj.Size(), format.LineMark{Off: r.form.start, Line: r.form.line}, comment)
 	if r.side == nil {
 		err = r.infer(ctx)
 	} else {
@@ -84,45 +92,82 @@ func (r *reader) fill() error {
 	return nil
 }
 
-// infer looks through the whole file.
+// infer looks through the whole file and chooses the types: one for all columns if it holds all cells and the columns have
+// no names, else one for each.
 func (r *reader) infer(ctx context.Context) error {
-	kinds, rows, err := scan(ctx, r.obj, r.index, r.form.sep, r.form.width, r.form.labels != nil, r.wish.empty)
+	kinds, rows, err := scan(ctx, r.obj, r.index, &r.form, r.wish.empty)
 	if err != nil {
 		return err
 	}
 	r.m.Rows, r.m.Cols = rows, int64(r.form.width)
-	r.m.Labels = r.form.labels
-	types := make([]matrix.DType, len(kinds))
-	mixed := false
-	for i, k := range kinds {
-		d, exact := k.dtype()
-		if !exact && r.wish.dtype == matrix.Invalid {
-			r.notes = append(r.notes, format.Warning(r.rounded(i, k)))
-		}
-		types[i] = d
-		mixed = mixed || d != types[0]
-	}
-	r.m.DType = matrix.F64
-	switch {
-	case mixed:
-		r.m.ColTypes = types
-	case len(types) > 0 && r.m.Rows > 0:
-		r.m.DType = types[0]
-	}
+	r.m.Labels, r.m.DType = r.form.labels, matrix.F64
 	r.notes = append(r.notes, "no "+format.SidecarExt+", types from the cells")
+	r.noteAbsent(kinds)
+	if r.wish.dtype != matrix.Invalid || rows == 0 {
+		return nil
+	}
+	all, types, mixed := kind(0), make([]matrix.DType, len(kinds)), false
+	for i, k := range kinds {
+		if types[i], err = r.columnType(i, k); err != nil {
+			return located(err)
+		}
+		all |= k.kind
+		mixed = mixed || types[i] != types[0]
+	}
+	common, exact := all.dtype()
+	switch {
+	case len(types) == 0:
+	case !mixed:
+		r.m.DType = types[0]
+	case r.form.labels == nil && exact:
+		r.m.DType = common
+	case r.form.labels == nil && r.wish.round && all&truth == 0:
+		r.m.DType = matrix.F64
+	default:
+		r.m.ColTypes = types
+		if r.form.labels == nil {
+			r.notes = append(r.notes, "columns have types of their own, because no type holds all cells")
+		}
+	}
 	return nil
 }
 
-// rounded says why cells of a column are not exact.
-func (r *reader) rounded(column int, k kind) string {
-	where, why := fmt.Sprintf("column %d: ", column+1), "whole numbers beyond 64 bits"
-	if r.form.labels == nil {
-		where = "one type for all cells: "
+// columnType is the type of a column. It fails where none holds all cells, unless whole numbers may be rounded.
+func (r *reader) columnType(i int, k columnKind) (matrix.DType, error) {
+	d, exact := k.dtype()
+	switch {
+	case exact:
+	case k.kind&truth != 0:
+		err := fmt.Errorf("cell %q in a column with other cells than true and false, want one kind (0 and 1 are numbers)", k.truth.token)
+		return d, r.labelled(&cellError{k.truth.off, k.truth.line, i + 1, err})
+	case r.wish.round:
+		r.notes = append(r.notes, format.Warning(fmt.Sprintf("column %d: whole numbers such as %s are rounded to f64", i+1, k.inexact.token)))
+	default:
+		beside := "whole numbers beyond 64 bits"
+		if k.kind&(fraction|absent) != 0 {
+			beside = "cells that are no whole numbers"
+		}
+		err := fmt.Errorf("whole number %s, which f64 does not hold, in a column with %s (the option inexact=round takes the nearest)",
+			k.inexact.token, beside)
+		return d, r.labelled(&cellError{k.inexact.off, k.inexact.line, i + 1, err})
 	}
-	if k&fraction != 0 {
-		why = "whole numbers beyond 2^53 beside fractions"
+	return d, nil
+}
+
+// noteAbsent says which columns have cells without a value.
+func (r *reader) noteAbsent(kinds []columnKind) {
+	var in []string
+	for i, k := range kinds {
+		if k.kind&absent != 0 {
+			in = append(in, r.m.Label(int64(i)))
+		}
 	}
-	return where + why + ", rounded to f64; columns keep types of their own with a header or a .meta"
+	if len(in) > 3 {
+		in = append(in[:3], fmt.Sprintf("and %d columns more", len(in)-3))
+	}
+	if in != nil {
+		r.notes = append(r.notes, format.Warning("cells without a value (empty, NA, null) are nan: "+strings.Join(in, ", ")))
+	}
 }
 
 // Matrices implements format.Reader.
@@ -168,7 +213,7 @@ func (r *reader) walk(ctx context.Context, want matrix.Rect, emit func(matrix.Bl
 	if err != nil {
 		return err
 	}
-	s := shape{sep: r.form.sep, lanes: format.Lanes(&r.m), empty: r.wish.empty}
+	s := shape{sep: r.form.sep, decimal: r.form.decimal, lanes: format.Lanes(&r.m), empty: r.wish.empty}
 	if r.m.Cols == 0 {
 		return r.nothing(ctx)
 	}
@@ -229,10 +274,12 @@ func emitPiece(s *shape, p *piece, row int64, want matrix.Rect, emit func(matrix
 	return nil
 }
 
-// explain adds the label of the column to an error.
-func (r *reader) explain(e *cellError) error {
+// explain adds the label of the column to an error, and its place.
+func (r *reader) explain(e *cellError) error { return located(r.labelled(e)) }
+
+func (r *reader) labelled(e *cellError) *cellError {
 	if i := e.col - 1; i >= 0 && i < len(r.m.Labels) && r.m.Labels[i] != "" {
 		e.err = fmt.Errorf("%s: %w", quote([]byte(r.m.Labels[i])), e.err)
 	}
-	return located(e)
+	return e
 }

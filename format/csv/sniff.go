@@ -30,6 +30,11 @@ func sniff(ctx context.Context, b blob.Bucket, o blob.Object, file string) (stri
 	if err := wire.ReadAt(o, start, 0); err != nil {
 		return "", err
 	}
+	for _, w := range wideMarks {
+		if bytes.HasPrefix(start, w.mark) {
+			start = narrow(start[2:], w.order)
+		}
+	}
 	if bytes.ContainsFunc(start, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }) {
 		return "", nil
 	}
@@ -67,10 +72,10 @@ func plausible(text []byte, d *dialect) string {
 		n := bytes.IndexByte(text, '\n') + 1
 		line := text[:n]
 		text = text[n:]
-		if blank(line) {
+		if void(line) {
 			continue
 		}
-		row := dialect{sep: d.sep}
+		row := dialect{sep: d.sep, decimal: d.decimal}
 		if row.readFirst(line, &wish{}, nil) != nil || row.width != d.width || row.labels != nil {
 			return ""
 		}

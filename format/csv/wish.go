@@ -9,18 +9,21 @@ import (
 
 // wish is the options, read.
 type wish struct {
-	sep    byte  // 0: to be found out
-	header *bool // nil: to be found out
-	dtype  matrix.DType
-	empty  empty
-	meta   bool
+	sep     byte  // 0: to be found out
+	decimal byte  // likewise
+	header  *bool // nil: to be found out
+	dtype   matrix.DType
+	empty   empty
+	round   bool // whole numbers may become the nearest f64
+	meta    bool
 }
 
-// empty is what a cell without text stands for.
+// empty is what a cell without a number stands for.
 type empty uint8
 
 const (
-	emptyError empty = iota
+	emptyAuto empty = iota // emptyNaN, but with a .meta emptyError
+	emptyError
 	emptyNaN
 	emptyZero
 )
@@ -28,7 +31,10 @@ const (
 var separators = []struct {
 	name string
 	sep  byte
-}{{"tab", '\t'}, {"semicolon", ';'}, {"comma", ','}}
+}{{"tab", '\t'}, {"semicolon", ';'}, {"comma", ','}, {"bar", '|'}, {"space", blankSep}}
+
+// blankSep stands for any number of blanks.
+const blankSep = ' '
 
 func sepName(sep byte) string {
 	for _, s := range separators {
@@ -55,8 +61,24 @@ func newWish(o *format.Options) (w wish, err error) {
 			}
 		}
 		if w.sep == 0 {
-			return w, bad("separator", "auto, comma, tab or semicolon")
+			return w, bad("separator", "auto, comma, tab, semicolon, bar or space")
 		}
+	}
+	switch text("decimal") {
+	case "auto":
+	case "point":
+		w.decimal = '.'
+	case "comma":
+		w.decimal = ','
+	default:
+		return w, bad("decimal", "auto, point or comma")
+	}
+	switch text("inexact") {
+	case "error":
+	case "round":
+		w.round = true
+	default:
+		return w, bad("inexact", "error or round")
 	}
 	yes, no := true, false
 	switch text("header") {
@@ -74,13 +96,15 @@ func newWish(o *format.Options) (w wish, err error) {
 		}
 	}
 	switch text("empty") {
+	case "auto":
 	case "error":
+		w.empty = emptyError
 	case "nan":
 		w.empty = emptyNaN
 	case "0":
 		w.empty = emptyZero
 	default:
-		return w, bad("empty", "error, nan or 0")
+		return w, bad("empty", "auto, error, nan or 0")
 	}
 	switch text("meta") {
 	case "true":

@@ -80,7 +80,8 @@ func losses(m *matrix.Meta, o *format.Options, w *wish) error {
 		{len(m.LoD) > 0, format.Sequences, "sequences (LoD)"},
 		{slices.ContainsFunc(m.Labels, func(l string) bool { return strings.ContainsAny(l, "\r\n") }) && w.header != nil && *w.header,
 			format.Labels, "line ends within labels"},
-		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }) && w.meta, format.Labels, "labels that are not UTF-8"},
+		{slices.ContainsFunc(m.Labels, func(l string) bool { return !utf8.ValidString(l) }) && w.meta,
+			format.Labels, "labels that are not UTF-8"},
 	} {
 		if l.is {
 			if err := o.Lose(l.of, m.Name, "%s", l.what); err != nil {
@@ -161,7 +162,8 @@ func (t *table) begin(out io.Writer) (format.RowSink, error) {
 // label appends a label, in quotes where it needs them.
 func (t *table) label(line []byte, l string) []byte {
 	l = strings.NewReplacer("\r", " ", "\n", " ").Replace(l)
-	if l != "" && strings.TrimSpace(l) == l && !strings.ContainsAny(l, "\",;\t") && !strings.HasPrefix(l, "\ufeff") {
+	odd := l == "" || strings.TrimSpace(l) != l || l[0] == comment || strings.HasPrefix(l, "\ufeff")
+	if !odd && !strings.ContainsAny(l, "\",;\t|"+string(t.sep)) {
 		return append(line, l...)
 	}
 	line = append(line, '"')

@@ -94,6 +94,9 @@ func (codec) Open(ctx context.Context, b blob.Bucket, p string, o format.Options
 	}
 	r := &reader{file: f, src: obj, path: p}
 	r.meta = f.meta(strings.TrimSuffix(path.Base(p), path.Ext(p)))
+	if r.meta.Layout == matrix.RowSparse {
+		r.meta.Stored = f.cells()
+	}
 	err = r.apply(side)
 	if err == nil {
 		err = r.meta.Check()

@@ -205,6 +205,20 @@ func (h header) meta(name string) matrix.Meta {
 	return m
 }
 
+// cells is how many cells the blocks store, as far as their heads tell: 0 if they cannot be.
+func (f *file) cells() (n int64) {
+	for _, e := range f.blocks {
+		k := e.N
+		if e.as == asBlock && e.Kind == blockio.Dense {
+			k, _ = e.At.Cells()
+		}
+		if n += k; n < 0 {
+			return 0
+		}
+	}
+	return n
+}
+
 // common is the type that holds the values of all, f64 if that is not one of theirs.
 func common(types []matrix.DType) matrix.DType {
 	if len(types) == 0 {

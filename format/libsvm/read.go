@@ -71,6 +71,7 @@ func (r *reader) open(ctx context.Context, b blob.Bucket) (err error) {
 			return err
 		}
 	}
+	r.features.Stored = max(0, r.cells)
 	r.labels.Rows, r.labels.DType, r.features.DType = r.features.Rows, r.shape.label, r.shape.features
 	return nil
 }

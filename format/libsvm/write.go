@@ -90,6 +90,11 @@ func losses(labels, m *matrix.Meta, o *format.Options, w *wish, file string) err
 	case m.ColLo < 0:
 		return fmt.Errorf("matrix %q: columns from %d on, want none below 0: %w", m.Name, m.ColLo, format.ErrLimit)
 	}
+	if m.Layout == matrix.RowSparse {
+		if err := format.LimitEmpty(m, int64(len("0\n")), o); err != nil {
+			return err
+		}
+	}
 	list := []struct {
 		is   bool
 		of   format.Aspect

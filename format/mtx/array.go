@@ -25,7 +25,7 @@ func (a *array[T]) blocks(ctx context.Context, o blob.Object, want matrix.Rect) 
 		f := a.filler(want, yield)
 		for one, err := range format.ParseLines(ctx, o, a.h.values, a.h.size, p.cells) {
 			if err == nil {
-				err = c.add(one.lines, len(one.val), one.at, one.open, one.err)
+				err = c.add(one.lines, one.entries, one.at, one.open, one.err)
 			}
 			if err != nil {
 				yield(matrix.Block{}, err)
@@ -43,9 +43,11 @@ func (a *array[T]) blocks(ctx context.Context, o blob.Object, want matrix.Rect) 
 	}
 }
 
-// filler puts values that come column by column into dense blocks.
+// filler puts values that come column by column into dense blocks. Its columns are those of the file: a value has one or
+// two numbers.
 type filler[T value] struct {
 	h        *head
+	asked    matrix.Rect // of the matrix
 	want     matrix.Rect
 	yield    func(matrix.Block, error) bool
 	row, col int64 // of the next value
@@ -57,7 +59,9 @@ type filler[T value] struct {
 func (a *array[T]) filler(want matrix.Rect, yield func(matrix.Block, error) bool) *filler[T] {
 	f := &filler[T]{h: a.h, yield: yield}
 	whole := matrix.At(0, a.h.rows, 0, a.h.cols)
-	f.want = want.Intersect(whole)
+	f.asked = want.Intersect(matrix.At(0, a.h.rows, 0, a.h.width()))
+	f.want = f.asked
+	f.want.Cols = matrix.Range{Lo: f.asked.Cols.Lo / a.h.field.parts, Hi: (f.asked.Cols.Hi + a.h.field.parts - 1) / a.h.field.parts}
 	if a.h.symmetry == skew && !whole.Empty() {
 		f.row = 1
 		f.skip()
@@ -80,19 +84,20 @@ func (f *filler[T]) begin(row, col int64) {
 		f.band.Cols.Hi = min(f.band.Cols.Hi, col+bandCells/rows.Len())
 	}
 	n, _ := f.band.Cells()
-	f.val = make([]T, n)
+	f.val = make([]T, n*f.h.field.parts)
 }
 
 // take puts values at the next places. There are not more than the file must have.
 func (f *filler[T]) take(val []T) {
+	parts := int(f.h.field.parts)
 	for len(val) > 0 && !f.done {
-		n := int(min(int64(len(val)), f.h.rows-f.row)) // of one column
+		n := int(min(int64(len(val)/parts), f.h.rows-f.row)) // of one column
 		if f.h.symmetry != general {
-			f.both(val[:n])
+			f.both(val[:n*parts])
 		} else if f.want.Cols.Has(f.col) {
-			f.run(val[:n])
+			f.run(val[:n*parts])
 		}
-		val = val[n:]
+		val = val[n*parts:]
 		f.row += int64(n)
 		f.skip()
 	}
@@ -103,7 +108,7 @@ func (f *filler[T]) skip() {
 	for f.row >= f.h.rows && f.col < f.h.cols {
 		f.col++
 		switch f.row = 0; f.h.symmetry {
-		case symmetric:
+		case symmetric, hermitian:
 			f.row = f.col
 		case skew:
 			f.row = f.col + 1
@@ -113,12 +118,14 @@ func (f *filler[T]) skip() {
 
 // run puts neighbouring values of one wanted column, and yields the blocks that they fill.
 func (f *filler[T]) run(val []T) {
-	at := matrix.Range{Lo: f.row, Hi: f.row + int64(len(val))}
+	parts := f.h.field.parts
+	at := matrix.Range{Lo: f.row, Hi: f.row + int64(len(val))/parts}
 	for part := at.Intersect(f.band.Rows); part.Len() > 0; part = at.Intersect(f.band.Rows) {
 		width := f.band.Cols.Len()
 		to := (part.Lo-f.band.Rows.Lo)*width + f.col - f.band.Cols.Lo
-		for _, v := range val[part.Lo-at.Lo:][:part.Len()] {
-			f.val[to] = v
+		some := val[(part.Lo-at.Lo)*parts:][:part.Len()*parts]
+		for i := int64(0); i < int64(len(some)); i += parts {
+			copy(f.val[to*parts:], some[i:i+parts])
 			to += width
 		}
 		if part.Hi < f.band.Rows.Hi || f.col+1 < f.band.Cols.Hi {
@@ -141,24 +148,36 @@ func (f *filler[T]) run(val []T) {
 
 // both puts neighbouring values of one column of a symmetric matrix and their mirror images.
 func (f *filler[T]) both(val []T) {
-	width := f.band.Cols.Len()
-	for i, v := range val {
-		r, c := f.row+int64(i), f.col
-		if f.band.Rows.Has(r) && f.band.Cols.Has(c) {
-			f.val[(r-f.band.Rows.Lo)*width+c-f.band.Cols.Lo] = v
+	parts := int(f.h.field.parts)
+	for i := 0; i < len(val); i += parts {
+		v, im := val[i], T(0)
+		if parts == 2 {
+			im = val[i+1]
 		}
+		r, c := f.row+int64(i/parts), f.col
+		f.put(r, c, v, im)
 		if r == c || !f.band.Rows.Has(c) || !f.band.Cols.Has(r) {
 			continue
 		}
-		if f.h.symmetry == skew {
-			if v = -v; v == val[i] && v < 0 {
-				err := fmt.Errorf("value %v in cell (%d,%d), whose opposite is no %s", v, r+1, c+1, f.h.field.word)
-				f.yield(matrix.Block{}, &wire.At{Off: f.h.values, Err: err})
-				f.done = true
-				return
-			}
+		o, oim := opposite(f.h.symmetry, v, im)
+		if f.h.symmetry == skew && o == v && v < 0 {
+			err := fmt.Errorf("value %v in cell (%d,%d), whose opposite is no %s", v, r+1, c+1, f.h.field.word)
+			f.yield(matrix.Block{}, &wire.At{Off: f.h.values, Err: err})
+			f.done = true
+			return
 		}
-		f.val[(c-f.band.Rows.Lo)*width+r-f.band.Cols.Lo] = v
+		f.put(c, r, o, oim)
+	}
+}
+
+// put puts one value, if the block has its place.
+func (f *filler[T]) put(r, c int64, v, im T) {
+	if !f.band.Rows.Has(r) || !f.band.Cols.Has(c) {
+		return
+	}
+	to := ((r-f.band.Rows.Lo)*f.band.Cols.Len() + c - f.band.Cols.Lo) * f.h.field.parts
+	if f.val[to] = v; f.h.field.parts == 2 {
+		f.val[to+1] = im
 	}
 }
 
@@ -170,7 +189,12 @@ func (f *filler[T]) end() {
 }
 
 func (f *filler[T]) emit() bool {
-	b, err := narrow(f.h, matrix.Block{At: f.band, Data: &matrix.Dense[T]{Val: f.val}})
+	at := f.band
+	at.Cols = matrix.Range{Lo: at.Cols.Lo * f.h.field.parts, Hi: at.Cols.Hi * f.h.field.parts}
+	b, err := narrow(f.h, matrix.Block{At: at, Data: &matrix.Dense[T]{Val: f.val}})
+	if !f.asked.Contains(at) { // half a value
+		b = b.Cut(f.asked)
+	}
 	f.done = !f.yield(b, err) || err != nil
 	return !f.done
 }

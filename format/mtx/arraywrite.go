@@ -1,8 +1,10 @@
 package mtx
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"iter"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -121,18 +123,23 @@ func (w *arrayWriter) text(ctx context.Context) error {
 	}
 	defer out.Abort()
 	buf := header(&w.m, 0)
-	for b, err := range w.turned.Blocks(ctx, obj, w.turned.At) {
-		if err != nil {
-			return err
+	line := func(_, col int64, value []byte) error {
+		if col == realPart {
+			buf = append(append(buf, bytes.TrimPrefix(value, []byte{'+'})...), ' ')
+			return nil
 		}
-		if err := b.EachText(func(_, _ int64, value []byte) error {
-			if buf = appendValue(buf, value); len(buf) < flushBytes {
-				return nil
-			}
-			_, err := out.Write(buf)
-			buf = buf[:0]
-			return err
-		}); err != nil {
+		if buf = appendValue(buf, value); len(buf) < flushBytes {
+			return nil
+		}
+		_, err := out.Write(buf)
+		buf = buf[:0]
+		return err
+	}
+	for b, err := range w.columns(ctx, obj) {
+		if err == nil {
+			err = b.EachText(line)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -140,6 +147,37 @@ func (w *arrayWriter) text(ctx context.Context) error {
 		return err
 	}
 	return out.Commit()
+}
+
+// realPart is the column of real parts in blocks of complex values: no other column has the number.
+const realPart = -2
+
+// columns are the values in the order of the file: those of a complex value beside each other, in the columns realPart and
+// the next.
+func (w *arrayWriter) columns(ctx context.Context, o blob.Object) iter.Seq2[matrix.Block, error] {
+	if !paired(&w.m) {
+		return w.turned.Blocks(ctx, o, w.turned.At)
+	}
+	return func(yield func(matrix.Block, error) bool) {
+		at := w.turned.At
+		values := matrix.Rect{Rows: matrix.Range{Hi: at.Rows.Len() / 2}, Cols: at.Cols}
+		for some := range format.Bands(values, bandCells/2) {
+			part := matrix.Rect{Rows: matrix.Range{Lo: at.Rows.Lo + 2*some.Rows.Lo, Hi: at.Rows.Lo + 2*some.Rows.Hi}, Cols: some.Cols}
+			for b, err := range w.turned.Blocks(ctx, o, part) { // which is one block
+				if err != nil {
+					yield(b, err)
+					return
+				}
+				for lo := b.At.Rows.Lo; lo < b.At.Rows.Hi; lo += 2 {
+					one := turn(b.Cut(matrix.Rect{Rows: matrix.Range{Lo: lo, Hi: lo + 2}, Cols: b.At.Cols}))
+					one.At.Cols = matrix.Range{Lo: realPart, Hi: realPart + 2}
+					if !yield(one, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 // Abort implements format.Writer.

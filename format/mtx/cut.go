@@ -11,13 +11,15 @@ import (
 
 const (
 	blockCells = 1 << 20 // entries of a block
-	blockRows  = 1 << 20 // rows of a block, with or without entries
+	cellRows   = 16      // rows for each entry of a block up to which it is CSR
+	freeRows   = 1 << 10 // and so many more
 )
 
-// cut yields the entries within want as CSR, some rows at a time. Rows without entries at a block's edges are left out.
+// cut yields the entries within want as CSR, or COO where most rows have none, some rows at a time. Rows without entries at
+// a block's edges are left out.
 // It answers false if yield wants no more.
 func (t *held[T]) cut(ctx context.Context, want matrix.Rect, yield func(matrix.Block, error) bool) bool {
-	want = want.Intersect(matrix.At(0, t.h.rows, 0, t.h.cols))
+	want = want.Intersect(matrix.At(0, t.h.rows, 0, t.h.width()))
 	from := sort.Search(len(t.row), func(i int) bool { return t.row[i] >= want.Rows.Lo })
 	end := sort.Search(len(t.row), func(i int) bool { return t.row[i] >= want.Rows.Hi })
 	for from < end {
@@ -50,9 +52,6 @@ func (t *held[T]) until(from, end int) int {
 		last := t.row[to]
 		to = from + sort.Search(to-from, func(i int) bool { return t.row[from+i] >= last })
 	}
-	if t.row[to-1]-first >= blockRows {
-		to = from + sort.Search(to-from, func(i int) bool { return t.row[from+i]-first >= blockRows })
-	}
 	return to
 }
 
@@ -61,6 +60,15 @@ func (t *held[T]) block(from, to int, cols matrix.Range) (matrix.Block, error) {
 	at := matrix.Rect{Rows: matrix.Range{Lo: t.row[from], Hi: t.row[to-1] + 1}, Cols: cols}
 	if at.Rows.Len() == 1 {
 		at.Cols = cols.Intersect(matrix.Range{Lo: t.col[from], Hi: t.col[to-1] + 1})
+	}
+	if at.Rows.Len() > cellRows*int64(to-from)+freeRows {
+		d := &matrix.COO[T]{}
+		for i := from; i < to; i++ {
+			if at.Cols.Has(t.col[i]) {
+				d.Row, d.Col, d.Val = append(d.Row, t.row[i]-at.Rows.Lo), append(d.Col, t.col[i]), append(d.Val, t.val[i])
+			}
+		}
+		return narrow(t.h, matrix.Block{At: at, Data: d})
 	}
 	d := &matrix.CSR[T]{Ptr: make([]int, 1, at.Rows.Len()+1), Idx: make([]int64, 0, to-from), Val: make([]T, 0, to-from)}
 	for i := from; i < to; i++ {

@@ -20,9 +20,9 @@ func parserOf[T value]() func(text []byte) (v T, n int) {
 	var p any
 	switch matrix.DTypeOf[T]() {
 	case matrix.F64:
-		p = number.ParseFloat64
+		p = orFortran(number.ParseFloat64)
 	case matrix.F32:
-		p = number.ParseFloat32
+		p = orFortran(number.ParseFloat32)
 	case matrix.I64:
 		p = parseInt64
 	case matrix.U64:
@@ -31,6 +31,26 @@ func parserOf[T value]() func(text []byte) (v T, n int) {
 		p = func([]byte) (int8, int) { return 1, 0 } // of a pattern, which is not asked for values
 	}
 	return p.(func([]byte) (T, int))
+}
+
+// orFortran also reads the exponents of double precision that Fortran writes: 1.0D0.
+func orFortran[T value](parse func([]byte) (T, int)) func([]byte) (T, int) {
+	return func(text []byte) (T, int) {
+		v, n := parse(text)
+		if n == 0 || n == len(text) || text[n]|0x20 != 'd' {
+			return v, n
+		}
+		end := n + 1
+		for end < len(text) && bytes.IndexByte([]byte("+-0123456789"), text[end]) >= 0 {
+			end++
+		}
+		word := append(bytes.Clone(text[:end]), '\n')
+		word[n] = 'e'
+		if v, n := parse(word); n == end {
+			return v, n
+		}
+		return 0, 0
+	}
 }
 
 func parseInt64(text []byte) (int64, int) {
@@ -57,10 +77,17 @@ type piece[T value] struct {
 	open     bool  // the file ends there, without a line end
 	lines    int64
 	entries  int // that the lines have, be they wanted or not
+	sides    uint8
 	err      error
 	at       int64   // byte of the error, whose line is the last of lines
 	seen     []int64 // lines, counted within the piece, that name the cell looked for
 }
+
+// The sides of the diagonal that entries stand on.
+const (
+	below uint8 = 1 << iota
+	above
+)
 
 // parser reads the lines behind the head. Its methods may be called by many goroutines.
 type parser[T value] struct {
@@ -111,7 +138,7 @@ func (p *parser[T]) entries(l format.Lines) (out piece[T]) {
 			s.i++
 			continue
 		}
-		row, col, v, err := p.entry(&s)
+		row, col, v, im, err := p.entry(&s)
 		if err == nil && p.h.symmetry == skew && v < 0 && -v == v {
 			err = fmt.Errorf("value %v in cell (%d,%d), whose opposite is no %s", v, row+1, col+1, p.h.field.word)
 			s.i--
@@ -121,19 +148,42 @@ func (p *parser[T]) entries(l format.Lines) (out piece[T]) {
 			return out
 		}
 		out.entries++
-		p.keep(&out, row, col, v)
+		p.keep(&out, row, col, v, im)
 		if row != col && p.h.symmetry != general {
-			if p.h.symmetry == skew {
-				v = -v
+			if row > col {
+				out.sides |= below
+			} else {
+				out.sides |= above
 			}
-			p.keep(&out, col, row, v)
+			v, im = opposite(p.h.symmetry, v, im)
+			p.keep(&out, col, row, v, im)
 		}
 	}
 	return out
 }
 
-// keep takes an entry if it is wanted.
-func (p *parser[T]) keep(out *piece[T], row, col int64, v T) {
+// opposite is the value on the other side of the diagonal.
+func opposite[T value](symmetry string, v, im T) (T, T) {
+	switch symmetry {
+	case skew:
+		return -v, -im
+	case hermitian:
+		return v, -im
+	}
+	return v, im
+}
+
+// keep takes the cells of an entry that are wanted.
+func (p *parser[T]) keep(out *piece[T], row, col int64, v, im T) {
+	if p.h.field.parts == 1 {
+		p.cell(out, row, col, v)
+		return
+	}
+	p.cell(out, row, 2*col, v)
+	p.cell(out, row, 2*col+1, im)
+}
+
+func (p *parser[T]) cell(out *piece[T], row, col int64, v T) {
 	if p.within != nil && !p.band.has(p.within.bucket(row, col)) {
 		return
 	}
@@ -144,42 +194,57 @@ func (p *parser[T]) keep(out *piece[T], row, col int64, v T) {
 }
 
 // entry reads one line.
-func (p *parser[T]) entry(s *scan) (row, col int64, v T, err error) {
+func (p *parser[T]) entry(s *scan) (row, col int64, v, im T, err error) {
 	row, n, ok := number.ParseInt64(s.text[s.i:])
 	if !ok || row < 1 || row > p.h.rows {
-		return 0, 0, 0, fmt.Errorf("%q, want a row from 1 to %d", s.word(), p.h.rows)
+		return 0, 0, 0, 0, fmt.Errorf("%q, want a row from 1 to %d", s.word(), p.h.rows)
 	}
 	s.i += n
 	if !s.blank() {
-		return 0, 0, 0, fmt.Errorf("%q, want a space", s.word())
+		return 0, 0, 0, 0, fmt.Errorf("%q, want a space", s.word())
 	}
 	col, n, ok = number.ParseInt64(s.text[s.i:])
 	if !ok || col < 1 || col > p.h.cols {
-		return 0, 0, 0, fmt.Errorf("%q, want a column from 1 to %d", s.word(), p.h.cols)
+		return 0, 0, 0, 0, fmt.Errorf("%q, want a column from 1 to %d", s.word(), p.h.cols)
 	}
 	s.i += n
 	if p.skim {
 		s.i += bytes.IndexByte(s.text[s.i:], '\n') + 1
-		return row - 1, col - 1, 1, nil
+		return row - 1, col - 1, 1, 0, nil
 	}
 	if v = 1; p.h.field.dtype != matrix.I8 {
 		if !s.blank() {
-			return 0, 0, 0, fmt.Errorf("%q, want a space", s.word())
+			return 0, 0, 0, 0, fmt.Errorf("%q, want a space", s.word())
 		}
-		if v, n = p.parse(s.text[s.i:]); n == 0 {
-			return 0, 0, 0, fmt.Errorf("%q, want a value (%s)", s.word(), p.h.field.word)
+		if v, im, err = p.value(s); err != nil {
+			return 0, 0, 0, 0, err
 		}
-		s.i += n
 	}
 	if s.blank(); s.text[s.i] != '\n' {
-		return 0, 0, 0, fmt.Errorf("%q, want the end of the line", s.word())
+		return 0, 0, 0, 0, fmt.Errorf("%q, want the end of the line", s.word())
 	}
 	s.i++
 	if p.h.symmetry == skew && row == col {
 		s.i--
-		return 0, 0, 0, fmt.Errorf("cell (%d,%d) of the diagonal, want none in a skew-symmetric matrix", row, col)
+		return 0, 0, 0, 0, fmt.Errorf("cell (%d,%d) of the diagonal, want none in a skew-symmetric matrix", row, col)
 	}
-	return row - 1, col - 1, v, nil
+	return row - 1, col - 1, v, im, nil
+}
+
+// value reads a value: one number, or two with a space between them.
+func (p *parser[T]) value(s *scan) (v, im T, err error) {
+	v, n := p.parse(s.text[s.i:])
+	if s.i += n; n > 0 && p.h.field.parts == 2 {
+		if !s.blank() {
+			return 0, 0, fmt.Errorf("%q, want a space", s.word())
+		}
+		im, n = p.parse(s.text[s.i:])
+		s.i += n
+	}
+	if n == 0 {
+		return 0, 0, fmt.Errorf("%q, want a value (%s)", s.word(), p.h.field.word)
+	}
+	return v, im, nil
 }
 
 // cells reads lines of an array.
@@ -194,20 +259,21 @@ func (p *parser[T]) cells(l format.Lines) (out piece[T]) {
 			s.i++
 			continue
 		}
-		v, n := p.parse(s.text[s.i:])
-		if n == 0 {
-			out.err = fmt.Errorf("%q, want a value (%s)", s.word(), p.h.field.word)
-		} else if s.i += n; !s.blank() && s.text[s.i] != '\n' {
-			out.err = fmt.Errorf("%q, want the end of the line", s.word())
-		} else if s.text[s.i] != '\n' {
-			out.err = fmt.Errorf("%q, want one value in a line", s.word())
+		v, im, err := p.value(&s)
+		if err == nil && !s.blank() && s.text[s.i] != '\n' {
+			err = fmt.Errorf("%q, want the end of the line", s.word())
+		} else if err == nil && s.text[s.i] != '\n' {
+			err = fmt.Errorf("%q, want one value in a line", s.word())
 		}
-		if out.err != nil {
-			out.at = l.Off + int64(s.i)
+		if err != nil {
+			out.err, out.at = err, l.Off+int64(s.i)
 			return out
 		}
 		s.i++
-		out.val = append(out.val, v)
+		out.entries++
+		if out.val = append(out.val, v); p.h.field.parts == 2 {
+			out.val = append(out.val, im)
+		}
 	}
 	return out
 }

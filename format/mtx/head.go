@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -27,10 +28,12 @@ const rankLimit = 255
 type field struct {
 	word  string
 	dtype matrix.DType
+	parts int64 // numbers of a value
 }
 
 var fields = [...]field{
-	{"real", matrix.F64}, {"double", matrix.F64}, {"integer", matrix.I64}, {"unsigned-integer", matrix.U64}, {"pattern", matrix.I8},
+	{"real", matrix.F64, 1}, {"double", matrix.F64, 1}, {"complex", matrix.F64, 2},
+	{"integer", matrix.I64, 1}, {"unsigned-integer", matrix.U64, 1}, {"pattern", matrix.I8, 1},
 }
 
 // The symmetries that we have.
@@ -38,6 +41,7 @@ const (
 	general   = "general"
 	symmetric = "symmetric"
 	skew      = "skew-symmetric"
+	hermitian = "hermitian"
 )
 
 // head is what stands before the values.
@@ -47,7 +51,7 @@ type head struct {
 	field    field
 	symmetry string
 	rows     int64
-	cols     int64
+	cols     int64 // of the file; the matrix has width
 	stored   int64 // entries, or values of an array, that the file has
 	dtype    matrix.DType
 	dims     []int64
@@ -130,9 +134,9 @@ func (h *head) kind(text string) error {
 	}
 	switch h.symmetry = words[4]; {
 	case h.field.word == "":
-		return fmt.Errorf("field %.20q, want real, integer or pattern: %w", words[3], format.ErrVersion)
-	case h.symmetry != general && h.symmetry != symmetric && h.symmetry != skew:
-		return fmt.Errorf("symmetry %.20q, want general, symmetric or skew-symmetric: %w", words[4], format.ErrVersion)
+		return fmt.Errorf("field %.20q, want real, complex, integer or pattern: %w", words[3], format.ErrVersion)
+	case h.symmetry != general && h.symmetry != symmetric && h.symmetry != skew && h.symmetry != hermitian:
+		return fmt.Errorf("symmetry %.20q, want general, symmetric, skew-symmetric or hermitian: %w", words[4], format.ErrVersion)
 	case h.array && h.field.word == "pattern":
 		return fmt.Errorf("an array of a pattern, want values")
 	case h.symmetry == skew && (h.field.word == "pattern" || h.field.dtype == matrix.U64):
@@ -161,18 +165,19 @@ func (h *head) shape(text string) error {
 	if h.symmetry != general && h.rows != h.cols {
 		return fmt.Errorf("%d x %d and %s, want as many columns as rows", h.rows, h.cols, h.symmetry)
 	}
-	cells, ok := matrix.Cells(h.rows, h.cols)
+	if h.cols > math.MaxInt64/h.field.parts {
+		return fmt.Errorf("%d columns of %s values, want fewer: %w", h.cols, h.field.word, format.ErrLimit)
+	}
 	if !h.array {
-		if ok && h.stored > cells {
-			return fmt.Errorf("%d entries, want at most %d x %d", h.stored, h.rows, h.cols)
-		}
 		return nil
 	}
-	if !ok {
+	_, fits := matrix.Cells(h.rows, h.width())
+	cells, ok := matrix.Cells(h.rows, h.cols)
+	if !ok || !fits {
 		return fmt.Errorf("array of %d x %d, want below 2^63 cells: %w", h.rows, h.cols, format.ErrLimit)
 	}
 	switch h.stored = cells; h.symmetry {
-	case symmetric:
+	case symmetric, hermitian:
 		h.stored = cells - (cells-h.rows)/2
 	case skew:
 		h.stored = (cells - h.rows) / 2
@@ -180,14 +185,18 @@ func (h *head) shape(text string) error {
 	return nil
 }
 
+// width is how many columns the matrix has: two for each of complex values.
+func (h *head) width() int64 { return h.cols * h.field.parts }
+
 // room checks that the file is long enough for what follows.
 func (h *head) room() error {
-	least := int64(len("1 1 1\n"))
+	least := h.field.parts * int64(len("1\n"))
 	switch {
 	case h.array:
-		least = int64(len("1\n"))
 	case h.field.word == "pattern":
 		least = int64(len("1 1\n"))
+	default:
+		least += int64(len("1 1 "))
 	}
 	if left := h.size - h.values + 1; h.stored > left/least { // the last line feed may be missing
 		return &wire.At{Off: h.sizes[0], Err: fmt.Errorf("line %d: %d values, but %d bytes remain: %w",
@@ -199,6 +208,9 @@ func (h *head) room() error {
 // own takes element type and shape from our comment, if it has one that fits the rest.
 func (h *head) own() {
 	h.dtype = h.field.dtype
+	if h.field.parts == 2 {
+		h.dims = []int64{h.rows, h.cols, 2}
+	}
 	text := h.note
 	h.note = ""
 	if text == "" {
@@ -209,20 +221,33 @@ func (h *head) own() {
 		switch key {
 		case "dtype":
 			d, err := matrix.ParseDType(value)
-			if err != nil || d.Float() != h.field.dtype.Float() || h.field.word == "pattern" || d == matrix.U64 != (h.field.dtype == matrix.U64) {
+			if err != nil || d.Float() != h.field.dtype.Float() || h.field.word == "pattern" || d == matrix.U64 != (h.field.dtype == matrix.U64) ||
+				h.field.parts == 2 && d != matrix.F64 && d != matrix.F32 {
 				h.note = fmt.Sprintf("comment on line 2 not heeded: %q of %s values", word, h.field.word)
 				continue
 			}
 			h.dtype = d
 		case "shape":
 			dims, err := parseShape(value)
-			if rows, cols, bad := matrix.Shape(dims); err != nil || bad != nil || rows != h.rows || cols != h.cols {
+			if rows, cols, bad := matrix.Shape(dims); err != nil || bad != nil || rows != h.rows || cols != h.width() ||
+				h.field.parts == 2 && (len(dims) == 0 || dims[len(dims)-1] != 2) {
 				h.note = fmt.Sprintf("comment on line 2 not heeded: %.80q of %d x %d", word, h.rows, h.cols)
 				continue
 			}
 			h.dims = dims
 		}
 	}
+}
+
+// element is the type of the values.
+func (h *head) element() format.Element {
+	e := format.Element{DType: h.dtype}
+	if h.field.parts == 2 {
+		if e.Origin = format.Complex128; h.dtype == matrix.F32 {
+			e.Origin = format.Complex64
+		}
+	}
+	return e
 }
 
 func parseShape(text string) ([]int64, error) {

@@ -2,20 +2,23 @@
 //
 //	line 1     %%MatrixMarket matrix KIND FIELD SYMMETRY, words in any case
 //	           KIND      coordinate: some cells; array: every cell
-//	           FIELD     real, double, integer, unsigned-integer, pattern (coordinate only)
-//	           SYMMETRY  general, symmetric, skew-symmetric
+//	           FIELD     real, double, complex, integer, unsigned-integer, pattern (coordinate only)
+//	           SYMMETRY  general, symmetric, skew-symmetric, hermitian
 //	then       comments, lines that begin with %
 //	then       size: rows and columns; for coordinate also the number of entries that follow
 //	then       coordinate: row, column (both counted from 1) and value of one cell a line; no value in patterns
 //	           array: one value a line, column by column
+//	           a complex value is two numbers, real and imaginary part; exponents may be Fortran's, 1.0D0
 //
 // Words and numbers are separated by spaces or tabs; empty lines may stand anywhere behind line 1. The source is the
 // report of the format (Boisvert, Pozo, Remington: The Matrix Market Exchange Formats, NIST) except for unsigned-integer,
-// which newer libraries added. Complex and Hermitian matrices are refused.
+// which newer libraries added.
 //
 // We read real and double as f64, integer as i64, unsigned-integer as u64, and a pattern as i8 with the value 1 in every
-// entry. Symmetric matrices hold the cells on one side of the diagonal and are filled up; an entry may stand on either
-// side, but no cell may be given twice. A coordinate matrix is sparse, and an array dense.
+// entry, and complex as pairs of f64 in a last dimension of 2. Symmetric matrices hold the cells on one side of the diagonal
+// and are filled up. Entries of one cell are added up, but not in a symmetric file with entries on both sides of the
+// diagonal, of which nobody knows whether it means to give its cells twice. A coordinate matrix is sparse, and an array
+// dense.
 //
 // We write general matrices: sparse ones as coordinate, row by row, dense ones as array, with the fewest digits that
 // read back to the same number. Line 2 is a comment of ours, "%thole dtype=f32 shape=2,3,4", which keeps the element
@@ -52,7 +55,8 @@ func (codec) Info() format.Info {
 		Ext:     ".mtx",
 		Endings: []format.Ending{{Ext: ".mm"}},
 		Single:  true,
-		Reads:   "coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric",
+		Origins: origins,
+		Reads:   "coordinate and array; real, complex, integer, pattern; general, symmetric, skew-symmetric, hermitian",
 		Writes:  "general: coordinate for sparse, array for dense matrices, exact numbers",
 	}
 }
@@ -91,11 +95,13 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 		return nil, format.Wrap(name, file, err)
 	}
 	m := matrix.Meta{Name: strings.TrimSuffix(path.Base(file), path.Ext(file)), Unnamed: true,
-		Rows: h.rows, Cols: h.cols, DType: h.dtype, Dims: h.dims}
+		Rows: h.rows, Cols: h.width(), DType: h.dtype, Dims: h.dims, Origin: h.element().Origin}
+	r := &reader{obj: obj, path: file, head: h, m: m, from: newSource(&h)}
 	if !h.array {
-		m.Layout = matrix.RowSparse
+		r.m.Layout = matrix.RowSparse
+		r.m.Stored = r.count(ctx)
 	}
-	return &reader{obj: obj, path: file, head: h, m: m, from: newSource(&h)}, nil
+	return r, nil
 }
 
 // Create implements format.Codec.

@@ -3,6 +3,8 @@ package mtx
 import (
 	"cmp"
 	"slices"
+
+	"thole.example/matrix"
 )
 
 // held is entries in memory, in the order of rows and columns once they are sorted.
@@ -18,21 +20,38 @@ func (t *held[T]) before(i, k int) bool {
 	return t.row[i] < t.row[k] || t.row[i] == t.row[k] && t.col[i] < t.col[k]
 }
 
-// sort puts the entries into order and finds a cell that stands twice.
-func (t *held[T]) sort() (twice [2]int64, found bool) {
+// sort puts the entries into order, those of one cell in the order of the file.
+func (t *held[T]) sort() {
 	for i := 1; i < len(t.row); i++ {
-		if t.before(i-1, i) {
+		if t.before(i, i-1) {
+			t.scatter()
+			return
+		}
+	}
+}
+
+// add makes one of the entries of each cell, their sum, as others that read the format do. cell is the first of several; ok
+// is false if the sum is beyond the type.
+func (t *held[T]) add() (cell [2]int64, several, ok bool) {
+	n := 0
+	for i := range t.row {
+		if n == 0 || t.before(n-1, i) || t.before(i, n-1) {
+			t.row[n], t.col[n], t.val[n] = t.row[i], t.col[i], t.val[i]
+			n++
 			continue
 		}
-		t.scatter()
-		break
-	}
-	for i := 1; i < len(t.row); i++ {
-		if !t.before(i-1, i) {
-			return [2]int64{t.row[i], t.col[i]}, true
+		if !several {
+			cell, several = [2]int64{t.row[i], t.col[i]}, true
 		}
+		a, b := t.val[n-1], t.val[i]
+		sum := a + b
+		if !matrix.DTypeOf[T]().Float() && (b >= 0) != (sum >= a) {
+			return [2]int64{t.row[i], t.col[i]}, true, false
+		}
+		t.val[n-1] = sum
 	}
-	return twice, false
+	t.row, t.col, t.val = t.row[:n], t.col[:n], t.val[:n]
+	return cell, several, true
 }
 
 // scatter sorts by counting: the entries of one row, or of some neighbouring rows if most rows have none, come together
@@ -83,7 +102,7 @@ func (t *held[T]) sortRun(from, end int) {
 	for i := from; i < end; i++ {
 		run = append(run, cell[T]{t.row[i], t.col[i], t.val[i]})
 	}
-	slices.SortFunc(run, func(a, b cell[T]) int { return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.col, b.col)) })
+	slices.SortStableFunc(run, func(a, b cell[T]) int { return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.col, b.col)) })
 	for i, c := range run {
 		t.row[from+i], t.col[from+i], t.val[from+i] = c.row, c.col, c.val
 	}

@@ -46,6 +46,23 @@ type reader struct {
 	from source
 }
 
+// count is how many cells are stored, where there may be as many as the matrix has and the file is small enough to be held;
+// else 0. What is wrong with the file is said when it is read.
+func (r *reader) count(ctx context.Context) int64 {
+	cells, ok := matrix.Cells(r.head.rows, r.head.width())
+	if n := r.head.entries(); !ok || n < cells || n > heldEntries {
+		return 0
+	}
+	n := int64(0)
+	for b, err := range r.from.blocks(ctx, r.obj, r.m.Rect()) {
+		if err != nil {
+			return 0
+		}
+		n += int64(b.Data.NNZ())
+	}
+	return n
+}
+
 // Matrices implements format.Reader.
 func (r *reader) Matrices() []matrix.Meta { return []matrix.Meta{r.m} }
 

@@ -57,7 +57,7 @@ func (s *survey) rows(b band) matrix.Range {
 
 // look goes through the file and counts the entries of the buckets.
 func (t *table[T]) look(ctx context.Context, o blob.Object) (*survey, error) {
-	s := newSurvey(t.h.rows, t.h.cols)
+	s := newSurvey(t.h.rows, t.h.width())
 	p := &parser[T]{h: t.h, skim: true}
 	counts := make([]int64, 1<<bucketBits)
 	c := counter{h: t.h, lines: t.h.lines}
@@ -69,6 +69,7 @@ func (t *table[T]) look(ctx context.Context, o blob.Object) (*survey, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.sides |= one.sides
 		reach := [2]int{1 << bucketBits, -1}
 		for i, row := range one.row {
 			b := s.bucket(row, one.col[i])

@@ -111,12 +111,21 @@ func TestBands(t *testing.T) {
 	})
 }
 
-// TestBandsTwice finds a cell that stands twice in different pieces of a large file, and says on which lines.
+// TestBandsTwice adds up a cell that stands twice in different pieces of a large file, or says on which lines it does.
 func TestBandsTwice(t *testing.T) {
 	text := "%%MatrixMarket matrix coordinate integer general\n100 100 4\n7 8 1\n90 1 1\n1 1 1\n7 8 2\n"
-	_, _, err := through(t, text, 1, matrix.At(0, 100, 0, 100))
-	if err == nil || !strings.Contains(err.Error(), "line 6: cell (7,8) a second time, the first is on line 3") {
-		t.Errorf("%v", err)
+	got, _, err := through(t, text, 1, matrix.At(0, 100, 0, 100))
+	if err != nil || len(got) != 3 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{
+		strings.Replace(text, "7 8 2", "7 8 9223372036854775807", 1),
+		strings.NewReplacer("general", "symmetric", "7 8 2", "8 7 2").Replace(text),
+	} {
+		_, _, err := through(t, bad, 1, matrix.At(0, 100, 0, 100))
+		if err == nil || !strings.Contains(err.Error(), "line 6: cell (") || !strings.Contains(err.Error(), "a second time, the first is on line 3") {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

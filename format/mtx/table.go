@@ -25,6 +25,7 @@ type table[T value] struct {
 	mu    sync.Mutex
 	whole *held[T]
 	plan  *survey
+	sides uint8 // of the diagonal that entries of a symmetric file stand on, once that is known
 }
 
 // blocks implements source.
@@ -68,12 +69,13 @@ func (t *table[T]) prepare(ctx context.Context, o blob.Object) (err error) {
 	return err
 }
 
-// entries is how many there are at most once the file is filled up to both sides of the diagonal.
+// entries is how many cells there are at most once the file is filled up to both sides of the diagonal.
 func (h *head) entries() int64 {
+	n := h.stored * h.field.parts // of which the file has the text
 	if h.symmetry != general {
-		return 2 * h.stored // of which the file has the text
+		n *= 2
 	}
-	return h.stored
+	return n
 }
 
 // load reads the entries of one band and sorts them; without a survey those of the whole file.
@@ -94,6 +96,9 @@ func (t *table[T]) load(ctx context.Context, o blob.Object, s *survey, b band) (
 			if err != nil {
 				return nil, err
 			}
+			if s == nil {
+				t.sides |= one.sides
+			}
 			all.row, all.col, all.val = append(all.row, one.row...), append(all.col, one.col...), append(all.val, one.val...)
 		}
 	}
@@ -102,14 +107,22 @@ func (t *table[T]) load(ctx context.Context, o blob.Object, s *survey, b band) (
 			return nil, err
 		}
 	}
-	if cell, found := all.sort(); found {
-		return nil, t.twice(ctx, o, cell)
+	all.sort()
+	cell, several, ok := all.add()
+	if several && (!ok || t.sides == below|above) {
+		return nil, t.twice(ctx, o, cell, ok)
 	}
 	return all, nil
 }
 
-// twice reads the file again to say where a cell stands.
-func (t *table[T]) twice(ctx context.Context, o blob.Object, at [2]int64) error {
+// twice reads the file again to say where a cell stands that may not stand twice: on both sides of the diagonal, or whose
+// values have no sum.
+func (t *table[T]) twice(ctx context.Context, o blob.Object, at [2]int64, sum bool) error {
+	why := ", in a file with entries on both sides of the diagonal"
+	if !sum {
+		why = fmt.Sprintf(", their sum is no %s", t.h.field.word)
+	}
+	row, col := at[0]+1, at[1]/t.h.field.parts+1
 	p := &parser[T]{h: t.h, parse: parserOf[T](), find: &at}
 	lines, off := t.h.lines, t.h.values
 	var seen []int64
@@ -125,9 +138,9 @@ func (t *table[T]) twice(ctx context.Context, o blob.Object, at [2]int64) error 
 		}
 		lines += one.lines
 		if len(seen) >= 2 {
-			return &wire.At{Off: off, Err: fmt.Errorf("line %d: cell (%d,%d) a second time, the first is on line %d",
-				seen[1], at[0]+1, at[1]+1, seen[0])}
+			return &wire.At{Off: off, Err: fmt.Errorf("line %d: cell (%d,%d) a second time, the first is on line %d%s",
+				seen[1], row, col, seen[0], why)}
 		}
 	}
-	return &wire.At{Off: off, Err: fmt.Errorf("cell (%d,%d) twice", at[0]+1, at[1]+1)}
+	return &wire.At{Off: off, Err: fmt.Errorf("cell (%d,%d) twice%s", row, col, why)}
 }

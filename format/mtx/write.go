@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"thole.example/blob"
@@ -27,10 +28,26 @@ func check(m *matrix.Meta, o *format.Options) error {
 			return err
 		}
 	}
+	if slices.Contains(origins, m.Origin) && !paired(m) {
+		err := o.Lose(format.Meanings, m.Name, "element type %s, whose form the matrix has no more; stored as %v", m.Origin, m.DType)
+		if err != nil {
+			return err
+		}
+	}
 	if len(m.Dims) > rankLimit {
 		return o.Lose(format.Shapes, m.Name, "shape of %d dimensions, of which %d fit", len(m.Dims), rankLimit)
 	}
 	return nil
+}
+
+// origins are the element types that we write and that are none of ours.
+var origins = []string{format.Complex64, format.Complex128}
+
+// paired tells whether the matrix has complex values, two columns for each.
+func paired(m *matrix.Meta) bool {
+	e := format.Element{DType: m.DType, Origin: m.Origin}
+	_, ok := e.Of(m, m.Dims)
+	return ok && e.Pair() && m.Cols%2 == 0 && m.ColLo%2 == 0
 }
 
 // typeOf is the element type that a reader will find: that of the matrix, or one that holds the types of its columns.
@@ -68,8 +85,12 @@ func header(m *matrix.Meta, entries int64) []byte {
 	if m.Layout == matrix.RowSparse {
 		kind, count = "coordinate", " "+strconv.FormatInt(entries, 10)
 	}
-	b := fmt.Appendf(nil, "%s matrix %s %s general\n%s dtype=%v", banner, kind, fieldOf(d), own, d)
-	if m.Dims != nil && len(m.Dims) != 2 && len(m.Dims) <= rankLimit {
+	field, cols, usual := fieldOf(d), m.Cols, len(m.Dims) == 2
+	if paired(m) {
+		field, cols, usual = "complex", m.Cols/2, len(m.Dims) == 3
+	}
+	b := fmt.Appendf(nil, "%s matrix %s %s general\n%s dtype=%v", banner, kind, field, own, d)
+	if m.Dims != nil && !usual && len(m.Dims) <= rankLimit {
 		b = append(b, " shape="...)
 		for i, n := range m.Dims {
 			if i > 0 {
@@ -81,7 +102,7 @@ func header(m *matrix.Meta, entries int64) []byte {
 	if count != "" {
 		b = append(b, bytes.Repeat([]byte{' '}, 1+countDigits-len(count))...)
 	}
-	return fmt.Appendf(b, "\n%d %d%s\n", m.Rows, m.Cols, count)
+	return fmt.Appendf(b, "\n%d %d%s\n", m.Rows, cols, count)
 }
 
 // appendValue writes a number, infinity without the sign that some readers stumble over.
@@ -102,7 +123,7 @@ func newCoordinateWriter(b blob.Bucket, file string, m matrix.Meta, o format.Opt
 			if !ok {
 				return nil, fmt.Errorf("the bucket of %s cannot write the number of entries before them", file)
 			}
-			s := &sink{m: m, out: out, head: at}
+			s := &sink{m: m, out: out, head: at, pairs: paired(&m)}
 			s.buf = header(&m, 0)
 			return s, nil
 		},
@@ -121,6 +142,9 @@ type sink struct {
 	entries int64
 	row     int64  // whose number prefix has
 	prefix  []byte // number and space
+	pairs   bool   // values are complex
+	half    []byte // the real part that waits for the other, in row and col; nil: none does
+	col     int64
 }
 
 // Rows implements format.RowSink.
@@ -142,14 +166,45 @@ func (s *sink) Rows(ctx context.Context, lanes []matrix.Block) error {
 	return nil
 }
 
+// entry takes the next cell. An absent part of a complex value is written as 0.
 func (s *sink) entry(row, col int64, value []byte) error {
+	if !s.pairs {
+		return s.line(row, col-s.m.ColLo, value)
+	}
+	col -= s.m.ColLo
+	re := []byte("0")
+	if s.half != nil && s.row == row && s.col == col/2 {
+		re, s.half = s.half, nil
+	} else if err := s.lone(); err != nil {
+		return err
+	}
+	if col%2 == 0 {
+		s.half, s.row, s.col = bytes.Clone(value), row, col/2
+		s.prefix = nil
+		return nil
+	}
+	return s.line(row, col/2, fmt.Appendf(nil, "%s %s", re, value))
+}
+
+// lone writes a real part that is alone.
+func (s *sink) lone() error {
+	if s.half == nil {
+		return nil
+	}
+	re := s.half
+	s.half = nil
+	return s.line(s.row, s.col, fmt.Appendf(nil, "%s 0", re))
+}
+
+// line writes one entry.
+func (s *sink) line(row, col int64, value []byte) error {
 	if row != s.row || s.prefix == nil {
 		s.row = row
 		s.prefix = append(strconv.AppendInt(s.prefix[:0], row+1, 10), ' ')
 	}
 	s.entries++
 	s.buf = append(s.buf, s.prefix...)
-	s.buf = append(strconv.AppendInt(s.buf, col-s.m.ColLo+1, 10), ' ')
+	s.buf = append(strconv.AppendInt(s.buf, col+1, 10), ' ')
 	s.buf = appendValue(s.buf, value)
 	if len(s.buf) < flushBytes {
 		return nil
@@ -165,6 +220,9 @@ func (s *sink) flush() error {
 
 // End implements format.RowSink.
 func (s *sink) End() error {
+	if err := s.lone(); err != nil {
+		return err
+	}
 	if err := s.flush(); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func values(o blob.Object, h *head, p *dump.Printer) error {
 		return records(o, h, p)
 	}
 	p.Head("values: %s, shape %s", h.descr, shapeText(h.shape))
-	size := int64(h.dtype.Size())
+	size := int64(h.DType.Size())
 	total := o.Size() - h.values
 	n := min(shownValues, total)
 	for off := int64(0); off < n; off += 8 {
@@ -53,7 +53,7 @@ func values(o blob.Object, h *head, p *dump.Printer) error {
 		if err := wire.ReadAt(o, raw, h.values+off); err != nil {
 			return err
 		}
-		b := matrix.NewDense(h.dtype, matrix.At(0, 1, 0, some/size))
+		b := matrix.NewDense(h.DType, matrix.At(0, 1, 0, some/size))
 		mem, _ := wire.ViewAny(b.Data.Values())
 		copy(mem, raw)
 		wire.Swap(mem, int(size), h.order)

@@ -22,7 +22,7 @@ type head struct {
 	text    []byte // the dictionary with its padding
 	textOff int64
 	dict
-	dtype  matrix.DType
+	format.Element
 	order  wire.Order
 	record *format.Record // of a structured array
 	labels []string       // its names; nil if they stand for none
@@ -79,7 +79,7 @@ func (h *head) parse(size int64) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := matrix.Shape(h.shape); err != nil {
+	if _, _, err := matrix.Shape(h.Shape(h.shape)); err != nil {
 		return &wire.At{Off: h.textOff, Err: err}
 	}
 	slab := h.slab()
@@ -99,7 +99,7 @@ func (h *head) types() (err error) {
 	if h.fields != nil {
 		return h.readRecord()
 	}
-	if h.dtype, h.order, err = parseType(h.descr); err != nil {
+	if h.Element, h.order, err = parseType(h.descr); err != nil {
 		return &wire.At{Off: h.textOff, Err: err}
 	}
 	return nil
@@ -109,41 +109,45 @@ func (h *head) types() (err error) {
 var numbers = [...]struct {
 	text  string
 	dtype matrix.DType
+	is    string // the name of a type that is none of ours
 }{
-	{"f2", matrix.F16}, {"f4", matrix.F32}, {"f8", matrix.F64}, {"b1", matrix.Bool},
-	{"i1", matrix.I8}, {"i2", matrix.I16}, {"i4", matrix.I32}, {"i8", matrix.I64},
-	{"u1", matrix.U8}, {"u2", matrix.U16}, {"u4", matrix.U32}, {"u8", matrix.U64},
+	{"f2", matrix.F16, ""}, {"f4", matrix.F32, ""}, {"f8", matrix.F64, ""}, {"b1", matrix.Bool, ""},
+	{"i1", matrix.I8, ""}, {"i2", matrix.I16, ""}, {"i4", matrix.I32, ""}, {"i8", matrix.I64, ""},
+	{"u1", matrix.U8, ""}, {"u2", matrix.U16, ""}, {"u4", matrix.U32, ""}, {"u8", matrix.U64, ""},
+	{"c8", matrix.F32, format.Complex64}, {"c16", matrix.F64, format.Complex128},
 }
 
+// origins are the types among them that are none of ours.
+var origins = []string{format.Complex64, format.Complex128}
+
 // parseType reads a type such as "<f4".
-func parseType(descr string) (matrix.DType, wire.Order, error) {
+func parseType(descr string) (e format.Element, order wire.Order, err error) {
 	if len(descr) < 2 {
-		return 0, nil, fmt.Errorf("type %q, want one such as '<f4'", descr)
+		return e, nil, fmt.Errorf("type %q, want one such as '<f4'", descr)
 	}
-	d := matrix.Invalid
 	for _, n := range numbers {
 		if n.text == descr[1:] {
-			d = n.dtype
+			e = format.Element{DType: n.dtype, Origin: n.is}
 		}
 	}
 	switch mark := descr[0]; {
-	case d == matrix.Invalid:
-		return 0, nil, fmt.Errorf("type %.40q%s, want a number of 1 to 8 bytes or b1: %w", descr, meaning(descr[1]), format.ErrVersion)
-	case mark == '<' || mark == '|' && d.Size() == 1:
-		return d, wire.Little, nil
+	case e.DType == matrix.Invalid:
+		return e, nil, fmt.Errorf("type %.40q%s, want a number of 1 to 8 bytes, c8, c16 or b1: %w", descr, meaning(descr[1]), format.ErrVersion)
+	case mark == '<' || mark == '|' && e.DType.Size() == 1:
+		return e, wire.Little, nil
 	case mark == '>':
-		return d, wire.Big, nil
+		return e, wire.Big, nil
 	case mark == '=':
-		return d, wire.NativeOrder, nil
+		return e, wire.NativeOrder, nil
 	}
-	return 0, nil, fmt.Errorf("type %q, want its byte order first: < or >", descr)
+	return e, nil, fmt.Errorf("type %q, want its byte order first: < or >", descr)
 }
 
 // meaning says what a type that we do not have is, by the letter behind its byte order.
 func meaning(letter byte) string {
 	switch letter {
 	case 'c':
-		return " (complex numbers)"
+		return " (long complex numbers)"
 	case 'U', 'S', 'a', 'T':
 		return " (texts)"
 	case 'O':
@@ -159,14 +163,15 @@ func meaning(letter byte) string {
 }
 
 // typeText is parseType's inverse for what we write; "" for bf16, which has no name.
-func typeText(d matrix.DType) string {
+func typeText(e format.Element) string {
 	for _, n := range numbers {
-		if n.dtype == d && d.Size() == 1 {
+		if (format.Element{DType: n.dtype, Origin: n.is}) != e {
+			continue
+		}
+		if n.dtype.Size() == 1 {
 			return "|" + n.text
 		}
-		if n.dtype == d {
-			return "<" + n.text
-		}
+		return "<" + n.text
 	}
 	return ""
 }
@@ -194,12 +199,12 @@ func (h *head) typeName() string {
 // slab is where the values of an array in C order are.
 func (h *head) slab() format.Slab {
 	rows, cols := h.size()
-	return format.Slab{At: matrix.At(0, rows, 0, cols), DType: h.dtype, Order: h.order, Off: h.values, Record: h.record}
+	return format.Slab{At: matrix.At(0, rows, 0, cols), DType: h.DType, Order: h.order, Off: h.values, Record: h.record}
 }
 
 // size is how the array is seen as a matrix. Its shape multiplies to less than 2^63.
 func (h *head) size() (rows, cols int64) {
-	rows, cols, _ = matrix.Shape(h.shape)
+	rows, cols, _ = matrix.Shape(h.Shape(h.shape))
 	if h.fields != nil {
 		return rows * cols, int64(len(h.record.Fields))
 	}
@@ -208,10 +213,10 @@ func (h *head) size() (rows, cols int64) {
 
 // meta describes the matrix.
 func (h *head) meta(name string) matrix.Meta {
-	m := matrix.Meta{Name: name, DType: h.dtype, Labels: h.labels}
+	m := matrix.Meta{Name: name, DType: h.DType, Origin: h.Origin, Labels: h.labels}
 	m.Rows, m.Cols = h.size()
 	if h.fields == nil {
-		m.Dims = h.shape
+		m.Dims = h.Shape(h.shape)
 		return m
 	}
 	m.DType = matrix.F64

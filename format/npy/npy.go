@@ -8,8 +8,9 @@
 //	    …     values, to the end of the file
 //
 // The dictionary has exactly the keys 'descr', a type such as '<f4'; 'fortran_order', True or False; and 'shape', a tuple
-// of sizes. We read the types f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 in both byte orders, up to 64 dimensions, headers up to
-// 16 MiB, values in C and in Fortran order. Complex, text and object arrays are refused. We write version 1 (version 2 if
+// of sizes. We read the types f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 c8 c16 in both byte orders, up to 64 dimensions, headers up to
+// 16 MiB, values in C and in Fortran order. Complex numbers are pairs, real and imaginary part, in
+// a last dimension of 2. Text and object arrays are refused. We write version 1 (version 2 if
 // the header is longer than 65535 bytes), little-endian, C order, with the header padded as NumPy does it so that values
 // begin at a multiple of 64 bytes.
 //
@@ -48,9 +49,10 @@ func (codec) Info() format.Info {
 		Title:   "NumPy arrays",
 		Ext:     ".npy",
 		Single:  true,
-		Reads:   "versions 1 to 3, numbers and truth values, both byte orders, C and Fortran order; structured arrays as frames",
+		Reads:   "versions 1 to 3, numbers, complex too, and truth values, both byte orders, C and Fortran order; structured arrays as frames",
 		Writes:  "version 1, little-endian, C order; frames as structured arrays",
 		Options: []format.Option{structured},
+		Origins: origins,
 	}
 }
 

@@ -29,6 +29,7 @@ func (zipped) Info() format.Info {
 		Reads:   "zip archives of npy files, stored and deflated, zip64",
 		Writes:  "stored members, zip64 where it is needed",
 		Options: []format.Option{structured},
+		Origins: origins,
 	}
 }
 

@@ -50,7 +50,7 @@ func (r *reader) Blocks(ctx context.Context, matrixName string, want matrix.Rect
 func (h *head) blocks(ctx context.Context, file io.ReaderAt, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	slab := h.slab()
 	if h.fortran {
-		turned := format.Fortran{Slab: slab, Dims: h.shape}
+		turned := format.Fortran{Slab: slab, Dims: h.shape, Pair: h.Pair()}
 		return turned.Blocks(ctx, file, want)
 	}
 	return slab.Blocks(ctx, file, want)

@@ -22,12 +22,15 @@ func (h *head) readRecord() error {
 		f := &h.fields[i]
 		size, gap := gapOf(f)
 		if !gap {
-			d, order, err := parseType(f.descr)
+			e, order, err := parseType(f.descr)
+			if err == nil && e.Origin != "" {
+				err = fmt.Errorf("%s, want one number: %w", e, format.ErrVersion)
+			}
 			if err != nil {
 				return fail(f, err)
 			}
-			size = int64(d.Size())
-			r.Fields = append(r.Fields, format.Field{DType: d, Order: order, Off: r.Size})
+			size = int64(e.DType.Size())
+			r.Fields = append(r.Fields, format.Field{DType: e.DType, Order: order, Off: r.Size})
 			if seen[f.name] {
 				return fail(f, fmt.Errorf("twice, want each name once"))
 			}

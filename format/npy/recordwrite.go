@@ -18,6 +18,11 @@ func planRecords(m *matrix.Meta, o *format.Options) (f format.SlabFile, err erro
 	if err := format.LoseToDense(&plain, o); err != nil {
 		return f, err
 	}
+	if slices.Contains(origins, m.Origin) {
+		if err := o.Lose(format.Meanings, m.Name, "element type %s, stored as %v in a structured array", m.Origin, m.DType); err != nil {
+			return f, err
+		}
+	}
 	if len(m.Dims) > 0 && !slices.Equal(m.Dims, []int64{m.Rows, m.Cols}) {
 		if err := o.Lose(format.Shapes, m.Name, "shape %s, of a structured array", shapeText(m.Dims)); err != nil {
 			return f, err
@@ -36,7 +41,7 @@ func planRecords(m *matrix.Meta, o *format.Options) (f format.SlabFile, err erro
 	}
 	var descr strings.Builder
 	for i, name := range names {
-		fmt.Fprintf(&descr, ", (%s, '%s')", quote(name), typeText(types[i]))
+		fmt.Fprintf(&descr, ", (%s, '%s')", quote(name), typeText(format.Element{DType: types[i]}))
 	}
 	text := "[" + strings.TrimPrefix(descr.String(), ", ") + "]"
 	t := format.NewTarget(m, format.Slab{DType: m.DType, Record: format.NewRecord(types)})

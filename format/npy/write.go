@@ -46,14 +46,22 @@ func planPlain(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error)
 	if err := format.LoseToDense(m, o); err != nil {
 		return f, err
 	}
-	d := m.DType
-	if d == matrix.BF16 {
+	e, dims := format.Element{DType: m.DType}, m.Dims
+	if m.DType == matrix.BF16 {
 		if err := o.Lose(format.Types, m.Name, "element type bf16, stored as f32"); err != nil {
 			return f, err
 		}
-		d = matrix.F32
+		e.DType = matrix.F32
 	}
-	dims := m.Dims
+	if slices.Contains(origins, m.Origin) {
+		as := format.Element{DType: m.DType, Origin: m.Origin}
+		if tensor, ok := as.Of(m, dims); ok && typeText(as) != "" {
+			e, dims = as, tensor
+		} else if err := o.Lose(format.Meanings, m.Name, "element type %s, whose form the matrix has no more; stored as %v",
+			m.Origin, m.DType); err != nil {
+			return f, err
+		}
+	}
 	if len(dims) > maxRank {
 		if err := o.Lose(format.Shapes, m.Name, "shape of %d dimensions, of which %d fit", len(dims), maxRank); err != nil {
 			return f, err
@@ -61,11 +69,13 @@ func planPlain(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error)
 		dims = nil
 	}
 	if dims == nil {
-		dims = []int64{m.Rows, m.Cols}
+		if dims = []int64{m.Rows, m.Cols}; e.Pair() {
+			dims[1] /= 2
+		}
 	}
-	t := format.NewTarget(m, format.Slab{DType: d, Order: wire.Little})
-	t.Cast = t.Cast || d != m.DType
-	return slabFile(t, appendHead("'"+typeText(d)+"'", dims))
+	t := format.NewTarget(m, format.Slab{DType: e.DType, Order: wire.Little})
+	t.Cast = t.Cast || e.DType != m.DType
+	return slabFile(t, appendHead("'"+typeText(e)+"'", dims))
 }
 
 // slabFile is a file of one array with everything before its values.

@@ -120,7 +120,8 @@ func loseNames(to string, ms []matrix.Meta, o *format.Options) error {
 		return o.Lose(format.Names, "", "the names of %d matrices, which stand in the order of these: a file of streams has none "+
 			"(layout=combined writes a topology with them)", len(named))
 	case nameOf(path.Base(to)) != ms[0].Name:
-		o.Drop(format.Names, "", "the name %q: the file %s has only its own", ms[0].Name, path.Base(to)) // which the user chose, as in all formats of one matrix
+		// which the user chose, as in all formats of one matrix
+		o.Drop(format.Names, "", "the name %q: the file %s has only its own", ms[0].Name, path.Base(to))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"thole.example/blob"
 	"thole.example/dump"
 	"thole.example/format"
-	"thole.example/format/npy"
+	"thole.example/format/csv"
 	"thole.example/format/paddle"
 	"thole.example/matrix"
 )
@@ -116,7 +116,7 @@ func TestOriginsRefused(t *testing.T) {
 	if err := blob.WriteAll(ctx, b, path, one("C64", "[3]", codes(24))); err != nil {
 		t.Fatal(err)
 	}
-	if err := convert(b, Codec, path, npy.Codec, "w.npy", format.Options{}); !errors.Is(err, format.ErrLossy) {
+	if err := convert(b, Codec, path, csv.Codec, "w.csv", format.Options{}); !errors.Is(err, format.ErrLossy) {
 		t.Errorf("to another format: %v, want ErrLossy", err)
 	}
 	for _, m := range []matrix.Meta{

@@ -103,7 +103,8 @@ func choose(m *matrix.Meta, o *format.Options) (tensor, error) {
 		}
 	}
 	if t.element.Origin == "" && slices.Contains(origins(), m.Origin) {
-		if err := o.Lose(format.Meanings, m.Name, "element type %s, whose form the matrix has no more; stored as %v", m.Origin, m.DType); err != nil {
+		err := o.Lose(format.Meanings, m.Name, "element type %s, whose form the matrix has no more; stored as %v", m.Origin, m.DType)
+		if err != nil {
 			return t, err
 		}
 	}
