@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
@@ -18,5 +19,14 @@ func TestLegible(t *testing.T) {
 		if n, err := (legible{&out}).Write([]byte(text)); n != len(text) || err != nil || out.String() != want {
 			t.Errorf("%q: got %q, %d, %v, want %q", text, out.String(), n, err, want)
 		}
+	}
+}
+
+// TestLegibleFails wants the error of the writer behind: a full disk or a closed pipe ends a command.
+func TestLegibleFails(t *testing.T) {
+	r, w := io.Pipe()
+	r.Close()
+	if n, err := (legible{w}).Write([]byte("text")); n != 0 || err != io.ErrClosedPipe {
+		t.Errorf("%d, %v, want the error of the pipe", n, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -159,21 +160,23 @@ func judge(out []byte) (v verdict, by string) {
 
 // sound runs all tests that will judge on the tree as it is: tests that fail anyway would kill every mutation.
 func (r *runner) sound(ctx context.Context, drawn []*mutation) error {
-	seen := map[suite]bool{}
+	var judges []suite
 	for _, m := range drawn {
 		for _, s := range m.pkg.suites {
-			if seen[s] {
-				continue
-			}
-			seen[s] = true
-			out, ok, err := r.test(ctx, s)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				return fmt.Errorf("the tests of %s fail without any change, want them to pass:\n%s", s.pkg, out)
+			if !slices.Contains(judges, s) {
+				judges = append(judges, s)
 			}
 		}
+	}
+	for i, s := range judges {
+		out, ok, err := r.test(ctx, s)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("the tests of %s fail without any change, want them to pass:\n%s", s.pkg, out)
+		}
+		fmt.Fprintf(r.progress, "unchanged %d/%d %s %s: ok\n", i+1, len(judges), s.pkg, s.run)
 	}
 	return nil
 }
