@@ -56,6 +56,12 @@ func TestRefuses(t *testing.T) {
 			if !errors.As(err, &at) || at.Off != c.off || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want byte %d and %q", err, c.off, c.want)
 			}
+			for _, err = range (blockio.Decoder{}).Receive(stream(unhex(t, c.bytes)), 1<<20) {
+			}
+			short := err != nil && strings.Contains(err.Error(), "ends too early") // a stream does not know before what remains
+			if !short && (!errors.As(err, &at) || at.Off != c.off || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("from a stream: %v, want byte %d and %q", err, c.off, c.want)
+			}
 		})
 	}
 }

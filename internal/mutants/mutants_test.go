@@ -200,7 +200,7 @@ func TestSuites(t *testing.T) {
 		npy, one("m/format/all", "m/format m/format/npy"), one("m/far", "fmt io m/format/npy"), one("m/near", "m/format/npy"),
 		one("m/nothing", "fmt"),
 	}
-	want := []suite{{pkg: "format/npy"}, {"format/all", "/^npy(,|$)"}, {pkg: "near"}}
+	want := []suite{{pkg: "format/npy"}, {"format/all", "/^npy(,|$)", "^TestConvert"}, {pkg: "near"}}
 	if got := m.suites(npy, all, 1); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

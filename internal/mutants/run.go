@@ -114,7 +114,7 @@ func (r *runner) try(ctx context.Context, m *mutation, dir string) (result, erro
 func (r *runner) test(ctx context.Context, s suite, flags ...string) (out []byte, ok bool, err error) {
 	args := append([]string{"test", "-short", "-failfast", "-vet=off", "-timeout", r.limit.String()}, flags...)
 	if s.run != "" {
-		args = append(args, "-run", s.run)
+		args = append(args, "-run", s.run, "-skip", s.skip)
 	}
 	cmd := exec.CommandContext(ctx, "go", append(args, "./"+s.pkg)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // go ends the tests that it started

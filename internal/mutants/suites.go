@@ -7,13 +7,17 @@ import (
 	"strings"
 )
 
-// suite is tests that may notice a change: those of a package, or of them what run names.
-type suite struct{ pkg, run string }
+// suite is tests that may notice a change: those of a package, or of them what run names without what skip names.
+type suite struct{ pkg, run, skip string }
 
 // tables are packages that test what stands in their table, entry by entry: for a package that matches, they run the tests of
 // its entry after its own. As importers of others they would take minutes.
-var tables = []struct{ pattern, pkg, run string }{
-	{"format/*", "format/all", "/^$(,|$)"}, // "$" at the first place is the last element of the package's name
+// The first "$" of run stands for the last element of the package's name.
+var tables = []struct {
+	pattern string
+	suite
+}{
+	{"format/*", suite{"format/all", "/^$(,|$)", "^TestConvert"}}, // which makes samples of all formats first
 }
 
 // slow are packages whose tests take too long to be lent to what they import.
@@ -34,7 +38,7 @@ func (m *module) suites(l *listed, all []*listed, importers int) (found []suite)
 		}
 		for _, t := range tables {
 			if ok, _ := path.Match(t.pattern, name); ok && m.name(other.ImportPath) == t.pkg {
-				found = append(found, suite{t.pkg, strings.Replace(t.run, "$", path.Base(name), 1)})
+				found = append(found, suite{t.pkg, strings.Replace(t.run, "$", path.Base(name), 1), t.skip})
 			}
 		}
 		if other.imports(l.ImportPath) && !slices.Contains(slow, m.name(other.ImportPath)) {
