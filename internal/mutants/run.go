@@ -161,6 +161,7 @@ func judge(out []byte) (v verdict, by string) {
 // sound runs all tests that will judge on the tree as it is: tests that fail anyway would kill every mutation.
 func (r *runner) sound(ctx context.Context, drawn []*mutation) error {
 	var judges []suite
+	var wrong []error
 	for _, m := range drawn {
 		for _, s := range m.pkg.suites {
 			if !slices.Contains(judges, s) {
@@ -173,10 +174,10 @@ func (r *runner) sound(ctx context.Context, drawn []*mutation) error {
 		if err != nil {
 			return err
 		}
+		fmt.Fprintf(r.progress, "unchanged %d/%d %s %s: passes %v\n", i+1, len(judges), s.pkg, s.run, ok)
 		if !ok {
-			return fmt.Errorf("the tests of %s fail without any change, want them to pass:\n%s", s.pkg, out)
+			wrong = append(wrong, fmt.Errorf("the tests of %s fail without any change, want them to pass:\n%s", s.pkg, out))
 		}
-		fmt.Fprintf(r.progress, "unchanged %d/%d %s %s: ok\n", i+1, len(judges), s.pkg, s.run)
 	}
-	return nil
+	return errors.Join(wrong...)
 }
