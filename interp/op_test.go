@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -339,6 +341,18 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s: attribute %s becomes %s, which %s does not have", o.name, from, to, o.as)
 			}
 		}
+	}
+}
+
+// TestSample makes an input up only if the shape says how many dimensions it has.
+func TestSample(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, err := (&Port{Name: "x", Type: matrix.F32, Dims: []int64{-1, 3}}).sample(rng)
+	if err != nil || !slices.Equal(x.Dims, []int{unknownSize, 3}) || len(x.F) != 3*unknownSize {
+		t.Errorf("%+v, %v", x, err)
+	}
+	if x, err := (&Port{Name: "x", Type: matrix.F32}).sample(rng); err == nil || !strings.Contains(err.Error(), "unknown shape") {
+		t.Errorf("of no shape: %+v, %v", x, err)
 	}
 }
 

@@ -237,9 +237,11 @@ func TestEquivalents(t *testing.T) {
 	if m := (&mutation{File: "a.go", Before: "f()"}); e.has(m) || e.reason(m) != "" {
 		t.Errorf("%+v found", m)
 	}
-	for _, text := range []string{"a.go\n- x\n+ y", "a.go\n+ x\n- y\n= z", "a.go\n- x\n+ y\n= z\n= z"} {
-		if _, err := parseEquivalents("e.txt", text); err == nil || !strings.Contains(err.Error(), "e.txt: before line") {
-			t.Errorf("%q: %v", text, err)
+	for text, want := range map[string]string{
+		"a.go\n- x\n+ y": "line 4", "\na.go\n+ x\n- y\n= z\n\n": "line 6", "a.go\n- x\n+ y\n= z\n= z": "line 6",
+	} {
+		if _, err := parseEquivalents("e.txt", text); err == nil || !strings.Contains(err.Error(), "e.txt: before "+want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
 	if _, err := readEquivalents("equivalent.txt"); err != nil {

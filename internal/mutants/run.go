@@ -82,6 +82,9 @@ func (r *runner) say(res result, of int) {
 	defer r.mu.Unlock()
 	r.done++
 	fmt.Fprintf(r.progress, "%d/%d %s: %s: %s %s\n", r.done, of, res.place(), res.Change, res.Verdict, res.By)
+	if res.Verdict == survived {
+		fmt.Fprintf(r.progress, "- %s\n+ %s\n", res.Before, res.After)
+	}
 }
 
 // try runs the tests that could notice the mutation, until one does. Files of its own are written to dir.
