@@ -178,6 +178,13 @@ func TestEarlyBlocks(t *testing.T) {
 	}
 }
 
+// TestSniffAbsent wants the error of a file that cannot be opened, not a file of no form.
+func TestSniffAbsent(t *testing.T) {
+	if form, err := sniffFile(t.Context(), &blob.Mem{}, "a"); form != "" || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%q, %v, want fs.ErrNotExist", form, err)
+	}
+}
+
 // TestLeaks counts the text of real files as others counted it, and scrubs it.
 func TestLeaks(t *testing.T) {
 	for file, text := range map[string]int{"uci_housing_model/__model__": 3559, "custom_gap/custom_gap.pdmodel": 11990} {

@@ -176,6 +176,15 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestNoLayout wants an error to say of a file that fits no layout what each of the likely ones found, at the byte of the first.
+func TestNoLayout(t *testing.T) {
+	_, err := open(t, le(head(1, 2, 2, 10), at(0, 0, 2, 2), 4, 10), nil)
+	var where *format.Error
+	if !errors.As(err, &where) || where.Off != 43 || !strings.Contains(err.Error(), "(layout document; as daphne: ") {
+		t.Errorf("%v, want byte 43 and both layouts", err)
+	}
+}
+
 // TestVast are small files of vast matrices, which are right: reading and writing them takes little memory.
 func TestVast(t *testing.T) {
 	for name, data := range map[string][]byte{
