@@ -344,6 +344,14 @@ func TestTables(t *testing.T) {
 	}
 }
 
+// TestFloorBetween divides numbers whose rounded quotient lies half-way between whole ones; the true one is 8190799.27.
+func TestFloorBetween(t *testing.T) {
+	a, b := math.Float32frombits(1262010610), math.Float32frombits(1069365036)
+	if got, want := floorF(a, b), float32(math.Floor(float64(a)/float64(b))); got != want {
+		t.Errorf("%v over %v is %v, want %v", a, b, got, want)
+	}
+}
+
 // TestSample makes an input up only if the shape says how many dimensions it has.
 func TestSample(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
