@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz soak bench golden docs module
+.PHONY: build test race fuzz soak mutants bench golden docs module
 
 build:
 	go build -o out/ ./cmd/thole
@@ -17,6 +17,10 @@ fuzz:
 # The properties with many more draws, from a fresh seed.
 soak:
 	RAPID_CHECKS=5000 go test -timeout 60m ./...
+
+# Change a line at a time and see whether a test notices (docs/mutants.md): make mutants ARGS='-n 40 -seed 7 ./matrix ./wire'
+mutants:
+	go run ./internal/mutants $(ARGS)
 
 bench:
 	go test ./... -run '^$$' -bench .

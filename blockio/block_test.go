@@ -263,3 +263,31 @@ func TestStreamLarge(t *testing.T) {
 		}
 	}
 }
+
+// Zeros that a sparse block stores are left away if the matrix is dense, and only then.
+func TestSmallestZeros(t *testing.T) {
+	csr := &matrix.CSR[float64]{Ptr: []int{0, 2, 2, 4}, Idx: []int64{1, 900, 5, 7}, Val: []float64{0, 5, 6, 0}}
+	b := matrix.Block{At: matrix.At(0, 3, 0, 1000), Data: csr}
+	for layout, want := range map[matrix.Layout]int{matrix.RowDense: 2, matrix.RowSparse: 4} {
+		got := blockio.Smallest(b, layout)
+		if err := got.Check(); err != nil || got.Data.NNZ() != want || !reflect.DeepEqual(cellsOf(got, matrix.RowDense), map[string]string{"0 900": "5", "2 5": "6"}) && layout == matrix.RowDense {
+			t.Errorf("%v: %d cells, %v, want %d", layout, got.Data.NNZ(), err, want)
+		}
+	}
+}
+
+// A document's head of a block without cells has no type.
+func TestHead(t *testing.T) {
+	at := matrix.At(0, 2, 0, 2)
+	for _, b := range []matrix.Block{{At: at, Data: matrix.Empty{D: matrix.F64}}, matrix.NewDense(matrix.F64, at)} {
+		for _, codes := range []blockio.Codes{blockio.Extended, blockio.Document} {
+			want := matrix.F64
+			if _, empty := b.Data.(matrix.Empty); empty && codes == blockio.Document {
+				want = matrix.Invalid
+			}
+			if h, err := (blockio.Encoder{Codes: codes}).Head(b); err != nil || h.Type != want || h.At != at {
+				t.Errorf("%T: %+v, %v, want type %v", b.Data, h, err, want)
+			}
+		}
+	}
+}

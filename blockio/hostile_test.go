@@ -56,6 +56,14 @@ func TestRefuses(t *testing.T) {
 			if !errors.As(err, &at) || at.Off != c.off || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want byte %d and %q", err, c.off, c.want)
 			}
+			for _, limit := range []int64{1 << 20, 1} { // whole, and in bands
+				for _, err = range (blockio.Decoder{}).Receive(stream(unhex(t, c.bytes)), limit) {
+				}
+				short := err != nil && strings.Contains(err.Error(), "ends too early") // a stream does not know what remains
+				if !short && (!errors.As(err, &at) || at.Off != c.off || !strings.Contains(err.Error(), c.want)) {
+					t.Errorf("from a stream, %d bytes at a time: %v, want byte %d and %q", limit, err, c.off, c.want)
+				}
+			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -23,6 +24,16 @@ func checkNumber(t *testing.T, text string) {
 	}
 	if end != len(text) || math.Float32bits(got) != math.Float32bits(float32(want)) {
 		t.Fatalf("%s: %v up to %d, want %v up to %d", text, got, end, float32(want), len(text))
+	}
+}
+
+// A token of the limit is shown whole, a longer one is cut there.
+func TestQuote(t *testing.T) {
+	whole := strings.Repeat("x", quoteLimit)
+	for token, want := range map[string]string{"a\x00": `"a\x00"`, whole: `"` + whole + `"`, whole + "y": `"` + whole + `"...`} {
+		if got := quote([]byte(token)); got != want {
+			t.Errorf("%d bytes: %s, want %s", len(token), got, want)
+		}
 	}
 }
 

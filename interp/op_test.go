@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -351,6 +352,26 @@ func TestTables(t *testing.T) {
 				t.Errorf("%s: attribute %s becomes %s, which %s does not have", o.name, from, to, o.as)
 			}
 		}
+	}
+}
+
+// TestFloorBetween divides numbers whose rounded quotient lies half-way between whole ones; the true one is 8190799.27.
+func TestFloorBetween(t *testing.T) {
+	a, b := math.Float32frombits(1262010610), math.Float32frombits(1069365036)
+	if got, want := floorF(a, b), float32(math.Floor(float64(a)/float64(b))); got != want {
+		t.Errorf("%v over %v is %v, want %v", a, b, got, want)
+	}
+}
+
+// TestSample makes an input up only if the shape says how many dimensions it has.
+func TestSample(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, err := (&Port{Name: "x", Type: matrix.F32, Dims: []int64{-1, 3}}).sample(rng)
+	if err != nil || !slices.Equal(x.Dims, []int{unknownSize, 3}) || len(x.F) != 3*unknownSize {
+		t.Errorf("%+v, %v", x, err)
+	}
+	if x, err := (&Port{Name: "x", Type: matrix.F32}).sample(rng); err == nil || !strings.Contains(err.Error(), "unknown shape") {
+		t.Errorf("of no shape: %+v, %v", x, err)
 	}
 }
 

@@ -286,6 +286,13 @@ func TestErrors(t *testing.T) {
 		if _, err := l.Forward(b, []matrix.Block{good[0], wide}, nil); err == nil {
 			t.Error("float64 bias taken, want an error")
 		}
+		for _, n := range []int64{10, 9} { // whole rows where columns were asked for, and too few
+			if whole := matrix.NewDense(matrix.F32, matrix.At(0, 1, 0, n)); sparse || n < 10 {
+				if _, err := l.Forward(b, []matrix.Block{whole, good[1]}, nil); err == nil {
+					t.Errorf("sparse %v: a row of %d weights taken, want an error", sparse, n)
+				}
+			}
+		}
 		short := matrix.Block{At: good[0].At, Data: &matrix.Cols[float32]{}}
 		if _, err := l.Forward(b, []matrix.Block{short, good[1]}, nil); err == nil {
 			t.Error("no columns taken, want an error")

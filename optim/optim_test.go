@@ -348,6 +348,7 @@ func TestSchedules(t *testing.T) {
 			.868198052, .55, .231801948, .1,
 			.942563111, .847627477, .70554626, .537950036, .370353813, .228272596, .133336962, .1,
 			.92250545}},
+		{"warmrestarts", set{"alpha": 0.05, "interval": 1}, []float64{.1, .537950036, .1}},
 		{"linear", set{"calls": 4}, []float64{1, .75, .5, .25, 0, 0}},
 	} {
 		s, err := FindSchedule(c.name)

@@ -143,6 +143,13 @@ func TestExplainPIR(t *testing.T) {
 	if strings.Contains(text, "…") {
 		t.Errorf("left out: \n%s", text)
 	}
+	last := `"I":[{"%":5}],"O":[{"%":6,"TT":{"#":"0.t_dtensor","D":[{"#":"0.t_f32"},[-1,1],"NCHW",[],0]}}]`
+	for made, want := range map[string]string{last: "1 results", `"I":[{"%":5}]`: "0 results", `"I":[{"%":5}],"O":[]`: "0 results"} {
+		text, err := explained(t, []byte(strings.Replace(linearPIR, last, made, 1)))
+		if err != nil || !strings.Contains(text, "operator 5 pd_op.fetch: 1 operands, "+want) {
+			t.Errorf("%s: %v, explained as\n%s\nwant %s", made, err, text, want)
+		}
+	}
 	for cut := len(data); cut > 80; cut -= 37 {
 		text, err := explained(t, data[:cut])
 		if n := covered(t, data[:cut], text); n != cut || (err == nil) != (cut == len(data)) {

@@ -126,6 +126,7 @@ func TestBadPIR(t *testing.T) {
 		{`{"#":"0.a_array","D":[{"#":"0.a_str","D":"train.py"}]}`, deep, "deep"},
 		{`]}]}]}}`, `]}]}]}`, "input ends too early"},
 		{`"A":[],`, `"A":[,`, "invalid character"},
+		{`"args":[]`, `"args":7`, `arguments "7"`},
 	} {
 		if !strings.Contains(linearPIR, c.old) {
 			t.Fatalf("%q is not in the text", c.old)

@@ -146,6 +146,45 @@ func TestEarly(t *testing.T) {
 	}
 }
 
+// TestEarlyBlocks refuses blocks of release 0.11 that are out of order, as those of later releases.
+func TestEarlyBlocks(t *testing.T) {
+	for _, c := range []struct {
+		blocks [][2]int32 // number and parent
+		want   string
+	}{
+		{[][2]int32{{0, -1}, {1, 0}}, ""},
+		{[][2]int32{{0, -1}, {2, 0}}, "block 1 has number 2"},
+		{[][2]int32{{0, -1}, {1, 1}}, "block 1 has parent 1"},
+		{[][2]int32{{0, -2}}, "block 0 has parent -2"},
+	} {
+		d := &EarlyProgramDesc{}
+		for i, b := range c.blocks {
+			d.Blocks = append(d.Blocks, &EarlyBlockDesc{Idx: &b[0], ParentIdx: &b[1], Vars: []*EarlyVarDesc{
+				{Name: proto.String(fmt.Sprint("v", i)), Type: EarlyVarDesc_LOD_RANK_TABLE.Enum()},
+			}})
+		}
+		data, err := proto.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := decodeEarly(data)
+		if c.want == "" {
+			if err != nil || len(p.Blocks) != len(c.blocks) {
+				t.Errorf("%v: %+v, %v", c.blocks, p, err)
+			}
+		} else if !errors.Is(err, format.ErrCorrupt) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.blocks, err, c.want)
+		}
+	}
+}
+
+// TestSniffAbsent wants the error of a file that cannot be opened, not a file of no form.
+func TestSniffAbsent(t *testing.T) {
+	if form, err := sniffFile(t.Context(), &blob.Mem{}, "a"); form != "" || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%q, %v, want fs.ErrNotExist", form, err)
+	}
+}
+
 // TestLeaks counts the text of real files as others counted it, and scrubs it.
 func TestLeaks(t *testing.T) {
 	for file, text := range map[string]int{"uci_housing_model/__model__": 3559, "custom_gap/custom_gap.pdmodel": 11990} {

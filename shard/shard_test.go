@@ -3,6 +3,7 @@ package shard_test
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,22 @@ func TestEachNarrows(t *testing.T) {
 	s.Each(func(int64, int64, []float64) {})
 	if b, err := s.Read(m.Rect(), nil); err != nil || b.Data.Values().([]int64)[0] != big {
 		t.Errorf("a cell that nobody changed is %v, %v, want %d", b.Data, err, big)
+	}
+}
+
+// TestEachNarrowsLong wants the float64 next to the greatest int64, which is greater, to become it.
+func TestEachNarrowsLong(t *testing.T) {
+	m := matrix.Meta{Name: "m", Rows: 1, Cols: 4, DType: matrix.I64}
+	s, err := shard.New(&m, m.Rect(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := []float64{0x1p63, -0x1p63, math.Nextafter(0x1p63, 0), math.Nextafter(-0x1p63, 0)}
+	want := []int64{math.MaxInt64, math.MinInt64, math.MaxInt64 - 1023, math.MinInt64 + 1024}
+	s.Each(func(_, col int64, val []float64) { copy(val, to[col:]) })
+	b, err := s.Read(m.Rect(), nil)
+	if err != nil || !slices.Equal(b.Data.Values().([]int64), want) {
+		t.Errorf("%v, %v, want %d", b.Data, err, want)
 	}
 }
 

@@ -120,7 +120,6 @@ func (s *Store) forget(e *entry) {
 	defer s.mu.Unlock()
 	s.unlink(e)
 	s.resize(e, 0)
-	e.dirty = false
 	if s.entries[e.key] == e {
 		delete(s.entries, e.key)
 	}

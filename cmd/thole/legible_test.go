@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
 )
@@ -34,5 +35,14 @@ func TestClipped(t *testing.T) {
 		if got := clipped(text, 7); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
+	}
+}
+
+// TestLegibleFails wants the error of the writer behind: a full disk or a closed pipe ends a command.
+func TestLegibleFails(t *testing.T) {
+	r, w := io.Pipe()
+	r.Close()
+	if n, err := (legible{w}).Write([]byte("text")); n != 0 || err != io.ErrClosedPipe {
+		t.Errorf("%d, %v, want the error of the pipe", n, err)
 	}
 }

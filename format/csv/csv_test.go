@@ -209,6 +209,8 @@ var refused = []struct {
 	{"short schema", "1,2\n", `{"numCols":2,"numRows":1,"schema":[{"label":"x","valueType":"ui8"}]}`, nil, "schema of 1 columns, want 2", format.ErrCorrupt},
 	{"cut behind our own writer", "1,2\n3,4", `{"numCols":2,"numRows":2,"thole":{},"valueType":"f64"}`, nil, "the last line has no end", format.ErrCorrupt},
 	{"cells without columns", "1\n", `{"numCols":0,"numRows":2,"valueType":"f64"}`, nil, "1 cells, want 0", format.ErrCorrupt},
+	{"cells without columns behind blank lines", "\n\n1\n\n\n", `{"numCols":0,"numRows":0,"valueType":"f64"}`, nil,
+		"line 3: 1 cells, want 0 as .meta says", format.ErrCorrupt},
 	{"many columns behind many blank lines", strings.Repeat("\n", 3<<20) + "1,2\n", `{"valueType":"f64","numCols":1000000000000000000,"numRows":1}`, nil,
 		"line 3145729: 2 cells, want 1000000000000000000", format.ErrCorrupt},
 	{"option", "1,2\n", "", map[string]string{"separator": "x"}, "option separator", format.ErrOption},

@@ -46,6 +46,22 @@ func head(data int, rows, cols uint64, code int) []byte { return le(1, data, row
 
 func at(row, col uint64, rows, cols uint32) []byte { return le(row, col, rows, cols) }
 
+// old is a sparse i8 matrix of 2 x 3 as release 0.1 writes it.
+func old(rest ...any) []byte {
+	return le(1, 2, "      ", uint64(2), uint64(3), 3, uint64(0), uint64(0), uint32(2), uint32(3), 2, "   ", 3, le(rest...))
+}
+
+// TestOldFull reads a sparse matrix of release 0.1 that has every cell.
+func TestOldFull(t *testing.T) {
+	data := old(uint64(6))
+	for range 2 {
+		data = append(data, le(uint64(3), uint64(0), 5, uint64(1), 6, uint64(2), 7)...)
+	}
+	if cells, err := readAll(t, data); err != nil || len(cells) != 6 || cells[[2]int64{1, 2}] != "7" {
+		t.Errorf("%v, %v", cells, err)
+	}
+}
+
 // hostile are files that must not be read, each for one reason.
 func hostile() map[string][]byte {
 	two := head(1, 2, 2, 10)
@@ -55,9 +71,6 @@ func hostile() map[string][]byte {
 	}
 	csr := func(rest ...any) []byte { return le(head(2, 2, 3, 10), at(0, 0, 2, 3), 2, 10, le(rest...)) }
 	arrays := func(rest ...any) []byte { return le(head(2, 2, 3, 3), at(0, 0, 2, 3), 2, 3, uint64(2), le(rest...)) }
-	old := func(rest ...any) []byte {
-		return le(1, 2, "      ", uint64(2), uint64(3), 3, uint64(0), uint64(0), uint32(2), uint32(3), 2, "   ", 3, le(rest...))
-	}
 	return map[string][]byte{
 		"nothing":                   {},
 		"one byte":                  {1},
@@ -160,6 +173,15 @@ func TestHostile(t *testing.T) {
 				t.Errorf("%s, %s: %d bytes allocated, want at most %d", name, dialect, bytes, limit)
 			}
 		}
+	}
+}
+
+// TestNoLayout wants an error to say of a file that fits no layout what each of the likely ones found, at the byte of the first.
+func TestNoLayout(t *testing.T) {
+	_, err := open(t, le(head(1, 2, 2, 10), at(0, 0, 2, 2), 4, 10), nil)
+	var where *format.Error
+	if !errors.As(err, &where) || where.Off != 43 || !strings.Contains(err.Error(), "(layout document; as daphne: ") {
+		t.Errorf("%v, want byte 43 and both layouts", err)
 	}
 }
 

@@ -372,6 +372,7 @@ func TestRefuses(t *testing.T) {
 		"sparse labels": {sparse, "document", format.ErrLossy},
 		"negative keys": {matrix.Meta{Name: "x", Rows: 1, Cols: 4, ColLo: -2, DType: matrix.F32}, "document", format.ErrLossy},
 		"rows":          {matrix.Meta{Name: "x", Rows: 1 << 32, Cols: 1, DType: matrix.F32, Layout: matrix.RowSparse}, "daphne", format.ErrLimit},
+		"dense rows":    {matrix.Meta{Name: "x", Rows: 1 << 32, Cols: 1, DType: matrix.F32}, "daphne", format.ErrLimit},
 		"labels":        {frameMeta(), "daphne", format.ErrLossy},
 		"columns":       {matrix.Meta{Name: "x", Rows: 1, Cols: math.MaxInt64, DType: matrix.F32, Layout: matrix.RowSparse}, "document", format.ErrLimit},
 	} {
@@ -390,6 +391,21 @@ func TestRefuses(t *testing.T) {
 			continue
 		}
 		w.Abort(t.Context())
+	}
+}
+
+// TestLargeBlocks takes dense blocks up to the limit of what is put together in memory.
+func TestLargeBlocks(t *testing.T) {
+	m := matrix.Meta{Name: "x", Rows: 1 << 28, Cols: 1, DType: matrix.F32}
+	for rows, want := range map[string]error{"134217728": nil, "134217729": format.ErrLimit} {
+		o := format.Options{Set: map[string]string{"block-rows": rows}}
+		w, err := daphne.Codec.Create(t.Context(), &blob.Mem{}, "x.dbdf", []matrix.Meta{m}, o)
+		if !errors.Is(err, want) {
+			t.Errorf("blocks of %s rows: %v, want %v", rows, err, want)
+		}
+		if err == nil {
+			w.Abort(t.Context())
+		}
 	}
 }
 

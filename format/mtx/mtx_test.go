@@ -307,6 +307,24 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestHeaderShape writes the shape of what is no matrix, up to the largest number of dimensions.
+func TestHeaderShape(t *testing.T) {
+	ones := slices.Repeat([]int64{1}, rankLimit)
+	for _, c := range []struct {
+		dims []int64
+		want string
+	}{
+		{nil, ""}, {[]int64{1, 1}, ""}, {[]int64{1}, " shape=1"}, {[]int64{}, " shape="},
+		{ones, " shape=1" + strings.Repeat(",1", rankLimit-1)}, {append(ones, 1), ""},
+	} {
+		m := matrix.Meta{Rows: 1, Cols: 1, DType: matrix.F32, Dims: c.dims}
+		want := "%%MatrixMarket matrix array real general\n%thole dtype=f32" + c.want + "\n1 1\n"
+		if got := string(header(&m, 0)); got != want {
+			t.Errorf("%d dimensions: %q, want %q", len(c.dims), got, want)
+		}
+	}
+}
+
 // TestLosses are what the format cannot say, and what is left when that is allowed.
 func TestLosses(t *testing.T) {
 	base := matrix.Meta{Name: "a", Rows: 2, Cols: 2, DType: matrix.I32}

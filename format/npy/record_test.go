@@ -119,6 +119,15 @@ func holdingFile(t fataler, data []byte) blob.Bucket {
 }
 
 // TestRecordsRefused names the field that a frame cannot hold, or that is wrong.
+// TestManyFields refuses frames of more columns than any header holds, without making their names up.
+func TestManyFields(t *testing.T) {
+	m := matrix.Meta{Name: "a", Rows: 1, Cols: maxHeader/16 + 1, DType: matrix.F32}
+	_, err := planRecords(&m, &format.Options{})
+	if want := "1048577 columns of a structured array, want at most 1048576"; !errors.Is(err, format.ErrLimit) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
 func TestRecordsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		descr string

@@ -285,6 +285,28 @@ func TestChecksumReadings(t *testing.T) {
 	}
 }
 
+// TestVerifyStops wants Verify to end with the error of its context, not with half of the digests compared.
+func TestVerifyStops(t *testing.T) {
+	b := &blob.Mem{}
+	if err := blob.WriteAll(t.Context(), b, "w", small(t, "little")); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Codec.Open(t.Context(), b, "w", format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	v := r.(format.Verifier)
+	if problems, err := v.Verify(t.Context()); len(problems) != 0 || err != nil {
+		t.Errorf("problems %q, %v", problems, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if problems, err := v.Verify(ctx); len(problems) != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: problems %q, %v", problems, err)
+	}
+}
+
 // TestNotComputed accepts a file without a checksum and says so.
 func TestNotComputed(t *testing.T) {
 	x := tensor{meta: matrix.Meta{Name: "x", Rows: 1, Cols: 1, DType: matrix.F32}}

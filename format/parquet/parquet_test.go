@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -434,6 +435,14 @@ func TestCreate(t *testing.T) {
 		if _, err := Codec.Create(context.Background(), &blob.Mem{}, "a", []matrix.Meta{m}, format.Options{Set: set}); !errors.Is(err, c.is) {
 			t.Errorf("%s: %v, want %v", what, err, c.is)
 		}
+	}
+}
+
+// TestExplainAbsent wants an error for a file that is not there.
+func TestExplainAbsent(t *testing.T) {
+	var out strings.Builder
+	if err := Codec.Explain(t.Context(), &blob.Mem{}, "a", dump.New(&out)); !errors.Is(err, fs.ErrNotExist) || out.Len() != 0 {
+		t.Errorf("%q, %v, want fs.ErrNotExist", out.String(), err)
 	}
 }
 

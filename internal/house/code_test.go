@@ -54,10 +54,38 @@ func TestSizes(t *testing.T) {
 
 func TestGofmt(t *testing.T) {
 	eachFile(t, func(f *goFile) {
-		if want, err := format.Source(f.text); err != nil || !bytes.Equal(want, f.text) {
-			t.Errorf("%s: not as gofmt writes it (%v)", f.name, err)
+		want, err := format.Source(f.text)
+		if n, got, wanted := differs(f.text, want); err != nil || n > 0 {
+			t.Errorf("%s:%d: %q, want %q as gofmt writes it (%v)", f.name, n, got, wanted, err)
 		}
 	})
+}
+
+// differs is the first line, counted from 1, that two texts do not share, as each has it; 0 if there is none.
+func differs(a, b []byte) (n int, inA, inB string) {
+	x, y := strings.SplitAfter(string(a), "\n"), strings.SplitAfter(string(b), "\n")
+	for i := range max(len(x), len(y)) {
+		inA, inB = strings.Join(x[min(i, len(x)):min(i+1, len(x))], ""), strings.Join(y[min(i, len(y)):min(i+1, len(y))], "")
+		if inA != inB {
+			return i + 1, inA, inB
+		}
+	}
+	return 0, "", ""
+}
+
+func TestDiffers(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		n    int
+		x, y string
+	}{
+		{"", "", 0, "", ""}, {"a\nb\n", "a\nb\n", 0, "", ""}, {"a\n b\nc\n", "a\n\tb\nd\n", 2, " b\n", "\tb\n"},
+		{"a\n", "a\n\n", 2, "", "\n"}, {"a\nb", "a\nb\n", 2, "b", "b\n"}, {"a\n\n\n", "a\n", 2, "\n", ""},
+	} {
+		if n, x, y := differs([]byte(c.a), []byte(c.b)); n != c.n || x != c.x || y != c.y {
+			t.Errorf("%q and %q differ in line %d: %q, %q, want line %d: %q, %q", c.a, c.b, n, x, y, c.n, c.x, c.y)
+		}
+	}
 }
 
 func TestNames(t *testing.T) {

@@ -224,6 +224,8 @@ func TestRefused(t *testing.T) {
 		{strings.Replace(deep, `"outputdim":12`, `"outputdim":13`, 1), nil, export.Options{}, `outputdim 13, want numfactors (3) x fields`},
 		{strings.Replace(deep, `"outputdim":12`, `"outputdim":15`, 1), nil, export.Options{}, `matrix "fclayer_0_weight" has rows of 60 values, want 75 for [15 5]`},
 		{strings.Replace(deep, `,{"type":"Identity"}]`, `]`, 1), nil, export.Options{}, `layer "fclayer": 2 transfuncs for 3 outputdims`},
+		{strings.Replace(deep, `,"transfuncs":[{"type":"Relu"},{"type":"tanh"},{"type":"Identity"}]`, ``, 1), nil, export.Options{},
+			`layer "fclayer": no transfuncs and no default_transfunc, want one for each of 3 outputdims`},
 		{strings.Replace(deep, `"inputlayer":"embedding"`, `"inputlayers":["embedding","input"]`, 1), nil, export.Options{}, `layer "fclayer" reads 2 layers, want one`},
 		{strings.Replace(deep, `"FCLayer"`, `"BiOutterCross"`, 1), nil, export.Options{}, `layer "fclayer" has type "BiOutterCross"`},
 		{wide + `,{"name":"c","type":"BiInnerSumCross","inputlayer":"input"},` + fmt.Sprintf(end, "c", "logloss"), nil, export.Options{}, `layer "c": reads "input", want an embedding`},
