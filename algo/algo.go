@@ -10,8 +10,11 @@ import (
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/layer"
+	"thole.example/loss"
 	"thole.example/matrix"
 	"thole.example/optim"
+	"thole.example/psf"
 )
 
 // Task says what is learned, and with it how labels are read and which metrics make sense.
@@ -93,6 +96,12 @@ type Conf struct {
 	Bias  string             // update rule of the biases; "": that of the weights without l1 and l2
 
 	Init matrix.Init // values of weights before the first push; zero if not given
+
+	// The tables that names in a graph.json are looked up in; nil: those of the packages. Servers have tables of their own,
+	// in which the same rules must be.
+	Layers []layer.Kind
+	Losses []loss.Kind
+	Rules  []psf.Rule
 }
 
 // Build makes the model. Each task builds its own.

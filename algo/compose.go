@@ -146,7 +146,7 @@ func (b *builder) node(name, reader string) (int, error) {
 }
 
 func (b *builder) layer(e *graph.Entry) (graph.Layer, error) {
-	kind, err := layer.Find(e.Type)
+	kind, err := layer.Find(b.conf.Layers, e.Type)
 	if err != nil {
 		return nil, err
 	}
@@ -159,12 +159,12 @@ func (b *builder) layer(e *graph.Entry) (graph.Layer, error) {
 			return nil, fmt.Errorf("transfer function %s has no settings", t.Type)
 		}
 	}
-	if s.Weight, err = update(first(e.Optimizer, b.file.DefaultOptimizer)); err != nil {
+	if s.Weight, err = update(b.conf.Rules, first(e.Optimizer, b.file.DefaultOptimizer)); err != nil {
 		return nil, err
 	}
 	s.Bias = ofBias(s.Weight)
 	if e.BiasOptimizer != nil {
-		if s.Bias, err = update(e.BiasOptimizer); err != nil {
+		if s.Bias, err = update(b.conf.Rules, e.BiasOptimizer); err != nil {
 			return nil, err
 		}
 	}
@@ -176,7 +176,7 @@ func (b *builder) loss(e *graph.Entry) error {
 	if c == nil {
 		c = graph.Named("logloss") // as in Angel
 	}
-	kind, err := loss.Find(c.Type)
+	kind, err := loss.Find(b.conf.Losses, c.Type)
 	if err != nil {
 		return fmt.Errorf("layer %q: %w", e.Name, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"thole.example/graph"
 	"thole.example/layer"
 	"thole.example/optim"
+	"thole.example/psf"
 )
 
 // angelSettings are Angel's names of our settings: "" for all rules.
@@ -37,8 +38,8 @@ func optimizer(rule string, hyper map[string]float64) *graph.Choice {
 
 // update is the rule that the choice names, with our names of its settings. A rate in it has no meaning here: the rate
 // comes with each step. So has the decay of Angel's adagrad, whose sum we do not let decay.
-func update(c *graph.Choice) (layer.Update, error) {
-	rule, err := optim.Find(strings.ToLower(c.Type))
+func update(rules []psf.Rule, c *graph.Choice) (layer.Update, error) {
+	rule, err := optim.Find(rules, strings.ToLower(c.Type))
 	if err != nil {
 		return layer.Update{}, err
 	}

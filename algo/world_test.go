@@ -38,7 +38,7 @@ type mat struct {
 func newWorld(m *graph.Model) (*world, error) {
 	p := &world{map[string]*mat{}}
 	for _, meta := range m.Params() {
-		rule, err := optim.Find(meta.Rule)
+		rule, err := optim.Find(nil, meta.Rule)
 		if err != nil {
 			return nil, err
 		}

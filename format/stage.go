@@ -39,7 +39,8 @@ func restage(err error, base, inside string) error {
 	if err == nil {
 		return nil
 	}
-	return &restaged{err, regexp.MustCompile(`_tmp\.` + regexp.QuoteMeta(base) + `\.[A-Za-z0-9.]+` + inside), base}
+	tree := `_tmp\.` + regexp.QuoteMeta(base) + `\.[A-Za-z0-9.]+` // which may be in another
+	return &restaged{err, regexp.MustCompile(`(?:` + tree + `/)*` + tree + inside), base}
 }
 
 // restaged is an error with other paths in its text.

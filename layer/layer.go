@@ -22,9 +22,12 @@ type Kind struct {
 // Kinds is the table of layers, a new slice on every call.
 func Kinds() []Kind { return []Kind{simpleInput} }
 
-// Find is the kind of that name, in letters of any case; the error lists the names there are.
-func Find(name string) (*Kind, error) {
-	all := Kinds()
+// Find is the kind of that name in the table, in letters of any case; the error lists the names there are. nil is the table
+// Kinds.
+func Find(all []Kind, name string) (*Kind, error) {
+	if all == nil {
+		all = Kinds()
+	}
 	names := make([]string, len(all))
 	for i := range all {
 		if strings.EqualFold(all[i].Name, name) {

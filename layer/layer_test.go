@@ -264,7 +264,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
 		}
 	}
-	if _, err := Find("crosslayer"); err == nil || err.Error() != `layer type "crosslayer", want one of simpleinputlayer` {
+	if _, err := Find(nil, "crosslayer"); err == nil || err.Error() != `layer type "crosslayer", want one of simpleinputlayer` {
 		t.Errorf("got %v", err)
 	}
 	rng := rand.New(rand.NewPCG(9, 9))

@@ -23,9 +23,12 @@ type Kind struct {
 // Losses is the table of losses, a new slice on every call.
 func Losses() []Kind { return []Kind{logLoss, l2Loss, hingeLoss} }
 
-// Find is the loss of that name, in letters of any case; the error lists the names there are.
-func Find(name string) (*Kind, error) {
-	all := Losses()
+// Find is the loss of that name in the table, in letters of any case; the error lists the names there are. nil is the table
+// Losses.
+func Find(all []Kind, name string) (*Kind, error) {
+	if all == nil {
+		all = Losses()
+	}
 	names := make([]string, len(all))
 	for i := range all {
 		if strings.EqualFold(all[i].Name, name) {

@@ -10,7 +10,7 @@ import (
 
 func named(t testing.TB, name string) graph.Loss {
 	t.Helper()
-	k, err := Find(name)
+	k, err := Find(nil, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestRows(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	_, err := Find("softmaxloss")
+	_, err := Find(nil, "softmaxloss")
 	if err == nil || err.Error() != `loss function "softmaxloss", want one of logloss l2loss hingeloss` {
 		t.Errorf("got %v", err)
 	}

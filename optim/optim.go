@@ -19,9 +19,11 @@ func Rules() []psf.Rule {
 	return []psf.Rule{sgd, momentum, adagrad, adam, ftrl}
 }
 
-// Find is the rule of that name; the error lists the names there are.
-func Find(name string) (*psf.Rule, error) {
-	rules := Rules()
+// Find is the rule of that name in the table; the error lists the names there are. nil is the table Rules.
+func Find(rules []psf.Rule, name string) (*psf.Rule, error) {
+	if rules == nil {
+		rules = Rules()
+	}
 	names := make([]string, len(rules))
 	for i := range rules {
 		if rules[i].Name == name {

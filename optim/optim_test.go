@@ -11,7 +11,7 @@ import (
 
 func bind(t testing.TB, name string, h map[string]float64) (*psf.Rule, psf.Step) {
 	t.Helper()
-	rule, err := Find(name)
+	rule, err := Find(nil, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestRanges(t *testing.T) {
 		{"ftrl", "l1", math.NaN(), "l1 = NaN"},
 		{"sgd", "x", 0, `update rule sgd: no setting "x", want one of l1 l2`},
 	} {
-		rule, err := Find(c.rule)
+		rule, err := Find(nil, c.rule)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -378,7 +378,7 @@ func TestSchedules(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	if _, err := Find("adamx"); err == nil || err.Error() != `update rule "adamx", want one of sgd momentum adagrad adam ftrl` {
+	if _, err := Find(nil, "adamx"); err == nil || err.Error() != `update rule "adamx", want one of sgd momentum adagrad adam ftrl` {
 		t.Errorf("got %v", err)
 	}
 	if _, err := psf.NewTable(nil, nil, Rules()); err != nil {

@@ -202,7 +202,7 @@ func hasSettings(name string, hyper map[string]float64) error {
 	has := func(r psf.Rule, setting string) bool {
 		return slices.ContainsFunc(r.Hyper, func(h psf.Hyper) bool { return h.Name == setting })
 	}
-	rule, err := optim.Find(name)
+	rule, err := optim.Find(nil, name)
 	if err != nil {
 		return err
 	}

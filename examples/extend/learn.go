@@ -1,0 +1,117 @@
+package extend
+
+import (
+	"math"
+	"strconv"
+
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/layer"
+	"thole.example/loss"
+	"thole.example/matrix"
+	"thole.example/psf"
+)
+
+// Constant is a layer without features: its output is its bias, for every example. The gradient by the bias is the sum of the
+// gradients of the batch.
+var Constant = layer.Kind{Name: "constantlayer", Help: "one number for all examples",
+	New: func(s layer.Spec) (graph.Layer, error) { return &constant{spec: s}, nil }}
+
+type constant struct {
+	spec layer.Spec
+	out  graph.Tensor
+}
+
+func (c *constant) Name() string { return c.spec.Name }
+
+func (c *constant) Params() []matrix.Meta {
+	return []matrix.Meta{{Name: c.spec.Name + "_bias", Rows: 1, Cols: 1, DType: matrix.F32, Rule: c.spec.Bias.Rule, Hyper: c.spec.Bias.Hyper}}
+}
+
+func (c *constant) Wants(*data.Batch) []graph.Want {
+	return []graph.Want{{Matrix: c.spec.Name + "_bias"}}
+}
+
+func (c *constant) Forward(b *data.Batch, params []matrix.Block, _ []*graph.Tensor) (*graph.Tensor, error) {
+	c.out.Resize(b.Len(), 1)
+	bias := params[0].ToDense().Data.(*matrix.Dense[float32]).Val[0]
+	for i := range c.out.Val {
+		c.out.Val[i] = bias
+	}
+	return &c.out, nil
+}
+
+func (c *constant) Backward(grad *graph.Tensor) ([]*graph.Tensor, []matrix.Block, error) {
+	sum := float32(0)
+	for _, g := range grad.Val {
+		sum += g
+	}
+	return nil, []matrix.Block{{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float32]{Val: []float32{sum}}}}, nil
+}
+
+// Absolute is the loss |s-y|, whose best constant is the median of the labels: dL/ds = sign(s-y).
+var Absolute = loss.Kind{Name: "absoluteloss", Help: "|s-y|; predicts the score", Width: 1,
+	New: func(map[string]float64) (graph.Loss, error) { return absolute{}, nil }}
+
+type absolute struct{}
+
+func (absolute) Name() string { return "absoluteloss" }
+
+func (absolute) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (sum float64) {
+	for i, s := range score.Val {
+		d := float64(s) - float64(label[i])
+		sum += math.Abs(d)
+		switch {
+		case d > 0:
+			grad.Val[i] = 1
+		case d < 0:
+			grad.Val[i] = -1
+		default:
+			grad.Val[i] = 0
+		}
+	}
+	return sum
+}
+
+func (absolute) Predict(score []float32) float64 { return float64(score[0]) }
+
+// Fading is an update rule: gradient descent whose steps fade with their number, w = w - rate/sqrt(t) * g. No slots.
+var Fading = psf.Rule{Name: "fading", Help: "gradient descent with steps of rate/sqrt(t)",
+	New: func(map[string]float64) psf.Step {
+		return psf.Step{
+			F32: func(w, g []float32, _ [][]float32, rate float64, t int64) { fade(w, g, rate, t) },
+			F64: func(w, g []float64, _ [][]float64, rate float64, t int64) { fade(w, g, rate, t) },
+		}
+	}}
+
+func fade[T float32 | float64](w, g []T, rate float64, t int64) {
+	by := T(rate / math.Sqrt(float64(t)))
+	for i := range w {
+		w[i] -= by * g[i]
+	}
+}
+
+// Negatives is a get function: how many stored values are below zero.
+var Negatives = psf.Get{Name: "negatives", Help: "number of stored values below zero",
+	Part: func(v psf.View, _ []byte) ([]byte, error) {
+		n := int64(0)
+		v.Each(func(_, _ int64, val []float64) {
+			for _, x := range val {
+				if x < 0 {
+					n++
+				}
+			}
+		})
+		return strconv.AppendInt(nil, n, 10), nil
+	},
+	Merge: func(parts [][]byte) ([]byte, error) {
+		sum := int64(0)
+		for _, p := range parts {
+			n, err := strconv.ParseInt(string(p), 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			sum += n
+		}
+		return strconv.AppendInt(nil, sum, 10), nil
+	}}
