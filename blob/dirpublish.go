@@ -64,7 +64,7 @@ func (d *Dir) Publish(_ context.Context, from, to string, over State) error {
 	}
 	err := system.move(d.file(from), d.file(to), over)
 	if errors.Is(err, ErrChanged) {
-		return changed(to, over)
+		return changed(d.file(to), over)
 	}
 	if err != nil {
 		return fmt.Errorf("blob: %w", err)

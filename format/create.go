@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"regexp"
@@ -59,6 +60,11 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 	if err := w.look(ctx, o.Over); err != nil {
 		return err
 	}
+	if info.Single && len(w.ms) == 1 && !folder {
+		if err := w.alone(); err != nil {
+			return err
+		}
+	}
 	w.stage = NewStage(w.bucket, w.to, o.Stage)
 	if err := w.hold(ctx); err != nil {
 		return err
@@ -74,7 +80,7 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 // inside is the path within the stage.
 func (w *save) inside() string { return w.stage.Name(path.Base(w.to)) }
 
-// look remembers what lies beside the path and goes when it is replaced. Where nothing may be replaced, nothing may lie there.
+// look remembers what lies at the path and beside it, and goes when that is replaced.
 func (w *save) look(ctx context.Context, over blob.State) error {
 	w.over[w.to] = over
 	for _, name := range append([]string{SidecarExt}, companionEndings()...) {
@@ -161,6 +167,12 @@ func (w *save) publish(ctx context.Context) error {
 		return err
 	}
 	main, beside := w.inside(), map[string]bool{}
+	if file, err := w.bucket.Open(ctx, main); err == nil {
+		file.Close()
+		if err := w.alone(); err != nil {
+			return err
+		}
+	}
 	for _, i := range infos {
 		name, _, _ := strings.Cut(strings.TrimPrefix(i.Name, w.stage.Tree+"/"), "/")
 		if name = w.stage.Name(name); name != main {
@@ -190,6 +202,19 @@ func (w *save) publish(ctx context.Context) error {
 			if err := w.bucket.Remove(ctx, name); err != nil { // of the model that was replaced
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// alone refuses to make a file beside which something lies that would be taken for its own.
+func (w *save) alone() error {
+	if w.over[w.to] != blob.Nothing {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.over)) {
+		if w.over[name] != blob.Nothing {
+			return fmt.Errorf("%s is there, and would be taken for that of %s: %w; remove it, or choose another path", name, w.to, fs.ErrExist)
 		}
 	}
 	return nil
