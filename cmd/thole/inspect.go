@@ -127,11 +127,19 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	return f, f.describeAll(ctx, e, r)
 }
 
-// weigh counts the files of the path and their bytes.
+// weigh counts the files of the path and their bytes, and notes what an interrupted save left beside them.
 func (f *finding) weigh(ctx context.Context, b blob.Bucket, name string) error {
 	infos, err := b.List(ctx, name)
 	for _, i := range infos {
 		f.Objects, f.Bytes = f.Objects+1, f.Bytes+i.Size
+	}
+	s, can := b.(blob.Sweeper)
+	if err != nil || !can {
+		return err
+	}
+	left, err := s.Leftovers(ctx, name)
+	for _, l := range left {
+		f.Notes = append(f.Notes, fmt.Sprintf("an interrupted save left %s; the next one to this path removes it", l))
 	}
 	return err
 }
