@@ -4,7 +4,8 @@
 // A [Codec] is a format. It opens a path of a bucket as a [Reader] of matrices or creates one through a [Writer]. A
 // path may hold several matrices. Writing has two phases, because the partitions of a matrix live in several
 // processes: any number of Writers made with the same Options.Stage Put blocks, each answering with a small Part; one
-// Commit with all Parts makes everything visible at once, and nothing before.
+// Commit with all Parts makes everything visible at once, and nothing before. [Create] and [Open] are how codecs are used: what is
+// saved passes one gate of losses there, is read back, and replaces only what was seen at the path.
 //
 // Codecs that hold one matrix in one file need not know about folders: [Folder] lends them a folder of such files.
 package format
@@ -91,10 +92,11 @@ type Codec interface {
 	Info() Info
 	// Sniff looks at the path and says in a few words which dialect it holds; "" if it is not of this format.
 	Sniff(ctx context.Context, b blob.Bucket, path string) (dialect string, err error)
-	// Open reads what is known without the values, and checks the structure as far as that goes.
+	// Open reads what is known without the values, and checks the structure as far as that goes. Users call the function
+	// Open, which adds the files that lie beside.
 	Open(ctx context.Context, b blob.Bucket, path string, o Options) (Reader, error)
-	// Create begins writing the matrices to the path. It fails with ErrLossy if the format cannot hold what their Meta
-	// say, unless the options allow that.
+	// Create begins writing the matrices to the path, which is free: the function Create, which users call, gives it a stage.
+	// What the format cannot hold of their Meta goes through Options.Lose.
 	Create(ctx context.Context, b blob.Bucket, path string, ms []matrix.Meta, o Options) (Writer, error)
 	// Explain prints the bytes at the path with their meaning. It goes on as far as the bytes make sense.
 	Explain(ctx context.Context, b blob.Bucket, path string, p *dump.Printer) error
