@@ -36,4 +36,4 @@ docs:
 # Give the module another path, wherever it is written: make module TO=github.com/somebody/thole
 module:
 	old=$$(go list -m) && grep -rlF --exclude-dir=.git --include=*.go --include=*.md --include=go.mod "$$old" . | \
-		xargs sed -i "s|$$old|$(TO)|g" && go build ./... && go test ./internal/house
+		xargs sed -i "s|$$old|$(TO)|g" && gofmt -w . && go build ./... && go test ./internal/house
