@@ -11,6 +11,9 @@ import (
 
 // TestOptimum wants the defaults, on small data of three kinds, within 1 % of the least regularised loss that there is.
 func TestOptimum(t *testing.T) {
+	if testing.Short() {
+		t.Skip("minutes under the race detector, of which it learns nothing: TestPacedBits has the same tasks")
+	}
 	for _, c := range []struct {
 		name, algo string
 		b          *data.Batch
