@@ -207,7 +207,7 @@ func TestVast(t *testing.T) {
 				}
 			}
 			if err := format.Convert(t.Context(), r, daphne.Codec, b, "y.dbdf",
-				format.Options{Set: map[string]string{"block-rows": "1", "block-cols": "1"}}, nil, nil); !errors.Is(err, format.ErrLimit) {
+				format.Options{Set: map[string]string{"block-rows": "1", "block-cols": "1"}, Over: blob.Anything}, nil, nil); !errors.Is(err, format.ErrLimit) {
 				t.Errorf("%s: 2^64 blocks: %v, want ErrLimit", name, err)
 			}
 		})
