@@ -22,9 +22,9 @@ type Pace struct {
 const (
 	stepWork  = 4000
 	stepShare = 4
-	// jobWork is how much work a job may be that is not told its epochs, about 5 s on the machine of docs/measurements.md.
+	// jobWork is how much work a job may be that is not told its epochs, about 9 s on the machine of docs/measurements.md.
 	jobWork  = 4e8
-	workTime = 12 * time.Nanosecond // of a unit, on that machine
+	workTime = 23 * time.Nanosecond // of a unit, on that machine
 	// windowWork is the least work of a window: losses of fewer steps tell too little.
 	windowWork = 1e6
 )
