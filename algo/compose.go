@@ -63,7 +63,7 @@ func modelType(c Conf) string {
 	return "T_FLOAT_DENSE"
 }
 
-// endsInLoss tells whether the entry is the loss layer.
+// endsInLoss reports whether the entry is the loss layer.
 func endsInLoss(e *graph.Entry) bool {
 	return strings.EqualFold(e.Type, "simplelosslayer") || strings.EqualFold(e.Type, "losslayer")
 }

@@ -147,6 +147,11 @@ func ReadAll(ctx context.Context, b Bucket, name string, limit int64) ([]byte, e
 // WriteAll makes data the whole content of the object.
 func WriteAll(ctx context.Context, b Bucket, name string, data []byte) error {
 	w, err := b.Create(ctx, name)
+	return fill(w, err, data)
+}
+
+// fill makes data the whole content of the object that was begun, if it was.
+func fill(w Writer, err error, data []byte) error {
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (d *Dir) Open(_ context.Context, name string) (Object, error) {
 
 var errIrregular = errors.New("a pipe or device, want a regular file")
 
-// missing tells whether there is nothing of a name, be it because an object stands where a tree would have to be.
+// missing reports whether there is nothing of a name, be it because an object stands where a tree would have to be.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -164,7 +164,7 @@ func (m *Mem) List(ctx context.Context, tree string) ([]Info, error) {
 	return found, nil
 }
 
-// within tells whether an object is the named one or lies in the tree of that name; "" is the whole bucket.
+// within reports whether an object is the named one or lies in the tree of that name; "" is the whole bucket.
 func within(name, tree string) bool {
 	return tree == "" || name == tree || strings.HasPrefix(name, tree+"/")
 }

@@ -41,12 +41,5 @@ func (w *overWriter) Commit() error {
 // WriteOver makes data the whole content of the object, as CreateOver.
 func WriteOver(ctx context.Context, b Bucket, name string, data []byte, over State) error {
 	w, err := CreateOver(ctx, b, name, over)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	if _, err := w.Write(data); err != nil {
-		return err
-	}
-	return w.Commit()
+	return fill(w, err, data)
 }

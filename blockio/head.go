@@ -66,7 +66,7 @@ func sides(at matrix.Rect) (rows, cols uint64) {
 	return uint64(at.Rows.Hi - at.Rows.Lo), uint64(at.Cols.Hi - at.Cols.Lo)
 }
 
-// single tells whether COO cells are stored without their column.
+// single reports whether COO cells are stored without their column.
 func (h Head) single() bool { return !h.Wide && h.At.Cols.Hi-h.At.Cols.Lo == 1 }
 
 // cell is the bytes of one stored cell of CSR and COO.

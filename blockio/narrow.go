@@ -34,7 +34,7 @@ type survey struct {
 	single bool   // each is perhaps the same as an f32
 }
 
-// fits tells whether all values have the type.
+// fits reports whether all values have the type.
 func (s survey) fits(to matrix.DType) bool {
 	if to.Float() {
 		return s.single
@@ -82,7 +82,7 @@ func (s *survey) floats(val []float64) {
 	}
 }
 
-// surveyed tells whether all are whole numbers, and finds their bounds.
+// surveyed reports whether all are whole numbers, and finds their bounds.
 func surveyed[F float32 | float64](s *survey, val []F) bool {
 	lo, hi := F(0), F(0)
 	for _, v := range val {

@@ -121,7 +121,7 @@ func Join(at matrix.Rect, d matrix.DType, side []matrix.Block) matrix.Block {
 	return Sorted(matrix.Block{At: at, Data: out})
 }
 
-// before tells whether COO cell i stands before cell k in row-major order.
+// before reports whether COO cell i stands before cell k in row-major order.
 func before(p parts, i, k int) bool {
 	return p.row[i] < p.row[k] || p.row[i] == p.row[k] && p.col[i] < p.col[k]
 }
@@ -353,7 +353,7 @@ func (w *thinner[T]) rows(d *matrix.CSR[T]) {
 	}
 }
 
-// zeroBits tells whether all bits of v are 0; 1/v tells +0 from -0.
+// zeroBits reports whether all bits of v are 0; 1/v tells +0 from -0.
 func zeroBits[T matrix.Stored](v T) bool {
 	return v == 0 && (!matrix.DTypeOf[T]().Float() || 1/float64(v) > 0)
 }

@@ -90,7 +90,7 @@ func (e Encoder) Gather(dst [][]byte, b matrix.Block) ([][]byte, error) {
 	return dst, nil
 }
 
-// interleaved tells whether indices and values alternate in the bytes.
+// interleaved reports whether indices and values alternate in the bytes.
 func (h Head) interleaved() bool { return !h.Wide && (h.Kind == CSR || h.Kind == COO) }
 
 // arrays are the arrays behind the head of a block that is not interleaved.

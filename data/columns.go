@@ -11,7 +11,7 @@ type Columns struct {
 	Keys   []int64 // ascending; nil: all from Lo to Hi
 }
 
-// Has tells whether the model has the column.
+// Has reports whether the model has the column.
 func (c *Columns) Has(col int64) bool {
 	if col < c.Lo || col >= c.Hi {
 		return false

@@ -27,7 +27,7 @@ func loadSteps(t testing.TB, text []byte, opt Options, step, limit int) (*Batch,
 	return all.Batch, nil
 }
 
-// same tells whether two batches hold the same examples.
+// same reports whether two batches hold the same examples.
 func same(a, b *Batch) bool {
 	x, y := a.Rows(), b.Rows()
 	return equal(a.Label, b.Label) && equal(x.Ptr, y.Ptr) && equal(x.Idx, y.Idx) && equal(x.Val, y.Val)

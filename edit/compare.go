@@ -25,7 +25,7 @@ type Difference struct {
 	Col     int64   `json:"col"`
 }
 
-// Same tells whether the comparison found no difference.
+// Same reports whether the comparison found no difference.
 func (d *Difference) Same() bool { return d.What == "" && d.Differ == 0 && d.Missing == 0 }
 
 // Compare compares two models number by number, whatever their formats and element types: exactly, integers beyond 2^53

@@ -101,7 +101,7 @@ func readBool(b []byte) (matrix.Boolean, int) {
 	return 0, 0
 }
 
-// isWord tells whether b begins with the word, which is in lower case.
+// isWord reports whether b begins with the word, which is in lower case.
 func isWord(b []byte, word string) bool {
 	if len(b) < len(word) {
 		return false

@@ -148,7 +148,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.3g %ciB", v, "_KMGTPE"[unit])
 }
 
-// mixed tells whether some column has another type than the matrix.
+// mixed reports whether some column has another type than the matrix.
 func mixed(m *matrix.Meta) bool {
 	for _, d := range m.ColTypes {
 		if d != m.DType {

@@ -39,10 +39,10 @@ func (e Element) String() string {
 	return e.DType.String()
 }
 
-// Pair tells whether an element is two numbers, real and imaginary.
+// Pair reports whether an element is two numbers, real and imaginary.
 func (e Element) Pair() bool { return e.Origin == Complex64 || e.Origin == Complex128 }
 
-// Eight tells whether an element is a float of 8 bits.
+// Eight reports whether an element is a float of 8 bits.
 func (e Element) Eight() bool {
 	return e.Origin == Float8E4M3 || e.Origin == Float8E5M2 || e.Origin == Float8E4M3Z || e.Origin == Float8E5M2Z
 }
@@ -81,7 +81,7 @@ func OriginNotes(ms []matrix.Meta) (notes []string) {
 	return notes
 }
 
-// Of tells whether the values of the matrix can be stored as this type that is none of ours, as far as type and shape
+// Of reports whether the values of the matrix can be stored as this type that is none of ours, as far as type and shape
 // say, and the dimensions of its tensor, of a matrix with these.
 func (e Element) Of(m *matrix.Meta, dims []int64) (tensor []int64, ok bool) {
 	if m.Origin == "" || e.Origin != m.Origin || e.Held() != m.DType {
@@ -161,7 +161,7 @@ type ElementSlab struct {
 	Origin string // of their type if it is none of ours
 }
 
-// Viewable tells whether View can show the slab if the object can be mapped.
+// Viewable reports whether View can show the slab if the object can be mapped.
 func (s *ElementSlab) Viewable() bool {
 	return !(Element{Origin: s.Origin}).Eight() && s.Slab.Viewable()
 }

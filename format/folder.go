@@ -165,7 +165,7 @@ func (f folder) checkNames(ms []matrix.Meta, files map[string][]byte) error {
 	return nil
 }
 
-// PlainName tells whether a name is one element of a path, and neither hidden nor temporary.
+// PlainName reports whether a name is one element of a path, and neither hidden nor temporary.
 func PlainName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, "/\\\x00") && !strings.HasPrefix(name, ".") &&
 		!strings.HasPrefix(name, "_tmp.")

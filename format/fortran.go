@@ -45,7 +45,7 @@ func (f *Fortran) Blocks(ctx context.Context, r io.ReaderAt, want matrix.Rect) i
 	}
 }
 
-// Flat tells whether a tensor lies the same in both orders: at most one dimension is longer than 1.
+// Flat reports whether a tensor lies the same in both orders: at most one dimension is longer than 1.
 func Flat(dims []int64) bool {
 	long := 0
 	for _, n := range dims {

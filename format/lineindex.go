@@ -80,7 +80,7 @@ func (x *LineIndex) Count(text []byte) (rows, lines int64) {
 	return rows, lines
 }
 
-// Blank tells whether a line is no row.
+// Blank reports whether a line is no row.
 func (x *LineIndex) Blank(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || x.comment != 0 && line[0] == x.comment

@@ -61,7 +61,7 @@ func (r *Record) alike(i int) (end int, together bool) {
 	return end, together
 }
 
-// same tells whether the records are rows of the type as memory holds them.
+// same reports whether the records are rows of the type as memory holds them.
 func (r *Record) same(d matrix.DType) bool {
 	end, together := r.alike(0)
 	return end == len(r.Fields) && together && r.Fields[0].DType == d && (d.Size() == 1 || r.Fields[0].Order == wire.NativeOrder)

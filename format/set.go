@@ -86,7 +86,7 @@ func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 	return nil, "", fmt.Errorf("%s: %w: %s", name, ErrUnknown, found(ctx, b, name, infos))
 }
 
-// partOf tells whether a file is one of those that a model in a folder consists of; "" if not.
+// partOf reports whether a file is one of those that a model in a folder consists of; "" if not.
 func (s Set) partOf(ctx context.Context, b blob.Bucket, name string, infos []blob.Info) string {
 	dir := path.Dir(name)
 	if infos[0].Name != name || dir == "." || dir == "/" {
@@ -194,5 +194,5 @@ func Find(r Reader, name string) (matrix.Meta, error) {
 	return matrix.Meta{}, fmt.Errorf("matrix %q: %w, want one of %s", name, ErrMatrix, strings.Join(names, ", "))
 }
 
-// Missing tells whether the error says that a path does not exist.
+// Missing reports whether the error says that a path does not exist.
 func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

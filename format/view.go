@@ -45,7 +45,7 @@ func Look(ctx context.Context, r Reader, name string, look func(matrix.Block) er
 	return nil
 }
 
-// Viewable tells whether View can show the slab if the object can be mapped.
+// Viewable reports whether View can show the slab if the object can be mapped.
 func (s *Slab) Viewable() bool {
 	return s.native() && (wire.LoadsAnywhere || s.Off%int64(s.DType.Size()) == 0)
 }

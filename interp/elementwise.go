@@ -199,7 +199,7 @@ func (c *call) mapInts(x *Tensor, f func(v int64) int64) error {
 	return nil
 }
 
-// whole tells whether t holds integers that are computed with.
+// whole reports whether t holds integers that are computed with.
 func (t *Tensor) whole() bool { return t != nil && (t.Type == matrix.I64 || t.Type == matrix.I32) }
 
 func relu(v float32) float32   { return max(v, 0) }

@@ -35,7 +35,7 @@ func (o *op) settings(attrs []program.Attr) (map[string]any, error) {
 	return set, nil
 }
 
-// nothing tells whether a value is what an attribute has that nobody set.
+// nothing reports whether a value is what an attribute has that nobody set.
 func nothing(v any) bool {
 	r := reflect.ValueOf(v)
 	return !r.IsValid() || r.IsZero() || r.Kind() == reflect.Slice && r.Len() == 0

@@ -96,7 +96,7 @@ func (pl *planner) slots(s *step) error {
 	return nil
 }
 
-// takes tells whether the operator has an input slot, or a setting that the slot gives.
+// takes reports whether the operator has an input slot, or a setting that the slot gives.
 func (o *op) takes(slot string) bool {
 	for _, want := range o.in {
 		if strings.TrimRight(want, "?*") == slot {

@@ -59,7 +59,7 @@ func (x *index) reset(n int) {
 	}
 }
 
-// fits tells whether the index was built from these columns.
+// fits reports whether the index was built from these columns.
 func (x *index) fits(idx []int64) bool {
 	if len(x.at) != len(idx) {
 		return false

@@ -74,13 +74,13 @@ func (d DType) String() string { return d.facts().name }
 // Size is the number of bytes of one element; 0 for Invalid.
 func (d DType) Size() int { return d.facts().size }
 
-// Float tells whether the type is a floating-point type.
+// Float reports whether the type is a floating-point type.
 func (d DType) Float() bool { return d.facts().float }
 
-// Signed tells whether the type holds negative values.
+// Signed reports whether the type holds negative values.
 func (d DType) Signed() bool { return d.facts().signed }
 
-// StorageOnly tells whether elements of the type can only be held and converted, not added or scaled.
+// StorageOnly reports whether elements of the type can only be held and converted, not added or scaled.
 func (d DType) StorageOnly() bool { return d.facts().storageOnly }
 
 // ParseDType finds the element type of a short name such as "f32".

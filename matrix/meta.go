@@ -103,11 +103,14 @@ func (m *Meta) ColType(c int64) DType {
 	return m.DType
 }
 
-// Full tells whether every cell is known to be stored, sparse as the layout may be.
+// Full reports whether every cell is known to be stored, sparse as the layout may be.
 func (m *Meta) Full() bool {
 	cells, ok := Cells(m.Rows, m.Cols)
 	return ok && cells > 0 && m.Stored == cells
 }
+
+// Shaped reports whether the tensor has another shape than Rows x Cols.
+func (m *Meta) Shaped() bool { return m.Dims != nil && !slices.Equal(m.Dims, []int64{m.Rows, m.Cols}) }
 
 // Label is the name of column c for people: its label, or its number.
 func (m *Meta) Label(c int64) string {

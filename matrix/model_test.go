@@ -14,7 +14,7 @@ type cell struct{ row, col int64 }
 // cells is the naive model of a block: what is stored where.
 type cells[T Stored] map[cell]T
 
-// same tells whether two models hold the same bits; all NaN count as one value.
+// same reports whether two models hold the same bits; all NaN count as one value.
 func (m cells[T]) same(n cells[T]) error {
 	if len(m) != len(n) {
 		return fmt.Errorf("%d cells, want %d", len(m), len(n))

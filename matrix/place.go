@@ -18,10 +18,10 @@ func (r Range) Len() int64 {
 	return 1<<63 - 1
 }
 
-// Has tells whether i lies in the range.
+// Has reports whether i lies in the range.
 func (r Range) Has(i int64) bool { return r.Lo <= i && i < r.Hi }
 
-// Contains tells whether every integer of s lies in r; an empty s always does.
+// Contains reports whether every integer of s lies in r; an empty s always does.
 func (r Range) Contains(s Range) bool { return s.Hi <= s.Lo || r.Lo <= s.Lo && s.Hi <= r.Hi }
 
 // Intersect is the part that both ranges share; it is empty (Lo == Hi) if they share none.
@@ -42,10 +42,10 @@ type Rect struct{ Rows, Cols Range }
 // At is the rectangle of rows [r0,r1) and columns [c0,c1).
 func At(r0, r1, c0, c1 int64) Rect { return Rect{Range{r0, r1}, Range{c0, c1}} }
 
-// Empty tells whether the rectangle has no cell.
+// Empty reports whether the rectangle has no cell.
 func (r Rect) Empty() bool { return r.Rows.Len() == 0 || r.Cols.Len() == 0 }
 
-// Contains tells whether every cell of s lies in r.
+// Contains reports whether every cell of s lies in r.
 func (r Rect) Contains(s Rect) bool {
 	return s.Empty() || r.Rows.Contains(s.Rows) && r.Cols.Contains(s.Cols)
 }

@@ -20,7 +20,7 @@ import (
 // headLen is how much of a file tells whether it is a packed one: the header of the manifest, with its name.
 const headLen = zipfile.LocalLen + len(Name)
 
-// isFile tells whether an object begins as a packed file does.
+// isFile reports whether an object begins as a packed file does.
 func isFile(o blob.Object) bool {
 	head := make([]byte, headLen)
 	return o.Size() >= int64(headLen) && wire.ReadAt(o, head, 0) == nil && string(head[:4]) == zipfile.Magic &&

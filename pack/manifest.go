@@ -104,7 +104,7 @@ func Read(ctx context.Context, b blob.Bucket, dir string) (*Manifest, error) {
 	return m, format.Wrap(codec, file, err)
 }
 
-// ours tells whether a file of that name is a manifest of ours, perhaps a damaged one, and not JSON of another kind.
+// ours reports whether a file of that name is a manifest of ours, perhaps a damaged one, and not JSON of another kind.
 func ours(data []byte) bool {
 	var own map[string]json.RawMessage
 	if err := json.Unmarshal(data, &own); err != nil {

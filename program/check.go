@@ -128,7 +128,7 @@ func isEarly(data []byte) bool {
 	return kind != nil && typ == protowire.VarintType
 }
 
-// looksLikeDesc tells whether bytes may begin a ProgramDesc: a first block that begins with its number and its parent.
+// looksLikeDesc reports whether bytes may begin a ProgramDesc: a first block that begins with its number and its parent.
 func looksLikeDesc(data []byte) bool {
 	if len(data) < 4 || data[0] != 0x0a {
 		return false

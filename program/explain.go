@@ -77,7 +77,7 @@ func fieldAt(data []byte, at int, md protoreflect.MessageDescriptor) (f field, o
 	return f, n >= 0
 }
 
-// message tells whether the value is a message of the schema.
+// message reports whether the value is a message of the schema.
 func (f *field) message() bool {
 	return f.fd != nil && f.fd.Kind() == protoreflect.MessageKind && f.typ == protowire.BytesType
 }
@@ -154,7 +154,7 @@ func (e *explainer) title(f field, i int) string {
 	return title + " " + f.fd.Kind().String()
 }
 
-// packed tells whether the field is a list of numbers in one value.
+// packed reports whether the field is a list of numbers in one value.
 func (f *field) packed() bool {
 	return f.fd != nil && f.fd.IsList() && f.typ == protowire.BytesType && wireType(f.fd.Kind()) != protowire.BytesType
 }

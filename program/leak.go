@@ -34,7 +34,7 @@ func TrainingAttrs() []TrainingAttr {
 	}
 }
 
-// ofTraining tells whether the table has the attribute.
+// ofTraining reports whether the table has the attribute.
 func ofTraining(attr string) bool {
 	return slices.ContainsFunc(TrainingAttrs(), func(a TrainingAttr) bool { return a.Name == attr })
 }

@@ -87,7 +87,7 @@ func Beside(ctx context.Context, b blob.Bucket, params string) (*Model, error) {
 	return nil, nil
 }
 
-// Combined tells whether a file has a name that only combined parameters have: __params__, params, X.pdiparams.
+// Combined reports whether a file has a name that only combined parameters have: __params__, params, X.pdiparams.
 func Combined(file string) bool {
 	base := path.Base(file)
 	return base == combinedName || base == "params" || path.Ext(base) == combinedExt

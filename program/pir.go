@@ -66,7 +66,7 @@ const maxNesting = 64
 // pirMagic is what base_code.magic says.
 const pirMagic = "pir"
 
-// looksLikePIR tells whether the text is an object with the mark of PIR near its beginning or anywhere at its top.
+// looksLikePIR reports whether the text is an object with the mark of PIR near its beginning or anywhere at its top.
 func looksLikePIR(data []byte) bool {
 	trimmed := bytes.TrimLeft(data, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' {

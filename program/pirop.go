@@ -143,7 +143,7 @@ func stopGradients(raw json.RawMessage) []bool {
 	return nil
 }
 
-// persistable tells whether the attributes of a parameter's result, bare numbers of which the first says it, leave it in
+// persistable reports whether the attributes of a parameter's result, bare numbers of which the first says it, leave it in
 // the parameter file. What is not said, is.
 func persistable(raw json.RawMessage) bool {
 	var bare []int

@@ -39,7 +39,7 @@ func (c *Client) Push(name string, grad matrix.Block) error {
 	return nil
 }
 
-// mergeable tells whether two dense deltas are of the same place, so that their sum can travel instead of both.
+// mergeable reports whether two dense deltas are of the same place, so that their sum can travel instead of both.
 func mergeable(a, b matrix.Block) bool {
 	n, ok := a.At.Cells()
 	_, keyed := a.Data.(matrix.Keyed)

@@ -72,7 +72,7 @@ func (c *Client) finish(ctx context.Context, p *pending) (*rpc.Response, error) 
 	}
 }
 
-// lost tells whether the connection is at fault, and the server did not close it on purpose.
+// lost reports whether the connection is at fault, and the server did not close it on purpose.
 func (c *Client) lost(err error) bool {
 	return c.o.Retry > 0 && c.joined && errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed)
 }

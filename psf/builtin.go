@@ -28,7 +28,7 @@ func (s selection) pick(v View) error {
 	return nil
 }
 
-// has tells whether the row is selected.
+// has reports whether the row is selected.
 func (s selection) has(row int64) bool {
 	_, found := slices.BinarySearch(s, row)
 	return found || len(s) == 0

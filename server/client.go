@@ -69,7 +69,7 @@ func (s *Server) watch(j *job, task int, from *rpc.Peer) {
 	s.lose(j, task, from)
 }
 
-// isGone tells whether the connection has ended.
+// isGone reports whether the connection has ended.
 func isGone(p *rpc.Peer) bool {
 	select {
 	case <-p.Gone:
@@ -106,7 +106,7 @@ func (s *Server) quit(_ context.Context, j *job, q *rpc.Request) (*rpc.Response,
 	return &rpc.Response{}, nil
 }
 
-// made tells whether the change was made already. The caller holds a lock.
+// made reports whether the change was made already. The caller holds a lock.
 func (j *job) made(q *rpc.Request) bool {
 	c := j.clients[int(q.Task)]
 	return q.Seq != 0 && c != nil && q.Seq <= c.last

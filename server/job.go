@@ -73,7 +73,7 @@ func (s *Server) jobOf(name string, want rpc.Join) *job {
 	return j
 }
 
-// member tells whether the task joined over this connection and has not left.
+// member reports whether the task joined over this connection and has not left.
 func (j *job) member(from *rpc.Peer, task int) error {
 	j.mu.RLock()
 	defer j.mu.RUnlock()

@@ -101,7 +101,7 @@ func (o *owned) load(ctx context.Context, r format.Reader, round bool, while *ch
 	return nil
 }
 
-// finite tells whether no value went beyond what its type holds, or was no number before.
+// finite reports whether no value went beyond what its type holds, or was no number before.
 func finite(b matrix.Block) bool {
 	switch val := b.Data.Values().(type) {
 	case []float32:

@@ -44,7 +44,7 @@ func (m *Memory) take(n int64, what string) error {
 	return nil
 }
 
-// fits tells whether n bytes more would be too many, without counting them.
+// fits reports whether n bytes more would be too many, without counting them.
 func (m *Memory) fits(n int64, what string) error {
 	if err := m.take(n, what); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (j *job) recount() {
 	j.bytes = total
 }
 
-// fits tells whether sparse partitions can take the deltas. The caller holds the lock.
+// fits reports whether sparse partitions can take the deltas. The caller holds the lock.
 func (j *job) fits(deltas []delta) error {
 	if j.memory == nil {
 		return nil

@@ -27,7 +27,7 @@ type entry struct {
 	prev, next *entry // on the clock, nil while it is not
 }
 
-// absent tells whether e, whose mu the caller has, has no block: it was deleted, or Put has made it and not filled it yet.
+// absent reports whether e, whose mu the caller has, has no block: it was deleted, or Put has made it and not filled it yet.
 func (e *entry) absent() bool { return e.gone || e.block.Data == nil && e.rec.seg == nil }
 
 // hold keeps e from being evicted.

@@ -120,12 +120,12 @@ func (r record) prefix(head []byte) []byte {
 	return append(p[:prefixLen-len(head)], head...)
 }
 
-// inPlace tells whether the block can be looked at where the file is mapped.
+// inPlace reports whether the block can be looked at where the file is mapped.
 func (r record) inPlace() bool {
 	return r.seg != nil && r.seg.mem != nil && r.flat()
 }
 
-// flat tells whether the bytes of the block are its values as they are in memory.
+// flat reports whether the bytes of the block are its values as they are in memory.
 func (r record) flat() bool {
 	return (r.kind == blockio.Dense || r.kind == blockio.Cols) && wire.NativeOrder == wire.Little
 }

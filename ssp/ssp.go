@@ -49,7 +49,7 @@ func (b Bound) Need(now int) int {
 	return now - int(b)
 }
 
-// Fresh tells whether values as of clock have may be used by a reader at clock now.
+// Fresh reports whether values as of clock have may be used by a reader at clock now.
 func (b Bound) Fresh(have, now int) bool { return have >= b.Need(now) }
 
 // Finished is the clock of a task that will not tick again: nobody waits for it.

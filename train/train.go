@@ -207,7 +207,7 @@ func (l *loop) meet(ctx context.Context) error {
 	return l.s.Barrier(ctx)
 }
 
-// settled tells whether the last epoch changed the loss by less than the tolerance. Every task sees the same losses and
+// settled reports whether the last epoch changed the loss by less than the tolerance. Every task sees the same losses and
 // so decides alike.
 func (l *loop) settled(losses []float64) bool {
 	n := len(losses)

@@ -56,7 +56,7 @@ func NumbersAnywhere[T Number](b []byte) (v []T, ok bool) {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b))/size), true
 }
 
-// LoadsAnywhere tells whether numbers may lie at any address on this machine. Go's own checks of pointers ask for alignment
+// LoadsAnywhere reports whether numbers may lie at any address on this machine. Go's own checks of pointers ask for alignment
 // only where the element holds a pointer.
 const LoadsAnywhere = runtime.GOARCH == "amd64" || runtime.GOARCH == "arm64" || runtime.GOARCH == "386"
 

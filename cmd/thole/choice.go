@@ -28,7 +28,7 @@ const (
 	jobTasksLimit = 1 << 16
 )
 
-// given tells whether the user gave the flag, whatever the value.
+// given reports whether the user gave the flag, whatever the value.
 func (j *job) given(flag string) bool { return j.command != nil && j.command.Flags().Changed(flag) }
 
 // choose checks the settings, all before any example is read, and fills in the recipe's where the user gave none.
@@ -228,7 +228,7 @@ func hasSettings(name string, hyper map[string]float64) error {
 	return nil
 }
 
-// finite tells whether all are numbers that are not infinite.
+// finite reports whether all are numbers that are not infinite.
 func finite(vs ...float64) bool {
 	for _, v := range vs {
 		if v != v || math.IsInf(v, 0) {

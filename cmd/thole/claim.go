@@ -43,7 +43,7 @@ func (j *job) target(ctx context.Context, e *env) (*target, error) {
 	return t, err
 }
 
-// same tells whether both paths are of one file.
+// same reports whether both paths are of one file.
 func same(a, b string) bool {
 	one, err := os.Stat(a)
 	if err != nil {

@@ -42,7 +42,7 @@ func newProgress(w io.Writer, what, unit string, total int64) *progress {
 // expect says how much there is to do, once that is known.
 func (p *progress) expect(total int64) { p.total = max(1, total) }
 
-// due tells whether it is time to show something again.
+// due reports whether it is time to show something again.
 func (p *progress) due(now time.Time) bool {
 	every := plainEvery
 	if p.live {

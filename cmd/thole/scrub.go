@@ -120,7 +120,7 @@ func proveSame(ctx context.Context, e *env, b blob.Bucket, m *program.Model, cle
 // maxOther is the size of files beside a topology that are looked at for another one.
 const maxOther = 16 << 20
 
-// isFolder tells whether a path is a folder, or a model packed in one file, which is a folder in b.
+// isFolder reports whether a path is a folder, or a model packed in one file, which is a folder in b.
 func (e *env) isFolder(ctx context.Context, b blob.Bucket, path string) (bool, error) {
 	_, name, err := e.input(ctx, path)
 	if err != nil {

@@ -95,7 +95,7 @@ func followed(path string) (string, error) {
 	return "", fmt.Errorf("%s: more than %d links, one after another", path, linksLimit)
 }
 
-// streams tells whether the path is a stream.
+// streams reports whether the path is a stream.
 func (s *sink) streams() bool { return s.open != nil }
 
 // reports is where a command says what it did: not where its output goes.

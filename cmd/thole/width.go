@@ -32,7 +32,7 @@ func terminalOf(w io.Writer) (fd int, ok bool) {
 	return int(f.Fd()), true
 }
 
-// terminal tells whether the output is one that people watch.
+// terminal reports whether the output is one that people watch.
 func terminal(w io.Writer) bool {
 	_, ok := terminalOf(w)
 	return ok

@@ -36,7 +36,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// thereAndBack tells whether nothing on the way was refused as lossy.
+// thereAndBack reports whether nothing on the way was refused as lossy.
 func thereAndBack(t *testing.T, from, to kind, s sample) bool {
 	t.Helper()
 	ctx := context.Background()

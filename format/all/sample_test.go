@@ -197,7 +197,7 @@ func cells(ctx context.Context, r format.Reader) (map[cell]string, error) {
 	return all, nil
 }
 
-// sentinel tells whether the error is one that the package format promises.
+// sentinel reports whether the error is one that the package format promises.
 func sentinel(err error) bool {
 	for _, known := range []error{format.ErrUnknown, format.ErrCorrupt, format.ErrVersion, format.ErrLimit,
 		format.ErrLossy, format.ErrMatrix, format.ErrOption} {

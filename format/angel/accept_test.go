@@ -77,7 +77,7 @@ func drawOptions(t *rapid.T, l *layout) map[string]string {
 	return set
 }
 
-// refusal tells whether an error is one of those that Create may answer.
+// refusal reports whether an error is one of those that Create may answer.
 func refusal(err error) bool {
 	return errors.Is(err, format.ErrLossy) || errors.Is(err, format.ErrLimit) || errors.Is(err, format.ErrOption)
 }

@@ -13,7 +13,7 @@ import (
 	"thole.example/format"
 )
 
-// isTyped tells whether an error says where it was found and wraps one of the given sentinels.
+// isTyped reports whether an error says where it was found and wraps one of the given sentinels.
 func isTyped(err error, any ...error) bool {
 	var where *format.Error
 	if !errors.As(err, &where) {

@@ -16,7 +16,7 @@ import (
 // Angel 2.0 to 2.2 saves the rows of a partition in the order of the hash table that holds them, which is not ascending where
 // ids of a later row block pass a multiple of the table's size. From 2.3.0 on rows are saved in ascending order.
 
-// countsOneRow tells whether nnz of the partitions is the size of a single row, as those versions have it; later it is the
+// countsOneRow reports whether nnz of the partitions is the size of a single row, as those versions have it; later it is the
 // sum over all rows.
 func (m *matrixMeta) countsOneRow(metaName string) bool {
 	if m.origin != fromJSON || m.version > 0 || metaName != "meta" {

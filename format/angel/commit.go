@@ -113,7 +113,7 @@ func compare(a, b int64) int {
 	return 0
 }
 
-// adoptable tells whether every put may become a partition: that does not make more metadata than need be, and Angel loads it.
+// adoptable reports whether every put may become a partition: that does not make more metadata than need be, and Angel loads it.
 func (p *plan) adoptable(puts []put) bool {
 	listed, saved := int64(0), rowSet(p.meta.SavedRows()).bounds()
 	for i := range puts {
@@ -125,7 +125,7 @@ func (p *plan) adoptable(puts []put) bool {
 	return listed <= max(manyEntries, savedCount(&p.meta))
 }
 
-// tiled tells whether the puts hold every saved cell of the matrix. A dense matrix that they leave open, and puts whose
+// tiled reports whether the puts hold every saved cell of the matrix. A dense matrix that they leave open, and puts whose
 // places overlap, are errors; those of sparse matrices may overlap as long as no cell is in two of them.
 func (p *plan) tiled(puts []put) (bool, error) {
 	places := make([]matrix.Rect, len(puts))

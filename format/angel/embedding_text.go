@@ -20,7 +20,7 @@ var embeddingText = layout{
 // embeddingClasses are the formats of that kind, by their short names; they are in several packages.
 var embeddingClasses = []string{"TextEmbeddingNodeOutputFormat", "TextLINEModelOutputFormat", "TextUniversalEmbModelOutEmbOutputFormat"}
 
-// isEmbedding tells whether a class writes vectors of nodes as text.
+// isEmbedding reports whether a class writes vectors of nodes as text.
 func isEmbedding(class string) bool {
 	return slices.Contains(embeddingClasses, class[strings.LastIndexByte(class, '.')+1:])
 }

@@ -40,7 +40,7 @@ func (p *plan) begin(ctx context.Context, w blob.Writer, off int64, at matrix.Re
 	return e
 }
 
-// unlisted tells whether the metadata leave out rows without cells, as they leave out rows that are not saved: our key
+// unlisted reports whether the metadata leave out rows without cells, as they leave out rows that are not saved: our key
 // says which rows are there.
 func (p *plan) unlisted() bool {
 	return p.own() && !p.filled && !p.layout.column && p.meta.Rows >= manyRows

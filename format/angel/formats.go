@@ -143,7 +143,7 @@ func (l *layout) least(width int64) int64 {
 	return 2 * fields
 }
 
-// holds tells whether the format stores an element type.
+// holds reports whether the format stores an element type.
 func (l *layout) holds(d matrix.DType) bool {
 	switch d {
 	case matrix.F64:
@@ -156,7 +156,7 @@ func (l *layout) holds(d matrix.DType) bool {
 	return l.i32.take != nil
 }
 
-// readOnly tells whether matrices of the format are not written.
+// readOnly reports whether matrices of the format are not written.
 func (l *layout) readOnly() bool { return l.csr || l.keyed }
 
 // className is the name to write into metadata.

@@ -107,7 +107,7 @@ func (d *dir) head(ctx context.Context, b blob.Bucket) (file string, head []byte
 	return "", nil, fmt.Errorf("no metadata, and no data file with any byte: %w", format.ErrUnknown)
 }
 
-// looksLikeText tells whether the data begin with lines of a format of Angel.
+// looksLikeText reports whether the data begin with lines of a format of Angel.
 func (c codec) looksLikeText(ctx context.Context, b blob.Bucket, d *dir) bool {
 	_, head, err := d.head(ctx, b)
 	if err != nil {
@@ -158,7 +158,7 @@ func (c codec) guess(ctx context.Context, b blob.Bucket, d *dir, o *format.Optio
 	return m, nil
 }
 
-// printable tells whether bytes are text, of which no binary numbers are to be guessed.
+// printable reports whether bytes are text, of which no binary numbers are to be guessed.
 func printable(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\n' && c != '\r' && c != '\t' || c == 0x7f {
@@ -361,7 +361,7 @@ func (g *widths) split(raw []byte, key int) (ids []int64, ok bool) {
 	return ids, 10*max(floats, ints) >= 9*n
 }
 
-// likely tells whether the bytes are a usual float, or a usual integer; zero is both.
+// likely reports whether the bytes are a usual float, or a usual integer; zero is both.
 func likely(b []byte, size int) (float, integer int) {
 	if size == 4 {
 		raw := wire.Big.Uint32(b)

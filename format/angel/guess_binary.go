@@ -160,7 +160,7 @@ func (c *candidate) far(id int64) bool {
 	return id <= -limit || id >= limit
 }
 
-// severalRows tells whether the bytes look like ids and values of 4 bytes, of more than one row.
+// severalRows reports whether the bytes look like ids and values of 4 bytes, of more than one row.
 func severalRows(head []byte) bool {
 	c := candidate{layout: &colIDValueBinary, key: 4, value: 4}
 	runs, n, last := 0, 0, int64(math.MaxInt64)

@@ -60,7 +60,7 @@ func guessText(head []byte, sep string) (l *layout, found, why string) {
 	return &textColumn, sep, fmt.Sprintf("an integer and %d numbers a line", fields-1)
 }
 
-// guessKeyed tells whether all lines are an integer and at least two numbers, with other separators between the numbers
+// guessKeyed reports whether all lines are an integer and at least two numbers, with other separators between the numbers
 // than behind the integer.
 func guessKeyed(lines []byte, sep string) (s style, values int, ok bool) {
 	s.sep = sep

@@ -81,7 +81,7 @@ func (s *scanner) peek() byte {
 	return 0
 }
 
-// more tells whether there is anything behind what is in memory.
+// more reports whether there is anything behind what is in memory.
 func (s *scanner) more() bool {
 	_, ok := s.fill()
 	return ok

@@ -23,7 +23,7 @@ type ownMeta struct {
 // ownOf is what the key has to say of a matrix. The saved rows are not known before all is written.
 func ownOf(m *matrix.Meta) ownMeta {
 	o := ownMeta{labels: m.Labels, lod: m.LoD, origin: m.Origin, origins: m.ColOrigins}
-	if shaped(m) {
+	if m.Shaped() {
 		o.dims = m.Dims
 	}
 	return o

@@ -105,7 +105,7 @@ func (p *plan) addSlots(v string) error {
 	return nil
 }
 
-// own tells whether our additions are written.
+// own reports whether our additions are written.
 func (p *plan) own() bool { return p.version > 0 }
 
 // wishes takes the options about partitions and versions.
@@ -202,7 +202,7 @@ func (p *plan) lose(held matrix.DType) error {
 		{!p.own() && m.Labels != nil, format.Labels, "labels of columns are not stored"},
 		{slices.ContainsFunc(m.ColTypes, func(d matrix.DType) bool { return d != m.DType }), format.Types,
 			"element types of single columns are not stored"},
-		{!p.own() && shaped(m), format.Shapes, fmt.Sprintf("the shape %v is stored as %d x %d", m.Dims, m.Rows, m.Cols)},
+		{!p.own() && m.Shaped(), format.Shapes, fmt.Sprintf("the shape %v is stored as %d x %d", m.Dims, m.Rows, m.Cols)},
 		{!p.own() && m.LoD != nil, format.Sequences, "sequence offsets are not stored"},
 		{!p.own() && m.Origin != "", format.Meanings, fmt.Sprintf("element type %s, stored as %v", m.Origin, m.DType)},
 		{!p.own() && slices.ContainsFunc(m.ColOrigins, func(o string) bool { return o != "" }), format.Meanings,
@@ -220,12 +220,7 @@ func (p *plan) lose(held matrix.DType) error {
 	return nil
 }
 
-// shaped tells whether the shape is not rows by columns.
-func shaped(m *matrix.Meta) bool {
-	return m.Dims != nil && !slices.Equal(m.Dims, []int64{m.Rows, m.Cols})
-}
-
-// oneBand tells whether every partition has all rows: Angel does not load partitions of column formats without saved rows.
+// oneBand reports whether every partition has all rows: Angel does not load partitions of column formats without saved rows.
 func (p *plan) oneBand() bool { return p.layout.column && p.meta.Saved != nil }
 
 // cut finds the grid of partitions: of a given size, or one partition, or ranges of limited size: of columns, or of rows if

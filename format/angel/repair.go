@@ -7,7 +7,7 @@ import (
 	"thole.example/matrix"
 )
 
-// allZero tells whether no partition says which columns it has: hash partitions, or range partitions of 3.2.0.
+// allZero reports whether no partition says which columns it has: hash partitions, or range partitions of 3.2.0.
 func allZero(parts []partMeta) bool {
 	for i := range parts {
 		if parts[i].cols != (matrix.Range{}) {

@@ -292,7 +292,7 @@ func (s span) fill(most int64) (rows int, values int64) {
 	return rows, values
 }
 
-// each tells whether every row has n elements.
+// each reports whether every row has n elements.
 func (s span) each(n int64) bool {
 	for _, r := range s.all() {
 		if int64(r.n) != n {

@@ -26,7 +26,7 @@ func (s rowSet) len() (n int64) {
 	return n
 }
 
-// contains tells whether all rows of another set are in this one. The ranges of neither touch each other.
+// contains reports whether all rows of another set are in this one. The ranges of neither touch each other.
 func (s rowSet) contains(other rowSet) bool {
 	for _, r := range other {
 		for len(s) > 0 && s[0].Hi < r.Hi {

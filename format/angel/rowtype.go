@@ -57,7 +57,7 @@ func (t rowType) check() error {
 	return fmt.Errorf("%v, want 0..%d (double, float, long, int): %w", t, firstComplex-1, format.ErrVersion)
 }
 
-// complex tells whether elements are Java objects.
+// complex reports whether elements are Java objects.
 func (t rowType) complex() bool {
 	return t >= firstComplex && int(t-firstComplex) < len(complexTypes)
 }
@@ -75,7 +75,7 @@ func (t rowType) sparse() bool {
 	return t > firstComplex || !t.complex() && storages[int(t)%len(storages)].sparse
 }
 
-// long tells whether column ids take eight bytes in binary files; else they take four.
+// long reports whether column ids take eight bytes in binary files; else they take four.
 func (t rowType) long() bool { return !t.complex() && storages[int(t)%len(storages)].long }
 
 func (t rowType) layout() matrix.Layout {

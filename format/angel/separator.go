@@ -54,7 +54,7 @@ func (s *style) complete(l *layout, line []byte) bool {
 	return true
 }
 
-// beginsNumber tells whether a number can begin with the byte.
+// beginsNumber reports whether a number can begin with the byte.
 func beginsNumber(c byte) bool {
 	return c >= '0' && c <= '9' || strings.IndexByte("-+NnIi\x1e\xfd", c) >= 0
 }

@@ -123,7 +123,7 @@ func (t *taker[T]) check(in input, r *records[T], at, n int64, c *counted, room 
 	return k, used, nil
 }
 
-// holds tells whether records, the first of which is number at, have the ids that they must have.
+// holds reports whether records, the first of which is number at, have the ids that they must have.
 func holds[T Number](c *counted, at int64, r *records[T]) bool {
 	for i := int64(0); i < int64(len(r.col)); {
 		row, first := (at+i)/c.cols, (at+i)%c.cols

@@ -127,7 +127,7 @@ func (t *tree) rest(d *dir) {
 	}
 }
 
-// numbers tells whether all files have the names of data files.
+// numbers reports whether all files have the names of data files.
 func (d *dir) numbers() bool {
 	for n := range d.sizes {
 		if !isNumber(n) {
@@ -137,7 +137,7 @@ func (d *dir) numbers() bool {
 	return len(d.sizes) > 0
 }
 
-// isNumber tells whether a file is named as data files are.
+// isNumber reports whether a file is named as data files are.
 func isNumber(file string) bool {
 	v, w := parseInt32([]byte(file))
 	return w == len(file) && v >= 0
@@ -176,7 +176,7 @@ func (t *tree) join() {
 
 func allDigits(s string) bool { return strings.Trim(s, "0123456789") == "" }
 
-// hidden tells whether a name is of no interest: side files (.0.crc), files and folders that are being written.
+// hidden reports whether a name is of no interest: side files (.0.crc), files and folders that are being written.
 func hidden(rel string) bool {
 	for _, e := range strings.Split(rel, "/") {
 		if strings.HasPrefix(e, ".") || strings.HasPrefix(e, "_tmp.") || strings.HasPrefix(e, "_final.") {
@@ -221,7 +221,7 @@ func (c codec) sniff(ctx context.Context, b blob.Bucket, t *tree) (string, error
 	return version, nil
 }
 
-// legacy tells whether the data files have the names of Angel 1.x.
+// legacy reports whether the data files have the names of Angel 1.x.
 func (d *dir) legacy() bool {
 	for n := range d.sizes {
 		if strings.HasPrefix(n, "ParameterServer_") {
@@ -231,7 +231,7 @@ func (d *dir) legacy() bool {
 	return false
 }
 
-// numbered tells whether there is a data file named by a partition.
+// numbered reports whether there is a data file named by a partition.
 func (d *dir) numbered() bool {
 	for n := range d.sizes {
 		n = path.Base(n)

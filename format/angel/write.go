@@ -132,7 +132,7 @@ func (w *writer) write(ctx context.Context, p *plan, file string, b matrix.Block
 	return part, out.Commit()
 }
 
-// hasHoles tells whether some row lacks a column that another has.
+// hasHoles reports whether some row lacks a column that another has.
 func hasHoles(b matrix.Block, rows rowSet) bool {
 	switch d := b.Data.(type) {
 	case *matrix.CSR[float64]:
@@ -173,7 +173,7 @@ func (p *plan) isCell(at matrix.Rect) (id int, ok bool) {
 		savedIn(&p.meta, cell.Rows).len() == savedIn(&p.meta, at.Rows).len()
 }
 
-// tall tells whether a block may have more rows than a record of the format should.
+// tall reports whether a block may have more rows than a record of the format should.
 func (p *plan) tall() bool { return p.layout.column && p.grid.down > 1 }
 
 // maxFill is how many cells of a dense matrix a block may stand for without storing them.
@@ -223,7 +223,7 @@ func shapeOf(d matrix.Data) shape {
 	return shapeOther
 }
 
-// isFull tells whether stored values are all cells of a place.
+// isFull reports whether stored values are all cells of a place.
 func isFull(at matrix.Rect, stored int64) bool {
 	n, ok := at.Cells()
 	return ok && n == stored

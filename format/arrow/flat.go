@@ -29,7 +29,7 @@ func (f *flat) fail(at int, text string, args ...any) {
 	}
 }
 
-// has tells whether n bytes lie at the place, which is an error if not.
+// has reports whether n bytes lie at the place, which is an error if not.
 func (f *flat) has(at, n int, what string) bool {
 	if f.err == nil && (at < 0 || n < 0 || n > len(f.b) || at > len(f.b)-n) {
 		f.fail(min(max(at, 0), len(f.b)), "%s needs %d bytes at byte %d of %d: %w", what, n, at, len(f.b), format.ErrCorrupt)

@@ -134,7 +134,7 @@ func (m *message) frame(o blob.Object, end int64) (int64, error) {
 	return int64(int32(n)), nil
 }
 
-// checkVersion tells whether we know the version.
+// checkVersion reports whether we know the version.
 func checkVersion(v int16) error {
 	if v != 3 && v != 4 {
 		return fmt.Errorf("metadata of version V%d, want V4 or V5: %w", v+1, format.ErrVersion)

@@ -217,7 +217,7 @@ func (r *schemaReader) layout(kind uint8, typ tab, children []tab, depth int) er
 	return nil
 }
 
-// indexed tells whether the field has a dictionary, and counts what a record batch has of it then: numbers of its entries.
+// indexed reports whether the field has a dictionary, and counts what a record batch has of it then: numbers of its entries.
 func (r *schemaReader) indexed(t tab) bool {
 	if t.tab(4).f == nil {
 		return false

@@ -93,7 +93,7 @@ func (c *cells[T]) slow(text []byte, i int, sep byte) (v T, end int, err error) 
 // missing are the words that stand for no value, as other programs write them.
 var missing = [][]byte{[]byte("na"), []byte("n/a"), []byte("<na>"), []byte("null"), []byte("none")}
 
-// isMissing tells whether a cell is a word for no value.
+// isMissing reports whether a cell is a word for no value.
 func isMissing(token []byte) bool {
 	if len(token) < 2 || len(token) > 4 || token[0]-'0' <= 9 {
 		return false

@@ -100,13 +100,13 @@ func recordLen(text []byte) int {
 // comment begins a line that counts as nothing.
 const comment = '#'
 
-// void tells whether a line counts as nothing.
+// void reports whether a line counts as nothing.
 func void(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	return len(line) == 0 || line[0] == comment
 }
 
-// isNumber tells whether a cell can be a value.
+// isNumber reports whether a cell can be a value.
 func (d *dialect) isNumber(token []byte) bool {
 	if d.decimal == ',' && bytes.IndexByte(token, ',') >= 0 {
 		token = pointed(token)
@@ -161,7 +161,7 @@ func (d *dialect) readFirst(line []byte, w *wish, side *format.Sidecar) error {
 	return nil
 }
 
-// isNumber tells whether a cell can be a value.
+// isNumber reports whether a cell can be a value.
 func isNumber(token []byte) bool {
 	if bytes.EqualFold(token, []byte("true")) || bytes.EqualFold(token, []byte("false")) {
 		return true
@@ -172,7 +172,7 @@ func isNumber(token []byte) bool {
 	return beyond(token)
 }
 
-// beyond tells whether a cell is a number that no float64 holds.
+// beyond reports whether a cell is a number that no float64 holds.
 func beyond(token []byte) bool {
 	for _, b := range token {
 		if b-'0' > 9 && b != '.' && b != '-' && b != '+' && b|0x20 != 'e' {

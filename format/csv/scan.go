@@ -129,13 +129,13 @@ func wholeKind(v int64) (k kind) {
 	return k
 }
 
-// fits tells whether f64 holds the number: 53 bits are enough from the first to the last that is set.
+// fits reports whether f64 holds the number: 53 bits are enough from the first to the last that is set.
 func fits(v int64) bool {
 	u := uint64(max(v, -v)) // of the least number too
 	return bits.Len64(u)-bits.TrailingZeros64(u) <= 53
 }
 
-// isTruth tells whether a cell is true or false.
+// isTruth reports whether a cell is true or false.
 func isTruth(token []byte) bool {
 	return bytes.EqualFold(token, []byte("true")) || bytes.EqualFold(token, []byte("false"))
 }

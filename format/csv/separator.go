@@ -38,7 +38,7 @@ func agreed(first, second []byte, side *format.Sidecar) byte {
 	return ','
 }
 
-// ofNumbers tells whether the cells of a line are numbers, perhaps with a decimal comma, or have no value.
+// ofNumbers reports whether the cells of a line are numbers, perhaps with a decimal comma, or have no value.
 func ofNumbers(line []byte, sep byte) bool {
 	d := dialect{decimal: '.'}
 	if sep != ',' {

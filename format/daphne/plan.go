@@ -80,7 +80,7 @@ func (p *plan) losses(o *format.Options) error {
 		{m.LoD != nil, format.Sequences, "levels of detail"},
 		{m.Layout == matrix.RowSparse && m.ColTypes != nil, format.Absence, "that a frame is sparse"},
 		{slices.ContainsFunc(m.Labels, notText), format.Labels, "labels that are not UTF-8"},
-		{!p.sidecar && shaped(m), format.Shapes, fmt.Sprintf("the shape %v (FILE.meta keeps it)", m.Dims)},
+		{!p.sidecar && m.Shaped(), format.Shapes, fmt.Sprintf("the shape %v (FILE.meta keeps it)", m.Dims)},
 		{!p.sidecar && m.ColLo != 0, format.Places, "columns are counted from 0 (FILE.meta keeps where they begin)"},
 		{!p.sidecar && m.Layout == matrix.RowSparse && m.Labels != nil, format.Labels, "names of columns (FILE.meta keeps them)"},
 		{!p.sidecar && p.dialect == mainName && m.Labels != nil && m.Layout == matrix.RowDense, format.Labels,
@@ -107,14 +107,9 @@ func (p *plan) losses(o *format.Options) error {
 // notText tells of a label that a reader refuses.
 func notText(label string) bool { return !utf8.ValidString(label) }
 
-// shaped tells whether the shape is not rows by columns.
-func shaped(m *matrix.Meta) bool {
-	return m.Dims != nil && !slices.Equal(m.Dims, []int64{m.Rows, m.Cols})
-}
-
-// besides tells whether a file has no place for what FILE.meta can say: the shape, the first column, names of sparse columns.
+// besides reports whether a file has no place for what FILE.meta can say: the shape, the first column, names of sparse columns.
 func besides(m *matrix.Meta) bool {
-	return shaped(m) || m.ColLo != 0 || m.Layout == matrix.RowSparse && m.Labels != nil
+	return m.Shaped() || m.ColLo != 0 || m.Layout == matrix.RowSparse && m.Labels != nil
 }
 
 // storedAs is the type that holds every value of t and has a code.

@@ -97,5 +97,5 @@ func side(o *format.Options, name string) (int64, error) {
 	return n, nil
 }
 
-// grid tells whether blocks lie on a regular grid.
+// grid reports whether blocks lie on a regular grid.
 func (s *settings) grid() bool { return s.tall != math.MaxInt64 || s.broad != math.MaxInt64 }

@@ -51,7 +51,7 @@ func (p *plan) describe(ctx context.Context, b blob.Bucket, path string) error {
 	return s.Write(ctx, b, path)
 }
 
-// ours tells whether the sidecar is one that describe wrote.
+// ours reports whether the sidecar is one that describe wrote.
 func ours(s *format.Sidecar) bool { return s != nil && s.Thole != nil && s.Thole.Length > 0 }
 
 // otherFile is the error of a sidecar of ours that does not fit the file.
@@ -192,7 +192,7 @@ func (f *file) settleLayout(ctx context.Context, src io.ReaderAt, side *format.S
 	return f, nil
 }
 
-// agrees tells whether the sidecar speaks of the same size and types.
+// agrees reports whether the sidecar speaks of the same size and types.
 func (f *file) agrees(s *format.Sidecar) bool {
 	said, m := matrix.Meta{Name: "x"}, f.meta("x")
 	if s.Fill(&said) != nil || said.Rows != m.Rows || said.Cols != m.Cols {

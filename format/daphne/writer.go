@@ -162,7 +162,7 @@ func (w *writer) Abort(ctx context.Context) {
 	}
 }
 
-// inOrder tells whether the pieces are the file already.
+// inOrder reports whether the pieces are the file already.
 func (w *writer) inOrder(pieces []piece) bool {
 	off := int64(len(w.head))
 	for i, p := range pieces {

@@ -131,7 +131,7 @@ func gap(text []byte, i int) int {
 	return i
 }
 
-// ends tells whether the byte ends the examples of a line, parts whether it ends a token.
+// ends reports whether the byte ends the examples of a line, parts whether it ends a token.
 func ends(b byte) bool  { return b == '\n' || b == '#' }
 func parts(b byte) bool { return b == ' ' || b == '\t' || b == '\r' || ends(b) }
 

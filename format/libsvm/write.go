@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -105,7 +104,7 @@ func losses(labels, m *matrix.Meta, o *format.Options, w *wish, file string) err
 		{m.ColLo != 0, format.Places | format.Shapes, "the first column"},
 		{m.Labels != nil, format.Labels, "names of columns"},
 		{m.ColTypes != nil, format.Types, "element types of single columns"},
-		{m.Dims != nil && !slices.Equal(m.Dims, []int64{m.Rows, m.Cols}), format.Shapes, "the shape of the tensor"},
+		{m.Shaped(), format.Shapes, "the shape of the tensor"},
 		{len(m.LoD) > 0, format.Sequences, "sequences (LoD)"},
 		{labels != nil && (labels.Saved != nil || labels.ColLo != 0 || labels.Labels != nil || labels.ColTypes != nil || len(labels.Dims) > 0),
 			format.Absence | format.Places | format.Labels | format.Types | format.Shapes, "what the labels say beside their values"},

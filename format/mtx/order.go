@@ -15,7 +15,7 @@ type held[T value] struct {
 	val []T
 }
 
-// before tells whether entry i stands before entry k.
+// before reports whether entry i stands before entry k.
 func (t *held[T]) before(i, k int) bool {
 	return t.row[i] < t.row[k] || t.row[i] == t.row[k] && t.col[i] < t.col[k]
 }

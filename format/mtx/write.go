@@ -43,7 +43,7 @@ func check(m *matrix.Meta, o *format.Options) error {
 // origins are the element types that we write and that are none of ours.
 var origins = []string{format.Complex64, format.Complex128}
 
-// paired tells whether the matrix has complex values, two columns for each.
+// paired reports whether the matrix has complex values, two columns for each.
 func paired(m *matrix.Meta) bool {
 	e := format.Element{DType: m.DType, Origin: m.Origin}
 	_, ok := e.Of(m, m.Dims)

@@ -285,7 +285,7 @@ func (m *member) inflate() (blob.Object, error) {
 	return held{bytes.NewReader(data.Bytes())}, nil
 }
 
-// looksZipped tells whether the archive begins with a member that is named as an array is.
+// looksZipped reports whether the archive begins with a member that is named as an array is.
 func looksZipped(o blob.Object) bool {
 	start := make([]byte, zipfile.LocalLen)
 	if _, err := o.ReadAt(start, 0); err != nil || string(start[:len(zipfile.Magic)]) != zipfile.Magic {

@@ -12,7 +12,7 @@ package paddle
 // All numbers are little-endian. Paddle looks neither at the end of the file nor at the offsets; we do.
 var layoutB = layout{name: "v011", like: likeBare, walk: walkB}
 
-// likeBare tells whether the bytes may begin a tensor with its version in front of its description.
+// likeBare reports whether the bytes may begin a tensor with its version in front of its description.
 func likeBare(head []byte, _ int64) bool {
 	if len(head) < 10 {
 		return false

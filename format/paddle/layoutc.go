@@ -34,7 +34,7 @@ type streams struct{}
 // streamsName is what the profile is called in dialects.
 const streamsName = "stream"
 
-// likeStream tells whether the bytes may begin a stream.
+// likeStream reports whether the bytes may begin a stream.
 func likeStream(head []byte, size int64) bool {
 	if len(head) < 16 || binary.LittleEndian.Uint32(head) != 0 {
 		return false

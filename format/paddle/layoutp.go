@@ -46,7 +46,7 @@ func walkP(l *listing) {
 	}
 }
 
-// breaksP tells whether a line feed stands behind the tensors: if they do not follow each other without, to the end.
+// breaksP reports whether a line feed stands behind the tensors: if they do not follow each other without, to the end.
 func breaksP(l *listing) bool {
 	var off uint64
 	size := uint64(l.scan.size)

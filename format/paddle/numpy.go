@@ -69,7 +69,7 @@ func (m *pickle) callType(args []any) (any, bool) {
 	return t, true
 }
 
-// isFlag tells whether v is a truth value, which Python 2 writes as a number.
+// isFlag reports whether v is a truth value, which Python 2 writes as a number.
 func isFlag(v any) bool {
 	_, ok := v.(bool)
 	n, number := v.(int64)

@@ -172,7 +172,7 @@ func find(ctx context.Context, b blob.Bucket, path string) (p profile, guessed b
 	return nil, false, &wire.At{Off: 0, Err: &FaultError{FaultForeign, err}}
 }
 
-// likeLayoutC tells whether a file that is none is nearest to a stream: a small version, then a number of 64 bits.
+// likeLayoutC reports whether a file that is none is nearest to a stream: a small version, then a number of 64 bits.
 func likeLayoutC(head []byte) bool {
 	return len(head) >= 12 && head[1]|head[2]|head[3] == 0 && (head[0] == 0 || head[0] < 16 && head[4]|head[5]|head[6]|head[7] == 0)
 }

@@ -29,7 +29,7 @@ var selectedRows = rowsProfile{layout{name: rowsName, like: likeRows, walk: walk
 // rowsProfile is a layout that is written too.
 type rowsProfile struct{ layout }
 
-// likeRows tells whether there is a tensor behind rows and height, or could be if the file were longer.
+// likeRows reports whether there is a tensor behind rows and height, or could be if the file were longer.
 func likeRows(head []byte, size int64) bool {
 	if len(head) < 12 || binary.LittleEndian.Uint32(head) != 0 {
 		return false

@@ -133,7 +133,7 @@ func unitOf(u *pf.TimeUnit) string {
 	return ""
 }
 
-// says tells whether a schema can have the type of time: the units of seconds and the dates of milliseconds it has not.
+// says reports whether a schema can have the type of time: the units of seconds and the dates of milliseconds it has not.
 // Durations, and zones other than UTC, stand in the schema of Arrow beside it.
 func says(when format.TimeType) bool {
 	return when.Unit != "s" && when.Kind != "date64" || when.Kind == "duration"

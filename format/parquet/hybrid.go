@@ -58,7 +58,7 @@ func runOf(src []byte, width int) (v uint32, size int, err error) {
 	return binary.LittleEndian.Uint32(raw[:]), size, nil
 }
 
-// allOnes tells whether n numbers of one bit are a run of ones, as the levels of a page without nulls most often are.
+// allOnes reports whether n numbers of one bit are a run of ones, as the levels of a page without nulls most often are.
 func allOnes(src []byte, n int) bool {
 	head, k := binary.Uvarint(src)
 	return k > 0 && head&1 == 0 && head>>1 >= uint64(n) && len(src) > k && src[k] == 1

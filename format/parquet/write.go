@@ -125,7 +125,7 @@ func (t *table) describe() {
 	}
 }
 
-// beside tells whether only the schema of an Arrow table says what a column is.
+// beside reports whether only the schema of an Arrow table says what a column is.
 func beside(when format.TimeType) bool {
 	return when.Kind == "duration" || when.Zone != "" && when.Zone != utc
 }

@@ -260,7 +260,7 @@ func special(b []byte) (v float64, n int) {
 	return v, n
 }
 
-// isWord tells whether b begins with the word, which is in lower case.
+// isWord reports whether b begins with the word, which is in lower case.
 func isWord(b []byte, word string) bool {
 	if len(b) < len(word) {
 		return false

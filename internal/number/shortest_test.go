@@ -30,7 +30,7 @@ func spelled(t interface{ Fatal(...any) }, v float64, size int) (digits uint64, 
 	return trim(digits, exp-len(fraction))
 }
 
-// between tells whether v lies in the middle of two decimals, of which the first is even: the choice is free there, and
+// between reports whether v lies in the middle of two decimals, of which the first is even: the choice is free there, and
 // strconv takes the other.
 func between(v float64, a uint64, aExp int, b uint64, bExp int) bool {
 	if a%2 != 0 || aExp != bExp {

@@ -50,7 +50,7 @@ func (m *Member) Place(at int64) (end int64) {
 	return m.Data + m.Size
 }
 
-// big tells whether a number does not fit the 32 bits of the old fields.
+// big reports whether a number does not fit the 32 bits of the old fields.
 func big(v int64) bool { return v >= math.MaxUint32 }
 
 // version is the one of zip that is needed to read the entry.

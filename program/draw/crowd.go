@@ -86,7 +86,7 @@ func (p *picture) start(v int) int {
 	return p.nodes[from].row + 1
 }
 
-// joins tells whether a value that begins in a row comes to a box on a line shared with others.
+// joins reports whether a value that begins in a row comes to a box on a line shared with others.
 func (p *picture) joins(to, start int) bool {
 	return len(p.boxes[to].takes) > manyTaken && p.nodes[to].row-1 > start
 }

@@ -104,7 +104,7 @@ func build(s *scope, block, most int) *graph {
 	return &b.graph
 }
 
-// folded tells whether an operator is drawn within others: one that gives a parameter or a constant, and in PIR one that
+// folded reports whether an operator is drawn within others: one that gives a parameter or a constant, and in PIR one that
 // makes a list of values or takes it apart.
 func (b *builder) folded(o *program.Op) bool {
 	in, out := b.args(o.In), b.args(o.Out)

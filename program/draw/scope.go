@@ -42,12 +42,12 @@ func (s *scope) find(block int, name string) *program.Var {
 	return nil
 }
 
-// isParam tells whether the variable is drawn within the operators that take it.
+// isParam reports whether the variable is drawn within the operators that take it.
 func isParam(v *program.Var) bool {
 	return v != nil && v.Persistable && !holder(v)
 }
 
-// holder tells whether the variable is only what feeds and fetches are held in.
+// holder reports whether the variable is only what feeds and fetches are held in.
 func holder(v *program.Var) bool {
 	return v != nil && (v.Kind == program.VarType_FEED_MINIBATCH || v.Kind == program.VarType_FETCH_LIST)
 }

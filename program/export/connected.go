@@ -107,7 +107,7 @@ func (b *builder) bias(layer string, width int64) (string, error) {
 	return b.param(tensor{name: m.Name, dims: []int64{width}, from: m})
 }
 
-// outIn tells whether weights in one row lie by outputs.
+// outIn reports whether weights in one row lie by outputs.
 func (b *builder) outIn() bool {
 	if b.opts.Order == OrderInOut || b.opts.Order == OrderOutIn {
 		return b.opts.Order == OrderOutIn

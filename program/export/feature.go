@@ -30,7 +30,7 @@ func (b *builder) widen(e *graph.Entry, k *kind) error {
 	return nil
 }
 
-// flattened tells whether the weights of several outputs lie in one row, as those of dense examples do.
+// flattened reports whether the weights of several outputs lie in one row, as those of dense examples do.
 func flattened(m *matrix.Meta, outputs, features int64) bool {
 	if outputs < 2 || m.Cols%outputs != 0 || m.Layout == matrix.RowSparse || m.Cols == features {
 		return false

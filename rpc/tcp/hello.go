@@ -163,7 +163,7 @@ func (n Network) welcome(nc net.Conn, addr string) (hello, error) {
 	return theirs, nc.SetDeadline(time.Time{})
 }
 
-// looksLikeHTTP tells whether the greeting begins like a request of HTTP.
+// looksLikeHTTP reports whether the greeting begins like a request of HTTP.
 func looksLikeHTTP(e *HandshakeError) bool {
 	for _, method := range []string{"GET ", "HEAD ", "POST ", "PUT ", "DELETE ", "OPTIONS ", "PATCH ", "CONNECT "} {
 		if bytes.HasPrefix([]byte(e.Text), []byte(`found "`+method[:min(len(method), len(magic))])) {

@@ -180,7 +180,7 @@ func (s *sender) count(n int) {
 	}
 }
 
-// busy tells whether frames are being written.
+// busy reports whether frames are being written.
 func (s *sender) busy() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
