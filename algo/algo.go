@@ -48,25 +48,26 @@ type Defaults struct {
 	Epochs   int
 }
 
-// For are the defaults with an update rule chosen by the user: another rule wants another rate, and its settings are its
-// own. The empty name is the recipe's rule.
-func (a *Algo) For(rule string) Defaults {
+// For are the defaults with an update rule of the table (nil: that of package optim) chosen by the user: another rule wants
+// another rate, and its settings are its own. The empty name is the recipe's rule.
+func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	d := a.Defaults
-	if rule == "" || rule == d.Rule {
+	if name == "" || name == d.Rule {
 		return d
 	}
-	d.Rule, d.Hyper = rule, nil
-	if rate, ok := rates[a.Task][rule]; ok {
+	d.Rule, d.Hyper = name, nil
+	rule, err := optim.Find(rules, name)
+	if err != nil {
+		return d // which Compose refuses
+	}
+	rate := rule.Rates.Classes
+	if a.Task == Regression {
+		rate = rule.Rates.Numbers
+	}
+	if rate != 0 {
 		d.Rate = rate
 	}
 	return d
-}
-
-// rates are first rates that suit features around 1, and labels around 10 in regression, with a schedule that falls to
-// zero.
-var rates = map[Task]map[string]float64{
-	Classification: {"sgd": 0.5, "momentum": 0.1, "adagrad": 0.5, "adam": 0.1, "ftrl": 1},
-	Regression:     {"sgd": 0.1, "momentum": 0.05, "adagrad": 4, "adam": 1, "ftrl": 4},
 }
 
 // Algos is the table of recipes, a new slice on every call.
@@ -108,7 +109,7 @@ type Conf struct {
 func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	f := a.File()
 	hyper := map[string]float64{}
-	d := a.For(c.Rule)
+	d := a.For(c.Rules, c.Rule)
 	maps.Copy(hyper, d.Hyper)
 	maps.Copy(hyper, c.Hyper)
 	c.Rule, c.Hyper = d.Rule, hyper

@@ -91,7 +91,7 @@ func TestRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			j := begin(t, m)
-			j.fit(b, a.For(rule.Name))
+			j.fit(b, a.For(nil, rule.Name))
 			if a.Task == Regression {
 				if s := j.score(b); s.r2 < 0.51 {
 					t.Errorf("%s with %s: %v, want r2 from 0.51 on", a.Name, rule.Name, s)

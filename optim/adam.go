@@ -26,6 +26,7 @@ var adam = psf.Rule{
 		{Name: "eps", Default: 1e-8, Help: "added to the root"},
 		l2,
 	},
+	Rates: psf.Rates{Classes: 0.1, Numbers: 1},
 	New: func(h map[string]float64) psf.Step {
 		a := adamSet{h["beta1"], h["beta2"], h["eps"], h["l2"]}
 		return psf.Step{

@@ -15,6 +15,7 @@ var momentum = psf.Rule{
 	Help:  "gradient descent with velocity",
 	Slots: 1,
 	Hyper: []psf.Hyper{{Name: "mu", Default: 0.9, Help: "part of the velocity kept in a step", Max: 1, Below: true}, l2},
+	Rates: psf.Rates{Classes: 0.1, Numbers: 0.05},
 	New: func(h map[string]float64) psf.Step {
 		mu, l2 := h["mu"], h["l2"]
 		return psf.Step{

@@ -13,6 +13,7 @@ var sgd = psf.Rule{
 	Name:  "sgd",
 	Help:  "gradient descent; l1 and l2 as proximal steps",
 	Hyper: []psf.Hyper{l1, l2},
+	Rates: psf.Rates{Classes: 0.5, Numbers: 0.1},
 	New: func(h map[string]float64) psf.Step {
 		l1, l2 := h["l1"], h["l2"]
 		return psf.Step{

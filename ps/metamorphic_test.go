@@ -48,12 +48,21 @@ type program struct {
 	quiet []string
 }
 
+// ruleNames are no rule and those of the table.
+func ruleNames() []string {
+	names := []string{""}
+	for _, r := range optim.Rules() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
 func drawProgram(t *rapid.T) program {
 	m := matrix.Meta{
 		Name: "m", Rows: rapid.Int64Range(1, 4).Draw(t, "rows"), Cols: rapid.Int64Range(1, 130).Draw(t, "cols"),
 		BlockCols: rapid.SampledFrom([]int64{0, 7, 40}).Draw(t, "block"), DType: matrix.F64,
 		Layout: rapid.SampledFrom([]matrix.Layout{matrix.RowDense, matrix.RowSparse}).Draw(t, "layout"),
-		Rule:   rapid.SampledFrom([]string{"", "", "momentum", "adam", "ftrl"}).Draw(t, "rule"),
+		Rule:   rapid.SampledFrom(ruleNames()).Draw(t, "rule"),
 	}
 	if rapid.Bool().Draw(t, "init") {
 		m.Init = matrix.Init{Kind: "normal", Scale: 1, Seed: 3}

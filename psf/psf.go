@@ -110,8 +110,16 @@ type Rule struct {
 	Help  string
 	Slots int // values of state kept beside each weight, zero at the start
 	Hyper []Hyper
+	Rates Rates // zero: those of the recipe
 	// New binds the settings: every name of Hyper is in h.
 	New func(h map[string]float64) Step
+}
+
+// Rates are the first learning rates of a rule that suit features around 1, with a schedule that falls to zero. They stand
+// where the user gives none.
+type Rates struct {
+	Classes float64 // for losses of classes: gradients up to 1
+	Numbers float64 // for squares of differences from labels around 10
 }
 
 // Step changes the weights w by the mean gradient g: w, g and every slot have the same length. rate is the learning

@@ -149,7 +149,7 @@ func (p *plan) checkNames() error {
 
 // chooseRule checks the update rule and the schedule, and takes from the recipe what the user did not give.
 func (p *plan) chooseRule() error {
-	j, d := p.job, p.recipe.For(p.rule)
+	j, d := p.job, p.recipe.For(nil, p.rule)
 	hyper, err := numbers("hyper", j.hyper)
 	if err != nil {
 		return err

@@ -152,9 +152,9 @@ func listAlgos(out io.Writer, width int) {
 		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, batch %d, epochs %d",
 			a.Help, a.Task, d.Rule, d.Rate, d.Batch, d.Epochs))
 	}
-	fmt.Fprintln(out, "\nUpdate rules (--rule) and their settings (--hyper NAME=VALUE):")
+	fmt.Fprintln(out, "\nUpdate rules (--rule): rates for classes, for regression; settings (--hyper NAME=VALUE):")
 	for _, r := range optim.Rules() {
-		text := r.Help
+		text := fmt.Sprintf("%s; rate %g, %g", r.Help, r.Rates.Classes, r.Rates.Numbers)
 		for i, h := range r.Hyper {
 			text += fmt.Sprintf("%s %s=%g", map[bool]string{true: ";"}[i == 0], h.Name, h.Default)
 		}
@@ -174,7 +174,7 @@ func printAlgosJSON(e *env) error {
 		algos = append(algos, entry{"name": a.Name, "help": a.Help, "task": a.Task, "defaults": a.Defaults})
 	}
 	for _, r := range optim.Rules() {
-		rules = append(rules, entry{"name": r.Name, "help": r.Help, "slots": r.Slots, "settings": r.Hyper})
+		rules = append(rules, entry{"name": r.Name, "help": r.Help, "slots": r.Slots, "rates": r.Rates, "settings": r.Hyper})
 	}
 	for _, s := range optim.Schedules() {
 		schedules = append(schedules, entry{"name": s.Name, "help": s.Help, "settings": s.Hyper})

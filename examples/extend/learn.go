@@ -77,6 +77,7 @@ func (absolute) Predict(score []float32) float64 { return float64(score[0]) }
 
 // Fading is an update rule: gradient descent whose steps fade with their number, w = w - rate/sqrt(t) * g. No slots.
 var Fading = psf.Rule{Name: "fading", Help: "gradient descent with steps of rate/sqrt(t)",
+	Rates: psf.Rates{Classes: 0.5, Numbers: 0.1},
 	New: func(map[string]float64) psf.Step {
 		return psf.Step{
 			F32: func(w, g []float32, _ [][]float32, rate float64, t int64) { fade(w, g, rate, t) },
