@@ -215,6 +215,9 @@ next:
 		for _, opt := range i.Options {
 			names = append(names, opt.Name)
 		}
+		if len(names) == 0 {
+			return fmt.Errorf("format %s has no options, found %q: %w", i.Name, name, ErrOption)
+		}
 		return fmt.Errorf("format %s: option %q, want one of %q: %w", i.Name, name, names, ErrOption)
 	}
 	return nil

@@ -26,6 +26,9 @@ func TestOptions(t *testing.T) {
 	if err := o.CheckSet(info); !errors.Is(err, format.ErrOption) || !strings.Contains(err.Error(), `"c"`) {
 		t.Errorf("%v, want ErrOption for c", err)
 	}
+	if err := o.CheckSet(format.Info{Name: "y"}); !errors.Is(err, format.ErrOption) || !strings.Contains(err.Error(), "no options") {
+		t.Errorf("%v, want ErrOption for want of options", err)
+	}
 	var lost []string
 	o.Lost = func(what string) { lost = append(lost, what) }
 	if err := o.Lose(format.Labels, "w", "label %d", 1); !errors.Is(err, format.ErrLossy) || len(lost) > 0 {

@@ -84,7 +84,13 @@ func (s *source) locate(ctx context.Context, e *env, path string) (*place, error
 // options are the options for opening the place.
 func (p *place) options() (format.Options, error) {
 	o := format.Options{Set: p.set}
-	return o, o.CheckSet(p.Info())
+	err := o.CheckSet(p.Info())
+	for name := range p.set {
+		if others := having(name); err != nil && !hasOption(p.Info(), name) && len(others) > 0 {
+			err = fmt.Errorf("%w; %s has it: --out %s=VALUE where such is written", err, strings.Join(others, ", "), name)
+		}
+	}
+	return o, err
 }
 
 // reader opens the place.
