@@ -137,7 +137,7 @@ var (
 // token is the rest of the token that begins at text[i], for errors.
 func (s *settings) token(text []byte, i int) []byte {
 	end := i
-	for s.class[text[end]] == 0 && text[end] != '\n' && end < len(text)-pad {
+	for s.class[text[end]] == 0 && text[end] != '\n' {
 		end++
 	}
 	return text[i:end]

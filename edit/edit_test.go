@@ -208,6 +208,22 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompareBands compares more rows than are looked at at a time.
+func TestCompareBands(t *testing.T) {
+	const rows, cols = 5, bandCells / 2
+	long := func(last float64) stored {
+		m := matrix.Meta{Name: "w", Rows: rows, Cols: cols, DType: matrix.F64}
+		b := matrix.Block{At: m.Rect(), Data: &matrix.Dense[float64]{Val: make([]float64, rows*cols)}}
+		b.Data.Values().([]float64)[rows*cols-1] = last
+		return stored{[]matrix.Meta{m}, map[string][]matrix.Block{"w": {b}}}
+	}
+	got, err := Compare(t.Context(), long(1), long(3))
+	want := Difference{Matrix: "w", Cells: rows * cols, Differ: 1, Largest: 2, Row: rows - 1, Col: cols - 1}
+	if err != nil || len(got) != 1 || got[0] != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
+	}
+}
+
 // TestCompareWhole compares integers that are one float64 and not the same.
 func TestCompareWhole(t *testing.T) {
 	whole := func(layout matrix.Layout, b matrix.Block) stored {

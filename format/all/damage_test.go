@@ -2,6 +2,9 @@ package all
 
 import (
 	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"thole.example/blob"
@@ -38,17 +41,48 @@ func damaged(t *testing.T, c kind, s sample, f func(t *testing.T, name, data str
 	}
 }
 
-// load reads everything, as the codec and with detection, and counts the cells.
-func load(b blob.Bucket, c kind) (int, error) {
-	ctx := context.Background()
-	_, _, _ = Codecs().Detect(ctx, b, pathOf(c))
-	r, _, err := Codecs().Open(ctx, b, pathOf(c), c.Info().Name, format.Options{})
+// load reads everything, as the codec and with detection, and counts the cells. It fails if an object is left open.
+func load(b blob.Bucket, c kind) (n int, err error) {
+	ctx, counted := context.Background(), &counting{Bucket: b}
+	defer func() {
+		if open := counted.open.Load(); open != 0 {
+			n, err = 0, fmt.Errorf("%d objects are left open after: %v", open, err)
+		}
+	}()
+	_, _, _ = Codecs().Detect(ctx, counted, pathOf(c))
+	r, _, err := Codecs().Open(ctx, counted, pathOf(c), c.Info().Name, format.Options{})
 	if err != nil {
 		return 0, err
 	}
 	defer r.Close()
 	all, err := cells(ctx, r)
 	return len(all), err
+}
+
+// counting is a bucket that knows how many of its objects are open.
+type counting struct {
+	blob.Bucket
+	open atomic.Int64
+}
+
+type countedObject struct {
+	blob.Object
+	once sync.Once
+	of   *counting
+}
+
+func (c *counting) Open(ctx context.Context, name string) (blob.Object, error) {
+	o, err := c.Bucket.Open(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	c.open.Add(1)
+	return &countedObject{Object: o, of: c}, nil
+}
+
+func (o *countedObject) Close() error {
+	o.once.Do(func() { o.of.open.Add(-1) })
+	return o.Object.Close()
 }
 
 // TestTruncation cuts every file at every byte: an error of the package format, or no value less than before.

@@ -290,8 +290,47 @@ func TestBlocks(t *testing.T) {
 		nets[name](n)
 		p.Blocks = append(p.Blocks, n.block)
 	}
-	if s := checkSheet(t, p); len(s.heads) != len(p.Blocks) || s.heads[1].text != "block 1 within block 0" {
+	s := checkSheet(t, p)
+	if len(s.heads) != len(p.Blocks) || s.heads[1].text != "block 1 within block 0" {
 		t.Errorf("headings %v", s.heads)
+	}
+	beside := 0
+	for i := range s.heads[1:] {
+		if s.heads[i].y == s.heads[i+1].y {
+			beside++
+		}
+	}
+	if beside == 0 {
+		t.Errorf("no two blocks stand side by side: %v", s.heads)
+	}
+}
+
+// TestSnap breaks threads that make a picture broad: every node stays in one thread.
+func TestSnap(t *testing.T) {
+	broken := 0
+	for name, make := range nets {
+		n := &net{block: program.Block{Parent: -1}}
+		make(n)
+		p := build(newScope(&program.Program{Blocks: []program.Block{n.block}}), 0, maxBoxes).draw()
+		threads := p.weave()
+		whole, of := len(threads), p.pack(threads)
+		for _, c := range p.columns {
+			if last := p.sprawls(c); last >= 0 {
+				threads = p.snap(threads, of, last)
+			}
+		}
+		broken += len(threads) - whole
+		var all []int
+		for _, t := range threads {
+			all = append(all, t.nodes...)
+		}
+		slices.Sort(all)
+		if len(all) != len(p.nodes) || len(slices.Compact(all)) != len(p.nodes) {
+			t.Errorf("%s: %d nodes in threads, want each of %d once", name, len(all), len(p.nodes))
+		}
+	}
+	if broken == 0 {
+		t.Error("no thread was broken")
 	}
 }
 
