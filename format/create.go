@@ -73,7 +73,10 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 	if folder {
 		in += "/"
 	}
-	w.Writer, err = w.codec.Create(ctx, w.bucket, in, w.ms, o)
+	inner, err := w.codec.Create(ctx, w.bucket, in, w.ms, o)
+	if err == nil {
+		w.Writer = inner // not beside an error: it may be a nil pointer that is not a nil Writer
+	}
 	return err
 }
 
@@ -234,8 +237,12 @@ func (w *save) final(err error) error {
 // written and the difference did not pass the gate.
 func (w *save) readBack(ctx context.Context) error {
 	info := w.codec.Info()
-	if dialect, err := w.codec.Sniff(ctx, w.bucket, w.inside()); err != nil || dialect == "" {
-		return errors.Join(fmt.Errorf("what was written is not known as %s; nothing was replaced: %w", info.Name, ErrUnknown), err)
+	dialect, err := Sniff(ctx, w.codec, w.bucket, w.inside())
+	if err != nil {
+		return fmt.Errorf("what was written cannot be looked at; nothing was replaced: %w", err)
+	}
+	if dialect == "" {
+		return fmt.Errorf("what was written is not known as %s; nothing was replaced: %w", info.Name, ErrUnknown)
 	}
 	r, err := Open(ctx, w.codec, w.bucket, w.inside(), Options{})
 	if err != nil {

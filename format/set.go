@@ -63,7 +63,7 @@ func (s Set) Detect(ctx context.Context, b blob.Bucket, name string) (c Codec, d
 		return nil, "", fmt.Errorf("%s: %w", name, fs.ErrNotExist)
 	}
 	for _, c := range s {
-		dialect, err := c.Sniff(ctx, b, name)
+		dialect, err := Sniff(ctx, c, b, name)
 		if Missing(err) { // the codec wants a file and there is a folder
 			continue
 		}
@@ -96,7 +96,7 @@ func (s Set) partOf(ctx context.Context, b blob.Bucket, name string, infos []blo
 		if c.Info().Ext != "" {
 			continue
 		}
-		if dialect, err := c.Sniff(ctx, b, dir); err == nil && dialect != "" {
+		if dialect, err := Sniff(ctx, c, b, dir); err == nil && dialect != "" {
 			return fmt.Sprintf("a file of the %s model %s, want the whole of it", c.Info().Name, dir)
 		}
 	}

@@ -68,10 +68,17 @@ func Beside(ctx context.Context, b blob.Bucket, params string) (*Model, error) {
 	stem := strings.TrimSuffix(params, path.Ext(params))
 	candidates := []string{stem + descExt, stem + pirExt, path.Join(path.Dir(params), descName)}
 	for _, file := range candidates {
-		if file == params || !isFile(ctx, b, file) {
+		if file == params {
 			continue
 		}
-		if form, err := sniffFile(ctx, b, file); err != nil || form == "" {
+		if there, err := isFile(ctx, b, file); err != nil {
+			return nil, err
+		} else if !there {
+			continue
+		}
+		if form, err := sniffFile(ctx, b, file); err != nil {
+			return nil, err
+		} else if form == "" {
 			continue
 		}
 		m, err := open(ctx, b, file)
@@ -93,9 +100,9 @@ func Combined(file string) bool {
 	return base == combinedName || base == "params" || path.Ext(base) == combinedExt
 }
 
-func isFile(ctx context.Context, b blob.Bucket, p string) bool {
+func isFile(ctx context.Context, b blob.Bucket, p string) (bool, error) {
 	infos, err := b.List(ctx, p)
-	return err == nil && len(infos) == 1 && infos[0].Name == p
+	return err == nil && len(infos) == 1 && infos[0].Name == p, err
 }
 
 // Resolve is the name of what a path stands for: itself, or X.pdmodel or X.json for an X at which nothing lies, as Paddle
@@ -106,8 +113,8 @@ func Resolve(ctx context.Context, b blob.Bucket, p string) (string, error) {
 		return p, err
 	}
 	for _, file := range []string{p + descExt, p + pirExt} {
-		if isFile(ctx, b, file) {
-			return file, nil
+		if there, err := isFile(ctx, b, file); there || err != nil {
+			return file, err
 		}
 	}
 	return p, nil
@@ -141,7 +148,9 @@ func topologyIn(ctx context.Context, b blob.Bucket, p string, infos []blob.Info)
 				continue
 			}
 			if ext == pirExt {
-				if form, err := sniffFile(ctx, b, i.Name); err != nil || form != FormPIR {
+				if form, err := sniffFile(ctx, b, i.Name); err != nil {
+					return "", err
+				} else if form != FormPIR {
 					continue
 				}
 			}
@@ -191,7 +200,11 @@ func open(ctx context.Context, b blob.Bucket, file string) (*Model, error) {
 	if form == "" {
 		return nil, format.Wrap(name, file, fmt.Errorf("no topology: %w", format.ErrUnknown))
 	}
-	if infos, err := b.List(ctx, file); err == nil && len(infos) == 1 && infos[0].Size > maxBytes {
+	infos, err := b.List(ctx, file)
+	if err != nil {
+		return nil, err
+	}
+	if len(infos) == 1 && infos[0].Size > maxBytes {
 		return nil, format.Wrap(name, file, fmt.Errorf("%d bytes, want at most %d: %w", infos[0].Size, maxBytes, format.ErrLimit))
 	}
 	data, err := blob.ReadAll(ctx, b, file, maxBytes)
@@ -202,36 +215,49 @@ func open(ctx context.Context, b blob.Bucket, file string) (*Model, error) {
 	if m.Program, err = Decode(data); err != nil {
 		return nil, format.Wrap(name, file, err)
 	}
-	m.findParams(ctx, b)
-	return m, nil
+	return m, m.findParams(ctx, b)
 }
 
 // findParams looks for the parameters: X.pdiparams beside X.pdmodel, a file for every variable, __params__ or params, in
 // this order.
-func (m *Model) findParams(ctx context.Context, b blob.Bucket) {
+func (m *Model) findParams(ctx context.Context, b blob.Bucket) error {
 	dir := path.Dir(m.Path)
-	if combined := strings.TrimSuffix(m.Path, path.Ext(m.Path)) + combinedExt; path.Ext(m.Path) != "" && isFile(ctx, b, combined) {
-		m.Params = combined
-		return
+	if ext := path.Ext(m.Path); ext != "" {
+		combined := strings.TrimSuffix(m.Path, ext) + combinedExt
+		if there, err := isFile(ctx, b, combined); err != nil {
+			return err
+		} else if there {
+			m.Params = combined
+			return nil
+		}
 	}
 	params := m.Program.Params()
 	of := make(map[string]string, len(params))
 	for _, v := range params {
 		file, ok := fileOf(dir, v.Name)
-		if ok && isFile(ctx, b, file) {
+		if !ok {
+			continue
+		}
+		if there, err := isFile(ctx, b, file); err != nil {
+			return err
+		} else if there {
 			of[v.Name] = file
 		}
 	}
 	if len(params) > 0 && len(of) == len(params) {
 		m.Of = of
-		return
+		return nil
 	}
 	for _, file := range []string{combinedName, "params"} {
-		if file = path.Join(dir, file); isFile(ctx, b, file) {
+		file = path.Join(dir, file)
+		if there, err := isFile(ctx, b, file); err != nil {
+			return err
+		} else if there {
 			m.Params = file
-			return
+			return nil
 		}
 	}
+	return nil
 }
 
 // fileOf is the file of a variable in a folder; ok is false for a name that leaves the folder or hides in it.

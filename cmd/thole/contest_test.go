@@ -120,6 +120,21 @@ func TestDifferentStores(t *testing.T) {
 	}
 }
 
+// TestMemoryBound: without a bound of the user's it is a share of the machine's memory.
+func TestMemoryBound(t *testing.T) {
+	for text, want := range map[string]int64{"": defaultMemory(), "1MiB": 1 << 20, "1": 1} {
+		m, err := memoryBound(text)
+		if got := int64(0); m != nil {
+			got = m.Limit
+			if err != nil || got != want {
+				t.Errorf("--memory %q: %d, %v, want %d", text, got, err, want)
+			}
+		} else if err != nil || want != 0 {
+			t.Errorf("--memory %q: no bound, %v, want %d", text, err, want)
+		}
+	}
+}
+
 // TestServerMemory: a model that is larger than a server may hold is refused in one line with both numbers.
 func TestServerMemory(t *testing.T) {
 	dir := t.TempDir()

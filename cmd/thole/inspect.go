@@ -114,7 +114,7 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	}
 	defer r.Close()
 	f := &finding{Path: path, Format: p.Info().Name, Notes: r.Notes(), Files: map[string]int{}, Quick: !deep}
-	if f.Dialect, err = p.Sniff(ctx, p.bucket, p.name); err != nil {
+	if f.Dialect, err = format.Sniff(ctx, p.Codec, p.bucket, p.name); err != nil {
 		return nil, format.Wrap(f.Format, p.name, err)
 	}
 	for file, data := range r.Files() {

@@ -28,6 +28,9 @@ func TestLiveLine(t *testing.T) {
 	if got, want := liveLine(60, "write", "", 0.5, nil), "write  ["+strings.Repeat("=", 19)+strings.Repeat(" ", 19)+"]   50%"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if got, want := liveLine(20, "write", "", 1, nil), "write  100%"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // TestSpeed: the rate is that of the last seconds, and the time left follows from it.
