@@ -75,7 +75,11 @@ func Goldens(t testing.TB, pattern string) (all []*Golden) {
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
-		codec := filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(file))))
+		whole, err := filepath.Abs(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codec := filepath.Base(filepath.Dir(filepath.Dir(filepath.Dir(whole))))
 		g.Name = codec + "/" + strings.TrimSuffix(filepath.Base(file), ".txtar")
 		all = append(all, g)
 	}

@@ -120,7 +120,7 @@ def goldens():
         position(0, 2), coo(5, 1, "i64", {(0, 0): -1}))
 
     b = matrix("m", "i32", [[1, 2, 0, 0], [3, 255, 0, 0], [0, -70000, 0, 0], [0, 0, 9, 0]])
-    put("blocks", document.format("sections Body and Block types: four blocks of all types and of several value types"), b,
+    put("multiblock", document.format("sections Body and Block types: four blocks of all types and of several value types"), b,
         header(DENSE, 4, 4, ["i32"], DOCUMENT), position(0, 0), dense(2, 2, "u8", [1, 2, 3, 255]), position(0, 2), empty(2, 2),
         position(2, 0), csr(2, 2, "i32", {(0, 1): -70000}), position(2, 2), coo(2, 2, "u16", {(1, 0): 9}))
 
