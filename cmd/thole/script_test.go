@@ -20,7 +20,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs the scripts of testdata/script: each is a session at the command line. $DATA is the folder of real
-// data, or empty if it is not there; scripts that need it begin with [!data] skip. $SAVED has models that Paddle saved.
+// data and may not be there; what a script does with it and with $GOLDEN and $REAL stands at its end, behind [!data] stop. $SAVED
+// has models that Paddle saved.
 func TestScript(t *testing.T) {
 	shared, err := filepath.Abs("../../../shared")
 	if err != nil {
