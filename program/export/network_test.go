@@ -64,11 +64,12 @@ func saveFC(inputs int64) func(s *saved) {
 	return func(s *saved) {
 		saveWide(s)
 		s.add("embedding_embedding", 2*factors, features)
+		width := inputs
 		for i, n := range []int64{5, 4, 1} {
 			name := []string{"fclayer_0", "fclayer_1", "fclayer"}[i]
-			s.add(name+"_weight", 2, inputs*n)
+			s.add(name+"_weight", 2, width*n)
 			s.add(name+"_bias", 1, n)
-			inputs = n
+			width = n
 		}
 	}
 }
