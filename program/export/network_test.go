@@ -374,6 +374,17 @@ func TestNetworks(t *testing.T) {
 					}
 					m := machine(t, model)
 					machines = append(machines, m)
+					width := int64(features)
+					if feed == export.FeedSparse {
+						if width = fields; n.open {
+							width = -1
+						}
+					}
+					for _, in := range m.Inputs() {
+						if !slices.Equal(in.Dims, []int64{-1, width}) {
+							t.Errorf("input %s of shape %v, want any number of examples and %d values", in.Name, in.Dims, width)
+						}
+					}
 					got, err := m.Run(context.Background(), feeds(m, all, n.open))
 					if err != nil {
 						t.Fatal(err)
