@@ -282,6 +282,29 @@ func TestGathered(t *testing.T) {
 	}
 }
 
+// TestJoined counts the lines that come to a box of many values from afar: of more than ten one comes.
+func TestJoined(t *testing.T) {
+	for _, takes := range []int{manyTaken - 1, manyTaken, manyTaken + 1} {
+		n := &net{block: program.Block{Parent: -1}}
+		var all []int
+		for range takes {
+			all = append(all, n.op("fc", n.op("feed")))
+		}
+		far := n.op("fc", n.op("fc", n.op("fc", all[0])))
+		n.op("concat", append(all[1:], all[0], far)[1:]...) // as many: one of them right above it
+		p := build(newScope(&program.Program{Blocks: []program.Block{n.block}}), 0, maxBoxes).draw()
+		lines := 0
+		for _, l := range p.links {
+			if to := p.nodes[l.to]; to.kind == isOp && p.boxes[to.of].lines[0].text == "concat" {
+				lines++
+			}
+		}
+		if want := map[bool]int{true: takes, false: 2}[takes <= manyTaken]; lines != want {
+			t.Errorf("%d lines come to a box that takes %d, want %d", lines, takes, want)
+		}
+	}
+}
+
 // TestBlocks draws several blocks, each under its own heading.
 func TestBlocks(t *testing.T) {
 	p := &program.Program{}
