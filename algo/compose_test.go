@@ -2,6 +2,8 @@ package algo
 
 import (
 	"bytes"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,20 +127,45 @@ func sameMeta(a, b matrix.Meta) bool {
 	return a.Name == b.Name && a.Rows == b.Rows && a.Cols == b.Cols && a.Layout == b.Layout && a.Rule == b.Rule
 }
 
-// Models that Angel's users saved build as they are.
+// Networks as users of Angel write them by hand, and, where they are there, those that such users saved, build as they are.
 func TestRealGraphs(t *testing.T) {
-	for _, name := range []string{"mlcore-lr", "serving-lr"} {
-		src, err := os.ReadFile(filepath.Join("..", "..", "shared", "golden", "angel", "real", name, graph.FileName))
+	type network struct {
+		algo, weight, rule string
+		hyper              map[string]float64
+		cols               int64
+		layout             matrix.Layout
+	}
+	all := map[string]network{
+		"../graph/testdata/clicks.json": {"lr", "wide_weight", "momentum",
+			map[string]float64{"mu": 0.8, "l2": 0.002}, 40, matrix.RowSparse},
+		"../graph/testdata/prices.json": {"linreg", "sum_weight", "adagrad", map[string]float64{"l1": 0.001}, 5, matrix.RowDense},
+		"../graph/testdata/terms.json": {"svm", "hashed_weight", "ftrl",
+			map[string]float64{"alpha": 0.05, "beta": 2, "l1": 0.5, "l2": 0.25, "warm": 1}, math.MaxInt64, matrix.RowSparse},
+	}
+	for name, l2 := range map[string]float64{"mlcore-lr": 0.001, "serving-lr": 0.01} {
+		path := filepath.Join("..", "..", "shared", "golden", "angel", "real", name, graph.FileName)
+		if _, err := os.Stat(path); err != nil {
+			t.Logf("no golden file: %v", err)
+			continue
+		}
+		all[path] = network{"lr", "input_weight", "adam", map[string]float64{"l2": l2}, 123, matrix.RowDense}
+	}
+	for name, want := range all {
+		src, err := os.ReadFile(name)
 		if err != nil {
-			t.Skipf("no golden file: %v", err)
+			t.Fatal(err)
 		}
 		m, err := compose(t, string(src), Conf{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		w := m.Params()[0]
-		if w.Name != "input_weight" || w.Cols != 123 || w.Rule != "adam" || w.Hyper["l2"] == 0 || m.Loss.Name() != "logloss" {
-			t.Errorf("%s: %+v", name, w)
+		if w.Name != want.weight || w.Cols != want.cols || w.Rule != want.rule || w.Layout != want.layout ||
+			!maps.Equal(w.Hyper, want.hyper) {
+			t.Errorf("%s: %+v, want %+v", name, w, want)
+		}
+		if got := NameOf(m.File); got != want.algo {
+			t.Errorf("%s is taken for %q, want %s", name, got, want.algo)
 		}
 		if len(m.File.Ignored) != 0 {
 			t.Errorf("%s: unknown keys %v", name, m.File.Ignored)

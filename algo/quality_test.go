@@ -4,9 +4,11 @@ import (
 	"math"
 	"testing"
 
+	"thole.example/algo/algotest"
 	"thole.example/data"
 	"thole.example/layer"
 	"thole.example/matrix"
+	"thole.example/metric"
 	"thole.example/optim"
 )
 
@@ -70,7 +72,8 @@ func TestSVM(t *testing.T) {
 func TestLinReg(t *testing.T) {
 	abalone := examples(t, "abalone/abalone_8d_train.libsvm")
 	s := train(t, linreg, abalone, 8, nil, nil).score(abalone)
-	exact := leastSquares(abalone, 8)
+	abalone.X.At.Cols.Hi = 8
+	exact := measure(t, metric.R2, abalone, (&algotest.Problem{Data: abalone, Loss: algotest.Squares}).Newton())
 	t.Log(s, exact)
 	near(t, "r2 of the exact solution", exact, 0.5353, 5e-5)
 	near(t, "r2", s.r2, exact, 5e-4)
@@ -104,54 +107,6 @@ func TestRules(t *testing.T) {
 			t.Log(a.Name, rule.Name, j.score(test))
 		}
 	}
-}
-
-// leastSquares is R2 of the exact solution, by elimination on the normal equations.
-func leastSquares(b *data.Batch, dim int) float64 {
-	n := dim + 1
-	a := make([][]float64, n)
-	for i := range a {
-		a[i] = make([]float64, n+1)
-	}
-	x := matrix.Block{At: matrix.At(0, int64(b.Len()), 0, int64(dim)), Data: b.Rows()}.ToDense().Data.Values().([]float32)
-	row := func(i int) []float64 {
-		r := make([]float64, 0, n+1)
-		for _, v := range x[i*dim : (i+1)*dim] {
-			r = append(r, float64(v))
-		}
-		return append(r, 1, float64(b.Label[i]))
-	}
-	for i := range b.Len() {
-		r := row(i)
-		for p := range n {
-			for q := range r {
-				a[p][q] += r[p] * r[q]
-			}
-		}
-	}
-	for p := range n {
-		for q := range n {
-			if f := a[q][p] / a[p][p]; q != p {
-				for k := range a[q] {
-					a[q][k] -= f * a[p][k]
-				}
-			}
-		}
-	}
-	rest, total, mean := 0.0, 0.0, 0.0
-	for _, y := range b.Label {
-		mean += float64(y) / float64(b.Len())
-	}
-	for i := range b.Len() {
-		r := row(i)
-		d := r[n]
-		for p := range n {
-			d -= a[p][n] / a[p][p] * r[p]
-		}
-		rest += d * d
-		total += (r[n] - mean) * (r[n] - mean)
-	}
-	return 1 - rest/total
 }
 
 // FTRL goes over a9a once, row by row.

@@ -141,11 +141,14 @@ func Bytes(n int64) string {
 	if n < 1<<10 {
 		return fmt.Sprintf("%d bytes", n)
 	}
-	v, unit := float64(n), 0
-	for ; v >= 1023.5 && unit < 6; unit++ {
+	v, unit, text := float64(n), 0, "%.3g %ciB"
+	for ; v >= 1023.5; unit++ {
 		v /= 1 << 10
 	}
-	return fmt.Sprintf("%.3g %ciB", v, "_KMGTPE"[unit])
+	if v >= 999.5 { // three digits would be 1e+03
+		text = "%.0f %ciB"
+	}
+	return fmt.Sprintf(text, v, "_KMGTPE"[unit])
 }
 
 // mixed reports whether some column has another type than the matrix.

@@ -59,11 +59,8 @@ func normalized(c *call, row func(x, y []float32, n, step int), alone float32) e
 	return nil
 }
 
-// softmaxRow takes n values that lie step apart.
+// softmaxRow takes n values, at least one, that lie step apart.
 func softmaxRow(x, y []float32, n, step int) {
-	if n == 0 {
-		return
-	}
 	top := x[0]
 	for k := 1; k < n; k++ {
 		top = max(top, x[k*step])

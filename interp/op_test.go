@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"thole.example/matrix"
@@ -16,11 +17,13 @@ import (
 
 type attrs = map[string]any
 
+// table is what tests look up; it does not change.
+var table = sync.OnceValue(newTables)
+
 // single is a program of one operator over inputs of unknown shape.
 func single(t testing.TB, op string, in map[string]*Tensor, set attrs) (*Machine, map[string]*Tensor, error) {
 	t.Helper()
-	tables := newTables()
-	def := tables.ops[op]
+	def := table().ops[op]
 	b := program.Block{Parent: -1}
 	o := program.Op{Type: op}
 	feeds, n := map[string]*Tensor{}, 0
@@ -30,6 +33,9 @@ func single(t testing.TB, op string, in map[string]*Tensor, set attrs) (*Machine
 			elem := program.VarType_FP32
 			if x.Type == matrix.I64 {
 				elem = program.VarType_INT64
+			}
+			if x.Type == matrix.I32 {
+				elem = program.VarType_INT32
 			}
 			if x.Type == matrix.Bool {
 				elem = program.VarType_BOOL
@@ -95,12 +101,14 @@ func oneIn(x *Tensor) map[string]*Tensor { return map[string]*Tensor{"X": x} }
 
 func twoIn(x, y *Tensor) map[string]*Tensor { return map[string]*Tensor{"X": x, "Y": y} }
 
-// TestOperators computes small examples, worked out by hand.
-func TestOperators(t *testing.T) {
-	tried, nan := map[string]bool{}, float32(math.NaN())
+// trials are small examples of all operators, worked out by hand.
+func trials() []trial {
+	nan := float32(math.NaN())
 	x23, row, col := seq(2, 3), Floats([]float32{10, 20, 30}, 3), Floats([]float32{10, 20}, 2)
 	in, xy := oneIn, twoIn
-	for _, c := range slices.Concat(relationTrials(), layoutTrials(), pickTrials(), []trial{
+	image := map[string]*Tensor{"Input": seq(1, 1, 3, 3), "Filter": Floats([]float32{1, 0, 0, 1}, 1, 1, 2, 2)}
+	corner := Floats([]float32{1, 0, 0, 0, 0, 0, 0, 0, 0}, 1, 1, 3, 3)
+	return slices.Concat(relationTrials(), layoutTrials(), pickTrials(), []trial{
 		{"mul", xy(seq(1, 2, 2), seq(4, 1)), attrs{"x_num_col_dims": int64(1)}, "[1 1] [14]"},
 		{"mul", xy(seq(2, 1, 2), seq(2, 1)), attrs{"x_num_col_dims": int64(2)}, "[2 1 1] [1 3]"},
 		{"matmul_v2", xy(x23, seq(3)), nil, "[2] [5 14]"},
@@ -234,7 +242,34 @@ func TestOperators(t *testing.T) {
 		{"pool2d", in(seq(1, 1, 2, 2)), attrs{"global_pooling": true, "pooling_type": "avg"}, "[1 1 1 1] [1.5]"},
 		{"pool2d", in(seq(1, 1, 3, 3)), attrs{"ksize": []int64{2, 1}, "adaptive": true, "pooling_type": "avg"}, "[1 1 2 1] [2.5 5.5]"},
 		{"pool2d", in(seq(1, 1, 3, 3)), attrs{"ksize": []int64{2, 2}, "strides": []int64{2, 2}, "ceil_mode": true, "pooling_type": "avg"}, "[1 1 2 2] [2 3.5 6.5 8]"},
-	}) {
+		{"pool2d", in(seq(1, 1, 3, 3)), attrs{"ksize": []int64{2, 2}, "strides": []int64{2, 2}, "ceil_mode": true, "pooling_type": "avg", "exclusive": false}, "[1 1 2 2] [2 3.5 6.5 8]"},
+		{"pool2d", in(seq(1, 1, 2, 2)), attrs{"ksize": []int64{2, 2}, "strides": []int64{2, 2}, "paddings": []int64{1, 1}, "pooling_type": "avg"}, "[1 1 2 2] [0 1 2 3]"},
+		{"pool2d", in(seq(1, 1, 2, 2)), attrs{"ksize": []int64{2, 2}, "strides": []int64{2, 2}, "paddings": []int64{1, 1}, "pooling_type": "avg", "exclusive": false},
+			"[1 1 2 2] [0 0.25 0.5 0.75]"},
+		{"conv2d", image, attrs{"padding_algorithm": "SAME"}, "[1 1 3 3] [4 6 2 10 12 5 6 7 8]"},
+		{"conv2d", image, attrs{"padding_algorithm": "SAME", "strides": []int64{2, 2}}, "[1 1 2 2] [4 2 6 8]"},
+		{"conv2d", map[string]*Tensor{"Input": seq(1, 1, 3, 3), "Filter": corner}, attrs{"padding_algorithm": "SAME"}, "[1 1 3 3] [0 0 0 0 0 1 0 3 4]"},
+		{"conv2d", image, attrs{"padding_algorithm": "VALID", "paddings": []int64{1, 1}}, "[1 1 2 2] [4 6 10 12]"},
+		{"conv2d", image, attrs{"paddings": []int64{1, 0, 0, 1}}, "[1 1 3 3] [1 2 0 4 6 2 10 12 5]"},
+		{"conv2d", image, attrs{"dilations": []int64{2, 2}}, "[1 1 1 1] [8]"},
+		{"elementwise_add", xy(ints(2, 3), ints(5)), nil, "[2] [7 8]"},
+		{"elementwise_sub", xy(ints(2, 3), ints(5)), nil, "[2] [-3 -2]"},
+		{"elementwise_max", xy(ints(2, 7), ints(5)), nil, "[2] [5 7]"},
+		{"elementwise_min", xy(ints(2, 7), ints(5)), nil, "[2] [2 5]"},
+		{"square", in(&Tensor{Dims: []int{2}, Type: matrix.I32, I: []int64{1 << 15, 1<<16 + 3}}), nil, "[2] [1073741824 393225]"},
+		{"sum", map[string]*Tensor{"X,X": ints(2, 3)}, nil, "[2] [4 6]"},
+		{"batch_norm", map[string]*Tensor{"X": seq(1, 2, 2), "Mean": Floats([]float32{1, 2}, 2), "Variance": Floats([]float32{4, 1}, 2),
+			"Scale": Floats([]float32{2, 3}, 2), "Bias": Floats([]float32{0, -2}, 2)}, attrs{"epsilon": 0.0, "fuse_with_relu": true}, "[1 2 2] [0 0 0 1]"},
+		{"assign_value", nil, attrs{"shape": []int64{2}, "int32_values": []int64{3, -4}}, "[2] [3 -4]"},
+		{"p_norm", in(Floats([]float32{3, 4, -6, 0}, 2, 2)), attrs{"porder": 1.0, "asvector": true, "keepdim": true}, "[1 1] [13]"},
+		{"arg_max", in(x23), attrs{"flatten": true, "keepdims": true}, "[1 1] [5]"},
+	})
+}
+
+// TestOperators computes the examples.
+func TestOperators(t *testing.T) {
+	tried := map[string]bool{}
+	for _, c := range trials() {
 		tried[c.op] = true
 		m, feeds, err := single(t, c.op, c.in, c.set)
 		if err != nil {
@@ -308,6 +343,13 @@ func TestRefusals(t *testing.T) {
 		{"pool2d", map[string]*Tensor{"X": x23}, nil, ErrOp},
 		{"pool2d", map[string]*Tensor{"X": seq(1, 1, 2, 2)}, attrs{"adaptive": true}, ErrOp},
 		{"batch_norm", map[string]*Tensor{"X": x23, "Mean": x23, "Variance": x23, "Scale": x23, "Bias": x23}, nil, ErrShape},
+		{"conv2d", map[string]*Tensor{"Input": seq(1, 1, 2, 2), "Filter": seq(1, 1, 1, 1), "Bias": seq(1)}, nil, ErrOp},
+		{"conv2d", map[string]*Tensor{"Input": seq(1, 1, 2, 2), "Filter": seq(1, 1, 1, 1)}, attrs{"paddings": []int64{1, 1, 1}}, ErrOp},
+		{"conv2d", map[string]*Tensor{"Input": seq(1, 1, 2, 2), "Filter": seq(1, 1, 1, 1)}, attrs{"paddings": []int64{0, -1}}, ErrOp},
+		{"assign_value", nil, attrs{"shape": []int64{1}, "fp32_values": []float64{math.Inf(1)}, "dtype": int64(3)}, ErrOp},
+		{"fill_any_like", map[string]*Tensor{"X": ints(1)}, attrs{"value": math.Inf(1)}, ErrOp},
+		{"fill_ints", nil, attrs{"value": []int64{1}, "dtype": int64(5)}, ErrOp},
+		{"sum", map[string]*Tensor{"X": x23, "Y": x23}, nil, ErrOp},
 	} {
 		m, feeds, err := single(t, c.op, c.in, c.set)
 		if err == nil {
@@ -355,41 +397,38 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestFloorBetween divides numbers whose rounded quotient lies half-way between whole ones; the true one is 8190799.27.
-func TestFloorBetween(t *testing.T) {
-	a, b := math.Float32frombits(1262010610), math.Float32frombits(1069365036)
-	if got, want := floorF(a, b), float32(math.Floor(float64(a)/float64(b))); got != want {
-		t.Errorf("%v over %v is %v, want %v", a, b, got, want)
-	}
-}
-
-// TestSample makes an input up only if the shape says how many dimensions it has.
-func TestSample(t *testing.T) {
+// TestFloor holds quotients that have room for a part behind the point to those of float64, which are nearer to the true one
+// than any whole number. That of the first pair, 8190799.27, lies half-way between whole ones when it is rounded.
+func TestFloor(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	x, err := (&Port{Name: "x", Type: matrix.F32, Dims: []int64{-1, 3}}).sample(rng)
-	if err != nil || !slices.Equal(x.Dims, []int{unknownSize, 3}) || len(x.F) != 3*unknownSize {
-		t.Errorf("%+v, %v", x, err)
-	}
-	if x, err := (&Port{Name: "x", Type: matrix.F32}).sample(rng); err == nil || !strings.Contains(err.Error(), "unknown shape") {
-		t.Errorf("of no shape: %+v, %v", x, err)
+	a, b := math.Float32frombits(1262010610), math.Float32frombits(1069365036)
+	for i := range 100_000 {
+		want := float32(math.Floor(float64(a) / float64(b)))
+		if got := floorF(a, b); got != want && (i == 0 || math.Abs(float64(want)) < 1<<20) {
+			t.Fatalf("%v over %v is %v, want %v", a, b, got, want)
+		}
+		a, b = float32(rng.NormFloat64()*math.Exp(18*rng.Float64())), float32(rng.NormFloat64())
 	}
 }
 
 // TestSingle checks the shape of one number, which changed between releases: the program says which it is.
 func TestSingle(t *testing.T) {
 	x := program.Var{Name: "x", Kind: program.VarType_DENSE_TENSOR, Typed: true, Elem: program.VarType_FP32, Dims: []int64{2}}
-	for _, op := range []string{"mean", "reduce_mean"} {
+	for _, op := range []string{"mean", "reduce_mean", "dot"} {
 		for want, dims := range map[string][]int64{"[] [0.5]": {}, "[1] [0.5]": {1}} {
 			b := program.Block{Parent: -1, Vars: []program.Var{x, x}}
 			b.Vars[1].Name, b.Vars[1].Dims = "out", dims
 			in := func(slot, name string) []program.Slot { return []program.Slot{{Name: slot, Args: []string{name}}} }
 			b.Ops = []program.Op{{Type: "feed", Out: in("Out", "x")}, {Type: op, In: in("X", "x"), Out: in("Out", "out")},
 				{Type: "fetch", In: in("X", "out")}}
+			if op == "dot" {
+				b.Ops[1].In = append(b.Ops[1].In, program.Slot{Name: "Y", Args: []string{"x"}})
+			}
 			m, err := New(&program.Program{Blocks: []program.Block{b}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := m.Run(context.Background(), map[string]*Tensor{"x": seq(2)})
+			got, err := m.Run(context.Background(), map[string]*Tensor{"x": Floats([]float32{0.5, 0.5}, 2)})
 			if err != nil || text(got[0].Tensor) != want {
 				t.Errorf("%s gives %v (%v), want %s", op, got, err, want)
 			}

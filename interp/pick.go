@@ -199,11 +199,6 @@ func (c *call) along(x, index *Tensor, axis int, dims []int, from func(at int, i
 		}
 	}
 	step := strides(x.Dims, x.Dims)
-	for i, d := range x.Dims {
-		if d == 1 {
-			step[i] = 0
-		}
-	}
 	out, err := x.pick(dims, func(at int, idx []int) int {
 		k := int(index.I[from(at, idx)])
 		return offset(idx, step) + (k-idx[axis])*step[axis]

@@ -70,14 +70,14 @@ func TestPIR(t *testing.T) {
 
 // TestMachine checks what is refused before and while a program runs.
 func TestMachine(t *testing.T) {
-	m := load(t, realDir, "uci_housing_model")
+	m := load(t, savedDir, "tower")
 	ctx := context.Background()
 	for what, feeds := range map[string]map[string]*Tensor{
-		"input \"x\" of shape [-1 13] (f32) is missing": {},
-		"has none such, but x":                          {"x": seq(1, 13), "y": seq(1)},
-		"want [-1 13]":                                  {"x": seq(13)},
-		"has type i64, want f32":                        {"x": {Dims: []int{1, 13}, Type: 3, I: make([]int64, 13)}},
-		"12 values of shape":                            {"x": Floats(make([]float32, 12), 1, 13)},
+		"input \"x\" of shape [-1 4] (f32) is missing": {},
+		"has none such, but x":                         {"x": seq(1, 4), "y": seq(1)},
+		"want [-1 4]":                                  {"x": seq(4)},
+		"has type i64, want f32":                       {"x": {Dims: []int{1, 4}, Type: 3, I: make([]int64, 4)}},
+		"3 values of shape":                            {"x": Floats(make([]float32, 3), 1, 4)},
 	} {
 		if _, err := m.Run(ctx, feeds); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want %q", err, what)
@@ -85,16 +85,16 @@ func TestMachine(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := m.Run(stopped, map[string]*Tensor{"x": seq(1, 13)}); err != context.Canceled {
+	if _, err := m.Run(stopped, map[string]*Tensor{"x": seq(1, 4)}); err != context.Canceled {
 		t.Errorf("%v, want the run to stop", err)
 	}
-	if got := run(t, m, seq(0, 13)); len(got) != 0 {
+	if got := run(t, m, seq(0, 4)); len(got) != 0 {
 		t.Errorf("no example gives %v", got)
 	}
 	if err := Compare(ctx, m, m, 2); err != nil {
 		t.Error(err)
 	}
-	other := load(t, goldenDir, "model_linear")
+	other := load(t, savedDir, "norm.json")
 	if err := Compare(ctx, m, other, 1); err == nil || !strings.Contains(err.Error(), "want") {
 		t.Errorf("%v, want the outputs of two models to differ", err)
 	}

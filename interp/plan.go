@@ -46,7 +46,10 @@ func (m *Machine) Outputs() []Port { return m.outputs }
 // Unknown lists the operators of the program that the interpreter does not have.
 func Unknown(p *program.Program) []Position {
 	t := newTables()
-	var all []Position
+	return t.unknown(p)
+}
+
+func (t *tables) unknown(p *program.Program) (all []Position) {
 	for b := range p.Blocks {
 		for i := range p.Blocks[b].Ops {
 			if o := &p.Blocks[b].Ops[i]; !t.known(o.Type) {
@@ -60,10 +63,11 @@ func Unknown(p *program.Program) []Position {
 // New checks the program and takes the values of its parameters, which it keeps and does not change. It fails with
 // UnknownOpsError, or says which operator has an attribute, slot or variable that is not as it must be.
 func New(p *program.Program, params map[string]*Tensor) (*Machine, error) {
-	if unknown := Unknown(p); len(unknown) > 0 {
+	t := newTables()
+	if unknown := t.unknown(p); len(unknown) > 0 {
 		return nil, &UnknownOpsError{unknown}
 	}
-	pl := &planner{m: &Machine{params: params}, p: p, tables: newTables(), known: map[string]bool{},
+	pl := &planner{m: &Machine{params: params}, p: p, tables: t, known: map[string]bool{},
 		lists: map[string][]string{}, vars: map[string]*program.Var{}, parts: map[string][]string{},
 		taken: map[int64]bool{}}
 	pl.m.main = pl.open()

@@ -77,10 +77,7 @@ func (c *checker) field(value []byte, off int, fd protoreflect.FieldDescriptor, 
 	if fd.Kind() != protoreflect.MessageKind {
 		return nil
 	}
-	body, n := protowire.ConsumeBytes(value)
-	if n < 0 {
-		return failAt(off, "%s: field %s: %w", fd.Parent().Name(), fd.Name(), cut(n))
-	}
+	body, n := protowire.ConsumeBytes(value) // which message has consumed already
 	return c.message(body, off+n-len(body), fd.Message())
 }
 

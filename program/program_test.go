@@ -187,8 +187,14 @@ func TestSniffAbsent(t *testing.T) {
 
 // TestLeaks counts the text of real files as others counted it, and scrubs it.
 func TestLeaks(t *testing.T) {
+	texts := map[string]int{"testdata/tower.pdmodel": 4397}
 	for file, text := range map[string]int{"uci_housing_model/__model__": 3559, "custom_gap/custom_gap.pdmodel": 11990} {
-		data := readFile(t, realDir, file)
+		for _, path := range present(t, filepath.Join(realDir, file)) {
+			texts[path] = text
+		}
+	}
+	for file, text := range texts {
+		data := readFile(t, file)
 		p, err := Decode(data)
 		if err != nil {
 			t.Fatal(err)
@@ -210,14 +216,34 @@ func TestLeaks(t *testing.T) {
 			t.Errorf("%s: %d of %d bytes remain, with %+v", file, lean, len(data), left)
 		}
 	}
-	scrubbed, _ := Decode(readFile(t, goldenDir, "model_linear/__model__.callstack"))
-	scrubbed, err := scrubbed.Scrub()
-	if err != nil {
-		t.Fatal(err)
+	for _, file := range present(t, goldenDir+"/model_linear/__model__.callstack") {
+		scrubbed, _ := Decode(readFile(t, file))
+		scrubbed, err := scrubbed.Scrub()
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, _ := Decode(readFile(t, strings.TrimSuffix(file, ".callstack")))
+		if err := SameGraph(scrubbed, plain); err != nil {
+			t.Errorf("the scrubbed golden model is not the plain one: %v", err)
+		}
 	}
-	plain, _ := Decode(readFile(t, goldenDir, "model_linear/__model__"))
-	if err := SameGraph(scrubbed, plain); err != nil {
-		t.Errorf("the scrubbed golden model is not the plain one: %v", err)
+}
+
+// TestScrubTwice finds nothing in what was scrubbed, and leaves it as it is.
+func TestScrubTwice(t *testing.T) {
+	for _, file := range []string{"branches.pdmodel", "loops.pdmodel", "norm.pdmodel", "loops.json"} {
+		p, data := saved(t, file)
+		leaks, _, err := p.Leaks()
+		if err != nil || len(leaks) != 0 {
+			t.Errorf("%s: %+v, %v, want nothing", file, leaks, err)
+		}
+		again, err := p.Scrub()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := again.Encode(); err != nil || !bytes.Equal(text, data) {
+			t.Errorf("%s: %d other bytes than the %d of the file, %v", file, len(text), len(data), err)
+		}
 	}
 }
 

@@ -4,21 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"thole.example/algo/algotest"
 	"thole.example/data"
-	"thole.example/matrix"
 )
-
-// generated is n examples, each made by row, which sets the columns in ascending order and answers with the label.
-func generated(n int, dim int64, seed uint64, row func(rng *rand.Rand, set func(col int64, v float32)) (label float32)) *data.Batch {
-	rng := rand.New(rand.NewPCG(seed, 9))
-	x := &matrix.CSR[float32]{Ptr: []int{0}}
-	b := &data.Batch{X: matrix.Block{At: matrix.At(0, int64(n), 0, dim), Data: x}}
-	for range n {
-		b.Label = append(b.Label, row(rng, func(col int64, v float32) { x.Idx, x.Val = append(x.Idx, col), append(x.Val, v) }))
-		x.Ptr = append(x.Ptr, len(x.Idx))
-	}
-	return b
-}
 
 func sign(yes bool) float32 {
 	if yes {
@@ -27,12 +15,10 @@ func sign(yes bool) float32 {
 	return -1
 }
 
-func sigmoid(m float64) float64 { return 1 / (1 + math.Exp(-m)) }
-
 // small is 270 dense examples of 13 columns between -1 and 1, some of few values: like heart.
 func small() *data.Batch {
 	truth := []float64{0.5, -1.2, 1.5, 1, 0.8, 0.2, 0.6, -1.5, 0.9, 1.6, 0.8, 2.5, 1.1}
-	return generated(270, 13, 1, func(rng *rand.Rand, set func(int64, float32)) float32 {
+	return algotest.Draw(270, 13, 1, func(rng *rand.Rand, set func(int64, float32)) float32 {
 		m := -0.3
 		for c := range truth {
 			v := max(-1, min(1, rng.NormFloat64()/2-0.2))
@@ -42,7 +28,7 @@ func small() *data.Batch {
 			set(int64(c), float32(v))
 			m += 0.8 * truth[c] * v
 		}
-		return sign(rng.Float64() < sigmoid(m))
+		return sign(rng.Float64() < algotest.Sigmoid(m))
 	})
 }
 
@@ -53,7 +39,7 @@ func rare() *data.Batch {
 	for c := range truth {
 		truth[c] = rng.NormFloat64() * 1.5
 	}
-	return generated(17000, 300, 2, func(rng *rand.Rand, set func(int64, float32)) float32 {
+	return algotest.Draw(17000, 300, 2, func(rng *rand.Rand, set func(int64, float32)) float32 {
 		m := -7.0
 		for c := range truth {
 			if rng.Float64() < 0.35/math.Pow(float64(c)+1, 0.55) {
@@ -61,14 +47,14 @@ func rare() *data.Batch {
 				m += truth[c]
 			}
 		}
-		return sign(rng.Float64() < sigmoid(m))
+		return sign(rng.Float64() < algotest.Sigmoid(m))
 	})
 }
 
 // clearCut is 2000 examples of 60 places with one of four letters each, as 180 binary columns, of which a dozen places tell
 // the two classes apart nearly always: like two classes of dna.
 func clearCut() *data.Batch {
-	return generated(2000, 180, 3, func(rng *rand.Rand, set func(int64, float32)) float32 {
+	return algotest.Draw(2000, 180, 3, func(rng *rand.Rand, set func(int64, float32)) float32 {
 		y := sign(rng.IntN(2) == 0)
 		for place := range int64(60) {
 			letter := rng.Int64N(4)

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,7 +20,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScript runs the scripts of testdata/script: each is a session at the command line. $DATA is the folder of real
-// data, or empty if it is not there; scripts that need it begin with [!data] skip. $SAVED has models that Paddle saved.
+// data and may not be there; what a script does with it and with $GOLDEN and $REAL stands at its end, behind [!data] stop. $SAVED
+// has models that Paddle saved.
 func TestScript(t *testing.T) {
 	shared, err := filepath.Abs("../../../shared")
 	if err != nil {
@@ -40,6 +43,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"truncate": truncate, "usage": usage, "examples": helpExamples, "full": full, "status": status,
+			"differ": differ, "weights": weights,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {
@@ -81,6 +85,41 @@ func full(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	if !strings.HasSuffix(said.String(), "thole: standard output: no space left on device\n") {
 		ts.Fatalf("thole %s > /dev/full says %q", strings.Join(args[1:], " "), &said)
+	}
+}
+
+// differ NAME A B LO HI wants the last number behind the name in A, less that in B, to be from LO to HI.
+func differ(ts *testscript.TestScript, _ bool, args []string) {
+	last := regexp.MustCompile(`(?s).*\b` + args[0] + `\W+([0-9.e-]*[0-9])`)
+	var n [4]float64
+	for i, text := range []string{args[1], args[2], args[3], args[4]} {
+		if i < 2 {
+			found := last.FindStringSubmatch(ts.ReadFile(text))
+			if found == nil {
+				ts.Fatalf("%s: no number behind %q", text, args[0])
+			}
+			text = found[1]
+		}
+		var err error
+		n[i], err = strconv.ParseFloat(text, 64)
+		ts.Check(err)
+	}
+	if d := n[0] - n[1]; !(n[2] <= d && d <= n[3]) {
+		ts.Fatalf("%s: %v in %s, %v in %s: %v more, want %v to %v", args[0], n[0], args[1], n[1], args[2], d, n[2], n[3])
+	}
+}
+
+// weights DIR makes a folder of tables with the weights and the bias that clicks of seed 1 are drawn by.
+func weights(ts *testscript.TestScript, _ bool, args []string) {
+	model, err := clicks(1, 1)
+	ts.Check(err)
+	all := make([]string, model.Dim())
+	for c := range all {
+		all[c] = fmt.Sprint(model.Weight(int64(c)))
+	}
+	ts.Check(os.Mkdir(ts.MkAbs(args[0]), 0o777))
+	for name, row := range map[string]string{"input_weight": strings.Join(all, ","), "input_bias": fmt.Sprint(model.Bias)} {
+		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs(args[0]), name+".csv"), []byte(row+"\n"), 0o666))
 	}
 }
 

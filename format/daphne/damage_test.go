@@ -62,10 +62,10 @@ func otherLen(g golden) int {
 // the length, so that none may pass with another number of cells.
 func TestFlippedHeader(t *testing.T) {
 	for _, g := range goldens(t) {
-		cells := g.Cells
-		if g.DT != "DenseMatrix" || g.Dialect != "document" || strings.Contains(g.file, "multi") || len(cells) == 0 {
+		if g.DT != "DenseMatrix" || g.Dialect != "document" || strings.Contains(g.file, "multi") {
 			continue
 		}
+		cells := g.expected()
 		for i := range 45 * 8 {
 			data := bytes.Clone(g.data)
 			data[i/8] ^= 1 << (i % 8)

@@ -11,12 +11,14 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/format/daphne"
+	"thole.example/format/formattest"
 	"thole.example/matrix"
 )
 
@@ -34,8 +36,52 @@ type golden struct {
 	data                            []byte
 }
 
-// goldens are the files of expected.json that are there.
-func goldens(t testing.TB) []golden {
+// goldens are the golden files of this package, and those of expected.json where they are there.
+func goldens(t testing.TB) (all []golden) {
+	t.Helper()
+	for _, f := range formattest.Goldens(t, "testdata/golden/*.txtar") {
+		all = append(all, entry(t, f))
+	}
+	if _, err := os.Stat(filepath.Join(goldenDir, "expected.json")); err == nil {
+		all = append(all, written(t)...)
+	}
+	return all
+}
+
+// entry is a golden file as expected.json would list it.
+func entry(t testing.TB, f *formattest.Golden) golden {
+	t.Helper()
+	r := f.Reader()
+	m := r.Matrices()[0]
+	g := golden{file: f.Name + ".dbdf", data: f.Files[f.Path], Rows: m.Rows, Cols: m.Cols, Dialect: "document"}
+	g.DT = []string{"", "DenseMatrix", "CSRMatrix", "Frame"}[g.data[1]]
+	for ending, dialect := range map[string]string{"_daphne": "daphne-main", "_0_1": "daphne-v0.1"} {
+		if strings.HasSuffix(f.Name, ending) {
+			g.Dialect = dialect
+		}
+	}
+	for b, err := range r.Blocks(t.Context(), m.Name, m.Rect()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = b.EachText(func(row, col int64, v []byte) error {
+			at := func(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
+			g.Triplets = append(g.Triplets, [3]any{at(row), at(col), string(v)})
+			return nil
+		})
+	}
+	return g
+}
+
+// named is the golden file of this package of that name.
+func named(t testing.TB, name string) []byte {
+	t.Helper()
+	return entry(t, formattest.Goldens(t, "testdata/golden/"+name+".txtar")[0]).data
+}
+
+// written are the files of expected.json, most of them written by DAPHNE; without them the test skips.
+func written(t testing.TB) []golden {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join(goldenDir, "expected.json"))
 	if err != nil {
 		t.Skip("no golden files of DAPHNE")
@@ -149,7 +195,7 @@ func sameNumber(got string, want any) bool {
 }
 
 func TestGoldens(t *testing.T) {
-	for _, g := range goldens(t) {
+	for _, g := range written(t) {
 		if g.Rows == 0 && g.Cols == 0 && g.Cells == nil || strings.HasSuffix(g.file, ".bin") || g.Expect != "" {
 			continue // pieces of a stream, scalars, and the hostile ones
 		}
@@ -212,7 +258,7 @@ func checkGolden(t *testing.T, g golden) {
 }
 
 func TestHostileGoldens(t *testing.T) {
-	for _, g := range goldens(t) {
+	for _, g := range written(t) {
 		if !strings.HasPrefix(g.file, "hostile/") {
 			continue
 		}
@@ -237,7 +283,7 @@ var canonical = []string{
 }
 
 func TestRewrite(t *testing.T) {
-	for _, g := range goldens(t) {
+	for _, g := range written(t) {
 		set := map[string]string{"dialect": "document", "blocks": "as-is"}
 		again := strings.Contains(strings.Join(canonical, " "), g.file)
 		if g.Dialect == "daphne-main" && g.DT != "Frame" && strings.HasSuffix(g.file, ".dbdf") {

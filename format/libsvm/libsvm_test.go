@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"thole.example/data"
 	"thole.example/dump"
 	"thole.example/format"
+	"thole.example/format/formattest"
 	"thole.example/matrix"
 )
 
@@ -216,12 +218,23 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestLikeData reads the example files as package data does.
+// TestLikeData reads golden files, and example files where they are there, as package data does.
 func TestLikeData(t *testing.T) {
-	for _, file := range []string{"a9a/a9a_123d_train.libsvm", "abalone/abalone_8d_train.libsvm", "agaricus/agaricus_127d_test.libsvm"} {
-		file = "../../../shared/data/" + file
+	const examples = "../../../shared/data/"
+	files := []string{examples + "a9a/a9a_123d_train.libsvm", examples + "abalone/abalone_8d_train.libsvm", examples + "agaricus/agaricus_127d_test.libsvm"}
+	for _, g := range formattest.Goldens(t, "testdata/golden/*.txtar") {
+		if g.Options != nil {
+			continue // indices from 0 on
+		}
+		file := filepath.Join(t.TempDir(), g.Path)
+		if err := os.WriteFile(file, g.Files[g.Path], 0o666); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	for _, file := range files {
 		if _, err := os.Stat(file); err != nil {
-			t.Skipf("no %s", file)
+			continue
 		}
 		want, err := data.LoadFile(context.Background(), file, data.Options{})
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"thole.example/blob"
 	"thole.example/dump"
 	"thole.example/format"
+	"thole.example/format/formattest"
 	"thole.example/matrix"
 )
 
@@ -19,6 +20,7 @@ import (
 func FuzzOpen(f *testing.F) {
 	f.Add(small(f, "little"))
 	f.Add(small(f, "big"))
+	addOwn(f)
 	for _, pattern := range []string{"seed004/*", "bad/*"} {
 		files, _ := filepath.Glob(filepath.Join(goldenDir, pattern))
 		for _, file := range files {
@@ -50,9 +52,20 @@ func FuzzOpen(f *testing.F) {
 	})
 }
 
+// addOwn adds the golden files of this package.
+func addOwn(f *testing.F) {
+	f.Helper()
+	for _, g := range formattest.Goldens(f, "testdata/golden/*.txtar") {
+		for _, data := range g.Files {
+			f.Add(data)
+		}
+	}
+}
+
 // FuzzLayouts reads and explains any bytes as each of the layouts that are only read: what they hold must be what they
 // say, and a file has one layout.
 func FuzzLayouts(f *testing.F) {
+	addOwn(f)
 	for _, pattern := range []string{goldenDir + "/*/*", "testdata/pickle/*.pd*"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {

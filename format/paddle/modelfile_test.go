@@ -14,12 +14,12 @@ import (
 // TestExplainTopology explains models by their folder and by their topology: both show it beside the parameters. A
 // damaged one is shown as far as it makes sense.
 func TestExplainTopology(t *testing.T) {
-	ctx, golden := t.Context(), blob.NewDir(goldenDir)
-	data, err := blob.ReadAll(ctx, golden, "model_linear/__model__", 1<<20)
+	ctx, golden := t.Context(), goldens(t)
+	data, err := blob.ReadAll(ctx, golden, "own/separate/model/__model__", 1<<20)
 	if err != nil {
-		t.Skipf("no golden file: %v", err)
+		t.Fatal(err)
 	}
-	for _, path := range []string{"model_linear", "model_linear/__model__", "model_mlp", "model_mlp/mlp.pdmodel"} {
+	for _, path := range []string{"own/separate/model", "own/separate/model/__model__", "own/combined/model", "own/combined/model/net.pdmodel"} {
 		var out bytes.Buffer
 		if err := Codec.Explain(ctx, golden, path, dump.New(&out)); err != nil {
 			t.Errorf("%s: %v", path, err)

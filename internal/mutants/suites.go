@@ -18,6 +18,7 @@ var tables = []struct {
 	suite
 }{
 	{"format/*", suite{"format/all", "/^$(,|$)", "^TestConvert"}}, // which makes samples of all formats first
+	{"format", suite{"format/all", "/^(csv|mtx|npy|parquet)", "^TestConvert"}},
 }
 
 // slow are packages whose tests take too long to be lent to what they import.

@@ -51,12 +51,8 @@ func ElemName(t program.VarType_Type) string {
 // Size is a number of bytes for people: 52 B, 1.2 MB.
 func Size(n int64) string {
 	v, unit := float64(n), 0
-	units := []string{"B", "kB", "MB", "GB", "TB"}
-	for v >= 1000 && unit < len(units)-1 {
-		v, unit = v/1000, unit+1
+	for ; v >= 999.5; unit++ { // which three digits round up
+		v /= 1000
 	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.3g %s", v, units[unit])
+	return fmt.Sprintf("%.3g %s", v, []string{"B", "kB", "MB", "GB", "TB", "PB", "EB"}[unit])
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -147,7 +148,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%v is %s, want %s", elem, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1720: "1.72 kB", 5e9: "5 GB", 3e18: "3e+06 TB"} {
+	for n, want := range map[int64]string{0: "0 B", 1: "1 B", 999: "999 B", 1000: "1 kB", 1720: "1.72 kB", 999_499: "999 kB", 999_500: "1 MB",
+		999_999: "1 MB", 1e6: "1 MB", 5e9: "5 GB", 999.4e12: "999 TB", 1e15: "1 PB", 3e18: "3 EB", math.MaxInt64: "9.22 EB"} {
 		if got := Size(n); got != want {
 			t.Errorf("%d is %s, want %s", n, got, want)
 		}

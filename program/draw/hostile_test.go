@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -116,5 +117,110 @@ func TestCrowd(t *testing.T) {
 	}
 	if again == 0 {
 		t.Error("no line is cut")
+	}
+}
+
+// passing counts the lines that pass each row. Where a line is cut it begins anew right above the box.
+func passing(p *picture, cut map[way]bool) []int {
+	lines, joined := make([]int, len(p.rows)), map[int]int{} // the row where the first line begins that others join, by box
+	count := func(w way, first, last int) {
+		for r := first; r <= last && !cut[w]; r++ {
+			lines[r]++
+		}
+	}
+	for v := range p.values {
+		start := p.start(v)
+		at := start
+		for _, to := range p.taking(p.values[v]) {
+			if first, ok := joined[to]; !p.joins(to, start) {
+				count(way{v, to}, at+1, p.nodes[to].row-1)
+				at = p.nodes[to].row - 1
+			} else if !ok || start < first {
+				joined[to] = start
+			}
+		}
+	}
+	for to, start := range joined {
+		count(way{-1, to}, start+1, p.nodes[to].row-1)
+	}
+	return lines
+}
+
+// TestCrowded draws random crowds: lines are cut only where more pass a row than there is room for, and then no row has more.
+func TestCrowded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	met := map[int]int{} // crowds, by the lines that pass the fullest row
+	for range 5000 {
+		p := &picture{graph: &graph{}, rows: make([][]int, 30)}
+		add := func(kind kind, row int) int {
+			p.boxes, p.nodes = append(p.boxes, box{kind: kind}), append(p.nodes, node{kind: kind, row: row})
+			return len(p.boxes) - 1
+		}
+		var takers, from []int // the latter take all values that begin from a row on
+		for range 1 + rng.IntN(16) {
+			takers = append(takers, add(isOp, 3+rng.IntN(27)))
+			from = append(from, rng.IntN(30))
+		}
+		rows := make([]int, 8+rng.IntN(40))
+		for i := range rows {
+			rows[i] = rng.IntN(25)
+		}
+		if rng.IntN(2) == 0 {
+			slices.Sort(rows)
+		}
+		for _, row := range rows {
+			one := rng.IntN(2 * len(takers))
+			v := value{from: add([]kind{isOp, isInput}[rng.IntN(2)], row)}
+			for i, to := range takers {
+				if (i == one || row >= from[i]) && p.nodes[to].row > row {
+					v.to = append(v.to, to)
+					p.boxes[to].takes = append(p.boxes[to].takes, len(p.values))
+				}
+			}
+			p.values = append(p.values, v)
+		}
+		most, cut := slices.Max(passing(p, nil)), p.crowded()
+		if met[most]++; (len(cut) > 0) != (most > manyLines) {
+			t.Fatalf("%d lines pass a row of %v, cut are %v", most, p.values, cut)
+		}
+		if left := slices.Max(passing(p, cut)); left > manyLines {
+			t.Fatalf("%d lines pass a row of %v where %v are cut", left, p.values, cut)
+		}
+	}
+	if met[manyLines] < 20 || met[manyLines+1] < 20 {
+		t.Errorf("crowds by size %v, want many at the bound", met)
+	}
+}
+
+// TestLongest cuts the long lines of a crowd, or the one that ends last.
+func TestLongest(t *testing.T) {
+	nine := []int{6, 6, 6, 6, 6, 6, 6, 6, 6}
+	for _, c := range []struct {
+		ends, want []int // the row where each line ends, and which are cut
+	}{
+		{append([]int{40}, nine...), nil}, // ten have room
+		{append([]int{6, 40}, nine...), []int{1}},
+		{append([]int{12, 12}, nine...), []int{0, 1}}, // from row 2 on: ten rows and one more
+		{append([]int{11, 11}, nine...), []int{0}},
+		{append([]int{7, 11}, nine...), []int{1}},
+		{append([]int{7, 8, 8}, nine...), []int{1, 2}},
+		{append([]int{12, 8, 8}, nine...), []int{0, 1}}, // first the long one, and that is not enough
+	} {
+		p := &picture{graph: &graph{}, rows: make([][]int, 50)}
+		for i, end := range c.ends {
+			p.boxes = append(p.boxes, box{kind: isOp}, box{kind: isOp, takes: []int{i}})
+			p.nodes = append(p.nodes, node{row: 0}, node{row: end + 1})
+			p.values = append(p.values, value{from: 2 * i, to: []int{2*i + 1}})
+		}
+		var got []int
+		for w := range p.crowded() {
+			if p.crowded()[w] {
+				got = append(got, w.value)
+			}
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("of lines to rows %v, %v are cut, want %v", c.ends, got, c.want)
+		}
 	}
 }

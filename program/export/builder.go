@@ -28,13 +28,16 @@ type builder struct {
 	keys     []int64 // the columns that ids number, nil if ids are columns
 	sparse   bool    // examples are fed as ids and values
 	library  bool    // the loss layer is spelled as Angel's later library does
-	fields   int64   // features of an example; -1: any number
+	fields   int64   // features of an example, or anyFields
 	spread   string  // variable with the values of the features, once there is one
 
 	block   program.Block
 	taken   map[string]bool
 	tensors []tensor
 }
+
+// anyFields is the number of fields where it may differ from batch to batch, as a dimension of variables says it.
+const anyFields = -1
 
 // value is what a layer gives: a variable of [batch, width], or the vectors of the fields of an example, a variable of
 // [batch, fields, factors], of which the flat form is made when it is asked for.
@@ -49,7 +52,7 @@ type value struct {
 // begin decides how examples are fed.
 func (b *builder) begin(ctx context.Context) error {
 	embedding := false
-	b.fields = -1
+	b.fields = anyFields
 	for i := range b.file.Layers {
 		e := &b.file.Layers[i]
 		k := b.kinds[e.Name]
@@ -109,9 +112,7 @@ func (b *builder) whole(loss *graph.Entry) error {
 		}
 	}
 	b.feed()
-	if err := b.flat(out, loss.Name); err != nil {
-		return err
-	}
+	b.flat(out)
 	return b.finish(out, h)
 }
 
@@ -150,19 +151,14 @@ func (b *builder) layer(name, reader string) (*value, error) {
 	return v, nil
 }
 
-// flat makes sure that a value has its flat form, whose width is known.
-func (b *builder) flat(v *value, reader string) error {
+// flat makes sure that a value has its flat form. Its width is known, since fix looks for the layers that read that form.
+func (b *builder) flat(v *value) {
 	if v.name != "" {
-		return nil
-	}
-	if v.width == 0 {
-		return fmt.Errorf("layer %q reads the vectors of %q side by side, whose number is not known: "+
-			"want outputdim = numfactors x fields there", reader, v.layer)
+		return
 	}
 	v.name = b.temp(v.layer+".flat", -1, v.width)
 	b.op("reshape2", in("X", v.vectors), in("Out", v.name, "XShape", b.shapeOf(v.layer, -1, b.fields, v.factors)),
 		ints("shape", 0, v.width))
-	return nil
 }
 
 // temp declares a float32 variable that lives for a run.

@@ -21,9 +21,7 @@ func (b *builder) connected(e *graph.Entry, from []*value) (*value, error) {
 		return nil, err
 	}
 	v := from[0]
-	if err := b.flat(v, e.Name); err != nil {
-		return nil, err
-	}
+	b.flat(v)
 	for i, n := range dims {
 		name := e.Name
 		if i < len(dims)-1 {

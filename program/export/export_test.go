@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"thole.example/format"
+	"thole.example/graph"
 	"thole.example/interp"
 	"thole.example/matrix"
+	"thole.example/program"
 	"thole.example/program/export"
 )
 
@@ -203,6 +205,12 @@ func TestRefused(t *testing.T) {
 		{wide, nil, export.Options{}, "no layer of type simplelosslayer"},
 		{wide + "," + loss + "," + strings.Replace(loss, "loss", "other", 1), nil, export.Options{}, `two loss layers, "loss" and "other"`},
 		{wide + "," + wide + "," + loss, nil, export.Options{}, `layer 1 is called "input"`},
+		{strings.Replace(wide, `"input"`, `"in"`, 1) + "," + loss, func(s *saved) { s.metas = s.metas[:1] }, export.Options{}, `matrix "in_weight": no such matrix, the model has input_weight`},
+		{strings.Replace(wide, `"input"`, `"in"`, 1) + "," + loss, func(s *saved) { s.add("l", 1, 1); s.add("m", 1, 1); s.add("n", 1, 1); s.add("o", 1, 1) }, export.Options{},
+			"fclayer_weight fclayer_bias l m n and others"},
+		{wide + "," + strings.Replace(wide, `"input",`, `"in","inputlayer":"input",`, 1) + "," + fmt.Sprintf(end, "in", "l2loss"), func(s *saved) { s.add("in_weight", 1, features); s.add("in_bias", 1, 1) },
+			export.Options{}, `layer "in" reads 1 layers, want none`},
+		{wide + "," + pool() + "," + fmt.Sprintf(end, "sumPooling", "l2loss"), nil, export.Options{}, `layer "sumPooling" reads 0 layers, want at least one`},
 		{loss, nil, export.Options{}, `layer "loss" reads "input", want the name of a layer`},
 		{wide + "," + fmt.Sprintf(end, "input", "kmeansloss"), nil, export.Options{}, `loss function "kmeansloss"`},
 		{strings.Replace(wide, "Identity", "Cosine", 1) + "," + loss, nil, export.Options{}, `layer "input": transfer function "Cosine"`},
@@ -230,6 +238,35 @@ func TestRefused(t *testing.T) {
 		{strings.Replace(deep, `"FCLayer"`, `"BiOutterCross"`, 1), nil, export.Options{}, `layer "fclayer" has type "BiOutterCross"`},
 		{wide + `,{"name":"c","type":"BiInnerSumCross","inputlayer":"input"},` + fmt.Sprintf(end, "c", "logloss"), nil, export.Options{}, `layer "c": reads "input", want an embedding`},
 		{wide + "," + doubled(40) + "," + fmt.Sprintf(end, "c39", "softmaxloss"), nil, export.Options{}, `layer "c32": more than 4294967296 values side by side`},
+		{wide + "," + strings.Replace(loss, `"input"`, `"input","inputlayers":["input"]`, 1), nil, export.Options{}, `loss layer "loss" reads 2 layers, want one`},
+		{strings.Replace(wide, `"outputdim":1,`, ``, 1) + "," + loss, nil, export.Options{}, `layer "input": outputdim 0, want at least 1`},
+		{strings.Replace(wide, `"outputdim":1`, `"outputdim":16777217`, 1) + "," + loss, nil, export.Options{}, `more than 4294967296 values, or 16777216 in a row`},
+		{strings.Replace(wide, `"outputdim":1`, `"outputdim":4096`, 1) + "," + loss, func(s *saved) { s.metas[0].Cols = 1<<20 + 1 }, export.Options{}, `more than 4294967296 values`},
+		{strings.Replace(wide, `"outputdim":1`, `"outputdim":4096`, 1) + "," + loss, func(s *saved) { s.metas[0].Rows, s.metas[0].Cols = 4096, 1<<20 }, export.Options{}, `matrix "input_bias" has rows`},
+		{wide + "," + loss, func(s *saved) { s.metas[0].Cols = 1<<24 + 1 }, export.Options{IDs: export.IDsNumbered}, "more than 16777216 columns to number"},
+		{strings.Replace(wide, `"outputdim":1`, `"outputdim":3`, 1) + "," + loss, func(s *saved) { s.metas[0].Rows, s.metas[0].Cols = 1, 3*features },
+			export.Options{IDs: export.IDsNumbered}, `matrix "input_weight" is of dense examples, whose columns are not numbered`},
+		{strings.Replace(wide, `"outputdim":1`, `"outputdim":3`, 1) + "," + loss, func(s *saved) { s.metas[1].Cols = 3 }, export.Options{}, `layer "input" has 3 outputs, want 1 for the loss`},
+		{strings.Replace(deep, `"numfactors":3,`, ``, 1), nil, export.Options{}, `layer "embedding": numfactors 0, want at least 1`},
+		{strings.Replace(deep, `"outputdim":12`, `"outputdim":0`, 1), nil, export.Options{}, `outputdim 0, want numfactors (3) x fields`},
+		{strings.Replace(deep, `"outputdims":[5,4,1]`, `"outputdims":[5,0,1]`, 1), nil, export.Options{}, `outputdims [5 0 1], want all at least 1`},
+		{strings.Replace(deep, `"outputdims":[5,4,1],`, ``, 1), nil, export.Options{}, `layer "fclayer": no outputdims`},
+		{strings.Replace(deep, `"outputdims":[5,4,1]`, `"outputdim":-1`, 1), nil, export.Options{}, `layer "fclayer": no outputdims`},
+		{strings.Replace(deep, `"tanh"`, `"sine"`, 1), nil, export.Options{}, `layer "fclayer": transfer function "sine"`},
+		{crossed("BiInnerCross", `"outputdim":7`), nil, export.Options{}, `layer "c": outputdim 7, want 6 for the pairs of 4 fields`},
+		{crossed("BiInteractionCross", `"outputdim":4`), nil, export.Options{}, `layer "c": outputdim 4, want the 3 factors of "embedding"`},
+		{strings.Replace(crossed("BiInnerCross", `"outputdim":0`), `"outputdim":12`, `"outputdim":3`, 1), nil, export.Options{}, `layer "c": 1 fields, want 2 to 4096`},
+		{strings.Replace(crossed("BiInnerCross", `"outputdim":0`), `"outputdim":12`, `"outputdim":12291`, 1), nil, export.Options{}, `layer "c": 4097 fields, want 2 to 4096`},
+		{strings.Replace(crossed("BiInnerCross", `"outputdim":0`), `"embedding"}`, `"input"}`, 1), nil, export.Options{}, `layer "c": reads "input", want an embedding`},
+		{strings.Replace(crossed("BiInteractionCross", `"outputdim":0`), `"embedding"}`, `"input"}`, 1), nil, export.Options{}, `layer "c": reads "input", want an embedding`},
+		{wide + "," + emb + `,{"name":"c","type":"ConcatLayer","outputdim":14,"inputlayers":["input","embedding"]},` + fmt.Sprintf(end, "c", "softmaxloss"), nil,
+			export.Options{}, `layer "c": outputdim 14, want 13, the sum of what it reads`},
+		{wide + "," + emb + "," + pool("input", "embedding") + "," + fmt.Sprintf(end, "sumPooling", "softmaxloss"), nil, export.Options{},
+			`layer "sumPooling": reads "input" of width 1 and "embedding" of width 12, want one width`},
+		{twoEmbeddings(fields), nil, export.Options{}, `layer "other": matrix "other_embedding": no such matrix`},
+		{twoEmbeddings(fields - 1), func(s *saved) { s.add("other_embedding", factors, features) }, export.Options{}, `layer "other": 3 fields, want the 4 of another embedding`},
+		{twoEmbeddings(1), func(s *saved) { s.add("other_embedding", factors, features) }, export.Options{}, `layer "other": 1 fields, want the 4 of another embedding`},
+		{wide + strings.Repeat(","+wide, 10000), nil, export.Options{}, "10001 layers, want at most 10000"},
 	} {
 		s := &saved{}
 		saveFC(fields * factors)(s)
@@ -240,6 +277,97 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s:\n%v, want %q", c.layers, err, c.want)
 		}
 	}
+}
+
+// TestMissing takes each matrix of each network away: the error names it and lists those that are left.
+func TestMissing(t *testing.T) {
+	for _, n := range networks() {
+		whole := &saved{}
+		n.save(whole)
+		model, err := export.New(context.Background(), parse(t, n.layers), whole, export.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range model.Program.Params() {
+			if v.Elem == program.VarType_INT64 {
+				continue // made up
+			}
+			s := &saved{val: whole.val}
+			for _, m := range whole.metas {
+				if m.Name != v.Name {
+					s.metas = append(s.metas, m)
+				}
+			}
+			_, err := export.New(context.Background(), parse(t, n.layers), s, export.Options{})
+			if want := fmt.Sprintf("matrix %q: no such matrix, the model has %s", v.Name, s.metas[0].Name); !errors.Is(err, format.ErrMatrix) ||
+				!strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", n.name, err, want)
+			}
+		}
+	}
+}
+
+// TestSpellings holds settings that mean the same to the same program.
+func TestSpellings(t *testing.T) {
+	input := `{"name":"input","type":"simpleinputlayer","outputdim":6,"transfunc":"relu"},`
+	encode := func(settings, layers string) string {
+		f, err := graph.ParseJSON([]byte(`{` + settings + `"data":{"indexrange":12},"layers":[` + input + layers + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &saved{}
+		s.add("input_weight", 6, features)
+		s.add("input_bias", 1, 6)
+		s.add("fclayer_0_weight", 1, 6*5)
+		s.add("fclayer_0_bias", 1, 5)
+		s.add("fclayer_weight", 1, 6) // of one layer
+		s.add("fclayer_bias", 1, 1)
+		if strings.Contains(layers, "[5,1]") {
+			s.metas[4].Cols = 5
+		}
+		m, err := export.New(context.Background(), f, s, export.Options{Order: export.OrderInOut})
+		if err != nil {
+			t.Fatalf("%s%s: %v", settings, layers, err)
+		}
+		data, err := m.Program.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	layer := func(settings string) string {
+		return `{"name":"fclayer","type":"FCLayer","inputlayer":"input",` + settings + `},`
+	}
+	loss := fmt.Sprintf(end, "fclayer", "logloss")
+	for _, same := range [][][2]string{
+		{{"", layer(`"outputdims":[1],"transfuncs":["tanh"]`) + loss}, {"", layer(`"outputdim":1,"transfuncs":["tanh"]`) + loss},
+			{"", layer(`"outputdim":1,"transfunc":"tanh"`) + loss}, {`"default_transfunc":"tanh",`, layer(`"outputdim":1`) + loss},
+			{`"default_transfunc":"relu",`, layer(`"outputdim":1,"transfunc":"tanh"`) + loss}},
+		{{"", layer(`"outputdims":[5,1],"transfuncs":["tanh","tanh"]`) + loss}, {"", layer(`"outputdims":[5,1],"transfunc":"tanh"`) + loss},
+			{`"default_transfunc":"tanh",`, layer(`"outputdims":[5,1]`) + loss}},
+		{{"", layer(`"outputdim":1,"transfunc":"identity"`) + loss}, {`"default_lossfunc":"logloss",`, layer(`"outputdim":1,"transfunc":"identity"`) +
+			strings.Replace(loss, `,"lossfunc":{"type":"logloss"}`, ``, 1)},
+			{"", layer(`"outputdim":1,"transfunc":"dropout"`) + strings.Replace(loss, `,"lossfunc":{"type":"logloss"}`, ``, 1)}},
+	} {
+		want := encode(same[0][0], same[0][1])
+		for _, other := range same[1:] {
+			if encode(other[0], other[1]) != want {
+				t.Errorf("%s%s: another program than of %s%s", other[0], other[1], same[0][0], same[0][1])
+			}
+		}
+	}
+}
+
+// crossed is a network with a layer that reads pairs of an embedding.
+func crossed(kind, settings string) string {
+	return strings.Join([]string{wide, emb, fmt.Sprintf(`{"name":"c","type":%q,%s,"inputlayer":"embedding"}`, kind, settings),
+		`{"name":"cat","type":"ConcatLayer","inputlayers":["input","embedding","c"]}`, fmt.Sprintf(end, "cat", "softmaxloss")}, ",")
+}
+
+// twoEmbeddings is a network with a second embedding, of n fields.
+func twoEmbeddings(n int) string {
+	other := strings.Replace(strings.Replace(emb, `"embedding"`, `"other"`, 1), `"outputdim":12`, fmt.Sprintf(`"outputdim":%d`, n*factors), 1)
+	return strings.Join([]string{emb, other, `{"name":"cat","type":"ConcatLayer","inputlayers":["embedding","other"]}`, fmt.Sprintf(end, "cat", "softmaxloss")}, ",")
 }
 
 // doubled is n layers that each put the one before beside itself.

@@ -54,7 +54,7 @@ func (b *builder) fix(e *graph.Entry) error {
 				return fmt.Errorf("outputdim %d, want numfactors (%d) x fields, since layer %q reads the fields side by side",
 					e.OutputDim, e.NumFactors, reader.Name)
 			}
-			if b.fields > 0 && b.fields != n {
+			if b.fields != anyFields && b.fields != n {
 				return fmt.Errorf("%d fields, want the %d of another embedding", n, b.fields)
 			}
 			b.fields = n
@@ -148,11 +148,7 @@ func (b *builder) embedding(e *graph.Entry, _ []*value) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &value{vectors: b.weigh(e.Name, table, k), factors: k}
-	if b.fields > 0 {
-		v.width = b.fields * k
-	}
-	return v, nil
+	return &value{vectors: b.weigh(e.Name, table, k), factors: k, width: b.fields * k}, nil
 }
 
 // fold are the attributes of a reduction of one dimension.

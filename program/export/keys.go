@@ -69,7 +69,7 @@ func columns(ctx context.Context, r format.Reader, m *matrix.Meta, want matrix.R
 		return nil
 	}
 	if m.Layout != matrix.RowSparse {
-		for c := want.Cols.Lo; c < want.Cols.Hi && len(all) <= 2*keyLimit; c++ {
+		for c := want.Cols.Lo; c < min(want.Cols.Hi, want.Cols.Lo+keyLimit+1); c++ {
 			all = append(all, c)
 		}
 		return all, limit()

@@ -64,11 +64,12 @@ func saveFC(inputs int64) func(s *saved) {
 	return func(s *saved) {
 		saveWide(s)
 		s.add("embedding_embedding", 2*factors, features)
+		width := inputs
 		for i, n := range []int64{5, 4, 1} {
 			name := []string{"fclayer_0", "fclayer_1", "fclayer"}[i]
-			s.add(name+"_weight", 2, inputs*n)
+			s.add(name+"_weight", 2, width*n)
 			s.add(name+"_bias", 1, n)
-			inputs = n
+			width = n
 		}
 	}
 }
@@ -373,6 +374,17 @@ func TestNetworks(t *testing.T) {
 					}
 					m := machine(t, model)
 					machines = append(machines, m)
+					width := int64(features)
+					if feed == export.FeedSparse {
+						if width = fields; n.open {
+							width = -1
+						}
+					}
+					for _, in := range m.Inputs() {
+						if !slices.Equal(in.Dims, []int64{-1, width}) {
+							t.Errorf("input %s of shape %v, want any number of examples and %d values", in.Name, in.Dims, width)
+						}
+					}
 					got, err := m.Run(context.Background(), feeds(m, all, n.open))
 					if err != nil {
 						t.Fatal(err)

@@ -12,9 +12,7 @@ import (
 func (b *builder) concat(e *graph.Entry, from []*value) (*value, error) {
 	width, args := int64(0), []string{}
 	for _, v := range from {
-		if err := b.flat(v, e.Name); err != nil {
-			return nil, err
-		}
+		b.flat(v)
 		if width += v.width; width > featureLimit {
 			return nil, fmt.Errorf("more than %d values side by side: %w", int64(featureLimit), format.ErrLimit)
 		}
@@ -31,9 +29,7 @@ func (b *builder) concat(e *graph.Entry, from []*value) (*value, error) {
 // fold combines all that a layer reads, which must be of one width, by an elementwise operator.
 func (b *builder) fold(op string, e *graph.Entry, from []*value) (*value, error) {
 	for _, v := range from {
-		if err := b.flat(v, e.Name); err != nil {
-			return nil, err
-		}
+		b.flat(v)
 		if v.width != from[0].width {
 			return nil, fmt.Errorf("reads %q of width %d and %q of width %d, want one width",
 				from[0].layer, from[0].width, v.layer, v.width)

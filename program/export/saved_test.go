@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"math/rand/v2"
 
@@ -14,7 +15,11 @@ type saved struct {
 	metas []matrix.Meta
 	val   map[string][]float64
 	keys  func(col int64) int64 // of sparse matrices: the key of each column; nil: itself
+
+	given, fault int // blocks that were given, and which of them fails, counted from 1
 }
+
+var errFault = errors.New("the disk is broken")
 
 // add makes a matrix of pseudo-random values, which are float32.
 func (s *saved) add(name string, rows, cols int64) *matrix.Meta {
@@ -67,7 +72,14 @@ func (s *saved) Blocks(_ context.Context, name string, want matrix.Rect) iter.Se
 				if m.Layout == matrix.RowSparse {
 					b = s.hashed(&m, b.Pick(func(col int64) bool { return col%2 == 0 }))
 				}
-				if b = b.Cut(want); !b.At.Empty() && !yield(b, nil) {
+				if b = b.Cut(want); b.At.Empty() {
+					continue
+				}
+				if s.given++; s.given == s.fault {
+					yield(matrix.Block{}, errFault)
+					return
+				}
+				if !yield(b, nil) {
 					return
 				}
 			}
