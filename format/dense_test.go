@@ -62,7 +62,8 @@ func TestLoseAbsent(t *testing.T) {
 
 func TestBytes(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 bytes", 1023: "1023 bytes", 1024: "1 KiB", 1500: "1.46 KiB", 1_023_487: "999 KiB", 1_023_488: "1000 KiB", 1000 << 10: "1000 KiB", 1023 << 10: "1023 KiB", 1<<20 - 1: "1 MiB", 5 << 30: "5 GiB", 1<<63 - 1: "8 EiB",
+		0: "0 bytes", 1023: "1023 bytes", 1024: "1 KiB", 1500: "1.46 KiB",
+		1_023_487: "999 KiB", 1_023_488: "1000 KiB", 1000 << 10: "1000 KiB", 1023 << 10: "1023 KiB", 1<<20 - 1: "1 MiB", 5 << 30: "5 GiB", 1<<63 - 1: "8 EiB",
 	} {
 		if got := format.Bytes(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
