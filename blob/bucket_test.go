@@ -120,6 +120,53 @@ func TestAbortLeavesNothing(t *testing.T) {
 	})
 }
 
+// TestErrorsNameTheObject checks that what is done to a writer after its end fails, and that errors name what was to be written,
+// not what it is called meanwhile.
+func TestErrorsNameTheObject(t *testing.T) {
+	onEach(t, func(t *testing.T, b Bucket) {
+		for kind, create := range map[string]func(name string) (Writer, error){
+			"any":  func(name string) (Writer, error) { return b.Create(t.Context(), name) },
+			"over": func(name string) (Writer, error) { return CreateOver(t.Context(), b, name, Anything) },
+		} {
+			for _, committed := range []bool{false, true} {
+				w, err := create("a/b")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if committed {
+					if err := w.Commit(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.Abort()
+				for what, err := range map[string]error{
+					"write":          second(w.Write([]byte("x"))),
+					"write at":       second(w.WriteAt([]byte("x"), 1)),
+					"read":           second(w.ReadAt(make([]byte, 1), 0)),
+					"commit":         w.Commit(),
+					"another commit": w.Commit(),
+				} {
+					if !errors.Is(err, fs.ErrClosed) || !strings.Contains(err.Error(), "a/b: ") || strings.Contains(err.Error(), tmpMark) {
+						t.Errorf("%s, committed: %t: %s: %v, want fs.ErrClosed of a/b", kind, committed, what, err)
+					}
+				}
+			}
+			long := strings.Repeat("n", 300) // longer than names of files are
+			if _, err := create("a/" + long); err != nil && (!strings.Contains(err.Error(), "a/"+long+": ") || strings.Contains(err.Error(), tmpMark)) {
+				t.Errorf("%s: create: %v, want one that names the object", kind, err)
+			}
+			put(t, b, "file")
+			w, err := create("file/x")
+			if err == nil {
+				err = w.Commit()
+			}
+			if err == nil || !strings.Contains(err.Error(), "file: ") && !strings.Contains(err.Error(), "file is an object") {
+				t.Errorf("%s: below an object: %v, want one that names it", kind, err)
+			}
+		}
+	})
+}
+
 func TestReplaceKeepsOpenObjects(t *testing.T) {
 	onEach(t, func(t *testing.T, b Bucket) {
 		put(t, b, "x")

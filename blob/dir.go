@@ -191,16 +191,15 @@ func (d *Dir) Create(_ context.Context, name string) (Writer, error) {
 			return nil, fmt.Errorf("blob: %w", named(err, "create", file))
 		}
 		if err := lockShared(f); err != nil || current(f, f.Name()) {
-			return &dirWriter{File: f, to: file}, nil
+			return &dirWriter{f, file}, nil
 		}
 		f.Close() // somebody took it for a leftover, before it was locked
 	}
 }
 
 type dirWriter struct {
-	*os.File
-	to   string
-	done bool
+	*os.File // tells by its Close who ends it first
+	to       string
 }
 
 // named makes an error of a file that is being written speak of what it will be called.
@@ -222,12 +221,16 @@ func (w *dirWriter) WriteAt(p []byte, off int64) (int, error) {
 	return n, named(err, "write", w.to)
 }
 
+func (w *dirWriter) ReadAt(p []byte, off int64) (int, error) {
+	n, err := w.File.ReadAt(p, off)
+	return n, named(err, "read", w.to)
+}
+
 func (w *dirWriter) Commit() error {
-	if w.done {
-		return fmt.Errorf("blob: %s: commit: %w", w.to, fs.ErrClosed)
+	err := named(w.File.Close(), "commit", w.to)
+	if errors.Is(err, fs.ErrClosed) {
+		return fmt.Errorf("blob: %w", err)
 	}
-	w.done = true
-	err := w.File.Close()
 	if err == nil {
 		err = system.replace(w.File.Name(), w.to)
 	}
@@ -239,9 +242,7 @@ func (w *dirWriter) Commit() error {
 }
 
 func (w *dirWriter) Abort() {
-	if !w.done {
-		w.done = true
-		w.File.Close()
+	if err := w.File.Close(); !errors.Is(err, fs.ErrClosed) {
 		os.Remove(w.File.Name())
 	}
 }

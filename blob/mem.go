@@ -250,6 +250,11 @@ type memWriter struct {
 	done   bool
 }
 
+// closed is the error of what is done to the object after its end.
+func (w *memWriter) closed(op string) error {
+	return fmt.Errorf("blob: %w", &fs.PathError{Op: op, Path: w.name, Err: fs.ErrClosed})
+}
+
 func (w *memWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -268,7 +273,7 @@ func (w *memWriter) writeAt(p []byte, off int64) (int, error) {
 	end := off + int64(len(p))
 	switch {
 	case w.done:
-		return 0, fmt.Errorf("blob: %s: write: %w", w.name, fs.ErrClosed)
+		return 0, w.closed("write")
 	case off < 0 || end < 0 || int64(int(end)) != end:
 		return 0, fmt.Errorf("blob: %s: write of %d bytes at %d: %w", w.name, len(p), off, fs.ErrInvalid)
 	case len(p) == 0:
@@ -285,7 +290,7 @@ func (w *memWriter) ReadAt(p []byte, off int64) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done {
-		return 0, fmt.Errorf("blob: %s: read: %w", w.name, fs.ErrClosed)
+		return 0, w.closed("read")
 	}
 	return bytes.NewReader(w.buf).ReadAt(p, off)
 }
@@ -294,7 +299,7 @@ func (w *memWriter) Commit() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.done {
-		return fmt.Errorf("blob: %s: commit: %w", w.name, fs.ErrClosed)
+		return w.closed("commit")
 	}
 	w.done = true
 	m := w.bucket

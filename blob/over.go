@@ -3,7 +3,10 @@ package blob
 import (
 	"context"
 	"crypto/rand"
+	"errors"
+	"io/fs"
 	"path"
+	"strings"
 )
 
 // CreateOver begins a new object that takes the name only if what lies there then is what over says; else Commit fails with
@@ -11,11 +14,12 @@ import (
 func CreateOver(ctx context.Context, b Bucket, name string, over State) (Writer, error) {
 	dir, base := path.Split(name)
 	tmp := dir + tmpMark + base + "." + rand.Text()
-	w, err := b.Create(ctx, tmp)
-	if err != nil {
-		return nil, err
+	w := &overWriter{ctx: context.WithoutCancel(ctx), bucket: b, tmp: tmp, name: name, over: over}
+	var err error
+	if w.Writer, err = b.Create(ctx, tmp); err != nil {
+		return nil, w.named(err)
 	}
-	return &overWriter{Writer: w, ctx: context.WithoutCancel(ctx), bucket: b, tmp: tmp, name: name, over: over}, nil
+	return w, nil
 }
 
 type overWriter struct {
@@ -26,10 +30,34 @@ type overWriter struct {
 	over      State
 }
 
+// named makes an error of the temporary object speak of the one that it will be.
+func (w *overWriter) named(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return &fs.PathError{Op: at.Op, Path: strings.Replace(at.Path, path.Base(w.tmp), path.Base(w.name), 1), Err: at.Err}
+	}
+	return err
+}
+
+func (w *overWriter) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	return n, w.named(err)
+}
+
+func (w *overWriter) WriteAt(p []byte, off int64) (int, error) {
+	n, err := w.Writer.WriteAt(p, off)
+	return n, w.named(err)
+}
+
+func (w *overWriter) ReadAt(p []byte, off int64) (int, error) {
+	n, err := w.Writer.ReadAt(p, off)
+	return n, w.named(err)
+}
+
 // Commit implements Writer.
 func (w *overWriter) Commit() error {
 	if err := w.Writer.Commit(); err != nil {
-		return err
+		return w.named(err)
 	}
 	err := w.bucket.Publish(w.ctx, w.tmp, w.name, w.over)
 	if err != nil {

@@ -214,7 +214,7 @@ func (d Decoder) wideHead(c *wire.Cursor, h *Head, b []byte, row, col int64) {
 	if w == nil {
 		return
 	}
-	if le.Uint64(b[16:]) != 0 || [6]byte(w[1:7]) != [6]byte{} {
+	if le.Uint64(b[16:]) != 0 || [6]byte(w[1:]) != [6]byte{} {
 		c.FailAt(off, "wide block: want 0 in the unused bytes")
 	}
 	d.valueType(c, h, off, w[0])

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +67,39 @@ func TestRefuses(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEveryBit flips each bit of blocks of all kinds, in the narrow and the wide form: there is none that nobody looks at.
+func TestEveryBit(t *testing.T) {
+	for _, at := range []matrix.Rect{matrix.At(3, 5, 1, 5), matrix.At(-2, 0, -7, 1<<40)} { // narrow; wide
+		for _, data := range []matrix.Data{
+			matrix.Empty{D: matrix.I16},
+			&matrix.Dense[int16]{Val: []int16{1, 2, 3, 4, 5, 6, 7, 8}},
+			&matrix.CSR[int16]{Ptr: []int{0, 2, 3}, Idx: []int64{at.Cols.Lo, at.Cols.Lo + 3, at.Cols.Lo + 1}, Val: []int16{1, 2, 3}},
+			&matrix.COO[int16]{Row: []int64{0, 1}, Col: []int64{at.Cols.Lo + 3, at.Cols.Lo + 2}, Val: []int16{1, 2}},
+			&matrix.Cols[int16]{Idx: []int64{at.Cols.Lo + 1, at.Cols.Lo + 2}, Val: []int16{1, 2, 3, 4}},
+		} {
+			b := matrix.Block{At: at, Data: data}
+			if _, dense := data.(*matrix.Dense[int16]); dense && at.Cols.Hi > 5 {
+				continue // more than there is memory
+			}
+			whole, err := blockio.Append(nil, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := blockio.Read(wire.NewCursor(whole, 0, wire.Little)); err != nil || !reflect.DeepEqual(got, b) {
+				t.Fatalf("%v, %v, want %v", got, err, b)
+			}
+			for i := range 8 * len(whole) {
+				changed := slices.Clone(whole)
+				changed[i/8] ^= 1 << (i % 8)
+				c := wire.NewCursor(changed, 0, wire.Little)
+				if got, err := blockio.Read(c); err == nil && c.Len() == 0 && reflect.DeepEqual(got, b) {
+					t.Errorf("%T at %v: byte %d of %d, bit %d: read as if it did not count", data, at, i/8, len(whole), i%8)
+				}
+			}
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -216,6 +217,62 @@ func TestManifests(t *testing.T) {
 		}
 		if m, err := Read(t.Context(), b, "p"); m != nil || err != nil {
 			t.Errorf("%q: %v, %v, want nothing packed", text, m, err)
+		}
+	}
+}
+
+// TestLimits packs what is just within each limit of the package comment, and reads it back; what is one beyond is refused.
+func TestLimits(t *testing.T) {
+	manifest := func(files int, size int64) *Manifest {
+		m := &Manifest{Files: make([]File, files)}
+		for i := range m.Files {
+			m.Files[i] = File{fmt.Sprintf("%08d", i), 0, strings.Repeat("0", 64)}
+		}
+		m.Files[files-1].Size = size
+		return m
+	}
+	for what, sides := range map[string][2]*Manifest{
+		"files": {manifest(65536, 0), manifest(65537, 0)},
+		"sizes": {manifest(2, math.MaxInt64-1<<32), manifest(2, math.MaxInt64-1<<32+1)},
+	} {
+		for beyond, m := range sides {
+			if err := m.check(); (err == nil) != (beyond == 0) {
+				t.Errorf("%s, %d beyond the limit: %v", what, beyond, err)
+			}
+		}
+	}
+
+	ctx, b := t.Context(), &blob.Mem{}
+	write := func(name string, said Manifest, oneFile bool) error {
+		if err := blob.WriteAll(ctx, b, name, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Write(ctx, b, []Source{{name, name}}, said, b, "packed", blob.Anything, oneFile)
+		if err != nil {
+			return err
+		}
+		in, err := Inside(ctx, b, "packed")
+		if err != nil {
+			return err
+		}
+		_, err = Unpack(ctx, in, "packed", b, "unpacked", blob.Anything)
+		return err
+	}
+	for _, oneFile := range []bool{false, true} {
+		for beyond := range 2 {
+			name := strings.Repeat("n", 1024+beyond)
+			if err := write(name, Manifest{}, oneFile); (err == nil) != (beyond == 0) {
+				t.Errorf("a name of %d bytes: %v", len(name), err)
+			}
+			said := Manifest{Metadata: map[string]string{"by": ""}, Files: []File{{"x", 1, strings.Repeat("0", 64)}}, Pack: version}
+			data, err := said.encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			said.Metadata["by"] = strings.Repeat("y", 16<<20-len(data)+beyond)
+			if err := write("x", said, oneFile); (err == nil) != (beyond == 0) || err != nil && !errors.Is(err, format.ErrLimit) {
+				t.Errorf("a manifest of %d bytes: %v", 16<<20+beyond, err)
+			}
 		}
 	}
 }

@@ -203,7 +203,7 @@ func diff(ctx context.Context, e *env, paths []string, w wants) ([]edit.Differen
 		return nil, err
 	}
 	rs := make([]watched, len(places))
-	p := newProgress(e.err, "diff", "values", 1)
+	p := e.progress("diff", "values", 1)
 	defer p.end()
 	total := int64(0)
 	for i, at := range places {

@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // TestSameMetrics wants the same digits from train --validate, predict and evaluate, whatever the algorithm and the tasks.
@@ -46,5 +50,74 @@ func TestSameMetrics(t *testing.T) {
 				t.Errorf("%s: %s says %s, want %s of train --validate", name, command, got, end.Valid)
 			}
 		}
+	}
+}
+
+// TestFirstColumn scores with models whose columns do not begin at 0: each value meets its own weight, and what lies outside counts as
+// zero. Training goes on from the same weights.
+func TestFirstColumn(t *testing.T) {
+	const cols = 5
+	for _, lo := range []int64{0, 7, -2, -6} {
+		for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+			dir := t.TempDir()
+			weight := matrix.Meta{Name: "input_weight", Rows: 1, Cols: cols, ColLo: lo, DType: matrix.F32, Layout: layout}
+			bias := matrix.Meta{Name: "input_bias", Rows: 1, Cols: 1, DType: matrix.F32}
+			w := &matrix.Dense[float32]{Val: []float32{1, 10, 100, 1000, 10000}}
+			model := filepath.Join(dir, "model")
+			save(t, model, map[string]matrix.Block{
+				"input_weight": {At: matrix.At(0, 1, lo, lo+cols), Data: w},
+				"input_bias":   {At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float32]{Val: []float32{0.5}}},
+			}, weight, bias)
+			var lines, want strings.Builder
+			want.WriteString("row,margin,prediction\n")
+			for col := range int64(14) {
+				fmt.Fprintf(&lines, "1 %d:2\n", col)
+				score := 0.5
+				if at := col - lo; at >= 0 && at < cols {
+					score += 2 * float64(w.Val[at])
+				}
+				fmt.Fprintf(&want, "%d,%v,%v\n", col, score, score)
+			}
+			file := filepath.Join(dir, "a.libsvm")
+			if err := os.WriteFile(file, []byte(lines.String()), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			args := []string{"--data", file, "--algo", "linreg", "--index-base", "0"}
+			models := []string{model}
+			if lo >= 0 {
+				on := filepath.Join(dir, "on")
+				thole(t, append([]string{"train", "--load", model, "--model", on, "--dim", "14", "--epochs", "1", "--rate", "1e-30"}, args...)...)
+				models = append(models, on)
+			}
+			for _, from := range models {
+				if got := thole(t, append([]string{"predict", "--model", from, "--out", "-"}, args...)...); got != want.String() {
+					t.Errorf("%s, %v from column %d: %s, want %s", from, layout, lo, got, &want)
+				}
+			}
+		}
+	}
+}
+
+// save writes matrices in Angel's format.
+func save(t *testing.T, path string, blocks map[string]matrix.Block, ms ...matrix.Meta) {
+	t.Helper()
+	codec, err := codecs().Lookup("angel")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := format.Create(t.Context(), codec, blob.Files{}, path, ms, format.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parts []format.Part
+	for name, b := range blocks {
+		part, err := w.Put(t.Context(), name, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, part)
+	}
+	if err := w.Commit(t.Context(), parts); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -111,7 +111,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	p := newProgress(e.err, "export", "values", values(r.Matrices()))
+	p := e.progress("export", "values", values(r.Matrices()))
 	defer p.end()
 	m, err := export.New(ctx, file, r, export.Options{Feed: export.Feed(x.feed), IDs: export.IDs(x.ids), Order: export.Order(x.order),
 		Form: layout.form, Lossy: x.lossy, Lost: func(what string) { p.line("left out: %s", what) }})

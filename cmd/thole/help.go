@@ -115,7 +115,7 @@ func printCommands(out io.Writer, width int, c *cobra.Command) {
 	for _, g := range groups {
 		titled := false
 		for _, sub := range c.Commands() {
-			if sub.GroupID != g.ID || !sub.IsAvailableCommand() && sub.Name() != "help" {
+			if sub.GroupID != g.ID {
 				continue
 			}
 			if !titled {

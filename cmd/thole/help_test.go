@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"io"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
@@ -46,6 +49,72 @@ func TestFlagsByGroup(t *testing.T) {
 		if first := strings.HasPrefix(out.String(), "\nCommon:\n"); first != (n > fewFlags) {
 			t.Errorf("%s: %d flags, by groups: %v", c.CommandPath(), n, first)
 		}
+	}
+}
+
+// TestHelpOfCommands: every command is in the help of the one that it belongs to, once, in its group and place.
+func TestHelpOfCommands(t *testing.T) {
+	word := func(c *cobra.Command) string { return "  " + c.Name() }
+	e := &env{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+	var whole []string
+	for _, g := range groups() {
+		whole = append(whole, g.title)
+		for _, command := range g.commands {
+			whole = append(whole, word(command(e)))
+		}
+	}
+	want := map[string][]string{"": append(whole, "  completion", "  help")}
+	for _, c := range rootCommand(e).Commands() {
+		if c.HasSubCommands() {
+			lines := []string{"Commands:"}
+			for _, sub := range c.Commands() {
+				lines = append(lines, word(sub))
+			}
+			want[c.Name()] = lines
+		}
+	}
+	line := regexp.MustCompile(`^(\S.*:|  [a-z]+) *(?:\n|  \S)`)
+	for command, want := range want {
+		p := newProcess(t, t.TempDir(), append(strings.Fields(command), "--help")...)
+		if err := p.Run(); err != nil {
+			t.Fatal(err)
+		}
+		_, help, _ := strings.Cut(p.out.String(), "\nExamples:\n")
+		_, help, _ = strings.Cut(help, "\n\n")
+		help, _, _ = strings.Cut(help, "\nFlags:\n")
+		var got []string
+		for text := range strings.Lines(help) {
+			if m := line.FindStringSubmatch(text); m != nil {
+				got = append(got, m[1])
+			}
+		}
+		if command != "" { // Commands sorts, here
+			slices.Sort(got)
+			slices.Sort(want)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", command, got, want)
+		}
+	}
+}
+
+// TestLists: the text of a list begins two blanks behind the longest name.
+func TestLists(t *testing.T) {
+	line := regexp.MustCompile(`(?m)^(?:  )?[a-z]+ +`)
+	ends := map[int]int{} // where the text begins, and how many names there are
+	least := usualWidth
+	for _, list := range []string{"formats", "algos"} {
+		for paragraph := range strings.SplitSeq(thole(t, list), "\n\n") {
+			for _, begin := range line.FindAllString(paragraph, -1) {
+				if blanks := len(begin) - len(strings.TrimRight(begin, " ")); blanks > 1 {
+					ends[len(begin)]++
+					least = min(least, blanks)
+				}
+			}
+		}
+	}
+	if len(ends) != 1 || least != 2 {
+		t.Errorf("the text begins in columns %v (times), with %d blanks or more, want one column and 2", ends, least)
 	}
 }
 

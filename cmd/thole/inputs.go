@@ -61,7 +61,7 @@ func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Optio
 	if err != nil {
 		return nil, err
 	}
-	p := newProgress(e.err, "read "+strings.Join(paths, ", "), "B", 1)
+	p := e.progress("read "+strings.Join(paths, ", "), "B", 1)
 	defer p.end()
 	o.Progress = func(done, total int64) {
 		if total > 0 { // else nobody knows how much is left

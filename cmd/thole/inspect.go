@@ -146,9 +146,9 @@ func (f *finding) weigh(ctx context.Context, b blob.Bucket, name string) error {
 
 // describeAll adds the matrices of a reader, with statistics unless the finding is a quick one.
 func (f *finding) describeAll(ctx context.Context, e *env, r format.Reader) error {
-	p := newProgress(e.err, "inspect", "values", 2*values(r.Matrices()))
+	p := e.progress("inspect", "values", 2*values(r.Matrices()))
 	defer p.end()
-	for _, m := range r.Matrices() {
+	for i, m := range r.Matrices() {
 		found := described(r, m)
 		if !f.Quick {
 			err := found.count(ctx, r, m, p)
@@ -161,6 +161,7 @@ func (f *finding) describeAll(ctx context.Context, e *env, r format.Reader) erro
 			}
 		}
 		f.Matrices = append(f.Matrices, found)
+		p.set(2*values(r.Matrices()[:i+1]), "") // also of what is sparse, or has no histogram
 	}
 	return nil
 }

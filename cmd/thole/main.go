@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -49,10 +50,18 @@ func groups() []group {
 type env struct {
 	in       io.Reader
 	out, err io.Writer
+	clock    func() time.Time // nil: that of the system
 
 	spooled map[string]string // copies of what can be read only once, by the path as the user wrote it
 	folders []string          // temporary ones
 	wrong   error             // of a command line that asks for help on what there is not
+}
+
+func (e *env) now() time.Time {
+	if e.clock == nil {
+		return time.Now()
+	}
+	return e.clock()
 }
 
 // Exit codes. Scripts may rely on them.
@@ -90,7 +99,7 @@ func Main(args []string, std *env) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	out := &checked{w: std.out, name: "standard output"}
-	e := &env{in: std.in, out: out, err: std.err}
+	e := &env{in: std.in, out: out, err: std.err, clock: std.clock}
 	defer e.clean()
 	root := rootCommand(e)
 	root.SetArgs(args)

@@ -11,6 +11,7 @@ import (
 // progress shows how far a long piece of work is: a line that changes on a terminal, otherwise plain lines, seldom.
 type progress struct {
 	w     io.Writer
+	now   func() time.Time
 	live  bool // w is a terminal
 	what  string
 	unit  string // what is counted
@@ -29,10 +30,11 @@ const (
 	liveEvery  = 100 * time.Millisecond
 )
 
-// newProgress begins the work; unit is what is counted.
-func newProgress(w io.Writer, what, unit string, total int64) *progress {
-	now := time.Now()
-	p := &progress{w: w, live: terminal(w), what: what, unit: unit, total: max(1, total), last: now, speed: speed{from: mark{at: now}}}
+// progress begins the work; unit is what is counted.
+func (e *env) progress(what, unit string, total int64) *progress {
+	now := e.now()
+	p := &progress{w: e.err, now: e.now, live: terminal(e.err), what: what, unit: unit, total: max(1, total), last: now,
+		speed: speed{from: mark{at: now}}}
 	if !p.live {
 		p.last = now.Add(plainFirst - plainEvery)
 	}
@@ -54,7 +56,7 @@ func (p *progress) due(now time.Time) bool {
 // set moves the progress to done, with a word on the state.
 func (p *progress) set(done int64, state string) {
 	p.done = done
-	now := time.Now()
+	now := p.now()
 	if !p.due(now) {
 		return
 	}

@@ -1,6 +1,11 @@
 package main
 
 import (
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,7 +74,7 @@ func TestSpeed(t *testing.T) {
 // TestPlainProgress: what is no terminal gets whole lines, seldom, and nothing that moves the cursor.
 func TestPlainProgress(t *testing.T) {
 	var out strings.Builder
-	p := newProgress(&out, "read x", "B", 1000)
+	p := (&env{err: &out}).progress("read x", "B", 1000)
 	for i := range 1000 {
 		p.set(int64(i), "")
 	}
@@ -77,5 +82,54 @@ func TestPlainProgress(t *testing.T) {
 	p.end()
 	if got := out.String(); strings.ContainsAny(got, "\r\x1b") || strings.Count(got, "\n") > 2 || !strings.HasSuffix(got, "a\\x1b[2Jb\n") {
 		t.Errorf("printed %q", got)
+	}
+}
+
+// TestProgress: what takes long says how far it is, from nothing to the end, for every command.
+func TestProgress(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	var rows strings.Builder
+	for range 5000 {
+		rows.WriteString("1,0.5,3,4\n")
+	}
+	for name, text := range map[string]string{
+		"a.csv": rows.String(), "same.csv": strings.ReplaceAll(rows.String(), "0.5,3,4", "1"), "more.dummy": smallExamples(),
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	examples(t, dir)
+	thole(t, "convert", "a.csv", "a", "--to", "angel", "--block-rows", "1000")
+	thole(t, "train", "--data", "small.dummy", "--epochs", "1", "--model", "lr")
+	percent := regexp.MustCompile(`(?m)^(\w+).*: (\d+)%`)
+	for command, about := range map[string]string{
+		"convert a a.dbdf":      "write",
+		"slice a cut --rows 0:": "write",
+		"average a a mean":      "write",
+		"inspect a":             "inspect",
+		"inspect same.csv":      "inspect",
+		"verify a":              "verify",
+		"diff a a.csv":          "diff",
+		"export lr net":         "export",
+		"evaluate --model lr --data small.dummy,more.dummy": "read",
+		"train --data small.dummy --epochs 2":               "train",
+	} {
+		var log strings.Builder
+		now := time.Unix(0, 0)
+		clock := func() time.Time { now = now.Add(3 * time.Second); return now }
+		if code := Main(strings.Fields(command), &env{out: io.Discard, err: &log, clock: clock}); code != 0 {
+			t.Fatalf("%s: status %d: %s", command, code, &log)
+		}
+		var shown []int
+		for _, m := range percent.FindAllStringSubmatch(log.String(), -1) {
+			if n, _ := strconv.Atoi(m[2]); m[1] == about {
+				shown = append(shown, n)
+			}
+		}
+		if n := len(shown); n < 2 || !slices.IsSorted(shown) || shown[0] >= 100 || shown[n-1] != 100 {
+			t.Errorf("%s says %d of %s: %s", command, shown, about, &log)
+		}
 	}
 }

@@ -102,6 +102,21 @@ func TestStandardOutputFails(t *testing.T) {
 	}
 }
 
+// TestChecked: each write says how many of its bytes were taken, and there are none after the first error.
+func TestChecked(t *testing.T) {
+	to := &narrowWriter{room: 5, err: syscall.ENOSPC}
+	c := &checked{w: to, name: "FILE"}
+	for i, want := range []int{3, 2, 0, 0} {
+		if n, err := c.Write([]byte("abc")); n != want || (err == nil) != (i == 0) || err != nil && err.Error() != "FILE: no space left on device" {
+			t.Errorf("write %d: %d bytes, %v, want %d", i, n, err, want)
+		}
+		to.room += i // somebody makes room again
+	}
+	if to.String() != "abcab" {
+		t.Errorf("%q was written", to)
+	}
+}
+
 // TestLogErrors: a log that fails keeps whole lines, and says so at the end as often as it is asked.
 func TestLogErrors(t *testing.T) {
 	e := &env{in: strings.NewReader(""), out: io.Discard, err: io.Discard}

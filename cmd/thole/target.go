@@ -171,7 +171,7 @@ func (o *output) write(ctx context.Context, e *env, r format.Reader, t *place, d
 	if err != nil {
 		return err
 	}
-	p := newProgress(e.err, "write", "values", values(r.Matrices()))
+	p := e.progress("write", "values", values(r.Matrices()))
 	defer p.end()
 	s := saved{Path: dst, Format: t.Info().Name, LeftOut: []string{}}
 	shown := 0

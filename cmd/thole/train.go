@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"time"
 
@@ -138,7 +137,7 @@ func (p *plan) warnings(r *train.Report) []string {
 // watcher shows progress to people and, if asked, to machines.
 type watcher struct {
 	bar   *progress
-	w     io.Writer
+	env   *env
 	log   *lineLog // nil: none
 	start time.Time
 
@@ -146,7 +145,7 @@ type watcher struct {
 }
 
 func newWatcher(ctx context.Context, e *env, log string, force bool) (*watcher, error) {
-	w := &watcher{w: e.err, bar: newProgress(io.Discard, "", "", 1), start: time.Now()}
+	w := &watcher{env: e, bar: e.progress("", "", 1), start: e.now()}
 	if log == "" {
 		return w, nil
 	}
@@ -178,13 +177,13 @@ func (w *watcher) write(record any) {
 }
 
 func (w *watcher) begin(p *plan) error {
-	w.start = time.Now()
+	w.start = w.env.now()
 	if p.open {
 		w.atMost = " at most"
-		fmt.Fprintf(w.w, "train %s: up to %d epochs (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
+		fmt.Fprintf(w.env.err, "train %s: up to %d epochs (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
 			p.algo, p.epochs, math.Ceil(p.about.Seconds()))
 	}
-	w.bar = newProgress(w.w, "train "+p.algo, "rows", int64(p.epochs)*int64(p.train.Len()))
+	w.bar = w.env.progress("train "+p.algo, "rows", int64(p.epochs)*int64(p.train.Len()))
 	if w.log == nil {
 		return nil
 	}
@@ -199,14 +198,14 @@ func (w *watcher) event(ev train.Event) {
 		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f", ev.Epoch, ev.Epochs, ev.Loss))
 		return
 	}
-	if !w.bar.live && (ev.Epoch == 1 || ev.Epoch == ev.Epochs || w.bar.due(time.Now())) {
-		w.bar.last = time.Now()
+	if !w.bar.live && (ev.Epoch == 1 || ev.Epoch == ev.Epochs || w.bar.due(w.env.now())) {
+		w.bar.last = w.env.now()
 		w.bar.line("epoch %d/%d  loss %.5f  %.0f rows/s  %v left%s", ev.Epoch, ev.Epochs, ev.Loss, ev.RowsPerSecond,
 			ev.Left.Round(time.Second), w.atMost)
 	}
 	w.write(map[string]any{
 		"event": "epoch", "epoch": ev.Epoch, "loss": ev.Loss, "rows": ev.Rows, "rowsPerSecond": ev.RowsPerSecond,
-		"seconds": time.Since(w.start).Seconds(),
+		"seconds": w.env.now().Sub(w.start).Seconds(),
 	})
 }
 
@@ -217,7 +216,7 @@ func (w *watcher) finish(p *plan, r *train.Report) {
 	}
 	record := map[string]any{
 		"event": "end", "epochs": r.Epochs, "stopped": r.Stopped, "train": r.Train, "valid": r.Valid,
-		"seconds": time.Since(w.start).Seconds(), "nullLoss": r.Null, "warnings": warnings,
+		"seconds": w.env.now().Sub(w.start).Seconds(), "nullLoss": r.Null, "warnings": warnings,
 	}
 	if by, share, ok := r.LastChange(); ok {
 		record["lastChange"], record["lastChangeShare"] = by, share

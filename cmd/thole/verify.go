@@ -99,7 +99,7 @@ func (s *source) verify(ctx context.Context, e *env, path string) (f checkFindin
 	}
 	defer r.Close()
 	f.Matrices = len(r.Matrices())
-	p := newProgress(e.err, "verify "+path, "values", values(r.Matrices()))
+	p := e.progress("verify "+path, "values", values(r.Matrices()))
 	defer p.end()
 	for _, m := range r.Matrices() {
 		for b, err := range r.Blocks(ctx, m.Name, m.Rect()) {

@@ -27,15 +27,3 @@ func (w watched) Blocks(ctx context.Context, name string, want matrix.Rect) iter
 		}
 	}
 }
-
-// View implements format.Viewer: ok is false if the reader is none.
-func (w watched) View(ctx context.Context, name string, look func(matrix.Block) error) (ok bool, err error) {
-	v, can := w.Reader.(format.Viewer)
-	if !can {
-		return false, nil
-	}
-	return v.View(ctx, name, func(b matrix.Block) error {
-		w.seen(b.Data.NNZ())
-		return look(b)
-	})
-}

@@ -1,7 +1,9 @@
 package number
 
 import (
+	"fmt"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -143,16 +145,31 @@ func TestShortest(t *testing.T) {
 	})
 }
 
-// TestMiddles are decimal numbers at and beside the middle of two floats that lie next to each other.
+// TestMiddles are decimal numbers at and beside the middle of two floats that lie next to each other, with any power of ten and of
+// two for which they have at most 19 digits.
 func TestMiddles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := rapid.Uint64Range(1<<52, 1<<53-1).Draw(t, "mantissa")*2 + 1 // 54 bits
-		by := rapid.Int64Range(-1, 1).Draw(t, "beside")
-		checkFloats(t, strconv.FormatUint(m*2+uint64(by), 10)+"e0", "")
-		m32 := rapid.Uint64Range(1<<23, 1<<24-1).Draw(t, "mantissa32")*2 + 1
-		shift := rapid.IntRange(0, 27).Draw(t, "shift")
-		checkFloats(t, strconv.FormatFloat(math.Ldexp(float64(m32), -shift), 'f', -1, 64), "")
-		checkFloats(t, strconv.FormatUint(m32<<shift+uint64(by), 10), "")
+		for _, width := range []int{53, 24} {
+			drawn := rapid.Uint64Range(1<<width, 1<<(width+1)-1).Draw(t, "mantissa") | 1
+			bit := rapid.IntRange(0, 63).Draw(t, "bit")
+			for exp := -maxExp; exp <= maxExp; exp++ {
+				over, mant := bits.Mul64(drawn, power5[max(-exp, 0)])
+				if exp > 0 {
+					mant = drawn/power5[exp] | 1 // times the power of five it mostly has as many bits
+				}
+				if over != 0 || mant > 1e19-2 {
+					continue
+				}
+				most := bits.Len64((1e19-2)/mant) - 1
+				for _, shift := range []int{bit % (most + 1), most} {
+					for by := range uint64(3) {
+						checkFloats(t, fmt.Sprintf("%de%d", mant<<shift+by-1, exp), "")
+					}
+				}
+			}
+			shift := rapid.IntRange(0, 27).Draw(t, "shift")
+			checkFloats(t, strconv.FormatFloat(math.Ldexp(float64(drawn), -shift), 'f', -1, 64), "")
+		}
 	})
 }
 
