@@ -46,6 +46,9 @@ type save struct {
 
 func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 	info := w.codec.Info()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if err := o.CheckSet(info); err != nil {
 		return err
 	}
@@ -126,6 +129,9 @@ func (w *save) hold(ctx context.Context) error {
 
 // Put implements Writer.
 func (w *save) Put(ctx context.Context, name string, b matrix.Block) (Part, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, w.final(err)
+	}
 	if err := w.opts.fillBlock(name, b); err != nil {
 		return nil, w.final(err)
 	}

@@ -194,3 +194,51 @@ func TestFaultsOfReading(t *testing.T) {
 		})
 	})
 }
+
+// TestCancelled: a context that is over ends a save and a reading with its error wherever they are.
+func TestCancelled(t *testing.T) {
+	ctx := context.Background()
+	over, stop := context.WithCancel(ctx)
+	stop()
+	eachPlain(t, func(t *testing.T, c kind, s sample) {
+		b, o := &blob.Mem{}, format.Options{Set: c.set}
+		ended := func(what string, err error) {
+			if !errors.Is(err, context.Canceled) || errors.Is(err, format.ErrLossy) {
+				t.Errorf("%s: %v, want that it was cancelled", what, err)
+			}
+		}
+		_, err := format.Create(over, c, b, pathOf(c), []matrix.Meta{s.meta}, o)
+		ended("create", err)
+		w, err := format.Create(ctx, c, b, pathOf(c), []matrix.Meta{s.meta}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts []format.Part
+		for _, blk := range s.blocks {
+			_, err := w.Put(over, s.meta.Name, blk)
+			ended("put", err)
+			p, err := w.Put(ctx, s.meta.Name, blk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts = append(parts, p)
+		}
+		ended("commit", w.Commit(over, parts))
+		w.Abort(over)
+		if left := snapshot(t, b); len(left) > 0 {
+			t.Errorf("%d objects are left", len(left))
+		}
+		if err := write(t, b, c, s, format.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = Codecs().Open(over, b, pathOf(c), "", format.Options{})
+		ended("open", err)
+		r, _, err := Codecs().Open(ctx, b, pathOf(c), "", format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		_, err = cells(over, r)
+		ended("blocks", err)
+	})
+}

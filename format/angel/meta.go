@@ -105,7 +105,10 @@ func frame(head []byte, size int64) (base, end int64, err error) {
 // unframe takes the JSON out of a metadata file. base is the place of its first byte.
 func unframe(b []byte) (json []byte, base int64, err error) {
 	base, end, err := frame(b[:min(len(b), 5)], int64(len(b)))
-	return b[base:end], base, err
+	if err != nil {
+		return nil, 0, err
+	}
+	return b[base:end], base, nil
 }
 
 // parseMeta reads a whole metadata file.

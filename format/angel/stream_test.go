@@ -3,6 +3,7 @@ package angel
 import (
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,33 +79,49 @@ func TestHashInBands(t *testing.T) {
 	}
 }
 
-// TestManyWindows reads a partition that is longer than a window, so that records lie across the ends of windows.
+// TestManyWindows writes rows that are longer than what is encoded at a time, and reads partitions that are longer than a window,
+// so that records lie across the ends of windows.
 func TestManyWindows(t *testing.T) {
-	m := matrix.Meta{Name: "w", Rows: 3, Cols: 100_000, DType: matrix.F64}
-	val := make([]float64, 300_000)
+	const rows, each = 3, 100_000
 	rng := rand.New(rand.NewPCG(1, 2))
-	for i := range val {
-		val[i] = rng.NormFloat64()
+	thin := &matrix.CSR[float64]{Ptr: []int{0}}
+	for range rows {
+		for i := range int64(each) {
+			thin.Idx, thin.Val = append(thin.Idx, 3*i+rng.Int64N(3)), append(thin.Val, rng.NormFloat64())
+		}
+		thin.Ptr = append(thin.Ptr, len(thin.Idx))
 	}
-	s := sample{m, matrix.Block{At: m.Rect(), Data: &matrix.Dense[float64]{Val: val}}}
+	dense := matrix.Meta{Name: "w", Rows: rows, Cols: each, DType: matrix.F64}
+	sparse := matrix.Meta{Name: "w", Rows: rows, Cols: 3 * each, DType: matrix.F64, Layout: matrix.RowSparse}
 	for _, l := range writable {
-		var b blob.Mem
-		if err := save(&b, &s, 1, []matrix.Block{s.b}, map[string]string{optFormat: l.name}); err != nil {
-			t.Fatal(err)
-		}
-		r, err := Codec.Open(ctx, &b, "model", format.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for blk, err := range r.Blocks(ctx, "w", m.Rect()) {
-			if err != nil {
-				t.Fatalf("%s: %v", l.name, err)
+		for _, s := range []sample{
+			{dense, matrix.Block{At: dense.Rect(), Data: &matrix.Dense[float64]{Val: thin.Val}}},
+			{sparse, matrix.Block{At: sparse.Rect(), Data: thin}},
+		} {
+			if s.m.Layout == matrix.RowSparse && (!l.colID || l.column) {
+				continue // zeros for absent cells
 			}
-			got := blk.ToDense().Data.(*matrix.Dense[float64]).Val
-			for i, v := range got {
-				if v != val[i] {
-					t.Fatalf("%s: value %d is %v, want %v", l.name, i, v, val[i])
+			var b blob.Mem
+			if err := save(&b, &s, 1, []matrix.Block{s.b}, map[string]string{optFormat: l.name}); err != nil {
+				t.Fatal(err)
+			}
+			r, err := Codec.Open(ctx, &b, "model", format.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n := 0
+			for blk, err := range r.Blocks(ctx, "w", s.m.Rect()) {
+				if err != nil {
+					t.Fatalf("%s: %v", l.name, err)
 				}
+				got, want := blk.ToCSR().Data.(*matrix.CSR[float64]), s.b.Cut(blk.At).ToCSR().Data.(*matrix.CSR[float64])
+				if !slices.Equal(got.Idx, want.Idx) || !slices.Equal(got.Val, want.Val) {
+					t.Errorf("%s: %v: the cells of a %v block are others", l.name, blk.At, s.m.Layout)
+				}
+				n += len(got.Val)
+			}
+			if n != rows*each {
+				t.Errorf("%s: %d cells of a %v matrix, want %d", l.name, n, s.m.Layout, rows*each)
 			}
 		}
 	}

@@ -261,6 +261,9 @@ func (w *batchWalk) tall(ctx context.Context, l *format.Lane, f *field, at matri
 
 // block reads one block; held is its column if there is only one and it is loaded.
 func (w *batchWalk) block(ctx context.Context, l *format.Lane, at matrix.Rect, held *loaded) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	var pieces []piece
 	for _, f := range w.r.fields(at.Cols) {
 		p := piece{at: matrix.Rect{Rows: at.Rows, Cols: at.Cols.Intersect(f.cols)}, from: held}

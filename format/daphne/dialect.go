@@ -56,14 +56,15 @@ const (
 // that a single dense block with DAPHNE's codes is the same in daphne and hybrid, and that a single empty block does not
 // tell document from hybrid.
 var layouts = []struct {
-	name string
-	read func(ctx context.Context, w *window, size int64) (*file, error)
+	name             string
+	matrices, frames bool // which it is tried for
+	read             func(ctx context.Context, w *window, size int64) (*file, error)
 }{
-	{mainName, readMain},
-	{docName, readDocument},
-	{mainName, readRecords},
-	{oldName, readOld},
-	{hybridName, readHybrid},
+	{mainName, true, false, readMain},
+	{docName, true, true, readDocument},
+	{mainName, false, true, readRecords},
+	{oldName, true, true, readOld},
+	{hybridName, true, true, readHybrid},
 }
 
 // parse finds the layout of a file and the places of its blocks; only, if not empty, is the layout that is expected. The
@@ -71,7 +72,8 @@ var layouts = []struct {
 func parse(ctx context.Context, src io.ReaderAt, size int64, only string) (*file, error) {
 	w := &window{src: src, size: size}
 	first := w.cursor(0, fixedLen)
-	if v, data := first.U8("version"), first.U8("data type"); first.Err() == nil && (v != version || data < 1 || data > frame) {
+	v, data := first.U8("version"), first.U8("data type")
+	if first.Err() == nil && (v != version || data < 1 || data > frame) {
 		_, err := readHeader(w, blockio.Document)
 		return nil, err
 	}
@@ -80,7 +82,7 @@ func parse(ctx context.Context, src io.ReaderAt, size int64, only string) (*file
 	}
 	errs, partial := map[string]error{}, &file{}
 	for _, l := range layouts {
-		if only != "" && only != l.name {
+		if only != "" && only != l.name || data == frame && !l.frames || data != frame && !l.matrices {
 			continue
 		}
 		f, err := l.read(ctx, w, size)
@@ -92,9 +94,7 @@ func parse(ctx context.Context, src io.ReaderAt, size int64, only string) (*file
 			f.notes = append([]string{"layout " + f.dialect}, f.notes...)
 			return f, nil
 		}
-		if errs[l.name] == nil {
-			errs[l.name] = err
-		}
+		errs[l.name] = err
 		if f != nil && len(f.blocks) >= len(partial.blocks) {
 			f.dialect, f.size, partial = l.name, size, f
 		}
@@ -127,9 +127,6 @@ func readMain(_ context.Context, w *window, size int64) (*file, error) {
 	h, err := readHeader(w, blockio.Daphne)
 	if err != nil {
 		return nil, err
-	}
-	if h.data == frame {
-		return nil, misfit(1, "a frame")
 	}
 	d := blockio.Decoder{Codes: blockio.Daphne}
 	block, err := d.Head(w.cursor(h.size, blockio.MaxHead))

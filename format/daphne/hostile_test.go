@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
@@ -182,6 +183,23 @@ func TestNoLayout(t *testing.T) {
 	var where *format.Error
 	if !errors.As(err, &where) || where.Off != 43 || !strings.Contains(err.Error(), "(layout document; as daphne: ") {
 		t.Errorf("%v, want byte 43 and both layouts", err)
+	}
+}
+
+// TestFrameLength wants the error of a frame in DAPHNE's own layout to say how many bytes its rows have and should have.
+func TestFrameLength(t *testing.T) {
+	blk := matrix.Block{At: matrix.At(0, 2, 0, 3), Data: &matrix.Dense[float64]{Val: []float64{-1, 0.5, 1, 7, 2, 255}}}
+	data, err := save(t.Context(), &blob.Mem{}, frameMeta(), format.Options{Set: map[string]string{"dialect": "daphne"}}, []matrix.Block{blk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, text := range map[int][]byte{33: data[:len(data)-1], 35: append(data[:len(data):len(data)], 0)} {
+		want := fmt.Sprintf("%d bytes of rows at (0,0), want 2 rows of 17", n)
+		for _, dialect := range []string{"", "daphne"} {
+			if _, err := open(t, text, map[string]string{"dialect": dialect}); !errors.Is(err, format.ErrCorrupt) || !strings.Contains(err.Error(), want) {
+				t.Errorf("dialect %q: %v, want %s", dialect, err, want)
+			}
+		}
 	}
 }
 

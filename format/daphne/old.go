@@ -74,9 +74,6 @@ func readRecords(_ context.Context, w *window, size int64) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.data != frame {
-		return nil, misfit(1, "no frame")
-	}
 	c := w.cursor(h.size, recordGap)
 	rx, cx := c.U64("row index"), c.U64("column index")
 	if c.Err() != nil {

@@ -78,6 +78,8 @@ func (w *bundle) keptTopology(ctx context.Context, vars []written, o *format.Opt
 	m, err := w.load(ctx, nil)
 	several := (*program.SeveralError)(nil)
 	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
 	case errors.As(err, &several):
 		err = o.Lose(format.Files, "", "%d topologies, of which the folder of a model can have one", len(several.Files))
 	case err == nil:
