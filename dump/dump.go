@@ -7,6 +7,7 @@
 package dump
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -50,6 +51,19 @@ func (p *Printer) Field(off int64, b []byte, format string, args ...any) {
 // Text prints a line of a text file with its place and meaning.
 func (p *Printer) Text(off int64, line []byte, format string, args ...any) {
 	p.printf("%s\n", strings.TrimRight(fmt.Sprintf("%08x  %-23q  %s", off, line, fmt.Sprintf(format, args...)), " "))
+}
+
+// lineBytes is how many bytes of a line of text Line shows.
+const lineBytes = 120
+
+// Line prints a line of a text file without its end: of a long one how it begins, and how many bytes follow.
+func (p *Printer) Line(off int64, line []byte, format string, args ...any) {
+	line = bytes.TrimRight(line, "\r\n")
+	n := min(len(line), lineBytes)
+	p.Text(off, line[:n], format, args...)
+	if n < len(line) {
+		p.Gap(off+int64(n), int64(len(line)-n), "more of the line")
+	}
 }
 
 // Gap says that n bytes from off on are left out, and what they are.

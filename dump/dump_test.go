@@ -2,6 +2,7 @@ package dump
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ func Example() {
 	p.Field(0x1d, nil, "no values")
 	p.Text(0x20, []byte("3 1:0.5\n"), "row 3")
 	p.Gap(0x28, 4096, "values of %s", "w")
+	p.Line(0x1028, []byte("4\r\n"), "row 4")
 	// Output:
 	// # block 1
 	// 00000012  0a                       value type 10 (f64)
@@ -23,6 +25,7 @@ func Example() {
 	// 0000001d                           no values
 	// 00000020  "3 1:0.5\n"              row 3
 	// 00000028  … 4096 bytes: values of w
+	// 00001028  "4"                      row 4
 }
 
 // full takes n bytes and then fails; it counts the writes that failed.
@@ -64,6 +67,19 @@ func TestLinesHaveNoTrailingSpace(t *testing.T) {
 	for line := range strings.Lines(b.String()) {
 		if strings.TrimRight(line, " \n") != strings.TrimSuffix(line, "\n") || !strings.HasPrefix(line, "100000000") {
 			t.Errorf("line %q", line)
+		}
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	for n, want := range map[int]string{
+		lineBytes:     "line\n",
+		lineBytes + 1: "line\n00000079  … 1 bytes: more of the line\n",
+	} {
+		var b strings.Builder
+		New(&b).Line(1, []byte(strings.Repeat("x", n)+"\n"), "line")
+		if want = fmt.Sprintf("00000001  %q  ", strings.Repeat("x", lineBytes)) + want; b.String() != want {
+			t.Errorf("%d bytes: %q, want %q", n, &b, want)
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (t side) sameBytes(ctx context.Context, b matrix.Block) (bool, error) {
 // pieces cuts a block so that the texts of its cells fit into memory.
 func (s side) pieces(b matrix.Block) iter.Seq[matrix.Block] {
 	return func(yield func(matrix.Block) bool) {
-		if s.m.Layout == matrix.RowSparse || b.At.Empty() {
+		if s.m.Layout == matrix.RowSparse {
 			yield(b)
 			return
 		}

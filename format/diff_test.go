@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,41 @@ func TestDiff(t *testing.T) {
 				t.Errorf("%q, %v, want %q", got, err, c.want)
 			}
 		})
+	}
+}
+
+// asked counts how often it is asked for blocks, which it bears a hundred times.
+type asked struct {
+	*held
+	times int
+}
+
+func (r *asked) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	if r.times++; r.times > 100 {
+		return (&held{fail: errors.New("asked again and again")}).Blocks(ctx, name, want)
+	}
+	return r.held.Blocks(ctx, name, want)
+}
+
+// TestDiffInPieces compares cells that are not the same bits: dense ones a piece at a time, of which not all are in memory as text;
+// the few of a sparse row at once, however wide it is.
+func TestDiffInPieces(t *testing.T) {
+	const n = 1 << 18
+	val := make([]float32, n)
+	val[n-1] = float32(math.NaN())
+	other := slices.Clone(val)
+	other[n-1] = math.Float32frombits(math.Float32bits(val[n-1]) ^ 1)
+	for name, c := range map[string]struct {
+		a, b *held
+		fits func(r *asked) bool
+	}{
+		"dense":  {one("m", 1, n, val...), one("m", 1, n, other...), func(r *asked) bool { return r.times > 2 }},
+		"sparse": {sparse("m", math.MaxInt64, []int64{1 << 60}, 1), sparse("m", math.MaxInt64, []int64{1 << 60}, 1), func(r *asked) bool { return r.times < 4 }},
+	} {
+		r := &asked{held: c.b}
+		if diff, err := format.Diff(t.Context(), c.a, r); diff != "" || err != nil || !c.fits(r) {
+			t.Errorf("%s: %q, %v, asked for %d times", name, diff, err, r.times)
+		}
 	}
 }
 

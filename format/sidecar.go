@@ -1,12 +1,14 @@
 package format
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 
 	"thole.example/blob"
+	"thole.example/dump"
 	"thole.example/matrix"
 )
 
@@ -183,6 +185,24 @@ func ReadSidecar(ctx context.Context, b blob.Bucket, file string) (*Sidecar, err
 		return nil, fmt.Errorf("file %s: not as DAPHNE writes it: %v: %w", file+SidecarExt, err, ErrCorrupt)
 	}
 	return s, nil
+}
+
+// shownSidecar is how many bytes of a sidecar are shown.
+const shownSidecar = 480
+
+// ExplainSidecar prints the sidecar of the file if there is one. What is wrong with it is said by who reads the file.
+func ExplainSidecar(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) {
+	text, err := blob.ReadAll(ctx, b, file+SidecarExt, maxSidecar)
+	if err != nil {
+		return
+	}
+	p.Head("file %s", file+SidecarExt)
+	text = bytes.TrimRight(text, "\n")
+	n := min(len(text), shownSidecar)
+	p.Text(0, text[:n], "description")
+	if n < len(text) {
+		p.Gap(int64(n), int64(len(text)-n), "more of it")
+	}
 }
 
 // Write writes the sidecar of the file.

@@ -108,10 +108,7 @@ func layerNorm(c *call) error {
 			return fmt.Errorf("scale or bias is %s, want %d floats: %w", t.text(), n, ErrShape)
 		}
 	}
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	for at := 0; at < len(x.F); at += n {
 		normalize(x.F[at:at+n], out.F[at:at+n], float64(epsilon))
 		for i := range n {
@@ -164,10 +161,7 @@ func channelNorm(c *call, groups int) error {
 			return fmt.Errorf("scale or bias is %s, want %d floats: %w", t.text(), channels, ErrShape)
 		}
 	}
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	whole := channels / groups * n
 	for at := 0; at < len(x.F); at += whole {
 		normalize(x.F[at:at+whole], out.F[at:at+whole], float64(epsilon))

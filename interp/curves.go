@@ -120,10 +120,7 @@ func prelu(c *call) error {
 	if len(alpha.F) != n {
 		return fmt.Errorf("alpha of shape %v, want %d values: %w", alpha.Dims, n, ErrShape)
 	}
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	for i, v := range x.F {
 		if out.F[i] = v; v < 0 {
 			out.F[i] = v * alpha.F[of(i)]

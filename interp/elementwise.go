@@ -98,10 +98,7 @@ func combine[T float32 | int64](out, x, y []T, dims, xs, ys []int, f func(a, b T
 // addAll adds tensors of one shape, from left to right.
 func addAll(c *call) error {
 	list := c.all("X")
-	out, err := list[0].like(list[0].Dims)
-	if err != nil {
-		return err
-	}
+	out := list[0].zeros(list[0].Type)
 	copy(out.F, list[0].F)
 	copy(out.I, list[0].I)
 	for _, t := range list[1:] {
@@ -152,10 +149,7 @@ func scale(c *call) error {
 
 // mapped gives f of every element of x.
 func mapped(c *call, x *Tensor, f func(v float32) float32) error {
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	for i, v := range x.F {
 		out.F[i] = f(v)
 	}
@@ -186,10 +180,7 @@ func eachOf(floats func(v float32) float32, ints func(v int64) int64) func(c *ca
 
 // mapInts gives f of every element of x, of which the result has the type.
 func (c *call) mapInts(x *Tensor, f func(v int64) int64) error {
-	out, err := x.like(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	for i, v := range x.I {
 		if out.I[i] = f(v); x.Type == matrix.I32 {
 			out.I[i] = int64(int32(out.I[i]))
@@ -233,10 +224,7 @@ func sigmoid(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	kernel.Sigmoid(x.F, out.F)
 	c.give(out)
 	return nil
@@ -248,10 +236,7 @@ func silu(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	kernel.Sigmoid(x.F, out.F)
 	for i, v := range x.F {
 		out.F[i] *= v

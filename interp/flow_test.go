@@ -99,6 +99,9 @@ func op1(text string, block int64) program.Op {
 	if block > 0 {
 		o.Attrs = []program.Attr{{Name: "sub_block", Type: program.AttrType_BLOCK, Value: block}}
 	}
+	if o.Type == "while_values" {
+		o.Attrs = []program.Attr{{Name: "regions", Type: program.AttrType_BLOCKS, Value: []int64{block}}}
+	}
 	if o.Type == "if_values" {
 		o.Attrs = []program.Attr{{Name: "regions", Type: program.AttrType_BLOCKS, Value: []int64{1, 2}}}
 	}
@@ -155,5 +158,72 @@ func TestFlowRefusals(t *testing.T) {
 	p := flowProgram(list(same, op1("conditional_block Cond=c > Out=y", 1)), deep...)
 	if _, err := New(p, nil); !errors.Is(err, ErrOp) || !strings.Contains(fmt.Sprint(err), "more than 64 deep") {
 		t.Errorf("%v, want a limit of depth", err)
+	}
+}
+
+// TestRegions runs loops and branches of PIR: whoever misses something says what and where.
+func TestRegions(t *testing.T) {
+	turn := []string{"greater_than X=a Y=a > Out=k", "relu X=a > Out=b", "cf.yield 0=k 1=b"} // once, since k is false
+	loop := func(args string, ops ...string) []program.Block {
+		b := program.Block{Args: strings.Fields(args)}
+		for _, text := range ops {
+			b.Ops = append(b.Ops, op1(text, 0))
+		}
+		return []program.Block{b}
+	}
+	branches := slices.Concat(loop("", "relu X=x > Out=b", "cf.yield 0=b"), loop("", "square X=x > Out=s", "cf.yield 0=s"))
+	run := func(op string, block int64, regions []int64, blocks []program.Block) (string, error) {
+		ops := []program.Op{op1("equal X=x Y=x > Out=c", 0), op1("greater_than X=x Y=x > Out=never", 0),
+			op1("conditional_block Cond=never > Out=z", int64(len(blocks)+1)), op1(op, block)}
+		if regions != nil {
+			ops[3].Attrs[0].Value = regions
+		}
+		m, err := New(flowProgram(ops, append(blocks, loop("", "relu X=x > Out=z")...)...), nil)
+		if err != nil {
+			return "", err
+		}
+		got, err := m.Run(context.Background(), map[string]*Tensor{"x": Floats([]float32{-3}, 1)})
+		if err != nil {
+			return "", err
+		}
+		return text(got[0].Tensor), nil
+	}
+	const while, choose = "while_values Cond=c X=x > Out=y", "if_values Cond=c > Out=y"
+	for _, c := range []struct {
+		op      string
+		regions []int64
+		blocks  []program.Block
+		want    string // what y is, or what the error says
+	}{
+		{while, nil, loop("a", turn...), "[1] [0]"},
+		{"while_values Cond=never X=x > Out=y", nil, loop("a", turn...), "[1] [-3]"},
+		{while, []int64{}, loop("a", turn...), "0 blocks, want 1"},
+		{while, []int64{1, 2}, loop("a", turn...), "2 blocks, want 1"},
+		{while, []int64{7}, loop("a", turn...), "operator 4 (while_values): block 7, want one"},
+		{while, nil, loop("a", turn[:2]...), "block 1 yields 0 values, want 2"},
+		{while, nil, loop("a b", turn...), "1 values in, 2 in the block, 1 out"},
+		{"while_values Cond=c X=x,x > Out=y", nil, loop("a b", turn...), "2 values in, 2 in the block, 1 out"},
+		{"while_values Cond=c X=x,x > Out=y", nil, loop("a", turn...), "2 values in, 1 in the block, 1 out"},
+		{while, nil, loop("a", "relu X=q > Out=b", turn[2]), `operator 0 (relu) of block 1: input X: variable "q"`},
+		{while, nil, loop("a", turn[0], "cf.yield 0=k 1=q"), `operator 1 (cf.yield) of block 1: variable "q"`},
+		{"while_values Cond=x X=x > Out=y", nil, loop("a", turn...), "is f32 [1], want one truth value"},
+		{while, nil, loop("a", turn[0], turn[1], "cf.yield 0=b 1=b"), "is f32 [1], want one truth value"},
+		{while, nil, loop("a", turn[0], "reduce_all X=a > Out=b", turn[2]), "operator 1 (reduce_all) of block 1"},
+		{"while_values Cond=c X=z > Out=y", nil, loop("a", turn...), `variable "z" has no value`},
+		{while, nil, loop("a", turn[0], "cf.yield 0=k 1=z"), `variable "z" has no value`},
+		{choose, nil, branches, "[1] [0]"},
+		{"if_values Cond=never > Out=y", nil, branches, "[1] [9]"},
+		{choose, []int64{1}, branches, "1 blocks, want 2"},
+		{choose, []int64{1, 1}, branches, "block 1, want one that no other operator runs"},
+		{"if_values Cond=x > Out=y", nil, branches, `condition "x" is f32 [1], want one truth value`},
+		{"if_values Cond=z > Out=y", nil, branches, `condition "z" is nothing, want one truth value`},
+		{choose, nil, slices.Concat(loop("", "reduce_all X=x > Out=b", "cf.yield 0=b"), branches[1:]), "operator 0 (reduce_all) of block 1"},
+		{choose, nil, slices.Concat(loop("", "cf.yield 0=z"), branches[1:]), `variable "z" has no value`},
+		{choose, nil, slices.Concat(loop("a", "relu X=a > Out=b", "cf.yield 0=b"), branches[1:]), `variable "a" has no value`},
+	} {
+		got, err := run(c.op, 1, c.regions, c.blocks)
+		if got != c.want && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %v gives %s, %v, want %s", c.op, c.regions, got, err, c.want)
+		}
 	}
 }

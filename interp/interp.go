@@ -115,23 +115,22 @@ func (t *Tensor) check() error {
 	return nil
 }
 
-// elems is the number of elements of a shape; it fails beyond maxElems.
+// elems is the number of elements of a shape; it fails beyond maxElems. A dimension of 0 does not make up for others, through
+// which operators count.
 func elems(dims []int) (int, error) {
-	n := int64(1)
+	n, others := 1, 1 // others: without dimensions of 0
 	for _, d := range dims {
 		if d < 0 {
 			return 0, fmt.Errorf("shape %v: dimension %d, want none below 0: %w", dims, d, ErrShape)
 		}
-		if d == 0 {
-			return 0, nil
+		if n *= d; d > 0 {
+			others *= d
 		}
-	}
-	for _, d := range dims {
-		if n *= int64(d); d > maxElems || n > maxElems {
+		if d > maxElems || others > maxElems {
 			return 0, fmt.Errorf("shape %v: more than %d elements: %w", dims, maxElems, ErrShape)
 		}
 	}
-	return int(n), nil
+	return n, nil
 }
 
 // newFloats is a tensor of zeros.
@@ -168,4 +167,10 @@ func (t *Tensor) like(dims []int) (*Tensor, error) {
 		out.I = make([]int64, n)
 	}
 	return out, nil
+}
+
+// zeros is a tensor of t's shape and of a type.
+func (t *Tensor) zeros(as matrix.DType) *Tensor {
+	out, _ := (&Tensor{Type: as}).like(t.Dims) // no error: t has as many elements
+	return out
 }

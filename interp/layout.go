@@ -102,11 +102,7 @@ func expand(c *call) error {
 }
 
 func (c *call) giveSpread(x *Tensor, dims []int) error {
-	out, err := spread(x, dims)
-	if err == nil {
-		c.give(out)
-	}
-	return err
+	return c.result(spread(x, dims))
 }
 
 // expandAs expands to the shape of Y, or to the one that is written.
@@ -143,17 +139,13 @@ func tile(c *call) error {
 		}
 	}
 	step := strides(old, old)
-	out, err := x.pick(dims, func(_ int, idx []int) int {
+	return c.result(x.pick(dims, func(_ int, idx []int) int {
 		from := 0
 		for i, v := range idx {
 			from += v % old[i] * step[i]
 		}
 		return from
-	})
-	if err == nil {
-		c.give(out)
-	}
-	return err
+	}))
 }
 
 // mirrored turns dimensions around.
@@ -173,11 +165,7 @@ func mirrored(c *call) error {
 			from, step[at] = from+(x.Dims[at]-1)*step[at], -step[at]
 		}
 	}
-	out, err := x.pick(x.Dims, func(_ int, idx []int) int { return from + offset(idx, step) })
-	if err == nil {
-		c.give(out)
-	}
-	return err
+	return c.result(x.pick(x.Dims, func(_ int, idx []int) int { return from + offset(idx, step) }))
 }
 
 // triangle keeps what is on a diagonal of the last two dimensions and on one side of it; the rest is 0.
@@ -191,10 +179,7 @@ func triangle(c *call, lower bool) error {
 	if last < 1 {
 		return fmt.Errorf("X of shape %v, want two dimensions or more: %w", x.Dims, ErrShape)
 	}
-	out, err := x.like(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	walk(x.Dims, func(at int, idx []int) {
 		if right := int64(idx[last] - idx[last-1]); right != diagonal && right < diagonal != lower {
 			return

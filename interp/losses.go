@@ -55,10 +55,7 @@ func (c *call) eachPair(scores, labels string, f func(x, y float64) float64) err
 	if len(x.F) != len(y.F) {
 		return fmt.Errorf("%s of shape %v, %s of shape %v, want as many: %w", scores, x.Dims, labels, y.Dims, ErrShape)
 	}
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	for i, v := range x.F {
 		out.F[i] = float32(f(float64(v), float64(y.F[i])))
 	}
@@ -162,10 +159,7 @@ func softmaxLoss(c *call) error {
 	if n == 0 || label.Len() != want || soft != (label.Type == matrix.F32) {
 		return fmt.Errorf("label is %s for logits of shape %v, soft_label=%v: %w", label.text(), x.Dims, soft, ErrShape)
 	}
-	chances, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	chances := x.zeros(x.Type)
 	dims := slices.Clone(x.Dims)
 	dims[at] = 1
 	out, err := newFloats(dims)

@@ -61,11 +61,7 @@ func mul(c *call) error {
 	if k != k2 {
 		return fmt.Errorf("X %v and Y %v: rows of %d and columns of %d: %w", x.Dims, y.Dims, k, k2, ErrShape)
 	}
-	out, err := product(m, k, n, x.F, y.F, join(x.Dims[:xn], y.Dims[yn:]))
-	if err == nil {
-		c.give(out)
-	}
-	return err
+	return c.result(product(m, k, n, x.F, y.F, join(x.Dims[:xn], y.Dims[yn:])))
 }
 
 // join is a new slice of both.

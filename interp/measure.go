@@ -35,10 +35,7 @@ func fillLike(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := (&Tensor{Type: to}).like(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(to)
 	for i := range out.Len() {
 		if err := out.set(i, float64(value)); err != nil {
 			return err
@@ -87,10 +84,7 @@ func increment(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := x.like(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	for i := range x.F {
 		out.F[i] = x.F[i] + step
 	}

@@ -42,10 +42,7 @@ func normalized(c *call, row func(x, y []float32, n, step int), alone float32) e
 	if err != nil {
 		return err
 	}
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	outer, n, inner := around(x.Dims, at)
 	if n == 0 {
 		outer = 0
@@ -128,10 +125,7 @@ func batchNorm(c *call) error {
 	if err != nil {
 		return err
 	}
-	out, err := newFloats(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(x.Type)
 	for k := range n {
 		mean, factor, gain, bias := of[0][k], 1/sqrt(of[1][k]+epsilon), of[2][k], of[3][k]
 		for o := range outer {

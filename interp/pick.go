@@ -184,11 +184,7 @@ func gatherND(c *call) error {
 			from[i] += int(v) * step[k]
 		}
 	}
-	out, err := x.pick(slices.Concat(index.Dims[:last], x.Dims[n:]), func(at int, _ []int) int { return from[at/inner] + at%inner })
-	if err == nil {
-		c.give(out)
-	}
-	return err
+	return c.result(x.pick(slices.Concat(index.Dims[:last], x.Dims[n:]), func(at int, _ []int) int { return from[at/inner] + at%inner }))
 }
 
 // along takes places of one dimension by indices: from says which index holds for an element of the result.
@@ -199,14 +195,10 @@ func (c *call) along(x, index *Tensor, axis int, dims []int, from func(at int, i
 		}
 	}
 	step := strides(x.Dims, x.Dims)
-	out, err := x.pick(dims, func(at int, idx []int) int {
+	return c.result(x.pick(dims, func(at int, idx []int) int {
 		k := int(index.I[from(at, idx)])
 		return offset(idx, step) + (k-idx[axis])*step[axis]
-	})
-	if err == nil {
-		c.give(out)
-	}
-	return err
+	}))
 }
 
 func indexSelect(c *call) error {

@@ -54,6 +54,41 @@ func TestPorts(t *testing.T) {
 	}
 }
 
+// TestSlots gives operators other variables than they take.
+func TestSlots(t *testing.T) {
+	fill := op1("fill_constant > Out=z", 0)
+	fill.Attrs = []program.Attr{{Name: "shape", Value: []int64{2}}}
+	named := op1("pd_op.fetch 0=x", 0)
+	named.Attrs = []program.Attr{{Name: "name", Value: int64(1)}}
+	for _, c := range []struct {
+		op   program.Op
+		want string
+	}{
+		{op1("relu X=x", 0), "(relu): output Out has 0 variables, want one"},
+		{op1("relu X=x > Out=y,w", 0), "(relu): output Out has 2 variables, want one"},
+		{op1("relu X=x,x > Out=y", 0), "(relu): input X has 2 variables, want one"},
+		{op1("relu X=x > Out=y XShape=w", 0), "(relu): output XShape: not supported"},
+		{op1("sum > Out=y", 0), "(sum): input X has no variable, want at least one"},
+		{op1("sum X=x,z > Out=y", 0), "(sum): f32 [1] and f32 [2]: shapes"},
+		{op1("sum X=z,i > Out=y", 0), "(sum): f32 [2] and i64 [2]: shapes"},
+		{op1("stack X=x,z > Y=y", 0), "(stack): f32 [1] and f32 [2]: shapes"},
+		{op1("stack X=z,i > Y=y", 0), "(stack): f32 [2] and i64 [2]: shapes"},
+		{op1("concat X=z,i > Out=y", 0), "(concat): f32 [2] and i64 [2]: shapes"},
+		{op1("pd_op.relu 0=x 1=x > 0=y", 0), "(pd_op.relu): input operand 1: not supported"},
+		{named, "(pd_op.fetch): attribute name"},
+	} {
+		index := op1("fill_ints > Out=i", 0)
+		index.Attrs = []program.Attr{{Name: "value", Value: []int64{1, 2}}}
+		m, err := New(flowProgram([]program.Op{fill, index, c.op}), nil)
+		if err == nil {
+			_, err = m.Run(context.Background(), map[string]*Tensor{"x": seq(1)})
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
 // TestUnknown names the first twenty operators that are not known and counts the others.
 func TestUnknown(t *testing.T) {
 	var ops []program.Op
@@ -155,7 +190,7 @@ func TestTensors(t *testing.T) {
 	}{
 		{Floats([]float32{1, 2}, 2), nil}, {Floats([]float32{1}), nil}, {Ints(nil, 2, 0), nil},
 		{Floats([]float32{1, 2}, 3), ErrShape}, {Floats(nil, 1), ErrShape}, {Ints([]int64{1, 2}, 1), ErrShape},
-		{Floats([]float32{1}, -1), ErrShape}, {Ints(nil, -1, 0), ErrShape}, {Floats(nil, maxElems, 2), ErrShape}, {Floats(nil, maxElems+1), ErrShape},
+		{Floats([]float32{1}, -1), ErrShape}, {Ints(nil, -1, 0), ErrShape}, {Ints(nil, 0, -1), ErrShape}, {Floats(nil, maxElems, 0), nil}, {Floats(nil, 0, maxElems, 2), ErrShape}, {Floats(nil, maxElems, 2), ErrShape}, {Floats(nil, maxElems+1), ErrShape},
 		{&Tensor{Dims: []int{1}, Type: matrix.F32, F: []float32{1}, I: []int64{}}, ErrShape},
 		{&Tensor{Dims: []int{1}, Type: matrix.I64, F: []float32{}, I: []int64{1}}, ErrShape},
 		{&Tensor{Dims: []int{1}, Type: matrix.F64, I: []int64{1}}, ErrOp}, {&Tensor{Dims: []int{1}, I: []int64{1}}, ErrOp},

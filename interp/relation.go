@@ -54,10 +54,7 @@ func pairs[T any](c *call, x, y []T, axis int64, f func(a, b T) bool) error {
 
 func logicalNot(c *call) error {
 	x := c.t("X")
-	out, err := (&Tensor{Type: matrix.Bool}).like(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(matrix.Bool)
 	for i, v := range truthsOf(x) {
 		out.I[i] = bit(!v)
 	}
@@ -78,10 +75,7 @@ func truthsOf(t *Tensor) []bool {
 func test(f func(v float64) bool) func(c *call) error {
 	return func(c *call) error {
 		x := c.t("X")
-		out, err := (&Tensor{Type: matrix.Bool}).like(x.Dims)
-		if err != nil {
-			return err
-		}
+		out := x.zeros(matrix.Bool)
 		for i := range out.I {
 			out.I[i] = bit(f(x.at(i)))
 		}

@@ -156,6 +156,14 @@ func (t *Tensor) text() string {
 // give sets the first output.
 func (c *call) give(t *Tensor) { c.vars[c.out[c.op.out[0]][0]] = t }
 
+// result sets the first output unless there is an error.
+func (c *call) result(t *Tensor, err error) error {
+	if err == nil {
+		c.give(t)
+	}
+	return err
+}
+
 // from is the tensor that gives a setting, nil if there is none. Several variables in a slot are its values one by one.
 func (c *call) from(name string) *Tensor {
 	for _, s := range c.op.set {

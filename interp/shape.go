@@ -46,11 +46,7 @@ func reshape(c *call) error {
 }
 
 func giveShaped(c *call, x *Tensor, dims []int) error {
-	out, err := x.reshaped(dims)
-	if err == nil {
-		c.give(out)
-	}
-	return err
+	return c.result(x.reshaped(dims))
 }
 
 // flattenAt makes a matrix: the dimensions before axis are its rows.
@@ -224,10 +220,7 @@ func concat(c *call) error {
 // cast changes floats to integers towards zero, and anything to a truth value by comparing it with 0.
 func cast(c *call) error {
 	x, to := c.t("X"), matrix.DType(c.set["out_dtype"].(elem))
-	out, err := (&Tensor{Type: to}).like(x.Dims)
-	if err != nil {
-		return err
-	}
+	out := x.zeros(to)
 	for i := range x.Len() {
 		switch {
 		case to == matrix.F32 && x.Type == matrix.F32:
@@ -239,9 +232,11 @@ func cast(c *call) error {
 				out.I[i] = 1
 			}
 		case x.Type == matrix.F32:
-			if out.I[i], err = integer(float64(x.F[i])); err != nil {
+			v, err := integer(float64(x.F[i]))
+			if err != nil {
 				return err
 			}
+			out.I[i] = v
 		default:
 			out.I[i] = x.I[i]
 		}

@@ -9,6 +9,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/matrix"
 )
 
 var errFault = errors.New("the disk said no")
@@ -130,6 +131,19 @@ func eachFault(t *testing.T, bucket func() blob.Bucket, action func(n int64, f *
 	}
 }
 
+// eachRead runs a test for every kind with its plain samples, and with larger ones, for which the disk is read several times.
+func eachRead(t *testing.T, f func(t *testing.T, c kind, s sample)) {
+	rows, cols := []int64{0, 20, 40, 50}, []int64{0, 25, 50}
+	eachPlain(t, f)
+	each(t, func(t *testing.T, c kind) {
+		for _, s := range []sample{tiled("large dense", dense("", matrix.F64, 50, 50), rows, cols), tiled("large sparse", thin("", matrix.F64, 50, 50, 2), rows, cols)} {
+			if write(t, &blob.Mem{}, c, s, format.Options{}) == nil {
+				t.Run(s.what, func(t *testing.T) { f(t, c, s) })
+			}
+		}
+	})
+}
+
 // TestFaultsOfWriting: an operation of the disk that fails ends the save with its error and nothing at the target, or does not
 // matter to what was saved.
 func TestFaultsOfWriting(t *testing.T) {
@@ -153,7 +167,7 @@ func TestFaultsOfWriting(t *testing.T) {
 
 // TestFaultsOfReading: an operation of the disk that fails ends reading with its error, or does not matter to what is read.
 func TestFaultsOfReading(t *testing.T) {
-	eachPlain(t, func(t *testing.T, c kind, s sample) {
+	eachRead(t, func(t *testing.T, c kind, s sample) {
 		b := &blob.Mem{}
 		if err := write(t, b, c, s, format.Options{}); err != nil {
 			t.Fatal(err)

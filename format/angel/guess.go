@@ -127,7 +127,7 @@ func (c codec) guess(ctx context.Context, b blob.Bucket, d *dir, o *format.Optio
 	if err != nil {
 		return nil, err
 	}
-	m := &matrixMeta{id: -1, rowType: a.kind, cols: a.cols, blockRow: -1, blockCol: -1, options: map[string]string{}, origin: fromData}
+	m := &matrixMeta{id: -1, rowType: a.kind, cols: a.cols, options: map[string]string{}, origin: fromData}
 	sep, err := parseSeparator(o.Set[optSeparator])
 	if err != nil {
 		return nil, err

@@ -26,7 +26,7 @@ type matrixMeta struct {
 	rowType   rowType
 	rows      int32
 	cols      int64 // -1: unknown
-	blockRow  int32 // -1: hash partitions
+	blockRow  int32 // -1: hash partitions; 0: not said
 	blockCol  int64
 	options   map[string]string
 	parts     []partMeta
@@ -120,7 +120,7 @@ func parseMeta(b []byte, sums bool) (*matrixMeta, error) {
 // scanMeta reads the JSON of a metadata file.
 func scanMeta(s *scanner, sums bool) (*matrixMeta, error) {
 	base := s.base
-	m := &matrixMeta{id: -1, rowType: -1, rows: -1, cols: -1, blockRow: -1, blockCol: -1, plain: base == 0, options: map[string]string{}}
+	m := &matrixMeta{id: -1, rowType: -1, rows: -1, cols: -1, plain: base == 0, options: map[string]string{}}
 	s.object(func(key []byte, off int64) { m.member(s, string(key), off) })
 	if s.peek() != 0 {
 		s.fail(s.off(), "bytes behind the end of the JSON")

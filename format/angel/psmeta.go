@@ -17,7 +17,7 @@ import (
 //	  int32 nRow | nRow x { int32 rowId | int64 offset | int32 elementNum | int32 saveType } }
 func parsePSMeta(b []byte) (*matrixMeta, error) {
 	c := wire.NewCursor(b, 0, wire.Big)
-	m := &matrixMeta{id: c.I32("matrixId"), rowType: -1, cols: -1, blockRow: -1, blockCol: -1, origin: fromServer,
+	m := &matrixMeta{id: c.I32("matrixId"), rowType: -1, cols: -1, origin: fromServer,
 		options: map[string]string{}}
 	n := c.I32("nPart")
 	checkCount(c, n, 74)

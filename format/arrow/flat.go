@@ -170,7 +170,6 @@ func (t tab) vector(i, n int) (first, count int) {
 		t.f.fail(at, "vector of %d elements of %d bytes in %d: %w", count, n, len(t.f.b)-at-4, format.ErrCorrupt)
 		return 0, 0
 	}
-	t.f.far = max(t.f.far, at+4+count*n)
 	return at + 4, count
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	"thole.example/blob"
 	"thole.example/dump"
@@ -12,10 +11,7 @@ import (
 	"thole.example/matrix"
 )
 
-const (
-	shownLines = 8   // of the file, in an explanation
-	shownBytes = 120 // of a line
-)
+const shownLines = 8 // of the file, in an explanation
 
 // Explain implements format.Codec.
 func (codec) Explain(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) error {
@@ -28,9 +24,7 @@ func explainFile(ctx context.Context, b blob.Bucket, file string, p *dump.Printe
 		return err
 	}
 	defer obj.Close()
-	if err := explainSidecar(ctx, b, file, p); err != nil {
-		return err
-	}
+	format.ExplainSidecar(ctx, b, file, p)
 	r := &reader{obj: obj, path: file, wish: wish{meta: true}}
 	err = r.open(ctx, b)
 	p.Head("table: %d x %d %v, %s", r.m.Rows, r.m.Cols, r.m.DType, &r.form)
@@ -51,20 +45,6 @@ func explainFile(ctx context.Context, b blob.Bucket, file string, p *dump.Printe
 		}
 	}
 	return p.Err()
-}
-
-func explainSidecar(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) error {
-	text, err := blob.ReadAll(ctx, b, file+format.SidecarExt, 1<<20)
-	if err != nil {
-		return nil // there is none, or reading the table says what is wrong with it
-	}
-	p.Head("file %s%s", file, format.SidecarExt)
-	short := text[:min(len(text), 4*shownBytes)]
-	p.Text(0, bytes.TrimRight(short, "\n"), "description")
-	if rest := len(text) - len(short); rest > 0 {
-		p.Gap(int64(len(short)), int64(rest), "more of it")
-	}
-	return nil
 }
 
 // explainLines prints the first lines with what they are.
@@ -92,11 +72,7 @@ func explainLines(p *dump.Printer, l format.Lines, d *dialect, size int64) {
 			meaning = fmt.Sprintf("row %d: %d cells", row, count(line, d.sep))
 			row++
 		}
-		shown := strings.TrimRight(string(line[:min(n, shownBytes)]), "\r\n")
-		if n > shownBytes {
-			meaning += fmt.Sprintf(", %d bytes", n)
-		}
-		p.Text(off, []byte(shown), "%s", meaning)
+		p.Line(off, line, "%s", meaning)
 		off, text = off+int64(n), text[n:]
 	}
 	if off < size {

@@ -159,5 +159,6 @@ func (codec) Explain(ctx context.Context, b blob.Bucket, p string, d *dump.Print
 		return err
 	}
 	defer o.Close()
+	format.ExplainSidecar(ctx, b, p, d)
 	return format.Wrap(name, p, explain(ctx, o, o.Size(), d))
 }

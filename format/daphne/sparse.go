@@ -61,9 +61,7 @@ func (s *rowScan) next(limit int64) (rows, cells int64, raw []byte, off int64, e
 	o := int64(0)
 	for rows < limit {
 		if o+4 > int64(len(s.buf)) {
-			if rows > 0 || s.off+o+4 > s.end {
-				break
-			}
+			break
 		}
 		count := int64(binary.LittleEndian.Uint32(s.buf[o:]))
 		if count > s.left-cells {

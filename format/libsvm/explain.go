@@ -66,10 +66,7 @@ func firstToken(l format.Lines) []byte {
 	return nil
 }
 
-const (
-	shownLines = 8   // of the file, in an explanation
-	shownBytes = 120 // of a line
-)
+const shownLines = 8 // of the file, in an explanation
 
 // Explain implements format.Codec.
 func (codec) Explain(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) error {
@@ -82,10 +79,7 @@ func explain(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) e
 		return err
 	}
 	defer obj.Close()
-	if text, err := blob.ReadAll(ctx, b, file+format.SidecarExt, 1<<20); err == nil {
-		p.Head("file %s%s", file, format.SidecarExt)
-		p.Text(0, bytes.TrimRight(text[:min(len(text), 4*shownBytes)], "\n"), "description")
-	}
+	format.ExplainSidecar(ctx, b, file, p)
 	r := &reader{obj: obj, path: file, wish: wish{base: -1, meta: true}}
 	r.features.Name = pathName(file)
 	err = r.open(ctx, b)
@@ -122,7 +116,7 @@ func explainLines(p *dump.Printer, l format.Lines, x *format.LineIndex, size int
 			meaning = fmt.Sprintf("row %d: %d features", row, bytes.Count(line, []byte(":")))
 			row++
 		}
-		p.Text(off, bytes.TrimRight(line[:min(n, shownBytes)], "\r\n"), "%s", meaning)
+		p.Line(off, line, "%s", meaning)
 		off, text = off+int64(n), text[n:]
 	}
 	if off < size {

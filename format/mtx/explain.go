@@ -37,9 +37,9 @@ func explain(ctx context.Context, o blob.Object, p *dump.Printer) error {
 			case behind && err != nil:
 				return err
 			case behind:
-				p.Text(off, shorten(line), "%s", h.means(line))
+				p.Line(off, line, "%s", h.means(line))
 			default:
-				p.Text(off, shorten(line), "%s", h.about(off, line))
+				p.Line(off, line, "%s", h.about(off, line))
 			}
 			off += int64(len(line))
 			if h.values == 0 && off > explainLimit {
@@ -51,15 +51,6 @@ func explain(ctx context.Context, o blob.Object, p *dump.Printer) error {
 		return err
 	}
 	return p.Err()
-}
-
-// shownText is how many bytes of a line are shown.
-const shownText = 120
-
-// shorten is a line as it is shown.
-func shorten(line []byte) []byte {
-	line = bytes.TrimRight(line, "\r\n")
-	return line[:min(len(line), shownText)]
 }
 
 // explainLimit is how many bytes of a head without an end are shown.

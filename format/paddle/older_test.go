@@ -252,6 +252,26 @@ func TestV2(t *testing.T) {
 	}
 }
 
+// TestV2Named: a file whose length fits the number of its values is of the second API version, whatever format it says; one whose
+// length does not only if the format is one that is read.
+func TestV2Named(t *testing.T) {
+	for what, c := range map[string]struct{ data, want string }{
+		"format 2":              {v2File(2, 4, 2), "format 2, want 0 or 1"},
+		"format 2, f64":         {v2File(2, 8, 1), "format 2, want 0 or 1"},
+		"format 2, no type":     {v2File(2, 2, 4), "want a parameter file"},
+		"format 2, too short":   {v2File(2, 4, 3), "want a parameter file"},
+		"format 2, too long":    {v2File(2, 4, 1), "want a parameter file"},
+		"format 2, cut":         {v2File(2, 4, 0)[:15], "want a parameter file"},
+		"format 2, 2^62 values": {v2File(2, 4, 1<<62+2), "want a parameter file"}, // its bytes overflow to those that there are
+		"format 255":            {v2File(255, 4, 2), "format 255, want 0 or 1"},
+		"format 256":            {v2File(256, 4, 2), "want a parameter file"},
+	} {
+		if r, err := put(t, "w", []byte(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, %v, want %q", what, r, err, c.want)
+		}
+	}
+}
+
 // TestOlderDamage checks the errors of the layouts.
 func TestOlderDamage(t *testing.T) {
 	x := tensor{matrix.Meta{Name: "w", Rows: 2, Cols: 1, DType: matrix.F32, Dims: []int64{2, 1}}, matrix.NewDense(matrix.F32, matrix.At(0, 2, 0, 1))}

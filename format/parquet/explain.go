@@ -84,6 +84,14 @@ func explainGroup(o blob.Object, f *footer, i int, p *dump.Printer) error {
 			return err
 		}
 		p.Field(off+n, body, "the first of %d bytes, %v", h.CompressedPageSize, chunk.Codec)
+		if n += int64(len(body)); n < size {
+			p.Gap(off+n, size-n, "more of the column")
+		}
+	}
+	if more := g.chunks[min(len(g.chunks), shownColumns):]; len(more) > 0 {
+		from, _ := extent(&more[0])
+		to, size := extent(&more[len(more)-1])
+		p.Gap(from, to+size-from, "%d more columns", len(more))
 	}
 	return nil
 }

@@ -256,6 +256,8 @@ func TestRefused(t *testing.T) {
 		{crossed("BiInnerCross", `"outputdim":7`), nil, export.Options{}, `layer "c": outputdim 7, want 6 for the pairs of 4 fields`},
 		{crossed("BiInteractionCross", `"outputdim":4`), nil, export.Options{}, `layer "c": outputdim 4, want the 3 factors of "embedding"`},
 		{strings.Replace(crossed("BiInnerCross", `"outputdim":0`), `"outputdim":12`, `"outputdim":3`, 1), nil, export.Options{}, `layer "c": 1 fields, want 2 to 4096`},
+		{strings.Replace(crossed("BiInnerCross", `"outputdim":7`), `"outputdim":12`, `"outputdim":6`, 1), nil, export.Options{}, `layer "c": outputdim 7, want 1 for the pairs of 2 fields`},
+		{strings.Replace(crossed("BiInnerCross", `"outputdim":7`), `"outputdim":12`, `"outputdim":12288`, 1), nil, export.Options{}, `outputdim 7, want 8386560 for the pairs of 4096 fields`},
 		{strings.Replace(crossed("BiInnerCross", `"outputdim":0`), `"outputdim":12`, `"outputdim":12291`, 1), nil, export.Options{}, `layer "c": 4097 fields, want 2 to 4096`},
 		{strings.Replace(crossed("BiInnerCross", `"outputdim":0`), `"embedding"}`, `"input"}`, 1), nil, export.Options{}, `layer "c": reads "input", want an embedding`},
 		{strings.Replace(crossed("BiInteractionCross", `"outputdim":0`), `"embedding"}`, `"input"}`, 1), nil, export.Options{}, `layer "c": reads "input", want an embedding`},
