@@ -3,6 +3,7 @@ package blob
 import (
 	"errors"
 	"io/fs"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -89,6 +90,9 @@ func TestMapClosed(t *testing.T) {
 		}
 		if err := m.Map(func([]byte) error { return nil }); !errors.Is(err, fs.ErrClosed) {
 			t.Errorf("%v, want fs.ErrClosed", err)
+		}
+		if err := o.Close(); !errors.Is(err, fs.ErrClosed) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("closed again: %v, want fs.ErrClosed and nothing of the map, which is no longer there", err)
 		}
 	}
 }

@@ -73,6 +73,54 @@ func TestTiny(t *testing.T) {
 	}
 }
 
+// hook looks at each line of progress.
+type hook func(line string)
+
+func (h hook) Write(p []byte) (int, error) {
+	h(string(p))
+	return len(p), nil
+}
+
+// TestEnds: a run that cannot be finished, or whose judges fail anyway, is an error and reports nothing.
+func TestEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		at   string // the line of progress at which it happens
+		do   func(t *testing.T, root string, cancel func())
+		want string
+	}{
+		"interrupted at first": {"2 mutations", func(_ *testing.T, _ string, cancel func()) { cancel() }, "context canceled"},
+		"interrupted between":  {"unchanged 2/2", func(_ *testing.T, _ string, cancel func()) { cancel() }, "context canceled"},
+		"interrupted later":    {"1/2", func(_ *testing.T, _ string, cancel func()) { cancel() }, "context canceled"},
+		"no go": {"unchanged 2/2", func(t *testing.T, _ string, _ func()) { t.Setenv("PATH", t.TempDir()) },
+			"executable file not found"},
+		"tests that fail": {"2 mutations", func(t *testing.T, root string, _ func()) {
+			text := "package count\nimport \"testing\"\nfunc TestNever(t *testing.T) { t.Fail() }\n"
+			if err := os.WriteFile(filepath.Join(root, "count", "never_test.go"), []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}, "the tests of count fail without any change"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			if err := os.CopyFS(root, os.DirFS(tiny)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var out bytes.Buffer
+			watch := hook(func(line string) {
+				if strings.HasPrefix(line, c.at) {
+					c.do(t, root, cancel)
+				}
+			})
+			o := options{n: 2, seed: 7, parallel: 1, importers: 1, limit: time.Minute}
+			if err := mutate(ctx, root, o, &out, watch); err == nil || !strings.Contains(err.Error(), c.want) || out.Len() > 0 {
+				t.Errorf("%v, reports %q, want an error: %s", err, &out, c.want)
+			}
+		})
+	}
+}
+
 // tree is the files below a folder with their contents.
 func tree(t *testing.T, root string) map[string]string {
 	t.Helper()
