@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +75,23 @@ func csrModel(t testing.TB, more bool) *blob.Mem {
 "options":{"a":"b"},"partMetas":{"0":{"partId":0,"startRow":0,"endRow":3,"startCol":0,"endCol":6,"nnz":3,"saveRowNum":0,"fileName":"0",
 "offset":0,"length":%d,"rowMetas":{}}}}`, classPath, len(data))
 	return bucketOf(t, map[string][]byte{"w/_meta": []byte(meta), "w/0": data})
+}
+
+// TestEmptyCSR reads partitions in Angel's CSR format that have rows and no cell.
+func TestEmptyCSR(t *testing.T) {
+	b := csrModel(t, true)
+	meta := string(everything(t, b)["model/w/_meta"])
+	for _, offsets := range []int{3, 4} {
+		data := bytesOf(int32(offsets))
+		for range offsets + 2 {
+			data = append(data, bytesOf(int32(0))...)
+		}
+		text := regexp.MustCompile(`"length":\d+`).ReplaceAllString(strings.Replace(meta, `"nnz":3`, `"nnz":0`, 1), fmt.Sprintf(`"length":%d`, len(data)))
+		got, err := attempt(bucketOf(t, map[string][]byte{"w/_meta": []byte(text), "w/0": data}))
+		if err != nil || len(got) != 1 || len(got["w"]) != 0 {
+			t.Errorf("%d offsets: %v, %v, want no cell", offsets, got, err)
+		}
+	}
 }
 
 var csrCells = map[string]map[cell]string{"w": {{0, 1}: "-8", {0, 5}: "7", {2, 2}: "9"}}

@@ -44,6 +44,7 @@ func TestHostile(t *testing.T) {
 	one := [][]val{newNumber("x", matrix.F64)}
 	eight := make([]byte, 8)
 	list := [][]val{newField("x", typeFixedList, []val{{slot: 0, v: int32(1<<31 - 1)}}, newNumber("item", matrix.F64))}
+	none := [][]val{newField("x", typeFixedList, []val{{slot: 0, v: int32(-1)}}, newNumber("item", matrix.F64))}
 	deep := newNumber("x", matrix.F64)
 	for range 100 {
 		deep = newField("x", 12, nil, deep)
@@ -78,6 +79,7 @@ func TestHostile(t *testing.T) {
 		"byte order":       {stream(2, one, batchOf(1, 1, 0, 0, 8), eight), "byte order 2", format.ErrCorrupt},
 		"long list":        {stream(0, list, batchOf(1, 1, 0, 0, 8), eight), "1 nodes and 2 buffers, want 2 and 3", format.ErrCorrupt},
 		"long lists":       {stream(0, append(list, one...), batchOf(1, 1, 0, 0, 8), eight), "columns of numbers, want at most 65535", format.ErrLimit},
+		"negative list":    {stream(0, none, batchOf(1, 1, 0, 0, 8), eight), "lists of -1 numbers", format.ErrCorrupt},
 		"deep types":       {stream(0, [][]val{deep}, nil, nil), "types of more than 64 levels", format.ErrLimit},
 		"codec":            {stream(0, one, batchOf(1, 1, 0, 0, 8, packed(7)), eight), "compression 7", format.ErrVersion},
 		"lz4 of nothing":   {stream(0, one, batchOf(1, 1, 0, 0, 7, packed(0)), eight), "compressed buffer of 7 bytes", format.ErrCorrupt},

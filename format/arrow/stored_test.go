@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"thole.example/dump"
 	"thole.example/format"
 	"thole.example/matrix"
 )
@@ -172,6 +173,15 @@ func TestOther(t *testing.T) {
 	_, _, err := load(data, nil, nil)
 	if !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), `column 0 ("name"): values of utf8, want numbers`) {
 		t.Errorf("no option: %v", err)
+	}
+	var out strings.Builder
+	if err := Codec.Explain(t.Context(), bucketOf(t, data), "a.arrow", dump.New(&out)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`column 0 ("name"): buffer 1 of utf8`, `column 1 ("x"): values of f64`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("explained without %q", want)
+		}
 	}
 	m, got, err := load(data, map[string]string{"other": "skip"}, nil)
 	var want []string

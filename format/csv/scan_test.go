@@ -122,6 +122,8 @@ func TestSpellings(t *testing.T) {
 		"thousands":       {"1,234,567;1,5\n", nil, `"1,5" and "1,234,567", want numbers`, ""},
 		"truth":           {"a,b\ntrue,1\nFalse,2\n", nil, `booli64: ["a" "b"] 1 1 0 2`, ""},
 		"missing":         {"a,b,c\n1,,2\nNA,0.5,3\nnull,N/A,4\n", nil, `f64f64i64: ["a" "b" "c"] 1 NaN 2 NaN 0.5 3 NaN NaN 4`, "warning: cells without a value (empty, NA, null) are nan: a, b"},
+		"missing in 3":    {",NA,null,1\n", nil, "f64: NaN NaN NaN 1", "are nan: column 0, column 1, column 2"},
+		"missing in 5":    {",,,,,1\n", nil, "f64: NaN NaN NaN NaN NaN 1", "are nan: column 0, column 1, column 2, and 2 columns more"},
 		"missing, error":  {"a,b\n1,NA\n", map[string]string{"empty": "error"}, `cell "NA", want a number`, ""},
 		"missing, zero":   {"a,b\n1,NA\n2,7\n", map[string]string{"empty": "0"}, `i64: ["a" "b"] 1 0 2 7`, ""},
 		"missing, whole":  {"a,b\n1,NA\n", map[string]string{"type": "i64"}, `cell "NA", which i64 cannot hold as nan`, ""},

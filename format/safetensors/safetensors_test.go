@@ -298,6 +298,37 @@ func draw(t *rapid.T) content {
 	return c
 }
 
+// TestSniff: what begins like a file of the format is one, so that it is said what is wrong with it.
+func TestSniff(t *testing.T) {
+	huge := func(n uint64, text string) []byte { return append(wire.AppendU64(nil, wire.Little, n), text...) }
+	for what, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"whole":          {file(plainHeader, make([]byte, 10)...), "2 tensors"},
+		"no tensor":      {file("{}"), "0 tensors"},
+		"cut header":     {huge(200, plainHeader), "not readable"},
+		"cut values":     {file(plainHeader, make([]byte, 9)...), "not readable"},
+		"bytes behind":   {file("{}", 0), "not readable"},
+		"a key":          {file(`{"a":{"dtype":`), "not readable"},
+		"no key":         {file("{a}"), ""},
+		"list":           {file("[]"), ""},
+		"no header":      {huge(2, ""), ""},
+		"eight braces":   {[]byte("{{{{{{{{{}"), ""},
+		"latin 1":        {file("{\xfc}"), ""},
+		"long, cut head": {huge(headerLimit, "{"), "not readable"},
+		"too long":       {huge(headerLimit+1, "{"), ""},
+	} {
+		b := &blob.Mem{}
+		if err := blob.WriteAll(t.Context(), b, path, c.data); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Codec.Sniff(t.Context(), b, path); err != nil || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, %v, want %q", what, got, err, c.want)
+		}
+	}
+}
+
 // TestRoundTrip writes and reads tensors of any name, type and shape, and looks at them in place.
 func TestRoundTrip(t *testing.T) {
 	dir := blob.NewDir(t.TempDir())
