@@ -105,7 +105,7 @@ func firstDifference(got, want map[cell]string) string {
 func TestLossyWrites(t *testing.T) {
 	each(t, func(t *testing.T, c kind) {
 		if c.set != nil {
-			t.Skip("loses what the codec loses without wishes")
+			t.Skip("loses what the codec loses without options")
 		}
 		for _, d := range matrix.DTypes() {
 			for _, s := range samples(d) {
