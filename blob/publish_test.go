@@ -2,8 +2,10 @@ package blob
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -148,4 +150,56 @@ func TestWriteOver(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestPublish(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		from, to string
+		want     string // the list after it
+		content  string // one object after it, and what is in it
+	}{
+		{"tree to new place", "new", "p/q/r", "old/x old/y/z p/q/r/n p/q/r/y/m single", "p/q/r/n=in new/n"},
+		{"tree over tree", "new", "old", "old/n old/y/m single", "old/y/m=in new/y/m"},
+		{"tree over object", "new", "single", "old/x old/y/z single/n single/y/m", "single/n=in new/n"},
+		{"object over tree", "single", "old", "new/n new/y/m old", "old=in single"},
+		{"object over object", "new/n", "old/x", "new/y/m old/x old/y/z single", "old/x=in new/n"},
+		{"object to new place", "single", "a/b", "a/b new/n new/y/m old/x old/y/z", "a/b=in single"},
+		{"part of a tree", "new/y", "old/y", "new/n old/x old/y/m single", "old/y/m=in new/y/m"},
+		{"tree onto itself", "old", "old", "new/n new/y/m old/x old/y/z single", "old/x=in old/x"},
+		{"object onto itself", "single", "single", "new/n new/y/m old/x old/y/z single", "single=in single"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, b Bucket) {
+				put(t, b, "old/x", "old/y/z", "new/n", "new/y/m", "single")
+				if err := b.Publish(t.Context(), c.from, c.to, Anything); err != nil {
+					t.Fatal(err)
+				}
+				wantList(t, b, "", c.want)
+				name, content, _ := strings.Cut(c.content, "=")
+				wantContent(t, b, name, content)
+			})
+		})
+	}
+}
+
+func TestPublishRefuses(t *testing.T) {
+	for _, c := range []struct{ name, from, to string }{
+		{"nothing there", "none", "old"},
+		{"nothing there onto itself", "none", "none"},
+		{"a tree into itself", "old", "old/y"},
+		{"a tree into itself, new", "old", "old/new/deep"},
+		{"a part over the whole", "old/y", "old"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			onEach(t, func(t *testing.T, b Bucket) {
+				put(t, b, "old/x", "old/y/z")
+				err := b.Publish(t.Context(), c.from, c.to, Anything)
+				if err == nil || c.from == "none" && !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("%v, want an error", err)
+				}
+				wantList(t, b, "", "old/x old/y/z")
+			})
+		})
+	}
 }

@@ -22,7 +22,7 @@ import (
 	"thole.example/wire"
 )
 
-// What can be wrong with stored bytes or with a wish. Errors of codecs wrap one of these.
+// What can be wrong with stored bytes or with what is asked for. Errors of codecs wrap one of these.
 var (
 	ErrUnknown = errors.New("unknown format")           // no codec knows the bytes, or none has the name
 	ErrCorrupt = errors.New("damaged")                  // the bytes contradict themselves or the format

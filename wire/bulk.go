@@ -45,7 +45,7 @@ func Numbers[T Number](b []byte) (v []T, ok bool) {
 	return unsafe.Slice((*T)(p), uintptr(len(b))/size), true
 }
 
-// NumbersAnywhere is Numbers without the wish for alignment, where the machine loads numbers from any address as fast;
+// NumbersAnywhere is Numbers without asking for alignment, where the machine loads numbers from any address as fast;
 // elsewhere it is Numbers. Atomic operations are not allowed on the result.
 func NumbersAnywhere[T Number](b []byte) (v []T, ok bool) {
 	var zero T

@@ -66,12 +66,12 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	target := side{codec, p.set}
 	for name, value := range ending {
 		if _, said := target.set[name]; !said {
-			if err := target.add(wish{option: name}, value); err != nil {
+			if err := target.add(optionFlag{option: name}, value); err != nil {
 				return err
 			}
 		}
 	}
-	if err := p.wants.share(&target); err != nil {
+	if err := p.values.share(&target); err != nil {
 		return err
 	}
 	p.set = target.set

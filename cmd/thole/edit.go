@@ -162,7 +162,7 @@ var errDiffer = errors.New("the models differ")
 
 func diffCommand(e *env) *cobra.Command {
 	asJSON, within := false, 0.0
-	var w wants
+	var w flagValues
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two models value by value, whatever their formats",
@@ -190,7 +190,7 @@ status is 0 if they are the same, within --within if it is given, 1 if they diff
 }
 
 // diff compares the models of two paths.
-func diff(ctx context.Context, e *env, paths []string, w wants) ([]edit.Difference, error) {
+func diff(ctx context.Context, e *env, paths []string, w flagValues) ([]edit.Difference, error) {
 	places, sides := make([]*place, len(paths)), make([]*side, len(paths))
 	for i, path := range paths {
 		var err error

@@ -118,7 +118,7 @@ func optionText(o format.Option) string {
 	if o.Default != "" && len(o.Default) <= shortDefault {
 		text += "=" + o.Default
 	}
-	for _, w := range wishes() {
+	for _, w := range optionFlags() {
 		if w.option == o.Name {
 			text += ", --" + w.flag
 		}

@@ -25,7 +25,7 @@ type job struct {
 	inOrder                       bool
 	partitioner                   string
 	set                           map[string]string
-	wants                         wants // of the saved model
+	values                        flagValues // of the saved model
 
 	tasks, staleness int
 	name             string
@@ -74,7 +74,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.IntVar(&j.tasks, "tasks", 1, "tasks that share the examples")
 	f.IntVar(&j.staleness, "staleness", 0, "steps a task may run ahead: 0 is BSP, -1 is ASP")
 	f.StringVar(&j.partitioner, "partitioner", "", "how matrices are cut: range, column or hash (default: column)")
-	j.wants.flags(c, false, true)
+	j.values.flags(c, false, true)
 }
 
 // pathsHelp says what may name examples.

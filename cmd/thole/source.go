@@ -20,12 +20,12 @@ type source struct {
 	from   string
 	set    map[string]string
 	matrix string
-	wants  wants
+	values flagValues
 }
 
 func (s *source) flags(c *cobra.Command, oneMatrix bool) {
 	s.formatFlags(c)
-	s.wants.flags(c, true, false)
+	s.values.flags(c, true, false)
 	if oneMatrix {
 		c.Flags().StringVar(&s.matrix, "matrix", "", "name of the matrix (default: the only one)")
 	}
@@ -72,13 +72,13 @@ func (e *env) locate(ctx context.Context, path, from string, set map[string]stri
 	return p, nil
 }
 
-// locate finds the path of a command that reads one model, with the wishes in the options.
+// locate finds the path of a command that reads one model, with the flags in the options.
 func (s *source) locate(ctx context.Context, e *env, path string) (*place, error) {
 	p, err := e.locate(ctx, path, s.from, s.set)
 	if err != nil {
 		return nil, err
 	}
-	return p, s.wants.share(nil, &p.side)
+	return p, s.values.share(nil, &p.side)
 }
 
 // options are the options for opening the place.

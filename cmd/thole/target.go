@@ -24,7 +24,7 @@ type output struct {
 	lossy, force  bool
 	asJSON, quiet bool
 	keeps         bool // the format of the first source is that of DST unless DST says otherwise
-	wants         wants
+	values        flagValues
 }
 
 // flags adds the flags; by says what decides the format of DST where --to does not.
@@ -39,7 +39,7 @@ func (o *output) flags(c *cobra.Command, by string) {
 	f.BoolVar(&o.force, "force", false, "replace DST if it exists")
 	f.BoolVar(&o.asJSON, "json", false, "print what was written as JSON")
 	inGroup(c, formatOptions, "out")
-	o.wants.flags(c, true, true)
+	o.values.flags(c, true, true)
 }
 
 // saved is what a command says of the model that it wrote.
@@ -120,7 +120,7 @@ func (o *output) target(ctx context.Context, e *env, dst string, srcs []*place) 
 	for name, value := range o.out {
 		p.set[name] = value
 	}
-	if err := o.wants.share(&p.side, sides...); err != nil {
+	if err := o.values.share(&p.side, sides...); err != nil {
 		return nil, err
 	}
 	for name, value := range ending {

@@ -15,7 +15,7 @@ type kind struct {
 	set  map[string]string
 }
 
-// plainKinds are the codecs as they write without a wish.
+// plainKinds are the codecs as they write without options.
 func plainKinds() (all []kind) {
 	for _, c := range Codecs() {
 		if c.Info().Writes != "" {
@@ -25,8 +25,8 @@ func plainKinds() (all []kind) {
 	return all
 }
 
-// wishes are settings of codecs that change what is written. A codec that is not here is held to its defaults only.
-var wishes = []struct {
+// optionSets are settings of codecs that change what is written. A codec that is not here is held to its defaults only.
+var optionSets = []struct {
 	codec, name string
 	set         map[string]string
 }{
@@ -54,10 +54,10 @@ var wishes = []struct {
 	{"paddle", "stream", map[string]string{"layout": "stream"}},
 }
 
-// kinds are the codecs with every wish.
+// kinds are the codecs with every set of options.
 func kinds(t testing.TB) []kind {
 	all := plainKinds()
-	for _, w := range wishes {
+	for _, w := range optionSets {
 		c, err := Codecs().Lookup(w.codec)
 		if err != nil {
 			t.Fatal(err)

@@ -227,7 +227,7 @@ func TestCancel(t *testing.T) {
 
 func FuzzMetadata(f *testing.F) {
 	f.Add([]byte(plainMeta("ColIdValueTextRowFormat", "24", "18")))
-	f.Add(appendMeta(nil, &matrixMeta{name: "w", class: "X", options: map[string]string{"a/b": "\u0001\"\\é"},
+	f.Add(metaFile(f, &matrixMeta{name: "w", class: "X", options: map[string]string{"a/b": "\u0001\"\\é"},
 		parts: []partMeta{{file: "0", rowMetas: listRows(rowMeta{}), hasSum: true}}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := parseMeta(b, true)
@@ -235,7 +235,7 @@ func FuzzMetadata(f *testing.F) {
 			return
 		}
 		complete(m)
-		again, err := parseMeta(appendMeta(nil, m), true)
+		again, err := parseMeta(metaFile(t, m), true)
 		if err != nil {
 			t.Fatalf("what was read cannot be read again: %v", err)
 		}

@@ -73,7 +73,7 @@ func inOldOrder(t *testing.T, s *sample, format string, c int, later bool, sep s
 		}
 	}
 	m.version, m.sum = 0, metaSum{}
-	if err := blob.WriteAll(ctx, b, "model/w/meta", appendMeta(nil, m)); err != nil {
+	if err := blob.WriteAll(ctx, b, "model/w/meta", metaFile(t, m)); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Remove(ctx, "model/w/_meta"); err != nil {

@@ -16,7 +16,7 @@ import (
 	"thole.example/wire"
 )
 
-// asked are the wishes for data without metadata.
+// asked are the options for data without metadata.
 type asked struct {
 	layout     *layout // nil: guess
 	kind       rowType // -1: guess

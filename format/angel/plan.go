@@ -75,7 +75,7 @@ func (c codec) newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) 
 	if p.layout.snapshot && p.filled {
 		p.layout = &denseSnapshot
 	}
-	if err := p.wishes(o, d); err != nil {
+	if err := p.options(o, d); err != nil {
 		return nil, err
 	}
 	return p, p.checkSize()
@@ -108,8 +108,8 @@ func (p *plan) addSlots(v string) error {
 // own reports whether our additions are written.
 func (p *plan) own() bool { return p.version > 0 }
 
-// wishes takes the options about partitions and versions.
-func (p *plan) wishes(o *format.Options, d matrix.DType) error {
+// options takes the options about partitions and versions.
+func (p *plan) options(o *format.Options, d matrix.DType) error {
 	p.sums = p.own() && o.Set[optChecksum] != "off"
 	size := map[string]int64{optBlockRows: 0, optBlockCols: 0, optPartitions: 5, optPerFile: 1}
 	for name := range size {

@@ -272,7 +272,7 @@ func TestWithoutMetadata(t *testing.T) {
 	}
 }
 
-// TestGuessesThatFail are data of which nothing says what they are, and wishes that contradict them.
+// TestGuessesThatFail are data of which nothing says what they are, and options that contradict them.
 func TestGuessesThatFail(t *testing.T) {
 	for what, c := range map[string]struct {
 		data string

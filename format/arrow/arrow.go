@@ -81,7 +81,7 @@ func choice(o *format.Options, option string, values ...string) (int, error) {
 	return 0, fmt.Errorf("option %s is %q, want %s or %s: %w", option, v, strings.Join(values[:last], ", "), values[last], format.ErrOption)
 }
 
-func newWishes(o *format.Options) (w wishes, err error) {
+func newSettings(o *format.Options) (w settings, err error) {
 	if err := o.CheckSet(codec{}.Info()); err != nil {
 		return w, err
 	}
@@ -94,7 +94,7 @@ func newWishes(o *format.Options) (w wishes, err error) {
 		return w, err
 	}
 	open, err := choice(o, "open", "false", "true")
-	return wishes{nulls: nulls(n), skip: other == 1, open: open == 1}, err
+	return settings{nulls: nulls(n), skip: other == 1, open: open == 1}, err
 }
 
 // Sniff implements format.Codec.
@@ -118,7 +118,7 @@ func (codec) Sniff(ctx context.Context, b blob.Bucket, file string) (string, err
 			return "", nil
 		}
 	}
-	s, err := readSource(o, wishes{skip: true, open: true})
+	s, err := readSource(o, settings{skip: true, open: true})
 	if err != nil {
 		return "not readable", nil // Open says why
 	}
@@ -127,7 +127,7 @@ func (codec) Sniff(ctx context.Context, b blob.Bucket, file string) (string, err
 
 // Open implements format.Codec.
 func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Options) (format.Reader, error) {
-	w, err := newWishes(&o)
+	w, err := newSettings(&o)
 	if err != nil {
 		return nil, err
 	}

@@ -100,8 +100,8 @@ func save(m matrix.Meta, blk matrix.Block, set map[string]string) ([]byte, error
 	return blob.ReadAll(ctx, b, "a.arrow", 1<<30)
 }
 
-// wish draws options for writing.
-func wish(t *rapid.T) map[string]string {
+// drawOptions draws options for writing.
+func drawOptions(t *rapid.T) map[string]string {
 	return map[string]string{
 		"compression": rapid.SampledFrom([]string{"none", "lz4", "zstd"}).Draw(t, "compression"),
 		"layout":      rapid.SampledFrom([]string{"file", "stream"}).Draw(t, "layout"),
@@ -112,7 +112,7 @@ func wish(t *rapid.T) map[string]string {
 // TestRoundTrip writes frames and matrices of any type and reads the same cells, types, labels and shapes.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		types, set := rapid.SampledFrom(matrix.DTypes()), wish(t)
+		types, set := rapid.SampledFrom(matrix.DTypes()), drawOptions(t)
 		m := matrix.Meta{Name: "a", Rows: rapid.Int64Range(0, 20).Draw(t, "rows"), Cols: rapid.Int64Range(0, 40).Draw(t, "cols"), DType: types.Draw(t, "type")}
 		if rapid.Bool().Draw(t, "labels") && m.Cols > 0 {
 			m.Labels = rapid.SliceOfN(rapid.StringMatching(`[a-c ,."\x00]{0,2}`), int(m.Cols), int(m.Cols)).Draw(t, "label")
@@ -227,7 +227,7 @@ func TestWide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := readSource(objectOf(t, data), wishes{})
+		s, err := readSource(objectOf(t, data), settings{})
 		if err != nil || len(s.batches) != 3 {
 			t.Fatalf("%v: %d record batches, %v, want 3", set, len(s.batches), err)
 		}

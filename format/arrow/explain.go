@@ -35,7 +35,7 @@ func explain(o blob.Object, p *dump.Printer) error {
 	err := e.messages(off)
 	if footer < 0 {
 		if err == nil {
-			_, err = readSource(o, wishes{skip: true, open: true}) // says what is wrong with the tail
+			_, err = readSource(o, settings{skip: true, open: true}) // says what is wrong with the tail
 		}
 	} else if tail := e.tail(footer); err == nil {
 		err = tail

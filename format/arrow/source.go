@@ -56,15 +56,15 @@ func (s *source) String() string {
 	return text
 }
 
-// wishes are the options for reading.
-type wishes struct {
+// settings are the options for reading.
+type settings struct {
 	nulls nulls
 	skip  bool // columns that are not of numbers
 	open  bool // streams without a mark at their end are whole
 }
 
 // readSource reads the structure of a file or stream.
-func readSource(o blob.Object, w wishes) (*source, error) {
+func readSource(o blob.Object, w settings) (*source, error) {
 	s := &source{}
 	start := make([]byte, min(o.Size(), int64(len(magic))))
 	if err := wire.ReadAt(o, start, 0); err != nil {
@@ -91,7 +91,7 @@ func readSource(o blob.Object, w wishes) (*source, error) {
 }
 
 // readFile reads a footer, then the messages, and compares them.
-func (s *source) readFile(o blob.Object, w wishes) error {
+func (s *source) readFile(o blob.Object, w settings) error {
 	size := o.Size()
 	if size < startLen+tailLen {
 		return corrupt(size, "%d bytes, want %d at least", size, startLen+tailLen)
@@ -136,7 +136,7 @@ func (s *source) readFile(o blob.Object, w wishes) error {
 	return nil
 }
 
-func (s *source) readFooter(o blob.Object, root tab, w wishes) error {
+func (s *source) readFooter(o blob.Object, root tab, w settings) error {
 	version := root.i16(0, 0)
 	blocks, words := root.longs(3, 24), root.longs(2, 24)
 	if root.f == nil {
@@ -177,7 +177,7 @@ func firstBatch(blocks, words []int64, footer int64) int64 {
 }
 
 // begin reads the messages of a file, the first of which may be a bare schema.
-func (s *source) begin(o blob.Object, first int64, w wishes) error {
+func (s *source) begin(o blob.Object, first int64, w settings) error {
 	m, err := readMessage(o, startLen, first)
 	if err != nil || m.end || m.kind != kindSchema {
 		if bare := bareSchema(o, startLen, first); bare != nil {
@@ -207,7 +207,7 @@ func agree(what string, blocks []int64, places [][3]int64) error {
 }
 
 // messages reads the messages from off up to the footer.
-func (s *source) messages(o blob.Object, off int64, w wishes) error {
+func (s *source) messages(o blob.Object, off int64, w settings) error {
 	s.open = true
 	for off < s.footer {
 		m, err := readMessage(o, off, s.footer)
@@ -237,7 +237,7 @@ func (s *source) messages(o blob.Object, off int64, w wishes) error {
 }
 
 // take reads one message.
-func (s *source) take(m *message, w wishes) error {
+func (s *source) take(m *message, w settings) error {
 	if err := checkVersion(m.version); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func plan(m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
 
 // choose reads the options for writing.
 func (t *table) choose(o *format.Options) error {
-	if _, err := newWishes(o); err != nil {
+	if _, err := newSettings(o); err != nil {
 		return err
 	}
 	layout, err := choice(o, "layout", "file", "stream")

@@ -37,7 +37,7 @@ var bom = []byte("\xef\xbb\xbf")
 
 // detect looks at the first lines. side is nil if there is no sidecar. Where the file has no line with text, the width
 // is 0.
-func detect(l format.Lines, w *wish, side *format.Sidecar) (d dialect, err error) {
+func detect(l format.Lines, w *settings, side *format.Sidecar) (d dialect, err error) {
 	text := l.Text
 	d.start = l.Off
 	if l.Off == 0 && bytes.HasPrefix(text, bom) {
@@ -117,7 +117,7 @@ func (d *dialect) isNumber(token []byte) bool {
 
 // readFirst reads the first line with text as a header if it is one. Where numbers stand beside text, and no option or
 // sidecar tells, nobody knows whether that is a header or a row with a damaged cell.
-func (d *dialect) readFirst(line []byte, w *wish, side *format.Sidecar) error {
+func (d *dialect) readFirst(line []byte, w *settings, side *format.Sidecar) error {
 	header := w.header != nil && *w.header
 	if w.header == nil && side != nil && side.Thole != nil {
 		header = side.Thole.Header

@@ -25,7 +25,7 @@ func explainFile(ctx context.Context, b blob.Bucket, file string, p *dump.Printe
 	}
 	defer obj.Close()
 	format.ExplainSidecar(ctx, b, file, p)
-	r := &reader{obj: obj, path: file, wish: wish{meta: true}}
+	r := &reader{obj: obj, path: file, set: settings{meta: true}}
 	err = r.open(ctx, b)
 	p.Head("table: %d x %d %v, %s", r.m.Rows, r.m.Cols, r.m.DType, &r.form)
 	obj = r.obj

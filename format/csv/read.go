@@ -17,7 +17,7 @@ import (
 type reader struct {
 	obj   blob.Object
 	path  string
-	wish  wish
+	set   settings
 	m     matrix.Meta
 	side  *format.Sidecar
 	form  dialect
@@ -27,20 +27,20 @@ type reader struct {
 
 // open finds out all about the file but its values.
 func (r *reader) open(ctx context.Context, b blob.Bucket) (err error) {
-	if r.wish.meta {
+	if r.set.meta {
 		if r.side, err = format.ReadSidecar(ctx, b, r.path); err != nil {
 			return err
 		}
 	}
-	if r.wish.empty == emptyAuto {
-		if r.wish.empty = emptyNaN; r.side != nil {
-			r.wish.empty = emptyError
+	if r.set.empty == emptyAuto {
+		if r.set.empty = emptyNaN; r.side != nil {
+			r.set.empty = emptyError
 		}
 	}
 	if r.obj, err = r.decoded(ctx); err != nil {
 		return err
 	}
-	if r.form, err = head(ctx, r.obj, &r.wish, r.side); err != nil {
+	if r.form, err = head(ctx, r.obj, &r.set, r.side); err != nil {
 		return located(err)
 	}
 	r.index = format.NewLineIndex(r.obj, r.obj.Size(), format.LineMark{Off: r.form.start, Line: r.form.line}, comment)
@@ -52,15 +52,15 @@ func (r *reader) open(ctx context.Context, b blob.Bucket) (err error) {
 	if err != nil {
 		return err
 	}
-	if r.wish.dtype != matrix.Invalid {
-		r.m.DType, r.m.ColTypes = r.wish.dtype, nil
+	if r.set.dtype != matrix.Invalid {
+		r.m.DType, r.m.ColTypes = r.set.dtype, nil
 	}
 	r.notes = append([]string{r.form.String()}, r.notes...)
 	return nil
 }
 
 // head looks at the begin of the file, as far as its first lines with text.
-func head(ctx context.Context, o blob.Object, w *wish, side *format.Sidecar) (d dialect, err error) {
+func head(ctx context.Context, o blob.Object, w *settings, side *format.Sidecar) (d dialect, err error) {
 	d.sep = ','
 	line := int64(0)
 	for l, err := range format.ReadLines(ctx, o, 0, o.Size()) {
@@ -95,7 +95,7 @@ func (r *reader) fill() error {
 // infer looks through the whole file and chooses the types: one for all columns if it holds all cells and the columns have
 // no names, else one for each.
 func (r *reader) infer(ctx context.Context) error {
-	kinds, rows, err := scan(ctx, r.obj, r.index, &r.form, r.wish.empty)
+	kinds, rows, err := scan(ctx, r.obj, r.index, &r.form, r.set.empty)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (r *reader) infer(ctx context.Context) error {
 	r.m.Labels, r.m.DType = r.form.labels, matrix.F64
 	r.notes = append(r.notes, "no "+format.SidecarExt+", types from the cells")
 	r.noteAbsent(kinds)
-	if r.wish.dtype != matrix.Invalid || rows == 0 {
+	if r.set.dtype != matrix.Invalid || rows == 0 {
 		return nil
 	}
 	all, types, mixed := kind(0), make([]matrix.DType, len(kinds)), false
@@ -121,7 +121,7 @@ func (r *reader) infer(ctx context.Context) error {
 		r.m.DType = types[0]
 	case r.form.labels == nil && exact:
 		r.m.DType = common
-	case r.form.labels == nil && r.wish.round && all&truth == 0:
+	case r.form.labels == nil && r.set.round && all&truth == 0:
 		r.m.DType = matrix.F64
 	default:
 		r.m.ColTypes = types
@@ -140,7 +140,7 @@ func (r *reader) columnType(i int, k columnKind) (matrix.DType, error) {
 	case k.kind&truth != 0:
 		err := fmt.Errorf("cell %q in a column with other cells than true and false, want one kind (0 and 1 are numbers)", k.truth.token)
 		return d, r.labelled(&cellError{k.truth.off, k.truth.line, i + 1, err})
-	case r.wish.round:
+	case r.set.round:
 		r.notes = append(r.notes, format.Warning(fmt.Sprintf("column %d: whole numbers such as %s are rounded to f64", i+1, k.inexact.token)))
 	default:
 		beside := "whole numbers beyond 64 bits"
@@ -213,7 +213,7 @@ func (r *reader) walk(ctx context.Context, want matrix.Rect, emit func(matrix.Bl
 	if err != nil {
 		return err
 	}
-	s := shape{sep: r.form.sep, decimal: r.form.decimal, lanes: format.Lanes(&r.m), empty: r.wish.empty}
+	s := shape{sep: r.form.sep, decimal: r.form.decimal, lanes: format.Lanes(&r.m), empty: r.set.empty}
 	for p, err := range format.ParseLines(ctx, r.obj, at.Off, r.obj.Size(), s.parse) {
 		if err != nil {
 			return err

@@ -47,7 +47,7 @@ func sniff(ctx context.Context, b blob.Bucket, o blob.Object, file string) (stri
 		}
 		return "", nil
 	}
-	w := wish{meta: true}
+	w := settings{meta: true}
 	if len(start) == sniffLen && !named {
 		start = start[:bytes.LastIndexByte(start, '\n')+1]
 	}
@@ -76,7 +76,7 @@ func plausible(text []byte, d *dialect) string {
 			continue
 		}
 		row := dialect{sep: d.sep, decimal: d.decimal}
-		if row.readFirst(line, &wish{}, nil) != nil || row.width != d.width || row.labels != nil {
+		if row.readFirst(line, &settings{}, nil) != nil || row.width != d.width || row.labels != nil {
 			return ""
 		}
 		rows++

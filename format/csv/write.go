@@ -19,7 +19,7 @@ const maxCols = 1 << 21
 
 // plan decides how the matrix becomes a table, and asks for what is lost.
 func plan(b blob.Bucket, file string, m *matrix.Meta, o *format.Options) (f format.RowFile, err error) {
-	w, err := newWish(o)
+	w, err := newSettings(o)
 	if err == nil {
 		err = m.Check()
 	}
@@ -67,7 +67,7 @@ func plainMeta(m *matrix.Meta) matrix.Meta {
 	return plain
 }
 
-func losses(m *matrix.Meta, o *format.Options, w *wish) error {
+func losses(m *matrix.Meta, o *format.Options, w *settings) error {
 	if err := format.LoseAbsent(m, o); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func losses(m *matrix.Meta, o *format.Options, w *wish) error {
 }
 
 // unsaid is what the lines alone do not tell.
-func unsaid(m *matrix.Meta, w *wish) string {
+func unsaid(m *matrix.Meta, w *settings) string {
 	what := "element types"
 	if m.Labels != nil && w.header != nil && !*w.header {
 		what += ", names of columns"

@@ -80,7 +80,7 @@ func explain(ctx context.Context, b blob.Bucket, file string, p *dump.Printer) e
 	}
 	defer obj.Close()
 	format.ExplainSidecar(ctx, b, file, p)
-	r := &reader{obj: obj, path: file, wish: wish{base: -1, meta: true}}
+	r := &reader{obj: obj, path: file, set: settings{base: -1, meta: true}}
 	r.features.Name = pathName(file)
 	err = r.open(ctx, b)
 	p.Head("features: %d x %d %v, indices from %d", r.features.Rows, r.features.Cols, r.shape.features, r.shape.base)

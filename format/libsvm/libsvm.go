@@ -71,7 +71,7 @@ func (codec) Sniff(ctx context.Context, b blob.Bucket, file string) (string, err
 
 // Open implements format.Codec. Without a sidecar it reads the whole file once.
 func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Options) (format.Reader, error) {
-	w, err := newWish(&o)
+	w, err := newSettings(&o)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (c codec) Open(ctx context.Context, b blob.Bucket, file string, o format.Op
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{obj: obj, path: file, wish: w}
+	r := &reader{obj: obj, path: file, set: w}
 	r.features.Name, r.features.Unnamed = strings.TrimSuffix(path.Base(file), path.Ext(file)), true
 	if err := r.open(ctx, b); err != nil {
 		obj.Close()

@@ -19,7 +19,7 @@ import (
 type reader struct {
 	obj      blob.Object
 	path     string
-	wish     wish
+	set      settings
 	side     *format.Sidecar
 	ownLabel bool // the labels are a matrix
 	labels   matrix.Meta
@@ -39,7 +39,7 @@ const (
 
 // open finds out all about the file but its values.
 func (r *reader) open(ctx context.Context, b blob.Bucket) (err error) {
-	if r.wish.meta {
+	if r.set.meta {
 		if r.side, err = format.ReadSidecar(ctx, b, r.path); err != nil {
 			return err
 		}
@@ -60,11 +60,11 @@ func (r *reader) open(ctx context.Context, b blob.Bucket) (err error) {
 			return fmt.Errorf("file %s%s: %w", r.path, format.SidecarExt, err)
 		}
 	}
-	if r.wish.base >= 0 {
-		r.shape.base = r.wish.base
+	if r.set.base >= 0 {
+		r.shape.base = r.set.base
 	}
-	if r.wish.dtype != matrix.Invalid {
-		r.shape.label, r.shape.features = r.wish.dtype, r.wish.dtype
+	if r.set.dtype != matrix.Invalid {
+		r.shape.label, r.shape.features = r.set.dtype, r.set.dtype
 	}
 	if r.side == nil {
 		if err := r.scan(ctx); err != nil {

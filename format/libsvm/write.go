@@ -21,7 +21,7 @@ func pathName(file string) string { return strings.TrimSuffix(path.Base(file), p
 
 // plan decides which matrix is the labels and which the features, and asks for what is lost.
 func plan(b blob.Bucket, file string, ms []matrix.Meta, o *format.Options) (f format.RowFile, err error) {
-	w, err := newWish(o)
+	w, err := newSettings(o)
 	if err != nil {
 		return f, err
 	}
@@ -82,7 +82,7 @@ func roles(ms []matrix.Meta) (labels, features *matrix.Meta, err error) {
 		ms[0].Name, ms[1].Name, format.ErrLimit)
 }
 
-func losses(labels, m *matrix.Meta, o *format.Options, w *wish, file string) error {
+func losses(labels, m *matrix.Meta, o *format.Options, w *settings, file string) error {
 	switch {
 	case m.Rows > maxRows:
 		return fmt.Errorf("matrix %q: %d rows, want at most %d: %w", m.Name, m.Rows, int64(maxRows), format.ErrLimit)

@@ -5,10 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -111,34 +108,6 @@ func TestStored(t *testing.T) {
 		if err != nil || m.Full() != want {
 			t.Errorf("%v, %d stored; want all: %v", err, m.Stored, want)
 		}
-	}
-}
-
-// TestFarBlocks: what is read of cells far apart follows the cells.
-func TestFarBlocks(t *testing.T) {
-	var text strings.Builder
-	const n = 2000
-	fmt.Fprintf(&text, "%%%%MatrixMarket matrix coordinate real general\n%d 1 %d\n", n<<19, n)
-	for i := range n {
-		fmt.Fprintf(&text, "%d 1 %d\n", i<<19+1, i)
-	}
-	r, err := open(t, text.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := r.Matrices()[0]
-	work := 0
-	for b, err := range r.Blocks(context.Background(), "a", m.Rect()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d, ok := b.Data.(matrix.Rowed); ok {
-			work += len(d.Ends())
-		}
-		work += b.Data.NNZ()
-	}
-	if work > 20*n {
-		t.Errorf("%d numbers in blocks of %d cells", work, n)
 	}
 }
 
@@ -289,77 +258,6 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestWrite checks the bytes of what is written.
-func TestWrite(t *testing.T) {
-	dense := matrix.Meta{Name: "a", Rows: 2, Cols: 3, DType: matrix.F32, Dims: []int64{2, 3, 1}}
-	values := &matrix.Dense[float32]{Val: []float32{1, 0.1, float32(math.Inf(1)), 4, -5e-9, 1234567}}
-	text := save(t, dense, format.Options{}, matrix.Block{At: dense.Rect(), Data: values})
-	want := "%%MatrixMarket matrix array real general\n%thole dtype=f32 shape=2,3,1\n2 3\n1\n4\n0.1\n-5e-09\nInf\n1.234567e+06\n"
-	if text != want {
-		t.Errorf("%q, want %q", text, want)
-	}
-	sparse := matrix.Meta{Name: "a", Rows: 3, Cols: 9, DType: matrix.I16, Layout: matrix.RowSparse}
-	cells := &matrix.COO[int16]{Row: []int64{2, 0, 2}, Col: []int64{8, 3, 1}, Val: []int16{1, -2, 0}}
-	text = save(t, sparse, format.Options{}, matrix.Block{At: sparse.Rect(), Data: cells})
-	want = "%%MatrixMarket matrix coordinate integer general\n%thole dtype=i16                  \n3 9 3\n1 4 -2\n3 2 0\n3 9 1\n"
-	if text != want {
-		t.Errorf("%q, want %q", text, want)
-	}
-}
-
-// TestHeaderShape writes the shape of what is no matrix, up to the largest number of dimensions.
-func TestHeaderShape(t *testing.T) {
-	ones := slices.Repeat([]int64{1}, rankLimit)
-	for _, c := range []struct {
-		dims []int64
-		want string
-	}{
-		{nil, ""}, {[]int64{1, 1}, ""}, {[]int64{1}, " shape=1"}, {[]int64{}, " shape="},
-		{ones, " shape=1" + strings.Repeat(",1", rankLimit-1)}, {append(ones, 1), ""},
-	} {
-		m := matrix.Meta{Rows: 1, Cols: 1, DType: matrix.F32, Dims: c.dims}
-		want := "%%MatrixMarket matrix array real general\n%thole dtype=f32" + c.want + "\n1 1\n"
-		if got := string(header(&m, 0)); got != want {
-			t.Errorf("%d dimensions: %q, want %q", len(c.dims), got, want)
-		}
-	}
-}
-
-// TestLosses are what the format cannot say, and what is left when that is allowed.
-func TestLosses(t *testing.T) {
-	base := matrix.Meta{Name: "a", Rows: 2, Cols: 2, DType: matrix.I32}
-	for name, change := range map[string]func(*matrix.Meta){
-		"labels": func(m *matrix.Meta) { m.Labels = []string{"a", "b"} },
-		"lod":    func(m *matrix.Meta) { m.LoD = [][]int64{{0, 2}} },
-		"first":  func(m *matrix.Meta) { m.ColLo = -7 },
-		"types":  func(m *matrix.Meta) { m.ColTypes = []matrix.DType{matrix.I32, matrix.F64} },
-		"rows":   func(m *matrix.Meta) { m.Saved = []matrix.Range{{Lo: 0, Hi: 2}} },
-		"rank": func(m *matrix.Meta) {
-			m.Dims = append(slices.Repeat([]int64{1}, rankLimit-1), 2, 2)
-			m.Rows, m.Cols = 1, 4
-		},
-	} {
-		for _, l := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
-			t.Run(name+" "+l.String(), func(t *testing.T) {
-				m := base.Clone()
-				change(&m)
-				m.Layout = l
-				if _, err := Codec.Create(t.Context(), &blob.Mem{}, place, []matrix.Meta{m}, format.Options{}); !errors.Is(err, format.ErrLossy) {
-					t.Errorf("%v, want ErrLossy", err)
-				}
-				lost := 0
-				b := matrix.NewDense(m.DType, m.Rect())
-				b.Data.Values().([]int32)[3] = 9
-				text := save(t, m, format.Options{Lossy: true, Lost: func(string) { lost++ }}, b)
-				_, cells, err := load(t, text)
-				if want := "9"; err != nil || lost != 1 || !strings.HasSuffix(cells, fmt.Sprintf("%d,%d=%s", m.Rows-1, m.Cols-1, want)) {
-					t.Errorf("%q is %s, %v; %d losses", text, cells, err, lost)
-				}
-			})
-		}
-	}
-}
-
 // TestRoundTrip writes random matrices in tiles and reads them, whole and in parts.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -425,132 +323,6 @@ func TestCutNumber(t *testing.T) {
 			if _, cells, err := load(t, text[:n]); err == nil {
 				t.Errorf("%q: %s without an error", text[:n], cells)
 			}
-		}
-	}
-}
-
-// TestOrder reads the same cells in any order of lines, in matrices with few and with very many rows.
-func TestOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		top := rapid.SampledFrom([]int64{1, 3, 40, 1 << 20, math.MaxInt64}).Draw(t, "rows")
-		anywhere := rapid.Custom(func(t *rapid.T) [2]int64 {
-			return [2]int64{rapid.Int64Range(1, top).Draw(t, "row"), rapid.Int64Range(1, 9).Draw(t, "column")}
-		})
-		all := rapid.SliceOfNDistinct(anywhere, 0, 20, rapid.ID[[2]int64]).Draw(t, "cells")
-		text := fmt.Sprintf("%%%%MatrixMarket matrix coordinate integer general\n%d 9 %d\n", top, len(all))
-		for i, c := range all {
-			text += fmt.Sprintf("%d %d %d\n", c[0], c[1], i)
-		}
-		_, got, err := load(t, text)
-		var want []string
-		order := slices.Clone(all)
-		slices.SortFunc(order, func(a, b [2]int64) int { return slices.Compare(a[:], b[:]) })
-		for _, c := range order {
-			want = append(want, fmt.Sprintf("%d,%d=%d", c[0]-1, c[1]-1, slices.Index(all, c)))
-		}
-		if err != nil || got != strings.Join(want, " ") {
-			t.Fatalf("%s, %v, want %s", got, err, want)
-		}
-	})
-}
-
-// TestLarge crosses the bounds of blocks, bands and pieces of text: rows longer than a block, columns longer than a band.
-func TestLarge(t *testing.T) {
-	for _, size := range [][2]int64{{2, blockCells + 3}, {blockCells + 3, 2}, {1100, 1000}} {
-		for _, l := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
-			m := matrix.Meta{Name: "a", Rows: size[0], Cols: size[1], DType: matrix.I32, Layout: l}
-			b := matrix.NewDense(m.DType, m.Rect())
-			val := b.Data.Values().([]int32)
-			for i := range val {
-				val[i] = int32(i) % 1000
-			}
-			r, err := open(t, save(t, m, format.Options{}, b))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, want := range []matrix.Rect{m.Rect(), matrix.At(1, m.Rows-1, 1, m.Cols), matrix.At(m.Rows-1, m.Rows, m.Cols-1, m.Cols)} {
-				n := int64(0)
-				for blk, err := range r.Blocks(t.Context(), "a", want) {
-					if err == nil {
-						err = blk.Check()
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					n += int64(blk.Data.NNZ())
-					got := blk.ToDense().Data.Values().([]int32)
-					if !slices.Equal(got, b.Cut(blk.At).Data.Values().([]int32)) {
-						t.Fatalf("%v: block %v differs", m.Rect(), blk.At)
-					}
-				}
-				if cells, _ := want.Cells(); n != cells {
-					t.Errorf("%v %v of %v: %d cells, want %d", l, want, m.Rect(), n, cells)
-				}
-			}
-			r.Close()
-		}
-	}
-}
-
-// shuffled are entries in no order.
-func shuffled(n int) string {
-	rnd := rand.New(rand.NewPCG(1, 2))
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%%%%MatrixMarket matrix coordinate real general\n1000000 1000000 %d\n", n)
-	for i := range n {
-		fmt.Fprintf(&b, "%d %d %v\n", 1+rnd.IntN(1000000), 1+i, rnd.NormFloat64())
-	}
-	return b.String()
-}
-
-func BenchmarkRead(b *testing.B) {
-	sparse := matrix.Meta{Name: "a", Rows: 1 << 10, Cols: 1 << 20, DType: matrix.F64, Layout: matrix.RowSparse}
-	blk := matrix.NewDense(matrix.F64, matrix.At(0, 1<<10, 0, 1<<9))
-	rnd := rand.New(rand.NewPCG(1, 2))
-	for i, v := 0, blk.Data.Values().([]float64); i < len(v); i++ {
-		v[i] = rnd.NormFloat64()
-	}
-	dense := matrix.Meta{Name: "a", Rows: 1 << 10, Cols: 1 << 9, DType: matrix.F64}
-	for name, text := range map[string]string{
-		"sorted": save(b, sparse, format.Options{}, blk), "unsorted": shuffled(1 << 19), "array": save(b, dense, format.Options{}, blk),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				r, err := open(b, text)
-				if err != nil {
-					b.Fatal(err)
-				}
-				for _, err := range r.Blocks(b.Context(), "a", r.Matrices()[0].Rect()) {
-					if err != nil {
-						b.Fatal(err)
-					}
-				}
-				r.Close()
-			}
-		})
-	}
-	for name, m := range map[string]matrix.Meta{"write sparse": sparse, "write array": dense} {
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(len(save(b, m, format.Options{}, blk))))
-			for b.Loop() {
-				save(b, m, format.Options{}, blk)
-			}
-		})
-	}
-}
-
-// TestFarRows writes sparse matrices with more rows than anybody could go through.
-func TestFarRows(t *testing.T) {
-	m := matrix.Meta{Name: "a", Rows: math.MaxInt64, Cols: 2, DType: matrix.I8, Layout: matrix.RowSparse}
-	one := func(row int64) matrix.Block {
-		return matrix.Block{At: matrix.At(row, row+1, 0, 2), Data: &matrix.COO[int8]{Row: []int64{0}, Col: []int64{1}, Val: []int8{5}}}
-	}
-	nothing := matrix.Block{At: matrix.At(1, 1<<62, 0, 2), Data: matrix.Empty{D: matrix.I8}}
-	for _, stage := range []string{"", "s"} {
-		_, cells, err := load(t, save(t, m, format.Options{Stage: stage}, one(0), nothing, one(1<<62), one(1<<62+9)))
-		if want := fmt.Sprintf("0,1=5 %d,1=5 %d,1=5", 1<<62, 1<<62+9); err != nil || cells != want {
-			t.Errorf("%s, %v, want %s", cells, err, want)
 		}
 	}
 }

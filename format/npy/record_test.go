@@ -309,10 +309,10 @@ func TestStructuredOption(t *testing.T) {
 	named := plain
 	named.Labels = []string{"x", "y"}
 	for _, c := range []struct {
-		m    matrix.Meta
-		wish string
-		says string
-		err  error
+		m      matrix.Meta
+		option string
+		says   string
+		err    error
 	}{
 		{plain, "auto", "'descr': '|i1'", nil},
 		{named, "auto", "'descr': [('x', '|i1'), ('y', '|i1')]", nil},
@@ -321,9 +321,9 @@ func TestStructuredOption(t *testing.T) {
 		{plain, "maybe", "", format.ErrOption},
 	} {
 		b := &blob.Mem{}
-		w, err := Codec.Create(ctx, b, "a.npy", []matrix.Meta{c.m}, format.Options{Set: map[string]string{"structured": c.wish}})
+		w, err := Codec.Create(ctx, b, "a.npy", []matrix.Meta{c.m}, format.Options{Set: map[string]string{"structured": c.option}})
 		if !errors.Is(err, c.err) {
-			t.Errorf("%s: %v, want %v", c.wish, err, c.err)
+			t.Errorf("%s: %v, want %v", c.option, err, c.err)
 		}
 		if err != nil {
 			continue
@@ -337,7 +337,7 @@ func TestStructuredOption(t *testing.T) {
 		}
 		data, _ := blob.ReadAll(ctx, b, "a.npy", 1<<20)
 		if !bytes.Contains(data, []byte(c.says)) {
-			t.Errorf("%s: %q, want %s", c.wish, data, c.says)
+			t.Errorf("%s: %q, want %s", c.option, data, c.says)
 		}
 	}
 }

@@ -29,12 +29,12 @@ func plan(m *matrix.Meta, o *format.Options) (f format.SlabFile, err error) {
 		}
 	}
 	framed := m.Labels != nil || slices.ContainsFunc(m.ColTypes, func(d matrix.DType) bool { return d != m.DType })
-	switch wish := o.Get(codec{}.Info(), structured.Name); wish {
+	switch text := o.Get(codec{}.Info(), structured.Name); text {
 	case "auto":
 	case "true", "false":
-		framed = wish == "true"
+		framed = text == "true"
 	default:
-		return f, fmt.Errorf("option %s is %q, want auto, true or false: %w", structured.Name, wish, format.ErrOption)
+		return f, fmt.Errorf("option %s is %q, want auto, true or false: %w", structured.Name, text, format.ErrOption)
 	}
 	if framed {
 		return planRecords(m, o)

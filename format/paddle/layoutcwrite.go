@@ -15,7 +15,7 @@ import (
 
 // planStream plans the stream of a matrix that begins at byte start, and gives its bytes before the values.
 func planStream(m *matrix.Meta, o *format.Options, start int64) (r record, head []byte, err error) {
-	if r, err = plan(m, o, wishes{order: wire.Little}); err != nil {
+	if r, err = plan(m, o, settings{order: wire.Little}); err != nil {
 		return r, nil, err
 	}
 	b := wire.AppendU64(wire.AppendU32(nil, wire.Little, 0), wire.Little, uint64(len(r.lod)))

@@ -67,7 +67,7 @@ func createRows(ctx context.Context, b blob.Bucket, to string, m *matrix.Meta, o
 		}
 	}
 	head = wire.AppendU64(head, wire.Little, uint64(m.Rows))
-	r, err := plan(&compact, &o, wishes{order: wire.Little})
+	r, err := plan(&compact, &o, settings{order: wire.Little})
 	if err != nil {
 		return nil, whole, err
 	}

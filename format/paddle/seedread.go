@@ -58,7 +58,7 @@ func (r *seedReader) choose(verify string) {
 	}
 	switch {
 	case verify == "off":
-		r.notes = append(r.notes, "checksums not verified, as wished")
+		r.notes = append(r.notes, "checksums not verified, as asked")
 	case verify == "file" && f.checksum == 0 && without > 0:
 		r.notes = append(r.notes, format.Warning("the checksum was not computed when the file was written: values are not verified"))
 	case without > 0:

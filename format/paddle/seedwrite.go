@@ -15,13 +15,13 @@ import (
 	"thole.example/wire"
 )
 
-// wishes are the options of writing.
-type wishes struct {
+// settings are the options of writing.
+type settings struct {
 	order         wire.Order
 	digest, align bool
 }
 
-func parseWishes(o *format.Options) (w wishes, err error) {
+func newSettings(o *format.Options) (w settings, err error) {
 	info := Codec.Info()
 	switch v := o.Get(info, "endian"); v {
 	case "little":
@@ -45,7 +45,7 @@ func parseWishes(o *format.Options) (w wishes, err error) {
 
 // Create implements profile.
 func (seed) Create(ctx context.Context, b blob.Bucket, path string, ms []matrix.Meta, o format.Options) (format.Writer, error) {
-	w, err := parseWishes(&o)
+	w, err := newSettings(&o)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (seed) Create(ctx context.Context, b blob.Bucket, path string, ms []matrix.
 }
 
 // plan decides how a matrix becomes a record, and asks for what is lost.
-func plan(m *matrix.Meta, o *format.Options, w wishes) (record, error) {
+func plan(m *matrix.Meta, o *format.Options, w settings) (record, error) {
 	r := record{name: m.Name, dims: m.Dims, lod: m.LoD, rows: m.Rows, cols: m.Cols}
 	if len(m.Name) > maxName || !utf8.ValidString(m.Name) || strings.Contains(m.Name, "\x00") {
 		return r, fmt.Errorf("matrix name %.80q of %d bytes, want UTF-8 of at most %d bytes without NUL: %w",
@@ -129,8 +129,8 @@ func (r *record) target(m *matrix.Meta, order wire.Order) format.Target {
 	return t
 }
 
-// flagsOf are the flags that the record needs, and those that were wished for.
-func flagsOf(r *record, w wishes) byte {
+// flagsOf are the flags that the record needs, and those that were asked for.
+func flagsOf(r *record, w settings) byte {
 	var flags byte
 	if len(r.lod) > 0 {
 		flags |= flagLoD
@@ -155,7 +155,7 @@ func flagsOf(r *record, w wishes) byte {
 }
 
 // place puts the record at start and gives its bytes before the values.
-func place(r *record, start int64, w wishes) []byte {
+func place(r *record, start int64, w settings) []byte {
 	o := w.order
 	sizes := func(b []byte, of []int64) []byte {
 		for _, n := range of {

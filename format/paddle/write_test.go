@@ -83,7 +83,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// TestRefusals are wishes that no file can fulfil.
+// TestRefusals are matrices and options that no file can hold.
 func TestRefusals(t *testing.T) {
 	good := matrix.Meta{Name: "m", Rows: 2, Cols: 2, DType: matrix.F32}
 	named := func(n string) matrix.Meta { m := good; m.Name = n; return m }

@@ -52,8 +52,9 @@ func metaOf(t testing.TB, b blob.Bucket) *matrixMeta {
 	return nil
 }
 
-// appendMeta appends the bytes of a metadata file.
-func appendMeta(dst []byte, m *matrixMeta) []byte {
+// metaFile is the bytes of a metadata file.
+func metaFile(t testing.TB, m *matrixMeta) []byte {
+	t.Helper()
 	b := &blob.Mem{}
 	out, err := b.Create(ctx, "meta")
 	if err == nil {
@@ -63,10 +64,10 @@ func appendMeta(dst []byte, m *matrixMeta) []byte {
 		err = out.Commit()
 	}
 	data, readErr := blob.ReadAll(ctx, b, "meta", maxMeta)
-	if err != nil || readErr != nil {
-		panic(errors.Join(err, readErr))
+	if err := errors.Join(err, readErr); err != nil {
+		t.Fatal(err)
 	}
-	return append(dst, data...)
+	return data
 }
 
 // saved writes the sample in pieces and reads it back.
@@ -123,8 +124,8 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// TestEveryWish draws a matrix, a format and wishes: what was put is read, and everything in the model is as verify wants.
-func TestEveryWish(t *testing.T) {
+// TestEveryOption draws a matrix, a format and options: what was put is read, and everything in the model is as verify wants.
+func TestEveryOption(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		l := rapid.SampledFrom(writable).Draw(t, "format")
@@ -188,8 +189,8 @@ func isLossy(err error) bool {
 	return err != nil && strings.Contains(err.Error(), format.ErrLossy.Error())
 }
 
-// TestWrongWishes are options that say nothing.
-func TestWrongWishes(t *testing.T) {
+// TestWrongOptions are options that say nothing.
+func TestWrongOptions(t *testing.T) {
 	sparse := plainSample(10, 4, 6)
 	for _, set := range []map[string]string{
 		{"partition": "round"}, {"block-rows": "0"}, {"block-cols": "x"}, {"partitions-per-file": "-1"}, {"compat": "angel-9"},
@@ -269,7 +270,7 @@ func TestVerify(t *testing.T) {
 			r.off += int64(b2i(r.id == 1))
 			return r
 		})
-		if err := blob.WriteAll(ctx, moved, "model/w/_meta", appendMeta(nil, m)); err != nil {
+		if err := blob.WriteAll(ctx, moved, "model/w/_meta", metaFile(t, m)); err != nil {
 			t.Fatal(err)
 		}
 		if got := verify(moved); len(got) != 1 || !strings.Contains(got[0], "said to begin") {

@@ -7,8 +7,8 @@ import (
 	"thole.example/matrix"
 )
 
-// wish is the options, read.
-type wish struct {
+// settings are the options, read.
+type settings struct {
 	sep     byte  // 0: to be found out
 	decimal byte  // likewise
 	header  *bool // nil: to be found out
@@ -45,7 +45,7 @@ func sepName(sep byte) string {
 	return "none"
 }
 
-func newWish(o *format.Options) (w wish, err error) {
+func newSettings(o *format.Options) (w settings, err error) {
 	info := codec{}.Info()
 	if err := o.CheckSet(info); err != nil {
 		return w, err

@@ -10,17 +10,17 @@ import (
 	"thole.example/format"
 )
 
-// wish is a flag that stands for an option of formats, whichever have it.
-type wish struct {
+// optionFlag is a flag that stands for an option of formats, whichever have it.
+type optionFlag struct {
 	flag, option  string
 	fixed         string // what a flag without a value stands for; "": it takes the option's value
 	reads, writes bool   // where the option matters
 	help          string
 }
 
-// wishes is the table of such flags. All other options are reached by --set and --out.
-func wishes() []wish {
-	return []wish{
+// optionFlags is the table of such flags. All other options are reached by --set and --out.
+func optionFlags() []optionFlag {
+	return []optionFlag{
 		{"separator", "separator", "", true, true, "what stands between the fields of text: comma, tab, ..."},
 		{"dialect", "dialect", "", true, true, "variant of the format"},
 		{"verify", "verify", "", true, false, "checksums to check when reading: file, record or off"},
@@ -48,25 +48,25 @@ func hasOption(i format.Info, name string) bool {
 	return slices.ContainsFunc(i.Options, func(o format.Option) bool { return o.Name == name })
 }
 
-// wanted is a wish as the command line has it.
-type wanted struct {
-	wish
+// flagValue is an optionFlag as the command line has it.
+type flagValue struct {
+	optionFlag
 	value string
 	on    bool
 }
 
-// wants is the wishes of a command line.
-type wants []*wanted
+// flagValues are those of a command line.
+type flagValues []*flagValue
 
 // flags adds the flags of what a command does: reading, writing, or both. A flag that the command has for something else
 // stays what it is.
-func (w *wants) flags(c *cobra.Command, reads, writes bool) {
-	for _, one := range wishes() {
+func (w *flagValues) flags(c *cobra.Command, reads, writes bool) {
+	for _, one := range optionFlags() {
 		names := having(one.option)
 		if len(names) == 0 || c.Flags().Lookup(one.flag) != nil || !(reads && one.reads || writes && one.writes) {
 			continue
 		}
-		v := &wanted{wish: one}
+		v := &flagValue{optionFlag: one}
 		help := fmt.Sprintf("%s (%s)", one.help, strings.Join(names, ", "))
 		if one.fixed == "" {
 			c.Flags().StringVar(&v.value, one.flag, "", help)
@@ -79,22 +79,22 @@ func (w *wants) flags(c *cobra.Command, reads, writes bool) {
 }
 
 // given is the value of the option; ok is false if the flag is not there.
-func (v *wanted) given() (value string, ok bool) {
+func (v *flagValue) given() (value string, ok bool) {
 	if v.fixed != "" {
 		return v.fixed, v.on
 	}
 	return v.value, v.value != ""
 }
 
-// side is a format with the options that it was given by name, to which wishes are added.
+// side is a format with the options that it was given by name, to which the flags add.
 type side struct {
 	format.Codec
 	set map[string]string
 }
 
-// share hands each wish to a format that has the option: to that of the target (nil: there is none) if the option matters
-// for writing, else to those of the sources. It fails for a wish that none of them has.
-func (w wants) share(target *side, sources ...*side) error {
+// share hands each flag to a format that has the option: to that of the target (nil: there is none) if the option matters
+// for writing, else to those of the sources. It fails for a flag that none of them has.
+func (w flagValues) share(target *side, sources ...*side) error {
 	for _, v := range w {
 		value, ok := v.given()
 		if !ok {
@@ -110,7 +110,7 @@ func (w wants) share(target *side, sources ...*side) error {
 			return v.nobody(target, sources)
 		}
 		for _, s := range to {
-			if err := s.add(v.wish, value); err != nil {
+			if err := s.add(v.optionFlag, value); err != nil {
 				return err
 			}
 		}
@@ -119,7 +119,7 @@ func (w wants) share(target *side, sources ...*side) error {
 }
 
 // add sets the option; saying two things about it is an error.
-func (s *side) add(w wish, value string) error {
+func (s *side) add(w optionFlag, value string) error {
 	if old, ok := s.set[w.option]; ok && old != value {
 		return usageError{fmt.Errorf("--%s and %s=%s, want one of them", w.flag, w.option, old)}
 	}
@@ -130,8 +130,8 @@ func (s *side) add(w wish, value string) error {
 	return nil
 }
 
-// nobody is the error of a wish that no format at hand has.
-func (v *wanted) nobody(target *side, sources []*side) error {
+// nobody is the error of a flag that no format at hand has.
+func (v *flagValue) nobody(target *side, sources []*side) error {
 	all := sources
 	if target != nil && v.writes {
 		all = []*side{target}

@@ -7,14 +7,14 @@ import (
 	"thole.example/matrix"
 )
 
-// wish is the options, read.
-type wish struct {
+// settings are the options, read.
+type settings struct {
 	base  int64 // -1: to be found out
 	dtype matrix.DType
 	meta  bool
 }
 
-func newWish(o *format.Options) (w wish, err error) {
+func newSettings(o *format.Options) (w settings, err error) {
 	info := codec{}.Info()
 	if err := o.CheckSet(info); err != nil {
 		return w, err
