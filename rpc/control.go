@@ -7,29 +7,58 @@ import (
 
 // Join is the argument of OpJoin: what all tasks of a job must agree on, and which of them come together.
 type Join struct {
-	Tasks  int       `json:"tasks"`
-	Bound  ssp.Bound `json:"bound"`
-	Plan   string    `json:"plan,omitempty"`   // the settings of the job, words "name=value"; no value agrees with any
-	Worker string    `json:"worker,omitempty"` // names the process of the task, unlike any other
-	Client string    `json:"client,omitempty"` // names the task's client, unlike any other; it may come back
-	Epoch  int       `json:"epoch,omitempty"`  // how many connections of the client were lost before; above 0 it comes back
-	Grace  int64     `json:"grace,omitempty"`  // nanoseconds in which it may, before the job fails
-	Mine   []int     `json:"mine,omitempty"`   // all tasks of the process: nobody else gets one of them from then on
+	Job      string    `json:"job"`  // names the set of matrices, tasks and clocks
+	Task     int       `json:"task"` // who is there
+	Tasks    int       `json:"tasks"`
+	Bound    ssp.Bound `json:"bound"`              // of matrices that have none of their own
+	Plan     string    `json:"plan,omitempty"`     // the settings of the job, words "name=value"; no value agrees with any
+	Worker   string    `json:"worker,omitempty"`   // names the process of the task, unlike any other
+	Client   string    `json:"client,omitempty"`   // names the task's client, unlike any other; it may come back
+	Epoch    int       `json:"epoch,omitempty"`    // how many connections of the client were lost before; above 0 it comes back
+	Grace    int64     `json:"grace,omitempty"`    // nanoseconds in which it may, before the job fails
+	Mine     []int     `json:"mine,omitempty"`     // all tasks of the process: nobody else gets one of them from then on
+	Optional bool      `json:"optional,omitempty"` // if the task finishes or goes away for good the others go on without it
 }
 
-// Create is the argument of OpCreate: the matrices of a job and how they are cut. Every server computes the same
+// Joined answers OpJoin.
+type Joined struct {
+	Seq uint64 `json:"seq"` // the last change of the client that was made, of one that comes back
+}
+
+// Members is the argument of OpMembers: what the caller knows.
+type Members struct {
+	Joined  int `json:"joined"`
+	Refused int `json:"refused"`
+}
+
+// Membership answers OpMembers: how many tasks have joined, some of the missing ones, how many workers were refused, and
+// why the last one was.
+type Membership struct {
+	Joined  int    `json:"joined"`
+	Missing []int  `json:"missing,omitempty"`
+	Refused int    `json:"refused,omitempty"`
+	Why     string `json:"why,omitempty"`
+}
+
+// Create is the argument of OpCreate: the matrices of a job and how they are partitioned. Every server computes the same
 // partitions from it and keeps those that are its own.
 type Create struct {
 	Matrices []Spec `json:"matrices"`
 	Servers  int    `json:"servers"` // how many there are
 	Index    int    `json:"index"`   // which of them the receiver is
-	Version  int64  `json:"version"` // of the routing map
 }
 
 // Spec is a matrix and the name of its partitioner.
 type Spec struct {
 	Meta        matrix.Meta `json:"meta"`
 	Partitioner string      `json:"partitioner"`
+	Bound       *ssp.Bound  `json:"bound,omitempty"` // nil: the job's
+}
+
+// Created answers OpCreate: the number of each matrix, in the order of the request, and the task's clock for it.
+type Created struct {
+	Numbers []uint32 `json:"numbers"`
+	Clocks  []int32  `json:"clocks"`
 }
 
 // Save is the argument of OpSave, OpCommit and OpAbort: what to write, where and how. All servers of a save get the same.
@@ -42,13 +71,12 @@ type Save struct {
 	Set      map[string]string `json:"set,omitempty"`
 	Files    map[string][]byte `json:"files,omitempty"`
 	Parts    [][]byte          `json:"parts,omitempty"` // of all servers, for the commit
-
-	// Trial asks whether a save of the matrices, which may have any values, would go well; nothing becomes visible. Each
-	// server leaves a mark in the stage, the commit looks whether all of them are in one place.
-	Trial   bool `json:"trial,omitempty"`
-	Replace bool `json:"replace,omitempty"` // a model at the path may be replaced
-	Servers int  `json:"servers,omitempty"` // of a trial: how many there are
-	Index   int  `json:"index,omitempty"`   // of a trial: which of them the receiver is
+	// Rehearsal asks whether a save of the matrices, which may have any values, would go well; nothing becomes visible.
+	// Each server leaves a mark in the stage, the commit looks whether all of them are in one place.
+	Rehearsal bool `json:"rehearsal,omitempty"`
+	Replace   bool `json:"replace,omitempty"` // a model at the path may be replaced
+	Servers   int  `json:"servers,omitempty"` // of a rehearsal: how many there are
+	Index     int  `json:"index,omitempty"`   // of a rehearsal: which of them the receiver is
 }
 
 // Load is the argument of OpLoad: which matrices to fill from a path. Rows beyond those of the matrix (the state of an

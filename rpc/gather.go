@@ -1,13 +1,10 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"math"
 
-	"thole.example/blockio"
-	"thole.example/matrix"
 	"thole.example/wire"
 )
 
@@ -119,73 +116,15 @@ func (g *Gather) Pad() {
 	}
 }
 
-// blockShift is how many bytes lie between a block's size and shift, 6 bytes from a multiple of 8 on, and the block,
-// so that its values begin at a multiple of 8: dense values lie 26 bytes from a block's start, and those of the wide
-// form at a multiple of 8 from there.
-func blockShift(wide bool) uint16 {
-	if wide {
-		return 2
+// Values appends numbers of the given size that are in this machine's order, by reference if they are many and the order is
+// that of the wire, and zeros up to the next multiple of 8.
+func (g *Gather) Values(b []byte, size int) {
+	if wire.NativeOrder != wire.Little {
+		b = bytes.Clone(b)
+		wire.Swap(b, size, wire.Little)
 	}
-	return 0
-}
-
-// Block appends b with its size in front and zeros behind, up to a multiple of 8; so must be where it begins.
-func (g *Gather) Block(b matrix.Block) error {
-	if b.Data == nil {
-		return fmt.Errorf("block %v: no data", b.At)
-	}
-	head, err := blockio.Encoder{}.Head(b)
-	if err != nil {
-		return err
-	}
-	size := int64(head.Len()) + head.Body
-	if size > math.MaxUint32 {
-		return fmt.Errorf("block %v: %d bytes, want less than 2^32: %w", b.At, size, ErrTooLarge)
-	}
-	shift := blockShift(head.Wide)
-	g.U32(uint32(size))
-	g.U16(shift)
-	g.own = append(g.own, make([]byte, shift)...)
-	if size < byReference {
-		g.own, err = blockio.Append(g.own, b)
-	} else {
-		var pieces [4][]byte
-		all, gerr := blockio.Gather(pieces[:0], b)
-		err = gerr
-		for _, p := range all {
-			g.Raw(p)
-		}
-	}
+	g.Raw(b)
 	g.Pad()
-	return err
-}
-
-// readBlock reads what Gather.Block wrote. The block's slices are views of the input where that is possible.
-func readBlock(c *wire.Cursor) matrix.Block {
-	size, shift := c.U32("block size"), c.U16("block shift")
-	if c.Err() == nil && shift != 0 && shift != 2 {
-		c.Fail("block shift is %d, want 0 or 2", shift)
-	}
-	zeros(c, int(shift), "block shift")
-	raw := c.Bytes(int(size), "block")
-	if c.Err() != nil {
-		return matrix.Block{}
-	}
-	in := wire.NewCursor(raw, c.Off()-int64(size), wire.Little)
-	b, err := blockio.Decoder{InPlace: true}.Read(in)
-	if err == nil {
-		in.End("block")
-		err = in.Err()
-	}
-	var at *wire.At
-	switch {
-	case errors.As(err, &at):
-		c.FailAt(at.Off, "block: %w", at.Err)
-	case err != nil:
-		c.Fail("block: %w", err)
-	}
-	pad(c)
-	return b
 }
 
 // pad reads zeros up to the next multiple of 8.

@@ -4,92 +4,74 @@ import (
 	"fmt"
 	"math"
 
+	"thole.example/matrix"
 	"thole.example/wire"
 )
 
-// NameLimit is the longest name of a job, a matrix or a function in a message, in bytes.
+// NameLimit is the longest name of a function in a message, in bytes.
 const NameLimit = 4096
-
-const (
-	flagTick = 1 // Request.Tick
-	flagSeq  = 2 // Request.Seq follows the lengths
-	flagCols = 1 // Piece.Cols is not nil
-)
 
 // The fewest bytes that elements of a message take; a count is checked against them before anything is allocated.
 const (
-	pieceSize  = 48
-	blockSize  = 32
+	tickSize   = 24
+	partSize   = 72
+	groupSize  = 8
 	resultSize = 16
 )
 
 // Append adds the body of q's frame to g, whose length must be a multiple of 8; docs/format/wire.md has the layout. The
 // slices of q must not change until g is written.
 func (q *Request) Append(g *Gather) error {
-	if err := names(q.Job, q.Func); err != nil {
+	if len(q.Func) > NameLimit {
+		return fmt.Errorf("name %.20q… has %d bytes, want at most %d: %w", q.Func, len(q.Func), NameLimit, ErrTooLarge)
+	}
+	if err := counts(len(q.Parts), len(q.Ticks), len(q.Arg)); err != nil {
 		return err
-	}
-	if err := counts(len(q.Pieces), len(q.Arg)); err != nil {
-		return err
-	}
-	flags := uint8(0)
-	if q.Tick {
-		flags |= flagTick
-	}
-	if q.Seq != 0 {
-		flags |= flagSeq
 	}
 	g.U8(uint8(q.Op))
-	g.U8(flags)
-	g.U16(0)
-	g.U32(uint32(q.Task))
-	g.I64(q.Version)
-	g.F64(q.Weight)
-	g.F64(q.Rate)
-	g.U32(uint32(q.Clock))
-	g.U32(uint32(len(q.Pieces)))
-	g.U32(uint32(len(q.Arg)))
-	g.U16(uint16(len(q.Job)))
+	g.U8(0)
 	g.U16(uint16(len(q.Func)))
-	if q.Seq != 0 {
-		g.U64(q.Seq)
+	g.U32(uint32(q.Clock))
+	g.U64(q.Seq)
+	g.U32(uint32(len(q.Ticks)))
+	g.U32(uint32(len(q.Parts)))
+	g.U32(uint32(len(q.Arg)))
+	g.U32(0)
+	for _, t := range q.Ticks {
+		g.U32(t.Matrix)
+		g.U32(uint32(t.Clock))
+		g.F64(t.Weight)
+		g.F64(t.Rate)
 	}
 	g.Raw(q.Arg)
-	g.String(q.Job)
 	g.String(q.Func)
 	g.Pad()
-	return appendPieces(g, q.Pieces)
+	return appendParts(g, q.Parts)
 }
 
-// ReadRequest decodes the body of a frame, which begins at a multiple of 8 in memory for its values to be used in
-// place: the request's slices are views of it. The error is an *wire.At, which says at which byte of the body it was
-// found.
+// ReadRequest decodes the body of a frame, which begins at a multiple of 8 in memory: the request's slices are views of
+// it. The error is an *wire.At, which says at which byte of the body it was found.
 func ReadRequest(body []byte) (*Request, error) {
 	c := wire.NewCursor(body, 0, wire.Little)
 	q := &Request{Op: Op(c.U8("op"))}
-	flags := c.U8("flags")
-	if flags&^(flagTick|flagSeq) != 0 {
-		c.FailAt(1, "flags are %#x, want 0 to %d", flags, flagTick|flagSeq)
+	zeros(c, 1, "reserved byte")
+	name := c.U16("length of the function's name")
+	q.Clock = int32(c.U32("clock"))
+	q.Seq = c.U64("sequence number")
+	ticks, parts, arg := c.U32("number of ticks"), c.U32("number of parts"), c.U32("length of the argument")
+	zeros(c, 4, "reserved bytes")
+	if n := c.Count(int64(ticks), tickSize, math.MaxUint32, "number of ticks"); n > 0 {
+		q.Ticks = make([]Tick, n)
 	}
-	q.Tick = flags&flagTick != 0
-	zeros(c, 2, "reserved bytes")
-	q.Task = c.I32("task")
-	q.Version = c.I64("version")
-	q.Weight = c.F64("weight")
-	q.Rate = c.F64("rate")
-	q.Clock = c.I32("clock")
-	pieces, arg := c.U32("number of pieces"), c.U32("length of the argument")
-	job, fn := c.U16("length of the job's name"), c.U16("length of the function's name")
-	if flags&flagSeq != 0 {
-		if q.Seq = c.U64("sequence number"); q.Seq == 0 && c.Err() == nil {
-			c.Fail("sequence number is 0, want one from 1 on")
-		}
+	for i := range q.Ticks {
+		t := &q.Ticks[i]
+		t.Matrix, t.Clock = c.U32("matrix of a tick"), c.I32("clock of a tick")
+		t.Weight, t.Rate = c.F64("weight"), c.F64("rate")
 	}
 	q.Arg = data(c, arg, "argument")
-	q.Job = name(c, job, "job's name")
-	q.Func = name(c, fn, "function's name")
+	q.Func = string(c.Bytes(c.Count(int64(name), 1, NameLimit, "function's name"), "function's name"))
 	pad(c)
-	q.Pieces = readPieces(c, pieces)
+	q.Parts = readParts(c, parts)
 	c.End("the request")
 	if c.Err() != nil {
 		return nil, c.Err()
@@ -97,79 +79,87 @@ func ReadRequest(body []byte) (*Request, error) {
 	return q, nil
 }
 
-func appendPieces(g *Gather, pieces []Piece) error {
-	for i := range pieces {
-		p := &pieces[i]
-		if err := names(p.Matrix); err != nil {
+func appendParts(g *Gather, parts []Part) error {
+	for i := range parts {
+		p := &parts[i]
+		if err := counts(len(p.Groups), len(p.Keys)); err != nil {
 			return err
 		}
-		if err := counts(len(p.Blocks)); err != nil {
-			return err
+		g.U8(uint8(p.Kind))
+		g.U8(uint8(p.DType))
+		g.U16(0)
+		g.U32(p.Matrix)
+		g.U32(p.Version)
+		g.U32(uint32(p.Clock))
+		g.I64(p.Rows.Lo)
+		g.I64(p.Rows.Hi)
+		g.I64(p.Cols.Lo)
+		g.I64(p.Cols.Hi)
+		g.U32(uint32(len(p.Groups)))
+		g.U32(uint32(len(p.Keys)))
+		g.U64(uint64(len(p.Values)))
+		for _, group := range p.Groups {
+			g.U32(group.Partition)
+			g.U32(group.Keys)
 		}
-		flags := uint16(0)
-		if p.Cols != nil {
-			flags |= flagCols
-		}
-		g.U16(uint16(len(p.Matrix)))
-		g.U16(flags)
-		g.U32(uint32(len(p.Blocks)))
-		g.I64(p.At.Rows.Lo)
-		g.I64(p.At.Rows.Hi)
-		g.I64(p.At.Cols.Lo)
-		g.I64(p.At.Cols.Hi)
-		g.U64(uint64(len(p.Cols)))
-		g.Ints(p.Cols)
-		g.String(p.Matrix)
-		g.Pad()
-		for _, b := range p.Blocks {
-			if err := g.Block(b); err != nil {
-				return fmt.Errorf("matrix %s: %w", p.Matrix, err)
-			}
-		}
+		g.Ints(p.Keys)
+		g.Values(p.Values, p.DType.Size())
 	}
 	return nil
 }
 
-func readPieces(c *wire.Cursor, count uint32) []Piece {
-	n := c.Count(int64(count), pieceSize, math.MaxUint32, "number of pieces")
+func readParts(c *wire.Cursor, count uint32) []Part {
+	n := c.Count(int64(count), partSize, math.MaxUint32, "number of parts")
 	if n == 0 {
 		return nil
 	}
-	pieces := make([]Piece, n)
-	for i := range pieces {
-		if readPiece(c, &pieces[i]); c.Err() != nil {
+	parts := make([]Part, n)
+	for i := range parts {
+		if readPart(c, &parts[i]); c.Err() != nil {
 			return nil
 		}
 	}
-	return pieces
+	return parts
 }
 
-func readPiece(c *wire.Cursor, p *Piece) {
-	size, flags, blocks := c.U16("length of the matrix's name"), c.U16("piece flags"), c.U32("number of blocks")
-	if flags&^flagCols != 0 {
-		c.Fail("piece flags are %#x, want 0 or %d", flags, flagCols)
+func readPart(c *wire.Cursor, p *Part) {
+	p.Kind, p.DType = Kind(c.U8("kind of a part")), matrix.DType(c.U8("element type"))
+	if c.Err() == nil && (p.Kind < KindDense || p.Kind > KindStored) {
+		c.FailAt(c.Off()-2, "kind of a part is %d, want 1..3", p.Kind)
 	}
-	p.At.Rows.Lo, p.At.Rows.Hi = c.I64("first row"), c.I64("row behind the last")
-	p.At.Cols.Lo, p.At.Cols.Hi = c.I64("first column"), c.I64("column behind the last")
-	n := c.Count(c.I64("number of columns"), 8, math.MaxInt64, "number of columns")
-	raw := c.Bytes(8*n, "columns")
-	switch {
-	case c.Err() != nil:
-		return
-	case flags&flagCols == 0 && n > 0:
-		c.Fail("%d columns, but the flags say that there are none", n)
-	case flags&flagCols != 0:
-		p.Cols = ints(raw)
+	zeros(c, 2, "reserved bytes")
+	p.Matrix, p.Version, p.Clock = c.U32("matrix"), c.U32("version"), c.I32("clock")
+	p.Rows.Lo, p.Rows.Hi = c.I64("first row"), c.I64("row after the last")
+	p.Cols.Lo, p.Cols.Hi = c.I64("first column"), c.I64("column after the last")
+	groups, keys, size := c.U32("number of groups"), c.U32("number of keys"), c.U64("bytes of values")
+	n := c.Count(int64(groups), groupSize, math.MaxUint32, "number of groups")
+	if n > 0 {
+		p.Groups = make([]Group, n)
 	}
-	p.Matrix = name(c, size, "matrix's name")
+	sum := uint64(0)
+	for i := range p.Groups {
+		p.Groups[i] = Group{c.U32("partition"), c.U32("keys of a group")}
+		sum += uint64(p.Groups[i].Keys)
+	}
+	if c.Err() == nil && n > 0 && sum != uint64(keys) {
+		c.Fail("groups of %d keys in a part of %d", sum, keys)
+	}
+	if k := c.Count(int64(keys), 8, math.MaxUint32, "number of keys"); k > 0 {
+		p.Keys = ints(c.Bytes(8*k, "keys"))
+	}
+	if size > math.MaxInt64 {
+		c.Fail("values of %d bytes", size)
+	}
+	if k := c.Count(int64(size), 1, math.MaxInt64, "bytes of values"); k > 0 {
+		p.Values = c.Bytes(k, "values")
+		element := p.DType.Size()
+		if element == 0 || k%element != 0 {
+			c.Fail("%d bytes of values of type %d", k, p.DType)
+			return
+		}
+		wire.Swap(p.Values, element, wire.Little)
+	}
 	pad(c)
-	if n = c.Count(int64(blocks), blockSize, math.MaxUint32, "number of blocks"); n == 0 {
-		return
-	}
-	p.Blocks = append(p.Blocks, readBlock(c)) // one is the common case
-	for len(p.Blocks) < n && c.Err() == nil {
-		p.Blocks = append(p.Blocks, readBlock(c))
-	}
 }
 
 // ints is the numbers in raw: in place if they lie so that it can be.
@@ -190,19 +180,6 @@ func data(c *wire.Cursor, n uint32, what string) []byte {
 		return nil
 	}
 	return c.Bytes(int(n), what)
-}
-
-func name(c *wire.Cursor, n uint16, what string) string {
-	return string(c.Bytes(c.Count(int64(n), 1, NameLimit, what), what))
-}
-
-func names(all ...string) error {
-	for _, s := range all {
-		if len(s) > NameLimit {
-			return fmt.Errorf("name %.20q… has %d bytes, want at most %d: %w", s, len(s), NameLimit, ErrTooLarge)
-		}
-	}
-	return nil
 }
 
 func counts(all ...int) error {

@@ -9,30 +9,25 @@ import (
 // Append adds the body of r's frame to g, whose length must be a multiple of 8. The slices of r must not change until g
 // is written.
 func (r *Response) Append(g *Gather) error {
-	if err := counts(len(r.Pieces), len(r.Results)); err != nil {
+	if err := counts(len(r.Parts), len(r.Results)); err != nil {
 		return err
 	}
 	g.U32(uint32(r.Clock))
-	g.U32(uint32(len(r.Pieces)))
+	g.U32(uint32(len(r.Parts)))
 	g.U32(uint32(len(r.Results)))
 	g.U32(0)
-	if err := appendPieces(g, r.Pieces); err != nil {
+	if err := appendParts(g, r.Parts); err != nil {
 		return err
 	}
 	for _, res := range r.Results {
 		if err := counts(len(res.Data)); err != nil {
 			return err
 		}
-		if err := names(res.Matrix); err != nil {
-			return err
-		}
-		g.U32(uint32(res.Part))
+		g.U32(res.Matrix)
+		g.U32(res.Partition)
 		g.U32(uint32(len(res.Data)))
-		g.U16(uint16(len(res.Matrix)))
-		g.U16(0)
 		g.U32(0)
 		g.Raw(res.Data)
-		g.String(res.Matrix)
 		g.Pad()
 	}
 	return nil
@@ -42,21 +37,18 @@ func (r *Response) Append(g *Gather) error {
 func ReadResponse(body []byte) (*Response, error) {
 	c := wire.NewCursor(body, 0, wire.Little)
 	r := &Response{Clock: c.I32("clock")}
-	pieces, results := c.U32("number of pieces"), c.U32("number of results")
+	parts, results := c.U32("number of parts"), c.U32("number of results")
 	zeros(c, 4, "reserved bytes")
-	r.Pieces = readPieces(c, pieces)
-	n := c.Count(int64(results), resultSize, math.MaxUint32, "number of results")
-	if n > 0 {
+	r.Parts = readParts(c, parts)
+	if n := c.Count(int64(results), resultSize, math.MaxUint32, "number of results"); n > 0 {
 		r.Results = make([]Result, n)
 	}
 	for i := range r.Results {
 		res := &r.Results[i]
-		res.Part = c.I32("part")
+		res.Matrix, res.Partition = c.U32("matrix"), c.U32("partition")
 		size := c.U32("length of the result")
-		matrix := c.U16("length of the matrix's name")
-		zeros(c, 6, "reserved bytes")
+		zeros(c, 4, "reserved bytes")
 		res.Data = data(c, size, "result")
-		res.Matrix = name(c, matrix, "matrix's name")
 		if pad(c); c.Err() != nil {
 			break
 		}

@@ -1,5 +1,11 @@
 // Package rpc says what clients ask of parameter servers: requests, responses and their bytes, and what a network is.
 // The networks are packages rpc/mem and rpc/tcp.
+//
+// # Whose memory is whose
+//
+// Keys that are asked for stay the caller's and must not change until the call has ended. What is pushed lies in a
+// [Buffer], which the network and the server retain as long as they use it. The values of a response lie in a buffer
+// too; who gets the response releases it.
 package rpc
 
 import (
@@ -9,83 +15,135 @@ import (
 	"thole.example/matrix"
 )
 
-// Op is what a request wants.
+// Op is what a request asks for.
 type Op uint8
 
 // The operations. Control operations carry their settings as JSON in Arg; the others use the fields.
 const (
 	OpInvalid Op = iota
-	OpJoin       // control: a task of a job says that it is there
-	OpLeave      // a task of a job is done
-	OpCreate     // control: matrices of the job, made once however often they are asked for
-	OpPull       // pieces of matrices, as of the task's clock
-	OpPush       // deltas or gradients of the task's clock; with Tick, the last ones of it
-	OpStep       // a push with Tick of the pieces that have Blocks, then a pull of the others as of the next clock
+	OpJoin       // control: a task of a job says that it is there; everything else on the connection is this task's
+	OpLeave      // the task is done
+	OpQuit       // the task gives up: its job fails at once
+	OpMembers    // control: answered when the membership is not what the caller knows: who has joined and who is missing
+	OpCreate     // control: matrices of the job, made once however often they are asked for; answers with [Created]
+	OpPull       // values as of the task's clocks
+	OpPush       // a change: deltas of the task's clocks, the ticks that end them, and values as of the clocks after them
+	OpBarrier    // answered when every task's own clock has reached Clock
 	OpGet        // a get function beside the data
-	OpUpdate     // an update function beside the data
+	OpUpdate     // a change: an update function beside the data
 	OpSave       // control: put the matrices into a save; answers with Parts
 	OpCommit     // control: make a save visible, with every server's Parts
 	OpAbort      // control: forget a save
-	OpLoad       // control: fill matrices from a path
-	OpBarrier    // answered when every task has reached the request's clock, whatever the bound
-	OpRoll       // answered when more tasks have joined than the request's clock says, or all: how many, and who is missing
-	OpQuit       // a task gives up: its job fails at once
+	OpLoad       // a change, control: fill matrices from a path
 )
 
-// Piece is a part of one matrix: what is wanted of it, or what is sent.
-type Piece struct {
-	Matrix string
-	At     matrix.Rect    // Pull: the place wanted
-	Cols   []int64        // Pull: the columns wanted, ascending; nil: all of At
-	Blocks []matrix.Block // Push: the deltas; in a response: the values
+// ops names the operations, for errors and logs.
+var ops = [...]string{
+	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
+	"abort", "load",
 }
 
-// Request is a message to a server. The handler owns the slices of a request from the call on; the caller must not
-// touch them again.
+// String is the name of the operation.
+func (o Op) String() string {
+	if int(o) < len(ops) {
+		return ops[o]
+	}
+	return "unknown operation"
+}
+
+// Kind is what a [Part] says of its place.
+type Kind uint8
+
+// The kinds of parts.
+const (
+	KindInvalid Kind = iota
+	KindDense        // every cell of Rows x Cols, which lie in one partition: Groups has it alone, with no keys
+	KindKeys         // the columns Keys of Rows, in any order and none twice, grouped by partition
+	KindStored       // all stored columns of a partition of a sparse matrix; the answer has their keys, ascending
+)
+
+// Part is a part of one matrix in a request or a response. With values it is pushed or answered, without it is asked for.
+type Part struct {
+	Kind    Kind
+	DType   matrix.DType // of Values
+	Matrix  uint32       // its number in the job, which the server told when it was created
+	Version uint32       // of the routing map that the caller used
+	Clock   int32        // the task's clock for the matrix; in a response the slowest clock of the matrix
+	Rows    matrix.Range
+	Cols    matrix.Range
+	Groups  []Group
+	Keys    []int64
+	// Values are aligned to 8 bytes and in the order of this machine: row-major for dense cells, column by column for keys
+	// (in their order, each with a value for every row of Rows).
+	Values []byte
+}
+
+// Group is how many of a part's keys, one group after the other, lie in a partition.
+type Group struct{ Partition, Keys uint32 }
+
+// Tick ends a task's clock for a matrix. Matrix 0 is none: its clock is the task's own.
+type Tick struct {
+	Matrix uint32
+	Clock  int32   // that ends
+	Weight float64 // how many examples the gradients of the clock are the sum over; 0: no step of the rule
+	Rate   float64 // learning rate of the step
+}
+
+// Request is a message to a server.
 type Request struct {
-	Op      Op
-	Job     string  // names the set of matrices, tasks and clocks
-	Version int64   // of the routing map the caller used; an old one is refused
-	Task    int32   // who asks
-	Seq     uint64  // number of a change among the task's at this server, from 1 on: it is made once; 0: not numbered
-	Clock   int32   // Pull: the task's clock; Push: the clock that the deltas belong to
-	Tick    bool    // Push: the task has now pushed everything of its clock
-	Weight  float64 // Push with Tick: how many examples the gradients of this clock are the sum over
-	Rate    float64 // Push with Tick: learning rate for the update rules
-	Pieces  []Piece
-	Func    string // Get, Update: name of the function
-	Arg     []byte // its argument; settings of control operations
+	Op     Op
+	Clock  int32  // Barrier: the task's own clock
+	Seq    uint64 // number of a change among the task's at this server, from 1 on; it is made once. 0: no change
+	Ticks  []Tick // Push
+	Parts  []Part
+	Func   string  // Get, Update: name of the function
+	Arg    []byte  // its argument; settings of control operations
+	Memory *Buffer // where what is pushed lies; nil: in memory that nobody uses again
 }
 
-// Response is a server's answer. The caller owns its slices.
+// Response is a server's answer.
 type Response struct {
-	Clock   int32   // the slowest clock of the job, as known when answering
-	Pieces  []Piece // Pull: in the order of the request's
+	Clock   int32  // the slowest of the tasks' own clocks, as known when answering
+	Parts   []Part // answers to the request's parts without values, in their order
 	Results []Result
+	Memory  *Buffer // where Values lie; nil: in memory that nobody uses again
 }
 
-// Result is what one partition answered: of a get function, of a save.
+// Release gives the response's memory back; its slices must not be used any more. A nil response has none.
+func (r *Response) Release() {
+	if r != nil {
+		r.Memory.Release()
+		r.Memory = nil
+	}
+}
+
+// Result is what one partition answered: of a get function, of a save; or the answer to a control operation.
 type Result struct {
-	Matrix string
-	Part   int32
-	Data   []byte
+	Matrix    uint32
+	Partition uint32
+	Data      []byte
 }
 
 // Peer tells a handler who calls. Gone is closed when the connection has ended.
 type Peer struct {
 	Name string // address or name of the other side
 	Gone <-chan struct{}
+	// State is the handler's: what it knows of the connection. Serve alone reads and sets it.
+	State any
 }
 
-// Handler serves requests. Serve may block until a clock is reached; it is called by many goroutines at once, and
-// requests of one connection may overtake each other.
+// Handler serves requests. The requests of one connection come one after the other in the order in which they were sent;
+// those of several connections at once. Serve must not wait for clocks, disks or other requests: it answers at once, or
+// hands the exchange to somebody who will. Every exchange is answered exactly once. A panic of Serve is answered as
+// ErrInternal.
 type Handler interface {
-	Serve(ctx context.Context, from *Peer, q *Request) (*Response, error)
+	Serve(x *Exchange)
 }
 
-// Conn is a connection to a server. Many calls may be in flight.
+// Conn is a connection to a server. Many calls may be under way; requests arrive in the order in which Start was called.
 type Conn interface {
-	// Start sends the request and returns without waiting for the answer; it blocks only while the window is full.
+	// Start sends the request and returns without waiting for the answer; it blocks only while the window is full. The
+	// network retains q.Memory until it needs it no more; q itself must not change until the call has ended.
 	Start(ctx context.Context, q *Request) *Call
 	io.Closer
 }
@@ -101,35 +159,4 @@ type Network interface {
 type Listener interface {
 	Addr() string
 	io.Closer
-}
-
-// Call is a request under way.
-type Call struct {
-	done chan struct{}
-	resp *Response
-	err  error
-}
-
-// NewCall is a call that Finish will end. Only networks make calls.
-func NewCall() *Call { return &Call{done: make(chan struct{})} }
-
-// Finish ends the call; it must be called exactly once.
-func (c *Call) Finish(r *Response, err error) {
-	c.resp, c.err = r, err
-	close(c.done)
-}
-
-// Wait blocks until the answer is there or the context ends.
-func (c *Call) Wait(ctx context.Context) (*Response, error) {
-	select {
-	case <-c.done:
-		return c.resp, c.err
-	default:
-	}
-	select {
-	case <-c.done:
-		return c.resp, c.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
 }
