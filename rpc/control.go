@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"thole.example/matrix"
+	"thole.example/part"
 	"thole.example/ssp"
 )
 
@@ -52,13 +53,15 @@ type Create struct {
 type Spec struct {
 	Meta        matrix.Meta `json:"meta"`
 	Partitioner string      `json:"partitioner"`
-	Bound       *ssp.Bound  `json:"bound,omitempty"` // nil: the job's
+	Bound       *ssp.Bound  `json:"bound,omitempty"`     // nil: the job's
+	NonFinite   string      `json:"nonfinite,omitempty"` // what to do with infinite values and NaN: refuse (also ""), skip, allow
 }
 
 // Created answers OpCreate: the number of each matrix, in the order of the request, and the task's clock for it.
 type Created struct {
-	Numbers []uint32 `json:"numbers"`
-	Clocks  []int32  `json:"clocks"`
+	Numbers []uint32    `json:"numbers"`
+	Clocks  []int32     `json:"clocks"`
+	Maps    []*part.Map `json:"maps"` // where the partitions are
 }
 
 // Save is the argument of OpSave, OpCommit and OpAbort: what to write, where and how. All servers of a save get the same.

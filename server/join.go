@@ -1,137 +1,127 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
+	"time"
 
 	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
-// join makes the job or checks that the task fits it, and watches the connection. The tasks of one process come all or
-// not at all: the first to join claims the others' places.
-func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
-	var want rpc.Join
-	if err := json.Unmarshal(q.Arg, &want); err != nil {
-		return nil, fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err)
+// join makes the job if it is not there, and asks its core whether the task fits. From then on the connection is the
+// task's.
+func (s *Server) join(x *rpc.Exchange) {
+	var a rpc.Join
+	if err := json.Unmarshal(x.Arg, &a); err != nil {
+		x.Fail(fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err))
+		return
 	}
-	task := int(q.Task)
-	if want.Tasks < 1 || want.Tasks > maxTasks || task < 0 || task >= want.Tasks || want.Bound < 0 {
-		return nil, fmt.Errorf("join: task %d of %d with staleness %d: %w", task, want.Tasks, want.Bound, rpc.ErrMalformed)
+	j, err := s.enter(&a)
+	if err != nil {
+		x.Fail(err)
+		return
 	}
-	if want.Mine == nil {
-		want.Mine = []int{task}
+	m := &member{job: j, task: a.Task, conn: s.conns.Add(1)}
+	x.From.State = m
+	q := &request{x: x}
+	q.ready = func(ssp.Answer[*request]) {
+		m.joined.Store(true)
+		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task)})
 	}
-	if !slices.Contains(want.Mine, task) || slices.Min(want.Mine) < 0 || slices.Max(want.Mine) >= want.Tasks {
-		return nil, fmt.Errorf("join: task %d among %d of its process, want tasks from 0 to %d: %w",
-			task, len(want.Mine), want.Tasks-1, rpc.ErrMalformed)
-	}
-	if want.Epoch > 0 {
-		return s.rejoin(from, q, &want)
-	}
-	j := s.enter(q.Job, want)
-	defer j.mu.Unlock()
-	if err := j.admit(task, &want); err != nil {
-		return nil, err
-	}
-	for _, t := range want.Mine {
-		j.worker[t] = want.Worker
-	}
-	j.peers[task], j.came[task], j.clients[task] = from, true, newClient(&want)
-	j.arrived()
-	go s.watch(j, task, from)
-	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
+	j.submit(arrival{m, x, &a, q})
 }
 
-// admit tells why the task cannot be one of the job's. The caller holds the lock.
-func (j *job) admit(task int, want *rpc.Join) error {
-	plan, differ := agreed(j.plan, want.Plan)
+// enter is the job of the name, a new one if there is none and the client was not in one.
+func (s *Server) enter(a *rpc.Join) (*job, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[a.Job]
 	switch {
-	case j.failed != nil:
-		return j.failed
-	case j.tasks != want.Tasks || j.bound != want.Bound:
-		return fmt.Errorf("job %q has %d tasks under %v, not %d under %v: %w (start all workers alike)",
-			j.name, j.tasks, j.bound, want.Tasks, want.Bound, rpc.ErrRefused)
-	case differ != "":
-		return fmt.Errorf("job %q is made with %s: %w (start all workers alike; a second job needs another name)",
-			j.name, differ, rpc.ErrRefused)
+	case j != nil:
+		return j, nil
+	case a.Epoch > 0:
+		return nil, fmt.Errorf("job %q: %w: nobody has joined it, or it ended: if the server was started anew, what it held is lost",
+			a.Job, rpc.ErrNotFound)
 	}
-	for _, t := range want.Mine {
-		owner, claimed := j.worker[t]
-		switch peer := j.peers[t]; {
-		case !claimed || owner == want.Worker && t != task:
-		case peer != nil && isGone(peer):
-			return fmt.Errorf("task %d of job %q, %s, has lost its connection and is waited for: %w (try again in %v)",
-				t, j.name, peer.Name, rpc.ErrRefused, j.clients[t].grace)
-		case peer != nil:
-			return fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)",
-				t, j.name, peer.Name, rpc.ErrRefused)
-		case j.came[t]:
-			return fmt.Errorf("task %d of job %q was here before: %w", t, j.name, rpc.ErrRefused)
-		case owner != want.Worker:
-			return fmt.Errorf("task %d of job %q is another worker's: %w (a second job needs another name)",
-				t, j.name, rpc.ErrRefused)
-		}
+	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job), byName: map[string]*store{}}
+	j.stores.Store(&[]*store{nil})
+	if s.jobs == nil {
+		s.jobs = map[string]*job{}
 	}
-	j.plan = plan
-	return nil
+	s.jobs[a.Job] = j
+	s.logger().Info("job began", "job", a.Job, "tasks", a.Tasks, "bound", a.Bound.String())
+	return j, nil
 }
 
-// agreed is the plan that both are: what one does not say the other decides. If they differ it tells the first
-// difference.
-func agreed(plan, other string) (both, differ string) {
-	one, two := strings.Fields(plan), strings.Fields(other)
-	for i := range max(len(one), len(two)) {
-		if i >= len(one) || i >= len(two) {
-			return "", "other settings"
-		}
-		name, value, _ := strings.Cut(one[i], "=")
-		switch {
-		case one[i] == two[i] || two[i] == name+"=":
-		case value == "" && strings.HasPrefix(two[i], one[i]) && strings.HasSuffix(one[i], "="):
-			one[i] = two[i]
-		default:
-			return "", fmt.Sprintf("%s, not %s", one[i], two[i])
-		}
-	}
-	return strings.Join(one, " "), ""
+// arrival is a Join that waits in the mailbox of a job.
+type arrival struct {
+	m *member
+	x *rpc.Exchange
+	a *rpc.Join
+	q *request
 }
 
-// arrived lets those look again who wait for tasks. The caller holds the lock.
-func (j *job) arrived() {
-	close(j.arrival)
-	j.arrival = make(chan struct{})
+// do implements work. A job that has ended in the meantime begins anew.
+func (w arrival) do() {
+	j := w.m.job
+	if j.ended {
+		go j.server.join(w.x)
+		return
+	}
+	a := w.a
+	step{j, ssp.Join[*request]{
+		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
+		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, Grace: time.Duration(a.Grace), Optional: a.Optional,
+	}, w.q}.do()
+	go func() {
+		<-w.x.From.Gone
+		j.post(ssp.Gone{Conn: w.m.conn}, nil)
+	}()
 }
 
-// missingLimit is how many missing tasks an answer names.
-const missingLimit = 16
+// answerJSON answers a control operation.
+func (j *job) answerJSON(q *request, v any) {
+	text, err := json.Marshal(v)
+	j.answer(q, &rpc.Response{Clock: j.slowest.Load(), Results: []rpc.Result{{Data: text}}}, err)
+}
 
-// roll answers how many tasks have joined, when there are more than the caller knows of, and names the missing ones.
-func (s *Server) roll(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	for {
-		j.mu.RLock()
-		came, failed, arrival := len(j.came), j.failed, j.arrival
-		if failed == nil && (came > int(q.Clock) || came == j.tasks) {
-			break
-		}
-		j.mu.RUnlock()
-		if failed != nil {
-			return nil, failed
-		}
-		select {
-		case <-arrival:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+// members answers when the membership is not what the caller knows.
+func (s *Server) members(m *member, x *rpc.Exchange) {
+	var a rpc.Members
+	if err := json.Unmarshal(x.Arg, &a); err != nil {
+		m.refuse(x, fmt.Errorf("members: %w: %w", rpc.ErrMalformed, err))
+		return
 	}
-	defer j.mu.RUnlock()
-	r := &rpc.Response{Clock: int32(len(j.came))}
-	for t := 0; t < j.tasks && len(r.Results) < missingLimit; t++ {
-		if !j.came[t] {
-			r.Results = append(r.Results, rpc.Result{Part: int32(t)})
-		}
+	q := &request{x: x}
+	m.job.post(ssp.Members[*request]{Req: q, Conn: m.conn, Joined: a.Joined, Refusals: a.Refused}, q)
+}
+
+// membership is what the core says of the tasks, on the wire.
+func membership(r ssp.Roster[*request]) rpc.Membership {
+	out := rpc.Membership{Joined: r.Joined, Missing: r.Missing, Refused: r.Refusals}
+	if r.Reason != nil {
+		out.Why = r.Reason.Error()
 	}
-	return r, nil
+	return out
+}
+
+// leave says that the task is done.
+func (s *Server) leave(m *member, x *rpc.Exchange) {
+	m.joined.Store(false)
+	q := &request{x: x}
+	m.job.post(ssp.Leave[*request]{Req: q, Conn: m.conn}, q)
+}
+
+// quit is how a task gives up that does not want to come back.
+func (s *Server) quit(m *member, x *rpc.Exchange) {
+	m.joined.Store(false)
+	q := &request{x: x}
+	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn}, q)
+}
+
+// barrier answers when every task's own clock has reached the request's.
+func (s *Server) barrier(m *member, x *rpc.Exchange) {
+	q := &request{x: x}
+	m.job.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: []ssp.Need{{Matrix: 0, Clock: int(x.Clock)}}, Exact: true}, q)
 }

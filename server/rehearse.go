@@ -11,9 +11,9 @@ import (
 	"thole.example/rpc"
 )
 
-// try does of a save what can go wrong before there are values worth saving, and leaves this server's mark in the stage.
-// It answers with what the format loses.
-func (s *Server) try(ctx context.Context, j *job, a rpc.Save) (*rpc.Response, error) {
+// rehearse does of a save what can go wrong before there are values worth saving, and leaves this server's mark in the
+// stage. It answers with what the format loses.
+func (s *Server) rehearse(ctx context.Context, j *job, a *rpc.Save) (*rpc.Response, error) {
 	switch err := s.Codecs.Replaceable(ctx, s.Bucket, a.Path, a.Replace); {
 	case errors.Is(err, fs.ErrExist):
 		return nil, fmt.Errorf("%s: %w (--force replaces it)", a.Path, rpc.ErrExists)
@@ -30,13 +30,16 @@ func (s *Server) try(ctx context.Context, j *job, a rpc.Save) (*rpc.Response, er
 	r := &rpc.Response{}
 	stage := format.NewStage(s.Bucket, a.Path, a.Stage)
 	mark := stage.Name(fmt.Sprintf("mark.%d", a.Index))
-	if err := s.hold(ctx, stage.Tree); err != nil {
+	if err := s.keep(ctx, stage.Tree); err != nil {
 		return nil, err
 	}
-	a.Stage += fmt.Sprintf(".%d", a.Index) // what one server tries and removes is not what another does
-	j.mu.RLock()
-	w, err := s.writer(ctx, j, a, func(lost string) { r.Results = append(r.Results, rpc.Result{Data: []byte(lost)}) })
-	j.mu.RUnlock()
+	stores, err := j.named(a.Matrices)
+	if err != nil {
+		return nil, err
+	}
+	own := *a
+	own.Stage += fmt.Sprintf(".%d", a.Index) // what one server tries and removes is not what another does
+	w, err := s.writer(ctx, j, &own, stores, func(lost string) { r.Results = append(r.Results, rpc.Result{Data: []byte(lost)}) })
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +67,9 @@ func (s *Server) claim(j *job, path string, over blob.State) error {
 	return nil
 }
 
-// over is what a save of the job may replace at the path: what was there when it was tried; without a trial nothing, or
+// over is what a save of the job may replace at the path: what was there when it was tried; without a rehearsal nothing, or
 // whatever is there if the save says so.
-func (s *Server) over(j *job, a rpc.Save) blob.State {
+func (s *Server) over(j *job, a *rpc.Save) blob.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if t, ok := s.targets[a.Path]; ok && t.of == j {
@@ -79,7 +82,7 @@ func (s *Server) over(j *job, a rpc.Save) blob.State {
 }
 
 // compare wants the marks of all servers in this one's bucket.
-func (s *Server) compare(ctx context.Context, a rpc.Save) (*rpc.Response, error) {
+func (s *Server) compare(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
 	marks, err := s.Bucket.List(ctx, format.NewStage(s.Bucket, a.Path, a.Stage).Tree)
 	if err != nil {
 		return nil, err
@@ -91,12 +94,12 @@ func (s *Server) compare(ctx context.Context, a rpc.Save) (*rpc.Response, error)
 	return &rpc.Response{}, nil
 }
 
-// erase removes the marks of a trial.
-func (s *Server) erase(ctx context.Context, a rpc.Save) (*rpc.Response, error) {
+// erase removes the marks of a rehearsal.
+func (s *Server) erase(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
 	tree := format.NewStage(s.Bucket, a.Path, a.Stage).Tree
 	s.mu.Lock()
-	release := s.held[tree]
-	delete(s.held, tree)
+	release := s.marks[tree]
+	delete(s.marks, tree)
 	s.mu.Unlock()
 	if release != nil {
 		defer release()
@@ -104,8 +107,8 @@ func (s *Server) erase(ctx context.Context, a rpc.Save) (*rpc.Response, error) {
 	return &rpc.Response{}, s.Bucket.Remove(context.WithoutCancel(ctx), tree)
 }
 
-// hold keeps the marks of a trial until erase: nobody takes them for what a killed process left.
-func (s *Server) hold(ctx context.Context, tree string) error {
+// keep keeps the marks of a rehearsal until erase: nobody takes them for what a killed process left.
+func (s *Server) keep(ctx context.Context, tree string) error {
 	b, can := s.Bucket.(blob.Sweeper)
 	if !can {
 		return nil
@@ -116,9 +119,9 @@ func (s *Server) hold(ctx context.Context, tree string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.held == nil {
-		s.held = map[string]func(){}
+	if s.marks == nil {
+		s.marks = map[string]func(){}
 	}
-	s.held[tree] = release
+	s.marks[tree] = release
 	return nil
 }
