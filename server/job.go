@@ -51,6 +51,9 @@ type member struct {
 	task   int
 	conn   int64 // number of the connection
 	joined atomic.Bool
+	// changes is how many changes the core has not seen yet. While there are some, pulls go the same way, so that a task
+	// sees what it pushed.
+	changes atomic.Int32
 }
 
 // request is an exchange that the core of a job decides about.
@@ -60,10 +63,11 @@ type request struct {
 	gather *gather             // what it reads, if anything
 	// ready is called in the job's mailbox when the core answers, and run when the core says to make an update; they must not
 	// wait. Without ready the answer is what gather reads, or the clock.
-	ready func(a ssp.Answer[*request])
-	run   func(r ssp.Run[*request])
-	done  bool
-	stop  func() bool // no more watching whether the caller gives up
+	ready  func(a ssp.Answer[*request])
+	run    func(r ssp.Run[*request])
+	change *member // whose change it is
+	done   bool
+	stop   func() bool // no more watching whether the caller gives up
 }
 
 // step is an event that waits in the mailbox, and the request that it came with.
@@ -78,6 +82,10 @@ func (s step) do() {
 	j := s.j
 	for _, e := range j.core.Step(j.server.now(), s.e) {
 		j.effect(e)
+	}
+	if s.q != nil && s.q.change != nil {
+		s.q.change.changes.Add(-1)
+		s.q.change = nil
 	}
 	if s.q != nil && !s.q.done {
 		s.q.stop = context.AfterFunc(s.q.x.Context(), func() { j.post(ssp.Cancel[*request]{Req: s.q}, nil) })

@@ -16,7 +16,7 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 		m.refuse(x, err)
 		return
 	}
-	if m.joined.Load() && j.failed.Load() == nil && g.fresh() {
+	if m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && g.fresh() {
 		var room [16]*partition
 		idle := g.post(j, room[:0])
 		runAll(idle, g.size)
@@ -72,6 +72,8 @@ func (s *Server) push(m *member, x *rpc.Exchange) {
 	if e.Err != nil {
 		e.Deltas, e.Ticks, e.Then = nil, nil, nil
 	}
+	m.changes.Add(1)
+	q.change = m
 	j.post(e, q)
 }
 
