@@ -3,8 +3,8 @@ package ssp
 // Effect is something that the shell has to do; the types of this file are all there are. Effects are done in their order:
 // a pull that is answered reads what was applied before it, and nothing later.
 //
-// Every request is answered (Answer, Roster) or refused once, and every delta of a push that was executed comes back once,
-// in an Apply or a Discard. A push that is refused, or answered Again, keeps its deltas: they are the shell's to drop.
+// Every request is answered (Answer, Roster) or refused once. Every delta of a push that was executed comes back once, in
+// an Apply or a Discard. Those of a push that was refused and is not Done, or that is answered Again, do not come back.
 type Effect interface{ effect() }
 
 // Apply adds the deltas of one clock of a matrix, in this order: by task, and for each task as they were pushed. With Step,
@@ -56,8 +56,9 @@ type Roster[R any] struct {
 
 // Refuse says that a request cannot be done, and why; the error is of a Kind unless it came from the shell.
 type Refuse[R any] struct {
-	Req R
-	Err error
+	Req  R
+	Err  error
+	Done bool // a push that was executed, while the pull that follows it cannot be answered, or the job failed by it
 }
 
 // Fail says that the job has failed: everything that waits is refused after this, and everything that comes.

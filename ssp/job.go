@@ -2,6 +2,7 @@ package ssp
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -91,7 +92,7 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 
 func (j *Job[D, R]) do(e Effect) { j.effects = append(j.effects, e) }
 
-func (j *Job[D, R]) refuse(req R, err error) { j.do(Refuse[R]{req, err}) }
+func (j *Job[D, R]) refuse(req R, err error) { j.do(Refuse[R]{Req: req, Err: err}) }
 
 func (j *Job[D, R]) answer(req R, again bool) { j.do(Answer[R]{req, j.Slowest(0), again}) }
 
@@ -188,16 +189,26 @@ func (j *Job[D, R]) fail(err error) {
 // drop refuses the requests that wait and that the function picks.
 func (j *Job[D, R]) drop(err error, picked func(req R, of *member[D, R]) bool) {
 	j.pulls = keep(j.pulls, func(p *pull[D, R]) bool {
-		return !j.dropped(p.req, err, picked(p.req, p.of))
+		if picked(p.req, p.of) {
+			j.do(Refuse[R]{p.req, err, p.done})
+			return false
+		}
+		return true
 	})
-	j.rosters = keep(j.rosters, func(r *roster[D, R]) bool {
-		return !j.dropped(r.Req, err, picked(r.Req, r.of))
-	})
+	for _, s := range j.matrices {
+		if !slices.ContainsFunc(j.pulls, func(p pull[D, R]) bool { return p.needs[p.next].Matrix == s.ID }) {
+			s.watch = watch{}
+		}
+	}
+	j.rosters = keep(j.rosters, func(r *roster[D, R]) bool { return !j.dropped(r.Req, err, picked(r.Req, r.of)) })
 	for _, m := range j.members {
 		if m == nil {
 			continue
 		}
 		m.early = keep(m.early, func(c *change[D, R]) bool { return !j.dropped(c.Req, err, picked(c.Req, m)) })
+		if len(m.early) == 0 {
+			m.gap = watch{}
+		}
 		for i := range m.running {
 			r := &m.running[i]
 			r.reqs = keep(r.reqs, func(a *Answer[R]) bool { return !j.dropped(a.Req, err, picked(a.Req, m)) })

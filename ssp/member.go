@@ -77,15 +77,23 @@ func (j *Job[D, R]) join(e *Join[R]) {
 
 // check tells what is wrong with a Join whatever the job.
 func (e *Join[R]) check() error {
-	if e.Tasks < 1 || e.Tasks > taskLimit || e.Task < 0 || e.Task >= e.Tasks || e.Bound < 0 || e.Epoch < 0 {
-		return fmt.Errorf("join: task %d of %d with staleness %d as number %d: %w", e.Task, e.Tasks, e.Bound, e.Epoch, Malformed)
-	}
 	if e.Mine == nil {
 		e.Mine = []int{e.Task}
 	}
-	if !slices.Contains(e.Mine, e.Task) || slices.Min(e.Mine) < 0 || slices.Max(e.Mine) >= e.Tasks {
-		return fmt.Errorf("join: task %d among %d of its process, want tasks from 0 to %d: %w",
-			e.Task, len(e.Mine), e.Tasks-1, Malformed)
+	switch {
+	case e.Tasks < 1 || e.Tasks > taskLimit:
+		return fmt.Errorf("join: job of %d tasks, want 1 to %d: %w", e.Tasks, taskLimit, Malformed)
+	case e.Task < 0 || e.Task >= e.Tasks:
+		return fmt.Errorf("join: task %d, want one in [0,%d): %w", e.Task, e.Tasks, Malformed)
+	case e.Bound < 0:
+		return fmt.Errorf("join: staleness %d, want 0 or more: %w", e.Bound, Malformed)
+	case e.Epoch < 0:
+		return fmt.Errorf("join: number %d of its connections, want 0 or more: %w", e.Epoch, Malformed)
+	case !slices.Contains(e.Mine, e.Task):
+		return fmt.Errorf("join: task %d, want one of the %d of its process: %w", e.Task, len(e.Mine), Malformed)
+	case slices.Min(e.Mine) < 0 || slices.Max(e.Mine) >= e.Tasks:
+		return fmt.Errorf("join: process with tasks from %d to %d, want them in [0,%d): %w",
+			slices.Min(e.Mine), slices.Max(e.Mine), e.Tasks, Malformed)
 	}
 	return nil
 }
@@ -193,7 +201,7 @@ func (j *Job[D, R]) rejoin(e *Join[R]) error {
 	}
 	again := e.Epoch == m.epoch
 	if m.status == Here && m.conn != e.Conn {
-		j.disconnect(m)
+		j.disconnect(m, "came back over another connection")
 		j.do(DropConn{m.conn})
 	}
 	m.epoch = e.Epoch
@@ -208,10 +216,10 @@ func (j *Job[D, R]) connect(m *member[D, R], e *Join[R]) {
 	j.expect(m)
 }
 
-// disconnect forgets a connection, and refuses what it asked for and will ask for again.
-func (j *Job[D, R]) disconnect(m *member[D, R]) {
+// disconnect forgets a connection, and refuses what it asked for.
+func (j *Job[D, R]) disconnect(m *member[D, R], why string) {
 	delete(j.conns, m.conn)
-	err := fmt.Errorf("job %q: the connection of task %d is gone: %w", j.name, m.task, Aborted)
+	err := fmt.Errorf("task %d of job %q %s: %w", m.task, j.name, why, Aborted)
 	j.drop(err, func(_ R, of *member[D, R]) bool { return of == m })
 }
 
@@ -222,7 +230,7 @@ func (j *Job[D, R]) gone(conn int64) {
 		return
 	}
 	m.status, m.seen = Away, j.now
-	j.disconnect(m)
+	j.disconnect(m, "lost its connection")
 	if m.grace == 0 || j.failed != nil {
 		j.lose(m, "went away before it was done")
 		j.end()
@@ -285,7 +293,7 @@ func (j *Job[D, R]) leave(e *Leave[R]) {
 	m.status = Left
 	j.present--
 	j.finished++
-	j.disconnect(m)
+	j.disconnect(m, "has left")
 	if err != nil {
 		j.refuse(e.Req, err)
 	} else {
@@ -303,7 +311,7 @@ func (j *Job[D, R]) quit(e *Quit[R]) {
 	if e.Reason != "" {
 		why += " (" + e.Reason + ")"
 	}
-	j.disconnect(m)
+	j.disconnect(m, why)
 	j.lose(m, why)
 	j.answer(e.Req, false)
 	j.end()

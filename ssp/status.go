@@ -14,7 +14,7 @@ func (j *Job[D, R]) String() string {
 	}
 	for t, m := range j.members {
 		if m != nil && m.status != Claimed {
-			fmt.Fprintf(&b, "task %d %s at %s, heard of %v ago, change %d:%s\n", t, m.status, m.name, seconds(j.now-m.seen), m.last, j.clocks(t))
+			fmt.Fprintf(&b, "task %d %s at %s, heard of %v ago, change %d; clocks:%s\n", t, m.status, m.name, seconds(j.now-m.seen), m.last, j.clocks(t))
 		}
 	}
 	for _, s := range j.matrices {
@@ -42,10 +42,14 @@ func (j *Job[D, R]) String() string {
 func (j *Job[D, R]) clocks(task int) string {
 	var b strings.Builder
 	for _, s := range j.matrices {
+		name := s.Name
+		if s.ID == 0 {
+			name = "job"
+		}
 		if n := s.clocks.Of(task); n == Finished {
-			fmt.Fprintf(&b, " %v finished", s)
+			fmt.Fprintf(&b, " %s finished", name)
 		} else {
-			fmt.Fprintf(&b, " %v %d", s, n)
+			fmt.Fprintf(&b, " %s %d", name, n)
 		}
 	}
 	return b.String()

@@ -76,7 +76,7 @@ func (j *Job[D, R]) deadline() {
 		j.overdue(m)
 		j.expect(m)
 		if j.due(&m.gap) {
-			j.do(Say{fmt.Sprintf("job %q: change %d of task %d at %s has not come, and %d that came later wait for it",
+			j.do(Say{fmt.Sprintf("job %q: change %d of task %d at %s has not come, and %d behind it wait",
 				j.name, m.last+1, m.task, m.name, len(m.early))})
 		}
 	}

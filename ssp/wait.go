@@ -12,7 +12,8 @@ type pull[D any, R comparable] struct {
 	needs []Need
 	next  int  // of needs; those before are reached
 	exact bool // whatever the bound
-	again bool
+	again bool // a duplicate
+	done  bool // a push that was executed
 	since time.Duration
 }
 

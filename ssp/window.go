@@ -136,15 +136,16 @@ func (j *Job[D, R]) execute(m *member[D, R], c *change[D, R]) {
 		j.do(Run[R]{c.Req, m.task, c.Seq})
 		return
 	}
-	if err == nil {
-		err = j.push(m, c)
-	}
 	if err != nil {
 		m.refuse(c.Seq, err)
 		j.refuse(c.Req, err)
 		return
 	}
-	j.await(pull[D, R]{req: c.Req, of: m, needs: c.Then})
+	if err := j.push(m, c); err != nil {
+		j.do(Refuse[R]{c.Req, err, true})
+		return
+	}
+	j.await(pull[D, R]{req: c.Req, of: m, needs: c.Then, done: true})
 }
 
 // ran answers an update that the shell has executed.
