@@ -1,35 +1,32 @@
-// Package part says who owns which rectangle of a matrix: the partitioners that cut a matrix into partitions, and the
-// immutable map that routes a rectangle or a column to the partitions that hold it.
+// Package part says who owns what of a matrix: the partitioners that cut a matrix into partitions, and the immutable
+// [Map] that routes a key or a rectangle to the partitions that have it.
 //
-// How a matrix is cut depends on the matrix alone, never on the number of servers: so the same job gives the same
-// partitions, files and bits on any number of servers.
+// A hash partition has the columns whose hash (kernel.Hash) begins with the partition's number in binary, so that it can
+// be split by the next bit. The other partitions are rectangles between bounds of rows and bounds of columns. There are
+// as many partitions as give every server the same number of them; they are dealt out in contiguous runs. What a matrix
+// is saved as does not follow from the partitions: that is [Partitioner.Block], which knows the matrix alone.
 package part
 
 import (
 	"fmt"
-	"iter"
-	"slices"
-	"sort"
+	"strings"
 
 	"thole.example/matrix"
 )
-
-// Partition is a piece of a matrix with the server that owns it. Hash partitions share their rectangle; what is in
-// one of them is decided by the key's hash.
-type Partition struct {
-	ID     int
-	At     matrix.Rect
-	Server int // index into the list of servers
-}
 
 // Partitioner cuts matrices.
 type Partitioner struct {
 	Name string
 	Help string
-	// Split is the places of the partitions, in the order of their ids.
-	Split func(m *matrix.Meta) ([]matrix.Rect, error)
-	// Hash tells that all partitions have the same place and keys are spread by Slot.
-	Hash bool
+	Hash bool // partitions have the same rectangle and share its columns by their hash
+	// sides are the rows and columns of a block from the matrix alone, and whether the matrix asks for such blocks.
+	sides func(m *matrix.Meta) (rows, cols side)
+}
+
+// side is a block's rows or columns.
+type side struct {
+	size  int64
+	fixed bool // the matrix says so: servers do not change it
 }
 
 // Partitioners is the table of partitioners, a new slice on every call.
@@ -37,95 +34,103 @@ func Partitioners() []Partitioner {
 	return []Partitioner{rangePartitioner, columnPartitioner, hashPartitioner}
 }
 
-// Lookup finds a partitioner; "" is the default for the matrix: columns.
-func Lookup(name string) (Partitioner, error) {
+// Lookup finds the partitioner for a matrix by its name; "" is hash for sparse matrices and column for dense ones. Hash
+// for a dense matrix is refused. A nil matrix only checks the name.
+func Lookup(name string, m *matrix.Meta) (Partitioner, error) {
+	sparse := m != nil && m.Layout == matrix.RowSparse
+	switch {
+	case name == "" && sparse:
+		return hashPartitioner, nil
+	case name == "":
+		return columnPartitioner, nil
+	}
+	var names []string
 	for _, p := range Partitioners() {
-		if p.Name == name || name == "" && p.Name == columnPartitioner.Name {
-			return p, nil
+		if p.Name != name {
+			names = append(names, p.Name)
+			continue
 		}
-	}
-	return Partitioner{}, fmt.Errorf("part: partitioner %q, want one of range, column, hash", name)
-}
-
-// Map routes to the partitions of one matrix. It is immutable; a newer map has a greater Version.
-type Map struct {
-	Version int64
-	Parts   []Partition
-	Hash    bool
-	cols    []matrix.Range // of each partition in the first row of blocks, ascending; nil if Hash
-	perRow  int            // partitions in a row of blocks
-}
-
-// NewMap cuts the matrix and deals the partitions out to the servers in turn.
-func NewMap(m *matrix.Meta, p Partitioner, servers int, version int64) (*Map, error) {
-	if servers < 1 {
-		return nil, fmt.Errorf("part: %d servers, want at least 1", servers)
-	}
-	parts, err := p.Split(m)
-	if err != nil {
-		return nil, fmt.Errorf("part: matrix %q: %w", m.Name, err)
-	}
-	out := &Map{Version: version, Hash: p.Hash}
-	for id, at := range parts {
-		out.Parts = append(out.Parts, Partition{id, at, id % servers})
-		if !p.Hash && at.Rows == out.Parts[0].At.Rows {
-			out.cols = append(out.cols, at.Cols)
+		if p.Hash && m != nil && !sparse {
+			return Partitioner{}, fmt.Errorf("part: matrix %q is dense, want a sparse one to spread its columns by hash", m.Name)
 		}
+		return p, nil
 	}
-	out.perRow = max(1, len(out.cols))
-	return out, nil
+	return Partitioner{}, fmt.Errorf("part: partitioner %q, want one of %s", name, strings.Join(names, ", "))
 }
 
-// Route yields the partitions that hold some of the rectangle, with the piece that each holds, in the order of ids.
-func (m *Map) Route(at matrix.Rect) iter.Seq2[Partition, matrix.Rect] {
-	return func(yield func(Partition, matrix.Rect) bool) {
-		for _, p := range m.Parts {
-			if piece := p.At.Intersect(at); !piece.Empty() && !yield(p, piece) {
-				return
+// rangePartitioner cuts into blocks of BlockRows by BlockCols, row of blocks after row of blocks. Where the matrix does
+// not say a size it cuts whichever are more, rows or columns.
+var rangePartitioner = Partitioner{
+	Name: "range",
+	Help: "blocks of rows and columns, row of blocks after row of blocks",
+	sides: func(m *matrix.Meta) (rows, cols side) {
+		tall := m.Rows > m.Cols
+		rows, cols = given(m.BlockRows), given(m.BlockCols)
+		if !rows.fixed {
+			rows = whole(m.Rows)
+			if tall {
+				rows = side{size: defaultSide(m.Rows)}
 			}
 		}
-	}
-}
-
-// Columns yields, for ascending column keys, runs of keys that lie in the same partition of the first row of blocks:
-// the index of the partition in that row, and the run. Not for hash maps.
-func (m *Map) Columns(keys []int64) iter.Seq2[int, []int64] {
-	return func(yield func(int, []int64) bool) {
-		for len(keys) > 0 {
-			i := sort.Search(len(m.cols), func(i int) bool { return m.cols[i].Hi > keys[0] })
-			if i == len(m.cols) {
-				return
+		if !cols.fixed {
+			cols = side{size: defaultSide(m.Cols)}
+			if tall && m.BlockRows <= 0 {
+				cols = whole(m.Cols)
 			}
-			n := sort.Search(len(keys), func(k int) bool { return keys[k] >= m.cols[i].Hi })
-			if !yield(i, keys[:n]) {
-				return
-			}
-			keys = keys[n:]
 		}
-	}
+		return rows, cols
+	},
 }
 
-// PerRow is the number of partitions beside each other in a row of blocks.
-func (m *Map) PerRow() int { return m.perRow }
-
-// Servers lists the servers that own partitions of the rectangle, ascending.
-func (m *Map) Servers(at matrix.Rect) []int {
-	var s []int
-	for p := range m.Route(at) {
-		s = append(s, p.Server)
-	}
-	slices.Sort(s)
-	return slices.Compact(s)
+// columnPartitioner cuts columns only: every partition has all rows, so that a column (a feature with its factors and
+// classes) is never torn apart.
+var columnPartitioner = Partitioner{
+	Name: "column",
+	Help: "ranges of columns with all their rows",
+	sides: func(m *matrix.Meta) (rows, cols side) {
+		if cols = given(m.BlockCols); !cols.fixed {
+			cols = side{size: defaultSide(m.Cols)}
+		}
+		return whole(m.Rows), cols
+	},
 }
 
-// Slot is the partition of a key among n hash partitions. It depends on nothing but key and n, and spreads keys that
-// are equal in their low bits.
-func Slot(key int64, n int) int {
-	h := uint64(key)
-	h ^= h >> 33
-	h *= 0xff51afd7ed558ccd
-	h ^= h >> 33
-	h *= 0xc4ceb9fe1a85ec53
-	h ^= h >> 33
-	return int(h % uint64(n))
+var hashPartitioner = Partitioner{
+	Name: "hash",
+	Help: "columns spread by a hash of their key",
+	Hash: true,
+	sides: func(m *matrix.Meta) (rows, cols side) {
+		return side{size: m.BlockRows}, side{size: m.BlockCols}
+	},
+}
+
+// given is the size that the matrix asks for, fixed if it asks for any.
+func given(size int64) side { return side{size, size > 0} }
+
+// whole is all n rows or columns, not to be cut.
+func whole(n int64) side { return side{max(1, n), true} }
+
+// Blocks of a matrix that does not say their size: a few of a small matrix, and more once they are large enough to be
+// worth a message of their own.
+const (
+	fewBlocks  = 8
+	manyBlocks = 64
+	smallSide  = 32   // columns (or rows) of a block at least
+	largeSide  = 8192 // columns of a block where there are more than fewBlocks
+)
+
+// defaultSide is the size of a block of n rows or columns.
+func defaultSide(n int64) int64 {
+	blocks := max(min(n/smallSide, fewBlocks), min(n/largeSide, manyBlocks), 1)
+	return max(1, n/blocks+min(1, n%blocks))
+}
+
+// Block is the size of the blocks that the matrix is saved in. It follows from the matrix alone: the same model gives
+// the same files on any number of servers. 0 leaves the choice to the format.
+func (p *Partitioner) Block(m *matrix.Meta) (rows, cols int64) {
+	r, c := p.sides(m)
+	if p.Hash {
+		return r.size, c.size
+	}
+	return min(r.size, m.Rows), min(c.size, m.Cols)
 }

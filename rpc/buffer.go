@@ -63,6 +63,13 @@ func (f *Buffer) Charge() *budget.Charge {
 	return &f.charge
 }
 
+// uncount takes the memory out of the ledger; it is left to the garbage collector, like any other.
+func (f *Buffer) uncount() {
+	if f != nil {
+		f.charge.Release()
+	}
+}
+
 // Retain says that the memory is used by one more, and returns it.
 func (f *Buffer) Retain() *Buffer {
 	if f != nil {
