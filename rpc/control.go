@@ -1,8 +1,9 @@
 package rpc
 
 import (
+	"encoding/json"
+
 	"thole.example/matrix"
-	"thole.example/part"
 	"thole.example/ssp"
 )
 
@@ -59,9 +60,9 @@ type Spec struct {
 
 // Created answers OpCreate: the number of each matrix, in the order of the request, and the task's clock for it.
 type Created struct {
-	Numbers []uint32    `json:"numbers"`
-	Clocks  []int32     `json:"clocks"`
-	Maps    []*part.Map `json:"maps"` // where the partitions are
+	Numbers []uint32          `json:"numbers"`
+	Clocks  []int32           `json:"clocks"`
+	Maps    []json.RawMessage `json:"maps"` // where the partitions are, as package part writes it
 }
 
 // Save is the argument of OpSave, OpCommit and OpAbort: what to write, where and how. All servers of a save get the same.

@@ -64,7 +64,7 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	if out.nonFinite, err = ParseNonFinite(spec.NonFinite); err != nil {
 		return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrMalformed, err)
 	}
-	if out.parts, err = part.NewMap(m, cut, a.Servers); err != nil {
+	if out.parts, err = part.NewMap(m, cut, a.Servers, firstMap); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 	}
 	if err := shard.Check(m, out.rule); err != nil {
@@ -74,17 +74,19 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	if out.own {
 		out.bound = *spec.Bound
 	}
-	out.partitions = make([]*partition, len(out.parts.Parts))
-	for _, p := range out.parts.Parts {
-		if p.Server == a.Index {
-			if _, err := shard.Need(m, p.At, out.rule); err != nil {
-				return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
-			}
-			out.partitions[p.ID] = &partition{id: p.ID, of: out}
+	out.partitions = make([]*partition, len(out.parts.Owners))
+	for _, id := range out.parts.Owned(a.Index) {
+		if _, err := shard.Need(m, out.parts.At(id), out.rule); err != nil {
+			return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 		}
+		out.partitions[id] = &partition{id: id, of: out}
 	}
+	out.blockRows, out.blockCols = cut.Block(m)
 	return out, nil
 }
+
+// firstMap is the version of the routing map of a matrix that was just made.
+const firstMap = 1
 
 // creation is matrices on their way into a job.
 type creation struct {
@@ -140,7 +142,7 @@ func (c *creation) install(all, fresh []*store) {
 	j := c.j
 	for _, s := range fresh {
 		if !s.own {
-			s.bound = j.core.Bound()
+			s.bound = j.bound
 		}
 		s.slowest.Store(int32(j.core.Slowest(int(s.number))))
 	}
@@ -157,7 +159,8 @@ func (c *creation) install(all, fresh []*store) {
 	for _, s := range c.stores {
 		out.Numbers = append(out.Numbers, s.number)
 		out.Clocks = append(out.Clocks, int32(max(0, j.core.ClockOf(c.task(), int(s.number)))))
-		out.Maps = append(out.Maps, s.parts)
+		text, _ := json.Marshal(s.parts) // numbers alone
+		out.Maps = append(out.Maps, text)
 	}
 	j.answerJSON(c.q, out)
 }
@@ -178,11 +181,7 @@ func (p *partition) make() {
 
 // newShard is a partition with its initial values.
 func (s *store) newShard(id int) (*shard.Shard, error) {
-	bits := 0
-	if s.parts.Hash {
-		bits = s.parts.Bits
-	}
-	return shard.New(&s.meta, s.parts.Parts[id].At, bits, s.rule)
+	return shard.New(&s.meta, s.parts.At(id), s.parts.Bits, s.rule)
 }
 
 // denseBytes is about what the partitions here take from the start: nothing if they are sparse.
@@ -192,7 +191,7 @@ func (s *store) denseBytes() (total int64) {
 	}
 	for _, p := range s.partitions {
 		if p != nil {
-			n, _ := shard.Need(&s.meta, s.parts.Parts[p.id].At, s.rule)
+			n, _ := shard.Need(&s.meta, s.parts.At(p.id), s.rule)
 			total += n
 		}
 	}

@@ -109,7 +109,6 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 		return
 	}
 	b.done = func(results []rpc.Result, err error) {
-		defer x.Memory.Release()
 		if err != nil {
 			x.Fail(err)
 			return

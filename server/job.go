@@ -25,7 +25,7 @@ type job struct {
 
 	// What follows is the mailbox's.
 	core   *ssp.Job[*delta, *request]
-	byName map[string]*store
+	bound  ssp.Bound
 	later  later
 	timer  *time.Timer
 	ended  bool
@@ -130,7 +130,6 @@ func (t later) do() {
 		} else {
 			a.x.Answer(a.r)
 		}
-		a.x.Memory.Release()
 	}
 	runAll(t.idle, t.bytes)
 	for _, f := range t.then {
@@ -229,8 +228,8 @@ func (j *job) apply(e ssp.Apply[*delta]) {
 	for _, d := range e.Deltas {
 		j.later.bytes += d.bytes()
 	}
-	if e.Step && f.of.meta.Layout != 0 {
-		j.later.bytes += f.of.bytes()
+	if e.Step {
+		j.later.bytes += f.of.denseBytes()
 	}
 	j.later.idle = f.post(e.Step, j.later.idle)
 }

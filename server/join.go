@@ -27,6 +27,7 @@ func (s *Server) join(x *rpc.Exchange) {
 	q := &request{x: x}
 	q.ready = func(ssp.Answer[*request]) {
 		m.joined.Store(true)
+		j.bound = a.Bound // all tasks have the same
 		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task)})
 	}
 	j.submit(arrival{m, x, &a, q})
@@ -44,7 +45,7 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 		return nil, fmt.Errorf("job %q: %w: nobody has joined it, or it ended: if the server was started anew, what it held is lost",
 			a.Job, rpc.ErrNotFound)
 	}
-	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job), byName: map[string]*store{}}
+	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job)}
 	j.stores.Store(&[]*store{nil})
 	if s.jobs == nil {
 		s.jobs = map[string]*job{}

@@ -75,7 +75,7 @@ func (l *loading) store(ctx context.Context, st *store) error {
 		if err != nil {
 			return err
 		}
-		l.fresh = append(l.fresh, loaded{to: p, shard: sh, bytes: l.s.Ledger.Charge(budget.Tables, 0)})
+		l.fresh = append(l.fresh, loaded{to: p, shard: sh})
 		if err := l.partition(ctx, st, from, &l.fresh[len(l.fresh)-1]); err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (l *loading) store(ctx context.Context, st *store) error {
 	return nil
 }
 
-func (l *loading) partition(ctx context.Context, st *store, from *matrix.Meta, into *loaded) error {
+func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, into *loaded) error {
 	for b, err := range l.r.Blocks(ctx, from.Name, into.shard.At()) {
 		if err != nil {
 			return err
@@ -92,14 +92,16 @@ func (l *loading) partition(ctx context.Context, st *store, from *matrix.Meta, i
 		if !exact && !(l.round && finite(b)) {
 			return fmt.Errorf("matrix %s holds %v that do not fit %v: %w", from.Name, from.DType, st.meta.DType, format.ErrLossy)
 		}
-		if st.parts.Hash { // what it gets is of the whole place: it keeps its own keys
+		if st.parts.Bits > 0 { // what it gets is of the whole place: it keeps its own keys
 			b = b.Pick(func(col int64) bool { return st.parts.Of(col) == into.to.id })
 		}
 		if err := into.shard.Set(b); err != nil {
 			return err
 		}
-		if err := into.bytes.Try(into.shard.Bytes() - into.bytes.N()); err != nil {
-			return tooMuch(err, "loading matrix %q", st.meta.Name)
+		into.bytes.Release()
+		n, ok := into.shard.Bytes(), false
+		if into.bytes, ok = l.s.Ledger.TryTake(budget.Tables, n); !ok {
+			return l.s.tooMuch("matrix %q, loaded beside what it holds, would take %s", st.meta.Name, format.Bytes(n))
 		}
 	}
 	return nil

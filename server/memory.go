@@ -11,17 +11,14 @@ import (
 	"thole.example/ssp"
 )
 
-// queued counts the memory of an answer.
-func (s *Server) queued(n int64) budget.Charge { return s.Ledger.Charge(budget.Queues, n) }
-
 // takeTables counts what dense partitions take from the start, or says that it would be too much.
 func (s *Server) takeTables(stores []*store) error {
 	for i, st := range stores {
 		n := st.denseBytes()
-		c, err := s.Ledger.Try(budget.Tables, n)
-		if err != nil {
+		c, ok := s.Ledger.TryTake(budget.Tables, n)
+		if !ok {
 			release(stores[:i])
-			return tooMuch(err, "matrix %q would take %s on this server", st.meta.Name, format.Bytes(n))
+			return s.tooMuch("matrix %q would take %s on this server", st.meta.Name, format.Bytes(n))
 		}
 		st.reserved = c
 	}
@@ -35,9 +32,11 @@ func release(stores []*store) {
 	}
 }
 
-// tooMuch is an error of the ledger for people.
-func tooMuch(err error, what string, args ...any) error {
-	return fmt.Errorf(what+": %w: %w (--memory)", append(args, err, rpc.ErrRefused)...)
+// tooMuch says what there is no room for, and how much is in use.
+func (s *Server) tooMuch(what string, args ...any) error {
+	used := s.Ledger.Used()
+	return fmt.Errorf(what+" beside %s in use, %s of them for matrices, want at most %s in all: %w (--memory)",
+		append(args, format.Bytes(used.Total()), format.Bytes(used[budget.Tables]), format.Bytes(s.Ledger.Total()), rpc.ErrRefused)...)
 }
 
 // columnBytes is about what a column takes that a sparse partition does not have yet: its values, the state of the rule, and
@@ -63,11 +62,11 @@ func (j *job) room(deltas []ssp.Delta[*delta]) error {
 			continue
 		}
 		each := s.columnBytes()
-		c, err := j.server.Ledger.Try(budget.Tables, min(int64(len(d.Data.part.Keys)), math.MaxInt64/each)*each)
-		if err != nil {
+		c, ok := j.server.Ledger.TryTake(budget.Tables, min(int64(len(d.Data.part.Keys)), math.MaxInt64/each)*each)
+		if !ok {
 			n := s.missing(&d.Data.part) * each
-			if c, err = j.server.Ledger.Try(budget.Tables, n); err != nil {
-				return tooMuch(err, "new columns of matrix %q would take %s on this server", s.meta.Name, format.Bytes(n))
+			if c, ok = j.server.Ledger.TryTake(budget.Tables, n); !ok {
+				return j.server.tooMuch("new columns of matrix %q would take %s on this server", s.meta.Name, format.Bytes(n))
 			}
 		}
 		d.Data.growth = c

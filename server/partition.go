@@ -14,10 +14,11 @@ import (
 // partition is a partition of a matrix on this server. What its mailbox does alone may look at the shard.
 type partition struct {
 	mailbox
-	id    int
-	of    *store
-	shard *shard.Shard
-	bytes budget.Charge // what the shard takes
+	id      int
+	of      *store
+	shard   *shard.Shard
+	bytes   budget.Charge // what the shard takes
+	counted int64         // of it
 }
 
 // delta is a part of a push that waits for its clock, or is being applied.
@@ -112,7 +113,16 @@ func (p *partition) wait(f func()) {
 }
 
 // recount counts what the shard takes now.
-func (p *partition) recount() { p.bytes.Set(p.shard.Bytes()) }
+func (p *partition) recount() {
+	ledger := p.of.job.server.Ledger
+	if ledger == nil || p.shard == nil {
+		return
+	}
+	if n := p.shard.Bytes(); n != p.counted {
+		p.bytes.Release()
+		p.bytes, p.counted = ledger.Force(budget.Tables, n), n
+	}
+}
 
 // parallelBytes is the work from which partitions are run by all processors.
 const parallelBytes = 4 << 20

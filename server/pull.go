@@ -92,7 +92,7 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 // post gives every partition its share to read; it adds those that somebody must run to idle.
 func (g *gather) post(j *job, idle []*partition) []*partition {
 	g.r.Clock = int32(j.slowest.Load())
-	g.r.Memory = rpc.NewBuffer(int(g.size), j.server.queued(g.size))
+	g.r.Memory = g.x.Buffer(int(g.size))
 	for i, a := range g.parts {
 		p := &g.r.Parts[i]
 		p.Clock = int32(a.from.slowest.Load())
@@ -142,7 +142,6 @@ func (g *gather) done() {
 	} else {
 		x.Answer(r)
 	}
-	x.Memory.Release()
 }
 
 // free keeps the memory of g for another answer.

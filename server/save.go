@@ -111,7 +111,7 @@ func (s *Server) writer(ctx context.Context, j *job, a *rpc.Save, stores []*stor
 func (s *store) saved() matrix.Meta {
 	m := s.meta.Clone()
 	m.Rule, m.Hyper, m.Init = "", nil, matrix.Init{}
-	m.BlockRows, m.BlockCols = s.parts.Saved(&s.meta)
+	m.BlockRows, m.BlockCols = s.blockRows, s.blockCols
 	return m
 }
 
@@ -240,7 +240,7 @@ func (s *Server) putOne(ctx context.Context, w *pendingSave, st *store, shot *sn
 		if err != nil || !ok {
 			return err
 		}
-		while := s.Ledger.Charge(budget.Saves, int64(b.Data.NNZ()*b.Data.DType().Size()))
+		while := s.Ledger.Force(budget.Saves, int64(b.Data.NNZ()*b.Data.DType().Size()))
 		err = st.putBand(ctx, w, shot.of.id, b, r)
 		while.Release()
 		if err != nil {
@@ -255,7 +255,7 @@ func (s *store) putBand(ctx context.Context, w *pendingSave, id int, b matrix.Bl
 		if !rows.Contains(b.At.Rows) {
 			some = b.Cut(matrix.Rect{Rows: rows, Cols: b.At.Cols})
 		}
-		if some.At.Empty() && len(s.parts.Parts) > 1 {
+		if some.At.Empty() && len(s.partitions) > 1 {
 			continue
 		}
 		p, err := w.Put(ctx, s.meta.Name, some)

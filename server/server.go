@@ -79,9 +79,7 @@ func (s *Server) Serve(x *rpc.Exchange) {
 		x.Fail(fmt.Errorf("%v from a connection over which no task has joined: %w", x.Op, rpc.ErrRefused))
 	default:
 		serve(s, m, x)
-		return
 	}
-	x.Memory.Release()
 }
 
 // ops is the table of what a task can ask.
@@ -111,7 +109,6 @@ func (m *member) refuse(x *rpc.Exchange, err error) {
 		err = fmt.Errorf("no task of job %q has joined over this connection, or it has left: %w", m.job.name, rpc.ErrRefused)
 	}
 	x.Fail(err)
-	x.Memory.Release()
 }
 
 // background runs what takes long in a goroutine of its own and answers with what it gives.
@@ -121,7 +118,6 @@ func (m *member) background(x *rpc.Exchange, run func(ctx context.Context) (*rpc
 		return
 	}
 	go x.Guard(m.job.server.logger(), func() {
-		defer x.Memory.Release()
 		r, err := run(x.Context())
 		if err != nil {
 			x.Fail(err)

@@ -24,6 +24,8 @@ type store struct {
 	own        bool // the bound is the matrix's own
 	parts      *part.Map
 	rule       *psf.Rule
+	blockRows  int64 // of the matrix as it is saved
+	blockCols  int64
 	partitions []*partition // by id; nil where another server has it
 	slowest    atomic.Int32 // clock of the matrix, as far as it has been folded
 	nonFinite  NonFinite
@@ -81,7 +83,7 @@ func (s *store) check(p *rpc.Part) error {
 
 // checkShare says what is wrong with what a part asks of or brings to one partition.
 func (s *store) checkShare(p *rpc.Part, id int, keys []int64) error {
-	at := s.parts.Parts[id].At
+	at := s.parts.At(id)
 	if p.Kind != rpc.KindKeys {
 		if asked := (matrix.Rect{Rows: p.Rows, Cols: p.Cols}); p.Kind == rpc.KindDense && !at.Contains(asked) {
 			return fmt.Errorf("matrix %q: part at %v of partition %d at %v: %w", s.meta.Name, asked, id, at, rpc.ErrMalformed)
@@ -94,7 +96,7 @@ func (s *store) checkShare(p *rpc.Part, id int, keys []int64) error {
 	}
 	shift := 64 - s.parts.Bits // 64: every key is of partition 0
 	for _, k := range keys {
-		if !cols.Has(k) || s.parts.Hash && kernel.Hash(uint64(k))>>shift != uint64(id) {
+		if !cols.Has(k) || s.parts.Bits > 0 && kernel.Hash(uint64(k))>>shift != uint64(id) {
 			return fmt.Errorf("matrix %q: column %d in partition %d, want one of its own in %v: %w",
 				s.meta.Name, k, id, cols, rpc.ErrMalformed)
 		}
