@@ -72,11 +72,10 @@ func (v *visit) do() {
 
 // try runs the function. One that panics is wrong, and no more.
 func (v *visit) try() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", rpc.ErrInternal, p)
-		}
-	}()
+	defer recovered(&err)
+	if v.at.shard == nil {
+		return v.at.gone()
+	}
 	v.result.Data, err = v.b.run(v.at.shard)
 	return err
 }

@@ -2,7 +2,9 @@ package server
 
 import (
 	"cmp"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 
@@ -87,11 +89,32 @@ func (f *fold) post(step bool, idle []*partition) []*partition {
 
 // do implements work.
 func (a *apply) do() {
-	if err := a.to.shard.Apply(a.work, a.f.weight, a.f.rate); err != nil {
+	if err := a.apply(); err != nil {
 		a.f.of.job.abort(err)
 	}
-	a.to.recount()
 	a.f.done()
+}
+
+func (a *apply) apply() (err error) {
+	defer recovered(&err)
+	if a.to.shard == nil {
+		return a.to.gone()
+	}
+	err = a.to.shard.Apply(a.work, a.f.weight, a.f.rate)
+	a.to.recount()
+	return err
+}
+
+// gone is the error of whoever comes to a partition that is not there: the job has ended, or it could not be made.
+func (p *partition) gone() error {
+	return fmt.Errorf("matrix %q: partition %d is not here any more: %w", p.of.meta.Name, p.id, rpc.ErrAborted)
+}
+
+// recovered turns a panic into an error: what a mailbox does must not leave it without an owner.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v\n%s", rpc.ErrInternal, p, debug.Stack())
+	}
 }
 
 // done gives back the memory of the deltas when all partitions have applied theirs.

@@ -112,21 +112,28 @@ func (g *gather) post(j *job, idle []*partition) []*partition {
 
 // do implements work.
 func (r *read) do() {
-	g, shard, p := r.g, r.from.shard, &r.g.r.Parts[r.part]
-	dst := g.r.Memory.Bytes()[r.lo:r.hi:r.hi]
-	var err error
+	if err := r.read(); err != nil {
+		r.g.err.Store(&err)
+	}
+	r.g.done()
+}
+
+func (r *read) read() (err error) {
+	defer recovered(&err)
+	shard, p := r.from.shard, &r.g.r.Parts[r.part]
+	if shard == nil {
+		return r.from.gone()
+	}
+	dst := r.g.r.Memory.Bytes()[r.lo:r.hi:r.hi]
 	switch p.Kind {
 	case rpc.KindDense:
-		err = shard.ReadRect(dst, matrix.Rect{Rows: p.Rows, Cols: p.Cols})
+		return shard.ReadRect(dst, matrix.Rect{Rows: p.Rows, Cols: p.Cols})
 	case rpc.KindKeys:
-		err = shard.Read(dst, p.Rows, r.keys)
+		return shard.Read(dst, p.Rows, r.keys)
 	case rpc.KindStored:
 		p.Keys, p.Values = shard.Stored(p.Rows, p.Cols)
 	}
-	if err != nil {
-		g.err.Store(&err)
-	}
-	g.done()
+	return nil
 }
 
 // done is called once for each share, and once by who posted them.

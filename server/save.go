@@ -153,6 +153,14 @@ type snapshot struct {
 	mark *shard.Mark // the partition's
 }
 
+// take begins the snapshot, in the partition's mailbox.
+func (s *snapshot) take() {
+	if s.of.shard != nil {
+		s.mark = s.of.shard.Mark()
+		s.of.recount()
+	}
+}
+
 // snapshots asks all partitions here of the matrices for their state, in the job's mailbox: what is applied later is in none
 // of them.
 func (j *job) snapshots(stores []*store) [][]*snapshot {
@@ -164,7 +172,7 @@ func (j *job) snapshots(stores []*store) [][]*snapshot {
 			}
 			shot := &snapshot{of: p}
 			out[i] = append(out[i], shot)
-			if p.post(deed(func() { shot.mark = p.shard.Mark(); p.recount() })) {
+			if p.post(deed(shot.take)) {
 				j.later.idle = append(j.later.idle, p)
 			}
 		}
