@@ -24,11 +24,11 @@ type job struct {
 	saves   saves
 
 	// What follows is the mailbox's.
-	core   *ssp.Job[*delta, *request]
-	bound  ssp.Bound
-	later  later
-	timer  *time.Timer
-	ended  bool
+	core  *ssp.Job[*delta, *request]
+	bound ssp.Bound
+	later later
+	timer *time.Timer
+	ended bool
 }
 
 // later is what the steps of a job leave to be done outside of its mailbox.
