@@ -22,6 +22,7 @@ type job struct {
 	slowest atomic.Int32             // of the tasks' own clocks
 	failed  atomic.Pointer[error]
 	saves   saves
+	stage   stage
 
 	// What follows is the mailbox's.
 	core  *ssp.Job[*delta, *request]
@@ -51,6 +52,7 @@ type member struct {
 	task   int
 	conn   int64 // number of the connection
 	joined atomic.Bool
+	clock  atomic.Int32 // its own
 	// changes is how many changes the core has not seen yet. While there are some, pulls go the same way, so that a task
 	// sees what it pushed.
 	changes atomic.Int32
@@ -85,6 +87,7 @@ func (s step) do() {
 	}
 	if s.q != nil && s.q.change != nil {
 		s.q.change.changes.Add(-1)
+		s.q.change.clock.Store(int32(j.core.ClockOf(s.q.change.task, 0)))
 		s.q.change = nil
 	}
 	if s.q != nil && !s.q.done {
@@ -144,11 +147,12 @@ func (j *job) effect(e ssp.Effect) {
 		j.apply(e)
 	case ssp.Discard[*delta]:
 		for _, d := range e.Deltas {
-			d.release()
+			d.drop()
 		}
 	case ssp.Published:
 		if e.Matrix == 0 {
 			j.slowest.Store(int32(e.Slowest))
+			j.server.Ledger.Wake() // others are urgent now
 		} else {
 			(*j.stores.Load())[e.Matrix].slowest.Store(int32(e.Slowest))
 		}
@@ -193,7 +197,7 @@ func (q *request) end(drop bool) {
 	}
 	if drop {
 		for _, d := range q.deltas {
-			d.Data.release()
+			d.Data.drop()
 		}
 	}
 	q.deltas = nil

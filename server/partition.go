@@ -6,11 +6,13 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"thole.example/budget"
 	"thole.example/rpc"
 	"thole.example/shard"
+	"thole.example/spill"
 )
 
 // partition is a partition of a matrix on this server. What its mailbox does alone may look at the shard.
@@ -25,18 +27,40 @@ type partition struct {
 
 // delta is a part of a push that waits for its clock, or is being applied.
 type delta struct {
-	part   rpc.Part
-	memory *rpc.Buffer   // where it lies
+	of   *store
+	part rpc.Part // Keys and Values are replaced when they go to disk
+	size int      // bytes of all values
+
+	mu     sync.RWMutex // held while the values are used, and exclusively while they go to disk
+	memory *rpc.Buffer  // where keys and values lie
+	disk   *spill.Store // where the values lie instead, under name
+	name   string
+	over   bool
 	growth budget.Charge // for columns that it makes
 }
 
 // bytes is what the delta brings.
-func (d *delta) bytes() int64 { return int64(len(d.part.Values) + 8*len(d.part.Keys)) }
+func (d *delta) bytes() int64 { return int64(d.size + 8*len(d.part.Keys)) }
 
-// release gives back what the delta holds.
+// release gives back what the delta holds in memory.
 func (d *delta) release() {
 	d.growth.Release()
 	d.memory.Release()
+}
+
+// drop ends a delta that has been applied, or never will be.
+func (d *delta) drop() {
+	d.of.job.stage.remove(d)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		return
+	}
+	d.over = true
+	d.release()
+	if d.disk != nil {
+		d.forget()
+	}
 }
 
 // fold is the deltas of one clock of a matrix on their way into the partitions.
@@ -51,35 +75,34 @@ type fold struct {
 type apply struct {
 	f    *fold
 	to   *partition
-	work []shard.Delta
+	work []share
 }
 
 // post gives the deltas to the partitions that they are for, and with a step of the rule to all; it adds those that
 // somebody must run to idle.
 func (f *fold) post(step bool, idle []*partition) []*partition {
-	shares := make([]apply, len(f.of.partitions))
+	applies := make([]apply, len(f.of.partitions))
 	for _, d := range f.deltas {
-		size := f.of.meta.DType.Size() * int(d.part.Rows.Len())
-		keys, values := d.part.Keys, d.part.Values
+		first, at, size := 0, 0, d.valueBytes()
 		for _, g := range d.part.Groups {
-			one := shard.Delta{Rows: d.part.Rows, Cols: d.part.Cols, Values: values}
+			one := share{d: d, partition: g.Partition, first: first, n: int(g.Keys), lo: at, hi: at + d.size}
 			if d.part.Kind == rpc.KindKeys {
-				one.Keys, one.Values = keys[:g.Keys:g.Keys], values[:int(g.Keys)*size]
-				keys, values = keys[g.Keys:], values[int(g.Keys)*size:]
+				one.hi = at + int(g.Keys)*size
 			}
-			shares[g.Partition].work = append(shares[g.Partition].work, one)
+			first, at = first+one.n, one.hi
+			applies[g.Partition].work = append(applies[g.Partition].work, one)
 		}
 	}
 	count := int32(1)
-	for i := range shares {
-		if p := f.of.partitions[i]; p != nil && (step || shares[i].work != nil) {
-			shares[i].f, shares[i].to = f, p
+	for i := range applies {
+		if p := f.of.partitions[i]; p != nil && (step || applies[i].work != nil) {
+			applies[i].f, applies[i].to = f, p
 			count++
 		}
 	}
 	f.left.Store(count)
-	for i := range shares {
-		if a := &shares[i]; a.to != nil && a.to.post(a) {
+	for i := range applies {
+		if a := &applies[i]; a.to != nil && a.to.post(a) {
 			idle = append(idle, a.to)
 		}
 	}
@@ -100,7 +123,8 @@ func (a *apply) apply() (err error) {
 	if a.to.shard == nil {
 		return a.to.gone()
 	}
-	err = a.to.shard.Apply(a.work, a.f.weight, a.f.rate)
+	var room [8]shard.Delta
+	err = with(a.work, room[:0], func(deltas []shard.Delta) error { return a.to.shard.Apply(deltas, a.f.weight, a.f.rate) })
 	a.to.recount()
 	return err
 }
@@ -121,7 +145,7 @@ func recovered(err *error) {
 func (f *fold) done() {
 	if f.left.Add(-1) == 0 {
 		for _, d := range f.deltas {
-			d.release()
+			d.drop()
 		}
 	}
 }

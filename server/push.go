@@ -99,7 +99,10 @@ func (j *job) bring(x *rpc.Exchange, e *ssp.Push[*delta, *request]) error {
 			return err
 		}
 		if use {
-			d := &delta{part: *p, memory: x.Memory.Retain()}
+			d := &delta{of: s, part: *p, size: len(p.Values), memory: x.Memory.Retain()}
+			if s.bound != ssp.ASP && j.server.Ledger != nil {
+				j.stage.add(d)
+			}
 			e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})
 		}
 	}

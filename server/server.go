@@ -48,9 +48,12 @@ type Server struct {
 	Log    *slog.Logger   // nil: nothing is logged
 	Ledger *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
 
-	conns atomic.Int64 // number of the last connection that joined
-	begin sync.Once
-	start time.Time
+	Scratch string // folder for deltas that wait and have no room in memory; "": the system's temporary one
+
+	scratch scratch
+	conns   atomic.Int64 // number of the last connection that joined
+	begin   sync.Once
+	start   time.Time
 
 	mu      sync.Mutex
 	jobs    map[string]*job
