@@ -25,21 +25,28 @@ func (l *Ledger) NewCredit(c Class, step int64) *Credit {
 
 // Take is Ledger.Take from the credit.
 func (c *Credit) Take(ctx context.Context, n int64, urgent func() bool) (Charge, error) {
-	if c == nil {
-		return Charge{}, nil
+	if charge, ok := c.TryTake(n); ok {
+		return charge, nil
 	}
-	if c.spend(n) {
-		return c.charge(n), nil
+	if _, err := c.ledger.Take(ctx, c.class, n, urgent); err != nil {
+		return Charge{}, err
 	}
-	more, ok := c.ledger.TryTake(c.class, max(n, c.step))
-	if !ok {
-		var err error
-		if more, err = c.ledger.Take(ctx, c.class, n, urgent); err != nil {
-			return Charge{}, err
-		}
-	}
-	c.give(more.n - n)
 	return c.charge(n), nil
+}
+
+// TryTake is Ledger.TryTake from the credit.
+func (c *Credit) TryTake(n int64) (Charge, bool) {
+	if c == nil {
+		return Charge{}, true
+	}
+	if !c.spend(n) {
+		more, ok := c.ledger.TryTake(c.class, max(n, c.step))
+		if !ok {
+			return Charge{}, false
+		}
+		c.give(more.n - n)
+	}
+	return c.charge(n), true
 }
 
 // Force is Ledger.Force from the credit.
@@ -47,14 +54,10 @@ func (c *Credit) Force(n int64) Charge {
 	if c == nil {
 		return Charge{}
 	}
-	if c.spend(n) {
-		return c.charge(n)
+	if charge, ok := c.TryTake(n); ok {
+		return charge
 	}
-	more, ok := c.ledger.TryTake(c.class, max(n, c.step))
-	if !ok {
-		more = c.ledger.Force(c.class, n)
-	}
-	c.give(more.n - n)
+	c.ledger.Force(c.class, n)
 	return c.charge(n)
 }
 

@@ -55,6 +55,9 @@ func (f *Buffer) Bytes() []byte {
 	return f.b
 }
 
+// Count says where the memory, which was not counted so far, is counted from now on.
+func (f *Buffer) Count(charge budget.Charge) { f.charge = charge }
+
 // Charge is where the memory is counted, to be moved to another class by whoever keeps it longer.
 func (f *Buffer) Charge() *budget.Charge {
 	if f == nil {

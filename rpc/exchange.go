@@ -19,10 +19,12 @@ import (
 type Exchange struct {
 	*Request
 	From *Peer
+	ID   uint64 // number of the request on its connection, where the network has numbers
 
 	send     func(*Exchange, *Response, error)
 	answered atomic.Bool
 	room     budget.Charge  // for the answer
+	reserved int64          // its size at first
 	queue    *budget.Credit // where what it takes beyond that is counted
 
 	mu     sync.Mutex
@@ -39,7 +41,12 @@ func NewExchange(q *Request, from *Peer, send func(*Exchange, *Response, error))
 
 // Reserve gives the exchange bytes that were taken for its answer, and where to count what it takes beyond them. Networks
 // call it, before anybody else has the exchange.
-func (x *Exchange) Reserve(room budget.Charge, queue *budget.Credit) { x.room, x.queue = room, queue }
+func (x *Exchange) Reserve(room budget.Charge, queue *budget.Credit) {
+	x.room, x.queue, x.reserved = room, queue, room.Bytes()
+}
+
+// Reserved is how many bytes were taken for the answer before Serve was called.
+func (x *Exchange) Reserved() int64 { return x.reserved }
 
 // Buffer is memory for n bytes of the answer's values, retained once, to be the Memory of the response. It is counted in
 // what the network has taken for the answer (see [Sizer]), and beyond that all the same. It does not wait, and may be
