@@ -72,6 +72,7 @@ func Kinds() []Kind {
 		{"push", "gradients of keys in random order, applied by an update rule", push},
 		{"row", "a whole dense row", row},
 		{"barrier", "tasks that tick and wait for each other", barrier},
+		{"storm", "tasks that all push a dense row at once: more than there is memory for", storm},
 	}
 }
 
@@ -82,7 +83,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 			return k.run(ctx, &c)
 		}
 	}
-	return Result{}, fmt.Errorf("bench: %q cannot be measured, want one of table, pull, push, row, barrier", c.What)
+	return Result{}, fmt.Errorf("bench: %q cannot be measured, want one of table, pull, push, row, barrier, storm", c.What)
 }
 
 // batchCount is how many different batches are used in turn.

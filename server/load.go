@@ -132,7 +132,8 @@ func stored(b matrix.Block) iter.Seq[shard.Delta] {
 // rowsOf is the cells of sparse rows, row by row.
 func rowsOf(b matrix.Block, yield func(shard.Delta) bool) {
 	values, size := wire.ViewAny(b.Data.Values())
-	keys, ends := b.Data.(matrix.Keyed).Keys(), b.Data.(interface{ Ends() []int }).Ends()
+	rows := b.Data.(matrix.Rowed)
+	keys, ends := rows.Keys(), rows.Ends()
 	for r := range len(ends) - 1 {
 		lo, hi := ends[r], ends[r+1]
 		row := matrix.Range{Lo: b.At.Rows.Lo + int64(r), Hi: b.At.Rows.Lo + int64(r) + 1}
