@@ -46,6 +46,7 @@ type Result struct {
 	Max      float64 `json:"max_us"`
 	Peak     int64   `json:"peak_rss_bytes"` // of the servers, or of this process if they are in it
 	Allocs   float64 `json:"allocs_per_request"`
+	Reads    float64 `json:"reads_mrows_per_cpu_s,omitempty"` // table, where the rate is that of updates
 	BytesKey float64 `json:"bytes_per_key,omitempty"` // table
 	Growth   float64 `json:"slowest_insert_us,omitempty"`
 }

@@ -229,6 +229,9 @@ func printBench(e *env, r *bench.Result) {
 		}
 		fmt.Fprintf(e.out, "both %.2f\n", r.PerCPU.Both)
 	}
+	if r.Reads > 0 {
+		fmt.Fprintf(e.out, "reads: %.1f M rows per CPU-second\n", r.Reads)
+	}
 	if r.Bytes > 0 {
 		fmt.Fprintf(e.out, "%.2f GB/s\n", r.Bytes)
 	}
