@@ -281,7 +281,7 @@ func (j *Job[D, R]) Urgent(conn int64) bool {
 		return false
 	}
 	for _, s := range j.matrices {
-		if n := s.clocks.Of(m.task); n == s.clocks.Slowest() && n < Finished {
+		if s.clocks.Of(m.task) == s.clocks.Slowest() {
 			return true
 		}
 	}

@@ -76,7 +76,7 @@ func (j *Job[D, R]) deadline() {
 		j.overdue(m)
 		j.expect(m)
 		if j.due(&m.gap) {
-			j.do(Say{fmt.Sprintf("job %q: change %d of task %d at %s has not come, and %d behind it wait",
+			j.do(Say{fmt.Sprintf("job %q: change %d of task %d at %s has not come, later ones wait: %d",
 				j.name, m.last+1, m.task, m.name, len(m.early))})
 		}
 	}
@@ -97,7 +97,8 @@ func (j *Job[D, R]) overdue(m *member[D, R]) {
 		j.lose(m, fmt.Sprintf("went away before it was done, and did not come back within %v", m.grace))
 		return
 	}
-	j.do(Say{fmt.Sprintf("job %q: nothing is heard of task %d at %s for %v, its connection is dropped", j.name, m.task, m.name, m.lease)})
+	j.do(Say{fmt.Sprintf("job %q: nothing is heard of task %d at %s for %v, its connection is dropped",
+		j.name, m.task, m.name, m.lease)})
 	j.do(DropConn{m.conn})
 	j.gone(m.conn)
 }
