@@ -25,6 +25,7 @@ type member[D any, R comparable] struct {
 	lease    time.Duration
 	optional bool
 	seen     time.Duration // when something was heard of it last; when it went away
+	why      string        // it is away
 	window[D, R]
 }
 
@@ -227,20 +228,19 @@ func (j *Job[D, R]) disconnect(m *member[D, R], why string) {
 	j.drop(err, func(_ R, of *member[D, R]) bool { return of == m })
 }
 
+// goneAway is why a task is away whose connection has ended.
+const goneAway = "went away before it was done"
+
 // gone lets the task of a connection that has ended come back, or gives it up.
-func (j *Job[D, R]) gone(conn int64) {
-	m := j.conns[conn]
-	if m == nil {
-		return
-	}
-	m.status, m.seen = Away, j.now
+func (j *Job[D, R]) gone(m *member[D, R], why string) {
+	m.status, m.seen, m.why = Away, j.now, why
 	j.disconnect(m, "lost its connection")
 	if m.grace == 0 || j.failed != nil {
-		j.lose(m, "went away before it was done")
-		j.end()
-		return
+		j.lose(m, why)
+	} else {
+		j.expect(m)
 	}
-	j.expect(m)
+	j.end()
 }
 
 // lose gives a task up that is not connected any more: the job fails, or goes on without it.
