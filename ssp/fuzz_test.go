@@ -24,7 +24,7 @@ type dice struct {
 	ended   bool
 }
 
-func (d *dice) roll(n int) int {
+func (d *dice) pick(n int) int {
 	if len(d.bytes) == 0 {
 		return 0
 	}
@@ -39,8 +39,8 @@ func (d *dice) req() int {
 }
 
 func (d *dice) event() ssp.Event {
-	kind, task := d.roll(64), d.roll(3)
-	conn := int64(1 + task + 3*(d.roll(16)/15))
+	kind, task := d.pick(64), d.pick(3)
+	conn := int64(1 + task + 3*(d.pick(16)/15))
 	switch {
 	case kind < 3:
 		return d.join(conn, task)
@@ -49,13 +49,13 @@ func (d *dice) event() ssp.Event {
 	case kind < 36:
 		return d.push(conn, task)
 	case kind < 44:
-		return ssp.Pull[int]{Req: d.req(), Conn: conn, Needs: d.needs(task), Exact: d.roll(2) == 0}
+		return ssp.Pull[int]{Req: d.req(), Conn: conn, Needs: d.needs(task), Exact: d.pick(2) == 0}
 	case kind < 48:
 		return ssp.Update[int]{Req: d.req(), Conn: conn, Seq: d.seq(task)}
 	case kind < 52:
-		return ssp.Ran{Task: task - d.roll(16)/15, Seq: d.seq(task) - 1, Err: []error{nil, ssp.NotFound}[d.roll(2)]}
+		return ssp.Ran{Task: task - d.pick(16)/15, Seq: d.seq(task) - 1, Err: []error{nil, ssp.NotFound}[d.pick(2)]}
 	case kind < 54:
-		return ssp.Members[int]{Req: d.req(), Conn: conn, Joined: d.roll(4), Refusals: d.roll(4)}
+		return ssp.Members[int]{Req: d.req(), Conn: conn, Joined: d.pick(4), Refusals: d.pick(4)}
 	case kind < 55:
 		return d.end(conn)
 	case kind < 56:
@@ -63,35 +63,35 @@ func (d *dice) event() ssp.Event {
 	case kind < 58:
 		return ssp.Alive{Conn: conn}
 	case kind < 60:
-		return ssp.Cancel[int]{Req: d.roll(d.reqs + 1)}
+		return ssp.Cancel[int]{Req: d.pick(d.reqs + 1)}
 	}
-	d.now += time.Duration(d.roll(64)) * 100 * time.Millisecond
+	d.now += time.Duration(d.pick(64)) * 100 * time.Millisecond
 	return ssp.Deadline{}
 }
 
 func (d *dice) join(conn int64, task int) ssp.Event {
-	return ssp.Join[int]{Req: d.req(), Conn: conn, Task: task - d.roll(16)/15, Tasks: 3 + d.roll(20)/19, Bound: ssp.Bound(d.roll(20) / 19),
-		Client: []string{fmt.Sprint("c", task), "c0", ""}[d.roll(8)/6], Epoch: d.roll(4), Grace: time.Duration(d.roll(8)) * time.Second,
-		Lease: time.Duration(d.roll(8)/5) * 10 * time.Second, Optional: d.roll(2) == 0, Plan: []string{"a=", "a=1", "a=2"}[d.roll(12)/5]}
+	return ssp.Join[int]{Req: d.req(), Conn: conn, Task: task - d.pick(16)/15, Tasks: 3 + d.pick(20)/19, Bound: ssp.Bound(d.pick(20) / 19),
+		Client: []string{fmt.Sprint("c", task), "c0", ""}[d.pick(8)/6], Epoch: d.pick(4), Grace: time.Duration(d.pick(8)) * time.Second,
+		Lease: time.Duration(d.pick(8)/5) * 10 * time.Second, Optional: d.pick(2) == 0, Plan: []string{"a=", "a=1", "a=2"}[d.pick(12)/5]}
 }
 
 func (d *dice) matrices() []ssp.Matrix {
 	matrices := []ssp.Matrix{{ID: 1, Name: "w"}, {ID: 2, Name: "v", Rule: true}, {ID: 3, Name: "u", Rule: true, Own: true, Bound: ssp.ASP},
 		{ID: 4, Name: "t", Own: true, Bound: ssp.ASP}, {ID: 9}, {ID: 1, Own: true, Bound: -1}}
-	return matrices[d.roll(2) : 4+d.roll(16)/14]
+	return matrices[d.pick(2) : 4+d.pick(16)/14]
 }
 
 // begin is how most jobs begin: all tasks join, and matrices are created.
 func (d *dice) begin() {
 	for task := range 3 {
 		d.step(ssp.Join[int]{Req: d.req(), Conn: int64(1 + task), Task: task, Tasks: 3, Client: fmt.Sprint("c", task),
-			Grace: time.Duration(d.roll(4)) * time.Second, Lease: time.Duration(d.roll(4)) * 10 * time.Second, Optional: d.roll(3) > 0})
+			Grace: time.Duration(d.pick(4)) * time.Second, Lease: time.Duration(d.pick(4)) * 10 * time.Second, Optional: d.pick(3) > 0})
 	}
 	d.step(ssp.Create[int]{Req: d.req(), Conn: 1, Matrices: d.matrices()})
 }
 
 func (d *dice) end(conn int64) ssp.Event {
-	switch d.roll(64) {
+	switch d.pick(64) {
 	case 0:
 		return ssp.Push[string, string]{} // of no job of this type
 	case 1:
@@ -103,16 +103,16 @@ func (d *dice) end(conn int64) ssp.Event {
 }
 
 func (d *dice) seq(task int) uint64 {
-	return d.job.LastChange(task) + uint64(1+d.roll(16)/10) - uint64(d.roll(16)/15)
+	return d.job.LastChange(task) + uint64(1+d.pick(16)/10) - uint64(d.pick(16)/15)
 }
 
 func (d *dice) need(task int) ssp.Need {
-	m := d.roll(5) - d.roll(64)/63
-	return ssp.Need{Matrix: m, Clock: max(0, d.job.ClockOf(task, m)) + d.roll(16)/14}
+	m := d.pick(5) - d.pick(64)/63
+	return ssp.Need{Matrix: m, Clock: max(0, d.job.ClockOf(task, m)) + d.pick(16)/14}
 }
 
 func (d *dice) needs(task int) (all []ssp.Need) {
-	for range d.roll(3) {
+	for range d.pick(3) {
 		all = append(all, d.need(task))
 	}
 	return all
@@ -120,14 +120,14 @@ func (d *dice) needs(task int) (all []ssp.Need) {
 
 func (d *dice) push(conn int64, task int) ssp.Event {
 	p := ssp.Push[int, int]{Req: d.req(), Conn: conn, Seq: d.seq(task), Then: d.needs(task)}
-	for range d.roll(4) {
+	for range d.pick(4) {
 		n := d.need(task)
 		p.Deltas = append(p.Deltas, ssp.Delta[int]{Matrix: max(n.Matrix, 1), Clock: n.Clock, Data: len(d.deltas)})
 		d.deltas = append(d.deltas, p.Req)
 	}
 	for m := range 5 {
-		if d.roll(3) > 0 {
-			p.Ticks = append(p.Ticks, ssp.Tick{Matrix: m, Clock: max(0, d.job.ClockOf(task, m)), Weight: float64(d.roll(3)), Rate: 1})
+		if d.pick(3) > 0 {
+			p.Ticks = append(p.Ticks, ssp.Tick{Matrix: m, Clock: max(0, d.job.ClockOf(task, m)), Weight: float64(d.pick(3)), Rate: 1})
 		}
 	}
 	return p
@@ -200,7 +200,7 @@ func FuzzEvents(f *testing.F) {
 func anything(t *testing.T, bytes []byte) {
 	d := &dice{t: t, job: ssp.NewJob[int, int]("j"), bytes: bytes, back: map[int]int{}, closed: map[int]bool{}, taken: map[int]bool{},
 		slowest: map[int]int{}}
-	if d.roll(8) > 0 {
+	if d.pick(8) > 0 {
 		d.begin()
 	}
 	for len(d.bytes) > 0 && !d.ended {

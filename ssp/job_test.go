@@ -173,7 +173,7 @@ func (c *cluster) effect(e ssp.Effect) {
 		c.answered(e.Req, nil)
 	case ssp.Refuse[string]:
 		c.answered(e.Req, e.Err)
-	case ssp.DropConn, ssp.Say:
+	case ssp.DropConn, ssp.Say, ssp.End:
 	default:
 		c.t.Fatalf("effect %T %+v", e, e)
 	}
@@ -197,8 +197,8 @@ func (c *cluster) answered(name string, err error) {
 	}
 	switch {
 	case r.action < 0 && err != nil:
-		c.t.Fatalf("task %d cannot join: %v", k.task, err)
-	case r.action < 0 && !k.joined:
+		c.t.Fatalf("task %d cannot join or leave: %v", k.task, err)
+	case r.action == -1 && !k.joined:
 		k.joined = true
 		c.step(ssp.Create[string]{Req: "create", Conn: k.conn, Matrices: c.program.matrices})
 		for i := range k.next { // whatever was not answered comes again
@@ -317,6 +317,21 @@ func (c *cluster) finish() {
 	}
 }
 
+// leave lets all tasks leave: nothing is left to apply, and the job ends with the last.
+func (c *cluster) leave() {
+	for i, k := range c.clients {
+		if c.job.Ended() {
+			c.t.Fatalf("ended before task %d has left", k.task)
+		}
+		name := fmt.Sprint("leave", i)
+		c.reqs[name] = &request{message: message{conn: k.conn, action: -2}, of: k}
+		c.step(ssp.Leave[string]{Req: name, Conn: k.conn})
+	}
+	if !c.job.Ended() {
+		c.t.Fatalf("not ended:\n%v", c.job)
+	}
+}
+
 // check wants to have been applied what the program says, and nothing else.
 func (c *cluster) check() {
 	for _, m := range c.program.matrices {
@@ -384,5 +399,6 @@ func TestProgramsUnderFaults(t *testing.T) {
 		})
 		c.finish()
 		c.check()
+		c.leave()
 	})
 }

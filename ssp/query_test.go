@@ -111,14 +111,41 @@ func TestWindow(t *testing.T) {
 			t.Fatalf("change %d comes early: %v", seq, err)
 		}
 	}
-	for range 2 { // the second is one too many
-		err := one(t, j, tick(0, n+2, 0))
-		if last := strings.Contains(fmt.Sprint(err), fmt.Sprint(ssp.Window, " wait")); last != (err != nil) {
-			t.Fatalf("one more: %v", err)
+	for i := range 2 {
+		if err := one(t, j, tick(0, n+2, 0)); errors.Is(err, ssp.Refused) != (i == 1) {
+			t.Fatalf("%d wait, and one more comes: %v", ssp.Window-1+i, err)
 		}
 	}
 	if err := one(t, j, tick(0, n+1, n/2)); err != nil || j.LastChange(0) != n+ssp.Window || j.ClockOf(0, 1) != n/2+ssp.Window {
 		t.Errorf("then %v, last %d at clock %d, want %d at %d", err, j.LastChange(0), j.ClockOf(0, 1), n+ssp.Window, n/2+ssp.Window)
+	}
+}
+
+// TestTimeStands: an event cannot happen before the last one.
+func TestTimeStands(t *testing.T) {
+	j := joined(t, 1, ssp.BSP)
+	j.Step(10*time.Second, ssp.Alive{Conn: 1})
+	j.Step(3*time.Second, ssp.Gone{Conn: 1})
+	if at, ok := j.Next(); !ok || at != 11*time.Second {
+		t.Errorf("gone after 10s with a grace of 1s, the next deadline is at %v, %v", at, ok)
+	}
+}
+
+// TestMatrixNumbers: matrices are numbered without gaps, and none takes the place of the job's own clock.
+func TestMatrixNumbers(t *testing.T) {
+	j := joined(t, 1, ssp.BSP)
+	for _, id := range []int{-1, 0, 3} {
+		e := ssp.Create[int]{Conn: 1, Matrices: []ssp.Matrix{{ID: id, Name: "v"}}}
+		if err := one(t, j, e); !errors.Is(err, ssp.Malformed) {
+			t.Errorf("matrix number %d: %v, want %v", id, err, ssp.Malformed)
+		}
+	}
+	both := []ssp.Matrix{{ID: 2, Name: "v"}, {ID: 3, Name: "u"}, {ID: 5, Name: "t"}}
+	if err := one(t, j, ssp.Create[int]{Conn: 1, Matrices: both}); err == nil || j.ClockOf(0, 2) != -1 {
+		t.Errorf("one of three is wrong: %v, and the first is there: %v", err, j.ClockOf(0, 2) >= 0)
+	}
+	if err := one(t, j, ssp.Create[int]{Conn: 1, Matrices: both[:2]}); err != nil || j.ClockOf(0, 3) != 0 {
+		t.Errorf("the right ones: %v, clock %d", err, j.ClockOf(0, 3))
 	}
 }
 

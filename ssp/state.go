@@ -170,8 +170,8 @@ func (j *Job[D, R]) restoreMember(s *MemberState) error {
 		}
 		m.refused = append(m.refused, refusal{f.Seq, f.err()})
 	}
-	if m.status == Here {
-		m.status = Away
+	if m.status == Here || m.status == Away {
+		m.status, m.why = Away, goneAway
 	}
 	if m.status != Claimed {
 		j.joined++
