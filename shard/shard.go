@@ -44,7 +44,7 @@ type stepper struct {
 
 // New is the partition of m at the place, with the initial values that m.Init says. rule is nil if pushed deltas are
 // added. The Meta must not be changed afterwards.
-func New(m *matrix.Meta, at matrix.Rect, _ int, rule *psf.Rule) (*Shard, error) {
+func New(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (*Shard, error) {
 	s := &Shard{meta: m, at: at, rule: rule}
 	slots := 0
 	if rule != nil {
@@ -95,7 +95,7 @@ func (s *Shard) At() matrix.Rect { return s.at }
 // Read copies the cells of the place, which must lie in the partition, or only its columns cols (ascending) if they are
 // not nil. Without cols the answer is dense for dense matrices, and the stored columns for sparse ones; with cols it
 // is *matrix.Cols, where a column that was never written has its initial values.
-func (s *Shard) ReadBlock(at matrix.Rect, cols []int64) (matrix.Block, error) {
+func (s *Shard) Read(at matrix.Rect, cols []int64) (matrix.Block, error) {
 	if !s.at.Contains(at) {
 		return matrix.Block{}, fmt.Errorf("matrix %s: read of %v from the partition at %v", s.meta.Name, at, s.at)
 	}
@@ -137,7 +137,7 @@ func (s *Shard) Set(d matrix.Block) error {
 // Apply takes the deltas of one clock in their order. Without a rule they are added. With one, the rule makes a step
 // with their sum divided by weight: over all cells of a dense matrix, over the columns that the deltas touch of a sparse
 // one. A weight of 0 makes no step.
-func (s *Shard) ApplyBlocks(deltas []matrix.Block, weight, rate float64) error {
+func (s *Shard) Apply(deltas []matrix.Block, weight, rate float64) error {
 	for _, d := range deltas {
 		if err := s.Fits(d); err != nil {
 			return err
