@@ -37,7 +37,7 @@ func pieces(t *testing.T, layout matrix.Layout, dtype matrix.DType, cut string, 
 	all, _ = all.Cast(dtype)
 	var views []psf.View
 	for _, x := range mp.Parts {
-		s, err := shard.New(m, x.At, nil)
+		s, err := shard.New(m, x.At, 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func pieces(t *testing.T, layout matrix.Layout, dtype matrix.DType, cut string, 
 		if mp.Hash {
 			mine = all.Pick(func(col int64) bool { return part.Slot(col, len(mp.Parts)) == x.ID })
 		}
-		if err := s.Set(mine); err != nil {
+		if err := s.SetBlock(mine); err != nil {
 			t.Fatal(err)
 		}
 		views = append(views, s)
@@ -179,12 +179,12 @@ func updated(t *testing.T, u psf.Update, arg string, views []psf.View, cell func
 func TestNegative(t *testing.T) {
 	for _, d := range []matrix.DType{matrix.F64, matrix.F32, matrix.I64, matrix.I32} {
 		m := &matrix.Meta{Name: "m", Rows: 1, Cols: 2, DType: d}
-		s, err := shard.New(m, m.Rect(), nil)
+		s, err := shard.New(m, m.Rect(), 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, _ := matrix.Block{At: m.Rect(), Data: &matrix.Dense[float64]{Val: []float64{-3, -1}}}.Cast(d)
-		if err := s.Set(b); err != nil {
+		if err := s.SetBlock(b); err != nil {
 			t.Fatal(err)
 		}
 		for _, g := range psf.Gets() {
@@ -198,7 +198,7 @@ func TestNegative(t *testing.T) {
 // TestNothing wants functions to do with a matrix without a value.
 func TestNothing(t *testing.T) {
 	m := &matrix.Meta{Name: "m", Rows: 2, Cols: 9, DType: matrix.F32, Layout: matrix.RowSparse}
-	s, err := shard.New(m, m.Rect(), nil)
+	s, err := shard.New(m, m.Rect(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,9 @@ func (s *Server) load(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 		return nil, j.failed
 	}
 	for into, from := range fresh {
+		old := *into
 		*into = *from
+		old.Close()
 	}
 	while.release()
 	while.n = 0
@@ -117,8 +119,8 @@ func (o *owned) fill(h held, b matrix.Block, while *charge) error {
 	if o.parts.Hash {
 		b = b.Pick(func(col int64) bool { return part.Slot(col, len(o.parts.Parts)) == h.id })
 	}
-	if err := while.take(h.Growth(b, true), fmt.Sprintf("loading matrix %q", o.meta.Name)); err != nil {
+	if err := while.take(h.GrowthBlock(b, true), fmt.Sprintf("loading matrix %q", o.meta.Name)); err != nil {
 		return err
 	}
-	return h.Set(b)
+	return h.SetBlock(b)
 }

@@ -119,7 +119,7 @@ func (j *job) fits(deltas []delta) error {
 		total, last := int64(0), matrix.Meta{}
 		for _, d := range deltas {
 			if d.of != nil && d.of.meta.Layout == matrix.RowSparse {
-				total += min(d.to.Growth(d.block, exact), 1<<50)
+				total += min(d.to.GrowthBlock(d.block, exact), 1<<50)
 				last = d.of.meta
 			}
 		}

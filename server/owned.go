@@ -110,13 +110,26 @@ func (o *owned) fresh() error {
 		if p.Server != o.index {
 			continue
 		}
-		sh, err := shard.New(&o.meta, p.At, o.rule)
+		sh, err := shard.New(&o.meta, p.At, 0, o.rule)
 		if err != nil {
 			return fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 		}
 		o.held = append(o.held, held{p.ID, sh})
 	}
 	return nil
+}
+
+// close frees the memory of all matrices; requests that still come for them find none. The caller holds the lock.
+func (j *job) close() {
+	for _, o := range j.matrices {
+		for _, h := range o.held {
+			h.Close()
+		}
+	}
+	clear(j.matrices)
+	if j.failed == nil {
+		j.failed = fmt.Errorf("job %q: %w: it ended", j.name, rpc.ErrNotFound)
+	}
 }
 
 // pieces calls f for every partition of this server that holds some of the place, with the columns of it.

@@ -30,7 +30,7 @@ func (s *Server) pull(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 	for i, want := range q.Pieces {
 		r.Pieces[i] = rpc.Piece{Matrix: want.Matrix, At: want.At}
 		err := j.matrices[want.Matrix].pieces(want.At, want.Cols, func(h held, at matrix.Rect, cols []int64) error {
-			b, err := h.Read(at, cols)
+			b, err := h.ReadBlock(at, cols)
 			r.Pieces[i].Blocks = append(r.Pieces[i].Blocks, b)
 			return err
 		})

@@ -189,7 +189,7 @@ func (o *owned) owner(b matrix.Block) (held, error) {
 	}
 	for _, h := range o.held {
 		if h.id == id || id < 0 && h.At().Contains(b.At) {
-			if err := h.Fits(b); err != nil {
+			if err := h.FitsBlock(b); err != nil {
 				return held{}, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
 			}
 			return h, nil
@@ -228,7 +228,7 @@ func (j *job) applyNow(task int, deltas []delta) error {
 			j.pending[task] = append(j.pending[task], d)
 		default:
 			j.staged -= blockBytes(d.block)
-			if err := d.to.Add(d.block); err != nil {
+			if err := d.to.AddBlock(d.block); err != nil {
 				return err
 			}
 		}
@@ -264,7 +264,7 @@ func (j *job) fold(_ int, due []delta) error {
 			}
 		}
 	}
-	return each(work, func(h held) error { return h.Apply(of[h], weight, rate) })
+	return each(work, func(h held) error { return h.ApplyBlocks(of[h], weight, rate) })
 }
 
 // parallelBytes is the state of a job's partitions above which a fold uses all processors.

@@ -102,6 +102,7 @@ func (s *Server) drop(j *job) {
 		j.mu.Lock()
 		j.memory.give(j.bytes)
 		j.bytes, j.memory = 0, nil
+		j.close()
 		j.mu.Unlock()
 		s.logger().Info("job ended", "job", j.name)
 	}
