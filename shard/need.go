@@ -21,37 +21,33 @@ func Need(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (int64, error) {
 	}
 	each := int64(m.DType.Size())
 	if rule != nil {
-		each *= int64(rule.Slots) + 2 // the values, and the sum of gradients
+		each *= int64(rule.Slots) + 1
 	}
 	return n * each, nil
 }
 
-// keyBytes is about what a key takes beside its values.
-const keyBytes = 24
+// slotBytes is about what a key takes in the index.
+const slotBytes = 18
 
 // Growth is about how many bytes more the partition takes when the delta is applied: nothing if it is dense, and for a
 // sparse one the columns that it does not have yet. With exact false it is at least that, and quickly told.
-func (s *Shard) Growth(d matrix.Block, exact bool) int64 {
-	if s.meta.Layout != matrix.RowSparse {
+func (s *Shard) Growth(d Delta, exact bool) int64 {
+	if s.meta.Layout != matrix.RowSparse || d.Rows.Len() == 0 {
 		return 0
 	}
-	keys := []int64{}
-	switch data := d.Data.(type) {
-	case matrix.Keyed:
-		keys = data.Keys()
-	case matrix.Empty:
-	default:
-		keys = d.ToCSR().Data.(matrix.Keyed).Keys()
-	}
-	n := int64(len(keys))
-	if exact {
-		n = s.store.missing(keys)
+	n := int64(len(d.Keys))
+	switch {
+	case d.Keys == nil:
+		n = d.Cols.Len()
+	case exact:
+		n = int64(s.Missing(d.Keys))
 	}
 	slots := int64(0)
 	if s.rule != nil {
 		slots = int64(s.rule.Slots)
 	}
-	each := s.at.Rows.Len()*(slots+1)*int64(s.meta.DType.Size()) + keyBytes // rows have a limit
+	size := s.at.Rows.Len() * (slots + 1) * int64(s.meta.DType.Size()) // rows have a limit
+	each := int64(strideOf(int(size))) + slotBytes
 	if n > math.MaxInt64/each {
 		return math.MaxInt64
 	}
