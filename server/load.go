@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 
 	"thole.example/budget"
@@ -12,7 +11,6 @@ import (
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/shard"
-	"thole.example/wire"
 )
 
 // load fills matrices from a path, beside what they hold until all of it is there: a load that fails changes nothing.
@@ -97,10 +95,8 @@ func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, in
 		if st.parts.Bits > 0 { // what it gets is of the whole place: it keeps its own keys
 			b = b.Pick(func(col int64) bool { return st.parts.Of(col) == into.to.id })
 		}
-		for d := range stored(b) {
-			if err := into.shard.Set(d); err != nil {
-				return err
-			}
+		if err := into.shard.SetBlock(b); err != nil {
+			return err
 		}
 		into.bytes.Release()
 		n, ok := into.shard.Bytes(), false
@@ -109,38 +105,6 @@ func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, in
 		}
 	}
 	return nil
-}
-
-// stored is the cells that a block stores, as deltas.
-func stored(b matrix.Block) iter.Seq[shard.Delta] {
-	return func(yield func(shard.Delta) bool) {
-		d := shard.Delta{Rows: b.At.Rows, Cols: b.At.Cols}
-		switch data := b.Data.(type) {
-		case matrix.Empty:
-			return
-		case *matrix.Cols[float64], *matrix.Cols[float32], *matrix.Cols[int64], *matrix.Cols[int32]:
-			d.Keys = data.(matrix.Keyed).Keys()
-		case matrix.Keyed:
-			rowsOf(b.ToCSR(), yield)
-			return
-		}
-		d.Values, _ = wire.ViewAny(b.Data.Values())
-		yield(d)
-	}
-}
-
-// rowsOf is the cells of sparse rows, row by row.
-func rowsOf(b matrix.Block, yield func(shard.Delta) bool) {
-	values, size := wire.ViewAny(b.Data.Values())
-	rows := b.Data.(matrix.Rowed)
-	keys, ends := rows.Keys(), rows.Ends()
-	for r := range len(ends) - 1 {
-		lo, hi := ends[r], ends[r+1]
-		row := matrix.Range{Lo: b.At.Rows.Lo + int64(r), Hi: b.At.Rows.Lo + int64(r) + 1}
-		if hi > lo && !yield(shard.Delta{Rows: row, Cols: b.At.Cols, Keys: keys[lo:hi], Values: values[lo*size : hi*size]}) {
-			return
-		}
-	}
 }
 
 // swap puts what was loaded in the place of what was there, partition by partition.

@@ -53,27 +53,43 @@ const maxBits = 32
 // pushed deltas are added. The Meta must not be changed afterwards.
 func New(m *matrix.Meta, at matrix.Rect, bits int, rule *psf.Rule) (*Shard, error) {
 	s := &Shard{meta: m, at: at, rule: rule}
-	var step psf.Step
-	slots := 0
-	if rule != nil {
-		var err error
-		if step, err = rule.Bind(m.Hyper); err != nil {
-			return nil, fmt.Errorf("matrix %s: %w", m.Name, err)
-		}
-		if m.DType != matrix.F32 && m.DType != matrix.F64 {
-			return nil, fmt.Errorf("matrix %s: rule %s on %v, want f32 or f64", m.Name, rule.Name, m.DType)
-		}
-		slots = rule.Slots
-	}
-	if err := CheckInit(m.Init); err != nil {
-		return nil, fmt.Errorf("matrix %s: %w", m.Name, err)
+	step, slots, err := bind(m, rule)
+	if err != nil {
+		return nil, err
 	}
 	if bits < 0 || bits > maxBits {
 		return nil, fmt.Errorf("matrix %s: partition by %d bits of a hash, want 0 to %d", m.Name, bits, maxBits)
 	}
-	var err error
 	s.store, err = newStore(m, at, bits, step, slots)
 	return s, err
+}
+
+// Check tells why there can be no partitions of m.
+func Check(m *matrix.Meta, rule *psf.Rule) error {
+	_, _, err := bind(m, rule)
+	return err
+}
+
+// bind is the rule's step with the matrix's settings.
+func bind(m *matrix.Meta, rule *psf.Rule) (step psf.Step, slots int, err error) {
+	switch m.DType {
+	case matrix.F64, matrix.F32, matrix.I64, matrix.I32:
+	default:
+		return step, 0, fmt.Errorf("matrix %s: element type %v on a server, want f64, f32, i64 or i32", m.Name, m.DType)
+	}
+	if err := CheckInit(m.Init); err != nil {
+		return step, 0, fmt.Errorf("matrix %s: %w", m.Name, err)
+	}
+	if rule == nil {
+		return step, 0, nil
+	}
+	if step, err = rule.Bind(m.Hyper); err != nil {
+		return step, 0, fmt.Errorf("matrix %s: %w", m.Name, err)
+	}
+	if m.DType != matrix.F32 && m.DType != matrix.F64 {
+		return step, 0, fmt.Errorf("matrix %s: rule %s on %v, want f32 or f64", m.Name, rule.Name, m.DType)
+	}
+	return step, rule.Slots, nil
 }
 
 func newStore(m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (store, error) {
