@@ -137,17 +137,3 @@ func (s *Shard) Blocks() iter.Seq[matrix.Block] {
 		}
 	}
 }
-
-// GrowthBlock is Growth for a block.
-func (s *Shard) GrowthBlock(b matrix.Block, exact bool) (n int64) {
-	if s.meta.Layout != matrix.RowSparse {
-		return 0
-	}
-	if keys, ok := b.Data.(matrix.Keyed); ok {
-		return s.Growth(Delta{Rows: b.At.Rows, Cols: b.At.Cols, Keys: notNil(keys.Keys())}, exact)
-	}
-	for _, d := range s.store.deltas(b) {
-		n += s.Growth(d, exact)
-	}
-	return n
-}
