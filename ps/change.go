@@ -1,6 +1,7 @@
 package ps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -62,12 +63,13 @@ func (c *Client) tick(qs []*rpc.Request, r *round, weight, rate float64) {
 		if qs[i] == nil {
 			qs[i] = &rpc.Request{Op: rpc.OpPush}
 		}
-		for _, m := range r.ticked {
-			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Matrix: m.numbers[i], Clock: int32(m.clock), Weight: weight, Rate: rate})
-		}
 		if r.own {
 			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Clock: int32(c.clock)})
 		}
+		for _, m := range r.ticked {
+			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Matrix: m.numbers[i], Clock: int32(m.clock), Weight: weight, Rate: rate})
+		}
+		slices.SortFunc(qs[i].Ticks, func(a, b rpc.Tick) int { return cmp.Compare(a.Matrix, b.Matrix) })
 	}
 	for _, m := range r.ticked {
 		m.clock++

@@ -156,7 +156,7 @@ func (f *benchFlags) serve(ctx context.Context) (stop func(), err error) {
 		}
 	}
 	for range f.count {
-		c, addr, err := startServer(ctx, f.memory, f.noChecksum)
+		c, addr, err := benchServer(ctx, f.memory, f.noChecksum)
 		if err != nil {
 			stop()
 			return nil, err
@@ -174,8 +174,8 @@ func (f *benchFlags) serve(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// startServer starts this binary as a server and gives its address.
-func startServer(ctx context.Context, memory string, noChecksum bool) (*exec.Cmd, string, error) {
+// benchServer starts this binary as a server and gives its address.
+func benchServer(ctx context.Context, memory string, noChecksum bool) (*exec.Cmd, string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, "", err
