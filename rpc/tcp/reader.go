@@ -50,7 +50,7 @@ type reader struct {
 func newReader(ctx context.Context, nc net.Conn, limit uint32, ledger *budget.Ledger) *reader {
 	r := &reader{limit: limit, ctx: ctx, ledger: ledger, before: func() {}}
 	r.br = bufio.NewReaderSize(counted{nc, &r.heard}, readerSize)
-	r.credit = ledger.NewCredit(budget.Frames, creditStep(ledger, budget.Frames))
+	r.credit = ledger.NewCredit(budget.Small, creditStep(ledger, budget.Small))
 	return r
 }
 
@@ -109,16 +109,20 @@ func (r *reader) body(h head) (*rpc.Buffer, error) {
 	}
 	r.inside.Store(true)
 	defer r.inside.Store(false)
-	if most := r.ledger.Most(budget.Frames); int64(n) > most {
+	class := budget.Small
+	if n > lastStep {
+		class = budget.Frames
+	}
+	if most := r.ledger.Most(class); int64(n) > most {
 		if _, err := r.br.Discard(n); err != nil {
 			return nil, early(err)
 		}
-		return nil, &budget.TooLarge{Class: budget.Frames, Wanted: int64(n), Most: most}
+		return nil, &budget.TooLarge{Class: class, Wanted: int64(n), Most: most}
 	}
 	if n <= max(firstStep, min(r.proven, lastStep)) {
 		return r.atOnce(h)
 	}
-	claim, err := r.ledger.Claim(budget.Frames, int64(n))
+	claim, err := r.ledger.Claim(class, int64(n))
 	if err != nil {
 		return nil, err
 	}
