@@ -46,6 +46,7 @@ type Result struct {
 	Max      float64 `json:"max_us"`
 	Peak     int64   `json:"peak_rss_bytes"` // of the servers, or of this process if they are in it
 	Allocs   float64 `json:"allocs_per_request"`
+	Reads    float64 `json:"reads_mrows_per_cpu_s,omitempty"` // table, where the rate is that of updates
 	BytesKey float64 `json:"bytes_per_key,omitempty"` // table
 	Growth   float64 `json:"slowest_insert_us,omitempty"`
 }
@@ -72,6 +73,7 @@ func Kinds() []Kind {
 		{"push", "gradients of keys in random order, applied by an update rule", push},
 		{"row", "a whole dense row", row},
 		{"barrier", "tasks that tick and wait for each other", barrier},
+		{"storm", "tasks that all push a dense row at once: more than there is memory for", storm},
 	}
 }
 
@@ -82,7 +84,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 			return k.run(ctx, &c)
 		}
 	}
-	return Result{}, fmt.Errorf("bench: %q cannot be measured, want one of table, pull, push, row, barrier", c.What)
+	return Result{}, fmt.Errorf("bench: %q cannot be measured, want one of table, pull, push, row, barrier, storm", c.What)
 }
 
 // batchCount is how many different batches are used in turn.

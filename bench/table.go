@@ -13,8 +13,8 @@ import (
 	"thole.example/wire"
 )
 
-// table fills a partition and then updates and reads keys of it. The rate is that of the updates where there is a rule,
-// that of the reads otherwise.
+// table fills a partition and then reads and updates keys of it. The rate is that of the updates where there is a rule, that
+// of the reads otherwise.
 func table(ctx context.Context, c *Config) (Result, error) {
 	meta := &matrix.Meta{Name: "bench", Rows: int64(c.Dim), Cols: math.MaxInt64, DType: matrix.F32, Layout: matrix.RowSparse, Rule: c.Rule}
 	var rule *psf.Rule
@@ -53,10 +53,22 @@ func table(ctx context.Context, c *Config) (Result, error) {
 	batches := c.batches()
 	for i, b := range batches { // a delta has a key once
 		slices.Sort(b)
-		b = slices.Compact(b)
-		batches[i] = shuffled(b)
+		batches[i] = shuffled(slices.Compact(b))
 	}
 	dst := make([]byte, 4*c.Batch*c.Dim)
+	read := func(b []int64) error { return s.Read(dst[:4*len(b)*c.Dim], meta.Rect().Rows, b) }
+	r, err := c.repeat(ctx, batches, read)
+	if err == nil && rule != nil {
+		reads := r.PerCPU.Both
+		r, err = c.repeat(ctx, batches, apply)
+		r.Reads = reads
+	}
+	r.BytesKey, r.Growth = float64(s.Bytes())/float64(c.Keys), micros(slowest)
+	return r, err
+}
+
+// repeat measures something that is done with one batch after the other.
+func (c *Config) repeat(ctx context.Context, batches [][]int64, do func(keys []int64) error) (Result, error) {
 	rows := 0
 	meter := c.begin()
 	for n := 0; n < warm || meter.more(ctx); n++ {
@@ -65,20 +77,13 @@ func table(ctx context.Context, c *Config) (Result, error) {
 		}
 		begun := time.Now()
 		b := batches[n%batchCount]
-		if rule != nil {
-			err = apply(b)
-		} else {
-			err = s.Read(dst[:4*len(b)*c.Dim], meta.Rect().Rows, b)
-		}
-		if err != nil {
+		if err := do(b); err != nil {
 			return Result{}, err
 		}
 		rows += len(b)
 		meter.done(begun)
 	}
-	r := meter.result(rows / len(meter.took))
-	r.BytesKey, r.Growth = float64(s.Bytes())/float64(c.Keys), micros(slowest)
-	return r, nil
+	return meter.result(rows / max(1, len(meter.took))), nil
 }
 
 // shuffled is the keys in an order that has nothing to do with their size.

@@ -25,7 +25,7 @@ func (l *Ledger) TryTake(c Class, n int64) (Charge, bool) {
 	return Charge{ledger: l, class: c, n: n}, true
 }
 
-// fits reports whether there is room for somebody who is not urgent and comes now.
+// fits reports whether there is room for somebody who is not urgent and comes now, behind those who wait.
 func (l *Ledger) fits(c Class, n int64) bool {
 	return n <= l.room(c, false) && !l.blocked[c] && (!l.shared || n <= l.floorLeft(c))
 }
@@ -69,7 +69,7 @@ func (c *Charge) Grow(ctx context.Context, n int64, urgent func() bool) error {
 		return nil
 	}
 	l.mu.Unlock()
-	return l.wait(ctx, &waiter{charge: c, n: n, class: c.class}, urgent)
+	return l.wait(ctx, &waiter{charge: c, n: n, class: c.class, again: make(chan struct{}, 1)}, urgent)
 }
 
 // Bytes is how many are counted.

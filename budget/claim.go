@@ -38,16 +38,16 @@ func (k *Claim) Take(ctx context.Context, n int64, urgent func() bool) error {
 	if l == nil {
 		return nil
 	}
-	w := &waiter{charge: &k.Charge, claim: k, class: k.class, n: min(n, k.left)}
+	w := &waiter{charge: &k.Charge, claim: k, class: k.class, n: min(n, k.left), again: make(chan struct{}, 1)}
 	l.mu.Lock()
-	if l.fits(k.class, w.n) && l.safe(w) {
-		l.used[k.class] += w.n
-		k.n += w.n
-		k.left -= w.n
-		l.mu.Unlock()
-		return nil
+	now := w.n <= l.room(k.class, false) && l.turn(w) && l.safe(w)
+	if now {
+		l.grant(w)
 	}
 	l.mu.Unlock()
+	if now {
+		return nil
+	}
 	return l.wait(ctx, w, urgent)
 }
 

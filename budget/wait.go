@@ -18,7 +18,6 @@ type waiter struct {
 
 // wait lets w wait. The ledger is not locked.
 func (l *Ledger) wait(ctx context.Context, w *waiter, urgent func() bool) error {
-	w.again = make(chan struct{}, 1)
 	w.urgent = urgent != nil && urgent()
 	l.mu.Lock()
 	l.waiting = append(l.waiting, w)
@@ -89,30 +88,43 @@ func (l *Ledger) serve() {
 // serveThose serves the urgent or the others.
 func (l *Ledger) serveThose(urgent bool) {
 	for _, w := range l.waiting {
-		if w.urgent != urgent || w.done || l.blocked[w.class] && !urgent {
+		if w.urgent != urgent || w.done {
 			continue
 		}
-		switch room := l.room(w.class, urgent); {
-		case w.n > room, l.shared && w.n > l.floorLeft(w.class):
+		if l.room(w.class, urgent) < w.n {
 			// Whoever waits only for its class to fall below its ceiling leaves the rest of the total to others.
 			if urgent || w.n <= l.bounds[w.class].Ceiling-l.used[w.class] {
 				l.shared = true
 			}
 			l.blocked[w.class] = true
-		case w.claim == nil || l.safe(w):
-			l.used[w.class] += w.n
-			w.charge.n += w.n
-			if w.claim != nil {
-				w.claim.left -= w.n
-			}
-			w.done = true
-			w.wake()
+		} else if l.turn(w) && (w.claim == nil || l.safe(w)) {
+			l.grant(w)
+			continue
 		}
-		if urgent && !w.done {
+		if urgent {
 			select {
 			case l.starved <- struct{}{}:
 			default:
 			}
 		}
 	}
+}
+
+// turn reports whether nobody before w waits for the same. A message that is half there need not wait for its turn: those
+// before it may be waiting for its end.
+func (l *Ledger) turn(w *waiter) bool {
+	if w.claim != nil && w.claim.n > 0 {
+		return true
+	}
+	return (w.urgent || !l.blocked[w.class]) && (!l.shared || w.n <= l.floorLeft(w.class))
+}
+
+func (l *Ledger) grant(w *waiter) {
+	l.used[w.class] += w.n
+	w.charge.n += w.n
+	if w.claim != nil {
+		w.claim.left -= w.n
+	}
+	w.done = true
+	w.wake()
 }

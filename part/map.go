@@ -209,6 +209,9 @@ func (m *Map) Owned(server int) []int {
 	return own
 }
 
+// SameColumns reports whether both maps cut columns alike: Of is the same in both.
+func (m *Map) SameColumns(o *Map) bool { return m.Bits == o.Bits && slices.Equal(m.Cols, o.Cols) }
+
 // Equal reports whether both maps are the same data.
 func (m *Map) Equal(o *Map) bool {
 	return m.Version == o.Version && m.Bits == o.Bits && slices.Equal(m.Rows, o.Rows) && slices.Equal(m.Cols, o.Cols) &&

@@ -45,7 +45,7 @@ func partitions(t *testing.T, layout matrix.Layout, dtype matrix.DType, cut stri
 		if mp.Bits > 0 {
 			mine = all.Pick(func(col int64) bool { return mp.Of(col) == id })
 		}
-		if err := s.Set(mine); err != nil {
+		if err := s.SetBlock(mine); err != nil {
 			t.Fatal(err)
 		}
 		views = append(views, s)
@@ -184,7 +184,7 @@ func TestNegative(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, _ := matrix.Block{At: m.Rect(), Data: &matrix.Dense[float64]{Val: []float64{-3, -1}}}.Cast(d)
-		if err := s.Set(b); err != nil {
+		if err := s.SetBlock(b); err != nil {
 			t.Fatal(err)
 		}
 		for _, g := range psf.Gets() {

@@ -167,7 +167,7 @@ func (j *job) effect(e ssp.Effect) {
 			j.answer(q, &rpc.Response{Clock: int32(e.Clock)}, nil)
 		}
 	case ssp.Refuse[*request]:
-		e.Req.end(true)
+		e.Req.end(!e.Done)
 		if e.Req.gather != nil {
 			e.Req.gather.free()
 		}

@@ -95,7 +95,7 @@ func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, in
 		if st.parts.Bits > 0 { // what it gets is of the whole place: it keeps its own keys
 			b = b.Pick(func(col int64) bool { return st.parts.Of(col) == into.to.id })
 		}
-		if err := into.shard.Set(b); err != nil {
+		if err := into.shard.SetBlock(b); err != nil {
 			return err
 		}
 		into.bytes.Release()

@@ -8,6 +8,7 @@ import (
 	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/rpc"
+	"thole.example/shard"
 	"thole.example/ssp"
 )
 
@@ -39,17 +40,6 @@ func (s *Server) tooMuch(what string, args ...any) error {
 		append(args, format.Bytes(used.Total()), format.Bytes(used[budget.Tables]), format.Bytes(s.Ledger.Total()), rpc.ErrRefused)...)
 }
 
-// columnBytes is about what a column takes that a sparse partition does not have yet: its values, the state of the rule, and
-// its place in the index.
-func (s *store) columnBytes() int64 {
-	const index = 24
-	slots := int64(0)
-	if s.rule != nil {
-		slots = int64(s.rule.Slots)
-	}
-	return s.meta.Rows*(slots+1)*int64(s.meta.DType.Size()) + index
-}
-
 // room reserves what sparse partitions may grow by when deltas are applied. Where there is not enough for all keys to be new
 // it looks which are.
 func (j *job) room(deltas []ssp.Delta[*delta]) error {
@@ -61,7 +51,7 @@ func (j *job) room(deltas []ssp.Delta[*delta]) error {
 		if s.meta.Layout != matrix.RowSparse {
 			continue
 		}
-		each := s.columnBytes()
+		each := shard.ColumnBytes(&s.meta, s.rule)
 		c, ok := j.server.Ledger.TryTake(budget.Tables, min(int64(len(d.Data.part.Keys)), math.MaxInt64/each)*each)
 		if !ok {
 			n := s.missing(&d.Data.part) * each

@@ -10,7 +10,6 @@ import (
 	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/rpc"
-	"thole.example/shard"
 	"thole.example/ssp"
 )
 
@@ -147,60 +146,6 @@ func (s *Server) save(m *member, x *rpc.Exchange) {
 	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: needs, Exact: true}, q)
 }
 
-// snapshot is the state of a partition at one moment, on its way to a bucket.
-type snapshot struct {
-	of   *partition
-	mark *shard.Mark // the partition's
-}
-
-// take begins the snapshot, in the partition's mailbox.
-func (s *snapshot) take() {
-	if s.of.shard != nil {
-		s.mark = s.of.shard.Mark()
-		s.of.recount()
-	}
-}
-
-// snapshots asks all partitions here of the matrices for their state, in the job's mailbox: what is applied later is in none
-// of them.
-func (j *job) snapshots(stores []*store) [][]*snapshot {
-	out := make([][]*snapshot, len(stores))
-	for i, s := range stores {
-		for _, p := range s.partitions {
-			if p == nil {
-				continue
-			}
-			shot := &snapshot{of: p}
-			out[i] = append(out[i], shot)
-			if p.post(deed(shot.take)) {
-				j.later.idle = append(j.later.idle, p)
-			}
-		}
-	}
-	return out
-}
-
-// band is the next values of the snapshot, ok false when there are no more.
-func (s *snapshot) band() (b matrix.Block, ok bool, err error) {
-	s.of.wait(func() {
-		if s.mark != nil {
-			b, ok, err = s.mark.Next()
-			s.of.recount()
-		}
-	})
-	return b, ok, err
-}
-
-// close gives the snapshot's memory back.
-func (s *snapshot) close() {
-	s.of.wait(func() {
-		if s.mark != nil {
-			s.mark.Close()
-			s.of.recount()
-		}
-	})
-}
-
 // put writes the snapshots and answers with the Parts.
 func (s *Server) put(ctx context.Context, j *job, a *rpc.Save, stores []*store, shots [][]*snapshot) (*rpc.Response, error) {
 	defer func() {
@@ -243,21 +188,21 @@ func (s *Server) put(ctx context.Context, j *job, a *rpc.Save, stores []*store, 
 
 // putOne puts the saved rows of a partition.
 func (s *Server) putOne(ctx context.Context, w *pendingSave, st *store, shot *snapshot, r *rpc.Response) error {
-	for {
-		b, ok, err := shot.band()
-		if err != nil || !ok {
+	for b, err := range shot.blocks(ctx) {
+		if err != nil {
 			return err
 		}
 		while := s.Ledger.Force(budget.Saves, int64(b.Data.NNZ()*b.Data.DType().Size()))
-		err = st.putBand(ctx, w, shot.of.id, b, r)
+		err = st.putBlock(ctx, w, shot.of.id, b, r)
 		while.Release()
 		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
-func (s *store) putBand(ctx context.Context, w *pendingSave, id int, b matrix.Block, r *rpc.Response) error {
+func (s *store) putBlock(ctx context.Context, w *pendingSave, id int, b matrix.Block, r *rpc.Response) error {
 	for _, rows := range s.meta.SavedRows() {
 		some := b
 		if !rows.Contains(b.At.Rows) {

@@ -170,7 +170,7 @@ func with(shares []share, into []shard.Delta, f func(deltas []shard.Delta) error
 		d := sh.d
 		d.mu.RLock()
 		defer d.mu.RUnlock()
-		one := shard.Delta{Rows: d.part.Rows, Cols: d.part.Cols}
+		one := shard.Delta{Rows: d.part.Rows, Cols: d.part.Cols.Intersect(d.of.parts.At(int(sh.partition)).Cols)}
 		if d.part.Kind == rpc.KindKeys {
 			one.Keys = d.part.Keys[sh.first:][:sh.n:sh.n]
 		}

@@ -55,20 +55,20 @@ func (a *ahead[D]) recycle(entries []entry[D]) {
 	a.spare = entries[:0]
 }
 
-// has reports whether the task has a delta at the clock.
+// has reports whether the task, which has not ended the clock, has a delta at it.
 func (a *ahead[D]) has(clock, task int) bool {
 	i, there := a.find(clock)
-	return there && slices.ContainsFunc(a.clocks[i].entries, func(e entry[D]) bool { return e.task == task && !e.tick })
+	return there && slices.ContainsFunc(a.clocks[i].entries, func(e entry[D]) bool { return e.task == task })
 }
 
-// take removes the task's deltas of the clock.
+// take removes the deltas of the task, which has not ended the clock.
 func (a *ahead[D]) take(clock, task int) (deltas []D) {
 	i, there := a.find(clock)
 	if !there {
 		return nil
 	}
 	entries := keep(a.clocks[i].entries, func(e *entry[D]) bool {
-		if e.task == task && !e.tick {
+		if e.task == task {
 			deltas = append(deltas, e.delta)
 			return false
 		}

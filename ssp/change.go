@@ -10,7 +10,8 @@ func (j *Job[D, R]) check(m *member[D, R], c *change[D, R]) error {
 	for i := range c.Deltas {
 		d := &c.Deltas[i]
 		if d.Matrix < 1 || d.Matrix >= len(j.matrices) {
-			return fmt.Errorf("push to matrix %d of job %q, want one from 1 to %d: %w", d.Matrix, j.name, len(j.matrices)-1, Malformed)
+			return fmt.Errorf("push to matrix %d of job %q, want one from 1 to %d: %w",
+				d.Matrix, j.name, len(j.matrices)-1, Malformed)
 		}
 		if err := j.current(m, d.Matrix, d.Clock); err != nil {
 			return err
@@ -122,7 +123,7 @@ func (s *series[D]) tick(task, n int) bool {
 // has failed.
 func (j *Job[D, R]) advance() error {
 	for _, s := range j.matrices {
-		if !s.moved || s.own() {
+		if !s.moved {
 			continue
 		}
 		if err := j.fold(s); err != nil {

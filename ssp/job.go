@@ -73,7 +73,9 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 	case Quit[R]:
 		j.quit(&e)
 	case Gone:
-		j.gone(e.Conn)
+		if m := j.conns[e.Conn]; m != nil {
+			j.gone(m, goneAway)
+		}
 	case Alive:
 		if m := j.conns[e.Conn]; m != nil {
 			m.seen = j.now
@@ -281,7 +283,7 @@ func (j *Job[D, R]) Urgent(conn int64) bool {
 		return false
 	}
 	for _, s := range j.matrices {
-		if n := s.clocks.Of(m.task); n == s.clocks.Slowest() && n < Finished {
+		if s.clocks.Of(m.task) == s.clocks.Slowest() {
 			return true
 		}
 	}

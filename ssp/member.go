@@ -25,6 +25,7 @@ type member[D any, R comparable] struct {
 	lease    time.Duration
 	optional bool
 	seen     time.Duration // when something was heard of it last; when it went away
+	why      string        // it is away
 	window[D, R]
 }
 
@@ -42,7 +43,8 @@ const (
 
 // String is the status in lower case.
 func (s Status) String() string {
-	return [...]string{"claimed", "here", "away", "left", "lost", "unknown"}[min(s, 5)]
+	names := [...]string{"claimed", "here", "away", "left", "lost", "unknown"}
+	return names[min(int(s), len(names)-1)]
 }
 
 func (m *member[D, R]) over() bool { return m.status == Left || m.status == Lost }
@@ -111,7 +113,7 @@ func (j *Job[D, R]) repeated(e *Join[R]) bool {
 		return false
 	}
 	m := j.members[e.Task]
-	return m.client == e.Client && m.epoch == 0 && (m.status == Here || m.status == Away)
+	return m.client == e.Client && m.epoch == 0
 }
 
 // admit makes the task a member. The tasks of one process come all or not at all: the first to join claims the others'
@@ -169,11 +171,13 @@ func (j *Job[D, R]) taken(m *member[D, R], worker string) error {
 		return fmt.Errorf("task %d of job %q, %s, has lost its connection and is waited for: %w (try again in %v)",
 			m.task, j.name, m.name, Refused, m.grace)
 	case m.status == Here:
-		return fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)", m.task, j.name, m.name, Refused)
+		return fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)",
+			m.task, j.name, m.name, Refused)
 	case m.over():
 		return fmt.Errorf("task %d of job %q was here before: %w", m.task, j.name, Refused)
 	case m.worker != worker:
-		return fmt.Errorf("task %d of job %q is another worker's: %w (a second job needs another name)", m.task, j.name, Refused)
+		return fmt.Errorf("task %d of job %q is another worker's: %w (a second job needs another name)",
+			m.task, j.name, Refused)
 	}
 	return nil
 }
@@ -192,7 +196,8 @@ func (j *Job[D, R]) rejoin(e *Join[R]) error {
 	case m.over():
 		return fmt.Errorf("task %d of job %q has left: %w", e.Task, j.name, NotFound)
 	case e.Epoch < m.epoch:
-		return fmt.Errorf("task %d of job %q comes back as number %d, and was here as %d: %w", e.Task, j.name, e.Epoch, m.epoch, Refused)
+		return fmt.Errorf("task %d of job %q comes back as number %d, and was here as %d: %w",
+			e.Task, j.name, e.Epoch, m.epoch, Refused)
 	case e.Conn < m.conn:
 		return fmt.Errorf("task %d of job %q has come back over a later connection: %w", e.Task, j.name, Refused)
 	}
@@ -223,20 +228,19 @@ func (j *Job[D, R]) disconnect(m *member[D, R], why string) {
 	j.drop(err, func(_ R, of *member[D, R]) bool { return of == m })
 }
 
+// goneAway is why a task is away whose connection has ended.
+const goneAway = "went away before it was done"
+
 // gone lets the task of a connection that has ended come back, or gives it up.
-func (j *Job[D, R]) gone(conn int64) {
-	m := j.conns[conn]
-	if m == nil {
-		return
-	}
-	m.status, m.seen = Away, j.now
+func (j *Job[D, R]) gone(m *member[D, R], why string) {
+	m.status, m.seen, m.why = Away, j.now, why
 	j.disconnect(m, "lost its connection")
 	if m.grace == 0 || j.failed != nil {
-		j.lose(m, "went away before it was done")
-		j.end()
-		return
+		j.lose(m, why)
+	} else {
+		j.expect(m)
 	}
-	j.expect(m)
+	j.end()
 }
 
 // lose gives a task up that is not connected any more: the job fails, or goes on without it.
@@ -283,7 +287,8 @@ func (j *Job[D, R]) leave(e *Leave[R]) {
 		return
 	}
 	if len(m.early) > 0 {
-		j.refuse(e.Req, fmt.Errorf("task %d of job %q leaves, but its change %d has not come: %w", m.task, j.name, m.last+1, Refused))
+		j.refuse(e.Req, fmt.Errorf("task %d of job %q leaves, but its change %d has not come: %w",
+			m.task, j.name, m.last+1, Refused))
 		return
 	}
 	var err error

@@ -1,9 +1,10 @@
-// Package ssp decides who must wait and what may be applied: clocks, the staleness bound, readers that wait, and deltas
-// that are not yet due. It is pure: no goroutine, no lock, no time; its user provides them.
+// Package ssp decides who must wait and what may be applied: clocks, the staleness bound, readers that wait, deltas that
+// are not yet due, and who is part of a job. It is pure: no goroutine, no lock, no clock of its own; its user provides
+// them.
 //
-// A task's clock counts its finished steps. Deltas of step n (clock n before the tick) are staged and become visible
-// when the slowest task has finished step n, all together and in the order of (clock, task). A reader at clock c under
-// bound s waits until the slowest clock is at least c-s:
+// A task's clock of a matrix counts its finished steps. Deltas of step n (clock n before the tick) are staged and become
+// visible when the slowest task has finished step n, all together and in the order of (clock, task). A reader at clock c
+// under bound s waits until the slowest clock is at least c-s:
 //
 //	bound  read at clock c sees                        promise
 //	0      exactly the steps 0..c-1 of all tasks (BSP) same job, same bits, whatever the timing
@@ -12,6 +13,16 @@
 //
 // Waiting for the slowest clock alone is not BSP: a slow reader would see a fast task's next deltas. Staging is what
 // makes the first line true.
+//
+// A [Job] is a state machine: what happens is an [Event], what is to be done about it an [Effect], and testdata/job tells
+// its stories. A client numbers its changes; each is executed once and in the order of the numbers, whatever is lost,
+// repeated or overtaken on the way:
+//
+//	number n comes          and n is                  the job
+//	last+1                  in its turn               executes it, then what waited for it
+//	above                   early                     keeps it, at most Window of them
+//	last-Window+1 to last   a duplicate               answers as it did, and changes nothing
+//	below                   out of any use            refuses it
 package ssp
 
 import (

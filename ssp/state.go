@@ -170,8 +170,8 @@ func (j *Job[D, R]) restoreMember(s *MemberState) error {
 		}
 		m.refused = append(m.refused, refusal{f.Seq, f.err()})
 	}
-	if m.status == Here {
-		m.status = Away
+	if m.status == Here || m.status == Away {
+		m.status, m.why = Away, goneAway
 	}
 	if m.status != Claimed {
 		j.joined++
@@ -195,12 +195,32 @@ func (j *Job[D, R]) restoreMatrix(s *MatrixState[D]) error {
 	of := &series[D]{Matrix: s.Matrix, clocks: &Clocks{at: slices.Clone(s.Clocks)}}
 	of.clocks.count()
 	for _, e := range s.Staged {
-		if e.Task < 0 || e.Task >= len(j.members) || e.Clock < 0 || e.Tick && !(e.Weight > 0) {
-			return fmt.Errorf("state of job %q: %v has a delta of clock %d of task %d with weight %v, want a task below %d: %w",
-				j.name, of, e.Clock, e.Task, e.Weight, len(j.members), Malformed)
+		if err := of.stageable(e); err != nil {
+			return fmt.Errorf("state of job %q: %v: %w: %w", j.name, of, err, Malformed)
 		}
 		of.ahead.add(e.Clock, entry[D]{e.Task, e.Tick, e.Weight, e.Rate, e.Delta})
 	}
 	j.matrices = append(j.matrices, of)
+	return nil
+}
+
+// stageable tells why a delta or tick cannot be among those that are not yet due.
+func (s *series[D]) stageable(e Staged[D]) error {
+	now := s.clocks.Of(e.Task)
+	from, to := s.clocks.Slowest(), now
+	if s.Bound == ASP {
+		from = now
+	}
+	if e.Tick {
+		to--
+	}
+	switch {
+	case now < 0:
+		return fmt.Errorf("something is staged of task %d, want one in [0,%d)", e.Task, len(s.clocks.at))
+	case e.Clock < from || e.Clock > to:
+		return fmt.Errorf("clock %d of task %d is staged, want one from %d to %d", e.Clock, e.Task, from, to)
+	case e.Tick && !(e.Weight > 0):
+		return fmt.Errorf("a tick of weight %v is staged, want one above 0", e.Weight)
+	}
 	return nil
 }

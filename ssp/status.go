@@ -14,7 +14,8 @@ func (j *Job[D, R]) String() string {
 	}
 	for t, m := range j.members {
 		if m != nil && m.status != Claimed {
-			fmt.Fprintf(&b, "task %d %s at %s, heard of %v ago, change %d; clocks:%s\n", t, m.status, m.name, seconds(j.now-m.seen), m.last, j.clocks(t))
+			fmt.Fprintf(&b, "task %d %v at %s, heard of %v ago, change %d; clocks:%s\n",
+				t, m.status, m.name, seconds(j.now-m.seen), m.last, j.clocks(t))
 		}
 	}
 	for _, s := range j.matrices {
@@ -24,7 +25,7 @@ func (j *Job[D, R]) String() string {
 	}
 	for _, m := range j.members {
 		if m != nil && len(m.early) > 0 {
-			fmt.Fprintf(&b, "task %d: change %d has not come, %d wait for it\n", m.task, m.last+1, len(m.early))
+			fmt.Fprintf(&b, "task %d: change %d has not come, later ones wait: %d\n", m.task, m.last+1, len(m.early))
 		}
 	}
 	for i := range j.pulls {

@@ -76,7 +76,7 @@ func (j *Job[D, R]) deadline() {
 		j.overdue(m)
 		j.expect(m)
 		if j.due(&m.gap) {
-			j.do(Say{fmt.Sprintf("job %q: change %d of task %d at %s has not come, and %d behind it wait",
+			j.do(Say{fmt.Sprintf("job %q: change %d of task %d at %s has not come, later ones wait: %d",
 				j.name, m.last+1, m.task, m.name, len(m.early))})
 		}
 	}
@@ -94,18 +94,19 @@ func (j *Job[D, R]) overdue(m *member[D, R]) {
 		return
 	}
 	if m.status == Away {
-		j.lose(m, fmt.Sprintf("went away before it was done, and did not come back within %v", m.grace))
+		j.lose(m, fmt.Sprintf("%s, and did not come back within %v", m.why, m.grace))
 		return
 	}
-	j.do(Say{fmt.Sprintf("job %q: nothing is heard of task %d at %s for %v, its connection is dropped", j.name, m.task, m.name, m.lease)})
+	why := fmt.Sprintf("was not heard of for %v", m.lease)
+	j.do(Say{fmt.Sprintf("job %q: task %d at %s %s, its connection is dropped", j.name, m.task, m.name, why)})
 	j.do(DropConn{m.conn})
-	j.gone(m.conn)
+	j.gone(m, why)
 }
 
 // namesLimit is how many tasks a line for people names.
 const namesLimit = 4
 
-// sayWhy tells who waits for a matrix and for whom, if somebody still does.
+// sayWhy tells who waits for a matrix, and for whom.
 func (j *Job[D, R]) sayWhy(s *series[D]) {
 	var first *pull[D, R]
 	more := 0
@@ -119,7 +120,6 @@ func (j *Job[D, R]) sayWhy(s *series[D]) {
 		}
 	}
 	if first == nil {
-		s.watch = watch{}
 		return
 	}
 	others := ""

@@ -30,6 +30,7 @@ type benchFlags struct {
 	count      int
 	inProcess  bool
 	noChecksum bool
+	memory     string
 	json       bool
 }
 
@@ -57,27 +58,29 @@ It starts a server process of its own unless --servers names some or --in-proces
 		ValidArgs: names,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.What = args[0]
-			return runBench(c.Context(), e, &f)
+			return runBench(c, e, &f)
 		},
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.keys, "keys", "1M", "keys of the table: a number, with K, M or G for thousands, millions, thousands of millions")
 	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
 	flags.IntVar(&f.Batch, "batch", 10000, "keys of a request, in random order; some come twice")
-	flags.StringVar(&f.Rule, "rule", "", "update rule of the table; \"\": deltas are added (push, table: adagrad)")
+	flags.StringVar(&f.Rule, "rule", "", "update rule of the table, or none: deltas are added (default: adagrad for push and table, else none)")
 	flags.IntVar(&f.Depth, "in-flight", 1, "requests under way")
 	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure")
-	flags.StringVar(&f.cols, "cols", "100M", "columns of the dense row")
-	flags.IntVar(&f.Tasks, "tasks", 10, "tasks of the barrier")
+	flags.StringVar(&f.cols, "cols", "100M", "columns of the dense row (storm: 25M)")
+	flags.IntVar(&f.Tasks, "tasks", 10, "tasks of barrier and storm")
 	flags.StringSliceVar(&f.servers, "servers", nil, "addresses of servers that run already")
 	flags.IntVar(&f.count, "processes", 1, "server processes to start")
+	flags.StringVar(&f.memory, "memory", "", "--memory of the server processes")
 	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
 	flags.BoolVar(&f.noChecksum, "no-checksum", false, "send frames without checksums")
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON object in the last line")
 	return c
 }
 
-func runBench(ctx context.Context, e *env, f *benchFlags) error {
+func runBench(c *cobra.Command, e *env, f *benchFlags) error {
+	ctx := c.Context()
 	var err error
 	if f.Keys, err = countOf("keys", f.keys, 1<<31); err != nil {
 		return err
@@ -96,8 +99,17 @@ func runBench(ctx context.Context, e *env, f *benchFlags) error {
 			return usageError{fmt.Errorf("--%s %d, want a number from 1 to %d", n.name, n.is, n.max)}
 		}
 	}
-	if f.Rule != "" && !slices.ContainsFunc(optim.Rules(), func(r psf.Rule) bool { return r.Name == f.Rule }) {
+	if f.Rule == "" && (f.What == "push" || f.What == "table") {
+		f.Rule = "adagrad"
+	}
+	if f.What == "storm" && !c.Flags().Changed("cols") {
+		f.Cols = 25_000_000
+	}
+	if f.Rule != "" && f.Rule != "none" && !slices.ContainsFunc(optim.Rules(), func(r psf.Rule) bool { return r.Name == f.Rule }) {
 		return usageError{fmt.Errorf("--rule %q, want one that \"thole algos\" lists", f.Rule)}
+	}
+	if f.Rule == "none" {
+		f.Rule = ""
 	}
 	if !f.json {
 		f.Tell = func(line string) { fmt.Fprintln(e.err, line) }
@@ -144,7 +156,7 @@ func (f *benchFlags) serve(ctx context.Context) (stop func(), err error) {
 		}
 	}
 	for range f.count {
-		c, addr, err := startServer(ctx, f.noChecksum)
+		c, addr, err := benchServer(ctx, f.memory, f.noChecksum)
 		if err != nil {
 			stop()
 			return nil, err
@@ -162,13 +174,16 @@ func (f *benchFlags) serve(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// startServer starts this binary as a server and gives its address.
-func startServer(ctx context.Context, noChecksum bool) (*exec.Cmd, string, error) {
+// benchServer starts this binary as a server and gives its address.
+func benchServer(ctx context.Context, memory string, noChecksum bool) (*exec.Cmd, string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, "", err
 	}
 	args := []string{"server", "--listen", "127.0.0.1:0", "--quiet"}
+	if memory != "" {
+		args = append(args, "--memory", memory)
+	}
 	if noChecksum {
 		args = append(args, "--no-checksum")
 	}
@@ -213,6 +228,9 @@ func printBench(e *env, r *bench.Result) {
 			fmt.Fprintf(e.out, "server %.1f, client %.1f, ", r.PerCPU.Server, r.PerCPU.Client)
 		}
 		fmt.Fprintf(e.out, "both %.2f\n", r.PerCPU.Both)
+	}
+	if r.Reads > 0 {
+		fmt.Fprintf(e.out, "reads: %.1f M rows per CPU-second\n", r.Reads)
 	}
 	if r.Bytes > 0 {
 		fmt.Fprintf(e.out, "%.2f GB/s\n", r.Bytes)

@@ -54,7 +54,9 @@ func (s *session) ease() {
 
 // run serves the connection until it ends.
 func (s *session) run() {
-	s.end(s.serve())
+	why := s.serve()
+	s.tell(why)
+	s.end(why)
 	s.work.Wait()
 	s.out.work.Wait()
 }
@@ -79,6 +81,7 @@ func (s *session) serve() error {
 	p := newPulse(s.l.Network, theirs, s.in, s.out)
 	s.work.Go(func() {
 		if err := p.watch(s.gone); err != nil {
+			s.tell(&silence{err})
 			s.end(&silence{err})
 		}
 	})
@@ -94,6 +97,16 @@ type silence struct{ err error }
 
 func (s *silence) Error() string { return s.err.Error() }
 
+// tell logs the end of a connection that the other side is to blame for.
+func (s *session) tell(why error) {
+	var broken *breach
+	var shake *HandshakeError
+	var silent *silence
+	if errors.As(why, &broken) || errors.As(why, &shake) || errors.As(why, &silent) {
+		s.l.Log.Warn("rpc: connection ended", "at", s.l.addr, "client", s.peer.Name, "err", why)
+	}
+}
+
 // end ends the connection once, for the given reason, which the client is told if it is not the client's own.
 func (s *session) end(why error) {
 	s.mu.Lock()
@@ -104,12 +117,10 @@ func (s *session) end(why error) {
 		return
 	}
 	var broken *breach
-	var shake *HandshakeError
 	var silent *silence
 	closing := errors.Is(why, rpc.ErrClosed)
-	if errors.As(why, &broken) || errors.As(why, &shake) || errors.As(why, &silent) {
-		s.l.Log.Warn("rpc: connection ended", "at", s.l.addr, "client", s.peer.Name, "err", why)
-	}
+	errors.As(why, &broken)
+	errors.As(why, &silent)
 	if s.greeted.Load() && (broken != nil || silent != nil || closing) {
 		s.out.lastWords(why)
 		if broken != nil {

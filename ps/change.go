@@ -1,0 +1,190 @@
+package ps
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"thole.example/rpc"
+)
+
+// round is a change of the task's: a numbered request to each server that it concerns.
+type round struct {
+	of      []*exchange // by server; nil for a server that has none
+	alone   bool        // no other change was under way when it began
+	deltas  []delta     // what was taken from the oplog
+	ticked  []*Matrix   // whose clocks it moved
+	own     bool        // it moved the task's own clock
+	results bool        // somebody else takes the answers and releases them
+}
+
+// change makes a change of what was pushed: it builds the requests, keeps them in the servers' logs and sends them. If the
+// context ends before the requests are built, oplog and clocks are as before; after that the change is under way.
+// complete, if not nil, adds to the requests, by server, nil where nothing is to be sent.
+func (c *Client) change(ctx context.Context, ticked []*Matrix, own bool, weight, rate float64, complete func(qs []*rpc.Request)) (*round, error) {
+	for len(c.rounds) >= c.o.InFlight {
+		if err := c.settleFirst(ctx); err != nil {
+			return nil, err
+		}
+	}
+	r := &round{alone: len(c.rounds) == 0, ticked: ticked, own: own}
+	qs := c.drain(r)
+	c.tick(qs, r, weight, rate)
+	if complete != nil {
+		complete(qs)
+		r.results = true
+	}
+	return r, c.launch(ctx, r, qs)
+}
+
+// launch numbers the requests, keeps them in the servers' logs and sends them.
+func (c *Client) launch(ctx context.Context, r *round, qs []*rpc.Request) error {
+	r.of = make([]*exchange, len(qs))
+	for i, q := range qs {
+		if q != nil {
+			l := c.links[i]
+			l.seq++
+			q.Seq = l.seq
+			r.of[i] = &exchange{link: l, q: q}
+			l.log = append(l.log, r.of[i])
+		}
+	}
+	c.rounds = append(c.rounds, r)
+	return c.start(ctx, r.of)
+}
+
+// tick adds the ticks to requests for all servers and moves the clocks.
+func (c *Client) tick(qs []*rpc.Request, r *round, weight, rate float64) {
+	if r.ticked == nil && !r.own {
+		return
+	}
+	for i := range qs {
+		if qs[i] == nil {
+			qs[i] = &rpc.Request{Op: rpc.OpPush}
+		}
+		if r.own {
+			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Clock: int32(c.clock)})
+		}
+		for _, m := range r.ticked {
+			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Matrix: m.numbers[i], Clock: int32(m.clock), Weight: weight, Rate: rate})
+		}
+		slices.SortFunc(qs[i].Ticks, func(a, b rpc.Tick) int { return cmp.Compare(a.Matrix, b.Matrix) })
+	}
+	for _, m := range r.ticked {
+		m.clock++
+	}
+	if r.own {
+		c.clock++
+	}
+}
+
+// settle waits for the changes under way.
+func (c *Client) settle(ctx context.Context) error {
+	for len(c.rounds) > 0 {
+		if err := c.settleFirst(ctx); err != nil {
+			return err
+		}
+	}
+	return c.failed
+}
+
+// settleFirst waits for the oldest of the changes under way.
+func (c *Client) settleFirst(ctx context.Context) error {
+	r := c.rounds[0]
+	for _, x := range r.of {
+		if x != nil && !x.done {
+			if err := x.link.finish(ctx, x, r.of); err != nil {
+				return err
+			}
+		}
+	}
+	last := len(c.rounds) == 1
+	c.rounds = slices.Delete(c.rounds, 0, 1)
+	err := c.judge(r, last)
+	for _, x := range r.of {
+		if x != nil {
+			x.q.Memory.Release()
+		}
+	}
+	if !r.results || err != nil {
+		release(r.of)
+	}
+	if err == nil {
+		err = c.failed
+	}
+	return err
+}
+
+// judge tells what came of a change that was answered; last says that no other came after it. If every server refused it
+// and no other change was under way, it is undone.
+func (c *Client) judge(r *round, last bool) error {
+	var first error
+	refused, all := 0, 0
+	for _, x := range r.of {
+		if x == nil {
+			continue
+		}
+		all++
+		if x.err == nil {
+			continue
+		}
+		if first == nil {
+			first = x.err
+		}
+		if !errors.Is(x.err, rpc.ErrLost) && !errors.Is(x.err, rpc.ErrClosed) && !errors.Is(x.err, rpc.ErrInternal) {
+			refused++
+		}
+	}
+	switch {
+	case first == nil:
+		return nil
+	case refused < all || !r.alone || !last:
+		return c.fail(first)
+	}
+	for i, x := range r.of {
+		if x != nil && !x.sent { // it never left
+			c.links[i].seq--
+		}
+	}
+	for _, m := range r.ticked {
+		m.clock--
+	}
+	if r.own {
+		c.clock--
+	}
+	for i := range r.deltas {
+		r.deltas[i].restore()
+	}
+	c.oplog = append(r.deltas, c.oplog...)
+	return first
+}
+
+// answered reports whether every server has answered the change.
+func (r *round) answered() bool {
+	for _, x := range r.of {
+		if x != nil && (!x.done || x.err != nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// changeAlone makes a change that nothing was pushed for, when all before it were made, and waits for it. What was pushed
+// stays in the oplog.
+func (c *Client) changeAlone(ctx context.Context, request func(server int) (*rpc.Request, error)) error {
+	if err := c.settle(ctx); err != nil {
+		return err
+	}
+	qs := make([]*rpc.Request, len(c.links))
+	for i := range qs {
+		var err error
+		if qs[i], err = request(i); err != nil {
+			return err
+		}
+	}
+	if err := c.launch(ctx, &round{alone: true}, qs); err != nil {
+		return err
+	}
+	return c.settle(ctx)
+}

@@ -1,0 +1,113 @@
+package ps
+
+import (
+	"context"
+
+	"thole.example/rpc"
+)
+
+// join says to every server that the task is there: to the first one alone at first, so that of two that claim the same
+// task one goes through.
+func (c *Client) join(ctx context.Context) error {
+	c.watch.begin("join", nil)
+	defer c.watch.end()
+	for _, links := range [][]*link{c.links[:1], c.links[1:]} {
+		xs := make([]*exchange, len(links))
+		for i, l := range links {
+			q, err := l.joining()
+			if err != nil {
+				return err
+			}
+			xs[i] = &exchange{link: l, q: q, once: true, conn: l.conn}
+			xs[i].call = l.conn.Start(ctx, q)
+		}
+		for i, l := range links {
+			if err := l.joinFirst(ctx, xs[i], xs); err != nil {
+				abandon(xs)
+				return err
+			}
+		}
+		c.mu.Lock()
+		c.joined = true
+		c.mu.Unlock()
+	}
+	return nil
+}
+
+// joinFirst waits for the answer to the first Join. If it is lost the server may have heard it or not: it is told again
+// that the client is there.
+func (l *link) joinFirst(ctx context.Context, x *exchange, others []*exchange) error {
+	if err := l.finish(ctx, x, others); err != nil {
+		return err
+	}
+	switch {
+	case x.err == nil:
+		return l.welcome(x.resp)
+	case l.conn == nil: // lost
+		return l.connect(ctx)
+	}
+	return x.err
+}
+
+// Members waits until all tasks of the job have joined. At first, and each time when it hears of another or of a worker
+// that was refused, it tells how things are: how many have joined, which are missing (some of them if they are many), how
+// many workers were refused and why the last one was.
+func (c *Client) Members(ctx context.Context, tell func(rpc.Membership)) error {
+	if err := c.begin(ctx, "members", nil); err != nil {
+		return err
+	}
+	defer c.end()
+	known := rpc.Members{}
+	for known.Joined < c.o.Tasks {
+		q, err := control(rpc.OpMembers, known)
+		if err != nil {
+			return err
+		}
+		xs, err := c.ask(ctx, []*rpc.Request{q}) // the first server, which all join first
+		if err != nil {
+			return err
+		}
+		var now rpc.Membership
+		if err := xs[0].link.read(xs[0].resp, &now); err != nil {
+			return err
+		}
+		before := known
+		known = rpc.Members{Joined: now.Joined, Refused: now.Refused}
+		if known == before || now.Joined < before.Joined || now.Refused < before.Refused || now.Joined > c.o.Tasks {
+			return xs[0].link.lie("%d of %d tasks have joined and %d were refused, after %d and %d",
+				now.Joined, c.o.Tasks, now.Refused, before.Joined, before.Refused)
+		}
+		tell(now)
+	}
+	return nil
+}
+
+// Barrier waits until every task's own clock has ticked as often as this one's, whatever the bound.
+func (c *Client) Barrier(ctx context.Context) error {
+	if err := c.begin(ctx, "barrier", nil); err != nil {
+		return err
+	}
+	defer c.end()
+	xs, err := c.askAll(ctx, rpc.OpBarrier, nil)
+	release(xs)
+	return err
+}
+
+// Leave says that the task is done; the job ends when all tasks have left. What was pushed is sent before, and waited for.
+func (c *Client) Leave(ctx context.Context) error {
+	if err := c.begin(ctx, "leave", nil); err != nil {
+		return err
+	}
+	defer c.end()
+	if err := c.flush(ctx); err != nil {
+		return err
+	}
+	xs, err := c.askAll(ctx, rpc.OpLeave, nil)
+	release(xs)
+	if err == nil {
+		c.mu.Lock()
+		c.joined = false
+		c.mu.Unlock()
+	}
+	return err
+}

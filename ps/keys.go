@@ -1,0 +1,319 @@
+package ps
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"math/bits"
+	"slices"
+
+	"thole.example/kernel"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/rpc"
+)
+
+// Keys is a plan of a batch's keys: the unique ones grouped by the partitions that have them, and for each key of the
+// batch its place among them. It is made once a batch by [Matrix.Plan] and used by pulls and pushes of the same keys, of
+// that matrix or of another one with the same partitions.
+//
+// Memory is used again by the next plan made into the same Keys, so a pull must have ended before that.
+type Keys struct {
+	parts  *part.Map
+	inputs int
+	unique []int64
+	groups []rpc.Group // of unique: partition of the first band, and how many
+	of     []uint32    // of how many inputs each group is
+	// order is the inputs by partition, each with its place among the unique keys; nil if every place is the input's own.
+	order []entry
+
+	memory keysMemory
+}
+
+// entry is one input.
+type entry struct {
+	key   int64
+	input uint32
+	place uint32 // with the bit again if an earlier input has the same key; while planning: where to look for the key
+}
+
+// again marks the place of a key that came before.
+const again = 1 << 31
+
+// keysMemory is what plans reuse.
+type keysMemory struct {
+	unique []int64
+	order  []entry
+	words  []uint64 // of each input: partition in the top bits, then bits of the hash
+	counts []uint32 // of each partition
+	table  []uint32 // open addressing: 1 + place + base
+	base   uint32   // what is not above it is of earlier plans
+}
+
+// Len is the number of keys that were planned.
+func (k *Keys) Len() int { return k.inputs }
+
+// Unique is the keys without duplicates, in the order of their places. It is the plan's own slice.
+func (k *Keys) Unique() []int64 { return k.unique }
+
+// Places appends to dst the place in Unique of each key that was planned, in their order.
+func (k *Keys) Places(dst []uint32) []uint32 {
+	n := len(dst)
+	for i := range k.inputs {
+		dst = append(dst, uint32(i))
+	}
+	for i := range k.order {
+		dst[n+int(k.order[i].input)] = k.order[i].place &^ again
+	}
+	return dst
+}
+
+// plan plans the keys for the map, whose columns are cols.
+func (k *Keys) plan(parts *part.Map, cols matrix.Range, keys []int64) error {
+	if len(keys) > math.MaxInt32 {
+		return fmt.Errorf("%d keys, want at most %d", len(keys), math.MaxInt32)
+	}
+	k.parts, k.inputs, k.groups, k.of, k.order = parts, len(keys), k.groups[:0], k.of[:0], nil
+	k.unique = resize(&k.memory.unique, len(keys))
+	sorted := ascending(keys)
+	if sorted && parts.Bits == 0 {
+		return k.planRuns(cols, keys)
+	}
+	shift, err := k.count(cols, keys)
+	if err != nil {
+		return err
+	}
+	k.order = resize(&k.memory.order, len(keys))
+	if sorted {
+		k.spread(keys, shift)
+		return nil
+	}
+	k.sort(keys, shift)
+	k.merge()
+	return nil
+}
+
+// ascending reports whether the keys ascend, none twice.
+func ascending(keys []int64) bool {
+	for i := 1; i < len(keys); i++ {
+		if keys[i] <= keys[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// planRuns plans ascending keys for partitions that are ranges: nothing has to be moved.
+func (k *Keys) planRuns(cols matrix.Range, keys []int64) error {
+	if n := len(keys); n > 0 && (!cols.Has(keys[0]) || !cols.Has(keys[n-1])) {
+		return outside(cols, keys)
+	}
+	copy(k.unique, keys)
+	for i := 0; i < len(keys); {
+		p := k.parts.Of(keys[i])
+		end, from := k.parts.Cols[p+1], i
+		for i < len(keys) && keys[i] < end {
+			i++
+		}
+		k.group(p, uint32(i-from))
+	}
+	return nil
+}
+
+// group adds a group of n inputs.
+func (k *Keys) group(partition int, n uint32) {
+	k.groups = append(k.groups, rpc.Group{Partition: uint32(partition), Keys: n})
+	k.of = append(k.of, n)
+}
+
+// outside is the error that names the first key out of the columns.
+func outside(cols matrix.Range, keys []int64) error {
+	for i, key := range keys {
+		if !cols.Has(key) {
+			return fmt.Errorf("column %d at position %d, want one in %v", key, i, cols)
+		}
+	}
+	return nil
+}
+
+// count computes the word of each key, and how many keys each partition gets. The partition of a word is word >> shift.
+func (k *Keys) count(cols matrix.Range, keys []int64) (shift int, err error) {
+	beside := k.parts.Beside()
+	shift = 64 - bits.Len(uint(beside-1))
+	counts := resize(&k.memory.counts, beside)
+	clear(counts)
+	words := resize(&k.memory.words, len(keys))[:len(keys)]
+	lo, width := cols.Lo, uint64(cols.Hi-cols.Lo)
+	if k.parts.Bits == 0 {
+		for i, key := range keys {
+			if uint64(key-lo) >= width {
+				return 0, outside(cols, keys)
+			}
+			p := k.parts.Of(key)
+			counts[p]++
+			words[i] = uint64(p)<<shift | kernel.Hash(uint64(key))>>(64-shift)
+		}
+		return shift, nil
+	}
+	mask := len(counts) - 1
+	for i, key := range keys {
+		if uint64(key-lo) >= width {
+			return 0, outside(cols, keys)
+		}
+		h := kernel.Hash(uint64(key))
+		words[i] = h
+		counts[int(h>>(shift&63))&mask]++
+	}
+	return shift, nil
+}
+
+// starts turns counts into where the inputs of each partition begin, and makes the groups.
+func (k *Keys) starts() []uint32 {
+	at, sum := k.memory.counts, uint32(0)
+	for p, n := range at {
+		if n > 0 {
+			k.group(p, n)
+		}
+		at[p] = sum
+		sum += n
+	}
+	return at
+}
+
+// spread moves keys, of which none comes twice, to their partitions.
+func (k *Keys) spread(keys []int64, shift int) {
+	at := k.starts()
+	words, order, unique := k.memory.words[:len(keys)], k.order, k.unique
+	mask := len(at) - 1
+	for i, key := range keys {
+		p := int(words[i]>>(shift&63)) & mask
+		to := at[p]
+		at[p] = to + 1
+		unique[to] = key
+		order[to] = entry{key, uint32(i), to}
+	}
+}
+
+// sort moves the inputs to their partitions, in the order in which they came.
+func (k *Keys) sort(keys []int64, shift int) {
+	at := k.starts()
+	words, order := k.memory.words[:len(keys)], k.order
+	for i, key := range keys {
+		w := words[i]
+		p := w >> shift
+		to := at[p]
+		at[p] = to + 1
+		order[to] = entry{key, uint32(i), uint32(w << (64 - shift) >> 32)}
+	}
+}
+
+// merge finds the unique keys of each partition, in the order in which they came.
+func (k *Keys) merge() {
+	most := uint32(0)
+	for _, n := range k.of {
+		most = max(most, n)
+	}
+	table := k.memory.table
+	if size := 1 << tableBits(most); len(table) < size {
+		table = make([]uint32, size)
+		k.memory.table, k.memory.base = table, 0
+	}
+	if k.memory.base > math.MaxUint32-uint32(k.inputs) {
+		clear(table)
+		k.memory.base = 0
+	}
+	out, from := uint32(0), uint32(0)
+	for g, n := range k.of {
+		begin := out
+		out = k.mergeGroup(table, k.order[from:from+n], out)
+		from += n
+		k.groups[g].Keys = out - begin
+	}
+	k.memory.base += out
+	k.unique = k.unique[:out]
+}
+
+// mergeGroup finds the unique keys of one partition, whose places begin at out, and answers with the place after them.
+// What the table has for earlier partitions and plans is not above base + out, and counts as nothing.
+func (k *Keys) mergeGroup(table []uint32, inputs []entry, out uint32) uint32 {
+	size := tableBits(uint32(len(inputs)))
+	down, mask := (32-size)&31, uint32(1)<<size-1
+	table = table[:mask+1]
+	base, unique := k.memory.base, k.unique
+	old := base + out
+	for i := range inputs {
+		e := &inputs[i]
+		for s := e.place >> down; ; s++ {
+			have := table[s&mask]
+			if have <= old {
+				table[s&mask] = base + out + 1
+				unique[out] = e.key
+				e.place = out
+				out++
+				break
+			}
+			if u := have - base - 1; unique[u] == e.key {
+				e.place = u | again
+				break
+			}
+		}
+	}
+	return out
+}
+
+// tableBits is the size of the table for n keys, as a power of two: 8 to 16 places for each as long as that fits the
+// first cache, as whoever finds a place taken has guessed wrong; 2 to 4 where there are more.
+func tableBits(n uint32) int {
+	return min(max(bits.Len32(2*n), min(bits.Len32(8*n), 13)), 31)
+}
+
+// resize is n elements of the memory, which grows if it has fewer. They are not cleared.
+func resize[T any](memory *[]T, n int) []T {
+	if cap(*memory) < n {
+		*memory = make([]T, n+n/4)
+	}
+	*memory = (*memory)[:n]
+	return *memory
+}
+
+// run is a part of a plan that one server has, in one band of rows.
+type run struct {
+	server   int
+	groups   []rpc.Group
+	lo, hi   int // places of the unique keys
+	from, to int // inputs in order
+}
+
+// runs yields what the servers have in a band of the matrix's map, which cuts columns like the one of the plan.
+func (k *Keys) runs(parts *part.Map, band int) iter.Seq[run] {
+	return func(yield func(run) bool) {
+		offset := band * parts.Beside()
+		r := run{}
+		for begin := 0; begin < len(k.groups); {
+			r.server = parts.Owners[offset+int(k.groups[begin].Partition)]
+			end := begin
+			for end < len(k.groups) && parts.Owners[offset+int(k.groups[end].Partition)] == r.server {
+				r.hi += int(k.groups[end].Keys)
+				r.to += int(k.of[end])
+				end++
+			}
+			r.groups = k.groups[begin:end:end]
+			if offset > 0 {
+				r.groups = slices.Clone(r.groups)
+				for i := range r.groups {
+					r.groups[i].Partition += uint32(offset)
+				}
+			}
+			if !yield(r) {
+				return
+			}
+			begin, r.lo, r.from = end, r.hi, r.to
+		}
+	}
+}
+
+// leave gives up the memory that a server may still read: an answer to what it was asked for never came.
+func (k *Keys) leave() {
+	k.memory.unique = slices.Clone(k.unique)
+	k.unique, k.groups = k.memory.unique, slices.Clone(k.groups)
+}

@@ -1,0 +1,259 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"thole.example/rpc"
+)
+
+// link is the client's side of one server.
+type link struct {
+	c      *Client
+	index  int
+	addr   string
+	conn   rpc.Conn // nil: lost. Set under the client's mu
+	joined bool     // the server knows the client
+	epoch  int      // connections lost since then
+	seq    uint64   // number of the last change
+	made   uint64   // the last change that the server had made when the client came back
+	log    []*exchange
+	lost   error     // why there is no connection
+	until  time.Time // when the client stops trying to make one
+}
+
+// exchange is a request to a server, and its answer. Changes (requests with a number) stay in the log of their link until
+// they are answered; whatever was under way when a connection was lost is sent again over the next one.
+type exchange struct {
+	link *link
+	q    *rpc.Request
+	once bool     // not sent again: only the whole can be repeated that it is a part of
+	conn rpc.Conn // over which it was sent; nil: not yet
+	call *rpc.Call
+
+	done bool
+	resp *rpc.Response
+	err  error
+	sent bool // the answer is the server's, not what kept the request from being sent
+}
+
+// release gives the memory of the answer back.
+func (x *exchange) release() {
+	x.resp.Release()
+	x.resp = nil
+}
+
+// send brings the exchange on its way, behind the changes in the log that were not sent over this connection.
+func (l *link) send(ctx context.Context, x *exchange) error {
+	if l.conn != nil && x.conn == l.conn {
+		return nil
+	}
+	if err := l.connect(ctx); err != nil {
+		return err
+	}
+	for _, change := range l.log {
+		if change.conn != l.conn {
+			if err := l.start(ctx, change); err != nil {
+				return err
+			}
+		}
+	}
+	if x == nil || x.conn == l.conn {
+		return nil
+	}
+	return l.start(ctx, x)
+}
+
+// start starts the exchange on the connection there is. The error is why the context ended before it was sent.
+func (l *link) start(ctx context.Context, x *exchange) error {
+	q := x.q
+	if q.Seq > 0 && q.Seq <= l.made {
+		q = verdict(q)
+	}
+	x.call, x.conn = l.conn.Start(ctx, q), l.conn
+	if ctx.Err() != nil && x.call.Ready() {
+		_, err := x.call.Wait(ctx)
+		if fault := (*rpc.Fault)(nil); err != nil && !errors.As(err, &fault) && errors.Is(err, context.Cause(ctx)) {
+			x.conn = nil
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// verdict is a change that the server has made, without its deltas: it is asked for the answer alone.
+func verdict(q *rpc.Request) *rpc.Request {
+	bare := *q
+	bare.Parts, bare.Memory = nil, nil
+	for _, p := range q.Parts {
+		if p.Values == nil {
+			bare.Parts = append(bare.Parts, p)
+		}
+	}
+	return &bare
+}
+
+// finish waits until the exchange is answered. Its error is why the waiting ended: the context, or a connection that
+// could not be made again.
+func (l *link) finish(ctx context.Context, x *exchange, others []*exchange) error {
+	for !x.done {
+		switch err := l.send(ctx, x); {
+		case err == nil:
+		case x.q.Op == rpc.OpLeave && errors.Is(err, rpc.ErrNotFound): // the server had heard it
+			x.done = true
+			return nil
+		default:
+			return err
+		}
+		if !l.c.await(ctx, x, others) {
+			if x.q.Seq == 0 {
+				r, _ := x.call.Wait(ctx) // tells the server that nobody waits any more
+				r.Release()
+			}
+			return context.Cause(ctx)
+		}
+		r, err := x.call.Wait(ctx)
+		l.answered(x, r, err)
+	}
+	return nil
+}
+
+// answered notes what came of an exchange.
+func (l *link) answered(x *exchange, r *rpc.Response, err error) {
+	fault := (*rpc.Fault)(nil)
+	gone := errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed)
+	switch {
+	case err == nil || errors.As(err, &fault):
+		x.sent = true
+	case gone && l.c.o.Retry > 0:
+		l.drop(x.conn, err)
+		if !x.once {
+			x.conn = nil
+			return
+		}
+	case gone || errors.Is(err, rpc.ErrClosed) || errors.Is(err, rpc.ErrLost):
+		x.sent = true
+		_ = l.c.fail(err) // the connection is gone for good
+	}
+	x.done, x.resp, x.err = true, r, err
+	if x.q.Seq > 0 {
+		for i, change := range l.log {
+			if change == x {
+				l.log = append(l.log[:i], l.log[i+1:]...)
+				break
+			}
+		}
+	}
+}
+
+// drop gives up a connection that was lost.
+func (l *link) drop(conn rpc.Conn, why error) {
+	if l.conn != conn {
+		return
+	}
+	_ = conn.Close() // it is lost
+	l.c.mu.Lock()
+	l.conn = nil
+	l.c.mu.Unlock()
+	l.lost, l.until = why, time.Now().Add(l.c.o.Retry)
+	if l.c.o.Lost != nil {
+		l.c.o.Lost(why)
+	}
+}
+
+// Pauses between attempts to reach a server.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 500 * time.Millisecond
+)
+
+// connect makes a new connection in the place of a lost one, and says who is back. An error other than the context's
+// fails the client.
+func (l *link) connect(ctx context.Context) error {
+	if least := time.Now().Add(lastPause); l.conn == nil && l.until.Before(least) {
+		l.until = least // the loss was found long ago, by a call that ended
+	}
+	for pause := firstPause; l.conn == nil; pause = min(2*pause, lastPause) {
+		within, cancel := context.WithDeadline(ctx, l.until)
+		err := l.rejoin(within)
+		over := within.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, rpc.ErrNotFound), !over && !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost):
+			return l.c.fail(fmt.Errorf("%w; then: %w", l.lost, err))
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if !time.Now().Before(l.until) {
+			return l.c.fail(fmt.Errorf("%w; not reached again within %v", l.lost, l.c.o.Retry))
+		}
+	}
+	return nil
+}
+
+// rejoin connects to the server and says who is back, or again who is there if the server may not have heard it.
+func (l *link) rejoin(ctx context.Context) error {
+	conn, err := l.c.o.Network.Dial(ctx, l.addr)
+	if err != nil {
+		return err
+	}
+	if l.joined {
+		l.epoch++
+	}
+	err = l.greet(ctx, conn)
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	if err == nil && l.c.closed {
+		err = fmt.Errorf("ps: %w", rpc.ErrClosed)
+	}
+	if err != nil {
+		_ = conn.Close() // the error of the join says more
+		return err
+	}
+	l.conn, l.lost = conn, nil
+	return nil
+}
+
+// greet says over the connection who is there, and takes the answer.
+func (l *link) greet(ctx context.Context, conn rpc.Conn) error {
+	q, err := l.joining()
+	if err != nil {
+		return err
+	}
+	r, err := conn.Start(ctx, q).Wait(ctx)
+	if err != nil {
+		return err
+	}
+	return l.welcome(r)
+}
+
+// joining is the request by which the server gets to know the client, or knows that it is back.
+func (l *link) joining() (*rpc.Request, error) {
+	o := &l.c.o
+	return control(rpc.OpJoin, rpc.Join{
+		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.Plan, Worker: o.Worker, Mine: o.Mine,
+		Client: l.c.id, Epoch: l.epoch, Grace: int64(o.Retry), Optional: o.Optional,
+	})
+}
+
+// welcome takes the answer to a Join.
+func (l *link) welcome(r *rpc.Response) error {
+	var joined rpc.Joined
+	if err := l.read(r, &joined); err != nil {
+		return err
+	}
+	if joined.Seq > l.seq {
+		return l.lie("the last of its changes is number %d, want at most %d", joined.Seq, l.seq)
+	}
+	l.joined, l.made = true, joined.Seq
+	return nil
+}

@@ -1,0 +1,159 @@
+package ps
+
+import (
+	"slices"
+
+	"thole.example/budget"
+	"thole.example/matrix"
+	"thole.example/rpc"
+	"thole.example/wire"
+)
+
+// delta is something that was pushed and not sent.
+type delta struct {
+	m      *Matrix
+	block  matrix.Block // of a dense matrix, cut along the partitions when it is sent; without data the shares are all
+	sent   bool         // it was sent once, and is not added to: a server may still look at it
+	shares []share
+}
+
+// share is what one server gets of a delta. Keys and values lie in the arena of the server, or in memory of their own.
+type share struct {
+	server int
+	part   rpc.Part
+	keys   place
+	values place
+}
+
+// place is where bytes lie in an arena; of no bytes if they lie elsewhere.
+type place struct{ at, n int }
+
+// arena is the memory of what is pushed to one server: one buffer, which is sent as it is.
+type arena struct {
+	buffer *rpc.Buffer
+	used   int
+	last   int // bytes that were used last time
+}
+
+// reserve takes n bytes that begin at a multiple of 8. Bytes that were taken before may move.
+func (a *arena) reserve(n int) place {
+	p := place{a.used, n}
+	a.used += (n + 7) &^ 7
+	if have := a.bytes(); a.used > len(have) {
+		more := rpc.NewBuffer(max(a.used, a.last, 2*len(have)), budget.Charge{})
+		copy(whole(more), have[:p.at])
+		a.buffer.Release()
+		a.buffer = more
+	}
+	return p
+}
+
+// bytes is all of the buffer.
+func (a *arena) bytes() []byte { return whole(a.buffer) }
+
+func whole(f *rpc.Buffer) []byte {
+	b := f.Bytes()
+	return b[:cap(b)]
+}
+
+// in is the place's bytes.
+func (a *arena) in(p place) []byte { return a.bytes()[p.at : p.at+p.n : p.at+p.n] }
+
+// leave gives the buffer to whoever sends it.
+func (a *arena) leave() *rpc.Buffer {
+	f := a.buffer
+	*a = arena{last: a.used}
+	return f
+}
+
+// drain empties the oplog into one push for each server that something is for.
+func (c *Client) drain(r *round) []*rpc.Request {
+	qs := make([]*rpc.Request, len(c.links))
+	for i := range c.oplog {
+		if d := &c.oplog[i]; d.block.Data != nil {
+			d.shares = d.m.cut(d.block)
+		}
+	}
+	for i := range c.oplog {
+		for k := range c.oplog[i].shares {
+			s := &c.oplog[i].shares[k]
+			if qs[s.server] == nil {
+				qs[s.server] = &rpc.Request{Op: rpc.OpPush}
+			}
+			c.lay(s)
+			s.part.Clock = int32(c.oplog[i].m.clock)
+			qs[s.server].Parts = append(qs[s.server].Parts, s.part)
+		}
+		c.oplog[i].sent = true
+		c.oplog[i].m.last = -1
+	}
+	for i, a := range c.arenas {
+		if a.buffer != nil {
+			qs[i].Memory = a.leave()
+		}
+	}
+	r.deltas, c.oplog = c.oplog, nil
+	return qs
+}
+
+// lay points the share's part to its bytes, once they do not move any more.
+func (c *Client) lay(s *share) {
+	a := c.arenas[s.server]
+	if s.keys.n > 0 {
+		s.part.Keys, _ = wire.Numbers[int64](a.in(s.keys))
+	}
+	if s.values.n > 0 {
+		s.part.Values = a.in(s.values)
+	}
+}
+
+// restore makes a delta that was refused one that is not sent yet: its bytes leave the buffer that was sent.
+func (d *delta) restore() {
+	if d.block.Data != nil {
+		d.shares = nil // it is cut again
+		return
+	}
+	for i := range d.shares {
+		s := &d.shares[i]
+		s.part.Keys, s.part.Values = slices.Clone(s.part.Keys), copied(s.part.Values)
+		s.keys, s.values = place{}, place{}
+	}
+}
+
+// copied is the bytes at a multiple of 8.
+func copied(b []byte) []byte {
+	words := make([]uint64, (len(b)+7)/8)
+	out := wire.View(words)[:len(b)]
+	copy(out, b)
+	return out
+}
+
+// cut cuts a dense delta along the partitions. What lies in one piece is sent from where it is.
+func (m *Matrix) cut(b matrix.Block) []share {
+	values, size := wire.ViewAny(b.Data.Values())
+	width := b.At.Cols.Len()
+	var shares []share
+	for p, at := range m.parts.Route(b.At) {
+		server := m.parts.Owners[p]
+		s := share{server: server, part: m.part(rpc.KindDense, server, at)}
+		s.part.Groups = []rpc.Group{{Partition: uint32(p)}}
+		from := ((at.Rows.Lo-b.At.Rows.Lo)*width + at.Cols.Lo - b.At.Cols.Lo) * int64(size)
+		line, stride := at.Cols.Len()*int64(size), width*int64(size)
+		rows := at.Rows.Len()
+		if s.part.Values = values[from : from+(rows-1)*stride+line]; (rows > 1 && line < stride) || from%8 != 0 {
+			a := m.c.arenas[server]
+			s.values = a.reserve(int(rows * line))
+			dst := a.in(s.values)
+			for r := range rows {
+				copy(dst[r*line:(r+1)*line], values[from+r*stride:])
+			}
+		}
+		shares = append(shares, s)
+	}
+	return shares
+}
+
+// part is the head of a part of the matrix for a server.
+func (m *Matrix) part(kind rpc.Kind, server int, at matrix.Rect) rpc.Part {
+	return rpc.Part{Kind: kind, DType: m.meta.DType, Matrix: m.numbers[server], Version: m.parts.Version, Rows: at.Rows, Cols: at.Cols}
+}

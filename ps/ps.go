@@ -1,0 +1,188 @@
+// Package ps is the client of the parameter servers: matrices that live on servers used as if they were local. A [Client]
+// belongs to one task of a job. Names follow the PSModel document: GetRow, GetRows, GetRowsFlow, Get, Increment, Update,
+// Flush, Clock, SyncClock. The same client works over any rpc.Network; one machine is a cluster of one over rpc/mem.
+//
+// # The way of a request
+//
+// A pull is routed by the matrix's map (package part) to the servers that have some of it: rectangles are cut along the
+// partitions, keys are planned ([Keys]). Each server gets one message, whatever was asked for; each answer is checked
+// against what was asked, like a request, and its values go straight to where the caller wants them.
+//
+// What is pushed stays here, in the oplog, until Flush or a Clock: dense deltas as blocks, of which those of one
+// rectangle are added up, and deltas of keys in the buffer that will be sent, keys before values. Flush, the Clocks, Next
+// and Update make a change of it: one numbered request for each server, kept in the server's log until it is answered.
+// Several changes may be under way (Options.InFlight); they are made in order.
+//
+// # What is lost, and what is not
+//
+// When a connection is lost the client makes a new one and says that it is back. The server tells the number of the last
+// change that it made; what comes after it is sent again, in order, and what was asked for is asked again. When the
+// context of a call ends, what was not sent stays in the oplog, and what was stays in the log: any later call goes on
+// with it first. A change that every server refuses, with no other under way, leaves oplog and clocks as they were. A
+// change that some servers refuse, or that is refused between others, leaves tasks and servers disagreeing; then every
+// later call returns that error.
+package ps
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"thole.example/rpc"
+	"thole.example/ssp"
+)
+
+// Options say which servers to use and as whom.
+type Options struct {
+	Network rpc.Network
+	Servers []string             // addresses; all tasks of a job give them in the same order
+	Job     string               // names the matrices and clocks that tasks share
+	Task    int                  // which of the tasks this client is
+	Tasks   int                  // how many there are
+	Bound   ssp.Bound            // staleness
+	Bounds  map[string]ssp.Bound // of matrices that have a bound of their own, by name; all tasks give the same
+	Plan    string               // settings that all tasks must have alike, words "name=value"; without a value any will do
+	Worker  string               // names this process, if it has several tasks: they join all or none
+	Mine    []int                // the tasks of this process
+	// Optional says that the job goes on without the task if it finishes or goes away for good.
+	Optional bool
+	// InFlight is how many changes may be under way; 0: 4.
+	InFlight int
+	// Retry is how long the client tries to reach a server again when a connection is lost, and how long the servers keep
+	// the task's place; 0: a lost connection fails the job.
+	Retry time.Duration
+	// Lost, if not nil, is told of a lost connection before the client tries to make a new one, on the client's goroutine.
+	Lost func(err error)
+	// Waiting, if not nil, is told on the client's goroutine when a call has waited 10 s, 20 s, 40 s and so on for an
+	// answer: which call it is, and which servers have not answered.
+	Waiting func(text string)
+	Average bool // divide increments by the number of tasks (setAverage)
+}
+
+// Client is one task's access to the servers. It is for one goroutine, but for Close.
+type Client struct {
+	o     Options
+	id    string // unlike that of any other client
+	links []*link
+
+	mats  map[string]*Matrix
+	order []*Matrix // as they were created
+
+	clock  int      // the task's own: how often Clock was called
+	oplog  []delta  // pushed and not sent, in order
+	arenas []*arena // of each server: the keys and values in oplog
+	rounds []*round // changes under way, in order
+	failed error    // why the client cannot go on
+
+	spare []*Keys // of plans that calls make for themselves
+	watch stopwatch
+
+	mu     sync.Mutex // guards what Close touches: the links' connections, and
+	closed bool
+	joined bool // and has not left
+}
+
+// Dial connects to all servers and joins the job.
+func Dial(ctx context.Context, o Options) (*Client, error) {
+	if len(o.Servers) == 0 {
+		return nil, fmt.Errorf("ps: no server addresses")
+	}
+	if o.InFlight <= 0 {
+		o.InFlight = 4
+	}
+	c := &Client{o: o, id: rand.Text(), mats: map[string]*Matrix{}, arenas: make([]*arena, len(o.Servers))}
+	for i, addr := range o.Servers {
+		c.links = append(c.links, &link{c: c, index: i, addr: addr})
+		c.arenas[i] = &arena{}
+	}
+	for _, l := range c.links {
+		conn, err := o.Network.Dial(ctx, l.addr)
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		l.conn = conn
+	}
+	if err := c.join(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// begin is the beginning of every call: it tells why there can be none.
+func (c *Client) begin(ctx context.Context, what string, m *Matrix) error {
+	c.watch.begin(what, m)
+	switch {
+	case c.failed != nil:
+		return c.failed
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// end is the end of every call.
+func (c *Client) end() { c.watch.end() }
+
+// fail makes this and every later call return the error.
+func (c *Client) fail(err error) error {
+	if c.failed == nil {
+		c.failed = err
+	}
+	return c.failed
+}
+
+// Now is the task's clock: how many times Clock has ticked.
+func (c *Client) Now() int { return c.clock }
+
+// quitTime is how long a client that gives up tries to tell the servers so.
+const quitTime = time.Second
+
+// Close ends the connections; calls under way end with an error. A task that closes before Leave fails its job.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	joined := c.joined && !c.closed
+	c.closed = true
+	var conns []rpc.Conn
+	for _, l := range c.links {
+		if l.conn != nil {
+			conns = append(conns, l.conn)
+		}
+	}
+	c.mu.Unlock()
+	if joined && c.o.Retry > 0 { // or the servers would wait for it
+		ctx, cancel := context.WithTimeout(context.Background(), quitTime)
+		defer cancel()
+		var calls []*rpc.Call
+		for _, conn := range conns {
+			calls = append(calls, conn.Start(ctx, &rpc.Request{Op: rpc.OpQuit}))
+		}
+		for _, call := range calls {
+			r, _ := call.Wait(ctx) // whoever does not hear it sees the connection end
+			r.Release()
+		}
+	}
+	var first error
+	for _, conn := range conns {
+		if err := conn.Close(); first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// Matrix is the handle of a matrix that Create made.
+func (c *Client) Matrix(name string) (*Matrix, error) {
+	if m := c.mats[name]; m != nil {
+		return m, nil
+	}
+	names := make([]string, len(c.order))
+	for i, m := range c.order {
+		names[i] = m.meta.Name
+	}
+	return nil, fmt.Errorf("ps: no matrix %q, there are %q", name, slices.Clip(names))
+}

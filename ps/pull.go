@@ -1,0 +1,194 @@
+package ps
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"thole.example/matrix"
+	"thole.example/rpc"
+	"thole.example/wire"
+)
+
+// Pull gives what is wanted in the order of wants, as of the task's clock under each matrix's bound. It implements
+// graph.Params. One message goes to each server, whatever the number of wants. The blocks are the caller's.
+func (c *Client) Pull(ctx context.Context, wants []matrix.Want) ([]matrix.Block, error) {
+	if err := c.begin(ctx, "pull", nil); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	reads, err := c.readings(wants)
+	if err != nil {
+		return nil, err
+	}
+	return c.read(ctx, reads)
+}
+
+// Next is Clock and then Pull, in one message to each server: what a task does between two batches.
+func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.Want) ([]matrix.Block, error) {
+	if err := c.begin(ctx, "next", nil); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	reads, err := c.readings(wants)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range reads {
+		r.clock++ // that is moved
+	}
+	b := c.batch(reads)
+	r, err := c.change(ctx, c.order, true, weight, rate, func(qs []*rpc.Request) {
+		for i, q := range b.qs {
+			if q != nil {
+				qs[i].Parts = append(qs[i].Parts, q.Parts...)
+			}
+		}
+	})
+	if err == nil {
+		err = c.settle(ctx)
+	}
+	if err == nil {
+		err = b.take(r.of)
+	}
+	if r != nil {
+		r.results = false
+		if err != nil && !r.answered() {
+			b.leaveKeys()
+		}
+		release(r.of)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return blocks(reads), nil
+}
+
+// readings are what is wanted.
+func (c *Client) readings(wants []matrix.Want) ([]*reading, error) {
+	reads := make([]*reading, len(wants))
+	for i, w := range wants {
+		m, err := c.Matrix(w.Matrix)
+		if err != nil {
+			return nil, err
+		}
+		if w.Cols == nil {
+			reads[i] = m.readRect(m.meta.Rect())
+		} else if reads[i], err = m.readCols(w.Cols, c.key(i)); err != nil {
+			return nil, err
+		}
+	}
+	return reads, nil
+}
+
+// readCols is a reading of ascending columns, planned into k.
+func (m *Matrix) readCols(cols []int64, k *Keys) (*reading, error) {
+	all := m.meta.Rect().Cols
+	for i, col := range cols {
+		if !all.Has(col) || i > 0 && col <= cols[i-1] {
+			return nil, fmt.Errorf("ps: matrix %s: column %d at position %d, want ascending ones in %v", m.meta.Name, col, i, all)
+		}
+	}
+	if err := k.plan(m.parts, all, cols); err != nil {
+		return nil, fmt.Errorf("ps: matrix %s: %w", m.meta.Name, err)
+	}
+	data := matrix.KindOf(m.meta.DType).Cols(slices.Clone(cols), int(m.meta.Rows))
+	out, _ := wire.ViewAny(data.Values())
+	r := m.readKeys(k, out)
+	r.data = data
+	return r, nil
+}
+
+// key is a plan that a call makes for itself.
+func (c *Client) key(i int) *Keys {
+	for len(c.spare) <= i {
+		c.spare = append(c.spare, &Keys{})
+	}
+	return c.spare[i]
+}
+
+// read reads all of it.
+func (c *Client) read(ctx context.Context, reads []*reading) ([]matrix.Block, error) {
+	b := c.batch(reads)
+	if err := b.start(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.finish(ctx); err != nil {
+		return nil, err
+	}
+	return blocks(reads), nil
+}
+
+func blocks(reads []*reading) []matrix.Block {
+	out := make([]matrix.Block, len(reads))
+	for i, r := range reads {
+		out[i] = r.block()
+	}
+	return out
+}
+
+// GetCols gives the columns keys (ascending, none twice) of all rows.
+func (m *Matrix) GetCols(ctx context.Context, keys []int64) (matrix.Block, error) {
+	c := m.c
+	if err := c.begin(ctx, "pull", m); err != nil {
+		return matrix.Block{}, err
+	}
+	defer c.end()
+	r, err := m.readCols(keys, c.key(0))
+	if err != nil {
+		return matrix.Block{}, err
+	}
+	got, err := c.read(ctx, []*reading{r})
+	if err != nil {
+		return matrix.Block{}, err
+	}
+	return got[0], nil
+}
+
+// PullKeys gives the values of the planned keys for all rows: dst gets those of each input, input after input.
+func PullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T) error {
+	p, err := StartPullKeys(ctx, m, k, dst)
+	if err != nil {
+		return err
+	}
+	return p.Wait(ctx)
+}
+
+// StartPullKeys begins to pull; several pulls may be under way. Until Wait has returned, dst and k are the pull's: k may be
+// used for other pulls and pushes, but not planned anew.
+func StartPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T) (*Pull, error) {
+	c := m.c
+	if err := c.begin(ctx, "pull", m); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	if err := m.fits(k, matrix.DTypeOf[T](), len(dst)); err != nil {
+		return nil, err
+	}
+	p := &Pull{m: m, b: c.batch([]*reading{m.readKeys(k, wire.View(dst))})}
+	return p, p.b.start(ctx)
+}
+
+// Pull is a pull under way.
+type Pull struct {
+	m    *Matrix
+	b    *batch
+	done bool
+	err  error
+}
+
+// Wait waits until the values are there. If the context ends the pull is given up. A second Wait returns the same.
+func (p *Pull) Wait(ctx context.Context) error {
+	if p.done {
+		return p.err
+	}
+	p.done = true
+	c := p.m.c
+	if p.err = c.begin(ctx, "pull", p.m); p.err != nil {
+		p.b.leave()
+		return p.err
+	}
+	defer c.end()
+	p.err = p.b.finish(ctx)
+	return p.err
+}

@@ -1,0 +1,283 @@
+package ps
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"thole.example/matrix"
+	"thole.example/rpc"
+	"thole.example/ssp"
+	"thole.example/wire"
+)
+
+// reading is something that is read, and where it goes: the cells of a rectangle, the columns of planned keys, or the
+// stored columns of a sparse matrix.
+type reading struct {
+	m     *Matrix
+	at    matrix.Rect
+	clock int         // the reader's
+	keys  *Keys       // nil: a rectangle, or stored columns
+	out   []byte      // row-major for a rectangle, input after input for keys; nil: stored columns
+	data  matrix.Data // whose values out is, if it is not the caller's
+	found []column    // the stored columns so far
+	bytes []byte      // and their values
+	asOf  int         // the slowest clock of the answers
+}
+
+// column is a stored column of some rows, whose values begin at a byte of the reading's.
+type column struct {
+	key  int64
+	rows matrix.Range
+	at   int
+}
+
+// readRect is a reading of all columns of some rows.
+func (m *Matrix) readRect(at matrix.Rect) *reading {
+	r := &reading{m: m, at: at, clock: m.clock, asOf: ssp.Finished}
+	if m.meta.Layout == matrix.RowDense {
+		r.data = matrix.NewDense(m.meta.DType, at).Data
+		r.out, _ = wire.ViewAny(r.data.Values())
+	}
+	return r
+}
+
+// readKeys is a reading of planned keys for all rows into out.
+func (m *Matrix) readKeys(k *Keys, out []byte) *reading {
+	return &reading{m: m, at: m.meta.Rect(), clock: m.clock, keys: k, out: out, asOf: ssp.Finished}
+}
+
+// asked is a part of a request, and what its answer is for.
+type asked struct {
+	r    *reading
+	kind rpc.Kind
+	at   matrix.Rect
+	part int // partition, unless keys are asked for
+	run  run // of the plan
+}
+
+// batch is what one call reads: a request for each server.
+type batch struct {
+	c     *Client
+	reads []*reading
+	qs    []*rpc.Request
+	parts [][]asked // by server: of each part asked for
+	xs    []*exchange
+}
+
+// batch is a batch of readings.
+func (c *Client) batch(reads []*reading) *batch {
+	b := &batch{c: c, reads: reads, qs: make([]*rpc.Request, len(c.links)), parts: make([][]asked, len(c.links))}
+	for _, r := range reads {
+		switch {
+		case r.keys != nil:
+			b.addKeys(r)
+		default:
+			b.addRect(r)
+		}
+	}
+	return b
+}
+
+func (b *batch) add(server int, p rpc.Part, a asked) {
+	if b.qs[server] == nil {
+		b.qs[server] = &rpc.Request{Op: rpc.OpPull}
+	}
+	p.Clock = int32(a.r.clock)
+	b.qs[server].Parts = append(b.qs[server].Parts, p)
+	b.parts[server] = append(b.parts[server], a)
+}
+
+func (b *batch) addRect(r *reading) {
+	kind := rpc.KindDense
+	if r.m.meta.Layout == matrix.RowSparse {
+		kind = rpc.KindStored
+	}
+	for p, at := range r.m.parts.Route(r.at) {
+		server := r.m.parts.Owners[p]
+		part := r.m.part(kind, server, at)
+		part.Groups = []rpc.Group{{Partition: uint32(p)}}
+		b.add(server, part, asked{r: r, kind: kind, at: at, part: p})
+	}
+}
+
+func (b *batch) addKeys(r *reading) {
+	for band := range r.m.parts.Bands() {
+		at := matrix.Rect{Rows: r.m.parts.Band(band).Intersect(r.at.Rows), Cols: r.at.Cols}
+		if at.Rows.Len() == 0 {
+			continue
+		}
+		for run := range r.keys.runs(r.m.parts, band) {
+			part := r.m.part(rpc.KindKeys, run.server, at)
+			part.Groups, part.Keys = run.groups, r.keys.unique[run.lo:run.hi]
+			b.add(run.server, part, asked{r: r, kind: rpc.KindKeys, at: at, run: run})
+		}
+	}
+}
+
+// start sends the requests.
+func (b *batch) start(ctx context.Context) error {
+	b.xs = make([]*exchange, len(b.qs))
+	for i, q := range b.qs {
+		if q != nil {
+			b.xs[i] = &exchange{link: b.c.links[i], q: q}
+		}
+	}
+	err := b.c.start(ctx, b.xs)
+	if err != nil {
+		b.leave()
+	}
+	return err
+}
+
+// finish waits for the answers and takes them.
+func (b *batch) finish(ctx context.Context) error {
+	err := b.c.wait(ctx, b.xs)
+	if err == nil {
+		err = b.take(b.xs)
+	}
+	if err != nil {
+		b.leave()
+		return err
+	}
+	release(b.xs)
+	return nil
+}
+
+// leave gives up the answers.
+func (b *batch) leave() {
+	if !abandon(b.xs) {
+		b.leaveKeys()
+	}
+}
+
+// leaveKeys leaves the keys to servers that may still read them.
+func (b *batch) leaveKeys() {
+	for _, r := range b.reads {
+		if r.keys != nil {
+			r.keys.leave()
+		}
+	}
+}
+
+// take takes the answers to what was asked of each server. Those of a change come with it.
+func (b *batch) take(xs []*exchange) error {
+	for i, x := range xs {
+		switch {
+		case x == nil:
+			continue
+		case x.err != nil:
+			return x.err
+		case len(x.resp.Parts) != len(b.parts[i]):
+			return x.link.lie("%d parts answered to %d", len(x.resp.Parts), len(b.parts[i]))
+		}
+		for k := range b.parts[i] {
+			if err := x.link.take(&b.parts[i][k], &x.resp.Parts[k]); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range b.reads {
+		r.m.asOf = r.asOf
+	}
+	return nil
+}
+
+// take checks an answer like a request, and puts its values where they go.
+func (l *link) take(a *asked, got *rpc.Part) error {
+	r := a.r
+	m := r.m
+	what := m.meta.Name
+	switch {
+	case got.Kind != a.kind:
+		return l.lie("matrix %s: answer of kind %d, want %d", what, got.Kind, a.kind)
+	case got.Matrix != m.numbers[l.index]:
+		return l.lie("matrix %s: answer of matrix %d, want %d", what, got.Matrix, m.numbers[l.index])
+	case got.DType != m.meta.DType:
+		return l.lie("matrix %s: values of %v, want %v", what, got.DType, m.meta.DType)
+	case !m.bound.Fresh(int(got.Clock), r.clock):
+		return l.lie("matrix %s: values as of clock %d, want %d or later", what, got.Clock, m.bound.Need(r.clock))
+	}
+	r.asOf = min(r.asOf, int(got.Clock))
+	size, rows := m.meta.DType.Size(), int(a.at.Rows.Len())
+	n := len(got.Keys)
+	switch a.kind {
+	case rpc.KindDense:
+		n = int(a.at.Cols.Len())
+	case rpc.KindKeys:
+		n = a.run.hi - a.run.lo
+	}
+	if a.kind != rpc.KindStored && len(got.Keys) > 0 {
+		return l.lie("matrix %s: %d keys with the values of %d that were asked for", what, len(got.Keys), n)
+	}
+	if want, ok := matrix.Cells(int64(n), int64(rows*size)); !ok || want != int64(len(got.Values)) {
+		return l.lie("matrix %s: %d bytes of values, want %d for %d columns of %d rows", what, len(got.Values), want, n, rows)
+	}
+	switch a.kind {
+	case rpc.KindDense:
+		r.putRect(a.at, got.Values, size)
+	case rpc.KindKeys:
+		at := lumps{k: r.keys, run: a.run, lump: int(r.at.Rows.Len()) * size, lo: int(a.at.Rows.Lo-r.at.Rows.Lo) * size, n: rows * size}
+		at.scatter(r.out, got.Values)
+	case rpc.KindStored:
+		return l.takeStored(a, got, rows*size)
+	}
+	return nil
+}
+
+// putRect puts the cells of a rectangle within the reading's.
+func (r *reading) putRect(at matrix.Rect, values []byte, size int) {
+	line, stride := int(at.Cols.Len())*size, int(r.at.Cols.Len())*size
+	from := int(at.Rows.Lo-r.at.Rows.Lo)*stride + int(at.Cols.Lo-r.at.Cols.Lo)*size
+	for i := range int(at.Rows.Len()) {
+		copy(r.out[from+i*stride:][:line], values[i*line:])
+	}
+}
+
+// takeStored keeps stored columns, each of n bytes, until all are there.
+func (l *link) takeStored(a *asked, got *rpc.Part, n int) error {
+	r := a.r
+	parts := r.m.parts
+	r.found = slices.Grow(r.found, len(got.Keys))
+	for i, key := range got.Keys {
+		switch {
+		case i > 0 && key <= got.Keys[i-1]:
+			return l.lie("matrix %s: stored column %d after %d, want ascending ones", r.m.meta.Name, key, got.Keys[i-1])
+		case !a.at.Cols.Has(key) || parts.Bits > 0 && parts.Of(key) != a.part:
+			return l.lie("matrix %s: stored column %d, want one of partition %d in %v", r.m.meta.Name, key, a.part, a.at.Cols)
+		}
+		r.found = append(r.found, column{key, a.at.Rows, len(r.bytes) + i*n})
+	}
+	r.bytes = append(r.bytes, got.Values...)
+	return nil
+}
+
+// block is what was read, once all of it is there.
+func (r *reading) block() matrix.Block {
+	if r.data != nil {
+		return matrix.Block{At: r.at, Data: r.data}
+	}
+	byKey := func(a, b column) int { return cmp.Compare(a.key, b.key) }
+	if !slices.IsSortedFunc(r.found, byKey) {
+		slices.SortFunc(r.found, byKey)
+	}
+	var keys []int64
+	for i, c := range r.found { // a column comes once from each band of rows
+		if i == 0 || c.key != r.found[i-1].key {
+			keys = append(keys, c.key)
+		}
+	}
+	size := r.m.meta.DType.Size()
+	data := matrix.KindOf(r.m.meta.DType).Cols(keys, int(r.at.Rows.Len()))
+	out, _ := wire.ViewAny(data.Values())
+	lump := int(r.at.Rows.Len()) * size
+	at := -lump
+	for i, c := range r.found {
+		if i == 0 || c.key != r.found[i-1].key {
+			at += lump
+		}
+		n := int(c.rows.Len()) * size
+		copy(out[at+int(c.rows.Lo-r.at.Rows.Lo)*size:][:n], r.bytes[c.at:])
+	}
+	return matrix.Block{At: r.at, Data: data}
+}

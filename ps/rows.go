@@ -1,0 +1,145 @@
+package ps
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"thole.example/matrix"
+	"thole.example/ssp"
+)
+
+// GetRow gives a row: dense, or the stored columns of a sparse matrix. Under BSP and SSP it comes from the cache if it is
+// fresh enough there, and otherwise waits until the servers' clocks are; under ASP it is always asked for. The block is
+// a copy and belongs to the caller.
+func (m *Matrix) GetRow(ctx context.Context, row int64) (matrix.Block, error) {
+	rows, err := m.GetRows(ctx, []int64{row})
+	if err != nil {
+		return matrix.Block{}, err
+	}
+	return rows[0], nil
+}
+
+// GetRows gives several rows, in the order of rows, like GetRow. One message goes to each server.
+func (m *Matrix) GetRows(ctx context.Context, rows []int64) ([]matrix.Block, error) {
+	if err := m.c.begin(ctx, "pull of rows", m); err != nil {
+		return nil, err
+	}
+	defer m.c.end()
+	out := make([]matrix.Block, len(rows))
+	var reads []*reading
+	var to []int
+	asOf := ssp.Finished
+	for i, r := range rows {
+		at, err := m.row(r)
+		if err != nil {
+			return nil, err
+		}
+		if row, clock, ok := m.cache.get(r, m.bound, m.clock); ok {
+			out[i], asOf = row, min(asOf, clock)
+			continue
+		}
+		reads, to = append(reads, m.readRect(at)), append(to, i)
+	}
+	if len(reads) > 0 {
+		got, err := m.c.read(ctx, reads)
+		if err != nil {
+			return nil, err
+		}
+		for k, b := range got {
+			out[to[k]], asOf = b, min(asOf, reads[k].asOf)
+			if m.bound != ssp.ASP {
+				m.cache.put(rows[to[k]], b, reads[k].asOf)
+			}
+		}
+	}
+	m.asOf = asOf
+	return out, nil
+}
+
+// GetRowsFlow gives rows one after the other while the next ones are under way. batch is how many rows one request asks
+// for; with -1 it is chosen. It returns at once; memory holds two batches at most, however slow the consumer is. AsOf
+// tells the clock of the row that came last.
+func (m *Matrix) GetRowsFlow(ctx context.Context, rows []int64, batch int) iter.Seq2[matrix.Block, error] {
+	if batch <= 0 {
+		batch = int(max(1, 1<<17/max(1, min(m.meta.Cols, 1<<17))))
+	}
+	return func(yield func(matrix.Block, error) bool) {
+		var ready *flow
+		for chunk := range slices.Chunk(rows, batch) {
+			next := m.ahead(ctx, chunk)
+			if ready != nil && !ready.deliver(ctx, yield) {
+				next.leave()
+				return
+			}
+			ready = next
+		}
+		if ready != nil {
+			ready.deliver(ctx, yield)
+		}
+	}
+}
+
+// flow is some rows under way.
+type flow struct {
+	m   *Matrix
+	b   *batch
+	err error
+}
+
+// ahead starts pulling rows.
+func (m *Matrix) ahead(ctx context.Context, rows []int64) *flow {
+	f := &flow{m: m}
+	if f.err = m.c.begin(ctx, "flow of rows", m); f.err != nil {
+		return f
+	}
+	defer m.c.end()
+	var reads []*reading
+	for _, r := range rows {
+		at, err := m.row(r)
+		if err != nil {
+			f.err = err
+			return f
+		}
+		reads = append(reads, m.readRect(at))
+	}
+	b := m.c.batch(reads)
+	if f.err = b.start(ctx); f.err == nil {
+		f.b = b
+	}
+	return f
+}
+
+// deliver waits for the rows and yields them; false if no more are wanted, or there are no more.
+func (f *flow) deliver(ctx context.Context, yield func(matrix.Block, error) bool) bool {
+	if f.err == nil {
+		f.err = f.wait(ctx)
+	}
+	if f.err != nil {
+		yield(matrix.Block{}, f.err)
+		return false
+	}
+	for _, r := range f.b.reads {
+		f.m.asOf = r.asOf
+		if !yield(r.block(), nil) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *flow) wait(ctx context.Context) error {
+	if err := f.m.c.begin(ctx, "flow of rows", f.m); err != nil {
+		f.leave()
+		return err
+	}
+	defer f.m.c.end()
+	return f.b.finish(ctx)
+}
+
+// leave gives the rows up.
+func (f *flow) leave() {
+	if f.b != nil {
+		f.b.leave()
+	}
+}
