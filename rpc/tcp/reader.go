@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"net"
 	"sync/atomic"
 
 	"thole.example/budget"
+	"thole.example/kernel"
 	"thole.example/rpc"
 )
 
@@ -153,7 +153,7 @@ func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 	f := rpc.NewBuffer(int(h.size), charge)
 	_, err := io.ReadFull(r.br, f.Bytes())
 	if err == nil && h.flags&flagSum != 0 {
-		err = h.checkSum(crc32.Checksum(f.Bytes(), castagnoli))
+		err = h.checkSum(kernel.CRC32C(0, f.Bytes()))
 		if err != nil {
 			err = &breach{err}
 		}
@@ -191,7 +191,7 @@ func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error)
 			return f, early(err)
 		}
 		if h.flags&flagSum != 0 {
-			sum = crc32.Update(sum, castagnoli, b)
+			sum = kernel.CRC32C(sum, b)
 		}
 		come += step
 	}
