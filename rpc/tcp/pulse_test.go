@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -235,13 +236,22 @@ func TestWaitsForRoom(t *testing.T) {
 type urgent struct {
 	ledger *budget.Ledger
 	slow   atomic.Pointer[rpc.Peer]
+	mu     sync.Mutex
 	staged []*rpc.Buffer
 	came   chan int
+}
+
+func (u *urgent) count() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.staged)
 }
 
 func (u *urgent) Urgent(from *rpc.Peer) bool { return from == u.slow.Load() }
 
 func (u *urgent) Serve(x *rpc.Exchange) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if x.Op == rpc.OpJoin {
 		u.slow.Store(x.From)
 	} else if x.From != u.slow.Load() || len(u.staged) < 3 {
@@ -283,8 +293,8 @@ func TestUrgent(t *testing.T) {
 			call := slow.Start(b.Context(), push)
 			if !before {
 				time.Sleep(time.Minute)
-				if len(u.staged) != 3 {
-					t.Errorf("%d pushes staged, want 3", len(u.staged))
+				if n := u.count(); n != 3 {
+					t.Errorf("%d pushes staged, want 3", n)
 				}
 				listener := b.l.(*listener)
 				listener.mu.Lock()
@@ -302,9 +312,11 @@ func TestUrgent(t *testing.T) {
 			if _, err := blocked.Wait(b.Context()); err != nil {
 				t.Error(err)
 			}
+			u.mu.Lock()
 			for _, f := range u.staged {
 				f.Release()
 			}
+			u.mu.Unlock()
 			_, _ = fast.Close(), slow.Close()
 		})
 		if used := ledger.Used(); used != (budget.Usage{}) {
