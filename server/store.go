@@ -43,7 +43,9 @@ func (j *job) store(number uint32) (*store, error) {
 }
 
 // fresh reports whether values may be read by a task at the clock, which is one that there can be.
-func (s *store) fresh(clock int32) bool { return clock >= 0 && s.bound.Fresh(int(s.slowest.Load()), int(clock)) }
+func (s *store) fresh(clock int32) bool {
+	return clock >= 0 && s.bound.Fresh(int(s.slowest.Load()), int(clock))
+}
 
 // check says what is wrong with a part of a request, apart from its clock.
 func (s *store) check(p *rpc.Part) error {
