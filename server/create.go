@@ -24,7 +24,7 @@ func (s *Server) create(m *member, x *rpc.Exchange) {
 	case a.Servers < 1 || a.Index < 0 || a.Index >= a.Servers:
 		err = fmt.Errorf("create: server %d of %d: %w", a.Index, a.Servers, rpc.ErrMalformed)
 	}
-	c := creation{j: m.job, conn: m.conn, q: &request{x: x}}
+	c := creation{j: m.job, m: m, q: &request{x: x}}
 	for i := 0; i < len(a.Matrices) && err == nil; i++ {
 		var made *store
 		if made, err = s.newStore(m.job, &a, &a.Matrices[i]); err == nil {
@@ -91,7 +91,7 @@ const firstMap = 1
 // creation is matrices on their way into a job.
 type creation struct {
 	j      *job
-	conn   int64
+	m      *member
 	q      *request
 	stores []*store // as they were asked for; those that are there already are replaced by those
 }
@@ -101,7 +101,7 @@ func (c *creation) do() {
 	j := c.j
 	all := slices.Clone(*j.stores.Load())
 	before := len(all)
-	e := ssp.Create[*request]{Req: c.q, Conn: c.conn}
+	e := ssp.Create[*request]{Req: c.q, Conn: c.m.conn}
 	named := map[string]*store{}
 	for _, s := range all[1:] {
 		named[s.meta.Name] = s
@@ -158,14 +158,12 @@ func (c *creation) install(all, fresh []*store) {
 	var out rpc.Created
 	for _, s := range c.stores {
 		out.Numbers = append(out.Numbers, s.number)
-		out.Clocks = append(out.Clocks, int32(max(0, j.core.ClockOf(c.task(), int(s.number)))))
+		out.Clocks = append(out.Clocks, int32(max(0, j.core.ClockOf(c.m.task, int(s.number)))))
 		text, _ := json.Marshal(s.parts) // numbers alone
 		out.Maps = append(out.Maps, text)
 	}
 	j.answerJSON(c.q, out)
 }
-
-func (c *creation) task() int { return c.q.x.From.State.(*member).task }
 
 // make gives the partition its initial values.
 func (p *partition) make() {

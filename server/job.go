@@ -25,11 +25,12 @@ type job struct {
 	stage   stage
 
 	// What follows is the mailbox's.
-	core  *ssp.Job[*delta, *request]
-	bound ssp.Bound
-	later later
-	timer *time.Timer
-	ended bool
+	core    *ssp.Job[*delta, *request]
+	members map[int64]*member // by connection
+	bound   ssp.Bound
+	later   later
+	timer   *time.Timer
+	ended   bool
 }
 
 // later is what the steps of a job leave to be done outside of its mailbox.
@@ -52,7 +53,9 @@ type member struct {
 	task   int
 	conn   int64 // number of the connection
 	joined atomic.Bool
-	clock  atomic.Int32 // its own
+	over   atomic.Bool   // it was refused, or has left
+	left   chan struct{} // closed then
+	clock  atomic.Int32  // its own
 	// changes is how many changes the core has not seen yet. While there are some, pulls go the same way, so that a task
 	// sees what it pushed.
 	changes atomic.Int32
@@ -181,8 +184,13 @@ func (j *job) effect(e ssp.Effect) {
 		err := refusal(e.Err)
 		j.failed.Store(&err)
 		j.server.logger().Warn("job failed", "job", j.name, "err", err)
+	case ssp.DropConn:
+		if m := j.members[e.Conn]; m != nil {
+			m.end()
+		}
 	case ssp.End:
 		j.ended = true
+		j.server.forget(j)
 		j.later.then = append(j.later.then, func() { j.server.drop(j) })
 	case ssp.Say:
 		j.server.logger().Warn(e.Text, "job", j.name)

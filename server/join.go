@@ -3,34 +3,90 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
 
+// seat is what the server knows of a connection: its number, and the task that it is for, if one has asked to join.
+type seat struct {
+	conn   int64
+	member atomic.Pointer[member]
+}
+
+// memberOf is the task that the connection is for, nil if none has asked.
+func memberOf(from *rpc.Peer) *member {
+	if at, _ := from.State.(*seat); at != nil {
+		return at.member.Load()
+	}
+	return nil
+}
+
 // join makes the job if it is not there, and asks its core whether the task fits. From then on the connection is the
-// task's.
+// task's, until it leaves or is refused.
 func (s *Server) join(x *rpc.Exchange) {
 	var a rpc.Join
 	if err := json.Unmarshal(x.Arg, &a); err != nil {
 		x.Fail(fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err))
 		return
 	}
-	j, err := s.enter(&a)
+	at, _ := x.From.State.(*seat)
+	if at == nil {
+		at = &seat{conn: s.conns.Add(1)}
+		x.From.State = at
+	}
+	m := at.member.Load()
+	if m != nil && !m.over.Load() && (m.job.name != a.Job || m.task != a.Task) {
+		x.Fail(fmt.Errorf("task %d of job %q joins over the connection of task %d of job %q: %w",
+			a.Task, a.Job, m.task, m.job.name, rpc.ErrRefused))
+		return
+	}
+	s.arrive(at, x, &a)
+}
+
+// arrive brings a Join to its job. One that comes again is the same member's.
+func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
+	j, err := s.enter(a)
 	if err != nil {
 		x.Fail(err)
 		return
 	}
-	m := &member{job: j, task: a.Task, conn: s.conns.Add(1)}
-	x.From.State = m
+	m := at.member.Load()
+	if m == nil || m.over.Load() || m.job != j {
+		m = &member{job: j, task: a.Task, conn: at.conn, left: make(chan struct{})}
+		at.member.Store(m)
+	}
 	q := &request{x: x}
 	q.ready = func(ssp.Answer[*request]) {
-		m.joined.Store(true)
+		if !m.joined.Swap(true) {
+			j.members[m.conn] = m
+			go m.watch(x.From.Gone)
+		}
 		j.bound = a.Bound // all tasks have the same
 		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task)})
 	}
-	j.submit(arrival{m, x, &a, q})
+	j.submit(arrival{at, m, x, a, q})
+}
+
+// watch tells the job when the connection has ended, unless its task has left before.
+func (m *member) watch(gone <-chan struct{}) {
+	select {
+	case <-gone:
+		m.job.post(ssp.Gone{Conn: m.conn}, nil)
+	case <-m.left:
+	}
+}
+
+// end says, in the job's mailbox, that the connection is not the task's any more.
+func (m *member) end() {
+	if m.over.Swap(true) {
+		return
+	}
+	m.joined.Store(false)
+	delete(m.job.members, m.conn)
+	close(m.left)
 }
 
 // enter is the job of the name, a new one if there is none and the client was not in one.
@@ -45,7 +101,7 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 		return nil, fmt.Errorf("job %q: %w: nobody has joined it, or it ended: if the server was started anew, what it held is lost",
 			a.Job, rpc.ErrNotFound)
 	}
-	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job)}
+	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job), members: map[int64]*member{}}
 	j.stores.Store(&[]*store{nil})
 	if s.jobs == nil {
 		s.jobs = map[string]*job{}
@@ -55,30 +111,38 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 	return j, nil
 }
 
+// forget makes the job's name free.
+func (s *Server) forget(j *job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs[j.name] == j {
+		delete(s.jobs, j.name)
+	}
+}
+
 // arrival is a Join that waits in the mailbox of a job.
 type arrival struct {
-	m *member
-	x *rpc.Exchange
-	a *rpc.Join
-	q *request
+	at *seat
+	m  *member
+	x  *rpc.Exchange
+	a  *rpc.Join
+	q  *request
 }
 
 // do implements work. A job that has ended in the meantime begins anew.
 func (w arrival) do() {
-	j := w.m.job
+	j, a := w.m.job, w.a
 	if j.ended {
-		go j.server.join(w.x)
+		j.later.then = append(j.later.then, func() { j.server.arrive(w.at, w.x, a) })
 		return
 	}
-	a := w.a
 	step{j, ssp.Join[*request]{
 		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
 		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, Grace: time.Duration(a.Grace), Optional: a.Optional,
 	}, w.q}.do()
-	go func() {
-		<-w.x.From.Gone
-		j.post(ssp.Gone{Conn: w.m.conn}, nil)
-	}()
+	if !w.m.joined.Load() {
+		w.m.end()
+	}
 }
 
 // answerJSON answers a control operation.
@@ -109,16 +173,24 @@ func membership(r ssp.Roster[*request]) rpc.Membership {
 
 // leave says that the task is done.
 func (s *Server) leave(m *member, x *rpc.Exchange) {
-	m.joined.Store(false)
 	q := &request{x: x}
+	q.ready = m.ended(q)
 	m.job.post(ssp.Leave[*request]{Req: q, Conn: m.conn}, q)
 }
 
 // quit is how a task gives up that does not want to come back.
 func (s *Server) quit(m *member, x *rpc.Exchange) {
-	m.joined.Store(false)
 	q := &request{x: x}
+	q.ready = m.ended(q)
 	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn}, q)
+}
+
+// ended is what to do when the core has let the task go.
+func (m *member) ended(q *request) func(ssp.Answer[*request]) {
+	return func(a ssp.Answer[*request]) {
+		m.end()
+		m.job.answer(q, &rpc.Response{Clock: int32(a.Clock)}, nil)
+	}
 }
 
 // barrier answers when every task's own clock has reached the request's.

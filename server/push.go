@@ -12,6 +12,10 @@ import (
 func (s *Server) pull(m *member, x *rpc.Exchange) {
 	j := m.job
 	g, err := j.newGather(x)
+	if err == nil && (len(g.parts) < len(x.Parts) || len(x.Ticks) > 0) {
+		g.free()
+		err = fmt.Errorf("pull with values or ticks: %w", rpc.ErrMalformed)
+	}
 	if err != nil {
 		m.refuse(x, err)
 		return

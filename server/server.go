@@ -73,7 +73,7 @@ func (s *Server) Serve(x *rpc.Exchange) {
 		s.join(x)
 		return
 	}
-	m, _ := x.From.State.(*member)
+	m := memberOf(x.From)
 	serve := ops[x.Op]
 	switch {
 	case serve == nil:
@@ -137,9 +137,6 @@ func (m *member) background(x *rpc.Exchange, run func(ctx context.Context) (*rpc
 // drop forgets a job that nobody is part of any more: its partitions, and what it had staged of saves.
 func (s *Server) drop(j *job) {
 	s.mu.Lock()
-	if s.jobs[j.name] == j {
-		delete(s.jobs, j.name)
-	}
 	maps.DeleteFunc(s.targets, func(_ string, t target) bool { return t.of == j })
 	s.mu.Unlock()
 	j.saves.abort()

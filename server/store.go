@@ -12,6 +12,7 @@ import (
 	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/ssp"
+	"thole.example/wire"
 )
 
 // store is a matrix of a job, with the partitions that are this server's.
@@ -41,8 +42,10 @@ func (j *job) store(number uint32) (*store, error) {
 	return nil, fmt.Errorf("matrix number %d of job %q: %w", number, j.name, rpc.ErrNotFound)
 }
 
-// fresh reports whether values may be read by a task at the clock.
-func (s *store) fresh(clock int32) bool { return s.bound.Fresh(int(s.slowest.Load()), int(clock)) }
+// fresh reports whether values may be read by a task at the clock, which is one that there can be.
+func (s *store) fresh(clock int32) bool {
+	return clock >= 0 && s.bound.Fresh(int(s.slowest.Load()), int(clock))
+}
 
 // check says what is wrong with a part of a request, apart from its clock.
 func (s *store) check(p *rpc.Part) error {
@@ -50,7 +53,7 @@ func (s *store) check(p *rpc.Part) error {
 		return fmt.Errorf("matrix %q: routing map %d, here it is %d: %w", s.meta.Name, p.Version, s.parts.Version, rpc.ErrStale)
 	}
 	whole, at := s.meta.Rect(), matrix.Rect{Rows: p.Rows, Cols: p.Cols}
-	if !whole.Contains(at) {
+	if !whole.Contains(at) || p.Rows.Hi < p.Rows.Lo || p.Cols.Hi < p.Cols.Lo {
 		return fmt.Errorf("matrix %q: part at %v, want one in %v: %w", s.meta.Name, at, whole, rpc.ErrMalformed)
 	}
 	if len(p.Groups) != 1 && p.Kind != rpc.KindKeys {
@@ -58,8 +61,10 @@ func (s *store) check(p *rpc.Part) error {
 	}
 	sparse := s.meta.Layout == matrix.RowSparse
 	switch {
-	case p.Kind == rpc.KindDense && (sparse || len(p.Keys) > 0), p.Kind == rpc.KindStored && (!sparse || len(p.Keys) > 0):
-		return fmt.Errorf("matrix %q: a part of kind %d with %d keys: %w", s.meta.Name, p.Kind, len(p.Keys), rpc.ErrMalformed)
+	case p.Kind == rpc.KindKeys:
+	case p.Kind == rpc.KindDense && !sparse && len(p.Keys) == 0, p.Kind == rpc.KindStored && sparse && len(p.Keys) == 0:
+	default:
+		return fmt.Errorf("matrix %q is %v: a part of kind %d with %d keys: %w", s.meta.Name, s.meta.Layout, p.Kind, len(p.Keys), rpc.ErrMalformed)
 	}
 	keys := p.Keys
 	for i, g := range p.Groups {
@@ -69,6 +74,10 @@ func (s *store) check(p *rpc.Part) error {
 		if i > 0 && g.Partition <= p.Groups[i-1].Partition {
 			return fmt.Errorf("matrix %q: partition %d after %d, want them ascending: %w",
 				s.meta.Name, g.Partition, p.Groups[i-1].Partition, rpc.ErrMalformed)
+		}
+		if int64(g.Keys) > int64(len(keys)) || g.Keys == 0 && p.Kind == rpc.KindKeys {
+			return fmt.Errorf("matrix %q: partition %d with %d of the %d keys that are left: %w",
+				s.meta.Name, g.Partition, g.Keys, len(keys), rpc.ErrMalformed)
 		}
 		if err := s.checkShare(p, int(g.Partition), keys[:g.Keys]); err != nil {
 			return err
@@ -85,7 +94,7 @@ func (s *store) check(p *rpc.Part) error {
 func (s *store) checkShare(p *rpc.Part, id int, keys []int64) error {
 	at := s.parts.At(id)
 	if p.Kind != rpc.KindKeys {
-		if asked := (matrix.Rect{Rows: p.Rows, Cols: p.Cols}); p.Kind == rpc.KindDense && !at.Contains(asked) {
+		if asked := (matrix.Rect{Rows: p.Rows, Cols: p.Cols}); !at.Contains(asked) {
 			return fmt.Errorf("matrix %q: part at %v of partition %d at %v: %w", s.meta.Name, asked, id, at, rpc.ErrMalformed)
 		}
 		return nil
@@ -118,5 +127,20 @@ func (s *store) checkValues(p *rpc.Part) error {
 	if size := int64(p.DType.Size()); p.Kind == rpc.KindStored || !ok || cells > math.MaxInt64/size || cells*size != int64(len(p.Values)) {
 		return fmt.Errorf("matrix %q: %d bytes of values for %d cells of %v: %w", s.meta.Name, len(p.Values), cells, p.DType, rpc.ErrMalformed)
 	}
+	if !aligned(p.Values, p.DType.Size()) {
+		return fmt.Errorf("matrix %q: values that do not begin at a multiple of %d bytes: %w", s.meta.Name, p.DType.Size(), rpc.ErrMalformed)
+	}
 	return nil
+}
+
+// aligned reports whether the values lie as numbers of the size must; they always do in what came over a wire.
+func aligned(values []byte, size int) bool {
+	ok := true
+	switch size {
+	case 8:
+		_, ok = wire.Numbers[uint64](values)
+	case 4:
+		_, ok = wire.Numbers[uint32](values)
+	}
+	return ok
 }

@@ -7,13 +7,13 @@ import (
 
 // Urgent implements rpc.Urgent: the requests of a task at the slowest clock free what the pushes of the others hold.
 func (s *Server) Urgent(from *rpc.Peer) bool {
-	m, _ := from.State.(*member)
+	m := memberOf(from)
 	return m != nil && m.joined.Load() && m.clock.Load() <= m.job.slowest.Load()
 }
 
 // Size implements rpc.Sizer: the values that a request asks for.
 func (s *Server) Size(x *rpc.Exchange) int64 {
-	m, _ := x.From.State.(*member)
+	m := memberOf(x.From)
 	if m == nil || x.Op != rpc.OpPull && x.Op != rpc.OpPush {
 		return 0
 	}
