@@ -23,15 +23,16 @@ type Class uint8
 
 // The classes.
 const (
-	Frames  Class = iota // requests that were read and are not done
+	Frames  Class = iota // requests of more than 1 MiB that were read and are not done
 	Queues               // answers that wait to be written
 	Stage                // deltas that wait for their clock
 	Tables               // partitions
 	Saves                // blocks on their way to a bucket
+	Small                // requests of up to 1 MiB, which have a floor of their own: they do not wait behind large ones
 	Classes              // their number
 )
 
-var names = [Classes]string{"frames", "queues", "stage", "tables", "saves"}
+var names = [Classes]string{"frames", "queues", "stage", "tables", "saves", "small requests"}
 
 // String is the name of the class.
 func (c Class) String() string {
@@ -72,11 +73,12 @@ type Ledger struct {
 	short   atomic.Bool // somebody waits
 }
 
-// New is a ledger of total bytes, of which an eighth is the reserve. Frames and queues have a floor of a 32nd each;
-// frames, queues, stage and saves have ceilings of a half, a quarter, a half and a quarter.
+// New is a ledger of total bytes, of which an eighth is the reserve. Frames, queues and small requests have a floor of a
+// 32nd each; frames and stage a ceiling of a half, queues, saves and small requests of a quarter.
 func New(total int64) *Ledger {
 	l := &Ledger{total: total, reserve: total / 8, starved: make(chan struct{}, 1)}
-	l.bounds = [Classes]Bounds{{total / 32, total / 2}, {total / 32, total / 4}, {0, total / 2}, {0, total}, {0, total / 4}}
+	l.bounds = [Classes]Bounds{{total / 32, total / 2}, {total / 32, total / 4}, {0, total / 2}, {0, total}, {0, total / 4},
+		{total / 32, total / 4}}
 	return l
 }
 

@@ -2,8 +2,8 @@ package server
 
 import (
 	"fmt"
-	"math"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/wire"
@@ -41,10 +41,10 @@ func (s *store) finite(p *rpc.Part) (use bool, err error) {
 	switch p.DType {
 	case matrix.F32:
 		v, _ := wire.Numbers[float32](p.Values)
-		at = firstNonFinite(v)
+		at = kernel.NonFinite(v)
 	case matrix.F64:
 		v, _ := wire.Numbers[float64](p.Values)
-		at = firstNonFinite(v)
+		at = kernel.NonFinite64(v)
 	}
 	if at < 0 {
 		return true, nil
@@ -56,26 +56,6 @@ func (s *store) finite(p *rpc.Part) (use bool, err error) {
 	row, col := s.cell(p, at)
 	return false, fmt.Errorf("matrix %q: the gradient of row %d, column %d is not finite: %w (a smaller rate or clipped gradients help)",
 		s.meta.Name, row, col, rpc.ErrRefused)
-}
-
-// firstNonFinite is the place of the first value that is infinite or no number, -1 if there is none.
-func firstNonFinite[T float32 | float64](v []T) int {
-	for i := 0; i < len(v); i += 64 {
-		some := v[i:min(i+64, len(v))]
-		var sum T
-		for _, x := range some {
-			sum += x - x // 0 for every finite value
-		}
-		if sum == 0 {
-			continue
-		}
-		for k, x := range some {
-			if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
-				return i + k
-			}
-		}
-	}
-	return -1
 }
 
 // cell is the row and column of a value.

@@ -48,10 +48,12 @@ func (c *conn) end(why error) {
 		return
 	}
 	c.under, c.cause = nil, why
-	close(c.gone)
 	c.mu.Unlock()
-	for x, call := range under {
+	for x := range under {
 		x.Cancel(why)
+	}
+	close(c.gone) // who sees it finds the contexts ended
+	for _, call := range under {
 		call.Finish(nil, c.lost())
 	}
 }

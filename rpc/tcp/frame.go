@@ -3,9 +3,9 @@ package tcp
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 
 	"thole.example/budget"
+	"thole.example/kernel"
 	"thole.example/rpc"
 )
 
@@ -30,9 +30,6 @@ const headSize = 24
 // flagSum says that the checksum of the body is there.
 const flagSum = 1
 
-// castagnoli is the polynomial whose checksums the machine has an instruction for.
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // head is a frame's head.
 type head struct {
 	size   uint32
@@ -49,14 +46,14 @@ func (h head) put(b []byte) {
 	binary.LittleEndian.PutUint16(b[6:], h.number)
 	binary.LittleEndian.PutUint64(b[8:], h.id)
 	binary.LittleEndian.PutUint32(b[16:], h.sum)
-	binary.LittleEndian.PutUint32(b[20:], crc32.Checksum(b[:20], castagnoli))
+	binary.LittleEndian.PutUint32(b[20:], kernel.CRC32C(0, b[:20]))
 }
 
 // parseHead decodes the head of a frame whose body must not be larger than the limit.
 func parseHead(b *[headSize]byte, limit uint32) (head, error) {
 	h := head{binary.LittleEndian.Uint32(b[:]), kind(b[4]), b[5], binary.LittleEndian.Uint16(b[6:]),
 		binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint32(b[16:])}
-	sum, found := crc32.Checksum(b[:20], castagnoli), binary.LittleEndian.Uint32(b[20:])
+	sum, found := kernel.CRC32C(0, b[:20]), binary.LittleEndian.Uint32(b[20:])
 	switch {
 	case sum != found:
 		return h, fmt.Errorf("checksum of a frame's head is %08x, want %08x: its bytes were changed on the way", found, sum)
@@ -107,7 +104,7 @@ func (f *frame) seal(number uint16, sum bool, list [][]byte) {
 		h.flags = flagSum
 		skip := headSize
 		for _, b := range list {
-			h.sum = crc32.Update(h.sum, castagnoli, b[skip:])
+			h.sum = kernel.CRC32C(h.sum, b[skip:])
 			skip = 0
 		}
 	}

@@ -104,7 +104,7 @@ func TestBodies(t *testing.T) {
 			if err != nil || !bytes.Equal(q.Arg, arg) {
 				t.Errorf("a body of %d bytes: other bytes came, error %v", size, err)
 			}
-			if used := ledger.Used()[budget.Frames]; used < int64(len(b)-headSize) {
+			if used := ledger.Used().Total(); used < int64(len(b)-headSize) {
 				t.Errorf("%d bytes are counted for %d", used, len(b)-headSize)
 			}
 			body.Release()

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"math"
 	"net"
 	"time"
 
+	"thole.example/kernel"
 	"thole.example/rpc"
 	"thole.example/wire"
 )
@@ -76,7 +76,7 @@ func (h hello) bytes() []byte {
 
 // helloSum is the checksum of what stands before it and of the name behind it.
 func helloSum(before []byte, name string) uint32 {
-	return crc32.Update(crc32.Checksum(before, castagnoli), castagnoli, []byte(name))
+	return kernel.CRC32C(kernel.CRC32C(0, before), []byte(name))
 }
 
 // readHello reads the greeting of the side at addr.

@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"net"
 	"sync/atomic"
 
 	"thole.example/budget"
+	"thole.example/kernel"
 	"thole.example/rpc"
 )
 
@@ -50,7 +50,7 @@ type reader struct {
 func newReader(ctx context.Context, nc net.Conn, limit uint32, ledger *budget.Ledger) *reader {
 	r := &reader{limit: limit, ctx: ctx, ledger: ledger, before: func() {}}
 	r.br = bufio.NewReaderSize(counted{nc, &r.heard}, readerSize)
-	r.credit = ledger.NewCredit(budget.Frames, creditStep(ledger, budget.Frames))
+	r.credit = ledger.NewCredit(budget.Small, creditStep(ledger, budget.Small))
 	return r
 }
 
@@ -109,16 +109,20 @@ func (r *reader) body(h head) (*rpc.Buffer, error) {
 	}
 	r.inside.Store(true)
 	defer r.inside.Store(false)
-	if most := r.ledger.Most(budget.Frames); int64(n) > most {
+	class := budget.Small
+	if n > lastStep {
+		class = budget.Frames
+	}
+	if most := r.ledger.Most(class); int64(n) > most {
 		if _, err := r.br.Discard(n); err != nil {
 			return nil, early(err)
 		}
-		return nil, &budget.TooLarge{Class: budget.Frames, Wanted: int64(n), Most: most}
+		return nil, &budget.TooLarge{Class: class, Wanted: int64(n), Most: most}
 	}
 	if n <= max(firstStep, min(r.proven, lastStep)) {
 		return r.atOnce(h)
 	}
-	claim, err := r.ledger.Claim(budget.Frames, int64(n))
+	claim, err := r.ledger.Claim(class, int64(n))
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +153,7 @@ func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 	f := rpc.NewBuffer(int(h.size), charge)
 	_, err := io.ReadFull(r.br, f.Bytes())
 	if err == nil && h.flags&flagSum != 0 {
-		err = h.checkSum(crc32.Checksum(f.Bytes(), castagnoli))
+		err = h.checkSum(kernel.CRC32C(0, f.Bytes()))
 		if err != nil {
 			err = &breach{err}
 		}
@@ -187,7 +191,7 @@ func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error)
 			return f, early(err)
 		}
 		if h.flags&flagSum != 0 {
-			sum = crc32.Update(sum, castagnoli, b)
+			sum = kernel.CRC32C(sum, b)
 		}
 		come += step
 	}

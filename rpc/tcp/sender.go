@@ -298,21 +298,17 @@ func (s *sender) write() error {
 // busy reports whether frames are being written.
 func (s *sender) busy() bool { return s.queued.Load() > 0 }
 
-// lastWords writes the frame, if nobody else is writing and the other side takes it soon, and ends the sending.
+// lastWords says why the connection ends, behind what is queued, if the other side takes it soon, and ends the sending.
 func (s *sender) lastWords(err error) {
 	f := s.frame(kindFault, 0)
 	rpc.NewFault("", err).Append(&f.Gather)
+	_ = s.nc.SetWriteDeadline(time.Now().Add(lingerTime))
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed && !s.writing {
-		s.batch = append(s.batch[:0], f)
-		s.seal()
-		s.flatten()
-		_ = s.nc.SetWriteDeadline(time.Now().Add(lingerTime))
-		_, _ = s.nc.Write(s.flat)
-	}
-	s.closed = true
-	s.discard()
+	s.corked = false
+	s.mu.Unlock()
+	s.send(f)
+	s.work.Wait()
+	s.close()
 }
 
 // close ends the sending; what is queued is dropped. Wait on work for who still writes, once the connection is closed.

@@ -129,7 +129,6 @@ func (s *session) end(why error) {
 	}
 	s.out.close()
 	_ = s.nc.Close()
-	close(s.gone)
 	if !closing {
 		why = rpc.ErrLost
 	}
@@ -137,6 +136,7 @@ func (s *session) end(why error) {
 	for _, x := range running {
 		x.Cancel(why)
 	}
+	close(s.gone) // who sees it finds the contexts ended
 	s.queue.Close()
 	if s.greeted.Load() {
 		s.in.credit.Close()

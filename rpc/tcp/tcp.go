@@ -44,7 +44,7 @@ type Network struct {
 	PingEvery  time.Duration // how often this side shows that it lives
 	Timeout    time.Duration // after how long without a byte a connection ends
 	NoChecksum bool          // bodies that this side sends have no checksum
-	// Ledger counts what is read (budget.Frames) and answers that wait to be written (budget.Queues); nil: no bound.
+	// Ledger counts what is read (budget.Small and Frames) and answers that wait to be written (budget.Queues); nil: no bound.
 	Ledger *budget.Ledger
 	Log    *slog.Logger // told of panics and of peers that break the protocol; nil: slog.Default
 }
