@@ -119,7 +119,7 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 
 // update runs an update function beside each partition of this server, at once under every protocol.
 func (s *Server) update(m *member, x *rpc.Exchange) {
-	j, q := m.job, &request{x: x}
+	j, q := m.job, m.change(x)
 	e := ssp.Update[*request]{Req: q, Conn: m.conn, Seq: x.Seq}
 	fn, err := s.Funcs.Update(x.Func)
 	if err != nil {
