@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -63,7 +64,10 @@ func (b *beside) start(visits []*visit) {
 // do implements work.
 func (v *visit) do() {
 	err := v.try()
-	if err != nil {
+	switch {
+	case errors.Is(err, rpc.ErrInternal) || errors.Is(err, rpc.ErrAborted):
+		err = fmt.Errorf("%s on matrix %q: %w", v.b.x.Func, v.at.of.meta.Name, err)
+	case err != nil:
 		err = fmt.Errorf("%s on matrix %q: %w: %w", v.b.x.Func, v.at.of.meta.Name, rpc.ErrMalformed, err)
 	}
 	v.at.recount()
@@ -72,7 +76,7 @@ func (v *visit) do() {
 
 // try runs the function. One that panics is wrong, and no more.
 func (v *visit) try() (err error) {
-	defer recovered(&err)
+	defer v.at.of.job.server.recovered(&err)
 	if v.at.shard == nil {
 		return v.at.gone()
 	}
