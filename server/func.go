@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -98,7 +99,7 @@ func (b *beside) finish(err error) {
 	}
 }
 
-// get runs a get function beside each partition of this server. It waits for no clock.
+// get runs a get function beside each partition of this server. It waits for no clock, but stays behind the task's changes.
 func (s *Server) get(m *member, x *rpc.Exchange) {
 	fn, err := s.Funcs.Get(x.Func)
 	if err != nil {
@@ -118,7 +119,12 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 		}
 		x.Answer(&rpc.Response{Clock: j.slowest.Load(), Results: results})
 	}
-	b.start(visits)
+	if m.changes.Load() == 0 {
+		b.start(visits)
+		return
+	}
+	q := &request{x: x, ready: func(ssp.Answer[*request]) { b.start(visits) }}
+	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn}, q)
 }
 
 // update runs an update function beside each partition of this server, at once under every protocol.
@@ -131,7 +137,8 @@ func (s *Server) update(m *member, x *rpc.Exchange) {
 		j.post(e, q)
 		return
 	}
-	b, visits, err := j.newBeside(x, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, x.Arg) })
+	arg := bytes.Clone(x.Arg) // it goes on when the caller has given up
+	b, visits, err := j.newBeside(x, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, arg) })
 	if err != nil {
 		e.Err = err
 		j.post(e, q)
