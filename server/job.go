@@ -23,6 +23,8 @@ type job struct {
 	failed  atomic.Pointer[error]
 	saves   saves
 	stage   stage
+	ctx     context.Context // ends with the job, or when it fails
+	cancel  context.CancelCauseFunc
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]
@@ -183,6 +185,7 @@ func (j *job) effect(e ssp.Effect) {
 	case ssp.Fail:
 		err := refusal(e.Err)
 		j.failed.Store(&err)
+		j.cancel(err)
 		j.server.logger().Warn("job failed", "job", j.name, "err", err)
 	case ssp.DropConn:
 		if m := j.members[e.Conn]; m != nil {
@@ -191,6 +194,7 @@ func (j *job) effect(e ssp.Effect) {
 	case ssp.End:
 		j.ended = true
 		j.server.forget(j)
+		j.cancel(fmt.Errorf("job %q has ended: %w", j.name, rpc.ErrAborted))
 		j.later.then = append(j.later.then, func() { j.server.drop(j) })
 	case ssp.Say:
 		j.server.logger().Warn(e.Text, "job", j.name)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync/atomic"
@@ -102,6 +103,7 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 			a.Job, rpc.ErrNotFound)
 	}
 	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job), members: map[int64]*member{}}
+	j.ctx, j.cancel = context.WithCancelCause(context.Background())
 	j.stores.Store(&[]*store{nil})
 	if s.jobs == nil {
 		s.jobs = map[string]*job{}

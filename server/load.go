@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 
 	"thole.example/budget"
@@ -11,36 +13,50 @@ import (
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/shard"
+	"thole.example/ssp"
 )
 
-// load fills matrices from a path, beside what they hold until all of it is there: a load that fails changes nothing.
+// load fills matrices from a path, beside what they hold until all of it is there: a load that fails changes nothing. It is
+// a change of the task's, made once; it goes on when the connection is lost, until the job ends.
 func (s *Server) load(m *member, x *rpc.Exchange) {
+	j, q := m.job, m.change(x)
+	e := ssp.Update[*request]{Req: q, Conn: m.conn, Seq: x.Seq}
 	var a rpc.Load
 	if err := json.Unmarshal(x.Arg, &a); err != nil {
-		m.refuse(x, fmt.Errorf("load: %w: %w", rpc.ErrMalformed, err))
+		e.Err = fmt.Errorf("load: %w: %w", rpc.ErrMalformed, err)
+		j.post(e, q)
 		return
 	}
-	stores, err := m.job.named(a.Matrices)
-	if err != nil {
-		m.refuse(x, err)
+	var stores []*store
+	if stores, e.Err = j.named(a.Matrices); e.Err != nil {
+		j.post(e, q)
 		return
 	}
-	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
-		r, _, err := s.Codecs.Open(ctx, s.Bucket, a.Path, a.Codec, format.Options{Set: a.Set})
-		if err != nil {
-			return nil, err
+	q.run = func(r ssp.Run[*request]) {
+		go func() { j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: s.fill(j.ctx, stores, &a)}, nil) }()
+	}
+	j.post(e, q)
+}
+
+// fill loads the partitions here of the matrices.
+func (s *Server) fill(ctx context.Context, stores []*store, a *rpc.Load) (err error) {
+	defer s.recovered(&err)
+	r, _, err := s.Codecs.Open(ctx, s.Bucket, a.Path, a.Codec, format.Options{Set: a.Set})
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, format.ErrUnknown):
+		return &kindError{err, rpc.ErrNotFound}
+	case err != nil:
+		return err
+	}
+	defer r.Close()
+	l := loading{s: s, r: r, round: a.Round}
+	defer l.drop()
+	for _, st := range stores {
+		if err := l.store(ctx, st); err != nil {
+			return fmt.Errorf("load %s: %w", a.Path, err)
 		}
-		defer r.Close()
-		l := loading{s: s, r: r, round: a.Round}
-		for _, st := range stores {
-			if err := l.store(ctx, st); err != nil {
-				l.drop()
-				return nil, fmt.Errorf("load %s: %w", a.Path, err)
-			}
-		}
-		l.swap()
-		return nil, nil
-	})
+	}
+	return l.swap()
 }
 
 // loading is partitions that are being loaded, beside those that they will replace.
@@ -107,24 +123,32 @@ func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, in
 	return nil
 }
 
-// swap puts what was loaded in the place of what was there, partition by partition.
-func (l *loading) swap() {
+// swap puts what was loaded in the place of what was there, partition by partition. A save of what was there ends.
+func (l *loading) swap() (err error) {
 	for i := range l.fresh {
 		f := &l.fresh[i]
 		f.to.wait(func() {
+			if f.to.shard == nil {
+				err = f.to.gone()
+				return
+			}
 			f.to.shard.Close()
-			f.to.shard = f.shard
+			f.to.shard, f.shard = f.shard, nil
 			f.bytes.Release()
 			f.to.recount()
 		})
 	}
+	return err
 }
 
-// drop gives back what was loaded.
+// drop gives back what was loaded and put nowhere.
 func (l *loading) drop() {
 	for i := range l.fresh {
-		l.fresh[i].shard.Close()
-		l.fresh[i].bytes.Release()
+		f := &l.fresh[i]
+		if f.shard != nil {
+			f.shard.Close()
+		}
+		f.bytes.Release()
 	}
 }
 

@@ -308,7 +308,10 @@ func wrongOthers(m *scene) map[string]wrong {
 		"commit json":      broken(rpc.OpCommit),
 		"commit":           {save(rpc.OpCommit, rpc.Save{Stage: "none"}), rpc.ErrNotFound},
 		"abort json":       broken(rpc.OpAbort),
-		"load json":        broken(rpc.OpLoad),
-		"load matrix":      {rpc.Request{Op: rpc.OpLoad, Arg: arg(rpc.Load{Path: "p", Matrices: []string{"x"}})}, rpc.ErrNotFound},
+		"load json":        {rpc.Request{Op: rpc.OpLoad, Seq: 1, Arg: []byte("{")}, rpc.ErrMalformed},
+		"load no number":   {rpc.Request{Op: rpc.OpLoad, Arg: arg(rpc.Load{Path: "p", Matrices: []string{"d"}})}, rpc.ErrMalformed},
+		"load format":      {rpc.Request{Op: rpc.OpLoad, Seq: 1, Arg: arg(rpc.Load{Path: "p", Codec: "zip", Matrices: []string{"d"}})}, rpc.ErrNotFound},
+		"load path":        {rpc.Request{Op: rpc.OpLoad, Seq: 1, Arg: arg(rpc.Load{Path: "p", Matrices: []string{"d"}})}, rpc.ErrNotFound},
+		"load matrix":      {rpc.Request{Op: rpc.OpLoad, Seq: 1, Arg: arg(rpc.Load{Path: "p", Matrices: []string{"x"}})}, rpc.ErrNotFound},
 	}
 }

@@ -119,7 +119,7 @@ func (a *apply) do() {
 }
 
 func (a *apply) apply() (err error) {
-	defer recovered(&err)
+	defer a.to.of.job.server.recovered(&err)
 	if a.to.shard == nil {
 		return a.to.gone()
 	}
@@ -134,10 +134,11 @@ func (p *partition) gone() error {
 	return fmt.Errorf("matrix %q: partition %d is not here any more: %w", p.of.meta.Name, p.id, rpc.ErrAborted)
 }
 
-// recovered turns a panic into an error: what a mailbox does must not leave it without an owner.
-func recovered(err *error) {
+// recovered turns a panic into an error, and logs where it was: what a mailbox does must not leave it without an owner.
+func (s *Server) recovered(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("%w: %v\n%s", rpc.ErrInternal, p, debug.Stack())
+		s.logger().Error("a panic", "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("%w: %v", rpc.ErrInternal, p)
 	}
 }
 

@@ -119,7 +119,7 @@ func (r *read) do() {
 }
 
 func (r *read) read() (err error) {
-	defer recovered(&err)
+	defer r.from.of.job.server.recovered(&err)
 	shard, p := r.from.shard, &r.g.r.Parts[r.part]
 	if shard == nil {
 		return r.from.gone()

@@ -64,8 +64,7 @@ func (g *gather) needs(all []ssp.Need) []ssp.Need {
 
 // push hands deltas and ticks to the core, and the values that are asked for after them.
 func (s *Server) push(m *member, x *rpc.Exchange) {
-	j := m.job
-	q := &request{x: x}
+	j, q := m.job, m.change(x)
 	e := ssp.Push[*delta, *request]{Req: q, Conn: m.conn, Seq: x.Seq}
 	if e.Err = j.bring(x, &e); e.Err == nil {
 		if q.gather, e.Err = j.newGather(x); e.Err == nil {
@@ -76,9 +75,13 @@ func (s *Server) push(m *member, x *rpc.Exchange) {
 	if e.Err != nil {
 		e.Deltas, e.Ticks, e.Then = nil, nil, nil
 	}
-	m.changes.Add(1)
-	q.change = m
 	j.post(e, q)
+}
+
+// change is a request that changes something: until the core has seen it, what follows goes through the core, too.
+func (m *member) change(x *rpc.Exchange) *request {
+	m.changes.Add(1)
+	return &request{x: x, change: m}
 }
 
 // bring fills in what a push brings, and says what is wrong with it.

@@ -22,17 +22,17 @@ type saves struct {
 // pendingSave is a save that this server has put something into and that is not committed yet.
 type pendingSave struct {
 	format.Writer
-	codec string
-	path  string
-	stop  context.CancelFunc // makes what is being put end
-	idle  chan struct{}      // closed when nothing is being put any more
+	stop context.CancelFunc // makes what is being put end
+	idle chan struct{}      // closed when nothing is being put any more
 }
 
 // end forgets the save once nothing more is put into it: what came after would stay for ever.
 func (w *pendingSave) end(ctx context.Context) {
 	w.stop()
 	<-w.idle
-	w.Abort(ctx)
+	if w.Writer != nil {
+		w.Abort(ctx)
+	}
 }
 
 // begin remembers the save; false if there is one of that name.
@@ -88,7 +88,7 @@ func (j *job) named(names []string) ([]*store, error) {
 }
 
 // writer opens the codec's writer of the save; lost, if not nil, is told what the format loses.
-func (s *Server) writer(ctx context.Context, j *job, a *rpc.Save, stores []*store, lost func(string)) (*pendingSave, error) {
+func (s *Server) writer(ctx context.Context, j *job, a *rpc.Save, stores []*store, lost func(string)) (format.Writer, error) {
 	c, err := s.Codecs.Lookup(a.Codec)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
@@ -98,11 +98,7 @@ func (s *Server) writer(ctx context.Context, j *job, a *rpc.Save, stores []*stor
 		ms[i] = st.saved()
 	}
 	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Lost: lost, Set: a.Set, Files: a.Files, Over: s.over(j, a)}
-	w, err := format.Create(ctx, c, s.Bucket, a.Path, ms, opts)
-	if err != nil {
-		return nil, err
-	}
-	return &pendingSave{Writer: w, codec: a.Codec, path: a.Path, idle: make(chan struct{})}, nil
+	return format.Create(ctx, c, s.Bucket, a.Path, ms, opts)
 }
 
 // saved describes the matrix as it is saved: without what only training needs, and cut as the matrix says, whatever the
@@ -140,7 +136,7 @@ func (s *Server) save(m *member, x *rpc.Exchange) {
 	q.ready = func(ssp.Answer[*request]) {
 		shots := j.snapshots(stores)
 		j.later.then = append(j.later.then, func() {
-			m.background(x, func(ctx context.Context) (*rpc.Response, error) { return s.put(ctx, j, &a, stores, shots) })
+			m.run(x, func(ctx context.Context) (*rpc.Response, error) { return s.put(ctx, j, &a, stores, shots) })
 		})
 	}
 	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: needs, Exact: true}, q)
@@ -155,35 +151,40 @@ func (s *Server) put(ctx context.Context, j *job, a *rpc.Save, stores []*store, 
 			}
 		}
 	}()
-	w, err := s.writer(ctx, j, a, stores, nil)
-	if err != nil {
-		return nil, err
-	}
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	w.stop = stop
+	w := &pendingSave{stop: stop, idle: make(chan struct{})}
 	if !j.saves.begin(a.Stage, w) {
 		return nil, fmt.Errorf("save %q: %w", a.Stage, rpc.ErrExists)
 	}
 	r := &rpc.Response{}
-	for i, st := range stores {
-		for _, shot := range shots[i] {
-			if err = s.putOne(work, w, st, shot, r); err != nil {
-				break
-			}
-		}
-	}
+	err := s.putAll(work, j, a, w, stores, shots, r)
 	close(w.idle)
-	if err == nil {
-		err = context.Cause(work) // nobody waits for the Parts any more, so nobody will commit or abort
-	}
 	if err != nil {
-		if j.saves.take(a.Stage) != nil { // else whoever took it ends it
+		if j.saves.take(a.Stage) == w { // else whoever took it ends it
 			w.end(context.WithoutCancel(ctx))
 		}
 		return nil, format.Wrap(a.Codec, a.Path, err)
 	}
 	return r, nil
+}
+
+// putAll puts all partitions here of the matrices.
+func (s *Server) putAll(
+	ctx context.Context, j *job, a *rpc.Save, w *pendingSave, stores []*store, shots [][]*snapshot, r *rpc.Response,
+) (err error) {
+	defer s.recovered(&err)
+	if w.Writer, err = s.writer(ctx, j, a, stores, nil); err != nil {
+		return err
+	}
+	for i, st := range stores {
+		for _, shot := range shots[i] {
+			if err := s.putOne(ctx, w, st, shot, r); err != nil {
+				return err
+			}
+		}
+	}
+	return context.Cause(ctx) // nobody waits for the Parts any more, so nobody will commit or abort
 }
 
 // putOne puts the saved rows of a partition.
@@ -231,7 +232,9 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 			return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
 		}
 		defer w.end(context.WithoutCancel(ctx))
-		<-w.idle
+		if <-w.idle; w.Writer == nil {
+			return nil, fmt.Errorf("commit: save %q was not begun: %w", a.Stage, rpc.ErrNotFound)
+		}
 		parts := make([]format.Part, len(a.Parts))
 		for i, p := range a.Parts {
 			parts[i] = p

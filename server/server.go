@@ -120,6 +120,11 @@ func (m *member) background(x *rpc.Exchange, run func(ctx context.Context) (*rpc
 		m.refuse(x, nil)
 		return
 	}
+	m.run(x, run)
+}
+
+// run is background for what was begun: it has to be ended, also if the task is not of the job any more.
+func (m *member) run(x *rpc.Exchange, run func(ctx context.Context) (*rpc.Response, error)) {
 	go x.Guard(m.job.server.logger(), func() {
 		r, err := run(x.Context())
 		if err != nil {

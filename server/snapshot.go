@@ -2,10 +2,12 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
 	"thole.example/matrix"
+	"thole.example/rpc"
 	"thole.example/shard"
 	"thole.example/wire"
 )
@@ -14,7 +16,8 @@ import (
 // which it serves others.
 type snapshot struct {
 	of   *partition
-	mark *shard.Mark // the partition's
+	from *shard.Shard
+	mark *shard.Mark // nil: there was nothing to save
 }
 
 // Sizes of what a snapshot does.
@@ -27,7 +30,7 @@ const (
 // take begins the snapshot, in the partition's mailbox.
 func (s *snapshot) take() {
 	if s.of.shard != nil {
-		s.mark = s.of.shard.Mark()
+		s.from, s.mark = s.of.shard, s.of.shard.Mark()
 		s.of.recount()
 	}
 }
@@ -58,13 +61,16 @@ func (s *snapshot) visit(ctx context.Context, f func(m *shard.Mark) error) error
 	}
 	err := error(nil)
 	s.of.wait(func() {
-		defer recovered(&err)
-		if s.mark == nil || s.of.shard == nil {
+		defer s.of.of.job.server.recovered(&err)
+		switch {
+		case s.mark == nil || s.of.shard == nil:
 			err = s.of.gone()
-			return
+		case s.of.shard != s.from:
+			err = fmt.Errorf("matrix %q was loaded while it was being saved: %w", s.of.of.meta.Name, rpc.ErrAborted)
+		default:
+			err = f(s.mark)
+			s.of.recount()
 		}
-		err = f(s.mark)
-		s.of.recount()
 	})
 	return err
 }
@@ -72,7 +78,7 @@ func (s *snapshot) visit(ctx context.Context, f func(m *shard.Mark) error) error
 // close gives the snapshot's memory back.
 func (s *snapshot) close() {
 	s.of.wait(func() {
-		if s.mark != nil && s.of.shard != nil {
+		if s.mark != nil && s.of.shard == s.from { // else it ended with the shard
 			s.mark.Close()
 			s.of.recount()
 		}
