@@ -50,8 +50,12 @@ func (l *link) send(ctx context.Context, x *exchange) error {
 	if l.conn != nil && x.conn == l.conn {
 		return nil
 	}
-	if err := l.connect(ctx); err != nil {
+	switch err := l.connect(ctx); {
+	case err == nil:
+	case ctx.Err() != nil || x != nil && x.q.Op == rpc.OpLeave:
 		return err
+	default:
+		return l.c.fail(err)
 	}
 	for _, change := range l.log {
 		if change.conn != l.conn {
@@ -169,8 +173,7 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// connect makes a new connection in the place of a lost one, and says who is back. An error other than the context's
-// fails the client.
+// connect makes a new connection in the place of a lost one, and says who is back.
 func (l *link) connect(ctx context.Context) error {
 	if least := time.Now().Add(lastPause); l.conn == nil && l.until.Before(least) {
 		l.until = least // the loss was found long ago, by a call that ended
@@ -186,7 +189,7 @@ func (l *link) connect(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case errors.Is(err, rpc.ErrNotFound), !over && !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost):
-			return l.c.fail(fmt.Errorf("%w; then: %w", l.lost, err))
+			return fmt.Errorf("%w; then: %w", l.lost, err)
 		}
 		select {
 		case <-time.After(pause):
@@ -194,7 +197,7 @@ func (l *link) connect(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if !time.Now().Before(l.until) {
-			return l.c.fail(fmt.Errorf("%w; not reached again within %v", l.lost, l.c.o.Retry))
+			return fmt.Errorf("%w; not reached again within %v", l.lost, l.c.o.Retry)
 		}
 	}
 	return nil

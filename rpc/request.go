@@ -14,7 +14,7 @@ const NameLimit = 4096
 // The fewest bytes that elements of a message take; a count is checked against them before anything is allocated.
 const (
 	tickSize   = 24
-	partSize   = 72
+	partSize   = 64
 	groupSize  = 8
 	resultSize = 16
 )
