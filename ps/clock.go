@@ -23,7 +23,7 @@ func (c *Client) flush(ctx context.Context) error {
 	if len(c.oplog) == 0 {
 		return nil
 	}
-	if _, err := c.change(ctx, nil, false, 0, 0, nil); err != nil {
+	if _, err := c.change(ctx, ticks{}, nil); err != nil {
 		return err
 	}
 	return c.settle(ctx)
@@ -57,17 +57,17 @@ func (c *Client) tickAll(ctx context.Context, weight, rate float64, wait bool) e
 	for _, m := range c.order {
 		wait = wait || m.bound == ssp.ASP
 	}
-	return c.tickSome(ctx, c.order, true, weight, rate, wait)
+	return c.tickSome(ctx, ticks{c.order, true, weight, rate}, wait)
 }
 
-// tickSome sends what was pushed with the ticks of the matrices, and of the task's own clock.
-func (c *Client) tickSome(ctx context.Context, ms []*Matrix, own bool, weight, rate float64, wait bool) error {
+// tickSome sends what was pushed with the ticks.
+func (c *Client) tickSome(ctx context.Context, t ticks, wait bool) error {
 	if wait {
 		if err := c.settle(ctx); err != nil {
 			return err
 		}
 	}
-	if _, err := c.change(ctx, ms, own, weight, rate, nil); err != nil || !wait {
+	if _, err := c.change(ctx, t, nil); err != nil || !wait {
 		return err
 	}
 	return c.settle(ctx) // under ASP a task must see its own updates
@@ -81,7 +81,7 @@ func (m *Matrix) Clock(ctx context.Context, weight, rate float64) error {
 		return err
 	}
 	defer c.end()
-	return c.tickSome(ctx, []*Matrix{m}, false, weight, rate, m.bound == ssp.ASP)
+	return c.tickSome(ctx, ticks{[]*Matrix{m}, false, weight, rate}, m.bound == ssp.ASP)
 }
 
 // Now is the task's clock for the matrix.

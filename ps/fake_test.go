@@ -64,6 +64,13 @@ func (f *fake) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	return c, nil
 }
 
+// become says what becomes of requests from now on.
+func (f *fake) become(fate func(server int, q *rpc.Request) fate) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fate = fate
+}
+
 // forget loses what was held.
 func (f *fake) forget() {
 	f.mu.Lock()

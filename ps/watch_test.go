@@ -24,7 +24,7 @@ func TestWaiting(t *testing.T) {
 		must(t, p.Barrier(t.Context()))
 		time.Sleep(time.Hour)
 		must(t, p.Barrier(t.Context()))
-		c.fate = func(server int, q *rpc.Request) fate {
+		hold := func(server int, q *rpc.Request) fate {
 			if server > 0 {
 				return held
 			}
@@ -36,13 +36,13 @@ func TestWaiting(t *testing.T) {
 				c.release()
 			}()
 		}
-		hold := c.fate
+		c.become(hold)
 		later(9 * time.Second)
 		must(t, p.Barrier(t.Context()))
 		if len(told) > 0 {
 			t.Errorf("after 9 seconds: %q", told)
 		}
-		c.fate = hold
+		c.become(hold)
 		later(95 * time.Second)
 		_, err := d.GetRow(t.Context(), 0)
 		must(t, err)
@@ -55,13 +55,15 @@ func TestWaiting(t *testing.T) {
 		if !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
 		}
-		c.fate, told = hold, nil
+		told = nil
+		c.become(hold)
 		later(11 * time.Second)
 		must(t, p.SyncClock(t.Context()))
 		if want := []string{"sync clock has waited 10s for 2 of 3 servers: 1, 2"}; !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
 		}
-		c.fate, told = hold, nil
+		told = nil
+		c.become(hold)
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
 		if err := p.Barrier(ctx); !errors.Is(err, context.DeadlineExceeded) || len(told) != 1 {
