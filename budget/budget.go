@@ -1,43 +1,184 @@
 // Package budget is the ledger of a process's bytes: what frames, queues, staged deltas, tables and saves take, against one
-// total.
+// total. A [Charge] is bytes that are counted; it moves with them from class to class and is given back once.
+//
+// # Who gets what is left
+//
+// Each class has a floor, which nobody else can take, and a ceiling. A part of the total, the reserve, is for urgent
+// takers alone: those who free what others hold. Who finds no room waits: the urgent first, then first come, first
+// served. A small taker does not pass a large one that waits for room in the total, except within the floor of its class.
+//
+//	room of a class = floor not yet used + max(0, total - reserve - sum over classes of max(used, floor))
+//	                  and not beyond its ceiling; for the urgent: without the reserve and the ceiling
 package budget
 
-import "sync"
+import (
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+)
 
 // Class is what bytes are used for.
 type Class uint8
 
 // The classes.
 const (
-	Frames Class = iota // requests that were read and are not done
-	Queues              // answers that wait to be written
-	Stage               // deltas that wait for their clock
-	Tables              // partitions
-	Saves               // blocks on their way to a bucket
-	classes
+	Frames  Class = iota // requests of more than 1 MiB that were read and are not done
+	Queues               // answers that wait to be written
+	Stage                // deltas that wait for their clock
+	Tables               // partitions
+	Saves                // blocks on their way to a bucket
+	Small                // requests of up to 1 MiB, which have a floor of their own: they do not wait behind large ones
+	Classes              // their number
 )
 
-// Ledger counts bytes. A nil Ledger counts nothing and has no limit.
-type Ledger struct {
-	mu    sync.Mutex
-	total int64
-	used  [classes]int64
-}
+var names = [Classes]string{"frames", "queues", "stage", "tables", "saves", "small requests"}
 
-// Charge is bytes that are counted in a class of a ledger. The zero Charge counts nothing.
-type Charge struct {
-	ledger *Ledger
-	class  Class
-	n      int64
-}
-
-// Release gives all of it back.
-func (c *Charge) Release() {
-	if c.ledger == nil {
-		return
+// String is the name of the class.
+func (c Class) String() string {
+	if c < Classes {
+		return names[c]
 	}
-	c.ledger.mu.Lock()
-	c.ledger.used[c.class] -= c.n
-	c.ledger.mu.Unlock()
-	*c = Charge{}
+	return "unknown class"
+}
+
+// Usage is bytes by class.
+type Usage [Classes]int64
+
+// Total is the sum over the classes.
+func (u Usage) Total() int64 {
+	sum := int64(0)
+	for _, n := range u {
+		sum += n
+	}
+	return sum
+}
+
+// Bounds are what a class always has and what it has at most, in bytes.
+type Bounds struct{ Floor, Ceiling int64 }
+
+// Ledger counts bytes. A nil Ledger counts nothing and has no limit. Methods may be called by many goroutines.
+type Ledger struct {
+	mu      sync.Mutex
+	total   int64
+	reserve int64
+	bounds  [Classes]Bounds
+	used    Usage
+	waiting []*waiter // in order of arrival
+	claims  []*Claim
+	// What the first waiters of each kind wait for, as of the last change: nobody passes them.
+	shared  bool // room in the total
+	blocked [Classes]bool
+	starved chan struct{}
+	short   atomic.Bool // somebody waits
+}
+
+// New is a ledger of total bytes, of which an eighth is the reserve. Frames, queues and small requests have a floor of a
+// 32nd each; frames and stage a ceiling of a half, queues, saves and small requests of a quarter.
+func New(total int64) *Ledger {
+	l := &Ledger{total: total, reserve: total / 8, starved: make(chan struct{}, 1)}
+	l.bounds = [Classes]Bounds{{total / 32, total / 2}, {total / 32, total / 4}, {0, total / 2}, {0, total}, {0, total / 4},
+		{total / 32, total / 4}}
+	return l
+}
+
+// Bound sets the floor and the ceiling of a class. It must be called before the ledger is used. The floors and the reserve
+// together must not be more than the total.
+func (l *Ledger) Bound(c Class, b Bounds) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sum := l.reserve + b.Floor
+	for k, other := range l.bounds {
+		if Class(k) != c {
+			sum += other.Floor
+		}
+	}
+	if b.Floor < 0 || b.Ceiling < b.Floor || sum > l.total {
+		return fmt.Errorf("%v: floor %d and ceiling %d, floors and reserve of %d together, want at most the total of %d",
+			c, b.Floor, b.Ceiling, sum, l.total)
+	}
+	l.bounds[c] = b
+	return nil
+}
+
+// Reserve sets how many bytes only urgent takers get. It must be called before the ledger is used.
+func (l *Ledger) Reserve(n int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sum := n
+	for _, b := range l.bounds {
+		sum += b.Floor
+	}
+	if n < 0 || sum > l.total {
+		return fmt.Errorf("a reserve of %d, with the floors %d, want at most the total of %d", n, sum, l.total)
+	}
+	l.reserve = n
+	return nil
+}
+
+// Used is how many bytes each class takes now, credits included.
+func (l *Ledger) Used() Usage {
+	if l == nil {
+		return Usage{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.used
+}
+
+// Total is the bytes of the ledger; 0 for a nil one.
+func (l *Ledger) Total() int64 {
+	if l == nil {
+		return 0
+	}
+	return l.total
+}
+
+// Most is the largest single charge that a class ever has room for, if nobody else takes anything.
+func (l *Ledger) Most(c Class) int64 {
+	if l == nil {
+		return math.MaxInt64
+	}
+	most := l.total - l.reserve
+	for k, b := range l.bounds {
+		if Class(k) != c {
+			most -= b.Floor
+		}
+	}
+	return min(most, l.bounds[c].Ceiling)
+}
+
+// Starved gets a token whenever an urgent taker has to wait: then what is staged should be spilled or given up, since
+// those who would free it are waiting themselves.
+func (l *Ledger) Starved() <-chan struct{} {
+	if l == nil {
+		return nil
+	}
+	return l.starved
+}
+
+// room is how many bytes the class may still take. The ledger is locked.
+func (l *Ledger) room(c Class, urgent bool) int64 {
+	shared := l.total
+	for k, used := range l.used {
+		shared -= max(used, l.bounds[k].Floor)
+	}
+	if urgent {
+		return max(shared, 0) + l.floorLeft(c)
+	}
+	return min(max(shared-l.reserve, 0)+l.floorLeft(c), l.bounds[c].Ceiling-l.used[c])
+}
+
+// floorLeft is how much of the class's floor is not used.
+func (l *Ledger) floorLeft(c Class) int64 { return max(l.bounds[c].Floor-l.used[c], 0) }
+
+// TooLarge says that a charge never has room.
+type TooLarge struct {
+	Class        Class
+	Wanted, Most int64
+}
+
+// Error implements error.
+func (e *TooLarge) Error() string {
+	return fmt.Sprintf("%d bytes of %v, want at most %d", e.Wanted, e.Class, e.Most)
 }

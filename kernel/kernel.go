@@ -17,9 +17,9 @@
 //
 // # Where assembly goes
 //
-// A table holds the functions of one element type; choose returns the table for the machine, once at start. Today that
-// is the generic one, in pure Go. A file of assembly adds a table, copied from the generic one with its own functions in
-// place, and a case in choose; tables lists it, and the tests hold every listed table to the bits of the generic one.
+// A table holds the functions of one element type, search those on an index, mover those that copy rows; each is chosen
+// for the machine once at start. The generic one, in pure Go, is always there, and the tests hold every other one that
+// the machine can run to its bits.
 package kernel
 
 // Float is an element type of the kernels.
@@ -37,18 +37,31 @@ type table[T Float] struct {
 	gemmNT   func(m, n, k int, a, b, c []T)
 	sigmoid  func(x, y []T)
 	softplus func(x, y []T)
+	rules    [ruleKinds]func(b *Batch[T], k *settings[T])
 }
 
 // generic is the implementation in pure Go.
 func generic[T Float]() table[T] {
-	return table[T]{
+	t := table[T]{
 		name: "generic", axpy: axpy[T], dot: dot[T], scale: scale[T], add: add[T], sum: sum[T],
 		gemm: gemm[T], gemmNT: gemmNT[T], sigmoid: sigmoid[T], softplus: softplus[T],
 	}
+	for kind, cells := range plainRules[T]() {
+		if cells != nil {
+			t.rules[kind] = byRow(cells)
+		}
+	}
+	return t
 }
 
 // tables lists the implementations that this machine can run, the best first.
-func tables[T Float]() []table[T] { return []table[T]{generic[T]()} }
+func tables[T Float]() []table[T] {
+	plain := []table[T]{generic[T]()}
+	if fast, ok := any(fastTables()).([]table[T]); ok {
+		return append(fast, plain...)
+	}
+	return plain
+}
 
 func choose[T Float]() table[T] { return tables[T]()[0] }
 
@@ -57,6 +70,14 @@ var (
 	f32 = choose[float32]()
 	f64 = choose[float64]()
 )
+
+// tableOf is the table in use for an element type.
+func tableOf[T Float]() *table[T] {
+	if t, ok := any(&f32).(*table[T]); ok {
+		return t
+	}
+	return any(&f64).(*table[T])
+}
 
 // want panics unless the lengths are equal: a bug of the caller that would otherwise show as wrong numbers.
 func want(got, want int, what string) {

@@ -1,8 +1,7 @@
 package optim
 
 import (
-	"math"
-
+	"thole.example/kernel"
 	"thole.example/psf"
 )
 
@@ -26,27 +25,6 @@ var adagrad = psf.Rule{
 	Rates: psf.Rates{Classes: 0.5, Numbers: 4},
 	New: func(h map[string]float64) psf.Step {
 		eps, l1, l2 := h["eps"], h["l1"], h["l2"]
-		return psf.Step{
-			F32: func(w, g []float32, s [][]float32, rate float64, _ int64) {
-				adagradStep(w, g, s[0], rate, eps, l1, l2)
-			},
-			F64: func(w, g []float64, s [][]float64, rate float64, _ int64) {
-				adagradStep(w, g, s[0], rate, eps, l1, l2)
-			},
-		}
+		return step(func(rate float64, _ int64) kernel.Rule { return kernel.Adagrad(rate, eps, l1, l2) })
 	},
-}
-
-func adagradStep[T float](w, g, n []T, rate, eps, l1, l2 float64) {
-	step, tiny, sparse, decay := T(rate), T(eps), T(l1), T(l2)
-	g, n = g[:len(w)], n[:len(w)]
-	for i, x := range w {
-		grad := g[i] + decay*x
-		n[i] += grad * grad
-		if n[i] == 0 {
-			continue
-		}
-		s := step / (T(math.Sqrt(float64(n[i]))) + tiny)
-		w[i] = shrink(x-s*grad, s*sparse)
-	}
 }

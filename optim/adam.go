@@ -1,8 +1,7 @@
 package optim
 
 import (
-	"math"
-
+	"thole.example/kernel"
 	"thole.example/psf"
 )
 
@@ -28,29 +27,7 @@ var adam = psf.Rule{
 	},
 	Rates: psf.Rates{Classes: 0.1, Numbers: 1},
 	New: func(h map[string]float64) psf.Step {
-		a := adamSet{h["beta1"], h["beta2"], h["eps"], h["l2"]}
-		return psf.Step{
-			F32: func(w, g []float32, s [][]float32, rate float64, t int64) { adamStep(w, g, s[0], s[1], rate, t, a) },
-			F64: func(w, g []float64, s [][]float64, rate float64, t int64) { adamStep(w, g, s[0], s[1], rate, t, a) },
-		}
+		beta1, beta2, eps, l2 := h["beta1"], h["beta2"], h["eps"], h["l2"]
+		return step(func(rate float64, t int64) kernel.Rule { return kernel.Adam(rate, beta1, beta2, eps, l2, t) })
 	},
-}
-
-type adamSet struct{ beta1, beta2, eps, l2 float64 }
-
-func adamStep[T float](w, g, m, s []T, rate float64, t int64, a adamSet) {
-	keep1, keep2, eps, decay := T(a.beta1), T(a.beta2), T(a.eps), T(a.l2)
-	add1, add2 := T(1-a.beta1), T(1-a.beta2)
-	step := T(rate / (1 - math.Pow(a.beta1, float64(t))))
-	wide := T(1 / math.Sqrt(1-math.Pow(a.beta2, float64(t)))) // takes the correction of s out of the root
-	g, m, s = g[:len(w)], m[:len(w)], s[:len(w)]
-	for i, x := range w {
-		grad := g[i] + decay*x
-		m[i] = keep1*m[i] + add1*grad
-		s[i] = keep2*s[i] + add2*(grad*grad)
-		if m[i] == 0 {
-			continue // also keeps 0/0 away if eps is 0
-		}
-		w[i] = x - step*m[i]/(T(math.Sqrt(float64(s[i])))*wide+eps)
-	}
 }

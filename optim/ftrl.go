@@ -1,8 +1,7 @@
 package optim
 
 import (
-	"math"
-
+	"thole.example/kernel"
 	"thole.example/psf"
 )
 
@@ -41,57 +40,7 @@ var ftrl = psf.Rule{
 	},
 	Rates: psf.Rates{Classes: 1, Numbers: 4},
 	New: func(h map[string]float64) psf.Step {
-		f := ftrlSet{h["alpha"], h["beta"], h["l1"], h["l2"], h["warm"] != 0}
-		return psf.Step{
-			F32: func(w, g []float32, s [][]float32, rate float64, _ int64) { ftrlStep(w, g, s[0], s[1], rate, f) },
-			F64: func(w, g []float64, s [][]float64, rate float64, _ int64) { ftrlStep(w, g, s[0], s[1], rate, f) },
-		}
+		alpha, beta, l1, l2, warm := h["alpha"], h["beta"], h["l1"], h["l2"], h["warm"] != 0
+		return step(func(rate float64, _ int64) kernel.Rule { return kernel.FTRL(rate, alpha, beta, l1, l2, warm) })
 	},
-}
-
-type ftrlSet struct {
-	alpha, beta, l1, l2 float64
-	warm                bool
-}
-
-func ftrlStep[T float](w, g, z, n []T, rate float64, f ftrlSet) {
-	if f.alpha != 0 {
-		rate = f.alpha
-	} else if rate == 0 {
-		return
-	}
-	alpha, sparse, first := T(rate), T(f.l1), T(f.beta/rate+f.l2)
-	g, z, n = g[:len(w)], z[:len(w)], n[:len(w)]
-	for i, x := range w {
-		grad := g[i]
-		if grad == 0 {
-			continue
-		}
-		square := grad * grad
-		root := T(math.Sqrt(float64(n[i] + square)))
-		pull := first + root/alpha
-		switch {
-		case x == 0:
-			z[i] += grad
-		case f.alpha == 0:
-			z[i] = grad - sign(x)*sparse - pull*x
-		default:
-			if f.warm && n[i] == 0 && z[i] == 0 {
-				z[i] = -x*first - sign(x)*sparse
-			}
-			z[i] += grad
-			if root > 0 { // the difference of the roots, without cancellation
-				z[i] -= square / ((root + T(math.Sqrt(float64(n[i])))) * alpha) * x
-			}
-		}
-		n[i] += square
-		w[i] = -shrink(z[i], sparse) / pull
-	}
-}
-
-func sign[T float](v T) T {
-	if v < 0 {
-		return -1
-	}
-	return 1
 }

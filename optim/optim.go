@@ -1,16 +1,17 @@
 // Package optim holds the update rules, which turn mean gradients into changes of weights beside the data on the
 // servers, and the schedules of learning rates, which the workers follow.
 //
-// A rule works element by element on slices of float32 or float64, so the values do not depend on how a matrix is cut.
-// Each rule stands in a file of its own with its equations, its slots in order and its settings; w is the weight, g the
-// mean gradient, rate the learning rate of the step, and t the number of the step from 1 on. Except where a rule says
-// otherwise, a zero gradient moves nothing but what decay (l1, l2) and momentum move.
+// A rule works element by element on float32 or float64, so the values do not depend on how a matrix is cut; its loops are
+// in package kernel. Each rule stands in a file of its own with its equations, its slots in order and its settings; w is
+// the weight, g the mean gradient, rate the learning rate of the step, and t the number of the step from 1 on. Except where
+// a rule says otherwise, a zero gradient moves nothing but what decay (l1, l2) and momentum move.
 package optim
 
 import (
 	"fmt"
 	"strings"
 
+	"thole.example/kernel"
 	"thole.example/psf"
 )
 
@@ -34,19 +35,18 @@ func Find(rules []psf.Rule, name string) (*psf.Rule, error) {
 	return nil, fmt.Errorf("update rule %q, want one of %s", name, strings.Join(names, " "))
 }
 
-type float interface{ float32 | float64 }
-
-// shrink is the proximal step of l1: it moves v towards zero by by, and stops there.
-func shrink[T float](v, by T) T {
-	switch {
-	case v > by:
-		return v - by
-	case v < -by:
-		return v + by
-	case v != v:
-		return v
+// step is a rule of package kernel, bound to its settings, in all forms that servers ask for.
+func step(rule func(rate float64, t int64) kernel.Rule) psf.Step {
+	return psf.Step{
+		F32: func(w, g []float32, slots [][]float32, rate float64, t int64) {
+			kernel.Cells(rule(rate, t), w, g, slots)
+		},
+		F64: func(w, g []float64, slots [][]float64, rate float64, t int64) {
+			kernel.Cells(rule(rate, t), w, g, slots)
+		},
+		Rows32: func(rate float64, t int64) func(*kernel.Batch[float32]) { return kernel.Rows[float32](rule(rate, t)) },
+		Rows64: func(rate float64, t int64) func(*kernel.Batch[float64]) { return kernel.Rows[float64](rule(rate, t)) },
 	}
-	return 0
 }
 
 // Settings that several rules share.

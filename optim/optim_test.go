@@ -30,6 +30,8 @@ func slots[T float](n, of int) [][]T {
 	return s
 }
 
+type float interface{ float32 | float64 }
+
 type set = map[string]float64
 
 // One weight, w = 0.5 at the start, the gradient 0.2 in every step, rate 0.1: the values worked out by hand from the

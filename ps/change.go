@@ -1,6 +1,7 @@
 package ps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -68,12 +69,13 @@ func (c *Client) tick(qs []*rpc.Request, t ticks) {
 		if qs[i] == nil {
 			qs[i] = &rpc.Request{Op: rpc.OpPush}
 		}
-		for _, m := range t.of {
-			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Matrix: m.numbers[i], Clock: int32(m.clock), Weight: t.weight, Rate: t.rate})
-		}
 		if t.own {
 			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Clock: int32(c.clock)})
 		}
+		for _, m := range t.of {
+			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Matrix: m.numbers[i], Clock: int32(m.clock), Weight: t.weight, Rate: t.rate})
+		}
+		slices.SortFunc(qs[i].Ticks, func(a, b rpc.Tick) int { return cmp.Compare(a.Matrix, b.Matrix) })
 	}
 	c.move(t, 1)
 }

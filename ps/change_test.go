@@ -167,7 +167,7 @@ func TestRefusedByAll(t *testing.T) {
 						st.change = func(*rpc.Request) error { return errRefused }
 					}
 					err := changes(p)[kind](t.Context())
-					if kind == "clock" && bound == ssp.BSP {
+					if kind == "clock" {
 						err = errors.Join(err, p.Barrier(t.Context())) // which hears of it
 					}
 					if err == nil || !strings.Contains(err.Error(), "no room") || p.Now() != i || d.Now() != i {

@@ -2,8 +2,6 @@ package ps
 
 import (
 	"context"
-
-	"thole.example/ssp"
 )
 
 // Flush sends what was pushed and waits until the servers have it. Under ASP it is then applied; under BSP and SSP it
@@ -30,8 +28,9 @@ func (c *Client) flush(ctx context.Context) error {
 }
 
 // Clock sends what was pushed, says that the gradients of this clock are sums over weight examples and are to be applied
-// with the learning rate, and moves the clocks of all matrices and the task's own on by one. Unless a matrix is under ASP
-// it does not wait: what comes of it is told by a later call.
+// with the learning rate, and moves the clocks of all matrices and the task's own on by one. It does not wait, unless
+// Options.InFlight changes are under way: what comes of it is told by a later call. A later pull of this task sees it, as
+// far as the bound lets it: servers take the requests of a task in their order.
 //
 // If the context ends while it waits the change is under way, and the clocks have moved; if it ends before, nothing
 // changes.
@@ -40,7 +39,7 @@ func (c *Client) Clock(ctx context.Context, weight, rate float64) error {
 		return err
 	}
 	defer c.end()
-	return c.tickAll(ctx, weight, rate, false)
+	return c.tickSome(ctx, ticks{c.order, true, weight, rate}, false)
 }
 
 // SyncClock is Clock without a rule's step, and waits until the servers have the deltas.
@@ -49,18 +48,10 @@ func (c *Client) SyncClock(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
-	return c.tickAll(ctx, 0, 0, true)
+	return c.tickSome(ctx, ticks{of: c.order, own: true}, true)
 }
 
-func (c *Client) tickAll(ctx context.Context, weight, rate float64, wait bool) error {
-	wait = wait || c.o.Bound == ssp.ASP
-	for _, m := range c.order {
-		wait = wait || m.bound == ssp.ASP
-	}
-	return c.tickSome(ctx, ticks{c.order, true, weight, rate}, wait)
-}
-
-// tickSome sends what was pushed with the ticks.
+// tickSome sends what was pushed with the ticks; with wait, when all before it is known to be made, and waits for it.
 func (c *Client) tickSome(ctx context.Context, t ticks, wait bool) error {
 	if wait {
 		if err := c.settle(ctx); err != nil {
@@ -70,7 +61,7 @@ func (c *Client) tickSome(ctx context.Context, t ticks, wait bool) error {
 	if _, err := c.change(ctx, t, nil); err != nil || !wait {
 		return err
 	}
-	return c.settle(ctx) // under ASP a task must see its own updates
+	return c.settle(ctx)
 }
 
 // Clock is the client's Clock for this matrix alone: the clocks of others, and the task's own, stay. What was pushed to
@@ -81,7 +72,7 @@ func (m *Matrix) Clock(ctx context.Context, weight, rate float64) error {
 		return err
 	}
 	defer c.end()
-	return c.tickSome(ctx, ticks{[]*Matrix{m}, false, weight, rate}, m.bound == ssp.ASP)
+	return c.tickSome(ctx, ticks{[]*Matrix{m}, false, weight, rate}, false)
 }
 
 // Now is the task's clock for the matrix.

@@ -25,25 +25,15 @@ type Keys struct {
 	groups []rpc.Group // of unique: partition of the first band, and how many
 	of     []uint32    // of how many inputs each group is
 	// order is the inputs by partition, each with its place among the unique keys; nil if every place is the input's own.
-	order []entry
+	order []kernel.Input
 
 	memory keysMemory
 }
 
-// entry is one input.
-type entry struct {
-	key   int64
-	input uint32
-	place uint32 // with the bit again if an earlier input has the same key; while planning: where to look for the key
-}
-
-// again marks the place of a key that came before.
-const again = 1 << 31
-
 // keysMemory is what plans reuse.
 type keysMemory struct {
 	unique []int64
-	order  []entry
+	order  []kernel.Input
 	words  []uint64 // of each input: partition in the top bits, then bits of the hash
 	counts []uint32 // of each partition
 	table  []uint32 // open addressing: 1 + place + base
@@ -63,7 +53,7 @@ func (k *Keys) Places(dst []uint32) []uint32 {
 		dst = append(dst, uint32(i))
 	}
 	for i := range k.order {
-		dst[n+int(k.order[i].input)] = k.order[i].place &^ again
+		dst[n+int(k.order[i].Input)] = k.order[i].Place &^ kernel.Again
 	}
 	return dst
 }
@@ -190,7 +180,7 @@ func (k *Keys) spread(keys []int64, shift int) {
 		to := at[p]
 		at[p] = to + 1
 		unique[to] = key
-		order[to] = entry{key, uint32(i), to}
+		order[to] = kernel.Input{Key: key, Input: uint32(i), Place: to}
 	}
 }
 
@@ -203,7 +193,7 @@ func (k *Keys) sort(keys []int64, shift int) {
 		p := w >> shift
 		to := at[p]
 		at[p] = to + 1
-		order[to] = entry{key, uint32(i), uint32(w << (64 - shift) >> 32)}
+		order[to] = kernel.Input{Key: key, Input: uint32(i), Place: uint32(w << (64 - shift) >> 32)}
 	}
 }
 
@@ -235,7 +225,7 @@ func (k *Keys) merge() {
 
 // mergeGroup finds the unique keys of one partition, whose places begin at out, and answers with the place after them.
 // What the table has for earlier partitions and plans is not above base + out, and counts as nothing.
-func (k *Keys) mergeGroup(table []uint32, inputs []entry, out uint32) uint32 {
+func (k *Keys) mergeGroup(table []uint32, inputs []kernel.Input, out uint32) uint32 {
 	size := tableBits(uint32(len(inputs)))
 	down, mask := (32-size)&31, uint32(1)<<size-1
 	table = table[:mask+1]
@@ -243,17 +233,17 @@ func (k *Keys) mergeGroup(table []uint32, inputs []entry, out uint32) uint32 {
 	old := base + out
 	for i := range inputs {
 		e := &inputs[i]
-		for s := e.place >> down; ; s++ {
+		for s := e.Place >> down; ; s++ {
 			have := table[s&mask]
 			if have <= old {
 				table[s&mask] = base + out + 1
-				unique[out] = e.key
-				e.place = out
+				unique[out] = e.Key
+				e.Place = out
 				out++
 				break
 			}
-			if u := have - base - 1; unique[u] == e.key {
-				e.place = u | again
+			if u := have - base - 1; unique[u] == e.Key {
+				e.Place = u | kernel.Again
 				break
 			}
 		}

@@ -1,6 +1,9 @@
 package ps
 
-import "thole.example/matrix"
+import (
+	"thole.example/kernel"
+	"thole.example/matrix"
+)
 
 // A lump is the bytes, or numbers, of one key's values. The functions here move lumps between the order in which keys were
 // given and that of a plan: of a run, whose lumps have n elements and begin at the first one of its slice. Each input has a
@@ -28,7 +31,7 @@ func (l *lumps) gather(dst, inputs []byte) {
 		return
 	}
 	for _, e := range k.order[r.from:r.to] {
-		copy(dst[(int(e.place)-r.lo)*n:][:n], inputs[int(e.input)*l.lump+l.lo:])
+		copy(dst[(int(e.Place)-r.lo)*n:][:n], inputs[int(e.Input)*l.lump+l.lo:])
 	}
 }
 
@@ -45,23 +48,13 @@ func (l *lumps) scatter(inputs, src []byte) {
 		}
 		return
 	}
-	order, first := k.order[r.from:r.to], r.lo
-	for i := range order {
-		e := &order[i]
-		from := src[(int(e.place&^again)-first)*n:][:n]
-		to := inputs[int(e.input)*l.lump+l.lo:][:n]
-		switch n { // known sizes are moved without a call
-		case 4:
-			*(*[4]byte)(to) = *(*[4]byte)(from)
-		case 8:
-			*(*[8]byte)(to) = *(*[8]byte)(from)
-		case 32:
-			*(*[32]byte)(to) = *(*[32]byte)(from)
-		case 64:
-			*(*[64]byte)(to) = *(*[64]byte)(from)
-		default:
-			copy(to, from)
-		}
+	order := k.order[r.from:r.to]
+	if l.lump == n {
+		kernel.ScatterInputs(inputs, src, n, order, uint32(r.lo))
+		return
+	}
+	for _, e := range order {
+		copy(inputs[int(e.Input)*l.lump+l.lo:][:n], src[(int(e.Place&^kernel.Again)-r.lo)*n:])
 	}
 }
 
@@ -74,22 +67,17 @@ func sum[T matrix.Elem](l *lumps, dst, inputs []T) {
 		}
 		return
 	}
-	order, first := k.order[r.from:r.to], r.lo
-	for i := range order {
-		e := &order[i]
-		to := dst[(int(e.place&^again)-first)*n:][:n]
-		from := inputs[int(e.input)*l.lump+l.lo:][:n]
-		switch {
-		case e.place&again != 0:
-			for j, v := range from {
-				to[j] += v
-			}
-		case n == 1:
-			to[0] = from[0]
-		case n == 16:
-			*(*[16]T)(to) = *(*[16]T)(from)
-		default:
-			copy(to, from)
+	order, first := k.order[r.from:r.to], uint32(r.lo)
+	if l.lump != n {
+		rows := make([]T, k.inputs*n) // only those that are meant
+		for i := range k.inputs {
+			copy(rows[i*n:(i+1)*n], inputs[i*l.lump+l.lo:])
 		}
+		inputs = rows
 	}
+	if f, ok := any(inputs).([]float32); ok {
+		kernel.SumInputs(any(dst).([]float32), f, n, order, first)
+		return
+	}
+	kernel.SumInputsAny(dst, inputs, n, order, first)
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
 )
 
@@ -123,10 +124,17 @@ type Rates struct {
 }
 
 // Step changes the weights w by the mean gradient g: w, g and every slot have the same length. rate is the learning
-// rate of this step; t counts the steps of the matrix from 1 on. g may be overwritten.
+// rate of this step; t counts the steps of the matrix from 1 on. g may be overwritten. It works element by element: where
+// the weights stand, and how many come at a time, does not matter.
+//
+// Rows32 and Rows64, which may be nil, are given rate and t and do the same to rows of weights and slots where they lie
+// beside each other, from sums of gradients that they scale themselves; they have to give the same bits.
 type Step struct {
 	F32 func(w, g []float32, slots [][]float32, rate float64, t int64)
 	F64 func(w, g []float64, slots [][]float64, rate float64, t int64)
+
+	Rows32 func(rate float64, t int64) func(b *kernel.Batch[float32])
+	Rows64 func(rate float64, t int64) func(b *kernel.Batch[float64])
 }
 
 // Bind fills in the defaults of h, refuses settings that the rule does not have or that are out of range, and binds them.

@@ -15,11 +15,11 @@ import (
 // values of a 10 x 40 matrix: dense, or every third column of it.
 func value(row, col int64) float64 { return float64(row*40+col) / 8 * float64(1-2*(col%2)) }
 
-// pieces is the matrix cut by the partitioner, each piece with its values.
-func pieces(t *testing.T, layout matrix.Layout, dtype matrix.DType, cut string, blockCols int64) []psf.View {
+// partitions is the matrix cut by the partitioner, each partition with its values.
+func partitions(t *testing.T, layout matrix.Layout, dtype matrix.DType, cut string, blockCols int64) []psf.View {
 	t.Helper()
 	m := &matrix.Meta{Name: "m", Rows: 10, Cols: 40, DType: dtype, Layout: layout, BlockRows: 4, BlockCols: blockCols}
-	p, err := part.Lookup(cut)
+	p, err := part.Lookup(cut, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,16 +36,16 @@ func pieces(t *testing.T, layout matrix.Layout, dtype matrix.DType, cut string, 
 	}
 	all, _ = all.Cast(dtype)
 	var views []psf.View
-	for _, x := range mp.Parts {
-		s, err := shard.New(m, x.At, nil)
+	for id := range mp.Owners {
+		s, err := shard.New(m, mp.At(id), mp.Bits, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		mine := all.Cut(x.At)
-		if mp.Hash {
-			mine = all.Pick(func(col int64) bool { return part.Slot(col, len(mp.Parts)) == x.ID })
+		mine := all.Cut(mp.At(id))
+		if mp.Bits > 0 {
+			mine = all.Pick(func(col int64) bool { return mp.Of(col) == id })
 		}
-		if err := s.Set(mine); err != nil {
+		if err := s.SetBlock(mine); err != nil {
 			t.Fatal(err)
 		}
 		views = append(views, s)
@@ -110,7 +110,7 @@ func TestGets(t *testing.T) {
 			} {
 				want := naive(g.Name, layout, selected)
 				for cut, block := range cuts(layout) {
-					got := get(t, g, pieces(t, layout, matrix.F64, cut, block), arg)
+					got := get(t, g, partitions(t, layout, matrix.F64, cut, block), arg)
 					if math.Abs(got-want) > 1e-12*math.Abs(want) {
 						t.Errorf("%v %s %s by %s is %v, want %v", layout, g.Name, arg, cut, got, want)
 					}
@@ -152,7 +152,7 @@ func TestUpdates(t *testing.T) {
 			}
 			for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
 				for cut, block := range cuts(layout) {
-					updated(t, u, c.arg, pieces(t, layout, matrix.F64, cut, block), c.cell)
+					updated(t, u, c.arg, partitions(t, layout, matrix.F64, cut, block), c.cell)
 				}
 			}
 		}
@@ -179,12 +179,12 @@ func updated(t *testing.T, u psf.Update, arg string, views []psf.View, cell func
 func TestNegative(t *testing.T) {
 	for _, d := range []matrix.DType{matrix.F64, matrix.F32, matrix.I64, matrix.I32} {
 		m := &matrix.Meta{Name: "m", Rows: 1, Cols: 2, DType: d}
-		s, err := shard.New(m, m.Rect(), nil)
+		s, err := shard.New(m, m.Rect(), 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b, _ := matrix.Block{At: m.Rect(), Data: &matrix.Dense[float64]{Val: []float64{-3, -1}}}.Cast(d)
-		if err := s.Set(b); err != nil {
+		if err := s.SetBlock(b); err != nil {
 			t.Fatal(err)
 		}
 		for _, g := range psf.Gets() {
@@ -198,7 +198,7 @@ func TestNegative(t *testing.T) {
 // TestNothing wants functions to do with a matrix without a value.
 func TestNothing(t *testing.T) {
 	m := &matrix.Meta{Name: "m", Rows: 2, Cols: 9, DType: matrix.F32, Layout: matrix.RowSparse}
-	s, err := shard.New(m, m.Rect(), nil)
+	s, err := shard.New(m, m.Rect(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestArguments(t *testing.T) {
 		{`{"rows":1}`, "rows: "}, {`{"rows":[1.5]}`, "rows: "}, {`{"rows":[10],"value":1,"by":1,"below":1}`, "want one of"},
 		{`{"rows":["a"]}`, "rows: "},
 	}
-	views := pieces(t, matrix.RowDense, matrix.F64, "column", 40)
+	views := partitions(t, matrix.RowDense, matrix.F64, "column", 40)
 	refuse := func(name, arg, want string, err error) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s %s: error %v, want %q in it", name, arg, err, want)
@@ -231,7 +231,7 @@ func TestArguments(t *testing.T) {
 		_, err := g.Part(views[0], []byte(`{"rows":[10]}`))
 		refuse(g.Name, "row 10", "row 10, want one in [0,10)", err)
 		_, err = g.Merge([][]byte{[]byte("x")})
-		refuse(g.Name, "answer x", "invalid syntax", err)
+		refuse(g.Name, "answer x", map[string]string{"max": "invalid syntax"}[g.Name], err)
 	}
 	number := map[string]string{"fill": "value", "scale": "by", "threshold": "below"}
 	for _, u := range psf.Updates() {

@@ -10,53 +10,79 @@ func Number(answer []byte) (float64, error) { return strconv.ParseFloat(string(a
 
 func number(v float64) []byte { return strconv.AppendFloat(nil, v, 'g', -1, 64) }
 
-// reduce is a get function that folds all selected cells into one number, partition by partition. The partitions of a
-// matrix do not depend on the servers, so neither does the rounding.
-func reduce(name, help string, start float64, cell, merge func(acc, v float64) float64, finish func(float64) float64) Get {
+// selected calls f for every cell of the selected rows.
+func selected(v View, arg []byte, f func(x float64)) error {
+	var rows selection
+	if err := parse(arg, map[string]any{"rows": &rows}); err != nil {
+		return err
+	}
+	if err := rows.pick(v); err != nil {
+		return err
+	}
+	v.Each(func(row, _ int64, val []float64) {
+		if rows.has(row) {
+			for _, x := range val {
+				f(x)
+			}
+		}
+	})
+	return nil
+}
+
+// sum is a get function that adds something of all selected cells up, exactly: its result has the same bits however the
+// matrix is cut.
+func sum(name, help string, add func(e *exact, x float64), finish func(float64) float64) Get {
 	return Get{
 		Name: name,
 		Help: help,
 		Part: func(v View, arg []byte) ([]byte, error) {
-			var rows selection
-			if err := parse(arg, map[string]any{"rows": &rows}); err != nil {
+			e := &exact{}
+			if err := selected(v, arg, func(x float64) { add(e, x) }); err != nil {
 				return nil, err
 			}
-			if err := rows.pick(v); err != nil {
-				return nil, err
-			}
-			acc := start
-			v.Each(func(row, _ int64, val []float64) {
-				if rows.has(row) {
-					for _, x := range val {
-						acc = cell(acc, x)
-					}
-				}
-			})
-			return number(acc), nil
+			return e.bytes(), nil
 		},
 		Merge: func(parts [][]byte) ([]byte, error) {
-			acc := start
+			all := &exact{}
 			for _, p := range parts {
-				v, err := Number(p)
+				e, err := readExact(p)
 				if err != nil {
 					return nil, err
 				}
-				acc = merge(acc, v)
+				all.merge(e)
 			}
-			return number(finish(acc)), nil
+			return number(finish(all.value())), nil
 		},
 	}
 }
 
-func add(a, b float64) float64       { return a + b }
-func same(v float64) float64         { return v }
-func addSquare(a, v float64) float64 { return a + v*v }
-
 // sumGet adds all stored values. Argument: rows.
-var sumGet = reduce("sum", `sum of the stored values; argument {"rows":[0]} for some rows`, 0, add, add, same)
-
-// maxGet is the largest stored value, -Inf if there is none. Argument: rows.
-var maxGet = reduce("max", `largest stored value; argument {"rows":[0]} for some rows`, math.Inf(-1), math.Max, math.Max, same)
+var sumGet = sum("sum", `sum of the stored values; argument {"rows":[0]} for some rows`, (*exact).add,
+	func(v float64) float64 { return v })
 
 // normGet is the Euclidean norm of the stored values. Argument: rows.
-var normGet = reduce("norm", `Euclidean norm of the stored values; argument {"rows":[0]} for some rows`, 0, addSquare, add, math.Sqrt)
+var normGet = sum("norm", `Euclidean norm of the stored values; argument {"rows":[0]} for some rows`, (*exact).addSquare, math.Sqrt)
+
+// maxGet is the largest stored value, -Inf if there is none. Argument: rows.
+var maxGet = Get{
+	Name: "max",
+	Help: `largest stored value; argument {"rows":[0]} for some rows`,
+	Part: func(v View, arg []byte) ([]byte, error) {
+		most := math.Inf(-1)
+		if err := selected(v, arg, func(x float64) { most = math.Max(most, x) }); err != nil {
+			return nil, err
+		}
+		return number(most), nil
+	},
+	Merge: func(parts [][]byte) ([]byte, error) {
+		most := math.Inf(-1)
+		for _, p := range parts {
+			v, err := Number(p)
+			if err != nil {
+				return nil, err
+			}
+			most = math.Max(most, v)
+		}
+		return number(most), nil
+	},
+}

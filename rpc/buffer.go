@@ -55,12 +55,22 @@ func (f *Buffer) Bytes() []byte {
 	return f.b
 }
 
+// Count says where the memory, which was not counted so far, is counted from now on.
+func (f *Buffer) Count(charge budget.Charge) { f.charge = charge }
+
 // Charge is where the memory is counted, to be moved to another class by whoever keeps it longer.
 func (f *Buffer) Charge() *budget.Charge {
 	if f == nil {
 		return nil
 	}
 	return &f.charge
+}
+
+// uncount takes the memory out of the ledger; it is left to the garbage collector, like any other.
+func (f *Buffer) uncount() {
+	if f != nil {
+		f.charge.Release()
+	}
 }
 
 // Retain says that the memory is used by one more, and returns it.

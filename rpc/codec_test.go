@@ -34,9 +34,7 @@ func aligned(t interface{ Fatal(...any) }, m message) []byte {
 }
 
 func TestRequest(t *testing.T) {
-	all := rpctest.Sample()
-	all.Pieces = append(all.Pieces, rpc.Piece{Blocks: rpctest.Blocks()})
-	for name, q := range map[string]*rpc.Request{"empty": {}, "sample": all} {
+	for name, q := range map[string]*rpc.Request{"empty": {}, "sample": rpctest.Sample()} {
 		t.Run(name, func(t *testing.T) {
 			got, err := rpc.ReadRequest(aligned(t, q))
 			if err != nil {
@@ -49,60 +47,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// Dense values, keys and columns are used where they lie in the frame.
-func TestInPlace(t *testing.T) {
-	blocks := rpctest.Sample().Pieces[0].Blocks
-	body := aligned(t, &rpc.Request{Job: "odd", Arg: []byte{1}, Pieces: []rpc.Piece{
-		{Matrix: "abc", Cols: []int64{1}, Blocks: blocks}, {Blocks: blocks}}})
-	q, err := rpc.ReadRequest(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inside := func(p unsafe.Pointer) bool {
-		lo := uintptr(unsafe.Pointer(&body[0]))
-		return uintptr(p) >= lo && uintptr(p) < lo+uintptr(len(body))
-	}
-	for i, p := range q.Pieces {
-		dense := p.Blocks[0].Data.(*matrix.Dense[float64])
-		cols := p.Blocks[1].Data.(*matrix.Cols[float32])
-		if !inside(unsafe.Pointer(&dense.Val[0])) || !inside(unsafe.Pointer(&cols.Idx[0])) ||
-			!inside(unsafe.Pointer(&cols.Val[0])) {
-			t.Errorf("piece %d: values were copied", i)
-		}
-	}
-	if !inside(unsafe.Pointer(&q.Pieces[0].Cols[0])) {
-		t.Error("the columns wanted were copied")
-	}
-}
-
-// Large values are sent from where they lie.
-func TestByReference(t *testing.T) {
-	val := make([]float64, 1<<15)
-	q := &rpc.Request{Pieces: []rpc.Piece{{Blocks: []matrix.Block{
-		{At: matrix.At(0, 1, 0, int64(len(val))), Data: &matrix.Dense[float64]{Val: val}}}}}}
-	var g rpc.Gather
-	if err := q.Append(&g); err != nil {
-		t.Fatal(err)
-	}
-	if g.Cap() > 1<<10 {
-		t.Errorf("%d bytes of own memory for a block of %d", g.Cap(), 8*len(val))
-	}
-	found := false
-	for _, b := range g.Buffers(nil) {
-		found = found || unsafe.Pointer(&b[0]) == unsafe.Pointer(&val[0])
-	}
-	if !found {
-		t.Error("the values were copied")
-	}
-}
-
 func TestResponse(t *testing.T) {
-	pieces := append(rpctest.Sample().Pieces, rpc.Piece{Blocks: rpctest.Blocks()})
-	for name, r := range map[string]*rpc.Response{
-		"empty":   {},
-		"pieces":  {Clock: -1, Pieces: pieces},
-		"results": {Results: []rpc.Result{{Matrix: "w", Part: -7, Data: []byte("12345")}, {}, {Matrix: "abcdefgh"}}},
-	} {
+	for name, r := range map[string]*rpc.Response{"empty": {}, "sample": rpctest.Answer()} {
 		t.Run(name, func(t *testing.T) {
 			got, err := rpc.ReadResponse(aligned(t, r))
 			if err != nil {
@@ -112,6 +58,82 @@ func TestResponse(t *testing.T) {
 				t.Errorf("got\n%+v, want\n%+v", got, r)
 			}
 		})
+	}
+}
+
+// Values and keys are used where they lie in the frame.
+func TestInPlace(t *testing.T) {
+	q := rpctest.Sample()
+	q.Func, q.Arg = "odd", []byte{1, 2}
+	body := aligned(t, q)
+	got, err := rpc.ReadRequest(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := func(p unsafe.Pointer) bool {
+		lo := uintptr(unsafe.Pointer(&body[0]))
+		return uintptr(p) >= lo && uintptr(p) < lo+uintptr(len(body))
+	}
+	for i, p := range got.Parts {
+		if len(p.Values) > 0 && !inside(unsafe.Pointer(&p.Values[0])) || len(p.Keys) > 0 && !inside(unsafe.Pointer(&p.Keys[0])) {
+			t.Errorf("part %d was copied", i)
+		}
+		if len(p.Values) > 0 && uintptr(unsafe.Pointer(&p.Values[0]))%8 != 0 {
+			t.Errorf("the values of part %d do not begin at a multiple of 8", i)
+		}
+	}
+	if !inside(unsafe.Pointer(&got.Arg[0])) {
+		t.Error("the argument was copied")
+	}
+}
+
+// Large slices are sent from where they lie.
+func TestByReference(t *testing.T) {
+	keys, val := make([]int64, 1<<13), make([]byte, 1<<18)
+	q := &rpc.Request{Parts: []rpc.Part{{Kind: rpc.KindKeys, DType: matrix.U8, Keys: keys, Values: val,
+		Groups: []rpc.Group{{Keys: 1 << 13}}}}}
+	var g rpc.Gather
+	if err := q.Append(&g); err != nil {
+		t.Fatal(err)
+	}
+	if g.Cap() > 1<<10 {
+		t.Errorf("%d bytes of own memory for %d of keys and values", g.Cap(), 8*len(keys)+len(val))
+	}
+	found := 0
+	for _, b := range g.Buffers(nil) {
+		if p := unsafe.Pointer(&b[0]); p == unsafe.Pointer(&keys[0]) || p == unsafe.Pointer(&val[0]) {
+			found++
+		}
+	}
+	if found != 2 && wire.NativeOrder == wire.Little {
+		t.Errorf("%d of keys and values are sent from where they lie, want both", found)
+	}
+}
+
+// The allocations of a message with one part: when read, and when written by a Gather that was used before.
+func TestAllocations(t *testing.T) {
+	q := &rpc.Request{Op: rpc.OpPull, Parts: []rpc.Part{{Kind: rpc.KindKeys, DType: matrix.F32, Keys: make([]int64, 10_000),
+		Groups: []rpc.Group{{Keys: 10_000}}}}}
+	r := &rpc.Response{Parts: []rpc.Part{{Kind: rpc.KindKeys, DType: matrix.F32, Values: make([]byte, 640_000)}}}
+	asked, answered := aligned(t, q), aligned(t, r)
+	var g rpc.Gather
+	for _, c := range []struct {
+		name string
+		most float64
+		do   func() error
+	}{
+		{"read a pull", 4, func() error { _, err := rpc.ReadRequest(asked); return err }},
+		{"read its answer", 4, func() error { _, err := rpc.ReadResponse(answered); return err }},
+		{"write a pull", 0, func() error { g.Reset(); return q.Append(&g) }},
+		{"write its answer", 0, func() error { g.Reset(); return r.Append(&g) }},
+	} {
+		if n := testing.AllocsPerRun(100, func() {
+			if err := c.do(); err != nil {
+				t.Fatal(err)
+			}
+		}); n > c.most {
+			t.Errorf("%s: %v allocations, want at most %v", c.name, n, c.most)
+		}
 	}
 }
 
@@ -133,27 +155,54 @@ func TestFault(t *testing.T) {
 	}
 }
 
+// part is any part that is well formed.
+func part(t *rapid.T) rpc.Part {
+	i64, u32 := rapid.Int64(), rapid.Uint32()
+	p := rpc.Part{
+		Kind:  rpc.Kind(rapid.IntRange(int(rpc.KindDense), int(rpc.KindStored)).Draw(t, "kind")),
+		DType: rapid.SampledFrom(matrix.DTypes()).Draw(t, "type"), Matrix: u32.Draw(t, "matrix"), Version: u32.Draw(t, "version"),
+		Clock: rapid.Int32().Draw(t, "clock"), Rows: matrix.Range{Lo: i64.Draw(t, "lo"), Hi: i64.Draw(t, "hi")},
+		Cols: matrix.Range{Lo: i64.Draw(t, "lo"), Hi: i64.Draw(t, "hi")},
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "groups") {
+		n := rapid.IntRange(0, 4).Draw(t, "keys")
+		p.Groups = append(p.Groups, rpc.Group{Partition: u32.Draw(t, "partition"), Keys: uint32(n)})
+		for range n {
+			p.Keys = append(p.Keys, i64.Draw(t, "key"))
+		}
+	}
+	if n := rapid.IntRange(0, 5).Draw(t, "values"); n > 0 {
+		size := n * p.DType.Size()
+		p.Values = rapid.SliceOfN(rapid.Byte(), size, size).Draw(t, "bytes")
+	}
+	return p
+}
+
+func parts(t *rapid.T) []rpc.Part {
+	var all []rpc.Part
+	for range rapid.IntRange(0, 3).Draw(t, "parts") {
+		all = append(all, part(t))
+	}
+	return all
+}
+
+// data is bytes, nil if there are none.
+func data(t *rapid.T, name string) []byte {
+	if b := rapid.SliceOf(rapid.Byte()).Draw(t, name); len(b) > 0 {
+		return b
+	}
+	return nil
+}
+
 func TestRequestProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := &rpc.Request{
-			Op:      rpc.Op(rapid.Uint8().Draw(t, "op")),
-			Job:     rapid.String().Draw(t, "job"),
-			Version: rapid.Int64().Draw(t, "version"),
-			Task:    rapid.Int32().Draw(t, "task"),
-			Clock:   rapid.Int32().Draw(t, "clock"),
-			Tick:    rapid.Bool().Draw(t, "tick"),
-			Seq:     rapid.Uint64().Draw(t, "seq"),
-			Func:    rapid.String().Draw(t, "func"),
+			Op: rpc.Op(rapid.Uint8().Draw(t, "op")), Clock: rapid.Int32().Draw(t, "clock"), Seq: rapid.Uint64().Draw(t, "seq"),
+			Func: rapid.String().Draw(t, "func"), Arg: data(t, "arg"), Parts: parts(t),
 		}
-		if arg := rapid.SliceOf(rapid.Byte()).Draw(t, "arg"); len(arg) > 0 {
-			q.Arg = arg
-		}
-		for range rapid.IntRange(0, 3).Draw(t, "pieces") {
-			p := rpc.Piece{Matrix: rapid.String().Draw(t, "matrix"), Cols: rapid.SliceOf(rapid.Int64()).Draw(t, "cols")}
-			for range rapid.IntRange(0, 3).Draw(t, "blocks") {
-				p.Blocks = append(p.Blocks, rapid.SampledFrom(rpctest.Blocks()).Draw(t, "block"))
-			}
-			q.Pieces = append(q.Pieces, p)
+		for range rapid.IntRange(0, 3).Draw(t, "ticks") {
+			q.Ticks = append(q.Ticks, rpc.Tick{Matrix: rapid.Uint32().Draw(t, "matrix"), Clock: rapid.Int32().Draw(t, "clock"),
+				Weight: rapid.Float64().Draw(t, "weight"), Rate: rapid.Float64().Draw(t, "rate")})
 		}
 		body := aligned(t, q)
 		got, err := rpc.ReadRequest(body)
@@ -170,108 +219,194 @@ func TestRequestProperty(t *testing.T) {
 	})
 }
 
-func TestDamaged(t *testing.T) {
-	body := aligned(t, rpctest.Sample())
-	for _, c := range []struct {
-		name string
-		at   int
-		set  []byte
-		want string
-	}{
-		{"flags", 1, []byte{4}, "at byte 1: flags"},
-		{"sequence", 48, make([]byte, 8), "sequence number is 0"},
-		{"reserved", 2, []byte{1}, "at byte 2: reserved"},
-		{"pieces", 36, []byte{255, 255, 255, 255}, "number of pieces is 4294967295"},
-		{"argument", 40, []byte{255, 255, 255, 255}, "argument needs 4294967295 bytes"},
-		{"job", 44, []byte{1, 16}, "job's name is 4097, want 0..4096"},
-		{"columns", 64 + 40, []byte{255, 255, 255, 255, 255, 255, 255, 255}, "number of columns is -1"},
-		{"many columns", 64 + 40, []byte{255, 255, 255, 255, 255, 255, 255, 15}, "number of columns is"},
-		{"blocks", 64 + 4, []byte{255, 255, 255, 255}, "number of blocks is 4294967295"},
-		{"shift", 64 + 80 + 4, []byte{1}, "block shift is 1"},
-		{"block size", 64 + 80, []byte{255, 255}, "block needs 65535 bytes"},
-		{"block type", 64 + 80 + 6 + 24, []byte{9}, "at byte 174: block: block type 9"},
-	} {
+func TestResponseProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := &rpc.Response{Clock: rapid.Int32().Draw(t, "clock"), Parts: parts(t)}
+		for range rapid.IntRange(0, 3).Draw(t, "results") {
+			r.Results = append(r.Results, rpc.Result{Matrix: rapid.Uint32().Draw(t, "matrix"),
+				Partition: rapid.Uint32().Draw(t, "partition"), Data: data(t, "data")})
+		}
+		body := aligned(t, r)
+		got, err := rpc.ReadResponse(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, r) {
+			t.Fatalf("got\n%+v, want\n%+v", got, r)
+		}
+		cut := rapid.IntRange(0, len(body)-1).Draw(t, "cut")
+		if _, err := rpc.ReadResponse(body[:cut]); err == nil {
+			t.Fatalf("%d of %d bytes were accepted", cut, len(body))
+		}
+	})
+}
+
+// damage sets bytes of a good message.
+type damage struct {
+	name string
+	at   int
+	set  []byte
+	want string
+}
+
+var ones = []byte{255, 255, 255, 255, 255, 255, 255, 255}
+
+func testDamaged(t *testing.T, body []byte, cases []damage, read func([]byte) error) {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			b := bytes.Clone(body)
 			copy(b[c.at:], c.set)
-			_, err := rpc.ReadRequest(b)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
+			if err := read(b); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q in it", err, c.want)
 			}
 		})
 	}
-	if _, err := rpc.ReadRequest(append(bytes.Clone(body), 0)); err == nil {
-		t.Error("a byte too many was accepted")
+	if err := read(append(bytes.Clone(body), 0)); err == nil || !strings.Contains(err.Error(), "1 bytes after the end") {
+		t.Errorf("a byte too many: %v", err)
+	}
+}
+
+func TestDamagedRequest(t *testing.T) {
+	const ticks, first = 32, 32 + 2*24 + 16 // where they begin: head, two ticks, argument and function
+	body := aligned(t, rpctest.Sample())
+	testDamaged(t, body, []damage{
+		{"reserved", 1, []byte{1}, "at byte 1: reserved byte is not zero"},
+		{"name", 2, []byte{1, 16}, "function's name is 4097, want 0..4096"},
+		{"long name", 2, []byte{0, 16}, "function's name is 4096, of 1 bytes each, but"},
+		{"ticks", 16, ones[:4], "number of ticks is 4294967295, of 24 bytes each"},
+		{"parts", 20, ones[:4], "number of parts is 4294967295, of 64 bytes each"},
+		{"fewer parts", 20, []byte{4}, "bytes after the end of the request"},
+		{"argument", 24, ones[:4], "argument needs 4294967295 bytes"},
+		{"more reserved", 31, []byte{1}, "at byte 28: reserved bytes is not zero"},
+		{"padding", first - 1, []byte{1}, "padding is not zero"},
+		{"kind", first, []byte{4}, "at byte 96: kind of a part is 4, want 1..3"},
+		{"no kind", first, []byte{0}, "at byte 96: kind of a part is 0, want 1..3"},
+		{"type", first + 1, []byte{14}, "48 bytes of values of type 14"},
+		{"no type", first + 1, []byte{0}, "48 bytes of values of type 0"},
+		{"part's reserved", first + 2, []byte{1}, "reserved bytes is not zero"},
+		{"groups", first + 48, ones[:4], "number of groups is 4294967295, of 8 bytes each"},
+		{"keys", first + 52, ones[:4], "groups of 0 keys in a part of 4294967295"},
+		{"negative values", first + 56, ones, "values of 18446744073709551615 bytes"},
+		{"many values", first + 56, []byte{0, 0, 0, 0, 1}, "bytes of values is"},
+		{"odd values", first + 56, []byte{47}, "47 bytes of values of type 1"},
+		{"group", first + 64 + 4, []byte{1}, "groups of 1 keys in a part of 0"},
+	}, func(b []byte) error { _, err := rpc.ReadRequest(b); return err })
+	if string(body[ticks:ticks+4]) != "\x03\x00\x00\x00" || body[first] != byte(rpc.KindDense) {
+		t.Error("the places of this table are not those of the sample")
+	}
+}
+
+func TestDamagedResponse(t *testing.T) {
+	body := aligned(t, rpctest.Answer())
+	last := len(body) - 16 - 8 // the last result and its 8 bytes
+	testDamaged(t, body, []damage{
+		{"parts", 4, ones[:4], "number of parts is 4294967295, of 64 bytes each"},
+		{"results", 8, ones[:4], "number of results is 4294967295, of 16 bytes each"},
+		{"fewer results", 8, []byte{2}, "24 bytes after the end of the response"},
+		{"reserved", 12, []byte{1}, "at byte 12: reserved bytes is not zero"},
+		{"kind", 16, []byte{9}, "at byte 16: kind of a part is 9, want 1..3"},
+		{"result", last + 8, ones[:4], "result needs 4294967295 bytes"},
+		{"longer result", last + 8, []byte{9}, "result needs 9 bytes, 8 remain"},
+		{"result's reserved", last + 12, []byte{1}, "reserved bytes is not zero"},
+	}, func(b []byte) error { _, err := rpc.ReadResponse(b); return err })
+}
+
+func TestDamagedFault(t *testing.T) {
+	var g rpc.Gather
+	rpc.NewFault("", errors.New("no")).Append(&g)
+	testDamaged(t, g.Bytes(), []damage{
+		{"reserved", 2, []byte{1}, "at byte 2: reserved bytes is not zero"},
+		{"length", 4, []byte{1, 0, 1}, "text length is 65537, want 0..65536"},
+		{"short", 4, []byte{9}, "text length is 9, of 1 bytes each, but 8 bytes remain"},
+		{"padding", 15, []byte{1}, "padding is not zero"},
+	}, func(b []byte) error { _, err := rpc.ReadFault(b, ""); return err })
+	later := g.Bytes()
+	later[0] = 200
+	if f, err := rpc.ReadFault(later, ""); err != nil || f.Kind != nil || f.Text != "no" {
+		t.Errorf("a code of a later version: %+v, error %v, want an error of no kind", f, err)
 	}
 }
 
 func TestTooLong(t *testing.T) {
-	long := strings.Repeat("n", rpc.NameLimit+1)
 	var g rpc.Gather
-	for name, m := range map[string]message{
-		"job":      &rpc.Request{Job: long},
-		"function": &rpc.Request{Func: long},
-		"matrix":   &rpc.Request{Pieces: []rpc.Piece{{Matrix: long}}},
-		"result":   &rpc.Response{Results: []rpc.Result{{Matrix: long}}},
-	} {
-		if err := m.Append(&g); !errors.Is(err, rpc.ErrTooLarge) {
-			t.Errorf("%s: got %v, want %v", name, err, rpc.ErrTooLarge)
-		}
+	q := &rpc.Request{Func: strings.Repeat("n", rpc.NameLimit+1)}
+	if err := q.Append(&g); !errors.Is(err, rpc.ErrTooLarge) || !strings.Contains(err.Error(), "4097 bytes, want at most 4096") {
+		t.Errorf("got %v, want %v", err, rpc.ErrTooLarge)
 	}
 }
 
-func FuzzRequest(f *testing.F) {
+func FuzzReadRequest(f *testing.F) {
 	f.Add(aligned(f, rpctest.Sample()))
 	f.Add(aligned(f, &rpc.Request{}))
-	f.Add(aligned(f, &rpc.Request{Pieces: []rpc.Piece{{Blocks: rpctest.Blocks()}}}))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if q, err := rpc.ReadRequest(body); err == nil {
-			again(t, q, func(b []byte) (any, error) { return rpc.ReadRequest(b) })
+			again(t, q, func(b []byte) (message, error) { return rpc.ReadRequest(b) })
 		}
 	})
 }
 
-func FuzzResponse(f *testing.F) {
-	f.Add(aligned(f, &rpc.Response{Pieces: rpctest.Sample().Pieces}))
-	f.Add(aligned(f, &rpc.Response{Results: []rpc.Result{{Matrix: "w", Data: []byte{1}}, {Part: 2}}}))
+func FuzzReadResponse(f *testing.F) {
+	f.Add(aligned(f, rpctest.Answer()))
+	f.Add(aligned(f, &rpc.Response{}))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if r, err := rpc.ReadResponse(body); err == nil {
-			again(t, r, func(b []byte) (any, error) { return rpc.ReadResponse(b) })
+			again(t, r, func(b []byte) (message, error) { return rpc.ReadResponse(b) })
 		}
 	})
 }
 
-func FuzzFault(f *testing.F) {
+func FuzzReadFault(f *testing.F) {
 	f.Add([]byte{1, 0, 0, 0, 2, 0, 0, 0, 'n', 'o', 0, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if fault, err := rpc.ReadFault(body, "x"); err == nil && len(fault.Text) > len(body) {
-			t.Errorf("%d bytes of text in %d", len(fault.Text), len(body))
+		fault, err := rpc.ReadFault(body, "x")
+		if err != nil {
+			return
+		}
+		var g rpc.Gather
+		fault.Append(&g)
+		if second, err := rpc.ReadFault(g.Bytes(), "x"); err != nil || *second != *fault {
+			t.Errorf("read %+v, and again %+v, error %v", fault, second, err)
 		}
 	})
 }
 
 // again writes what was read and reads it again: the bytes of both are the same. (Values are not compared, as some are
 // not a number.)
-func again(t *testing.T, m message, read func([]byte) (any, error)) {
+func again(t *testing.T, m message, read func([]byte) (message, error)) {
 	body := aligned(t, m)
 	second, err := read(body)
 	if err != nil {
 		t.Fatalf("what was read and written is not read again: %v", err)
 	}
-	if !bytes.Equal(aligned(t, second.(message)), body) {
+	if !bytes.Equal(aligned(t, second), body) {
 		t.Error("written twice, the bytes differ")
 	}
 }
 
-// The sample has something in every field, so that the tests of echo notice a field that does not cross the wire.
+// The samples have something in every field, so that the tests of echo notice a field that does not cross the wire.
 func TestSample(t *testing.T) {
-	q := rpctest.Sample()
-	for _, v := range []any{*q, q.Pieces[0]} {
+	for _, v := range []any{*rpctest.Sample(), *rpctest.Answer(), rpctest.Parts()[1], rpctest.Answer().Results[0],
+		rpctest.Sample().Ticks[0]} {
 		r := reflect.ValueOf(v)
 		for i := range r.NumField() {
-			if r.Field(i).IsZero() {
-				t.Errorf("%T: the sample has nothing in %s", v, r.Type().Field(i).Name)
+			if name := r.Type().Field(i).Name; r.Field(i).IsZero() && name != "Memory" {
+				t.Errorf("%T: the sample has nothing in %s", v, name)
 			}
+		}
+	}
+}
+
+// The numbers on the wire never change.
+func TestNumbers(t *testing.T) {
+	for i, name := range []string{"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get",
+		"update", "save", "commit", "abort", "load", "unknown operation"} {
+		if rpc.Op(i).String() != name {
+			t.Errorf("operation %d is %s, want %s", i, rpc.Op(i), name)
+		}
+	}
+	for i, name := range []string{"f64", "f32", "i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8", "f16", "bf16", "bool"} {
+		if matrix.DType(i+1).String() != name {
+			t.Errorf("type %d is %s, want %s", i+1, matrix.DType(i+1), name)
 		}
 	}
 }

@@ -54,7 +54,8 @@ type Create struct {
 type Spec struct {
 	Meta        matrix.Meta `json:"meta"`
 	Partitioner string      `json:"partitioner"`
-	Bound       *ssp.Bound  `json:"bound,omitempty"` // nil: the job's
+	Bound       *ssp.Bound  `json:"bound,omitempty"`     // nil: the job's
+	NonFinite   string      `json:"nonfinite,omitempty"` // what to do with infinite values and NaN: refuse (also ""), skip, allow
 }
 
 // Created answers OpCreate: the number of each matrix, in the order of the request, and the task's clock for it. Where the

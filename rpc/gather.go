@@ -38,6 +38,9 @@ func (g *Gather) Len() int { return len(g.own) + g.size }
 // Cap is the size of g's own memory.
 func (g *Gather) Cap() int { return cap(g.own) }
 
+// Own is the number of bytes in g's own memory.
+func (g *Gather) Own() int { return len(g.own) }
+
 // Head is the first n bytes, for filling in what was not known when they were appended. They must have been appended
 // first and without a large slice among them.
 func (g *Gather) Head(n int) []byte { return g.own[:n] }

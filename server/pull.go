@@ -1,132 +1,161 @@
 package server
 
 import (
-	"context"
 	"fmt"
-	"sort"
+	"sync"
+	"sync/atomic"
 
 	"thole.example/matrix"
-	"thole.example/psf"
 	"thole.example/rpc"
 )
 
-// within is the part of the ascending ids that lies in the range.
-func within(ids []int64, r matrix.Range) []int64 {
-	lo := sort.Search(len(ids), func(i int) bool { return ids[i] >= r.Lo })
-	n := sort.Search(len(ids)-lo, func(i int) bool { return ids[lo+i] >= r.Hi })
-	return ids[lo : lo+n : lo+n]
-}
-
-// pull answers with the wanted pieces, one block for each partition of this server that holds some of one.
-func (s *Server) pull(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	if err := j.await(ctx, j.bound.Need(int(q.Clock))); err != nil {
-		return nil, err
-	}
-	defer j.mu.RUnlock()
-	if err := j.checkPull(q); err != nil {
-		return nil, err
-	}
-	r := &rpc.Response{Clock: int32(j.clocks.Slowest()), Pieces: make([]rpc.Piece, len(q.Pieces))}
-	for i, want := range q.Pieces {
-		r.Pieces[i] = rpc.Piece{Matrix: want.Matrix, At: want.At}
-		err := j.matrices[want.Matrix].pieces(want.At, want.Cols, func(h held, at matrix.Rect, cols []int64) error {
-			b, err := h.Read(at, cols)
-			r.Pieces[i].Blocks = append(r.Pieces[i].Blocks, b)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
-}
-
-// pullLimit is how many bytes of columns one pull may ask for.
+// pullLimit is how many bytes of values one request may ask for.
 const pullLimit = 1 << 32
 
-// checkPull tells why the pieces cannot be pulled. The caller holds a lock.
-func (j *job) checkPull(q *rpc.Request) error {
-	var total int64
-	for _, want := range q.Pieces {
-		o, err := j.find(want.Matrix)
-		if err != nil {
-			return err
-		}
-		if err := o.checkPull(q, want); err != nil {
-			return err
-		}
-		n, ok := matrix.Cells(want.At.Rows.Len(), int64(len(want.Cols)))
-		if total += n * int64(o.meta.DType.Size()); !ok || n > pullLimit || total > pullLimit {
-			return fmt.Errorf("matrix %q: pull of %d columns of %d rows, want less than 4 GiB in all: %w",
-				want.Matrix, len(want.Cols), want.At.Rows.Len(), rpc.ErrTooLarge)
-		}
-	}
-	return nil
+// gather is the answer to a request for values: each partition writes its share, and whoever brings the last sends it.
+type gather struct {
+	x     *rpc.Exchange
+	r     *rpc.Response
+	parts []answered // of each part of the answer
+	reads []read
+	size  int64 // of all values
+	left  atomic.Int32
+	err   atomic.Pointer[error]
 }
 
-func (o *owned) checkPull(q *rpc.Request, want rpc.Piece) error {
-	if q.Version != o.parts.Version {
-		return fmt.Errorf("matrix %q: routing map %d, here it is %d: %w", want.Matrix, q.Version, o.parts.Version, rpc.ErrStale)
-	}
-	whole := o.meta.Rect()
-	if !whole.Contains(want.At) {
-		return fmt.Errorf("matrix %q: pull of %v, want a place in %v: %w", want.Matrix, want.At, whole, rpc.ErrMalformed)
-	}
-	for i, c := range want.Cols {
-		if !want.At.Cols.Has(c) || i > 0 && c <= want.Cols[i-1] {
-			return fmt.Errorf("matrix %q: pull of column %d, want ascending ones in %v: %w",
-				want.Matrix, c, want.At.Cols, rpc.ErrMalformed)
+// answered is where the values of a part come from, and where they lie in the memory of the answer.
+type answered struct {
+	from   *store
+	lo, hi int64
+}
+
+// read is one partition's share of an answer: some of the values of a part.
+type read struct {
+	g      *gather
+	from   *partition
+	part   int
+	keys   []int64
+	lo, hi int64 // in the memory of the answer
+}
+
+var gathers = sync.Pool{New: func() any { return new(gather) }}
+
+// newGather checks what a request asks for and says what each partition reads. Nothing is read and no memory taken yet.
+func (j *job) newGather(x *rpc.Exchange) (*gather, error) {
+	g := gathers.Get().(*gather)
+	g.x, g.r, g.size = x, &rpc.Response{}, 0
+	g.r.Parts = make([]rpc.Part, 0, len(x.Parts))
+	for i := range x.Parts {
+		if x.Parts[i].Values != nil {
+			continue
 		}
-	}
-	return nil
-}
-
-// get runs a get function beside each partition of this server.
-func (s *Server) get(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	fn, err := s.Funcs.Get(q.Func)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
-	}
-	j.mu.RLock()
-	defer j.mu.RUnlock()
-	return j.beside(q, func(v psf.View) ([]byte, error) { return fn.Part(v, q.Arg) })
-}
-
-// update runs an update function beside each partition of this server, at once under every protocol.
-func (s *Server) update(_ context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	fn, err := s.Funcs.Update(q.Func)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.made(q) {
-		return &rpc.Response{Clock: int32(j.clocks.Slowest())}, j.failed
-	}
-	r, err := j.beside(q, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, q.Arg) })
-	if err == nil {
-		j.note(q)
-	}
-	return r, err
-}
-
-func (j *job) beside(q *rpc.Request, run func(v psf.View) ([]byte, error)) (*rpc.Response, error) {
-	if j.failed != nil {
-		return nil, j.failed
-	}
-	r := &rpc.Response{Clock: int32(j.clocks.Slowest())}
-	for _, p := range q.Pieces {
-		o, err := j.find(p.Matrix)
-		if err != nil {
+		if err := g.ask(j, &x.Parts[i]); err != nil {
+			g.free()
 			return nil, err
 		}
-		for _, h := range o.held {
-			answer, err := run(h.Shard)
-			if err != nil {
-				return nil, fmt.Errorf("%s on matrix %q: %w: %w", q.Func, p.Matrix, rpc.ErrMalformed, err)
-			}
-			r.Results = append(r.Results, rpc.Result{Matrix: p.Matrix, Part: int32(h.id), Data: answer})
+	}
+	return g, nil
+}
+
+// ask adds a part that is asked for.
+func (g *gather) ask(j *job, p *rpc.Part) error {
+	s, err := j.store(p.Matrix)
+	if err == nil {
+		err = s.check(p)
+	}
+	if err != nil {
+		return err
+	}
+	part, keys, lo := len(g.r.Parts), p.Keys, g.size
+	for _, group := range p.Groups {
+		r := read{g: g, from: s.partitions[group.Partition], part: part, keys: keys[:group.Keys:group.Keys], lo: g.size}
+		keys = keys[group.Keys:]
+		cells, ok := int64(0), true
+		switch p.Kind {
+		case rpc.KindDense:
+			cells, ok = matrix.Rect{Rows: p.Rows, Cols: p.Cols}.Cells()
+		case rpc.KindKeys:
+			cells, ok = matrix.Cells(p.Rows.Len(), int64(len(r.keys)))
+		}
+		if g.size += cells * int64(s.meta.DType.Size()); !ok || cells > pullLimit || g.size > pullLimit {
+			return fmt.Errorf("matrix %q: more than 4 GiB of values asked for at once: %w", s.meta.Name, rpc.ErrTooLarge)
+		}
+		r.hi = g.size
+		g.reads = append(g.reads, r)
+	}
+	g.parts = append(g.parts, answered{s, lo, g.size})
+	g.size = (g.size + 7) &^ 7 // where the next part's values begin
+	g.r.Parts = append(g.r.Parts, rpc.Part{Kind: p.Kind, DType: s.meta.DType, Matrix: p.Matrix, Rows: p.Rows, Cols: p.Cols})
+	return nil
+}
+
+// post gives every partition its share to read; it adds those that somebody must run to idle.
+func (g *gather) post(j *job, idle []*partition) []*partition {
+	g.r.Clock = int32(j.slowest.Load())
+	g.r.Memory = g.x.Buffer(int(g.size))
+	for i, a := range g.parts {
+		p := &g.r.Parts[i]
+		p.Clock = int32(a.from.slowest.Load())
+		if a.hi > a.lo {
+			p.Values = g.r.Memory.Bytes()[a.lo:a.hi:a.hi]
 		}
 	}
-	return r, nil
+	reads := g.reads
+	g.left.Store(int32(len(reads)) + 1)
+	for i := range reads {
+		if r := &reads[i]; r.from.post(r) {
+			idle = append(idle, r.from)
+		}
+	}
+	return idle
+}
+
+// do implements work.
+func (r *read) do() {
+	if err := r.read(); err != nil {
+		r.g.err.Store(&err)
+	}
+	r.g.done()
+}
+
+func (r *read) read() (err error) {
+	defer recovered(&err)
+	shard, p := r.from.shard, &r.g.r.Parts[r.part]
+	if shard == nil {
+		return r.from.gone()
+	}
+	dst := r.g.r.Memory.Bytes()[r.lo:r.hi:r.hi]
+	switch p.Kind {
+	case rpc.KindDense:
+		return shard.ReadRect(dst, matrix.Rect{Rows: p.Rows, Cols: p.Cols})
+	case rpc.KindKeys:
+		return shard.Read(dst, p.Rows, r.keys)
+	case rpc.KindStored:
+		p.Keys, p.Values = shard.Stored(p.Rows, p.Cols)
+	}
+	return nil
+}
+
+// done is called once for each share, and once by who posted them.
+func (g *gather) done() {
+	if g.left.Add(-1) > 0 {
+		return
+	}
+	x, r, err := g.x, g.r, g.err.Load()
+	g.free()
+	if err != nil {
+		r.Release()
+		x.Fail(*err)
+	} else {
+		x.Answer(r)
+	}
+}
+
+// free keeps the memory of g for another answer.
+func (g *gather) free() {
+	clear(g.reads)
+	clear(g.parts)
+	g.x, g.r, g.reads, g.parts = nil, nil, g.reads[:0], g.parts[:0]
+	g.err.Store(nil)
+	gathers.Put(g)
 }

@@ -4,11 +4,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
+	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/rpc"
+	"thole.example/ssp"
 )
+
+// saves are the saves of a job that are under way, by stage.
+type saves struct {
+	mu sync.Mutex
+	of map[string]*pendingSave
+}
 
 // pendingSave is a save that this server has put something into and that is not committed yet.
 type pendingSave struct {
@@ -19,27 +28,74 @@ type pendingSave struct {
 	idle  chan struct{}      // closed when nothing is being put any more
 }
 
-// end forgets the save once nothing more is put into it: a piece that came after would stay for ever.
+// end forgets the save once nothing more is put into it: what came after would stay for ever.
 func (w *pendingSave) end(ctx context.Context) {
 	w.stop()
 	<-w.idle
 	w.Abort(ctx)
 }
 
-// writer opens the codec's writer of the save; lost, if not nil, is told what the format loses. The caller holds a lock of
-// the job.
-func (s *Server) writer(ctx context.Context, j *job, a rpc.Save, lost func(string)) (*pendingSave, error) {
+// begin remembers the save; false if there is one of that name.
+func (s *saves) begin(stage string, w *pendingSave) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of[stage] != nil {
+		return false
+	}
+	if s.of == nil {
+		s.of = map[string]*pendingSave{}
+	}
+	s.of[stage] = w
+	return true
+}
+
+// take is the save of that name, which the caller ends; nil if there is none.
+func (s *saves) take(stage string) *pendingSave {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.of[stage]
+	delete(s.of, stage)
+	return w
+}
+
+// abort forgets every save that was begun and not committed, as when its client went away.
+func (s *saves) abort() {
+	s.mu.Lock()
+	all := s.of
+	s.of = nil
+	s.mu.Unlock()
+	for _, w := range all {
+		w.end(context.Background())
+	}
+}
+
+// named is the matrices of these names, in that order.
+func (j *job) named(names []string) ([]*store, error) {
+	all := (*j.stores.Load())[1:]
+	var out []*store
+	for _, name := range names {
+		found := false
+		for _, s := range all {
+			if s.meta.Name == name {
+				out, found = append(out, s), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("matrix %q of job %q: %w, there are %q", name, j.name, rpc.ErrNotFound, j.names())
+		}
+	}
+	return out, nil
+}
+
+// writer opens the codec's writer of the save; lost, if not nil, is told what the format loses.
+func (s *Server) writer(ctx context.Context, j *job, a *rpc.Save, stores []*store, lost func(string)) (*pendingSave, error) {
 	c, err := s.Codecs.Lookup(a.Codec)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
 	}
-	var ms []matrix.Meta
-	for _, name := range a.Matrices {
-		o, err := j.find(name)
-		if err != nil {
-			return nil, err
-		}
-		ms = append(ms, o.stored())
+	ms := make([]matrix.Meta, len(stores))
+	for i, st := range stores {
+		ms[i] = st.saved()
 	}
 	opts := format.Options{Stage: a.Stage, Lossy: a.Lossy, Lost: lost, Set: a.Set, Files: a.Files, Over: s.over(j, a)}
 	w, err := format.Create(ctx, c, s.Bucket, a.Path, ms, opts)
@@ -49,47 +105,80 @@ func (s *Server) writer(ctx context.Context, j *job, a rpc.Save, lost func(strin
 	return &pendingSave{Writer: w, codec: a.Codec, path: a.Path, idle: make(chan struct{})}, nil
 }
 
-// stored describes the matrix as it is saved: without what only training needs, with the size of its partitions, which
-// is the same whatever the number of servers.
-func (o *owned) stored() matrix.Meta {
-	m := o.meta.Clone()
+// saved describes the matrix as it is saved: without what only training needs, and cut as the matrix says, whatever the
+// number of servers.
+func (s *store) saved() matrix.Meta {
+	m := s.meta.Clone()
 	m.Rule, m.Hyper, m.Init = "", nil, matrix.Init{}
-	if len(o.parts.Parts) > 0 && !o.parts.Hash {
-		first := o.parts.Parts[0].At
-		m.BlockRows, m.BlockCols = first.Rows.Len(), first.Cols.Len()
-	}
+	m.BlockRows, m.BlockCols = s.blockRows, s.blockCols
 	return m
 }
 
-// save puts this server's partitions into the save, as of the request's clock, and answers with the Parts.
-func (s *Server) save(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+// save puts this server's partitions into the save, as of the request's clocks, and answers with the Parts. Tasks go on
+// meanwhile: what is written is a snapshot of one moment.
+func (s *Server) save(m *member, x *rpc.Exchange) {
 	var a rpc.Save
-	if err := json.Unmarshal(q.Arg, &a); err != nil {
-		return nil, fmt.Errorf("save: %w: %w", rpc.ErrMalformed, err)
+	if err := json.Unmarshal(x.Arg, &a); err != nil {
+		m.refuse(x, fmt.Errorf("save: %w: %w", rpc.ErrMalformed, err))
+		return
 	}
-	if a.Trial {
-		return s.try(ctx, j, a)
+	if a.Rehearsal {
+		m.background(x, func(ctx context.Context) (*rpc.Response, error) { return s.rehearse(ctx, m.job, &a) })
+		return
 	}
-	if err := j.await(ctx, int(q.Clock)); err != nil {
-		return nil, err
+	j := m.job
+	stores, err := j.named(a.Matrices)
+	if err != nil {
+		m.refuse(x, err)
+		return
 	}
-	defer j.mu.RUnlock()
-	w, err := s.writer(ctx, j, a, nil)
+	needs := []ssp.Need{{Matrix: 0, Clock: int(x.Clock)}}
+	for _, p := range x.Parts {
+		needs = append(needs, ssp.Need{Matrix: int(p.Matrix), Clock: int(p.Clock)})
+	}
+	q := &request{x: x}
+	q.ready = func(ssp.Answer[*request]) {
+		shots := j.snapshots(stores)
+		j.later.then = append(j.later.then, func() {
+			m.background(x, func(ctx context.Context) (*rpc.Response, error) { return s.put(ctx, j, &a, stores, shots) })
+		})
+	}
+	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: needs, Exact: true}, q)
+}
+
+// put writes the snapshots and answers with the Parts.
+func (s *Server) put(ctx context.Context, j *job, a *rpc.Save, stores []*store, shots [][]*snapshot) (*rpc.Response, error) {
+	defer func() {
+		for _, some := range shots {
+			for _, shot := range some {
+				shot.close()
+			}
+		}
+	}()
+	w, err := s.writer(ctx, j, a, stores, nil)
 	if err != nil {
 		return nil, err
 	}
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	w.stop = stop
-	if !s.begin(j, a.Stage, w) {
+	if !j.saves.begin(a.Stage, w) {
 		return nil, fmt.Errorf("save %q: %w", a.Stage, rpc.ErrExists)
 	}
-	r, err := j.put(work, w, a.Matrices)
+	r := &rpc.Response{}
+	for i, st := range stores {
+		for _, shot := range shots[i] {
+			if err = s.putOne(work, w, st, shot, r); err != nil {
+				break
+			}
+		}
+	}
+	close(w.idle)
 	if err == nil {
 		err = context.Cause(work) // nobody waits for the Parts any more, so nobody will commit or abort
 	}
 	if err != nil {
-		if s.take(j, a.Stage) != nil { // else whoever took it ends it
+		if j.saves.take(a.Stage) != nil { // else whoever took it ends it
 			w.end(context.WithoutCancel(ctx))
 		}
 		return nil, format.Wrap(a.Codec, a.Path, err)
@@ -97,104 +186,86 @@ func (s *Server) save(ctx context.Context, j *job, q *rpc.Request) (*rpc.Respons
 	return r, nil
 }
 
-// put puts the saved rows of this server's partitions.
-func (j *job) put(ctx context.Context, w *pendingSave, matrices []string) (*rpc.Response, error) {
-	defer close(w.idle)
-	r := &rpc.Response{}
-	for _, name := range matrices {
-		o := j.matrices[name]
-		for _, h := range o.held {
-			for b := range h.Blocks() {
-				for _, rows := range o.meta.SavedRows() {
-					piece := b
-					if !rows.Contains(b.At.Rows) {
-						piece = b.Cut(matrix.Rect{Rows: rows, Cols: b.At.Cols})
-					}
-					if piece.At.Empty() && len(o.parts.Parts) > 1 {
-						continue
-					}
-					p, err := w.Put(ctx, name, piece)
-					if err != nil {
-						return nil, err
-					}
-					r.Results = append(r.Results, rpc.Result{Matrix: name, Part: int32(h.id), Data: p})
-				}
-			}
+// putOne puts the saved rows of a partition.
+func (s *Server) putOne(ctx context.Context, w *pendingSave, st *store, shot *snapshot, r *rpc.Response) error {
+	for b, err := range shot.blocks(ctx) {
+		if err != nil {
+			return err
+		}
+		while := s.Ledger.Force(budget.Saves, int64(b.Data.NNZ()*b.Data.DType().Size()))
+		err = st.putBlock(ctx, w, shot.of.id, b, r)
+		while.Release()
+		if err != nil {
+			return err
 		}
 	}
-	return r, nil
+	return nil
 }
 
-// begin remembers the save; false if there is one of that name.
-func (s *Server) begin(j *job, stage string, w *pendingSave) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if j.saves[stage] != nil {
-		return false
+func (s *store) putBlock(ctx context.Context, w *pendingSave, id int, b matrix.Block, r *rpc.Response) error {
+	for _, rows := range s.meta.SavedRows() {
+		some := b
+		if !rows.Contains(b.At.Rows) {
+			some = b.Cut(matrix.Rect{Rows: rows, Cols: b.At.Cols})
+		}
+		if some.At.Empty() && len(s.partitions) > 1 {
+			continue
+		}
+		p, err := w.Put(ctx, s.meta.Name, some)
+		if err != nil {
+			return err
+		}
+		r.Results = append(r.Results, rpc.Result{Matrix: s.number, Partition: uint32(id), Data: p})
 	}
-	j.saves[stage] = w
-	return true
+	return nil
 }
 
 // commit makes the save visible, with the Parts of all servers.
-func (s *Server) commit(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
-	var a rpc.Save
-	if err := json.Unmarshal(q.Arg, &a); err != nil {
-		return nil, fmt.Errorf("commit: %w: %w", rpc.ErrMalformed, err)
-	}
-	if a.Trial {
-		return s.compare(ctx, a)
-	}
-	w := s.take(j, a.Stage)
-	if w == nil {
-		return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
-	}
-	defer w.end(context.WithoutCancel(ctx))
-	<-w.idle
-	parts := make([]format.Part, len(a.Parts))
-	for i, p := range a.Parts {
-		parts[i] = p
-	}
-	if err := w.Commit(ctx, parts); err != nil {
-		return nil, err
-	}
-	over, err := s.Bucket.State(ctx, a.Path)
-	if err != nil {
-		return nil, err
-	}
-	return &rpc.Response{}, s.claim(j, a.Path, over) // a later save of the job replaces this one
+func (s *Server) commit(m *member, x *rpc.Exchange) {
+	m.withSave(x, func(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
+		if a.Rehearsal {
+			return s.compare(ctx, a)
+		}
+		w := m.job.saves.take(a.Stage)
+		if w == nil {
+			return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
+		}
+		defer w.end(context.WithoutCancel(ctx))
+		<-w.idle
+		parts := make([]format.Part, len(a.Parts))
+		for i, p := range a.Parts {
+			parts[i] = p
+		}
+		if err := w.Commit(ctx, parts); err != nil {
+			return nil, err
+		}
+		over, err := s.Bucket.State(ctx, a.Path)
+		if err != nil {
+			return nil, err
+		}
+		return nil, s.claim(m.job, a.Path, over) // a later save of the job replaces this one
+	})
 }
 
 // abort forgets what this server has put into the save.
-func (s *Server) abort(ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error) {
+func (s *Server) abort(m *member, x *rpc.Exchange) {
+	m.withSave(x, func(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
+		if a.Rehearsal {
+			return s.erase(ctx, a)
+		}
+		if w := m.job.saves.take(a.Stage); w != nil {
+			w.end(context.WithoutCancel(ctx))
+		}
+		return nil, nil
+	})
+}
+
+// withSave runs a step of a save in a goroutine of its own.
+func (m *member) withSave(x *rpc.Exchange, run func(ctx context.Context, a *rpc.Save) (*rpc.Response, error)) {
 	var a rpc.Save
-	if err := json.Unmarshal(q.Arg, &a); err != nil {
-		return nil, fmt.Errorf("abort: %w: %w", rpc.ErrMalformed, err)
+	if err := json.Unmarshal(x.Arg, &a); err != nil {
+		m.refuse(x, fmt.Errorf("%v: %w: %w", x.Op, rpc.ErrMalformed, err))
+		return
 	}
-	if a.Trial {
-		return s.erase(ctx, a)
-	}
-	if w := s.take(j, a.Stage); w != nil {
-		w.end(context.WithoutCancel(ctx))
-	}
-	return &rpc.Response{}, nil
-}
-
-func (s *Server) take(j *job, stage string) *pendingSave {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	w := j.saves[stage]
-	delete(j.saves, stage)
-	return w
-}
-
-// abortSaves forgets every save that was begun and not committed, as when its client went away.
-func (s *Server) abortSaves(j *job) {
-	s.mu.Lock()
-	saves := j.saves
-	j.saves = map[string]*pendingSave{}
-	s.mu.Unlock()
-	for _, w := range saves {
-		w.end(context.Background())
-	}
+	m.background(x, func(ctx context.Context) (*rpc.Response, error) { return run(ctx, &a) })
 }

@@ -1,12 +1,27 @@
-// Package server is the parameter server: the partitions it owns, the clocks of the jobs that use them, and the
-// functions beside the data, behind one rpc.Handler.
+// Package server is the parameter server: the partitions it holds, the clocks of the jobs that use them, and the functions
+// beside the data, behind one rpc.Handler.
 //
-// A job is a set of tasks that share matrices and clocks. It begins with the first Join and ends when every task has
-// left or its connection is gone. A task whose connection ends before it left, and that does not come back in the time
-// it asked for, fails the job: everybody who waits gets an error that names the task, and nobody waits for ever.
+// # The story of a request
 //
-// Under BSP and SSP deltas are staged per clock and folded in the order of (clock, task) when the slowest task has
-// finished the clock; under ASP they are applied at once. See package ssp for what that promises.
+// A job is a set of tasks that share matrices and clocks. It begins with the first Join and ends when every task has left
+// or is lost. From its Join on a connection is its task's. The network hands over the requests of a connection one after
+// the other, in the order in which they were sent, and nobody waits on the way:
+//
+//   - A pull whose clocks are reached goes straight to the partitions: each has a mailbox, whose owner reads what is asked of
+//     it into the frame that goes out, and whoever brings the last share sends it.
+//   - Everything that needs a decision (a change, a pull that is early, a barrier, a join) becomes an event of the job's core,
+//     an [ssp.Job], which is stepped in the job's mailbox and answers with effects: deltas to be applied, requests to be
+//     answered. The shell posts the former to the partitions, in that order, and sends the latter once it has left the mailbox.
+//   - What takes long (functions, saves, loads) runs in goroutines of its own and visits the partitions in bands.
+//
+// A mailbox belongs to one goroutine at a time: that of whoever finds it idle. No lock is held while a partition is read,
+// changed or written to a bucket; what one matrix does delays no other.
+//
+// Under BSP and SSP deltas are staged per clock and folded in the order of (clock, task) when the slowest task has finished
+// the clock; under ASP they are applied at once. See package ssp for what that promises.
+//
+// A task whose connection ends before it left, and that does not come back in the time it asked for, fails the job (or, if
+// it is optional, is left behind): everybody who waits gets an error that names it.
 package server
 
 import (
@@ -15,8 +30,11 @@ import (
 	"log/slog"
 	"maps"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"thole.example/blob"
+	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/psf"
 	"thole.example/rpc"
@@ -24,53 +42,58 @@ import (
 
 // Server serves one process's share of all jobs. The exported fields are set before the first request and not changed.
 type Server struct {
-	Funcs  *psf.Table   // functions and update rules
-	Codecs format.Set   // for saving and loading
-	Bucket blob.Bucket  // where models are saved and loaded; names in requests are names within it
-	Log    *slog.Logger // nil: nothing is logged
+	Funcs  *psf.Table     // functions and update rules
+	Codecs format.Set     // for saving and loading
+	Bucket blob.Bucket    // where models are saved and loaded; names in requests are names within it
+	Log    *slog.Logger   // nil: nothing is logged
+	Ledger *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
 
-	// StageBytes bounds the deltas of a job that wait here to be applied; 0: 4 GiB. A task that is ahead waits with its
-	// push when half of it is used; what does not fit at all is refused.
-	StageBytes int64
+	Scratch string // folder for deltas that wait and have no room in memory; "": the system's temporary one
 
-	// Memory bounds what the partitions of all jobs take; nil: nothing does.
-	Memory *Memory
+	scratch scratch
+	conns   atomic.Int64 // number of the last connection that joined
+	begin   sync.Once
+	start   time.Time
 
 	mu      sync.Mutex
 	jobs    map[string]*job
-	held    map[string]func() // releases the marks of trials, by stage
-	targets map[string]target // paths that jobs have tried to save to, and will
+	marks   map[string]func() // releases the marks of rehearsals, by stage
+	targets map[string]target // paths that jobs have rehearsed a save to
+}
+
+// now is the time for the cores of jobs.
+func (s *Server) now() time.Duration {
+	s.begin.Do(func() { s.start = time.Now() })
+	return time.Since(s.start)
 }
 
 // Serve implements rpc.Handler.
-func (s *Server) Serve(ctx context.Context, from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
-	if q.Op == rpc.OpJoin {
-		return s.join(from, q)
+func (s *Server) Serve(x *rpc.Exchange) {
+	if x.Op == rpc.OpJoin {
+		s.join(x)
+		return
 	}
-	j, err := s.job(q.Job)
-	if err != nil {
-		return nil, err
+	m := memberOf(x.From)
+	serve := ops[x.Op]
+	switch {
+	case serve == nil:
+		x.Fail(fmt.Errorf("operation %d: %w", x.Op, rpc.ErrMalformed))
+	case m == nil:
+		x.Fail(fmt.Errorf("%v from a connection over which no task has joined: %w", x.Op, rpc.ErrRefused))
+	default:
+		serve(s, m, x)
 	}
-	op, ok := ops[q.Op]
-	if !ok {
-		return nil, fmt.Errorf("operation %d: %w", q.Op, rpc.ErrMalformed)
-	}
-	if err := j.member(from, int(q.Task)); err != nil {
-		return nil, err
-	}
-	return op(s, ctx, j, q)
 }
 
-// ops is the table of what a job can be asked.
-var ops = map[rpc.Op]func(s *Server, ctx context.Context, j *job, q *rpc.Request) (*rpc.Response, error){
+// ops is the table of what a task can ask.
+var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpLeave:   (*Server).leave,
+	rpc.OpQuit:    (*Server).quit,
+	rpc.OpMembers: (*Server).members,
 	rpc.OpCreate:  (*Server).create,
 	rpc.OpPull:    (*Server).pull,
 	rpc.OpPush:    (*Server).push,
-	rpc.OpStep:    (*Server).step,
 	rpc.OpBarrier: (*Server).barrier,
-	rpc.OpRoll:    (*Server).roll,
-	rpc.OpQuit:    (*Server).quit,
 	rpc.OpGet:     (*Server).get,
 	rpc.OpUpdate:  (*Server).update,
 	rpc.OpSave:    (*Server).save,
@@ -79,32 +102,62 @@ var ops = map[rpc.Op]func(s *Server, ctx context.Context, j *job, q *rpc.Request
 	rpc.OpLoad:    (*Server).load,
 }
 
-func (s *Server) job(name string) (*job, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if j := s.jobs[name]; j != nil {
-		return j, nil
+// refuse answers with an error: why the task is not of the job, if that is so, or else err.
+func (m *member) refuse(x *rpc.Exchange, err error) {
+	failed := m.job.failed.Load()
+	switch {
+	case failed != nil:
+		err = *failed
+	case !m.joined.Load():
+		err = fmt.Errorf("no task of job %q has joined over this connection, or it has left: %w", m.job.name, rpc.ErrRefused)
 	}
-	return nil, fmt.Errorf("job %q: %w: nobody has joined it, or it ended", name, rpc.ErrNotFound)
+	x.Fail(err)
 }
 
-// drop forgets a job that nobody is part of any more, and what it had staged of saves.
+// background runs what takes long in a goroutine of its own and answers with what it gives.
+func (m *member) background(x *rpc.Exchange, run func(ctx context.Context) (*rpc.Response, error)) {
+	if !m.joined.Load() || m.job.failed.Load() != nil {
+		m.refuse(x, nil)
+		return
+	}
+	go x.Guard(m.job.server.logger(), func() {
+		r, err := run(x.Context())
+		if err != nil {
+			x.Fail(err)
+			return
+		}
+		if r == nil {
+			r = &rpc.Response{}
+		}
+		r.Clock = m.job.slowest.Load()
+		x.Answer(r)
+	})
+}
+
+// drop forgets a job that nobody is part of any more: its partitions, and what it had staged of saves.
 func (s *Server) drop(j *job) {
 	s.mu.Lock()
-	mine := s.jobs[j.name] == j
-	if mine {
-		delete(s.jobs, j.name)
-	}
 	maps.DeleteFunc(s.targets, func(_ string, t target) bool { return t.of == j })
 	s.mu.Unlock()
-	s.abortSaves(j)
-	if mine {
-		j.mu.Lock()
-		j.memory.give(j.bytes)
-		j.bytes, j.memory = 0, nil
-		j.mu.Unlock()
-		s.logger().Info("job ended", "job", j.name)
+	j.saves.abort()
+	for _, st := range (*j.stores.Load())[1:] {
+		for _, p := range st.partitions {
+			if p != nil && p.post(deed(p.close)) {
+				p.run()
+			}
+		}
+		st.reserved.Release()
 	}
+	s.logger().Info("job ended", "job", j.name)
+}
+
+// close gives the partition's memory back.
+func (p *partition) close() {
+	if p.shard != nil {
+		p.shard.Close()
+		p.bytes.Release()
+	}
+	p.shard = nil
 }
 
 func (s *Server) logger() *slog.Logger {

@@ -40,12 +40,12 @@ func benchShard(b *testing.B, rule string, from [][]int64) *shard.Shard {
 	m := &matrix.Meta{
 		Name: "e", Rows: benchDim, Cols: benchKeys * 7919, DType: matrix.F32, Layout: matrix.RowSparse, Rule: rule,
 	}
-	s, err := shard.New(m, m.Rect(), benchRule(b, rule))
+	s, err := shard.New(m, m.Rect(), 0, benchRule(b, rule))
 	if err != nil {
 		b.Fatal(err)
 	}
 	for _, keys := range from {
-		if err := s.Add(columnsOf(m, keys)); err != nil {
+		if err := s.AddBlock(columnsOf(m, keys)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -83,7 +83,7 @@ func BenchmarkKeyedRead(b *testing.B) {
 	perRow(b)
 	i := 0
 	for b.Loop() {
-		if _, err := s.Read(s.At(), all[i%len(all)]); err != nil {
+		if _, err := s.ReadBlock(s.At(), all[i%len(all)]); err != nil {
 			b.Fatal(err)
 		}
 		i++
@@ -106,7 +106,7 @@ func benchApply(b *testing.B, rule string) {
 	perRow(b)
 	i := 0
 	for b.Loop() {
-		if err := s.Apply(grads[i%len(all)], 64, 0.1); err != nil {
+		if err := s.ApplyBlocks(grads[i%len(all)], 64, 0.1); err != nil {
 			b.Fatal(err)
 		}
 		i++
@@ -125,7 +125,7 @@ func BenchmarkKeyedGrow(b *testing.B) {
 
 func BenchmarkDenseAdagrad(b *testing.B) {
 	m := &matrix.Meta{Name: "d", Rows: 1, Cols: 1 << 16, DType: matrix.F32, Rule: "adagrad"}
-	s, err := shard.New(m, m.Rect(), benchRule(b, m.Rule))
+	s, err := shard.New(m, m.Rect(), 0, benchRule(b, m.Rule))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func BenchmarkDenseAdagrad(b *testing.B) {
 	b.SetBytes(4 << 16)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.Apply([]matrix.Block{g}, 1, 0.1); err != nil {
+		if err := s.ApplyBlocks([]matrix.Block{g}, 1, 0.1); err != nil {
 			b.Fatal(err)
 		}
 	}

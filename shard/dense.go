@@ -1,10 +1,12 @@
 package shard
 
 import (
-	"iter"
-	"unsafe"
+	"fmt"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
+	"thole.example/psf"
+	"thole.example/wire"
 )
 
 // number is an element type that servers keep.
@@ -15,25 +17,41 @@ type number interface {
 // cellLimit is how many cells a dense partition may have; more cannot be meant for one process.
 const cellLimit = 1 << 36
 
-// dense keeps every cell, row-major, and each slot of the rule as a slab of the same shape.
+// chunk is how many cells of a dense partition are worked on and copied for marks at a time: they stay in a near cache.
+const chunk = 1 << 14
+
+// dense keeps every cell, row-major, and behind them each slot of the rule in the same order.
 type dense[T number] struct {
 	at    matrix.Rect
-	val   []T
-	all   matrix.Block // the view of all cells
-	slots [][]T
-	grad  []T // the sum of a clock's deltas; made at the first step
+	width int // columns
+	cells int
+	slots int
+	next  int // elements from a cell to its first slot, and from slot to slot
+	mem   kernel.Memory
+	val   []T // cells and slots
+	marks []*denseMark[T]
+
+	stepper stepper[T]
+	sum     []T // of a step's deltas over a chunk
+	grad    [1]*T
+	batch   kernel.Batch[T]
 }
 
-func newDense[T number](m *matrix.Meta, at matrix.Rect, slots int) (*dense[T], error) {
+// slotAlign is what slots begin at a multiple of, in elements.
+const slotAlign = 16
+
+func newDense[T number](m *matrix.Meta, at matrix.Rect, step psf.Step, slots int) (*dense[T], error) {
 	if _, err := Need(m, at, nil); err != nil {
 		return nil, err
 	}
 	n, _ := at.Cells()
-	d := &dense[T]{at: at, val: make([]T, n)}
-	d.all = d.block(d.val)
-	for range slots {
-		d.slots = append(d.slots, make([]T, n))
+	d := &dense[T]{at: at, width: int(at.Cols.Len()), cells: int(n), slots: slots, stepper: newStepper[T](step, slots)}
+	d.next = (d.cells + slotAlign - 1) &^ (slotAlign - 1)
+	size := d.next * (1 + slots) * sizeOf[T]()
+	if err := d.mem.Grow(size); err != nil {
+		return nil, fmt.Errorf("matrix %s: %w", m.Name, err)
 	}
+	d.val, _ = wire.Numbers[T](d.mem.Data()[:size]) // memory is aligned
 	if init := newFill(m); init != nil {
 		i := 0
 		for r := at.Rows.Lo; r < at.Rows.Hi; r++ {
@@ -46,64 +64,97 @@ func newDense[T number](m *matrix.Meta, at matrix.Rect, slots int) (*dense[T], e
 	return d, nil
 }
 
-// block is a view of values for all cells.
-func (d *dense[T]) block(val []T) matrix.Block {
-	return matrix.Block{At: d.at, Data: &matrix.Dense[T]{Val: val}}
+func (d *dense[T]) aligned(values []byte) bool { return aligned[T](values) }
+
+func aligned[T number](values []byte) bool {
+	_, ok := wire.Numbers[T](values)
+	return ok
 }
 
-func (d *dense[T]) read(at matrix.Rect, cols []int64) matrix.Block {
-	if cols == nil {
-		return d.all.Cut(at)
-	}
-	rows, stride := int(at.Rows.Len()), int(d.at.Cols.Len())
-	out := &matrix.Cols[T]{Idx: cols, Val: make([]T, len(cols)*rows)}
-	first := int(at.Rows.Lo-d.at.Rows.Lo) * stride
-	for k, c := range cols {
-		from := first + int(c-d.at.Cols.Lo)
-		for r := range rows {
-			out.Val[k*rows+r] = d.val[from+r*stride]
-		}
-	}
-	return matrix.Block{At: at, Data: out}
+func (d *dense[T]) room(n int) []byte { return wire.View(make([]T, n)) }
+
+// cell is the number of a cell.
+func (d *dense[T]) cell(row, col int64) int {
+	return int(row-d.at.Rows.Lo)*d.width + int(col-d.at.Cols.Lo)
 }
 
-func (d *dense[T]) add(b matrix.Block) error { return matrix.Add(d.all, b) }
-
-func (d *dense[T]) set(b matrix.Block) error { return matrix.Put(d.all, b) }
-
-func (d *dense[T]) apply(grads []matrix.Block, scale float64, run stepper) error {
-	if d.grad == nil {
-		d.grad = make([]T, len(d.val))
-	}
-	clear(d.grad)
-	sum := d.block(d.grad)
-	for _, g := range grads {
-		if err := matrix.Add(sum, g); err != nil {
-			return err
+func (d *dense[T]) read(dst []byte, rows matrix.Range, keys []int64) {
+	out, _ := wire.Numbers[T](dst)
+	n := int(rows.Len())
+	for k, c := range keys {
+		from := d.cell(rows.Lo, c)
+		for r := range n {
+			out[k*n+r] = d.val[from+r*d.width]
 		}
 	}
-	runStep(run, d.val, d.grad, d.slots, scale)
+}
+
+func (d *dense[T]) readRect(dst []byte, at matrix.Rect) {
+	out, _ := wire.Numbers[T](dst)
+	width := int(at.Cols.Len())
+	for r := at.Rows.Lo; r < at.Rows.Hi && width > 0; r++ {
+		out = out[copy(out, d.val[d.cell(r, at.Cols.Lo):][:width]):]
+	}
+}
+
+// runs calls f for the runs of cells that the delta covers, with its values for them.
+func (d *dense[T]) runs(x *Delta, f func(at int, val []T)) {
+	val, _ := wire.Numbers[T](x.Values) // aligned: Fits has looked
+	if x.Keys != nil {
+		n := int(x.Rows.Len())
+		for k, c := range x.Keys {
+			for r := range n {
+				f(d.cell(x.Rows.Lo+int64(r), c), val[k*n+r:][:1])
+			}
+		}
+		return
+	}
+	width := int(x.Cols.Len())
+	if width == d.width {
+		width *= int(x.Rows.Len()) // whole rows lie behind each other
+	}
+	for r := x.Rows.Lo; len(val) > 0; r++ {
+		f(d.cell(r, x.Cols.Lo), val[:width])
+		val = val[width:]
+	}
+}
+
+func (d *dense[T]) set(x *Delta) error {
+	d.runs(x, func(at int, val []T) {
+		d.keep(0, at, at+len(val))
+		copy(d.val[at:], val)
+	})
 	return nil
 }
 
-// runStep scales the sum of gradients to their mean and makes the step of the element type.
-func runStep[T number](run stepper, w, g []T, slots [][]T, scale float64) {
-	for i := range g {
-		g[i] *= T(scale)
-	}
-	switch w := any(w).(type) {
-	case []float32:
-		run.step.F32(w, any(g).([]float32), any(slots).([][]float32), run.rate, run.t)
-	case []float64:
-		run.step.F64(w, any(g).([]float64), any(slots).([][]float64), run.rate, run.t)
-	}
+func (d *dense[T]) add(x *Delta) error {
+	d.runs(x, func(at int, val []T) {
+		d.keep(0, at, at+len(val))
+		d.addTo(d.val[at:], val)
+	})
+	return nil
 }
 
+// addTo adds values to the first cells of a slice.
+func (d *dense[T]) addTo(into, val []T) {
+	if len(val) == 1 {
+		into[0] += val[0]
+		return
+	}
+	d.grad[0] = &val[0]
+	d.batch = kernel.Batch[T]{Slab: into, Dim: len(val), Rows: firstRow, Grad: d.grad[:]}
+	kernel.AddRows(&d.batch)
+	d.grad[0] = nil
+}
+
+// firstRow is the only row of a batch of cells that lie beside each other.
+var firstRow = []uint32{0}
+
 func (d *dense[T]) each(f func(row, col int64, val []float64)) {
-	width := int(d.at.Cols.Len())
-	row := make([]float64, width)
+	row := make([]float64, d.width)
 	for r := range int(d.at.Rows.Len()) {
-		cells := d.val[r*width:][:width]
+		d.keep(0, r*d.width, (r+1)*d.width)
+		cells := d.val[r*d.width:][:d.width]
 		for i, v := range cells {
 			row[i] = float64(v)
 		}
@@ -116,13 +167,23 @@ func (d *dense[T]) each(f func(row, col int64, val []float64)) {
 	}
 }
 
-func (d *dense[T]) blocks() iter.Seq[matrix.Block] {
-	return func(yield func(matrix.Block) bool) { yield(d.all.Clone()) }
-}
+func (d *dense[T]) keys(matrix.Range) []int64 { return nil }
 
-func (d *dense[T]) missing([]int64) int64 { return 0 }
+func (d *dense[T]) deltas(b matrix.Block) []Delta { return deltasOf[T](b) }
+
+func (d *dense[T]) remove([]int64) int { return 0 }
+
+func (d *dense[T]) missing([]int64) int { return 0 }
 
 func (d *dense[T]) bytes() int64 {
-	var zero T
-	return int64(len(d.val)*(len(d.slots)+1)+len(d.grad)) * int64(unsafe.Sizeof(zero))
+	n := int64(d.mem.Resident(len(d.val)*sizeOf[T]())) + int64(cap(d.sum)*sizeOf[T]())
+	for _, m := range d.marks {
+		n += m.bytes()
+	}
+	return n
+}
+
+func (d *dense[T]) close() {
+	d.mem.Free()
+	d.val = nil
 }

@@ -2,33 +2,43 @@ package shard
 
 import (
 	"fmt"
-	"iter"
 	"slices"
-	"unsafe"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
+	"thole.example/psf"
+	"thole.example/wire"
 )
 
-// keyed keeps the columns that were written, found by key. Column i of the slabs has the values of all rows,
-// contiguous; each slot of the rule is a slab of the same shape.
+// keyed keeps the columns that were written, found by key. A column is a row of the slab: the values of all rows of the
+// matrix, and behind them those of each slot of the rule.
 type keyed[T number] struct {
 	at    matrix.Rect
-	rows  int
-	table table
-	val   []T
-	slots [][]T
+	rows  int // of the matrix: values of a column
+	size  int // bytes of a value
+	index *index
+	slab  *slab[T]
 	init  *fill
-	work  work[T]
+	marks []*keyedMark[T]
+
+	stepper stepper[T]
+	fold    fold[T]
 }
 
-// rowLimit is how many rows a sparse partition may have: every column that is written takes memory for all of them.
-const rowLimit = 1 << 24
-
-func newKeyed[T number](m *matrix.Meta, at matrix.Rect, slots int) (*keyed[T], error) {
+func newKeyed[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (*keyed[T], error) {
 	if at.Rows.Len() > rowLimit {
 		return nil, fmt.Errorf("matrix %s: sparse partition at %v, want at most 2^24 rows in one", m.Name, at)
 	}
-	return &keyed[T]{at: at, rows: int(at.Rows.Len()), slots: make([][]T, slots), init: newFill(m)}, nil
+	rows := int(at.Rows.Len())
+	x, err := newIndex(bits)
+	if err != nil {
+		return nil, err
+	}
+	k := &keyed[T]{
+		at: at, rows: rows, size: sizeOf[T](), index: x, slab: newSlab[T](rows * (1 + slots)), init: newFill(m),
+		stepper: newStepper[T](step, slots),
+	}
+	return k, k.slab.reserve(0)
 }
 
 // initial writes the values that a column has before the first push.
@@ -42,116 +52,85 @@ func (k *keyed[T]) initial(col int64, lo int64, val []T) {
 	}
 }
 
-// find is the index of every column, made with its initial values where it is new. There are chunk columns at most.
-func (k *keyed[T]) find(cols []int64, at *[chunk]int32) {
-	missing := k.table.find(cols, at)
-	if missing == 0 {
-		return
-	}
-	was := len(k.table.keys)
-	k.table.reserve(missing)
-	for j, c := range cols {
-		if at[j] == absent {
-			at[j] = k.table.put(c)
-		}
-	}
-	k.val = grown(k.val, len(k.table.keys)*k.rows)
-	for s := range k.slots {
-		k.slots[s] = grown(k.slots[s], len(k.val))
-	}
-	if k.init != nil {
-		for i := was; i < len(k.table.keys); i++ {
-			k.initial(k.table.keys[i], k.at.Rows.Lo, k.of(k.val, i))
-		}
-	}
-}
+func (k *keyed[T]) aligned(values []byte) bool { return aligned[T](values) }
 
-// grown is the slab with zeros behind it up to the length.
-func grown[T any](slab []T, n int) []T {
-	was := len(slab)
-	slab = slices.Grow(slab, n-was)[:n]
-	clear(slab[was:])
-	return slab
-}
+func (k *keyed[T]) room(n int) []byte { return wire.View(make([]T, n)) }
 
-func (k *keyed[T]) of(slab []T, i int) []T { return slab[i*k.rows : (i+1)*k.rows] }
-
-func (k *keyed[T]) read(at matrix.Rect, cols []int64) matrix.Block {
-	if cols == nil {
-		cols = k.table.sorted(at.Cols)
-	}
-	lo, n := int(at.Rows.Lo-k.at.Rows.Lo), int(at.Rows.Len())
-	out := make([]T, len(cols)*n)
+func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
+	from, n := int(rows.Lo-k.at.Rows.Lo), int(rows.Len())
 	if n == 0 {
-		return matrix.Block{At: at, Data: &matrix.Cols[T]{Idx: cols, Val: out}} // the place may lie anywhere
+		return // the place may lie anywhere
 	}
-	var idx [chunk]int32
-	into := out
-	for keys := range slices.Chunk(cols, chunk) {
-		k.table.find(keys, &idx)
-		for j, c := range keys {
-			if i := int(idx[j]); i != absent {
-				copy(into[:n], k.val[i*k.rows+lo:])
-			} else {
-				k.initial(c, at.Rows.Lo, into[:n])
+	var w walk
+	size := n * k.size
+	for k.begin(&w, keys, from*k.size, size, false); k.next(&w); {
+		found := w.rows()
+		into := dst[w.at*size:][:len(found)*size]
+		kernel.Gather(into, k.slab.data()[from*k.size:], k.slab.stride*k.size, size, found)
+		if w.absent() > 0 && k.init != nil {
+			val, _ := wire.Numbers[T](into)
+			for j, row := range found {
+				if row == 0 {
+					k.initial(keys[w.at+j], rows.Lo, val[j*n:][:n])
+				}
 			}
-			into = into[n:]
 		}
 	}
-	return matrix.Block{At: at, Data: &matrix.Cols[T]{Idx: cols, Val: out}}
 }
 
-// columns sees any data as columns of the block's rows. Cells that sparse rows do not store read as zero.
-func columns[T number](b matrix.Block) (*matrix.Cols[T], error) {
-	switch d := b.Data.(type) {
-	case *matrix.Cols[T]:
-		return d, nil
-	case matrix.Empty:
-		return &matrix.Cols[T]{}, nil
-	case *matrix.Dense[T], *matrix.CSR[T], *matrix.COO[T]:
-		return gather(b.At, b.ToCSR().Data.(*matrix.CSR[T])), nil
-	}
-	return nil, fmt.Errorf("%T, want columns", b.Data)
+// columns is a delta by column: of each the values of n rows, counted from from.
+type columns[T number] struct {
+	keys    []int64
+	val     []T
+	from, n int
 }
 
-func gather[T number](at matrix.Rect, d *matrix.CSR[T]) *matrix.Cols[T] {
-	idx := slices.Clone(d.Idx)
-	slices.Sort(idx)
-	idx = slices.Compact(idx)
-	rows := int(at.Rows.Len())
-	out := &matrix.Cols[T]{Idx: idx, Val: make([]T, len(idx)*rows)}
-	for r := range rows {
-		j := 0
-		for i := d.Ptr[r]; i < d.Ptr[r+1]; i++ {
-			for idx[j] != d.Idx[i] {
-				j++
+func (c *columns[T]) of(at int32) []T { return c.val[int(at)*c.n:][:c.n] }
+
+// columns is a view of the delta, or a copy if it has cells row after row. A delta without rows has no columns: its place
+// may lie anywhere.
+func (k *keyed[T]) columns(d *Delta) columns[T] {
+	val, _ := wire.Numbers[T](d.Values) // aligned: Fits has looked
+	c := columns[T]{d.Keys, val, int(d.Rows.Lo - k.at.Rows.Lo), int(d.Rows.Len())}
+	switch {
+	case c.n == 0:
+		c.keys = nil
+	case d.Keys == nil:
+		width := int(d.Cols.Len())
+		c.keys, c.val = make([]int64, width), make([]T, len(val))
+		for i := range c.keys {
+			c.keys[i] = d.Cols.Lo + int64(i)
+			for r := range c.n {
+				c.val[i*c.n+r] = val[r*width+i]
 			}
-			out.Val[j*rows+r] = d.Val[i]
 		}
 	}
-	return out
+	return c
 }
 
-// change calls f for every column of b with the rows of the slab that b covers.
-func (k *keyed[T]) change(b matrix.Block, f func(into, from []T)) error {
-	d, err := columns[T](b)
-	if err != nil || b.At.Rows.Len() == 0 {
-		return err
+// change calls f for every block of columns of the delta: their rows in the slab, of each the first value that the delta
+// covers and how many, and the values of the delta for them. fetch is how many values of each row f needs.
+func (k *keyed[T]) change(d *Delta, fetch int, f func(rows []uint32, from, n int, val []T)) error {
+	c := k.columns(d)
+	var w walk
+	for k.begin(&w, c.keys, c.from*k.size, fetch*k.size, true); k.next(&w); {
+		rows := w.rows()
+		k.keep(rows)
+		f(rows, c.from, c.n, c.val[w.at*c.n:][:len(rows)*c.n])
 	}
-	lo, n := int(b.At.Rows.Lo-k.at.Rows.Lo), int(b.At.Rows.Len())
-	from := d.Val
-	var idx [chunk]int32
-	for keys := range slices.Chunk(d.Idx, chunk) {
-		k.find(keys, &idx)
-		for j := range keys {
-			f(k.val[int(idx[j])*k.rows+lo:][:n], from[:n])
-			from = from[n:]
-		}
-	}
-	return nil
+	return w.err
 }
 
-func (k *keyed[T]) add(b matrix.Block) error { return k.change(b, addTo[T]) }
+func (k *keyed[T]) set(d *Delta) error {
+	return k.change(d, int(d.Rows.Len()), func(rows []uint32, from, n int, val []T) {
+		kernel.Scatter(wire.View(val), k.slab.data()[from*k.size:], k.slab.stride*k.size, n*k.size, rows)
+	})
+}
+
+func (k *keyed[T]) add(d *Delta) error {
+	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
+	return k.change(d, int(d.Rows.Len()), k.addRows)
+}
 
 func addTo[T number](into, from []T) {
 	into = into[:len(from)]
@@ -160,40 +139,34 @@ func addTo[T number](into, from []T) {
 	}
 }
 
-// set replaces whole columns, or of sparse rows the single cells that they store.
-func (k *keyed[T]) set(b matrix.Block) error {
-	switch b.Data.(type) {
-	case *matrix.CSR[T], *matrix.COO[T]:
-		d := b.ToCSR().Data.(*matrix.CSR[T])
-		first := int(b.At.Rows.Lo - k.at.Rows.Lo)
-		var idx [chunk]int32
-		for r := range len(d.Ptr) - 1 {
-			val := d.Val[d.Ptr[r]:d.Ptr[r+1]]
-			for keys := range slices.Chunk(d.Idx[d.Ptr[r]:d.Ptr[r+1]], chunk) {
-				k.find(keys, &idx)
-				for j := range keys {
-					k.val[int(idx[j])*k.rows+first+r] = val[j]
-				}
-				val = val[len(keys):]
-			}
+// keys is the stored keys within the range, ascending.
+func (k *keyed[T]) keys(within matrix.Range) []int64 {
+	keys := make([]int64, 0, k.index.keys)
+	k.index.scan(0, allPoints, func(s slot) {
+		if within.Has(int64(s.key)) {
+			keys = append(keys, int64(s.key))
 		}
-		return nil
-	}
-	return k.change(b, func(into, from []T) { copy(into, from) })
+	})
+	slices.Sort(keys)
+	return keys
 }
 
+func (k *keyed[T]) readRect([]byte, matrix.Rect) {}
+
+func (k *keyed[T]) deltas(b matrix.Block) []Delta { return deltasOf[T](b) }
+
 func (k *keyed[T]) each(f func(row, col int64, val []float64)) {
-	cols := k.table.sorted(k.at.Cols)
-	order := make([]int32, 0, len(cols))
-	var idx [chunk]int32
-	for keys := range slices.Chunk(cols, chunk) {
-		k.table.find(keys, &idx)
-		order = append(order, idx[:len(keys)]...)
+	cols := k.keys(k.at.Cols)
+	order := make([]uint32, 0, len(cols))
+	var w walk
+	for k.begin(&w, cols, 0, 0, false); k.next(&w); {
+		k.keep(w.rows())
+		order = append(order, w.rows()...)
 	}
 	one := make([]float64, 1)
 	for r := range k.rows {
 		for j, c := range cols {
-			cell := &k.val[int(order[j])*k.rows+r]
+			cell := &k.slab.val[int(order[j])*k.slab.stride+r]
 			one[0] = float64(*cell)
 			f(k.at.Rows.Lo+int64(r), c, one)
 			if one[0] != float64(*cell) {
@@ -203,48 +176,25 @@ func (k *keyed[T]) each(f func(row, col int64, val []float64)) {
 	}
 }
 
-// saveCols is how many columns go into one block when saving.
-const saveCols = 1 << 18
-
-func (k *keyed[T]) blocks() iter.Seq[matrix.Block] {
-	return func(yield func(matrix.Block) bool) {
-		cols := k.table.sorted(k.at.Cols)
-		lo := k.at.Cols.Lo
-		for first := true; first || len(cols) > 0; first = false {
-			n := min(saveCols, len(cols))
-			at := matrix.Rect{Rows: k.at.Rows, Cols: matrix.Range{Lo: lo, Hi: k.at.Cols.Hi}}
-			if n < len(cols) {
-				at.Cols.Hi = cols[n]
-			}
-			if !yield(k.read(at, cols[:n:n])) {
-				return
-			}
-			cols, lo = cols[n:], at.Cols.Hi
-		}
-	}
-}
-
-// missing counts the different keys that have no column yet.
-func (k *keyed[T]) missing(keys []int64) int64 {
-	var n int64
-	var idx [chunk]int32
-	seen := map[int64]bool{}
-	for some := range slices.Chunk(keys, chunk) {
-		if k.table.find(some, &idx) == 0 {
-			continue
-		}
-		for j, key := range some {
-			if idx[j] == absent && !seen[key] {
-				seen[key] = true
-				n++
-			}
-		}
+// missing counts the keys that have no column yet.
+func (k *keyed[T]) missing(keys []int64) (n int) {
+	var w walk
+	for k.begin(&w, keys, 0, 0, false); k.next(&w); {
+		n += w.absent()
 	}
 	return n
 }
 
 func (k *keyed[T]) bytes() int64 {
-	var zero T
-	values := cap(k.val)*(len(k.slots)+1) + k.work.cells()
-	return int64(values)*int64(unsafe.Sizeof(zero)) + k.table.bytes()
+	n := k.index.bytes() + k.slab.bytes() + k.fold.bytes()
+	for _, m := range k.marks {
+		n += m.bytes()
+	}
+	return n
+}
+
+func (k *keyed[T]) close() {
+	k.index.mem.Free()
+	k.slab.mem.Free()
+	k.index.lines, k.slab.val = nil, nil
 }

@@ -141,17 +141,17 @@ func newModel(t *rapid.T, layout matrix.Layout) *model {
 	x.m, x.cell = m, map[[2]int64]float64{}
 	whole := m
 	whole.Layout = matrix.RowDense
-	all, err := shard.New(&whole, whole.Rect(), nil)
+	all, err := shard.New(&whole, whole.Rect(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := all.Read(whole.Rect(), nil)
+	first, err := all.ReadBlock(whole.Rect(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	val := first.Data.Values().([]float64)
 	x.init = func(row, col int64) float64 { return val[row*m.Cols+col-m.ColLo] }
-	if x.s, err = shard.New(&m, m.Rect(), &step); err != nil {
+	if x.s, err = shard.New(&m, m.Rect(), 0, &step); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -163,14 +163,14 @@ func (x *model) touch(b matrix.Block) {
 
 func (x *model) Add(t *rapid.T) {
 	b := block(t, x.m.Rect())
-	x.must(t, x.s.Add(b.Clone()))
+	x.must(t, x.s.AddBlock(b.Clone()))
 	x.touch(b)
 	stored(b, func(row, col int64, v float64) { x.cell[[2]int64{row, col}] = x.get(row, col) + v })
 }
 
 func (x *model) Set(t *rapid.T) {
 	b := block(t, x.m.Rect())
-	x.must(t, x.s.Set(b.Clone()))
+	x.must(t, x.s.SetBlock(b.Clone()))
 	x.touch(b)
 	stored(b, func(row, col int64, v float64) { x.cell[[2]int64{row, col}] = v })
 }
@@ -189,7 +189,7 @@ func (x *model) Apply(t *rapid.T) {
 		x.touch(b)
 		stored(b, func(row, col int64, v float64) { sum[[2]int64{row, col}] += v; cols[col] = true })
 	}
-	x.must(t, x.s.Apply(grads, weight, 0.5))
+	x.must(t, x.s.ApplyBlocks(grads, weight, 0.5))
 	if weight == 0 {
 		return
 	}
@@ -239,13 +239,13 @@ func (x *model) Check(t *rapid.T) {
 	for c := at.Cols.Lo; c < at.Cols.Hi; c += rapid.Int64Range(1, 90).Draw(t, "gap") {
 		cols = append(cols, c)
 	}
-	got, err := x.s.Read(at, cols)
+	got, err := x.s.ReadBlock(at, cols)
 	x.must(t, err)
 	if got.At != at || got.Data.NNZ() != len(cols)*int(at.Rows.Len()) || got.Check() != nil {
 		t.Fatalf("read of %d columns of %v: %d values at %v, %v", len(cols), at, got.Data.NNZ(), got.At, got.Check())
 	}
 	stored(got, func(row, col int64, v float64) { x.same(t, row, col, v) })
-	whole, err := x.s.Read(at, nil)
+	whole, err := x.s.ReadBlock(at, nil)
 	x.must(t, err)
 	n := 0
 	stored(whole, func(row, col int64, v float64) { x.same(t, row, col, v); n++ })
@@ -307,7 +307,7 @@ func TestInitial(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			m := matrix.Meta{Name: "w", Rows: 6, Cols: 40, ColLo: -7, DType: matrix.F64, Init: matrix.Init{Kind: kind, Scale: 0.5, Seed: 3}}
 			read := func(m matrix.Meta, at matrix.Rect) matrix.Block {
-				s, err := shard.New(&m, at, nil)
+				s, err := shard.New(&m, at, 0, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -315,7 +315,7 @@ func TestInitial(t *testing.T) {
 				for c := at.Cols.Lo; c < at.Cols.Hi; c++ {
 					cols = append(cols, c)
 				}
-				b, err := s.Read(at, cols)
+				b, err := s.ReadBlock(at, cols)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -2,14 +2,13 @@ package shard
 
 import (
 	"fmt"
-	"math"
 
 	"thole.example/matrix"
 	"thole.example/psf"
 )
 
 // Need is how many bytes a partition of m at the place takes from the start: all of them if it is dense, almost none if
-// it is sparse, where Growth tells more. It fails for a place that no partition may have.
+// it is sparse, where [ColumnBytes] tells more. It fails for a place that no partition may have.
 func Need(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (int64, error) {
 	if m.Layout == matrix.RowSparse {
 		return 0, nil
@@ -21,39 +20,20 @@ func Need(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (int64, error) {
 	}
 	each := int64(m.DType.Size())
 	if rule != nil {
-		each *= int64(rule.Slots) + 2 // the values, and the sum of gradients
+		each *= int64(rule.Slots) + 1
 	}
 	return n * each, nil
 }
 
-// keyBytes is about what a key takes beside its values.
-const keyBytes = 24
+// slotBytes is about what a key takes in the index.
+const slotBytes = 18
 
-// Growth is about how many bytes more the partition takes when the delta is applied: nothing if it is dense, and for a
-// sparse one the columns that it does not have yet. With exact false it is at least that, and quickly told.
-func (s *Shard) Growth(d matrix.Block, exact bool) int64 {
-	if s.meta.Layout != matrix.RowSparse {
-		return 0
-	}
-	keys := []int64{}
-	switch data := d.Data.(type) {
-	case matrix.Keyed:
-		keys = data.Keys()
-	case matrix.Empty:
-	default:
-		keys = d.ToCSR().Data.(matrix.Keyed).Keys()
-	}
-	n := int64(len(keys))
-	if exact {
-		n = s.store.missing(keys)
-	}
+// ColumnBytes is about what a column takes that a sparse partition does not have yet.
+func ColumnBytes(m *matrix.Meta, rule *psf.Rule) int64 {
 	slots := int64(0)
-	if s.rule != nil {
-		slots = int64(s.rule.Slots)
+	if rule != nil {
+		slots = int64(rule.Slots)
 	}
-	each := s.at.Rows.Len()*(slots+1)*int64(s.meta.DType.Size()) + keyBytes // rows have a limit
-	if n > math.MaxInt64/each {
-		return math.MaxInt64
-	}
-	return n * each
+	size := m.Rows * (slots + 1) * int64(m.DType.Size()) // rows have a limit
+	return int64(strideOf(int(size))) + slotBytes
 }

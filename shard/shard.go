@@ -1,13 +1,16 @@
-// Package shard keeps one partition of a matrix in memory: dense rows, or columns by key (open addressing into slabs),
-// with the state of the update rule beside the weights. Values change by adding deltas, by an update rule, by an update
-// function, or by loading.
+// Package shard keeps one partition of a matrix in memory: dense rows, or columns by key (an index of hashes into a slab of
+// rows), with the state of the update rule beside the weights. Values change by adding deltas, by an update rule, by an
+// update function, or by loading. A mark keeps a partition as it is for reading while it changes.
 //
-// A Shard is not safe for concurrent use; its owner serializes.
+// Values come and go as bytes: numbers of the matrix's element type in the order of this machine's bytes, aligned to their
+// size. So a request's values are used where its frame has them.
+//
+// A Shard is not safe for concurrent use, its owner serializes; only Read, ReadRect and Missing may run beside each other
+// while nothing changes. Memory of large partitions lies outside of the Go heap: they have to be closed.
 package shard
 
 import (
 	"fmt"
-	"iter"
 
 	"thole.example/matrix"
 	"thole.example/psf"
@@ -18,72 +21,96 @@ type Shard struct {
 	meta  *matrix.Meta
 	at    matrix.Rect
 	rule  *psf.Rule
-	step  psf.Step
 	steps int64
 	store store
 }
 
-// store holds the values of one element type in one layout.
+// store holds the values of one element type in one layout. Places and keys that it is given lie in the partition, and
+// bytes are as many as they have to be.
 type store interface {
-	read(at matrix.Rect, cols []int64) matrix.Block
-	add(b matrix.Block) error
-	set(b matrix.Block) error
-	apply(grads []matrix.Block, scale float64, run stepper) error
+	aligned(values []byte) bool
+	room(n int) []byte // of n values
+	read(dst []byte, rows matrix.Range, keys []int64)
+	readRect(dst []byte, at matrix.Rect)
+	keys(within matrix.Range) []int64
+	deltas(b matrix.Block) []Delta
+	add(d *Delta) error
+	set(d *Delta) error
+	apply(deltas []Delta, scale, rate float64, t int64) error
 	each(f func(row, col int64, val []float64))
-	blocks() iter.Seq[matrix.Block]
-	missing(keys []int64) int64
+	remove(keys []int64) int
+	missing(keys []int64) int
+	mark() mark
 	bytes() int64
+	close()
 }
 
-// stepper runs a rule's step at a rate as the t-th one.
-type stepper struct {
-	step psf.Step
-	rate float64
-	t    int64
-}
+// maxBits is how many bits of the hash can choose a partition.
+const maxBits = 32
 
-// New is the partition of m at the place, with the initial values that m.Init says. rule is nil if pushed deltas are
-// added. The Meta must not be changed afterwards.
-func New(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (*Shard, error) {
+// New is the partition of m at the place, with the initial values that m.Init says. bits is how many of the top bits of
+// kernel.Hash chose it, if it is one of those that a hash makes, else 0: keys here have them in common. rule is nil if
+// pushed deltas are added. The Meta must not be changed afterwards.
+func New(m *matrix.Meta, at matrix.Rect, bits int, rule *psf.Rule) (*Shard, error) {
 	s := &Shard{meta: m, at: at, rule: rule}
-	slots := 0
-	if rule != nil {
-		step, err := rule.Bind(m.Hyper)
-		if err != nil {
-			return nil, fmt.Errorf("matrix %s: %w", m.Name, err)
-		}
-		if m.DType != matrix.F32 && m.DType != matrix.F64 {
-			return nil, fmt.Errorf("matrix %s: rule %s on %v, want f32 or f64", m.Name, rule.Name, m.DType)
-		}
-		s.step, slots = step, rule.Slots
+	step, slots, err := bind(m, rule)
+	if err != nil {
+		return nil, err
 	}
-	if err := CheckInit(m.Init); err != nil {
-		return nil, fmt.Errorf("matrix %s: %w", m.Name, err)
+	if bits < 0 || bits > maxBits {
+		return nil, fmt.Errorf("matrix %s: partition by %d bits of a hash, want 0 to %d", m.Name, bits, maxBits)
 	}
-	var err error
-	s.store, err = newStore(m, at, slots)
+	s.store, err = newStore(m, at, bits, step, slots)
 	return s, err
 }
 
-func newStore(m *matrix.Meta, at matrix.Rect, slots int) (store, error) {
+// Check tells why there can be no partitions of m.
+func Check(m *matrix.Meta, rule *psf.Rule) error {
+	_, _, err := bind(m, rule)
+	return err
+}
+
+// bind is the rule's step with the matrix's settings.
+func bind(m *matrix.Meta, rule *psf.Rule) (step psf.Step, slots int, err error) {
+	switch m.DType {
+	case matrix.F64, matrix.F32, matrix.I64, matrix.I32:
+	default:
+		return step, 0, fmt.Errorf("matrix %s: element type %v on a server, want f64, f32, i64 or i32", m.Name, m.DType)
+	}
+	if err := CheckInit(m.Init); err != nil {
+		return step, 0, fmt.Errorf("matrix %s: %w", m.Name, err)
+	}
+	if rule == nil {
+		return step, 0, nil
+	}
+	if step, err = rule.Bind(m.Hyper); err != nil {
+		return step, 0, fmt.Errorf("matrix %s: %w", m.Name, err)
+	}
+	if m.DType != matrix.F32 && m.DType != matrix.F64 {
+		return step, 0, fmt.Errorf("matrix %s: rule %s on %v, want f32 or f64", m.Name, rule.Name, m.DType)
+	}
+	return step, rule.Slots, nil
+}
+
+func newStore(m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (store, error) {
 	switch m.DType {
 	case matrix.F64:
-		return layout[float64](m, at, slots)
+		return layout[float64](m, at, bits, step, slots)
 	case matrix.F32:
-		return layout[float32](m, at, slots)
+		return layout[float32](m, at, bits, step, slots)
 	case matrix.I64:
-		return layout[int64](m, at, slots)
+		return layout[int64](m, at, bits, step, slots)
 	case matrix.I32:
-		return layout[int32](m, at, slots)
+		return layout[int32](m, at, bits, step, slots)
 	}
 	return nil, fmt.Errorf("matrix %s: element type %v on a server, want f64, f32, i64 or i32", m.Name, m.DType)
 }
 
-func layout[T number](m *matrix.Meta, at matrix.Rect, slots int) (store, error) {
+func layout[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (store, error) {
 	if m.Layout == matrix.RowSparse {
-		return newKeyed[T](m, at, slots)
+		return newKeyed[T](m, at, bits, step, slots)
 	}
-	return newDense[T](m, at, slots)
+	return newDense[T](m, at, step, slots)
 }
 
 // Meta describes the matrix.
@@ -92,61 +119,89 @@ func (s *Shard) Meta() *matrix.Meta { return s.meta }
 // At is the place of the partition.
 func (s *Shard) At() matrix.Rect { return s.at }
 
-// Read copies the cells of the place, which must lie in the partition, or only its columns cols (ascending) if they are
-// not nil. Without cols the answer is dense for dense matrices, and the stored columns for sparse ones; with cols it
-// is *matrix.Cols, where a column that was never written has its initial values.
-func (s *Shard) Read(at matrix.Rect, cols []int64) (matrix.Block, error) {
-	if !s.at.Contains(at) {
-		return matrix.Block{}, fmt.Errorf("matrix %s: read of %v from the partition at %v", s.meta.Name, at, s.at)
+// Steps is how many steps the rule has made.
+func (s *Shard) Steps() int64 { return s.steps }
+
+// Read copies the rows of the columns keys to dst, one column after the other, in the order of the keys; a key may come
+// more than once. Columns that were never written have their initial values. dst has room for exactly that.
+func (s *Shard) Read(dst []byte, rows matrix.Range, keys []int64) error {
+	if !s.at.Rows.Contains(rows) {
+		return fmt.Errorf("matrix %s: read of rows %v from the partition at %v", s.meta.Name, rows, s.at)
 	}
-	for _, c := range cols {
-		if !s.at.Cols.Has(c) {
-			return matrix.Block{}, fmt.Errorf("matrix %s: column %d, want one in %v", s.meta.Name, c, s.at.Cols)
-		}
+	if err := s.fits(dst, int64(len(keys)), rows.Len()); err != nil {
+		return err
 	}
-	return s.store.read(at, cols), nil
+	if err := s.has(keys, s.at.Cols); err != nil {
+		return err
+	}
+	s.store.read(dst, rows, keys)
+	return nil
 }
 
-// Fits tells why a delta could not be applied: its element type or place. That its data are sound is for its Check.
-func (s *Shard) Fits(d matrix.Block) error {
-	if !s.at.Contains(d.At) {
-		return fmt.Errorf("matrix %s: delta at %v for the partition at %v", s.meta.Name, d.At, s.at)
+// ReadRect copies the cells of a dense partition to dst, row after row.
+func (s *Shard) ReadRect(dst []byte, at matrix.Rect) error {
+	if !s.at.Contains(at) {
+		return fmt.Errorf("matrix %s: read of %v from the partition at %v", s.meta.Name, at, s.at)
 	}
-	if d.Data.DType() != s.meta.DType {
-		return fmt.Errorf("matrix %s: delta of %v, want %v", s.meta.Name, d.Data.DType(), s.meta.DType)
+	if s.meta.Layout == matrix.RowSparse {
+		return fmt.Errorf("matrix %s: read of all cells of a sparse matrix, want columns by key", s.meta.Name)
+	}
+	if err := s.fits(dst, at.Rows.Len(), at.Cols.Len()); err != nil {
+		return err
+	}
+	s.store.readRect(dst, at)
+	return nil
+}
+
+// fits reports a destination that is not the size of some cells.
+func (s *Shard) fits(dst []byte, a, b int64) error {
+	size := int64(s.meta.DType.Size())
+	n, ok := matrix.Cells(a, b)
+	if !ok || n != int64(len(dst))/size || n*size != int64(len(dst)) || !s.store.aligned(dst) {
+		return fmt.Errorf("matrix %s: %d bytes for %d x %d values of %v, want as many, aligned", s.meta.Name, len(dst), a, b, s.meta.DType)
 	}
 	return nil
 }
 
-// Add adds the delta to the values, without the rule.
-func (s *Shard) Add(d matrix.Block) error {
-	if err := s.Fits(d); err != nil {
-		return err
-	}
-	return s.store.add(d)
+// Stored is copies of the stored columns of a sparse partition that lie in cols, ascending, with the values of the rows,
+// one column after the other.
+func (s *Shard) Stored(rows, cols matrix.Range) (keys []int64, values []byte) {
+	rows = rows.Intersect(s.at.Rows)
+	keys = s.store.keys(cols)
+	values = s.store.room(len(keys) * int(rows.Len()))
+	s.store.read(values, rows, keys)
+	return keys, values
 }
 
-// Set replaces the cells that d stores; the others stay as they are.
-func (s *Shard) Set(d matrix.Block) error {
+// Add adds the delta to the values, without the rule.
+func (s *Shard) Add(d Delta) error {
 	if err := s.Fits(d); err != nil {
 		return err
 	}
-	return s.store.set(d)
+	return s.wrap(s.store.add(&d))
+}
+
+// Set replaces the cells of the delta; the others stay as they are.
+func (s *Shard) Set(d Delta) error {
+	if err := s.Fits(d); err != nil {
+		return err
+	}
+	return s.wrap(s.store.set(&d))
 }
 
 // Apply takes the deltas of one clock in their order. Without a rule they are added. With one, the rule makes a step
 // with their sum divided by weight: over all cells of a dense matrix, over the columns that the deltas touch of a sparse
-// one. A weight of 0 makes no step.
-func (s *Shard) Apply(deltas []matrix.Block, weight, rate float64) error {
+// one. A weight of 0 makes no step. If memory ends (nothing else fails once a delta fits) some columns may have changed.
+func (s *Shard) Apply(deltas []Delta, weight, rate float64) error {
 	for _, d := range deltas {
 		if err := s.Fits(d); err != nil {
 			return err
 		}
 	}
 	if s.rule == nil {
-		for _, d := range deltas {
-			if err := s.store.add(d); err != nil {
-				return err
+		for i := range deltas {
+			if err := s.store.add(&deltas[i]); err != nil {
+				return s.wrap(err)
 			}
 		}
 		return nil
@@ -155,17 +210,30 @@ func (s *Shard) Apply(deltas []matrix.Block, weight, rate float64) error {
 		return nil
 	}
 	s.steps++
-	return s.store.apply(deltas, 1/weight, stepper{s.step, rate, s.steps})
+	return s.wrap(s.store.apply(deltas, 1/weight, rate, s.steps))
 }
+
+func (s *Shard) wrap(err error) error {
+	if err != nil {
+		return fmt.Errorf("matrix %s: %w", s.meta.Name, err)
+	}
+	return nil
+}
+
+// Remove takes columns out of a sparse partition, with the rule's state: they have their initial values again. It counts
+// those that were there. Their memory serves other columns.
+func (s *Shard) Remove(keys []int64) int { return s.store.remove(keys) }
+
+// Missing counts the keys that a sparse partition has no column for; one that comes twice counts twice.
+func (s *Shard) Missing(keys []int64) int { return s.store.missing(keys) }
 
 // Each implements psf.View.
 func (s *Shard) Each(f func(row, col int64, val []float64)) { s.store.each(f) }
 
-// Blocks gives copies of all stored values, for saving: the whole place as one dense block, or the stored columns,
-// ascending.
-func (s *Shard) Blocks() iter.Seq[matrix.Block] { return s.store.blocks() }
-
-// Bytes is about how much memory the values and the rule's state use.
+// Bytes is how much memory the partition takes: index, rows, what it keeps for steps, and marks.
 func (s *Shard) Bytes() int64 { return s.store.bytes() }
+
+// Close frees the memory. The shard and its marks must not be used afterwards, except that closing again does nothing.
+func (s *Shard) Close() { s.store.close() }
 
 var _ psf.View = (*Shard)(nil)

@@ -34,7 +34,7 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.m.Name = "m"
-			_, err := shard.New(&c.m, c.m.Rect(), c.rule)
+			_, err := shard.New(&c.m, c.m.Rect(), 0, c.rule)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("error is %v, want %q in it", err, c.want)
 			}
@@ -46,7 +46,7 @@ func TestRefused(t *testing.T) {
 func TestWrongDelta(t *testing.T) {
 	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
 		m := matrix.Meta{Name: "m", Rows: 2, Cols: 4, DType: matrix.F64, Layout: layout}
-		s, err := shard.New(&m, matrix.At(0, 2, 0, 4), nil)
+		s, err := shard.New(&m, matrix.At(0, 2, 0, 4), 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,11 +56,11 @@ func TestWrongDelta(t *testing.T) {
 			matrix.NewDense(matrix.F64, matrix.At(0, 3, 0, 1)),
 			matrix.NewDense(matrix.F64, matrix.At(0, 1, -1, 1)),
 		} {
-			if s.Add(bad) == nil || s.Set(bad) == nil || s.Fits(bad) == nil || s.Apply([]matrix.Block{ok, bad}, 1, 1) == nil {
+			if s.AddBlock(bad) == nil || s.SetBlock(bad) == nil || s.FitsBlock(bad) == nil || s.ApplyBlocks([]matrix.Block{ok, bad}, 1, 1) == nil {
 				t.Errorf("%v: %v of %v is taken", layout, bad.Data.DType(), bad.At)
 			}
 		}
-		got, err := s.Read(m.Rect(), []int64{0, 1, 2, 3})
+		got, err := s.ReadBlock(m.Rect(), []int64{0, 1, 2, 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,15 +76,15 @@ func TestWrongDelta(t *testing.T) {
 func TestNoRows(t *testing.T) {
 	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
 		m := matrix.Meta{Name: "m", Rows: 2, Cols: 4, DType: matrix.F64, Layout: layout}
-		s, err := shard.New(&m, m.Rect(), nil)
+		s, err := shard.New(&m, m.Rect(), 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		far := matrix.Block{At: matrix.At(1<<40, 1<<40, 0, 1<<50), Data: &matrix.Cols[float64]{Idx: []int64{1, 1 << 49}}}
-		if err := errors.Join(s.Add(far), s.Set(far), s.Apply([]matrix.Block{far}, 1, 1)); err != nil {
+		if err := errors.Join(s.AddBlock(far), s.SetBlock(far), s.ApplyBlocks([]matrix.Block{far}, 1, 1)); err != nil {
 			t.Error(err)
 		}
-		if b, err := s.Read(matrix.At(1<<40, 1<<40, 0, 4), []int64{1}); err != nil || b.Data.NNZ() != 0 {
+		if b, err := s.ReadBlock(matrix.At(1<<40, 1<<40, 0, 4), []int64{1}); err != nil || b.Data.NNZ() != 0 {
 			t.Errorf("%v: read %v, %v", layout, b.Data, err)
 		}
 	}
@@ -93,14 +93,14 @@ func TestNoRows(t *testing.T) {
 // TestReadOutside wants reads outside of the partition refused.
 func TestReadOutside(t *testing.T) {
 	m := matrix.Meta{Name: "m", Rows: 2, Cols: 4, DType: matrix.F64}
-	s, err := shard.New(&m, m.Rect(), nil)
+	s, err := shard.New(&m, m.Rect(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Read(matrix.At(0, 3, 0, 4), nil); err == nil {
+	if _, err := s.ReadBlock(matrix.At(0, 3, 0, 4), nil); err == nil {
 		t.Error("three rows of two are read")
 	}
-	if _, err := s.Read(m.Rect(), []int64{4}); err == nil {
+	if _, err := s.ReadBlock(m.Rect(), []int64{4}); err == nil {
 		t.Error("column 4 of 4 is read")
 	}
 }
@@ -109,11 +109,11 @@ func TestReadOutside(t *testing.T) {
 func TestEachNarrows(t *testing.T) {
 	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
 		m := matrix.Meta{Name: "m", Rows: 1, Cols: 6, DType: matrix.I32, Layout: layout}
-		s, err := shard.New(&m, m.Rect(), nil)
+		s, err := shard.New(&m, m.Rect(), 0, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Set(matrix.Block{At: m.Rect(), Data: &matrix.Dense[int32]{Val: []int32{0, 1, 2, 3, 4, 5}}}); err != nil {
+		if err := s.SetBlock(matrix.Block{At: m.Rect(), Data: &matrix.Dense[int32]{Val: []int32{0, 1, 2, 3, 4, 5}}}); err != nil {
 			t.Fatal(err)
 		}
 		to := []float64{1e300, math.Inf(-1), math.NaN(), -2.9, 2.9, math.MaxInt32}
@@ -122,7 +122,7 @@ func TestEachNarrows(t *testing.T) {
 				val[i] = to[int(col)+i]
 			}
 		})
-		got, err := s.Read(m.Rect(), []int64{0, 1, 2, 3, 4, 5})
+		got, err := s.ReadBlock(m.Rect(), []int64{0, 1, 2, 3, 4, 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,16 +134,16 @@ func TestEachNarrows(t *testing.T) {
 		}
 	}
 	m := matrix.Meta{Name: "m", Rows: 1, Cols: 1, DType: matrix.I64}
-	s, err := shard.New(&m, m.Rect(), nil)
+	s, err := shard.New(&m, m.Rect(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	big := int64(1<<53 + 1)
-	if err := s.Set(matrix.Block{At: m.Rect(), Data: &matrix.Dense[int64]{Val: []int64{big}}}); err != nil {
+	if err := s.SetBlock(matrix.Block{At: m.Rect(), Data: &matrix.Dense[int64]{Val: []int64{big}}}); err != nil {
 		t.Fatal(err)
 	}
 	s.Each(func(int64, int64, []float64) {})
-	if b, err := s.Read(m.Rect(), nil); err != nil || b.Data.Values().([]int64)[0] != big {
+	if b, err := s.ReadBlock(m.Rect(), nil); err != nil || b.Data.Values().([]int64)[0] != big {
 		t.Errorf("a cell that nobody changed is %v, %v, want %d", b.Data, err, big)
 	}
 }
@@ -151,14 +151,14 @@ func TestEachNarrows(t *testing.T) {
 // TestEachNarrowsLong wants the float64 next to the greatest int64, which is greater, to become it.
 func TestEachNarrowsLong(t *testing.T) {
 	m := matrix.Meta{Name: "m", Rows: 1, Cols: 4, DType: matrix.I64}
-	s, err := shard.New(&m, m.Rect(), nil)
+	s, err := shard.New(&m, m.Rect(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	to := []float64{0x1p63, -0x1p63, math.Nextafter(0x1p63, 0), math.Nextafter(-0x1p63, 0)}
 	want := []int64{math.MaxInt64, math.MinInt64, math.MaxInt64 - 1023, math.MinInt64 + 1024}
 	s.Each(func(_, col int64, val []float64) { copy(val, to[col:]) })
-	b, err := s.Read(m.Rect(), nil)
+	b, err := s.ReadBlock(m.Rect(), nil)
 	if err != nil || !slices.Equal(b.Data.Values().([]int64), want) {
 		t.Errorf("%v, %v, want %d", b.Data, err, want)
 	}
@@ -167,7 +167,7 @@ func TestEachNarrowsLong(t *testing.T) {
 // TestGrowth wants every key found again after the table has grown many times, also keys that look alike.
 func TestGrowth(t *testing.T) {
 	m := matrix.Meta{Name: "m", Rows: 2, Cols: math.MaxInt64, DType: matrix.F32, Layout: matrix.RowSparse}
-	s, err := shard.New(&m, m.Rect(), nil)
+	s, err := shard.New(&m, m.Rect(), 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,11 +183,11 @@ func TestGrowth(t *testing.T) {
 		for i := range val {
 			val[i] = float32(2*lo + i)
 		}
-		if err := s.Add(matrix.Block{At: m.Rect(), Data: &matrix.Cols[float32]{Idx: some, Val: val}}); err != nil {
+		if err := s.AddBlock(matrix.Block{At: m.Rect(), Data: &matrix.Cols[float32]{Idx: some, Val: val}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got, err := s.Read(m.Rect(), keys)
+	got, err := s.ReadBlock(m.Rect(), keys)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,127 +1,21 @@
 package ssp_test
 
 import (
-	"errors"
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-
-	"thole.example/ssp"
 )
 
 var update = flag.Bool("update", false, "write what came out into the transcripts")
 
-// machine is what a server does with clocks, gate and stage, without server.
-type machine struct {
-	bound  ssp.Bound
-	clocks *ssp.Clocks
-	gate   ssp.Gate[int]
-	stage  ssp.Stage[string]
-	folded []int // clocks that were folded and had deltas
-	out    strings.Builder
-	quiet  bool // the last event has told the slowest clock already, or does not concern it
-}
-
-func (m *machine) say(text string, args ...any) { fmt.Fprintf(&m.out, text+"\n", args...) }
-
-func (m *machine) reads(task int) {
-	seen := "none"
-	if n := len(m.folded); n > 0 {
-		seen = fmt.Sprintf("%d..%d", m.folded[0], m.folded[n-1])
-	}
-	m.say("task %d at clock %d reads steps %s", task, m.clocks.Of(task), seen)
-}
-
-func (m *machine) tick(task, n int) error {
-	slowest, err := m.clocks.Tick(task, n)
-	if err != nil {
-		return err
-	}
-	err = m.stage.Fold(slowest, func(clock int, deltas []string) error {
-		m.folded = append(m.folded, clock)
-		m.say("fold clock %d: %s", clock, strings.Join(deltas, " "))
-		return nil
-	})
-	for _, task := range m.gate.Reach(slowest) {
-		m.reads(task)
-	}
-	return err
-}
-
-// event makes one line happen: "job tasks bound", "put task delta", "tick task clock", "finish task", "read task",
-// "drop task".
-func (m *machine) event(line string) error {
-	words := strings.Fields(line)
-	num := func(i int) int {
-		if i < len(words) {
-			if n, err := strconv.Atoi(words[i]); err == nil {
-				return n
-			}
-		}
-		return -1
-	}
-	task := num(1)
-	m.quiet = false
-	switch words[0] {
-	case "job":
-		m.clocks, m.bound = ssp.NewClocks(task), ssp.Bound(num(2))
-	case "put":
-		m.stage.Put(m.clocks.Of(task), task, words[2])
-	case "tick":
-		return m.tick(task, num(2))
-	case "finish":
-		return m.tick(task, ssp.Finished)
-	case "read":
-		m.quiet = true
-		if need := m.bound.Need(m.clocks.Of(task)); m.clocks.Slowest() < need {
-			m.gate.Park(need, task)
-			m.say("task %d at clock %d waits for clock %d", task, m.clocks.Of(task), need)
-		} else {
-			m.reads(task)
-		}
-	case "drop":
-		m.gate.Drop(func(who int) bool { return who == task })
-	default:
-		return errors.New("no such event")
-	}
-	return nil
-}
-
-// effects runs the events of one block and answers with what came out.
-func (m *machine) effects(events []string) string {
-	m.out.Reset()
-	last := ""
-	for _, e := range events {
-		if strings.HasPrefix(e, "#") {
-			continue
-		}
-		if err := m.event(e); err != nil {
-			m.say("%v", err)
-			m.quiet = true
-		}
-		last = strings.Fields(e)[0]
-	}
-	switch slowest := m.clocks.Slowest(); {
-	case m.quiet:
-	case last == "put":
-		m.say("staged %d", m.stage.Len())
-	case slowest == ssp.Finished:
-		m.say("slowest finished")
-	default:
-		m.say("slowest %d", slowest)
-	}
-	return m.out.String()
-}
-
-// TestTranscripts runs the stories in testdata: blocks of events, "----", and what they lead to.
-func TestTranscripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) < 4 {
-		t.Fatalf("transcripts %v, %v", files, err)
+// transcripts runs the stories in a folder of testdata: blocks of events, "----", and what they lead to. Each file begins
+// with a new machine, which answers the events of a block with the text of the effects.
+func transcripts(t *testing.T, folder string, least int, begin func() func(events []string) string) {
+	files, err := filepath.Glob("testdata/" + folder + "/*.txt")
+	if err != nil || len(files) < least {
+		t.Fatalf("transcripts %v, %v, want at least %d", files, err, least)
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -129,14 +23,14 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &machine{}
+			effects := begin()
 			var again []string
 			for _, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
 				events, want, ok := strings.Cut(block+"\n", "----\n")
-				if !ok {
+				if !ok && !*update {
 					t.Fatalf("block without ----:\n%s", block)
 				}
-				got := m.effects(strings.Split(strings.TrimSpace(events), "\n"))
+				got := effects(strings.Split(strings.TrimSpace(events), "\n"))
 				if got != want && !*update {
 					t.Fatalf("after\n%sthere is\n%swant\n%s", events, got, want)
 				}
@@ -149,4 +43,9 @@ func TestTranscripts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTranscripts runs the stories of jobs.
+func TestTranscripts(t *testing.T) {
+	transcripts(t, "job", 15, func() func([]string) string { return newScript(t).effects })
 }

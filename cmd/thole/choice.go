@@ -138,7 +138,7 @@ func (p *plan) checkNames() error {
 	if j.per != "" && j.per != "epoch" && j.per != "batch" {
 		return fmt.Errorf("--schedule-per %q, want epoch or batch", j.per)
 	}
-	if _, err := part.Lookup(j.partitioner); err != nil {
+	if _, err := part.Lookup(j.partitioner, &matrix.Meta{Layout: matrix.RowSparse}); err != nil {
 		return fmt.Errorf("--partitioner: %w", err)
 	}
 	if err := shard.CheckInit(matrix.Init{Kind: j.initKind}); err != nil {

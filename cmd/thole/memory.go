@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"thole.example/server"
+	"thole.example/budget"
 )
 
 // The share of the machine's memory that matrices on servers may take if the user does not say how much.
@@ -45,8 +45,8 @@ func machineMemory() int64 {
 // defaultMemory is the bound of matrices on the servers of this process where the user gives none, in bytes; 0: none.
 func defaultMemory() int64 { return machineMemory() / memoryParts * memoryShare }
 
-// memoryBound is the bound for the servers of this process that the text says.
-func memoryBound(text string) (*server.Memory, error) {
+// memoryBound is the ledger for the servers of this process that the text says; nil: no bound.
+func memoryBound(text string) (*budget.Ledger, error) {
 	n, err := parseSize("memory", text)
 	if err != nil {
 		return nil, err
@@ -57,5 +57,5 @@ func memoryBound(text string) (*server.Memory, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	return &server.Memory{Limit: n}, nil
+	return budget.New(n), nil
 }

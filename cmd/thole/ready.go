@@ -10,6 +10,7 @@ import (
 
 	"thole.example/graph"
 	"thole.example/ps"
+	"thole.example/rpc"
 )
 
 // defaultWait is how long a worker waits for the tasks of others to join.
@@ -28,7 +29,7 @@ const (
 // of other processes. w may be nil.
 func (p *plan) ready(ctx context.Context, client *ps.Client, model *graph.Model, task, mine int, path string, w *watcher) error {
 	if task == 0 && path != "" {
-		lost, err := client.TrySave(ctx, p.saving(model, path))
+		lost, err := client.Rehearse(ctx, p.saving(model, path))
 		if err != nil {
 			return err
 		}
@@ -44,11 +45,10 @@ func (p *plan) ready(ctx context.Context, client *ps.Client, model *graph.Model,
 
 var errWait = errors.New("waited long enough")
 
-// roll is which tasks have joined.
-type roll struct {
+// attendance is which tasks have joined.
+type attendance struct {
 	sync.Mutex
-	came    int
-	missing []int
+	rpc.Membership
 }
 
 // gather waits until all tasks of the job have joined, and says so when it takes long.
@@ -59,7 +59,7 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error 
 		wait, cancel = context.WithTimeoutCause(ctx, p.wait, errWait)
 		defer cancel()
 	}
-	var r roll
+	var r attendance
 	if w != nil {
 		over := make(chan struct{})
 		var told sync.WaitGroup
@@ -67,10 +67,15 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error 
 		defer told.Wait()
 		defer close(over)
 	}
-	err := client.Roll(wait, func(came int, missing []int) {
+	refused := 0
+	err := client.Members(wait, func(now rpc.Membership) {
 		r.Lock()
 		defer r.Unlock()
-		r.came, r.missing = came, missing
+		r.Membership = now
+		if now.Refused > refused && w != nil {
+			w.bar.line("a worker of job %q was refused: %s", p.name, now.Why)
+		}
+		refused = now.Refused
 	})
 	if err == nil || ctx.Err() != nil || wait.Err() == nil {
 		return err
@@ -80,7 +85,7 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error 
 }
 
 // tellWaiting tells who is missing until over is closed.
-func (p *plan) tellWaiting(w *watcher, r *roll, over <-chan struct{}) {
+func (p *plan) tellWaiting(w *watcher, r *attendance, over <-chan struct{}) {
 	tick := time.NewTicker(waitLook)
 	defer tick.Stop()
 	told, when := "", time.Now()
@@ -98,15 +103,15 @@ func (p *plan) tellWaiting(w *watcher, r *roll, over <-chan struct{}) {
 }
 
 // absent names the tasks that have not joined.
-func (r *roll) absent(tasks int) string {
+func (r *attendance) absent(tasks int) string {
 	r.Lock()
 	defer r.Unlock()
-	names := make([]string, len(r.missing))
-	for i, t := range r.missing {
+	names := make([]string, len(r.Missing))
+	for i, t := range r.Missing {
 		names[i] = fmt.Sprint(t)
 	}
-	text := fmt.Sprintf("%d of %d tasks (%s", tasks-r.came, tasks, strings.Join(names, ", "))
-	if len(names) < tasks-r.came {
+	text := fmt.Sprintf("%d of %d tasks (%s", tasks-r.Joined, tasks, strings.Join(names, ", "))
+	if len(names) < tasks-r.Joined {
 		text += ", ..."
 	}
 	return text + ")"

@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/blob"
+	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/rpc/tcp"
-	"thole.example/server"
 )
 
 func serverCommand(e *env) *cobra.Command {
-	listen, store, quiet := "", "", false
-	size := ""
+	var o serverOptions
+	size, quiet := "", false
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "Run a parameter server",
@@ -33,38 +33,49 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 				level = slog.LevelWarn
 			}
 			log := slog.New(tint.NewHandler(e.err, &tint.Options{Level: level, NoColor: !terminal(e.err), TimeFormat: time.DateTime}))
-			memory, err := memoryBound(size)
-			if err != nil {
+			var err error
+			if o.ledger, err = memoryBound(size); err != nil {
 				return err
 			}
-			return serve(c.Context(), e, listen, store, memory, log)
+			return serve(c.Context(), e, &o, log)
 		},
 	}
-	c.Flags().StringVar(&listen, "listen", "127.0.0.1:7001", "address: host:port, port 0 for a free one, or unix:/path")
-	c.Flags().StringVar(&store, "store", ".", "folder of the saved models")
-	c.Flags().StringVar(&size, "memory", "", "most that matrices may take here, a size like 8GiB, or none (default: three quarters "+
-		"of the machine's memory, "+format.Bytes(defaultMemory())+")")
+	c.Flags().StringVar(&o.listen, "listen", "127.0.0.1:7001", "address: host:port, port 0 for a free one, or unix:/path")
+	c.Flags().StringVar(&o.store, "store", ".", "folder of the saved models")
+	c.Flags().StringVar(&size, "memory", "", "most that the process may take for matrices, requests and answers, a size like 8GiB, or none (default: "+
+		"three quarters of the machine's memory, "+format.Bytes(defaultMemory())+")")
+	c.Flags().StringVar(&o.scratch, "scratch", "", "folder for deltas that wait and have no room in memory (default: the system's for temporary files)")
+	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, "send frames without checksums")
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
 	return c
 }
 
-func serve(ctx context.Context, e *env, listen, store string, memory *server.Memory, log *slog.Logger) error {
-	switch info, err := os.Stat(store); {
+// serverOptions are what the user said.
+type serverOptions struct {
+	listen, store, scratch string
+	ledger                 *budget.Ledger
+	noChecksum             bool
+}
+
+func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) error {
+	switch info, err := os.Stat(o.store); {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("--store %s: no such folder", store)
+		return fmt.Errorf("--store %s: no such folder", o.store)
 	case err != nil:
 		return fmt.Errorf("--store %w", err)
 	case !info.IsDir():
-		return fmt.Errorf("--store %s: a file, want a folder", store)
+		return fmt.Errorf("--store %s: a file, want a folder", o.store)
 	}
-	s, err := newServer(blob.NewDir(store), memory, log)
+	s, err := newServer(blob.NewDir(o.store), o.ledger, log)
 	if err != nil {
 		return err
 	}
-	l, err := (&tcp.Network{Log: log}).Listen(ctx, listen, s)
+	s.Scratch = o.scratch
+	l, err := (&tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}).Listen(ctx, o.listen, s)
 	if err != nil {
 		return err
 	}
+	go s.Relieve(ctx)
 	fmt.Fprintf(e.out, "listening at %s\n", l.Addr())
 	<-ctx.Done()
 	log.Info("server stops")

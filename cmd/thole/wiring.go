@@ -6,6 +6,7 @@ import (
 	"log/slog"
 
 	"thole.example/blob"
+	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/format/all"
 	"thole.example/optim"
@@ -20,13 +21,13 @@ import (
 // codecs is every storage format.
 func codecs() format.Set { return all.Codecs() }
 
-// newServer is a parameter server with everything that this binary has, keeping models in the bucket; memory may be nil.
-func newServer(bucket blob.Bucket, memory *server.Memory, log *slog.Logger) (*server.Server, error) {
+// newServer is a parameter server with everything that this binary has, keeping models in the bucket; ledger may be nil.
+func newServer(bucket blob.Bucket, ledger *budget.Ledger, log *slog.Logger) (*server.Server, error) {
 	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
 	if err != nil {
 		return nil, err
 	}
-	return &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: bucket, Memory: memory, Log: log}, nil
+	return &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: bucket, Ledger: ledger, Log: log}, nil
 }
 
 // cluster is servers that a task can dial.
@@ -43,16 +44,18 @@ func embed(ctx context.Context, n int, overTCP bool) (*cluster, error) {
 	if overTCP {
 		c.net = &tcp.Network{}
 	}
-	memory, err := memoryBound("")
+	ledger, err := memoryBound("")
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	c.stop = cancel
 	for i := range n {
 		addr := fmt.Sprint(i)
 		if overTCP {
 			addr = "127.0.0.1:0"
 		}
-		s, err := newServer(blob.Files{}, memory, nil)
+		s, err := newServer(blob.Files{}, ledger, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -61,6 +64,7 @@ func embed(ctx context.Context, n int, overTCP bool) (*cluster, error) {
 			c.stop()
 			return nil, err
 		}
+		go s.Relieve(ctx)
 		before := c.stop
 		c.stop = func() { l.Close(); before() }
 		c.addrs = append(c.addrs, l.Addr())

@@ -5,29 +5,29 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 
 	"thole.example/rpc"
 )
 
 // conn is a connection; both ends of it.
 type conn struct {
-	to   *listener
-	log  *slog.Logger
-	peer rpc.Peer
-	slot chan struct{} // one token for each handler at work
-	idle chan flight   // takes the next request to a goroutine that is done with its last: its stack has grown already
+	to     *listener
+	log    *slog.Logger
+	peer   rpc.Peer
+	slot   chan struct{}                             // one token for each request that is not answered
+	gone   chan struct{}                             // closed with the connection
+	answer func(*rpc.Exchange, *rpc.Response, error) // answered, as a value
+	turn   sync.Mutex                                // of the request that the handler gets; it does not block
 
-	base   context.Context // of the handlers; ends with the connection
-	cancel context.CancelCauseFunc
-	gone   chan struct{}
-	once   sync.Once
-	cause  error // why it ended, before gone is closed
+	mu    sync.Mutex
+	under map[*rpc.Exchange]*rpc.Call // not answered; nil once the connection has ended
+	cause error                       // why it ended
 }
 
 func newConn(l *listener, name string, window int, log *slog.Logger) *conn {
-	c := &conn{to: l, log: log, slot: make(chan struct{}, window), idle: make(chan flight), gone: make(chan struct{})}
-	c.base, c.cancel = context.WithCancelCause(l.base)
+	c := &conn{to: l, log: log, slot: make(chan struct{}, window), gone: make(chan struct{}),
+		under: map[*rpc.Exchange]*rpc.Call{}}
+	c.answer = c.answered
 	c.peer = rpc.Peer{Name: name, Gone: c.gone}
 	return c
 }
@@ -39,71 +39,86 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// end fails all calls under way and ends the contexts of their handlers.
 func (c *conn) end(why error) {
-	c.once.Do(func() {
-		c.cause = why
-		close(c.gone)
-		c.cancel(why)
-	})
+	c.mu.Lock()
+	under := c.under
+	if under == nil {
+		c.mu.Unlock()
+		return
+	}
+	c.under, c.cause = nil, why
+	c.mu.Unlock()
+	for x := range under {
+		x.Cancel(why)
+	}
+	close(c.gone) // who sees it finds the contexts ended
+	for _, call := range under {
+		call.Finish(nil, c.lost())
+	}
 }
 
 // lost is the error of a call that the end of the connection cut off.
 func (c *conn) lost() error { return fmt.Errorf("server %s: %w", c.to.addr, c.cause) }
 
-func (c *conn) isGone() bool {
-	select {
-	case <-c.gone:
-		return true
-	default:
-		return false
-	}
-}
-
 func (c *conn) givenUp(ctx context.Context) error {
 	return fmt.Errorf("server %s: %w", c.to.addr, context.Cause(ctx))
 }
 
-// Start implements rpc.Conn. When ctx ends before the answer is there the call fails and the handler's context ends;
-// the request keeps its place in the window until the handler has returned.
+// Start implements rpc.Conn: the handler gets the request in this goroutine. A request that is given up keeps its place
+// in the window until it is answered.
 func (c *conn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
-	call := rpc.NewCall()
 	if err := c.take(ctx); err != nil {
-		call.Finish(nil, err)
-		return call
+		return failed(err)
 	}
 	if !c.to.enter() {
 		<-c.slot
-		call.Finish(nil, fmt.Errorf("server %s: %w", c.to.addr, rpc.ErrLost))
-		return call
+		return failed(fmt.Errorf("server %s: %w", c.to.addr, rpc.ErrLost))
 	}
-	f := flight{ctx, q, &ending{call: call}}
-	select {
-	case c.idle <- f:
-	default:
-		go c.work(f)
+	defer c.to.serving.Done()
+	c.turn.Lock()
+	defer c.turn.Unlock()
+	x := rpc.NewExchange(q, &c.peer, c.answer)
+	call := rpc.NewCall(func(error) { x.Cancel(rpc.ErrAborted) })
+	c.mu.Lock()
+	if c.under == nil {
+		c.mu.Unlock()
+		<-c.slot
+		return failed(c.lost())
 	}
+	c.under[x] = call
+	c.mu.Unlock()
+	q.Memory.Retain()
+	rpc.Serve(c.to.handler, x, c.log)
 	return call
 }
 
-// work serves one request after the other until the connection ends. There are never more workers than places in the
-// window.
-func (c *conn) work(f flight) {
-	for {
-		c.serve(f.ctx, f.q, f.end)
-		select {
-		case f = <-c.idle:
-		case <-c.gone:
-			return
-		}
+// answered ends the call of the exchange. An answer after the end of the connection does not count, as if it had been on
+// its way.
+func (c *conn) answered(x *rpc.Exchange, r *rpc.Response, err error) {
+	c.mu.Lock()
+	call := c.under[x]
+	delete(c.under, x)
+	c.mu.Unlock()
+	<-c.slot
+	switch {
+	case call == nil:
+		r.Release()
+	case err != nil:
+		call.Finish(nil, rpc.NewFault(c.to.addr, err))
+	default:
+		call.Finish(r, nil)
 	}
 }
 
 // take waits for a place in the window.
 func (c *conn) take(ctx context.Context) error {
-	switch {
-	case c.isGone():
+	select {
+	case <-c.gone:
 		return c.lost()
-	case ctx.Err() != nil:
+	default:
+	}
+	if ctx.Err() != nil {
 		return c.givenUp(ctx)
 	}
 	select {
@@ -116,46 +131,8 @@ func (c *conn) take(ctx context.Context) error {
 	}
 }
 
-// serve runs the handler. The call ends with the first of its answer, the caller's context and the connection.
-func (c *conn) serve(ctx context.Context, q *rpc.Request, f *ending) {
-	defer c.to.calls.Done()
-	work, cancel := context.WithCancelCause(c.base)
-	stopLost := context.AfterFunc(c.base, func() { f.finish(nil, c.lost()) })
-	stopGiven := context.AfterFunc(ctx, func() {
-		f.finish(nil, c.givenUp(ctx))
-		cancel(rpc.ErrAborted)
-	})
-	r, err := rpc.Serve(work, c.to.handler, &c.peer, q, c.log)
-	stopLost()
-	stopGiven()
-	cancel(nil)
-	<-c.slot
-	switch { // an answer that comes after the end does not count, as if it had been on its way
-	case c.isGone():
-		r, err = nil, c.lost()
-	case ctx.Err() != nil:
-		r, err = nil, c.givenUp(ctx)
-	case err != nil:
-		r, err = nil, rpc.NewFault(c.to.addr, err)
-	}
-	f.finish(r, err)
-}
-
-// flight is a request under way.
-type flight struct {
-	ctx context.Context // the caller's
-	q   *rpc.Request
-	end *ending
-}
-
-// ending lets one of several ends finish a call.
-type ending struct {
-	over atomic.Bool
-	call *rpc.Call
-}
-
-func (f *ending) finish(r *rpc.Response, err error) {
-	if f.over.CompareAndSwap(false, true) {
-		f.call.Finish(r, err)
-	}
+func failed(err error) *rpc.Call {
+	call := rpc.NewCall(nil)
+	call.Finish(nil, err)
+	return call
 }

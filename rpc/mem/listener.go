@@ -1,7 +1,6 @@
 package mem
 
 import (
-	"context"
 	"sync"
 
 	"thole.example/rpc"
@@ -12,18 +11,18 @@ type listener struct {
 	net     *Network
 	addr    string
 	handler rpc.Handler
-	base    context.Context // of every handler call
 
-	mu     sync.Mutex
-	closed bool
-	conns  map[*conn]struct{}
-	calls  sync.WaitGroup // handlers at work
+	mu      sync.Mutex
+	closed  bool
+	conns   map[*conn]struct{}
+	serving sync.WaitGroup // calls of Serve
 }
 
 // Addr implements rpc.Listener.
 func (l *listener) Addr() string { return l.addr }
 
-// Close ends all connections and waits for the handlers.
+// Close ends all connections. Once it returns, the handler is not called any more and the contexts of all exchanges have
+// ended; those that are not answered yet still must be, though nobody hears it.
 func (l *listener) Close() error {
 	l.net.forget(l)
 	l.mu.Lock()
@@ -34,7 +33,7 @@ func (l *listener) Close() error {
 	for c := range conns {
 		c.end(rpc.ErrLost)
 	}
-	l.calls.Wait()
+	l.serving.Wait()
 	return nil
 }
 
@@ -55,13 +54,13 @@ func (l *listener) leave(c *conn) {
 	delete(l.conns, c)
 }
 
-// enter counts a handler call; false if the listener is closed.
+// enter counts a call of Serve; false if the listener is closed.
 func (l *listener) enter() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return false
 	}
-	l.calls.Add(1)
+	l.serving.Add(1)
 	return true
 }

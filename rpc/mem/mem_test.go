@@ -23,11 +23,8 @@ func TestNetwork(t *testing.T) { rpctest.Run(t, setup) }
 func TestBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, addr := setup(t, 4)
-		l, err := n.Listen(t.Context(), addr, rpctest.Func(
-			func(ctx context.Context, _ *rpc.Peer, _ *rpc.Request) (*rpc.Response, error) {
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}))
+		var parked *rpc.Exchange
+		l, err := n.Listen(t.Context(), addr, rpctest.Func(func(x *rpc.Exchange) { parked = x }))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,12 +35,16 @@ func TestBubble(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		began := time.Now()
-		if _, err = c.Start(ctx, &rpc.Request{}).Wait(t.Context()); err == nil {
+		if _, err = c.Start(t.Context(), &rpc.Request{}).Wait(ctx); err == nil {
 			t.Error("a call that nobody answers has ended without an error")
 		}
 		if took := time.Since(began); took != time.Hour {
 			t.Errorf("the call ended after %v, want its deadline of an hour", took)
 		}
+		if parked.Context().Err() == nil {
+			t.Error("nobody waits any more, and the handler's context has not ended")
+		}
+		parked.Answer(nil)
 		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
@@ -51,6 +52,33 @@ func TestBubble(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// The handler runs in the goroutine of the caller and gets the caller's own slices.
+func TestNoCopies(t *testing.T) {
+	n, addr := setup(t, 4)
+	keys := []int64{1, 2, 3}
+	var got *rpc.Request
+	l, err := n.Listen(t.Context(), addr, rpctest.Func(func(x *rpc.Exchange) {
+		got = x.Request
+		x.Answer(nil)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	c, err := n.Dial(t.Context(), l.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	waiting := c.Start(t.Context(), &rpc.Request{Parts: []rpc.Part{{Kind: rpc.KindKeys, Keys: keys}}})
+	if got == nil || &got.Parts[0].Keys[0] != &keys[0] {
+		t.Errorf("when Start returns the handler has got %+v, want the caller's keys", got)
+	}
+	if _, err := waiting.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 func BenchmarkMem(b *testing.B) { rpctest.Bench(b, setup) }

@@ -1,7 +1,7 @@
-// Package mem is the network inside one process: requests reach their handlers without becoming bytes. It keeps the
-// promises that package rpc/tcp keeps (who owns slices, when a peer is gone, what is cancelled when, the window, the
-// errors), so that code tested over it also works over TCP. It makes no use of time and works in testing/synctest
-// bubbles.
+// Package mem is the network inside one process: requests reach their handlers without becoming bytes, in the goroutine
+// of the caller, and nothing is copied. It keeps the promises that package rpc/tcp keeps (who owns memory, the order of
+// requests, when a peer is gone, what is cancelled when, the window, the errors), so that code tested over it also works
+// over TCP. It makes no use of time and works in testing/synctest bubbles.
 package mem
 
 import (
@@ -31,7 +31,7 @@ var _ rpc.Network = (*Network)(nil)
 
 // Listen serves at the address, any name; the empty one is replaced by a free one. An address that is served already
 // is rpc.ErrInUse. The end of ctx does not end the listener.
-func (n *Network) Listen(ctx context.Context, addr string, h rpc.Handler) (rpc.Listener, error) {
+func (n *Network) Listen(_ context.Context, addr string, h rpc.Handler) (rpc.Listener, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for addr == "" {
@@ -46,7 +46,7 @@ func (n *Network) Listen(ctx context.Context, addr string, h rpc.Handler) (rpc.L
 	if n.servers == nil {
 		n.servers = map[string]*listener{}
 	}
-	l := &listener{net: n, addr: addr, handler: h, base: context.WithoutCancel(ctx), conns: map[*conn]struct{}{}}
+	l := &listener{net: n, addr: addr, handler: h, conns: map[*conn]struct{}{}}
 	n.servers[addr] = l
 	return l, nil
 }

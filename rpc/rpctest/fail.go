@@ -14,11 +14,12 @@ import (
 func testErrors(t *testing.T, setup Setup) {
 	kinds := []error{rpc.ErrStale, rpc.ErrNotFound, rpc.ErrExists, rpc.ErrRefused, rpc.ErrAborted, rpc.ErrTimeout,
 		rpc.ErrClosed, rpc.ErrMalformed, rpc.ErrTooLarge, rpc.ErrInternal}
-	c, l, stop := start(t, setup, plenty, func(_ context.Context, _ *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
-		if int(q.Clock) < len(kinds) {
-			return nil, fmt.Errorf("matrix w: %w: again", kinds[q.Clock])
+	c, l, stop := start(t, setup, plenty, func(x *rpc.Exchange) {
+		if int(x.Clock) < len(kinds) {
+			x.Fail(fmt.Errorf("matrix w: %w: again", kinds[x.Clock]))
+			return
 		}
-		return nil, errors.New("something else")
+		x.Fail(errors.New("something else"))
 	})
 	defer stop()
 	for i, kind := range kinds {
@@ -36,56 +37,63 @@ func testErrors(t *testing.T, setup Setup) {
 }
 
 func testPanic(t *testing.T, setup Setup) {
-	c, _, stop := start(t, setup, plenty, func(ctx context.Context, p *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
-		if q.Clock == 0 {
+	c, _, stop := start(t, setup, plenty, func(x *rpc.Exchange) {
+		if x.Clock == 0 {
 			panic("out of cheese")
 		}
-		return Echo(ctx, p, q)
+		Echo(x)
 	})
 	defer stop()
 	_, err := c.Start(t.Context(), &rpc.Request{}).Wait(t.Context())
 	if !errors.Is(err, rpc.ErrInternal) || !strings.Contains(err.Error(), "out of cheese") {
 		t.Errorf("got %v, want the panic as an error", err)
 	}
-	if r := call(t, c, &rpc.Request{Clock: 1}); r.Clock != 1 {
+	r := call(t, c, &rpc.Request{Clock: 1})
+	if r.Clock != 1 {
 		t.Errorf("answer of call %d, want 1", r.Clock)
 	}
+	r.Release()
 }
 
-// stuck is a handler that waits for the end of its context, and tells its cause.
-func stuck(began chan<- struct{}, ended chan<- error) Func {
-	return func(ctx context.Context, _ *rpc.Peer, _ *rpc.Request) (*rpc.Response, error) {
+// A Wait that ends tells the handler that nobody waits; the answer that comes all the same is there for a later Wait.
+func testCancel(t *testing.T, setup Setup) {
+	began, ended := make(chan struct{}), make(chan error, 1)
+	c, _, stop := start(t, setup, plenty, Blocking(func(x *rpc.Exchange) (*rpc.Response, error) {
+		ctx := x.Context()
 		began <- struct{}{}
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
-		return nil, ctx.Err()
-	}
-}
-
-func testCancel(t *testing.T, setup Setup) {
-	began, ended := make(chan struct{}), make(chan error, 1)
-	c, _, stop := start(t, setup, plenty, stuck(began, ended))
+		return &rpc.Response{Clock: 8}, nil
+	}))
 	defer stop()
 	mine := errors.New("not wanted any more")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	waiting := c.Start(ctx, &rpc.Request{})
+	waiting := c.Start(t.Context(), &rpc.Request{})
 	<-began
 	cancel(mine)
-	if _, err := waiting.Wait(t.Context()); !errors.Is(err, mine) {
+	if _, err := waiting.Wait(ctx); !errors.Is(err, mine) {
 		t.Errorf("the caller got %v, want %v", err, mine)
 	}
 	if err := <-ended; !errors.Is(err, rpc.ErrAborted) {
 		t.Errorf("the handler's context ended with %v, want %v", err, rpc.ErrAborted)
 	}
+	for range 2 {
+		r, err := waiting.Wait(t.Context())
+		if err != nil || r.Clock != 8 {
+			t.Errorf("waited for again: answer %+v, error %v", r, err)
+		}
+	}
 }
 
 func testDeadline(t *testing.T, setup Setup) {
-	began, ended := make(chan struct{}, 1), make(chan error, 1)
-	c, _, stop := start(t, setup, plenty, stuck(began, ended))
+	c, _, stop := start(t, setup, plenty, Blocking(func(x *rpc.Exchange) (*rpc.Response, error) {
+		<-x.Context().Done()
+		return nil, rpc.ErrAborted
+	}))
 	defer stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, err := c.Start(ctx, &rpc.Request{}).Wait(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.Start(t.Context(), &rpc.Request{}).Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the caller got %v, want %v", err, context.DeadlineExceeded)
 	}
 }
@@ -103,7 +111,7 @@ func testEnded(t *testing.T, setup Setup) {
 func testNobody(t *testing.T, setup Setup) {
 	c, l, stop := start(t, setup, plenty, Echo)
 	addr := l.Addr()
-	call(t, c, &rpc.Request{})
+	call(t, c, &rpc.Request{}).Release()
 	stop()
 	n, _ := setup(t, plenty)
 	_, err := n.Dial(t.Context(), addr)

@@ -21,11 +21,14 @@ func Run(t *testing.T, setup Setup) {
 		test func(*testing.T, Setup)
 	}{
 		{"echo", testEcho},
-		{"blocks", testBlocks},
 		{"big", testBig},
 		{"many", testMany},
-		{"overtake", testOvertake},
 		{"nothing", testNothing},
+		{"order", testOrder},
+		{"answers from elsewhere", testElsewhere},
+		{"answers in any order", testAnyOrder},
+		{"answered twice", testTwice},
+		{"memory", testMemory},
 		{"errors", testErrors},
 		{"panic", testPanic},
 		{"cancel", testCancel},
@@ -36,9 +39,11 @@ func Run(t *testing.T, setup Setup) {
 		{"client closes", testClientCloses},
 		{"server closes", testServerCloses},
 		{"server closes idle", testServerClosesIdle},
+		{"answer after the end", testLate},
 		{"nobody", testNobody},
 		{"in use", testInUse},
 		{"two servers", testTwoServers},
+		{"peers", testPeers},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
@@ -48,16 +53,30 @@ func Run(t *testing.T, setup Setup) {
 }
 
 // Func is a handler made of a function.
-type Func func(ctx context.Context, from *rpc.Peer, q *rpc.Request) (*rpc.Response, error)
+type Func func(x *rpc.Exchange)
 
 // Serve implements rpc.Handler.
-func (f Func) Serve(ctx context.Context, from *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
-	return f(ctx, from, q)
+func (f Func) Serve(x *rpc.Exchange) { f(x) }
+
+// Echo answers at once with what the request holds.
+func Echo(x *rpc.Exchange) { x.Answer(reply(x)) }
+
+// reply is what the request holds.
+func reply(x *rpc.Exchange) *rpc.Response {
+	return &rpc.Response{Clock: x.Clock, Parts: x.Parts, Memory: x.Memory.Retain()}
 }
 
-// Echo answers with what the request holds.
-func Echo(_ context.Context, _ *rpc.Peer, q *rpc.Request) (*rpc.Response, error) {
-	return &rpc.Response{Clock: q.Clock, Pieces: q.Pieces}, nil
+// Blocking is a handler that answers each request from a goroutine of its own, which may wait.
+func Blocking(answer func(x *rpc.Exchange) (*rpc.Response, error)) Func {
+	return func(x *rpc.Exchange) {
+		go func() {
+			if r, err := answer(x); err != nil {
+				x.Fail(err)
+			} else {
+				x.Answer(r)
+			}
+		}()
+	}
 }
 
 // plenty is a window that no test fills by chance.

@@ -7,46 +7,46 @@ import (
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"thole.example/rpc"
 )
 
 // conn is the client's end of a connection.
 type conn struct {
-	addr  string
-	nc    net.Conn
-	out   *sender
-	slot  chan struct{} // one token for each request that the server has not answered
-	limit uint32        // the largest body that the server accepts
-	gone  chan struct{} // closed with the connection
-	moved atomic.Uint64 // counts signs of life of the server
-	work  sync.WaitGroup
+	addr   string
+	nc     net.Conn
+	in     *reader
+	out    *sender
+	slot   chan struct{} // one token for each request that the server has not answered
+	limit  uint32        // the largest body that the server accepts
+	gone   chan struct{} // closed with the connection
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+
+	answers uint64 // got so far; the reader's
 
 	mu    sync.Mutex
-	calls map[uint64]*flight // sent and not answered
-	last  uint64             // number of the latest request
-	err   error              // why the connection ended
-}
-
-// flight is a request that the server has not answered.
-type flight struct {
-	call  *rpc.Call
-	stop  func() bool // no more watching of the caller's context; nil if it never ends
-	given bool        // given up: the call is finished, the server's answer is not wanted
+	calls map[uint64]*rpc.Call // sent and not answered; nil once the connection has ended
+	last  uint64               // number of the latest request
+	err   error                // why the connection ended
 }
 
 // dialed is the connection after its handshake.
 func dialed(n Network, nc net.Conn, addr string, theirs hello) *conn {
+	ctx, cancel := context.WithCancel(context.Background())
 	c := &conn{
-		addr: addr, nc: nc, limit: theirs.limit, gone: make(chan struct{}), calls: map[uint64]*flight{},
+		addr: addr, nc: nc, limit: theirs.limit, gone: make(chan struct{}), cancel: cancel, calls: map[uint64]*rpc.Call{},
 		slot: make(chan struct{}, min(n.Window, int(theirs.window))),
 	}
-	c.out = newSender(nc, n.QueueLimit, &c.moved)
-	in := newReader(nc, n.FrameLimit, &c.moved)
-	c.work.Go(func() { c.read(in) })
-	c.work.Go(func() { c.watch(n.PingEvery, n.Timeout) })
+	c.out = newSender(nc, !n.NoChecksum, func() {})
+	c.in = newReader(ctx, nc, n.FrameLimit, n.Ledger)
+	p := newPulse(n, theirs, c.in, c.out)
+	c.work.Go(c.read)
+	c.work.Go(func() {
+		if err := p.watch(c.gone); err != nil {
+			c.fail(fmt.Errorf("server %s: %w: %w", c.addr, rpc.ErrLost, err))
+		}
+	})
 	return c
 }
 
@@ -58,35 +58,32 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// Start implements rpc.Conn. When ctx ends before the answer is there the call fails and the handler's context ends;
-// the request keeps its place in the window until the server has answered.
+// Start implements rpc.Conn. A request that is given up keeps its place in the window until the server has answered.
 func (c *conn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
-	call := rpc.NewCall()
-	if err := c.start(ctx, q, call); err != nil {
+	call, err := c.start(ctx, q)
+	if err != nil {
+		call = rpc.NewCall(nil)
 		call.Finish(nil, err)
 	}
 	return call
 }
 
-func (c *conn) start(ctx context.Context, q *rpc.Request, call *rpc.Call) error {
+func (c *conn) start(ctx context.Context, q *rpc.Request) (*rpc.Call, error) {
 	if err := c.take(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	f := c.out.frame()
-	if err := c.encode(ctx, f, q); err != nil {
-		c.out.drop(f)
-		<-c.slot
-		return err
+	f := c.out.frame(kindRequest, 0)
+	err := q.Append(&f.Gather)
+	if err == nil && f.body() > int(c.limit) {
+		err = fmt.Errorf("request of %d bytes, want at most %d: %w", f.body(), c.limit, rpc.ErrTooLarge)
 	}
-	id, err := c.launch(ctx, &flight{call: call})
 	if err != nil {
 		c.out.drop(f)
 		<-c.slot
-		return err
+		return nil, fmt.Errorf("server %s: %w", c.addr, err)
 	}
-	f.seal(kindRequest, id, c.limit)
-	c.out.send(f)
-	return nil
+	f.memory = q.Memory.Retain()
+	return c.launch(f)
 }
 
 // take waits for a place in the window.
@@ -109,53 +106,36 @@ func (c *conn) take(ctx context.Context) error {
 	}
 }
 
-// encode fills the frame and waits until the queue has room for it.
-func (c *conn) encode(ctx context.Context, f *frame, q *rpc.Request) error {
-	if err := q.Append(&f.Gather); err != nil {
-		return fmt.Errorf("server %s: %w", c.addr, err)
-	}
-	if !f.seal(kindRequest, 0, c.limit) {
-		return fmt.Errorf("server %s: request of %d bytes, want at most %d: %w",
-			c.addr, f.Len()-headSize, c.limit, rpc.ErrTooLarge)
-	}
-	var ok bool
-	if f.charge, ok = c.out.budget.take(ctx, c.gone, int64(f.Len())+frameCost); ok {
-		return nil
-	}
-	if ctx.Err() != nil {
-		return c.givenUp(ctx)
-	}
-	return c.lost()
-}
-
-// launch gives the request its number and watches the caller's context.
-func (c *conn) launch(ctx context.Context, f *flight) (id uint64, err error) {
+// launch gives the request its number and sends it. Requests are sent in the order of their numbers.
+func (c *conn) launch(f *frame) (*rpc.Call, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.err != nil {
-		return 0, c.err
+		c.mu.Unlock()
+		c.out.drop(f)
+		<-c.slot
+		return nil, c.err
 	}
 	c.last++
-	id = c.last
-	c.calls[id] = f
-	if ctx.Done() != nil {
-		f.stop = context.AfterFunc(ctx, func() { c.giveUp(ctx, id) })
+	id := c.last
+	call := rpc.NewCall(func(error) { c.giveUp(id) })
+	c.calls[id] = call
+	f.id = id
+	begin := c.out.enqueue(f)
+	c.mu.Unlock()
+	if begin {
+		c.out.begin()
 	}
-	return id, nil
+	return call, nil
 }
 
-// giveUp ends the call of a caller whose context has ended and tells the server.
-func (c *conn) giveUp(ctx context.Context, id uint64) {
+// giveUp tells the server that nobody waits for the answer any more.
+func (c *conn) giveUp(id uint64) {
 	c.mu.Lock()
-	f := c.calls[id]
-	if f == nil || f.given {
-		c.mu.Unlock()
-		return
-	}
-	f.given = true
+	under := c.calls[id] != nil
 	c.mu.Unlock()
-	f.call.Finish(nil, c.givenUp(ctx))
-	c.signal(kindCancel, id)
+	if under {
+		c.out.send(c.out.frame(kindCancel, id))
+	}
 }
 
 func (c *conn) givenUp(ctx context.Context) error {
@@ -167,13 +147,6 @@ func (c *conn) lost() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
-}
-
-// signal sends a frame without a body.
-func (c *conn) signal(k kind, id uint64) {
-	f := c.out.frame()
-	f.seal(k, id, c.limit)
-	c.out.send(f)
 }
 
 // fail ends the connection and all its calls.
@@ -188,22 +161,19 @@ func (c *conn) fail(err error) {
 	c.calls = nil
 	close(c.gone)
 	c.mu.Unlock()
+	c.cancel()
 	_ = c.nc.Close()
 	c.out.close()
-	for _, f := range calls {
-		if f.stop != nil {
-			f.stop()
-		}
-		if !f.given {
-			f.call.Finish(nil, err)
-		}
+	c.in.credit.Close()
+	for _, call := range calls {
+		call.Finish(nil, err)
 	}
 }
 
 // read takes the answers until the connection ends.
-func (c *conn) read(in *reader) {
+func (c *conn) read() {
 	for {
-		err := c.readOne(in)
+		err := c.next()
 		if err == nil {
 			continue
 		}
@@ -215,34 +185,64 @@ func (c *conn) read(in *reader) {
 	}
 }
 
-func (c *conn) readOne(in *reader) error {
-	h, err := in.next()
-	if err != nil || h.kind == kindPong {
+func (c *conn) next() error {
+	h, err := c.in.next()
+	if err != nil {
 		return err
 	}
-	body, err := in.body(h.size)
 	switch {
-	case err != nil:
-		return err
-	case h.kind == kindResponse:
-		return c.answer(h.id, func() (*rpc.Response, error) {
-			r, err := rpc.ReadResponse(body)
-			if err != nil {
-				err = fmt.Errorf("server %s: response: %w", c.addr, err)
-			}
-			return r, err
-		})
-	case h.kind != kindFault:
+	case h.kind == kindAlive && h.id != c.answers:
+		return fmt.Errorf("%d answers came, want %d: the others were lost on the way", c.answers, h.id)
+	case h.kind == kindAlive:
+		return c.in.follow(h)
+	case h.kind != kindResponse && h.kind != kindFault:
 		return fmt.Errorf("frame of kind %d from a server", h.kind)
 	}
-	fault, err := rpc.ReadFault(body, c.addr)
+	if err := c.in.follow(h); err != nil {
+		return err
+	}
+	body, err := c.in.body(h)
+	if err != nil && !tooLarge(err) {
+		return err
+	}
+	if h.kind == kindFault {
+		return c.fault(h, body)
+	}
+	call, finish := c.answered(h.id)
+	if finish != nil {
+		body.Release()
+		return finish
+	}
+	if err != nil {
+		call.Finish(nil, fmt.Errorf("server %s: response: %w: %w", c.addr, rpc.ErrTooLarge, err))
+		return nil
+	}
+	r, err := rpc.ReadResponse(body.Bytes())
+	if err != nil {
+		body.Release()
+		call.Finish(nil, fmt.Errorf("server %s: response: %w", c.addr, err))
+		return nil
+	}
+	r.Memory = body
+	call.Finish(r, nil)
+	return nil
+}
+
+// fault takes an error that the server answered.
+func (c *conn) fault(h head, body *rpc.Buffer) error {
+	defer body.Release()
+	fault, err := rpc.ReadFault(body.Bytes(), c.addr)
 	switch {
 	case err != nil:
 		return fmt.Errorf("error frame: %w", err)
 	case h.id == 0:
 		return &lastWords{fault}
 	}
-	return c.answer(h.id, func() (*rpc.Response, error) { return nil, fault })
+	call, err := c.answered(h.id)
+	if err == nil {
+		call.Finish(nil, fault)
+	}
+	return err
 }
 
 // lastWords is why a server ended the connection, as it said itself.
@@ -252,55 +252,20 @@ func (l *lastWords) Error() string { return "the server ended it: " + l.fault.Te
 
 func (l *lastWords) Unwrap() error { return l.fault.Kind }
 
-// answer ends the call of the request with what read gives.
-func (c *conn) answer(id uint64, read func() (*rpc.Response, error)) error {
+// answered is the call of a request that is answered now.
+func (c *conn) answered(id uint64) (*rpc.Call, error) {
 	c.mu.Lock()
-	f := c.calls[id]
-	if f == nil {
-		c.mu.Unlock()
-		return fmt.Errorf("answer to request %d, which is not under way", id)
-	}
+	call := c.calls[id]
 	delete(c.calls, id)
-	given := f.given
+	gone := c.err
 	c.mu.Unlock()
+	switch {
+	case gone != nil:
+		return nil, gone
+	case call == nil:
+		return nil, fmt.Errorf("answer to request %d, which is not under way", id)
+	}
+	c.answers++
 	<-c.slot
-	if f.stop != nil {
-		f.stop()
-	}
-	if !given {
-		f.call.Finish(read())
-	}
-	return nil
-}
-
-// watch sends pings while calls are under way and ends the connection when nothing moves any more.
-func (c *conn) watch(every, timeout time.Duration) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	var quiet time.Duration
-	seen, waiting := uint64(0), false
-	for {
-		select {
-		case <-c.gone:
-			return
-		case <-tick.C:
-		}
-		c.mu.Lock()
-		calls := len(c.calls)
-		c.mu.Unlock()
-		now := c.moved.Load()
-		if calls == 0 || !waiting || now != seen {
-			quiet = 0
-		} else {
-			quiet += every
-		}
-		seen, waiting = now, calls > 0
-		if quiet >= timeout {
-			c.fail(fmt.Errorf("server %s: %w: nothing heard for %v", c.addr, rpc.ErrLost, timeout))
-			return
-		}
-		if calls > 0 {
-			c.signal(kindPing, 0)
-		}
-	}
+	return call, nil
 }

@@ -1,15 +1,12 @@
 package tcp
 
 import (
-	"bufio"
 	"encoding/binary"
 	"fmt"
-	"io"
-	"net"
-	"sync/atomic"
 
+	"thole.example/budget"
+	"thole.example/kernel"
 	"thole.example/rpc"
-	"thole.example/wire"
 )
 
 // kind is what a frame is.
@@ -20,54 +17,50 @@ const (
 	kindResponse                 // to the client; body: rpc.Response
 	kindFault                    // to the client; body: rpc.Fault; id 0: why the server ends the connection
 	kindCancel                   // to the server: the caller gave the request up; no body
-	kindPing                     // to the server; no body
-	kindPong                     // to the client; no body
+	kindAlive                    // to both; no body; id: of the last request sent, or how many answers were sent
 )
 
-// headSize is what stands before a body: its length u32, the kind u8, three zeros, the request's number u64.
-const headSize = 16
+// headSize is what stands before a body:
+//
+//	0  length u32 | kind u8 | flags u8 | number u16     number: of the frame among those of its direction
+//	8  id u64
+//	16 checksum of the body u32 | checksum of these 20 bytes u32
+const headSize = 24
+
+// flagSum says that the checksum of the body is there.
+const flagSum = 1
 
 // head is a frame's head.
 type head struct {
-	size uint32
-	kind kind
-	id   uint64
+	size   uint32
+	kind   kind
+	flags  uint8
+	number uint16
+	id     uint64
+	sum    uint32 // of the body
 }
 
-// frame is a frame under construction: 16 bytes for the head, then the body.
-type frame struct {
-	rpc.Gather
-	charge int64 // taken from the queue's budget
-}
-
-func (f *frame) begin() *frame {
-	f.Reset()
-	f.U64(0)
-	f.U64(0)
-	return f
-}
-
-// seal fills in the head; false if the body is larger than the limit.
-func (f *frame) seal(k kind, id uint64, limit uint32) bool {
-	size := int64(f.Len() - headSize)
-	if size > int64(limit) {
-		return false
-	}
-	b := f.Head(headSize)
-	binary.LittleEndian.PutUint32(b, uint32(size))
-	b[4] = byte(k)
-	binary.LittleEndian.PutUint64(b[8:], id)
-	return true
+func (h head) put(b []byte) {
+	binary.LittleEndian.PutUint32(b, h.size)
+	b[4], b[5] = byte(h.kind), h.flags
+	binary.LittleEndian.PutUint16(b[6:], h.number)
+	binary.LittleEndian.PutUint64(b[8:], h.id)
+	binary.LittleEndian.PutUint32(b[16:], h.sum)
+	binary.LittleEndian.PutUint32(b[20:], kernel.CRC32C(0, b[:20]))
 }
 
 // parseHead decodes the head of a frame whose body must not be larger than the limit.
 func parseHead(b *[headSize]byte, limit uint32) (head, error) {
-	h := head{binary.LittleEndian.Uint32(b[:]), kind(b[4]), binary.LittleEndian.Uint64(b[8:])}
+	h := head{binary.LittleEndian.Uint32(b[:]), kind(b[4]), b[5], binary.LittleEndian.Uint16(b[6:]),
+		binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint32(b[16:])}
+	sum, found := kernel.CRC32C(0, b[:20]), binary.LittleEndian.Uint32(b[20:])
 	switch {
-	case h.kind < kindRequest || h.kind > kindPong:
-		return h, fmt.Errorf("frame of kind %d, want 1..6", h.kind)
-	case b[5]|b[6]|b[7] != 0:
-		return h, fmt.Errorf("frame head has % x where zeros must be", b[5:8])
+	case sum != found:
+		return h, fmt.Errorf("checksum of a frame's head is %08x, want %08x: its bytes were changed on the way", found, sum)
+	case h.kind < kindRequest || h.kind > kindAlive:
+		return h, fmt.Errorf("frame of kind %d, want 1..5", h.kind)
+	case h.flags&^flagSum != 0:
+		return h, fmt.Errorf("frame with flags %#x, want 0..1", h.flags)
 	case h.kind >= kindCancel && h.size != 0:
 		return h, fmt.Errorf("frame of kind %d has a body of %d bytes, want none", h.kind, h.size)
 	case h.size > limit:
@@ -76,64 +69,52 @@ func parseHead(b *[headSize]byte, limit uint32) (head, error) {
 	return h, nil
 }
 
-// readerSize is large enough for many small frames in one read; larger bodies are read into their own memory.
-const readerSize = 64 << 10
-
-// reader reads frames.
-type reader struct {
-	br    *bufio.Reader
-	limit uint32
-	head  [headSize]byte
-}
-
-func newReader(nc net.Conn, limit uint32, moved *atomic.Uint64) *reader {
-	return &reader{br: bufio.NewReaderSize(counted{nc, moved}, readerSize), limit: limit}
-}
-
-// next reads the head of the next frame.
-func (r *reader) next() (head, error) {
-	if _, err := io.ReadFull(r.br, r.head[:]); err != nil {
-		return head{}, err
+// checkSum compares the checksum of a body with that in its head.
+func (h head) checkSum(sum uint32) error {
+	if h.flags&flagSum != 0 && sum != h.sum {
+		return fmt.Errorf("checksum of a body of %d bytes is %08x, want %08x: its bytes were changed on the way", h.size, sum, h.sum)
 	}
-	return parseHead(&r.head, r.limit)
+	return nil
 }
 
-// trust is how much memory a length alone is given; for more, bytes must have come.
-const trust = 4 << 20
+// frame is a frame under construction: room for the head, then the body.
+type frame struct {
+	rpc.Gather
+	kind   kind
+	id     uint64
+	memory *rpc.Buffer   // that the body refers to; released once it is written
+	charge budget.Charge // of the frame's own memory
+}
 
-// body reads n bytes into new memory that begins at a multiple of 8.
-func (r *reader) body(n uint32) ([]byte, error) {
-	room := min(int64(n), trust)
-	buf := words(room)
-	done := 0
-	for {
-		m, err := io.ReadFull(r.br, buf[done:])
-		if err == io.EOF {
-			err = io.ErrUnexpectedEOF
+func (f *frame) begin() *frame {
+	f.Reset()
+	for range headSize / 8 {
+		f.U64(0)
+	}
+	return f
+}
+
+// body is the size of the body.
+func (f *frame) body() int { return f.Len() - headSize }
+
+// seal fills in the head. What the frame refers to must not change from now on.
+func (f *frame) seal(number uint16, sum bool, list [][]byte) {
+	h := head{size: uint32(f.body()), kind: f.kind, number: number, id: f.id}
+	if sum && h.size > 0 {
+		h.flags = flagSum
+		skip := headSize
+		for _, b := range list {
+			h.sum = kernel.CRC32C(h.sum, b[skip:])
+			skip = 0
 		}
-		if done += m; err != nil || done == int(n) {
-			return buf, err
-		}
-		room = min(int64(n), 4*room)
-		more := words(room)
-		copy(more, buf)
-		buf = more
 	}
+	h.put(f.Head(headSize))
 }
 
-// words is n bytes of new memory that begins at a multiple of 8.
-func words(n int64) []byte { return wire.View(make([]uint64, (n+7)/8))[:n] }
-
-// counted counts the reads that brought something.
-type counted struct {
-	net.Conn
-	moved *atomic.Uint64
-}
-
-func (c counted) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if n > 0 {
-		c.moved.Add(1)
-	}
-	return n, err
+// done gives back what the frame held.
+func (f *frame) done() {
+	f.memory.Release()
+	f.memory = nil
+	f.charge.Release()
+	f.Reset()
 }

@@ -5,22 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"time"
 
+	"thole.example/kernel"
 	"thole.example/rpc"
 	"thole.example/wire"
 )
 
 // version of the protocol. Magic and version stand at the same place in every one.
-const version = 1
+const version = 2
 
 // magic begins with a byte that is no text and holds both line ends, so that a connection that is not 8-bit clean is
 // noticed.
 const magic = "\x89THOLE\r\n"
 
 const (
-	helloSize = 24
+	helloSize = 32
 	helloHead = 12 // magic and version
 	nameLimit = 256
 )
@@ -53,20 +55,28 @@ func (e *HandshakeError) Unwrap() error { return e.Kind }
 
 // hello is the first thing that each side sends; docs/format/wire.md has its bytes.
 type hello struct {
-	limit  uint32 // the largest body that the sender of the hello accepts
-	window uint32 // requests that it takes at once; 0 from a client
-	status uint16
-	name   string
+	status  uint16
+	limit   uint32 // the largest body that the sender of the hello accepts
+	window  uint32 // requests that it takes at once; 0 from a client
+	timeout uint32 // after how many milliseconds of silence it ends the connection
+	name    string
 }
 
 func (h hello) bytes() []byte {
 	b := append(make([]byte, 0, helloSize+len(h.name)), magic...)
 	b = wire.AppendU32(b, wire.Little, version)
-	b = wire.AppendU32(b, wire.Little, h.limit)
-	b = wire.AppendU32(b, wire.Little, h.window)
 	b = wire.AppendU16(b, wire.Little, h.status)
 	b = wire.AppendU16(b, wire.Little, uint16(len(h.name)))
+	b = wire.AppendU32(b, wire.Little, h.limit)
+	b = wire.AppendU32(b, wire.Little, h.window)
+	b = wire.AppendU32(b, wire.Little, h.timeout)
+	b = wire.AppendU32(b, wire.Little, helloSum(b, h.name))
 	return append(b, h.name...)
+}
+
+// helloSum is the checksum of what stands before it and of the name behind it.
+func helloSum(before []byte, name string) uint32 {
+	return kernel.CRC32C(kernel.CRC32C(0, before), []byte(name))
 }
 
 // readHello reads the greeting of the side at addr.
@@ -88,8 +98,10 @@ func readHello(r io.Reader, addr string) (hello, error) {
 	if _, err := io.ReadFull(r, fixed[helloHead:]); err != nil {
 		return hello{}, err
 	}
-	h := hello{limit: c.U32("frame limit"), window: c.U32("window"), status: c.U16("status")}
+	h := hello{status: c.U16("status")}
 	size := c.U16("length of the name")
+	h.limit, h.window, h.timeout = c.U32("frame limit"), c.U32("window"), c.U32("timeout")
+	sum := c.U32("checksum")
 	if size > nameLimit {
 		return hello{}, &HandshakeError{addr, ErrMagic, fmt.Sprintf("a name of %d bytes, want at most %d", size, nameLimit)}
 	}
@@ -98,6 +110,9 @@ func readHello(r io.Reader, addr string) (hello, error) {
 		return hello{}, err
 	}
 	h.name = string(name)
+	if want := helloSum(fixed[:helloSize-4], h.name); sum != want {
+		return hello{}, &HandshakeError{addr, ErrMagic, fmt.Sprintf("checksum of the greeting is %08x, want %08x", sum, want)}
+	}
 	return h, nil
 }
 
@@ -105,10 +120,16 @@ func notMagic(addr string, found []byte) error {
 	return &HandshakeError{addr, ErrMagic, fmt.Sprintf("found %q, want %q", found, magic)}
 }
 
+// hello is this side's greeting.
+func (n Network) hello(window int, status uint16) hello {
+	ms := min(n.Timeout.Milliseconds(), math.MaxUint32)
+	return hello{status: status, limit: n.FrameLimit, window: uint32(window), timeout: uint32(max(ms, 1)), name: n.Name}
+}
+
 // greet is the client's side of the handshake.
 func (n Network) greet(nc net.Conn, addr string) (hello, error) {
 	addr = "server " + addr
-	if _, err := nc.Write(hello{limit: n.FrameLimit, name: n.Name}.bytes()); err != nil {
+	if _, err := nc.Write(n.hello(0, helloFine).bytes()); err != nil {
 		return hello{}, fmt.Errorf("%s: %w: %w", addr, rpc.ErrUnreachable, err)
 	}
 	h, err := readHello(nc, addr)
@@ -138,7 +159,7 @@ func (n Network) welcome(nc net.Conn, addr string) (hello, error) {
 		return hello{}, err
 	}
 	theirs, err := readHello(nc, addr)
-	ours := hello{limit: n.FrameLimit, window: uint32(n.Window), name: n.Name}
+	ours := n.hello(n.Window, helloFine)
 	answer := ours.bytes
 	var shake *HandshakeError
 	switch {

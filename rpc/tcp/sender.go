@@ -4,200 +4,311 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"thole.example/rpc"
 )
 
 const (
-	// frameCost is what a queued frame costs besides its bytes.
-	frameCost = 256
 	// keep is how much memory a frame may have to be used again.
 	keep = 64 << 10
 	// spares is how many frames are kept for being used again.
 	spares = 16
 	// together is up to how many bytes several slices are copied into one, which costs less than many slices.
 	together = 16 << 10
-	// piece is how much is written at once, so that a slow write is seen to move.
-	piece = 1 << 20
-	// progress is from how many bytes on a write shows that the other side takes them; fewer may only have gone into
-	// the system's buffers.
-	progress = 256 << 10
+	// portion is about how much is written at once.
+	portion = 1 << 20
 )
 
-// sender writes frames. Who sends while nobody writes starts a goroutine for it; the frames that queue up until it runs
-// and while it writes go out together in its next write. (Writing in the caller's own goroutine is not faster for
-// single requests, and half as fast for many, because it keeps them from queueing up.)
+// sender writes frames. A small frame that is sent while nobody writes goes out at once, from the goroutine that sends
+// it, if the system takes it without waiting; otherwise a goroutine writes, and the frames that queue up meanwhile go
+// out together in its next write. Nobody who sends ever waits for the other side.
 type sender struct {
-	nc     net.Conn
-	budget *budget        // of the frames queued
-	moved  *atomic.Uint64 // counts large writes
-	work   sync.WaitGroup // goroutines that write
+	nc    net.Conn
+	raw   syscall.RawConn // nil: none that can be written to without waiting
+	sum   bool            // bodies get a checksum
+	moved func()          // told after writes, when less is queued
+	work  sync.WaitGroup  // one for the time that somebody writes
+
+	queued atomic.Int64  // bytes of frames that are not written
+	sent   atomic.Uint64 // frames
+	taken  atomic.Uint64 // portions of large frames, in bytes: shows that the other side reads
 
 	mu      sync.Mutex
 	queue   []*frame
 	spare   []*frame
 	writing bool
 	closed  bool
+	corked  bool // frames wait for flush
 
 	// These belong to who writes.
-	batch []*frame
-	vec   net.Buffers
-	list  [][]byte
-	flat  []byte
+	batch  []*frame
+	list   [][]byte
+	vec    net.Buffers
+	left   net.Buffers // of vec
+	flat   []byte
+	number uint16 // of the next frame
+	count  uint64 // requests or answers so far
+	done   int    // bytes of flat that the system has taken
+	try    func(fd uintptr) bool
 }
 
-func newSender(nc net.Conn, queueLimit int64, moved *atomic.Uint64) *sender {
-	return &sender{nc: nc, budget: newBudget(queueLimit), moved: moved}
+func newSender(nc net.Conn, sum bool, moved func()) *sender {
+	s := &sender{nc: nc, sum: sum, moved: moved}
+	s.try = s.tryWrite
+	if c, ok := nc.(syscall.Conn); ok && triesWrites {
+		s.raw, _ = c.SyscallConn()
+	}
+	return s
 }
 
 // frame is an empty frame, to be sent or dropped.
-func (s *sender) frame() *frame {
+func (s *sender) frame(k kind, id uint64) *frame {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	f := (*frame)(nil)
 	if n := len(s.spare); n > 0 {
-		f := s.spare[n-1]
-		s.spare = s.spare[:n-1]
-		return f.begin()
+		f, s.spare = s.spare[n-1], s.spare[:n-1]
 	}
-	return new(frame).begin()
+	s.mu.Unlock()
+	if f == nil {
+		f = new(frame)
+	}
+	f.kind, f.id = k, id
+	return f.begin()
 }
 
 // drop takes back a frame that is not sent.
 func (s *sender) drop(f *frame) {
+	f.done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.release(f)
+	s.recycle(f)
 }
 
-func (s *sender) release(f *frame) {
-	if f.charge > 0 {
-		s.budget.give(f.charge)
-		f.charge = 0
-	}
-	if f.Reset(); len(s.spare) < spares && f.Cap() <= keep {
+func (s *sender) recycle(f *frame) {
+	if len(s.spare) < spares && f.Cap() <= keep {
 		s.spare = append(s.spare, f)
 	}
 }
 
-// send queues the frame, which is the sender's from now on. It does not wait for the other side.
+// send queues the frame, which is the sender's from now on, and sees to it that it is written.
 func (s *sender) send(f *frame) {
+	if s.enqueue(f) {
+		s.begin()
+	}
+}
+
+// enqueue queues the frame; true if the caller must call begin.
+func (s *sender) enqueue(f *frame) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		s.release(f)
-		return
+		f.done()
+		return false
 	}
 	s.queue = append(s.queue, f)
-	if !s.writing {
-		s.writing = true
-		s.work.Go(s.drain)
+	s.queued.Add(int64(f.Len()))
+	return !s.corked && s.claim()
+}
+
+// claim makes the caller the one who writes, unless somebody does. The sender is locked.
+func (s *sender) claim() bool {
+	if s.writing {
+		return false
 	}
+	s.writing = true
+	s.work.Add(1)
+	return true
+}
+
+// yield ends the writing. The sender is locked.
+func (s *sender) yield() {
+	s.writing = false
+	s.work.Done()
+}
+
+// cork lets frames queue up until flush.
+func (s *sender) cork() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.corked = true
+}
+
+// flush sends what has queued up since cork.
+func (s *sender) flush() {
+	s.mu.Lock()
+	s.corked = false
+	start := len(s.queue) > 0 && s.claim()
+	s.mu.Unlock()
+	if start {
+		s.begin()
+	}
+}
+
+// begin writes what is queued: here, if it is little and the system takes it at once, else in a goroutine.
+func (s *sender) begin() {
+	if s.raw == nil || s.queued.Load() > together {
+		go s.drain()
+		return
+	}
+	if !s.take() {
+		return
+	}
+	s.seal()
+	s.flatten()
+	s.done = 0
+	err := s.raw.Write(s.try)
+	switch {
+	case err != nil:
+		s.written(err)
+	case s.done < len(s.flat):
+		go s.rest()
+		return
+	default:
+		s.written(nil)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) > 0 {
+		go s.drain()
+	} else {
+		s.yield()
+	}
+}
+
+// rest writes what the system did not take at once.
+func (s *sender) rest() {
+	_, err := s.nc.Write(s.flat[s.done:])
+	s.written(err)
+	s.drain()
+}
+
+// tryWrite gives the system as much of flat as it takes without waiting.
+func (s *sender) tryWrite(fd uintptr) bool {
+	if n, err := writeFD(fd, s.flat); err == nil {
+		s.done = n
+	}
+	return true // errors are seen by the next write, in a goroutine
 }
 
 // drain writes until nothing is queued.
 func (s *sender) drain() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.queue) > 0 {
-		s.write()
+	for s.take() {
+		s.seal()
+		s.written(s.write())
 	}
-	s.writing = false
 }
 
-// write takes everything queued and writes it, without the lock. After an error the reader has a moment left to find
-// out why the other side takes no more, and ends too.
-func (s *sender) write() {
+// take makes everything queued the batch that is written next; without any, the writing ends.
+func (s *sender) take() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		s.yield()
+		return false
+	}
 	s.batch, s.queue = s.queue, s.batch[:0]
-	s.mu.Unlock()
-	err := s.flush()
+	return true
+}
+
+// seal fills in the heads of the batch and lists its slices.
+func (s *sender) seal() {
+	s.list = s.list[:0]
+	for _, f := range s.batch {
+		switch {
+		case f.kind == kindAlive:
+			f.id = s.count
+		case f.kind != kindCancel && f.id != 0:
+			s.count++
+		}
+		first := len(s.list)
+		s.list = f.Buffers(s.list)
+		f.seal(s.number, s.sum, s.list[first:])
+		s.number++
+	}
+}
+
+// written gives back the batch. After an error the reader has a moment left to find out why the other side takes no more,
+// and ends too.
+func (s *sender) written(err error) {
 	if err != nil {
 		_ = s.nc.SetReadDeadline(time.Now().Add(lingerTime))
 	}
+	size := int64(0)
+	for _, f := range s.batch {
+		size += int64(f.Len())
+		f.done()
+	}
+	clear(s.list)
+	s.sent.Add(uint64(len(s.batch)))
 	s.mu.Lock()
 	for i, f := range s.batch {
-		s.release(f)
+		s.recycle(f)
 		s.batch[i] = nil
 	}
-	s.closed = s.closed || err != nil
-	if s.closed {
+	if s.closed = s.closed || err != nil; s.closed {
 		s.discard()
+	}
+	s.mu.Unlock()
+	s.queued.Add(-size)
+	s.moved()
+}
+
+// flatten copies the slices into one.
+func (s *sender) flatten() {
+	s.flat = s.flat[:0]
+	for _, b := range s.list {
+		s.flat = append(s.flat, b...)
 	}
 }
 
-func (s *sender) flush() error {
-	s.list = s.list[:0]
-	total := 0
-	for _, f := range s.batch {
-		s.list = f.Buffers(s.list)
-		total += f.Len()
+// write writes the slices.
+func (s *sender) write() error {
+	list, total := s.list, 0
+	for _, b := range list {
+		total += len(b)
 	}
-	list := s.list
-	defer clear(list)
 	if len(list) > 1 && total <= together {
-		s.flat = s.flat[:0]
-		for _, b := range list {
-			s.flat = append(s.flat, b...)
-		}
-		return s.writeSome(s.flat)
+		s.flatten()
+		_, err := s.nc.Write(s.flat)
+		return err
 	}
 	for len(list) > 0 {
 		n, size := 0, 0
-		for n < len(list) && size+len(list[n]) <= piece {
-			size += len(list[n])
-			n++
+		s.vec = s.vec[:0]
+		for n < len(list) && size < portion {
+			b := list[n][:min(len(list[n]), portion-size)]
+			s.vec = append(s.vec, b)
+			size += len(b)
+			if list[n] = list[n][len(b):]; len(list[n]) == 0 {
+				n++
+			}
 		}
-		var err error
-		if n <= 1 {
-			n = 1
-			err = s.writeSome(list[0])
-		} else {
-			s.vec = append(net.Buffers(nil), list[:n]...)
-			_, err = s.vec.WriteTo(s.nc)
-			s.count(size)
-		}
-		if err != nil {
+		s.left = s.vec
+		if _, err := s.left.WriteTo(s.nc); err != nil {
 			return err
 		}
+		s.taken.Add(uint64(size))
 		list = list[n:]
 	}
 	return nil
 }
 
-// writeSome writes b in pieces.
-func (s *sender) writeSome(b []byte) error {
-	for len(b) > 0 {
-		n, err := s.nc.Write(b[:min(len(b), piece)])
-		if s.count(n); err != nil {
-			return err
-		}
-		b = b[n:]
-	}
-	return nil
-}
-
-func (s *sender) count(n int) {
-	if n >= progress {
-		s.moved.Add(1)
-	}
-}
-
 // busy reports whether frames are being written.
-func (s *sender) busy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.writing
-}
+func (s *sender) busy() bool { return s.queued.Load() > 0 }
 
-// lastWords writes the frame, if nobody else is writing and the other side takes it soon, and ends the sending.
-func (s *sender) lastWords(f *frame) {
+// lastWords says why the connection ends, behind what is queued, if the other side takes it soon, and ends the sending.
+func (s *sender) lastWords(err error) {
+	f := s.frame(kindFault, 0)
+	rpc.NewFault("", err).Append(&f.Gather)
+	_ = s.nc.SetWriteDeadline(time.Now().Add(lingerTime))
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed && !s.writing {
-		_ = s.nc.SetWriteDeadline(time.Now().Add(lingerTime))
-		_, _ = s.nc.Write(f.Bytes())
-	}
-	s.closed = true
-	s.release(f)
-	s.discard()
+	s.corked = false
+	s.mu.Unlock()
+	s.send(f)
+	s.work.Wait()
+	s.close()
 }
 
 // close ends the sending; what is queued is dropped. Wait on work for who still writes, once the connection is closed.
@@ -210,7 +321,8 @@ func (s *sender) close() {
 
 func (s *sender) discard() {
 	for i, f := range s.queue {
-		s.release(f)
+		s.queued.Add(-int64(f.Len()))
+		f.done()
 		s.queue[i] = nil
 	}
 	s.queue = s.queue[:0]

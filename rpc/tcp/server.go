@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"thole.example/budget"
 	"thole.example/rpc"
 )
 
@@ -18,8 +19,8 @@ type listener struct {
 	nl      net.Listener
 	addr    string
 	handler rpc.Handler
-	base    context.Context // of every handler call
-	hold    *budget         // of the larger requests that handlers work on
+	base    context.Context // of every connection
+	share   int64           // of answers that one connection may have queued before it is read on
 	done    chan struct{}
 	work    sync.WaitGroup
 
@@ -30,17 +31,17 @@ type listener struct {
 }
 
 func serve(ctx context.Context, n Network, nl net.Listener, addr string, h rpc.Handler) *listener {
-	l := &listener{Network: n, nl: nl, addr: addr, handler: h, base: ctx, hold: newBudget(n.HoldLimit),
+	l := &listener{Network: n, nl: nl, addr: addr, handler: h, base: ctx, share: n.Ledger.Most(budget.Queues) / 8,
 		done: make(chan struct{}), sessions: map[*session]struct{}{}}
 	l.work.Go(l.accept)
-	l.work.Go(l.watch)
 	return l
 }
 
 // Addr implements rpc.Listener.
 func (l *listener) Addr() string { return l.addr }
 
-// Close stops accepting, ends all connections and waits for the handlers.
+// Close stops accepting and ends all connections. Once it returns, the handler is not called any more and the contexts of
+// all exchanges have ended; those that are not answered yet still must be, though nobody hears it.
 func (l *listener) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -122,27 +123,4 @@ func (l *listener) join(s *session) bool {
 		l.mu.Unlock()
 	})
 	return true
-}
-
-// stuckAfter is how many timeouts a peer may take to go on with a frame.
-const stuckAfter = 6
-
-// watch looks after connections whose reader waits for room: their peers are told that the server is alive. It ends
-// those that are stuck.
-func (l *listener) watch() {
-	tick := time.NewTicker(l.PingEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-l.done:
-			return
-		case <-tick.C:
-		}
-		l.mu.Lock()
-		sessions := l.list()
-		l.mu.Unlock()
-		for _, s := range sessions {
-			s.check(l.PingEvery, stuckAfter*l.Timeout)
-		}
-	}
 }

@@ -4,61 +4,59 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"thole.example/budget"
 	"thole.example/rpc"
 )
 
-// free is up to how many bytes a request is not counted against what a listener holds, so that small requests get
-// through, and with them those that let others end, however full it is. The window bounds them.
-const free = 64 << 10
-
-// session is the server's end of a connection.
+// session is the server's end of a connection. Its reader calls the handler itself.
 type session struct {
 	l       *listener
 	nc      net.Conn
-	out     *sender
 	in      *reader
+	out     *sender
 	peer    rpc.Peer
-	base    context.Context // of its handlers; ends with the connection
+	ctx     context.Context // ends with the connection
 	cancel  context.CancelCauseFunc
 	gone    chan struct{}
-	slot    chan struct{} // one token for each handler at work
-	limit   uint32        // the largest body that the client accepts
+	limit   uint32 // the largest body that the client accepts
 	greeted atomic.Bool
-	stalled atomic.Bool // the reader waits for room
-	within  atomic.Bool // the reader is within a body
+	last    uint64         // number of the latest request; the reader's
+	queue   *budget.Credit // of answers
+	owed    atomic.Int64   // bytes taken for answers that are not there yet
+	eased   chan struct{}  // gets a token when the window, or the room for answers, may have become larger
+	answer  func(*rpc.Exchange, *rpc.Response, error)
 	work    sync.WaitGroup
 
-	read, wrote     atomic.Uint64 // signs that bytes move
-	reading, taking still
-
 	mu      sync.Mutex
-	ended   bool
-	running map[uint64]context.CancelCauseFunc
+	running map[uint64]*rpc.Exchange // not answered; nil once the connection has ended
 }
 
 func newSession(l *listener, nc net.Conn) *session {
-	s := &session{l: l, nc: nc, gone: make(chan struct{}), slot: make(chan struct{}, l.Window),
-		running: map[uint64]context.CancelCauseFunc{}}
-	s.base, s.cancel = context.WithCancelCause(l.base)
-	s.out = newSender(nc, l.QueueLimit, &s.wrote)
+	s := &session{l: l, nc: nc, gone: make(chan struct{}), running: map[uint64]*rpc.Exchange{}, eased: make(chan struct{}, 1)}
+	s.ctx, s.cancel = context.WithCancelCause(l.base)
+	s.out = newSender(nc, !l.NoChecksum, s.ease)
+	s.queue = l.Ledger.NewCredit(budget.Queues, creditStep(l.Ledger, budget.Queues))
+	s.answer = s.answered
 	return s
 }
 
-// run serves the connection until it ends and all its handlers have returned.
-func (s *session) run() {
-	err := s.serve()
-	var breach *breach
-	var shake *HandshakeError
-	if errors.As(err, &breach) || errors.As(err, &shake) {
-		s.l.Log.Warn("rpc: connection ended", "at", s.l.addr, "client", s.peer.Name, "err", err)
+// ease tells the reader that it may go on, if it waits.
+func (s *session) ease() {
+	select {
+	case s.eased <- struct{}{}:
+	default:
 	}
-	s.end(err)
+}
+
+// run serves the connection until it ends.
+func (s *session) run() {
+	why := s.serve()
+	s.tell(why)
+	s.end(why)
 	s.work.Wait()
 	s.out.work.Wait()
 }
@@ -70,12 +68,23 @@ func (s *session) serve() error {
 	if err != nil {
 		return err
 	}
+	s.in = newReader(s.ctx, s.nc, s.l.FrameLimit, s.l.Ledger)
+	s.in.before = s.out.flush
 	s.greeted.Store(true)
-	s.in = newReader(s.nc, s.l.FrameLimit, &s.read)
+	if u, ok := s.l.handler.(rpc.Urgent); ok {
+		s.in.urgent = func() bool { return u.Urgent(&s.peer) }
+	}
 	s.limit = theirs.limit
 	if theirs.name != "" {
 		s.peer.Name = theirs.name + "@" + addr
 	}
+	p := newPulse(s.l.Network, theirs, s.in, s.out)
+	s.work.Go(func() {
+		if err := p.watch(s.gone); err != nil {
+			s.tell(&silence{err})
+			s.end(&silence{err})
+		}
+	})
 	for {
 		if err := s.next(); err != nil {
 			return err
@@ -83,195 +92,225 @@ func (s *session) serve() error {
 	}
 }
 
+// silence is the end of a connection whose client does not show that it lives.
+type silence struct{ err error }
+
+func (s *silence) Error() string { return s.err.Error() }
+
+// tell logs the end of a connection that the other side is to blame for.
+func (s *session) tell(why error) {
+	var broken *breach
+	var shake *HandshakeError
+	var silent *silence
+	if errors.As(why, &broken) || errors.As(why, &shake) || errors.As(why, &silent) {
+		s.l.Log.Warn("rpc: connection ended", "at", s.l.addr, "client", s.peer.Name, "err", why)
+	}
+}
+
 // end ends the connection once, for the given reason, which the client is told if it is not the client's own.
 func (s *session) end(why error) {
 	s.mu.Lock()
-	if s.ended {
-		s.mu.Unlock()
+	running := s.running
+	s.running = nil
+	s.mu.Unlock()
+	if running == nil {
 		return
 	}
-	s.ended = true
-	s.mu.Unlock()
+	var broken *breach
+	var silent *silence
 	closing := errors.Is(why, rpc.ErrClosed)
-	var breach *breach
-	if s.greeted.Load() && (errors.As(why, &breach) || closing) {
-		f := s.out.frame()
-		rpc.NewFault("", why).Append(&f.Gather)
-		f.seal(kindFault, 0, s.l.FrameLimit)
-		s.out.lastWords(f)
-		if !closing {
+	errors.As(why, &broken)
+	errors.As(why, &silent)
+	if s.greeted.Load() && (broken != nil || silent != nil || closing) {
+		s.out.lastWords(why)
+		if broken != nil {
 			linger(s.nc)
 		}
 	}
 	s.out.close()
 	_ = s.nc.Close()
-	close(s.gone)
 	if !closing {
-		why = rpc.ErrAborted
+		why = rpc.ErrLost
 	}
 	s.cancel(why)
+	for _, x := range running {
+		x.Cancel(why)
+	}
+	close(s.gone) // who sees it finds the contexts ended
+	s.queue.Close()
+	if s.greeted.Load() {
+		s.in.credit.Close()
+	}
 }
 
-// breach says that the client broke the protocol.
-type breach struct{ err error }
-
-func (b *breach) Error() string { return b.err.Error() }
-
-func (b *breach) Unwrap() error { return b.err }
-
-// next takes one frame. An error ends the connection.
+// next takes one frame. While more have come already, answers wait for each other, to go out in one write.
 func (s *session) next() error {
+	if s.in.ready() {
+		s.out.cork()
+	} else {
+		s.out.flush()
+	}
 	h, err := s.in.next()
 	if err != nil {
-		if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return err
-		}
-		return &breach{err}
+		return err
 	}
 	switch h.kind {
-	case kindPing:
-		f := s.out.frame()
-		f.seal(kindPong, h.id, s.limit)
-		s.out.send(f)
-		return nil
-	case kindCancel:
-		s.mu.Lock()
-		cancel := s.running[h.id]
-		s.mu.Unlock()
-		if cancel != nil {
-			cancel(rpc.ErrAborted)
-		}
-		return nil
 	case kindRequest:
 		return s.request(h)
+	case kindAlive:
+		if h.id != s.last {
+			return &breach{fmt.Errorf("request %d was lost on the way", s.last+1)}
+		}
+		return s.in.follow(h)
+	case kindCancel:
+		s.mu.Lock()
+		x := s.running[h.id]
+		s.mu.Unlock()
+		if x != nil {
+			x.Cancel(rpc.ErrAborted)
+		}
+		return s.in.follow(h)
 	}
 	return &breach{fmt.Errorf("frame of kind %d from a client", h.kind)}
 }
 
-// request reads a request and starts its handler. While the window or the listener is full it reads nothing more.
+// request reads a request and gives it to the handler.
 func (s *session) request(h head) error {
-	select {
-	case s.slot <- struct{}{}:
+	switch {
+	case h.id <= s.last:
+		return &breach{fmt.Errorf("request %d came when %d was due", h.id, s.last+1)}
+	case h.id > s.last+1:
+		return &breach{fmt.Errorf("request %d was lost on the way", s.last+1)}
+	}
+	if err := s.in.follow(h); err != nil {
+		return err
+	}
+	s.last++
+	if err := s.await(); err != nil {
+		return err
+	}
+	body, err := s.in.body(h)
+	q := &rpc.Request{}
+	switch {
+	case err == nil:
+		if q, err = rpc.ReadRequest(body.Bytes()); err != nil {
+			q, err = &rpc.Request{}, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
+		}
+		q.Memory = body
+	case tooLarge(err):
+		err = fmt.Errorf("%w: %w", rpc.ErrTooLarge, err)
 	default:
-		s.stalled.Store(true)
+		return err
+	}
+	x := rpc.NewExchange(q, &s.peer, s.answer)
+	x.ID = h.id
+	if !s.add(x) {
+		x.Fail(rpc.ErrLost)
+		return net.ErrClosed
+	}
+	if err == nil {
+		err = s.reserve(x)
+	}
+	if err != nil {
+		x.Fail(err)
+		return nil
+	}
+	rpc.Serve(s.l.handler, x, s.l.Log)
+	return nil
+}
+
+// tooLarge reports whether a message never has room in the ledger.
+func tooLarge(err error) bool {
+	_, ok := errors.AsType[*budget.TooLarge](err)
+	return ok
+}
+
+// add counts the exchange as under way; false if the connection has ended.
+func (s *session) add(x *rpc.Exchange) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running == nil {
+		return false
+	}
+	s.running[x.ID] = x
+	return true
+}
+
+// await waits until the window is not full and the client has taken enough of its answers.
+func (s *session) await() error {
+	for {
+		s.mu.Lock()
+		free := len(s.running) < s.l.Window
+		s.mu.Unlock()
+		if free && s.owed.Load()+s.out.queued.Load() <= s.l.share {
+			return nil
+		}
+		s.in.pause(noTaker)
 		select {
-		case s.slot <- struct{}{}:
+		case <-s.eased:
+			s.in.resume()
 		case <-s.gone:
 			return net.ErrClosed
 		}
-		s.stalled.Store(false)
 	}
-	held := int64(0)
-	if h.size > free {
-		s.stalled.Store(true)
-		var ok bool
-		if held, ok = s.l.hold.take(s.base, s.gone, int64(h.size)); !ok {
-			return net.ErrClosed
-		}
-		s.stalled.Store(false)
+}
+
+// reserve takes room for the answer, if the handler knows how large it will be.
+func (s *session) reserve(x *rpc.Exchange) error {
+	sizer, ok := s.l.handler.(rpc.Sizer)
+	if !ok || s.queue == nil {
+		x.Reserve(budget.Charge{}, s.queue)
+		return nil
 	}
-	s.within.Store(true)
-	body, err := s.in.body(h.size)
-	s.within.Store(false)
+	n := sizer.Size(x)
+	if n <= 0 {
+		x.Reserve(budget.Charge{}, s.queue)
+		return nil
+	}
+	s.in.pause(noRoom)
+	room, err := s.l.Ledger.Take(s.ctx, budget.Queues, n, s.in.urgent)
+	s.in.resume()
+	if tooLarge(err) {
+		return fmt.Errorf("%w: the answer: %w", rpc.ErrTooLarge, err)
+	}
 	if err == nil {
-		err = s.start(h.id, body, held)
-	}
-	if err != nil {
-		s.l.hold.give(held)
+		x.Reserve(room, s.queue)
+		s.owed.Add(x.Reserved())
 	}
 	return err
 }
 
-// start runs the handler in a goroutine, because it may block.
-func (s *session) start(id uint64, body []byte, held int64) error {
-	ctx, cancel := context.WithCancelCause(s.base)
+// answered sends an answer, whichever goroutine it comes from.
+func (s *session) answered(x *rpc.Exchange, r *rpc.Response, err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended {
-		cancel(nil)
-		return net.ErrClosed
-	}
-	if s.running[id] != nil || id == 0 {
-		cancel(nil)
-		return &breach{fmt.Errorf("request %d is under way already or has no number", id)}
-	}
-	s.running[id] = cancel
-	s.work.Go(func() { s.handle(ctx, id, body, held) })
-	return nil
-}
-
-// handle answers a request.
-func (s *session) handle(ctx context.Context, id uint64, body []byte, held int64) {
-	var r *rpc.Response
-	q, err := rpc.ReadRequest(body)
-	if err != nil {
-		err = fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
-	} else {
-		r, err = rpc.Serve(ctx, s.l.handler, &s.peer, q, s.l.Log)
-	}
-	if held > 0 {
-		s.l.hold.give(held)
-	}
-	s.mu.Lock()
-	cancel := s.running[id]
-	delete(s.running, id)
+	gone := s.running == nil
+	full := len(s.running) >= s.l.Window
+	delete(s.running, x.ID)
 	s.mu.Unlock()
-	cancel(nil)
-	f := s.out.frame()
-	if s.fill(f, id, r, err) {
-		s.out.send(f)
-	} else {
-		s.out.drop(f)
+	s.owed.Add(-x.Reserved())
+	if full {
+		s.ease()
 	}
-	<-s.slot
-}
-
-// fill makes the answer's frame; false if the connection has ended.
-func (s *session) fill(f *frame, id uint64, r *rpc.Response, err error) bool {
+	if gone {
+		r.Release()
+		return
+	}
+	f := s.out.frame(kindResponse, x.ID)
 	if err == nil {
-		if err = r.Append(&f.Gather); err == nil && !f.seal(kindResponse, id, s.limit) {
-			err = fmt.Errorf("response of %d bytes, want at most %d: %w", f.Len()-headSize, s.limit, rpc.ErrTooLarge)
+		if err = r.Append(&f.Gather); err == nil && f.body() > int(s.limit) {
+			err = fmt.Errorf("response of %d bytes, want at most %d: %w", f.body(), s.limit, rpc.ErrTooLarge)
 		}
-		if err != nil {
+		if err == nil {
+			f.memory = r.Memory
+		} else {
+			r.Release()
 			f.begin()
 		}
 	}
 	if err != nil {
+		f.kind = kindFault
 		rpc.NewFault("", err).Append(&f.Gather)
-		f.seal(kindFault, id, ^uint32(0))
 	}
-	var ok bool
-	f.charge, ok = s.out.budget.take(s.base, s.gone, int64(f.Len())+frameCost)
-	return ok
-}
-
-// still measures how long something that is under way has not moved.
-type still struct {
-	seen  uint64
-	quiet time.Duration
-}
-
-// step is told, once every interval, whether something is under way and how often it has moved so far.
-func (s *still) step(every time.Duration, busy bool, moved uint64) time.Duration {
-	if !busy || moved != s.seen {
-		s.quiet = 0
-	} else {
-		s.quiet += every
-	}
-	s.seen = moved
-	return s.quiet
-}
-
-// check is called once every interval. A connection that is stuck within a frame for too long is ended.
-func (s *session) check(every, stuck time.Duration) {
-	if s.stalled.Load() {
-		f := s.out.frame()
-		f.seal(kindPong, 0, ^uint32(0))
-		s.out.send(f)
-	}
-	in := s.reading.step(every, s.within.Load(), s.read.Load())
-	out := s.taking.step(every, s.out.busy(), s.wrote.Load())
-	if max(in, out) >= stuck {
-		s.l.work.Go(func() { s.end(fmt.Errorf("stuck for %v", stuck)) })
-	}
+	f.charge = s.queue.Force(int64(f.Own()))
+	s.out.send(f)
 }

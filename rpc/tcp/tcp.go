@@ -2,12 +2,13 @@
 // described in docs/format/wire.md.
 //
 // Many requests are under way on one connection and are answered in any order. What a peer may cost is bounded: the
-// size of a frame, the requests under way on a connection (the window), the bytes queued for writing on a connection,
-// and the bytes of requests that a listener holds. Whoever would exceed a bound waits, and with it the sender on the
-// other side; nothing fails.
+// size of a frame, the requests under way on a connection (the window), and everything that is read or queued by the
+// ledger, which counts bytes as they come. While there is no room the connection is not read, and so the sender on the
+// other side waits; nothing fails.
 //
-// While calls are under way a client sends pings, which the server answers however long its handlers take. A client
-// that hears nothing for the timeout fails its calls, and so does one whose connection ends.
+// Both ends show signs of life, whether or not there is anything else to say. Silence ends a connection; an end that does
+// not read because it has no room is not silent. Frames are numbered and have checksums, so that one that was lost,
+// repeated or changed on the way ends the connection too, and its calls fail with rpc.ErrLost.
 package tcp
 
 import (
@@ -22,6 +23,7 @@ import (
 	"syscall"
 	"time"
 
+	"thole.example/budget"
 	"thole.example/rpc"
 )
 
@@ -29,8 +31,6 @@ import (
 const (
 	DefaultFrameLimit = 1 << 30
 	DefaultWindow     = 256
-	DefaultQueueLimit = 256 << 20
-	DefaultHoldLimit  = 1 << 30
 	DefaultPingEvery  = 2 * time.Second
 	DefaultTimeout    = 10 * time.Second
 )
@@ -41,11 +41,12 @@ type Network struct {
 	Name       string        // this side's name, told to the other; at most 256 bytes
 	FrameLimit uint32        // the largest body of a frame that this side accepts, in bytes
 	Window     int           // requests under way on one connection; the smaller one of both sides counts
-	QueueLimit int64         // bytes waiting to be written on one connection
-	HoldLimit  int64         // bytes of the larger requests that a listener holds, over all connections
-	PingEvery  time.Duration // how often a client with calls under way asks whether the server is there
-	Timeout    time.Duration // after how long without a byte, while calls are under way, a client gives up
-	Log        *slog.Logger  // told of panics and of peers that break the protocol; nil: slog.Default
+	PingEvery  time.Duration // how often this side shows that it lives
+	Timeout    time.Duration // after how long without a byte a connection ends
+	NoChecksum bool          // bodies that this side sends have no checksum
+	// Ledger counts what is read (budget.Small and Frames) and answers that wait to be written (budget.Queues); nil: no bound.
+	Ledger *budget.Ledger
+	Log    *slog.Logger // told of panics and of peers that break the protocol; nil: slog.Default
 }
 
 var _ rpc.Network = Network{}
@@ -58,19 +59,12 @@ func (n Network) settings() Network {
 	if n.Window <= 0 {
 		n.Window = DefaultWindow
 	}
-	if n.QueueLimit <= 0 {
-		n.QueueLimit = DefaultQueueLimit
-	}
-	if n.HoldLimit <= 0 {
-		n.HoldLimit = DefaultHoldLimit
-	}
 	if n.PingEvery <= 0 {
 		n.PingEvery = DefaultPingEvery
 	}
 	if n.Timeout <= 0 {
 		n.Timeout = DefaultTimeout
 	}
-	n.PingEvery = min(n.PingEvery, max(n.Timeout/2, time.Millisecond))
 	if n.Log == nil {
 		n.Log = slog.Default()
 	}

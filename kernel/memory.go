@@ -1,0 +1,66 @@
+package kernel
+
+import "unsafe"
+
+// Memory is zeroed memory that grows in place: what is in it stays, without a copy once it is large. Small memory is an
+// ordinary slice; from mapFrom bytes on it is mapped outside of the Go heap where the system has that, so that the
+// collector neither scans nor doubles it, in huge pages, which come as they are first written. The zero Memory is empty
+// and ready for use. One goroutine at a time may use it; views of its data are valid until the next Grow or Free.
+type Memory struct {
+	data   []byte
+	mapped mapping
+}
+
+// mapFrom is from how many bytes on memory is mapped: below, huge pages would take more than they give. It also bounds
+// what is copied when memory moves out of the heap.
+const mapFrom = 1 << 20
+
+// cacheLine is what memory begins at a multiple of.
+const cacheLine = 64
+
+// Data is all of the memory.
+func (m *Memory) Data() []byte { return m.data }
+
+// Grow makes the memory at least n bytes long; what is new is zero. It fails if the system has none to give.
+func (m *Memory) Grow(n int) error {
+	if n <= len(m.data) {
+		return nil
+	}
+	if n >= mapFrom && canMap {
+		return m.grow(n)
+	}
+	data := aligned(max(n, len(m.data)+len(m.data)/2))
+	copy(data, m.data)
+	m.data = data
+	return nil
+}
+
+// Free gives the memory back; it is empty afterwards. Memory that is not freed is collected while it is small, and stays
+// until the process ends when it is mapped.
+func (m *Memory) Free() {
+	m.mapped.free()
+	*m = Memory{}
+}
+
+// Resident is about how many bytes of the first n have been taken from the system when they were all used.
+func (m *Memory) Resident(n int) int {
+	if m.mapped.base == nil {
+		return len(m.data)
+	}
+	return min((n+hugePage-1)&^(hugePage-1), len(m.data))
+}
+
+// aligned is a slice that begins at a multiple of a cache line.
+func aligned(n int) []byte {
+	b := make([]byte, n+cacheLine)
+	from := -uintptr(unsafe.Pointer(&b[0])) & (cacheLine - 1)
+	return b[from : from+uintptr(n) : from+uintptr(n)]
+}
+
+// Lines is memory as lines of an index.
+func Lines(data []byte) []Line {
+	if len(data) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*Line)(unsafe.Pointer(&data[0])), uintptr(len(data))/unsafe.Sizeof(Line{}))
+}

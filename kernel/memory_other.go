@@ -1,0 +1,20 @@
+//go:build !linux
+
+package kernel
+
+import (
+	"errors"
+	"unsafe"
+)
+
+const (
+	canMap   = false
+	hugePage = 1
+)
+
+// mapping is nothing: memory stays in the Go heap, and is copied as it grows.
+type mapping struct{ base unsafe.Pointer }
+
+func (m *Memory) grow(int) error { return errors.ErrUnsupported }
+
+func (m *mapping) free() {}

@@ -1,0 +1,137 @@
+package kernel
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Number is an element type of rows.
+type Number interface{ Float | int64 | int32 }
+
+// Batch is rows of a slab that are changed in place, each with the sum of its gradients or what else is added to it.
+type Batch[T Number] struct {
+	Slab   []T      // row i begins at i*Stride
+	Stride int      // elements
+	Dim    int      // weights of a row, at least 1
+	Next   int      // elements from a weight to its first slot, and from slot to slot
+	Rows   []uint32 // the rows to change
+	Grad   []*T     // for each of them the first of Dim sums of gradients
+	Scale  T        // makes a sum a mean
+}
+
+// Rule is an update rule with its settings, the rate of one step and, where it counts, the number of the step. What each
+// rule does is said in package optim; here every operation is rounded by itself, in the order in which it stands. The zero
+// Rule changes nothing.
+type Rule struct {
+	kind ruleKind
+	k    [8]float64
+}
+
+// settings are the numbers that a rule works with.
+type settings[T Float] [8]T
+
+func settingsOf[T Float](r Rule) (k settings[T]) {
+	for i, v := range r.k {
+		k[i] = T(v)
+	}
+	return k
+}
+
+// Rows is what makes the step on the rows of a batch.
+func Rows[T Float](r Rule) func(b *Batch[T]) {
+	run, k := tableOf[T]().rules[r.kind], settingsOf[T](r)
+	return func(b *Batch[T]) {
+		want(len(b.Grad), len(b.Rows), "Grad")
+		if run != nil && len(b.Rows) > 0 && b.Dim > 0 {
+			run(b, &k)
+		}
+	}
+}
+
+// Cells makes the step on weights with their mean gradients and slots in slices of their own, all of one length.
+func Cells[T Float](r Rule, w, g []T, slots [][]T) {
+	want(len(g), len(w), "g")
+	if cells := plainRules[T]()[r.kind]; cells != nil {
+		k := settingsOf[T](r)
+		cells(w, g, slots, 1, &k)
+	}
+}
+
+// AddRows adds to each row of the batch what stands in place of its gradients, without the scale. Integers wrap around.
+func AddRows[T Number](b *Batch[T]) {
+	want(len(b.Grad), len(b.Rows), "Grad")
+	switch b := any(b).(type) {
+	case *Batch[float32]:
+		f32.rules[addition](b, &settings[float32]{})
+		return
+	case *Batch[float64]:
+		f64.rules[addition](b, &settings[float64]{})
+		return
+	}
+	for i, row := range b.Rows {
+		val := b.Slab[int(row)*b.Stride:][:b.Dim]
+		for j, v := range unsafe.Slice(b.Grad[i], b.Dim) {
+			val[j] += v
+		}
+	}
+}
+
+// Each calls f for every row of the batch with its weights, its mean gradient, and its slots: for rules that know only
+// slices. mean has room for Dim numbers and is overwritten, as are slots, of which there are as many as the rule has.
+func (b *Batch[T]) Each(mean []T, slots [][]T, f func(w, g []T, slots [][]T)) {
+	for i, row := range b.Rows {
+		val := b.Slab[int(row)*b.Stride:]
+		for s := range slots {
+			slots[s] = val[(s+1)*b.Next:][:b.Dim:b.Dim]
+		}
+		for j, v := range unsafe.Slice(b.Grad[i], b.Dim) {
+			mean[j] = (v + 0) * b.Scale
+		}
+		f(val[:b.Dim:b.Dim], mean[:b.Dim], slots)
+	}
+}
+
+// cellRule is a rule in pure Go.
+type cellRule[T Float] func(w, g []T, slots [][]T, scale T, k *settings[T])
+
+// byRow makes the form for rows of a rule for cells.
+func byRow[T Float](cells cellRule[T]) func(*Batch[T], *settings[T]) {
+	return func(b *Batch[T], k *settings[T]) {
+		slots := make([][]T, 0, 2)
+		for i, row := range b.Rows {
+			val := b.Slab[int(row)*b.Stride:]
+			slots = slots[:0]
+			for at := b.Next; len(slots) < cap(slots) && at+b.Dim <= len(val); at += b.Next {
+				slots = append(slots, val[at:at+b.Dim])
+			}
+			cells(val[:b.Dim], unsafe.Slice(b.Grad[i], b.Dim), slots, b.Scale, k)
+		}
+	}
+}
+
+// mean is the mean gradient of a sum. Sums begin with zero, also where a single gradient stands for its sum.
+func mean[T Float](sum, scale T) T { return T((sum + 0) * scale) }
+
+// root is the square root, rounded once.
+func root[T Float](v T) T { return T(math.Sqrt(float64(v))) }
+
+// sign is -1 for numbers below 0 and else 1.
+func sign[T Float](v T) T {
+	if v < 0 {
+		return -1
+	}
+	return 1
+}
+
+// shrink is the proximal step of l1: it moves v towards zero by by, and stops there.
+func shrink[T Float](v, by T) T {
+	switch {
+	case v > by:
+		return v - by
+	case v < -by:
+		return v + by
+	case v != v:
+		return v
+	}
+	return 0
+}

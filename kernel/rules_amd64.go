@@ -1,0 +1,40 @@
+package kernel
+
+// fastTables are the tables with assembly, the best first. There is none with wider vectors: the rules that divide and
+// take roots run at the speed of the divider, and the others at that of memory, whatever the width.
+func fastTables() []table[float32] {
+	if machine == plain {
+		return nil
+	}
+	t := generic[float32]()
+	t.name = "avx2"
+	t.rules = [ruleKinds]func(*Batch[float32], *settings[float32]){
+		sgdPlain: sgdAVX2, sgdL1: sgdL1AVX2, momentumPlain: momentumAVX2, addition: addAVX2, adagradL1: adagradAVX2,
+		adamPlain: adamAVX2, ftrlTaken: ftrlTakenAVX2, ftrlFixed: ftrlFixedAVX2,
+	}
+	return []table[float32]{t}
+}
+
+//go:noescape
+func addAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func sgdAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func sgdL1AVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func momentumAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func adagradAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func adamAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func ftrlTakenAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func ftrlFixedAVX2(b *Batch[float32], k *settings[float32])

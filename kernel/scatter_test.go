@@ -1,0 +1,93 @@
+package kernel
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"thole.example/wire"
+)
+
+// batchOf is a batch of keys of which some come twice, and the number of unique ones.
+func batchOf(t *rapid.T) (inputs []Input, unique int) {
+	seen := map[int64]uint32{}
+	for i, key := range rapid.SliceOfN(rapid.Int64Range(0, 60), 0, 100).Draw(t, "keys") {
+		place, again := seen[key]
+		if !again {
+			place = uint32(len(seen))
+			seen[key] = place
+		} else {
+			place |= Again
+		}
+		inputs = append(inputs, Input{key, uint32(i), place})
+	}
+	return inputs, len(seen)
+}
+
+// Every implementation moves the same bytes, and adds in the order of the inputs.
+func TestScatterGather(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		inputs, unique := batchOf(t)
+		n := rapid.SampledFrom([]int{1, 2, 3, 8, 16, 24, 32}).Draw(t, "n")
+		const first = 7
+		for i := range inputs {
+			inputs[i].Place += first
+		}
+		src := random[float32](len(inputs) * n)
+		want := make([]float32, unique*n)
+		met := map[uint32]bool{}
+		for i, e := range inputs {
+			to := want[(int(e.Place&^Again)-first)*n:][:n]
+			for j, v := range src[i*n:][:n] {
+				if met[e.Place&^Again] {
+					to[j] += v
+				} else {
+					to[j] = v
+				}
+			}
+			met[e.Place&^Again] = true
+		}
+		for on := plain; on <= machine; on++ {
+			got := make([]float32, unique*n)
+			sumInputsOn(on, got, src, n, inputs, first)
+			if !slices.Equal(got, want) {
+				t.Fatalf("level %d: gathered %v, want %v", on, got, want)
+			}
+			back := make([]float32, len(src))
+			scatterInputsOn(on, wire.View(back), wire.View(want), 4*n, inputs, first)
+			for _, e := range inputs {
+				place := int(e.Place&^Again) - first
+				if !bytes.Equal(wire.View(back[int(e.Input)*n:][:n]), wire.View(want[place*n:][:n])) {
+					t.Fatalf("level %d: input %d has another row than place %d", on, e.Input, place)
+				}
+			}
+		}
+	})
+}
+
+// An index that does not fit panics and writes nothing outside.
+func TestScatterOutside(t *testing.T) {
+	for _, bad := range []Input{{Input: 4}, {Place: 4}, {Input: 1 << 31}, {Place: 1<<31 - 1}} {
+		for on := plain; on <= machine; on++ {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("level %d: %+v did not panic", on, bad)
+					}
+				}()
+				rows := make([]float32, 4*16)
+				scatterInputsOn(on, wire.View(make([]float32, 4*16)), wire.View(rows), 64, []Input{{}, bad}, 0)
+			}()
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Errorf("level %d: gather of %+v did not panic", on, bad)
+					}
+				}()
+				sumInputsOn(on, make([]float32, 4*16), make([]float32, 4*16), 16, []Input{{}, bad}, 0)
+			}()
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package rpc
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"thole.example/budget"
+)
+
+// Exchange is a request that a server has got, and its answer. Its methods may be called by many goroutines.
+//
+// The slices of the request stay as they are until it is answered. Whoever needs what is pushed for longer retains its
+// Memory before the answer; the exchange itself releases it after. An answer that holds slices of the request retains it
+// too: Response.Memory = x.Memory.Retain().
+type Exchange struct {
+	*Request
+	From *Peer
+	ID   uint64 // number of the request on its connection, where the network has numbers
+
+	send     func(*Exchange, *Response, error)
+	answered atomic.Bool
+	room     budget.Charge  // for the answer
+	reserved int64          // its size at first
+	queue    *budget.Credit // where what it takes beyond that is counted
+
+	mu     sync.Mutex
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	ended  error
+}
+
+// NewExchange is an exchange whose answer is given to send, once. One retention of q.Memory is the exchange's. Only
+// networks make exchanges.
+func NewExchange(q *Request, from *Peer, send func(*Exchange, *Response, error)) *Exchange {
+	return &Exchange{Request: q, From: from, send: send}
+}
+
+// Reserve gives the exchange bytes that were taken for its answer, and where to count what it takes beyond them. Networks
+// call it, before anybody else has the exchange.
+func (x *Exchange) Reserve(room budget.Charge, queue *budget.Credit) {
+	x.room, x.queue, x.reserved = room, queue, room.Bytes()
+}
+
+// Reserved is how many bytes were taken for the answer before Serve was called.
+func (x *Exchange) Reserved() int64 { return x.reserved }
+
+// Buffer is memory for n bytes of the answer's values, retained once, to be the Memory of the response. It is counted in
+// what the network has taken for the answer (see [Sizer]), and beyond that all the same. It does not wait, and may be
+// called once, before the answer.
+func (x *Exchange) Buffer(n int) *Buffer {
+	if x.room.Bytes() >= int64(n) {
+		return NewBuffer(n, x.room.Split(int64(n)))
+	}
+	x.room.Release()
+	return NewBuffer(n, x.queue.Force(int64(n)))
+}
+
+// Answer sends the response, which is the network's from then on, with its Memory; nil is an empty one. Only the first
+// answer counts; others are dropped.
+func (x *Exchange) Answer(r *Response) {
+	if r == nil {
+		r = &Response{}
+	}
+	x.finish(r, nil)
+}
+
+// Fail answers with an error; the caller gets it as a *Fault.
+func (x *Exchange) Fail(err error) { x.finish(nil, err) }
+
+func (x *Exchange) finish(r *Response, err error) {
+	if x.answered.Swap(true) {
+		r.Release()
+		return
+	}
+	x.Cancel(nil)
+	memory := x.Memory
+	x.room.Release()
+	x.send(x, r, err)
+	memory.Release()
+}
+
+// Answered reports whether the exchange was answered.
+func (x *Exchange) Answered() bool { return x.answered.Load() }
+
+// Context ends when nobody waits for the answer any more: the caller gave it up (the cause is ErrAborted), or the
+// connection ended (ErrClosed or ErrLost); and after the answer.
+func (x *Exchange) Context() context.Context {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ctx == nil {
+		x.ctx, x.cancel = context.WithCancelCause(context.Background())
+		if x.ended != nil {
+			x.cancel(x.ended)
+		}
+	}
+	return x.ctx
+}
+
+// Cancel ends the context. Networks call it.
+func (x *Exchange) Cancel(why error) {
+	if why == nil {
+		why = context.Canceled
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended != nil {
+		return
+	}
+	x.ended = why
+	if x.cancel != nil {
+		x.cancel(why)
+	}
+}
+
+// Guard runs a part of a handler's work: a panic is logged with its stack and answered as ErrInternal.
+func (x *Exchange) Guard(log *slog.Logger, work func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("rpc: handler panicked", "op", x.Op.String(), "from", x.From.Name, "panic", p, "stack", string(debug.Stack()))
+			x.Fail(fmt.Errorf("%w: %v", ErrInternal, p))
+		}
+	}()
+	work()
+}
+
+// Serve gives the exchange to the handler, for networks.
+func Serve(h Handler, x *Exchange, log *slog.Logger) { x.Guard(log, func() { h.Serve(x) }) }

@@ -1,0 +1,231 @@
+package tcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync/atomic"
+
+	"thole.example/budget"
+	"thole.example/kernel"
+	"thole.example/rpc"
+)
+
+const (
+	// readerSize is large enough for many small frames in one read; larger bodies are read into their own memory.
+	readerSize = 64 << 10
+	// firstStep and lastStep are how much memory a body that a connection's past does not vouch for is given at once:
+	// as much as has come already, within these.
+	firstStep = 64 << 10
+	lastStep  = 1 << 20
+)
+
+// What a reader does.
+const (
+	reading uint32 = iota
+	noRoom         // it waits for the ledger
+	noTaker        // it waits until the other side has taken more of its answers
+)
+
+// reader reads frames. Bodies are counted in the ledger as their bytes come, never by the length that was announced.
+type reader struct {
+	br     *bufio.Reader
+	limit  uint32
+	ctx    context.Context // ends with the connection
+	ledger *budget.Ledger
+	credit *budget.Credit // of small bodies
+	urgent func() bool    // may the reserve be used? nil: no
+	before func()         // called before the reader waits for something else than bytes
+	number uint16         // of the next frame
+	proven int            // the largest body that has come whole
+	head   [headSize]byte
+	heard  atomic.Uint64 // bytes so far
+	state  atomic.Uint32 // reading, noRoom or noTaker
+	inside atomic.Bool   // it reads a body
+}
+
+func newReader(ctx context.Context, nc net.Conn, limit uint32, ledger *budget.Ledger) *reader {
+	r := &reader{limit: limit, ctx: ctx, ledger: ledger, before: func() {}}
+	r.br = bufio.NewReaderSize(counted{nc, &r.heard}, readerSize)
+	r.credit = ledger.NewCredit(budget.Small, creditStep(ledger, budget.Small))
+	return r
+}
+
+// creditStep is how many bytes of the class a connection takes in advance.
+func creditStep(ledger *budget.Ledger, c budget.Class) int64 {
+	return max(4<<10, min(ledger.Most(c)/256, 256<<10))
+}
+
+// next reads the head of the next frame.
+func (r *reader) next() (head, error) {
+	if _, err := io.ReadFull(r.br, r.head[:]); err != nil {
+		return head{}, err
+	}
+	h, err := parseHead(&r.head, r.limit)
+	if err != nil {
+		return h, &breach{err}
+	}
+	return h, nil
+}
+
+// ready reports whether the whole next frame has come already.
+func (r *reader) ready() bool {
+	have := r.br.Buffered()
+	if have < headSize {
+		return false
+	}
+	b, _ := r.br.Peek(4)
+	return uint64(have) >= headSize+uint64(binary.LittleEndian.Uint32(b))
+}
+
+// pause says that the reader does not read for now.
+func (r *reader) pause(why uint32) {
+	r.before()
+	r.state.Store(why)
+}
+
+// resume says that it goes on.
+func (r *reader) resume() { r.state.Store(reading) }
+
+// follow checks that no frame before this one is missing.
+func (r *reader) follow(h head) error {
+	if h.number != r.number {
+		return &breach{fmt.Errorf("frame %d follows frame %d: what was between them was lost on the way, or it came twice",
+			h.number, r.number-1)}
+	}
+	r.number++
+	return nil
+}
+
+// body reads the body of a frame. An empty one has no Buffer. A *budget.TooLarge says that it never has room; then it is
+// read and dropped, and the next frame follows.
+func (r *reader) body(h head) (*rpc.Buffer, error) {
+	n := int(h.size)
+	if n == 0 {
+		return nil, nil
+	}
+	r.inside.Store(true)
+	defer r.inside.Store(false)
+	class := budget.Small
+	if n > lastStep {
+		class = budget.Frames
+	}
+	if most := r.ledger.Most(class); int64(n) > most {
+		if _, err := r.br.Discard(n); err != nil {
+			return nil, early(err)
+		}
+		return nil, &budget.TooLarge{Class: class, Wanted: int64(n), Most: most}
+	}
+	if n <= max(firstStep, min(r.proven, lastStep)) {
+		return r.atOnce(h)
+	}
+	claim, err := r.ledger.Claim(class, int64(n))
+	if err != nil {
+		return nil, err
+	}
+	f, err := r.inSteps(h, claim)
+	charge := claim.Done()
+	if err != nil {
+		charge.Release()
+		f.Release()
+		return nil, err
+	}
+	f.Count(charge)
+	r.proven = max(r.proven, n)
+	return f, nil
+}
+
+// atOnce reads a small body, or one of a size that the connection has brought before.
+func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
+	charge, ok := r.credit.TryTake(int64(h.size))
+	if !ok {
+		var err error
+		r.pause(noRoom)
+		charge, err = r.credit.Take(r.ctx, int64(h.size), r.urgent)
+		r.resume()
+		if err != nil {
+			return nil, err
+		}
+	}
+	f := rpc.NewBuffer(int(h.size), charge)
+	_, err := io.ReadFull(r.br, f.Bytes())
+	if err == nil && h.flags&flagSum != 0 {
+		err = h.checkSum(kernel.CRC32C(0, f.Bytes()))
+		if err != nil {
+			err = &breach{err}
+		}
+	}
+	if err != nil {
+		f.Release()
+		return nil, early(err)
+	}
+	return f, nil
+}
+
+// inSteps reads a large body: there must be a byte of each step before room is taken for it. The checksum is made of each
+// step while it is in the processor's cache.
+func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error) {
+	n, come, sum := int(h.size), 0, uint32(0)
+	for come < n {
+		if _, err = r.br.Peek(1); err != nil {
+			return f, early(err)
+		}
+		step := min(n-come, max(firstStep, min(come, lastStep)))
+		r.pause(noRoom)
+		err = claim.Take(r.ctx, int64(step), r.urgent)
+		r.resume()
+		if err != nil {
+			return f, err
+		}
+		if len(f.Bytes()) < come+step {
+			more := rpc.NewBuffer(min(n, max(r.proven, 2*(come+step))), budget.Charge{})
+			copy(more.Bytes(), f.Bytes()[:come])
+			f.Release()
+			f = more
+		}
+		b := f.Bytes()[come : come+step]
+		if _, err = io.ReadFull(r.br, b); err != nil {
+			return f, early(err)
+		}
+		if h.flags&flagSum != 0 {
+			sum = kernel.CRC32C(sum, b)
+		}
+		come += step
+	}
+	if err := h.checkSum(sum); err != nil {
+		return f, &breach{err}
+	}
+	return f, nil
+}
+
+// early is the error of a connection that ends within a frame.
+func early(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// counted counts the bytes read.
+type counted struct {
+	net.Conn
+	heard *atomic.Uint64
+}
+
+func (c counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.heard.Add(uint64(n))
+	}
+	return n, err
+}
+
+// breach is a peer's violation of the protocol.
+type breach struct{ err error }
+
+func (b *breach) Error() string { return b.err.Error() }
+
+func (b *breach) Unwrap() error { return b.err }

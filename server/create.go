@@ -1,0 +1,197 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/rpc"
+	"thole.example/shard"
+	"thole.example/ssp"
+)
+
+// create makes matrices of the job, with the partitions of them that are this server's. Those that are there already, and
+// the same, stay as they are.
+func (s *Server) create(m *member, x *rpc.Exchange) {
+	var a rpc.Create
+	err := json.Unmarshal(x.Arg, &a)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("create: %w: %w", rpc.ErrMalformed, err)
+	case a.Servers < 1 || a.Index < 0 || a.Index >= a.Servers:
+		err = fmt.Errorf("create: server %d of %d: %w", a.Index, a.Servers, rpc.ErrMalformed)
+	}
+	c := creation{j: m.job, m: m, q: &request{x: x}}
+	for i := 0; i < len(a.Matrices) && err == nil; i++ {
+		var made *store
+		if made, err = s.newStore(m.job, &a, &a.Matrices[i]); err == nil {
+			c.stores = append(c.stores, made)
+		}
+	}
+	if err != nil {
+		m.refuse(x, err)
+		return
+	}
+	m.job.submit(&c)
+}
+
+// newStore is one matrix, without values.
+func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error) {
+	text, err := json.Marshal(struct {
+		*rpc.Spec
+		Servers, Index int
+	}{spec, a.Servers, a.Index})
+	if err != nil {
+		return nil, err
+	}
+	m := &spec.Meta
+	if err := m.Check(); err != nil {
+		return nil, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
+	}
+	cut, err := part.Lookup(spec.Partitioner, m)
+	if err != nil {
+		return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrRefused, err)
+	}
+	out := &store{job: j, spec: text, meta: m.Clone()}
+	if m.Rule != "" {
+		if out.rule, err = s.Funcs.Rule(m.Rule); err != nil {
+			return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrNotFound, err)
+		}
+	}
+	if out.nonFinite, err = ParseNonFinite(spec.NonFinite); err != nil {
+		return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrMalformed, err)
+	}
+	if out.parts, err = part.NewMap(m, cut, a.Servers, firstMap); err != nil {
+		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
+	}
+	if err := shard.Check(m, out.rule); err != nil {
+		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
+	}
+	out.own = spec.Bound != nil
+	if out.own {
+		out.bound = *spec.Bound
+	}
+	out.partitions = make([]*partition, len(out.parts.Owners))
+	for _, id := range out.parts.Owned(a.Index) {
+		if _, err := shard.Need(m, out.parts.At(id), out.rule); err != nil {
+			return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
+		}
+		out.partitions[id] = &partition{id: id, of: out}
+	}
+	out.blockRows, out.blockCols = cut.Block(m)
+	return out, nil
+}
+
+// firstMap is the version of the routing map of a matrix that was just made.
+const firstMap = 1
+
+// creation is matrices on their way into a job.
+type creation struct {
+	j      *job
+	m      *member
+	q      *request
+	stores []*store // as they were asked for; those that are there already are replaced by those
+}
+
+// do implements work.
+func (c *creation) do() {
+	j := c.j
+	all := slices.Clone(*j.stores.Load())
+	before := len(all)
+	e := ssp.Create[*request]{Req: c.q, Conn: c.m.conn}
+	named := map[string]*store{}
+	for _, s := range all[1:] {
+		named[s.meta.Name] = s
+	}
+	var err error
+	for i, s := range c.stores {
+		if there := named[s.meta.Name]; there != nil {
+			if !bytes.Equal(there.spec, s.spec) {
+				err = fmt.Errorf("matrix %q of job %q is there, and is not the same: %w", s.meta.Name, j.name, rpc.ErrExists)
+				break
+			}
+			c.stores[i] = there
+			continue
+		}
+		s.number = uint32(len(all))
+		all, named[s.meta.Name] = append(all, s), s
+		e.Matrices = append(e.Matrices, ssp.Matrix{
+			ID: int(s.number), Name: s.meta.Name, Own: s.own, Bound: s.bound, Rule: s.rule != nil,
+		})
+	}
+	fresh := all[before:]
+	if err == nil {
+		err = j.server.takeTables(fresh)
+	}
+	if err != nil {
+		j.answer(c.q, nil, err)
+		return
+	}
+	c.q.ready = func(ssp.Answer[*request]) { c.install(all, fresh) }
+	step{j, e, c.q}.do()
+	if len(*j.stores.Load()) != len(all) { // refused
+		release(fresh)
+	}
+}
+
+// install makes the matrices known, and has their partitions made.
+func (c *creation) install(all, fresh []*store) {
+	j := c.j
+	for _, s := range fresh {
+		if !s.own {
+			s.bound = j.bound
+		}
+		s.slowest.Store(int32(j.core.Slowest(int(s.number))))
+	}
+	j.stores.Store(&all)
+	for _, s := range fresh {
+		for _, p := range s.partitions {
+			if p != nil && p.post(deed(p.make)) {
+				j.later.idle = append(j.later.idle, p)
+			}
+		}
+		j.later.bytes += s.denseBytes()
+	}
+	var out rpc.Created
+	for _, s := range c.stores {
+		out.Numbers = append(out.Numbers, s.number)
+		out.Clocks = append(out.Clocks, int32(max(0, j.core.ClockOf(c.m.task, int(s.number)))))
+		text, _ := json.Marshal(s.parts) // numbers alone
+		out.Maps = append(out.Maps, text)
+	}
+	j.answerJSON(c.q, out)
+}
+
+// make gives the partition its initial values.
+func (p *partition) make() {
+	s := p.of
+	sh, err := s.newShard(p.id)
+	if err != nil {
+		s.job.abort(err)
+		return
+	}
+	p.shard = sh
+	p.recount()
+}
+
+// newShard is a partition with its initial values.
+func (s *store) newShard(id int) (*shard.Shard, error) {
+	return shard.New(&s.meta, s.parts.At(id), s.parts.Bits, s.rule)
+}
+
+// denseBytes is about what the partitions here take from the start: nothing if they are sparse.
+func (s *store) denseBytes() (total int64) {
+	if s.meta.Layout == matrix.RowSparse {
+		return 0
+	}
+	for _, p := range s.partitions {
+		if p != nil {
+			n, _ := shard.Need(&s.meta, s.parts.At(p.id), s.rule)
+			total += n
+		}
+	}
+	return total
+}

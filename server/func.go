@@ -1,0 +1,141 @@
+package server
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/ssp"
+)
+
+// beside is a function on its way through the partitions of matrices.
+type beside struct {
+	x       *rpc.Exchange
+	run     func(v psf.View) ([]byte, error)
+	results []rpc.Result
+	left    atomic.Int32
+	err     atomic.Pointer[error]
+	done    func(results []rpc.Result, err error)
+}
+
+// visit is one partition's turn.
+type visit struct {
+	b      *beside
+	at     *partition
+	result *rpc.Result
+}
+
+// newBeside is the function for every partition here of the matrices that the request names.
+func (j *job) newBeside(x *rpc.Exchange, run func(v psf.View) ([]byte, error)) (*beside, []*visit, error) {
+	b := &beside{x: x, run: run}
+	var visits []*visit
+	for _, p := range x.Parts {
+		s, err := j.store(p.Matrix)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, at := range s.partitions {
+			if at != nil {
+				visits = append(visits, &visit{b: b, at: at})
+			}
+		}
+	}
+	b.results = make([]rpc.Result, len(visits))
+	for i, v := range visits {
+		v.result = &b.results[i]
+		*v.result = rpc.Result{Matrix: v.at.of.number, Partition: uint32(v.at.id)}
+	}
+	b.left.Store(int32(len(visits)) + 1)
+	return b, visits, nil
+}
+
+// start posts the visits; partitions that nobody works on get goroutines of their own, for a function may take long.
+func (b *beside) start(visits []*visit) {
+	for _, v := range visits {
+		if v.at.post(v) {
+			go v.at.run()
+		}
+	}
+	b.finish(nil)
+}
+
+// do implements work.
+func (v *visit) do() {
+	err := v.try()
+	if err != nil {
+		err = fmt.Errorf("%s on matrix %q: %w: %w", v.b.x.Func, v.at.of.meta.Name, rpc.ErrMalformed, err)
+	}
+	v.at.recount()
+	v.b.finish(err)
+}
+
+// try runs the function. One that panics is wrong, and no more.
+func (v *visit) try() (err error) {
+	defer recovered(&err)
+	if v.at.shard == nil {
+		return v.at.gone()
+	}
+	v.result.Data, err = v.b.run(v.at.shard)
+	return err
+}
+
+func (b *beside) finish(err error) {
+	if err != nil {
+		b.err.CompareAndSwap(nil, &err)
+	}
+	if b.left.Add(-1) > 0 {
+		return
+	}
+	if first := b.err.Load(); first != nil {
+		b.done(nil, *first)
+	} else {
+		b.done(b.results, nil)
+	}
+}
+
+// get runs a get function beside each partition of this server. It waits for no clock.
+func (s *Server) get(m *member, x *rpc.Exchange) {
+	fn, err := s.Funcs.Get(x.Func)
+	if err != nil {
+		m.refuse(x, fmt.Errorf("%w: %w", rpc.ErrNotFound, err))
+		return
+	}
+	j := m.job
+	b, visits, err := j.newBeside(x, func(v psf.View) ([]byte, error) { return fn.Part(v, x.Arg) })
+	if err != nil || !m.joined.Load() || j.failed.Load() != nil {
+		m.refuse(x, err)
+		return
+	}
+	b.done = func(results []rpc.Result, err error) {
+		if err != nil {
+			x.Fail(err)
+			return
+		}
+		x.Answer(&rpc.Response{Clock: j.slowest.Load(), Results: results})
+	}
+	b.start(visits)
+}
+
+// update runs an update function beside each partition of this server, at once under every protocol.
+func (s *Server) update(m *member, x *rpc.Exchange) {
+	j, q := m.job, &request{x: x}
+	e := ssp.Update[*request]{Req: q, Conn: m.conn, Seq: x.Seq}
+	fn, err := s.Funcs.Update(x.Func)
+	if err != nil {
+		e.Err = fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
+		j.post(e, q)
+		return
+	}
+	b, visits, err := j.newBeside(x, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, x.Arg) })
+	if err != nil {
+		e.Err = err
+		j.post(e, q)
+		return
+	}
+	q.run = func(r ssp.Run[*request]) {
+		b.done = func(_ []rpc.Result, err error) { j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: err}, nil) }
+		b.start(visits)
+	}
+	j.post(e, q)
+}

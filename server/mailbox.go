@@ -1,0 +1,62 @@
+package server
+
+import "sync"
+
+// work is something that a mailbox does.
+type work interface{ do() }
+
+// mailbox keeps work for one owner at a time, who does it in the order in which it came: the goroutine of whoever finds the
+// mailbox idle. Work must not wait. What takes long posts itself again, at the end, and so lets others in between its
+// bands. The zero value is empty.
+type mailbox struct {
+	mu    sync.Mutex
+	queue []work
+	owned bool
+}
+
+// post puts work at the end. It reports whether the caller is the owner now, who has to go on with next.
+func (m *mailbox) post(w ...work) (owner bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.queue = append(m.queue, w...)
+	owner = !m.owned
+	m.owned = true
+	return owner
+}
+
+// next is the owner's: what came since, all together, or nil, and the mailbox has no owner any more. used is what next gave
+// before; its memory is used again.
+func (m *mailbox) next(used []work) []work {
+	clear(used)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	batch := m.queue
+	m.queue = used[:0]
+	if len(batch) == 0 {
+		m.owned = false
+		return nil
+	}
+	return batch
+}
+
+// capture is how much work an owner does that others post before it leaves the mailbox to a goroutine of its own.
+const capture = 16
+
+// run is what an owner does who has nothing else to do with the work.
+func (m *mailbox) run() {
+	done := 0
+	for batch := m.next(nil); batch != nil; batch = m.next(batch) {
+		for _, w := range batch {
+			w.do()
+		}
+		if done += len(batch); done >= capture {
+			go m.run()
+			return
+		}
+	}
+}
+
+// deed is work that is a function.
+type deed func()
+
+func (d deed) do() { d() }

@@ -1,0 +1,196 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"thole.example/budget"
+	"thole.example/rpc"
+	"thole.example/shard"
+	"thole.example/spill"
+)
+
+// partition is a partition of a matrix on this server. What its mailbox does alone may look at the shard.
+type partition struct {
+	mailbox
+	id      int
+	of      *store
+	shard   *shard.Shard
+	bytes   budget.Charge // what the shard takes
+	counted int64         // of it
+}
+
+// delta is a part of a push that waits for its clock, or is being applied.
+type delta struct {
+	of   *store
+	part rpc.Part // Keys and Values are replaced when they go to disk
+	size int      // bytes of all values
+
+	mu     sync.RWMutex // held while the values are used, and exclusively while they go to disk
+	memory *rpc.Buffer  // where keys and values lie
+	disk   *spill.Store // where the values lie instead, under name
+	name   string
+	over   bool
+	growth budget.Charge // for columns that it makes
+}
+
+// bytes is what the delta brings.
+func (d *delta) bytes() int64 { return int64(d.size + 8*len(d.part.Keys)) }
+
+// release gives back what the delta holds in memory.
+func (d *delta) release() {
+	d.growth.Release()
+	d.memory.Release()
+}
+
+// drop ends a delta that has been applied, or never will be.
+func (d *delta) drop() {
+	d.of.job.stage.remove(d)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		return
+	}
+	d.over = true
+	d.release()
+	if d.disk != nil {
+		d.forget()
+	}
+}
+
+// fold is the deltas of one clock of a matrix on their way into the partitions.
+type fold struct {
+	of           *store
+	deltas       []*delta
+	weight, rate float64
+	left         atomic.Int32 // partitions that have not applied theirs
+}
+
+// apply is one partition's share of a fold.
+type apply struct {
+	f    *fold
+	to   *partition
+	work []share
+}
+
+// post gives the deltas to the partitions that they are for, and with a step of the rule to all; it adds those that
+// somebody must run to idle.
+func (f *fold) post(step bool, idle []*partition) []*partition {
+	applies := make([]apply, len(f.of.partitions))
+	for _, d := range f.deltas {
+		first, at, size := 0, 0, d.valueBytes()
+		for _, g := range d.part.Groups {
+			one := share{d: d, partition: g.Partition, first: first, n: int(g.Keys), lo: at, hi: at + d.size}
+			if d.part.Kind == rpc.KindKeys {
+				one.hi = at + int(g.Keys)*size
+			}
+			first, at = first+one.n, one.hi
+			applies[g.Partition].work = append(applies[g.Partition].work, one)
+		}
+	}
+	count := int32(1)
+	for i := range applies {
+		if p := f.of.partitions[i]; p != nil && (step || applies[i].work != nil) {
+			applies[i].f, applies[i].to = f, p
+			count++
+		}
+	}
+	f.left.Store(count)
+	for i := range applies {
+		if a := &applies[i]; a.to != nil && a.to.post(a) {
+			idle = append(idle, a.to)
+		}
+	}
+	f.done()
+	return idle
+}
+
+// do implements work.
+func (a *apply) do() {
+	if err := a.apply(); err != nil {
+		a.f.of.job.abort(err)
+	}
+	a.f.done()
+}
+
+func (a *apply) apply() (err error) {
+	defer recovered(&err)
+	if a.to.shard == nil {
+		return a.to.gone()
+	}
+	var room [8]shard.Delta
+	err = with(a.work, room[:0], func(deltas []shard.Delta) error { return a.to.shard.Apply(deltas, a.f.weight, a.f.rate) })
+	a.to.recount()
+	return err
+}
+
+// gone is the error of whoever comes to a partition that is not there: the job has ended, or it could not be made.
+func (p *partition) gone() error {
+	return fmt.Errorf("matrix %q: partition %d is not here any more: %w", p.of.meta.Name, p.id, rpc.ErrAborted)
+}
+
+// recovered turns a panic into an error: what a mailbox does must not leave it without an owner.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v\n%s", rpc.ErrInternal, p, debug.Stack())
+	}
+}
+
+// done gives back the memory of the deltas when all partitions have applied theirs.
+func (f *fold) done() {
+	if f.left.Add(-1) == 0 {
+		for _, d := range f.deltas {
+			d.drop()
+		}
+	}
+}
+
+// wait has the mailbox do something and waits for it. It is not for mailboxes themselves.
+func (p *partition) wait(f func()) {
+	done := make(chan struct{})
+	if p.post(deed(func() { defer close(done); f() })) {
+		p.run()
+	}
+	<-done
+}
+
+// recount counts what the shard takes now.
+func (p *partition) recount() {
+	ledger := p.of.job.server.Ledger
+	if ledger == nil || p.shard == nil {
+		return
+	}
+	if n := p.shard.Bytes(); n != p.counted {
+		p.bytes.Release()
+		p.bytes, p.counted = ledger.Force(budget.Tables, n), n
+	}
+}
+
+// parallelBytes is the work from which partitions are run by all processors.
+const parallelBytes = 4 << 20
+
+// runAll runs mailboxes that the caller owns. With a lot to do it leaves them to other goroutines, as many as there are
+// processors, so that nobody who only brought the work waits for it.
+func runAll(idle []*partition, bytes int64) {
+	if bytes < parallelBytes {
+		for _, p := range idle {
+			p.run()
+		}
+		return
+	}
+	workers := min(runtime.GOMAXPROCS(0), len(idle))
+	idle = slices.Clone(idle)
+	slices.SortFunc(idle, func(a, b *partition) int { return cmp.Compare(a.id, b.id) })
+	for w := range workers {
+		go func() {
+			for i := w; i < len(idle); i += workers {
+				idle[i].run()
+			}
+		}()
+	}
+}

@@ -1,0 +1,127 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/rpc"
+)
+
+// rehearse does of a save what can go wrong before there are values worth saving, and leaves this server's mark in the
+// stage. It answers with what the format loses.
+func (s *Server) rehearse(ctx context.Context, j *job, a *rpc.Save) (*rpc.Response, error) {
+	switch err := s.Codecs.Replaceable(ctx, s.Bucket, a.Path, a.Replace); {
+	case errors.Is(err, fs.ErrExist):
+		return nil, fmt.Errorf("%s: %w (--force replaces it)", a.Path, rpc.ErrExists)
+	case err != nil:
+		return nil, err
+	}
+	over, err := s.Bucket.State(ctx, a.Path)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.claim(j, a.Path, over); err != nil {
+		return nil, err
+	}
+	r := &rpc.Response{}
+	stage := format.NewStage(s.Bucket, a.Path, a.Stage)
+	mark := stage.Name(fmt.Sprintf("mark.%d", a.Index))
+	if err := s.keep(ctx, stage.Tree); err != nil {
+		return nil, err
+	}
+	stores, err := j.named(a.Matrices)
+	if err != nil {
+		return nil, err
+	}
+	own := *a
+	own.Stage += fmt.Sprintf(".%d", a.Index) // what one server tries and removes is not what another does
+	w, err := s.writer(ctx, j, &own, stores, func(lost string) { r.Results = append(r.Results, rpc.Result{Data: []byte(lost)}) })
+	if err != nil {
+		return nil, err
+	}
+	w.Abort(ctx)
+	return r, format.Wrap(a.Codec, a.Path, blob.WriteAll(ctx, s.Bucket, mark, []byte("here")))
+}
+
+// target is a path that a job has tried to save to, and will.
+type target struct {
+	of   *job
+	over blob.State // what was there when it was tried, or was saved there since: it may be replaced
+}
+
+// claim reserves the path for the job as long as it lasts.
+func (s *Server) claim(j *job, path string, over blob.State) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t, ok := s.targets[path]; ok && t.of != j {
+		return fmt.Errorf("%s: job %q will save there: %w", path, t.of.name, rpc.ErrExists)
+	}
+	if s.targets == nil {
+		s.targets = map[string]target{}
+	}
+	s.targets[path] = target{j, over}
+	return nil
+}
+
+// over is what a save of the job may replace at the path: what was there when it was tried; without a rehearsal nothing, or
+// whatever is there if the save says so.
+func (s *Server) over(j *job, a *rpc.Save) blob.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t, ok := s.targets[a.Path]; ok && t.of == j {
+		return t.over
+	}
+	if a.Replace {
+		return blob.Anything
+	}
+	return blob.Nothing
+}
+
+// compare wants the marks of all servers in this one's bucket.
+func (s *Server) compare(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
+	marks, err := s.Bucket.List(ctx, format.NewStage(s.Bucket, a.Path, a.Stage).Tree)
+	if err != nil {
+		return nil, err
+	}
+	if len(marks) != a.Servers {
+		return nil, fmt.Errorf("%s: %d of %d servers keep models here, want all: %w (give all servers the same --store)",
+			a.Path, len(marks), a.Servers, rpc.ErrRefused)
+	}
+	return &rpc.Response{}, nil
+}
+
+// erase removes the marks of a rehearsal.
+func (s *Server) erase(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
+	tree := format.NewStage(s.Bucket, a.Path, a.Stage).Tree
+	s.mu.Lock()
+	release := s.marks[tree]
+	delete(s.marks, tree)
+	s.mu.Unlock()
+	if release != nil {
+		defer release()
+	}
+	return &rpc.Response{}, s.Bucket.Remove(context.WithoutCancel(ctx), tree)
+}
+
+// keep keeps the marks of a rehearsal until erase: nobody takes them for what a killed process left.
+func (s *Server) keep(ctx context.Context, tree string) error {
+	b, can := s.Bucket.(blob.Sweeper)
+	if !can {
+		return nil
+	}
+	release, err := b.Hold(ctx, tree)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.marks == nil {
+		s.marks = map[string]func(){}
+	}
+	s.marks[tree] = release
+	return nil
+}

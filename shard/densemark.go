@@ -1,0 +1,120 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"thole.example/matrix"
+)
+
+// denseMark is a dense partition as it was: a chunk of cells that changes later is copied before, unless it has been read.
+// The values come first, then the slots.
+type denseMark[T number] struct {
+	d    *dense[T]
+	kept []keptCells[T]
+}
+
+// keptCells is the values, or a slot, of all cells as they were.
+type keptCells[T number] struct {
+	copies [][]T // by chunk; nil where nothing has changed
+	passed int   // cells before this one have been read in order
+}
+
+func (d *dense[T]) mark() mark {
+	m := &denseMark[T]{d: d, kept: make([]keptCells[T], 1+d.slots)}
+	for i := range m.kept {
+		m.kept[i].copies = make([][]T, (d.cells+chunk-1)/chunk)
+	}
+	d.marks = append(d.marks, m)
+	return m
+}
+
+// of is the cells of a slot, counted from 1, or the values themselves.
+func (d *dense[T]) of(slot int) []T { return d.val[slot*d.next:][:d.cells] }
+
+// keep has the marks copy the chunks of some cells that are about to change.
+func (d *dense[T]) keep(slot, lo, hi int) {
+	for _, m := range d.marks {
+		k := &m.kept[slot]
+		for c := lo / chunk; c*chunk < hi; c++ {
+			if end := min((c+1)*chunk, d.cells); k.copies[c] == nil && end > k.passed {
+				k.copies[c] = slices.Clone(d.of(slot)[c*chunk : end])
+			}
+		}
+	}
+}
+
+func (m *denseMark[T]) readRect(dst []byte, at matrix.Rect, slot int) error {
+	d := m.d
+	if slot < 0 || slot >= len(m.kept) {
+		return fmt.Errorf("slot %d, want one from 0 to %d", slot, len(m.kept)-1)
+	}
+	n, ok := at.Cells()
+	if !ok || !d.at.Contains(at) {
+		return fmt.Errorf("read of %v from the partition at %v", at, d.at)
+	}
+	out, err := values[T](dst, int(n))
+	if err != nil || n == 0 {
+		return err
+	}
+	k, first := &m.kept[slot], d.cell(at.Rows.Lo, at.Cols.Lo)
+	if first < k.passed {
+		return fmt.Errorf("read of %v, which lies before what was read in order", at)
+	}
+	width := int(at.Cols.Len())
+	if width == d.width || at.Rows.Len() == 1 {
+		m.cells(out, slot, first)
+		if first == k.passed {
+			k.pass(int(n), d.cells)
+		}
+		return nil
+	}
+	for r := at.Rows.Lo; r < at.Rows.Hi; r++ {
+		m.cells(out[:width], slot, d.cell(r, at.Cols.Lo))
+		out = out[width:]
+	}
+	return nil
+}
+
+// cells copies cells from one on.
+func (m *denseMark[T]) cells(out []T, slot, at int) {
+	for len(out) > 0 {
+		from := m.kept[slot].copies[at/chunk]
+		if from == nil {
+			from = m.d.of(slot)[at/chunk*chunk : min((at/chunk+1)*chunk, m.d.cells)]
+		}
+		n := copy(out, from[at%chunk:])
+		out, at = out[n:], at+n
+	}
+}
+
+// pass notes that n cells more have been read in order.
+func (k *keptCells[T]) pass(n, cells int) {
+	first := k.passed / chunk
+	k.passed += n
+	for c := first; c < len(k.copies) && min((c+1)*chunk, cells) <= k.passed; c++ {
+		k.copies[c] = nil
+	}
+}
+
+func (m *denseMark[T]) list(int) []int64 { return nil }
+
+func (m *denseMark[T]) read([]byte, []int64, bool) error {
+	return errors.New("columns of a dense partition, want cells by place")
+}
+
+func (m *denseMark[T]) bytes() (n int64) {
+	for _, k := range m.kept {
+		n += int64(24 * len(k.copies))
+		for _, c := range k.copies {
+			n += int64(cap(c) * sizeOf[T]())
+		}
+	}
+	return n
+}
+
+func (m *denseMark[T]) close() {
+	m.d.marks = slices.DeleteFunc(m.d.marks, func(o *denseMark[T]) bool { return o == m })
+	m.kept = make([]keptCells[T], len(m.kept))
+}

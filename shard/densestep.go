@@ -1,0 +1,68 @@
+package shard
+
+import (
+	"slices"
+
+	"thole.example/kernel"
+	"thole.example/matrix"
+	"thole.example/wire"
+)
+
+// apply makes the rule's t-th step over all cells, chunk by chunk, with the sum of the deltas times scale.
+func (d *dense[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
+	whole, step := d.whole(deltas), d.stepper.at(rate, t)
+	for lo := 0; lo < d.cells; lo += chunk {
+		hi := min(lo+chunk, d.cells)
+		grad := whole[min(lo, len(whole)):min(hi, len(whole))]
+		if whole == nil {
+			d.sum = grown(d.sum, chunk)
+			grad = d.sum[:hi-lo]
+			clear(grad)
+			for i := range deltas {
+				d.addPart(grad, &deltas[i], lo)
+			}
+		}
+		for slot := range 1 + d.slots {
+			d.keep(slot, lo, hi)
+		}
+		d.grad[0] = &grad[0]
+		d.batch = kernel.Batch[T]{
+			Slab: d.val[lo:], Dim: hi - lo, Next: d.next, Rows: firstRow, Grad: d.grad[:], Scale: T(scale),
+		}
+		step(&d.batch)
+	}
+	d.grad[0] = nil
+	return nil
+}
+
+// whole is the sum of the deltas over all cells, if it is there (a single delta of all cells) or has to be made at once (one
+// that goes by key may touch any chunk); nil if it is better made chunk by chunk.
+func (d *dense[T]) whole(deltas []Delta) []T {
+	if len(deltas) == 1 && deltas[0].Keys == nil && deltas[0].At() == d.at {
+		val, _ := wire.Numbers[T](deltas[0].Values)
+		return val
+	}
+	if !slices.ContainsFunc(deltas, func(x Delta) bool { return x.Keys != nil }) {
+		return nil
+	}
+	sum := make([]T, d.cells)
+	for i := range deltas {
+		d.runs(&deltas[i], func(at int, val []T) { d.addTo(sum[at:], val) })
+	}
+	return sum
+}
+
+// addPart adds the cells of a delta to those of a chunk, of which the first is the lo-th.
+func (d *dense[T]) addPart(grad []T, x *Delta, lo int) {
+	val, _ := wire.Numbers[T](x.Values)
+	rows := matrix.Range{Lo: d.at.Rows.Lo + int64(lo/d.width), Hi: d.at.Rows.Lo + int64((lo+len(grad)-1)/d.width) + 1}
+	width := int(x.Cols.Len())
+	for r := range rows.Intersect(x.Rows).Len() {
+		row := rows.Intersect(x.Rows).Lo + r
+		at := d.cell(row, x.Cols.Lo) // of the delta's first cell in this row
+		from, to := max(at, lo), min(at+width, lo+len(grad))
+		if from < to {
+			d.addTo(grad[from-lo:], val[int(row-x.Rows.Lo)*width+from-at:][:to-from])
+		}
+	}
+}

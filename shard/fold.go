@@ -1,0 +1,161 @@
+package shard
+
+import (
+	"thole.example/kernel"
+)
+
+// fold is the memory of a step over some columns, kept for the next one.
+type fold[T number] struct {
+	grads [block]*T // of the rows of a block
+	batch kernel.Batch[T]
+
+	touched []touch  // columns in the order in which deltas touched them
+	places  []uint32 // finds a row among them: its number plus 1, by open addressing over a power of two
+	sum     []T      // of those that were touched twice, one after the other
+}
+
+// touch is a row that a step changes, and where its gradient is: column at of a delta, or of the sums if from is inSum.
+type touch struct {
+	row  uint32
+	from int32
+	at   int32
+}
+
+const inSum = -1
+
+func (f *fold[T]) bytes() int64 {
+	return int64(12*cap(f.touched)+4*cap(f.places)) + int64(cap(f.sum)*sizeOf[T]())
+}
+
+// batch prepares the batch for a part of the columns.
+func (k *keyed[T]) batch(from, n int, scale float64) *kernel.Batch[T] {
+	b := &k.fold.batch
+	*b = kernel.Batch[T]{Slab: k.slab.val[from:], Stride: k.slab.stride, Dim: n, Next: k.rows, Scale: T(scale)}
+	return b
+}
+
+// add adds the values of columns to the rows of a block.
+func (k *keyed[T]) addRows(rows []uint32, from, n int, val []T) {
+	kernel.AddRows(k.aim(k.batch(from, n, 1), rows, val))
+}
+
+// aim has the batch change rows by the values that stand side by side.
+func (k *keyed[T]) aim(b *kernel.Batch[T], rows []uint32, val []T) *kernel.Batch[T] {
+	b.Rows, b.Grad = rows, k.fold.grads[:len(rows)]
+	for j := range rows {
+		b.Grad[j] = &val[j*b.Dim]
+	}
+	return b
+}
+
+// apply makes the rule's t-th step over the columns that the deltas touch, with the sum of their gradients times scale.
+func (k *keyed[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
+	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
+	step := k.stepper.at(rate, t)
+	if len(deltas) == 1 && deltas[0].Rows == k.at.Rows {
+		return k.change(&deltas[0], k.slab.width, func(rows []uint32, _, n int, val []T) {
+			step(k.aim(k.batch(0, n, scale), rows, val))
+		})
+	}
+	all, n := make([]columns[T], len(deltas)), 0
+	for i := range deltas {
+		all[i] = k.columns(&deltas[i])
+		n += len(all[i].keys)
+	}
+	k.fold.begin(n)
+	for i := range all {
+		if err := k.touch(all, int32(i)); err != nil {
+			return err
+		}
+	}
+	k.stepTouched(all, scale, step)
+	return nil
+}
+
+// begin forgets what was touched, and makes room for n rows.
+func (f *fold[T]) begin(n int) {
+	size := 2 * block
+	for size < 2*n {
+		size *= 2
+	}
+	f.touched, f.sum, f.places = f.touched[:0], f.sum[:0], grown(f.places, size)
+	clear(f.places)
+}
+
+// touch notes the columns of the i-th delta, and adds it to the gradients of those that were touched before.
+func (k *keyed[T]) touch(all []columns[T], i int32) error {
+	d, f := &all[i], &k.fold
+	var w walk
+	for k.begin(&w, d.keys, 0, 0, true); k.next(&w); {
+		for j, row := range w.rows() {
+			at := int32(w.at + j)
+			t, found := f.find(row)
+			switch {
+			case !found && d.n == k.rows:
+				t.from, t.at = i, at
+				continue
+			case !found:
+				f.sum = append(f.sum, make([]T, k.rows)...)
+			case t.from != inSum:
+				f.sum = append(f.sum, all[t.from].of(t.at)...)
+			}
+			if !found || t.from != inSum {
+				t.from, t.at = inSum, int32(len(f.sum)/k.rows-1)
+			}
+			addTo(f.sum[int(t.at)*k.rows+d.from:][:d.n], d.of(at))
+		}
+	}
+	return w.err
+}
+
+// place is where a row is noted, or would be.
+func (f *fold[T]) place(row uint32) *uint32 {
+	mask := len(f.places) - 1
+	p := int(uint64(row) * 0x9e3779b97f4a7c15 >> 32)
+	for ; ; p++ {
+		if at := &f.places[p&mask]; *at == 0 || f.touched[*at-1].row == row {
+			return at
+		}
+	}
+}
+
+// find is the touch of a row; a new one for the caller to fill in if there is none.
+func (f *fold[T]) find(row uint32) (t *touch, found bool) {
+	p := f.place(row)
+	if found = *p != 0; !found {
+		f.touched = append(f.touched, touch{row: row})
+		*p = uint32(len(f.touched))
+	}
+	return &f.touched[*p-1], found
+}
+
+// stepTouched makes the step over all columns that were touched.
+func (k *keyed[T]) stepTouched(all []columns[T], scale float64, step func(*kernel.Batch[T])) {
+	var rows [2][block]uint32
+	f := &k.fold
+	ahead := func(at int) []uint32 { // the rows of a block, which are fetched
+		some := f.touched[min(at, len(f.touched)):min(at+block, len(f.touched))]
+		into := rows[at/block%2][:len(some)]
+		for j := range some {
+			into[j] = some[j].row
+		}
+		kernel.Fetch(k.slab.data(), k.slab.stride*k.size, k.slab.width*k.size, into)
+		return into
+	}
+	next := ahead(0)
+	for at := 0; at < len(f.touched); at += block {
+		now := next
+		next = ahead(at + block)
+		b := k.batch(0, k.rows, scale)
+		b.Rows, b.Grad = now, f.grads[:len(now)]
+		for j, t := range f.touched[at:][:len(now)] {
+			if t.from == inSum {
+				b.Grad[j] = &f.sum[int(t.at)*k.rows]
+			} else {
+				b.Grad[j] = &all[t.from].of(t.at)[0]
+			}
+		}
+		k.keep(now)
+		step(b)
+	}
+}

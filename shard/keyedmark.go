@@ -1,0 +1,172 @@
+package shard
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"thole.example/kernel"
+	"thole.example/matrix"
+)
+
+// keyedMark is a sparse partition as it was. A row that changes later is copied before, unless it has been read; a column
+// that is removed is remembered. While there are marks no row is used for another column.
+type keyedMark[T number] struct {
+	k      *keyed[T]
+	limit  uint32   // rows from here on are younger
+	done   []uint64 // a bit for each row that was copied or read
+	copies map[uint32]int
+	val    []T   // the copies, one row after the other
+	free   []int // those that are not needed any more
+	gone   map[uint64]uint32
+	unread []uint64 // the removed keys that were not listed, by hash once they are sorted
+	sorted bool
+	next   uint64 // points below are listed
+	keys   int    // about how many there are
+}
+
+func (k *keyed[T]) mark() mark {
+	m := &keyedMark[T]{
+		k: k, limit: k.slab.used, done: make([]uint64, k.slab.used/64+1), copies: map[uint32]int{},
+		gone: map[uint64]uint32{}, keys: k.index.keys,
+	}
+	k.marks = append(k.marks, m)
+	return m
+}
+
+// keep has the marks copy rows that are about to change.
+func (k *keyed[T]) keep(rows []uint32) {
+	for _, m := range k.marks {
+		for _, row := range rows {
+			if row != 0 && row < m.limit && !m.isDone(row) {
+				m.copy(row)
+			}
+		}
+	}
+}
+
+// forget has the marks remember a column that is about to be removed.
+func (k *keyed[T]) forget(key uint64, row uint32) {
+	for _, m := range k.marks {
+		if row >= m.limit {
+			continue
+		}
+		if !m.isDone(row) {
+			m.copy(row)
+		}
+		m.gone[key] = row
+		if k.index.spread.Point(kernel.Hash(key)) >= m.next {
+			m.unread, m.sorted = append(m.unread, key), false
+		}
+	}
+}
+
+func (m *keyedMark[T]) isDone(row uint32) bool { return m.done[row/64]>>(row%64)&1 != 0 }
+
+func (m *keyedMark[T]) copy(row uint32) {
+	width, at := m.k.slab.width, len(m.val)
+	if n := len(m.free); n > 0 {
+		at, m.free = m.free[n-1], m.free[:n-1]
+		copy(m.val[at:][:width], m.k.slab.row(row))
+	} else {
+		m.val = append(m.val, m.k.slab.row(row)...)
+	}
+	m.copies[row] = at
+	m.done[row/64] |= 1 << (row % 64)
+}
+
+// list is the next keys by hash, about n of them and at least one; none at the end.
+func (m *keyedMark[T]) list(n int) []int64 {
+	var some []uint64
+	x := m.k.index
+	step := max(1, uint64(float64(n)/float64(max(m.keys, n))*allPoints))
+	for len(some) == 0 && m.next < allPoints {
+		to := min(m.next+step, allPoints)
+		x.scan(m.next, to, func(s slot) {
+			if s.row < m.limit {
+				some = append(some, s.key)
+			}
+		})
+		some = m.listGone(some, to)
+		m.next = to
+	}
+	slices.SortFunc(some, byHash)
+	keys := make([]int64, len(some))
+	for i, key := range some {
+		keys[i] = int64(key)
+	}
+	return keys
+}
+
+func byHash(a, b uint64) int { return cmp.Compare(kernel.Hash(a), kernel.Hash(b)) }
+
+// listGone adds the removed keys whose points are below to.
+func (m *keyedMark[T]) listGone(some []uint64, to uint64) []uint64 {
+	if !m.sorted {
+		slices.SortFunc(m.unread, func(a, b uint64) int { return -byHash(a, b) })
+		m.sorted = true
+	}
+	for n := len(m.unread); n > 0 && m.k.index.spread.Point(kernel.Hash(m.unread[n-1])) < to; n-- {
+		some = append(some, m.unread[n-1])
+		m.unread = m.unread[:n-1]
+	}
+	return some
+}
+
+// read copies columns as they were, with their slots or without.
+func (m *keyedMark[T]) read(dst []byte, keys []int64, state bool) error {
+	k, n := m.k, m.k.rows
+	if state {
+		n = k.slab.width
+	}
+	val, err := values[T](dst, len(keys)*n)
+	if err != nil {
+		return err
+	}
+	var w walk
+	for k.begin(&w, keys, 0, n*k.size, false); k.next(&w); {
+		for j, row := range w.rows() {
+			key := keys[w.at+j]
+			if row == 0 || row >= m.limit {
+				row = m.gone[uint64(key)]
+			}
+			if err := m.readRow(val[(w.at+j)*n:][:n], key, row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (m *keyedMark[T]) readRow(into []T, key int64, row uint32) error {
+	at, copied := m.copies[row]
+	switch {
+	case row == 0:
+		return fmt.Errorf("column %d was not there at the mark", key)
+	case copied:
+		copy(into, m.val[at:])
+		delete(m.copies, row)
+		m.free = append(m.free, at)
+	case m.isDone(row):
+		return fmt.Errorf("column %d was read before: a mark gives each column once", key)
+	default:
+		copy(into, m.k.slab.row(row))
+		m.done[row/64] |= 1 << (row % 64)
+	}
+	return nil
+}
+
+func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
+	return errors.New("cells of a sparse partition, want columns by key")
+}
+
+func (m *keyedMark[T]) bytes() int64 {
+	const perCopy, perGone = 24, 48 // about, in the maps
+	return int64(8*cap(m.done)+cap(m.val)*m.k.size+8*cap(m.free)+8*cap(m.unread)) + int64(perCopy*len(m.copies)+perGone*len(m.gone))
+}
+
+func (m *keyedMark[T]) close() {
+	m.k.marks = slices.DeleteFunc(m.k.marks, func(o *keyedMark[T]) bool { return o == m })
+	m.copies, m.gone, m.val, m.done, m.unread = nil, nil, nil, nil, nil
+}

@@ -1,0 +1,68 @@
+package shard
+
+import (
+	"fmt"
+
+	"thole.example/matrix"
+	"thole.example/wire"
+)
+
+// Mark is a partition as it was at one moment, with the rule's state, for reading in bands of bounded length while writes
+// go on between them; the owner of the shard serializes both. What a write would change is copied first, unless it has
+// been read: so a mark takes at most the memory of what has changed, and [Shard.Bytes] counts it. Columns that came later
+// are not in it.
+type Mark struct {
+	s     *Shard
+	steps int64
+	mark  mark
+}
+
+// mark is what the two layouts do for a Mark.
+type mark interface {
+	list(n int) []int64
+	read(dst []byte, keys []int64, state bool) error
+	readRect(dst []byte, at matrix.Rect, slot int) error
+	bytes() int64
+	close()
+}
+
+// Mark marks the partition as it is now. It takes no time that grows with the values, and has to be closed.
+func (s *Shard) Mark() *Mark { return &Mark{s, s.steps, s.store.mark()} }
+
+// Steps is how many steps the rule had made.
+func (m *Mark) Steps() int64 { return m.steps }
+
+// Keys lists the stored columns of a sparse partition, band after band: about n on each call, in ascending order of
+// kernel.Hash, none at the end.
+func (m *Mark) Keys(n int) []int64 { return m.mark.list(max(1, n)) }
+
+// Read copies columns of a sparse partition to dst, one after the other, in any order, each at most once in the life of
+// the mark: the values of all rows, and with state those of each slot of the rule behind them.
+func (m *Mark) Read(dst []byte, keys []int64, state bool) error {
+	if err := m.mark.read(dst, keys, state); err != nil {
+		return fmt.Errorf("matrix %s: %w", m.s.meta.Name, err)
+	}
+	return nil
+}
+
+// ReadRect copies cells of a dense partition to dst, row after row: values if slot is 0, or those of the slot counted from
+// 1. Places that follow each other in the order of rows (whole rows, or parts of one row) free what was copied for them,
+// and what lies before them cannot be read again; others can be read as often as need be.
+func (m *Mark) ReadRect(dst []byte, at matrix.Rect, slot int) error {
+	if err := m.mark.readRect(dst, at, slot); err != nil {
+		return fmt.Errorf("matrix %s: %w", m.s.meta.Name, err)
+	}
+	return nil
+}
+
+// Close ends the mark and frees what it kept. Closing twice does nothing.
+func (m *Mark) Close() { m.mark.close() }
+
+// values is bytes as n numbers.
+func values[T number](b []byte, n int) ([]T, error) {
+	v, ok := wire.Numbers[T](b)
+	if !ok || len(v) != n {
+		return nil, fmt.Errorf("room for %d values of %d bytes, want %d, aligned", len(b)/sizeOf[T](), sizeOf[T](), n)
+	}
+	return v, nil
+}

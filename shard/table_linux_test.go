@@ -1,0 +1,116 @@
+package shard
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"thole.example/matrix"
+	"thole.example/optim"
+	"thole.example/wire"
+)
+
+const (
+	tableDim   = 16
+	tableBatch = 10000
+)
+
+// cpuTime is what this thread has used.
+func cpuTime() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
+	return time.Duration(ts.Nano())
+}
+
+// tableKey is the i-th key; keys come in random order.
+func tableKey(i int) int64 { return int64(mix(uint64(i)) >> 1) }
+
+func newTable(tb testing.TB, rule string, dim int) *Shard {
+	m := &matrix.Meta{Name: "e", Rows: int64(dim), Cols: 1<<63 - 1, DType: matrix.F32, Layout: matrix.RowSparse, Rule: rule}
+	r, err := optim.Find(nil, rule)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s, err := New(m, m.Rect(), 0, r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// fillTable inserts n keys in batches and gives the longest time that one took.
+func fillTable(tb testing.TB, s *Shard, n int) (slowest time.Duration) {
+	dim := int(s.Meta().Rows)
+	val := make([]float32, tableBatch*dim)
+	for i := range val {
+		val[i] = float32(i%13) * 0.1
+	}
+	keys := make([]int64, tableBatch)
+	for at := 0; at < n; at += tableBatch {
+		for i := range keys {
+			keys[i] = tableKey(at + i)
+		}
+		start := time.Now()
+		if err := s.Set(Delta{Rows: s.At().Rows, Cols: s.At().Cols, Keys: keys, Values: wire.View(val)}); err != nil {
+			tb.Fatal(err)
+		}
+		slowest = max(slowest, time.Since(start))
+	}
+	return slowest
+}
+
+// BenchmarkTable reads and steps random columns of a table, 10,000 a call.
+func BenchmarkTable(b *testing.B) {
+	for _, n := range []int{1_000_000, 10_000_000} {
+		for _, rule := range []string{"adagrad", "sgd", "momentum", "adam", "ftrl"} {
+			if n > 1_000_000 && rule != "adagrad" {
+				continue
+			}
+			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim) })
+		}
+	}
+	for _, dim := range []int{1, 8, 32, 64} {
+		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim) })
+	}
+}
+
+func benchTable(b *testing.B, rule string, n, dim int) {
+	s := newTable(b, rule, dim)
+	defer s.Close()
+	slowest := fillTable(b, s, n)
+	b.Logf("%d keys: %.1f bytes each, slowest batch of %d inserts %v", n, float64(s.Bytes())/float64(n), tableBatch, slowest)
+	rng := rand.New(rand.NewPCG(1, 2))
+	batches := make([][]int64, 400)
+	for i := range batches {
+		batches[i] = make([]int64, tableBatch)
+		for j := range batches[i] {
+			batches[i][j] = tableKey(rng.IntN(n))
+		}
+	}
+	val := make([]float32, tableBatch*dim)
+	run := func(name string, f func(keys []int64) error) {
+		b.Run(name, func(b *testing.B) {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread()
+			i, start := 0, cpuTime()
+			for b.Loop() {
+				if err := f(batches[i%len(batches)]); err != nil {
+					b.Fatal(err)
+				}
+				i++
+			}
+			b.ReportMetric(float64(i*tableBatch)/1e6/(cpuTime()-start).Seconds(), "Mrows/CPU-s")
+		})
+	}
+	run("read", func(keys []int64) error { return s.Read(wire.View(val), s.At().Rows, keys) })
+	for i := range val {
+		val[i] = 0.01
+	}
+	run("apply", func(keys []int64) error {
+		return s.Apply([]Delta{{Rows: s.At().Rows, Cols: s.At().Cols, Keys: keys, Values: wire.View(val)}}, 1, 0.01)
+	})
+}

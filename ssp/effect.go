@@ -1,0 +1,101 @@
+package ssp
+
+// Effect is something that the shell has to do; the types of this file are all there are. Effects are done in their order:
+// a pull that is answered reads what was applied before it, and nothing later.
+//
+// Every request is answered (Answer, Roster) or refused once. Every delta of a push that was executed comes back once, in
+// an Apply or a Discard. Those of a push that was refused and is not Done, or that is answered Again, do not come back.
+type Effect interface{ effect() }
+
+// Apply adds the deltas of one clock of a matrix, in this order: by task, and for each task as they were pushed. With Step,
+// the partitions of the matrix make one step of its rule, also those that have no delta: what a partition does must not
+// depend on how the matrix is cut or spread.
+type Apply[D any] struct {
+	Matrix int
+	Clock  int
+	Deltas []D     // the receiver's to keep
+	Weight float64 // Step: of all tasks together
+	Rate   float64 // Step: the largest of the tasks that have a weight
+	Step   bool
+}
+
+// Discard hands back deltas that will not be applied, because the job failed or their task is lost.
+type Discard[D any] struct {
+	Matrix int
+	Deltas []D
+}
+
+// Run tells the shell to execute an Update now, after the effects before it, and to say Ran when it is done.
+type Run[R any] struct {
+	Req  R
+	Task int
+	Seq  uint64
+}
+
+// Published says that the slowest clock of a matrix has moved on: whoever needs no more may read without asking.
+type Published struct {
+	Matrix  int
+	Slowest int // Finished: no task will tick it again
+}
+
+// Answer says that what was asked is done, or its time has come.
+type Answer[R any] struct {
+	Req   R
+	Clock int  // the slowest clock: of the matrices that were needed, the smallest; of the job if there were none
+	Again bool // a change or Join that came before: what it changed was made then
+}
+
+// Roster answers Members.
+type Roster[R any] struct {
+	Req      R
+	Joined   int   // tasks that have joined, also those that have left
+	Missing  []int // the first 16 tasks that have not, ascending
+	Refusals int   // how many joins were refused
+	Reason   error // of the last of them, nil if there is none
+}
+
+// Refuse says that a request cannot be done, and why; the error is of a Kind unless it came from the shell.
+type Refuse[R any] struct {
+	Req  R
+	Err  error
+	Done bool // a push that was executed, while the pull that follows it cannot be answered, or the job failed by it
+}
+
+// Fail says that the job has failed: everything that waits is refused after this, and everything that comes.
+type Fail struct{ Err error }
+
+// End says that nobody is part of the job any more: the shell drops it.
+type End struct{}
+
+// Say is a line for people: why something waits for long, or who is missing.
+type Say struct{ Text string }
+
+// DropConn tells the shell to close a connection that the job does not listen to any more.
+type DropConn struct{ Conn int64 }
+
+func (Apply[D]) effect()   {}
+func (Discard[D]) effect() {}
+func (Run[R]) effect()     {}
+func (Published) effect()  {}
+func (Answer[R]) effect()  {}
+func (Roster[R]) effect()  {}
+func (Refuse[R]) effect()  {}
+func (Fail) effect()       {}
+func (End) effect()        {}
+func (Say) effect()        {}
+func (DropConn) effect()   {}
+
+// Kind is a sort of error of a job: errors.Is(err, ssp.Refused) tells it, errors.As(err, &kind) finds it.
+type Kind string
+
+// The kinds. Refused does not fit the job, NotFound is not or no more there, Malformed is a mistake of the caller, Aborted
+// was right and is not done because of somebody else.
+const (
+	Refused   Kind = "refused"
+	NotFound  Kind = "not found"
+	Malformed Kind = "malformed request"
+	Aborted   Kind = "aborted"
+)
+
+// Error implements error.
+func (k Kind) Error() string { return string(k) }

@@ -1,0 +1,156 @@
+package ssp
+
+import "time"
+
+// Event is something that has happened to a job; the types of this file are all there are. A job owns the slices of an
+// event from Step on until the event's request is answered or refused; what is behind Req and Delta.Data it never looks
+// at. Conn numbers connections in the order in which they were opened: a later one has the higher number.
+type Event interface{ event() }
+
+// Join says that a task is there, over a new connection. The first Join of a job makes its settings; the others must
+// agree. A connection carries one task of a job. A Join that comes again because its answer was lost (same client, same
+// epoch) is answered again, and the task has the connection over which it came last.
+type Join[R any] struct {
+	Req      R
+	Conn     int64
+	Task     int           // its number, from 0
+	Name     string        // address or name of the other side, for people
+	Tasks    int           // how many the job has
+	Bound    Bound         // of all matrices that have none of their own
+	Plan     string        // settings of the job, words "name=value"; no value agrees with any
+	Worker   string        // names the process of the task, unlike any other
+	Mine     []int         // all tasks of the process: nobody else gets one of them from now on; nil: this one
+	Client   string        // names the task's client, unlike any other; "": it cannot come back
+	Epoch    int           // how many connections of the client were lost before; above 0 it comes back
+	Grace    time.Duration // in which it may come back when its connection is gone, at most an hour
+	Lease    time.Duration // its connection is dropped when nothing was heard of it for so long; 0: never
+	Optional bool          // if the task goes away for good, the others go on without it instead of failing
+}
+
+// Matrix is what a job knows of a matrix: whose clocks it keeps, and when deltas become visible.
+type Matrix struct {
+	ID    int    // from 1 on, without gaps; 0 is the job's own clock
+	Name  string // for people
+	Own   bool   // Bound is the matrix's own; otherwise it has the job's
+	Bound Bound
+	Rule  bool // it has an update rule: deltas are gradients, and a clock makes one step of the weight of all tasks
+}
+
+// Create registers matrices. One that is there already must be the same. All tasks are at clock 0 of a new matrix, but for
+// those that have finished.
+type Create[R any] struct {
+	Req      R
+	Conn     int64
+	Matrices []Matrix
+}
+
+// Delta is a change of a matrix in the task's present clock of it.
+type Delta[D any] struct {
+	Matrix int
+	Clock  int
+	Data   D
+}
+
+// Tick ends the task's clock of a matrix, which goes on to Clock+1. All tasks have to tick a matrix for its clock to be
+// folded, also those that have no delta for it.
+type Tick struct {
+	Matrix int
+	Clock  int
+	Weight float64 // how many examples the task's gradients of this clock are the sum over; 0: it has none
+	Rate   float64 // learning rate of the step; tasks should agree, the largest of those with a weight counts
+}
+
+// Need is what a reader at its clock of a matrix waits for, as far as the matrix's bound wants it to.
+type Need struct {
+	Matrix int
+	Clock  int
+}
+
+// Push brings deltas and ends clocks. Ticks are in ascending order of their matrices and come after the deltas. If
+// anything is wrong nothing is changed, and the number counts as used.
+type Push[D, R any] struct {
+	Req    R
+	Conn   int64
+	Seq    uint64 // number among the client's changes, from 1 on
+	Deltas []Delta[D]
+	Ticks  []Tick
+	Then   []Need // a pull that follows in the same message: the push is answered when these are reached
+	Err    error  // what the shell found wrong with it: it is refused for that when its turn comes
+}
+
+// Pull is answered when all needs are reached; what it reads is the shell's business.
+type Pull[R any] struct {
+	Req   R
+	Conn  int64
+	Needs []Need
+	Exact bool // clocks are to be reached whatever the bound: a barrier is an exact pull of Need{0, clock}
+}
+
+// Update is a numbered change that the shell makes itself, when the effect Run tells it to.
+type Update[R any] struct {
+	Req  R
+	Conn int64
+	Seq  uint64
+	Err  error // as in Push
+}
+
+// Ran is the outcome of an Update: the request is answered, or refused with the error. Every Run wants one Ran.
+type Ran struct {
+	Task int
+	Seq  uint64
+	Err  error
+}
+
+// Members asks who has joined. It is answered with a Roster when that is more than the caller knows of: more tasks, or
+// all, or more refusals.
+type Members[R any] struct {
+	Req      R
+	Conn     int64
+	Joined   int // how many the caller knows of
+	Refusals int
+}
+
+// Leave says that a task is done: it counts as finished in all matrices. What it pushed since its last tick is part of its
+// clock.
+type Leave[R any] struct {
+	Req  R
+	Conn int64
+}
+
+// Quit says that a task gives up and will not come back: its job fails at once.
+type Quit[R any] struct {
+	Req    R
+	Conn   int64
+	Reason string // for the others; may be ""
+}
+
+// Gone says that a connection has ended. Its requests are refused; its task may come back.
+type Gone struct{ Conn int64 }
+
+// Alive says that something was heard over a connection that was no request.
+type Alive struct{ Conn int64 }
+
+// Cancel says that a caller gave up. If the request waits it is refused. A change that waited for its turn has to come
+// again, for its successors wait for it; one that was executed stays.
+type Cancel[R any] struct{ Req R }
+
+// Deadline says that the time of Job.Next has come.
+type Deadline struct{}
+
+// Abort fails the job, because the shell could not do what an effect said.
+type Abort struct{ Err error }
+
+func (Join[R]) event()    {}
+func (Create[R]) event()  {}
+func (Push[D, R]) event() {}
+func (Pull[R]) event()    {}
+func (Update[R]) event()  {}
+func (Ran) event()        {}
+func (Members[R]) event() {}
+func (Leave[R]) event()   {}
+func (Quit[R]) event()    {}
+func (Gone) event()       {}
+func (Alive) event()      {}
+func (Cancel[R]) event()  {}
+func (Deadline) event()   {}
+func (Abort) event()      {}

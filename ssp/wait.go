@@ -1,0 +1,100 @@
+package ssp
+
+import (
+	"fmt"
+	"time"
+)
+
+// pull waits for clocks.
+type pull[D any, R comparable] struct {
+	req   R
+	of    *member[D, R]
+	needs []Need
+	next  int  // of needs; those before are reached
+	exact bool // whatever the bound
+	again bool // a duplicate
+	done  bool // a push that was executed
+	since time.Duration
+}
+
+func (j *Job[D, R]) pull(e *Pull[R]) {
+	m := j.worker(e.Conn, e.Req)
+	if m == nil {
+		return
+	}
+	if err := j.checkNeeds(e.Needs); err != nil {
+		j.refuse(e.Req, err)
+		return
+	}
+	j.await(pull[D, R]{req: e.Req, of: m, needs: e.Needs, exact: e.Exact})
+}
+
+func (j *Job[D, R]) checkNeeds(needs []Need) error {
+	for _, n := range needs {
+		switch {
+		case n.Matrix < 0 || n.Matrix >= len(j.matrices):
+			return fmt.Errorf("pull of matrix %d of job %q, want one from 0 to %d: %w", n.Matrix, j.name, len(j.matrices)-1, Malformed)
+		case n.Clock < 0 || n.Clock >= Finished:
+			return fmt.Errorf("%v: pull at clock %d, want one from 0 to %d: %w", j.matrices[n.Matrix], n.Clock, Finished-1, Malformed)
+		}
+	}
+	return nil
+}
+
+// await answers when everything needed is reached.
+func (j *Job[D, R]) await(p pull[D, R]) {
+	if j.reached(&p) {
+		j.deliver(&p)
+		return
+	}
+	p.since = j.now
+	j.begin(&j.matrices[p.needs[p.next].Matrix].watch)
+	j.pulls = append(j.pulls, p)
+}
+
+// reached looks at what is still needed. Slowest clocks never fall: what was reached once stays so.
+func (j *Job[D, R]) reached(p *pull[D, R]) bool {
+	for ; p.next < len(p.needs); p.next++ {
+		if j.Slowest(p.needs[p.next].Matrix) < j.least(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// least is the clock that the slowest task has to reach next for the pull.
+func (j *Job[D, R]) least(p *pull[D, R]) int {
+	n := p.needs[p.next]
+	if p.exact {
+		return n.Clock
+	}
+	return j.matrices[n.Matrix].Bound.Need(n.Clock)
+}
+
+func (j *Job[D, R]) deliver(p *pull[D, R]) {
+	clock := Finished
+	for _, n := range p.needs {
+		clock = min(clock, j.Slowest(n.Matrix))
+	}
+	if len(p.needs) == 0 {
+		clock = j.Slowest(0)
+	}
+	j.do(Answer[R]{p.req, clock, p.again})
+}
+
+// wake answers the pulls that need no more, in the order in which they came.
+func (j *Job[D, R]) wake() {
+	for _, s := range j.matrices {
+		if s.moved {
+			s.moved, s.watch = false, watch{}
+		}
+	}
+	j.pulls = keep(j.pulls, func(p *pull[D, R]) bool {
+		if j.reached(p) {
+			j.deliver(p)
+			return false
+		}
+		j.begin(&j.matrices[p.needs[p.next].Matrix].watch)
+		return true
+	})
+}
