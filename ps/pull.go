@@ -38,7 +38,7 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.
 		r.clock++ // that is moved
 	}
 	b := c.batch(reads)
-	r, err := c.change(ctx, c.order, true, weight, rate, func(qs []*rpc.Request) {
+	r, err := c.change(ctx, ticks{c.order, true, weight, rate}, func(qs []*rpc.Request) {
 		for i, q := range b.qs {
 			if q != nil {
 				qs[i].Parts = append(qs[i].Parts, q.Parts...)
