@@ -120,10 +120,10 @@ func (c *conn) launch(f *frame) (*rpc.Call, error) {
 	call := rpc.NewCall(func(error) { c.giveUp(id) })
 	c.calls[id] = call
 	f.id = id
-	begin := c.out.enqueue(f)
+	begin, alone := c.out.enqueue(f), len(c.calls) == 1
 	c.mu.Unlock()
 	if begin {
-		c.out.begin()
+		c.out.begin(alone)
 	}
 	return call, nil
 }
@@ -134,7 +134,7 @@ func (c *conn) giveUp(id uint64) {
 	under := c.calls[id] != nil
 	c.mu.Unlock()
 	if under {
-		c.out.send(c.out.frame(kindCancel, id))
+		c.out.send(c.out.frame(kindCancel, id), false)
 	}
 }
 

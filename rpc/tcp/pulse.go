@@ -58,7 +58,7 @@ func (p *pulse) tick() error {
 	sent, heard, taken := p.out.sent.Load(), p.in.heard.Load(), p.out.taken.Load()
 	state, inside := p.in.state.Load(), p.in.inside.Load()
 	if sent == p.sent && !p.out.busy() { // what is being written is a sign of life too
-		p.out.send(p.out.frame(kindAlive, 0))
+		p.out.send(p.out.frame(kindAlive, 0), false)
 	}
 	p.quiet += p.every
 	if heard != p.heard || state != reading {

@@ -286,6 +286,7 @@ func (s *session) answered(x *rpc.Exchange, r *rpc.Response, err error) {
 	gone := s.running == nil
 	full := len(s.running) >= s.l.Window
 	delete(s.running, x.ID)
+	alone := len(s.running) == 0
 	s.mu.Unlock()
 	s.owed.Add(-x.Reserved())
 	if full {
@@ -312,5 +313,5 @@ func (s *session) answered(x *rpc.Exchange, r *rpc.Response, err error) {
 		rpc.NewFault("", err).Append(&f.Gather)
 	}
 	f.charge = s.queue.Force(int64(f.Own()))
-	s.out.send(f)
+	s.out.send(f, alone)
 }
