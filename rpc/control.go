@@ -1,6 +1,8 @@
 package rpc
 
 import (
+	"encoding/json"
+
 	"thole.example/matrix"
 	"thole.example/ssp"
 )
@@ -52,13 +54,17 @@ type Create struct {
 type Spec struct {
 	Meta        matrix.Meta `json:"meta"`
 	Partitioner string      `json:"partitioner"`
-	Bound       *ssp.Bound  `json:"bound,omitempty"` // nil: the job's
+	Bound       *ssp.Bound  `json:"bound,omitempty"`     // nil: the job's
+	NonFinite   string      `json:"nonfinite,omitempty"` // what to do with infinite values and NaN: refuse (also ""), skip, allow
 }
 
-// Created answers OpCreate: the number of each matrix, in the order of the request, and the task's clock for it.
+// Created answers OpCreate: the number of each matrix, in the order of the request, and the task's clock for it. Where the
+// partitions are not as both ends compute them, Maps has the routing map of each matrix (package part's Map as JSON, null
+// for a matrix whose map is as computed).
 type Created struct {
-	Numbers []uint32 `json:"numbers"`
-	Clocks  []int32  `json:"clocks"`
+	Numbers []uint32          `json:"numbers"`
+	Clocks  []int32           `json:"clocks"`
+	Maps    []json.RawMessage `json:"maps,omitempty"`
 }
 
 // Save is the argument of OpSave, OpCommit and OpAbort: what to write, where and how. All servers of a save get the same.
