@@ -40,7 +40,7 @@ func dialed(n Network, nc net.Conn, addr string, theirs hello) *conn {
 	}
 	c.out = newSender(nc, !n.NoChecksum, func() {})
 	c.in = newReader(ctx, nc, n.FrameLimit, n.Ledger)
-	p := newPulse(n, theirs, c.in, c.out)
+	p := newPulse(n, theirs, c.in, c.out, nil)
 	c.work.Go(c.read)
 	c.work.Go(func() {
 		if err := p.watch(c.gone); err != nil {

@@ -78,7 +78,7 @@ func (s *session) serve() error {
 	if theirs.name != "" {
 		s.peer.Name = theirs.name + "@" + addr
 	}
-	p := newPulse(s.l.Network, theirs, s.in, s.out)
+	p := newPulse(s.l.Network, theirs, s.in, s.out, s.queue)
 	s.work.Go(func() {
 		if err := p.watch(s.gone); err != nil {
 			s.tell(&silence{err})
