@@ -170,7 +170,10 @@ func (c *conn) fail(err error) {
 	}
 }
 
-// read takes the answers until the connection ends.
+// read takes the answers until the connection ends. (If the goroutine that waits for an answer reads it itself, an empty round
+// trip takes 9.8 instead of 12.3 µs and a fifth less CPU; for 640 kB nothing is gained. But then answers that nobody waits for
+// yet are not read while their caller computes, those of several servers are read one after the other, and somebody else
+// must read signs of life.)
 func (c *conn) read() {
 	for {
 		err := c.next()
