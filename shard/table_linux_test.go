@@ -136,3 +136,34 @@ func benchTable(b *testing.B, rule string, n, dim int) {
 		return s.Apply([]Delta{{Rows: s.At().Rows, Cols: s.At().Cols, Keys: keys, Values: wire.View(val)}}, 1, 0.01)
 	})
 }
+
+// BenchmarkTableFold makes Adagrad steps with the gradients of four tasks, of whose columns a quarter are the same.
+func BenchmarkTableFold(b *testing.B) {
+	const n, tasks = 1_000_000, 4
+	s := newTable(b, "adagrad", tableDim)
+	defer s.Close()
+	fillTable(b, s, n)
+	rng := rand.New(rand.NewPCG(1, 2))
+	val := make([]float32, tableBatch*tableDim)
+	folds := make([][]Delta, 50)
+	for i := range folds {
+		order := rng.Perm(n)
+		for task := range tasks {
+			keys := make([]int64, tableBatch)
+			for j := range keys {
+				keys[j] = tableKey(order[(task*tableBatch*3/4+j)%n])
+			}
+			folds[i] = append(folds[i], Delta{Rows: s.At().Rows, Cols: s.At().Cols, Keys: keys, Values: wire.View(val)})
+		}
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	i, start := 0, cpuTime()
+	for b.Loop() {
+		if err := s.Apply(folds[i%len(folds)], tasks, 0.1); err != nil {
+			b.Fatal(err)
+		}
+		i++
+	}
+	b.ReportMetric(float64(i*tableBatch*tasks)/1e6/(cpuTime()-start).Seconds(), "Mgradients/CPU-s")
+}
