@@ -24,7 +24,7 @@ func plainRules[T Float]() [ruleKinds]cellRule[T] {
 	return [ruleKinds]cellRule[T]{
 		addition: addCells[T], sgdPlain: sgdCells[T], sgdL1: sgdCells[T],
 		momentumPlain: momentumCells[T],
-		adagradPlain: adagradCells[T], adagradL1: adagradCells[T],
+		adagradPlain:  adagradCells[T], adagradL1: adagradCells[T],
 		adamPlain: adamCells[T], ftrlTaken: ftrlTakenCells[T], ftrlFixed: ftrlFixedCells[T],
 	}
 }
