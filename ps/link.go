@@ -221,7 +221,14 @@ func (l *link) rejoin(ctx context.Context) error {
 	if l.joined {
 		l.epoch++
 	}
+	first := !l.joined
 	err = l.greet(ctx, conn)
+	if err == nil && first {
+		// What it said over the first connection may only be late. It comes back once more, over a connection that
+		// the server can tell from that one.
+		_ = conn.Close()
+		return l.rejoin(ctx)
+	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	if err == nil && l.c.closed {
