@@ -174,6 +174,10 @@ func (p *partition) make() {
 		return
 	}
 	p.shard = sh
+	if n, err := shard.Need(&s.meta, s.parts.At(p.id), s.rule); err == nil { // it is counted by its own charge now
+		share := s.reserved.Split(n)
+		share.Release()
+	}
 	p.recount()
 }
 

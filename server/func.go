@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -63,7 +65,10 @@ func (b *beside) start(visits []*visit) {
 // do implements work.
 func (v *visit) do() {
 	err := v.try()
-	if err != nil {
+	switch {
+	case errors.Is(err, rpc.ErrInternal) || errors.Is(err, rpc.ErrAborted):
+		err = fmt.Errorf("%s on matrix %q: %w", v.b.x.Func, v.at.of.meta.Name, err)
+	case err != nil:
 		err = fmt.Errorf("%s on matrix %q: %w: %w", v.b.x.Func, v.at.of.meta.Name, rpc.ErrMalformed, err)
 	}
 	v.at.recount()
@@ -72,7 +77,7 @@ func (v *visit) do() {
 
 // try runs the function. One that panics is wrong, and no more.
 func (v *visit) try() (err error) {
-	defer recovered(&err)
+	defer v.at.of.job.server.recovered(&err)
 	if v.at.shard == nil {
 		return v.at.gone()
 	}
@@ -94,7 +99,7 @@ func (b *beside) finish(err error) {
 	}
 }
 
-// get runs a get function beside each partition of this server. It waits for no clock.
+// get runs a get function beside each partition of this server. It waits for no clock, but stays behind the task's changes.
 func (s *Server) get(m *member, x *rpc.Exchange) {
 	fn, err := s.Funcs.Get(x.Func)
 	if err != nil {
@@ -114,7 +119,12 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 		}
 		x.Answer(&rpc.Response{Clock: j.slowest.Load(), Results: results})
 	}
-	b.start(visits)
+	if m.changes.Load() == 0 {
+		b.start(visits)
+		return
+	}
+	q := &request{x: x, ready: func(ssp.Answer[*request]) { b.start(visits) }}
+	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn}, q)
 }
 
 // update runs an update function beside each partition of this server, at once under every protocol.
@@ -127,7 +137,8 @@ func (s *Server) update(m *member, x *rpc.Exchange) {
 		j.post(e, q)
 		return
 	}
-	b, visits, err := j.newBeside(x, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, x.Arg) })
+	arg := bytes.Clone(x.Arg) // it goes on when the caller has given up
+	b, visits, err := j.newBeside(x, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, arg) })
 	if err != nil {
 		e.Err = err
 		j.post(e, q)

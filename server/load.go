@@ -40,7 +40,7 @@ func (s *Server) load(m *member, x *rpc.Exchange) {
 
 // fill loads the partitions here of the matrices.
 func (s *Server) fill(ctx context.Context, stores []*store, a *rpc.Load) (err error) {
-	defer recovered(&err)
+	defer s.recovered(&err)
 	r, _, err := s.Codecs.Open(ctx, s.Bucket, a.Path, a.Codec, format.Options{Set: a.Set})
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, format.ErrUnknown):

@@ -119,7 +119,7 @@ func (a *apply) do() {
 }
 
 func (a *apply) apply() (err error) {
-	defer recovered(&err)
+	defer a.to.of.job.server.recovered(&err)
 	if a.to.shard == nil {
 		return a.to.gone()
 	}
@@ -134,10 +134,11 @@ func (p *partition) gone() error {
 	return fmt.Errorf("matrix %q: partition %d is not here any more: %w", p.of.meta.Name, p.id, rpc.ErrAborted)
 }
 
-// recovered turns a panic into an error: what a mailbox does must not leave it without an owner.
-func recovered(err *error) {
+// recovered turns a panic into an error, and logs where it was: what a mailbox does must not leave it without an owner.
+func (s *Server) recovered(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("%w: %v\n%s", rpc.ErrInternal, p, debug.Stack())
+		s.logger().Error("a panic", "panic", p, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("%w: %v", rpc.ErrInternal, p)
 	}
 }
 
@@ -183,9 +184,13 @@ func runAll(idle []*partition, bytes int64) {
 		}
 		return
 	}
-	workers := min(runtime.GOMAXPROCS(0), len(idle))
-	idle = slices.Clone(idle)
+	spread(slices.Clone(idle))
+}
+
+// spread runs mailboxes on goroutines of their own.
+func spread(idle []*partition) {
 	slices.SortFunc(idle, func(a, b *partition) int { return cmp.Compare(a.id, b.id) })
+	workers := min(runtime.GOMAXPROCS(0), len(idle))
 	for w := range workers {
 		go func() {
 			for i := w; i < len(idle); i += workers {

@@ -173,7 +173,7 @@ func (s *Server) put(ctx context.Context, j *job, a *rpc.Save, stores []*store, 
 func (s *Server) putAll(
 	ctx context.Context, j *job, a *rpc.Save, w *pendingSave, stores []*store, shots [][]*snapshot, r *rpc.Response,
 ) (err error) {
-	defer recovered(&err)
+	defer s.recovered(&err)
 	if w.Writer, err = s.writer(ctx, j, a, stores, nil); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func (s *snapshot) visit(ctx context.Context, f func(m *shard.Mark) error) error
 	}
 	err := error(nil)
 	s.of.wait(func() {
-		defer recovered(&err)
+		defer s.of.of.job.server.recovered(&err)
 		switch {
 		case s.mark == nil || s.of.shard == nil:
 			err = s.of.gone()

@@ -119,31 +119,53 @@ func (s *series[D]) tick(task, n int) bool {
 	return s.moved
 }
 
-// advance folds what is due in the matrices whose slowest clock has moved, then lets readers go on. After an error the job
-// has failed.
+// advance folds what is due in the matrices whose slowest clock has moved, then lets readers go on. When it has moved by
+// more than one, as when the slowest task leaves, it stops at every clock that a reader waits for: under BSP a reader sees
+// nothing later than its clock. After an error the job has failed.
 func (j *Job[D, R]) advance() error {
-	for _, s := range j.matrices {
-		if !s.moved {
-			continue
+	for more := true; more; {
+		for _, s := range j.matrices {
+			if !s.moved {
+				continue
+			}
+			to := j.stop(s)
+			if err := j.fold(s, to); err != nil {
+				j.fail(err)
+				return err
+			}
+			s.shown = to
 		}
-		if err := j.fold(s); err != nil {
-			j.fail(err)
-			return err
+		for _, s := range j.matrices {
+			if s.moved {
+				j.do(Published{s.ID, s.shown})
+			}
 		}
+		more = j.wake()
 	}
-	for _, s := range j.matrices {
-		if s.moved {
-			j.do(Published{s.ID, s.clocks.Slowest()})
-		}
-	}
-	j.wake()
 	return nil
 }
 
-// fold applies the clocks below the slowest, one after the other.
-func (j *Job[D, R]) fold(s *series[D]) error {
+// stop is the clock up to which the matrix can be folded before readers look.
+func (j *Job[D, R]) stop(s *series[D]) int {
+	to := s.clocks.Slowest()
+	if to == s.shown+1 {
+		return to
+	}
+	for i := range j.pulls {
+		p := &j.pulls[i]
+		for _, n := range p.needs[p.next:] {
+			if least := j.least(p, n); n.Matrix == s.ID && least > s.shown {
+				to = min(to, least)
+			}
+		}
+	}
+	return to
+}
+
+// fold applies the clocks below one, one after the other.
+func (j *Job[D, R]) fold(s *series[D], below int) error {
 	for {
-		step, ok := s.ahead.due(s.clocks.Slowest())
+		step, ok := s.ahead.due(below)
 		if !ok {
 			return nil
 		}

@@ -39,6 +39,7 @@ type series[D any] struct {
 	clocks *Clocks
 	ahead  ahead[D]
 	moved  bool // the slowest clock has, in this event
+	shown  int  // the slowest clock as far as it is folded and published; below it only within an event
 	watch  watch
 }
 
@@ -170,6 +171,7 @@ func (j *Job[D, R]) series(m Matrix) *series[D] {
 	}
 	s.clocks.behind = 0
 	s.clocks.count()
+	s.shown = s.clocks.Slowest()
 	return s
 }
 
@@ -257,7 +259,7 @@ func (j *Job[D, R]) Slowest(matrix int) int {
 	if matrix < 0 || matrix >= len(j.matrices) {
 		return Finished
 	}
-	return j.matrices[matrix].clocks.Slowest()
+	return j.matrices[matrix].shown
 }
 
 // ClockOf is a task's clock of a matrix, -1 if one of them is not there.

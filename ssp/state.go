@@ -194,6 +194,7 @@ func (j *Job[D, R]) restoreMatrix(s *MatrixState[D]) error {
 	}
 	of := &series[D]{Matrix: s.Matrix, clocks: &Clocks{at: slices.Clone(s.Clocks)}}
 	of.clocks.count()
+	of.shown = of.clocks.Slowest()
 	for _, e := range s.Staged {
 		if err := of.stageable(e); err != nil {
 			return fmt.Errorf("state of job %q: %v: %w: %w", j.name, of, err, Malformed)

@@ -55,16 +55,15 @@ func (j *Job[D, R]) await(p pull[D, R]) {
 // reached looks at what is still needed. Slowest clocks never fall: what was reached once stays so.
 func (j *Job[D, R]) reached(p *pull[D, R]) bool {
 	for ; p.next < len(p.needs); p.next++ {
-		if j.Slowest(p.needs[p.next].Matrix) < j.least(p) {
+		if j.Slowest(p.needs[p.next].Matrix) < j.least(p, p.needs[p.next]) {
 			return false
 		}
 	}
 	return true
 }
 
-// least is the clock that the slowest task has to reach next for the pull.
-func (j *Job[D, R]) least(p *pull[D, R]) int {
-	n := p.needs[p.next]
+// least is the clock that the slowest task has to reach for one of the pull's needs.
+func (j *Job[D, R]) least(p *pull[D, R], n Need) int {
 	if p.exact {
 		return n.Clock
 	}
@@ -82,11 +81,12 @@ func (j *Job[D, R]) deliver(p *pull[D, R]) {
 	j.do(Answer[R]{p.req, clock, p.again})
 }
 
-// wake answers the pulls that need no more, in the order in which they came.
-func (j *Job[D, R]) wake() {
+// wake answers the pulls that need no more, in the order in which they came. It reports whether there is more to fold.
+func (j *Job[D, R]) wake() (more bool) {
 	for _, s := range j.matrices {
 		if s.moved {
-			s.moved, s.watch = false, watch{}
+			s.moved, s.watch = s.shown < s.clocks.Slowest(), watch{}
+			more = more || s.moved
 		}
 	}
 	j.pulls = keep(j.pulls, func(p *pull[D, R]) bool {
@@ -97,4 +97,5 @@ func (j *Job[D, R]) wake() {
 		j.begin(&j.matrices[p.needs[p.next].Matrix].watch)
 		return true
 	})
+	return more
 }
