@@ -71,7 +71,7 @@ func (f *benchFlags) flags(c *cobra.Command) {
 	flags.IntVar(&f.Batch, "batch", 10000, "keys of a request, in random order; some come twice")
 	flags.IntVar(&f.Depth, "in-flight", 1, "requests under way")
 	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
-	flags.StringVar(&f.Rule, "rule", "", "update rule of the table, or none: deltas are added (default: adagrad for push and table, else none)")
+	flags.StringVar(&f.Rule, "rule", "", "update rule of the table; none adds deltas (default: adagrad for push and table, else none)")
 	flags.StringVar(&f.cols, "cols", "", "columns of the dense row of row and storm (default 100M, for storm 25M)")
 	flags.IntVar(&f.Tasks, "tasks", 10, "tasks of barrier and storm")
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON object in the last line")
