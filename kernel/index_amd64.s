@@ -172,7 +172,7 @@ TEXT ·fetchRows(SB), NOSPLIT, $0-40
 one:
 	MOVL       (SI), AX
 	IMULQ      R8, AX
-	PREFETCHT0 (DI)(AX*1)
+	PREFETCHT1 (DI)(AX*1)
 	ADDQ       $4, SI
 	DECQ       CX
 	JNZ        one
@@ -181,8 +181,8 @@ one:
 two:
 	MOVL       (SI), AX
 	IMULQ      R8, AX
-	PREFETCHT0 (DI)(AX*1)
-	PREFETCHT0 64(DI)(AX*1)
+	PREFETCHT1 (DI)(AX*1)
+	PREFETCHT1 64(DI)(AX*1)
 	ADDQ       $4, SI
 	DECQ       CX
 	JNZ        two
@@ -195,7 +195,7 @@ many:
 	MOVQ  R9, BX
 
 each:
-	PREFETCHT0 (AX)
+	PREFETCHT1 (AX)
 	ADDQ       $64, AX
 	DECQ       BX
 	JNZ        each

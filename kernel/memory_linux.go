@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"os"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -11,69 +12,74 @@ import (
 const (
 	canMap   = true
 	hugePage = 2 << 20
-	// firstRoom and moreRoom say how many addresses are reserved: they cost nothing, and while they last memory grows where it is.
+	// firstRoom and moreRoom say how many addresses are taken at once. They cost nothing until they are written to, and
+	// while they last memory grows where it is.
 	firstRoom = 64 << 20
 	moreRoom  = 8
-	// step is how much is made accessible at a time.
-	step = 32 << 20
 )
 
-// mapping is a range of addresses that begins at a huge page; its first bytes are accessible.
+// mapping is a range of addresses that begins at a huge page.
 type mapping struct {
-	base unsafe.Pointer
-	room int
-	used int // accessible
+	base  unsafe.Pointer
+	room  int
+	ready sync.WaitGroup // for what Ready has begun
+}
+
+// Ready has the system prepare the bytes [from, to), which will be written soon, one huge page after the other from the
+// beginning or from the end, and does not wait for it: to find and clear a huge page takes up to some milliseconds, which
+// are another processor's. Whoever writes to a page before it is prepared waits for that one alone. Only what is mapped, in
+// whole huge pages, is prepared; Grow and Free wait for it where they have to.
+func (m *Memory) Ready(from, to int, fromEnd bool) {
+	from, to = (from+hugePage-1)&^(hugePage-1), min(to, m.mapped.room)&^(hugePage-1)
+	if from >= to {
+		return
+	}
+	pages := unsafe.Slice((*byte)(m.mapped.base), to)[from:]
+	m.mapped.ready.Go(func() {
+		for n := len(pages); n > 0; n -= hugePage {
+			next := pages[:hugePage]
+			if fromEnd {
+				next = pages[n-hugePage : n]
+			} else {
+				pages = pages[hugePage:]
+			}
+			if unix.Madvise(next, unix.MADV_POPULATE_WRITE) != nil {
+				return // a system that cannot: pages come as they are written
+			}
+		}
+	})
 }
 
 // grow is Grow for memory that is or will be mapped.
 func (m *Memory) grow(n int) error {
 	n = (n + hugePage - 1) &^ (hugePage - 1)
-	if n > m.mapped.room {
-		if err := m.move(n); err != nil {
-			return err
-		}
-	}
-	n = min(max(n, len(m.data)+min(step, len(m.data)/8)&^(hugePage-1)), m.mapped.room)
-	have := m.mapped.used
-	all := unsafe.Slice((*byte)(m.mapped.base), m.mapped.room)
-	fresh := all[have:n]
-	if err := unix.Mprotect(fresh, unix.PROT_READ|unix.PROT_WRITE); err != nil {
-		return fmt.Errorf("%d bytes of memory beside %d: %w", len(fresh), have, os.NewSyscallError("mprotect", err))
-	}
-	_ = unix.Madvise(fresh, unix.MADV_HUGEPAGE) // a kernel without huge pages serves as well
-	if have == 0 {
-		copy(all[:n], m.data)
-	}
-	m.data, m.mapped.used = all[:n], n
-	return nil
-}
-
-// move reserves more addresses and takes the pages there that are mapped already.
-func (m *Memory) move(n int) error {
 	room := max(firstRoom, n, moreRoom*m.mapped.room)
 	to, err := reserve(room)
-	if err != nil {
-		return fmt.Errorf("%d bytes of addresses: %w", room, err)
+	if err != nil { // a system that counts addresses as memory
+		room = n
+		if to, err = reserve(room); err != nil {
+			return fmt.Errorf("%d bytes of memory: %w", n, err)
+		}
 	}
-	if was := m.mapped; was.base != nil {
-		_, err := unix.MremapPtr(was.base, uintptr(was.used), to, uintptr(was.used), unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED)
-		if err != nil {
+	all := unsafe.Slice((*byte)(to), room)
+	if was := m.mapped.base; was == nil {
+		copy(all, m.data)
+	} else {
+		m.mapped.ready.Wait()
+		have := uintptr(m.mapped.room)
+		if _, err := unix.MremapPtr(was, have, to, have, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED); err != nil {
 			_ = unix.MunmapPtr(to, uintptr(room))
 			return os.NewSyscallError("mremap", err)
 		}
-		if rest := was.room - was.used; rest > 0 {
-			_ = unix.MunmapPtr(unsafe.Add(was.base, was.used), uintptr(rest))
-		}
-		m.data = unsafe.Slice((*byte)(to), room)[:was.used]
 	}
-	m.mapped.base, m.mapped.room = to, room
+	m.data, m.mapped.base, m.mapped.room = all, to, room
 	return nil
 }
 
-// reserve is a range of addresses without memory that begins at a huge page.
+// reserve maps memory that begins at a huge page; there is none behind it until it is written to.
 func reserve(n int) (unsafe.Pointer, error) {
 	const flags = unix.MAP_ANON | unix.MAP_PRIVATE | unix.MAP_NORESERVE
-	p, err := unix.MmapPtr(-1, 0, nil, uintptr(n+hugePage), unix.PROT_NONE, flags)
+	p, err := unix.MmapPtr(-1, 0, nil, uintptr(n+hugePage), unix.PROT_READ|unix.PROT_WRITE, flags)
 	if err != nil {
 		return nil, os.NewSyscallError("mmap", err)
 	}
@@ -85,10 +91,12 @@ func reserve(n int) (unsafe.Pointer, error) {
 	if after := hugePage - before; after > 0 {
 		_ = unix.MunmapPtr(unsafe.Add(to, n), after)
 	}
+	_ = unix.Madvise(unsafe.Slice((*byte)(to), n), unix.MADV_HUGEPAGE) // a kernel without huge pages serves as well
 	return to, nil
 }
 
 func (m *mapping) free() {
+	m.ready.Wait()
 	if m.base != nil {
 		_ = unix.MunmapPtr(m.base, uintptr(m.room))
 	}

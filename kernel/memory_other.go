@@ -17,4 +17,7 @@ type mapping struct{ base unsafe.Pointer }
 
 func (m *Memory) grow(int) error { return errors.ErrUnsupported }
 
+// Ready does nothing here.
+func (m *Memory) Ready(int, int, bool) {}
+
 func (m *mapping) free() {}

@@ -17,6 +17,7 @@ type Batch[T Number] struct {
 	Rows   []uint32 // the rows to change
 	Grad   []*T     // for each of them the first of Dim sums of gradients
 	Scale  T        // makes a sum a mean
+	Ahead  []uint32 // rows of the next batch: they are fetched meanwhile
 }
 
 // Rule is an update rule with its settings, the rate of one step and, where it counts, the number of the step. What each
@@ -57,17 +58,24 @@ func Cells[T Float](r Rule, w, g []T, slots [][]T) {
 	}
 }
 
+// The settings of an addition, which has none.
+var (
+	zero32 settings[float32]
+	zero64 settings[float64]
+)
+
 // AddRows adds to each row of the batch what stands in place of its gradients, without the scale. Integers wrap around.
 func AddRows[T Number](b *Batch[T]) {
 	want(len(b.Grad), len(b.Rows), "Grad")
 	switch b := any(b).(type) {
 	case *Batch[float32]:
-		f32.rules[addition](b, &settings[float32]{})
+		f32.rules[addition](b, &zero32)
 		return
 	case *Batch[float64]:
-		f64.rules[addition](b, &settings[float64]{})
+		f64.rules[addition](b, &zero64)
 		return
 	}
+	b.fetch()
 	for i, row := range b.Rows {
 		val := b.Slab[int(row)*b.Stride:][:b.Dim]
 		for j, v := range unsafe.Slice(b.Grad[i], b.Dim) {
@@ -79,6 +87,7 @@ func AddRows[T Number](b *Batch[T]) {
 // Each calls f for every row of the batch with its weights, its mean gradient, and its slots: for rules that know only
 // slices. mean has room for Dim numbers and is overwritten, as are slots, of which there are as many as the rule has.
 func (b *Batch[T]) Each(mean []T, slots [][]T, f func(w, g []T, slots [][]T)) {
+	b.fetch()
 	for i, row := range b.Rows {
 		val := b.Slab[int(row)*b.Stride:]
 		for s := range slots {
@@ -91,12 +100,26 @@ func (b *Batch[T]) Each(mean []T, slots [][]T, f func(w, g []T, slots [][]T)) {
 	}
 }
 
+// fetch has the processor fetch the rows ahead.
+func (b *Batch[T]) fetch() {
+	if len(b.Ahead) > 0 {
+		size := int(unsafe.Sizeof(b.Scale))
+		slab := unsafe.Slice((*byte)(unsafe.Pointer(&b.Slab[0])), len(b.Slab)*size)
+		Fetch(slab, b.Stride*size, min(b.Stride*size, fetchAhead), b.Ahead)
+	}
+}
+
+// fetchAhead is how many bytes of a row ahead are fetched; of longer ones the processor guesses the rest. rules_amd64.s says
+// the same.
+const fetchAhead = 12 * cacheLine
+
 // cellRule is a rule in pure Go.
 type cellRule[T Float] func(w, g []T, slots [][]T, scale T, k *settings[T])
 
 // byRow makes the form for rows of a rule for cells.
 func byRow[T Float](cells cellRule[T]) func(*Batch[T], *settings[T]) {
 	return func(b *Batch[T], k *settings[T]) {
+		b.fetch()
 		slots := make([][]T, 0, 2)
 		for i, row := range b.Rows {
 			val := b.Slab[int(row)*b.Stride:]

@@ -11,6 +11,7 @@ const (
 	sgdPlain
 	sgdL1
 	momentumPlain
+	adagradPlain
 	adagradL1
 	adamPlain
 	ftrlTaken // alpha is the rate of the step
@@ -21,7 +22,9 @@ const (
 // plainRules are the rules in pure Go, which the others are held to.
 func plainRules[T Float]() [ruleKinds]cellRule[T] {
 	return [ruleKinds]cellRule[T]{
-		addition: addCells[T], sgdPlain: sgdCells[T], sgdL1: sgdCells[T], momentumPlain: momentumCells[T], adagradL1: adagradCells[T],
+		addition: addCells[T], sgdPlain: sgdCells[T], sgdL1: sgdCells[T],
+		momentumPlain: momentumCells[T],
+		adagradPlain:  adagradCells[T], adagradL1: adagradCells[T],
 		adamPlain: adamCells[T], ftrlTaken: ftrlTakenCells[T], ftrlFixed: ftrlFixedCells[T],
 	}
 }
@@ -35,7 +38,7 @@ func addCells[T Float](w, g []T, _ [][]T, _ T, _ *settings[T]) {
 // SGD is a step of gradient descent with l1 and l2 as proximal steps. It has no slots.
 func SGD(rate, l1, l2 float64) Rule {
 	r := Rule{sgdPlain, [8]float64{rate, rate * l1, 1 / (1 + rate*l2)}}
-	if r.k[1] != 0 {
+	if float32(r.k[1]) != 0 {
 		r.kind = sgdL1
 	}
 	return r
@@ -71,7 +74,11 @@ func momentumCells[T Float](w, g []T, slots [][]T, scale T, k *settings[T]) {
 
 // Adagrad is a step divided by the root of the sum of squared gradients, its one slot.
 func Adagrad(rate, eps, l1, l2 float64) Rule {
-	return Rule{adagradL1, [8]float64{rate, eps, l1, l2}}
+	r := Rule{adagradPlain, [8]float64{rate, eps, l1, l2}}
+	if float32(l1) != 0 {
+		r.kind = adagradL1
+	}
+	return r
 }
 
 func adagradCells[T Float](w, g []T, slots [][]T, scale T, k *settings[T]) {
@@ -84,7 +91,9 @@ func adagradCells[T Float](w, g []T, slots [][]T, scale T, k *settings[T]) {
 			continue
 		}
 		s := step / (root(n[i]) + tiny)
-		w[i] = shrink(x-T(s*grad), T(s*sparse))
+		if w[i] = x - T(s*grad) + 0; sparse != 0 {
+			w[i] = shrink(w[i], T(s*sparse))
+		}
 	}
 }
 

@@ -8,6 +8,7 @@
 //	DX gradients    R8 bytes from row to row       Y2, Y3 slots
 //	CX rows left    R9 bytes from slot to slot     Y12 mask of the last vector
 //	R10 weights     R11 weights left in the row    Y13 zero
+//	R14 rows ahead  R12 rows ahead left
 //	SP settings of the rule, 32 bytes each         Y14 scale
 //
 // The settings are numbered as in rules.go.
@@ -29,6 +30,7 @@ DATA ·signBits<>+24(SB)/8, $0x8000000080000000
 GLOBL ·signBits<>(SB), RODATA|NOPTR, $32
 
 #define NUMBER(i) (32*i)(SP)
+#define MORE 256(SP)
 
 #define SPREAD(i) \
 	VBROADCASTSS (4*i)(R13), Y0 \
@@ -48,6 +50,17 @@ GLOBL ·signBits<>(SB), RODATA|NOPTR, $32
 	MOVQ         56(R12), CX  \
 	MOVQ         72(R12), DX  \
 	VBROADCASTSS 96(R12), Y14 \
+	MOVQ         104(R12), R14 \
+	MOVQ         112(R12), R12 \
+	MOVQ         R8, AX        \
+	SHRQ         $6, AX        \
+	SUBQ         $2, AX        \
+	MOVQ         $0, BX        \
+	CMOVQLT      BX, AX        \
+	MOVQ         $10, BX       \
+	CMPQ         AX, BX        \
+	CMOVQGT      BX, AX        \
+	MOVQ         AX, MORE      \
 	SPREAD(0) \
 	SPREAD(1) \
 	SPREAD(2) \
@@ -64,8 +77,26 @@ GLOBL ·signBits<>(SB), RODATA|NOPTR, $32
 	SUBQ         AX, BX       \
 	VMOVUPS      (BX), Y12
 
-// BEGIN begins a row; label rest is for its last vector.
+// BEGIN begins a row, and fetches the beginning of one that comes later; label rest is for its last vector.
 #define BEGIN(rest) \
+	SUBQ  $1, R12   \
+	JLT   none      \
+	MOVL  (R14), AX \
+	IMULQ R8, AX    \
+	PREFETCHT1 (DI)(AX*1) \
+	PREFETCHT1 64(DI)(AX*1) \
+	ADDQ  $4, R14   \
+	ADDQ  DI, AX    \
+	MOVQ  MORE, BX  \
+	JMP   test      \
+line:                   \
+	PREFETCHT1 128(AX) \
+	ADDQ  $64, AX   \
+	DECQ  BX        \
+test:                   \
+	TESTQ BX, BX    \
+	JNZ   line      \
+none:                   \
 	MOVL  (SI), AX  \
 	IMULQ R8, AX    \
 	ADDQ  DI, AX    \
@@ -167,7 +198,7 @@ end:            \
 	VADDPS Y1, Y0, Y0
 
 // func addAVX2(b *Batch[float32], k *settings[float32])
-TEXT ·addAVX2(SB), NOSPLIT, $256-16
+TEXT ·addAVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD0, ADD, STORE0, LOADLAST0, STORELAST0)
 
 #define SGD \
@@ -177,7 +208,7 @@ TEXT ·addAVX2(SB), NOSPLIT, $256-16
 	VMULPS NUMBER(2), Y0, Y0
 
 // func sgdAVX2(b *Batch[float32], k *settings[float32])
-TEXT ·sgdAVX2(SB), NOSPLIT, $256-16
+TEXT ·sgdAVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD0, SGD, STORE0, LOADLAST0, STORELAST0)
 
 #define SGDL1 \
@@ -189,7 +220,7 @@ TEXT ·sgdAVX2(SB), NOSPLIT, $256-16
 	VMULPS  NUMBER(2), Y0, Y0
 
 // func sgdL1AVX2(b *Batch[float32], k *settings[float32])
-TEXT ·sgdL1AVX2(SB), NOSPLIT, $256-16
+TEXT ·sgdL1AVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD0, SGDL1, STORE0, LOADLAST0, STORELAST0)
 
 #define MOMENTUM \
@@ -202,10 +233,11 @@ TEXT ·sgdL1AVX2(SB), NOSPLIT, $256-16
 	VSUBPS Y4, Y0, Y0
 
 // func momentumAVX2(b *Batch[float32], k *settings[float32])
-TEXT ·momentumAVX2(SB), NOSPLIT, $256-16
+TEXT ·momentumAVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD1, MOMENTUM, STORE1, LOADLAST1, STORELAST1)
 
-#define ADAGRAD \
+// ADAGRADSTEP makes Y5 the weights before l1, Y4 their rates.
+#define ADAGRADSTEP \
 	MEAN                       \
 	VMULPS    NUMBER(3), Y0, Y4 \
 	VADDPS    Y4, Y1, Y1       \
@@ -216,15 +248,30 @@ TEXT ·momentumAVX2(SB), NOSPLIT, $256-16
 	VMOVUPS   NUMBER(0), Y5    \
 	VDIVPS    Y4, Y5, Y4       \
 	VMULPS    Y1, Y4, Y5       \
-	VSUBPS    Y5, Y0, Y5       \
-	VMULPS    NUMBER(2), Y4, Y4 \
-	SHRINK(Y5, Y4, Y6, Y7, Y8, Y9) \
+	VSUBPS    Y5, Y0, Y5
+
+#define ADAGRADEND \
 	VCMPPS    $4, Y13, Y2, Y6  \
 	VBLENDVPS Y6, Y5, Y0, Y0
 
+#define ADAGRAD \
+	ADAGRADSTEP                \
+	VADDPS    Y13, Y5, Y5      \
+	ADAGRADEND
+
 // func adagradAVX2(b *Batch[float32], k *settings[float32])
-TEXT ·adagradAVX2(SB), NOSPLIT, $256-16
+TEXT ·adagradAVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD1, ADAGRAD, STORE1, LOADLAST1, STORELAST1)
+
+#define ADAGRADL1 \
+	ADAGRADSTEP                \
+	VMULPS    NUMBER(2), Y4, Y4 \
+	SHRINK(Y5, Y4, Y6, Y7, Y8, Y9) \
+	ADAGRADEND
+
+// func adagradL1AVX2(b *Batch[float32], k *settings[float32])
+TEXT ·adagradL1AVX2(SB), NOSPLIT, $264-16
+	LOOP(LOAD1, ADAGRADL1, STORE1, LOADLAST1, STORELAST1)
 
 #define ADAM \
 	MEAN                       \
@@ -247,7 +294,7 @@ TEXT ·adagradAVX2(SB), NOSPLIT, $256-16
 	VBLENDVPS Y6, Y5, Y0, Y0
 
 // func adamAVX2(b *Batch[float32], k *settings[float32])
-TEXT ·adamAVX2(SB), NOSPLIT, $256-16
+TEXT ·adamAVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD2, ADAM, STORE2, LOADLAST2, STORELAST2)
 
 // FTRLEND: from z in Y5, pull in Y8, n in Y9 and the mask of what moves in Y10 to weights and slots.
@@ -280,7 +327,7 @@ TEXT ·adamAVX2(SB), NOSPLIT, $256-16
 	FTRLEND
 
 // func ftrlTakenAVX2(b *Batch[float32], k *settings[float32])
-TEXT ·ftrlTakenAVX2(SB), NOSPLIT, $256-16
+TEXT ·ftrlTakenAVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD2, FTRLTAKEN, STORE2, LOADLAST2, STORELAST2)
 
 #define FTRLFIXED \
@@ -318,5 +365,5 @@ TEXT ·ftrlTakenAVX2(SB), NOSPLIT, $256-16
 	FTRLEND
 
 // func ftrlFixedAVX2(b *Batch[float32], k *settings[float32])
-TEXT ·ftrlFixedAVX2(SB), NOSPLIT, $256-16
+TEXT ·ftrlFixedAVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD2, FTRLFIXED, STORE2, LOADLAST2, STORELAST2)

@@ -14,23 +14,29 @@ type round struct {
 	of      []*exchange // by server; nil for a server that has none
 	alone   bool        // no other change was under way when it began
 	deltas  []delta     // what was taken from the oplog
-	ticked  []*Matrix   // whose clocks it moved
-	own     bool        // it moved the task's own clock
+	ticks   ticks       // the clocks that it moved
 	results bool        // somebody else takes the answers and releases them
+}
+
+// ticks are the ends of clocks.
+type ticks struct {
+	of           []*Matrix
+	own          bool // the task's own, too
+	weight, rate float64
 }
 
 // change makes a change of what was pushed: it builds the requests, keeps them in the servers' logs and sends them. If the
 // context ends before the requests are built, oplog and clocks are as before; after that the change is under way.
 // complete, if not nil, adds to the requests, by server, nil where nothing is to be sent.
-func (c *Client) change(ctx context.Context, ticked []*Matrix, own bool, weight, rate float64, complete func(qs []*rpc.Request)) (*round, error) {
+func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Request)) (*round, error) {
 	for len(c.rounds) >= c.o.InFlight {
 		if err := c.settleFirst(ctx); err != nil {
 			return nil, err
 		}
 	}
-	r := &round{alone: len(c.rounds) == 0, ticked: ticked, own: own}
+	r := &round{alone: len(c.rounds) == 0, ticks: t}
 	qs := c.drain(r)
-	c.tick(qs, r, weight, rate)
+	c.tick(qs, t)
 	if complete != nil {
 		complete(qs)
 		r.results = true
@@ -55,27 +61,32 @@ func (c *Client) launch(ctx context.Context, r *round, qs []*rpc.Request) error 
 }
 
 // tick adds the ticks to requests for all servers and moves the clocks.
-func (c *Client) tick(qs []*rpc.Request, r *round, weight, rate float64) {
-	if r.ticked == nil && !r.own {
+func (c *Client) tick(qs []*rpc.Request, t ticks) {
+	if t.of == nil && !t.own {
 		return
 	}
 	for i := range qs {
 		if qs[i] == nil {
 			qs[i] = &rpc.Request{Op: rpc.OpPush}
 		}
-		if r.own {
+		if t.own {
 			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Clock: int32(c.clock)})
 		}
-		for _, m := range r.ticked {
-			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Matrix: m.numbers[i], Clock: int32(m.clock), Weight: weight, Rate: rate})
+		for _, m := range t.of {
+			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Matrix: m.numbers[i], Clock: int32(m.clock), Weight: t.weight, Rate: t.rate})
 		}
 		slices.SortFunc(qs[i].Ticks, func(a, b rpc.Tick) int { return cmp.Compare(a.Matrix, b.Matrix) })
 	}
-	for _, m := range r.ticked {
-		m.clock++
+	c.move(t, 1)
+}
+
+// move moves the clocks.
+func (c *Client) move(t ticks, by int) {
+	for _, m := range t.of {
+		m.clock += by
 	}
-	if r.own {
-		c.clock++
+	if t.own {
+		c.clock += by
 	}
 }
 
@@ -147,12 +158,7 @@ func (c *Client) judge(r *round, last bool) error {
 			c.links[i].seq--
 		}
 	}
-	for _, m := range r.ticked {
-		m.clock--
-	}
-	if r.own {
-		c.clock--
-	}
+	c.move(r.ticks, -1)
 	for i := range r.deltas {
 		r.deltas[i].restore()
 	}

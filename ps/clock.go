@@ -21,7 +21,7 @@ func (c *Client) flush(ctx context.Context) error {
 	if len(c.oplog) == 0 {
 		return nil
 	}
-	if _, err := c.change(ctx, nil, false, 0, 0, nil); err != nil {
+	if _, err := c.change(ctx, ticks{}, nil); err != nil {
 		return err
 	}
 	return c.settle(ctx)
@@ -39,7 +39,7 @@ func (c *Client) Clock(ctx context.Context, weight, rate float64) error {
 		return err
 	}
 	defer c.end()
-	return c.tickAll(ctx, weight, rate, false)
+	return c.tickSome(ctx, ticks{c.order, true, weight, rate}, false)
 }
 
 // SyncClock is Clock without a rule's step, and waits until the servers have the deltas.
@@ -48,21 +48,17 @@ func (c *Client) SyncClock(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
-	return c.tickAll(ctx, 0, 0, true)
+	return c.tickSome(ctx, ticks{of: c.order, own: true}, true)
 }
 
-func (c *Client) tickAll(ctx context.Context, weight, rate float64, wait bool) error {
-	return c.tickSome(ctx, c.order, true, weight, rate, wait)
-}
-
-// tickSome sends what was pushed with the ticks of the matrices, and of the task's own clock.
-func (c *Client) tickSome(ctx context.Context, ms []*Matrix, own bool, weight, rate float64, wait bool) error {
+// tickSome sends what was pushed with the ticks; with wait, when all before it is known to be made, and waits for it.
+func (c *Client) tickSome(ctx context.Context, t ticks, wait bool) error {
 	if wait {
 		if err := c.settle(ctx); err != nil {
 			return err
 		}
 	}
-	if _, err := c.change(ctx, ms, own, weight, rate, nil); err != nil || !wait {
+	if _, err := c.change(ctx, t, nil); err != nil || !wait {
 		return err
 	}
 	return c.settle(ctx)
@@ -76,7 +72,7 @@ func (m *Matrix) Clock(ctx context.Context, weight, rate float64) error {
 		return err
 	}
 	defer c.end()
-	return c.tickSome(ctx, []*Matrix{m}, false, weight, rate, false)
+	return c.tickSome(ctx, ticks{[]*Matrix{m}, false, weight, rate}, false)
 }
 
 // Now is the task's clock for the matrix.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"time"
 
 	"thole.example/rpc"
 	"thole.example/wire"
@@ -19,6 +20,7 @@ const (
 	lostBefore      // the connection ends before the server sees it
 	lostAfter       // the connection ends before the client sees the answer
 	held            // the server sees it when release is called
+	mute            // the server sees it, and the answer never comes
 )
 
 // fake is a network of handlers in this process on which a test says what becomes of each request. Every message goes
@@ -27,12 +29,13 @@ type fake struct {
 	handlers []rpc.Handler
 	fate     func(server int, q *rpc.Request) fate // nil: all are delivered
 	window   int                                   // requests under way on a connection; 0: any number
+	limit    int                                   // bytes of a request; 0: any number
 
 	mu    sync.Mutex
 	sent  []int // requests by server
 	down  map[int]bool
 	hold  []func()
-	conns int
+	conns []*fakeConn
 }
 
 func (f *fake) addrs() []string {
@@ -55,22 +58,50 @@ func (f *fake) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	if f.down[server] {
 		return nil, fmt.Errorf("server %s: %w", addr, rpc.ErrUnreachable)
 	}
-	f.conns++
 	c := &fakeConn{f: f, server: server, addr: addr, calls: map[*rpc.Call]bool{}, gone: make(chan struct{})}
-	if f.window > 0 {
-		c.slots = make(chan struct{}, f.window)
-	}
-	c.peer = rpc.Peer{Name: fmt.Sprint("client ", f.conns), Gone: c.gone}
+	c.peer = rpc.Peer{Name: "client of " + addr, Gone: c.gone}
+	f.conns = append(f.conns, c)
 	return c, nil
 }
 
-// release delivers what was held.
-func (f *fake) release() {
+// become says what becomes of requests from now on.
+func (f *fake) become(fate func(server int, q *rpc.Request) fate) {
 	f.mu.Lock()
-	hold := f.hold
+	defer f.mu.Unlock()
+	f.fate = fate
+}
+
+// forget loses what was held.
+func (f *fake) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.hold = nil
+}
+
+// cut ends the connection of the peer.
+func (f *fake) cut(peer *rpc.Peer) {
+	f.mu.Lock()
+	conns := f.conns
 	f.mu.Unlock()
-	for _, deliver := range hold {
+	for _, c := range conns {
+		if &c.peer == peer {
+			c.end(rpc.ErrLost)
+		}
+	}
+}
+
+// release delivers what was held, in order, and all from then on.
+func (f *fake) release() {
+	for {
+		f.mu.Lock()
+		if len(f.hold) == 0 {
+			f.fate = nil
+			f.mu.Unlock()
+			return
+		}
+		deliver := f.hold[0]
+		f.hold = f.hold[1:]
+		f.mu.Unlock()
 		deliver()
 	}
 }
@@ -81,7 +112,6 @@ type fakeConn struct {
 	addr   string
 	peer   rpc.Peer
 	gone   chan struct{}
-	slots  chan struct{}
 
 	mu    sync.Mutex
 	calls map[*rpc.Call]bool
@@ -117,6 +147,13 @@ func (c *fakeConn) finish(call *rpc.Call, r *rpc.Response, err error) {
 	}
 }
 
+// open is how many calls are under way.
+func (c *fakeConn) open() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.calls)
+}
+
 func (c *fakeConn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 	var x *rpc.Exchange
 	call := rpc.NewCall(func(error) {
@@ -128,10 +165,12 @@ func (c *fakeConn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 		call.Finish(nil, fmt.Errorf("server %s: %w", c.addr, context.Cause(ctx)))
 		return call
 	}
-	if c.slots != nil {
-		select {
-		case c.slots <- struct{}{}:
-		case <-ctx.Done():
+	if n := size(q); c.f.limit > 0 && n > c.f.limit {
+		call.Finish(nil, fmt.Errorf("request of %d bytes, want at most %d: %w", n, c.f.limit, rpc.ErrTooLarge))
+		return call
+	}
+	for c.f.window > 0 && c.open() >= c.f.window {
+		if time.Sleep(time.Millisecond); ctx.Err() != nil {
 			call.Finish(nil, fmt.Errorf("server %s: %w", c.addr, context.Cause(ctx)))
 			return call
 		}
@@ -144,26 +183,11 @@ func (c *fakeConn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 	}
 	c.calls[call] = true
 	c.mu.Unlock()
-	fate := delivered
-	c.f.mu.Lock()
-	for len(c.f.sent) <= c.server {
-		c.f.sent = append(c.f.sent, 0)
-	}
-	c.f.sent[c.server]++
-	c.f.mu.Unlock()
-	if c.f.fate != nil {
-		fate = c.f.fate(c.server, q)
-	}
-	if fate == lostBefore {
-		c.end(rpc.ErrLost)
-		return call
-	}
+	var what fate
 	x = rpc.NewExchange(through(q), &c.peer, func(_ *rpc.Exchange, r *rpc.Response, err error) {
-		if c.slots != nil {
-			<-c.slots
-		}
 		switch {
-		case fate == lostAfter:
+		case what == mute:
+		case what == lostAfter:
 			c.end(rpc.ErrLost)
 		case err != nil:
 			c.finish(call, nil, rpc.NewFault(c.addr, err))
@@ -172,14 +196,40 @@ func (c *fakeConn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 		}
 	})
 	serve := func() { rpc.Serve(c.f.handlers[c.server], x, slog.New(slog.DiscardHandler)) }
-	if fate == held {
-		c.f.mu.Lock()
-		c.f.hold = append(c.f.hold, serve)
-		c.f.mu.Unlock()
-		return call
+	switch c.f.decide(c.server, q, &what, serve) {
+	case lostBefore:
+		c.end(rpc.ErrLost)
+	case held:
+	default:
+		serve()
 	}
-	serve()
 	return call
+}
+
+// decide says what becomes of a request, and keeps it if it is held.
+func (f *fake) decide(server int, q *rpc.Request, what *fate, serve func()) fate {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(f.sent) <= server {
+		f.sent = append(f.sent, 0)
+	}
+	f.sent[server]++
+	if f.fate != nil {
+		*what = f.fate(server, q)
+	}
+	if *what == held {
+		f.hold = append(f.hold, serve)
+		return held // somebody else has it now
+	}
+	return *what
+}
+
+func size(q *rpc.Request) int {
+	var g rpc.Gather
+	if err := q.Append(&g); err != nil {
+		panic(err)
+	}
+	return g.Len()
 }
 
 // through is the request after a way through its bytes.

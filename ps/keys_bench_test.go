@@ -1,6 +1,7 @@
 package ps
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -8,16 +9,24 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/part"
+	"thole.example/rpc"
+	"thole.example/wire"
 )
+
+// benchMeta is a matrix of embeddings.
+var benchMeta = matrix.Meta{Name: "m", Rows: 16, Cols: 1<<63 - 1, DType: matrix.F32, Layout: matrix.RowSparse}
 
 // BenchmarkPlan plans 64 batches of keys out of a million that are spread over all integers, and lists of ascending ones.
 func BenchmarkPlan(b *testing.B) {
-	m := matrix.Meta{Name: "m", Rows: 16, Cols: 1<<63 - 1, DType: matrix.F32, Layout: matrix.RowSparse}
+	m := benchMeta
 	for _, c := range []struct {
 		cut    string
 		n      int
 		sorted bool
-	}{{"hash", 10000, false}, {"hash", 10000, true}, {"hash", 1000, false}, {"hash", 200000, false}, {"column", 10000, false}, {"column", 10000, true}} {
+	}{
+		{"hash", 10000, false}, {"hash", 10000, true}, {"hash", 1000, false}, {"hash", 200000, false},
+		{"column", 10000, false}, {"column", 10000, true},
+	} {
 		b.Run(fmt.Sprintf("%s/n=%d/sorted=%v", c.cut, c.n, c.sorted), func(b *testing.B) {
 			p, err := part.Lookup(c.cut, &m)
 			if err != nil {
@@ -62,4 +71,74 @@ func batchesOf(batches, n int) [][]int64 {
 		}
 	}
 	return out
+}
+
+// parrot is a network on which every request is answered at once, with the same values.
+type parrot struct {
+	rpc.Network
+	values []byte
+}
+
+func (p *parrot) Dial(context.Context, string) (rpc.Conn, error) { return p, nil }
+func (p *parrot) Close() error                                   { return nil }
+
+func (p *parrot) Start(_ context.Context, q *rpc.Request) *rpc.Call {
+	call := rpc.NewCall(nil)
+	r := &rpc.Response{}
+	switch q.Op {
+	case rpc.OpJoin:
+		r.Results = []rpc.Result{{Data: []byte(`{}`)}}
+	case rpc.OpCreate:
+		r.Results = []rpc.Result{{Data: []byte(`{"numbers":[1],"clocks":[0]}`)}}
+	}
+	for _, part := range q.Parts {
+		if part.Values == nil {
+			part.Values = p.values[:64*len(part.Keys)]
+			part.Groups, part.Keys = nil, nil
+			r.Parts = append(r.Parts, part)
+		}
+	}
+	call.Finish(r, nil)
+	return call
+}
+
+// BenchmarkClient is what the client does for a pull and for a push of 10,000 keys, without the way and the server.
+func BenchmarkClient(b *testing.B) {
+	for _, servers := range []int{1, 4} {
+		ctx := context.Background()
+		c, err := Dial(ctx, Options{Network: &parrot{values: wire.View(make([]float32, 16*10000))}, Servers: make([]string, servers)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := c.Create(ctx, "", benchMeta); err != nil {
+			b.Fatal(err)
+		}
+		m, _ := c.Matrix("m")
+		batches, k, vals := batchesOf(64, 10000), &Keys{}, make([]float32, 16*10000)
+		for name, do := range map[string]func() error{
+			"pull": func() error { return PullKeys(ctx, m, k, vals) },
+			"push": func() error {
+				if err := PushKeys(m, k, vals); err != nil {
+					return err
+				}
+				return c.Flush(ctx)
+			},
+		} {
+			b.Run(fmt.Sprintf("%s/servers=%d", name, servers), func(b *testing.B) {
+				b.ReportAllocs()
+				b.SetBytes(64 * 10000)
+				n := 0
+				for i := 0; b.Loop(); i++ {
+					if _, err := m.Plan(k, batches[i%64]); err != nil {
+						b.Fatal(err)
+					}
+					if err := do(); err != nil {
+						b.Fatal(err)
+					}
+					n += k.inputs
+				}
+				b.ReportMetric(float64(n)/1e6/b.Elapsed().Seconds(), "Mkeys/s")
+			})
+		}
+	}
 }

@@ -20,8 +20,9 @@ type link struct {
 	seq    uint64   // number of the last change
 	made   uint64   // the last change that the server had made when the client came back
 	log    []*exchange
-	lost   error     // why there is no connection
-	until  time.Time // when the client stops trying to make one
+	lost   error           // why there is no connection
+	trying context.Context // ends when the client stops trying to make one
+	stop   func()          // ends it
 }
 
 // exchange is a request to a server, and its answer. Changes (requests with a number) stay in the log of their link until
@@ -50,8 +51,12 @@ func (l *link) send(ctx context.Context, x *exchange) error {
 	if l.conn != nil && x.conn == l.conn {
 		return nil
 	}
-	if err := l.connect(ctx); err != nil {
+	switch err := l.connect(ctx); {
+	case err == nil:
+	case ctx.Err() != nil || x != nil && x.q.Op == rpc.OpLeave:
 		return err
+	default:
+		return l.c.fail(err)
 	}
 	for _, change := range l.log {
 		if change.conn != l.conn {
@@ -157,7 +162,8 @@ func (l *link) drop(conn rpc.Conn, why error) {
 	l.c.mu.Lock()
 	l.conn = nil
 	l.c.mu.Unlock()
-	l.lost, l.until = why, time.Now().Add(l.c.o.Retry)
+	l.lost = why
+	l.try(l.c.o.Retry)
 	if l.c.o.Lost != nil {
 		l.c.o.Lost(why)
 	}
@@ -169,32 +175,38 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// connect makes a new connection in the place of a lost one, and says who is back. An error other than the context's
-// fails the client.
+// try allows the client some time to make a new connection.
+func (l *link) try(d time.Duration) {
+	l.trying, l.stop = context.WithTimeout(context.Background(), d)
+}
+
+// connect makes a new connection in the place of a lost one, and says who is back.
 func (l *link) connect(ctx context.Context) error {
-	if least := time.Now().Add(lastPause); l.conn == nil && l.until.Before(least) {
-		l.until = least // the loss was found long ago, by a call that ended
+	if l.conn == nil && l.trying.Err() != nil {
+		l.try(lastPause) // the loss was found long ago, by a call that ended
 	}
 	for pause := firstPause; l.conn == nil; pause = min(2*pause, lastPause) {
-		within, cancel := context.WithDeadline(ctx, l.until)
+		within, cancel := context.WithCancel(ctx)
+		unlink := context.AfterFunc(l.trying, cancel)
 		err := l.rejoin(within)
-		over := within.Err() != nil
+		unlink()
 		cancel()
 		switch {
 		case err == nil:
+			l.stop()
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, rpc.ErrNotFound), !over && !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost):
-			return l.c.fail(fmt.Errorf("%w; then: %w", l.lost, err))
+		case l.trying.Err() != nil && !errors.Is(err, rpc.ErrNotFound):
+		case !errors.Is(err, rpc.ErrUnreachable) && !errors.Is(err, rpc.ErrLost):
+			return fmt.Errorf("%w; then: %w", l.lost, err)
 		}
 		select {
 		case <-time.After(pause):
+		case <-l.trying.Done():
+			return fmt.Errorf("%w; not reached again within %v", l.lost, l.c.o.Retry)
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		}
-		if !time.Now().Before(l.until) {
-			return l.c.fail(fmt.Errorf("%w; not reached again within %v", l.lost, l.c.o.Retry))
 		}
 	}
 	return nil
@@ -209,7 +221,14 @@ func (l *link) rejoin(ctx context.Context) error {
 	if l.joined {
 		l.epoch++
 	}
+	first := !l.joined
 	err = l.greet(ctx, conn)
+	if err == nil && first {
+		// What it said over the first connection may only be late. It comes back once more, over a connection that
+		// the server can tell from that one.
+		_ = conn.Close()
+		return l.rejoin(ctx)
+	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	if err == nil && l.c.closed {

@@ -38,7 +38,7 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.
 		r.clock++ // that is moved
 	}
 	b := c.batch(reads)
-	r, err := c.change(ctx, c.order, true, weight, rate, func(qs []*rpc.Request) {
+	r, err := c.change(ctx, ticks{c.order, true, weight, rate}, func(qs []*rpc.Request) {
 		for i, q := range b.qs {
 			if q != nil {
 				qs[i].Parts = append(qs[i].Parts, q.Parts...)
@@ -107,14 +107,23 @@ func (c *Client) key(i int) *Keys {
 	return c.spare[i]
 }
 
-// read reads all of it.
+// read reads all of it. What is large comes in windows, of which some are under way, so that neither end holds more than
+// these beside the values.
 func (c *Client) read(ctx context.Context, reads []*reading) ([]matrix.Block, error) {
-	b := c.batch(reads)
-	if err := b.start(ctx); err != nil {
-		return nil, err
-	}
-	if err := b.finish(ctx); err != nil {
-		return nil, err
+	windows := c.batch(reads).windows()
+	for i := range len(windows) + windowsAhead {
+		if i < len(windows) {
+			if err := windows[i].start(ctx); err != nil {
+				leave(windows[max(0, i-windowsAhead):i])
+				return nil, err
+			}
+		}
+		if done := i - windowsAhead; done >= 0 {
+			if err := windows[done].finish(ctx); err != nil {
+				leave(windows[done+1 : min(i+1, len(windows))])
+				return nil, err
+			}
+		}
 	}
 	return blocks(reads), nil
 }

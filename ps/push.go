@@ -47,7 +47,7 @@ func (m *Matrix) IncrementRows(rows []int64, delta matrix.Block) error {
 			return fmt.Errorf("%w, at position %d", err, i)
 		}
 	}
-	if err := m.check(matrix.Block{At: matrix.Rect{Rows: delta.At.Rows, Cols: delta.At.Cols}, Data: delta.Data}, m.meta.Rect().Cols); err != nil {
+	if err := m.check(delta, m.meta.Rect().Cols); err != nil {
 		return err
 	}
 	for lo := 0; lo < len(rows); {

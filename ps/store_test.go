@@ -488,12 +488,13 @@ func (s *store) pull(t *taskState, x *rpc.Exchange) {
 			x.Fail(rpc.ErrNotFound)
 			return
 		}
+		asked := p
 		if _, err := m.places(&p); err != nil {
 			s.note("pull: %v", err)
 			x.Fail(err)
 			return
 		}
-		wants = append(wants, want{m, p})
+		wants = append(wants, want{m, asked})
 	}
 	ready := func() bool {
 		for _, w := range wants {

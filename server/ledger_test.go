@@ -204,7 +204,7 @@ func TestLedgerComesBack(t *testing.T) {
 				tasks = append(tasks, s.joinAs(a))
 			}
 			everything(t, s, store, tasks[0], 0, "a")
-			if u := s.server.Ledger.Used(); u[budget.Tables] == 0 || u[budget.Frames] == 0 {
+			if u := s.server.Ledger.Used(); u[budget.Tables] == 0 || u[budget.Frames]+u[budget.Stage] == 0 {
 				t.Errorf("in use are %v while it runs", u)
 			}
 			end(tasks[0])
@@ -253,9 +253,10 @@ func TestStageToDisk(t *testing.T) {
 			if err != nil {
 				t.Fatalf("no room was made beside %v: %v", s.server.Ledger.Used(), err)
 			}
-			left := s.server.Ledger.Used()[budget.Frames] - urgent.Bytes()
-			if left >= held[budget.Frames] {
-				t.Errorf("%d bytes of deltas are in memory, %d were", left, held[budget.Frames])
+			now := s.server.Ledger.Used()
+			before, left := held[budget.Frames]+held[budget.Stage], now[budget.Frames]+now[budget.Stage]-urgent.Bytes()
+			if left >= before {
+				t.Errorf("%d bytes of deltas are in memory, %d were", left, before)
 			}
 			urgent.Release()
 			for clock := range 3 {

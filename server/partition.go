@@ -180,9 +180,13 @@ func runAll(idle []*partition, bytes int64) {
 		}
 		return
 	}
-	workers := min(runtime.GOMAXPROCS(0), len(idle))
-	idle = slices.Clone(idle)
+	spread(slices.Clone(idle))
+}
+
+// spread runs mailboxes on goroutines of their own.
+func spread(idle []*partition) {
 	slices.SortFunc(idle, func(a, b *partition) int { return cmp.Compare(a.id, b.id) })
+	workers := min(runtime.GOMAXPROCS(0), len(idle))
 	for w := range workers {
 		go func() {
 			for i := w; i < len(idle); i += workers {

@@ -107,8 +107,8 @@ func (j *job) bring(x *rpc.Exchange, e *ssp.Push[*delta, *request]) error {
 		}
 		if use {
 			d := &delta{of: s, part: *p, size: len(p.Values), memory: x.Memory.Retain()}
-			if s.bound != ssp.ASP && j.server.Ledger != nil {
-				j.stage.add(d)
+			if s.bound != ssp.ASP {
+				j.wait(d)
 			}
 			e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})
 		}

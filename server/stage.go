@@ -66,6 +66,9 @@ func (s *stage) largest(most *delta) *delta {
 // scratch is where the deltas that wait for their clock go when there is no room for them: to disk, the largest first. They
 // are read again when their clock is folded, one partition's share at a time.
 type scratch struct {
+	once   sync.Once
+	staged chan struct{}
+
 	mu   sync.Mutex
 	disk *spill.Store // opened by the first that goes there
 	last int          // number of the last that went
@@ -105,18 +108,47 @@ func (s *Server) largest() []*delta {
 // Servers with a ledger need it running.
 func (s *Server) Relieve(ctx context.Context) {
 	starved := s.Ledger.Starved()
-	for {
+	for hungry := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-starved:
+			hungry = true
+		case <-s.staged():
 		}
-		for _, d := range s.largest() {
+		if !hungry {
+			continue
+		}
+		push := s.largest()
+		if push == nil {
+			continue // until something is staged
+		}
+		hungry = false // if that was not enough, the ledger says so when it gets the memory back
+		for _, d := range push {
 			if err := s.spill(d); err != nil {
-				s.logger().Error("deltas that wait could not go to disk", "dir", s.Scratch, "err", err)
+				s.logger().Error("deltas that wait could not go to disk", "folder", s.Scratch, "err", err)
 				d.of.job.abort(err)
 			}
 		}
+	}
+}
+
+// staged gets a token when a delta begins to wait.
+func (s *Server) staged() chan struct{} {
+	s.scratch.once.Do(func() { s.scratch.staged = make(chan struct{}, 1) })
+	return s.scratch.staged
+}
+
+// wait keeps a delta until its clock is folded.
+func (j *job) wait(d *delta) {
+	if j.server.Ledger == nil {
+		return
+	}
+	d.memory.Charge().Move(budget.Stage)
+	j.stage.add(d)
+	select {
+	case j.server.staged() <- struct{}{}:
+	default:
 	}
 }
 

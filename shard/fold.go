@@ -34,14 +34,9 @@ func (k *keyed[T]) batch(from, n int, scale float64) *kernel.Batch[T] {
 	return b
 }
 
-// add adds the values of columns to the rows of a block.
-func (k *keyed[T]) addRows(rows []uint32, from, n int, val []T) {
-	kernel.AddRows(k.aim(k.batch(from, n, 1), rows, val))
-}
-
 // aim has the batch change rows by the values that stand side by side.
-func (k *keyed[T]) aim(b *kernel.Batch[T], rows []uint32, val []T) *kernel.Batch[T] {
-	b.Rows, b.Grad = rows, k.fold.grads[:len(rows)]
+func (k *keyed[T]) aim(b *kernel.Batch[T], rows, ahead []uint32, val []T) *kernel.Batch[T] {
+	b.Ahead, b.Rows, b.Grad = ahead, rows, k.fold.grads[:len(rows)]
 	for j := range rows {
 		b.Grad[j] = &val[j*b.Dim]
 	}
@@ -53,8 +48,8 @@ func (k *keyed[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
 	step := k.stepper.at(rate, t)
 	if len(deltas) == 1 && deltas[0].Rows == k.at.Rows {
-		return k.change(&deltas[0], k.slab.width, func(rows []uint32, _, n int, val []T) {
-			step(k.aim(k.batch(0, n, scale), rows, val))
+		return k.change(&deltas[0], func(rows, ahead []uint32, _, n int, val []T) {
+			step(k.aim(k.batch(0, n, scale), rows, ahead, val))
 		})
 	}
 	all, n := make([]columns[T], len(deltas)), 0
@@ -82,11 +77,11 @@ func (f *fold[T]) begin(n int) {
 	clear(f.places)
 }
 
-// touch notes the columns of the i-th delta, and adds it to the gradients of those that were touched before.
+// touch lists the columns of the i-th delta, and adds it to the gradients of those that were touched before.
 func (k *keyed[T]) touch(all []columns[T], i int32) error {
 	d, f := &all[i], &k.fold
 	var w walk
-	for k.begin(&w, d.keys, 0, 0, true); k.next(&w); {
+	for k.begin(&w, d.keys, true); k.next(&w); {
 		for j, row := range w.rows() {
 			at := int32(w.at + j)
 			t, found := f.find(row)
@@ -108,7 +103,7 @@ func (k *keyed[T]) touch(all []columns[T], i int32) error {
 	return w.err
 }
 
-// place is where a row is noted, or would be.
+// place is where a row is listed, or would be.
 func (f *fold[T]) place(row uint32) *uint32 {
 	mask := len(f.places) - 1
 	p := int(uint64(row) * 0x9e3779b97f4a7c15 >> 32)
@@ -133,21 +128,21 @@ func (f *fold[T]) find(row uint32) (t *touch, found bool) {
 func (k *keyed[T]) stepTouched(all []columns[T], scale float64, step func(*kernel.Batch[T])) {
 	var rows [2][block]uint32
 	f := &k.fold
-	ahead := func(at int) []uint32 { // the rows of a block, which are fetched
+	part := func(at int) []uint32 { // the rows of a block
 		some := f.touched[min(at, len(f.touched)):min(at+block, len(f.touched))]
 		into := rows[at/block%2][:len(some)]
 		for j := range some {
 			into[j] = some[j].row
 		}
-		kernel.Fetch(k.slab.data(), k.slab.stride*k.size, k.slab.width*k.size, into)
 		return into
 	}
-	next := ahead(0)
+	next := part(0)
+	k.fetch(next, 0, k.slab.width*k.size)
 	for at := 0; at < len(f.touched); at += block {
 		now := next
-		next = ahead(at + block)
+		next = part(at + block)
 		b := k.batch(0, k.rows, scale)
-		b.Rows, b.Grad = now, f.grads[:len(now)]
+		b.Ahead, b.Rows, b.Grad = next, now, f.grads[:len(now)]
 		for j, t := range f.touched[at:][:len(now)] {
 			if t.from == inSum {
 				b.Grad[j] = &f.sum[int(t.at)*k.rows]

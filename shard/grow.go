@@ -7,12 +7,13 @@ import (
 )
 
 // How full the index is. It begins to grow by an eighth when more than startFull of its slots are taken; for every new key
-// movesPerKey others move, so that it is done long before searches become slow; a small index, where one batch can fill all
-// slots, moves the rest at once when mustFull are taken.
+// movesPerKey others move, so that it is done before searches become slow; a small index, where one batch can fill all
+// slots, moves the rest at once when mustFull are taken. So from 0.7 to 0.9 of the slots are taken: 14 to 18 bytes a key.
 const (
+	readyFull   = 0.77
 	startFull   = 0.78
-	mustFull    = 0.9
-	movesPerKey = 24
+	mustFull    = 0.92
+	movesPerKey = 8
 	growPart    = 8
 	growLines   = 16 // at least
 )
@@ -28,12 +29,15 @@ func (x *index) filled(n int, part float64) bool {
 func (x *index) reserve(n int) error {
 	for {
 		if !x.growing() {
+			if x.filled(n, readyFull) {
+				if err := x.prepare(); err != nil {
+					return err
+				}
+			}
 			if !x.filled(n, startFull) {
 				return x.extend(n)
 			}
-			if err := x.begin(); err != nil {
-				return err
-			}
+			x.edge, x.spread.Wide = int(x.spread.Lines), x.wider()
 		}
 		moves := n * movesPerKey
 		if x.filled(n, mustFull) {
@@ -48,24 +52,36 @@ func (x *index) reserve(n int) error {
 	}
 }
 
-// begin makes the index larger for hashes from some point on; at first there are none.
-func (x *index) begin() error {
-	x.spread.Wide = x.spread.Lines + max(x.spread.Lines/growPart, growLines)
-	if err := x.extend(0); err != nil {
-		x.spread.Wide = x.spread.Lines
+// wider is how many lines the index will have when it has grown.
+func (x *index) wider() uint64 {
+	return x.spread.Lines + max(x.spread.Lines/growPart, growLines)
+}
+
+// prepare makes the memory for growing, some time before.
+func (x *index) prepare() error {
+	lines := int(x.wider())
+	if lines == x.ready {
+		return nil
+	}
+	if err := x.reach(lines + 2); err != nil {
 		return err
 	}
-	x.edge = int(x.spread.Lines)
+	x.ready = lines
+	x.mem.Ready(64*x.last, 64*lines, true)
 	return nil
 }
 
 // extend makes lines for all places and for n keys more, were they all behind the last one.
 func (x *index) extend(n int) error {
-	need := max(int(x.spread.Wide), x.last+1) + n/kernel.Slots + 2
-	if need <= len(x.lines) {
+	return x.reach(max(int(x.spread.Wide), x.last+1) + n/kernel.Slots + 2)
+}
+
+// reach makes the lines as many as they have to be.
+func (x *index) reach(lines int) error {
+	if lines <= len(x.lines) {
 		return nil
 	}
-	if err := x.mem.Grow(64 * need); err != nil {
+	if err := x.mem.Grow(64 * lines); err != nil {
 		return err
 	}
 	x.lines = kernel.Lines(x.mem.Data())
@@ -81,9 +97,7 @@ func (x *index) advance(moves int) error {
 			return err
 		}
 		x.take(from, to)
-		for _, s := range x.run {
-			x.put(s)
-		}
+		x.putRun()
 		moves -= max(1, len(x.run))
 	}
 	if x.edge == 0 {
@@ -117,4 +131,20 @@ func (x *index) take(from, to int) {
 	}
 	x.edge = from
 	x.spread.From = (uint64(from)<<32 + x.spread.Lines - 1) / x.spread.Lines
+}
+
+// putRun puts keys where they belong now. They come almost in the order of their places, so most go where the last one went.
+func (x *index) putRun() {
+	at, taken := -1, 0
+	for _, s := range x.run {
+		if line := x.line(s.key); line != at {
+			at, taken = line, x.lines[line].Taken()
+		}
+		for taken == kernel.Slots {
+			at++
+			taken = x.lines[at].Taken()
+		}
+		x.set(at, taken, s)
+		taken++
+	}
 }

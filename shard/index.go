@@ -15,6 +15,7 @@ type index struct {
 	keys   int
 	last   int    // the last line that ever had a key
 	edge   int    // while it grows: lines from here on have moved
+	ready  int    // lines for which there is memory
 	run    []slot // those that move
 }
 
@@ -52,15 +53,6 @@ func (x *index) find(key uint64) (line, at int, ok bool) {
 			return line, taken, false
 		}
 	}
-}
-
-// put adds a key that is not there. There must be room for it.
-func (x *index) put(s slot) {
-	line := x.line(s.key)
-	for x.lines[line].Full() {
-		line++
-	}
-	x.set(line, x.lines[line].Taken(), s)
 }
 
 // set fills the first free slot of a line.

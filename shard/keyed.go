@@ -63,7 +63,10 @@ func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 	}
 	var w walk
 	size := n * k.size
-	for k.begin(&w, keys, from*k.size, size, false); k.next(&w); {
+	k.begin(&w, keys, false)
+	k.fetch(w.row[0][:len(w.part(0))], from*k.size, size)
+	for k.next(&w) {
+		k.fetch(w.ahead(), from*k.size, size)
 		found := w.rows()
 		into := dst[w.at*size:][:len(found)*size]
 		kernel.Gather(into, k.slab.data()[from*k.size:], k.slab.stride*k.size, size, found)
@@ -94,7 +97,7 @@ func (k *keyed[T]) columns(d *Delta) columns[T] {
 	c := columns[T]{d.Keys, val, int(d.Rows.Lo - k.at.Rows.Lo), int(d.Rows.Len())}
 	switch {
 	case c.n == 0:
-		c.keys = nil
+		c.keys, c.from = nil, 0
 	case d.Keys == nil:
 		width := int(d.Cols.Len())
 		c.keys, c.val = make([]int64, width), make([]T, len(val))
@@ -108,28 +111,33 @@ func (k *keyed[T]) columns(d *Delta) columns[T] {
 	return c
 }
 
-// change calls f for every block of columns of the delta: their rows in the slab, of each the first value that the delta
-// covers and how many, and the values of the delta for them. fetch is how many values of each row f needs.
-func (k *keyed[T]) change(d *Delta, fetch int, f func(rows []uint32, from, n int, val []T)) error {
+// change calls f for every block of columns of the delta: their rows in the slab and those of the next block, of each row
+// the first value that the delta covers and how many, and the values of the delta.
+func (k *keyed[T]) change(d *Delta, f func(rows, ahead []uint32, from, n int, val []T)) error {
 	c := k.columns(d)
 	var w walk
-	for k.begin(&w, c.keys, c.from*k.size, fetch*k.size, true); k.next(&w); {
+	k.begin(&w, c.keys, true)
+	k.fetch(w.row[0][:len(w.part(0))], c.from*k.size, c.n*k.size)
+	for k.next(&w) {
 		rows := w.rows()
 		k.keep(rows)
-		f(rows, c.from, c.n, c.val[w.at*c.n:][:len(rows)*c.n])
+		f(rows, w.ahead(), c.from, c.n, c.val[w.at*c.n:][:len(rows)*c.n])
 	}
 	return w.err
 }
 
 func (k *keyed[T]) set(d *Delta) error {
-	return k.change(d, int(d.Rows.Len()), func(rows []uint32, from, n int, val []T) {
+	return k.change(d, func(rows, ahead []uint32, from, n int, val []T) {
+		k.fetch(ahead, from*k.size, n*k.size)
 		kernel.Scatter(wire.View(val), k.slab.data()[from*k.size:], k.slab.stride*k.size, n*k.size, rows)
 	})
 }
 
 func (k *keyed[T]) add(d *Delta) error {
 	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
-	return k.change(d, int(d.Rows.Len()), k.addRows)
+	return k.change(d, func(rows, ahead []uint32, from, n int, val []T) {
+		kernel.AddRows(k.aim(k.batch(from, n, 1), rows, ahead, val))
+	})
 }
 
 func addTo[T number](into, from []T) {
@@ -159,7 +167,7 @@ func (k *keyed[T]) each(f func(row, col int64, val []float64)) {
 	cols := k.keys(k.at.Cols)
 	order := make([]uint32, 0, len(cols))
 	var w walk
-	for k.begin(&w, cols, 0, 0, false); k.next(&w); {
+	for k.begin(&w, cols, false); k.next(&w); {
 		k.keep(w.rows())
 		order = append(order, w.rows()...)
 	}
@@ -179,7 +187,7 @@ func (k *keyed[T]) each(f func(row, col int64, val []float64)) {
 // missing counts the keys that have no column yet.
 func (k *keyed[T]) missing(keys []int64) (n int) {
 	var w walk
-	for k.begin(&w, keys, 0, 0, false); k.next(&w); {
+	for k.begin(&w, keys, false); k.next(&w); {
 		n += w.absent()
 	}
 	return n

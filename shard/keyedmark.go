@@ -125,7 +125,8 @@ func (m *keyedMark[T]) read(dst []byte, keys []int64, state bool) error {
 		return err
 	}
 	var w walk
-	for k.begin(&w, keys, 0, n*k.size, false); k.next(&w); {
+	for k.begin(&w, keys, false); k.next(&w); {
+		k.fetch(w.ahead(), 0, n*k.size)
 		for j, row := range w.rows() {
 			key := keys[w.at+j]
 			if row == 0 || row >= m.limit {

@@ -18,10 +18,18 @@ type slab[T number] struct {
 	stride int      // elements from row to row
 	used   uint32   // rows that ever were in use, and row 0
 	free   []uint32 // those of them that are not, any more
+	ready  int      // bytes that are prepared for writing
 }
 
 // rowLimit is how many rows a sparse partition may have: every column that is written takes memory for all of them.
 const rowLimit = 1 << 24
+
+// How many bytes are prepared for rows that will come: a part of those in use, so that small tables stay small.
+const (
+	readyPart = 16
+	readyMost = 4 << 20
+	readyStep = 1 << 20
+)
 
 // columnLimit is how many columns a sparse partition can hold.
 const columnLimit = math.MaxUint32 - 1
@@ -55,16 +63,19 @@ func (s *slab[T]) data() []byte { return s.mem.Data() }
 func (s *slab[T]) reserve(n int) error {
 	need := int64(s.used) + int64(n)
 	if need > columnLimit {
-		return fmt.Errorf("%d columns, want at most %d in a sparse partition", need, columnLimit)
+		return fmt.Errorf("%d columns, want at most %d in a sparse partition", need, int64(columnLimit))
 	}
 	size := int(need) * s.stride * sizeOf[T]()
-	if size <= len(s.mem.Data()) {
-		return nil
+	if size > len(s.mem.Data()) {
+		if err := s.mem.Grow(size); err != nil {
+			return err
+		}
+		s.val, _ = wire.Numbers[T](s.mem.Data()[:len(s.mem.Data())/sizeOf[T]()*sizeOf[T]()]) // memory is aligned
 	}
-	if err := s.mem.Grow(size); err != nil {
-		return err
+	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready {
+		s.mem.Ready(max(size, s.ready), ahead+readyStep, false)
+		s.ready = ahead + readyStep
 	}
-	s.val, _ = wire.Numbers[T](s.mem.Data()[:len(s.mem.Data())/sizeOf[T]()*sizeOf[T]()]) // memory is aligned
 	return nil
 }
 

@@ -6,34 +6,37 @@ import (
 
 // block is how many keys are worked on at a time: enough for the fetches of a block to overlap, few enough for what was
 // fetched to stay in the nearest cache until it is used.
-const block = 64
+const block = 24
 
-// walk goes over keys in blocks. While one block is worked on, the rows of the next one and the lines of the index of the
-// one after it are fetched.
+// walk goes over keys in blocks. While one block is worked on, the rows of the next one are known and being fetched, and the
+// lines of the index for the one after it are.
 type walk struct {
 	keys  []int64
-	at    int // of the first key of the block to work on
-	size  int // bytes of each row to fetch
-	from  int // of those before them in the row
-	found int // keys whose rows are known
-	fresh bool
+	at    int  // of the first key of the block to work on
+	fresh bool // columns that are not there are made
 	err   error
 
 	line, row [2][block]uint32
 	missing   [2]int
 }
 
-// rows are those of the block, 0 for columns that are not there.
-func (w *walk) rows() []uint32 {
-	return w.row[w.at/block%2][:min(block, len(w.keys)-w.at)]
+// part is the keys of the block that begins at one of them.
+func (w *walk) part(at int) []int64 {
+	return w.keys[min(at, len(w.keys)):min(at+block, len(w.keys))]
 }
 
-// absent is how many of the rows are 0.
+// rows are those of the block, 0 for columns that are not there.
+func (w *walk) rows() []uint32 { return w.row[w.at/block%2][:len(w.part(w.at))] }
+
+// ahead are those of the next block.
+func (w *walk) ahead() []uint32 { return w.row[(w.at/block+1)%2][:len(w.part(w.at+block))] }
+
+// absent is how many of the block's rows are 0.
 func (w *walk) absent() int { return w.missing[w.at/block%2] }
 
-// begin prepares a walk over keys that fetches a part of each row. With fresh set, columns that are not there are made.
-func (k *keyed[T]) begin(w *walk, keys []int64, from, size int, fresh bool) {
-	w.keys, w.at, w.from, w.size, w.fresh = keys, -block, from, size, fresh
+// begin prepares a walk: next goes to the first block.
+func (k *keyed[T]) begin(w *walk, keys []int64, fresh bool) {
+	w.keys, w.at, w.fresh = keys, -block, fresh
 	k.locate(w, 0)
 	k.find(w, 0)
 }
@@ -48,30 +51,27 @@ func (k *keyed[T]) next(w *walk) bool {
 	return w.err == nil
 }
 
+// locate finds where the search for the keys of a block begins.
 func (k *keyed[T]) locate(w *walk, at int) {
-	if at < len(w.keys) {
-		keys := w.keys[at:min(at+block, len(w.keys))]
-		kernel.Locate(&k.index.spread, k.index.lines, keys, w.line[at/block%2][:])
+	kernel.Locate(&k.index.spread, k.index.lines, w.part(at), w.line[at/block%2][:])
+}
+
+// find finds the rows of the block that begins at a key, which is located, and locates the one behind it. When new columns
+// make the index grow, places move to the right: some keys that were located before seem to be missing then, and insert
+// finds them.
+func (k *keyed[T]) find(w *walk, at int) {
+	k.locate(w, at+block)
+	keys, b := w.part(at), at/block%2
+	rows := w.row[b][:len(keys)]
+	w.missing[b] = kernel.Find(k.index.lines, keys, w.line[b][:], rows)
+	if w.missing[b] > 0 && w.fresh {
+		w.err = k.insert(keys, rows, w.missing[b])
 	}
 }
 
-// find finds the rows of the block that begins at a key, whose lines are located, and locates those of the one behind it.
-func (k *keyed[T]) find(w *walk, at int) {
-	k.locate(w, at+block)
-	if at >= len(w.keys) {
-		return
-	}
-	keys, b := w.keys[at:min(at+block, len(w.keys))], at/block%2
-	rows := w.row[b][:len(keys)]
-	missing := kernel.Find(k.index.lines, keys, w.line[b][:], rows)
-	if missing > 0 && w.fresh {
-		if w.err = k.insert(keys, rows, missing); w.err != nil {
-			return
-		}
-		k.locate(w, at+block) // the index may have grown
-	}
-	w.missing[b] = missing
-	kernel.Fetch(k.slab.data()[w.from:], k.slab.stride*k.size, w.size, rows)
+// fetch has the processor fetch a part of rows: size bytes, behind from others.
+func (k *keyed[T]) fetch(rows []uint32, from, size int) {
+	kernel.Fetch(k.slab.data()[from:], k.slab.stride*k.size, size, rows)
 }
 
 // insert makes the columns of a block that are not there, with their initial values.

@@ -125,7 +125,7 @@ func TestMemoryBound(t *testing.T) {
 	for text, want := range map[string]int64{"": defaultMemory(), "1MiB": 1 << 20, "1": 1} {
 		m, err := memoryBound(text)
 		if got := int64(0); m != nil {
-			got = m.Limit
+			got = m.Total()
 			if err != nil || got != want {
 				t.Errorf("--memory %q: %d, %v, want %d", text, got, err, want)
 			}

@@ -9,7 +9,7 @@ import (
 	"thole.example/budget"
 )
 
-// The share of the machine's memory that matrices on servers may take if the user does not say how much.
+// The share of the machine's memory that the servers of a process may take if the user does not say how much.
 const (
 	memoryShare = 3
 	memoryParts = 4
@@ -42,10 +42,10 @@ func machineMemory() int64 {
 	return least
 }
 
-// defaultMemory is the bound of matrices on the servers of this process where the user gives none, in bytes; 0: none.
+// defaultMemory is the bound of the servers of this process where the user gives none, in bytes; 0: none.
 func defaultMemory() int64 { return machineMemory() / memoryParts * memoryShare }
 
-// memoryBound is the ledger for the servers of this process that the text says; nil: no bound.
+// memoryBound is a ledger of as many bytes as the text says, for all servers of this process; nil: no bound.
 func memoryBound(text string) (*budget.Ledger, error) {
 	n, err := parseSize("memory", text)
 	if err != nil {

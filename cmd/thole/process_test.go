@@ -38,6 +38,34 @@ func newProcess(t *testing.T, dir string, args ...string) *process {
 	return p
 }
 
+// lines are what a process prints while it runs.
+type lines struct{ *bufio.Scanner }
+
+// linesOf is the standard error of a process that is not started yet, line by line.
+func (p *process) linesOf() (lines, error) {
+	p.Stderr = nil
+	out, err := p.StderrPipe()
+	return lines{bufio.NewScanner(out)}, err
+}
+
+// wait reads lines up to one that has the text.
+func (l lines) wait(t *testing.T, text string) {
+	t.Helper()
+	var all []string
+	for l.Scan() {
+		if all = append(all, l.Text()); strings.Contains(l.Text(), text) {
+			return
+		}
+	}
+	t.Fatalf("the process never says %q, but %q", text, all)
+}
+
+// end reads the rest.
+func (l lines) end() {
+	for l.Scan() {
+	}
+}
+
 // startServer runs a server process and answers with its address.
 func startServer(t *testing.T, dir string, more ...string) (*process, string) {
 	t.Helper()

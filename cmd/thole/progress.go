@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 )
 
-// progress shows how far a long piece of work is: a line that changes on a terminal, otherwise plain lines, seldom.
+// progress shows how far long work is: a line that changes on a terminal, otherwise plain lines, seldom. Lines that stay
+// may be printed by several goroutines; the rest is for one.
 type progress struct {
+	mu    sync.Mutex // of what is printed, and of shown
 	w     io.Writer
 	now   func() time.Time
 	live  bool // w is a terminal
@@ -63,6 +66,8 @@ func (p *progress) set(done int64, state string) {
 	p.last = now
 	p.speed.see(mark{now, done})
 	words := p.speed.words(p.total, p.unit)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if !p.live {
 		fmt.Fprintln(p.w, escaped(plainLine(p.what, state, share(done, p.total), words)))
 		return
@@ -76,12 +81,20 @@ func (p *progress) add(n int) { p.set(p.done+int64(n), "") }
 
 // line prints a line that stays, above the one that changes.
 func (p *progress) line(format string, args ...any) {
-	p.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remove()
 	fmt.Fprintln(p.w, escaped(fmt.Sprintf(format, args...)))
 }
 
 // end removes the line that changes.
 func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.remove()
+}
+
+func (p *progress) remove() {
 	if p.shown {
 		p.shown = false
 		fmt.Fprint(p.w, "\r\x1b[K")

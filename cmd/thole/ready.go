@@ -61,6 +61,8 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error 
 	}
 	var r attendance
 	if w != nil {
+		w.gathering = true
+		defer func() { w.gathering = false }()
 		over := make(chan struct{})
 		var told sync.WaitGroup
 		told.Go(func() { p.tellWaiting(w, &r, over) })

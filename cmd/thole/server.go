@@ -42,10 +42,11 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 	}
 	c.Flags().StringVar(&o.listen, "listen", "127.0.0.1:7001", "address: host:port, port 0 for a free one, or unix:/path")
 	c.Flags().StringVar(&o.store, "store", ".", "folder of the saved models")
-	c.Flags().StringVar(&size, "memory", "", "most that the process may take for matrices, requests and answers, a size like 8GiB, or none (default: "+
-		"three quarters of the machine's memory, "+format.Bytes(defaultMemory())+")")
-	c.Flags().StringVar(&o.scratch, "scratch", "", "folder for deltas that wait and have no room in memory (default: the system's for temporary files)")
-	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, "send frames without checksums")
+	c.Flags().StringVar(&size, "memory", "", "most memory for matrices, requests, answers and saves together, a size like 8GiB, or none "+
+		"(default: three quarters of the machine's memory, "+format.Bytes(defaultMemory())+")")
+	c.Flags().StringVar(&o.scratch, "scratch", "", "folder for deltas that wait for their clock when memory is short "+
+		"(default: the system's for temporary files)")
+	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, "send messages without checksums")
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
 	return c
 }

@@ -52,6 +52,11 @@ func (p *plan) task(ctx context.Context, c *cluster, worker string, tasks []int,
 				w.bar.line("%v; trying again for %v", err, p.retry)
 			}
 		},
+		Waiting: func(text string) {
+			if w != nil && !w.gathering {
+				w.bar.line("%s", text)
+			}
+		},
 	})
 	if err != nil {
 		return nil, err

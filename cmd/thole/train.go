@@ -141,7 +141,8 @@ type watcher struct {
 	log   *lineLog // nil: none
 	start time.Time
 
-	atMost string // said behind the time left where training may end before
+	atMost    string // said behind the time left where training may end before
+	gathering bool   // it is said for whom the tasks wait, so nobody need say that they wait for the servers
 }
 
 func newWatcher(ctx context.Context, e *env, log string, force bool) (*watcher, error) {

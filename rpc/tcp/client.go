@@ -40,7 +40,7 @@ func dialed(n Network, nc net.Conn, addr string, theirs hello) *conn {
 	}
 	c.out = newSender(nc, !n.NoChecksum, func() {})
 	c.in = newReader(ctx, nc, n.FrameLimit, n.Ledger)
-	p := newPulse(n, theirs, c.in, c.out)
+	p := newPulse(n, theirs, c.in, c.out, nil)
 	c.work.Go(c.read)
 	c.work.Go(func() {
 		if err := p.watch(c.gone); err != nil {
@@ -120,10 +120,10 @@ func (c *conn) launch(f *frame) (*rpc.Call, error) {
 	call := rpc.NewCall(func(error) { c.giveUp(id) })
 	c.calls[id] = call
 	f.id = id
-	begin := c.out.enqueue(f)
+	begin, alone := c.out.enqueue(f), len(c.calls) == 1
 	c.mu.Unlock()
 	if begin {
-		c.out.begin()
+		c.out.begin(alone)
 	}
 	return call, nil
 }
@@ -134,7 +134,7 @@ func (c *conn) giveUp(id uint64) {
 	under := c.calls[id] != nil
 	c.mu.Unlock()
 	if under {
-		c.out.send(c.out.frame(kindCancel, id))
+		c.out.send(c.out.frame(kindCancel, id), false)
 	}
 }
 
@@ -170,7 +170,10 @@ func (c *conn) fail(err error) {
 	}
 }
 
-// read takes the answers until the connection ends.
+// read takes the answers until the connection ends. (If the goroutine that waits for an answer reads it itself, an empty round
+// trip takes 9.8 instead of 12.3 µs and a fifth less CPU; for 640 kB nothing is gained. But then answers that nobody waits for
+// yet are not read while their caller computes, those of several servers are read one after the other, and somebody else
+// must read signs of life.)
 func (c *conn) read() {
 	for {
 		err := c.next()

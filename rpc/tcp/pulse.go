@@ -3,6 +3,8 @@ package tcp
 import (
 	"fmt"
 	"time"
+
+	"thole.example/budget"
 )
 
 // patience is how many timeouts a peer has that is alive, or may be, but keeps others waiting.
@@ -22,20 +24,21 @@ type pulse struct {
 	in             *reader
 	out            *sender
 
-	heard, sent, taken uint64        // at the last tick
-	quiet              time.Duration // since the last byte
-	stuck              time.Duration // since the other side took something, while its answers are waited for
-	slow               time.Duration // since the first tick within a body, or since it brought enough
-	start              uint64        // heard at that time
+	queue              *budget.Credit // of a server's answers, or nil
+	heard, sent, taken uint64         // at the last tick
+	quiet              time.Duration  // since the last byte
+	stuck              time.Duration  // since the other side took something, while its answers are waited for
+	slow               time.Duration  // since the first tick within a body, or since it brought enough
+	start              uint64         // heard at that time
 }
 
 // newPulse makes sure that each side shows more than one sign of life within the timeouts of both.
-func newPulse(n Network, theirs hello, in *reader, out *sender) *pulse {
+func newPulse(n Network, theirs hello, in *reader, out *sender, queue *budget.Credit) *pulse {
 	every := min(n.PingEvery, n.Timeout/3)
 	if theirs.timeout > 0 {
 		every = min(every, time.Duration(theirs.timeout)*time.Millisecond/3)
 	}
-	return &pulse{every: max(every, time.Millisecond), timeout: n.Timeout, in: in, out: out}
+	return &pulse{every: max(every, time.Millisecond), timeout: n.Timeout, in: in, out: out, queue: queue}
 }
 
 // watch ticks until the connection has ended. An error says that it must end.
@@ -58,8 +61,10 @@ func (p *pulse) tick() error {
 	sent, heard, taken := p.out.sent.Load(), p.in.heard.Load(), p.out.taken.Load()
 	state, inside := p.in.state.Load(), p.in.inside.Load()
 	if sent == p.sent && !p.out.busy() { // what is being written is a sign of life too
-		p.out.send(p.out.frame(kindAlive, 0))
+		p.out.send(p.out.frame(kindAlive, 0), false)
 	}
+	p.in.credit.Trim() // what a connection took in advance and does not use is for others
+	p.queue.Trim()
 	p.quiet += p.every
 	if heard != p.heard || state != reading {
 		p.quiet = 0

@@ -34,6 +34,23 @@ func TestIdle(t *testing.T) {
 	})
 }
 
+// A connection that does nothing takes nothing from the ledger.
+func TestIdleTakesNothing(t *testing.T) {
+	ledger := budget.New(64 << 20)
+	inBubble(t, Network{Ledger: ledger}, handler(echo), func(b *bubble) {
+		c := b.dial(Network{}, relay{})
+		b.served(c)
+		if used := ledger.Used(); used == (budget.Usage{}) {
+			t.Error("nothing is counted, so this test sees nothing")
+		}
+		time.Sleep(time.Minute)
+		if used := ledger.Used(); used != (budget.Usage{}) {
+			t.Errorf("used %v", used)
+		}
+		_ = c.Close()
+	})
+}
+
 // The two sides need not agree on the times.
 func TestDifferentTimes(t *testing.T) {
 	inBubble(t, Network{PingEvery: 5 * time.Minute, Timeout: 20 * time.Minute}, handler(echo), func(b *bubble) {

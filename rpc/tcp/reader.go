@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// readerSize is large enough for many small frames in one read; larger bodies are read into their own memory.
-	readerSize = 64 << 10
+	// readerSize is large enough for many small frames in one read; larger bodies are read into their own memory. It is
+	// what a connection costs that does nothing.
+	readerSize = 16 << 10
 	// firstStep and lastStep are how much memory a body that a connection's past does not vouch for is given at once:
 	// as much as has come already, within these.
 	firstStep = 64 << 10

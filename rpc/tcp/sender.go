@@ -21,9 +21,13 @@ const (
 	portion = 1 << 20
 )
 
-// sender writes frames. A small frame that is sent while nobody writes goes out at once, from the goroutine that sends
-// it, if the system takes it without waiting; otherwise a goroutine writes, and the frames that queue up meanwhile go
-// out together in its next write. Nobody who sends ever waits for the other side.
+// sender writes frames. A small frame that nothing else is about to follow goes out at once, from the goroutine that
+// sends it, if the system takes it without waiting; otherwise a goroutine writes, and the frames that queue up meanwhile
+// go out together in its next write. Nobody who sends ever waits for the other side.
+//
+// Measured between two processes (shared machine of 2 cores, empty requests, interleaved): one at a time 11.5 to 12.6 µs
+// this way against 14.3 to 14.5 µs by a goroutine; 16 under way 3.0 µs of CPU by a goroutine against 5.0 µs, because
+// frames queue up for it. For answers of 640 kB it makes no difference that could be measured.
 type sender struct {
 	nc    net.Conn
 	raw   syscall.RawConn // nil: none that can be written to without waiting
@@ -92,10 +96,11 @@ func (s *sender) recycle(f *frame) {
 	}
 }
 
-// send queues the frame, which is the sender's from now on, and sees to it that it is written.
-func (s *sender) send(f *frame) {
+// send queues the frame, which is the sender's from now on, and sees to it that it is written. alone says that nothing
+// else is expected to follow soon.
+func (s *sender) send(f *frame, alone bool) {
 	if s.enqueue(f) {
-		s.begin()
+		s.begin(alone)
 	}
 }
 
@@ -142,13 +147,13 @@ func (s *sender) flush() {
 	start := len(s.queue) > 0 && s.claim()
 	s.mu.Unlock()
 	if start {
-		s.begin()
+		s.begin(false)
 	}
 }
 
-// begin writes what is queued: here, if it is little and the system takes it at once, else in a goroutine.
-func (s *sender) begin() {
-	if s.raw == nil || s.queued.Load() > together {
+// begin writes what is queued: here, if it is little, alone, and the system takes it at once; else in a goroutine.
+func (s *sender) begin(alone bool) {
+	if !alone || s.raw == nil || s.queued.Load() > together {
 		go s.drain()
 		return
 	}
@@ -306,7 +311,7 @@ func (s *sender) lastWords(err error) {
 	s.mu.Lock()
 	s.corked = false
 	s.mu.Unlock()
-	s.send(f)
+	s.send(f, false)
 	s.work.Wait()
 	s.close()
 }

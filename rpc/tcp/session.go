@@ -78,7 +78,7 @@ func (s *session) serve() error {
 	if theirs.name != "" {
 		s.peer.Name = theirs.name + "@" + addr
 	}
-	p := newPulse(s.l.Network, theirs, s.in, s.out)
+	p := newPulse(s.l.Network, theirs, s.in, s.out, s.queue)
 	s.work.Go(func() {
 		if err := p.watch(s.gone); err != nil {
 			s.tell(&silence{err})
@@ -286,6 +286,7 @@ func (s *session) answered(x *rpc.Exchange, r *rpc.Response, err error) {
 	gone := s.running == nil
 	full := len(s.running) >= s.l.Window
 	delete(s.running, x.ID)
+	alone := len(s.running) == 0
 	s.mu.Unlock()
 	s.owed.Add(-x.Reserved())
 	if full {
@@ -312,5 +313,5 @@ func (s *session) answered(x *rpc.Exchange, r *rpc.Response, err error) {
 		rpc.NewFault("", err).Append(&f.Gather)
 	}
 	f.charge = s.queue.Force(int64(f.Own()))
-	s.out.send(f)
+	s.out.send(f, alone)
 }

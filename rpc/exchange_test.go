@@ -1,0 +1,142 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"unsafe"
+
+	"thole.example/budget"
+	"thole.example/rpc"
+)
+
+// Buffers begin at a multiple of 8, and their bytes are counted until the last who uses them has released them.
+func TestBuffer(t *testing.T) {
+	ledger := budget.New(1 << 40)
+	for _, n := range []int{0, 1, 4096, 4097, 100_001, 64 << 20, 64<<20 + 1} {
+		for range 3 {
+			charge, _ := ledger.TryTake(budget.Frames, int64(n))
+			f := rpc.NewBuffer(n, charge)
+			if b := f.Bytes(); len(b) != n || n > 0 && uintptr(unsafe.Pointer(&b[0]))%8 != 0 {
+				t.Errorf("%d bytes: got %d at %p", n, len(b), &b[0])
+			}
+			if f.Retain() != f || !f.Charge().Move(budget.Stage) {
+				t.Error("retained it is another, or there is no room to move it")
+			}
+			f.Release()
+			if used := ledger.Used(); used[budget.Stage] != int64(n) {
+				t.Errorf("used %v, want %d bytes in the stage while one still uses them", used, n)
+			}
+			f.Release()
+			if used := ledger.Used(); used != (budget.Usage{}) {
+				t.Errorf("used %v after the last has released them", used)
+			}
+		}
+	}
+	var none *rpc.Buffer
+	none.Release()
+	if none.Retain() != nil || none.Bytes() != nil || none.Charge().Bytes() != 0 {
+		t.Error("no buffer has something")
+	}
+}
+
+// The room that was taken for an answer is used by its buffer, and what is left of it is given back; what the answer takes
+// beyond it is counted all the same.
+func TestExchangeRoom(t *testing.T) {
+	for _, c := range []struct{ room, size, during int64 }{{100, 70, 100}, {100, 100, 100}, {100, 130, 130}, {0, 50, 50}, {100, 0, 100}} {
+		ledger := budget.New(1 << 20)
+		queue := ledger.NewCredit(budget.Queues, 1)
+		queue.Close() // so that nothing is left in it
+		var got *rpc.Response
+		x := rpc.NewExchange(&rpc.Request{}, &rpc.Peer{}, func(_ *rpc.Exchange, r *rpc.Response, _ error) { got = r })
+		room, _ := ledger.TryTake(budget.Queues, c.room)
+		x.Reserve(room, queue)
+		if x.Reserved() != c.room {
+			t.Errorf("%d bytes reserved, want %d", x.Reserved(), c.room)
+		}
+		f := x.Buffer(int(c.size))
+		if used := ledger.Used()[budget.Queues]; used != c.during {
+			t.Errorf("%d bytes used for %d with room for %d, want %d", used, c.size, c.room, c.during)
+		}
+		x.Answer(&rpc.Response{Memory: f})
+		if used := ledger.Used()[budget.Queues]; used != c.size {
+			t.Errorf("%d bytes used after the answer, want those of its memory, %d", used, c.size)
+		}
+		got.Release()
+		if used := ledger.Used(); used != (budget.Usage{}) {
+			t.Errorf("used %v in the end", used)
+		}
+	}
+}
+
+// The first answer counts; the memory of others, and that of the request, is given back.
+func TestExchangeAnswer(t *testing.T) {
+	ledger := budget.New(1 << 20)
+	memory := func() *rpc.Buffer {
+		charge, _ := ledger.TryTake(budget.Queues, 10)
+		return rpc.NewBuffer(10, charge)
+	}
+	var answers []*rpc.Response
+	x := rpc.NewExchange(&rpc.Request{Memory: memory()}, &rpc.Peer{}, func(_ *rpc.Exchange, r *rpc.Response, _ error) {
+		answers = append(answers, r)
+	})
+	before := x.Context()
+	if before.Err() != nil || x.Answered() {
+		t.Error("it has ended before it was answered")
+	}
+	x.Answer(&rpc.Response{Memory: memory()})
+	x.Answer(&rpc.Response{Memory: memory()})
+	x.Fail(rpc.ErrRefused)
+	if len(answers) != 1 || !x.Answered() || before.Err() == nil || x.Context() != before {
+		t.Errorf("%d answers, context %v", len(answers), before.Err())
+	}
+	if used := ledger.Used()[budget.Queues]; used != 10 {
+		t.Errorf("%d bytes used, want the 10 of the first answer", used)
+	}
+	answers[0].Release()
+	answers[0].Release()
+	if used := ledger.Used(); used != (budget.Usage{}) {
+		t.Errorf("used %v in the end", used)
+	}
+}
+
+// The first reason why an exchange ended stays, whether its context was asked for before or after.
+func TestExchangeCancel(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		x := rpc.NewExchange(&rpc.Request{}, &rpc.Peer{}, func(*rpc.Exchange, *rpc.Response, error) {})
+		if early {
+			_ = x.Context()
+		}
+		x.Cancel(rpc.ErrAborted)
+		x.Cancel(rpc.ErrLost)
+		x.Answer(nil)
+		if why := context.Cause(x.Context()); why != rpc.ErrAborted {
+			t.Errorf("ended by %v, want %v", why, rpc.ErrAborted)
+		}
+	}
+}
+
+// The answer to a call that was given up is not counted any more, and is still there.
+func TestCallGivenUp(t *testing.T) {
+	ledger := budget.New(1 << 20)
+	var why error
+	call := rpc.NewCall(func(err error) { why = err })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	mine := errors.New("mine")
+	cancel(mine)
+	if _, err := call.Wait(ctx); err != mine || why != mine {
+		t.Errorf("got %v, told %v, want %v", err, why, mine)
+	}
+	charge, _ := ledger.TryTake(budget.Frames, 10)
+	call.Finish(&rpc.Response{Clock: 3, Memory: rpc.NewBuffer(10, charge)}, nil)
+	if used := ledger.Used(); used != (budget.Usage{}) {
+		t.Errorf("used %v, though perhaps nobody will release it", used)
+	}
+	for range 2 {
+		r, err := call.Wait(ctx) // what is there is given, even to a context that has ended
+		if err != nil || r.Clock != 3 {
+			t.Errorf("answer %+v, error %v", r, err)
+		}
+		r.Release()
+	}
+}
