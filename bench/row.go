@@ -15,20 +15,23 @@ func row(ctx context.Context, c *Config) (Result, error) {
 		return Result{}, err
 	}
 	defer client.Close()
-	if err := client.Create(ctx, "", matrix.Meta{Name: "bench", Rows: 1, Cols: c.Cols, DType: matrix.F32}); err != nil {
+	meta := matrix.Meta{Name: "bench", Rows: 1, Cols: c.Cols, DType: matrix.F32}
+	meta.Init = matrix.Init{Kind: "uniform", Scale: 1, Seed: 1} // pages that were never written would not be there
+	if err := client.Create(ctx, "", meta); err != nil {
 		return Result{}, err
 	}
 	m, err := client.Matrix("bench")
 	if err != nil {
 		return Result{}, err
 	}
+	dst := make([]float32, c.Cols)
 	meter := c.begin()
 	for n := 0; n < 2 || meter.more(ctx); n++ {
 		if n == 1 { // pages are there now
 			meter = c.begin()
 		}
 		began := time.Now()
-		if _, err := m.GetRow(ctx, 0); err != nil {
+		if err := ps.PullRow(ctx, m, 0, dst); err != nil {
 			return Result{}, err
 		}
 		meter.done(began)

@@ -114,7 +114,7 @@ func endsMeanwhile(t *testing.T, kind string, window int, lost bool) {
 	before := float64(0)
 	c.fate = func(server int, q *rpc.Request) fate {
 		if server == 1 && q.Op == rpc.OpPush {
-			return held
+			return kept
 		}
 		return delivered
 	}
@@ -134,7 +134,7 @@ func endsMeanwhile(t *testing.T, kind string, window int, lost bool) {
 	clock := p.Now()
 	go func() {
 		time.Sleep(time.Second)
-		if lost { // and what was held never comes
+		if lost { // and what was kept never comes
 			c.forget()
 			c.stores[1].mu.Lock()
 			gone := c.stores[1].byTask[0].peer
@@ -259,7 +259,7 @@ func TestRefusedBetweenOthers(t *testing.T) {
 	p := c.dial(t, ps.Options{})
 	defer p.Close()
 	d, s := both(t, p)
-	c.fate = func(int, *rpc.Request) fate { return held }
+	c.fate = func(int, *rpc.Request) fate { return kept }
 	for range 3 {
 		pushOnes(t, d, s)
 		must(t, p.Clock(t.Context(), 0, 0))
@@ -284,7 +284,7 @@ func TestInFlight(t *testing.T) {
 			p := c.dial(t, ps.Options{InFlight: n})
 			defer p.Close()
 			d, s := both(t, p)
-			c.fate = func(int, *rpc.Request) fate { return held }
+			c.fate = func(int, *rpc.Request) fate { return kept }
 			want := n
 			if n == 0 {
 				want = 4

@@ -235,7 +235,7 @@ func TestPushRefused(t *testing.T) {
 	defer p.Close()
 	both(t, p)
 	for want, b := range map[string]matrix.Block{
-		"delta at rows [0,1) x cols [0,10), want a place in rows [0,1) x cols [0,9)": matrix.NewDense(matrix.F64, matrix.At(0, 1, 0, 10)),
+		"delta at rows [0,1) x cols [0,10), want one within rows [0,1) x cols [0,9)": matrix.NewDense(matrix.F64, matrix.At(0, 1, 0, 10)),
 		"delta of f32, want f64": matrix.NewDense(matrix.F32, matrix.At(0, 1, 0, 9)),
 		"delta without data":     {At: matrix.At(0, 1, 0, 9)},
 		"dense: 1 values":        dense(matrix.At(0, 1, 0, 9), 1),

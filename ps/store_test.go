@@ -15,7 +15,7 @@ import (
 	"thole.example/wire"
 )
 
-// store is a server as simple as can be: matrices are maps of cells, one lock is held through everything. It holds every
+// store is a server as simple as can be: matrices are maps of cells, one lock is kept through everything. It holds every
 // request to the letter of the protocol, and notes what is wrong.
 type store struct {
 	change func(q *rpc.Request) error            // refuses requests; nil: none

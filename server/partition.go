@@ -18,11 +18,10 @@ import (
 // partition is a partition of a matrix on this server. What its mailbox does alone may look at the shard.
 type partition struct {
 	mailbox
-	id      int
-	of      *store
-	shard   *shard.Shard
-	bytes   budget.Charge // what the shard takes
-	counted int64         // of it
+	id    int
+	of    *store
+	shard *shard.Shard
+	bytes budget.Charge // what the shard takes
 }
 
 // delta is a part of a push that waits for its clock, or is being applied.
@@ -36,6 +35,7 @@ type delta struct {
 	disk   *spill.Store // where the values lie instead, under name
 	name   string
 	over   bool
+	keys   budget.Charge // where the keys are counted then
 	growth budget.Charge // for columns that it makes
 }
 
@@ -45,6 +45,7 @@ func (d *delta) bytes() int64 { return int64(d.size + 8*len(d.part.Keys)) }
 // release gives back what the delta holds in memory.
 func (d *delta) release() {
 	d.growth.Release()
+	d.keys.Release()
 	d.memory.Release()
 }
 
@@ -162,13 +163,8 @@ func (p *partition) wait(f func()) {
 
 // recount counts what the shard takes now.
 func (p *partition) recount() {
-	ledger := p.of.job.server.Ledger
-	if ledger == nil || p.shard == nil {
-		return
-	}
-	if n := p.shard.Bytes(); n != p.counted {
-		p.bytes.Release()
-		p.bytes, p.counted = ledger.Force(budget.Tables, n), n
+	if p.of.job.server.Ledger != nil && p.shard != nil {
+		p.bytes.Resize(p.shard.Bytes())
 	}
 }
 

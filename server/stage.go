@@ -38,6 +38,19 @@ func (s *stage) remove(d *delta) {
 	delete(s.deltas, d)
 }
 
+// take forgets all deltas whose values lie in the memory, which is given back only when none is left in it.
+func (s *stage) take(memory *rpc.Buffer) (all []*delta) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for d := range s.deltas {
+		if d.memory == memory {
+			all = append(all, d)
+			delete(s.deltas, d)
+		}
+	}
+	return all
+}
+
 // largest is the larger one of a delta and the largest of the stage.
 func (s *stage) largest(most *delta) *delta {
 	s.mu.Lock()
@@ -76,8 +89,8 @@ func (s *scratch) open(dir string) (*spill.Store, string, error) {
 	return s.disk, fmt.Sprintf("delta %d", s.last), nil
 }
 
-// largest is the largest delta of all jobs that waits in memory, nil if there is none. It waits there no more.
-func (s *Server) largest() *delta {
+// largest is the largest delta of all jobs that waits in memory, with those that came with it; they wait there no more.
+func (s *Server) largest() []*delta {
 	s.mu.Lock()
 	jobs := slices.Collect(maps.Values(s.jobs))
 	s.mu.Unlock()
@@ -85,10 +98,10 @@ func (s *Server) largest() *delta {
 	for _, j := range jobs {
 		most = j.stage.largest(most)
 	}
-	if most != nil {
-		most.of.job.stage.remove(most)
+	if most == nil {
+		return nil
 	}
-	return most
+	return most.of.job.stage.take(most.memory)
 }
 
 // Relieve sends deltas that wait for their clock to disk whenever those who would free memory find none, until ctx ends.
@@ -106,14 +119,16 @@ func (s *Server) Relieve(ctx context.Context) {
 		if !hungry {
 			continue
 		}
-		d := s.largest()
-		if d == nil {
+		push := s.largest()
+		if push == nil {
 			continue // until something is staged
 		}
 		hungry = false // if that was not enough, the ledger says so when it gets the memory back
-		if err := s.spill(d); err != nil {
-			s.logger().Error("deltas that wait could not go to disk", "folder", s.Scratch, "err", err)
-			d.of.job.abort(err)
+		for _, d := range push {
+			if err := s.spill(d); err != nil {
+				s.logger().Error("deltas that wait could not go to disk", "folder", s.Scratch, "err", err)
+				d.of.job.abort(err)
+			}
 		}
 	}
 }
@@ -163,9 +178,9 @@ func (s *Server) spill(d *delta) error {
 		values = values[n:]
 	}
 	d.part.Keys, d.part.Values = slices.Clone(d.part.Keys), nil
-	keys := s.Ledger.Force(budget.Stage, int64(8*len(d.part.Keys)))
-	d.release()
-	d.disk, d.memory, d.growth = disk, nil, keys
+	d.keys = s.Ledger.Force(budget.Stage, int64(8*len(d.part.Keys)))
+	d.memory.Release()
+	d.disk, d.memory = disk, nil
 	return nil
 }
 
