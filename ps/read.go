@@ -56,12 +56,24 @@ type asked struct {
 	run  run // of the plan
 }
 
+// bytes is how many bytes of values the answer has; 0 if only the server knows.
+func (a *asked) bytes() int64 {
+	each := a.at.Rows.Len() * int64(a.r.m.meta.DType.Size())
+	switch a.kind {
+	case rpc.KindDense:
+		return each * a.at.Cols.Len()
+	case rpc.KindKeys:
+		return each * int64(a.run.hi-a.run.lo)
+	}
+	return 0
+}
+
 // batch is what one call reads: a request for each server.
 type batch struct {
 	c     *Client
 	reads []*reading
 	qs    []*rpc.Request
-	parts [][]asked // by server: of each part asked for
+	parts [][]asked // by server, and once the requests are sent by exchange: of each part asked for
 	xs    []*exchange
 }
 
@@ -115,14 +127,25 @@ func (b *batch) addKeys(r *reading) {
 	}
 }
 
-// start sends the requests.
+// answerSize is about how many bytes of values one request asks for. A server that has no memory for a large answer sends
+// several small ones one after the other.
+const answerSize = 16 << 20
+
+// start sends the requests, those for a lot in several.
 func (b *batch) start(ctx context.Context) error {
-	b.xs = make([]*exchange, len(b.qs))
+	var parts [][]asked
 	for i, q := range b.qs {
-		if q != nil {
-			b.xs[i] = &exchange{link: b.c.links[i], q: q}
+		for lo := 0; q != nil && lo < len(q.Parts); {
+			hi := lo
+			for size := int64(0); hi < len(q.Parts) && size < answerSize; hi++ {
+				size += b.parts[i][hi].bytes()
+			}
+			some := &rpc.Request{Op: q.Op, Parts: q.Parts[lo:hi:hi]}
+			b.xs, parts = append(b.xs, &exchange{link: b.c.links[i], q: some}), append(parts, b.parts[i][lo:hi])
+			lo = hi
 		}
 	}
+	b.parts = parts
 	err := b.c.start(ctx, b.xs)
 	if err != nil {
 		b.leave()
