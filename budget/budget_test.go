@@ -235,3 +235,31 @@ func TestModel(t *testing.T) {
 		}
 	})
 }
+
+func TestResize(t *testing.T) {
+	l := ledger(t)
+	c := take(t, l, Tables, 10)
+	c.Resize(90) // more than there is room for
+	if l.Used() != (Usage{Tables: 90}) || c.Bytes() != 90 {
+		t.Errorf("used are %v, charged %d, want 90 of tables", l.Used(), c.Bytes())
+	}
+	if _, ok := l.TryTake(Stage, 1); ok {
+		t.Error("there is room beside 90 of 100, of which 10 are the reserve and 20 the floor of frames")
+	}
+	w := &waiter{charge: &Charge{ledger: l, class: Stage}, n: 40, class: Stage, again: make(chan struct{}, 1)}
+	l.waiting = append(l.waiting, w)
+	c.Resize(30)
+	if !w.done || l.Used() != (Usage{Tables: 30, Stage: 40}) {
+		t.Errorf("used are %v, served %v, want 30 and 40", l.Used(), w.done)
+	}
+	c.Release()
+	w.charge.Release()
+	if l.Used().Total() != 0 {
+		t.Errorf("used are %v in the end", l.Used())
+	}
+	none := Charge{}
+	none.Resize(5)
+	if none.Bytes() != 0 {
+		t.Error("a charge of no ledger counts")
+	}
+}

@@ -105,6 +105,20 @@ func (c *Charge) Move(to Class) bool {
 	return true
 }
 
+// Resize counts n bytes from now on, whether there is room or not, for whoever finds out what something takes when it is there.
+// A Charge of no ledger stays as it is.
+func (c *Charge) Resize(n int64) {
+	if c == nil || c.ledger == nil {
+		return
+	}
+	l := c.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used[c.class] += n - c.n
+	c.n = n
+	l.serve()
+}
+
 // Split takes n of the bytes, or all if they are fewer, out into a Charge of their own.
 func (c *Charge) Split(n int64) Charge {
 	if c == nil || c.ledger == nil {

@@ -1,17 +1,16 @@
-//go:build pending
-
 package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
 
 	"thole.example/blob"
-	"thole.example/format/all"
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/part"
@@ -31,8 +30,8 @@ type cluster struct {
 	addrs  []string
 	bucket blob.Bucket
 
-	stageBytes int64
-	average    bool
+	average bool
+	servers []*server.Server
 }
 
 func newCluster(t *testing.T, net rpc.Network, servers int) *cluster {
@@ -54,18 +53,15 @@ func (c *cluster) start(servers int) {
 		if _, ok := c.net.(*tcp.Network); ok {
 			addr = "127.0.0.1:0"
 		}
-		s := &server.Server{Funcs: funcs, Codecs: codecs, Bucket: c.bucket, StageBytes: c.stageBytes}
+		s := &server.Server{Funcs: funcs, Codecs: codecs, Bucket: c.bucket}
 		l, err := c.net.Listen(c.t.Context(), addr, s)
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		c.t.Cleanup(func() { l.Close() })
-		c.addrs = append(c.addrs, l.Addr())
+		c.addrs, c.servers = append(c.addrs, l.Addr()), append(c.servers, s)
 	}
 }
-
-// codecs are formats that hold each kind of matrix.
-var codecs = all.Codecs()
 
 // run starts the tasks of a job and waits for all of them.
 func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context, p *ps.Client, task int) error) {
@@ -298,16 +294,51 @@ func checkFuncs(ctx context.Context, m *ps.Matrix) error {
 	return nil
 }
 
-// TestPartitioners wants every partitioner of the table to spread a matrix over several servers.
-func TestPartitioners(t *testing.T) {
+// TestShares (T20): every server gets its share of a matrix that has enough columns, whatever the partitioner and the number
+// of servers, and answers for it.
+func TestShares(t *testing.T) {
 	for _, p := range part.Partitioners() {
-		m := meta("m", 4, 1000, matrix.RowSparse)
-		mp, err := part.NewMap(&m, p, 3, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := mp.Servers(m.Rect()); !slices.Equal(got, []int{0, 1, 2}) {
-			t.Errorf("%s: servers %v, want all three", p.Name, got)
+		for _, servers := range []int{1, 2, 3, 7, 10, 20} {
+			c := newCluster(t, &mem.Network{}, servers)
+			c.run(1, ssp.BSP, func(ctx context.Context, cl *ps.Client, _ int) error {
+				layout := matrix.RowDense
+				if p.Hash {
+					layout = matrix.RowSparse
+				}
+				if err := cl.Create(ctx, p.Name, meta("m", 4, 1000, layout)); err != nil {
+					return err
+				}
+				m, err := cl.Matrix("m")
+				if err != nil {
+					return err
+				}
+				least, most := math.MaxInt, 0
+				for s := range servers {
+					n := len(m.Parts().Owned(s))
+					least, most = min(least, n), max(most, n)
+				}
+				if least == 0 || most > least+1 {
+					t.Errorf("%s on %d servers: from %d to %d partitions each", p.Name, servers, least, most)
+				}
+				k, err := m.Plan(nil, []int64{0, 999, 500, 3, 77, 500})
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(ps.PushKeys(m, k, slices.Repeat([]float64{1}, 24)), cl.SyncClock(ctx)); err != nil {
+					return err
+				}
+				got := make([]float64, 24)
+				if err := ps.PullKeys(ctx, m, k, got); err != nil {
+					return err
+				}
+				want := slices.Repeat([]float64{1}, 24)
+				copy(want[8:12], []float64{2, 2, 2, 2})
+				copy(want[20:], []float64{2, 2, 2, 2})
+				if !slices.Equal(got, want) {
+					t.Errorf("%s on %d servers: %v, want %v", p.Name, servers, got, want)
+				}
+				return nil
+			})
 		}
 	}
 }

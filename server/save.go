@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"thole.example/budget"
@@ -58,15 +60,13 @@ func (s *saves) take(stage string) *pendingSave {
 	return w
 }
 
-// abort forgets every save that was begun and not committed, as when its client went away.
-func (s *saves) abort() {
+// all forgets every save that was begun and not committed, as when its client went away; the caller ends them.
+func (s *saves) all() []*pendingSave {
 	s.mu.Lock()
-	all := s.of
+	defer s.mu.Unlock()
+	all := slices.Collect(maps.Values(s.of))
 	s.of = nil
-	s.mu.Unlock()
-	for _, w := range all {
-		w.end(context.Background())
-	}
+	return all
 }
 
 // named is the matrices of these names, in that order.

@@ -9,7 +9,7 @@ import (
 // Tasks tell each other numbers through matrices like any other, which the servers add up: exact sums of what each task
 // wrote to its own place, or sums in the order of tasks. Nothing else passes between tasks.
 const (
-	// lossBoard has sum of losses and number of examples: in column e of epoch e+1, in the column behind them of the
+	// lossBoard has sum of losses and number of examples: in column e of epoch e+1, in the column after them of the
 	// training examples with the final parameters.
 	lossBoard  = "train.loss"
 	validBoard = "valid.scores" // score of every held-out example

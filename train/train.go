@@ -55,7 +55,7 @@ type Options struct {
 	Elapsed  func() time.Duration // since the start, for the rates in events; nil: none are given
 }
 
-// Event is a piece of progress: of a step, or with Done of a whole epoch.
+// Event is progress: of a step, or with Done of a whole epoch.
 type Event struct {
 	Epoch, Epochs int     // counted from 1
 	Rows          int64   // examples seen by all tasks in the job so far
