@@ -478,3 +478,63 @@ func TestChangesAreNumbered(t *testing.T) {
 	}
 	c.right(t)
 }
+
+// TestContextEndsAway: a call that ends while a server is out of reach is not the end; a later one reaches it.
+func TestContextEndsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(2)
+		p := c.dial(t, ps.Options{Retry: time.Minute})
+		defer p.Close()
+		d, s := both(t, p)
+		pushOnes(t, d, s)
+		c.fate = func(server int, q *rpc.Request) fate {
+			if server == 1 && q.Op == rpc.OpPush {
+				c.down[1] = true
+				return lostBefore
+			}
+			return delivered
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.SyncClock(ctx); !errors.Is(err, context.DeadlineExceeded) || p.Now() != 1 {
+			t.Errorf("clock %d: %v", p.Now(), err)
+		}
+		c.fate, c.down[1] = nil, false
+		time.Sleep(time.Hour) // however long nobody tries
+		must(t, p.Barrier(t.Context()))
+		wantOnes(t, c, 1)
+	})
+}
+
+// TestNextGivenUp: the keys that a step under way asks for are not those of later calls.
+func TestNextGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(1)
+		p := c.dial(t, ps.Options{})
+		defer p.Close()
+		both(t, p)
+		var asked []int64
+		c.fate = func(_ int, q *rpc.Request) fate {
+			if len(q.Parts) > 0 && asked == nil {
+				asked = q.Parts[0].Keys
+			}
+			return kept
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Next(ctx, 0, 0, []matrix.Want{{Matrix: "s", Cols: []int64{1, 2, 3}}}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		before := slices.Clone(asked)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Pull(ctx, []matrix.Want{{Matrix: "s", Cols: []int64{7, 8, 9}}}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if len(asked) != 3 || !slices.Equal(asked, before) {
+			t.Errorf("the server sees %v, was asked %v", asked, before)
+		}
+		c.release()
+		must(t, p.Barrier(t.Context()))
+	})
+}

@@ -93,17 +93,18 @@ func TestLies(t *testing.T) {
 			r.Parts = append(r.Parts, rpc.Part{Kind: rpc.KindKeys})
 			return ok
 		},
-		"kind":            part(func(p *rpc.Part) { p.Kind = p.Kind%3 + 1 }),
-		"type":            part(func(p *rpc.Part) { p.DType = matrix.I64 }),
-		"matrix":          part(func(p *rpc.Part) { p.Matrix++ }),
-		"too few values":  part(func(p *rpc.Part) { p.Values = p.Values[:max(0, len(p.Values)-8)]; p.Keys = append(p.Keys, 1<<50) }),
-		"too many values": part(func(p *rpc.Part) { p.Values = append(p.Values, make([]byte, 8)...) }),
-		"no values":       part(func(p *rpc.Part) { p.Values, p.Keys = nil, append(p.Keys, 1<<50) }),
-		"an old clock":    part(func(p *rpc.Part) { p.Clock = -1 }),
-		"descending":      stored(func(p *rpc.Part) { p.Keys[0], p.Keys[1] = p.Keys[1], p.Keys[0] }),
-		"twice":           stored(func(p *rpc.Part) { p.Keys[1] = p.Keys[0] }),
-		"outside":         stored(func(p *rpc.Part) { p.Keys[len(p.Keys)-1] = 1000 }),
-		"another's key":   stored(func(p *rpc.Part) { p.Keys[len(p.Keys)-1]++ }),
+		"kind":                part(func(p *rpc.Part) { p.Kind = p.Kind%3 + 1 }),
+		"type":                part(func(p *rpc.Part) { p.DType = matrix.I64 }),
+		"matrix":              part(func(p *rpc.Part) { p.Matrix++ }),
+		"too few values":      part(func(p *rpc.Part) { p.Values = p.Values[:max(0, len(p.Values)-8)]; p.Keys = append(p.Keys, 1<<50) }),
+		"too many values":     part(func(p *rpc.Part) { p.Values = append(p.Values, make([]byte, 8)...) }),
+		"a key beside values": part(func(p *rpc.Part) { p.Keys = append(p.Keys, 1<<50) }),
+		"no values":           part(func(p *rpc.Part) { p.Values, p.Keys = nil, append(p.Keys, 1<<50) }),
+		"an old clock":        part(func(p *rpc.Part) { p.Clock = -1 }),
+		"descending":          stored(func(p *rpc.Part) { p.Keys[0], p.Keys[1] = p.Keys[1], p.Keys[0] }),
+		"twice":               stored(func(p *rpc.Part) { p.Keys[1] = p.Keys[0] }),
+		"outside":             stored(func(p *rpc.Part) { p.Keys[len(p.Keys)-1] = 1000 }),
+		"another's key":       stored(func(p *rpc.Part) { p.Keys[len(p.Keys)-1]++ }),
 		"a result less": func(r *rpc.Response) bool {
 			ok := len(r.Results) > 0
 			r.Results = r.Results[:max(0, len(r.Results)-1)]

@@ -174,6 +174,9 @@ func TestFlowAhead(t *testing.T) {
 			break
 		}
 	}
+	if taken != rows/2 {
+		t.Errorf("%d rows come, want %d", taken, rows/2)
+	}
 	taken = 0
 	for _, err := range m.GetRowsFlow(t.Context(), []int64{1, 2, rows}, 2) {
 		if taken++; taken <= 2 != (err == nil) {
@@ -246,5 +249,47 @@ func TestPushRefused(t *testing.T) {
 	}
 	if err := p.Push("x", matrix.Block{}); err == nil || !strings.Contains(err.Error(), `no matrix "x", there are ["d" "s"]`) {
 		t.Errorf("no matrix: %v", err)
+	}
+}
+
+// TestPullRow: a row of a dense matrix comes into memory that fits it.
+func TestPullRow(t *testing.T) {
+	c := newCluster(2)
+	p := c.dial(t, ps.Options{})
+	defer p.Close()
+	d, s := both(t, p)
+	pushOnes(t, d, s)
+	must(t, p.SyncClock(t.Context()))
+	row := make([]float64, 9)
+	must(t, ps.PullRow(t.Context(), d, 0, row))
+	if slices.Min(row) != 1 {
+		t.Errorf("%v, want ones", row)
+	}
+	for want, err := range map[string]error{
+		"room for 8 values of f64, want 9 of f64": ps.PullRow(t.Context(), d, 0, row[:8]),
+		"room for 9 values of i64, want 9 of f64": ps.PullRow(t.Context(), d, 0, make([]int64, 9)),
+		"row 1, want one in [0,1)":                ps.PullRow(t.Context(), d, 1, row),
+		"matrix s is sparse":                      ps.PullRow(t.Context(), s, 0, row),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestCreateAgain: a matrix that is there stays what it is.
+func TestCreateAgain(t *testing.T) {
+	c := newCluster(2)
+	p := c.dial(t, ps.Options{})
+	defer p.Close()
+	d, s := both(t, p)
+	if again := create(t, p, "", *d.Meta()); again != d {
+		t.Error("another handle of the same matrix")
+	}
+	pushOnes(t, d, s)
+	must(t, p.SyncClock(t.Context()))
+	err := p.Create(t.Context(), "", *d.Meta()) // the stores say clock 0
+	if err == nil || !strings.Contains(err.Error(), "matrix d is there, at clock 1, and not at 0") {
+		t.Errorf("created again: %v", err)
 	}
 }
