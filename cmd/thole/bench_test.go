@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"thole.example/bench"
 )
 
 // TestBenchInterrupted: Ctrl-C ends a measurement, and the server process that it had started.
@@ -100,6 +103,34 @@ func TestBenchBesideJob(t *testing.T) {
 		want, werr := os.ReadFile(filepath.Join(dir, "alone", name))
 		if err != nil || werr != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s is not what it is without a measurement beside it: %v, %v", name, err, werr)
+		}
+	}
+}
+
+// TestMemoryOfProcess: --memory bounds what a server process takes, though twice as much is pushed to it at once.
+func TestMemoryOfProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the peak memory of a process is found in Linux's /proc")
+	}
+	const memory = 128 << 20
+	p := newProcess(t, t.TempDir(), "bench", "storm", "--memory", strconv.Itoa(memory), "--tasks", "14", "--cols", "5M", "--json")
+	if err := p.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &p.err)
+	}
+	var r bench.Result
+	if err := json.Unmarshal(p.out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Peak < memory/4 || r.Peak > 2*memory {
+		t.Errorf("the server takes %d bytes at most, want about %d", r.Peak, memory)
+	}
+}
+
+// TestHeapLimit: what tables leave of the total, and never less than a quarter.
+func TestHeapLimit(t *testing.T) {
+	for _, c := range []struct{ total, tables, want int64 }{{100, 0, 100}, {100, 40, 60}, {100, 75, 25}, {100, 99, 25}, {100, 200, 25}} {
+		if got := heapLimit(c.total, c.tables); got != c.want {
+			t.Errorf("%d of tables in %d: %d, want %d", c.tables, c.total, got, c.want)
 		}
 	}
 }

@@ -77,6 +77,7 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	go s.Relieve(ctx)
+	go collect(ctx, o.ledger)
 	fmt.Fprintf(e.out, "listening at %s\n", l.Addr())
 	<-ctx.Done()
 	log.Info("server stops")
