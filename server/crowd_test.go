@@ -109,7 +109,9 @@ func TestCrowd(t *testing.T) {
 		keys = append(keys, k)
 	}
 	keys = append(keys, cols-1)
-	whole := func() matrix.Block { return matrix.Block{At: dense.Rect(), Data: &matrix.Dense[float32]{Val: ones(cols)}} }
+	whole := func() matrix.Block {
+		return matrix.Block{At: dense.Rect(), Data: &matrix.Dense[float32]{Val: ones(cols)}}
+	}
 	some := func() matrix.Block {
 		return matrix.Block{At: thin.Rect(), Data: &matrix.Cols[float32]{Idx: keys, Val: ones(4 * len(keys))}}
 	}
