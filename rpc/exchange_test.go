@@ -14,9 +14,9 @@ import (
 func TestBuffer(t *testing.T) {
 	ledger := budget.New(1 << 40)
 	for _, n := range []int{0, 1, 4096, 4097, 100_001, 64 << 20, 64<<20 + 1} {
-		for range 3 {
+		for _, newBuffer := range []func(int, budget.Charge) *rpc.Buffer{rpc.NewBuffer, rpc.NewBuffer, rpc.MappedBuffer, rpc.MappedBuffer} {
 			charge, _ := ledger.TryTake(budget.Frames, int64(n))
-			f := rpc.NewBuffer(n, charge)
+			f := newBuffer(n, charge)
 			if b := f.Bytes(); len(b) != n || n > 0 && uintptr(unsafe.Pointer(&b[0]))%8 != 0 {
 				t.Errorf("%d bytes: got %d at %p", n, len(b), &b[0])
 			}
