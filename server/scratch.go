@@ -29,7 +29,7 @@ func (s *scratch) open(dir string) (*spill.Store, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.disk == nil {
-		disk, err := spill.Open(spill.Options{Dir: dir, NoMap: true}) // mapped files would count as the process's memory
+		disk, err := spill.Open(spill.Options{Dir: dir})
 		if err != nil {
 			return nil, "", err
 		}

@@ -126,15 +126,6 @@ func TestMemoryOfProcess(t *testing.T) {
 	}
 }
 
-// TestHeapLimit: what tables leave of the total, and never less than a quarter.
-func TestHeapLimit(t *testing.T) {
-	for _, c := range []struct{ total, tables, want int64 }{{100, 0, 100}, {100, 40, 60}, {100, 75, 25}, {100, 99, 25}, {100, 200, 25}} {
-		if got := heapLimit(c.total, c.tables); got != c.want {
-			t.Errorf("%d of tables in %d: %d, want %d", c.tables, c.total, got, c.want)
-		}
-	}
-}
-
 // TestParseCount: numbers with units, and what is none.
 func TestParseCount(t *testing.T) {
 	for text, want := range map[string]int{"1": 1, "10000": 10_000, "10K": 10_000, "10k": 10_000, "1.5M": 1_500_000, "2G": 2_000_000_000, "1e3": 1000} {

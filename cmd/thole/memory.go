@@ -1,13 +1,10 @@
 package main
 
 import (
-	"context"
 	"math"
 	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
-	"time"
 
 	"thole.example/budget"
 )
@@ -62,30 +59,3 @@ func memoryBound(text string) (*budget.Ledger, error) {
 	}
 	return budget.New(n), nil
 }
-
-// collectEvery is how often collect looks at the ledger.
-const collectEvery = time.Second
-
-// collect has Go collect garbage early enough for the process to stay near what its ledger allows, until ctx ends. Large
-// tables lie outside of Go's heap. Whoever sets GOMEMLIMIT knows better.
-func collect(ctx context.Context, l *budget.Ledger) {
-	if l == nil || os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	tick := time.NewTicker(collectEvery)
-	defer tick.Stop()
-	for last := int64(0); ; {
-		if limit := heapLimit(l.Total(), l.Used()[budget.Tables]); limit != last {
-			debug.SetMemoryLimit(limit)
-			last = limit
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// heapLimit is how large the heap may become beside tables; when these take nearly all, it is what requests have for sure.
-func heapLimit(total, tables int64) int64 { return max(total-tables, total/4) }

@@ -77,7 +77,9 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	go s.Relieve(ctx)
-	go collect(ctx, o.ledger)
+	if o.ledger != nil {
+		go boundHeap(ctx, o.ledger.Total())
+	}
 	fmt.Fprintf(e.out, "listening at %s\n", l.Addr())
 	<-ctx.Done()
 	log.Info("server stops")
