@@ -16,7 +16,7 @@ type link struct {
 	addr   string
 	conn   rpc.Conn // nil: lost. Set under the client's mu
 	joined bool     // the server knows the client
-	epoch  int      // connections lost since then
+	epoch  int      // connections lost
 	seq    uint64   // number of the last change
 	made   uint64   // the last change that the server had made when the client came back
 	log    []*exchange
@@ -33,7 +33,6 @@ type exchange struct {
 	once bool     // not sent again: only the whole can be repeated that it is a part of
 	conn rpc.Conn // over which it was sent; nil: not yet
 	call *rpc.Call
-
 	done bool
 	resp *rpc.Response
 	err  error
@@ -218,9 +217,7 @@ func (l *link) rejoin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.joined {
-		l.epoch++
-	}
+	l.epoch++ // a Join that was on its way over an earlier one may still arrive, and must not count
 	err = l.greet(ctx, conn)
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
@@ -253,7 +250,7 @@ func (l *link) joining() (*rpc.Request, error) {
 	o := &l.c.o
 	return control(rpc.OpJoin, rpc.Join{
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.Plan, Worker: o.Worker, Mine: o.Mine,
-		Client: l.c.id, Epoch: l.epoch, Grace: int64(o.Retry), Optional: o.Optional,
+		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(o.Retry), Optional: o.Optional,
 	})
 }
 
