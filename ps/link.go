@@ -33,6 +33,9 @@ type exchange struct {
 	once bool     // not sent again: only the whole can be repeated that it is a part of
 	conn rpc.Conn // over which it was sent; nil: not yet
 	call *rpc.Call
+	// It was sent more than once: servers of this process may still read what it asked for, whoever has answered.
+	again bool
+
 	done bool
 	resp *rpc.Response
 	err  error
@@ -76,6 +79,7 @@ func (l *link) start(ctx context.Context, x *exchange) error {
 	if q.Seq > 0 && q.Seq <= l.made {
 		q = verdict(q)
 	}
+	x.again = x.call != nil
 	x.call, x.conn = l.conn.Start(ctx, q), l.conn
 	if ctx.Err() != nil && x.call.Ready() {
 		_, err := x.call.Wait(ctx)
@@ -103,6 +107,9 @@ func verdict(q *rpc.Request) *rpc.Request {
 // could not be made again.
 func (l *link) finish(ctx context.Context, x *exchange, others []*exchange) error {
 	for !x.done {
+		if l.cutOff(x) {
+			return nil
+		}
 		switch err := l.send(ctx, x); {
 		case err == nil:
 		case x.q.Op == rpc.OpLeave && errors.Is(err, rpc.ErrNotFound): // the server had heard it
@@ -122,6 +129,23 @@ func (l *link) finish(ctx context.Context, x *exchange, others []*exchange) erro
 		l.answered(x, r, err)
 	}
 	return nil
+}
+
+// cutOff ends an exchange that is not sent again if the connection over which it was sent is not the link's any more, as a
+// change before it has found. It reports whether it was that.
+func (l *link) cutOff(x *exchange) bool {
+	if !x.once || x.conn == nil || x.conn == l.conn {
+		return false
+	}
+	if x.call.Ready() {
+		r, err := x.call.Wait(context.Background())
+		if fault := (*rpc.Fault)(nil); err == nil || errors.As(err, &fault) {
+			l.answered(x, r, err)
+			return true
+		}
+	}
+	x.done, x.err = true, fmt.Errorf("server %s: %w before it answered a %v", l.addr, rpc.ErrLost, x.q.Op)
+	return true
 }
 
 // answered notes what came of an exchange.
