@@ -14,9 +14,9 @@ race:
 fuzz:
 	go test $(PKG) -run '^$$' -fuzz '^$(FUZZ)$$' -fuzztime 60s
 
-# The properties with many more draws, from a fresh seed.
+# The properties with many more draws, from a fresh seed, and 10,000 jobs with faults.
 soak:
-	RAPID_CHECKS=5000 go test -timeout 60m ./...
+	RAPID_CHECKS=5000 FAULT_SEEDS=10000 go test -timeout 60m ./...
 
 # Change a line at a time and see whether a test notices (docs/mutants.md): make mutants ARGS='-n 40 -seed 7 ./matrix ./wire'
 mutants:

@@ -16,7 +16,7 @@ type link struct {
 	addr   string
 	conn   rpc.Conn // nil: lost. Set under the client's mu
 	joined bool     // the server knows the client
-	epoch  int      // connections lost since then
+	epoch  int      // connections lost
 	seq    uint64   // number of the last change
 	done   uint64   // the last change that the server had made when the client came back
 	log    []*exchange
@@ -33,6 +33,8 @@ type exchange struct {
 	once bool     // not sent again: only the whole can be repeated that it is a part of
 	conn rpc.Conn // over which it was sent; nil: not yet
 	call *rpc.Call
+	// It was sent more than once: servers of this process may still read what it asked for, whoever has answered.
+	again bool
 
 	done bool
 	resp *rpc.Response
@@ -77,6 +79,7 @@ func (l *link) start(ctx context.Context, x *exchange) error {
 	if q.Seq > 0 && q.Seq <= l.done {
 		q = verdict(q)
 	}
+	x.again = x.call != nil
 	x.call, x.conn = l.conn.Start(ctx, q), l.conn
 	if ctx.Err() != nil && x.call.Ready() {
 		_, err := x.call.Wait(ctx)
@@ -104,6 +107,9 @@ func verdict(q *rpc.Request) *rpc.Request {
 // could not be made again.
 func (l *link) finish(ctx context.Context, x *exchange, others []*exchange) error {
 	for !x.done {
+		if l.cutOff(x) {
+			return nil
+		}
 		switch err := l.send(ctx, x); {
 		case err == nil:
 		case x.q.Op == rpc.OpLeave && errors.Is(err, rpc.ErrNotFound): // the server had heard it
@@ -123,6 +129,23 @@ func (l *link) finish(ctx context.Context, x *exchange, others []*exchange) erro
 		l.answered(x, r, err)
 	}
 	return nil
+}
+
+// cutOff ends an exchange that is not sent again if the connection over which it was sent is not the link's any more, as a
+// change before it has found. It reports whether it was that.
+func (l *link) cutOff(x *exchange) bool {
+	if !x.once || x.conn == nil || x.conn == l.conn {
+		return false
+	}
+	if x.call.Ready() {
+		r, err := x.call.Wait(context.Background())
+		if fault := (*rpc.Fault)(nil); err == nil || errors.As(err, &fault) {
+			l.answered(x, r, err)
+			return true
+		}
+	}
+	x.done, x.err = true, fmt.Errorf("server %s: %w before it answered a %v", l.addr, rpc.ErrLost, x.q.Op)
+	return true
 }
 
 // answered notes what came of an exchange.
@@ -218,10 +241,14 @@ func (l *link) rejoin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+<<<<<<< HEAD
 	if l.joined {
 		l.epoch++
 	}
 	first := !l.joined
+=======
+	l.epoch++ // a Join that was on its way over an earlier one may still arrive, and must not count
+>>>>>>> g
 	err = l.greet(ctx, conn)
 	if err == nil && first {
 		// What it said over the first connection may only be late. It comes back once more, over a connection that
@@ -260,7 +287,7 @@ func (l *link) joining() (*rpc.Request, error) {
 	o := &l.c.o
 	return control(rpc.OpJoin, rpc.Join{
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.Plan, Worker: o.Worker, Mine: o.Mine,
-		Client: l.c.id, Epoch: l.epoch, Grace: int64(o.Retry), Optional: o.Optional,
+		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(o.Retry), Optional: o.Optional,
 	})
 }
 

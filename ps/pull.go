@@ -53,7 +53,7 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.
 	}
 	if r != nil {
 		r.results = false
-		if err != nil && !r.answered() {
+		if b.leaveAgain(r.of); err != nil && !r.answered() {
 			b.leaveKeys()
 		}
 		release(r.of)

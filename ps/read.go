@@ -197,8 +197,16 @@ func (b *batch) finish(ctx context.Context) error {
 		b.leave()
 		return err
 	}
+	b.leaveAgain(b.xs)
 	release(b.xs)
 	return nil
+}
+
+// leaveAgain leaves the keys to servers that were asked for them over connections that were lost.
+func (b *batch) leaveAgain(xs []*exchange) {
+	if slices.ContainsFunc(xs, func(x *exchange) bool { return x != nil && x.again }) {
+		b.leaveKeys()
+	}
 }
 
 // leave gives up the answers.

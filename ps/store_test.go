@@ -146,7 +146,7 @@ func (s *store) join(x *rpc.Exchange) {
 	case t != nil && t.left:
 		x.Fail(fmt.Errorf("task %d has left: %w", j.Task, rpc.ErrNotFound))
 		return
-	case t == nil && j.Epoch > 0:
+	case t == nil && j.Epoch > 0 && !j.First:
 		x.Fail(fmt.Errorf("job %q is another: %w", j.Job, rpc.ErrNotFound))
 		return
 	case t == nil:

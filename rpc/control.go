@@ -17,6 +17,7 @@ type Join struct {
 	Worker   string    `json:"worker,omitempty"`   // names the process of the task, unlike any other
 	Client   string    `json:"client,omitempty"`   // names the task's client, unlike any other; it may come back
 	Epoch    int       `json:"epoch,omitempty"`    // how many connections of the client were lost before; above 0 it comes back
+	First    bool      `json:"first,omitempty"`    // unless no Join of it was answered yet: the server may not have heard of it
 	Grace    int64     `json:"grace,omitempty"`    // nanoseconds in which it may, before the job fails
 	Mine     []int     `json:"mine,omitempty"`     // all tasks of the process: nobody else gets one of them from then on
 	Optional bool      `json:"optional,omitempty"` // if the task finishes or goes away for good the others go on without it

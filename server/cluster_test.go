@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"thole.example/blob"
 	"thole.example/matrix"
@@ -31,6 +31,7 @@ type cluster struct {
 	bucket blob.Bucket
 
 	average bool
+	retry   time.Duration
 	servers []*server.Server
 }
 
@@ -72,7 +73,7 @@ func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context,
 		wg.Go(func() {
 			ctx := c.t.Context()
 			p, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: t, Tasks: tasks, Bound: bound,
-				Average: c.average})
+				Average: c.average, Retry: c.retry, Worker: fmt.Sprint(t)})
 			if err != nil {
 				errs[t] = err
 				return
@@ -93,99 +94,6 @@ func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context,
 
 func meta(name string, rows, cols int64, layout matrix.Layout) matrix.Meta {
 	return matrix.Meta{Name: name, Rows: rows, Cols: cols, DType: matrix.F64, Layout: layout}
-}
-
-// ruleNames are no rule and those of the table.
-func ruleNames() []string {
-	names := []string{""}
-	for _, r := range optim.Rules() {
-		names = append(names, r.Name)
-	}
-	return names
-}
-
-// TestBSPSameBits trains three tasks for some steps with values whose sums depend on the order, on different clusters,
-// and wants the same bits from all of them.
-func TestBSPSameBits(t *testing.T) {
-	type setup struct {
-		net     string
-		servers int
-		cut     string
-		layout  matrix.Layout
-		rule    string
-	}
-	var want map[string][]float64
-	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
-		for _, rule := range ruleNames() {
-			want = map[string][]float64{}
-			for _, s := range []setup{
-				{"mem", 1, "column", layout, rule}, {"mem", 2, "column", layout, rule}, {"mem", 3, "range", layout, rule},
-				{"mem", 7, "column", layout, rule}, {"tcp", 2, "column", layout, rule}, {"mem", 2, "hash", layout, rule},
-			} {
-				if s.cut == "hash" && layout == matrix.RowDense {
-					continue
-				}
-				t.Run(fmt.Sprintf("%v/%s/%s-%d-%s", layout, rule, s.net, s.servers, s.cut), func(t *testing.T) {
-					var net rpc.Network = &mem.Network{}
-					if s.net == "tcp" {
-						net = &tcp.Network{}
-					}
-					got := trainBits(newCluster(t, net, s.servers), s.cut, s.layout, s.rule)
-					if want["v"] == nil {
-						want["v"] = got
-					}
-					if !slices.Equal(got, want["v"]) {
-						t.Fatalf("bits differ from those of the first setup")
-					}
-				})
-			}
-		}
-	}
-}
-
-func trainBits(c *cluster, cut string, layout matrix.Layout, rule string) []float64 {
-	const rows, cols, steps, tasks = 2, 300, 12, 3
-	m := meta("w", rows, cols, layout)
-	m.Rule, m.Init = rule, matrix.Init{Kind: "normal", Scale: 0.1, Seed: 7}
-	var out []float64
-	c.run(tasks, ssp.BSP, func(ctx context.Context, p *ps.Client, task int) error {
-		if err := p.Create(ctx, cut, m); err != nil {
-			return err
-		}
-		rng := rand.New(rand.NewPCG(1, uint64(task)))
-		for range steps {
-			keys := []int64{}
-			for k := range int64(cols) {
-				if rng.IntN(3) == 0 {
-					keys = append(keys, k)
-				}
-			}
-			got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w", Cols: keys}})
-			if err != nil {
-				return err
-			}
-			g := got[0].Clone()
-			for i, v := range g.Data.Values().([]float64) {
-				g.Data.Values().([]float64)[i] = v/3 + rng.NormFloat64()
-			}
-			if err := p.Push("w", g); err != nil {
-				return err
-			}
-			if err := p.Clock(ctx, 3, 0.1); err != nil {
-				return err
-			}
-		}
-		keys := make([]int64, cols)
-		for i := range keys {
-			keys[i] = int64(i)
-		}
-		got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w", Cols: keys}})
-		if err == nil && task == 1 {
-			out = got[0].Data.Values().([]float64)
-		}
-		return err
-	})
-	return out
 }
 
 // TestInterface goes once through PSModel's verbs.

@@ -29,6 +29,8 @@ const retry = 20 * time.Second
 // lossyJob runs two tasks that change matrices in every way and save them, and gives the values at the end.
 func lossyJob(t *testing.T, c *cluster, bound ssp.Bound) []float64 {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	ms := []matrix.Meta{
 		{Name: "sum", Rows: 1, Cols: 40, DType: matrix.F64},
 		{Name: "w", Rows: 1, Cols: 40, DType: matrix.F64, Rule: "adagrad"},
@@ -40,22 +42,22 @@ func lossyJob(t *testing.T, c *cluster, bound ssp.Bound) []float64 {
 	for task := range 2 {
 		wg.Go(func() {
 			if err := func() error {
-				p, err := ps.Dial(t.Context(), ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: task, Tasks: 2, Bound: bound,
+				p, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: task, Tasks: 2, Bound: bound,
 					Retry: retry, Worker: fmt.Sprint(task)})
 				if err != nil {
 					return err
 				}
 				defer p.Close()
-				if err := p.Create(t.Context(), "", ms...); err != nil {
+				if err := p.Create(ctx, "", ms...); err != nil {
 					return err
 				}
-				if err := lossySteps(t.Context(), p, task, bound, keys); err != nil {
+				if err := lossySteps(ctx, p, task, bound, keys); err != nil {
 					return err
 				}
-				if err := p.Barrier(t.Context()); err != nil {
+				if err := p.Barrier(ctx); err != nil {
 					return err
 				}
-				got, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "sum"}, {Matrix: "w"}, {Matrix: "keys", Cols: keys}})
+				got, err := p.Pull(ctx, []matrix.Want{{Matrix: "sum"}, {Matrix: "w"}, {Matrix: "keys", Cols: keys}})
 				if err != nil {
 					return err
 				}
@@ -64,14 +66,14 @@ func lossyJob(t *testing.T, c *cluster, bound ssp.Bound) []float64 {
 						end = append(end, b.Data.Values().([]float64)...)
 					}
 					o := ps.SaveOptions{Codec: "npz", Path: "m.npz", Lossy: true, Matrices: []string{"sum", "w"}}
-					if _, err := p.Rehearse(t.Context(), o); err != nil {
+					if _, err := p.Rehearse(ctx, o); err != nil {
 						return err
 					}
-					if err := p.Save(t.Context(), o); err != nil {
+					if err := p.Save(ctx, o); err != nil {
 						return err
 					}
 				}
-				return p.Leave(t.Context())
+				return p.Leave(ctx)
 			}(); err != nil {
 				t.Errorf("task %d: %v", task, err)
 			}
@@ -152,6 +154,35 @@ func TestExactlyOnce(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestFaults: whatever happens to requests and answers on their way, the outcome is the same to the last bit.
+func TestFaults(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, 2, ssp.ASP} {
+		want := lossyJob(t, newCluster(t, &mem.Network{}, 3), bound)
+		met := [rpctest.Fates]int{}
+		for seed := range uint64(12) {
+			bubble(t, fmt.Sprint(bound, seed), func(t *testing.T) {
+				net := &rpctest.Faulty{
+					Network: &mem.Network{}, Seed: seed, Chance: rpctest.Even(0.004), Spare: func(q *rpc.Request) bool { return q.Op == rpc.OpSave || q.Op == rpc.OpCommit },
+					Delay: 5 * time.Millisecond, Notice: 50 * time.Millisecond, Timeout: time.Second,
+				}
+				defer net.Wait()
+				c := newCluster(t, net, 3)
+				if got := lossyJob(t, c, bound); !slices.Equal(got, want) {
+					t.Errorf("values are %v, want %v", got, want)
+				}
+				for i, n := range net.Met() {
+					met[i] += n
+				}
+			})
+		}
+		for fate := rpctest.GoesWell; fate < rpctest.Fates; fate++ {
+			if met[fate] == 0 {
+				t.Errorf("%v: fate %d was not met", bound, fate)
+			}
 		}
 	}
 }

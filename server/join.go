@@ -98,7 +98,7 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 	switch {
 	case j != nil:
 		return j, nil
-	case a.Epoch > 0:
+	case a.Epoch > 0 && !a.First:
 		return nil, fmt.Errorf("job %q: %w: nobody has joined it, or it ended: if the server was started anew, what it held is lost",
 			a.Job, rpc.ErrNotFound)
 	}
@@ -140,7 +140,7 @@ func (w arrival) do() {
 	}
 	step{j, ssp.Join[*request]{
 		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
-		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, Grace: time.Duration(a.Grace), Optional: a.Optional,
+		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, First: a.First, Grace: time.Duration(a.Grace), Optional: a.Optional,
 	}, w.q}.do()
 	if !w.m.joined.Load() {
 		w.m.end()

@@ -101,7 +101,7 @@ func restore(t *rapid.T, m *matrix.Meta, from, to []*shard.Shard, band int) {
 }
 
 // cells is the values of all cells, by row and column.
-func cells(t *rapid.T, m *matrix.Meta, shards []*shard.Shard) []float32 {
+func stateCells(t *rapid.T, m *matrix.Meta, shards []*shard.Shard) []float32 {
 	all := make([]float32, m.Rows*m.Cols)
 	for _, s := range shards {
 		for c := s.At().Cols.Lo; c < s.At().Cols.Hi; c++ {
@@ -152,16 +152,16 @@ func TestRestore(t *testing.T) {
 			to = cutShards(t, &m, rule, cut(t, &m)) // but for columns that were not there
 		}
 		restore(t, &m, from, to, rapid.IntRange(1, 50).Draw(t, "band"))
-		if got, want := cells(t, &m, to), cells(t, &m, from); !slices.Equal(got, want) {
+		if got, want := stateCells(t, &m, to), stateCells(t, &m, from); !slices.Equal(got, want) {
 			t.Fatalf("restored\n%v\nwant\n%v", got, want)
 		}
 		train(t, &m, from, steps, half, len(steps))
 		train(t, &m, to, steps, half, len(steps))
 		train(t, &m, whole, steps, 0, len(steps))
-		if got, want := cells(t, &m, to), cells(t, &m, from); !slices.Equal(got, want) {
+		if got, want := stateCells(t, &m, to), stateCells(t, &m, from); !slices.Equal(got, want) {
 			t.Fatalf("goes on to\n%v\nwant\n%v", got, want)
 		}
-		if got, want := cells(t, &m, to), cells(t, &m, whole); !slices.Equal(got, want) {
+		if got, want := stateCells(t, &m, to), stateCells(t, &m, whole); !slices.Equal(got, want) {
 			t.Fatalf("in one partition\n%v\nwant\n%v", got, want)
 		}
 		for i, s := range to {

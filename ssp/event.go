@@ -22,6 +22,7 @@ type Join[R any] struct {
 	Mine     []int         // all tasks of the process: nobody else gets one of them from now on; nil: this one
 	Client   string        // names the task's client, unlike any other; "": it cannot come back
 	Epoch    int           // how many connections of the client were lost before; above 0 it comes back
+	First    bool          // unless no Join of it was answered yet: the job may not have heard of it
 	Grace    time.Duration // in which it may come back when its connection is gone, at most an hour
 	Lease    time.Duration // its connection is dropped when nothing was heard of it for so long; 0: never
 	Optional bool          // if the task goes away for good, the others go on without it instead of failing

@@ -51,7 +51,7 @@ func (m *member[D, R]) over() bool { return m.status == Left || m.status == Lost
 
 func (j *Job[D, R]) join(e *Join[R]) {
 	err := e.check()
-	if err == nil && e.Epoch == 0 && len(j.members) == 0 && !j.ended {
+	if err == nil && e.first() && len(j.members) == 0 && !j.ended {
 		j.found(e)
 	}
 	switch {
@@ -59,7 +59,7 @@ func (j *Job[D, R]) join(e *Join[R]) {
 	case j.ended || len(j.members) == 0:
 		err = fmt.Errorf("job %q: %w: nobody has joined it, or it ended: if the server was started anew, what it had is lost",
 			j.name, NotFound)
-	case e.Epoch > 0 || j.repeated(e):
+	case !e.first() || j.repeated(e):
 		err = j.rejoin(e)
 	default:
 		if err = j.admit(e); err != nil {
@@ -76,6 +76,9 @@ func (j *Job[D, R]) join(e *Join[R]) {
 	}
 	j.arrived()
 }
+
+// first reports whether the job need not have heard of the client.
+func (e *Join[R]) first() bool { return e.First || e.Epoch == 0 }
 
 // check tells what is wrong with a Join whatever the job.
 func (e *Join[R]) check() error {
@@ -107,13 +110,13 @@ func (j *Job[D, R]) found(e *Join[R]) {
 	j.matrices = []*series[D]{j.series(Matrix{Bound: e.Bound})}
 }
 
-// repeated reports whether the first Join of a client has come before.
+// repeated reports whether a first Join of the client has come before.
 func (j *Job[D, R]) repeated(e *Join[R]) bool {
 	if e.Client == "" || e.Task >= len(j.members) || j.members[e.Task] == nil {
 		return false
 	}
 	m := j.members[e.Task]
-	return m.client == e.Client && m.epoch == 0
+	return m.client == e.Client && (m.epoch == 0 || e.First)
 }
 
 // admit makes the task a member. The tasks of one process come all or not at all: the first to join claims the others'
@@ -130,7 +133,7 @@ func (j *Job[D, R]) admit(e *Join[R]) error {
 		}
 	}
 	m := j.members[e.Task]
-	m.client, m.optional = e.Client, e.Optional
+	m.client, m.epoch, m.optional = e.Client, e.Epoch, e.Optional
 	m.grace, m.lease = min(max(0, e.Grace), graceLimit), max(0, e.Lease)
 	j.joined++
 	j.present++

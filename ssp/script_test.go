@@ -156,6 +156,8 @@ func (s *script) settings(j *ssp.Join[string], words []string) {
 			j.Client = value
 		case "epoch":
 			j.Epoch = s.number(value)
+		case "first":
+			j.First = true
 		case "grace":
 			j.Grace = s.duration(value)
 		case "lease":

@@ -2,6 +2,7 @@ package rpctest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -240,7 +241,12 @@ func (l *link) answer(p *passage, inner *rpc.Call) {
 		r, err = inner.Wait(context.Background())
 	}
 	defer p.giveUp()
+	fault := (*rpc.Fault)(nil)
 	switch {
+	case errors.Is(err, rpc.ErrClosed) && !errors.As(err, &fault): // by the server, which has not heard of this side for long
+		l.until(time.Now())
+		l.cut(" before the answer came")
+		return
 	case p.fate == DropAnswer:
 		r.Release()
 		l.until(l.later(l.net.Notice))
