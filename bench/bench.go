@@ -13,6 +13,7 @@ import (
 
 	"thole.example/kernel"
 	"thole.example/rpc"
+	"thole.example/ssp"
 )
 
 // Config says what to measure.
@@ -27,6 +28,8 @@ type Config struct {
 	Rule    string      // update rule of pushes
 	Tasks   int         // of a barrier
 	Cols    int64       // of a dense row
+	Bound   ssp.Bound   // of a storm
+	ByKey   bool        // a storm pushes the columns by their keys
 	Seconds float64     // to measure
 	// Server tells the processor time and the peak memory of the servers until now, if they are in processes of their own;
 	// nil if they are in this one.
@@ -47,7 +50,7 @@ type Result struct {
 	Peak     int64   `json:"peak_rss_bytes"` // of the servers, or of this process if they are in it
 	Allocs   float64 `json:"allocs_per_request"`
 	Reads    float64 `json:"reads_mrows_per_cpu_s,omitempty"` // table, where the rate is that of updates
-	BytesKey float64 `json:"bytes_per_key,omitempty"` // table
+	BytesKey float64 `json:"bytes_per_key,omitempty"`         // table
 	Growth   float64 `json:"slowest_insert_us,omitempty"`
 }
 

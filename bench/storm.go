@@ -9,11 +9,10 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/ps"
-	"thole.example/ssp"
 )
 
-// storm lets all tasks of a job push a delta of a whole dense row at once, under BSP: more than the servers have memory for.
-// It checks the sum.
+// storm lets all tasks of a job push a delta of a whole dense row at once: more than the servers have memory for. It checks
+// the sum.
 func storm(ctx context.Context, c *Config) (Result, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -44,7 +43,7 @@ func storm(ctx context.Context, c *Config) (Result, error) {
 
 func (c *Config) stormTask(ctx context.Context, task int) error {
 	client, err := ps.Dial(ctx, ps.Options{
-		Network: c.Network, Servers: c.Servers, Job: "bench storm", Task: task, Tasks: c.Tasks, Bound: ssp.BSP,
+		Network: c.Network, Servers: c.Servers, Job: "bench storm", Task: task, Tasks: c.Tasks, Bound: c.Bound,
 	})
 	if err != nil {
 		return err
@@ -54,11 +53,7 @@ func (c *Config) stormTask(ctx context.Context, task int) error {
 	if err := client.Create(ctx, "", meta); err != nil {
 		return err
 	}
-	delta := matrix.NewDense(matrix.F32, meta.Rect())
-	for i := range delta.Data.(*matrix.Dense[float32]).Val {
-		delta.Data.(*matrix.Dense[float32]).Val[i] = 1
-	}
-	if err := client.Push("bench", delta); err != nil {
+	if err := client.Push("bench", c.ones()); err != nil {
 		return err
 	}
 	if err := client.SyncClock(ctx); err != nil {
@@ -83,4 +78,23 @@ func (c *Config) stormTask(ctx context.Context, task int) error {
 		}
 	}
 	return client.Leave(ctx)
+}
+
+// ones is a delta of 1 for each column.
+func (c *Config) ones() matrix.Block {
+	b := matrix.Block{At: matrix.At(0, 1, 0, c.Cols)}
+	val := make([]float32, c.Cols)
+	for i := range val {
+		val[i] = 1
+	}
+	if !c.ByKey {
+		b.Data = &matrix.Dense[float32]{Val: val}
+		return b
+	}
+	keys := make([]int64, c.Cols)
+	for i := range keys {
+		keys[i] = int64(i)
+	}
+	b.Data = &matrix.Cols[float32]{Idx: keys, Val: val}
+	return b
 }

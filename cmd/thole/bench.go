@@ -20,6 +20,7 @@ import (
 	"thole.example/psf"
 	"thole.example/rpc/mem"
 	"thole.example/rpc/tcp"
+	"thole.example/ssp"
 )
 
 // benchFlags are what the user said.
@@ -30,6 +31,7 @@ type benchFlags struct {
 	count      int
 	inProcess  bool
 	noChecksum bool
+	async      bool
 	memory     string
 	json       bool
 }
@@ -70,6 +72,8 @@ It starts a server process of its own unless --servers names some or --in-proces
 	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure")
 	flags.StringVar(&f.cols, "cols", "100M", "columns of the dense row (storm: 25M)")
 	flags.IntVar(&f.Tasks, "tasks", 10, "tasks of barrier and storm")
+	flags.BoolVar(&f.async, "async", false, "storm: without waiting for each other (ASP) instead of clock by clock (BSP)")
+	flags.BoolVar(&f.ByKey, "by-key", false, "storm: push the columns by their keys")
 	flags.StringSliceVar(&f.servers, "servers", nil, "addresses of servers that run already")
 	flags.IntVar(&f.count, "processes", 1, "server processes to start")
 	flags.StringVar(&f.memory, "memory", "", "--memory of the server processes")
@@ -107,6 +111,9 @@ func runBench(c *cobra.Command, e *env, f *benchFlags) error {
 	}
 	if f.Rule != "" && f.Rule != "none" && !slices.ContainsFunc(optim.Rules(), func(r psf.Rule) bool { return r.Name == f.Rule }) {
 		return usageError{fmt.Errorf("--rule %q, want one that \"thole algos\" lists", f.Rule)}
+	}
+	if f.async {
+		f.Bound = ssp.ASP
 	}
 	if f.Rule == "none" {
 		f.Rule = ""
