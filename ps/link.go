@@ -241,21 +241,8 @@ func (l *link) rejoin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-<<<<<<< HEAD
-	if l.joined {
-		l.epoch++
-	}
-	first := !l.joined
-=======
 	l.epoch++ // a Join that was on its way over an earlier one may still arrive, and must not count
->>>>>>> g
 	err = l.greet(ctx, conn)
-	if err == nil && first {
-		// What it said over the first connection may only be late. It comes back once more, over a connection that
-		// the server can tell from that one.
-		_ = conn.Close()
-		return l.rejoin(ctx)
-	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	if err == nil && l.c.closed {

@@ -97,6 +97,8 @@ func TestCrowd(t *testing.T) {
 	const cols = 200_000
 	dense := matrix.Meta{Name: "w", Rows: 1, Cols: cols, DType: matrix.F32}
 	thin := matrix.Meta{Name: "w", Rows: 4, Cols: cols, DType: matrix.F32}
+	sparse := thin
+	sparse.Layout = matrix.RowSparse
 	ones := func(n int) []float32 {
 		v := make([]float32, n)
 		for i := range v {
@@ -119,4 +121,6 @@ func TestCrowd(t *testing.T) {
 	t.Run("a dense row and a pull", crowd{dense, 24, 2, 4 << 20, whole, true}.run)
 	t.Run("keys", crowd{thin, 24, 2, 8 << 20, some, false}.run)
 	t.Run("keys and a pull", crowd{thin, 24, 2, 8 << 20, some, true}.run)
+	t.Run("new keys", crowd{sparse, 24, 2, 8 << 20, some, false}.run)
+	t.Run("new keys and a pull", crowd{sparse, 24, 2, 8 << 20, some, true}.run)
 }

@@ -120,7 +120,12 @@ func (a *apply) apply() (err error) {
 	}
 	defer a.to.recount()
 	var room [8]shard.Delta
-	apply := func(deltas []shard.Delta) error { return a.to.shard.Apply(deltas, a.f.weight, a.f.rate) }
+	apply := func(deltas []shard.Delta) error {
+		if err := a.to.room(deltas); err != nil {
+			return err
+		}
+		return a.to.shard.Apply(deltas, a.f.weight, a.f.rate)
+	}
 	if a.f.of.rule != nil {
 		return with(a.work, room[:0], apply) // the rule makes one step with the sum
 	}
