@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/andybalholm/brotli v1.1.1
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/klauspost/compress v1.17.9
 	github.com/lmittmann/tint v1.2.1
 	github.com/parquet-go/parquet-go v0.32.0

@@ -23,10 +23,11 @@ type crowd struct {
 	clocks int
 	memory int64
 	delta  func() matrix.Block // of ones
+	adds   float32             // that a clock adds to each column
 	next   bool                // pushes ask for values of the next clock, too
 }
 
-// run lets the tasks push, and wants the sum of all deltas in every column that they push to.
+// run lets the tasks push, and wants the sum of all deltas in columns that they push to.
 func (c crowd) run(t *testing.T) {
 	ledger := budget.New(c.memory)
 	s := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger, Scratch: t.TempDir()}
@@ -72,7 +73,7 @@ func (c crowd) task(ctx context.Context, addr string, task int) error {
 			if err := p.SyncClock(ctx); err != nil {
 				return err
 			}
-		} else if _, err := p.Next(ctx, 0, 0, wants); err != nil {
+		} else if _, err := p.Next(ctx, 1, 0.5, wants); err != nil {
 			return err
 		}
 		blocks, err := p.Pull(ctx, wants)
@@ -80,8 +81,8 @@ func (c crowd) task(ctx context.Context, addr string, task int) error {
 			return err
 		}
 		for i, v := range blocks[0].Data.Values().([]float32) {
-			if sum := float32(c.tasks * (clock + 1)); v != sum {
-				return fmt.Errorf("task %d: column %d after clock %d is %v, want the sum %v", task, wants[0].Cols[i], clock, v, sum)
+			if want := c.adds * float32(clock+1); v != want {
+				return fmt.Errorf("task %d: column %d after clock %d is %v, want %v", task, wants[0].Cols[i], clock, v, want)
 			}
 		}
 	}
@@ -89,6 +90,19 @@ func (c crowd) task(ctx context.Context, addr string, task int) error {
 		return err
 	}
 	return p.Leave(ctx)
+}
+
+// TestCrowdUnderRule: the rule makes one step with the sum of deltas that were on disk.
+func TestCrowdUnderRule(t *testing.T) {
+	m := matrix.Meta{Name: "w", Rows: 1, Cols: 200_000, DType: matrix.F32, Rule: "sgd"}
+	ones := func() matrix.Block {
+		v := make([]float32, m.Cols)
+		for i := range v {
+			v[i] = 1
+		}
+		return matrix.Block{At: m.Rect(), Data: &matrix.Dense[float32]{Val: v}}
+	}
+	crowd{m, 24, 2, 4 << 20, ones, -0.5, true}.run(t) // the rate times the mean of gradients of 1
 }
 
 // TestCrowd: tasks that push many times what there is memory for are slowed down and finish, with the right sums: whatever
@@ -117,10 +131,10 @@ func TestCrowd(t *testing.T) {
 	some := func() matrix.Block {
 		return matrix.Block{At: thin.Rect(), Data: &matrix.Cols[float32]{Idx: keys, Val: ones(4 * len(keys))}}
 	}
-	t.Run("a dense row", crowd{dense, 24, 2, 4 << 20, whole, false}.run)
-	t.Run("a dense row and a pull", crowd{dense, 24, 2, 4 << 20, whole, true}.run)
-	t.Run("keys", crowd{thin, 24, 2, 8 << 20, some, false}.run)
-	t.Run("keys and a pull", crowd{thin, 24, 2, 8 << 20, some, true}.run)
-	t.Run("new keys", crowd{sparse, 24, 2, 8 << 20, some, false}.run)
-	t.Run("new keys and a pull", crowd{sparse, 24, 2, 8 << 20, some, true}.run)
+	t.Run("a dense row", crowd{dense, 24, 2, 4 << 20, whole, 24, false}.run)
+	t.Run("a dense row and a pull", crowd{dense, 24, 2, 4 << 20, whole, 24, true}.run)
+	t.Run("keys", crowd{thin, 24, 2, 8 << 20, some, 24, false}.run)
+	t.Run("keys and a pull", crowd{thin, 24, 2, 8 << 20, some, 24, true}.run)
+	t.Run("new keys", crowd{sparse, 24, 2, 8 << 20, some, 24, false}.run)
+	t.Run("new keys and a pull", crowd{sparse, 24, 2, 8 << 20, some, 24, true}.run)
 }

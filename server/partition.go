@@ -126,8 +126,10 @@ func (a *apply) apply() (err error) {
 		}
 		return a.to.shard.Apply(deltas, a.f.weight, a.f.rate)
 	}
-	if a.f.of.rule != nil {
-		return with(a.work, room[:0], apply) // the rule makes one step with the sum
+	if a.f.of.rule != nil { // it makes one step with the sum
+		read := a.to.of.job.server.Ledger.Force(budget.Stage, onDisk(a.work))
+		defer read.Release()
+		return with(a.work, room[:0], apply)
 	}
 	for i := range a.work { // one after the other, so that no more than one has to be read from disk at once
 		if err := with(a.work[i:i+1], room[:0], apply); err != nil {

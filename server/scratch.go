@@ -116,6 +116,19 @@ func (d *delta) forget() {
 	}
 }
 
+// onDisk is how many bytes of the shares have to be read from disk.
+func onDisk(shares []share) (n int64) {
+	for i := range shares {
+		sh := &shares[i]
+		sh.d.mu.RLock()
+		if sh.d.disk != nil {
+			n += int64(8*sh.n + sh.hi - sh.lo)
+		}
+		sh.d.mu.RUnlock()
+	}
+	return n
+}
+
 // with calls f with what the shares bring, in their order; the values are there until f returns.
 func with(shares []share, into []shard.Delta, f func(deltas []shard.Delta) error) error {
 	for i := len(into); i < len(shares); i++ {
