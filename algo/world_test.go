@@ -56,7 +56,7 @@ func newWorld(m *graph.Model) (*world, error) {
 	return p, nil
 }
 
-func (p *world) Pull(_ context.Context, wants []graph.Want) ([]matrix.Block, error) {
+func (p *world) Pull(_ context.Context, wants []graph.Lookup) ([]matrix.Block, error) {
 	var blocks []matrix.Block
 	for _, want := range wants {
 		x := p.mats[want.Matrix]
@@ -240,7 +240,7 @@ func (s score) String() string {
 
 func (j *job) score(b *data.Batch) (s score) {
 	j.t.Helper()
-	params, err := j.world.Pull(context.Background(), j.run.Wants(b))
+	params, err := j.world.Pull(context.Background(), j.run.Lookups(b))
 	if err != nil {
 		j.t.Fatal(err)
 	}

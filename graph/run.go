@@ -20,7 +20,7 @@ type Grad struct {
 }
 
 // Run is a model at work for one task; one goroutine uses it. Wants, Step and Scores compute and touch nothing else,
-// so the caller decides when to pull and push: wants of the next batch may be pulled while this one is computed.
+// so the caller decides when to pull and push: what the next batch looks up may be pulled while this one is computed.
 type Run struct {
 	model  *Model
 	counts []int // parameter matrices of each node
@@ -59,10 +59,10 @@ func NewRun(m *Model) (*Run, error) {
 func (r *Run) Model() *Model { return r.model }
 
 // Wants are the pieces of parameters that the batch needs: one for each matrix of the model, in that order.
-func (r *Run) Wants(b *data.Batch) []Want {
-	var all []Want
+func (r *Run) Lookups(b *data.Batch) []Lookup {
+	var all []Lookup
 	for _, n := range r.model.Nodes {
-		all = append(all, n.Layer.Wants(b)...)
+		all = append(all, n.Layer.Lookups(b)...)
 	}
 	return all
 }
@@ -156,7 +156,7 @@ func (r *Run) collect(node int, g *Tensor) {
 
 // Train pulls what the batch needs, computes, pushes the gradients and moves the clock on.
 func (r *Run) Train(ctx context.Context, p Params, b *data.Batch, rate float64) (lossSum float64, err error) {
-	params, err := p.Pull(ctx, r.Wants(b))
+	params, err := p.Pull(ctx, r.Lookups(b))
 	if err != nil {
 		return 0, err
 	}
@@ -174,7 +174,7 @@ func (r *Run) Train(ctx context.Context, p Params, b *data.Batch, rate float64) 
 
 // Predict pulls what the batch needs and answers the scores, valid until the next Scores, Step, Train or Predict.
 func (r *Run) Predict(ctx context.Context, p Params, b *data.Batch) (*Tensor, error) {
-	params, err := p.Pull(ctx, r.Wants(b))
+	params, err := p.Pull(ctx, r.Lookups(b))
 	if err != nil {
 		return nil, err
 	}

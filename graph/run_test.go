@@ -25,7 +25,7 @@ func (a *affine) Name() string { return a.name }
 func (a *affine) Params() []matrix.Meta {
 	return []matrix.Meta{{Name: a.name + "_w", Rows: 1, Cols: 1, DType: matrix.F32}}
 }
-func (a *affine) Wants(*data.Batch) []Want { return []Want{{Matrix: a.name + "_w"}} }
+func (a *affine) Lookups(*data.Batch) []Lookup { return []Lookup{{Matrix: a.name + "_w"}} }
 
 func (a *affine) Forward(b *data.Batch, params []matrix.Block, in []*Tensor) (*Tensor, error) {
 	if a.name == "bad" {
@@ -77,7 +77,7 @@ type shelf struct {
 	fail   error
 }
 
-func (s *shelf) Pull(_ context.Context, wants []Want) ([]matrix.Block, error) {
+func (s *shelf) Pull(_ context.Context, wants []Lookup) ([]matrix.Block, error) {
 	blocks := make([]matrix.Block, len(wants))
 	for i := range wants {
 		blocks[i] = matrix.Block{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float32]{Val: []float32{s.val}}}

@@ -81,19 +81,19 @@ func (l *input) Name() string { return l.spec.Name }
 func (l *input) Params() []matrix.Meta { return []matrix.Meta{l.weight.Clone(), l.bias.Clone()} }
 
 // Wants implements graph.Layer.
-func (l *input) Wants(b *data.Batch) []graph.Want {
-	wants := []graph.Want{{Matrix: l.weight.Name}, {Matrix: l.bias.Name}}
+func (l *input) Lookups(b *data.Batch) []graph.Lookup {
+	lookups := []graph.Lookup{{Matrix: l.weight.Name}, {Matrix: l.bias.Name}}
 	if l.all {
-		return wants
+		return lookups
 	}
 	l.next = 1 - l.next
 	x := &l.seen[l.next]
 	x.build(entries(b.Rows()))
-	wants[0].Cols = slices.Clone(x.cols)
-	if wants[0].Cols == nil {
-		wants[0].Cols = []int64{} // nil would mean all
+	lookups[0].Cols = slices.Clone(x.cols)
+	if lookups[0].Cols == nil {
+		lookups[0].Cols = []int64{} // nil would mean all
 	}
-	return wants
+	return lookups
 }
 
 // Forward implements graph.Layer. It refuses features outside the columns of the layer.

@@ -10,14 +10,14 @@ import (
 	"thole.example/wire"
 )
 
-// Pull gives what is wanted in the order of wants, as of the task's clock under each matrix's bound. It implements
-// graph.Params. One message goes to each server, whatever the number of wants. The blocks are the caller's.
-func (c *Client) Pull(ctx context.Context, wants []matrix.Want) ([]matrix.Block, error) {
+// Pull gives what is looked up, in that order, as of the task's clock under each matrix's bound. It implements
+// graph.Params. One message goes to each server, whatever the number of lookups. The blocks are the caller's.
+func (c *Client) Pull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Block, error) {
 	if err := c.begin(ctx, "pull", nil); err != nil {
 		return nil, err
 	}
 	defer c.end()
-	reads, err := c.readings(wants)
+	reads, err := c.readings(lookups)
 	if err != nil {
 		return nil, err
 	}
@@ -25,12 +25,12 @@ func (c *Client) Pull(ctx context.Context, wants []matrix.Want) ([]matrix.Block,
 }
 
 // Next is Clock and then Pull, in one message to each server: what a task does between two batches.
-func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.Want) ([]matrix.Block, error) {
+func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error) {
 	if err := c.begin(ctx, "next", nil); err != nil {
 		return nil, err
 	}
 	defer c.end()
-	reads, err := c.readings(wants)
+	reads, err := c.readings(lookups)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.
 }
 
 // readings are what is wanted.
-func (c *Client) readings(wants []matrix.Want) ([]*reading, error) {
-	reads := make([]*reading, len(wants))
-	for i, w := range wants {
+func (c *Client) readings(lookups []matrix.Lookup) ([]*reading, error) {
+	reads := make([]*reading, len(lookups))
+	for i, w := range lookups {
 		m, err := c.Matrix(w.Matrix)
 		if err != nil {
 			return nil, err

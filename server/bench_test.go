@@ -26,7 +26,7 @@ func BenchmarkStep(b *testing.B) {
 				b.SetBytes(2 * 4 * cols)
 				b.ReportAllocs()
 				benchTasks(b, net, m, func(ctx context.Context, p *ps.Client) error {
-					wants := []matrix.Want{{Matrix: "w"}}
+					wants := []matrix.Lookup{{Matrix: "w"}}
 					for range b.N {
 						if err := p.Push("w", matrix.NewDense(matrix.F32, m.Rect())); err != nil {
 							return err

@@ -64,7 +64,7 @@ func (c crowd) task(ctx context.Context, addr string, task int) error {
 	if err := p.Create(ctx, "", c.meta); err != nil {
 		return err
 	}
-	wants := []matrix.Want{{Matrix: c.meta.Name, Cols: []int64{0, c.meta.Cols / 2, c.meta.Cols - 1}}}
+	wants := []matrix.Lookup{{Matrix: c.meta.Name, Cols: []int64{0, c.meta.Cols / 2, c.meta.Cols - 1}}}
 	for clock := range c.clocks {
 		if err := p.Push(c.meta.Name, c.delta()); err != nil {
 			return err

@@ -123,7 +123,7 @@ func pushMuch(ctx context.Context, addrs []string, bound ssp.Bound, task, tasks,
 	if err := p.Barrier(ctx); err != nil {
 		return err
 	}
-	got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w"}, {Matrix: "k", Cols: keys}})
+	got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "w"}, {Matrix: "k", Cols: keys}})
 	if err != nil {
 		return err
 	}

@@ -35,14 +35,14 @@ func (l *loop) pushLoss(epoch int, sum, rows float64) error {
 	return l.s.Push(lossBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: []float64{sum, rows}}})
 }
 
-// wantLoss is the column of the epoch: however many epochs there may be, no more than that travels.
-func wantLoss(epoch int) []matrix.Want {
-	return []matrix.Want{{Matrix: lossBoard, Cols: []int64{int64(epoch)}}}
+// lossLookup is the column of the epoch: however many epochs there may be, no more than that travels.
+func lossLookup(epoch int) []matrix.Lookup {
+	return []matrix.Lookup{{Matrix: lossBoard, Cols: []int64{int64(epoch)}}}
 }
 
 // readLoss is the mean loss of the epoch over all tasks. Every task reads the same.
 func (l *loop) readLoss(ctx context.Context, epoch int) (float64, error) {
-	got, err := l.s.Pull(ctx, wantLoss(epoch))
+	got, err := l.s.Pull(ctx, lossLookup(epoch))
 	if err != nil {
 		return 0, err
 	}
