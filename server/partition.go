@@ -37,6 +37,9 @@ type delta struct {
 	name   string
 	over   bool
 	growth budget.Charge // for columns that it makes
+
+	dropped atomic.Bool
+	users   atomic.Int32 // beside the job: checkpoints that still have to write it
 }
 
 // bytes is what the delta brings.
@@ -51,11 +54,21 @@ func (d *delta) release() {
 // drop ends a delta that has been applied, or never will be.
 func (d *delta) drop() {
 	d.of.job.stage.remove(d)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.over {
+	if d.dropped.CompareAndSwap(false, true) {
+		d.end()
+	}
+}
+
+// use keeps a delta that waits for its clock from ending until the caller calls end.
+func (d *delta) use() { d.users.Add(1) }
+
+// end gives back what the delta holds when nobody needs it any more.
+func (d *delta) end() {
+	if d.users.Add(-1) >= 0 {
 		return
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.over = true
 	d.release()
 	if d.disk != nil {
@@ -83,15 +96,7 @@ type apply struct {
 func (f *fold) post(step bool, idle []*partition) []*partition {
 	applies := make([]apply, len(f.of.partitions))
 	for _, d := range f.deltas {
-		first, at, size := 0, 0, d.valueBytes()
-		for _, g := range d.part.Groups {
-			one := share{d: d, partition: g.Partition, first: first, n: int(g.Keys), lo: at, hi: at + d.size}
-			if d.part.Kind == rpc.KindKeys {
-				one.hi = at + int(g.Keys)*size
-			}
-			first, at = first+one.n, one.hi
-			applies[g.Partition].work = append(applies[g.Partition].work, one)
-		}
+		d.shares(func(s share) { applies[s.partition].work = append(applies[s.partition].work, s) })
 	}
 	count := int32(1)
 	for i := range applies {

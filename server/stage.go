@@ -191,6 +191,19 @@ type share struct {
 	lo, hi    int // of the values, in bytes
 }
 
+// shares calls f for what the delta brings to each of its partitions.
+func (d *delta) shares(f func(s share)) {
+	first, at, size := 0, 0, d.valueBytes()
+	for _, g := range d.part.Groups {
+		one := share{d: d, partition: g.Partition, first: first, n: int(g.Keys), lo: at, hi: at + d.size}
+		if d.part.Kind == rpc.KindKeys {
+			one.hi = at + int(g.Keys)*size
+		}
+		first, at = first+one.n, one.hi
+		f(one)
+	}
+}
+
 // with calls f with what the shares bring, in their order; the values are there until f returns.
 func with(shares []share, into []shard.Delta, f func(deltas []shard.Delta) error) error {
 	for i := len(into); i < len(shares); i++ {
