@@ -126,6 +126,26 @@ func TestSparseMemory(t *testing.T) {
 	}
 }
 
+// TestAfterTheEnd: whatever a connection asks for whose task has left, its job has ended and its partitions are gone; when
+// memory is short, too.
+func TestAfterTheEnd(t *testing.T) {
+	s := limited(t, 1<<20)
+	c, other := s.joinAs(rpc.Join{Job: "a", Tasks: 1}), s.joinAs(rpc.Join{Job: "b", Tasks: 1})
+	ms := c.create(floats("k", 1<<40, matrix.RowSparse), floats("w", 100, 0))
+	k, w := ms[0], ms[1]
+	other.create(floats("most", s.server.Ledger.Most(budget.Tables)/4-1<<12, 0))
+	c.leave()
+	of := map[int64]float64{}
+	for i := range int64(1000) {
+		of[i<<20] = 1
+	}
+	fails(t, "a push", c.outcomeErr(c.push([]rpc.Part{k.columns(0, of)})), rpc.ErrRefused, "has left")
+	fails(t, "a pull", c.outcomeErr(c.pull(k.keys(0, 1, 2), w.at(0, w.parts.At(0)))), rpc.ErrRefused, "has left")
+	fails(t, "a get", c.refusal(rpc.Request{Op: rpc.OpGet, Func: "sum", Parts: []rpc.Part{k.stored(0, 0)}}), rpc.ErrRefused, "has left")
+	fails(t, "a save", c.outcomeErr(c.saving("p", 0, k, w)), rpc.ErrRefused, "has left")
+	fails(t, "a load", c.outcomeErr(c.loading("p", k)), rpc.ErrRefused, "has left")
+}
+
 // everything makes a task have something of everything under way: changes that are staged, early, refused, given up, long
 // made; pulls that wait or were given up; saves that wait, are busy, done and committed; a load that failed and one that is
 // busy; and a function that is busy.

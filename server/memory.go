@@ -121,7 +121,11 @@ func (s *store) missing(p *rpc.Part) int64 {
 	for _, g := range p.Groups {
 		at, some := s.partitions[g.Partition], keys[:g.Keys]
 		keys = keys[g.Keys:]
-		at.wait(func() { n += int64(at.shard.Missing(some)) })
+		at.wait(func() {
+			if at.shard != nil { // else the job has ended
+				n += int64(at.shard.Missing(some))
+			}
+		})
 	}
 	return n
 }

@@ -117,8 +117,8 @@ func (c *Checkpoint) collect(parts []Part, servers int) error {
 		there[p.Server], c.Files[p.Server] = true, p.File
 		for _, r := range p.Records {
 			m := byName[r.Matrix]
-			if m == nil || r.Partition < 0 || r.Partition >= len(m.Records) ||
-				m.Map.Owners[r.Partition] != p.Server || m.Records[r.Partition].Off != 0 {
+			outside := m == nil || r.Partition < 0 || r.Partition >= len(m.Records)
+			if outside || m.Map.Owners[r.Partition] != p.Server || m.Records[r.Partition].Off != 0 {
 				return fmt.Errorf("server %d has partition %d of matrix %q, want each of its own once", p.Server, r.Partition, r.Matrix)
 			}
 			m.Records[r.Partition] = r.Place
