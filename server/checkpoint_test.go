@@ -145,13 +145,13 @@ func gradient(m *matrix.Meta, have matrix.Block, rng *rand.Rand) matrix.Block {
 }
 
 // everything asks for all columns of all matrices, column by column.
-func (f *fleet) everything() (all []matrix.Want) {
+func (f *fleet) everything() (all []matrix.Lookup) {
 	for _, m := range f.metas {
 		cols := make([]int64, m.Cols)
 		for i := range cols {
 			cols[i] = m.ColLo + int64(i)
 		}
-		all = append(all, matrix.Want{Matrix: m.Name, Cols: cols})
+		all = append(all, matrix.Lookup{Matrix: m.Name, Cols: cols})
 	}
 	return all
 }
