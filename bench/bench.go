@@ -26,6 +26,8 @@ type Config struct {
 	Rule    string      // update rule of pushes; "": deltas are added
 	Tasks   int         // of a barrier, a storm
 	Cols    int64       // of a dense row
+	Async   bool        // a storm is under ASP instead of BSP
+	ByKey   bool        // a storm pushes the columns by their keys
 	Seconds float64     // to measure
 	// Server tells the processor time and the peak memory of the servers until now. It is nil if they are in this process,
 	// or Apart.

@@ -75,6 +75,17 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestStorms: the sum of a storm is checked in each of its forms.
+func TestStorms(t *testing.T) {
+	for i, form := range []Config{{Async: true}, {ByKey: true}, {Async: true, ByKey: true}} {
+		c := config(t, "storm")
+		c.Async, c.ByKey = form.Async, form.ByKey
+		if r, err := Run(t.Context(), c); err != nil || r.Requests != c.Tasks {
+			t.Errorf("form %d: %+v, %v", i, r, err)
+		}
+	}
+}
+
 // TestEnds: a context that ends is an error of every kind, and no result.
 func TestEnds(t *testing.T) {
 	over := errors.New("over")

@@ -10,7 +10,7 @@ import (
 	"thole.example/ps"
 )
 
-// storm lets all tasks of a job push a delta of a whole dense row at once, under BSP, and checks the sum.
+// storm lets all tasks of a job push a delta of a whole dense row at once, and checks the sum.
 func storm(ctx context.Context, c *Config) (Result, error) {
 	meter := c.begin()
 	var mu sync.Mutex // of meter
@@ -37,12 +37,7 @@ func (c *Config) stormTask(ctx context.Context, client *ps.Client, task int) err
 	if err := client.Create(ctx, "", meta); err != nil {
 		return err
 	}
-	delta := matrix.NewDense(matrix.F32, meta.Rect())
-	values := delta.Data.(*matrix.Dense[float32]).Val
-	for i := range values {
-		values[i] = 1
-	}
-	if err := client.Push("bench", delta); err != nil {
+	if err := client.Push("bench", c.ones()); err != nil {
 		return err
 	}
 	if err := client.SyncClock(ctx); err != nil {
@@ -65,4 +60,23 @@ func (c *Config) stormTask(ctx context.Context, client *ps.Client, task int) err
 		}
 	}
 	return nil
+}
+
+// ones is a delta of 1 for each column.
+func (c *Config) ones() matrix.Block {
+	b := matrix.Block{At: matrix.At(0, 1, 0, c.Cols)}
+	values := make([]float32, c.Cols)
+	for i := range values {
+		values[i] = 1
+	}
+	if !c.ByKey {
+		b.Data = &matrix.Dense[float32]{Val: values}
+		return b
+	}
+	keys := make([]int64, c.Cols)
+	for i := range keys {
+		keys[i] = int64(i)
+	}
+	b.Data = &matrix.Cols[float32]{Idx: keys, Val: values}
+	return b
 }

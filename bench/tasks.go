@@ -8,12 +8,15 @@ import (
 	"thole.example/ssp"
 )
 
-// tasks runs all tasks of a job under BSP, each with its client. The first error ends the others and is the result.
+// tasks runs all tasks of a job, each with its client. The first error ends the others and is the result.
 func (c *Config) tasks(ctx context.Context, run func(ctx context.Context, client *ps.Client, task int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	o := c.options()
 	o.Tasks, o.Bound = c.Tasks, ssp.BSP
+	if c.Async {
+		o.Bound = ssp.ASP
+	}
 	var wait sync.WaitGroup
 	for task := range c.Tasks {
 		wait.Go(func() {

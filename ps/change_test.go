@@ -56,7 +56,7 @@ func changes(p *ps.Client) map[string]func(ctx context.Context) error {
 		"clock":      func(ctx context.Context) error { return p.Clock(ctx, 0, 0) },
 		"sync clock": p.SyncClock,
 		"next": func(ctx context.Context) error {
-			_, err := p.Next(ctx, 0, 0, []matrix.Want{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1, 5}}})
+			_, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1, 5}}})
 			return err
 		},
 	}
@@ -229,7 +229,7 @@ func wantForGood(t *testing.T, p *ps.Client, m *ps.Matrix, first error, text str
 	calls := changes(p)
 	calls["push"] = func(context.Context) error { return p.Push("d", dense(matrix.At(0, 1, 0, 1), 1)) }
 	calls["pull"] = func(ctx context.Context) error {
-		_, err := p.Pull(ctx, []matrix.Want{{Matrix: "d"}})
+		_, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "d"}})
 		return err
 	}
 	calls["row"] = func(ctx context.Context) error { _, err := m.GetRow(ctx, 0); return err }
@@ -466,9 +466,9 @@ func TestChangesAreNumbered(t *testing.T) {
 	pushOnes(t, d, s)
 	must(t, p.Flush(t.Context()))
 	must(t, p.Flush(t.Context())) // nothing to send
-	_, err := p.Next(t.Context(), 0, 0, []matrix.Want{{Matrix: "d"}})
+	_, err := p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "d"}})
 	must(t, err)
-	_, err = p.Pull(t.Context(), []matrix.Want{{Matrix: "d"}})
+	_, err = p.Pull(t.Context(), []matrix.Lookup{{Matrix: "d"}})
 	must(t, err)
 	must(t, d.Clock(t.Context(), 0, 0))
 	must(t, p.Barrier(t.Context()))
@@ -522,13 +522,13 @@ func TestNextGivenUp(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := p.Next(ctx, 0, 0, []matrix.Want{{Matrix: "s", Cols: []int64{1, 2, 3}}}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "s", Cols: []int64{1, 2, 3}}}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 		before := slices.Clone(asked)
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := p.Pull(ctx, []matrix.Want{{Matrix: "s", Cols: []int64{7, 8, 9}}}); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "s", Cols: []int64{7, 8, 9}}}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 		if len(asked) != 3 || !slices.Equal(asked, before) {

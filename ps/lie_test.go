@@ -20,9 +20,9 @@ import (
 func readings(p *ps.Client, d, s *ps.Matrix) map[string]func() error {
 	ctx := context.Background()
 	return map[string]func() error{
-		"dense":  func() error { _, err := p.Pull(ctx, []matrix.Want{{Matrix: "d"}}); return err },
+		"dense":  func() error { _, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "d"}}); return err },
 		"row":    func() error { _, err := d.GetRow(ctx, 0); return err },
-		"stored": func() error { _, err := p.Pull(ctx, []matrix.Want{{Matrix: "s"}}); return err },
+		"stored": func() error { _, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "s"}}); return err },
 		"keys": func() error {
 			k, err := s.Plan(nil, []int64{9, 3, 9, 500, 7, 6, 5, 4, 2})
 			if err != nil {
@@ -32,7 +32,7 @@ func readings(p *ps.Client, d, s *ps.Matrix) map[string]func() error {
 		},
 		"columns of dense": func() error { _, err := d.GetCols(ctx, []int64{0, 4, 8}); return err },
 		"next": func() error {
-			_, err := p.Next(ctx, 0, 0, []matrix.Want{{Matrix: "d"}, {Matrix: "s"}, {Matrix: "s", Cols: []int64{1, 2, 3}}})
+			_, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s"}, {Matrix: "s", Cols: []int64{1, 2, 3}}})
 			return err
 		},
 		"flow": func() error {

@@ -45,7 +45,7 @@ func TestOneMessageEach(t *testing.T) {
 	must(t, ps.PushKeys(s, k, make([]float32, 10000)))
 	must(t, ps.PushKeys(s, k, make([]float32, 10000)))
 	must(t, d.Increment(row))
-	_, err = p.Next(t.Context(), 1, 1, []matrix.Want{{Matrix: "d"}, {Matrix: "s", Cols: keys[:9]}})
+	_, err = p.Next(t.Context(), 1, 1, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: keys[:9]}})
 	must(t, err)
 	if requests[rpc.OpPush] != 20 || requests[rpc.OpPull] != 40 {
 		t.Errorf("%v messages for a step, want 20", requests)
@@ -67,7 +67,7 @@ func TestRowsAreCopies(t *testing.T) {
 		must(t, err)
 		cols, err := s.GetCols(t.Context(), keys)
 		must(t, err)
-		got, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "s", Cols: keys}})
+		got, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "s", Cols: keys}})
 		must(t, err)
 		for _, b := range []matrix.Block{row, cols, got[0]} {
 			val := b.Data.Values().([]float64)
@@ -124,7 +124,7 @@ func TestScatteredRows(t *testing.T) {
 		delta := dense(matrix.At(0, 5, 0, 2), 1, 2, 3, 4, 5, 6, 10, 20, 7, 8)
 		must(t, m.IncrementRows(rows, delta))
 		must(t, p.Flush(t.Context()))
-		got, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "m"}})
+		got, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "m"}})
 		must(t, err)
 		want := []float64{7, 8, 3, 4, 5, 6, 0, 0, 11, 22}
 		if val := got[0].ToDense().Data.Values().([]float64); !slices.Equal(val, want) {
@@ -203,7 +203,7 @@ func TestOneMatrixTicks(t *testing.T) {
 	d, s := both(t, p)
 	pushOnes(t, d, s)
 	must(t, d.Clock(t.Context(), 0, 0))
-	got, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1}}})
+	got, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1}}})
 	must(t, err)
 	if a, b := got[0].Data.Values().([]float64)[0], got[1].Data.Values().([]float64)[0]; a != 1 || b != 0 {
 		t.Errorf("d is %v and s is %v, want 1 and, not ticked, 0", a, b)
@@ -212,7 +212,7 @@ func TestOneMatrixTicks(t *testing.T) {
 		t.Errorf("clocks %d, %d and %d, want 1, 0 and 0", d.Now(), s.Now(), p.Now())
 	}
 	must(t, p.Clock(t.Context(), 0, 0))
-	got, err = p.Pull(t.Context(), []matrix.Want{{Matrix: "s", Cols: []int64{1}}})
+	got, err = p.Pull(t.Context(), []matrix.Lookup{{Matrix: "s", Cols: []int64{1}}})
 	must(t, err)
 	if v := got[0].Data.Values().([]float64)[0]; v != 1 || d.Now() != 2 || s.Now() != 1 {
 		t.Errorf("s is %v, clocks %d and %d, want 1, 2 and 1", v, d.Now(), s.Now())

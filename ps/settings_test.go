@@ -292,7 +292,7 @@ func do(ctx context.Context, c *ps.Client, m *ps.Matrix, x op) ([]matrix.Block, 
 		b, err := m.GetCols(ctx, x.ids)
 		return []matrix.Block{b}, err
 	case "pull":
-		return c.Pull(ctx, []matrix.Want{{Matrix: "m", Cols: x.ids}, {Matrix: "m"}, {Matrix: "m", Cols: x.ids[:1]}})
+		return c.Pull(ctx, []matrix.Lookup{{Matrix: "m", Cols: x.ids}, {Matrix: "m"}, {Matrix: "m", Cols: x.ids[:1]}})
 	case "row":
 		b, err := m.GetRow(ctx, x.ids[0])
 		return []matrix.Block{b}, err

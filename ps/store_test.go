@@ -391,8 +391,10 @@ func (s *store) answer(t *taskState, x *rpc.Exchange) {
 		t.left = true
 		x.Answer(nil)
 		s.fold()
-	case rpc.OpQuit, rpc.OpCommit, rpc.OpAbort, rpc.OpUpdate, rpc.OpLoad:
+	case rpc.OpQuit, rpc.OpUpdate:
 		x.Answer(nil)
+	case rpc.OpCommit, rpc.OpAbort, rpc.OpLoad:
+		s.send(x, &rpc.Response{})
 	case rpc.OpGet:
 		m := s.find(x.Parts[0].Matrix)
 		r := &rpc.Response{}

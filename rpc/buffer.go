@@ -47,7 +47,7 @@ func NewBuffer(n int, charge budget.Charge) *Buffer {
 }
 
 // mapFrom is from how many bytes on memory may be mapped: below, huge pages would take more than they give.
-const mapFrom = 4 << 20
+const mapFrom = 16 << 20
 
 // MappedBuffer is NewBuffer for what everybody who retains it is sure to release: if it is large it lies outside of the Go
 // heap, takes only what was written to, and goes back to the system at once when it is released, not when the collector comes.

@@ -116,7 +116,7 @@ func trainBits[T float32 | float64](c *cluster, cut string, m matrix.Meta) (out 
 		for i := range keys {
 			keys[i] = int64(i)
 		}
-		got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w", Cols: keys}})
+		got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "w", Cols: keys}})
 		if err == nil && task == 1 {
 			for _, v := range got[0].Data.Values().([]T) {
 				out = append(out, float64(v))
@@ -135,7 +135,7 @@ func blockStep[T float32 | float64](ctx context.Context, p *ps.Client, rng *rand
 			keys = append(keys, k)
 		}
 	}
-	got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w", Cols: keys}})
+	got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "w", Cols: keys}})
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func blockStep[T float32 | float64](ctx context.Context, p *ps.Client, rng *rand
 	if !next {
 		return p.Clock(ctx, 3, 0.1)
 	}
-	got, err = p.Next(ctx, 3, 0.1, []matrix.Want{{Matrix: "w", Cols: keys}})
+	got, err = p.Next(ctx, 3, 0.1, []matrix.Lookup{{Matrix: "w", Cols: keys}})
 	if err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (c crowd) task(ctx context.Context, addr string, task int) error {
 	if err := p.Create(ctx, "", c.meta); err != nil {
 		return err
 	}
-	wants := []matrix.Want{{Matrix: c.meta.Name, Cols: []int64{0, c.meta.Cols / 2, c.meta.Cols - 1}}}
+	lookups := []matrix.Lookup{{Matrix: c.meta.Name, Cols: []int64{0, c.meta.Cols / 2, c.meta.Cols - 1}}}
 	for clock := range c.clocks {
 		if err := p.Push(c.meta.Name, c.delta()); err != nil {
 			return err
@@ -73,16 +73,16 @@ func (c crowd) task(ctx context.Context, addr string, task int) error {
 			if err := p.SyncClock(ctx); err != nil {
 				return err
 			}
-		} else if _, err := p.Next(ctx, 1, 0.5, wants); err != nil {
+		} else if _, err := p.Next(ctx, 1, 0.5, lookups); err != nil {
 			return err
 		}
-		blocks, err := p.Pull(ctx, wants)
+		blocks, err := p.Pull(ctx, lookups)
 		if err != nil {
 			return err
 		}
 		for i, v := range blocks[0].Data.Values().([]float32) {
 			if want := c.adds * float32(clock+1); v != want {
-				return fmt.Errorf("task %d: column %d after clock %d is %v, want %v", task, wants[0].Cols[i], clock, v, want)
+				return fmt.Errorf("task %d: column %d after clock %d is %v, want %v", task, lookups[0].Cols[i], clock, v, want)
 			}
 		}
 	}

@@ -57,7 +57,7 @@ func lossyJob(t *testing.T, c *cluster, bound ssp.Bound) []float64 {
 				if err := p.Barrier(ctx); err != nil {
 					return err
 				}
-				got, err := p.Pull(ctx, []matrix.Want{{Matrix: "sum"}, {Matrix: "w"}, {Matrix: "keys", Cols: keys}})
+				got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "sum"}, {Matrix: "w"}, {Matrix: "keys", Cols: keys}})
 				if err != nil {
 					return err
 				}
@@ -119,7 +119,7 @@ func lossySteps(ctx context.Context, p *ps.Client, task int, bound ssp.Bound, ke
 		if bound == ssp.ASP && task == 1 {
 			weight = 0
 		}
-		if _, err := p.Next(ctx, weight, 0.1, []matrix.Want{{Matrix: "w"}, {Matrix: "keys", Cols: keys}}); err != nil {
+		if _, err := p.Next(ctx, weight, 0.1, []matrix.Lookup{{Matrix: "w"}, {Matrix: "keys", Cols: keys}}); err != nil {
 			return err
 		}
 		if step%10 == 9 {

@@ -20,7 +20,7 @@ import (
 )
 
 // full is servers over TCP with little memory each, which they share with the network.
-func full(t *testing.T, servers int, total int64) (addrs []string, ledgers []*budget.Ledger) {
+func fullServers(t *testing.T, servers int, total int64) (addrs []string, ledgers []*budget.Ledger) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	var done sync.WaitGroup
@@ -57,7 +57,7 @@ func TestFullLedger(t *testing.T) {
 	const tasks, clocks, cells, total = 12, 4, 64 << 10, 8 << 20 // half a MiB each: 24 MiB, of which all but one task's can wait
 	for _, bound := range []ssp.Bound{ssp.BSP, ssp.ASP} {
 		t.Run(bound.String(), func(t *testing.T) {
-			addrs, ledgers := full(t, 2, total)
+			addrs, ledgers := fullServers(t, 2, total)
 			stop := make(chan struct{})
 			top := make(chan int64, 1)
 			go func() { top <- most(ledgers[0], stop) }()
@@ -123,7 +123,7 @@ func pushMuch(ctx context.Context, addrs []string, bound ssp.Bound, task, tasks,
 	if err := p.Barrier(ctx); err != nil {
 		return err
 	}
-	got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w"}, {Matrix: "k", Cols: keys}})
+	got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "w"}, {Matrix: "k", Cols: keys}})
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func pushMuch(ctx context.Context, addrs []string, bound ssp.Bound, task, tasks,
 
 // TestTooLarge: what can never fit is refused with both numbers, and the job goes on.
 func TestTooLarge(t *testing.T) {
-	addrs, _ := full(t, 1, 1<<20)
+	addrs, _ := fullServers(t, 1, 1<<20)
 	p, err := ps.Dial(t.Context(), ps.Options{Network: tcp.Network{}, Servers: addrs, Job: "j", Tasks: 1})
 	if err != nil {
 		t.Fatal(err)

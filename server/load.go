@@ -32,6 +32,21 @@ func (s *Server) load(m *member, x *rpc.Exchange) {
 		j.post(e, q)
 		return
 	}
+	if a.Checkpoint {
+		c := change{m.task, x.Seq}
+		q.run = func(ssp.Run[*request]) {
+			go func() {
+				out, err := s.restore(j.ctx, j, stores, a.Path)
+				if err == nil {
+					j.restores.put(c, out)
+				}
+				j.post(ssp.Ran{Task: c.task, Seq: c.seq, Err: err}, nil)
+			}()
+		}
+		q.ready = func(ssp.Answer[*request]) { j.answerJSON(q, j.restores.get(c)) }
+		j.post(e, q)
+		return
+	}
 	q.run = func(r ssp.Run[*request]) {
 		go func() { j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: s.fill(j.ctx, stores, &a)}, nil) }()
 	}

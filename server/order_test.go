@@ -33,7 +33,7 @@ func digit(task int) matrix.Block {
 
 // steps is how many steps of each task the client reads at this moment.
 func steps(ctx context.Context, p *ps.Client, tasks int) ([]int, error) {
-	got, err := p.Pull(ctx, []matrix.Want{{Matrix: "m"}})
+	got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "m"}})
 	if err != nil {
 		return nil, err
 	}

@@ -38,6 +38,9 @@ type delta struct {
 	name   string
 	over   bool
 	growth budget.Charge // for columns that it makes
+
+	dropped atomic.Bool
+	users   atomic.Int32 // beside the job: checkpoints that still have to write it
 }
 
 // bytes is what the delta brings.
@@ -52,11 +55,21 @@ func (d *delta) release() {
 // drop ends a delta that has been applied, or never will be.
 func (d *delta) drop() {
 	d.of.job.stage.remove(d)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.over {
+	if d.dropped.CompareAndSwap(false, true) {
+		d.end()
+	}
+}
+
+// use keeps a delta that waits for its clock from ending until the caller calls end.
+func (d *delta) use() { d.users.Add(1) }
+
+// end gives back what the delta holds when nobody needs it any more.
+func (d *delta) end() {
+	if d.users.Add(-1) >= 0 {
 		return
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.over = true
 	d.release()
 	if d.disk != nil {

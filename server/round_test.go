@@ -37,7 +37,7 @@ func TestLoadRounds(t *testing.T) {
 		if err := p.Load(ctx, ps.LoadOptions{Path: "fine", Round: true}); err != nil {
 			return err
 		}
-		got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w"}})
+		got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "w"}})
 		if err == nil && got[0].Data.Values().([]float32)[0] != 0.1 {
 			err = errors.New("0.1 is not rounded to the nearest f32")
 		}

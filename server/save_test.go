@@ -85,7 +85,7 @@ func equal(ctx context.Context, p *ps.Client, m *matrix.Meta, version float32) e
 			cols = append(cols, c)
 		}
 	}
-	got, err := p.Pull(ctx, []matrix.Want{{Matrix: m.Name, Cols: cols}})
+	got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: m.Name, Cols: cols}})
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func TestLoadFails(t *testing.T) {
 		if err := fill(ctx, p, ms, 1); err != nil {
 			return err
 		}
-		got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w"}})
+		got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "w"}})
 		if err == nil && got[0].Data.Values().([]float32)[4] != 4 {
 			err = fmt.Errorf("cell 4 is %v after two fills, want 4", got[0].Data.Values().([]float32)[4])
 		}

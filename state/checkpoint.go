@@ -117,7 +117,8 @@ func (c *Checkpoint) collect(parts []Part, servers int) error {
 		there[p.Server], c.Files[p.Server] = true, p.File
 		for _, r := range p.Records {
 			m := byName[r.Matrix]
-			if m == nil || r.Partition < 0 || r.Partition >= len(m.Records) || m.Map.Owners[r.Partition] != p.Server || m.Records[r.Partition].Off != 0 {
+			outside := m == nil || r.Partition < 0 || r.Partition >= len(m.Records)
+			if outside || m.Map.Owners[r.Partition] != p.Server || m.Records[r.Partition].Off != 0 {
 				return fmt.Errorf("server %d has partition %d of matrix %q, want each of its own once", p.Server, r.Partition, r.Matrix)
 			}
 			m.Records[r.Partition] = r.Place
@@ -263,7 +264,8 @@ func (m *Matrix) Fits(to *matrix.Meta) error {
 	}
 	of := func(m *matrix.Meta) facts { return facts{m.Rows, m.Cols, m.ColLo, m.DType, m.Layout, m.Rule, m.Init} }
 	if a, b := of(from), of(to); a != b {
-		return fmt.Errorf("matrix %q of the checkpoint is %s, and cannot fill one that is %s: %w", from.Name, describe(from), describe(to), errFit)
+		return fmt.Errorf("matrix %q of the checkpoint is %s, and cannot fill one that is %s: %w",
+			from.Name, describe(from), describe(to), errFit)
 	}
 	return nil
 }

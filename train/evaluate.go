@@ -83,7 +83,7 @@ func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, 
 		} else {
 			part = b.Slice(lo, hi)
 		}
-		params, err := p.Pull(ctx, run.Wants(part))
+		params, err := p.Pull(ctx, run.Lookups(part))
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +200,7 @@ func (l *loop) pushScores(ctx context.Context) error {
 }
 
 func (l *loop) readScores(ctx context.Context) (Metrics, error) {
-	got, err := l.s.Pull(ctx, []matrix.Want{{Matrix: validBoard}})
+	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: validBoard}})
 	if err != nil {
 		return nil, err
 	}

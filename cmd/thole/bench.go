@@ -74,13 +74,15 @@ func (f *benchFlags) flags(c *cobra.Command) {
 	flags.StringVar(&f.Rule, "rule", "", "update rule of the table; none adds deltas (default: adagrad for push and table, else none)")
 	flags.StringVar(&f.cols, "cols", "", "columns of the dense row of row and storm (default 100M, for storm 25M)")
 	flags.IntVar(&f.Tasks, "tasks", 10, "tasks of barrier and storm")
+	flags.BoolVar(&f.Async, "async", false, "storm: under ASP, where nobody waits for anybody, instead of BSP")
+	flags.BoolVar(&f.ByKey, "by-key", false, "storm: push the columns by their keys")
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON object in the last line")
 	flags.StringSliceVar(&f.servers, "servers", nil, "addresses of servers that run already")
 	flags.IntVar(&f.processes, "processes", 1, "servers to start")
 	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
 	flags.StringVar(&f.memory, "memory", "", "--memory of the servers to start")
 	flags.BoolVar(&f.noChecksum, "no-checksum", false, "send messages without checksums")
-	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols")
+	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key")
 }
 
 func (f *benchFlags) run(c *cobra.Command, e *env) error {
@@ -135,6 +137,9 @@ func (f *benchFlags) choose(c *cobra.Command) error {
 	}
 	if !finite(f.Seconds) || f.Seconds <= 0 {
 		return fmt.Errorf("--seconds %v, want a finite number above 0", f.Seconds)
+	}
+	if f.What != "storm" && (f.Async || f.ByKey) {
+		return fmt.Errorf("--async and --by-key are for storm, not for %s", f.What)
 	}
 	if err := f.chooseRule(); err != nil {
 		return err

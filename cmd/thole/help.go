@@ -30,7 +30,7 @@ func flagGroups() []flagGroup {
 		{"Optimisation", []string{"rule", "hyper", "batch", "schedule", "schedule-per", "schedule-set", "tolerance", "init", "init-scale"}},
 		{"Regularisation", []string{"l1", "l2"}},
 		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "no-checksum"}},
-		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols"}},
+		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key"}},
 		{"Network", nil},
 		{"Saving", []string{"lossy", "max-dense"}},
 		{formatOptions, []string{"set"}},
