@@ -87,11 +87,17 @@ type step struct {
 	q *request
 }
 
-// do implements work.
+// do implements work. A job whose core panics is wrong from then on, and fails.
 func (s step) do() {
 	j := s.j
-	for _, e := range j.core.Step(j.server.now(), s.e) {
-		j.effect(e)
+	if err := s.step(); err != nil {
+		if s.q != nil {
+			s.q.end(false)
+			j.answer(s.q, nil, err) // if it is not
+		}
+		if _, aborted := s.e.(ssp.Abort); !aborted {
+			j.box.post(step{j: j, e: ssp.Abort{Err: fmt.Errorf("job %q: %w", j.name, err)}})
+		}
 	}
 	if _, ran := s.e.(ssp.Ran); ran {
 		j.updates--
@@ -113,14 +119,28 @@ func (s step) do() {
 	j.alarm()
 }
 
+// step gives the core the event, and does what it says.
+func (s step) step() (err error) {
+	defer s.j.server.recovered(&err)
+	for _, e := range s.j.core.Step(s.j.server.now(), s.e) {
+		s.j.effect(e)
+	}
+	return nil
+}
+
 // post gives the core an event, and does what follows from it unless somebody else is at it.
 func (j *job) post(e ssp.Event, q *request) { j.submit(step{j, e, q}) }
 
 // submit puts work into the mailbox.
 func (j *job) submit(w work) {
-	if !j.box.post(w) {
-		return
+	if j.box.post(w) {
+		j.run()
 	}
+}
+
+// run does what is in the mailbox, of which the caller is the owner, and what follows from it. What others post keeps the
+// caller busy only so long.
+func (j *job) run() {
 	var todo later
 	steps := 0
 	for batch := j.box.next(nil); batch != nil; batch = j.box.next(batch) {
@@ -128,9 +148,9 @@ func (j *job) submit(w work) {
 			w.do()
 		}
 		todo.add(&j.later)
-		if steps += len(batch); steps >= capture { // others keep this goroutine busy
-			go todo.do()
-			todo, steps = later{}, 0
+		if steps += len(batch); steps >= capture {
+			go j.run()
+			break
 		}
 	}
 	todo.do()

@@ -126,6 +126,62 @@ func TestSparseMemory(t *testing.T) {
 	}
 }
 
+// TestMarks: a save gives back what it took of the partitions' memory: when it is done, when it failed, when it was given up.
+func TestMarks(t *testing.T) {
+	for _, how := range []string{"done", "fails", "given up"} {
+		bubble(t, how, func(t *testing.T) {
+			store := &gate{Bucket: &blob.Mem{}}
+			s := serve(t, func(s *server.Server) { s.Ledger, s.Bucket = budget.New(64<<20), store })
+			c := s.join(0, 1, ssp.ASP)
+			ms := c.create(spec("k", 4, 1<<40, matrix.RowSparse), spec("w", 1, 1<<16, matrix.RowDense))
+			of := map[int64]float64{}
+			for i := range int64(2000) {
+				of[i<<20] = 1
+			}
+			change := func() {
+				parts := []rpc.Part{ms[0].columns(0, of)}
+				for _, id := range ms[1].parts.Owned(0) {
+					at := ms[1].parts.At(id)
+					parts = append(parts, ms[1].dense(0, at, make([]float64, at.Cols.Len())...))
+				}
+				c.pushed(parts)
+			}
+			change()
+			synctest.Wait()
+			before := s.server.Ledger.Used()
+			store.close()
+			ctx, cancel := context.WithCancel(t.Context())
+			a := rpc.Save{Codec: "angel", Path: "p", Stage: "s", Matrices: []string{"k", "w"}}
+			call := c.Start(ctx, &rpc.Request{Op: rpc.OpSave, Arg: arg(a)})
+			synctest.Wait()
+			change() // which the marks keep from what is saved
+			synctest.Wait()
+			if during := s.server.Ledger.Used(); during[budget.Tables] <= before[budget.Tables]+1<<19 {
+				t.Errorf("a save takes %d bytes of %d", during[budget.Tables]-before[budget.Tables], before[budget.Tables])
+			}
+			if how == "given up" {
+				cancel()
+				_, _ = call.Wait(ctx)
+				synctest.Wait()
+			}
+			if how == "fails" {
+				store.fail = errFull
+			}
+			store.open()
+			r, err := call.Wait(t.Context())
+			if (err == nil) != (how == "done") {
+				t.Errorf("the save ends with %v", err)
+			}
+			r.Release()
+			synctest.Wait()
+			if after := s.server.Ledger.Used(); after != before {
+				t.Errorf("in use are %v, before the save %v", after, before)
+			}
+			cancel()
+		})
+	}
+}
+
 // TestAfterTheEnd: whatever a connection asks for whose task has left, its job has ended and its partitions are gone; when
 // memory is short, too.
 func TestAfterTheEnd(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -268,4 +269,70 @@ func TestUpdateGivenUp(t *testing.T) {
 			t.Errorf("value is %v, want 7", got)
 		}
 	})
+}
+
+// TestMixedParts: what a push brings and what it asks for may come in any order; it is answered for what it asks, in that
+// order, also when all that it brings is left out.
+func TestMixedParts(t *testing.T) {
+	for _, skip := range []bool{false, true} {
+		s := serve(t, nil)
+		c := s.join(0, 1, ssp.ASP)
+		a, b := one("a", 1, 2), one("b", 1, 1)
+		a.NonFinite, b.NonFinite = "skip", "skip"
+		ms := c.create(a, b)
+		add := []float64{1, 2}
+		want := []float64{4, 1, 2}
+		if skip {
+			add, want = []float64{math.NaN(), 2}, []float64{0, 0, 0}
+		}
+		four := add[0] * 4
+		r := c.pushed([]rpc.Part{ms[1].whole(0), ms[0].row(0, add...), ms[0].whole(0), ms[1].row(0, four)})
+		if got := numbers(r.Parts); !slices.Equal(got, want) || len(r.Parts) != 2 || r.Parts[0].Matrix != ms[1].number {
+			t.Errorf("skip %v: answered are %v, want %v", skip, got, want)
+		}
+		r.Release()
+	}
+}
+
+// TestSize: the network hears how many bytes of values a request asks for, before it is served.
+func TestSize(t *testing.T) {
+	s := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs}
+	gone := make(chan struct{})
+	from := &rpc.Peer{Gone: gone}
+	exchange := func(q rpc.Request) *rpc.Exchange {
+		return rpc.NewExchange(&q, from, func(_ *rpc.Exchange, _ *rpc.Response, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	w, k := one("w", 3, 50), spec("k", 5, 1<<40, matrix.RowSparse)
+	w.Meta.DType = matrix.F32
+	s.Serve(exchange(joining(rpc.Join{Tasks: 1})))
+	s.Serve(exchange(rpc.Request{Op: rpc.OpCreate, Arg: arg(rpc.Create{Matrices: []rpc.Spec{w, k}, Servers: 1})}))
+	cells := rpc.Part{Kind: rpc.KindDense, Matrix: 1, Rows: matrix.Range{Hi: 2}, Cols: matrix.Range{Lo: 10, Hi: 50}}
+	keys := rpc.Part{Kind: rpc.KindKeys, Matrix: 2, Rows: matrix.Range{Lo: 1, Hi: 5}, Keys: []int64{3, 4, 5}}
+	brings := cells
+	brings.Values = make([]byte, 320)
+	most := keys
+	most.Rows.Hi = 1 << 60
+	for name, c := range map[string]struct {
+		q    rpc.Request
+		want int64
+	}{
+		"a pull":          {rpc.Request{Op: rpc.OpPull, Parts: []rpc.Part{cells, keys}}, 2*40*4 + 4*3*8},
+		"a push":          {rpc.Request{Op: rpc.OpPush, Parts: []rpc.Part{brings, cells, brings, keys}}, 2*40*4 + 4*3*8},
+		"a pull too much": {rpc.Request{Op: rpc.OpPull, Parts: []rpc.Part{cells, most}}, 0},
+		"no matrix":       {rpc.Request{Op: rpc.OpPull, Parts: []rpc.Part{{Kind: rpc.KindDense, Matrix: 9, Rows: cells.Rows, Cols: cells.Cols}, keys}}, 4 * 3 * 8},
+		"a get":           {rpc.Request{Op: rpc.OpGet, Parts: []rpc.Part{cells}}, 0},
+	} {
+		if got := s.Size(exchange(c.q)); got != c.want {
+			t.Errorf("%s: %d bytes, want %d", name, got, c.want)
+		}
+	}
+	if got := s.Size(rpc.NewExchange(&rpc.Request{Op: rpc.OpPull, Parts: []rpc.Part{cells}}, &rpc.Peer{}, nil)); got != 0 {
+		t.Errorf("of a stranger: %d bytes, want 0", got)
+	}
+	s.Serve(exchange(rpc.Request{Op: rpc.OpLeave}))
+	close(gone)
 }

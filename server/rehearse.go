@@ -29,8 +29,8 @@ func (s *Server) rehearse(ctx context.Context, j *job, a *rpc.Save) (*rpc.Respon
 	}
 	r := &rpc.Response{}
 	stage := format.NewStage(s.Bucket, a.Path, a.Stage)
-	mark := stage.Name(fmt.Sprintf("mark.%d", a.Index))
-	if err := s.keep(ctx, stage.Tree); err != nil {
+	name := stage.Name(fmt.Sprintf("mark.%d", a.Index))
+	if err := s.keep(ctx, j, stage.Tree); err != nil {
 		return nil, err
 	}
 	stores, err := j.named(a.Matrices)
@@ -44,7 +44,13 @@ func (s *Server) rehearse(ctx context.Context, j *job, a *rpc.Save) (*rpc.Respon
 		return nil, err
 	}
 	w.Abort(ctx)
-	return r, format.Wrap(a.Codec, a.Path, blob.WriteAll(ctx, s.Bucket, mark, []byte("here")))
+	if err := blob.WriteAll(ctx, s.Bucket, name, []byte("here")); err != nil {
+		return nil, format.Wrap(a.Codec, a.Path, err)
+	}
+	if err := context.Cause(j.ctx); err != nil { // the marks of the job may have been erased before this one was there
+		return nil, errors.Join(err, s.erase(ctx, stage.Tree))
+	}
+	return r, nil
 }
 
 // target is a path that a job has tried to save to, and will.
@@ -59,6 +65,9 @@ func (s *Server) claim(j *job, path string, over blob.State) error {
 	defer s.mu.Unlock()
 	if t, ok := s.targets[path]; ok && t.of != j {
 		return fmt.Errorf("%s: job %q will save there: %w", path, t.of.name, rpc.ErrExists)
+	}
+	if j.ctx.Err() != nil {
+		return nil // nobody would give it back
 	}
 	if s.targets == nil {
 		s.targets = map[string]target{}
@@ -94,34 +103,56 @@ func (s *Server) compare(ctx context.Context, a *rpc.Save) (*rpc.Response, error
 	return &rpc.Response{}, nil
 }
 
+// mark is what a rehearsal left in a stage, which is kept until it is erased.
+type mark struct {
+	of      *job
+	release func() // nil: nobody sweeps the bucket
+}
+
 // erase removes the marks of a rehearsal.
-func (s *Server) erase(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
-	tree := format.NewStage(s.Bucket, a.Path, a.Stage).Tree
+func (s *Server) erase(ctx context.Context, tree string) error {
 	s.mu.Lock()
-	release := s.marks[tree]
+	release := s.marks[tree].release
 	delete(s.marks, tree)
 	s.mu.Unlock()
 	if release != nil {
 		defer release()
 	}
-	return &rpc.Response{}, s.Bucket.Remove(context.WithoutCancel(ctx), tree)
+	return s.Bucket.Remove(context.WithoutCancel(ctx), tree)
 }
 
-// keep keeps the marks of a rehearsal until erase: nobody takes them for what a killed process left.
-func (s *Server) keep(ctx context.Context, tree string) error {
-	b, can := s.Bucket.(blob.Sweeper)
-	if !can {
-		return nil
+// marksOf are the stages of the rehearsals of a job that were not erased, as when its client went away.
+func (s *Server) marksOf(j *job) (trees []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for tree, m := range s.marks {
+		if m.of == j {
+			trees = append(trees, tree)
+		}
 	}
-	release, err := b.Hold(ctx, tree)
-	if err != nil {
-		return err
+	return trees
+}
+
+// keep keeps the marks of a rehearsal until they are erased: nobody takes them for what a killed process left.
+func (s *Server) keep(ctx context.Context, j *job, tree string) error {
+	m := mark{of: j}
+	if b, can := s.Bucket.(blob.Sweeper); can {
+		var err error
+		if m.release, err = b.Hold(ctx, tree); err != nil {
+			return err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.marks == nil {
-		s.marks = map[string]func(){}
+	if err := context.Cause(j.ctx); err != nil { // nobody would give it back
+		if m.release != nil {
+			m.release()
+		}
+		return err
 	}
-	s.marks[tree] = release
+	if s.marks == nil {
+		s.marks = map[string]mark{}
+	}
+	s.marks[tree] = m
 	return nil
 }

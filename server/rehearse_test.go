@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -133,6 +134,46 @@ func TestRehearsalOfTwoStores(t *testing.T) {
 	})
 	if all := append(names(t, c.bucket), names(t, other)...); len(all) > 0 {
 		t.Errorf("left are %v", all)
+	}
+}
+
+// TestRehearsalBesideTheEnd: when a job ends in the middle of a rehearsal nothing is left, and others may save at the path.
+func TestRehearsalBesideTheEnd(t *testing.T) {
+	for _, slow := range []bool{false, true} {
+		bubble(t, fmt.Sprintf("slow %v", slow), func(t *testing.T) {
+			files := &blob.Mem{}
+			store := &gate{Bucket: files}
+			s := serve(t, func(s *server.Server) { s.Bucket = store })
+			rehearsal := rpc.Request{Op: rpc.OpSave, Arg: arg(rpc.Save{
+				Codec: "angel", Path: "m", Stage: "s", Matrices: []string{"m"}, Rehearsal: true, Servers: 2,
+			})}
+			c := s.join(0, 1, ssp.BSP)
+			c.create(one("m", 1, 4))
+			if slow {
+				store.close()
+			}
+			call := c.start(rehearsal)
+			synctest.Wait()
+			if slow == call.Ready() {
+				t.Errorf("answered is %v", call.Ready())
+			}
+			c.must(rpc.Request{Op: rpc.OpQuit})
+			synctest.Wait()
+			if slow {
+				store.open()
+			}
+			synctest.Wait()
+			if left := names(t, files); len(left) > 0 {
+				t.Errorf("left are %v", left)
+			}
+			if infos, err := files.List(t.Context(), format.NewStage(files, "m", "s").Tree); err != nil || len(infos) > 0 {
+				t.Errorf("left in the stage are %v, %v", infos, err)
+			}
+			next := s.joinAs(rpc.Join{Job: "next", Tasks: 1})
+			next.create(one("m", 1, 4))
+			next.must(rehearsal)
+			next.must(rpc.Request{Op: rpc.OpAbort, Arg: rehearsal.Arg})
+		})
 	}
 }
 

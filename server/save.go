@@ -284,7 +284,7 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 func (s *Server) abort(m *member, x *rpc.Exchange) {
 	m.withSave(x, func(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
 		if a.Rehearsal {
-			return s.erase(ctx, a)
+			return nil, s.erase(ctx, format.NewStage(s.Bucket, a.Path, a.Stage).Tree)
 		}
 		if w := m.job.saves.take(a.Stage); w != nil {
 			w.end(context.WithoutCancel(ctx))

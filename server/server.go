@@ -57,7 +57,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	jobs    map[string]*job
-	marks   map[string]func() // releases the marks of rehearsals, by stage
+	marks   map[string]mark   // of rehearsals, by stage
 	targets map[string]target // paths that jobs have rehearsed a save to
 }
 
@@ -145,12 +145,15 @@ func (s *Server) drop(j *job) {
 	s.mu.Lock()
 	maps.DeleteFunc(s.targets, func(_ string, t target) bool { return t.of == j })
 	s.mu.Unlock()
-	saves := j.saves.all()
-	if len(saves) == 0 {
+	saves, marks := j.saves.all(), s.marksOf(j)
+	if len(saves)+len(marks) == 0 {
 		s.close(j)
 		return
 	}
 	go func() {
+		for _, tree := range marks {
+			_ = s.erase(context.Background(), tree) // there is nobody to tell
+		}
 		for _, w := range saves {
 			w.end(context.Background())
 		}
