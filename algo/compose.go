@@ -14,7 +14,7 @@ import (
 const layerLimit = 10000
 
 // Compose builds the model that a graph.json describes. What c sets goes before what the file says for all layers, and
-// behind what it says for one. Layers may stand in any order; they are built from the loss layer backwards, and every
+// after what it says for one. Layers may stand in any order; they are built from the loss layer backwards, and every
 // layer must lead to it. The model's File says what was built; f stays as it is.
 func Compose(f *graph.File, c Conf) (*graph.Model, error) {
 	if len(f.Layers) > layerLimit {

@@ -56,16 +56,16 @@ func newWorld(m *graph.Model) (*world, error) {
 	return p, nil
 }
 
-func (p *world) Pull(_ context.Context, wants []graph.Want) ([]matrix.Block, error) {
+func (p *world) Pull(_ context.Context, lookups []graph.Lookup) ([]matrix.Block, error) {
 	var blocks []matrix.Block
-	for _, want := range wants {
-		x := p.mats[want.Matrix]
-		if want.Cols == nil {
+	for _, lookup := range lookups {
+		x := p.mats[lookup.Matrix]
+		if lookup.Cols == nil {
 			blocks = append(blocks, matrix.Block{At: x.meta.Rect(), Data: &matrix.Dense[float32]{Val: slices.Clone(x.w)}})
 			continue
 		}
-		c := &matrix.Cols[float32]{Idx: want.Cols}
-		for _, col := range want.Cols {
+		c := &matrix.Cols[float32]{Idx: lookup.Cols}
+		for _, col := range lookup.Cols {
 			for r := range x.meta.Rows {
 				c.Val = append(c.Val, x.w[r*x.meta.Cols+col-x.meta.ColLo])
 			}
@@ -240,7 +240,7 @@ func (s score) String() string {
 
 func (j *job) score(b *data.Batch) (s score) {
 	j.t.Helper()
-	params, err := j.world.Pull(context.Background(), j.run.Wants(b))
+	params, err := j.world.Pull(context.Background(), j.run.Lookups(b))
 	if err != nil {
 		j.t.Fatal(err)
 	}

@@ -7,8 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
-	"slices"
+	"strings"
 	"time"
 
 	"thole.example/kernel"
@@ -18,44 +17,23 @@ import (
 // Config says what to measure.
 type Config struct {
 	What    string      // a name of [Kinds]
-	Network rpc.Network // of Servers
+	Network rpc.Network // of Servers; table needs neither
 	Servers []string    // addresses
 	Keys    int         // of the table
 	Dim     int         // values of a row
 	Batch   int         // keys of a request
 	Depth   int         // requests under way
-	Rule    string      // update rule of pushes
-	Tasks   int         // of a barrier
+	Rule    string      // update rule of pushes; "": deltas are added
+	Tasks   int         // of a barrier, a storm
 	Cols    int64       // of a dense row
+	Async   bool        // a storm is under ASP instead of BSP
+	ByKey   bool        // a storm pushes the columns by their keys
 	Seconds float64     // to measure
-	// Server tells the processor time and the peak memory of the servers until now, if they are in processes of their own;
-	// nil if they are in this one.
-	Server func() (cpu time.Duration, peak int64)
-	Tell   func(line string) // progress, may be nil
-}
-
-// Result is what was measured. What does not apply is left out.
-type Result struct {
-	What     string  `json:"what"`
-	Requests int     `json:"requests"`
-	Rate     float64 `json:"mrows_per_s,omitempty"` // by the clock
-	PerCPU   *PerCPU `json:"mrows_per_cpu_s,omitempty"`
-	Bytes    float64 `json:"gb_per_s,omitempty"` // dense rows
-	P50      float64 `json:"p50_us"`
-	P99      float64 `json:"p99_us"`
-	Max      float64 `json:"max_us"`
-	Peak     int64   `json:"peak_rss_bytes"` // of the servers, or of this process if they are in it
-	Allocs   float64 `json:"allocs_per_request"`
-	Reads    float64 `json:"reads_mrows_per_cpu_s,omitempty"` // table, where the rate is that of updates
-	BytesKey float64 `json:"bytes_per_key,omitempty"` // table
-	Growth   float64 `json:"slowest_insert_us,omitempty"`
-}
-
-// PerCPU is millions of rows per second of processor time.
-type PerCPU struct {
-	Client float64 `json:"client,omitempty"`
-	Server float64 `json:"server,omitempty"`
-	Both   float64 `json:"both"`
+	// Server tells the processor time and the peak memory of the servers until now. It is nil if they are in this process,
+	// or Apart.
+	Server   func() (cpu time.Duration, peak int64)
+	Apart    bool                  // the servers are where nobody knows what they take
+	Progress func(done, total int) // keys that are in the table before the measuring begins; may be nil
 }
 
 // Kind is something that can be measured.
@@ -73,22 +51,31 @@ func Kinds() []Kind {
 		{"push", "gradients of keys in random order, applied by an update rule", push},
 		{"row", "a whole dense row", row},
 		{"barrier", "tasks that tick and wait for each other", barrier},
-		{"storm", "tasks that all push a dense row at once: more than there is memory for", storm},
+		{"storm", "tasks that all push a dense row at once, more than a small --memory has room for", storm},
 	}
 }
 
-// Run measures.
+// Run measures. An error says what cannot be measured, or what went wrong; when ctx ends that is its cause.
 func Run(ctx context.Context, c Config) (Result, error) {
+	var names []string
 	for _, k := range Kinds() {
 		if k.Name == c.What {
-			return k.run(ctx, &c)
+			r, err := k.run(ctx, &c)
+			if err != nil {
+				return Result{}, err
+			}
+			return r, nil
 		}
+		names = append(names, k.Name)
 	}
-	return Result{}, fmt.Errorf("bench: %q cannot be measured, want one of table, pull, push, row, barrier, storm", c.What)
+	return Result{}, fmt.Errorf("bench: %q cannot be measured, want one of %s", c.What, strings.Join(names, ", "))
 }
 
 // batchCount is how many different batches are used in turn.
 const batchCount = 64
+
+// warm is how many requests are made before the measuring begins.
+const warm = 100
 
 // key is the i-th key of the table: spread over all positive numbers.
 func key(i int) int64 { return int64(kernel.Hash(uint64(i)+1) >> 1) }
@@ -115,77 +102,22 @@ func (c *Config) gradients() []float32 {
 	return g
 }
 
-// meter measures requests that are made again and again.
-type meter struct {
-	c             *Config
-	took          []time.Duration
-	start         time.Time
-	client, serve time.Duration
-	allocs        uint64
-}
-
-// begin starts to measure.
-func (c *Config) begin() *meter {
-	m := &meter{c: c, took: make([]time.Duration, 0, 1<<16)}
-	m.client, m.serve, m.allocs = cpuTime(), c.serverTime(), mallocs()
-	m.start = time.Now()
-	return m
-}
-
-// more reports whether to go on.
-func (m *meter) more(ctx context.Context) bool {
-	return ctx.Err() == nil && time.Since(m.start).Seconds() < m.c.Seconds
-}
-
-// done notes a request that was begun at the time.
-func (m *meter) done(begun time.Time) { m.took = append(m.took, time.Since(begun)) }
-
-// result is what was measured, with that many rows a request.
-func (m *meter) result(rows int) Result {
-	wall := time.Since(m.start).Seconds()
-	client, serve := (cpuTime() - m.client).Seconds(), (m.c.serverTime() - m.serve).Seconds()
-	n := len(m.took)
-	r := Result{What: m.c.What, Requests: n, Allocs: float64(mallocs()-m.allocs) / float64(max(1, n)), Peak: m.c.peak()}
-	slices.Sort(m.took)
-	if n > 0 {
-		r.P50, r.P99, r.Max = micros(m.took[n/2]), micros(m.took[n*99/100]), micros(m.took[n-1])
-	}
-	if total := float64(n) * float64(rows) / 1e6; rows > 0 {
-		r.Rate = total / wall
-		r.PerCPU = &PerCPU{Both: total / (client + serve)}
-		if m.c.Server != nil {
-			r.PerCPU.Client, r.PerCPU.Server = total/client, total/serve
+// fill calls insert with all keys of the table, a batch at a time.
+func (c *Config) fill(ctx context.Context, insert func(keys []int64) error) error {
+	keys := make([]int64, 0, c.Batch)
+	for i := range c.Keys {
+		if keys = append(keys, key(i)); len(keys) < c.Batch && i < c.Keys-1 {
+			continue
+		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := insert(keys); err != nil {
+			return err
+		}
+		if keys = keys[:0]; c.Progress != nil {
+			c.Progress(i+1, c.Keys)
 		}
 	}
-	return r
-}
-
-func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
-
-func (c *Config) serverTime() time.Duration {
-	if c.Server == nil {
-		return 0
-	}
-	cpu, _ := c.Server()
-	return cpu
-}
-
-func (c *Config) peak() int64 {
-	if c.Server == nil {
-		return peakMemory()
-	}
-	_, peak := c.Server()
-	return peak
-}
-
-func (c *Config) tell(format string, args ...any) {
-	if c.Tell != nil {
-		c.Tell(fmt.Sprintf(format, args...))
-	}
-}
-
-func mallocs() uint64 {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.Mallocs
+	return nil
 }

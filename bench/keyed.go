@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"crypto/rand"
 	"math"
 	"time"
 
@@ -10,73 +11,71 @@ import (
 	"thole.example/ssp"
 )
 
-// dial joins a job of one task under ASP.
-func (c *Config) dial(ctx context.Context) (*ps.Client, error) {
-	return ps.Dial(ctx, ps.Options{
-		Network: c.Network, Servers: c.Servers, Job: "bench " + c.What, Tasks: 1, Bound: ssp.ASP, InFlight: c.Depth,
-	})
+// options are those of a job of one task under ASP. Its name is like no other: nothing else on the servers is touched.
+func (c *Config) options() ps.Options {
+	return ps.Options{
+		Network: c.Network, Servers: c.Servers, Job: "bench " + c.What + " " + rand.Text(), Tasks: 1, Bound: ssp.ASP, InFlight: c.Depth,
+	}
 }
 
 // keyed makes a matrix with all keys, and a client for it.
 func (c *Config) keyed(ctx context.Context) (*ps.Client, *ps.Matrix, error) {
-	client, err := c.dial(ctx)
+	client, err := ps.Dial(ctx, c.options())
 	if err != nil {
 		return nil, nil, err
 	}
+	m, err := c.create(ctx, client)
+	if err != nil {
+		client.Close()
+		return nil, nil, err
+	}
+	return client, m, nil
+}
+
+func (c *Config) create(ctx context.Context, client *ps.Client) (*ps.Matrix, error) {
 	meta := matrix.Meta{
 		Name: "bench", Rows: int64(c.Dim), Cols: math.MaxInt64, DType: matrix.F32, Layout: matrix.RowSparse, Rule: c.Rule,
 	}
 	if err := client.Create(ctx, "hash", meta); err != nil {
-		return client, nil, err
+		return nil, err
 	}
 	m, err := client.Matrix("bench")
 	if err != nil {
-		return client, nil, err
+		return nil, err
 	}
-	keys := make([]int64, 0, c.Batch)
-	grads := c.gradients()
 	var plan *ps.Keys
-	for i := range c.Keys {
-		keys = append(keys, key(i))
-		if len(keys) < c.Batch && i < c.Keys-1 {
-			continue
+	grads := c.gradients()
+	err = c.fill(ctx, func(keys []int64) error {
+		if plan, err = m.Plan(plan, keys); err != nil {
+			return err
 		}
-		if plan, err = m.Plan(plan, keys); err == nil {
-			err = ps.PushKeys(m, plan, grads[:len(keys)*c.Dim])
+		if err := ps.PushKeys(m, plan, grads[:len(keys)*c.Dim]); err != nil {
+			return err
 		}
-		if err == nil {
-			err = client.Clock(ctx, 1, 0.01)
-		}
-		if err != nil {
-			return client, m, err
-		}
-		keys = keys[:0]
-		if i%(1<<20) < c.Batch {
-			c.tell("%d of %d keys", i+1, c.Keys)
-		}
+		return client.Clock(ctx, 1, 0.01)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return client, m, client.Flush(ctx)
+	return m, client.Flush(ctx)
 }
 
-// warm is how many requests are made before the measuring begins.
-const warm = 100
+// trip is a pull under way.
+type trip struct {
+	plan  *ps.Keys
+	dst   []float32
+	pull  *ps.Pull // nil: none
+	began time.Time
+}
 
 // pull keeps Depth pulls under way, each with the plan of its keys.
 func pull(ctx context.Context, c *Config) (Result, error) {
 	client, m, err := c.keyed(ctx)
-	if client != nil {
-		defer client.Close()
-	}
 	if err != nil {
 		return Result{}, err
 	}
+	defer client.Close()
 	batches := c.batches()
-	type trip struct {
-		plan  *ps.Keys
-		dst   []float32
-		pull  *ps.Pull
-		begun time.Time
-	}
 	trips := make([]trip, c.Depth)
 	for i := range trips {
 		trips[i].dst = make([]float32, c.Batch*c.Dim)
@@ -88,12 +87,12 @@ func pull(ctx context.Context, c *Config) (Result, error) {
 			if err := t.pull.Wait(ctx); err != nil {
 				return Result{}, err
 			}
-			meter.done(t.begun)
+			meter.done(t.began)
 		}
 		if n == warm {
 			meter = c.begin()
 		}
-		t.begun = time.Now()
+		t.began = time.Now()
 		if t.plan, err = m.Plan(t.plan, batches[n%batchCount]); err != nil {
 			return Result{}, err
 		}
@@ -105,31 +104,29 @@ func pull(ctx context.Context, c *Config) (Result, error) {
 	for i := range trips {
 		if trips[i].pull != nil {
 			if err := trips[i].pull.Wait(ctx); err != nil {
-				return r, err
+				return Result{}, err
 			}
 		}
 	}
-	return r, end(ctx, client)
+	return r, client.Leave(ctx)
 }
 
 // push sums the gradients of a batch by its plan, and sends them with a tick; the client keeps Depth of them under way.
 func push(ctx context.Context, c *Config) (Result, error) {
 	client, m, err := c.keyed(ctx)
-	if client != nil {
-		defer client.Close()
-	}
 	if err != nil {
 		return Result{}, err
 	}
+	defer client.Close()
 	batches, grads := c.batches(), c.gradients()
 	var plan *ps.Keys
-	begun := make([]time.Time, c.Depth)
+	began := make([]time.Time, c.Depth)
 	meter := c.begin()
 	for n := 0; n < warm || meter.more(ctx); n++ {
 		if n == warm {
 			meter = c.begin()
 		}
-		begun[n%c.Depth] = time.Now()
+		began[n%c.Depth] = time.Now()
 		if plan, err = m.Plan(plan, batches[n%batchCount]); err != nil {
 			return Result{}, err
 		}
@@ -144,16 +141,10 @@ func push(ctx context.Context, c *Config) (Result, error) {
 				return Result{}, err
 			}
 		}
-		meter.done(begun[(n+1)%c.Depth]) // the one that began Depth-1 before was answered for Clock to go on
+		if n >= c.Depth-1 { // Clock went on, so the one that began Depth-1 before was answered
+			meter.done(began[(n+1)%c.Depth])
+		}
 	}
 	r := meter.result(c.Batch)
-	return r, end(ctx, client)
-}
-
-// end leaves the job.
-func end(ctx context.Context, client *ps.Client) error {
-	if err := client.Flush(ctx); err != nil {
-		return err
-	}
-	return client.Leave(ctx)
+	return r, client.Leave(ctx)
 }

@@ -22,10 +22,32 @@ func cpuTime() time.Duration {
 // peakMemory is the most memory that this process has had, 0 where the system does not say.
 func peakMemory() int64 { return PeakOf("self") }
 
-// TimeOf is the processor time of a process until now, 0 where the system does not say.
+// TimeOf is the processor time of a process until now, 0 where the system does not say: of its threads in nanoseconds, or,
+// if they are not told, of the process in hundredths of a second.
 func TimeOf(pid int) time.Duration {
+	dir := "/proc/" + strconv.Itoa(pid)
+	threads, _ := os.ReadDir(dir + "/task")
+	var sum time.Duration
+	for _, thread := range threads {
+		text, err := os.ReadFile(dir + "/task/" + thread.Name() + "/schedstat")
+		if err != nil {
+			continue // it has ended
+		}
+		if fields := bytes.Fields(text); len(fields) > 0 {
+			n, _ := strconv.ParseInt(string(fields[0]), 10, 64)
+			sum += time.Duration(n)
+		}
+	}
+	if sum > 0 {
+		return sum
+	}
+	return ticks(dir)
+}
+
+// ticks is the processor time of a process as the system accounts for it.
+func ticks(dir string) time.Duration {
 	const hertz = 100 // of the kernel's interface, everywhere
-	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	text, err := os.ReadFile(dir + "/stat")
 	if err != nil {
 		return 0
 	}

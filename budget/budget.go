@@ -9,6 +9,9 @@
 //
 //	room of a class = floor not yet used + max(0, total - reserve - sum over classes of max(used, floor))
 //	                  and not beyond its ceiling; for the urgent: without the reserve and the ceiling
+//
+// What is staged may pass its ceiling and take from floors, because it was read before; then it is time to spill it, and
+// until that is done those floors are not there.
 package budget
 
 import (
@@ -148,8 +151,9 @@ func (l *Ledger) Most(c Class) int64 {
 	return min(most, l.bounds[c].Ceiling)
 }
 
-// Starved gets a token whenever an urgent taker has to wait: then what is staged should be spilled or given up, since
-// those who would free it are waiting themselves.
+// Starved gets a token whenever an urgent taker has to wait, or more is staged than there is room for, and again after each
+// change that leaves it so: then what is staged should be spilled or given up, since those who would free it are waiting
+// themselves.
 func (l *Ledger) Starved() <-chan struct{} {
 	if l == nil {
 		return nil
@@ -159,14 +163,23 @@ func (l *Ledger) Starved() <-chan struct{} {
 
 // room is how many bytes the class may still take. The ledger is locked.
 func (l *Ledger) room(c Class, urgent bool) int64 {
-	shared := l.total
-	for k, used := range l.used {
-		shared -= max(used, l.bounds[k].Floor)
+	shared, floor := l.left(), l.floorLeft(c)
+	if shared < 0 && l.used[Stage] > 0 {
+		floor = max(floor+shared, 0) // what is staged goes first
 	}
 	if urgent {
-		return max(shared, 0) + l.floorLeft(c)
+		return max(shared, 0) + floor
 	}
-	return min(max(shared-l.reserve, 0)+l.floorLeft(c), l.bounds[c].Ceiling-l.used[c])
+	return min(max(shared-l.reserve, 0)+floor, l.bounds[c].Ceiling-l.used[c])
+}
+
+// left is what nobody has and no floor keeps; below 0 where charges that were moved or forced have taken from floors.
+func (l *Ledger) left() int64 {
+	left := l.total
+	for k, used := range l.used {
+		left -= max(used, l.bounds[k].Floor)
+	}
+	return left
 }
 
 // floorLeft is how much of the class's floor is not used.

@@ -45,8 +45,9 @@ func TestRoom(t *testing.T) {
 		{"and the reserve", Usage{30, 0, 70}, Frames, 0, 0},
 		{"beyond the ceiling", Usage{50, 0, 0}, Frames, 0, 50},
 		{"a full class leaves the others theirs", Usage{50, 0, 0}, Queues, 30, 50},
-		{"overdrawn", Usage{0, 0, 200}, Frames, 20, 20},
-		{"overdrawn", Usage{0, 0, 200}, Queues, 0, 0},
+		{"overdrawn by tables: the floor", Usage{0, 0, 0, 200}, Frames, 20, 20},
+		{"overdrawn by tables", Usage{0, 0, 0, 200}, Queues, 0, 0},
+		{"overdrawn by what is staged, which goes first", Usage{0, 0, 92}, Frames, 8, 8},
 	} {
 		l := ledger(t)
 		l.used = c.used
@@ -66,7 +67,7 @@ func TestTryTake(t *testing.T) {
 	if got, want := l.Used(), (Usage{20, 0, 70}); got != want || got.Total() != 90 {
 		t.Errorf("used %v, want %v", got, want)
 	}
-	if !frames.Move(Frames) || frames.Bytes() != 20 {
+	if frames.Move(Frames); frames.Bytes() != 20 {
 		t.Error("moved to where it is, it is not there")
 	}
 	stage.Release()
@@ -81,20 +82,32 @@ func TestMove(t *testing.T) {
 	l := ledger(t)
 	full := take(t, l, Stage, 60)
 	frames := take(t, l, Frames, 20)
-	if frames.Move(Stage) { // it would leave the floor of frames free, for which there is no room any more
-		t.Error("20 bytes moved to a class with room for 10")
-	}
-	if used := l.Used(); used != (Usage{20, 0, 60}) {
-		t.Errorf("used %v after a move that failed", used)
-	}
 	part := frames.Split(8)
-	if !part.Move(Stage) {
-		t.Error("8 bytes did not move to a class with room for 10")
-	}
+	part.Move(Stage)
 	if used := l.Used(); used != (Usage{12, 0, 68}) || frames.Bytes() != 12 || part.Bytes() != 8 {
 		t.Errorf("used %v after the move, in charges of %d and %d", used, frames.Bytes(), part.Bytes())
 	}
+	starved := func() bool {
+		select {
+		case <-l.Starved():
+			return true
+		default:
+			return false
+		}
+	}
 	rest := frames.Split(99)
+	forced := l.Force(Tables, 12)
+	if starved(); l.room(Frames, false) != 8 {
+		t.Errorf("room of %d within the floor of frames, want 8 with 12 of 20 used and nothing left beside", l.room(Frames, false))
+	}
+	rest.Move(Stage) // takes 12 from the floor of frames, for which there is no room any more
+	if !starved() || l.room(Frames, false) != 8 || l.room(Frames, true) != 8 {
+		t.Errorf("room of %d of frames with %v used, want the 8 that are left until what is staged is spilled", l.room(Frames, true), l.Used())
+	}
+	forced.Release()
+	if starved(); l.room(Frames, false) != 20 {
+		t.Errorf("room of %d of frames, want its floor of 20", l.room(Frames, false))
+	}
 	for _, c := range []*Charge{full, frames, &part, &rest} {
 		c.Release()
 	}
@@ -141,7 +154,8 @@ func TestTooLarge(t *testing.T) {
 func TestNil(t *testing.T) {
 	var l *Ledger
 	c, ok := l.TryTake(Frames, math.MaxInt64)
-	if !ok || !c.Move(Stage) || c.Bytes() != 0 || c.Grow(t.Context(), 5, nil) != nil || l.Used() != (Usage{}) ||
+	c.Move(Stage)
+	if !ok || c.Bytes() != 0 || c.Grow(t.Context(), 5, nil) != nil || l.Used() != (Usage{}) ||
 		l.Most(Saves) != math.MaxInt64 || l.Starved() != nil || l.Total() != 0 {
 		t.Errorf("a nil ledger counts %v", l.Used())
 	}
@@ -174,7 +188,7 @@ func TestModel(t *testing.T) {
 		l := ledger(t)
 		credit := l.NewCredit(Frames, 4)
 		var charges []*Charge
-		forced := false
+		forced, moved := false, false
 		n := rapid.Int64Range(0, 40)
 		class := rapid.Custom(func(t *rapid.T) Class { return Class(rapid.IntRange(0, int(Classes)-1).Draw(t, "class")) })
 		pick := func(t *rapid.T) *Charge {
@@ -207,7 +221,10 @@ func TestModel(t *testing.T) {
 				charge := pick(t).Split(n.Draw(t, "n"))
 				charges = append(charges, &charge)
 			},
-			"move":    func(t *rapid.T) { pick(t).Move(class.Draw(t, "class")) },
+			"stage": func(t *rapid.T) {
+				moved = true
+				pick(t).Move(Stage)
+			},
 			"release": func(t *rapid.T) { pick(t).Release() },
 			"trim":    func(*rapid.T) { credit.Trim() },
 			"": func(t *rapid.T) {
@@ -219,6 +236,12 @@ func TestModel(t *testing.T) {
 					t.Fatalf("used %v, want %v", got, want)
 				}
 				if forced {
+					return
+				}
+				if moved {
+					if l.used.Total() > 100 {
+						t.Fatalf("used %v is beyond the total", l.used)
+					}
 					return
 				}
 				if l.used.Total() > 90 || l.used[Frames] > 50 || l.used[Queues] > 30 || l.room(Frames, false) < 20-l.used[Frames] {
@@ -234,4 +257,32 @@ func TestModel(t *testing.T) {
 			t.Fatalf("used %v after all was given back", used)
 		}
 	})
+}
+
+func TestResize(t *testing.T) {
+	l := ledger(t)
+	c := take(t, l, Tables, 10)
+	c.Resize(90) // more than there is room for
+	if l.Used() != (Usage{Tables: 90}) || c.Bytes() != 90 {
+		t.Errorf("used are %v, charged %d, want 90 of tables", l.Used(), c.Bytes())
+	}
+	if _, ok := l.TryTake(Stage, 1); ok {
+		t.Error("there is room beside 90 of 100, of which 10 are the reserve and 20 the floor of frames")
+	}
+	w := &waiter{charge: &Charge{ledger: l, class: Stage}, n: 40, class: Stage, again: make(chan struct{}, 1)}
+	l.waiting = append(l.waiting, w)
+	c.Resize(30)
+	if !w.done || l.Used() != (Usage{Tables: 30, Stage: 40}) {
+		t.Errorf("used are %v, served %v, want 30 and 40", l.Used(), w.done)
+	}
+	c.Release()
+	w.charge.Release()
+	if l.Used().Total() != 0 {
+		t.Errorf("used are %v in the end", l.Used())
+	}
+	none := Charge{}
+	none.Resize(5)
+	if none.Bytes() != 0 {
+		t.Error("a charge of no ledger counts")
+	}
 }

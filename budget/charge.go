@@ -82,27 +82,33 @@ func (c *Charge) Bytes() int64 {
 	return c.n
 }
 
-// Move counts the bytes in another class, if that has room for them; if not, they stay counted where they are. It never
-// waits: who holds bytes and waited for others would keep those from being freed.
-func (c *Charge) Move(to Class) bool {
+// Move counts the bytes in another class, also beyond its ceiling: they are there, and where they were they would keep
+// others from what is theirs. It never waits: who holds bytes and waited for others would keep those from being freed.
+func (c *Charge) Move(to Class) {
 	if c == nil || c.ledger == nil {
-		return true
+		return
 	}
 	l := c.ledger
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if to == c.class {
-		return true
-	}
 	l.used[c.class] -= c.n
-	if c.n > l.room(to, false) {
-		l.used[c.class] += c.n
-		return false
-	}
 	l.used[to] += c.n
 	c.class, c.credit = to, nil
 	l.serve()
-	return true
+}
+
+// Resize counts n bytes from now on, whether there is room or not, for whoever finds out what something takes when it is there.
+// A Charge of no ledger stays as it is.
+func (c *Charge) Resize(n int64) {
+	if c == nil || c.ledger == nil {
+		return
+	}
+	l := c.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used[c.class] += n - c.n
+	c.n = n
+	l.serve()
 }
 
 // Split takes n of the bytes, or all if they are fewer, out into a Charge of their own.

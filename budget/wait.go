@@ -83,6 +83,17 @@ func (l *Ledger) serve() {
 		l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool { return w.done })
 	}
 	l.short.Store(len(l.waiting) > 0)
+	if staged := l.used[Stage]; staged > l.bounds[Stage].Ceiling || staged > 0 && l.left() < 0 {
+		l.starve()
+	}
+}
+
+// starve says that what is staged should go.
+func (l *Ledger) starve() {
+	select {
+	case l.starved <- struct{}{}:
+	default:
+	}
 }
 
 // serveThose serves the urgent or the others.
@@ -102,10 +113,7 @@ func (l *Ledger) serveThose(urgent bool) {
 			continue
 		}
 		if urgent {
-			select {
-			case l.starved <- struct{}{}:
-			default:
-			}
+			l.starve()
 		}
 	}
 }

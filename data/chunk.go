@@ -12,7 +12,7 @@ import (
 type chunk struct {
 	text []byte // whole lines, then pad zero bytes
 	len  int    // of the lines; text[len-1] is a line feed
-	end  int64  // the byte of the input behind the chunk
+	end  int64  // the byte of the input after the chunk
 	done chan struct{}
 
 	rows
@@ -81,7 +81,7 @@ func (c *chunk) example(s *settings, i int) (next int, err error) {
 	return c.nextLine(i), nil
 }
 
-// nextLine is the place behind the line that text[i] belongs to.
+// nextLine is the place after the line that text[i] belongs to.
 func (c *chunk) nextLine(i int) int {
 	if c.text[i] == '\n' {
 		return i + 1

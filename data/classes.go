@@ -31,7 +31,7 @@ type kind struct {
 	line  int64
 }
 
-func (k *kinds) note(label float32, line int64) {
+func (k *kinds) add(label float32, line int64) {
 	for _, known := range *k {
 		if known.label == label {
 			return

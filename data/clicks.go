@@ -8,7 +8,7 @@ import (
 )
 
 // Clicks describes click-through examples from a logistic model that is known. Every row has one column of each field,
-// with value 1; columns of a field lie behind those of the fields before, the more frequent the lower. The weight of a
+// with value 1; columns of a field come after those of the fields before, the more frequent the lower. The weight of a
 // column and everything in a row are functions of the seed and of the column or the row number alone, so rows can be
 // made in any order and by any number of processes. (Processors that round exponentials differently may, once in a great
 // many rows, disagree on a column or a label.)
@@ -73,7 +73,7 @@ func (m *ClickModel) Weight(col int64) float64 {
 	return m.Spread * (float64(sum-2*0xffff) / 0x10000) * math.Sqrt2 * 1.224744871391589 // sqrt(3)
 }
 
-// row appends the columns of row number r to idx and tells whether the label is positive.
+// row appends the columns of row number r to idx and reports whether the label is positive.
 func (m *ClickModel) row(r int64, idx []int64) (cols []int64, positive bool) {
 	state := mix(m.rowKey + uint64(r)*golden)
 	margin := m.Bias

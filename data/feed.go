@@ -53,12 +53,12 @@ func (f *feeder) feed(ctx context.Context, free <-chan *chunk, work, order chan<
 	}
 }
 
-// fill reads the next whole lines into c and tells whether there are more.
+// fill reads the next whole lines into c and reports whether there are more.
 func (f *feeder) fill(c *chunk) (more bool) {
 	f.end = f.end || f.in.Stream == nil && f.in.Size == 0
 	text := append(c.text[:0], f.carry...)
 	f.carry = f.carry[:0]
-	cut := 0 // behind the last line end
+	cut := 0 // after the last line end
 	for step := f.step; cut == 0 && !f.end; step *= 2 {
 		if len(text) > f.limit {
 			c.err, c.lines = fmt.Errorf("line of more than %d bytes: %w", f.limit, ErrLimit), 1

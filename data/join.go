@@ -48,7 +48,7 @@ func (j *joiner) mixed(c *chunk) (line int64, err error) {
 		if err := j.kinds.refuse(k.label, j.s.Classes); err != nil {
 			return k.line, err
 		}
-		j.kinds.note(k.label, j.lines+k.line)
+		j.kinds.add(k.label, j.lines+k.line)
 	}
 	return 0, nil
 }

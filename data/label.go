@@ -60,7 +60,7 @@ func (c *chunk) mapLabel(s *settings, v float32) (float32, error) {
 	case SubOneTrans:
 		return v - 1, nil
 	case AutoTrans:
-		c.kinds.note(v, c.lines) // what it becomes is known when all are
+		c.kinds.add(v, c.lines) // what it becomes is known when all are
 	}
 	return v, nil
 }

@@ -8,7 +8,7 @@ import (
 	"thole.example/internal/number"
 )
 
-// pad is how many zero bytes stand behind the text of a chunk, so that eight bytes can be loaded at its last one.
+// pad is how many zero bytes follow the text of a chunk, so that eight bytes can be loaded at its last one.
 const pad = 16
 
 // eight are the eight bytes at text[i], of which number.Eight reads the digits.
@@ -106,7 +106,7 @@ func decimal(text []byte, i int) (v float32, end int) {
 	return float32(f), i
 }
 
-// exponent reads the digits behind an "e"; numbers beyond all floats stay beyond them.
+// exponent reads the digits after an "e"; numbers beyond all floats stay beyond them.
 func exponent(text []byte, i int) (e, end int) {
 	negative := text[i] == '-'
 	if negative || text[i] == '+' {

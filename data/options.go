@@ -48,7 +48,7 @@ type Options struct {
 	BatchRows int    // examples in a batch of Read; 0 for DefaultBatchRows
 	Separator string // one byte that may stand between tokens beside blanks; empty: "," in dense, none elsewhere
 
-	// Progress, if not nil, is called after every piece that was delivered with the bytes done so far, by the goroutine
+	// Progress, if not nil, is called after every chunk that was delivered with the bytes done so far, by the goroutine
 	// that called Load or runs the loop over Read.
 	Progress func(done, total int64)
 	// Note, if not nil, is told once for each input of what was read but ignored, with the first line of it; by the same

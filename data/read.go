@@ -13,7 +13,7 @@ import (
 var errStop = errors.New("stop")
 
 // Read parses the input and yields batches of Options.BatchRows examples (the last may be shorter), then ends; or it
-// yields one error, an *Error where the input is at fault, and ends. Memory is bounded by a few pieces of about 1 MiB
+// yields one error, an *Error where the input is at fault, and ends. Memory is bounded by a few chunks of about 1 MiB
 // for each processor, or of the longest line, and the batch. Batches belong to the caller. Where Options.Dim is not
 // given, the columns of a batch reach as far as its own highest index.
 func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
@@ -79,7 +79,7 @@ func (b *batcher) flush(emit func(*Batch) bool) error {
 
 // reader reads one input after the other.
 type reader struct {
-	step, limit int // of a piece, and of a line, in bytes
+	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
 }
 

@@ -12,7 +12,7 @@ type Source struct {
 
 	base int64 // what the format's indices count from, unless Options.Base says otherwise
 	sep  byte  // separator byte beside blanks, 0 for none
-	// features parses the features of a line from text[i] on, behind the label, up to the end of the line, whose place it
+	// features parses the features of a line from text[i] on, after the label, up to the end of the line, whose place it
 	// answers. It appends to c.rows but leaves ptr to its caller.
 	features func(c *chunk, s *settings, i int) (end int, err error)
 }

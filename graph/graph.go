@@ -1,5 +1,5 @@
 // Package graph wires layers into a network and runs it forward and backward on a batch. Layers are pure: they say
-// which parameters they want, compute from the blocks they are given, and answer with gradients. Where parameters live
+// which parameters they look up, compute from the blocks they are given, and answer with gradients. Where parameters live
 // is behind the interface [Params], which package ps satisfies.
 package graph
 
@@ -10,14 +10,14 @@ import (
 	"thole.example/matrix"
 )
 
-// Want is a piece of a parameter matrix: all its rows, and the columns Cols (ascending, no column twice), or all
-// columns if Cols is nil. The answer is a *matrix.Dense[float32] for all columns and a *matrix.Cols[float32] for some.
-type Want = matrix.Want
+// Lookup is what a batch needs of a parameter matrix: all its rows, of the columns Cols (ascending, no column twice), or of
+// all columns if Cols is nil. The answer is a *matrix.Dense[float32] for all columns and a *matrix.Cols[float32] for some.
+type Lookup = matrix.Lookup
 
 // Params is what a model needs of the world. It belongs to one task and is used by one goroutine.
 type Params interface {
-	// Pull gives the wanted pieces in the order of wants, as of the task's clock.
-	Pull(ctx context.Context, wants []Want) ([]matrix.Block, error)
+	// Pull gives the parameters of the lookups, in their order, as of the task's clock.
+	Pull(ctx context.Context, lookups []Lookup) ([]matrix.Block, error)
 	// Push keeps a gradient until Clock. The block belongs to Params from then on.
 	Push(name string, grad matrix.Block) error
 	// Clock sends what was pushed, says that the gradients are sums over weight examples and are to be applied with the
@@ -53,14 +53,14 @@ type Layer interface {
 	Name() string
 	// Params describes the parameter matrices of the layer.
 	Params() []matrix.Meta
-	// Wants are the pieces of parameters that the batch needs: one for each matrix of Params, in that order. The slices
-	// are the caller's. The next batches may be asked for before this one goes forward.
-	Wants(b *data.Batch) []Want
-	// Forward computes the activations from the pieces wanted and the outputs of the input layers. The result is valid
+	// Lookups are the parameters that the batch needs: one for each matrix of Params, in that order. The slices are the
+	// caller's. The next batches may be asked for before this one goes forward.
+	Lookups(b *data.Batch) []Lookup
+	// Forward computes the activations from what was looked up and the outputs of the input layers. The result is valid
 	// until the next Forward, the inputs must stay as they are until Backward.
 	Forward(b *data.Batch, params []matrix.Block, in []*Tensor) (*Tensor, error)
 	// Backward turns the gradient of the loss by this layer's output into the gradients by its inputs and by its
-	// parameters: sums over the batch, one block per Want, in that order. grad is not changed; the gradients by the
+	// parameters: sums over the batch, one block per Lookup, in that order. grad is not changed; the gradients by the
 	// inputs are valid until the next Backward, the blocks are new ones, which the caller may keep and give away.
 	Backward(grad *Tensor) (in []*Tensor, params []matrix.Block, err error)
 }

@@ -12,7 +12,7 @@ type Node struct {
 	In    []int // the nodes whose outputs it reads, in order, all before it
 }
 
-// Model is a network: nodes in an order in which each stands behind those it reads; the scores are the output of the
+// Model is a network: nodes in an order in which each comes after those it reads; the scores are the output of the
 // last one. A Model holds the working memory of its layers, so each task builds its own; File may be shared.
 type Model struct {
 	Name  string

@@ -19,8 +19,8 @@ type Grad struct {
 	Block  matrix.Block
 }
 
-// Run is a model at work for one task; one goroutine uses it. Wants, Step and Scores compute and touch nothing else,
-// so the caller decides when to pull and push: wants of the next batch may be pulled while this one is computed.
+// Run is a model at work for one task; one goroutine uses it. Lookups, Step and Scores compute and touch nothing else,
+// so the caller decides when to pull and push: lookups of the next batch may be pulled while this one is computed.
 type Run struct {
 	model  *Model
 	counts []int // parameter matrices of each node
@@ -58,19 +58,19 @@ func NewRun(m *Model) (*Run, error) {
 // Model is the model that runs.
 func (r *Run) Model() *Model { return r.model }
 
-// Wants are the pieces of parameters that the batch needs: one for each matrix of the model, in that order.
-func (r *Run) Wants(b *data.Batch) []Want {
-	var all []Want
+// Lookups are the parameters that the batch needs: one for each matrix of the model, in that order.
+func (r *Run) Lookups(b *data.Batch) []Lookup {
+	var all []Lookup
 	for _, n := range r.model.Nodes {
-		all = append(all, n.Layer.Wants(b)...)
+		all = append(all, n.Layer.Lookups(b)...)
 	}
 	return all
 }
 
-// Scores runs the batch forward on the pieces wanted. The result is valid until the next Scores or Step.
+// Scores runs the batch forward on the parameters that it looked up. The result is valid until the next Scores or Step.
 func (r *Run) Scores(b *data.Batch, params []matrix.Block) (*Tensor, error) {
 	if len(params) != len(r.names) {
-		return nil, fmt.Errorf("model %q: %d pieces of parameters, want %d", r.model.Name, len(params), len(r.names))
+		return nil, fmt.Errorf("model %q: parameters of %d lookups, want %d", r.model.Name, len(params), len(r.names))
 	}
 	var err error
 	for i, n := range r.model.Nodes {
@@ -101,9 +101,9 @@ func (r *Run) Loss(b *data.Batch, params []matrix.Block) (lossSum float64, err e
 	return r.model.Loss.Loss(score, b.Label, &r.grad), nil
 }
 
-// Step runs the batch forward and backward on the pieces wanted: the sum of the losses, and the gradient of that sum
-// by each piece, in the order of Wants. The blocks are the caller's. The error wraps ErrDiverged if the loss is not
-// finite.
+// Step runs the batch forward and backward on the parameters that it looked up: the sum of the losses, and the gradient of
+// that sum by each of them, in the order of Lookups. The blocks are the caller's. The error wraps ErrDiverged if the loss is
+// not finite.
 func (r *Run) Step(b *data.Batch, params []matrix.Block) (lossSum float64, grads []Grad, err error) {
 	if lossSum, err = r.Loss(b, params); err != nil {
 		return 0, nil, err
@@ -156,7 +156,7 @@ func (r *Run) collect(node int, g *Tensor) {
 
 // Train pulls what the batch needs, computes, pushes the gradients and moves the clock on.
 func (r *Run) Train(ctx context.Context, p Params, b *data.Batch, rate float64) (lossSum float64, err error) {
-	params, err := p.Pull(ctx, r.Wants(b))
+	params, err := p.Pull(ctx, r.Lookups(b))
 	if err != nil {
 		return 0, err
 	}
@@ -174,7 +174,7 @@ func (r *Run) Train(ctx context.Context, p Params, b *data.Batch, rate float64) 
 
 // Predict pulls what the batch needs and answers the scores, valid until the next Scores, Step, Train or Predict.
 func (r *Run) Predict(ctx context.Context, p Params, b *data.Batch) (*Tensor, error) {
-	params, err := p.Pull(ctx, r.Wants(b))
+	params, err := p.Pull(ctx, r.Lookups(b))
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (a *affine) Name() string { return a.name }
 func (a *affine) Params() []matrix.Meta {
 	return []matrix.Meta{{Name: a.name + "_w", Rows: 1, Cols: 1, DType: matrix.F32}}
 }
-func (a *affine) Wants(*data.Batch) []Want { return []Want{{Matrix: a.name + "_w"}} }
+func (a *affine) Lookups(*data.Batch) []Lookup { return []Lookup{{Matrix: a.name + "_w"}} }
 
 func (a *affine) Forward(b *data.Batch, params []matrix.Block, in []*Tensor) (*Tensor, error) {
 	if a.name == "bad" {
@@ -77,9 +77,9 @@ type shelf struct {
 	fail   error
 }
 
-func (s *shelf) Pull(_ context.Context, wants []Want) ([]matrix.Block, error) {
-	blocks := make([]matrix.Block, len(wants))
-	for i := range wants {
+func (s *shelf) Pull(_ context.Context, lookups []Lookup) ([]matrix.Block, error) {
+	blocks := make([]matrix.Block, len(lookups))
+	for i := range lookups {
 		blocks[i] = matrix.Block{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float32]{Val: []float32{s.val}}}
 	}
 	return blocks, s.fail
@@ -145,7 +145,7 @@ func TestRunErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, b := context.Background(), examples(1)
-	if _, _, err := run.Step(b, nil); err == nil || !strings.Contains(err.Error(), "0 pieces of parameters, want 1") {
+	if _, _, err := run.Step(b, nil); err == nil || !strings.Contains(err.Error(), "parameters of 0 lookups, want 1") {
 		t.Errorf("no parameters: %v", err)
 	}
 	nan := &shelf{val: float32(math.NaN())}

@@ -9,6 +9,7 @@ import "unsafe"
 type Memory struct {
 	data   []byte
 	mapped mapping
+	fit    bool
 }
 
 // mapFrom is from how many bytes on memory is mapped: below, huge pages would take more than they give. It also bounds
@@ -35,6 +36,16 @@ func (m *Memory) Grow(n int) error {
 	return nil
 }
 
+// Fit is Grow for memory that will not grow any more: what is left over of the last huge page is not taken.
+func (m *Memory) Fit(n int) error {
+	if err := m.Grow(n); err != nil {
+		return err
+	}
+	m.fit = true
+	m.mapped.fit(n)
+	return nil
+}
+
 // Free gives the memory back; it is empty afterwards. Memory that is not freed is collected while it is small, and stays
 // until the process ends when it is mapped.
 func (m *Memory) Free() {
@@ -46,6 +57,9 @@ func (m *Memory) Free() {
 func (m *Memory) Resident(n int) int {
 	if m.mapped.base == nil {
 		return len(m.data)
+	}
+	if m.fit {
+		return min(n, len(m.data))
 	}
 	return min((n+hugePage-1)&^(hugePage-1), len(m.data))
 }

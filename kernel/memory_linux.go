@@ -95,6 +95,13 @@ func reserve(n int) (unsafe.Pointer, error) {
 	return to, nil
 }
 
+// fit has ordinary pages behind the whole huge pages of the first n bytes.
+func (m *mapping) fit(n int) {
+	if from := n &^ (hugePage - 1); m.base != nil && from < m.room {
+		_ = unix.Madvise(unsafe.Slice((*byte)(m.base), m.room)[from:], unix.MADV_NOHUGEPAGE)
+	}
+}
+
 func (m *mapping) free() {
 	m.ready.Wait()
 	if m.base != nil {

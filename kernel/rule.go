@@ -58,15 +58,21 @@ func Cells[T Float](r Rule, w, g []T, slots [][]T) {
 	}
 }
 
+// The settings of an addition, which has none.
+var (
+	zero32 settings[float32]
+	zero64 settings[float64]
+)
+
 // AddRows adds to each row of the batch what stands in place of its gradients, without the scale. Integers wrap around.
 func AddRows[T Number](b *Batch[T]) {
 	want(len(b.Grad), len(b.Rows), "Grad")
 	switch b := any(b).(type) {
 	case *Batch[float32]:
-		f32.rules[addition](b, &settings[float32]{})
+		f32.rules[addition](b, &zero32)
 		return
 	case *Batch[float64]:
-		f64.rules[addition](b, &settings[float64]{})
+		f64.rules[addition](b, &zero64)
 		return
 	}
 	b.fetch()

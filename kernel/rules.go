@@ -22,7 +22,9 @@ const (
 // plainRules are the rules in pure Go, which the others are held to.
 func plainRules[T Float]() [ruleKinds]cellRule[T] {
 	return [ruleKinds]cellRule[T]{
-		addition: addCells[T], sgdPlain: sgdCells[T], sgdL1: sgdCells[T], momentumPlain: momentumCells[T], adagradPlain: adagradCells[T], adagradL1: adagradCells[T],
+		addition: addCells[T], sgdPlain: sgdCells[T], sgdL1: sgdCells[T],
+		momentumPlain: momentumCells[T],
+		adagradPlain:  adagradCells[T], adagradL1: adagradCells[T],
 		adamPlain: adamCells[T], ftrlTaken: ftrlTakenCells[T], ftrlFixed: ftrlFixedCells[T],
 	}
 }

@@ -9,7 +9,8 @@ func fastTables() []table[float32] {
 	t := generic[float32]()
 	t.name = "avx2"
 	t.rules = [ruleKinds]func(*Batch[float32], *settings[float32]){
-		sgdPlain: sgdAVX2, sgdL1: sgdL1AVX2, momentumPlain: momentumAVX2, addition: addAVX2, adagradPlain: adagradAVX2, adagradL1: adagradL1AVX2,
+		addition: addAVX2, sgdPlain: sgdAVX2, sgdL1: sgdL1AVX2, momentumPlain: momentumAVX2,
+		adagradPlain: adagradAVX2, adagradL1: adagradL1AVX2,
 		adamPlain: adamAVX2, ftrlTaken: ftrlTakenAVX2, ftrlFixed: ftrlFixedAVX2,
 	}
 	return []table[float32]{t}

@@ -34,14 +34,14 @@ func batch(rng *rand.Rand, n int, dim, lo, stride int64) *data.Batch {
 	return b
 }
 
-// pull answers wants with random values.
-func pull(rng *rand.Rand, l graph.Layer, wants []graph.Want) []matrix.Block {
-	blocks := make([]matrix.Block, len(wants))
+// pull answers lookups with random values.
+func pull(rng *rand.Rand, l graph.Layer, lookups []graph.Lookup) []matrix.Block {
+	blocks := make([]matrix.Block, len(lookups))
 	for i, meta := range l.Params() {
-		if wants[i].Cols == nil {
+		if lookups[i].Cols == nil {
 			blocks[i] = matrix.NewDense(matrix.F32, meta.Rect())
 		} else {
-			blocks[i] = matrix.Block{At: meta.Rect(), Data: matrix.KindOf(matrix.F32).Cols(wants[i].Cols, int(meta.Rows))}
+			blocks[i] = matrix.Block{At: meta.Rect(), Data: matrix.KindOf(matrix.F32).Cols(lookups[i].Cols, int(meta.Rows))}
 		}
 		for k := range blocks[i].Data.NNZ() {
 			blocks[i].Data.Values().([]float32)[k] = float32(rng.NormFloat64() / 2)
@@ -74,7 +74,7 @@ func TestGradient(t *testing.T) {
 				}
 				rng := rand.New(rand.NewPCG(1, 2))
 				b := batch(rng, 5, 20, s.ColLo, 1)
-				params := pull(rng, l, l.Wants(b))
+				params := pull(rng, l, l.Lookups(b))
 				up := graph.NewTensor(b.Len(), s.OutputDim)
 				for i := range up.Val {
 					up.Val[i] = float32(rng.NormFloat64())
@@ -131,10 +131,10 @@ func TestColumnsEqualAll(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := batch(rng, 30, 20, 0, 1)
-		whole := pull(rng, all, all.Wants(b))
-		wants := some.Wants(b)
-		cols := &matrix.Cols[float32]{Idx: wants[0].Cols}
-		for _, c := range wants[0].Cols {
+		whole := pull(rng, all, all.Lookups(b))
+		lookups := some.Lookups(b)
+		cols := &matrix.Cols[float32]{Idx: lookups[0].Cols}
+		for _, c := range lookups[0].Cols {
 			for o := range out {
 				cols.Val = append(cols.Val, whole[0].Data.Values().([]float32)[o*20+int(c)])
 			}
@@ -169,7 +169,7 @@ func TestPrefetch(t *testing.T) {
 	var params [][]matrix.Block
 	for i := range 4 {
 		batches = append(batches, batch(rng, 9, 300, 0, 1<<40+int64(i)))
-		params = append(params, pull(rng, l, l.Wants(batches[i])))
+		params = append(params, pull(rng, l, l.Lookups(batches[i])))
 	}
 	for i, b := range batches {
 		out, err := l.Forward(b, params[i], nil)
@@ -274,9 +274,9 @@ func TestErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := batch(rng, 4, 10, 0, 1)
-		good := pull(rng, l, l.Wants(b))
+		good := pull(rng, l, l.Lookups(b))
 		out := batch(rng, 30, 20, 0, 1)
-		if _, err := l.Forward(out, pull(rng, l, l.Wants(out)), nil); err == nil || !strings.Contains(err.Error(), "within [0,10)") {
+		if _, err := l.Forward(out, pull(rng, l, l.Lookups(out)), nil); err == nil || !strings.Contains(err.Error(), "within [0,10)") {
 			t.Errorf("feature outside: %v", err)
 		}
 		wide := matrix.NewDense(matrix.F64, matrix.At(0, 1, 0, 10))

@@ -1,7 +1,7 @@
 package layer
 
 // The products of the sparse features with the weights, both ways. Weights are either whole, row-major with the columns
-// counted from the first, or columns by their place among those wanted, each with its values for all outputs.
+// counted from the first, or columns by their place among those looked up, each with its values for all outputs.
 
 func (l *input) forwardAll(w []float32) {
 	x, lo, cols := l.x, l.weight.ColLo, int(l.weight.Cols)

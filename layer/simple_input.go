@@ -80,20 +80,20 @@ func (l *input) Name() string { return l.spec.Name }
 // Params implements graph.Layer.
 func (l *input) Params() []matrix.Meta { return []matrix.Meta{l.weight.Clone(), l.bias.Clone()} }
 
-// Wants implements graph.Layer.
-func (l *input) Wants(b *data.Batch) []graph.Want {
-	wants := []graph.Want{{Matrix: l.weight.Name}, {Matrix: l.bias.Name}}
+// Lookups implements graph.Layer.
+func (l *input) Lookups(b *data.Batch) []graph.Lookup {
+	lookups := []graph.Lookup{{Matrix: l.weight.Name}, {Matrix: l.bias.Name}}
 	if l.all {
-		return wants
+		return lookups
 	}
 	l.next = 1 - l.next
 	x := &l.seen[l.next]
 	x.build(entries(b.Rows()))
-	wants[0].Cols = slices.Clone(x.cols)
-	if wants[0].Cols == nil {
-		wants[0].Cols = []int64{} // nil would mean all
+	lookups[0].Cols = slices.Clone(x.cols)
+	if lookups[0].Cols == nil {
+		lookups[0].Cols = []int64{} // nil would mean all
 	}
-	return wants
+	return lookups
 }
 
 // Forward implements graph.Layer. It refuses features outside the columns of the layer.
@@ -153,14 +153,14 @@ func (l *input) multiply(block matrix.Block) error {
 		}
 		x := l.find()
 		if !slices.Equal(w.Idx, x.cols) || len(w.Val) != len(w.Idx)*rows {
-			return fmt.Errorf("%s: got %d columns and %d values, want the %d columns wanted and %d rows",
+			return fmt.Errorf("%s: got %d columns and %d values, want the %d columns of the lookup and %d rows",
 				l.weight.Name, len(w.Idx), len(w.Val), len(x.cols), rows)
 		}
 		l.at, l.cols = x.at, x.cols
 		l.forwardCols(w.Val)
 		return nil
 	}
-	return fmt.Errorf("%s: got %T of %d values, want the columns wanted, f32", l.weight.Name, block.Data, block.Data.NNZ())
+	return fmt.Errorf("%s: got %T of %d values, want the columns of the lookup, f32", l.weight.Name, block.Data, block.Data.NNZ())
 }
 
 // find is the index of the batch that goes forward, built again if other batches were asked for in between.

@@ -2,10 +2,12 @@ package optim
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+	"thole.example/kernel"
 	"thole.example/psf"
 )
 
@@ -286,6 +288,44 @@ func TestSplit(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The form for rows gives the bits of the one for cells.
+func TestRows(t *testing.T) {
+	for _, rule := range Rules() {
+		for _, h := range []set{nil, {"l2": 0.01}, {"l1": 0.02}} {
+			step, err := rule.Bind(h)
+			if err != nil {
+				continue // a setting that the rule does not have
+			}
+			const dim, rows = 5, 3
+			stride := dim * (1 + rule.Slots)
+			val, slab, g := make([]float32, rows*stride), make([]float32, rows*stride), []float32{0.5, -1, 0, 2, 1e-20}
+			for i := range rows {
+				copy(val[i*stride:], []float32{1, -2, 0, 3, -0.25})
+			}
+			copy(slab, val)
+			for tick := range int64(4) {
+				b := kernel.Batch[float32]{Slab: slab, Stride: stride, Dim: dim, Next: dim, Scale: 0.5}
+				for i := range rows {
+					own, mean := val[i*stride:][:stride], make([]float32, dim)
+					for k := range mean {
+						mean[k] = g[k] * 0.5
+					}
+					s := make([][]float32, rule.Slots)
+					for k := range s {
+						s[k] = own[(k+1)*dim:][:dim]
+					}
+					step.F32(own[:dim], mean, s, 0.1, tick+1)
+					b.Rows, b.Grad = append(b.Rows, uint32(i)), append(b.Grad, &g[0])
+				}
+				step.Rows32(0.1, tick+1)(&b)
+				if !slices.Equal(slab, val) {
+					t.Fatalf("%s %v, step %d: %v, want %v", rule.Name, h, tick+1, slab, val)
+				}
+			}
+		}
 	}
 }
 

@@ -59,7 +59,8 @@ func Lookup(name string, m *matrix.Meta) (Partitioner, error) {
 }
 
 // rangePartitioner cuts into blocks of BlockRows by BlockCols, row of blocks after row of blocks. Where the matrix does
-// not say a size it cuts whichever are more, rows or columns.
+// not say a size it cuts whichever are more, rows or columns. The rows of a sparse matrix are cut alike for any number of
+// servers: a column is stored with all rows of its block, so that the cut decides which cells are stored.
 var rangePartitioner = Partitioner{
 	Name: "range",
 	Help: "blocks of rows and columns, row of blocks after row of blocks",
@@ -69,13 +70,13 @@ var rangePartitioner = Partitioner{
 		if !rows.fixed {
 			rows = whole(m.Rows)
 			if tall {
-				rows = side{size: defaultSide(m.Rows)}
+				rows = side{defaultSide(m.Rows), m.Layout == matrix.RowSparse}
 			}
 		}
 		if !cols.fixed {
 			cols = side{size: defaultSide(m.Cols)}
 			if tall && m.BlockRows <= 0 {
-				cols = whole(m.Cols)
+				cols = side{max(1, m.Cols), m.Layout != matrix.RowSparse}
 			}
 		}
 		return rows, cols

@@ -20,7 +20,7 @@ var edges = []int64{0, 1, 2, 31, 32, 33, 255, 256, 8191, 8192, 8193, 1 << 20, 1 
 // wide draws a matrix of any size, cut into at most some thousand blocks.
 func wide(t *rapid.T) matrix.Meta {
 	m := matrix.Meta{
-		Name: "m", DType: matrix.F32, Layout: matrix.RowSparse,
+		Name: "m", DType: matrix.F32, Layout: rapid.SampledFrom([]matrix.Layout{matrix.RowDense, matrix.RowSparse}).Draw(t, "layout"),
 		Rows: rapid.OneOf(rapid.SampledFrom(edges), rapid.Int64Range(0, 300)).Draw(t, "rows"),
 		Cols: rapid.OneOf(rapid.SampledFrom(edges), rapid.Int64Range(0, 300)).Draw(t, "cols"),
 	}
@@ -102,7 +102,7 @@ func TestShares(t *testing.T) {
 			t.Fatalf("%d partitions of one server, %d of another", most, least)
 		}
 		cut := m.Cols
-		if p.Name == "range" {
+		if p.Name == "range" && m.Layout == matrix.RowDense {
 			cut = max(m.Rows, m.Cols)
 		}
 		switch free := m.BlockRows == 0 && m.BlockCols == 0 && !m.Rect().Empty(); {
@@ -112,6 +112,19 @@ func TestShares(t *testing.T) {
 			t.Fatalf("%d partitions of %d columns on %d servers", len(mp.Owners), cut, n)
 		case !p.Hash && free && cut >= 64*int64(n) && most != least:
 			t.Fatalf("%d and %d partitions a server, want as many for each", most, least)
+		}
+	})
+}
+
+// TestSparseRows: which cells of a sparse matrix are stored does not depend on the number of servers.
+func TestSparseRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := wide(t)
+		m.Layout = matrix.RowSparse
+		p := rapid.SampledFrom(part.Partitioners()).Draw(t, "partitioner")
+		one, more := newMap(t, &m, p, 1), newMap(t, &m, p, rapid.IntRange(2, 100).Draw(t, "servers"))
+		if !slices.Equal(one.Rows, more.Rows) {
+			t.Fatalf("bounds of rows %v for one server, %v for more", one.Rows, more.Rows)
 		}
 	})
 }

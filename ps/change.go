@@ -176,7 +176,7 @@ func (r *round) answered() bool {
 	return true
 }
 
-// changeAlone makes a change that nothing was pushed for, when all before it were made, and waits for it. What was pushed
+// changeAlone makes a change that nothing was pushed for, once all before it are answered, and waits for it. What was pushed
 // stays in the oplog.
 func (c *Client) changeAlone(ctx context.Context, request func(server int) (*rpc.Request, error)) error {
 	if err := c.settle(ctx); err != nil {

@@ -56,7 +56,7 @@ func changes(p *ps.Client) map[string]func(ctx context.Context) error {
 		"clock":      func(ctx context.Context) error { return p.Clock(ctx, 0, 0) },
 		"sync clock": p.SyncClock,
 		"next": func(ctx context.Context) error {
-			_, err := p.Next(ctx, 0, 0, []matrix.Want{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1, 5}}})
+			_, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1, 5}}})
 			return err
 		},
 	}
@@ -114,7 +114,7 @@ func endsMeanwhile(t *testing.T, kind string, window int, lost bool) {
 	before := float64(0)
 	c.fate = func(server int, q *rpc.Request) fate {
 		if server == 1 && q.Op == rpc.OpPush {
-			return held
+			return kept
 		}
 		return delivered
 	}
@@ -134,7 +134,7 @@ func endsMeanwhile(t *testing.T, kind string, window int, lost bool) {
 	clock := p.Now()
 	go func() {
 		time.Sleep(time.Second)
-		if lost { // and what was held never comes
+		if lost { // and what was kept never comes
 			c.forget()
 			c.stores[1].mu.Lock()
 			gone := c.stores[1].byTask[0].peer
@@ -229,7 +229,7 @@ func wantForGood(t *testing.T, p *ps.Client, m *ps.Matrix, first error, text str
 	calls := changes(p)
 	calls["push"] = func(context.Context) error { return p.Push("d", dense(matrix.At(0, 1, 0, 1), 1)) }
 	calls["pull"] = func(ctx context.Context) error {
-		_, err := p.Pull(ctx, []matrix.Want{{Matrix: "d"}})
+		_, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "d"}})
 		return err
 	}
 	calls["row"] = func(ctx context.Context) error { _, err := m.GetRow(ctx, 0); return err }
@@ -259,7 +259,7 @@ func TestRefusedBetweenOthers(t *testing.T) {
 	p := c.dial(t, ps.Options{})
 	defer p.Close()
 	d, s := both(t, p)
-	c.fate = func(int, *rpc.Request) fate { return held }
+	c.fate = func(int, *rpc.Request) fate { return kept }
 	for range 3 {
 		pushOnes(t, d, s)
 		must(t, p.Clock(t.Context(), 0, 0))
@@ -284,7 +284,7 @@ func TestInFlight(t *testing.T) {
 			p := c.dial(t, ps.Options{InFlight: n})
 			defer p.Close()
 			d, s := both(t, p)
-			c.fate = func(int, *rpc.Request) fate { return held }
+			c.fate = func(int, *rpc.Request) fate { return kept }
 			want := n
 			if n == 0 {
 				want = 4
@@ -466,9 +466,9 @@ func TestChangesAreNumbered(t *testing.T) {
 	pushOnes(t, d, s)
 	must(t, p.Flush(t.Context()))
 	must(t, p.Flush(t.Context())) // nothing to send
-	_, err := p.Next(t.Context(), 0, 0, []matrix.Want{{Matrix: "d"}})
+	_, err := p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "d"}})
 	must(t, err)
-	_, err = p.Pull(t.Context(), []matrix.Want{{Matrix: "d"}})
+	_, err = p.Pull(t.Context(), []matrix.Lookup{{Matrix: "d"}})
 	must(t, err)
 	must(t, d.Clock(t.Context(), 0, 0))
 	must(t, p.Barrier(t.Context()))
@@ -477,4 +477,64 @@ func TestChangesAreNumbered(t *testing.T) {
 		t.Errorf("%q, want %q", seen, want)
 	}
 	c.right(t)
+}
+
+// TestContextEndsAway: a call that ends while a server is out of reach is not the end; a later one reaches it.
+func TestContextEndsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(2)
+		p := c.dial(t, ps.Options{Retry: time.Minute})
+		defer p.Close()
+		d, s := both(t, p)
+		pushOnes(t, d, s)
+		c.fate = func(server int, q *rpc.Request) fate {
+			if server == 1 && q.Op == rpc.OpPush {
+				c.down[1] = true
+				return lostBefore
+			}
+			return delivered
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.SyncClock(ctx); !errors.Is(err, context.DeadlineExceeded) || p.Now() != 1 {
+			t.Errorf("clock %d: %v", p.Now(), err)
+		}
+		c.fate, c.down[1] = nil, false
+		time.Sleep(time.Hour) // however long nobody tries
+		must(t, p.Barrier(t.Context()))
+		wantOnes(t, c, 1)
+	})
+}
+
+// TestNextGivenUp: the keys that a step under way asks for are not those of later calls.
+func TestNextGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster(1)
+		p := c.dial(t, ps.Options{})
+		defer p.Close()
+		both(t, p)
+		var asked []int64
+		c.fate = func(_ int, q *rpc.Request) fate {
+			if len(q.Parts) > 0 && asked == nil {
+				asked = q.Parts[0].Keys
+			}
+			return kept
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "s", Cols: []int64{1, 2, 3}}}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		before := slices.Clone(asked)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "s", Cols: []int64{7, 8, 9}}}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if len(asked) != 3 || !slices.Equal(asked, before) {
+			t.Errorf("the server sees %v, was asked %v", asked, before)
+		}
+		c.release()
+		must(t, p.Barrier(t.Context()))
+	})
 }

@@ -51,7 +51,7 @@ func (c *Client) SyncClock(ctx context.Context) error {
 	return c.tickSome(ctx, ticks{of: c.order, own: true}, true)
 }
 
-// tickSome sends what was pushed with the ticks; with wait, when all before it is known to be made, and waits for it.
+// tickSome sends what was pushed with the ticks; with wait, once all before them are answered, and waits for the answers.
 func (c *Client) tickSome(ctx context.Context, t ticks, wait bool) error {
 	if wait {
 		if err := c.settle(ctx); err != nil {

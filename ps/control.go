@@ -42,7 +42,7 @@ func (l *link) read(r *rpc.Response, into any) error {
 	return nil
 }
 
-// ask sends a request to every server that has one, and waits for all answers; the place of a nil request stays nil.
+// ask sends a request to every server that has one, and waits for all answers; that of a nil request is nil.
 // It waits for the changes under way, too: if one was refused, the answers may never come. The caller releases what it
 // gets. The error is that of the first server that has one.
 func (c *Client) ask(ctx context.Context, qs []*rpc.Request) ([]*exchange, error) {

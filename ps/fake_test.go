@@ -19,7 +19,7 @@ const (
 	delivered  fate = iota
 	lostBefore      // the connection ends before the server sees it
 	lostAfter       // the connection ends before the client sees the answer
-	held            // the server sees it when release is called
+	kept            // the server sees it when release is called
 	mute            // the server sees it, and the answer never comes
 )
 
@@ -71,7 +71,7 @@ func (f *fake) become(fate func(server int, q *rpc.Request) fate) {
 	f.fate = fate
 }
 
-// forget loses what was held.
+// forget loses what was kept.
 func (f *fake) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -90,7 +90,7 @@ func (f *fake) cut(peer *rpc.Peer) {
 	}
 }
 
-// release delivers what was held, in order, and all from then on.
+// release delivers what was kept, in order, and all from then on.
 func (f *fake) release() {
 	for {
 		f.mu.Lock()
@@ -199,14 +199,14 @@ func (c *fakeConn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 	switch c.f.decide(c.server, q, &what, serve) {
 	case lostBefore:
 		c.end(rpc.ErrLost)
-	case held:
+	case kept:
 	default:
 		serve()
 	}
 	return call
 }
 
-// decide says what becomes of a request, and keeps it if it is held.
+// decide says what becomes of a request, and keeps it if it is kept.
 func (f *fake) decide(server int, q *rpc.Request, what *fate, serve func()) fate {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -217,9 +217,9 @@ func (f *fake) decide(server int, q *rpc.Request, what *fate, serve func()) fate
 	if f.fate != nil {
 		*what = f.fate(server, q)
 	}
-	if *what == held {
+	if *what == kept {
 		f.hold = append(f.hold, serve)
-		return held // somebody else has it now
+		return kept // somebody else has it now
 	}
 	return *what
 }

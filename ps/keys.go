@@ -251,8 +251,8 @@ func (k *Keys) mergeGroup(table []uint32, inputs []kernel.Input, out uint32) uin
 	return out
 }
 
-// tableBits is the size of the table for n keys, as a power of two: 8 to 16 places for each as long as that fits the
-// first cache, as whoever finds a place taken has guessed wrong; 2 to 4 where there are more.
+// tableBits is the size of the table for n keys, as a power of two: 8 to 16 slots for each as long as that fits the
+// first cache, as whoever finds a slot taken has guessed wrong; 2 to 4 where there are more.
 func tableBits(n uint32) int {
 	return min(max(bits.Len32(2*n), min(bits.Len32(8*n), 13)), 31)
 }

@@ -20,9 +20,9 @@ import (
 func readings(p *ps.Client, d, s *ps.Matrix) map[string]func() error {
 	ctx := context.Background()
 	return map[string]func() error{
-		"dense":  func() error { _, err := p.Pull(ctx, []matrix.Want{{Matrix: "d"}}); return err },
+		"dense":  func() error { _, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "d"}}); return err },
 		"row":    func() error { _, err := d.GetRow(ctx, 0); return err },
-		"stored": func() error { _, err := p.Pull(ctx, []matrix.Want{{Matrix: "s"}}); return err },
+		"stored": func() error { _, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "s"}}); return err },
 		"keys": func() error {
 			k, err := s.Plan(nil, []int64{9, 3, 9, 500, 7, 6, 5, 4, 2})
 			if err != nil {
@@ -32,7 +32,7 @@ func readings(p *ps.Client, d, s *ps.Matrix) map[string]func() error {
 		},
 		"columns of dense": func() error { _, err := d.GetCols(ctx, []int64{0, 4, 8}); return err },
 		"next": func() error {
-			_, err := p.Next(ctx, 0, 0, []matrix.Want{{Matrix: "d"}, {Matrix: "s"}, {Matrix: "s", Cols: []int64{1, 2, 3}}})
+			_, err := p.Next(ctx, 0, 0, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s"}, {Matrix: "s", Cols: []int64{1, 2, 3}}})
 			return err
 		},
 		"flow": func() error {
@@ -93,17 +93,18 @@ func TestLies(t *testing.T) {
 			r.Parts = append(r.Parts, rpc.Part{Kind: rpc.KindKeys})
 			return ok
 		},
-		"kind":            part(func(p *rpc.Part) { p.Kind = p.Kind%3 + 1 }),
-		"type":            part(func(p *rpc.Part) { p.DType = matrix.I64 }),
-		"matrix":          part(func(p *rpc.Part) { p.Matrix++ }),
-		"too few values":  part(func(p *rpc.Part) { p.Values = p.Values[:max(0, len(p.Values)-8)]; p.Keys = append(p.Keys, 1<<50) }),
-		"too many values": part(func(p *rpc.Part) { p.Values = append(p.Values, make([]byte, 8)...) }),
-		"no values":       part(func(p *rpc.Part) { p.Values, p.Keys = nil, append(p.Keys, 1<<50) }),
-		"an old clock":    part(func(p *rpc.Part) { p.Clock = -1 }),
-		"descending":      stored(func(p *rpc.Part) { p.Keys[0], p.Keys[1] = p.Keys[1], p.Keys[0] }),
-		"twice":           stored(func(p *rpc.Part) { p.Keys[1] = p.Keys[0] }),
-		"outside":         stored(func(p *rpc.Part) { p.Keys[len(p.Keys)-1] = 1000 }),
-		"another's key":   stored(func(p *rpc.Part) { p.Keys[len(p.Keys)-1]++ }),
+		"kind":                part(func(p *rpc.Part) { p.Kind = p.Kind%3 + 1 }),
+		"type":                part(func(p *rpc.Part) { p.DType = matrix.I64 }),
+		"matrix":              part(func(p *rpc.Part) { p.Matrix++ }),
+		"too few values":      part(func(p *rpc.Part) { p.Values = p.Values[:max(0, len(p.Values)-8)]; p.Keys = append(p.Keys, 1<<50) }),
+		"too many values":     part(func(p *rpc.Part) { p.Values = append(p.Values, make([]byte, 8)...) }),
+		"a key beside values": part(func(p *rpc.Part) { p.Keys = append(p.Keys, 1<<50) }),
+		"no values":           part(func(p *rpc.Part) { p.Values, p.Keys = nil, append(p.Keys, 1<<50) }),
+		"an old clock":        part(func(p *rpc.Part) { p.Clock = -1 }),
+		"descending":          stored(func(p *rpc.Part) { p.Keys[0], p.Keys[1] = p.Keys[1], p.Keys[0] }),
+		"twice":               stored(func(p *rpc.Part) { p.Keys[1] = p.Keys[0] }),
+		"outside":             stored(func(p *rpc.Part) { p.Keys[len(p.Keys)-1] = 1000 }),
+		"another's key":       stored(func(p *rpc.Part) { p.Keys[len(p.Keys)-1]++ }),
 		"a result less": func(r *rpc.Response) bool {
 			ok := len(r.Results) > 0
 			r.Results = r.Results[:max(0, len(r.Results)-1)]

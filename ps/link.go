@@ -18,7 +18,7 @@ type link struct {
 	joined bool     // the server knows the client
 	epoch  int      // connections lost
 	seq    uint64   // number of the last change
-	made   uint64   // the last change that the server had made when the client came back
+	done   uint64   // the last change that the server had made when the client came back
 	log    []*exchange
 	lost   error           // why there is no connection
 	trying context.Context // ends when the client stops trying to make one
@@ -76,7 +76,7 @@ func (l *link) send(ctx context.Context, x *exchange) error {
 // start starts the exchange on the connection there is. The error is why the context ended before it was sent.
 func (l *link) start(ctx context.Context, x *exchange) error {
 	q := x.q
-	if q.Seq > 0 && q.Seq <= l.made {
+	if q.Seq > 0 && q.Seq <= l.done {
 		q = verdict(q)
 	}
 	x.again = x.call != nil
@@ -203,7 +203,7 @@ func (l *link) try(d time.Duration) {
 	l.trying, l.stop = context.WithTimeout(context.Background(), d)
 }
 
-// connect makes a new connection in the place of a lost one, and says who is back.
+// connect makes a new connection instead of a lost one, and says who is back.
 func (l *link) connect(ctx context.Context) error {
 	if l.conn == nil && l.trying.Err() != nil {
 		l.try(lastPause) // the loss was found long ago, by a call that ended
@@ -287,6 +287,6 @@ func (l *link) welcome(r *rpc.Response) error {
 	if joined.Seq > l.seq {
 		return l.lie("the last of its changes is number %d, want at most %d", joined.Seq, l.seq)
 	}
-	l.joined, l.made = true, joined.Seq
+	l.joined, l.done = true, joined.Seq
 	return nil
 }

@@ -44,7 +44,7 @@ func (c *Client) Create(ctx context.Context, partitioner string, ms ...matrix.Me
 		return err
 	}
 	defer c.end()
-	specs, made := make([]rpc.Spec, len(ms)), make([]*Matrix, len(ms))
+	specs, fresh := make([]rpc.Spec, len(ms)), make([]*Matrix, len(ms))
 	for i, meta := range ms {
 		cut, err := part.Lookup(partitioner, &meta)
 		if err != nil {
@@ -58,7 +58,7 @@ func (c *Client) Create(ctx context.Context, partitioner string, ms ...matrix.Me
 		if m.parts, err = part.NewMap(&meta, cut, len(c.links), mapVersion); err != nil {
 			return err
 		}
-		made[i] = m
+		fresh[i] = m
 	}
 	xs, err := c.askAll(ctx, rpc.OpCreate, func(i int) any {
 		return rpc.Create{Matrices: specs, Servers: len(c.links), Index: i}
@@ -67,23 +67,23 @@ func (c *Client) Create(ctx context.Context, partitioner string, ms ...matrix.Me
 		return err
 	}
 	for _, x := range xs {
-		if err := x.link.created(x.resp, made); err != nil {
+		if err := x.link.created(x.resp, fresh); err != nil {
 			return err
 		}
 	}
-	return c.adopt(made)
+	return c.adopt(fresh)
 }
 
 // created takes the answer to a Create.
-func (l *link) created(r *rpc.Response, made []*Matrix) error {
+func (l *link) created(r *rpc.Response, fresh []*Matrix) error {
 	var answer rpc.Created
 	if err := l.read(r, &answer); err != nil {
 		return err
 	}
-	if n := len(made); len(answer.Numbers) != n || len(answer.Clocks) != n || answer.Maps != nil && len(answer.Maps) != n {
+	if n := len(fresh); len(answer.Numbers) != n || len(answer.Clocks) != n || answer.Maps != nil && len(answer.Maps) != n {
 		return l.lie("%d numbers, %d clocks and %d maps of %d matrices", len(answer.Numbers), len(answer.Clocks), len(answer.Maps), n)
 	}
-	for i, m := range made {
+	for i, m := range fresh {
 		if answer.Numbers[i] == 0 {
 			return l.lie("matrix %s has number 0, which is none", m.meta.Name)
 		}
@@ -109,8 +109,8 @@ func (l *link) created(r *rpc.Response, made []*Matrix) error {
 }
 
 // adopt keeps the handles of new matrices; those that were there stay.
-func (c *Client) adopt(made []*Matrix) error {
-	for _, m := range made {
+func (c *Client) adopt(fresh []*Matrix) error {
+	for _, m := range fresh {
 		have := c.mats[m.meta.Name]
 		if have == nil {
 			c.mats[m.meta.Name] = m
@@ -125,7 +125,7 @@ func (c *Client) adopt(made []*Matrix) error {
 	return nil
 }
 
-// row is the place of a row.
+// row is the rectangle of a row.
 func (m *Matrix) row(r int64) (matrix.Rect, error) {
 	if r < 0 || r >= m.meta.Rows {
 		return matrix.Rect{}, fmt.Errorf("ps: matrix %s: row %d, want one in [0,%d)", m.meta.Name, r, m.meta.Rows)

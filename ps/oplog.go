@@ -21,12 +21,12 @@ type delta struct {
 type share struct {
 	server int
 	part   rpc.Part
-	keys   place
-	values place
+	keys   span
+	values span
 }
 
-// place is where bytes lie in an arena; of no bytes if they lie elsewhere.
-type place struct{ at, n int }
+// span is where bytes lie in an arena; of no bytes if they lie elsewhere.
+type span struct{ at, n int }
 
 // arena is the memory of what is pushed to one server: one buffer, which is sent as it is.
 type arena struct {
@@ -36,8 +36,8 @@ type arena struct {
 }
 
 // reserve takes n bytes that begin at a multiple of 8. Bytes that were taken before may move.
-func (a *arena) reserve(n int) place {
-	p := place{a.used, n}
+func (a *arena) reserve(n int) span {
+	p := span{a.used, n}
 	a.used += (n + 7) &^ 7
 	if have := a.bytes(); a.used > len(have) {
 		more := rpc.NewBuffer(max(a.used, a.last, 2*len(have)), budget.Charge{})
@@ -56,8 +56,8 @@ func whole(f *rpc.Buffer) []byte {
 	return b[:cap(b)]
 }
 
-// in is the place's bytes.
-func (a *arena) in(p place) []byte { return a.bytes()[p.at : p.at+p.n : p.at+p.n] }
+// in is the bytes of the span.
+func (a *arena) in(p span) []byte { return a.bytes()[p.at : p.at+p.n : p.at+p.n] }
 
 // leave gives the buffer to whoever sends it.
 func (a *arena) leave() *rpc.Buffer {
@@ -116,7 +116,7 @@ func (d *delta) restore() {
 	for i := range d.shares {
 		s := &d.shares[i]
 		s.part.Keys, s.part.Values = slices.Clone(s.part.Keys), copied(s.part.Values)
-		s.keys, s.values = place{}, place{}
+		s.keys, s.values = span{}, span{}
 	}
 }
 
@@ -128,7 +128,7 @@ func copied(b []byte) []byte {
 	return out
 }
 
-// cut cuts a dense delta along the partitions. What lies in one piece is sent from where it is.
+// cut cuts a dense delta along the partitions. What lies together is sent from where it is.
 func (m *Matrix) cut(b matrix.Block) []share {
 	values, size := wire.ViewAny(b.Data.Values())
 	width := b.At.Cols.Len()

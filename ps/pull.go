@@ -10,14 +10,14 @@ import (
 	"thole.example/wire"
 )
 
-// Pull gives what is wanted in the order of wants, as of the task's clock under each matrix's bound. It implements
-// graph.Params. One message goes to each server, whatever the number of wants. The blocks are the caller's.
-func (c *Client) Pull(ctx context.Context, wants []matrix.Want) ([]matrix.Block, error) {
+// Pull gives the values of the lookups, in their order, as of the task's clock under each matrix's bound. It implements
+// graph.Params. One message goes to each server, whatever the number of lookups. The blocks are the caller's.
+func (c *Client) Pull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Block, error) {
 	if err := c.begin(ctx, "pull", nil); err != nil {
 		return nil, err
 	}
 	defer c.end()
-	reads, err := c.readings(wants)
+	reads, err := c.readings(lookups)
 	if err != nil {
 		return nil, err
 	}
@@ -25,12 +25,12 @@ func (c *Client) Pull(ctx context.Context, wants []matrix.Want) ([]matrix.Block,
 }
 
 // Next is Clock and then Pull, in one message to each server: what a task does between two batches.
-func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.Want) ([]matrix.Block, error) {
-	if err := c.begin(ctx, "next", nil); err != nil {
+func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error) {
+	if err := c.begin(ctx, "clock and pull", nil); err != nil {
 		return nil, err
 	}
 	defer c.end()
-	reads, err := c.readings(wants)
+	reads, err := c.readings(lookups)
 	if err != nil {
 		return nil, err
 	}
@@ -64,17 +64,17 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, wants []matrix.
 	return blocks(reads), nil
 }
 
-// readings are what is wanted.
-func (c *Client) readings(wants []matrix.Want) ([]*reading, error) {
-	reads := make([]*reading, len(wants))
-	for i, w := range wants {
-		m, err := c.Matrix(w.Matrix)
+// readings are what the lookups read.
+func (c *Client) readings(lookups []matrix.Lookup) ([]*reading, error) {
+	reads := make([]*reading, len(lookups))
+	for i, l := range lookups {
+		m, err := c.Matrix(l.Matrix)
 		if err != nil {
 			return nil, err
 		}
-		if w.Cols == nil {
+		if l.Cols == nil {
 			reads[i] = m.readRect(m.meta.Rect())
-		} else if reads[i], err = m.readCols(w.Cols, c.key(i)); err != nil {
+		} else if reads[i], err = m.readCols(l.Cols, c.key(i)); err != nil {
 			return nil, err
 		}
 	}
@@ -107,14 +107,23 @@ func (c *Client) key(i int) *Keys {
 	return c.spare[i]
 }
 
-// read reads all of it.
+// read reads all of it. What is large comes in windows, of which some are under way, so that neither end holds more than
+// these beside the values.
 func (c *Client) read(ctx context.Context, reads []*reading) ([]matrix.Block, error) {
-	b := c.batch(reads)
-	if err := b.start(ctx); err != nil {
-		return nil, err
-	}
-	if err := b.finish(ctx); err != nil {
-		return nil, err
+	windows := c.batch(reads).windows()
+	for i := range len(windows) + windowsAhead {
+		if i < len(windows) {
+			if err := windows[i].start(ctx); err != nil {
+				leave(windows[max(0, i-windowsAhead):i])
+				return nil, err
+			}
+		}
+		if done := i - windowsAhead; done >= 0 {
+			if err := windows[done].finish(ctx); err != nil {
+				leave(windows[done+1 : min(i+1, len(windows))])
+				return nil, err
+			}
+		}
 	}
 	return blocks(reads), nil
 }

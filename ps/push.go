@@ -85,7 +85,7 @@ func (m *Matrix) check(b matrix.Block, cols matrix.Range) error {
 func (m *Matrix) push(b matrix.Block, owned bool) error {
 	whole := m.meta.Rect()
 	if !whole.Contains(b.At) {
-		return fmt.Errorf("ps: matrix %s: delta at %v, want a place in %v", m.meta.Name, b.At, whole)
+		return fmt.Errorf("ps: matrix %s: delta at %v, want one within %v", m.meta.Name, b.At, whole)
 	}
 	if err := m.check(b, whole.Cols); err != nil {
 		return err

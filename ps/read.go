@@ -115,6 +115,63 @@ func (b *batch) addKeys(r *reading) {
 	}
 }
 
+// Sizes of what is read at once.
+const (
+	windowBytes  = 8 << 20 // of a server's answer, about
+	windowsAhead = 2       // under way beside the one that is waited for
+)
+
+// windows cuts a batch of many values into batches of some. Most batches are one window.
+func (b *batch) windows() []*batch {
+	large := false
+	for _, parts := range b.parts {
+		size := 0
+		for i := range parts {
+			size += parts[i].bytes()
+		}
+		large = large || size > windowBytes
+	}
+	if !large {
+		return []*batch{b}
+	}
+	var out []*batch
+	for server, q := range b.qs {
+		for window, i := 0, 0; i < len(b.parts[server]); window++ {
+			n, size := i, 0
+			for ; n < len(b.parts[server]) && (n == i || size+b.parts[server][n].bytes() <= windowBytes); n++ {
+				size += b.parts[server][n].bytes()
+			}
+			if window == len(out) {
+				out = append(out, b.c.batch(nil))
+				out[window].reads = b.reads
+			}
+			out[window].qs[server] = &rpc.Request{Op: rpc.OpPull, Parts: q.Parts[i:n]}
+			out[window].parts[server] = b.parts[server][i:n]
+			i = n
+		}
+	}
+	return out
+}
+
+// bytes is how many bytes of values answer it, as far as that is known before.
+func (a *asked) bytes() int {
+	cells := 0
+	switch rows := int(a.at.Rows.Len()); a.kind {
+	case rpc.KindDense:
+		cells = rows * int(a.at.Cols.Len())
+	case rpc.KindKeys:
+		cells = rows * (a.run.hi - a.run.lo)
+	}
+	return cells * a.r.m.meta.DType.Size()
+}
+
+// leave gives up batches under way.
+func leave(some []*batch) {
+	for _, b := range some {
+		b.leave()
+	}
+}
+
 // start sends the requests.
 func (b *batch) start(ctx context.Context) error {
 	b.xs = make([]*exchange, len(b.qs))

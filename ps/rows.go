@@ -2,11 +2,13 @@ package ps
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 
 	"thole.example/matrix"
 	"thole.example/ssp"
+	"thole.example/wire"
 )
 
 // GetRow gives a row: dense, or the stored columns of a sparse matrix. Under BSP and SSP it comes from the cache if it is
@@ -18,6 +20,27 @@ func (m *Matrix) GetRow(ctx context.Context, row int64) (matrix.Block, error) {
 		return matrix.Block{}, err
 	}
 	return rows[0], nil
+}
+
+// PullRow gives a row of a dense matrix in dst, which has room for all its columns. It is always asked for.
+func PullRow[T matrix.Elem](ctx context.Context, m *Matrix, row int64, dst []T) error {
+	if err := m.c.begin(ctx, "pull of a row", m); err != nil {
+		return err
+	}
+	defer m.c.end()
+	at, err := m.row(row)
+	switch {
+	case err != nil:
+		return err
+	case m.meta.Layout == matrix.RowSparse:
+		return fmt.Errorf("ps: matrix %s is sparse, want a dense one to pull whole rows of", m.meta.Name)
+	case matrix.DTypeOf[T]() != m.meta.DType || int64(len(dst)) != m.meta.Cols:
+		return fmt.Errorf("ps: matrix %s: room for %d values of %v, want %d of %v",
+			m.meta.Name, len(dst), matrix.DTypeOf[T](), m.meta.Cols, m.meta.DType)
+	}
+	out := wire.View(dst)
+	_, err = m.c.read(ctx, []*reading{{m: m, at: at, clock: m.clock, asOf: ssp.Finished, out: out, data: &matrix.Dense[T]{Val: dst}}})
+	return err
 }
 
 // GetRows gives several rows, in the order of rows, like GetRow. One message goes to each server.

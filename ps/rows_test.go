@@ -45,7 +45,7 @@ func TestOneMessageEach(t *testing.T) {
 	must(t, ps.PushKeys(s, k, make([]float32, 10000)))
 	must(t, ps.PushKeys(s, k, make([]float32, 10000)))
 	must(t, d.Increment(row))
-	_, err = p.Next(t.Context(), 1, 1, []matrix.Want{{Matrix: "d"}, {Matrix: "s", Cols: keys[:9]}})
+	_, err = p.Next(t.Context(), 1, 1, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: keys[:9]}})
 	must(t, err)
 	if requests[rpc.OpPush] != 20 || requests[rpc.OpPull] != 40 {
 		t.Errorf("%v messages for a step, want 20", requests)
@@ -67,7 +67,7 @@ func TestRowsAreCopies(t *testing.T) {
 		must(t, err)
 		cols, err := s.GetCols(t.Context(), keys)
 		must(t, err)
-		got, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "s", Cols: keys}})
+		got, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "s", Cols: keys}})
 		must(t, err)
 		for _, b := range []matrix.Block{row, cols, got[0]} {
 			val := b.Data.Values().([]float64)
@@ -124,7 +124,7 @@ func TestScatteredRows(t *testing.T) {
 		delta := dense(matrix.At(0, 5, 0, 2), 1, 2, 3, 4, 5, 6, 10, 20, 7, 8)
 		must(t, m.IncrementRows(rows, delta))
 		must(t, p.Flush(t.Context()))
-		got, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "m"}})
+		got, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "m"}})
 		must(t, err)
 		want := []float64{7, 8, 3, 4, 5, 6, 0, 0, 11, 22}
 		if val := got[0].ToDense().Data.Values().([]float64); !slices.Equal(val, want) {
@@ -174,6 +174,9 @@ func TestFlowAhead(t *testing.T) {
 			break
 		}
 	}
+	if taken != rows/2 {
+		t.Errorf("%d rows come, want %d", taken, rows/2)
+	}
 	taken = 0
 	for _, err := range m.GetRowsFlow(t.Context(), []int64{1, 2, rows}, 2) {
 		if taken++; taken <= 2 != (err == nil) {
@@ -200,7 +203,7 @@ func TestOneMatrixTicks(t *testing.T) {
 	d, s := both(t, p)
 	pushOnes(t, d, s)
 	must(t, d.Clock(t.Context(), 0, 0))
-	got, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1}}})
+	got, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: []int64{1}}})
 	must(t, err)
 	if a, b := got[0].Data.Values().([]float64)[0], got[1].Data.Values().([]float64)[0]; a != 1 || b != 0 {
 		t.Errorf("d is %v and s is %v, want 1 and, not ticked, 0", a, b)
@@ -209,7 +212,7 @@ func TestOneMatrixTicks(t *testing.T) {
 		t.Errorf("clocks %d, %d and %d, want 1, 0 and 0", d.Now(), s.Now(), p.Now())
 	}
 	must(t, p.Clock(t.Context(), 0, 0))
-	got, err = p.Pull(t.Context(), []matrix.Want{{Matrix: "s", Cols: []int64{1}}})
+	got, err = p.Pull(t.Context(), []matrix.Lookup{{Matrix: "s", Cols: []int64{1}}})
 	must(t, err)
 	if v := got[0].Data.Values().([]float64)[0]; v != 1 || d.Now() != 2 || s.Now() != 1 {
 		t.Errorf("s is %v, clocks %d and %d, want 1, 2 and 1", v, d.Now(), s.Now())
@@ -235,7 +238,7 @@ func TestPushRefused(t *testing.T) {
 	defer p.Close()
 	both(t, p)
 	for want, b := range map[string]matrix.Block{
-		"delta at rows [0,1) x cols [0,10), want a place in rows [0,1) x cols [0,9)": matrix.NewDense(matrix.F64, matrix.At(0, 1, 0, 10)),
+		"delta at rows [0,1) x cols [0,10), want one within rows [0,1) x cols [0,9)": matrix.NewDense(matrix.F64, matrix.At(0, 1, 0, 10)),
 		"delta of f32, want f64": matrix.NewDense(matrix.F32, matrix.At(0, 1, 0, 9)),
 		"delta without data":     {At: matrix.At(0, 1, 0, 9)},
 		"dense: 1 values":        dense(matrix.At(0, 1, 0, 9), 1),
@@ -246,5 +249,47 @@ func TestPushRefused(t *testing.T) {
 	}
 	if err := p.Push("x", matrix.Block{}); err == nil || !strings.Contains(err.Error(), `no matrix "x", there are ["d" "s"]`) {
 		t.Errorf("no matrix: %v", err)
+	}
+}
+
+// TestPullRow: a row of a dense matrix comes into memory that fits it.
+func TestPullRow(t *testing.T) {
+	c := newCluster(2)
+	p := c.dial(t, ps.Options{})
+	defer p.Close()
+	d, s := both(t, p)
+	pushOnes(t, d, s)
+	must(t, p.SyncClock(t.Context()))
+	row := make([]float64, 9)
+	must(t, ps.PullRow(t.Context(), d, 0, row))
+	if slices.Min(row) != 1 {
+		t.Errorf("%v, want ones", row)
+	}
+	for want, err := range map[string]error{
+		"room for 8 values of f64, want 9 of f64": ps.PullRow(t.Context(), d, 0, row[:8]),
+		"room for 9 values of i64, want 9 of f64": ps.PullRow(t.Context(), d, 0, make([]int64, 9)),
+		"row 1, want one in [0,1)":                ps.PullRow(t.Context(), d, 1, row),
+		"matrix s is sparse":                      ps.PullRow(t.Context(), s, 0, row),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// TestCreateAgain: a matrix that is there stays what it is.
+func TestCreateAgain(t *testing.T) {
+	c := newCluster(2)
+	p := c.dial(t, ps.Options{})
+	defer p.Close()
+	d, s := both(t, p)
+	if again := create(t, p, "", *d.Meta()); again != d {
+		t.Error("another handle of the same matrix")
+	}
+	pushOnes(t, d, s)
+	must(t, p.SyncClock(t.Context()))
+	err := p.Create(t.Context(), "", *d.Meta()) // the stores say clock 0
+	if err == nil || !strings.Contains(err.Error(), "matrix d is there, at clock 1, and not at 0") {
+		t.Errorf("created again: %v", err)
 	}
 }

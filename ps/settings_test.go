@@ -25,6 +25,7 @@ type setting struct {
 	cut               string
 	every             int // about every how many requests a connection is lost; 0: none is
 	seed              uint64
+	real              string // servers of package server on the network of this name; "": stores on the fake one
 }
 
 // op is something a task does; what is seen of the matrix is written down.
@@ -145,7 +146,11 @@ func text(b matrix.Block) string {
 func (p *program) run(whole *testing.T, t *rapid.T, s setting) (saw []string) {
 	t.Helper()
 	var err error
-	synctest.Test(whole, func(*testing.T) { saw, err = p.happen(s) })
+	if s.real == "tcp" {
+		saw, err = p.happen(s)
+	} else {
+		synctest.Test(whole, func(*testing.T) { saw, err = p.happen(s) })
+	}
 	if err != nil {
 		t.Fatalf("%+v: %v", s, err)
 	}
@@ -153,11 +158,34 @@ func (p *program) run(whole *testing.T, t *rapid.T, s setting) (saw []string) {
 }
 
 func (p *program) happen(s setting) ([]string, error) {
-	c := newCluster(s.servers)
-	o := ps.Options{Network: c.fake, Servers: c.addrs(), Job: "j", Tasks: p.tasks, Bound: ssp.BSP, InFlight: s.inFlight}
+	o := ps.Options{Job: "j", Tasks: p.tasks, Bound: ssp.BSP, InFlight: s.inFlight}
 	if s.every > 0 {
-		c.fate, o.Retry = lossy(s.seed, s.every), time.Minute
+		o.Retry = time.Minute
 	}
+	if s.real != "" {
+		stop, err := realServers(&o, s)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		return p.tasksOf(o, s)
+	}
+	c := newCluster(s.servers)
+	o.Network, o.Servers = c.fake, c.addrs()
+	if s.every > 0 {
+		c.fate = lossy(s.seed, s.every)
+	}
+	saw, err := p.tasksOf(o, s)
+	for i, st := range c.stores {
+		if len(st.wrong) > 0 {
+			err = errors.Join(err, fmt.Errorf("server %d: %q", i, st.wrong))
+		}
+	}
+	return saw, err
+}
+
+// tasksOf runs all tasks of the program.
+func (p *program) tasksOf(o ps.Options, s setting) ([]string, error) {
 	saw, errs := make([]string, p.tasks), make([]error, p.tasks)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -172,11 +200,6 @@ func (p *program) happen(s setting) ([]string, error) {
 		})
 	}
 	wg.Wait()
-	for i, st := range c.stores {
-		if len(st.wrong) > 0 {
-			errs = append(errs, fmt.Errorf("server %d: %q", i, st.wrong))
-		}
-	}
 	return saw, errors.Join(errs...)
 }
 
@@ -208,7 +231,11 @@ func (p *program) task(ctx context.Context, o ps.Options, s setting) (string, er
 			return "", err
 		}
 		if o.Task == 0 {
-			if err := p.alone(ctx, c, m, p.quiet[step], &saw); err != nil {
+			alone := p.alone
+			if s.real != "" {
+				alone = p.aloneWithServers
+			}
+			if err := alone(ctx, c, m, p.quiet[step], &saw); err != nil {
 				return "", fmt.Errorf("step %d: %s: %w", step, p.quiet[step], err)
 			}
 		}
@@ -265,7 +292,7 @@ func do(ctx context.Context, c *ps.Client, m *ps.Matrix, x op) ([]matrix.Block, 
 		b, err := m.GetCols(ctx, x.ids)
 		return []matrix.Block{b}, err
 	case "pull":
-		return c.Pull(ctx, []matrix.Want{{Matrix: "m", Cols: x.ids}, {Matrix: "m"}, {Matrix: "m", Cols: x.ids[:1]}})
+		return c.Pull(ctx, []matrix.Lookup{{Matrix: "m", Cols: x.ids}, {Matrix: "m"}, {Matrix: "m", Cols: x.ids[:1]}})
 	case "row":
 		b, err := m.GetRow(ctx, x.ids[0])
 		return []matrix.Block{b}, err

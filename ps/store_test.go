@@ -15,7 +15,7 @@ import (
 	"thole.example/wire"
 )
 
-// store is a server as simple as can be: matrices are maps of cells, one lock is held through everything. It holds every
+// store is a server as simple as can be: matrices are maps of cells, one lock is kept through everything. It holds every
 // request to the letter of the protocol, and notes what is wrong.
 type store struct {
 	change func(q *rpc.Request) error            // refuses requests; nil: none
@@ -391,8 +391,10 @@ func (s *store) answer(t *taskState, x *rpc.Exchange) {
 		t.left = true
 		x.Answer(nil)
 		s.fold()
-	case rpc.OpQuit, rpc.OpCommit, rpc.OpAbort, rpc.OpUpdate, rpc.OpLoad:
+	case rpc.OpQuit, rpc.OpUpdate:
 		x.Answer(nil)
+	case rpc.OpCommit, rpc.OpAbort, rpc.OpLoad:
+		s.send(x, &rpc.Response{})
 	case rpc.OpGet:
 		m := s.find(x.Parts[0].Matrix)
 		r := &rpc.Response{}

@@ -26,7 +26,7 @@ func TestWaiting(t *testing.T) {
 		must(t, p.Barrier(t.Context()))
 		hold := func(server int, q *rpc.Request) fate {
 			if server > 0 {
-				return held
+				return kept
 			}
 			return delivered
 		}

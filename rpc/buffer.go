@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"thole.example/budget"
+	"thole.example/kernel"
 	"thole.example/wire"
 )
 
@@ -13,7 +14,8 @@ import (
 // once everybody who retained it has released it. Methods of a nil Buffer do nothing.
 type Buffer struct {
 	b      []byte
-	size   int // bits of its class; 0: too large to be kept
+	size   int           // bits of its class; 0: too large to be kept
+	mapped kernel.Memory // that b lies in, or empty
 	refs   atomic.Int32
 	charge budget.Charge
 }
@@ -40,6 +42,24 @@ func NewBuffer(n int, charge budget.Charge) *Buffer {
 	}
 	f.b = f.b[:n]
 	f.charge = charge
+	f.refs.Store(1)
+	return f
+}
+
+// mapFrom is from how many bytes on memory may be mapped: below, huge pages would take more than they give.
+const mapFrom = 16 << 20
+
+// MappedBuffer is NewBuffer for what everybody who retains it is sure to release: if it is large it lies outside of the Go
+// heap, takes only what was written to, and goes back to the system at once when it is released, not when the collector comes.
+func MappedBuffer(n int, charge budget.Charge) *Buffer {
+	if n < mapFrom {
+		return NewBuffer(n, charge)
+	}
+	f := &Buffer{charge: charge}
+	if f.mapped.Grow(n) != nil {
+		return NewBuffer(n, charge)
+	}
+	f.b = f.mapped.Data()[:n]
 	f.refs.Store(1)
 	return f
 }
@@ -86,8 +106,14 @@ func (f *Buffer) Release() {
 	if f == nil || f.refs.Add(-1) > 0 {
 		return
 	}
-	f.charge.Release()
 	if f.size > 0 {
+		f.charge.Release()
 		kept[f.size].Put(f)
+		return
 	}
+	if len(f.mapped.Data()) > 0 {
+		f.b = nil
+		f.mapped.Free()
+	}
+	f.charge.Release() // when the memory is free
 }

@@ -82,8 +82,11 @@ type Save struct {
 	// Each server leaves a mark in the stage, the commit looks whether all of them are in one place.
 	Rehearsal bool `json:"rehearsal,omitempty"`
 	Replace   bool `json:"replace,omitempty"` // a model at the path may be replaced
-	Servers   int  `json:"servers,omitempty"` // of a rehearsal: how many there are
-	Index     int  `json:"index,omitempty"`   // of a rehearsal: which of them the receiver is
+	Servers   int  `json:"servers,omitempty"` // of a rehearsal or a checkpoint: how many there are
+	Index     int  `json:"index,omitempty"`   // of a rehearsal or a checkpoint: which of them the receiver is
+	// Checkpoint asks for the state of training of all matrices of the job instead of a model (package state). The codec and
+	// its options have no meaning then.
+	Checkpoint bool `json:"checkpoint,omitempty"`
 }
 
 // Load is the argument of OpLoad: which matrices to fill from a path. Rows beyond those of the matrix (the state of an
@@ -94,4 +97,20 @@ type Load struct {
 	Set      map[string]string `json:"set,omitempty"`
 	Matrices []string          `json:"matrices"`
 	Round    bool              `json:"round,omitempty"` // to the type of the matrices, if the values allow it
+	// Checkpoint says that the path has a checkpoint: slots and steps are filled too, and the answer is [Restored].
+	Checkpoint bool `json:"checkpoint,omitempty"`
+}
+
+// Restored answers OpLoad of a checkpoint: what it was of.
+type Restored struct {
+	Job      string           `json:"job"`
+	Clock    int              `json:"clock"` // own clock of the task that asked for the checkpoint
+	Matrices []RestoredMatrix `json:"matrices"`
+}
+
+// RestoredMatrix is a matrix that was filled.
+type RestoredMatrix struct {
+	Name  string `json:"name"`
+	Clock int    `json:"clock"` // for it of the task that asked for the checkpoint
+	Steps int64  `json:"steps"` // that its rule has made
 }

@@ -53,10 +53,13 @@ func (x *Exchange) Reserved() int64 { return x.reserved }
 // called once, before the answer.
 func (x *Exchange) Buffer(n int) *Buffer {
 	if x.room.Bytes() >= int64(n) {
-		return NewBuffer(n, x.room.Split(int64(n)))
+		return MappedBuffer(n, x.room.Split(int64(n))) // networks that take room release what they have sent
 	}
 	x.room.Release()
-	return NewBuffer(n, x.queue.Force(int64(n)))
+	if x.queue != nil {
+		return MappedBuffer(n, x.queue.Force(int64(n)))
+	}
+	return NewBuffer(n, budget.Charge{})
 }
 
 // Answer sends the response, which is the network's from then on, with its Memory; nil is an empty one. Only the first

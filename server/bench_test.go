@@ -1,5 +1,3 @@
-//go:build pending
-
 package server_test
 
 import (
@@ -28,12 +26,12 @@ func BenchmarkStep(b *testing.B) {
 				b.SetBytes(2 * 4 * cols)
 				b.ReportAllocs()
 				benchTasks(b, net, m, func(ctx context.Context, p *ps.Client) error {
-					wants := []matrix.Want{{Matrix: "w"}}
+					lookups := []matrix.Lookup{{Matrix: "w"}}
 					for range b.N {
 						if err := p.Push("w", matrix.NewDense(matrix.F32, m.Rect())); err != nil {
 							return err
 						}
-						if _, err := p.Next(ctx, 1, 0.1, wants); err != nil {
+						if _, err := p.Next(ctx, 1, 0.1, lookups); err != nil {
 							return err
 						}
 					}

@@ -1,17 +1,16 @@
-//go:build pending
-
 package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"thole.example/blob"
-	"thole.example/format/all"
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/part"
@@ -31,8 +30,9 @@ type cluster struct {
 	addrs  []string
 	bucket blob.Bucket
 
-	stageBytes int64
-	average    bool
+	average bool
+	retry   time.Duration
+	servers []*server.Server
 }
 
 func newCluster(t *testing.T, net rpc.Network, servers int) *cluster {
@@ -54,18 +54,15 @@ func (c *cluster) start(servers int) {
 		if _, ok := c.net.(*tcp.Network); ok {
 			addr = "127.0.0.1:0"
 		}
-		s := &server.Server{Funcs: funcs, Codecs: codecs, Bucket: c.bucket, StageBytes: c.stageBytes}
+		s := &server.Server{Funcs: funcs, Codecs: codecs, Bucket: c.bucket}
 		l, err := c.net.Listen(c.t.Context(), addr, s)
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		c.t.Cleanup(func() { l.Close() })
-		c.addrs = append(c.addrs, l.Addr())
+		c.addrs, c.servers = append(c.addrs, l.Addr()), append(c.servers, s)
 	}
 }
-
-// codecs are formats that hold each kind of matrix.
-var codecs = all.Codecs()
 
 // run starts the tasks of a job and waits for all of them.
 func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context, p *ps.Client, task int) error) {
@@ -76,7 +73,7 @@ func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context,
 		wg.Go(func() {
 			ctx := c.t.Context()
 			p, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: t, Tasks: tasks, Bound: bound,
-				Average: c.average})
+				Average: c.average, Retry: c.retry, Worker: fmt.Sprint(t)})
 			if err != nil {
 				errs[t] = err
 				return
@@ -97,99 +94,6 @@ func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context,
 
 func meta(name string, rows, cols int64, layout matrix.Layout) matrix.Meta {
 	return matrix.Meta{Name: name, Rows: rows, Cols: cols, DType: matrix.F64, Layout: layout}
-}
-
-// ruleNames are no rule and those of the table.
-func ruleNames() []string {
-	names := []string{""}
-	for _, r := range optim.Rules() {
-		names = append(names, r.Name)
-	}
-	return names
-}
-
-// TestBSPSameBits trains three tasks for some steps with values whose sums depend on the order, on different clusters,
-// and wants the same bits from all of them.
-func TestBSPSameBits(t *testing.T) {
-	type setup struct {
-		net     string
-		servers int
-		cut     string
-		layout  matrix.Layout
-		rule    string
-	}
-	var want map[string][]float64
-	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
-		for _, rule := range ruleNames() {
-			want = map[string][]float64{}
-			for _, s := range []setup{
-				{"mem", 1, "column", layout, rule}, {"mem", 2, "column", layout, rule}, {"mem", 3, "range", layout, rule},
-				{"mem", 7, "column", layout, rule}, {"tcp", 2, "column", layout, rule}, {"mem", 2, "hash", layout, rule},
-			} {
-				if s.cut == "hash" && layout == matrix.RowDense {
-					continue
-				}
-				t.Run(fmt.Sprintf("%v/%s/%s-%d-%s", layout, rule, s.net, s.servers, s.cut), func(t *testing.T) {
-					var net rpc.Network = &mem.Network{}
-					if s.net == "tcp" {
-						net = &tcp.Network{}
-					}
-					got := trainBits(newCluster(t, net, s.servers), s.cut, s.layout, s.rule)
-					if want["v"] == nil {
-						want["v"] = got
-					}
-					if !slices.Equal(got, want["v"]) {
-						t.Fatalf("bits differ from those of the first setup")
-					}
-				})
-			}
-		}
-	}
-}
-
-func trainBits(c *cluster, cut string, layout matrix.Layout, rule string) []float64 {
-	const rows, cols, steps, tasks = 2, 300, 12, 3
-	m := meta("w", rows, cols, layout)
-	m.Rule, m.Init = rule, matrix.Init{Kind: "normal", Scale: 0.1, Seed: 7}
-	var out []float64
-	c.run(tasks, ssp.BSP, func(ctx context.Context, p *ps.Client, task int) error {
-		if err := p.Create(ctx, cut, m); err != nil {
-			return err
-		}
-		rng := rand.New(rand.NewPCG(1, uint64(task)))
-		for range steps {
-			keys := []int64{}
-			for k := range int64(cols) {
-				if rng.IntN(3) == 0 {
-					keys = append(keys, k)
-				}
-			}
-			got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w", Cols: keys}})
-			if err != nil {
-				return err
-			}
-			g := got[0].Clone()
-			for i, v := range g.Data.Values().([]float64) {
-				g.Data.Values().([]float64)[i] = v/3 + rng.NormFloat64()
-			}
-			if err := p.Push("w", g); err != nil {
-				return err
-			}
-			if err := p.Clock(ctx, 3, 0.1); err != nil {
-				return err
-			}
-		}
-		keys := make([]int64, cols)
-		for i := range keys {
-			keys[i] = int64(i)
-		}
-		got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w", Cols: keys}})
-		if err == nil && task == 1 {
-			out = got[0].Data.Values().([]float64)
-		}
-		return err
-	})
-	return out
 }
 
 // TestInterface goes once through PSModel's verbs.
@@ -298,16 +202,51 @@ func checkFuncs(ctx context.Context, m *ps.Matrix) error {
 	return nil
 }
 
-// TestPartitioners wants every partitioner of the table to spread a matrix over several servers.
-func TestPartitioners(t *testing.T) {
+// TestShares (T20): every server gets its share of a matrix that has enough columns, whatever the partitioner and the number
+// of servers, and answers for it.
+func TestShares(t *testing.T) {
 	for _, p := range part.Partitioners() {
-		m := meta("m", 4, 1000, matrix.RowSparse)
-		mp, err := part.NewMap(&m, p, 3, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := mp.Servers(m.Rect()); !slices.Equal(got, []int{0, 1, 2}) {
-			t.Errorf("%s: servers %v, want all three", p.Name, got)
+		for _, servers := range []int{1, 2, 3, 7, 10, 20} {
+			c := newCluster(t, &mem.Network{}, servers)
+			c.run(1, ssp.BSP, func(ctx context.Context, cl *ps.Client, _ int) error {
+				layout := matrix.RowDense
+				if p.Hash {
+					layout = matrix.RowSparse
+				}
+				if err := cl.Create(ctx, p.Name, meta("m", 4, 1000, layout)); err != nil {
+					return err
+				}
+				m, err := cl.Matrix("m")
+				if err != nil {
+					return err
+				}
+				least, most := math.MaxInt, 0
+				for s := range servers {
+					n := len(m.Parts().Owned(s))
+					least, most = min(least, n), max(most, n)
+				}
+				if least == 0 || most > least+1 {
+					t.Errorf("%s on %d servers: from %d to %d partitions each", p.Name, servers, least, most)
+				}
+				k, err := m.Plan(nil, []int64{0, 999, 500, 3, 77, 500})
+				if err != nil {
+					return err
+				}
+				if err := errors.Join(ps.PushKeys(m, k, slices.Repeat([]float64{1}, 24)), cl.SyncClock(ctx)); err != nil {
+					return err
+				}
+				got := make([]float64, 24)
+				if err := ps.PullKeys(ctx, m, k, got); err != nil {
+					return err
+				}
+				want := slices.Repeat([]float64{1}, 24)
+				copy(want[8:12], []float64{2, 2, 2, 2})
+				copy(want[20:], []float64{2, 2, 2, 2})
+				if !slices.Equal(got, want) {
+					t.Errorf("%s on %d servers: %v, want %v", p.Name, servers, got, want)
+				}
+				return nil
+			})
 		}
 	}
 }

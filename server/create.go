@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"thole.example/matrix"
 	"thole.example/part"
 	"thole.example/rpc"
 	"thole.example/shard"
@@ -149,7 +148,11 @@ func (c *creation) install(all, fresh []*store) {
 	j.stores.Store(&all)
 	for _, s := range fresh {
 		for _, p := range s.partitions {
-			if p != nil && p.post(deed(p.make)) {
+			if p == nil {
+				continue
+			}
+			p.bytes = s.reserved.Split(s.need(p.id))
+			if p.post(deed(p.make)) {
 				j.later.idle = append(j.later.idle, p)
 			}
 		}
@@ -174,10 +177,6 @@ func (p *partition) make() {
 		return
 	}
 	p.shard = sh
-	if n, err := shard.Need(&s.meta, s.parts.At(p.id), s.rule); err == nil { // it is counted by its own charge now
-		share := s.reserved.Split(n)
-		share.Release()
-	}
 	p.recount()
 }
 
@@ -186,16 +185,18 @@ func (s *store) newShard(id int) (*shard.Shard, error) {
 	return shard.New(&s.meta, s.parts.At(id), s.parts.Bits, s.rule)
 }
 
-// denseBytes is about what the partitions here take from the start: nothing if they are sparse.
+// denseBytes is about what the partitions here take from the start.
 func (s *store) denseBytes() (total int64) {
-	if s.meta.Layout == matrix.RowSparse {
-		return 0
-	}
 	for _, p := range s.partitions {
 		if p != nil {
-			n, _ := shard.Need(&s.meta, s.parts.At(p.id), s.rule)
-			total += n
+			total += s.need(p.id)
 		}
 	}
 	return total
+}
+
+// need is about what a partition takes from the start: nothing if it is sparse.
+func (s *store) need(id int) int64 {
+	n, _ := shard.Need(&s.meta, s.parts.At(id), s.rule) // it was checked
+	return n
 }

@@ -1,5 +1,3 @@
-//go:build pending
-
 package server_test
 
 import (
@@ -31,6 +29,8 @@ const retry = 20 * time.Second
 // lossyJob runs two tasks that change matrices in every way and save them, and gives the values at the end.
 func lossyJob(t *testing.T, c *cluster, bound ssp.Bound) []float64 {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
 	ms := []matrix.Meta{
 		{Name: "sum", Rows: 1, Cols: 40, DType: matrix.F64},
 		{Name: "w", Rows: 1, Cols: 40, DType: matrix.F64, Rule: "adagrad"},
@@ -42,22 +42,22 @@ func lossyJob(t *testing.T, c *cluster, bound ssp.Bound) []float64 {
 	for task := range 2 {
 		wg.Go(func() {
 			if err := func() error {
-				p, err := ps.Dial(t.Context(), ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: task, Tasks: 2, Bound: bound,
+				p, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: task, Tasks: 2, Bound: bound,
 					Retry: retry, Worker: fmt.Sprint(task)})
 				if err != nil {
 					return err
 				}
 				defer p.Close()
-				if err := p.Create(t.Context(), "", ms...); err != nil {
+				if err := p.Create(ctx, "", ms...); err != nil {
 					return err
 				}
-				if err := lossySteps(t.Context(), p, task, bound, keys); err != nil {
+				if err := lossySteps(ctx, p, task, bound, keys); err != nil {
 					return err
 				}
-				if err := p.Barrier(t.Context()); err != nil {
+				if err := p.Barrier(ctx); err != nil {
 					return err
 				}
-				got, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "sum"}, {Matrix: "w"}, {Matrix: "keys", Cols: keys}})
+				got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "sum"}, {Matrix: "w"}, {Matrix: "keys", Cols: keys}})
 				if err != nil {
 					return err
 				}
@@ -66,14 +66,14 @@ func lossyJob(t *testing.T, c *cluster, bound ssp.Bound) []float64 {
 						end = append(end, b.Data.Values().([]float64)...)
 					}
 					o := ps.SaveOptions{Codec: "npz", Path: "m.npz", Lossy: true, Matrices: []string{"sum", "w"}}
-					if _, err := p.TrySave(t.Context(), o); err != nil {
+					if _, err := p.Rehearse(ctx, o); err != nil {
 						return err
 					}
-					if err := p.Save(t.Context(), o); err != nil {
+					if err := p.Save(ctx, o); err != nil {
 						return err
 					}
 				}
-				return p.Leave(t.Context())
+				return p.Leave(ctx)
 			}(); err != nil {
 				t.Errorf("task %d: %v", task, err)
 			}
@@ -119,7 +119,7 @@ func lossySteps(ctx context.Context, p *ps.Client, task int, bound ssp.Bound, ke
 		if bound == ssp.ASP && task == 1 {
 			weight = 0
 		}
-		if _, err := p.Next(ctx, weight, 0.1, []matrix.Want{{Matrix: "w"}, {Matrix: "keys", Cols: keys}}); err != nil {
+		if _, err := p.Next(ctx, weight, 0.1, []matrix.Lookup{{Matrix: "w"}, {Matrix: "keys", Cols: keys}}); err != nil {
 			return err
 		}
 		if step%10 == 9 {
@@ -143,14 +143,14 @@ func TestExactlyOnce(t *testing.T) {
 				want := lossyJob(t, newCluster(t, net(), 3), bound)
 				for _, every := range []int{11, 17} { // a save has seven requests, and is repeated as a whole
 					c := newCluster(t, net(), 3)
-					f := &rpctest.Flaky{Network: c.net, Every: every}
+					f := rpctest.Flaky(c.net, every)
 					c.net = f
 					got := lossyJob(t, c, bound)
 					if !slices.Equal(got, want) {
 						t.Errorf("every %d-th request lost: %v, want %v", every, got, want)
 					}
-					if before, after := f.Losses(); before < 3 || after < 3 {
-						t.Errorf("%d losses before and %d after, want more", before, after)
+					if met := f.Met(); met[rpctest.CutBefore] < 3 || met[rpctest.CutAfter] < 3 {
+						t.Errorf("%d losses before and %d after, want more", met[rpctest.CutBefore], met[rpctest.CutAfter])
 					}
 				}
 			})
@@ -158,26 +158,32 @@ func TestExactlyOnce(t *testing.T) {
 	}
 }
 
-// TestUpdateOnce: a function beside the data runs once.
-func TestUpdateOnce(t *testing.T) {
-	c := newCluster(t, &mem.Network{}, 1)
-	r := dialRaw(t, c)
-	r.must(rpc.Request{Op: rpc.OpJoin, Arg: arg(rpc.Join{Tasks: 1, Client: "c"})})
-	r.must(rpc.Request{Op: rpc.OpCreate, Arg: arg(rpc.Create{Servers: 1, Version: 1,
-		Matrices: []rpc.Spec{{Meta: matrix.Meta{Name: "w", Rows: 1, Cols: 1, DType: matrix.F64}}}})})
-	push := rpc.Request{Op: rpc.OpPush, Seq: 1, Tick: true, Pieces: []rpc.Piece{{Matrix: "w", Blocks: []matrix.Block{
-		{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float64]{Val: []float64{3}}}}}}}
-	double := rpc.Request{Op: rpc.OpUpdate, Seq: 2, Func: "scale", Arg: []byte(`{"by":2}`), Pieces: []rpc.Piece{{Matrix: "w"}}}
-	for range 3 {
-		r.must(push)
-	}
-	for range 3 {
-		r.must(double)
-	}
-	r.must(push) // long ago
-	got := r.must(rpc.Request{Op: rpc.OpPull, Clock: 1, Pieces: []rpc.Piece{{Matrix: "w", At: matrix.At(0, 1, 0, 1)}}})
-	if v := got.Pieces[0].Blocks[0].Data.Values().([]float64)[0]; v != 6 {
-		t.Errorf("3 pushed and doubled, each several times, is %v, want 6", v)
+// TestFaults: whatever happens to requests and answers on their way, the outcome is the same to the last bit.
+func TestFaults(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, 2, ssp.ASP} {
+		want := lossyJob(t, newCluster(t, &mem.Network{}, 3), bound)
+		met := [rpctest.Fates]int{}
+		for seed := range uint64(12) {
+			bubble(t, fmt.Sprint(bound, seed), func(t *testing.T) {
+				net := &rpctest.Faulty{
+					Network: &mem.Network{}, Seed: seed, Chance: rpctest.Even(0.004), Spare: func(q *rpc.Request) bool { return q.Op == rpc.OpSave || q.Op == rpc.OpCommit },
+					Delay: 5 * time.Millisecond, Notice: 50 * time.Millisecond, Timeout: time.Second,
+				}
+				defer net.Wait()
+				c := newCluster(t, net, 3)
+				if got := lossyJob(t, c, bound); !slices.Equal(got, want) {
+					t.Errorf("values are %v, want %v", got, want)
+				}
+				for i, n := range net.Met() {
+					met[i] += n
+				}
+			})
+		}
+		for fate := rpctest.GoesWell; fate < rpctest.Fates; fate++ {
+			if met[fate] == 0 {
+				t.Errorf("%v: fate %d was not met", bound, fate)
+			}
+		}
 	}
 }
 
@@ -207,38 +213,5 @@ func TestServerRestarts(t *testing.T) {
 	err = p.Create(t.Context(), "", matrix.Meta{Name: "w", Rows: 1, Cols: 1, DType: matrix.F64})
 	if !errors.Is(err, rpc.ErrNotFound) || !strings.Contains(err.Error(), "what it held is lost") || !strings.Contains(err.Error(), "server s") {
 		t.Errorf("after a restart: %v", err)
-	}
-}
-
-// TestComeBack: only the client that was there comes back, and only with a later number.
-func TestComeBack(t *testing.T) {
-	c := newCluster(t, &mem.Network{}, 1)
-	as := func(client string, epoch int) rpc.Request {
-		return rpc.Request{Op: rpc.OpJoin, Arg: arg(rpc.Join{Tasks: 2, Client: client, Epoch: epoch, Grace: int64(retry)})}
-	}
-	one, two := dialRaw(t, c), dialRaw(t, c)
-	one.must(as("a", 0))
-	for name, s := range map[string]struct {
-		q    rpc.Request
-		want error
-	}{
-		"another":     {as("b", 1), rpc.ErrNotFound},
-		"nobody":      {as("", 1), rpc.ErrNotFound},
-		"a new one":   {as("a", 0), rpc.ErrRefused},
-		"another job": {rpc.Request{Op: rpc.OpJoin, Job: "k", Arg: as("a", 1).Arg}, rpc.ErrNotFound},
-	} {
-		if _, err := two.ask(s.q); !errors.Is(err, s.want) {
-			t.Errorf("%s: %v, want %v", name, err, s.want)
-		}
-	}
-	one.conn.Close()
-	two.must(as("a", 1))
-	if _, err := two.ask(as("a", 1)); !errors.Is(err, rpc.ErrRefused) {
-		t.Errorf("the same number again: %v, want %v", err, rpc.ErrRefused)
-	}
-	two.must(rpc.Request{Op: rpc.OpPull})
-	two.must(rpc.Request{Op: rpc.OpQuit})
-	if _, err := dialRaw(t, c).ask(as("a", 2)); !errors.Is(err, rpc.ErrNotFound) {
-		t.Errorf("after it gave up: %v, want %v", err, rpc.ErrNotFound)
 	}
 }

@@ -199,7 +199,7 @@ func (tr *trial) checkSaved(t *testing.T, f *farm, o *taskOutcome) {
 		t.Errorf("what was saved: %v", err)
 		return
 	}
-	all, err := p.Pull(t.Context(), []matrix.Want{{Matrix: "n"}, {Matrix: "k"}})
+	all, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "n"}, {Matrix: "k"}})
 	if err != nil {
 		t.Error(err)
 		return

@@ -15,16 +15,17 @@ import (
 // job is the shell around an ssp.Job: it turns requests into events, and effects into work for partitions and answers. Its
 // mailbox steps the core; nothing that takes long is done there.
 type job struct {
-	name    string
-	server  *Server
-	box     mailbox
-	stores  atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
-	slowest atomic.Int32             // of the tasks' own clocks
-	failed  atomic.Pointer[error]
-	saves   saves
-	stage   stage
-	ctx     context.Context // ends with the job, or when it fails
-	cancel  context.CancelCauseFunc
+	name     string
+	server   *Server
+	box      mailbox
+	stores   atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
+	slowest  atomic.Int32             // of the tasks' own clocks
+	failed   atomic.Pointer[error]
+	saves    saves
+	restores restores
+	stage    stage
+	ctx      context.Context // ends with the job, or when it fails
+	cancel   context.CancelCauseFunc
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]
@@ -33,6 +34,8 @@ type job struct {
 	later   later
 	timer   *time.Timer
 	ended   bool
+	updates int      // that run
+	moments []func() // to be done when the core's state is what the partitions were told, and no update runs
 }
 
 // later is what the steps of a job leave to be done outside of its mailbox.
@@ -90,6 +93,9 @@ func (s step) do() {
 	for _, e := range j.core.Step(j.server.now(), s.e) {
 		j.effect(e)
 	}
+	if _, ran := s.e.(ssp.Ran); ran {
+		j.updates--
+	}
 	if s.q != nil && s.q.change != nil {
 		s.q.change.changes.Add(-1)
 		s.q.change.clock.Store(int32(j.core.ClockOf(s.q.change.task, 0)))
@@ -97,6 +103,12 @@ func (s step) do() {
 	}
 	if s.q != nil && !s.q.done {
 		s.q.stop = context.AfterFunc(s.q.x.Context(), func() { j.post(ssp.Cancel[*request]{Req: s.q}, nil) })
+	}
+	if j.updates == 0 {
+		for _, f := range j.moments {
+			f()
+		}
+		j.moments = nil
 	}
 	j.alarm()
 }
@@ -181,6 +193,7 @@ func (j *job) effect(e ssp.Effect) {
 		e.Req.end(false)
 		j.answerJSON(e.Req, membership(e))
 	case ssp.Run[*request]:
+		j.updates++
 		e.Req.run(e)
 	case ssp.Fail:
 		err := refusal(e.Err)

@@ -65,6 +65,7 @@ func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
 			j.members[m.conn] = m
 			go m.watch(x.From.Gone)
 		}
+		m.clock.Store(int32(j.core.ClockOf(a.Task, 0)))
 		j.bound = a.Bound // all tasks have the same
 		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task)})
 	}

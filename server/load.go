@@ -32,6 +32,21 @@ func (s *Server) load(m *member, x *rpc.Exchange) {
 		j.post(e, q)
 		return
 	}
+	if a.Checkpoint {
+		c := change{m.task, x.Seq}
+		q.run = func(ssp.Run[*request]) {
+			go func() {
+				out, err := s.restore(j.ctx, j, stores, a.Path)
+				if err == nil {
+					j.restores.put(c, out)
+				}
+				j.post(ssp.Ran{Task: c.task, Seq: c.seq, Err: err}, nil)
+			}()
+		}
+		q.ready = func(ssp.Answer[*request]) { j.answerJSON(q, j.restores.get(c)) }
+		j.post(e, q)
+		return
+	}
 	q.run = func(r ssp.Run[*request]) {
 		go func() { j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: s.fill(j.ctx, stores, &a)}, nil) }()
 	}
@@ -91,7 +106,7 @@ func (l *loading) store(ctx context.Context, st *store) error {
 		if err != nil {
 			return err
 		}
-		l.fresh = append(l.fresh, loaded{to: p, shard: sh})
+		l.fresh = append(l.fresh, loaded{to: p, shard: sh, bytes: l.s.Ledger.Force(budget.Tables, 0)})
 		if err := l.partition(ctx, st, from, &l.fresh[len(l.fresh)-1]); err != nil {
 			return err
 		}
@@ -114,11 +129,13 @@ func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, in
 		if err := into.shard.SetBlock(b); err != nil {
 			return err
 		}
-		into.bytes.Release()
-		n, ok := into.shard.Bytes(), false
-		if into.bytes, ok = l.s.Ledger.TryTake(budget.Tables, n); !ok {
+		n := into.shard.Bytes()
+		more, ok := l.s.take(max(0, n-into.bytes.Bytes()))
+		if !ok {
 			return l.s.tooMuch("matrix %q, loaded beside what it holds, would take %s", st.meta.Name, format.Bytes(n))
 		}
+		into.bytes.Resize(n)
+		more.Release()
 	}
 	return nil
 }
@@ -134,7 +151,8 @@ func (l *loading) swap() (err error) {
 			}
 			f.to.shard.Close()
 			f.to.shard, f.shard = f.shard, nil
-			f.bytes.Release()
+			f.to.bytes.Release()
+			f.to.bytes, f.bytes = f.bytes, budget.Charge{}
 			f.to.recount()
 		})
 	}

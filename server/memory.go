@@ -12,16 +12,39 @@ import (
 	"thole.example/ssp"
 )
 
+// tablesLeft is how much tables may still take. What messages and staged deltas have for now does not count: it goes when
+// the tables grow, others wait for it, or it goes to disk.
+func (s *Server) tablesLeft() int64 {
+	if s.Ledger == nil {
+		return math.MaxInt64
+	}
+	return s.Ledger.Most(budget.Tables) - s.Ledger.Used()[budget.Tables]
+}
+
+// take counts n bytes of tables, if there is room for them.
+func (s *Server) take(n int64) (budget.Charge, bool) {
+	if n > s.tablesLeft() {
+		return budget.Charge{}, false
+	}
+	return s.Ledger.Force(budget.Tables, n), true
+}
+
+// tooMuch says what there is no room for, and how much there is.
+func (s *Server) tooMuch(what string, args ...any) error {
+	return fmt.Errorf(what+" beside %s of others, want at most %s in all: %w (--memory is %s)",
+		append(args, format.Bytes(s.Ledger.Used()[budget.Tables]), format.Bytes(s.Ledger.Most(budget.Tables)),
+			rpc.ErrRefused, format.Bytes(s.Ledger.Total()))...)
+}
+
 // takeTables counts what dense partitions take from the start, or says that it would be too much.
 func (s *Server) takeTables(stores []*store) error {
 	for i, st := range stores {
 		n := st.denseBytes()
-		c, ok := s.Ledger.TryTake(budget.Tables, n)
-		if !ok {
+		var ok bool
+		if st.reserved, ok = s.take(n); !ok {
 			release(stores[:i])
 			return s.tooMuch("matrix %q would take %s on this server", st.meta.Name, format.Bytes(n))
 		}
-		st.reserved = c
 	}
 	return nil
 }
@@ -33,33 +56,60 @@ func release(stores []*store) {
 	}
 }
 
-// tooMuch says what there is no room for, and how much is in use.
-func (s *Server) tooMuch(what string, args ...any) error {
-	used := s.Ledger.Used()
-	return fmt.Errorf(what+" beside %s in use, %s of them for matrices, want at most %s in all: %w (--memory)",
-		append(args, format.Bytes(used.Total()), format.Bytes(used[budget.Tables]), format.Bytes(s.Ledger.Total()), rpc.ErrRefused)...)
-}
-
-// room reserves what sparse partitions may grow by when deltas are applied. Where there is not enough for all keys to be new
-// it looks which are.
+// room refuses deltas that would make sparse partitions grow too large, each by itself, and reserves what those take that are
+// applied at once. Where there is not enough for all keys to be new it looks which are. Deltas that wait for their clock often
+// bring the same keys as others: their room is looked for when they are applied (partition.room).
 func (j *job) room(deltas []ssp.Delta[*delta]) error {
 	if j.server.Ledger == nil {
 		return nil
 	}
 	for _, d := range deltas {
-		s := (*j.stores.Load())[d.Matrix]
+		s := d.Data.of
 		if s.meta.Layout != matrix.RowSparse {
 			continue
 		}
-		each := shard.ColumnBytes(&s.meta, s.rule)
-		c, ok := j.server.Ledger.TryTake(budget.Tables, min(int64(len(d.Data.part.Keys)), math.MaxInt64/each)*each)
-		if !ok {
-			n := s.missing(&d.Data.part) * each
-			if c, ok = j.server.Ledger.TryTake(budget.Tables, n); !ok {
-				return j.server.tooMuch("new columns of matrix %q would take %s on this server", s.meta.Name, format.Bytes(n))
+		n, left := s.columns(len(d.Data.part.Keys)), j.server.tablesLeft()
+		if n > left {
+			if n = s.columns(int(s.missing(&d.Data.part))); n > left {
+				return s.tooMany(n)
 			}
 		}
-		d.Data.growth = c
+		if s.bound == ssp.ASP {
+			d.Data.growth = j.server.Ledger.Force(budget.Tables, n)
+		}
+	}
+	return nil
+}
+
+// columns is what n columns of the matrix take that are not there yet.
+func (s *store) columns(n int) int64 {
+	each := shard.ColumnBytes(&s.meta, s.rule)
+	return min(int64(n), math.MaxInt64/each) * each
+}
+
+func (s *store) tooMany(n int64) error {
+	return s.job.server.tooMuch("new columns of matrix %q would take %s on this server", s.meta.Name, format.Bytes(n))
+}
+
+// room says whether there is room for the columns that deltas which have waited make in the partition.
+func (p *partition) room(deltas []shard.Delta) error {
+	s := p.of
+	if s.job.server.Ledger == nil || s.meta.Layout != matrix.RowSparse || s.bound == ssp.ASP {
+		return nil
+	}
+	keys, missing := 0, 0
+	for i := range deltas {
+		keys += len(deltas[i].Keys)
+	}
+	left := s.job.server.tablesLeft()
+	if s.columns(keys) <= left {
+		return nil
+	}
+	for i := range deltas {
+		missing += p.shard.Missing(deltas[i].Keys)
+	}
+	if n := s.columns(missing); n > left {
+		return s.tooMany(n)
 	}
 	return nil
 }
@@ -71,7 +121,11 @@ func (s *store) missing(p *rpc.Part) int64 {
 	for _, g := range p.Groups {
 		at, some := s.partitions[g.Partition], keys[:g.Keys]
 		keys = keys[g.Keys:]
-		at.wait(func() { n += int64(at.shard.Missing(some)) })
+		at.wait(func() {
+			if at.shard != nil { // else the job has ended
+				n += int64(at.shard.Missing(some))
+			}
+		})
 	}
 	return n
 }

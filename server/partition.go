@@ -18,29 +18,33 @@ import (
 // partition is a partition of a matrix on this server. What its mailbox does alone may look at the shard.
 type partition struct {
 	mailbox
-	id      int
-	of      *store
-	shard   *shard.Shard
-	bytes   budget.Charge // what the shard takes
-	counted int64         // of it
+	id    int
+	of    *store
+	shard *shard.Shard
+	bytes budget.Charge // what the shard takes
 }
 
 // delta is a part of a push that waits for its clock, or is being applied.
 type delta struct {
 	of   *store
-	part rpc.Part // Keys and Values are replaced when they go to disk
+	from *message // nil: it does not wait in a stage
+	part rpc.Part // without Keys and Values when they are on disk
 	size int      // bytes of all values
+	keys int      // their number
 
 	mu     sync.RWMutex // held while the values are used, and exclusively while they go to disk
 	memory *rpc.Buffer  // where keys and values lie
-	disk   *spill.Store // where the values lie instead, under name
+	disk   *spill.Store // where they lie instead, under name
 	name   string
 	over   bool
 	growth budget.Charge // for columns that it makes
+
+	dropped atomic.Bool
+	users   atomic.Int32 // beside the job: checkpoints that still have to write it
 }
 
 // bytes is what the delta brings.
-func (d *delta) bytes() int64 { return int64(d.size + 8*len(d.part.Keys)) }
+func (d *delta) bytes() int64 { return int64(d.size + 8*d.keys) }
 
 // release gives back what the delta holds in memory.
 func (d *delta) release() {
@@ -51,11 +55,21 @@ func (d *delta) release() {
 // drop ends a delta that has been applied, or never will be.
 func (d *delta) drop() {
 	d.of.job.stage.remove(d)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.over {
+	if d.dropped.CompareAndSwap(false, true) {
+		d.end()
+	}
+}
+
+// use keeps a delta that waits for its clock from ending until the caller calls end.
+func (d *delta) use() { d.users.Add(1) }
+
+// end gives back what the delta holds when nobody needs it any more.
+func (d *delta) end() {
+	if d.users.Add(-1) >= 0 {
 		return
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.over = true
 	d.release()
 	if d.disk != nil {
@@ -83,14 +97,8 @@ type apply struct {
 func (f *fold) post(step bool, idle []*partition) []*partition {
 	applies := make([]apply, len(f.of.partitions))
 	for _, d := range f.deltas {
-		first, at, size := 0, 0, d.valueBytes()
-		for _, g := range d.part.Groups {
-			one := share{d: d, partition: g.Partition, first: first, n: int(g.Keys), lo: at, hi: at + d.size}
-			if d.part.Kind == rpc.KindKeys {
-				one.hi = at + int(g.Keys)*size
-			}
-			first, at = first+one.n, one.hi
-			applies[g.Partition].work = append(applies[g.Partition].work, one)
+		for sh := range d.shares() {
+			applies[sh.partition].work = append(applies[sh.partition].work, sh)
 		}
 	}
 	count := int32(1)
@@ -123,10 +131,25 @@ func (a *apply) apply() (err error) {
 	if a.to.shard == nil {
 		return a.to.gone()
 	}
+	defer a.to.recount()
 	var room [8]shard.Delta
-	err = with(a.work, room[:0], func(deltas []shard.Delta) error { return a.to.shard.Apply(deltas, a.f.weight, a.f.rate) })
-	a.to.recount()
-	return err
+	apply := func(deltas []shard.Delta) error {
+		if err := a.to.room(deltas); err != nil {
+			return err
+		}
+		return a.to.shard.Apply(deltas, a.f.weight, a.f.rate)
+	}
+	if a.f.of.rule != nil { // it makes one step with the sum
+		read := a.to.of.job.server.Ledger.Force(budget.Stage, onDisk(a.work))
+		defer read.Release()
+		return with(a.work, room[:0], apply)
+	}
+	for i := range a.work { // one after the other, so that no more than one has to be read from disk at once
+		if err := with(a.work[i:i+1], room[:0], apply); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // gone is the error of whoever comes to a partition that is not there: the job has ended, or it could not be made.
@@ -162,13 +185,8 @@ func (p *partition) wait(f func()) {
 
 // recount counts what the shard takes now.
 func (p *partition) recount() {
-	ledger := p.of.job.server.Ledger
-	if ledger == nil || p.shard == nil {
-		return
-	}
-	if n := p.shard.Bytes(); n != p.counted {
-		p.bytes.Release()
-		p.bytes, p.counted = ledger.Force(budget.Tables, n), n
+	if p.of.job.server.Ledger != nil && p.shard != nil {
+		p.bytes.Resize(p.shard.Bytes())
 	}
 }
 
@@ -184,9 +202,13 @@ func runAll(idle []*partition, bytes int64) {
 		}
 		return
 	}
-	workers := min(runtime.GOMAXPROCS(0), len(idle))
-	idle = slices.Clone(idle)
+	spread(slices.Clone(idle))
+}
+
+// spread runs mailboxes on goroutines of their own.
+func spread(idle []*partition) {
 	slices.SortFunc(idle, func(a, b *partition) int { return cmp.Compare(a.id, b.id) })
+	workers := min(runtime.GOMAXPROCS(0), len(idle))
 	for w := range workers {
 		go func() {
 			for i := w; i < len(idle); i += workers {

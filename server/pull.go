@@ -113,10 +113,13 @@ func (g *gather) post(j *job, idle []*partition) []*partition {
 // do implements work.
 func (r *read) do() {
 	if err := r.read(); err != nil {
-		r.g.err.Store(&err)
+		r.g.fail(err)
 	}
 	r.g.done()
 }
+
+// fail keeps why the answer is an error. (A function of its own, so that a read which goes well allocates nothing.)
+func (g *gather) fail(err error) { g.err.Store(&err) }
 
 func (r *read) read() (err error) {
 	defer r.from.of.job.server.recovered(&err)

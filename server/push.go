@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"math"
 
+	"thole.example/budget"
 	"thole.example/rpc"
 	"thole.example/ssp"
+	"thole.example/wire"
 )
 
 // pull answers with values as of the task's clocks: at once if these are reached, or when the core says so.
@@ -67,9 +69,15 @@ func (s *Server) push(m *member, x *rpc.Exchange) {
 	j, q := m.job, m.change(x)
 	e := ssp.Push[*delta, *request]{Req: q, Conn: m.conn, Seq: x.Seq}
 	if e.Err = j.bring(x, &e); e.Err == nil {
+		if len(e.Deltas) > 0 {
+			s.detach(x)
+		}
 		if q.gather, e.Err = j.newGather(x); e.Err == nil {
 			e.Then = q.gather.needs(nil)
 		}
+	}
+	if e.Err == nil {
+		j.wait(e.Deltas)
 	}
 	q.deltas = e.Deltas
 	if e.Err != nil {
@@ -106,10 +114,7 @@ func (j *job) bring(x *rpc.Exchange, e *ssp.Push[*delta, *request]) error {
 			return err
 		}
 		if use {
-			d := &delta{of: s, part: *p, size: len(p.Values), memory: x.Memory.Retain()}
-			if s.bound != ssp.ASP {
-				j.wait(d)
-			}
+			d := &delta{of: s, part: *p, size: len(p.Values), keys: len(p.Keys), memory: x.Memory.Retain()}
 			e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})
 		}
 	}
@@ -120,4 +125,31 @@ func (j *job) bring(x *rpc.Exchange, e *ssp.Push[*delta, *request]) error {
 		e.Ticks = append(e.Ticks, ssp.Tick{Matrix: int(t.Matrix), Clock: int(t.Clock), Weight: t.Weight, Rate: t.Rate})
 	}
 	return j.room(e.Deltas)
+}
+
+// detach lets the memory of a push that asks for values, too, be free before it is answered, which may be long after its
+// deltas went to disk: the keys that it asks for get memory of their own. The request itself is the caller's, who may send it
+// again.
+func (s *Server) detach(x *rpc.Exchange) {
+	q := *x.Request
+	q.Parts = nil
+	n := 0
+	for _, p := range x.Parts {
+		if p.Values == nil {
+			q.Parts = append(q.Parts, p)
+			n += 8 * len(p.Keys)
+		}
+	}
+	if q.Parts == nil {
+		return // it is answered soon
+	}
+	memory := q.Memory
+	q.Memory = rpc.NewBuffer(n, s.Ledger.Force(budget.Queues, int64(n)))
+	room, _ := wire.Numbers[int64](q.Memory.Bytes())
+	for i := range q.Parts {
+		k := copy(room, q.Parts[i].Keys)
+		q.Parts[i].Keys, room = room[:k:k], room[k:]
+	}
+	x.Request = &q
+	memory.Release()
 }

@@ -1,5 +1,3 @@
-//go:build pending
-
 package server_test
 
 import (
@@ -17,7 +15,7 @@ func TestLoadRounds(t *testing.T) {
 	bucket := &blob.Mem{}
 	wide := matrix.Meta{Name: "w", Rows: 1, Cols: 2, DType: matrix.F64}
 	for path, val := range map[string][]float64{"fine": {0.1, 3}, "huge": {1e300, 3}} {
-		with(t, bucket, 1, "", []matrix.Meta{wide}, func(ctx context.Context, p *ps.Client) error {
+		onServers(t, bucket, 1, "", []matrix.Meta{wide}, func(ctx context.Context, p *ps.Client) error {
 			if err := p.Push("w", matrix.Block{At: wide.Rect(), Data: &matrix.Dense[float64]{Val: val}}); err != nil {
 				return err
 			}
@@ -29,7 +27,7 @@ func TestLoadRounds(t *testing.T) {
 	}
 	narrow := wide
 	narrow.DType = matrix.F32
-	with(t, bucket, 1, "", []matrix.Meta{narrow}, func(ctx context.Context, p *ps.Client) error {
+	onServers(t, bucket, 1, "", []matrix.Meta{narrow}, func(ctx context.Context, p *ps.Client) error {
 		if err := p.Load(ctx, ps.LoadOptions{Path: "fine"}); err == nil {
 			return errors.New("0.1 is loaded as f32 unasked")
 		}
@@ -39,7 +37,7 @@ func TestLoadRounds(t *testing.T) {
 		if err := p.Load(ctx, ps.LoadOptions{Path: "fine", Round: true}); err != nil {
 			return err
 		}
-		got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w"}})
+		got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "w"}})
 		if err == nil && got[0].Data.Values().([]float32)[0] != 0.1 {
 			err = errors.New("0.1 is not rounded to the nearest f32")
 		}

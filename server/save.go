@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
+	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/matrix"
@@ -21,16 +24,22 @@ type saves struct {
 
 // pendingSave is a save that this server has put something into and that is not committed yet.
 type pendingSave struct {
-	format.Writer
+	saver
 	stop context.CancelFunc // makes what is being put end
 	idle chan struct{}      // closed when nothing is being put any more
+}
+
+// saver is what all servers put into, and one of them commits: a [format.Writer], or a checkpoint.
+type saver interface {
+	Commit(ctx context.Context, parts []format.Part) error
+	Abort(ctx context.Context)
 }
 
 // end forgets the save once nothing more is put into it: what came after would stay for ever.
 func (w *pendingSave) end(ctx context.Context) {
 	w.stop()
 	<-w.idle
-	if w.Writer != nil {
+	if w.saver != nil {
 		w.Abort(ctx)
 	}
 }
@@ -58,15 +67,13 @@ func (s *saves) take(stage string) *pendingSave {
 	return w
 }
 
-// abort forgets every save that was begun and not committed, as when its client went away.
-func (s *saves) abort() {
+// all forgets every save that was begun and not committed, as when its client went away; the caller ends them.
+func (s *saves) all() []*pendingSave {
 	s.mu.Lock()
-	all := s.of
+	defer s.mu.Unlock()
+	all := slices.Collect(maps.Values(s.of))
 	s.of = nil
-	s.mu.Unlock()
-	for _, w := range all {
-		w.end(context.Background())
-	}
+	return all
 }
 
 // named is the matrices of these names, in that order.
@@ -128,29 +135,46 @@ func (s *Server) save(m *member, x *rpc.Exchange) {
 		m.refuse(x, err)
 		return
 	}
-	needs := []ssp.Need{{Matrix: 0, Clock: int(x.Clock)}}
-	for _, p := range x.Parts {
-		needs = append(needs, ssp.Need{Matrix: int(p.Matrix), Clock: int(p.Clock)})
+	if a.Checkpoint {
+		s.checkpoint(m, x, &a, stores)
+		return
 	}
 	q := &request{x: x}
 	q.ready = func(ssp.Answer[*request]) {
 		shots := j.snapshots(stores)
 		j.later.then = append(j.later.then, func() {
-			m.run(x, func(ctx context.Context) (*rpc.Response, error) { return s.put(ctx, j, &a, stores, shots) })
+			m.run(x, func(ctx context.Context) (*rpc.Response, error) {
+				defer closeAll(shots)
+				return s.put(ctx, j, &a, func(ctx context.Context, w *pendingSave, r *rpc.Response) error {
+					return s.putAll(ctx, j, &a, w, stores, shots, r)
+				})
+			})
 		})
 	}
-	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: needs, Exact: true}, q)
+	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: saveNeeds(x), Exact: true}, q)
 }
 
-// put writes the snapshots and answers with the Parts.
-func (s *Server) put(ctx context.Context, j *job, a *rpc.Save, stores []*store, shots [][]*snapshot) (*rpc.Response, error) {
-	defer func() {
-		for _, some := range shots {
-			for _, shot := range some {
-				shot.close()
-			}
+// saveNeeds are the clocks as of which the request wants the matrices.
+func saveNeeds(x *rpc.Exchange) []ssp.Need {
+	needs := []ssp.Need{{Matrix: 0, Clock: int(x.Clock)}}
+	for _, p := range x.Parts {
+		needs = append(needs, ssp.Need{Matrix: int(p.Matrix), Clock: int(p.Clock)})
+	}
+	return needs
+}
+
+func closeAll(shots [][]*snapshot) {
+	for _, some := range shots {
+		for _, shot := range some {
+			shot.close()
 		}
-	}()
+	}
+}
+
+// put has the save written, and answers with the Parts.
+func (s *Server) put(
+	ctx context.Context, j *job, a *rpc.Save, all func(ctx context.Context, w *pendingSave, r *rpc.Response) error,
+) (*rpc.Response, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	w := &pendingSave{stop: stop, idle: make(chan struct{})}
@@ -158,10 +182,11 @@ func (s *Server) put(ctx context.Context, j *job, a *rpc.Save, stores []*store, 
 		return nil, fmt.Errorf("save %q: %w", a.Stage, rpc.ErrExists)
 	}
 	r := &rpc.Response{}
-	err := s.putAll(work, j, a, w, stores, shots, r)
+	err := all(work, w, r)
 	close(w.idle)
 	if err != nil {
-		if j.saves.take(a.Stage) == w { // else whoever took it ends it
+		// All servers of a checkpoint share a tree: it goes when the task, which has heard of all, says so, or the job ends.
+		if shared := a.Checkpoint && j.ctx.Err() == nil; !shared && j.saves.take(a.Stage) == w { // else whoever took it ends it
 			w.end(context.WithoutCancel(ctx))
 		}
 		return nil, format.Wrap(a.Codec, a.Path, err)
@@ -174,12 +199,14 @@ func (s *Server) putAll(
 	ctx context.Context, j *job, a *rpc.Save, w *pendingSave, stores []*store, shots [][]*snapshot, r *rpc.Response,
 ) (err error) {
 	defer s.recovered(&err)
-	if w.Writer, err = s.writer(ctx, j, a, stores, nil); err != nil {
+	to, err := s.writer(ctx, j, a, stores, nil)
+	if err != nil {
 		return err
 	}
+	w.saver = to
 	for i, st := range stores {
 		for _, shot := range shots[i] {
-			if err := s.putOne(ctx, w, st, shot, r); err != nil {
+			if err := s.putOne(ctx, to, st, shot, r); err != nil {
 				return err
 			}
 		}
@@ -188,7 +215,7 @@ func (s *Server) putAll(
 }
 
 // putOne puts the saved rows of a partition.
-func (s *Server) putOne(ctx context.Context, w *pendingSave, st *store, shot *snapshot, r *rpc.Response) error {
+func (s *Server) putOne(ctx context.Context, w format.Writer, st *store, shot *snapshot, r *rpc.Response) error {
 	for b, err := range shot.blocks(ctx) {
 		if err != nil {
 			return err
@@ -203,7 +230,7 @@ func (s *Server) putOne(ctx context.Context, w *pendingSave, st *store, shot *sn
 	return nil
 }
 
-func (s *store) putBlock(ctx context.Context, w *pendingSave, id int, b matrix.Block, r *rpc.Response) error {
+func (s *store) putBlock(ctx context.Context, w format.Writer, id int, b matrix.Block, r *rpc.Response) error {
 	for _, rows := range s.meta.SavedRows() {
 		some := b
 		if !rows.Contains(b.At.Rows) {
@@ -232,7 +259,7 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 			return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
 		}
 		defer w.end(context.WithoutCancel(ctx))
-		if <-w.idle; w.Writer == nil {
+		if <-w.idle; w.saver == nil {
 			return nil, fmt.Errorf("commit: save %q was not begun: %w", a.Stage, rpc.ErrNotFound)
 		}
 		parts := make([]format.Part, len(a.Parts))
@@ -243,8 +270,11 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 			return nil, err
 		}
 		over, err := s.Bucket.State(ctx, a.Path)
-		if err != nil {
+		if err != nil && !a.Checkpoint {
 			return nil, err
+		}
+		if err != nil { // it is there, and must not keep later ones from being written
+			over = blob.Anything
 		}
 		return nil, s.claim(m.job, a.Path, over) // a later save of the job replaces this one
 	})

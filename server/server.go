@@ -139,19 +139,33 @@ func (m *member) run(x *rpc.Exchange, run func(ctx context.Context) (*rpc.Respon
 	})
 }
 
-// drop forgets a job that nobody is part of any more: its partitions, and what it had staged of saves.
+// drop forgets a job that nobody is part of any more: its partitions, and what it had staged of saves. Whoever left last does
+// not wait for those.
 func (s *Server) drop(j *job) {
 	s.mu.Lock()
 	maps.DeleteFunc(s.targets, func(_ string, t target) bool { return t.of == j })
 	s.mu.Unlock()
-	j.saves.abort()
+	saves := j.saves.all()
+	if len(saves) == 0 {
+		s.close(j)
+		return
+	}
+	go func() {
+		for _, w := range saves {
+			w.end(context.Background())
+		}
+		s.close(j)
+	}()
+}
+
+// close gives the memory of a job back.
+func (s *Server) close(j *job) {
 	for _, st := range (*j.stores.Load())[1:] {
 		for _, p := range st.partitions {
 			if p != nil && p.post(deed(p.close)) {
 				p.run()
 			}
 		}
-		st.reserved.Release()
 	}
 	s.logger().Info("job ended", "job", j.name)
 }
@@ -160,9 +174,9 @@ func (s *Server) drop(j *job) {
 func (p *partition) close() {
 	if p.shard != nil {
 		p.shard.Close()
-		p.bytes.Release()
 	}
 	p.shard = nil
+	p.bytes.Release()
 }
 
 func (s *Server) logger() *slog.Logger {

@@ -64,7 +64,8 @@ func (s *store) check(p *rpc.Part) error {
 	case p.Kind == rpc.KindKeys:
 	case p.Kind == rpc.KindDense && !sparse && len(p.Keys) == 0, p.Kind == rpc.KindStored && sparse && len(p.Keys) == 0:
 	default:
-		return fmt.Errorf("matrix %q is %v: a part of kind %d with %d keys: %w", s.meta.Name, s.meta.Layout, p.Kind, len(p.Keys), rpc.ErrMalformed)
+		return fmt.Errorf("matrix %q is %v: a part of kind %d with %d keys: %w",
+			s.meta.Name, s.meta.Layout, p.Kind, len(p.Keys), rpc.ErrMalformed)
 	}
 	keys := p.Keys
 	for i, g := range p.Groups {

@@ -144,7 +144,7 @@ func (w *trialTask) act() error {
 		return w.gradient(r)
 	case 6:
 		return w.see("wants", func() (all []matrix.Block, err error) {
-			return w.p.Pull(w.ctx, []matrix.Want{{Matrix: "f"}, {Matrix: "r", Cols: w.columns(6)}, {Matrix: "k"}})
+			return w.p.Pull(w.ctx, []matrix.Lookup{{Matrix: "f"}, {Matrix: "r", Cols: w.columns(6)}, {Matrix: "k"}})
 		})
 	case 7:
 		return w.ownRow(n)
@@ -358,8 +358,8 @@ func (w *trialTask) clock(how int) error {
 	defer w.ticked()
 	switch how {
 	case 0:
-		wants := []matrix.Want{{Matrix: "r", Cols: w.columns(5)}, {Matrix: "f"}}
-		return w.see("next", func() ([]matrix.Block, error) { return w.p.Next(w.ctx, 2, 0.1, wants) })
+		lookups := []matrix.Lookup{{Matrix: "r", Cols: w.columns(5)}, {Matrix: "f"}}
+		return w.see("next", func() ([]matrix.Block, error) { return w.p.Next(w.ctx, 2, 0.1, lookups) })
 	case 1:
 		name := []string{"n", "f", "r", "u"}[w.shared.IntN(4)]
 		if err := w.matrix(name).Clock(w.ctx, 1, 0.05); err != nil {
@@ -387,7 +387,7 @@ func (w *trialTask) finish() error {
 	if err := w.p.Barrier(w.ctx); err != nil {
 		return err
 	}
-	all, err := w.p.Pull(w.ctx, []matrix.Want{{Matrix: "n"}, {Matrix: "k"}, {Matrix: "u"}, {Matrix: "f"}, {Matrix: "r"}})
+	all, err := w.p.Pull(w.ctx, []matrix.Lookup{{Matrix: "n"}, {Matrix: "k"}, {Matrix: "u"}, {Matrix: "f"}, {Matrix: "r"}})
 	if err != nil {
 		return err
 	}

@@ -5,10 +5,11 @@ import (
 	"thole.example/rpc"
 )
 
-// Urgent implements rpc.Urgent: the requests of a task at the slowest clock free what the pushes of the others hold.
+// Urgent implements rpc.Urgent: the requests of a task at the slowest clock free what the pushes of the others hold, and so
+// does the Join of one that has not come, or is coming back. The pushes of who is ahead can wait.
 func (s *Server) Urgent(from *rpc.Peer) bool {
 	m := memberOf(from)
-	return m != nil && m.joined.Load() && m.clock.Load() <= m.job.slowest.Load()
+	return m == nil || !m.joined.Load() || m.clock.Load() <= m.job.slowest.Load()
 }
 
 // Size implements rpc.Sizer: the values that a request asks for.

@@ -48,7 +48,7 @@ func newDense[T number](m *matrix.Meta, at matrix.Rect, step psf.Step, slots int
 	d := &dense[T]{at: at, width: int(at.Cols.Len()), cells: int(n), slots: slots, stepper: newStepper[T](step, slots)}
 	d.next = (d.cells + slotAlign - 1) &^ (slotAlign - 1)
 	size := d.next * (1 + slots) * sizeOf[T]()
-	if err := d.mem.Grow(size); err != nil {
+	if err := d.mem.Fit(size); err != nil {
 		return nil, fmt.Errorf("matrix %s: %w", m.Name, err)
 	}
 	d.val, _ = wire.Numbers[T](d.mem.Data()[:size]) // memory is aligned

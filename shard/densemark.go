@@ -89,7 +89,7 @@ func (m *denseMark[T]) cells(out []T, slot, at int) {
 	}
 }
 
-// pass notes that n cells more have been read in order.
+// pass says that n cells more have been read in order.
 func (k *keptCells[T]) pass(n, cells int) {
 	first := k.passed / chunk
 	k.passed += n

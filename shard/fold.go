@@ -77,7 +77,7 @@ func (f *fold[T]) begin(n int) {
 	clear(f.places)
 }
 
-// touch notes the columns of the i-th delta, and adds it to the gradients of those that were touched before.
+// touch lists the columns of the i-th delta, and adds it to the gradients of those that were touched before.
 func (k *keyed[T]) touch(all []columns[T], i int32) error {
 	d, f := &all[i], &k.fold
 	var w walk
@@ -103,7 +103,7 @@ func (k *keyed[T]) touch(all []columns[T], i int32) error {
 	return w.err
 }
 
-// place is where a row is noted, or would be.
+// place is where a row is listed, or would be.
 func (f *fold[T]) place(row uint32) *uint32 {
 	mask := len(f.places) - 1
 	p := int(uint64(row) * 0x9e3779b97f4a7c15 >> 32)

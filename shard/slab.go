@@ -63,7 +63,7 @@ func (s *slab[T]) data() []byte { return s.mem.Data() }
 func (s *slab[T]) reserve(n int) error {
 	need := int64(s.used) + int64(n)
 	if need > columnLimit {
-		return fmt.Errorf("%d columns, want at most %d in a sparse partition", need, columnLimit)
+		return fmt.Errorf("%d columns, want at most %d in a sparse partition", need, int64(columnLimit))
 	}
 	size := int(need) * s.stride * sizeOf[T]()
 	if size > len(s.mem.Data()) {

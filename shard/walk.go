@@ -56,7 +56,9 @@ func (k *keyed[T]) locate(w *walk, at int) {
 	kernel.Locate(&k.index.spread, k.index.lines, w.part(at), w.line[at/block%2][:])
 }
 
-// find finds the rows of the block that begins at a key, which is located, and locates the one behind it.
+// find finds the rows of the block that begins at a key, which is located, and locates the one behind it. When new columns
+// make the index grow, places move to the right: some keys that were located before seem to be missing then, and insert
+// finds them.
 func (k *keyed[T]) find(w *walk, at int) {
 	k.locate(w, at+block)
 	keys, b := w.part(at), at/block%2
@@ -64,7 +66,6 @@ func (k *keyed[T]) find(w *walk, at int) {
 	w.missing[b] = kernel.Find(k.index.lines, keys, w.line[b][:], rows)
 	if w.missing[b] > 0 && w.fresh {
 		w.err = k.insert(keys, rows, w.missing[b])
-		k.locate(w, at+block) // the index may have grown
 	}
 }
 

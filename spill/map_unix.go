@@ -21,4 +21,11 @@ func mapped(f *os.File, n int64) []byte {
 	return mem
 }
 
+// drop says that the bytes [from, to) of a mapping are not looked at for now: the pages they lie in do not count as the
+// process's memory until they are again.
+func drop(mem []byte, from, to int64) {
+	page := int64(os.Getpagesize())
+	_ = unix.Madvise(mem[from&^(page-1):min((to+page-1)&^(page-1), int64(len(mem)))], unix.MADV_DONTNEED)
+}
+
 func unmap(mem []byte) { _ = unix.Munmap(mem) }

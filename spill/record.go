@@ -130,6 +130,9 @@ func (r record) flat() bool {
 	return (r.kind == blockio.Dense || r.kind == blockio.Cols) && wire.NativeOrder == wire.Little
 }
 
+// drop gives back the memory that looking at the record has taken.
+func (r record) drop() { drop(r.seg.mem, r.off, r.off+r.len()) }
+
 // view is the block over mapped memory, for as long as the slot is not written to.
 func (d *disk) view(e *entry) (b matrix.Block, err error) {
 	err = guard(func() error {

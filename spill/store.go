@@ -99,6 +99,7 @@ func (s *Store) View(key Key, fn func(b matrix.Block) error) error {
 	return s.look(key, func(e *entry) (err error) {
 		b := e.block
 		if b.Data == nil {
+			defer e.rec.drop()
 			if b, err = s.disk.view(e); err != nil {
 				return err
 			}

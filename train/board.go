@@ -9,7 +9,7 @@ import (
 // Tasks tell each other numbers through matrices like any other, which the servers add up: exact sums of what each task
 // wrote to its own place, or sums in the order of tasks. Nothing else passes between tasks.
 const (
-	// lossBoard has sum of losses and number of examples: in column e of epoch e+1, in the column behind them of the
+	// lossBoard has sum of losses and number of examples: in column e of epoch e+1, in the column after them of the
 	// training examples with the final parameters.
 	lossBoard  = "train.loss"
 	validBoard = "valid.scores" // score of every held-out example
@@ -35,21 +35,21 @@ func (l *loop) pushLoss(epoch int, sum, rows float64) error {
 	return l.s.Push(lossBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: []float64{sum, rows}}})
 }
 
-// wantLoss is the column of the epoch: however many epochs there may be, no more than that travels.
-func wantLoss(epoch int) []matrix.Want {
-	return []matrix.Want{{Matrix: lossBoard, Cols: []int64{int64(epoch)}}}
+// lookupLoss is the column of the epoch: however many epochs there may be, no more than that travels.
+func lookupLoss(epoch int) []matrix.Lookup {
+	return []matrix.Lookup{{Matrix: lossBoard, Cols: []int64{int64(epoch)}}}
 }
 
 // readLoss is the mean loss of the epoch over all tasks. Every task reads the same.
 func (l *loop) readLoss(ctx context.Context, epoch int) (float64, error) {
-	got, err := l.s.Pull(ctx, wantLoss(epoch))
+	got, err := l.s.Pull(ctx, lookupLoss(epoch))
 	if err != nil {
 		return 0, err
 	}
 	return meanLoss(got[0]), nil
 }
 
-// meanLoss is that of the column that was wanted.
+// meanLoss is that of the column.
 func meanLoss(column matrix.Block) float64 {
 	val := column.Data.Values().([]float64)
 	return val[0] / max(1, val[1])

@@ -127,7 +127,7 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 		for i := range cols {
 			cols[i] = m.ColLo + int64(i)
 		}
-		got, err := c.Pull(ctx, []matrix.Want{{Matrix: m.Name, Cols: cols}})
+		got, err := c.Pull(ctx, []matrix.Lookup{{Matrix: m.Name, Cols: cols}})
 		if err != nil {
 			return nil, nil, err
 		}

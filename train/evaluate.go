@@ -83,7 +83,7 @@ func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, 
 		} else {
 			part = b.Slice(lo, hi)
 		}
-		params, err := p.Pull(ctx, run.Wants(part))
+		params, err := p.Pull(ctx, run.Lookups(part))
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, 
 // totalLoss is the sum of the losses of scores by the labels, summed in their order: whoever has the same scores has the same
 // sum, to the last bit, whichever way they came.
 func totalLoss(loss graph.Loss, score []float64, label []float32) (sum float64) {
-	var out, grad graph.Tensor // the loss wants a place for the gradient
+	var out, grad graph.Tensor // the loss needs a place for the gradient
 	for lo := 0; lo < len(score); lo += chunkRows {
 		hi := min(lo+chunkRows, len(score))
 		out.Resize(hi-lo, 1)
@@ -200,7 +200,7 @@ func (l *loop) pushScores(ctx context.Context) error {
 }
 
 func (l *loop) readScores(ctx context.Context) (Metrics, error) {
-	got, err := l.s.Pull(ctx, []matrix.Want{{Matrix: validBoard}})
+	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: validBoard}})
 	if err != nil {
 		return nil, err
 	}

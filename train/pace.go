@@ -63,7 +63,7 @@ func newPacer(p *Pace, null float64) *pacer {
 	return &pacer{Pace: p, factor: 1, floor: paceFloor * null, best: math.Inf(1)}
 }
 
-// next takes the loss of an epoch and tells whether the training is at its end.
+// next takes the loss of an epoch and reports whether the training is at its end.
 func (p *pacer) next(loss float64) (stop bool) {
 	if p.Pace == nil {
 		return false

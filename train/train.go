@@ -21,7 +21,7 @@ import (
 type Session interface {
 	graph.Params
 	// Next is Clock and then Pull in one go.
-	Next(ctx context.Context, weight, rate float64, wants []matrix.Want) ([]matrix.Block, error)
+	Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error)
 	// Barrier waits until every task's clock has come as far as this one's, whatever the bound.
 	Barrier(ctx context.Context) error
 	// Create makes the matrices, cut by the named partitioner; tasks that ask for the same get the same.
@@ -55,7 +55,7 @@ type Options struct {
 	Elapsed  func() time.Duration // since the start, for the rates in events; nil: none are given
 }
 
-// Event is a piece of progress: of a step, or with Done of a whole epoch.
+// Event is progress: of a step, or with Done of a whole epoch.
 type Event struct {
 	Epoch, Epochs int     // counted from 1
 	Rows          int64   // examples seen by all tasks in the job so far
@@ -225,7 +225,7 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		rng.Shuffle(len(l.mine), func(i, j int) { l.mine[i], l.mine[j] = l.mine[j], l.mine[i] })
 	}
 	batch := l.batch(0)
-	params, err := l.s.Pull(ctx, l.run.Wants(batch))
+	params, err := l.s.Pull(ctx, l.run.Lookups(batch))
 	if err != nil {
 		return 0, err
 	}
@@ -234,14 +234,14 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		if err := l.compute(batch, params, &sum, &rows); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		weight, wants := float64(batch.Len()), wantLoss(epoch-1)
+		weight, lookups := float64(batch.Len()), lookupLoss(epoch-1)
 		if step < l.steps-1 {
 			batch = l.batch(step + 1)
-			wants = l.run.Wants(batch)
+			lookups = l.run.Lookups(batch)
 		} else if err := l.pushLoss(epoch-1, sum, rows); err != nil {
 			return 0, err
 		}
-		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.Rate(epoch, (epoch-1)*l.steps+step+1), wants); err != nil {
+		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.Rate(epoch, (epoch-1)*l.steps+step+1), lookups); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
 		l.seen = int64(epoch-1)*int64(l.Data.Len()) + int64(min(l.Data.Len(), (step+1)*l.perTask()*l.Tasks))

@@ -72,7 +72,7 @@ func Scores(b *data.Batch, w []float64) []float64 {
 }
 
 // Problem asks for the least mean loss of examples by the score w*x + b, beside the penalties L1*|w| and L2/2*|w|^2, of which
-// the bias is free. Where weights are a slice, that of the bias stands behind those of the columns.
+// the bias is free. Where weights are a slice, that of the bias comes after those of the columns.
 type Problem struct {
 	Data   *data.Batch
 	Loss   Loss
@@ -230,7 +230,7 @@ func (p *Problem) Errors(w []float64) []float64 {
 	return out
 }
 
-// solve eliminates in the rows of a symmetric positive matrix with right sides behind it, and answers with the solutions in
+// solve eliminates in the rows of a symmetric positive matrix with right sides beside it, and answers with the solutions in
 // the columns of the result. A column of which nothing is known has the solution 0.
 func solve(a [][]float64) [][]float64 {
 	n := len(a)

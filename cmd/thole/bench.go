@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,8 +14,6 @@ import (
 	"thole.example/format"
 	"thole.example/optim"
 	"thole.example/psf"
-	"thole.example/rpc/mem"
-	"thole.example/rpc/tcp"
 )
 
 // benchFlags are what the user said.
@@ -27,7 +21,7 @@ type benchFlags struct {
 	bench.Config
 	keys, cols string
 	servers    []string
-	count      int
+	processes  int
 	inProcess  bool
 	noChecksum bool
 	memory     string
@@ -36,93 +30,82 @@ type benchFlags struct {
 
 func benchCommand(e *env) *cobra.Command {
 	var f benchFlags
-	names := make([]string, 0, 5)
-	about := ""
+	var names []string
+	var words []cobra.Completion
+	var about []string
 	for _, k := range bench.Kinds() {
-		names = append(names, k.Name)
-		about += fmt.Sprintf("\n  %-8s %s", k.Name, k.Help)
+		names, words = append(names, k.Name), append(words, cobra.CompletionWithDesc(k.Name, k.Help))
+		about = append(about, k.Name+": "+k.Help)
 	}
 	c := &cobra.Command{
 		Use:   "bench " + strings.Join(names, "|"),
 		Short: "Measure parameter servers",
 		Long: `Measures how fast parameter servers are, by the clock and by the processor time of both ends, which is what to compare
-on busy machines:
-` + about + `
+on busy machines.
 
-It starts a server process of its own unless --servers names some or --in-process keeps all in this process.`,
+` + strings.Join(about, ".\n\n") + `.
+
+It starts a server process of its own unless --servers names some or --in-process keeps all in this process. On servers that run
+already it has a job of its own, which ends with it; nothing of other jobs is touched.`,
 		Example: `  thole bench pull
   thole bench push --keys 10M --rule adagrad --in-flight 4
   thole bench pull --servers 10.0.0.1:7001,10.0.0.2:7001 --json
   thole bench table --keys 10M`,
-		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: names,
+		ValidArgs: words,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.What = args[0]
-			return runBench(c, e, &f)
+			if !slices.Contains(names, f.What) {
+				return usageError{fmt.Errorf("%q, want one of %s", f.What, strings.Join(names, " "))}
+			}
+			return f.run(c, e)
 		},
 	}
-	flags := c.Flags()
-	flags.StringVar(&f.keys, "keys", "1M", "keys of the table: a number, with K, M or G for thousands, millions, thousands of millions")
-	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
-	flags.IntVar(&f.Batch, "batch", 10000, "keys of a request, in random order; some come twice")
-	flags.StringVar(&f.Rule, "rule", "", "update rule of the table, or none: deltas are added (default: adagrad for push and table, else none)")
-	flags.IntVar(&f.Depth, "in-flight", 1, "requests under way")
-	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure")
-	flags.StringVar(&f.cols, "cols", "100M", "columns of the dense row (storm: 25M)")
-	flags.IntVar(&f.Tasks, "tasks", 10, "tasks of barrier and storm")
-	flags.StringSliceVar(&f.servers, "servers", nil, "addresses of servers that run already")
-	flags.IntVar(&f.count, "processes", 1, "server processes to start")
-	flags.StringVar(&f.memory, "memory", "", "--memory of the server processes")
-	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
-	flags.BoolVar(&f.noChecksum, "no-checksum", false, "send frames without checksums")
-	flags.BoolVar(&f.json, "json", false, "print the result as one JSON object in the last line")
+	f.flags(c)
 	return c
 }
 
-func runBench(c *cobra.Command, e *env, f *benchFlags) error {
+func (f *benchFlags) flags(c *cobra.Command) {
+	flags := c.Flags()
+	flags.StringVar(&f.keys, "keys", "1M", "keys of the table: a number, with K, M or G for thousands, millions, thousands of millions")
+	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure")
+	flags.IntVar(&f.Batch, "batch", 10000, "keys of a request, in random order; some come twice")
+	flags.IntVar(&f.Depth, "in-flight", 1, "requests under way")
+	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
+	flags.StringVar(&f.Rule, "rule", "", "update rule of the table; none adds deltas (default: adagrad for push and table, else none)")
+	flags.StringVar(&f.cols, "cols", "", "columns of the dense row of row and storm (default 100M, for storm 25M)")
+	flags.IntVar(&f.Tasks, "tasks", 10, "tasks of barrier and storm")
+	flags.BoolVar(&f.Async, "async", false, "storm: under ASP, where nobody waits for anybody, instead of BSP")
+	flags.BoolVar(&f.ByKey, "by-key", false, "storm: push the columns by their keys")
+	flags.BoolVar(&f.json, "json", false, "print the result as one JSON object in the last line")
+	flags.StringSliceVar(&f.servers, "servers", nil, "addresses of servers that run already")
+	flags.IntVar(&f.processes, "processes", 1, "servers to start")
+	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
+	flags.StringVar(&f.memory, "memory", "", "--memory of the servers to start")
+	flags.BoolVar(&f.noChecksum, "no-checksum", false, "send messages without checksums")
+	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key")
+}
+
+func (f *benchFlags) run(c *cobra.Command, e *env) error {
+	if err := f.choose(c); err != nil {
+		return usageError{err}
+	}
 	ctx := c.Context()
-	var err error
-	if f.Keys, err = countOf("keys", f.keys, 1<<31); err != nil {
-		return err
-	}
-	cols, err := countOf("cols", f.cols, 1<<40)
-	if err != nil {
-		return err
-	}
-	f.Cols = int64(cols)
-	for _, n := range []struct {
-		name string
-		is   int
-		max  int
-	}{{"dim", f.Dim, 1 << 16}, {"batch", f.Batch, 1 << 24}, {"in-flight", f.Depth, 1 << 10}, {"tasks", f.Tasks, 1 << 10}, {"processes", f.count, 1 << 8}} {
-		if n.is < 1 || n.is > n.max {
-			return usageError{fmt.Errorf("--%s %d, want a number from 1 to %d", n.name, n.is, n.max)}
-		}
-	}
-	if f.Rule == "" && (f.What == "push" || f.What == "table") {
-		f.Rule = "adagrad"
-	}
-	if f.What == "storm" && !c.Flags().Changed("cols") {
-		f.Cols = 25_000_000
-	}
-	if f.Rule != "" && f.Rule != "none" && !slices.ContainsFunc(optim.Rules(), func(r psf.Rule) bool { return r.Name == f.Rule }) {
-		return usageError{fmt.Errorf("--rule %q, want one that \"thole algos\" lists", f.Rule)}
-	}
-	if f.Rule == "none" {
-		f.Rule = ""
-	}
-	if !f.json {
-		f.Tell = func(line string) { fmt.Fprintln(e.err, line) }
-	}
-	stop, err := f.serve(ctx)
+	bar := e.progress("bench "+f.What, "keys", int64(f.Keys))
+	f.Progress = func(done, _ int) { bar.set(int64(done), "filling the table") }
+	defer bar.end()
+	stop, err := f.serve(ctx, e)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	r, err := bench.Run(ctx, f.Config)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // whatever became of the servers
+	}
 	if err != nil {
 		return err
 	}
+	bar.end()
 	if f.json {
 		return json.NewEncoder(e.out).Encode(r)
 	}
@@ -130,83 +113,77 @@ func runBench(c *cobra.Command, e *env, f *benchFlags) error {
 	return nil
 }
 
-// serve finds or starts the servers.
-func (f *benchFlags) serve(ctx context.Context) (stop func(), err error) {
-	network := &tcp.Network{NoChecksum: f.noChecksum}
-	f.Network = network
+// choose checks what the user said, and chooses the rest.
+func (f *benchFlags) choose(c *cobra.Command) error {
+	if f.cols == "" {
+		f.cols = map[bool]string{false: "100M", true: "25M"}[f.What == "storm"]
+	}
+	cols, err := parseCount("cols", f.cols, 1<<40)
+	if err != nil {
+		return err
+	}
+	f.Cols = int64(cols)
+	if f.Keys, err = parseCount("keys", f.keys, 1<<31); err != nil {
+		return err
+	}
+	for _, n := range []struct {
+		name      string
+		is, limit int
+	}{{"dim", f.Dim, 1 << 16}, {"batch", f.Batch, 1 << 24}, {"in-flight", f.Depth, 1 << 8}, {"tasks", f.Tasks, 1 << 10},
+		{"processes", f.processes, 1 << 8}} {
+		if n.is < 1 || n.is > n.limit {
+			return fmt.Errorf("--%s %d, want a number from 1 to %d", n.name, n.is, n.limit)
+		}
+	}
+	if !finite(f.Seconds) || f.Seconds <= 0 {
+		return fmt.Errorf("--seconds %v, want a finite number above 0", f.Seconds)
+	}
+	if f.What != "storm" && (f.Async || f.ByKey) {
+		return fmt.Errorf("--async and --by-key are for storm, not for %s", f.What)
+	}
+	if err := f.chooseRule(); err != nil {
+		return err
+	}
+	return f.checkServers(c)
+}
+
+func (f *benchFlags) chooseRule() error {
 	switch {
-	case f.What == "table":
-		return func() {}, nil
-	case len(f.servers) > 0:
-		f.Servers = f.servers
-		return func() {}, nil
-	case f.inProcess:
-		c, err := embed(ctx, f.count, false)
-		if err != nil {
-			return nil, err
+	case f.Rule == "none":
+		f.Rule = ""
+	case f.Rule == "":
+		if f.What == "push" || f.What == "table" {
+			f.Rule = "adagrad"
 		}
-		f.Network, f.Servers = c.net.(*mem.Network), c.addrs
-		return c.stop, nil
+	case !slices.ContainsFunc(optim.Rules(), func(r psf.Rule) bool { return r.Name == f.Rule }):
+		return fmt.Errorf("--rule %q, want none or one that \"thole algos\" lists", f.Rule)
 	}
-	var started []*exec.Cmd
-	stop = func() {
-		for _, c := range started {
-			_ = c.Process.Kill()
-			_ = c.Wait()
-		}
-	}
-	for range f.count {
-		c, addr, err := benchServer(ctx, f.memory, f.noChecksum)
-		if err != nil {
-			stop()
-			return nil, err
-		}
-		started = append(started, c)
-		f.Servers = append(f.Servers, addr)
-	}
-	f.Server = func() (cpu time.Duration, peak int64) {
-		for _, c := range started {
-			cpu += bench.TimeOf(c.Process.Pid)
-			peak += bench.PeakOf(strconv.Itoa(c.Process.Pid))
-		}
-		return cpu, peak
-	}
-	return stop, nil
+	return nil
 }
 
-// benchServer starts this binary as a server and gives its address.
-func benchServer(ctx context.Context, memory string, noChecksum bool) (*exec.Cmd, string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, "", err
+// checkServers refuses flags that contradict each other.
+func (f *benchFlags) checkServers(c *cobra.Command) error {
+	given := c.Flags().Changed
+	if _, err := parseSize("memory", f.memory); err != nil {
+		return err
 	}
-	args := []string{"server", "--listen", "127.0.0.1:0", "--quiet"}
-	if memory != "" {
-		args = append(args, "--memory", memory)
+	for _, clash := range [][2]string{
+		{"servers", "in-process"}, {"servers", "processes"}, {"servers", "memory"}, {"in-process", "memory"}, {"in-process", "no-checksum"},
+	} {
+		if given(clash[0]) && given(clash[1]) {
+			return fmt.Errorf("--%s and --%s, want one of them", clash[0], clash[1])
+		}
 	}
-	if noChecksum {
-		args = append(args, "--no-checksum")
+	for _, name := range []string{"servers", "processes", "in-process", "memory", "no-checksum"} {
+		if f.What == "table" && given(name) {
+			return fmt.Errorf("--%s: the table is measured without servers", name)
+		}
 	}
-	c := exec.CommandContext(ctx, self, args...)
-	c.Stderr = os.Stderr
-	out, err := c.StdoutPipe()
-	if err != nil {
-		return nil, "", err
-	}
-	if err := c.Start(); err != nil {
-		return nil, "", err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	addr, ok := strings.CutPrefix(strings.TrimSpace(line), "listening at ")
-	if err != nil || !ok {
-		_ = c.Process.Kill()
-		return nil, "", fmt.Errorf("the server process said %q, want the address that it listens at", line)
-	}
-	return c, addr, nil
+	return nil
 }
 
-// countOf is a number such as 10000, 10K, 1.5M.
-func countOf(flag, text string, most float64) (int, error) {
+// parseCount reads a number such as 10000, 10K, 1.5M.
+func parseCount(flag, text string, limit float64) (int, error) {
 	digits, unit := text, 1.0
 	for suffix, size := range map[string]float64{"K": 1e3, "k": 1e3, "M": 1e6, "G": 1e9} {
 		if rest, ok := strings.CutSuffix(text, suffix); ok {
@@ -214,8 +191,8 @@ func countOf(flag, text string, most float64) (int, error) {
 		}
 	}
 	n, err := strconv.ParseFloat(digits, 64)
-	if n *= unit; err != nil || !(n >= 1 && n <= most) || n != float64(int64(n)) {
-		return 0, usageError{fmt.Errorf("--%s %q, want a whole number from 1 to %.0f, such as 10000, 10K or 1M", flag, text, most)}
+	if n *= unit; err != nil || !(n >= 1 && n <= limit) || n != float64(int64(n)) {
+		return 0, fmt.Errorf("--%s %q, want a whole number from 1 to %.0f, such as 10000, 10K or 1M", flag, text, limit)
 	}
 	return int(n), nil
 }
@@ -223,14 +200,19 @@ func countOf(flag, text string, most float64) (int, error) {
 func printBench(e *env, r *bench.Result) {
 	fmt.Fprintf(e.out, "%s: %d requests, p50 %.0f us, p99 %.0f us, slowest %.0f us\n", r.What, r.Requests, r.P50, r.P99, r.Max)
 	if r.PerCPU != nil {
-		fmt.Fprintf(e.out, "%.2f M rows/s; M rows per CPU-second: ", r.Rate)
-		if r.PerCPU.Server > 0 {
-			fmt.Fprintf(e.out, "server %.1f, client %.1f, ", r.PerCPU.Server, r.PerCPU.Client)
+		var ends []string
+		for _, end := range []struct {
+			name string
+			rate float64
+		}{{"server", r.PerCPU.Server}, {"client", r.PerCPU.Client}, {"both", r.PerCPU.Both}} {
+			if end.rate > 0 {
+				ends = append(ends, fmt.Sprintf("%s %.2f", end.name, end.rate))
+			}
 		}
-		fmt.Fprintf(e.out, "both %.2f\n", r.PerCPU.Both)
+		fmt.Fprintf(e.out, "%.2f M rows/s; M rows per CPU-second: %s\n", r.Rate, orDash(strings.Join(ends, ", ")))
 	}
 	if r.Reads > 0 {
-		fmt.Fprintf(e.out, "reads: %.1f M rows per CPU-second\n", r.Reads)
+		fmt.Fprintf(e.out, "reads: %.2f M rows per CPU-second\n", r.Reads)
 	}
 	if r.Bytes > 0 {
 		fmt.Fprintf(e.out, "%.2f GB/s\n", r.Bytes)
@@ -238,5 +220,8 @@ func printBench(e *env, r *bench.Result) {
 	if r.BytesKey > 0 {
 		fmt.Fprintf(e.out, "%.1f bytes a key; slowest insert of a batch %.1f ms\n", r.BytesKey, r.Growth/1e3)
 	}
-	fmt.Fprintf(e.out, "peak memory %s; %.1f allocations a request\n", format.Bytes(r.Peak), r.Allocs)
+	if r.Peak > 0 {
+		fmt.Fprintf(e.out, "peak memory %s; ", format.Bytes(r.Peak))
+	}
+	fmt.Fprintf(e.out, "%.1f allocations a request\n", r.Allocs)
 }

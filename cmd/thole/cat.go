@@ -38,7 +38,7 @@ format allows it.`,
 }
 
 func (l *listing) run(ctx context.Context, e *env, path string) error {
-	want, err := parseRect(l.rows, l.cols)
+	at, err := parseRect(l.rows, l.cols)
 	if err != nil {
 		return err
 	}
@@ -55,10 +55,10 @@ func (l *listing) run(ctx context.Context, e *env, path string) error {
 	if err != nil {
 		return err
 	}
-	if m.Rect().Intersect(want).Empty() && !m.Rect().Empty() {
+	if m.Rect().Intersect(at).Empty() && !m.Rect().Empty() {
 		return fmt.Errorf("--rows %s --cols %s: matrix %q is %v", l.rows, l.cols, m.Name, m.Rect())
 	}
-	return format.Cat(ctx, e.out, r, m, want)
+	return format.Cat(ctx, e.out, r, m, at)
 }
 
 // parseRect reads the ranges of --rows and --cols.

@@ -27,7 +27,7 @@ func (c *checked) Write(p []byte) (int, error) {
 	return n, c.failed
 }
 
-// fails notes an error, in the words of the user's path.
+// fails keeps an error, in the words of the user's path.
 func (c *checked) fails(err error) {
 	var file *os.PathError
 	switch {

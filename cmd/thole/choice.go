@@ -82,9 +82,9 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	if codec.Info().Writes == "" {
 		return usageError{fmt.Errorf("format %s is only read", p.to)}
 	}
-	trial := p.conf
-	trial.Dim = 1
-	m, err := p.recipe.Build(trial)
+	small := p.conf
+	small.Dim = 1
+	m, err := p.recipe.Build(small)
 	if err != nil {
 		return usageError{err}
 	}

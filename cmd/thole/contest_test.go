@@ -142,7 +142,7 @@ func TestServerMemory(t *testing.T) {
 	_, addr := startServer(t, dir, "--memory", "1MiB")
 	w := newProcess(t, dir, "worker", "--servers", addr, "--data", file, "--format", "dummy", "--dim", "1000000", "--epochs", "3")
 	err := w.Run()
-	if text := w.err.String(); err == nil || !strings.Contains(text, "would take 11.4 MiB") || !strings.Contains(text, "at most 1 MiB") ||
+	if text := w.err.String(); err == nil || !strings.Contains(text, "would take 11.4 MiB") || !strings.Contains(text, "--memory is 1 MiB") ||
 		strings.Count(text, "\n") != 1 {
 		t.Errorf("the worker ends with %v and %q", err, text)
 	}

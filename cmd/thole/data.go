@@ -127,12 +127,12 @@ func writeExamples(ctx context.Context, s *sink, write func(w io.Writer, lo, hi 
 
 // best is how well whoever knows the model predicts the examples [lo, hi).
 func best(model *data.ClickModel, lo, hi int64) (auc, loss float64, err error) {
-	held := model.Batch(lo, hi)
-	labels := make([]float64, held.Len())
-	for i, y := range held.Label {
+	sample := model.Batch(lo, hi)
+	labels := make([]float64, sample.Len())
+	for i, y := range sample.Label {
 		labels[i] = float64(y)
 	}
-	truth := model.Truth(held)
+	truth := model.Truth(sample)
 	if auc, err = metric.AUC(truth, labels); err == nil {
 		loss, err = metric.LogLoss(truth, labels)
 	}

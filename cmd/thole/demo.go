@@ -57,8 +57,8 @@ func (d *demo) run(ctx context.Context) error {
 	if err := os.MkdirAll(d.dir, 0o777); err != nil {
 		return err
 	}
-	for _, made := range []string{"train.dummy", "test.dummy", "model-angel", "model-daphne", "model.params", "model-back"} {
-		if _, err := d.sink(d.path(made), d.force); err != nil {
+	for _, name := range []string{"train.dummy", "test.dummy", "model-angel", "model-daphne", "model.params", "model-back"} {
+		if _, err := d.sink(d.path(name), d.force); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func listFormats(out io.Writer, width int, infos []format.Info) {
 	fmt.Fprintln(out, "\nthole formats FORMAT says what is read and written, and lists the options.")
 }
 
-// listColumn is where the text of lists begins: behind the longest name.
+// listColumn is where the text of lists begins: after the longest name.
 const listColumn = 16
 
 // printFormats prints a paragraph for each format.

@@ -24,12 +24,13 @@ const formatOptions = "Options of formats"
 func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Common", []string{"data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate", "holdout", "load",
-			"from", "to", "matrix", "out", "log", "force", "json"}},
+			"from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
 		{"Data", []string{"format", "dim", "labels", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse",
 			"in-order", "seed"}},
 		{"Optimisation", []string{"rule", "hyper", "batch", "schedule", "schedule-per", "schedule-set", "tolerance", "init", "init-scale"}},
 		{"Regularisation", []string{"l1", "l2"}},
-		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry"}},
+		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "no-checksum"}},
+		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key"}},
 		{"Network", nil},
 		{"Saving", []string{"lossy", "max-dense"}},
 		{formatOptions, []string{"set"}},
@@ -55,11 +56,12 @@ func grouped(flags []*pflag.Flag) map[string][]*pflag.Flag {
 	if len(flags) <= fewFlags {
 		return map[string][]*pflag.Flag{"Flags": flags}
 	}
-	at, place := map[string]string{}, map[string]int{}
+	type member struct{ title, flag string }
+	at, place := map[string]string{}, map[member]int{}
 	groups := flagGroups()
 	for _, g := range slices.Backward(groups) {
 		for i, name := range g.flags {
-			at[name], place[name] = g.title, i
+			at[name], place[member{g.title, name}] = g.title, i
 		}
 	}
 	all := map[string][]*pflag.Flag{}
@@ -73,8 +75,14 @@ func grouped(flags []*pflag.Flag) map[string][]*pflag.Flag {
 		}
 		all[title] = append(all[title], f)
 	}
-	for _, fs := range all {
-		slices.SortStableFunc(fs, func(a, b *pflag.Flag) int { return place[a.Name] - place[b.Name] })
+	for title, fs := range all {
+		order := func(f *pflag.Flag) int {
+			if i, ok := place[member{title, f.Name}]; ok {
+				return i
+			}
+			return place[member{at[f.Name], f.Name}]
+		}
+		slices.SortStableFunc(fs, func(a, b *pflag.Flag) int { return order(a) - order(b) })
 	}
 	return all
 }

@@ -127,7 +127,7 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	return f, f.describeAll(ctx, e, r)
 }
 
-// weigh counts the files of the path and their bytes, and notes what an interrupted save left beside them.
+// weigh counts the files of the path and their bytes, and lists what an interrupted save left beside them.
 func (f *finding) weigh(ctx context.Context, b blob.Bucket, name string) error {
 	infos, err := b.List(ctx, name)
 	for _, i := range infos {

@@ -75,7 +75,7 @@ const (
 // usageError marks an error of the command line.
 type usageError struct{ error }
 
-// Unwrap gives what the error is made of.
+// Unwrap gives the error without the mark.
 func (e usageError) Unwrap() error { return e.error }
 
 // exitStatus is an error that ends the process with a status of its own.
@@ -84,7 +84,7 @@ type exitStatus struct {
 	code int
 }
 
-// Unwrap gives what the error is made of.
+// Unwrap gives the error without the mark.
 func (e exitStatus) Unwrap() error { return e.error }
 
 func main() {

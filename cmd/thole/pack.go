@@ -79,14 +79,14 @@ func (p *packing) run(ctx context.Context, e *env, src, dst string) error {
 	if manifest.Metadata, err = p.said(ctx, b, path.Dir(m.Path)); err != nil {
 		return err
 	}
-	made, err := pack.Write(ctx, b, from, manifest, into, name, to.over, oneFile)
+	packed, err := pack.Write(ctx, b, from, manifest, into, name, to.over, oneFile)
 	if err == nil {
 		err = to.deliver(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(to.reports(), "%s: %s\n", to.path, packedText(made))
+	fmt.Fprintf(to.reports(), "%s: %s\n", to.path, packedText(packed))
 	if leaks, _, err := m.Program.Leaks(); err == nil && len(leaks) > 0 {
 		fmt.Fprintf(e.err, "note: %s tells of its training (%s); thole scrub makes a copy that does not\n", src, leaks[0].Attr)
 	}

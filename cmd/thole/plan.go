@@ -59,7 +59,7 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 		return fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}
 	if j.holdout > 0 {
-		p.hold()
+		p.holdOut()
 	}
 	if p.recipe.Task == algo.Classification {
 		p.sayClasses(e)
@@ -75,15 +75,15 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.readHeld(ctx, e, o, model.Params()); err != nil {
+	if err := p.readHoldout(ctx, e, o, model.Params()); err != nil {
 		return err
 	}
 	p.allow(model.Params())
 	return p.schedules()
 }
 
-// readHeld reads the examples of --validate. What was not in training counts as zero there, and in those held out.
-func (p *plan) readHeld(ctx context.Context, e *env, o data.Options, params []matrix.Meta) (err error) {
+// readHoldout reads the examples of --validate. What was not in training counts as zero there, and in those held out.
+func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params []matrix.Meta) (err error) {
 	columns := &data.Columns{Hi: p.conf.Dim}
 	for _, m := range params {
 		if m.Layout == matrix.RowSparse {
@@ -169,8 +169,8 @@ func (p *plan) schedules() error {
 	return nil
 }
 
-// hold moves every k-th example to the held-out ones.
-func (p *plan) hold() {
+// holdOut moves every k-th example to the held-out ones.
+func (p *plan) holdOut() {
 	k := max(2, int(1/p.holdout+0.5))
 	var stay, out []int
 	for i := range p.train.Len() {

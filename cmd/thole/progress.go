@@ -167,7 +167,7 @@ const speedOver = 5 * time.Second
 // speed is how fast the work goes, lately: since from, which is 5 to 10 seconds ago, once so much time has passed.
 type speed struct{ from, next, now mark }
 
-// see takes note of how much is done.
+// see is told how much is done.
 func (s *speed) see(m mark) {
 	s.now = m
 	switch {

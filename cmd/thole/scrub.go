@@ -196,11 +196,11 @@ func (e *env) writeScrubbed(ctx context.Context, b blob.Bucket, m *program.Model
 		if packed != nil && i.Name == dir+"/"+pack.Name {
 			continue // of the topology that is replaced
 		}
-		piece := stage.Name(strings.TrimPrefix(i.Name, dir+"/"))
+		object := stage.Name(strings.TrimPrefix(i.Name, dir+"/"))
 		if i.Name == m.Path {
-			err = blob.WriteAll(ctx, to, piece, data)
+			err = blob.WriteAll(ctx, to, object, data)
 		} else {
-			err = copyObject(ctx, b, i, to, piece)
+			err = copyObject(ctx, b, i, to, object)
 		}
 		if err != nil {
 			return err

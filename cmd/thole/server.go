@@ -77,6 +77,9 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	go s.Relieve(ctx)
+	if o.ledger != nil {
+		go boundHeap(ctx, o.ledger.Total())
+	}
 	fmt.Fprintf(e.out, "listening at %s\n", l.Addr())
 	<-ctx.Done()
 	log.Info("server stops")

@@ -24,7 +24,7 @@ type sink struct {
 	over  blob.State                                        // what is there and will be replaced
 	open  func(ctx context.Context) (io.WriteCloser, error) // of a stream; nil for files and folders
 
-	spool string // the temporary folder where what a stream gets is made
+	spool string // the temporary folder of what a stream will get
 }
 
 // sink says where the path leads. What exists is refused, unless forced or a stream.
@@ -137,7 +137,7 @@ func (s *sink) place() (blob.Bucket, string, error) {
 	return blob.NewDir(s.spool), "made", nil
 }
 
-// deliver hands what was made to the stream. It does nothing for a file or folder, which is there already.
+// deliver hands what was written to the stream. It does nothing for a file or folder, which is there already.
 func (s *sink) deliver(ctx context.Context) error {
 	if !s.streams() {
 		return nil

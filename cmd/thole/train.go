@@ -141,7 +141,7 @@ type watcher struct {
 	log   *lineLog // nil: none
 	start time.Time
 
-	atMost    string // said behind the time left where training may end before
+	atMost    string // said after the time left where training may end before
 	gathering bool   // it is said for whom the tasks wait, so nobody need say that they wait for the servers
 }
 

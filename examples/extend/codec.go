@@ -69,7 +69,7 @@ func (vec) Open(ctx context.Context, b blob.Bucket, p string, _ format.Options) 
 			Rows: int64(rows), Cols: int64(cols), DType: matrix.F32}
 		r.slab = format.Slab{Name: r.m.Name, At: r.m.Rect(), DType: matrix.F32, Off: headLen}
 		if size, ok := r.slab.Size(); !ok || headLen+size != o.Size() {
-			err = format.Corrupt("vec", p, o.Size(), "%d bytes, want %d x %d values behind a header of %d", o.Size(), rows, cols, headLen)
+			err = format.Corrupt("vec", p, o.Size(), "%d bytes, want %d x %d values after a header of %d", o.Size(), rows, cols, headLen)
 		}
 	}
 	if err != nil {

@@ -28,8 +28,8 @@ func (c *constant) Params() []matrix.Meta {
 	return []matrix.Meta{{Name: c.spec.Name + "_bias", Rows: 1, Cols: 1, DType: matrix.F32, Rule: c.spec.Bias.Rule, Hyper: c.spec.Bias.Hyper}}
 }
 
-func (c *constant) Wants(*data.Batch) []graph.Want {
-	return []graph.Want{{Matrix: c.spec.Name + "_bias"}}
+func (c *constant) Lookups(*data.Batch) []graph.Lookup {
+	return []graph.Lookup{{Matrix: c.spec.Name + "_bias"}}
 }
 
 func (c *constant) Forward(b *data.Batch, params []matrix.Block, _ []*graph.Tensor) (*graph.Tensor, error) {

@@ -154,3 +154,50 @@ func TestMoreThanFits(t *testing.T) {
 		t.Errorf("%d bytes were used at once, want at most %d", most, 16<<20)
 	}
 }
+
+// Strangers who announce 100 MB each and then bring a byte now and then cost what they bring, up to one step each, and
+// those beside them push on.
+func TestDripping(t *testing.T) {
+	const strangers, size, memory = 200, 100 << 20, 256 << 20
+	ledger := budget.New(memory)
+	l := listen(t, Network{Ledger: ledger}, echo)
+	announced := request(1, &rpc.Request{Arg: make([]byte, size)})[:headSize+1]
+	all := make([]net.Conn, 0, strangers)
+	for range strangers {
+		nc, err := net.Dial("tcp", l.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = nc.Close() }()
+		if _, err := nc.Write(append(hello{limit: 1 << 20, name: "drip"}.bytes(), announced...)); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, nc)
+	}
+	for ledger.Used()[budget.Frames] < strangers*firstStep { // all have come as far as they may
+		if t.Context().Err() != nil {
+			t.Fatalf("used %v", ledger.Used())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for range 3 {
+		for _, nc := range all {
+			if _, err := nc.Write([]byte{0}); err != nil {
+				t.Error(err)
+			}
+		}
+		for range 3 {
+			c := dial(t, Network{}, l)
+			r, err := c.Start(t.Context(), &rpc.Request{Parts: []rpc.Part{{Kind: rpc.KindKeys, DType: 10, Values: make([]byte, 20<<20)}}}).
+				Wait(t.Context())
+			if err != nil || len(r.Parts[0].Values) != 20<<20 {
+				t.Errorf("beside the strangers: %v", err)
+			}
+			r.Release()
+			wellServed(t, c)
+		}
+		if used := ledger.Used()[budget.Frames]; used > strangers*firstStep+20<<20 {
+			t.Errorf("%d bytes are counted for %d strangers who sent some bytes each", used, strangers)
+		}
+	}
+}

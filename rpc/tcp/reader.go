@@ -39,6 +39,7 @@ type reader struct {
 	ledger *budget.Ledger
 	credit *budget.Credit // of small bodies
 	urgent func() bool    // may the reserve be used? nil: no
+	mapped bool           // whoever gets a body is sure to release it
 	before func()         // called before the reader waits for something else than bytes
 	number uint16         // of the next frame
 	proven int            // the largest body that has come whole
@@ -182,7 +183,7 @@ func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error)
 			return f, err
 		}
 		if len(f.Bytes()) < come+step {
-			more := rpc.NewBuffer(min(n, max(r.proven, 2*(come+step))), budget.Charge{})
+			more := r.room(n, come+step)
 			copy(more.Bytes(), f.Bytes()[:come])
 			f.Release()
 			f = more
@@ -200,6 +201,18 @@ func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error)
 		return f, &breach{err}
 	}
 	return f, nil
+}
+
+// room is memory for the bytes of a body of n of which some are coming: no more than twice these, or as the connection has
+// brought before, or nothing that is taken before it is written to.
+func (r *reader) room(n, coming int) *rpc.Buffer {
+	switch {
+	case !r.mapped:
+		return rpc.NewBuffer(min(n, max(r.proven, 2*coming)), budget.Charge{})
+	case coming > lastStep:
+		return rpc.MappedBuffer(n, budget.Charge{})
+	}
+	return rpc.NewBuffer(min(n, max(min(r.proven, lastStep), 2*coming)), budget.Charge{})
 }
 
 // early is the error of a connection that ends within a frame.

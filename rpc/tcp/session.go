@@ -69,7 +69,7 @@ func (s *session) serve() error {
 		return err
 	}
 	s.in = newReader(s.ctx, s.nc, s.l.FrameLimit, s.l.Ledger)
-	s.in.before = s.out.flush
+	s.in.before, s.in.mapped = s.out.flush, true
 	s.greeted.Store(true)
 	if u, ok := s.l.handler.(rpc.Urgent); ok {
 		s.in.urgent = func() bool { return u.Urgent(&s.peer) }

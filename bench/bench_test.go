@@ -1,0 +1,178 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"thole.example/optim"
+	"thole.example/psf"
+	"thole.example/rpc/mem"
+	"thole.example/server"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// config is a small measurement on a server in this process.
+func config(t *testing.T, what string) Config {
+	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := &mem.Network{}
+	l, err := network.Listen(t.Context(), "0", &server.Server{Funcs: funcs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return Config{
+		What: what, Network: network, Servers: []string{"0"}, Keys: 1000, Dim: 4, Batch: 64, Depth: 2, Tasks: 3, Cols: 500, Seconds: 0.01,
+	}
+}
+
+// TestKinds measures each kind, with a rule and without: what comes out is a result of numbers.
+func TestKinds(t *testing.T) {
+	for _, k := range Kinds() {
+		for _, rule := range []string{"", "adagrad"} {
+			t.Run(k.Name+" "+rule, func(t *testing.T) {
+				c := config(t, k.Name)
+				c.Rule = rule
+				filled := 0
+				c.Progress = func(done, total int) {
+					if done <= filled || total != c.Keys {
+						t.Errorf("%d of %d keys are in the table after %d", done, total, filled)
+					}
+					filled = done
+				}
+				r, err := Run(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				keyed := slices.Contains([]string{"table", "pull", "push"}, k.Name)
+				if keyed != (filled == c.Keys) || keyed != (r.Rate > 0) || keyed != (r.PerCPU != nil && r.PerCPU.Both > 0) {
+					t.Errorf("%d keys, %+v", filled, r)
+				}
+				if r.What != k.Name || r.Requests < 1 || !(0 < r.P50 && r.P50 <= r.P99 && r.P99 <= r.Max) || r.Allocs < 0 {
+					t.Errorf("%+v", r)
+				}
+				if dense := k.Name == "row" || k.Name == "storm"; dense != (r.Bytes > 0) || k.Name == "storm" && r.Requests != c.Tasks {
+					t.Errorf("%+v", r)
+				}
+				if table := k.Name == "table"; table != (r.BytesKey > 0) || (table && rule != "") != (r.Reads > 0) {
+					t.Errorf("%+v", r)
+				}
+				if _, err := json.Marshal(r); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestStorms: the sum of a storm is checked in each of its forms.
+func TestStorms(t *testing.T) {
+	for i, form := range []Config{{Async: true}, {ByKey: true}, {Async: true, ByKey: true}} {
+		c := config(t, "storm")
+		c.Async, c.ByKey = form.Async, form.ByKey
+		if r, err := Run(t.Context(), c); err != nil || r.Requests != c.Tasks {
+			t.Errorf("form %d: %+v, %v", i, r, err)
+		}
+	}
+}
+
+// TestEnds: a context that ends is an error of every kind, and no result.
+func TestEnds(t *testing.T) {
+	over := errors.New("over")
+	for _, k := range Kinds() {
+		c := config(t, k.Name)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		c.Seconds = math.Inf(1)
+		if k.Name == "storm" {
+			cancel(over)
+		} else {
+			time.AfterFunc(50*time.Millisecond, func() { cancel(over) })
+		}
+		r, err := Run(ctx, c)
+		if !errors.Is(err, over) || r.Requests > 0 {
+			t.Errorf("%s: %+v, %v, want %v", k.Name, r, err, over)
+		}
+	}
+}
+
+// TestWrong: what cannot be measured is said.
+func TestWrong(t *testing.T) {
+	if _, err := Run(t.Context(), Config{What: "x"}); err == nil ||
+		err.Error() != `bench: "x" cannot be measured, want one of table, pull, push, row, barrier, storm` {
+		t.Error(err)
+	}
+	for _, what := range []string{"table", "pull", "push"} {
+		c := config(t, what)
+		c.Rule = "nothing"
+		if _, err := Run(t.Context(), c); err == nil {
+			t.Errorf("%s: an unknown rule is measured", what)
+		}
+	}
+	for _, what := range []string{"pull", "push", "row", "barrier", "storm"} {
+		c := config(t, what)
+		c.Servers = []string{"nowhere"}
+		if _, err := Run(t.Context(), c); err == nil {
+			t.Errorf("%s: a server that is not there is measured", what)
+		}
+	}
+}
+
+// TestEndsOfARate: which ends' time is told depends on where the servers are.
+func TestEndsOfARate(t *testing.T) {
+	told := func() (time.Duration, int64) { return time.Duration(time.Now().UnixNano()), 7 }
+	for name, c := range map[string]Config{"here": {}, "beside": {Server: told}, "apart": {Apart: true}} {
+		m := c.begin()
+		for m.done(time.Now()); cpuTime() == m.client; { // at least a little of this process's time
+		}
+		r := m.result(1000)
+		got := [3]bool{r.PerCPU.Client > 0, r.PerCPU.Server > 0, r.PerCPU.Both > 0}
+		want := map[string][3]bool{"here": {false, false, true}, "beside": {true, true, true}, "apart": {true, false, false}}[name]
+		if got != want {
+			t.Errorf("%s: %+v, want these of client, server, both: %v", name, r.PerCPU, want)
+		}
+		if peak := map[string]bool{"here": r.Peak > 1<<20, "beside": r.Peak == 7, "apart": r.Peak == 0}; !peak[name] {
+			t.Errorf("%s: peak %d", name, r.Peak)
+		}
+	}
+}
+
+// TestKeys: the keys of a batch are of the table; once leaves none twice.
+func TestKeys(t *testing.T) {
+	c := Config{Keys: 50, Batch: 200}
+	all := map[int64]bool{}
+	if err := c.fill(t.Context(), func(keys []int64) error {
+		for _, k := range keys {
+			if k < 0 || all[k] {
+				t.Errorf("key %d is negative or twice", k)
+			}
+			all[k] = true
+		}
+		return nil
+	}); err != nil || len(all) != c.Keys {
+		t.Fatalf("%d keys, want %d: %v", len(all), c.Keys, err)
+	}
+	for i, batches := range [][][]int64{c.batches(), c.once()} {
+		for _, b := range batches {
+			seen := map[int64]bool{}
+			for _, k := range b {
+				if !all[k] || i == 1 && seen[k] {
+					t.Fatalf("key %d is not of the table, or comes twice", k)
+				}
+				seen[k] = true
+			}
+			if i == 0 && len(b) != c.Batch {
+				t.Errorf("a batch of %d keys, want %d", len(b), c.Batch)
+			}
+		}
+	}
+}

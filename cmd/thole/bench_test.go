@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"thole.example/bench"
+)
+
+// TestBenchInterrupted: Ctrl-C ends a measurement, and the server process that it had started.
+func TestBenchInterrupted(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the children of a process are found in Linux's /proc")
+	}
+	p := newProcess(t, t.TempDir(), "bench", "pull", "--keys", "1K", "--seconds", "1000", "--json")
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	server := child(t, p.Process.Pid)
+	p.Process.Signal(os.Interrupt)
+	p.Wait()
+	if code := p.ProcessState.ExitCode(); code != exitInterrupted || p.out.Len() > 0 {
+		t.Errorf("status %d, %q and %q, want %d and no result", code, &p.out, &p.err, exitInterrupted)
+	}
+	left, err := os.FindProcess(server)
+	if err == nil {
+		err = left.Signal(syscall.Signal(0))
+	}
+	if !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("the server process is still there: %v", err)
+	}
+}
+
+// child waits until a process has a child.
+func child(t *testing.T, pid int) int {
+	t.Helper()
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		lists, err := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/children")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, list := range lists {
+			text, _ := os.ReadFile(list) // threads come and go
+			if first := strings.Fields(string(text)); len(first) > 0 {
+				n, err := strconv.Atoi(first[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				return n
+			}
+		}
+	}
+	t.Fatal("the process starts no other")
+	return 0
+}
+
+// TestBenchBesideJob measures on a server that trains a model: the model has the bits that it has without.
+func TestBenchBesideJob(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	_, addr := startServer(t, dir)
+	settings := []string{"--data", file, "--format", "dummy", "--epochs", "3000"}
+	w := newProcess(t, dir, append([]string{"worker", "--servers", addr, "--job", "bench pull", "--model", "beside", "--log", "run.jsonl"},
+		settings...)...)
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
+	var measured []*process
+	for _, kind := range []string{"pull", "pull", "push", "barrier", "storm"} { // all at once
+		p := newProcess(t, dir, "bench", kind, "--servers", addr, "--keys", "1K", "--batch", "100", "--cols", "10K", "--seconds", "0.2", "--json")
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		measured = append(measured, p)
+	}
+	for _, p := range measured {
+		if err := p.Wait(); err != nil {
+			t.Errorf("%q: %v: %s", p.Args[1:3], err, &p.err)
+		}
+		if text := p.out.String(); strings.Contains(text, `"both"`) || strings.Contains(text, "peak_rss") {
+			t.Errorf("%q says what servers elsewhere take: %s", p.Args[1:3], text)
+		}
+	}
+	if err := w.Wait(); err != nil {
+		t.Fatalf("the job beside it: %v: %s", err, &w.err)
+	}
+	alone := newProcess(t, dir, append([]string{"train", "--model", "alone"}, settings...)...)
+	if err := alone.Run(); err != nil {
+		t.Fatalf("train: %v: %s", err, &alone.err)
+	}
+	for _, name := range []string{"input_weight/0", "input_bias/0"} {
+		got, err := os.ReadFile(filepath.Join(dir, "beside", name))
+		want, werr := os.ReadFile(filepath.Join(dir, "alone", name))
+		if err != nil || werr != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s is not what it is without a measurement beside it: %v, %v", name, err, werr)
+		}
+	}
+}
+
+// TestMemoryOfProcess: --memory bounds what a server process takes, though twice as much is pushed to it at once.
+func TestMemoryOfProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the peak memory of a process is found in Linux's /proc")
+	}
+	const memory = 128 << 20
+	p := newProcess(t, t.TempDir(), "bench", "storm", "--memory", strconv.Itoa(memory), "--tasks", "14", "--cols", "5M", "--json")
+	if err := p.Run(); err != nil {
+		t.Fatalf("%v: %s", err, &p.err)
+	}
+	var r bench.Result
+	if err := json.Unmarshal(p.out.Bytes(), &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Peak < memory/4 || r.Peak > 2*memory {
+		t.Errorf("the server takes %d bytes at most, want about %d", r.Peak, memory)
+	}
+}
+
+// TestParseCount: numbers with units, and what is none.
+func TestParseCount(t *testing.T) {
+	for text, want := range map[string]int{"1": 1, "10000": 10_000, "10K": 10_000, "10k": 10_000, "1.5M": 1_500_000, "2G": 2_000_000_000, "1e3": 1000} {
+		if got, err := parseCount("keys", text, 1<<31); err != nil || got != want {
+			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "K", "0", "-1", "1.5", "0.0001K", "3G", "nan", "inf", "1 M", "1T"} {
+		if got, err := parseCount("keys", text, 1<<31); err == nil {
+			t.Errorf("%q is %d, want an error", text, got)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// heapEvery is how often the bound of the Go heap follows what else the process takes.
+	heapEvery = 100 * time.Millisecond
+	// leastHeap is the part of the memory that the Go heap may have in any case: a collector that runs all the time helps
+	// nobody.
+	leastHeap = 8
+)
+
+// boundHeap keeps the garbage of this process within the memory that it may take, until ctx ends: the collector may let the
+// heap grow by what tables and messages, which lie outside of it, leave.
+func boundHeap(ctx context.Context, total int64) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return // whoever sets it knows better
+	}
+	tick := time.NewTicker(heapEvery)
+	defer tick.Stop()
+	is := int64(0)
+	for {
+		if n := max(total-outsideHeap(), total/leastHeap); max(n-is, is-n) > total/64 {
+			debug.SetMemoryLimit(n)
+			is = n
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// outsideHeap is the memory of this process that the Go runtime has not got from the system, in bytes; 0 if the system does
+// not tell.
+func outsideHeap() int64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	if err != nil {
+		return 0
+	}
+	of := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(of)
+	return max(0, pages*int64(os.Getpagesize())-int64(of[0].Value.Uint64()-of[1].Value.Uint64()))
+}

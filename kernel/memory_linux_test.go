@@ -1,0 +1,48 @@
+package kernel
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// anonymous is how much memory this process has that is of no file, in bytes.
+func anonymous(t *testing.T) int64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Skip(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "RssAnon:")
+	n := int64(0)
+	if _, err := fmt.Sscan(rest, &n); err != nil {
+		t.Skip(err)
+	}
+	return n << 10
+}
+
+// TestFit: memory that fits takes from the system what was asked for, not whole huge pages.
+func TestFit(t *testing.T) {
+	const count, size = 32, 3<<20 + 100
+	before := anonymous(t)
+	var all [count]Memory
+	for i := range all {
+		m := &all[i]
+		defer m.Free()
+		if err := m.Fit(size); err != nil {
+			t.Fatal(err)
+		}
+		for k := range m.Data()[:size] {
+			if m.Data()[k] != 0 {
+				t.Fatalf("byte %d is %d, want 0", k, m.Data()[k])
+			}
+			m.Data()[k] = 1
+		}
+		if n := m.Resident(size); n != size {
+			t.Fatalf("%d bytes are said to be taken, want %d", n, size)
+		}
+	}
+	if took := anonymous(t) - before; took > count*(size+size/8) {
+		t.Errorf("%d bytes taken for %d of %d", took, count, size)
+	}
+}

@@ -1,0 +1,266 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"thole.example/budget"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/rpc"
+	"thole.example/shard"
+	"thole.example/ssp"
+	"thole.example/state"
+	"thole.example/wire"
+)
+
+// checkpoint is the state of a job's share on this server at one moment, on its way to a bucket.
+type checkpoint struct {
+	j      *job
+	save   *rpc.Save
+	clock  int   // of the task that asks
+	clocks []int // for the matrices
+	stores []*store
+	shots  [][]*snapshot
+	core   ssp.State[*delta]
+}
+
+// checkpoint puts the state of this server's partitions and of the job's core into a checkpoint. All matrices are as of the
+// task's clocks for them, and the core's state is of the same moment. Tasks go on meanwhile.
+func (s *Server) checkpoint(m *member, x *rpc.Exchange, a *rpc.Save, stores []*store) {
+	j := m.job
+	a.Codec = "checkpoint" // in errors
+	c := &checkpoint{j: j, save: a, clock: int(x.Clock), stores: stores}
+	for _, p := range x.Parts {
+		c.clocks = append(c.clocks, int(p.Clock))
+	}
+	if len(c.clocks) != len(stores) || a.Servers < 1 || a.Index < 0 || a.Index >= a.Servers {
+		m.refuse(x, fmt.Errorf("checkpoint of %d matrices at %d clocks by server %d of %d: %w",
+			len(stores), len(c.clocks), a.Index, a.Servers, rpc.ErrMalformed))
+		return
+	}
+	q := &request{x: x}
+	q.ready = func(ssp.Answer[*request]) { j.moments = append(j.moments, func() { c.take(m, x) }) }
+	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: saveNeeds(x), Exact: true}, q)
+}
+
+// take begins the checkpoint, in the job's mailbox: what is applied later is not in it.
+func (c *checkpoint) take(m *member, x *rpc.Exchange) {
+	j := c.j
+	if err := c.current(); err != nil {
+		j.answer(&request{x: x}, nil, err)
+		return
+	}
+	c.shots, c.core = j.snapshots(c.stores), j.core.State()
+	c.eachDelta(func(d *delta) { d.use() })
+	j.later.then = append(j.later.then, func() {
+		m.run(x, func(ctx context.Context) (*rpc.Response, error) {
+			defer closeAll(c.shots)
+			defer c.eachDelta(func(d *delta) { d.end() })
+			return j.server.put(ctx, j, c.save, c.write)
+		})
+	})
+}
+
+// current wants all matrices of the job, at the clocks that the task had when it asked.
+func (c *checkpoint) current() error {
+	if err := c.j.core.Failed(); err != nil {
+		return refusal(err)
+	}
+	here := map[*store]int{}
+	for i, st := range c.stores {
+		here[st] = c.clocks[i]
+	}
+	for _, st := range (*c.j.stores.Load())[1:] {
+		clock, asked := here[st]
+		if !asked {
+			return fmt.Errorf("checkpoint without matrix %q of job %q, want all: %w", st.meta.Name, c.j.name, rpc.ErrRefused)
+		}
+		if now := c.j.core.Slowest(int(st.number)); now != clock {
+			return fmt.Errorf("matrix %q is at clock %d, want %d as when the checkpoint was asked for: %w", st.meta.Name, now, clock, rpc.ErrRefused)
+		}
+	}
+	return nil
+}
+
+func (c *checkpoint) eachDelta(f func(d *delta)) {
+	for i := range c.core.Matrices {
+		for _, e := range c.core.Matrices[i].Staged {
+			if !e.Tick {
+				f(e.Delta)
+			}
+		}
+	}
+}
+
+// write puts this server's file into the checkpoint, and tells what is in it.
+func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response) (err error) {
+	s := c.j.server
+	defer s.recovered(&err)
+	save, err := state.Create(ctx, s.Bucket, c.save.Path, c.save.Stage, s.over(c.j, c.save))
+	if err != nil {
+		return err
+	}
+	w.saver = &committer{save, c}
+	out := state.Part{Server: c.save.Index}
+	records := func(w *state.Writer) error {
+		for i, st := range c.stores {
+			for _, shot := range c.shots[i] {
+				record, err := shot.record(ctx, w)
+				if err != nil {
+					return err
+				}
+				record.Matrix, record.Partition = st.meta.Name, shot.of.id
+				out.Records = append(out.Records, record)
+			}
+		}
+		return nil
+	}
+	core := func(w *state.Writer) error { return state.Job(w, &c.core, lend) }
+	if out.File, err = save.File(ctx, c.save.Index, records, core); err != nil {
+		return err
+	}
+	text, err := json.Marshal(out)
+	r.Results = []rpc.Result{{Data: text}}
+	return err
+}
+
+// lend gives out a delta as plain values, the values themselves only if they are asked for: they may be on disk.
+func lend(d *delta, values bool, f func(state.Delta) error) error {
+	out := state.Delta{Rows: d.part.Rows, Cols: d.part.Cols, DType: d.part.DType}
+	if d.part.Kind == rpc.KindKeys {
+		out.Keys = []int64{}
+	}
+	if !values {
+		return f(out)
+	}
+	var all []share
+	for sh := range d.shares() {
+		all = append(all, sh)
+	}
+	return with(all, nil, func(deltas []shard.Delta) error {
+		for _, one := range deltas {
+			if out.Keys != nil {
+				out.Keys = append(out.Keys, one.Keys...)
+			}
+			out.Values = append(out.Values, one.Values...)
+		}
+		return f(out)
+	})
+}
+
+// record writes the snapshot's partition, band by band, and tells where.
+func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Record, err error) {
+	st := s.of.of
+	p := state.Partition{
+		Matrix: st.meta.Name, ID: s.of.id, At: st.parts.At(s.of.id), Sparse: st.meta.Layout == matrix.RowSparse, Bits: st.parts.Bits,
+		DType: st.meta.DType,
+	}
+	if st.rule != nil {
+		p.Slots = st.rule.Slots
+	}
+	if err := s.visit(ctx, func(m *shard.Mark) error { p.Steps = m.Steps(); return nil }); err != nil {
+		return out, err
+	}
+	out.Off, out.Steps = w.Off(), p.Steps
+	if err := w.Begin(p); err != nil {
+		return out, err
+	}
+	bands := s.stateCells
+	if p.Sparse {
+		bands = s.stateColumns
+	}
+	if err := bands(ctx, &p, w.Band); err != nil {
+		return out, err
+	}
+	err = w.End()
+	out.Size = w.Off() - out.Off
+	return out, err
+}
+
+// stateColumns visits the partition for some columns with their slots, and gives them away, until there are no more.
+func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
+	n := max(1, bandBytes/max(1, p.Width()*int64(p.DType.Size())))
+	for {
+		var b state.Band
+		err := s.visit(ctx, func(m *shard.Mark) error {
+			if b.Keys = m.Keys(int(min(n, bandKeys))); len(b.Keys) == 0 {
+				return nil
+			}
+			rows := matrix.NewDense(p.DType, matrix.At(0, int64(len(b.Keys)), 0, p.Width()))
+			b.Values = []matrix.Block{rows}
+			dst, _ := wire.ViewAny(rows.Data.Values())
+			return m.Read(dst, b.Keys, true)
+		})
+		if err != nil || len(b.Keys) == 0 {
+			return err
+		}
+		if err := s.charged(b, give); err != nil {
+			return err
+		}
+	}
+}
+
+// stateCells visits the partition for some cells and the slots of the same, and gives them away, until there are no more.
+func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
+	for at := range format.Bands(p.At, bandBytes/int64(p.DType.Size()*(1+p.Slots))) {
+		var b state.Band
+		err := s.visit(ctx, func(m *shard.Mark) error {
+			for slot := range 1 + p.Slots {
+				cells := matrix.NewDense(p.DType, at)
+				dst, _ := wire.ViewAny(cells.Data.Values())
+				if err := m.ReadRect(dst, at, slot); err != nil {
+					return err
+				}
+				b.Values = append(b.Values, cells)
+			}
+			return nil
+		})
+		if err == nil {
+			err = s.charged(b, give)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// charged gives a band away, whose memory counts meanwhile.
+func (s *snapshot) charged(b state.Band, give func(state.Band) error) error {
+	size := 8 * len(b.Keys)
+	for _, v := range b.Values {
+		size += v.Data.NNZ() * v.Data.DType().Size()
+	}
+	while := s.of.of.job.server.Ledger.Force(budget.Saves, int64(size))
+	defer while.Release()
+	return give(b)
+}
+
+// committer makes a checkpoint visible, on the server that is asked to.
+type committer struct {
+	*state.Save
+	c *checkpoint
+}
+
+// Commit implements saver.
+func (w *committer) Commit(ctx context.Context, parts []format.Part) error {
+	out := &state.Checkpoint{Job: w.c.j.name, Clock: w.c.clock}
+	for i, st := range w.c.stores {
+		var spec rpc.Spec
+		if err := json.Unmarshal(st.spec, &spec); err != nil {
+			return err
+		}
+		out.Matrices = append(out.Matrices, state.Matrix{
+			Meta: st.meta, Partitioner: spec.Partitioner, Map: st.parts, Bound: spec.Bound, NonFinite: spec.NonFinite, Clock: w.c.clocks[i],
+		})
+	}
+	told := make([]state.Part, len(parts))
+	for i, text := range parts {
+		if err := json.Unmarshal(text, &told[i]); err != nil {
+			return fmt.Errorf("part of a checkpoint: %w: %w", rpc.ErrMalformed, err)
+		}
+	}
+	return w.Save.Commit(ctx, out, told, w.c.save.Servers)
+}

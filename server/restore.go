@@ -1,0 +1,216 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"thole.example/budget"
+	"thole.example/format"
+	"thole.example/rpc"
+	"thole.example/state"
+	"thole.example/wire"
+)
+
+// restores is what changes of tasks have restored, for whoever asks again because an answer was lost.
+type restores struct {
+	mu sync.Mutex
+	of map[change]rpc.Restored
+}
+
+// change names a change of a task.
+type change struct {
+	task int
+	seq  uint64
+}
+
+func (r *restores) put(c change, what rpc.Restored) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.of == nil {
+		r.of = map[change]rpc.Restored{}
+	}
+	r.of[c] = what
+}
+
+func (r *restores) get(c change) rpc.Restored {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of[c]
+}
+
+// restore fills matrices from a checkpoint, with slots and steps, beside what they have until all of it is there. The job may
+// replace that checkpoint by a later one of its own.
+func (s *Server) restore(ctx context.Context, j *job, stores []*store, path string) (out rpc.Restored, err error) {
+	defer s.recovered(&err)
+	over, err := s.Bucket.State(ctx, path)
+	if err != nil {
+		return out, err
+	}
+	in, err := state.NewInput(ctx, s.Bucket, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, &kindError{err, rpc.ErrNotFound}
+	}
+	if err != nil {
+		return out, err
+	}
+	defer in.Close()
+	l := loading{s: s}
+	defer l.drop()
+	out = rpc.Restored{Job: in.Checkpoint.Job, Clock: in.Clock}
+	for _, st := range stores {
+		from, err := in.Find(st.meta.Name)
+		if err != nil {
+			return out, fmt.Errorf("%s: %w: %w", path, rpc.ErrNotFound, err)
+		}
+		if err := l.restore(ctx, st, in, from); err != nil {
+			return out, err
+		}
+		out.Matrices = append(out.Matrices, rpc.RestoredMatrix{Name: st.meta.Name, Clock: from.Clock, Steps: from.Steps()})
+	}
+	if err := l.swap(); err != nil {
+		return out, err
+	}
+	_ = s.claim(j, path, over) // another job may have it: then this one does not replace it
+	return out, nil
+}
+
+// restore makes the partitions here of a matrix from those of the checkpoint, however that was cut.
+func (l *loading) restore(ctx context.Context, st *store, in *state.Input, from *state.Matrix) error {
+	if err := from.Fits(&st.meta); err != nil {
+		return fmt.Errorf("%w: %w", rpc.ErrRefused, err)
+	}
+	r := &restoring{l: l, st: st, to: make([]*loaded, len(st.partitions))}
+	for _, p := range st.partitions {
+		if p == nil {
+			continue
+		}
+		sh, err := st.newShard(p.id)
+		if err != nil {
+			return err
+		}
+		sh.SetSteps(from.Steps())
+		l.fresh = append(l.fresh, loaded{to: p, shard: sh})
+	}
+	for i := range l.fresh {
+		if f := &l.fresh[i]; f.to.of == st {
+			r.to[f.to.id] = f
+			if err := r.count(f); err != nil {
+				return err
+			}
+		}
+	}
+	for id := range from.Records {
+		if !r.overlaps(from, id) {
+			continue
+		}
+		if err := in.Record(ctx, from, id, r.band); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// restoring is the partitions here of a matrix that is being restored.
+type restoring struct {
+	l  *loading
+	st *store
+	to []*loaded // by partition; nil: another server has it
+
+	keys   [][]int64 // of a band, by partition
+	values [][]byte
+}
+
+// overlaps reports whether a partition of the checkpoint may have something of one here.
+func (r *restoring) overlaps(from *state.Matrix, id int) bool {
+	at, mine := from.Map.At(id), r.st.parts
+	for p, f := range r.to {
+		if f == nil || at.Intersect(mine.At(p)).Empty() {
+			continue
+		}
+		both := min(mine.Bits, from.Map.Bits) // that begin the hashes of both
+		if both == 0 || p>>(mine.Bits-both) == id>>(from.Map.Bits-both) {
+			return true
+		}
+	}
+	return false
+}
+
+// band puts a band of a record into the partitions that it is of.
+func (r *restoring) band(p *state.Partition, b state.Band) error {
+	if slots := r.slots(); p.Slots != slots {
+		return fmt.Errorf("matrix %q has %d slots in the checkpoint, its rule has %d: %w", p.Matrix, p.Slots, slots, rpc.ErrRefused)
+	}
+	if b.Keys == nil {
+		return r.cells(b)
+	}
+	values, size := wire.ViewAny(b.Values[0].Data.Values())
+	return r.columns(p, b.Keys, values, int(p.Width())*size)
+}
+
+func (r *restoring) slots() int {
+	if r.st.rule == nil {
+		return 0
+	}
+	return r.st.rule.Slots
+}
+
+func (r *restoring) cells(b state.Band) error {
+	for id := range r.st.parts.Route(b.Values[0].At) {
+		f := r.to[id]
+		if f == nil {
+			continue
+		}
+		for slot, cells := range b.Values {
+			values, _ := wire.ViewAny(cells.Data.Values())
+			if err := f.shard.RestoreRect(cells.At, slot, values); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// columns sorts columns by their partitions, and puts them there.
+func (r *restoring) columns(p *state.Partition, keys []int64, values []byte, each int) error {
+	parts := r.st.parts
+	if r.keys == nil {
+		r.keys, r.values = make([][]int64, parts.Beside()), make([][]byte, parts.Beside())
+	}
+	for i, key := range keys {
+		id := parts.Of(key)
+		r.keys[id] = append(r.keys[id], key)
+		r.values[id] = append(r.values[id], values[i*each:][:each]...)
+	}
+	for beside, some := range r.keys {
+		if len(some) == 0 {
+			continue
+		}
+		for band := range parts.Bands() {
+			f := r.to[band*parts.Beside()+beside]
+			if f == nil || parts.Band(band).Intersect(p.At.Rows).Len() == 0 {
+				continue
+			}
+			if err := f.shard.RestoreColumns(p.At.Rows, some, r.values[beside]); err != nil {
+				return err
+			}
+			if err := r.count(f); err != nil {
+				return err
+			}
+		}
+		r.keys[beside], r.values[beside] = some[:0], r.values[beside][:0]
+	}
+	return nil
+}
+
+// count takes the memory that a partition has beside the one that it will replace.
+func (r *restoring) count(f *loaded) error {
+	f.bytes.Release()
+	n, ok := f.shard.Bytes(), false
+	if f.bytes, ok = r.l.s.Ledger.TryTake(budget.Tables, n); !ok {
+		return r.l.s.tooMuch("matrix %q, restored beside what it has, would take %s", r.st.meta.Name, format.Bytes(n))
+	}
+	return nil
+}

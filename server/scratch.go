@@ -1,0 +1,157 @@
+package server
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"thole.example/matrix"
+	"thole.example/rpc"
+	"thole.example/shard"
+	"thole.example/spill"
+	"thole.example/wire"
+)
+
+// scratch is where the deltas that wait for their clock go when there is no room for them: to disk, the largest first. They
+// are read again when their clock is folded, one partition's share at a time.
+type scratch struct {
+	once   sync.Once
+	staged chan struct{}
+
+	mu   sync.Mutex
+	disk *spill.Store // opened by the first that goes there
+	last int          // number of the last that went
+}
+
+// open is the store on disk, and a name in it that nobody has.
+func (s *scratch) open(dir string) (*spill.Store, string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.disk == nil {
+		disk, err := spill.Open(spill.Options{Dir: dir})
+		if err != nil {
+			return nil, "", err
+		}
+		s.disk = disk
+	}
+	s.last++
+	return s.disk, fmt.Sprintf("delta %d", s.last), nil
+}
+
+// spill sends the deltas of a message to disk, and gives its memory back.
+func (s *Server) spill(m *message) error {
+	for _, d := range m.deltas {
+		if err := s.spillDelta(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spillDelta sends one delta to disk: a record for each partition, of its keys and then their values.
+func (s *Server) spillDelta(d *delta) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over {
+		return nil
+	}
+	disk, name, err := s.scratch.open(s.Scratch)
+	if err != nil {
+		return err
+	}
+	d.disk, d.name = disk, name // from here on drop removes what is there
+	keys, values := d.part.Keys, d.part.Values
+	for sh := range d.shares() {
+		record := values[sh.lo:sh.hi]
+		if sh.n > 0 {
+			record = slices.Concat(wire.View(keys[sh.first:][:sh.n]), record)
+		}
+		key := sh.key()
+		if err := disk.Put(key, matrix.Block{At: key.At, Data: &matrix.Dense[uint8]{Val: record}}); err != nil {
+			return err
+		}
+	}
+	d.part.Keys, d.part.Values = nil, nil
+	d.memory.Release()
+	d.memory = nil
+	return nil
+}
+
+// share is what a delta brings to a partition: some of its keys, and their values.
+type share struct {
+	d         *delta
+	partition uint32
+	first, n  int // of the keys
+	lo, hi    int // of the values, in bytes
+}
+
+// shares are what the delta brings to each of its partitions.
+func (d *delta) shares() iter.Seq[share] {
+	return func(yield func(share) bool) {
+		first, at, each := 0, 0, d.part.DType.Size()*int(d.part.Rows.Len())
+		for _, g := range d.part.Groups {
+			sh := share{d: d, partition: g.Partition, first: first, n: int(g.Keys), lo: at, hi: at + d.size}
+			if d.part.Kind == rpc.KindKeys {
+				sh.hi = at + int(g.Keys)*each
+			}
+			if !yield(sh) {
+				return
+			}
+			first, at = first+sh.n, sh.hi
+		}
+	}
+}
+
+// key is where the share is on disk: keys, and then values.
+func (sh *share) key() spill.Key {
+	p := int64(sh.partition)
+	return spill.Key{Name: sh.d.name, At: matrix.At(p, p+1, 0, int64(8*sh.n+sh.hi-sh.lo))}
+}
+
+// forget removes what went to disk. The delta is locked.
+func (d *delta) forget() {
+	for sh := range d.shares() {
+		_ = d.disk.Delete(sh.key())
+	}
+}
+
+// onDisk is how many bytes of the shares have to be read from disk.
+func onDisk(shares []share) (n int64) {
+	for i := range shares {
+		sh := &shares[i]
+		sh.d.mu.RLock()
+		if sh.d.disk != nil {
+			n += int64(8*sh.n + sh.hi - sh.lo)
+		}
+		sh.d.mu.RUnlock()
+	}
+	return n
+}
+
+// with calls f with what the shares bring, in their order; the values are there until f returns.
+func with(shares []share, into []shard.Delta, f func(deltas []shard.Delta) error) error {
+	for i := len(into); i < len(shares); i++ {
+		sh := &shares[i]
+		d := sh.d
+		d.mu.RLock()
+		defer d.mu.RUnlock()
+		one := shard.Delta{Rows: d.part.Rows, Cols: d.part.Cols.Intersect(d.of.parts.At(int(sh.partition)).Cols)}
+		if d.disk != nil {
+			return d.disk.View(sh.key(), func(b matrix.Block) error {
+				raw := wire.View(b.Data.(*matrix.Dense[uint8]).Val)
+				if d.part.Kind == rpc.KindKeys {
+					one.Keys, _ = wire.Numbers[int64](raw[:8*sh.n]) // records are aligned
+				}
+				one.Values = raw[8*sh.n:]
+				return with(shares, append(into, one), f)
+			})
+		}
+		if d.part.Kind == rpc.KindKeys {
+			one.Keys = d.part.Keys[sh.first:][:sh.n:sh.n]
+		}
+		one.Values = d.part.Values[sh.lo:sh.hi:sh.hi]
+		into = append(into, one)
+	}
+	return f(into)
+}

@@ -1,0 +1,94 @@
+package shard
+
+import (
+	"fmt"
+
+	"thole.example/matrix"
+	"thole.example/wire"
+)
+
+// The methods here put back what a Mark has read with the rule's state, also of partitions that were cut in another way: what
+// lies outside of this one is passed over.
+
+// Slots is how many values the rule keeps beside each.
+func (s *Shard) Slots() int {
+	if s.rule == nil {
+		return 0
+	}
+	return s.rule.Slots
+}
+
+// SetSteps says how many steps the rule has made.
+func (s *Shard) SetSteps(n int64) { s.steps = n }
+
+// RestoreColumns replaces columns of a sparse partition with all that the rule keeps. values are as [Mark.Read] gives them with
+// state, of a partition that had these rows: of each key the values of the rows, and those of each slot. Keys are columns of
+// this partition, none twice; rows that it does not have are passed over, those that it has beyond stay as they are.
+func (s *Shard) RestoreColumns(rows matrix.Range, keys []int64, values []byte) error {
+	if s.meta.Layout != matrix.RowSparse {
+		return fmt.Errorf("matrix %s: columns of a dense partition, want cells by place", s.meta.Name)
+	}
+	width, ok := matrix.Cells(rows.Len(), int64(1+s.Slots()))
+	if !ok {
+		return fmt.Errorf("matrix %s: columns of %d rows with %d slots", s.meta.Name, rows.Len(), s.Slots())
+	}
+	if err := s.fits(values, int64(len(keys)), width); err != nil {
+		return err
+	}
+	if err := s.has(keys, s.at.Cols); err != nil {
+		return err
+	}
+	return s.wrap(s.store.restore(rows, keys, values))
+}
+
+// RestoreRect replaces cells of a dense partition, or of a slot of its rule counted from 1: those of the place that it has.
+// values are all cells of the place, row after row.
+func (s *Shard) RestoreRect(at matrix.Rect, slot int, values []byte) error {
+	switch {
+	case s.meta.Layout == matrix.RowSparse:
+		return fmt.Errorf("matrix %s: cells of a sparse partition, want columns by key", s.meta.Name)
+	case slot < 0 || slot > s.Slots():
+		return fmt.Errorf("matrix %s: slot %d, want one from 0 to %d", s.meta.Name, slot, s.Slots())
+	}
+	if err := s.fits(values, at.Rows.Len(), at.Cols.Len()); err != nil {
+		return err
+	}
+	s.store.restoreRect(at, slot, values)
+	return nil
+}
+
+func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte) error {
+	both := rows.Intersect(k.at.Rows)
+	val, _ := wire.Numbers[T](values) // aligned: fits has looked
+	from, to := int(both.Lo-rows.Lo), int(both.Lo-k.at.Rows.Lo)
+	n, high, slots := int(both.Len()), int(rows.Len()), k.slab.width/max(1, k.rows)
+	if n == 0 {
+		return nil
+	}
+	var w walk
+	for k.begin(&w, keys, true); k.next(&w); {
+		k.keep(w.rows())
+		for j, row := range w.rows() {
+			into, column := k.slab.row(row), val[(w.at+j)*slots*high:]
+			for slot := range slots {
+				copy(into[slot*k.rows+to:][:n], column[slot*high+from:])
+			}
+		}
+	}
+	return w.err
+}
+
+func (k *keyed[T]) restoreRect(matrix.Rect, int, []byte) {}
+
+func (d *dense[T]) restoreRect(at matrix.Rect, slot int, values []byte) {
+	val, _ := wire.Numbers[T](values) // aligned: fits has looked
+	both, cells := at.Intersect(d.at), d.of(slot)
+	n, width := int(both.Cols.Len()), at.Cols.Len()
+	for r := both.Rows.Lo; r < both.Rows.Hi && n > 0; r++ {
+		to := d.cell(r, both.Cols.Lo)
+		d.keep(slot, to, to+n)
+		copy(cells[to:][:n], val[(r-at.Rows.Lo)*width+both.Cols.Lo-at.Cols.Lo:])
+	}
+}
+
+func (d *dense[T]) restore(matrix.Range, []int64, []byte) error { return nil }

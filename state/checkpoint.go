@@ -1,0 +1,285 @@
+package state
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/ssp"
+)
+
+// Checkpoint says what a checkpoint has: what is known of the matrices without their values, and where in which file each
+// record is.
+type Checkpoint struct {
+	Job      string
+	Clock    int // of the task that asked for it
+	Matrices []Matrix
+	Files    []File // by server
+}
+
+// Matrix is a matrix of a checkpoint.
+type Matrix struct {
+	Meta        matrix.Meta
+	Partitioner string
+	Map         *part.Map
+	Bound       *ssp.Bound // nil: that of the job
+	NonFinite   string     // what was to be done with values that are not finite
+	Clock       int        // of the task that asked for the checkpoint
+	Records     []Place    // by partition; each is in the file of the server that Map says
+}
+
+// Steps is how many steps the matrix's rule has made: under ASP, where partitions may differ, the most of them.
+func (m *Matrix) Steps() (n int64) {
+	for _, r := range m.Records {
+		n = max(n, r.Steps)
+	}
+	return n
+}
+
+// Place is where in its file a record is, and how many steps its partition has made.
+type Place struct {
+	Off   int64 `json:"off"`
+	Size  int64 `json:"size"`
+	Steps int64 `json:"steps,omitempty"`
+}
+
+// File is a server's file.
+type File struct {
+	Size int64 `json:"size"`
+	Job  int64 `json:"job"` // byte at which the state of the job begins, which goes to the end
+}
+
+// Record is the place of one record, as whoever wrote it tells.
+type Record struct {
+	Matrix    string `json:"matrix"`
+	Partition int    `json:"partition"`
+	Place
+}
+
+// Part is what a server tells of its file: whoever commits a checkpoint needs those of all servers. It travels as JSON.
+type Part struct {
+	Server  int      `json:"server"`
+	File    File     `json:"file"`
+	Records []Record `json:"records"`
+}
+
+// name is the object of a server's file within the checkpoint; headName that of the checkpoint frame.
+func name(server int) string { return fmt.Sprintf("server.%d", server) }
+
+const headName = "checkpoint"
+
+// metaJSON is a Meta as it is written: as everywhere, but for what has names instead of numbers.
+type metaJSON struct {
+	matrix.Meta
+	DType    string
+	Layout   string
+	ColTypes []string `json:",omitempty"`
+}
+
+type checkpointJSON struct {
+	Job      string            `json:"job"`
+	Clock    int               `json:"clock"`
+	Matrices []matrixJSON      `json:"matrices"`
+	Files    []json.RawMessage `json:"files"`
+}
+
+type matrixJSON struct {
+	Meta        metaJSON        `json:"meta"`
+	Partitioner string          `json:"partitioner"`
+	Map         json.RawMessage `json:"map"`
+	Bound       *ssp.Bound      `json:"bound,omitempty"`
+	NonFinite   string          `json:"nonfinite,omitempty"`
+	Clock       int             `json:"clock"`
+	Records     []Place         `json:"records"`
+}
+
+// collect puts what the servers told into the checkpoint, which has the matrices. Every record has to be there once, from the
+// server that has the partition.
+func (c *Checkpoint) collect(parts []Part, servers int) error {
+	if len(parts) != servers {
+		return fmt.Errorf("parts of %d servers, want %d", len(parts), servers)
+	}
+	c.Files = make([]File, servers)
+	there := make([]bool, servers)
+	byName := map[string]*Matrix{}
+	for i := range c.Matrices {
+		m := &c.Matrices[i]
+		m.Records = make([]Place, len(m.Map.Owners))
+		byName[m.Meta.Name] = m
+	}
+	for _, p := range parts {
+		if p.Server < 0 || p.Server >= servers || there[p.Server] {
+			return fmt.Errorf("part of server %d, want one of each of %d", p.Server, servers)
+		}
+		there[p.Server], c.Files[p.Server] = true, p.File
+		for _, r := range p.Records {
+			m := byName[r.Matrix]
+			outside := m == nil || r.Partition < 0 || r.Partition >= len(m.Records)
+			if outside || m.Map.Owners[r.Partition] != p.Server || m.Records[r.Partition].Off != 0 {
+				return fmt.Errorf("server %d has partition %d of matrix %q, want each of its own once", p.Server, r.Partition, r.Matrix)
+			}
+			m.Records[r.Partition] = r.Place
+		}
+	}
+	return c.check()
+}
+
+// check says what cannot be.
+func (c *Checkpoint) check() error {
+	for i, f := range c.Files {
+		if f.Job < int64(len(magic)) || f.Size < f.Job {
+			return fmt.Errorf("file %d of %d bytes with the state of the job at %d", i, f.Size, f.Job)
+		}
+	}
+	seen := map[string]bool{}
+	for i := range c.Matrices {
+		m := &c.Matrices[i]
+		if seen[m.Meta.Name] {
+			return fmt.Errorf("two matrices %q", m.Meta.Name)
+		}
+		seen[m.Meta.Name] = true
+		if len(m.Records) != len(m.Map.Owners) {
+			return fmt.Errorf("matrix %q: records of %d partitions, want %d", m.Meta.Name, len(m.Records), len(m.Map.Owners))
+		}
+		for id, r := range m.Records {
+			f := c.Files[m.Map.Owners[id]]
+			if r.Off < int64(len(magic)) || r.Size <= 0 || r.Off > f.Job || r.Size > f.Job-r.Off || r.Steps < 0 {
+				return fmt.Errorf("matrix %q: partition %d is %d bytes at byte %d after %d steps, want a record below byte %d",
+					m.Meta.Name, id, r.Size, r.Off, r.Steps, f.Job)
+			}
+		}
+	}
+	return nil
+}
+
+// writeCheckpoint writes the head.
+func writeCheckpoint(w *Writer, c *Checkpoint) error {
+	out := checkpointJSON{Job: c.Job, Clock: c.Clock}
+	for _, f := range c.Files {
+		text, err := json.Marshal(f)
+		if err != nil {
+			return err
+		}
+		out.Files = append(out.Files, text)
+	}
+	for i := range c.Matrices {
+		m := &c.Matrices[i]
+		text, err := json.Marshal(m.Map)
+		if err != nil {
+			return err
+		}
+		meta := metaJSON{Meta: m.Meta, DType: m.Meta.DType.String(), Layout: m.Meta.Layout.String()}
+		for _, d := range m.Meta.ColTypes {
+			meta.ColTypes = append(meta.ColTypes, d.String())
+		}
+		out.Matrices = append(out.Matrices, matrixJSON{meta, m.Partitioner, text, m.Bound, m.NonFinite, m.Clock, m.Records})
+	}
+	return w.json(kindCheckpoint, out)
+}
+
+// readCheckpoint reads the head, and nothing may follow.
+func readCheckpoint(r *Reader) (*Checkpoint, error) {
+	var j checkpointJSON
+	off, err := r.json(kindCheckpoint, &j)
+	if err != nil {
+		return nil, err
+	}
+	if r.More() {
+		return nil, at(r.off, "%d bytes after the end of the checkpoint", r.end-r.off)
+	}
+	c := &Checkpoint{Job: j.Job, Clock: j.Clock}
+	for _, text := range j.Files {
+		var f File
+		if err := json.Unmarshal(text, &f); err != nil {
+			return nil, at(off, "file: %w", err)
+		}
+		c.Files = append(c.Files, f)
+	}
+	for i := range j.Matrices {
+		m, err := j.Matrices[i].matrix(len(c.Files))
+		if err != nil {
+			return nil, at(off, "%w", err)
+		}
+		c.Matrices = append(c.Matrices, m)
+	}
+	if err := c.check(); err != nil {
+		return nil, at(off, "%w", err)
+	}
+	return c, nil
+}
+
+func (j *matrixJSON) matrix(servers int) (m Matrix, err error) {
+	m = Matrix{Meta: j.Meta.Meta, Partitioner: j.Partitioner, Bound: j.Bound, NonFinite: j.NonFinite, Clock: j.Clock, Records: j.Records}
+	if m.Meta.DType, err = typeOf(j.Meta.DType); err != nil {
+		return m, fmt.Errorf("matrix %q: %w", m.Meta.Name, err)
+	}
+	switch j.Meta.Layout {
+	case matrix.RowSparse.String():
+		m.Meta.Layout = matrix.RowSparse
+	case matrix.RowDense.String():
+		m.Meta.Layout = matrix.RowDense
+	default:
+		return m, fmt.Errorf("matrix %q: layout %q, want dense or sparse", m.Meta.Name, j.Meta.Layout)
+	}
+	m.Meta.ColTypes = nil
+	for _, name := range j.Meta.ColTypes {
+		d, err := typeOf(name)
+		if err != nil {
+			return m, fmt.Errorf("matrix %q: %w", m.Meta.Name, err)
+		}
+		m.Meta.ColTypes = append(m.Meta.ColTypes, d)
+	}
+	if err := m.Meta.Check(); err != nil {
+		return m, err
+	}
+	m.Map, err = part.Parse(j.Map, &m.Meta, servers)
+	return m, err
+}
+
+// Find is the matrix of that name.
+func (c *Checkpoint) Find(name string) (*Matrix, error) {
+	var names []string
+	for i := range c.Matrices {
+		if c.Matrices[i].Meta.Name == name {
+			return &c.Matrices[i], nil
+		}
+		names = append(names, c.Matrices[i].Meta.Name)
+	}
+	return nil, fmt.Errorf("matrix %q, there are %q: %w", name, names, format.ErrMatrix)
+}
+
+// Fits tells why a matrix cannot go on from this one: what decides which values it has, and how its rule changes them, has to be
+// the same. Settings of the rule, labels and partitions may differ.
+func (m *Matrix) Fits(to *matrix.Meta) error {
+	from := &m.Meta
+	type facts struct {
+		rows, cols, first int64
+		dtype             matrix.DType
+		layout            matrix.Layout
+		rule              string
+		init              matrix.Init
+	}
+	of := func(m *matrix.Meta) facts { return facts{m.Rows, m.Cols, m.ColLo, m.DType, m.Layout, m.Rule, m.Init} }
+	if a, b := of(from), of(to); a != b {
+		return fmt.Errorf("matrix %q of the checkpoint is %s, and cannot fill one that is %s: %w",
+			from.Name, describe(from), describe(to), errFit)
+	}
+	return nil
+}
+
+func describe(m *matrix.Meta) string {
+	rule := "without a rule"
+	if m.Rule != "" {
+		rule = "with rule " + m.Rule
+	}
+	init := "0"
+	if m.Init.Kind != "" {
+		init = fmt.Sprintf("%s(%v, seed %d)", m.Init.Kind, m.Init.Scale, m.Init.Seed)
+	}
+	return fmt.Sprintf("%v at %v of %v %s, initially %s", m.Layout, m.Rect(), m.DType, rule, init)
+}
+
+var errFit = errors.New("want the same")

@@ -1,0 +1,220 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"thole.example/blob"
+	"thole.example/matrix"
+	"thole.example/ssp"
+	"thole.example/wire"
+)
+
+// hostile is a stream of frames with right checksums, whatever is in them.
+func hostile(frames func(w *Writer)) []byte {
+	var out bytes.Buffer
+	frames(NewWriter(&out))
+	return out.Bytes()
+}
+
+// readStream reads whatever the stream has.
+func readStream(data []byte) error {
+	r, err := NewReader(bytes.NewReader(data), int64(len(data)))
+	for err == nil && r.More() {
+		begin := r.off
+		k, _, _, nerr := r.next("frame")
+		if nerr != nil {
+			return nerr
+		}
+		if k == kindPartition || k == kindJob || k == kindCheckpoint {
+			r.off = begin
+		}
+		switch k {
+		case kindPartition:
+			var p Partition
+			if p, err = r.Partition(); err != nil {
+				return err
+			}
+			for _, e := range r.Bands(&p) {
+				err = e
+			}
+		case kindJob:
+			var s *ssp.State[Delta]
+			if s, err = r.Job(); err == nil {
+				_, _ = ssp.FromState[Delta, int](*s, 0) // may refuse, must not panic
+			}
+		case kindCheckpoint:
+			_, err = readCheckpoint(r)
+		}
+	}
+	return err
+}
+
+// TestHostile: what cannot be is said, with the byte.
+func TestHostile(t *testing.T) {
+	sparse := Partition{Matrix: "s", ID: 1, At: matrix.At(0, 1, 0, 100), Sparse: true, DType: matrix.F64}
+	cells := Partition{Matrix: "d", At: matrix.At(0, 2, 0, 3), DType: matrix.F64, Slots: 1}
+	rows := func(n, width int64) matrix.Block { return matrix.NewDense(matrix.F64, matrix.At(0, n, 0, width)) }
+	at := func(at matrix.Rect) matrix.Block { return matrix.NewDense(matrix.F64, at) }
+	band := func(p Partition, bands ...Band) func(w *Writer) {
+		return func(w *Writer) { write(t, w, p, bands) }
+	}
+	head := func(text string) func(w *Writer) {
+		return func(w *Writer) { _ = w.frame(kindPartition, []byte(text)) }
+	}
+	hashed := sparse
+	hashed.Bits = 4
+	for _, c := range []struct {
+		name   string
+		frames func(w *Writer)
+		want   string
+	}{
+		{"key outside", band(sparse, Band{[]int64{100}, []matrix.Block{rows(1, 1)}}), "column 100, want one in [0,100)"},
+		{"key twice", band(sparse, Band{[]int64{7}, []matrix.Block{rows(1, 1)}}, Band{[]int64{7}, []matrix.Block{rows(1, 1)}}), "column 7 after column 7"},
+		{"key of another partition", band(hashed, Band{[]int64{0}, []matrix.Block{rows(1, 1)}}), "does not belong"},
+		{"rows too wide", band(sparse, Band{[]int64{7}, []matrix.Block{rows(1, 2)}}), "want a dense one of f64 at rows [0,1) x cols [0,1)"},
+		{"too few rows", band(sparse, Band{[]int64{0, 29}, []matrix.Block{rows(1, 1)}}), "want a dense one of f64 at rows [0,2)"},
+		{"no keys", band(sparse, Band{[]int64{}, []matrix.Block{rows(0, 1)}}), "no columns in a frame"},
+		{"cells in columns", band(sparse, Band{nil, []matrix.Block{rows(1, 1)}}), "frame of cells in the record of partition 1"},
+		{"cells outside", band(cells, Band{nil, []matrix.Block{at(matrix.At(0, 1, 3, 4)), at(matrix.At(0, 1, 3, 4))}}), "cells at"},
+		{"cells late", band(cells, Band{nil, []matrix.Block{at(matrix.At(1, 2, 0, 3)), at(matrix.At(1, 2, 0, 3))}}), "after 0 of the rows"},
+		{"part of two rows", band(cells, Band{nil, []matrix.Block{at(matrix.At(0, 2, 0, 1)), at(matrix.At(0, 2, 0, 1))}}), "want rows or a part of one"},
+		{"slot missing", band(cells, Band{nil, []matrix.Block{at(cells.At)}}), "block header needs 25 bytes, 0 remain"},
+		{"slot too many", band(cells, Band{nil, []matrix.Block{at(cells.At), at(cells.At), at(cells.At)}}), "after the end of the frame"},
+		{"slot elsewhere", band(cells, Band{nil, []matrix.Block{at(cells.At), at(matrix.At(0, 2, 1, 4))}}), "want a dense one"},
+		{"no cells", band(cells), "end after 0 of partition 0 of matrix \"d\", which says 0 and has 6"},
+		{"count", func(w *Writer) { _ = w.Begin(sparse); w.count = 1; _ = w.End() }, "which says 1 and has 0"},
+		{"no end", func(w *Writer) { _ = w.Begin(sparse) }, "record needs 16 bytes, 0 remain"},
+		{"type", head(`{"type":"f65"}`), `element type "f65"`},
+		{"slots", head(`{"type":"f64","slots":65}`), "65 slots, want 0 to 64"},
+		{"reversed", head(`{"type":"f64","rows":[1,0]}`), "want ranges that ascend"},
+		{"steps", head(`{"type":"f64","steps":-1}`), "has made -1 steps"},
+		{"bits", head(`{"type":"f64","sparse":true,"bits":2,"partition":4}`), "chosen by 2 bits"},
+		{"cells beyond", head(`{"type":"f64","rows":[0,1099511627776],"cols":[0,1099511627776]}`), "want fewer than 2^63 cells"},
+		{"json", head(`{`), "partition: unexpected end of JSON input"},
+		{"neither", func(w *Writer) {
+			_ = w.frame(kindJob, []byte(`{"tasks":1,"matrices":[{"staged":[{"clock":1}]}]}`))
+		}, "neither a tick nor a delta, or both"},
+		{"delta", func(w *Writer) {
+			_ = w.frame(kindJob, []byte(`{"tasks":1,"matrices":[{"staged":[{"delta":{"rows":[0,1],"cols":[0,2],"type":"f64"}}]}]}`))
+			_ = w.blocks(kindDelta, rows(1, 3))
+		}, "want a dense one of f64 at rows [0,1) x cols [0,2)"},
+		{"no delta", func(w *Writer) {
+			_ = w.frame(kindJob, []byte(`{"tasks":1,"matrices":[{"staged":[{"delta":{"rows":[0,1],"cols":[0,2],"type":"f64"}}]}]}`))
+			_ = w.json(kindEnd, endJSON{})
+		}, "frame of end, want delta"},
+	} {
+		data := hostile(c.frames)
+		if err := readStream(data); err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "at byte ") {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// TestHostileCheckpoint: a checkpoint frame that does not fit itself is refused.
+func TestHostileCheckpoint(t *testing.T) {
+	meta := `"meta":{"Name":"m","Rows":1,"Cols":4,"DType":"f64","Layout":"dense"}`
+	parts := `"map":{"version":1,"rows":[0,1],"cols":[0,4],"owners":[0]}`
+	files := `"files":[{"size":100,"job":50}]`
+	for text, want := range map[string]string{
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":43}]}]}`:                                    "record below byte 50",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":7,"size":3}]}]}`:                                     "3 bytes at byte 7",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":9223372036854775807,"size":9223372036854775807}]}]}`: "record below byte 50",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[]}]}`:                                                       "records of 0 partitions, want 1",
+		`{"files":[],"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":4}]}]}`:                                        "owned by server 0, want one of 0",
+		`{"files":[{"size":3,"job":50}]}`: "file 0 of 3 bytes with the state of the job at 50",
+		`{` + files + `,"matrices":[{` + strings.Replace(meta, "f64", "f6", 1) + `,` + parts + `}]}`:                                         `element type "f6"`,
+		`{` + files + `,"matrices":[{` + strings.Replace(meta, "dense", "lazy", 1) + `,` + parts + `}]}`:                                     `layout "lazy"`,
+		`{` + files + `,"matrices":[{` + strings.Replace(meta, `"Rows":1`, `"Rows":-1`, 1) + `,` + parts + `}]}`:                             "none below 0",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":4}]},{` + meta + `,` + parts + `,"records":[]}]}`: `two matrices "m"`,
+	} {
+		data := hostile(func(w *Writer) { _ = w.frame(kindCheckpoint, []byte(text)) })
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readCheckpoint(r); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestCommitRefuses: parts that are not those of all servers make nothing visible.
+func TestCommitRefuses(t *testing.T) {
+	ctx := t.Context()
+	for what, parts := range map[string][]Part{
+		"parts of 0 servers, want 1":          {},
+		"part of server 1":                    {{Server: 1}},
+		"server 0 keeps it elsewhere":         {{File: File{Size: 8, Job: 8}}},
+		"with the state of the job at 0":      {{}},
+		"has partition 0 of matrix \"x\"":     {{File: File{Size: 8, Job: 8}, Records: []Record{{Matrix: "x"}}}},
+		"parts of 2 servers, want 1":          {{File: File{Size: 8, Job: 8}}, {Server: 1}},
+		"file 0 of 4 bytes with the state of": {{File: File{Size: 4, Job: 8}}},
+	} {
+		b := &blob.Mem{}
+		s, err := Create(ctx, b, "c", "x", blob.Nothing)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Commit(ctx, &Checkpoint{}, parts, 1); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%v, want %q", err, what)
+		}
+		s.Abort(ctx)
+		if all, err := b.List(ctx, ""); len(all) > 0 || err != nil {
+			t.Errorf("%s: left %v: %v", what, all, err)
+		}
+	}
+}
+
+// reseal puts right checksums and pads into whatever looks like frames.
+func reseal(data []byte) []byte {
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	for len(data) >= 3 {
+		n := min(int(data[1])|int(data[2])<<8, len(data)-3)
+		_ = w.frame(kind(data[0]%9), data[3:3+n])
+		data = data[3+n:]
+	}
+	return out.Bytes()
+}
+
+// FuzzRead: whatever the bytes are, with right checksums and without, reading ends, without a panic.
+func FuzzRead(f *testing.F) {
+	b := &blob.Mem{}
+	sample(f, b, "c")
+	for _, name := range []string{"checkpoint", "server.0", "server.1"} {
+		data, err := blob.ReadAll(f.Context(), b, "c/"+name, 1<<20)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data, false)
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			f.Fatal(err)
+		}
+		var frames []byte
+		for r.More() {
+			k, body, _, err := r.next("frame")
+			if err != nil {
+				f.Fatal(err)
+			}
+			frames = append(append(frames, byte(k), byte(len(body)), byte(len(body)>>8)), body...)
+		}
+		f.Add(frames, true)
+		if err := readStream(reseal(frames)); err != nil {
+			f.Fatal(fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
+		if seal {
+			data = reseal(data)
+		}
+		var at *wire.At
+		if err := readStream(data); err != nil && !errors.As(err, &at) {
+			t.Fatalf("%v, want the byte", err)
+		}
+	})
+}

@@ -1,0 +1,293 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"iter"
+
+	"thole.example/blockio"
+	"thole.example/format"
+	"thole.example/kernel"
+	"thole.example/matrix"
+	"thole.example/wire"
+)
+
+// Reader reads a stream, or the part of one that begins and ends with frames. It is for one goroutine. Errors are *wire.At, with
+// the byte of the stream: format.Wrap makes them name the file and count as damage.
+type Reader struct {
+	src      io.ReaderAt
+	off, end int64
+	body     []byte // of the last frame
+}
+
+// NewReader reads a stream of size bytes.
+func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
+	r := &Reader{src: src, end: size}
+	b, err := r.take(int64(len(magic)), "begin of a stream")
+	if err != nil {
+		return nil, err
+	}
+	if string(b[:len(magic)-1]) != magic[:len(magic)-1] {
+		return nil, at(0, "%q, want %q", b[:len(magic)-1], magic[:len(magic)-1])
+	}
+	if b[len(magic)-1] != Version {
+		return nil, &wire.At{Off: int64(len(magic)) - 1, Err: fmt.Errorf("version %d, want %d: %w", b[len(magic)-1], Version, format.ErrVersion)}
+	}
+	return r, nil
+}
+
+// Section reads n bytes of the stream from off on, where a frame begins.
+func (r *Reader) Section(off, n int64) (*Reader, error) {
+	if off < int64(len(magic)) || n < 0 || off > r.end || n > r.end-off {
+		return nil, at(off, "%d bytes of frames, want some between %d and %d", n, len(magic), r.end)
+	}
+	return &Reader{src: r.src, off: off, end: off + n}, nil
+}
+
+// Rest reads the stream from off on.
+func (r *Reader) Rest(off int64) (*Reader, error) { return r.Section(off, r.end-off) }
+
+// at is an error at a byte.
+func at(off int64, text string, args ...any) error {
+	return &wire.At{Off: off, Err: fmt.Errorf(text, args...)}
+}
+
+// take reads n bytes; they are valid until the next frame.
+func (r *Reader) take(n int64, what string) ([]byte, error) {
+	if n > r.end-r.off {
+		return nil, at(r.off, "%s needs %d bytes, %d remain: %w", what, n, r.end-r.off, wire.ErrTruncated)
+	}
+	if int64(cap(r.body)) < n {
+		r.body = make([]byte, n) // no more than the stream has
+	}
+	b := r.body[:n]
+	if err := wire.ReadAt(r.src, b, r.off); err != nil {
+		return nil, err
+	}
+	r.off += n
+	return b, nil
+}
+
+// More reports whether something follows.
+func (r *Reader) More() bool { return r.off < r.end }
+
+// next reads a frame, whose body begins at the byte off and is valid until the next one.
+func (r *Reader) next(what string) (k kind, body []byte, off int64, err error) {
+	begin := r.off
+	b, err := r.take(frameHead, what)
+	if err != nil {
+		return 0, nil, 0, err
+	}
+	head := [frameHead]byte(b)
+	n := wire.Little.Uint64(head[8:])
+	if n > uint64(r.end-r.off) {
+		return 0, nil, 0, at(begin+8, "body of %d bytes, %d remain: %w", n, r.end-r.off, wire.ErrTruncated)
+	}
+	off = r.off
+	padded, err := r.take(int64(n)+(-int64(n)&7), what)
+	if err != nil {
+		return 0, nil, 0, err
+	}
+	body = padded[:n]
+	sum := crc32.Update(crc32.Checksum(head[:4], castagnoli), castagnoli, head[8:])
+	if sum = crc32.Update(sum, castagnoli, body); sum != wire.Little.Uint32(head[4:]) {
+		return 0, nil, 0, at(begin, "frame with checksum %08x, want %08x", sum, wire.Little.Uint32(head[4:]))
+	}
+	for _, b := range padded[n:] {
+		if b != 0 {
+			return 0, nil, 0, at(off+int64(n), "pad byte %#02x, want 0", b)
+		}
+	}
+	return kind(wire.Little.Uint32(head[:])), body, off, nil
+}
+
+// jsonLimit is how long JSON in a frame may be: parsed it takes some times as much.
+const jsonLimit = 1 << 28
+
+// json reads a frame of JSON.
+func (r *Reader) json(k kind, v any) (off int64, err error) {
+	begin := r.off
+	got, body, off, err := r.next(k.String())
+	switch {
+	case err != nil:
+		return off, err
+	case got != k:
+		return off, at(begin, "frame of %v, want %v", got, k)
+	case len(body) > jsonLimit:
+		return off, &wire.At{Off: begin + 8, Err: fmt.Errorf("%v of %d bytes, want at most %d: %w", k, len(body), jsonLimit, format.ErrLimit)}
+	}
+	if err := json.Unmarshal(body, v); err != nil {
+		return off, at(off, "%v: %w", k, err)
+	}
+	return off, nil
+}
+
+// Partition reads the head of the next record; Bands reads the rest.
+func (r *Reader) Partition() (Partition, error) {
+	var j partitionJSON
+	off, err := r.json(kindPartition, &j)
+	if err != nil {
+		return Partition{}, err
+	}
+	p := Partition{
+		Matrix: j.Matrix, ID: j.Partition, At: matrix.At(j.Rows[0], j.Rows[1], j.Cols[0], j.Cols[1]), Sparse: j.Sparse,
+		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps,
+	}
+	if p.DType, err = typeOf(j.Type); err == nil {
+		err = p.check()
+	}
+	if err != nil {
+		return Partition{}, at(off, "%w", err)
+	}
+	return p, nil
+}
+
+// Bands reads the record that begins with p, up to its end. The walk ends with the first error.
+func (r *Reader) Bands(p *Partition) iter.Seq2[Band, error] {
+	return func(yield func(Band, error) bool) {
+		rec := &record{p: p, last: -1}
+		for {
+			begin := r.off
+			k, body, off, err := r.next("record")
+			if err != nil {
+				yield(Band{}, err)
+				return
+			}
+			switch {
+			case k == kindEnd:
+				if err := rec.end(body, off); err != nil {
+					yield(Band{}, err)
+				}
+				return
+			case k != kindColumns && k != kindCells || p.Sparse != (k == kindColumns):
+				yield(Band{}, at(begin, "frame of %v in the record of partition %d of matrix %q", k, p.ID, p.Matrix))
+				return
+			}
+			b, err := rec.band(wire.NewCursor(body, off, wire.Little))
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// record is what was read of a record.
+type record struct {
+	p     *Partition
+	count int64
+	last  int64 // key of the last column
+}
+
+func (r *record) end(body []byte, off int64) error {
+	var e endJSON
+	if err := json.Unmarshal(body, &e); err != nil {
+		return at(off, "end: %w", err)
+	}
+	want := r.count
+	if !r.p.Sparse {
+		want, _ = r.p.At.Cells()
+	}
+	if e.Count != r.count || r.count != want {
+		return at(off, "end after %d of partition %d of matrix %q, which says %d and has %d", r.count, r.p.ID, r.p.Matrix, e.Count, want)
+	}
+	return nil
+}
+
+func (r *record) band(c *wire.Cursor) (b Band, err error) {
+	if r.p.Sparse {
+		b, err = r.columns(c)
+	} else {
+		b, err = r.cells(c)
+	}
+	if err == nil {
+		c.End("the frame")
+		err = c.Err()
+	}
+	return b, err
+}
+
+// dense reads a dense block of the type, and of the place if it is known.
+func dense(c *wire.Cursor, d matrix.DType, place *matrix.Rect) matrix.Block {
+	off := c.Off()
+	h, err := blockio.Decoder{}.Head(c)
+	if err != nil {
+		return matrix.Block{}
+	}
+	if h.Kind != blockio.Dense || h.Type != d || place != nil && h.At != *place {
+		c.FailAt(off, "%v block of %v at %v, want a dense one of %v%s", h.Kind, h.Type, h.At, d, atPlace(place))
+		return matrix.Block{}
+	}
+	b, _ := blockio.Decoder{}.Body(c, h) // the cursor has the error
+	return b
+}
+
+func atPlace(place *matrix.Rect) string {
+	if place == nil {
+		return ""
+	}
+	return fmt.Sprintf(" at %v", *place)
+}
+
+// keys reads keys.
+func keys(c *wire.Cursor) []int64 {
+	off := c.Off()
+	b := dense(c, matrix.I64, nil)
+	if c.Err() == nil && b.At != matrix.At(0, b.At.Rows.Len(), 0, 1) {
+		c.FailAt(off, "keys at %v, want one column from 0 on", b.At)
+	}
+	if c.Err() != nil {
+		return nil
+	}
+	return b.Data.Values().([]int64)
+}
+
+func (r *record) columns(c *wire.Cursor) (Band, error) {
+	begin := c.Off()
+	ids := keys(c)
+	if len(ids) == 0 {
+		c.FailAt(begin, "no columns in a frame of columns")
+	}
+	for i, key := range ids {
+		first := r.count == 0 && i == 0
+		switch hash := kernel.Hash(uint64(key)); {
+		case !r.p.At.Cols.Has(key):
+			c.FailAt(begin, "column %d, want one in %v", key, r.p.At.Cols)
+		case r.p.Bits > 0 && hash>>(64-r.p.Bits) != uint64(r.p.ID):
+			c.FailAt(begin, "column %d in partition %d by %d bits, where its hash %#x does not belong", key, r.p.ID, r.p.Bits, hash)
+		case !first && hash <= kernel.Hash(uint64(r.last)):
+			c.FailAt(begin, "column %d after column %d, want them in ascending order of their hashes", key, r.last)
+		}
+		r.last = key
+	}
+	place := matrix.At(0, int64(len(ids)), 0, r.p.Width())
+	rows := dense(c, r.p.DType, &place)
+	if c.Err() != nil {
+		return Band{}, c.Err()
+	}
+	r.count += int64(len(ids))
+	return Band{Keys: ids, Values: []matrix.Block{rows}}, nil
+}
+
+func (r *record) cells(c *wire.Cursor) (Band, error) {
+	off := c.Off()
+	first := dense(c, r.p.DType, nil)
+	if c.Err() != nil {
+		return Band{}, c.Err()
+	}
+	whole, width := r.p.At, r.p.At.Cols.Len()
+	n, _ := first.At.Cells() // they were there
+	down, right := first.At.Rows.Lo-whole.Rows.Lo, first.At.Cols.Lo-whole.Cols.Lo
+	rows := first.At.Cols == whole.Cols || first.At.Rows.Len() == 1
+	if n == 0 || !whole.Contains(first.At) || !rows || down*width+right != r.count {
+		c.FailAt(off, "cells at %v after %d of the %v, want rows or a part of one that follow", first.At, r.count, whole)
+		return Band{}, c.Err()
+	}
+	r.count += n
+	b := Band{Values: []matrix.Block{first}}
+	for range r.p.Slots {
+		b.Values = append(b.Values, dense(c, r.p.DType, &first.At))
+	}
+	return b, c.Err()
+}

@@ -1,0 +1,261 @@
+package state
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/matrix"
+	"thole.example/ssp"
+)
+
+// codec is what errors call a checkpoint.
+const codec = "checkpoint"
+
+// Save is a checkpoint that is being written, by several servers with Saves of one path and stage. One of them commits.
+type Save struct {
+	bucket blob.Bucket
+	path   string
+	stage  *format.Stage
+	let    func() // lets the stage go
+}
+
+// Create begins a checkpoint at the path, or joins one of the same stage. over is what may lie there when it is committed. What
+// processes left there that were killed in the middle is removed.
+func Create(ctx context.Context, b blob.Bucket, to, stage string, over blob.State) (*Save, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s := &Save{bucket: b, path: to, stage: format.NewStage(b, to, stage)}
+	s.stage.Over = over
+	if sweeper, can := b.(blob.Sweeper); can {
+		if _, err := sweeper.Sweep(ctx, to); err != nil {
+			return nil, s.final("", err)
+		}
+		var err error
+		if s.let, err = sweeper.Hold(ctx, s.stage.Tree); err != nil {
+			return nil, s.final("", err)
+		}
+	}
+	return s, nil
+}
+
+// object is the name of an object of the checkpoint in the stage.
+func (s *Save) object(name string) string { return s.stage.Name(path.Base(s.path) + "/" + name) }
+
+// final makes an error speak of the path, and of the object in it if there is one.
+func (s *Save) final(object string, err error) error {
+	return format.Wrap(codec, path.Join(s.path, object), s.stage.Final(err))
+}
+
+// bufferBytes gather the small parts of frames.
+const bufferBytes = 64 << 10
+
+// File writes the file of a server: records writes what comes before the state of the job, and job that.
+func (s *Save) File(ctx context.Context, server int, records, job func(w *Writer) error) (File, error) {
+	f := File{}
+	err := s.write(ctx, name(server), func(w *Writer) error {
+		if err := records(w); err != nil {
+			return err
+		}
+		f.Job = w.Off()
+		err := job(w)
+		f.Size = w.Off()
+		return err
+	})
+	return f, err
+}
+
+func (s *Save) write(ctx context.Context, object string, body func(w *Writer) error) error {
+	out, err := s.bucket.Create(ctx, s.object(object))
+	if err != nil {
+		return s.final(object, err)
+	}
+	defer out.Abort()
+	buffer := bufio.NewWriterSize(out, bufferBytes)
+	if err = body(NewWriter(buffer)); err == nil {
+		err = buffer.Flush()
+	}
+	if err == nil {
+		err = context.Cause(ctx)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	return s.final(object, err)
+}
+
+// Commit makes the checkpoint visible: the matrices without their records, which parts tell, of all servers. Every file has to be
+// in this server's bucket. Nothing is visible before, and after an error.
+func (s *Save) Commit(ctx context.Context, c *Checkpoint, parts []Part, servers int) error {
+	if err := c.collect(parts, servers); err != nil {
+		return s.final("", err)
+	}
+	for i, f := range c.Files {
+		if err := s.there(ctx, i, f); err != nil {
+			return s.final(name(i), err)
+		}
+	}
+	if err := s.write(ctx, headName, func(w *Writer) error { return writeCheckpoint(w, c) }); err != nil {
+		return err
+	}
+	if _, err := open(ctx, s.bucket, s.object("")); err != nil {
+		return s.final("", fmt.Errorf("what was written cannot be read; nothing was replaced: %w", err))
+	}
+	return s.final("", s.bucket.Publish(ctx, s.stage.Name(path.Base(s.path)), s.path, s.stage.Over))
+}
+
+// there wants the file of a server.
+func (s *Save) there(ctx context.Context, server int, f File) error {
+	o, err := s.bucket.Open(ctx, s.object(name(server)))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("server %d keeps it elsewhere: %w (give all servers the same --store)", server, err)
+	}
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	if o.Size() != f.Size {
+		return fmt.Errorf("%d bytes, want %d: %w", o.Size(), f.Size, format.ErrCorrupt)
+	}
+	return nil
+}
+
+// Abort removes what was written and is not visible. It ends every Save, also one that was committed.
+func (s *Save) Abort(ctx context.Context) {
+	s.stage.Abort(ctx)
+	if s.let != nil {
+		s.let()
+		s.let = nil
+	}
+}
+
+// Open reads what a checkpoint has.
+func Open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
+	c, err := open(ctx, b, at)
+	return c, format.Wrap(codec, path.Join(at, headName), err)
+}
+
+func open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
+	o, err := b.Open(ctx, path.Join(at, headName))
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	r, err := NewReader(o, o.Size())
+	if err != nil {
+		return nil, err
+	}
+	return readCheckpoint(r)
+}
+
+// Input is a checkpoint that is being read. It is for one goroutine.
+type Input struct {
+	*Checkpoint
+	bucket blob.Bucket
+	path   string
+	server int // whose file is open
+	file   blob.Object
+	reader *Reader
+}
+
+// NewInput opens a checkpoint; it has to be closed.
+func NewInput(ctx context.Context, b blob.Bucket, at string) (*Input, error) {
+	c, err := Open(ctx, b, at)
+	if err != nil {
+		return nil, err
+	}
+	return &Input{Checkpoint: c, bucket: b, path: at}, nil
+}
+
+// Close closes what is open.
+func (in *Input) Close() {
+	if in.file != nil {
+		in.file.Close()
+		in.file = nil
+	}
+}
+
+// open makes a server's file the one that is read.
+func (in *Input) open(ctx context.Context, server int) error {
+	if in.file != nil && in.server == server {
+		return nil
+	}
+	in.Close()
+	o, err := in.bucket.Open(ctx, path.Join(in.path, name(server)))
+	if err != nil {
+		return err
+	}
+	in.file, in.server = o, server
+	if want := in.Files[server].Size; o.Size() != want {
+		err = fmt.Errorf("%d bytes, want %d: %w", o.Size(), want, format.ErrCorrupt)
+	} else {
+		in.reader, err = NewReader(o, o.Size())
+	}
+	if err != nil {
+		in.Close()
+	}
+	return err
+}
+
+// Record reads the record of a partition of the matrix, band by band.
+func (in *Input) Record(ctx context.Context, m *Matrix, id int, band func(p *Partition, b Band) error) error {
+	server := m.Map.Owners[id]
+	err := in.open(ctx, server)
+	if err == nil {
+		err = in.record(ctx, m, id, band)
+	}
+	return format.Wrap(codec, path.Join(in.path, name(server)), err)
+}
+
+func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Partition, b Band) error) error {
+	place := m.Records[id]
+	r, err := in.reader.Section(place.Off, place.Size)
+	if err != nil {
+		return err
+	}
+	p, err := r.Partition()
+	if err != nil {
+		return err
+	}
+	want := Partition{
+		Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Meta.Layout == matrix.RowSparse, Bits: m.Map.Bits, DType: m.Meta.DType,
+		Slots: p.Slots, Steps: place.Steps,
+	}
+	if p != want {
+		return at(place.Off, "the record is %+v, want %+v", p, want)
+	}
+	for b, err := range r.Bands(&p) {
+		if err == nil {
+			err = context.Cause(ctx)
+		}
+		if err == nil {
+			err = band(&p, b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.More() {
+		return at(r.off, "%d bytes after the end of the record", r.end-r.off)
+	}
+	return nil
+}
+
+// Job reads the state of the job as a server had it.
+func (in *Input) Job(ctx context.Context, server int) (s *ssp.State[Delta], err error) {
+	if err = in.open(ctx, server); err == nil {
+		var r *Reader
+		if r, err = in.reader.Rest(in.Files[server].Job); err == nil {
+			if s, err = r.Job(); err == nil && r.More() {
+				err = at(r.off, "%d bytes after the end of the state of the job", r.end-r.off)
+			}
+		}
+	}
+	return s, format.Wrap(codec, path.Join(in.path, name(server)), err)
+}

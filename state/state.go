@@ -1,0 +1,130 @@
+// Package state writes the state of partitions and jobs as bytes, and reads it: what a checkpoint consists of. A partition is
+// a record (how many steps its rule has made, its columns or cells, and the slots of the rule beside them); a job is its
+// core's ssp.State with the deltas that are not yet due. Neither knows of servers: any number of them may read what any
+// other number wrote.
+//
+// # Bytes
+//
+// A stream is 8 bytes "THOLEST" and the version 1, and frames. All numbers are little-endian.
+//
+//	offset size field
+//	     0    4  kind of the frame
+//	     4    4  CRC32C of the kind, the length and the body
+//	     8    8  n, length of the body
+//	    16    n  body
+//	           zeros up to a multiple of 8
+//
+//	kind name        body
+//	   1 partition   JSON: matrix, partition, place, element type, bits of the hash, slots, steps
+//	   2 columns     keys, and a row for each of them
+//	   3 cells       values of some cells, and those of each slot for the same cells
+//	   4 end         JSON: how many columns or cells the record has
+//	   5 job         JSON: clocks, members with their windows, what is staged
+//	   6 delta       keys, if it has keys, and values
+//	   7 checkpoint  JSON: the matrices, the files, and where in them each record is
+//
+// Keys and values are blocks of the DAPHNE format as package blockio writes them (docs/format/block.md): keys n x 1 of i64,
+// values of the element type of the matrix.
+//
+// A record is a partition frame, frames of columns (of a sparse matrix) or cells, and an end. Columns are in ascending
+// order of kernel.Hash through the whole record; their block has a row of (1 + slots) x R values for each, where R is how
+// many rows of the matrix the partition has: the values, then each slot. Cells are 1 + slots blocks of one place, whole rows
+// or a part of one, in row-major order through the whole record, with nothing left out.
+//
+// A job frame is followed by a delta frame for each delta that it says is staged, in that order: with keys two blocks (a row of
+// R values for each key, where R is how many rows the delta has), else one block of its place.
+//
+// A checkpoint is a tree of objects: streams "server.0", "server.1" and so on, each with the records of that server's
+// partitions and its job, and a stream "checkpoint" with one checkpoint frame, which says what the others have to be.
+package state
+
+import (
+	"fmt"
+
+	"thole.example/matrix"
+)
+
+// Version is the version of streams.
+const Version = 1
+
+// magic is what a stream begins with.
+const magic = "THOLEST\x01"
+
+// kind tells frames apart.
+type kind uint32
+
+const (
+	kindPartition kind = 1 + iota
+	kindColumns
+	kindCells
+	kindEnd
+	kindJob
+	kindDelta
+	kindCheckpoint
+)
+
+var kinds = [...]string{"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint"}
+
+func (k kind) String() string {
+	if int(k) < len(kinds) {
+		return kinds[k]
+	}
+	return fmt.Sprintf("kind %d", uint32(k))
+}
+
+// Partition is the head of a record.
+type Partition struct {
+	Matrix string
+	ID     int // number of the partition
+	At     matrix.Rect
+	Sparse bool
+	Bits   int // how many top bits of kernel.Hash chose it: they are ID. 0: it is a rectangle
+	DType  matrix.DType
+	Slots  int   // of the rule
+	Steps  int64 // that the rule has made
+}
+
+// Width is how many values a column of a sparse partition has, with those of the slots.
+func (p *Partition) Width() int64 { return p.At.Rows.Len() * int64(1+p.Slots) }
+
+// slotLimit and rowLimit are sizes that no partition has; with them Width is far from what an int64 counts.
+const (
+	slotLimit = 64
+	rowLimit  = 1 << 40
+)
+
+// check says what cannot be.
+func (p *Partition) check() error {
+	switch {
+	case p.At.Rows.Hi < p.At.Rows.Lo || p.At.Cols.Hi < p.At.Cols.Lo:
+		return fmt.Errorf("partition %d of matrix %q at %v, want ranges that ascend", p.ID, p.Matrix, p.At)
+	case p.At.Rows.Len() > rowLimit:
+		return fmt.Errorf("partition %d of matrix %q has %d rows, want at most 2^40", p.ID, p.Matrix, p.At.Rows.Len())
+	case p.Slots < 0 || p.Slots > slotLimit:
+		return fmt.Errorf("partition %d of matrix %q has %d slots, want 0 to %d", p.ID, p.Matrix, p.Slots, slotLimit)
+	case p.Steps < 0:
+		return fmt.Errorf("partition %d of matrix %q has made %d steps, want none below 0", p.ID, p.Matrix, p.Steps)
+	case p.Bits < 0 || p.Bits > 32 || p.Bits > 0 && !p.Sparse || p.ID < 0 || p.Bits > 0 && int64(p.ID)>>p.Bits != 0:
+		return fmt.Errorf("partition %d of matrix %q is chosen by %d bits, want 0 to 32 with the number in them", p.ID, p.Matrix, p.Bits)
+	}
+	if _, ok := p.At.Cells(); !ok && !p.Sparse {
+		return fmt.Errorf("partition %d of matrix %q at %v, want fewer than 2^63 cells", p.ID, p.Matrix, p.At)
+	}
+	return nil
+}
+
+// Band is some of a record: columns by key, or cells. Its values belong to whoever reads it.
+type Band struct {
+	Keys   []int64        // of the columns; nil: cells
+	Values []matrix.Block // with keys one block with a row for each; else one of the cells and one of each slot
+}
+
+// typeNames are the element types by name; their numbers are private to a process.
+func typeOf(name string) (matrix.DType, error) {
+	for _, d := range matrix.DTypes() {
+		if d.String() == name {
+			return d, nil
+		}
+	}
+	return matrix.Invalid, fmt.Errorf("element type %q, want one of %v", name, matrix.DTypes())
+}

@@ -1,0 +1,135 @@
+package state
+
+import (
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"thole.example/blockio"
+	"thole.example/matrix"
+	"thole.example/wire"
+)
+
+// castagnoli is the polynomial of CRC32C, for which processors have an instruction.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const frameHead = 16
+
+// Writer writes a stream. It is for one goroutine.
+type Writer struct {
+	w      io.Writer
+	off    int64
+	err    error
+	slices [][]byte // of a body
+
+	open  *Partition // whose record is being written
+	count int64
+}
+
+// NewWriter begins a stream.
+func NewWriter(w io.Writer) *Writer {
+	out := &Writer{w: w}
+	out.write([]byte(magic))
+	return out
+}
+
+// Off is how many bytes were written.
+func (w *Writer) Off() int64 { return w.off }
+
+// write keeps the first error: what comes after it is in no place.
+func (w *Writer) write(b []byte) {
+	if w.err == nil {
+		var n int
+		n, w.err = w.w.Write(b)
+		w.off += int64(n)
+	}
+}
+
+// frame writes a frame whose body is the slices, one after the other.
+func (w *Writer) frame(k kind, body ...[]byte) error {
+	size := 0
+	for _, b := range body {
+		size += len(b)
+	}
+	head := wire.AppendU32(nil, wire.Little, uint32(k))
+	head = wire.AppendU32(head, wire.Little, 0)
+	head = wire.AppendU64(head, wire.Little, uint64(size))
+	sum := crc32.Update(crc32.Checksum(head[:4], castagnoli), castagnoli, head[8:])
+	for _, b := range body {
+		sum = crc32.Update(sum, castagnoli, b)
+	}
+	wire.Little.PutUint32(head[4:], sum)
+	w.write(head)
+	for _, b := range body {
+		w.write(b)
+	}
+	w.write(make([]byte, -size&7))
+	return w.err
+}
+
+func (w *Writer) json(k kind, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("%v: %w", k, err)
+	}
+	return w.frame(k, text)
+}
+
+// blocks writes a frame of blocks.
+func (w *Writer) blocks(k kind, all ...matrix.Block) error {
+	w.slices = w.slices[:0]
+	for _, b := range all {
+		var err error
+		if w.slices, err = blockio.Gather(w.slices, b); err != nil {
+			return err
+		}
+	}
+	defer clear(w.slices)
+	return w.frame(k, w.slices...)
+}
+
+// keyBlock is keys as a block.
+func keyBlock(keys []int64) matrix.Block {
+	return matrix.Block{At: matrix.At(0, int64(len(keys)), 0, 1), Data: &matrix.Dense[int64]{Val: keys}}
+}
+
+// partitionJSON is a Partition as it is written.
+type partitionJSON struct {
+	Matrix    string   `json:"matrix"`
+	Partition int      `json:"partition"`
+	Rows      [2]int64 `json:"rows"`
+	Cols      [2]int64 `json:"cols"`
+	Type      string   `json:"type"`
+	Sparse    bool     `json:"sparse,omitempty"`
+	Bits      int      `json:"bits,omitempty"`
+	Slots     int      `json:"slots,omitempty"`
+	Steps     int64    `json:"steps,omitempty"`
+}
+
+type endJSON struct {
+	Count int64 `json:"count"`
+}
+
+// Begin begins the record of a partition.
+func (w *Writer) Begin(p Partition) error {
+	w.open, w.count = &p, 0
+	return w.json(kindPartition, partitionJSON{
+		Matrix: p.Matrix, Partition: p.ID, Rows: [2]int64{p.At.Rows.Lo, p.At.Rows.Hi}, Cols: [2]int64{p.At.Cols.Lo, p.At.Cols.Hi},
+		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps,
+	})
+}
+
+// Band writes some of the record. The band must not change meanwhile; nothing of it is kept.
+func (w *Writer) Band(b Band) error {
+	if b.Keys != nil {
+		w.count += int64(len(b.Keys))
+		return w.blocks(kindColumns, keyBlock(b.Keys), b.Values[0])
+	}
+	n, _ := b.Values[0].At.Cells()
+	w.count += n
+	return w.blocks(kindCells, b.Values...)
+}
+
+// End ends the record.
+func (w *Writer) End() error { return w.json(kindEnd, endJSON{w.count}) }
