@@ -18,7 +18,7 @@ type waiter struct {
 
 // wait lets w wait. The ledger is not locked.
 func (l *Ledger) wait(ctx context.Context, w *waiter, urgent func() bool) error {
-	w.urgent = urgent != nil && urgent()
+	w.wake() // asked only when a Wake finds w here: one that came between the two would be missed
 	l.mu.Lock()
 	l.waiting = append(l.waiting, w)
 	for {

@@ -185,3 +185,22 @@ func TestGrow(t *testing.T) {
 		}
 	})
 }
+
+// A Wake that comes between the first question and the waiting is not missed: whoever became urgent by it gets the reserve.
+func TestWakeAtTheBeginning(t *testing.T) {
+	lines(t, func(t *testing.T, w *line) {
+		stage := take(t, w.l, Stage, 70)
+		floor := take(t, w.l, Frames, 20)
+		asked := 0
+		w.wait(t.Context(), "urgent", Frames, 10, func() bool {
+			if asked++; asked == 1 {
+				w.l.Wake() // the slowest clock moves while it answers
+				return false
+			}
+			return true
+		})
+		w.then("urgent")
+		floor.Release()
+		stage.Release()
+	})
+}
