@@ -108,7 +108,9 @@ func TestServers(t *testing.T) {
 		if rapid.Bool().Draw(t, "init") {
 			p.meta.Init = matrix.Init{Kind: "normal", Scale: 1, Seed: 3}
 		}
-		want := p.run(whole, t, setting{servers: 1, cut: "column", real: "mem"})
+		// Whole rows of one rectangle that are pushed twice in a clock are added up before they are sent, those of sparse
+		// matrices by the server: each layout has bits of its own.
+		wants := map[matrix.Layout][]string{}
 		for range 3 {
 			q := p
 			s := setting{
@@ -124,6 +126,11 @@ func TestServers(t *testing.T) {
 			}
 			if s.cut == "hash" && q.meta.Layout == matrix.RowDense {
 				s.cut = "range"
+			}
+			want := wants[q.meta.Layout]
+			if want == nil {
+				want = q.run(whole, t, setting{servers: 1, cut: "column", real: "mem"})
+				wants[q.meta.Layout] = want
 			}
 			for task, saw := range q.run(whole, t, s) {
 				if saw != want[task] {
