@@ -279,7 +279,7 @@ func trainBeside(t *testing.T, beside bool) []float64 {
 		p := s.dial(task, 2, ssp.BSP)
 		tasks.Go(func() {
 			err := trainSteps(t.Context(), p, task)
-			if got, perr := p.Pull(t.Context(), []matrix.Want{{Matrix: "w"}}); perr == nil && task == 0 {
+			if got, perr := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "w"}}); perr == nil && task == 0 {
 				end = got[0].Data.Values().([]float64)
 			} else {
 				err = errors.Join(err, perr)
@@ -324,7 +324,7 @@ func trainSteps(ctx context.Context, p *ps.Client, task int) error {
 		return err
 	}
 	for step := range 200 {
-		got, err := p.Pull(ctx, []matrix.Want{{Matrix: "w"}})
+		got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "w"}})
 		if err != nil {
 			return fmt.Errorf("step %d: %w", step, err)
 		}
