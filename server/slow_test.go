@@ -410,3 +410,40 @@ func TestSaveBesideTheEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestSameStage: a second save of one name is refused and leaves the first alone; one that is given up while it is busy ends,
+// and leaves nothing.
+func TestSameStage(t *testing.T) {
+	for _, abort := range []bool{false, true} {
+		bubble(t, fmt.Sprintf("abort %v", abort), func(t *testing.T) {
+			files := &blob.Mem{}
+			store := &gate{Bucket: files}
+			s := serve(t, func(s *server.Server) { s.Bucket = store })
+			c := s.join(0, 1, ssp.ASP)
+			m := c.create(spec("m", 1, 100, matrix.RowDense))[0]
+			c.pushed([]rpc.Part{m.row(0, 1, 2)})
+			store.close()
+			first := c.saving("m", 0, m)
+			synctest.Wait()
+			fails(t, "a second save", c.outcomeErr(c.saving("m", 0, m)), rpc.ErrExists)
+			if abort {
+				c.must(rpc.Request{Op: rpc.OpAbort, Arg: arg(rpc.Save{Codec: "angel", Path: "m", Stage: "m"})})
+			}
+			store.open()
+			r, err := c.outcome(first)
+			if abort {
+				if err == nil || len(names(t, files)) > 0 {
+					t.Errorf("given up: %v, left are %v", err, names(t, files))
+				}
+				r = c.wait(c.saving("m", 0, m))
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			c.commit("m", r, m)
+			if got := saved(t, files, "m", m); got[0] != 1 || got[1] != 2 || len(got) != 100 {
+				t.Errorf("saved are %v", got)
+			}
+			fails(t, "a second commit", c.refusal(rpc.Request{Op: rpc.OpCommit, Arg: arg(rpc.Save{Stage: "m"})}), rpc.ErrNotFound)
+		})
+	}
+}
