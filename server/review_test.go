@@ -82,7 +82,7 @@ func slowRounds(ctx context.Context, o ps.Options, cols, rounds int, before func
 			return fmt.Errorf("round %d: %w", round, err)
 		}
 	}
-	got, err := p.Pull(ctx, []matrix.Want{{Matrix: "m"}})
+	got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "m"}})
 	if err != nil {
 		return err
 	}
