@@ -18,7 +18,7 @@ type waiter struct {
 
 // wait lets w wait. The ledger is not locked.
 func (l *Ledger) wait(ctx context.Context, w *waiter, urgent func() bool) error {
-	w.wake() // asked only when a Wake finds w here: one that came between the two would be missed
+	w.wake() // it is asked below, where a Wake finds it: one that comes between the question and the waiting would be missed
 	l.mu.Lock()
 	l.waiting = append(l.waiting, w)
 	for {
