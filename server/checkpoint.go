@@ -175,7 +175,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Recor
 		return out, err
 	}
 	err = w.End()
-	out.Size = w.Off() - out.Off
+	out.Size, out.Columns = w.Off()-out.Off, w.Columns()
 	return out, err
 }
 

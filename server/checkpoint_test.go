@@ -24,7 +24,7 @@ import (
 
 // fleet is some servers with one bucket, and what is trained on them.
 type fleet struct {
-	t       *testing.T
+	t       testing.TB
 	net     rpc.Network
 	servers []string
 	cut     [2]string // of dense and of sparse matrices
@@ -32,7 +32,7 @@ type fleet struct {
 }
 
 // newFleet starts servers over "mem" or "tcp".
-func newFleet(t *testing.T, network string, servers int, bucket blob.Bucket, metas []matrix.Meta, cut ...string) *fleet {
+func newFleet(t testing.TB, network string, servers int, bucket blob.Bucket, metas []matrix.Meta, cut ...string) *fleet {
 	t.Helper()
 	f := &fleet{t: t, net: &mem.Network{Log: slog.New(slog.DiscardHandler)}, metas: metas}
 	copy(f.cut[:], cut)
@@ -261,4 +261,46 @@ func TestCheckpoint(t *testing.T) {
 			}
 		})
 	}
+}
+
+// BenchmarkCheckpoint writes and restores a sparse matrix with its slots, and saves it without for comparison.
+func BenchmarkCheckpoint(b *testing.B) {
+	const keys, rows = 1 << 17, 16
+	m := matrix.Meta{Name: "w", Rows: rows, Cols: 1 << 40, DType: matrix.F32, Layout: matrix.RowSparse, Rule: "adagrad"}
+	bucket := &blob.Mem{}
+	f := newFleet(b, "mem", 2, bucket, []matrix.Meta{m})
+	f.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+		d := matrix.KindOf(m.DType).Cols(make([]int64, keys), rows)
+		idx, val := d.(*matrix.Cols[float32]).Idx, d.(*matrix.Cols[float32]).Val
+		for i := range idx {
+			idx[i] = int64(i) << 20
+		}
+		for i := range val {
+			val[i] = float32(i)
+		}
+		err := errors.Join(p.Push(m.Name, matrix.Block{At: m.Rect(), Data: d}), p.Clock(ctx, 1, 0.1), p.Flush(ctx))
+		if err != nil {
+			return err
+		}
+		for name, do := range map[string]func() error{
+			"checkpoint": func() error { return p.Checkpoint(ctx, "c") },
+			"restore":    func() error { _, err := p.Restore(ctx, "c"); return err },
+			"save": func() error {
+				return p.Save(ctx, ps.SaveOptions{Codec: "angel", Path: "s"})
+			},
+		} {
+			if err := p.Checkpoint(ctx, "c"); err != nil {
+				return err
+			}
+			b.Run(name, func(b *testing.B) {
+				b.SetBytes(keys * (8 + 2*4*rows))
+				for b.Loop() {
+					if err := do(); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+		return nil
+	})
 }

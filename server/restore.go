@@ -97,7 +97,7 @@ func (l *loading) restore(ctx context.Context, st *store, in *state.Input, from 
 	for i := range l.fresh {
 		if f := &l.fresh[i]; f.to.of == st {
 			r.to[f.to.id] = f
-			if err := r.count(f); err != nil {
+			if err := errors.Join(f.shard.Reserve(r.expected(from, f.to.id)), r.count(f)); err != nil {
 				return err
 			}
 		}
@@ -125,17 +125,32 @@ type restoring struct {
 
 // overlaps reports whether a partition of the checkpoint may have something of one here.
 func (r *restoring) overlaps(from *state.Matrix, id int) bool {
-	at, mine := from.Map.At(id), r.st.parts
 	for p, f := range r.to {
-		if f == nil || at.Intersect(mine.At(p)).Empty() {
-			continue
-		}
-		both := min(mine.Bits, from.Map.Bits) // that begin the hashes of both
-		if both == 0 || p>>(mine.Bits-both) == id>>(from.Map.Bits-both) {
+		if f != nil && r.share(from, id, p) > 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// share is about which part of the columns of a partition of the checkpoint partition p here gets: 0 if it gets none.
+func (r *restoring) share(from *state.Matrix, id, p int) float64 {
+	at, mine := from.Map.At(id), r.st.parts
+	common := at.Intersect(mine.At(p))
+	both := min(mine.Bits, from.Map.Bits) // that begin the hashes of both
+	if common.Empty() || both > 0 && p>>(mine.Bits-both) != id>>(from.Map.Bits-both) {
+		return 0
+	}
+	return float64(common.Cols.Len()) / float64(at.Cols.Len()) / float64(int64(1)<<(mine.Bits-both))
+}
+
+// expected is about how many columns a partition here will have.
+func (r *restoring) expected(from *state.Matrix, p int) int64 {
+	n := 0.0
+	for id, place := range from.Records {
+		n += float64(place.Columns) * r.share(from, id, p)
+	}
+	return int64(n)
 }
 
 // band puts a band of a record into the partitions that it is of.

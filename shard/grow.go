@@ -10,6 +10,7 @@ import (
 // movesPerKey others move, so that it is done before searches become slow; a small index, where one batch can fill all
 // slots, moves the rest at once when mustFull are taken. So from 0.7 to 0.9 of the slots are taken: 14 to 18 bytes a key.
 const (
+	freshFull   = 0.7
 	readyFull   = 0.77
 	startFull   = 0.78
 	mustFull    = 0.92
@@ -50,6 +51,20 @@ func (x *index) reserve(n int) error {
 			return x.extend(n)
 		}
 	}
+}
+
+// widen makes an empty index wide enough for n keys. Keys that come in the order of their hashes would else crowd at the
+// beginning of one that grows with them.
+func (x *index) widen(n int) error {
+	lines := uint64(float64(min(n, columnLimit))/(freshFull*kernel.Slots)) + 1
+	if x.keys > 0 || x.growing() || lines <= x.spread.Lines {
+		return nil
+	}
+	if err := x.reach(int(lines) + 2); err != nil {
+		return err
+	}
+	x.spread.Lines, x.spread.Wide = lines, lines
+	return nil
 }
 
 // wider is how many lines the index will have when it has grown.

@@ -41,6 +41,7 @@ type store interface {
 	remove(keys []int64) int
 	missing(keys []int64) int
 	mark() mark
+	widen(n int) error
 	restore(rows matrix.Range, keys []int64, values []byte) error
 	restoreRect(at matrix.Rect, slot int, values []byte)
 	bytes() int64

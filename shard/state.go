@@ -21,6 +21,10 @@ func (s *Shard) Slots() int {
 // SetSteps says how many steps the rule has made.
 func (s *Shard) SetSteps(n int64) { s.steps = n }
 
+// Reserve prepares a sparse partition that is empty for about n columns: without it those that come in the order of
+// kernel.Hash, as a mark gives them, take very long to put in. A dense partition has room already.
+func (s *Shard) Reserve(n int64) error { return s.wrap(s.store.widen(int(max(0, n)))) }
+
 // RestoreColumns replaces columns of a sparse partition with all that the rule keeps. values are as [Mark.Read] gives them with
 // state, of a partition that had these rows: of each key the values of the rows, and those of each slot. Keys are columns of
 // this partition, none twice; rows that it does not have are passed over, those that it has beyond stay as they are.
@@ -78,6 +82,8 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte) error
 	return w.err
 }
 
+func (k *keyed[T]) widen(n int) error { return k.index.widen(n) }
+
 func (k *keyed[T]) restoreRect(matrix.Rect, int, []byte) {}
 
 func (d *dense[T]) restoreRect(at matrix.Rect, slot int, values []byte) {
@@ -90,5 +96,7 @@ func (d *dense[T]) restoreRect(at matrix.Rect, slot int, values []byte) {
 		copy(cells[to:][:n], val[(r-at.Rows.Lo)*width+both.Cols.Lo-at.Cols.Lo:])
 	}
 }
+
+func (d *dense[T]) widen(int) error { return nil }
 
 func (d *dense[T]) restore(matrix.Range, []int64, []byte) error { return nil }

@@ -151,6 +151,11 @@ func TestRestore(t *testing.T) {
 		if m.Layout == matrix.RowSparse {
 			to = cutShards(t, &m, rule, cut(t, &m)) // but for columns that were not there
 		}
+		for _, s := range slices.Concat(from, to) { // does nothing where something is
+			if err := s.Reserve(rapid.Int64Range(-1, 300).Draw(t, "reserve")); err != nil {
+				t.Fatal(err)
+			}
+		}
 		restore(t, &m, from, to, rapid.IntRange(1, 50).Draw(t, "band"))
 		if got, want := stateCells(t, &m, to), stateCells(t, &m, from); !slices.Equal(got, want) {
 			t.Fatalf("restored\n%v\nwant\n%v", got, want)

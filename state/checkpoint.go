@@ -39,11 +39,12 @@ func (m *Matrix) Steps() (n int64) {
 	return n
 }
 
-// Place is where in its file a record is, and how many steps its partition has made.
+// Place is where in its file a record is, how many steps its partition has made, and how many columns it has if it is sparse.
 type Place struct {
-	Off   int64 `json:"off"`
-	Size  int64 `json:"size"`
-	Steps int64 `json:"steps,omitempty"`
+	Off     int64 `json:"off"`
+	Size    int64 `json:"size"`
+	Steps   int64 `json:"steps,omitempty"`
+	Columns int64 `json:"columns,omitempty"`
 }
 
 // File is a server's file.
@@ -146,6 +147,9 @@ func (c *Checkpoint) check() error {
 		}
 		for id, r := range m.Records {
 			f := c.Files[m.Map.Owners[id]]
+			if r.Columns < 0 || r.Columns > r.Size/8 {
+				return fmt.Errorf("matrix %q: partition %d has %d columns in %d bytes", m.Meta.Name, id, r.Columns, r.Size)
+			}
 			if r.Off < int64(len(magic)) || r.Size <= 0 || r.Off > f.Job || r.Size > f.Job-r.Off || r.Steps < 0 {
 				return fmt.Errorf("matrix %q: partition %d is %d bytes at byte %d after %d steps, want a record below byte %d",
 					m.Meta.Name, id, r.Size, r.Off, r.Steps, f.Job)

@@ -230,7 +230,9 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 	if p != want {
 		return at(place.Off, "the record is %+v, want %+v", p, want)
 	}
+	columns := int64(0)
 	for b, err := range r.Bands(&p) {
+		columns += int64(len(b.Keys))
 		if err == nil {
 			err = context.Cause(ctx)
 		}
@@ -240,6 +242,9 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 		if err != nil {
 			return err
 		}
+	}
+	if columns != place.Columns {
+		return at(place.Off, "the record has %d columns, want %d", columns, place.Columns)
 	}
 	if r.More() {
 		return at(r.off, "%d bytes after the end of the record", r.end-r.off)

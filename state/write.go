@@ -133,3 +133,11 @@ func (w *Writer) Band(b Band) error {
 
 // End ends the record.
 func (w *Writer) End() error { return w.json(kindEnd, endJSON{w.count}) }
+
+// Columns is how many columns the record has that was written last; 0 if it has cells.
+func (w *Writer) Columns() int64 {
+	if w.open == nil || !w.open.Sparse {
+		return 0
+	}
+	return w.count
+}
