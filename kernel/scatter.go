@@ -1,5 +1,7 @@
 package kernel
 
+import "slices"
+
 // Input is one key of a batch: which it was in the order in which they came, and its place among the unique keys. The top
 // bit of Place says that an earlier input has the same key.
 type Input struct {
@@ -18,6 +20,7 @@ func ScatterInputs(dst, src []byte, size int, inputs []Input, first uint32) {
 }
 
 func scatterInputs(dst, src []byte, size int, inputs []Input, first uint32) {
+	dst, src = slices.Clip(dst), slices.Clip(src) // nothing beyond their ends
 	for i := range inputs {
 		e := &inputs[i]
 		from := src[int(e.Place&^Again-first)*size:][:size]
@@ -41,6 +44,7 @@ func SumInputs(dst, src []float32, n int, inputs []Input, first uint32) {
 
 // SumInputsAny is SumInputs for other element types.
 func SumInputsAny[T number](dst, src []T, n int, inputs []Input, first uint32) {
+	dst, src = slices.Clip(dst), slices.Clip(src)
 	for i := range inputs {
 		e := &inputs[i]
 		to := dst[int(e.Place&^Again-first)*n:][:n]

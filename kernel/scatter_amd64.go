@@ -12,13 +12,13 @@ func scatterInputsOn(on level, dst, src []byte, size int, inputs []Input, first 
 
 func sumInputsOn(on level, dst, src []float32, n int, inputs []Input, first uint32) {
 	if on != plain && n%(wide/4) == 0 && len(inputs) > 0 && len(dst) >= n && len(src) >= n && n > 0 {
-		inputs = inputs[sumInputsAVX2(&dst[0], &src[0], 4*n, &inputs[0], len(inputs), first, len(dst)/n, len(src)/n):]
+		inputs = inputs[sumInputsAVX2(&dst[0], &src[0], 4*n, &inputs[0], len(inputs), first, len(src)/n, len(dst)/n):]
 	}
 	SumInputsAny(dst, src, n, inputs, first)
 }
 
 // scatterInputsAVX2 moves rows of size bytes, a multiple of 32, for n inputs, and answers with how many came before one whose
-// input or place is not below rows and places.
+// input is not below rows, or whose place is not below places.
 //
 //go:noescape
 func scatterInputsAVX2(dst, src *byte, size int, inputs *Input, n int, first uint32, rows, places int) int

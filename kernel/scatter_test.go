@@ -67,27 +67,33 @@ func TestScatterGather(t *testing.T) {
 	})
 }
 
-// An index that does not fit panics and writes nothing outside.
+// An index that does not fit panics and writes nothing outside, whether there are more inputs or more places.
 func TestScatterOutside(t *testing.T) {
-	for _, bad := range []Input{{Input: 4}, {Place: 4}, {Input: 1 << 31}, {Place: 1<<31 - 1}} {
-		for on := plain; on <= machine; on++ {
-			func() {
-				defer func() {
-					if recover() == nil {
-						t.Errorf("level %d: %+v did not panic", on, bad)
+	const n = 16
+	for _, c := range []struct{ rows, places int }{{4, 4}, {9, 4}, {4, 9}} {
+		for _, bad := range []Input{{Input: uint32(c.rows)}, {Place: uint32(c.places)}, {Input: 1 << 31}, {Place: 1<<31 - 1}} {
+			for on := plain; on <= machine; on++ {
+				rows, places := make([]float32, 2*c.rows*n), make([]float32, 2*c.places*n)
+				for name, move := range map[string]func(){
+					"scatter": func() {
+						scatterInputsOn(on, wire.View(rows[:c.rows*n]), wire.View(places[:c.places*n]), 4*n, []Input{{}, bad}, 0)
+					},
+					"sum": func() { sumInputsOn(on, places[:c.places*n], rows[:c.rows*n], n, []Input{{}, bad}, 0) },
+				} {
+					if !panics(move) {
+						t.Errorf("level %d: %s of %+v of %+v did not panic", on, name, bad, c)
 					}
-				}()
-				rows := make([]float32, 4*16)
-				scatterInputsOn(on, wire.View(make([]float32, 4*16)), wire.View(rows), 64, []Input{{}, bad}, 0)
-			}()
-			func() {
-				defer func() {
-					if recover() == nil {
-						t.Errorf("level %d: gather of %+v did not panic", on, bad)
-					}
-				}()
-				sumInputsOn(on, make([]float32, 4*16), make([]float32, 4*16), 16, []Input{{}, bad}, 0)
-			}()
+				}
+				if slices.Max(rows[c.rows*n:]) != 0 || slices.Max(places[c.places*n:]) != 0 {
+					t.Errorf("level %d: %+v of %+v was written to", on, bad, c)
+				}
+			}
 		}
 	}
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
 }

@@ -1,4 +1,4 @@
-//go:build !unix
+//go:build !darwin && !linux && !openbsd
 
 package tcp
 
@@ -7,4 +7,4 @@ import "errors"
 // triesWrites says that writeFD is there.
 const triesWrites = false
 
-func writeFD(uintptr, []byte) (int, error) { return 0, errors.ErrUnsupported }
+func writeFD(uintptr, [][]byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -1,11 +1,11 @@
-//go:build unix
+//go:build darwin || linux || openbsd
 
 package tcp
 
-import "syscall"
+import "golang.org/x/sys/unix"
 
 // triesWrites says that writeFD is there.
 const triesWrites = true
 
 // writeFD writes to a socket that does not wait.
-func writeFD(fd uintptr, b []byte) (int, error) { return syscall.Write(int(fd), b) }
+func writeFD(fd uintptr, vec [][]byte) (int, error) { return unix.Writev(int(fd), vec) }
