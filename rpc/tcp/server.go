@@ -100,6 +100,7 @@ func (l *listener) accept() {
 			continue
 		}
 		pause = time.Millisecond
+		tuneLocal(nc)
 		s := newSession(l, nc)
 		if !l.join(s) {
 			_ = nc.Close()

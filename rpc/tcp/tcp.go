@@ -111,6 +111,7 @@ func (n Network) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %s: %w: %w", addr, rpc.ErrUnreachable, err)
 	}
+	tuneLocal(nc)
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	theirs, err := n.greet(nc, addr)
 	if !stop() {
