@@ -3,6 +3,8 @@ package ps
 import (
 	"cmp"
 	"context"
+	"iter"
+	"math"
 	"slices"
 
 	"thole.example/matrix"
@@ -95,9 +97,31 @@ func (b *batch) addRect(r *reading) {
 	}
 	for p, at := range r.m.parts.Route(r.at) {
 		server := r.m.parts.Owners[p]
-		part := r.m.part(kind, server, at)
-		part.Groups = []rpc.Group{{Partition: uint32(p)}}
-		b.add(server, part, asked{r: r, kind: kind, at: at, part: p})
+		cells := windowBytes / r.m.meta.DType.Size()
+		if kind == rpc.KindStored {
+			cells = math.MaxInt // how many there are is not known: all in one answer
+		}
+		for at := range strips(at, int64(cells)) {
+			part := r.m.part(kind, server, at)
+			part.Groups = []rpc.Group{{Partition: uint32(p)}}
+			b.add(server, part, asked{r: r, kind: kind, at: at, part: p})
+		}
+	}
+}
+
+// strips cuts a rectangle into some of at most so many cells: of whole rows, or of a part of one row if that has more.
+func strips(at matrix.Rect, cells int64) iter.Seq[matrix.Rect] {
+	return func(yield func(matrix.Rect) bool) {
+		width := min(at.Cols.Len(), cells)
+		high := max(1, cells/max(1, width))
+		for row := at.Rows.Lo; row < at.Rows.Hi; row = min(row+high, at.Rows.Hi) {
+			for col := at.Cols.Lo; col < at.Cols.Hi; col = min(col+width, at.Cols.Hi) {
+				strip := matrix.Rect{Rows: matrix.Range{Lo: row, Hi: min(row+high, at.Rows.Hi)}, Cols: matrix.Range{Lo: col, Hi: min(col+width, at.Cols.Hi)}}
+				if !yield(strip) {
+					return
+				}
+			}
+		}
 	}
 }
 
@@ -117,8 +141,8 @@ func (b *batch) addKeys(r *reading) {
 
 // Sizes of what is read at once.
 const (
-	windowBytes  = 8 << 20 // of a server's answer, about
-	windowsAhead = 2       // under way beside the one that is waited for
+	windowBytes  = 1<<20 - 4<<10 // of a server's answer, about
+	windowsAhead = 2             // under way beside the one that is waited for
 )
 
 // windows cuts a batch of many values into batches of some. Most batches are one window.
