@@ -114,13 +114,16 @@ func strips(at matrix.Rect, cells int64) iter.Seq[matrix.Rect] {
 	return func(yield func(matrix.Rect) bool) {
 		width := min(at.Cols.Len(), cells)
 		high := min(max(1, cells/max(1, width)), at.Rows.Len())
-		for row := at.Rows.Lo; row < at.Rows.Hi; row = min(row+high, at.Rows.Hi) {
-			for col := at.Cols.Lo; col < at.Cols.Hi; col = min(col+width, at.Cols.Hi) {
-				strip := matrix.Rect{Rows: matrix.Range{Lo: row, Hi: min(row+high, at.Rows.Hi)}, Cols: matrix.Range{Lo: col, Hi: min(col+width, at.Cols.Hi)}}
-				if !yield(strip) {
+		for lo := at.Rows.Lo; lo < at.Rows.Hi; {
+			rows := matrix.Range{Lo: lo, Hi: min(lo+high, at.Rows.Hi)}
+			for col := at.Cols.Lo; col < at.Cols.Hi; {
+				cols := matrix.Range{Lo: col, Hi: min(col+width, at.Cols.Hi)}
+				if !yield(matrix.Rect{Rows: rows, Cols: cols}) {
 					return
 				}
+				col = cols.Hi
 			}
+			lo = rows.Hi
 		}
 	}
 }
