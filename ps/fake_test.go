@@ -156,7 +156,7 @@ func (c *fakeConn) open() int {
 
 func (c *fakeConn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 	var x *rpc.Exchange
-	call := rpc.NewCall(func(error) {
+	call := rpc.NewCall(0, func(uint64) {
 		if x != nil {
 			x.Cancel(rpc.ErrAborted)
 		}

@@ -83,7 +83,7 @@ func (p *parrot) Dial(context.Context, string) (rpc.Conn, error) { return p, nil
 func (p *parrot) Close() error                                   { return nil }
 
 func (p *parrot) Start(_ context.Context, q *rpc.Request) *rpc.Call {
-	call := rpc.NewCall(nil)
+	call := rpc.NewCall(0, nil)
 	r := &rpc.Response{}
 	switch q.Op {
 	case rpc.OpJoin:

@@ -83,7 +83,7 @@ func (l *link) start(ctx context.Context, x *exchange) error {
 	x.call, x.conn = l.conn.Start(ctx, q), l.conn
 	if ctx.Err() != nil && x.call.Ready() {
 		_, err := x.call.Wait(ctx)
-		if fault := (*rpc.Fault)(nil); err != nil && !errors.As(err, &fault) && errors.Is(err, context.Cause(ctx)) {
+		if err != nil && !isFault(err) && errors.Is(err, context.Cause(ctx)) {
 			x.conn = nil
 			return context.Cause(ctx)
 		}
@@ -139,7 +139,7 @@ func (l *link) cutOff(x *exchange) bool {
 	}
 	if x.call.Ready() {
 		r, err := x.call.Wait(context.Background())
-		if fault := (*rpc.Fault)(nil); err == nil || errors.As(err, &fault) {
+		if err == nil || isFault(err) {
 			l.answered(x, r, err)
 			return true
 		}
@@ -150,10 +150,9 @@ func (l *link) cutOff(x *exchange) bool {
 
 // answered notes what came of an exchange.
 func (l *link) answered(x *exchange, r *rpc.Response, err error) {
-	fault := (*rpc.Fault)(nil)
 	gone := errors.Is(err, rpc.ErrLost) && !errors.Is(err, rpc.ErrClosed)
 	switch {
-	case err == nil || errors.As(err, &fault):
+	case err == nil || isFault(err):
 		x.sent = true
 	case gone && l.c.o.Retry > 0:
 		l.drop(x.conn, err)
@@ -174,6 +173,12 @@ func (l *link) answered(x *exchange, r *rpc.Response, err error) {
 			}
 		}
 	}
+}
+
+// isFault reports whether the error is a server's answer.
+func isFault(err error) bool {
+	_, ok := errors.AsType[*rpc.Fault](err)
+	return ok
 }
 
 // drop gives up a connection that was lost.

@@ -39,9 +39,9 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matri
 	}
 	b := c.batch(reads)
 	r, err := c.change(ctx, ticks{c.order, true, weight, rate}, func(qs []*rpc.Request) {
-		for i, q := range b.qs {
-			if q != nil {
-				qs[i].Parts = append(qs[i].Parts, q.Parts...)
+		for i := range b.asks {
+			if parts := b.asks[i].q.Parts; parts != nil {
+				qs[i].Parts = append(qs[i].Parts, parts...)
 			}
 		}
 	})
@@ -174,16 +174,20 @@ func StartPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst [
 	if err := m.fits(k, matrix.DTypeOf[T](), len(dst)); err != nil {
 		return nil, err
 	}
-	p := &Pull{m: m, b: c.batch([]*reading{m.readKeys(k, wire.View(dst))})}
+	p := &Pull{m: m, read: m.reading(k, wire.View(dst))}
+	p.reads[0] = &p.read
+	p.b.of(c, p.reads[:])
 	return p, p.b.start(ctx)
 }
 
 // Pull is a pull under way.
 type Pull struct {
-	m    *Matrix
-	b    *batch
-	done bool
-	err  error
+	m     *Matrix
+	read  reading
+	reads [1]*reading // that
+	b     batch
+	done  bool
+	err   error
 }
 
 // Wait waits until the values are there. If the context ends the pull is given up. A second Wait returns the same.

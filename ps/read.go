@@ -46,7 +46,12 @@ func (m *Matrix) readRect(at matrix.Rect) *reading {
 
 // readKeys is a reading of planned keys for all rows into out.
 func (m *Matrix) readKeys(k *Keys, out []byte) *reading {
-	return &reading{m: m, at: m.meta.Rect(), clock: m.clock, keys: k, out: out, asOf: ssp.Finished}
+	r := m.reading(k, out)
+	return &r
+}
+
+func (m *Matrix) reading(k *Keys, out []byte) reading {
+	return reading{m: m, at: m.meta.Rect(), clock: m.clock, keys: k, out: out, asOf: ssp.Finished}
 }
 
 // asked is a part of a request, and what its answer is for.
@@ -58,18 +63,35 @@ type asked struct {
 	run  run // of the plan
 }
 
-// batch is what one call reads: a request for each server.
+// batch is what one call reads.
 type batch struct {
 	c     *Client
 	reads []*reading
-	qs    []*rpc.Request
-	parts [][]asked // by server: of each part asked for
-	xs    []*exchange
+	asks  []ask       // of each server
+	xs    []*exchange // of those that are asked for something, nil for others
+}
+
+// ask is what a batch asks of one server.
+type ask struct {
+	x     exchange
+	q     rpc.Request
+	parts []asked  // what the answers to q's parts are for
+	first struct { // memory of the first part: mostly there is no other
+		part  [1]rpc.Part
+		asked [1]asked
+	}
 }
 
 // batch is a batch of readings.
 func (c *Client) batch(reads []*reading) *batch {
-	b := &batch{c: c, reads: reads, qs: make([]*rpc.Request, len(c.links)), parts: make([][]asked, len(c.links))}
+	b := &batch{}
+	b.of(c, reads)
+	return b
+}
+
+// of makes it a batch of readings.
+func (b *batch) of(c *Client, reads []*reading) {
+	*b = batch{c: c, reads: reads, asks: make([]ask, len(c.links)), xs: make([]*exchange, len(c.links))}
 	for _, r := range reads {
 		switch {
 		case r.keys != nil:
@@ -78,16 +100,16 @@ func (c *Client) batch(reads []*reading) *batch {
 			b.addRect(r)
 		}
 	}
-	return b
 }
 
 func (b *batch) add(server int, p rpc.Part, a asked) {
-	if b.qs[server] == nil {
-		b.qs[server] = &rpc.Request{Op: rpc.OpPull}
+	k := &b.asks[server]
+	if k.parts == nil {
+		k.q.Op, k.q.Parts, k.parts = rpc.OpPull, k.first.part[:0], k.first.asked[:0]
 	}
 	p.Clock = int32(a.r.clock)
-	b.qs[server].Parts = append(b.qs[server].Parts, p)
-	b.parts[server] = append(b.parts[server], a)
+	k.q.Parts = append(k.q.Parts, p)
+	k.parts = append(k.parts, a)
 }
 
 func (b *batch) addRect(r *reading) {
@@ -151,10 +173,10 @@ const (
 // windows cuts a batch of many values into batches of some. Most batches are one window.
 func (b *batch) windows() []*batch {
 	large := false
-	for _, parts := range b.parts {
+	for i := range b.asks {
 		size := 0
-		for i := range parts {
-			size += parts[i].bytes()
+		for k := range b.asks[i].parts {
+			size += b.asks[i].parts[k].bytes()
 		}
 		large = large || size > windowBytes
 	}
@@ -162,18 +184,20 @@ func (b *batch) windows() []*batch {
 		return []*batch{b}
 	}
 	var out []*batch
-	for server, q := range b.qs {
-		for window, i := 0, 0; i < len(b.parts[server]); window++ {
+	for server := range b.asks {
+		all := &b.asks[server]
+		for window, i := 0, 0; i < len(all.parts); window++ {
 			n, size := i, 0
-			for ; n < len(b.parts[server]) && (n == i || size+b.parts[server][n].bytes() <= windowBytes); n++ {
-				size += b.parts[server][n].bytes()
+			for ; n < len(all.parts) && (n == i || size+all.parts[n].bytes() <= windowBytes); n++ {
+				size += all.parts[n].bytes()
 			}
 			if window == len(out) {
 				out = append(out, b.c.batch(nil))
 				out[window].reads = b.reads
 			}
-			out[window].qs[server] = &rpc.Request{Op: rpc.OpPull, Parts: q.Parts[i:n]}
-			out[window].parts[server] = b.parts[server][i:n]
+			k := &out[window].asks[server]
+			k.q = rpc.Request{Op: rpc.OpPull, Parts: all.q.Parts[i:n]}
+			k.parts = all.parts[i:n]
 			i = n
 		}
 	}
@@ -201,10 +225,10 @@ func leave(some []*batch) {
 
 // start sends the requests.
 func (b *batch) start(ctx context.Context) error {
-	b.xs = make([]*exchange, len(b.qs))
-	for i, q := range b.qs {
-		if q != nil {
-			b.xs[i] = &exchange{link: b.c.links[i], q: q}
+	for i := range b.asks {
+		if k := &b.asks[i]; k.parts != nil {
+			k.x = exchange{link: b.c.links[i], q: &k.q}
+			b.xs[i] = &k.x
 		}
 	}
 	err := b.c.start(ctx, b.xs)
@@ -260,11 +284,11 @@ func (b *batch) take(xs []*exchange) error {
 			continue
 		case x.err != nil:
 			return x.err
-		case len(x.resp.Parts) != len(b.parts[i]):
-			return x.link.lie("%d parts answered to %d", len(x.resp.Parts), len(b.parts[i]))
+		case len(x.resp.Parts) != len(b.asks[i].parts):
+			return x.link.lie("%d parts answered to %d", len(x.resp.Parts), len(b.asks[i].parts))
 		}
-		for k := range b.parts[i] {
-			if err := x.link.take(&b.parts[i][k], &x.resp.Parts[k]); err != nil {
+		for k := range b.asks[i].parts {
+			if err := x.link.take(&b.asks[i].parts[k], &x.resp.Parts[k]); err != nil {
 				return err
 			}
 		}

@@ -11,13 +11,16 @@ type Call struct {
 	over   bool          // the token was taken
 	resp   *Response
 	err    error
-	giveUp func(error)
+	id     uint64
+	giveUp func(id uint64)
 	given  atomic.Bool // nobody waits any more, as far as is known
 }
 
-// NewCall is a call that Finish will end. giveUp, if not nil, is called when a Wait ends before the answer is there, with
-// the reason; it may be called more than once. Only networks make calls.
-func NewCall(giveUp func(error)) *Call { return &Call{done: make(chan struct{}, 1), giveUp: giveUp} }
+// NewCall is a call that Finish will end. giveUp, if not nil, is called with the id when a Wait ends before the answer is there;
+// it may be called more than once. Only networks make calls.
+func NewCall(id uint64, giveUp func(id uint64)) *Call {
+	return &Call{done: make(chan struct{}, 1), id: id, giveUp: giveUp}
+}
 
 // Finish ends the call; it must be called exactly once. What a call that was given up got is not counted any more, as
 // perhaps nobody will release it.
@@ -48,7 +51,7 @@ func (c *Call) Wait(ctx context.Context) (*Response, error) {
 	case <-ctx.Done():
 		c.given.Store(true)
 		if c.giveUp != nil {
-			c.giveUp(context.Cause(ctx))
+			c.giveUp(c.id)
 		}
 		return nil, context.Cause(ctx)
 	}

@@ -120,13 +120,13 @@ func TestExchangeCancel(t *testing.T) {
 // The answer to a call that was given up is not counted any more, and is still there.
 func TestCallGivenUp(t *testing.T) {
 	ledger := budget.New(1 << 20)
-	var why error
-	call := rpc.NewCall(func(err error) { why = err })
+	given := uint64(0)
+	call := rpc.NewCall(7, func(id uint64) { given = id })
 	ctx, cancel := context.WithCancelCause(t.Context())
 	mine := errors.New("mine")
 	cancel(mine)
-	if _, err := call.Wait(ctx); err != mine || why != mine {
-		t.Errorf("got %v, told %v, want %v", err, why, mine)
+	if _, err := call.Wait(ctx); err != mine || given != 7 {
+		t.Errorf("got %v, told of %d, want %v and 7", err, given, mine)
 	}
 	charge, _ := ledger.TryTake(budget.Frames, 10)
 	call.Finish(&rpc.Response{Clock: 3, Memory: rpc.NewBuffer(10, charge)}, nil)

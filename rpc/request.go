@@ -53,7 +53,12 @@ func (q *Request) Append(g *Gather) error {
 // it. The error is an *wire.At, which says at which byte of the body it was found.
 func ReadRequest(body []byte) (*Request, error) {
 	c := wire.NewCursor(body, 0, wire.Little)
-	q := &Request{Op: Op(c.U8("op"))}
+	memory := &struct { // mostly there is one part
+		q     Request
+		first [1]Part
+	}{}
+	q := &memory.q
+	q.Op = Op(c.U8("op"))
 	zeros(c, 1, "reserved byte")
 	name := c.U16("length of the function's name")
 	q.Clock = int32(c.U32("clock"))
@@ -71,7 +76,7 @@ func ReadRequest(body []byte) (*Request, error) {
 	q.Arg = data(c, arg, "argument")
 	q.Func = string(c.Bytes(c.Count(int64(name), 1, NameLimit, "function's name"), "function's name"))
 	pad(c)
-	q.Parts = readParts(c, parts)
+	q.Parts = readParts(c, parts, &memory.first)
 	c.End("the request")
 	if c.Err() != nil {
 		return nil, c.Err()
@@ -108,12 +113,16 @@ func appendParts(g *Gather, parts []Part) error {
 	return nil
 }
 
-func readParts(c *wire.Cursor, count uint32) []Part {
+// readParts reads parts, into first if there is one.
+func readParts(c *wire.Cursor, count uint32, first *[1]Part) []Part {
 	n := c.Count(int64(count), partSize, math.MaxUint32, "number of parts")
 	if n == 0 {
 		return nil
 	}
-	parts := make([]Part, n)
+	parts := first[:]
+	if n > 1 {
+		parts = make([]Part, n)
+	}
 	for i := range parts {
 		if readPart(c, &parts[i]); c.Err() != nil {
 			return nil

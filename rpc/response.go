@@ -36,10 +36,15 @@ func (r *Response) Append(g *Gather) error {
 // ReadResponse decodes the body of a frame, as ReadRequest does.
 func ReadResponse(body []byte) (*Response, error) {
 	c := wire.NewCursor(body, 0, wire.Little)
-	r := &Response{Clock: c.I32("clock")}
+	memory := &struct {
+		r     Response
+		first [1]Part
+	}{}
+	r := &memory.r
+	r.Clock = c.I32("clock")
 	parts, results := c.U32("number of parts"), c.U32("number of results")
 	zeros(c, 4, "reserved bytes")
-	r.Parts = readParts(c, parts)
+	r.Parts = readParts(c, parts, &memory.first)
 	if n := c.Count(int64(results), resultSize, math.MaxUint32, "number of results"); n > 0 {
 		r.Results = make([]Result, n)
 	}

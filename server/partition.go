@@ -87,9 +87,11 @@ type fold struct {
 
 // apply is one partition's share of a fold.
 type apply struct {
-	f    *fold
-	to   *partition
-	work []share
+	f     *fold
+	to    *partition
+	work  []share
+	first [1]share       // memory of work: mostly there is no other
+	room  [1]shard.Delta // memory of what work brings
 }
 
 // post gives the deltas to the partitions that they are for, and with a step of the rule to all; it adds those that
@@ -98,7 +100,11 @@ func (f *fold) post(step bool, idle []*partition) []*partition {
 	applies := make([]apply, len(f.of.partitions))
 	for _, d := range f.deltas {
 		for sh := range d.shares() {
-			applies[sh.partition].work = append(applies[sh.partition].work, sh)
+			a := &applies[sh.partition]
+			if a.work == nil {
+				a.work = a.first[:0]
+			}
+			a.work = append(a.work, sh)
 		}
 	}
 	count := int32(1)
@@ -132,24 +138,26 @@ func (a *apply) apply() (err error) {
 		return a.to.gone()
 	}
 	defer a.to.recount()
-	var room [8]shard.Delta
-	apply := func(deltas []shard.Delta) error {
-		if err := a.to.room(deltas); err != nil {
-			return err
-		}
-		return a.to.shard.Apply(deltas, a.f.weight, a.f.rate)
-	}
+	give := a.give
 	if a.f.of.rule != nil { // it makes one step with the sum
 		read := a.to.of.job.server.Ledger.Force(budget.Stage, onDisk(a.work))
 		defer read.Release()
-		return with(a.work, room[:0], apply)
+		return with(a.work, a.room[:0], give)
 	}
 	for i := range a.work { // one after the other, so that no more than one has to be read from disk at once
-		if err := with(a.work[i:i+1], room[:0], apply); err != nil {
+		if err := with(a.work[i:i+1], a.room[:0], give); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// give has the shard apply what the work brings.
+func (a *apply) give(deltas []shard.Delta) error {
+	if err := a.to.room(deltas); err != nil {
+		return err
+	}
+	return a.to.shard.Apply(deltas, a.f.weight, a.f.rate)
 }
 
 // gone is the error of whoever comes to a partition that is not there: the job has ended, or it could not be made.

@@ -138,14 +138,7 @@ func with(shares []share, into []shard.Delta, f func(deltas []shard.Delta) error
 		defer d.mu.RUnlock()
 		one := shard.Delta{Rows: d.part.Rows, Cols: d.part.Cols.Intersect(d.of.parts.At(int(sh.partition)).Cols)}
 		if d.disk != nil {
-			return d.disk.View(sh.key(), func(b matrix.Block) error {
-				raw := wire.View(b.Data.(*matrix.Dense[uint8]).Val)
-				if d.part.Kind == rpc.KindKeys {
-					one.Keys, _ = wire.Numbers[int64](raw[:8*sh.n]) // records are aligned
-				}
-				one.Values = raw[8*sh.n:]
-				return with(shares, append(into, one), f)
-			})
+			return withDisk(shares, into, one, f)
 		}
 		if d.part.Kind == rpc.KindKeys {
 			one.Keys = d.part.Keys[sh.first:][:sh.n:sh.n]
@@ -154,4 +147,18 @@ func with(shares []share, into []shard.Delta, f func(deltas []shard.Delta) error
 		into = append(into, one)
 	}
 	return f(into)
+}
+
+// withDisk is with for shares of which the first that into has not lies on disk; one is that without its keys and values. (A
+// function of its own, so that nothing is allocated for what lies in memory.)
+func withDisk(shares []share, into []shard.Delta, one shard.Delta, f func(deltas []shard.Delta) error) error {
+	sh := &shares[len(into)]
+	return sh.d.disk.View(sh.key(), func(b matrix.Block) error {
+		raw := wire.View(b.Data.(*matrix.Dense[uint8]).Val)
+		if sh.d.part.Kind == rpc.KindKeys {
+			one.Keys, _ = wire.Numbers[int64](raw[:8*sh.n]) // records are aligned
+		}
+		one.Values = raw[8*sh.n:]
+		return with(shares, append(into, one), f)
+	})
 }

@@ -83,7 +83,7 @@ func (l *link) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 	defer l.order.Unlock()
 	p, err := l.start(ctx, q)
 	if err != nil {
-		call := rpc.NewCall(nil)
+		call := rpc.NewCall(0, nil)
 		call.Finish(nil, err)
 		return call
 	}
@@ -109,7 +109,7 @@ func (l *link) start(ctx context.Context, q *rpc.Request) (*passage, error) {
 	}
 	p := &passage{q: q, fate: l.net.fate(q, l.rnd), due: time.Now().Add(upTo(l.rnd, l.net.Delay))}
 	p.ctx, p.giveUp = context.WithCancel(context.Background())
-	p.call = rpc.NewCall(func(error) { p.giveUp() })
+	p.call = rpc.NewCall(0, func(uint64) { p.giveUp() })
 	l.under[p] = struct{}{}
 	q.Memory.Retain()
 	return p, nil

@@ -24,6 +24,7 @@ type conn struct {
 	work   sync.WaitGroup
 
 	answers uint64 // got so far; the reader's
+	abandon func(id uint64)
 
 	mu    sync.Mutex
 	calls map[uint64]*rpc.Call // sent and not answered; nil once the connection has ended
@@ -38,6 +39,7 @@ func dialed(n Network, nc net.Conn, addr string, theirs hello) *conn {
 		addr: addr, nc: nc, limit: theirs.limit, gone: make(chan struct{}), cancel: cancel, calls: map[uint64]*rpc.Call{},
 		slot: make(chan struct{}, min(n.Window, int(theirs.window))),
 	}
+	c.abandon = c.giveUp
 	c.out = newSender(nc, !n.NoChecksum, func() {})
 	c.in = newReader(ctx, nc, n.FrameLimit, n.Ledger)
 	p := newPulse(n, theirs, c.in, c.out, nil)
@@ -62,7 +64,7 @@ func (c *conn) Close() error {
 func (c *conn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 	call, err := c.start(ctx, q)
 	if err != nil {
-		call = rpc.NewCall(nil)
+		call = rpc.NewCall(0, nil)
 		call.Finish(nil, err)
 	}
 	return call
@@ -117,7 +119,7 @@ func (c *conn) launch(f *frame) (*rpc.Call, error) {
 	}
 	c.last++
 	id := c.last
-	call := rpc.NewCall(func(error) { c.giveUp(id) })
+	call := rpc.NewCall(id, c.abandon)
 	c.calls[id] = call
 	f.id = id
 	begin, alone := c.out.enqueue(f), len(c.calls) == 1

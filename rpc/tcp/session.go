@@ -190,7 +190,7 @@ func (s *session) request(h head) error {
 		return err
 	}
 	body, err := s.in.body(h)
-	q := &rpc.Request{}
+	q := (*rpc.Request)(nil)
 	switch {
 	case err == nil:
 		if q, err = rpc.ReadRequest(body.Bytes()); err != nil {
@@ -198,7 +198,7 @@ func (s *session) request(h head) error {
 		}
 		q.Memory = body
 	case tooLarge(err):
-		err = fmt.Errorf("%w: %w", rpc.ErrTooLarge, err)
+		q, err = &rpc.Request{}, fmt.Errorf("%w: %w", rpc.ErrTooLarge, err)
 	default:
 		return err
 	}
