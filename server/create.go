@@ -60,7 +60,7 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 			return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrNotFound, err)
 		}
 	}
-	if out.nonFinite, err = ParseNonFinite(spec.NonFinite); err != nil {
+	if out.nonFinite, err = rpc.ParseNonFinite(spec.NonFinite); err != nil {
 		return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrMalformed, err)
 	}
 	if out.parts, err = part.NewMap(m, cut, a.Servers, firstMap); err != nil {

@@ -211,7 +211,7 @@ func (j *job) effect(e ssp.Effect) {
 		j.answer(e.Req, nil, refusal(e.Err))
 	case ssp.Roster[*request]:
 		e.Req.end(false)
-		j.answerJSON(e.Req, membership(e))
+		j.answerJSON(e.Req, j.membership(e))
 	case ssp.Run[*request]:
 		j.updates++
 		e.Req.run(e)
@@ -273,12 +273,13 @@ func refusal(err error) error {
 
 // apply gives the deltas of a clock to the partitions.
 func (j *job) apply(e ssp.Apply[*delta]) {
-	f := &fold{of: (*j.stores.Load())[e.Matrix], deltas: e.Deltas, weight: e.Weight, rate: e.Rate}
-	for _, d := range e.Deltas {
+	s := (*j.stores.Load())[e.Matrix]
+	f := &fold{of: s, deltas: s.leaveOut(e.Deltas), weight: e.Weight, rate: e.Rate}
+	for _, d := range f.deltas {
 		j.later.bytes += d.bytes()
 	}
 	if e.Step {
-		j.later.bytes += f.of.denseBytes()
+		j.later.bytes += s.denseBytes()
 	}
 	j.later.idle = f.post(e.Step, j.later.idle)
 }

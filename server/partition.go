@@ -28,6 +28,7 @@ type partition struct {
 type delta struct {
 	of   *store
 	from *message // nil: it does not wait in a stage
+	skip *skip    // it is left out, and has nothing of what follows; nil: it is not
 	part rpc.Part // without Keys and Values when they are on disk
 	size int      // bytes of all values
 	keys int      // their number
