@@ -32,5 +32,5 @@ func ParseNonFinite(name string) (NonFinite, error) {
 			return NonFinite(i), nil
 		}
 	}
-	return 0, fmt.Errorf("%q for values that are not finite, want refuse, skip or allow", name)
+	return 0, fmt.Errorf("%q, want refuse, skip or allow", name)
 }

@@ -42,7 +42,7 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	m := &spec.Meta
 	nonFinite, err := rpc.ParseNonFinite(spec.NonFinite)
 	if err != nil {
-		return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrMalformed, err)
+		return nil, fmt.Errorf("matrix %q: non-finite %w: %w", m.Name, err, rpc.ErrMalformed)
 	}
 	spec.NonFinite = nonFinite.String() // no name is one of them
 	text, err := json.Marshal(struct {
