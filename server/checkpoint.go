@@ -42,7 +42,13 @@ func (s *Server) checkpoint(m *member, x *rpc.Exchange, a *rpc.Save, stores []*s
 		return
 	}
 	q := &request{x: x}
-	q.ready = func(ssp.Answer[*request]) { j.moments = append(j.moments, func() { c.take(m, x) }) }
+	q.ready = func(ssp.Answer[*request]) {
+		j.moments = append(j.moments, func() {
+			if err := j.server.try(func() { c.take(m, x) }); err != nil {
+				j.answer(&request{x: x}, nil, err)
+			}
+		})
+	}
 	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: saveNeeds(x), Exact: true}, q)
 }
 

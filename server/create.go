@@ -154,7 +154,7 @@ func (c *creation) install(all, fresh []*store) {
 				continue
 			}
 			p.bytes = s.reserved.Split(s.need(p.id))
-			if p.post(deed(p.make)) {
+			if p.post(p.deed(p.make)) {
 				j.later.idle = append(j.later.idle, p)
 			}
 		}
