@@ -82,6 +82,34 @@ func (c *Client) Members(ctx context.Context, tell func(rpc.Membership)) error {
 	return nil
 }
 
+// Skipped is how many parts of pushes the servers have left out because of values that are infinite or no number, if the job
+// says so (Options.NonFinite): those of all tasks, in all matrices, as of the slowest clock of each; after a Barrier those of
+// every step before it. A part is what a push brings to a matrix on one server: all its keys, or what lies in one partition
+// of a dense matrix. The count begins anew with the job, also with one that goes on from a checkpoint.
+func (c *Client) Skipped(ctx context.Context) (int64, error) {
+	if err := c.begin(ctx, "skipped", nil); err != nil {
+		return 0, err
+	}
+	defer c.end()
+	nobody := func(int) any { return rpc.Members{} } // has joined, as far as the caller knows: so the answer is there at once
+	xs, err := c.askAll(ctx, rpc.OpMembers, nobody)
+	if err != nil {
+		return 0, err
+	}
+	defer release(xs)
+	total := int64(0)
+	for _, x := range xs {
+		var now rpc.Membership
+		if err := x.link.read(x.resp, &now); err != nil {
+			return 0, err
+		}
+		if total += now.Skipped; now.Skipped < 0 || total < 0 {
+			return 0, x.link.lie("%d parts of pushes were left out, want 0 or more", now.Skipped)
+		}
+	}
+	return total, nil
+}
+
 // Barrier waits until every task's own clock has ticked as often as this one's, whatever the bound.
 func (c *Client) Barrier(ctx context.Context) error {
 	if err := c.begin(ctx, "barrier", nil); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"thole.example/rpc"
@@ -278,10 +279,13 @@ func (l *link) greet(ctx context.Context, conn rpc.Conn) error {
 func (l *link) joining() (*rpc.Request, error) {
 	o := &l.c.o
 	return control(rpc.OpJoin, rpc.Join{
-		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.Plan, Worker: o.Worker, Mine: o.Mine,
+		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
 		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(o.Retry), Optional: o.Optional,
 	})
 }
+
+// agreed is what all tasks of the job must have alike, beside their number and the bound.
+func (o *Options) agreed() string { return strings.TrimSpace(o.Plan + " non-finite=" + o.NonFinite) }
 
 // welcome takes the answer to a Join.
 func (l *link) welcome(r *rpc.Response) error {

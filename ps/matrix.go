@@ -51,7 +51,7 @@ func (c *Client) Create(ctx context.Context, partitioner string, ms ...matrix.Me
 			return err
 		}
 		m := &Matrix{c: c, meta: meta.Clone(), bound: c.o.Bound, last: -1, numbers: make([]uint32, len(c.links))}
-		specs[i] = rpc.Spec{Meta: meta, Partitioner: cut.Name}
+		specs[i] = rpc.Spec{Meta: meta, Partitioner: cut.Name, NonFinite: c.o.NonFinite}
 		if own, has := c.o.Bounds[meta.Name]; has {
 			m.bound, specs[i].Bound = own, &own
 		}

@@ -44,9 +44,14 @@ type Options struct {
 	Tasks   int                  // how many there are
 	Bound   ssp.Bound            // staleness
 	Bounds  map[string]ssp.Bound // of matrices that have a bound of their own, by name; all tasks give the same
-	Plan    string               // settings that all tasks must have alike, words "name=value"; without a value any will do
-	Worker  string               // names this process, if it has several tasks: they join all or none
-	Mine    []int                // the tasks of this process
+	// NonFinite is what the servers do with what is pushed to the matrices of the job with values that are infinite or no
+	// number: "refuse" (also "") fails the push, and tells the place of the first such value; "skip" leaves that matrix's part
+	// of the push out on that server, and counts it ([Client.Skipped]); "allow" applies it. All tasks give the same. What skip
+	// leaves out depends on how a matrix is cut for the servers.
+	NonFinite string
+	Plan      string // settings that all tasks must have alike, words "name=value"; without a value any will do
+	Worker    string // names this process, if it has several tasks: they join all or none
+	Mine      []int  // the tasks of this process
 	// Optional says that the job goes on without the task if it finishes or goes away for good.
 	Optional bool
 	// InFlight is how many changes may be under way; 0: 4.
@@ -90,6 +95,11 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	if len(o.Servers) == 0 {
 		return nil, fmt.Errorf("ps: no server addresses")
 	}
+	choice, err := rpc.ParseNonFinite(o.NonFinite)
+	if err != nil {
+		return nil, fmt.Errorf("ps: NonFinite %w", err)
+	}
+	o.NonFinite = choice.String()
 	if o.InFlight <= 0 {
 		o.InFlight = 4
 	}

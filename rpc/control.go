@@ -35,12 +35,15 @@ type Members struct {
 }
 
 // Membership answers OpMembers: how many tasks have joined, some of the missing ones, how many workers were refused, and
-// why the last one was.
+// why the last one was; and what this server has left out of what the tasks pushed.
 type Membership struct {
 	Joined  int    `json:"joined"`
 	Missing []int  `json:"missing,omitempty"`
 	Refused int    `json:"refused,omitempty"`
 	Why     string `json:"why,omitempty"`
+	// Skipped is how many parts of pushes were left out because of values that are not finite ([SkipNonFinite]), as of the
+	// slowest clock of each matrix.
+	Skipped int64 `json:"skipped,omitempty"`
 }
 
 // Create is the argument of OpCreate: the matrices of a job and how they are partitioned. Every server computes the same
@@ -56,7 +59,7 @@ type Spec struct {
 	Meta        matrix.Meta `json:"meta"`
 	Partitioner string      `json:"partitioner"`
 	Bound       *ssp.Bound  `json:"bound,omitempty"`     // nil: the job's
-	NonFinite   string      `json:"nonfinite,omitempty"` // what to do with infinite values and NaN: refuse (also ""), skip, allow
+	NonFinite   string      `json:"nonfinite,omitempty"` // name of a [NonFinite]; "": refuse
 }
 
 // Created answers OpCreate: the number of each matrix, in the order of the request, and the task's clock for it. Where the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"thole.example/budget"
 	"thole.example/format"
@@ -41,7 +42,13 @@ func (s *Server) checkpoint(m *member, x *rpc.Exchange, a *rpc.Save, stores []*s
 		return
 	}
 	q := &request{x: x}
-	q.ready = func(ssp.Answer[*request]) { j.moments = append(j.moments, func() { c.take(m, x) }) }
+	q.ready = func(ssp.Answer[*request]) {
+		j.moments = append(j.moments, func() {
+			if err := j.server.try(func() { c.take(m, x) }); err != nil {
+				j.answer(&request{x: x}, nil, err)
+			}
+		})
+	}
 	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: saveNeeds(x), Exact: true}, q)
 }
 
@@ -53,6 +60,10 @@ func (c *checkpoint) take(m *member, x *rpc.Exchange) {
 		return
 	}
 	c.shots, c.core = j.snapshots(c.stores), j.core.State()
+	for i := range c.core.Matrices { // what will be left out brings nothing
+		m := &c.core.Matrices[i]
+		m.Staged = slices.DeleteFunc(m.Staged, func(e ssp.Staged[*delta]) bool { return !e.Tick && e.Delta.skip != nil })
+	}
 	c.eachDelta(func(d *delta) { d.use() })
 	j.later.then = append(j.later.then, func() {
 		m.run(x, func(ctx context.Context) (*rpc.Response, error) {

@@ -39,6 +39,12 @@ func (s *Server) create(m *member, x *rpc.Exchange) {
 
 // newStore is one matrix, without values.
 func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error) {
+	m := &spec.Meta
+	nonFinite, err := rpc.ParseNonFinite(spec.NonFinite)
+	if err != nil {
+		return nil, fmt.Errorf("matrix %q: non-finite %w: %w", m.Name, err, rpc.ErrMalformed)
+	}
+	spec.NonFinite = nonFinite.String() // no name is one of them
 	text, err := json.Marshal(struct {
 		*rpc.Spec
 		Servers, Index int
@@ -46,7 +52,6 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	if err != nil {
 		return nil, err
 	}
-	m := &spec.Meta
 	if err := m.Check(); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
 	}
@@ -54,14 +59,11 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	if err != nil {
 		return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrRefused, err)
 	}
-	out := &store{job: j, spec: text, meta: m.Clone()}
+	out := &store{job: j, spec: text, meta: m.Clone(), nonFinite: nonFinite}
 	if m.Rule != "" {
 		if out.rule, err = s.Funcs.Rule(m.Rule); err != nil {
 			return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrNotFound, err)
 		}
-	}
-	if out.nonFinite, err = ParseNonFinite(spec.NonFinite); err != nil {
-		return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrMalformed, err)
 	}
 	if out.parts, err = part.NewMap(m, cut, a.Servers, firstMap); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
@@ -152,7 +154,7 @@ func (c *creation) install(all, fresh []*store) {
 				continue
 			}
 			p.bytes = s.reserved.Split(s.need(p.id))
-			if p.post(deed(p.make)) {
+			if p.post(p.deed(p.make)) {
 				j.later.idle = append(j.later.idle, p)
 			}
 		}

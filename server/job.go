@@ -90,14 +90,8 @@ type step struct {
 // do implements work. A job whose core panics is wrong from then on, and fails.
 func (s step) do() {
 	j := s.j
-	if err := s.step(); err != nil {
-		if s.q != nil {
-			s.q.end(false)
-			j.answer(s.q, nil, err) // if it is not
-		}
-		if _, aborted := s.e.(ssp.Abort); !aborted {
-			j.box.post(step{j: j, e: ssp.Abort{Err: fmt.Errorf("job %q: %w", j.name, err)}})
-		}
+	if err := j.server.try(s.step); err != nil {
+		j.broken(s, err)
 	}
 	if _, ran := s.e.(ssp.Ran); ran {
 		j.updates--
@@ -120,12 +114,43 @@ func (s step) do() {
 }
 
 // step gives the core the event, and does what it says.
-func (s step) step() (err error) {
-	defer s.j.server.recovered(&err)
+func (s step) step() {
 	for _, e := range s.j.core.Step(s.j.server.now(), s.e) {
 		s.j.effect(e)
 	}
-	return nil
+}
+
+// do does work of the mailbox, which a panic must not leave without an owner.
+func (j *job) do(w work) {
+	if err := j.server.try(w.do); err != nil {
+		j.broken(w, err)
+	}
+}
+
+// broken answers whoever brought the work that panicked, if nobody has yet, and fails the job.
+func (j *job) broken(w work, err error) {
+	var q *request
+	aborted := false
+	switch w := w.(type) {
+	case step:
+		q = w.q
+		_, aborted = w.e.(ssp.Abort)
+	case *creation:
+		q = w.q
+	case arrival:
+		q = w.q
+	}
+	if q != nil {
+		q.end(false)
+		j.answer(q, nil, err)
+	}
+	err = fmt.Errorf("job %q: %w", j.name, err)
+	if !aborted {
+		j.box.post(step{j: j, e: ssp.Abort{Err: err}})
+		return
+	}
+	j.failed.Store(&err) // the core cannot even fail
+	j.cancel(err)
 }
 
 // post gives the core an event, and does what follows from it unless somebody else is at it.
@@ -145,7 +170,7 @@ func (j *job) run() {
 	steps := 0
 	for batch := j.box.next(nil); batch != nil; batch = j.box.next(batch) {
 		for _, w := range batch {
-			w.do()
+			j.do(w)
 		}
 		todo.add(&j.later)
 		if steps += len(batch); steps >= capture {
@@ -211,7 +236,7 @@ func (j *job) effect(e ssp.Effect) {
 		j.answer(e.Req, nil, refusal(e.Err))
 	case ssp.Roster[*request]:
 		e.Req.end(false)
-		j.answerJSON(e.Req, membership(e))
+		j.answerJSON(e.Req, j.membership(e))
 	case ssp.Run[*request]:
 		j.updates++
 		e.Req.run(e)
@@ -273,12 +298,13 @@ func refusal(err error) error {
 
 // apply gives the deltas of a clock to the partitions.
 func (j *job) apply(e ssp.Apply[*delta]) {
-	f := &fold{of: (*j.stores.Load())[e.Matrix], deltas: e.Deltas, weight: e.Weight, rate: e.Rate}
-	for _, d := range e.Deltas {
+	s := (*j.stores.Load())[e.Matrix]
+	f := &fold{of: s, deltas: s.leaveOut(e.Deltas), weight: e.Weight, rate: e.Rate}
+	for _, d := range f.deltas {
 		j.later.bytes += d.bytes()
 	}
 	if e.Step {
-		j.later.bytes += f.of.denseBytes()
+		j.later.bytes += s.denseBytes()
 	}
 	j.later.idle = f.post(e.Step, j.later.idle)
 }

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -63,23 +65,80 @@ func TestCapture(t *testing.T) {
 	}
 }
 
+// logged is a job that nobody has joined, and the log of its server.
+func logged(t *testing.T) (*job, *bytes.Buffer) {
+	t.Helper()
+	j, log := newJob(t), &bytes.Buffer{}
+	j.server.Log = slog.New(slog.NewTextHandler(log, nil))
+	return j, log
+}
+
+// exchange is one whose error goes to the channel.
+func exchange(answers chan<- error) *rpc.Exchange {
+	return rpc.NewExchange(&rpc.Request{}, &rpc.Peer{}, func(_ *rpc.Exchange, _ *rpc.Response, err error) { answers <- err })
+}
+
+// panicked wants an error that has the value of a panic and not the stack, which the log has.
+func panicked(t *testing.T, err error, value string, log *bytes.Buffer) {
+	t.Helper()
+	if !errors.Is(err, rpc.ErrInternal) || !strings.Contains(err.Error(), value) || strings.Contains(err.Error(), "goroutine") {
+		t.Errorf("answered is %v, want %v with %q and no stack", err, rpc.ErrInternal, value)
+	}
+	if text := log.String(); !strings.Contains(text, value) || !strings.Contains(text, "mailbox_test.go") {
+		t.Errorf("the log has %q, want %q and the stack", text, value)
+	}
+}
+
 // TestCorePanics: a mistake in what decides about a job fails that job, and leaves its mailbox to others.
 func TestCorePanics(t *testing.T) {
-	j := newJob(t)
+	j, log := logged(t)
 	answers := make(chan error, 2)
-	exchange := func() *rpc.Exchange {
-		return rpc.NewExchange(&rpc.Request{}, &rpc.Peer{}, func(_ *rpc.Exchange, _ *rpc.Response, err error) { answers <- err })
-	}
-	q := &request{x: exchange()}
+	q := &request{x: exchange(answers)}
 	q.ready = func(ssp.Answer[*request]) { panic("a mistake") }
 	j.post(ssp.Join[*request]{Req: q, Conn: 1, Tasks: 2}, q)
-	<-answers
+	panicked(t, <-answers, "a mistake", log)
 	if failed := j.failed.Load(); failed == nil || !errors.Is(*failed, rpc.ErrInternal) {
 		t.Fatalf("the job has failed with %v, want %v", failed, rpc.ErrInternal)
 	}
-	next := &request{x: exchange()}
+	next := &request{x: exchange(answers)}
 	j.post(ssp.Pull[*request]{Req: next, Conn: 1}, next)
 	if err := <-answers; !errors.Is(err, rpc.ErrInternal) {
 		t.Errorf("what comes after is answered with %v", err)
 	}
+}
+
+// TestCoreGone: everybody is answered by a job whose core is so wrong that it cannot even fail.
+func TestCoreGone(t *testing.T) {
+	j, log := logged(t)
+	j.core = nil
+	answers := make(chan error, 2)
+	for range 2 {
+		q := &request{x: exchange(answers)}
+		j.post(ssp.Pull[*request]{Req: q, Conn: 1}, q)
+		panicked(t, <-answers, "nil pointer", log)
+		if failed := j.failed.Load(); failed == nil || !errors.Is(*failed, rpc.ErrInternal) || j.ctx.Err() == nil {
+			t.Errorf("the job has failed with %v, want %v", failed, rpc.ErrInternal)
+		}
+	}
+}
+
+// TestWorkPanics: so is other work of a job's mailbox, and of a partition's.
+func TestWorkPanics(t *testing.T) {
+	j, log := logged(t)
+	answers := make(chan error, 1)
+	j.submit(&creation{j: j, m: &member{job: j}, q: &request{x: exchange(answers)}, stores: []*store{nil}})
+	panicked(t, <-answers, "nil pointer", log)
+
+	synctest.Test(t, func(t *testing.T) {
+		j, log := logged(t)
+		p := &partition{of: &store{job: j}}
+		p.wait(func() { panic("a mistake") })
+		p.wait(func() {}) // the mailbox goes on
+		synctest.Wait()
+		if failed := j.failed.Load(); failed == nil {
+			t.Error("the job goes on")
+		} else {
+			panicked(t, *failed, "a mistake", log)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"slices"
 
 	"thole.example/kernel"
 	"thole.example/matrix"
@@ -9,33 +10,17 @@ import (
 	"thole.example/wire"
 )
 
-// NonFinite is what a server does with a delta that has infinite values or values that are no number.
-type NonFinite uint8
-
-// The choices.
-const (
-	RefuseNonFinite NonFinite = iota // the push fails; nothing of it is applied
-	SkipNonFinite                    // the delta is left out and counted
-	AllowNonFinite                   // it is applied
-)
-
-// ParseNonFinite is the choice of the name; "" is refuse.
-func ParseNonFinite(name string) (NonFinite, error) {
-	switch name {
-	case "", "refuse":
-		return RefuseNonFinite, nil
-	case "skip":
-		return SkipNonFinite, nil
-	case "allow":
-		return AllowNonFinite, nil
-	}
-	return 0, fmt.Errorf("what to do with values that are not finite: %q, want refuse, skip or allow", name)
+// skip says why a delta is left out: who pushed it, and the place of its first value that is not finite. It goes through the
+// job's core like any other, so that it is counted once, however often the push comes.
+type skip struct {
+	task     int
+	row, col int64
 }
 
-// finite says what to do with the values of a part: use them, leave them out, or refuse the push.
-func (s *store) finite(p *rpc.Part) (use bool, err error) {
-	if s.nonFinite == AllowNonFinite {
-		return true, nil
+// finite looks for values that are not finite in a part that a task pushed: it is used (skip is nil), left out, or refused.
+func (s *store) finite(task int, p *rpc.Part) (*skip, error) {
+	if s.nonFinite == rpc.AllowNonFinite {
+		return nil, nil
 	}
 	at := -1
 	switch p.DType {
@@ -47,15 +32,30 @@ func (s *store) finite(p *rpc.Part) (use bool, err error) {
 		at = kernel.NonFinite64(v)
 	}
 	if at < 0 {
-		return true, nil
-	}
-	s.refused.Add(1)
-	if s.nonFinite == SkipNonFinite {
-		return false, nil
+		return nil, nil
 	}
 	row, col := s.cell(p, at)
-	return false, fmt.Errorf("matrix %q: the gradient of row %d, column %d is not finite: %w (a smaller rate or clipped gradients help)",
+	if s.nonFinite == rpc.SkipNonFinite {
+		return &skip{task, row, col}, nil
+	}
+	s.refused.Add(1)
+	return nil, fmt.Errorf("matrix %q: the gradient of row %d, column %d is not finite: %w (a smaller rate or clipped gradients help)",
 		s.meta.Name, row, col, rpc.ErrRefused)
+}
+
+// leaveOut takes deltas that are left out from those of a clock, in the job's mailbox. It counts them, and logs the first.
+func (s *store) leaveOut(deltas []*delta) []*delta {
+	return slices.DeleteFunc(deltas, func(d *delta) bool {
+		if d.skip == nil {
+			return false
+		}
+		if s.skipped++; s.skipped == 1 {
+			s.job.server.logger().Warn("a gradient is not finite and is left out; more of this matrix are counted only",
+				"job", s.job.name, "matrix", s.meta.Name, "task", d.skip.task, "row", d.skip.row, "column", d.skip.col)
+		}
+		d.drop()
+		return true
+	})
 }
 
 // cell is the row and column of a value.

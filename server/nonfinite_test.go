@@ -5,10 +5,15 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"testing/synctest"
 
+	"thole.example/blob"
+	"thole.example/budget"
 	"thole.example/matrix"
 	"thole.example/rpc"
+	"thole.example/server"
 	"thole.example/ssp"
+	"thole.example/state"
 )
 
 // TestNonFinite (T26): a gradient with a value that is not finite fails its push, is left out, or is applied, as its matrix
@@ -99,4 +104,62 @@ func TestFiniteSums(t *testing.T) {
 	p := i.row(0, 0)
 	copy(p.Values, []byte{0, 0, 0, 0, 0, 0, 0xf8, 0x7f}) // as a float it is no number
 	c.pushed([]rpc.Part{p})
+}
+
+// TestSkipWaits: what is left out waits for its clock like the rest of its push, counts when that is due, once though the push
+// comes again, and is neither in a checkpoint nor in the ledger; another clock is refused like that of any other push.
+func TestSkipWaits(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		bucket := &blob.Mem{}
+		s := serve(t, func(s *server.Server) { s.Bucket, s.Ledger = bucket, budget.New(1<<28) })
+		a, b := s.join(0, 2, ssp.BSP), s.join(1, 2, ssp.BSP)
+		w, k := with(one("w", 1, 2), "sgd"), spec("k", 1, 1<<40, matrix.RowSparse)
+		w.NonFinite, k.NonFinite = "skip", "skip"
+		ms := a.create(w, k)
+		b.create(w, k)
+		m, of := ms[0], ms[1]
+		skipped := func() int64 { return a.roster(a.start(rpc.Request{Op: rpc.OpMembers, Arg: []byte("{}")})).Skipped }
+		bad := m.row(0, 1, math.NaN())
+		for range 2 { // the second is a copy of the first
+			a.seq = 0
+			a.pushed([]rpc.Part{bad, of.columns(0, map[int64]float64{5: 2})}, own(0), m.tick(0, 3, 1), of.tick(0, 0, 0))
+		}
+		_, err := a.outcome(a.push([]rpc.Part{bad}))
+		fails(t, "clock 0 at clock 1", err, rpc.ErrMalformed, "push of clock 0 by task 0, which is at clock 1")
+		b.checkpointed("c", b.wait(b.checkpointing("c", 0, m, of)))
+		if n := skipped(); n != 0 {
+			t.Errorf("%d are left out before their clock is due", n)
+		}
+		in, err := state.NewInput(t.Context(), bucket, "c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer in.Close()
+		core, err := in.Job(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var staged []string
+		for _, m := range core.Matrices {
+			for _, e := range m.Staged {
+				staged = append(staged, fmt.Sprint(m.Name, e.Tick, e.Weight, e.Delta.Keys))
+			}
+		}
+		if want := []string{"wtrue 3 []", "kfalse 0 [5]"}; !slices.Equal(staged, want) {
+			t.Errorf("staged are %q, want %q", staged, want)
+		}
+		b.pushed([]rpc.Part{m.row(0, 8, 4)}, own(0), m.tick(0, 1, 1), of.tick(0, 0, 0))
+		if got := a.pulled(m.whole(1), of.keys(1, 5)); !slices.Equal(got, []float64{-2, -1, 2}) { // (8, 4) / (3 + 1 examples)
+			t.Errorf("values are %v, want -2, -1 and 2", got)
+		}
+		if n := skipped(); n != 1 {
+			t.Errorf("%d are left out, want 1", n)
+		}
+		a.leave()
+		b.leave()
+		synctest.Wait()
+		if u := s.server.Ledger.Used(); u.Total() != 0 {
+			t.Errorf("in use when the job has ended: %v", u)
+		}
+	})
 }

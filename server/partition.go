@@ -28,6 +28,7 @@ type partition struct {
 type delta struct {
 	of   *store
 	from *message // nil: it does not wait in a stage
+	skip *skip    // it is left out, and has nothing of what follows; nil: it is not
 	part rpc.Part // without Keys and Values when they are on disk
 	size int      // bytes of all values
 	keys int      // their number
@@ -173,6 +174,22 @@ func (s *Server) recovered(err *error) {
 	}
 }
 
+// try calls the function, and turns a panic into an error.
+func (s *Server) try(f func()) (err error) {
+	defer s.recovered(&err)
+	f()
+	return nil
+}
+
+// deed is work of the partition that is a function. One that panics is a mistake in the server, and fails the job.
+func (p *partition) deed(f func()) deed {
+	return func() {
+		if err := p.of.job.server.try(f); err != nil {
+			p.of.job.abort(fmt.Errorf("matrix %q: partition %d: %w", p.of.meta.Name, p.id, err))
+		}
+	}
+}
+
 // done gives back the memory of the deltas when all partitions have applied theirs.
 func (f *fold) done() {
 	if f.left.Add(-1) == 0 {
@@ -185,7 +202,7 @@ func (f *fold) done() {
 // wait has the mailbox do something and waits for it. It is not for mailboxes themselves.
 func (p *partition) wait(f func()) {
 	done := make(chan struct{})
-	if p.post(deed(func() { defer close(done); f() })) {
+	if p.post(p.deed(func() { defer close(done); f() })) {
 		p.run()
 	}
 	<-done

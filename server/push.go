@@ -68,7 +68,7 @@ func (g *gather) needs(all []ssp.Need) []ssp.Need {
 func (s *Server) push(m *member, x *rpc.Exchange) {
 	j, q := m.job, m.change(x)
 	e := ssp.Push[*delta, *request]{Req: q, Conn: m.conn, Seq: x.Seq}
-	if e.Err = j.bring(x, &e); e.Err == nil {
+	if e.Err = j.bring(m.task, x, &e); e.Err == nil {
 		if len(e.Deltas) > 0 {
 			s.detach(x)
 		}
@@ -92,8 +92,8 @@ func (m *member) change(x *rpc.Exchange) *request {
 	return &request{x: x, change: m}
 }
 
-// bring fills in what a push brings, and says what is wrong with it.
-func (j *job) bring(x *rpc.Exchange, e *ssp.Push[*delta, *request]) error {
+// bring fills in what a push of the task brings, and says what is wrong with it.
+func (j *job) bring(task int, x *rpc.Exchange, e *ssp.Push[*delta, *request]) error {
 	for i := range x.Parts {
 		p := &x.Parts[i]
 		if p.Values == nil {
@@ -109,14 +109,15 @@ func (j *job) bring(x *rpc.Exchange, e *ssp.Push[*delta, *request]) error {
 		if err != nil {
 			return err
 		}
-		use, err := s.finite(p)
+		skip, err := s.finite(task, p)
 		if err != nil {
 			return err
 		}
-		if use {
-			d := &delta{of: s, part: *p, size: len(p.Values), keys: len(p.Keys), memory: x.Memory.Retain()}
-			e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})
+		d := &delta{of: s, skip: skip}
+		if skip == nil {
+			d.part, d.size, d.keys, d.memory = *p, len(p.Values), len(p.Keys), x.Memory.Retain()
 		}
+		e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})
 	}
 	for _, t := range x.Ticks {
 		if !(t.Weight >= 0) || math.IsInf(t.Weight, 0) || math.IsNaN(t.Rate) || math.IsInf(t.Rate, 0) {

@@ -165,7 +165,7 @@ func (s *Server) drop(j *job) {
 func (s *Server) close(j *job) {
 	for _, st := range (*j.stores.Load())[1:] {
 		for _, p := range st.partitions {
-			if p != nil && p.post(deed(p.close)) {
+			if p != nil && p.post(p.deed(p.close)) {
 				p.run()
 			}
 		}

@@ -270,29 +270,6 @@ func TestSlowFunction(t *testing.T) {
 	}
 }
 
-// TestPanic: a function that panics is answered as such, and its partition, its job and its connection go on.
-func TestPanic(t *testing.T) {
-	bubble(t, "", func(t *testing.T) {
-		get := psf.Get{Name: "wild", Part: func(psf.View, []byte) ([]byte, error) { panic("no such thing") }}
-		update := psf.Update{Name: "wild", Part: func(v psf.View, _ []byte) error {
-			v.Each(func(_, _ int64, val []float64) { val[len(val)] = 1 })
-			return nil
-		}}
-		s := serve(t, func(s *server.Server) { s.Funcs = table(t, []psf.Get{get}, []psf.Update{update}) })
-		c := s.join(0, 1, ssp.BSP)
-		m := c.create(spec("m", 1, 100, matrix.RowDense))[0]
-		of := []rpc.Part{m.at(0, matrix.At(0, 1, 0, 1))}
-		fails(t, "get", c.refusal(rpc.Request{Op: rpc.OpGet, Func: "wild", Parts: of}), rpc.ErrInternal, "no such thing")
-		c.seq++
-		fails(t, "update", c.refusal(rpc.Request{Op: rpc.OpUpdate, Seq: c.seq, Func: "wild", Parts: of}), rpc.ErrInternal, "out of range")
-		c.pushed([]rpc.Part{m.row(0, 2)}, m.tick(0, 0, 0))
-		if got := c.pulled(m.at(1, matrix.At(0, 1, 0, 1))); got[0] != 2 {
-			t.Errorf("value is %v, want 2", got)
-		}
-		fails(t, "the update again", c.refusal(rpc.Request{Op: rpc.OpUpdate, Seq: 1, Func: "wild", Parts: of}), rpc.ErrInternal, "out of range")
-	})
-}
-
 // TestLoadIsAChange: a load is done once, in its turn among the changes of its task, and one that fails changes nothing.
 func TestLoadIsAChange(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {

@@ -46,7 +46,7 @@ func (j *job) snapshots(stores []*store) [][]*snapshot {
 			}
 			shot := &snapshot{of: p}
 			out[i] = append(out[i], shot)
-			if p.post(deed(shot.take)) {
+			if p.post(p.deed(shot.take)) {
 				j.later.idle = append(j.later.idle, p)
 			}
 		}

@@ -29,8 +29,9 @@ type store struct {
 	blockCols  int64
 	partitions []*partition // by id; nil where another server has it
 	slowest    atomic.Int32 // clock of the matrix, as far as it has been folded
-	nonFinite  NonFinite
-	refused    atomic.Int64  // deltas with values that are not finite
+	nonFinite  rpc.NonFinite
+	refused    atomic.Int64  // parts of pushes with values that are not finite
+	skipped    int64         // those that were left out instead; the job's mailbox counts
 	reserved   budget.Charge // of dense partitions, until they are made
 }
 

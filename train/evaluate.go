@@ -195,6 +195,11 @@ func (l *loop) pushScores(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	for i, s := range score { // the servers may be told to leave such values out, and zeros would be in their place
+		if math.IsNaN(s) || math.IsInf(s, 0) {
+			return fmt.Errorf("train: held-out example %d has score %v, want a finite number", lo+i, s)
+		}
+	}
 	at := matrix.At(0, 1, int64(lo), int64(hi))
 	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: score}})
 }

@@ -16,6 +16,7 @@ import (
 	"thole.example/optim"
 	"thole.example/part"
 	"thole.example/psf"
+	"thole.example/rpc"
 	"thole.example/shard"
 	"thole.example/ssp"
 )
@@ -137,6 +138,9 @@ func (p *plan) checkNames() error {
 	j := p.job
 	if j.per != "" && j.per != "epoch" && j.per != "batch" {
 		return fmt.Errorf("--schedule-per %q, want epoch or batch", j.per)
+	}
+	if _, err := rpc.ParseNonFinite(j.nonFinite); err != nil {
+		return fmt.Errorf("--non-finite %w", err)
 	}
 	if _, err := part.Lookup(j.partitioner, &matrix.Meta{Layout: matrix.RowSparse}); err != nil {
 		return fmt.Errorf("--partitioner: %w", err)

@@ -46,7 +46,8 @@ func completers() map[string]completer {
 		"partition": these("range", "column", "hash"), "partitioner": these("range", "column", "hash"),
 		"verify": these("file", "record", "off"), "compat": these("angel-3.1", "angel-3.2", "angel-master"),
 		"separator": these("comma", "tab", "space", "bar", "colon", "semicolon"), "init": these("normal", "uniform"),
-		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "dialect": these("document", "daphne"),
+		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "non-finite": these("refuse", "skip", "allow"),
+		"dialect": these("document", "daphne"),
 	}
 }
 

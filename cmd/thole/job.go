@@ -17,6 +17,7 @@ type job struct {
 	sparse, strict                     bool
 
 	rule, schedule, per, initKind string
+	nonFinite                     string // what becomes of gradients that are not finite; "": refuse
 	hyper, decay                  map[string]string
 	rate, l1, l2, tolerance       float64
 	initScale                     float64
@@ -66,6 +67,8 @@ func (j *job) flags(c *cobra.Command) {
 	f.Float64Var(&j.l1, "l1", 0, "weight of the L1 penalty (default: of the algorithm)")
 	f.Float64Var(&j.l2, "l2", 0, "weight of the L2 penalty (default: of the algorithm)")
 	f.Float64Var(&j.tolerance, "tolerance", 0, "stop when an epoch changes the loss by less than this share")
+	f.StringVar(&j.nonFinite, "non-finite", "refuse", "what servers do with gradients that are infinite or no number: refuse them, which "+
+		"ends the training, skip and count them, or allow them")
 	f.StringVar(&j.initKind, "init", "", "initial weights: normal or uniform (default: zero)")
 	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation or half width of the initial weights")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of shuffling and initial weights")

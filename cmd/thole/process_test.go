@@ -266,7 +266,16 @@ func TestWorkersDiffer(t *testing.T) {
 	dir := t.TempDir()
 	file := examples(t, dir)
 	_, addr := startServer(t, dir)
-	workers := []*process{worker(t, dir, addr, file, 0, "--seed", "1"), worker(t, dir, addr, file, 1, "--seed", "2")}
+	for setting, values := range map[string][2]string{"seed": {"1", "2"}, "non-finite": {"skip", "allow"}} {
+		t.Run(setting, func(t *testing.T) { workersDiffer(t, dir, addr, file, setting, values) })
+	}
+}
+
+func workersDiffer(t *testing.T, dir, addr, file, setting string, values [2]string) {
+	var workers []*process
+	for task, value := range values {
+		workers = append(workers, worker(t, dir, addr, file, task, "--job", setting, "--"+setting, value))
+	}
 	ended := make(chan error, len(workers))
 	for _, w := range workers {
 		if err := w.Start(); err != nil {
@@ -281,7 +290,7 @@ func TestWorkersDiffer(t *testing.T) {
 		w.Process.Kill()
 	}
 	<-ended
-	if both := workers[0].err.String() + workers[1].err.String(); !strings.Contains(both, "seed=") {
+	if both := workers[0].err.String() + workers[1].err.String(); !strings.Contains(both, " not "+setting+"=") {
 		t.Errorf("nobody says which setting differs: %s", both)
 	}
 }

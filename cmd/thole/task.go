@@ -46,7 +46,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 func (p *plan) task(ctx context.Context, c *cluster, worker string, tasks []int, task int, path string, w *watcher) (*train.Report, error) {
 	client, err := ps.Dial(ctx, ps.Options{
 		Network: c.net, Servers: c.addrs, Job: p.name, Task: task, Tasks: p.tasks, Bound: p.bound,
-		Plan: p.summary(), Worker: worker, Mine: tasks, Retry: p.retry,
+		NonFinite: p.nonFinite, Plan: p.summary(), Worker: worker, Mine: tasks, Retry: p.retry,
 		Lost: func(err error) {
 			if w != nil {
 				w.bar.line("%v; trying again for %v", err, p.retry)
@@ -87,6 +87,11 @@ func (p *plan) task(ctx context.Context, c *cluster, worker string, tasks []int,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if w != nil {
+		if w.skipped, err = client.Skipped(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if task == 0 && path != "" {
 		if err := client.Save(ctx, p.saving(model, path)); err != nil {

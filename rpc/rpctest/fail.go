@@ -47,6 +47,8 @@ func testPanic(t *testing.T, setup Setup) {
 	_, err := c.Start(t.Context(), &rpc.Request{}).Wait(t.Context())
 	if !errors.Is(err, rpc.ErrInternal) || !strings.Contains(err.Error(), "out of cheese") {
 		t.Errorf("got %v, want the panic as an error", err)
+	} else if strings.Contains(err.Error(), "goroutine") {
+		t.Errorf("got %v, want the stack in the log alone", err)
 	}
 	r := call(t, c, &rpc.Request{Clock: 1})
 	if r.Clock != 1 {
