@@ -319,7 +319,7 @@ func TestLoadIsAChange(t *testing.T) {
 		if got := c.pulled(m.whole(0)); !slices.Equal(got, []float64{2, 3}) {
 			t.Errorf("after a load, a push and the load again: %v, want 2 3", got)
 		}
-		// The push behind the load went on while it was read, and its partition was replaced after.
+		// The push after the load went on while it was read, and its partition was replaced after.
 		if got := c.pulled(k.keys(0, 1<<39)); got[0] != 5 && got[0] != 10 {
 			t.Errorf("after a load beside a push: %v", got)
 		}
@@ -336,12 +336,12 @@ func TestLoadWhileSaving(t *testing.T) {
 		c.pushed([]rpc.Part{ms[0].row(0, 1, 2), ms[1].columns(0, map[int64]float64{5: 5}), ms[2].row(0, 3, 4)})
 		c.commit("m", c.wait(c.saving("m", 0, ms...)), ms...)
 		entered := make(chan struct{})
-		held := &hold{gate: store, entered: entered}
-		s.server.Bucket = held
+		slow := &hold{gate: store, entered: entered}
+		s.server.Bucket = slow
 		call := c.saving("n", 0, ms...)
 		<-entered // the first partition is being written
 		c.wait(c.loading("m", ms...))
-		close(held.release())
+		close(slow.release())
 		_, err := c.outcome(call)
 		fails(t, "a save beside a load", err, rpc.ErrAborted, "loaded while it was being saved")
 		if got := c.pulled(ms[2].whole(0)); !slices.Equal(got, []float64{3, 4}) {
