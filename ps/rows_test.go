@@ -86,6 +86,46 @@ func TestRowsAreCopies(t *testing.T) {
 	}
 }
 
+// TestIndicesStay (T28): rows and keys that are given to a call are as they were when it returns, in any order and with duplicates.
+func TestIndicesStay(t *testing.T) {
+	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+		c := newCluster(3)
+		p := c.dial(t, ps.Options{Bound: ssp.ASP})
+		defer p.Close()
+		m := create(t, p, "", matrix.Meta{Name: "m", Rows: 4, Cols: 200, DType: matrix.F64, Layout: layout})
+		rows, keys, ascending := []int64{3, 1, 2, 1}, []int64{150, 7, 199, 7, 0}, []int64{0, 7, 150, 199}
+		stay := func(after string) {
+			t.Helper()
+			if !slices.Equal(rows, []int64{3, 1, 2, 1}) || !slices.Equal(keys, []int64{150, 7, 199, 7, 0}) ||
+				!slices.Equal(ascending, []int64{0, 7, 150, 199}) {
+				t.Fatalf("%v: after %s the rows are %v, the keys %v and %v", layout, after, rows, keys, ascending)
+			}
+		}
+		must(t, m.IncrementRows(rows, dense(matrix.At(0, 4, 0, 2), 1, 2, 3, 4, 5, 6, 7, 8)))
+		must(t, p.Flush(t.Context()))
+		stay("IncrementRows")
+		_, err := m.GetRows(t.Context(), rows)
+		must(t, err)
+		stay("GetRows")
+		for _, err := range m.GetRowsFlow(t.Context(), rows, 2) {
+			must(t, err)
+		}
+		stay("GetRowsFlow")
+		k, err := m.Plan(nil, keys)
+		must(t, err)
+		must(t, ps.PushKeys(m, k, make([]float64, 4*len(keys))))
+		must(t, p.Flush(t.Context()))
+		must(t, ps.PullKeys(t.Context(), m, k, make([]float64, 4*len(keys))))
+		stay("Plan, PushKeys and PullKeys")
+		_, err = m.GetCols(t.Context(), ascending)
+		must(t, err)
+		_, err = p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "m", Cols: ascending}})
+		must(t, err)
+		stay("GetCols and Next")
+		c.right(t)
+	}
+}
+
 // TestCache: rows under the bound come from the cache and say their clock; a function beside the data empties it.
 func TestCache(t *testing.T) {
 	c := newCluster(2)
