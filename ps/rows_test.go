@@ -53,7 +53,7 @@ func TestOneMessageEach(t *testing.T) {
 	c.right(t)
 }
 
-// TestRowsAreCopies: what a task gets it may change, and what it gives it may change again.
+// TestRowsAreCopies (T27): what a task gets it may change, and what it gives it may change again.
 func TestRowsAreCopies(t *testing.T) {
 	c := newCluster(2)
 	p := c.dial(t, ps.Options{})
@@ -62,7 +62,7 @@ func TestRowsAreCopies(t *testing.T) {
 	pushOnes(t, d, s)
 	must(t, p.SyncClock(t.Context()))
 	keys := []int64{1, 5}
-	for range 2 {
+	for range 3 { // asked for, from the cache, and from the cache again
 		row, err := d.GetRow(t.Context(), 0)
 		must(t, err)
 		cols, err := s.GetCols(t.Context(), keys)
@@ -153,7 +153,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestScatteredRows: one call adds to rows in any order, and some several times.
+// TestScatteredRows (T3, T4): one call adds to rows in any order, and some several times, what the delta was then.
 func TestScatteredRows(t *testing.T) {
 	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
 		c := newCluster(2)
@@ -162,11 +162,17 @@ func TestScatteredRows(t *testing.T) {
 		m := create(t, p, "column", matrix.Meta{Name: "m", Rows: 5, Cols: 2, DType: matrix.F64, Layout: layout})
 		rows := []int64{4, 1, 2, 4, 0}
 		delta := dense(matrix.At(0, 5, 0, 2), 1, 2, 3, 4, 5, 6, 10, 20, 7, 8)
+		whole, one := dense(matrix.At(0, 5, 0, 2), 0, 0, 0, 0, 0, 0, 100, 100, 0, 0), dense(matrix.At(3, 4, 0, 2), 100, 100)
 		must(t, m.IncrementRows(rows, delta))
+		must(t, m.IncrementRows([]int64{0, 1, 2, 3, 4}, whole))
+		must(t, m.Increment(one))
+		for _, b := range []matrix.Block{delta, whole, one} {
+			clear(b.Data.Values().([]float64))
+		}
 		must(t, p.Flush(t.Context()))
 		got, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "m"}})
 		must(t, err)
-		want := []float64{7, 8, 3, 4, 5, 6, 0, 0, 11, 22}
+		want := []float64{7, 8, 3, 4, 5, 6, 200, 200, 11, 22}
 		if val := got[0].ToDense().Data.Values().([]float64); !slices.Equal(val, want) {
 			t.Errorf("%v: %v, want %v", layout, val, want)
 		}

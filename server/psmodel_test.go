@@ -305,7 +305,7 @@ func TestNobodyPolls(t *testing.T) {
 // tally is a network that counts the pulls of its clients by server.
 type tally struct {
 	rpc.Network
-	pulls map[string]int
+	pulls map[string]int64
 }
 
 func (n *tally) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
@@ -326,15 +326,15 @@ func (c *tallyConn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 	return c.Conn.Start(ctx, q)
 }
 
-// TestFewMessages (T21): a row of many partitions on twenty servers takes a message to each of them; one that is large takes one
-// for each window of 1 MiB, of which any two neighbours are more than one window.
+// TestFewMessages (T21): a row of 200 partitions on twenty servers takes a message to each of them; one that is large takes one
+// for each window of about 1 MiB, whole partitions as long as they fit.
 func TestFewMessages(t *testing.T) {
 	const servers = 20
-	for _, cols := range []int64{2_000_000, 16_000_000} {
+	for _, c := range []struct{ block, messages int64 }{{20_000, 1}, {60_000, 3}} { // ten partitions of 80 kB; 4 + 4 + 2 of 240 kB
 		net := &tally{Network: &mem.Network{}}
 		newCluster(t, net, servers).run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
-			m := meta("m", 1, cols, matrix.RowDense)
-			m.DType = matrix.F32
+			m := meta("m", 1, 200*c.block, matrix.RowDense)
+			m.DType, m.BlockCols = matrix.F32, c.block
 			if err := p.Create(ctx, "", m); err != nil {
 				return err
 			}
@@ -342,25 +342,17 @@ func TestFewMessages(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			cells := make([]int64, servers) // of each server
-			for id, owner := range w.Parts().Owners {
-				cells[owner] += w.Parts().At(id).Cols.Len()
-			}
-			net.pulls = map[string]int{}
+			net.pulls = map[string]int64{}
 			if _, err := w.GetRow(ctx, 0); err != nil {
 				return err
 			}
-			most := 1
-			if bytes := int(4 * slices.Max(cells)); bytes > 1<<20 {
-				most = 1 + 2*bytes/(1<<20-4<<10)
-			}
 			for addr, n := range net.pulls {
-				if n > most {
-					t.Errorf("%d messages to server %s for a row of %d cells, want at most %d", n, addr, cols, most)
+				if n != c.messages {
+					t.Errorf("%d messages to server %s for a row of %d cells, want %d", n, addr, m.Cols, c.messages)
 				}
 			}
-			if parts := len(w.Parts().Owners); len(net.pulls) != servers || parts < 2*servers {
-				t.Errorf("%d servers are asked for %d partitions, want %d for at least %d", len(net.pulls), parts, servers, 2*servers)
+			if len(net.pulls) != servers || len(w.Parts().Owners) != 200 {
+				t.Errorf("%d servers are asked for %d partitions, want %d for 200", len(net.pulls), len(w.Parts().Owners), servers)
 			}
 			return nil
 		})
