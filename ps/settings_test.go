@@ -24,6 +24,7 @@ type setting struct {
 	place
 	inFlight int
 	uncached bool // no row is kept by the client
+	next     bool // a step is ended, and the values after it are asked for, in one message
 	every    int  // about every how many requests a connection is lost; 0: none is
 	seed     uint64
 	real     string // servers of package server on the network of this name; "": stores on the fake one
@@ -50,6 +51,7 @@ func drawPlace(t *rapid.T, kept matrix.Layout) place {
 func drawSetting(t *rapid.T, kept matrix.Layout, every ...int) setting {
 	return setting{
 		place: drawPlace(t, kept), inFlight: rapid.IntRange(1, 5).Draw(t, "in flight"), uncached: rapid.Bool().Draw(t, "uncached"),
+		next:  rapid.Bool().Draw(t, "next"),
 		every: rapid.SampledFrom(every).Draw(t, "every"), seed: rapid.Uint64().Draw(t, "losses"),
 	}
 }
@@ -288,7 +290,11 @@ func (p *program) step(ctx context.Context, c *ps.Client, m *ps.Matrix, s settin
 			fmt.Fprintf(saw, "step %d %s: %s\n", step, x.kind, text(b))
 		}
 	}
-	if err := errors.Join(c.Clock(ctx, 1, 0.1), c.Barrier(ctx)); err != nil {
+	// What is read here may be read after the function that the first task runs, as that runs at once.
+	if _, err := s.tick(ctx, c, 1); err != nil {
+		return err
+	}
+	if err := c.Barrier(ctx); err != nil {
 		return err
 	}
 	if task == 0 {
@@ -300,7 +306,28 @@ func (p *program) step(ctx context.Context, c *ps.Client, m *ps.Matrix, s settin
 			return fmt.Errorf("%s: %w", p.quiet[step], err)
 		}
 	}
-	return errors.Join(c.SyncClock(ctx), c.Barrier(ctx))
+	after, err := s.tick(ctx, c, 0)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(saw, "after step %d: %s\n", step, text(after))
+	return c.Barrier(ctx)
+}
+
+// tick ends a step of so many examples, and reads everything.
+func (s *setting) tick(ctx context.Context, c *ps.Client, weight float64) (matrix.Block, error) {
+	all := []matrix.Lookup{{Matrix: "m"}}
+	var got []matrix.Block
+	var err error
+	if s.next {
+		got, err = c.Next(ctx, weight, 0.1, all)
+	} else if err = c.Clock(ctx, weight, 0.1); err == nil {
+		got, err = c.Pull(ctx, all)
+	}
+	if err != nil {
+		return matrix.Block{}, err
+	}
+	return got[0], nil
 }
 
 // alone is what one task does while the others wait.
