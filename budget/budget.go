@@ -31,7 +31,7 @@ const (
 	Stage                // deltas that wait for their clock
 	Tables               // partitions
 	Saves                // blocks on their way to a bucket
-	Small                // requests of up to 1 MiB, which have a floor of their own: they do not wait behind large ones
+	Small                // requests of up to 1 MiB, which have a floor of their own: they do not wait for large ones
 	Classes              // their number
 )
 

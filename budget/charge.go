@@ -25,7 +25,7 @@ func (l *Ledger) TryTake(c Class, n int64) (Charge, bool) {
 	return Charge{ledger: l, class: c, n: n}, true
 }
 
-// fits reports whether there is room for somebody who is not urgent and comes now, behind those who wait.
+// fits reports whether there is room for somebody who is not urgent and comes now, after those who wait.
 func (l *Ledger) fits(c Class, n int64) bool {
 	return n <= l.room(c, false) && !l.blocked[c] && (!l.shared || n <= l.floorLeft(c))
 }

@@ -90,13 +90,13 @@ func TestCeilingBlocksItsClassAlone(t *testing.T) {
 	lines(t, func(t *testing.T, w *line) {
 		queues := take(t, w.l, Queues, 25)
 		w.wait(t.Context(), "queue", Queues, 10, nil)
-		w.wait(t.Context(), "behind it", Queues, 1, nil)
+		w.wait(t.Context(), "after it", Queues, 1, nil)
 		w.then()
 		take(t, w.l, Stage, 30).Release()
 		w.wait(t.Context(), "stage", Stage, 30, nil)
 		w.then("stage")
 		queues.Release()
-		w.then("queue", "behind it")
+		w.then("queue", "after it")
 	})
 }
 

@@ -84,7 +84,7 @@ func checkPlan(t *rapid.T, m *ps.Matrix, k *ps.Keys, keys []int64) {
 	for i := 1; i < len(unique); i++ {
 		before, now := m.Parts().Of(unique[i-1]), m.Parts().Of(unique[i])
 		if now < before || now == before && first[unique[i]] < first[unique[i-1]] {
-			t.Fatalf("key %d of partition %d, input %d, behind key %d of partition %d, input %d",
+			t.Fatalf("key %d of partition %d, input %d, after key %d of partition %d, input %d",
 				unique[i], now, first[unique[i]], unique[i-1], before, first[unique[i-1]])
 		}
 	}

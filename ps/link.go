@@ -49,7 +49,7 @@ func (x *exchange) release() {
 	x.resp = nil
 }
 
-// send brings the exchange on its way, behind the changes in the log that were not sent over this connection.
+// send brings the exchange on its way, after the changes in the log that were not sent over this connection.
 func (l *link) send(ctx context.Context, x *exchange) error {
 	if l.conn != nil && x.conn == l.conn {
 		return nil

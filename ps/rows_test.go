@@ -53,7 +53,7 @@ func TestOneMessageEach(t *testing.T) {
 	c.right(t)
 }
 
-// TestRowsAreCopies: what a task gets it may change, and what it gives it may change again.
+// TestRowsAreCopies (T27): what a task gets it may change, and what it gives it may change again.
 func TestRowsAreCopies(t *testing.T) {
 	c := newCluster(2)
 	p := c.dial(t, ps.Options{})
@@ -62,7 +62,7 @@ func TestRowsAreCopies(t *testing.T) {
 	pushOnes(t, d, s)
 	must(t, p.SyncClock(t.Context()))
 	keys := []int64{1, 5}
-	for range 2 {
+	for range 3 { // asked for, from the cache, and from the cache again
 		row, err := d.GetRow(t.Context(), 0)
 		must(t, err)
 		cols, err := s.GetCols(t.Context(), keys)
@@ -83,6 +83,46 @@ func TestRowsAreCopies(t *testing.T) {
 			}
 		}
 		keys[0], keys[1] = 1, 5
+	}
+}
+
+// TestIndicesStay (T28): rows and keys that are given to a call are as they were when it returns, in any order and with duplicates.
+func TestIndicesStay(t *testing.T) {
+	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+		c := newCluster(3)
+		p := c.dial(t, ps.Options{Bound: ssp.ASP})
+		defer p.Close()
+		m := create(t, p, "", matrix.Meta{Name: "m", Rows: 4, Cols: 200, DType: matrix.F64, Layout: layout})
+		rows, keys, ascending := []int64{3, 1, 2, 1}, []int64{150, 7, 199, 7, 0}, []int64{0, 7, 150, 199}
+		stay := func(after string) {
+			t.Helper()
+			if !slices.Equal(rows, []int64{3, 1, 2, 1}) || !slices.Equal(keys, []int64{150, 7, 199, 7, 0}) ||
+				!slices.Equal(ascending, []int64{0, 7, 150, 199}) {
+				t.Fatalf("%v: after %s the rows are %v, the keys %v and %v", layout, after, rows, keys, ascending)
+			}
+		}
+		must(t, m.IncrementRows(rows, dense(matrix.At(0, 4, 0, 2), 1, 2, 3, 4, 5, 6, 7, 8)))
+		must(t, p.Flush(t.Context()))
+		stay("IncrementRows")
+		_, err := m.GetRows(t.Context(), rows)
+		must(t, err)
+		stay("GetRows")
+		for _, err := range m.GetRowsFlow(t.Context(), rows, 2) {
+			must(t, err)
+		}
+		stay("GetRowsFlow")
+		k, err := m.Plan(nil, keys)
+		must(t, err)
+		must(t, ps.PushKeys(m, k, make([]float64, 4*len(keys))))
+		must(t, p.Flush(t.Context()))
+		must(t, ps.PullKeys(t.Context(), m, k, make([]float64, 4*len(keys))))
+		stay("Plan, PushKeys and PullKeys")
+		_, err = m.GetCols(t.Context(), ascending)
+		must(t, err)
+		_, err = p.Next(t.Context(), 0, 0, []matrix.Lookup{{Matrix: "m", Cols: ascending}})
+		must(t, err)
+		stay("GetCols and Next")
+		c.right(t)
 	}
 }
 
@@ -113,7 +153,7 @@ func TestCache(t *testing.T) {
 	}
 }
 
-// TestScatteredRows: one call adds to rows in any order, and some several times.
+// TestScatteredRows (T3, T4): one call adds to rows in any order, and some several times, what the delta was then.
 func TestScatteredRows(t *testing.T) {
 	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
 		c := newCluster(2)
@@ -122,11 +162,17 @@ func TestScatteredRows(t *testing.T) {
 		m := create(t, p, "column", matrix.Meta{Name: "m", Rows: 5, Cols: 2, DType: matrix.F64, Layout: layout})
 		rows := []int64{4, 1, 2, 4, 0}
 		delta := dense(matrix.At(0, 5, 0, 2), 1, 2, 3, 4, 5, 6, 10, 20, 7, 8)
+		whole, one := dense(matrix.At(0, 5, 0, 2), 0, 0, 0, 0, 0, 0, 100, 100, 0, 0), dense(matrix.At(3, 4, 0, 2), 100, 100)
 		must(t, m.IncrementRows(rows, delta))
+		must(t, m.IncrementRows([]int64{0, 1, 2, 3, 4}, whole))
+		must(t, m.Increment(one))
+		for _, b := range []matrix.Block{delta, whole, one} {
+			clear(b.Data.Values().([]float64))
+		}
 		must(t, p.Flush(t.Context()))
 		got, err := p.Pull(t.Context(), []matrix.Lookup{{Matrix: "m"}})
 		must(t, err)
-		want := []float64{7, 8, 3, 4, 5, 6, 0, 0, 11, 22}
+		want := []float64{7, 8, 3, 4, 5, 6, 200, 200, 11, 22}
 		if val := got[0].ToDense().Data.Values().([]float64); !slices.Equal(val, want) {
 			t.Errorf("%v: %v, want %v", layout, val, want)
 		}

@@ -22,8 +22,34 @@ import (
 	"thole.example/server"
 )
 
-// realServers starts servers of the setting, and says how to stop them.
-func realServers(o *ps.Options, s setting) (stop func(), err error) {
+// onServers runs the program on servers, and from the step on in which it moves on others.
+func (p *program) onServers(o ps.Options, s setting) ([]string, error) {
+	legs := []leg{{s.place, 0, len(p.ops)}}
+	if s.moves > 0 {
+		legs = []leg{{s.place, 0, s.moves}, {s.to, s.moves, len(p.ops)}}
+	}
+	bucket := &blob.Mem{}
+	saw := make([]string, p.tasks)
+	for _, l := range legs {
+		mine := o
+		stop, err := realServers(&mine, s, l.servers, bucket)
+		if err != nil {
+			return nil, err
+		}
+		more, err := p.tasksOf(mine, s, l)
+		stop()
+		if err != nil {
+			return nil, fmt.Errorf("on %d servers: %w", l.servers, err)
+		}
+		for task := range saw {
+			saw[task] += more[task]
+		}
+	}
+	return saw, nil
+}
+
+// realServers starts servers on the setting's network, and says how to stop them.
+func realServers(o *ps.Options, s setting, servers int, bucket blob.Bucket) (stop func(), err error) {
 	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
 	if err != nil {
 		return nil, err
@@ -38,14 +64,13 @@ func realServers(o *ps.Options, s setting) (stop func(), err error) {
 			Delay: 10 * time.Millisecond, Notice: 100 * time.Millisecond, Timeout: time.Second}
 	}
 	o.Network = net
-	bucket := &blob.Mem{}
 	var open []rpc.Listener
 	stop = func() {
 		for _, l := range open {
 			l.Close()
 		}
 	}
-	for range s.servers {
+	for range servers {
 		l, err := net.Listen(context.Background(), addr, &server.Server{Funcs: funcs, Codecs: all.Codecs(), Bucket: bucket})
 		if err != nil {
 			stop()
@@ -82,7 +107,7 @@ func (p *program) aloneWithServers(ctx context.Context, c *ps.Client, m *ps.Matr
 		if p.meta.Layout == matrix.RowSparse && p.meta.Init.Kind != "" {
 			return nil // zeros that were stored may come back as the values that cells begin with
 		}
-		if err := c.Save(ctx, ps.SaveOptions{Codec: "angel", Path: "m"}); err != nil {
+		if err := c.Save(ctx, ps.SaveOptions{Codec: "angel", Path: "m", Replace: true}); err != nil {
 			return err
 		}
 		return c.Load(ctx, ps.LoadOptions{Path: "m"})
@@ -99,12 +124,14 @@ func ruleNames() []string {
 	return names
 }
 
-// TestServers is TestSettings with servers of package server, update rules, initial values and real networks.
+// TestServers is TestSettings with servers of package server, update rules, initial values, both types of floats, real
+// networks, and checkpoints from which other servers go on.
 func TestServers(t *testing.T) {
 	whole := t
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProgram(t)
 		p.meta.Rule = rapid.SampledFrom(ruleNames()).Draw(t, "rule")
+		p.meta.DType = rapid.SampledFrom([]matrix.DType{matrix.F64, matrix.F32}).Draw(t, "type")
 		if rapid.Bool().Draw(t, "init") {
 			p.meta.Init = matrix.Init{Kind: "normal", Scale: 1, Seed: 3}
 		}
@@ -113,23 +140,13 @@ func TestServers(t *testing.T) {
 		wants := map[matrix.Layout][]string{}
 		for range 3 {
 			q := p
-			s := setting{
-				servers: rapid.IntRange(1, 5).Draw(t, "servers"), inFlight: rapid.IntRange(1, 5).Draw(t, "in flight"),
-				cut:  rapid.SampledFrom([]string{"range", "column", "hash"}).Draw(t, "cut"),
-				real: rapid.SampledFrom([]string{"mem", "mem", "mem", "tcp"}).Draw(t, "network"), seed: rapid.Uint64().Draw(t, "losses"),
-			}
-			if s.real == "mem" {
-				s.every = rapid.SampledFrom([]int{0, 10, 40}).Draw(t, "every")
-			}
 			if p.meta.Rule == "" && p.meta.Init.Kind == "" {
 				q.meta.Layout = rapid.SampledFrom([]matrix.Layout{matrix.RowDense, matrix.RowSparse}).Draw(t, "kept")
 			}
-			if s.cut == "hash" && q.meta.Layout == matrix.RowDense {
-				s.cut = "range"
-			}
+			s := drawRealSetting(t, &q)
 			want := wants[q.meta.Layout]
 			if want == nil {
-				want = q.run(whole, t, setting{servers: 1, cut: "column", real: "mem"})
+				want = q.run(whole, t, setting{place: place{1, "column"}, uncached: true, real: "mem"})
 				wants[q.meta.Layout] = want
 			}
 			for task, saw := range q.run(whole, t, s) {
@@ -139,4 +156,19 @@ func TestServers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// drawRealSetting draws one with servers, where every other program moves.
+func drawRealSetting(t *rapid.T, p *program) setting {
+	network := rapid.SampledFrom([]string{"mem", "mem", "mem", "tcp"}).Draw(t, "network")
+	every := []int{0}
+	if network == "mem" {
+		every = []int{0, 10, 40}
+	}
+	s := drawSetting(t, p.meta.Layout, every...)
+	s.real = network
+	if steps := len(p.ops); steps > 1 && rapid.Bool().Draw(t, "moves") {
+		s.moves, s.to = rapid.IntRange(1, steps-1).Draw(t, "after"), drawPlace(t, p.meta.Layout)
+	}
+	return s
 }

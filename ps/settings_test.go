@@ -21,11 +21,39 @@ import (
 
 // setting is how a program is run; under BSP nothing of it may be seen in the results.
 type setting struct {
-	servers, inFlight int
-	cut               string
-	every             int // about every how many requests a connection is lost; 0: none is
-	seed              uint64
-	real              string // servers of package server on the network of this name; "": stores on the fake one
+	place
+	inFlight int
+	uncached bool // no row is kept by the client
+	next     bool // a step is ended, and the values after it are asked for, in one message
+	every    int  // about every how many requests a connection is lost; 0: none is
+	seed     uint64
+	real     string // servers of package server on the network of this name; "": stores on the fake one
+	moves    int    // after so many steps all goes on from a checkpoint on other servers; 0: it does not
+	to       place  // where
+}
+
+// place is where matrices are kept, and how they are cut.
+type place struct {
+	servers int
+	cut     string
+}
+
+// drawPlace draws one that can have matrices of the layout.
+func drawPlace(t *rapid.T, kept matrix.Layout) place {
+	cuts := []string{"range", "column"}
+	if kept == matrix.RowSparse {
+		cuts = append(cuts, "hash")
+	}
+	return place{rapid.IntRange(1, 7).Draw(t, "servers"), rapid.SampledFrom(cuts).Draw(t, "cut")}
+}
+
+// drawSetting draws one in which a connection is lost about every so many requests, and for matrices of the layout.
+func drawSetting(t *rapid.T, kept matrix.Layout, every ...int) setting {
+	return setting{
+		place: drawPlace(t, kept), inFlight: rapid.IntRange(1, 5).Draw(t, "in flight"), uncached: rapid.Bool().Draw(t, "uncached"),
+		next:  rapid.Bool().Draw(t, "next"),
+		every: rapid.SampledFrom(every).Draw(t, "every"), seed: rapid.Uint64().Draw(t, "losses"),
+	}
 }
 
 // op is something a task does; what is seen of the matrix is written down.
@@ -132,7 +160,8 @@ func drawBlock(t *rapid.T, whole matrix.Rect) matrix.Block {
 // text is the block as text: every cell that is not zero, exactly.
 func text(b matrix.Block) string {
 	var out strings.Builder
-	d := b.ToDense().Data.Values().([]float64)
+	wide, _ := b.ToDense().Cast(matrix.F64)
+	d := wide.Data.Values().([]float64)
 	width := b.At.Cols.Len()
 	for i, v := range d {
 		if v != 0 {
@@ -163,19 +192,14 @@ func (p *program) happen(s setting) ([]string, error) {
 		o.Retry = time.Minute
 	}
 	if s.real != "" {
-		stop, err := realServers(&o, s)
-		if err != nil {
-			return nil, err
-		}
-		defer stop()
-		return p.tasksOf(o, s)
+		return p.onServers(o, s)
 	}
 	c := newCluster(s.servers)
 	o.Network, o.Servers = c.fake, c.addrs()
 	if s.every > 0 {
 		c.fate = lossy(s.seed, s.every)
 	}
-	saw, err := p.tasksOf(o, s)
+	saw, err := p.tasksOf(o, s, leg{place: s.place, to: len(p.ops)})
 	for i, st := range c.stores {
 		if len(st.wrong) > 0 {
 			err = errors.Join(err, fmt.Errorf("server %d: %q", i, st.wrong))
@@ -184,8 +208,14 @@ func (p *program) happen(s setting) ([]string, error) {
 	return saw, err
 }
 
+// leg is some steps of a program that are made at one place.
+type leg struct {
+	place
+	from, to int
+}
+
 // tasksOf runs all tasks of the program.
-func (p *program) tasksOf(o ps.Options, s setting) ([]string, error) {
+func (p *program) tasksOf(o ps.Options, s setting, l leg) ([]string, error) {
 	saw, errs := make([]string, p.tasks), make([]error, p.tasks)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -194,7 +224,7 @@ func (p *program) tasksOf(o ps.Options, s setting) ([]string, error) {
 		wg.Go(func() {
 			mine := o
 			mine.Task = task
-			if saw[task], errs[task] = p.task(ctx, mine, s); errs[task] != nil {
+			if saw[task], errs[task] = p.task(ctx, mine, s, l); errs[task] != nil {
 				cancel(errs[task])
 			}
 		})
@@ -203,47 +233,101 @@ func (p *program) tasksOf(o ps.Options, s setting) ([]string, error) {
 	return saw, errors.Join(errs...)
 }
 
-func (p *program) task(ctx context.Context, o ps.Options, s setting) (string, error) {
+func (p *program) task(ctx context.Context, o ps.Options, s setting, l leg) (string, error) {
 	c, err := ps.Dial(ctx, o)
 	if err != nil {
 		return "", err
 	}
 	defer c.Close()
-	if err := c.Create(ctx, s.cut, p.meta); err != nil {
+	if err := c.Create(ctx, l.cut, p.meta); err != nil {
 		return "", err
 	}
 	m, err := c.Matrix("m")
 	if err != nil {
 		return "", err
 	}
+	if err := l.begin(ctx, c, o.Task); err != nil {
+		return "", err
+	}
 	var saw strings.Builder
-	for step := range p.ops {
-		for _, x := range p.ops[step][o.Task] {
-			got, err := do(ctx, c, m, x)
-			if err != nil {
-				return "", fmt.Errorf("step %d: %s: %w", step, x.kind, err)
-			}
-			for _, b := range got {
-				fmt.Fprintf(&saw, "step %d %s: %s\n", step, x.kind, text(b))
-			}
+	for step := l.from; step < l.to; step++ {
+		if err := p.step(ctx, c, m, s, step, o.Task, &saw); err != nil {
+			return "", fmt.Errorf("step %d: %w", step, err)
 		}
-		if err := errors.Join(c.Clock(ctx, 1, 0.1), c.Barrier(ctx)); err != nil {
-			return "", err
-		}
-		if o.Task == 0 {
-			alone := p.alone
-			if s.real != "" {
-				alone = p.aloneWithServers
-			}
-			if err := alone(ctx, c, m, p.quiet[step], &saw); err != nil {
-				return "", fmt.Errorf("step %d: %s: %w", step, p.quiet[step], err)
-			}
-		}
-		if err := errors.Join(c.SyncClock(ctx), c.Barrier(ctx)); err != nil {
+	}
+	if l.to < len(p.ops) && o.Task == 0 {
+		if err := c.Checkpoint(ctx, "state"); err != nil {
 			return "", err
 		}
 	}
 	return saw.String(), c.Leave(ctx)
+}
+
+// begin has the first task restore what the leg before left, while the others wait.
+func (l leg) begin(ctx context.Context, c *ps.Client, task int) error {
+	if l.from == 0 {
+		return nil
+	}
+	if task == 0 {
+		if _, err := c.Restore(ctx, "state"); err != nil {
+			return err
+		}
+	}
+	return errors.Join(c.SyncClock(ctx), c.Barrier(ctx))
+}
+
+// step is what a task does in one step, and after it.
+func (p *program) step(ctx context.Context, c *ps.Client, m *ps.Matrix, s setting, step, task int, saw *strings.Builder) error {
+	for _, x := range p.ops[step][task] {
+		if s.uncached {
+			ps.Forget(m)
+		}
+		got, err := do(ctx, c, m, x)
+		if err != nil {
+			return fmt.Errorf("%s: %w", x.kind, err)
+		}
+		for _, b := range got {
+			fmt.Fprintf(saw, "step %d %s: %s\n", step, x.kind, text(b))
+		}
+	}
+	// What is read here may be read after the function that the first task runs, as that runs at once.
+	if _, err := s.tick(ctx, c, 1); err != nil {
+		return err
+	}
+	if err := c.Barrier(ctx); err != nil {
+		return err
+	}
+	if task == 0 {
+		alone := p.alone
+		if s.real != "" {
+			alone = p.aloneWithServers
+		}
+		if err := alone(ctx, c, m, p.quiet[step], saw); err != nil {
+			return fmt.Errorf("%s: %w", p.quiet[step], err)
+		}
+	}
+	after, err := s.tick(ctx, c, 0)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(saw, "after step %d: %s\n", step, text(after))
+	return c.Barrier(ctx)
+}
+
+// tick ends a step of so many examples, and reads everything.
+func (s *setting) tick(ctx context.Context, c *ps.Client, weight float64) (matrix.Block, error) {
+	all := []matrix.Lookup{{Matrix: "m"}}
+	var got []matrix.Block
+	var err error
+	if s.next {
+		got, err = c.Next(ctx, weight, 0.1, all)
+	} else if err = c.Clock(ctx, weight, 0.1); err == nil {
+		got, err = c.Pull(ctx, all)
+	}
+	if err != nil {
+		return matrix.Block{}, err
+	}
+	return got[0], nil
 }
 
 // alone is what one task does while the others wait.
@@ -269,25 +353,35 @@ func (p *program) alone(ctx context.Context, c *ps.Client, m *ps.Matrix, what st
 }
 
 func do(ctx context.Context, c *ps.Client, m *ps.Matrix, x op) ([]matrix.Block, error) {
+	delta := func() matrix.Block {
+		b, _ := x.block.Clone().Cast(m.Meta().DType)
+		return b
+	}
 	switch x.kind {
 	case "push":
-		return nil, c.Push("m", x.block.Clone())
+		return nil, c.Push("m", delta())
 	case "increment", "scattered":
-		b := x.block.Clone()
+		b := delta()
 		err := error(nil)
 		if x.kind == "scattered" {
 			err = m.IncrementRows(x.rows, b)
 		} else {
 			err = m.Increment(b)
 		}
-		if val, ok := b.Data.Values().([]float64); ok {
-			clear(val) // the increment has copied
+		switch val := b.Data.Values().(type) { // the increment has copied
+		case []float64:
+			clear(val)
+		case []float32:
+			clear(val)
 		}
 		return nil, err
 	case "flush":
 		return nil, c.Flush(ctx)
 	case "keys":
-		return pushAndPull(ctx, m, x.ids)
+		if m.Meta().DType == matrix.F32 {
+			return pushAndPull[float32](ctx, m, x.ids)
+		}
+		return pushAndPull[float64](ctx, m, x.ids)
 	case "cols":
 		b, err := m.GetCols(ctx, x.ids)
 		return []matrix.Block{b}, err
@@ -310,15 +404,15 @@ func do(ctx context.Context, c *ps.Client, m *ps.Matrix, x op) ([]matrix.Block, 
 }
 
 // pushAndPull does both by one plan, and shows the values of the inputs in a row of their own.
-func pushAndPull(ctx context.Context, m *ps.Matrix, keys []int64) ([]matrix.Block, error) {
+func pushAndPull[T float32 | float64](ctx context.Context, m *ps.Matrix, keys []int64) ([]matrix.Block, error) {
 	k, err := m.Plan(nil, keys)
 	if err != nil {
 		return nil, err
 	}
 	n := len(keys) * int(m.Meta().Rows)
-	grads, got := make([]float64, n), make([]float64, n)
+	grads, got := make([]T, n), make([]T, n)
 	for i := range grads {
-		grads[i] = 1 / float64(i+3)
+		grads[i] = 1 / T(i+3)
 	}
 	if err := ps.PushKeys(m, k, grads); err != nil {
 		return nil, err
@@ -326,7 +420,7 @@ func pushAndPull(ctx context.Context, m *ps.Matrix, keys []int64) ([]matrix.Bloc
 	if err := ps.PullKeys(ctx, m, k, got); err != nil {
 		return nil, err
 	}
-	return []matrix.Block{dense(matrix.At(0, 1, 0, int64(n)), got...)}, nil
+	return []matrix.Block{{At: matrix.At(0, 1, 0, int64(n)), Data: &matrix.Dense[T]{Val: got}}}, nil
 }
 
 // TestSettings runs random programs under different settings, with connections that are lost and without, and wants the
@@ -335,16 +429,9 @@ func TestSettings(t *testing.T) {
 	whole := t
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProgram(t)
-		want := p.run(whole, t, setting{servers: 1, cut: "column"})
+		want := p.run(whole, t, setting{place: place{1, "column"}, uncached: true})
 		for range 3 {
-			s := setting{
-				servers: rapid.IntRange(1, 5).Draw(t, "servers"), inFlight: rapid.IntRange(1, 5).Draw(t, "in flight"),
-				cut:   rapid.SampledFrom([]string{"range", "column", "hash"}).Draw(t, "cut"),
-				every: rapid.SampledFrom([]int{0, 5, 20}).Draw(t, "every"), seed: rapid.Uint64().Draw(t, "losses"),
-			}
-			if s.cut == "hash" && p.meta.Layout == matrix.RowDense {
-				s.cut = "range"
-			}
+			s := drawSetting(t, p.meta.Layout, 0, 5, 20)
 			for task, saw := range p.run(whole, t, s) {
 				if saw != want[task] {
 					t.Fatalf("under %+v task %d saw\n%swant\n%s", s, task, saw, want[task])

@@ -13,7 +13,7 @@ import (
 )
 
 // values of a 10 x 40 matrix: dense, or every third column of it.
-func value(row, col int64) float64 { return float64(row*40+col) / 8 * float64(1-2*(col%2)) }
+func value(row, col int64) float64 { return float64(row*40+col) / 7 * float64(1-2*(col%2)) }
 
 // partitions is the matrix cut by the partitioner, each partition with its values.
 func partitions(t *testing.T, layout matrix.Layout, dtype matrix.DType, cut string, blockCols int64) []psf.View {

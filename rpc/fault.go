@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// What a handler may answer instead of a response. The caller's error has the handler's text behind the server's
+// What a handler may answer instead of a response. The caller's error has the handler's text after the server's
 // address, and errors.Is finds these in it, whatever the network.
 var (
 	ErrStale     = errors.New("routing map is stale")

@@ -149,8 +149,8 @@ func TestCheckpointOfAJob(t *testing.T) {
 	})
 }
 
-// TestCheckpointBehindUpdate: a checkpoint has all of an update that runs, or nothing.
-func TestCheckpointBehindUpdate(t *testing.T) {
+// TestCheckpointDuringUpdate: a checkpoint has all of an update that runs, or nothing.
+func TestCheckpointDuringUpdate(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		busy := make(chan struct{})
 		add := psf.Update{Name: "slow", Part: func(v psf.View, _ []byte) error {
@@ -183,8 +183,8 @@ func TestCheckpointBehindUpdate(t *testing.T) {
 	})
 }
 
-// TestCheckpointBehindLoad: a checkpoint that is asked for while a load runs has what was loaded.
-func TestCheckpointBehindLoad(t *testing.T) {
+// TestCheckpointAfterLoad: a checkpoint that is asked for while a load runs has what was loaded.
+func TestCheckpointAfterLoad(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		store := &gate{Bucket: &blob.Mem{}}
 		s := serve(t, func(s *server.Server) { s.Bucket = store })

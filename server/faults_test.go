@@ -41,20 +41,20 @@ func seeds(t *testing.T) (first, count uint64) {
 	return 0, 500
 }
 
-// TestTrials runs jobs through faults of every kind. Whatever happens, every change is made once or the tasks hear why not.
+// TestScenarios runs jobs through faults of every kind. Whatever happens, every change is made once or the tasks hear why not.
 // A seed that fails is run again alone with FAULT_SEED=n; what the tasks do and what happens on each connection are the
 // same then, but not how the processors take turns.
-func TestTrials(t *testing.T) {
+func TestScenarios(t *testing.T) {
 	first, count := seeds(t)
 	var met [rpctest.Fates]int
 	ends := map[string]int{}
 	for seed := first; seed < first+count; seed++ {
-		tr := newTrial(seed)
+		sc := newScenario(seed)
 		ok := t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { tr.try(t, &met, ends) })
+			synctest.Test(t, func(t *testing.T) { sc.try(t, &met, ends) })
 		})
 		if !ok {
-			t.Errorf("FAULT_SEED=%d: %v", seed, tr)
+			t.Errorf("FAULT_SEED=%d: %v", seed, sc)
 		}
 	}
 	t.Logf("%d seeds: %v; faults met: %v", count, ends, met[1:])
@@ -65,14 +65,14 @@ func TestTrials(t *testing.T) {
 	}
 }
 
-// try runs the trial and says what is wrong with what came of it.
-func (tr *trial) try(t *testing.T, met *[rpctest.Fates]int, ends map[string]int) {
-	f := newFarm(t, tr.servers, tr)
-	out := tr.run(f)
+// try runs the scenario and says what is wrong with what came of it.
+func (sc *scenario) try(t *testing.T, met *[rpctest.Fates]int, ends map[string]int) {
+	f := newFarm(t, sc.servers, sc)
+	out := sc.run(f)
 	for fate, n := range f.faults.Met() {
 		met[fate] += n
 	}
-	tr.judge(t, out, ends)
+	sc.judge(t, out, ends)
 	f.faults.Wait()
 	time.Sleep(2 * time.Hour) // until nobody is waited for any more
 	synctest.Wait()
@@ -81,20 +81,20 @@ func (tr *trial) try(t *testing.T, met *[rpctest.Fates]int, ends map[string]int)
 			t.Errorf("server %d: bytes in use when all has ended: %v", i, used)
 		}
 	}
-	if tr.outage != serverStops {
-		tr.nameIsFree(t, f)
+	if sc.outage != serverStops {
+		sc.nameIsFree(t, f)
 	}
 	if out[0].err == nil {
-		tr.checkSaved(t, f, &out[0])
+		sc.checkSaved(t, f, &out[0])
 	}
 	f.close()
-	if tr.bound == ssp.BSP && out[0].err == nil {
-		tr.compare(t, out)
+	if sc.bound == ssp.BSP && out[0].err == nil {
+		sc.compare(t, out)
 	}
 }
 
 // judge looks at how the tasks ended, and at the integers in the end.
-func (tr *trial) judge(t *testing.T, out []taskOutcome, ends map[string]int) {
+func (sc *scenario) judge(t *testing.T, out []taskOutcome, ends map[string]int) {
 	failed := 0
 	for task, o := range out {
 		if o.err == nil {
@@ -104,28 +104,28 @@ func (tr *trial) judge(t *testing.T, out []taskOutcome, ends map[string]int) {
 		if !errors.Is(o.err, errVanished) && !causes.MatchString(o.err.Error()) {
 			t.Errorf("task %d: %v: it names neither server nor task", task, o.err)
 		}
-		if tr.outage == noOutage {
+		if sc.outage == noOutage {
 			t.Errorf("task %d: %v", task, o.err)
 		}
 	}
-	must := tr.outage == taskVanishes || tr.outage == taskGivesUp || tr.outage == serverStops
+	must := sc.outage == taskVanishes || sc.outage == taskGivesUp || sc.outage == serverStops
 	switch {
 	case failed == 0 && must:
-		t.Errorf("outage %d, and nobody has heard of it", tr.outage)
+		t.Errorf("outage %d, and nobody has heard of it", sc.outage)
 	case failed == 0:
 		ends["succeeded"]++
-	case failed < tr.tasks && must:
+	case failed < sc.tasks && must:
 		for task, o := range out {
 			if o.err == nil {
-				t.Errorf("task %d has finished in spite of outage %d", task, tr.outage)
+				t.Errorf("task %d has finished in spite of outage %d", task, sc.outage)
 			}
 		}
-	case failed < tr.tasks:
+	case failed < sc.tasks:
 		ends["failed at the end"]++
 	default:
 		ends["failed"]++
 	}
-	want := totals{n: make([]int64, (1+tr.tasks)*trialCols), k: map[int64][]int64{}}
+	want := totals{n: make([]int64, (1+sc.tasks)*scenarioCols), k: map[int64][]int64{}}
 	for _, o := range out {
 		want.add(&o.own)
 	}
@@ -157,10 +157,10 @@ func (a *totals) add(b *totals) {
 func (a *totals) differ(want *totals) string {
 	for i, v := range a.n {
 		if v != want.n[i] {
-			return fmt.Sprintf("cell %d,%d of n is %d, want %d", i/trialCols, i%trialCols, v, want.n[i])
+			return fmt.Sprintf("cell %d,%d of n is %d, want %d", i/scenarioCols, i%scenarioCols, v, want.n[i])
 		}
 	}
-	for _, key := range trialKeys() {
+	for _, key := range scenarioKeys() {
 		if a.k[key] == nil && want.k[key] == nil {
 			continue
 		}
@@ -175,7 +175,7 @@ func (a *totals) differ(want *totals) string {
 }
 
 // nameIsFree wants the job to have ended on every server: its name can be used again.
-func (tr *trial) nameIsFree(t *testing.T, f *farm) {
+func (sc *scenario) nameIsFree(t *testing.T, f *farm) {
 	p, err := ps.Dial(t.Context(), ps.Options{Network: f.net, Servers: f.addrs, Job: "j", Tasks: 1})
 	if err == nil {
 		err = p.Leave(t.Context())
@@ -187,14 +187,14 @@ func (tr *trial) nameIsFree(t *testing.T, f *farm) {
 }
 
 // checkSaved loads what was saved in the middle into another job.
-func (tr *trial) checkSaved(t *testing.T, f *farm, o *taskOutcome) {
+func (sc *scenario) checkSaved(t *testing.T, f *farm, o *taskOutcome) {
 	p, err := ps.Dial(t.Context(), ps.Options{Network: f.net, Servers: f.addrs[:1], Job: "look", Tasks: 1})
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	defer func() { _ = p.Close() }()
-	err = errors.Join(p.Create(t.Context(), "", tr.matrices()[:2]...), p.Load(t.Context(), ps.LoadOptions{Path: "mid"}))
+	err = errors.Join(p.Create(t.Context(), "", sc.matrices()[:2]...), p.Load(t.Context(), ps.LoadOptions{Path: "mid"}))
 	if err != nil {
 		t.Errorf("what was saved: %v", err)
 		return
@@ -204,11 +204,11 @@ func (tr *trial) checkSaved(t *testing.T, f *farm, o *taskOutcome) {
 		t.Error(err)
 		return
 	}
-	if row := all[0].Data.Values().([]int64)[trialCols : 2*trialCols]; !slices.Equal(row, o.savedAs) {
+	if row := all[0].Data.Values().([]int64)[scenarioCols : 2*scenarioCols]; !slices.Equal(row, o.savedAs) {
 		t.Errorf("its own row is saved as %v, want %v", row, o.savedAs)
 	}
 	for _, b := range all {
-		o.saw = append(o.saw, sight{tr.steps, "saved", bits(b)})
+		o.saw = append(o.saw, sight{sc.steps, "saved", bits(b)})
 	}
 	if err := p.Leave(t.Context()); err != nil {
 		t.Error(err)
@@ -216,8 +216,8 @@ func (tr *trial) checkSaved(t *testing.T, f *farm, o *taskOutcome) {
 }
 
 // compare wants every task to have read, bit for bit, what it reads when nothing goes wrong and everything is on one server.
-func (tr *trial) compare(t *testing.T, out []taskOutcome) {
-	calm := *tr
+func (sc *scenario) compare(t *testing.T, out []taskOutcome) {
+	calm := *sc
 	calm.outage = noOutage
 	f := newFarm(t, 1, nil)
 	defer f.close()
@@ -228,7 +228,7 @@ func (tr *trial) compare(t *testing.T, out []taskOutcome) {
 			return
 		}
 	}
-	tr.checkSaved(t, f, &want[0])
+	sc.checkSaved(t, f, &want[0])
 	for task := range out {
 		got, want := out[task].saw, want[task].saw
 		for i := range min(len(got), len(want)) {

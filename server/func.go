@@ -99,7 +99,7 @@ func (b *beside) finish(err error) {
 	}
 }
 
-// get runs a get function beside each partition of this server. It waits for no clock, but stays behind the task's changes.
+// get runs a get function beside each partition of this server. It waits for no clock, but comes after the task's changes.
 func (s *Server) get(m *member, x *rpc.Exchange) {
 	fn, err := s.Funcs.Get(x.Func)
 	if err != nil {

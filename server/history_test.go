@@ -70,13 +70,13 @@ func TestHistories(t *testing.T) {
 	reads, adds := 0, 0
 	for seed := first; seed < first+max(1, seeds/5); seed++ {
 		synctest.Test(t, func(t *testing.T) {
-			tr := newTrial(seed)
-			tr.bound, tr.outage, tr.tasks = ssp.ASP, noOutage, 3
-			f := newFarm(t, tr.servers, tr)
+			sc := newScenario(seed)
+			sc.bound, sc.outage, sc.tasks = ssp.ASP, noOutage, 3
+			f := newFarm(t, sc.servers, sc)
 			defer f.close()
-			h := &histories{t: t, tr: tr, farm: f, keys: []int64{0, 1 << 33, 77}, of: make([][]porcupine.Operation, 3)}
+			h := &histories{t: t, sc: sc, farm: f, keys: []int64{0, 1 << 33, 77}, of: make([][]porcupine.Operation, 3)}
 			var wg sync.WaitGroup
-			for task := range tr.tasks {
+			for task := range sc.tasks {
 				wg.Go(func() {
 					if err := h.live(task); err != nil {
 						t.Errorf("FAULT_SEED=%d: task %d: %v", seed, task, err)
@@ -104,10 +104,10 @@ func TestHistories(t *testing.T) {
 	}
 }
 
-// histories is what the clients of a trial do to some keys, and see.
+// histories is what the clients of a scenario do to some keys, and see.
 type histories struct {
 	t    *testing.T
-	tr   *trial
+	sc   *scenario
 	farm *farm
 	keys []int64
 
@@ -116,17 +116,17 @@ type histories struct {
 }
 
 func (h *histories) live(task int) error {
-	rng := rand.New(rand.NewPCG(h.tr.seed, uint64(task)+100))
+	rng := rand.New(rand.NewPCG(h.sc.seed, uint64(task)+100))
 	ctx, cancel := within()
 	defer cancel()
-	w := newTrialTask(h.tr, h.farm, task)
+	w := newScenarioTask(h.sc, h.farm, task)
 	w.ctx = ctx
 	p, err := w.dial()
 	if err != nil {
 		return err
 	}
 	defer func() { _ = p.Close() }()
-	m := matrix.Meta{Name: "c", Rows: 1, Cols: trialWidth, DType: matrix.I64, Layout: matrix.RowSparse}
+	m := matrix.Meta{Name: "c", Rows: 1, Cols: scenarioWidth, DType: matrix.I64, Layout: matrix.RowSparse}
 	if err := p.Create(ctx, "", m); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (h *histories) operate(ctx context.Context, p *ps.Client, task int, rng *ra
 	if err != nil {
 		return err
 	}
-	call := time.Since(trialStart)
+	call := time.Since(scenarioStart)
 	if in[0].read {
 		err = ps.PullKeys(ctx, c, plan, val)
 	} else if err = ps.PushKeys(c, plan, val); err == nil {
@@ -167,7 +167,7 @@ func (h *histories) operate(ctx context.Context, p *ps.Client, task int, rng *ra
 	if err != nil {
 		return err
 	}
-	back := time.Since(trialStart)
+	back := time.Since(scenarioStart)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, k := range picked {

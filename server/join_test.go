@@ -302,8 +302,8 @@ func TestFirstFinishes(t *testing.T) {
 		first.pushed([]rpc.Part{m.row(1, 10)}) // in the clock that its leaving ends
 		first.leave()
 		first.Close()
-		for clock := range 3 {
-			want := []float64{0, 101, 211}[clock]
+		for clock := range 4 {
+			want := []float64{0, 101, 211, 311}[clock]
 			if got := second.pulled(m.whole(clock)); got[0] != want {
 				t.Errorf("at clock %d the value is %v, want %v", clock, got, want)
 			}

@@ -322,7 +322,7 @@ func TestStageToDisk(t *testing.T) {
 			for clock := range 3 {
 				fast.pushed(parts(clock, 1), w.tick(clock, 1, 1), k.tick(clock, 1, 1))
 			}
-			held := s.server.Ledger.Used()
+			used := s.server.Ledger.Used()
 			within, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			urgent, err := s.server.Ledger.Take(within, budget.Frames, s.server.Ledger.Most(budget.Frames), func() bool { return true })
@@ -330,7 +330,7 @@ func TestStageToDisk(t *testing.T) {
 				t.Fatalf("no room was made beside %v: %v", s.server.Ledger.Used(), err)
 			}
 			now := s.server.Ledger.Used()
-			before, left := held[budget.Frames]+held[budget.Stage], now[budget.Frames]+now[budget.Stage]-urgent.Bytes()
+			before, left := used[budget.Frames]+used[budget.Stage], now[budget.Frames]+now[budget.Stage]-urgent.Bytes()
 			if left >= before {
 				t.Errorf("%d bytes of deltas are in memory, %d were", left, before)
 			}

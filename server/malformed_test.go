@@ -140,7 +140,7 @@ func wrongJoins(*scene) map[string]wrong {
 
 func wrongCreates(*scene) map[string]wrong {
 	q := func(a rpc.Create) rpc.Request { return rpc.Request{Op: rpc.OpCreate, Arg: arg(a)} }
-	second := func(want error, change func(s *rpc.Spec)) wrong { // behind one that is right
+	second := func(want error, change func(s *rpc.Spec)) wrong { // after one that is right
 		s := spec("second", 1, 1, matrix.RowDense)
 		change(&s)
 		return wrong{q(rpc.Create{Matrices: []rpc.Spec{spec("first", 1, 1, matrix.RowDense), s}, Servers: 2}), want}

@@ -239,7 +239,7 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestRefusedPush wants the pull behind a push that the server refused to end with the push's error, not to wait for ever.
+// TestRefusedPush wants the pull after a push that the server refused to end with the push's error, not to wait for ever.
 func TestRefusedPush(t *testing.T) {
 	c := newCluster(t, &mem.Network{}, 2)
 	p, err := ps.Dial(t.Context(), ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Tasks: 1})

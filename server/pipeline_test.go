@@ -83,9 +83,9 @@ func (l slowLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestBehindChanges: what a task asks for stays behind the changes that it sent before, also when the job is busy with
+// TestAfterChanges: what a task asks for is answered after the changes that it sent before, also when the job is busy with
 // others and the changes have to wait.
-func TestBehindChanges(t *testing.T) {
+func TestAfterChanges(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		gate := make(chan struct{})
 		s := serve(t, func(s *server.Server) { s.Log = slog.New(slowLog{gate}) })

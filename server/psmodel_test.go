@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"thole.example/matrix"
+	"thole.example/part"
 	"thole.example/ps"
 	"thole.example/psf"
 	"thole.example/rpc"
@@ -138,6 +139,57 @@ func TestFillRow(t *testing.T) {
 	}
 }
 
+// TestInitialValues (T10): what cells begin with follows from seed, row and column, whatever keeps them and however many; uniform
+// values fill the range that the scale says, and no more.
+func TestInitialValues(t *testing.T) {
+	for _, kind := range []string{"normal", "uniform"} {
+		want := initialValues(t, 1, "column", matrix.RowDense, matrix.Init{Kind: kind, Scale: 0.25, Seed: 7})
+		for _, servers := range []int{1, 4} {
+			for _, p := range part.Partitioners() {
+				for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+					if p.Hash && layout == matrix.RowDense {
+						continue
+					}
+					got := initialValues(t, servers, p.Name, layout, matrix.Init{Kind: kind, Scale: 0.25, Seed: 7})
+					if !slices.Equal(got, want) {
+						t.Errorf("%s, %v by %s on %d servers: other values than on one", kind, layout, p.Name, servers)
+					}
+				}
+			}
+		}
+		for i, v := range initialValues(t, 4, "column", matrix.RowDense, matrix.Init{Kind: kind, Scale: 0.25, Seed: 8}) {
+			if v == want[i] {
+				t.Errorf("%s: cell %d begins with %v under another seed, too", kind, i, v)
+			}
+		}
+		if lo, hi := slices.Min(want), slices.Max(want); kind == "uniform" && (lo < -0.25 || lo > -0.24 || hi < 0.24 || hi >= 0.25) {
+			t.Errorf("uniform values from %v to %v, want all of [-0.25,0.25)", lo, hi)
+		}
+	}
+}
+
+// initialValues reads a new matrix of 3 x 500 cells.
+func initialValues(t *testing.T, servers int, cut string, layout matrix.Layout, init matrix.Init) (values []float64) {
+	t.Helper()
+	newCluster(t, &mem.Network{}, servers).run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+		m := meta("m", 3, 500, layout)
+		m.Init = init
+		if err := p.Create(ctx, cut, m); err != nil {
+			return err
+		}
+		cols := make([]int64, m.Cols)
+		for i := range cols {
+			cols[i] = int64(i)
+		}
+		got, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "m", Cols: cols}})
+		if err == nil {
+			values = got[0].Data.Values().([]float64)
+		}
+		return err
+	})
+	return values
+}
+
 // TestOthersFinish (T14, T15): a task that finishes first, or an optional one that goes away for good, holds nobody back, and the
 // others still wait for each other.
 func TestOthersFinish(t *testing.T) {
@@ -218,6 +270,93 @@ func TestSiblings(t *testing.T) {
 			return nil
 		})
 	})
+}
+
+// TestNobodyPolls (T17): a barrier of ten tasks, and a pull that waits, are over in the moment in which the last task comes. The
+// time is that of the bubble, which passes only while everybody sleeps.
+func TestNobodyPolls(t *testing.T) {
+	inBubble(t, 2, func(t *testing.T, c *cluster) {
+		const tasks = 10
+		c.run(tasks, ssp.BSP, func(ctx context.Context, p *ps.Client, task int) error {
+			if err := errors.Join(p.Create(ctx, "", meta("m", 1, 80, matrix.RowDense)), p.SyncClock(ctx), p.Barrier(ctx)); err != nil {
+				return err
+			}
+			begin := time.Now()
+			for round := range 4 {
+				time.Sleep(time.Duration(task+1) * time.Second)
+				err := p.Clock(ctx, 0, 0)
+				if err == nil && round%2 == 0 {
+					err = p.Barrier(ctx)
+				} else if err == nil {
+					_, err = steps(ctx, p, 2)
+				}
+				if err != nil {
+					return err
+				}
+				if passed, want := time.Since(begin), time.Duration(round+1)*tasks*time.Second; passed != want {
+					return fmt.Errorf("round %d is over after %v, the last task came after %v", round, passed, want)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// tally is a network that counts the pulls of its clients by server.
+type tally struct {
+	rpc.Network
+	pulls map[string]int64
+}
+
+func (n *tally) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
+	c, err := n.Network.Dial(ctx, addr)
+	return &tallyConn{c, n, addr}, err
+}
+
+type tallyConn struct {
+	rpc.Conn
+	of   *tally
+	addr string
+}
+
+func (c *tallyConn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
+	if q.Op == rpc.OpPull {
+		c.of.pulls[c.addr]++
+	}
+	return c.Conn.Start(ctx, q)
+}
+
+// TestFewMessages (T21): a row of 200 partitions on twenty servers takes a message to each of them; one that is large takes one
+// for each window of about 1 MiB, whole partitions as long as they fit.
+func TestFewMessages(t *testing.T) {
+	const servers = 20
+	for _, c := range []struct{ block, messages int64 }{{20_000, 1}, {60_000, 3}} { // ten partitions of 80 kB; 4 + 4 + 2 of 240 kB
+		net := &tally{Network: &mem.Network{}}
+		newCluster(t, net, servers).run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+			m := meta("m", 1, 200*c.block, matrix.RowDense)
+			m.DType, m.BlockCols = matrix.F32, c.block
+			if err := p.Create(ctx, "", m); err != nil {
+				return err
+			}
+			w, err := p.Matrix("m")
+			if err != nil {
+				return err
+			}
+			net.pulls = map[string]int64{}
+			if _, err := w.GetRow(ctx, 0); err != nil {
+				return err
+			}
+			for addr, n := range net.pulls {
+				if n != c.messages {
+					t.Errorf("%d messages to server %s for a row of %d cells, want %d", n, addr, m.Cols, c.messages)
+				}
+			}
+			if len(net.pulls) != servers || len(w.Parts().Owners) != 200 {
+				t.Errorf("%d servers are asked for %d partitions, want %d for 200", len(net.pulls), len(w.Parts().Owners), servers)
+			}
+			return nil
+		})
+	}
 }
 
 // TestSpread (T23): keys that are equal modulo 2^32, and small keys of a large space, are spread over all servers.

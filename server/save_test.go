@@ -34,7 +34,7 @@ func models() []matrix.Meta {
 func filled(m *matrix.Meta, version float32) matrix.Block {
 	if m.Layout == matrix.RowSparse {
 		d := &matrix.Cols[float32]{}
-		for c := int64(3); c < m.Cols; c += 4999 {
+		for c := int64(3); c < m.Cols; c += 97 {
 			d.Idx = append(d.Idx, c)
 			for r := range m.Rows {
 				d.Val = append(d.Val, version+float32(r)+float32(c)/2)

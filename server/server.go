@@ -1,5 +1,5 @@
 // Package server is the parameter server: the partitions it holds, the clocks of the jobs that use them, and the functions
-// beside the data, behind one rpc.Handler.
+// beside the data, as one rpc.Handler.
 //
 // # The story of a request
 //

@@ -168,40 +168,44 @@ func TestSlowSave(t *testing.T) {
 // TestSaveAtItsClock: a save that waits for others has the state of its clock, though the task that asked goes on, and
 // though the slowest task leaves.
 func TestSaveAtItsClock(t *testing.T) {
-	for _, leaves := range []bool{false, true} {
-		bubble(t, fmt.Sprintf("leaves %v", leaves), func(t *testing.T) {
-			store := &blob.Mem{}
-			s := serve(t, func(s *server.Server) { s.Bucket = store })
-			c, slow := s.join(0, 2, ssp.BSP), s.join(1, 2, ssp.BSP)
-			m := c.create(one("m", 1, 1))[0]
-			var calls []*rpc.Call
-			var pulls []*rpc.Call
-			for clock := range 4 {
-				calls = append(calls, c.saving(fmt.Sprint(clock), clock, m))
-				pulls = append(pulls, c.pull(m.whole(clock)))
-				c.pushed([]rpc.Part{m.row(clock, 1)}, own(clock), m.tick(clock, 0, 0))
-			}
-			for clock := range 4 {
-				if clock == 1 && leaves {
-					slow.leave()
-					break
-				}
-				slow.pushed([]rpc.Part{m.row(clock, 10)}, own(clock), m.tick(clock, 0, 0))
-			}
-			for clock := range 4 {
-				c.commit(fmt.Sprint(clock), c.wait(calls[clock]), m)
-				want := float64(11 * clock)
-				if leaves && clock > 0 {
-					want = float64(10 + clock)
-				}
-				if got := numbers(c.wait(pulls[clock]).Parts); got[0] != want {
-					t.Errorf("pulled at clock %d: %v, want %v", clock, got, want)
-				}
-				if got := saved(t, store, fmt.Sprint(clock), m); got[0] != want {
-					t.Errorf("saved at clock %d: %v, want %v", clock, got, want)
-				}
-			}
-		})
+	for _, bound := range []ssp.Bound{ssp.BSP, 2} {
+		for _, leaves := range []bool{false, true} {
+			bubble(t, fmt.Sprintf("%v, leaves %v", bound, leaves), func(t *testing.T) { saveAtClocks(t, bound, leaves) })
+		}
+	}
+}
+
+func saveAtClocks(t *testing.T, bound ssp.Bound, leaves bool) {
+	store := &blob.Mem{}
+	s := serve(t, func(s *server.Server) { s.Bucket = store })
+	c, slow := s.join(0, 2, bound), s.join(1, 2, bound)
+	m := c.create(one("m", 1, 1))[0]
+	var calls []*rpc.Call
+	var pulls []*rpc.Call
+	for clock := range 4 {
+		calls = append(calls, c.saving(fmt.Sprint(clock), clock, m))
+		pulls = append(pulls, c.pull(m.whole(clock)))
+		c.pushed([]rpc.Part{m.row(clock, 1)}, own(clock), m.tick(clock, 0, 0))
+	}
+	for clock := range 4 {
+		if clock == 1 && leaves {
+			slow.leave()
+			break
+		}
+		slow.pushed([]rpc.Part{m.row(clock, 10)}, own(clock), m.tick(clock, 0, 0))
+	}
+	for clock := range 4 {
+		c.commit(fmt.Sprint(clock), c.wait(calls[clock]), m)
+		want := float64(11 * clock)
+		if leaves && clock > 0 {
+			want = float64(10 + clock)
+		}
+		if got := numbers(c.wait(pulls[clock]).Parts); bound == ssp.BSP && got[0] != want {
+			t.Errorf("pulled at clock %d: %v, want %v", clock, got, want)
+		}
+		if got := saved(t, store, fmt.Sprint(clock), m); got[0] != want {
+			t.Errorf("saved at clock %d: %v, want %v", clock, got, want)
+		}
 	}
 }
 
@@ -296,7 +300,7 @@ func TestLoadIsAChange(t *testing.T) {
 		if got := c.pulled(m.whole(0)); !slices.Equal(got, []float64{2, 3}) {
 			t.Errorf("after a load, a push and the load again: %v, want 2 3", got)
 		}
-		// The push behind the load went on while it was read, and its partition was replaced after.
+		// The push after the load went on while it was read, and its partition was replaced after.
 		if got := c.pulled(k.keys(0, 1<<39)); got[0] != 5 && got[0] != 10 {
 			t.Errorf("after a load beside a push: %v", got)
 		}
@@ -313,12 +317,12 @@ func TestLoadWhileSaving(t *testing.T) {
 		c.pushed([]rpc.Part{ms[0].row(0, 1, 2), ms[1].columns(0, map[int64]float64{5: 5}), ms[2].row(0, 3, 4)})
 		c.commit("m", c.wait(c.saving("m", 0, ms...)), ms...)
 		entered := make(chan struct{})
-		held := &hold{gate: store, entered: entered}
-		s.server.Bucket = held
+		slow := &hold{gate: store, entered: entered}
+		s.server.Bucket = slow
 		call := c.saving("n", 0, ms...)
 		<-entered // the first partition is being written
 		c.wait(c.loading("m", ms...))
-		close(held.release())
+		close(slow.release())
 		_, err := c.outcome(call)
 		fails(t, "a save beside a load", err, rpc.ErrAborted, "loaded while it was being saved")
 		if got := c.pulled(ms[2].whole(0)); !slices.Equal(got, []float64{3, 4}) {

@@ -34,7 +34,7 @@ func (c column[T]) clone() column[T] {
 	return out
 }
 
-// state is the values with the slots behind them.
+// state is the values with the slots after them.
 func (c column[T]) state() []T { return slices.Concat(append([][]T{c.w}, c.slots...)...) }
 
 // oracle is a sparse matrix as a map of slices, with the rule's form for cells.

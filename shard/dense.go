@@ -20,7 +20,7 @@ const cellLimit = 1 << 36
 // chunk is how many cells of a dense partition are worked on and copied for marks at a time: they stay in a near cache.
 const chunk = 1 << 14
 
-// dense keeps every cell, row-major, and behind them each slot of the rule in the same order.
+// dense keeps every cell, row-major, and after them each slot of the rule in the same order.
 type dense[T number] struct {
 	at    matrix.Rect
 	width int // columns
@@ -111,7 +111,7 @@ func (d *dense[T]) runs(x *Delta, f func(at int, val []T)) {
 	}
 	width := int(x.Cols.Len())
 	if width == d.width {
-		width *= int(x.Rows.Len()) // whole rows lie behind each other
+		width *= int(x.Rows.Len()) // whole rows lie one after the other
 	}
 	for r := x.Rows.Lo; len(val) > 0; r++ {
 		f(d.cell(r, x.Cols.Lo), val[:width])

@@ -86,7 +86,7 @@ func (x *index) prepare() error {
 	return nil
 }
 
-// extend makes lines for all places and for n keys more, were they all behind the last one.
+// extend makes lines for all places and for n keys more, were they all after the last one.
 func (x *index) extend(n int) error {
 	return x.reach(max(int(x.spread.Wide), x.last+1) + n/kernel.Slots + 2)
 }

@@ -5,13 +5,13 @@ import "thole.example/kernel"
 // index finds the row of a key: open addressing over lines of five slots, with the place of a key ascending with its hash
 // (see kernel.Spread). A key stands in its line or, where that was full, in the first one to the right that was not: so all
 // lines from the place of a key to where it is are full but for the last. There is no way around from the end to the
-// beginning; behind the last place are some lines more.
+// beginning; after the last place are some lines more.
 //
 // It grows in place (grow.go): there never is a second table, so it can be rather full all the time.
 type index struct {
 	spread kernel.Spread
 	mem    kernel.Memory
-	lines  []kernel.Line // those in use, and some free ones behind
+	lines  []kernel.Line // those in use, and some free ones after them
 	keys   int
 	last   int    // the last line that ever had a key
 	edge   int    // while it grows: lines from here on have moved
@@ -28,7 +28,7 @@ type slot struct {
 // firstLines is how many lines an index begins with.
 const firstLines = 4
 
-// allPoints is behind every point of a hash.
+// allPoints is after every point of a hash.
 const allPoints = 1 << 32
 
 func newIndex(bits int) (*index, error) {
@@ -94,7 +94,7 @@ func (x *index) drop(line, at int) {
 	l.Key[end], l.Row[end] = 0, 0
 }
 
-// strayed finds a key behind a line whose search goes through it: in the first line that has one, up to the first that is
+// strayed finds a key after a line whose search goes through it: in the first line that has one, up to the first that is
 // not full. at is -1 if there is none.
 func (x *index) strayed(hole int) (line, at int) {
 	for line = hole + 1; ; line++ {

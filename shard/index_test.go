@@ -17,7 +17,7 @@ func (x *index) check(t *rapid.T, want map[uint64]uint32) {
 		l := &x.lines[line]
 		for i, row := range l.Row {
 			if i >= l.Taken() && (row != 0 || l.Key[i] != 0) {
-				t.Fatalf("line %d: a key or row behind the free slot %d", line, l.Taken())
+				t.Fatalf("line %d: a key or row after the free slot %d", line, l.Taken())
 			}
 		}
 		for i := range l.Taken() {

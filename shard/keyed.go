@@ -11,7 +11,7 @@ import (
 )
 
 // keyed keeps the columns that were written, found by key. A column is a row of the slab: the values of all rows of the
-// matrix, and behind them those of each slot of the rule.
+// matrix, and after them those of each slot of the rule.
 type keyed[T number] struct {
 	at    matrix.Rect
 	rows  int // of the matrix: values of a column

@@ -37,7 +37,7 @@ func (m *Mark) Steps() int64 { return m.steps }
 func (m *Mark) Keys(n int) []int64 { return m.mark.list(max(1, n)) }
 
 // Read copies columns of a sparse partition to dst, one after the other, in any order, each at most once in the life of
-// the mark: the values of all rows, and with state those of each slot of the rule behind them.
+// the mark: the values of all rows, and with state those of each slot of the rule after them.
 func (m *Mark) Read(dst []byte, keys []int64, state bool) error {
 	if err := m.mark.read(dst, keys, state); err != nil {
 		return fmt.Errorf("matrix %s: %w", m.s.meta.Name, err)

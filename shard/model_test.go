@@ -327,7 +327,7 @@ func TestInitial(t *testing.T) {
 			at := block(t, m.Rect()).At
 			stored(read(m, at), func(row, col int64, v float64) {
 				if want := whole[fmt.Sprint(row, col)]; v != want || v == 0 || math.Abs(v) > 10 {
-					t.Fatalf("cell (%d,%d) begins with %v in the piece %v, want %v", row, col, v, at, want)
+					t.Fatalf("cell (%d,%d) begins with %v in the part %v, want %v", row, col, v, at, want)
 				}
 			})
 		})

@@ -9,7 +9,7 @@ import (
 	"thole.example/wire"
 )
 
-// slab holds rows by number. A row has its values and behind them those of each slot of the rule; it keeps its number, and
+// slab holds rows by number. A row has its values and after them those of each slot of the rule; it keeps its number, and
 // begins at a multiple of its size where that is a power of two. Row 0 is always zero: it stands for all that are absent.
 type slab[T number] struct {
 	mem    kernel.Memory

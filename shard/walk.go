@@ -56,7 +56,7 @@ func (k *keyed[T]) locate(w *walk, at int) {
 	kernel.Locate(&k.index.spread, k.index.lines, w.part(at), w.line[at/block%2][:])
 }
 
-// find finds the rows of the block that begins at a key, which is located, and locates the one behind it. When new columns
+// find finds the rows of the block that begins at a key, which is located, and locates the one after it. When new columns
 // make the index grow, places move to the right: some keys that were located before seem to be missing then, and insert
 // finds them.
 func (k *keyed[T]) find(w *walk, at int) {
@@ -69,7 +69,7 @@ func (k *keyed[T]) find(w *walk, at int) {
 	}
 }
 
-// fetch has the processor fetch a part of rows: size bytes, behind from others.
+// fetch has the processor fetch a part of rows: size bytes, from an offset on.
 func (k *keyed[T]) fetch(rows []uint32, from, size int) {
 	kernel.Fetch(k.slab.data()[from:], k.slab.stride*k.size, size, rows)
 }

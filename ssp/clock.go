@@ -11,13 +11,13 @@ const Finished = math.MaxInt32
 
 // Clocks knows how far each task is. The zero value has no task.
 type Clocks struct {
-	at      []int
-	slowest int
-	behind  int // how many tasks are at the slowest clock
+	at        []int
+	slowest   int
+	atSlowest int // how many tasks are at the slowest clock
 }
 
 // NewClocks has the tasks 0..tasks-1, all at clock 0.
-func NewClocks(tasks int) *Clocks { return &Clocks{at: make([]int, tasks), behind: tasks} }
+func NewClocks(tasks int) *Clocks { return &Clocks{at: make([]int, tasks), atSlowest: tasks} }
 
 // Tick moves a task to clock n and answers with the slowest clock. A clock never goes back, and a task that is not of
 // the job is an error.
@@ -31,7 +31,7 @@ func (c *Clocks) Tick(task, n int) (slowest int, err error) {
 	}
 	c.at[task] = n
 	if now == c.slowest && n > now {
-		if c.behind--; c.behind == 0 {
+		if c.atSlowest--; c.atSlowest == 0 {
 			c.count()
 		}
 	}
@@ -43,7 +43,7 @@ func (c *Clocks) count() {
 	c.slowest = slices.Min(c.at)
 	for _, n := range c.at {
 		if n == c.slowest {
-			c.behind++
+			c.atSlowest++
 		}
 	}
 }

@@ -3,7 +3,7 @@ package ssp
 import "time"
 
 // Event is something that has happened to a job; the types of this file are all there are. A job owns the slices of an
-// event from Step on until the event's request is answered or refused; what is behind Req and Delta.Data it never looks
+// event from Step on until the event's request is answered or refused; what Req and Delta.Data refer to it never looks
 // at. Conn numbers connections in the order in which they were opened: a later one has the higher number.
 type Event interface{ event() }
 

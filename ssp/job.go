@@ -169,7 +169,7 @@ func (j *Job[D, R]) series(m Matrix) *series[D] {
 			s.clocks.at[task] = Finished
 		}
 	}
-	s.clocks.behind = 0
+	s.clocks.atSlowest = 0
 	s.clocks.count()
 	s.shown = s.clocks.Slowest()
 	return s

@@ -19,7 +19,7 @@ import (
 
 // fence is a block of the page about the frames that stands between fences.
 type fence struct {
-	kind string // what stands behind the opening fence
+	kind string // what stands after the opening fence
 	text string
 }
 

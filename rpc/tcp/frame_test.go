@@ -38,7 +38,7 @@ func readAll(b []byte, ledger *budget.Ledger, t testing.TB) (ids []uint64, err e
 	}
 }
 
-// whole is a frame with something in every field, and one behind it.
+// whole is a frame with something in every field, and one after it.
 func whole() []byte {
 	return append(sealed(0, kindRequest, 1, rpctest.Sample()), sealed(1, kindAlive, 1, nil)...)
 }

@@ -74,7 +74,7 @@ func (h hello) bytes() []byte {
 	return append(b, h.name...)
 }
 
-// helloSum is the checksum of what stands before it and of the name behind it.
+// helloSum is the checksum of what stands before it and of the name after it.
 func helloSum(before []byte, name string) uint32 {
 	return kernel.CRC32C(kernel.CRC32C(0, before), []byte(name))
 }

@@ -319,7 +319,7 @@ func (s *sender) write() error {
 // busy reports whether frames are being written.
 func (s *sender) busy() bool { return s.queued.Load() > 0 }
 
-// lastWords says why the connection ends, behind what is queued, if the other side takes it soon, and ends the sending.
+// lastWords says why the connection ends, after what is queued, if the other side takes it soon, and ends the sending.
 func (s *sender) lastWords(err error) {
 	f := s.frame(kindFault, 0)
 	rpc.NewFault("", err).Append(&f.Gather)

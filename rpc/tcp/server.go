@@ -63,7 +63,7 @@ func (l *listener) Close() error {
 	return err
 }
 
-// clientAddr is where a client is. Those behind Unix sockets have no address and get a number.
+// clientAddr is where a client is. Those of Unix sockets have no address and get a number.
 func (l *listener) clientAddr(nc net.Conn) string {
 	if addr := nc.RemoteAddr(); addr.Network() != "unix" {
 		return addr.String()

@@ -124,7 +124,7 @@ func (n Network) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	return dialed(n, nc, addr, theirs), nil
 }
 
-// keepAlive lets the system find dead machines behind idle connections.
+// keepAlive lets the system find dead machines at the other end of idle connections.
 func (n Network) keepAlive() net.KeepAliveConfig {
 	return net.KeepAliveConfig{Enable: true, Idle: n.Timeout, Interval: n.PingEvery, Count: 5}
 }

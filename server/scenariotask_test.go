@@ -14,9 +14,9 @@ import (
 	"thole.example/ssp"
 )
 
-// trialTask is a task of a trial: it does what its seed says, knows what it pushed, and looks whether it sees that.
-type trialTask struct {
-	tr     *trial
+// scenarioTask is a task of a scenario: it does what its seed says, knows what it pushed, and looks whether it sees that.
+type scenarioTask struct {
+	sc     *scenario
 	farm   *farm
 	task   int
 	net    *mortal
@@ -27,27 +27,27 @@ type trialTask struct {
 	step   int
 	out    taskOutcome
 
-	kept    [trialCols]int64   // pushed to its own row and not sent
-	sent    [trialCols]int64   // sent
-	byClock [][trialCols]int64 // what was sent before each clock of matrix n
+	kept    [scenarioCols]int64   // pushed to its own row and not sent
+	sent    [scenarioCols]int64   // sent
+	byClock [][scenarioCols]int64 // what was sent before each clock of matrix n
 }
 
-func newTrialTask(tr *trial, f *farm, task int) *trialTask {
-	w := &trialTask{tr: tr, farm: f, task: task, rng: rand.New(rand.NewPCG(tr.seed, uint64(task)+1)),
-		shared: rand.New(rand.NewPCG(tr.seed, 1<<32)), net: &mortal{Network: f.ways}, byClock: make([][trialCols]int64, 1)}
-	w.out.own = totals{n: make([]int64, (1+tr.tasks)*trialCols), k: map[int64][]int64{}}
+func newScenarioTask(sc *scenario, f *farm, task int) *scenarioTask {
+	w := &scenarioTask{sc: sc, farm: f, task: task, rng: rand.New(rand.NewPCG(sc.seed, uint64(task)+1)),
+		shared: rand.New(rand.NewPCG(sc.seed, 1<<32)), net: &mortal{Network: f.ways}, byClock: make([][scenarioCols]int64, 1)}
+	w.out.own = totals{n: make([]int64, (1+sc.tasks)*scenarioCols), k: map[int64][]int64{}}
 	return w
 }
 
 // errVanished is what the task of an outage comes to.
 var errVanished = errors.New("task vanished as it should")
 
-func (w *trialTask) run() taskOutcome {
+func (w *scenarioTask) run() taskOutcome {
 	ctx, cancel := within()
 	defer cancel()
 	w.ctx = ctx
 	if w.out.err = w.live(); w.out.err != nil {
-		w.out.err = fmt.Errorf("step %d at %v: %w", w.step, time.Since(trialStart).Round(time.Millisecond), w.out.err)
+		w.out.err = fmt.Errorf("step %d at %v: %w", w.step, time.Since(scenarioStart).Round(time.Millisecond), w.out.err)
 	}
 	if w.p != nil {
 		_ = w.p.Close()
@@ -55,14 +55,14 @@ func (w *trialTask) run() taskOutcome {
 	return w.out
 }
 
-func (w *trialTask) live() (err error) {
+func (w *scenarioTask) live() (err error) {
 	if w.p, err = w.dial(); err == nil {
-		err = w.p.Create(w.ctx, "", w.tr.matrices()...)
+		err = w.p.Create(w.ctx, "", w.sc.matrices()...)
 	}
 	if err == nil {
 		err = w.members()
 	}
-	for w.step = 0; err == nil && w.step < w.tr.steps; w.step++ {
+	for w.step = 0; err == nil && w.step < w.sc.steps; w.step++ {
 		if err = w.outage(); err != nil {
 			break
 		}
@@ -81,10 +81,10 @@ func (w *trialTask) live() (err error) {
 }
 
 // dial connects the task; whoever begins may find that a server is not there yet.
-func (w *trialTask) dial() (p *ps.Client, err error) {
+func (w *scenarioTask) dial() (p *ps.Client, err error) {
 	for range 20 {
-		p, err = ps.Dial(w.ctx, ps.Options{Network: w.net, Servers: w.farm.addrs, Job: "j", Task: w.task, Tasks: w.tr.tasks,
-			Bound: w.tr.bound, Retry: w.tr.retry(), InFlight: w.tr.inFlight})
+		p, err = ps.Dial(w.ctx, ps.Options{Network: w.net, Servers: w.farm.addrs, Job: "j", Task: w.task, Tasks: w.sc.tasks,
+			Bound: w.sc.bound, Retry: w.sc.retry(), InFlight: w.sc.inFlight})
 		if !errors.Is(err, rpc.ErrUnreachable) {
 			break
 		}
@@ -95,23 +95,23 @@ func (w *trialTask) dial() (p *ps.Client, err error) {
 
 // members waits for all tasks, as a worker does. Who comes when the others have failed and left begins the job anew, and
 // waits in vain.
-func (w *trialTask) members() error {
+func (w *scenarioTask) members() error {
 	ctx, cancel := context.WithTimeout(w.ctx, 3*time.Hour)
 	defer cancel()
 	var last rpc.Membership
 	err := w.p.Members(ctx, func(m rpc.Membership) { last = m })
-	if w.tr.outage != noOutage && errors.Is(err, context.DeadlineExceeded) {
+	if w.sc.outage != noOutage && errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("task %d has not come", last.Missing)
 	}
 	return err
 }
 
-// outage does what the trial has in store for one of its tasks.
-func (w *trialTask) outage() error {
-	if w.step != w.tr.at || w.task != w.tr.tasks-1 {
+// outage does what the scenario has in store for one of its tasks.
+func (w *scenarioTask) outage() error {
+	if w.step != w.sc.at || w.task != w.sc.tasks-1 {
 		return nil
 	}
-	switch w.tr.outage {
+	switch w.sc.outage {
 	case taskVanishes:
 		w.net.vanish()
 		return errVanished
@@ -124,7 +124,7 @@ func (w *trialTask) outage() error {
 }
 
 // act does one thing.
-func (w *trialTask) act() error {
+func (w *scenarioTask) act() error {
 	if w.rng.IntN(3) == 0 {
 		time.Sleep(time.Duration(w.rng.IntN(200)) * time.Millisecond)
 	}
@@ -135,7 +135,7 @@ func (w *trialTask) act() error {
 	case 2, 3:
 		return w.pushKeys(k)
 	case 4:
-		b := matrix.NewDense(matrix.F64, matrix.At(0, 1, 3, trialCols))
+		b := matrix.NewDense(matrix.F64, matrix.At(0, 1, 3, scenarioCols))
 		for i, v := range b.Data.Values().([]float64) {
 			b.Data.Values().([]float64)[i] = v + w.rng.NormFloat64()
 		}
@@ -173,7 +173,7 @@ func (w *trialTask) act() error {
 	}
 }
 
-func (w *trialTask) matrix(name string) *ps.Matrix {
+func (w *scenarioTask) matrix(name string) *ps.Matrix {
 	m, err := w.p.Matrix(name)
 	if err != nil {
 		panic(err)
@@ -182,9 +182,9 @@ func (w *trialTask) matrix(name string) *ps.Matrix {
 }
 
 // increment adds to cells of everybody's row and of the task's own.
-func (w *trialTask) increment(n *ps.Matrix) error {
-	lo := int64(w.rng.IntN(trialCols - 1))
-	hi := lo + 1 + w.rng.Int64N(trialCols-lo)
+func (w *scenarioTask) increment(n *ps.Matrix) error {
+	lo := int64(w.rng.IntN(scenarioCols - 1))
+	hi := lo + 1 + w.rng.Int64N(scenarioCols-lo)
 	b := matrix.NewDense(matrix.I64, matrix.At(0, 2, lo, hi))
 	val := b.Data.Values().([]int64)
 	own := int64(1 + w.task)
@@ -195,14 +195,14 @@ func (w *trialTask) increment(n *ps.Matrix) error {
 			row, col = own, col-(hi-lo)
 			w.kept[col] += val[i]
 		}
-		w.out.own.n[row*trialCols+col] += val[i]
+		w.out.own.n[row*scenarioCols+col] += val[i]
 	}
 	return n.IncrementRows([]int64{0, own}, b)
 }
 
 // keys are some columns, in any order, that may come twice.
-func (w *trialTask) keys(n int) []int64 {
-	all := trialKeys()
+func (w *scenarioTask) keys(n int) []int64 {
+	all := scenarioKeys()
 	keys := make([]int64, n)
 	for i := range keys {
 		keys[i] = all[w.rng.IntN(len(all))]
@@ -211,13 +211,13 @@ func (w *trialTask) keys(n int) []int64 {
 }
 
 // columns are ascending columns.
-func (w *trialTask) columns(n int) []int64 {
+func (w *scenarioTask) columns(n int) []int64 {
 	keys := w.keys(n)
 	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 
-func (w *trialTask) pushKeys(k *ps.Matrix) error {
+func (w *scenarioTask) pushKeys(k *ps.Matrix) error {
 	keys := w.keys(1 + w.rng.IntN(12))
 	plan, err := k.Plan(nil, keys)
 	if err != nil {
@@ -236,7 +236,7 @@ func (w *trialTask) pushKeys(k *ps.Matrix) error {
 }
 
 // gradient pushes gradients for the rule of the matrix.
-func (w *trialTask) gradient(r *ps.Matrix) error {
+func (w *scenarioTask) gradient(r *ps.Matrix) error {
 	keys := w.keys(1 + w.rng.IntN(12))
 	plan, err := r.Plan(nil, keys)
 	if err != nil {
@@ -249,7 +249,7 @@ func (w *trialTask) gradient(r *ps.Matrix) error {
 	return ps.PushKeys(r, plan, val)
 }
 
-func (w *trialTask) pullKeys(r *ps.Matrix) error {
+func (w *scenarioTask) pullKeys(r *ps.Matrix) error {
 	keys := w.keys(1 + w.rng.IntN(12))
 	plan, err := r.Plan(nil, keys)
 	if err != nil {
@@ -263,7 +263,7 @@ func (w *trialTask) pullKeys(r *ps.Matrix) error {
 }
 
 // see remembers what it reads, if everybody must see it in every run.
-func (w *trialTask) see(what string, read func() ([]matrix.Block, error)) error {
+func (w *scenarioTask) see(what string, read func() ([]matrix.Block, error)) error {
 	all, err := read()
 	if err != nil {
 		return err
@@ -275,13 +275,13 @@ func (w *trialTask) see(what string, read func() ([]matrix.Block, error)) error 
 }
 
 // update runs a function beside the data.
-func (w *trialTask) update() error {
+func (w *scenarioTask) update() error {
 	w.out.own.u++
 	return w.matrix("u").Update(w.ctx, &more, nil)
 }
 
 // hurry has a change sent by a call that does not wait for long.
-func (w *trialTask) hurry() error {
+func (w *scenarioTask) hurry() error {
 	ctx, cancel := context.WithTimeout(w.ctx, time.Duration(w.rng.IntN(150))*time.Millisecond)
 	defer cancel()
 	err := w.p.Flush(ctx)
@@ -296,33 +296,33 @@ func (w *trialTask) hurry() error {
 }
 
 // send notes that what was kept is sent with the next call.
-func (w *trialTask) send() {
+func (w *scenarioTask) send() {
 	for i, v := range w.kept {
 		w.sent[i] += v
 	}
-	w.kept = [trialCols]int64{}
+	w.kept = [scenarioCols]int64{}
 }
 
 // ticked notes that matrix n has ticked.
-func (w *trialTask) ticked() { w.byClock = append(w.byClock, w.sent) }
+func (w *scenarioTask) ticked() { w.byClock = append(w.byClock, w.sent) }
 
 // ownRow wants the row that only this task changes to be what it pushed, as far as the bound lets it see that.
-func (w *trialTask) ownRow(n *ps.Matrix) error {
+func (w *scenarioTask) ownRow(n *ps.Matrix) error {
 	b, err := n.GetRow(w.ctx, int64(1+w.task))
 	if err != nil {
 		return err
 	}
 	got := b.Data.Values().([]int64)
-	if w.tr.bound == ssp.ASP {
+	if w.sc.bound == ssp.ASP {
 		if !slices.Equal(got, w.sent[:]) {
 			return fmt.Errorf("step %d: its own row is %v, want what it sent: %v", w.step, got, w.sent)
 		}
 		return nil
 	}
 	now := len(w.byClock) - 1
-	least := max(w.tr.bound.Need(now), 0)
-	if as := n.AsOf(); as < w.tr.bound.Need(now) {
-		return fmt.Errorf("step %d: row as of clock %d, want %d or later", w.step, as, w.tr.bound.Need(now))
+	least := max(w.sc.bound.Need(now), 0)
+	if as := n.AsOf(); as < w.sc.bound.Need(now) {
+		return fmt.Errorf("step %d: row as of clock %d, want %d or later", w.step, as, w.sc.bound.Need(now))
 	}
 	for col, v := range got {
 		some := false
@@ -337,7 +337,7 @@ func (w *trialTask) ownRow(n *ps.Matrix) error {
 }
 
 // tick ends the step, in the way that all tasks do.
-func (w *trialTask) tick() error {
+func (w *scenarioTask) tick() error {
 	w.send()
 	how := w.shared.IntN(5)
 	if err := w.clock(how); err != nil {
@@ -348,13 +348,13 @@ func (w *trialTask) tick() error {
 			return err
 		}
 	}
-	if save := w.shared.IntN(8) == 0 || w.step == w.tr.steps/2; save && w.task == 0 {
+	if save := w.shared.IntN(8) == 0 || w.step == w.sc.steps/2; save && w.task == 0 {
 		return w.save()
 	}
 	return nil
 }
 
-func (w *trialTask) clock(how int) error {
+func (w *scenarioTask) clock(how int) error {
 	defer w.ticked()
 	switch how {
 	case 0:
@@ -373,13 +373,13 @@ func (w *trialTask) clock(how int) error {
 }
 
 // save saves the integers, and looks up what its own row was.
-func (w *trialTask) save() error {
+func (w *scenarioTask) save() error {
 	w.out.savedAs = slices.Clone(w.sent[:])
 	return w.p.Save(w.ctx, ps.SaveOptions{Codec: "angel", Path: "mid", Matrices: []string{"n", "k"}, Lossy: true, Replace: true})
 }
 
 // finish waits for all tasks and reads everything.
-func (w *trialTask) finish() error {
+func (w *scenarioTask) finish() error {
 	w.send()
 	if err := w.p.Clock(w.ctx, 1, 0.1); err != nil {
 		return err

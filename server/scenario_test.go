@@ -22,7 +22,7 @@ import (
 	"thole.example/wire"
 )
 
-// outage is what goes wrong in a trial besides faults that pass.
+// outage is what goes wrong in a scenario besides faults that pass.
 type outage uint8
 
 const (
@@ -34,11 +34,11 @@ const (
 	outages             // their number
 )
 
-// calmTrials is of how many trials one has an outage.
-const calmTrials = 6
+// calmScenarios is of how many scenarios one has an outage.
+const calmScenarios = 6
 
-// trial is a job that a seed describes: what its tasks do, and what happens to it.
-type trial struct {
+// scenario is a job that a seed describes: what its tasks do, and what happens to it.
+type scenario struct {
 	seed     uint64
 	servers  int
 	tasks    int
@@ -51,28 +51,28 @@ type trial struct {
 	at       int // the step of the outage
 }
 
-func newTrial(seed uint64) *trial {
+func newScenario(seed uint64) *scenario {
 	rng := rand.New(rand.NewPCG(seed, 0))
-	tr := &trial{
+	sc := &scenario{
 		seed: seed, servers: 2 + rng.IntN(2), tasks: 2 + rng.IntN(3), steps: 6 + rng.IntN(6),
 		bound: []ssp.Bound{ssp.BSP, 1, ssp.ASP}[rng.IntN(3)], inFlight: 1 + rng.IntN(6),
 		chance: []float64{0.002, 0.01, 0.02}[rng.IntN(3)], bytes: rng.IntN(2) == 0,
 	}
-	if rng.IntN(calmTrials) == 0 {
-		tr.outage = impatience + outage(rng.IntN(int(outages-impatience)))
+	if rng.IntN(calmScenarios) == 0 {
+		sc.outage = impatience + outage(rng.IntN(int(outages-impatience)))
 	}
-	tr.at = rng.IntN(tr.steps)
-	return tr
+	sc.at = rng.IntN(sc.steps)
+	return sc
 }
 
-func (tr *trial) String() string {
+func (sc *scenario) String() string {
 	return fmt.Sprintf("seed %d: %d servers, %d tasks, %d steps, %v, %d changes in flight, chance %v, outage %d at step %d, bytes %v",
-		tr.seed, tr.servers, tr.tasks, tr.steps, tr.bound, tr.inFlight, tr.chance, tr.outage, tr.at, tr.bytes)
+		sc.seed, sc.servers, sc.tasks, sc.steps, sc.bound, sc.inFlight, sc.chance, sc.outage, sc.at, sc.bytes)
 }
 
-// retry is how long the trial's clients try to come back.
-func (tr *trial) retry() time.Duration {
-	if tr.outage == impatience {
+// retry is how long the scenario's clients try to come back.
+func (sc *scenario) retry() time.Duration {
+	if sc.outage == impatience {
 		return 2 * time.Second
 	}
 	return 30 * time.Minute
@@ -88,7 +88,7 @@ var more = psf.Update{Name: "more", Part: func(v psf.View, _ []byte) error {
 	return nil
 }}
 
-// farm is the servers of a trial.
+// farm is the servers of a scenario.
 type farm struct {
 	bucket    *blob.Mem
 	net       *mem.Network
@@ -100,16 +100,16 @@ type farm struct {
 	stop      context.CancelFunc
 }
 
-// newFarm starts servers, with faults on the way to them if the trial is not nil.
-func newFarm(t *testing.T, servers int, tr *trial) *farm {
+// newFarm starts servers, with faults on the way to them if the scenario is not nil.
+func newFarm(t *testing.T, servers int, sc *scenario) *farm {
 	f := &farm{bucket: &blob.Mem{}, net: &mem.Network{Log: slog.New(slog.DiscardHandler)}}
 	f.ways = f.net
-	if tr != nil {
+	if sc != nil {
 		inner := rpc.Network(f.net)
-		if tr.bytes {
+		if sc.bytes {
 			inner = &counted{f.net, f}
 		}
-		f.faults = &rpctest.Faulty{Network: inner, Seed: tr.seed, Chance: rpctest.Even(tr.chance), Refuse: 0.1,
+		f.faults = &rpctest.Faulty{Network: inner, Seed: sc.seed, Chance: rpctest.Even(sc.chance), Refuse: 0.1,
 			Delay: 50 * time.Millisecond, Notice: 2 * time.Second, Timeout: 10 * time.Second}
 		f.ways = f.faults
 	}
@@ -210,25 +210,25 @@ func (n *mortal) vanish() {
 	}
 }
 
-// The matrices of a trial. Row 0 of the integers is everybody's, row 1+t that of task t alone.
+// The matrices of a scenario. Row 0 of the integers is everybody's, row 1+t that of task t alone.
 const (
-	trialCols  = 70
-	trialWidth = int64(1) << 40 // columns of the sparse ones
+	scenarioCols  = 70
+	scenarioWidth = int64(1) << 40 // columns of the sparse ones
 )
 
-func (tr *trial) matrices() []matrix.Meta {
+func (sc *scenario) matrices() []matrix.Meta {
 	return []matrix.Meta{
-		{Name: "n", Rows: int64(1 + tr.tasks), Cols: trialCols, DType: matrix.I64, BlockCols: 20},
-		{Name: "k", Rows: 2, Cols: trialWidth, DType: matrix.I64, Layout: matrix.RowSparse},
-		{Name: "f", Rows: 1, Cols: trialCols, DType: matrix.F64, BlockCols: 9},
-		{Name: "r", Rows: 3, Cols: trialWidth, DType: matrix.F32, Layout: matrix.RowSparse, Rule: "adagrad",
+		{Name: "n", Rows: int64(1 + sc.tasks), Cols: scenarioCols, DType: matrix.I64, BlockCols: 20},
+		{Name: "k", Rows: 2, Cols: scenarioWidth, DType: matrix.I64, Layout: matrix.RowSparse},
+		{Name: "f", Rows: 1, Cols: scenarioCols, DType: matrix.F64, BlockCols: 9},
+		{Name: "r", Rows: 3, Cols: scenarioWidth, DType: matrix.F32, Layout: matrix.RowSparse, Rule: "adagrad",
 			Init: matrix.Init{Kind: "normal", Scale: 0.1, Seed: 5}},
 		{Name: "u", Rows: 1, Cols: 30, DType: matrix.I64, BlockCols: 10},
 	}
 }
 
-// trialKeys are the columns of sparse matrices that tasks use.
-func trialKeys() []int64 {
+// scenarioKeys are the columns of sparse matrices that tasks use.
+func scenarioKeys() []int64 {
 	keys := make([]int64, 24)
 	for i := range keys {
 		keys[i] = int64(i) * int64(i) * 7919 << (i % 3 * 9)
@@ -259,12 +259,12 @@ type sight struct {
 	bytes string
 }
 
-// run runs all tasks of the trial on the farm.
-func (tr *trial) run(f *farm) []taskOutcome {
-	out := make([]taskOutcome, tr.tasks)
+// run runs all tasks of the scenario on the farm.
+func (sc *scenario) run(f *farm) []taskOutcome {
+	out := make([]taskOutcome, sc.tasks)
 	var wg sync.WaitGroup
-	for task := range tr.tasks {
-		wg.Go(func() { out[task] = newTrialTask(tr, f, task).run() })
+	for task := range sc.tasks {
+		wg.Go(func() { out[task] = newScenarioTask(sc, f, task).run() })
 	}
 	wg.Wait()
 	return out
@@ -282,13 +282,13 @@ func bits(b matrix.Block) string {
 	return string(v)
 }
 
-// trialLimit is the time in which every job ends, come what may.
-const trialLimit = 10 * time.Hour
+// scenarioLimit is the time in which every job ends, come what may.
+const scenarioLimit = 10 * time.Hour
 
 // within is the context of a task: if it ends, something hangs.
 func within() (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(context.Background(), trialLimit, fmt.Errorf("nothing has happened for %v", trialLimit))
+	return context.WithTimeoutCause(context.Background(), scenarioLimit, fmt.Errorf("nothing has happened for %v", scenarioLimit))
 }
 
-// trialStart is when time begins in a bubble.
-var trialStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+// scenarioStart is when time begins in a bubble.
+var scenarioStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -1,0 +1,97 @@
+package shard
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"thole.example/wire"
+)
+
+// resident is how much of the machine's memory this process has now, without what the garbage collector can give back.
+func resident(t *testing.T) int64 {
+	t.Helper()
+	debug.FreeOSMemory()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip(err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// alone runs the test in a process of its own, unless it is in that, and reports whether it is.
+func alone(t *testing.T) bool {
+	const name = "THOLE_TEST_ALONE"
+	if os.Getenv(name) == t.Name() {
+		return true
+	}
+	c := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$")
+	c.Env = append(os.Environ(), name+"="+t.Name())
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	return false
+}
+
+// underRace reports whether the race detector is there, which takes memory of its own for ours.
+func underRace() bool {
+	info, _ := debug.ReadBuildInfo()
+	return info != nil && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
+
+// TestResident (D15): what Bytes says is what a table takes of the machine's memory: rows with slots, index, what steps and
+// marks keep.
+func TestResident(t *testing.T) {
+	if underRace() {
+		t.Skip("the race detector takes memory, too")
+	}
+	if !alone(t) {
+		return
+	}
+	const n, dim = 1 << 18, 4
+	before := resident(t)
+	s := newTable(t, "adagrad", dim)
+	defer s.Close()
+	keys := make([]int64, n)
+	for i, at := range rand.New(rand.NewPCG(1, 2)).Perm(n) {
+		keys[i] = tableKey(at)
+	}
+	val := make([]float32, n*dim)
+	for i := range val {
+		val[i] = 1
+	}
+	all := Delta{Rows: s.At().Rows, Cols: s.At().Cols, Keys: keys, Values: wire.View(val)}
+	brought := int64(8*len(keys) + 4*len(val))
+	check := func(after string) {
+		t.Helper()
+		took := resident(t) - before - brought
+		if counted := s.Bytes(); counted < took-took/10 || counted > took+took/4 {
+			t.Errorf("after %s %d bytes are counted, and %d are taken", after, counted, took)
+		}
+	}
+	if err := s.Set(all); err != nil {
+		t.Fatal(err)
+	}
+	check("new columns")
+	if err := s.Apply([]Delta{all, all}, 1, 0.1); err != nil {
+		t.Fatal(err)
+	}
+	check("a step with the gradients of two tasks")
+	mark := s.Mark()
+	if err := s.Apply([]Delta{all}, 1, 0.1); err != nil {
+		t.Fatal(err)
+	}
+	check("a step beside a mark")
+	mark.Close()
+	check("the end of the mark")
+	_ = keys[len(keys)-1] + int64(val[len(val)-1]) // the test still has them
+}
