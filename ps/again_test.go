@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"thole.example/matrix"
@@ -44,6 +45,40 @@ func TestSaveNotTwice(t *testing.T) {
 		t.Errorf("%d pushes, want 2; saves %q, want two of different names", pushes, stages)
 	}
 	c.right(t)
+}
+
+// TestReadAfterLoss: a read sees what the task pushed before it, also if the connection was lost on the way: the changes are
+// sent again first.
+func TestReadAfterLoss(t *testing.T) {
+	for _, lost := range []fate{lostBefore, lostAfter} {
+		for _, inFlight := range []int{1, 4} {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCluster(2)
+				p := c.dial(t, ps.Options{Bound: ssp.ASP, Retry: time.Minute, InFlight: inFlight})
+				defer p.Close()
+				d, s := both(t, p)
+				pushes := map[int]int{}
+				c.become(func(server int, q *rpc.Request) fate {
+					if q.Op == rpc.OpPush {
+						if pushes[server]++; pushes[server] == 2 {
+							return lost
+						}
+					}
+					return delivered
+				})
+				for i := range 3 {
+					pushOnes(t, d, s)
+					must(t, p.Clock(t.Context(), 0, 0))
+					row, err := d.GetRow(t.Context(), 0)
+					must(t, err)
+					if v := row.Data.Values().([]float64); slices.Min(v) != float64(i+1) || slices.Max(v) != float64(i+1) {
+						t.Errorf("after %d pushes the row is %v", i+1, v)
+					}
+				}
+				wantOnes(t, c, 3)
+			})
+		}
+	}
 }
 
 // TestKeysAskedTwice: keys that were asked for over a connection that was lost are not touched any more, though they were

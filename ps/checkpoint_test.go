@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"thole.example/blob"
 	"thole.example/ps"
 	"thole.example/rpc"
 )
@@ -90,5 +91,29 @@ func TestRestoreAnswers(t *testing.T) {
 		}
 		c.right(t)
 		p.Close()
+	}
+}
+
+// TestRestoreForgets: rows that were read before a restore are not those after it.
+func TestRestoreForgets(t *testing.T) {
+	o := ps.Options{Job: "j", Tasks: 1, Bound: 2}
+	stop, err := realServers(&o, setting{real: "mem"}, 2, &blob.Mem{})
+	must(t, err)
+	defer stop()
+	p, err := ps.Dial(t.Context(), o)
+	must(t, err)
+	defer p.Close()
+	m := create(t, p, "", oneMeta)
+	must(t, p.Checkpoint(t.Context(), "state"))
+	must(t, m.Increment(dense(oneAt, 1)))
+	must(t, p.SyncClock(t.Context()))
+	for _, want := range []float64{1, 0} {
+		row, err := m.GetRow(t.Context(), 0)
+		must(t, err)
+		if v := row.Data.Values().([]float64)[0]; v != want {
+			t.Errorf("the cell is %v, want %v", v, want)
+		}
+		_, err = p.Restore(t.Context(), "state")
+		must(t, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/ps"
+	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -126,7 +127,7 @@ func TestIndicesStay(t *testing.T) {
 	}
 }
 
-// TestCache: rows under the bound come from the cache and say their clock; a function beside the data empties it.
+// TestCache: rows under the bound come from the cache and say their clock.
 func TestCache(t *testing.T) {
 	c := newCluster(2)
 	p := c.dial(t, ps.Options{Bound: 2, Bounds: map[string]ssp.Bound{"s": ssp.ASP}})
@@ -151,6 +152,33 @@ func TestCache(t *testing.T) {
 	if requests[rpc.OpPull] != 8 {
 		t.Errorf("%d requests, want 8: rows under ASP are asked for each time", requests[rpc.OpPull])
 	}
+}
+
+// TestCacheForgets: a function beside the data, and a load, empty the cache.
+func TestCacheForgets(t *testing.T) {
+	c := newCluster(2)
+	p := c.dial(t, ps.Options{Bound: 2})
+	defer p.Close()
+	d, s := both(t, p)
+	pushOnes(t, d, s)
+	must(t, p.SyncClock(t.Context()))
+	reads := func(want float64) {
+		t.Helper()
+		for range 2 {
+			row, err := d.GetRow(t.Context(), 0)
+			must(t, err)
+			if v := row.Data.Values().([]float64)[0]; v != want {
+				t.Errorf("the row has %v, want %v", v, want)
+			}
+		}
+	}
+	reads(1)
+	must(t, p.Save(t.Context(), ps.SaveOptions{Codec: "x", Path: "m"}))
+	must(t, d.Update(t.Context(), &psf.Update{Name: "double"}, nil))
+	reads(2)
+	must(t, p.Load(t.Context(), ps.LoadOptions{Path: "m"}))
+	reads(1)
+	c.right(t)
 }
 
 // TestScatteredRows (T3, T4): one call adds to rows in any order, and some several times, what the delta was then.

@@ -25,9 +25,9 @@ func orders(n int) (all [][]int) {
 }
 
 // TestOrderOfSums: under BSP and SSP the sum is made in the order of tasks, in whichever order they come; under ASP in that in
-// which they come. The sum of these three tells the order: only 1 between the large ones is lost.
+// which they come. The sum of these three tells who came last: only after both large ones 1 is not lost.
 func TestOrderOfSums(t *testing.T) {
-	value := []float64{1e16, 1, -1e16}
+	value := []float64{1e16, -1e16, 1}
 	for _, bound := range []ssp.Bound{ssp.BSP, 3, ssp.ASP} {
 		for _, order := range orders(3) {
 			bubble(t, fmt.Sprint(bound, order), func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestOrderOfSums(t *testing.T) {
 				}
 				step := -want
 				if bound != ssp.ASP {
-					want, step = 0, -0.0
+					want, step = 1, -1.0/3
 				}
 				clock := 1
 				if bound == 3 {
@@ -204,8 +204,8 @@ func TestRates(t *testing.T) {
 		}
 		m := c[0].create(with(one("m", 1, 2), "sgd"))[0]
 		c[2].pushed(nil, m.tick(0, 0, 100))
-		c[1].pushed([]rpc.Part{m.row(0, 6, -2)}, m.tick(0, 3, 0.5))
-		c[0].pushed([]rpc.Part{m.row(0, 2, 0), m.row(0, 0, -2)}, m.tick(0, 1, 0.25))
+		c[1].pushed([]rpc.Part{m.row(0, 6, -2)}, m.tick(0, 3, 0.25))
+		c[0].pushed([]rpc.Part{m.row(0, 2, 0), m.row(0, 0, -2)}, m.tick(0, 1, 0.5))
 		if got := c[2].pulled(m.whole(1)); !slices.Equal(got, []float64{-0.5 * 8 / 4, 0.5 * 4 / 4}) {
 			t.Errorf("after a step: %v, want -1 0.5", got)
 		}
