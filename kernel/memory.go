@@ -71,10 +71,11 @@ func aligned(n int) []byte {
 	return b[from : from+uintptr(n) : from+uintptr(n)]
 }
 
-// Lines is memory as lines of an index.
+// Lines is memory as lines of an index; what is left at the end is none.
 func Lines(data []byte) []Line {
-	if len(data) == 0 {
+	n := uintptr(len(data)) / unsafe.Sizeof(Line{})
+	if n == 0 {
 		return nil
 	}
-	return unsafe.Slice((*Line)(unsafe.Pointer(&data[0])), uintptr(len(data))/unsafe.Sizeof(Line{}))
+	return unsafe.Slice((*Line)(unsafe.Pointer(&data[0])), n)
 }
