@@ -7,9 +7,10 @@ import "unsafe"
 // collector neither scans nor doubles it, in huge pages, which come as they are first written. The zero Memory is empty
 // and ready for use. One goroutine at a time may use it; views of its data are valid until the next Grow or Free.
 type Memory struct {
-	data   []byte
-	mapped mapping
-	fit    bool
+	data     []byte
+	mapped   mapping
+	fit      bool
+	prepared int // bytes up to the last one that Ready prepares
 }
 
 // mapFrom is from how many bytes on memory is mapped: below, huge pages would take more than they give. It also bounds
@@ -53,7 +54,8 @@ func (m *Memory) Free() {
 	*m = Memory{}
 }
 
-// Resident is about how many bytes of the first n have been taken from the system when they were all used.
+// Resident is about how many bytes have been taken from the system when the first n were all used, and those that Ready
+// prepares.
 func (m *Memory) Resident(n int) int {
 	if m.mapped.base == nil {
 		return len(m.data)
@@ -61,7 +63,7 @@ func (m *Memory) Resident(n int) int {
 	if m.fit {
 		return min(n, len(m.data))
 	}
-	return min((n+hugePage-1)&^(hugePage-1), len(m.data))
+	return min(max((n+hugePage-1)&^(hugePage-1), m.prepared), len(m.data))
 }
 
 // aligned is a slice that begins at a multiple of a cache line.

@@ -34,6 +34,7 @@ func (m *Memory) Ready(from, to int, fromEnd bool) {
 	if from >= to {
 		return
 	}
+	m.prepared = max(m.prepared, to)
 	pages := unsafe.Slice((*byte)(m.mapped.base), to)[from:]
 	m.mapped.ready.Go(func() {
 		for n := len(pages); n > 0; n -= hugePage {

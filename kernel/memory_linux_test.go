@@ -46,3 +46,21 @@ func TestFit(t *testing.T) {
 		t.Errorf("%d bytes taken for %d of %d", took, count, size)
 	}
 }
+
+// TestReadyCounts: what is prepared is taken, whether it is used or not.
+func TestReadyCounts(t *testing.T) {
+	var m Memory
+	defer m.Free()
+	if err := m.Grow(16 << 20); err != nil {
+		t.Fatal(err)
+	}
+	before := anonymous(t)
+	m.Ready(hugePage, 8<<20, false)
+	m.mapped.ready.Wait()
+	if n := m.Resident(100); n != 8<<20 {
+		t.Errorf("%d bytes are said to be taken, want 8 MiB", n)
+	}
+	if took := anonymous(t) - before; took > 8<<20 {
+		t.Errorf("%d bytes were taken, want 8 MiB at most", took)
+	}
+}
