@@ -19,8 +19,6 @@ const (
 	together = 16 << 10
 	// portion is about how much is written at once.
 	portion = 1 << 20
-	// slices is of how many slices that may be; systems take no more.
-	slices = 1024
 )
 
 // sender writes frames. A large frame, or a small one that nothing else is about to follow, goes out at once, from the
@@ -306,14 +304,22 @@ func (s *sender) took(n int) {
 // write writes what the system has not taken.
 func (s *sender) write() error {
 	for len(s.left) > 0 {
-		s.out = s.next()
-		n, err := s.out.WriteTo(s.nc)
-		s.took(int(n))
+		n, err := s.writeNext()
+		s.took(n)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *sender) writeNext() (int, error) {
+	if vec := s.next(); len(vec) == 1 {
+		return s.nc.Write(vec[0])
+	}
+	s.out = s.vec
+	n, err := s.out.WriteTo(s.nc)
+	return int(n), err
 }
 
 // busy reports whether frames are being written.

@@ -4,7 +4,11 @@ package tcp
 
 import "errors"
 
-// triesWrites says that writeFD is there.
-const triesWrites = false
+const (
+	// triesWrites says that writeFD is there.
+	triesWrites = false
+	// slices is of how many slices a write may be; systems take no more.
+	slices = 1024
+)
 
 func writeFD(uintptr, [][]byte) (int, error) { return 0, errors.ErrUnsupported }

@@ -4,9 +4,13 @@ package tcp
 
 import "syscall"
 
-// triesWrites says that writeFD is there.
-const triesWrites = true
+const (
+	// triesWrites says that writeFD is there.
+	triesWrites = true
+	// slices is of how many slices a write may be. The race detector knows that what was done before a write of one slice was
+	// done before the read of those bytes; it does not know that of gathered writes, neither of package unix nor of net.Buffers.
+	slices = 1
+)
 
-// writeFD writes the first slice. The race detector knows that what was done before a write of package syscall was done before
-// the read of those bytes, as with every other connection; it does not know that of a gathered write.
+// writeFD writes to a socket that does not wait.
 func writeFD(fd uintptr, vec [][]byte) (int, error) { return syscall.Write(int(fd), vec[0]) }

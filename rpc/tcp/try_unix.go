@@ -4,8 +4,12 @@ package tcp
 
 import "golang.org/x/sys/unix"
 
-// triesWrites says that writeFD is there.
-const triesWrites = true
+const (
+	// triesWrites says that writeFD is there.
+	triesWrites = true
+	// slices is of how many slices a write may be; systems take no more.
+	slices = 1024
+)
 
 // writeFD writes to a socket that does not wait.
 func writeFD(fd uintptr, vec [][]byte) (int, error) { return unix.Writev(int(fd), vec) }
