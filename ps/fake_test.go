@@ -90,7 +90,7 @@ func (f *fake) cut(peer *rpc.Peer) {
 	}
 }
 
-// release delivers what was kept, in order, and all from then on.
+// release delivers what was kept, in order, and all from then on. Nobody may call become before it has returned.
 func (f *fake) release() {
 	for {
 		f.mu.Lock()
