@@ -82,12 +82,13 @@ func (c *Client) Members(ctx context.Context, tell func(rpc.Membership)) error {
 	return nil
 }
 
-// Skipped is how many parts of pushes the servers have left out because of values that are infinite or no number, if the job
-// says so (Options.NonFinite): those of all tasks, in all matrices, as of the slowest clock of each; after a Barrier those of
-// every step before it. A part is what a push brings to a matrix on one server: all its keys, or what lies in one partition
-// of a dense matrix. The count begins anew with the job, also with one that goes on from a checkpoint.
-func (c *Client) Skipped(ctx context.Context) (int64, error) {
-	if err := c.begin(ctx, "skipped", nil); err != nil {
+// NonFinite is how many parts of pushes had values that are infinite or no number, and were refused, left out or applied, as
+// the job says (Options.NonFinite): those of all tasks, in all matrices. What was refused counts at once, as often as it came,
+// the rest as of the slowest clock of each matrix: after a Barrier that of every step before it. A part is what a push brings
+// to a matrix on one server: all its keys, or what lies in one partition of a dense matrix; of a push that is refused the first
+// one counts. The count begins anew with the job, also with one that goes on from a checkpoint.
+func (c *Client) NonFinite(ctx context.Context) (int64, error) {
+	if err := c.begin(ctx, "count of what is not finite", nil); err != nil {
 		return 0, err
 	}
 	defer c.end()
@@ -103,8 +104,8 @@ func (c *Client) Skipped(ctx context.Context) (int64, error) {
 		if err := x.link.read(x.resp, &now); err != nil {
 			return 0, err
 		}
-		if total += now.Skipped; now.Skipped < 0 || total < 0 {
-			return 0, x.link.lie("%d parts of pushes were left out, want 0 or more", now.Skipped)
+		if total += now.NonFinite; now.NonFinite < 0 || total < 0 {
+			return 0, x.link.lie("%d parts of pushes are not finite, want 0 or more", now.NonFinite)
 		}
 	}
 	return total, nil

@@ -95,7 +95,7 @@ func skipped(t *testing.T, c *cluster, task int) {
 		t.Error(err)
 		return
 	}
-	if n, err := p.Skipped(t.Context()); n != 0 || err != nil {
+	if n, err := p.NonFinite(t.Context()); n != 0 || err != nil {
 		t.Errorf("at first %d are left out, %v", n, err)
 	}
 	for step := range 5 {
@@ -112,7 +112,7 @@ func skipped(t *testing.T, c *cluster, task int) {
 		t.Error(err)
 		return
 	}
-	n, err := p.Skipped(t.Context())
+	n, err := p.NonFinite(t.Context())
 	if n != 2 || err != nil {
 		t.Errorf("task %d: %d are left out, %v, want 2", task, n, err)
 	}
@@ -131,7 +131,7 @@ func skipped(t *testing.T, c *cluster, task int) {
 	}
 }
 
-// TestNonFiniteChoice: the value decides what a push with an infinite value does.
+// TestNonFiniteChoice: the option decides what a push with an infinite value does. It is counted, whatever it does.
 func TestNonFiniteChoice(t *testing.T) {
 	for choice, want := range map[string]float64{"": 0, "refuse": 0, "skip": 0, "allow": math.Inf(1)} {
 		c, _ := withServers(t, 1)
@@ -149,6 +149,9 @@ func TestNonFiniteChoice(t *testing.T) {
 			if v := got[0].Data.Values().([]float64)[0]; v != want {
 				t.Errorf("%q: value %v, want %v", choice, v, want)
 			}
+		}
+		if n, err := p.NonFinite(t.Context()); n != 1 || err != nil {
+			t.Errorf("%q: %d are counted, %v", choice, n, err)
 		}
 		must(t, p.Close())
 	}
@@ -178,16 +181,16 @@ func TestNonFiniteAgreed(t *testing.T) {
 	}
 }
 
-// TestSkippedLie: a number of parts that there cannot be is not believed.
-func TestSkippedLie(t *testing.T) {
+// TestNonFiniteLie: a number of parts that there cannot be is not believed.
+func TestNonFiniteLie(t *testing.T) {
 	c, _ := withServers(t, 1)
 	p := c.dial(t, ps.Options{})
 	defer p.Close()
 	c.handlers[0] = handler(func(x *rpc.Exchange) {
-		text, _ := json.Marshal(rpc.Membership{Joined: 1, Skipped: -1})
+		text, _ := json.Marshal(rpc.Membership{Joined: 1, NonFinite: -1})
 		x.Answer(&rpc.Response{Results: []rpc.Result{{Data: text}}})
 	})
-	if n, err := p.Skipped(t.Context()); !errors.Is(err, ps.ErrAnswer) {
+	if n, err := p.NonFinite(t.Context()); !errors.Is(err, ps.ErrAnswer) {
 		t.Errorf("%d are left out, %v", n, err)
 	}
 }

@@ -46,7 +46,7 @@ type Options struct {
 	Bounds  map[string]ssp.Bound // of matrices that have a bound of their own, by name; all tasks give the same
 	// NonFinite is what the servers do with what is pushed to the matrices of the job with values that are infinite or no
 	// number: "refuse" (also "") fails the push, and tells the place of the first such value; "skip" leaves that matrix's part
-	// of the push out on that server, and counts it ([Client.Skipped]); "allow" applies it. All tasks give the same. What skip
+	// of the push out on that server; "allow" applies it. [Client.NonFinite] counts them. All tasks give the same. What skip
 	// leaves out depends on how a matrix is cut for the servers.
 	NonFinite string
 	Plan      string // settings that all tasks must have alike, words "name=value"; without a value any will do

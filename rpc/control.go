@@ -35,15 +35,15 @@ type Members struct {
 }
 
 // Membership answers OpMembers: how many tasks have joined, some of the missing ones, how many workers were refused, and
-// why the last one was; and what this server has left out of what the tasks pushed.
+// why the last one was; and how much of what the tasks pushed is not finite.
 type Membership struct {
 	Joined  int    `json:"joined"`
 	Missing []int  `json:"missing,omitempty"`
 	Refused int    `json:"refused,omitempty"`
 	Why     string `json:"why,omitempty"`
-	// Skipped is how many parts of pushes were left out because of values that are not finite ([SkipNonFinite]), as of the
-	// slowest clock of each matrix.
-	Skipped int64 `json:"skipped,omitempty"`
+	// NonFinite is how many parts of pushes had values that are not finite, and were refused, left out or applied as their
+	// matrix says ([NonFinite]); of those that were not refused, as of the slowest clock of each matrix.
+	NonFinite int64 `json:"nonfinite,omitempty"`
 }
 
 // Create is the argument of OpCreate: the matrices of a job and how they are partitioned. Every server computes the same

@@ -62,7 +62,7 @@ func (c *checkpoint) take(m *member, x *rpc.Exchange) {
 	c.shots, c.core = j.snapshots(c.stores), j.core.State()
 	for i := range c.core.Matrices { // what will be left out brings nothing
 		m := &c.core.Matrices[i]
-		m.Staged = slices.DeleteFunc(m.Staged, func(e ssp.Staged[*delta]) bool { return !e.Tick && e.Delta.skip != nil })
+		m.Staged = slices.DeleteFunc(m.Staged, func(e ssp.Staged[*delta]) bool { return !e.Tick && e.Delta.leftOut() })
 	}
 	c.eachDelta(func(d *delta) { d.use() })
 	j.later.then = append(j.later.then, func() {

@@ -40,11 +40,11 @@ func (s *Server) create(m *member, x *rpc.Exchange) {
 // newStore is one matrix, without values.
 func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error) {
 	m := &spec.Meta
-	nonFinite, err := rpc.ParseNonFinite(spec.NonFinite)
+	choice, err := rpc.ParseNonFinite(spec.NonFinite)
 	if err != nil {
 		return nil, fmt.Errorf("matrix %q: non-finite %w: %w", m.Name, err, rpc.ErrMalformed)
 	}
-	spec.NonFinite = nonFinite.String() // no name is one of them
+	spec.NonFinite = choice.String() // no name is one of them
 	text, err := json.Marshal(struct {
 		*rpc.Spec
 		Servers, Index int
@@ -59,7 +59,7 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	if err != nil {
 		return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrRefused, err)
 	}
-	out := &store{job: j, spec: text, meta: m.Clone(), nonFinite: nonFinite}
+	out := &store{job: j, spec: text, meta: m.Clone(), choice: choice}
 	if m.Rule != "" {
 		if out.rule, err = s.Funcs.Rule(m.Rule); err != nil {
 			return nil, fmt.Errorf("matrix %q: %w: %w", m.Name, rpc.ErrNotFound, err)

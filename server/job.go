@@ -229,6 +229,7 @@ func (j *job) effect(e ssp.Effect) {
 			j.answer(q, &rpc.Response{Clock: int32(e.Clock)}, nil)
 		}
 	case ssp.Refuse[*request]:
+		countRefused(e.Err)
 		e.Req.end(!e.Done)
 		if e.Req.gather != nil {
 			e.Req.gather.free()
@@ -299,7 +300,7 @@ func refusal(err error) error {
 // apply gives the deltas of a clock to the partitions.
 func (j *job) apply(e ssp.Apply[*delta]) {
 	s := (*j.stores.Load())[e.Matrix]
-	f := &fold{of: s, deltas: s.leaveOut(e.Deltas), weight: e.Weight, rate: e.Rate}
+	f := &fold{of: s, deltas: s.screen(e.Deltas), weight: e.Weight, rate: e.Rate}
 	for _, d := range f.deltas {
 		j.later.bytes += d.bytes()
 	}

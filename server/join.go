@@ -165,11 +165,11 @@ func (s *Server) members(m *member, x *rpc.Exchange) {
 	m.job.post(ssp.Members[*request]{Req: q, Conn: m.conn, Joined: a.Joined, Refusals: a.Refused}, q)
 }
 
-// membership is what the core says of the tasks, on the wire, and what was left out of what they pushed.
+// membership is what the core says of the tasks, on the wire, and how much of what they pushed is not finite.
 func (j *job) membership(r ssp.Roster[*request]) rpc.Membership {
 	out := rpc.Membership{Joined: r.Joined, Missing: r.Missing, Refused: r.Refusals}
 	for _, s := range (*j.stores.Load())[1:] {
-		out.Skipped += s.skipped
+		out.NonFinite += s.nonFinite
 	}
 	if r.Reason != nil {
 		out.Why = r.Reason.Error()

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,18 +11,24 @@ import (
 	"thole.example/wire"
 )
 
-// skip says why a delta is left out: who pushed it, and the place of its first value that is not finite. It goes through the
-// job's core like any other, so that it is counted once, however often the push comes.
-type skip struct {
+// nonFinite is a part of a push with a value that is not finite: who pushed it, and the place of the first such value. As an
+// error it refuses the push; else it goes through the job's core with its delta, so that it is counted once, however often the
+// push comes.
+type nonFinite struct {
+	of       *store
 	task     int
 	row, col int64
 }
 
-// finite looks for values that are not finite in a part that a task pushed: it is used (skip is nil), left out, or refused.
-func (s *store) finite(task int, p *rpc.Part) (*skip, error) {
-	if s.nonFinite == rpc.AllowNonFinite {
-		return nil, nil
-	}
+func (n *nonFinite) Error() string {
+	return fmt.Sprintf("matrix %q: the gradient of row %d, column %d is not finite: %v (a smaller rate or clipped gradients help)",
+		n.of.meta.Name, n.row, n.col, rpc.ErrRefused)
+}
+
+func (n *nonFinite) Unwrap() error { return rpc.ErrRefused }
+
+// finite looks for values that are not finite in a part that a task pushed; nil: there is none.
+func (s *store) finite(task int, p *rpc.Part) *nonFinite {
 	at := -1
 	switch p.DType {
 	case matrix.F32:
@@ -32,30 +39,44 @@ func (s *store) finite(task int, p *rpc.Part) (*skip, error) {
 		at = kernel.NonFinite64(v)
 	}
 	if at < 0 {
-		return nil, nil
+		return nil
 	}
 	row, col := s.cell(p, at)
-	if s.nonFinite == rpc.SkipNonFinite {
-		return &skip{task, row, col}, nil
-	}
-	s.refused.Add(1)
-	return nil, fmt.Errorf("matrix %q: the gradient of row %d, column %d is not finite: %w (a smaller rate or clipped gradients help)",
-		s.meta.Name, row, col, rpc.ErrRefused)
+	return &nonFinite{s, task, row, col}
 }
 
-// leaveOut takes deltas that are left out from those of a clock, in the job's mailbox. It counts them, and logs the first.
-func (s *store) leaveOut(deltas []*delta) []*delta {
+// leftOut reports whether the delta is only counted.
+func (d *delta) leftOut() bool { return d.nonFinite != nil && d.of.choice == rpc.SkipNonFinite }
+
+// screen counts the deltas of a clock that are not finite, in the job's mailbox, and takes out those that are left out.
+func (s *store) screen(deltas []*delta) []*delta {
 	return slices.DeleteFunc(deltas, func(d *delta) bool {
-		if d.skip == nil {
+		d.nonFinite.count()
+		if !d.leftOut() {
 			return false
-		}
-		if s.skipped++; s.skipped == 1 {
-			s.job.server.logger().Warn("a gradient is not finite and is left out; more of this matrix are counted only",
-				"job", s.job.name, "matrix", s.meta.Name, "task", d.skip.task, "row", d.skip.row, "column", d.skip.col)
 		}
 		d.drop()
 		return true
 	})
+}
+
+// countRefused counts a push that was refused for not being finite, in the job's mailbox.
+func countRefused(err error) {
+	if n, ok := errors.AsType[*nonFinite](err); ok {
+		n.count()
+	}
+}
+
+// count counts it, if it is not nil, and logs the first of its matrix.
+func (n *nonFinite) count() {
+	if n == nil {
+		return
+	}
+	if n.of.nonFinite++; n.of.nonFinite == 1 {
+		j := n.of.job
+		j.server.logger().Warn("a gradient is not finite; more of this matrix are counted only", "job", j.name,
+			"matrix", n.of.meta.Name, "task", n.task, "row", n.row, "column", n.col, "choice", n.of.choice.String())
+	}
 }
 
 // cell is the row and column of a value.

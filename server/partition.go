@@ -26,12 +26,12 @@ type partition struct {
 
 // delta is a part of a push that waits for its clock, or is being applied.
 type delta struct {
-	of   *store
-	from *message // nil: it does not wait in a stage
-	skip *skip    // it is left out, and has nothing of what follows; nil: it is not
-	part rpc.Part // without Keys and Values when they are on disk
-	size int      // bytes of all values
-	keys int      // their number
+	of        *store
+	from      *message   // nil: it does not wait in a stage
+	nonFinite *nonFinite // nil: all its values are finite. What is left out for that has nothing of what follows
+	part      rpc.Part   // without Keys and Values when they are on disk
+	size      int        // bytes of all values
+	keys      int        // their number
 
 	mu     sync.RWMutex // held while the values are used, and exclusively while they go to disk
 	memory *rpc.Buffer  // where keys and values lie

@@ -109,12 +109,12 @@ func (j *job) bring(task int, x *rpc.Exchange, e *ssp.Push[*delta, *request]) er
 		if err != nil {
 			return err
 		}
-		skip, err := s.finite(task, p)
-		if err != nil {
-			return err
+		bad := s.finite(task, p)
+		if bad != nil && s.choice == rpc.RefuseNonFinite {
+			return bad
 		}
-		d := &delta{of: s, skip: skip}
-		if skip == nil {
+		d := &delta{of: s, nonFinite: bad}
+		if !d.leftOut() {
 			d.part, d.size, d.keys, d.memory = *p, len(p.Values), len(p.Keys), x.Memory.Retain()
 		}
 		e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})

@@ -27,11 +27,10 @@ type store struct {
 	rule       *psf.Rule
 	blockRows  int64 // of the matrix as it is saved
 	blockCols  int64
-	partitions []*partition // by id; nil where another server has it
-	slowest    atomic.Int32 // clock of the matrix, as far as it has been folded
-	nonFinite  rpc.NonFinite
-	refused    atomic.Int64  // parts of pushes with values that are not finite
-	skipped    int64         // those that were left out instead; the job's mailbox counts
+	partitions []*partition  // by id; nil where another server has it
+	slowest    atomic.Int32  // clock of the matrix, as far as it has been folded
+	choice     rpc.NonFinite // what becomes of values that are not finite
+	nonFinite  int64         // parts of pushes with such values; the job's mailbox counts
 	reserved   budget.Charge // of dense partitions, until they are made
 }
 

@@ -68,7 +68,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.Float64Var(&j.l2, "l2", 0, "weight of the L2 penalty (default: of the algorithm)")
 	f.Float64Var(&j.tolerance, "tolerance", 0, "stop when an epoch changes the loss by less than this share")
 	f.StringVar(&j.nonFinite, "non-finite", "refuse", "what servers do with gradients that are infinite or no number: refuse them, which "+
-		"ends the training, skip and count them, or allow them")
+		"ends the training, skip them, or allow them; those are counted")
 	f.StringVar(&j.initKind, "init", "", "initial weights: normal or uniform (default: zero)")
 	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation or half width of the initial weights")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of shuffling and initial weights")

@@ -89,7 +89,7 @@ func (p *plan) task(ctx context.Context, c *cluster, worker string, tasks []int,
 		return nil, err
 	}
 	if w != nil {
-		if w.skipped, err = client.Skipped(ctx); err != nil {
+		if w.nonFinite, err = client.NonFinite(ctx); err != nil {
 			return nil, err
 		}
 	}

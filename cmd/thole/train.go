@@ -121,16 +121,20 @@ func (p *plan) ending(r *train.Report) string {
 	return ""
 }
 
-// warnings are what is wrong with a training that came to its end, and of whose gradients some parts were left out.
-func (p *plan) warnings(r *train.Report, skipped int64) []string {
+// warnings are what is wrong with a training that came to its end, and how many parts of gradients were not finite.
+func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	all := []string{}
 	try := fmt.Sprintf("the rate %g is too large: try --rate %g", p.rate, p.rate/10)
 	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" {
 		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first epoch to %.5g in the last; %s", r.Losses[0], r.Losses[n-1], try))
 	}
-	if skipped > 0 {
-		all = append(all, fmt.Sprintf("%d parts of gradients had values that are infinite or no number and were left out (--non-finite skip): "+
-			"look for large values in the examples, or try --rate %g", skipped, p.rate/10))
+	if nonFinite > 0 {
+		became := fmt.Sprintf("left out %d x", nonFinite)
+		if p.nonFinite == "allow" {
+			became = fmt.Sprintf("applied %d x, so that weights may be so, too", nonFinite)
+		}
+		all = append(all, fmt.Sprintf("gradients with values that are infinite or no number were %s (--non-finite %s): "+
+			"look for large values in the examples, or try --rate %g", became, p.nonFinite, p.rate/10))
 	}
 	if loss := r.Train[0].Value; loss > r.Null {
 		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of weights that are all zero; %s", loss, r.Null, try))
@@ -145,7 +149,7 @@ type watcher struct {
 	log   *lineLog // nil: none
 	start time.Time
 
-	skipped   int64  // parts of gradients that the servers left out
+	nonFinite int64  // parts of gradients that were, as the servers say
 	atMost    string // said after the time left where training may end before
 	gathering bool   // it is said for whom the tasks wait, so nobody need say that they wait for the servers
 }
@@ -216,13 +220,13 @@ func (w *watcher) event(ev train.Event) {
 }
 
 func (w *watcher) finish(p *plan, r *train.Report) {
-	warnings := p.warnings(r, w.skipped)
+	warnings := p.warnings(r, w.nonFinite)
 	for _, text := range warnings {
 		w.bar.line("warning: %s", text)
 	}
 	record := map[string]any{
 		"event": "end", "epochs": r.Epochs, "stopped": r.Stopped, "train": r.Train, "valid": r.Valid,
-		"seconds": w.env.now().Sub(w.start).Seconds(), "nullLoss": r.Null, "skipped": w.skipped, "warnings": warnings,
+		"seconds": w.env.now().Sub(w.start).Seconds(), "nullLoss": r.Null, "nonFinite": w.nonFinite, "warnings": warnings,
 	}
 	if by, share, ok := r.LastChange(); ok {
 		record["lastChange"], record["lastChangeShare"] = by, share
