@@ -96,7 +96,7 @@ func (m *Matrix) readCols(cols []int64, k *Keys) (*reading, error) {
 	out, _ := wire.ViewAny(data.Values())
 	r := m.readKeys(k, out)
 	r.data = data
-	return r, nil
+	return &r, nil
 }
 
 // key is a plan that a call makes for itself.
@@ -110,7 +110,8 @@ func (c *Client) key(i int) *Keys {
 // read reads all of it. What is large comes in windows, of which some are under way, so that neither end holds more than
 // these beside the values.
 func (c *Client) read(ctx context.Context, reads []*reading) ([]matrix.Block, error) {
-	windows := c.batch(reads).windows()
+	b := c.batch(reads)
+	windows := b.windows()
 	for i := range len(windows) + windowsAhead {
 		if i < len(windows) {
 			if err := windows[i].start(ctx); err != nil {
@@ -174,9 +175,9 @@ func StartPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst [
 	if err := m.fits(k, matrix.DTypeOf[T](), len(dst)); err != nil {
 		return nil, err
 	}
-	p := &Pull{m: m, read: m.reading(k, wire.View(dst))}
+	p := &Pull{m: m, read: m.readKeys(k, wire.View(dst))}
 	p.reads[0] = &p.read
-	p.b.of(c, p.reads[:])
+	p.b = c.batch(p.reads[:])
 	return p, p.b.start(ctx)
 }
 

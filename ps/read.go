@@ -45,12 +45,7 @@ func (m *Matrix) readRect(at matrix.Rect) *reading {
 }
 
 // readKeys is a reading of planned keys for all rows into out.
-func (m *Matrix) readKeys(k *Keys, out []byte) *reading {
-	r := m.reading(k, out)
-	return &r
-}
-
-func (m *Matrix) reading(k *Keys, out []byte) reading {
+func (m *Matrix) readKeys(k *Keys, out []byte) reading {
 	return reading{m: m, at: m.meta.Rect(), clock: m.clock, keys: k, out: out, asOf: ssp.Finished}
 }
 
@@ -83,15 +78,8 @@ type ask struct {
 }
 
 // batch is a batch of readings.
-func (c *Client) batch(reads []*reading) *batch {
-	b := &batch{}
-	b.of(c, reads)
-	return b
-}
-
-// of makes it a batch of readings.
-func (b *batch) of(c *Client, reads []*reading) {
-	*b = batch{c: c, reads: reads, asks: make([]ask, len(c.links)), xs: make([]*exchange, len(c.links))}
+func (c *Client) batch(reads []*reading) batch {
+	b := batch{c: c, reads: reads, asks: make([]ask, len(c.links)), xs: make([]*exchange, len(c.links))}
 	for _, r := range reads {
 		switch {
 		case r.keys != nil:
@@ -100,6 +88,7 @@ func (b *batch) of(c *Client, reads []*reading) {
 			b.addRect(r)
 		}
 	}
+	return b
 }
 
 func (b *batch) add(server int, p rpc.Part, a asked) {
@@ -192,8 +181,9 @@ func (b *batch) windows() []*batch {
 				size += all.parts[n].bytes()
 			}
 			if window == len(out) {
-				out = append(out, b.c.batch(nil))
-				out[window].reads = b.reads
+				w := b.c.batch(nil)
+				w.reads = b.reads
+				out = append(out, &w)
 			}
 			k := &out[window].asks[server]
 			k.q = rpc.Request{Op: rpc.OpPull, Parts: all.q.Parts[i:n]}

@@ -128,7 +128,7 @@ func (m *Matrix) ahead(ctx context.Context, rows []int64) *flow {
 	}
 	b := m.c.batch(reads)
 	if f.err = b.start(ctx); f.err == nil {
-		f.b = b
+		f.b = &b
 	}
 	return f
 }
