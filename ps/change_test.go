@@ -65,37 +65,44 @@ func changes(p *ps.Client) map[string]func(ctx context.Context) error {
 // kinds are the names of changes.
 var kinds = []string{"flush", "clock", "sync clock", "next"}
 
-// TestRefusedByAll: a change that every server refuses leaves everything as it was, and can be made later.
-func TestRefusedByAll(t *testing.T) {
+// eachChange runs the test for each kind of change under BSP and ASP.
+func eachChange(t *testing.T, test func(t *testing.T, c *cluster, p *ps.Client, kind string)) {
 	for _, kind := range kinds {
 		for _, bound := range []ssp.Bound{ssp.BSP, ssp.ASP} {
 			t.Run(fmt.Sprint(kind, bound), func(t *testing.T) {
 				c := newCluster(3)
 				p := c.dial(t, ps.Options{Bound: bound})
 				defer p.Close()
-				d, s := both(t, p)
-				for i := range 3 {
-					pushOnes(t, d, s)
-					for _, st := range c.stores {
-						st.change = func(*rpc.Request) error { return errRefused }
-					}
-					err := changes(p)[kind](t.Context())
-					if kind == "clock" {
-						err = errors.Join(err, p.Barrier(t.Context())) // which hears of it
-					}
-					if err == nil || !strings.Contains(err.Error(), "no room") || p.Now() != i || d.Now() != i {
-						t.Fatalf("refused: %v, clocks %d and %d, want %d", err, p.Now(), d.Now(), i)
-					}
-					for _, st := range c.stores {
-						st.change = nil
-					}
-					must(t, p.SyncClock(t.Context()))
-					must(t, p.Barrier(t.Context()))
-					wantOnes(t, c, float64(i+1))
-				}
+				test(t, c, p, kind)
 			})
 		}
 	}
+}
+
+// TestRefusedByAll: a change that every server refuses leaves everything as it was, and can be made later.
+func TestRefusedByAll(t *testing.T) {
+	eachChange(t, func(t *testing.T, c *cluster, p *ps.Client, kind string) {
+		d, s := both(t, p)
+		for i := range 3 {
+			pushOnes(t, d, s)
+			for _, st := range c.stores {
+				st.change = func(*rpc.Request) error { return errRefused }
+			}
+			err := changes(p)[kind](t.Context())
+			if kind == "clock" {
+				err = errors.Join(err, p.Barrier(t.Context())) // which hears of it
+			}
+			if err == nil || !strings.Contains(err.Error(), "no room") || p.Now() != i || d.Now() != i {
+				t.Fatalf("refused: %v, clocks %d and %d, want %d", err, p.Now(), d.Now(), i)
+			}
+			for _, st := range c.stores {
+				st.change = nil
+			}
+			must(t, p.SyncClock(t.Context()))
+			must(t, p.Barrier(t.Context()))
+			wantOnes(t, c, float64(i+1))
+		}
+	})
 }
 
 // TestTooLargeToSend: a change that never leaves is like one that was refused.

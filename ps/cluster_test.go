@@ -2,12 +2,9 @@ package ps_test
 
 import (
 	"context"
-	"testing"
 
 	"thole.example/matrix"
 	"thole.example/ps"
-	"thole.example/rpc"
-	"thole.example/ssp"
 )
 
 // cluster is some stores on a fake network.
@@ -95,14 +92,8 @@ func dense(at matrix.Rect, val ...float64) matrix.Block {
 	return matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: val}}
 }
 
-// one is the 1 x 1 matrix w, and a delta of it.
+// The 1 x 1 matrix w, and where its cell is.
 var (
 	oneMeta = matrix.Meta{Name: "w", Rows: 1, Cols: 1, DType: matrix.F64}
 	oneAt   = matrix.At(0, 1, 0, 1)
 )
-
-func isDense(m *matrix.Meta) bool { return m.Layout == matrix.RowDense }
-
-var _ testing.TB
-var _ = rpc.OpJoin
-var _ = ssp.BSP

@@ -10,31 +10,23 @@ import (
 
 	"thole.example/ps"
 	"thole.example/rpc"
-	"thole.example/ssp"
 )
 
 // TestEndedContext: a call whose context has ended changes nothing, and what was pushed is sent by the next one.
 func TestEndedContext(t *testing.T) {
-	for _, kind := range kinds {
-		for _, bound := range []ssp.Bound{ssp.BSP, ssp.ASP} {
-			t.Run(fmt.Sprint(kind, bound), func(t *testing.T) {
-				c := newCluster(3)
-				p := c.dial(t, ps.Options{Bound: bound})
-				defer p.Close()
-				d, s := both(t, p)
-				pushOnes(t, d, s)
-				ended, cancel := context.WithCancel(t.Context())
-				cancel()
-				if err := changes(p)[kind](ended); !errors.Is(err, context.Canceled) || p.Now() != 0 || d.Now() != 0 {
-					t.Errorf("with an ended context: %v, clock %d", err, p.Now())
-				}
-				must(t, p.SyncClock(t.Context()))
-				if wantOnes(t, c, 1); p.Now() != 1 {
-					t.Errorf("clock %d, want 1", p.Now())
-				}
-			})
+	eachChange(t, func(t *testing.T, c *cluster, p *ps.Client, kind string) {
+		d, s := both(t, p)
+		pushOnes(t, d, s)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := changes(p)[kind](ended); !errors.Is(err, context.Canceled) || p.Now() != 0 || d.Now() != 0 {
+			t.Errorf("with an ended context: %v, clock %d", err, p.Now())
 		}
-	}
+		must(t, p.SyncClock(t.Context()))
+		if wantOnes(t, c, 1); p.Now() != 1 {
+			t.Errorf("clock %d, want 1", p.Now())
+		}
+	})
 }
 
 // TestContextEndsMeanwhile: a change that is under way when the context of its call ends goes on, and is waited for by the
