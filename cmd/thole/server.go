@@ -32,7 +32,7 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 			if quiet {
 				level = slog.LevelWarn
 			}
-			log := slog.New(tint.NewHandler(e.err, &tint.Options{Level: level, NoColor: !terminal(e.err), TimeFormat: time.DateTime}))
+			log := slog.New(tint.NewTextHandler(e.err, &tint.Options{Level: level, NoColor: !terminal(e.err), TimeFormat: time.DateTime}))
 			var err error
 			if o.ledger, err = memoryBound(size); err != nil {
 				return err

@@ -10,7 +10,6 @@ import (
 	"thole.example/format"
 	"thole.example/format/all"
 	"thole.example/optim"
-	"thole.example/program"
 	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/rpc/mem"
@@ -70,16 +69,4 @@ func embed(ctx context.Context, n int, overTCP bool) (*cluster, error) {
 		c.addrs = append(c.addrs, l.Addr())
 	}
 	return c, nil
-}
-
-// open detects the format of a path, or takes the named one, and opens it.
-func open(ctx context.Context, path, codec string, set map[string]string) (format.Reader, format.Codec, error) {
-	b, name, err := bucketAt(path)
-	if err == nil {
-		name, err = program.Resolve(ctx, b, name)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return codecs().Open(ctx, b, name, codec, format.Options{Set: set})
 }

@@ -103,8 +103,7 @@ func empty(t *testing.T, l *budget.Ledger) {
 type raw struct {
 	*testing.T
 	net.Conn
-	in     *reader
-	number uint16 // of the next frame
+	in *reader
 }
 
 // connect is a raw connection to the listener.
