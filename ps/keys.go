@@ -274,8 +274,9 @@ type run struct {
 	from, to int // inputs in order
 }
 
-// runs yields what the servers have in a band of the matrix's map, which cuts columns like the one of the plan.
-func (k *Keys) runs(parts *part.Map, band int) iter.Seq[run] {
+// runs yields what the servers have in a band of the matrix's map, which cuts columns like the one of the plan: at most so many
+// keys at a time, or those of one partition.
+func (k *Keys) runs(parts *part.Map, band, most int) iter.Seq[run] {
 	return func(yield func(run) bool) {
 		offset := band * parts.Beside()
 		r := run{}
@@ -283,6 +284,9 @@ func (k *Keys) runs(parts *part.Map, band int) iter.Seq[run] {
 			r.server = parts.Owners[offset+int(k.groups[begin].Partition)]
 			end := begin
 			for end < len(k.groups) && parts.Owners[offset+int(k.groups[end].Partition)] == r.server {
+				if end > begin && r.hi-r.lo+int(k.groups[end].Keys) > most {
+					break
+				}
 				r.hi += int(k.groups[end].Keys)
 				r.to += int(k.of[end])
 				end++

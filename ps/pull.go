@@ -11,7 +11,8 @@ import (
 )
 
 // Pull gives the values of the lookups, in their order, as of the task's clock under each matrix's bound. It implements
-// graph.Params. One message goes to each server, whatever the number of lookups. The blocks are the caller's.
+// graph.Params. One message goes to each server, whatever the number of lookups, unless the answer has more than about a MiB.
+// The blocks are the caller's.
 func (c *Client) Pull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Block, error) {
 	if err := c.begin(ctx, "pull", nil); err != nil {
 		return nil, err
@@ -24,7 +25,8 @@ func (c *Client) Pull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Bl
 	return c.read(ctx, reads)
 }
 
-// Next is Clock and then Pull, in one message to each server: what a task does between two batches.
+// Next is Clock and then Pull, in one message to each server if what is pulled is not too much for one: what a task does
+// between two batches.
 func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error) {
 	if err := c.begin(ctx, "clock and pull", nil); err != nil {
 		return nil, err
@@ -38,7 +40,17 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matri
 		r.clock++ // that is moved
 	}
 	b := c.batch(reads)
-	r, err := c.change(ctx, ticks{c.order, true, weight, rate}, func(qs []*rpc.Request) {
+	t := ticks{c.order, true, weight, rate}
+	if windows := b.windows(nil); len(windows) > 1 { // more than one message may bring
+		if err := c.tickSome(ctx, t, false); err != nil {
+			return nil, err
+		}
+		if err := c.settle(ctx); err != nil {
+			return nil, err
+		}
+		return c.take(ctx, reads, windows)
+	}
+	r, err := c.change(ctx, t, func(qs []*rpc.Request) {
 		for i := range b.asks {
 			if parts := b.asks[i].q.Parts; parts != nil {
 				qs[i].Parts = append(qs[i].Parts, parts...)
@@ -111,17 +123,21 @@ func (c *Client) key(i int) *Keys {
 // these beside the values.
 func (c *Client) read(ctx context.Context, reads []*reading) ([]matrix.Block, error) {
 	b := c.batch(reads)
-	windows := b.windows()
+	return c.take(ctx, reads, b.windows(nil))
+}
+
+// take sends the windows and takes the answers.
+func (c *Client) take(ctx context.Context, reads []*reading, windows windows) ([]matrix.Block, error) {
 	for i := range len(windows) + windowsAhead {
 		if i < len(windows) {
 			if err := windows[i].start(ctx); err != nil {
-				leave(windows[max(0, i-windowsAhead):i])
+				windows[max(0, i-windowsAhead):i].leave()
 				return nil, err
 			}
 		}
 		if done := i - windowsAhead; done >= 0 {
 			if err := windows[done].finish(ctx); err != nil {
-				leave(windows[done+1 : min(i+1, len(windows))])
+				windows[done+1 : min(i+1, len(windows))].leave()
 				return nil, err
 			}
 		}
@@ -178,17 +194,20 @@ func StartPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst [
 	p := &Pull{m: m, read: m.readKeys(k, wire.View(dst))}
 	p.reads[0] = &p.read
 	p.b = c.batch(p.reads[:])
-	return p, p.b.start(ctx)
+	p.windows = p.b.windows(p.first[:0])
+	return p, p.windows.start(ctx)
 }
 
 // Pull is a pull under way.
 type Pull struct {
-	m     *Matrix
-	read  reading
-	reads [1]*reading // that
-	b     batch
-	done  bool
-	err   error
+	m       *Matrix
+	read    reading
+	reads   [1]*reading // that
+	b       batch
+	first   [1]*batch // memory of windows: mostly there is one
+	windows windows
+	done    bool
+	err     error
 }
 
 // Wait waits until the values are there. If the context ends the pull is given up. A second Wait returns the same.
@@ -199,10 +218,10 @@ func (p *Pull) Wait(ctx context.Context) error {
 	p.done = true
 	c := p.m.c
 	if p.err = c.begin(ctx, "pull", p.m); p.err != nil {
-		p.b.leave()
+		p.windows.leave()
 		return p.err
 	}
 	defer c.end()
-	p.err = p.b.finish(ctx)
+	p.err = p.windows.finish(ctx)
 	return p.err
 }

@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"thole.example/matrix"
 	"thole.example/rpc"
@@ -159,7 +160,7 @@ func (m *Matrix) keep(k *Keys, rows matrix.Range, unit int, fill func(l *lumps, 
 			continue
 		}
 		l := lumps{k: k, lump: int(rows.Len()) * unit, lo: int(at.Rows.Lo-rows.Lo) * unit, n: high * unit}
-		for r := range k.runs(m.parts, band) {
+		for r := range k.runs(m.parts, band, math.MaxInt) {
 			s := share{server: r.server, part: m.part(rpc.KindKeys, r.server, at)}
 			s.part.Groups = append([]rpc.Group(nil), r.groups...)
 			a := m.c.arenas[r.server]

@@ -110,7 +110,7 @@ func (b *batch) addRect(r *reading) {
 		server := r.m.parts.Owners[p]
 		cells := windowBytes / r.m.meta.DType.Size()
 		if kind == rpc.KindStored {
-			cells = math.MaxInt // how many there are is not known: all in one answer
+			cells = math.MaxInt // how many of them there are is not known
 		}
 		for at := range strips(at, int64(cells)) {
 			part := r.m.part(kind, server, at)
@@ -145,7 +145,7 @@ func (b *batch) addKeys(r *reading) {
 		if at.Rows.Len() == 0 {
 			continue
 		}
-		for run := range r.keys.runs(r.m.parts, band) {
+		for run := range r.keys.runs(r.m.parts, band, windowBytes/(int(at.Rows.Len())*r.m.meta.DType.Size())) {
 			part := r.m.part(rpc.KindKeys, run.server, at)
 			part.Groups, part.Keys = run.groups, r.keys.unique[run.lo:run.hi]
 			b.add(run.server, part, asked{r: r, kind: rpc.KindKeys, at: at, run: run})
@@ -159,8 +159,8 @@ const (
 	windowsAhead = 2             // under way beside the one that is waited for
 )
 
-// windows cuts a batch of many values into batches of some. Most batches are one window.
-func (b *batch) windows() []*batch {
+// windows cuts a batch of many values into batches of some, which it appends to out. Most batches are one window.
+func (b *batch) windows(out windows) windows {
 	large := false
 	for i := range b.asks {
 		size := 0
@@ -170,9 +170,8 @@ func (b *batch) windows() []*batch {
 		large = large || size > windowBytes
 	}
 	if !large {
-		return []*batch{b}
+		return append(out, b)
 	}
-	var out []*batch
 	for server := range b.asks {
 		all := &b.asks[server]
 		for window, i := 0, 0; i < len(all.parts); window++ {
@@ -194,21 +193,52 @@ func (b *batch) windows() []*batch {
 	return out
 }
 
-// bytes is how many bytes of values answer it, as far as that is known before.
+// bytes is how many bytes answer it. How many columns a partition has stored is not known: if all that it could have are too
+// many for a window it is asked for alone.
 func (a *asked) bytes() int {
-	cells := 0
-	switch rows := int(a.at.Rows.Len()); a.kind {
-	case rpc.KindDense:
-		cells = rows * int(a.at.Cols.Len())
+	m, rows := a.r.m, a.at.Rows.Len()
+	size := int64(m.meta.DType.Size())
+	switch a.kind {
 	case rpc.KindKeys:
-		cells = rows * (a.run.hi - a.run.lo)
+		return int(rows*size) * (a.run.hi - a.run.lo)
+	case rpc.KindStored:
+		cols := a.at.Cols.Len() >> m.parts.Bits
+		if n, ok := matrix.Cells(cols, rows); !ok || n > windowBytes || n*size+8*cols > windowBytes {
+			return windowBytes
+		}
+		return int((rows*size + 8) * cols)
 	}
-	return cells * a.r.m.meta.DType.Size()
+	return int(rows * a.at.Cols.Len() * size)
 }
 
-// leave gives up batches under way.
-func leave(some []*batch) {
-	for _, b := range some {
+// windows are batches of one call.
+type windows []*batch
+
+// start sends the requests of all.
+func (ws windows) start(ctx context.Context) error {
+	for i, b := range ws {
+		if err := b.start(ctx); err != nil {
+			ws[:i].leave()
+			return err
+		}
+	}
+	return nil
+}
+
+// finish waits for the answers and takes them.
+func (ws windows) finish(ctx context.Context) error {
+	for i, b := range ws {
+		if err := b.finish(ctx); err != nil {
+			ws[i+1:].leave()
+			return err
+		}
+	}
+	return nil
+}
+
+// leave gives them up.
+func (ws windows) leave() {
+	for _, b := range ws {
 		b.leave()
 	}
 }

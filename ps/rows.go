@@ -105,9 +105,10 @@ func (m *Matrix) GetRowsFlow(ctx context.Context, rows []int64, batch int) iter.
 
 // flow is some rows under way.
 type flow struct {
-	m   *Matrix
-	b   *batch
-	err error
+	m       *Matrix
+	reads   []*reading
+	windows windows
+	err     error
 }
 
 // ahead starts pulling rows.
@@ -117,18 +118,18 @@ func (m *Matrix) ahead(ctx context.Context, rows []int64) *flow {
 		return f
 	}
 	defer m.c.end()
-	var reads []*reading
 	for _, r := range rows {
 		at, err := m.row(r)
 		if err != nil {
 			f.err = err
 			return f
 		}
-		reads = append(reads, m.readRect(at))
+		f.reads = append(f.reads, m.readRect(at))
 	}
-	b := m.c.batch(reads)
-	if f.err = b.start(ctx); f.err == nil {
-		f.b = &b
+	b := m.c.batch(f.reads)
+	ws := b.windows(nil)
+	if f.err = ws.start(ctx); f.err == nil {
+		f.windows = ws
 	}
 	return f
 }
@@ -142,7 +143,7 @@ func (f *flow) deliver(ctx context.Context, yield func(matrix.Block, error) bool
 		yield(matrix.Block{}, f.err)
 		return false
 	}
-	for _, r := range f.b.reads {
+	for _, r := range f.reads {
 		f.m.asOf = r.asOf
 		if !yield(r.block(), nil) {
 			return false
@@ -157,12 +158,8 @@ func (f *flow) wait(ctx context.Context) error {
 		return err
 	}
 	defer f.m.c.end()
-	return f.b.finish(ctx)
+	return f.windows.finish(ctx)
 }
 
 // leave gives the rows up.
-func (f *flow) leave() {
-	if f.b != nil {
-		f.b.leave()
-	}
-}
+func (f *flow) leave() { f.windows.leave() }
