@@ -16,6 +16,7 @@ type Buffer struct {
 	b      []byte
 	size   int           // bits of its class; 0: too large to be kept
 	mapped kernel.Memory // that b lies in, or empty
+	held   []*Buffer
 	refs   atomic.Int32
 	charge budget.Charge
 }
@@ -86,10 +87,16 @@ func (f *Buffer) Charge() *budget.Charge {
 	return &f.charge
 }
 
+// Hold has the memory be released with f's, which somebody has retained.
+func (f *Buffer) Hold(other *Buffer) { f.held = append(f.held, other) }
+
 // uncount takes the memory out of the ledger; it is left to the garbage collector, like any other.
 func (f *Buffer) uncount() {
 	if f != nil {
 		f.charge.Release()
+		for _, h := range f.held {
+			h.uncount()
+		}
 	}
 }
 
@@ -106,6 +113,10 @@ func (f *Buffer) Release() {
 	if f == nil || f.refs.Add(-1) > 0 {
 		return
 	}
+	for _, h := range f.held {
+		h.Release()
+	}
+	f.held = nil
 	if f.size > 0 {
 		f.charge.Release()
 		kept[f.size].Put(f)

@@ -62,6 +62,21 @@ func (x *Exchange) Buffer(n int) *Buffer {
 	return NewBuffer(n, budget.Charge{})
 }
 
+// More is Buffer for values whose size is known only when they are read: n bytes, counted with beside others that the answer
+// takes. Several may be asked for at once, after Buffer, if that is called; see [Buffer.Hold].
+func (x *Exchange) More(n, beside int) *Buffer {
+	size := int64(n + beside)
+	room := x.room.Split(size)
+	switch {
+	case room.Bytes() > 0:
+		room.Resize(size)
+		return MappedBuffer(n, room)
+	case x.queue != nil:
+		return MappedBuffer(n, x.queue.Force(size))
+	}
+	return NewBuffer(n, budget.Charge{})
+}
+
 // Answer sends the response, which is the network's from then on, with its Memory; nil is an empty one. Only the first
 // answer counts; others are dropped.
 func (x *Exchange) Answer(r *Response) {

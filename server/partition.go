@@ -18,10 +18,11 @@ import (
 // partition is a partition of a matrix on this server. What its mailbox does alone may look at the shard.
 type partition struct {
 	mailbox
-	id    int
-	of    *store
-	shard *shard.Shard
-	bytes budget.Charge // what the shard takes
+	id      int
+	of      *store
+	shard   *shard.Shard
+	bytes   budget.Charge // what the shard takes
+	columns atomic.Int64  // that it has stored, about: it may be having others
 }
 
 // delta is a part of a push that waits for its clock, or is being applied.
@@ -212,6 +213,7 @@ func (p *partition) wait(f func()) {
 func (p *partition) recount() {
 	if p.of.job.server.Ledger != nil && p.shard != nil {
 		p.bytes.Resize(p.shard.Bytes())
+		p.columns.Store(int64(p.shard.Columns()))
 	}
 }
 

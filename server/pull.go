@@ -35,7 +35,8 @@ type read struct {
 	from   *partition
 	part   int
 	keys   []int64
-	lo, hi int64 // in the memory of the answer
+	lo, hi int64       // in the memory of the answer
+	memory *rpc.Buffer // of stored columns, whose number is known only when they are read
 }
 
 var gathers = sync.Pool{New: func() any { return new(gather) }}
@@ -134,7 +135,10 @@ func (r *read) read() (err error) {
 	case rpc.KindKeys:
 		return shard.Read(dst, p.Rows, r.keys)
 	case rpc.KindStored:
-		p.Keys, p.Values = shard.Stored(p.Rows, p.Cols)
+		p.Keys, p.Values = shard.Stored(p.Rows, p.Cols, func(columns, bytes int) []byte {
+			r.memory = r.g.x.More(bytes, 8*columns)
+			return r.memory.Bytes()
+		})
 	}
 	return nil
 }
@@ -145,6 +149,11 @@ func (g *gather) done() {
 		return
 	}
 	x, r, err := g.x, g.r, g.err.Load()
+	for i := range g.reads {
+		if memory := g.reads[i].memory; memory != nil {
+			r.Memory.Hold(memory)
+		}
+	}
 	g.free()
 	if err != nil {
 		r.Release()

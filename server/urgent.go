@@ -12,7 +12,7 @@ func (s *Server) Urgent(from *rpc.Peer) bool {
 	return m == nil || !m.joined.Load() || m.clock.Load() <= m.job.slowest.Load()
 }
 
-// Size implements rpc.Sizer: the values that a request asks for.
+// Size implements rpc.Sizer: the values that a request asks for, of stored columns with their keys.
 func (s *Server) Size(x *rpc.Exchange) int64 {
 	m := memberOf(x.From)
 	if m == nil || x.Op != rpc.OpPull && x.Op != rpc.OpPush {
@@ -26,8 +26,13 @@ func (s *Server) Size(x *rpc.Exchange) int64 {
 			continue
 		}
 		n, ok := matrix.Cells(p.Rows.Len(), int64(len(p.Keys)))
-		if p.Kind == rpc.KindDense {
+		switch p.Kind {
+		case rpc.KindDense:
 			n, ok = matrix.Rect{Rows: p.Rows, Cols: p.Cols}.Cells()
+		case rpc.KindStored:
+			columns := st.stored(p)
+			n, ok = matrix.Cells(p.Rows.Len(), columns)
+			total += 8 * columns
 		}
 		if !ok || n > pullLimit {
 			return 0 // it will be refused
@@ -35,6 +40,17 @@ func (s *Server) Size(x *rpc.Exchange) int64 {
 		total += n * int64(st.meta.DType.Size())
 	}
 	return total
+}
+
+// stored is how many columns the partitions of a part have now, whichever of them are asked for: about as many come, or as
+// many more as are new by then.
+func (s *store) stored(p *rpc.Part) (columns int64) {
+	for _, g := range p.Groups {
+		if int(g.Partition) < len(s.partitions) && s.partitions[g.Partition] != nil {
+			columns += s.partitions[g.Partition].columns.Load()
+		}
+	}
+	return columns
 }
 
 var (

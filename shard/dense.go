@@ -71,7 +71,7 @@ func aligned[T number](values []byte) bool {
 	return ok
 }
 
-func (d *dense[T]) room(n int) []byte { return wire.View(make([]T, n)) }
+func (d *dense[T]) stored() int { return 0 }
 
 // cell is the number of a cell.
 func (d *dense[T]) cell(row, col int64) int {

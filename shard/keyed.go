@@ -54,7 +54,7 @@ func (k *keyed[T]) initial(col int64, lo int64, val []T) {
 
 func (k *keyed[T]) aligned(values []byte) bool { return aligned[T](values) }
 
-func (k *keyed[T]) room(n int) []byte { return wire.View(make([]T, n)) }
+func (k *keyed[T]) stored() int { return k.index.keys }
 
 func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 	from, n := int(rows.Lo-k.at.Rows.Lo), int(rows.Len())

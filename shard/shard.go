@@ -29,7 +29,7 @@ type Shard struct {
 // bytes are as many as they have to be.
 type store interface {
 	aligned(values []byte) bool
-	room(n int) []byte // of n values
+	stored() int
 	read(dst []byte, rows matrix.Range, keys []int64)
 	readRect(dst []byte, at matrix.Rect)
 	keys(within matrix.Range) []int64
@@ -167,14 +167,17 @@ func (s *Shard) fits(dst []byte, a, b int64) error {
 }
 
 // Stored is copies of the stored columns of a sparse partition that lie in cols, ascending, with the values of the rows,
-// one column after the other.
-func (s *Shard) Stored(rows, cols matrix.Range) (keys []int64, values []byte) {
+// one column after the other. room gives the memory for the values of so many columns, aligned; it is called once.
+func (s *Shard) Stored(rows, cols matrix.Range, room func(columns, bytes int) []byte) (keys []int64, values []byte) {
 	rows = rows.Intersect(s.at.Rows)
 	keys = s.store.keys(cols)
-	values = s.store.room(len(keys) * int(rows.Len()))
+	values = room(len(keys), len(keys)*int(rows.Len())*s.meta.DType.Size())
 	s.store.read(values, rows, keys)
 	return keys, values
 }
+
+// Columns is how many columns a sparse partition has stored.
+func (s *Shard) Columns() int { return s.store.stored() }
 
 // Add adds the delta to the values, without the rule.
 func (s *Shard) Add(d Delta) error {
