@@ -141,3 +141,36 @@ func TestCallGivenUp(t *testing.T) {
 		r.Release()
 	}
 }
+
+// What is read beside the buffer of an answer is counted in the same room, or beyond it all the same, with what else the answer
+// takes for it, and is given back with the buffer that holds it.
+func TestExchangeMore(t *testing.T) {
+	for _, c := range []struct{ room, during int64 }{{0, 230}, {20, 230}, {150, 230}, {230, 230}, {300, 300}} {
+		ledger := budget.New(1 << 20)
+		queue := ledger.NewCredit(budget.Queues, 1)
+		queue.Close() // so that nothing is left in it
+		x := rpc.NewExchange(&rpc.Request{}, &rpc.Peer{}, func(_ *rpc.Exchange, r *rpc.Response, _ error) { r.Release() })
+		room, _ := ledger.TryTake(budget.Queues, c.room)
+		x.Reserve(room, queue)
+		f := x.Buffer(30)
+		for range 2 {
+			more := x.More(60, 40)
+			if len(more.Bytes()) != 60 {
+				t.Errorf("%d bytes, want 60", len(more.Bytes()))
+			}
+			f.Hold(more)
+		}
+		if used := ledger.Used()[budget.Queues]; used != c.during {
+			t.Errorf("%d bytes used with room for %d, want %d", used, c.room, c.during)
+		}
+		f.Retain()
+		x.Answer(&rpc.Response{Memory: f})
+		if used := ledger.Used()[budget.Queues]; used != 230 {
+			t.Errorf("%d bytes used while one still uses them, want 230", used)
+		}
+		f.Release()
+		if used := ledger.Used(); used != (budget.Usage{}) {
+			t.Errorf("used %v in the end", used)
+		}
+	}
+}
