@@ -6,6 +6,8 @@
 // Each class has a floor, which nobody else can take, and a ceiling. A part of the total, the reserve, is for urgent
 // takers alone: those who free what others hold. Who finds no room waits: the urgent first, then first come, first
 // served. A small taker does not pass a large one that waits for room in the total, except within the floor of its class.
+// Who could not even be served if all others but the tables gave back what they have is told so after a while: tables go
+// only with their job.
 //
 //	room of a class = floor not yet used + max(0, total - reserve - sum over classes of max(used, floor))
 //	                  and not beyond its ceiling; for the urgent: without the reserve and the ceiling
@@ -185,13 +187,30 @@ func (l *Ledger) left() int64 {
 // floorLeft is how much of the class's floor is not used.
 func (l *Ledger) floorLeft(c Class) int64 { return max(l.bounds[c].Floor-l.used[c], 0) }
 
-// TooLarge says that a charge never has room.
+// mostBeside is the largest single charge of a class that an urgent taker has room for beside the tables, which stay. The ledger
+// is locked.
+func (l *Ledger) mostBeside(c Class) int64 {
+	most := l.total - max(l.used[Tables], l.bounds[Tables].Floor)
+	for k, b := range l.bounds {
+		if Class(k) != c && Class(k) != Tables {
+			most -= b.Floor
+		}
+	}
+	return max(most, l.bounds[c].Floor)
+}
+
+// TooLarge says that a charge never has room, or has none beside the tables that are there.
 type TooLarge struct {
 	Class        Class
 	Wanted, Most int64
+	Tables       int64 // 0: whatever there is
 }
 
 // Error implements error.
 func (e *TooLarge) Error() string {
-	return fmt.Sprintf("%d bytes of %v, want at most %d", e.Wanted, e.Class, e.Most)
+	if e.Tables > 0 {
+		return fmt.Sprintf("%d bytes of %v, want at most %d beside matrices of %d: give the server more memory, or bring less at once",
+			e.Wanted, e.Class, e.Most, e.Tables)
+	}
+	return fmt.Sprintf("%d bytes of %v, want at most %d: give the server more memory, or bring less at once", e.Wanted, e.Class, e.Most)
 }

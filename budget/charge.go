@@ -59,7 +59,7 @@ func (c *Charge) Grow(ctx context.Context, n int64, urgent func() bool) error {
 	}
 	l := c.ledger
 	if most := l.Most(c.class); n > most {
-		return &TooLarge{c.class, n, most}
+		return &TooLarge{Class: c.class, Wanted: n, Most: most}
 	}
 	l.mu.Lock()
 	if l.fits(c.class, n) {

@@ -24,7 +24,7 @@ func (l *Ledger) Claim(c Class, n int64) (*Claim, error) {
 		return k, nil
 	}
 	if most := l.Most(c); n > most {
-		return nil, &TooLarge{c, n, most}
+		return nil, &TooLarge{Class: c, Wanted: n, Most: most}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,6 +3,7 @@ package budget
 import (
 	"context"
 	"slices"
+	"time"
 )
 
 // waiter waits for n more bytes of a charge.
@@ -12,12 +13,18 @@ type waiter struct {
 	class  Class
 	n      int64
 	urgent bool
+	full   bool          // there was no room beside the tables when it was last looked
 	done   bool          // got them
 	again  chan struct{} // done, or urgency is to be asked again
 }
 
+// lookAfter is after how long it is looked whether who waits has any hope; at the second time without he is told.
+const lookAfter = 10 * time.Second
+
 // wait lets w wait. The ledger is not locked.
 func (l *Ledger) wait(ctx context.Context, w *waiter, urgent func() bool) error {
+	look := time.NewTicker(lookAfter)
+	defer look.Stop()
 	w.wake() // it is asked below, where a Wake finds it: one that comes between the question and the waiting would be missed
 	l.mu.Lock()
 	l.waiting = append(l.waiting, w)
@@ -26,6 +33,10 @@ func (l *Ledger) wait(ctx context.Context, w *waiter, urgent func() bool) error 
 		l.mu.Unlock()
 		select {
 		case <-w.again:
+		case <-look.C:
+			if err := l.hopeless(w); err != nil && l.leave(w) {
+				return err
+			}
 		case <-ctx.Done():
 			if l.leave(w) {
 				return context.Cause(ctx)
@@ -40,6 +51,22 @@ func (l *Ledger) wait(ctx context.Context, w *waiter, urgent func() bool) error 
 		}
 		w.urgent = now
 	}
+}
+
+// hopeless is an error if w would not be served even if everybody gave back what is no table, and it was so when it was last
+// looked. While something is saved the tables are larger than they will be.
+func (l *Ledger) hopeless(w *waiter) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := w.charge.n + w.n
+	if w.claim != nil {
+		all = w.charge.n + w.claim.left
+	}
+	most, before := l.mostBeside(w.class), w.full
+	if w.full = all > most && l.used[Saves] == 0; !w.full || !before {
+		return nil
+	}
+	return &TooLarge{Class: w.class, Wanted: all, Most: most, Tables: l.used[Tables]}
 }
 
 // leave ends the waiting of w; false if it got its bytes in the meantime.

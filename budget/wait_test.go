@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // line is goroutines that wait for room, in a bubble, and what became of them.
@@ -202,5 +203,63 @@ func TestWakeAtTheBeginning(t *testing.T) {
 		w.then("urgent")
 		floor.Release()
 		stage.Release()
+	})
+}
+
+// TestHopeless: who has no room beside tables, which stay, is told so after 20 seconds, and those after it go on; who waits for
+// anything else waits for as long as it takes, as does everybody while something is saved.
+func TestHopeless(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(1 << 20) // floors of 32 KiB for frames, queues and small requests
+		tables, stage := l.Force(Tables, 600<<10), l.Force(Stage, 100<<10)
+		saves := l.Force(Saves, 1)
+		start := time.Now()
+		failed := make(chan error)
+		go func() {
+			_, err := l.Take(t.Context(), Frames, 400<<10, nil)
+			failed <- err
+		}()
+		synctest.Wait()
+		claim, err := l.Claim(Frames, 400<<10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			err := claim.Take(t.Context(), 64<<10, nil)
+			if err == nil {
+				err = claim.Take(t.Context(), 336<<10, nil)
+			}
+			charge := claim.Done()
+			charge.Release()
+			failed <- err
+		}()
+		slow := make(chan Charge)
+		go func() {
+			charge, err := l.Take(t.Context(), Stage, 150<<10, nil)
+			if err != nil {
+				t.Error(err)
+			}
+			slow <- charge
+		}()
+		time.Sleep(time.Hour)
+		saves.Release()
+		for range 2 {
+			err := <-failed
+			want := &TooLarge{Class: Frames, Wanted: 400 << 10, Most: 1<<20 - 600<<10 - 64<<10, Tables: 600 << 10}
+			if large, ok := errors.AsType[*TooLarge](err); !ok || *large != *want {
+				t.Errorf("told %v, want %v", err, want)
+			}
+			if waited := time.Since(start) - time.Hour; waited <= 0 || waited > 2*lookAfter {
+				t.Errorf("told after %v without hope", waited)
+			}
+		}
+		time.Sleep(time.Hour)
+		stage.Release()
+		charge := <-slow
+		charge.Release()
+		tables.Release()
+		if used := l.Used(); used != (Usage{}) {
+			t.Errorf("used %v in the end", used)
+		}
 	})
 }

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -199,5 +200,27 @@ func TestDripping(t *testing.T) {
 		if used := ledger.Used()[budget.Frames]; used > strangers*firstStep+20<<20 {
 			t.Errorf("%d bytes are counted for %d strangers who sent some bytes each", used, strangers)
 		}
+	}
+}
+
+// A request that has no room beside the tables is refused after a while and dropped, and the connection lives.
+func TestNoRoomBesideTables(t *testing.T) {
+	ledger := budget.New(64 << 20)
+	tables := ledger.Force(budget.Tables, 60<<20)
+	inBubble(t, Network{Ledger: ledger}, handler(echo), func(b *bubble) {
+		c := b.dial(Network{}, relay{})
+		for _, size := range []int{20 << 20, 500_000, 20 << 20} {
+			_, err := c.Start(b.Context(), &rpc.Request{Arg: make([]byte, size)}).Wait(b.Context())
+			if size < 1<<20 && err != nil {
+				b.Errorf("%d bytes: %v", size, err)
+			} else if size > 1<<20 && (!errors.Is(err, rpc.ErrTooLarge) || !strings.Contains(err.Error(), "beside matrices of 62914560")) {
+				b.Errorf("%d bytes: got %v, want that there is no room", size, err)
+			}
+		}
+		_ = c.Close()
+	})
+	tables.Release()
+	if used := ledger.Used(); used != (budget.Usage{}) {
+		t.Errorf("used %v in the end", used)
 	}
 }

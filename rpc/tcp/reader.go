@@ -116,10 +116,7 @@ func (r *reader) body(h head) (*rpc.Buffer, error) {
 		class = budget.Frames
 	}
 	if most := r.ledger.Most(class); int64(n) > most {
-		if _, err := r.br.Discard(n); err != nil {
-			return nil, early(err)
-		}
-		return nil, &budget.TooLarge{Class: class, Wanted: int64(n), Most: most}
+		return nil, r.drop(n, &budget.TooLarge{Class: class, Wanted: int64(n), Most: most})
 	}
 	if n <= max(firstStep, min(r.proven, lastStep)) {
 		return r.atOnce(h)
@@ -140,6 +137,17 @@ func (r *reader) body(h head) (*rpc.Buffer, error) {
 	return f, nil
 }
 
+// drop reads what is left of a body that there is no room for, n bytes, so that the next frame follows. It gives back why, or
+// why that failed.
+func (r *reader) drop(n int, why error) error {
+	if tooLarge(why) {
+		if _, err := r.br.Discard(n); err != nil {
+			return early(err)
+		}
+	}
+	return why
+}
+
 // atOnce reads a small body, or one of a size that the connection has brought before.
 func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 	charge, ok := r.credit.TryTake(int64(h.size))
@@ -149,7 +157,7 @@ func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 		charge, err = r.credit.Take(r.ctx, int64(h.size), r.urgent)
 		r.resume()
 		if err != nil {
-			return nil, err
+			return nil, r.drop(int(h.size), err)
 		}
 	}
 	f := rpc.NewBuffer(int(h.size), charge)
@@ -180,7 +188,7 @@ func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error)
 		err = claim.Take(r.ctx, int64(step), r.urgent)
 		r.resume()
 		if err != nil {
-			return f, err
+			return f, r.drop(n-come, err)
 		}
 		if len(f.Bytes()) < come+step {
 			more := r.room(n, come+step)
