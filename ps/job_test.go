@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -234,5 +235,17 @@ func TestDial(t *testing.T) {
 	c.dial(t, ps.Options{})
 	if _, err := ps.Dial(t.Context(), ps.Options{Network: c.fake, Servers: c.addrs()}); !errors.Is(err, rpc.ErrRefused) {
 		t.Errorf("a task that is there: %v", err)
+	}
+}
+
+// TestAddresses: a server that is named twice, or not at all, is refused before anything is sent.
+func TestAddresses(t *testing.T) {
+	for _, servers := range [][]string{{"0", "0"}, {"0", ""}, {"0", "1", "0"}} {
+		c := newCluster(2)
+		_, err := ps.Dial(t.Context(), ps.Options{Network: c.fake, Servers: servers, Job: "j", Tasks: 1})
+		want := fmt.Sprintf("server %d of %d has address %q", len(servers), len(servers), servers[len(servers)-1])
+		if err == nil || !strings.Contains(err.Error(), want) || len(c.sent) > 0 {
+			t.Errorf("%q: %v, want %s; %v requests sent", servers, err, want, c.sent)
+		}
 	}
 }

@@ -95,6 +95,11 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	if len(o.Servers) == 0 {
 		return nil, fmt.Errorf("ps: no server addresses")
 	}
+	for i, addr := range o.Servers {
+		if addr == "" || slices.Contains(o.Servers[:i], addr) {
+			return nil, fmt.Errorf("ps: server %d of %d has address %q, want one that no other has", i+1, len(o.Servers), addr)
+		}
+	}
 	choice, err := rpc.ParseNonFinite(o.NonFinite)
 	if err != nil {
 		return nil, fmt.Errorf("ps: NonFinite %w", err)

@@ -31,7 +31,7 @@ func (s *Server) take(n int64) (budget.Charge, bool) {
 
 // tooMuch says what there is no room for, and how much there is.
 func (s *Server) tooMuch(what string, args ...any) error {
-	return fmt.Errorf(what+" beside %s of others, want at most %s in all: %w (--memory is %s)",
+	return fmt.Errorf(what+" beside %s that matrices have, want at most %s in all: %w (--memory is %s)",
 		append(args, format.Bytes(s.Ledger.Used()[budget.Tables]), format.Bytes(s.Ledger.Most(budget.Tables)),
 			rpc.ErrRefused, format.Bytes(s.Ledger.Total()))...)
 }

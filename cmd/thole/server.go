@@ -58,14 +58,27 @@ type serverOptions struct {
 	noChecksum             bool
 }
 
-func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) error {
-	switch info, err := os.Stat(o.store); {
+// folder checks that a flag names a folder.
+func folder(flag, path string) error {
+	switch info, err := os.Stat(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("--store %s: no such folder", o.store)
+		return fmt.Errorf("--%s %s: no such folder", flag, path)
 	case err != nil:
-		return fmt.Errorf("--store %w", err)
+		return fmt.Errorf("--%s %w", flag, err)
 	case !info.IsDir():
-		return fmt.Errorf("--store %s: a file, want a folder", o.store)
+		return fmt.Errorf("--%s %s: a file, want a folder", flag, path)
+	}
+	return nil
+}
+
+func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) error {
+	if err := folder("store", o.store); err != nil {
+		return err
+	}
+	if o.scratch != "" {
+		if err := folder("scratch", o.scratch); err != nil {
+			return err
+		}
 	}
 	s, err := newServer(blob.NewDir(o.store), o.ledger, log)
 	if err != nil {
