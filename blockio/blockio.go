@@ -1,5 +1,5 @@
-// Package blockio writes a matrix.Block as DAPHNE block bytes and reads it back: one representation for the wire, for
-// files and for spilled memory, as the DAPHNE format document intends.
+// Package blockio writes a matrix.Block as DAPHNE block bytes and reads it back: one representation for
+// DAPHNE files, spilled memory and checkpoints.
 //
 // The bytes are the document's body element: position, block header, block type and what the type needs. All numbers
 // are little-endian; r, c are the block's rows and columns, S the bytes of a value, n the stored cells.
@@ -18,7 +18,7 @@
 //
 // Rows and columns in the bytes count from the block's own first; in a matrix.Block column ids are absolute.
 //
-// The wide form is an extension for the wire and for spilled memory, never for DAPHNE files. It holds what the
+// The wide form is an extension for spilled memory and checkpoints, never for DAPHNE files. It holds what the
 // document's form cannot: the type of an empty block, selected columns, keys anywhere in int64, sides of 2^32 and more,
 // half floats and booleans. #r and #c are 0, rx and cx are two's complement, and all arrays begin at a multiple of 8
 // bytes from the block's first byte (the values of all types too, since the arrays before them are of 8-byte numbers).
@@ -44,7 +44,7 @@ import (
 	"thole.example/wire"
 )
 
-// Encoder writes blocks. The zero value writes for the wire: the document's form where it holds the block with its
+// Encoder writes blocks. The zero value writes for spilled memory and checkpoints: the document's form where it holds the block with its
 // type, else the wide form. It may be used by many goroutines.
 type Encoder struct {
 	// Codes are the value-type codes. Document and Daphne allow only the forms of the document.
@@ -63,10 +63,11 @@ type Decoder struct {
 	InPlace bool
 }
 
-// Append appends the bytes of b for the wire.
+// Append appends the bytes of b, as the zero Encoder writes them.
 func Append(dst []byte, b matrix.Block) ([]byte, error) { return Encoder{}.Append(dst, b) }
 
-// Gather appends to dst slices that are, one after the other, the bytes of b for the wire. The large ones are views of
+// Gather appends to dst slices that are, one after the other, the bytes of b, as the zero Encoder writes
+// them. The large ones are views of
 // the slices of b, so b must not change until they are written.
 func Gather(dst [][]byte, b matrix.Block) ([][]byte, error) { return Encoder{}.Gather(dst, b) }
 

@@ -138,3 +138,33 @@ func BenchmarkCharge(b *testing.B) {
 		})
 	})
 }
+
+// What the ledger's mutex costs an answer to a pull, whatever its size: the network takes its room, looks twice how much that is,
+// splits off what the values take, and gives both parts back. All connections share the mutex; beside it a body of a size that no
+// credit keeps, as frames come.
+func BenchmarkTakeParallel(b *testing.B) {
+	l := New(1 << 40)
+	b.Run("answer", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			for pb.Next() {
+				room, err := l.Take(b.Context(), Queues, 640<<10, nil)
+				if err != nil || room.Bytes() < 640<<10 || room.Bytes() == 0 {
+					b.Error("no room")
+				}
+				values := room.Split(640 << 10)
+				room.Release()
+				values.Release()
+			}
+		})
+	})
+	b.Run("frame", func(b *testing.B) {
+		b.RunParallel(func(pb *testing.PB) {
+			c := l.NewCredit(Small, 256<<10)
+			defer c.Close()
+			for pb.Next() {
+				charge, _ := c.TryTake(800 << 10)
+				charge.Release()
+			}
+		})
+	})
+}

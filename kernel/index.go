@@ -4,7 +4,7 @@ package kernel
 const Slots = 5
 
 // Line is five slots of an index in one line of the cache, keys beside keys, so that one comparison meets them all. Slots
-// are taken from the first one on; those behind are zero. A key and its row cost 12 bytes and a part of the last four, a
+// are taken from the first one on; those after them are zero. A key and its row cost 12 bytes and a part of the last four, a
 // fifth less than slots of 16 bytes: an index of the same size is that much emptier, and most searches end where they
 // begin.
 //

@@ -144,7 +144,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestGather holds every level to plain copies; bytes behind the last row are not touched, and Scatter is the way back.
+// TestGather holds every level to plain copies; bytes after the last row are not touched, and Scatter is the way back.
 func TestGather(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for _, size := range []int{4, 8, 12, 16, 28, 32, 36, 60, 64, 68, 96, 128, 260} {

@@ -77,7 +77,7 @@ func (m *Memory) grow(n int) error {
 	return nil
 }
 
-// reserve maps memory that begins at a huge page; there is none behind it until it is written to.
+// reserve maps memory that begins at a huge page; it takes no pages until it is written to.
 func reserve(n int) (unsafe.Pointer, error) {
 	const flags = unix.MAP_ANON | unix.MAP_PRIVATE | unix.MAP_NORESERVE
 	p, err := unix.MmapPtr(-1, 0, nil, uintptr(n+hugePage), unix.PROT_READ|unix.PROT_WRITE, flags)
@@ -96,7 +96,7 @@ func reserve(n int) (unsafe.Pointer, error) {
 	return to, nil
 }
 
-// fit has ordinary pages behind the whole huge pages of the first n bytes.
+// fit has ordinary pages after the whole huge pages of the first n bytes.
 func (m *mapping) fit(n int) {
 	if from := n &^ (hugePage - 1); m.base != nil && from < m.room {
 		_ = unix.Madvise(unsafe.Slice((*byte)(m.base), m.room)[from:], unix.MADV_NOHUGEPAGE)

@@ -61,7 +61,7 @@ func (d *Cols[T]) cut(at, to Rect) Data {
 	stride, rows := at.Rows.Len(), to.Rows.Len()
 	out := &Cols[T]{append([]int64(nil), d.Idx[lo:hi]...), make([]T, int64(hi-lo)*rows)}
 	if rows == 0 {
-		return out // the place may begin far behind the last row
+		return out // the place may begin far beyond the last row
 	}
 	for k := lo; k < hi; k++ {
 		from := int64(k)*stride + to.Rows.Lo - at.Rows.Lo

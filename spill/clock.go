@@ -2,7 +2,7 @@ package spill
 
 import "thole.example/matrix"
 
-// link puts e, whose block is in memory, on the clock: behind the hand, so that it is looked at last.
+// link puts e, whose block is in memory, on the clock: just before the hand, so that it is looked at last.
 func (s *Store) link(e *entry) {
 	switch {
 	case e.next != nil:

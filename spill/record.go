@@ -54,7 +54,7 @@ func (d *disk) write(e *entry, old record, b matrix.Block) (record, error) {
 	if err != nil {
 		return record{}, fmt.Errorf("spill: block %v: %w", e.key, err)
 	}
-	pieces, err := blockio.Gather(nil, b)
+	gathered, err := blockio.Gather(nil, b)
 	if err != nil {
 		return record{}, fmt.Errorf("spill: block %v: %w", e.key, err)
 	}
@@ -65,7 +65,7 @@ func (d *disk) write(e *entry, old record, b matrix.Block) (record, error) {
 	} else if r.slot, err = d.allocate(class); err != nil {
 		return record{}, fmt.Errorf("spill: block %v: %w", e.key, err)
 	}
-	if err := d.put(r, pieces); err != nil {
+	if err := d.put(r, gathered); err != nil {
 		if !reuse {
 			d.release(r)
 		}
@@ -78,25 +78,25 @@ func (d *disk) write(e *entry, old record, b matrix.Block) (record, error) {
 	return r, nil
 }
 
-// put writes the record, small ones in one piece.
-func (d *disk) put(r record, pieces [][]byte) error {
-	prefix := r.prefix(pieces[0][:r.head])
-	pieces[0] = pieces[0][r.head:]
+// put writes the record, a small one in one call.
+func (d *disk) put(r record, gathered [][]byte) error {
+	prefix := r.prefix(gathered[0][:r.head])
+	gathered[0] = gathered[0][r.head:]
 	sum := crc32.Update(0, castagnoli(), prefix[summedFrom:])
-	for _, p := range pieces {
+	for _, p := range gathered {
 		sum = crc32.Update(sum, castagnoli(), p)
 	}
 	binary.LittleEndian.PutUint32(prefix[4:], sum)
 	if r.len() <= joinLimit {
 		all := make([]byte, 0, r.len())
 		all = append(all, prefix...)
-		for _, p := range pieces {
+		for _, p := range gathered {
 			all = append(all, p...)
 		}
-		prefix, pieces = all, nil
+		prefix, gathered = all, nil
 	}
 	off := r.off
-	for _, p := range append([][]byte{prefix}, pieces...) {
+	for _, p := range append([][]byte{prefix}, gathered...) {
 		n, err := d.writeAt(r.seg.file, p, off)
 		if err == nil && n < len(p) {
 			err = io.ErrShortWrite

@@ -133,8 +133,8 @@ func (s *Store) look(key Key, fn func(*entry) error, fromDisk func(record) bool)
 	return fn(e)
 }
 
-// touch counts an access to e and tells whether its block should come into memory: if there is room for it, or when it
-// is asked for a second time. So one pass over many blocks does not drive out those that are in use.
+// touch counts an access to e and reports whether its block should come into memory: if there is room for it, or when
+// it is asked for a second time. So one pass over many blocks does not drive out those that are in use.
 func (s *Store) touch(e *entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -24,7 +24,7 @@ type entry[D any] struct {
 	delta        D
 }
 
-// find is the place of a clock; there says whether it is there.
+// find is the place of a clock; there reports whether it is there.
 func (a *ahead[D]) find(clock int) (at int, there bool) {
 	return slices.BinarySearchFunc(a.clocks, clock, func(s step[D], n int) int { return cmp.Compare(s.clock, n) })
 }

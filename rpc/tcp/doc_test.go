@@ -141,20 +141,21 @@ func TestPage(t *testing.T) {
 
 // The examples of the arguments of control operations are read without anything left over, and written they are the same.
 func TestPageArguments(t *testing.T) {
-	types := map[string]any{"join": &rpc.Join{}, "joined": &rpc.Joined{}, "members": &rpc.Members{}, "membership": &rpc.Membership{},
-		"create": &rpc.Create{}, "created": &rpc.Created{}, "save": &rpc.Save{}, "load": &rpc.Load{}, "restored": &rpc.Restored{}}
+	types := map[string]any{"join": rpc.Join{}, "joined": rpc.Joined{}, "members": rpc.Members{}, "membership": rpc.Membership{},
+		"create": rpc.Create{}, "created": rpc.Created{}, "save": rpc.Save{}, "load": rpc.Load{}, "restored": rpc.Restored{}}
+	seen := map[string]bool{}
 	blocks, _ := fences(t)
 	for _, block := range blocks {
 		name, ok := strings.CutPrefix(block.kind, "json ")
 		if !ok {
 			continue
 		}
-		v := types[name]
-		if v == nil {
+		if types[name] == nil {
 			t.Errorf("an example of %q, want one of each of %v", name, reflect.ValueOf(types).MapKeys())
 			continue
 		}
-		delete(types, name)
+		seen[name] = true
+		v := reflect.New(reflect.TypeOf(types[name])).Interface()
 		d := json.NewDecoder(strings.NewReader(block.text))
 		d.DisallowUnknownFields()
 		if err := d.Decode(v); err != nil {
@@ -179,7 +180,9 @@ func TestPageArguments(t *testing.T) {
 		}
 	}
 	for name := range types {
-		t.Errorf("there is no example of %q", name)
+		if !seen[name] {
+			t.Errorf("there is no example of %q", name)
+		}
 	}
 }
 
