@@ -107,7 +107,7 @@ func (f *benchFlags) flags(c *cobra.Command) {
 	flags.IntVar(&f.processes, "processes", 1, "servers to start")
 	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
 	flags.StringVar(&f.memory, "memory", "", "--memory of the servers to start")
-	flags.BoolVar(&f.noChecksum, "no-checksum", false, "send messages without checksums")
+	flags.BoolVar(&f.noChecksum, "no-checksum", false, noChecksumHelp)
 	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key")
 }
 
