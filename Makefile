@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz soak mutants bench golden docs module
+.PHONY: build test race fuzz soak mutants bench peers golden docs module
 
 build:
 	go build -o out/ ./cmd/thole
@@ -24,6 +24,10 @@ mutants:
 
 bench:
 	go test ./... -run '^$$' -bench .
+
+# Measure thole beside the peers of ../shared/peers/ps, in rounds that take turns (docs/performance.md): make peers ARGS='-n 5'
+peers:
+	go run ./internal/peers $(ARGS)
 
 # Rewrite the golden files of the packages whose tests have the flag; read the difference before committing it.
 golden:

@@ -100,7 +100,7 @@ func pull(ctx context.Context, c *Config) (Result, error) {
 			return Result{}, err
 		}
 	}
-	r := meter.result(c.Batch)
+	r := meter.result(int64(c.Batch))
 	for i := range trips {
 		if trips[i].pull != nil {
 			if err := trips[i].pull.Wait(ctx); err != nil {
@@ -145,6 +145,6 @@ func push(ctx context.Context, c *Config) (Result, error) {
 			meter.done(began[(n+1)%c.Depth])
 		}
 	}
-	r := meter.result(c.Batch)
+	r := meter.result(int64(c.Batch))
 	return r, client.Leave(ctx)
 }

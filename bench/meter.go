@@ -7,28 +7,30 @@ import (
 	"time"
 )
 
-// Result is what was measured. What does not apply, or is not known, is left out.
+// Result is what was measured. Every kind has all fields: what is not known, or not of the kind, is nil.
 type Result struct {
-	What     string  `json:"what"`
-	Requests int     `json:"requests"`
-	Rate     float64 `json:"mrows_per_s,omitempty"` // by the clock
-	PerCPU   *PerCPU `json:"mrows_per_cpu_s,omitempty"`
-	Bytes    float64 `json:"gb_per_s,omitempty"` // dense rows
-	P50      float64 `json:"p50_us"`
-	P99      float64 `json:"p99_us"`
-	Max      float64 `json:"max_us"`
-	Peak     int64   `json:"peak_rss_bytes,omitempty"`        // of the servers, or of this process if they are in it
-	Allocs   float64 `json:"allocs_per_request"`              // of this process
-	Reads    float64 `json:"reads_mrows_per_cpu_s,omitempty"` // table, where the rate is that of updates
-	BytesKey float64 `json:"bytes_per_key,omitempty"`         // table
-	Growth   float64 `json:"slowest_insert_us,omitempty"`     // table: of a batch
+	What     string   `json:"what"`
+	Requests int      `json:"requests"`
+	Rate     *float64 `json:"mrows_per_s"` // by the clock; a row is the values of a key, in a dense row one value; nil: barrier
+	PerCPU   PerCPU   `json:"mrows_per_cpu_s"`
+	Bytes    *float64 `json:"gb_per_s"` // row and storm
+	P50      float64  `json:"p50_us"`
+	P99      float64  `json:"p99_us"`
+	Max      float64  `json:"max_us"`
+	Peak     *int64   `json:"peak_rss_bytes"`          // of the servers, or of this process if they are in it
+	Allocs   float64  `json:"allocs_per_request"`      // of this process
+	Alloced  float64  `json:"alloc_bytes_per_request"` // of this process
+	Reads    *float64 `json:"reads_mrows_per_cpu_s"`   // table, where the rate is that of updates
+	BytesKey *float64 `json:"bytes_per_key"`           // table
+	Growth   *float64 `json:"slowest_insert_us"`       // table: of a batch
 }
 
-// PerCPU is millions of rows per second of processor time. Where both ends are in one process only Both is known.
+// PerCPU is millions of rows per second of processor time, nil where that is not known: where both ends are in one process
+// only Both is, where the servers are apart only Client.
 type PerCPU struct {
-	Client float64 `json:"client,omitempty"`
-	Server float64 `json:"server,omitempty"`
-	Both   float64 `json:"both,omitempty"`
+	Client *float64 `json:"client"`
+	Server *float64 `json:"server"`
+	Both   *float64 `json:"both"`
 }
 
 // meter measures requests that are made again and again.
@@ -38,13 +40,16 @@ type meter struct {
 	start  time.Time
 	client time.Duration // processor time at the start
 	server time.Duration
-	allocs uint64
+	allocs heap
 }
+
+// heap is what a process has allocated until now.
+type heap struct{ objects, bytes uint64 }
 
 // begin starts to measure.
 func (c *Config) begin() *meter {
 	m := &meter{c: c, took: make([]time.Duration, 0, 1<<16)}
-	m.client, m.server, m.allocs = cpuTime(), c.serverTime(), mallocs()
+	m.client, m.server, m.allocs = cpuTime(), c.serverTime(), allocated()
 	m.start = time.Now()
 	return m
 }
@@ -58,41 +63,49 @@ func (m *meter) more(ctx context.Context) bool {
 func (m *meter) done(began time.Time) { m.took = append(m.took, time.Since(began)) }
 
 // result is what was measured, with that many rows a request; 0: the kind is not about rows.
-func (m *meter) result(rows int) Result {
+func (m *meter) result(rows int64) Result {
 	wall := time.Since(m.start).Seconds()
 	client, server := (cpuTime() - m.client).Seconds(), (m.c.serverTime() - m.server).Seconds()
-	n := len(m.took)
-	r := Result{What: m.c.What, Requests: n, Allocs: float64(mallocs()-m.allocs) / float64(max(1, n)), Peak: m.c.peak()}
+	heap, n := allocated(), len(m.took)
+	r := Result{What: m.c.What, Requests: n, Peak: m.c.peak()}
+	r.Allocs = float64(heap.objects-m.allocs.objects) / float64(max(1, n))
+	r.Alloced = float64(heap.bytes-m.allocs.bytes) / float64(max(1, n))
 	slices.Sort(m.took)
 	if n > 0 {
 		r.P50, r.P99, r.Max = micros(m.took[n/2]), micros(m.took[n*99/100]), micros(m.took[n-1])
 	}
-	if total := float64(n) * float64(rows) / 1e6; total > 0 {
-		r.Rate, r.PerCPU = total/wall, &PerCPU{}
-		if m.c.Server != nil || m.c.Apart {
-			r.PerCPU.Client = per(total, client)
-		}
-		if m.c.Server != nil {
-			r.PerCPU.Server = per(total, server)
-		}
-		if !m.c.Apart {
-			r.PerCPU.Both = per(total, client+server)
-		}
+	if rows == 0 {
+		return r
+	}
+	total := float64(n) * float64(rows) / 1e6
+	r.Rate = per(total, wall)
+	if m.c.Server != nil || m.c.Apart {
+		r.PerCPU.Client = per(total, client)
+	}
+	if m.c.Server != nil {
+		r.PerCPU.Server = per(total, server)
+	}
+	if !m.c.Apart {
+		r.PerCPU.Both = per(total, client+server)
 	}
 	return r
 }
 
-// volume says how many bytes went by, where every request was about a dense row.
-func (r *Result) volume(m *meter) {
-	r.Bytes = float64(r.Requests) * float64(m.c.Cols) * 4 / 1e9 / time.Since(m.start).Seconds()
+// dense is result where every request is about a whole dense row: each of its values counts as a row.
+func (m *meter) dense() Result {
+	r := m.result(m.c.Cols)
+	if r.Rate != nil {
+		r.Bytes = new(*r.Rate * 4 / 1e3)
+	}
+	return r
 }
 
-// per is n by seconds of processor time, 0 if the system does not tell these.
-func per(n, seconds float64) float64 {
+// per is n by seconds, nil if the system does not tell these.
+func per(n, seconds float64) *float64 {
 	if seconds <= 0 {
-		return 0
+		return nil
 	}
-	return n / seconds
+	return new(n / seconds)
 }
 
 func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
@@ -105,19 +118,25 @@ func (c *Config) serverTime() time.Duration {
 	return cpu
 }
 
-func (c *Config) peak() int64 {
+// peak is nil where nobody knows it.
+func (c *Config) peak() *int64 {
+	var n int64
 	switch {
 	case c.Apart:
-		return 0
+		return nil
 	case c.Server == nil:
-		return peakMemory()
+		n = peakMemory()
+	default:
+		_, n = c.Server()
 	}
-	_, peak := c.Server()
-	return peak
+	if n == 0 {
+		return nil
+	}
+	return &n
 }
 
-func mallocs() uint64 {
+func allocated() heap {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return m.Mallocs
+	return heap{objects: m.Mallocs, bytes: m.TotalAlloc}
 }

@@ -36,7 +36,6 @@ func row(ctx context.Context, c *Config) (Result, error) {
 		}
 		meter.done(began)
 	}
-	r := meter.result(0)
-	r.volume(meter)
+	r := meter.dense()
 	return r, client.Leave(ctx)
 }

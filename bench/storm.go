@@ -27,9 +27,7 @@ func storm(ctx context.Context, c *Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := meter.result(0)
-	r.volume(meter)
-	return r, nil
+	return meter.dense(), nil
 }
 
 func (c *Config) stormTask(ctx context.Context, client *ps.Client, task int) error {

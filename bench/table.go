@@ -63,7 +63,7 @@ func table(ctx context.Context, c *Config) (Result, error) {
 		}
 		r.Reads = reads
 	}
-	r.BytesKey, r.Growth = float64(s.Bytes())/float64(c.Keys), micros(slowest)
+	r.BytesKey, r.Growth = new(float64(s.Bytes())/float64(c.Keys)), new(micros(slowest))
 	return r, nil
 }
 
@@ -96,5 +96,5 @@ func (c *Config) repeat(ctx context.Context, batches [][]int64, do func(keys []i
 		rows += len(b)
 		meter.done(began)
 	}
-	return meter.result(rows / max(1, len(meter.took))), context.Cause(ctx)
+	return meter.result(int64(rows / max(1, len(meter.took)))), context.Cause(ctx)
 }

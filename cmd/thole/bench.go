@@ -28,6 +28,30 @@ type benchFlags struct {
 	json       bool
 }
 
+// benchFields says what the fields of --json are.
+const benchFields = `With --json the last line is one object. It has the same fields for every kind, and null where something is not known
+or not of the kind: the processor time and memory of the servers with --servers, rows of a barrier.
+
+what, requests: the kind, and how many requests were measured; of a storm one a task, from its connection to its end.
+
+mrows_per_s: millions of rows by the clock. A row is the --dim values of a key; in row and storm, which are about one dense row, each
+value of it counts. For table they are the rows that are updated, or read with --rule none.
+
+mrows_per_cpu_s: the same by processor time: client is this process, server all servers, both the two together. Where one process does
+all, in table and with --in-process, only both is known; with --servers only client.
+
+gb_per_s: row and storm: the values as bytes, by the clock.
+
+p50_us, p99_us, max_us: how long a request takes: half, 99 of 100, and all of them at most.
+
+peak_rss_bytes: the most memory that the servers had, each its own peak, added up; of this process where they are in it.
+
+allocs_per_request, alloc_bytes_per_request: objects and bytes that this process allocated on the Go heap, and no other process: of the
+servers only with --in-process.
+
+reads_mrows_per_cpu_s, bytes_per_key, slowest_insert_us: table: reads where the rate is that of updates, memory of a key with its values
+and the rule's slots, and how long the slowest batch of inserts took.`
+
 func benchCommand(e *env) *cobra.Command {
 	var f benchFlags
 	var names []string
@@ -46,7 +70,9 @@ on busy machines.
 ` + strings.Join(about, ".\n\n") + `.
 
 It starts a server process of its own unless --servers names some or --in-process keeps all in this process. On servers that run
-already it has a job of its own, which ends with it; nothing of other jobs is touched.`,
+already it has a job of its own, which ends with it; nothing of other jobs is touched.
+
+` + benchFields,
 		Example: `  thole bench pull
   thole bench push --keys 10M --rule adagrad --in-flight 4
   thole bench pull --servers 10.0.0.1:7001,10.0.0.2:7001 --json
@@ -81,7 +107,7 @@ func (f *benchFlags) flags(c *cobra.Command) {
 	flags.IntVar(&f.processes, "processes", 1, "servers to start")
 	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
 	flags.StringVar(&f.memory, "memory", "", "--memory of the servers to start")
-	flags.BoolVar(&f.noChecksum, "no-checksum", false, "send messages without checksums")
+	flags.BoolVar(&f.noChecksum, "no-checksum", false, noChecksumHelp)
 	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key")
 }
 
@@ -199,29 +225,33 @@ func parseCount(flag, text string, limit float64) (int, error) {
 
 func printBench(e *env, r *bench.Result) {
 	fmt.Fprintf(e.out, "%s: %d requests, p50 %.0f us, p99 %.0f us, slowest %.0f us\n", r.What, r.Requests, r.P50, r.P99, r.Max)
-	if r.PerCPU != nil {
+	if r.Rate != nil {
+		unit := "rows"
+		if r.Bytes != nil {
+			unit = "values"
+		}
 		var ends []string
 		for _, end := range []struct {
 			name string
-			rate float64
+			rate *float64
 		}{{"server", r.PerCPU.Server}, {"client", r.PerCPU.Client}, {"both", r.PerCPU.Both}} {
-			if end.rate > 0 {
-				ends = append(ends, fmt.Sprintf("%s %.2f", end.name, end.rate))
+			if end.rate != nil {
+				ends = append(ends, fmt.Sprintf("%s %.2f", end.name, *end.rate))
 			}
 		}
-		fmt.Fprintf(e.out, "%.2f M rows/s; M rows per CPU-second: %s\n", r.Rate, orDash(strings.Join(ends, ", ")))
+		fmt.Fprintf(e.out, "%.2f M %s/s; M %s per CPU-second: %s\n", *r.Rate, unit, unit, orDash(strings.Join(ends, ", ")))
 	}
-	if r.Reads > 0 {
-		fmt.Fprintf(e.out, "reads: %.2f M rows per CPU-second\n", r.Reads)
+	if r.Reads != nil {
+		fmt.Fprintf(e.out, "reads: %.2f M rows per CPU-second\n", *r.Reads)
 	}
-	if r.Bytes > 0 {
-		fmt.Fprintf(e.out, "%.2f GB/s\n", r.Bytes)
+	if r.Bytes != nil {
+		fmt.Fprintf(e.out, "%.2f GB/s\n", *r.Bytes)
 	}
-	if r.BytesKey > 0 {
-		fmt.Fprintf(e.out, "%.1f bytes a key; slowest insert of a batch %.1f ms\n", r.BytesKey, r.Growth/1e3)
+	if r.BytesKey != nil && r.Growth != nil {
+		fmt.Fprintf(e.out, "%.1f bytes a key; slowest insert of a batch %.1f ms\n", *r.BytesKey, *r.Growth/1e3)
 	}
-	if r.Peak > 0 {
-		fmt.Fprintf(e.out, "peak memory %s; ", format.Bytes(r.Peak))
+	if r.Peak != nil {
+		fmt.Fprintf(e.out, "peak memory %s; ", format.Bytes(*r.Peak))
 	}
-	fmt.Fprintf(e.out, "%.1f allocations a request\n", r.Allocs)
+	fmt.Fprintf(e.out, "%.1f allocations a request, %s\n", r.Allocs, format.Bytes(int64(r.Alloced)))
 }

@@ -24,7 +24,7 @@ func (f *benchFlags) serve(ctx context.Context, e *env) (stop func(), err error)
 		f.Servers, f.Apart = f.servers, true
 		return func() {}, nil
 	case f.inProcess:
-		c, err := embed(ctx, f.processes, false)
+		c, err := embed(ctx, f.processes, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -123,7 +123,7 @@ func (d *demo) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := embed(ctx, 2, false)
+	c, err := embed(ctx, 2, nil)
 	if err != nil {
 		return err
 	}

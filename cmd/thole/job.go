@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"thole.example/rpc/tcp"
 )
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
@@ -32,6 +34,7 @@ type job struct {
 	name             string
 	force, lossy     bool
 	retry            time.Duration // to reach a server again
+	noChecksum       bool          // of what is sent
 	wait             time.Duration // for the tasks of other processes; 0: as long as it takes
 	noLabel          bool
 
@@ -76,9 +79,16 @@ func (j *job) flags(c *cobra.Command) {
 
 	f.IntVar(&j.tasks, "tasks", 1, "tasks that share the examples")
 	f.IntVar(&j.staleness, "staleness", 0, "steps a task may run ahead: 0 is BSP, -1 is ASP")
-	f.StringVar(&j.partitioner, "partitioner", "", "how matrices are cut: range, column or hash (default: column)")
+	f.StringVar(&j.partitioner, "partitioner", "", "how matrices are cut: range, column or hash (default: hash with --sparse, else column)")
+	f.BoolVar(&j.noChecksum, "no-checksum", false, noChecksumHelp)
 	j.values.flags(c, false, true)
 }
+
+// noChecksumHelp says what --no-checksum does. Each end chooses for what it sends.
+const noChecksumHelp = "send messages without checksums"
+
+// network is that of the job's messages.
+func (j *job) network() *tcp.Network { return &tcp.Network{NoChecksum: j.noChecksum} }
 
 // pathsHelp says what may name examples.
 const pathsHelp = "files, folders or quoted globs, - for standard input; given several times or with commas"

@@ -163,7 +163,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 
 // scores loads the model into an embedded server and scores the examples.
 func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *data.Batch) ([]float64, error) {
-	c, err := embed(ctx, 1, false)
+	c, err := embed(ctx, 1, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 		"(default: three quarters of the machine's memory, "+format.Bytes(defaultMemory())+")")
 	c.Flags().StringVar(&o.scratch, "scratch", "", "folder for deltas that wait for their clock when memory is short "+
 		"(default: the system's for temporary files)")
-	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, "send messages without checksums")
+	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/graph"
+	"thole.example/rpc/tcp"
 	"thole.example/train"
 )
 
@@ -33,8 +34,14 @@ need: up to a number that is printed, which depends on the examples alone, and f
 				return usageError{fmt.Errorf("--servers %d, want 1 to %d", servers, serversLimit)}
 			case j.tasks < 1 || j.tasks > tasksLimit:
 				return usageError{fmt.Errorf("--tasks %d, want 1 to %d in one process", j.tasks, tasksLimit)}
+			case j.noChecksum && !overTCP:
+				return usageError{errors.New("--no-checksum without --tcp: nothing is sent")}
 			}
-			return j.train(c.Context(), e, servers, overTCP)
+			var over *tcp.Network
+			if overTCP {
+				over = j.network()
+			}
+			return j.train(c.Context(), e, servers, over)
 		},
 	}
 	j.flags(c)
@@ -43,7 +50,7 @@ need: up to a number that is printed, which depends on the examples alone, and f
 	return c
 }
 
-func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) error {
+func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network) error {
 	p, err := j.choose(ctx)
 	if err != nil {
 		return err
@@ -69,7 +76,7 @@ func (j *job) train(ctx context.Context, e *env, servers int, overTCP bool) erro
 		return err
 	}
 	p.loadPath = inBucket(load)
-	c, err := embed(ctx, servers, overTCP)
+	c, err := embed(ctx, servers, over)
 	if err != nil {
 		return err
 	}

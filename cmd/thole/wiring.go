@@ -36,12 +36,12 @@ type cluster struct {
 	stop  func()
 }
 
-// embed starts n servers in this process, over memory, where they are called 0, 1, ..., or over loopback TCP. They save
-// where this process would.
-func embed(ctx context.Context, n int, overTCP bool) (*cluster, error) {
+// embed starts n servers in this process, over memory, where they are called 0, 1, ..., or, if there is one, over the
+// network's loopback. They save where this process would.
+func embed(ctx context.Context, n int, over *tcp.Network) (*cluster, error) {
 	c := &cluster{net: &mem.Network{}, stop: func() {}}
-	if overTCP {
-		c.net = &tcp.Network{}
+	if over != nil {
+		c.net = over
 	}
 	ledger, err := memoryBound("")
 	if err != nil {
@@ -51,7 +51,7 @@ func embed(ctx context.Context, n int, overTCP bool) (*cluster, error) {
 	c.stop = cancel
 	for i := range n {
 		addr := fmt.Sprint(i)
-		if overTCP {
+		if over != nil {
 			addr = "127.0.0.1:0"
 		}
 		s, err := newServer(blob.Files{}, ledger, nil)

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-
-	"thole.example/rpc/tcp"
 )
 
 func workerCommand(e *env) *cobra.Command {
@@ -69,6 +67,6 @@ func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) e
 		return err
 	}
 	p.loadPath = inBucket(j.load)
-	c := &cluster{net: &tcp.Network{}, addrs: servers}
+	c := &cluster{net: j.network(), addrs: servers}
 	return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
 }
