@@ -111,8 +111,8 @@ func (c *creation) do() {
 	for i, s := range c.stores {
 		if there := named[s.meta.Name]; there != nil {
 			if !bytes.Equal(there.spec, s.spec) {
-				err = fmt.Errorf("matrix %q of job %q is there, and is not the same: %w (start all workers alike, with the same servers in the same order)",
-					s.meta.Name, j.name, rpc.ErrExists)
+				err = fmt.Errorf("matrix %q of job %q is there, and is not the same: %w (start all workers alike, with the same servers "+
+					"in the same order)", s.meta.Name, j.name, rpc.ErrExists)
 				break
 			}
 			c.stores[i] = there
