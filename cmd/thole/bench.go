@@ -47,7 +47,7 @@ p50_us, p99_us, max_us: how long a request takes: half, 99 of 100, and all of th
 peak_rss_bytes: the most memory that the servers had, each its own peak, added up; of this process where they are in it.
 
 allocs_per_request, alloc_bytes_per_request: objects and bytes that this process allocated on the Go heap, and no other process: of the
-servers only with --in-process.
+servers only with --in-process; of a barrier, for all its tasks together.
 
 reads_mrows_per_cpu_s, bytes_per_key, slowest_insert_us: table: reads where the rate is that of updates, memory of a key with its values
 and the rule's slots, and how long the slowest batch of inserts took.`
