@@ -139,32 +139,23 @@ func BenchmarkCharge(b *testing.B) {
 	})
 }
 
-// What the ledger's mutex costs an answer to a pull, whatever its size: the network takes its room, looks twice how much that is,
-// splits off what the values take, and gives both parts back. All connections share the mutex; beside it a body of a size that no
-// credit keeps, as frames come.
+// What room costs an answer or a request: one of up to 1 MiB comes from the credit of its connection; a larger one takes the
+// ledger's mutex, which all connections share, once for taking and once for giving back.
 func BenchmarkTakeParallel(b *testing.B) {
 	l := New(1 << 40)
-	b.Run("answer", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				room, err := l.Take(b.Context(), Queues, 640<<10, nil)
-				if err != nil || room.Bytes() < 640<<10 || room.Bytes() == 0 {
-					b.Error("no room")
+	for name, size := range map[string]int64{"640KiB": 640 << 10, "4MiB": 4 << 20} {
+		b.Run(name, func(b *testing.B) {
+			b.RunParallel(func(pb *testing.PB) {
+				c := l.NewCredit(Queues, 512<<10)
+				defer c.Close()
+				for pb.Next() {
+					charge, ok := c.TryTake(size)
+					if !ok {
+						b.Error("no room")
+					}
+					charge.Release()
 				}
-				values := room.Split(640 << 10)
-				room.Release()
-				values.Release()
-			}
+			})
 		})
-	})
-	b.Run("frame", func(b *testing.B) {
-		b.RunParallel(func(pb *testing.PB) {
-			c := l.NewCredit(Small, 256<<10)
-			defer c.Close()
-			for pb.Next() {
-				charge, _ := c.TryTake(800 << 10)
-				charge.Release()
-			}
-		})
-	})
+	}
 }

@@ -24,7 +24,7 @@ type Exchange struct {
 	send     func(*Exchange, *Response, error)
 	answered atomic.Bool
 	room     budget.Charge  // for the answer
-	reserved int64          // its size at first
+	reserved int64          // its size
 	queue    *budget.Credit // where what it takes beyond that is counted
 
 	mu     sync.Mutex
@@ -39,10 +39,10 @@ func NewExchange(q *Request, from *Peer, send func(*Exchange, *Response, error))
 	return &Exchange{Request: q, From: from, send: send}
 }
 
-// Reserve gives the exchange bytes that were taken for its answer, and where to count what it takes beyond them. Networks
+// Reserve gives the exchange n bytes that were taken for its answer, and where to count what it takes beyond them. Networks
 // call it, before anybody else has the exchange.
-func (x *Exchange) Reserve(room budget.Charge, queue *budget.Credit) {
-	x.room, x.queue, x.reserved = room, queue, room.Bytes()
+func (x *Exchange) Reserve(room budget.Charge, n int64, queue *budget.Credit) {
+	x.room, x.queue, x.reserved = room, queue, n
 }
 
 // Reserved is how many bytes were taken for the answer before Serve was called.
@@ -52,12 +52,16 @@ func (x *Exchange) Reserved() int64 { return x.reserved }
 // what the network has taken for the answer (see [Sizer]), and beyond that all the same. It does not wait, and may be
 // called once, before the answer.
 func (x *Exchange) Buffer(n int) *Buffer {
-	if x.room.Bytes() >= int64(n) {
-		return MappedBuffer(n, x.room.Split(int64(n))) // networks that take room release what they have sent
-	}
-	x.room.Release()
-	if x.queue != nil {
-		return MappedBuffer(n, x.queue.Force(int64(n)))
+	switch size := int64(n); { // networks that take room release what they have sent
+	case x.reserved > 0 && x.reserved == size: // the ledger need not be asked, which all share
+		room := x.room
+		x.room = budget.Charge{}
+		return MappedBuffer(n, room)
+	case x.reserved >= size:
+		return MappedBuffer(n, x.room.Split(size))
+	case x.queue != nil:
+		x.room.Release()
+		return MappedBuffer(n, x.queue.Force(size))
 	}
 	return NewBuffer(n, budget.Charge{})
 }

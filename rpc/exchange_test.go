@@ -51,7 +51,7 @@ func TestExchangeRoom(t *testing.T) {
 		var got *rpc.Response
 		x := rpc.NewExchange(&rpc.Request{}, &rpc.Peer{}, func(_ *rpc.Exchange, r *rpc.Response, _ error) { got = r })
 		room, _ := ledger.TryTake(budget.Queues, c.room)
-		x.Reserve(room, queue)
+		x.Reserve(room, c.room, queue)
 		if x.Reserved() != c.room {
 			t.Errorf("%d bytes reserved, want %d", x.Reserved(), c.room)
 		}
@@ -151,7 +151,7 @@ func TestExchangeMore(t *testing.T) {
 		queue.Close() // so that nothing is left in it
 		x := rpc.NewExchange(&rpc.Request{}, &rpc.Peer{}, func(_ *rpc.Exchange, r *rpc.Response, _ error) { r.Release() })
 		room, _ := ledger.TryTake(budget.Queues, c.room)
-		x.Reserve(room, queue)
+		x.Reserve(room, c.room, queue)
 		f := x.Buffer(30)
 		for range 2 {
 			more := x.More(60, 40)

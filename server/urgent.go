@@ -32,12 +32,12 @@ func (s *Server) Size(x *rpc.Exchange) int64 {
 		case rpc.KindStored:
 			columns := st.stored(p)
 			n, ok = matrix.Cells(p.Rows.Len(), columns)
-			total += 8 * columns
+			total += 8 * columns // their keys
 		}
 		if !ok || n > pullLimit {
 			return 0 // it will be refused
 		}
-		total += n * int64(st.meta.DType.Size())
+		total = (total + n*int64(st.meta.DType.Size()) + 7) &^ 7 // as the parts of an answer lie in its memory
 	}
 	return total
 }

@@ -56,9 +56,10 @@ func newReader(ctx context.Context, nc net.Conn, limit uint32, ledger *budget.Le
 	return r
 }
 
-// creditStep is how many bytes of the class a connection takes in advance.
+// creditStep is how many bytes of the class a connection takes in advance. It keeps up to two of them, so that requests and
+// answers of up to 1 MiB, one after the other, do not ask the ledger, which all share.
 func creditStep(ledger *budget.Ledger, c budget.Class) int64 {
-	return max(4<<10, min(ledger.Most(c)/256, 256<<10))
+	return max(4<<10, min(ledger.Most(c)/256, 512<<10))
 }
 
 // next reads the head of the next frame.

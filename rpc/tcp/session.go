@@ -258,24 +258,26 @@ func (s *session) await() error {
 // reserve takes room for the answer, if the handler knows how large it will be.
 func (s *session) reserve(x *rpc.Exchange) error {
 	sizer, ok := s.l.handler.(rpc.Sizer)
-	if !ok || s.queue == nil {
-		x.Reserve(budget.Charge{}, s.queue)
-		return nil
+	n := int64(0)
+	if ok && s.queue != nil {
+		n = sizer.Size(x)
 	}
-	n := sizer.Size(x)
-	if n <= 0 {
-		x.Reserve(budget.Charge{}, s.queue)
-		return nil
+	room, has := budget.Charge{}, true
+	if n > 0 {
+		room, has = s.queue.TryTake(n)
 	}
-	s.in.pause(noRoom)
-	room, err := s.l.Ledger.Take(s.ctx, budget.Queues, n, s.in.urgent)
-	s.in.resume()
+	var err error
+	if !has {
+		s.in.pause(noRoom)
+		room, err = s.queue.Take(s.ctx, n, s.in.urgent)
+		s.in.resume()
+	}
 	if tooLarge(err) {
 		return fmt.Errorf("%w: the answer: %w", rpc.ErrTooLarge, err)
 	}
 	if err == nil {
-		x.Reserve(room, s.queue)
-		s.owed.Add(x.Reserved())
+		x.Reserve(room, n, s.queue)
+		s.owed.Add(n)
 	}
 	return err
 }
