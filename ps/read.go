@@ -1,7 +1,6 @@
 package ps
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"math"
@@ -22,7 +21,8 @@ type reading struct {
 	keys  *Keys       // nil: a rectangle, or stored columns
 	out   []byte      // row-major for a rectangle, input after input for keys; nil: stored columns
 	data  matrix.Data // whose values out is, if it is not the caller's
-	found []column    // the stored columns so far
+	found []column    // the stored columns so far: those of each answer ascend
+	ends  []int       // of the answers' columns in found
 	bytes []byte      // and their values
 	asOf  int         // the slowest clock of the answers
 }
@@ -384,8 +384,32 @@ func (l *link) takeStored(a *asked, got *rpc.Part, n int) error {
 		}
 		r.found = append(r.found, column{key, a.at.Rows, len(r.bytes) + i*n})
 	}
+	r.ends = append(r.ends, len(r.found))
 	r.bytes = append(r.bytes, got.Values...)
 	return nil
+}
+
+// merge sorts columns of which those up to each of the ends ascend.
+func merge(all []column, ends []int) []column {
+	spare := make([]column, len(all))
+	for len(ends) > 1 {
+		from, left := 0, ends[:0]
+		for i := 0; i < len(ends); i += 2 {
+			mid, to := ends[i], ends[min(i+1, len(ends)-1)]
+			a, b, out := all[from:mid], all[mid:to], spare[from:to]
+			for k := range out {
+				if len(b) == 0 || len(a) > 0 && a[0].key <= b[0].key {
+					out[k], a = a[0], a[1:]
+				} else {
+					out[k], b = b[0], b[1:]
+				}
+			}
+			left = append(left, to)
+			from = to
+		}
+		all, spare, ends = spare, all, left
+	}
+	return all
 }
 
 // block is what was read, once all of it is there.
@@ -393,10 +417,7 @@ func (r *reading) block() matrix.Block {
 	if r.data != nil {
 		return matrix.Block{At: r.at, Data: r.data}
 	}
-	byKey := func(a, b column) int { return cmp.Compare(a.key, b.key) }
-	if !slices.IsSortedFunc(r.found, byKey) {
-		slices.SortFunc(r.found, byKey)
-	}
+	r.found = merge(r.found, r.ends)
 	var keys []int64
 	for i, c := range r.found { // a column comes once from each band of rows
 		if i == 0 || c.key != r.found[i-1].key {

@@ -14,6 +14,7 @@ import (
 	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/matrix"
+	"thole.example/optim"
 	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/server"
@@ -221,6 +222,72 @@ func TestSaveFailsOnce(t *testing.T) {
 }
 
 var errFull = errors.New("no space left")
+
+// TestSlowRule (D4b): while a rule makes a long step in one matrix, whatever the bound, the others are served, pushes to that one
+// are taken, and who waits for the step gets what it left.
+func TestSlowRule(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, ssp.ASP} {
+		bubble(t, bound.String(), func(t *testing.T) {
+			busy := make(chan struct{})
+			rule := psf.Rule{Name: "slow", New: func(map[string]float64) psf.Step {
+				return psf.Step{
+					F32: func([]float32, []float32, [][]float32, float64, int64) {},
+					F64: func(w, g []float64, _ [][]float64, _ float64, _ int64) {
+						<-busy
+						for i := range w {
+							w[i] -= g[i]
+						}
+					},
+				}
+			}}
+			funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), append(optim.Rules(), rule))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := serve(t, func(s *server.Server) { s.Funcs = funcs })
+			c, d := s.join(0, 2, bound), s.join(1, 2, bound)
+			ms := c.create(with(one("a", 1, 1), "slow"), one("b", 1, 1))
+			d.create(with(one("a", 1, 1), "slow"), one("b", 1, 1))
+			a, b := ms[0], ms[1]
+			if bound == ssp.BSP {
+				d.pushed([]rpc.Part{a.row(0, 3)}, a.tick(0, 1, 1))
+			}
+			step := make(chan *rpc.Call, 1)
+			go func() { step <- c.push([]rpc.Part{a.row(0, 3)}, a.tick(0, 1, 1)) }() // it may be this one that makes the step
+			synctest.Wait()
+			other := s.joinAs(rpc.Join{Job: "other", Tasks: 1})
+			o := other.create(one("o", 1, 1))[0]
+			for i := range 5 {
+				other.pushed([]rpc.Part{o.row(i, 1)}, o.tick(i, 0, 0))
+				if got := other.pulled(o.whole(i + 1)); got[0] != float64(i+1) {
+					t.Fatalf("in another job: %v", got)
+				}
+			}
+			if bound == ssp.ASP {
+				d.pushed([]rpc.Part{b.row(0, 1)})
+				if got := d.pulled(b.whole(0)); got[0] != 1 {
+					t.Fatalf("in another matrix: %v", got)
+				}
+			} else if got := d.pulled(b.whole(0)); got[0] != 0 {
+				t.Fatalf("in another matrix: %v", got)
+			}
+			clock := 1
+			if bound == ssp.ASP {
+				clock = 0
+			}
+			late := d.pull(a.whole(clock))
+			synctest.Wait()
+			if late.Ready() {
+				t.Fatal("answered while the rule is busy")
+			}
+			close(busy)
+			c.wait(<-step)
+			if got := numbers(d.wait(late).Parts)[0]; got != -3 { // 3, or (3 + 3) / 2 examples
+				t.Errorf("after the step the value is %v, want -3", got)
+			}
+		})
+	}
+}
 
 // TestSlowFunction (D4b): while a function is busy beside one matrix the others are served, pushes to that one are taken,
 // and who waits for the function gets what it left.
