@@ -2,12 +2,12 @@ package kernel
 
 import "slices"
 
-// Input is one key of a batch: which it was in the order in which they came, and its place among the unique keys. The top
-// bit of Place says that an earlier input has the same key.
+// Input is one key of a batch: which it was in the order in which they came, and its position among the unique keys. The top
+// bit of Position says that an earlier input has the same key.
 type Input struct {
-	Key   int64
-	Input uint32
-	Place uint32
+	Key      int64
+	Input    uint32
+	Position uint32
 }
 
 // Again marks the place of a key that came before.
@@ -23,7 +23,7 @@ func scatterInputs(dst, src []byte, size int, inputs []Input, first uint32) {
 	dst, src = slices.Clip(dst), slices.Clip(src) // nothing beyond their ends
 	for i := range inputs {
 		e := &inputs[i]
-		from := src[int(e.Place&^Again-first)*size:][:size]
+		from := src[int(e.Position&^Again-first)*size:][:size]
 		to := dst[int(e.Input)*size:][:size]
 		switch size { // known sizes are moved without a call
 		case 4:
@@ -47,10 +47,10 @@ func SumInputsAny[T number](dst, src []T, n int, inputs []Input, first uint32) {
 	dst, src = slices.Clip(dst), slices.Clip(src)
 	for i := range inputs {
 		e := &inputs[i]
-		to := dst[int(e.Place&^Again-first)*n:][:n]
+		to := dst[int(e.Position&^Again-first)*n:][:n]
 		from := src[int(e.Input)*n:][:n]
 		switch {
-		case e.Place&Again != 0:
+		case e.Position&Again != 0:
 			for j, v := range from {
 				to[j] += v
 			}

@@ -33,21 +33,21 @@ func TestScatterGather(t *testing.T) {
 		n := rapid.SampledFrom([]int{1, 2, 3, 8, 16, 24, 32}).Draw(t, "n")
 		const first = 7
 		for i := range inputs {
-			inputs[i].Place += first
+			inputs[i].Position += first
 		}
 		src := random[float32](len(inputs) * n)
 		want := make([]float32, unique*n)
 		met := map[uint32]bool{}
 		for i, e := range inputs {
-			to := want[(int(e.Place&^Again)-first)*n:][:n]
+			to := want[(int(e.Position&^Again)-first)*n:][:n]
 			for j, v := range src[i*n:][:n] {
-				if met[e.Place&^Again] {
+				if met[e.Position&^Again] {
 					to[j] += v
 				} else {
 					to[j] = v
 				}
 			}
-			met[e.Place&^Again] = true
+			met[e.Position&^Again] = true
 		}
 		for on := plain; on <= machine; on++ {
 			got := make([]float32, unique*n)
@@ -58,7 +58,7 @@ func TestScatterGather(t *testing.T) {
 			back := make([]float32, len(src))
 			scatterInputsOn(on, wire.View(back), wire.View(want), 4*n, inputs, first)
 			for _, e := range inputs {
-				place := int(e.Place&^Again) - first
+				place := int(e.Position&^Again) - first
 				if !bytes.Equal(wire.View(back[int(e.Input)*n:][:n]), wire.View(want[place*n:][:n])) {
 					t.Fatalf("level %d: input %d has another row than place %d", on, e.Input, place)
 				}
@@ -71,7 +71,7 @@ func TestScatterGather(t *testing.T) {
 func TestScatterOutside(t *testing.T) {
 	const n = 16
 	for _, c := range []struct{ rows, places int }{{4, 4}, {9, 4}, {4, 9}} {
-		for _, bad := range []Input{{Input: uint32(c.rows)}, {Place: uint32(c.places)}, {Input: 1 << 31}, {Place: 1<<31 - 1}} {
+		for _, bad := range []Input{{Input: uint32(c.rows)}, {Position: uint32(c.places)}, {Input: 1 << 31}, {Position: 1<<31 - 1}} {
 			for on := plain; on <= machine; on++ {
 				rows, places := make([]float32, 2*c.rows*n), make([]float32, 2*c.places*n)
 				for name, move := range map[string]func(){

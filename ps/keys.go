@@ -46,14 +46,14 @@ func (k *Keys) Len() int { return k.inputs }
 // Unique is the keys without duplicates, in the order of their places. It is the plan's own slice.
 func (k *Keys) Unique() []int64 { return k.unique }
 
-// Places appends to dst the place in Unique of each key that was planned, in their order.
-func (k *Keys) Places(dst []uint32) []uint32 {
+// Positions appends to dst the position in Unique of each key that was planned, in their order.
+func (k *Keys) Positions(dst []uint32) []uint32 {
 	n := len(dst)
 	for i := range k.inputs {
 		dst = append(dst, uint32(i))
 	}
 	for i := range k.order {
-		dst[n+int(k.order[i].Input)] = k.order[i].Place &^ kernel.Again
+		dst[n+int(k.order[i].Input)] = k.order[i].Position &^ kernel.Again
 	}
 	return dst
 }
@@ -180,7 +180,7 @@ func (k *Keys) spread(keys []int64, shift int) {
 		to := at[p]
 		at[p] = to + 1
 		unique[to] = key
-		order[to] = kernel.Input{Key: key, Input: uint32(i), Place: to}
+		order[to] = kernel.Input{Key: key, Input: uint32(i), Position: to}
 	}
 }
 
@@ -193,7 +193,7 @@ func (k *Keys) sort(keys []int64, shift int) {
 		p := w >> shift
 		to := at[p]
 		at[p] = to + 1
-		order[to] = kernel.Input{Key: key, Input: uint32(i), Place: uint32(w << (64 - shift) >> 32)}
+		order[to] = kernel.Input{Key: key, Input: uint32(i), Position: uint32(w << (64 - shift) >> 32)}
 	}
 }
 
@@ -233,17 +233,17 @@ func (k *Keys) mergeGroup(table []uint32, inputs []kernel.Input, out uint32) uin
 	old := base + out
 	for i := range inputs {
 		e := &inputs[i]
-		for s := e.Place >> down; ; s++ {
+		for s := e.Position >> down; ; s++ {
 			have := table[s&mask]
 			if have <= old {
 				table[s&mask] = base + out + 1
 				unique[out] = e.Key
-				e.Place = out
+				e.Position = out
 				out++
 				break
 			}
 			if u := have - base - 1; unique[u] == e.Key {
-				e.Place = u | kernel.Again
+				e.Position = u | kernel.Again
 				break
 			}
 		}

@@ -88,7 +88,7 @@ func checkPlan(t *rapid.T, m *ps.Matrix, k *ps.Keys, keys []int64) {
 				unique[i], now, first[unique[i]], unique[i-1], before, first[unique[i-1]])
 		}
 	}
-	places := k.Places(nil)
+	places := k.Positions(nil)
 	for i, key := range keys {
 		if unique[places[i]] != key {
 			t.Fatalf("input %d has key %d, and place %d key %d", i, key, places[i], unique[places[i]])

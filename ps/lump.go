@@ -31,7 +31,7 @@ func (l *lumps) gather(dst, inputs []byte) {
 		return
 	}
 	for _, e := range k.order[r.from:r.to] {
-		copy(dst[(int(e.Place)-r.lo)*n:][:n], inputs[int(e.Input)*l.lump+l.lo:])
+		copy(dst[(int(e.Position)-r.lo)*n:][:n], inputs[int(e.Input)*l.lump+l.lo:])
 	}
 }
 
@@ -54,7 +54,7 @@ func (l *lumps) scatter(inputs, src []byte) {
 		return
 	}
 	for _, e := range order {
-		copy(inputs[int(e.Input)*l.lump+l.lo:][:n], src[(int(e.Place&^kernel.Again)-r.lo)*n:])
+		copy(inputs[int(e.Input)*l.lump+l.lo:][:n], src[(int(e.Position&^kernel.Again)-r.lo)*n:])
 	}
 }
 

@@ -28,7 +28,7 @@ type Matrix struct {
 	Bound       *ssp.Bound // nil: that of the job
 	NonFinite   string     // what was to be done with values that are not finite
 	Clock       int        // of the task that asked for the checkpoint
-	Records     []Place    // by partition; each is in the file of the server that Map says
+	Records     []Extent   // by partition; each is in the file of the server that Map says
 }
 
 // Steps is how many steps the matrix's rule has made: under ASP, where partitions may differ, the most of them.
@@ -39,8 +39,8 @@ func (m *Matrix) Steps() (n int64) {
 	return n
 }
 
-// Place is where in its file a record is, how many steps its partition has made, and how many columns it has if it is sparse.
-type Place struct {
+// Extent is where in its file a record is, how many steps its partition has made, and how many columns it has if it is sparse.
+type Extent struct {
 	Off     int64 `json:"off"`
 	Size    int64 `json:"size"`
 	Steps   int64 `json:"steps,omitempty"`
@@ -57,7 +57,7 @@ type File struct {
 type Record struct {
 	Matrix    string `json:"matrix"`
 	Partition int    `json:"partition"`
-	Place
+	Extent
 }
 
 // Part is what a server tells of its file: whoever commits a checkpoint needs those of all servers. It travels as JSON.
@@ -94,7 +94,7 @@ type matrixJSON struct {
 	Bound       *ssp.Bound      `json:"bound,omitempty"`
 	NonFinite   string          `json:"nonfinite,omitempty"`
 	Clock       int             `json:"clock"`
-	Records     []Place         `json:"records"`
+	Records     []Extent        `json:"records"`
 }
 
 // collect puts what the servers told into the checkpoint, which has the matrices. Every record has to be there once, from the
@@ -108,7 +108,7 @@ func (c *Checkpoint) collect(parts []Part, servers int) error {
 	byName := map[string]*Matrix{}
 	for i := range c.Matrices {
 		m := &c.Matrices[i]
-		m.Records = make([]Place, len(m.Map.Owners))
+		m.Records = make([]Extent, len(m.Map.Owners))
 		byName[m.Meta.Name] = m
 	}
 	for _, p := range parts {
@@ -122,7 +122,7 @@ func (c *Checkpoint) collect(parts []Part, servers int) error {
 			if outside || m.Map.Owners[r.Partition] != p.Server || m.Records[r.Partition].Off != 0 {
 				return fmt.Errorf("server %d has partition %d of matrix %q, want each of its own once", p.Server, r.Partition, r.Matrix)
 			}
-			m.Records[r.Partition] = r.Place
+			m.Records[r.Partition] = r.Extent
 		}
 	}
 	return c.check()

@@ -297,7 +297,7 @@ func sample(t testing.TB, b blob.Bucket, at string) {
 				for _, id := range m.Map.Owned(server) {
 					off := w.Off()
 					sampleRecord(t, w, m, id)
-					p.Records = append(p.Records, Record{m.Meta.Name, id, Place{off, w.Off() - off, 4, w.Columns()}})
+					p.Records = append(p.Records, Record{m.Meta.Name, id, Extent{off, w.Off() - off, 4, w.Columns()}})
 				}
 			}
 			return nil
