@@ -3,8 +3,11 @@ package ps
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+
+	"thole.example/rpc"
 )
 
 // firstLook is after how long a call that waits says so; then after twice as long, and so on.
@@ -59,24 +62,47 @@ func (c *Client) await(ctx context.Context, x *exchange, others []*exchange) boo
 	return true
 }
 
-// waiting says how long the call has waited, and for whom.
+// waiting says who has waited for how long, and for whom: for which servers, and for which of their partitions where some were
+// asked for.
 func (c *Client) waiting(x *exchange, others []*exchange) string {
-	what := c.watch.what
+	what := fmt.Sprintf("task %d: %s", c.o.Task, c.watch.what)
 	if c.watch.of != nil {
 		what += " of matrix " + c.watch.of.meta.Name
 	}
-	asked, missing := map[*link]bool{x.link: true}, map[*link]bool{x.link: true}
+	asked, missing := map[*link]bool{x.link: true}, map[*link]*exchange{x.link: x}
 	for _, o := range others {
 		if o != nil {
 			asked[o.link] = true
-			missing[o.link] = missing[o.link] || !o.done && (o.call == nil || !o.call.Ready())
+			if !o.done && (o.call == nil || !o.call.Ready()) {
+				missing[o.link] = o
+			}
 		}
 	}
 	var names []string
 	for _, l := range c.links {
-		if missing[l] {
-			names = append(names, l.addr)
+		if o := missing[l]; o != nil {
+			names = append(names, l.addr+partitions(o.q))
 		}
 	}
 	return fmt.Sprintf("%s has waited %v for %d of %d servers: %s", what, c.watch.all, len(names), len(asked), strings.Join(names, ", "))
+}
+
+// partitions says which partitions a request asks for, if it does.
+func partitions(q *rpc.Request) string {
+	var all []uint32
+	for i := range q.Parts {
+		for _, g := range q.Parts[i].Groups {
+			all = append(all, g.Partition)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	switch n := len(all); n {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(" (partition %d)", all[0])
+	default:
+		return fmt.Sprintf(" (%d partitions from %d to %d)", n, all[0], all[n-1])
+	}
 }

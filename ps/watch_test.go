@@ -51,10 +51,10 @@ func TestWaiting(t *testing.T) {
 		_, err := d.GetRow(t.Context(), 0)
 		must(t, err)
 		want := []string{
-			"pull of rows of matrix d has waited 10s for 2 of 3 servers: 1, 2",
-			"pull of rows of matrix d has waited 20s for 2 of 3 servers: 1, 2",
-			"pull of rows of matrix d has waited 40s for 2 of 3 servers: 1, 2",
-			"pull of rows of matrix d has waited 1m20s for 2 of 3 servers: 1, 2",
+			"task 0: pull of rows of matrix d has waited 10s for 2 of 3 servers: 1 (partition 1), 2 (partition 2)",
+			"task 0: pull of rows of matrix d has waited 20s for 2 of 3 servers: 1 (partition 1), 2 (partition 2)",
+			"task 0: pull of rows of matrix d has waited 40s for 2 of 3 servers: 1 (partition 1), 2 (partition 2)",
+			"task 0: pull of rows of matrix d has waited 1m20s for 2 of 3 servers: 1 (partition 1), 2 (partition 2)",
 		}
 		if !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
@@ -63,7 +63,7 @@ func TestWaiting(t *testing.T) {
 		hold()
 		later(11 * time.Second)
 		must(t, p.SyncClock(t.Context()))
-		if want := []string{"sync clock has waited 10s for 2 of 3 servers: 1, 2"}; !slices.Equal(told, want) {
+		if want := []string{"task 0: sync clock has waited 10s for 2 of 3 servers: 1, 2"}; !slices.Equal(told, want) {
 			t.Errorf("told %q, want %q", told, want)
 		}
 		told = nil
