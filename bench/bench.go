@@ -32,8 +32,21 @@ type Config struct {
 	// Server tells the processor time and the peak memory of the servers until now. It is nil if they are in this process,
 	// or Apart.
 	Server   func() (cpu time.Duration, peak int64)
-	Apart    bool                  // the servers are where nobody knows what they take
-	Progress func(done, total int) // keys that are in the table before the measuring begins; may be nil
+	Apart    bool        // the servers are where nobody knows what they take
+	Progress func(Phase) // is told what is done now, from any goroutine; may be nil
+}
+
+// Phase is what a measurement does at a time.
+type Phase struct {
+	Name        string
+	Done, Total int           // keys; of none in all: only time passes
+	Over        time.Duration // how long the phase will take, 0 if nobody knows
+}
+
+func (c *Config) tell(p Phase) {
+	if c.Progress != nil {
+		c.Progress(p)
+	}
 }
 
 // Kind is something that can be measured.
@@ -74,7 +87,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 // batchCount is how many different batches are used in turn.
 const batchCount = 64
 
-// warm is how many requests are made before the measuring begins.
+// warm is how many requests are made before the measuring begins, if they do not take long.
 const warm = 100
 
 // key is the i-th key of the table: spread over all positive numbers.
@@ -102,9 +115,13 @@ func (c *Config) gradients() []float32 {
 	return g
 }
 
+// filling is the phase before the measuring.
+const filling = "filling the table"
+
 // fill calls insert with all keys of the table, a batch at a time.
 func (c *Config) fill(ctx context.Context, insert func(keys []int64) error) error {
-	keys := make([]int64, 0, c.Batch)
+	c.tell(Phase{Name: filling, Total: c.Keys})
+	keys := make([]int64, 0, min(c.Batch, c.Keys))
 	for i := range c.Keys {
 		if keys = append(keys, key(i)); len(keys) < c.Batch && i < c.Keys-1 {
 			continue
@@ -115,9 +132,8 @@ func (c *Config) fill(ctx context.Context, insert func(keys []int64) error) erro
 		if err := insert(keys); err != nil {
 			return err
 		}
-		if keys = keys[:0]; c.Progress != nil {
-			c.Progress(i+1, c.Keys)
-		}
+		keys = keys[:0]
+		c.tell(Phase{Name: filling, Done: i + 1, Total: c.Keys})
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -41,6 +42,9 @@ type meter struct {
 	client time.Duration // processor time at the start
 	server time.Duration
 	allocs heap
+	what   string // the phase that measures
+	warm   int    // how many requests still warm up
+	least  int    // how many are made whatever they take
 }
 
 // heap is what a process has allocated until now.
@@ -54,9 +58,32 @@ func (c *Config) begin() *meter {
 	return m
 }
 
-// more reports whether to go on.
+// warmUp starts to make requests that are not measured: so many, but for half of the time at most. The phase that measures
+// has a name; depth is how many requests are under way.
+func (c *Config) warmUp(n, depth int, what string) *meter {
+	c.tell(Phase{Name: "warming up"})
+	m := c.begin()
+	m.what, m.warm, m.least = what, n, depth
+	return m
+}
+
+// more reports whether to make another request. When it is enough to be warm, it starts to measure.
 func (m *meter) more(ctx context.Context) bool {
-	return ctx.Err() == nil && time.Since(m.start).Seconds() < m.c.Seconds
+	passed := time.Since(m.start).Seconds()
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case m.warm > 0 && (len(m.took) < m.least || passed < m.c.Seconds/2):
+		m.warm--
+		return true
+	case m.what != "":
+		m.c.tell(Phase{Name: m.what, Over: time.Duration(min(m.c.Seconds*float64(time.Second), math.MaxInt64))})
+		least := m.least
+		*m = *m.c.begin()
+		m.least = least
+		return true
+	}
+	return len(m.took) < m.least || passed < m.c.Seconds
 }
 
 // done counts a request that began at the time.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +43,8 @@ all, in table and with --in-process, only both is known; with --servers only cli
 
 gb_per_s: row and storm: the values as bytes, by the clock.
 
-p50_us, p99_us, max_us: how long a request takes: half, 99 of 100, and all of them at most.
+p50_us, p99_us, max_us: how long a request takes: half, 99 of 100, and all of them at most. Of 100 requests or fewer p99_us is
+max_us: more --seconds or a smaller --batch gives more.
 
 peak_rss_bytes: the most memory that the servers had, each its own peak, added up; of this process where they are in it.
 
@@ -93,7 +95,8 @@ already it has a job of its own, which ends with it; nothing of other jobs is to
 func (f *benchFlags) flags(c *cobra.Command) {
 	flags := c.Flags()
 	flags.StringVar(&f.keys, "keys", "1M", "keys of the table: a number, with K, M or G for thousands, millions, thousands of millions")
-	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure")
+	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure, after warming up for half of that at most; each request under "+
+		"way is made once at least")
 	flags.IntVar(&f.Batch, "batch", 10000, "keys of a request, in random order; some come twice")
 	flags.IntVar(&f.Depth, "in-flight", 1, "requests under way")
 	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
@@ -116,9 +119,10 @@ func (f *benchFlags) run(c *cobra.Command, e *env) error {
 		return usageError{err}
 	}
 	ctx := c.Context()
-	bar := e.progress("bench "+f.What, "keys", int64(f.Keys))
-	f.Progress = func(done, _ int) { bar.set(int64(done), "filling the table") }
-	defer bar.end()
+	show := e.showBench(f.What, "starting", f.Keys)
+	end := sync.OnceFunc(show.end)
+	defer end()
+	f.Progress = show.tell
 	stop, err := f.serve(ctx, e)
 	if err != nil {
 		return err
@@ -131,7 +135,7 @@ func (f *benchFlags) run(c *cobra.Command, e *env) error {
 	if err != nil {
 		return err
 	}
-	bar.end()
+	end()
 	if f.json {
 		return json.NewEncoder(e.out).Encode(r)
 	}

@@ -193,3 +193,21 @@ func TestBenchFields(t *testing.T) {
 		}
 	}
 }
+
+// TestBenchSays: what measures for longer than a moment says what it does.
+func TestBenchSays(t *testing.T) {
+	for _, kind := range [][]string{{"row", "--cols", "10K"}, {"barrier"}} {
+		p := newProcess(t, t.TempDir(), append(append([]string{"bench"}, kind...), "--seconds", "1000")...)
+		said, err := p.linesOf()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said.wait(t, "measuring  left 16m")
+		p.Process.Signal(os.Interrupt)
+		said.end()
+		p.Wait()
+	}
+}
