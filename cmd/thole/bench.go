@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -10,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"thole.example/bench"
 	"thole.example/format"
@@ -20,6 +23,7 @@ import (
 // benchFlags are what the user said.
 type benchFlags struct {
 	bench.Config
+	kind       benchKind
 	keys, cols string
 	servers    []string
 	processes  int
@@ -55,63 +59,87 @@ reads_mrows_per_cpu_s, bytes_per_key, slowest_insert_us: table: reads where the 
 and the rule's slots, and how long the slowest batch of inserts took.`
 
 func benchCommand(e *env) *cobra.Command {
-	var f benchFlags
-	var names []string
-	var words []cobra.Completion
-	var about []string
-	for _, k := range bench.Kinds() {
-		names, words = append(names, k.Name), append(words, cobra.CompletionWithDesc(k.Name, k.Help))
-		about = append(about, k.Name+": "+k.Help)
-	}
 	c := &cobra.Command{
-		Use:   "bench " + strings.Join(names, "|"),
+		Use:   "bench",
 		Short: "Measure parameter servers",
 		Long: `Measures how fast parameter servers are, by the clock and by the processor time of both ends, which is what to compare
 on busy machines.
-
-` + strings.Join(about, ".\n\n") + `.
-
-It starts a server process of its own unless --servers names some or --in-process keeps all in this process. On servers that run
-already it has a job of its own, which ends with it; nothing of other jobs is touched.
 
 ` + benchFields,
 		Example: `  thole bench pull
   thole bench push --keys 10M --rule adagrad --in-flight 4
   thole bench pull --servers 10.0.0.1:7001,10.0.0.2:7001 --json
   thole bench table --keys 10M`,
-		ValidArgs: words,
-		RunE: func(c *cobra.Command, args []string) error {
-			f.What = args[0]
-			if !slices.Contains(names, f.What) {
-				return usageError{fmt.Errorf("%q, want one of %s", f.What, strings.Join(names, " "))}
-			}
-			return f.run(c, e)
-		},
 	}
-	f.flags(c)
+	for _, k := range bench.Kinds() {
+		c.AddCommand(benchKindCommand(e, k))
+	}
 	return c
 }
 
+func benchKindCommand(e *env, k bench.Kind) *cobra.Command {
+	f := benchFlags{kind: benchKinds()[k.Name]}
+	f.What = k.Name
+	help := strings.ToUpper(k.Help[:1]) + k.Help[1:]
+	long := "Measures: " + k.Help + "."
+	if k.Name != "table" {
+		long += `
+
+It starts a server process of its own unless --servers names some or --in-process keeps all in this process. On servers that run
+already it has a job of its own, which ends with it; nothing of other jobs is touched.`
+	}
+	c := &cobra.Command{
+		Use: k.Name, Short: help, Example: f.kind.example,
+		Long: long + "\n\nWhat comes out, \"thole bench --help\" explains.",
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, e) },
+	}
+	f.flags(c)
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		var none *pflag.NotExistError
+		if errors.As(err, &none) {
+			if of := benchKindsOf(none.GetSpecifiedName()); len(of) > 0 {
+				err = fmt.Errorf("--%s is of %s, not of %s; see %s --help",
+					none.GetSpecifiedName(), strings.Join(of, ", "), k.Name, c.CommandPath())
+				return usageError{err}
+			}
+		}
+		return usageError{flagError(c, err)}
+	})
+	return c
+}
+
+// flags gives a command the flags of its kind; the others have their defaults, which nobody sees.
 func (f *benchFlags) flags(c *cobra.Command) {
-	flags := c.Flags()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.allFlags(flags)
+	kind := f.kind.all(f.What)
+	flags.SortFlags = false
+	flags.VisitAll(func(one *pflag.Flag) {
+		if slices.Contains(kind, one.Name) {
+			c.Flags().AddFlag(one)
+		}
+	})
+	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key")
+}
+
+func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.keys, "keys", "1M", "keys of the table: a number, with K, M or G for thousands, millions, thousands of millions")
+	flags.StringVar(&f.cols, "cols", cmp.Or(f.kind.cols, "1"), "columns of the dense row")
 	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure, after warming up for half of that at most; each request under "+
 		"way is made once at least")
 	flags.IntVar(&f.Batch, "batch", 10000, "keys of a request, in random order; some come twice")
 	flags.IntVar(&f.Depth, "in-flight", 1, "requests under way")
 	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
-	flags.StringVar(&f.Rule, "rule", "", "update rule of the table; none adds deltas (default: adagrad for push and table, else none)")
-	flags.StringVar(&f.cols, "cols", "", "columns of the dense row of row and storm (default 100M, for storm 25M)")
-	flags.IntVar(&f.Tasks, "tasks", 10, "tasks of barrier and storm")
-	flags.BoolVar(&f.Async, "async", false, "storm: under ASP, where nobody waits for anybody, instead of BSP")
-	flags.BoolVar(&f.ByKey, "by-key", false, "storm: push the columns by their keys")
+	flags.StringVar(&f.Rule, "rule", cmp.Or(f.kind.rule, "none"), "update rule of the table; none adds deltas")
+	flags.IntVar(&f.Tasks, "tasks", 10, "tasks")
+	flags.BoolVar(&f.Async, "async", false, "under ASP, where nobody waits for anybody, instead of BSP")
+	flags.BoolVar(&f.ByKey, "by-key", false, "push the columns by their keys")
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON object in the last line")
 	flags.StringSliceVar(&f.servers, "servers", nil, "addresses of servers that run already")
-	flags.IntVar(&f.processes, "processes", 1, "servers to start")
+	flags.IntVar(&f.processes, "processes", 1, "servers to start, or with --in-process to run in this process")
 	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
 	flags.StringVar(&f.memory, "memory", "", "--memory of the servers to start")
 	flags.BoolVar(&f.noChecksum, "no-checksum", false, noChecksumHelp)
-	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key")
 }
 
 func (f *benchFlags) run(c *cobra.Command, e *env) error {
@@ -145,9 +173,6 @@ func (f *benchFlags) run(c *cobra.Command, e *env) error {
 
 // choose checks what the user said, and chooses the rest.
 func (f *benchFlags) choose(c *cobra.Command) error {
-	if f.cols == "" {
-		f.cols = map[bool]string{false: "100M", true: "25M"}[f.What == "storm"]
-	}
 	cols, err := parseCount("cols", f.cols, 1<<40)
 	if err != nil {
 		return err
@@ -168,9 +193,6 @@ func (f *benchFlags) choose(c *cobra.Command) error {
 	if !finite(f.Seconds) || f.Seconds <= 0 {
 		return fmt.Errorf("--seconds %v, want a finite number above 0", f.Seconds)
 	}
-	if f.What != "storm" && (f.Async || f.ByKey) {
-		return fmt.Errorf("--async and --by-key are for storm, not for %s", f.What)
-	}
 	if err := f.chooseRule(); err != nil {
 		return err
 	}
@@ -181,10 +203,6 @@ func (f *benchFlags) chooseRule() error {
 	switch {
 	case f.Rule == "none":
 		f.Rule = ""
-	case f.Rule == "":
-		if f.What == "push" || f.What == "table" {
-			f.Rule = "adagrad"
-		}
 	case !slices.ContainsFunc(optim.Rules(), func(r psf.Rule) bool { return r.Name == f.Rule }):
 		return fmt.Errorf("--rule %q, want none or one that \"thole algos\" lists", f.Rule)
 	}
@@ -202,11 +220,6 @@ func (f *benchFlags) checkServers(c *cobra.Command) error {
 	} {
 		if given(clash[0]) && given(clash[1]) {
 			return fmt.Errorf("--%s and --%s, want one of them", clash[0], clash[1])
-		}
-	}
-	for _, name := range []string{"servers", "processes", "in-process", "memory", "no-checksum"} {
-		if f.What == "table" && given(name) {
-			return fmt.Errorf("--%s: the table is measured without servers", name)
 		}
 	}
 	return nil

@@ -107,8 +107,12 @@ func TestBenchBesideJob(t *testing.T) {
 	}
 	waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
 	var measured []*process
-	for _, kind := range []string{"pull", "pull", "push", "barrier", "storm"} { // all at once
-		p := newProcess(t, dir, "bench", kind, "--servers", addr, "--keys", "1K", "--batch", "100", "--cols", "10K", "--seconds", "0.2", "--json")
+	for _, kind := range []string{"pull --keys 1K --batch 100", "pull --keys 1K --batch 100", "push --keys 1K --batch 100", "barrier",
+		"storm --cols 10K"} { // all at once
+		p := newProcess(t, dir, append(append([]string{"bench"}, strings.Fields(kind)...), "--servers", addr, "--json")...)
+		if !strings.HasPrefix(kind, "storm") {
+			p.Args = append(p.Args, "--seconds", "0.2")
+		}
 		if err := p.Start(); err != nil {
 			t.Fatal(err)
 		}
