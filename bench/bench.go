@@ -84,9 +84,6 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	return Result{}, fmt.Errorf("bench: %q cannot be measured, want one of %s", c.What, strings.Join(names, ", "))
 }
 
-// batchCount is how many different batches are used in turn.
-const batchCount = 64
-
 // warm is how many requests are made before the measuring begins, if they do not take long.
 const warm = 100
 
@@ -96,7 +93,7 @@ func key(i int) int64 { return int64(kernel.Hash(uint64(i)+1) >> 1) }
 // batches are keys of the table in random order; some come twice.
 func (c *Config) batches() [][]int64 {
 	rng := rand.New(rand.NewPCG(1, 2))
-	all := make([][]int64, batchCount)
+	all := make([][]int64, c.batchCount())
 	for b := range all {
 		all[b] = make([]int64, c.Batch)
 		for i := range all[b] {

@@ -93,7 +93,7 @@ func pull(ctx context.Context, c *Config) (Result, error) {
 			meter.done(t.began)
 		}
 		t.began = time.Now()
-		if t.plan, err = m.Plan(t.plan, batches[n%batchCount]); err != nil {
+		if t.plan, err = m.Plan(t.plan, batches[n%len(batches)]); err != nil {
 			return Result{}, err
 		}
 		if t.pull, err = ps.StartPullKeys(ctx, m, t.plan, t.dst); err != nil {
@@ -124,7 +124,7 @@ func push(ctx context.Context, c *Config) (Result, error) {
 	meter := c.warmUp(warm, c.Depth, measuring)
 	for n := 0; meter.more(ctx); n++ {
 		began[n%c.Depth] = time.Now()
-		if plan, err = m.Plan(plan, batches[n%batchCount]); err != nil {
+		if plan, err = m.Plan(plan, batches[n%len(batches)]); err != nil {
 			return Result{}, err
 		}
 		if err := ps.PushKeys(m, plan, grads); err != nil {

@@ -91,7 +91,7 @@ func (c *Config) repeat(ctx context.Context, batches [][]int64, what string, do 
 			rows = 0
 		}
 		began := time.Now()
-		b := batches[n%batchCount]
+		b := batches[n%len(batches)]
 		if err := do(b); err != nil {
 			return Result{}, err
 		}

@@ -146,6 +146,9 @@ func (f *benchFlags) run(c *cobra.Command, e *env) error {
 	if err := f.choose(c); err != nil {
 		return usageError{err}
 	}
+	if err := f.room(availableMemory()); err != nil {
+		return err
+	}
 	ctx := c.Context()
 	show := e.showBench(f.What, "starting", f.Keys)
 	end := sync.OnceFunc(show.end)
@@ -193,10 +196,27 @@ func (f *benchFlags) choose(c *cobra.Command) error {
 	if !finite(f.Seconds) || f.Seconds <= 0 {
 		return fmt.Errorf("--seconds %v, want a finite number above 0", f.Seconds)
 	}
+	f.Apart = len(f.servers) > 0
 	if err := f.chooseRule(); err != nil {
 		return err
 	}
 	return f.checkServers(c)
+}
+
+// room refuses what takes more memory than the machine has available; 0: nobody knows.
+func (f *benchFlags) room(available int64) error {
+	need := f.Need()
+	all := need.Requests + need.Matrices
+	if available <= 0 || all <= available {
+		return nil
+	}
+	flags := f.kind.less
+	if need.Requests > need.Matrices && len(f.kind.lessRequests) > 0 {
+		flags = f.kind.lessRequests
+	}
+	return fmt.Errorf("it takes about %s of memory (requests %s, matrix %s), and %s is available; less of --%s takes less",
+		format.Bytes(all), format.Bytes(need.Requests), format.Bytes(need.Matrices), format.Bytes(available),
+		strings.Join(flags, ", --"))
 }
 
 func (f *benchFlags) chooseRule() error {

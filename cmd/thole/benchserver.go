@@ -21,7 +21,7 @@ func (f *benchFlags) serve(ctx context.Context, e *env) (stop func(), err error)
 	case f.What == "table":
 		return func() {}, nil
 	case len(f.servers) > 0:
-		f.Servers, f.Apart = f.servers, true
+		f.Servers = f.servers
 		return func() {}, nil
 	case f.inProcess:
 		c, err := embed(ctx, f.processes, nil)
