@@ -77,6 +77,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 			if err != nil {
 				return Result{}, err
 			}
+			r.Settings = c.settings()
 			return r, nil
 		}
 		names = append(names, k.Name)

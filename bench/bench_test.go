@@ -128,6 +128,16 @@ func TestFewRequests(t *testing.T) {
 // above reports whether a number is known, and above 0.
 func above(n *float64) bool { return n != nil && *n > 0 }
 
+// settingsOf are the settings in the JSON of each kind; a result that Run did not make has none.
+var settingsOf = map[string][]string{
+	"table":   {"keys", "dim", "batch", "rule", "seconds"},
+	"pull":    {"keys", "dim", "batch", "in_flight", "rule", "seconds", "servers"},
+	"push":    {"keys", "dim", "batch", "in_flight", "rule", "seconds", "servers"},
+	"row":     {"cols", "seconds", "servers"},
+	"barrier": {"tasks", "seconds", "servers"},
+	"storm":   {"cols", "tasks", "async", "by_key", "servers"},
+}
+
 // shape wants all fields in the JSON of a result, in their order.
 func shape(t *testing.T, r *Result) {
 	text, err := json.Marshal(r)
@@ -135,7 +145,8 @@ func shape(t *testing.T, r *Result) {
 		t.Fatal(err)
 	}
 	want := []string{"what", "requests", "mrows_per_s", "mrows_per_cpu_s", "client", "server", "both", "gb_per_s", "p50_us", "p99_us", "max_us",
-		"peak_rss_bytes", "allocs_per_request", "alloc_bytes_per_request", "reads_mrows_per_cpu_s", "bytes_per_key", "slowest_insert_us"}
+		"peak_rss_bytes", "allocs_per_request", "alloc_bytes_per_request", "reads_mrows_per_cpu_s", "bytes_per_key", "slowest_insert_us", "settings"}
+	want = append(want, settingsOf[r.What]...)
 	var got []string
 	for _, name := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(text, -1) {
 		got = append(got, string(name[1]))

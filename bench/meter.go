@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Result is what was measured. Every kind has all fields: what is not known, or not of the kind, is nil.
+// Result is what was measured. Every kind has all fields but those of Settings: what is not known, or not of the kind, is nil.
 type Result struct {
 	What     string   `json:"what"`
 	Requests int      `json:"requests"`
@@ -24,6 +24,7 @@ type Result struct {
 	Reads    *float64 `json:"reads_mrows_per_cpu_s"`   // table, where the rate is that of updates
 	BytesKey *float64 `json:"bytes_per_key"`           // table
 	Growth   *float64 `json:"slowest_insert_us"`       // table: of a batch
+	Settings Settings `json:"settings"`
 }
 
 // PerCPU is millions of rows per second of processor time, nil where that is not known: where both ends are in one process

@@ -56,7 +56,11 @@ allocs_per_request, alloc_bytes_per_request: objects and bytes that this process
 servers only with --in-process; of a barrier, for all its tasks together.
 
 reads_mrows_per_cpu_s, bytes_per_key, slowest_insert_us: table: reads where the rate is that of updates, memory of a key with its values
-and the rule's slots, and how long the slowest batch of inserts took.`
+and the rule's slots, and how long the slowest batch of inserts took.
+
+settings: what was measured, without those that the kind does not have: keys, dim, batch, in_flight, rule, cols, tasks, async, by_key
+and seconds are the flags; servers is how many there were, where is started, in-process or running (--servers); memory is the bound of
+each that was started, -1 for none; checksum: what is sent over the network has checksums.`
 
 func benchCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
@@ -167,11 +171,35 @@ func (f *benchFlags) run(c *cobra.Command, e *env) error {
 		return err
 	}
 	end()
+	f.complete(&r.Settings)
 	if f.json {
 		return json.NewEncoder(e.out).Encode(r)
 	}
 	printBench(e, &r)
 	return nil
+}
+
+// complete says what only the command line knows.
+func (f *benchFlags) complete(s *bench.Settings) {
+	switch {
+	case f.What == "table":
+		return
+	case f.inProcess:
+		s.Where = new("in-process")
+		return
+	case f.Apart:
+		s.Where = new("running")
+	default:
+		s.Where = new("started")
+		n, _ := parseSize("memory", f.memory) // it was checked
+		if n == 0 {
+			n = defaultMemory()
+		}
+		if n != 0 {
+			s.Memory = &n
+		}
+	}
+	s.Checksum = new(!f.noChecksum)
 }
 
 // choose checks what the user said, and chooses the rest.
@@ -261,6 +289,7 @@ func parseCount(flag, text string, limit float64) (int, error) {
 }
 
 func printBench(e *env, r *bench.Result) {
+	fmt.Fprintf(e.out, "measured: %s\n", &r.Settings)
 	fmt.Fprintf(e.out, "%s: %d requests, p50 %.0f us, p99 %.0f us, slowest %.0f us\n", r.What, r.Requests, r.P50, r.P99, r.Max)
 	if r.Rate != nil {
 		unit := "rows"

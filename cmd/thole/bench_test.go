@@ -188,9 +188,9 @@ func TestParseCount(t *testing.T) {
 
 // TestBenchFields: the help says what each field of --json is, and a person can tell a field that is not known.
 func TestBenchFields(t *testing.T) {
-	for _, of := range []any{bench.Result{}, bench.PerCPU{}} {
+	for _, of := range []any{bench.Result{}, bench.PerCPU{}, bench.Settings{}} {
 		for f := range reflect.TypeOf(of).Fields() {
-			name := f.Tag.Get("json")
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if !regexp.MustCompile(`\b` + name + `\b`).MatchString(benchFields) {
 				t.Errorf("the help of bench does not say what %q is", name)
 			}
