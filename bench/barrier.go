@@ -33,16 +33,17 @@ func (c *Config) barriers(ctx context.Context, client *ps.Client, task int) (Res
 	if err != nil {
 		return Result{}, err
 	}
-	meter := c.begin()
+	own := *c
+	if task > 0 { // the first tells
+		own.Progress = nil
+	}
+	meter := own.warmUp(warm, 1, measuring)
 	for n := 0; ; n++ {
-		if task == 0 && n >= warm && n%often == 0 && !meter.more(ctx) {
+		if going := meter.more(ctx); task == 0 && !going && n%often == 0 {
 			one := matrix.Block{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[int64]{Val: []int64{1}}}
 			if err := over.Increment(one); err != nil {
 				return Result{}, err
 			}
-		}
-		if n == warm {
-			meter = c.begin()
 		}
 		began := time.Now()
 		if err := client.SyncClock(ctx); err != nil {
@@ -51,9 +52,7 @@ func (c *Config) barriers(ctx context.Context, client *ps.Client, task int) (Res
 		if err := client.Barrier(ctx); err != nil {
 			return Result{}, err
 		}
-		if n >= warm {
-			meter.done(began)
-		}
+		meter.done(began)
 		if n%often != 0 {
 			continue
 		}

@@ -32,8 +32,21 @@ type Config struct {
 	// Server tells the processor time and the peak memory of the servers until now. It is nil if they are in this process,
 	// or Apart.
 	Server   func() (cpu time.Duration, peak int64)
-	Apart    bool                  // the servers are where nobody knows what they take
-	Progress func(done, total int) // keys that are in the table before the measuring begins; may be nil
+	Apart    bool        // the servers are where nobody knows what they take
+	Progress func(Phase) // is told what is done now, from any goroutine; may be nil
+}
+
+// Phase is what a measurement does at a time.
+type Phase struct {
+	Name        string
+	Done, Total int           // keys; of none in all: only time passes
+	Over        time.Duration // how long the phase will take, 0 if nobody knows
+}
+
+func (c *Config) tell(p Phase) {
+	if c.Progress != nil {
+		c.Progress(p)
+	}
 }
 
 // Kind is something that can be measured.
@@ -64,6 +77,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 			if err != nil {
 				return Result{}, err
 			}
+			r.Settings = c.settings()
 			return r, nil
 		}
 		names = append(names, k.Name)
@@ -71,10 +85,7 @@ func Run(ctx context.Context, c Config) (Result, error) {
 	return Result{}, fmt.Errorf("bench: %q cannot be measured, want one of %s", c.What, strings.Join(names, ", "))
 }
 
-// batchCount is how many different batches are used in turn.
-const batchCount = 64
-
-// warm is how many requests are made before the measuring begins.
+// warm is how many requests are made before the measuring begins, if they do not take long.
 const warm = 100
 
 // key is the i-th key of the table: spread over all positive numbers.
@@ -83,7 +94,7 @@ func key(i int) int64 { return int64(kernel.Hash(uint64(i)+1) >> 1) }
 // batches are keys of the table in random order; some come twice.
 func (c *Config) batches() [][]int64 {
 	rng := rand.New(rand.NewPCG(1, 2))
-	all := make([][]int64, batchCount)
+	all := make([][]int64, c.batchCount())
 	for b := range all {
 		all[b] = make([]int64, c.Batch)
 		for i := range all[b] {
@@ -102,9 +113,13 @@ func (c *Config) gradients() []float32 {
 	return g
 }
 
+// filling is the phase before the measuring.
+const filling = "filling the table"
+
 // fill calls insert with all keys of the table, a batch at a time.
 func (c *Config) fill(ctx context.Context, insert func(keys []int64) error) error {
-	keys := make([]int64, 0, c.Batch)
+	c.tell(Phase{Name: filling, Total: c.Keys})
+	keys := make([]int64, 0, min(c.Batch, c.Keys))
 	for i := range c.Keys {
 		if keys = append(keys, key(i)); len(keys) < c.Batch && i < c.Keys-1 {
 			continue
@@ -115,9 +130,8 @@ func (c *Config) fill(ctx context.Context, insert func(keys []int64) error) erro
 		if err := insert(keys); err != nil {
 			return err
 		}
-		if keys = keys[:0]; c.Progress != nil {
-			c.Progress(i+1, c.Keys)
-		}
+		keys = keys[:0]
+		c.tell(Phase{Name: filling, Done: i + 1, Total: c.Keys})
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,11 +47,20 @@ func TestKinds(t *testing.T) {
 				c := config(t, k.Name)
 				c.Rule = rule
 				filled := 0
-				c.Progress = func(done, total int) {
-					if done <= filled || total != c.Keys {
-						t.Errorf("%d of %d keys are in the table after %d", done, total, filled)
+				var mu sync.Mutex
+				var phases []string
+				c.Progress = func(p Phase) {
+					mu.Lock()
+					defer mu.Unlock()
+					if p.Total > 0 {
+						if p.Done < filled || p.Total != c.Keys {
+							t.Errorf("%d of %d keys are in the table after %d", p.Done, p.Total, filled)
+						}
+						filled = p.Done
 					}
-					filled = done
+					if len(phases) == 0 || phases[len(phases)-1] != p.Name {
+						phases = append(phases, p.Name)
+					}
 				}
 				r, err := Run(t.Context(), c)
 				if err != nil {
@@ -72,14 +82,61 @@ func TestKinds(t *testing.T) {
 				if table := k.Name == "table"; table != above(r.BytesKey) || table != above(r.Growth) || (table && rule != "") != above(r.Reads) {
 					t.Errorf("%+v", r)
 				}
+				if want := phasesOf(k.Name, rule); !slices.Equal(phases, want) {
+					t.Errorf("it says that it does %q, want %q", phases, want)
+				}
 				shape(t, &r)
 			})
 		}
 	}
 }
 
+// phasesOf is what a kind says that it does.
+func phasesOf(kind, rule string) []string {
+	switch kind {
+	case "table":
+		reads := []string{filling, "warming up", "measuring reads"}
+		if rule == "" {
+			return reads
+		}
+		return append(reads, "warming up", "measuring updates")
+	case "pull", "push":
+		return []string{filling, "warming up", measuring}
+	case "row":
+		return []string{"creating the row", "warming up", measuring}
+	case "barrier":
+		return []string{"warming up", measuring}
+	}
+	return []string{"3 tasks push", "checking the sum"}
+}
+
+// TestFewRequests: where a request takes longer than there is time, each that is under way is measured once, and no more.
+func TestFewRequests(t *testing.T) {
+	for _, what := range []string{"table", "pull", "push", "row"} {
+		c := config(t, what)
+		c.Seconds, c.Depth = 1e-12, 3
+		most := c.Depth
+		if what == "table" || what == "row" {
+			most = 1
+		}
+		if r, err := Run(t.Context(), c); err != nil || r.Requests != most || r.P99 != r.Max {
+			t.Errorf("%s: %+v, %v, want %d requests", what, r, err, most)
+		}
+	}
+}
+
 // above reports whether a number is known, and above 0.
 func above(n *float64) bool { return n != nil && *n > 0 }
+
+// settingsOf are the settings in the JSON of each kind; a result that Run did not make has none.
+var settingsOf = map[string][]string{
+	"table":   {"keys", "dim", "batch", "rule", "seconds"},
+	"pull":    {"keys", "dim", "batch", "in_flight", "rule", "seconds", "servers"},
+	"push":    {"keys", "dim", "batch", "in_flight", "rule", "seconds", "servers"},
+	"row":     {"cols", "seconds", "servers"},
+	"barrier": {"tasks", "seconds", "servers"},
+	"storm":   {"cols", "tasks", "async", "by_key", "servers"},
+}
 
 // shape wants all fields in the JSON of a result, in their order.
 func shape(t *testing.T, r *Result) {
@@ -88,7 +145,8 @@ func shape(t *testing.T, r *Result) {
 		t.Fatal(err)
 	}
 	want := []string{"what", "requests", "mrows_per_s", "mrows_per_cpu_s", "client", "server", "both", "gb_per_s", "p50_us", "p99_us", "max_us",
-		"peak_rss_bytes", "allocs_per_request", "alloc_bytes_per_request", "reads_mrows_per_cpu_s", "bytes_per_key", "slowest_insert_us"}
+		"peak_rss_bytes", "allocs_per_request", "alloc_bytes_per_request", "reads_mrows_per_cpu_s", "bytes_per_key", "slowest_insert_us", "settings"}
+	want = append(want, settingsOf[r.What]...)
 	var got []string
 	for _, name := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(text, -1) {
 		got = append(got, string(name[1]))

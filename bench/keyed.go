@@ -68,6 +68,9 @@ type trip struct {
 	began time.Time
 }
 
+// measuring is the phase that is measured.
+const measuring = "measuring"
+
 // pull keeps Depth pulls under way, each with the plan of its keys.
 func pull(ctx context.Context, c *Config) (Result, error) {
 	client, m, err := c.keyed(ctx)
@@ -80,8 +83,8 @@ func pull(ctx context.Context, c *Config) (Result, error) {
 	for i := range trips {
 		trips[i].dst = make([]float32, c.Batch*c.Dim)
 	}
-	meter := c.begin()
-	for n := 0; n < warm || meter.more(ctx); n++ {
+	meter := c.warmUp(warm, c.Depth, measuring)
+	for n := 0; meter.more(ctx); n++ {
 		t := &trips[n%c.Depth]
 		if t.pull != nil {
 			if err := t.pull.Wait(ctx); err != nil {
@@ -89,11 +92,8 @@ func pull(ctx context.Context, c *Config) (Result, error) {
 			}
 			meter.done(t.began)
 		}
-		if n == warm {
-			meter = c.begin()
-		}
 		t.began = time.Now()
-		if t.plan, err = m.Plan(t.plan, batches[n%batchCount]); err != nil {
+		if t.plan, err = m.Plan(t.plan, batches[n%len(batches)]); err != nil {
 			return Result{}, err
 		}
 		if t.pull, err = ps.StartPullKeys(ctx, m, t.plan, t.dst); err != nil {
@@ -121,13 +121,10 @@ func push(ctx context.Context, c *Config) (Result, error) {
 	batches, grads := c.batches(), c.gradients()
 	var plan *ps.Keys
 	began := make([]time.Time, c.Depth)
-	meter := c.begin()
-	for n := 0; n < warm || meter.more(ctx); n++ {
-		if n == warm {
-			meter = c.begin()
-		}
+	meter := c.warmUp(warm, c.Depth, measuring)
+	for n := 0; meter.more(ctx); n++ {
 		began[n%c.Depth] = time.Now()
-		if plan, err = m.Plan(plan, batches[n%batchCount]); err != nil {
+		if plan, err = m.Plan(plan, batches[n%len(batches)]); err != nil {
 			return Result{}, err
 		}
 		if err := ps.PushKeys(m, plan, grads); err != nil {

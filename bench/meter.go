@@ -2,12 +2,13 @@ package bench
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"slices"
 	"time"
 )
 
-// Result is what was measured. Every kind has all fields: what is not known, or not of the kind, is nil.
+// Result is what was measured. Every kind has all fields but those of Settings: what is not known, or not of the kind, is nil.
 type Result struct {
 	What     string   `json:"what"`
 	Requests int      `json:"requests"`
@@ -23,6 +24,7 @@ type Result struct {
 	Reads    *float64 `json:"reads_mrows_per_cpu_s"`   // table, where the rate is that of updates
 	BytesKey *float64 `json:"bytes_per_key"`           // table
 	Growth   *float64 `json:"slowest_insert_us"`       // table: of a batch
+	Settings Settings `json:"settings"`
 }
 
 // PerCPU is millions of rows per second of processor time, nil where that is not known: where both ends are in one process
@@ -41,6 +43,9 @@ type meter struct {
 	client time.Duration // processor time at the start
 	server time.Duration
 	allocs heap
+	what   string // the phase that measures
+	warm   int    // how many requests still warm up
+	least  int    // how many are made whatever they take
 }
 
 // heap is what a process has allocated until now.
@@ -54,9 +59,32 @@ func (c *Config) begin() *meter {
 	return m
 }
 
-// more reports whether to go on.
+// warmUp starts to make requests that are not measured: so many, but for half of the time at most. The phase that measures
+// has a name; depth is how many requests are under way.
+func (c *Config) warmUp(n, depth int, what string) *meter {
+	c.tell(Phase{Name: "warming up"})
+	m := c.begin()
+	m.what, m.warm, m.least = what, n, depth
+	return m
+}
+
+// more reports whether to make another request. When it is enough to be warm, it starts to measure.
 func (m *meter) more(ctx context.Context) bool {
-	return ctx.Err() == nil && time.Since(m.start).Seconds() < m.c.Seconds
+	passed := time.Since(m.start).Seconds()
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case m.warm > 0 && (len(m.took) < m.least || passed < m.c.Seconds/2):
+		m.warm--
+		return true
+	case m.what != "":
+		m.c.tell(Phase{Name: m.what, Over: time.Duration(min(m.c.Seconds*float64(time.Second), math.MaxInt64))})
+		least := m.least
+		*m = *m.c.begin()
+		m.least = least
+		return true
+	}
+	return len(m.took) < m.least || passed < m.c.Seconds
 }
 
 // done counts a request that began at the time.

@@ -17,6 +17,7 @@ func row(ctx context.Context, c *Config) (Result, error) {
 	defer client.Close()
 	meta := matrix.Meta{Name: "bench", Rows: 1, Cols: c.Cols, DType: matrix.F32}
 	meta.Init = matrix.Init{Kind: "uniform", Scale: 1, Seed: 1} // pages that were never written would not be there
+	c.tell(Phase{Name: "creating the row"})
 	if err := client.Create(ctx, "", meta); err != nil {
 		return Result{}, err
 	}
@@ -25,11 +26,8 @@ func row(ctx context.Context, c *Config) (Result, error) {
 		return Result{}, err
 	}
 	dst := make([]float32, c.Cols)
-	meter := c.begin()
-	for n := 0; n < 2 || meter.more(ctx); n++ {
-		if n == 1 { // pages are there now
-			meter = c.begin()
-		}
+	meter := c.warmUp(1, 1, measuring) // then the pages are there
+	for meter.more(ctx) {
 		began := time.Now()
 		if err := ps.PullRow(ctx, m, 0, dst); err != nil {
 			return Result{}, err

@@ -12,6 +12,7 @@ import (
 
 // storm lets all tasks of a job push a delta of a whole dense row at once, and checks the sum.
 func storm(ctx context.Context, c *Config) (Result, error) {
+	c.tell(Phase{Name: fmt.Sprintf("%d tasks push", c.Tasks)})
 	meter := c.begin()
 	var mu sync.Mutex // of meter
 	err := c.tasks(ctx, func(ctx context.Context, client *ps.Client, task int) error {
@@ -44,6 +45,7 @@ func (c *Config) stormTask(ctx context.Context, client *ps.Client, task int) err
 	if err := client.Barrier(ctx); err != nil || task > 0 {
 		return err
 	}
+	c.tell(Phase{Name: "checking the sum"})
 	m, err := client.Matrix("bench")
 	if err != nil {
 		return err

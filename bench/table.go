@@ -52,13 +52,15 @@ func table(ctx context.Context, c *Config) (Result, error) {
 	}
 	batches := c.once()
 	dst := make([]byte, 4*c.Batch*c.Dim)
-	r, err := c.repeat(ctx, batches, func(b []int64) error { return s.Read(dst[:4*len(b)*c.Dim], meta.Rect().Rows, b) })
+	r, err := c.repeat(ctx, batches, "measuring reads", func(b []int64) error {
+		return s.Read(dst[:4*len(b)*c.Dim], meta.Rect().Rows, b)
+	})
 	if err != nil {
 		return Result{}, err
 	}
 	if rule != nil {
 		reads := r.PerCPU.Both
-		if r, err = c.repeat(ctx, batches, apply); err != nil {
+		if r, err = c.repeat(ctx, batches, "measuring updates", apply); err != nil {
 			return Result{}, err
 		}
 		r.Reads = reads
@@ -81,15 +83,15 @@ func (c *Config) once() [][]int64 {
 }
 
 // repeat measures what is done with one batch after the other.
-func (c *Config) repeat(ctx context.Context, batches [][]int64, do func(keys []int64) error) (Result, error) {
+func (c *Config) repeat(ctx context.Context, batches [][]int64, what string, do func(keys []int64) error) (Result, error) {
 	rows := 0
-	meter := c.begin()
-	for n := 0; n < warm || meter.more(ctx); n++ {
-		if n == warm {
-			meter, rows = c.begin(), 0
+	meter := c.warmUp(warm, 1, what)
+	for n := 0; meter.more(ctx); n++ {
+		if len(meter.took) == 0 {
+			rows = 0
 		}
 		began := time.Now()
-		b := batches[n%batchCount]
+		b := batches[n%len(batches)]
 		if err := do(b); err != nil {
 			return Result{}, err
 		}

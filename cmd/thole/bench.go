@@ -1,14 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"thole.example/bench"
 	"thole.example/format"
@@ -19,6 +23,7 @@ import (
 // benchFlags are what the user said.
 type benchFlags struct {
 	bench.Config
+	kind       benchKind
 	keys, cols string
 	servers    []string
 	processes  int
@@ -42,7 +47,8 @@ all, in table and with --in-process, only both is known; with --servers only cli
 
 gb_per_s: row and storm: the values as bytes, by the clock.
 
-p50_us, p99_us, max_us: how long a request takes: half, 99 of 100, and all of them at most.
+p50_us, p99_us, max_us: how long a request takes: half, 99 of 100, and all of them at most. Of 100 requests or fewer p99_us is
+max_us: more --seconds or a smaller --batch gives more.
 
 peak_rss_bytes: the most memory that the servers had, each its own peak, added up; of this process where they are in it.
 
@@ -50,75 +56,108 @@ allocs_per_request, alloc_bytes_per_request: objects and bytes that this process
 servers only with --in-process; of a barrier, for all its tasks together.
 
 reads_mrows_per_cpu_s, bytes_per_key, slowest_insert_us: table: reads where the rate is that of updates, memory of a key with its values
-and the rule's slots, and how long the slowest batch of inserts took.`
+and the rule's slots, and how long the slowest batch of inserts took.
+
+settings: what was measured, without those that the kind does not have: keys, dim, batch, in_flight, rule, cols, tasks, async, by_key
+and seconds are the flags; servers is how many there were, where is started, in-process or running (--servers); memory is the bound of
+each that was started, -1 for none; checksum: what is sent over the network has checksums.`
 
 func benchCommand(e *env) *cobra.Command {
-	var f benchFlags
-	var names []string
-	var words []cobra.Completion
-	var about []string
-	for _, k := range bench.Kinds() {
-		names, words = append(names, k.Name), append(words, cobra.CompletionWithDesc(k.Name, k.Help))
-		about = append(about, k.Name+": "+k.Help)
-	}
 	c := &cobra.Command{
-		Use:   "bench " + strings.Join(names, "|"),
+		Use:   "bench",
 		Short: "Measure parameter servers",
 		Long: `Measures how fast parameter servers are, by the clock and by the processor time of both ends, which is what to compare
 on busy machines.
-
-` + strings.Join(about, ".\n\n") + `.
-
-It starts a server process of its own unless --servers names some or --in-process keeps all in this process. On servers that run
-already it has a job of its own, which ends with it; nothing of other jobs is touched.
 
 ` + benchFields,
 		Example: `  thole bench pull
   thole bench push --keys 10M --rule adagrad --in-flight 4
   thole bench pull --servers 10.0.0.1:7001,10.0.0.2:7001 --json
   thole bench table --keys 10M`,
-		ValidArgs: words,
-		RunE: func(c *cobra.Command, args []string) error {
-			f.What = args[0]
-			if !slices.Contains(names, f.What) {
-				return usageError{fmt.Errorf("%q, want one of %s", f.What, strings.Join(names, " "))}
-			}
-			return f.run(c, e)
-		},
 	}
-	f.flags(c)
+	for _, k := range bench.Kinds() {
+		c.AddCommand(benchKindCommand(e, k))
+	}
 	return c
 }
 
+func benchKindCommand(e *env, k bench.Kind) *cobra.Command {
+	f := benchFlags{kind: benchKinds()[k.Name]}
+	f.What = k.Name
+	help := strings.ToUpper(k.Help[:1]) + k.Help[1:]
+	long := "Measures: " + k.Help + "."
+	if k.Name != "table" {
+		long += `
+
+It starts a server process of its own unless --servers names some or --in-process keeps all in this process. On servers that run
+already it has a job of its own, which ends with it; nothing of other jobs is touched.`
+	}
+	c := &cobra.Command{
+		Use: k.Name, Short: help, Example: f.kind.example,
+		Long: long + "\n\nWhat comes out, \"thole bench --help\" explains.",
+		RunE: func(c *cobra.Command, _ []string) error { return f.run(c, e) },
+	}
+	f.flags(c)
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		var none *pflag.NotExistError
+		if errors.As(err, &none) {
+			if of := benchKindsOf(none.GetSpecifiedName()); len(of) > 0 {
+				err = fmt.Errorf("--%s is of %s, not of %s; see %s --help",
+					none.GetSpecifiedName(), strings.Join(of, ", "), k.Name, c.CommandPath())
+				return usageError{err}
+			}
+		}
+		return usageError{flagError(c, err)}
+	})
+	return c
+}
+
+// flags gives a command the flags of its kind; the others have their defaults, which nobody sees.
 func (f *benchFlags) flags(c *cobra.Command) {
-	flags := c.Flags()
+	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.allFlags(flags)
+	kind := f.kind.all(f.What)
+	flags.SortFlags = false
+	flags.VisitAll(func(one *pflag.Flag) {
+		if slices.Contains(kind, one.Name) {
+			c.Flags().AddFlag(one)
+		}
+	})
+	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key")
+}
+
+func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.keys, "keys", "1M", "keys of the table: a number, with K, M or G for thousands, millions, thousands of millions")
-	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure")
+	flags.StringVar(&f.cols, "cols", cmp.Or(f.kind.cols, "1"), "columns of the dense row")
+	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure, after warming up for half of that at most; each request under "+
+		"way is made once at least")
 	flags.IntVar(&f.Batch, "batch", 10000, "keys of a request, in random order; some come twice")
 	flags.IntVar(&f.Depth, "in-flight", 1, "requests under way")
 	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
-	flags.StringVar(&f.Rule, "rule", "", "update rule of the table; none adds deltas (default: adagrad for push and table, else none)")
-	flags.StringVar(&f.cols, "cols", "", "columns of the dense row of row and storm (default 100M, for storm 25M)")
-	flags.IntVar(&f.Tasks, "tasks", 10, "tasks of barrier and storm")
-	flags.BoolVar(&f.Async, "async", false, "storm: under ASP, where nobody waits for anybody, instead of BSP")
-	flags.BoolVar(&f.ByKey, "by-key", false, "storm: push the columns by their keys")
+	flags.StringVar(&f.Rule, "rule", cmp.Or(f.kind.rule, "none"), "update rule of the table; none adds deltas")
+	flags.IntVar(&f.Tasks, "tasks", 10, "tasks")
+	flags.BoolVar(&f.Async, "async", false, "under ASP, where nobody waits for anybody, instead of BSP")
+	flags.BoolVar(&f.ByKey, "by-key", false, "push the columns by their keys")
 	flags.BoolVar(&f.json, "json", false, "print the result as one JSON object in the last line")
 	flags.StringSliceVar(&f.servers, "servers", nil, "addresses of servers that run already")
-	flags.IntVar(&f.processes, "processes", 1, "servers to start")
+	flags.IntVar(&f.processes, "processes", 1, "servers to start, or with --in-process to run in this process")
 	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
 	flags.StringVar(&f.memory, "memory", "", "--memory of the servers to start")
 	flags.BoolVar(&f.noChecksum, "no-checksum", false, noChecksumHelp)
-	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key")
 }
 
 func (f *benchFlags) run(c *cobra.Command, e *env) error {
 	if err := f.choose(c); err != nil {
 		return usageError{err}
 	}
+	if err := f.room(availableMemory()); err != nil {
+		return err
+	}
 	ctx := c.Context()
-	bar := e.progress("bench "+f.What, "keys", int64(f.Keys))
-	f.Progress = func(done, _ int) { bar.set(int64(done), "filling the table") }
-	defer bar.end()
+	show := e.showBench(f.What, "starting", f.Keys)
+	end := sync.OnceFunc(show.end)
+	defer end()
+	f.Progress = show.tell
 	stop, err := f.serve(ctx, e)
 	if err != nil {
 		return err
@@ -131,7 +170,8 @@ func (f *benchFlags) run(c *cobra.Command, e *env) error {
 	if err != nil {
 		return err
 	}
-	bar.end()
+	end()
+	f.complete(&r.Settings)
 	if f.json {
 		return json.NewEncoder(e.out).Encode(r)
 	}
@@ -139,11 +179,31 @@ func (f *benchFlags) run(c *cobra.Command, e *env) error {
 	return nil
 }
 
+// complete says what only the command line knows.
+func (f *benchFlags) complete(s *bench.Settings) {
+	switch {
+	case f.What == "table":
+		return
+	case f.inProcess:
+		s.Where = new("in-process")
+		return
+	case f.Apart:
+		s.Where = new("running")
+	default:
+		s.Where = new("started")
+		n, _ := parseSize("memory", f.memory) // it was checked
+		if n == 0 {
+			n = defaultMemory()
+		}
+		if n != 0 {
+			s.Memory = &n
+		}
+	}
+	s.Checksum = new(!f.noChecksum)
+}
+
 // choose checks what the user said, and chooses the rest.
 func (f *benchFlags) choose(c *cobra.Command) error {
-	if f.cols == "" {
-		f.cols = map[bool]string{false: "100M", true: "25M"}[f.What == "storm"]
-	}
 	cols, err := parseCount("cols", f.cols, 1<<40)
 	if err != nil {
 		return err
@@ -164,23 +224,33 @@ func (f *benchFlags) choose(c *cobra.Command) error {
 	if !finite(f.Seconds) || f.Seconds <= 0 {
 		return fmt.Errorf("--seconds %v, want a finite number above 0", f.Seconds)
 	}
-	if f.What != "storm" && (f.Async || f.ByKey) {
-		return fmt.Errorf("--async and --by-key are for storm, not for %s", f.What)
-	}
+	f.Apart = len(f.servers) > 0
 	if err := f.chooseRule(); err != nil {
 		return err
 	}
 	return f.checkServers(c)
 }
 
+// room refuses what takes more memory than the machine has available; 0: nobody knows.
+func (f *benchFlags) room(available int64) error {
+	need := f.Need()
+	all := need.Requests + need.Matrices
+	if available <= 0 || all <= available {
+		return nil
+	}
+	flags := f.kind.less
+	if need.Requests > need.Matrices && len(f.kind.lessRequests) > 0 {
+		flags = f.kind.lessRequests
+	}
+	return fmt.Errorf("it takes about %s of memory (requests %s, matrix %s), and %s is available; less of --%s takes less",
+		format.Bytes(all), format.Bytes(need.Requests), format.Bytes(need.Matrices), format.Bytes(available),
+		strings.Join(flags, ", --"))
+}
+
 func (f *benchFlags) chooseRule() error {
 	switch {
 	case f.Rule == "none":
 		f.Rule = ""
-	case f.Rule == "":
-		if f.What == "push" || f.What == "table" {
-			f.Rule = "adagrad"
-		}
 	case !slices.ContainsFunc(optim.Rules(), func(r psf.Rule) bool { return r.Name == f.Rule }):
 		return fmt.Errorf("--rule %q, want none or one that \"thole algos\" lists", f.Rule)
 	}
@@ -198,11 +268,6 @@ func (f *benchFlags) checkServers(c *cobra.Command) error {
 	} {
 		if given(clash[0]) && given(clash[1]) {
 			return fmt.Errorf("--%s and --%s, want one of them", clash[0], clash[1])
-		}
-	}
-	for _, name := range []string{"servers", "processes", "in-process", "memory", "no-checksum"} {
-		if f.What == "table" && given(name) {
-			return fmt.Errorf("--%s: the table is measured without servers", name)
 		}
 	}
 	return nil
@@ -224,6 +289,7 @@ func parseCount(flag, text string, limit float64) (int, error) {
 }
 
 func printBench(e *env, r *bench.Result) {
+	fmt.Fprintf(e.out, "measured: %s\n", &r.Settings)
 	fmt.Fprintf(e.out, "%s: %d requests, p50 %.0f us, p99 %.0f us, slowest %.0f us\n", r.What, r.Requests, r.P50, r.P99, r.Max)
 	if r.Rate != nil {
 		unit := "rows"

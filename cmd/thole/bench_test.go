@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -18,28 +17,58 @@ import (
 	"thole.example/bench"
 )
 
-// TestBenchInterrupted: Ctrl-C ends a measurement, and the server process that it had started.
+// TestBenchInterrupted: a measurement that is told to end does, and so does the server process that it had started.
 func TestBenchInterrupted(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the children of a process are found in Linux's /proc")
 	}
-	p := newProcess(t, t.TempDir(), "bench", "pull", "--keys", "1K", "--seconds", "1000", "--json")
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		p := newProcess(t, t.TempDir(), "bench", "pull", "--keys", "1K", "--seconds", "1000", "--json")
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		server := child(t, p.Process.Pid)
+		p.Process.Signal(sig)
+		p.Wait()
+		if code := p.ProcessState.ExitCode(); code != exitInterrupted || p.out.Len() > 0 {
+			t.Errorf("%v: status %d, %q and %q, want %d and no result", sig, code, &p.out, &p.err, exitInterrupted)
+		}
+		if runs(server) {
+			t.Errorf("%v: the server process is still there", sig)
+		}
 	}
-	server := child(t, p.Process.Pid)
-	p.Process.Signal(os.Interrupt)
-	p.Wait()
-	if code := p.ProcessState.ExitCode(); code != exitInterrupted || p.out.Len() > 0 {
-		t.Errorf("status %d, %q and %q, want %d and no result", code, &p.out, &p.err, exitInterrupted)
+}
+
+// TestBenchKilled: the server process ends also with a measurement that can do nothing about it any more.
+func TestBenchKilled(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the children of a process are found in Linux's /proc")
 	}
-	left, err := os.FindProcess(server)
-	if err == nil {
-		err = left.Signal(syscall.Signal(0))
+	for _, kind := range []string{"pull", "barrier"} {
+		p := newProcess(t, t.TempDir(), "bench", kind, "--seconds", "1000")
+		p.Stdout, p.Stderr = nil, nil // else Wait waits for the server, too, which has them
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		server := child(t, p.Process.Pid)
+		p.Process.Kill()
+		p.Wait()
+		for end := time.Now().Add(limit / 2); runs(server); time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				if left, err := os.FindProcess(server); err == nil {
+					left.Kill()
+				}
+				t.Fatalf("%s: the server process is still there", kind)
+			}
+		}
 	}
-	if !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("the server process is still there: %v", err)
-	}
+}
+
+// runs reports whether there is a process that has not ended; one that nobody waited for is none.
+func runs(pid int) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, state, ok := strings.Cut(string(text), ") ")
+	return err == nil && ok && !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
 // child waits until a process has a child.
@@ -78,8 +107,12 @@ func TestBenchBesideJob(t *testing.T) {
 	}
 	waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
 	var measured []*process
-	for _, kind := range []string{"pull", "pull", "push", "barrier", "storm"} { // all at once
-		p := newProcess(t, dir, "bench", kind, "--servers", addr, "--keys", "1K", "--batch", "100", "--cols", "10K", "--seconds", "0.2", "--json")
+	for _, kind := range []string{"pull --keys 1K --batch 100", "pull --keys 1K --batch 100", "push --keys 1K --batch 100", "barrier",
+		"storm --cols 10K"} { // all at once
+		p := newProcess(t, dir, append(append([]string{"bench"}, strings.Fields(kind)...), "--servers", addr, "--json")...)
+		if !strings.HasPrefix(kind, "storm") {
+			p.Args = append(p.Args, "--seconds", "0.2")
+		}
 		if err := p.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -155,12 +188,30 @@ func TestParseCount(t *testing.T) {
 
 // TestBenchFields: the help says what each field of --json is, and a person can tell a field that is not known.
 func TestBenchFields(t *testing.T) {
-	for _, of := range []any{bench.Result{}, bench.PerCPU{}} {
+	for _, of := range []any{bench.Result{}, bench.PerCPU{}, bench.Settings{}} {
 		for f := range reflect.TypeOf(of).Fields() {
-			name := f.Tag.Get("json")
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if !regexp.MustCompile(`\b` + name + `\b`).MatchString(benchFields) {
 				t.Errorf("the help of bench does not say what %q is", name)
 			}
 		}
+	}
+}
+
+// TestBenchSays: what measures for longer than a moment says what it does.
+func TestBenchSays(t *testing.T) {
+	for _, kind := range [][]string{{"row", "--cols", "10K"}, {"barrier"}} {
+		p := newProcess(t, t.TempDir(), append(append([]string{"bench"}, kind...), "--seconds", "1000")...)
+		said, err := p.linesOf()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said.wait(t, "measuring  left 16m")
+		p.Process.Signal(os.Interrupt)
+		said.end()
+		p.Wait()
 	}
 }

@@ -21,7 +21,7 @@ func (f *benchFlags) serve(ctx context.Context, e *env) (stop func(), err error)
 	case f.What == "table":
 		return func() {}, nil
 	case len(f.servers) > 0:
-		f.Servers, f.Apart = f.servers, true
+		f.Servers = f.servers
 		return func() {}, nil
 	case f.inProcess:
 		c, err := embed(ctx, f.processes, nil)
@@ -57,13 +57,13 @@ func (f *benchFlags) serve(ctx context.Context, e *env) (stop func(), err error)
 	return stop, nil
 }
 
-// start starts this binary as a server, which ends with ctx, and answers with its address.
+// start starts this binary as a server, which ends with ctx or this process, and answers with its address.
 func (f *benchFlags) start(ctx context.Context, e *env) (*exec.Cmd, string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, "", err
 	}
-	args := []string{"server", "--listen", "127.0.0.1:0", "--quiet"}
+	args := []string{"server", "--listen", "127.0.0.1:0", "--quiet", "--" + tiedFlag}
 	if f.memory != "" {
 		args = append(args, "--memory", f.memory)
 	}
@@ -72,6 +72,9 @@ func (f *benchFlags) start(ctx context.Context, e *env) (*exec.Cmd, string, erro
 	}
 	c := exec.CommandContext(ctx, self, args...)
 	c.Stderr = e.err
+	if _, err := c.StdinPipe(); err != nil { // nobody writes: it is open until this process ends, or c.Wait
+		return nil, "", err
+	}
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return nil, "", err

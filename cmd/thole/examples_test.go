@@ -61,9 +61,9 @@ func helpExample(ts *testscript.TestScript, c *cobra.Command, line string) {
 		ts.Fatalf("%s: example %q does not begin with thole", c.CommandPath(), line)
 	}
 	if waiting[words[len(words)-1]] || len(words) > 1 && waiting[words[1]] {
-		if words[1] == c.Name() {
-			ts.Check(c.ParseFlags(words[2:]))
-		}
+		of, rest, err := c.Root().Find(words[1:])
+		ts.Check(err)
+		ts.Check(of.ParseFlags(rest))
 		return
 	}
 	if err := ts.Exec("sh", "-e", "-c", line); err != nil {

@@ -95,7 +95,7 @@ func main() {
 // Main runs a command line and answers with the exit code.
 func Main(args []string, std *env) int {
 	keepPipes()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), fatal()...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	out := &checked{w: std.out, name: "standard output"}
@@ -122,6 +122,15 @@ func Main(args []string, std *env) int {
 	}
 	fmt.Fprintln(e.err, "thole: "+escaped(err.Error()))
 	return status
+}
+
+// fatal are the signals that end the work. A process that nohup started goes on when its terminal is closed.
+func fatal() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
 }
 
 // statusOf is the exit code of what came out.

@@ -19,15 +19,8 @@ const (
 // if the system does not tell.
 func machineMemory() int64 {
 	least := int64(math.MaxInt64)
-	if info, err := os.ReadFile("/proc/meminfo"); err == nil {
-		for line := range strings.Lines(string(info)) {
-			fields := strings.Fields(line)
-			if len(fields) == 3 && fields[0] == "MemTotal:" && fields[2] == "kB" {
-				if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil && n > 0 && n < math.MaxInt64>>10 {
-					least = n << 10
-				}
-			}
-		}
+	if n := systemMemory("MemTotal:"); n > 0 {
+		least = n
 	}
 	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
 		if text, err := os.ReadFile(file); err == nil {
@@ -41,6 +34,23 @@ func machineMemory() int64 {
 	}
 	return least
 }
+
+// systemMemory is an entry of what Linux says of its memory, in bytes; 0 if nothing does.
+func systemMemory(entry string) int64 {
+	info, _ := os.ReadFile("/proc/meminfo") // other systems have none
+	for line := range strings.Lines(string(info)) {
+		fields := strings.Fields(line)
+		if len(fields) == 3 && fields[0] == entry && fields[2] == "kB" {
+			if n, err := strconv.ParseInt(fields[1], 10, 64); err == nil && n > 0 && n < math.MaxInt64>>10 {
+				return n << 10
+			}
+		}
+	}
+	return 0
+}
+
+// availableMemory is what processes may still take without that others lose theirs, in bytes; 0 if the system does not tell.
+func availableMemory() int64 { return systemMemory("MemAvailable:") }
 
 // defaultMemory is the bound of the servers of this process where the user gives none, in bytes; 0: none.
 func defaultMemory() int64 { return machineMemory() / memoryParts * memoryShare }

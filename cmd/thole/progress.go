@@ -63,17 +63,36 @@ func (p *progress) set(done int64, state string) {
 	if !p.due(now) {
 		return
 	}
-	p.last = now
 	p.speed.see(mark{now, done})
-	words := p.speed.words(p.total, p.unit)
+	p.show(now, state, share(done, p.total), p.speed.words(p.total, p.unit))
+}
+
+// during is set where only time passes: so much of a whole, which is 0 if nobody knows it.
+func (p *progress) during(state string, passed, whole time.Duration) {
+	now := p.now()
+	switch {
+	case !p.due(now):
+	case whole > 0:
+		left := max(0, whole-passed).Round(time.Second)
+		p.show(now, state, share(int64(passed), int64(whole)), []string{"left " + left.String()})
+	default:
+		p.show(now, state, unknown, []string{"for " + passed.Round(time.Second).String()})
+	}
+}
+
+// unknown is the share of work that has no known length.
+const unknown = -1
+
+func (p *progress) show(now time.Time, state string, share float64, words []string) {
+	p.last = now
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.live {
-		fmt.Fprintln(p.w, escaped(plainLine(p.what, state, share(done, p.total), words)))
+		fmt.Fprintln(p.w, escaped(plainLine(p.what, state, share, words)))
 		return
 	}
 	p.shown = true
-	fmt.Fprint(p.w, "\r"+escaped(liveLine(columns(p.w), p.what, state, share(done, p.total), words))+"\x1b[K")
+	fmt.Fprint(p.w, "\r"+escaped(liveLine(columns(p.w), p.what, state, share, words))+"\x1b[K")
 }
 
 // add moves the progress on by n.
@@ -106,7 +125,11 @@ func share(done, total int64) float64 { return min(1, max(0, float64(done)/float
 
 // plainLine is a line of progress for files.
 func plainLine(what, state string, share float64, words []string) string {
-	all := append([]string{fmt.Sprintf("%s: %.0f%%", what, 100*share), state}, words...)
+	first := what + ":"
+	if share != unknown {
+		first = fmt.Sprintf("%s: %.0f%%", what, 100*share)
+	}
+	all := append([]string{first, state}, words...)
 	return strings.Join(without(all, ""), "  ")
 }
 
@@ -130,13 +153,16 @@ const (
 // new line. What has no room is left out: the bar, then the rate, then the end of the words.
 func liveLine(columns int, what, state string, share float64, words []string) string {
 	room := max(1, columns-1)
-	percent := fmt.Sprintf("%3.0f%%", 100*share)
+	percent := ""
+	if share != unknown {
+		percent = fmt.Sprintf("%3.0f%%", 100*share)
+	}
 	for whole := true; ; whole = false {
 		all := without(append([]string{what, percent, state}, words...), "")
 		text := strings.Join(all, "  ")
 		left := room - utf8.RuneCountInString(text) - 2
 		switch {
-		case whole && left >= shortestBar:
+		case whole && left >= shortestBar && share != unknown:
 			all[0] += "  " + bar(min(left, longestBar), share)
 			return strings.Join(all, "  ")
 		case left >= -2:

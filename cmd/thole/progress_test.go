@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"regexp"
@@ -131,5 +132,23 @@ func TestProgress(t *testing.T) {
 		if n := len(shown); n < 2 || !slices.IsSorted(shown) || shown[0] >= 100 || shown[n-1] != 100 {
 			t.Errorf("%s says %d of %s: %s", command, shown, about, &log)
 		}
+	}
+}
+
+// TestProgressDuring: where only time passes, the line has a share and what is left, or how long it has been.
+func TestProgressDuring(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(0, 0)
+	p := (&env{err: &out, clock: func() time.Time { return now }}).progress("bench row", "keys", 1)
+	now = now.Add(plainFirst)
+	p.during("creating", time.Second, 0)
+	now = now.Add(plainEvery)
+	p.during("measuring", 2*time.Second, 8*time.Second)
+	p.during("measuring", 3*time.Second, 8*time.Second) // too early for a line
+	if got, want := out.String(), "bench row:  creating  for 1s\nbench row: 25%  measuring  left 6s\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := liveLine(60, "bench row", "creating", unknown, []string{"for 1s"}), "bench row  creating  for 1s"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -20,7 +21,7 @@ import (
 
 func serverCommand(e *env) *cobra.Command {
 	var o serverOptions
-	size, quiet := "", false
+	size, quiet, tied := "", false, false
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "Run a parameter server",
@@ -37,7 +38,11 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 			if o.ledger, err = memoryBound(size); err != nil {
 				return err
 			}
-			return serve(c.Context(), e, &o, log)
+			ctx := c.Context()
+			if tied {
+				ctx = untilEnd(ctx, e.in)
+			}
+			return serve(ctx, e, &o, log)
 		},
 	}
 	c.Flags().StringVar(&o.listen, "listen", "127.0.0.1:7001", "address: host:port, port 0 for a free one, or unix:/path")
@@ -48,7 +53,23 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 		"(default: the system's for temporary files)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
+	c.Flags().BoolVar(&tied, tiedFlag, false, "end when the standard input ends")
+	_ = c.Flags().MarkHidden(tiedFlag) // it is there
 	return c
+}
+
+// tiedFlag makes a server end with the process that started it, however that ends: the system closes the pipe that the other
+// process holds at its standard input.
+const tiedFlag = "until-input-ends"
+
+// untilEnd is ctx, but it ends also when the input does. The input is read until then.
+func untilEnd(ctx context.Context, in io.Reader) context.Context {
+	ctx, end := context.WithCancel(ctx)
+	go func() {
+		defer end()
+		_, _ = io.Copy(io.Discard, in) // an input that cannot be read is one that has ended
+	}()
+	return ctx
 }
 
 // serverOptions are what the user said.

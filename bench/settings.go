@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Settings are what was measured: those that the kind has, in this order; the others are nil, and not in the JSON.
+type Settings struct {
+	Keys    *int     `json:"keys,omitempty"`
+	Dim     *int     `json:"dim,omitempty"`
+	Batch   *int     `json:"batch,omitempty"`
+	Depth   *int     `json:"in_flight,omitempty"`
+	Rule    *string  `json:"rule,omitempty"` // "none": deltas are added
+	Cols    *int64   `json:"cols,omitempty"`
+	Tasks   *int     `json:"tasks,omitempty"`
+	Async   *bool    `json:"async,omitempty"`
+	ByKey   *bool    `json:"by_key,omitempty"`
+	Seconds *float64 `json:"seconds,omitempty"`
+	Servers *int     `json:"servers,omitempty"`
+
+	// What [Run] does not know, and who starts the servers may fill in.
+	Where    *string `json:"where,omitempty"`    // the servers are: "started", "in-process" or "running", that is, not ours
+	Memory   *int64  `json:"memory,omitempty"`   // most bytes of each server that was started, -1: no bound
+	Checksum *bool   `json:"checksum,omitempty"` // frames have one
+}
+
+// settings are those of the kind that Run knows.
+func (c *Config) settings() Settings {
+	var s Settings
+	rule := c.Rule
+	if rule == "" {
+		rule = "none"
+	}
+	if c.What != "table" {
+		s.Servers = new(len(c.Servers))
+	}
+	if c.What != "storm" {
+		s.Seconds = &c.Seconds
+	}
+	switch c.What {
+	case "pull", "push":
+		s.Depth = &c.Depth
+		fallthrough
+	case "table":
+		s.Keys, s.Dim, s.Batch, s.Rule = &c.Keys, &c.Dim, &c.Batch, &rule
+	case "row":
+		s.Cols = &c.Cols
+	case "storm":
+		s.Cols, s.Async, s.ByKey = &c.Cols, &c.Async, &c.ByKey
+		fallthrough
+	case "barrier":
+		s.Tasks = &c.Tasks
+	}
+	return s
+}
+
+// String names all that are known.
+func (s *Settings) String() string {
+	var words []string
+	add(&words, "keys", s.Keys)
+	add(&words, "dim", s.Dim)
+	add(&words, "batch", s.Batch)
+	add(&words, "in-flight", s.Depth)
+	add(&words, "rule", s.Rule)
+	add(&words, "cols", s.Cols)
+	add(&words, "tasks", s.Tasks)
+	add(&words, "async", s.Async)
+	add(&words, "by-key", s.ByKey)
+	add(&words, "seconds", s.Seconds)
+	add(&words, "servers", s.Servers)
+	add(&words, "where", s.Where)
+	add(&words, "memory", s.Memory)
+	add(&words, "checksum", s.Checksum)
+	return strings.Join(words, ", ")
+}
+
+func add[T any](words *[]string, name string, value *T) {
+	if value != nil {
+		*words = append(*words, fmt.Sprintf("%s %v", name, *value))
+	}
+}
