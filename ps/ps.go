@@ -31,6 +31,7 @@ import (
 	"sync"
 	"time"
 
+	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -64,6 +65,8 @@ type Options struct {
 	// Waiting, if not nil, is told on the client's goroutine when a call has waited 10 s, 20 s, 40 s and so on for an
 	// answer: which call it is, and which servers have not answered.
 	Waiting func(text string)
+	// Funcs are the functions that Get and Update know; nil: the built-in ones. The servers have to know those that are used.
+	Funcs   *psf.Table
 	Average bool // divide increments by the number of tasks (setAverage)
 }
 
@@ -105,6 +108,11 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 		return nil, fmt.Errorf("ps: NonFinite %w", err)
 	}
 	o.NonFinite = choice.String()
+	if o.Funcs == nil {
+		if o.Funcs, err = psf.NewTable(psf.Funcs(), nil); err != nil {
+			return nil, err
+		}
+	}
 	if o.InFlight <= 0 {
 		o.InFlight = 4
 	}

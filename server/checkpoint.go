@@ -171,7 +171,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Recor
 	if st.rule != nil {
 		p.Slots = st.rule.Slots
 	}
-	if err := s.visit(ctx, func(m *shard.Mark) error { p.Steps = m.Steps(); return nil }); err != nil {
+	if err := s.visit(ctx, func(m *shard.Mark) error { p.Steps, p.Absent = m.Steps(), string(m.Absent()); return nil }); err != nil {
 		return out, err
 	}
 	out.Off, out.Steps = w.Off(), p.Steps

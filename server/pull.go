@@ -135,6 +135,9 @@ func (r *read) read() (err error) {
 	case rpc.KindKeys:
 		return shard.Read(dst, p.Rows, r.keys)
 	case rpc.KindStored:
+		if shard.Absent() != nil {
+			return fmt.Errorf("matrix %q: columns that are not stored have values: %w", r.from.of.meta.Name, errAbsent)
+		}
 		p.Keys, p.Values = shard.Stored(p.Rows, p.Cols, func(columns, bytes int) []byte {
 			r.memory = r.g.x.More(bytes, 8*columns)
 			return r.memory.Bytes()
