@@ -16,6 +16,8 @@ type round struct {
 	deltas  []delta     // what was taken from the oplog
 	ticks   ticks       // the clocks that it moved
 	results bool        // somebody else takes the answers and releases them
+	settled bool        // it was answered, and err says what came of it
+	err     error
 }
 
 // ticks are the ends of clocks.
@@ -113,6 +115,7 @@ func (c *Client) settleFirst(ctx context.Context) error {
 	last := len(c.rounds) == 1
 	c.rounds = slices.Delete(c.rounds, 0, 1)
 	err := c.judge(r, last)
+	r.settled, r.err = true, err
 	for _, x := range r.of {
 		if x != nil {
 			x.q.Memory.Release()
@@ -179,18 +182,24 @@ func (r *round) answered() bool {
 // changeAlone makes a change that nothing was pushed for, once all before it are answered, and waits for it. What was pushed
 // stays in the oplog.
 func (c *Client) changeAlone(ctx context.Context, request func(server int) (*rpc.Request, error)) error {
-	if err := c.settle(ctx); err != nil {
+	if _, err := c.startAlone(ctx, request); err != nil {
 		return err
+	}
+	return c.settle(ctx)
+}
+
+// startAlone is changeAlone without waiting for the change itself.
+func (c *Client) startAlone(ctx context.Context, request func(server int) (*rpc.Request, error)) (*round, error) {
+	if err := c.settle(ctx); err != nil {
+		return nil, err
 	}
 	qs := make([]*rpc.Request, len(c.links))
 	for i := range qs {
 		var err error
 		if qs[i], err = request(i); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := c.launch(ctx, &round{alone: true}, qs); err != nil {
-		return err
-	}
-	return c.settle(ctx)
+	r := &round{alone: true}
+	return r, c.launch(ctx, r, qs)
 }

@@ -133,8 +133,8 @@ func readParts(c *wire.Cursor, count uint32, first *[1]Part) []Part {
 
 func readPart(c *wire.Cursor, p *Part) {
 	p.Kind, p.DType = Kind(c.U8("kind of a part")), matrix.DType(c.U8("element type"))
-	if c.Err() == nil && (p.Kind < KindDense || p.Kind > KindStored) {
-		c.FailAt(c.Off()-2, "kind of a part is %d, want 1..3", p.Kind)
+	if c.Err() == nil && (p.Kind < KindDense || p.Kind > KindFunc) {
+		c.FailAt(c.Off()-2, "kind of a part is %d, want 1..4", p.Kind)
 	}
 	zeros(c, 2, "reserved bytes")
 	p.Matrix, p.Version, p.Clock = c.U32("matrix"), c.U32("version"), c.I32("clock")

@@ -12,6 +12,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 
 	"thole.example/matrix"
@@ -62,6 +63,7 @@ const (
 	KindDense        // every cell of Rows x Cols, which lie in one partition: Groups has it alone, with no keys
 	KindKeys         // the columns Keys of Rows, in any order and none twice, grouped by partition
 	KindStored       // all stored columns of a partition of a sparse matrix; the answer has their keys, ascending
+	KindFunc         // of a push: an update function that waits for its clock; Values is a [Staged] as JSON, Groups are none
 )
 
 // Part is a part of one matrix in a request or a response. With values it is pushed or answered, without it is asked for.
@@ -78,6 +80,12 @@ type Part struct {
 	// Values are aligned to 8 bytes and in the order of this machine: row-major for dense cells, column by column for keys
 	// (in their order, each with a value for every row of Rows).
 	Values []byte
+}
+
+// Staged is an update function that is staged like a delta.
+type Staged struct {
+	Func string          `json:"func"`
+	Arg  json.RawMessage `json:"arg,omitempty"`
 }
 
 // Group is how many of a part's keys, one group after the other, lie in a partition.
