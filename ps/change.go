@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"thole.example/rpc"
@@ -36,6 +37,9 @@ func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Re
 			return nil, err
 		}
 	}
+	if err := c.mayChange(); err != nil {
+		return nil, err
+	}
 	r := &round{alone: len(c.rounds) == 0, ticks: t}
 	qs := c.drain(r)
 	c.tick(qs, t)
@@ -44,6 +48,14 @@ func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Re
 		r.results = true
 	}
 	return r, c.launch(ctx, r, qs)
+}
+
+// mayChange tells why there can be no changes.
+func (c *Client) mayChange() error {
+	if c.follows {
+		return fmt.Errorf("ps: a reader of job %q is none of its tasks, and changes nothing", c.o.Job)
+	}
+	return nil
 }
 
 // launch numbers the requests, keeps them in the servers' logs and sends them.
@@ -190,6 +202,9 @@ func (c *Client) changeAlone(ctx context.Context, request func(server int) (*rpc
 
 // startAlone is changeAlone without waiting for the change itself.
 func (c *Client) startAlone(ctx context.Context, request func(server int) (*rpc.Request, error)) (*round, error) {
+	if err := c.mayChange(); err != nil {
+		return nil, err
+	}
 	if err := c.settle(ctx); err != nil {
 		return nil, err
 	}

@@ -77,6 +77,11 @@ func (m *Matrix) StartUpdate(ctx context.Context, name string, args any) *Future
 		return &Future{err: err}
 	}
 	m.cache.forget()
+	if c.follows { // it has no numbers: what is lost is not sent again
+		xs, err := c.ask(ctx, f.requests)
+		release(xs)
+		return &Future{err: err}
+	}
 	return c.future(c.startAlone(ctx, func(server int) (*rpc.Request, error) { return f.requests[server], nil }))
 }
 

@@ -38,12 +38,13 @@ const (
 	OpCommit     // control: make a save visible, with every server's Parts
 	OpAbort      // control: forget a save
 	OpLoad       // a change, control: fill matrices from a path
+	OpFollow     // control: somebody who is no task reads from a job over the connection; answers with [Followed]
 )
 
 // ops names the operations, for errors and logs.
 var ops = [...]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
-	"abort", "load",
+	"abort", "load", "follow",
 }
 
 // String is the name of the operation.
@@ -72,11 +73,14 @@ type Part struct {
 	DType   matrix.DType // of Values
 	Matrix  uint32       // its number in the job, which the server told when it was created
 	Version uint32       // of the routing map that the caller used
-	Clock   int32        // the task's clock for the matrix; in a response the slowest clock of the matrix
-	Rows    matrix.Range
-	Cols    matrix.Range
-	Groups  []Group
-	Keys    []int64
+	// Clock is the task's for the matrix; of a reader the one at which everything is read, or -1 for as it is; in a response
+	// the slowest clock of the matrix.
+	Clock  int32
+	Make   bool // of keys that are asked for: columns that are not there are made
+	Rows   matrix.Range
+	Cols   matrix.Range
+	Groups []Group
+	Keys   []int64
 	// Values are aligned to 8 bytes and in the order of this machine: row-major for dense cells, column by column for keys
 	// (in their order, each with a value for every row of Rows).
 	Values []byte

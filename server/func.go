@@ -151,6 +151,10 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 
 // update runs an update function beside each partition of this server that it has to do with, at once under every protocol.
 func (s *Server) update(m *member, x *rpc.Exchange) {
+	if m.reads {
+		s.updateOnce(m, x)
+		return
+	}
 	j, q := m.job, m.change(x)
 	e := ssp.Update[*request]{Req: q, Conn: m.conn, Seq: x.Seq}
 	b, visits, err := j.newBeside(x, true)

@@ -57,6 +57,7 @@ type member struct {
 	job    *job
 	task   int
 	conn   int64 // number of the connection
+	reads  bool  // it is no task, and only reads
 	joined atomic.Bool
 	over   atomic.Bool   // it was refused, or has left
 	left   chan struct{} // closed then
@@ -104,13 +105,24 @@ func (s step) do() {
 	if s.q != nil && !s.q.done {
 		s.q.stop = context.AfterFunc(s.q.x.Context(), func() { j.post(ssp.Cancel[*request]{Req: s.q}, nil) })
 	}
+	j.atMoment()
+	j.alarm()
+}
+
+// atMoment does what waits for a moment at which no update runs.
+func (j *job) atMoment() {
 	if j.updates == 0 {
 		for _, f := range j.moments {
 			f()
 		}
 		j.moments = nil
 	}
-	j.alarm()
+}
+
+// updateOver says that an update has run.
+func (j *job) updateOver() {
+	j.updates--
+	j.atMoment()
 }
 
 // step gives the core the event, and does what it says.
@@ -282,6 +294,7 @@ func (j *job) answer(q *request, r *rpc.Response, err error) {
 // kinds are what the core's errors are on the wire.
 var kinds = map[ssp.Kind]error{
 	ssp.Refused: rpc.ErrRefused, ssp.NotFound: rpc.ErrNotFound, ssp.Malformed: rpc.ErrMalformed, ssp.Aborted: rpc.ErrAborted,
+	ssp.Passed: rpc.ErrPassed,
 }
 
 // kindError is an error of the core that is of a kind of rpc's too.

@@ -24,15 +24,24 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 		m.refuse(x, err)
 		return
 	}
+	if m.reads {
+		s.look(m, x, g)
+		return
+	}
 	if m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && g.fresh() {
-		var room [16]*partition
-		idle := g.post(j, room[:0])
-		runAll(idle, g.size)
-		g.done()
+		j.readNow(g)
 		return
 	}
 	q := &request{x: x, gather: g}
 	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: g.needs(nil)}, q)
+}
+
+// readNow has the partitions read what a gather wants.
+func (j *job) readNow(g *gather) {
+	var room [16]*partition
+	idle := g.post(j, room[:0])
+	runAll(idle, g.size)
+	g.done()
 }
 
 // read posts what a gather reads, in the job's mailbox.

@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,8 +70,12 @@ func (s *Server) now() time.Duration {
 
 // Serve implements rpc.Handler.
 func (s *Server) Serve(x *rpc.Exchange) {
-	if x.Op == rpc.OpJoin {
+	switch x.Op {
+	case rpc.OpJoin:
 		s.join(x)
+		return
+	case rpc.OpFollow:
+		s.follow(x)
 		return
 	}
 	m := memberOf(x.From)
@@ -80,6 +85,8 @@ func (s *Server) Serve(x *rpc.Exchange) {
 		x.Fail(fmt.Errorf("operation %d: %w", x.Op, rpc.ErrMalformed))
 	case m == nil:
 		x.Fail(fmt.Errorf("%v from a connection over which no task has joined: %w", x.Op, rpc.ErrRefused))
+	case m.reads && !slices.Contains(readerOps, x.Op):
+		x.Fail(fmt.Errorf("%v by a reader of job %q, who is none of its tasks: %w", x.Op, m.job.name, rpc.ErrRefused))
 	default:
 		serve(s, m, x)
 	}
@@ -101,6 +108,9 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpAbort:   (*Server).abort,
 	rpc.OpLoad:    (*Server).load,
 }
+
+// readerOps are what somebody can ask who is no task.
+var readerOps = []rpc.Op{rpc.OpPull, rpc.OpGet, rpc.OpUpdate}
 
 // refuse answers with an error: why the task is not of the job, if that is so, or else err.
 func (m *member) refuse(x *rpc.Exchange, err error) {
