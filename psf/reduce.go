@@ -1,8 +1,11 @@
 package psf
 
 import (
+	"fmt"
 	"math"
 	"strconv"
+
+	"thole.example/kernel"
 )
 
 // Number reads the answer of a get function that answers with one number.
@@ -31,37 +34,42 @@ func selected(v View, arg []byte, f func(x float64)) error {
 
 // sum is a get function that adds something of all selected cells up, exactly: its result has the same bits however the
 // matrix is cut.
-func sum(name, help string, add func(e *exact, x float64), finish func(float64) float64) Get {
+func sum(name, help string, add func(e *kernel.Exact, x float64), finish func(float64) float64) Get {
 	return Get{
 		Name: name,
 		Help: help,
 		Part: func(v View, arg []byte) ([]byte, error) {
-			e := &exact{}
+			e := &kernel.Exact{}
 			if err := selected(v, arg, func(x float64) { add(e, x) }); err != nil {
 				return nil, err
 			}
-			return e.bytes(), nil
+			return e.Append(nil), nil
 		},
 		Merge: func(parts [][]byte) ([]byte, error) {
-			all := &exact{}
+			all := &kernel.Exact{}
 			for _, p := range parts {
-				e, err := readExact(p)
+				e, rest, err := kernel.ParseExact(p)
 				if err != nil {
 					return nil, err
 				}
-				all.merge(e)
+				if len(rest) > 0 {
+					return nil, fmt.Errorf("%d bytes after a sum, want none", len(rest))
+				}
+				all.Merge(e)
 			}
-			return number(finish(all.value())), nil
+			return number(finish(all.Value())), nil
 		},
 	}
 }
 
 // sumGet adds all stored values. Argument: rows.
-var sumGet = sum("sum", `sum of the stored values; argument {"rows":[0]} for some rows`, (*exact).add,
+var sumGet = sum("sum", `sum of the stored values; argument {"rows":[0]} for some rows`, (*kernel.Exact).Add,
 	func(v float64) float64 { return v })
 
 // normGet is the Euclidean norm of the stored values. Argument: rows.
-var normGet = sum("norm", `Euclidean norm of the stored values; argument {"rows":[0]} for some rows`, (*exact).addSquare, math.Sqrt)
+var normGet = sum("norm", `Euclidean norm of the stored values; argument {"rows":[0]} for some rows`, addSquare, math.Sqrt)
+
+func addSquare(e *kernel.Exact, x float64) { kernel.AddSquares(e, []float64{x}) }
 
 // maxGet is the largest stored value, -Inf if there is none. Argument: rows.
 var maxGet = Get{
