@@ -50,7 +50,7 @@ func best(n int, f func()) float64 {
 }
 
 // BenchmarkMemory measures passes over memory, and in between what memory gives one core: reading, that of the fastest of
-// two scans; writing, that of the fastest of two ways to write all of the array. It reports the best speed of the pass, that
+// two scans; writing, that that of the fastest of two ways to store a number all over. It reports the best speed of the pass, that
 // of memory, and their ratio.
 func BenchmarkMemory(b *testing.B) {
 	b.Run("f32", overMemory[float32])
@@ -66,8 +66,10 @@ func overMemory[T Number](b *testing.B) {
 	read := func() float64 {
 		return min(best(1, func() { sinkInt += NonZero(x) }), best(1, func() { sinkAt = Above(x, high, sinkAt[:0]) }))
 	}
-	write := func() float64 {
-		return min(best(1, func() { clear(dst) }), best(1, func() { Fill(dst, 1) }))
+	write := func() float64 { // not zeros: some machines have a short way for them
+		all := func() { Fill(dst, 1) }
+		part := func() { chunks(func(lo, hi int) { fill(plain, dst[lo:hi], 1) }) }
+		return min(best(1, all), best(1, part))
 	}
 	e := &Exact{}
 	counts := make([]int64, 66)
@@ -109,5 +111,33 @@ func overMemory[T Number](b *testing.B) {
 			b.ReportMetric(pass/wideCells*1e9, "ns/value")
 			b.ReportMetric(0, "ns/op")
 		})
+	}
+}
+
+// BenchmarkExactLevels measures exact sums of a chunk in the cache at every level, and value by value.
+func BenchmarkExactLevels(b *testing.B) {
+	b.Run("f32", exactLevels[float32])
+	b.Run("f64", exactLevels[float64])
+}
+
+func exactLevels[T Float](b *testing.B) {
+	x := random[T](4 * chunk)
+	for _, c := range []struct {
+		name string
+		t    terms
+	}{{"sum", valuesOf}, {"squares", productsOf}} {
+		run := func(name string, add func(e *Exact)) {
+			b.Run(c.name+"/"+name, func(b *testing.B) {
+				e := &Exact{}
+				for b.Loop() {
+					add(e)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(x)), "ns/value")
+			})
+		}
+		for on := plain; on <= machine; on++ {
+			run([]string{"plain", "avx2", "avx512"}[on], func(e *Exact) { addFloats(on, e, x, x, c.t) })
+		}
+		run("each", func(e *Exact) { addEach(e, x, x, c.t) })
 	}
 }
