@@ -1,7 +1,6 @@
 package kernel
 
 import (
-	"math"
 	"testing"
 	"time"
 	"unsafe"
@@ -31,27 +30,32 @@ var (
 	sinkAt  []uint32
 )
 
-// chunks runs a pass over all chunks.
-func chunks(pass func(lo, hi int)) {
-	for lo := 0; lo < wideCells; lo += wideChunk {
-		pass(lo, lo+wideChunk)
-	}
-}
+// laps are the shortest times in seconds that a pass took over each part of the arrays. Parts are so short that many are
+// measured without anything coming in between, also on a busy machine.
+type laps [wideCells / lap]float64
 
-// best is the shortest of several times of f in seconds.
-func best(n int, f func()) float64 {
-	least := math.Inf(1)
-	for range n {
+const lap = 2 << 20
+
+func (l *laps) run(pass func(lo, hi int)) {
+	for i := range l {
 		begin := time.Now()
-		f()
-		least = min(least, time.Since(begin).Seconds())
+		pass(i*lap, (i+1)*lap)
+		if t := time.Since(begin).Seconds(); l[i] == 0 || t < l[i] {
+			l[i] = t
+		}
 	}
-	return least
 }
 
-// BenchmarkMemory measures passes over memory, and in between what memory gives one core: reading, that of the fastest of
-// two scans; writing, that that of the fastest of two ways to store a number all over. It reports the best speed of the pass, that
-// of memory, and their ratio.
+func (l *laps) sum() (s float64) {
+	for _, t := range l {
+		s += t
+	}
+	return s
+}
+
+// BenchmarkMemory measures passes over memory, and in between what memory gives one core: reading, that of the faster of two
+// scans; writing, that of the faster of two ways to store a number. It reports the best speed of the pass, that of memory,
+// and their ratio.
 func BenchmarkMemory(b *testing.B) {
 	b.Run("f32", overMemory[float32])
 	b.Run("f64", overMemory[float64])
@@ -63,54 +67,63 @@ func overMemory[T Number](b *testing.B) {
 	dst := make([]T, wideCells)
 	size := float64(unsafe.Sizeof(x[0]))
 	high := noExtremes[T]().lo
-	read := func() float64 {
-		return min(best(1, func() { sinkInt += NonZero(x) }), best(1, func() { sinkAt = Above(x, high, sinkAt[:0]) }))
+	read := [2]func(lo, hi int){
+		func(lo, hi int) { sinkInt += NonZero(x[lo:hi]) },
+		func(lo, hi int) { sinkAt = Above(x[lo:hi], high, sinkAt[:0]) },
 	}
-	write := func() float64 { // not zeros: some machines have a short way for them
-		all := func() { Fill(dst, 1) }
-		part := func() { chunks(func(lo, hi int) { fill(plain, dst[lo:hi], 1) }) }
-		return min(best(1, all), best(1, part))
+	write := [2]func(lo, hi int){ // not zeros: some machines have a short way for them
+		func(lo, hi int) { Fill(dst[lo:hi], 1) },
+		chunks(func(lo, hi int) { fill(plain, dst[lo:hi], 1) }),
 	}
 	e := &Exact{}
 	counts := make([]int64, 66)
 	for _, c := range []struct {
 		name    string
 		streams float64
-		memory  func() float64
-		pass    func()
+		memory  [2]func(lo, hi int)
+		pass    func(lo, hi int)
 	}{
-		{"sum", 1, read, func() { chunks(func(lo, hi int) { AddAll(e, x[lo:hi]) }) }},
-		{"sumNewEach", 1, read, func() { chunks(func(lo, hi int) { AddAll(&Exact{}, x[lo:hi]) }) }},
-		{"abs", 1, read, func() { chunks(func(lo, hi int) { AddAbs(e, x[lo:hi]) }) }},
-		{"squares", 1, read, func() { chunks(func(lo, hi int) { AddSquares(e, x[lo:hi]) }) }},
-		{"dot", 2, read, func() { chunks(func(lo, hi int) { AddProducts(e, x[lo:hi], y[lo:hi]) }) }},
-		{"above", 1, read, func() { chunks(func(lo, hi int) { sinkAt = Above(x[lo:hi], 4400, sinkAt[:0]) }) }},
-		{"aboveAbs", 1, read, func() { chunks(func(lo, hi int) { sinkAt = AboveAbs(x[lo:hi], 4400, sinkAt[:0]) }) }},
-		{"minMax", 1, read, func() { chunks(func(lo, hi int) { MinMax(x[lo:hi]) }) }},
-		{"nonZero", 1, read, func() { chunks(func(lo, hi int) { sinkInt += NonZero(x[lo:hi]) }) }},
-		{"different", 2, read, func() { chunks(func(lo, hi int) { sinkInt += Different(x[lo:hi], y[lo:hi], 1) }) }},
-		{"histogram", 1, read, func() { chunks(func(lo, hi int) { Histogram(x[lo:hi], -3000, 3000, counts) }) }},
-		{"fill", 1, write, func() { Fill(dst, 3) }},
-		{"fillChunks", 1, write, func() { chunks(func(lo, hi int) { Fill(dst[lo:hi], 3) }) }},
-		{"clearChunks", 1, write, func() { chunks(func(lo, hi int) { clear(dst[lo:hi]) }) }},
-		{"scaleInPlace", 2, read, func() { chunks(func(lo, hi int) { Affine(dst[lo:hi], dst[lo:hi], 1, 0) }) }},
-		{"plusInPlace", 3, read, func() { chunks(func(lo, hi int) { Combine(Plus, x[lo:hi], x[lo:hi], y[lo:hi]) }) }},
-		{"over", 4, read, func() { chunks(func(lo, hi int) { Combine(Over, dst[lo:hi], x[lo:hi], y[lo:hi]) }) }},
+		{"sum", 1, read, chunks(func(lo, hi int) { AddAll(e, x[lo:hi]) })},
+		{"sumNewEach", 1, read, chunks(func(lo, hi int) { AddAll(&Exact{}, x[lo:hi]) })},
+		{"abs", 1, read, chunks(func(lo, hi int) { AddAbs(e, x[lo:hi]) })},
+		{"squares", 1, read, chunks(func(lo, hi int) { AddSquares(e, x[lo:hi]) })},
+		{"dot", 2, read, chunks(func(lo, hi int) { AddProducts(e, x[lo:hi], y[lo:hi]) })},
+		{"above", 1, read, chunks(func(lo, hi int) { sinkAt = Above(x[lo:hi], 4400, sinkAt[:0]) })},
+		{"aboveAbs", 1, read, chunks(func(lo, hi int) { sinkAt = AboveAbs(x[lo:hi], 4400, sinkAt[:0]) })},
+		{"minMax", 1, read, chunks(func(lo, hi int) { MinMax(x[lo:hi]) })},
+		{"nonZero", 1, read, chunks(func(lo, hi int) { sinkInt += NonZero(x[lo:hi]) })},
+		{"different", 2, read, chunks(func(lo, hi int) { sinkInt += Different(x[lo:hi], y[lo:hi], 1) })},
+		{"histogram", 1, read, chunks(func(lo, hi int) { Histogram(x[lo:hi], -3000, 3000, counts) })},
+		{"fill", 1, write, func(lo, hi int) { Fill(dst[lo:hi], 3) }},
+		{"fillChunks", 1, write, chunks(func(lo, hi int) { Fill(dst[lo:hi], 3) })},
+		{"scaleInPlace", 1, read, chunks(func(lo, hi int) { Affine(dst[lo:hi], dst[lo:hi], 1, 0) })},
+		{"plusInPlace", 2, read, chunks(func(lo, hi int) { Combine(Plus, dst[lo:hi], dst[lo:hi], y[lo:hi]) })},
+		{"over", 3, read, chunks(func(lo, hi int) { Combine(Over, dst[lo:hi], x[lo:hi], y[lo:hi]) })},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			pass, memory := math.Inf(1), math.Inf(1)
+			var pass laps
+			var memory [2]laps
 			for b.Loop() {
-				memory = min(memory, c.memory())
-				pass = min(pass, best(1, c.pass))
-				memory = min(memory, c.memory())
+				memory[0].run(c.memory[0])
+				pass.run(c.pass)
+				memory[1].run(c.memory[1])
 			}
-			bytes := c.streams * size * wideCells
-			b.ReportMetric(bytes/pass/1e9, "GB/s")
-			b.ReportMetric(size*wideCells/memory/1e9, "memory-GB/s")
-			b.ReportMetric(bytes/pass/(size*wideCells/memory), "of-memory")
-			b.ReportMetric(pass/wideCells*1e9, "ns/value")
+			alone := min(memory[0].sum(), memory[1].sum())
+			b.ReportMetric(c.streams*size*wideCells/pass.sum()/1e9, "GB/s")
+			b.ReportMetric(size*wideCells/alone/1e9, "memory-GB/s")
+			b.ReportMetric(c.streams*alone/pass.sum(), "of-memory")
+			b.ReportMetric(pass.sum()/wideCells*1e9, "ns/value")
 			b.ReportMetric(0, "ns/op")
 		})
+	}
+}
+
+// chunks makes a pass one over chunks.
+func chunks(pass func(lo, hi int)) func(lo, hi int) {
+	return func(lo, hi int) {
+		for ; lo < hi; lo += wideChunk {
+			pass(lo, lo+wideChunk)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ type Exact struct {
 	pending int // additions since the last carry
 	special special
 	scale   int // if not 0, the exponent at which the last chunk was cut into slices: it makes the next one fast, and changes no sum
+	failed  int // a score of chunks for which slices did not suffice; no sum depends on it either
 }
 
 const (

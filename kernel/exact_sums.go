@@ -80,6 +80,7 @@ func addFloats[T Float](on level, e *Exact, a, b []T, t terms) {
 			y, b = b[:n], b[n:]
 		}
 		if addSlices(on, e, x, y, t) {
+			e.failed = max(e.failed-1, 0)
 			continue
 		}
 		if scale, ok := scaleOf(x, y, t); !ok || !addSlicesAt(on, e, x, y, t, scale) {
@@ -110,8 +111,18 @@ func addPieces[T Float](on level, e *Exact, a, b []T, t terms) {
 func addSlicesAt[T Float](on level, e *Exact, a, b []T, t terms, scale int) bool {
 	old := e.scale
 	e.scale = scale
-	return (scale > old || scale < old-sample) && addSlices(on, e, a, b, t) || addDeepOn(on, e, a, b, t)
+	if (scale > old || scale < old-sample) && addSlices(on, e, a, b, t) {
+		return true
+	}
+	e.failed = min(e.failed+failure, 4*failure)
+	return addDeepOn(on, e, a, b, t)
 }
+
+// failure is how many chunks must go well for one whose values are of too many sizes.
+const failure = 16
+
+// heavy says that it pays to take more slices at once.
+func (e *Exact) heavy() bool { return e.failed > failure }
 
 // addEach adds value by value.
 func addEach[T Float](e *Exact, a, b []T, t terms) {
@@ -250,13 +261,16 @@ func twoProducts[T Float](p, lost []float64, a, b []T) (ok bool) {
 func addProductSlices[T Float](e *Exact, a, b []T, k *grid) bool {
 	up, low, lostUp, lostLow := k.upper, k.lower, k.lostUpper, k.lostLower
 	b = b[:len(a)]
+	_, narrow := any(a).([]float32) // whose products are exact
 	for i, v := range a {
-		p, lost, ok := twoProduct(float64(v), float64(b[i]))
+		x, y := float64(v), float64(b[i])
+		p, lost, ok := float64(x*y), 0.0, true
 		var rest, lostRest float64
-		up, low, rest = cut(p, up, low)
-		if lost != 0 {
+		if !narrow {
+			p, lost, ok = twoProduct(x, y)
 			lostUp, lostLow, lostRest = cut(lost, lostUp, lostLow)
 		}
+		up, low, rest = cut(p, up, low)
 		if !ok || rest != 0 || lostRest != 0 || !(math.Abs(p) < k.limit) {
 			return false
 		}

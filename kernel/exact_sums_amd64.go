@@ -18,30 +18,46 @@ func addSlicesOn[T Float](on level, e *Exact, a, b []T, t terms) (n int, ok bool
 	for i := range 3 {
 		s.m[i], s.m[3+i] = top(e.scale-i*sliceBits), top(e.scale-53-i*sliceBits)
 	}
+	use := &functions[on][0]
+	if e.heavy() {
+		use = &functions[on][1]
+	}
 	switch a := any(a).(type) {
 	case []float32:
 		if t != productsOf {
-			sum32[on](&a[0], n, &s)
+			use.sum32(&a[0], n, &s)
 		} else {
-			products32[on](&a[0], &any(b).([]float32)[0], n, &s)
+			use.products32(&a[0], &any(b).([]float32)[0], n, &s)
 		}
 	case []float64:
 		if t != productsOf {
-			sum64[on](&a[0], n, &s)
+			use.sum64(&a[0], n, &s)
 		} else {
-			products64[on](&a[0], &any(b).([]float64)[0], n, &s)
+			use.products64(&a[0], &any(b).([]float64)[0], n, &s)
 		}
 	}
 	return n, s.addTo(e)
 }
 
-// The functions in assembly, by level. They work on n values, a multiple of 32 and at least that.
-var (
-	sum32      = [levelCount]func(x *float32, n int, s *sums){avx2: sum32AVX2, avx512: sum32AVX512}
-	sum64      = [levelCount]func(x *float64, n int, s *sums){avx2: sum64AVX2, avx512: sum64AVX512}
-	products32 = [levelCount]func(x, y *float32, n int, s *sums){avx2: products32AVX2, avx512: products32AVX512}
-	products64 = [levelCount]func(x, y *float64, n int, s *sums){avx2: products64AVX2, avx512: products64AVX512}
-)
+// sliced are functions in assembly. They work on n values, a multiple of 32 and at least that.
+type sliced struct {
+	sum32      func(x *float32, n int, s *sums)
+	sum64      func(x *float64, n int, s *sums)
+	products32 func(x, y *float32, n int, s *sums)
+	products64 func(x, y *float64, n int, s *sums)
+}
+
+// functions are those of each level, for values of similar and of less similar sizes.
+var functions = [levelCount][2]sliced{
+	avx2: {
+		{sum32AVX2, sum64AVX2, products32AVX2, products64AVX2},
+		{sum32AVX2, sum64AVX2, products32AVX2, products64AVX2},
+	},
+	avx512: {
+		{sum32AVX512, light64AVX512, lightProducts32AVX512, lightProducts64AVX512},
+		{sum32AVX512, sum64AVX512, products32AVX512, products64AVX512},
+	},
+}
 
 // addDeepOn adds a chunk whose values are of so many sizes that it takes more slices, if that is exact, and reports whether
 // it did: products and what they lost are taken from a to b, and then each cut into five slices.
@@ -145,3 +161,12 @@ func products32AVX2(x, y *float32, n int, s *sums)
 
 //go:noescape
 func products64AVX2(x, y *float64, n int, s *sums)
+
+//go:noescape
+func light64AVX512(x *float64, n int, s *sums)
+
+//go:noescape
+func lightProducts32AVX512(x, y *float32, n int, s *sums)
+
+//go:noescape
+func lightProducts64AVX512(x, y *float64, n int, s *sums)

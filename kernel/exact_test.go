@@ -112,9 +112,10 @@ func exactAlike[T Float](t *testing.T) {
 			}
 		}
 		first := rapid.IntRange(-1100, 1100).Draw(t, "scale") // what was added before changes no sum
+		failed := rapid.SampledFrom([]int{0, 4 * failure}).Draw(t, "failed")
 		var all [][]byte
 		for on := plain; on <= machine; on++ {
-			e := &Exact{scale: min(max(first, leastScale), mostScale)}
+			e := &Exact{scale: min(max(first, leastScale), mostScale), failed: failed}
 			addFloats(on, e, a, b, how)
 			if got := e.Value(); !identical(got, want.value()) {
 				t.Fatalf("level %d, terms %d of %d: %v, want %v", on, how, n, got, want.value())
@@ -143,11 +144,12 @@ func TestExactSums(t *testing.T) {
 func TestSlicesSuffice(t *testing.T) {
 	for on := plain; on <= machine; on++ {
 		for _, how := range []terms{valuesOf, absOf, productsOf} {
-			x := random[float64](chunk)
-			scale, ok := scaleOf(x, x, how)
-			e := &Exact{scale: scale}
-			if n, added := addSlicesOn(on, e, x, x, how); !ok || !added || n != chunk {
-				t.Errorf("level %d, terms %d: %v, %v, %d values", on, how, ok, added, n)
+			x, y := random[float64](chunk), random[float64](chunk + 1)[1:]
+			for _, failed := range []int{0, 4 * failure} {
+				e := &Exact{scale: firstScale(x, y, how), failed: failed}
+				if n, added := addSlicesOn(on, e, x, y, how); !added || n != chunk {
+					t.Errorf("level %d, terms %d, failed %d: %v, %d values", on, how, failed, added, n)
+				}
 			}
 		}
 	}

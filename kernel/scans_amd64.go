@@ -7,7 +7,7 @@ import (
 
 // scan is what the scans in assembly take and give; the assembly knows where its fields stand.
 type scan struct {
-	mask  uint64 // bits of a value that count, of floats alone
+	mask  uint64 // bits of a value that count, of floats; what integers must not be below
 	limit [8]byte
 	out   [3][32]byte // vectors: the smallest, the largest, ones for what is no number; or counts
 }
@@ -104,7 +104,7 @@ func zerosOn[T Number](on level, v []T) (zeros, n int) {
 // have; 0 and all if it does not know.
 func notAboveOn[T Number](on level, v []T, limit T, abs bool) (n, block int) {
 	n, bytes := whole[T](on, len(v))
-	if n == 0 {
+	if n == 0 || abs && limit < 0 {
 		return 0, len(v)
 	}
 	s := scanOf[T](abs)
@@ -117,13 +117,15 @@ func notAboveOn[T Number](on level, v []T, limit T, abs bool) (n, block int) {
 	case []float64:
 		bytes = findF64(first, bytes, &s)
 	case []int32:
+		*(*int32)(unsafe.Pointer(&s.mask)) = math.MinInt32
 		if abs {
-			return 0, len(v)
+			*(*int32)(unsafe.Pointer(&s.mask)) = int32(-limit)
 		}
 		bytes = findI32(first, bytes, &s)
 	case []int64:
+		s.mask = 1 << 63
 		if abs {
-			return 0, len(v)
+			s.mask = uint64(-limit)
 		}
 		bytes = findI64(first, bytes, &s)
 	}

@@ -112,8 +112,15 @@ found:                   \
 
 #define GTF32(x) VCMPPS $30, Y14, x, x
 #define GTF64(x) VCMPPD $30, Y14, x, x
-#define GTI32(x) VPCMPGTD Y14, x, x
-#define GTI64(x) VPCMPGTQ Y14, x, x
+// Integers have a lower bound in Y15 too, instead of a mask.
+#define GTI32(x) \
+	VPCMPGTD x, Y15, Y4 \
+	VPCMPGTD Y14, x, x  \
+	VPOR     Y4, x, x
+#define GTI64(x) \
+	VPCMPGTQ x, Y15, Y4 \
+	VPCMPGTQ Y14, x, x  \
+	VPOR     Y4, x, x
 
 // Counts of pairs that differ by more than the limit in Y14, in lanes.
 #define DIFFER(at, minus, compare, count, t) \
