@@ -7,7 +7,6 @@ const (
 	plain level = iota // pure Go
 	avx2
 	avx512
-	levelCount
 )
 
 // machine is the level in use, set once and never changed.

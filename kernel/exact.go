@@ -113,8 +113,8 @@ func magnitude(v int64) uint64 {
 	return uint64((v ^ s) - s)
 }
 
-// addProduct adds a times b, exactly.
-func (e *Exact) addProduct(a, b float64) {
+// AddProduct adds a times b, exactly.
+func (e *Exact) AddProduct(a, b float64) {
 	ba, bb := math.Float64bits(a), math.Float64bits(b)
 	xa, xb := int(ba>>52&0x7ff), int(bb>>52&0x7ff)
 	if xa == 0x7ff || xb == 0x7ff {

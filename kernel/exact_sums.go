@@ -138,7 +138,7 @@ func addEach[T Float](e *Exact, a, b []T, t terms) {
 	case productsOf:
 		b = b[:len(a)]
 		for i, v := range a {
-			e.addProduct(float64(v), float64(b[i]))
+			e.AddProduct(float64(v), float64(b[i]))
 		}
 	}
 }

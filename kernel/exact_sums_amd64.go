@@ -18,45 +18,65 @@ func addSlicesOn[T Float](on level, e *Exact, a, b []T, t terms) (n int, ok bool
 	for i := range 3 {
 		s.m[i], s.m[3+i] = top(e.scale-i*sliceBits), top(e.scale-53-i*sliceBits)
 	}
-	use := &functions[on][0]
-	if e.heavy() {
-		use = &functions[on][1]
-	}
 	switch a := any(a).(type) {
 	case []float32:
 		if t != productsOf {
-			use.sum32(&a[0], n, &s)
+			s.add32(on, &a[0], n)
 		} else {
-			use.products32(&a[0], &any(b).([]float32)[0], n, &s)
+			s.addProducts32(on, e.heavy(), &a[0], &any(b).([]float32)[0], n)
 		}
 	case []float64:
 		if t != productsOf {
-			use.sum64(&a[0], n, &s)
+			s.add64(on, e.heavy(), &a[0], n)
 		} else {
-			use.products64(&a[0], &any(b).([]float64)[0], n, &s)
+			s.addProducts64(on, e.heavy(), &a[0], &any(b).([]float64)[0], n)
 		}
 	}
 	return n, s.addTo(e)
 }
 
-// sliced are functions in assembly. They work on n values, a multiple of 32 and at least that.
-type sliced struct {
-	sum32      func(x *float32, n int, s *sums)
-	sum64      func(x *float64, n int, s *sums)
-	products32 func(x, y *float32, n int, s *sums)
-	products64 func(x, y *float64, n int, s *sums)
+// The functions in assembly work on n values, a multiple of 32 and at least that. They are called by name: through a table
+// their arguments would go to the heap, chunk by chunk. Values of many sizes are heavy: they take a slice more.
+
+func (s *sums) add32(on level, x *float32, n int) {
+	if on == avx512 {
+		sum32AVX512(x, n, s)
+	} else {
+		sum32AVX2(x, n, s)
+	}
 }
 
-// functions are those of each level, for values of similar and of less similar sizes.
-var functions = [levelCount][2]sliced{
-	avx2: {
-		{sum32AVX2, sum64AVX2, products32AVX2, products64AVX2},
-		{sum32AVX2, sum64AVX2, products32AVX2, products64AVX2},
-	},
-	avx512: {
-		{sum32AVX512, light64AVX512, lightProducts32AVX512, lightProducts64AVX512},
-		{sum32AVX512, sum64AVX512, products32AVX512, products64AVX512},
-	},
+func (s *sums) add64(on level, heavy bool, x *float64, n int) {
+	switch {
+	case on != avx512:
+		sum64AVX2(x, n, s)
+	case heavy:
+		sum64AVX512(x, n, s)
+	default:
+		light64AVX512(x, n, s)
+	}
+}
+
+func (s *sums) addProducts32(on level, heavy bool, x, y *float32, n int) {
+	switch {
+	case on != avx512:
+		products32AVX2(x, y, n, s)
+	case heavy:
+		products32AVX512(x, y, n, s)
+	default:
+		lightProducts32AVX512(x, y, n, s)
+	}
+}
+
+func (s *sums) addProducts64(on level, heavy bool, x, y *float64, n int) {
+	switch {
+	case on != avx512:
+		products64AVX2(x, y, n, s)
+	case heavy:
+		products64AVX512(x, y, n, s)
+	default:
+		lightProducts64AVX512(x, y, n, s)
+	}
 }
 
 // addDeepOn adds a chunk whose values are of so many sizes that it takes more slices, if that is exact, and reports whether

@@ -89,6 +89,9 @@ TEXT ·sum32AVX512(SB), NOSPLIT, $16-24
 	VPXORQ       Z2, Z2, Z2
 	VPXORQ       Z3, Z3, Z3
 
+	CMPQ         48(DX), $-1
+	JEQ          bare
+
 loop:
 	VCVTPS2PD 0(SI), Z16
 	VCVTPS2PD 32(SI), Z17
@@ -105,7 +108,22 @@ loop:
 	ADDQ      $128, SI
 	SUBQ      $32, CX
 	JNZ       loop
+	JMP       fold
 
+bare:
+	VCVTPS2PD 0(SI), Z16
+	VCVTPS2PD 32(SI), Z17
+	VCVTPS2PD 64(SI), Z18
+	VCVTPS2PD 96(SI), Z19
+	VADDPD    Z16, Z0, Z0
+	VADDPD    Z17, Z1, Z1
+	VADDPD    Z18, Z2, Z2
+	VADDPD    Z19, Z3, Z3
+	ADDQ      $128, SI
+	SUBQ      $32, CX
+	JNZ       bare
+
+fold:
 	VADDPD Z1, Z0, Z0
 	VADDPD Z3, Z2, Z2
 	VADDPD Z2, Z0, Z0

@@ -291,8 +291,8 @@ func TestExactCarry(t *testing.T) {
 	for range 6 {
 		e.Add(-math.MaxFloat64)
 		e.Add(math.MaxFloat64)
-		e.addProduct(math.MaxFloat64, math.MaxFloat64)
-		e.addProduct(-math.MaxFloat64, math.MaxFloat64)
+		e.AddProduct(math.MaxFloat64, math.MaxFloat64)
+		e.AddProduct(-math.MaxFloat64, math.MaxFloat64)
 	}
 	e.carry()
 	if e.limbs != before.limbs {
@@ -322,4 +322,18 @@ func FuzzParseExact(f *testing.F) {
 		e.Merge(e)
 		_ = e.Value()
 	})
+}
+
+// Nothing is allocated, whatever way the values take.
+func TestExactAllocatesNothing(t *testing.T) {
+	x, y := random[float64](3*chunk+7), random[float32](3*chunk+7)
+	e := &Exact{}
+	for name, add := range map[string]func(){
+		"sum": func() { AddAll(e, x) }, "sum 32": func() { AddAll(e, y) }, "squares": func() { AddSquares(e, x) },
+		"products 32": func() { AddProducts(e, y, y) },
+	} {
+		if n := testing.AllocsPerRun(10, add); n != 0 {
+			t.Errorf("%s allocates %v times, want 0", name, n)
+		}
+	}
 }

@@ -69,7 +69,7 @@ var sumGet = sum("sum", `sum of the stored values; argument {"rows":[0]} for som
 // normGet is the Euclidean norm of the stored values. Argument: rows.
 var normGet = sum("norm", `Euclidean norm of the stored values; argument {"rows":[0]} for some rows`, addSquare, math.Sqrt)
 
-func addSquare(e *kernel.Exact, x float64) { kernel.AddSquares(e, []float64{x}) }
+func addSquare(e *kernel.Exact, x float64) { e.AddProduct(x, x) }
 
 // maxGet is the largest stored value, -Inf if there is none. Argument: rows.
 var maxGet = Get{
