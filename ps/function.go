@@ -94,6 +94,29 @@ func (m *Matrix) updating(name string, args any) (*function, error) {
 	return f, err
 }
 
+// Define makes a function of the user's own one of the job on all servers: module is its WebAssembly, and f the same function
+// for this client, as package wasm makes it of the module. Every task that uses it defines it, all of them the same.
+func (c *Client) Define(ctx context.Context, f psf.Func, module []byte) error {
+	if err := c.begin(ctx, "definition of function "+f.Name, nil); err != nil {
+		return err
+	}
+	defer c.end()
+	table, err := c.o.Funcs.With(f)
+	if err != nil {
+		return err
+	}
+	qs := make([]*rpc.Request, len(c.links))
+	for i := range qs {
+		qs[i] = &rpc.Request{Op: rpc.OpDefine, Func: f.Name, Arg: slices.Clone(module)}
+	}
+	xs, err := c.ask(ctx, qs)
+	release(xs)
+	if err == nil {
+		c.o.Funcs = table
+	}
+	return err
+}
+
 // Stage keeps an update function until the next Flush or Clock, like an increment: it takes effect with this task's clock,
 // after what was pushed before it, and under BSP and SSP nobody sees it earlier or in part. (With a rule the step of the clock
 // comes first.) An error that the function has then, which depends on the values, fails the job.

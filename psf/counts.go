@@ -21,7 +21,7 @@ var (
 			}
 			d := differing{[2]int64{x, y}, a.Number("tolerance")}
 			return &Call{
-				Reads: rowSet(x, y), Together: true,
+				Reads: RowSet(x, y), Together: true,
 				Part: func(v View) ([]byte, error) { return different(v, d) },
 				Merge: func(parts [][]byte) (Answer, error) {
 					return mergeExact(parts, func(e *kernel.Exact) any {

@@ -39,12 +39,13 @@ const (
 	OpAbort      // control: forget a save
 	OpLoad       // a change, control: fill matrices from a path
 	OpFollow     // control: somebody who is no task reads from a job over the connection; answers with [Followed]
+	OpDefine     // a function of the job under the name Func: Arg is its WebAssembly module
 )
 
 // ops names the operations, for errors and logs.
 var ops = [...]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
-	"abort", "load", "follow",
+	"abort", "load", "follow", "define",
 }
 
 // String is the name of the operation.

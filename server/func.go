@@ -58,7 +58,7 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 
 // bind is a call of a function of the matrix.
 func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
-	funcs := s.job.server.Funcs
+	funcs := s.job.functions.table(s.job.server)
 	if _, err := funcs.Func(name); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
 	}

@@ -15,17 +15,18 @@ import (
 // job is the shell around an ssp.Job: it turns requests into events, and effects into work for partitions and answers. Its
 // mailbox steps the core; nothing that takes long is done there.
 type job struct {
-	name     string
-	server   *Server
-	box      mailbox
-	stores   atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
-	slowest  atomic.Int32             // of the tasks' own clocks
-	failed   atomic.Pointer[error]
-	saves    saves
-	restores restores
-	stage    stage
-	ctx      context.Context // ends with the job, or when it fails
-	cancel   context.CancelCauseFunc
+	name      string
+	server    *Server
+	box       mailbox
+	stores    atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
+	slowest   atomic.Int32             // of the tasks' own clocks
+	failed    atomic.Pointer[error]
+	saves     saves
+	restores  restores
+	functions functions
+	stage     stage
+	ctx       context.Context // ends with the job, or when it fails
+	cancel    context.CancelCauseFunc
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]

@@ -39,15 +39,18 @@ import (
 	"thole.example/format"
 	"thole.example/psf"
 	"thole.example/rpc"
+	"thole.example/wasm"
 )
 
 // Server serves one process's share of all jobs. The exported fields are set before the first request and not changed.
 type Server struct {
-	Funcs  *psf.Table     // functions and update rules
-	Codecs format.Set     // for saving and loading
-	Bucket blob.Bucket    // where models are saved and loaded; names in requests are names within it
-	Log    *slog.Logger   // nil: nothing is logged
-	Ledger *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
+	Funcs  *psf.Table   // functions and update rules
+	Codecs format.Set   // for saving and loading
+	Bucket blob.Bucket  // where models are saved and loaded; names in requests are names within it
+	Log    *slog.Logger // nil: nothing is logged
+	// Modules runs functions of users' own; nil: they are refused.
+	Modules *wasm.Runtime
+	Ledger  *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
 
 	Scratch string // folder for deltas that wait and have no room in memory; "": the system's temporary one
 
@@ -107,10 +110,11 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpCommit:  (*Server).commit,
 	rpc.OpAbort:   (*Server).abort,
 	rpc.OpLoad:    (*Server).load,
+	rpc.OpDefine:  (*Server).define,
 }
 
 // readerOps are what somebody can ask who is no task.
-var readerOps = []rpc.Op{rpc.OpPull, rpc.OpGet, rpc.OpUpdate}
+var readerOps = []rpc.Op{rpc.OpPull, rpc.OpGet, rpc.OpUpdate, rpc.OpDefine}
 
 // refuse answers with an error: why the task is not of the job, if that is so, or else err.
 func (m *member) refuse(x *rpc.Exchange, err error) {
@@ -173,6 +177,7 @@ func (s *Server) drop(j *job) {
 
 // close gives the memory of a job back.
 func (s *Server) close(j *job) {
+	j.functions.close()
 	for _, st := range (*j.stores.Load())[1:] {
 		for _, p := range st.partitions {
 			if p != nil && p.post(p.deed(p.close)) {
