@@ -30,7 +30,7 @@ func groups() []group {
 			demoCommand, dataCommand, trainCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
-			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand,
+			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
 		}},
 		{"change", "Convert and change stored models:", []func(*env) *cobra.Command{
 			convertCommand, mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand,
