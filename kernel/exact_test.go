@@ -238,7 +238,7 @@ func TestExactTimes(t *testing.T) {
 func exactInts[T int64 | int32](t *testing.T, draw *rapid.Generator[T], low, high T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.OneOf(draw, rapid.SampledFrom([]T{low, low + 1, high, 0, 1, -1}))
-		a := rapid.SliceOfN(v, 0, 40).Draw(t, "a")
+		a := rapid.SliceOfN(v, 0, 70).Draw(t, "a")
 		b := rapid.SliceOfN(v, len(a), len(a)).Draw(t, "b")
 		sum, abs, squares, products := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 		for i := range a {
@@ -254,6 +254,7 @@ func exactInts[T int64 | int32](t *testing.T, draw *rapid.Generator[T], low, hig
 			add  func(e *Exact)
 		}{
 			{"sum", sum, func(e *Exact) { AddAll(e, a) }},
+			{"sum in pure Go", sum, func(e *Exact) { addInts(plain, e, a) }},
 			{"abs", abs, func(e *Exact) { AddAbs(e, a) }},
 			{"squares", squares, func(e *Exact) { AddSquares(e, a) }},
 			{"products", products, func(e *Exact) { AddProducts(e, a, b) }},
