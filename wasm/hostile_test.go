@@ -177,7 +177,7 @@ func TestCompileRefuses(t *testing.T) {
 		{"a long function", module(fn{export: exportMap, code: append(bytes.Repeat([]byte{1}, 300<<10), i32(0)...)}).bytes(), "want at most 262144"},
 		{"deep blocks", module(fn{export: exportMap, code: blocks}).bytes(), "more than 1000 blocks inside each other"},
 		{"atomics", module(fn{export: exportMap, code: []byte{0xfe, 0, 2, 0}}).bytes(), "instruction 0xfe, which is not of WebAssembly 2.0"},
-		{"no such function", module(fn{export: exportMap, code: []byte{opCall, 99}}).bytes(), "function 99 of 4"},
+		{"no such function", module(fn{export: exportMap, code: []byte{opCall, 99}}).bytes(), "number 99 of 4 functions"},
 		{"a wrong type inside", module(fn{export: exportMap, code: i64(0)}).bytes(), "wasm: f: "},
 	} {
 		if _, err := r.Compile(t.Context(), "f", c.module, Limits{Time: quiet}); err == nil || !strings.Contains(err.Error(), c.want) {
