@@ -116,7 +116,7 @@ func countBins[T kernel.Number](h *binning, counts []int64, row []T) {
 }
 
 func mergeBins(parts [][]byte, h binning) (Answer, error) {
-	counts, err := mergeTallies(parts, int64(h.bins)+3)
+	counts, err := mergeTallies(parts, 0, int64(h.bins)+3)
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +248,7 @@ func inBin(b int64, bits uint) float64 {
 }
 
 func mergeSketches(parts [][]byte, ranks []float64, bits uint) (Answer, error) {
-	counts, err := mergeTallies(parts, math.MaxInt64)
+	counts, err := mergeTallies(parts, binOf(math.Inf(-1), bits), binOf(math.Inf(1), bits)+1)
 	if err != nil {
 		return nil, err
 	}

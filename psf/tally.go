@@ -53,9 +53,9 @@ func (c cellCount) part(q float64) cellCount {
 	return cellCount{new(big.Int).Rsh(n, 64).Uint64(), new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64)).Uint64()}
 }
 
-// mergeTallies adds up the counts of partitions; bins are below end. What partitions may say has bounds: the bins of a list ascend,
+// mergeTallies adds up the counts of partitions; bins are from low on, below end. What partitions may say has bounds: the bins of a list ascend,
 // and counts are above 0.
-func mergeTallies(parts [][]byte, end int64) (map[int64]cellCount, error) {
+func mergeTallies(parts [][]byte, low, end int64) (map[int64]cellCount, error) {
 	all := map[int64]cellCount{}
 	absent, rows := map[int64]int64{}, map[int64][][2]int64{}
 	for _, p := range parts {
@@ -63,8 +63,8 @@ func mergeTallies(parts [][]byte, end int64) (map[int64]cellCount, error) {
 		err := json.Unmarshal(p, &t)
 		for _, list := range [][][2]int64{t.Stored, t.Rows} {
 			for i, pair := range list {
-				if err == nil && (pair[0] < 0 || pair[0] >= end || pair[1] < 1 || i > 0 && pair[0] <= list[i-1][0]) {
-					err = fmt.Errorf("%d cells in bin %d, want ascending bins from 0 to %d, each with cells", pair[1], pair[0], end-1)
+				if err == nil && (pair[0] < low || pair[0] >= end || pair[1] < 1 || i > 0 && pair[0] <= list[i-1][0]) {
+					err = fmt.Errorf("%d cells in bin %d, want ascending bins from %d to %d, each with cells", pair[1], pair[0], low, end-1)
 				}
 			}
 		}

@@ -39,13 +39,13 @@ var topk = Func{
 			Merge: func(parts [][]byte) (Answer, error) {
 				switch m.DType {
 				case matrix.F64:
-					return mergeTop[float64](parts, int(k), a.Flag("abs"))
+					return mergeTop[float64](m, parts, int(k), a.Flag("abs"))
 				case matrix.F32:
-					return mergeTop[float32](parts, int(k), a.Flag("abs"))
+					return mergeTop[float32](m, parts, int(k), a.Flag("abs"))
 				case matrix.I64:
-					return mergeTop[int64](parts, int(k), a.Flag("abs"))
+					return mergeTop[int64](m, parts, int(k), a.Flag("abs"))
 				}
-				return mergeTop[int32](parts, int(k), a.Flag("abs"))
+				return mergeTop[int32](m, parts, int(k), a.Flag("abs"))
 			},
 		}, nil
 	},
@@ -190,7 +190,7 @@ func lower[T kernel.Number](v T) T {
 	return v
 }
 
-func mergeTop[T kernel.Number](parts [][]byte, k int, abs bool) (Answer, error) {
+func mergeTop[T kernel.Number](m *matrix.Meta, parts [][]byte, k int, abs bool) (Answer, error) {
 	var all []peak[T]
 	for _, p := range parts {
 		var places []Place
@@ -201,6 +201,9 @@ func mergeTop[T kernel.Number](parts [][]byte, k int, abs bool) (Answer, error) 
 			return nil, fmt.Errorf("psf: an answer of %d cells, want at most %d", len(places), k)
 		}
 		for _, at := range places {
+			if whole := m.Rect(); !whole.Rows.Has(at.Row) || !whole.Cols.Has(at.Col) || len(at.Value) == 0 || at.Value[0] == 'n' {
+				return nil, fmt.Errorf("psf: an answer of cell %.60q in row %d column %d, want a number in %v", at.Value, at.Row, at.Col, whole)
+			}
 			v, err := parseCell[T](at.Value)
 			if err != nil {
 				return nil, fmt.Errorf("psf: an answer %.60q: %w", at.Value, err)

@@ -19,7 +19,7 @@ func TestTopOfMany(t *testing.T) {
 
 func topOfMany[T kernel.Number](t *testing.T, dtype matrix.DType, from ...T) {
 	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
-		m := matrix.Meta{Name: "m", Rows: 2, Cols: 9000, DType: dtype, Layout: layout}
+		m := matrix.Meta{Name: "m", Rows: 2, Cols: 9000, BlockCols: 9000, DType: dtype, Layout: layout}
 		var cols []int64
 		for c := range m.Cols {
 			cols = append(cols, c)
