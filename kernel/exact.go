@@ -19,6 +19,7 @@ type Exact struct {
 	pending int // additions since the last carry
 	special special
 	scale   int // if not 0, the exponent at which the last chunk was cut into slices: it makes the next one fast, and changes no sum
+	failed  int // a score of chunks for which slices did not suffice; no sum depends on it either
 }
 
 const (
@@ -112,8 +113,8 @@ func magnitude(v int64) uint64 {
 	return uint64((v ^ s) - s)
 }
 
-// addProduct adds a times b, exactly.
-func (e *Exact) addProduct(a, b float64) {
+// AddProduct adds a times b, exactly.
+func (e *Exact) AddProduct(a, b float64) {
 	ba, bb := math.Float64bits(a), math.Float64bits(b)
 	xa, xb := int(ba>>52&0x7ff), int(bb>>52&0x7ff)
 	if xa == 0x7ff || xb == 0x7ff {

@@ -80,9 +80,28 @@ func addFloats[T Float](on level, e *Exact, a, b []T, t terms) {
 			y, b = b[:n], b[n:]
 		}
 		if addSlices(on, e, x, y, t) {
+			e.failed = max(e.failed-1, 0)
 			continue
 		}
 		if scale, ok := scaleOf(x, y, t); !ok || !addSlicesAt(on, e, x, y, t, scale) {
+			addPieces(on, e, x, y, t)
+		}
+	}
+}
+
+// piece is how many values go one by one because of one of them.
+const piece = 128
+
+// addPieces adds a chunk of which some values do not fit in slices.
+func addPieces[T Float](on level, e *Exact, a, b []T, t terms) {
+	for len(a) > 0 {
+		n := min(len(a), piece)
+		x, y := a[:n], b
+		a = a[n:]
+		if t == productsOf {
+			y, b = b[:n], b[n:]
+		}
+		if !addSlices(on, e, x, y, t) {
 			addEach(e, x, y, t)
 		}
 	}
@@ -92,8 +111,18 @@ func addFloats[T Float](on level, e *Exact, a, b []T, t terms) {
 func addSlicesAt[T Float](on level, e *Exact, a, b []T, t terms, scale int) bool {
 	old := e.scale
 	e.scale = scale
-	return (scale > old || scale < old-sample) && addSlices(on, e, a, b, t) || addDeepOn(on, e, a, b, t)
+	if (scale > old || scale < old-sample) && addSlices(on, e, a, b, t) {
+		return true
+	}
+	e.failed = min(e.failed+failure, 4*failure)
+	return addDeepOn(on, e, a, b, t)
 }
+
+// failure is how many chunks must go well for one whose values are of too many sizes.
+const failure = 16
+
+// heavy says that it pays to take more slices at once.
+func (e *Exact) heavy() bool { return e.failed > failure }
 
 // addEach adds value by value.
 func addEach[T Float](e *Exact, a, b []T, t terms) {
@@ -109,7 +138,7 @@ func addEach[T Float](e *Exact, a, b []T, t terms) {
 	case productsOf:
 		b = b[:len(a)]
 		for i, v := range a {
-			e.addProduct(float64(v), float64(b[i]))
+			e.AddProduct(float64(v), float64(b[i]))
 		}
 	}
 }
@@ -175,42 +204,34 @@ func top(scale int) float64 { return 1.5 * twoTo(scale) }
 // twoTo is 2^n for n that give normal numbers.
 func twoTo(n int) float64 { return math.Float64frombits(uint64(n+1023) << 52) }
 
-// split is a sum in two slices.
-type split struct{ upper, lower float64 }
-
-// add adds x and reports whether all of it is there.
-func (s *split) add(x float64) bool {
-	up := s.upper + x
-	x -= up - s.upper
-	s.upper = up
-	low := s.lower + x
-	x -= low - s.lower
-	s.lower = low
-	return x == 0
+// cut adds x in two slices, to up and low, and returns what is left of it.
+func cut(x, up, low float64) (newUp, newLow, rest float64) {
+	newUp = up + x
+	x -= newUp - up
+	newLow = low + x
+	return newUp, newLow, x - (newLow - low)
 }
 
 // addSlicesPlain adds a chunk if that is exact with the slices of the scale, and reports whether it did.
 func addSlicesPlain[T Float](e *Exact, a, b []T, t terms) bool {
 	k := gridOf(e.scale)
-	s := split{k.upper, k.lower}
-	switch t {
-	case valuesOf:
-		for _, v := range a {
-			if x := float64(v); !(math.Abs(x) < k.limit) || !s.add(x) {
-				return false
-			}
-		}
-	case absOf:
-		for _, v := range a {
-			if x := math.Abs(float64(v)); !(x < k.limit) || !s.add(x) {
-				return false
-			}
-		}
-	case productsOf:
+	if t == productsOf {
 		return addProductSlices(e, a, b, &k)
 	}
-	e.Add(s.upper - k.upper)
-	e.Add(s.lower - k.lower)
+	up, low, limit, rest := k.upper, k.lower, k.limit, 0.0
+	for _, v := range a {
+		x := float64(v)
+		abs := math.Abs(x)
+		if t == absOf {
+			x = abs
+		}
+		up, low, rest = cut(x, up, low)
+		if rest != 0 || !(abs < limit) {
+			return false
+		}
+	}
+	e.Add(up - k.upper)
+	e.Add(low - k.lower)
 	return true
 }
 
@@ -238,18 +259,26 @@ func twoProducts[T Float](p, lost []float64, a, b []T) (ok bool) {
 }
 
 func addProductSlices[T Float](e *Exact, a, b []T, k *grid) bool {
-	s, lost := split{k.upper, k.lower}, split{k.lostUpper, k.lostLower}
+	up, low, lostUp, lostLow := k.upper, k.lower, k.lostUpper, k.lostLower
 	b = b[:len(a)]
+	_, narrow := any(a).([]float32) // whose products are exact
 	for i, v := range a {
-		p, rest, ok := twoProduct(float64(v), float64(b[i]))
-		if !ok || !(math.Abs(p) < k.limit) || !s.add(p) || !lost.add(rest) {
+		x, y := float64(v), float64(b[i])
+		p, lost, ok := float64(x*y), 0.0, true
+		var rest, lostRest float64
+		if !narrow {
+			p, lost, ok = twoProduct(x, y)
+			lostUp, lostLow, lostRest = cut(lost, lostUp, lostLow)
+		}
+		up, low, rest = cut(p, up, low)
+		if !ok || rest != 0 || lostRest != 0 || !(math.Abs(p) < k.limit) {
 			return false
 		}
 	}
-	e.Add(s.upper - k.upper)
-	e.Add(s.lower - k.lower)
-	e.Add(lost.upper - k.lostUpper)
-	e.Add(lost.lower - k.lostLower)
+	e.Add(up - k.upper)
+	e.Add(low - k.lower)
+	e.Add(lostUp - k.lostUpper)
+	e.Add(lostLow - k.lostLower)
 	return true
 }
 

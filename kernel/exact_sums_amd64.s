@@ -1,35 +1,6 @@
 #include "textflag.h"
 
-// An addition with RN_SAE leaves no flag in the control word. All others do if they round, and none of them may: so a chunk
-// whose flags are clear was added exactly.
-
-// CLEAR clears the flags, with the caller's control word kept at 0(SP); TELL stores them in the sums at DX.
-#define CLEAR \
-	STMXCSR 0(SP)          \
-	MOVL    $0x1f80, 4(SP) \
-	LDMXCSR 4(SP)
-#define TELL \
-	STMXCSR 88(DX) \
-	LDMXCSR 0(SP)  \
-	VZEROUPPER     \
-	RET
-
-// FOLD makes the lowest number of z the sum of its eight, and stores it as number i of what comes out.
-#define FOLD(z, y, x, i) \
-	VEXTRACTF64X4 $1, z, Y31 \
-	VADDPD        Y31, y, y  \
-	VEXTRACTF128  $1, y, X15 \
-	VADDPD        X15, x, x  \
-	VPERMILPD     $1, x, X15 \
-	VADDSD        X15, x, x  \
-	VMOVSD        x, (40+8*i)(DX)
-
-// FIRST is a slice that is not the last: it adds x to up, and leaves in x what that rounds away. s and q are overwritten.
-#define FIRST(x, up, s, q) \
-	VADDPD.RN_SAE x, up, s \
-	VSUBPD        up, s, q \
-	VMOVAPD       s, up    \
-	VSUBPD        q, x, x
+#include "exact_sums_amd64.h"
 
 // FUSED is FIRST on the units for products, which have less to do: one is in Z31.
 #define FUSED(x, up, s, q) \
@@ -56,7 +27,7 @@ TEXT ·sum64AVX512(SB), NOSPLIT, $16-24
 	CLEAR
 	VBROADCASTSD 0(DX), Z12
 	VBROADCASTSD 8(DX), Z13
-	VPBROADCASTQ 32(DX), Z14
+	VPBROADCASTQ 48(DX), Z14
 	VBROADCASTSD ·one<>(SB), Z31
 	VMOVAPD      Z12, Z0
 	VMOVAPD      Z12, Z1
@@ -112,11 +83,14 @@ TEXT ·sum32AVX512(SB), NOSPLIT, $16-24
 	MOVQ         n+8(FP), CX
 	MOVQ         s+16(FP), DX
 	CLEAR
-	VPBROADCASTQ 32(DX), Z14
+	VPBROADCASTQ 48(DX), Z14
 	VPXORQ       Z0, Z0, Z0
 	VPXORQ       Z1, Z1, Z1
 	VPXORQ       Z2, Z2, Z2
 	VPXORQ       Z3, Z3, Z3
+
+	CMPQ         48(DX), $-1
+	JEQ          bare
 
 loop:
 	VCVTPS2PD 0(SI), Z16
@@ -134,7 +108,22 @@ loop:
 	ADDQ      $128, SI
 	SUBQ      $32, CX
 	JNZ       loop
+	JMP       fold
 
+bare:
+	VCVTPS2PD 0(SI), Z16
+	VCVTPS2PD 32(SI), Z17
+	VCVTPS2PD 64(SI), Z18
+	VCVTPS2PD 96(SI), Z19
+	VADDPD    Z16, Z0, Z0
+	VADDPD    Z17, Z1, Z1
+	VADDPD    Z18, Z2, Z2
+	VADDPD    Z19, Z3, Z3
+	ADDQ      $128, SI
+	SUBQ      $32, CX
+	JNZ       bare
+
+fold:
 	VADDPD Z1, Z0, Z0
 	VADDPD Z3, Z2, Z2
 	VADDPD Z2, Z0, Z0
@@ -223,8 +212,8 @@ TEXT ·products64AVX512(SB), NOSPLIT, $16-32
 	CLEAR
 	VBROADCASTSD 0(DX), Z12
 	VBROADCASTSD 8(DX), Z13
-	VBROADCASTSD 16(DX), Z14
-	VBROADCASTSD 24(DX), Z30
+	VBROADCASTSD 24(DX), Z14
+	VBROADCASTSD 32(DX), Z30
 	VBROADCASTSD ·one<>(SB), Z31
 	VMOVAPD      Z12, Z0
 	VMOVAPD      Z12, Z1
@@ -289,7 +278,7 @@ TEXT ·deep64AVX512(SB), NOSPLIT, $16-24
 	VBROADCASTSD 8(DX), Z11
 	VBROADCASTSD 16(DX), Z12
 	VBROADCASTSD 24(DX), Z13
-	VPBROADCASTQ 32(DX), Z14
+	VPBROADCASTQ 48(DX), Z14
 	VBROADCASTSD ·one<>(SB), Z31
 	VMOVAPD      Z10, Z0
 	VMOVAPD      Z11, Z1

@@ -112,9 +112,10 @@ func exactAlike[T Float](t *testing.T) {
 			}
 		}
 		first := rapid.IntRange(-1100, 1100).Draw(t, "scale") // what was added before changes no sum
+		failed := rapid.SampledFrom([]int{0, 4 * failure}).Draw(t, "failed")
 		var all [][]byte
 		for on := plain; on <= machine; on++ {
-			e := &Exact{scale: min(max(first, leastScale), mostScale)}
+			e := &Exact{scale: min(max(first, leastScale), mostScale), failed: failed}
 			addFloats(on, e, a, b, how)
 			if got := e.Value(); !identical(got, want.value()) {
 				t.Fatalf("level %d, terms %d of %d: %v, want %v", on, how, n, got, want.value())
@@ -143,11 +144,12 @@ func TestExactSums(t *testing.T) {
 func TestSlicesSuffice(t *testing.T) {
 	for on := plain; on <= machine; on++ {
 		for _, how := range []terms{valuesOf, absOf, productsOf} {
-			x := random[float64](chunk)
-			scale, ok := scaleOf(x, x, how)
-			e := &Exact{scale: scale}
-			if n, added := addSlicesOn(on, e, x, x, how); !ok || !added || n != chunk {
-				t.Errorf("level %d, terms %d: %v, %v, %d values", on, how, ok, added, n)
+			x, y := random[float64](chunk), random[float64](chunk + 1)[1:]
+			for _, failed := range []int{0, 4 * failure} {
+				e := &Exact{scale: firstScale(x, y, how), failed: failed}
+				if n, added := addSlicesOn(on, e, x, y, how); !added || n != chunk {
+					t.Errorf("level %d, terms %d, failed %d: %v, %d values", on, how, failed, added, n)
+				}
 			}
 		}
 	}
@@ -289,8 +291,8 @@ func TestExactCarry(t *testing.T) {
 	for range 6 {
 		e.Add(-math.MaxFloat64)
 		e.Add(math.MaxFloat64)
-		e.addProduct(math.MaxFloat64, math.MaxFloat64)
-		e.addProduct(-math.MaxFloat64, math.MaxFloat64)
+		e.AddProduct(math.MaxFloat64, math.MaxFloat64)
+		e.AddProduct(-math.MaxFloat64, math.MaxFloat64)
 	}
 	e.carry()
 	if e.limbs != before.limbs {
@@ -320,4 +322,18 @@ func FuzzParseExact(f *testing.F) {
 		e.Merge(e)
 		_ = e.Value()
 	})
+}
+
+// Nothing is allocated, whatever way the values take.
+func TestExactAllocatesNothing(t *testing.T) {
+	x, y := random[float64](3*chunk+7), random[float32](3*chunk+7)
+	e := &Exact{}
+	for name, add := range map[string]func(){
+		"sum": func() { AddAll(e, x) }, "sum 32": func() { AddAll(e, y) }, "squares": func() { AddSquares(e, x) },
+		"products 32": func() { AddProducts(e, y, y) },
+	} {
+		if n := testing.AllocsPerRun(10, add); n != 0 {
+			t.Errorf("%s allocates %v times, want 0", name, n)
+		}
+	}
 }

@@ -59,22 +59,93 @@ func (m *Matrix) Get(ctx context.Context, name string, args any) (psf.Answer, er
 }
 
 // Update runs an update function beside the partitions that it has to do with, once and at once, and waits until it is done
-// everywhere. args is as for Get.
+// everywhere. It does not wait for clocks and stands between the changes before and after it; what was pushed and not sent
+// stays where it is. args is as for Get.
 func (m *Matrix) Update(ctx context.Context, name string, args any) error {
+	return m.StartUpdate(ctx, name, args).Wait(ctx)
+}
+
+// StartUpdate is Update without waiting for it. It waits for the changes before it.
+func (m *Matrix) StartUpdate(ctx context.Context, name string, args any) *Future {
 	c := m.c
 	if err := c.begin(ctx, "function "+name, m); err != nil {
-		return err
+		return &Future{err: err}
 	}
 	defer c.end()
+	f, err := m.updating(name, args)
+	if err != nil {
+		return &Future{err: err}
+	}
+	m.cache.forget()
+	if c.follows { // it has no numbers: what is lost is not sent again
+		xs, err := c.ask(ctx, f.requests)
+		release(xs)
+		return &Future{err: err}
+	}
+	return c.future(c.startAlone(ctx, func(server int) (*rpc.Request, error) { return f.requests[server], nil }))
+}
+
+// updating binds an update function.
+func (m *Matrix) updating(name string, args any) (*function, error) {
 	f, err := m.function(rpc.OpUpdate, name, args)
 	if err == nil && f.call.Merge != nil {
 		err = fmt.Errorf("ps: matrix %s: function %s changes nothing, want Get", m.meta.Name, name)
 	}
+	return f, err
+}
+
+// Define makes a function of the user's own one of the job on all servers: module is its WebAssembly, and f the same function
+// for this client, as package wasm makes it of the module. Every task that uses it defines it, all of them the same.
+func (c *Client) Define(ctx context.Context, f psf.Func, module []byte) error {
+	if err := c.begin(ctx, "definition of function "+f.Name, nil); err != nil {
+		return err
+	}
+	defer c.end()
+	table, err := c.o.Funcs.With(f)
 	if err != nil {
 		return err
 	}
-	m.cache.forget()
-	return c.changeAlone(ctx, func(server int) (*rpc.Request, error) { return f.requests[server], nil })
+	qs := make([]*rpc.Request, len(c.links))
+	for i := range qs {
+		qs[i] = &rpc.Request{Op: rpc.OpDefine, Func: f.Name, Arg: slices.Clone(module)}
+	}
+	xs, err := c.ask(ctx, qs)
+	release(xs)
+	if err == nil {
+		c.o.Funcs = table
+	}
+	return err
+}
+
+// Stage keeps an update function until the next Flush or Clock, like an increment: it takes effect with this task's clock,
+// after what was pushed before it, and under BSP and SSP nobody sees it earlier or in part. (With a rule the step of the clock
+// comes first.) An error that the function has then, which depends on the values, fails the job.
+func (m *Matrix) Stage(name string, args any) error {
+	c := m.c
+	if err := c.begin(context.Background(), "staged function "+name, m); err != nil {
+		return err
+	}
+	defer c.end()
+	f, err := m.updating(name, args)
+	if err != nil {
+		return err
+	}
+	d := delta{m: m}
+	for server, q := range f.requests {
+		if q == nil {
+			continue
+		}
+		text, err := json.Marshal(rpc.Staged{Func: name, Arg: q.Arg})
+		if err != nil {
+			return err
+		}
+		p := m.part(rpc.KindFunc, server, m.meta.Rect())
+		p.DType, p.Values = matrix.U8, copied(text)
+		d.shares = append(d.shares, share{server: server, part: p})
+	}
+	m.last = -1 // what is pushed later comes after it
+	c.oplog = append(c.oplog, d)
+	return nil
 }
 
 // function is a function on its way: what it does, and what each server is asked; nil where it has nothing to do.

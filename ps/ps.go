@@ -72,9 +72,11 @@ type Options struct {
 
 // Client is one task's access to the servers. It is for one goroutine, but for Close.
 type Client struct {
-	o     Options
-	id    string // unlike that of any other client
-	links []*link
+	o       Options
+	id      string // unlike that of any other client
+	follows bool   // it is none of the job's tasks
+	tasks   int
+	links   []*link
 
 	mats  map[string]*Matrix
 	order []*Matrix // as they were created
@@ -95,6 +97,19 @@ type Client struct {
 
 // Dial connects to all servers and joins the job.
 func Dial(ctx context.Context, o Options) (*Client, error) {
+	c, err := newClient(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.join(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// newClient connects to all servers.
+func newClient(ctx context.Context, o Options) (*Client, error) {
 	if len(o.Servers) == 0 {
 		return nil, fmt.Errorf("ps: no server addresses")
 	}
@@ -116,7 +131,7 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 	if o.InFlight <= 0 {
 		o.InFlight = 4
 	}
-	c := &Client{o: o, id: rand.Text(), mats: map[string]*Matrix{}, arenas: make([]*arena, len(o.Servers))}
+	c := &Client{o: o, id: rand.Text(), tasks: o.Tasks, mats: map[string]*Matrix{}, arenas: make([]*arena, len(o.Servers))}
 	for i, addr := range o.Servers {
 		c.links = append(c.links, &link{c: c, index: i, addr: addr})
 		c.arenas[i] = &arena{}
@@ -128,10 +143,6 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 			return nil, err
 		}
 		l.conn = conn
-	}
-	if err := c.join(ctx); err != nil {
-		c.Close()
-		return nil, err
 	}
 	return c, nil
 }

@@ -28,13 +28,14 @@ const (
 	Text                    // such as an expression
 	Flag                    // true or false
 	Scalars                 // numbers by name
+	Any                     // any JSON
 )
 
 // String says what is wanted, for errors.
 func (k Kind) String() string {
 	return [...]string{
 		"nothing", "a row", "a list of rows", "a list of columns", "a number", "a list of numbers", "a whole number from 0 on", "a text",
-		"true or false", "numbers by name",
+		"true or false", "numbers by name", "JSON",
 	}[k]
 }
 
@@ -154,6 +155,8 @@ func (p *Param) parse(text []byte) (any, error) {
 		return parseAs[string](text)
 	case Flag:
 		return parseAs[bool](text)
+	case Any:
+		return slices.Clone(text), nil
 	}
 	return parseScalars(text)
 }
@@ -236,6 +239,9 @@ func (a Args) Flag(name string) bool { v, _ := a[name].(bool); return v }
 
 // Scalars is an argument that is numbers by name.
 func (a Args) Scalars(name string) map[string]float64 { v, _ := a[name].(map[string]float64); return v }
+
+// JSON is an argument that may be any JSON, as it was given; nil if it was left out.
+func (a Args) JSON(name string) []byte { v, _ := a[name].([]byte); return v }
 
 // Row is an argument that is a row of the matrix.
 func (a Args) Row(name string, m *matrix.Meta) (int64, error) {

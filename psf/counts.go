@@ -28,7 +28,7 @@ var (
 				return nil, err
 			}
 			return &Call{
-				Reads: rowSet(x, y), Together: true,
+				Reads: RowSet(x, y), Together: true,
 				Part: func(v View) ([]byte, error) { return different(v, d) },
 				Merge: func(parts [][]byte) (Answer, error) {
 					return mergeExact(parts, func(e *kernel.Exact) any {

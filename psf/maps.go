@@ -160,7 +160,7 @@ func (f formula) bind(a Args, m *matrix.Meta) (*Call, error) {
 			p.rows = append(p.rows, p.rows[n-1])
 			n++
 		}
-		call.Reads, call.Writes = rowSet(p.rows[:n-1]...), rowSet(p.rows[n-1])
+		call.Reads, call.Writes = RowSet(p.rows[:n-1]...), RowSet(p.rows[n-1])
 	}
 	if have := max(1, len(p.rows)-1); e.Rows() > have {
 		return nil, fmt.Errorf("expression %.60q of %d rows, want at most %d", text, e.Rows(), have)

@@ -22,6 +22,7 @@ package psf
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -249,6 +250,24 @@ func NewTable(funcs []Func, rules []Rule) (*Table, error) {
 		t.rules[rules[i].Name] = &rules[i]
 	}
 	return t, err
+}
+
+// With is the table with more functions.
+func (t *Table) With(more ...Func) (*Table, error) {
+	out := &Table{maps.Clone(t.funcs), t.rules}
+	for i := range more {
+		name := strings.ToLower(more[i].Name)
+		if name == "" || out.funcs[name] != nil {
+			return nil, fmt.Errorf("psf: function %q without a name, or with one that there is", more[i].Name)
+		}
+		out.funcs[name] = &more[i]
+	}
+	return out, nil
+}
+
+// Funcs are the functions, by name.
+func (t *Table) Funcs() []*Func {
+	return slices.SortedFunc(maps.Values(t.funcs), func(a, b *Func) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Func finds a function; Angel's names for those that it has may be spelled as there.

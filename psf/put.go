@@ -50,7 +50,7 @@ func bringing(name, help string) Func {
 				b.cols = append(b.cols, col)
 				b.at[col] = i
 			}
-			return &Call{Reads: rowSet(b.row), Writes: rowSet(b.row), Part: func(v View) ([]byte, error) { return bring(v, b) }}, nil
+			return &Call{Reads: RowSet(b.row), Writes: RowSet(b.row), Part: func(v View) ([]byte, error) { return bring(v, b) }}, nil
 		},
 	}
 }

@@ -13,8 +13,9 @@ import (
 // training deep feedforward neural networks, 2010) and kaiming (He et al., Delving Deep into Rectifiers, 2015) choose the
 // deviation by how many cells go in and out: gain*sqrt(2/(fanin+fanout)) and gain/sqrt(fanin).
 var (
-	random         = randomOf("random", "all cells uniform in [low, high)", between("low", "high"), number("low", ""), number("high", ""))
-	randomUniform  = randomOf("randomuniform", "cells uniform in [min, max)", between("min", "max"), number("min", ""), number("max", ""), rowsParam)
+	random        = randomOf("random", "all cells uniform in [low, high)", between("low", "high"), number("low", ""), number("high", ""))
+	randomUniform = randomOf("randomuniform", "cells uniform in [min, max)", between("min", "max"),
+		number("min", ""), number("max", ""), rowsParam)
 	randomNormal   = randomOf("randomnormal", "normal cells", normalOf, number("mean", "0"), number("std", "1"), rowsParam)
 	xavierUniform  = randomOf("xavieruniform", "uniform cells for a layer", fanned(false, true), fanIn, fanOut, gain, rowsParam)
 	xavierNormal   = randomOf("xaviernormal", "normal cells for a layer", fanned(true, true), fanIn, fanOut, gain, rowsParam)

@@ -25,7 +25,7 @@ var (
 				return nil, err
 			}
 			return &Call{
-				Reads: rowSet(x, y), Together: true,
+				Reads: RowSet(x, y), Together: true,
 				Part:  func(v View) ([]byte, error) { return products(v, [2]int64{x, y}) },
 				Merge: func(parts [][]byte) (Answer, error) { return mergeExact(parts, wholeOf(m)) },
 			}, nil
@@ -41,8 +41,8 @@ func twoRows(a Args, m *matrix.Meta) (x, y int64, err error) {
 	return x, y, err
 }
 
-// rowSet is some rows, in any order and perhaps several times.
-func rowSet(rows ...int64) Rows {
+// RowSet is some rows, in any order and perhaps several times.
+func RowSet(rows ...int64) Rows {
 	r, _ := Args{"": rows}.Rows("", &matrix.Meta{Rows: math.MaxInt64})
 	return r
 }

@@ -33,6 +33,7 @@ type cluster struct {
 	average bool
 	retry   time.Duration
 	servers []*server.Server
+	with    func(s *server.Server) // changes them before they begin; may be nil
 }
 
 func newCluster(t *testing.T, net rpc.Network, servers int) *cluster {
@@ -55,6 +56,9 @@ func (c *cluster) start(servers int) {
 			addr = "127.0.0.1:0"
 		}
 		s := &server.Server{Funcs: funcs, Codecs: codecs, Bucket: c.bucket}
+		if c.with != nil {
+			c.with(s)
+		}
 		l, err := c.net.Listen(c.t.Context(), addr, s)
 		if err != nil {
 			c.t.Fatal(err)

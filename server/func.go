@@ -37,7 +37,7 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 		if err != nil {
 			return nil, nil, err
 		}
-		call, err := s.bind(x, update)
+		call, err := s.bind(x.Func, x.Arg, update)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -56,19 +56,19 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 	return b, visits, nil
 }
 
-// bind is the call that a request makes of the matrix.
-func (s *store) bind(x *rpc.Exchange, update bool) (*psf.Call, error) {
-	funcs := s.job.server.Funcs
-	if _, err := funcs.Func(x.Func); err != nil {
+// bind is a call of a function of the matrix.
+func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
+	funcs := s.job.functions.table(s.job.server)
+	if _, err := funcs.Func(name); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
 	}
-	call, err := funcs.Bind(x.Func, x.Arg, &s.meta)
+	call, err := funcs.Bind(name, arg, &s.meta)
 	switch {
 	case err != nil:
 	case update && call.Merge != nil:
-		err = fmt.Errorf("%s changes nothing: it is a get function", x.Func)
+		err = fmt.Errorf("%s changes nothing: it is a get function", name)
 	case !update && call.Merge == nil:
-		err = fmt.Errorf("%s has no answer: it is an update function", x.Func)
+		err = fmt.Errorf("%s has no answer: it is an update function", name)
 	default:
 		err = call.Fits(s.parts.AllBands())
 	}
@@ -151,6 +151,10 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 
 // update runs an update function beside each partition of this server that it has to do with, at once under every protocol.
 func (s *Server) update(m *member, x *rpc.Exchange) {
+	if m.reads {
+		s.updateOnce(m, x)
+		return
+	}
 	j, q := m.job, m.change(x)
 	e := ssp.Update[*request]{Req: q, Conn: m.conn, Seq: x.Seq}
 	b, visits, err := j.newBeside(x, true)

@@ -156,6 +156,8 @@ func (d *dense[T]) deltas(b matrix.Block) []Delta { return deltasOf[T](b) }
 
 func (d *dense[T]) remove([]int64) int { return 0 }
 
+func (d *dense[T]) make([]int64) error { return nil }
+
 func (d *dense[T]) missing([]int64) int { return 0 }
 
 func (d *dense[T]) bytes() int64 {

@@ -164,6 +164,14 @@ func (k *keyed[T]) readRect([]byte, matrix.Rect) {}
 
 func (k *keyed[T]) deltas(b matrix.Block) []Delta { return deltasOf[T](b) }
 
+// make makes the columns that are not there.
+func (k *keyed[T]) make(keys []int64) error {
+	var w walk
+	for k.begin(&w, keys, true); k.next(&w); {
+	}
+	return w.err
+}
+
 // missing counts the keys that have no column yet.
 func (k *keyed[T]) missing(keys []int64) (n int) {
 	var w walk

@@ -40,6 +40,7 @@ type store interface {
 	apply(deltas []Delta, scale, rate float64, t int64) error
 	remove(keys []int64) int
 	missing(keys []int64) int
+	make(keys []int64) error
 	mark() mark
 	widen(n int) error
 	restore(rows matrix.Range, keys []int64, values []byte) error
@@ -231,6 +232,15 @@ func (s *Shard) wrap(err error) error {
 // Remove takes columns out of a sparse partition, with the rule's state: they have their initial values again. It counts
 // those that were there. Their memory serves other columns.
 func (s *Shard) Remove(keys []int64) int { return s.store.remove(keys) }
+
+// Make makes the columns of a sparse partition that are not there, with their initial values. If memory ends some may be
+// missing. A dense partition has all.
+func (s *Shard) Make(keys []int64) error {
+	if err := s.has(keys, s.at.Cols); err != nil {
+		return err
+	}
+	return s.wrap(s.store.make(keys))
+}
 
 // Missing counts the keys that a sparse partition has no column for; one that comes twice counts twice.
 func (s *Shard) Missing(keys []int64) int { return s.store.missing(keys) }

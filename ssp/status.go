@@ -31,8 +31,8 @@ func (j *Job[D, R]) String() string {
 	for i := range j.pulls {
 		p := &j.pulls[i]
 		s := j.matrices[p.needs[p.next].Matrix]
-		fmt.Fprintf(&b, "task %d waits for clock %d of %v for %v: %s\n",
-			p.of.task, j.least(p, p.needs[p.next]), s, seconds(j.now-p.since), j.slow(s))
+		fmt.Fprintf(&b, "%v waits for clock %d of %v for %v: %s\n",
+			p, j.least(p, p.needs[p.next]), s, seconds(j.now-p.since), j.slow(s))
 	}
 	if missing := j.missing(); len(missing) > 0 {
 		fmt.Fprintf(&b, "not joined: %v of %d\n", missing, len(j.members)-j.joined)
