@@ -2,12 +2,15 @@ package psf
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
 )
 
@@ -51,9 +54,10 @@ type Args map[string]any
 // ParseArgs reads a JSON object: what each parameter is given, or else its default. A name that is no parameter is an
 // error: a mistyped "rows" would mean all of them. Every function takes "atomic": true beside its own parameters.
 func ParseArgs(params []Param, arg []byte) (Args, error) {
-	var given map[string]json.RawMessage
+	given := map[string]json.RawMessage{}
 	if len(arg) > 0 {
-		if err := json.Unmarshal(arg, &given); err != nil {
+		var err error
+		if given, err = object(arg); err != nil {
 			return nil, fmt.Errorf("argument %.60q: %w", arg, err)
 		}
 	}
@@ -82,6 +86,9 @@ func ParseArgs(params []Param, arg []byte) (Args, error) {
 			return nil, fmt.Errorf("argument %.60q: %s is %.40s, want %v", arg, p.Name, text, p.Kind)
 		}
 		a[p.Name] = v
+		if p.Kind == Number || p.Kind == Numbers {
+			a.keepWhole(p.Name, text)
+		}
 	}
 	for name := range given {
 		return nil, fmt.Errorf("argument %.60q: %q, want one of %s", arg, name, paramNames(params))
@@ -91,6 +98,36 @@ func ParseArgs(params []Param, arg []byte) (Args, error) {
 
 // atomicName is the argument that makes a call atomic.
 const atomicName = "atomic"
+
+// object reads a JSON object in which no name comes twice: who looks at it and who runs it must see the same.
+func object(text []byte) (map[string]json.RawMessage, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	all := map[string]json.RawMessage{}
+	if begin, err := d.Token(); err != nil || begin != json.Delim('{') {
+		return nil, fmt.Errorf("%v, want a JSON object", cmp.Or[any](err, begin, "null"))
+	}
+	for d.More() {
+		name, err := d.Token() // a text: the decoder sees to that
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+		if _, again := all[fmt.Sprint(name)]; again {
+			return nil, fmt.Errorf("%q comes twice", name)
+		}
+		all[fmt.Sprint(name)] = value
+	}
+	if _, err := d.Token(); err != nil { // the end of the object
+		return nil, err
+	}
+	if more, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%v after the object, want nothing", cmp.Or[any](err, more))
+	}
+	return all, nil
+}
 
 func paramNames(params []Param) string {
 	if len(params) == 0 {
@@ -132,15 +169,65 @@ func (p *Param) parse(text []byte) (any, error) {
 	case Any:
 		return slices.Clone(text), nil
 	}
-	return parseAs[map[string]float64](text)
+	return parseScalars(text)
 }
 
+// parseScalars reads numbers by name.
+func parseScalars(text []byte) (map[string]float64, error) {
+	given, err := object(text)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]float64{}
+	for name, value := range given {
+		if all[name], err = parseAs[float64](value); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// parseAs reads a value. A null, which the decoder would leave as it is, is none.
 func parseAs[T any](text []byte) (v T, err error) {
-	if bytes.Equal(text, []byte("null")) {
+	if null := []byte("null"); bytes.Equal(text, null) || text[0] == '[' && bytes.Contains(text, null) {
 		return v, fmt.Errorf("null")
 	}
 	err = json.Unmarshal(text, &v)
 	return v, err
+}
+
+// keepWhole remembers integers among the numbers of an argument that a float64 does not hold, by their positions.
+func (a Args) keepWhole(name string, text []byte) {
+	if len(text) > 0 && text[0] != '[' {
+		text = fmt.Appendf(nil, "[%s]", text)
+	}
+	var all []json.Number
+	if len(text) < len("[9007199254740993]") || json.Unmarshal(text, &all) != nil {
+		return
+	}
+	kept := map[int]int64{}
+	for i, n := range all {
+		if v, err := n.Int64(); err == nil && (v > 1<<53 || v < -1<<53) && (float64(v) >= 1<<63 || int64(float64(v)) != v) {
+			kept[i] = v
+		}
+	}
+	if len(kept) > 0 {
+		a[wholeOfArg(name)] = kept
+	}
+}
+
+// wholeOfArg is the name of what keepWhole keeps, which no parameter has.
+func wholeOfArg(name string) string { return name + " as integers" }
+
+// whole is the integers among the numbers of an argument that a float64 does not hold, by their positions.
+func (a Args) whole(name string) map[int]int64 { v, _ := a[wholeOfArg(name)].(map[int]int64); return v }
+
+// scalar is an argument that is a number which stands for one of the matrix's type.
+func (a Args) scalar(name string, m *matrix.Meta) (float64, error) {
+	if v, inexact := a.whole(name)[0]; inexact && m.DType == matrix.I64 {
+		return 0, fmt.Errorf("%s is %d, want a number that a float64 holds", name, v)
+	}
+	return a.Number(name), checkSize(name, a.Number(name), m)
 }
 
 // Has reports whether an optional argument was given.
@@ -176,11 +263,14 @@ func (a Args) Row(name string, m *matrix.Meta) (int64, error) {
 	return r, nil
 }
 
-// Rows is an argument that is a list of rows: all if it was left out or is empty.
+// Rows is an argument that is a list of rows: all if it was left out.
 func (a Args) Rows(name string, m *matrix.Meta) (Rows, error) {
-	list, _ := a[name].([]int64)
-	if len(list) == 0 {
+	list, given := a[name].([]int64)
+	switch {
+	case !given:
 		return Rows{All: true}, nil
+	case len(list) == 0:
+		return Rows{}, fmt.Errorf("%s is an empty list, want at least one row; all of them if it is left out", name)
 	}
 	list = slices.Clone(list)
 	slices.Sort(list)
@@ -224,5 +314,37 @@ func checkNumber(what string, v float64, m *matrix.Meta) error {
 	if !m.DType.Float() && !exactInt(v, m.DType) {
 		return fmt.Errorf("%s is %v, want a number of %v", what, v, m.DType)
 	}
+	return checkSize(what, v, m)
+}
+
+// checkSize tells that a number would be infinite in the matrix's type.
+func checkSize(what string, v float64, m *matrix.Meta) error {
+	if m.DType == matrix.F32 && math.IsInf(float64(float32(v)), 0) {
+		return fmt.Errorf("%s is %v, want a finite number of %v", what, v, m.DType)
+	}
 	return nil
+}
+
+// checkNumbers tells why one of a list of numbers cannot be the value of a cell.
+func (a Args) checkNumbers(name string, m *matrix.Meta) error {
+	exact := a.whole(name)
+	for i, v := range a.Numbers(name) {
+		if _, fits := exact[i]; fits && m.DType == matrix.I64 {
+			continue // float64(MaxInt64) would be beyond
+		}
+		if err := checkNumber(fmt.Sprintf("value %d", i), v, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// numberAt is a number of a list as one of the matrix's type.
+func numberAt[T kernel.Number](values []float64, exact map[int]int64, i int) T {
+	if v, ok := exact[i]; ok {
+		if n, same := any(v).(T); same {
+			return n
+		}
+	}
+	return T(values[i])
 }

@@ -15,6 +15,9 @@ var (
 		Params: []Param{{Name: "limit", Kind: Number, Default: "1e-11"}},
 		Bind: func(a Args, m *matrix.Meta) (*Call, error) {
 			limit := a.Number("limit")
+			if limit < 0 {
+				return nil, fmt.Errorf("limit is %v, want a number from 0 on", limit)
+			}
 			return &Call{
 				Reads: Rows{All: true}, Writes: Rows{All: true},
 				Part: func(v View) ([]byte, error) { return compressPart(v, limit) },
@@ -79,9 +82,10 @@ var compressPart = typed(compressAs[float64], compressAs[float32], compressAs[in
 
 func compressAs[T kernel.Number](v View, cells Cells[T], limit float64) ([]byte, error) {
 	rows := Rows{All: true}.In(v.At().Rows)
+	small := func(x T) bool { return float64(x) >= -limit && float64(x) <= limit }
 	err := cells.Apart(rows, true, func(c *Chunk[T]) error {
 		for i, x := range c.All {
-			if y := float64(x); y >= -limit && y <= limit {
+			if small(x) {
 				c.All[i] = 0
 			}
 		}
@@ -92,7 +96,10 @@ func compressAs[T kernel.Number](v View, cells Cells[T], limit float64) ([]byte,
 	}
 	absent := make([]T, len(rows))
 	for i, r := range rows {
-		absent[i] = cells.Value(r)
+		if absent[i] = cells.Value(r); small(absent[i]) {
+			absent[i] = 0
+			cells.SetValue(r, 0)
+		}
 	}
 	return nil, dropIf(cells, rows, func(cells []T) bool {
 		for i, x := range cells {
@@ -112,30 +119,36 @@ func diagonal(name, help string, params ...Param) Func {
 			if a.Has("values") && int64(len(values)) != min(m.Rows, m.Cols) {
 				return nil, fmt.Errorf("%d values, want %d", len(values), min(m.Rows, m.Cols))
 			}
-			for i, v := range values {
-				if err := checkNumber(fmt.Sprintf("value %d", i), v, m); err != nil {
-					return nil, err
-				}
+			if err := a.checkNumbers("values", m); err != nil {
+				return nil, err
 			}
 			if m.Layout == matrix.RowSparse && m.Init.Random() {
 				return nil, fmt.Errorf("a sparse matrix with random initial values, want one that begins with zeros")
 			}
-			return &Call{Writes: Rows{All: true}, Part: func(v View) ([]byte, error) { return diagonalPart(v, values) }}, nil
+			return &Call{Writes: Rows{All: true}, Part: func(v View) ([]byte, error) {
+				return diagonalPart(v, diagonalValues{values, a.whole("values")})
+			}}, nil
 		},
 	}
 }
 
+// diagonalValues are the values of a diagonal, and those of them that no float64 holds; nil: ones.
+type diagonalValues struct {
+	values []float64
+	exact  map[int]int64
+}
+
 var diagonalPart = typed(diagonalAs[float64], diagonalAs[float32], diagonalAs[int64], diagonalAs[int32])
 
-func diagonalAs[T kernel.Number](v View, cells Cells[T], values []float64) ([]byte, error) {
+func diagonalAs[T kernel.Number](v View, cells Cells[T], d diagonalValues) ([]byte, error) {
 	if _, err := clearAs(v, cells, Rows{All: true}); err != nil {
 		return nil, err
 	}
 	at, first := v.At(), v.Meta().ColLo
 	for r := at.Rows.Lo; r < at.Rows.Hi && first+r < at.Cols.Hi; r++ {
 		value := T(1)
-		if values != nil {
-			value = T(values[r])
+		if d.values != nil {
+			value = numberAt[T](d.values, d.exact, int(r))
 		}
 		err := columns(v, cells, r, []int64{first + r}, func(c *Chunk[T]) error {
 			c.Rows[0][0] = value

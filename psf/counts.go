@@ -1,6 +1,7 @@
 package psf
 
 import (
+	"fmt"
 	"math"
 
 	"thole.example/kernel"
@@ -20,6 +21,12 @@ var (
 				return nil, err
 			}
 			d := differing{[2]int64{x, y}, a.Number("tolerance")}
+			if d.tolerance < 0 || !m.DType.Float() && !exactInt(math.Floor(d.tolerance), m.DType) {
+				return nil, fmt.Errorf("tolerance is %v, want a number from 0 on, of %v", d.tolerance, m.DType)
+			}
+			if err := checkSize("tolerance", d.tolerance, m); err != nil {
+				return nil, err
+			}
 			return &Call{
 				Reads: RowSet(x, y), Together: true,
 				Part: func(v View) ([]byte, error) { return different(v, d) },

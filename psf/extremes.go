@@ -129,6 +129,9 @@ func mergeEdges[T kernel.Number](parts [][]byte, what extreme) (Answer, error) {
 		if text == nil {
 			return nil
 		}
+		if text[0] == 'n' {
+			return fmt.Errorf("null, want a number")
+		}
 		v, err := parseCell[T](text)
 		if err == nil {
 			all.add(v, v)
@@ -149,6 +152,9 @@ func mergeEdges[T kernel.Number](parts [][]byte, what extreme) (Answer, error) {
 	}
 	for _, e := range bands {
 		if e.Absent > 0 {
+			if e.Value == nil {
+				return nil, fmt.Errorf("psf: no value of %d absent columns", e.Absent)
+			}
 			if err := take(e.Value); err != nil {
 				return nil, fmt.Errorf("psf: an absent cell %.60q: %w", e.Value, err)
 			}

@@ -112,10 +112,25 @@ func (f formula) bind(a Args, m *matrix.Meta) (*Call, error) {
 		maps.Copy(with, a.Scalars("with"))
 	}
 	for _, s := range f.scalars {
-		with[s] = a.Number(s)
+		var err error
+		if with[s], err = a.scalar(s, m); err != nil {
+			return nil, err
+		}
 	}
-	if f.name == "divs" && with["s"] == 0 {
+	for _, s := range slices.Sorted(maps.Keys(with)) {
+		if err := checkSize(s, with[s], m); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case f.name == "divs" && with["s"] == 0:
 		return nil, fmt.Errorf("s is 0, want another number")
+	case f.name == "softthreshold" && with["t"] < 0:
+		return nil, fmt.Errorf("t is %v, want a number from 0 on", with["t"])
+	case f.name == "fill":
+		if err := checkNumber("value", with["value"], m); err != nil {
+			return nil, err
+		}
 	}
 	e, err := expr.Parse(text)
 	if err != nil {

@@ -23,12 +23,13 @@ func bringing(name, help string) Func {
 			{Name: "cols", Kind: Columns, Optional: true, Help: "the columns (default: the first ones)"},
 		},
 		Bind: func(a Args, m *matrix.Meta) (*Call, error) {
-			b := brought{how: name, values: map[int64]float64{}}
+			b := brought{how: name, at: map[int64]int{}, exact: a.whole("values")}
 			var err error
 			if b.row, err = a.Row("row", m); err != nil {
 				return nil, err
 			}
-			values := a.Numbers("values")
+			b.values = a.Numbers("values")
+			values := b.values
 			cols, given, err := a.Columns("cols", m)
 			switch {
 			case err != nil:
@@ -38,16 +39,16 @@ func bringing(name, help string) Func {
 			case int64(len(values)) > m.Cols:
 				return nil, fmt.Errorf("%d values, want at most %d, one for each column", len(values), m.Cols)
 			}
-			for i, v := range values {
-				if err := checkNumber(fmt.Sprintf("value %d", i), v, m); err != nil {
-					return nil, err
-				}
+			if err := a.checkNumbers("values", m); err != nil {
+				return nil, err
+			}
+			for i := range values {
 				col := m.ColLo + int64(i)
 				if given {
 					col = cols[i]
 				}
 				b.cols = append(b.cols, col)
-				b.values[col] = v
+				b.at[col] = i
 			}
 			return &Call{Reads: RowSet(b.row), Writes: RowSet(b.row), Part: func(v View) ([]byte, error) { return bring(v, b) }}, nil
 		},
@@ -59,7 +60,9 @@ type brought struct {
 	how    string
 	row    int64
 	cols   []int64
-	values map[int64]float64
+	at     map[int64]int // of a column the position of its value
+	values []float64
+	exact  map[int]int64 // by position: integers that no float64 holds
 }
 
 var bring = typed(bringAs[float64], bringAs[float32], bringAs[int64], bringAs[int32])
@@ -68,7 +71,7 @@ func bringAs[T kernel.Number](v View, cells Cells[T], b brought) ([]byte, error)
 	return nil, columns(v, cells, b.row, b.cols, func(c *Chunk[T]) error {
 		row := c.Rows[0]
 		for i := range row {
-			x := T(b.values[c.Column(i)])
+			x := numberAt[T](b.values, b.exact, b.at[c.Column(i)])
 			switch b.how {
 			case "put":
 				row[i] = x

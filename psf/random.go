@@ -31,12 +31,12 @@ var (
 	gain   = Param{Name: "gain", Kind: Number, Default: "1"}
 )
 
-// drawing is numbers at + scale*u for a uniform u in [0,1), or a normal one.
+// drawing is numbers at + scale*u: for a uniform u in [0,1) those in [at, high), or normal ones.
 type drawing struct {
-	normal    bool
-	at, scale float64
-	seed      uint64
-	rows      []int64
+	normal          bool
+	at, scale, high float64
+	seed            uint64
+	rows            []int64
 }
 
 func between(low, high string) func(a Args) (drawing, error) {
@@ -45,8 +45,40 @@ func between(low, high string) func(a Args) (drawing, error) {
 		if !(lo <= hi) || math.IsInf(hi-lo, 0) {
 			return drawing{}, fmt.Errorf("numbers from %v to %v, want a range of finite width", lo, hi)
 		}
-		return drawing{at: lo, scale: hi - lo}, nil
+		return drawing{at: lo, scale: hi - lo, high: hi}, nil
 	}
+}
+
+// fit makes the range that of the type's numbers in it, and tells if there are none.
+func (d *drawing) fit(m *matrix.Meta) error {
+	low, most := d.at, math.MaxFloat64
+	switch m.DType {
+	case matrix.F32:
+		most = math.MaxFloat32
+		low = atLeast[float32](low)
+	case matrix.I64:
+		most = 1 << 63
+	case matrix.I32:
+		most = 1 << 31
+	}
+	if !m.DType.Float() && !d.normal {
+		low = math.Ceil(low)
+	}
+	switch {
+	case !(math.Abs(d.at) <= most && math.Abs(d.scale) <= math.MaxFloat64 && math.Abs(d.high) <= most):
+		return fmt.Errorf("random numbers around %v, %v wide, want numbers of %v", d.at, d.scale, m.DType)
+	case d.normal:
+		return nil
+	case d.scale == 0 && (m.DType.Float() || low == d.at && low < most):
+		return nil // all are one number
+	case !(low < d.high):
+		return fmt.Errorf("no number of %v in [%v,%v)", m.DType, d.at, d.high)
+	}
+	if !m.DType.Float() {
+		d.at, d.high = low, math.Ceil(d.high)
+		d.scale = d.high - d.at
+	}
+	return nil
 }
 
 func normalOf(a Args) (drawing, error) {
@@ -60,8 +92,11 @@ func normalOf(a Args) (drawing, error) {
 func fanned(normal, out bool) func(a Args) (drawing, error) {
 	return func(a Args) (drawing, error) {
 		in, more := a.Number("fanin"), a.Number("fanout")
-		if !(in > 0) || out && !(more > 0) {
+		switch {
+		case !(in > 0) || out && !(more > 0):
 			return drawing{}, fmt.Errorf("fanin %v, fanout %v, want numbers above 0", in, more)
+		case a.Number("gain") < 0:
+			return drawing{}, fmt.Errorf("gain is %v, want a number from 0 on", a.Number("gain"))
 		}
 		std := a.Number("gain") / math.Sqrt(in)
 		if out {
@@ -71,7 +106,7 @@ func fanned(normal, out bool) func(a Args) (drawing, error) {
 			return drawing{normal: true, scale: std}, nil
 		}
 		bound := math.Sqrt(3) * std
-		return drawing{at: -bound, scale: 2 * bound}, nil
+		return drawing{at: -bound, scale: 2 * bound, high: bound}, nil
 	}
 }
 
@@ -81,6 +116,9 @@ func randomOf(name, help string, law func(a Args) (drawing, error), params ...Pa
 		Name: name, Help: help, Params: append(params, seed, storedParam),
 		Bind: func(a Args, m *matrix.Meta) (*Call, error) {
 			d, err := law(a)
+			if err == nil {
+				err = d.fit(m)
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -122,15 +160,33 @@ func drawAs[T kernel.Number](v View, cells Cells[T], d drawing) ([]byte, error) 
 	})
 }
 
-// drawn is the number of a cell. A uniform one stays below the upper end, also where rounding would reach it; integers are
-// rounded down.
+// drawn is the number of a cell. A uniform one stays in its range, also where rounding would leave it; integers are whole
+// numbers of the range, or the nearest to a normal number.
 func drawn[T kernel.Number](d *drawing, u float64) T {
-	x := T(d.at + d.scale*u)
-	if half := 0.5; T(half) == 0 {
-		return narrow[T](math.Floor(d.at + d.scale*u))
+	x := d.at + float64(d.scale*u) // rounded twice on every machine
+	switch half := 0.5; {
+	case d.normal && T(half) == 0:
+		return narrow[T](x)
+	case d.normal || d.scale == 0:
+		return T(x)
+	case T(half) == 0:
+		if x = math.Floor(x); x >= d.high {
+			x = lower(d.high)
+		}
+		return narrow[T](math.Floor(x))
+	case float64(T(x)) >= d.high:
+		return lower(T(d.high)) // which is not below d.high
+	case float64(T(x)) < d.at:
+		return T(atLeast[T](d.at))
 	}
-	if top := d.at + d.scale; !d.normal && d.scale > 0 && float64(x) >= top {
-		return lower(T(top))
+	return T(x)
+}
+
+// atLeast is the number in the type, or the next larger one there if rounding would make it less.
+func atLeast[T kernel.Number](x float64) float64 {
+	v := T(x)
+	if float64(v) < x {
+		return -float64(lower(-v))
 	}
-	return x
+	return float64(v)
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
+	"sort"
 
 	"thole.example/kernel"
 	"thole.example/matrix"
@@ -51,7 +53,8 @@ type binning struct {
 	rows   []int64
 }
 
-// Histogram is the answer of histogram: bin i has the cells from Min + i*Width on, below Min + (i+1)*Width.
+// Histogram is the answer of histogram: bin i has the cells from Min + i*Width on, below Min + (i+1)*Width. A count that is
+// beyond int64, as of the absent cells of many rows, is the largest int64.
 type Histogram struct {
 	Min   float64 `json:"min"`
 	Width float64 `json:"width"`
@@ -66,49 +69,60 @@ var bins = typed(binsAs[float64], binsAs[float32], binsAs[int64], binsAs[int32])
 func binsAs[T kernel.Number](v View, cells Cells[T], h binning) ([]byte, error) {
 	counts := make([]int64, h.bins+3)
 	err := cells.Apart(h.rows, false, func(c *Chunk[T]) error {
-		countBins(&h, counts, c.All, 1)
+		countBins(&h, counts, c.All)
 		return nil
 	})
-	if n := v.Absent(); n != 0 {
-		for _, r := range h.rows {
-			countBins(&h, counts, []T{cells.Value(r)}, n)
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(counts)
+	out := newTally(v)
+	out.Stored = filled(counts)
+	if v.Meta().Layout == matrix.RowSparse {
+		clear(counts)
+		for _, r := range h.rows {
+			countBins(&h, counts, []T{cells.Value(r)})
+		}
+		out.Rows = filled(counts)
+	}
+	return json.Marshal(out)
 }
 
-// countBins counts cells n times: in their bins, and after those below, above and as no number. The last bin has its upper end.
-func countBins[T kernel.Number](h *binning, counts []int64, row []T, n int64) {
-	scale := float64(h.bins) / (h.hi - h.lo)
+// filled is the bins that are not empty.
+func filled(counts []int64) (some [][2]int64) {
+	for b, n := range counts {
+		if n != 0 {
+			some = append(some, [2]int64{int64(b), n})
+		}
+	}
+	return some
+}
+
+// countBins counts cells: in their bins, and after those below, above and as no number. The last bin has its upper end.
+func countBins[T kernel.Number](h *binning, counts []int64, row []T) {
+	width, n := h.hi-h.lo, float64(h.bins)
 	under, over, none := h.bins, h.bins+1, h.bins+2
 	for _, v := range row {
-		x := float64(v)
-		switch at := (x - h.lo) * scale; {
+		switch x := float64(v); {
 		case x >= h.lo && x <= h.hi:
-			counts[min(int(at), h.bins-1)] += n
+			counts[min(int((x-h.lo)/width*n), h.bins-1)]++
 		case x < h.lo:
-			counts[under] += n
+			counts[under]++
 		case x > h.hi:
-			counts[over] += n
+			counts[over]++
 		default:
-			counts[none] += n
+			counts[none]++
 		}
 	}
 }
 
 func mergeBins(parts [][]byte, h binning) (Answer, error) {
+	counts, err := mergeTallies(parts, 0, int64(h.bins)+3)
+	if err != nil {
+		return nil, err
+	}
 	all := make([]int64, h.bins+3)
-	for _, p := range parts {
-		var counts []int64
-		if err := json.Unmarshal(p, &counts); err != nil || len(counts) != len(all) {
-			return nil, fmt.Errorf("psf: an answer %.60q of %d counts, want %d", p, len(counts), len(all))
-		}
-		for i, n := range counts {
-			all[i] += n
-		}
+	for b, n := range counts {
+		all[b] = n.whole()
 	}
 	return answerOf(Histogram{h.lo, (h.hi - h.lo) / float64(h.bins), all[:h.bins], all[h.bins], all[h.bins+1], all[h.bins+2]})
 }
@@ -150,117 +164,109 @@ type sketching struct {
 	bits uint
 }
 
-// tally is how many cells are in a bin; bins ascend with the numbers in them.
-type tally struct {
-	bin   uint64
-	count int64
-}
-
-// sketch answers with pairs of bin and count, ascending.
+// sketch counts cells by bin.
 var sketch = typed(sketchAs[float64], sketchAs[float32], sketchAs[int64], sketchAs[int32])
 
 func sketchAs[T kernel.Number](v View, cells Cells[T], s sketching) ([]byte, error) {
-	counts := map[uint64]int64{}
-	last, run := uint64(0), int64(0) // neighbours are often alike
-	add := func(x float64, n int64) {
-		b := binOf(x, s.bits)
+	counts := map[int64]int64{}
+	last, run := int64(0), int64(0) // neighbours are often alike
+	add := func(x T) {
+		if x != x {
+			return
+		}
+		b := binOf(float64(x), s.bits)
 		if b != last {
 			counts[last] += run
 			last, run = b, 0
 		}
-		run += n
+		run++
+	}
+	take := func() [][2]int64 {
+		counts[last] += run
+		run = 0
+		out := make([][2]int64, 0, len(counts))
+		for b, n := range counts {
+			if n != 0 {
+				out = append(out, [2]int64{b, n})
+			}
+		}
+		slices.SortFunc(out, func(a, b [2]int64) int { return cmp.Compare(a[0], b[0]) })
+		clear(counts)
+		return out
 	}
 	err := cells.Apart(s.rows, false, func(c *Chunk[T]) error {
 		for _, x := range c.All {
-			if x == x {
-				add(float64(x), 1)
-			}
+			add(x)
 		}
 		return nil
 	})
-	if n := v.Absent(); n != 0 {
-		for _, r := range s.rows {
-			add(float64(cells.Value(r)), n)
-		}
-	}
-	counts[last] += run
 	if err != nil {
 		return nil, err
 	}
-	out := make([][2]int64, 0, len(counts))
-	for b, n := range counts {
-		if n != 0 {
-			out = append(out, [2]int64{int64(b), n})
+	out := newTally(v)
+	out.Stored = take()
+	if v.Meta().Layout == matrix.RowSparse {
+		for _, r := range s.rows {
+			add(cells.Value(r))
 		}
+		out.Rows = take()
 	}
-	slices.SortFunc(out, func(a, b [2]int64) int { return slices.Compare(a[:], b[:]) })
 	return json.Marshal(out)
 }
 
-// binOf is the bin of a number: its sign, exponent and first bits of the mantissa, in the order of numbers. Both zeros are in
-// one bin of their own.
-func binOf(x float64, bits uint) uint64 {
-	const middle = 1 << 62
+// zeroBin is the bin of both zeros; those of numbers below zero are below it.
+const zeroBin = 1 << 62
+
+// binOf is the bin of a number: its sign, exponent and first bits of the mantissa, in the order of numbers.
+func binOf(x float64, bits uint) int64 {
 	if x == 0 {
-		return middle
+		return zeroBin
 	}
-	magnitude := math.Float64bits(math.Abs(x))>>(52-bits) + 1
+	magnitude := int64(math.Float64bits(math.Abs(x))>>(52-bits)) + 1
 	if x < 0 {
-		return middle - magnitude
+		return zeroBin - magnitude
 	}
-	return middle + magnitude
+	return zeroBin + magnitude
 }
 
 // inBin is a number in the middle of the bin.
-func inBin(b uint64, bits uint) float64 {
-	const middle = 1 << 62
-	at := func(magnitude uint64) float64 {
-		lo := (magnitude - 1) << (52 - bits)
+func inBin(b int64, bits uint) float64 {
+	at := func(magnitude int64) float64 {
+		lo := uint64(magnitude-1) << (52 - bits)
 		if v := math.Float64frombits(lo); math.IsInf(v, 0) {
 			return v
 		}
 		return math.Float64frombits(lo | 1<<(51-bits))
 	}
 	switch {
-	case b > middle:
-		return at(b - middle)
-	case b < middle:
-		return -at(middle - b)
+	case b > zeroBin:
+		return at(b - zeroBin)
+	case b < zeroBin:
+		return -at(zeroBin - b)
 	}
 	return 0
 }
 
 func mergeSketches(parts [][]byte, ranks []float64, bits uint) (Answer, error) {
-	counts, total := map[uint64]int64{}, int64(0)
-	for _, p := range parts {
-		var some [][2]int64
-		if err := json.Unmarshal(p, &some); err != nil {
-			return nil, fmt.Errorf("psf: an answer %.60q: %w", p, err)
-		}
-		for _, t := range some {
-			counts[uint64(t[0])] += t[1]
-			total += t[1]
-		}
+	counts, err := mergeTallies(parts, binOf(math.Inf(-1), bits), binOf(math.Inf(1), bits)+1)
+	if err != nil {
+		return nil, err
 	}
-	all := make([]tally, 0, len(counts))
-	for b, n := range counts {
-		if n > 0 {
-			all = append(all, tally{b, n})
-		}
+	all := slices.Sorted(maps.Keys(counts))
+	upTo := make([]cellCount, len(all)) // cells in the bins up to one
+	total := cellCount{}
+	for i, b := range all {
+		total.add(counts[b])
+		upTo[i] = total
 	}
-	slices.SortFunc(all, func(a, b tally) int { return cmp.Compare(a.bin, b.bin) })
-	if total <= 0 || len(all) == 0 {
+	if total == (cellCount{}) {
 		return Answer("null"), nil
 	}
 	out := make([]num, len(ranks))
 	for i, q := range ranks {
-		at := int64(math.Ceil(q*float64(total))) - 1 // the rank from 0 on
-		for _, t := range all {
-			out[i] = num(inBin(t.bin, bits))
-			if at -= t.count; at < 0 {
-				break
-			}
-		}
+		need := total.part(q)
+		at := sort.Search(len(all), func(i int) bool { return !upTo[i].less(need) })
+		out[i] = num(inBin(all[at], bits))
 	}
 	return answerOf(out)
 }

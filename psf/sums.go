@@ -11,11 +11,11 @@ import (
 // The sums are exact, and rounded once: their results have the same bits however the matrix is cut. The partitions answer with
 // accumulators.
 var (
-	sum = sumOf("sum", "sum of all cells", plain, whole)
+	sum = sumOf("sum", "sum of all cells", plain)
 	// asum is the norm l1.
-	asum = sumOf("asum", "sum of the magnitudes of all cells", magnitude, whole)
-	// nrm2 is the Euclidean norm.
-	nrm2 = sumOf("nrm2", "Euclidean norm of all cells", square, func(e *kernel.Exact) any { return num(math.Sqrt(e.Value())) })
+	asum = sumOf("asum", "sum of the magnitudes of all cells", magnitude)
+	// nrm2 is the Euclidean norm: the root of the exact sum of squares, which may be beyond float64.
+	nrm2 = sumOf("nrm2", "Euclidean norm of all cells", square)
 	dot  = Func{
 		Name: "dot", Help: "inner product of two rows",
 		Params: []Param{{Name: "row1", Kind: Row}, {Name: "row2", Kind: Row}},
@@ -57,7 +57,7 @@ const (
 )
 
 // sumOf is a get function that adds up something of the cells of rows.
-func sumOf(name, help string, what summand, finish func(e *kernel.Exact) any) Func {
+func sumOf(name, help string, what summand) Func {
 	return Func{
 		Name: name, Help: help, Params: []Param{rowsParam},
 		Bind: func(a Args, m *matrix.Meta) (*Call, error) {
@@ -69,18 +69,15 @@ func sumOf(name, help string, what summand, finish func(e *kernel.Exact) any) Fu
 				Reads: rows,
 				Part:  func(v View) ([]byte, error) { return addUp(v, summing{rows.In(v.At().Rows), what}) },
 				Merge: func(parts [][]byte) (Answer, error) {
-					if what != square && !m.DType.Float() {
-						finish = wholeOf(m)
+					if what == square {
+						return mergeExact(parts, func(e *kernel.Exact) any { return num(e.Root()) })
 					}
-					return mergeExact(parts, finish)
+					return mergeExact(parts, wholeOf(m))
 				},
 			}, nil
 		},
 	}
 }
-
-// whole is the sum as a float64.
-func whole(e *kernel.Exact) any { return num(e.Value()) }
 
 // wholeOf is the sum as the matrix's numbers are: of integers an int64 if it is one.
 func wholeOf(m *matrix.Meta) func(e *kernel.Exact) any {
@@ -88,7 +85,7 @@ func wholeOf(m *matrix.Meta) func(e *kernel.Exact) any {
 		if n, ok := e.Int(); ok && !m.DType.Float() {
 			return n
 		}
-		return whole(e)
+		return num(e.Value())
 	}
 }
 

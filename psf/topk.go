@@ -39,13 +39,13 @@ var topk = Func{
 			Merge: func(parts [][]byte) (Answer, error) {
 				switch m.DType {
 				case matrix.F64:
-					return mergeTop[float64](parts, int(k), a.Flag("abs"))
+					return mergeTop[float64](m, parts, int(k), a.Flag("abs"))
 				case matrix.F32:
-					return mergeTop[float32](parts, int(k), a.Flag("abs"))
+					return mergeTop[float32](m, parts, int(k), a.Flag("abs"))
 				case matrix.I64:
-					return mergeTop[int64](parts, int(k), a.Flag("abs"))
+					return mergeTop[int64](m, parts, int(k), a.Flag("abs"))
 				}
-				return mergeTop[int32](parts, int(k), a.Flag("abs"))
+				return mergeTop[int32](m, parts, int(k), a.Flag("abs"))
 			},
 		}, nil
 	},
@@ -151,7 +151,7 @@ func (f *finalists[T]) take(p peak[T]) {
 }
 
 // cut keeps the first k. Another cell that is only equal to the last of them may still come before it, so the limit is the
-// next lower number.
+// next lower number; where there is none, all cells are looked at.
 func (f *finalists[T]) cut() {
 	slices.SortFunc(f.cells, first[T](f.abs))
 	if len(f.cells) < f.k {
@@ -159,12 +159,20 @@ func (f *finalists[T]) cut() {
 	}
 	f.cells = f.cells[:f.k]
 	if f.k > 0 {
-		last := f.cells[f.k-1].value
-		if f.abs && last < 0 {
-			last = -last
-		}
-		f.limit, f.full = lower(last), true
+		f.limit, f.full = f.below(f.cells[f.k-1].value)
 	}
+}
+
+// below is a limit that cells equal to the last one are above, if there is such a number.
+func (f *finalists[T]) below(last T) (limit T, ok bool) {
+	if f.abs && last < 0 {
+		if last == -last {
+			return -(last + 1), true // the largest integer: the magnitude of the least one is above it
+		}
+		last = -last
+	}
+	limit = lower(last)
+	return limit, limit < last
 }
 
 // lower is the next lower number; the least one itself, which nothing is above that was not there before.
@@ -182,14 +190,20 @@ func lower[T kernel.Number](v T) T {
 	return v
 }
 
-func mergeTop[T kernel.Number](parts [][]byte, k int, abs bool) (Answer, error) {
+func mergeTop[T kernel.Number](m *matrix.Meta, parts [][]byte, k int, abs bool) (Answer, error) {
 	var all []peak[T]
 	for _, p := range parts {
 		var places []Place
 		if err := json.Unmarshal(p, &places); err != nil {
 			return nil, fmt.Errorf("psf: an answer %.60q: %w", p, err)
 		}
+		if len(places) > k {
+			return nil, fmt.Errorf("psf: an answer of %d cells, want at most %d", len(places), k)
+		}
 		for _, at := range places {
+			if whole := m.Rect(); !whole.Rows.Has(at.Row) || !whole.Cols.Has(at.Col) || len(at.Value) == 0 || at.Value[0] == 'n' {
+				return nil, fmt.Errorf("psf: an answer of cell %.60q in row %d column %d, want a number in %v", at.Value, at.Row, at.Col, whole)
+			}
 			v, err := parseCell[T](at.Value)
 			if err != nil {
 				return nil, fmt.Errorf("psf: an answer %.60q: %w", at.Value, err)

@@ -236,9 +236,9 @@ func (k *keyed[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 // Value implements psf.Cells. Row 0 of the slab, which stands for all columns that are not there, has these values.
 func (k *keyed[T]) Value(row int64) T { return k.slab.val[row-k.at.Rows.Lo] }
 
-// SetValue implements psf.Cells.
+// SetValue implements psf.Cells. A zero is +0: that of a row is the same whether the values of others are kept or not.
 func (k *keyed[T]) SetValue(row int64, v T) {
-	k.slab.val[row-k.at.Rows.Lo] = v
+	k.slab.val[row-k.at.Rows.Lo] = v + 0
 	k.valued = slices.ContainsFunc(k.slab.row(0)[:k.rows], func(v T) bool { return v != 0 })
 }
 
