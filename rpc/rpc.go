@@ -14,6 +14,7 @@ import (
 	"context"
 	"io"
 
+	"thole.example/access"
 	"thole.example/matrix"
 )
 
@@ -130,6 +131,8 @@ type Result struct {
 type Peer struct {
 	Name string // address or name of the other side
 	Gone <-chan struct{}
+	// Grant is what the peer may do; nil: everything, as nobody asked who it is.
+	Grant *access.Grant
 	// State is the handler's: what it knows of the connection. Serve alone reads and sets it.
 	State any
 }

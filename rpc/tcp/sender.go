@@ -282,7 +282,7 @@ func (s *sender) next() [][]byte {
 	for _, b := range s.left {
 		b = b[:min(len(b), portion-size)]
 		s.vec = append(s.vec, b)
-		if size += len(b); size == portion || len(s.vec) == slices {
+		if size += len(b); size == portion || len(s.vec) == sliceLimit {
 			break
 		}
 	}

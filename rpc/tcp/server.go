@@ -27,6 +27,8 @@ type listener struct {
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*session]struct{}
+	unknown  []*session    // that have not greeted, the oldest first
+	told     quota         // of what is said of strangers in the log
 	clients  atomic.Uint64 // met so far, to name those without an address
 }
 
@@ -117,11 +119,13 @@ func (l *listener) join(s *session) bool {
 		return false
 	}
 	l.sessions[s] = struct{}{}
+	l.crowd(s)
 	l.work.Go(func() {
 		s.run()
 		l.mu.Lock()
+		defer l.mu.Unlock()
 		delete(l.sessions, s)
-		l.mu.Unlock()
+		l.forget(s)
 	})
 	return true
 }

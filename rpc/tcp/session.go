@@ -2,11 +2,13 @@ package tcp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"thole.example/budget"
 	"thole.example/rpc"
@@ -36,6 +38,9 @@ type session struct {
 }
 
 func newSession(l *listener, nc net.Conn) *session {
+	if l.ServerTLS != nil {
+		nc = &link{tls.Server(nc, l.ServerTLS)}
+	}
 	s := &session{l: l, nc: nc, gone: make(chan struct{}), running: map[uint64]*rpc.Exchange{}, eased: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(l.base)
 	s.out = newSender(nc, !l.NoChecksum, s.ease)
@@ -64,10 +69,20 @@ func (s *session) run() {
 func (s *session) serve() error {
 	addr := s.l.clientAddr(s.nc)
 	s.peer = rpc.Peer{Name: addr, Gone: s.gone}
-	theirs, err := s.l.welcome(s.nc, "client "+addr)
+	if err := s.nc.SetDeadline(time.Now().Add(s.l.Timeout)); err != nil {
+		return err
+	}
+	if err := s.secure("client " + addr); err != nil {
+		return err
+	}
+	theirs, grant, err := s.l.welcome(s.nc, "client "+addr)
 	if err != nil {
 		return err
 	}
+	if !s.l.known(s) {
+		return net.ErrClosed
+	}
+	s.peer.Grant = grant
 	s.in = newReader(s.ctx, s.nc, s.l.FrameLimit, s.l.Ledger)
 	s.in.before, s.in.mapped = s.out.flush, true
 	s.greeted.Store(true)
@@ -80,7 +95,10 @@ func (s *session) serve() error {
 	}
 	p := newPulse(s.l.Network, theirs, s.in, s.out, s.queue)
 	s.work.Go(func() {
-		if err := p.watch(s.gone); err != nil {
+		switch err := p.watch(s.gone, grant.Gone()); {
+		case err == errRevoked:
+			s.end(err)
+		case err != nil:
 			s.tell(&silence{err})
 			s.end(&silence{err})
 		}
@@ -102,7 +120,9 @@ func (s *session) tell(why error) {
 	var broken *breach
 	var shake *HandshakeError
 	var silent *silence
-	if errors.As(why, &broken) || errors.As(why, &shake) || errors.As(why, &silent) {
+	switch {
+	case errors.As(why, &shake) && !s.l.mayTell():
+	case errors.As(why, &broken) || errors.As(why, &shake) || errors.As(why, &silent):
 		s.l.Log.Warn("rpc: connection ended", "at", s.l.addr, "client", s.peer.Name, "err", why)
 	}
 }
@@ -121,7 +141,7 @@ func (s *session) end(why error) {
 	closing := errors.Is(why, rpc.ErrClosed)
 	errors.As(why, &broken)
 	errors.As(why, &silent)
-	if s.greeted.Load() && (broken != nil || silent != nil || closing) {
+	if s.greeted.Load() && (broken != nil || silent != nil || closing || why == errRevoked) {
 		s.out.lastWords(why)
 		if broken != nil {
 			linger(s.nc)
