@@ -13,6 +13,7 @@ package rpc
 import (
 	"context"
 	"io"
+	"time"
 
 	"thole.example/access"
 	"thole.example/matrix"
@@ -157,6 +158,12 @@ type Urgent interface {
 // them. Size is called by the goroutine that calls Serve, before it; 0: few.
 type Sizer interface {
 	Size(x *Exchange) int64
+}
+
+// Pacer is a handler that bounds how many requests come in a time. Pace is called once for each request, by the goroutine that
+// calls Serve for the connection, before it, with no lock; the network does not read the connection for so long.
+type Pacer interface {
+	Pace(from *Peer) time.Duration
 }
 
 // Conn is a connection to a server. Many calls may be under way; requests arrive in the order in which Start was called.

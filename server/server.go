@@ -33,6 +33,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"thole.example/access"
 	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/format"
@@ -47,6 +48,8 @@ type Server struct {
 	Bucket blob.Bucket    // where models are saved and loaded; names in requests are names within it
 	Log    *slog.Logger   // nil: nothing is logged
 	Ledger *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
+
+	JobLimits access.Limits // of each job, whoever's it is
 
 	Scratch string // folder for deltas that wait and have no room in memory; "": the system's temporary one
 
@@ -69,6 +72,10 @@ func (s *Server) now() time.Duration {
 
 // Serve implements rpc.Handler.
 func (s *Server) Serve(x *rpc.Exchange) {
+	if err := allowed(x); err != nil {
+		x.Fail(err)
+		return
+	}
 	if x.Op == rpc.OpJoin {
 		s.join(x)
 		return
@@ -180,6 +187,7 @@ func (p *partition) close() {
 	}
 	p.shard = nil
 	p.bytes.Release()
+	p.of.accounts.add(-p.counted.Swap(0), -1)
 }
 
 func (s *Server) logger() *slog.Logger {

@@ -32,6 +32,7 @@ type store struct {
 	choice     rpc.NonFinite // what becomes of values that are not finite
 	nonFinite  int64         // parts of pushes with such values; the job's mailbox counts
 	reserved   budget.Charge // of dense partitions, until they are made
+	accounts   accounts
 }
 
 // store is the matrix of the number.

@@ -43,7 +43,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"truncate": truncate, "usage": usage, "examples": helpExamples, "full": full, "status": status,
-			"differ": differ, "weights": weights,
+			"differ": differ, "weights": weights, "certificates": certificates, "await": await,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {

@@ -21,7 +21,7 @@ import (
 
 func serverCommand(e *env) *cobra.Command {
 	var o serverOptions
-	size, quiet, tied := "", false, false
+	size, quiet, tied, asJSON := "", false, false, false
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "Run a parameter server",
@@ -34,6 +34,9 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 				level = slog.LevelWarn
 			}
 			log := slog.New(tint.NewTextHandler(e.err, &tint.Options{Level: level, NoColor: !terminal(e.err), TimeFormat: time.DateTime}))
+			if asJSON {
+				log = slog.New(slog.NewJSONHandler(e.err, &slog.HandlerOptions{Level: level}))
+			}
 			var err error
 			if o.ledger, err = memoryBound(size); err != nil {
 				return err
@@ -52,6 +55,8 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 	c.Flags().StringVar(&o.scratch, "scratch", "", "folder for deltas that wait for their clock when memory is short "+
 		"(default: the system's for temporary files)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
+	c.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
+	o.guard.flags(c.Flags())
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
 	c.Flags().BoolVar(&tied, tiedFlag, false, "end when the standard input ends")
 	_ = c.Flags().MarkHidden(tiedFlag) // it is there
@@ -77,6 +82,7 @@ type serverOptions struct {
 	listen, store, scratch string
 	ledger                 *budget.Ledger
 	noChecksum             bool
+	guard                  guard
 }
 
 // folder checks that a flag names a folder.
@@ -106,10 +112,18 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	s.Scratch = o.scratch
-	l, err := (&tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}).Listen(ctx, o.listen, s)
+	if s.JobLimits, err = o.guard.limits(); err != nil {
+		return err
+	}
+	n := &tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
+	if err := o.guard.secure(ctx, n, log); err != nil {
+		return err
+	}
+	l, err := n.Listen(ctx, o.listen, s)
 	if err != nil {
 		return err
 	}
+	o.guard.warn(l.Addr(), log)
 	go s.Relieve(ctx)
 	if o.ledger != nil {
 		go boundHeap(ctx, o.ledger.Total())

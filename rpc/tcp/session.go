@@ -209,6 +209,9 @@ func (s *session) request(h head) error {
 	if err := s.await(); err != nil {
 		return err
 	}
+	if err := s.pace(); err != nil {
+		return err
+	}
 	body, err := s.in.body(h)
 	q := (*rpc.Request)(nil)
 	switch {
@@ -272,6 +275,28 @@ func (s *session) await() error {
 		case <-s.gone:
 			return net.ErrClosed
 		}
+	}
+}
+
+// pace waits as long as the handler says that the next request has to.
+func (s *session) pace() error {
+	p, ok := s.l.handler.(rpc.Pacer)
+	if !ok {
+		return nil
+	}
+	wait := p.Pace(&s.peer)
+	if wait <= 0 {
+		return nil
+	}
+	s.in.pause(noRoom)
+	defer s.in.resume()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-s.gone:
+		return net.ErrClosed
 	}
 }
 

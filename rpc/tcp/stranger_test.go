@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"thole.example/access"
+	"thole.example/rpc"
 )
 
 // Many connections that drip bytes of a greeting, of TLS or of nothing cost little, and no more of them are kept than the bound;
@@ -173,6 +174,36 @@ func FuzzProve(f *testing.F) {
 		}
 		if <-done == nil {
 			t.Errorf("%x proved a token", b)
+		}
+	})
+}
+
+// pacer lets each request wait for a second.
+type pacer struct{ handler }
+
+func (pacer) Pace(*rpc.Peer) time.Duration { return time.Second }
+
+// The network keeps requests waiting as the handler says, longer than the timeout of silence too, and nobody is blamed.
+func TestPace(t *testing.T) {
+	inBubble(t, Network{Timeout: 3 * time.Second}, pacer{echo}, func(b *bubble) {
+		c := b.dial(Network{Timeout: 3 * time.Second}, relay{})
+		began := time.Now()
+		var calls []*rpc.Call
+		for range 10 {
+			calls = append(calls, c.Start(b.Context(), &rpc.Request{}))
+		}
+		for _, call := range calls {
+			r, err := call.Wait(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			r.Release()
+		}
+		if d := time.Since(began); d < 10*time.Second || d > 11*time.Second {
+			b.Errorf("10 requests at one a second took %v", d)
+		}
+		if err := c.Close(); err != nil {
+			b.Error(err)
 		}
 	})
 }
