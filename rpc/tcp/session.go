@@ -28,6 +28,7 @@ type session struct {
 	greeted atomic.Bool
 	last    uint64         // number of the latest request; the reader's
 	queue   *budget.Credit // of answers
+	meter   *rpc.Meter     // from the greeting on
 	owed    atomic.Int64   // bytes taken for answers that are not there yet
 	eased   chan struct{}  // gets a token when the window, or the room for answers, may have become larger
 	answer  func(*rpc.Exchange, *rpc.Response, error)
@@ -60,6 +61,9 @@ func (s *session) ease() {
 // run serves the connection until it ends.
 func (s *session) run() {
 	why := s.serve()
+	if s.meter == nil {
+		s.l.refusals.connection(why)
+	}
 	s.tell(why)
 	s.end(why)
 	s.work.Wait()
@@ -79,10 +83,10 @@ func (s *session) serve() error {
 	if err != nil {
 		return err
 	}
+	s.peer.Grant = grant
 	if !s.l.known(s) {
 		return net.ErrClosed
 	}
-	s.peer.Grant = grant
 	s.in = newReader(s.ctx, s.nc, s.l.FrameLimit, s.l.Ledger)
 	s.in.before, s.in.mapped = s.out.flush, true
 	s.greeted.Store(true)
@@ -226,7 +230,7 @@ func (s *session) request(h head) error {
 		return err
 	}
 	x := rpc.NewExchange(q, &s.peer, s.answer)
-	x.ID = h.id
+	x.ID, x.Began = h.id, s.l.now()
 	if !s.add(x) {
 		x.Fail(rpc.ErrLost)
 		return net.ErrClosed
@@ -336,6 +340,10 @@ func (s *session) answered(x *rpc.Exchange, r *rpc.Response, err error) {
 	alone := len(s.running) == 0
 	s.mu.Unlock()
 	s.owed.Add(-x.Reserved())
+	s.meter.Count(x.Op, err != nil, s.l.now()-x.Began)
+	if err != nil {
+		s.l.refusals.request(err)
+	}
 	if full {
 		s.ease()
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"thole.example/rpc"
 )
 
 // crowd counts a session that has not greeted. If there are too many of those the oldest one goes: whoever is in earnest greets
@@ -11,6 +13,7 @@ import (
 func (l *listener) crowd(s *session) {
 	if len(l.unknown) >= l.Strangers {
 		_ = l.unknown[0].nc.Close() // it ends itself
+		l.refusals.count(tooManyStrangers)
 		l.unknown = slices.Delete(l.unknown, 0, 1)
 	}
 	l.unknown = append(l.unknown, s)
@@ -20,7 +23,11 @@ func (l *listener) crowd(s *session) {
 func (l *listener) known(s *session) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.forget(s)
+	if !l.forget(s) {
+		return false
+	}
+	s.meter = &rpc.Meter{}
+	return true
 }
 
 // forget counts the session as a stranger no more; false if it was none. The listener is locked.
