@@ -23,8 +23,8 @@ const formatOptions = "Options of formats"
 // names come last. Commands of few flags show them without groups.
 func flagGroups() []flagGroup {
 	return []flagGroup{
-		{"Common", []string{"listen", "store", "data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate", "holdout",
-			"load", "from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
+		{"Common", []string{"listen", "store", "data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate",
+			"holdout", "load", "from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
 		{"Data", []string{"format", "dim", "labels", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse",
 			"in-order", "seed"}},
 		{"Optimisation", []string{"rule", "hyper", "batch", "schedule", "schedule-per", "schedule-set", "tolerance", "non-finite",

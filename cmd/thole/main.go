@@ -28,7 +28,7 @@ func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
 			demoCommand, dataCommand, trainCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, tokenCommand,
-			benchCommand,
+			statusCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
 			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand,

@@ -17,8 +17,8 @@ type Stats struct {
 	Running     int               `json:"running"`     // requests that are not answered
 	Queued      int64             `json:"queued"`      // bytes of answers that wait to be written
 	Refused     map[string]uint64 `json:"refused"`     // ever, by [Reasons]
-	Tokens      map[string]Use    `json:"tokens,omitempty"`
-	Measures    rpc.Measures      `json:"measures"`
+	Tokens      map[string]Use    `json:"-"`           // by name
+	Measures    rpc.Measures      `json:"-"`
 }
 
 // Use is what came with a token.
