@@ -40,7 +40,7 @@ type session struct {
 
 func newSession(l *listener, nc net.Conn) *session {
 	if l.ServerTLS != nil {
-		nc = &link{tls.Server(nc, l.ServerTLS)}
+		nc = newLink(nc, tls.Server, l.ServerTLS)
 	}
 	s := &session{l: l, nc: nc, gone: make(chan struct{}), running: map[uint64]*rpc.Exchange{}, eased: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(l.base)
