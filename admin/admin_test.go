@@ -42,7 +42,7 @@ func newWorld(t *testing.T, ledger *budget.Ledger) *world {
 	w := &world{boss: access.NewSecret(), ann: access.NewSecret()}
 	table := access.NewTable([]access.Token{{Name: "boss", Hash: w.boss.Hash(), Rights: access.Administer},
 		{Name: "ann", Hash: w.ann.Hash(), Rights: access.Write, Limits: access.Limits{Partitions: 100}}})
-	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		t.Fatal(err)
 	}

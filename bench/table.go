@@ -22,7 +22,7 @@ func table(ctx context.Context, c *Config) (Result, error) {
 	}
 	var rule *psf.Rule
 	if c.Rule != "" {
-		funcs, err := psf.NewTable(nil, nil, optim.Rules())
+		funcs, err := psf.NewTable(nil, optim.Rules())
 		if err != nil {
 			return Result{}, err
 		}

@@ -8,7 +8,7 @@ import (
 
 func bestLevel() level {
 	switch {
-	case !cpu.X86.HasAVX2:
+	case !cpu.X86.HasAVX2 || !cpu.X86.HasFMA:
 		return plain
 	case !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ:
 		return avx2

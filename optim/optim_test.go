@@ -422,7 +422,7 @@ func TestFind(t *testing.T) {
 	if _, err := Find(nil, "adamx"); err == nil || err.Error() != `update rule "adamx", want one of sgd momentum adagrad adam ftrl` {
 		t.Errorf("got %v", err)
 	}
-	if _, err := psf.NewTable(nil, nil, Rules()); err != nil {
+	if _, err := psf.NewTable(nil, Rules()); err != nil {
 		t.Error(err)
 	}
 }

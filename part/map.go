@@ -148,6 +148,15 @@ func (m *Map) At(p int) matrix.Rect {
 // Band is the rows of a band.
 func (m *Map) Band(b int) matrix.Range { return matrix.Range{Lo: m.Rows[b], Hi: m.Rows[b+1]} }
 
+// AllBands is the rows of every band.
+func (m *Map) AllBands() []matrix.Range {
+	all := make([]matrix.Range, m.Bands())
+	for b := range all {
+		all[b] = m.Band(b)
+	}
+	return all
+}
+
 // Of is the partition of a column of the matrix in the first band; band b has the column in partition Of + b*Beside.
 func (m *Map) Of(key int64) int {
 	if m.Bits > 0 {

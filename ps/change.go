@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"thole.example/rpc"
@@ -16,6 +17,8 @@ type round struct {
 	deltas  []delta     // what was taken from the oplog
 	ticks   ticks       // the clocks that it moved
 	results bool        // somebody else takes the answers and releases them
+	settled bool        // it was answered, and err says what came of it
+	err     error
 }
 
 // ticks are the ends of clocks.
@@ -34,6 +37,9 @@ func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Re
 			return nil, err
 		}
 	}
+	if err := c.mayChange(); err != nil {
+		return nil, err
+	}
 	r := &round{alone: len(c.rounds) == 0, ticks: t}
 	qs := c.drain(r)
 	c.tick(qs, t)
@@ -42,6 +48,14 @@ func (c *Client) change(ctx context.Context, t ticks, complete func(qs []*rpc.Re
 		r.results = true
 	}
 	return r, c.launch(ctx, r, qs)
+}
+
+// mayChange tells why there can be no changes.
+func (c *Client) mayChange() error {
+	if c.follows {
+		return fmt.Errorf("ps: a reader of job %q is none of its tasks, and changes nothing", c.o.Job)
+	}
+	return nil
 }
 
 // launch numbers the requests, keeps them in the servers' logs and sends them.
@@ -113,6 +127,7 @@ func (c *Client) settleFirst(ctx context.Context) error {
 	last := len(c.rounds) == 1
 	c.rounds = slices.Delete(c.rounds, 0, 1)
 	err := c.judge(r, last)
+	r.settled, r.err = true, err
 	for _, x := range r.of {
 		if x != nil {
 			x.q.Memory.Release()
@@ -179,18 +194,27 @@ func (r *round) answered() bool {
 // changeAlone makes a change that nothing was pushed for, once all before it are answered, and waits for it. What was pushed
 // stays in the oplog.
 func (c *Client) changeAlone(ctx context.Context, request func(server int) (*rpc.Request, error)) error {
-	if err := c.settle(ctx); err != nil {
+	if _, err := c.startAlone(ctx, request); err != nil {
 		return err
+	}
+	return c.settle(ctx)
+}
+
+// startAlone is changeAlone without waiting for the change itself.
+func (c *Client) startAlone(ctx context.Context, request func(server int) (*rpc.Request, error)) (*round, error) {
+	if err := c.mayChange(); err != nil {
+		return nil, err
+	}
+	if err := c.settle(ctx); err != nil {
+		return nil, err
 	}
 	qs := make([]*rpc.Request, len(c.links))
 	for i := range qs {
 		var err error
 		if qs[i], err = request(i); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	if err := c.launch(ctx, &round{alone: true}, qs); err != nil {
-		return err
-	}
-	return c.settle(ctx)
+	r := &round{alone: true}
+	return r, c.launch(ctx, r, qs)
 }

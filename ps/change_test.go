@@ -13,7 +13,6 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/ps"
-	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -154,7 +153,7 @@ func wantForGood(t *testing.T, p *ps.Client, m *ps.Matrix, first error, text str
 	}
 	calls["row"] = func(ctx context.Context) error { _, err := m.GetRow(ctx, 0); return err }
 	calls["barrier"] = p.Barrier
-	calls["update"] = func(ctx context.Context) error { return m.Update(ctx, &psf.Update{Name: "double"}, nil) }
+	calls["update"] = func(ctx context.Context) error { return m.Update(ctx, "double", nil) }
 	calls["leave"] = p.Leave
 	calls["save"] = func(ctx context.Context) error { return p.Save(ctx, ps.SaveOptions{}) }
 	calls["flow"] = func(ctx context.Context) error {
@@ -382,7 +381,7 @@ func TestChangesAreNumbered(t *testing.T) {
 	}
 	pushOnes(t, d, s)
 	must(t, p.SyncClock(t.Context()))
-	must(t, d.Update(t.Context(), &psf.Update{Name: "double"}, nil))
+	must(t, d.Update(t.Context(), "double", nil))
 	pushOnes(t, d, s)
 	must(t, p.Flush(t.Context()))
 	must(t, p.Flush(t.Context())) // nothing to send

@@ -2,9 +2,11 @@ package ps_test
 
 import (
 	"context"
+	"slices"
 
 	"thole.example/matrix"
 	"thole.example/ps"
+	"thole.example/psf"
 )
 
 // cluster is some stores on a fake network.
@@ -35,6 +37,9 @@ func (c *cluster) dial(t failer, o ps.Options) *ps.Client {
 	t.Helper()
 	o.Network, o.Servers, o.Job = c.fake, c.addrs(), "j"
 	o.Tasks = max(1, o.Tasks)
+	if o.Funcs == nil {
+		o.Funcs = fakeFuncs
+	}
 	p, err := ps.Dial(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -97,3 +102,16 @@ var (
 	oneMeta = matrix.Meta{Name: "w", Rows: 1, Cols: 1, DType: matrix.F64}
 	oneAt   = matrix.At(0, 1, 0, 1)
 )
+
+// fakeFuncs are the functions that a store knows: "double", and "parts", whose answer is those of all partitions, one after
+// the other.
+var fakeFuncs = func() *psf.Table {
+	all := psf.Rows{All: true}
+	table, _ := psf.NewTable([]psf.Func{
+		{Name: "double", Bind: func(psf.Args, *matrix.Meta) (*psf.Call, error) { return &psf.Call{Writes: all}, nil }},
+		{Name: "parts", Bind: func(psf.Args, *matrix.Meta) (*psf.Call, error) {
+			return &psf.Call{Reads: all, Merge: func(parts [][]byte) (psf.Answer, error) { return slices.Concat(parts...), nil }}, nil
+		}},
+	}, nil)
+	return table
+}()

@@ -49,7 +49,7 @@ func (c *Client) ask(ctx context.Context, qs []*rpc.Request) ([]*exchange, error
 	xs := make([]*exchange, len(qs))
 	for i, q := range qs {
 		if q != nil {
-			xs[i] = &exchange{link: c.links[i], q: q, once: q.Op == rpc.OpSave || q.Op == rpc.OpCommit}
+			xs[i] = &exchange{link: c.links[i], q: q, once: q.Op == rpc.OpSave || q.Op == rpc.OpCommit || q.Op == rpc.OpUpdate}
 		}
 	}
 	err := c.start(ctx, xs)

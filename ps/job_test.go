@@ -14,7 +14,6 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/ps"
-	"thole.example/psf"
 	"thole.example/rpc"
 )
 
@@ -66,22 +65,19 @@ func TestFunctions(t *testing.T) {
 	d, s := both(t, p)
 	pushOnes(t, d, s)
 	must(t, p.SyncClock(t.Context()))
-	got, err := d.Get(t.Context(), &psf.Get{Name: "sum", Merge: func(parts [][]byte) ([]byte, error) {
-		return slices.Concat(parts...), nil
-	}}, nil)
+	got, err := d.Get(t.Context(), "parts", nil)
 	must(t, err)
 	if string(got) != "3 3 3 " {
 		t.Errorf("%q, want three sums of three cells", got)
 	}
-	arg := []byte("x")
-	must(t, d.Update(t.Context(), &psf.Update{Name: "double"}, arg))
+	must(t, d.Update(t.Context(), "double", nil))
 	wantSum(t, c, "d", cell{0, 0}, 2)
 	must(t, d.Increment(dense(matrix.At(0, 1, 0, 1), 1)))
-	must(t, d.Update(t.Context(), &psf.Update{Name: "double"}, arg)) // what was pushed and not sent is not doubled
+	must(t, d.Update(t.Context(), "double", nil)) // what was pushed and not sent is not doubled
 	must(t, p.SyncClock(t.Context()))
 	wantSum(t, c, "d", cell{0, 0}, 5)
 	c.stores[2].change = func(*rpc.Request) error { return errRefused }
-	wantForGood(t, p, d, d.Update(t.Context(), &psf.Update{Name: "double"}, nil), "server 2: no room")
+	wantForGood(t, p, d, d.Update(t.Context(), "double", nil), "server 2: no room")
 }
 
 func wantSum(t *testing.T, c *cluster, name string, at cell, want float64) {

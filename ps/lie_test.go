@@ -11,7 +11,6 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/ps"
-	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -44,7 +43,7 @@ func readings(p *ps.Client, d, s *ps.Matrix) map[string]func() error {
 			return nil
 		},
 		"function": func() error {
-			_, err := d.Get(ctx, &psf.Get{Name: "sum", Merge: func(p [][]byte) ([]byte, error) { return nil, nil }}, nil)
+			_, err := d.Get(ctx, "parts", nil)
 			return err
 		},
 		"save": func() error { return p.Save(ctx, ps.SaveOptions{Path: "x"}) },

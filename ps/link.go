@@ -278,6 +278,9 @@ func (l *link) greet(ctx context.Context, conn rpc.Conn) error {
 // joining is the request by which the server gets to know the client, or knows that it is back.
 func (l *link) joining() (*rpc.Request, error) {
 	o := &l.c.o
+	if l.c.follows {
+		return control(rpc.OpFollow, rpc.Follow{Job: o.Job})
+	}
 	return control(rpc.OpJoin, rpc.Join{
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
 		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(o.Retry), Optional: o.Optional,
@@ -289,6 +292,13 @@ func (o *Options) agreed() string { return strings.TrimSpace(o.Plan + " non-fini
 
 // welcome takes the answer to a Join.
 func (l *link) welcome(r *rpc.Response) error {
+	if l.c.follows {
+		var now rpc.Followed
+		if err := l.read(r, &now); err != nil {
+			return err
+		}
+		return l.followed(&now, l.c.order)
+	}
 	var joined rpc.Joined
 	if err := l.read(r, &joined); err != nil {
 		return err

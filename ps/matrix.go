@@ -19,6 +19,7 @@ type Matrix struct {
 	bound   ssp.Bound
 	numbers []uint32 // that the servers gave it
 	clock   int      // the task's
+	reached int      // the slowest task's, when a reader looked last
 	asOf    int      // the slowest clock of the last values
 	last    int      // its last block in the oplog; -1: none
 	cache   cache

@@ -26,7 +26,7 @@ import (
 // withServers is servers of package server on a fake network, and what they log.
 func withServers(t *testing.T, n int) (*cluster, *bytes.Buffer) {
 	t.Helper()
-	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		t.Fatal(err)
 	}

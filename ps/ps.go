@@ -31,6 +31,7 @@ import (
 	"sync"
 	"time"
 
+	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -64,14 +65,18 @@ type Options struct {
 	// Waiting, if not nil, is told on the client's goroutine when a call has waited 10 s, 20 s, 40 s and so on for an
 	// answer: which call it is, and which servers have not answered.
 	Waiting func(text string)
+	// Funcs are the functions that Get and Update know; nil: the built-in ones. The servers have to know those that are used.
+	Funcs   *psf.Table
 	Average bool // divide increments by the number of tasks (setAverage)
 }
 
 // Client is one task's access to the servers. It is for one goroutine, but for Close.
 type Client struct {
-	o     Options
-	id    string // unlike that of any other client
-	links []*link
+	o       Options
+	id      string // unlike that of any other client
+	follows bool   // it is none of the job's tasks
+	tasks   int
+	links   []*link
 
 	mats  map[string]*Matrix
 	order []*Matrix // as they were created
@@ -92,6 +97,19 @@ type Client struct {
 
 // Dial connects to all servers and joins the job.
 func Dial(ctx context.Context, o Options) (*Client, error) {
+	c, err := newClient(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.join(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// newClient connects to all servers.
+func newClient(ctx context.Context, o Options) (*Client, error) {
 	if len(o.Servers) == 0 {
 		return nil, fmt.Errorf("ps: no server addresses")
 	}
@@ -105,10 +123,15 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 		return nil, fmt.Errorf("ps: NonFinite %w", err)
 	}
 	o.NonFinite = choice.String()
+	if o.Funcs == nil {
+		if o.Funcs, err = psf.NewTable(psf.Funcs(), nil); err != nil {
+			return nil, err
+		}
+	}
 	if o.InFlight <= 0 {
 		o.InFlight = 4
 	}
-	c := &Client{o: o, id: rand.Text(), mats: map[string]*Matrix{}, arenas: make([]*arena, len(o.Servers))}
+	c := &Client{o: o, id: rand.Text(), tasks: o.Tasks, mats: map[string]*Matrix{}, arenas: make([]*arena, len(o.Servers))}
 	for i, addr := range o.Servers {
 		c.links = append(c.links, &link{c: c, index: i, addr: addr})
 		c.arenas[i] = &arena{}
@@ -120,10 +143,6 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 			return nil, err
 		}
 		l.conn = conn
-	}
-	if err := c.join(ctx); err != nil {
-		c.Close()
-		return nil, err
 	}
 	return c, nil
 }

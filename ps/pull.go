@@ -28,7 +28,16 @@ func (c *Client) Pull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Bl
 // Next is Clock and then Pull, in one message to each server if what is pulled is not too much for one: what a task does
 // between two batches.
 func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error) {
-	if err := c.begin(ctx, "clock and pull", nil); err != nil {
+	return c.changeAndPull(ctx, "clock and pull", ticks{c.order, true, weight, rate}, lookups)
+}
+
+// FlushPull is Flush and then Pull, in one message to each server like Next: under ASP what comes has what was pushed.
+func (c *Client) FlushPull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Block, error) {
+	return c.changeAndPull(ctx, "flush and pull", ticks{}, lookups)
+}
+
+func (c *Client) changeAndPull(ctx context.Context, what string, t ticks, lookups []matrix.Lookup) ([]matrix.Block, error) {
+	if err := c.begin(ctx, what, nil); err != nil {
 		return nil, err
 	}
 	defer c.end()
@@ -36,23 +45,35 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matri
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range reads {
-		r.clock++ // that is moved
+	if err := c.changeAndRead(ctx, t, reads); err != nil {
+		return nil, err
+	}
+	return blocks(reads), nil
+}
+
+// changeAndRead makes a change of what was pushed and reads after it.
+func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) error {
+	if t.own {
+		for _, r := range reads {
+			r.clock++ // that is moved
+		}
 	}
 	b := c.batch(reads)
-	t := ticks{c.order, true, weight, rate}
 	if windows := b.windows(nil); len(windows) > 1 { // more than one message may bring
 		if err := c.tickSome(ctx, t, false); err != nil {
-			return nil, err
+			return err
 		}
 		if err := c.settle(ctx); err != nil {
-			return nil, err
+			return err
 		}
-		return c.take(ctx, reads, windows)
+		return windows.take(ctx)
 	}
 	r, err := c.change(ctx, t, func(qs []*rpc.Request) {
 		for i := range b.asks {
 			if parts := b.asks[i].q.Parts; parts != nil {
+				if qs[i] == nil {
+					qs[i] = &rpc.Request{Op: rpc.OpPush}
+				}
 				qs[i].Parts = append(qs[i].Parts, parts...)
 			}
 		}
@@ -70,10 +91,7 @@ func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matri
 		}
 		release(r.of)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return blocks(reads), nil
+	return err
 }
 
 // readings are what the lookups read.
@@ -123,26 +141,29 @@ func (c *Client) key(i int) *Keys {
 // these beside the values.
 func (c *Client) read(ctx context.Context, reads []*reading) ([]matrix.Block, error) {
 	b := c.batch(reads)
-	return c.take(ctx, reads, b.windows(nil))
+	if err := b.windows(nil).take(ctx); err != nil {
+		return nil, err
+	}
+	return blocks(reads), nil
 }
 
 // take sends the windows and takes the answers.
-func (c *Client) take(ctx context.Context, reads []*reading, windows windows) ([]matrix.Block, error) {
-	for i := range len(windows) + windowsAhead {
-		if i < len(windows) {
-			if err := windows[i].start(ctx); err != nil {
-				windows[max(0, i-windowsAhead):i].leave()
-				return nil, err
+func (ws windows) take(ctx context.Context) error {
+	for i := range len(ws) + windowsAhead {
+		if i < len(ws) {
+			if err := ws[i].start(ctx); err != nil {
+				ws[max(0, i-windowsAhead):i].leave()
+				return err
 			}
 		}
 		if done := i - windowsAhead; done >= 0 {
-			if err := windows[done].finish(ctx); err != nil {
-				windows[done+1 : min(i+1, len(windows))].leave()
-				return nil, err
+			if err := ws[done].finish(ctx); err != nil {
+				ws[done+1 : min(i+1, len(ws))].leave()
+				return err
 			}
 		}
 	}
-	return blocks(reads), nil
+	return nil
 }
 
 func blocks(reads []*reading) []matrix.Block {
@@ -180,9 +201,40 @@ func PullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T) e
 	return p.Wait(ctx)
 }
 
+// InitAndGet is PullKeys, and makes the columns that are not there: each with its initial values, which are a function of the
+// seed and the place alone (Meta.Init). They are there at once, under every bound.
+func InitAndGet[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T) error {
+	p, err := startPullKeys(ctx, m, k, dst, true)
+	if err != nil {
+		return err
+	}
+	return p.Wait(ctx)
+}
+
+// PushPullKeys is PushKeys, Flush and then PullKeys of the same keys, in one message to each server if the values are not too
+// many for one.
+func PushPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, grads, dst []T) error {
+	if err := PushKeys(m, k, grads); err != nil {
+		return err
+	}
+	if err := m.c.begin(ctx, "push and pull", m); err != nil {
+		return err
+	}
+	defer m.c.end()
+	if err := m.fits(k, matrix.DTypeOf[T](), len(dst)); err != nil {
+		return err
+	}
+	r := m.readKeys(k, wire.View(dst))
+	return m.c.changeAndRead(ctx, ticks{}, []*reading{&r})
+}
+
 // StartPullKeys begins to pull; several pulls may be under way. Until Wait has returned, dst and k are the pull's: k may be
 // used for other pulls and pushes, but not planned anew.
 func StartPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T) (*Pull, error) {
+	return startPullKeys(ctx, m, k, dst, false)
+}
+
+func startPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T, create bool) (*Pull, error) {
 	c := m.c
 	if err := c.begin(ctx, "pull", m); err != nil {
 		return nil, err
@@ -192,6 +244,7 @@ func StartPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst [
 		return nil, err
 	}
 	p := &Pull{m: m, read: m.readKeys(k, wire.View(dst))}
+	p.read.make = create
 	p.reads[0] = &p.read
 	p.b = c.batch(p.reads[:])
 	p.windows = p.b.windows(p.first[:0])

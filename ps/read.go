@@ -19,6 +19,7 @@ type reading struct {
 	at    matrix.Rect
 	clock int         // the reader's
 	keys  *Keys       // nil: a rectangle, or stored columns
+	make  bool        // of keys: columns that are not there are made
 	out   []byte      // row-major for a rectangle, input after input for keys; nil: stored columns
 	data  matrix.Data // whose values out is, if it is not the caller's
 	found []column    // the stored columns so far: those of each answer ascend
@@ -147,7 +148,7 @@ func (b *batch) addKeys(r *reading) {
 		}
 		for run := range r.keys.runs(r.m.parts, band, windowBytes/(int(at.Rows.Len())*r.m.meta.DType.Size())) {
 			part := r.m.part(rpc.KindKeys, run.server, at)
-			part.Groups, part.Keys = run.groups, r.keys.unique[run.lo:run.hi]
+			part.Groups, part.Keys, part.Make = run.groups, r.keys.unique[run.lo:run.hi], r.make
 			b.add(run.server, part, asked{r: r, kind: rpc.KindKeys, at: at, run: run})
 		}
 	}

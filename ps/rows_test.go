@@ -7,7 +7,6 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/ps"
-	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -174,7 +173,7 @@ func TestCacheForgets(t *testing.T) {
 	}
 	reads(1)
 	must(t, p.Save(t.Context(), ps.SaveOptions{Codec: "x", Path: "m"}))
-	must(t, d.Update(t.Context(), &psf.Update{Name: "double"}, nil))
+	must(t, d.Update(t.Context(), "double", nil))
 	reads(2)
 	must(t, p.Load(t.Context(), ps.LoadOptions{Path: "m"}))
 	reads(1)

@@ -50,7 +50,7 @@ func (p *program) onServers(o ps.Options, s setting) ([]string, error) {
 
 // realServers starts servers on the setting's network, and says how to stop them.
 func realServers(o *ps.Options, s setting, servers int, bucket blob.Bucket) (stop func(), err error) {
-	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		return nil, err
 	}
@@ -86,23 +86,11 @@ func realServers(o *ps.Options, s setting, servers int, bucket blob.Bucket) (sto
 func (p *program) aloneWithServers(ctx context.Context, c *ps.Client, m *ps.Matrix, what string, saw *strings.Builder) error {
 	switch what {
 	case "double":
-		for _, u := range psf.Updates() {
-			if u.Name == "scale" {
-				return m.Update(ctx, &u, []byte(`{"by":0.3,"rows":[0]}`))
-			}
-		}
+		return m.Update(ctx, "scale", psf.Args{"by": 0.3, "rows": 0})
 	case "sum":
-		for _, g := range psf.Gets() {
-			if g.Name == "max" {
-				answer, err := m.Get(ctx, &g, nil)
-				if err != nil {
-					return err
-				}
-				v, err := psf.Number(answer)
-				fmt.Fprintf(saw, "max %b\n", max(v, 0)) // absent cells are not seen
-				return err
-			}
-		}
+		answer, err := m.Get(ctx, "max", nil)
+		fmt.Fprintf(saw, "max %v\n", answer)
+		return err
 	case "reload":
 		if p.meta.Layout == matrix.RowSparse && p.meta.Init.Kind != "" {
 			return nil // zeros that were stored may come back as the values that cells begin with

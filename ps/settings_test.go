@@ -1,6 +1,7 @@
 package ps_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/ps"
-	"thole.example/psf"
 	"thole.example/ssp"
 )
 
@@ -196,6 +196,7 @@ func (p *program) happen(s setting) ([]string, error) {
 	}
 	c := newCluster(s.servers)
 	o.Network, o.Servers = c.fake, c.addrs()
+	o.Funcs = fakeFuncs
 	if s.every > 0 {
 		c.fate = lossy(s.seed, s.every)
 	}
@@ -334,13 +335,11 @@ func (s *setting) tick(ctx context.Context, c *ps.Client, weight float64) (matri
 func (p *program) alone(ctx context.Context, c *ps.Client, m *ps.Matrix, what string, saw *strings.Builder) error {
 	switch what {
 	case "double":
-		return m.Update(ctx, &psf.Update{Name: "double"}, nil)
+		return m.Update(ctx, "double", nil)
 	case "sum":
 		parts := 0
-		_, err := m.Get(ctx, &psf.Get{Name: "sum", Merge: func(all [][]byte) ([]byte, error) {
-			parts = len(all)
-			return nil, nil
-		}}, nil)
+		answer, err := m.Get(ctx, "parts", nil)
+		parts = bytes.Count(answer, []byte(" "))
 		fmt.Fprintf(saw, "every partition: %v\n", parts == len(m.Parts().Owners))
 		return err
 	case "reload":

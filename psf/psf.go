@@ -1,15 +1,28 @@
-// Package psf holds the functions that run beside the data on the parameter servers: get functions, which compute
-// something from the values of each partition and merge it, update functions, which change them, and update rules,
-// which turn gradients into changes (the rules themselves are in package optim).
+// Package psf holds the functions that run beside the data on the parameter servers: get functions, which compute something
+// from the cells of each partition and merge it, update functions, which change cells, and update rules, which turn
+// gradients into changes (the rules themselves are in package optim).
 //
-// Functions are known by name in two tables, [Gets] and [Updates]; a name is data on the wire and never the name of a
-// Go type.
+// Functions are known by name in a [Table]; a name is data on the wire and never the name of a Go type. The built-in ones,
+// [Funcs], are those of Angel's libraries of psf, with its names in lower case. A function is a value of [Func]: a name, the
+// parameters of its JSON argument, and Bind, which makes a [Call] of it for a matrix.
+//
+// # Cells that nobody has written
+//
+// Every column of a sparse matrix has a value in every row, stored or not: the row's absent value, zero at first. Functions
+// work on all cells: exp on a sparse row makes its absent value 1, and the sum of the row counts it for every column that
+// is not stored. Where that has no meaning (a function of the column's number) a function refuses, or takes "stored": true
+// and leaves absent cells alone. The cells of a matrix with random initial values that nobody has written do not count as
+// cells.
+//
+// # Results
+//
+// What a get function answers does not depend on how a matrix is cut: sums are exact and rounded once, ties are broken by
+// row and column.
 package psf
 
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -17,145 +30,206 @@ import (
 	"thole.example/matrix"
 )
 
-// View is a partition's values as a function sees them; valid only during the call.
+// Func is a function beside the data.
+type Func struct {
+	Name   string
+	Help   string
+	Params []Param // of its argument
+	// Bind checks the arguments against the matrix and says what is to be done. Client and servers call it alike.
+	Bind func(a Args, m *matrix.Meta) (*Call, error)
+}
+
+// Call is a function with its arguments for one matrix.
+type Call struct {
+	// Reads and Writes are the rows whose cells it looks at and changes. Partitions that have none of them are left alone.
+	Reads, Writes Rows
+	// Together says that it needs all of these rows in one partition.
+	Together bool
+	// Atomic says that nobody sees it done in one partition of a server and not done in another.
+	Atomic bool
+	// Part runs beside each partition and gives its part of the answer.
+	Part func(v View) ([]byte, error)
+	// Merge makes the answer of those of all partitions, in the order of partitions, at the caller; nil: an update function.
+	Merge func(parts [][]byte) (Answer, error)
+}
+
+// Rows are some rows of a matrix.
+type Rows struct {
+	All bool
+	Of  []int64 // ascending, each once, if not All
+}
+
+// In yields those that lie in a range.
+func (r Rows) In(some matrix.Range) []int64 {
+	if r.All {
+		all := make([]int64, some.Len())
+		for i := range all {
+			all[i] = some.Lo + int64(i)
+		}
+		return all
+	}
+	lo, _ := slices.BinarySearch(r.Of, some.Lo)
+	hi, _ := slices.BinarySearch(r.Of, some.Hi)
+	return r.Of[lo:hi]
+}
+
+// Touches reports whether some of the rows lie in the range.
+func (r Rows) Touches(some matrix.Range) bool {
+	if r.All {
+		return some.Len() > 0
+	}
+	i, _ := slices.BinarySearch(r.Of, some.Lo)
+	return i < len(r.Of) && r.Of[i] < some.Hi
+}
+
+// Touches reports whether the call has to do with the rows of a partition.
+func (c *Call) Touches(rows matrix.Range) bool {
+	return c.Reads.Touches(rows) || c.Writes.Touches(rows)
+}
+
+// Fits tells why a call cannot be made of partitions with these rows: it needs rows together that lie apart.
+func (c *Call) Fits(bands []matrix.Range) error {
+	if !c.Together {
+		return nil
+	}
+	var have []matrix.Range
+	for _, b := range bands {
+		if c.Touches(b) {
+			have = append(have, b)
+		}
+	}
+	if len(have) > 1 {
+		return fmt.Errorf("the function needs rows of %v and %v in one partition: cut the matrix by columns or by hash", have[0], have[1])
+	}
+	return nil
+}
+
+// View is a partition as a function sees it; valid only during the call.
 type View interface {
 	// Meta describes the matrix; it must not be changed.
 	Meta() *matrix.Meta
 	// At is the place of the partition.
 	At() matrix.Rect
-	// Each calls f for every stored row piece: the cells of one row in consecutive columns from col on, which f may
-	// change. Rows ascending; in sparse matrices each stored cell alone, columns ascending. Values are float64 or
-	// float32 or integers widened to float64 and narrowed back.
-	Each(f func(row, col int64, val []float64))
+	// Owns reports whether the column, one within At, lies in the partition: of hash partitions each has the place of the
+	// whole matrix.
+	Owns(col int64) bool
+	// Absent is how many columns have no stored cells, as a number that added up over all partitions with the same rows is
+	// right; so it may be below zero. In dense partitions, and where what is not stored does not count as a cell, it is 0.
+	Absent() int64
+	// Cells is the cells: a Cells[T] of the matrix's element type.
+	Cells() any
 }
 
-// Get is a function that computes something from a matrix.
-type Get struct {
-	Name string
-	Help string
-	// Part runs beside each partition.
-	Part func(v View, arg []byte) ([]byte, error)
-	// Merge runs at the caller over the answers of all partitions, in the order of partitions.
-	Merge func(parts [][]byte) ([]byte, error)
+// Cells is the cells of a partition in their element type.
+type Cells[T kernel.Number] interface {
+	// Together calls f for chunks of the stored cells: of all rows, in their order, at the same columns, of which each comes
+	// once. f may change the cells of the last so many rows. A row may be named twice.
+	Together(rows []int64, changed int, f func(c *Chunk[T]) error) error
+	// Apart calls f for chunks of the stored cells of some of the rows at a time: of each row every column comes once. With
+	// change f may change them.
+	Apart(rows []int64, change bool, f func(c *Chunk[T]) error) error
+	// Pick calls f for chunks of the columns, of which none comes twice, in their order; those that are not stored are made.
+	// f may change the cells.
+	Pick(rows []int64, cols []int64, f func(c *Chunk[T]) error) error
+	// Value is the value of a row in columns that are not stored; SetValue changes it. Dense partitions have no such columns.
+	Value(row int64) T
+	SetValue(row int64, v T)
+	// Drop takes columns out, with all that the rule keeps: they have the rows' absent values again.
+	Drop(cols []int64)
 }
 
-// Update is a function that changes a matrix.
-type Update struct {
-	Name string
-	Help string
-	// Part runs beside each partition.
-	Part func(v View, arg []byte) error
+// Chunk is cells of some rows at the same columns.
+type Chunk[T kernel.Number] struct {
+	IDs  []int64 // the rows
+	Rows [][]T   // of each its cells
+	All  []T     // all cells, one row after the other; nil from Together
+	Cols []int64 // the columns; nil: consecutive ones, from Col on
+	Col  int64
 }
 
-// Hyper is a setting of an update rule or a schedule: a finite number from 0 on.
-type Hyper struct {
-	Name    string
-	Default float64
-	Help    string
-	Max     float64 // the largest value; 0: there is none
-	Below   bool    // Max itself is too large
-}
-
-// Check reports a value that the setting cannot have.
-func (h *Hyper) Check(v float64) error {
-	switch {
-	case h.Max > 0 && h.Below && !(v >= 0 && v < h.Max):
-		return fmt.Errorf("setting %s = %v, want a number from 0 on and below %v", h.Name, v, h.Max)
-	case h.Max > 0 && !(v >= 0 && v <= h.Max):
-		return fmt.Errorf("setting %s = %v, want a number from 0 to %v", h.Name, v, h.Max)
-	case !(v >= 0) || math.IsInf(v, 1):
-		return fmt.Errorf("setting %s = %v, want a finite number from 0 on", h.Name, v)
+// Column is the i-th column.
+func (c *Chunk[T]) Column(i int) int64 {
+	if c.Cols != nil {
+		return c.Cols[i]
 	}
-	return nil
+	return c.Col + int64(i)
 }
 
-// Fill is every setting of hypers with its value in h or else its default. A name that hypers do not have and a value
-// out of its range are errors.
-func Fill(hypers []Hyper, h map[string]float64) (map[string]float64, error) {
-	full := map[string]float64{}
-	for i := range hypers {
-		hyper := &hypers[i]
-		v, given := h[hyper.Name]
-		if !given {
-			v = hyper.Default
+// typed makes one function of those for the element types.
+func typed[A any](
+	f64 func(View, Cells[float64], A) ([]byte, error), f32 func(View, Cells[float32], A) ([]byte, error),
+	i64 func(View, Cells[int64], A) ([]byte, error), i32 func(View, Cells[int32], A) ([]byte, error),
+) func(v View, a A) ([]byte, error) {
+	return func(v View, a A) ([]byte, error) {
+		switch c := v.Cells().(type) {
+		case Cells[float64]:
+			return f64(v, c, a)
+		case Cells[float32]:
+			return f32(v, c, a)
+		case Cells[int64]:
+			return i64(v, c, a)
+		case Cells[int32]:
+			return i32(v, c, a)
 		}
-		if err := hyper.Check(v); err != nil {
-			return nil, err
+		return nil, fmt.Errorf("matrix %s: functions on %v, want f64, f32, i64 or i32", v.Meta().Name, v.Meta().DType)
+	}
+}
+
+// Each calls f for the stored cells of rows, chunk by chunk, as float64 whatever their type is. With write what f changes is
+// written back, rounded to the nearest of an integer type. It is for functions that need not be fast: the built-in ones
+// work on the element types themselves.
+func Each(v View, rows Rows, write bool, f func(c *Chunk[float64]) error) error {
+	_, err := eachFloat(v, floats{rows.In(v.At().Rows), write, f})
+	return err
+}
+
+// floats is what Each is called with.
+type floats struct {
+	rows  []int64
+	write bool
+	f     func(c *Chunk[float64]) error
+}
+
+var eachFloat = typed(eachAs[float64], eachAs[float32], eachAs[int64], eachAs[int32])
+
+func eachAs[T kernel.Number](_ View, cells Cells[T], e floats) ([]byte, error) {
+	if c, ok := any(cells).(Cells[float64]); ok {
+		return nil, c.Apart(e.rows, e.write, e.f)
+	}
+	wide := Chunk[float64]{}
+	return nil, cells.Apart(e.rows, e.write, func(c *Chunk[T]) error {
+		wide.IDs, wide.Cols, wide.Col = c.IDs, c.Cols, c.Col
+		wide.Rows = slices.Grow(wide.Rows[:0], len(c.Rows))[:len(c.Rows)]
+		for r, from := range c.Rows {
+			to := slices.Grow(wide.Rows[r][:0], len(from))[:len(from)]
+			for i, x := range from {
+				to[i] = float64(x)
+			}
+			wide.Rows[r] = to
 		}
-		full[hyper.Name] = v
-	}
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		if _, ok := full[name]; !ok {
-			return nil, fmt.Errorf("no setting %q, want one of %s", name, names(hypers))
+		if err := e.f(&wide); err != nil || !e.write {
+			return err
 		}
-	}
-	return full, nil
-}
-
-// names lists the settings for errors.
-func names(hypers []Hyper) string {
-	if len(hypers) == 0 {
-		return "none"
-	}
-	all := make([]string, len(hypers))
-	for i := range hypers {
-		all[i] = hypers[i].Name
-	}
-	return strings.Join(all, " ")
-}
-
-// Rule turns a gradient into a change of the weights. It works element by element, so that it gives the same values
-// however the matrix is cut into partitions.
-type Rule struct {
-	Name  string
-	Help  string
-	Slots int // values of state kept beside each weight, zero at the start
-	Hyper []Hyper
-	Rates Rates // zero: those of the recipe
-	// New binds the settings: every name of Hyper is in h.
-	New func(h map[string]float64) Step
-}
-
-// Rates are the first learning rates of a rule that suit features around 1, with a schedule that falls to zero. They stand
-// where the user gives none.
-type Rates struct {
-	Classes float64 // for losses of classes: gradients up to 1
-	Numbers float64 // for squares of differences from labels around 10
-}
-
-// Step changes the weights w by the mean gradient g: w, g and every slot have the same length. rate is the learning
-// rate of this step; t counts the steps of the matrix from 1 on. g may be overwritten. It works element by element: where
-// the weights stand, and how many come at a time, does not matter.
-//
-// Rows32 and Rows64, which may be nil, are given rate and t and do the same to rows of weights and slots where they lie
-// beside each other, from sums of gradients that they scale themselves; they have to give the same bits.
-type Step struct {
-	F32 func(w, g []float32, slots [][]float32, rate float64, t int64)
-	F64 func(w, g []float64, slots [][]float64, rate float64, t int64)
-
-	Rows32 func(rate float64, t int64) func(b *kernel.Batch[float32])
-	Rows64 func(rate float64, t int64) func(b *kernel.Batch[float64])
-}
-
-// Bind fills in the defaults of h, refuses settings that the rule does not have or that are out of range, and binds them.
-func (r *Rule) Bind(h map[string]float64) (Step, error) {
-	full, err := Fill(r.Hyper, h)
-	if err != nil {
-		return Step{}, fmt.Errorf("update rule %s: %w", r.Name, err)
-	}
-	return r.New(full), nil
+		for r, to := range c.Rows {
+			for i, x := range wide.Rows[r] {
+				if x != float64(to[i]) {
+					to[i] = narrow[T](x)
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // Table finds functions and rules by name. It is fixed when made and may be used by many goroutines.
 type Table struct {
-	gets    map[string]*Get
-	updates map[string]*Update
-	rules   map[string]*Rule
+	funcs map[string]*Func
+	rules map[string]*Rule
 }
 
-// NewTable makes a table; two entries of one name are an error.
-func NewTable(gets []Get, updates []Update, rules []Rule) (*Table, error) {
-	t := &Table{map[string]*Get{}, map[string]*Update{}, map[string]*Rule{}}
+// NewTable makes a table; two entries of one name are an error. Names of functions are lower case.
+func NewTable(funcs []Func, rules []Rule) (*Table, error) {
+	t := &Table{map[string]*Func{}, map[string]*Rule{}}
 	var err error
 	add := func(what, name string, there bool) {
 		switch {
@@ -166,13 +240,10 @@ func NewTable(gets []Get, updates []Update, rules []Rule) (*Table, error) {
 			err = fmt.Errorf("psf: %s without a name", what)
 		}
 	}
-	for i := range gets {
-		add("get function", gets[i].Name, t.gets[gets[i].Name] != nil)
-		t.gets[gets[i].Name] = &gets[i]
-	}
-	for i := range updates {
-		add("update function", updates[i].Name, t.updates[updates[i].Name] != nil)
-		t.updates[updates[i].Name] = &updates[i]
+	for i := range funcs {
+		name := strings.ToLower(funcs[i].Name)
+		add("function", name, t.funcs[name] != nil)
+		t.funcs[name] = &funcs[i]
 	}
 	for i := range rules {
 		add("update rule", rules[i].Name, t.rules[rules[i].Name] != nil)
@@ -181,14 +252,48 @@ func NewTable(gets []Get, updates []Update, rules []Rule) (*Table, error) {
 	return t, err
 }
 
-// Get finds a get function.
-func (t *Table) Get(name string) (*Get, error) { return find(t.gets, "get function", name) }
+// With is the table with more functions.
+func (t *Table) With(more ...Func) (*Table, error) {
+	out := &Table{maps.Clone(t.funcs), t.rules}
+	for i := range more {
+		name := strings.ToLower(more[i].Name)
+		if name == "" || out.funcs[name] != nil {
+			return nil, fmt.Errorf("psf: function %q without a name, or with one that there is", more[i].Name)
+		}
+		out.funcs[name] = &more[i]
+	}
+	return out, nil
+}
 
-// Update finds an update function.
-func (t *Table) Update(name string) (*Update, error) { return find(t.updates, "update function", name) }
+// Funcs are the functions, by name.
+func (t *Table) Funcs() []*Func {
+	return slices.SortedFunc(maps.Values(t.funcs), func(a, b *Func) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// Func finds a function; Angel's names for those that it has may be spelled as there.
+func (t *Table) Func(name string) (*Func, error) {
+	return find(t.funcs, "function", strings.ToLower(name))
+}
 
 // Rule finds an update rule.
 func (t *Table) Rule(name string) (*Rule, error) { return find(t.rules, "update rule", name) }
+
+// Bind makes a call of a function with its JSON argument.
+func (t *Table) Bind(name string, arg []byte, m *matrix.Meta) (*Call, error) {
+	f, err := t.Func(name)
+	if err != nil {
+		return nil, err
+	}
+	a, err := ParseArgs(f.Params, arg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	c, err := f.Bind(a, m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	return c, nil
+}
 
 func find[V any](table map[string]*V, what, name string) (*V, error) {
 	if v := table[name]; v != nil {

@@ -159,7 +159,7 @@ func TestFault(t *testing.T) {
 func part(t *rapid.T) rpc.Part {
 	i64, u32 := rapid.Int64(), rapid.Uint32()
 	p := rpc.Part{
-		Kind:  rpc.Kind(rapid.IntRange(int(rpc.KindDense), int(rpc.KindStored)).Draw(t, "kind")),
+		Kind:  rpc.Kind(rapid.IntRange(int(rpc.KindDense), int(rpc.KindFunc)).Draw(t, "kind")),
 		DType: rapid.SampledFrom(matrix.DTypes()).Draw(t, "type"), Matrix: u32.Draw(t, "matrix"), Version: u32.Draw(t, "version"),
 		Clock: rapid.Int32().Draw(t, "clock"), Rows: matrix.Range{Lo: i64.Draw(t, "lo"), Hi: i64.Draw(t, "hi")},
 		Cols: matrix.Range{Lo: i64.Draw(t, "lo"), Hi: i64.Draw(t, "hi")},
@@ -279,11 +279,11 @@ func TestDamagedRequest(t *testing.T) {
 		{"argument", 24, ones[:4], "argument needs 4294967295 bytes"},
 		{"more reserved", 31, []byte{1}, "at byte 28: reserved bytes is not zero"},
 		{"padding", first - 1, []byte{1}, "padding is not zero"},
-		{"kind", first, []byte{4}, "at byte 96: kind of a part is 4, want 1..3"},
-		{"no kind", first, []byte{0}, "at byte 96: kind of a part is 0, want 1..3"},
+		{"kind", first, []byte{5}, "at byte 96: kind of a part is 5, want 1..4"},
+		{"no kind", first, []byte{0}, "at byte 96: kind of a part is 0, want 1..4"},
 		{"type", first + 1, []byte{14}, "48 bytes of values of type 14"},
 		{"no type", first + 1, []byte{0}, "48 bytes of values of type 0"},
-		{"part's reserved", first + 2, []byte{1}, "reserved bytes is not zero"},
+		{"part's flags", first + 2, []byte{2}, "flags of a part are 0x2, want 0x1 or none"},
 		{"groups", first + 48, ones[:4], "number of groups is 4294967295, of 8 bytes each"},
 		{"keys", first + 52, ones[:4], "groups of 0 keys in a part of 4294967295"},
 		{"negative values", first + 56, ones, "values of 18446744073709551615 bytes"},
@@ -304,7 +304,7 @@ func TestDamagedResponse(t *testing.T) {
 		{"results", 8, ones[:4], "number of results is 4294967295, of 16 bytes each"},
 		{"fewer results", 8, []byte{2}, "24 bytes after the end of the response"},
 		{"reserved", 12, []byte{1}, "at byte 12: reserved bytes is not zero"},
-		{"kind", 16, []byte{9}, "at byte 16: kind of a part is 9, want 1..3"},
+		{"kind", 16, []byte{9}, "at byte 16: kind of a part is 9, want 1..4"},
 		{"result", last + 8, ones[:4], "result needs 4294967295 bytes"},
 		{"longer result", last + 8, []byte{9}, "result needs 9 bytes, 8 remain"},
 		{"result's reserved", last + 12, []byte{1}, "reserved bytes is not zero"},
@@ -399,7 +399,7 @@ func TestSample(t *testing.T) {
 // The numbers on the wire never change.
 func TestNumbers(t *testing.T) {
 	for i, name := range []string{"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get",
-		"update", "save", "commit", "abort", "load", "unknown operation"} {
+		"update", "save", "commit", "abort", "load", "follow", "define", "unknown operation"} {
 		if rpc.Op(i).String() != name {
 			t.Errorf("operation %d is %s, want %s", i, rpc.Op(i), name)
 		}

@@ -28,6 +28,26 @@ type Joined struct {
 	Seq uint64 `json:"seq"` // the last change of the client that was made, of one that comes back
 }
 
+// Follow is the argument of OpFollow.
+type Follow struct {
+	Job string `json:"job"`
+}
+
+// Followed answers OpFollow: what there is to read, and how far the job is.
+type Followed struct {
+	Tasks    int              `json:"tasks"`
+	Clock    int              `json:"clock"` // the slowest of the tasks' own
+	Matrices []FollowedMatrix `json:"matrices"`
+}
+
+// FollowedMatrix is a matrix that can be read.
+type FollowedMatrix struct {
+	Spec
+	Number uint32          `json:"number"`
+	Map    json.RawMessage `json:"map"`
+	Clock  int             `json:"clock"` // the slowest task's
+}
+
 // Members is the argument of OpMembers: what the caller knows.
 type Members struct {
 	Joined  int `json:"joined"`

@@ -19,6 +19,7 @@ var (
 	ErrMalformed = errors.New("malformed request")
 	ErrTooLarge  = errors.New("message is too large")
 	ErrInternal  = errors.New("handler panicked")
+	ErrPassed    = errors.New("clock has passed")
 )
 
 // What networks themselves report.
@@ -31,7 +32,7 @@ var (
 // faults gives each of a handler's errors its number on the wire: its place here. Place 0 is any other error.
 var faults = [...]error{
 	nil, ErrStale, ErrNotFound, ErrExists, ErrRefused, ErrAborted, ErrTimeout, ErrClosed, ErrMalformed, ErrTooLarge,
-	ErrInternal,
+	ErrInternal, ErrPassed,
 }
 
 // Fault is an error that a server answered.

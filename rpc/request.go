@@ -92,7 +92,7 @@ func appendParts(g *Gather, parts []Part) error {
 		}
 		g.U8(uint8(p.Kind))
 		g.U8(uint8(p.DType))
-		g.U16(0)
+		g.U16(p.flags())
 		g.U32(p.Matrix)
 		g.U32(p.Version)
 		g.U32(uint32(p.Clock))
@@ -111,6 +111,16 @@ func appendParts(g *Gather, parts []Part) error {
 		g.Values(p.Values, p.DType.Size())
 	}
 	return nil
+}
+
+// flagMake is the flag of Part.Make.
+const flagMake = 1
+
+func (p *Part) flags() uint16 {
+	if p.Make {
+		return flagMake
+	}
+	return 0
 }
 
 // readParts reads parts, into first if there is one.
@@ -133,10 +143,14 @@ func readParts(c *wire.Cursor, count uint32, first *[1]Part) []Part {
 
 func readPart(c *wire.Cursor, p *Part) {
 	p.Kind, p.DType = Kind(c.U8("kind of a part")), matrix.DType(c.U8("element type"))
-	if c.Err() == nil && (p.Kind < KindDense || p.Kind > KindStored) {
-		c.FailAt(c.Off()-2, "kind of a part is %d, want 1..3", p.Kind)
+	if c.Err() == nil && (p.Kind < KindDense || p.Kind > KindFunc) {
+		c.FailAt(c.Off()-2, "kind of a part is %d, want 1..4", p.Kind)
 	}
-	zeros(c, 2, "reserved bytes")
+	if flags := c.U16("flags of a part"); c.Err() == nil && flags > flagMake {
+		c.FailAt(c.Off()-2, "flags of a part are %#x, want %#x or none", flags, flagMake)
+	} else {
+		p.Make = flags == flagMake
+	}
 	p.Matrix, p.Version, p.Clock = c.U32("matrix"), c.U32("version"), c.I32("clock")
 	p.Rows.Lo, p.Rows.Hi = c.I64("first row"), c.I64("row after the last")
 	p.Cols.Lo, p.Cols.Hi = c.I64("first column"), c.I64("column after the last")

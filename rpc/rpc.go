@@ -12,6 +12,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"time"
 
@@ -39,12 +40,14 @@ const (
 	OpCommit     // control: make a save visible, with every server's Parts
 	OpAbort      // control: forget a save
 	OpLoad       // a change, control: fill matrices from a path
+	OpFollow     // control: somebody who is no task reads from a job over the connection; answers with [Followed]
+	OpDefine     // a function of the job under the name Func: Arg is its WebAssembly module
 )
 
 // ops names the operations, for errors and logs.
 var ops = [...]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
-	"abort", "load",
+	"abort", "load", "follow", "define",
 }
 
 // String is the name of the operation.
@@ -64,6 +67,7 @@ const (
 	KindDense        // every cell of Rows x Cols, which lie in one partition: Groups has it alone, with no keys
 	KindKeys         // the columns Keys of Rows, in any order and none twice, grouped by partition
 	KindStored       // all stored columns of a partition of a sparse matrix; the answer has their keys, ascending
+	KindFunc         // of a push: an update function that waits for its clock; Values is a [Staged] as JSON, Groups are none
 )
 
 // Part is a part of one matrix in a request or a response. With values it is pushed or answered, without it is asked for.
@@ -72,14 +76,23 @@ type Part struct {
 	DType   matrix.DType // of Values
 	Matrix  uint32       // its number in the job, which the server told when it was created
 	Version uint32       // of the routing map that the caller used
-	Clock   int32        // the task's clock for the matrix; in a response the slowest clock of the matrix
-	Rows    matrix.Range
-	Cols    matrix.Range
-	Groups  []Group
-	Keys    []int64
+	// Clock is the task's for the matrix; of a reader the one at which everything is read, or -1 for as it is; in a response
+	// the slowest clock of the matrix.
+	Clock  int32
+	Make   bool // of keys that are asked for: columns that are not there are made
+	Rows   matrix.Range
+	Cols   matrix.Range
+	Groups []Group
+	Keys   []int64
 	// Values are aligned to 8 bytes and in the order of this machine: row-major for dense cells, column by column for keys
 	// (in their order, each with a value for every row of Rows).
 	Values []byte
+}
+
+// Staged is an update function that is staged like a delta.
+type Staged struct {
+	Func string          `json:"func"`
+	Arg  json.RawMessage `json:"arg,omitempty"`
 }
 
 // Group is how many of a part's keys, one group after the other, lie in a partition.

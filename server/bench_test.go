@@ -48,7 +48,7 @@ func benchTasks(b *testing.B, net string, m matrix.Meta, task func(ctx context.C
 	if net == "tcp" {
 		n, addr = &tcp.Network{}, "127.0.0.1:0"
 	}
-	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		b.Fatal(err)
 	}

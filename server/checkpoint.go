@@ -139,6 +139,10 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 
 // lend gives out a delta as plain values, the values themselves only if they are asked for: they may be on disk.
 func lend(d *delta, values bool, f func(state.Delta) error) error {
+	if d.call != nil {
+		at := matrix.At(0, 1, 0, int64(len(d.text)))
+		return f(state.Delta{Rows: at.Rows, Cols: at.Cols, DType: matrix.U8, Func: true, Values: d.text})
+	}
 	out := state.Delta{Rows: d.part.Rows, Cols: d.part.Cols, DType: d.part.DType}
 	if d.part.Kind == rpc.KindKeys {
 		out.Keys = []int64{}
@@ -171,7 +175,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Recor
 	if st.rule != nil {
 		p.Slots = st.rule.Slots
 	}
-	if err := s.visit(ctx, func(m *shard.Mark) error { p.Steps = m.Steps(); return nil }); err != nil {
+	if err := s.visit(ctx, func(m *shard.Mark) error { p.Steps, p.Absent = m.Steps(), string(m.Absent()); return nil }); err != nil {
 		return out, err
 	}
 	out.Off, out.Steps = w.Off(), p.Steps

@@ -41,7 +41,7 @@ func newFleet(t testing.TB, network string, servers int, bucket blob.Bucket, met
 		f.net, addr = tcp.Network{Log: slog.New(slog.DiscardHandler)}, "127.0.0.1:0"
 	}
 	for range servers {
-		s := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: bucket}
+		s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: bucket}
 		l, err := f.net.Listen(t.Context(), addr, s)
 		if err != nil {
 			t.Fatal(err)

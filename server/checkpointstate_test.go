@@ -15,7 +15,6 @@ import (
 	"thole.example/budget"
 	"thole.example/matrix"
 	"thole.example/ps"
-	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/server"
 	"thole.example/ssp"
@@ -150,12 +149,11 @@ func TestCheckpointOfAJob(t *testing.T) {
 func TestCheckpointDuringUpdate(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		busy := make(chan struct{})
-		add := psf.Update{Name: "slow", Part: func(v psf.View, _ []byte) error {
+		add := changing("slow", func(x float64) float64 {
 			<-busy
-			v.Each(func(_, _ int64, val []float64) { val[0]++ })
-			return nil
-		}}
-		s := serve(t, func(s *server.Server) { s.Funcs = table(t, nil, []psf.Update{add}) })
+			return x + 1
+		})
+		s := serve(t, func(s *server.Server) { s.Funcs = table(t, add) })
 		c := s.join(0, 1, ssp.BSP)
 		m := c.create(one("m", 1, 1))[0]
 		c.seq++

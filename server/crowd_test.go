@@ -30,7 +30,7 @@ type crowd struct {
 // run lets the tasks push, and wants the sum of all deltas in columns that they push to.
 func (c crowd) run(t *testing.T) {
 	ledger := budget.New(c.memory)
-	s := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger, Scratch: t.TempDir()}
+	s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger, Scratch: t.TempDir()}
 	l, err := tcp.Network{Ledger: ledger}.Listen(t.Context(), "127.0.0.1:0", s)
 	if err != nil {
 		t.Fatal(err)

@@ -189,7 +189,7 @@ func TestFaults(t *testing.T) {
 
 // TestServerRestarts: a server that comes back without what it held ends the job with a clear error.
 func TestServerRestarts(t *testing.T) {
-	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func fullServers(t *testing.T, servers int, total int64) (addrs []string, ledger
 	t.Cleanup(func() { stop(); done.Wait() })
 	for range servers {
 		ledger := budget.New(total)
-		s := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger, Scratch: t.TempDir()}
+		s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger, Scratch: t.TempDir()}
 		l, err := tcp.Network{Ledger: ledger}.Listen(ctx, "127.0.0.1:0", s)
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +165,7 @@ func TestTooLarge(t *testing.T) {
 // TestUrgent: whoever holds others back may use the reserve: a task at the slowest clock, one that has not joined, and one that
 // comes back; who is ahead may not.
 func TestUrgent(t *testing.T) {
-	s := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: &blob.Mem{}}
+	s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: &blob.Mem{}}
 	gone := make(chan struct{})
 	ask := func(from *rpc.Peer, q rpc.Request) {
 		t.Helper()

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -14,7 +13,6 @@ import (
 // beside is a function on its way through the partitions of matrices.
 type beside struct {
 	x       *rpc.Exchange
-	run     func(v psf.View) ([]byte, error)
 	results []rpc.Result
 	left    atomic.Int32
 	err     atomic.Pointer[error]
@@ -25,21 +23,27 @@ type beside struct {
 type visit struct {
 	b      *beside
 	at     *partition
+	call   *psf.Call
 	result *rpc.Result
 }
 
-// newBeside is the function for every partition here of the matrices that the request names.
-func (j *job) newBeside(x *rpc.Exchange, run func(v psf.View) ([]byte, error)) (*beside, []*visit, error) {
-	b := &beside{x: x, run: run}
+// newBeside is the function for every partition here of the matrices that the request names, as far as it has to do with
+// their rows.
+func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error) {
+	b := &beside{x: x}
 	var visits []*visit
 	for _, p := range x.Parts {
 		s, err := j.store(p.Matrix)
 		if err != nil {
 			return nil, nil, err
 		}
+		call, err := s.bind(x.Func, x.Arg, update)
+		if err != nil {
+			return nil, nil, err
+		}
 		for _, at := range s.partitions {
-			if at != nil {
-				visits = append(visits, &visit{b: b, at: at})
+			if at != nil && call.Touches(s.parts.At(at.id).Rows) {
+				visits = append(visits, &visit{b: b, at: at, call: call})
 			}
 		}
 	}
@@ -50,6 +54,28 @@ func (j *job) newBeside(x *rpc.Exchange, run func(v psf.View) ([]byte, error)) (
 	}
 	b.left.Store(int32(len(visits)) + 1)
 	return b, visits, nil
+}
+
+// bind is a call of a function of the matrix.
+func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
+	funcs := s.job.functions.table(s.job.server)
+	if _, err := funcs.Func(name); err != nil {
+		return nil, fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
+	}
+	call, err := funcs.Bind(name, arg, &s.meta)
+	switch {
+	case err != nil:
+	case update && call.Merge != nil:
+		err = fmt.Errorf("%s changes nothing: it is a get function", name)
+	case !update && call.Merge == nil:
+		err = fmt.Errorf("%s has no answer: it is an update function", name)
+	default:
+		err = call.Fits(s.parts.AllBands())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("matrix %q: %w: %w", s.meta.Name, rpc.ErrMalformed, err)
+	}
+	return call, nil
 }
 
 // start posts the visits; partitions that nobody works on get goroutines of their own, for a function may take long.
@@ -81,7 +107,7 @@ func (v *visit) try() (err error) {
 	if v.at.shard == nil {
 		return v.at.gone()
 	}
-	v.result.Data, err = v.b.run(v.at.shard)
+	v.result.Data, err = v.call.Part(v.at.shard.View(v.at.id))
 	return err
 }
 
@@ -99,15 +125,11 @@ func (b *beside) finish(err error) {
 	}
 }
 
-// get runs a get function beside each partition of this server. It waits for no clock, but comes after the task's changes.
+// get runs a get function beside each partition of this server that it has to do with. It waits for no clock, but comes after
+// the task's changes.
 func (s *Server) get(m *member, x *rpc.Exchange) {
-	fn, err := s.Funcs.Get(x.Func)
-	if err != nil {
-		m.refuse(x, fmt.Errorf("%w: %w", rpc.ErrNotFound, err))
-		return
-	}
 	j := m.job
-	b, visits, err := j.newBeside(x, func(v psf.View) ([]byte, error) { return fn.Part(v, x.Arg) })
+	b, visits, err := j.newBeside(x, false)
 	if err != nil || !m.joined.Load() || j.failed.Load() != nil {
 		m.refuse(x, err)
 		return
@@ -127,18 +149,15 @@ func (s *Server) get(m *member, x *rpc.Exchange) {
 	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn}, q)
 }
 
-// update runs an update function beside each partition of this server, at once under every protocol.
+// update runs an update function beside each partition of this server that it has to do with, at once under every protocol.
 func (s *Server) update(m *member, x *rpc.Exchange) {
-	j, q := m.job, m.change(x)
-	e := ssp.Update[*request]{Req: q, Conn: m.conn, Seq: x.Seq}
-	fn, err := s.Funcs.Update(x.Func)
-	if err != nil {
-		e.Err = fmt.Errorf("%w: %w", rpc.ErrNotFound, err)
-		j.post(e, q)
+	if m.reads {
+		s.updateOnce(m, x)
 		return
 	}
-	arg := bytes.Clone(x.Arg) // it goes on when the caller has given up
-	b, visits, err := j.newBeside(x, func(v psf.View) ([]byte, error) { return nil, fn.Part(v, arg) })
+	j, q := m.job, m.change(x)
+	e := ssp.Update[*request]{Req: q, Conn: m.conn, Seq: x.Seq}
+	b, visits, err := j.newBeside(x, true)
 	if err != nil {
 		e.Err = err
 		j.post(e, q)

@@ -16,18 +16,19 @@ import (
 // job is the shell around an ssp.Job: it turns requests into events, and effects into work for partitions and answers. Its
 // mailbox steps the core; nothing that takes long is done there.
 type job struct {
-	name     string
-	server   *Server
-	account  *access.Account // nil: it has no limits
-	box      mailbox
-	stores   atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
-	slowest  atomic.Int32             // of the tasks' own clocks
-	failed   atomic.Pointer[error]
-	saves    saves
-	restores restores
-	stage    stage
-	ctx      context.Context // ends with the job, or when it fails
-	cancel   context.CancelCauseFunc
+	name      string
+	server    *Server
+	account   *access.Account // nil: it has no limits
+	box       mailbox
+	stores    atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
+	slowest   atomic.Int32             // of the tasks' own clocks
+	failed    atomic.Pointer[error]
+	saves     saves
+	restores  restores
+	functions functions
+	stage     stage
+	ctx       context.Context // ends with the job, or when it fails
+	cancel    context.CancelCauseFunc
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]
@@ -59,6 +60,7 @@ type member struct {
 	job    *job
 	task   int
 	conn   int64 // number of the connection
+	reads  bool  // it is no task, and only reads
 	joined atomic.Bool
 	over   atomic.Bool   // it was refused, or has left
 	left   chan struct{} // closed then
@@ -106,13 +108,24 @@ func (s step) do() {
 	if s.q != nil && !s.q.done {
 		s.q.stop = context.AfterFunc(s.q.x.Context(), func() { j.post(ssp.Cancel[*request]{Req: s.q}, nil) })
 	}
+	j.atMoment()
+	j.alarm()
+}
+
+// atMoment does what waits for a moment at which no update runs.
+func (j *job) atMoment() {
 	if j.updates == 0 {
 		for _, f := range j.moments {
 			f()
 		}
 		j.moments = nil
 	}
-	j.alarm()
+}
+
+// updateOver says that an update has run.
+func (j *job) updateOver() {
+	j.updates--
+	j.atMoment()
 }
 
 // step gives the core the event, and does what it says.
@@ -284,6 +297,7 @@ func (j *job) answer(q *request, r *rpc.Response, err error) {
 // kinds are what the core's errors are on the wire.
 var kinds = map[ssp.Kind]error{
 	ssp.Refused: rpc.ErrRefused, ssp.NotFound: rpc.ErrNotFound, ssp.Malformed: rpc.ErrMalformed, ssp.Aborted: rpc.ErrAborted,
+	ssp.Passed: rpc.ErrPassed,
 }
 
 // kindError is an error of the core that is of a kind of rpc's too.

@@ -268,7 +268,7 @@ func TestLedgerComesBack(t *testing.T) {
 			store := &gate{Bucket: &blob.Mem{}}
 			s := serve(t, func(s *server.Server) {
 				s.Ledger, s.Bucket = budget.New(64<<20), store
-				s.Funcs = table(t, nil, []psf.Update{{Name: "stall", Part: func(psf.View, []byte) error { <-stall; return nil }}})
+				s.Funcs = table(t, everywhere("stall", func(psf.View) ([]byte, error) { <-stall; return nil, nil }, nil))
 			})
 			a := rpc.Join{Job: "j", Tasks: 2}
 			if how == "lost" {

@@ -37,7 +37,7 @@ func newSockets(t *testing.T, servers int) *sockets {
 	s := &sockets{t: t, net: &tcp.Network{Log: slog.New(slog.DiscardHandler)}}
 	for i := range servers {
 		ledger := budget.New(1 << 30)
-		one := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger}
+		one := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger}
 		net, handler := *s.net, rpc.Handler(one)
 		if net.Ledger = ledger; i == 1 {
 			handler = &liar{s, one}

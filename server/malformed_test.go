@@ -296,7 +296,7 @@ func wrongOthers(m *scene) map[string]wrong {
 		"get argument":     {rpc.Request{Op: rpc.OpGet, Func: "sum", Arg: []byte("{"), Parts: of}, rpc.ErrMalformed},
 		"get rows":         {rpc.Request{Op: rpc.OpGet, Func: "sum", Arg: []byte(`{"rows":[2]}`), Parts: of}, rpc.ErrMalformed},
 		"get matrix":       {rpc.Request{Op: rpc.OpGet, Func: "sum", Parts: nobody}, rpc.ErrNotFound},
-		"update":           {rpc.Request{Op: rpc.OpUpdate, Seq: 1, Func: "sum", Parts: of}, rpc.ErrNotFound},
+		"update":           {rpc.Request{Op: rpc.OpUpdate, Seq: 1, Func: "sum", Parts: of}, rpc.ErrMalformed},
 		"update argument":  {rpc.Request{Op: rpc.OpUpdate, Seq: 1, Func: "fill", Parts: of}, rpc.ErrMalformed},
 		"update matrix":    {rpc.Request{Op: rpc.OpUpdate, Seq: 1, Func: "fill", Arg: []byte(`{"value":1}`), Parts: nobody}, rpc.ErrNotFound},
 		"update no number": {rpc.Request{Op: rpc.OpUpdate, Func: "fill", Arg: []byte(`{"value":1}`), Parts: of}, rpc.ErrMalformed},

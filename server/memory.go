@@ -99,8 +99,16 @@ func (s *store) tooMany(n int64) error {
 
 // room says whether there is room for the columns that deltas which have waited make in the partition.
 func (p *partition) room(deltas []shard.Delta) error {
+	if p.of.bound == ssp.ASP {
+		return nil
+	}
+	return p.enough(deltas)
+}
+
+// enough tells why there is no memory for the columns that deltas would make.
+func (p *partition) enough(deltas []shard.Delta) error {
 	s := p.of
-	if !s.bounded() || s.meta.Layout != matrix.RowSparse || s.bound == ssp.ASP {
+	if !s.bounded() || s.meta.Layout != matrix.RowSparse {
 		return nil
 	}
 	keys, missing := 0, 0

@@ -34,19 +34,21 @@ func panics(t *testing.T, what string, err error, value string, log *bytes.Buffe
 // TestPanic: a function that panics is answered as such, and its partition, its job and its connection go on.
 func TestPanic(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
-		get := psf.Get{Name: "wild", Part: func(psf.View, []byte) ([]byte, error) { panic("no such thing") }}
-		update := psf.Update{Name: "wild", Part: func(v psf.View, _ []byte) error {
-			v.Each(func(_, _ int64, val []float64) { val[len(val)] = 1 })
-			return nil
-		}}
+		get := asking("wildget", func(psf.View) ([]byte, error) { panic("no such thing") })
+		update := everywhere("wild", func(v psf.View) ([]byte, error) {
+			return nil, psf.Each(v, psf.Rows{All: true}, true, func(c *psf.Chunk[float64]) error {
+				c.Rows[0][len(c.Rows[0])] = 1
+				return nil
+			})
+		}, nil)
 		log := &bytes.Buffer{}
 		s := serve(t, func(s *server.Server) {
-			s.Funcs, s.Log = table(t, []psf.Get{get}, []psf.Update{update}), slog.New(slog.NewTextHandler(log, nil))
+			s.Funcs, s.Log = table(t, get, update), slog.New(slog.NewTextHandler(log, nil))
 		})
 		c := s.join(0, 1, ssp.BSP)
 		m := c.create(spec("m", 1, 100, matrix.RowDense))[0]
 		of := []rpc.Part{m.at(0, matrix.At(0, 1, 0, 1))}
-		err := c.refusal(rpc.Request{Op: rpc.OpGet, Func: "wild", Parts: of})
+		err := c.refusal(rpc.Request{Op: rpc.OpGet, Func: "wildget", Parts: of})
 		panics(t, "get", err, "no such thing", log, "panic_test.go")
 		c.seq++
 		err = c.refusal(rpc.Request{Op: rpc.OpUpdate, Seq: c.seq, Func: "wild", Parts: of})
@@ -72,7 +74,7 @@ func TestRulePanics(t *testing.T) {
 				step := func([]float64, []float64, [][]float64, float64, int64) { panic("no such thing") }
 				return psf.Step{F32: func([]float32, []float32, [][]float32, float64, int64) {}, F64: step}
 			}}
-			funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), append(optim.Rules(), rule))
+			funcs, err := psf.NewTable(psf.Funcs(), append(optim.Rules(), rule))
 			if err != nil {
 				t.Fatal(err)
 			}

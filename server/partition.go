@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"thole.example/budget"
+	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/shard"
 	"thole.example/spill"
@@ -34,6 +35,8 @@ type delta struct {
 	part      rpc.Part   // without Keys and Values when they are on disk
 	size      int        // bytes of all values
 	keys      int        // their number
+	call      *psf.Call  // an update function instead of values
+	text      []byte     // as it came
 
 	mu     sync.RWMutex // held while the values are used, and exclusively while they go to disk
 	memory *rpc.Buffer  // where keys and values lie
@@ -143,16 +146,44 @@ func (a *apply) apply() (err error) {
 	defer a.to.recount()
 	give := a.give
 	if a.f.of.rule != nil { // it makes one step with the sum
-		read := a.to.of.job.server.Ledger.Force(budget.Stage, onDisk(a.work))
-		defer read.Release()
-		return with(a.work, a.room[:0], give)
+		if err := a.step(give); err != nil {
+			return err
+		}
 	}
 	for i := range a.work { // one after the other, so that no more than one has to be read from disk at once
-		if err := with(a.work[i:i+1], a.room[:0], give); err != nil {
+		switch sh := &a.work[i]; {
+		case sh.d.call != nil:
+			err = a.run(sh.d.call)
+		case a.f.of.rule == nil:
+			err = with(a.work[i:i+1], a.room[:0], give)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// step makes the step of the rule with all values of the clock; functions come after it.
+func (a *apply) step(give func(deltas []shard.Delta) error) error {
+	values := a.work
+	if slices.ContainsFunc(values, isCall) {
+		values = slices.DeleteFunc(slices.Clone(values), isCall)
+	}
+	read := a.to.of.job.server.Ledger.Force(budget.Stage, onDisk(values))
+	defer read.Release()
+	return with(values, a.room[:0], give)
+}
+
+func isCall(sh share) bool { return sh.d.call != nil }
+
+// run runs a function that was staged. Nobody waits for it who could be told of an error: it fails the job.
+func (a *apply) run(call *psf.Call) error {
+	_, err := call.Part(a.to.shard.View(a.to.id))
+	if err != nil {
+		err = fmt.Errorf("a staged function on matrix %q: %w", a.f.of.meta.Name, err)
+	}
+	return err
 }
 
 // give has the shard apply what the work brings.

@@ -112,12 +112,12 @@ func TestAfterChanges(t *testing.T) {
 		if v := numbers(c.wait(pulled).Parts); v[0] != 6 {
 			t.Errorf("between the changes it pulls %v, want 6", v)
 		}
-		fn, err := s.server.Funcs.Get("sum")
+		total, err := s.server.Funcs.Bind("sum", nil, &matrix.Meta{Rows: 1, DType: matrix.F64})
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := fn.Merge([][]byte{c.wait(got).Results[0].Data})
-		if v, _ := psf.Number(text); err != nil || v != 6 {
+		text, err := total.Merge([][]byte{c.wait(got).Results[0].Data})
+		if v, _ := text.Number(); err != nil || v != 6 {
 			t.Errorf("between the changes the sum is %s, %v, want 6", text, err)
 		}
 		c.commit("p", c.wait(save), m)
@@ -246,25 +246,27 @@ func TestCancelled(t *testing.T) {
 func TestUpdateGivenUp(t *testing.T) {
 	bubble(t, "", func(t *testing.T) {
 		busy := make(chan struct{})
-		add := psf.Update{Name: "add", Part: func(v psf.View, arg []byte) error {
-			<-busy
-			v.Each(func(_, _ int64, val []float64) { val[0] += float64(arg[0]) })
-			return nil
-		}}
-		s := serve(t, func(s *server.Server) { s.Funcs = table(t, nil, []psf.Update{add}) })
+		add := psf.Func{Name: "more", Params: []psf.Param{{Name: "by", Kind: psf.Number}},
+			Bind: func(a psf.Args, _ *matrix.Meta) (*psf.Call, error) {
+				return &psf.Call{Writes: psf.Rows{All: true}, Part: func(v psf.View) ([]byte, error) {
+					<-busy
+					return nil, changeAll(v, func(x float64) float64 { return x + a.Number("by") })
+				}}, nil
+			}}
+		s := serve(t, func(s *server.Server) { s.Funcs = table(t, add) })
 		c := s.join(0, 1, ssp.BSP)
 		m := c.create(one("m", 1, 1))[0]
 		ctx, cancel := context.WithCancel(t.Context())
-		q := rpc.Request{Op: rpc.OpUpdate, Seq: 1, Func: "add", Arg: []byte{7}, Parts: []rpc.Part{m.whole(0)}}
+		q := rpc.Request{Op: rpc.OpUpdate, Seq: 1, Func: "more", Arg: []byte(`{"by":7}`), Parts: []rpc.Part{m.whole(0)}}
 		call := c.Start(ctx, &q)
 		cancel()
 		if _, err := call.Wait(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("given up: %v", err)
 		}
 		synctest.Wait()
-		q.Arg[0] = 100 // the caller's again
+		q.Arg[6] = '9' // the caller's again
 		close(busy)
-		c.must(rpc.Request{Op: rpc.OpUpdate, Seq: 1, Func: "add", Arg: []byte{7}, Parts: []rpc.Part{m.whole(0)}})
+		c.must(rpc.Request{Op: rpc.OpUpdate, Seq: 1, Func: "more", Arg: []byte(`{"by":7}`), Parts: []rpc.Part{m.whole(0)}})
 		if got := c.pulled(m.whole(0)); got[0] != 7 {
 			t.Errorf("value is %v, want 7", got)
 		}
@@ -296,7 +298,7 @@ func TestMixedParts(t *testing.T) {
 
 // TestSize: the network hears how many bytes of values a request asks for, before it is served.
 func TestSize(t *testing.T) {
-	s := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs}
+	s := &server.Server{Funcs: table(t), Codecs: codecs}
 	gone := make(chan struct{})
 	from := &rpc.Peer{Gone: gone}
 	exchange := func(q rpc.Request) *rpc.Exchange {

@@ -11,7 +11,6 @@ import (
 	"thole.example/matrix"
 	"thole.example/part"
 	"thole.example/ps"
-	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/rpc/mem"
 	"thole.example/ssp"
@@ -21,21 +20,15 @@ import (
 
 // call runs a function beside a matrix: an update if it is one, or else a get, whose number it gives.
 func call(ctx context.Context, m *ps.Matrix, name, arg string) (float64, error) {
-	for _, u := range psf.Updates() {
-		if u.Name == name {
-			return 0, m.Update(ctx, &u, []byte(arg))
-		}
+	switch name {
+	case "fill":
+		return 0, m.Update(ctx, name, arg)
 	}
-	for _, g := range psf.Gets() {
-		if g.Name == name {
-			answer, err := m.Get(ctx, &g, []byte(arg))
-			if err != nil {
-				return 0, err
-			}
-			return psf.Number(answer)
-		}
+	answer, err := m.Get(ctx, name, arg)
+	if err != nil {
+		return 0, err
 	}
-	return 0, fmt.Errorf("no function %q", name)
+	return answer.Number()
 }
 
 // TestEmbeddings (T5): gradients that two workers push to the same column add up.
@@ -398,8 +391,8 @@ func TestWrongCalls(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		fails(t, "an unknown update", m.Update(ctx, &psf.Update{Name: "magic"}, nil), rpc.ErrNotFound, "magic")
-		_, err = m.Get(ctx, &psf.Get{Name: "magic"}, nil)
+		fails(t, "an unknown update", m.Update(ctx, "magic", nil), rpc.ErrNotFound, "magic")
+		_, err = m.Get(ctx, "magic", nil)
 		fails(t, "an unknown get", err, rpc.ErrNotFound, "magic")
 		_, err = call(ctx, m, "fill", `{"value":1,"rows":[7]}`)
 		fails(t, "an update of a row that is not there", err, rpc.ErrMalformed, "row 7")

@@ -7,6 +7,7 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/rpc"
+	"thole.example/shard"
 )
 
 // pullLimit is how many bytes of values one request may ask for.
@@ -35,6 +36,7 @@ type read struct {
 	from   *partition
 	part   int
 	keys   []int64
+	make   bool        // columns that are not there
 	lo, hi int64       // in the memory of the answer
 	memory *rpc.Buffer // of stored columns, whose number is known only when they are read
 }
@@ -69,7 +71,7 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 	}
 	part, keys, lo := len(g.r.Parts), p.Keys, g.size
 	for _, group := range p.Groups {
-		r := read{g: g, from: s.partitions[group.Partition], part: part, keys: keys[:group.Keys:group.Keys], lo: g.size}
+		r := read{g: g, from: s.partitions[group.Partition], part: part, keys: keys[:group.Keys:group.Keys], make: p.Make, lo: g.size}
 		keys = keys[group.Keys:]
 		cells, ok := int64(0), true
 		switch p.Kind {
@@ -86,6 +88,9 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 	}
 	g.parts = append(g.parts, answered{s, lo, g.size})
 	g.size = (g.size + 7) &^ 7 // where the next part's values begin
+	if p.Make && (p.Kind != rpc.KindKeys || s.parts.Bits > 0 && s.foreign(p)) {
+		return fmt.Errorf("matrix %q: columns to be made that are not keys of their partitions: %w", s.meta.Name, rpc.ErrMalformed)
+	}
 	g.r.Parts = append(g.r.Parts, rpc.Part{Kind: p.Kind, DType: s.meta.DType, Matrix: p.Matrix, Rows: p.Rows, Cols: p.Cols})
 	return nil
 }
@@ -124,23 +129,54 @@ func (g *gather) fail(err error) { g.err.Store(&err) }
 
 func (r *read) read() (err error) {
 	defer r.from.of.job.server.recovered(&err)
-	shard, p := r.from.shard, &r.g.r.Parts[r.part]
-	if shard == nil {
+	from, p := r.from.shard, &r.g.r.Parts[r.part]
+	if from == nil {
 		return r.from.gone()
 	}
 	dst := r.g.r.Memory.Bytes()[r.lo:r.hi:r.hi]
 	switch p.Kind {
 	case rpc.KindDense:
-		return shard.ReadRect(dst, matrix.Rect{Rows: p.Rows, Cols: p.Cols})
+		return from.ReadRect(dst, matrix.Rect{Rows: p.Rows, Cols: p.Cols})
 	case rpc.KindKeys:
-		return shard.Read(dst, p.Rows, r.keys)
+		if r.make {
+			if err := r.from.create(r.keys); err != nil {
+				return err
+			}
+		}
+		return from.Read(dst, p.Rows, r.keys)
 	case rpc.KindStored:
-		p.Keys, p.Values = shard.Stored(p.Rows, p.Cols, func(columns, bytes int) []byte {
+		if from.Absent() != nil {
+			return fmt.Errorf("matrix %q: columns that are not stored have values: %w", r.from.of.meta.Name, errAbsent)
+		}
+		p.Keys, p.Values = from.Stored(p.Rows, p.Cols, func(columns, bytes int) []byte {
 			r.memory = r.g.x.More(bytes, 8*columns)
 			return r.memory.Bytes()
 		})
 	}
 	return nil
+}
+
+// create makes the columns that are not there.
+func (p *partition) create(keys []int64) error {
+	if err := p.enough([]shard.Delta{{Keys: keys}}); err != nil {
+		return err
+	}
+	defer p.recount()
+	return p.shard.Make(keys)
+}
+
+// foreign reports whether some keys of the part are not of the partitions that it says.
+func (s *store) foreign(p *rpc.Part) bool {
+	keys := p.Keys
+	for _, g := range p.Groups {
+		for _, k := range keys[:g.Keys] {
+			if s.parts.Of(k) != int(g.Partition) {
+				return true
+			}
+		}
+		keys = keys[g.Keys:]
+	}
+	return false
 }
 
 // done is called once for each share, and once by who posted them.

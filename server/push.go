@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -22,15 +24,24 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 		m.refuse(x, err)
 		return
 	}
+	if m.reads {
+		s.look(m, x, g)
+		return
+	}
 	if m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && g.fresh() {
-		var room [16]*partition
-		idle := g.post(j, room[:0])
-		runAll(idle, g.size)
-		g.done()
+		j.readNow(g)
 		return
 	}
 	q := &request{x: x, gather: g}
 	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: g.needs(nil)}, q)
+}
+
+// readNow has the partitions read what a gather wants.
+func (j *job) readNow(g *gather) {
+	var room [16]*partition
+	idle := g.post(j, room[:0])
+	runAll(idle, g.size)
+	g.done()
 }
 
 // read posts what a gather reads, in the job's mailbox.
@@ -100,6 +111,14 @@ func (j *job) bring(task int, x *rpc.Exchange, e *ssp.Push[*delta, *request]) er
 			continue
 		}
 		s, err := j.store(p.Matrix)
+		if err == nil && p.Kind == rpc.KindFunc {
+			d, err := s.bringCall(p)
+			if err != nil {
+				return err
+			}
+			e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})
+			continue
+		}
 		if err == nil {
 			err = s.check(p)
 		}
@@ -126,6 +145,32 @@ func (j *job) bring(task int, x *rpc.Exchange, e *ssp.Push[*delta, *request]) er
 		e.Ticks = append(e.Ticks, ssp.Tick{Matrix: int(t.Matrix), Clock: int(t.Clock), Weight: t.Weight, Rate: t.Rate})
 	}
 	return j.room(e.Deltas)
+}
+
+// bringCall is an update function that waits for its clock. It keeps nothing of the request's memory.
+func (s *store) bringCall(p *rpc.Part) (*delta, error) {
+	d := &delta{of: s, part: *p, text: bytes.Clone(p.Values)}
+	d.part.Values = nil
+	err := d.bind()
+	if err == nil && (p.Version != s.parts.Version || len(p.Groups)+len(p.Keys) > 0) {
+		err = fmt.Errorf("matrix %q: a function with partitions or of routing map %d, here it is %d: %w",
+			s.meta.Name, p.Version, s.parts.Version, rpc.ErrStale)
+	}
+	if err == nil {
+		d.growth = s.job.server.Ledger.Force(budget.Stage, int64(len(d.text)))
+	}
+	return d, err
+}
+
+// bind finds the function of a staged one.
+func (d *delta) bind() error {
+	var f rpc.Staged
+	if err := json.Unmarshal(d.text, &f); err != nil {
+		return fmt.Errorf("matrix %q: a staged function: %w: %w", d.of.meta.Name, rpc.ErrMalformed, err)
+	}
+	var err error
+	d.call, err = d.of.bind(f.Func, f.Arg, true)
+	return err
 }
 
 // detach lets the memory of a push that asks for values, too, be free before it is answered, which may be long after its

@@ -50,7 +50,7 @@ type site struct {
 func serve(t testing.TB, change func(s *server.Server)) *site {
 	t.Helper()
 	s := &site{t: t, net: &mem.Network{Log: slog.New(slog.DiscardHandler)}}
-	s.server = &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: &blob.Mem{}}
+	s.server = &server.Server{Funcs: table(t), Codecs: codecs, Bucket: &blob.Mem{}}
 	if change != nil {
 		change(s.server)
 	}
@@ -64,9 +64,9 @@ func serve(t testing.TB, change func(s *server.Server)) *site {
 }
 
 // table is the built-in functions and rules, and some more.
-func table(t testing.TB, gets []psf.Get, updates []psf.Update) *psf.Table {
+func table(t testing.TB, more ...psf.Func) *psf.Table {
 	t.Helper()
-	funcs, err := psf.NewTable(append(psf.Gets(), gets...), append(psf.Updates(), updates...), optim.Rules())
+	funcs, err := psf.NewTable(append(psf.Funcs(), more...), optim.Rules())
 	if err != nil {
 		t.Fatal(err)
 	}

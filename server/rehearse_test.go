@@ -120,7 +120,7 @@ func TestRehearsalOverChange(t *testing.T) {
 func TestRehearsalOfTwoStores(t *testing.T) {
 	c := newCluster(t, &mem.Network{}, 2)
 	other := &blob.Mem{}
-	s := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: other}
+	s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: other}
 	l, err := c.net.Listen(t.Context(), "", s)
 	if err != nil {
 		t.Fatal(err)

@@ -158,11 +158,27 @@ func (r *restoring) band(p *state.Partition, b state.Band) error {
 	if slots := r.slots(); p.Slots != slots {
 		return fmt.Errorf("matrix %q has %d slots in the checkpoint, its rule has %d: %w", p.Matrix, p.Slots, slots, rpc.ErrRefused)
 	}
+	if b.Values == nil {
+		return r.absent(p)
+	}
 	if b.Keys == nil {
 		return r.cells(b)
 	}
 	values, size := wire.ViewAny(b.Values[0].Data.Values())
 	return r.columns(p, b.Keys, values, int(p.Width())*size)
+}
+
+// absent gives the partitions the values of columns that are not there.
+func (r *restoring) absent(p *state.Partition) error {
+	for _, f := range r.to {
+		if p.Absent == "" || f == nil || r.st.parts.At(f.to.id).Rows.Intersect(p.At.Rows).Len() == 0 {
+			continue
+		}
+		if err := f.shard.SetAbsent(p.At.Rows, inPlace(p.Absent)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (r *restoring) slots() int {
@@ -237,4 +253,12 @@ func (r *restoring) count(f *loaded) error {
 		return r.l.s.tooMuch("matrix %q, restored beside what it has, would take %s", r.st.meta.Name, format.Bytes(n))
 	}
 	return nil
+}
+
+// inPlace is the bytes where numbers of any type can be.
+func inPlace(values string) []byte {
+	words := make([]uint64, (len(values)+7)/8)
+	out := wire.View(words)[:len(values)]
+	copy(out, values)
+	return out
 }

@@ -27,7 +27,7 @@ import (
 func TestSlowTaskComesThrough(t *testing.T) {
 	const tasks, cols, rounds = 13, 12_500, 4 // 100 kB of f64 in each push, 5 MB together
 	ledger := budget.New(1 << 20)
-	s := &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger, Scratch: t.TempDir()}
+	s := &server.Server{Funcs: table(t), Codecs: codecs, Bucket: &blob.Mem{}, Ledger: ledger, Scratch: t.TempDir()}
 	net := &tcp.Network{Log: slog.New(slog.DiscardHandler)}
 	counting := *net
 	counting.Ledger = ledger
@@ -98,7 +98,7 @@ func slowRounds(ctx context.Context, o ps.Options, cols, rounds int, before func
 func alone(t *testing.T, bound ssp.Bound, ms ...matrix.Meta) (*ps.Client, *ps.Matrix) {
 	t.Helper()
 	net := &mem.Network{}
-	l, err := net.Listen(t.Context(), "s", &server.Server{Funcs: table(t, nil, nil), Codecs: codecs, Bucket: &blob.Mem{}})
+	l, err := net.Listen(t.Context(), "s", &server.Server{Funcs: table(t), Codecs: codecs, Bucket: &blob.Mem{}})
 	if err != nil {
 		t.Fatal(err)
 	}

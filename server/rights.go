@@ -25,14 +25,24 @@ var needs = map[rpc.Op]access.Right{
 	rpc.OpCommit:  access.Write,
 	rpc.OpAbort:   access.Write,
 	rpc.OpLoad:    access.Write,
+	rpc.OpFollow:  access.Read,
+	rpc.OpDefine:  access.Write, // it runs here
 }
 
 // allowed refuses what the connection's token has no right to, before anything is looked at: what is refused so tells nothing of
 // what there is. What stands in no table needs every right.
 func allowed(x *rpc.Exchange) error {
+	if x.From.Grant == nil {
+		return nil
+	}
 	need, ok := needs[x.Op]
 	if !ok {
 		need = access.Read | access.Write | access.Administer
+	}
+	for i := range x.Parts {
+		if p := &x.Parts[i]; p.Values != nil || p.Make { // whatever the operation, it brings something
+			need |= access.Write
+		}
 	}
 	if err := x.From.Grant.Check(need); err != nil {
 		return fmt.Errorf("%w: %w", rpc.ErrRefused, err)

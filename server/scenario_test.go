@@ -8,12 +8,12 @@ import (
 	"regexp"
 	"sync"
 	"testing"
+	"thole.example/psf"
 	"time"
 
 	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/matrix"
-	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/rpc/mem"
 	"thole.example/rpc/rpctest"
@@ -79,14 +79,10 @@ func (sc *scenario) retry() time.Duration {
 }
 
 // more is an update function that adds 1 to every cell: however the tasks' updates are mixed, they can be counted.
-var more = psf.Update{Name: "more", Part: func(v psf.View, _ []byte) error {
-	v.Each(func(_, _ int64, val []float64) {
-		for i := range val {
-			val[i]++
-		}
-	})
-	return nil
-}}
+var more = changing("more", func(x float64) float64 { return x + 1 })
+
+// moreFuncs are the functions that the tasks of scenarios know.
+var moreFuncs = func() *psf.Table { t, _ := psf.NewTable([]psf.Func{more}, nil); return t }()
 
 // farm is the servers of a scenario.
 type farm struct {
@@ -116,7 +112,7 @@ func newFarm(t *testing.T, servers int, sc *scenario) *farm {
 	ctx, stop := context.WithCancel(context.Background())
 	f.stop = stop
 	for i := range servers {
-		s := &server.Server{Funcs: table(t, nil, []psf.Update{more}), Codecs: codecs, Bucket: f.bucket, Ledger: budget.New(64 << 20)}
+		s := &server.Server{Funcs: table(t, more), Codecs: codecs, Bucket: f.bucket, Ledger: budget.New(64 << 20)}
 		go s.Relieve(ctx)
 		addr := fmt.Sprintf("s%d", i)
 		f.servers, f.addrs = append(f.servers, s), append(f.addrs, addr)

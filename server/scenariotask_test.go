@@ -84,7 +84,7 @@ func (w *scenarioTask) live() (err error) {
 func (w *scenarioTask) dial() (p *ps.Client, err error) {
 	for range 20 {
 		p, err = ps.Dial(w.ctx, ps.Options{Network: w.net, Servers: w.farm.addrs, Job: "j", Task: w.task, Tasks: w.sc.tasks,
-			Bound: w.sc.bound, Retry: w.sc.retry(), InFlight: w.sc.inFlight})
+			Bound: w.sc.bound, Retry: w.sc.retry(), InFlight: w.sc.inFlight, Funcs: moreFuncs})
 		if !errors.Is(err, rpc.ErrUnreachable) {
 			break
 		}
@@ -277,7 +277,7 @@ func (w *scenarioTask) see(what string, read func() ([]matrix.Block, error)) err
 // update runs a function beside the data.
 func (w *scenarioTask) update() error {
 	w.out.own.u++
-	return w.matrix("u").Update(w.ctx, &more, nil)
+	return w.matrix("u").Update(w.ctx, "more", nil)
 }
 
 // hurry has a change sent by a call that does not wait for long.

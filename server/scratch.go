@@ -89,6 +89,10 @@ type share struct {
 // shares are what the delta brings to each of its partitions.
 func (d *delta) shares() iter.Seq[share] {
 	return func(yield func(share) bool) {
+		if d.call != nil {
+			d.visits(yield)
+			return
+		}
 		first, at, each := 0, 0, d.part.DType.Size()*int(d.part.Rows.Len())
 		for _, g := range d.part.Groups {
 			sh := share{d: d, partition: g.Partition, first: first, n: int(g.Keys), lo: at, hi: at + d.size}
@@ -99,6 +103,15 @@ func (d *delta) shares() iter.Seq[share] {
 				return
 			}
 			first, at = first+sh.n, sh.hi
+		}
+	}
+}
+
+// visits are the partitions that a function has to do with.
+func (d *delta) visits(yield func(share) bool) {
+	for id, p := range d.of.partitions {
+		if p != nil && d.call.Touches(d.of.parts.At(id).Rows) && !yield(share{d: d, partition: uint32(id)}) {
+			return
 		}
 	}
 }

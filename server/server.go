@@ -29,6 +29,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -39,15 +40,18 @@ import (
 	"thole.example/format"
 	"thole.example/psf"
 	"thole.example/rpc"
+	"thole.example/wasm"
 )
 
 // Server serves one process's share of all jobs. The exported fields are set before the first request and not changed.
 type Server struct {
-	Funcs  *psf.Table     // functions and update rules
-	Codecs format.Set     // for saving and loading
-	Bucket blob.Bucket    // where models are saved and loaded; names in requests are names within it
-	Log    *slog.Logger   // nil: nothing is logged
-	Ledger *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
+	Funcs  *psf.Table   // functions and update rules
+	Codecs format.Set   // for saving and loading
+	Bucket blob.Bucket  // where models are saved and loaded; names in requests are names within it
+	Log    *slog.Logger // nil: nothing is logged
+	// Modules runs functions of users' own; nil: they are refused.
+	Modules *wasm.Runtime
+	Ledger  *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
 
 	JobLimits access.Limits // of each job, whoever's it is
 
@@ -76,8 +80,12 @@ func (s *Server) Serve(x *rpc.Exchange) {
 		x.Fail(err)
 		return
 	}
-	if x.Op == rpc.OpJoin {
+	switch x.Op {
+	case rpc.OpJoin:
 		s.join(x)
+		return
+	case rpc.OpFollow:
+		s.follow(x)
 		return
 	}
 	m := memberOf(x.From)
@@ -87,6 +95,8 @@ func (s *Server) Serve(x *rpc.Exchange) {
 		x.Fail(fmt.Errorf("operation %d: %w", x.Op, rpc.ErrMalformed))
 	case m == nil:
 		x.Fail(fmt.Errorf("%v from a connection over which no task has joined: %w", x.Op, rpc.ErrRefused))
+	case m.reads && !slices.Contains(readerOps, x.Op):
+		x.Fail(fmt.Errorf("%v by a reader of job %q, who is none of its tasks: %w", x.Op, m.job.name, rpc.ErrRefused))
 	default:
 		serve(s, m, x)
 	}
@@ -107,7 +117,11 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpCommit:  (*Server).commit,
 	rpc.OpAbort:   (*Server).abort,
 	rpc.OpLoad:    (*Server).load,
+	rpc.OpDefine:  (*Server).define,
 }
+
+// readerOps are what somebody can ask who is no task.
+var readerOps = []rpc.Op{rpc.OpPull, rpc.OpGet, rpc.OpUpdate, rpc.OpDefine}
 
 // refuse answers with an error: why the task is not of the job, if that is so, or else err.
 func (m *member) refuse(x *rpc.Exchange, err error) {
@@ -170,6 +184,7 @@ func (s *Server) drop(j *job) {
 
 // close gives the memory of a job back.
 func (s *Server) close(j *job) {
+	j.functions.close()
 	for _, st := range (*j.stores.Load())[1:] {
 		for _, p := range st.partitions {
 			if p != nil && p.post(p.deed(p.close)) {

@@ -240,7 +240,7 @@ func TestSlowRule(t *testing.T) {
 					},
 				}
 			}}
-			funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), append(optim.Rules(), rule))
+			funcs, err := psf.NewTable(psf.Funcs(), append(optim.Rules(), rule))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -295,13 +295,11 @@ func TestSlowFunction(t *testing.T) {
 	for _, update := range []bool{false, true} {
 		bubble(t, fmt.Sprintf("update %v", update), func(t *testing.T) {
 			busy := make(chan struct{})
-			get := psf.Get{Name: "slow", Part: func(psf.View, []byte) ([]byte, error) { <-busy; return []byte("done"), nil }}
-			double := psf.Update{Name: "slow", Part: func(v psf.View, _ []byte) error {
-				<-busy
-				v.Each(func(_, _ int64, val []float64) { val[0] *= 2 })
-				return nil
-			}}
-			s := serve(t, func(s *server.Server) { s.Funcs = table(t, []psf.Get{get}, []psf.Update{double}) })
+			slow := asking("slow", func(psf.View) ([]byte, error) { <-busy; return []byte("done"), nil })
+			if update {
+				slow = changing("slow", func(x float64) float64 { <-busy; return 2 * x })
+			}
+			s := serve(t, func(s *server.Server) { s.Funcs = table(t, slow) })
 			c, d := s.join(0, 2, ssp.ASP), s.join(1, 2, ssp.ASP)
 			ms := c.create(one("a", 1, 1), one("b", 1, 1))
 			a, b := ms[0], ms[1]

@@ -125,6 +125,9 @@ func (s *snapshot) keys(ctx context.Context) ([]int64, error) {
 	var all []int64
 	for more := true; more; {
 		err := s.visit(ctx, func(m *shard.Mark) error {
+			if m.Absent() != nil {
+				return fmt.Errorf("matrix %q: columns that are not stored have values: %w", s.of.of.meta.Name, errAbsent)
+			}
 			some := m.Keys(bandKeys)
 			more = len(some) > 0
 			all = append(all, some...)
@@ -176,3 +179,6 @@ func (s *snapshot) values(ctx context.Context, b matrix.Block, keys []int64) err
 	}
 	return nil
 }
+
+// errAbsent is why stored columns alone are not asked for or saved: who reads them would take the others for zero.
+var errAbsent = fmt.Errorf("%w: pull columns by key, or set them to 0 (\"zero\", or \"fill\" with 0 and then \"compress\")", rpc.ErrRefused)

@@ -126,7 +126,7 @@ func (j *job) wait(deltas []ssp.Delta[*delta]) {
 	}
 	m := &message{}
 	for _, d := range deltas {
-		if d.Data.of.bound != ssp.ASP && !d.Data.leftOut() {
+		if d.Data.of.bound != ssp.ASP && !d.Data.leftOut() && d.Data.call == nil {
 			d.Data.from, m.memory = m, d.Data.memory
 			m.deltas = append(m.deltas, d.Data)
 		}

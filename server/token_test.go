@@ -47,7 +47,7 @@ func lock(t *testing.T, job string, ledger *budget.Ledger, tokens map[string]str
 		all = append(all, one)
 	}
 	l.table = access.NewTable(all)
-	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,8 +94,8 @@ func TestRightsAreNeeded(t *testing.T) {
 	}
 	for name, lacks := range map[string]map[rpc.Op]string{
 		"reader": {rpc.OpJoin: "write", rpc.OpCreate: "write", rpc.OpPush: "write", rpc.OpUpdate: "write", rpc.OpSave: "write", rpc.OpLoad: "write",
-			rpc.OpLeave: "write", rpc.OpQuit: "write", rpc.OpCommit: "write", rpc.OpAbort: "write", 99: "write,administer"},
-		"admin": {rpc.OpJoin: "write", rpc.OpPull: "read", rpc.OpGet: "read", rpc.OpMembers: "read", rpc.OpBarrier: "read"},
+			rpc.OpLeave: "write", rpc.OpQuit: "write", rpc.OpCommit: "write", rpc.OpAbort: "write", rpc.OpDefine: "write", 99: "write,administer"},
+		"admin": {rpc.OpJoin: "write", rpc.OpPull: "read", rpc.OpGet: "read", rpc.OpMembers: "read", rpc.OpBarrier: "read", rpc.OpFollow: "read"},
 	} {
 		conn, err := l.network(name).Dial(t.Context(), l.addr)
 		if err != nil {
@@ -118,6 +118,23 @@ func TestRightsAreNeeded(t *testing.T) {
 	defer conn.Close()
 	if _, err := conn.Start(t.Context(), &rpc.Request{Op: rpc.OpPull}).Wait(t.Context()); err == nil || strings.Contains(err.Error(), "right") {
 		t.Errorf("a pull of who may read: %v", err)
+	}
+	makes := []rpc.Part{{Kind: rpc.KindKeys, Make: true}} // columns, which is no reading
+	if _, err := conn.Start(t.Context(), &rpc.Request{Op: rpc.OpPull, Parts: makes}).Wait(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), "no right to write") {
+		t.Errorf("a pull that makes columns: %v", err)
+	}
+	r, err := ps.Follow(t.Context(), ps.Options{Network: l.network("reader"), Servers: []string{l.addr}, Job: "secret-job"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	m, err := r.Matrix("m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.GetRow(t.Context(), 1); err != nil {
+		t.Errorf("a reader reads: %v", err)
 	}
 }
 

@@ -39,7 +39,7 @@ const wholeRows = 16
 func TestWholeSparseReads(t *testing.T) {
 	const clients, columns, memory = 4, 40_000, 8 << 20 // 2.9 MB of keys and values, in 16 partitions
 	ledger := budget.New(memory)
-	s := &sized{Server: &server.Server{Funcs: table(t, nil, nil), Ledger: ledger, Scratch: t.TempDir()}}
+	s := &sized{Server: &server.Server{Funcs: table(t), Ledger: ledger, Scratch: t.TempDir()}}
 	net := &tcp.Network{Log: slog.New(slog.DiscardHandler)}
 	counting := *net
 	counting.Ledger = ledger

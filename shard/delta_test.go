@@ -259,7 +259,14 @@ func (o *oracle[T]) Remove(*rapid.T) {
 }
 
 func (o *oracle[T]) Each(*rapid.T) {
-	o.s.Each(func(_, _ int64, val []float64) { val[0]++ })
+	must(o.t, psf.Each(o.s.View(0), psf.Rows{All: true}, true, func(c *psf.Chunk[float64]) error {
+		for _, row := range c.Rows {
+			for i := range row {
+				row[i]++
+			}
+		}
+		return nil
+	}))
 	for _, c := range o.cols {
 		for i := range c.w {
 			c.w[i] = T(float64(c.w[i]) + 1)

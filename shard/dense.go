@@ -150,28 +150,13 @@ func (d *dense[T]) addTo(into, val []T) {
 // firstRow is the only row of a batch of cells that lie beside each other.
 var firstRow = []uint32{0}
 
-func (d *dense[T]) each(f func(row, col int64, val []float64)) {
-	row := make([]float64, d.width)
-	for r := range int(d.at.Rows.Len()) {
-		d.keep(0, r*d.width, (r+1)*d.width)
-		cells := d.val[r*d.width:][:d.width]
-		for i, v := range cells {
-			row[i] = float64(v)
-		}
-		f(d.at.Rows.Lo+int64(r), d.at.Cols.Lo, row)
-		for i, v := range row {
-			if v != float64(cells[i]) {
-				cells[i] = narrow[T](v)
-			}
-		}
-	}
-}
-
 func (d *dense[T]) keys(matrix.Range) []int64 { return nil }
 
 func (d *dense[T]) deltas(b matrix.Block) []Delta { return deltasOf[T](b) }
 
 func (d *dense[T]) remove([]int64) int { return 0 }
+
+func (d *dense[T]) make([]int64) error { return nil }
 
 func (d *dense[T]) missing([]int64) int { return 0 }
 

@@ -116,12 +116,15 @@ func (c *cells[T]) Apply(t *rapid.T) {
 	c.run(c.all[0], sum, c.all[1:], 0.25, c.steps)
 }
 
-func (c *cells[T]) Each(*rapid.T) {
-	c.s.Each(func(_, _ int64, val []float64) {
-		for i := range val {
-			val[i]--
+func (c *cells[T]) Each(t *rapid.T) {
+	must(t, psf.Each(c.s.View(0), psf.Rows{All: true}, true, func(c *psf.Chunk[float64]) error {
+		for _, row := range c.Rows {
+			for i := range row {
+				row[i]--
+			}
 		}
-	})
+		return nil
+	}))
 	for i := range c.all[0] {
 		c.all[0][i] = T(float64(c.all[0][i]) - 1)
 	}

@@ -13,13 +13,14 @@ import (
 // keyed keeps the columns that were written, found by key. A column is a row of the slab: the values of all rows of the
 // matrix, and after them those of each slot of the rule.
 type keyed[T number] struct {
-	at    matrix.Rect
-	rows  int // of the matrix: values of a column
-	size  int // bytes of a value
-	index *index
-	slab  *slab[T]
-	init  *fill
-	marks []*keyedMark[T]
+	at     matrix.Rect
+	rows   int // of the matrix: values of a column
+	size   int // bytes of a value
+	index  *index
+	slab   *slab[T]
+	init   *fill
+	valued bool // row 0 of the slab is not all zero: the values of columns that are not there
+	marks  []*keyedMark[T]
 
 	stepper stepper[T]
 	fold    fold[T]
@@ -163,25 +164,12 @@ func (k *keyed[T]) readRect([]byte, matrix.Rect) {}
 
 func (k *keyed[T]) deltas(b matrix.Block) []Delta { return deltasOf[T](b) }
 
-func (k *keyed[T]) each(f func(row, col int64, val []float64)) {
-	cols := k.keys(k.at.Cols)
-	order := make([]uint32, 0, len(cols))
+// make makes the columns that are not there.
+func (k *keyed[T]) make(keys []int64) error {
 	var w walk
-	for k.begin(&w, cols, false); k.next(&w); {
-		k.keep(w.rows())
-		order = append(order, w.rows()...)
+	for k.begin(&w, keys, true); k.next(&w); {
 	}
-	one := make([]float64, 1)
-	for r := range k.rows {
-		for j, c := range cols {
-			cell := &k.slab.val[int(order[j])*k.slab.stride+r]
-			one[0] = float64(*cell)
-			f(k.at.Rows.Lo+int64(r), c, one)
-			if one[0] != float64(*cell) {
-				*cell = narrow[T](one[0])
-			}
-		}
-	}
+	return w.err
 }
 
 // missing counts the keys that have no column yet.

@@ -12,9 +12,10 @@ import (
 // been read: so a mark takes at most the memory of what has changed, and [Shard.Bytes] counts it. Columns that came later
 // are not in it.
 type Mark struct {
-	s     *Shard
-	steps int64
-	mark  mark
+	s      *Shard
+	steps  int64
+	absent []byte
+	mark   mark
 }
 
 // mark is what the two layouts do for a Mark.
@@ -27,10 +28,13 @@ type mark interface {
 }
 
 // Mark marks the partition as it is now. It takes no time that grows with the values, and has to be closed.
-func (s *Shard) Mark() *Mark { return &Mark{s, s.steps, s.store.mark()} }
+func (s *Shard) Mark() *Mark { return &Mark{s, s.steps, s.Absent(), s.store.mark()} }
 
 // Steps is how many steps the rule had made.
 func (m *Mark) Steps() int64 { return m.steps }
+
+// Absent is what [Shard.Absent] was.
+func (m *Mark) Absent() []byte { return m.absent }
 
 // Keys lists the stored columns of a sparse partition, band after band: about n on each call, in ascending order of
 // kernel.Hash, none at the end.

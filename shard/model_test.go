@@ -207,15 +207,21 @@ func (x *model) Apply(t *rapid.T) {
 // Each doubles and counts what a function sees.
 func (x *model) Each(t *rapid.T) {
 	seen := 0
-	x.s.Each(func(row, col int64, val []float64) {
-		for i := range val {
-			if want := x.get(row, col+int64(i)); val[i] != want {
-				t.Fatalf("each: cell (%d,%d) is %v, want %v", row, col+int64(i), val[i], want)
+	err := psf.Each(x.s.View(0), psf.Rows{All: true}, true, func(c *psf.Chunk[float64]) error {
+		for r, val := range c.Rows {
+			for i := range val {
+				if want := x.get(c.IDs[r], c.Column(i)); val[i] != want {
+					t.Fatalf("each: cell (%d,%d) is %v, want %v", c.IDs[r], c.Column(i), val[i], want)
+				}
+				val[i] = -val[i]
+				seen++
 			}
-			val[i] = -val[i]
-			seen++
 		}
+		return nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := len(x.cell)
 	if !x.sparse {
 		want = int(x.m.Rows * x.m.Cols)

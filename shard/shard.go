@@ -20,6 +20,7 @@ import (
 type Shard struct {
 	meta  *matrix.Meta
 	at    matrix.Rect
+	bits  int
 	rule  *psf.Rule
 	steps int64
 	store store
@@ -37,13 +38,15 @@ type store interface {
 	add(d *Delta) error
 	set(d *Delta) error
 	apply(deltas []Delta, scale, rate float64, t int64) error
-	each(f func(row, col int64, val []float64))
 	remove(keys []int64) int
 	missing(keys []int64) int
+	make(keys []int64) error
 	mark() mark
 	widen(n int) error
 	restore(rows matrix.Range, keys []int64, values []byte) error
 	restoreRect(at matrix.Rect, slot int, values []byte)
+	absent() []byte
+	setAbsent(rows matrix.Range, values []byte)
 	bytes() int64
 	close()
 }
@@ -55,7 +58,7 @@ const maxBits = 32
 // kernel.Hash chose it, if it is one of those that a hash makes, else 0: keys here have them in common. rule is nil if
 // pushed deltas are added. The Meta must not be changed afterwards.
 func New(m *matrix.Meta, at matrix.Rect, bits int, rule *psf.Rule) (*Shard, error) {
-	s := &Shard{meta: m, at: at, rule: rule}
+	s := &Shard{meta: m, at: at, bits: bits, rule: rule}
 	step, slots, err := bind(m, rule)
 	if err != nil {
 		return nil, err
@@ -80,7 +83,7 @@ func bind(m *matrix.Meta, rule *psf.Rule) (step psf.Step, slots int, err error) 
 	default:
 		return step, 0, fmt.Errorf("matrix %s: element type %v on a server, want f64, f32, i64 or i32", m.Name, m.DType)
 	}
-	if err := CheckInit(m.Init); err != nil {
+	if err := m.Init.Check(); err != nil {
 		return step, 0, fmt.Errorf("matrix %s: %w", m.Name, err)
 	}
 	if rule == nil {
@@ -230,16 +233,20 @@ func (s *Shard) wrap(err error) error {
 // those that were there. Their memory serves other columns.
 func (s *Shard) Remove(keys []int64) int { return s.store.remove(keys) }
 
+// Make makes the columns of a sparse partition that are not there, with their initial values. If memory ends some may be
+// missing. A dense partition has all.
+func (s *Shard) Make(keys []int64) error {
+	if err := s.has(keys, s.at.Cols); err != nil {
+		return err
+	}
+	return s.wrap(s.store.make(keys))
+}
+
 // Missing counts the keys that a sparse partition has no column for; one that comes twice counts twice.
 func (s *Shard) Missing(keys []int64) int { return s.store.missing(keys) }
-
-// Each implements psf.View.
-func (s *Shard) Each(f func(row, col int64, val []float64)) { s.store.each(f) }
 
 // Bytes is how much memory the partition takes: index, rows, what it keeps for steps, and marks.
 func (s *Shard) Bytes() int64 { return s.store.bytes() }
 
 // Close frees the memory. The shard and its marks must not be used afterwards, except that closing again does nothing.
 func (s *Shard) Close() { s.store.close() }
-
-var _ psf.View = (*Shard)(nil)

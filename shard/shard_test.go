@@ -117,16 +117,16 @@ func TestEachNarrows(t *testing.T) {
 			t.Fatal(err)
 		}
 		to := []float64{1e300, math.Inf(-1), math.NaN(), -2.9, 2.9, math.MaxInt32}
-		s.Each(func(_, col int64, val []float64) {
-			for i := range val {
-				val[i] = to[int(col)+i]
+		eachRow(t, s, func(c *psf.Chunk[float64], row []float64) {
+			for i := range row {
+				row[i] = to[c.Column(i)]
 			}
 		})
 		got, err := s.ReadBlock(m.Rect(), []int64{0, 1, 2, 3, 4, 5})
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []int32{math.MaxInt32, math.MinInt32, 0, -2, 2, math.MaxInt32}
+		want := []int32{math.MaxInt32, math.MinInt32, 0, -3, 3, math.MaxInt32}
 		for i, v := range got.Data.Values().([]int32) {
 			if v != want[i] {
 				t.Errorf("%v: %v became %d, want %d", layout, to[i], v, want[i])
@@ -142,9 +142,23 @@ func TestEachNarrows(t *testing.T) {
 	if err := s.SetBlock(matrix.Block{At: m.Rect(), Data: &matrix.Dense[int64]{Val: []int64{big}}}); err != nil {
 		t.Fatal(err)
 	}
-	s.Each(func(int64, int64, []float64) {})
+	eachRow(t, s, func(*psf.Chunk[float64], []float64) {})
 	if b, err := s.ReadBlock(m.Rect(), nil); err != nil || b.Data.Values().([]int64)[0] != big {
 		t.Errorf("a cell that nobody changed is %v, %v, want %d", b.Data, err, big)
+	}
+}
+
+// eachRow calls f for the rows of the partition, which it may change.
+func eachRow(t *testing.T, s *shard.Shard, f func(c *psf.Chunk[float64], row []float64)) {
+	t.Helper()
+	err := psf.Each(s.View(0), psf.Rows{All: true}, true, func(c *psf.Chunk[float64]) error {
+		for _, row := range c.Rows {
+			f(c, row)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -157,7 +171,7 @@ func TestEachNarrowsLong(t *testing.T) {
 	}
 	to := []float64{0x1p63, -0x1p63, math.Nextafter(0x1p63, 0), math.Nextafter(-0x1p63, 0)}
 	want := []int64{math.MaxInt64, math.MinInt64, math.MaxInt64 - 1023, math.MinInt64 + 1024}
-	s.Each(func(_, col int64, val []float64) { copy(val, to[col:]) })
+	eachRow(t, s, func(c *psf.Chunk[float64], row []float64) { copy(row, to[c.Col:]) })
 	b, err := s.ReadBlock(m.Rect(), nil)
 	if err != nil || !slices.Equal(b.Data.Values().([]int64), want) {
 		t.Errorf("%v, %v, want %d", b.Data, err, want)

@@ -10,7 +10,8 @@ import (
 )
 
 // slab holds rows by number. A row has its values and after them those of each slot of the rule; it keeps its number, and
-// begins at a multiple of its size where that is a power of two. Row 0 is always zero: it stands for all that are absent.
+// begins at a multiple of its size where that is a power of two. Row 0 stands for all columns that are absent: it has their
+// values, zero at first.
 type slab[T number] struct {
 	mem    kernel.Memory
 	val    []T

@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"slices"
 
 	"thole.example/matrix"
 	"thole.example/wire"
@@ -60,6 +61,41 @@ func (s *Shard) RestoreRect(at matrix.Rect, slot int, values []byte) error {
 	s.store.restoreRect(at, slot, values)
 	return nil
 }
+
+// Absent is the values of columns that a sparse partition does not have, one for each of its rows; nil: they are zero, or the
+// initial values.
+func (s *Shard) Absent() []byte { return s.store.absent() }
+
+// SetAbsent replaces the values of columns that are not there: those of the rows that it has. values has one for each row.
+func (s *Shard) SetAbsent(rows matrix.Range, values []byte) error {
+	if s.meta.Layout != matrix.RowSparse || s.meta.Init.Random() {
+		return fmt.Errorf("matrix %s: values of absent columns, which there are only in sparse matrices that begin with zeros", s.meta.Name)
+	}
+	if err := s.fits(values, rows.Len(), 1); err != nil {
+		return err
+	}
+	s.store.setAbsent(rows, values)
+	return nil
+}
+
+func (k *keyed[T]) absent() []byte {
+	if !k.valued {
+		return nil
+	}
+	return wire.View(slices.Clone(k.slab.row(0)[:k.rows]))
+}
+
+func (k *keyed[T]) setAbsent(rows matrix.Range, values []byte) {
+	val, _ := wire.Numbers[T](values)
+	both := rows.Intersect(k.at.Rows)
+	for r := both.Lo; r < both.Hi; r++ {
+		k.SetValue(r, val[r-rows.Lo])
+	}
+}
+
+func (d *dense[T]) absent() []byte { return nil }
+
+func (d *dense[T]) setAbsent(matrix.Range, []byte) {}
 
 func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte) error {
 	both := rows.Intersect(k.at.Rows)

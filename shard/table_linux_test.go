@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/wire"
@@ -27,7 +28,7 @@ func cpuTime() time.Duration {
 }
 
 // tableKey is the i-th key; keys come in random order.
-func tableKey(i int) int64 { return int64(mix(uint64(i)) >> 1) }
+func tableKey(i int) int64 { return int64(kernel.Hash(uint64(i)) >> 1) }
 
 func newTable(tb testing.TB, rule string, dim int) *Shard {
 	m := &matrix.Meta{Name: "e", Rows: int64(dim), Cols: 1<<63 - 1, DType: matrix.F32, Layout: matrix.RowSparse, Rule: rule}

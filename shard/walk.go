@@ -94,8 +94,11 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 		row := k.slab.take(len(k.marks) == 0)
 		k.index.set(line, at, slot{uint64(key), row})
 		k.index.keys++
-		if k.init != nil {
+		switch {
+		case k.init != nil:
 			k.initial(key, k.at.Rows.Lo, k.slab.row(row)[:k.rows])
+		case k.valued:
+			copy(k.slab.row(row)[:k.rows], k.slab.row(0))
 		}
 		rows[j] = row
 	}

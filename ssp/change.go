@@ -32,7 +32,7 @@ func (j *Job[D, R]) check(m *member[D, R], c *change[D, R]) error {
 			return err
 		}
 	}
-	return j.checkNeeds(c.Then)
+	return j.checkNeeds(c.Then, Finished-1)
 }
 
 // current wants the clock to be the task's present one of the matrix.

@@ -89,12 +89,14 @@ func (DropConn) effect()   {}
 type Kind string
 
 // The kinds. Refused does not fit the job, NotFound is not or no more there, Malformed is a mistake of the caller, Aborted
-// was right and is not done because of somebody else.
+// was right and is not done because of somebody else,
+// Passed comes too late.
 const (
 	Refused   Kind = "refused"
 	NotFound  Kind = "not found"
 	Malformed Kind = "malformed request"
 	Aborted   Kind = "aborted"
+	Passed    Kind = "clock has passed"
 )
 
 // Error implements error.

@@ -87,6 +87,14 @@ type Pull[R any] struct {
 	Exact bool // clocks are to be reached whatever the bound: a barrier is an exact pull of Need{0, clock}
 }
 
+// Look is a pull of somebody who is no task, and so holds nobody back: it is answered when all matrices stand at exactly the
+// clocks needed, between what folds them and what would fold more. What is read then is as it was at one moment. When one of
+// the clocks has passed already it is refused as Passed. Without needs it is answered at once.
+type Look[R any] struct {
+	Req   R
+	Needs []Need
+}
+
 // Update is a numbered change that the shell makes itself, when the effect Run tells it to.
 type Update[R any] struct {
 	Req  R
@@ -145,6 +153,7 @@ func (Join[R]) event()    {}
 func (Create[R]) event()  {}
 func (Push[D, R]) event() {}
 func (Pull[R]) event()    {}
+func (Look[R]) event()    {}
 func (Update[R]) event()  {}
 func (Ran) event()        {}
 func (Members[R]) event() {}

@@ -61,6 +61,8 @@ func (j *Job[D, R]) Step(now time.Duration, e Event) []Effect {
 		j.change(change[D, R]{Push: Push[D, R]{Req: e.Req, Conn: e.Conn, Seq: e.Seq, Err: e.Err}, update: true})
 	case Pull[R]:
 		j.pull(&e)
+	case Look[R]:
+		j.look(&e)
 	case Ran:
 		j.ran(e)
 	case Join[R]:
@@ -253,6 +255,9 @@ func (j *Job[D, R]) Ended() bool { return j.ended }
 
 // Failed is why the job has failed, nil if it has not.
 func (j *Job[D, R]) Failed() error { return j.failed }
+
+// Tasks is how many tasks the job has; 0 before the first has joined.
+func (j *Job[D, R]) Tasks() int { return len(j.members) }
 
 // Slowest is the clock that all tasks have reached in a matrix; Finished if none will tick it again, or it is not there.
 func (j *Job[D, R]) Slowest(matrix int) int {

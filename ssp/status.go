@@ -44,7 +44,8 @@ type MatrixReport struct {
 
 // WaitReport is a request that waits for clocks.
 type WaitReport struct {
-	Task   int           `json:"task"`
+	Who    string        `json:"who"`
+	Task   int           `json:"task"`             // -1: it is none
 	Clock  int           `json:"clock"`            // that it waits for
 	Matrix string        `json:"matrix,omitempty"` // of this one
 	Number int           `json:"number"`           // of the matrix; 0: it is the job's own clock
@@ -83,7 +84,11 @@ func (j *Job[D, R]) Report(now time.Duration) Report {
 	for i := range j.pulls {
 		p := &j.pulls[i]
 		s := j.matrices[p.needs[p.next].Matrix]
-		w := WaitReport{Task: p.of.task, Clock: j.least(p, p.needs[p.next]), Matrix: s.Name, Number: s.ID, Since: j.now - p.since, Why: j.slow(s)}
+		w := WaitReport{Who: p.String(), Task: -1, Clock: j.least(p, p.needs[p.next]), Matrix: s.Name, Number: s.ID,
+			Since: j.now - p.since, Why: j.slow(s)}
+		if p.of != nil {
+			w.Task = p.of.task
+		}
 		for t := range j.members {
 			if s.clocks.Of(t) == s.clocks.Slowest() && len(w.For) < namesLimit {
 				w.For = append(w.For, t)
@@ -127,8 +132,8 @@ func (r Report) String() string {
 		}
 	}
 	for _, w := range r.Waits {
-		fmt.Fprintf(&b, "task %d waits for clock %d of %s for %v: %s\n",
-			w.Task, w.Clock, ofMatrix(w.Number, w.Matrix), seconds(w.Since), w.Why)
+		fmt.Fprintf(&b, "%s waits for clock %d of %s for %v: %s\n",
+			w.Who, w.Clock, ofMatrix(w.Number, w.Matrix), seconds(w.Since), w.Why)
 	}
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(&b, "not joined: %v of %d\n", r.Missing, r.All-r.Joined)

@@ -126,8 +126,8 @@ func (j *Job[D, R]) sayWhy(s *series[D]) {
 	if more > 0 {
 		others = fmt.Sprintf(" (and %d more)", more)
 	}
-	j.do(Say{fmt.Sprintf("job %q: task %d%s waits for clock %d of %v for %v: %s",
-		j.name, first.of.task, others, j.least(first, first.needs[first.next]), s, seconds(j.now-first.since), j.slow(s))})
+	j.do(Say{fmt.Sprintf("job %q: %v%s waits for clock %d of %v for %v: %s",
+		j.name, first, others, j.least(first, first.needs[first.next]), s, seconds(j.now-first.since), j.slow(s))})
 }
 
 // slow names the tasks that are at the slowest clock of a matrix.

@@ -8,7 +8,7 @@ import (
 // pull waits for clocks.
 type pull[D any, R comparable] struct {
 	req   R
-	of    *member[D, R]
+	of    *member[D, R] // nil: somebody who looks
 	needs []Need
 	next  int  // of needs; those before are reached
 	exact bool // whatever the bound
@@ -22,20 +22,40 @@ func (j *Job[D, R]) pull(e *Pull[R]) {
 	if m == nil {
 		return
 	}
-	if err := j.checkNeeds(e.Needs); err != nil {
+	if err := j.checkNeeds(e.Needs, Finished-1); err != nil {
 		j.refuse(e.Req, err)
 		return
 	}
 	j.await(pull[D, R]{req: e.Req, of: m, needs: e.Needs, exact: e.Exact})
 }
 
-func (j *Job[D, R]) checkNeeds(needs []Need) error {
+func (j *Job[D, R]) look(e *Look[R]) {
+	err := j.failed
+	if err == nil {
+		err = j.checkNeeds(e.Needs, Finished)
+	}
+	if err != nil {
+		j.refuse(e.Req, err)
+		return
+	}
+	j.await(pull[D, R]{req: e.Req, needs: e.Needs, exact: true})
+}
+
+// String is who waits.
+func (p *pull[D, R]) String() string {
+	if p.of == nil {
+		return "a reader"
+	}
+	return fmt.Sprintf("task %d", p.of.task)
+}
+
+func (j *Job[D, R]) checkNeeds(needs []Need, last int) error {
 	for _, n := range needs {
 		switch {
 		case n.Matrix < 0 || n.Matrix >= len(j.matrices):
 			return fmt.Errorf("pull of matrix %d of job %q, want one from 0 to %d: %w", n.Matrix, j.name, len(j.matrices)-1, Malformed)
-		case n.Clock < 0 || n.Clock >= Finished:
-			return fmt.Errorf("%v: pull at clock %d, want one from 0 to %d: %w", j.matrices[n.Matrix], n.Clock, Finished-1, Malformed)
+		case n.Clock < 0 || n.Clock > last:
+			return fmt.Errorf("%v: pull at clock %d, want one from 0 to %d: %w", j.matrices[n.Matrix], n.Clock, last, Malformed)
 		}
 	}
 	return nil
@@ -73,6 +93,10 @@ func (j *Job[D, R]) least(p *pull[D, R], n Need) int {
 func (j *Job[D, R]) deliver(p *pull[D, R]) {
 	clock := Finished
 	for _, n := range p.needs {
+		if now := j.Slowest(n.Matrix); p.of == nil && now > n.Clock {
+			j.refuse(p.req, fmt.Errorf("%v: clock %d is wanted, it is at %d: %w", j.matrices[n.Matrix], n.Clock, now, Passed))
+			return
+		}
 		clock = min(clock, j.Slowest(n.Matrix))
 	}
 	if len(p.needs) == 0 {

@@ -115,7 +115,7 @@ func (j *Job[D, R]) again(m *member[D, R], c *change[D, R]) {
 	}
 	err := m.outcome(c.Seq)
 	if err == nil {
-		err = j.checkNeeds(c.Then)
+		err = j.checkNeeds(c.Then, Finished-1)
 	}
 	if err != nil {
 		j.refuse(c.Req, err)

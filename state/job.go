@@ -16,6 +16,7 @@ type Delta struct {
 	Keys       []int64
 	DType      matrix.DType
 	Values     []byte // numbers in the order of this machine's bytes
+	Func       bool   // an update function instead, whose text the values are: bytes in one row
 }
 
 // What follows is ssp.State as it is written; its fields are described there.
@@ -75,6 +76,7 @@ type deltaJSON struct {
 	Cols [2]int64 `json:"cols"`
 	Type string   `json:"type"`
 	Keys bool     `json:"keys,omitempty"`
+	Func bool     `json:"func,omitempty"`
 }
 
 // Job writes the state of a job. lend calls its function with a delta as plain values, which stay there until that returns;
@@ -119,7 +121,7 @@ func Job[D any](w *Writer, s *ssp.State[D], lend func(d D, values bool, f func(D
 
 func deltaOf(d *Delta) *deltaJSON {
 	return &deltaJSON{
-		Rows: [2]int64{d.Rows.Lo, d.Rows.Hi}, Cols: [2]int64{d.Cols.Lo, d.Cols.Hi}, Type: d.DType.String(), Keys: d.Keys != nil,
+		Rows: [2]int64{d.Rows.Lo, d.Rows.Hi}, Cols: [2]int64{d.Cols.Lo, d.Cols.Hi}, Type: d.DType.String(), Keys: d.Keys != nil, Func: d.Func,
 	}
 }
 
@@ -220,9 +222,12 @@ func (r *Reader) Job() (*ssp.State[Delta], error) {
 
 // delta reads the values of a delta that the job's frame at the byte job tells of.
 func (r *Reader) delta(j *deltaJSON, job int64) (d Delta, err error) {
-	d = Delta{Rows: matrix.Range{Lo: j.Rows[0], Hi: j.Rows[1]}, Cols: matrix.Range{Lo: j.Cols[0], Hi: j.Cols[1]}}
+	d = Delta{Rows: matrix.Range{Lo: j.Rows[0], Hi: j.Rows[1]}, Cols: matrix.Range{Lo: j.Cols[0], Hi: j.Cols[1]}, Func: j.Func}
 	if d.DType, err = typeOf(j.Type); err == nil && (d.Rows.Hi < d.Rows.Lo || d.Cols.Hi < d.Cols.Lo) {
 		err = fmt.Errorf("delta at rows %v x cols %v, want ranges that ascend", d.Rows, d.Cols)
+	}
+	if err == nil && j.Func && (j.Keys || d.DType != matrix.U8 || d.Rows.Len() != 1) {
+		err = fmt.Errorf("a function of rows %v of %v, want one row of u8", d.Rows, d.DType)
 	}
 	if err != nil {
 		return d, at(job, "%w", err)

@@ -136,7 +136,11 @@ func (r *Reader) Partition() (Partition, error) {
 		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps,
 	}
 	if p.DType, err = typeOf(j.Type); err == nil {
+		p.Absent = string(j.Absent)
 		err = p.check()
+	}
+	if err == nil {
+		p.Absent = string(swapped(j.Absent, p.DType))
 	}
 	if err != nil {
 		return Partition{}, at(off, "%w", err)

@@ -203,7 +203,8 @@ func (in *Input) open(ctx context.Context, server int) error {
 	return err
 }
 
-// Record reads the record of a partition of the matrix, band by band.
+// Record reads the record of a partition of the matrix: band by band. If columns that it
+// does not have are not zero (p.Absent) an empty band comes first.
 func (in *Input) Record(ctx context.Context, m *Matrix, id int, band func(p *Partition, b Band) error) error {
 	server := m.Map.Owners[id]
 	err := in.open(ctx, server)
@@ -225,10 +226,15 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 	}
 	want := Partition{
 		Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Meta.Layout == matrix.RowSparse, Bits: m.Map.Bits, DType: m.Meta.DType,
-		Slots: p.Slots, Steps: place.Steps,
+		Slots: p.Slots, Steps: place.Steps, Absent: p.Absent,
 	}
 	if p != want {
 		return at(place.Off, "the record is %+v, want %+v", p, want)
+	}
+	if p.Absent != "" {
+		if err := band(&p, Band{}); err != nil {
+			return err
+		}
 	}
 	columns := int64(0)
 	for b, err := range r.Bands(&p) {

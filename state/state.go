@@ -15,7 +15,8 @@
 //	           zeros up to a multiple of 8
 //
 //	kind name        body
-//	   1 partition   JSON: matrix, partition, place, element type, bits of the hash, slots, steps
+//	   1 partition   JSON: matrix, partition, place, element type, bits of the hash, slots, steps, values of
+//	                absent columns
 //	   2 columns     keys, and a row for each of them
 //	   3 cells       values of some cells, and those of each slot for the same cells
 //	   4 end         JSON: how many columns or cells the record has
@@ -80,8 +81,9 @@ type Partition struct {
 	Sparse bool
 	Bits   int // how many top bits of kernel.Hash chose it: they are ID. 0: it is a rectangle
 	DType  matrix.DType
-	Slots  int   // of the rule
-	Steps  int64 // that the rule has made
+	Slots  int    // of the rule
+	Steps  int64  // that the rule has made
+	Absent string // values of columns that the record does not have, one for each row, as they lie in memory; "": zero
 }
 
 // Width is how many values a column of a sparse partition has, with those of the slots.
@@ -106,6 +108,10 @@ func (p *Partition) check() error {
 		return fmt.Errorf("partition %d of matrix %q has made %d steps, want none below 0", p.ID, p.Matrix, p.Steps)
 	case p.Bits < 0 || p.Bits > 32 || p.Bits > 0 && !p.Sparse || p.ID < 0 || p.Bits > 0 && int64(p.ID)>>p.Bits != 0:
 		return fmt.Errorf("partition %d of matrix %q is chosen by %d bits, want 0 to 32 with the number in them", p.ID, p.Matrix, p.Bits)
+	}
+	if n := len(p.Absent); n > 0 && (!p.Sparse || int64(n) != p.At.Rows.Len()*int64(p.DType.Size())) {
+		return fmt.Errorf("partition %d of matrix %q has %d bytes for columns that are not there, want one value for each row of a sparse one",
+			p.ID, p.Matrix, n)
 	}
 	if _, ok := p.At.Cells(); !ok && !p.Sparse {
 		return fmt.Errorf("partition %d of matrix %q at %v, want fewer than 2^63 cells", p.ID, p.Matrix, p.At)

@@ -105,6 +105,7 @@ type partitionJSON struct {
 	Bits      int      `json:"bits,omitempty"`
 	Slots     int      `json:"slots,omitempty"`
 	Steps     int64    `json:"steps,omitempty"`
+	Absent    []byte   `json:"absent,omitempty"` // little-endian
 }
 
 type endJSON struct {
@@ -117,7 +118,14 @@ func (w *Writer) Begin(p Partition) error {
 	return w.json(kindPartition, partitionJSON{
 		Matrix: p.Matrix, Partition: p.ID, Rows: [2]int64{p.At.Rows.Lo, p.At.Rows.Hi}, Cols: [2]int64{p.At.Cols.Lo, p.At.Cols.Hi},
 		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps,
+		Absent: swapped([]byte(p.Absent), p.DType),
 	})
+}
+
+// swapped is values in the other of this machine's order of bytes and that of streams.
+func swapped(values []byte, d matrix.DType) []byte {
+	wire.Swap(values, d.Size(), wire.Little)
+	return values
 }
 
 // Band writes some of the record. The band must not change meanwhile; nothing of it is kept.

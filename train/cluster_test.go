@@ -59,7 +59,7 @@ type world struct {
 // job trains and answers with every task's report and error, and the weights as the first task reads them at the end.
 func (w world) job(t *testing.T, o Options) (reports []*Report, weights []float32, errs []error) {
 	t.Helper()
-	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"thole.example/part"
 	"thole.example/psf"
 	"thole.example/rpc"
-	"thole.example/shard"
 	"thole.example/ssp"
 )
 
@@ -145,7 +144,7 @@ func (p *plan) checkNames() error {
 	if _, err := part.Lookup(j.partitioner, &matrix.Meta{Layout: matrix.RowSparse}); err != nil {
 		return fmt.Errorf("--partitioner: %w", err)
 	}
-	if err := shard.CheckInit(matrix.Init{Kind: j.initKind}); err != nil {
+	if err := (matrix.Init{Kind: j.initKind}).Check(); err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
 	return nil

@@ -22,7 +22,7 @@ func codecs() format.Set { return all.Codecs() }
 
 // newServer is a parameter server with everything that this binary has, keeping models in the bucket; ledger may be nil.
 func newServer(bucket blob.Bucket, ledger *budget.Ledger, log *slog.Logger) (*server.Server, error) {
-	funcs, err := psf.NewTable(psf.Gets(), psf.Updates(), optim.Rules())
+	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func Example() {
 func median(ctx context.Context, out *os.File) error {
 	store, codecs := &blob.Mem{}, append(all.Codecs(), extend.Vec)
 	rules := append(optim.Rules(), extend.Fading)
-	funcs, err := psf.NewTable(append(psf.Gets(), extend.Negatives), psf.Updates(), rules)
+	funcs, err := psf.NewTable(append(psf.Funcs(), extend.Negatives), rules)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func median(ctx context.Context, out *os.File) error {
 		return err
 	}
 	defer l.Close()
-	client, err := ps.Dial(ctx, ps.Options{Network: net, Servers: []string{l.Addr()}, Job: "median", Tasks: 1})
+	client, err := ps.Dial(ctx, ps.Options{Network: net, Servers: []string{l.Addr()}, Job: "median", Tasks: 1, Funcs: funcs})
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func median(ctx context.Context, out *os.File) error {
 		return err
 	}
 	fmt.Fprintf(out, "median %.1f\n", row.ToDense().Data.(*matrix.Dense[float32]).Val[0])
-	n, err := w.Get(ctx, &extend.Negatives, nil)
+	n, err := w.Get(ctx, "negatives", nil)
 	if err != nil {
 		return err
 	}

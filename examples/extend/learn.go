@@ -92,27 +92,40 @@ func fade[T float32 | float64](w, g []T, rate float64, t int64) {
 	}
 }
 
-// Negatives is a get function: how many stored values are below zero.
-var Negatives = psf.Get{Name: "negatives", Help: "number of stored values below zero",
-	Part: func(v psf.View, _ []byte) ([]byte, error) {
+// Negatives is a get function: how many cells are below zero. (What is not stored of a sparse matrix is 0 here.)
+var Negatives = psf.Func{Name: "negatives", Help: "number of cells below zero",
+	Bind: func(psf.Args, *matrix.Meta) (*psf.Call, error) {
+		all := psf.Rows{All: true}
+		return &psf.Call{Reads: all, Part: negatives(all), Merge: addUp}, nil
+	}}
+
+// negatives counts in one partition.
+func negatives(rows psf.Rows) func(v psf.View) ([]byte, error) {
+	return func(v psf.View) ([]byte, error) {
 		n := int64(0)
-		v.Each(func(_, _ int64, val []float64) {
-			for _, x := range val {
-				if x < 0 {
-					n++
+		err := psf.Each(v, rows, false, func(c *psf.Chunk[float64]) error {
+			for _, row := range c.Rows {
+				for _, x := range row {
+					if x < 0 {
+						n++
+					}
 				}
 			}
+			return nil
 		})
-		return strconv.AppendInt(nil, n, 10), nil
-	},
-	Merge: func(parts [][]byte) ([]byte, error) {
-		sum := int64(0)
-		for _, p := range parts {
-			n, err := strconv.ParseInt(string(p), 10, 64)
-			if err != nil {
-				return nil, err
-			}
-			sum += n
+		return strconv.AppendInt(nil, n, 10), err
+	}
+}
+
+// addUp makes one count of those of the partitions.
+func addUp(parts [][]byte) (psf.Answer, error) {
+	sum := int64(0)
+	for _, p := range parts {
+		n, err := strconv.ParseInt(string(p), 10, 64)
+		if err != nil {
+			return nil, err
 		}
-		return strconv.AppendInt(nil, sum, 10), nil
-	}}
+		sum += n
+	}
+	return strconv.AppendInt(nil, sum, 10), nil
+}

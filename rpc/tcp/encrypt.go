@@ -55,7 +55,7 @@ func (l *link) encrypt(dst []byte, list [][]byte) ([]byte, error) {
 // collector is the connection below an encrypted one.
 type collector struct {
 	net.Conn
-	in *bufio.Reader // nil: it is read as it comes; the reader's
+	in    *bufio.Reader // nil: it is read as it comes; the reader's
 	mu    sync.Mutex
 	taken bool // by encrypt
 	open  bool // it collects

@@ -1,0 +1,32 @@
+// What the exact sums of AVX-512 share.
+//
+// An addition with RN_SAE leaves no flag in the control word. All others do if they round, and none of them may: so a chunk
+// whose flags are clear was added exactly.
+
+// CLEAR clears the flags, with the caller's control word kept at 0(SP); TELL stores them in the sums at DX.
+#define CLEAR \
+	STMXCSR 0(SP)          \
+	MOVL    $0x1f80, 4(SP) \
+	LDMXCSR 4(SP)
+#define TELL \
+	STMXCSR 104(DX) \
+	LDMXCSR 0(SP)  \
+	VZEROUPPER     \
+	RET
+
+// FOLD makes the lowest number of z the sum of its eight, and stores it as number i of what comes out.
+#define FOLD(z, y, x, i) \
+	VEXTRACTF64X4 $1, z, Y31 \
+	VADDPD        Y31, y, y  \
+	VEXTRACTF128  $1, y, X15 \
+	VADDPD        X15, x, x  \
+	VPERMILPD     $1, x, X15 \
+	VADDSD        X15, x, x  \
+	VMOVSD        x, (56+8*i)(DX)
+
+// FIRST is a slice that is not the last: it adds x to up, and leaves in x what that rounds away. s and q are overwritten.
+#define FIRST(x, up, s, q) \
+	VADDPD.RN_SAE x, up, s \
+	VSUBPD        up, s, q \
+	VMOVAPD       s, up    \
+	VSUBPD        q, x, x

@@ -1,0 +1,148 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"thole.example/matrix"
+	"thole.example/part"
+	"thole.example/rpc"
+	"thole.example/ssp"
+)
+
+// Follow connects to all servers as a reader of a running job: somebody who is no task, for evaluation, serving and tools.
+// Of the options Network, Servers, Job, Retry, Funcs, Lost and Waiting count. The client has the job's matrices; it pulls
+// values as they are ([Matrix.GetRow] and the other pulls, [Matrix.Get]) or of one moment ([Client.Cut]), holds no task back,
+// and does not keep the job alive. Of changes it can only run update functions, at once. Calls that are for tasks return an
+// error.
+func Follow(ctx context.Context, o Options) (*Client, error) {
+	c, err := newClient(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	c.follows = true
+	if err := c.follow(ctx); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// follow says to the servers who is there, and takes what they tell of the job.
+func (c *Client) follow(ctx context.Context) error {
+	if err := c.begin(ctx, "follow", nil); err != nil {
+		return err
+	}
+	defer c.end()
+	return c.lookAround(ctx)
+}
+
+// lookAround learns of the job's matrices, and how far they are: of each the clock of the server that is furthest.
+func (c *Client) lookAround(ctx context.Context) error {
+	xs, err := c.askAll(ctx, rpc.OpFollow, func(int) any { return rpc.Follow{Job: c.o.Job} })
+	if err != nil {
+		return err
+	}
+	defer release(xs)
+	var fresh []*Matrix
+	for i, x := range xs {
+		var now rpc.Followed
+		if err := x.link.read(x.resp, &now); err != nil {
+			return err
+		}
+		if i == 0 {
+			for k := range now.Matrices {
+				fresh = append(fresh, &Matrix{
+					c: c, meta: now.Matrices[k].Meta, bound: ssp.ASP, last: -1, clock: asItIs, numbers: make([]uint32, len(c.links)),
+				})
+			}
+			c.tasks = now.Tasks
+		}
+		if err := x.link.followed(&now, fresh); err != nil {
+			return err
+		}
+	}
+	for _, m := range fresh {
+		if have := c.mats[m.meta.Name]; have != nil {
+			have.numbers, have.parts, have.reached = m.numbers, m.parts, m.reached
+			continue
+		}
+		c.mats[m.meta.Name] = m
+		c.order = append(c.order, m)
+	}
+	return nil
+}
+
+// asItIs is the clock of whoever wants values as they are.
+const asItIs = -1
+
+// followed takes what a server tells of the matrices.
+func (l *link) followed(now *rpc.Followed, fresh []*Matrix) error {
+	if len(now.Matrices) < len(fresh) {
+		return fmt.Errorf("ps: server %s has %d matrices of job %q, the first server has %d: %w",
+			l.addr, len(now.Matrices), l.c.o.Job, len(fresh), rpc.ErrNotFound)
+	}
+	for i, m := range fresh {
+		one := &now.Matrices[i]
+		if err := one.Meta.Check(); err != nil {
+			return l.lie("%v", err)
+		}
+		parts, err := part.Parse(one.Map, &one.Meta, len(l.c.links))
+		switch {
+		case err != nil:
+			return fmt.Errorf("ps: server %s: %w (are these all servers of the job, in their order?)", l.addr, err)
+		case one.Meta.Name != m.meta.Name || one.Meta.Rows != m.meta.Rows || one.Meta.Cols != m.meta.Cols || one.Meta.DType != m.meta.DType ||
+			one.Meta.Layout != m.meta.Layout || m.parts != nil && !parts.Equal(m.parts) || one.Number == 0 || one.Clock < 0:
+			return l.lie("matrix %s is not that of the first server", one.Meta.Name)
+		}
+		m.parts, m.numbers[l.index] = parts, one.Number
+		m.reached = max(m.reached, one.Clock)
+	}
+	return nil
+}
+
+// Matrices are the matrices that the client knows, in the order in which they were created.
+func (c *Client) Matrices() []*Matrix { return append([]*Matrix(nil), c.order...) }
+
+// Tasks is how many tasks the job has.
+func (c *Client) Tasks() int { return c.tasks }
+
+// cutTries is how often a cut looks where the clocks are. Each time it aims further ahead.
+const cutTries = 12
+
+// Cut gives the values of the lookups as they all are at one moment: of every matrix at the clock that [Matrix.AsOf] tells
+// afterwards, with all that the tasks pushed before it and nothing later, on all servers. It waits for the next clock if the
+// servers are not at the same one. What a server reads comes in one message. Under ASP matrices have no such moments, and are
+// read as they are.
+func (c *Client) Cut(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Block, error) {
+	if err := c.begin(ctx, "cut", nil); err != nil {
+		return nil, err
+	}
+	defer c.end()
+	if !c.follows {
+		return nil, fmt.Errorf("ps: a task's own clock says what it sees, want Pull (or a client of Follow)")
+	}
+	for try, ahead := 0, 0; ; try, ahead = try+1, 2*ahead+try {
+		if err := c.lookAround(ctx); err != nil {
+			return nil, err
+		}
+		reads, err := c.readings(lookups)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range reads {
+			r.clock = min(r.m.reached+ahead, ssp.Finished)
+		}
+		b := c.batch(reads)
+		if err = b.start(ctx); err == nil {
+			err = b.finish(ctx)
+		}
+		switch {
+		case err == nil:
+			return blocks(reads), nil
+		case !errors.Is(err, rpc.ErrPassed) || try == cutTries:
+			return nil, err
+		}
+	}
+}

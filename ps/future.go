@@ -1,0 +1,66 @@
+package ps
+
+import "context"
+
+// Future is a change that is under way, or was. It belongs to its client's goroutine.
+type Future struct {
+	c   *Client
+	r   *round
+	err error // why there is no change, if r is nil
+}
+
+// Wait waits until the change is made and tells what came of it. When the context ends the change stays under way. An error of
+// a change that came before is told here, too, if no call has told it yet.
+func (f *Future) Wait(ctx context.Context) error {
+	if f.r == nil {
+		return f.err
+	}
+	if f.Done() {
+		return f.r.err
+	}
+	if err := f.c.begin(ctx, "wait for a change", nil); err != nil {
+		return err
+	}
+	defer f.c.end()
+	for !f.r.settled {
+		if err := f.c.settleFirst(ctx); err != nil {
+			return err
+		}
+	}
+	return f.r.err
+}
+
+// Done reports whether it is known what came of the change; then Wait does not wait.
+func (f *Future) Done() bool { return f.r == nil || f.r.settled }
+
+// future is the change that a call began, or why there is none.
+func (c *Client) future(r *round, err error) *Future {
+	if err != nil && (r == nil || r.of == nil) {
+		return &Future{err: err}
+	}
+	return &Future{c: c, r: r} // also if the context ended meanwhile: it is under way
+}
+
+// StartFlush is Flush without waiting, unless Options.InFlight changes are under way.
+func (c *Client) StartFlush(ctx context.Context) *Future {
+	if err := c.begin(ctx, "flush", nil); err != nil {
+		return &Future{err: err}
+	}
+	defer c.end()
+	if len(c.oplog) == 0 {
+		if n := len(c.rounds); n > 0 {
+			return &Future{c: c, r: c.rounds[n-1]}
+		}
+		return &Future{}
+	}
+	return c.future(c.change(ctx, ticks{}, nil))
+}
+
+// StartClock is Clock with a future that tells what comes of it.
+func (c *Client) StartClock(ctx context.Context, weight, rate float64) *Future {
+	if err := c.begin(ctx, "clock", nil); err != nil {
+		return &Future{err: err}
+	}
+	defer c.end()
+	return c.future(c.change(ctx, ticks{c.order, true, weight, rate}, nil))
+}

@@ -1,0 +1,110 @@
+package psf
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"thole.example/kernel"
+)
+
+// Hyper is a setting of an update rule or a schedule: a finite number from 0 on.
+type Hyper struct {
+	Name    string
+	Default float64
+	Help    string
+	Max     float64 // the largest value; 0: there is none
+	Below   bool    // Max itself is too large
+}
+
+// Check reports a value that the setting cannot have.
+func (h *Hyper) Check(v float64) error {
+	switch {
+	case h.Max > 0 && h.Below && !(v >= 0 && v < h.Max):
+		return fmt.Errorf("setting %s = %v, want a number from 0 on and below %v", h.Name, v, h.Max)
+	case h.Max > 0 && !(v >= 0 && v <= h.Max):
+		return fmt.Errorf("setting %s = %v, want a number from 0 to %v", h.Name, v, h.Max)
+	case !(v >= 0) || math.IsInf(v, 1):
+		return fmt.Errorf("setting %s = %v, want a finite number from 0 on", h.Name, v)
+	}
+	return nil
+}
+
+// Fill is every setting of hypers with its value in h or else its default. A name that hypers do not have and a value
+// out of its range are errors.
+func Fill(hypers []Hyper, h map[string]float64) (map[string]float64, error) {
+	full := map[string]float64{}
+	for i := range hypers {
+		hyper := &hypers[i]
+		v, given := h[hyper.Name]
+		if !given {
+			v = hyper.Default
+		}
+		if err := hyper.Check(v); err != nil {
+			return nil, err
+		}
+		full[hyper.Name] = v
+	}
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		if _, ok := full[name]; !ok {
+			return nil, fmt.Errorf("no setting %q, want one of %s", name, names(hypers))
+		}
+	}
+	return full, nil
+}
+
+// names lists the settings for errors.
+func names(hypers []Hyper) string {
+	if len(hypers) == 0 {
+		return "none"
+	}
+	all := make([]string, len(hypers))
+	for i := range hypers {
+		all[i] = hypers[i].Name
+	}
+	return strings.Join(all, " ")
+}
+
+// Rule turns a gradient into a change of the weights. It works element by element, so that it gives the same values
+// however the matrix is cut into partitions.
+type Rule struct {
+	Name  string
+	Help  string
+	Slots int // values of state kept beside each weight, zero at the start
+	Hyper []Hyper
+	Rates Rates // zero: those of the recipe
+	// New binds the settings: every name of Hyper is in h.
+	New func(h map[string]float64) Step
+}
+
+// Rates are the first learning rates of a rule that suit features around 1, with a schedule that falls to zero. They stand
+// where the user gives none.
+type Rates struct {
+	Classes float64 // for losses of classes: gradients up to 1
+	Numbers float64 // for squares of differences from labels around 10
+}
+
+// Step changes the weights w by the mean gradient g: w, g and every slot have the same length. rate is the learning
+// rate of this step; t counts the steps of the matrix from 1 on. g may be overwritten. It works element by element: where
+// the weights stand, and how many come at a time, does not matter.
+//
+// Rows32 and Rows64, which may be nil, are given rate and t and do the same to rows of weights and slots where they lie
+// beside each other, from sums of gradients that they scale themselves; they have to give the same bits.
+type Step struct {
+	F32 func(w, g []float32, slots [][]float32, rate float64, t int64)
+	F64 func(w, g []float64, slots [][]float64, rate float64, t int64)
+
+	Rows32 func(rate float64, t int64) func(b *kernel.Batch[float32])
+	Rows64 func(rate float64, t int64) func(b *kernel.Batch[float64])
+}
+
+// Bind fills in the defaults of h, refuses settings that the rule does not have or that are out of range, and binds them.
+func (r *Rule) Bind(h map[string]float64) (Step, error) {
+	full, err := Fill(r.Hyper, h)
+	if err != nil {
+		return Step{}, fmt.Errorf("update rule %s: %w", r.Name, err)
+	}
+	return r.New(full), nil
+}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/wasm"
+)
+
+// functions are those of a job's own, beside the ones of the server.
+type functions struct {
+	all atomic.Pointer[psf.Table] // with the server's; nil: there are none
+
+	mu      sync.Mutex
+	modules map[string]defined // by name
+	closed  bool
+}
+
+// defined is a module that a job has under a name.
+type defined struct {
+	sum    [sha256.Size]byte
+	module *wasm.Module
+}
+
+// moduleLimit is how many functions of its own a job can have.
+const moduleLimit = 64
+
+// table is the functions that the job's tasks can call.
+func (f *functions) table(s *Server) *psf.Table {
+	if own := f.all.Load(); own != nil {
+		return own
+	}
+	return s.Funcs
+}
+
+// define compiles a module and makes it a function of the job. Every task may define it, all of them the same.
+func (s *Server) define(m *member, x *rpc.Exchange) {
+	m.background(x, func(context.Context) (*rpc.Response, error) {
+		return nil, m.job.functions.define(s, x.Func, bytes.Clone(x.Arg))
+	})
+}
+
+func (f *functions) define(s *Server, name string, module []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sum := sha256.Sum256(module)
+	switch have, there := f.modules[name]; {
+	case s.Modules == nil:
+		return fmt.Errorf("function %q: this server runs no modules: %w", name, rpc.ErrRefused)
+	case f.closed:
+		return fmt.Errorf("function %q: the job has ended: %w", name, rpc.ErrAborted)
+	case there && have.sum == sum:
+		return nil
+	case there:
+		return fmt.Errorf("function %q is there, and is another module: %w", name, rpc.ErrExists)
+	case len(f.modules) == moduleLimit:
+		return fmt.Errorf("function %q: the job has %d of its own, want no more: %w", name, moduleLimit, rpc.ErrRefused)
+	}
+	// Not the caller's context: others may wait for the same module.
+	own, err := s.Modules.Compile(context.Background(), name, module, wasm.Limits{})
+	if err != nil {
+		return fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
+	}
+	table, err := f.table(s).With(own.Func(name))
+	if err != nil {
+		own.Close()
+		return fmt.Errorf("%w: %w", rpc.ErrExists, err)
+	}
+	if f.modules == nil {
+		f.modules = map[string]defined{}
+	}
+	f.modules[name] = defined{sum, own}
+	f.all.Store(table)
+	return nil
+}
+
+// close frees the modules.
+func (f *functions) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.closed = true
+	for _, d := range f.modules {
+		d.module.Close()
+	}
+}

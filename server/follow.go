@@ -1,0 +1,96 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"thole.example/rpc"
+	"thole.example/ssp"
+)
+
+// follow makes the connection one of a reader: somebody who is no task of the job, holds nobody back, and does not keep it
+// alive.
+func (s *Server) follow(x *rpc.Exchange) {
+	var a rpc.Follow
+	if err := json.Unmarshal(x.Arg, &a); err != nil {
+		x.Fail(fmt.Errorf("follow: %w: %w", rpc.ErrMalformed, err))
+		return
+	}
+	s.mu.Lock()
+	j := s.jobs[a.Job]
+	s.mu.Unlock()
+	at, _ := x.From.State.(*seat)
+	if at == nil {
+		at = &seat{conn: s.conns.Add(1)}
+		x.From.State = at
+	}
+	switch m := at.member.Load(); {
+	case j == nil:
+		x.Fail(fmt.Errorf("job %q: %w: nobody has joined it, or it has ended", a.Job, rpc.ErrNotFound))
+		return
+	case m != nil && !m.reads && !m.over.Load():
+		x.Fail(fmt.Errorf("task %d of job %q follows over its own connection: %w", m.task, m.job.name, rpc.ErrRefused))
+		return
+	}
+	m := &member{job: j, task: -1, conn: at.conn, reads: true, left: make(chan struct{})}
+	m.joined.Store(true)
+	at.member.Store(m)
+	j.submit(deed(func() { j.answerJSON(&request{x: x}, j.followed()) }))
+}
+
+// followed is what there is to read, in the job's mailbox.
+func (j *job) followed() rpc.Followed {
+	out := rpc.Followed{Tasks: j.core.Tasks(), Clock: j.core.Slowest(0)}
+	for _, s := range (*j.stores.Load())[1:] {
+		one := rpc.FollowedMatrix{Number: s.number, Clock: j.core.Slowest(int(s.number))}
+		_ = json.Unmarshal(s.spec, &one.Spec) // it was made here
+		one.Map, _ = json.Marshal(s.parts)
+		out.Matrices = append(out.Matrices, one)
+	}
+	return out
+}
+
+// look answers a reader: at once, or when the matrices stand at the clocks that he wants.
+func (s *Server) look(m *member, x *rpc.Exchange, g *gather) {
+	j := m.job
+	var needs []ssp.Need
+	for i := range x.Parts {
+		if p := &x.Parts[i]; p.Clock >= 0 {
+			needs = append(needs, ssp.Need{Matrix: int(p.Matrix), Clock: int(p.Clock)})
+		}
+	}
+	switch failed := j.failed.Load(); {
+	case failed != nil:
+		g.free()
+		x.Fail(*failed)
+	case needs == nil:
+		j.readNow(g)
+	default:
+		q := &request{x: x, gather: g}
+		j.post(ssp.Look[*request]{Req: q, Needs: needs}, q)
+	}
+}
+
+// updateOnce runs an update function for somebody who is no task: what he asks for has no number, so it is not asked for again
+// when its answer is lost.
+func (s *Server) updateOnce(m *member, x *rpc.Exchange) {
+	j := m.job
+	b, visits, err := j.newBeside(x, true)
+	if failed := j.failed.Load(); err == nil && failed != nil {
+		err = *failed
+	}
+	if err != nil {
+		x.Fail(err)
+		return
+	}
+	b.done = func(_ []rpc.Result, err error) {
+		j.submit(deed(func() {
+			j.updateOver()
+			j.answer(&request{x: x}, &rpc.Response{Clock: j.slowest.Load()}, err)
+		}))
+	}
+	j.submit(deed(func() {
+		j.updates++
+		j.later.then = append(j.later.then, func() { b.start(visits) })
+	}))
+}

@@ -1,0 +1,264 @@
+package server_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"thole.example/matrix"
+	"thole.example/ps"
+	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/rpc/mem"
+	"thole.example/ssp"
+)
+
+// TestCut: readers of a running job see values of one moment on all servers and in all matrices, hold no task back, and cannot
+// change what is pushed. Every task adds 1 to every cell in every clock, so all cells of a cut are the same.
+func TestCut(t *testing.T) {
+	const tasks, clocks = 2, 60
+	for _, bound := range []ssp.Bound{ssp.BSP, 2} {
+		c := newCluster(t, &mem.Network{}, 3)
+		dense, sparse := meta("d", 2, 500, matrix.RowDense), meta("s", 1, 500, matrix.RowSparse)
+		joined, over := make(chan struct{}), make(chan struct{})
+		seen := map[int]bool{}
+		reader := func() error {
+			<-joined
+			ctx := t.Context()
+			r, err := ps.Follow(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j"})
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			if n := len(r.Matrices()); n != 2 || r.Tasks() != tasks {
+				return fmt.Errorf("%d matrices of %d tasks, want 2 of %d", n, r.Tasks(), tasks)
+			}
+			if err := r.SyncClock(ctx); err == nil {
+				return errors.New("a reader has a clock")
+			}
+			for {
+				select {
+				case <-over:
+					return nil
+				default:
+				}
+				got, err := r.Cut(ctx, []matrix.Lookup{{Matrix: "d"}, {Matrix: "s", Cols: []int64{3, 77, 499}}})
+				if errors.Is(err, rpc.ErrAborted) || errors.Is(err, rpc.ErrNotFound) {
+					return nil // it has ended
+				}
+				if err != nil {
+					return err
+				}
+				d, _ := r.Matrix("d")
+				want := float64(tasks * d.AsOf())
+				if d.AsOf() == ssp.Finished {
+					want = tasks * clocks
+				}
+				seen[d.AsOf()] = true
+				for _, b := range got {
+					for _, v := range b.Data.Values().([]float64) {
+						if v != want {
+							return fmt.Errorf("a cell is %v at clock %d, want %v", v, d.AsOf(), want)
+						}
+					}
+				}
+			}
+		}
+		read := make(chan error, 1)
+		go func() { read <- reader() }()
+		c.run(tasks, bound, func(ctx context.Context, p *ps.Client, task int) error {
+			defer func() {
+				if task == 0 {
+					close(over)
+				}
+			}()
+			if err := p.Create(ctx, "", dense, sparse); err != nil {
+				return err
+			}
+			if task == 0 {
+				close(joined)
+			}
+			ones := matrix.NewDense(matrix.F64, dense.Rect())
+			for i := range ones.Data.Values().([]float64) {
+				ones.Data.Values().([]float64)[i] = 1
+			}
+			line := ones.Cut(matrix.At(0, 1, 0, 500))
+			for range clocks {
+				if err := errors.Join(p.Push("d", ones.Clone()), p.Push("s", line.Clone()), p.SyncClock(ctx)); err != nil {
+					return err
+				}
+				if bound == ssp.BSP {
+					if _, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "d"}}); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		})
+		if err := <-read; err != nil {
+			t.Errorf("%v: %v", bound, err)
+		}
+		if len(seen) == 0 {
+			t.Errorf("%v: no cut was seen", bound)
+		}
+	}
+}
+
+// TestReader: a reader sees rows, keys and results of functions, and runs update functions; a job that is not there is not
+// followed.
+func TestReader(t *testing.T) {
+	c := newCluster(t, &mem.Network{}, 2)
+	c.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+		o := ps.Options{Network: c.net, Servers: c.addrs, Job: "nobody"}
+		if _, err := ps.Follow(ctx, o); !errors.Is(err, rpc.ErrNotFound) {
+			return fmt.Errorf("following a job that is not there: %v", err)
+		}
+		if err := p.Create(ctx, "", meta("m", 1, 100, matrix.RowDense)); err != nil {
+			return err
+		}
+		if err := errors.Join(p.Push("m", digit(0)), p.SyncClock(ctx)); err != nil {
+			return err
+		}
+		o.Job = "j"
+		r, err := ps.Follow(ctx, o)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		m, err := r.Matrix("m")
+		if err != nil {
+			return err
+		}
+		for _, want := range []float64{1, 10} {
+			row, err := m.GetRow(ctx, 0)
+			if err != nil {
+				return err
+			}
+			sum, err := m.Get(ctx, "sum", nil)
+			if err != nil {
+				return err
+			}
+			n, err := sum.Number()
+			if got := row.Data.Values().([]float64)[0]; err != nil || got != want || n != want {
+				t.Errorf("cell %v, sum %v, %v, want %v", got, n, err, want)
+			}
+			if err := m.Update(ctx, "scale", psf.Args{"by": 10}); err != nil {
+				return err
+			}
+		}
+		if err := p.Barrier(ctx); err != nil { // nobody waits for the reader
+			return err
+		}
+		for what, err := range map[string]error{"push": errors.Join(r.Push("m", digit(0)), r.Flush(ctx)), "barrier": r.Barrier(ctx), "leave": r.Leave(ctx)} {
+			if err == nil {
+				t.Errorf("a reader can %s", what)
+			}
+		}
+		return nil
+	})
+}
+
+// TestInitAndGet: columns that are asked for are there afterwards, with initial values that are the same on any servers.
+func TestInitAndGet(t *testing.T) {
+	var want []float64
+	for _, servers := range []int{1, 3} {
+		c := newCluster(t, &mem.Network{}, servers)
+		m := meta("e", 2, 1<<40, matrix.RowSparse)
+		m.Init = matrix.Init{Kind: "normal", Scale: 0.5, Seed: 9}
+		c.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+			if err := p.Create(ctx, "", m); err != nil {
+				return err
+			}
+			e, err := p.Matrix("e")
+			if err != nil {
+				return err
+			}
+			k, err := e.Plan(nil, []int64{5, 1 << 39, 5, 77})
+			if err != nil {
+				return err
+			}
+			got := make([]float64, 2*k.Len())
+			for i, stored := range []float64{0, 6} {
+				if n, err := call(ctx, e, "size", ""); err != nil || n != stored {
+					t.Errorf("stored are %v cells, %v, want %v", n, err, stored)
+				}
+				pull := ps.PullKeys[float64]
+				if i == 0 {
+					pull = ps.InitAndGet[float64]
+				}
+				if err := pull(ctx, e, k, got); err != nil {
+					return err
+				}
+			}
+			if want == nil {
+				want = append(want, got...)
+			}
+			for i := range got {
+				if got[i] != want[i] || got[0] != got[4] || got[0] == 0 {
+					t.Errorf("values %v, want %v", got, want)
+					break
+				}
+			}
+			grads, after := []float64{1, 1, 1, 1, 1, 1, 1, 1}, make([]float64, 8)
+			if err := ps.PushPullKeys(ctx, e, k, grads, after); err != nil {
+				return err
+			}
+			if after[0] != got[0] { // it is of this clock
+				t.Errorf("BSP: what was pushed is seen before its clock: %v", after)
+			}
+			if err := errors.Join(p.SyncClock(ctx), ps.PullKeys(ctx, e, k, after)); err != nil || after[0] != got[0]+2 || after[2] != got[2]+1 {
+				t.Errorf("after the clock %v, %v, want %v and more", after, err, got)
+			}
+			return nil
+		})
+	}
+}
+
+// TestStagedFunction: a staged function takes effect with its task's clock, between what was pushed before and after it; an
+// update at once does so at once; both tell what comes of them.
+func TestStagedFunction(t *testing.T) {
+	for _, servers := range []int{1, 3} {
+		c := newCluster(t, &mem.Network{}, servers)
+		c.run(2, ssp.BSP, func(ctx context.Context, p *ps.Client, task int) error {
+			if err := p.Create(ctx, "", meta("m", 1, 100, matrix.RowDense)); err != nil {
+				return err
+			}
+			m, err := p.Matrix("m")
+			if err != nil {
+				return err
+			}
+			see := func(want float64) error {
+				if got, err := call(ctx, m, "max", ""); err != nil || got != want {
+					return fmt.Errorf("task %d sees %v, %v, want %v", task, got, err, want)
+				}
+				return p.Barrier(ctx)
+			}
+			if task == 0 {
+				err = errors.Join(p.Push("m", digit(0)), m.Stage("scale", psf.Args{"by": 10}), p.Push("m", digit(0)), p.Flush(ctx), see(0))
+			} else {
+				err = errors.Join(p.Push("m", digit(0)), m.Stage("scale", psf.Args{"by": 3}), see(0))
+			}
+			if err != nil {
+				return err
+			}
+			f := p.StartClock(ctx, 0, 0)
+			if err := errors.Join(f.Wait(ctx), p.Barrier(ctx), see(36)); err != nil || !f.Done() { // (1*10 + 1 + 1) * 3
+				return err
+			}
+			if task == 1 {
+				u := m.StartUpdate(ctx, "fill", psf.Args{"value": 7})
+				if err := u.Wait(ctx); err != nil || !u.Done() {
+					return fmt.Errorf("update: %v", err)
+				}
+				if err := m.StartUpdate(ctx, "fill", nil).Wait(ctx); !errors.Is(err, rpc.ErrMalformed) {
+					return fmt.Errorf("an update without its argument: %v", err)
+				}
+				if err := m.Stage("sum", nil); err == nil {
+					return errors.New("a get function is staged")
+				}
+			}
+			return errors.Join(p.SyncClock(ctx), p.Barrier(ctx), see(7))
+		})
+	}
+}

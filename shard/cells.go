@@ -1,0 +1,246 @@
+package shard
+
+import (
+	"slices"
+
+	"thole.example/kernel"
+	"thole.example/matrix"
+	"thole.example/psf"
+)
+
+// view is a partition as functions see it.
+type view struct {
+	*Shard
+	id int
+}
+
+// View is the partition as functions see it. id is its number among the partitions of its matrix.
+func (s *Shard) View(id int) psf.View { return view{s, id} }
+
+// Owns implements psf.View.
+func (v view) Owns(col int64) bool {
+	return v.at.Cols.Has(col) && (v.bits == 0 || kernel.Hash(uint64(col))>>(64-v.bits) == uint64(v.id))
+}
+
+// Absent implements psf.View. Which columns a hash partition has is known of the stored ones alone, so the first partition
+// counts all.
+func (v view) Absent() int64 {
+	stored := int64(v.store.stored())
+	switch {
+	case v.meta.Layout == matrix.RowDense || v.meta.Init.Random():
+		return 0
+	case v.bits > 0 && v.id > 0:
+		return -stored
+	}
+	return v.at.Cols.Len() - stored
+}
+
+// Cells implements psf.View.
+func (v view) Cells() any { return v.store }
+
+// Together implements psf.Cells.
+func (d *dense[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
+	c := psf.Chunk[T]{IDs: rows, Rows: make([][]T, len(rows))}
+	for lo := 0; lo < d.width && len(rows) > 0; lo += chunk {
+		n := min(chunk, d.width-lo)
+		c.Col = d.at.Cols.Lo + int64(lo)
+		for i, row := range rows {
+			at := d.cell(row, c.Col)
+			if i >= len(rows)-changed {
+				d.keep(0, at, at+n)
+			}
+			c.Rows[i] = d.val[at : at+n : at+n]
+		}
+		if err := f(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Apart implements psf.Cells. Rows that lie beside each other, and are short, come together.
+func (d *dense[T]) Apart(rows []int64, change bool, f func(c *psf.Chunk[T]) error) error {
+	high := max(1, chunk/max(1, d.width))
+	c := psf.Chunk[T]{Rows: make([][]T, 0, min(high, len(rows)))}
+	for len(rows) > 0 && d.width > 0 {
+		n := 1
+		for n < min(high, len(rows)) && rows[n] == rows[n-1]+1 {
+			n++
+		}
+		c.IDs, rows = rows[:n], rows[n:]
+		for lo := 0; lo < d.width; lo += chunk {
+			wide := min(chunk, d.width-lo)
+			c.Col = d.at.Cols.Lo + int64(lo)
+			at := d.cell(c.IDs[0], c.Col)
+			if change {
+				d.keep(0, at, at+n*wide)
+			}
+			c.All, c.Rows = d.val[at:at+n*wide:at+n*wide], c.Rows[:0]
+			for i := range n {
+				c.Rows = append(c.Rows, c.All[i*wide:(i+1)*wide:(i+1)*wide])
+			}
+			if err := f(&c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Pick implements psf.Cells.
+func (d *dense[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error {
+	var s scratch[T]
+	for len(cols) > 0 {
+		c := s.chunk(rows, cols[:min(len(cols), s.columns(rows))])
+		cols = cols[len(c.Cols):]
+		for i, row := range rows {
+			for j, col := range c.Cols {
+				c.Rows[i][j] = d.val[d.cell(row, col)]
+			}
+		}
+		if err := f(c); err != nil {
+			return err
+		}
+		for i, row := range rows {
+			for j, col := range c.Cols {
+				at := d.cell(row, col)
+				d.keep(0, at, at+1)
+				d.val[at] = c.Rows[i][j]
+			}
+		}
+	}
+	return nil
+}
+
+// Value implements psf.Cells.
+func (d *dense[T]) Value(int64) T { return 0 }
+
+// SetValue implements psf.Cells.
+func (d *dense[T]) SetValue(int64, T) {}
+
+// Drop implements psf.Cells.
+func (d *dense[T]) Drop([]int64) {}
+
+// scratch is memory for chunks that are copies.
+type scratch[T number] struct {
+	c    psf.Chunk[T]
+	val  []T
+	keys []int64
+	rows []uint32
+}
+
+// columns is how many columns of the rows come at a time.
+func (s *scratch[T]) columns(rows []int64) int { return max(block, chunk/max(1, len(rows))) }
+
+// chunk is a chunk with room for the cells of the rows at the columns.
+func (s *scratch[T]) chunk(rows, cols []int64) *psf.Chunk[T] {
+	n := len(cols)
+	s.val = grown(s.val, n*len(rows))
+	s.c.IDs, s.c.Cols, s.c.All, s.c.Rows = rows, cols, s.val, s.c.Rows[:0]
+	for i := range rows {
+		s.c.Rows = append(s.c.Rows, s.val[i*n:(i+1)*n:(i+1)*n])
+	}
+	return &s.c
+}
+
+// Together implements psf.Cells.
+func (k *keyed[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
+	return k.chunks(rows, changed, func(c *psf.Chunk[T]) error {
+		c.All = nil
+		return f(c)
+	})
+}
+
+// Apart implements psf.Cells.
+func (k *keyed[T]) Apart(rows []int64, change bool, f func(c *psf.Chunk[T]) error) error {
+	changed := 0
+	if change {
+		changed = len(rows)
+	}
+	return k.chunks(rows, changed, f)
+}
+
+// chunks calls f for copies of the cells of all columns, in the order of the index, and puts back the last so many rows.
+func (k *keyed[T]) chunks(rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
+	var s scratch[T]
+	var err error
+	if len(rows) == 0 {
+		return nil
+	}
+	most := s.columns(rows)
+	some := func() {
+		if err == nil && len(s.keys) > 0 {
+			err = k.visit(&s, rows, changed, f)
+		}
+		s.keys, s.rows = s.keys[:0], s.rows[:0]
+	}
+	k.index.scan(0, allPoints, func(at slot) {
+		s.keys, s.rows = append(s.keys, int64(at.key)), append(s.rows, at.row)
+		if len(s.keys) == most {
+			some()
+		}
+	})
+	some()
+	return err
+}
+
+// visit calls f for copies of the cells of some columns, whose rows in the slab are known, and puts back the last so many rows.
+func (k *keyed[T]) visit(s *scratch[T], rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
+	c := s.chunk(rows, s.keys)
+	stride := k.slab.stride
+	for lo := 0; lo < len(s.rows); lo += block {
+		if ahead := lo + block; ahead < len(s.rows) {
+			k.fetch(s.rows[ahead:min(ahead+block, len(s.rows))], 0, k.rows*k.size)
+		}
+		for i, row := range rows {
+			from, to := k.slab.val[row-k.at.Rows.Lo:], c.Rows[i][lo:min(lo+block, len(s.rows))]
+			for j := range to {
+				to[j] = from[int(s.rows[lo+j])*stride]
+			}
+		}
+	}
+	if err := f(c); err != nil || changed == 0 {
+		return err
+	}
+	k.keep(s.rows)
+	for i := len(rows) - changed; i < len(rows); i++ {
+		to := k.slab.val[rows[i]-k.at.Rows.Lo:]
+		for j, v := range c.Rows[i] {
+			to[int(s.rows[j])*stride] = v
+		}
+	}
+	return nil
+}
+
+// Pick implements psf.Cells.
+func (k *keyed[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error {
+	var s scratch[T]
+	for len(cols) > 0 && len(rows) > 0 {
+		s.keys = cols[:min(len(cols), s.columns(rows))]
+		cols = cols[len(s.keys):]
+		s.rows = s.rows[:0]
+		var w walk
+		for k.begin(&w, s.keys, true); k.next(&w); {
+			s.rows = append(s.rows, w.rows()...)
+		}
+		if w.err != nil {
+			return w.err
+		}
+		if err := k.visit(&s, rows, len(rows), f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Value implements psf.Cells. Row 0 of the slab, which stands for all columns that are not there, has these values.
+func (k *keyed[T]) Value(row int64) T { return k.slab.val[row-k.at.Rows.Lo] }
+
+// SetValue implements psf.Cells.
+func (k *keyed[T]) SetValue(row int64, v T) {
+	k.slab.val[row-k.at.Rows.Lo] = v
+	k.valued = slices.ContainsFunc(k.slab.row(0)[:k.rows], func(v T) bool { return v != 0 })
+}
+
+// Drop implements psf.Cells.
+func (k *keyed[T]) Drop(cols []int64) { k.remove(cols) }
