@@ -34,6 +34,7 @@ type store struct {
 	nonFinite  int64         // parts of pushes with such values; the job's mailbox counts
 	still      sync.Mutex    // held while an atomic function is posted
 	reserved   budget.Charge // of dense partitions, until they are made
+	accounts   accounts
 }
 
 // store is the matrix of the number.

@@ -27,7 +27,8 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
-			demoCommand, dataCommand, trainCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, benchCommand,
+			demoCommand, dataCommand, trainCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, tokenCommand,
+			statusCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
 			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
