@@ -16,7 +16,6 @@ import (
 	"thole.example/format"
 	"thole.example/ps"
 	"thole.example/psf"
-	"thole.example/rpc/tcp"
 	"thole.example/wasm"
 )
 
@@ -24,6 +23,7 @@ import (
 type calling struct {
 	source
 	output
+	trust  trust
 	job    string
 	dst    string
 	asJSON bool
@@ -50,6 +50,7 @@ Without arguments it lists the functions, with a FUNCTION alone what that one ta
 	}
 	f.source.flags(c, false)
 	fl := c.Flags()
+	f.trust.flags(fl)
 	fl.StringSliceVar(&f.only, "matrix", nil, "matrix to work on (default: the only one)")
 	fl.StringVar(&f.job, "job", "", "name of a running job: the first argument is the addresses of its servers")
 	fl.StringVar(&f.dst, "dst", "", "where a changed model goes")
@@ -143,7 +144,11 @@ func (f *calling) matrixOf(names []string) (string, error) {
 
 // onServers runs the function on a job's servers.
 func (b *called) onServers(ctx context.Context, e *env, addrs []string) error {
-	c, err := ps.Follow(ctx, ps.Options{Network: &tcp.Network{}, Servers: addrs, Job: b.flags.job, Funcs: b.table})
+	net, err := b.flags.trust.network()
+	if err != nil {
+		return err
+	}
+	c, err := ps.Follow(ctx, ps.Options{Network: net, Servers: addrs, Job: b.flags.job, Funcs: b.table})
 	if err != nil {
 		return err
 	}

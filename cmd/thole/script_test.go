@@ -40,7 +40,12 @@ func runScripts(t *testing.T, dir string) {
 			if err != nil {
 				return err
 			}
+			module, err := filepath.Abs("../../examples/functions/affine/affine.wasm")
+			if err != nil {
+				return err
+			}
 			e.Setenv("SAVED", saved)
+			e.Setenv("AFFINE", module)
 			e.Setenv("GOLDEN", filepath.Join(shared, "golden"))
 			e.Setenv("REAL", filepath.Join(shared, "paddle-real"))
 			return os.WriteFile(filepath.Join(e.WorkDir, "small.dummy"), []byte(smallExamples()), 0o666)

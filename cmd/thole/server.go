@@ -114,7 +114,7 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 			return err
 		}
 	}
-	s, err := newServer(blob.NewDir(o.store), o.ledger, log)
+	s, err := newServer(ctx, blob.NewDir(o.store), o.ledger, log)
 	if err != nil {
 		return err
 	}

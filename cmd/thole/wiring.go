@@ -15,18 +15,26 @@ import (
 	"thole.example/rpc/mem"
 	"thole.example/rpc/tcp"
 	"thole.example/server"
+	"thole.example/wasm"
 )
 
 // codecs is every storage format.
 func codecs() format.Set { return all.Codecs() }
 
+// modulesKept is how many compiled modules of users a server keeps.
+const modulesKept = 64
+
 // newServer is a parameter server with everything that this binary has, keeping models in the bucket; ledger may be nil.
-func newServer(bucket blob.Bucket, ledger *budget.Ledger, log *slog.Logger) (*server.Server, error) {
+func newServer(ctx context.Context, bucket blob.Bucket, ledger *budget.Ledger, log *slog.Logger) (*server.Server, error) {
 	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
 	if err != nil {
 		return nil, err
 	}
-	return &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: bucket, Ledger: ledger, Log: log}, nil
+	modules, err := wasm.NewRuntime(ctx, modulesKept)
+	if err != nil {
+		return nil, err
+	}
+	return &server.Server{Funcs: funcs, Codecs: codecs(), Bucket: bucket, Ledger: ledger, Log: log, Modules: modules}, nil
 }
 
 // cluster is servers that a task can dial.
@@ -54,7 +62,7 @@ func embed(ctx context.Context, n int, over *tcp.Network) (*cluster, error) {
 		if over != nil {
 			addr = "127.0.0.1:0"
 		}
-		s, err := newServer(blob.Files{}, ledger, nil)
+		s, err := newServer(ctx, blob.Files{}, ledger, nil)
 		if err != nil {
 			return nil, err
 		}
