@@ -37,12 +37,13 @@ const (
 	OpCommit     // control: make a save visible, with every server's Parts
 	OpAbort      // control: forget a save
 	OpLoad       // a change, control: fill matrices from a path
+	OpLook       // control: how large a stored matrix is, and how many values it has; answers with [Looked]
 )
 
 // ops names the operations, for errors and logs.
 var ops = [...]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
-	"abort", "load",
+	"abort", "load", "look",
 }
 
 // String is the name of the operation.

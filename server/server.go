@@ -100,6 +100,7 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpCommit:  (*Server).commit,
 	rpc.OpAbort:   (*Server).abort,
 	rpc.OpLoad:    (*Server).load,
+	rpc.OpLook:    (*Server).look,
 }
 
 // refuse answers with an error: why the task is not of the job, if that is so, or else err.

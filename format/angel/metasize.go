@@ -65,7 +65,8 @@ func (p *plan) recordBound() int64 {
 	if !p.layout.text {
 		return p.layout.fixed(p.style, 1, elementOf(p.kind).Size())
 	}
-	n := int64(len(p.style.sep))*2 + 1 + map[matrix.DType]int64{matrix.F64: 24, matrix.F32: 14, matrix.I64: 20, matrix.I32: 11}[elementOf(p.kind)]
+	longest := map[matrix.DType]int64{matrix.F64: 24, matrix.F32: 14, matrix.I64: 20, matrix.I32: 11}
+	n := int64(len(p.style.sep))*2 + 1 + longest[elementOf(p.kind)]
 	if p.layout.colID {
 		n += int64(len(fmt.Sprint(widerOf(p.meta.ColLo, p.meta.ColLo+p.meta.Cols))))
 	}
