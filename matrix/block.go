@@ -32,6 +32,7 @@ type Data interface {
 	addTo(dst Data, at, place Rect) error
 	putTo(dst Data, at, place Rect) error
 	scale(by float64)
+	divide(n int64)
 	prune(at Rect, below float64) (Data, int)
 	text(at Rect, emit func(row, col int64, value []byte) error) error
 }

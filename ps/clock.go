@@ -18,8 +18,8 @@ func (c *Client) flush(ctx context.Context) error {
 	if err := c.settle(ctx); err != nil {
 		return err
 	}
-	if len(c.oplog) == 0 {
-		return nil
+	if c.fold(); len(c.oplog) == 0 {
+		return c.failed
 	}
 	if _, err := c.change(ctx, ticks{}, nil); err != nil {
 		return err

@@ -130,6 +130,9 @@ func (m *Matrix) Stage(name string, args any) error {
 	if err != nil {
 		return err
 	}
+	if err := m.barrier(); err != nil {
+		return err
+	}
 	d := delta{m: m}
 	for server, q := range f.requests {
 		if q == nil {
@@ -143,9 +146,8 @@ func (m *Matrix) Stage(name string, args any) error {
 		p.DType, p.Values = matrix.U8, copied(text)
 		d.shares = append(d.shares, share{server: server, part: p})
 	}
-	m.last = -1 // what is pushed later comes after it
 	c.oplog = append(c.oplog, d)
-	return nil
+	return m.barrier()
 }
 
 // function is a function on its way: what it does, and what each server is asked; nil where it has nothing to do.

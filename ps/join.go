@@ -128,6 +128,7 @@ func (c *Client) Leave(ctx context.Context) error {
 		return err
 	}
 	defer c.end()
+	c.leaving = true
 	if err := c.flush(ctx); err != nil {
 		return err
 	}

@@ -21,8 +21,12 @@ type Matrix struct {
 	clock   int      // the task's
 	reached int      // the slowest task's, when a reader looked last
 	asOf    int      // the slowest clock of the last values
-	last    int      // its last block in the oplog; -1: none
-	cache   cache
+	cache   *cache   // of rows that were pulled
+
+	gather  gathering
+	divisor int64   // of increments; 0: they are as they come
+	filter  float64 // increments of at most that magnitude wait; below 0: all are sent
+	sums    sums    // what waits, if not as it came; nil: nothing yet
 }
 
 // Meta describes the matrix; it must not be changed.
@@ -51,7 +55,7 @@ func (c *Client) Create(ctx context.Context, partitioner string, ms ...matrix.Me
 		if err != nil {
 			return err
 		}
-		m := &Matrix{c: c, meta: meta.Clone(), bound: c.o.Bound, last: -1, numbers: make([]uint32, len(c.links))}
+		m := &Matrix{c: c, meta: meta.Clone(), bound: c.o.Bound, cache: &cache{}, filter: unfiltered, numbers: make([]uint32, len(c.links))}
 		specs[i] = rpc.Spec{Meta: meta, Partitioner: cut.Name, NonFinite: c.o.NonFinite}
 		if own, has := c.o.Bounds[meta.Name]; has {
 			m.bound, specs[i].Bound = own, &own
@@ -114,6 +118,7 @@ func (c *Client) adopt(fresh []*Matrix) error {
 	for _, m := range fresh {
 		have := c.mats[m.meta.Name]
 		if have == nil {
+			m.share()
 			c.mats[m.meta.Name] = m
 			c.order = append(c.order, m)
 			continue

@@ -12,8 +12,10 @@ import (
 // delta is something that was pushed and not sent.
 type delta struct {
 	m      *Matrix
+	at     matrix.Rect  // of what it is; of keys all columns
 	block  matrix.Block // of a dense matrix, cut along the partitions when it is sent; without data the shares are all
 	sent   bool         // it was sent once, and is not added to: a server may still look at it
+	fixed  bool         // a staged function, or what was pushed before one: nothing is added to it
 	shares []share
 }
 
@@ -68,6 +70,7 @@ func (a *arena) leave() *rpc.Buffer {
 
 // drain empties the oplog into one push for each server that something is for.
 func (c *Client) drain(r *round) []*rpc.Request {
+	c.fold()
 	qs := make([]*rpc.Request, len(c.links))
 	for i := range c.oplog {
 		if d := &c.oplog[i]; d.block.Data != nil {
@@ -85,10 +88,13 @@ func (c *Client) drain(r *round) []*rpc.Request {
 			qs[s.server].Parts = append(qs[s.server].Parts, s.part)
 		}
 		c.oplog[i].sent = true
-		c.oplog[i].m.last = -1
 	}
 	for i, a := range c.arenas {
-		if a.buffer != nil {
+		switch {
+		case a.buffer == nil:
+		case qs[i] == nil: // what lay there was collected
+			a.used = 0
+		default:
 			qs[i].Memory = a.leave()
 		}
 	}
@@ -105,6 +111,108 @@ func (c *Client) lay(s *share) {
 	if s.values.n > 0 {
 		s.part.Values = a.in(s.values)
 	}
+}
+
+// directLimit is how many deltas of one matrix wait as they came, for places of their own.
+const directLimit = 16
+
+// direct reports whether a delta for the place may wait as it came: no other waits for a part of it. A dense one for
+// the very same place is given to a dense delta, to be added to.
+func (m *Matrix) direct(at matrix.Rect, dense bool) (same *delta, ok bool) {
+	if m.meta.DType.StorageOnly() {
+		return nil, true
+	}
+	if m.gather != gatherAuto || m.filter >= 0 || m.sums != nil && !m.sums.empty() {
+		return nil, false
+	}
+	n := 0
+	for i := range m.c.oplog {
+		d := &m.c.oplog[i]
+		switch {
+		case d.m != m || d.fixed:
+			continue
+		case dense && !d.sent && d.block.Data != nil && d.at == at:
+			return d, true
+		case !d.at.Intersect(at).Empty():
+			return nil, false
+		}
+		n++
+	}
+	return nil, n < directLimit
+}
+
+// append puts a dense block, which is the client's, into the oplog.
+func (m *Matrix) append(b matrix.Block) {
+	m.c.oplog = append(m.c.oplog, delta{m: m, at: b.At, block: b})
+}
+
+// gathered is the sums of the matrix, with what waited as it came.
+func (m *Matrix) gathered() sums {
+	if m.sums == nil {
+		m.sums = newSums(m)
+	}
+	m.collect()
+	return m.sums
+}
+
+// collect moves what waits as it came into the sums.
+func (m *Matrix) collect() {
+	c := m.c
+	if !slices.ContainsFunc(c.oplog, func(d delta) bool { return d.m == m && !d.fixed }) {
+		return
+	}
+	var others []delta
+	laid := false // something of others lies in the arenas
+	for i := range c.oplog {
+		d := &c.oplog[i]
+		if d.m != m || d.fixed {
+			others = append(others, *d)
+			laid = laid || d.block.Data == nil
+			continue
+		}
+		if err := m.collectOne(d); err != nil {
+			_ = c.fail(err) // it was taken before
+		}
+	}
+	c.oplog = others
+	if !laid {
+		for _, a := range c.arenas {
+			a.used = 0
+		}
+	}
+}
+
+func (m *Matrix) collectOne(d *delta) error {
+	if d.block.Data != nil {
+		return m.sums.block(d.block)
+	}
+	for i := range d.shares {
+		s := &d.shares[i]
+		keys, values := s.part.Keys, s.part.Values
+		if a := m.c.arenas[s.server]; s.keys.n > 0 {
+			keys, _ = wire.Numbers[int64](a.in(s.keys))
+			values = a.in(s.values)
+		}
+		if err := m.sums.keyed(s.part.Rows, keys, values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// barrier keeps what is pushed later from being added to what was pushed to the matrix so far.
+func (m *Matrix) barrier() error {
+	if m.sums != nil && !m.sums.empty() {
+		m.collect()
+		if err := m.sums.fold(m.filter); err != nil {
+			return err
+		}
+	}
+	for i := range m.c.oplog {
+		d := &m.c.oplog[i]
+		d.fixed = d.fixed || d.m == m
+	}
+	return nil
 }
 
 // restore makes a delta that was refused one that is not sent yet: its bytes leave the buffer that was sent.

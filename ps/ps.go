@@ -65,9 +65,10 @@ type Options struct {
 	// Waiting, if not nil, is told on the client's goroutine when a call has waited 10 s, 20 s, 40 s and so on for an
 	// answer: which call it is, and which servers have not answered.
 	Waiting func(text string)
+	// Local, if not nil, is what tasks of the process share: the rows that they pulled.
+	Local *Local
 	// Funcs are the functions that Get and Update know; nil: the built-in ones. The servers have to know those that are used.
-	Funcs   *psf.Table
-	Average bool // divide increments by the number of tasks (setAverage)
+	Funcs *psf.Table
 }
 
 // Client is one task's access to the servers. It is for one goroutine, but for Close.
@@ -81,11 +82,12 @@ type Client struct {
 	mats  map[string]*Matrix
 	order []*Matrix // as they were created
 
-	clock  int      // the task's own: how often Clock was called
-	oplog  []delta  // pushed and not sent, in order
-	arenas []*arena // of each server: the keys and values in oplog
-	rounds []*round // changes under way, in order
-	failed error    // why the client cannot go on
+	clock   int      // the task's own: how often Clock was called
+	oplog   []delta  // pushed and not sent, in order
+	arenas  []*arena // of each server: the keys and values in oplog
+	rounds  []*round // changes under way, in order
+	leaving bool     // everything is sent that waits, filtered or not
+	failed  error    // why the client cannot go on
 
 	spare []*Keys // of plans that calls make for themselves
 	watch stopwatch
@@ -93,6 +95,7 @@ type Client struct {
 	mu     sync.Mutex // guards what Close touches: the links' connections, and
 	closed bool
 	joined bool // and has not left
+	shared []sharedRows
 }
 
 // Dial connects to all servers and joins the job.
@@ -180,6 +183,9 @@ const quitTime = time.Second
 func (c *Client) Close() error {
 	c.mu.Lock()
 	joined := c.joined && !c.closed
+	if !c.closed {
+		c.unshare()
+	}
 	c.closed = true
 	var conns []rpc.Conn
 	for _, l := range c.links {
@@ -207,6 +213,14 @@ func (c *Client) Close() error {
 		}
 	}
 	return first
+}
+
+// unshare gives up what the client shares with other tasks of the process.
+func (c *Client) unshare() {
+	for _, of := range c.shared {
+		c.o.Local.leave(of)
+	}
+	c.shared = nil
 }
 
 // Matrix is the handle of a matrix that Create made.

@@ -91,27 +91,29 @@ func (m *Matrix) push(b matrix.Block, owned bool) error {
 	if err := m.check(b, whole.Cols); err != nil {
 		return err
 	}
-	_, keyed := b.Data.(matrix.Keyed)
-	if m.c.o.Average || !keyed && m.meta.Layout == matrix.RowDense {
-		if !owned {
-			b = b.Clone()
-		}
-		if m.c.o.Average {
-			b.Scale(1 / float64(m.c.o.Tasks))
-		}
-	}
-	switch {
-	case b.At.Empty() || b.Data.NNZ() == 0:
+	if b.At.Empty() || b.Data.NNZ() == 0 {
 		return nil
-	case keyed || m.meta.Layout == matrix.RowSparse:
-		return m.pushKeyed(b)
-	case m.last >= 0:
-		if have := m.c.oplog[m.last]; !have.sent && have.block.At == b.At && matrix.Add(have.block, b) == nil {
-			return nil
-		}
 	}
-	m.last = len(m.c.oplog)
-	m.c.oplog = append(m.c.oplog, delta{m: m, block: b})
+	if m.divisor > 1 {
+		if !owned {
+			b, owned = b.Clone(), true
+		}
+		b.Divide(m.divisor)
+	}
+	if _, keyed := b.Data.(matrix.Keyed); keyed || m.meta.Layout == matrix.RowSparse && m.gather == gatherAuto {
+		return m.pushKeyed(b)
+	}
+	same, ok := m.direct(b.At, true)
+	switch {
+	case !ok:
+		return m.gathered().block(b)
+	case same != nil && matrix.Add(same.block, b) == nil:
+		return nil
+	}
+	if !owned {
+		b = b.Clone()
+	}
+	m.append(b)
 	return nil
 }
 
@@ -139,6 +141,9 @@ func (m *Matrix) pushSorted(rows matrix.Range, keys []int64, values []byte) erro
 	if len(keys) == 0 {
 		return nil
 	}
+	if _, ok := m.direct(matrix.Rect{Rows: rows, Cols: m.meta.Rect().Cols}, false); !ok {
+		return m.gathered().keyed(rows, keys, values)
+	}
 	k := m.c.key(0)
 	if err := k.plan(m.parts, m.meta.Rect().Cols, keys); err != nil {
 		return fmt.Errorf("ps: matrix %s: %w", m.meta.Name, err)
@@ -152,7 +157,7 @@ func (m *Matrix) pushSorted(rows matrix.Range, keys []int64, values []byte) erro
 // other. A number of an input is unit elements.
 func (m *Matrix) keep(k *Keys, rows matrix.Range, unit int, fill func(l *lumps, dst []byte)) {
 	size := m.meta.DType.Size()
-	d := delta{m: m}
+	d := delta{m: m, at: matrix.Rect{Rows: rows, Cols: m.meta.Rect().Cols}}
 	for band := range m.parts.Bands() {
 		at := matrix.Rect{Rows: m.parts.Band(band).Intersect(rows), Cols: m.meta.Rect().Cols}
 		high := int(at.Rows.Len())

@@ -49,12 +49,33 @@ func PushKeys[T matrix.Elem](m *Matrix, k *Keys, grads []T) error {
 	if len(grads) == 0 {
 		return nil
 	}
-	m.keep(k, m.meta.Rect().Rows, 1, func(l *lumps, bytes []byte) {
+	rows := m.meta.Rect().Rows
+	if _, ok := m.direct(m.meta.Rect(), false); !ok {
+		return pushGathered(m, k, grads)
+	}
+	m.keep(k, rows, 1, func(l *lumps, bytes []byte) {
 		dst, _ := wire.Numbers[T](bytes) // a buffer begins at a multiple of 8, and so does what is reserved in it
 		sum(l, dst, grads)
-		if c.o.Average {
-			matrix.Block{Data: &matrix.Dense[T]{Val: dst}}.Scale(1 / float64(c.o.Tasks))
-		}
+		divide(m, dst)
 	})
 	return nil
+}
+
+// pushGathered adds gradients of planned keys to what waits.
+func pushGathered[T matrix.Elem](m *Matrix, k *Keys, grads []T) error {
+	rows := m.meta.Rect().Rows
+	n := int(rows.Len())
+	vals := make([]T, n*len(k.unique))
+	for r := range k.runs(m.parts, 0, len(k.unique)) {
+		sum(&lumps{k: k, run: r, lump: n, n: n}, vals[r.lo*n:r.hi*n], grads)
+	}
+	divide(m, vals)
+	return m.gathered().keyed(rows, k.unique, wire.View(vals))
+}
+
+// divide divides increments by the number of tasks, if the matrix has it so.
+func divide[T matrix.Elem](m *Matrix, vals []T) {
+	if m.divisor > 1 {
+		matrix.Block{Data: &matrix.Dense[T]{Val: vals}}.Divide(m.divisor)
+	}
 }

@@ -52,7 +52,7 @@ func (m *Matrix) GetRows(ctx context.Context, rows []int64) ([]matrix.Block, err
 	out := make([]matrix.Block, len(rows))
 	var reads []*reading
 	var to []int
-	asOf := ssp.Finished
+	asOf, age := ssp.Finished, m.cache.age()
 	for i, r := range rows {
 		at, err := m.row(r)
 		if err != nil {
@@ -72,7 +72,7 @@ func (m *Matrix) GetRows(ctx context.Context, rows []int64) ([]matrix.Block, err
 		for k, b := range got {
 			out[to[k]], asOf = b, min(asOf, reads[k].asOf)
 			if m.bound != ssp.ASP {
-				m.cache.put(rows[to[k]], b, reads[k].asOf)
+				m.cache.put(rows[to[k]], b, reads[k].asOf, age)
 			}
 		}
 	}

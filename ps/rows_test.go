@@ -296,12 +296,25 @@ func TestOneMatrixTicks(t *testing.T) {
 // TestAverage: increments are divided by the number of tasks, however they are made.
 func TestAverage(t *testing.T) {
 	c := newCluster(2)
-	p := c.dial(t, ps.Options{Bound: ssp.ASP, Average: true, Tasks: 4})
+	p := c.dial(t, ps.Options{Bound: ssp.ASP, Tasks: 4})
 	defer p.Close()
-	d, s := both(t, p)
+	dense, sparse := ps.NewModel("d", 1, 9), ps.NewModel("s", 1, 1000)
+	sparse.SetRowType(rowType(t, "T_DOUBLE_SPARSE"))
+	dense.SetAverage(true)
+	sparse.SetAverage(true)
+	ms, err := p.CreateModels(t.Context(), dense, sparse)
+	must(t, err)
+	d, s := ms[0], ms[1]
 	pushOnes(t, d, s)
 	must(t, p.Flush(t.Context()))
 	wantOnes(t, c, 0.25)
+}
+
+func rowType(t failer, name string) matrix.RowType {
+	t.Helper()
+	r, err := matrix.ParseRowType(name)
+	must(t, err)
+	return r
 }
 
 // TestPushRefused: a delta that is none of the matrix is refused where it is pushed.

@@ -206,6 +206,7 @@ type LoadOptions struct {
 	Set      map[string]string // the format's own options
 	Matrices []string          // nil: all that this client created
 	Round    bool              // values to the type of the matrices; without, a value that does not fit is an error
+	Partial  bool              // fewer rows than the matrices have are enough: the others begin anew
 }
 
 // Load fills matrices from a path in any format that the servers know. How many servers saved it does not matter. One
@@ -225,7 +226,7 @@ func (c *Client) Load(ctx context.Context, o LoadOptions) error {
 		m.cache.forget()
 	}
 	return c.changeAlone(ctx, func(int) (*rpc.Request, error) {
-		q, err := control(rpc.OpLoad, rpc.Load{Path: o.Path, Codec: o.Codec, Set: o.Set, Matrices: names, Round: o.Round})
+		q, err := control(rpc.OpLoad, rpc.Load{Path: o.Path, Codec: o.Codec, Set: o.Set, Matrices: names, Round: o.Round, Partial: o.Partial})
 		if err == nil {
 			q.Clock = int32(c.clock)
 		}

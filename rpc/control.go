@@ -120,8 +120,25 @@ type Load struct {
 	Set      map[string]string `json:"set,omitempty"`
 	Matrices []string          `json:"matrices"`
 	Round    bool              `json:"round,omitempty"` // to the type of the matrices, if the values allow it
+	// Partial says that what is stored may have fewer rows than the matrices: the others get their initial values.
+	Partial bool `json:"partial,omitempty"`
 	// Checkpoint says that the path has a checkpoint: slots and steps are filled too, and the answer is [Restored].
 	Checkpoint bool `json:"checkpoint,omitempty"`
+}
+
+// Look is the argument of OpLook: which matrix at a path it is about.
+type Look struct {
+	Path   string            `json:"path"`            // within the servers' bucket
+	Codec  string            `json:"codec,omitempty"` // "": found out
+	Set    map[string]string `json:"set,omitempty"`
+	Matrix string            `json:"matrix"`
+}
+
+// Looked answers OpLook.
+type Looked struct {
+	Rows   int64 `json:"rows"`
+	Cols   int64 `json:"cols"`
+	Values int64 `json:"values"` // cells that have a value other than zero
 }
 
 // Restored answers OpLoad of a checkpoint: what it was of.

@@ -42,12 +42,13 @@ const (
 	OpLoad       // a change, control: fill matrices from a path
 	OpFollow     // control: somebody who is no task reads from a job over the connection; answers with [Followed]
 	OpDefine     // a function of the job under the name Func: Arg is its WebAssembly module
+	OpLook       // control: how large a stored matrix is, and how many values it has; answers with [Looked]
 )
 
 // ops names the operations, for errors and logs.
 var ops = [...]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
-	"abort", "load", "follow", "define",
+	"abort", "load", "follow", "define", "look",
 }
 
 // String is the name of the operation.

@@ -30,7 +30,6 @@ type cluster struct {
 	addrs  []string
 	bucket blob.Bucket
 
-	average bool
 	retry   time.Duration
 	servers []*server.Server
 	funcs   *psf.Table             // that the clients know; nil: the built-in ones
@@ -78,7 +77,7 @@ func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context,
 		wg.Go(func() {
 			ctx := c.t.Context()
 			p, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: t, Tasks: tasks, Bound: bound,
-				Average: c.average, Retry: c.retry, Funcs: c.funcs, Worker: fmt.Sprint(t)})
+				Retry: c.retry, Funcs: c.funcs, Worker: fmt.Sprint(t)})
 			if err != nil {
 				errs[t] = err
 				return

@@ -50,8 +50,8 @@ func (j *job) followed() rpc.Followed {
 	return out
 }
 
-// look answers a reader: at once, or when the matrices stand at the clocks that he wants.
-func (s *Server) look(m *member, x *rpc.Exchange, g *gather) {
+// readAt answers a reader: at once, or when the matrices stand at the clocks that he wants.
+func (s *Server) readAt(m *member, x *rpc.Exchange, g *gather) {
 	j := m.job
 	var needs []ssp.Need
 	for i := range x.Parts {

@@ -64,7 +64,7 @@ func (s *Server) fill(ctx context.Context, stores []*store, a *rpc.Load) (err er
 		return err
 	}
 	defer r.Close()
-	l := loading{s: s, r: r, round: a.Round}
+	l := loading{s: s, r: r, round: a.Round, partial: a.Partial}
 	defer l.drop()
 	for _, st := range stores {
 		if err := l.store(ctx, st); err != nil {
@@ -79,8 +79,10 @@ type loading struct {
 	s     *Server
 	r     format.Reader
 	round bool
-	fresh []loaded
-	grown int64 // how much more than those partitions have that were loaded before this one
+	// partial says that fewer rows are enough.
+	partial bool
+	fresh   []loaded
+	grown   int64 // how much more than those partitions have that were loaded before this one
 }
 
 type loaded struct {
@@ -96,7 +98,7 @@ func (l *loading) store(ctx context.Context, st *store) error {
 	if err != nil {
 		return err
 	}
-	if have, want := from.Rect(), st.meta.Rect(); !want.Cols.Contains(have.Cols) || have.Rows.Hi < want.Rows.Hi {
+	if have, want := from.Rect(), st.meta.Rect(); !want.Cols.Contains(have.Cols) || have.Rows.Hi < want.Rows.Hi && !l.partial {
 		return fmt.Errorf("matrix %s is %v, and cannot fill one at %v: %w", from.Name, have, want, rpc.ErrRefused)
 	}
 	for _, p := range st.partitions {
@@ -116,7 +118,13 @@ func (l *loading) store(ctx context.Context, st *store) error {
 }
 
 func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, into *loaded) error {
-	for b, err := range l.r.Blocks(ctx, from.Name, into.shard.At()) {
+	at := into.shard.At()
+	if l.partial {
+		if at = at.Intersect(from.Rect()); at.Empty() {
+			return nil
+		}
+	}
+	for b, err := range l.r.Blocks(ctx, from.Name, at) {
 		if err != nil {
 			return err
 		}

@@ -264,12 +264,13 @@ func TestRefusedPush(t *testing.T) {
 	}
 }
 
-// TestAverage wants the increments of four tasks to count as their mean.
+// TestAverage (T1) wants the increments of four tasks to count as their mean.
 func TestAverage(t *testing.T) {
 	c := newCluster(t, &mem.Network{}, 2)
-	c.average = true
 	c.run(4, ssp.BSP, func(ctx context.Context, p *ps.Client, task int) error {
-		if err := p.Create(ctx, "", meta("m", 1, 80, matrix.RowDense)); err != nil {
+		model := ps.NewModel("m", 1, 80)
+		model.SetAverage(true)
+		if _, err := p.CreateModels(ctx, model); err != nil {
 			return err
 		}
 		if err := errors.Join(p.Push("m", digit(0)), p.SyncClock(ctx)); err != nil {

@@ -25,7 +25,7 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 		return
 	}
 	if m.reads {
-		s.look(m, x, g)
+		s.readAt(m, x, g)
 		return
 	}
 	if m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && g.fresh() {

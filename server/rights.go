@@ -26,6 +26,7 @@ var needs = map[rpc.Op]access.Right{
 	rpc.OpAbort:   access.Write,
 	rpc.OpLoad:    access.Write,
 	rpc.OpFollow:  access.Read,
+	rpc.OpLook:    access.Write, // of a stored model, for loading it
 	rpc.OpDefine:  access.Write, // it runs here
 }
 

@@ -118,6 +118,7 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpAbort:   (*Server).abort,
 	rpc.OpLoad:    (*Server).load,
 	rpc.OpDefine:  (*Server).define,
+	rpc.OpLook:    (*Server).look,
 }
 
 // readerOps are what somebody can ask who is no task.

@@ -129,6 +129,14 @@ func testPageAccepted(t *testing.T) {
 	one(rpc.OpCommit, 0, pageArgument(t, saves[2], func(a *rpc.Save) { a.Parts = parts }))
 	conns[0].must(rpc.Request{Op: rpc.OpAbort, Arg: []byte(saves[2])})
 	one(rpc.OpLoad, 1, []byte(pageArguments(t, "load")[0]))
+	var looked, pageLooked rpc.Looked
+	err = json.Unmarshal(one(rpc.OpLook, 0, []byte(pageArguments(t, "look")[0])).Results[0].Data, &looked)
+	if err == nil {
+		err = json.Unmarshal([]byte(pageArguments(t, "looked")[0]), &pageLooked)
+	}
+	if err != nil || looked != pageLooked {
+		t.Errorf("looked: error %v, the server answers %+v, the page has %+v", err, looked, pageLooked)
+	}
 }
 
 // TestPageNames: the page has every layout, bound, partitioner, kind of initial values and choice for values that are not finite, by

@@ -21,7 +21,7 @@ import (
 func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	reports, worker := make([]*train.Report, len(tasks)), rand.Text()
+	reports, worker, local := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal()
 	var wg sync.WaitGroup
 	for i, task := range tasks {
 		wg.Go(func() {
@@ -30,7 +30,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 			if i == 0 {
 				tell = w
 			}
-			if reports[i], err = p.task(ctx, c, worker, tasks, task, path, tell); err != nil {
+			if reports[i], err = p.task(ctx, c, ps.Options{Worker: worker, Mine: tasks, Local: local, Task: task}, path, tell); err != nil {
 				cancel(err) // the others need not wait for an answer that never comes
 			}
 		})
@@ -42,22 +42,22 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 	return reports[0], nil
 }
 
-// task makes one task of those of the worker process; w may be nil.
-func (p *plan) task(ctx context.Context, c *cluster, worker string, tasks []int, task int, path string, w *watcher) (*train.Report, error) {
-	client, err := ps.Dial(ctx, ps.Options{
-		Network: c.net, Servers: c.addrs, Job: p.name, Task: task, Tasks: p.tasks, Bound: p.bound,
-		NonFinite: p.nonFinite, Plan: p.summary(), Worker: worker, Mine: tasks, Retry: p.retry,
-		Lost: func(err error) {
-			if w != nil {
-				w.bar.line("%v; trying again for %v", err, p.retry)
-			}
-		},
-		Waiting: func(text string) {
-			if w != nil && !w.gathering {
-				w.bar.line("%s", text)
-			}
-		},
-	})
+// task makes one task of those of the worker process, which o says; w may be nil.
+func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, w *watcher) (*train.Report, error) {
+	o.Network, o.Servers, o.Job, o.Tasks, o.Bound = c.net, c.addrs, p.name, p.tasks, p.bound
+	o.NonFinite, o.Plan, o.Retry = p.nonFinite, p.summary(), p.retry
+	o.Lost = func(err error) {
+		if w != nil {
+			w.bar.line("%v; trying again for %v", err, p.retry)
+		}
+	}
+	o.Waiting = func(text string) {
+		if w != nil && !w.gathering {
+			w.bar.line("%s", text)
+		}
+	}
+	task := o.Task
+	client, err := ps.Dial(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (p *plan) task(ctx context.Context, c *cluster, worker string, tasks []int,
 		Elapsed: func() time.Duration { return time.Since(start) },
 		Ready: func(ctx context.Context) error {
 			defer func() { start = time.Now() }()
-			return p.ready(ctx, client, model, task, len(tasks), path, w)
+			return p.ready(ctx, client, model, task, len(o.Mine), path, w)
 		},
 		Prepare: p.loader(client, model, task),
 	})

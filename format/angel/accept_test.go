@@ -18,7 +18,7 @@ import (
 func drawMore(t *rapid.T, m *matrix.Meta) {
 	var kinds []string
 	for k := rowType(0); k < firstComplex; k++ {
-		if k.dtype() == m.DType && k.layout() == m.Layout {
+		if elementOf(k) == m.DType && k.Layout() == m.Layout {
 			kinds = append(kinds, k.String())
 		}
 	}

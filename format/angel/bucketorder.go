@@ -81,7 +81,7 @@ func (s *stored) cutRows(ctx context.Context, b blob.Bucket, p *piece, rows []ro
 		return err
 	}
 	defer o.Close()
-	each := s.layout.each(style{long: s.kind.long()}, s.meta.DType.Size())
+	each := s.layout.each(style{long: s.kind.LongKeys()}, s.meta.DType.Size())
 	lines := bufio.NewReaderSize(io.NewSectionReader(o, p.off, p.size), window)
 	off := p.off
 	for first := 0; first < len(rows); {

@@ -94,8 +94,8 @@ func (p *piece) count(m *matrixMeta, l *layout, ranged bool) error {
 	if err := p.checkOwn(l); err != nil {
 		return err
 	}
-	s := style{long: m.rowType.long()}
-	size := m.rowType.dtype().Size()
+	s := style{long: m.rowType.LongKeys()}
+	size := elementOf(m.rowType).Size()
 	switch {
 	case l.framed && !l.snapshot: // compared when the lengths were read
 		p.runs = p.legacyRuns(m, p.cols)
@@ -171,7 +171,7 @@ func (p *piece) countRows(m *matrixMeta, full int64) error {
 		return p.at("saveRowNum is %d, %d rows are described", p.saved.rows, p.rowMetas.n)
 	}
 	p.dense = full >= 0
-	if !m.rowType.sparse() && full >= 0 && full == int64(int32(full)) {
+	if m.rowType.Layout() == matrix.RowDense && full >= 0 && full == int64(int32(full)) {
 		p.rowMetas.fill(int32(full))
 	}
 	for _, r := range p.rowMetas.all() {
@@ -184,7 +184,7 @@ func (p *piece) countRows(m *matrixMeta, full int64) error {
 		if int64(r.n) != full {
 			p.dense = false
 		}
-		if !m.rowType.sparse() && full >= 0 && int64(r.n) != full {
+		if m.rowType.Layout() == matrix.RowDense && full >= 0 && int64(r.n) != full {
 			return p.at("dense row %d has %d elements, want %d", r.id, r.n, full)
 		}
 		p.records += int64(r.n)
@@ -196,7 +196,7 @@ func (p *piece) countRows(m *matrixMeta, full int64) error {
 func (p *piece) countColumns(m *matrixMeta, full int64) error {
 	rows := int64(p.rowMetas.n)
 	p.records = int64(p.saved.cols)
-	if p.records < 0 && !m.rowType.sparse() && full >= 0 {
+	if p.records < 0 && m.rowType.Layout() == matrix.RowDense && full >= 0 {
 		p.records = full
 	}
 	switch {
@@ -208,7 +208,7 @@ func (p *piece) countColumns(m *matrixMeta, full int64) error {
 		return p.at("%d columns of no row", p.records)
 	case full >= 0 && p.records > full:
 		return p.at("saveColNum is %d in %d columns", p.records, full)
-	case !m.rowType.sparse() && full >= 0 && rows > 0 && p.records != full:
+	case m.rowType.Layout() == matrix.RowDense && full >= 0 && rows > 0 && p.records != full:
 		return p.at("saveColNum of dense rows is %d, want %d", p.records, full)
 	}
 	p.dense = full >= 0 && p.records == full

@@ -97,7 +97,7 @@ func (e *encoding) write(b []byte) error {
 // reserve makes the object as long as it will be, where that is known, so that it need not grow.
 func (e *encoding) reserve(records int64) error {
 	l := e.p.layout
-	n := records * l.each(e.p.style, int(max(1, e.part.saved.elems))*e.p.kind.dtype().Size())
+	n := records * l.each(e.p.style, int(max(1, e.part.saved.elems))*elementOf(e.p.kind).Size())
 	if n < window {
 		return nil
 	}

@@ -263,7 +263,7 @@ func (e *explainer) place(i int64) (row int32, within int64) {
 }
 
 func (e *explainer) binary(o blob.Object) error {
-	st := style{long: e.s.kind.long()}
+	st := style{long: e.s.kind.LongKeys()}
 	each := e.u.layout.fixed(st, e.u.width(), e.s.meta.DType.Size())
 	shown := min(e.u.records, headRecords)
 	tail := max(shown, e.u.records-tailRecords)

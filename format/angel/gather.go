@@ -23,7 +23,7 @@ func (p *plan) bands(at matrix.Rect, sources []*stored) iter.Seq2[matrix.Rect, [
 				here = append(here, s)
 			}
 		}
-		cells := int64(bandBytes / p.kind.dtype().Size())
+		cells := int64(bandBytes / elementOf(p.kind).Size())
 		give := func(band matrix.Rect) bool {
 			var from []*stored
 			for _, s := range here {
@@ -148,7 +148,7 @@ func splitColumns(cols matrix.Range, here []*stored, values int64, of func(*stor
 
 // gather reads the cells of a place back.
 func gather(ctx context.Context, b blob.Bucket, p *plan, at matrix.Rect, from []*stored, keep func(int64) bool) (matrix.Block, error) {
-	switch p.kind.dtype() {
+	switch elementOf(p.kind) {
 	case matrix.F64:
 		return gatherOf[float64](ctx, b, p, at, from, keep)
 	case matrix.F32:

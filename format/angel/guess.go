@@ -38,7 +38,7 @@ func (c codec) asks(o *format.Options) (a asked, err error) {
 			return a, wrongOption(optRowType, v, "a row type such as T_FLOAT_DENSE")
 		}
 		a.key = 4
-		if a.kind.long() {
+		if a.kind.LongKeys() {
 			a.key = 8
 		}
 	}
@@ -177,7 +177,7 @@ func firstLine(b []byte) []byte {
 
 // guessNodes reads text of node vectors as if there were no metadata, which speak of Java objects; nil if it is none.
 func (c codec) guessNodes(ctx context.Context, b blob.Bucket, d *dir, m *matrixMeta, o *format.Options) *matrixMeta {
-	if !m.rowType.complex() || !isEmbedding(m.class) {
+	if !m.rowType.Object() || !isEmbedding(m.class) {
 		return nil
 	}
 	g, err := c.guess(ctx, b, d, o)

@@ -78,7 +78,7 @@ func candidates(a asked) (list []candidate) {
 		for _, key := range []int{4, 8} {
 			for _, value := range []int{4, 8} {
 				switch {
-				case a.key != 0 && a.key != key, a.kind >= 0 && a.kind.dtype().Size() != value, l.framed, l.loose, !l.colID && key != max(a.key, 4):
+				case a.key != 0 && a.key != key, a.kind >= 0 && elementOf(a.kind).Size() != value, l.framed, l.loose, !l.colID && key != max(a.key, 4):
 				default:
 					list = append(list, candidate{layout: l, key: key, value: value})
 				}

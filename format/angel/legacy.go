@@ -17,20 +17,6 @@ import (
 //	                                  | sparse: int32 n | n x { int32 or int64 column, value } }
 var legacy = layout{name: "Angel 1.x", colID: true, framed: true}
 
-// arbitrary stands for the type of 1.x that is not read.
-const arbitrary = firstComplex
-
-// legacyTypes are the row types of 1.x by their numbers there.
-var legacyTypes = [...]struct {
-	name string
-	is   rowType
-}{
-	1: {"T_DOUBLE_SPARSE", 3}, 2: {"T_DOUBLE_DENSE", 0}, 3: {"T_INT_SPARSE", 24}, 4: {"T_INT_DENSE", 21}, 5: {"T_INT_ARBITRARY", arbitrary},
-	6: {"T_FLOAT_DENSE", 7}, 7: {"T_FLOAT_SPARSE", 10}, 8: {"T_DOUBLE_SPARSE_LONGKEY", 5}, 9: {"T_DOUBLE_SPARSE_COMPONENT", 4},
-	10: {"T_FLOAT_SPARSE_COMPONENT", 11}, 11: {"T_INT_SPARSE_COMPONENT", 25}, 12: {"T_DOUBLE_SPARSE_LONGKEY_COMPONENT", 6},
-	13: {"T_FLOAT_SPARSE_LONGKEY", 12},
-}
-
 // parseLegacy reads the metadata of 1.x, big-endian:
 //
 //	int32 matrixId | UTF name | int32 rowType | int32 row | int64 col | int32 blockRow | int64 blockCol
@@ -59,17 +45,18 @@ func parseLegacy(b []byte) (*matrixMeta, error) {
 	if c.Err() == nil && c.Len() > 0 {
 		c.Fail("%d bytes behind the metadata", c.Len())
 	}
+	is, known := matrix.FirstRowType(int(kind))
 	switch {
 	case c.Err() != nil:
 		return nil, c.Err()
 	case m.rows < 0 || m.cols < -1:
 		return nil, &wire.At{Off: at, Err: fmt.Errorf("%d rows of %d columns", m.rows, m.cols)}
-	case kind < 1 || int(kind) >= len(legacyTypes):
-		return nil, &wire.At{Off: at, Err: fmt.Errorf("row type %d of Angel 1.x, want 1..%d: %w", kind, len(legacyTypes)-1, format.ErrVersion)}
-	case legacyTypes[kind].is == arbitrary:
-		m.fault = fmt.Errorf("row type %s of Angel 1.x, whose bytes no document describes: %w", legacyTypes[kind].name, format.ErrVersion)
+	case !known:
+		return nil, &wire.At{Off: at, Err: fmt.Errorf("row type %d of Angel 1.x, want 1..%d: %w", kind, matrix.FirstRowTypes, format.ErrVersion)}
+	case is == matrix.IntArbitrary:
+		m.fault = fmt.Errorf("row type %v of Angel 1.x, whose bytes no document describes: %w", is, format.ErrVersion)
 	}
-	m.rowType = legacyTypes[kind].is
+	m.rowType = is
 	return m, nil
 }
 
@@ -140,7 +127,7 @@ func (p *partMeta) frameLegacy(ctx context.Context, o blob.Object, m *matrixMeta
 			break
 		}
 		head := int64(4)
-		if m.rowType.sparse() {
+		if m.rowType.Layout() == matrix.RowSparse {
 			head = 8
 		}
 		c = next(head)
@@ -148,7 +135,7 @@ func (p *partMeta) frameLegacy(ctx context.Context, o blob.Object, m *matrixMeta
 			c.Fail("row %d, the metadata say %d", id, r.id)
 		}
 		count := p.cols.Len()
-		if m.rowType.sparse() {
+		if m.rowType.Layout() == matrix.RowSparse {
 			count, r.kind = int64(c.I32("number of values")), 1
 		}
 		if c.Err() == nil && (count < 0 || count != int64(int32(count)) || count > (end-at)/each) {
@@ -169,10 +156,10 @@ func (p *partMeta) frameLegacy(ctx context.Context, o blob.Object, m *matrixMeta
 // legacyEach is the size of a value with its column id, if that is stored.
 func legacyEach(m *matrixMeta) int64 {
 	l := &valueBinary
-	if m.rowType.sparse() {
+	if m.rowType.Layout() == matrix.RowSparse {
 		l = &colIDValueBinary
 	}
-	return l.each(style{long: m.rowType.long()}, m.rowType.dtype().Size())
+	return l.each(style{long: m.rowType.LongKeys()}, elementOf(m.rowType).Size())
 }
 
 // legacyRuns are the rows of a partition of 1.x.

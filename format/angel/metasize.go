@@ -63,9 +63,10 @@ func (p *plan) metaSize() metaSize {
 // recordBound is more than the bytes that a value takes in the data, with what is beside it.
 func (p *plan) recordBound() int64 {
 	if !p.layout.text {
-		return p.layout.fixed(p.style, 1, p.kind.dtype().Size())
+		return p.layout.fixed(p.style, 1, elementOf(p.kind).Size())
 	}
-	n := int64(len(p.style.sep))*2 + 1 + map[matrix.DType]int64{matrix.F64: 24, matrix.F32: 14, matrix.I64: 20, matrix.I32: 11}[p.kind.dtype()]
+	longest := map[matrix.DType]int64{matrix.F64: 24, matrix.F32: 14, matrix.I64: 20, matrix.I32: 11}
+	n := int64(len(p.style.sep))*2 + 1 + longest[elementOf(p.kind)]
 	if p.layout.colID {
 		n += int64(len(fmt.Sprint(widerOf(p.meta.ColLo, p.meta.ColLo+p.meta.Cols))))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/matrix"
 )
 
 // withObjects is a model of a matrix w that can be read and a matrix graph of Java objects.
@@ -28,9 +29,12 @@ func withObjects(t testing.TB, kind int) *blob.Mem {
 
 // TestObjects opens a model with a matrix of Java objects: that is named, and the others are read.
 func TestObjects(t *testing.T) {
-	for kind, name := range complexTypes {
-		kind += int(firstComplex)
-		b := withObjects(t, kind)
+	for _, kind := range matrix.RowTypes() {
+		if !kind.Object() {
+			continue
+		}
+		name := kind.String()
+		b := withObjects(t, int(kind))
 		r, err := Codec.Open(ctx, b, "model", format.Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -18,7 +18,7 @@ import (
 
 // plainSample is a matrix with so many rows and columns whose values count up; of a sparse one every third is missing.
 func plainSample(kind rowType, rows, cols int64) sample {
-	m := matrix.Meta{Name: "w", Rows: rows, Cols: cols, DType: kind.dtype(), Layout: kind.layout(), Attrs: map[string]string{attrRowType: kind.String()}}
+	m := matrix.Meta{Name: "w", Rows: rows, Cols: cols, DType: elementOf(kind), Layout: kind.Layout(), Attrs: map[string]string{attrRowType: kind.String()}}
 	d := &matrix.CSR[float32]{Ptr: []int{0}}
 	for r := range rows {
 		for c := range cols {

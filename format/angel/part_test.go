@@ -34,7 +34,7 @@ func (o *countingObject) ReadAt(p []byte, off int64) (int, error) {
 
 // large is a matrix with rows of more than minSkip bytes: of a sparse one every third column is stored.
 func large(kind rowType) sample {
-	m := matrix.Meta{Name: "w", Rows: 6, Cols: 30_000, BlockCols: 30_000, DType: matrix.F32, Layout: kind.layout(),
+	m := matrix.Meta{Name: "w", Rows: 6, Cols: 30_000, BlockCols: 30_000, DType: matrix.F32, Layout: kind.Layout(),
 		Attrs: map[string]string{attrRowType: kind.String()}}
 	rng := rand.New(rand.NewPCG(1, 2))
 	d := &matrix.CSR[float32]{Ptr: []int{0}}

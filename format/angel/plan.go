@@ -60,7 +60,7 @@ func (c codec) newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) 
 		return nil, fmt.Errorf("matrix %s: %s has no %v values: %w", m.Name, p.layout.name, d, format.ErrLossy)
 	}
 	p.kind = chooseRowType(&m, d)
-	p.style.long = p.kind.long()
+	p.style.long = p.kind.LongKeys()
 	switch p.compat = o.Set[optCompat]; p.compat {
 	case "":
 	case "angel-3.1", "angel-3.2", "angel-master":
@@ -344,10 +344,10 @@ func (p *plan) metaName() string {
 func (p *plan) raw() *plan {
 	r := *p
 	r.layout, r.version, r.sums = &valueBinary, 1, true
-	base := p.kind - p.kind%rowType(len(storages))
+	base := p.kind - p.kind%storages
 	if r.kind = base; !p.filled {
 		r.layout, r.kind = &colIDValueBinary, base+5
 	}
-	r.style = style{long: r.kind.long()}
+	r.style = style{long: r.kind.LongKeys()}
 	return &r
 }

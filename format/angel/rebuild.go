@@ -19,7 +19,7 @@ func (p *plan) spread(puts []put) {
 	for i := range puts {
 		values += puts[i].part.nnz
 	}
-	n := min(maxCells, values*int64(8+p.kind.dtype().Size())/partitionBytes+1)
+	n := min(maxCells, values*int64(8+elementOf(p.kind).Size())/partitionBytes+1)
 	rows, cols := p.grid.row, p.meta.Cols
 	switch saved := max(1, savedCount(&p.meta)); {
 	case saved <= manyEntries/n:
@@ -41,7 +41,7 @@ func (w *writer) rebuild(ctx context.Context, p *plan, puts []put) ([]partMeta, 
 // scattered writes what was put as hash partitions.
 func (w *writer) scattered(ctx context.Context, p *plan, puts []put) ([]partMeta, error) {
 	parts, err := w.again(ctx, p, puts, p.hash, func(id int) (matrix.Rect, func(int64) bool) {
-		return p.grid.whole, func(col int64) bool { return hashPart(col, p.kind.long(), p.hash) == id }
+		return p.grid.whole, func(col int64) bool { return hashPart(col, p.kind.LongKeys(), p.hash) == id }
 	})
 	for i := range parts {
 		parts[i].cols = matrix.Range{}
@@ -152,7 +152,7 @@ func (w *writer) staged(p *plan, part *partMeta) (*stored, error) {
 		dir:  &dir{path: w.stage.Name(p.meta.Name), sizes: map[string]int64{part.file: part.size}},
 		meta: p.meta, kind: p.kind, layout: p.layout, ranged: true, sep: p.style.sep, sums: true, limit: bandBytes,
 	}
-	s.meta.DType = p.kind.dtype()
+	s.meta.DType = elementOf(p.kind)
 	m := p.describe()
 	m.parts = []partMeta{*part}
 	var err error

@@ -3,102 +3,47 @@ package angel
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"thole.example/format"
 	"thole.example/matrix"
 )
 
 // rowType is Angel's number for the element type, storage and key width of a matrix, as metadata of 2.0.0 and later
-// have it: four element types of seven storages each.
-type rowType int32
+// have it.
+type rowType = matrix.RowType
 
-// storages are the seven ways to hold a row, in the order of their numbers within an element type.
-var storages = [...]struct {
-	name         string
-	sparse, long bool
-}{
-	{"DENSE", false, false},
-	{"DENSE_COMPONENT", false, false},
-	{"DENSE_LONGKEY_COMPONENT", false, true},
-	{"SPARSE", true, false},
-	{"SPARSE_COMPONENT", true, false},
-	{"SPARSE_LONGKEY", true, true},
-	{"SPARSE_LONGKEY_COMPONENT", true, true},
-}
+// storages are the ways to hold a row of an element type, and firstComplex the number after those of all four. What comes
+// then holds Java objects.
+const (
+	storages     = 7
+	firstComplex = rowType(4 * storages)
+)
 
-// elements are the four element types, in the order of their numbers.
-var elements = [...]struct {
-	name string
-	d    matrix.DType
-}{{"DOUBLE", matrix.F64}, {"FLOAT", matrix.F32}, {"LONG", matrix.I64}, {"INT", matrix.I32}}
-
-// complexTypes hold values that are Java objects; their bytes depend on classes that only their authors have.
-var complexTypes = [...]string{
-	"T_ANY_INTKEY_DENSE", "T_ANY_INTKEY_SPARSE", "T_ANY_LONGKEY_SPARSE", "T_ANY_STRINGKEY_SPARSE", "T_ANY_ANYKEY_SPARSE",
-}
-
-const firstComplex = rowType(len(elements) * len(storages))
-
-func (t rowType) String() string {
-	switch {
-	case t >= 0 && t < firstComplex:
-		return "T_" + elements[int(t)/len(storages)].name + "_" + storages[int(t)%len(storages)].name
-	case t.complex():
-		return complexTypes[t-firstComplex]
-	}
-	return fmt.Sprintf("row type %d", int32(t))
-}
-
-func (t rowType) check() error {
-	if t >= 0 && (t < firstComplex || t.complex()) {
+func checkRowType(t rowType) error {
+	if t.Known() && t != matrix.IntArbitrary {
 		return nil
 	}
 	return fmt.Errorf("%v, want 0..%d (double, float, long, int): %w", t, firstComplex-1, format.ErrVersion)
 }
 
-// complex reports whether elements are Java objects.
-func (t rowType) complex() bool {
-	return t >= firstComplex && int(t-firstComplex) < len(complexTypes)
-}
-
-// The facts below hold for types that check accepts; those of objects only name what cannot be read.
-
-func (t rowType) dtype() matrix.DType {
-	if t.complex() {
+// elementOf is the element type; of objects, which cannot be read, it is bytes.
+func elementOf(t rowType) matrix.DType {
+	if t.Object() {
 		return matrix.U8
 	}
-	return elements[int(t)/len(storages)].d
-}
-
-func (t rowType) sparse() bool {
-	return t > firstComplex || !t.complex() && storages[int(t)%len(storages)].sparse
-}
-
-// long reports whether column ids take eight bytes in binary files; else they take four.
-func (t rowType) long() bool { return !t.complex() && storages[int(t)%len(storages)].long }
-
-func (t rowType) layout() matrix.Layout {
-	if t.sparse() {
-		return matrix.RowSparse
-	}
-	return matrix.RowDense
+	return t.DType()
 }
 
 // parseRowType finds the type of a name such as T_FLOAT_DENSE.
 func parseRowType(name string) (rowType, bool) {
-	for t := rowType(0); t < firstComplex; t++ {
-		if t.String() == strings.ToUpper(name) {
-			return t, true
-		}
-	}
-	return 0, false
+	t, err := matrix.ParseRowType(name)
+	return t, err == nil && t < firstComplex
 }
 
 // chooseRowType is the type to write a matrix as: the one it was read with if that still fits, else the plain one.
 func chooseRowType(m *matrix.Meta, d matrix.DType) rowType {
 	long := m.ColLo < math.MinInt32 || m.ColLo+m.Cols > math.MaxInt32+1
-	if t, ok := parseRowType(m.Attrs[attrRowType]); ok && t.dtype() == d && t.layout() == m.Layout && (t.long() || !long) {
+	if t, ok := parseRowType(m.Attrs[attrRowType]); ok && t.DType() == d && t.Layout() == m.Layout && (t.LongKeys() || !long) {
 		return t
 	}
 	storage := 0
@@ -110,9 +55,9 @@ func chooseRowType(m *matrix.Meta, d matrix.DType) rowType {
 	case long:
 		storage = 2
 	}
-	for i, e := range elements {
-		if e.d == d {
-			return rowType(i*len(storages) + storage)
+	for base := rowType(0); base < firstComplex; base += storages {
+		if base.DType() == d {
+			return base + rowType(storage)
 		}
 	}
 	return -1

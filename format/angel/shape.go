@@ -54,7 +54,7 @@ func (c codec) openMatrix(ctx context.Context, b blob.Bucket, d *dir, o *format.
 	}
 	s.kind, s.unordered = m.rowType, m.unordered
 	file := path.Join(d.path, d.meta)
-	if err := m.rowType.check(); err != nil {
+	if err := checkRowType(m.rowType); err != nil && m.fault == nil {
 		return nil, format.Wrap(name, file, err)
 	}
 	if s.layout, s.fault = c.findStored(m); s.fault != nil {
@@ -105,18 +105,18 @@ func (c codec) findStored(m *matrixMeta) (*layout, error) {
 	switch {
 	case m.fault != nil:
 		return nil, m.fault
-	case m.rowType.complex():
+	case m.rowType.Object():
 		return nil, fmt.Errorf("%v: values are Java objects%s, written by %s: %w",
 			m.rowType, ofClass(m.options[valueClass]), m.class, format.ErrVersion)
 	case m.origin == fromLegacy:
 		return &legacy, nil
 	}
 	l, err := c.find(m.class)
-	if err == nil && l.csr && m.rowType.dtype() != matrix.I32 {
+	if err == nil && l.csr && elementOf(m.rowType) != matrix.I32 {
 		return nil, fmt.Errorf("%s of %v, want int values: %w", l.name, m.rowType, format.ErrVersion)
 	}
-	if err == nil && !l.holds(m.rowType.dtype()) {
-		return nil, fmt.Errorf("%s has no %v values: %w", m.class, m.rowType.dtype(), format.ErrVersion)
+	if err == nil && !l.holds(elementOf(m.rowType)) {
+		return nil, fmt.Errorf("%s has no %v values: %w", m.class, elementOf(m.rowType), format.ErrVersion)
 	}
 	return l, err
 }
@@ -150,9 +150,9 @@ func (s *stored) shape(m *matrixMeta, unrepaired bool) error {
 	s.meta = matrix.Meta{
 		Name: s.dir.name, Rows: int64(m.rows), ColLo: cols.Lo, Cols: cols.Hi - cols.Lo,
 		BlockRows: max(0, int64(m.blockRow)), BlockCols: max(0, m.blockCol),
-		DType: m.rowType.dtype(), Layout: m.rowType.layout(), Attrs: attrs,
+		DType: elementOf(m.rowType), Layout: m.rowType.Layout(), Attrs: attrs,
 	}
-	if m.rowType.complex() {
+	if m.rowType.Object() {
 		s.meta.Origin = m.rowType.String()
 	}
 	if !known || s.meta.Cols < 0 {

@@ -87,8 +87,8 @@ func TestMetaSize(t *testing.T) {
 				{optPerFile: "3", optBlockCols: "2"}, {optSlots: "2"}, {optChecksum: "off"},
 			} {
 				s := plainSample(7, 1234, 6) // every row has every column, of sparse matrices too
-				s.m.Layout, s.m.DType, s.m.Attrs = kind.layout(), kind.dtype(), map[string]string{attrRowType: kind.String()}
-				s.b, _ = s.b.Cast(kind.dtype())
+				s.m.Layout, s.m.DType, s.m.Attrs = kind.Layout(), elementOf(kind), map[string]string{attrRowType: kind.String()}
+				s.b, _ = s.b.Cast(elementOf(kind))
 				if set[optSlots] == "" {
 					s.m.Dims = []int64{1234, 2, 3}
 				}

@@ -18,7 +18,7 @@ func smallModels(t *testing.T, each func(what string, compat bool, b *blob.Mem))
 			}
 			for _, compat := range []string{"", "angel-master"} {
 				s := plainSample(kind, 2, 4)
-				s.b, _ = s.b.Cast(kind.dtype())
+				s.b, _ = s.b.Cast(elementOf(kind))
 				b := &blob.Mem{}
 				set := map[string]string{optFormat: l.name, optBlockCols: "3", optPerFile: "2", optCompat: compat}
 				if err := save(b, &s, 1, []matrix.Block{s.b}, set); err != nil {

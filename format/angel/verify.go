@@ -116,7 +116,7 @@ func (s *stored) verifyOffsets(ctx context.Context, b blob.Bucket, file string, 
 	if !s.layout.text {
 		at := p.off
 		for _, u := range p.whole(p.cols, s.layout) {
-			each := u.layout.each(style{long: s.kind.long()}, s.meta.DType.Size())
+			each := u.layout.each(style{long: s.kind.LongKeys()}, s.meta.DType.Size())
 			for _, r := range u.rows.all() {
 				if r.off != at {
 					return wrongOffset(p, r, at)

@@ -54,7 +54,7 @@ func (w *walk[T]) piece(p *piece) error {
 	}
 	defer o.Close()
 	w.p, w.o, w.given = p, o, 0
-	w.style = style{sep: w.s.sep, long: w.s.kind.long(), comma: w.s.comma}
+	w.style = style{sep: w.s.sep, long: w.s.kind.LongKeys(), comma: w.s.comma}
 	w.cols = p.cols
 	if !w.s.ranged {
 		w.cols = allIDs

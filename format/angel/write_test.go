@@ -34,11 +34,11 @@ func drawSample(t *rapid.T) sample {
 	kind := rapid.SampledFrom([]rowType{0, 3, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26}).Draw(t, "row type")
 	m := matrix.Meta{
 		Name: "w", Rows: rapid.Int64Range(1, 6).Draw(t, "rows"), Cols: rapid.Int64Range(1, 40).Draw(t, "cols"),
-		DType: kind.dtype(), Layout: kind.layout(), Attrs: map[string]string{attrRowType: kind.String()},
+		DType: elementOf(kind), Layout: kind.Layout(), Attrs: map[string]string{attrRowType: kind.String()},
 		BlockRows: rapid.Int64Range(0, 4).Draw(t, "block rows"), BlockCols: rapid.Int64Range(0, 17).Draw(t, "block cols"),
 	}
 	m.ColLo = rapid.SampledFrom([]int64{0, 0, -20, 7}).Draw(t, "first column")
-	if kind.long() {
+	if kind.LongKeys() {
 		m.ColLo = rapid.SampledFrom([]int64{0, -3000000000, math.MinInt64, math.MaxInt64 - 40}).Draw(t, "first key")
 	}
 	if from := rapid.Int64Range(0, m.Rows-1).Draw(t, "saved from"); from > 0 {

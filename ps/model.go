@@ -1,0 +1,252 @@
+package ps
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+
+	"thole.example/matrix"
+	"thole.example/ssp"
+)
+
+// Model describes a matrix before it is created, with the methods of the PSModel document. [Client.CreateModels] makes it; what
+// is set after that has no effect. What is wrong with a setting is told then, too. A Model is for one goroutine.
+type Model struct {
+	meta     matrix.Meta
+	rowType  matrix.RowType
+	cut      string
+	change   func(*matrix.Meta)
+	average  bool
+	hogwild  bool
+	needSave bool
+	oplog    string
+	filter   bool
+	limit    float64 // of the filter
+	bound    *ssp.Bound
+	load     LoadOptions
+	save     SaveOptions
+	err      error // the first setting that is none
+	handle   *Matrix
+}
+
+// NewModel describes a matrix of so many rows and columns. block is the number of rows of one block (matrix slice) and that of
+// columns; -1, which is also what is not given, lets the partitioner choose. By default rows are T_DOUBLE_DENSE, increments are not
+// divided, tasks of a process share what they pulled, and the matrix is to be saved if it has a path.
+func NewModel(name string, row, col int64, block ...int64) *Model {
+	m := &Model{meta: matrix.Meta{Name: name, Rows: row, Cols: col}, hogwild: true, needSave: true}
+	switch {
+	case row < 1 || col < 1:
+		m.fail("%d rows of %d columns, want 1 or more", row, col)
+	case len(block) > 2:
+		m.fail("%d sizes of a block, want its rows and columns", len(block))
+	}
+	for i, n := range block {
+		if n == 0 || n < -1 {
+			m.fail("blocks of %d rows or columns, want 1 or more, or -1", n)
+		}
+		if n > 0 && i < 2 {
+			*[]*int64{&m.meta.BlockRows, &m.meta.BlockCols}[i] = n
+		}
+	}
+	return m
+}
+
+// fail notes the first wrong setting.
+func (m *Model) fail(format string, args ...any) {
+	if m.err == nil {
+		m.err = fmt.Errorf("ps: matrix %s: %s", m.meta.Name, fmt.Sprintf(format, args...))
+	}
+}
+
+// SetAverage sets whether increments are divided by the total number of tasks; update functions are not. The division is made
+// when the increment is: floats are rounded once, integers toward zero. Default: false.
+func (m *Model) SetAverage(aver bool) { m.average = aver }
+
+// SetHogwild sets whether tasks of one process that have the same [Local] share the rows of the matrix that they pulled, which
+// saves memory if there are several; rows that are given out are copies all the same. Default: true.
+func (m *Model) SetHogwild(hogwild bool) { m.hogwild = hogwild }
+
+// SetRowType sets the type and storage of rows: any of Angel's but those of Java objects. T_INT_ARBITRARY is dense if the model at
+// the load path has a value other than zero in a quarter of the cells or more, and else sparse, which it is also without a load
+// path: a matrix without content. Default: T_DOUBLE_DENSE.
+func (m *Model) SetRowType(rowType matrix.RowType) {
+	switch {
+	case rowType.Object():
+		m.fail("row type %v holds Java objects, whose bytes depend on classes that only their authors have; want numbers", rowType)
+	case !rowType.Known():
+		m.fail("%v is none, want one such as T_DOUBLE_DENSE", rowType)
+	}
+	m.rowType = rowType
+}
+
+// SetOplogType sets how increments wait until they are flushed: DENSE_DOUBLE (or DENSE_DOUBE), DENSE_FLOAT and DENSE_INT add them
+// up in a local matrix of the same size, whose rows are made when they are first touched; LIL_INT, SPARSE_DOUBLE, SPARSE_FLOAT and
+// SPARSE_INT by key. The other names of Angel 1.5 and those of row types mean one of those. "auto", the default, takes them as
+// they come, adds them up where there are several for one cell, and holds a row whole where that is smaller. The type must be one
+// for the matrix's values.
+//
+// All of them send each cell once, the sum of a task's increments in the order of the calls, and no cell that was not touched
+// unless it is added to for nothing: the bits that arrive are the same for every type.
+func (m *Model) SetOplogType(oplogType string) { m.oplog = oplogType }
+
+// SetFilter has a flush or clock send only what is beyond the threshold, in magnitude; the rest stays, and later increments are
+// added to it. What stays is sent when the task leaves, and when [Matrix.SetFilter] has taken the filter away: do that before the
+// last clock of a training whose model is saved.
+func (m *Model) SetFilter(threshold float64) {
+	m.filter, m.limit = true, threshold
+	if !(threshold >= 0) || math.IsInf(threshold, 0) {
+		m.fail("filter threshold %v, want a number from 0 on", threshold)
+	}
+}
+
+// SetLoadPath sets the path, within the servers' bucket, of a saved model that the matrix begins with; in any format, saved by
+// any number of servers in any partitions. The model may have fewer rows, columns and keys: the others begin with their initial
+// values.
+func (m *Model) SetLoadPath(path string) { m.load.Path = path }
+
+// SetLoad is SetLoadPath with options; those of which matrices to load are not used.
+func (m *Model) SetLoad(o LoadOptions) { m.load = o }
+
+// SetSavePath sets the path, within the servers' bucket, that [Client.SaveModels] saves the matrix to, in Angel's format.
+func (m *Model) SetSavePath(path string) { m.save = SaveOptions{Path: path} }
+
+// SetSave is SetSavePath with a format and its options; those of which matrices to save are not used.
+func (m *Model) SetSave(o SaveOptions) { m.save = o }
+
+// SetNeedSave sets whether the matrix is saved if it has a path. Default: true.
+func (m *Model) SetNeedSave(needSave bool) { m.needSave = needSave }
+
+// SetMeta changes what the document has no method for: update rule, initial values, the first column. It is called when the
+// matrix is created.
+func (m *Model) SetMeta(change func(meta *matrix.Meta)) { m.change = change }
+
+// SetPartitioner sets how the matrix is cut. Default: range if a block size is given, else hash for sparse matrices and column for
+// dense ones.
+func (m *Model) SetPartitioner(name string) { m.cut = name }
+
+// SetAttribute sets a parameter of the matrix: those that Angel has for the methods above, and matrix.staleness, the matrix's own
+// bound (below 0: ASP). Others have no effect. All of them go with the matrix, to the servers and into what is saved.
+func (m *Model) SetAttribute(key, value string) {
+	if m.meta.Attrs == nil {
+		m.meta.Attrs = map[string]string{}
+	}
+	m.meta.Attrs[key] = value
+	if set := attributes[key]; set != nil {
+		if err := set(m, value); err != nil {
+			m.fail("attribute %s: %v", key, err)
+		}
+	}
+}
+
+// attributes are the parameters that have an effect.
+var attributes = map[string]func(m *Model, value string) error{
+	"matrix.load.path":  func(m *Model, v string) error { m.SetLoadPath(v); return nil },
+	"matrix.save.path":  func(m *Model, v string) error { m.SetSavePath(v); return nil },
+	"matrix.average":    func(m *Model, v string) error { return readBool(&m.average, v) },
+	"matrix.hogwild":    func(m *Model, v string) error { return readBool(&m.hogwild, v) },
+	"matrix.oplog.type": func(m *Model, v string) error { m.SetOplogType(v); return nil },
+
+	"matrix.oplog.enablefilter": func(m *Model, v string) error { return readBool(&m.filter, v) },
+	"matrix.oplog.filter.threshold": func(m *Model, v string) error {
+		limit, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(limit >= 0) || math.IsInf(limit, 0) {
+			return fmt.Errorf("%q, want a number from 0 on", v)
+		}
+		m.limit = limit
+		return nil
+	},
+	"matrix.staleness": func(m *Model, v string) error {
+		n, err := strconv.ParseInt(v, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%q, want a number", v)
+		}
+		bound := ssp.Bound(n)
+		if n < 0 {
+			bound = ssp.ASP
+		}
+		m.bound = &bound
+		return nil
+	},
+}
+
+// readBool reads true or false, in any case, as Java does.
+func readBool(into *bool, v string) error {
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return fmt.Errorf("%q, want true or false", v)
+	}
+	*into = b
+	return nil
+}
+
+// Matrix is the handle of the matrix; nil before it was created.
+func (m *Model) Matrix() *Matrix { return m.handle }
+
+// attrRowType is the attribute under which the codec of Angel's format finds the row type to write.
+const attrRowType = "angel.rowType"
+
+// describe is the matrix's description, once the layout is known.
+func (m *Model) describe(layout matrix.Layout) matrix.Meta {
+	meta := m.meta.Clone()
+	meta.DType, meta.Layout = m.rowType.DType(), layout
+	if !plain(m.rowType) {
+		if meta.Attrs == nil {
+			meta.Attrs = map[string]string{}
+		}
+		meta.Attrs[attrRowType] = m.rowType.String()
+	}
+	if m.change != nil {
+		m.change(&meta)
+	}
+	return meta
+}
+
+// plain reports whether the type is the first of its element type and layout, which is written where nothing else is asked for.
+func plain(t matrix.RowType) bool {
+	for _, other := range matrix.RowTypes() {
+		if other.DType() == t.DType() && other.Layout() == t.Layout() {
+			return other == t || t == matrix.IntArbitrary
+		}
+	}
+	return false
+}
+
+// partitioner is how the matrix is cut.
+func (m *Model) partitioner() string {
+	if m.cut == "" && m.meta.BlockRows+m.meta.BlockCols > 0 {
+		return "range"
+	}
+	return m.cut
+}
+
+// adopt gives the matrix the settings that are the client's.
+func (m *Model) adopt(of *Matrix) error {
+	how, err := gatheringOf(m.oplog, &of.meta)
+	if err != nil {
+		return err
+	}
+	of.gather = how
+	if of.divisor = 0; m.average {
+		of.divisor = int64(of.c.o.Tasks)
+	}
+	if of.filter = unfiltered; m.filter {
+		of.filter = m.limit
+	}
+	if !m.hogwild {
+		of.unshare()
+	}
+	m.handle = of
+	return nil
+}
+
+// ownBound gives the matrix its bound before it is created.
+func (m *Model) ownBound(c *Client, name string) {
+	if m.bound != nil {
+		c.o.Bounds = maps.Clone(c.o.Bounds)
+		if c.o.Bounds == nil {
+			c.o.Bounds = map[string]ssp.Bound{}
+		}
+		c.o.Bounds[name] = *m.bound
+	}
+}
