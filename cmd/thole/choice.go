@@ -170,9 +170,6 @@ func (p *plan) chooseRule() error {
 	if j.rate == 0 {
 		j.rate = d.Rate
 	}
-	if j.rate == 0 {
-		return fmt.Errorf("update rule %s: no first rate of its own, want --rate", d.Rule)
-	}
 	if j.schedule == "" {
 		j.schedule = d.Schedule
 	}
