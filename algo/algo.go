@@ -41,31 +41,29 @@ type Algo struct {
 type Defaults struct {
 	Rule     string
 	Hyper    map[string]float64
-	Rate     float64 // learning rate of the first step
+	Rate     float64 // learning rate of the first step; 0: the rule's own
 	Schedule string  // of package optim
 	PerBatch bool    // the schedule is asked once for each mini-batch of the job, not once for each epoch
 	Batch    int     // examples in a mini-batch
 	Epochs   int
 }
 
-// For are the defaults with an update rule of the table (nil: that of package optim) chosen by the user: another rule wants
-// another rate, and its settings are its own. The empty name is the recipe's rule.
+// For are the defaults with an update rule of the table (nil: that of package optim) chosen by the user: another rule has
+// settings of its own. The empty name is the recipe's rule. The rate is that of the rule for the recipe's task, unless the
+// recipe has one for its own rule; it is 0 if neither has one: then the user has to say it.
 func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	d := a.Defaults
-	if name == "" || name == d.Rule {
-		return d
+	if name != "" && name != d.Rule {
+		d.Rule, d.Hyper, d.Rate = name, nil, 0
 	}
-	d.Rule, d.Hyper = name, nil
-	rule, err := optim.Find(rules, name)
-	if err != nil {
-		return d // which Compose refuses
-	}
-	rate := rule.Rates.Classes
-	if a.Task == Regression {
-		rate = rule.Rates.Numbers
-	}
-	if rate != 0 {
-		d.Rate = rate
+	rule, err := optim.Find(rules, d.Rule)
+	switch {
+	case err != nil: // which Compose refuses
+	case d.Rate != 0:
+	case a.Task == Regression:
+		d.Rate = rule.Rates.Numbers
+	default:
+		d.Rate = rule.Rates.Classes
 	}
 	return d
 }

@@ -162,7 +162,9 @@ func (b *builder) layer(e *graph.Entry) (graph.Layer, error) {
 	if s.Weight, err = update(b.conf.Rules, first(e.Optimizer, b.file.DefaultOptimizer)); err != nil {
 		return nil, err
 	}
-	s.Bias = ofBias(s.Weight)
+	if s.Bias, err = ofBias(b.conf.Rules, s.Weight); err != nil {
+		return nil, err
+	}
 	if e.BiasOptimizer != nil {
 		if s.Bias, err = update(b.conf.Rules, e.BiasOptimizer); err != nil {
 			return nil, err

@@ -39,7 +39,7 @@ func TestComposeErrors(t *testing.T) {
 		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":"softmaxloss"}`, "want one of logloss l2loss hingeloss"},
 		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":{"type":"logloss","delta":1}}`, `no setting "delta"`},
 		{strings.Replace(in, "1", "2", 1) + `},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "has 2 outputs, want 1"},
-		{in + `,"optimizer":"adadelta"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of sgd momentum adagrad adam ftrl"},
+		{in + `,"optimizer":"adamax"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of sgd momentum nesterov adagrad rmsprop adadelta adam adamw amsgrad ftrl"},
 		{in + `,"optimizer":{"type":"adam","reg1":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `adam: no setting "l1"`},
 		{in + `,"optimizer":{"type":"adam","reg2":-1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want a finite number from 0 on"},
 		{in + `,"transfunc":"dropout"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of identity sigmoid tanh relu"},

@@ -6,7 +6,7 @@ package algo
 var linreg = Algo{
 	Name: "linreg", Help: "linear regression", Task: Regression,
 	Defaults: Defaults{
-		Rule: "adam", Rate: 1, Schedule: "linear", PerBatch: true, Batch: 128, Epochs: 200,
+		Rule: "adam", Schedule: "linear", PerBatch: true, Batch: 128, Epochs: 200,
 	},
 	File: linear("l2loss"),
 }

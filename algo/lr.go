@@ -10,7 +10,7 @@ var lr = Algo{
 	Name: "lr", Help: "logistic regression", Task: Classification,
 	Defaults: Defaults{
 		Rule: "adam", Hyper: map[string]float64{"l2": 5e-5},
-		Rate: 0.1, Schedule: "linear", PerBatch: true, Batch: 512, Epochs: 10,
+		Schedule: "linear", PerBatch: true, Batch: 512, Epochs: 10,
 	},
 	File: linear("logloss"),
 }

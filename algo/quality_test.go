@@ -19,7 +19,7 @@ func train(t *testing.T, a Algo, b *data.Batch, dim int64, hyper map[string]floa
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := a.Defaults
+	d := a.For(nil, "")
 	if change != nil {
 		change(&d)
 	}

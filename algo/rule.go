@@ -2,6 +2,7 @@ package algo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"thole.example/graph"
@@ -14,6 +15,7 @@ import (
 var angelSettings = map[string]map[string]string{
 	"":         {"reg1": "l1", "reg2": "l2"},
 	"momentum": {"momentum": "mu"},
+	"adadelta": {"alpha": "rho"},
 	"adam":     {"beta": "beta1", "gamma": "beta2"},
 }
 
@@ -37,7 +39,8 @@ func optimizer(rule string, hyper map[string]float64) *graph.Choice {
 }
 
 // update is the rule that the choice names, with our names of its settings. A rate in it has no meaning here: the rate
-// comes with each step. So has the decay of Angel's adagrad, whose sum we do not let decay.
+// comes with each step. So has the decay of Angel's adagrad, whose sum we do not let decay. Angel's adadelta has a decay for
+// each of its means, ours one for both.
 func update(rules []psf.Rule, c *graph.Choice) (layer.Update, error) {
 	rule, err := optim.Find(rules, strings.ToLower(c.Type))
 	if err != nil {
@@ -50,6 +53,12 @@ func update(rules []psf.Rule, c *graph.Choice) (layer.Update, error) {
 	for _, name := range settings(c.Num) {
 		v := c.Num[name]
 		skip := name == "lr" || name == "beta" && rule.Name == "adagrad"
+		if name == "beta" && rule.Name == "adadelta" {
+			if alpha, ok := c.Num["alpha"]; !ok || alpha != v {
+				return u, fmt.Errorf("update rule adadelta: setting beta = %v, want the same as alpha: both means decay alike", v)
+			}
+			skip = true
+		}
 		if ours := angelSettings[rule.Name][name]; ours != "" {
 			name = ours
 		} else if ours := angelSettings[""][name]; ours != "" {
@@ -69,13 +78,26 @@ func update(rules []psf.Rule, c *graph.Choice) (layer.Update, error) {
 	return u, nil
 }
 
-// ofBias is the update of a bias beside weights updated by u: the same without penalties.
-func ofBias(u layer.Update) layer.Update {
+// penalties are the settings that draw weights towards zero.
+var penalties = []string{"l1", "l2", "decay"}
+
+// ofBias is the update of a bias beside weights updated by u, with a rule of the table: the same without penalties, also
+// without those that the rule has by default.
+func ofBias(rules []psf.Rule, u layer.Update) (layer.Update, error) {
+	rule, err := optim.Find(rules, u.Rule)
+	if err != nil {
+		return layer.Update{}, err
+	}
 	b := layer.Update{Rule: u.Rule, Hyper: map[string]float64{}}
 	for name, v := range u.Hyper {
-		if name != "l1" && name != "l2" {
+		if !slices.Contains(penalties, name) {
 			b.Hyper[name] = v
 		}
 	}
-	return b
+	for _, h := range rule.Hyper {
+		if h.Default != 0 && slices.Contains(penalties, h.Name) {
+			b.Hyper[h.Name] = 0
+		}
+	}
+	return b, nil
 }

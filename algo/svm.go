@@ -6,7 +6,7 @@ var svm = Algo{
 	Name: "svm", Help: "linear support vector machine", Task: Classification,
 	Defaults: Defaults{
 		Rule: "adam", Hyper: map[string]float64{"l2": 1e-4},
-		Rate: 0.1, Schedule: "linear", PerBatch: true, Batch: 512, Epochs: 10,
+		Schedule: "linear", PerBatch: true, Batch: 512, Epochs: 10,
 	},
 	File: linear("hingeloss"),
 }

@@ -87,7 +87,12 @@ func TestSVMTruth(t *testing.T) {
 var above = map[string]map[string]float64{
 	"sgd":      {"lr": 4.5, "svm": 2.8, "linreg": 0.6},
 	"momentum": {"lr": 2.3, "svm": 1.1, "linreg": 0.02},
+	"nesterov": {"lr": 0.1, "svm": 0.3, "linreg": 0.02},
 	"adagrad":  {"lr": 0.1, "svm": 0.2, "linreg": 0.02},
+	"rmsprop":  {"lr": 0.1, "svm": 0.2, "linreg": 0.03},
+	"adadelta": {"lr": 0.1, "svm": 0.2, "linreg": 0.15},
+	"adamw":    {"lr": 0.1, "svm": 0.2, "linreg": 0.02},
+	"amsgrad":  {"lr": 0.1, "svm": 0.25, "linreg": 0.02},
 	"adam":     {"lr": 0.1, "svm": 0.2, "linreg": 0.02},
 	"ftrl":     {"lr": 2.4, "svm": 1.2, "linreg": 0.02},
 }

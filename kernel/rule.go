@@ -116,11 +116,14 @@ const fetchAhead = 12 * cacheLine
 // cellRule is a rule in pure Go.
 type cellRule[T Float] func(w, g []T, slots [][]T, scale T, k *settings[T])
 
+// mostSlots is the most that a rule here has.
+const mostSlots = 3
+
 // byRow makes the form for rows of a rule for cells.
 func byRow[T Float](cells cellRule[T]) func(*Batch[T], *settings[T]) {
 	return func(b *Batch[T], k *settings[T]) {
 		b.fetch()
-		slots := make([][]T, 0, 2)
+		slots := make([][]T, 0, mostSlots)
 		for i, row := range b.Rows {
 			val := b.Slab[int(row)*b.Stride:]
 			slots = slots[:0]

@@ -10,8 +10,10 @@ func fastTables() []table[float32] {
 	t.name = "avx2"
 	t.rules = [ruleKinds]func(*Batch[float32], *settings[float32]){
 		addition: addAVX2, sgdPlain: sgdAVX2, sgdL1: sgdL1AVX2, momentumPlain: momentumAVX2,
-		adagradPlain: adagradAVX2, adagradL1: adagradL1AVX2,
-		adamPlain: adamAVX2, ftrlTaken: ftrlTakenAVX2, ftrlFixed: ftrlFixedAVX2,
+		nesterovPlain: nesterovAVX2, adagradPlain: adagradAVX2, adagradL1: adagradL1AVX2,
+		rmspropPlain: rmspropAVX2, adadeltaPlain: adadeltaAVX2,
+		adamPlain: adamAVX2, adamwPlain: adamwAVX2, amsgradPlain: amsgradAVX2,
+		ftrlTaken: ftrlTakenAVX2, ftrlFixed: ftrlFixedAVX2,
 	}
 	return []table[float32]{t}
 }
@@ -29,13 +31,28 @@ func sgdL1AVX2(b *Batch[float32], k *settings[float32])
 func momentumAVX2(b *Batch[float32], k *settings[float32])
 
 //go:noescape
+func nesterovAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
 func adagradAVX2(b *Batch[float32], k *settings[float32])
 
 //go:noescape
 func adagradL1AVX2(b *Batch[float32], k *settings[float32])
 
 //go:noescape
+func rmspropAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func adadeltaAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
 func adamAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func adamwAVX2(b *Batch[float32], k *settings[float32])
+
+//go:noescape
+func amsgradAVX2(b *Batch[float32], k *settings[float32])
 
 //go:noescape
 func ftrlTakenAVX2(b *Batch[float32], k *settings[float32])

@@ -5,11 +5,12 @@
 //
 //	DI slab         AX weights of the vector       Y0 weights
 //	SI rows         BX their gradients             Y1 gradients
-//	DX gradients    R8 bytes from row to row       Y2, Y3 slots
+//	DX gradients    R8 bytes from row to row       Y2, Y3, Y11 slots
 //	CX rows left    R9 bytes from slot to slot     Y12 mask of the last vector
 //	R10 weights     R11 weights left in the row    Y13 zero
 //	R14 rows ahead  R12 rows ahead left
 //	SP settings of the rule, 32 bytes each         Y14 scale
+//	R13 first slot of a rule with three
 //
 // The settings are numbered as in rules.go.
 
@@ -175,6 +176,22 @@ none:                   \
 	STORELAST1 \
 	VMASKMOVPS Y3, Y12, (AX)(R9*2)
 
+// The third slot is in Y11; R13 is where the first one is.
+#define LOAD3 \
+	LOAD2 \
+	LEAQ    (AX)(R9*1), R13 \
+	VMOVUPS (R13)(R9*2), Y11
+#define STORE3 \
+	STORE2 \
+	VMOVUPS Y11, (R13)(R9*2)
+#define LOADLAST3 \
+	LOADLAST2 \
+	LEAQ       (AX)(R9*1), R13 \
+	VMASKMOVPS (R13)(R9*2), Y12, Y11
+#define STORELAST3 \
+	STORELAST2 \
+	VMASKMOVPS Y11, Y12, (R13)(R9*2)
+
 // LOOP runs a rule over all rows.
 #define LOOP(load, body, store, loadlast, storelast) \
 	ENTER       \
@@ -236,6 +253,21 @@ TEXT ·sgdL1AVX2(SB), NOSPLIT, $264-16
 TEXT ·momentumAVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD1, MOMENTUM, STORE1, LOADLAST1, STORELAST1)
 
+#define NESTEROV \
+	MEAN \
+	VMULPS NUMBER(2), Y0, Y4 \
+	VADDPS Y4, Y1, Y1 \
+	VMULPS NUMBER(1), Y2, Y2 \
+	VADDPS Y1, Y2, Y2 \
+	VMULPS NUMBER(1), Y2, Y4 \
+	VADDPS Y4, Y1, Y4 \
+	VMULPS NUMBER(0), Y4, Y4 \
+	VSUBPS Y4, Y0, Y0
+
+// func nesterovAVX2(b *Batch[float32], k *settings[float32])
+TEXT ·nesterovAVX2(SB), NOSPLIT, $264-16
+	LOOP(LOAD1, NESTEROV, STORE1, LOADLAST1, STORELAST1)
+
 // ADAGRADSTEP makes Y5 the weights before l1, Y4 their rates.
 #define ADAGRADSTEP \
 	MEAN                       \
@@ -273,29 +305,107 @@ TEXT ·adagradAVX2(SB), NOSPLIT, $264-16
 TEXT ·adagradL1AVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD1, ADAGRADL1, STORE1, LOADLAST1, STORELAST1)
 
-#define ADAM \
-	MEAN                       \
+// MEANSQUARE takes l2 into the gradients in Y1 and makes Y2 the running mean of their squares.
+#define MEANSQUARE \
+	MEAN                        \
+	VMULPS    NUMBER(4), Y0, Y4 \
+	VADDPS    Y4, Y1, Y1        \
+	VMULPS    Y1, Y1, Y4        \
+	VMULPS    NUMBER(2), Y4, Y4 \
+	VMULPS    NUMBER(1), Y2, Y2 \
+	VADDPS    Y4, Y2, Y2
+
+#define RMSPROP \
+	MEANSQUARE                   \
+	VSQRTPS   Y2, Y4             \
+	VADDPS    NUMBER(3), Y4, Y4  \
+	VMULPS    NUMBER(0), Y1, Y5  \
+	VDIVPS    Y4, Y5, Y5         \
+	VSUBPS    Y5, Y0, Y5         \
+	VCMPPS    $4, Y13, Y2, Y6    \
+	VBLENDVPS Y6, Y5, Y0, Y0
+
+// func rmspropAVX2(b *Batch[float32], k *settings[float32])
+TEXT ·rmspropAVX2(SB), NOSPLIT, $264-16
+	LOOP(LOAD1, RMSPROP, STORE1, LOADLAST1, STORELAST1)
+
+#define ADADELTA \
+	MEANSQUARE                   \
+	VADDPS    NUMBER(3), Y3, Y4  \
+	VSQRTPS   Y4, Y4             \
+	VADDPS    NUMBER(3), Y2, Y5  \
+	VSQRTPS   Y5, Y5             \
+	VDIVPS    Y5, Y4, Y4         \
+	VMULPS    Y1, Y4, Y4         \
+	VCMPPS    $4, Y13, Y2, Y6    \
+	VANDPS    Y6, Y4, Y4         \
+	VMULPS    Y4, Y4, Y5         \
+	VMULPS    NUMBER(2), Y5, Y5  \
+	VMULPS    NUMBER(1), Y3, Y3  \
+	VADDPS    Y5, Y3, Y3         \
+	VMULPS    NUMBER(0), Y4, Y4  \
+	VSUBPS    Y4, Y0, Y0
+
+// func adadeltaAVX2(b *Batch[float32], k *settings[float32])
+TEXT ·adadeltaAVX2(SB), NOSPLIT, $264-16
+	LOOP(LOAD2, ADADELTA, STORE2, LOADLAST2, STORELAST2)
+
+// DECAYED takes l2 into the gradients.
+#define DECAYED \
 	VMULPS    NUMBER(7), Y0, Y4 \
-	VADDPS    Y4, Y1, Y1       \
+	VADDPS    Y4, Y1, Y1
+
+// MOMENTS makes Y2 and Y3 the running means of the gradients and of their squares.
+#define MOMENTS \
 	VMULPS    NUMBER(0), Y2, Y2 \
 	VMULPS    NUMBER(2), Y1, Y4 \
-	VADDPS    Y4, Y2, Y2       \
-	VMULPS    Y1, Y1, Y4       \
+	VADDPS    Y4, Y2, Y2        \
+	VMULPS    Y1, Y1, Y4        \
 	VMULPS    NUMBER(3), Y4, Y4 \
 	VMULPS    NUMBER(1), Y3, Y3 \
-	VADDPS    Y4, Y3, Y3       \
-	VSQRTPS   Y3, Y4           \
+	VADDPS    Y4, Y3, Y3
+
+// ADAMSTEP makes the step by the squares in square.
+#define ADAMSTEP(square) \
+	VSQRTPS   square, Y4        \
 	VMULPS    NUMBER(5), Y4, Y4 \
 	VADDPS    NUMBER(6), Y4, Y4 \
 	VMULPS    NUMBER(4), Y2, Y5 \
-	VDIVPS    Y4, Y5, Y5       \
-	VSUBPS    Y5, Y0, Y5       \
-	VCMPPS    $4, Y13, Y2, Y6  \
+	VDIVPS    Y4, Y5, Y5        \
+	VSUBPS    Y5, Y0, Y5        \
+	VCMPPS    $4, Y13, Y2, Y6   \
 	VBLENDVPS Y6, Y5, Y0, Y0
+
+#define ADAM \
+	MEAN    \
+	DECAYED \
+	MOMENTS \
+	ADAMSTEP(Y3)
 
 // func adamAVX2(b *Batch[float32], k *settings[float32])
 TEXT ·adamAVX2(SB), NOSPLIT, $264-16
 	LOOP(LOAD2, ADAM, STORE2, LOADLAST2, STORELAST2)
+
+#define ADAMW \
+	MEAN    \
+	VMULPS NUMBER(7), Y0, Y0  \
+	MOMENTS  \
+	ADAMSTEP(Y3)
+
+// func adamwAVX2(b *Batch[float32], k *settings[float32])
+TEXT ·adamwAVX2(SB), NOSPLIT, $264-16
+	LOOP(LOAD2, ADAMW, STORE2, LOADLAST2, STORELAST2)
+
+#define AMSGRAD \
+	MEAN     \
+	DECAYED  \
+	MOMENTS  \
+	VMAXPS Y11, Y3, Y11  \
+	ADAMSTEP(Y11)
+
+// func amsgradAVX2(b *Batch[float32], k *settings[float32])
+TEXT ·amsgradAVX2(SB), NOSPLIT, $264-16
+	LOOP(LOAD3, AMSGRAD, STORE3, LOADLAST3, STORELAST3)
 
 // FTRLEND: from z in Y5, pull in Y8, n in Y9 and the mask of what moves in Y10 to weights and slots.
 #define FTRLEND \

@@ -13,6 +13,10 @@ func allRules() map[string]Rule {
 	return map[string]Rule{
 		"sgd": SGD(0.1, 0, 0.01), "sgd l1": SGD(0.1, 0.2, 0.01), "momentum": Momentum(0.1, 0.9, 0.01),
 		"adagrad": Adagrad(0.1, 1e-10, 0, 0), "adagrad l1": Adagrad(0.1, 0, 0.3, 0.01),
+		"nesterov": Nesterov(0.1, 0.9, 0.01), "rmsprop": RMSProp(0.1, 0.99, 1e-8, 0.01), "rmsprop bare": RMSProp(0.1, 0, 0, 0),
+		"adadelta": Adadelta(1, 0.9, 1e-6, 0.01), "adadelta bare": Adadelta(1, 0.9, 0, 0),
+		"adamw": AdamW(0.1, 0.9, 0.999, 1e-8, 0.01, 3), "adamw bare": AdamW(0.1, 0, 0, 0, 0, 1),
+		"amsgrad": AMSGrad(0.1, 0.9, 0.999, 1e-8, 0.01, 3), "amsgrad bare": AMSGrad(0.1, 0.9, 0, 0, 0, 1),
 		"adam": Adam(0.1, 0.9, 0.999, 1e-8, 0.01, 3), "adam bare": Adam(0.1, 0, 0, 0, 0, 1),
 		"ftrl": FTRL(0.1, 0, 1, 0.2, 0.01, false), "ftrl fixed": FTRL(0.5, 0.1, 1, 0.2, 0.01, false),
 		"ftrl warm": FTRL(0.5, 0.1, 1, 0.2, 0.01, true), "ftrl bare": FTRL(0.5, 0.1, 0, 0, 0, true),
@@ -44,12 +48,12 @@ func rulesAlike[T Float](t *testing.T) {
 		for _, table := range tables[T]() {
 			for _, dim := range []int{1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 40, 64, 65} {
 				next, stride := dim+r.IntN(3), 0
-				stride = 3*next + r.IntN(4)
+				stride = (1+mostSlots)*next + r.IntN(4)
 				const rows = 9
 				slab := make([]T, rows*stride)
 				oddly(r, slab, 0.3)
 				for i := range rows { // most sums of squares are positive
-					for j := range dim {
+					for j := range 2 * next {
 						slab[i*stride+2*next+j] = T(math.Abs(float64(slab[i*stride+2*next+j])))
 					}
 				}
@@ -66,7 +70,7 @@ func rulesAlike[T Float](t *testing.T) {
 					if rule.kind == addition {
 						scaled = g
 					}
-					Cells(rule, val[:dim], scaled, [][]T{val[next:][:dim], val[2*next:][:dim]})
+					Cells(rule, val[:dim], scaled, [][]T{val[next:][:dim], val[2*next:][:dim], val[3*next:][:dim]})
 				}
 				if rule.kind != noRule {
 					k := settingsOf[T](rule)

@@ -19,15 +19,19 @@ var adam = psf.Rule{
 	Name:  "adam",
 	Help:  "steps from running means of the gradient and its square",
 	Slots: 2,
-	Hyper: []psf.Hyper{
-		{Name: "beta1", Default: 0.9, Help: "part of the mean gradient kept in a step", Max: 1, Below: true},
-		{Name: "beta2", Default: 0.999, Help: "part of the mean square kept in a step", Max: 1, Below: true},
-		{Name: "eps", Default: 1e-8, Help: "added to the root"},
-		l2,
-	},
+	Hyper: append(moments(), l2),
 	Rates: psf.Rates{Classes: 0.1, Numbers: 1},
 	New: func(h map[string]float64) psf.Step {
 		beta1, beta2, eps, l2 := h["beta1"], h["beta2"], h["eps"], h["l2"]
 		return step(func(rate float64, t int64) kernel.Rule { return kernel.Adam(rate, beta1, beta2, eps, l2, t) })
 	},
+}
+
+// moments are the settings of the running means of adam and its kin.
+func moments() []psf.Hyper {
+	return []psf.Hyper{
+		{Name: "beta1", Default: 0.9, Help: "part of the mean gradient kept in a step", Max: 1, Below: true},
+		{Name: "beta2", Default: 0.999, Help: "part of the mean square kept in a step", Max: 1, Below: true},
+		{Name: "eps", Default: 1e-8, Help: "added to the root"},
+	}
 }

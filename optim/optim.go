@@ -4,7 +4,7 @@
 // A rule works element by element on float32 or float64, so the values do not depend on how a matrix is cut; its loops are
 // in package kernel. Each rule stands in a file of its own with its equations, its slots in order and its settings; w is
 // the weight, g the mean gradient, rate the learning rate of the step, and t the number of the step from 1 on. Except where
-// a rule says otherwise, a zero gradient moves nothing but what decay (l1, l2) and momentum move.
+// a rule says otherwise, a zero gradient moves nothing but what decay (l1, l2, decay) and momentum move.
 package optim
 
 import (
@@ -17,7 +17,7 @@ import (
 
 // Rules is the table of update rules, a new slice on every call; append to it to add rules of your own.
 func Rules() []psf.Rule {
-	return []psf.Rule{sgd, momentum, adagrad, adam, ftrl}
+	return []psf.Rule{sgd, momentum, nesterov, adagrad, rmsprop, adadelta, adam, adamw, amsgrad, ftrl}
 }
 
 // Find is the rule of that name in the table; the error lists the names there are. nil is the table Rules.

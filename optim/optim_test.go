@@ -49,6 +49,14 @@ func TestVectors(t *testing.T) {
 		{"sgd both", "sgd", set{"l1": 0.1, "l2": 0.01}, []float64{0.469530469530}},
 		{"momentum", "momentum", set{"l2": 0.01}, []float64{0.4795, 0.4405705, 0.3850933795}},
 		{"momentum none", "momentum", set{"mu": 0}, []float64{0.48, 0.46}},
+		{"nesterov", "nesterov", set{"l2": 0.01}, []float64{0.46105, 0.405569005, 0.33528047339}},
+		{"nesterov none", "nesterov", set{"mu": 0}, []float64{0.48, 0.46}},
+		{"rmsprop", "rmsprop", set{"rho": 0.75, "eps": 0}, []float64{0.3, 0.3 - 0.1/math.Sqrt(0.4375)}},
+		{"adadelta", "adadelta", set{"rho": 0.75, "eps": 0.02}, []float64{ // d = sqrt(2/3)*0.2 = sqrt(0.08/3), then u = 0.02/3
+			0.5 - 0.1*math.Sqrt(0.08/3), 0.5 - 0.1*math.Sqrt(0.08/3) - 0.02*math.Sqrt((0.02/3+0.02)/0.0375)}},
+		{"adamw", "adamw", set{"decay": 0.5}, []float64{0.375000005, 0.256250015}},
+		{"adamw bare", "adamw", set{"decay": 0}, []float64{0.400000005, 0.30000001}},
+		{"amsgrad", "amsgrad", nil, []float64{0.400000005, 0.30000001, 0.200000015, 0.10000002}},
 		{"adagrad", "adagrad", nil, []float64{0.4, 0.4 - 0.1/math.Sqrt2, 0.4 - 0.1/math.Sqrt2 - 0.1/math.Sqrt(3)}},
 		{"adagrad l1", "adagrad", set{"l1": 0.1}, []float64{0.35}},
 		{"adam", "adam", nil, []float64{0.400000005, 0.30000001, 0.200000015, 0.10000002}},
@@ -83,6 +91,11 @@ func TestVaried(t *testing.T) {
 	}{
 		{"sgd", set{"l1": 0.02, "l2": 0.01}, 0.5, []float64{0.477522477522, 0.485037440082, 0.442594845237}},
 		{"momentum", set{"l2": 0.01}, 0.5, []float64{0.4795, 0.4705705, 0.4220633795}},
+		{"nesterov", set{"l2": 0.01}, 0.5, []float64{0.46105, 0.462569005, 0.37847217339}},
+		{"rmsprop", set{"l2": 0.01}, 0.5, []float64{-0.499999512195, -0.042307386966, -0.910613863223}},
+		{"adadelta", set{"l2": 0.01}, 0.5, []float64{0.499683809851, 0.499880071248, 0.499453734665}},
+		{"adamw", set{"decay": 0.01}, 0.5, []float64{0.399500005, 0.372466802714, 0.306283178372}},
+		{"amsgrad", set{"beta2": 0.5, "l2": 0.01}, 0.5, []float64{0.400000004878, 0.372172042182, 0.316261678104}},
 		{"adagrad", set{"l1": 0.02, "l2": 0.01}, 0.5, []float64{0.390243902493, 0.423854987511, 0.332290741884}},
 		{"adam", set{"l2": 0.01}, 0.5, []float64{0.400000004878, 0.370895152109, 0.304167403952}},
 		{"ftrl", set{"l1": 0.05, "l2": 0.01}, 0, []float64{-0.012489592007, -0.004323705603, -0.031734904856}},
@@ -157,8 +170,10 @@ func TestFTRLRate(t *testing.T) {
 	})
 }
 
-// Every rule finds the bottom of a bowl that is 100 times steeper in one direction than in the other, at its own rate for
-// gradients up to 1.
+// falling is the rate of a step of 5000, from the rule's own for gradients up to 1 to zero.
+func falling(rule *psf.Rule, i int) float64 { return rule.Rates.Classes * (1 - float64(i)/5000) }
+
+// Every rule finds the bottom of a bowl that is 100 times steeper in one direction than in the other.
 func TestBowl(t *testing.T) {
 	target, steep := []float64{0.3, -0.2, 0.05}, []float64{1, 0.01, 0.1}
 	for _, rule := range Rules() {
@@ -172,7 +187,7 @@ func TestBowl(t *testing.T) {
 				for k := range w {
 					g[k] = steep[k] * (w[k] - target[k])
 				}
-				step.F64(w, g, s, rule.Rates.Classes, int64(i+1))
+				step.F64(w, g, s, falling(&rule, i), int64(i+1))
 			}
 			for k := range w {
 				if math.Abs(w[k]-target[k]) > 1e-3 {
@@ -204,7 +219,7 @@ func TestPenaltyOptimum(t *testing.T) {
 			}
 			w, s := []float64{0}, slots[float64](rule.Slots, 1)
 			for i := range 5000 {
-				step.F64(w, []float64{w[0] - 1}, s, rule.Rates.Classes, int64(i+1))
+				step.F64(w, []float64{w[0] - 1}, s, falling(&rule, i), int64(i+1))
 			}
 			if math.Abs(w[0]-want) > 1e-4 {
 				t.Errorf("%s with %v: %v, want %v", rule.Name, h, w[0], want)
@@ -213,9 +228,17 @@ func TestPenaltyOptimum(t *testing.T) {
 	}
 }
 
+// free are settings without decay, where a rule decays by default.
+func free(rule *psf.Rule) set {
+	if rule.Name == "adamw" {
+		return set{"decay": 0}
+	}
+	return nil
+}
+
 func TestZeroGradient(t *testing.T) {
 	for _, rule := range Rules() {
-		step, err := rule.Bind(nil)
+		step, err := rule.Bind(free(&rule))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +257,7 @@ func TestZeroGradient(t *testing.T) {
 			}
 		}
 		for _, hyper := range rule.Hyper {
-			if hyper.Name != "l1" && hyper.Name != "l2" || rule.Name == "ftrl" || rule.Name == "adagrad" && hyper.Name == "l1" {
+			if !slices.Contains([]string{"l1", "l2", "decay"}, hyper.Name) || rule.Name == "ftrl" || rule.Name == "adagrad" && hyper.Name == "l1" {
 				continue
 			}
 			decay, err := rule.Bind(set{hyper.Name: 0.01})
@@ -259,6 +282,9 @@ func TestSplit(t *testing.T) {
 				n := rapid.IntRange(1, 9).Draw(t, "n")
 				cut := rapid.IntRange(0, n).Draw(t, "cut")
 				h := set{"l2": rapid.Float64Range(0, 0.1).Draw(t, "l2")}
+				if rule.Name == "adamw" {
+					h = set{"decay": h["l2"]}
+				}
 				step, err := rule.Bind(h)
 				if err != nil {
 					t.Fatal(err)
@@ -294,16 +320,16 @@ func TestSplit(t *testing.T) {
 // The form for rows gives the bits of the one for cells.
 func TestRows(t *testing.T) {
 	for _, rule := range Rules() {
-		for _, h := range []set{nil, {"l2": 0.01}, {"l1": 0.02}} {
+		for _, h := range []set{nil, {"l2": 0.01}, {"l1": 0.02}, {"decay": 0.02}} {
 			step, err := rule.Bind(h)
 			if err != nil {
 				continue // a setting that the rule does not have
 			}
-			const dim, rows = 5, 3
+			const dim, rows = 11, 3
 			stride := dim * (1 + rule.Slots)
-			val, slab, g := make([]float32, rows*stride), make([]float32, rows*stride), []float32{0.5, -1, 0, 2, 1e-20}
+			val, slab, g := make([]float32, rows*stride), make([]float32, rows*stride), []float32{0.5, -1, 0, 2, 1e-20, 1, 1, 0, 3, -7, 1e10}
 			for i := range rows {
-				copy(val[i*stride:], []float32{1, -2, 0, 3, -0.25})
+				copy(val[i*stride:], []float32{1, -2, 0, 3, -0.25, 1, 1, 0, 2, 5, 1})
 			}
 			copy(slab, val)
 			for tick := range int64(4) {
@@ -419,7 +445,7 @@ func TestSchedules(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	if _, err := Find(nil, "adamx"); err == nil || err.Error() != `update rule "adamx", want one of sgd momentum adagrad adam ftrl` {
+	if _, err := Find(nil, "adamx"); err == nil || err.Error() != `update rule "adamx", want one of sgd momentum nesterov adagrad rmsprop adadelta adam adamw amsgrad ftrl` {
 		t.Errorf("got %v", err)
 	}
 	if _, err := psf.NewTable(nil, Rules()); err != nil {

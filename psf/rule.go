@@ -74,7 +74,7 @@ type Rule struct {
 	Help  string
 	Slots int // values of state kept beside each weight, zero at the start
 	Hyper []Hyper
-	Rates Rates // zero: those of the recipe
+	Rates Rates // zero: it has none, whoever trains has to give one
 	// New binds the settings: every name of Hyper is in h.
 	New func(h map[string]float64) Step
 }

@@ -93,7 +93,7 @@ func BenchmarkTableGrow(b *testing.B) {
 // BenchmarkTable reads and steps random columns of a table, 10,000 a call.
 func BenchmarkTable(b *testing.B) {
 	for _, n := range []int{1_000_000, 10_000_000} {
-		for _, rule := range []string{"adagrad", "sgd", "momentum", "adam", "ftrl"} {
+		for _, rule := range []string{"adagrad", "sgd", "momentum", "nesterov", "rmsprop", "adadelta", "adam", "adamw", "amsgrad", "ftrl"} {
 			if n > 1_000_000 && rule != "adagrad" {
 				continue
 			}

@@ -39,7 +39,7 @@ func defaults(t *testing.T, name string, b *data.Batch) (r *Report, p *algotest.
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := recipe.Defaults
+	d := recipe.For(nil, "")
 	epochs, pace, _ := Allowance(b, b.Dim(), 1, d.Batch, d.Epochs)
 	s, err := optim.FindSchedule(d.Schedule)
 	if err != nil {

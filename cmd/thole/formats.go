@@ -148,7 +148,7 @@ func algosCommand(e *env) *cobra.Command {
 func listAlgos(out io.Writer, width int) {
 	fmt.Fprintln(out, "Algorithms (--algo):")
 	for _, a := range algo.Algos() {
-		d := a.Defaults
+		d := a.For(nil, "")
 		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, batch %d, epochs %d",
 			a.Help, a.Task, d.Rule, d.Rate, d.Batch, d.Epochs))
 	}
@@ -171,7 +171,7 @@ func printAlgosJSON(e *env) error {
 	type entry map[string]any
 	var algos, rules, schedules []entry
 	for _, a := range algo.Algos() {
-		algos = append(algos, entry{"name": a.Name, "help": a.Help, "task": a.Task, "defaults": a.Defaults})
+		algos = append(algos, entry{"name": a.Name, "help": a.Help, "task": a.Task, "defaults": a.For(nil, "")})
 	}
 	for _, r := range optim.Rules() {
 		rules = append(rules, entry{"name": r.Name, "help": r.Help, "slots": r.Slots, "rates": r.Rates, "settings": r.Hyper})

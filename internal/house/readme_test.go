@@ -50,20 +50,20 @@ func formats() string {
 func algorithms() string {
 	b, row := table("algorithm", "what it learns", "task", "rule, learning rate, batch unless told otherwise")
 	for _, a := range algo.Algos() {
-		d := a.Defaults
+		d := a.For(nil, "")
 		row("`"+a.Name+"`", a.Help, string(a.Task), fmt.Sprintf("%s, %v, %d", d.Rule, d.Rate, d.Batch))
 	}
 	return b.String()
 }
 
 func rules() string {
-	b, row := table("rule", "what it does", "slots", "settings")
+	b, row := table("rule", "what it does", "slots", "first rate for classes, for regression", "settings")
 	for _, r := range optim.Rules() {
 		var settings []string
 		for _, h := range r.Hyper {
 			settings = append(settings, fmt.Sprintf("%s %v", h.Name, h.Default))
 		}
-		row("`"+r.Name+"`", r.Help, fmt.Sprint(r.Slots), strings.Join(settings, ", "))
+		row("`"+r.Name+"`", r.Help, fmt.Sprint(r.Slots), fmt.Sprintf("%v, %v", r.Rates.Classes, r.Rates.Numbers), strings.Join(settings, ", "))
 	}
 	return b.String()
 }

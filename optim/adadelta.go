@@ -1,0 +1,35 @@
+package optim
+
+import (
+	"thole.example/kernel"
+	"thole.example/psf"
+)
+
+// adadelta makes steps as long as the earlier ones were, in the unit of the weights (Zeiler, ADADELTA: An Adaptive Learning
+// Rate Method, 2012, algorithm 1), times the rate, as PyTorch:
+//
+//	g = g + l2*w
+//	s = rho*s + (1-rho)*g^2
+//	d = sqrt(u + eps) / sqrt(s + eps) * g
+//	u = rho*u + (1-rho)*d^2
+//	w = w - rate*d
+//
+// With rate = 1 that is the paper's; the first steps are about rate*sqrt(eps) long, so that the few thousand steps of a small
+// training want a larger rate. Where s = 0 (no gradient yet), d = 0.
+//
+// Slots: s, u. Settings: rho = 0.9, eps = 1e-6 (PyTorch's; the paper tries rho = 0.95, eps = 1e-6), l2 = 0.
+var adadelta = psf.Rule{
+	Name:  "adadelta",
+	Help:  "steps as long as those before, divided by the mean size of gradients",
+	Slots: 2,
+	Hyper: []psf.Hyper{
+		{Name: "rho", Default: 0.9, Help: "part of both mean squares kept in a step", Max: 1, Below: true},
+		{Name: "eps", Default: 1e-6, Help: "added under both roots; the first steps come from it"},
+		l2,
+	},
+	Rates: psf.Rates{Classes: 20, Numbers: 100},
+	New: func(h map[string]float64) psf.Step {
+		rho, eps, l2 := h["rho"], h["eps"], h["l2"]
+		return step(func(rate float64, _ int64) kernel.Rule { return kernel.Adadelta(rate, rho, eps, l2) })
+	},
+}
