@@ -23,6 +23,7 @@ type Settings struct {
 	Where    *string `json:"where,omitempty"`    // the servers are: "started", "in-process" or "running", that is, not ours
 	Memory   *int64  `json:"memory,omitempty"`   // most bytes of each server that was started, -1: no bound
 	Checksum *bool   `json:"checksum,omitempty"` // frames have one
+	TLS      *bool   `json:"tls,omitempty"`      // connections are encrypted; nil: they are not
 }
 
 // settings are those of the kind that Run knows.
@@ -72,6 +73,7 @@ func (s *Settings) String() string {
 	add(&words, "where", s.Where)
 	add(&words, "memory", s.Memory)
 	add(&words, "checksum", s.Checksum)
+	add(&words, "tls", s.TLS)
 	return strings.Join(words, ", ")
 }
 

@@ -24,17 +24,17 @@
 // # Types
 //
 // For float64 and float32 every operation is rounded to that type; functions from sqrt on are computed in float64 and then
-// rounded. For int64 and int32 whole numbers stay whole: numbers, scalars and operands without a fraction are added,
-// subtracted, multiplied (also by a power with a constant exponent from 0 to 64), compared and divided with a remainder in
-// 64 bits, with wrap-around, and so do min, max, clip, abs, sign, rounding and the choice between two whole values. a % 0 is
-// 0 there. Everything else ("/", sqrt, 0.5*x) is computed in float64. The result is rounded to the nearest whole number,
-// halves to the even one, and what the type cannot hold becomes its smallest or largest value; NaN becomes 0. So for int32,
-// 7/2 is 4, x/0 is the largest value for a positive x, and 2*x stays within the type instead of changing its sign.
+// rounded. They are those of package math: exp and its relatives may differ in the last bit between kinds of processors.
+//
+// For int64 and int32 whole numbers stay whole: numbers, scalars and operands without a fraction are added, subtracted,
+// multiplied (also by a power with a constant exponent from 0 to 64), compared and divided with a remainder in 64 bits, with
+// wrap-around, and so do min, max, clip, abs, sign, rounding and the choice between two whole values. a % 0 is 0 there.
+// Everything else ("/", sqrt, 0.5*x) is computed in float64. The result is rounded to the nearest whole number, halves to the
+// even one, and what the type cannot hold becomes its smallest or largest value; NaN becomes 0. So for int32, 7/2 is 4, x/0 is
+// the largest value for a positive x, and 2*x stays within the type instead of changing its sign.
 package expr
 
-import (
-	"slices"
-)
+import "slices"
 
 // Limits of what is parsed.
 const (

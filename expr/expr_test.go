@@ -218,7 +218,7 @@ func twoNumbers(o op, a, b number) number {
 	return number{f: twoFloats[o](a.float(), b.float())}
 }
 
-// powers marks trees where a power is whole: the exponent must be a constant, which the evaluator of one cell cannot see.
+// wholePower marks trees where a power may be whole: the exponent must be a constant, which the evaluator of one cell cannot see.
 func wholePower(n *node) bool {
 	if n.op == opPow {
 		return true

@@ -13,9 +13,9 @@ func AddAll[T Number](e *Exact, v []T) {
 	case []float32:
 		addFloats(machine, e, v, nil, valuesOf)
 	case []int64:
-		addInts(e, v)
+		addInts(machine, e, v)
 	case []int32:
-		addInts(e, v)
+		addInts(machine, e, v)
 	}
 }
 
@@ -307,7 +307,8 @@ func (e *Exact) addWords(lo, mid uint64, hi int64) {
 	e.add(magnitude(hi), hi>>63, 128)
 }
 
-func addInts[T int64 | int32](e *Exact, v []T) {
+func addInts[T int64 | int32](on level, e *Exact, v []T) {
+	v = v[addIntsOn(on, e, v):]
 	var lo, carry uint64
 	var hi int64
 	for _, x := range v {

@@ -238,7 +238,7 @@ func TestExactTimes(t *testing.T) {
 func exactInts[T int64 | int32](t *testing.T, draw *rapid.Generator[T], low, high T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.OneOf(draw, rapid.SampledFrom([]T{low, low + 1, high, 0, 1, -1}))
-		a := rapid.SliceOfN(v, 0, 40).Draw(t, "a")
+		a := rapid.SliceOfN(v, 0, 70).Draw(t, "a")
 		b := rapid.SliceOfN(v, len(a), len(a)).Draw(t, "b")
 		sum, abs, squares, products := new(big.Int), new(big.Int), new(big.Int), new(big.Int)
 		for i := range a {
@@ -254,6 +254,7 @@ func exactInts[T int64 | int32](t *testing.T, draw *rapid.Generator[T], low, hig
 			add  func(e *Exact)
 		}{
 			{"sum", sum, func(e *Exact) { AddAll(e, a) }},
+			{"sum in pure Go", sum, func(e *Exact) { addInts(plain, e, a) }},
 			{"abs", abs, func(e *Exact) { AddAbs(e, a) }},
 			{"squares", squares, func(e *Exact) { AddSquares(e, a) }},
 			{"products", products, func(e *Exact) { AddProducts(e, a, b) }},
@@ -334,6 +335,50 @@ func TestExactAllocatesNothing(t *testing.T) {
 	} {
 		if n := testing.AllocsPerRun(10, add); n != 0 {
 			t.Errorf("%s allocates %v times, want 0", name, n)
+		}
+	}
+}
+
+// One value among ones that does not fit with them in slices, or of whose square not all is a float64.
+func TestExactTraps(t *testing.T) {
+	traps := []float64{0x1p-1074, 0x1.8p-1030, 0x1.0000001p-600, 0x1.0000001p-540, 0x1.0000001p-510, 0x1.0000001p-485, 0x1.0000001p-300,
+		0x1.0000001p-90, 0x1.0000001p-60, 0x1.0000001p-40, 1 + 0x1p-52, 0x1.0000001p9, 0x1.0000001p14, 0x1p60, 0x1.0000001p200,
+		0x1p900, math.MaxFloat64, math.Inf(-1), math.NaN()}
+	for on := plain; on <= machine; on++ {
+		for _, trap := range traps {
+			for _, with := range []float64{0, 1, -0x1.0000001p-3, 0x1p-500} {
+				x := make([]float64, 96)
+				for i := range x {
+					x[i] = with
+				}
+				x[37] = trap
+				for _, how := range []terms{valuesOf, absOf, productsOf} {
+					for _, failed := range []int{0, 4 * failure} {
+						e, want := &Exact{scale: firstScale(x[40:], x[40:], how), failed: failed}, newOracle()
+						for _, v := range x {
+							switch how {
+							case valuesOf:
+								want.add(v)
+							case absOf:
+								want.add(math.Abs(v))
+							case productsOf:
+								want.addProduct(v, v)
+							}
+						}
+						addFloats(on, e, x, x, how)
+						one := &Exact{} // by one, which also says what is below all float64
+						addEach(one, x, x, how)
+						if got, want := e.Append(nil), one.Append(nil); !bytes.Equal(got, want) {
+							t.Errorf("level %d, %v among %v, terms %d: %x, want %x", on, trap, with, how, got, want)
+						}
+						e.Add(-want.value()) // what is left says more than what is rounded
+						want.add(-want.value())
+						if got := e.Value(); !identical(got, want.value()) {
+							t.Errorf("level %d, %v among %v, terms %d: %v is left, want %v", on, trap, with, how, got, want.value())
+						}
+					}
+				}
+			}
 		}
 	}
 }

@@ -14,3 +14,14 @@ func ExampleGatherDot() {
 	fmt.Println(out)
 	// Output: [7.5 70]
 }
+
+// In float64 the ones would be lost beside the large number, in this order or another.
+func ExampleExact() {
+	e := &kernel.Exact{}
+	kernel.AddAll(e, []float64{1, 1e100, 1, -1e100})
+	other := &kernel.Exact{} // another partition of the same matrix
+	kernel.AddAll(other, []float64{0.5})
+	e.Merge(other)
+	fmt.Println(e.Value())
+	// Output: 2.5
+}

@@ -1,7 +1,7 @@
-// Package kernel holds the inner loops over floats: the functions without suffix work on float32, those with 64 on
-// float64. They allocate nothing, start no goroutine, and keep no argument; any number of goroutines may call them on
-// different memory. Lengths that do not fit together are a bug of the caller and panic before anything is written,
-// except that an index outside of the weights panics where it is met.
+// Package kernel holds the inner loops over numbers: functions of Float or Number work on all types of these, others without
+// suffix on float32, those with 64 on float64. They allocate nothing but what they return, start no goroutine, and keep no
+// argument; any number of goroutines may call them on different memory. Lengths that do not fit together are a bug of the
+// caller and panic before anything is written, except that an index outside of the weights panics where it is met.
 //
 // # Order of sums
 //
@@ -14,6 +14,8 @@
 //   - GatherDot with one output: as Dot, but with 4 sums from the start, folded as (0+2) + (1+3), over n - n%4.
 //   - GatherDot with more outputs, ScatterAxpy, Gemm and its variants: each output starts from its old value and takes
 //     its products one by one.
+//
+// Sums in an Exact have no order: they are rounded once, when their Value is asked for.
 //
 // # Where assembly goes
 //

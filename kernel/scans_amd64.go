@@ -151,6 +151,37 @@ func differentOn[T Number](on level, a, b []T, tolerance T) (differ, n int) {
 	return count[T](&s), n
 }
 
+// addIntsOn adds the first values and tells how many.
+func addIntsOn[T int64 | int32](on level, e *Exact, v []T) (n int) {
+	for len(v) > 0 {
+		some, bytes := whole[T](on, min(len(v), 1<<30)) // of so many, sums of halves fit
+		if some == 0 {
+			break
+		}
+		var s scan
+		switch any(v).(type) {
+		case []int64:
+			sumI64(unsafe.Pointer(&v[0]), bytes, &s)
+			e.add(uint64(some), -1, 63) // what the assembly added to each
+		case []int32:
+			sumI32(unsafe.Pointer(&v[0]), bytes, &s)
+		}
+		for i, low := range lanes[int64](&s.out[0]) {
+			e.add(magnitude(low), low>>63, 0)
+			e.add(lanes[uint64](&s.out[1])[i], 0, 32)
+		}
+		n += some
+		v = v[some:]
+	}
+	return n
+}
+
+//go:noescape
+func sumI64(x unsafe.Pointer, n int, arg *scan)
+
+//go:noescape
+func sumI32(x unsafe.Pointer, n int, arg *scan)
+
 //go:noescape
 func extremesF32(x unsafe.Pointer, n int, arg *scan)
 

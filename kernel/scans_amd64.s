@@ -148,6 +148,14 @@ loop:                      \
 	VZEROUPPER             \
 	RET
 
+// HALVES adds the halves of x, as if it were unsigned.
+#define HALVES(x, low, high) \
+	VPXOR  Y13, x, x      \
+	VPAND  Y14, x, Y4     \
+	VPSRLQ $32, x, x      \
+	VPADDQ Y4, low, low   \
+	VPADDQ x, high, high
+
 // func extremesF32(x unsafe.Pointer, n int, arg *scan)
 TEXT ·extremesF32(SB), NOSPLIT, $0-24
 	HEAD(VBROADCASTSS)
@@ -261,3 +269,57 @@ TEXT ·differF64(SB), NOSPLIT, $0-32
 	HEAD(VBROADCASTSD)
 	VBROADCASTSD 8(DX), Y14
 	DIFFERENCES(VSUBPD, VCMPPD, VPSUBQ)
+
+// func sumI64(x unsafe.Pointer, n int, arg *scan)
+TEXT ·sumI64(SB), NOSPLIT, $0-24
+	HEAD(VBROADCASTSD)
+	VPCMPEQQ Y14, Y14, Y14
+	VPSLLQ   $63, Y14, Y13 // makes signed numbers unsigned ones in the same order
+	VPSRLQ   $32, Y14, Y14
+	VPXOR    Y8, Y8, Y8
+	VPXOR    Y9, Y9, Y9
+	VPXOR    Y10, Y10, Y10
+	VPXOR    Y11, Y11, Y11
+
+loop:
+	LOAD
+	HALVES(Y0, Y8, Y10)
+	HALVES(Y1, Y9, Y11)
+	HALVES(Y2, Y8, Y10)
+	HALVES(Y3, Y9, Y11)
+	NEXT
+	VPADDQ  Y9, Y8, Y8
+	VPADDQ  Y11, Y10, Y10
+	VMOVDQU Y8, 16(DX)
+	VMOVDQU Y10, 48(DX)
+	VZEROUPPER
+	RET
+
+// func sumI32(x unsafe.Pointer, n int, arg *scan)
+TEXT ·sumI32(SB), NOSPLIT, $0-24
+	HEAD(VBROADCASTSD)
+	VPXOR Y8, Y8, Y8
+	VPXOR Y9, Y9, Y9
+
+loop:
+	VPMOVSXDQ 0(SI), Y0
+	VPMOVSXDQ 16(SI), Y1
+	VPMOVSXDQ 32(SI), Y2
+	VPMOVSXDQ 48(SI), Y3
+	VPADDQ    Y0, Y8, Y8
+	VPADDQ    Y1, Y9, Y9
+	VPADDQ    Y2, Y8, Y8
+	VPADDQ    Y3, Y9, Y9
+	VPMOVSXDQ 64(SI), Y0
+	VPMOVSXDQ 80(SI), Y1
+	VPMOVSXDQ 96(SI), Y2
+	VPMOVSXDQ 112(SI), Y3
+	VPADDQ    Y0, Y8, Y8
+	VPADDQ    Y1, Y9, Y9
+	VPADDQ    Y2, Y8, Y8
+	VPADDQ    Y3, Y9, Y9
+	NEXT
+	VPADDQ    Y9, Y8, Y8
+	VMOVDQU   Y8, 16(DX)
+	VZEROUPPER
+	RET

@@ -52,7 +52,7 @@ type Param struct {
 type Args map[string]any
 
 // ParseArgs reads a JSON object: what each parameter is given, or else its default. A name that is no parameter is an
-// error: a mistyped "rows" would mean all of them.
+// error: a mistyped "rows" would mean all of them. Every function takes "atomic": true beside its own parameters.
 func ParseArgs(params []Param, arg []byte) (Args, error) {
 	given := map[string]json.RawMessage{}
 	if len(arg) > 0 {
@@ -62,6 +62,14 @@ func ParseArgs(params []Param, arg []byte) (Args, error) {
 		}
 	}
 	a := Args{}
+	if text, ok := given[atomicName]; ok {
+		on, err := parseAs[bool](text)
+		if err != nil {
+			return nil, fmt.Errorf("argument %.60q: %s is %.40s, want %v", arg, atomicName, text, Flag)
+		}
+		a[atomicName] = on
+		delete(given, atomicName)
+	}
 	for i := range params {
 		p := &params[i]
 		text, ok := given[p.Name]
@@ -87,6 +95,9 @@ func ParseArgs(params []Param, arg []byte) (Args, error) {
 	}
 	return a, nil
 }
+
+// atomicName is the argument that makes a call atomic.
+const atomicName = "atomic"
 
 // object reads a JSON object in which no name comes twice: who looks at it and who runs it must see the same.
 func object(text []byte) (map[string]json.RawMessage, error) {

@@ -45,7 +45,8 @@ type Call struct {
 	Reads, Writes Rows
 	// Together says that it needs all of these rows in one partition.
 	Together bool
-	// Atomic says that nobody sees it done in one partition of a server and not done in another.
+	// Atomic says that it runs while all its partitions on a server stand still: nobody sees it done in one of them and not in
+	// another, and it sees no change in part. (Staged with a clock it is so on all servers, under BSP and SSP.)
 	Atomic bool
 	// Part runs beside each partition and gives its part of the answer.
 	Part func(v View) ([]byte, error)
@@ -292,6 +293,7 @@ func (t *Table) Bind(name string, arg []byte, m *matrix.Meta) (*Call, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.Name, err)
 	}
+	c.Atomic = c.Atomic || a.Flag(atomicName)
 	return c, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"thole.example/budget"
 )
@@ -20,6 +21,8 @@ type Exchange struct {
 	*Request
 	From *Peer
 	ID   uint64 // number of the request on its connection, where the network has numbers
+	// Began is when the network had read the request, since any start of its own.
+	Began time.Duration
 
 	send     func(*Exchange, *Response, error)
 	answered atomic.Bool

@@ -14,7 +14,9 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"time"
 
+	"thole.example/access"
 	"thole.example/matrix"
 )
 
@@ -143,6 +145,8 @@ type Result struct {
 type Peer struct {
 	Name string // address or name of the other side
 	Gone <-chan struct{}
+	// Grant is what the peer may do; nil: everything, as nobody asked who it is.
+	Grant *access.Grant
 	// State is the handler's: what it knows of the connection. Serve alone reads and sets it.
 	State any
 }
@@ -167,6 +171,12 @@ type Urgent interface {
 // them. Size is called by the goroutine that calls Serve, before it; 0: few.
 type Sizer interface {
 	Size(x *Exchange) int64
+}
+
+// Pacer is a handler that bounds how many requests come in a time. Pace is called once for each request, by the goroutine that
+// calls Serve for the connection, before it, with no lock; the network does not read the connection for so long.
+type Pacer interface {
+	Pace(from *Peer) time.Duration
 }
 
 // Conn is a connection to a server. Many calls may be under way; requests arrive in the order in which Start was called.

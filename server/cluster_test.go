@@ -33,6 +33,7 @@ type cluster struct {
 	average bool
 	retry   time.Duration
 	servers []*server.Server
+	funcs   *psf.Table             // that the clients know; nil: the built-in ones
 	with    func(s *server.Server) // changes them before they begin; may be nil
 }
 
@@ -77,7 +78,7 @@ func (c *cluster) run(tasks int, bound ssp.Bound, task func(ctx context.Context,
 		wg.Go(func() {
 			ctx := c.t.Context()
 			p, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j", Task: t, Tasks: tasks, Bound: bound,
-				Average: c.average, Retry: c.retry, Worker: fmt.Sprint(t)})
+				Average: c.average, Retry: c.retry, Funcs: c.funcs, Worker: fmt.Sprint(t)})
 			if err != nil {
 				errs[t] = err
 				return

@@ -27,6 +27,7 @@ func (s *Server) create(m *member, x *rpc.Exchange) {
 	for i := 0; i < len(a.Matrices) && err == nil; i++ {
 		var made *store
 		if made, err = s.newStore(m.job, &a, &a.Matrices[i]); err == nil {
+			made.accounts = accountsOf(m.job, x)
 			c.stores = append(c.stores, made)
 		}
 	}
@@ -155,6 +156,7 @@ func (c *creation) install(all, fresh []*store) {
 				continue
 			}
 			p.bytes = s.reserved.Split(s.need(p.id))
+			p.counted.Store(s.need(p.id))
 			if p.post(p.deed(p.make)) {
 				j.later.idle = append(j.later.idle, p)
 			}

@@ -17,6 +17,9 @@ type beside struct {
 	left    atomic.Int32
 	err     atomic.Pointer[error]
 	done    func(results []rpc.Result, err error)
+	atomic  bool         // it runs when all its partitions here stand still
+	waiting atomic.Int32 // partitions that do not yet
+	visits  []*visit
 }
 
 // visit is one partition's turn.
@@ -42,6 +45,7 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 			return nil, nil, err
 		}
 		for _, at := range s.partitions {
+			b.atomic = b.atomic || call.Atomic
 			if at != nil && call.Touches(s.parts.At(at.id).Rows) {
 				visits = append(visits, &visit{b: b, at: at, call: call})
 			}
@@ -80,6 +84,13 @@ func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
 
 // start posts the visits; partitions that nobody works on get goroutines of their own, for a function may take long.
 func (b *beside) start(visits []*visit) {
+	b.visits = visits
+	b.waiting.Store(int32(len(visits)))
+	if b.atomic && len(visits) > 0 { // in one order in all mailboxes, or two of them would wait for each other
+		of := visits[0].at.of
+		of.still.Lock()
+		defer of.still.Unlock()
+	}
 	for _, v := range visits {
 		if v.at.post(v) {
 			go v.at.run()
@@ -90,6 +101,27 @@ func (b *beside) start(visits []*visit) {
 
 // do implements work.
 func (v *visit) do() {
+	if v.b.atomic {
+		v.at.park = true
+		return
+	}
+	v.run()
+}
+
+// parked implements parking: whoever comes last runs the function everywhere.
+func (v *visit) parked() {
+	if v.b.waiting.Add(-1) > 0 {
+		return
+	}
+	for _, each := range v.b.visits {
+		each.run()
+	}
+	for _, each := range v.b.visits {
+		each.at.resume()
+	}
+}
+
+func (v *visit) run() {
 	err := v.try()
 	switch {
 	case errors.Is(err, rpc.ErrInternal) || errors.Is(err, rpc.ErrAborted):

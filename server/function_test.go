@@ -1,8 +1,19 @@
 package server_test
 
 import (
+	"bytes"
+	"sync/atomic"
+	"thole.example/server"
+
+	"context"
+	"fmt"
+	"testing"
+
 	"thole.example/matrix"
+	"thole.example/ps"
 	"thole.example/psf"
+	"thole.example/rpc/mem"
+	"thole.example/ssp"
 )
 
 // everywhere is a function of all rows: an update function if merge is nil.
@@ -33,4 +44,77 @@ func changeAll(v psf.View, f func(x float64) float64) error {
 // asking is a get function whose partitions answer with a text; the answer is that of the first.
 func asking(name string, part func(v psf.View) ([]byte, error)) psf.Func {
 	return everywhere(name, part, func(parts [][]byte) (psf.Answer, error) { return parts[0], nil })
+}
+
+// TestAtomic: atomic functions see no other function done in one partition and not in another, and those that come at once do not
+// wait for each other for ever.
+func TestAtomic(t *testing.T) {
+	if torn := runTorn(t, true); torn > 0 {
+		t.Errorf("%d answers of an atomic function saw another half done", torn)
+	}
+	t.Logf("%d answers that are not atomic did", runTorn(t, false))
+}
+
+// runTorn counts the answers that see partitions of different values while all are changed alike.
+func runTorn(t *testing.T, whole bool) (torn int64) {
+	spread := everywhere("spread", func(v psf.View) ([]byte, error) {
+		var one float64
+		err := psf.Each(v, psf.Rows{All: true}, false, func(c *psf.Chunk[float64]) error {
+			one = c.Rows[0][0]
+			return nil
+		})
+		return fmt.Append(nil, one), err
+	}, func(parts [][]byte) (psf.Answer, error) {
+		for _, p := range parts[1:] {
+			if !bytes.Equal(p, parts[0]) {
+				return psf.Answer("1"), nil
+			}
+		}
+		return psf.Answer("0"), nil
+	})
+	c := newCluster(t, &mem.Network{}, 0)
+	c.with = func(s *server.Server) { s.Funcs = table(t, spread) }
+	c.start(1)
+	client, err := psf.NewTable(append(psf.Funcs(), spread), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.funcs = client
+	var total atomic.Int64
+	c.run(3, ssp.ASP, func(ctx context.Context, p *ps.Client, task int) error {
+		if err := p.Create(ctx, "hash", meta("m", 1, 1<<40, matrix.RowSparse)); err != nil {
+			return err
+		}
+		m, err := p.Matrix("m")
+		if err != nil {
+			return err
+		}
+		keys := make([]int64, 2000)
+		for i := range keys {
+			keys[i] = int64(i) * 7919
+		}
+		k, err := m.Plan(nil, keys)
+		if err == nil {
+			err = ps.InitAndGet(ctx, m, k, make([]float64, len(keys)))
+		}
+		if err == nil {
+			err = p.Barrier(ctx)
+		}
+		for i := 0; i < 300 && err == nil; i++ {
+			switch {
+			case task == 0:
+				err = m.Update(ctx, "mapinplace", psf.Args{"f": "x + 1", "atomic": whole})
+			case task == 1 && i%3 == 0:
+				err = m.Update(ctx, "scale", psf.Args{"by": 0.5, "atomic": whole})
+			default:
+				var answer psf.Answer
+				if answer, err = m.Get(ctx, "spread", psf.Args{"atomic": whole}); err == nil {
+					n, _ := answer.Number()
+					total.Add(int64(n))
+				}
+			}
+		}
+		return err
+	})
+	return total.Load()
 }

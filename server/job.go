@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"thole.example/access"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -17,6 +18,7 @@ import (
 type job struct {
 	name      string
 	server    *Server
+	account   *access.Account // nil: it has no limits
 	box       mailbox
 	stores    atomic.Pointer[[]*store] // by number; 0 is none. Replaced, never changed
 	slowest   atomic.Int32             // of the tasks' own clocks

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"thole.example/access"
 	"thole.example/rpc"
 	"thole.example/ssp"
 )
@@ -64,6 +65,7 @@ func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
 		if !m.joined.Swap(true) {
 			j.members[m.conn] = m
 			go m.watch(x.From.Gone)
+			j.server.logger().Info("task joined", "job", j.name, "task", m.task, "client", x.From.Name, "token", x.From.Grant.Name())
 		}
 		m.clock.Store(int32(j.core.ClockOf(a.Task, 0)))
 		j.bound = a.Bound // all tasks have the same
@@ -86,7 +88,9 @@ func (m *member) end() {
 	if m.over.Swap(true) {
 		return
 	}
-	m.joined.Store(false)
+	if m.joined.Swap(false) {
+		m.job.server.logger().Info("task gone", "job", m.job.name, "task", m.task)
+	}
 	delete(m.job.members, m.conn)
 	close(m.left)
 }
@@ -106,6 +110,9 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job), members: map[int64]*member{}}
 	j.ctx, j.cancel = context.WithCancelCause(context.Background())
 	j.stores.Store(&[]*store{nil})
+	if s.JobLimits != (access.Limits{}) {
+		j.account = access.NewAccount("job", s.JobLimits)
+	}
 	if s.jobs == nil {
 		s.jobs = map[string]*job{}
 	}

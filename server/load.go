@@ -80,6 +80,7 @@ type loading struct {
 	r     format.Reader
 	round bool
 	fresh []loaded
+	grown int64 // how much more than those partitions have that were loaded before this one
 }
 
 type loaded struct {
@@ -130,6 +131,9 @@ func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, in
 			return err
 		}
 		n := into.shard.Bytes()
+		if l.grown+n-into.to.counted.Load() > st.accounts.left() {
+			return st.accounts.full()
+		}
 		more, ok := l.s.take(max(0, n-into.bytes.Bytes()))
 		if !ok {
 			return l.s.tooMuch("matrix %q, loaded beside what it holds, would take %s", st.meta.Name, format.Bytes(n))
@@ -137,6 +141,7 @@ func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, in
 		into.bytes.Resize(n)
 		more.Release()
 	}
+	l.grown += into.shard.Bytes() - into.to.counted.Load()
 	return nil
 }
 

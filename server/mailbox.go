@@ -1,6 +1,9 @@
 package server
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // work is something that a mailbox does.
 type work interface{ do() }
@@ -12,6 +15,13 @@ type mailbox struct {
 	mu    sync.Mutex
 	queue []work
 	owned bool
+	park  bool // the owner's: what it did last keeps the mailbox until somebody calls resume
+}
+
+// parking is work that keeps its mailbox from doing more: do sets park, and parked is called once the mailbox stands still.
+type parking interface {
+	work
+	parked()
 }
 
 // post puts work at the end. It reports whether the caller is the owner now, who has to go on with next.
@@ -46,14 +56,31 @@ const capture = 16
 func (m *mailbox) run() {
 	done := 0
 	for batch := m.next(nil); batch != nil; batch = m.next(batch) {
-		for _, w := range batch {
-			w.do()
+		for i, w := range batch {
+			if w.do(); m.park {
+				m.stop(batch[i+1:])
+				w.(parking).parked()
+				return
+			}
 		}
 		if done += len(batch); done >= capture {
 			go m.run()
 			return
 		}
 	}
+}
+
+// stop puts back what is left to do; the mailbox has no goroutine until resume, and still is nobody else's.
+func (m *mailbox) stop(left []work) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.queue = append(slices.Clone(left), m.queue...)
+}
+
+// resume has a mailbox that was parked go on, on a goroutine of its own.
+func (m *mailbox) resume() {
+	m.park = false
+	go m.run()
 }
 
 // deed is work that is a function.

@@ -40,8 +40,13 @@ func (s *Server) tooMuch(what string, args ...any) error {
 func (s *Server) takeTables(stores []*store) error {
 	for i, st := range stores {
 		n := st.denseBytes()
+		if err := st.accounts.take(n, st.here()); err != nil {
+			release(stores[:i])
+			return err
+		}
 		var ok bool
 		if st.reserved, ok = s.take(n); !ok {
+			st.accounts.add(-n, -st.here())
 			release(stores[:i])
 			return s.tooMuch("matrix %q would take %s on this server", st.meta.Name, format.Bytes(n))
 		}
@@ -53,6 +58,7 @@ func (s *Server) takeTables(stores []*store) error {
 func release(stores []*store) {
 	for _, s := range stores {
 		s.reserved.Release()
+		s.accounts.add(-s.denseBytes(), -s.here())
 	}
 }
 
@@ -60,15 +66,12 @@ func release(stores []*store) {
 // applied at once. Where there is not enough for all keys to be new it looks which are. Deltas that wait for their clock often
 // bring the same keys as others: their room is looked for when they are applied (partition.room).
 func (j *job) room(deltas []ssp.Delta[*delta]) error {
-	if j.server.Ledger == nil {
-		return nil
-	}
 	for _, d := range deltas {
 		s := d.Data.of
-		if s.meta.Layout != matrix.RowSparse {
+		if s.meta.Layout != matrix.RowSparse || !s.bounded() {
 			continue
 		}
-		n, left := s.columns(len(d.Data.part.Keys)), j.server.tablesLeft()
+		n, left := s.columns(len(d.Data.part.Keys)), s.left()
 		if n > left {
 			if n = s.columns(int(s.missing(&d.Data.part))); n > left {
 				return s.tooMany(n)
@@ -88,6 +91,9 @@ func (s *store) columns(n int) int64 {
 }
 
 func (s *store) tooMany(n int64) error {
+	if n > s.accounts.left() {
+		return s.accounts.full()
+	}
 	return s.job.server.tooMuch("new columns of matrix %q would take %s on this server", s.meta.Name, format.Bytes(n))
 }
 
@@ -102,14 +108,14 @@ func (p *partition) room(deltas []shard.Delta) error {
 // enough tells why there is no memory for the columns that deltas would make.
 func (p *partition) enough(deltas []shard.Delta) error {
 	s := p.of
-	if s.job.server.Ledger == nil || s.meta.Layout != matrix.RowSparse {
+	if !s.bounded() || s.meta.Layout != matrix.RowSparse {
 		return nil
 	}
 	keys, missing := 0, 0
 	for i := range deltas {
 		keys += len(deltas[i].Keys)
 	}
-	left := s.job.server.tablesLeft()
+	left := s.left()
 	if s.columns(keys) <= left {
 		return nil
 	}

@@ -24,6 +24,7 @@ type partition struct {
 	shard   *shard.Shard
 	bytes   budget.Charge // what the shard takes
 	columns atomic.Int64  // that it has stored, about: it may be having others
+	counted atomic.Int64  // of its bytes, in the accounts of its matrix
 }
 
 // delta is a part of a push that waits for its clock, or is being applied.
@@ -242,9 +243,13 @@ func (p *partition) wait(f func()) {
 
 // recount counts what the shard takes now.
 func (p *partition) recount() {
-	if p.of.job.server.Ledger != nil && p.shard != nil {
-		p.bytes.Resize(p.shard.Bytes())
+	if p.shard != nil {
+		n := p.shard.Bytes()
+		p.bytes.Resize(n)
 		p.columns.Store(int64(p.shard.Columns()))
+		if before := p.counted.Swap(n); before != n {
+			p.of.accounts.add(n-before, 0)
+		}
 	}
 }
 

@@ -263,6 +263,15 @@ func (r *restoring) columns(p *state.Partition, keys []int64, values []byte, eac
 
 // count takes the memory that a partition has beside the one that it will replace.
 func (r *restoring) count(f *loaded) error {
+	if len(r.st.accounts) > 0 {
+		grown := int64(0)
+		for i := range r.l.fresh {
+			grown += r.l.fresh[i].shard.Bytes() - r.l.fresh[i].to.counted.Load()
+		}
+		if grown > r.st.accounts.left() {
+			return r.st.accounts.full()
+		}
+	}
 	f.bytes.Release()
 	n, ok := f.shard.Bytes(), false
 	if f.bytes, ok = r.l.s.Ledger.TryTake(budget.Tables, n); !ok {

@@ -34,6 +34,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"thole.example/access"
 	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/format"
@@ -51,6 +52,8 @@ type Server struct {
 	// Modules runs functions of users' own; nil: they are refused.
 	Modules *wasm.Runtime
 	Ledger  *budget.Ledger // bounds what the process takes; nil: nothing does. The network has the same one
+
+	JobLimits access.Limits // of each job, whoever's it is
 
 	Scratch string // folder for deltas that wait and have no room in memory; "": the system's temporary one
 
@@ -73,6 +76,10 @@ func (s *Server) now() time.Duration {
 
 // Serve implements rpc.Handler.
 func (s *Server) Serve(x *rpc.Exchange) {
+	if err := allowed(x); err != nil {
+		x.Fail(err)
+		return
+	}
 	switch x.Op {
 	case rpc.OpJoin:
 		s.join(x)
@@ -195,6 +202,7 @@ func (p *partition) close() {
 	}
 	p.shard = nil
 	p.bytes.Release()
+	p.of.accounts.add(-p.counted.Swap(0), -1)
 }
 
 func (s *Server) logger() *slog.Logger {

@@ -71,11 +71,14 @@ func (s *series[D]) weightless() error {
 }
 
 // String is how people call the matrix.
-func (s *series[D]) String() string {
-	if s.ID == 0 {
+func (s *series[D]) String() string { return ofMatrix(s.ID, s.Name) }
+
+// ofMatrix is how people call the matrix of the number, 0 for the job's own clock.
+func ofMatrix(id int, name string) string {
+	if id == 0 {
 		return "the job"
 	}
-	return "matrix " + s.Name
+	return "matrix " + name
 }
 
 // push does a push that was checked, up to what follows it. After an error the job has failed.

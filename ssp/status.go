@@ -3,52 +3,153 @@ package ssp
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
-// String is what a status command shows: every task with its clocks, when it was last heard of, and who waits for whom.
-func (j *Job[D, R]) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "job %q: %d tasks under %v, %d joined, %d finished\n", j.name, len(j.members), j.bound, j.joined, j.finished)
+// Report is what a status command shows of a job: every task with its clocks, and who waits for whom. Clocks of who has finished
+// are -1. It shares nothing with the job.
+type Report struct {
+	Job      string         `json:"job"`
+	Bound    string         `json:"bound"` // of matrices that have none of their own
+	Joined   int            `json:"joined"`
+	Finished int            `json:"finished"`
+	Failed   string         `json:"failed,omitempty"`
+	Tasks    []TaskReport   `json:"tasks"`  // those that have joined
+	Clocks   []MatrixReport `json:"clocks"` // the first are the job's own
+	Waits    []WaitReport   `json:"waits,omitempty"`
+	Missing  []int          `json:"missing,omitempty"` // some of the tasks that have not joined
+	All      int            `json:"all"`               // how many tasks the job has
+}
+
+// TaskReport is a task that has joined.
+type TaskReport struct {
+	Task   int           `json:"task"`
+	Status string        `json:"status"`
+	Name   string        `json:"name"` // of its last connection
+	Heard  time.Duration `json:"heard"`
+	Change uint64        `json:"change"`           // that was made last
+	Early  int           `json:"early,omitempty"`  // later changes that wait for one that has not come
+	Clocks []int         `json:"clocks,omitempty"` // of each matrix, in the order of Report.Clocks
+}
+
+// MatrixReport is the clocks of a matrix, or of the job itself.
+type MatrixReport struct {
+	Matrix  string `json:"matrix"` // "" of the job's own
+	Bound   string `json:"bound"`
+	Slowest int    `json:"slowest"`
+	Fastest int    `json:"fastest"`          // of those that have not finished
+	Staged  int    `json:"staged,omitempty"` // deltas that are not due
+	From    int    `json:"from,omitempty"`   // the clock of the first of them
+}
+
+// WaitReport is a request that waits for clocks.
+type WaitReport struct {
+	Who    string        `json:"who"`
+	Task   int           `json:"task"`             // -1: it is none
+	Clock  int           `json:"clock"`            // that it waits for
+	Matrix string        `json:"matrix,omitempty"` // of this one
+	Number int           `json:"number"`           // of the matrix; 0: it is the job's own clock
+	Since  time.Duration `json:"since"`            // for so long
+	For    []int         `json:"for"`              // tasks at the slowest clock, some of them
+	Why    string        `json:"why"`              // what is known of those
+}
+
+// Report is what there is to be told about the job at a time, which counts from where those of Step do.
+func (j *Job[D, R]) Report(now time.Duration) Report {
+	j.now = max(j.now, now)
+	r := Report{Job: j.name, Bound: j.bound.String(), Joined: j.joined, Finished: j.finished, All: len(j.members), Missing: j.missing()}
 	if j.failed != nil {
-		fmt.Fprintf(&b, "failed: %v\n", j.failed)
+		r.Failed = j.failed.Error()
 	}
 	for t, m := range j.members {
-		if m != nil && m.status != Claimed {
-			fmt.Fprintf(&b, "task %d %v at %s, heard of %v ago, change %d; clocks:%s\n",
-				t, m.status, m.name, seconds(j.now-m.seen), m.last, j.clocks(t))
+		if m == nil || m.status == Claimed {
+			continue
 		}
+		one := TaskReport{Task: t, Status: m.status.String(), Name: m.name, Heard: j.now - m.seen, Change: m.last, Early: len(m.early)}
+		for _, s := range j.matrices {
+			one.Clocks = append(one.Clocks, shown(s.clocks.Of(t)))
+		}
+		r.Tasks = append(r.Tasks, one)
 	}
 	for _, s := range j.matrices {
-		if n := s.ahead.deltas(); n > 0 {
-			fmt.Fprintf(&b, "%v: %d deltas staged from clock %d on\n", s, n, s.ahead.clocks[0].clock)
+		m := MatrixReport{Matrix: s.Name, Bound: s.Bound.String(), Slowest: shown(s.clocks.Slowest()), Fastest: -1, Staged: s.ahead.deltas()}
+		for _, n := range s.clocks.at {
+			m.Fastest = max(m.Fastest, shown(n))
 		}
-	}
-	for _, m := range j.members {
-		if m != nil && len(m.early) > 0 {
-			fmt.Fprintf(&b, "task %d: change %d has not come, later ones wait: %d\n", m.task, m.last+1, len(m.early))
+		if m.Staged > 0 {
+			m.From = s.ahead.clocks[0].clock
 		}
+		r.Clocks = append(r.Clocks, m)
 	}
 	for i := range j.pulls {
 		p := &j.pulls[i]
 		s := j.matrices[p.needs[p.next].Matrix]
-		fmt.Fprintf(&b, "%v waits for clock %d of %v for %v: %s\n",
-			p, j.least(p, p.needs[p.next]), s, seconds(j.now-p.since), j.slow(s))
+		w := WaitReport{Who: p.String(), Task: -1, Clock: j.least(p, p.needs[p.next]), Matrix: s.Name, Number: s.ID,
+			Since: j.now - p.since, Why: j.slow(s)}
+		if p.of != nil {
+			w.Task = p.of.task
+		}
+		for t := range j.members {
+			if s.clocks.Of(t) == s.clocks.Slowest() && len(w.For) < namesLimit {
+				w.For = append(w.For, t)
+			}
+		}
+		r.Waits = append(r.Waits, w)
 	}
-	if missing := j.missing(); len(missing) > 0 {
-		fmt.Fprintf(&b, "not joined: %v of %d\n", missing, len(j.members)-j.joined)
+	return r
+}
+
+// shown is a clock as reports have it.
+func shown(clock int) int {
+	if clock == Finished {
+		return -1
+	}
+	return clock
+}
+
+// String is the report as lines for people.
+func (j *Job[D, R]) String() string { return j.Report(j.now).String() }
+
+// String is the report as lines for people.
+func (r Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "job %q: %d tasks under %s, %d joined, %d finished\n", r.Job, r.All, r.Bound, r.Joined, r.Finished)
+	if r.Failed != "" {
+		fmt.Fprintf(&b, "failed: %v\n", r.Failed)
+	}
+	for _, t := range r.Tasks {
+		fmt.Fprintf(&b, "task %d %v at %s, heard of %v ago, change %d; clocks:%s\n",
+			t.Task, t.Status, t.Name, seconds(t.Heard), t.Change, r.clocks(t.Clocks))
+	}
+	for i, s := range r.Clocks {
+		if s.Staged > 0 {
+			fmt.Fprintf(&b, "%s: %d deltas staged from clock %d on\n", ofMatrix(i, s.Matrix), s.Staged, s.From)
+		}
+	}
+	for _, t := range r.Tasks {
+		if t.Early > 0 {
+			fmt.Fprintf(&b, "task %d: change %d has not come, later ones wait: %d\n", t.Task, t.Change+1, t.Early)
+		}
+	}
+	for _, w := range r.Waits {
+		fmt.Fprintf(&b, "%s waits for clock %d of %s for %v: %s\n",
+			w.Who, w.Clock, ofMatrix(w.Number, w.Matrix), seconds(w.Since), w.Why)
+	}
+	if len(r.Missing) > 0 {
+		fmt.Fprintf(&b, "not joined: %v of %d\n", r.Missing, r.All-r.Joined)
 	}
 	return b.String()
 }
 
-// clocks is a task's clock of the job and of each matrix.
-func (j *Job[D, R]) clocks(task int) string {
+// clocks is a task's clocks of the job and of each matrix.
+func (r Report) clocks(all []int) string {
 	var b strings.Builder
-	for _, s := range j.matrices {
-		name := s.Name
-		if s.ID == 0 {
+	for i, n := range all {
+		name := r.Clocks[i].Matrix
+		if i == 0 {
 			name = "job"
 		}
-		if n := s.clocks.Of(task); n == Finished {
+		if n < 0 {
 			fmt.Fprintf(&b, " %s finished", name)
 		} else {
 			fmt.Fprintf(&b, " %s %d", name, n)

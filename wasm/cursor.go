@@ -89,8 +89,9 @@ func (c *cursor) count(limit int, what string) uint32 {
 // index reads the number of one of n things.
 func (c *cursor) index(n uint32, what string) uint32 {
 	v := c.u32()
-	if v >= n && c.err == nil {
+	if v >= n {
 		c.fail("number %d of %d %s", v, n, what)
+		return 0
 	}
 	return v
 }

@@ -79,6 +79,7 @@ func (in *Instance) begin(ctx context.Context, arg []byte) error {
 // instance makes an instance without an argument.
 func (m *Module) instance(ctx context.Context) (in *Instance, err error) {
 	in = &Instance{rt: m.rt, m: m, funcs: map[string]api.Function{}, clock: clockStart}
+	caller := ctx
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callingKey{}, in), m.limits.Time)
 	defer cancel()
 	defer func() {
@@ -92,7 +93,7 @@ func (m *Module) instance(ctx context.Context) (in *Instance, err error) {
 		if mod != nil {
 			err = errors.Join(err, mod.Close(context.WithoutCancel(ctx)))
 		}
-		return nil, in.why(ctx, "start", err)
+		return nil, in.why(caller, ctx, "start", err)
 	}
 	in.mod, in.mem = mod, mod.Memory()
 	for name := range m.c.has {
@@ -119,6 +120,7 @@ func (in *Instance) call(ctx context.Context, name string, args ...uint64) (resu
 	if in.broken != nil {
 		return 0, in.broken
 	}
+	caller := ctx
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callingKey{}, in), in.m.limits.Time)
 	defer cancel()
 	defer func() {
@@ -130,21 +132,21 @@ func (in *Instance) call(ctx context.Context, name string, args ...uint64) (resu
 	copy(in.stack[:], args)
 	err = in.funcs[name].CallWithStack(ctx, in.stack[:])
 	if err != nil || in.exit != nil {
-		return 0, in.why(ctx, name, err)
+		return 0, in.why(caller, ctx, name, err)
 	}
 	return in.stack[0], nil
 }
 
 // why says in one line why a function ended: the reason that the host had for it comes before what the engine says.
-func (in *Instance) why(ctx context.Context, name string, err error) error {
+func (in *Instance) why(caller, ctx context.Context, name string, err error) error {
 	var reason string
 	switch {
 	case in.exit != nil:
 		reason = fmt.Sprintf("it exited with code %d", int32(*in.exit))
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		reason = fmt.Sprintf("it took longer than %v", in.m.limits.Time)
+	case caller.Err() != nil:
+		return fmt.Errorf("wasm: %s: %s: %w", in.m.name, name, caller.Err())
 	case ctx.Err() != nil:
-		return fmt.Errorf("wasm: %s: %s: %w", in.m.name, name, ctx.Err())
+		reason = fmt.Sprintf("it took longer than %v", in.m.limits.Time)
 	case in.rt.closing.Load():
 		reason = "the runtime is closed"
 	case err != nil:

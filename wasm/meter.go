@@ -67,26 +67,38 @@ func (r *rewriter) body(out []byte) []byte {
 	if locals > localLimit {
 		r.fail("%d variables of a function, want at most %d", locals, localLimit)
 	}
+	if r.err != nil {
+		return nil
+	}
+	own := r.shapes[r.typeOf[int(r.imported)+r.defined]]
+	r.cost = newCost(own.params, own.results, int(locals))
+	r.defined++
 	out = append(out, r.since(0)...)
-	cost := int32(1 + len(r.b)/perUnit)
-	out = r.charge(out, cost)
-	depth := 1
-	for r.err == nil && r.at < len(r.b) {
-		if depth == 0 {
+	fee := int32(1 + len(r.b)/perUnit)
+	out = r.charge(out, fee)
+	for more := true; r.err == nil && r.at < len(r.b); {
+		if !more {
 			r.fail("code after the end of a function")
 			break
 		}
 		start := r.at
 		op := r.byte()
-		switch {
-		case op == 0x02 || op == 0x03 || op == 0x04: // block, loop, if
-			r.leb()
-			if depth++; depth > depthLimit {
-				r.fail("more than %d blocks inside each other", depthLimit)
+		switch op {
+		case 0x02, 0x03, 0x04: // block, loop, if
+			r.block(op)
+		case 0x05: // else
+			r.cost.other()
+		case opEnd:
+			more = r.cost.leave()
+		case opCall:
+			n := r.index(r.imported+r.funcs, "functions")
+			if r.err == nil {
+				r.call(r.typeOf[n])
 			}
-		case op == opEnd:
-			depth--
-		case op == opCall || op == opRefFunc:
+			out = r.renumbered(append(out, op), n)
+			continue
+		case opRefFunc:
+			r.cost.plain(op)
 			out = r.function(append(out, op))
 			continue
 		default:
@@ -96,17 +108,61 @@ func (r *rewriter) body(out []byte) []byte {
 		}
 		out = append(out, r.since(start)...)
 		if op == 0x03 {
-			out = r.charge(out, cost)
+			out = r.charge(out, fee)
 		}
 	}
-	if depth != 0 {
-		r.fail("%d blocks without an end", depth)
+	if n := len(r.cost.frames); n > 0 {
+		r.fail("%d blocks without an end", n)
+	}
+	if r.spent += r.cost.total(len(r.b)); r.spent > costLimit {
+		r.fail("too much to compile: here %d loops, %d blocks, and %d values at once in one function", r.cost.loops, r.cost.blocks, r.cost.values)
 	}
 	return out
 }
 
+// call follows a call of a function of a type.
+func (r *rewriter) call(t uint32) {
+	if r.err == nil {
+		r.cost.change(r.shapes[t].params, r.shapes[t].results)
+	}
+}
+
+// block reads the type of a block, which is a number, a type of values, or nothing.
+func (r *rewriter) block(op byte) {
+	if op == 0x04 { // if
+		r.cost.change(1, 0)
+	}
+	if op == 0x03 {
+		if r.cost.loops++; r.cost.loops > loopLimit {
+			r.fail("more than %d loops of a function", loopLimit)
+		}
+	}
+	if len(r.cost.frames) > depthLimit {
+		r.fail("more than %d blocks inside each other", depthLimit)
+	}
+	if r.err != nil || r.at >= len(r.b) {
+		r.fail("the end, want the type of a block")
+		return
+	}
+	switch r.b[r.at] {
+	case 0x40:
+		r.at++
+		r.cost.enter(0, 0)
+	case typeI32, typeI64, typeF32, typeF64, typeV128, typeFunc, typeExtern:
+		r.at++
+		r.cost.enter(0, 1)
+	default:
+		if t := r.index(r.types, "types"); r.err == nil {
+			r.cost.enter(r.shapes[t].params, r.shapes[t].results)
+		}
+	}
+}
+
 // immediates reads what follows an instruction, and reports whether it may touch all of the memory or of a table.
 func (r *rewriter) immediates(op byte) (bulk bool) {
+	if op < 0xfc {
+		r.cost.plain(op)
+	}
 	switch {
 	case op == 0x0c || op == 0x0d || op >= 0x20 && op <= 0x26: // br, br_if, variables, table.get and set
 		r.u32()
@@ -116,8 +172,10 @@ func (r *rewriter) immediates(op byte) (bulk bool) {
 		}
 		r.u32()
 	case op == 0x11: // call_indirect
+		t := r.index(r.types, "types")
 		r.u32()
-		r.u32()
+		r.cost.change(1, 0)
+		r.call(t)
 	case op == 0x1c: // select
 		for range r.count(1, "types of a select") {
 			r.valueType()
@@ -142,7 +200,7 @@ func (r *rewriter) immediates(op byte) (bulk bool) {
 		return r.extended()
 	case op == 0xfd:
 		r.vector()
-	case op <= 0x01 || op == 0x05 || op == 0x0f || op == 0x1a || op == 0x1b || op >= 0x45 && op <= 0xc4 || op == 0xd1:
+	case op <= 0x01 || op == 0x0f || op == 0x1a || op == 0x1b || op >= 0x45 && op <= 0xc4 || op == 0xd1:
 	default:
 		r.fail("instruction %#x, which is not of WebAssembly 2.0", op)
 	}
@@ -151,7 +209,9 @@ func (r *rewriter) immediates(op byte) (bulk bool) {
 
 // extended reads an instruction of the group 0xfc.
 func (r *rewriter) extended() (bulk bool) {
-	switch op := r.u32(); {
+	op := r.u32()
+	r.cost.extended(op)
+	switch {
 	case op <= 7: // conversions
 	case op == 8 || op == 10 || op == 12 || op == 14: // memory.init, memory.copy, table.init, table.copy
 		r.u32()
@@ -170,7 +230,9 @@ func (r *rewriter) extended() (bulk bool) {
 
 // vector reads an instruction of the group 0xfd.
 func (r *rewriter) vector() {
-	switch op := r.u32(); {
+	op := r.u32()
+	r.cost.vector(op)
+	switch {
 	case op <= 11 || op == 92 || op == 93: // loads and stores
 		r.u32()
 		r.u32()

@@ -79,14 +79,24 @@ type rewriter struct {
 	types    uint32
 	globals  uint32
 	entries  uint32
-	hasStart bool
+	shapes   []shape  // of types
+	typeOf   []uint32 // functions', the imported ones first
+	cost     *cost    // of the function that is read
+	spent    float64  // costs of those before
+	defined  int      // functions whose code was read
 }
+
+// shape is how many parameters and results a type has.
+type shape struct{ params, results int }
 
 // rewrite checks a module and gives it a meter. name is for errors.
 func rewrite(name string, module []byte, pages uint32) ([]byte, error) {
-	r := &rewriter{cursor: cursor{name: name, b: module}, pages: pages}
-	if len(module) < len(header) || string(module[:len(header)]) != header {
-		return nil, fmt.Errorf("wasm: %s does not begin as a WebAssembly module of version 1", name)
+	return (&rewriter{cursor: cursor{name: name, b: module}, pages: pages}).rewrite()
+}
+
+func (r *rewriter) rewrite() ([]byte, error) {
+	if len(r.b) < len(header) || string(r.b[:len(header)]) != header {
+		return nil, fmt.Errorf("wasm: %s does not begin as a WebAssembly module of version 1", r.name)
 	}
 	r.at = len(header)
 	r.split()
@@ -159,11 +169,7 @@ func (r *rewriter) typeSection() []byte {
 		if b := r.byte(); b != markFunction {
 			r.fail("type %#x, want %#x, a function", b, markFunction)
 		}
-		for range 2 {
-			for range r.count(paramLimit, "parameters") {
-				r.valueType()
-			}
-		}
+		r.shapes = append(r.shapes, shape{r.valueTypes(), r.valueTypes()})
 	}
 	return r.added(r.types, start, markFunction, 0, 1, typeI32)
 }
@@ -174,6 +180,15 @@ func (r *rewriter) added(n uint32, start int, element ...byte) []byte {
 		return nil
 	}
 	return append(append(appendU32(nil, n+1), r.b[start:r.at]...), element...)
+}
+
+// valueTypes reads a list of types, and says how many they are.
+func (r *rewriter) valueTypes() int {
+	n := r.count(paramLimit, "parameters or results")
+	for range n {
+		r.valueType()
+	}
+	return int(n)
 }
 
 func (r *rewriter) valueType() {
@@ -197,7 +212,7 @@ func (r *rewriter) importSection() []byte {
 		case kind != kindFunction || module != wasiModule || wasiFunctions[name] == nil:
 			r.fail("import of %q from %q, want only functions of %q", name, module, wasiModule)
 		}
-		r.index(r.types, "types")
+		r.typeOf = append(r.typeOf, r.index(r.types, "types"))
 	}
 	element := append(append([]byte{byte(len(meterModule))}, meterModule...), byte(len(meterFunction)))
 	element = append(append(element, meterFunction...), kindFunction)
@@ -207,7 +222,7 @@ func (r *rewriter) importSection() []byte {
 func (r *rewriter) functionSection() []byte {
 	r.funcs = r.count(functionLimit, "functions")
 	for range r.funcs {
-		r.index(r.types, "types")
+		r.typeOf = append(r.typeOf, r.index(r.types, "types"))
 	}
 	return r.b
 }
@@ -310,10 +325,10 @@ func (r *rewriter) constant(out []byte) []byte {
 
 // function reads the number of a function and writes its new one: the meter's function stands before those with code.
 func (r *rewriter) function(out []byte) []byte {
-	n := r.u32()
-	if n >= r.imported+r.funcs && r.err == nil {
-		r.fail("function %d of %d", n, r.imported+r.funcs)
-	}
+	return r.renumbered(out, r.index(r.imported+r.funcs, "functions"))
+}
+
+func (r *rewriter) renumbered(out []byte, n uint32) []byte {
 	if n >= r.imported {
 		n++
 	}
@@ -338,7 +353,6 @@ func (r *rewriter) exportSection() []byte {
 }
 
 func (r *rewriter) startSection() []byte {
-	r.hasStart = true
 	return r.function(nil)
 }
 

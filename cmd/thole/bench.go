@@ -31,6 +31,7 @@ type benchFlags struct {
 	noChecksum bool
 	memory     string
 	json       bool
+	trust      trust
 }
 
 // benchFields says what the fields of --json are.
@@ -60,7 +61,7 @@ and the rule's slots, and how long the slowest batch of inserts took.
 
 settings: what was measured, without those that the kind does not have: keys, dim, batch, in_flight, rule, cols, tasks, async, by_key
 and seconds are the flags; servers is how many there were, where is started, in-process or running (--servers); memory is the bound of
-each that was started, -1 for none; checksum: what is sent over the network has checksums.`
+each that was started, -1 for none; checksum: what is sent over the network has checksums; tls, if it is there: it is encrypted.`
 
 func benchCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
@@ -144,6 +145,7 @@ func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
 	flags.StringVar(&f.memory, "memory", "", "--memory of the servers to start")
 	flags.BoolVar(&f.noChecksum, "no-checksum", false, noChecksumHelp)
+	f.trust.flags(flags)
 }
 
 func (f *benchFlags) run(c *cobra.Command, e *env) error {
@@ -200,6 +202,9 @@ func (f *benchFlags) complete(s *bench.Settings) {
 		}
 	}
 	s.Checksum = new(!f.noChecksum)
+	if f.trust.encrypted() {
+		s.TLS = new(true)
+	}
 }
 
 // choose checks what the user said, and chooses the rest.
@@ -265,10 +270,14 @@ func (f *benchFlags) checkServers(c *cobra.Command) error {
 	}
 	for _, clash := range [][2]string{
 		{"servers", "in-process"}, {"servers", "processes"}, {"servers", "memory"}, {"in-process", "memory"}, {"in-process", "no-checksum"},
+		{"in-process", "tls"}, {"in-process", "tls-ca"}, {"in-process", "token-file"}, {"processes", "token-file"},
 	} {
 		if given(clash[0]) && given(clash[1]) {
 			return fmt.Errorf("--%s and --%s, want one of them", clash[0], clash[1])
 		}
+	}
+	if !f.Apart && !f.inProcess && f.What != "table" && f.trust.encrypted() && (f.trust.ca == "" || f.trust.cert == "") {
+		return errors.New("--tls without --servers, want --tls-ca, --tls-cert and --tls-key, which the servers that are started have too")
 	}
 	return nil
 }

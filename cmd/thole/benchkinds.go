@@ -46,7 +46,8 @@ func benchKinds() map[string]benchKind {
 }
 
 // benchServerFlags are the flags of all kinds but table, which has no servers.
-var benchServerFlags = []string{"servers", "processes", "in-process", "memory", "no-checksum"}
+var benchServerFlags = []string{"servers", "processes", "in-process", "memory", "no-checksum",
+	"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "token-file"}
 
 // all are the flags of a kind.
 func (k *benchKind) all(kind string) []string {

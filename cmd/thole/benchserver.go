@@ -11,12 +11,16 @@ import (
 	"time"
 
 	"thole.example/bench"
-	"thole.example/rpc/tcp"
 )
 
 // serve finds or starts the servers. stop ends those that were started.
 func (f *benchFlags) serve(ctx context.Context, e *env) (stop func(), err error) {
-	f.Network = &tcp.Network{NoChecksum: f.noChecksum}
+	net, err := f.trust.network()
+	if err != nil {
+		return nil, err
+	}
+	net.NoChecksum = f.noChecksum
+	f.Network = net
 	switch {
 	case f.What == "table":
 		return func() {}, nil
@@ -69,6 +73,9 @@ func (f *benchFlags) start(ctx context.Context, e *env) (*exec.Cmd, string, erro
 	}
 	if f.noChecksum {
 		args = append(args, "--no-checksum")
+	}
+	if f.trust.encrypted() {
+		args = append(args, "--tls-cert", f.trust.cert, "--tls-key", f.trust.key, "--tls-clients", f.trust.ca)
 	}
 	c := exec.CommandContext(ctx, self, args...)
 	c.Stderr = e.err

@@ -47,6 +47,7 @@ func completers() map[string]completer {
 		"verify": these("file", "record", "off"), "compat": these("angel-3.1", "angel-3.2", "angel-master"),
 		"separator": these("comma", "tab", "space", "bar", "colon", "semicolon"), "init": these("normal", "uniform"),
 		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "non-finite": these("refuse", "skip", "allow"),
+		"rights":  these("read", "write", "read,write", "administer"),
 		"dialect": these("document", "daphne"),
 	}
 }

@@ -23,14 +23,16 @@ const formatOptions = "Options of formats"
 // names come last. Commands of few flags show them without groups.
 func flagGroups() []flagGroup {
 	return []flagGroup{
-		{"Common", []string{"data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate", "holdout", "load",
-			"from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
+		{"Common", []string{"listen", "store", "data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate",
+			"holdout", "load", "from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
 		{"Data", []string{"format", "dim", "labels", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse",
 			"in-order", "seed"}},
 		{"Optimisation", []string{"rule", "hyper", "batch", "schedule", "schedule-per", "schedule-set", "tolerance", "non-finite",
 			"init", "init-scale"}},
 		{"Regularisation", []string{"l1", "l2"}},
-		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "no-checksum"}},
+		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
+		{"Trust", []string{"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "tls-clients", "token-file", "tokens", "job-limits"}},
+		{"Watch", []string{"admin", "admin-pprof", "log-json", "quiet"}},
 		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key"}},
 		{"Network", nil},
 		{"Saving", []string{"lossy", "max-dense"}},

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"thole.example/rpc/tcp"
 )
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
@@ -86,9 +84,6 @@ func (j *job) flags(c *cobra.Command) {
 
 // noChecksumHelp says what --no-checksum does. Each end chooses for what it sends.
 const noChecksumHelp = "send messages without checksums"
-
-// network is that of the job's messages.
-func (j *job) network() *tcp.Network { return &tcp.Network{NoChecksum: j.noChecksum} }
 
 // pathsHelp says what may name examples.
 const pathsHelp = "files, folders or quoted globs, - for standard input; given several times or with commas"

@@ -27,10 +27,11 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
-			demoCommand, dataCommand, trainCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, benchCommand,
+			demoCommand, dataCommand, trainCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, tokenCommand,
+			statusCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
-			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand,
+			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
 		}},
 		{"change", "Convert and change stored models:", []func(*env) *cobra.Command{
 			convertCommand, mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand,

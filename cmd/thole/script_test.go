@@ -22,14 +22,18 @@ func TestMain(m *testing.M) {
 // TestScript runs the scripts of testdata/script: each is a session at the command line. $DATA is the folder of real
 // data and may not be there; what a script does with it and with $GOLDEN and $REAL stands at its end, behind [!data] stop. $SAVED
 // has models that Paddle saved.
-func TestScript(t *testing.T) {
+func TestScript(t *testing.T) { runScripts(t, "testdata/script") }
+
+// runScripts runs the scripts of a folder.
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
 	shared, err := filepath.Abs("../../../shared")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, missing := os.Stat(filepath.Join(shared, "data"))
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/script",
+		Dir: dir,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DATA", filepath.Join(shared, "data"))
 			saved, err := filepath.Abs("../../program/testdata")
@@ -43,7 +47,7 @@ func TestScript(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"truncate": truncate, "usage": usage, "examples": helpExamples, "full": full, "status": status,
-			"differ": differ, "weights": weights,
+			"differ": differ, "weights": weights, "certificates": certificates, "await": await,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {

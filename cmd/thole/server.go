@@ -13,6 +13,7 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
+	"thole.example/admin"
 	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/format"
@@ -21,19 +22,23 @@ import (
 
 func serverCommand(e *env) *cobra.Command {
 	var o serverOptions
-	size, quiet, tied := "", false, false
+	size, quiet, tied, asJSON := "", false, false, false
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "Run a parameter server",
 		Long: `Serves matrices to the workers of any number of jobs until it is interrupted. It prints the address it listens at.
 Models are saved and loaded below the folder --store; all servers of a job need the same one.`,
-		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock",
+		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
+			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001",
 		RunE: func(c *cobra.Command, _ []string) error {
 			level := slog.LevelInfo
 			if quiet {
 				level = slog.LevelWarn
 			}
 			log := slog.New(tint.NewTextHandler(e.err, &tint.Options{Level: level, NoColor: !terminal(e.err), TimeFormat: time.DateTime}))
+			if asJSON {
+				log = slog.New(slog.NewJSONHandler(e.err, &slog.HandlerOptions{Level: level}))
+			}
 			var err error
 			if o.ledger, err = memoryBound(size); err != nil {
 				return err
@@ -52,6 +57,9 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 	c.Flags().StringVar(&o.scratch, "scratch", "", "folder for deltas that wait for their clock when memory is short "+
 		"(default: the system's for temporary files)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
+	c.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
+	o.guard.flags(c.Flags())
+	o.watch.flags(c.Flags())
 	c.Flags().BoolVar(&quiet, "quiet", false, "print warnings only")
 	c.Flags().BoolVar(&tied, tiedFlag, false, "end when the standard input ends")
 	_ = c.Flags().MarkHidden(tiedFlag) // it is there
@@ -77,6 +85,8 @@ type serverOptions struct {
 	listen, store, scratch string
 	ledger                 *budget.Ledger
 	noChecksum             bool
+	guard                  guard
+	watch                  watch
 }
 
 // folder checks that a flag names a folder.
@@ -93,6 +103,9 @@ func folder(flag, path string) error {
 }
 
 func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) error {
+	if err := o.watch.check(&o.guard); err != nil {
+		return err
+	}
 	if err := folder("store", o.store); err != nil {
 		return err
 	}
@@ -106,10 +119,24 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	s.Scratch = o.scratch
-	l, err := (&tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}).Listen(ctx, o.listen, s)
+	if s.JobLimits, err = o.guard.limits(); err != nil {
+		return err
+	}
+	n := &tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
+	if err := o.guard.secure(ctx, n, log); err != nil {
+		return err
+	}
+	l, err := n.Listen(ctx, o.listen, s)
 	if err != nil {
 		return err
 	}
+	o.guard.warn(l.Addr(), log)
+	end, err := o.watch.serve(ctx, &admin.Admin{Server: s, Listener: l, Ledger: o.ledger, Tokens: n.Tokens}, n.ServerTLS, log)
+	if err != nil {
+		l.Close()
+		return err
+	}
+	defer end()
 	go s.Relieve(ctx)
 	if o.ledger != nil {
 		go boundHeap(ctx, o.ledger.Total())

@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
+
+	"thole.example/internal/number"
 )
 
 // parseSize reads a number of bytes like "8GiB", "500 MB" or "4096"; "none" is -1, no bound, and "" is 0, the default.
@@ -14,20 +14,9 @@ func parseSize(flag, text string) (int64, error) {
 	case "none":
 		return -1, nil
 	}
-	number, unit := strings.TrimSpace(text), ""
-	if i := strings.IndexFunc(number, func(r rune) bool { return (r < '0' || r > '9') && r != '.' }); i >= 0 {
-		number, unit = number[:i], strings.ToLower(strings.TrimSpace(number[i:]))
-	}
-	v, err := strconv.ParseFloat(number, 64)
-	scale, ok := units[unit]
-	if err != nil || !ok || v*scale >= 1<<63 || v*scale < 1 {
+	n, err := number.ParseBytes(text)
+	if err != nil {
 		return 0, usageError{fmt.Errorf("--%s %q, want a size like 8GiB or 500MB, or none", flag, text)}
 	}
-	return int64(v * scale), nil
-}
-
-// units are what sizes are counted in.
-var units = map[string]float64{
-	"": 1, "b": 1, "bytes": 1, "k": 1 << 10, "kib": 1 << 10, "m": 1 << 20, "mib": 1 << 20, "g": 1 << 30, "gib": 1 << 30,
-	"t": 1 << 40, "tib": 1 << 40, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+	return n, nil
 }

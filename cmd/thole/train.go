@@ -39,7 +39,7 @@ need: up to a number that is printed, which depends on the examples alone, and f
 			}
 			var over *tcp.Network
 			if overTCP {
-				over = j.network()
+				over = &tcp.Network{NoChecksum: j.noChecksum}
 			}
 			return j.train(c.Context(), e, servers, over)
 		},

@@ -11,6 +11,7 @@ import (
 func workerCommand(e *env) *cobra.Command {
 	j := &job{}
 	var servers []string
+	var who trust
 	tasks := ""
 	c := &cobra.Command{
 		Use:   "worker",
@@ -36,7 +37,12 @@ The worker that has task 0 saves the model, to the path --model below the server
 			if len(mine) > tasksLimit {
 				return usageError{fmt.Errorf("--task %q: %d tasks, want at most %d in one process", tasks, len(mine), tasksLimit)}
 			}
-			return j.work(c.Context(), e, servers, mine)
+			net, err := who.network()
+			if err != nil {
+				return err
+			}
+			net.NoChecksum = j.noChecksum
+			return j.work(c.Context(), e, &cluster{net: net, addrs: servers}, mine)
 		},
 	}
 	j.flags(c)
@@ -45,10 +51,11 @@ The worker that has task 0 saves the model, to the path --model below the server
 	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
 	c.Flags().DurationVar(&j.retry, "retry", defaultRetry, "how long to try to reach a server again when the connection is lost")
 	c.Flags().StringVar(&j.name, "job", "job", "name of the job: the same for all its workers, and for no other job")
+	who.flags(c.Flags())
 	return c
 }
 
-func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) error {
+func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 	p, err := j.choose(ctx)
 	if err != nil {
 		return err
@@ -67,6 +74,5 @@ func (j *job) work(ctx context.Context, e *env, servers []string, tasks []int) e
 		return err
 	}
 	p.loadPath = inBucket(j.load)
-	c := &cluster{net: j.network(), addrs: servers}
 	return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
 }

@@ -45,7 +45,7 @@ func dialed(n Network, nc net.Conn, addr string, theirs hello) *conn {
 	p := newPulse(n, theirs, c.in, c.out, nil)
 	c.work.Go(c.read)
 	c.work.Go(func() {
-		if err := p.watch(c.gone); err != nil {
+		if err := p.watch(c.gone, nil); err != nil {
 			c.fail(fmt.Errorf("server %s: %w: %w", c.addr, rpc.ErrLost, err))
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"thole.example/access"
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/wire"
@@ -98,12 +99,36 @@ func (stale) Append(g *rpc.Gather) error {
 	return nil
 }
 
+// pageChallenge is the challenge of the worked examples.
+var pageChallenge = func() (c [access.ChallengeSize]byte) {
+	for i := range c {
+		c[i] = byte(0x20 + i)
+	}
+	return c
+}()
+
+// pageProof is the greeting that answers it, of the secret of bytes 0 to 31.
+func pageProof(t *testing.T) []byte {
+	t.Helper()
+	secret, err := access.ParseSecret([]byte("000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := secret.Prove(pageChallenge, nil)
+	if access.NewTable([]access.Token{{Name: "a", Hash: secret.Hash()}}).Prove(p, pageChallenge, nil) == nil {
+		t.Error("the proof of the example is none")
+	}
+	return hello{status: helloProve, name: string(p[:])}.bytes()
+}
+
 // The worked examples of the page are what this package writes, and are read as the page says.
 func TestPage(t *testing.T) {
 	all := examples(t)
 	want := [][]byte{
 		hello{limit: DefaultFrameLimit, timeout: 10_000, name: "w7"}.bytes(),
 		hello{limit: DefaultFrameLimit, window: DefaultWindow, timeout: 10_000, name: "s1"}.bytes(),
+		hello{status: helloProve, name: string(pageChallenge[:])}.bytes(),
+		pageProof(t),
 		sealed(10, kindCancel, 9, nil),
 		sealed(11, kindAlive, 9, nil),
 		sealed(8, kindRequest, 7, pushAndPull()),
@@ -128,13 +153,13 @@ func TestPage(t *testing.T) {
 		}
 		return bytes.Clone(all[i][headSize:])
 	}
-	if q, err := rpc.ReadRequest(body(4)); err != nil || !reflect.DeepEqual(q, pushAndPull()) {
+	if q, err := rpc.ReadRequest(body(6)); err != nil || !reflect.DeepEqual(q, pushAndPull()) {
 		t.Errorf("request: %+v, error %v, want %+v", q, err, pushAndPull())
 	}
-	if r, err := rpc.ReadResponse(body(5)); err != nil || !reflect.DeepEqual(r, pulled()) {
+	if r, err := rpc.ReadResponse(body(7)); err != nil || !reflect.DeepEqual(r, pulled()) {
 		t.Errorf("response: %+v, error %v, want %+v", r, err, pulled())
 	}
-	if f, err := rpc.ReadFault(body(6), "x"); err != nil || !errors.Is(f, rpc.ErrStale) {
+	if f, err := rpc.ReadFault(body(8), "x"); err != nil || !errors.Is(f, rpc.ErrStale) {
 		t.Errorf("error: %+v, error %v", f, err)
 	}
 }
@@ -245,7 +270,7 @@ func TestPageNumbers(t *testing.T) {
 		has(parts, k+1, name)
 	}
 	status := rows("status |")
-	for k, name := range []string{"fine", "magic", "version"} {
+	for k, name := range []string{"fine", "magic", "version", "prove", "token", "tls"} {
 		has(status, k, name)
 	}
 	codes := rows("code |")

@@ -9,13 +9,14 @@ import (
 	"net"
 	"time"
 
+	"thole.example/access"
 	"thole.example/kernel"
 	"thole.example/rpc"
 	"thole.example/wire"
 )
 
 // version of the protocol. Magic and version stand at the same place in every one.
-const version = 2
+const version = 3
 
 // magic begins with a byte that is no text and holds both line ends, so that a connection that is not 8-bit clean is
 // noticed.
@@ -32,18 +33,23 @@ const (
 	helloFine uint16 = iota
 	helloMagic
 	helloVersion
+	helloProve   // from a server: prove a token, against the challenge in the name's place; from a client: the proof is there
+	helloRefused // the proof is of no token
+	helloTLS     // the server speaks through TLS alone
 )
 
-// What can be wrong with a greeting.
+// What can be wrong with a greeting, or before it.
 var (
 	ErrMagic   = errors.New("the other side does not speak Thole's protocol")
 	ErrVersion = errors.New("the other side speaks another version of the protocol")
+	ErrTLS     = errors.New("no encrypted connection")
+	ErrToken   = errors.New("the server wants a token that it knows")
 )
 
-// HandshakeError says that the two sides of a connection do not understand each other.
+// HandshakeError says that the two sides of a connection do not understand or trust each other.
 type HandshakeError struct {
 	Addr string // of the other side
-	Kind error  // ErrMagic or ErrVersion
+	Kind error  // ErrMagic, ErrVersion, ErrTLS or ErrToken
 	Text string // what was found and what was wanted
 }
 
@@ -59,7 +65,7 @@ type hello struct {
 	limit   uint32 // the largest body that the sender of the hello accepts
 	window  uint32 // requests that it takes at once; 0 from a client
 	timeout uint32 // after how many milliseconds of silence it ends the connection
-	name    string
+	name    string // or with status helloProve the challenge, or the proof
 }
 
 func (h hello) bytes() []byte {
@@ -133,12 +139,21 @@ func (n Network) greet(nc net.Conn, addr string) (hello, error) {
 		return hello{}, fmt.Errorf("%s: %w: %w", addr, rpc.ErrUnreachable, err)
 	}
 	h, err := readHello(nc, addr)
+	if err == nil && h.status == helloProve {
+		h, err = n.prove(nc, addr, h)
+	}
 	var shake *HandshakeError
 	switch {
 	case errors.As(err, &shake):
 		return hello{}, err
+	case remoteAlert(err):
+		return hello{}, &HandshakeError{addr, ErrTLS, "it refuses this side's certificate, or that there is none: " + err.Error()}
 	case err != nil:
 		return hello{}, fmt.Errorf("%s: %w: no greeting: %w", addr, rpc.ErrUnreachable, err)
+	case h.status == helloTLS:
+		return hello{}, &HandshakeError{addr, ErrTLS, "it speaks TLS, this side does not"}
+	case h.status == helloRefused:
+		return hello{}, &HandshakeError{addr, ErrToken, "it does not know this one"}
 	case h.status == helloVersion:
 		return hello{}, &HandshakeError{addr, ErrVersion, fmt.Sprintf("it refuses version %d", version)}
 	case h.status != helloFine:
@@ -153,36 +168,40 @@ func (n Network) greet(nc net.Conn, addr string) (hello, error) {
 const notHTTP = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n" +
 	"This port speaks Thole's own protocol, not HTTP.\n"
 
-// welcome is the server's side of the handshake. A client that is not understood is told so.
-func (n Network) welcome(nc net.Conn, addr string) (hello, error) {
-	if err := nc.SetDeadline(time.Now().Add(n.Timeout)); err != nil {
-		return hello{}, err
-	}
+// welcome is the server's side of the handshake. A client that is not understood is told so, and whoever is not known yet
+// nothing of this server.
+func (n Network) welcome(nc net.Conn, addr string) (hello, *access.Grant, error) {
 	theirs, err := readHello(nc, addr)
-	ours := n.hello(n.Window, helloFine)
+	ours, grant := n.hello(n.Window, helloFine), (*access.Grant)(nil)
+	if err == nil && n.Tokens != nil {
+		grant, err = n.challenge(nc, addr)
+	}
 	answer := ours.bytes
 	var shake *HandshakeError
-	switch {
-	case errors.As(err, &shake) && looksLikeHTTP(shake):
-		answer = func() []byte { return []byte(notHTTP) }
-	case errors.Is(err, ErrVersion):
-		ours.status = helloVersion
+	if errors.As(err, &shake) {
+		if n.Tokens != nil {
+			ours = hello{}
+		}
+		ours.status = statusOf[shake.Kind]
 		answer = ours.bytes
-	case errors.Is(err, ErrMagic):
-		ours.status = helloMagic
-		answer = ours.bytes
-	case err != nil:
-		return hello{}, fmt.Errorf("%s: no greeting: %w", addr, err)
+		if looksLikeHTTP(shake) {
+			answer = func() []byte { return []byte(notHTTP) }
+		}
+	} else if err != nil {
+		return hello{}, nil, fmt.Errorf("%s: no greeting: %w", addr, err)
 	}
 	if _, werr := nc.Write(answer()); err == nil {
 		err = werr
 	}
 	if err != nil {
 		linger(nc)
-		return hello{}, err
+		return hello{}, nil, err
 	}
-	return theirs, nc.SetDeadline(time.Time{})
+	return theirs, grant, nc.SetDeadline(time.Time{})
 }
+
+// statusOf is what a server's greeting says of what is wrong with the client's.
+var statusOf = map[error]uint16{ErrMagic: helloMagic, ErrVersion: helloVersion, ErrToken: helloRefused}
 
 // looksLikeHTTP reports whether the greeting begins like a request of HTTP.
 func looksLikeHTTP(e *HandshakeError) bool {

@@ -39,7 +39,7 @@ func TestStranger(t *testing.T) {
 		{"noise", "\x89THOLE\r\x0b and more of it", answer(helloMagic), "THOLE"},
 		{"nothing", "", "", ""},
 		{"half", "\x89THOL", "", ""},
-		{"version", string(other), answer(helloVersion), "found version 1, want 2"},
+		{"version", string(other), answer(helloVersion), "found version 1, want 3"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log := &journal{}
@@ -110,8 +110,8 @@ func TestDialStranger(t *testing.T) {
 	}{
 		{"http", "HTTP/1.1 400 Bad Request\r\n\r\n", "", ErrMagic, `found "HTTP/1.1", want "\x89THOLE\r\n"`},
 		{"short", "220\r\n", "", ErrMagic, `found "220`},
-		{"version", string(other), "", ErrVersion, "found version 9, want 2"},
-		{"refused version", string(hello{window: 1, status: helloVersion}.bytes()), "", ErrVersion, "it refuses version 2"},
+		{"version", string(other), "", ErrVersion, "found version 9, want 3"},
+		{"refused version", string(hello{window: 1, status: helloVersion}.bytes()), "", ErrVersion, "it refuses version 3"},
 		{"refused", string(hello{window: 1, status: helloMagic}.bytes()), "", ErrMagic, "it does not understand"},
 		{"checksum", strings.Replace(string(hello{window: 1, name: "srv"}.bytes()), "srv", "sry", 1), "", ErrMagic,
 			"checksum of the greeting is"},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"thole.example/budget"
+	"thole.example/rpc"
 )
 
 // patience is how many timeouts a peer has that is alive, or may be, but keeps others waiting.
@@ -41,14 +42,20 @@ func newPulse(n Network, theirs hello, in *reader, out *sender, queue *budget.Cr
 	return &pulse{every: max(every, time.Millisecond), timeout: n.Timeout, in: in, out: out, queue: queue}
 }
 
-// watch ticks until the connection has ended. An error says that it must end.
-func (p *pulse) watch(gone <-chan struct{}) error {
+// errRevoked ends the connections of a token that the server does not know any more.
+var errRevoked = fmt.Errorf("the token is not valid any more: %w", rpc.ErrRefused)
+
+// watch ticks until the connection has ended. An error says that it must end; revoked, which may be nil, is closed when its
+// token is not valid any more.
+func (p *pulse) watch(gone, revoked <-chan struct{}) error {
 	tick := time.NewTicker(p.every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-gone:
 			return nil
+		case <-revoked:
+			return errRevoked
 		case <-tick.C:
 		}
 		if err := p.tick(); err != nil {

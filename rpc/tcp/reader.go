@@ -51,6 +51,9 @@ type reader struct {
 
 func newReader(ctx context.Context, nc net.Conn, limit uint32, ledger *budget.Ledger) *reader {
 	r := &reader{limit: limit, ctx: ctx, ledger: ledger, before: func() {}}
+	if l, ok := nc.(*link); ok {
+		l.out.buffered()
+	}
 	r.br = bufio.NewReaderSize(counted{nc, &r.heard}, readerSize)
 	r.credit = ledger.NewCredit(budget.Small, creditStep(ledger, budget.Small))
 	return r

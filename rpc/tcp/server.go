@@ -27,12 +27,17 @@ type listener struct {
 	mu       sync.Mutex
 	closed   bool
 	sessions map[*session]struct{}
+	unknown  []*session // that have not greeted, the oldest first
+	told     quota      // of what is said of strangers in the log
+	ended    past       // of the sessions that are over
+	refusals refusals
+	start    time.Time
 	clients  atomic.Uint64 // met so far, to name those without an address
 }
 
 func serve(ctx context.Context, n Network, nl net.Listener, addr string, h rpc.Handler) *listener {
 	l := &listener{Network: n, nl: nl, addr: addr, handler: h, base: ctx, share: n.Ledger.Most(budget.Queues) / 8,
-		done: make(chan struct{}), sessions: map[*session]struct{}{}}
+		done: make(chan struct{}), sessions: map[*session]struct{}{}, start: time.Now()}
 	l.work.Go(l.accept)
 	return l
 }
@@ -70,6 +75,9 @@ func (l *listener) clientAddr(nc net.Conn) string {
 	}
 	return l.addr + "#" + strconv.FormatUint(l.clients.Add(1), 10)
 }
+
+// now is the time for what is measured.
+func (l *listener) now() time.Duration { return time.Since(l.start) }
 
 // list is the open sessions.
 func (l *listener) list() []*session {
@@ -117,11 +125,15 @@ func (l *listener) join(s *session) bool {
 		return false
 	}
 	l.sessions[s] = struct{}{}
+	l.ended.accepted++
+	l.crowd(s)
 	l.work.Go(func() {
 		s.run()
 		l.mu.Lock()
+		defer l.mu.Unlock()
 		delete(l.sessions, s)
-		l.mu.Unlock()
+		l.forget(s)
+		l.ended.add(s)
 	})
 	return true
 }

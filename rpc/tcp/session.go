@@ -2,11 +2,13 @@ package tcp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"thole.example/budget"
 	"thole.example/rpc"
@@ -26,6 +28,7 @@ type session struct {
 	greeted atomic.Bool
 	last    uint64         // number of the latest request; the reader's
 	queue   *budget.Credit // of answers
+	meter   *rpc.Meter     // from the greeting on
 	owed    atomic.Int64   // bytes taken for answers that are not there yet
 	eased   chan struct{}  // gets a token when the window, or the room for answers, may have become larger
 	answer  func(*rpc.Exchange, *rpc.Response, error)
@@ -36,6 +39,9 @@ type session struct {
 }
 
 func newSession(l *listener, nc net.Conn) *session {
+	if l.ServerTLS != nil {
+		nc = newLink(nc, tls.Server, l.ServerTLS)
+	}
 	s := &session{l: l, nc: nc, gone: make(chan struct{}), running: map[uint64]*rpc.Exchange{}, eased: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancelCause(l.base)
 	s.out = newSender(nc, !l.NoChecksum, s.ease)
@@ -55,6 +61,9 @@ func (s *session) ease() {
 // run serves the connection until it ends.
 func (s *session) run() {
 	why := s.serve()
+	if s.meter == nil {
+		s.l.refusals.connection(why)
+	}
 	s.tell(why)
 	s.end(why)
 	s.work.Wait()
@@ -64,9 +73,19 @@ func (s *session) run() {
 func (s *session) serve() error {
 	addr := s.l.clientAddr(s.nc)
 	s.peer = rpc.Peer{Name: addr, Gone: s.gone}
-	theirs, err := s.l.welcome(s.nc, "client "+addr)
+	if err := s.nc.SetDeadline(time.Now().Add(s.l.Timeout)); err != nil {
+		return err
+	}
+	if err := s.secure("client " + addr); err != nil {
+		return err
+	}
+	theirs, grant, err := s.l.welcome(s.nc, "client "+addr)
 	if err != nil {
 		return err
+	}
+	s.peer.Grant = grant
+	if !s.l.known(s) {
+		return net.ErrClosed
 	}
 	s.in = newReader(s.ctx, s.nc, s.l.FrameLimit, s.l.Ledger)
 	s.in.before, s.in.mapped = s.out.flush, true
@@ -80,7 +99,10 @@ func (s *session) serve() error {
 	}
 	p := newPulse(s.l.Network, theirs, s.in, s.out, s.queue)
 	s.work.Go(func() {
-		if err := p.watch(s.gone); err != nil {
+		switch err := p.watch(s.gone, grant.Gone()); {
+		case err == errRevoked:
+			s.end(err)
+		case err != nil:
 			s.tell(&silence{err})
 			s.end(&silence{err})
 		}
@@ -102,7 +124,9 @@ func (s *session) tell(why error) {
 	var broken *breach
 	var shake *HandshakeError
 	var silent *silence
-	if errors.As(why, &broken) || errors.As(why, &shake) || errors.As(why, &silent) {
+	switch {
+	case errors.As(why, &shake) && !s.l.mayTell():
+	case errors.As(why, &broken) || errors.As(why, &shake) || errors.As(why, &silent):
 		s.l.Log.Warn("rpc: connection ended", "at", s.l.addr, "client", s.peer.Name, "err", why)
 	}
 }
@@ -121,7 +145,7 @@ func (s *session) end(why error) {
 	closing := errors.Is(why, rpc.ErrClosed)
 	errors.As(why, &broken)
 	errors.As(why, &silent)
-	if s.greeted.Load() && (broken != nil || silent != nil || closing) {
+	if s.greeted.Load() && (broken != nil || silent != nil || closing || why == errRevoked) {
 		s.out.lastWords(why)
 		if broken != nil {
 			linger(s.nc)
@@ -189,6 +213,9 @@ func (s *session) request(h head) error {
 	if err := s.await(); err != nil {
 		return err
 	}
+	if err := s.pace(); err != nil {
+		return err
+	}
 	body, err := s.in.body(h)
 	q := (*rpc.Request)(nil)
 	switch {
@@ -203,7 +230,7 @@ func (s *session) request(h head) error {
 		return err
 	}
 	x := rpc.NewExchange(q, &s.peer, s.answer)
-	x.ID = h.id
+	x.ID, x.Began = h.id, s.l.now()
 	if !s.add(x) {
 		x.Fail(rpc.ErrLost)
 		return net.ErrClosed
@@ -255,6 +282,28 @@ func (s *session) await() error {
 	}
 }
 
+// pace waits as long as the handler says that the next request has to.
+func (s *session) pace() error {
+	p, ok := s.l.handler.(rpc.Pacer)
+	if !ok {
+		return nil
+	}
+	wait := p.Pace(&s.peer)
+	if wait <= 0 {
+		return nil
+	}
+	s.in.pause(noRoom)
+	defer s.in.resume()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-s.gone:
+		return net.ErrClosed
+	}
+}
+
 // reserve takes room for the answer, if the handler knows how large it will be.
 func (s *session) reserve(x *rpc.Exchange) error {
 	sizer, ok := s.l.handler.(rpc.Sizer)
@@ -291,6 +340,10 @@ func (s *session) answered(x *rpc.Exchange, r *rpc.Response, err error) {
 	alone := len(s.running) == 0
 	s.mu.Unlock()
 	s.owed.Add(-x.Reserved())
+	s.meter.Count(x.Op, err != nil, s.l.now()-x.Began)
+	if err != nil {
+		s.l.refusals.request(err)
+	}
 	if full {
 		s.ease()
 	}

@@ -9,10 +9,15 @@
 // Both ends show signs of life, whether or not there is anything else to say. Silence ends a connection; an end that does
 // not read because it has no room is not silent. Frames are numbered and have checksums, so that one that was lost,
 // repeated or changed on the way ends the connection too, and its calls fail with rpc.ErrLost.
+//
+// Connections may be encrypted, with certificates of both sides (TLS 1.3), and servers may ask who comes (package access). Who
+// has not greeted and proven a token is a stranger: he is told nothing but what the protocol is, has a few hundred bytes of
+// memory beside what the system and TLS need, and a deadline, and there are no more of them at once than a bound.
 package tcp
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,6 +28,7 @@ import (
 	"syscall"
 	"time"
 
+	"thole.example/access"
 	"thole.example/budget"
 	"thole.example/rpc"
 )
@@ -33,6 +39,7 @@ const (
 	DefaultWindow     = 256
 	DefaultPingEvery  = 2 * time.Second
 	DefaultTimeout    = 10 * time.Second
+	DefaultStrangers  = 256
 )
 
 // Network connects processes. The zero value is ready; fields must not change once it is used. Addresses are
@@ -46,7 +53,16 @@ type Network struct {
 	NoChecksum bool          // bodies that this side sends have no checksum
 	// Ledger counts what is read (budget.Small and Frames) and answers that wait to be written (budget.Queues); nil: no bound.
 	Ledger *budget.Ledger
-	Log    *slog.Logger // told of panics and of peers that break the protocol; nil: slog.Default
+	// ServerTLS and ClientTLS encrypt the connections that come and those that are made, with version 1.3; nil: they are not
+	// encrypted. A client takes the server's name from the address if ClientTLS has none.
+	ServerTLS, ClientTLS *tls.Config
+	Tokens               *access.Table  // whoever comes must prove one of them; nil: nobody must
+	Secret               *access.Secret // of the token that this side proves to servers that want one; nil: it has none
+	// Strangers is how many connections that come may be without their greeting and proof at once; when there is one more the
+	// oldest of them is closed.
+	Strangers int
+
+	Log *slog.Logger // told of panics and of peers that break the protocol; nil: slog.Default
 }
 
 var _ rpc.Network = Network{}
@@ -65,6 +81,10 @@ func (n Network) settings() Network {
 	if n.Timeout <= 0 {
 		n.Timeout = DefaultTimeout
 	}
+	if n.Strangers <= 0 {
+		n.Strangers = DefaultStrangers
+	}
+	n.ServerTLS, n.ClientTLS = onlyThirteen(n.ServerTLS), onlyThirteen(n.ClientTLS)
 	if n.Log == nil {
 		n.Log = slog.Default()
 	}
@@ -96,8 +116,9 @@ func (n Network) Listen(ctx context.Context, addr string, h rpc.Handler) (rpc.Li
 	return serve(context.WithoutCancel(ctx), n, nl, addr, h), nil
 }
 
-// Dial implements rpc.Network: it connects and exchanges greetings. rpc.ErrUnreachable if nobody answers, a
-// *HandshakeError if somebody else does.
+// Dial implements rpc.Network: it connects, proves its token if the server wants one, and exchanges greetings.
+// rpc.ErrUnreachable if nobody answers, a *HandshakeError if somebody does whom it does not understand or trust, or who does not
+// trust it.
 func (n Network) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	n = n.settings()
 	if err := n.checkName(); err != nil {
@@ -112,6 +133,11 @@ func (n Network) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 		return nil, fmt.Errorf("server %s: %w: %w", addr, rpc.ErrUnreachable, err)
 	}
 	tuneLocal(nc)
+	if n.ClientTLS != nil {
+		if nc, err = n.encrypt(ctx, nc, addr); err != nil {
+			return nil, err
+		}
+	}
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	theirs, err := n.greet(nc, addr)
 	if !stop() {

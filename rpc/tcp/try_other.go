@@ -7,8 +7,8 @@ import "errors"
 const (
 	// triesWrites says that writeFD is there.
 	triesWrites = false
-	// slices is of how many slices a write may be; systems take no more.
-	slices = 1024
+	// sliceLimit is of how many slices a write may be; systems take no more.
+	sliceLimit = 1024
 )
 
 func writeFD(uintptr, [][]byte) (int, error) { return 0, errors.ErrUnsupported }

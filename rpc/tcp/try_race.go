@@ -7,9 +7,9 @@ import "syscall"
 const (
 	// triesWrites says that writeFD is there.
 	triesWrites = true
-	// slices is of how many slices a write may be. The race detector knows that what was done before a write of one slice was
+	// sliceLimit is of how many slices a write may be. The race detector knows that what was done before a write of one slice was
 	// done before the read of those bytes; it does not know that of gathered writes, neither of package unix nor of net.Buffers.
-	slices = 1
+	sliceLimit = 1
 )
 
 // writeFD writes to a socket that does not wait.

@@ -7,8 +7,8 @@ import "golang.org/x/sys/unix"
 const (
 	// triesWrites says that writeFD is there.
 	triesWrites = true
-	// slices is of how many slices a write may be; systems take no more.
-	slices = 1024
+	// sliceLimit is of how many slices a write may be; systems take no more.
+	sliceLimit = 1024
 )
 
 // writeFD writes to a socket that does not wait.

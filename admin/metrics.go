@@ -1,0 +1,199 @@
+package admin
+
+import (
+	"context"
+	"runtime"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"thole.example/rpc"
+	"thole.example/server"
+)
+
+// kind is how a metric changes.
+type kind string
+
+const (
+	gauge     kind = "gauge"
+	counter   kind = "counter"
+	histogram kind = "histogram"
+)
+
+// metric is a row of the table of metrics.
+type metric struct {
+	name   string
+	kind   kind
+	labels string // between blanks
+	help   string
+}
+
+// The metrics, in the order of the table. Where clocks are meant, -1 is a task or matrix that has finished.
+const (
+	buildInfo = iota
+	jobs
+	tasks
+	clocks
+	waits
+	longestWait
+	staged
+	partitions
+	rows
+	columns
+	matrixBytes
+	memoryBytes
+	memoryLimit
+	connections
+	strangers
+	accepted
+	refused
+	running
+	queued
+	requests
+	failures
+	tokenConnections
+	tokenRequests
+	tokenBytes
+	tokenPartitions
+)
+
+// metrics is the table of what is measured, beside what client_golang measures of Go and of the process.
+func metrics() []metric {
+	return []metric{
+		{"thole_build_info", gauge, "version go", "1; the labels say which program this is"},
+		{"thole_jobs", gauge, "", "jobs that tasks are part of"},
+		{"thole_job_tasks", gauge, "job status", "tasks that have joined, by status: here, away, left, lost"},
+		{"thole_clock", gauge, "job matrix which", "clock of the slowest or fastest task; matrix is empty for the job's own clock; -1: finished"},
+		{"thole_waiting_requests", gauge, "job", "requests that wait for clocks"},
+		{"thole_longest_wait_seconds", gauge, "job", "how long the first of them has waited"},
+		{"thole_staged_deltas", gauge, "job matrix", "deltas that are not due"},
+		{"thole_partitions", gauge, "job matrix", "partitions on this server"},
+		{"thole_rows", gauge, "job matrix", "rows of the matrix"},
+		{"thole_columns", gauge, "job matrix", "columns that the partitions on this server have stored, added up"},
+		{"thole_matrix_bytes", gauge, "job matrix", "bytes of the partitions on this server, with the state of the rule"},
+		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: frames, queues, stage, tables, saves, small requests"},
+		{"thole_memory_limit_bytes", gauge, "", "bytes that all classes may take together; 0: no bound"},
+		{"thole_connections", gauge, "", "open connections"},
+		{"thole_strangers", gauge, "", "open connections that have not greeted, or not proven a token"},
+		{"thole_accepted_connections_total", counter, "", "connections that came"},
+		{"thole_refused_total", counter, "reason", "connections and requests refused: magic, version, tls, token, late, crowd, right, limit"},
+		{"thole_running_requests", gauge, "", "requests that are not answered"},
+		{"thole_queue_bytes", gauge, "", "bytes of answers that wait to be written"},
+		{"thole_request_seconds", histogram, "op", "time from when a request was read until it was answered, waiting for clocks included"},
+		{"thole_request_errors_total", counter, "op", "requests that were answered with an error"},
+		{"thole_token_connections", gauge, "token", "open connections"},
+		{"thole_token_requests_total", counter, "token", "requests answered"},
+		{"thole_token_bytes", gauge, "token", "bytes of matrices that were made with the token"},
+		{"thole_token_partitions", gauge, "token", "partitions of those"},
+	}
+}
+
+// descriptions are what client_golang wants to know of the metrics, in their order.
+func descriptions() (all []*prometheus.Desc) {
+	for _, m := range metrics() {
+		all = append(all, prometheus.NewDesc(m.name, m.help, strings.Fields(m.labels), nil))
+	}
+	return all
+}
+
+// collector looks at the server whenever somebody wants the metrics, and only then.
+type collector struct{ a *Admin }
+
+// Describe implements prometheus.Collector.
+func (collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range descriptions() {
+		to <- d
+	}
+}
+
+// scrape is one look.
+type scrape struct {
+	descs []*prometheus.Desc
+	table []metric
+	to    chan<- prometheus.Metric
+}
+
+func (s *scrape) put(which int, v float64, labels ...string) {
+	k := prometheus.GaugeValue
+	if s.table[which].kind == counter {
+		k = prometheus.CounterValue
+	}
+	for i, l := range labels {
+		labels[i] = strings.ToValidUTF8(l, "\uFFFD")
+	}
+	s.to <- prometheus.MustNewConstMetric(s.descs[which], k, v, labels...)
+}
+
+// Collect implements prometheus.Collector.
+func (c collector) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	status := c.a.Status(ctx)
+	s := &scrape{descriptions(), metrics(), to}
+	s.put(buildInfo, 1, c.a.Version, runtime.Version())
+	s.put(jobs, float64(len(status.Jobs)))
+	for i := range status.Jobs {
+		s.job(&status.Jobs[i])
+	}
+	for class, n := range status.Memory.Used {
+		s.put(memoryBytes, float64(n), class)
+	}
+	s.put(memoryLimit, float64(status.Memory.Limit))
+	net := &status.Stats
+	s.put(connections, float64(net.Connections))
+	s.put(strangers, float64(net.Strangers))
+	s.put(accepted, float64(net.Accepted))
+	s.put(running, float64(net.Running))
+	s.put(queued, float64(net.Queued))
+	for reason, n := range net.Refused {
+		s.put(refused, float64(n), reason)
+	}
+	for i := range status.Operations {
+		s.operation(&status.Operations[i])
+	}
+	for _, t := range status.Tokens {
+		s.put(tokenConnections, float64(t.Connections), t.Name)
+		s.put(tokenRequests, float64(t.Requests), t.Name)
+		s.put(tokenBytes, float64(t.Bytes), t.Name)
+		s.put(tokenPartitions, float64(t.Partitions), t.Name)
+	}
+}
+
+func (s *scrape) job(j *server.JobStatus) {
+	states := map[string]int{"here": 0, "away": 0, "left": 0, "lost": 0}
+	for _, t := range j.Tasks {
+		states[t.Status]++
+	}
+	for status, n := range states {
+		s.put(tasks, float64(n), j.Job, status)
+	}
+	for i, m := range j.Clocks {
+		s.put(clocks, float64(m.Slowest), j.Job, m.Matrix, "slowest")
+		s.put(clocks, float64(m.Fastest), j.Job, m.Matrix, "fastest")
+		if i > 0 {
+			s.put(staged, float64(m.Staged), j.Job, m.Matrix)
+		}
+	}
+	s.put(waits, float64(len(j.Waits)), j.Job)
+	longest := 0.0
+	for _, w := range j.Waits {
+		longest = max(longest, w.Since.Seconds())
+	}
+	s.put(longestWait, longest, j.Job)
+	for _, m := range j.Tables {
+		s.put(partitions, float64(m.Partitions), j.Job, m.Name)
+		s.put(rows, float64(m.Rows), j.Job, m.Name)
+		s.put(columns, float64(m.Columns), j.Job, m.Name)
+		s.put(matrixBytes, float64(m.Bytes), j.Job, m.Name)
+	}
+}
+
+func (s *scrape) operation(o *Operation) {
+	sum, below := uint64(0), map[float64]uint64{}
+	for b, n := range o.Buckets[:rpc.Buckets-1] {
+		sum += n
+		below[rpc.Bound(b).Seconds()] = sum
+	}
+	s.to <- prometheus.MustNewConstHistogram(s.descs[requests], o.Requests, float64(o.Nanos)/1e9, below, o.Name)
+	s.put(failures, float64(o.Errors), o.Name)
+}

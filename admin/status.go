@@ -1,0 +1,51 @@
+package admin
+
+import (
+	"thole.example/rpc"
+	"thole.example/rpc/tcp"
+	"thole.example/server"
+)
+
+// Status is what /status answers.
+type Status struct {
+	Address    string             `json:"address"` // of the data
+	Version    string             `json:"version"`
+	Go         string             `json:"go"`
+	Uptime     float64            `json:"uptime"` // seconds
+	Memory     Memory             `json:"memory"`
+	Stats      tcp.Stats          `json:"network"`
+	Operations []Operation        `json:"operations,omitempty"` // that were asked for
+	Tokens     []Token            `json:"tokens,omitempty"`
+	Jobs       []server.JobStatus `json:"jobs,omitempty"`
+}
+
+// Memory is bytes by class of the ledger.
+type Memory struct {
+	Limit int64            `json:"limit"` // 0: none, and only matrices are counted
+	Used  map[string]int64 `json:"used"`
+}
+
+// Operation is what was counted of one operation since the start.
+type Operation struct {
+	Name     string  `json:"name"`
+	Requests uint64  `json:"requests"`
+	P50      float64 `json:"p50_us"`
+	P99      float64 `json:"p99_us"`
+	rpc.Measure
+}
+
+// Token is a token in use; it has nothing that anybody could come in with.
+type Token struct {
+	Name       string `json:"name"`
+	Rights     string `json:"rights"`
+	Limits     string `json:"limits,omitempty"`
+	Bytes      int64  `json:"bytes"`
+	Partitions int64  `json:"partitions"`
+	tcp.Use
+}
+
+// stats are those of the listener.
+func (a *Admin) stats() tcp.Stats {
+	s, _ := tcp.StatsOf(a.Listener)
+	return s
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"thole.example/admin"
+	"thole.example/format"
+	"thole.example/server"
+)
+
+// printStatus prints what a server answered, and what has happened since it was looked at before, if it was.
+func printStatus(out io.Writer, now, before *look) {
+	s := now.status
+	if s == nil {
+		fmt.Fprintf(out, "%s: no answer: %v\n", now.addr, now.err)
+		return
+	}
+	fmt.Fprintf(out, "server %s, up for %v, %s\n", s.Address, whole(s.Uptime), escaped(strings.TrimSpace(firstLine(s.Version))))
+	printMemory(out, &s.Memory)
+	fmt.Fprintf(out, "network: %d connections, %d requests under way, %s of answers queued", s.Stats.Connections, s.Stats.Running,
+		format.Bytes(s.Stats.Queued))
+	if s.Stats.Strangers > 0 {
+		fmt.Fprintf(out, ", %d strangers", s.Stats.Strangers)
+	}
+	if text := counts(s.Stats.Refused); text != "" {
+		fmt.Fprintf(out, "; refused: %s", text)
+	}
+	fmt.Fprintln(out)
+	printOperations(out, now, before)
+	printTokens(out, s.Tokens)
+	for i := range s.Jobs {
+		printJob(out, &s.Jobs[i])
+	}
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// whole is a number of seconds as people read it.
+func whole(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second)
+}
+
+// counts lists those that are not 0.
+func counts(of map[string]uint64) string {
+	var words []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		if n := of[name]; n > 0 {
+			words = append(words, fmt.Sprintf("%s %d", name, n))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func printMemory(out io.Writer, m *admin.Memory) {
+	total, words := int64(0), []string{}
+	for _, class := range slices.Sorted(maps.Keys(m.Used)) {
+		if n := m.Used[class]; n > 0 {
+			total += n
+			words = append(words, fmt.Sprintf("%s %s", class, format.Bytes(n)))
+		}
+	}
+	fmt.Fprintf(out, "memory: %s", format.Bytes(total))
+	if m.Limit > 0 {
+		fmt.Fprintf(out, " of %s", format.Bytes(m.Limit))
+	}
+	if len(words) > 0 {
+		fmt.Fprintf(out, ": %s", strings.Join(words, ", "))
+	}
+	fmt.Fprintln(out)
+}
+
+// aligned prints rows, of which the first has the titles.
+func aligned(out io.Writer, rows [][]string) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, r := range rows {
+		for i := range r {
+			r[i] = escaped(r[i])
+		}
+		fmt.Fprintf(w, "  %s\n", strings.Join(r, "\t"))
+	}
+	_ = w.Flush() // what out says is looked after where it was made
+}
+
+func printOperations(out io.Writer, now, before *look) {
+	rows := [][]string{{"operation", "requests", "a second", "errors", "p50", "p99"}}
+	for _, o := range now.status.Operations {
+		m, rate := o.Measure, "-"
+		if before != nil {
+			for _, b := range before.status.Operations {
+				if b.Name == o.Name {
+					m = o.Since(&b.Measure)
+				}
+			}
+			if seconds := now.at.Sub(before.at).Seconds(); seconds > 0 {
+				rate = fmt.Sprintf("%.1f", float64(m.Requests())/seconds)
+			}
+		}
+		p50, p99 := "-", "-"
+		if m.Requests() > 0 {
+			p50, p99 = latency(m.Quantile(0.5)), latency(m.Quantile(0.99))
+		}
+		rows = append(rows, []string{o.Name, fmt.Sprint(o.Requests), rate, fmt.Sprint(o.Errors), p50, p99})
+	}
+	if len(rows) > 1 {
+		aligned(out, rows)
+	}
+}
+
+// latency is a latency with the two digits that it may have.
+func latency(d time.Duration) string {
+	unit := time.Nanosecond
+	for d/unit >= 100 {
+		unit *= 10
+	}
+	return d.Round(unit).String()
+}
+
+func printTokens(out io.Writer, all []admin.Token) {
+	rows := [][]string{{"token", "rights", "connections", "requests", "bytes", "partitions", "limits"}}
+	for _, t := range all {
+		rows = append(rows, []string{t.Name, t.Rights, fmt.Sprint(t.Connections), fmt.Sprint(t.Requests), format.Bytes(t.Bytes),
+			fmt.Sprint(t.Partitions), orDash(t.Limits)})
+	}
+	if len(rows) > 1 {
+		aligned(out, rows)
+	}
+}
+
+func printJob(out io.Writer, j *server.JobStatus) {
+	for line := range strings.Lines(j.String()) {
+		fmt.Fprintln(out, escaped(strings.TrimSuffix(line, "\n")))
+	}
+	rows := [][]string{{"matrix", "type", "layout", "bound", "rule", "rows", "columns", "stored", "partitions", "bytes", "clock"}}
+	for _, m := range j.Tables {
+		clock := fmt.Sprint(m.Slowest)
+		if m.Slowest < 0 {
+			clock = "finished"
+		}
+		rows = append(rows, []string{m.Name, m.Type, m.Layout, m.Bound, orDash(m.Rule), fmt.Sprint(m.Rows), fmt.Sprint(m.Cols),
+			fmt.Sprint(m.Columns), fmt.Sprintf("%d of %d", m.Partitions, m.Everywhere), format.Bytes(m.Bytes), clock})
+	}
+	if len(rows) > 1 {
+		aligned(out, rows)
+	}
+}
