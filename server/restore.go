@@ -9,6 +9,7 @@ import (
 
 	"thole.example/budget"
 	"thole.example/format"
+	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/state"
 	"thole.example/wire"
@@ -102,6 +103,9 @@ func (l *loading) restore(ctx context.Context, st *store, in *state.Input, from 
 			}
 		}
 	}
+	if err := r.absentFirst(ctx, in, from); err != nil {
+		return err
+	}
 	for id := range from.Records {
 		if !r.overlaps(from, id) {
 			continue
@@ -166,6 +170,27 @@ func (r *restoring) band(p *state.Partition, b state.Band) error {
 	}
 	values, size := wire.ViewAny(b.Values[0].Data.Values())
 	return r.columns(p, b.Keys, values, int(p.Width())*size)
+}
+
+// absentFirst gives the partitions the values of columns that are not there before the first columns come: one that a partition
+// of the checkpoint has for some rows has these values in the others, which may be of partitions that are read later.
+func (r *restoring) absentFirst(ctx context.Context, in *state.Input, from *state.Matrix) error {
+	if from.Meta.Layout != matrix.RowSparse || from.Map.Bands() == 1 {
+		return nil // all rows come together
+	}
+	for id := range from.Records {
+		if !r.overlaps(from, id) {
+			continue
+		}
+		p, err := in.Head(ctx, from, id)
+		if err == nil {
+			err = r.absent(&p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // absent gives the partitions the values of columns that are not there.

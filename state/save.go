@@ -214,22 +214,39 @@ func (in *Input) Record(ctx context.Context, m *Matrix, id int, band func(p *Par
 	return format.Wrap(codec, path.Join(in.path, name(server)), err)
 }
 
-func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Partition, b Band) error) error {
-	place := m.Records[id]
-	r, err := in.reader.Section(place.Off, place.Size)
-	if err != nil {
-		return err
+// Head reads what the record of a partition of the matrix begins with.
+func (in *Input) Head(ctx context.Context, m *Matrix, id int) (p Partition, err error) {
+	server := m.Map.Owners[id]
+	if err = in.open(ctx, server); err == nil {
+		_, p, err = in.head(m, id)
 	}
-	p, err := r.Partition()
+	return p, format.Wrap(codec, path.Join(in.path, name(server)), err)
+}
+
+// head reads what the record of a partition begins with; the reader reads the rest.
+func (in *Input) head(m *Matrix, id int) (r *Reader, p Partition, err error) {
+	place := m.Records[id]
+	if r, err = in.reader.Section(place.Off, place.Size); err == nil {
+		p, err = r.Partition()
+	}
 	if err != nil {
-		return err
+		return nil, p, err
 	}
 	want := Partition{
 		Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Meta.Layout == matrix.RowSparse, Bits: m.Map.Bits, DType: m.Meta.DType,
 		Slots: p.Slots, Steps: place.Steps, Absent: p.Absent,
 	}
 	if p != want {
-		return at(place.Off, "the record is %+v, want %+v", p, want)
+		return nil, p, at(place.Off, "the record is %+v, want %+v", p, want)
+	}
+	return r, p, nil
+}
+
+func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Partition, b Band) error) error {
+	place := m.Records[id]
+	r, p, err := in.head(m, id)
+	if err != nil {
+		return err
 	}
 	if p.Absent != "" {
 		if err := band(&p, Band{}); err != nil {

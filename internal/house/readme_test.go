@@ -15,7 +15,7 @@ import (
 	"thole.example/optim"
 )
 
-var update = flag.Bool("update", false, "rewrite the tables of the README")
+var update = flag.Bool("update", false, "rewrite the tables of the README and of docs")
 
 // tables are the sections of the README that stand between <!-- name --> and <!-- /name -->.
 var tables = map[string]func() string{
@@ -77,7 +77,17 @@ func sources() string {
 }
 
 func TestReadmeTables(t *testing.T) {
-	old, err := read("README.md")
+	text := keepTables(t, "README.md", tables)
+	if n := lines([]byte(text)); n > 200 {
+		t.Errorf("README.md: %d lines, want at most 200", n)
+	}
+}
+
+// keepTables compares the sections of a page between <!-- name --> and <!-- /name --> with those of the code, or rewrites them.
+// It gives the page.
+func keepTables(t *testing.T, page string, tables map[string]func() string) string {
+	t.Helper()
+	old, err := read(page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,23 +97,21 @@ func TestReadmeTables(t *testing.T) {
 		before, rest, ok := strings.Cut(text, begin)
 		got, after, closed := strings.Cut(rest, end)
 		if !ok || !closed {
-			t.Errorf("README.md has no section between %q and %q", strings.TrimSpace(begin), end)
+			t.Errorf("%s has no section between %q and %q", page, strings.TrimSpace(begin), end)
 			continue
 		}
 		want := generate()
 		if got != want && !*update {
-			t.Errorf("README.md: the table of %s is\n%s\nwant\n%s\n(go test ./internal/house -update rewrites it)", name, got, want)
+			t.Errorf("%s: the table of %s is\n%s\nwant\n%s\n(go test ./internal/house -update rewrites it)", page, name, got, want)
 		}
 		text = before + begin + want + end + after
 	}
 	if *update && text != string(old) {
-		if err := os.WriteFile(filepath.Join(root, "README.md"), []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(root, page), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := lines([]byte(text)); n > 200 {
-		t.Errorf("README.md: %d lines, want at most 200", n)
-	}
+	return text
 }
 
 var (
