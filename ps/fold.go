@@ -25,6 +25,9 @@ func (c *Client) fold() {
 	}
 }
 
+// spareBytes is how much memory of a log is used again at most.
+const spareBytes = 32 << 20
+
 // unfiltered is the threshold of a matrix without a filter.
 const unfiltered = -1
 
@@ -49,6 +52,10 @@ func (s *sumsOf[T]) fold(threshold float64) error {
 		}
 		if err := s.send(out); err != nil {
 			return err
+		}
+		if threshold < 0 && l.lump() > 1 && l.bytes() <= spareBytes {
+			l.keys, l.vals, l.next = l.keys[:0], l.vals[:0], firstCompact
+			s.spare = l
 		}
 	}
 	for r, row := range s.rows {

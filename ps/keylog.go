@@ -13,8 +13,8 @@ type keyLog[T matrix.Elem] struct {
 	next int // bytes at which to compact
 }
 
-// firstCompact is how many bytes a log has before it is compacted for the first time.
-const firstCompact = 1 << 20
+// firstCompact is how many bytes a log has before it is compacted for the first time: it is once more when it is sent.
+const firstCompact = 8 << 20
 
 // lump is how many values a key has.
 func (l *keyLog[T]) lump() int { return int(l.rows.Len()) }

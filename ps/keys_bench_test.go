@@ -106,7 +106,11 @@ func (p *parrot) Start(_ context.Context, q *rpc.Request) *rpc.Call {
 func BenchmarkClient(b *testing.B) {
 	for _, servers := range []int{1, 4} {
 		ctx := context.Background()
-		c, err := Dial(ctx, Options{Network: &parrot{values: wire.View(make([]float32, 16*10000))}, Servers: make([]string, servers)})
+		addrs := make([]string, servers)
+		for i := range addrs {
+			addrs[i] = fmt.Sprint(i)
+		}
+		c, err := Dial(ctx, Options{Network: &parrot{values: wire.View(make([]float32, 16*10000))}, Servers: addrs})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -8,10 +8,11 @@
 // partitions, keys are planned ([Keys]). Each server gets one message, whatever was asked for; each answer is checked
 // against what was asked, like a request, and its values go straight to where the caller wants them.
 //
-// What is pushed stays here, in the oplog, until Flush or a Clock: dense deltas as blocks, of which those of one
-// rectangle are added up, and deltas of keys in the buffer that will be sent, keys before values. Flush, the Clocks, Next
-// and Update make a change of it: one numbered request for each server, kept in the server's log until it is answered.
-// Several changes may be under way (Options.InFlight); they are made in order.
+// What is pushed stays here, in the oplog, until Flush or a Clock. Deltas for different places wait as they came: dense ones as
+// blocks, those of keys in the buffer that will be sent, keys before values. Once there are several for one place they are added
+// up in the order of the calls, by key or in whole rows ([Model.SetOplogType]), so that each cell is sent once. Flush, the
+// Clocks, Next and Update make a change of it: one numbered request for each server, kept in the server's log until it is
+// answered. Several changes may be under way (Options.InFlight); they are made in order.
 //
 // # What is lost, and what is not
 //

@@ -3,6 +3,9 @@ package ps
 import (
 	"context"
 	"fmt"
+	"iter"
+	"math"
+	"slices"
 
 	"thole.example/matrix"
 	"thole.example/wire"
@@ -51,6 +54,9 @@ func PushKeys[T matrix.Elem](m *Matrix, k *Keys, grads []T) error {
 	}
 	rows := m.meta.Rect().Rows
 	if _, ok := m.direct(m.meta.Rect(), false); !ok {
+		if addSame(m, k, grads) {
+			return nil
+		}
 		return pushGathered(m, k, grads)
 	}
 	m.keep(k, rows, 1, func(l *lumps, bytes []byte) {
@@ -63,14 +69,93 @@ func PushKeys[T matrix.Elem](m *Matrix, k *Keys, grads []T) error {
 
 // pushGathered adds gradients of planned keys to what waits.
 func pushGathered[T matrix.Elem](m *Matrix, k *Keys, grads []T) error {
-	rows := m.meta.Rect().Rows
+	rows, s := m.meta.Rect().Rows, m.gathered().(*sumsOf[T])
 	n := int(rows.Len())
-	vals := make([]T, n*len(k.unique))
+	l := s.group(rows)
+	if l == nil {
+		vals := make([]T, n*len(k.unique))
+		sumAll(m, k, vals, grads)
+		return s.keyed(rows, k.unique, wire.View(vals))
+	}
+	from := len(l.vals)
+	l.keys = append(l.keys, k.unique...)
+	l.vals = slices.Grow(l.vals, n*len(k.unique))[:from+n*len(k.unique)]
+	sumAll(m, k, l.vals[from:], grads)
+	return s.grown(l)
+}
+
+// sumAll adds up the gradients of each key, in the plan's order.
+func sumAll[T matrix.Elem](m *Matrix, k *Keys, vals, grads []T) {
+	n := int(m.meta.Rows)
 	for r := range k.runs(m.parts, 0, len(k.unique)) {
 		sum(&lumps{k: k, run: r, lump: n, n: n}, vals[r.lo*n:r.hi*n], grads)
 	}
 	divide(m, vals)
-	return m.gathered().keyed(rows, k.unique, wire.View(vals))
+}
+
+// addSame adds gradients of the same keys to those that wait as they came, if these are all that waits. It reports whether it did.
+func addSame[T matrix.Elem](m *Matrix, k *Keys, grads []T) bool {
+	if m.gather != gatherAuto || m.filter >= 0 || m.sums != nil && !m.sums.empty() {
+		return false
+	}
+	var d *delta
+	for i := range m.c.oplog {
+		if m.c.oplog[i].m == m {
+			if d != nil {
+				return false
+			}
+			d = &m.c.oplog[i]
+		}
+	}
+	if d == nil || d.sent || d.block.Data != nil || d.at != m.meta.Rect() {
+		return false
+	}
+	i := 0
+	for at, r := range k.bandRuns(m) {
+		if i == len(d.shares) {
+			return false
+		}
+		s := &d.shares[i]
+		keys, _ := wire.Numbers[int64](m.c.arenas[s.server].in(s.keys))
+		if s.server != r.server || s.part.Rows != at || !slices.Equal(keys, k.unique[r.lo:r.hi]) {
+			return false
+		}
+		i++
+	}
+	if i != len(d.shares) {
+		return false
+	}
+	i = 0
+	for at, r := range k.bandRuns(m) {
+		s := &d.shares[i]
+		dst, _ := wire.Numbers[T](m.c.arenas[s.server].in(s.values))
+		more := make([]T, len(dst))
+		n := int(at.Len())
+		sum(&lumps{k: k, run: r, lump: int(m.meta.Rows), lo: int(at.Lo), n: n}, more, grads)
+		divide(m, more)
+		for j, v := range more {
+			dst[j] += v
+		}
+		i++
+	}
+	return true
+}
+
+// bandRuns yields the runs of all rows of the matrix, with the rows of each.
+func (k *Keys) bandRuns(m *Matrix) iter.Seq2[matrix.Range, run] {
+	return func(yield func(matrix.Range, run) bool) {
+		for band := range m.parts.Bands() {
+			at := m.parts.Band(band).Intersect(m.meta.Rect().Rows)
+			if at.Len() == 0 {
+				continue
+			}
+			for r := range k.runs(m.parts, band, math.MaxInt) {
+				if !yield(at, r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // divide divides increments by the number of tasks, if the matrix has it so.

@@ -31,6 +31,8 @@ type sumsOf[T matrix.Elem] struct {
 	tall []*keyLog[T]         // of several rows each
 	torn bool                 // rows come in other groups than before: each has its own
 	plan Keys                 // memory
+
+	spare *keyLog[T] // memory of the log that was sent last
 }
 
 // tallLimit is how many groups of rows are kept as groups.
@@ -100,7 +102,10 @@ func (s *sumsOf[T]) group(rows matrix.Range) *keyLog[T] {
 		s.tear()
 		return nil
 	}
-	l := &keyLog[T]{rows: rows, next: firstCompact}
+	l := s.spare
+	if s.spare = nil; l == nil || l.rows != rows {
+		l = &keyLog[T]{rows: rows, next: firstCompact}
+	}
 	s.tall = append(s.tall, l)
 	return l
 }
