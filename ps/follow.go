@@ -54,7 +54,8 @@ func (c *Client) lookAround(ctx context.Context) error {
 		if i == 0 {
 			for k := range now.Matrices {
 				fresh = append(fresh, &Matrix{
-					c: c, meta: now.Matrices[k].Meta, bound: ssp.ASP, cache: &cache{}, filter: unfiltered, clock: asItIs, numbers: make([]uint32, len(c.links)),
+					c: c, meta: now.Matrices[k].Meta, bound: ssp.ASP, clock: asItIs,
+					cache: &cache{}, filter: unfiltered, numbers: make([]uint32, len(c.links)),
 				})
 			}
 			c.tasks = now.Tasks

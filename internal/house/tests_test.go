@@ -24,7 +24,10 @@ func missing(text string, tests map[string]bool) (out []string) {
 	return out
 }
 
-// TestNamedTests: the tests that docs/reliability.md gives for a promise are there, in the package that it says.
+// pagesOfTests are the pages that give tests for what they promise, and how many at least.
+var pagesOfTests = map[string]int{"docs/reliability.md": 50, "docs/psmodel.md": 30}
+
+// TestNamedTests: the tests that a page gives for a promise are there, in the package that it says.
 func TestNamedTests(t *testing.T) {
 	tests := map[string]bool{}
 	eachFile(t, func(f *goFile) {
@@ -34,20 +37,22 @@ func TestNamedTests(t *testing.T) {
 			}
 		}
 	})
-	page, err := read("docs/reliability.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := 0
-	for _, row := range regexp.MustCompile(`\n\n|\n\| `).Split(string(page), -1) {
-		row = strings.ReplaceAll(row, "\n", " ")
-		found += len(named.FindAllString(row, -1))
-		for _, name := range missing(row, tests) {
-			t.Errorf("docs/reliability.md names %s, want a test that there is", name)
+	for name, least := range pagesOfTests {
+		page, err := read(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if found < 50 {
-		t.Errorf("%d tests are named, want 50 at least: the page is not read as it is written", found)
+		found := 0
+		for _, row := range regexp.MustCompile(`\n\n|\n\| `).Split(string(page), -1) {
+			row = strings.ReplaceAll(row, "\n", " ")
+			found += len(named.FindAllString(row, -1))
+			for _, gone := range missing(row, tests) {
+				t.Errorf("%s names %s, want a test that there is", name, gone)
+			}
+		}
+		if found < least {
+			t.Errorf("%s names %d tests, want %d at least: the page is not read as it is written", name, found, least)
+		}
 	}
 }
 
