@@ -41,6 +41,8 @@ const (
 	rows
 	columns
 	matrixBytes
+	candidates
+	fates
 	memoryBytes
 	memoryLimit
 	connections
@@ -71,6 +73,8 @@ func metrics() []metric {
 		{"thole_rows", gauge, "job matrix", "rows of the matrix"},
 		{"thole_columns", gauge, "job matrix", "columns that the partitions on this server have stored, added up"},
 		{"thole_matrix_bytes", gauge, "job matrix", "bytes of the partitions on this server, with the state of the rule"},
+		{"thole_candidates", gauge, "job matrix", "columns that gradients have named and that are not made yet"},
+		{"thole_column_fates_total", counter, "job matrix fate", "columns admitted, refused or expired by the settings of the matrix"},
 		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: frames, queues, stage, tables, saves, small requests"},
 		{"thole_memory_limit_bytes", gauge, "", "bytes that all classes may take together; 0: no bound"},
 		{"thole_connections", gauge, "", "open connections"},
@@ -185,6 +189,10 @@ func (s *scrape) job(j *server.JobStatus) {
 		s.put(rows, float64(m.Rows), j.Job, m.Name)
 		s.put(columns, float64(m.Columns), j.Job, m.Name)
 		s.put(matrixBytes, float64(m.Bytes), j.Job, m.Name)
+		s.put(candidates, float64(m.Candidates), j.Job, m.Name)
+		s.put(fates, float64(m.Admitted), j.Job, m.Name, "admitted")
+		s.put(fates, float64(m.Refused), j.Job, m.Name, "refused")
+		s.put(fates, float64(m.Expired), j.Job, m.Name, "expired")
 	}
 }
 

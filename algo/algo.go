@@ -95,6 +95,7 @@ type Conf struct {
 	Bias  string             // update rule of the biases; "": that of the weights without l1 and l2
 
 	Init matrix.Init // values of weights before the first push; zero if not given
+	Keep matrix.Keep // which columns of sparse weights are made, and which go again
 
 	// The tables that names in a graph.json are looked up in; nil: those of the packages. Servers have tables of their own,
 	// in which the same rules must be.

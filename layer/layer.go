@@ -57,6 +57,7 @@ type Spec struct {
 	Weight Update      // rule of the weights
 	Bias   Update      // rule of the bias
 	Init   matrix.Init // values of weights before the first push; biases start at 0
+	Keep   matrix.Keep // which columns of sparse weights are made, and which go again
 }
 
 const (

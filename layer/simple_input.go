@@ -68,6 +68,9 @@ func newInput(s Spec) (graph.Layer, error) {
 	l.bias = meta(s.Name+"_bias", "simpleinput", 1, 0, rows, matrix.RowDense, s.Bias, matrix.Init{})
 	cells, ok := matrix.Cells(rows, s.Dim)
 	l.all = layout == matrix.RowDense && ok && cells <= AllLimit
+	if l.weight.Keep = s.Keep; s.Keep != (matrix.Keep{}) && layout != matrix.RowSparse {
+		return nil, fmt.Errorf("simpleinputlayer %q: all %d columns are stored, want sparse weights to admit or expire some", s.Name, s.Dim)
+	}
 	if err := l.weight.Check(); err != nil {
 		return nil, fmt.Errorf("simpleinputlayer %q: %w", s.Name, err)
 	}

@@ -39,6 +39,7 @@ type Meta struct {
 	Rule  string             // update rule that pushed gradients go through; "": they are added
 	Hyper map[string]float64 // settings of the rule
 	Init  Init               // values of cells before the first push
+	Keep  Keep               `json:",omitzero"` // which columns are made, and which go again
 
 	Labels   []string // names of columns (frames); nil if none
 	ColTypes []DType  // element type of each column (frames of mixed type); nil if all are DType
@@ -152,6 +153,9 @@ func (m *Meta) Check() error {
 			return fmt.Errorf("matrix %q: saved rows %v, want ascending ranges within [0,%d)", m.Name, r, m.Rows)
 		}
 		last = r.Hi
+	}
+	if err := m.Keep.Check(); err != nil {
+		return fmt.Errorf("matrix %q: %w", m.Name, err)
 	}
 	return m.checkDims()
 }

@@ -175,7 +175,10 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Recor
 	if st.rule != nil {
 		p.Slots = st.rule.Slots
 	}
-	if err := s.visit(ctx, func(m *shard.Mark) error { p.Steps, p.Absent = m.Steps(), string(m.Absent()); return nil }); err != nil {
+	if err := s.visit(ctx, func(m *shard.Mark) error {
+		p.Steps, p.Aged, p.Absent = m.Steps(), m.Aged(), string(m.Absent())
+		return nil
+	}); err != nil {
 		return out, err
 	}
 	out.Off, out.Steps = w.Off(), p.Steps
@@ -189,8 +192,11 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Recor
 	if err := bands(ctx, &p, w.Band); err != nil {
 		return out, err
 	}
+	if err := s.stateCandidates(ctx, w.Band); err != nil {
+		return out, err
+	}
 	err = w.End()
-	out.Size, out.Columns = w.Off()-out.Off, w.Columns()
+	out.Size, out.Columns, out.Candidates = w.Off()-out.Off, w.Columns(), w.Candidates()
 	return out, err
 }
 
@@ -206,7 +212,31 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			rows := matrix.NewDense(p.DType, matrix.At(0, int64(len(b.Keys)), 0, p.Width()))
 			b.Values = []matrix.Block{rows}
 			dst, _ := wire.ViewAny(rows.Data.Values())
+			if p.Aged {
+				b.Last = make([]int64, len(b.Keys))
+				return m.ReadAged(dst, b.Last, b.Keys)
+			}
 			return m.Read(dst, b.Keys, true)
+		})
+		if err != nil || len(b.Keys) == 0 {
+			return err
+		}
+		if err := s.charged(b, give); err != nil {
+			return err
+		}
+	}
+}
+
+// stateCandidates visits the partition for some columns that are not made, and gives them away, until there are no more.
+func (s *snapshot) stateCandidates(ctx context.Context, give func(state.Band) error) error {
+	for {
+		var b state.Band
+		err := s.visit(ctx, func(m *shard.Mark) error {
+			all, err := m.Candidates(bandKeys)
+			for _, c := range all {
+				b.Keys, b.Counts, b.Last = append(b.Keys, c.Key), append(b.Counts, c.Count), append(b.Last, c.Last)
+			}
+			return err
 		})
 		if err != nil || len(b.Keys) == 0 {
 			return err
@@ -244,7 +274,7 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 
 // charged gives a band away, whose memory counts meanwhile.
 func (s *snapshot) charged(b state.Band, give func(state.Band) error) error {
-	size := 8 * len(b.Keys)
+	size := 8 * (len(b.Keys) + len(b.Counts) + len(b.Last))
 	for _, v := range b.Values {
 		size += v.Data.NNZ() * v.Data.DType().Size()
 	}

@@ -27,6 +27,7 @@ type fleet struct {
 	t       testing.TB
 	net     rpc.Network
 	servers []string
+	served  []*server.Server
 	cut     [2]string // of dense and of sparse matrices
 	metas   []matrix.Meta
 }
@@ -47,7 +48,7 @@ func newFleet(t testing.TB, network string, servers int, bucket blob.Bucket, met
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { l.Close() })
-		f.servers = append(f.servers, l.Addr())
+		f.servers, f.served = append(f.servers, l.Addr()), append(f.served, s)
 	}
 	return f
 }

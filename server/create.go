@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"thole.example/matrix"
 	"thole.example/part"
 	"thole.example/rpc"
 	"thole.example/shard"
@@ -68,6 +69,10 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	}
 	if out.parts, err = part.NewMap(m, cut, a.Servers, firstMap); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
+	}
+	if m.Keep != (matrix.Keep{}) && out.parts.Bands() > 1 {
+		return nil, fmt.Errorf("matrix %q: its rows are cut into %d bands, which would admit and expire columns apart, want the "+
+			"partitioner hash or column: %w", m.Name, out.parts.Bands(), rpc.ErrRefused)
 	}
 	if err := shard.Check(m, out.rule); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"thole.example/budget"
+	"thole.example/matrix"
 	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/shard"
@@ -25,6 +26,7 @@ type partition struct {
 	bytes   budget.Charge // what the shard takes
 	columns atomic.Int64  // that it has stored, about: it may be having others
 	counted atomic.Int64  // of its bytes, in the accounts of its matrix
+	fate    atomic.Pointer[shard.Fate]
 }
 
 // delta is a part of a push that waits for its clock, or is being applied.
@@ -247,6 +249,10 @@ func (p *partition) recount() {
 		n := p.shard.Bytes()
 		p.bytes.Resize(n)
 		p.columns.Store(int64(p.shard.Columns()))
+		if p.of.meta.Keep != (matrix.Keep{}) {
+			fate := p.shard.Fate()
+			p.fate.Store(&fate)
+		}
 		if before := p.counted.Swap(n); before != n {
 			p.of.accounts.add(n-before, 0)
 		}

@@ -11,6 +11,7 @@ import (
 	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/rpc"
+	"thole.example/shard"
 	"thole.example/state"
 	"thole.example/wire"
 )
@@ -98,7 +99,8 @@ func (l *loading) restore(ctx context.Context, st *store, in *state.Input, from 
 	for i := range l.fresh {
 		if f := &l.fresh[i]; f.to.of == st {
 			r.to[f.to.id] = f
-			if err := errors.Join(f.shard.Reserve(r.expected(from, f.to.id)), r.count(f)); err != nil {
+			columns, candidates := r.expected(from, f.to.id)
+			if err := errors.Join(f.shard.Reserve(columns), f.shard.ReserveCandidates(candidates), r.count(f)); err != nil {
 				return err
 			}
 		}
@@ -124,6 +126,7 @@ type restoring struct {
 	to []*loaded // by partition; nil: another server has it
 
 	keys   [][]int64 // of a band, by partition
+	last   [][]int64 // the steps that named them last, if the band has these
 	values [][]byte
 }
 
@@ -148,19 +151,24 @@ func (r *restoring) share(from *state.Matrix, id, p int) float64 {
 	return float64(common.Cols.Len()) / float64(at.Cols.Len()) / float64(int64(1)<<(mine.Bits-both))
 }
 
-// expected is about how many columns a partition here will have.
-func (r *restoring) expected(from *state.Matrix, p int) int64 {
-	n := 0.0
+// expected is about how many columns a partition here will have, and how many that are not made.
+func (r *restoring) expected(from *state.Matrix, p int) (columns, candidates int64) {
+	n, waiting := 0.0, 0.0
 	for id, place := range from.Records {
-		n += float64(place.Columns) * r.share(from, id, p)
+		share := r.share(from, id, p)
+		n += float64(place.Columns) * share
+		waiting += float64(place.Candidates) * share
 	}
-	return int64(n)
+	return int64(n), int64(waiting)
 }
 
 // band puts a band of a record into the partitions that it is of.
 func (r *restoring) band(p *state.Partition, b state.Band) error {
 	if slots := r.slots(); p.Slots != slots {
 		return fmt.Errorf("matrix %q has %d slots in the checkpoint, its rule has %d: %w", p.Matrix, p.Slots, slots, rpc.ErrRefused)
+	}
+	if b.Counts != nil {
+		return r.candidates(b)
 	}
 	if b.Values == nil {
 		return r.absent(p)
@@ -169,7 +177,29 @@ func (r *restoring) band(p *state.Partition, b state.Band) error {
 		return r.cells(b)
 	}
 	values, size := wire.ViewAny(b.Values[0].Data.Values())
-	return r.columns(p, b.Keys, values, int(p.Width())*size)
+	return r.columns(p, b, values, int(p.Width())*size)
+}
+
+// candidates puts columns that are not made into the partitions that they are of.
+func (r *restoring) candidates(b state.Band) error {
+	all := make([][]shard.Candidate, len(r.to))
+	for i, key := range b.Keys {
+		id := r.st.parts.Of(key) // there are no others above or below it, or nothing is to be admitted
+		all[id] = append(all[id], shard.Candidate{Key: key, Count: b.Counts[i], Last: b.Last[i]})
+	}
+	for id, some := range all {
+		f := r.to[id]
+		if f == nil || len(some) == 0 {
+			continue
+		}
+		if err := f.shard.RestoreCandidates(some); err != nil {
+			return err
+		}
+		if err := r.count(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // absentFirst gives the partitions the values of columns that are not there before the first columns come: one that a partition
@@ -230,14 +260,17 @@ func (r *restoring) cells(b state.Band) error {
 }
 
 // columns sorts columns by their partitions, and puts them there.
-func (r *restoring) columns(p *state.Partition, keys []int64, values []byte, each int) error {
+func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, each int) error {
 	parts := r.st.parts
 	if r.keys == nil {
-		r.keys, r.values = make([][]int64, parts.Beside()), make([][]byte, parts.Beside())
+		r.keys, r.last, r.values = make([][]int64, parts.Beside()), make([][]int64, parts.Beside()), make([][]byte, parts.Beside())
 	}
-	for i, key := range keys {
+	for i, key := range b.Keys {
 		id := parts.Of(key)
 		r.keys[id] = append(r.keys[id], key)
+		if b.Last != nil {
+			r.last[id] = append(r.last[id], b.Last[i])
+		}
 		r.values[id] = append(r.values[id], values[i*each:][:each]...)
 	}
 	for beside, some := range r.keys {
@@ -252,11 +285,16 @@ func (r *restoring) columns(p *state.Partition, keys []int64, values []byte, eac
 			if err := f.shard.RestoreColumns(p.At.Rows, some, r.values[beside]); err != nil {
 				return err
 			}
+			if b.Last != nil {
+				if err := f.shard.RestoreLast(some, r.last[beside]); err != nil {
+					return err
+				}
+			}
 			if err := r.count(f); err != nil {
 				return err
 			}
 		}
-		r.keys[beside], r.values[beside] = some[:0], r.values[beside][:0]
+		r.keys[beside], r.last[beside], r.values[beside] = some[:0], r.last[beside][:0], r.values[beside][:0]
 	}
 	return nil
 }

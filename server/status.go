@@ -30,6 +30,12 @@ type MatrixStatus struct {
 	Columns    int64  `json:"columns"`    // stored here, in all partitions together
 	Bytes      int64  `json:"bytes"`      // with the state of the rule
 	Slowest    int    `json:"slowest"`    // clock, as folded; -1: all have finished
+
+	// What became of columns for the matrix's Keep, since it was made here, loaded or restored.
+	Admitted   int64 `json:"admitted,omitempty"`   // were named often enough and made
+	Refused    int64 `json:"refused,omitempty"`    // times that a step named a column that it did not make
+	Expired    int64 `json:"expired,omitempty"`    // were removed because nothing named them
+	Candidates int64 `json:"candidates,omitempty"` // were named and are not made, now
 }
 
 // Status is what there is to be seen of all jobs, by name. It waits for the mailbox of each job, where a report is made, and leaves
@@ -98,6 +104,10 @@ func (s *store) status() MatrixStatus {
 				m.Columns += s.parts.At(p.id).Cols.Len()
 			}
 			m.Bytes += p.counted.Load()
+			if f := p.fate.Load(); f != nil {
+				m.Admitted, m.Refused, m.Expired = m.Admitted+f.Admitted, m.Refused+f.Refused, m.Expired+f.Expired
+				m.Candidates += f.Waiting
+			}
 		}
 	}
 	return m

@@ -220,7 +220,7 @@ func (k *keyed[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 		cols = cols[len(s.keys):]
 		s.rows = s.rows[:0]
 		var w walk
-		for k.begin(&w, s.keys, true); k.next(&w); {
+		for k.begin(&w, s.keys, makeAll); k.next(&w); {
 			s.rows = append(s.rows, w.rows()...)
 		}
 		if w.err != nil {

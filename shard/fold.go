@@ -46,10 +46,25 @@ func (k *keyed[T]) aim(b *kernel.Batch[T], rows, ahead []uint32, val []T) *kerne
 // apply makes the rule's t-th step over the columns that the deltas touch, with the sum of their gradients times scale.
 func (k *keyed[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
-	step := k.stepper.at(rate, t)
+	step, fresh := k.stepper.at(rate, t), makeAll
+	if k.life != nil {
+		k.life.steps = t
+		defer k.expire()
+		if k.life.candidates != nil {
+			fresh = makeAdmitted
+		}
+	}
 	if len(deltas) == 1 && deltas[0].Rows == k.at.Rows {
-		return k.change(&deltas[0], func(rows, ahead []uint32, _, n int, val []T) {
-			step(k.aim(k.batch(0, n, scale), rows, ahead, val))
+		return k.change(&deltas[0], fresh, func(rows, ahead []uint32, _, n int, val []T) {
+			b := k.aim(k.batch(0, n, scale), rows, ahead, val)
+			if k.life != nil {
+				b.Rows = k.fold.present(rows)
+				b.Grad = b.Grad[:len(b.Rows)]
+				k.life.named(b.Rows)
+			}
+			if len(b.Rows) > 0 {
+				step(b)
+			}
 		})
 	}
 	all, n := make([]columns[T], len(deltas)), 0
@@ -59,12 +74,24 @@ func (k *keyed[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 	}
 	k.fold.begin(n)
 	for i := range all {
-		if err := k.touch(all, int32(i)); err != nil {
+		if err := k.touch(all, int32(i), fresh); err != nil {
 			return err
 		}
 	}
 	k.stepTouched(all, scale, step)
 	return nil
+}
+
+// present moves the rows that are there, and their gradients, to the front.
+func (f *fold[T]) present(rows []uint32) []uint32 {
+	n := 0
+	for j, row := range rows {
+		if row != 0 {
+			rows[n], f.grads[n] = row, f.grads[j]
+			n++
+		}
+	}
+	return rows[:n]
 }
 
 // begin forgets what was touched, and makes room for n rows.
@@ -78,11 +105,14 @@ func (f *fold[T]) begin(n int) {
 }
 
 // touch lists the columns of the i-th delta, and adds it to the gradients of those that were touched before.
-func (k *keyed[T]) touch(all []columns[T], i int32) error {
+func (k *keyed[T]) touch(all []columns[T], i int32, fresh making) error {
 	d, f := &all[i], &k.fold
 	var w walk
-	for k.begin(&w, d.keys, true); k.next(&w); {
+	for k.begin(&w, d.keys, fresh); k.next(&w); {
 		for j, row := range w.rows() {
+			if row == 0 {
+				continue
+			}
 			at := int32(w.at + j)
 			t, found := f.find(row)
 			switch {
@@ -151,6 +181,9 @@ func (k *keyed[T]) stepTouched(all []columns[T], scale float64, step func(*kerne
 			}
 		}
 		k.keep(now)
+		if k.life != nil {
+			k.life.named(now)
+		}
 		step(b)
 	}
 }

@@ -21,6 +21,9 @@ type keyed[T number] struct {
 	init   *fill
 	valued bool // row 0 of the slab is not all zero: the values of columns that are not there
 	marks  []*keyedMark[T]
+	life   *life  // nil: all columns are kept
+	bits   int    // that the hashes of all columns begin with
+	prefix uint64 // those, once there was a column
 
 	stepper stepper[T]
 	fold    fold[T]
@@ -36,8 +39,11 @@ func newKeyed[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step,
 		return nil, err
 	}
 	k := &keyed[T]{
-		at: at, rows: rows, size: sizeOf[T](), index: x, slab: newSlab[T](rows * (1 + slots)), init: newFill(m),
+		at: at, rows: rows, size: sizeOf[T](), index: x, slab: newSlab[T](rows * (1 + slots)), init: newFill(m), bits: bits,
 		stepper: newStepper[T](step, slots),
+	}
+	if k.life, err = newLife(m, at, bits); err != nil {
+		return nil, err
 	}
 	return k, k.slab.reserve(0)
 }
@@ -64,7 +70,7 @@ func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 	}
 	var w walk
 	size := n * k.size
-	k.begin(&w, keys, false)
+	k.begin(&w, keys, makeNone)
 	k.fetch(w.row[0][:len(w.part(0))], from*k.size, size)
 	for k.next(&w) {
 		k.fetch(w.ahead(), from*k.size, size)
@@ -113,11 +119,11 @@ func (k *keyed[T]) columns(d *Delta) columns[T] {
 }
 
 // change calls f for every block of columns of the delta: their rows in the slab and those of the next block, of each row
-// the first value that the delta covers and how many, and the values of the delta.
-func (k *keyed[T]) change(d *Delta, f func(rows, ahead []uint32, from, n int, val []T)) error {
+// the first value that the delta covers and how many, and the values of the delta. Rows are 0 of columns that are not made.
+func (k *keyed[T]) change(d *Delta, fresh making, f func(rows, ahead []uint32, from, n int, val []T)) error {
 	c := k.columns(d)
 	var w walk
-	k.begin(&w, c.keys, true)
+	k.begin(&w, c.keys, fresh)
 	k.fetch(w.row[0][:len(w.part(0))], c.from*k.size, c.n*k.size)
 	for k.next(&w) {
 		rows := w.rows()
@@ -128,7 +134,7 @@ func (k *keyed[T]) change(d *Delta, f func(rows, ahead []uint32, from, n int, va
 }
 
 func (k *keyed[T]) set(d *Delta) error {
-	return k.change(d, func(rows, ahead []uint32, from, n int, val []T) {
+	return k.change(d, makeAll, func(rows, ahead []uint32, from, n int, val []T) {
 		k.fetch(ahead, from*k.size, n*k.size)
 		kernel.Scatter(wire.View(val), k.slab.data()[from*k.size:], k.slab.stride*k.size, n*k.size, rows)
 	})
@@ -136,7 +142,7 @@ func (k *keyed[T]) set(d *Delta) error {
 
 func (k *keyed[T]) add(d *Delta) error {
 	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
-	return k.change(d, func(rows, ahead []uint32, from, n int, val []T) {
+	return k.change(d, makeAll, func(rows, ahead []uint32, from, n int, val []T) {
 		kernel.AddRows(k.aim(k.batch(from, n, 1), rows, ahead, val))
 	})
 }
@@ -167,7 +173,7 @@ func (k *keyed[T]) deltas(b matrix.Block) []Delta { return deltasOf[T](b) }
 // make makes the columns that are not there.
 func (k *keyed[T]) make(keys []int64) error {
 	var w walk
-	for k.begin(&w, keys, true); k.next(&w); {
+	for k.begin(&w, keys, makeAll); k.next(&w); {
 	}
 	return w.err
 }
@@ -175,7 +181,7 @@ func (k *keyed[T]) make(keys []int64) error {
 // missing counts the keys that have no column yet.
 func (k *keyed[T]) missing(keys []int64) (n int) {
 	var w walk
-	for k.begin(&w, keys, false); k.next(&w); {
+	for k.begin(&w, keys, makeNone); k.next(&w); {
 		n += w.absent()
 	}
 	return n
@@ -186,11 +192,17 @@ func (k *keyed[T]) bytes() int64 {
 	for _, m := range k.marks {
 		n += m.bytes()
 	}
+	if k.life != nil {
+		n += k.life.bytes()
+	}
 	return n
 }
 
 func (k *keyed[T]) close() {
 	k.index.mem.Free()
 	k.slab.mem.Free()
+	if k.life != nil {
+		k.life.close()
+	}
 	k.index.lines, k.slab.val = nil, nil
 }

@@ -17,7 +17,9 @@ type keyedMark[T number] struct {
 	limit  uint32   // rows from here on are younger
 	done   []uint64 // a bit for each row that was copied or read
 	copies map[uint32]int
-	val    []T   // the copies, one row after the other
+	val    []T      // the copies, one row after the other
+	last   []uint32 // of each copy the step that named it last, where columns expire
+	copied int
 	free   []int // those that are not needed any more
 	gone   map[uint64]uint32
 	unread []uint64 // the removed keys that were not listed, by hash once they are sorted
@@ -65,12 +67,19 @@ func (k *keyed[T]) forget(key uint64, row uint32) {
 func (m *keyedMark[T]) isDone(row uint32) bool { return m.done[row/64]>>(row%64)&1 != 0 }
 
 func (m *keyedMark[T]) copy(row uint32) {
-	width, at := m.k.slab.width, len(m.val)
+	width, at := m.k.slab.width, m.copied
 	if n := len(m.free); n > 0 {
 		at, m.free = m.free[n-1], m.free[:n-1]
-		copy(m.val[at:][:width], m.k.slab.row(row))
+		copy(m.val[at*width:][:width], m.k.slab.row(row))
 	} else {
+		m.copied++
 		m.val = append(m.val, m.k.slab.row(row)...)
+		if m.k.expires() {
+			m.last = append(m.last, 0)
+		}
+	}
+	if m.k.expires() {
+		m.last[at] = m.k.life.last[row]
 	}
 	m.copies[row] = at
 	m.done[row/64] |= 1 << (row % 64)
@@ -114,8 +123,9 @@ func (m *keyedMark[T]) listGone(some []uint64, to uint64) []uint64 {
 	return some
 }
 
-// read copies columns as they were, with their slots or without.
-func (m *keyedMark[T]) read(dst []byte, keys []int64, state bool) error {
+// read copies columns as they were, with their slots or without, and into last, if that is not nil, the steps that named them
+// last.
+func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool) error {
 	k, n := m.k, m.k.rows
 	if state {
 		n = k.slab.width
@@ -125,12 +135,15 @@ func (m *keyedMark[T]) read(dst []byte, keys []int64, state bool) error {
 		return err
 	}
 	var w walk
-	for k.begin(&w, keys, false); k.next(&w); {
+	for k.begin(&w, keys, makeNone); k.next(&w); {
 		k.fetch(w.ahead(), 0, n*k.size)
 		for j, row := range w.rows() {
 			key := keys[w.at+j]
 			if row == 0 || row >= m.limit {
 				row = m.gone[uint64(key)]
+			}
+			if last != nil {
+				last[w.at+j] = m.lastOf(row)
 			}
 			if err := m.readRow(val[(w.at+j)*n:][:n], key, row); err != nil {
 				return err
@@ -140,13 +153,24 @@ func (m *keyedMark[T]) read(dst []byte, keys []int64, state bool) error {
 	return nil
 }
 
+// lastOf is the step that named a column last, 0 if it never expires.
+func (m *keyedMark[T]) lastOf(row uint32) uint32 {
+	if at, copied := m.copies[row]; copied && m.last != nil {
+		return m.last[at]
+	}
+	if !m.k.expires() {
+		return 0
+	}
+	return m.k.life.last[row]
+}
+
 func (m *keyedMark[T]) readRow(into []T, key int64, row uint32) error {
 	at, copied := m.copies[row]
 	switch {
 	case row == 0:
 		return fmt.Errorf("column %d was not there at the mark", key)
 	case copied:
-		copy(into, m.val[at:])
+		copy(into, m.val[at*m.k.slab.width:])
 		delete(m.copies, row)
 		m.free = append(m.free, at)
 	case m.isDone(row):
@@ -164,10 +188,11 @@ func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 
 func (m *keyedMark[T]) bytes() int64 {
 	const perCopy, perGone = 24, 48 // about, in the maps
-	return int64(8*cap(m.done)+cap(m.val)*m.k.size+8*cap(m.free)+8*cap(m.unread)) + int64(perCopy*len(m.copies)+perGone*len(m.gone))
+	kept := 8*cap(m.done) + cap(m.val)*m.k.size + 8*cap(m.free) + 4*cap(m.last) + 8*cap(m.unread)
+	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone))
 }
 
 func (m *keyedMark[T]) close() {
 	m.k.marks = slices.DeleteFunc(m.k.marks, func(o *keyedMark[T]) bool { return o == m })
-	m.copies, m.gone, m.val, m.done, m.unread = nil, nil, nil, nil, nil
+	m.copies, m.gone, m.val, m.last, m.done, m.unread = nil, nil, nil, nil, nil, nil
 }

@@ -16,19 +16,31 @@ type Mark struct {
 	steps  int64
 	absent []byte
 	mark   mark
+	aged   bool
+	// candidates is nil if there are none.
+	candidates *keyedMark[int32]
 }
 
 // mark is what the two layouts do for a Mark.
 type mark interface {
 	list(n int) []int64
-	read(dst []byte, keys []int64, state bool) error
+	read(dst []byte, last []uint32, keys []int64, state bool) error
 	readRect(dst []byte, at matrix.Rect, slot int) error
 	bytes() int64
 	close()
 }
 
 // Mark marks the partition as it is now. It takes no time that grows with the values, and has to be closed.
-func (s *Shard) Mark() *Mark { return &Mark{s, s.steps, s.Absent(), s.store.mark()} }
+func (s *Shard) Mark() *Mark {
+	m := &Mark{s: s, steps: s.steps, absent: s.Absent(), mark: s.store.mark()}
+	if l := s.life; l != nil {
+		m.aged = l.last != nil
+		if l.candidates != nil {
+			m.candidates = l.candidates.mark().(*keyedMark[int32])
+		}
+	}
+	return m
+}
 
 // Steps is how many steps the rule had made.
 func (m *Mark) Steps() int64 { return m.steps }
@@ -43,10 +55,53 @@ func (m *Mark) Keys(n int) []int64 { return m.mark.list(max(1, n)) }
 // Read copies columns of a sparse partition to dst, one after the other, in any order, each at most once in the life of
 // the mark: the values of all rows, and with state those of each slot of the rule after them.
 func (m *Mark) Read(dst []byte, keys []int64, state bool) error {
-	if err := m.mark.read(dst, keys, state); err != nil {
-		return fmt.Errorf("matrix %s: %w", m.s.meta.Name, err)
+	return m.s.wrap(m.mark.read(dst, nil, keys, state))
+}
+
+// Aged reports whether columns expire, so that the steps that named them last are a part of the state.
+func (m *Mark) Aged() bool { return m.aged }
+
+// ReadAged is Read with state, and into last the step that named each column last, or made it. It is for marks that are Aged.
+func (m *Mark) ReadAged(dst []byte, last []int64, keys []int64) error {
+	if !m.aged || len(last) != len(keys) {
+		return fmt.Errorf("matrix %s: last steps of %d columns for %d keys, want as many of a matrix whose columns expire",
+			m.s.meta.Name, len(last), len(keys))
+	}
+	short := make([]uint32, len(keys))
+	if err := m.mark.read(dst, short, keys, true); err != nil {
+		return m.s.wrap(err)
+	}
+	for i, v := range short {
+		last[i] = m.step(v)
 	}
 	return nil
+}
+
+// step is a step of which 32 bits were kept.
+func (m *Mark) step(short uint32) int64 { return m.steps - int64(uint32(m.steps)-short) }
+
+// Candidate is a column that steps have named and that is not made yet.
+type Candidate struct {
+	Key   int64
+	Count int64 // steps that named it
+	Last  int64 // of them
+}
+
+// Candidates lists the columns that were named and not made, band after band like Keys, none at the end.
+func (m *Mark) Candidates(n int) ([]Candidate, error) {
+	if m.candidates == nil {
+		return nil, nil
+	}
+	keys := m.candidates.list(max(1, n))
+	val := make([]int32, int(candidateRows.Len())*len(keys))
+	if err := m.candidates.read(wire.View(val), nil, keys, false); err != nil {
+		return nil, m.s.wrap(err)
+	}
+	all := make([]Candidate, len(keys))
+	for i, key := range keys {
+		all[i] = Candidate{key, int64(val[2*i]), m.step(uint32(val[2*i+1]))}
+	}
+	return all, nil
 }
 
 // ReadRect copies cells of a dense partition to dst, row after row: values if slot is 0, or those of the slot counted from
@@ -60,7 +115,12 @@ func (m *Mark) ReadRect(dst []byte, at matrix.Rect, slot int) error {
 }
 
 // Close ends the mark and frees what it kept. Closing twice does nothing.
-func (m *Mark) Close() { m.mark.close() }
+func (m *Mark) Close() {
+	m.mark.close()
+	if m.candidates != nil {
+		m.candidates.close()
+	}
+}
 
 // values is bytes as n numbers.
 func values[T number](b []byte, n int) ([]T, error) {

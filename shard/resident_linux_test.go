@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"thole.example/matrix"
 	"thole.example/wire"
 )
 
@@ -67,7 +68,7 @@ func TestResident(t *testing.T) {
 		val[i] = 1
 	}
 	before := resident(t)
-	s := newTable(t, "adagrad", dim)
+	s := newTable(t, "adagrad", dim, matrix.Keep{})
 	defer s.Close()
 	all := Delta{Rows: s.At().Rows, Cols: s.At().Cols, Keys: keys, Values: wire.View(val)}
 	check := func(after string) {

@@ -24,6 +24,7 @@ type Shard struct {
 	rule  *psf.Rule
 	steps int64
 	store store
+	life  *life // of its store
 }
 
 // store holds the values of one element type in one layout. Places and keys that it is given lie in the partition, and
@@ -48,6 +49,8 @@ type store interface {
 	absent() []byte
 	setAbsent(rows matrix.Range, values []byte)
 	bytes() int64
+	living() *life
+	setLast(keys, last []int64)
 	close()
 }
 
@@ -66,8 +69,11 @@ func New(m *matrix.Meta, at matrix.Rect, bits int, rule *psf.Rule) (*Shard, erro
 	if bits < 0 || bits > maxBits {
 		return nil, fmt.Errorf("matrix %s: partition by %d bits of a hash, want 0 to %d", m.Name, bits, maxBits)
 	}
-	s.store, err = newStore(m, at, bits, step, slots)
-	return s, err
+	if s.store, err = newStore(m, at, bits, step, slots); err != nil {
+		return nil, err
+	}
+	s.life = s.store.living()
+	return s, nil
 }
 
 // Check tells why there can be no partitions of m.
@@ -85,6 +91,13 @@ func bind(m *matrix.Meta, rule *psf.Rule) (step psf.Step, slots int, err error) 
 	}
 	if err := m.Init.Check(); err != nil {
 		return step, 0, fmt.Errorf("matrix %s: %w", m.Name, err)
+	}
+	switch {
+	case m.Keep == (matrix.Keep{}):
+	case m.Layout != matrix.RowSparse:
+		return step, 0, fmt.Errorf("matrix %s: columns of a dense matrix are all there, want a sparse one to admit or expire them", m.Name)
+	case rule == nil:
+		return step, 0, fmt.Errorf("matrix %s: columns are admitted and expire by steps of a rule, want one", m.Name)
 	}
 	if rule == nil {
 		return step, 0, nil
@@ -247,6 +260,18 @@ func (s *Shard) Missing(keys []int64) int { return s.store.missing(keys) }
 
 // Bytes is how much memory the partition takes: index, rows, what it keeps for steps, and marks.
 func (s *Shard) Bytes() int64 { return s.store.bytes() }
+
+// Fate is what became of columns for what the matrix's Keep says.
+func (s *Shard) Fate() Fate {
+	if s.life == nil {
+		return Fate{}
+	}
+	f := s.life.fate
+	if c := s.life.candidates; c != nil {
+		f.Waiting = int64(c.stored())
+	}
+	return f
+}
 
 // Close frees the memory. The shard and its marks must not be used afterwards, except that closing again does nothing.
 func (s *Shard) Close() { s.store.close() }

@@ -20,7 +20,12 @@ func (s *Shard) Slots() int {
 }
 
 // SetSteps says how many steps the rule has made.
-func (s *Shard) SetSteps(n int64) { s.steps = n }
+func (s *Shard) SetSteps(n int64) {
+	s.steps = n
+	if s.life != nil {
+		s.life.steps = n
+	}
+}
 
 // Reserve prepares a sparse partition that is empty for about n columns: without it those that come in the order of
 // kernel.Hash, as a mark gives them, take very long to put in. A dense partition has room already.
@@ -45,6 +50,62 @@ func (s *Shard) RestoreColumns(rows matrix.Range, keys []int64, values []byte) e
 	}
 	return s.wrap(s.store.restore(rows, keys, values))
 }
+
+// RestoreLast says which step named columns last, in the order of the keys, each one that there is after SetSteps. Keys that
+// have no column are passed over, and all of them if columns do not expire.
+func (s *Shard) RestoreLast(keys, last []int64) error {
+	if len(last) != len(keys) {
+		return fmt.Errorf("matrix %s: last steps of %d columns, want %d", s.meta.Name, len(last), len(keys))
+	}
+	if err := s.has(keys, s.at.Cols); err != nil {
+		return err
+	}
+	if s.life != nil && s.life.last != nil {
+		s.store.setLast(keys, last)
+	}
+	return nil
+}
+
+// RestoreCandidates puts back columns that were named and not made; they are passed over if the matrix makes all at once.
+// Counts are 1 to [matrix.KeepLimit].
+func (s *Shard) RestoreCandidates(all []Candidate) error {
+	if s.life == nil || s.life.candidates == nil {
+		return nil
+	}
+	keys, val := make([]int64, len(all)), make([]int32, 0, 2*len(all))
+	for i, c := range all {
+		if c.Count < 1 || c.Count > matrix.KeepLimit {
+			return fmt.Errorf("matrix %s: column %d was named %d times, want 1 to 2^30", s.meta.Name, c.Key, c.Count)
+		}
+		keys[i], val = c.Key, append(val, int32(c.Count), int32(c.Last))
+	}
+	if err := s.has(keys, s.at.Cols); err != nil {
+		return err
+	}
+	return s.wrap(s.life.candidates.restore(candidateRows, keys, wire.View(val)))
+}
+
+// ReserveCandidates is [Shard.Reserve] for columns that were named and not made.
+func (s *Shard) ReserveCandidates(n int64) error {
+	if s.life == nil || s.life.candidates == nil {
+		return nil
+	}
+	return s.wrap(s.life.candidates.widen(int(max(0, n))))
+}
+
+func (k *keyed[T]) setLast(keys, last []int64) {
+	var w walk
+	for k.begin(&w, keys, makeNone); k.next(&w); {
+		k.keep(w.rows())
+		for j, row := range w.rows() {
+			if row != 0 {
+				k.life.last[row] = uint32(last[w.at+j])
+			}
+		}
+	}
+}
+
+func (d *dense[T]) setLast([]int64, []int64) {}
 
 // RestoreRect replaces cells of a dense partition, or of a slot of its rule counted from 1: those of the place that it has.
 // values are all cells of the place, row after row.
@@ -106,7 +167,7 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte) error
 		return nil
 	}
 	var w walk
-	for k.begin(&w, keys, true); k.next(&w); {
+	for k.begin(&w, keys, makeAll); k.next(&w); {
 		k.keep(w.rows())
 		for j, row := range w.rows() {
 			into, column := k.slab.row(row), val[(w.at+j)*slots*high:]

@@ -30,8 +30,8 @@ func cpuTime() time.Duration {
 // tableKey is the i-th key; keys come in random order.
 func tableKey(i int) int64 { return int64(kernel.Hash(uint64(i)) >> 1) }
 
-func newTable(tb testing.TB, rule string, dim int) *Shard {
-	m := &matrix.Meta{Name: "e", Rows: int64(dim), Cols: 1<<63 - 1, DType: matrix.F32, Layout: matrix.RowSparse, Rule: rule}
+func newTable(tb testing.TB, rule string, dim int, keep matrix.Keep) *Shard {
+	m := &matrix.Meta{Name: "e", Rows: int64(dim), Cols: 1<<63 - 1, DType: matrix.F32, Layout: matrix.RowSparse, Rule: rule, Keep: keep}
 	r, err := optim.Find(nil, rule)
 	if err != nil {
 		tb.Fatal(err)
@@ -78,7 +78,7 @@ func BenchmarkTableGrow(b *testing.B) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for b.Loop() {
-		s := newTable(b, "adagrad", tableDim)
+		s := newTable(b, "adagrad", tableDim, matrix.Keep{})
 		before, start := peakMemory(), cpuTime()
 		slowest, busiest := fillTable(b, s, n)
 		b.ReportMetric(n/1e6/(cpuTime()-start).Seconds(), "Mrows/CPU-s")
@@ -97,16 +97,21 @@ func BenchmarkTable(b *testing.B) {
 			if n > 1_000_000 && rule != "adagrad" {
 				continue
 			}
-			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim) })
+			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim, matrix.Keep{}) })
 		}
 	}
+	for name, keep := range map[string]matrix.Keep{ // every column is named about every 100 steps
+		"admit": {AdmitAfter: 3}, "expire": {ExpireAfter: 1000}, "both": {AdmitAfter: 3, ForgetAfter: 1000, ExpireAfter: 1000},
+	} {
+		b.Run("adagrad/1M/"+name, func(b *testing.B) { benchTable(b, "adagrad", 1_000_000, tableDim, keep) })
+	}
 	for _, dim := range []int{1, 8, 32, 64} {
-		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim) })
+		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim, matrix.Keep{}) })
 	}
 }
 
-func benchTable(b *testing.B, rule string, n, dim int) {
-	s := newTable(b, rule, dim)
+func benchTable(b *testing.B, rule string, n, dim int, keep matrix.Keep) {
+	s := newTable(b, rule, dim, keep)
 	defer s.Close()
 	fillTable(b, s, n)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -144,7 +149,7 @@ func benchTable(b *testing.B, rule string, n, dim int) {
 // BenchmarkTableFold makes Adagrad steps with the gradients of four tasks, of whose columns a quarter are the same.
 func BenchmarkTableFold(b *testing.B) {
 	const n, tasks = 1_000_000, 4
-	s := newTable(b, "adagrad", tableDim)
+	s := newTable(b, "adagrad", tableDim, matrix.Keep{})
 	defer s.Close()
 	fillTable(b, s, n)
 	rng := rand.New(rand.NewPCG(1, 2))

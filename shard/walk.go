@@ -12,13 +12,22 @@ const block = 24
 // lines of the index for the one after it are.
 type walk struct {
 	keys  []int64
-	at    int  // of the first key of the block to work on
-	fresh bool // columns that are not there are made
+	at    int // of the first key of the block to work on
+	fresh making
 	err   error
 
 	line, row [2][block]uint32
 	missing   [2]int
 }
+
+// making is what becomes of columns that are not there.
+type making uint8
+
+const (
+	makeNone making = iota
+	makeAll
+	makeAdmitted // those that matrix.Keep admits; the rows of the others stay 0
+)
 
 // part is the keys of the block that begins at one of them.
 func (w *walk) part(at int) []int64 {
@@ -35,7 +44,7 @@ func (w *walk) ahead() []uint32 { return w.row[(w.at/block+1)%2][:len(w.part(w.a
 func (w *walk) absent() int { return w.missing[w.at/block%2] }
 
 // begin prepares a walk: next goes to the first block.
-func (k *keyed[T]) begin(w *walk, keys []int64, fresh bool) {
+func (k *keyed[T]) begin(w *walk, keys []int64, fresh making) {
 	w.keys, w.at, w.fresh = keys, -block, fresh
 	k.locate(w, 0)
 	k.find(w, 0)
@@ -64,7 +73,11 @@ func (k *keyed[T]) find(w *walk, at int) {
 	keys, b := w.part(at), at/block%2
 	rows := w.row[b][:len(keys)]
 	w.missing[b] = kernel.Find(k.index.lines, keys, w.line[b][:], rows)
-	if w.missing[b] > 0 && w.fresh {
+	switch {
+	case w.missing[b] == 0 || w.fresh == makeNone:
+	case w.fresh == makeAdmitted:
+		w.err = k.admit(keys, rows)
+	default:
 		w.err = k.insert(keys, rows, w.missing[b])
 	}
 }
@@ -81,6 +94,11 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 	}
 	if err := k.index.reserve(missing); err != nil {
 		return err
+	}
+	if k.life != nil {
+		if err := k.life.reserve(int(k.slab.used) + missing); err != nil {
+			return err
+		}
 	}
 	for j, key := range keys {
 		if rows[j] != 0 {
@@ -101,6 +119,17 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 			copy(k.slab.row(row)[:k.rows], k.slab.row(0))
 		}
 		rows[j] = row
+		k.born(key, row)
 	}
 	return nil
+}
+
+// born tells of a new column.
+func (k *keyed[T]) born(key int64, row uint32) {
+	if k.bits > 0 {
+		k.prefix = kernel.Hash(uint64(key)) >> (64 - k.bits)
+	}
+	if k.life != nil {
+		k.life.made(key, row)
+	}
 }

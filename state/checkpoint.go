@@ -45,6 +45,8 @@ type Extent struct {
 	Size    int64 `json:"size"`
 	Steps   int64 `json:"steps,omitempty"`
 	Columns int64 `json:"columns,omitempty"`
+	// Candidates is how many columns it has that are not made yet.
+	Candidates int64 `json:"candidates,omitempty"`
 }
 
 // File is a server's file.
@@ -147,8 +149,9 @@ func (c *Checkpoint) check() error {
 		}
 		for id, r := range m.Records {
 			f := c.Files[m.Map.Owners[id]]
-			if r.Columns < 0 || r.Columns > r.Size/8 {
-				return fmt.Errorf("matrix %q: partition %d has %d columns in %d bytes", m.Meta.Name, id, r.Columns, r.Size)
+			if r.Columns < 0 || r.Columns > r.Size/8 || r.Candidates < 0 || r.Candidates > r.Size/24 {
+				return fmt.Errorf("matrix %q: partition %d has %d columns and %d candidates in %d bytes",
+					m.Meta.Name, id, r.Columns, r.Candidates, r.Size)
 			}
 			if r.Off < int64(len(magic)) || r.Size <= 0 || r.Off > f.Job || r.Size > f.Job-r.Off || r.Steps < 0 {
 				return fmt.Errorf("matrix %q: partition %d is %d bytes at byte %d after %d steps, want a record below byte %d",

@@ -67,24 +67,26 @@ func TestHostile(t *testing.T) {
 	}
 	hashed := sparse
 	hashed.Bits = 4
+	aged := sparse
+	aged.Aged, aged.Steps = true, 4
 	for _, c := range []struct {
 		name   string
 		frames func(w *Writer)
 		want   string
 	}{
-		{"key outside", band(sparse, Band{[]int64{100}, []matrix.Block{rows(1, 1)}}), "column 100, want one in [0,100)"},
-		{"key twice", band(sparse, Band{[]int64{7}, []matrix.Block{rows(1, 1)}}, Band{[]int64{7}, []matrix.Block{rows(1, 1)}}), "column 7 after column 7"},
-		{"key of another partition", band(hashed, Band{[]int64{0}, []matrix.Block{rows(1, 1)}}), "does not belong"},
-		{"rows too wide", band(sparse, Band{[]int64{7}, []matrix.Block{rows(1, 2)}}), "want a dense one of f64 at rows [0,1) x cols [0,1)"},
-		{"too few rows", band(sparse, Band{[]int64{0, 29}, []matrix.Block{rows(1, 1)}}), "want a dense one of f64 at rows [0,2)"},
-		{"no keys", band(sparse, Band{[]int64{}, []matrix.Block{rows(0, 1)}}), "no columns in a frame"},
-		{"cells in columns", band(sparse, Band{nil, []matrix.Block{rows(1, 1)}}), "frame of cells in the record of partition 1"},
-		{"cells outside", band(cells, Band{nil, []matrix.Block{at(matrix.At(0, 1, 3, 4)), at(matrix.At(0, 1, 3, 4))}}), "cells at"},
-		{"cells late", band(cells, Band{nil, []matrix.Block{at(matrix.At(1, 2, 0, 3)), at(matrix.At(1, 2, 0, 3))}}), "after 0 of the rows"},
-		{"part of two rows", band(cells, Band{nil, []matrix.Block{at(matrix.At(0, 2, 0, 1)), at(matrix.At(0, 2, 0, 1))}}), "want rows or a part of one"},
-		{"slot missing", band(cells, Band{nil, []matrix.Block{at(cells.At)}}), "block header needs 25 bytes, 0 remain"},
-		{"slot too many", band(cells, Band{nil, []matrix.Block{at(cells.At), at(cells.At), at(cells.At)}}), "after the end of the frame"},
-		{"slot elsewhere", band(cells, Band{nil, []matrix.Block{at(cells.At), at(matrix.At(0, 2, 1, 4))}}), "want a dense one"},
+		{"key outside", band(sparse, Band{Keys: []int64{100}, Values: []matrix.Block{rows(1, 1)}}), "column 100, want one in [0,100)"},
+		{"key twice", band(sparse, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}}, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}}), "column 7 after column 7"},
+		{"key of another partition", band(hashed, Band{Keys: []int64{0}, Values: []matrix.Block{rows(1, 1)}}), "does not belong"},
+		{"rows too wide", band(sparse, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 2)}}), "want a dense one of f64 at rows [0,1) x cols [0,1)"},
+		{"too few rows", band(sparse, Band{Keys: []int64{0, 29}, Values: []matrix.Block{rows(1, 1)}}), "want a dense one of f64 at rows [0,2)"},
+		{"no keys", band(sparse, Band{Keys: []int64{}, Values: []matrix.Block{rows(0, 1)}}), "no columns in a frame"},
+		{"cells in columns", band(sparse, Band{Keys: nil, Values: []matrix.Block{rows(1, 1)}}), "frame of cells in the record of partition 1"},
+		{"cells outside", band(cells, Band{Keys: nil, Values: []matrix.Block{at(matrix.At(0, 1, 3, 4)), at(matrix.At(0, 1, 3, 4))}}), "cells at"},
+		{"cells late", band(cells, Band{Keys: nil, Values: []matrix.Block{at(matrix.At(1, 2, 0, 3)), at(matrix.At(1, 2, 0, 3))}}), "after 0 of the rows"},
+		{"part of two rows", band(cells, Band{Keys: nil, Values: []matrix.Block{at(matrix.At(0, 2, 0, 1)), at(matrix.At(0, 2, 0, 1))}}), "want rows or a part of one"},
+		{"slot missing", band(cells, Band{Keys: nil, Values: []matrix.Block{at(cells.At)}}), "block header needs 25 bytes, 0 remain"},
+		{"slot too many", band(cells, Band{Keys: nil, Values: []matrix.Block{at(cells.At), at(cells.At), at(cells.At)}}), "after the end of the frame"},
+		{"slot elsewhere", band(cells, Band{Keys: nil, Values: []matrix.Block{at(cells.At), at(matrix.At(0, 2, 1, 4))}}), "want a dense one"},
 		{"no cells", band(cells), "end after 0 of partition 0 of matrix \"d\", which says 0 and has 6"},
 		{"count", func(w *Writer) { _ = w.Begin(sparse); w.count = 1; _ = w.End() }, "which says 1 and has 0"},
 		{"no end", func(w *Writer) { _ = w.Begin(sparse) }, "record needs 16 bytes, 0 remain"},
@@ -94,6 +96,18 @@ func TestHostile(t *testing.T) {
 		{"steps", head(`{"type":"f64","steps":-1}`), "has made -1 steps"},
 		{"bits", head(`{"type":"f64","sparse":true,"bits":2,"partition":4}`), "chosen by 2 bits"},
 		{"cells beyond", head(`{"type":"f64","rows":[0,1099511627776],"cols":[0,1099511627776]}`), "want fewer than 2^63 cells"},
+		{"aged cells", head(`{"type":"f64","aged":true}`), "is dense and has the age of columns"},
+		{"no ages", band(aged, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}}), "block header needs 25 bytes, 0 remain"},
+		{"ages too many", band(sparse, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}, Last: []int64{0}}), "after the end of the frame"},
+		{"age of the future", band(aged, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}, Last: []int64{5}}), "step 5 named last in a partition after 4"},
+		{"candidate outside", band(aged, Band{Keys: []int64{100}, Counts: []int64{1}, Last: []int64{1}}), "column 100, want one in [0,100)"},
+		{"candidate twice", band(aged, Band{Keys: []int64{7, 7}, Counts: []int64{1, 1}, Last: []int64{1, 1}}), "column 7 after column 7"},
+		{"candidate of no step", band(aged, Band{Keys: []int64{7}, Counts: []int64{0}, Last: []int64{1}}), "candidate 7 was named 0 times"},
+		{"candidate of the future", band(aged, Band{Keys: []int64{7}, Counts: []int64{1}, Last: []int64{5}}), "step 5 named last"},
+		{"candidate of a dense matrix", band(cells, Band{Keys: []int64{1}, Counts: []int64{1}, Last: []int64{1}}), "frame of candidates in the record"},
+		{"columns after candidates", band(sparse, Band{Keys: []int64{7}, Counts: []int64{1}, Last: []int64{0}},
+			Band{Keys: []int64{8}, Values: []matrix.Block{rows(1, 1)}}), "frame of columns in the record"},
+		{"candidates", func(w *Writer) { _ = w.Begin(sparse); w.candidates = 1; _ = w.End() }, "end after 0 candidates of partition 1 of matrix \"s\", which says 1"},
 		{"json", head(`{`), "partition: unexpected end of JSON input"},
 		{"neither", func(w *Writer) {
 			_ = w.frame(kindJob, []byte(`{"tasks":1,"matrices":[{"staged":[{"clock":1}]}]}`))

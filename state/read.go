@@ -133,7 +133,7 @@ func (r *Reader) Partition() (Partition, error) {
 	}
 	p := Partition{
 		Matrix: j.Matrix, ID: j.Partition, At: matrix.At(j.Rows[0], j.Rows[1], j.Cols[0], j.Cols[1]), Sparse: j.Sparse,
-		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps,
+		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps, Aged: j.Aged,
 	}
 	if p.DType, err = typeOf(j.Type); err == nil {
 		p.Absent = string(j.Absent)
@@ -165,7 +165,13 @@ func (r *Reader) Bands(p *Partition) iter.Seq2[Band, error] {
 					yield(Band{}, err)
 				}
 				return
-			case k != kindColumns && k != kindCells || p.Sparse != (k == kindColumns):
+			case k == kindCandidates && p.Sparse:
+				b, err := rec.candidates(wire.NewCursor(body, off, wire.Little))
+				if !yield(b, err) || err != nil {
+					return
+				}
+				continue
+			case k != kindColumns && k != kindCells || p.Sparse != (k == kindColumns) || rec.waiting > 0:
 				yield(Band{}, at(begin, "frame of %v in the record of partition %d of matrix %q", k, p.ID, p.Matrix))
 				return
 			}
@@ -182,6 +188,9 @@ type record struct {
 	p     *Partition
 	count int64
 	last  int64 // key of the last column
+
+	waiting int64 // candidates
+	younger int64 // key of the last of them
 }
 
 func (r *record) end(body []byte, off int64) error {
@@ -195,6 +204,9 @@ func (r *record) end(body []byte, off int64) error {
 	}
 	if e.Count != r.count || r.count != want {
 		return at(off, "end after %d of partition %d of matrix %q, which says %d and has %d", r.count, r.p.ID, r.p.Matrix, e.Count, want)
+	}
+	if e.Candidates != r.waiting {
+		return at(off, "end after %d candidates of partition %d of matrix %q, which says %d", r.waiting, r.p.ID, r.p.Matrix, e.Candidates)
 	}
 	return nil
 }
@@ -248,30 +260,76 @@ func keys(c *wire.Cursor) []int64 {
 }
 
 func (r *record) columns(c *wire.Cursor) (Band, error) {
+	ids := r.keys(c, r.count == 0, &r.last)
+	place := matrix.At(0, int64(len(ids)), 0, r.p.Width())
+	rows := dense(c, r.p.DType, &place)
+	b := Band{Keys: ids, Values: []matrix.Block{rows}}
+	if r.p.Aged {
+		begin := c.Off()
+		place := matrix.At(0, int64(len(ids)), 0, 1)
+		if last := dense(c, matrix.I64, &place); c.Err() == nil {
+			b.Last = last.Data.Values().([]int64)
+			r.checkSteps(c, begin, b.Last)
+		}
+	}
+	if c.Err() != nil {
+		return Band{}, c.Err()
+	}
+	r.count += int64(len(ids))
+	return b, nil
+}
+
+// checkSteps wants steps that the partition's rule has made.
+func (r *record) checkSteps(c *wire.Cursor, off int64, steps []int64) {
+	for _, t := range steps {
+		if t < 0 || t > r.p.Steps {
+			c.FailAt(off, "a column that step %d named last in a partition after %d steps", t, r.p.Steps)
+			return
+		}
+	}
+}
+
+// candidates reads columns that are not made.
+func (r *record) candidates(c *wire.Cursor) (Band, error) {
+	b := Band{Keys: r.keys(c, r.waiting == 0, &r.younger)}
+	begin := c.Off()
+	place := matrix.At(0, int64(len(b.Keys)), 0, 2)
+	pairs := dense(c, matrix.I64, &place)
+	if c.End("the frame"); c.Err() != nil {
+		return Band{}, c.Err()
+	}
+	val := pairs.Data.Values().([]int64)
+	for i := range b.Keys {
+		if val[2*i] < 1 || val[2*i] > matrix.KeepLimit {
+			c.FailAt(begin, "candidate %d was named %d times, want 1 to 2^30", b.Keys[i], val[2*i])
+		}
+		b.Counts, b.Last = append(b.Counts, val[2*i]), append(b.Last, val[2*i+1])
+	}
+	r.checkSteps(c, begin, b.Last)
+	r.waiting += int64(len(b.Keys))
+	return b, c.Err()
+}
+
+// keys reads the keys of a frame: some of the partition, after the last one in the order of hashes unless they are the first.
+func (r *record) keys(c *wire.Cursor, none bool, last *int64) []int64 {
 	begin := c.Off()
 	ids := keys(c)
 	if len(ids) == 0 {
 		c.FailAt(begin, "no columns in a frame of columns")
 	}
 	for i, key := range ids {
-		first := r.count == 0 && i == 0
+		first := none && i == 0
 		switch hash := kernel.Hash(uint64(key)); {
 		case !r.p.At.Cols.Has(key):
 			c.FailAt(begin, "column %d, want one in %v", key, r.p.At.Cols)
 		case r.p.Bits > 0 && hash>>(64-r.p.Bits) != uint64(r.p.ID):
 			c.FailAt(begin, "column %d in partition %d by %d bits, where its hash %#x does not belong", key, r.p.ID, r.p.Bits, hash)
-		case !first && hash <= kernel.Hash(uint64(r.last)):
-			c.FailAt(begin, "column %d after column %d, want them in ascending order of their hashes", key, r.last)
+		case !first && hash <= kernel.Hash(uint64(*last)):
+			c.FailAt(begin, "column %d after column %d, want them in ascending order of their hashes", key, *last)
 		}
-		r.last = key
+		*last = key
 	}
-	place := matrix.At(0, int64(len(ids)), 0, r.p.Width())
-	rows := dense(c, r.p.DType, &place)
-	if c.Err() != nil {
-		return Band{}, c.Err()
-	}
-	r.count += int64(len(ids))
-	return Band{Keys: ids, Values: []matrix.Block{rows}}, nil
+	return ids
 }
 
 func (r *record) cells(c *wire.Cursor) (Band, error) {

@@ -234,7 +234,7 @@ func (in *Input) head(m *Matrix, id int) (r *Reader, p Partition, err error) {
 	}
 	want := Partition{
 		Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Meta.Layout == matrix.RowSparse, Bits: m.Map.Bits, DType: m.Meta.DType,
-		Slots: p.Slots, Steps: place.Steps, Absent: p.Absent,
+		Slots: p.Slots, Steps: place.Steps, Aged: p.Aged, Absent: p.Absent,
 	}
 	if p != want {
 		return nil, p, at(place.Off, "the record is %+v, want %+v", p, want)
@@ -253,9 +253,13 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 			return err
 		}
 	}
-	columns := int64(0)
+	columns, candidates := int64(0), int64(0)
 	for b, err := range r.Bands(&p) {
-		columns += int64(len(b.Keys))
+		if b.Counts == nil {
+			columns += int64(len(b.Keys))
+		} else {
+			candidates += int64(len(b.Keys))
+		}
 		if err == nil {
 			err = context.Cause(ctx)
 		}
@@ -266,8 +270,8 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 			return err
 		}
 	}
-	if columns != place.Columns {
-		return at(place.Off, "the record has %d columns, want %d", columns, place.Columns)
+	if columns != place.Columns || candidates != place.Candidates {
+		return at(place.Off, "the record has %d columns and %d candidates, want %d and %d", columns, candidates, place.Columns, place.Candidates)
 	}
 	if r.More() {
 		return at(r.off, "%d bytes after the end of the record", r.end-r.off)

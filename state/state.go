@@ -23,14 +23,19 @@
 //	   5 job         JSON: clocks, members with their windows, what is staged
 //	   6 delta       keys, if it has keys, and values
 //	   7 checkpoint  JSON: the matrices, the files, and where in them each record is
+//	   8 candidates  keys, and for each a count and a step
 //
 // Keys and values are blocks of the DAPHNE format as package blockio writes them (docs/format/block.md): keys n x 1 of i64,
 // values of the element type of the matrix.
 //
 // A record is a partition frame, frames of columns (of a sparse matrix) or cells, and an end. Columns are in ascending
 // order of kernel.Hash through the whole record; their block has a row of (1 + slots) x R values for each, where R is how
-// many rows of the matrix the partition has: the values, then each slot. Cells are 1 + slots blocks of one place, whole rows
+// many rows of the matrix the partition has: the values, then each slot. If the partition says that it is aged, a third
+// block of n x 1 of i64 has the step that named each column last. Cells are 1 + slots blocks of one place, whole rows
 // or a part of one, in row-major order through the whole record, with nothing left out.
+//
+// Frames of candidates may stand between the columns and the end: columns that steps have named and that are not made, in
+// ascending order of kernel.Hash; a block of n x 2 of i64 says how many steps named each, and the last of them.
 //
 // A job frame is followed by a delta frame for each delta that it says is staged, in that order: with keys two blocks (a row of
 // R values for each key, where R is how many rows the delta has), else one block of its place.
@@ -62,9 +67,10 @@ const (
 	kindJob
 	kindDelta
 	kindCheckpoint
+	kindCandidates
 )
 
-var kinds = [...]string{"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint"}
+var kinds = [...]string{"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint", "candidates"}
 
 func (k kind) String() string {
 	if int(k) < len(kinds) {
@@ -83,6 +89,7 @@ type Partition struct {
 	DType  matrix.DType
 	Slots  int    // of the rule
 	Steps  int64  // that the rule has made
+	Aged   bool   // of each column there is the step that named it last
 	Absent string // values of columns that the record does not have, one for each row, as they lie in memory; "": zero
 }
 
@@ -104,6 +111,8 @@ func (p *Partition) check() error {
 		return fmt.Errorf("partition %d of matrix %q has %d rows, want at most 2^40", p.ID, p.Matrix, p.At.Rows.Len())
 	case p.Slots < 0 || p.Slots > slotLimit:
 		return fmt.Errorf("partition %d of matrix %q has %d slots, want 0 to %d", p.ID, p.Matrix, p.Slots, slotLimit)
+	case p.Aged && !p.Sparse:
+		return fmt.Errorf("partition %d of matrix %q is dense and has the age of columns, want a sparse one", p.ID, p.Matrix)
 	case p.Steps < 0:
 		return fmt.Errorf("partition %d of matrix %q has made %d steps, want none below 0", p.ID, p.Matrix, p.Steps)
 	case p.Bits < 0 || p.Bits > 32 || p.Bits > 0 && !p.Sparse || p.ID < 0 || p.Bits > 0 && int64(p.ID)>>p.Bits != 0:
@@ -119,10 +128,14 @@ func (p *Partition) check() error {
 	return nil
 }
 
-// Band is some of a record: columns by key, or cells. Its values belong to whoever reads it.
+// Band is some of a record: columns by key, cells, or columns that are not made yet. Its values belong to whoever reads it.
 type Band struct {
 	Keys   []int64        // of the columns; nil: cells
 	Values []matrix.Block // with keys one block with a row for each; else one of the cells and one of each slot
+
+	// Last is the step that named each column last, where the partition is aged and of candidates; Counts is nil, or how many
+	// steps named each of the keys, which have no values: they are candidates.
+	Last, Counts []int64
 }
 
 // typeNames are the element types by name; their numbers are private to a process.

@@ -100,8 +100,26 @@ func drawn(t *rapid.T) (Partition, []Band) {
 			}
 		}
 		slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(kernel.Hash(uint64(a)), kernel.Hash(uint64(b))) })
-		for some := range slices.Chunk(keys, n) {
-			bands = append(bands, Band{some, []matrix.Block{random(matrix.NewDense(p.DType, matrix.At(0, int64(len(some)), 0, p.Width())))}})
+		p.Aged = rapid.Bool().Draw(t, "aged")
+		steps := func(n int) (all []int64) {
+			for i := range int64(n) {
+				all = append(all, p.Steps-min(p.Steps, i*i))
+			}
+			return all
+		}
+		waiting := keys[:rapid.IntRange(0, len(keys)).Draw(t, "candidates")]
+		for some := range slices.Chunk(keys[len(waiting):], n) {
+			bands = append(bands, Band{Keys: some, Values: []matrix.Block{random(matrix.NewDense(p.DType, matrix.At(0, int64(len(some)), 0, p.Width())))}})
+			if p.Aged {
+				bands[len(bands)-1].Last = steps(len(some))
+			}
+		}
+		for some := range slices.Chunk(waiting, n) {
+			b := Band{Keys: some, Last: steps(len(some))}
+			for i := range some {
+				b.Counts = append(b.Counts, int64(1+i*100))
+			}
+			bands = append(bands, b)
 		}
 		return p, bands
 	}
@@ -128,7 +146,7 @@ func write(t interface{ Fatal(...any) }, w *Writer, p Partition, bands []Band) {
 // text is bands with the bits of their values.
 func text(all []Band) (out string) {
 	for _, b := range all {
-		out += fmt.Sprintf("%v %v\n", b.Keys, b.Keys == nil)
+		out += fmt.Sprintf("%v %v %v %v\n", b.Keys, b.Keys == nil, b.Last, b.Counts)
 		for _, v := range b.Values {
 			raw, _ := wire.ViewAny(v.Data.Values())
 			out += fmt.Sprintf("%v %v %x\n", v.At, v.Data.DType(), raw)
@@ -297,7 +315,7 @@ func sample(t testing.TB, b blob.Bucket, at string) {
 				for _, id := range m.Map.Owned(server) {
 					off := w.Off()
 					sampleRecord(t, w, m, id)
-					p.Records = append(p.Records, Record{m.Meta.Name, id, Extent{off, w.Off() - off, 4, w.Columns()}})
+					p.Records = append(p.Records, Record{m.Meta.Name, id, Extent{off, w.Off() - off, 4, w.Columns(), w.Candidates()}})
 				}
 			}
 			return nil
@@ -332,7 +350,7 @@ func sampleRecord(t testing.TB, w *Writer, m *Matrix, id int) {
 	slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(kernel.Hash(uint64(a)), kernel.Hash(uint64(b))) })
 	var bands []Band
 	if len(keys) > 0 {
-		bands = []Band{{keys, []matrix.Block{matrix.NewDense(p.DType, matrix.At(0, int64(len(keys)), 0, 1))}}}
+		bands = []Band{{Keys: keys, Values: []matrix.Block{matrix.NewDense(p.DType, matrix.At(0, int64(len(keys)), 0, 1))}}}
 	}
 	write(t, w, p, bands)
 }

@@ -25,6 +25,8 @@ type Writer struct {
 
 	open  *Partition // whose record is being written
 	count int64
+
+	candidates int64
 }
 
 // NewWriter begins a stream.
@@ -94,6 +96,15 @@ func keyBlock(keys []int64) matrix.Block {
 	return matrix.Block{At: matrix.At(0, int64(len(keys)), 0, 1), Data: &matrix.Dense[int64]{Val: keys}}
 }
 
+// pairBlock is a row of two numbers for each.
+func pairBlock(a, b []int64) matrix.Block {
+	val := make([]int64, 0, 2*len(a))
+	for i := range a {
+		val = append(val, a[i], b[i])
+	}
+	return matrix.Block{At: matrix.At(0, int64(len(a)), 0, 2), Data: &matrix.Dense[int64]{Val: val}}
+}
+
 // partitionJSON is a Partition as it is written.
 type partitionJSON struct {
 	Matrix    string   `json:"matrix"`
@@ -105,19 +116,21 @@ type partitionJSON struct {
 	Bits      int      `json:"bits,omitempty"`
 	Slots     int      `json:"slots,omitempty"`
 	Steps     int64    `json:"steps,omitempty"`
+	Aged      bool     `json:"aged,omitempty"`
 	Absent    []byte   `json:"absent,omitempty"` // little-endian
 }
 
 type endJSON struct {
-	Count int64 `json:"count"`
+	Count      int64 `json:"count"`
+	Candidates int64 `json:"candidates,omitempty"`
 }
 
 // Begin begins the record of a partition.
 func (w *Writer) Begin(p Partition) error {
-	w.open, w.count = &p, 0
+	w.open, w.count, w.candidates = &p, 0, 0
 	return w.json(kindPartition, partitionJSON{
 		Matrix: p.Matrix, Partition: p.ID, Rows: [2]int64{p.At.Rows.Lo, p.At.Rows.Hi}, Cols: [2]int64{p.At.Cols.Lo, p.At.Cols.Hi},
-		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps,
+		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged,
 		Absent: swapped([]byte(p.Absent), p.DType),
 	})
 }
@@ -130,7 +143,14 @@ func swapped(values []byte, d matrix.DType) []byte {
 
 // Band writes some of the record. The band must not change meanwhile; nothing of it is kept.
 func (w *Writer) Band(b Band) error {
-	if b.Keys != nil {
+	switch {
+	case b.Counts != nil:
+		w.candidates += int64(len(b.Keys))
+		return w.blocks(kindCandidates, keyBlock(b.Keys), pairBlock(b.Counts, b.Last))
+	case b.Keys != nil && b.Last != nil:
+		w.count += int64(len(b.Keys))
+		return w.blocks(kindColumns, keyBlock(b.Keys), b.Values[0], keyBlock(b.Last))
+	case b.Keys != nil:
 		w.count += int64(len(b.Keys))
 		return w.blocks(kindColumns, keyBlock(b.Keys), b.Values[0])
 	}
@@ -140,7 +160,10 @@ func (w *Writer) Band(b Band) error {
 }
 
 // End ends the record.
-func (w *Writer) End() error { return w.json(kindEnd, endJSON{w.count}) }
+func (w *Writer) End() error { return w.json(kindEnd, endJSON{w.count, w.candidates}) }
+
+// Candidates is how many columns the record that was written last has that are not made.
+func (w *Writer) Candidates() int64 { return w.candidates }
 
 // Columns is how many columns the record has that was written last; 0 if it has cells.
 func (w *Writer) Columns() int64 {

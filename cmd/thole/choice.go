@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -147,6 +148,12 @@ func (p *plan) checkNames() error {
 	if err := (matrix.Init{Kind: j.initKind}).Check(); err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
+	if err := j.keep.Check(); err != nil {
+		return fmt.Errorf("--admit-after, --forget-after, --expire-after: %w", err)
+	}
+	if j.keep != (matrix.Keep{}) && !j.sparse {
+		return errors.New("--admit-after and --expire-after want --sparse")
+	}
 	return nil
 }
 
@@ -185,7 +192,7 @@ func (p *plan) chooseRule() error {
 	if p.bound = ssp.Bound(j.staleness); j.staleness == -1 {
 		p.bound = ssp.ASP
 	}
-	p.conf = algo.Conf{Sparse: j.sparse, Rule: j.rule, Hyper: hyper}
+	p.conf = algo.Conf{Sparse: j.sparse, Keep: j.keep, Rule: j.rule, Hyper: hyper}
 	if j.initKind != "" {
 		p.conf.Init = matrix.Init{Kind: j.initKind, Scale: j.initScale, Seed: j.seed}
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"thole.example/matrix"
 )
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
@@ -15,6 +17,7 @@ type job struct {
 	threshold, holdout                 float64
 	dim                                int64
 	sparse, strict                     bool
+	keep                               matrix.Keep
 
 	rule, schedule, per, initKind string
 	nonFinite                     string // what becomes of gradients that are not finite; "": refuse
@@ -56,6 +59,10 @@ func (j *job) flags(c *cobra.Command) {
 	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, every k-th one")
 	j.dataFlags(c)
 	f.BoolVar(&j.sparse, "sparse", false, "keep only the columns that occur, by key")
+	f.Int64Var(&j.keep.AdmitAfter, "admit-after", 0, "with --sparse: steps that have to name a column before it is made (default: 1)")
+	f.Int64Var(&j.keep.ForgetAfter, "forget-after", 0, "with --admit-after: steps without a column after which it is counted from 0 again "+
+		"(default: never)")
+	f.Int64Var(&j.keep.ExpireAfter, "expire-after", 0, "with --sparse: steps without a column after which it is removed (default: never)")
 
 	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: until the loss no longer falls, within a limit that is printed)")
 	f.IntVar(&j.batch, "batch", 0, "examples of a step, over all tasks (default: of the algorithm)")

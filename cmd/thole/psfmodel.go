@@ -85,7 +85,7 @@ type computed struct {
 // load reads the matrix.
 func (r *computed) load(ctx context.Context, m matrix.Meta) error {
 	r.meta = m.Clone()
-	r.meta.Rule, r.meta.Hyper, r.meta.Init = "", nil, matrix.Init{} // as it was trained
+	r.meta.Rule, r.meta.Hyper, r.meta.Init, r.meta.Keep = "", nil, matrix.Init{}, matrix.Keep{} // as it was trained
 	s, err := shard.New(&r.meta, r.meta.Rect(), 0, nil)
 	if err != nil {
 		return err
