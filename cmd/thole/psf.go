@@ -79,7 +79,7 @@ func (f *calling) run(ctx context.Context, e *env, args []string) error {
 		}
 		return f.describe(e.out, fn)
 	}
-	b := &called{flags: f, table: table, name: args[1]}
+	b := &called{flags: f, known: table, table: table, name: args[1]}
 	if strings.HasSuffix(b.name, ".wasm") {
 		if err := b.load(ctx, b.name); err != nil {
 			return err
@@ -102,7 +102,8 @@ func (f *calling) run(ctx context.Context, e *env, args []string) error {
 // called is a function that is called, with its argument.
 type called struct {
 	flags   *calling
-	table   *psf.Table
+	known   *psf.Table // the library's
+	table   *psf.Table // with the module's
 	name    string
 	arg     []byte
 	runtime *wasm.Runtime // of a module
@@ -148,7 +149,7 @@ func (b *called) onServers(ctx context.Context, e *env, addrs []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := ps.Follow(ctx, ps.Options{Network: net, Servers: addrs, Job: b.flags.job, Funcs: b.table})
+	c, err := ps.Follow(ctx, ps.Options{Network: net, Servers: addrs, Job: b.flags.job, Funcs: b.known})
 	if err != nil {
 		return err
 	}
