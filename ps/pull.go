@@ -59,7 +59,9 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 		}
 	}
 	b := c.batch(reads)
-	if windows := b.windows(nil); len(windows) > 1 { // more than one message may bring
+	// What is more than one message may bring comes in others, and so does what servers may fail to read: a change and its values
+	// have one answer, and an error would say that the change was not made.
+	if windows := b.windows(nil); len(windows) > 1 || slices.ContainsFunc(reads, (*reading).listed) {
 		if err := c.tickSome(ctx, t, false); err != nil {
 			return err
 		}
@@ -214,6 +216,9 @@ func InitAndGet[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T)
 // PushPullKeys is PushKeys, Flush and then PullKeys of the same keys, in one message to each server if the values are not too
 // many for one.
 func PushPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, grads, dst []T) error {
+	if err := m.fits(k, matrix.DTypeOf[T](), len(dst)); err != nil { // before anything is kept of the gradients
+		return err
+	}
 	if err := PushKeys(m, k, grads); err != nil {
 		return err
 	}
@@ -221,9 +226,6 @@ func PushPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, grads,
 		return err
 	}
 	defer m.c.end()
-	if err := m.fits(k, matrix.DTypeOf[T](), len(dst)); err != nil {
-		return err
-	}
 	r := m.readKeys(k, wire.View(dst))
 	return m.c.changeAndRead(ctx, ticks{}, []*reading{&r})
 }

@@ -45,6 +45,9 @@ func (m *Matrix) readRect(at matrix.Rect) *reading {
 	return r
 }
 
+// listed reports whether the reading is of stored columns, whichever they are: there may be values that cannot be listed.
+func (r *reading) listed() bool { return r.keys == nil && r.m.meta.Layout == matrix.RowSparse }
+
 // readKeys is a reading of planned keys for all rows into out.
 func (m *Matrix) readKeys(k *Keys, out []byte) reading {
 	return reading{m: m, at: m.meta.Rect(), clock: m.clock, keys: k, out: out, asOf: ssp.Finished}

@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"thole.example/psf"
@@ -12,6 +13,7 @@ import (
 
 // beside is a function on its way through the partitions of matrices.
 type beside struct {
+	j       *job
 	x       *rpc.Exchange
 	results []rpc.Result
 	left    atomic.Int32
@@ -33,10 +35,13 @@ type visit struct {
 // newBeside is the function for every partition here of the matrices that the request names, as far as it has to do with
 // their rows.
 func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error) {
-	b := &beside{x: x}
+	b := &beside{j: j, x: x}
 	var visits []*visit
-	for _, p := range x.Parts {
+	for i, p := range x.Parts {
 		s, err := j.store(p.Matrix)
+		if again := func(q rpc.Part) bool { return q.Matrix == p.Matrix }; err == nil && slices.ContainsFunc(x.Parts[:i], again) {
+			err = fmt.Errorf("matrix %q comes twice in a request for %s: %w", s.meta.Name, x.Func, rpc.ErrMalformed)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -86,17 +91,22 @@ func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
 func (b *beside) start(visits []*visit) {
 	b.visits = visits
 	b.waiting.Store(int32(len(visits)))
-	if b.atomic && len(visits) > 0 { // in one order in all mailboxes, or two of them would wait for each other
-		of := visits[0].at.of
-		of.still.Lock()
-		defer of.still.Unlock()
+	b.post(visits)
+	b.finish(nil)
+}
+
+func (b *beside) post(visits []*visit) {
+	still := b.j.still.RLocker()
+	if b.atomic {
+		still = &b.j.still
 	}
+	still.Lock()
+	defer still.Unlock()
 	for _, v := range visits {
 		if v.at.post(v) {
 			go v.at.run()
 		}
 	}
-	b.finish(nil)
 }
 
 // do implements work.
@@ -105,23 +115,28 @@ func (v *visit) do() {
 		v.at.park = true
 		return
 	}
-	v.run()
+	v.b.finish(v.run())
 }
 
-// parked implements parking: whoever comes last runs the function everywhere.
+// parked implements parking: whoever comes last runs the function everywhere. Nobody is told before the partitions go on.
 func (v *visit) parked() {
 	if v.b.waiting.Add(-1) > 0 {
 		return
 	}
-	for _, each := range v.b.visits {
-		each.run()
+	b := v.b
+	errs := make([]error, len(b.visits))
+	for i, each := range b.visits {
+		errs[i] = each.run()
 	}
-	for _, each := range v.b.visits {
+	for _, each := range b.visits {
 		each.at.resume()
+	}
+	for _, err := range errs {
+		b.finish(err)
 	}
 }
 
-func (v *visit) run() {
+func (v *visit) run() error {
 	err := v.try()
 	switch {
 	case errors.Is(err, rpc.ErrInternal) || errors.Is(err, rpc.ErrAborted):
@@ -130,7 +145,7 @@ func (v *visit) run() {
 		err = fmt.Errorf("%s on matrix %q: %w: %w", v.b.x.Func, v.at.of.meta.Name, rpc.ErrMalformed, err)
 	}
 	v.at.recount()
-	v.b.finish(err)
+	return err
 }
 
 // try runs the function. One that panics is wrong, and no more.

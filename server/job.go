@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,8 +28,11 @@ type job struct {
 	restores  restores
 	functions functions
 	stage     stage
-	ctx       context.Context // ends with the job, or when it fails
-	cancel    context.CancelCauseFunc
+	// still orders what goes to several partitions: held exclusively while an atomic function is posted, and shared while anything
+	// else is, all partitions have what comes before it, and what comes after it, in the same order. Nothing waits meanwhile.
+	still  sync.RWMutex
+	ctx    context.Context // ends with the job, or when it fails
+	cancel context.CancelCauseFunc
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]

@@ -108,6 +108,10 @@ func (g *gather) post(j *job, idle []*partition) []*partition {
 	}
 	reads := g.reads
 	g.left.Store(int32(len(reads)) + 1)
+	if len(reads) > 1 {
+		j.still.RLock()
+		defer j.still.RUnlock()
+	}
 	for i := range reads {
 		if r := &reads[i]; r.from.post(r) {
 			idle = append(idle, r.from)
