@@ -23,6 +23,7 @@ type Matrix struct {
 	asOf    int      // the slowest clock of the last values
 	cache   *cache   // of rows that were pulled
 
+	own     bool // reads have the task's own writes
 	gather  gathering
 	divisor int64   // of increments; 0: they are as they come
 	filter  float64 // increments of at most that magnitude wait; below 0: all are sent

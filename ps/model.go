@@ -18,6 +18,7 @@ type Model struct {
 	cut      string
 	change   func(*matrix.Meta)
 	average  bool
+	own      bool
 	hogwild  bool
 	needSave bool
 	oplog    string
@@ -66,6 +67,11 @@ func (m *Model) SetAverage(aver bool) { m.average = aver }
 // SetHogwild sets whether tasks of one process that have the same [Local] share the rows of the matrix that they pulled, which
 // saves memory if there are several; rows that are given out are copies all the same. Default: true.
 func (m *Model) SetHogwild(hogwild bool) { m.hogwild = hogwild }
+
+// SetReadMyWrites sets whether what a task reads has all that it has pushed itself, also what is not folded yet: as SSP is meant in
+// Bosen. A read then sends what waits first, and always asks the servers. Matrices with an update rule cannot have it, for gradients
+// are no values; staged functions are seen with their clock. Default: false, so that all tasks at one clock read the same.
+func (m *Model) SetReadMyWrites(own bool) { m.own = own }
 
 // SetRowType sets the type and storage of rows: any of Angel's but those of Java objects. T_INT_ARBITRARY is dense if the model at
 // the load path has a value other than zero in a quarter of the cells or more, and else sparse, which it is also without a load
@@ -226,7 +232,10 @@ func (m *Model) adopt(of *Matrix) error {
 	if err != nil {
 		return err
 	}
-	of.gather = how
+	if m.own && of.meta.Rule != "" {
+		return fmt.Errorf("ps: matrix %s: a task's own gradients for rule %s cannot be read", of.meta.Name, of.meta.Rule)
+	}
+	of.gather, of.own = how, m.own
 	if of.divisor = 0; m.average {
 		of.divisor = int64(of.c.o.Tasks)
 	}

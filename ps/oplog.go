@@ -200,6 +200,11 @@ func (m *Matrix) collectOne(d *delta) error {
 	return nil
 }
 
+// pending reports whether something was pushed and not sent.
+func (c *Client) pending() bool {
+	return len(c.oplog) > 0 || slices.ContainsFunc(c.order, func(m *Matrix) bool { return m.sums != nil && !m.sums.empty() })
+}
+
 // barrier keeps what is pushed later from being added to what was pushed to the matrix so far.
 func (m *Matrix) barrier() error {
 	if m.sums != nil && !m.sums.empty() {

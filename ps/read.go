@@ -100,7 +100,7 @@ func (b *batch) add(server int, p rpc.Part, a asked) {
 	if k.parts == nil {
 		k.q.Op, k.q.Parts, k.parts = rpc.OpPull, k.first.part[:0], k.first.asked[:0]
 	}
-	p.Clock = int32(a.r.clock)
+	p.Clock, p.Own = int32(a.r.clock), a.r.m.own
 	k.q.Parts = append(k.q.Parts, p)
 	k.parts = append(k.parts, a)
 }
@@ -247,8 +247,13 @@ func (ws windows) leave() {
 	}
 }
 
-// start sends the requests.
+// start sends the requests, and before them what the task has pushed, if it wants to see that.
 func (b *batch) start(ctx context.Context) error {
+	if slices.ContainsFunc(b.reads, func(r *reading) bool { return r.m.own }) && b.c.pending() {
+		if _, err := b.c.change(ctx, ticks{}, nil); err != nil {
+			return err
+		}
+	}
 	for i := range b.asks {
 		if k := &b.asks[i]; k.parts != nil {
 			k.x = exchange{link: b.c.links[i], q: &k.q}

@@ -237,6 +237,11 @@ func (j *job) effect(e ssp.Effect) {
 		} else {
 			(*j.stores.Load())[e.Matrix].slowest.Store(int32(e.Slowest))
 		}
+	case ssp.Own[*delta, *request]:
+		for _, d := range e.Deltas {
+			d.use()
+		}
+		e.Req.gather.own = e.Deltas
 	case ssp.Answer[*request]:
 		e.Req.end(e.Again)
 		switch q := e.Req; {

@@ -28,7 +28,7 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 		s.readAt(m, x, g)
 		return
 	}
-	if m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && g.fresh() {
+	if m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && !g.withOwn && g.fresh() {
 		j.readNow(g)
 		return
 	}
@@ -69,7 +69,7 @@ func (g *gather) fresh() bool {
 func (g *gather) needs(all []ssp.Need) []ssp.Need {
 	for k := range g.x.Parts {
 		if p := &g.x.Parts[k]; p.Values == nil {
-			all = append(all, ssp.Need{Matrix: int(p.Matrix), Clock: int(p.Clock)})
+			all = append(all, ssp.Need{Matrix: int(p.Matrix), Clock: int(p.Clock), Own: p.Own})
 		}
 	}
 	return all
