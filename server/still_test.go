@@ -8,7 +8,9 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 
+	"thole.example/blob"
 	"thole.example/budget"
 	"thole.example/matrix"
 	"thole.example/ps"
@@ -17,6 +19,7 @@ import (
 	"thole.example/rpc/mem"
 	"thole.example/server"
 	"thole.example/ssp"
+	"thole.example/state"
 )
 
 // function asks for a function of everything in matrices.
@@ -208,5 +211,67 @@ func TestStagedMemory(t *testing.T) {
 				t.Errorf("%v, %v: %d bytes of the stage are in use after the job", layout, bound, n)
 			}
 		}
+	}
+}
+
+// TestCheckpointOfStagedFunction: functions that wait for their clock are in a checkpoint as they came, between what was pushed
+// before and after them, also when they are run before it is written.
+func TestCheckpointOfStagedFunction(t *testing.T) {
+	for _, layout := range []matrix.Layout{matrix.RowDense, matrix.RowSparse} {
+		bubble(t, layout.String(), func(t *testing.T) {
+			bucket := &gate{Bucket: &blob.Mem{}}
+			ledger := budget.New(1 << 28)
+			s := serve(t, func(s *server.Server) { s.Bucket, s.Ledger = bucket, ledger })
+			c, slow := s.join(0, 2, 2), s.join(1, 2, 2)
+			m := c.create(spec("m", 1, 100, layout))[0]
+			slow.create(spec("m", 1, 100, layout))
+			staged := func(clock int, text string) rpc.Part {
+				return rpc.Part{Kind: rpc.KindFunc, DType: matrix.U8, Matrix: m.number, Version: 1, Clock: int32(clock),
+					Rows: m.Rect().Rows, Cols: m.Rect().Cols, Values: []byte(text)}
+			}
+			texts := []string{`{"func":"scale","arg":{"by":2}}`, `{"func":"mapinplace", "arg":{"f":"x * 3"}}`}
+			for clock, text := range texts {
+				c.pushed([]rpc.Part{m.columns(clock, map[int64]float64{7: 1}), staged(clock, text), m.columns(clock, map[int64]float64{7: 1})},
+					own(clock), m.tick(clock, 0, 0))
+			}
+			bucket.close()
+			call := slow.checkpointing("c", 0, m)
+			synctest.Wait()
+			for clock := range texts {
+				slow.pushed(nil, own(clock), m.tick(clock, 0, 0))
+			}
+			if got := c.pulled(m.keys(2, 7)); got[0] != 13 { // ((1*2 + 1) + 1)*3 + 1
+				t.Errorf("the cell is %v, want 13", got)
+			}
+			bucket.open()
+			slow.checkpointed("c", slow.wait(call))
+			in, err := state.NewInput(t.Context(), bucket, "c")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			js, err := in.Job(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, e := range js.Matrices[1].Staged {
+				if e.Delta.Func {
+					got = append(got, fmt.Sprint(e.Clock, string(e.Delta.Values)))
+				} else {
+					got = append(got, fmt.Sprintf("%d%v", e.Clock, e.Delta.Keys))
+				}
+			}
+			want := []string{"0[7]", "0" + texts[0], "0[7]", "1[7]", "1" + texts[1], "1[7]"}
+			if !slices.Equal(got, want) {
+				t.Errorf("staged are %q, want %q", got, want)
+			}
+			c.leave()
+			slow.leave()
+			synctest.Wait()
+			if used := ledger.Used(); used != (budget.Usage{}) {
+				t.Errorf("not given back: %+v", used)
+			}
+		})
 	}
 }
