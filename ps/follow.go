@@ -54,7 +54,8 @@ func (c *Client) lookAround(ctx context.Context) error {
 		if i == 0 {
 			for k := range now.Matrices {
 				fresh = append(fresh, &Matrix{
-					c: c, meta: now.Matrices[k].Meta, bound: ssp.ASP, cache: &cache{}, filter: unfiltered, clock: asItIs, numbers: make([]uint32, len(c.links)),
+					c: c, meta: now.Matrices[k].Meta, bound: ssp.ASP, cache: &cache{}, filter: unfiltered, clock: asItIs,
+					numbers: make([]uint32, len(c.links)),
 				})
 			}
 			c.tasks = now.Tasks
@@ -65,7 +66,8 @@ func (c *Client) lookAround(ctx context.Context) error {
 	}
 	for _, m := range fresh {
 		if have := c.mats[m.meta.Name]; have != nil && !have.alike(&m.meta) {
-			return fmt.Errorf("ps: matrix %s of job %q is another one now: the job that was followed has ended: %w", m.meta.Name, c.o.Job, rpc.ErrNotFound)
+			return fmt.Errorf("ps: matrix %s of job %q is another one now, the job that was followed has ended: %w",
+				m.meta.Name, c.o.Job, rpc.ErrNotFound)
 		}
 	}
 	for _, m := range fresh {

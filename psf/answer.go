@@ -119,7 +119,8 @@ func parseCell[T kernel.Number](text json.RawMessage) (v T, err error) {
 // integer type. No number becomes 0 there.
 func narrow[T kernel.Number](v float64) T {
 	var zero T
-	lo, hi := math.Inf(-1), math.Inf(1)
+	var lo float64
+	hi := math.Inf(1)
 	switch any(zero).(type) {
 	case int64:
 		if v >= 1<<63 {
