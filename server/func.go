@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"thole.example/format"
+	"thole.example/matrix"
 	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/ssp"
@@ -22,7 +24,11 @@ type beside struct {
 	atomic  bool         // it runs when all its partitions here stand still
 	waiting atomic.Int32 // partitions that do not yet
 	visits  []*visit
+	size    atomic.Int64 // of the results so far
 }
+
+// resultsLimit is how many bytes the partitions of a server may answer a function with.
+const resultsLimit = 256 << 20
 
 // visit is one partition's turn.
 type visit struct {
@@ -49,12 +55,13 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 		if err != nil {
 			return nil, nil, err
 		}
+		first := len(visits)
 		for _, at := range s.partitions {
-			b.atomic = b.atomic || call.Atomic
 			if at != nil && call.Touches(s.parts.At(at.id).Rows) {
 				visits = append(visits, &visit{b: b, at: at, call: call})
 			}
 		}
+		b.atomic = b.atomic || call.Atomic || call.Check != nil && ofBands(visits[first:])
 	}
 	b.results = make([]rpc.Result, len(visits))
 	for i, v := range visits {
@@ -64,6 +71,13 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 	b.left.Store(int32(len(visits)) + 1)
 	return b, visits, nil
 }
+
+// ofBands reports whether some of the partitions of a matrix have other rows than the first.
+func ofBands(visits []*visit) bool {
+	return slices.ContainsFunc(visits, func(v *visit) bool { return v.rows() != visits[0].rows() })
+}
+
+func (v *visit) rows() matrix.Range { return v.at.of.parts.At(v.at.id).Rows }
 
 // bind is a call of a function of the matrix.
 func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
@@ -124,10 +138,7 @@ func (v *visit) parked() {
 		return
 	}
 	b := v.b
-	errs := make([]error, len(b.visits))
-	for i, each := range b.visits {
-		errs[i] = each.run()
-	}
+	errs := b.together()
 	for _, each := range b.visits {
 		each.at.resume()
 	}
@@ -136,16 +147,46 @@ func (v *visit) parked() {
 	}
 }
 
+// together runs the function in all partitions, which stand still, or in none of them if one would refuse.
+func (b *beside) together() []error {
+	errs := make([]error, len(b.visits))
+	refused := false
+	for i, each := range b.visits {
+		errs[i] = each.wrong(each.check())
+		refused = refused || errs[i] != nil
+	}
+	for i, each := range b.visits {
+		if !refused {
+			errs[i] = each.run()
+		}
+	}
+	return errs
+}
+
 func (v *visit) run() error {
-	err := v.try()
+	err := v.wrong(v.try())
+	v.at.recount()
+	return err
+}
+
+// wrong is the error of a function, with its name.
+func (v *visit) wrong(err error) error {
 	switch {
-	case errors.Is(err, rpc.ErrInternal) || errors.Is(err, rpc.ErrAborted):
+	case errors.Is(err, rpc.ErrInternal) || errors.Is(err, rpc.ErrAborted) || errors.Is(err, rpc.ErrTooLarge):
 		err = fmt.Errorf("%s on matrix %q: %w", v.b.x.Func, v.at.of.meta.Name, err)
 	case err != nil:
 		err = fmt.Errorf("%s on matrix %q: %w: %w", v.b.x.Func, v.at.of.meta.Name, rpc.ErrMalformed, err)
 	}
-	v.at.recount()
 	return err
+}
+
+// check asks the function what it would refuse.
+func (v *visit) check() (err error) {
+	defer v.at.of.job.server.recovered(&err)
+	if v.call.Check == nil || v.at.shard == nil {
+		return nil
+	}
+	return v.call.Check(v.at.shard.View(v.at.id))
 }
 
 // try runs the function. One that panics is wrong, and no more.
@@ -154,7 +195,14 @@ func (v *visit) try() (err error) {
 	if v.at.shard == nil {
 		return v.at.gone()
 	}
+	if v.b.size.Load() > resultsLimit { // of other partitions
+		return nil
+	}
 	v.result.Data, err = v.call.Part(v.at.shard.View(v.at.id))
+	if n := v.b.size.Add(int64(len(v.result.Data))); err == nil && n > resultsLimit {
+		v.result.Data = nil
+		err = fmt.Errorf("the partitions of this server answer with more than %s, want less: %w", format.Bytes(resultsLimit), rpc.ErrTooLarge)
+	}
 	return err
 }
 
