@@ -25,8 +25,8 @@ func (c *Client) Pull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Bl
 	return c.read(ctx, reads)
 }
 
-// Next is Clock and then Pull, in one message to each server if what is pulled is not too much for one: what a task does
-// between two batches.
+// Next is Clock and then Pull, in one message to each server if what is pulled is not too much for one, nor all that a sparse
+// matrix has stored: what a task does between two batches. After an error of the pull alone the clocks have moved.
 func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error) {
 	return c.changeAndPull(ctx, "clock and pull", ticks{c.order, true, weight, rate}, lookups)
 }
