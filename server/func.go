@@ -110,7 +110,7 @@ func (b *beside) start(visits []*visit) {
 }
 
 func (b *beside) post(visits []*visit) {
-	still := b.j.still.RLocker()
+	still := b.j.still.of(b.x.From).RLocker()
 	if b.atomic {
 		still = &b.j.still
 	}

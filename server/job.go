@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,9 +27,9 @@ type job struct {
 	restores  restores
 	functions functions
 	stage     stage
-	// still orders what goes to several partitions: held exclusively while an atomic function is posted, and shared while anything
+	// still orders what goes to several partitions: held alone while an atomic function is posted, and shared while anything
 	// else is, all partitions have what comes before it, and what comes after it, in the same order. Nothing waits meanwhile.
-	still  sync.RWMutex
+	still  stillness
 	ctx    context.Context // ends with the job, or when it fails
 	cancel context.CancelCauseFunc
 

@@ -127,7 +127,7 @@ func (f *fold) post(step bool, idle []*partition) []*partition {
 }
 
 func (f *fold) postAll(applies []apply, idle []*partition) []*partition {
-	still := &f.of.job.still
+	still := f.of.job.still.own()
 	still.RLock()
 	defer still.RUnlock()
 	for i := range applies {

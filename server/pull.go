@@ -117,8 +117,9 @@ func (g *gather) post(j *job, idle []*partition) []*partition {
 	reads := g.reads
 	g.left.Store(int32(len(reads)) + 1)
 	if len(reads) > 1 {
-		j.still.RLock()
-		defer j.still.RUnlock()
+		still := j.still.of(g.x.From)
+		still.RLock()
+		defer still.RUnlock()
 	}
 	for i := range reads {
 		if r := &reads[i]; r.from.post(r) {
