@@ -58,8 +58,9 @@ type asked struct {
 	r    *reading
 	kind rpc.Kind
 	at   matrix.Rect
-	part int // partition, unless keys are asked for
-	run  run // of the plan
+	part int          // partition, unless keys are asked for
+	run  run          // of the plan
+	as   matrix.DType // of the values in the answer
 }
 
 // batch is what one call reads.
@@ -101,6 +102,8 @@ func (b *batch) add(server int, p rpc.Part, a asked) {
 		k.q.Op, k.q.Parts, k.parts = rpc.OpPull, k.first.part[:0], k.first.asked[:0]
 	}
 	p.Clock, p.Own = int32(a.r.clock), a.r.m.own
+	a.as = a.r.m.answers(a.kind)
+	p.DType = a.as
 	k.q.Parts = append(k.q.Parts, p)
 	k.parts = append(k.parts, a)
 }
@@ -201,7 +204,7 @@ func (b *batch) windows(out windows) windows {
 // many for a window it is asked for alone.
 func (a *asked) bytes() int {
 	m, rows := a.r.m, a.at.Rows.Len()
-	size := int64(m.meta.DType.Size())
+	size := int64(a.as.Size())
 	switch a.kind {
 	case rpc.KindKeys:
 		return int(rows*size) * (a.run.hi - a.run.lo)
@@ -338,13 +341,13 @@ func (l *link) take(a *asked, got *rpc.Part) error {
 		return l.lie("matrix %s: answer of kind %d, want %d", what, got.Kind, a.kind)
 	case got.Matrix != m.numbers[l.index]:
 		return l.lie("matrix %s: answer of matrix %d, want %d", what, got.Matrix, m.numbers[l.index])
-	case got.DType != m.meta.DType:
-		return l.lie("matrix %s: values of %v, want %v", what, got.DType, m.meta.DType)
+	case got.DType != a.as:
+		return l.lie("matrix %s: values of %v, want %v", what, got.DType, a.as)
 	case !m.bound.Fresh(int(got.Clock), r.clock):
 		return l.lie("matrix %s: values as of clock %d, want %d or later", what, got.Clock, m.bound.Need(r.clock))
 	}
 	r.asOf = min(r.asOf, int(got.Clock))
-	size, rows := m.meta.DType.Size(), int(a.at.Rows.Len())
+	size, rows := a.as.Size(), int(a.at.Rows.Len())
 	n := len(got.Keys)
 	switch a.kind {
 	case rpc.KindDense:
@@ -358,12 +361,21 @@ func (l *link) take(a *asked, got *rpc.Part) error {
 	if want, ok := matrix.Cells(int64(n), int64(rows*size)); !ok || want != int64(len(got.Values)) {
 		return l.lie("matrix %s: %d bytes of values, want %d for %d columns of %d rows", what, len(got.Values), want, n, rows)
 	}
+	values := got.Values
+	if a.as != m.meta.DType {
+		wide, err := widened(&rpc.Part{Kind: rpc.KindDense, DType: a.as, Cols: matrix.Range{Hi: int64(n * rows)}, Rows: matrix.Range{Hi: 1},
+			Values: values}, m.meta.DType)
+		if err != nil {
+			return l.lie("matrix %s: %v", what, err)
+		}
+		values, size = wide, m.meta.DType.Size()
+	}
 	switch a.kind {
 	case rpc.KindDense:
-		r.putRect(a.at, got.Values, size)
+		r.putRect(a.at, values, size)
 	case rpc.KindKeys:
 		at := lumps{k: r.keys, run: a.run, lump: int(r.at.Rows.Len()) * size, lo: int(a.at.Rows.Lo-r.at.Rows.Lo) * size, n: rows * size}
-		at.scatter(r.out, got.Values)
+		at.scatter(r.out, values)
 	case rpc.KindStored:
 		return l.takeStored(a, got, rows*size)
 	}

@@ -73,7 +73,7 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 	if err != nil {
 		return err
 	}
-	part, keys, lo := len(g.r.Parts), p.Keys, g.size
+	part, keys, lo, as := len(g.r.Parts), p.Keys, g.size, s.answerType(p)
 	for _, group := range p.Groups {
 		r := read{g: g, from: s.partitions[group.Partition], part: part, keys: keys[:group.Keys:group.Keys], make: p.Make, own: p.Own, lo: g.size}
 		keys = keys[group.Keys:]
@@ -84,7 +84,7 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 		case rpc.KindKeys:
 			cells, ok = matrix.Cells(p.Rows.Len(), int64(len(r.keys)))
 		}
-		if g.size += cells * int64(s.meta.DType.Size()); !ok || cells > pullLimit || g.size > pullLimit {
+		if g.size += cells * int64(as.Size()); !ok || cells > pullLimit || g.size > pullLimit {
 			return fmt.Errorf("matrix %q: more than 4 GiB of values asked for at once: %w", s.meta.Name, rpc.ErrTooLarge)
 		}
 		r.hi = g.size
@@ -99,7 +99,7 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 	if p.Make && (p.Kind != rpc.KindKeys || s.parts.Bits > 0 && s.foreign(p)) {
 		return fmt.Errorf("matrix %q: columns to be made that are not keys of their partitions: %w", s.meta.Name, rpc.ErrMalformed)
 	}
-	g.r.Parts = append(g.r.Parts, rpc.Part{Kind: p.Kind, DType: s.meta.DType, Matrix: p.Matrix, Rows: p.Rows, Cols: p.Cols})
+	g.r.Parts = append(g.r.Parts, rpc.Part{Kind: p.Kind, DType: as, Matrix: p.Matrix, Rows: p.Rows, Cols: p.Cols})
 	return nil
 }
 
@@ -147,17 +147,24 @@ func (r *read) read() (err error) {
 		return r.from.gone()
 	}
 	dst := r.g.r.Memory.Bytes()[r.lo:r.hi:r.hi]
+	narrow := p.DType != r.from.of.meta.DType
 	if r.own && len(r.g.own) > 0 {
 		return r.readOwn(from, p, dst)
 	}
 	switch p.Kind {
 	case rpc.KindDense:
+		if narrow {
+			return r.readNarrow(dst, p)
+		}
 		return from.ReadRect(dst, matrix.Rect{Rows: p.Rows, Cols: p.Cols})
 	case rpc.KindKeys:
 		if r.make {
 			if err := r.from.create(r.keys); err != nil {
 				return err
 			}
+		}
+		if narrow {
+			return r.readNarrow(dst, p)
 		}
 		return from.Read(dst, p.Rows, r.keys)
 	case rpc.KindStored:

@@ -79,7 +79,10 @@ func (g *gather) needs(all []ssp.Need) []ssp.Need {
 func (s *Server) push(m *member, x *rpc.Exchange) {
 	j, q := m.job, m.change(x)
 	e := ssp.Push[*delta, *request]{Req: q, Conn: m.conn, Seq: x.Seq}
-	if e.Err = j.bring(m.task, x, &e); e.Err == nil {
+	if e.Err = s.widen(j, x); e.Err == nil {
+		e.Err = j.bring(m.task, x, &e)
+	}
+	if e.Err == nil {
 		if len(e.Deltas) > 0 {
 			s.detach(x)
 		}
