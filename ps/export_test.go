@@ -25,3 +25,42 @@ func OplogTypes(d matrix.DType) (names []string) {
 	}
 	return names
 }
+
+// Remainders are what rounding for the wire lost and is still to be sent, by row and column; those of both ways to keep them added.
+func Remainders(m *Matrix) map[[2]int64]float64 {
+	switch s := m.sums.(type) {
+	case *sumsOf[float32]:
+		return remaindersOf(s)
+	case *sumsOf[float64]:
+		return remaindersOf(s)
+	}
+	return nil
+}
+
+func remaindersOf[T float32 | float64](s *sumsOf[T]) map[[2]int64]float64 {
+	all := map[[2]int64]float64{}
+	for r, row := range s.lost.rows {
+		for i, v := range row {
+			all[[2]int64{r, s.m.meta.ColLo + int64(i)}] += float64(v)
+		}
+	}
+	for rows, rest := range s.lost.keyed {
+		n := int(rows.Len())
+		for key, at := range rest.place {
+			for i, v := range rest.vals[at : at+n] {
+				all[[2]int64{rows.Lo + int64(i), key}] += float64(v)
+			}
+		}
+	}
+	return all
+}
+
+// ForgetRemainders is what a client without error feedback would do after each change.
+func ForgetRemainders(m *Matrix) { m.sums.(*sumsOf[float32]).lost = remainders[float32]{} }
+
+// LimitRemainders sets from how many bytes of remainders on a change is sent as it is, and how many there are.
+func LimitRemainders(m *Matrix, bytes int) (are int) {
+	s := m.gathered().(*sumsOf[float32])
+	s.owing = bytes
+	return s.lost.bytes
+}

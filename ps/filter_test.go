@@ -10,6 +10,7 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/ps"
+	"thole.example/rpc"
 	"thole.example/ssp"
 )
 
@@ -34,16 +35,23 @@ func TestFilter(t *testing.T) {
 		ms, err := p.CreateModels(context.Background(), model)
 		must(t, err)
 		m, total := ms[0], increments[float64]{}
+		before := map[cell]float64{}
 		value := func() float64 { return float64(rand.IntN(17)-8) / 4 } // whose sums are exact
 		for range rapid.IntRange(1, 4).Draw(t, "flushes") {
 			for range rapid.IntRange(0, 6).Draw(t, "increments") {
 				drawIncrement(t, m, total, value)
 			}
 			must(t, p.Flush(context.Background()))
-			w.taken()
+			sent := w.taken()
 			got := cellsOf(t, m)
+			for at := range sent {
+				if was := before[at]; m.Meta().Layout == matrix.RowSparse && m.Meta().Rows == 1 && math.Abs(got[at]-was) <= limit {
+					t.Fatalf("cell %v was sent for %v, want more than %v", at, got[at]-was, limit)
+				}
+			}
+			before = got
 			for at, v := range total {
-				if stays := v - got[at]; math.Abs(stays) > limit || got[at] != 0 && limit > 0 && math.IsNaN(stays) {
+				if stays := v - got[at]; math.Abs(stays) > limit {
 					t.Fatalf("cell %v is %v of %v, more than %v stays", at, got[at], v, limit)
 				}
 			}
@@ -106,5 +114,28 @@ func TestFilterHolds(t *testing.T) {
 	must(t, p.Leave(t.Context()))
 	if got := c.sum("m", cell{0, 1}); got != 2.5 {
 		t.Errorf("after Leave the cell is %v, want 2.5", got)
+	}
+}
+
+// TestFilterRefused: what a refused change brought and what the filter has kept are one increment of each cell when they are sent.
+func TestFilterRefused(t *testing.T) {
+	c := newCluster(1)
+	p := c.dial(t, ps.Options{Bound: ssp.ASP})
+	defer p.Close()
+	model := ps.NewModel("m", 1, 3)
+	model.SetFilter(1)
+	ms, err := p.CreateModels(t.Context(), model)
+	must(t, err)
+	must(t, ms[0].Increment(dense(matrix.At(0, 1, 0, 3), 0.5, 3, 4)))
+	c.stores[0].change = func(*rpc.Request) error { return errRefused }
+	if err := p.Flush(t.Context()); err == nil {
+		t.Fatal("the change was not refused")
+	}
+	c.stores[0].change = nil
+	ms[0].SetFilter(-1)
+	_, parts := c.count()
+	must(t, p.Flush(t.Context()))
+	if parts[rpc.OpPush] != 1 || c.sum("m", cell{0, 0}) != 0.5 || c.sum("m", cell{0, 2}) != 4 {
+		t.Errorf("%d parts, cells %v and %v, want one part, 0.5 and 4", parts[rpc.OpPush], c.sum("m", cell{0, 0}), c.sum("m", cell{0, 2}))
 	}
 }

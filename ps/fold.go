@@ -11,7 +11,7 @@ import (
 // fold moves what waits in sums to the oplog, where it is cut for the servers.
 func (c *Client) fold() {
 	for _, m := range c.order {
-		if m.sums == nil || m.sums.empty() {
+		if m.sums == nil || m.sums.empty() && (m.wire != matrix.Invalid && !c.leaving || m.sums.owed() == 0) {
 			continue
 		}
 		threshold := m.filter
@@ -34,6 +34,12 @@ const unfiltered = -1
 func (s *sumsOf[T]) fold(threshold float64) error {
 	send := func(v T) bool { return !(float64(v) <= threshold && float64(v) >= -threshold) } // what is no number, too
 	later := map[int64]*denseRow[T]{}
+	s.exact = s.m.wire == matrix.Invalid || s.m.c.leaving || s.lost.bytes > s.owing
+	if s.exact {
+		if err := s.repay(); err != nil {
+			return err
+		}
+	}
 	for _, l := range s.logs() {
 		out := l
 		if threshold >= 0 {
@@ -94,6 +100,13 @@ func (s *sumsOf[T]) send(l *keyLog[T]) error {
 	if len(l.keys) == 0 {
 		return nil
 	}
+	as := matrix.Invalid
+	if !s.exact {
+		if err := l.compact(&s.plan, s.m); err != nil {
+			return err
+		}
+		as = s.roundLog(l)
+	}
 	if err := s.plan.plan(s.m.parts, s.m.meta.Rect().Cols, l.keys); err != nil {
 		return err
 	}
@@ -101,6 +114,7 @@ func (s *sumsOf[T]) send(l *keyLog[T]) error {
 		dst, _ := wire.Numbers[T](bytes) // a buffer begins at a multiple of 8, and so does what is reserved in it
 		sum(at, dst, l.vals)
 	})
+	s.m.c.oplog[len(s.m.c.oplog)-1].wire = as
 	return nil
 }
 
@@ -135,6 +149,10 @@ func (s *sumsOf[T]) sendRows(rows map[int64]*denseRow[T]) error {
 }
 
 func (s *sumsOf[T]) sendBlock(at matrix.Range, rows map[int64]*denseRow[T]) {
+	as := matrix.Invalid
+	if !s.exact {
+		as = s.roundRows(at, rows)
+	}
 	val := rows[at.Lo].val
 	if at.Len() > 1 {
 		val = make([]T, 0, at.Len()*s.m.meta.Cols)
@@ -143,6 +161,7 @@ func (s *sumsOf[T]) sendBlock(at matrix.Range, rows map[int64]*denseRow[T]) {
 		}
 	}
 	s.m.append(matrix.Block{At: matrix.Rect{Rows: at, Cols: s.m.meta.Rect().Cols}, Data: &matrix.Dense[T]{Val: val}})
+	s.m.c.oplog[len(s.m.c.oplog)-1].wire = as
 }
 
 // sendTouched sends the touched cells of rows of which the same were touched.

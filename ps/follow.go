@@ -65,6 +65,12 @@ func (c *Client) lookAround(ctx context.Context) error {
 		}
 	}
 	for _, m := range fresh {
+		if have := c.mats[m.meta.Name]; have != nil && !have.alike(&m.meta) {
+			return fmt.Errorf("ps: matrix %s of job %q is another one now: the job that was followed has ended: %w",
+				m.meta.Name, c.o.Job, rpc.ErrNotFound)
+		}
+	}
+	for _, m := range fresh {
 		if have := c.mats[m.meta.Name]; have != nil {
 			have.numbers, have.parts, have.reached = m.numbers, m.parts, m.reached
 			continue
@@ -77,6 +83,11 @@ func (c *Client) lookAround(ctx context.Context) error {
 
 // asItIs is the clock of whoever wants values as they are.
 const asItIs = -1
+
+// alike reports whether a matrix of the metadata can be read as this one.
+func (m *Matrix) alike(as *matrix.Meta) bool {
+	return m.meta.Name == as.Name && m.meta.Rows == as.Rows && m.meta.Cols == as.Cols && m.meta.DType == as.DType && m.meta.Layout == as.Layout
+}
 
 // followed takes what a server tells of the matrices.
 func (l *link) followed(now *rpc.Followed, fresh []*Matrix) error {
@@ -93,8 +104,7 @@ func (l *link) followed(now *rpc.Followed, fresh []*Matrix) error {
 		switch {
 		case err != nil:
 			return fmt.Errorf("ps: server %s: %w (are these all servers of the job, in their order?)", l.addr, err)
-		case one.Meta.Name != m.meta.Name || one.Meta.Rows != m.meta.Rows || one.Meta.Cols != m.meta.Cols || one.Meta.DType != m.meta.DType ||
-			one.Meta.Layout != m.meta.Layout || m.parts != nil && !parts.Equal(m.parts) || one.Number == 0 || one.Clock < 0:
+		case !m.alike(&one.Meta) || m.parts != nil && !parts.Equal(m.parts) || one.Number == 0 || one.Clock < 0:
 			return l.lie("matrix %s is not that of the first server", one.Meta.Name)
 		}
 		m.parts, m.numbers[l.index] = parts, one.Number

@@ -23,10 +23,12 @@ type Matrix struct {
 	asOf    int      // the slowest clock of the last values
 	cache   *cache   // of rows that were pulled
 
+	own     bool // reads have the task's own writes
 	gather  gathering
-	divisor int64   // of increments; 0: they are as they come
-	filter  float64 // increments of at most that magnitude wait; below 0: all are sent
-	sums    sums    // what waits, if not as it came; nil: nothing yet
+	divisor int64        // of increments; 0: they are as they come
+	filter  float64      // increments of at most that magnitude wait; below 0: all are sent
+	wire    matrix.DType // as which values cross the wire; Invalid: as they are
+	sums    sums         // what waits, if not as it came; nil: nothing yet
 }
 
 // Meta describes the matrix; it must not be changed.

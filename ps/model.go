@@ -18,11 +18,13 @@ type Model struct {
 	cut      string
 	change   func(*matrix.Meta)
 	average  bool
+	own      bool
 	hogwild  bool
 	needSave bool
 	oplog    string
 	filter   bool
-	limit    float64 // of the filter
+	limit    float64      // of the filter
+	wire     matrix.DType // Invalid: values cross the wire as they are
 	bound    *ssp.Bound
 	load     LoadOptions
 	save     SaveOptions
@@ -67,6 +69,11 @@ func (m *Model) SetAverage(aver bool) { m.average = aver }
 // saves memory if there are several; rows that are given out are copies all the same. Default: true.
 func (m *Model) SetHogwild(hogwild bool) { m.hogwild = hogwild }
 
+// SetReadMyWrites sets whether what a task reads has all that it has pushed itself, also what is not folded yet: as SSP is meant in
+// Bosen. A read then sends what waits first, and always asks the servers. Matrices with an update rule cannot have it, for gradients
+// are no values; staged functions are seen with their clock. Default: false, so that all tasks at one clock read the same.
+func (m *Model) SetReadMyWrites(own bool) { m.own = own }
+
 // SetRowType sets the type and storage of rows: any of Angel's but those of Java objects. T_INT_ARBITRARY is dense if the model at
 // the load path has a value other than zero in a quarter of the cells or more, and else sparse, which it is also without a load
 // path: a matrix without content. Default: T_DOUBLE_DENSE.
@@ -98,6 +105,23 @@ func (m *Model) SetFilter(threshold float64) {
 	if !(threshold >= 0) || math.IsInf(threshold, 0) {
 		m.fail("filter threshold %v, want a number from 0 on", threshold)
 	}
+}
+
+// SetWire has values of a matrix of f32 or f64 cross the wire in fewer bytes: "f16" and "bf16" for pushes and pulls, "int8" for pushes;
+// "", the default, as they are. It is this client's setting; tasks may have different ones.
+//
+// What a flush or clock sends is rounded to nearest, ties to even. What that loses, or what is too large for f16, stays with the
+// client and is added to later increments of the cell: nothing is lost, and all of it is sent when the task leaves. The bits that are
+// sent do not depend on how the matrix is cut. An increment with a value that is not finite goes as it is. int8 has a scale, a
+// power of two, for 256 columns of a row, or for a key's column; such columns of up to 4 rows go as bf16.
+//
+// A pull is rounded by the server, and refused if a value is too large for f16. All stored columns of a sparse matrix come as they are.
+func (m *Model) SetWire(name string) {
+	as, err := wireType(name)
+	if err != nil {
+		m.fail("%v", err)
+	}
+	m.wire = as
 }
 
 // SetLoadPath sets the path, within the servers' bucket, of a saved model that the matrix begins with; in any format, saved by
@@ -146,6 +170,8 @@ var attributes = map[string]func(m *Model, value string) error{
 	"matrix.average":    func(m *Model, v string) error { return readBool(&m.average, v) },
 	"matrix.hogwild":    func(m *Model, v string) error { return readBool(&m.hogwild, v) },
 	"matrix.oplog.type": func(m *Model, v string) error { m.SetOplogType(v); return nil },
+
+	"matrix.wire": func(m *Model, v string) error { m.SetWire(v); return nil },
 
 	"matrix.oplog.enablefilter": func(m *Model, v string) error { return readBool(&m.filter, v) },
 	"matrix.oplog.filter.threshold": func(m *Model, v string) error {
@@ -226,7 +252,10 @@ func (m *Model) adopt(of *Matrix) error {
 	if err != nil {
 		return err
 	}
-	of.gather = how
+	if m.own && of.meta.Rule != "" {
+		return fmt.Errorf("ps: matrix %s: a task's own gradients for rule %s cannot be read", of.meta.Name, of.meta.Rule)
+	}
+	of.gather, of.own, of.wire = how, m.own, m.wire
 	if of.divisor = 0; m.average {
 		of.divisor = int64(of.c.o.Tasks)
 	}

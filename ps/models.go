@@ -26,6 +26,9 @@ func (c *Client) CreateModels(ctx context.Context, models ...*Model) ([]*Matrix,
 		if _, err := gatheringOf(m.oplog, &metas[i]); err != nil {
 			return nil, err
 		}
+		if err := fitsWire(&metas[i], m.wire); err != nil {
+			return nil, err
+		}
 	}
 	handles, loads := make([]*Matrix, len(models)), []*Model{}
 	for i, m := range models {

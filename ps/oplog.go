@@ -15,6 +15,7 @@ type delta struct {
 	at     matrix.Rect  // of what it is; of keys all columns
 	block  matrix.Block // of a dense matrix, cut along the partitions when it is sent; without data the shares are all
 	sent   bool         // it was sent once, and is not added to: a server may still look at it
+	wire   matrix.DType // its values can be sent as that without being rounded; Invalid: only as they are
 	fixed  bool         // a staged function, or what was pushed before one: nothing is added to it
 	shares []share
 }
@@ -74,7 +75,7 @@ func (c *Client) drain(r *round) []*rpc.Request {
 	qs := make([]*rpc.Request, len(c.links))
 	for i := range c.oplog {
 		if d := &c.oplog[i]; d.block.Data != nil {
-			d.shares = d.m.cut(d.block)
+			d.shares = d.m.cut(d.block, d.wire)
 		}
 	}
 	for i := range c.oplog {
@@ -84,6 +85,9 @@ func (c *Client) drain(r *round) []*rpc.Request {
 				qs[s.server] = &rpc.Request{Op: rpc.OpPush}
 			}
 			c.lay(s)
+			if d := &c.oplog[i]; d.wire != matrix.Invalid && d.block.Data == nil && s.values.n > 0 {
+				narrowKeys(&s.part, d.wire)
+			}
 			s.part.Clock = int32(c.oplog[i].m.clock)
 			qs[s.server].Parts = append(qs[s.server].Parts, s.part)
 		}
@@ -122,7 +126,7 @@ func (m *Matrix) direct(at matrix.Rect, dense bool) (same *delta, ok bool) {
 	if m.meta.DType.StorageOnly() {
 		return nil, true
 	}
-	if m.gather != gatherAuto || m.filter >= 0 || m.sums != nil && !m.sums.empty() {
+	if m.gather != gatherAuto || m.filter >= 0 || m.wire != matrix.Invalid || m.sums != nil && !m.sums.empty() {
 		return nil, false
 	}
 	n := 0
@@ -193,11 +197,22 @@ func (m *Matrix) collectOne(d *delta) error {
 			keys, _ = wire.Numbers[int64](a.in(s.keys))
 			values = a.in(s.values)
 		}
+		if s.part.DType != m.meta.DType { // it was sent, and refused
+			var err error
+			if values, err = widened(&s.part, m.meta.DType); err != nil {
+				return err
+			}
+		}
 		if err := m.sums.keyed(s.part.Rows, keys, values); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// pending reports whether something was pushed and not sent.
+func (c *Client) pending() bool {
+	return len(c.oplog) > 0 || slices.ContainsFunc(c.order, func(m *Matrix) bool { return m.sums != nil && !m.sums.empty() })
 }
 
 // barrier keeps what is pushed later from being added to what was pushed to the matrix so far.
@@ -236,8 +251,8 @@ func copied(b []byte) []byte {
 	return out
 }
 
-// cut cuts a dense delta along the partitions. What lies together is sent from where it is.
-func (m *Matrix) cut(b matrix.Block) []share {
+// cut cuts a dense delta along the partitions. What lies together is sent from where it is, if it is sent as it is.
+func (m *Matrix) cut(b matrix.Block, as matrix.DType) []share {
 	values, size := wire.ViewAny(b.Data.Values())
 	width := b.At.Cols.Len()
 	var shares []share
@@ -248,7 +263,16 @@ func (m *Matrix) cut(b matrix.Block) []share {
 		from := ((at.Rows.Lo-b.At.Rows.Lo)*width + at.Cols.Lo - b.At.Cols.Lo) * int64(size)
 		line, stride := at.Cols.Len()*int64(size), width*int64(size)
 		rows := at.Rows.Len()
-		if s.part.Values = values[from : from+(rows-1)*stride+line]; (rows > 1 && line < stride) || from%8 != 0 {
+		if as != matrix.Invalid {
+			dense := make([]uint64, (rows*line+7)/8)
+			for r := range rows {
+				copy(wire.View(dense)[r*line:(r+1)*line], values[from+r*stride:])
+			}
+			a := m.c.arenas[server]
+			wide := wire.View(dense)[:rows*line]
+			s.values = a.reserve(int(narrowest(&s.part, as)))
+			narrow(&s.part, a.in(s.values), wide, m.meta.DType)
+		} else if s.part.Values = values[from : from+(rows-1)*stride+line]; (rows > 1 && line < stride) || from%8 != 0 {
 			a := m.c.arenas[server]
 			s.values = a.reserve(int(rows * line))
 			dst := a.in(s.values)

@@ -25,8 +25,8 @@ func (c *Client) Pull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Bl
 	return c.read(ctx, reads)
 }
 
-// Next is Clock and then Pull, in one message to each server if what is pulled is not too much for one: what a task does
-// between two batches.
+// Next is Clock and then Pull, in one message to each server if what is pulled is not too much for one, nor all that a sparse
+// matrix has stored: what a task does between two batches. After an error of the pull alone the clocks have moved.
 func (c *Client) Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error) {
 	return c.changeAndPull(ctx, "clock and pull", ticks{c.order, true, weight, rate}, lookups)
 }
@@ -59,7 +59,9 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 		}
 	}
 	b := c.batch(reads)
-	if windows := b.windows(nil); len(windows) > 1 { // more than one message may bring
+	// What is more than one message may bring comes in others, and so does what servers may fail to read: a change and its values
+	// have one answer, and an error would say that the change was not made.
+	if windows := b.windows(nil); len(windows) > 1 || slices.ContainsFunc(reads, (*reading).listed) {
 		if err := c.tickSome(ctx, t, false); err != nil {
 			return err
 		}
@@ -214,6 +216,9 @@ func InitAndGet[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst []T)
 // PushPullKeys is PushKeys, Flush and then PullKeys of the same keys, in one message to each server if the values are not too
 // many for one.
 func PushPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, grads, dst []T) error {
+	if err := m.fits(k, matrix.DTypeOf[T](), len(dst)); err != nil { // before anything is kept of the gradients
+		return err
+	}
 	if err := PushKeys(m, k, grads); err != nil {
 		return err
 	}
@@ -221,9 +226,6 @@ func PushPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, grads,
 		return err
 	}
 	defer m.c.end()
-	if err := m.fits(k, matrix.DTypeOf[T](), len(dst)); err != nil {
-		return err
-	}
 	r := m.readKeys(k, wire.View(dst))
 	return m.c.changeAndRead(ctx, ticks{}, []*reading{&r})
 }

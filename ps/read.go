@@ -45,6 +45,9 @@ func (m *Matrix) readRect(at matrix.Rect) *reading {
 	return r
 }
 
+// listed reports whether the reading is of stored columns, whichever they are: there may be values that cannot be listed.
+func (r *reading) listed() bool { return r.keys == nil && r.m.meta.Layout == matrix.RowSparse }
+
 // readKeys is a reading of planned keys for all rows into out.
 func (m *Matrix) readKeys(k *Keys, out []byte) reading {
 	return reading{m: m, at: m.meta.Rect(), clock: m.clock, keys: k, out: out, asOf: ssp.Finished}
@@ -55,8 +58,9 @@ type asked struct {
 	r    *reading
 	kind rpc.Kind
 	at   matrix.Rect
-	part int // partition, unless keys are asked for
-	run  run // of the plan
+	part int          // partition, unless keys are asked for
+	run  run          // of the plan
+	as   matrix.DType // of the values in the answer
 }
 
 // batch is what one call reads.
@@ -97,7 +101,9 @@ func (b *batch) add(server int, p rpc.Part, a asked) {
 	if k.parts == nil {
 		k.q.Op, k.q.Parts, k.parts = rpc.OpPull, k.first.part[:0], k.first.asked[:0]
 	}
-	p.Clock = int32(a.r.clock)
+	p.Clock, p.Own = int32(a.r.clock), a.r.m.own
+	a.as = a.r.m.answers(a.kind)
+	p.DType = a.as
 	k.q.Parts = append(k.q.Parts, p)
 	k.parts = append(k.parts, a)
 }
@@ -198,7 +204,7 @@ func (b *batch) windows(out windows) windows {
 // many for a window it is asked for alone.
 func (a *asked) bytes() int {
 	m, rows := a.r.m, a.at.Rows.Len()
-	size := int64(m.meta.DType.Size())
+	size := int64(a.as.Size())
 	switch a.kind {
 	case rpc.KindKeys:
 		return int(rows*size) * (a.run.hi - a.run.lo)
@@ -244,8 +250,13 @@ func (ws windows) leave() {
 	}
 }
 
-// start sends the requests.
+// start sends the requests, and before them what the task has pushed, if it wants to see that.
 func (b *batch) start(ctx context.Context) error {
+	if slices.ContainsFunc(b.reads, func(r *reading) bool { return r.m.own }) && b.c.pending() {
+		if _, err := b.c.change(ctx, ticks{}, nil); err != nil {
+			return err
+		}
+	}
 	for i := range b.asks {
 		if k := &b.asks[i]; k.parts != nil {
 			k.x = exchange{link: b.c.links[i], q: &k.q}
@@ -330,13 +341,13 @@ func (l *link) take(a *asked, got *rpc.Part) error {
 		return l.lie("matrix %s: answer of kind %d, want %d", what, got.Kind, a.kind)
 	case got.Matrix != m.numbers[l.index]:
 		return l.lie("matrix %s: answer of matrix %d, want %d", what, got.Matrix, m.numbers[l.index])
-	case got.DType != m.meta.DType:
-		return l.lie("matrix %s: values of %v, want %v", what, got.DType, m.meta.DType)
+	case got.DType != a.as:
+		return l.lie("matrix %s: values of %v, want %v", what, got.DType, a.as)
 	case !m.bound.Fresh(int(got.Clock), r.clock):
 		return l.lie("matrix %s: values as of clock %d, want %d or later", what, got.Clock, m.bound.Need(r.clock))
 	}
 	r.asOf = min(r.asOf, int(got.Clock))
-	size, rows := m.meta.DType.Size(), int(a.at.Rows.Len())
+	size, rows := a.as.Size(), int(a.at.Rows.Len())
 	n := len(got.Keys)
 	switch a.kind {
 	case rpc.KindDense:
@@ -350,12 +361,21 @@ func (l *link) take(a *asked, got *rpc.Part) error {
 	if want, ok := matrix.Cells(int64(n), int64(rows*size)); !ok || want != int64(len(got.Values)) {
 		return l.lie("matrix %s: %d bytes of values, want %d for %d columns of %d rows", what, len(got.Values), want, n, rows)
 	}
+	values := got.Values
+	if a.as != m.meta.DType {
+		wide, err := widened(&rpc.Part{Kind: rpc.KindDense, DType: a.as, Cols: matrix.Range{Hi: int64(n * rows)}, Rows: matrix.Range{Hi: 1},
+			Values: values}, m.meta.DType)
+		if err != nil {
+			return l.lie("matrix %s: %v", what, err)
+		}
+		values, size = wide, m.meta.DType.Size()
+	}
 	switch a.kind {
 	case rpc.KindDense:
-		r.putRect(a.at, got.Values, size)
+		r.putRect(a.at, values, size)
 	case rpc.KindKeys:
 		at := lumps{k: r.keys, run: a.run, lump: int(r.at.Rows.Len()) * size, lo: int(a.at.Rows.Lo-r.at.Rows.Lo) * size, n: rows * size}
-		at.scatter(r.out, got.Values)
+		at.scatter(r.out, values)
 	case rpc.KindStored:
 		return l.takeStored(a, got, rows*size)
 	}

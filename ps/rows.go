@@ -58,7 +58,7 @@ func (m *Matrix) GetRows(ctx context.Context, rows []int64) ([]matrix.Block, err
 		if err != nil {
 			return nil, err
 		}
-		if row, clock, ok := m.cache.get(r, m.bound, m.clock); ok {
+		if row, clock, ok := m.cache.get(r, m.bound, m.clock); ok && !m.own {
 			out[i], asOf = row, min(asOf, clock)
 			continue
 		}
@@ -71,7 +71,7 @@ func (m *Matrix) GetRows(ctx context.Context, rows []int64) ([]matrix.Block, err
 		}
 		for k, b := range got {
 			out[to[k]], asOf = b, min(asOf, reads[k].asOf)
-			if m.bound != ssp.ASP {
+			if m.bound != ssp.ASP && !m.own {
 				m.cache.put(rows[to[k]], b, reads[k].asOf, age)
 			}
 		}

@@ -3,6 +3,7 @@ package ps_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,7 @@ func TestServers(t *testing.T) {
 		if rapid.Bool().Draw(t, "init") {
 			p.meta.Init = matrix.Init{Kind: "normal", Scale: 1, Seed: 3}
 		}
+		p.drawStaged(t)
 		// Whole rows of one rectangle that are pushed twice in a clock are added up before they are sent, those of sparse
 		// matrices by the server: each layout has bits of its own.
 		wants := map[matrix.Layout][]string{}
@@ -144,6 +146,22 @@ func TestServers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// drawStaged puts functions that take effect with the clock between what the tasks do.
+func (p *program) drawStaged(t *rapid.T) {
+	for _, step := range p.ops {
+		for task := range step {
+			for range rapid.IntRange(0, 2).Draw(t, "staged") {
+				o := op{kind: "stage", ids: []int64{rapid.Int64Range(0, p.meta.Rows-1).Draw(t, "row")}}
+				if p.meta.Init.Kind == "" && rapid.Bool().Draw(t, "map") {
+					o.text = "x*x*0.3"
+				}
+				at := rapid.IntRange(0, len(step[task])).Draw(t, "after")
+				step[task] = slices.Insert(step[task], at, o)
+			}
+		}
+	}
 }
 
 // drawRealSetting draws one with servers, where every other program moves.

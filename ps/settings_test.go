@@ -16,6 +16,7 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/ps"
+	"thole.example/psf"
 	"thole.example/ssp"
 )
 
@@ -62,6 +63,7 @@ type op struct {
 	block matrix.Block
 	ids   []int64
 	rows  []int64
+	text  string // of a staged function; "": one that scales
 }
 
 // program is what the tasks of a job do: ops[step][task], and after each step something that one task does while the
@@ -376,6 +378,11 @@ func do(ctx context.Context, c *ps.Client, m *ps.Matrix, x op) ([]matrix.Block, 
 		return nil, err
 	case "flush":
 		return nil, c.Flush(ctx)
+	case "stage":
+		if x.text != "" {
+			return nil, m.Stage("mapinplace", psf.Args{"f": x.text, "rows": x.ids})
+		}
+		return nil, m.Stage("scale", psf.Args{"by": 0.3, "rows": x.ids})
 	case "keys":
 		if m.Meta().DType == matrix.F32 {
 			return pushAndPull[float32](ctx, m, x.ids)

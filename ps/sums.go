@@ -21,6 +21,8 @@ type sums interface {
 	empty() bool
 	// fold moves what is to be sent to the client's oplog: all of it, or with a threshold of 0 or more what is beyond that.
 	fold(threshold float64) error
+	// owed is how many bytes of what rounding for the wire lost are kept.
+	owed() int
 }
 
 // sumsOf are the sums of a matrix of one element type: some rows as they are, others by their keys.
@@ -31,6 +33,10 @@ type sumsOf[T matrix.Elem] struct {
 	tall []*keyLog[T]         // of several rows each
 	torn bool                 // rows come in other groups than before: each has its own
 	plan Keys                 // memory
+
+	lost  remainders[T] // of what was rounded for the wire
+	owing int           // bytes of that from which on all is sent as it is
+	exact bool          // nothing is rounded in this fold
 
 	spare *keyLog[T] // memory of the log that was sent last
 }
@@ -66,7 +72,7 @@ func newSums(m *Matrix) sums {
 }
 
 func sumsFor[T matrix.Elem](m *Matrix) sums {
-	return &sumsOf[T]{m: m, rows: map[int64]*denseRow[T]{}, ones: map[int64]*keyLog[T]{}}
+	return &sumsOf[T]{m: m, rows: map[int64]*denseRow[T]{}, ones: map[int64]*keyLog[T]{}, owing: owingLimit}
 }
 
 func (s *sumsOf[T]) empty() bool { return len(s.rows)+len(s.ones)+len(s.tall) == 0 }

@@ -143,6 +143,7 @@ func (f formula) bind(a Args, m *matrix.Meta) (*Call, error) {
 			return nil, err
 		}
 		call.Reads, p.all = call.Writes, call.Writes
+		call.Check = func(v View) error { _, err := mapCheck(v, p); return err }
 	} else {
 		for _, param := range f.shape.params() {
 			row := p.rows[:min(1, len(p.rows))]
@@ -197,6 +198,17 @@ func (p *mapping) check(m *matrix.Meta) error {
 	return err
 }
 
+var mapCheck = typed(mapChecked[float64], mapChecked[float32], mapChecked[int64], mapChecked[int32])
+
+// mapChecked tells which row of those that are changed in place would not have a number where nothing is stored.
+func mapChecked[T kernel.Number](v View, cells Cells[T], p mapping) ([]byte, error) {
+	f, err := expr.Bind[T](p.expr, p.scalars)
+	if err == nil && !(v.Meta().Layout == matrix.RowDense || p.stored) {
+		_, err = absentValues(p.all.In(v.At().Rows), func(row int64) T { return f.At(0, cells.Value(row), 0, 0) })
+	}
+	return nil, err
+}
+
 var mapPart = typed(mapAs[float64], mapAs[float32], mapAs[int64], mapAs[int32])
 
 func mapAs[T kernel.Number](v View, cells Cells[T], p mapping) ([]byte, error) {
@@ -249,18 +261,27 @@ func setValues[T kernel.Number](v View, cells Cells[T], rows []int64, stored boo
 	if v.Meta().Layout == matrix.RowDense || stored {
 		return nil
 	}
-	values := make([]T, len(rows))
-	for i, r := range rows {
-		values[i] = value(r)
-		if x := float64(values[i]); math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("row %d: cells that are not stored would become %v, want a finite number; "+
-				`"stored": true leaves them alone`, r, x)
-		}
+	values, err := absentValues(rows, value)
+	if err != nil {
+		return err
 	}
 	for i, r := range rows {
 		cells.SetValue(r, values[i])
 	}
 	return nil
+}
+
+// absentValues is the values that the rows are to have in columns that are not stored; an error if one is not finite.
+func absentValues[T kernel.Number](rows []int64, value func(row int64) T) ([]T, error) {
+	values := make([]T, len(rows))
+	for i, r := range rows {
+		values[i] = value(r)
+		if x := float64(values[i]); math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("row %d: cells that are not stored would become %v, want a finite number; "+
+				`"stored": true leaves them alone`, r, x)
+		}
+	}
+	return values, nil
 }
 
 // columns calls f with the cells of single columns of the row, if the partition has them.

@@ -48,6 +48,9 @@ type Call struct {
 	// Atomic says that it runs while all its partitions on a server stand still: nobody sees it done in one of them and not in
 	// another, and it sees no change in part. (Staged with a clock it is so on all servers, under BSP and SSP.)
 	Atomic bool
+	// Check tells what Part would refuse, without changing anything; nil: nothing. A server asks it of all its partitions before
+	// Part changes one of them, if they are of several bands of rows; Part refuses the same.
+	Check func(v View) error
 	// Part runs beside each partition and gives its part of the answer.
 	Part func(v View) ([]byte, error)
 	// Merge makes the answer of those of all partitions, in the order of partitions, at the caller; nil: an update function.

@@ -97,22 +97,9 @@ func filled(counts []int64) (some [][2]int64) {
 	return some
 }
 
-// countBins counts cells: in their bins, and after those below, above and as no number. The last bin has its upper end.
+// countBins counts cells: those below, in each bin, above, and as no number.
 func countBins[T kernel.Number](h *binning, counts []int64, row []T) {
-	width, n := h.hi-h.lo, float64(h.bins)
-	under, over, none := h.bins, h.bins+1, h.bins+2
-	for _, v := range row {
-		switch x := float64(v); {
-		case x >= h.lo && x <= h.hi:
-			counts[min(int((x-h.lo)/width*n), h.bins-1)]++
-		case x < h.lo:
-			counts[under]++
-		case x > h.hi:
-			counts[over]++
-		default:
-			counts[none]++
-		}
-	}
+	counts[h.bins+2] += kernel.Histogram(row, h.lo, h.hi, counts[:h.bins+2])
 }
 
 func mergeBins(parts [][]byte, h binning) (Answer, error) {
@@ -124,7 +111,7 @@ func mergeBins(parts [][]byte, h binning) (Answer, error) {
 	for b, n := range counts {
 		all[b] = n.whole()
 	}
-	return answerOf(Histogram{h.lo, (h.hi - h.lo) / float64(h.bins), all[:h.bins], all[h.bins], all[h.bins+1], all[h.bins+2]})
+	return answerOf(Histogram{h.lo, (h.hi - h.lo) / float64(h.bins), all[1 : h.bins+1], all[0], all[h.bins+1], all[h.bins+2]})
 }
 
 // quantiles are approximate: cells count in bins whose bounds are the floats with so many bits of the mantissa, so that a

@@ -53,8 +53,8 @@ func (c cellCount) part(q float64) cellCount {
 	return cellCount{new(big.Int).Rsh(n, 64).Uint64(), new(big.Int).And(n, new(big.Int).SetUint64(math.MaxUint64)).Uint64()}
 }
 
-// mergeTallies adds up the counts of partitions; bins are from low on, below end. What partitions may say has bounds: the bins of
-// a list ascend, and counts are above 0.
+// mergeTallies adds up the counts of partitions; bins are from low on, below end. What partitions may say has bounds: the bins of a
+// list ascend, and counts are above 0.
 func mergeTallies(parts [][]byte, low, end int64) (map[int64]cellCount, error) {
 	all := map[int64]cellCount{}
 	absent, rows := map[int64]int64{}, map[int64][][2]int64{}

@@ -113,14 +113,20 @@ func appendParts(g *Gather, parts []Part) error {
 	return nil
 }
 
-// flagMake is the flag of Part.Make.
-const flagMake = 1
+// The flags of a part.
+const (
+	flagMake = 1
+	flagOwn  = 2
+)
 
-func (p *Part) flags() uint16 {
+func (p *Part) flags() (f uint16) {
 	if p.Make {
-		return flagMake
+		f |= flagMake
 	}
-	return 0
+	if p.Own {
+		f |= flagOwn
+	}
+	return f
 }
 
 // readParts reads parts, into first if there is one.
@@ -146,10 +152,10 @@ func readPart(c *wire.Cursor, p *Part) {
 	if c.Err() == nil && (p.Kind < KindDense || p.Kind > KindFunc) {
 		c.FailAt(c.Off()-2, "kind of a part is %d, want 1..4", p.Kind)
 	}
-	if flags := c.U16("flags of a part"); c.Err() == nil && flags > flagMake {
-		c.FailAt(c.Off()-2, "flags of a part are %#x, want %#x or none", flags, flagMake)
+	if flags := c.U16("flags of a part"); c.Err() == nil && flags > flagMake|flagOwn {
+		c.FailAt(c.Off()-2, "flags of a part are %#x, want %#x, %#x, both or none", flags, flagMake, flagOwn)
 	} else {
-		p.Make = flags == flagMake
+		p.Make, p.Own = flags&flagMake != 0, flags&flagOwn != 0
 	}
 	p.Matrix, p.Version, p.Clock = c.U32("matrix"), c.U32("version"), c.I32("clock")
 	p.Rows.Lo, p.Rows.Hi = c.I64("first row"), c.I64("row after the last")

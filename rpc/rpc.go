@@ -81,6 +81,7 @@ type Part struct {
 	// the slowest clock of the matrix.
 	Clock  int32
 	Make   bool // of keys that are asked for: columns that are not there are made
+	Own    bool // of what is asked for: with what the task itself has pushed and is not folded yet
 	Rows   matrix.Range
 	Cols   matrix.Range
 	Groups []Group

@@ -89,8 +89,15 @@ func (s *Server) updateOnce(m *member, x *rpc.Exchange) {
 			j.answer(&request{x: x}, &rpc.Response{Clock: j.slowest.Load()}, err)
 		}))
 	}
-	j.submit(deed(func() {
+	begin := func() {
 		j.updates++
 		j.later.then = append(j.later.then, func() { b.start(visits) })
+	}
+	j.submit(deed(func() {
+		if len(j.moments) > 0 { // they wait for a moment without updates, which must come
+			j.moments = append(j.moments, begin)
+		} else {
+			begin()
+		}
 	}))
 }

@@ -17,7 +17,7 @@ import (
 // TestCut: readers of a running job see values of one moment on all servers and in all matrices, hold no task back, and cannot
 // change what is pushed. Every task adds 1 to every cell in every clock, so all cells of a cut are the same.
 func TestCut(t *testing.T) {
-	const tasks, clocks = 2, 60
+	const tasks, clocks = 2, 200
 	for _, bound := range []ssp.Bound{ssp.BSP, 2} {
 		c := newCluster(t, &mem.Network{}, 3)
 		dense, sparse := meta("d", 2, 500, matrix.RowDense), meta("s", 1, 500, matrix.RowSparse)
@@ -51,10 +51,7 @@ func TestCut(t *testing.T) {
 					return err
 				}
 				d, _ := r.Matrix("d")
-				want := float64(tasks * d.AsOf())
-				if d.AsOf() == ssp.Finished {
-					want = tasks * clocks
-				}
+				want := float64(tasks * min(d.AsOf(), clocks)) // tasks that are done are at every later clock
 				seen[d.AsOf()] = true
 				for _, b := range got {
 					for _, v := range b.Data.Values().([]float64) {
@@ -88,10 +85,8 @@ func TestCut(t *testing.T) {
 				if err := errors.Join(p.Push("d", ones.Clone()), p.Push("s", line.Clone()), p.SyncClock(ctx)); err != nil {
 					return err
 				}
-				if bound == ssp.BSP {
-					if _, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "d"}}); err != nil {
-						return err
-					}
+				if _, err := p.Pull(ctx, []matrix.Lookup{{Matrix: "d"}}); err != nil {
+					return err
 				}
 			}
 			return nil
@@ -261,4 +256,72 @@ func TestStagedFunction(t *testing.T) {
 			return errors.Join(p.SyncClock(ctx), p.Barrier(ctx), see(7))
 		})
 	}
+}
+
+// TestPushOnceDespitePull: what goes with a pull that fails is made once, however often the caller tries again.
+func TestPushOnceDespitePull(t *testing.T) {
+	c := newCluster(t, &mem.Network{}, 2)
+	c.run(1, ssp.ASP, func(ctx context.Context, p *ps.Client, _ int) error {
+		if err := p.Create(ctx, "hash", meta("m", 1, 100, matrix.RowSparse)); err != nil {
+			return err
+		}
+		m, err := p.Matrix("m")
+		if err != nil {
+			return err
+		}
+		if err := m.Update(ctx, "mapinplace", psf.Args{"f": "x + 1"}); err != nil {
+			return err
+		}
+		k, err := m.Plan(nil, []int64{7, 8, 9, 10, 11})
+		if err != nil {
+			return err
+		}
+		grads, got := []float64{1, 1, 1, 1, 1}, make([]float64, 5)
+		all := []matrix.Lookup{{Matrix: "m"}} // which columns have no cells that could be listed
+		for i, wrong := range []func() error{
+			func() error { return ps.PushPullKeys(ctx, m, k, grads, got[:3]) },
+			func() error { return ps.PushPullKeys(ctx, m, k, grads[:3], got) },
+			func() error {
+				_, err := p.FlushPull(ctx, all)
+				return errors.Join(err, ps.PushKeys(m, k, grads))
+			},
+			func() error { _, err := p.FlushPull(ctx, all); return err },
+			func() error { _, err := p.Next(ctx, 1, 0, all); return err },
+			func() error { _, err := p.FlushPull(ctx, all); return err },
+		} {
+			if err := wrong(); err == nil {
+				t.Errorf("pull %d is right", i)
+			}
+		}
+		if err := errors.Join(p.SyncClock(ctx), ps.PullKeys(ctx, m, k, got)); err != nil || got[0] != 2 || got[4] != 2 {
+			t.Errorf("cells are %v, %v, want 2", got, err)
+		}
+		return nil
+	})
+}
+
+// TestFollowAgain: a reader is told when the job of the name is another one now, whose matrix is not the one that it knows.
+func TestFollowAgain(t *testing.T) {
+	c := newCluster(t, &mem.Network{}, 2)
+	var r *ps.Client
+	for rows := int64(1); rows < 3; rows++ {
+		c.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+			err := p.Create(ctx, "", meta("m", rows, 100*rows, matrix.RowDense))
+			if err == nil && r == nil {
+				r, err = ps.Follow(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "j"})
+			}
+			if err != nil {
+				return err
+			}
+			got, err := r.Cut(ctx, []matrix.Lookup{{Matrix: "m"}})
+			switch {
+			case rows == 1 && err == nil && got[0].At == matrix.At(0, 1, 0, 100):
+			case rows == 2 && errors.Is(err, rpc.ErrNotFound):
+			default:
+				t.Errorf("a matrix of %d rows: %v, %v", rows, got, err)
+			}
+			return nil
+		})
+	}
+	r.Close()
 }

@@ -3,8 +3,11 @@ package server
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
+	"thole.example/format"
+	"thole.example/matrix"
 	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/ssp"
@@ -12,6 +15,7 @@ import (
 
 // beside is a function on its way through the partitions of matrices.
 type beside struct {
+	j       *job
 	x       *rpc.Exchange
 	results []rpc.Result
 	left    atomic.Int32
@@ -20,7 +24,11 @@ type beside struct {
 	atomic  bool         // it runs when all its partitions here stand still
 	waiting atomic.Int32 // partitions that do not yet
 	visits  []*visit
+	size    atomic.Int64 // of the results so far
 }
+
+// resultsLimit is how many bytes the partitions of a server may answer a function with.
+const resultsLimit = 256 << 20
 
 // visit is one partition's turn.
 type visit struct {
@@ -33,10 +41,13 @@ type visit struct {
 // newBeside is the function for every partition here of the matrices that the request names, as far as it has to do with
 // their rows.
 func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error) {
-	b := &beside{x: x}
+	b := &beside{j: j, x: x}
 	var visits []*visit
-	for _, p := range x.Parts {
+	for i, p := range x.Parts {
 		s, err := j.store(p.Matrix)
+		if again := func(q rpc.Part) bool { return q.Matrix == p.Matrix }; err == nil && slices.ContainsFunc(x.Parts[:i], again) {
+			err = fmt.Errorf("matrix %q comes twice in a request for %s: %w", s.meta.Name, x.Func, rpc.ErrMalformed)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -44,12 +55,13 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 		if err != nil {
 			return nil, nil, err
 		}
+		first := len(visits)
 		for _, at := range s.partitions {
-			b.atomic = b.atomic || call.Atomic
 			if at != nil && call.Touches(s.parts.At(at.id).Rows) {
 				visits = append(visits, &visit{b: b, at: at, call: call})
 			}
 		}
+		b.atomic = b.atomic || call.Atomic || call.Check != nil && ofBands(visits[first:])
 	}
 	b.results = make([]rpc.Result, len(visits))
 	for i, v := range visits {
@@ -59,6 +71,13 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 	b.left.Store(int32(len(visits)) + 1)
 	return b, visits, nil
 }
+
+// ofBands reports whether some of the partitions of a matrix have other rows than the first.
+func ofBands(visits []*visit) bool {
+	return slices.ContainsFunc(visits, func(v *visit) bool { return v.rows() != visits[0].rows() })
+}
+
+func (v *visit) rows() matrix.Range { return v.at.of.parts.At(v.at.id).Rows }
 
 // bind is a call of a function of the matrix.
 func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
@@ -86,17 +105,22 @@ func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
 func (b *beside) start(visits []*visit) {
 	b.visits = visits
 	b.waiting.Store(int32(len(visits)))
-	if b.atomic && len(visits) > 0 { // in one order in all mailboxes, or two of them would wait for each other
-		of := visits[0].at.of
-		of.still.Lock()
-		defer of.still.Unlock()
+	b.post(visits)
+	b.finish(nil)
+}
+
+func (b *beside) post(visits []*visit) {
+	still := b.j.still.of(b.x.From).RLocker()
+	if b.atomic {
+		still = &b.j.still
 	}
+	still.Lock()
+	defer still.Unlock()
 	for _, v := range visits {
 		if v.at.post(v) {
 			go v.at.run()
 		}
 	}
-	b.finish(nil)
 }
 
 // do implements work.
@@ -105,32 +129,64 @@ func (v *visit) do() {
 		v.at.park = true
 		return
 	}
-	v.run()
+	v.b.finish(v.run())
 }
 
-// parked implements parking: whoever comes last runs the function everywhere.
+// parked implements parking: whoever comes last runs the function everywhere. Nobody is told before the partitions go on.
 func (v *visit) parked() {
 	if v.b.waiting.Add(-1) > 0 {
 		return
 	}
-	for _, each := range v.b.visits {
-		each.run()
-	}
-	for _, each := range v.b.visits {
+	b := v.b
+	errs := b.together()
+	for _, each := range b.visits {
 		each.at.resume()
+	}
+	for _, err := range errs {
+		b.finish(err)
 	}
 }
 
-func (v *visit) run() {
-	err := v.try()
+// together runs the function in all partitions, which stand still, or in none of them if one would refuse.
+func (b *beside) together() []error {
+	errs := make([]error, len(b.visits))
+	refused := false
+	for i, each := range b.visits {
+		errs[i] = each.wrong(each.check())
+		refused = refused || errs[i] != nil
+	}
+	for i, each := range b.visits {
+		if !refused {
+			errs[i] = each.run()
+		}
+	}
+	return errs
+}
+
+func (v *visit) run() error {
+	err := v.wrong(v.try())
+	v.at.recount()
+	return err
+}
+
+// wrong is the error of a function, with its name.
+func (v *visit) wrong(err error) error {
 	switch {
-	case errors.Is(err, rpc.ErrInternal) || errors.Is(err, rpc.ErrAborted):
+	case errors.Is(err, rpc.ErrInternal) || errors.Is(err, rpc.ErrAborted) || errors.Is(err, rpc.ErrTooLarge):
 		err = fmt.Errorf("%s on matrix %q: %w", v.b.x.Func, v.at.of.meta.Name, err)
 	case err != nil:
 		err = fmt.Errorf("%s on matrix %q: %w: %w", v.b.x.Func, v.at.of.meta.Name, rpc.ErrMalformed, err)
 	}
-	v.at.recount()
-	v.b.finish(err)
+	return err
+}
+
+// check asks the function what it would refuse.
+func (v *visit) check() (err error) {
+	defer v.at.of.job.server.recovered(&err)
+	if v.call.Check == nil || v.at.shard == nil {
+		return nil
+	}
+	return v.call.Check(v.at.shard.View(v.at.id))
 }
 
 // try runs the function. One that panics is wrong, and no more.
@@ -139,7 +195,14 @@ func (v *visit) try() (err error) {
 	if v.at.shard == nil {
 		return v.at.gone()
 	}
+	if v.b.size.Load() > resultsLimit { // of other partitions
+		return nil
+	}
 	v.result.Data, err = v.call.Part(v.at.shard.View(v.at.id))
+	if n := v.b.size.Add(int64(len(v.result.Data))); err == nil && n > resultsLimit {
+		v.result.Data = nil
+		err = fmt.Errorf("the partitions of this server answer with more than %s, want less: %w", format.Bytes(resultsLimit), rpc.ErrTooLarge)
+	}
 	return err
 }
 

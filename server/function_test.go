@@ -2,17 +2,17 @@ package server_test
 
 import (
 	"bytes"
-	"sync/atomic"
-	"thole.example/server"
-
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/psf"
+	"thole.example/rpc"
 	"thole.example/rpc/mem"
+	"thole.example/server"
 	"thole.example/ssp"
 )
 
@@ -117,4 +117,46 @@ func runTorn(t *testing.T, whole bool) (torn int64) {
 		return err
 	})
 	return total.Load()
+}
+
+// TestFunctionRefusedWhole: a function that one partition refuses changes nothing in others, also where these have other rows.
+func TestFunctionRefusedWhole(t *testing.T) {
+	c := serve(t, nil).join(0, 1, ssp.ASP)
+	sp := spec("m", 4, 100, matrix.RowSparse)
+	sp.Partitioner, sp.Meta.BlockRows = "range", 1
+	m := c.create(sp)[0]
+	if m.parts.Bands() < 2 {
+		t.Fatalf("%d bands of rows, want several", m.parts.Bands())
+	}
+	update := func(name, text string) error { return c.refusal(c.change(function(rpc.OpUpdate, name, text, m))) }
+	if err := update("fill", `{"value":1,"rows":[0,1]}`); err != nil {
+		t.Fatal(err)
+	}
+	fails(t, "infinite", update("mapinplace", `{"f":"3 / x"}`), rpc.ErrMalformed, "cells that are not stored would become +Inf")
+	for row, want := range []float64{1, 1, 0, 0} {
+		p := m.keys(0, 5)
+		p.Rows = matrix.Range{Lo: int64(row), Hi: int64(row) + 1}
+		for id := range m.parts.Route(matrix.Rect{Rows: p.Rows, Cols: matrix.Range{Lo: 5, Hi: 6}}) {
+			p.Groups[0].Partition = uint32(id)
+		}
+		if got := c.pulled(p); got[0] != want {
+			t.Errorf("row %d is %v after a function that was refused, want %v", row, got, want)
+		}
+	}
+	c.leave()
+}
+
+// TestResultsLimit: the answers of partitions are bounded together, and those that come after are not asked for.
+func TestResultsLimit(t *testing.T) {
+	var asked atomic.Int32
+	big := asking("big", func(psf.View) ([]byte, error) { asked.Add(1); return make([]byte, 100<<20), nil })
+	c := serve(t, func(s *server.Server) { s.Funcs = table(t, big) }).join(0, 1, ssp.ASP)
+	sp := spec("m", 1, 1<<40, matrix.RowSparse)
+	sp.Partitioner = "hash"
+	m := c.create(sp)[0]
+	fails(t, "large", c.refusal(function(rpc.OpGet, "big", `{"atomic":true}`, m)), rpc.ErrTooLarge, "big on matrix", "more than 256 MiB")
+	if n := asked.Load(); n != 3 {
+		t.Errorf("%d partitions were asked, want 3", n)
+	}
+	c.leave()
 }

@@ -27,8 +27,11 @@ type job struct {
 	restores  restores
 	functions functions
 	stage     stage
-	ctx       context.Context // ends with the job, or when it fails
-	cancel    context.CancelCauseFunc
+	// still orders what goes to several partitions: held alone while an atomic function is posted, and shared while anything
+	// else is, all partitions have what comes before it, and what comes after it, in the same order. Nothing waits meanwhile.
+	still  stillness
+	ctx    context.Context // ends with the job, or when it fails
+	cancel context.CancelCauseFunc
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]
@@ -233,6 +236,11 @@ func (j *job) effect(e ssp.Effect) {
 		} else {
 			(*j.stores.Load())[e.Matrix].slowest.Store(int32(e.Slowest))
 		}
+	case ssp.Own[*delta, *request]:
+		for _, d := range e.Deltas {
+			d.use()
+		}
+		e.Req.gather.own = e.Deltas
 	case ssp.Answer[*request]:
 		e.Req.end(e.Again)
 		switch q := e.Req; {

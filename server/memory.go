@@ -68,7 +68,7 @@ func release(stores []*store) {
 func (j *job) room(deltas []ssp.Delta[*delta]) error {
 	for _, d := range deltas {
 		s := d.Data.of
-		if s.meta.Layout != matrix.RowSparse || !s.bounded() {
+		if s.meta.Layout != matrix.RowSparse || !s.bounded() || d.Data.call != nil { // what a function makes is not known
 			continue
 		}
 		n, left := s.columns(len(d.Data.part.Keys)), s.left()

@@ -123,12 +123,20 @@ func (f *fold) post(step bool, idle []*partition) []*partition {
 		}
 	}
 	f.left.Store(count)
+	idle = f.postAll(applies, idle)
+	f.done()
+	return idle
+}
+
+func (f *fold) postAll(applies []apply, idle []*partition) []*partition {
+	still := f.of.job.still.own()
+	still.RLock()
+	defer still.RUnlock()
 	for i := range applies {
 		if a := &applies[i]; a.to != nil && a.to.post(a) {
 			idle = append(idle, a.to)
 		}
 	}
-	f.done()
 	return idle
 }
 

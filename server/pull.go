@@ -20,8 +20,11 @@ type gather struct {
 	parts []answered // of each part of the answer
 	reads []read
 	size  int64 // of all values
-	left  atomic.Int32
-	err   atomic.Pointer[error]
+	// withOwn says that values come with what the task itself has pushed: what own has, once the job's core has told.
+	withOwn bool
+	own     []*delta
+	left    atomic.Int32
+	err     atomic.Pointer[error]
 }
 
 // answered is where the values of a part come from, and where they lie in the memory of the answer.
@@ -37,6 +40,7 @@ type read struct {
 	part   int
 	keys   []int64
 	make   bool        // columns that are not there
+	own    bool        // with what the task itself has pushed
 	lo, hi int64       // in the memory of the answer
 	memory *rpc.Buffer // of stored columns, whose number is known only when they are read
 }
@@ -69,9 +73,9 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 	if err != nil {
 		return err
 	}
-	part, keys, lo := len(g.r.Parts), p.Keys, g.size
+	part, keys, lo, as := len(g.r.Parts), p.Keys, g.size, s.answerType(p)
 	for _, group := range p.Groups {
-		r := read{g: g, from: s.partitions[group.Partition], part: part, keys: keys[:group.Keys:group.Keys], make: p.Make, lo: g.size}
+		r := read{g: g, from: s.partitions[group.Partition], part: part, keys: keys[:group.Keys:group.Keys], make: p.Make, own: p.Own, lo: g.size}
 		keys = keys[group.Keys:]
 		cells, ok := int64(0), true
 		switch p.Kind {
@@ -80,7 +84,7 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 		case rpc.KindKeys:
 			cells, ok = matrix.Cells(p.Rows.Len(), int64(len(r.keys)))
 		}
-		if g.size += cells * int64(s.meta.DType.Size()); !ok || cells > pullLimit || g.size > pullLimit {
+		if g.size += cells * int64(as.Size()); !ok || cells > pullLimit || g.size > pullLimit {
 			return fmt.Errorf("matrix %q: more than 4 GiB of values asked for at once: %w", s.meta.Name, rpc.ErrTooLarge)
 		}
 		r.hi = g.size
@@ -88,10 +92,14 @@ func (g *gather) ask(j *job, p *rpc.Part) error {
 	}
 	g.parts = append(g.parts, answered{s, lo, g.size})
 	g.size = (g.size + 7) &^ 7 // where the next part's values begin
+	if p.Own && s.rule != nil {
+		return fmt.Errorf("matrix %q: reading one's own writes, which are gradients for rule %s: %w", s.meta.Name, s.rule.Name, rpc.ErrMalformed)
+	}
+	g.withOwn = g.withOwn || p.Own
 	if p.Make && (p.Kind != rpc.KindKeys || s.parts.Bits > 0 && s.foreign(p)) {
 		return fmt.Errorf("matrix %q: columns to be made that are not keys of their partitions: %w", s.meta.Name, rpc.ErrMalformed)
 	}
-	g.r.Parts = append(g.r.Parts, rpc.Part{Kind: p.Kind, DType: s.meta.DType, Matrix: p.Matrix, Rows: p.Rows, Cols: p.Cols})
+	g.r.Parts = append(g.r.Parts, rpc.Part{Kind: p.Kind, DType: as, Matrix: p.Matrix, Rows: p.Rows, Cols: p.Cols})
 	return nil
 }
 
@@ -108,6 +116,11 @@ func (g *gather) post(j *job, idle []*partition) []*partition {
 	}
 	reads := g.reads
 	g.left.Store(int32(len(reads)) + 1)
+	if len(reads) > 1 {
+		still := j.still.of(g.x.From)
+		still.RLock()
+		defer still.RUnlock()
+	}
 	for i := range reads {
 		if r := &reads[i]; r.from.post(r) {
 			idle = append(idle, r.from)
@@ -134,14 +147,24 @@ func (r *read) read() (err error) {
 		return r.from.gone()
 	}
 	dst := r.g.r.Memory.Bytes()[r.lo:r.hi:r.hi]
+	narrow := p.DType != r.from.of.meta.DType
+	if r.own && len(r.g.own) > 0 {
+		return r.readOwn(from, p, dst)
+	}
 	switch p.Kind {
 	case rpc.KindDense:
+		if narrow {
+			return r.readNarrow(dst, p)
+		}
 		return from.ReadRect(dst, matrix.Rect{Rows: p.Rows, Cols: p.Cols})
 	case rpc.KindKeys:
 		if r.make {
 			if err := r.from.create(r.keys); err != nil {
 				return err
 			}
+		}
+		if narrow {
+			return r.readNarrow(dst, p)
 		}
 		return from.Read(dst, p.Rows, r.keys)
 	case rpc.KindStored:
@@ -185,6 +208,9 @@ func (g *gather) done() {
 		return
 	}
 	x, r, err := g.x, g.r, g.err.Load()
+	for _, d := range g.own {
+		d.end()
+	}
 	for i := range g.reads {
 		if memory := g.reads[i].memory; memory != nil {
 			r.Memory.Hold(memory)
@@ -204,6 +230,7 @@ func (g *gather) free() {
 	clear(g.reads)
 	clear(g.parts)
 	g.x, g.r, g.reads, g.parts = nil, nil, g.reads[:0], g.parts[:0]
+	g.withOwn, g.own = false, nil
 	g.err.Store(nil)
 	gathers.Put(g)
 }

@@ -28,7 +28,7 @@ func (s *Server) pull(m *member, x *rpc.Exchange) {
 		s.readAt(m, x, g)
 		return
 	}
-	if m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && g.fresh() {
+	if m.joined.Load() && j.failed.Load() == nil && m.changes.Load() == 0 && !g.withOwn && g.fresh() {
 		j.readNow(g)
 		return
 	}
@@ -69,7 +69,7 @@ func (g *gather) fresh() bool {
 func (g *gather) needs(all []ssp.Need) []ssp.Need {
 	for k := range g.x.Parts {
 		if p := &g.x.Parts[k]; p.Values == nil {
-			all = append(all, ssp.Need{Matrix: int(p.Matrix), Clock: int(p.Clock)})
+			all = append(all, ssp.Need{Matrix: int(p.Matrix), Clock: int(p.Clock), Own: p.Own})
 		}
 	}
 	return all
@@ -79,7 +79,10 @@ func (g *gather) needs(all []ssp.Need) []ssp.Need {
 func (s *Server) push(m *member, x *rpc.Exchange) {
 	j, q := m.job, m.change(x)
 	e := ssp.Push[*delta, *request]{Req: q, Conn: m.conn, Seq: x.Seq}
-	if e.Err = j.bring(m.task, x, &e); e.Err == nil {
+	if e.Err = s.widen(j, x); e.Err == nil {
+		e.Err = j.bring(m.task, x, &e)
+	}
+	if e.Err == nil {
 		if len(e.Deltas) > 0 {
 			s.detach(x)
 		}

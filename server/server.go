@@ -183,16 +183,27 @@ func (s *Server) drop(j *job) {
 	}()
 }
 
-// close gives the memory of a job back.
+// close gives the memory of a job back, its functions last: partitions may still run them.
 func (s *Server) close(j *job) {
-	j.functions.close()
+	var left atomic.Int32
+	left.Store(1)
+	done := func() {
+		if left.Add(-1) == 0 {
+			j.functions.close()
+		}
+	}
 	for _, st := range (*j.stores.Load())[1:] {
 		for _, p := range st.partitions {
-			if p != nil && p.post(p.deed(p.close)) {
+			if p == nil {
+				continue
+			}
+			left.Add(1)
+			if p.post(p.deed(func() { defer done(); p.close() })) {
 				p.run()
 			}
 		}
 	}
+	done()
 	s.logger().Info("job ended", "job", j.name)
 }
 

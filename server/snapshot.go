@@ -39,6 +39,9 @@ func (s *snapshot) take() {
 // of them.
 func (j *job) snapshots(stores []*store) [][]*snapshot {
 	out := make([][]*snapshot, len(stores))
+	still := j.still.own()
+	still.RLock()
+	defer still.RUnlock()
 	for i, s := range stores {
 		for _, p := range s.partitions {
 			if p == nil {

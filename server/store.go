@@ -3,7 +3,6 @@ package server
 import (
 	"fmt"
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"thole.example/budget"
@@ -32,7 +31,6 @@ type store struct {
 	slowest    atomic.Int32  // clock of the matrix, as far as it has been folded
 	choice     rpc.NonFinite // what becomes of values that are not finite
 	nonFinite  int64         // parts of pushes with such values; the job's mailbox counts
-	still      sync.Mutex    // held while an atomic function is posted
 	reserved   budget.Charge // of dense partitions, until they are made
 	accounts   accounts
 }

@@ -37,7 +37,7 @@ func (s *Server) Size(x *rpc.Exchange) int64 {
 		if !ok || n > pullLimit {
 			return 0 // it will be refused
 		}
-		total = (total + n*int64(st.meta.DType.Size()) + 7) &^ 7 // as the parts of an answer lie in its memory
+		total = (total + n*int64(st.answerType(p).Size()) + 7) &^ 7 // as the parts of an answer lie in its memory
 	}
 	return total
 }

@@ -192,6 +192,9 @@ func (s *Shard) Stored(rows, cols matrix.Range, room func(columns, bytes int) []
 	return keys, values
 }
 
+// Keys is the stored columns of a sparse partition that lie in cols, ascending.
+func (s *Shard) Keys(cols matrix.Range) []int64 { return s.store.keys(cols) }
+
 // Columns is how many columns a sparse partition has stored.
 func (s *Shard) Columns() int { return s.store.stored() }
 

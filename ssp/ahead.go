@@ -82,6 +82,18 @@ func (a *ahead[D]) take(clock, task int) (deltas []D) {
 	return deltas
 }
 
+// of is the deltas of a task, clock after clock.
+func (a *ahead[D]) of(task int) (deltas []D) {
+	for _, s := range a.clocks {
+		for i := range s.entries {
+			if e := &s.entries[i]; e.task == task && !e.tick {
+				deltas = append(deltas, e.delta)
+			}
+		}
+	}
+	return deltas
+}
+
 // all removes everything.
 func (a *ahead[D]) all() (deltas []D) {
 	for _, s := range a.clocks {

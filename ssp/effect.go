@@ -38,6 +38,13 @@ type Published struct {
 	Slowest int // Finished: no task will tick it again
 }
 
+// Own is what the task of a request has pushed to the matrices that it wants to read with its own writes, and is not folded yet, in
+// the order in which it came. It comes right before the request's Answer, if there is anything; the deltas stay the job's.
+type Own[D, R any] struct {
+	Req    R
+	Deltas []D
+}
+
 // Answer says that what was asked is done, or its time has come.
 type Answer[R any] struct {
 	Req   R
@@ -77,6 +84,7 @@ func (Apply[D]) effect()   {}
 func (Discard[D]) effect() {}
 func (Run[R]) effect()     {}
 func (Published) effect()  {}
+func (Own[D, R]) effect()  {}
 func (Answer[R]) effect()  {}
 func (Roster[R]) effect()  {}
 func (Refuse[R]) effect()  {}

@@ -65,6 +65,7 @@ type Tick struct {
 type Need struct {
 	Matrix int
 	Clock  int
+	Own    bool // with what the reader itself has pushed and is not folded: an effect Own comes before the answer
 }
 
 // Push brings deltas and ends clocks. Ticks are in ascending order of their matrices and come after the deltas. If

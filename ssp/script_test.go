@@ -96,6 +96,8 @@ func (s *script) event(verb string, words []string) ssp.Event {
 		return p
 	case "pull":
 		return ssp.Pull[string]{Req: req, Conn: conn, Needs: s.needs(words)}
+	case "look":
+		return ssp.Look[string]{Req: req, Needs: s.needs(words)}
 	case "barrier":
 		return ssp.Pull[string]{Req: req, Conn: conn, Needs: []ssp.Need{{Clock: s.number(words[len(words)-1])}}, Exact: true}
 	case "update":
@@ -230,12 +232,13 @@ func (s *script) needs(words []string) (all []ssp.Need) {
 }
 
 func (s *script) need(w string) ssp.Need {
+	w, own := strings.CutSuffix(w, "+own")
 	name, clock, _ := strings.Cut(w, "@")
 	id, there := s.ids[name]
 	if !there {
 		id = s.number(name)
 	}
-	return ssp.Need{Matrix: id, Clock: s.number(clock)}
+	return ssp.Need{Matrix: id, Clock: s.number(clock), Own: own}
 }
 
 func (s *script) number(w string) int {
@@ -281,6 +284,8 @@ func (s *script) effect(e ssp.Effect) string {
 		return fmt.Sprintf("run %s: change %d of task %d", e.Req, e.Seq, e.Task)
 	case ssp.Published:
 		return fmt.Sprintf("published %s %s", s.names[e.Matrix], clockText(e.Slowest))
+	case ssp.Own[string, string]:
+		return fmt.Sprintf("own %s: %s", e.Req, strings.Join(e.Deltas, " "))
 	case ssp.Answer[string]:
 		return fmt.Sprintf("answer %s: clock %s%s", e.Req, clockText(e.Clock), map[bool]string{true: " (again)"}[e.Again])
 	case ssp.Roster[string]:

@@ -2,6 +2,7 @@ package ssp
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -102,7 +103,21 @@ func (j *Job[D, R]) deliver(p *pull[D, R]) {
 	if len(p.needs) == 0 {
 		clock = j.Slowest(0)
 	}
+	if own := j.own(p); own != nil {
+		j.do(Own[D, R]{p.req, own})
+	}
 	j.do(Answer[R]{p.req, clock, p.again})
+}
+
+// own is what the reader has pushed itself and wants to see.
+func (j *Job[D, R]) own(p *pull[D, R]) (deltas []D) {
+	for i, n := range p.needs {
+		again := func(o Need) bool { return o.Own && o.Matrix == n.Matrix }
+		if n.Own && p.of != nil && !slices.ContainsFunc(p.needs[:i], again) {
+			deltas = append(deltas, j.matrices[n.Matrix].ahead.of(p.of.task)...)
+		}
+	}
+	return deltas
 }
 
 // wake answers the pulls that need no more, in the order in which they came. It reports whether there is more to fold.

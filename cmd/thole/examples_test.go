@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -60,7 +61,7 @@ func helpExample(ts *testscript.TestScript, c *cobra.Command, line string) {
 	if len(words) == 0 || words[0] != "thole" {
 		ts.Fatalf("%s: example %q does not begin with thole", c.CommandPath(), line)
 	}
-	if waiting[words[len(words)-1]] || len(words) > 1 && waiting[words[1]] {
+	if waiting[words[len(words)-1]] || len(words) > 1 && waiting[words[1]] || slices.Contains(words, "--job") {
 		of, rest, err := c.Root().Find(words[1:])
 		ts.Check(err)
 		ts.Check(of.ParseFlags(rest))

@@ -41,11 +41,11 @@ a model needs --dst, where the changed model goes; one that changes a running jo
 Without arguments it lists the functions, with a FUNCTION alone what that one takes.`,
 		Example: `  thole psf
   thole psf topk
-  thole psf out/lr topk k=5 abs=true
-  thole psf out/lr histogram min=-1 max=1
-  thole psf out/lr mapinplace 'f=abs(x) < 0.001 ? 0 : x' --dst out/small
+  thole psf out/lr topk k=5 abs=true --matrix input_weight
+  thole psf out/lr histogram min=-1 max=1 --matrix input_weight
+  thole psf weights.npy mapinplace 'f=abs(x) < 0.001 ? 0 : x' --dst small.npy
   thole psf 127.0.0.1:7001,127.0.0.1:7002 nrm2 --job job --matrix input_weight
-  thole psf out/lr affine.wasm from=0 'arg={"a": 2}' --dst out/doubled`,
+  thole psf weights.npy affine.wasm from=0 'arg={"a": 2}' --dst doubled.npy`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), e, args) },
 	}
 	f.source.flags(c, false)
@@ -79,7 +79,7 @@ func (f *calling) run(ctx context.Context, e *env, args []string) error {
 		}
 		return f.describe(e.out, fn)
 	}
-	b := &called{flags: f, table: table, name: args[1]}
+	b := &called{flags: f, known: table, table: table, name: args[1]}
 	if strings.HasSuffix(b.name, ".wasm") {
 		if err := b.load(ctx, b.name); err != nil {
 			return err
@@ -102,7 +102,8 @@ func (f *calling) run(ctx context.Context, e *env, args []string) error {
 // called is a function that is called, with its argument.
 type called struct {
 	flags   *calling
-	table   *psf.Table
+	known   *psf.Table // the library's
+	table   *psf.Table // with the module's
 	name    string
 	arg     []byte
 	runtime *wasm.Runtime // of a module
@@ -148,7 +149,7 @@ func (b *called) onServers(ctx context.Context, e *env, addrs []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := ps.Follow(ctx, ps.Options{Network: net, Servers: addrs, Job: b.flags.job, Funcs: b.table})
+	c, err := ps.Follow(ctx, ps.Options{Network: net, Servers: addrs, Job: b.flags.job, Funcs: b.known})
 	if err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func TestPage(t *testing.T) {
 func TestPageArguments(t *testing.T) {
 	types := map[string]any{"join": rpc.Join{}, "joined": rpc.Joined{}, "members": rpc.Members{}, "membership": rpc.Membership{},
 		"create": rpc.Create{}, "created": rpc.Created{}, "save": rpc.Save{}, "load": rpc.Load{}, "restored": rpc.Restored{},
-		"look": rpc.Look{}, "looked": rpc.Looked{}}
+		"look": rpc.Look{}, "looked": rpc.Looked{}, "follow": rpc.Follow{}, "followed": rpc.Followed{}, "staged": rpc.Staged{}}
 	seen := map[string]bool{}
 	blocks, _ := fences(t)
 	for _, block := range blocks {
