@@ -65,7 +65,7 @@ func newWorld(t *testing.T, ledger *budget.Ledger) *world {
 			t.Fatal(err)
 		}
 	}
-	if err := w.tasks[1].Clock(t.Context(), 1, 0.1); err != nil {
+	if err := w.tasks[1].StartClock(t.Context(), 1, 0.1).Wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return w
