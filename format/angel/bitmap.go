@@ -42,13 +42,3 @@ func (m *bitmap) join(other *bitmap, n int64) {
 		}
 	}
 }
-
-// count is how many cells are there.
-func (m *bitmap) count() (n int64) {
-	for i := range m.n {
-		if m.has(i) {
-			n++
-		}
-	}
-	return n
-}
