@@ -343,12 +343,16 @@ func TestLoadFails(t *testing.T) {
 	stop, err := realServers(&o, setting{real: "mem"}, 2, &blob.Mem{})
 	must(t, err)
 	defer stop()
-	var wg sync.WaitGroup
+	var tasks []*ps.Client // all of them, before the first fails: who joins later begins another job
 	for task := range 2 {
 		mine := o
 		mine.Task = task
 		p, err := ps.Dial(t.Context(), mine)
 		must(t, err)
+		tasks = append(tasks, p)
+	}
+	var wg sync.WaitGroup
+	for task, p := range tasks {
 		wg.Go(func() {
 			defer p.Close()
 			model := ps.NewModel("m", 1, 1)
