@@ -23,7 +23,7 @@ type val[F floating] struct {
 	row     int
 }
 
-// id tells whether two values are the same.
+// id reports whether two values are the same.
 type id struct {
 	op      op
 	kind    kind

@@ -1,9 +1,12 @@
 package psf_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
+	"thole.example/psf"
 	"thole.example/shard"
 	"thole.example/wire"
 )
@@ -67,6 +70,57 @@ func BenchmarkFunctions(b *testing.B) {
 					}
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(f.cells), "ns/cell")
 				})
+			}
+		})
+	}
+}
+
+// BenchmarkBandwidth runs functions over rows of 100M cells of f32, much more than caches hold, beside a plain pass over the same
+// memory: docs/performance.md has the ratios.
+func BenchmarkBandwidth(b *testing.B) {
+	const cols, some = 100_000_000, 1_000_000
+	m := &matrix.Meta{Name: "m", Rows: 2, Cols: cols, DType: matrix.F32}
+	s, err := shard.New(m, m.Rect(), 0, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(s.Close)
+	rng, values := rand.New(rand.NewPCG(1, 1)), make([]float32, some)
+	for at := int64(0); at < 2*cols; at += some {
+		for i := range values {
+			values[i] = float32(rng.NormFloat64())
+		}
+		r, lo := at/cols, at%cols
+		if err := s.Set(shard.Delta{Rows: matrix.Range{Lo: r, Hi: r + 1}, Cols: matrix.Range{Lo: lo, Hi: lo + some}, Values: wire.View(values)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.Run("memory", func(b *testing.B) {
+		b.SetBytes(4 * cols)
+		cells := s.View(0).Cells().(psf.Cells[float32])
+		for b.Loop() {
+			err := cells.Apart([]int64{0}, false, func(c *psf.Chunk[float32]) error { kernel.NonZero(c.All); return nil })
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for _, f := range []struct {
+		name, arg string
+		rows      int64
+	}{
+		{"sum", `{"rows":0}`, 1}, {"dot", `{"row1":0,"row2":1}`, 2}, {"topk", `{"k":100,"rows":0}`, 1}, {"fill", `{"value":2,"rows":1}`, 1},
+	} {
+		call, err := functions.Bind(f.name, []byte(f.arg), m)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(f.name, func(b *testing.B) {
+			b.SetBytes(4 * cols * f.rows)
+			for b.Loop() {
+				if _, err := call.Part(s.View(0)); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 	}

@@ -222,11 +222,12 @@ func mapAs[T kernel.Number](v View, cells Cells[T], p mapping) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
+		constant := f.At(0, 0, 0, 0) // what the cells become if the expression has none
 		return nil, cells.Apart(rows, true, func(c *Chunk[T]) error {
 			switch {
 			case p.expr.Columns():
 			case p.expr.Rows() == 0:
-				kernel.Fill(c.All, f.At(0, 0, 0, 0))
+				kernel.Fill(c.All, constant)
 				return nil
 			default:
 				return f.Run(c.All, [][]T{c.All}, c.Col, nil)

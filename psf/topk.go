@@ -98,11 +98,13 @@ type finalists[T kernel.Number] struct {
 	cells []peak[T]
 	limit T    // what does not reach it is out
 	full  bool // there is a limit
-	found []uint32
+	// ordered says that cells come as equal ones are answered: of those that are equal to the last one none comes before it.
+	ordered bool
+	found   []uint32
 }
 
 func topAs[T kernel.Number](v View, cells Cells[T], t topping) ([]byte, error) {
-	f := finalists[T]{topping: t}
+	f := finalists[T]{topping: t, ordered: v.Meta().Layout == matrix.RowDense}
 	err := cells.Apart(t.rows, false, func(c *Chunk[T]) error {
 		for r, row := range c.Rows {
 			f.add(c, c.IDs[r], row)
@@ -163,13 +165,17 @@ func (f *finalists[T]) cut() {
 	}
 }
 
-// below is a limit that cells equal to the last one are above, if there is such a number.
+// below is a limit that cells which may still come before the last one are above, if there is such a number: if they come in
+// any order those that are equal to it, too.
 func (f *finalists[T]) below(last T) (limit T, ok bool) {
 	if f.abs && last < 0 {
 		if last == -last {
 			return -(last + 1), true // the largest integer: the magnitude of the least one is above it
 		}
 		last = -last
+	}
+	if f.ordered {
+		return last, true
 	}
 	limit = lower(last)
 	return limit, limit < last

@@ -46,7 +46,7 @@ func (l *lives) column(key int64) *livingColumn {
 	return c
 }
 
-// admits counts that a step names a column, and tells whether it is there or made.
+// admits counts that a step names a column, and reports whether it is there or made.
 func (l *lives) admits(key int64) bool {
 	if l.cols[key] != nil || l.m.Keep.AdmitAfter < 2 {
 		return true

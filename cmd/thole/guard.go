@@ -112,7 +112,7 @@ type tokenList struct {
 	seen  stamp
 }
 
-// stamp tells whether a file has changed.
+// stamp reports whether a file has changed.
 type stamp struct {
 	changed time.Time
 	size    int64
