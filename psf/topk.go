@@ -126,23 +126,22 @@ func topAs[T kernel.Number](v View, cells Cells[T], t topping) ([]byte, error) {
 const spareFinalists = 1024
 
 func (f *finalists[T]) add(c *Chunk[T], id int64, row []T) {
-	switch {
-	case f.k == 0:
+	if f.k == 0 {
 		return
-	case !f.full:
-		for i, v := range row {
-			if v == v {
-				f.take(peak[T]{id, c.Column(i), v})
-			}
+	}
+	at := 0
+	for ; at < len(row) && !f.full; at++ {
+		if v := row[at]; v == v {
+			f.take(peak[T]{id, c.Column(at), v})
 		}
-		return
-	case f.abs:
-		f.found = kernel.AboveAbs(row, f.limit, f.found[:0])
-	default:
-		f.found = kernel.Above(row, f.limit, f.found[:0])
+	}
+	if f.abs {
+		f.found = kernel.AboveAbs(row[at:], f.limit, f.found[:0])
+	} else {
+		f.found = kernel.Above(row[at:], f.limit, f.found[:0])
 	}
 	for _, i := range f.found {
-		f.take(peak[T]{id, c.Column(int(i)), row[i]})
+		f.take(peak[T]{id, c.Column(at + int(i)), row[at+int(i)]})
 	}
 }
 
