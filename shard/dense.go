@@ -30,6 +30,7 @@ type dense[T number] struct {
 	mem   kernel.Memory
 	val   []T // cells and slots
 	marks []*denseMark[T]
+	now   *period // what remembers changes; nil: nothing does
 
 	stepper stepper[T]
 	sum     []T // of a step's deltas over a chunk

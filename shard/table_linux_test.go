@@ -97,23 +97,27 @@ func BenchmarkTable(b *testing.B) {
 			if n > 1_000_000 && rule != "adagrad" {
 				continue
 			}
-			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim, matrix.Keep{}) })
+			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim, matrix.Keep{}, false) })
 		}
 	}
 	for name, keep := range map[string]matrix.Keep{ // every column is named about every 100 steps
 		"admit": {AdmitAfter: 3}, "expire": {ExpireAfter: 1000}, "both": {AdmitAfter: 3, ForgetAfter: 1000, ExpireAfter: 1000},
 	} {
-		b.Run("adagrad/1M/"+name, func(b *testing.B) { benchTable(b, "adagrad", 1_000_000, tableDim, keep) })
+		b.Run("adagrad/1M/"+name, func(b *testing.B) { benchTable(b, "adagrad", 1_000_000, tableDim, keep, false) })
 	}
+	b.Run("adagrad/1M/tracked", func(b *testing.B) { benchTable(b, "adagrad", 1_000_000, tableDim, matrix.Keep{}, true) })
 	for _, dim := range []int{1, 8, 32, 64} {
-		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim, matrix.Keep{}) })
+		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim, matrix.Keep{}, false) })
 	}
 }
 
-func benchTable(b *testing.B, rule string, n, dim int, keep matrix.Keep) {
+func benchTable(b *testing.B, rule string, n, dim int, keep matrix.Keep, tracked bool) {
 	s := newTable(b, rule, dim, keep)
 	defer s.Close()
 	fillTable(b, s, n)
+	if tracked {
+		s.Track("c")
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	batches := make([][]int64, 400)
 	for i := range batches {
