@@ -51,6 +51,9 @@ type Call struct {
 	// Check tells what Part would refuse, without changing anything; nil: nothing. A server asks it of all its partitions before
 	// Part changes one of them, if they are of several bands of rows; Part refuses the same.
 	Check func(v View) error
+	// Concurrent, of a get function, says that Part may take long: it runs while others read and change the partition, on the
+	// cells as they were at one moment, which it goes through once, with Together or Apart.
+	Concurrent bool
 	// Part runs beside each partition and gives its part of the answer.
 	Part func(v View) ([]byte, error)
 	// Merge makes the answer of those of all partitions, in the order of partitions, at the caller; nil: an update function.

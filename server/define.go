@@ -17,6 +17,8 @@ import (
 type functions struct {
 	all atomic.Pointer[psf.Table] // with the server's; nil: there are none
 
+	calls calls // of them that run beside the partitions
+
 	mu      sync.Mutex
 	modules map[string]defined // by name
 	closed  bool
@@ -80,8 +82,10 @@ func (f *functions) define(s *Server, name string, module []byte) error {
 	return nil
 }
 
-// close frees the modules.
-func (f *functions) close() {
+// close frees the modules, once the last call that runs beside the partitions has ended.
+func (f *functions) close() { f.calls.close(f.free) }
+
+func (f *functions) free() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
