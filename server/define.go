@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -66,6 +67,9 @@ func (f *functions) define(s *Server, name string, module []byte) error {
 	}
 	// Not the caller's context: others may wait for the same module.
 	own, err := s.Modules.Compile(context.Background(), name, module, wasm.Limits{})
+	if errors.Is(err, wasm.ErrFull) {
+		return fmt.Errorf("function %q: %w: %w (a job that ends gives its modules back)", name, rpc.ErrRefused, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
 	}
