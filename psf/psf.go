@@ -45,6 +45,8 @@ type Call struct {
 	Reads, Writes Rows
 	// Together says that it needs all of these rows in one partition.
 	Together bool
+	// Makes are the columns of sparse matrices that it makes if they are not stored, as far as it is known.
+	Makes []int64
 	// Atomic says that it runs while all its partitions on a server stand still: nobody sees it done in one of them and not in
 	// another, and it sees no change in part. (Staged with a clock it is so on all servers, under BSP and SSP.)
 	Atomic bool

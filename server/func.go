@@ -56,6 +56,9 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 			return nil, nil, err
 		}
 		call, err := s.bind(x.Func, x.Arg, update)
+		if err == nil && update {
+			err = s.roomFor(call)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
