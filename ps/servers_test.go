@@ -175,6 +175,7 @@ func drawRealSetting(t *rapid.T, p *program) setting {
 	s.real = network
 	if steps := len(p.ops); steps > 1 && rapid.Bool().Draw(t, "moves") {
 		s.moves, s.to = rapid.IntRange(1, steps-1).Draw(t, "after"), drawPlace(t, p.meta.Layout)
+		s.since = rapid.Bool().Draw(t, "since")
 	}
 	return s
 }

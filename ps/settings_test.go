@@ -31,6 +31,7 @@ type setting struct {
 	real     string // servers of package server on the network of this name; "": stores on the fake one
 	moves    int    // after so many steps all goes on from a checkpoint on other servers; 0: it does not
 	to       place  // where
+	since    bool   // that checkpoint has what has changed since another one
 }
 
 // place is where matrices are kept, and how they are cut.
@@ -254,12 +255,27 @@ func (p *program) task(ctx context.Context, o ps.Options, s setting, l leg) (str
 	}
 	var saw strings.Builder
 	for step := l.from; step < l.to; step++ {
+		if s.since && o.Task == 0 && l.to < len(p.ops) && step == l.to/2 {
+			if err := c.CheckpointSince(ctx, "base", ""); err != nil {
+				return "", err
+			}
+		}
 		if err := p.step(ctx, c, m, s, step, o.Task, &saw); err != nil {
 			return "", fmt.Errorf("step %d: %w", step, err)
 		}
 	}
 	if l.to < len(p.ops) && o.Task == 0 {
-		if err := c.Checkpoint(ctx, "state"); err != nil {
+		write := c.Checkpoint
+		if s.since {
+			write = func(ctx context.Context, path string) error {
+				err := c.CheckpointSince(ctx, path, "base")
+				if err != nil && strings.Contains(err.Error(), "as where something was loaded") {
+					err = c.CheckpointSince(ctx, path, "")
+				}
+				return err
+			}
+		}
+		if err := write(ctx, "state"); err != nil {
 			return "", err
 		}
 	}

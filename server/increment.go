@@ -118,7 +118,7 @@ func (c *checkpoint) last() state.Link {
 // marking is how the partitions are marked, in the job's mailbox: from then on the job remembers what has changed since this one.
 func (c *checkpoint) marking() marking {
 	if !c.save.Track {
-		return wholeMark
+		return nil
 	}
 	id := c.save.Stage
 	c.j.tracked.put(c.since, state.Link{Path: c.save.Path, ID: id})

@@ -12,20 +12,18 @@ import (
 	"thole.example/wire"
 )
 
-// snapshot is the state of a partition at one moment, on its way to a bucket. The partition is visited in bands, between
-// which it serves others.
+// snapshot is the state of a partition at one moment, on its way to a bucket or a function. The partition is visited in bands,
+// between which it serves others.
 type snapshot struct {
 	of   *partition
 	from *shard.Shard
-	by   marking
+	by   marking     // nil: everything is marked
 	mark *shard.Mark // nil: there was nothing to save, or why not
 	err  error
 }
 
 // marking makes the mark of a snapshot.
 type marking func(s *shard.Shard) (*shard.Mark, error)
-
-func wholeMark(s *shard.Shard) (*shard.Mark, error) { return s.Mark(), nil }
 
 // Sizes of what a snapshot does.
 const (
@@ -38,7 +36,11 @@ const (
 func (s *snapshot) take() {
 	if s.of.shard != nil {
 		s.from = s.of.shard
-		s.mark, s.err = s.by(s.from)
+		if s.by != nil {
+			s.mark, s.err = s.by(s.from)
+		} else {
+			s.mark = s.from.Mark()
+		}
 		s.of.recount()
 	}
 }
@@ -79,7 +81,7 @@ func (s *snapshot) visit(ctx context.Context, f func(m *shard.Mark) error) error
 		case s.mark == nil || s.of.shard == nil:
 			err = s.of.gone()
 		case s.of.shard != s.from:
-			err = fmt.Errorf("matrix %q was loaded while it was being saved: %w", s.of.of.meta.Name, rpc.ErrAborted)
+			err = fmt.Errorf("matrix %q was loaded while it was being read: %w", s.of.of.meta.Name, rpc.ErrAborted)
 		default:
 			err = f(s.mark)
 			s.of.recount()

@@ -128,6 +128,16 @@ func testPageAccepted(t *testing.T) {
 	}
 	one(rpc.OpCommit, 0, pageArgument(t, saves[2], func(a *rpc.Save) { a.Parts = parts }))
 	conns[0].must(rpc.Request{Op: rpc.OpAbort, Arg: []byte(saves[2])})
+	increment := pageArguments(t, "increment")[0]
+	base := pageArgument(t, increment, func(a *rpc.Save) { a.Path, a.Stage, a.Base = a.Base, "7RKD", "" })
+	for _, text := range []string{string(base), increment} {
+		var parts [][]byte
+		for i, c := range conns {
+			q := rpc.Request{Op: rpc.OpSave, Arg: pageArgument(t, text, func(a *rpc.Save) { a.Index = i }), Parts: []rpc.Part{{Matrix: 1}}}
+			parts = append(parts, c.must(q).Results[0].Data)
+		}
+		one(rpc.OpCommit, 0, pageArgument(t, text, func(a *rpc.Save) { a.Parts = parts }))
+	}
 	one(rpc.OpLoad, 1, []byte(pageArguments(t, "load")[0]))
 	var looked, pageLooked rpc.Looked
 	err = json.Unmarshal(one(rpc.OpLook, 0, []byte(pageArguments(t, "look")[0])).Results[0].Data, &looked)
