@@ -41,6 +41,7 @@ func (v view) Cells() any { return v.store }
 // Together implements psf.Cells.
 func (d *dense[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
 	c := psf.Chunk[T]{IDs: rows, Rows: make([][]T, len(rows))}
+	var s scratch[T]
 	for lo := 0; lo < d.width && len(rows) > 0; lo += chunk {
 		n := min(chunk, d.width-lo)
 		c.Col = d.at.Cols.Lo + int64(lo)
@@ -49,19 +50,34 @@ func (d *dense[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) e
 			if i >= len(rows)-changed {
 				d.keep(0, at, at+n)
 			}
-			c.Rows[i] = d.val[at : at+n : at+n]
+			c.Rows[i] = d.see(&s, at, n, i, len(rows))
 		}
 		if err := f(&c); err != nil {
 			return err
 		}
+		for i := len(rows) - changed; i < len(rows); i++ {
+			d.shut(d.cell(rows[i], c.Col), c.Rows[i])
+		}
 	}
 	return nil
+}
+
+// see is cells for a function to look at: the i-th of so many runs of n. Packed ones are copies.
+func (d *dense[T]) see(s *scratch[T], at, n, i, runs int) []T {
+	if d.packed == nil {
+		return d.val[at : at+n : at+n]
+	}
+	s.val = grown(s.val, n*runs)
+	val := s.val[i*n : (i+1)*n : (i+1)*n]
+	d.packed.load(val, at)
+	return val
 }
 
 // Apart implements psf.Cells. Rows that lie beside each other, and are short, come together.
 func (d *dense[T]) Apart(rows []int64, change bool, f func(c *psf.Chunk[T]) error) error {
 	high := max(1, chunk/max(1, d.width))
 	c := psf.Chunk[T]{Rows: make([][]T, 0, min(high, len(rows)))}
+	var s scratch[T]
 	for len(rows) > 0 && d.width > 0 {
 		n := 1
 		for n < min(high, len(rows)) && rows[n] == rows[n-1]+1 {
@@ -75,12 +91,15 @@ func (d *dense[T]) Apart(rows []int64, change bool, f func(c *psf.Chunk[T]) erro
 			if change {
 				d.keep(0, at, at+n*wide)
 			}
-			c.All, c.Rows = d.val[at:at+n*wide:at+n*wide], c.Rows[:0]
+			c.All, c.Rows = d.see(&s, at, n*wide, 0, 1), c.Rows[:0]
 			for i := range n {
 				c.Rows = append(c.Rows, c.All[i*wide:(i+1)*wide:(i+1)*wide])
 			}
 			if err := f(&c); err != nil {
 				return err
+			}
+			if change {
+				d.shut(at, c.All)
 			}
 		}
 	}
@@ -95,7 +114,11 @@ func (d *dense[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 		cols = cols[len(c.Cols):]
 		for i, row := range rows {
 			for j, col := range c.Cols {
-				c.Rows[i][j] = d.val[d.cell(row, col)]
+				if at := d.cell(row, col); d.packed == nil {
+					c.Rows[i][j] = d.val[at]
+				} else {
+					d.packed.load(c.Rows[i][j:j+1], at)
+				}
 			}
 		}
 		if err := f(c); err != nil {
@@ -105,7 +128,11 @@ func (d *dense[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 			for j, col := range c.Cols {
 				at := d.cell(row, col)
 				d.keep(0, at, at+1)
-				d.val[at] = c.Rows[i][j]
+				if d.packed == nil {
+					d.val[at] = c.Rows[i][j]
+				} else {
+					d.packed.store(at, c.Rows[i][j:j+1])
+				}
 			}
 		}
 	}
@@ -187,10 +214,13 @@ func (k *keyed[T]) chunks(rows []int64, changed int, f func(c *psf.Chunk[T]) err
 // visit calls f for copies of the cells of some columns, whose rows in the slab are known, and puts back the last so many rows.
 func (k *keyed[T]) visit(s *scratch[T], rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
 	c := s.chunk(rows, s.keys)
+	if k.slab.packed != nil {
+		return k.visitPacked(s, c, changed, f)
+	}
 	stride := k.slab.stride
 	for lo := 0; lo < len(s.rows); lo += block {
 		if ahead := lo + block; ahead < len(s.rows) {
-			k.fetch(s.rows[ahead:min(ahead+block, len(s.rows))], 0, k.rows*k.size)
+			k.slab.fetch(s.rows[ahead:min(ahead+block, len(s.rows))], 0, k.rows)
 		}
 		for i, row := range rows {
 			from, to := k.slab.val[row-k.at.Rows.Lo:], c.Rows[i][lo:min(lo+block, len(s.rows))]
@@ -208,6 +238,31 @@ func (k *keyed[T]) visit(s *scratch[T], rows []int64, changed int, f func(c *psf
 		for j, v := range c.Rows[i] {
 			to[int(s.rows[j])*stride] = v
 		}
+	}
+	return nil
+}
+
+// visitPacked is visit of rows that are packed.
+func (k *keyed[T]) visitPacked(s *scratch[T], c *psf.Chunk[T], changed int, f func(c *psf.Chunk[T]) error) error {
+	for j, at := range s.rows {
+		if j%block == 0 {
+			k.slab.fetch(s.rows[min(j+block, len(s.rows)):min(j+2*block, len(s.rows))], 0, k.rows)
+		}
+		val := k.slab.open(at)
+		for i, row := range c.IDs {
+			c.Rows[i][j] = val[row-k.at.Rows.Lo]
+		}
+	}
+	if err := f(c); err != nil || changed == 0 {
+		return err
+	}
+	k.keep(s.rows)
+	for j, at := range s.rows {
+		val := k.slab.open(at)
+		for i := len(c.IDs) - changed; i < len(c.IDs); i++ {
+			val[c.IDs[i]-k.at.Rows.Lo] = c.Rows[i][j]
+		}
+		k.slab.shut(at, val)
 	}
 	return nil
 }
@@ -234,12 +289,14 @@ func (k *keyed[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 }
 
 // Value implements psf.Cells. Row 0 of the slab, which stands for all columns that are not there, has these values.
-func (k *keyed[T]) Value(row int64) T { return k.slab.val[row-k.at.Rows.Lo] }
+func (k *keyed[T]) Value(row int64) T { return k.slab.open(0)[row-k.at.Rows.Lo] }
 
 // SetValue implements psf.Cells. A zero is +0: that of a row is the same whether the values of others are kept or not.
 func (k *keyed[T]) SetValue(row int64, v T) {
-	k.slab.val[row-k.at.Rows.Lo] = v + 0
-	k.valued = slices.ContainsFunc(k.slab.row(0)[:k.rows], func(v T) bool { return v != 0 })
+	val := k.slab.open(0)
+	val[row-k.at.Rows.Lo] = v + 0
+	k.slab.shut(0, val)
+	k.valued = slices.ContainsFunc(val[:k.rows], func(v T) bool { return v != 0 })
 }
 
 // Drop implements psf.Cells.
