@@ -89,6 +89,7 @@ func (d *delta) end() {
 type fold struct {
 	of           *store
 	deltas       []*delta
+	clock        int
 	weight, rate float64
 	left         atomic.Int32 // partitions that have not applied theirs
 }
@@ -201,6 +202,7 @@ func (a *apply) give(deltas []shard.Delta) error {
 	if err := a.to.room(deltas); err != nil {
 		return err
 	}
+	a.to.shard.SetClock(int64(a.f.clock))
 	return a.to.shard.Apply(deltas, a.f.weight, a.f.rate)
 }
 
