@@ -5,6 +5,7 @@ import (
 
 	"thole.example/kernel"
 	"thole.example/matrix"
+	"thole.example/psf"
 	"thole.example/wire"
 )
 
@@ -90,4 +91,29 @@ func (p *narrowRows) store(row []byte, val []float32) {
 	r := p.in(row)
 	r.Nearest(val[:p.rows], 0)
 	copy(row[p.from:], wire.View(val[p.rows:]))
+}
+
+// visitPacked is visit of rows that are packed.
+func (k *keyed[T]) visitPacked(s *scratch[T], c *psf.Chunk[T], changed int, f func(c *psf.Chunk[T]) error) error {
+	for j, at := range s.rows {
+		if j%block == 0 {
+			k.slab.fetch(s.rows[min(j+block, len(s.rows)):min(j+2*block, len(s.rows))], 0, k.rows)
+		}
+		val := k.slab.values(k.slab.bytesOf(at), k.rows)
+		for i, row := range c.IDs {
+			c.Rows[i][j] = val[row-k.at.Rows.Lo]
+		}
+	}
+	if err := f(c); err != nil || changed == 0 {
+		return err
+	}
+	k.keep(s.rows)
+	for j, at := range s.rows {
+		val := k.slab.open(at)
+		for i := len(c.IDs) - changed; i < len(c.IDs); i++ {
+			val[c.IDs[i]-k.at.Rows.Lo] = c.Rows[i][j]
+		}
+		k.slab.shut(at, val)
+	}
+	return nil
 }

@@ -89,3 +89,14 @@ func (d *dense[T]) save(slot, at int, val []T) {
 	}
 	copy(d.of(slot)[at:], val)
 }
+
+// see is cells for a function to look at: the i-th of so many runs of n. Packed ones are copies.
+func (d *dense[T]) see(s *scratch[T], at, n, i, runs int) []T {
+	if d.packed == nil {
+		return d.val[at : at+n : at+n]
+	}
+	s.val = grown(s.val, n*runs)
+	val := s.val[i*n : (i+1)*n : (i+1)*n]
+	d.packed.load(val, at)
+	return val
+}

@@ -91,8 +91,7 @@ func (s *slab[T]) open(i uint32) []T {
 	if s.packed == nil {
 		return s.row(i)
 	}
-	s.unpack(s.room[:s.width], s.bytesOf(i))
-	return s.room[:s.width]
+	return s.values(s.bytesOf(i), s.width)
 }
 
 func (s *slab[T]) shut(i uint32, val []T) {
@@ -101,16 +100,18 @@ func (s *slab[T]) shut(i uint32, val []T) {
 	}
 }
 
-// unpack gives the weights of a row of which the bytes are given, or all its values.
-func (s *slab[T]) unpack(val []T, row []byte) {
+// values is the n weights of a row of which the bytes are given, or all its n values: where they lie, or until the next row is looked at.
+func (s *slab[T]) values(row []byte, n int) []T {
+	val := s.room
 	switch {
 	case s.packed == nil:
-		copy(wire.View(val), row)
-	case len(val) == s.width:
+		val, _ = wire.Numbers[T](row) // copies begin as aligned as rows do
+	case n == s.width:
 		s.packed.load(val, s.rows, row, firstRow)
 	default:
-		s.packed.gather(val, row, firstRow, 0, len(val))
+		s.packed.gather(val[:n], row, firstRow, 0, n)
 	}
+	return val[:n]
 }
 
 // data is the memory of all rows as bytes.

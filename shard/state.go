@@ -2,6 +2,7 @@ package shard
 
 import (
 	"fmt"
+	"slices"
 
 	"thole.example/matrix"
 	"thole.example/wire"
@@ -142,9 +143,7 @@ func (k *keyed[T]) absent() []byte {
 	if !k.valued {
 		return nil
 	}
-	val := make([]T, k.rows)
-	k.slab.unpack(val, k.slab.bytesOf(0))
-	return wire.View(val)
+	return wire.View(slices.Clone(k.slab.values(k.slab.bytesOf(0), k.rows)))
 }
 
 func (k *keyed[T]) setAbsent(rows matrix.Range, values []byte) {
