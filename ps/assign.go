@@ -13,7 +13,7 @@ import (
 // task's clock, after what was pushed before it, and of tasks that assign the same cell in the same clock the one with the higher
 // number counts. With a rule the step of the clock comes first. The values are copied; cells that the block does not store stay
 // as they are. Columns that are not there are made, whatever matrix.Keep says. Values are not divided (SetAverage), filtered or
-// rounded (SetWire).
+// rounded (SetFilter, SetWire); what these kept back of earlier increments is sent later all the same.
 func (m *Matrix) Assign(values matrix.Block) error {
 	if err := m.c.begin(context.Background(), "assign", m); err != nil {
 		return err
@@ -53,7 +53,8 @@ func (m *Matrix) assign(lay func() error) error {
 		return err
 	}
 	for i := n; i < len(c.oplog); i++ {
-		c.oplog[i].fixed, c.oplog[i].assign = true, true
+		d := &c.oplog[i]
+		d.fixed, d.exact, d.assign = true, true, true
 	}
 	return nil
 }
@@ -99,7 +100,7 @@ func (m *Matrix) now(ctx context.Context, what string, b matrix.Block, assign bo
 	qs, err := c.apart(rpc.OpDirect, func() error {
 		err := m.layOut(b)
 		for i := range c.oplog {
-			c.oplog[i].assign = assign
+			c.oplog[i].exact, c.oplog[i].assign = true, assign
 		}
 		return err
 	})

@@ -58,6 +58,25 @@ func (l *lumps) scatter(inputs, src []byte) {
 	}
 }
 
+// scatterHalves is scatter of halves to inputs of numbers.
+func scatterHalves[H kernel.Half, T kernel.Float](l *lumps, inputs []T, src []H) {
+	k, r, n := l.k, &l.run, l.n
+	switch {
+	case k.order == nil && l.lump == n:
+		kernel.Widen(inputs[r.lo*n:r.hi*n], src)
+	case k.order == nil:
+		for i := range r.hi - r.lo {
+			kernel.Widen(inputs[(r.lo+i)*l.lump+l.lo:][:n], src[i*n:][:n])
+		}
+	case l.lump == n:
+		kernel.WidenInputs(inputs, src, n, k.order[r.from:r.to], uint32(r.lo))
+	default:
+		for _, e := range k.order[r.from:r.to] {
+			kernel.Widen(inputs[int(e.Input)*l.lump+l.lo:][:n], src[(int(e.Position&^kernel.Again)-r.lo)*n:][:n])
+		}
+	}
+}
+
 // sum adds up the inputs' numbers to their places in the run, in the order of the inputs.
 func sum[T matrix.Elem](l *lumps, dst, inputs []T) {
 	k, r, n := l.k, &l.run, l.n

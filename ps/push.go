@@ -103,7 +103,7 @@ func (m *Matrix) push(b matrix.Block, owned bool) error {
 	if _, keyed := b.Data.(matrix.Keyed); keyed || m.meta.Layout == matrix.RowSparse && m.gather == gatherAuto {
 		return m.eachKeyed(b, m.pushSorted)
 	}
-	same, ok := m.direct(b.At, true)
+	same, ok := m.direct(b.At, 0)
 	switch {
 	case !ok:
 		return m.gathered().block(b)
@@ -141,7 +141,7 @@ func (m *Matrix) pushSorted(rows matrix.Range, keys []int64, values []byte) erro
 	if len(keys) == 0 {
 		return nil
 	}
-	if _, ok := m.direct(matrix.Rect{Rows: rows, Cols: m.meta.Rect().Cols}, false); !ok {
+	if _, ok := m.direct(matrix.Rect{Rows: rows, Cols: m.meta.Rect().Cols}, len(keys)); !ok {
 		return m.gathered().keyed(rows, keys, values)
 	}
 	return m.keepSorted(rows, keys, values)

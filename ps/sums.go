@@ -21,8 +21,10 @@ type sums interface {
 	empty() bool
 	// fold moves what is to be sent to the client's oplog: all of it, or with a threshold of 0 or more what is beyond that.
 	fold(threshold float64) error
-	// owed is how many bytes of what rounding for the wire lost are kept.
-	owed() int
+	// round rounds what is sent of keys as it came.
+	round(d *delta)
+	// owed is how many bytes of what rounding for the wire lost are kept; full says that they are too many.
+	owed() (bytes int, full bool)
 }
 
 // sumsOf are the sums of a matrix of one element type: some rows as they are, others by their keys.
@@ -74,6 +76,8 @@ func newSums(m *Matrix) sums {
 func sumsFor[T matrix.Elem](m *Matrix) sums {
 	return &sumsOf[T]{m: m, rows: map[int64]*denseRow[T]{}, ones: map[int64]*keyLog[T]{}, owing: owingLimit}
 }
+
+func (s *sumsOf[T]) owed() (bytes int, full bool) { return s.lost.bytes, s.lost.bytes > s.owing }
 
 func (s *sumsOf[T]) empty() bool { return len(s.rows)+len(s.ones)+len(s.tall) == 0 }
 
