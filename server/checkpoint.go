@@ -143,7 +143,7 @@ func lend(d *delta, values bool, f func(state.Delta) error) error {
 		at := matrix.At(0, 1, 0, int64(len(d.text)))
 		return f(state.Delta{Rows: at.Rows, Cols: at.Cols, DType: matrix.U8, Func: true, Values: d.text})
 	}
-	out := state.Delta{Rows: d.part.Rows, Cols: d.part.Cols, DType: d.part.DType}
+	out := state.Delta{Rows: d.part.Rows, Cols: d.part.Cols, DType: d.part.DType, Assign: d.part.Assign}
 	if d.part.Kind == rpc.KindKeys {
 		out.Keys = []int64{}
 	}
