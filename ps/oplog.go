@@ -249,6 +249,9 @@ func (m *Matrix) barrier() error {
 	return nil
 }
 
+// function reports whether it is a staged function.
+func (d *delta) function() bool { return len(d.shares) > 0 && d.shares[0].part.Kind == rpc.KindFunc }
+
 // restore makes a delta that was refused one that is not sent yet: its bytes leave the buffer that was sent.
 func (d *delta) restore() {
 	if d.block.Data != nil {

@@ -258,6 +258,52 @@ func TestStagedFunction(t *testing.T) {
 	}
 }
 
+// TestStagedBesideRule: a staged function takes effect with its clock also where no task has gradients for the matrix's rule, and
+// after the step where one has.
+func TestStagedBesideRule(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, 1, ssp.ASP} {
+		newCluster(t, &mem.Network{}, 3).run(1, bound, func(ctx context.Context, p *ps.Client, _ int) error {
+			w := meta("w", 1, 100, matrix.RowDense)
+			w.Rule = "sgd"
+			if err := p.Create(ctx, "", w); err != nil {
+				return err
+			}
+			m, err := p.Matrix("w")
+			if err != nil {
+				return err
+			}
+			fill := func() error { return m.Stage("fill", psf.Args{"value": 5}) }
+			if err := errors.Join(fill(), p.SyncClock(ctx), answers(ctx, m, "min", "", "5")); err != nil {
+				return err
+			}
+			err = errors.Join(p.Push("w", digit(0)), m.Stage("adds", psf.Args{"from": 0, "s": 1}), p.Clock(ctx, 1, 1), p.SyncClock(ctx))
+			return errors.Join(err, answers(ctx, m, "min", "", "5", "max", "", "6")) // 5 - 1 + 1 in the column of the gradient
+		})
+	}
+}
+
+// TestStagedRefused: a staged function that servers refuse is told once, and not sent again; what was pushed beside it is.
+func TestStagedRefused(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, ssp.ASP} {
+		c := newCluster(t, &mem.Network{}, 2)
+		c.funcs = table(t, changing("mine", func(x float64) float64 { return 0 })) // the servers have none
+		c.run(1, bound, func(ctx context.Context, p *ps.Client, _ int) error {
+			if err := p.Create(ctx, "", meta("m", 1, 100, matrix.RowDense)); err != nil {
+				return err
+			}
+			m, err := p.Matrix("m")
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(p.Push("m", digit(0)), m.Stage("mine", nil), p.Push("m", digit(0))); err != nil {
+				return err
+			}
+			fails(t, "a function that the servers do not know", p.SyncClock(ctx), rpc.ErrNotFound, `"mine"`)
+			return errors.Join(p.SyncClock(ctx), answers(ctx, m, "sum", "", "2"))
+		})
+	}
+}
+
 // TestPushOnceDespitePull: what goes with a pull that fails is made once, however often the caller tries again.
 func TestPushOnceDespitePull(t *testing.T) {
 	c := newCluster(t, &mem.Network{}, 2)

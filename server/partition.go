@@ -189,7 +189,10 @@ func isCall(sh share) bool { return sh.d.call != nil }
 
 // run runs a function that was staged. Nobody waits for it who could be told of an error: it fails the job.
 func (a *apply) run(call *psf.Call) error {
-	_, err := call.Part(a.to.shard.View(a.to.id))
+	err := a.to.enough([]shard.Delta{{Keys: a.to.makes(call)}})
+	if err == nil {
+		_, err = call.Part(a.to.shard.View(a.to.id))
+	}
 	if err != nil {
 		err = fmt.Errorf("a staged function on matrix %q: %w", a.f.of.meta.Name, err)
 	}

@@ -119,7 +119,7 @@ func (j *job) bring(task int, x *rpc.Exchange, e *ssp.Push[*delta, *request]) er
 			if err != nil {
 				return err
 			}
-			e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})
+			e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d, Weightless: true})
 			continue
 		}
 		if err == nil {

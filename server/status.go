@@ -82,11 +82,25 @@ func (l look) do() {
 
 // status is for the job's mailbox.
 func (j *job) status() JobStatus {
-	out := JobStatus{Report: j.core.Report(j.server.now())}
+	out := JobStatus{Report: j.core.Report(j.server.now(), (*request).partitions)}
 	for _, s := range (*j.stores.Load())[1:] {
 		out.Tables = append(out.Tables, s.status())
 	}
 	return out
+}
+
+// partitions are those of a matrix that a request reads, ascending.
+func (q *request) partitions(matrix int) (ids []int) {
+	if q.gather == nil {
+		return nil
+	}
+	for i := range q.gather.reads {
+		if p := q.gather.reads[i].from; int(p.of.number) == matrix {
+			ids = append(ids, p.id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 func (s *store) status() MatrixStatus {

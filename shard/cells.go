@@ -22,10 +22,12 @@ func (v view) Owns(col int64) bool {
 	return v.at.Cols.Has(col) && (v.bits == 0 || kernel.Hash(uint64(col))>>(64-v.bits) == uint64(v.id))
 }
 
-// Absent implements psf.View. Which columns a hash partition has is known of the stored ones alone, so the first partition
-// counts all.
-func (v view) Absent() int64 {
-	stored := int64(v.store.stored())
+// Absent implements psf.View.
+func (v view) Absent() int64 { return v.absentBeside(int64(v.store.stored())) }
+
+// absentBeside is how many columns are absent beside those that are stored. Which columns a hash partition has is known of the
+// stored ones alone, so the first partition counts all.
+func (v view) absentBeside(stored int64) int64 {
 	switch {
 	case v.meta.Layout == matrix.RowDense || v.meta.Init.Random():
 		return 0
@@ -58,31 +60,37 @@ func (d *dense[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) e
 	return nil
 }
 
-// Apart implements psf.Cells. Rows that lie beside each other, and are short, come together.
+// Apart implements psf.Cells.
 func (d *dense[T]) Apart(rows []int64, change bool, f func(c *psf.Chunk[T]) error) error {
+	c := psf.Chunk[T]{}
+	return d.bands(rows, func(some []int64, col int64, wide int) error {
+		at, n := d.cell(some[0], col), len(some)*wide
+		if change {
+			d.keep(0, at, at+n)
+		}
+		c.IDs, c.Col, c.All, c.Rows = some, col, d.val[at:at+n:at+n], c.Rows[:0]
+		for i := range some {
+			c.Rows = append(c.Rows, c.All[i*wide:(i+1)*wide:(i+1)*wide])
+		}
+		return f(&c)
+	})
+}
+
+// bands calls f for the cells of rows, about a chunk at a time: those of some of the rows at so many columns from one on. Rows
+// that lie beside each other, and are short, come together.
+func (d *dense[T]) bands(rows []int64, f func(some []int64, col int64, wide int) error) error {
 	high := max(1, chunk/max(1, d.width))
-	c := psf.Chunk[T]{Rows: make([][]T, 0, min(high, len(rows)))}
 	for len(rows) > 0 && d.width > 0 {
 		n := 1
 		for n < min(high, len(rows)) && rows[n] == rows[n-1]+1 {
 			n++
 		}
-		c.IDs, rows = rows[:n], rows[n:]
 		for lo := 0; lo < d.width; lo += chunk {
-			wide := min(chunk, d.width-lo)
-			c.Col = d.at.Cols.Lo + int64(lo)
-			at := d.cell(c.IDs[0], c.Col)
-			if change {
-				d.keep(0, at, at+n*wide)
-			}
-			c.All, c.Rows = d.val[at:at+n*wide:at+n*wide], c.Rows[:0]
-			for i := range n {
-				c.Rows = append(c.Rows, c.All[i*wide:(i+1)*wide:(i+1)*wide])
-			}
-			if err := f(&c); err != nil {
+			if err := f(rows[:n], d.at.Cols.Lo+int64(lo), min(chunk, d.width-lo)); err != nil {
 				return err
 			}
 		}
+		rows = rows[n:]
 	}
 	return nil
 }
@@ -134,9 +142,15 @@ func (s *scratch[T]) columns(rows []int64) int { return max(block, chunk/max(1, 
 
 // chunk is a chunk with room for the cells of the rows at the columns.
 func (s *scratch[T]) chunk(rows, cols []int64) *psf.Chunk[T] {
-	n := len(cols)
+	c := s.room(rows, len(cols))
+	c.Cols = cols
+	return c
+}
+
+// room is a chunk with room for the cells of the rows at n columns.
+func (s *scratch[T]) room(rows []int64, n int) *psf.Chunk[T] {
 	s.val = grown(s.val, n*len(rows))
-	s.c.IDs, s.c.Cols, s.c.All, s.c.Rows = rows, cols, s.val, s.c.Rows[:0]
+	s.c.IDs, s.c.All, s.c.Rows = rows, s.val, s.c.Rows[:0]
 	for i := range rows {
 		s.c.Rows = append(s.c.Rows, s.val[i*n:(i+1)*n:(i+1)*n])
 	}

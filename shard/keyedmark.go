@@ -126,14 +126,26 @@ func (m *keyedMark[T]) listGone(some []uint64, to uint64) []uint64 {
 // read copies columns as they were, with their slots or without, and into last, if that is not nil, the steps that named them
 // last.
 func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool) error {
-	k, n := m.k, m.k.rows
+	n := m.k.rows
 	if state {
-		n = k.slab.width
+		n = m.k.slab.width
 	}
 	val, err := values[T](dst, len(keys)*n)
 	if err != nil {
 		return err
 	}
+	return m.each(keys, n, func(i int, row uint32, was []T) {
+		if last != nil {
+			last[i] = m.lastOf(row)
+		}
+		copy(val[i*n:][:n], was)
+	})
+}
+
+// each calls f for columns as they were, in the order of keys, with their rows in the slab. Of a column n values at least are
+// there, until f returns.
+func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was []T)) error {
+	k := m.k
 	var w walk
 	for k.begin(&w, keys, makeNone); k.next(&w); {
 		k.fetch(w.ahead(), 0, n*k.size)
@@ -142,11 +154,19 @@ func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool)
 			if row == 0 || row >= m.limit {
 				row = m.gone[uint64(key)]
 			}
-			if last != nil {
-				last[w.at+j] = m.lastOf(row)
-			}
-			if err := m.readRow(val[(w.at+j)*n:][:n], key, row); err != nil {
-				return err
+			at, copied := m.copies[row]
+			switch {
+			case row == 0:
+				return fmt.Errorf("column %d was not there at the mark", key)
+			case copied:
+				f(w.at+j, row, m.val[at*k.slab.width:])
+				delete(m.copies, row)
+				m.free = append(m.free, at)
+			case m.isDone(row):
+				return fmt.Errorf("column %d was read before: a mark gives each column once", key)
+			default:
+				f(w.at+j, row, k.slab.row(row))
+				m.done[row/64] |= 1 << (row % 64)
 			}
 		}
 	}
@@ -162,24 +182,6 @@ func (m *keyedMark[T]) lastOf(row uint32) uint32 {
 		return 0
 	}
 	return m.k.life.last[row]
-}
-
-func (m *keyedMark[T]) readRow(into []T, key int64, row uint32) error {
-	at, copied := m.copies[row]
-	switch {
-	case row == 0:
-		return fmt.Errorf("column %d was not there at the mark", key)
-	case copied:
-		copy(into, m.val[at*m.k.slab.width:])
-		delete(m.copies, row)
-		m.free = append(m.free, at)
-	case m.isDone(row):
-		return fmt.Errorf("column %d was read before: a mark gives each column once", key)
-	default:
-		copy(into, m.k.slab.row(row))
-		m.done[row/64] |= 1 << (row % 64)
-	}
-	return nil
 }
 
 func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {

@@ -69,6 +69,8 @@ type stagedJSON struct {
 	Weight float64    `json:"weight,omitempty"`
 	Rate   float64    `json:"rate,omitempty"`
 	Delta  *deltaJSON `json:"delta,omitempty"`
+	// Weightless says that it is no gradient.
+	Weightless bool `json:"weightless,omitempty"`
 }
 
 type deltaJSON struct {
@@ -93,7 +95,7 @@ func Job[D any](w *Writer, s *ssp.State[D], lend func(d D, values bool, f func(D
 		m := &s.Matrices[i]
 		out := seriesJSON{ID: m.ID, Name: m.Name, Own: m.Own, Bound: m.Bound, Rule: m.Rule, Clocks: m.Clocks}
 		for _, e := range m.Staged {
-			one := stagedJSON{Clock: e.Clock, Task: e.Task, Tick: e.Tick, Weight: e.Weight, Rate: e.Rate}
+			one := stagedJSON{Clock: e.Clock, Task: e.Task, Tick: e.Tick, Weight: e.Weight, Rate: e.Rate, Weightless: e.Weightless}
 			if !e.Tick {
 				if err := lend(e.Delta, false, func(d Delta) error { one.Delta = deltaOf(&d); return nil }); err != nil {
 					return err
@@ -204,7 +206,7 @@ func (r *Reader) Job() (*ssp.State[Delta], error) {
 			Matrix: ssp.Matrix{ID: m.ID, Name: m.Name, Own: m.Own, Bound: m.Bound, Rule: m.Rule}, Clocks: m.Clocks,
 		}
 		for _, e := range m.Staged {
-			one := ssp.Staged[Delta]{Clock: e.Clock, Task: e.Task, Tick: e.Tick, Weight: e.Weight, Rate: e.Rate}
+			one := ssp.Staged[Delta]{Clock: e.Clock, Task: e.Task, Tick: e.Tick, Weight: e.Weight, Rate: e.Rate, Weightless: e.Weightless}
 			if e.Tick != (e.Delta == nil) {
 				return nil, at(off, "what is staged of task %d in matrix %q is neither a tick nor a delta, or both", e.Task, m.Name)
 			}
