@@ -17,7 +17,7 @@ type lumps struct {
 	lo, n int
 }
 
-// gather moves bytes of inputs, of which none has the key of another, to their places in the run.
+// gather moves bytes of inputs to their places in the run; of those with the same key the last counts.
 func (l *lumps) gather(dst, inputs []byte) {
 	k, r, n := l.k, &l.run, l.n
 	if k.order == nil && l.lump == n {
@@ -31,7 +31,7 @@ func (l *lumps) gather(dst, inputs []byte) {
 		return
 	}
 	for _, e := range k.order[r.from:r.to] {
-		copy(dst[(int(e.Position)-r.lo)*n:][:n], inputs[int(e.Input)*l.lump+l.lo:])
+		copy(dst[(int(e.Position&^kernel.Again)-r.lo)*n:][:n], inputs[int(e.Input)*l.lump+l.lo:])
 	}
 }
 

@@ -3,7 +3,6 @@ package ps
 import (
 	"slices"
 
-	"thole.example/budget"
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/wire"
@@ -17,7 +16,8 @@ type delta struct {
 	sent   bool         // it was sent once, and is not added to: a server may still look at it
 	wire   matrix.DType // its values were rounded for that; Invalid: those of keys may be when they are sent
 	exact  bool         // its values are sent as they are
-	fixed  bool         // a staged function, or what was pushed before one: nothing is added to it
+	fixed  bool         // a staged function or assignment, or what was pushed before one: nothing is added to it
+	assign bool         // cells become the values
 	shares []share
 }
 
@@ -29,50 +29,16 @@ type share struct {
 	values span
 }
 
-// span is where bytes lie in an arena; of no bytes if they lie elsewhere.
-type span struct{ at, n int }
-
-// arena is the memory of what is pushed to one server: one buffer, which is sent as it is.
-type arena struct {
-	buffer *rpc.Buffer
-	used   int
-	last   int // bytes that were used last time
-}
-
-// reserve takes n bytes that begin at a multiple of 8. Bytes that were taken before may move.
-func (a *arena) reserve(n int) span {
-	p := span{a.used, n}
-	a.used += (n + 7) &^ 7
-	if have := a.bytes(); a.used > len(have) {
-		more := rpc.NewBuffer(max(a.used, a.last, 2*len(have)), budget.Charge{})
-		copy(whole(more), have[:p.at])
-		a.buffer.Release()
-		a.buffer = more
-	}
-	return p
-}
-
-// bytes is all of the buffer.
-func (a *arena) bytes() []byte { return whole(a.buffer) }
-
-func whole(f *rpc.Buffer) []byte {
-	b := f.Bytes()
-	return b[:cap(b)]
-}
-
-// in is the bytes of the span.
-func (a *arena) in(p span) []byte { return a.bytes()[p.at : p.at+p.n : p.at+p.n] }
-
-// leave gives the buffer to whoever sends it.
-func (a *arena) leave() *rpc.Buffer {
-	f := a.buffer
-	*a = arena{last: a.used}
-	return f
-}
-
 // drain empties the oplog into one push for each server that something is for.
 func (c *Client) drain(r *round) []*rpc.Request {
 	c.fold()
+	qs := c.requests(rpc.OpPush)
+	r.deltas, c.oplog = c.oplog, nil
+	return qs
+}
+
+// requests is what the oplog has, as one request for each server that something is for.
+func (c *Client) requests(op rpc.Op) []*rpc.Request {
 	qs := make([]*rpc.Request, len(c.links))
 	for i := range c.oplog {
 		if d := &c.oplog[i]; d.block.Data != nil {
@@ -85,9 +51,9 @@ func (c *Client) drain(r *round) []*rpc.Request {
 		for k := range d.shares {
 			s := &d.shares[k]
 			if qs[s.server] == nil {
-				qs[s.server] = &rpc.Request{Op: rpc.OpPush}
+				qs[s.server] = &rpc.Request{Op: op}
 			}
-			s.part.Clock = int32(d.m.clock)
+			s.part.Clock, s.part.Assign = int32(d.m.clock), d.assign
 			qs[s.server].Parts = append(qs[s.server].Parts, s.part)
 		}
 		d.sent = true
@@ -101,7 +67,6 @@ func (c *Client) drain(r *round) []*rpc.Request {
 			qs[i].Memory = a.leave()
 		}
 	}
-	r.deltas, c.oplog = c.oplog, nil
 	return qs
 }
 
@@ -212,13 +177,17 @@ func (m *Matrix) collectOne(d *delta) error {
 			keys, _ = wire.Numbers[int64](a.in(s.keys))
 			values = a.in(s.values)
 		}
+		groups := slices.Clone(s.part.Groups)
+		for i := range groups {
+			groups[i].Partition %= uint32(m.parts.Beside()) // that of the first band
+		}
 		if s.part.DType != m.meta.DType { // it was sent, and refused
 			var err error
 			if values, err = widened(&s.part, m.meta.DType); err != nil {
 				return err
 			}
 		}
-		if err := m.sums.keyed(s.part.Rows, keys, values); err != nil {
+		if err := m.sums.keyed(s.part.Rows, keys, groups, values); err != nil {
 			return err
 		}
 	}

@@ -104,6 +104,9 @@ func (r *restoring) read(ctx context.Context, chain []source) error {
 }
 
 func (r *restoring) setSteps(n int64) {
+	if r.st.byClock() {
+		n -= int64(r.st.slowest.Load())
+	}
 	for _, f := range r.to {
 		if f != nil {
 			f.shard.SetSteps(n)

@@ -32,7 +32,12 @@ func (d *dense[T]) mark(since *period) mark {
 }
 
 // of is the cells of a slot, counted from 1, or the values themselves.
-func (d *dense[T]) of(slot int) []T { return d.val[slot*d.next:][:d.cells] }
+func (d *dense[T]) of(slot int) []T {
+	if d.packed != nil {
+		slot-- // the first in val is slot 1
+	}
+	return d.val[slot*d.next:][:d.cells]
+}
 
 // keep remembers that some cells are about to change, and has the marks copy their chunks.
 func (d *dense[T]) keep(slot, lo, hi int) {
@@ -43,7 +48,8 @@ func (d *dense[T]) keep(slot, lo, hi int) {
 		k := &m.kept[slot]
 		for c := lo / chunk; c*chunk < hi; c++ {
 			if end := min((c+1)*chunk, d.cells); k.copies[c] == nil && end > k.passed && m.wants(c) {
-				k.copies[c] = slices.Clone(d.of(slot)[c*chunk : end])
+				k.copies[c] = make([]T, end-c*chunk)
+				d.load(k.copies[c], slot, c*chunk)
 			}
 		}
 	}
@@ -90,11 +96,12 @@ func (m *denseMark[T]) readRect(dst []byte, at matrix.Rect, slot int) error {
 // cells copies cells from one on.
 func (m *denseMark[T]) cells(out []T, slot, at int) {
 	for len(out) > 0 {
-		from := m.kept[slot].copies[at/chunk]
-		if from == nil {
-			from = m.d.of(slot)[at/chunk*chunk : min((at/chunk+1)*chunk, m.d.cells)]
+		n := min(len(out), chunk-at%chunk)
+		if from := m.kept[slot].copies[at/chunk]; from != nil {
+			copy(out[:n], from[at%chunk:])
+		} else {
+			m.d.load(out[:n], slot, at)
 		}
-		n := copy(out, from[at%chunk:])
 		out, at = out[n:], at+n
 	}
 }

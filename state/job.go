@@ -16,6 +16,7 @@ type Delta struct {
 	Keys       []int64
 	DType      matrix.DType
 	Values     []byte // numbers in the order of this machine's bytes
+	Assign     bool   // cells become the values
 	Func       bool   // an update function instead, whose text the values are: bytes in one row
 }
 
@@ -79,6 +80,8 @@ type deltaJSON struct {
 	Type string   `json:"type"`
 	Keys bool     `json:"keys,omitempty"`
 	Func bool     `json:"func,omitempty"`
+	// Assign says that cells become the values.
+	Assign bool `json:"assign,omitempty"`
 }
 
 // Job writes the state of a job. lend calls its function with a delta as plain values, which stay there until that returns;
@@ -124,6 +127,7 @@ func Job[D any](w *Writer, s *ssp.State[D], lend func(d D, values bool, f func(D
 func deltaOf(d *Delta) *deltaJSON {
 	return &deltaJSON{
 		Rows: [2]int64{d.Rows.Lo, d.Rows.Hi}, Cols: [2]int64{d.Cols.Lo, d.Cols.Hi}, Type: d.DType.String(), Keys: d.Keys != nil, Func: d.Func,
+		Assign: d.Assign,
 	}
 }
 
@@ -224,7 +228,8 @@ func (r *Reader) Job() (*ssp.State[Delta], error) {
 
 // delta reads the values of a delta that the job's frame at the byte job tells of.
 func (r *Reader) delta(j *deltaJSON, job int64) (d Delta, err error) {
-	d = Delta{Rows: matrix.Range{Lo: j.Rows[0], Hi: j.Rows[1]}, Cols: matrix.Range{Lo: j.Cols[0], Hi: j.Cols[1]}, Func: j.Func}
+	d = Delta{Func: j.Func, Assign: j.Assign}
+	d.Rows, d.Cols = matrix.Range{Lo: j.Rows[0], Hi: j.Rows[1]}, matrix.Range{Lo: j.Cols[0], Hi: j.Cols[1]}
 	if d.DType, err = typeOf(j.Type); err == nil && (d.Rows.Hi < d.Rows.Lo || d.Cols.Hi < d.Cols.Lo) {
 		err = fmt.Errorf("delta at rows %v x cols %v, want ranges that ascend", d.Rows, d.Cols)
 	}
