@@ -22,11 +22,25 @@ func (c *Client) Checkpoint(ctx context.Context, path string) error {
 		return err
 	}
 	defer c.end()
-	return c.whole(ctx, func() error { return c.checkpoint(ctx, path) })
+	return c.whole(ctx, func() error { return c.checkpoint(ctx, rpc.Save{Path: path}) })
 }
 
-func (c *Client) checkpoint(ctx context.Context, path string) error {
-	s := rpc.Save{Path: path, Stage: rand.Text(), Checkpoint: true, Servers: len(c.links)}
+// CheckpointSince writes an increment: a Checkpoint of only what has changed since the one at base, and of which columns were
+// removed since. Restore reads both, so whatever it is based on has to stay where it is. With an empty base it writes a whole
+// one, and from then on the servers track what changes, which plain checkpoints do not ask for. A base is the last checkpoint that
+// this has written, or the one before it, or one that this has written and the job was restored from. After an error the base is
+// the same as before. Where something was loaded or created since, the base was replaced, or 1000 are based on each other already,
+// the error says that a whole one has to be written first. One task of the job calls it.
+func (c *Client) CheckpointSince(ctx context.Context, path, base string) error {
+	if err := c.begin(ctx, "checkpoint", nil); err != nil {
+		return err
+	}
+	defer c.end()
+	return c.whole(ctx, func() error { return c.checkpoint(ctx, rpc.Save{Path: path, Track: true, Base: base}) })
+}
+
+func (c *Client) checkpoint(ctx context.Context, s rpc.Save) error {
+	s.Stage, s.Checkpoint, s.Servers = rand.Text(), true, len(c.links)
 	for _, m := range c.order {
 		s.Matrices = append(s.Matrices, m.meta.Name)
 	}
@@ -57,10 +71,10 @@ func (c *Client) checkpoint(ctx context.Context, path string) error {
 	return aerr
 }
 
-// Restore fills all matrices that this client created from a checkpoint, with what their rules keep and the steps that were
-// made, whatever the number of servers and the partitioner were then. The matrices have to be the same but for the settings of
-// their rules. Clocks stay as they are: training that goes on from there gives the same bits as if it had not been
-// interrupted. It says what the clocks were. One task of the job calls it, before the others pull.
+// Restore fills all matrices that this client created from a checkpoint, and those that it is based on, with what their rules
+// keep and the steps that were made, whatever the number of servers and the partitioner were then. The matrices have to be the
+// same but for the settings of their rules. Clocks stay as they are: training that goes on from there gives the same bits as if it
+// had not been interrupted. It says what the clocks were. One task of the job calls it, before the others pull.
 func (c *Client) Restore(ctx context.Context, path string) (*Restored, error) {
 	if err := c.begin(ctx, "restore", nil); err != nil {
 		return nil, err

@@ -110,6 +110,10 @@ type Save struct {
 	// Checkpoint asks for the state of training of all matrices of the job instead of a model (package state). The codec and
 	// its options have no meaning then.
 	Checkpoint bool `json:"checkpoint,omitempty"`
+	// Track says that later checkpoints may be based on this one: what changes from now on is remembered.
+	Track bool `json:"track,omitempty"`
+	// Base asks for a checkpoint, also to be tracked, of only what has changed since the one at this path. "": of everything.
+	Base string `json:"base,omitempty"`
 }
 
 // Load is the argument of OpLoad: which matrices to fill from a path. Rows beyond those of the matrix (the state of an

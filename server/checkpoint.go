@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 
 	"thole.example/budget"
@@ -25,6 +26,9 @@ type checkpoint struct {
 	stores []*store
 	shots  [][]*snapshot
 	core   ssp.State[*delta]
+
+	since state.Link   // what has changed since that checkpoint stays remembered
+	base  []state.Link // nil: it is a whole one
 }
 
 // checkpoint puts the state of this server's partitions and of the job's core into a checkpoint. All matrices are as of the
@@ -49,7 +53,18 @@ func (s *Server) checkpoint(m *member, x *rpc.Exchange, a *rpc.Save, stores []*s
 			}
 		})
 	}
-	j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: saveNeeds(x), Exact: true}, q)
+	begin := func() { j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: saveNeeds(x), Exact: true}, q) }
+	if !a.Track {
+		begin()
+		return
+	}
+	go x.Guard(s.logger(), func() { // it reads from the bucket
+		if err := c.follow(x.Context()); err != nil {
+			m.refuse(x, err)
+			return
+		}
+		begin()
+	})
 }
 
 // take begins the checkpoint, in the job's mailbox: what is applied later is not in it.
@@ -59,7 +74,7 @@ func (c *checkpoint) take(m *member, x *rpc.Exchange) {
 		j.answer(&request{x: x}, nil, err)
 		return
 	}
-	c.shots, c.core = j.snapshots(c.stores), j.core.State()
+	c.shots, c.core = j.snapshots(c.stores, c.marking()), j.core.State()
 	for i := range c.core.Matrices { // what will be left out brings nothing
 		m := &c.core.Matrices[i]
 		m.Staged = slices.DeleteFunc(m.Staged, func(e ssp.Staged[*delta]) bool { return !e.Tick && e.Delta.leftOut() })
@@ -114,7 +129,7 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 		return err
 	}
 	w.saver = &committer{save, c}
-	out := state.Part{Server: c.save.Index}
+	out := state.Part{Server: c.save.Index, Base: c.last().ID}
 	records := func(w *state.Writer) error {
 		for i, st := range c.stores {
 			for _, shot := range c.shots[i] {
@@ -179,7 +194,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 		p.Slots = st.rule.Slots
 	}
 	if err := s.visit(ctx, func(m *shard.Mark) error {
-		p.Steps, p.Aged, p.Absent = m.Steps(), m.Aged(), string(m.Absent())
+		p.Steps, p.Aged, p.Absent, p.Partial = m.Steps(), m.Aged(), string(m.Absent()), m.Partial()
 		return nil
 	}); err != nil {
 		return out, err
@@ -200,6 +215,12 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	}
 	if err := s.stateCandidates(ctx, w.Band); err != nil {
 		return out, err
+	}
+	if p.Partial {
+		if err := s.stateRemoved(ctx, w.Band); err != nil {
+			return out, err
+		}
+		out.Stored = s.mark.Columns()
 	}
 	err = w.End()
 	out.Size, out.Columns, out.Candidates = w.Off()-out.Off, w.Columns(), w.Candidates()
@@ -224,8 +245,11 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			}
 			return m.Read(dst, b.Keys, true)
 		})
-		if err != nil || len(b.Keys) == 0 {
+		if err != nil || b.Keys == nil {
 			return err
+		}
+		if len(b.Keys) == 0 {
+			continue
 		}
 		if err := s.charged(b, give); err != nil {
 			return err
@@ -255,7 +279,12 @@ func (s *snapshot) stateCandidates(ctx context.Context, give func(state.Band) er
 
 // stateCells visits the partition for some cells and the slots of the same, and gives them away, until there are no more.
 func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
-	for at := range format.Bands(p.At, bandBytes/int64(p.DType.Size()*(1+p.Slots))) {
+	cells := bandBytes / int64(p.DType.Size()*(1+p.Slots))
+	places := iter.Seq[matrix.Rect](format.Bands(p.At, cells))
+	if p.Partial {
+		places = s.mark.Places(cells)
+	}
+	for at := range places {
 		var b state.Band
 		err := s.visit(ctx, func(m *shard.Mark) error {
 			for slot := range 1 + p.Slots {
@@ -280,7 +309,7 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 
 // charged gives a band away, whose memory counts meanwhile.
 func (s *snapshot) charged(b state.Band, give func(state.Band) error) error {
-	size := 8 * (len(b.Keys) + len(b.Counts) + len(b.Last))
+	size := 8 * (len(b.Keys) + len(b.Counts) + len(b.Last) + len(b.Removed))
 	for _, v := range b.Values {
 		size += v.Data.NNZ() * v.Data.DType().Size()
 	}
@@ -297,7 +326,13 @@ type committer struct {
 
 // Commit implements saver.
 func (w *committer) Commit(ctx context.Context, parts []format.Part) error {
-	out := &state.Checkpoint{Job: w.c.j.name, Clock: w.c.clock}
+	out := &state.Checkpoint{Job: w.c.j.name, Clock: w.c.clock, Base: w.c.base}
+	if w.c.save.Track {
+		out.ID = w.c.save.Stage
+	}
+	if err := w.c.same(ctx); err != nil {
+		return err
+	}
 	for i, st := range w.c.stores {
 		var spec rpc.Spec
 		if err := json.Unmarshal(st.spec, &spec); err != nil {

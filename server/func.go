@@ -65,7 +65,7 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 		first := len(visits)
 		for _, at := range s.partitions {
 			if at != nil && call.Touches(s.parts.At(at.id).Rows) {
-				visits = append(visits, &visit{b: b, at: at, call: call, shot: snapshot{of: at}})
+				visits = append(visits, &visit{b: b, at: at, call: call, shot: snapshot{of: at, by: wholeMark}})
 			}
 		}
 		b.concurrent = b.concurrent || call.Concurrent && !update

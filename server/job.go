@@ -24,6 +24,7 @@ type job struct {
 	slowest   atomic.Int32             // of the tasks' own clocks
 	failed    atomic.Pointer[error]
 	saves     saves
+	tracked   tracked
 	restores  restores
 	functions functions
 	stage     stage

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"thole.example/budget"
@@ -43,48 +44,50 @@ func (r *restores) get(c change) rpc.Restored {
 	return r.of[c]
 }
 
-// restore fills matrices from a checkpoint, with slots and steps, beside what they have until all of it is there. The job may
-// replace that checkpoint by a later one of its own.
+// restore fills matrices from a checkpoint and those that it is based on, with slots and steps, beside what they have until all of
+// it is there. The job may replace that checkpoint by a later one of its own, or base increments on it.
 func (s *Server) restore(ctx context.Context, j *job, stores []*store, path string) (out rpc.Restored, err error) {
 	defer s.recovered(&err)
 	over, err := s.Bucket.State(ctx, path)
 	if err != nil {
 		return out, err
 	}
-	in, err := state.NewInput(ctx, s.Bucket, path)
-	if errors.Is(err, fs.ErrNotExist) {
+	chain, err := state.OpenChain(ctx, s.Bucket, path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return out, &kindError{err, rpc.ErrNotFound}
-	}
-	if err != nil {
+	case errors.Is(err, state.ErrBase):
+		return out, &kindError{err, rpc.ErrRefused}
+	case err != nil:
 		return out, err
 	}
-	defer in.Close()
 	l := loading{s: s}
 	defer l.drop()
-	out = rpc.Restored{Job: in.Checkpoint.Job, Clock: in.Clock}
+	last := chain[len(chain)-1]
+	out = rpc.Restored{Job: last.Checkpoint.Job, Clock: last.Clock}
 	for _, st := range stores {
-		from, err := in.Find(st.meta.Name)
+		from, err := findAll(chain, st)
 		if err != nil {
-			return out, fmt.Errorf("%s: %w: %w", path, rpc.ErrNotFound, err)
-		}
-		if err := l.restore(ctx, st, in, from); err != nil {
 			return out, err
 		}
-		out.Matrices = append(out.Matrices, rpc.RestoredMatrix{Name: st.meta.Name, Clock: from.Clock, Steps: from.Steps()})
+		if err := l.restore(ctx, st, from); err != nil {
+			return out, err
+		}
+		m := from[len(from)-1].Matrix
+		out.Matrices = append(out.Matrices, rpc.RestoredMatrix{Name: st.meta.Name, Clock: m.Clock, Steps: m.Steps()})
 	}
 	if err := l.swap(); err != nil {
 		return out, err
 	}
+	j.tracked.put(state.Link{Path: path, ID: last.ID})
 	_ = s.claim(j, path, over) // another job may have it: then this one does not replace it
 	return out, nil
 }
 
-// restore makes the partitions here of a matrix from those of the checkpoint, however that was cut.
-func (l *loading) restore(ctx context.Context, st *store, in *state.Input, from *state.Matrix) error {
-	if err := from.Fits(&st.meta); err != nil {
-		return fmt.Errorf("%w: %w", rpc.ErrRefused, err)
-	}
+// restore makes the partitions here of a matrix from those of the checkpoints, however these were cut.
+func (l *loading) restore(ctx context.Context, st *store, chain []source) error {
 	r := &restoring{l: l, st: st, to: make([]*loaded, len(st.partitions))}
+	last := chain[len(chain)-1]
 	for _, p := range st.partitions {
 		if p == nil {
 			continue
@@ -93,31 +96,27 @@ func (l *loading) restore(ctx context.Context, st *store, in *state.Input, from 
 		if err != nil {
 			return err
 		}
-		if steps := from.Steps(); st.byClock() {
-			sh.SetSteps(steps - int64(st.slowest.Load()))
-		} else {
-			sh.SetSteps(steps)
-		}
 		l.fresh = append(l.fresh, loaded{to: p, shard: sh})
 	}
 	for i := range l.fresh {
 		if f := &l.fresh[i]; f.to.of == st {
 			r.to[f.to.id] = f
-			columns, candidates := r.expected(from, f.to.id)
+			columns, candidates := r.expected(chain, f.to.id)
 			if err := errors.Join(f.shard.Reserve(columns), f.shard.ReserveCandidates(candidates), r.count(f)); err != nil {
 				return err
 			}
 		}
 	}
-	if err := r.absentFirst(ctx, in, from); err != nil {
+	if err := r.absentFirst(ctx, last); err != nil {
 		return err
 	}
-	for id := range from.Records {
-		if !r.overlaps(from, id) {
-			continue
-		}
-		if err := in.Record(ctx, from, id, r.band); err != nil {
-			return err
+	defer r.newer.bytes.Release()
+	if err := r.read(ctx, chain); err != nil {
+		return err
+	}
+	for _, f := range r.to {
+		if f != nil && last.in.ID != "" && slices.Equal(last.Map.AllBands(), st.parts.AllBands()) {
+			f.shard.Track(last.in.ID) // cut otherwise they may have columns that the checkpoint has not
 		}
 	}
 	return nil
@@ -129,8 +128,13 @@ type restoring struct {
 	st *store
 	to []*loaded // by partition; nil: another server has it
 
+	last    bool // what is read is the last of the checkpoints
+	more    bool // there are older ones
+	ageless bool // ages are not those of now
+	newer   seen
+
 	keys   [][]int64 // of a band, by partition
-	last   [][]int64 // the steps that named them last, if the band has these
+	ages   [][]int64 // the steps that named them last, if the band has these
 	values [][]byte
 }
 
@@ -155,26 +159,21 @@ func (r *restoring) share(from *state.Matrix, id, p int) float64 {
 	return float64(common.Cols.Len()) / float64(at.Cols.Len()) / float64(int64(1)<<(mine.Bits-both))
 }
 
-// expected is about how many columns a partition here will have, and how many that are not made.
-func (r *restoring) expected(from *state.Matrix, p int) (columns, candidates int64) {
-	n, waiting := 0.0, 0.0
-	for id, place := range from.Records {
-		share := r.share(from, id, p)
-		n += float64(place.Columns) * share
-		waiting += float64(place.Candidates) * share
-	}
-	return int64(n), int64(waiting)
-}
-
 // band puts a band of a record into the partitions that it is of.
 func (r *restoring) band(p *state.Partition, b state.Band) error {
+	if b.Removed != nil {
+		r.see(p, b.Removed)
+		return nil
+	}
 	if slots := r.slots(); p.Slots != slots {
 		return fmt.Errorf("matrix %q has %d slots in the checkpoint, its rule has %d: %w", p.Matrix, p.Slots, slots, rpc.ErrRefused)
 	}
-	if b.Counts != nil {
+	switch {
+	case b.Counts != nil && !r.last, b.Counts == nil && b.Values == nil && !r.last:
+		return nil // each increment has these whole
+	case b.Counts != nil:
 		return r.candidates(b)
-	}
-	if b.Values == nil {
+	case b.Values == nil:
 		return r.absent(p)
 	}
 	if b.Keys == nil {
@@ -208,15 +207,15 @@ func (r *restoring) candidates(b state.Band) error {
 
 // absentFirst gives the partitions the values of columns that are not there before the first columns come: one that a partition
 // of the checkpoint has for some rows has these values in the others, which may be of partitions that are read later.
-func (r *restoring) absentFirst(ctx context.Context, in *state.Input, from *state.Matrix) error {
+func (r *restoring) absentFirst(ctx context.Context, from source) error {
 	if from.Meta.Layout != matrix.RowSparse || from.Map.Bands() == 1 {
 		return nil // all rows come together
 	}
 	for id := range from.Records {
-		if !r.overlaps(from, id) {
+		if !r.overlaps(from.Matrix, id) {
 			continue
 		}
-		p, err := in.Head(ctx, from, id)
+		p, err := from.in.Head(ctx, from.Matrix, id)
 		if err == nil {
 			err = r.absent(&p)
 		}
@@ -267,13 +266,16 @@ func (r *restoring) cells(b state.Band) error {
 func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, each int) error {
 	parts := r.st.parts
 	if r.keys == nil {
-		r.keys, r.last, r.values = make([][]int64, parts.Beside()), make([][]int64, parts.Beside()), make([][]byte, parts.Beside())
+		r.keys, r.ages, r.values = make([][]int64, parts.Beside()), make([][]int64, parts.Beside()), make([][]byte, parts.Beside())
 	}
 	for i, key := range b.Keys {
+		if r.newer.has(p, key) {
+			continue
+		}
 		id := parts.Of(key)
 		r.keys[id] = append(r.keys[id], key)
-		if b.Last != nil {
-			r.last[id] = append(r.last[id], b.Last[i])
+		if b.Last != nil && !r.ageless {
+			r.ages[id] = append(r.ages[id], b.Last[i])
 		}
 		r.values[id] = append(r.values[id], values[i*each:][:each]...)
 	}
@@ -289,8 +291,8 @@ func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, eac
 			if err := f.shard.RestoreColumns(p.At.Rows, some, r.values[beside]); err != nil {
 				return err
 			}
-			if b.Last != nil {
-				if err := f.shard.RestoreLast(some, r.last[beside]); err != nil {
+			if len(r.ages[beside]) > 0 {
+				if err := f.shard.RestoreLast(some, r.ages[beside]); err != nil {
 					return err
 				}
 			}
@@ -298,8 +300,9 @@ func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, eac
 				return err
 			}
 		}
-		r.keys[beside], r.last[beside], r.values[beside] = some[:0], r.last[beside][:0], r.values[beside][:0]
+		r.keys[beside], r.ages[beside], r.values[beside] = some[:0], r.ages[beside][:0], r.values[beside][:0]
 	}
+	r.see(p, b.Keys)
 	return nil
 }
 

@@ -141,7 +141,7 @@ func (s *Server) save(m *member, x *rpc.Exchange) {
 	}
 	q := &request{x: x}
 	q.ready = func(ssp.Answer[*request]) {
-		shots := j.snapshots(stores)
+		shots := j.snapshots(stores, wholeMark)
 		j.later.then = append(j.later.then, func() {
 			m.run(x, func(ctx context.Context) (*rpc.Response, error) {
 				defer closeAll(shots)

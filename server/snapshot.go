@@ -17,8 +17,15 @@ import (
 type snapshot struct {
 	of   *partition
 	from *shard.Shard
-	mark *shard.Mark // nil: there was nothing to save
+	by   marking
+	mark *shard.Mark // nil: there was nothing to save, or why not
+	err  error
 }
+
+// marking makes the mark of a snapshot.
+type marking func(s *shard.Shard) (*shard.Mark, error)
+
+func wholeMark(s *shard.Shard) (*shard.Mark, error) { return s.Mark(), nil }
 
 // Sizes of what a snapshot does.
 const (
@@ -30,14 +37,15 @@ const (
 // take begins the snapshot, in the partition's mailbox.
 func (s *snapshot) take() {
 	if s.of.shard != nil {
-		s.from, s.mark = s.of.shard, s.of.shard.Mark()
+		s.from = s.of.shard
+		s.mark, s.err = s.by(s.from)
 		s.of.recount()
 	}
 }
 
 // snapshots asks all partitions here of the matrices for their state, in the job's mailbox: what is applied later is in none
 // of them.
-func (j *job) snapshots(stores []*store) [][]*snapshot {
+func (j *job) snapshots(stores []*store, by marking) [][]*snapshot {
 	out := make([][]*snapshot, len(stores))
 	still := j.still.own()
 	still.RLock()
@@ -47,7 +55,7 @@ func (j *job) snapshots(stores []*store) [][]*snapshot {
 			if p == nil {
 				continue
 			}
-			shot := &snapshot{of: p}
+			shot := &snapshot{of: p, by: by}
 			out[i] = append(out[i], shot)
 			if p.post(p.deed(shot.take)) {
 				j.later.idle = append(j.later.idle, p)
@@ -66,6 +74,8 @@ func (s *snapshot) visit(ctx context.Context, f func(m *shard.Mark) error) error
 	s.of.wait(func() {
 		defer s.of.of.job.server.recovered(&err)
 		switch {
+		case s.err != nil:
+			err = s.err
 		case s.mark == nil || s.of.shard == nil:
 			err = s.of.gone()
 		case s.of.shard != s.from:

@@ -31,6 +31,7 @@ type dense[T number] struct {
 	mem   kernel.Memory
 	val   []T // cells and slots; slots alone if cells are packed
 	marks []*denseMark[T]
+	now   *period // what remembers changes; nil: nothing does
 
 	packed cellPacking[T] // nil: cells are as they are
 	room   []T            // cells, and their slots, of a packed partition while they are changed

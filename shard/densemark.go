@@ -11,8 +11,9 @@ import (
 // denseMark is a dense partition as it was: a chunk of cells that changes later is copied before, unless it has been read.
 // The values come first, then the slots.
 type denseMark[T number] struct {
-	d    *dense[T]
-	kept []keptCells[T]
+	d     *dense[T]
+	since *period // nil: all cells are read
+	kept  []keptCells[T]
 }
 
 // keptCells is the values, or a slot, of all cells as they were.
@@ -21,8 +22,8 @@ type keptCells[T number] struct {
 	passed int   // cells before this one have been read in order
 }
 
-func (d *dense[T]) mark() mark {
-	m := &denseMark[T]{d: d, kept: make([]keptCells[T], 1+d.slots)}
+func (d *dense[T]) mark(since *period) mark {
+	m := &denseMark[T]{d: d, since: since, kept: make([]keptCells[T], 1+d.slots)}
 	for i := range m.kept {
 		m.kept[i].copies = make([][]T, (d.cells+chunk-1)/chunk)
 	}
@@ -38,17 +39,26 @@ func (d *dense[T]) of(slot int) []T {
 	return d.val[slot*d.next:][:d.cells]
 }
 
-// keep has the marks copy the chunks of some cells that are about to change.
+// keep remembers that some cells are about to change, and has the marks copy their chunks.
 func (d *dense[T]) keep(slot, lo, hi int) {
+	for b := lo / blockCells; d.now != nil && b*blockCells < hi; b++ {
+		d.now.changed.set(uint32(b))
+	}
 	for _, m := range d.marks {
 		k := &m.kept[slot]
 		for c := lo / chunk; c*chunk < hi; c++ {
-			if end := min((c+1)*chunk, d.cells); k.copies[c] == nil && end > k.passed {
+			if end := min((c+1)*chunk, d.cells); k.copies[c] == nil && end > k.passed && m.wants(c) {
 				k.copies[c] = make([]T, end-c*chunk)
 				d.load(k.copies[c], slot, c*chunk)
 			}
 		}
 	}
+}
+
+// wants reports whether some of the chunk's cells are read.
+func (m *denseMark[T]) wants(c int) bool {
+	const blocks = chunk / blockCells // a part of a word
+	return m.since == nil || m.since.changed[c*blocks/64]>>(c*blocks%64)&(1<<blocks-1) != 0
 }
 
 func (m *denseMark[T]) readRect(dst []byte, at matrix.Rect, slot int) error {
@@ -71,8 +81,8 @@ func (m *denseMark[T]) readRect(dst []byte, at matrix.Rect, slot int) error {
 	width := int(at.Cols.Len())
 	if width == d.width || at.Rows.Len() == 1 {
 		m.cells(out, slot, first)
-		if first == k.passed {
-			k.pass(int(n), d.cells)
+		if first == k.passed || m.since != nil { // what lies between has not changed
+			k.pass(first-k.passed+int(n), d.cells)
 		}
 		return nil
 	}

@@ -21,9 +21,10 @@ type keyed[T number] struct {
 	init   *fill
 	valued bool // row 0 of the slab is not all zero: the values of columns that are not there
 	marks  []*keyedMark[T]
-	life   *life  // nil: all columns are kept
-	bits   int    // that the hashes of all columns begin with
-	prefix uint64 // those, once there was a column
+	now    *period // what remembers changes; nil: nothing does
+	life   *life   // nil: all columns are kept
+	bits   int     // that the hashes of all columns begin with
+	prefix uint64  // those, once there was a column
 
 	stepper stepper[T]
 	fold    fold[T]

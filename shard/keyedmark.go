@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	mathbits "math/bits"
 	"slices"
 
 	"thole.example/kernel"
@@ -14,8 +15,9 @@ import (
 // that is removed is remembered. While there are marks no row is used for another column.
 type keyedMark[T number] struct {
 	k      *keyed[T]
-	limit  uint32   // rows from here on are younger
-	done   []uint64 // a bit for each row that was copied or read
+	limit  uint32  // rows from here on are younger
+	since  *period // nil: all rows are read
+	done   bits    // rows that were copied or read, or are not asked for
 	copies map[uint32]int
 	val    []byte   // the copies, one row after the other
 	last   []uint32 // of each copy the step that named it last, where columns expire
@@ -26,35 +28,48 @@ type keyedMark[T number] struct {
 	sorted bool
 	next   uint64 // points below are listed
 	keys   int    // about how many there are
+	asked  int    // of a partial mark: about how many of them are read
 }
 
-func (k *keyed[T]) mark() mark {
+func (k *keyed[T]) mark(since *period) mark {
 	m := &keyedMark[T]{
-		k: k, limit: k.slab.used, done: make([]uint64, k.slab.used/64+1), copies: map[uint32]int{},
+		k: k, limit: k.slab.used, since: since, done: make(bits, k.slab.used/64+1), copies: map[uint32]int{},
 		gone: map[uint64]uint32{}, keys: k.index.keys,
+	}
+	if since != nil {
+		for i := range m.done {
+			m.done[i] = ^since.changed[i]
+			m.asked += 64 - mathbits.OnesCount64(m.done[i])
+		}
 	}
 	k.marks = append(k.marks, m)
 	return m
 }
 
-// keep has the marks copy rows that are about to change.
+// keep remembers that rows are about to change, and has the marks copy them.
 func (k *keyed[T]) keep(rows []uint32) {
+	if k.now != nil {
+		k.now.change(rows)
+	}
 	for _, m := range k.marks {
 		for _, row := range rows {
-			if row != 0 && row < m.limit && !m.isDone(row) {
+			if row != 0 && row < m.limit && !m.done.has(row) {
 				m.copy(row)
 			}
 		}
 	}
 }
 
-// forget has the marks remember a column that is about to be removed.
+// forget remembers that a column is about to be removed, also for the marks.
 func (k *keyed[T]) forget(key uint64, row uint32) {
+	if k.now != nil {
+		k.now.remove(key, row)
+	}
 	for _, m := range k.marks {
-		if row >= m.limit {
+		if !m.has(row) {
 			continue
 		}
-		if !m.isDone(row) {
+		if !m.done.has(row) {
 			m.copy(row)
 		}
 		m.gone[key] = row
@@ -64,7 +79,10 @@ func (k *keyed[T]) forget(key uint64, row uint32) {
 	}
 }
 
-func (m *keyedMark[T]) isDone(row uint32) bool { return m.done[row/64]>>(row%64)&1 != 0 }
+// has reports whether the mark has the column of a row.
+func (m *keyedMark[T]) has(row uint32) bool {
+	return row < m.limit && (m.since == nil || m.since.changed.has(row))
+}
 
 func (m *keyedMark[T]) copy(row uint32) {
 	size, at := m.k.slab.size, m.copied
@@ -82,18 +100,27 @@ func (m *keyedMark[T]) copy(row uint32) {
 		m.last[at] = m.k.life.last[row]
 	}
 	m.copies[row] = at
-	m.done[row/64] |= 1 << (row % 64)
+	m.done.set(row)
 }
 
-// list is the next keys by hash, about n of them and at least one; none at the end.
+// scanKeys is how many keys a partial mark looks at for a list of those that have changed.
+const scanKeys = 1 << 17
+
+// list is the next keys by hash, about n of them and at least one; nil at the end. A partial mark may find none in between.
 func (m *keyedMark[T]) list(n int) []int64 {
 	var some []uint64
-	x := m.k.index
-	step := max(1, uint64(float64(n)/float64(max(m.keys, n))*allPoints))
-	for len(some) == 0 && m.next < allPoints {
+	x, look, partial := m.k.index, n, m.since != nil
+	if partial {
+		look = max(n, min(scanKeys, int(float64(n)*float64(m.keys)/float64(max(m.asked, 1)))))
+	}
+	step := max(1, uint64(float64(look)/float64(max(m.keys, look, 1))*allPoints))
+	if m.next >= allPoints {
+		return nil
+	}
+	for more := true; more; more = len(some) == 0 && m.next < allPoints && !partial {
 		to := min(m.next+step, allPoints)
 		x.scan(m.next, to, func(s slot) {
-			if s.row < m.limit {
+			if m.has(s.row) {
 				some = append(some, s.key)
 			}
 		})
@@ -151,7 +178,7 @@ func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was [
 		k.slab.fetch(w.ahead(), 0, n)
 		for j, row := range w.rows() {
 			key := keys[w.at+j]
-			if row == 0 || row >= m.limit {
+			if row == 0 || !m.has(row) {
 				row = m.gone[uint64(key)]
 			}
 			at, copied := m.copies[row]
@@ -162,11 +189,11 @@ func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was [
 				f(w.at+j, row, k.slab.values(m.val[at*k.slab.size:][:k.slab.size], n))
 				delete(m.copies, row)
 				m.free = append(m.free, at)
-			case m.isDone(row):
+			case m.done.has(row):
 				return fmt.Errorf("column %d was read before: a mark gives each column once", key)
 			default:
 				f(w.at+j, row, k.slab.values(k.slab.bytesOf(row), n))
-				m.done[row/64] |= 1 << (row % 64)
+				m.done.set(row)
 			}
 		}
 	}

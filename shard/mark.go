@@ -19,6 +19,9 @@ type Mark struct {
 	aged   bool
 	// candidates is nil if there are none.
 	candidates *keyedMark[int32]
+
+	since   *period // nil: it has everything
+	columns int64
 }
 
 // mark is what the two layouts do for a Mark.
@@ -32,12 +35,15 @@ type mark interface {
 }
 
 // Mark marks the partition as it is now. It takes no time that grows with the values, and has to be closed.
-func (s *Shard) Mark() *Mark {
-	m := &Mark{s: s, steps: s.steps, absent: s.Absent(), mark: s.store.mark()}
+func (s *Shard) Mark() *Mark { return s.marked(nil) }
+
+// marked is a mark of what has changed in a period, or of everything.
+func (s *Shard) marked(since *period) *Mark {
+	m := &Mark{s: s, steps: s.steps, absent: s.Absent(), mark: s.store.mark(since), since: since, columns: int64(s.store.stored())}
 	if l := s.life; l != nil {
 		m.aged = l.last != nil
 		if l.candidates != nil {
-			m.candidates = l.candidates.mark().(*keyedMark[int32])
+			m.candidates = l.candidates.mark(nil).(*keyedMark[int32])
 		}
 	}
 	return m
@@ -50,7 +56,7 @@ func (m *Mark) Steps() int64 { return m.steps }
 func (m *Mark) Absent() []byte { return m.absent }
 
 // Keys lists the stored columns of a sparse partition, band after band: about n on each call, in ascending order of
-// kernel.Hash, none at the end.
+// kernel.Hash, nil at the end. A partial mark lists those that have changed, and may have an empty band before the end.
 func (m *Mark) Keys(n int) []int64 { return m.mark.list(max(1, n)) }
 
 // Read copies columns of a sparse partition to dst, one after the other, in any order, each at most once in the life of

@@ -26,6 +26,8 @@ type Shard struct {
 	clock int64 // of what is added
 	store store
 	life  *life // of its store
+
+	periods []*period // nil: nothing is remembered; the last one goes on
 }
 
 // store holds the values of one element type in one layout. Places and keys that it is given lie in the partition, and
@@ -43,7 +45,8 @@ type store interface {
 	remove(keys []int64) int
 	missing(keys []int64) int
 	make(keys []int64) error
-	mark() mark
+	mark(since *period) mark
+	track(p *period)
 	widen(n int) error
 	restore(rows matrix.Range, keys []int64, values []byte) error
 	restoreRect(at matrix.Rect, slot int, values []byte)
@@ -269,8 +272,14 @@ func (s *Shard) Make(keys []int64) error {
 // Missing counts the keys that a sparse partition has no column for; one that comes twice counts twice.
 func (s *Shard) Missing(keys []int64) int { return s.store.missing(keys) }
 
-// Bytes is how much memory the partition takes: index, rows, what it keeps for steps, and marks.
-func (s *Shard) Bytes() int64 { return s.store.bytes() }
+// Bytes is how much memory the partition takes: index, rows, what it keeps for steps, marks, and what has changed if that is tracked.
+func (s *Shard) Bytes() int64 {
+	n := s.store.bytes()
+	for _, p := range s.periods {
+		n += p.bytes()
+	}
+	return n
+}
 
 // Fate is what became of columns for what the matrix's Keep says.
 func (s *Shard) Fate() Fate {

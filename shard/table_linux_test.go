@@ -100,32 +100,36 @@ func BenchmarkTable(b *testing.B) {
 			if n > 1_000_000 && rule != "adagrad" {
 				continue
 			}
-			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim, nil) })
+			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim, nil, false) })
 		}
 	}
 	for name, keep := range map[string]matrix.Keep{ // every column is named about every 100 steps
 		"admit": {AdmitAfter: 3}, "expire": {ExpireAfter: 1000}, "both": {AdmitAfter: 3, ForgetAfter: 1000, ExpireAfter: 1000},
 	} {
 		b.Run("adagrad/1M/"+name, func(b *testing.B) {
-			benchTable(b, "adagrad", 1_000_000, tableDim, func(m *matrix.Meta) { m.Keep = keep })
+			benchTable(b, "adagrad", 1_000_000, tableDim, func(m *matrix.Meta) { m.Keep = keep }, false)
 		})
 	}
 	for name, storage := range map[string]matrix.DType{"f32": matrix.Invalid, "f16": matrix.F16, "bf16": matrix.BF16, "int8": matrix.I8} {
 		for _, rule := range []string{"sgd", "adagrad"} {
 			b.Run(fmt.Sprintf("storage/%s/%s", rule, name), func(b *testing.B) {
-				benchTable(b, rule, 1_000_000, tableDim, func(m *matrix.Meta) { m.Storage = storage })
+				benchTable(b, rule, 1_000_000, tableDim, func(m *matrix.Meta) { m.Storage = storage }, false)
 			})
 		}
 	}
+	b.Run("adagrad/1M/tracked", func(b *testing.B) { benchTable(b, "adagrad", 1_000_000, tableDim, nil, true) })
 	for _, dim := range []int{1, 8, 32, 64} {
-		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim, nil) })
+		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim, nil, false) })
 	}
 }
 
-func benchTable(b *testing.B, rule string, n, dim int, change func(m *matrix.Meta)) {
+func benchTable(b *testing.B, rule string, n, dim int, change func(m *matrix.Meta), tracked bool) {
 	s := newTable(b, rule, dim, change)
 	defer s.Close()
 	fillTable(b, s, n)
+	if tracked {
+		s.Track("c")
+	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	batches := make([][]int64, 400)
 	for i := range batches {

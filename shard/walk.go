@@ -95,6 +95,9 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 			return err
 		}
 	}
+	if k.now != nil {
+		k.now.reach(int(k.slab.used) + missing)
+	}
 	for j, key := range keys {
 		if rows[j] != 0 {
 			continue
@@ -125,6 +128,10 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 func (k *keyed[T]) born(key int64, row uint32) {
 	if k.bits > 0 {
 		k.prefix = kernel.Hash(uint64(key)) >> (64 - k.bits)
+	}
+	if k.now != nil {
+		k.now.changed.set(row)
+		k.now.made.set(row)
 	}
 	if k.life != nil {
 		k.life.made(key, row)

@@ -18,6 +18,12 @@ type Checkpoint struct {
 	Clock    int // of the task that asked for it
 	Matrices []Matrix
 	Files    []File // by server
+
+	// ID is what tells this checkpoint from others at its path, if increments may be based on it.
+	ID string
+	// Base is nil, or the checkpoints that have to be read before this one, which has only what has changed since the last of
+	// them: a whole one first, and then those that each are based on the ones before.
+	Base []Link
 }
 
 // Matrix is a matrix of a checkpoint.
@@ -47,6 +53,8 @@ type Extent struct {
 	Columns int64 `json:"columns,omitempty"`
 	// Candidates is how many columns it has that are not made yet.
 	Candidates int64 `json:"candidates,omitempty"`
+	// Stored is, in an increment, how many columns the partition has, with those that have not changed.
+	Stored int64 `json:"stored,omitempty"`
 }
 
 // File is a server's file.
@@ -67,6 +75,7 @@ type Part struct {
 	Server  int      `json:"server"`
 	File    File     `json:"file"`
 	Records []Record `json:"records"`
+	Base    string   `json:"base,omitempty"` // identity of the checkpoint that they are based on
 }
 
 // name is the object of a server's file within the checkpoint; headName that of the checkpoint frame.
@@ -88,6 +97,8 @@ type checkpointJSON struct {
 	Clock    int               `json:"clock"`
 	Matrices []matrixJSON      `json:"matrices"`
 	Files    []json.RawMessage `json:"files"`
+	ID       string            `json:"id,omitempty"`
+	Base     []Link            `json:"base,omitempty"`
 }
 
 type matrixJSON struct {
@@ -118,6 +129,9 @@ func (c *Checkpoint) collect(parts []Part, servers int) error {
 		if p.Server < 0 || p.Server >= servers || there[p.Server] {
 			return fmt.Errorf("part of server %d, want one of each of %d", p.Server, servers)
 		}
+		if base := c.last().ID; p.Base != base {
+			return fmt.Errorf("server %d has what changed since checkpoint %q, want %q: the base was replaced meanwhile", p.Server, p.Base, base)
+		}
 		there[p.Server], c.Files[p.Server] = true, p.File
 		for _, r := range p.Records {
 			m := byName[r.Matrix]
@@ -133,6 +147,9 @@ func (c *Checkpoint) collect(parts []Part, servers int) error {
 
 // check says what cannot be.
 func (c *Checkpoint) check() error {
+	if err := c.checkBase(); err != nil {
+		return err
+	}
 	for i, f := range c.Files {
 		if f.Job < int64(len(magic)) || f.Size < f.Job {
 			return fmt.Errorf("file %d of %d bytes with the state of the job at %d", i, f.Size, f.Job)
@@ -150,7 +167,7 @@ func (c *Checkpoint) check() error {
 		}
 		for id, r := range m.Records {
 			f := c.Files[m.Map.Owners[id]]
-			if r.Columns < 0 || r.Columns > r.Size/8 || r.Candidates < 0 || r.Candidates > r.Size/24 {
+			if r.Columns < 0 || r.Columns > r.Size/8 || r.Candidates < 0 || r.Candidates > r.Size/24 || r.Stored < 0 {
 				return fmt.Errorf("matrix %q: partition %d has %d columns and %d candidates in %d bytes",
 					m.Meta.Name, id, r.Columns, r.Candidates, r.Size)
 			}
@@ -165,7 +182,7 @@ func (c *Checkpoint) check() error {
 
 // writeCheckpoint writes the head.
 func writeCheckpoint(w *Writer, c *Checkpoint) error {
-	out := checkpointJSON{Job: c.Job, Clock: c.Clock}
+	out := checkpointJSON{Job: c.Job, Clock: c.Clock, ID: c.ID, Base: c.Base}
 	for _, f := range c.Files {
 		text, err := json.Marshal(f)
 		if err != nil {
@@ -201,7 +218,7 @@ func readCheckpoint(r *Reader) (*Checkpoint, error) {
 	if r.More() {
 		return nil, at(r.off, "%d bytes after the end of the checkpoint", r.end-r.off)
 	}
-	c := &Checkpoint{Job: j.Job, Clock: j.Clock}
+	c := &Checkpoint{Job: j.Job, Clock: j.Clock, ID: j.ID, Base: j.Base}
 	for _, text := range j.Files {
 		var f File
 		if err := json.Unmarshal(text, &f); err != nil {

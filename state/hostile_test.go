@@ -67,6 +67,8 @@ func TestHostile(t *testing.T) {
 	}
 	hashed := sparse
 	hashed.Bits = 4
+	partial, some := sparse, cells
+	partial.Partial, some.Partial = true, true
 	aged := sparse
 	aged.Aged, aged.Steps = true, 4
 	for _, c := range []struct {
@@ -108,6 +110,18 @@ func TestHostile(t *testing.T) {
 		{"columns after candidates", band(sparse, Band{Keys: []int64{7}, Counts: []int64{1}, Last: []int64{0}},
 			Band{Keys: []int64{8}, Values: []matrix.Block{rows(1, 1)}}), "frame of columns in the record"},
 		{"candidates", func(w *Writer) { _ = w.Begin(sparse); w.candidates = 1; _ = w.End() }, "end after 0 candidates of partition 1 of matrix \"s\", which says 1"},
+		{"removed of a whole one", band(sparse, Band{Removed: []int64{7}}), "frame of removed in the record of partition 1"},
+		{"removed cells", band(some, Band{Removed: []int64{1}}), "frame of removed in the record of partition 0"},
+		{"removed outside", band(partial, Band{Removed: []int64{-1}}), "column -1, want one in [0,100)"},
+		{"removed twice", band(partial, Band{Removed: []int64{7}}, Band{Removed: []int64{7}}), "column 7 after column 7"},
+		{"removed none", band(partial, Band{Removed: []int64{}}), "no columns in a frame"},
+		{"columns after removed", band(partial, Band{Removed: []int64{7}}, Band{Keys: []int64{8}, Values: []matrix.Block{rows(1, 1)}}),
+			"frame of columns in the record"},
+		{"candidates after removed", band(partial, Band{Removed: []int64{7}}, Band{Keys: []int64{8}, Counts: []int64{1}, Last: []int64{0}}),
+			"frame of candidates in the record"},
+		{"removed", func(w *Writer) { _ = w.Begin(partial); w.removed = 1; _ = w.End() }, "end after 0 removed columns of partition 1 of matrix \"s\", which says 1"},
+		{"cells again", band(some, Band{Values: []matrix.Block{at(matrix.At(1, 2, 0, 3)), at(matrix.At(1, 2, 0, 3))}},
+			Band{Values: []matrix.Block{at(matrix.At(0, 1, 0, 3)), at(matrix.At(0, 1, 0, 3))}}), "cells at rows [0,1) x cols [0,3) after 6 of the"},
 		{"json", head(`{`), "partition: unexpected end of JSON input"},
 		{"neither", func(w *Writer) {
 			_ = w.frame(kindJob, []byte(`{"tasks":1,"matrices":[{"staged":[{"clock":1}]}]}`))
@@ -134,12 +148,19 @@ func TestHostileCheckpoint(t *testing.T) {
 	parts := `"map":{"version":1,"rows":[0,1],"cols":[0,4],"owners":[0]}`
 	files := `"files":[{"size":100,"job":50}]`
 	for text, want := range map[string]string{
-		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":43}]}]}`:                                    "record below byte 50",
-		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":7,"size":3}]}]}`:                                     "3 bytes at byte 7",
-		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":9223372036854775807,"size":9223372036854775807}]}]}`: "record below byte 50",
-		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[]}]}`:                                                       "records of 0 partitions, want 1",
-		`{"files":[],"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":4}]}]}`:                                        "owned by server 0, want one of 0",
-		`{"files":[{"size":3,"job":50}]}`: "file 0 of 3 bytes with the state of the job at 50",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":43}]}]}`:                                          "record below byte 50",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":7,"size":3}]}]}`:                                           "3 bytes at byte 7",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":9223372036854775807,"size":9223372036854775807}]}]}`:       "record below byte 50",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[]}]}`:                                                             "records of 0 partitions, want 1",
+		`{"files":[],"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":4}]}]}`:                                              "owned by server 0, want one of 0",
+		`{` + files + `,"id":"x","base":[{"path":"a","id":"1"},{"path":"a","id":"2"}]}`:                                                      `"a" with the identity "2", want each path and identity once`,
+		`{` + files + `,"id":"x","base":[{"path":"a","id":"1"},{"path":"b","id":"1"}]}`:                                                      `"b" with the identity "1", want each`,
+		`{` + files + `,"id":"x","base":[{"path":"a","id":"x"}]}`:                                                                            `"a" with the identity "x", want each`,
+		`{` + files + `,"id":"x","base":[{"path":"a"}]}`:                                                                                     `"a" with the identity "", want each`,
+		`{` + files + `,"base":[{"path":"a","id":"1"}]}`:                                                                                     `1 checkpoints with the identity ""`,
+		`{` + files + `,"id":"x","base":[` + strings.Repeat(`{},`, 1000) + `{}]}`:                                                            `1001 checkpoints with the identity "x", want at most 1000`,
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":4,"stored":-1}]}]}`:                               "in 4 bytes",
+		`{"files":[{"size":3,"job":50}]}`:                                                                                                    "file 0 of 3 bytes with the state of the job at 50",
 		`{` + files + `,"matrices":[{` + strings.Replace(meta, "f64", "f6", 1) + `,` + parts + `}]}`:                                         `element type "f6"`,
 		`{` + files + `,"matrices":[{` + strings.Replace(meta, "dense", "lazy", 1) + `,` + parts + `}]}`:                                     `layout "lazy"`,
 		`{` + files + `,"matrices":[{` + strings.Replace(meta, `"Rows":1`, `"Rows":-1`, 1) + `,` + parts + `}]}`:                             "none below 0",
@@ -189,7 +210,7 @@ func reseal(data []byte) []byte {
 	w := NewWriter(&out)
 	for len(data) >= 3 {
 		n := min(int(data[1])|int(data[2])<<8, len(data)-3)
-		_ = w.frame(kind(data[0]%9), data[3:3+n])
+		_ = w.frame(kind(data[0]%13), data[3:3+n])
 		data = data[3+n:]
 	}
 	return out.Bytes()
@@ -222,6 +243,8 @@ func FuzzRead(f *testing.F) {
 			f.Fatal(fmt.Errorf("%s: %w", name, err))
 		}
 	}
+	partial := Partition{Matrix: "s", At: matrix.At(0, 1, 0, 9), Sparse: true, DType: matrix.F64, Partial: true}
+	f.Add(hostile(func(w *Writer) { write(f, w, partial, []Band{{Removed: []int64{7}}}) }), false)
 	f.Fuzz(func(t *testing.T, data []byte, seal bool) {
 		if seal {
 			data = reseal(data)

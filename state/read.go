@@ -133,7 +133,7 @@ func (r *Reader) Partition() (Partition, error) {
 	}
 	p := Partition{
 		Matrix: j.Matrix, ID: j.Partition, At: matrix.At(j.Rows[0], j.Rows[1], j.Cols[0], j.Cols[1]), Sparse: j.Sparse,
-		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps, Aged: j.Aged,
+		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps, Aged: j.Aged, Partial: j.Partial,
 	}
 	if p.DType, err = typeOf(j.Type); err == nil {
 		p.Absent = string(j.Absent)
@@ -165,13 +165,19 @@ func (r *Reader) Bands(p *Partition) iter.Seq2[Band, error] {
 					yield(Band{}, err)
 				}
 				return
-			case k == kindCandidates && p.Sparse:
+			case k == kindCandidates && p.Sparse && rec.removed == 0:
 				b, err := rec.candidates(wire.NewCursor(body, off, wire.Little))
 				if !yield(b, err) || err != nil {
 					return
 				}
 				continue
-			case k != kindColumns && k != kindCells || p.Sparse != (k == kindColumns) || rec.waiting > 0:
+			case k == kindRemoved && p.Sparse && p.Partial:
+				b, err := rec.gone(wire.NewCursor(body, off, wire.Little))
+				if !yield(b, err) || err != nil {
+					return
+				}
+				continue
+			case k != kindColumns && k != kindCells || p.Sparse != (k == kindColumns) || rec.waiting+rec.removed > 0:
 				yield(Band{}, at(begin, "frame of %v in the record of partition %d of matrix %q", k, p.ID, p.Matrix))
 				return
 			}
@@ -188,9 +194,13 @@ type record struct {
 	p     *Partition
 	count int64
 	last  int64 // key of the last column
+	next  int64 // cells before this one were read, or have not changed
 
 	waiting int64 // candidates
 	younger int64 // key of the last of them
+
+	removed int64
+	lost    int64 // key of the last of them
 }
 
 func (r *record) end(body []byte, off int64) error {
@@ -199,7 +209,7 @@ func (r *record) end(body []byte, off int64) error {
 		return at(off, "end: %w", err)
 	}
 	want := r.count
-	if !r.p.Sparse {
+	if !r.p.Sparse && !r.p.Partial {
 		want, _ = r.p.At.Cells()
 	}
 	if e.Count != r.count || r.count != want {
@@ -207,6 +217,9 @@ func (r *record) end(body []byte, off int64) error {
 	}
 	if e.Candidates != r.waiting {
 		return at(off, "end after %d candidates of partition %d of matrix %q, which says %d", r.waiting, r.p.ID, r.p.Matrix, e.Candidates)
+	}
+	if e.Removed != r.removed {
+		return at(off, "end after %d removed columns of partition %d of matrix %q, which says %d", r.removed, r.p.ID, r.p.Matrix, e.Removed)
 	}
 	return nil
 }
@@ -310,6 +323,14 @@ func (r *record) candidates(c *wire.Cursor) (Band, error) {
 	return b, c.Err()
 }
 
+// gone reads columns that were removed.
+func (r *record) gone(c *wire.Cursor) (Band, error) {
+	b := Band{Removed: r.keys(c, r.removed == 0, &r.lost)}
+	c.End("the frame")
+	r.removed += int64(len(b.Removed))
+	return b, c.Err()
+}
+
 // keys reads the keys of a frame: some of the partition, after the last one in the order of hashes unless they are the first.
 func (r *record) keys(c *wire.Cursor, none bool, last *int64) []int64 {
 	begin := c.Off()
@@ -342,11 +363,12 @@ func (r *record) cells(c *wire.Cursor) (Band, error) {
 	n, _ := first.At.Cells() // they were there
 	down, right := first.At.Rows.Lo-whole.Rows.Lo, first.At.Cols.Lo-whole.Cols.Lo
 	rows := first.At.Cols == whole.Cols || first.At.Rows.Len() == 1
-	if n == 0 || !whole.Contains(first.At) || !rows || down*width+right != r.count {
-		c.FailAt(off, "cells at %v after %d of the %v, want rows or a part of one that follow", first.At, r.count, whole)
+	place := down*width + right
+	if n == 0 || !whole.Contains(first.At) || !rows || place != r.next && !(r.p.Partial && place > r.next) {
+		c.FailAt(off, "cells at %v after %d of the %v, want rows or a part of one that follow", first.At, r.next, whole)
 		return Band{}, c.Err()
 	}
-	r.count += n
+	r.count, r.next = r.count+n, place+n
 	b := Band{Values: []matrix.Block{first}}
 	for range r.p.Slots {
 		b.Values = append(b.Values, dense(c, r.p.DType, &first.At))

@@ -173,6 +173,9 @@ func NewInput(ctx context.Context, b blob.Bucket, at string) (*Input, error) {
 	return &Input{Checkpoint: c, bucket: b, path: at}, nil
 }
 
+// Path is where the checkpoint is.
+func (in *Input) Path() string { return in.path }
+
 // Close closes what is open.
 func (in *Input) Close() {
 	if in.file != nil {
@@ -234,7 +237,7 @@ func (in *Input) head(m *Matrix, id int) (r *Reader, p Partition, err error) {
 	}
 	want := Partition{
 		Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Meta.Layout == matrix.RowSparse, Bits: m.Map.Bits, DType: m.Meta.DType,
-		Slots: p.Slots, Steps: place.Steps, Aged: p.Aged, Absent: p.Absent,
+		Slots: p.Slots, Steps: place.Steps, Aged: p.Aged, Partial: len(in.Base) > 0, Absent: p.Absent,
 	}
 	if p != want {
 		return nil, p, at(place.Off, "the record is %+v, want %+v", p, want)
@@ -255,7 +258,7 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 	}
 	columns, candidates := int64(0), int64(0)
 	for b, err := range r.Bands(&p) {
-		if b.Counts == nil {
+		if b.Counts == nil { // of what was removed it has none
 			columns += int64(len(b.Keys))
 		} else {
 			candidates += int64(len(b.Keys))

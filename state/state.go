@@ -24,6 +24,7 @@
 //	   6 delta       keys, if it has keys, and values
 //	   7 checkpoint  JSON: the matrices, the files, and where in them each record is
 //	   8 candidates  keys, and for each a count and a step
+//	  12 removed     keys
 //
 // Keys and values are blocks of the DAPHNE format as package blockio writes them (docs/format/block.md): keys n x 1 of i64,
 // values of the element type of the matrix.
@@ -37,11 +38,17 @@
 // Frames of candidates may stand between the columns and the end: columns that steps have named and that are not made, in
 // ascending order of kernel.Hash; a block of n x 2 of i64 says how many steps named each, and the last of them.
 //
+// A record of an increment, whose partition frame says that it is partial, has the columns or cells that have changed since the
+// checkpoint that it is based on: places of cells ascend, and leave out what has not changed. Before its end may stand frames of
+// the keys of columns that were removed since, in ascending order of kernel.Hash; those that were made again are among the columns
+// too. Everything else, candidates and the job among it, is whole in each increment.
+//
 // A job frame is followed by a delta frame for each delta that it says is staged, in that order: with keys two blocks (a row of
 // R values for each key, where R is how many rows the delta has), else one block of its place.
 //
 // A checkpoint is a tree of objects: streams "server.0", "server.1" and so on, each with the records of that server's
-// partitions and its job, and a stream "checkpoint" with one checkpoint frame, which says what the others have to be.
+// partitions and its job, and a stream "checkpoint" with one checkpoint frame, which says what the others have to be. That of an
+// increment names all checkpoints that have to be read before it by path and by the identity that each has in its own frame.
 package state
 
 import (
@@ -68,12 +75,16 @@ const (
 	kindDelta
 	kindCheckpoint
 	kindCandidates
+
+	kindRemoved kind = 12 // those between are not used yet
 )
 
-var kinds = [...]string{"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint", "candidates"}
+var kinds = [...]string{
+	"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint", "candidates", kindRemoved: "removed",
+}
 
 func (k kind) String() string {
-	if int(k) < len(kinds) {
+	if int(k) < len(kinds) && kinds[k] != "" {
 		return kinds[k]
 	}
 	return fmt.Sprintf("kind %d", uint32(k))
@@ -87,10 +98,12 @@ type Partition struct {
 	Sparse bool
 	Bits   int // how many top bits of kernel.Hash chose it: they are ID. 0: it is a rectangle
 	DType  matrix.DType
-	Slots  int    // of the rule
-	Steps  int64  // that the rule has made
-	Aged   bool   // of each column there is the step that named it last
-	Absent string // values of columns that the record does not have, one for each row, as they lie in memory; "": zero
+	Slots  int   // of the rule
+	Steps  int64 // that the rule has made
+	Aged   bool  // of each column there is the step that named it last
+	// Partial says that the record has only what has changed since the checkpoint that this one is based on.
+	Partial bool
+	Absent  string // values of columns that the record does not have, one for each row, as they lie in memory; "": zero
 }
 
 // Width is how many values a column of a sparse partition has, with those of the slots.
@@ -136,6 +149,9 @@ type Band struct {
 	// Last is the step that named each column last, where the partition is aged and of candidates; Counts is nil, or how many
 	// steps named each of the keys, which have no values: they are candidates.
 	Last, Counts []int64
+
+	// Removed is nil, or the keys of columns that were removed since the base of a partial record; there is nothing else then.
+	Removed []int64
 }
 
 // typeNames are the element types by name; their numbers are private to a process.

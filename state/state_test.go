@@ -87,6 +87,7 @@ func drawn(t *rapid.T) (Partition, []Band) {
 		}
 		return b
 	}
+	p.Partial = rapid.Bool().Draw(t, "partial")
 	var bands []Band
 	n := rapid.IntRange(1, 40).Draw(t, "band")
 	if p.Sparse {
@@ -121,9 +122,17 @@ func drawn(t *rapid.T) (Partition, []Band) {
 			}
 			bands = append(bands, b)
 		}
+		if p.Partial {
+			for some := range slices.Chunk(keys, n+1) {
+				bands = append(bands, Band{Removed: some})
+			}
+		}
 		return p, bands
 	}
 	for at := range format.Bands(p.At, int64(n)) {
+		if p.Partial && rapid.Bool().Draw(t, "unchanged") {
+			continue
+		}
 		var b Band
 		for range 1 + p.Slots {
 			b.Values = append(b.Values, random(matrix.NewDense(p.DType, at)))
@@ -146,7 +155,7 @@ func write(t interface{ Fatal(...any) }, w *Writer, p Partition, bands []Band) {
 // text is bands with the bits of their values.
 func text(all []Band) (out string) {
 	for _, b := range all {
-		out += fmt.Sprintf("%v %v %v %v\n", b.Keys, b.Keys == nil, b.Last, b.Counts)
+		out += fmt.Sprintf("%v %v %v %v %v\n", b.Keys, b.Keys == nil, b.Last, b.Counts, b.Removed)
 		for _, v := range b.Values {
 			raw, _ := wire.ViewAny(v.Data.Values())
 			out += fmt.Sprintf("%v %v %x\n", v.At, v.Data.DType(), raw)
@@ -315,7 +324,7 @@ func sample(t testing.TB, b blob.Bucket, at string) {
 				for _, id := range m.Map.Owned(server) {
 					off := w.Off()
 					sampleRecord(t, w, m, id)
-					p.Records = append(p.Records, Record{m.Meta.Name, id, Extent{off, w.Off() - off, 4, w.Columns(), w.Candidates()}})
+					p.Records = append(p.Records, Record{m.Meta.Name, id, Extent{Off: off, Size: w.Off() - off, Steps: 4, Columns: w.Columns(), Candidates: w.Candidates()}})
 				}
 			}
 			return nil

@@ -26,7 +26,7 @@ type Writer struct {
 	open  *Partition // whose record is being written
 	count int64
 
-	candidates int64
+	candidates, removed int64
 }
 
 // NewWriter begins a stream.
@@ -117,20 +117,22 @@ type partitionJSON struct {
 	Slots     int      `json:"slots,omitempty"`
 	Steps     int64    `json:"steps,omitempty"`
 	Aged      bool     `json:"aged,omitempty"`
+	Partial   bool     `json:"partial,omitempty"`
 	Absent    []byte   `json:"absent,omitempty"` // little-endian
 }
 
 type endJSON struct {
 	Count      int64 `json:"count"`
 	Candidates int64 `json:"candidates,omitempty"`
+	Removed    int64 `json:"removed,omitempty"`
 }
 
 // Begin begins the record of a partition.
 func (w *Writer) Begin(p Partition) error {
-	w.open, w.count, w.candidates = &p, 0, 0
+	w.open, w.count, w.candidates, w.removed = &p, 0, 0, 0
 	return w.json(kindPartition, partitionJSON{
 		Matrix: p.Matrix, Partition: p.ID, Rows: [2]int64{p.At.Rows.Lo, p.At.Rows.Hi}, Cols: [2]int64{p.At.Cols.Lo, p.At.Cols.Hi},
-		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged,
+		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged, Partial: p.Partial,
 		Absent: swapped([]byte(p.Absent), p.DType),
 	})
 }
@@ -144,6 +146,9 @@ func swapped(values []byte, d matrix.DType) []byte {
 // Band writes some of the record. The band must not change meanwhile; nothing of it is kept.
 func (w *Writer) Band(b Band) error {
 	switch {
+	case b.Removed != nil:
+		w.removed += int64(len(b.Removed))
+		return w.blocks(kindRemoved, keyBlock(b.Removed))
 	case b.Counts != nil:
 		w.candidates += int64(len(b.Keys))
 		return w.blocks(kindCandidates, keyBlock(b.Keys), pairBlock(b.Counts, b.Last))
@@ -160,7 +165,7 @@ func (w *Writer) Band(b Band) error {
 }
 
 // End ends the record.
-func (w *Writer) End() error { return w.json(kindEnd, endJSON{w.count, w.candidates}) }
+func (w *Writer) End() error { return w.json(kindEnd, endJSON{w.count, w.candidates, w.removed}) }
 
 // Candidates is how many columns the record that was written last has that are not made.
 func (w *Writer) Candidates() int64 { return w.candidates }

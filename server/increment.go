@@ -1,0 +1,151 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+
+	"thole.example/budget"
+	"thole.example/rpc"
+	"thole.example/shard"
+	"thole.example/state"
+)
+
+// tracked is the checkpoints of a job since which its partitions remember what has changed, the oldest first: the one that the last
+// was based on, which is needed again if that did not come about, and the last.
+type tracked struct {
+	mu sync.Mutex
+	of []state.Link
+}
+
+func (t *tracked) put(all ...state.Link) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.of = slices.DeleteFunc(all, func(l state.Link) bool { return l.ID == "" })
+}
+
+func (t *tracked) get() []state.Link {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.of)
+}
+
+// follow finds out what the checkpoint is based on, or what has to be remembered beside a whole one until that is there. Which
+// of the last two checkpoints came about is known from the bucket alone, and so to all servers alike, whatever they were told.
+func (c *checkpoint) follow(ctx context.Context) error {
+	known, bucket := c.j.tracked.get(), c.j.server.Bucket
+	if c.save.Base == "" {
+		for _, l := range known {
+			if head, err := state.Open(ctx, bucket, l.Path); err == nil && head.ID == l.ID {
+				c.since = l
+			}
+		}
+		return nil
+	}
+	head, err := state.Open(ctx, bucket, c.save.Base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &kindError{fmt.Errorf("%w: the base of an increment; %s", err, wholeOne), rpc.ErrNotFound}
+	}
+	if err != nil {
+		return err
+	}
+	c.since = state.Link{Path: c.save.Base, ID: head.ID}
+	c.base = append(slices.Clip(head.Base), c.since)
+	switch {
+	case head.ID == "" || !slices.Contains(known, c.since):
+		return fmt.Errorf("what job %q has changed since checkpoint %q is not known: its last ones are %q; %s: %w",
+			c.j.name, c.save.Base, paths(known), wholeOne, rpc.ErrRefused)
+	case slices.Contains(paths(c.base), c.save.Path):
+		return fmt.Errorf("checkpoint %q is one that %q is based on: write the increment elsewhere, or %s: %w",
+			c.save.Path, c.save.Base, wholeOne, rpc.ErrRefused)
+	case len(c.base) > state.BaseLimit:
+		return fmt.Errorf("checkpoint %q is based on %d others, want fewer than %d: %s: %w",
+			c.save.Base, len(head.Base), state.BaseLimit, wholeOne, rpc.ErrRefused)
+	}
+	return c.sameMatrices(head)
+}
+
+// wholeOne is what to do when there can be no increment.
+const wholeOne = "write a whole one first, with an empty base"
+
+func paths(all []state.Link) (out []string) {
+	for _, l := range all {
+		out = append(out, l.Path)
+	}
+	return out
+}
+
+// sameMatrices wants the base to have the matrices of the job, and no others.
+func (c *checkpoint) sameMatrices(base *state.Checkpoint) error {
+	var have, want []string
+	for i := range base.Matrices {
+		have = append(have, base.Matrices[i].Meta.Name)
+	}
+	for _, st := range c.stores {
+		want = append(want, st.meta.Name)
+	}
+	slices.Sort(have)
+	slices.Sort(want)
+	if !slices.Equal(have, want) {
+		return fmt.Errorf("checkpoint %q has matrices %q, the job %q: %s: %w", c.save.Base, have, want, wholeOne, rpc.ErrRefused)
+	}
+	return nil
+}
+
+// same wants the base to be what it was when the increment was begun.
+func (c *checkpoint) same(ctx context.Context) error {
+	if c.base == nil {
+		return nil
+	}
+	head, err := state.Open(ctx, c.j.server.Bucket, c.since.Path)
+	if err == nil && head.ID != c.since.ID {
+		err = fmt.Errorf("checkpoint %q was replaced while an increment of it was written: %w", c.since.Path, rpc.ErrRefused)
+	}
+	return err
+}
+
+// last is the checkpoint that an increment is based on.
+func (c *checkpoint) last() state.Link {
+	if c.base == nil {
+		return state.Link{}
+	}
+	return c.since
+}
+
+// marking is how the partitions are marked, in the job's mailbox: from then on the job remembers what has changed since this one.
+func (c *checkpoint) marking() marking {
+	if !c.save.Track {
+		return wholeMark
+	}
+	id := c.save.Stage
+	c.j.tracked.put(c.since, state.Link{Path: c.save.Path, ID: id})
+	return func(s *shard.Shard) (*shard.Mark, error) {
+		if c.base == nil {
+			return s.MarkAll(c.since.ID, id), nil
+		}
+		m, err := s.MarkSince(c.since.ID, id)
+		if errors.Is(err, shard.ErrNotTracked) {
+			err = fmt.Errorf("%w: checkpoint %q, as where something was loaded: %s: %w", err, c.since.Path, wholeOne, rpc.ErrRefused)
+		}
+		return m, err
+	}
+}
+
+// stateRemoved gives away the columns that were removed. That needs no visit of the partition.
+func (s *snapshot) stateRemoved(ctx context.Context, give func(state.Band) error) error {
+	keys := s.mark.Removed()
+	while := s.of.of.job.server.Ledger.Force(budget.Saves, int64(8*len(keys)))
+	defer while.Release()
+	for some := range slices.Chunk(keys, bandKeys) {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := s.charged(state.Band{Removed: some}, give); err != nil {
+			return err
+		}
+	}
+	return nil
+}
