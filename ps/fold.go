@@ -76,7 +76,7 @@ func (s *sumsOf[T]) fold(threshold float64) error {
 			return err
 		}
 		if threshold < 0 && l.lump() > 1 && l.bytes() <= spareBytes {
-			l.keys, l.vals, l.next = l.keys[:0], l.vals[:0], firstCompact
+			l.clear()
 			s.spare = l
 		}
 	}
@@ -122,7 +122,7 @@ func (s *sumsOf[T]) send(l *keyLog[T]) error {
 		}
 		as = s.roundLog(l)
 	}
-	if err := s.plan.plan(s.m.parts, s.m.meta.Rect().Cols, l.keys); err != nil {
+	if err := l.plan(&s.plan, s.m); err != nil {
 		return err
 	}
 	s.m.keep(&s.plan, l.rows, 1, func(at *lumps, bytes []byte) {

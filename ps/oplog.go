@@ -177,13 +177,17 @@ func (m *Matrix) collectOne(d *delta) error {
 			keys, _ = wire.Numbers[int64](a.in(s.keys))
 			values = a.in(s.values)
 		}
+		groups := slices.Clone(s.part.Groups)
+		for i := range groups {
+			groups[i].Partition %= uint32(m.parts.Beside()) // that of the first band
+		}
 		if s.part.DType != m.meta.DType { // it was sent, and refused
 			var err error
 			if values, err = widened(&s.part, m.meta.DType); err != nil {
 				return err
 			}
 		}
-		if err := m.sums.keyed(s.part.Rows, keys, values); err != nil {
+		if err := m.sums.keyed(s.part.Rows, keys, groups, values); err != nil {
 			return err
 		}
 	}

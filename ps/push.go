@@ -142,7 +142,7 @@ func (m *Matrix) pushSorted(rows matrix.Range, keys []int64, values []byte) erro
 		return nil
 	}
 	if _, ok := m.direct(matrix.Rect{Rows: rows, Cols: m.meta.Rect().Cols}, len(keys)); !ok {
-		return m.gathered().keyed(rows, keys, values)
+		return m.gathered().keyed(rows, keys, nil, values)
 	}
 	return m.keepSorted(rows, keys, values)
 }

@@ -75,10 +75,10 @@ func pushGathered[T matrix.Elem](m *Matrix, k *Keys, grads []T) error {
 	if l == nil {
 		vals := make([]T, n*len(k.unique))
 		sumAll(m, k, vals, grads)
-		return s.keyed(rows, k.unique, wire.View(vals))
+		return s.keyed(rows, k.unique, k.groups, wire.View(vals))
 	}
 	from := len(l.vals)
-	l.keys = append(l.keys, k.unique...)
+	l.addKeys(k.unique, k.groups)
 	l.vals = slices.Grow(l.vals, n*len(k.unique))[:from+n*len(k.unique)]
 	sumAll(m, k, l.vals[from:], grads)
 	return s.grown(l)

@@ -237,7 +237,7 @@ func (s *sumsOf[T]) repay() error {
 		if len(keys) == 0 {
 			continue
 		}
-		if err := s.keyed(rows, keys, wire.View(vals)); err != nil {
+		if err := s.keyed(rows, keys, nil, wire.View(vals)); err != nil {
 			return err
 		}
 	}

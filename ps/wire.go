@@ -10,14 +10,11 @@ import (
 	"thole.example/wire"
 )
 
-// wireTypes are the types as which values may cross the wire, by name.
-var wireTypes = map[string]matrix.DType{"": matrix.Invalid, "f16": matrix.F16, "bf16": matrix.BF16, "int8": matrix.I8}
-
 // wireType is the type of a name.
 func wireType(name string) (matrix.DType, error) {
-	as, ok := wireTypes[name]
-	if !ok {
-		return matrix.Invalid, fmt.Errorf("values cross the wire as %q, want f16, bf16, int8, or nothing for as they are", name)
+	as, err := matrix.ParseNarrow(name)
+	if err != nil {
+		return as, fmt.Errorf("values cross the wire as %w", err)
 	}
 	return as, nil
 }

@@ -14,6 +14,7 @@ import (
 type fold struct {
 	of           *store
 	deltas       []*delta
+	clock        int // by which narrow values are rounded; of a direct push its number
 	weight, rate float64
 	left         atomic.Int32 // partitions that have not applied theirs
 	// over, of a direct push, gets what came of it, and there is no step; nil: an error fails the job.
@@ -138,6 +139,7 @@ func (a *apply) give(deltas []shard.Delta) error {
 	if err := a.to.room(deltas); err != nil {
 		return err
 	}
+	a.to.shard.SetClock(int64(a.f.clock))
 	if a.f.over != nil {
 		return a.to.shard.Add(deltas[0]) // they come one by one
 	}

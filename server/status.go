@@ -20,6 +20,7 @@ type JobStatus struct {
 type MatrixStatus struct {
 	Name       string `json:"name"`
 	Type       string `json:"type"`
+	Storage    string `json:"storage,omitempty"` // the type in which values are kept, if that is another one
 	Layout     string `json:"layout"`
 	Bound      string `json:"bound"`
 	Rule       string `json:"rule,omitempty"`
@@ -107,6 +108,9 @@ func (s *store) status() MatrixStatus {
 	m := MatrixStatus{
 		Name: s.meta.Name, Type: s.meta.DType.String(), Layout: s.meta.Layout.String(), Bound: s.bound.String(), Rule: s.meta.Rule,
 		Rows: s.meta.Rows, Cols: s.meta.Cols, Partitions: s.here(), Everywhere: len(s.partitions), Slowest: int(s.slowest.Load()),
+	}
+	if s.meta.Storage != matrix.Invalid {
+		m.Storage = s.meta.Storage.String()
 	}
 	if m.Slowest == ssp.Finished {
 		m.Slowest = -1

@@ -43,6 +43,7 @@ func (v view) Cells() any { return v.store }
 // Together implements psf.Cells.
 func (d *dense[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
 	c := psf.Chunk[T]{IDs: rows, Rows: make([][]T, len(rows))}
+	var s scratch[T]
 	for lo := 0; lo < d.width && len(rows) > 0; lo += chunk {
 		n := min(chunk, d.width-lo)
 		c.Col = d.at.Cols.Lo + int64(lo)
@@ -51,10 +52,13 @@ func (d *dense[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) e
 			if i >= len(rows)-changed {
 				d.keep(0, at, at+n)
 			}
-			c.Rows[i] = d.val[at : at+n : at+n]
+			c.Rows[i] = d.see(&s, at, n, i, len(rows))
 		}
 		if err := f(&c); err != nil {
 			return err
+		}
+		for i := len(rows) - changed; i < len(rows); i++ {
+			d.shut(d.cell(rows[i], c.Col), c.Rows[i])
 		}
 	}
 	return nil
@@ -63,16 +67,21 @@ func (d *dense[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) e
 // Apart implements psf.Cells.
 func (d *dense[T]) Apart(rows []int64, change bool, f func(c *psf.Chunk[T]) error) error {
 	c := psf.Chunk[T]{}
+	var s scratch[T]
 	return d.bands(rows, func(some []int64, col int64, wide int) error {
 		at, n := d.cell(some[0], col), len(some)*wide
 		if change {
 			d.keep(0, at, at+n)
 		}
-		c.IDs, c.Col, c.All, c.Rows = some, col, d.val[at:at+n:at+n], c.Rows[:0]
+		c.IDs, c.Col, c.All, c.Rows = some, col, d.see(&s, at, n, 0, 1), c.Rows[:0]
 		for i := range some {
 			c.Rows = append(c.Rows, c.All[i*wide:(i+1)*wide:(i+1)*wide])
 		}
-		return f(&c)
+		if err := f(&c); err != nil || !change {
+			return err
+		}
+		d.shut(at, c.All)
+		return nil
 	})
 }
 
@@ -103,7 +112,11 @@ func (d *dense[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 		cols = cols[len(c.Cols):]
 		for i, row := range rows {
 			for j, col := range c.Cols {
-				c.Rows[i][j] = d.val[d.cell(row, col)]
+				if at := d.cell(row, col); d.packed == nil {
+					c.Rows[i][j] = d.val[at]
+				} else {
+					d.packed.load(c.Rows[i][j:j+1], at)
+				}
 			}
 		}
 		if err := f(c); err != nil {
@@ -113,7 +126,11 @@ func (d *dense[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 			for j, col := range c.Cols {
 				at := d.cell(row, col)
 				d.keep(0, at, at+1)
-				d.val[at] = c.Rows[i][j]
+				if d.packed == nil {
+					d.val[at] = c.Rows[i][j]
+				} else {
+					d.packed.store(at, c.Rows[i][j:j+1])
+				}
 			}
 		}
 	}
@@ -201,10 +218,13 @@ func (k *keyed[T]) chunks(rows []int64, changed int, f func(c *psf.Chunk[T]) err
 // visit calls f for copies of the cells of some columns, whose rows in the slab are known, and puts back the last so many rows.
 func (k *keyed[T]) visit(s *scratch[T], rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
 	c := s.chunk(rows, s.keys)
+	if k.slab.packed != nil {
+		return k.visitPacked(s, c, changed, f)
+	}
 	stride := k.slab.stride
 	for lo := 0; lo < len(s.rows); lo += block {
 		if ahead := lo + block; ahead < len(s.rows) {
-			k.fetch(s.rows[ahead:min(ahead+block, len(s.rows))], 0, k.rows*k.size)
+			k.slab.fetch(s.rows[ahead:min(ahead+block, len(s.rows))], 0, k.rows)
 		}
 		for i, row := range rows {
 			from, to := k.slab.val[row-k.at.Rows.Lo:], c.Rows[i][lo:min(lo+block, len(s.rows))]
@@ -248,12 +268,14 @@ func (k *keyed[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 }
 
 // Value implements psf.Cells. Row 0 of the slab, which stands for all columns that are not there, has these values.
-func (k *keyed[T]) Value(row int64) T { return k.slab.val[row-k.at.Rows.Lo] }
+func (k *keyed[T]) Value(row int64) T { return k.slab.open(0)[row-k.at.Rows.Lo] }
 
 // SetValue implements psf.Cells. A zero is +0: that of a row is the same whether the values of others are kept or not.
 func (k *keyed[T]) SetValue(row int64, v T) {
-	k.slab.val[row-k.at.Rows.Lo] = v + 0
-	k.valued = slices.ContainsFunc(k.slab.row(0)[:k.rows], func(v T) bool { return v != 0 })
+	val := k.slab.open(0)
+	val[row-k.at.Rows.Lo] = v + 0
+	k.slab.shut(0, val)
+	k.valued = slices.ContainsFunc(val[:k.rows], func(v T) bool { return v != 0 })
 }
 
 // Drop implements psf.Cells.

@@ -17,7 +17,7 @@ type keyedMark[T number] struct {
 	limit  uint32   // rows from here on are younger
 	done   []uint64 // a bit for each row that was copied or read
 	copies map[uint32]int
-	val    []T      // the copies, one row after the other
+	val    []byte   // the copies, one row after the other
 	last   []uint32 // of each copy the step that named it last, where columns expire
 	copied int
 	free   []int // those that are not needed any more
@@ -67,13 +67,13 @@ func (k *keyed[T]) forget(key uint64, row uint32) {
 func (m *keyedMark[T]) isDone(row uint32) bool { return m.done[row/64]>>(row%64)&1 != 0 }
 
 func (m *keyedMark[T]) copy(row uint32) {
-	width, at := m.k.slab.width, m.copied
+	size, at := m.k.slab.size, m.copied
 	if n := len(m.free); n > 0 {
 		at, m.free = m.free[n-1], m.free[:n-1]
-		copy(m.val[at*width:][:width], m.k.slab.row(row))
+		copy(m.val[at*size:][:size], m.k.slab.bytesOf(row))
 	} else {
 		m.copied++
-		m.val = append(m.val, m.k.slab.row(row)...)
+		m.val = append(m.val, m.k.slab.bytesOf(row)...)
 		if m.k.expires() {
 			m.last = append(m.last, 0)
 		}
@@ -148,7 +148,7 @@ func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was [
 	k := m.k
 	var w walk
 	for k.begin(&w, keys, makeNone); k.next(&w); {
-		k.fetch(w.ahead(), 0, n*k.size)
+		k.slab.fetch(w.ahead(), 0, n)
 		for j, row := range w.rows() {
 			key := keys[w.at+j]
 			if row == 0 || row >= m.limit {
@@ -159,13 +159,13 @@ func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was [
 			case row == 0:
 				return fmt.Errorf("column %d was not there at the mark", key)
 			case copied:
-				f(w.at+j, row, m.val[at*k.slab.width:])
+				f(w.at+j, row, k.slab.values(m.val[at*k.slab.size:][:k.slab.size], n))
 				delete(m.copies, row)
 				m.free = append(m.free, at)
 			case m.isDone(row):
 				return fmt.Errorf("column %d was read before: a mark gives each column once", key)
 			default:
-				f(w.at+j, row, k.slab.row(row))
+				f(w.at+j, row, k.slab.values(k.slab.bytesOf(row), n))
 				m.done[row/64] |= 1 << (row % 64)
 			}
 		}
@@ -190,7 +190,7 @@ func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 
 func (m *keyedMark[T]) bytes() int64 {
 	const perCopy, perGone = 24, 48 // about, in the maps
-	kept := 8*cap(m.done) + cap(m.val)*m.k.size + 8*cap(m.free) + 4*cap(m.last) + 8*cap(m.unread)
+	kept := 8*cap(m.done) + cap(m.val) + 8*cap(m.free) + 4*cap(m.last) + 8*cap(m.unread)
 	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone))
 }
 

@@ -18,11 +18,12 @@ func Need(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (int64, error) {
 		return 0, fmt.Errorf("matrix %s: dense partition at %v, want at most 2^36 cells (a sparse layout has no such limit)",
 			m.Name, at)
 	}
-	each := int64(m.DType.Size())
+	slots := 0
 	if rule != nil {
-		each *= int64(rule.Slots) + 1
+		slots = rule.Slots
 	}
-	return n * each, nil
+	low, size := cellBytes(m, 1, slots)
+	return n * int64(low+size), nil
 }
 
 // slotBytes is about what a key takes in the index.
@@ -33,6 +34,9 @@ func ColumnBytes(m *matrix.Meta, rule *psf.Rule) int64 {
 	slots := int64(0)
 	if rule != nil {
 		slots = int64(rule.Slots)
+	}
+	if p := newPacking[float32](m, m.Rect(), int(slots)); p != nil {
+		return int64(p.size()) + slotBytes
 	}
 	size := m.Rows * (slots + 1) * int64(m.DType.Size()) // rows have a limit
 	return int64(strideOf(int(size))) + slotBytes
