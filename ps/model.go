@@ -111,7 +111,8 @@ func (m *Model) SetFilter(threshold float64) {
 // "", the default, as they are. It is this client's setting; tasks may have different ones.
 //
 // What a flush or clock sends is rounded to nearest, ties to even. What that loses, or what is too large for f16, stays with the
-// client and is added to later increments of the cell: nothing is lost, and all of it is sent when the task leaves. The bits that are
+// client and is added to later increments of the cell: nothing is lost, and all of it is sent when the task leaves, unless
+// an update rule, which makes no step with that alone, would take it: then it is forgotten. The bits that are
 // sent do not depend on how the matrix is cut. An increment with a value that is not finite goes as it is. int8 has a scale, a
 // power of two, for 256 columns of a row, or for a key's column; such columns of up to 4 rows go as bf16.
 //

@@ -42,6 +42,42 @@ func BenchmarkStep(b *testing.B) {
 	}
 }
 
+// BenchmarkAssign gives 10000 columns values, in a clock of two tasks on two servers: as a push, assigned, and by the function put.
+func BenchmarkAssign(b *testing.B) {
+	const n = 10_000
+	keys, values := make([]int64, n), make([]float64, n)
+	for i := range keys {
+		keys[i], values[i] = int64(i)*7919, float64(i)+0.5
+	}
+	for _, how := range []string{"PushKeys", "AssignKeys", "put"} {
+		b.Run(how, func(b *testing.B) {
+			m := matrix.Meta{Name: "w", Rows: 1, Cols: 1 << 40, DType: matrix.F64, Layout: matrix.RowSparse}
+			b.SetBytes(2 * 16 * n)
+			benchTasks(b, "tcp", m, func(ctx context.Context, p *ps.Client) error {
+				w, err := p.Matrix("w")
+				if err != nil {
+					return err
+				}
+				k, err := w.Plan(nil, keys)
+				for i := 0; i < b.N && err == nil; i++ {
+					switch how {
+					case "PushKeys":
+						err = ps.PushKeys(w, k, values)
+					case "AssignKeys":
+						err = ps.AssignKeys(w, k, values)
+					case "put":
+						err = w.Stage("put", psf.Args{"row": 0, "cols": keys, "values": values})
+					}
+					if err == nil {
+						err = p.SyncClock(ctx)
+					}
+				}
+				return err
+			})
+		})
+	}
+}
+
 func benchTasks(b *testing.B, net string, m matrix.Meta, task func(ctx context.Context, p *ps.Client) error) {
 	var n rpc.Network = &mem.Network{}
 	addr := ""
