@@ -176,7 +176,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Recor
 		p.Slots = st.rule.Slots
 	}
 	if err := s.visit(ctx, func(m *shard.Mark) error {
-		p.Steps, p.Aged, p.Absent = m.Steps(), m.Aged(), string(m.Absent())
+		p.Steps, p.Aged, p.Ranked, p.Absent = m.Steps(), m.Aged(), m.Ranked(), string(m.Absent())
 		return nil
 	}); err != nil {
 		return out, err
@@ -192,7 +192,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Recor
 	if err := bands(ctx, &p, w.Band); err != nil {
 		return out, err
 	}
-	if err := s.stateCandidates(ctx, w.Band); err != nil {
+	if err := s.stateCandidates(ctx, &p, w.Band); err != nil {
 		return out, err
 	}
 	err = w.End()
@@ -212,11 +212,9 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			rows := matrix.NewDense(p.DType, matrix.At(0, int64(len(b.Keys)), 0, p.Width()))
 			b.Values = []matrix.Block{rows}
 			dst, _ := wire.ViewAny(rows.Data.Values())
-			if p.Aged {
-				b.Last = make([]int64, len(b.Keys))
-				return m.ReadAged(dst, b.Last, b.Keys)
-			}
-			return m.Read(dst, b.Keys, true)
+			ages, err := m.ReadState(dst, b.Keys)
+			b.Last, b.Ranks = ages.Last, ages.Ranks
+			return err
 		})
 		if err != nil || len(b.Keys) == 0 {
 			return err
@@ -228,13 +226,16 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 }
 
 // stateCandidates visits the partition for some columns that are not made, and gives them away, until there are no more.
-func (s *snapshot) stateCandidates(ctx context.Context, give func(state.Band) error) error {
+func (s *snapshot) stateCandidates(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
 	for {
 		var b state.Band
 		err := s.visit(ctx, func(m *shard.Mark) error {
 			all, err := m.Candidates(bandKeys)
 			for _, c := range all {
 				b.Keys, b.Counts, b.Last = append(b.Keys, c.Key), append(b.Counts, c.Count), append(b.Last, c.Last)
+				if p.Ranked {
+					b.Ranks = append(b.Ranks, c.Rank)
+				}
 			}
 			return err
 		})
@@ -274,7 +275,7 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 
 // charged gives a band away, whose memory counts meanwhile.
 func (s *snapshot) charged(b state.Band, give func(state.Band) error) error {
-	size := 8 * (len(b.Keys) + len(b.Counts) + len(b.Last))
+	size := 8*(len(b.Keys)+len(b.Counts)+len(b.Last)) + len(b.Ranks)
 	for _, v := range b.Values {
 		size += v.Data.NNZ() * v.Data.DType().Size()
 	}

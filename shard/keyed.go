@@ -13,23 +13,40 @@ import (
 // keyed keeps the columns that were written, found by key. A column is a row of the slab: the values of all rows of the
 // matrix, and after them those of each slot of the rule.
 type keyed[T number] struct {
-	at     matrix.Rect
-	rows   int // of the matrix: values of a column
-	size   int // bytes of a value
-	index  *index
-	slab   *slab[T]
-	init   *fill
-	valued bool // row 0 of the slab is not all zero: the values of columns that are not there
-	marks  []*keyedMark[T]
-	life   *life  // nil: all columns are kept
-	bits   int    // that the hashes of all columns begin with
-	prefix uint64 // those, once there was a column
+	at      matrix.Rect
+	rows    int // of the matrix: values of a column
+	size    int // bytes of a value
+	index   *index
+	slab    *slab[T]
+	init    *fill
+	valued  bool // row 0 of the slab is not all zero: the values of columns that are not there
+	marks   []*keyedMark[T]
+	age     *aging   // nil: columns neither expire nor are evicted
+	life    *life    // nil: all columns are kept
+	buckets *buckets // nil: there is no budget
+	bits    int      // that the hashes of all columns begin with
+	prefix  uint64   // those, once there was a column
 
 	stepper stepper[T]
 	fold    fold[T]
+	some    admission
 }
 
 func newKeyed[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (*keyed[T], error) {
+	q, err := newQuota(m, slots)
+	if err != nil {
+		return nil, err
+	}
+	k, err := newColumns[T](m, at, bits, step, slots, q)
+	if err != nil {
+		return nil, err
+	}
+	k.life, err = newLife(m, at, bits, q)
+	return k, err
+}
+
+// newColumns is a table of columns, all of which are made at once. q is nil if there is no budget.
+func newColumns[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int, q *quota) (*keyed[T], error) {
 	if at.Rows.Len() > rowLimit {
 		return nil, fmt.Errorf("matrix %s: sparse partition at %v, want at most 2^24 rows in one", m.Name, at)
 	}
@@ -40,9 +57,9 @@ func newKeyed[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step,
 	}
 	k := &keyed[T]{
 		at: at, rows: rows, size: sizeOf[T](), index: x, slab: newSlab[T](rows * (1 + slots)), init: newFill(m), bits: bits,
-		stepper: newStepper[T](step, slots),
+		stepper: newStepper[T](step, slots), age: newAging(m.Keep.ExpireAfter, q != nil),
 	}
-	if k.life, err = newLife(m, at, bits); err != nil {
+	if err := k.fit(q); err != nil {
 		return nil, err
 	}
 	return k, k.slab.reserve(0)
@@ -118,32 +135,37 @@ func (k *keyed[T]) columns(d *Delta) columns[T] {
 	return c
 }
 
-// change calls f for every block of columns of the delta: their rows in the slab and those of the next block, of each row
-// the first value that the delta covers and how many, and the values of the delta. Rows are 0 of columns that are not made.
-func (k *keyed[T]) change(d *Delta, fresh making, f func(rows, ahead []uint32, from, n int, val []T)) error {
+// change calls f for every block of columns of the delta: the walk at it, of each row the first value that the delta covers and
+// how many, and the values of the delta. Rows are 0 of columns that are not made.
+func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, val []T)) error {
 	c := k.columns(d)
+	if fresh == makeAll {
+		if err := k.allow(c.keys, true); err != nil {
+			return err
+		}
+	}
 	var w walk
 	k.begin(&w, c.keys, fresh)
 	k.fetch(w.row[0][:len(w.part(0))], c.from*k.size, c.n*k.size)
 	for k.next(&w) {
 		rows := w.rows()
 		k.keep(rows)
-		f(rows, w.ahead(), c.from, c.n, c.val[w.at*c.n:][:len(rows)*c.n])
+		f(&w, c.from, c.n, c.val[w.at*c.n:][:len(rows)*c.n])
 	}
 	return w.err
 }
 
 func (k *keyed[T]) set(d *Delta) error {
-	return k.change(d, makeAll, func(rows, ahead []uint32, from, n int, val []T) {
-		k.fetch(ahead, from*k.size, n*k.size)
-		kernel.Scatter(wire.View(val), k.slab.data()[from*k.size:], k.slab.stride*k.size, n*k.size, rows)
+	return k.change(d, makeAll, func(w *walk, from, n int, val []T) {
+		k.fetch(w.ahead(), from*k.size, n*k.size)
+		kernel.Scatter(wire.View(val), k.slab.data()[from*k.size:], k.slab.stride*k.size, n*k.size, w.rows())
 	})
 }
 
 func (k *keyed[T]) add(d *Delta) error {
 	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
-	return k.change(d, makeAll, func(rows, ahead []uint32, from, n int, val []T) {
-		kernel.AddRows(k.aim(k.batch(from, n, 1), rows, ahead, val))
+	return k.change(d, makeAll, func(w *walk, from, n int, val []T) {
+		kernel.AddRows(k.aim(k.batch(from, n, 1), w.rows(), w.ahead(), val))
 	})
 }
 
@@ -172,6 +194,9 @@ func (k *keyed[T]) deltas(b matrix.Block) []Delta { return deltasOf[T](b) }
 
 // make makes the columns that are not there.
 func (k *keyed[T]) make(keys []int64) error {
+	if err := k.allow(keys, true); err != nil {
+		return err
+	}
 	var w walk
 	for k.begin(&w, keys, makeAll); k.next(&w); {
 	}
@@ -188,7 +213,7 @@ func (k *keyed[T]) missing(keys []int64) (n int) {
 }
 
 func (k *keyed[T]) bytes() int64 {
-	n := k.index.bytes() + k.slab.bytes() + k.fold.bytes()
+	n := k.index.bytes() + k.slab.bytes() + k.fold.bytes() + k.age.bytes() + k.buckets.bytes()
 	for _, m := range k.marks {
 		n += m.bytes()
 	}

@@ -17,8 +17,9 @@ type keyedMark[T number] struct {
 	limit  uint32   // rows from here on are younger
 	done   []uint64 // a bit for each row that was copied or read
 	copies map[uint32]int
-	val    []T      // the copies, one row after the other
-	last   []uint32 // of each copy the step that named it last, where columns expire
+	val    []T              // the copies, one row after the other
+	stamps map[uint32]uint8 // what those of rows were whose stamps have changed
+	reused map[uint32]bool  // rows of columns that were removed, which others have now
 	copied int
 	free   []int // those that are not needed any more
 	gone   map[uint64]uint32
@@ -31,7 +32,7 @@ type keyedMark[T number] struct {
 func (k *keyed[T]) mark() mark {
 	m := &keyedMark[T]{
 		k: k, limit: k.slab.used, done: make([]uint64, k.slab.used/64+1), copies: map[uint32]int{},
-		gone: map[uint64]uint32{}, keys: k.index.keys,
+		gone: map[uint64]uint32{}, keys: k.index.keys, stamps: map[uint32]uint8{}, reused: map[uint32]bool{},
 	}
 	k.marks = append(k.marks, m)
 	return m
@@ -51,8 +52,11 @@ func (k *keyed[T]) keep(rows []uint32) {
 // forget has the marks remember a column that is about to be removed.
 func (k *keyed[T]) forget(key uint64, row uint32) {
 	for _, m := range k.marks {
-		if row >= m.limit {
+		if !m.has(row) {
 			continue
+		}
+		if line, at, ok := k.index.find(key); ok && k.age != nil {
+			m.date(row, k.index.lines[line].Stamp(at))
 		}
 		if !m.isDone(row) {
 			m.copy(row)
@@ -62,6 +66,26 @@ func (k *keyed[T]) forget(key uint64, row uint32) {
 			m.unread, m.sorted = append(m.unread, key), false
 		}
 	}
+}
+
+// has reports whether the column that has the row now had it at the mark.
+func (m *keyedMark[T]) has(row uint32) bool { return row < m.limit && !m.reused[row] }
+
+// reuse remembers that a row has another column now.
+func (m *keyedMark[T]) reuse(row uint32) {
+	if row < m.limit {
+		m.reused[row] = true
+	}
+}
+
+// date remembers the stamp of a column, which is about to change.
+func (m *keyedMark[T]) date(row uint32, stamp uint8) {
+	_, known := m.stamps[row]
+	_, copied := m.copies[row]
+	if known || !m.has(row) || m.isDone(row) && !copied { // it has been read
+		return
+	}
+	m.stamps[row] = stamp
 }
 
 func (m *keyedMark[T]) isDone(row uint32) bool { return m.done[row/64]>>(row%64)&1 != 0 }
@@ -74,12 +98,6 @@ func (m *keyedMark[T]) copy(row uint32) {
 	} else {
 		m.copied++
 		m.val = append(m.val, m.k.slab.row(row)...)
-		if m.k.expires() {
-			m.last = append(m.last, 0)
-		}
-	}
-	if m.k.expires() {
-		m.last[at] = m.k.life.last[row]
 	}
 	m.copies[row] = at
 	m.done[row/64] |= 1 << (row % 64)
@@ -93,7 +111,7 @@ func (m *keyedMark[T]) list(n int) []int64 {
 	for len(some) == 0 && m.next < allPoints {
 		to := min(m.next+step, allPoints)
 		x.scan(m.next, to, func(s slot) {
-			if s.row < m.limit {
+			if m.has(s.row) {
 				some = append(some, s.key)
 			}
 		})
@@ -123,9 +141,8 @@ func (m *keyedMark[T]) listGone(some []uint64, to uint64) []uint64 {
 	return some
 }
 
-// read copies columns as they were, with their slots or without, and into last, if that is not nil, the steps that named them
-// last.
-func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool) error {
+// read copies columns as they were, with their slots or without, and into stamps, if that is not nil, their stamps.
+func (m *keyedMark[T]) read(dst []byte, stamps []uint8, keys []int64, state bool) error {
 	k, n := m.k, m.k.rows
 	if state {
 		n = k.slab.width
@@ -139,11 +156,11 @@ func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool)
 		k.fetch(w.ahead(), 0, n*k.size)
 		for j, row := range w.rows() {
 			key := keys[w.at+j]
-			if row == 0 || row >= m.limit {
+			if row == 0 || !m.has(row) {
 				row = m.gone[uint64(key)]
 			}
-			if last != nil {
-				last[w.at+j] = m.lastOf(row)
+			if stamps != nil {
+				stamps[w.at+j] = m.stampOf(key, row)
 			}
 			if err := m.readRow(val[(w.at+j)*n:][:n], key, row); err != nil {
 				return err
@@ -153,15 +170,14 @@ func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool)
 	return nil
 }
 
-// lastOf is the step that named a column last, 0 if it never expires.
-func (m *keyedMark[T]) lastOf(row uint32) uint32 {
-	if at, copied := m.copies[row]; copied && m.last != nil {
-		return m.last[at]
+// stampOf is the stamp of a column.
+func (m *keyedMark[T]) stampOf(key int64, row uint32) uint8 {
+	if stamp, known := m.stamps[row]; known {
+		delete(m.stamps, row)
+		return stamp
 	}
-	if !m.k.expires() {
-		return 0
-	}
-	return m.k.life.last[row]
+	line, at, _ := m.k.index.find(uint64(key)) // it is there: nothing has changed its stamp
+	return m.k.index.lines[line].Stamp(at)
 }
 
 func (m *keyedMark[T]) readRow(into []T, key int64, row uint32) error {
@@ -187,12 +203,12 @@ func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 }
 
 func (m *keyedMark[T]) bytes() int64 {
-	const perCopy, perGone = 24, 48 // about, in the maps
-	kept := 8*cap(m.done) + cap(m.val)*m.k.size + 8*cap(m.free) + 4*cap(m.last) + 8*cap(m.unread)
-	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone))
+	const perCopy, perGone, perStamp = 24, 48, 16 // about, in the maps
+	kept := 8*cap(m.done) + cap(m.val)*m.k.size + 8*cap(m.free) + 8*cap(m.unread)
+	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone)+perStamp*(len(m.stamps)+len(m.reused)))
 }
 
 func (m *keyedMark[T]) close() {
 	m.k.marks = slices.DeleteFunc(m.k.marks, func(o *keyedMark[T]) bool { return o == m })
-	m.copies, m.gone, m.val, m.last, m.done, m.unread = nil, nil, nil, nil, nil, nil
+	m.copies, m.gone, m.val, m.stamps, m.reused, m.done, m.unread = nil, nil, nil, nil, nil, nil, nil
 }

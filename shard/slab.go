@@ -20,6 +20,7 @@ type slab[T number] struct {
 	used   uint32   // rows that ever were in use, and row 0
 	free   []uint32 // those of them that are not, any more
 	ready  int      // bytes that are prepared for writing
+	most   int      // rows that fit; 0: any number
 }
 
 // rowLimit is how many rows a sparse partition may have: every column that is written takes memory for all of them.
@@ -73,7 +74,7 @@ func (s *slab[T]) reserve(n int) error {
 		}
 		s.val, _ = wire.Numbers[T](s.mem.Data()[:len(s.mem.Data())/sizeOf[T]()*sizeOf[T]()]) // memory is aligned
 	}
-	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready {
+	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready && s.most == 0 {
 		s.mem.Ready(max(size, s.ready), ahead+readyStep, false)
 		s.ready = ahead + readyStep
 	}
@@ -92,7 +93,22 @@ func (s *slab[T]) take(old bool) uint32 {
 	return s.used - 1
 }
 
-func (s *slab[T]) give(row uint32) { s.free = append(s.free, row) }
+// fit gives the memory for n rows beside row 0, and their list when they are free, once and for all.
+func (s *slab[T]) fit(n int) error {
+	if err := s.mem.Fit((n + 1) * s.stride * sizeOf[T]()); err != nil {
+		return err
+	}
+	s.val, _ = wire.Numbers[T](s.mem.Data()[:len(s.mem.Data())/sizeOf[T]()*sizeOf[T]()]) // memory is aligned
+	s.most = n
+	return nil
+}
+
+func (s *slab[T]) give(row uint32) {
+	if n := cap(s.free); n == len(s.free) && s.most > 0 {
+		s.free = append(make([]uint32, 0, min(max(2*n, block), s.most)), s.free...)
+	}
+	s.free = append(s.free, row)
+}
 
 func (s *slab[T]) bytes() int64 {
 	return int64(s.mem.Resident(int(s.used)*s.stride*sizeOf[T]())) + int64(4*cap(s.free))

@@ -97,21 +97,16 @@ func BenchmarkTable(b *testing.B) {
 			if n > 1_000_000 && rule != "adagrad" {
 				continue
 			}
-			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim, matrix.Keep{}) })
+			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim) })
 		}
 	}
-	for name, keep := range map[string]matrix.Keep{ // every column is named about every 100 steps
-		"admit": {AdmitAfter: 3}, "expire": {ExpireAfter: 1000}, "both": {AdmitAfter: 3, ForgetAfter: 1000, ExpireAfter: 1000},
-	} {
-		b.Run("adagrad/1M/"+name, func(b *testing.B) { benchTable(b, "adagrad", 1_000_000, tableDim, keep) })
-	}
 	for _, dim := range []int{1, 8, 32, 64} {
-		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim, matrix.Keep{}) })
+		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim) })
 	}
 }
 
-func benchTable(b *testing.B, rule string, n, dim int, keep matrix.Keep) {
-	s := newTable(b, rule, dim, keep)
+func benchTable(b *testing.B, rule string, n, dim int) {
+	s := newTable(b, rule, dim, matrix.Keep{})
 	defer s.Close()
 	fillTable(b, s, n)
 	rng := rand.New(rand.NewPCG(1, 2))

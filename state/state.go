@@ -31,11 +31,13 @@
 // A record is a partition frame, frames of columns (of a sparse matrix) or cells, and an end. Columns are in ascending
 // order of kernel.Hash through the whole record; their block has a row of (1 + slots) x R values for each, where R is how
 // many rows of the matrix the partition has: the values, then each slot. If the partition says that it is aged, a third
-// block of n x 1 of i64 has the step that named each column last. Cells are 1 + slots blocks of one place, whole rows
-// or a part of one, in row-major order through the whole record, with nothing left out.
+// block of n x 1 of i64 has the step that named each column last; if it says that it is ranked, a last one of n x 1 of u8 has
+// the rank of each in its bucket (package shard), 0 for those that nothing has named for longest. Cells are 1 + slots blocks
+// of one place, whole rows or a part of one, in row-major order through the whole record, with nothing left out.
 //
 // Frames of candidates may stand between the columns and the end: columns that steps have named and that are not made, in
-// ascending order of kernel.Hash; a block of n x 2 of i64 says how many steps named each, and the last of them.
+// ascending order of kernel.Hash; a block of n x 2 of i64 says how many steps named each, and the last of them, and if the
+// partition is ranked a block of n x 1 of u8 the rank of each.
 //
 // A job frame is followed by a delta frame for each delta that it says is staged, in that order: with keys two blocks (a row of
 // R values for each key, where R is how many rows the delta has), else one block of its place.
@@ -90,6 +92,7 @@ type Partition struct {
 	Slots  int    // of the rule
 	Steps  int64  // that the rule has made
 	Aged   bool   // of each column there is the step that named it last
+	Ranked bool   // of each column there is its rank in its bucket
 	Absent string // values of columns that the record does not have, one for each row, as they lie in memory; "": zero
 }
 
@@ -111,7 +114,7 @@ func (p *Partition) check() error {
 		return fmt.Errorf("partition %d of matrix %q has %d rows, want at most 2^40", p.ID, p.Matrix, p.At.Rows.Len())
 	case p.Slots < 0 || p.Slots > slotLimit:
 		return fmt.Errorf("partition %d of matrix %q has %d slots, want 0 to %d", p.ID, p.Matrix, p.Slots, slotLimit)
-	case p.Aged && !p.Sparse:
+	case (p.Aged || p.Ranked) && !p.Sparse:
 		return fmt.Errorf("partition %d of matrix %q is dense and has the age of columns, want a sparse one", p.ID, p.Matrix)
 	case p.Steps < 0:
 		return fmt.Errorf("partition %d of matrix %q has made %d steps, want none below 0", p.ID, p.Matrix, p.Steps)
@@ -136,6 +139,8 @@ type Band struct {
 	// Last is the step that named each column last, where the partition is aged and of candidates; Counts is nil, or how many
 	// steps named each of the keys, which have no values: they are candidates.
 	Last, Counts []int64
+
+	Ranks []uint8 // of the keys, where the partition is ranked
 }
 
 // typeNames are the element types by name; their numbers are private to a process.

@@ -117,6 +117,7 @@ type partitionJSON struct {
 	Slots     int      `json:"slots,omitempty"`
 	Steps     int64    `json:"steps,omitempty"`
 	Aged      bool     `json:"aged,omitempty"`
+	Ranked    bool     `json:"ranked,omitempty"`
 	Absent    []byte   `json:"absent,omitempty"` // little-endian
 }
 
@@ -130,7 +131,7 @@ func (w *Writer) Begin(p Partition) error {
 	w.open, w.count, w.candidates = &p, 0, 0
 	return w.json(kindPartition, partitionJSON{
 		Matrix: p.Matrix, Partition: p.ID, Rows: [2]int64{p.At.Rows.Lo, p.At.Rows.Hi}, Cols: [2]int64{p.At.Cols.Lo, p.At.Cols.Hi},
-		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged,
+		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged, Ranked: p.Ranked,
 		Absent: swapped([]byte(p.Absent), p.DType),
 	})
 }
@@ -143,20 +144,31 @@ func swapped(values []byte, d matrix.DType) []byte {
 
 // Band writes some of the record. The band must not change meanwhile; nothing of it is kept.
 func (w *Writer) Band(b Band) error {
-	switch {
-	case b.Counts != nil:
-		w.candidates += int64(len(b.Keys))
-		return w.blocks(kindCandidates, keyBlock(b.Keys), pairBlock(b.Counts, b.Last))
-	case b.Keys != nil && b.Last != nil:
-		w.count += int64(len(b.Keys))
-		return w.blocks(kindColumns, keyBlock(b.Keys), b.Values[0], keyBlock(b.Last))
-	case b.Keys != nil:
-		w.count += int64(len(b.Keys))
-		return w.blocks(kindColumns, keyBlock(b.Keys), b.Values[0])
+	if b.Keys != nil {
+		return w.columns(b)
 	}
 	n, _ := b.Values[0].At.Cells()
 	w.count += n
 	return w.blocks(kindCells, b.Values...)
+}
+
+func (w *Writer) columns(b Band) error {
+	k, blocks := kindColumns, []matrix.Block{keyBlock(b.Keys)}
+	switch {
+	case b.Counts != nil:
+		w.candidates += int64(len(b.Keys))
+		k, blocks = kindCandidates, append(blocks, pairBlock(b.Counts, b.Last))
+	default:
+		w.count += int64(len(b.Keys))
+		if blocks = append(blocks, b.Values[0]); b.Last != nil {
+			blocks = append(blocks, keyBlock(b.Last))
+		}
+	}
+	if b.Ranks != nil {
+		at := matrix.At(0, int64(len(b.Ranks)), 0, 1)
+		blocks = append(blocks, matrix.Block{At: at, Data: &matrix.Dense[uint8]{Val: b.Ranks}})
+	}
+	return w.blocks(k, blocks...)
 }
 
 // End ends the record.
