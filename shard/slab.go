@@ -64,6 +64,9 @@ func (s *slab[T]) data() []byte { return s.mem.Data() }
 // reserve makes memory for n rows more.
 func (s *slab[T]) reserve(n int) error {
 	need := int64(s.used) + int64(n)
+	if s.most > 0 {
+		need = min(need, int64(s.most)+1) // the others are free, or come twice
+	}
 	if need > columnLimit {
 		return fmt.Errorf("%d columns, want at most %d in a sparse partition", need, int64(columnLimit))
 	}
