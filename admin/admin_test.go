@@ -160,7 +160,8 @@ func TestStatus(t *testing.T) {
 		}
 		j := back.Jobs[0]
 		wait := j.Waits[0]
-		if wait.Task != 1 || wait.Clock != 1 || wait.Matrix != "w" || !slices.Equal(wait.For, []int{0}) || wait.Since < 0 {
+		if wait.Task != 1 || wait.Clock != 1 || wait.Matrix != "w" || !slices.Equal(wait.For, []int{0}) || wait.Since < 0 ||
+			!slices.Equal(wait.Partitions, []int{0}) {
 			t.Errorf("%+v", wait)
 		}
 		if j.All != 2 || j.Joined != 2 || j.Bound != "BSP" || len(j.Tasks) != 2 || !slices.Equal(j.Tasks[0].Clocks, []int{0, 0}) ||
@@ -189,7 +190,7 @@ func TestStatus(t *testing.T) {
 		if seen["join"] != 2 || seen["create"] != 2 || seen["push"] != 1 || back.Stats.Connections != 2 || back.Stats.Running != 1 {
 			t.Errorf("%v, %+v", seen, back.Stats)
 		}
-		if !strings.Contains(j.String(), "task 1 waits for clock 1 of matrix w for ") {
+		if !strings.Contains(j.String(), "task 1 waits for clock 1 of matrix w, partition 0 for ") {
 			t.Errorf("%s", j)
 		}
 		cancel()

@@ -97,6 +97,8 @@ type Conf struct {
 	Init matrix.Init // values of weights before the first push; zero if not given
 	Keep matrix.Keep // which columns of sparse weights are made, and which go again
 
+	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
+
 	// The tables that names in a graph.json are looked up in; nil: those of the packages. Servers have tables of their own,
 	// in which the same rules must be.
 	Layers []layer.Kind

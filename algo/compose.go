@@ -153,6 +153,7 @@ func (b *builder) layer(e *graph.Entry) (graph.Layer, error) {
 	s := layer.Spec{
 		Name: e.Name, OutputDim: e.OutputDim,
 		Dim: b.conf.Dim, ColLo: b.conf.ColLo, Sparse: b.conf.Sparse, Init: b.conf.Init, Keep: b.conf.Keep,
+		Storage: b.conf.Storage,
 	}
 	if t := first(e.TransFunc, b.file.DefaultTransFunc); t != nil {
 		if s.Transfer = t.Type; len(t.Num)+len(t.Text) > 0 {

@@ -24,6 +24,7 @@ type Config struct {
 	Batch   int         // keys of a request
 	Depth   int         // requests under way
 	Rule    string      // update rule of pushes; "": deltas are added
+	Wire    string      // the type as which values cross the network in pull, push and row, as in ps.Model.SetWire; "": as they are
 	Tasks   int         // of a barrier, a storm
 	Cols    int64       // of a dense row
 	Async   bool        // a storm is under ASP instead of BSP

@@ -43,6 +43,9 @@ func (c *Config) create(ctx context.Context, client *ps.Client) (*ps.Matrix, err
 	if err != nil {
 		return nil, err
 	}
+	if err := m.SetWire(c.Wire); err != nil { // before the table is filled: then what rounding loses is there for all keys
+		return nil, err
+	}
 	var plan *ps.Keys
 	grads := c.gradients()
 	err = c.fill(ctx, func(keys []int64) error {

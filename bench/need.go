@@ -30,6 +30,9 @@ func (c *Config) Need() Need {
 		here, there = inTurn+float64(c.Depth)*batch*(values+besidePull), table+2*batch*values
 	case "push":
 		here, there = inTurn+float64(c.Depth)*batch*(2*values+besidePull), table+2*batch*values
+		if c.Wire != "" { // what rounding loses
+			here += min(keys*(values+besideValues), mostRest)
+		}
 	case "row":
 		here, there = 4*cols, 4*cols
 	case "storm":
@@ -45,6 +48,9 @@ func (c *Config) Need() Need {
 	whole := func(v float64) int64 { return int64(min(v, math.MaxInt64/4)) }
 	return Need{whole(here), whole(there)}
 }
+
+// mostRest is about how many bytes of what rounding loses are kept at most.
+const mostRest = 300e6
 
 // What there is beside the values, in bytes: of a key in a table, and of one in a request that is under way.
 const (

@@ -15,6 +15,7 @@ func TestNeed(t *testing.T) {
 		{"pull", func(c *Config) { c.Batch, c.Depth = 1e6, 8 }, 1230, 212},
 		{"pull", func(c *Config) { c.Batch, c.Depth = 1<<24, 8 }, 19_000, 2235},
 		{"push", func(c *Config) { c.Batch, c.Depth, c.Dim = 300_000, 8, 64 }, 1600, 430},
+		{"push", func(c *Config) { c.Wire, c.Rule = "f16", "adagrad" }, 105, 150},
 		{"row", func(c *Config) { c.Cols = 100e6 }, 400, 400},
 		{"storm", func(*Config) {}, 2000, 100},
 		{"storm", func(c *Config) { c.ByKey = true }, 6500, 100},

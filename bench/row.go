@@ -25,6 +25,9 @@ func row(ctx context.Context, c *Config) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if err := m.SetWire(c.Wire); err != nil {
+		return Result{}, err
+	}
 	dst := make([]float32, c.Cols)
 	meter := c.warmUp(1, 1, measuring) // then the pages are there
 	for meter.more(ctx) {

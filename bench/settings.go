@@ -12,6 +12,7 @@ type Settings struct {
 	Batch   *int     `json:"batch,omitempty"`
 	Depth   *int     `json:"in_flight,omitempty"`
 	Rule    *string  `json:"rule,omitempty"` // "none": deltas are added
+	Wire    *string  `json:"wire,omitempty"` // nil: values cross the network as they are
 	Cols    *int64   `json:"cols,omitempty"`
 	Tasks   *int     `json:"tasks,omitempty"`
 	Async   *bool    `json:"async,omitempty"`
@@ -41,12 +42,12 @@ func (c *Config) settings() Settings {
 	}
 	switch c.What {
 	case "pull", "push":
-		s.Depth = &c.Depth
+		s.Depth, s.Wire = &c.Depth, c.wire()
 		fallthrough
 	case "table":
 		s.Keys, s.Dim, s.Batch, s.Rule = &c.Keys, &c.Dim, &c.Batch, &rule
 	case "row":
-		s.Cols = &c.Cols
+		s.Cols, s.Wire = &c.Cols, c.wire()
 	case "storm":
 		s.Cols, s.Async, s.ByKey = &c.Cols, &c.Async, &c.ByKey
 		fallthrough
@@ -54,6 +55,14 @@ func (c *Config) settings() Settings {
 		s.Tasks = &c.Tasks
 	}
 	return s
+}
+
+// wire is the type as which values cross the network, nil if that is their own.
+func (c *Config) wire() *string {
+	if c.Wire == "" {
+		return nil
+	}
+	return &c.Wire
 }
 
 // String names all that are known.
@@ -64,6 +73,7 @@ func (s *Settings) String() string {
 	add(&words, "batch", s.Batch)
 	add(&words, "in-flight", s.Depth)
 	add(&words, "rule", s.Rule)
+	add(&words, "wire", s.Wire)
 	add(&words, "cols", s.Cols)
 	add(&words, "tasks", s.Tasks)
 	add(&words, "async", s.Async)

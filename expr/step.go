@@ -14,6 +14,29 @@ func step[F floating](o op, d, a, b, c []F, p, q F) {
 		for i := range d {
 			d[i] = F(p*a[i]) + b[i]
 		}
+	case opDiv:
+		for i := range d {
+			d[i] = a[i] / b[i]
+		}
+	case opMod, opPow:
+		f := math.Mod
+		if o == opPow {
+			f = math.Pow
+		}
+		for i := range d {
+			d[i] = F(f(float64(a[i]), float64(b[i])))
+		}
+	case opAbs, opFloor, opCeil, opRound, opTrunc, opSqrt, opExp, opExpm1, opLog, opLog10, opLog1p, opSin, opCos, opTanh, opSigmoid:
+		each(d, a, unary(o))
+	default:
+		arithmetic(o, d, a, b, c)
+	}
+}
+
+// arithmetic is what step and stepInt have in common.
+func arithmetic[N floating | int64](o op, d, a, b, c []N) {
+	a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
+	switch o {
 	case opAdd:
 		for i := range d {
 			d[i] = a[i] + b[i]
@@ -25,10 +48,6 @@ func step[F floating](o op, d, a, b, c []F, p, q F) {
 	case opMul:
 		for i := range d {
 			d[i] = a[i] * b[i]
-		}
-	case opDiv:
-		for i := range d {
-			d[i] = a[i] / b[i]
 		}
 	case opMin:
 		for i := range d {
@@ -48,16 +67,6 @@ func step[F floating](o op, d, a, b, c []F, p, q F) {
 				d[i] = c[i]
 			}
 		}
-	case opLt, opLe, opGt, opGe, opEq, opNe, opAnd, opOr, opNot:
-		test(o, d, a, b)
-	case opMod, opPow:
-		f := math.Mod
-		if o == opPow {
-			f = math.Pow
-		}
-		for i := range d {
-			d[i] = F(f(float64(a[i]), float64(b[i])))
-		}
 	case opSign:
 		for i, v := range a {
 			d[i] = sign(v)
@@ -67,7 +76,7 @@ func step[F floating](o op, d, a, b, c []F, p, q F) {
 			d[i] = -a[i]
 		}
 	default:
-		each(d, a, unary(o))
+		test(o, d, a, b)
 	}
 }
 
@@ -189,18 +198,6 @@ func stepInt(o op, d, a, b, c []int64, p, q int64) {
 		for i := range d {
 			d[i] = p*a[i] + q
 		}
-	case opAdd:
-		for i := range d {
-			d[i] = a[i] + b[i]
-		}
-	case opSub:
-		for i := range d {
-			d[i] = a[i] - b[i]
-		}
-	case opMul:
-		for i := range d {
-			d[i] = a[i] * b[i]
-		}
 	case opMod:
 		for i := range d {
 			if b[i] == 0 {
@@ -209,38 +206,12 @@ func stepInt(o op, d, a, b, c []int64, p, q int64) {
 				d[i] = a[i] % b[i]
 			}
 		}
-	case opMin:
-		for i := range d {
-			d[i] = min(a[i], b[i])
-		}
-	case opMax:
-		for i := range d {
-			d[i] = max(a[i], b[i])
-		}
-	case opCopy:
-		copy(d, a)
-	case opSelect:
-		for i := range d {
-			if a[i] != 0 {
-				d[i] = b[i]
-			} else {
-				d[i] = c[i]
-			}
-		}
 	case opAbs:
 		for i, v := range a {
 			d[i] = max(v, -v)
 		}
-	case opSign:
-		for i, v := range a {
-			d[i] = sign(v)
-		}
-	case opNeg: // only of numbers; else it is an affine
-		for i := range d {
-			d[i] = -a[i]
-		}
 	default:
-		test(o, d, a, b)
+		arithmetic(o, d, a, b, c)
 	}
 }
 

@@ -47,7 +47,7 @@ func (r *Record) cut(from, to int64) *Record {
 	return part
 }
 
-// alike is the end of the run of columns from i on that have one type; together tells whether they also lie behind each
+// alike is the end of the run of columns from i on that have one type; together reports whether they also lie behind each
 // other in one byte order.
 func (r *Record) alike(i int) (end int, together bool) {
 	together = true

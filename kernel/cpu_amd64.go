@@ -8,7 +8,7 @@ import (
 
 func bestLevel() level {
 	switch {
-	case !cpu.X86.HasAVX2 || !cpu.X86.HasFMA:
+	case !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C:
 		return plain
 	case !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ:
 		return avx2

@@ -58,6 +58,8 @@ type Spec struct {
 	Bias   Update      // rule of the bias
 	Init   matrix.Init // values of weights before the first push; biases start at 0
 	Keep   matrix.Keep // which columns of sparse weights are made, and which go again
+
+	Storage matrix.DType // in which servers keep the weights; Invalid: float32
 }
 
 const (

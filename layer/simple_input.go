@@ -66,6 +66,7 @@ func newInput(s Spec) (graph.Layer, error) {
 	rows := int64(s.OutputDim)
 	l.weight = meta(s.Name+"_weight", "simpleinput", rows, s.ColLo, s.Dim, layout, s.Weight, s.Init)
 	l.bias = meta(s.Name+"_bias", "simpleinput", 1, 0, rows, matrix.RowDense, s.Bias, matrix.Init{})
+	l.weight.Storage = s.Storage
 	cells, ok := matrix.Cells(rows, s.Dim)
 	l.all = layout == matrix.RowDense && ok && cells <= AllLimit
 	if l.weight.Keep = s.Keep; s.Keep != (matrix.Keep{}) && layout != matrix.RowSparse {

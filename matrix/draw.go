@@ -31,6 +31,9 @@ func (d Draw) Normal(row, col int64) float64 {
 	return radius * math.Cos(2*math.Pi*unit(mix(bits)))
 }
 
+// Noise is a number for what happens at a place again and again: another one each time.
+func (d Draw) Noise(place, time int64) uint32 { return uint32(d.bits(place, time) >> 32) }
+
 // mix is the finalizer of splitmix64: every output bit depends on every input bit.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15

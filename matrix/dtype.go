@@ -83,6 +83,22 @@ func (d DType) Signed() bool { return d.facts().signed }
 // StorageOnly reports whether elements of the type can only be held and converted, not added or scaled.
 func (d DType) StorageOnly() bool { return d.facts().storageOnly }
 
+// ParseNarrow finds the type in which values of wider floats may lie or travel by the name that users give: "f16", "bf16" or "int8";
+// Invalid for "", which is as they are.
+func ParseNarrow(name string) (DType, error) {
+	switch name {
+	case "":
+		return Invalid, nil
+	case "f16":
+		return F16, nil
+	case "bf16":
+		return BF16, nil
+	case "int8":
+		return I8, nil
+	}
+	return Invalid, fmt.Errorf("%q, want f16, bf16, int8, or nothing for as they are", name)
+}
+
 // ParseDType finds the element type of a short name such as "f32".
 func ParseDType(name string) (DType, error) {
 	for d := F64; int(d) < len(dtypes); d++ {

@@ -41,6 +41,10 @@ type Meta struct {
 	Init  Init               // values of cells before the first push
 	Keep  Keep               `json:",omitzero"` // which columns are made, and which go again
 
+	// Storage is the type in which servers keep values of F32: F16, BF16 or I8, with a scale for each column. To whoever reads or
+	// writes them they are of DType. Invalid: they are kept as that, too.
+	Storage DType `json:",omitzero"`
+
 	Labels   []string // names of columns (frames); nil if none
 	ColTypes []DType  // element type of each column (frames of mixed type); nil if all are DType
 	Saved    []Range  // rows that are stored, ascending; nil: all. The others are absent, which is not zero

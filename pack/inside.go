@@ -17,7 +17,7 @@ import (
 	"thole.example/wire"
 )
 
-// headLen is how much of a file tells whether it is a packed one: the header of the manifest, with its name.
+// headLen is how much of a file shows whether it is a packed one: the header of the manifest, with its name.
 const headLen = zipfile.LocalLen + len(Name)
 
 // isFile reports whether an object begins as a packed file does.

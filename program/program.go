@@ -44,7 +44,7 @@ const (
 // Program is a topology. What Decode returned must not be changed; New makes one from blocks.
 type Program struct {
 	Form Form
-	// Version is what the file says of the release that wrote it; HasVersion tells whether it says so at all. See
+	// Version is what the file says of the release that wrote it; HasVersion reports whether it says so at all. See
 	// VersionText.
 	Version    int64
 	HasVersion bool

@@ -143,7 +143,7 @@ func (c *Client) settleFirst(ctx context.Context) error {
 }
 
 // judge tells what came of a change that was answered; last says that no other came after it. If every server refused it
-// and no other change was under way, it is undone.
+// and no other change was under way, it is undone; staged functions that would be refused whenever they come are dropped.
 func (c *Client) judge(r *round, last bool) error {
 	var first error
 	refused, all := 0, 0
@@ -174,10 +174,15 @@ func (c *Client) judge(r *round, last bool) error {
 		}
 	}
 	c.move(r.ticks, -1)
-	for i := range r.deltas {
-		r.deltas[i].restore()
+	var again []delta
+	for _, d := range r.deltas {
+		if d.function() && (errors.Is(first, rpc.ErrMalformed) || errors.Is(first, rpc.ErrNotFound)) {
+			continue
+		}
+		d.restore()
+		again = append(again, d)
 	}
-	c.oplog = append(r.deltas, c.oplog...)
+	c.oplog = append(again, c.oplog...)
 	return first
 }
 

@@ -146,6 +146,50 @@ func ExampleMatrix_Increment() {
 }
 
 // Several deltas at once: row i of the block is added to the row that is named at i.
+func ExampleMatrix_Assign() {
+	ctx, client := context.Background(), onServers(&blob.Mem{})
+	defer client.Close()
+	m := one(client, ps.NewModel("w", 1, 4))
+	check(m.Increment(vector(0, 1, 1, 1, 1)))
+	check(m.Assign(vector(0, 7, 7))) // the first two, after what was pushed before
+	check(m.Increment(vector(0, 1)))
+	check(client.SyncClock(ctx))
+	row, err := m.GetRow(ctx, 0)
+	check(err)
+	print(row)
+	// Output: 0 [8 7 1 1]
+}
+
+func ExampleAssignKeys() {
+	ctx, client := context.Background(), onServers(&blob.Mem{})
+	defer client.Close()
+	w := ps.NewModel("w", 1, 1<<40)
+	sparse, err := matrix.ParseRowType("T_DOUBLE_SPARSE_LONGKEY")
+	check(err)
+	w.SetRowType(sparse)
+	m := one(client, w)
+	k, err := m.Plan(nil, []int64{1 << 39, 5, 5})
+	check(err)
+	check(ps.AssignKeys(m, k, []float64{1, 2, 3}))
+	check(client.SyncClock(ctx))
+	got := make([]float64, 3)
+	check(ps.PullKeys(ctx, m, k, got))
+	fmt.Println(got) // of a key that comes twice the last counts
+	// Output: [1 3 3]
+}
+
+func ExampleMatrix_PushNow() {
+	ctx, client := context.Background(), onServers(&blob.Mem{})
+	defer client.Close()
+	m := one(client, ps.NewModel("w", 1, 4))
+	check(m.AssignNow(ctx, vector(0, 5, 5, 5, 5)).Wait(ctx))
+	check(m.PushNow(ctx, vector(0, 1, 1)).Wait(ctx))
+	row, err := m.GetRow(ctx, 0) // no clock has ended
+	check(err)
+	print(row)
+	// Output: 0 [6 6 5 5]
+}
+
 func ExampleMatrix_IncrementRows() {
 	ctx, client := context.Background(), onServers(&blob.Mem{})
 	defer client.Close()

@@ -45,12 +45,11 @@ func remaindersOf[T float32 | float64](s *sumsOf[T]) map[[2]int64]float64 {
 		}
 	}
 	for rows, rest := range s.lost.keyed {
-		n := int(rows.Len())
-		for key, at := range rest.place {
-			for i, v := range rest.vals[at : at+n] {
+		rest.each(func(key int64, _ uint32, left []T) {
+			for i, v := range left {
 				all[[2]int64{rows.Lo + int64(i), key}] += float64(v)
 			}
-		}
+		})
 	}
 	return all
 }

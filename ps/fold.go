@@ -11,7 +11,7 @@ import (
 // fold moves what waits in sums to the oplog, where it is cut for the servers.
 func (c *Client) fold() {
 	for _, m := range c.order {
-		if m.sums == nil || m.sums.empty() && (m.wire != matrix.Invalid && !c.leaving || m.sums.owed() == 0) {
+		if m.sums == nil || m.sums.empty() && !m.repays() {
 			continue
 		}
 		threshold := m.filter
@@ -25,6 +25,21 @@ func (c *Client) fold() {
 	}
 }
 
+// repays reports whether what rounding lost is sent, though nothing waits in sums. A rule makes no step with it alone: the last of it
+// is gone when the task leaves.
+func (m *Matrix) repays() bool {
+	bytes, full := m.sums.owed()
+	switch {
+	case bytes == 0:
+		return false
+	case m.c.leaving:
+		return m.meta.Rule == ""
+	case m.wire == matrix.Invalid:
+		return true
+	}
+	return full && slices.ContainsFunc(m.c.oplog, func(d delta) bool { return d.m == m && !d.fixed && !d.sent })
+}
+
 // spareBytes is how much memory of a log is used again at most.
 const spareBytes = 32 << 20
 
@@ -34,7 +49,8 @@ const unfiltered = -1
 func (s *sumsOf[T]) fold(threshold float64) error {
 	send := func(v T) bool { return !(float64(v) <= threshold && float64(v) >= -threshold) } // what is no number, too
 	later := map[int64]*denseRow[T]{}
-	s.exact = s.m.wire == matrix.Invalid || s.m.c.leaving || s.lost.bytes > s.owing
+	_, full := s.owed()
+	s.exact = full || s.m.wire == matrix.Invalid || s.m.c.leaving
 	if s.exact {
 		if err := s.repay(); err != nil {
 			return err
@@ -47,11 +63,11 @@ func (s *sumsOf[T]) fold(threshold float64) error {
 				return err
 			}
 			out = l.split(send)
-		} else if s.sentDense(int64(len(l.keys))) { // if most of them do not come again
+		} else if sentDense(&s.m.meta, int64(len(l.keys))) { // if most of them do not come again
 			if err := l.compact(&s.plan, s.m); err != nil {
 				return err
 			}
-			if s.sentDense(int64(len(l.keys))) && s.smallerDense(l) {
+			if sentDense(&s.m.meta, int64(len(l.keys))) && s.smallerDense(l) {
 				s.whole(l)
 				continue
 			}
@@ -60,7 +76,7 @@ func (s *sumsOf[T]) fold(threshold float64) error {
 			return err
 		}
 		if threshold < 0 && l.lump() > 1 && l.bytes() <= spareBytes {
-			l.keys, l.vals, l.next = l.keys[:0], l.vals[:0], firstCompact
+			l.clear()
 			s.spare = l
 		}
 	}
@@ -89,8 +105,7 @@ func (s *sumsOf[T]) drop() {
 
 // sentDense reports whether so many cells of a row are better sent with all the others, as zeros. An update rule must not see those,
 // and a sparse matrix has no place for them.
-func (s *sumsOf[T]) sentDense(n int64) bool {
-	m := &s.m.meta
+func sentDense(m *matrix.Meta, n int64) bool {
 	size := int64(m.DType.Size())
 	return m.Layout == matrix.RowDense && (n == m.Cols || m.Rule == "" && fitsDense(m) && n*(8+size) >= m.Cols*size)
 }
@@ -101,20 +116,21 @@ func (s *sumsOf[T]) send(l *keyLog[T]) error {
 		return nil
 	}
 	as := matrix.Invalid
-	if !s.exact {
+	if !s.exact && !s.m.oneBand() {
 		if err := l.compact(&s.plan, s.m); err != nil {
 			return err
 		}
 		as = s.roundLog(l)
 	}
-	if err := s.plan.plan(s.m.parts, s.m.meta.Rect().Cols, l.keys); err != nil {
+	if err := l.plan(&s.plan, s.m); err != nil {
 		return err
 	}
 	s.m.keep(&s.plan, l.rows, 1, func(at *lumps, bytes []byte) {
 		dst, _ := wire.Numbers[T](bytes) // a buffer begins at a multiple of 8, and so does what is reserved in it
 		sum(at, dst, l.vals)
 	})
-	s.m.c.oplog[len(s.m.c.oplog)-1].wire = as
+	d := &s.m.c.oplog[len(s.m.c.oplog)-1]
+	d.wire, d.exact = as, s.exact
 	return nil
 }
 
@@ -128,11 +144,11 @@ func (s *sumsOf[T]) sendRows(rows map[int64]*denseRow[T]) error {
 	most := max(1, blockBytes/max(1, s.rowBytes()))
 	for lo := 0; lo < len(order); {
 		first := rows[order[lo]]
-		whole := s.sentDense(int64(first.n))
+		whole := sentDense(&s.m.meta, int64(first.n))
 		hi := lo + 1
 		for hi < len(order) && hi-lo < most && order[hi] == order[hi-1]+1 {
 			next := rows[order[hi]]
-			if s.sentDense(int64(next.n)) != whole || !whole && !slices.Equal(next.has, first.has) {
+			if sentDense(&s.m.meta, int64(next.n)) != whole || !whole && !slices.Equal(next.has, first.has) {
 				break
 			}
 			hi++

@@ -119,8 +119,8 @@ func (c *Client) Define(ctx context.Context, f psf.Func, module []byte) error {
 
 // Stage keeps an update function until the next Flush or Clock, like an increment: it takes effect with this task's clock,
 // after what was pushed before it, and under BSP and SSP nobody sees it earlier or in part. (With a rule the step of the clock
-// comes first, and some task has to tell a weight, as for gradients: without one the job fails.) An error that the function has
-// then, which depends on the values, fails the job.
+// comes first, if some task tells a weight.) An error that the function has then, which depends on the values, fails the job.
+// What servers refuse as malformed or unknown is told by Flush or Clock, and not sent again.
 func (m *Matrix) Stage(name string, args any) error {
 	c := m.c
 	if err := c.begin(context.Background(), "staged function "+name, m); err != nil {

@@ -60,11 +60,9 @@ func (k *Keys) Positions(dst []uint32) []uint32 {
 
 // plan plans the keys for the map, whose columns are cols.
 func (k *Keys) plan(parts *part.Map, cols matrix.Range, keys []int64) error {
-	if len(keys) > math.MaxInt32 {
-		return fmt.Errorf("%d keys, want at most %d", len(keys), math.MaxInt32)
+	if err := k.begin(parts, len(keys)); err != nil {
+		return err
 	}
-	k.parts, k.inputs, k.groups, k.of, k.order = parts, len(keys), k.groups[:0], k.of[:0], nil
-	k.unique = resize(&k.memory.unique, len(keys))
 	sorted := ascending(keys)
 	if sorted && parts.Bits == 0 {
 		return k.planRuns(cols, keys)
@@ -79,6 +77,41 @@ func (k *Keys) plan(parts *part.Map, cols matrix.Range, keys []int64) error {
 		return nil
 	}
 	k.sort(keys, shift)
+	k.merge()
+	return nil
+}
+
+// begin begins a plan of n keys.
+func (k *Keys) begin(parts *part.Map, n int) error {
+	if n > math.MaxInt32 {
+		return fmt.Errorf("%d keys, want at most %d", n, math.MaxInt32)
+	}
+	k.parts, k.inputs, k.groups, k.of, k.order = parts, n, k.groups[:0], k.of[:0], nil
+	k.unique = resize(&k.memory.unique, n)
+	return nil
+}
+
+// planGrouped plans keys of earlier plans of the map: they come in groups of one partition each. Nothing has to be counted or sorted.
+func (k *Keys) planGrouped(parts *part.Map, groups []rpc.Group, keys []int64) error {
+	if err := k.begin(parts, len(keys)); err != nil {
+		return err
+	}
+	counts := resize(&k.memory.counts, parts.Beside())
+	clear(counts)
+	for _, g := range groups {
+		counts[g.Partition] += g.Keys
+	}
+	at := k.starts()
+	k.order = resize(&k.memory.order, len(keys))
+	input := uint32(0)
+	for _, g := range groups {
+		to := k.order[at[g.Partition]:][:g.Keys]
+		at[g.Partition] += g.Keys
+		for i, key := range keys[input:][:len(to)] {
+			to[i] = kernel.Input{Key: key, Input: input + uint32(i), Position: uint32(kernel.Hash(uint64(key)) << parts.Bits >> 32)}
+		}
+		input += g.Keys
+	}
 	k.merge()
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"thole.example/blob"
@@ -13,33 +12,6 @@ import (
 	"thole.example/ssp"
 )
 
-// tasksOn runs tasks of a job that are given the same storage on servers.
-func tasksOn(t *testing.T, servers, tasks int, bound ssp.Bound, local *ps.Local, run func(ctx context.Context, p *ps.Client, task int) error) {
-	t.Helper()
-	o := ps.Options{Job: "j", Tasks: tasks, Bound: bound, Local: local}
-	stop, err := realServers(&o, setting{real: "mem"}, servers, &blob.Mem{})
-	must(t, err)
-	defer stop()
-	var wg sync.WaitGroup
-	for task := range tasks {
-		wg.Go(func() {
-			mine := o
-			mine.Task = task
-			p, err := ps.Dial(t.Context(), mine)
-			if err == nil {
-				defer p.Close()
-				if err = run(t.Context(), p, task); err == nil {
-					err = p.Leave(t.Context())
-				}
-			}
-			if err != nil {
-				t.Errorf("task %d: %v", task, err)
-			}
-		})
-	}
-	wg.Wait()
-}
-
 const localRows, localCols = 20, 1000
 
 // TestHogwild: with hogwild the tasks of a process keep a row once, whoever pulled it; without, each for itself.
@@ -47,7 +19,7 @@ func TestHogwild(t *testing.T) {
 	for _, hogwild := range []bool{true, false} {
 		local := ps.NewLocal()
 		var most int64
-		tasksOn(t, 2, 4, ssp.BSP, local, func(ctx context.Context, p *ps.Client, task int) error {
+		tasksOn(t, 2, ps.Options{Tasks: 4, Bound: ssp.BSP, Local: local}, &blob.Mem{}, func(ctx context.Context, p *ps.Client, task int) error {
 			model := ps.NewModel("m", localRows, localCols)
 			model.SetHogwild(hogwild)
 			ms, err := p.CreateModels(ctx, model)
@@ -119,7 +91,8 @@ func TestSharedOnce(t *testing.T) {
 func TestHogwildFresh(t *testing.T) {
 	for _, bound := range []ssp.Bound{ssp.BSP, 2} {
 		const tasks, clocks = 3, 12
-		tasksOn(t, 2, tasks, bound, ps.NewLocal(), func(ctx context.Context, p *ps.Client, task int) error {
+		o := ps.Options{Tasks: tasks, Bound: bound, Local: ps.NewLocal()}
+		tasksOn(t, 2, o, &blob.Mem{}, func(ctx context.Context, p *ps.Client, task int) error {
 			model := ps.NewModel("m", 4, 50)
 			ms, err := p.CreateModels(ctx, model)
 			if err != nil {

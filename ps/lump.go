@@ -17,7 +17,7 @@ type lumps struct {
 	lo, n int
 }
 
-// gather moves bytes of inputs, of which none has the key of another, to their places in the run.
+// gather moves bytes of inputs to their places in the run; of those with the same key the last counts.
 func (l *lumps) gather(dst, inputs []byte) {
 	k, r, n := l.k, &l.run, l.n
 	if k.order == nil && l.lump == n {
@@ -31,7 +31,7 @@ func (l *lumps) gather(dst, inputs []byte) {
 		return
 	}
 	for _, e := range k.order[r.from:r.to] {
-		copy(dst[(int(e.Position)-r.lo)*n:][:n], inputs[int(e.Input)*l.lump+l.lo:])
+		copy(dst[(int(e.Position&^kernel.Again)-r.lo)*n:][:n], inputs[int(e.Input)*l.lump+l.lo:])
 	}
 }
 
@@ -55,6 +55,25 @@ func (l *lumps) scatter(inputs, src []byte) {
 	}
 	for _, e := range order {
 		copy(inputs[int(e.Input)*l.lump+l.lo:][:n], src[(int(e.Position&^kernel.Again)-r.lo)*n:])
+	}
+}
+
+// scatterHalves is scatter of halves to inputs of numbers.
+func scatterHalves[H kernel.Half, T kernel.Float](l *lumps, inputs []T, src []H) {
+	k, r, n := l.k, &l.run, l.n
+	switch {
+	case k.order == nil && l.lump == n:
+		kernel.Widen(inputs[r.lo*n:r.hi*n], src)
+	case k.order == nil:
+		for i := range r.hi - r.lo {
+			kernel.Widen(inputs[(r.lo+i)*l.lump+l.lo:][:n], src[i*n:][:n])
+		}
+	case l.lump == n:
+		kernel.WidenInputs(inputs, src, n, k.order[r.from:r.to], uint32(r.lo))
+	default:
+		for _, e := range k.order[r.from:r.to] {
+			kernel.Widen(inputs[int(e.Input)*l.lump+l.lo:][:n], src[(int(e.Position&^kernel.Again)-r.lo)*n:][:n])
+		}
 	}
 }
 

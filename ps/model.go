@@ -124,6 +124,20 @@ func (m *Model) SetWire(name string) {
 	m.wire = as
 }
 
+// SetStorage has servers keep the values of a matrix of f32 in fewer bytes: "f16", "bf16", or for sparse matrices "int8", with a
+// scale for each column; "", the default, as they are. To tasks, rules, functions and whatever is saved values are f32.
+//
+// After a step of the rule or an increment a value is rounded to one of its two neighbours at random, such that small changes are
+// right in the mean; the random bits are a function of the matrix's name and seed, row, column and step or clock. Initial values,
+// and what loads, assignments and functions put, go to nearest. Values too large for the type become its largest.
+func (m *Model) SetStorage(name string) {
+	as, err := matrix.ParseNarrow(name)
+	if err != nil {
+		m.fail("values are kept as %v", err)
+	}
+	m.meta.Storage = as
+}
+
 // SetLoadPath sets the path, within the servers' bucket, of a saved model that the matrix begins with; in any format, saved by
 // any number of servers in any partitions. The model may have fewer rows, columns and keys: the others begin with their initial
 // values.
@@ -171,7 +185,8 @@ var attributes = map[string]func(m *Model, value string) error{
 	"matrix.hogwild":    func(m *Model, v string) error { return readBool(&m.hogwild, v) },
 	"matrix.oplog.type": func(m *Model, v string) error { m.SetOplogType(v); return nil },
 
-	"matrix.wire": func(m *Model, v string) error { m.SetWire(v); return nil },
+	"matrix.wire":    func(m *Model, v string) error { m.SetWire(v); return nil },
+	"matrix.storage": func(m *Model, v string) error { m.SetStorage(v); return nil },
 
 	"matrix.oplog.enablefilter": func(m *Model, v string) error { return readBool(&m.filter, v) },
 	"matrix.oplog.filter.threshold": func(m *Model, v string) error {

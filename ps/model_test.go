@@ -20,12 +20,18 @@ import (
 // jobOn runs the tasks of a job on some servers with the bucket.
 func jobOn(t *testing.T, servers, tasks int, bucket blob.Bucket, run func(ctx context.Context, p *ps.Client, task int) error) {
 	t.Helper()
-	o := ps.Options{Job: "j", Tasks: tasks}
+	tasksOn(t, servers, ps.Options{Tasks: tasks}, bucket, run)
+}
+
+// tasksOn is jobOn with options.
+func tasksOn(t *testing.T, servers int, o ps.Options, bucket blob.Bucket, run func(ctx context.Context, p *ps.Client, task int) error) {
+	t.Helper()
+	o.Job = "j"
 	stop, err := realServers(&o, setting{real: "mem"}, servers, bucket)
 	must(t, err)
 	defer stop()
 	var wg sync.WaitGroup
-	for task := range tasks {
+	for task := range o.Tasks {
 		wg.Go(func() {
 			mine := o
 			mine.Task = task

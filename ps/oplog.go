@@ -3,7 +3,6 @@ package ps
 import (
 	"slices"
 
-	"thole.example/budget"
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/wire"
@@ -15,8 +14,10 @@ type delta struct {
 	at     matrix.Rect  // of what it is; of keys all columns
 	block  matrix.Block // of a dense matrix, cut along the partitions when it is sent; without data the shares are all
 	sent   bool         // it was sent once, and is not added to: a server may still look at it
-	wire   matrix.DType // its values can be sent as that without being rounded; Invalid: only as they are
-	fixed  bool         // a staged function, or what was pushed before one: nothing is added to it
+	wire   matrix.DType // its values were rounded for that; Invalid: those of keys may be when they are sent
+	exact  bool         // its values are sent as they are
+	fixed  bool         // a staged function or assignment, or what was pushed before one: nothing is added to it
+	assign bool         // cells become the values
 	shares []share
 }
 
@@ -28,50 +29,16 @@ type share struct {
 	values span
 }
 
-// span is where bytes lie in an arena; of no bytes if they lie elsewhere.
-type span struct{ at, n int }
-
-// arena is the memory of what is pushed to one server: one buffer, which is sent as it is.
-type arena struct {
-	buffer *rpc.Buffer
-	used   int
-	last   int // bytes that were used last time
-}
-
-// reserve takes n bytes that begin at a multiple of 8. Bytes that were taken before may move.
-func (a *arena) reserve(n int) span {
-	p := span{a.used, n}
-	a.used += (n + 7) &^ 7
-	if have := a.bytes(); a.used > len(have) {
-		more := rpc.NewBuffer(max(a.used, a.last, 2*len(have)), budget.Charge{})
-		copy(whole(more), have[:p.at])
-		a.buffer.Release()
-		a.buffer = more
-	}
-	return p
-}
-
-// bytes is all of the buffer.
-func (a *arena) bytes() []byte { return whole(a.buffer) }
-
-func whole(f *rpc.Buffer) []byte {
-	b := f.Bytes()
-	return b[:cap(b)]
-}
-
-// in is the bytes of the span.
-func (a *arena) in(p span) []byte { return a.bytes()[p.at : p.at+p.n : p.at+p.n] }
-
-// leave gives the buffer to whoever sends it.
-func (a *arena) leave() *rpc.Buffer {
-	f := a.buffer
-	*a = arena{last: a.used}
-	return f
-}
-
 // drain empties the oplog into one push for each server that something is for.
 func (c *Client) drain(r *round) []*rpc.Request {
 	c.fold()
+	qs := c.requests(rpc.OpPush)
+	r.deltas, c.oplog = c.oplog, nil
+	return qs
+}
+
+// requests is what the oplog has, as one request for each server that something is for.
+func (c *Client) requests(op rpc.Op) []*rpc.Request {
 	qs := make([]*rpc.Request, len(c.links))
 	for i := range c.oplog {
 		if d := &c.oplog[i]; d.block.Data != nil {
@@ -79,19 +46,17 @@ func (c *Client) drain(r *round) []*rpc.Request {
 		}
 	}
 	for i := range c.oplog {
-		for k := range c.oplog[i].shares {
-			s := &c.oplog[i].shares[k]
+		d := &c.oplog[i]
+		c.lay(d)
+		for k := range d.shares {
+			s := &d.shares[k]
 			if qs[s.server] == nil {
-				qs[s.server] = &rpc.Request{Op: rpc.OpPush}
+				qs[s.server] = &rpc.Request{Op: op}
 			}
-			c.lay(s)
-			if d := &c.oplog[i]; d.wire != matrix.Invalid && d.block.Data == nil && s.values.n > 0 {
-				narrowKeys(&s.part, d.wire)
-			}
-			s.part.Clock = int32(c.oplog[i].m.clock)
+			s.part.Clock, s.part.Assign = int32(d.m.clock), d.assign
 			qs[s.server].Parts = append(qs[s.server].Parts, s.part)
 		}
-		c.oplog[i].sent = true
+		d.sent = true
 	}
 	for i, a := range c.arenas {
 		switch {
@@ -102,31 +67,46 @@ func (c *Client) drain(r *round) []*rpc.Request {
 			qs[i].Memory = a.leave()
 		}
 	}
-	r.deltas, c.oplog = c.oplog, nil
 	return qs
 }
 
-// lay points the share's part to its bytes, once they do not move any more.
-func (c *Client) lay(s *share) {
-	a := c.arenas[s.server]
-	if s.keys.n > 0 {
-		s.part.Keys, _ = wire.Numbers[int64](a.in(s.keys))
+// lay points the delta's parts to their bytes, once these do not move any more, and has values of keys be as they cross the wire.
+func (c *Client) lay(d *delta) {
+	for i := range d.shares {
+		s := &d.shares[i]
+		a := c.arenas[s.server]
+		if s.keys.n > 0 {
+			s.part.Keys, _ = wire.Numbers[int64](a.in(s.keys))
+		}
+		if s.values.n > 0 {
+			s.part.Values = a.in(s.values)
+		}
 	}
-	if s.values.n > 0 {
-		s.part.Values = a.in(s.values)
+	switch {
+	case d.block.Data != nil || d.sent:
+	case d.wire == matrix.Invalid:
+		d.m.round(d)
+	default:
+		for i := range d.shares {
+			narrowKeys(&d.shares[i].part, d.wire)
+		}
 	}
 }
 
 // directLimit is how many deltas of one matrix wait as they came, for places of their own.
 const directLimit = 16
 
-// direct reports whether a delta for the place may wait as it came: no other waits for a part of it. A dense one for
-// the very same place is given to a dense delta, to be added to.
-func (m *Matrix) direct(at matrix.Rect, dense bool) (same *delta, ok bool) {
+// direct reports whether a delta for the place may wait as it came, one of so many keys, or with 0 a dense one: no other waits for a
+// part of it. A dense one for the very same place is given to a dense delta, to be added to.
+func (m *Matrix) direct(at matrix.Rect, keys int) (same *delta, ok bool) {
 	if m.meta.DType.StorageOnly() {
 		return nil, true
 	}
-	if m.gather != gatherAuto || m.filter >= 0 || m.wire != matrix.Invalid || m.sums != nil && !m.sums.empty() {
+	if m.gather != gatherAuto || m.filter >= 0 || m.sums != nil && !m.sums.empty() {
+		return nil, false
+	}
+	dense := keys == 0
+	if m.wire != matrix.Invalid && (dense || !m.oneBand() || sentDense(&m.meta, int64(keys))) { // it is rounded another way
 		return nil, false
 	}
 	n := 0
@@ -197,13 +177,17 @@ func (m *Matrix) collectOne(d *delta) error {
 			keys, _ = wire.Numbers[int64](a.in(s.keys))
 			values = a.in(s.values)
 		}
+		groups := slices.Clone(s.part.Groups)
+		for i := range groups {
+			groups[i].Partition %= uint32(m.parts.Beside()) // that of the first band
+		}
 		if s.part.DType != m.meta.DType { // it was sent, and refused
 			var err error
 			if values, err = widened(&s.part, m.meta.DType); err != nil {
 				return err
 			}
 		}
-		if err := m.sums.keyed(s.part.Rows, keys, values); err != nil {
+		if err := m.sums.keyed(s.part.Rows, keys, groups, values); err != nil {
 			return err
 		}
 	}
@@ -229,6 +213,9 @@ func (m *Matrix) barrier() error {
 	}
 	return nil
 }
+
+// function reports whether it is a staged function.
+func (d *delta) function() bool { return len(d.shares) > 0 && d.shares[0].part.Kind == rpc.KindFunc }
 
 // restore makes a delta that was refused one that is not sent yet: its bytes leave the buffer that was sent.
 func (d *delta) restore() {
@@ -264,14 +251,14 @@ func (m *Matrix) cut(b matrix.Block, as matrix.DType) []share {
 		line, stride := at.Cols.Len()*int64(size), width*int64(size)
 		rows := at.Rows.Len()
 		if as != matrix.Invalid {
-			dense := make([]uint64, (rows*line+7)/8)
+			s.values = m.c.arenas[server].reserve(int(narrowest(&s.part, as)))
+			dst, one := m.c.arenas[server].in(s.values), s.part
 			for r := range rows {
-				copy(wire.View(dense)[r*line:(r+1)*line], values[from+r*stride:])
+				one.Rows = matrix.Range{Hi: 1}
+				n, _ := one.NarrowBytes(one.DType)
+				narrow(&one, dst[:n], values[from+r*stride:][:line], m.meta.DType)
+				dst = dst[n:]
 			}
-			a := m.c.arenas[server]
-			wide := wire.View(dense)[:rows*line]
-			s.values = a.reserve(int(narrowest(&s.part, as)))
-			narrow(&s.part, a.in(s.values), wide, m.meta.DType)
 		} else if s.part.Values = values[from : from+(rows-1)*stride+line]; (rows > 1 && line < stride) || from%8 != 0 {
 			a := m.c.arenas[server]
 			s.values = a.reserve(int(rows * line))

@@ -135,10 +135,9 @@ func newClient(ctx context.Context, o Options) (*Client, error) {
 	if o.InFlight <= 0 {
 		o.InFlight = 4
 	}
-	c := &Client{o: o, id: rand.Text(), tasks: o.Tasks, mats: map[string]*Matrix{}, arenas: make([]*arena, len(o.Servers))}
+	c := &Client{o: o, id: rand.Text(), tasks: o.Tasks, mats: map[string]*Matrix{}, arenas: newArenas(len(o.Servers))}
 	for i, addr := range o.Servers {
 		c.links = append(c.links, &link{c: c, index: i, addr: addr})
-		c.arenas[i] = &arena{}
 	}
 	for _, l := range c.links {
 		conn, err := o.Network.Dial(ctx, l.addr)

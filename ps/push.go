@@ -101,9 +101,9 @@ func (m *Matrix) push(b matrix.Block, owned bool) error {
 		b.Divide(m.divisor)
 	}
 	if _, keyed := b.Data.(matrix.Keyed); keyed || m.meta.Layout == matrix.RowSparse && m.gather == gatherAuto {
-		return m.pushKeyed(b)
+		return m.eachKeyed(b, m.pushSorted)
 	}
-	same, ok := m.direct(b.At, true)
+	same, ok := m.direct(b.At, 0)
 	switch {
 	case !ok:
 		return m.gathered().block(b)
@@ -117,11 +117,11 @@ func (m *Matrix) push(b matrix.Block, owned bool) error {
 	return nil
 }
 
-// pushKeyed keeps a block by its keys: columns together, of anything else row after row.
-func (m *Matrix) pushKeyed(b matrix.Block) error {
+// eachKeyed gives what a block has by ascending keys: columns together, of anything else row after row.
+func (m *Matrix) eachKeyed(b matrix.Block, f func(rows matrix.Range, keys []int64, values []byte) error) error {
 	if d, ok := b.Data.(matrix.Keyed); ok && int64(d.NNZ()) == b.At.Rows.Len()*int64(len(d.Keys())) && ascending(d.Keys()) {
 		values, _ := wire.ViewAny(d.Values())
-		return m.pushSorted(b.At.Rows, d.Keys(), values)
+		return f(b.At.Rows, d.Keys(), values)
 	}
 	rows, csr := b.Compact()
 	d := csr.Data.(matrix.Rowed)
@@ -129,7 +129,7 @@ func (m *Matrix) pushKeyed(b matrix.Block) error {
 	ends := d.Ends()
 	for i, r := range rows {
 		lo, hi := ends[i], ends[i+1]
-		if err := m.pushSorted(matrix.Range{Lo: r, Hi: r + 1}, d.Keys()[lo:hi], values[lo*size:hi*size]); err != nil {
+		if err := f(matrix.Range{Lo: r, Hi: r + 1}, d.Keys()[lo:hi], values[lo*size:hi*size]); err != nil {
 			return err
 		}
 	}
@@ -141,8 +141,16 @@ func (m *Matrix) pushSorted(rows matrix.Range, keys []int64, values []byte) erro
 	if len(keys) == 0 {
 		return nil
 	}
-	if _, ok := m.direct(matrix.Rect{Rows: rows, Cols: m.meta.Rect().Cols}, false); !ok {
-		return m.gathered().keyed(rows, keys, values)
+	if _, ok := m.direct(matrix.Rect{Rows: rows, Cols: m.meta.Rect().Cols}, len(keys)); !ok {
+		return m.gathered().keyed(rows, keys, nil, values)
+	}
+	return m.keepSorted(rows, keys, values)
+}
+
+// keepSorted is pushSorted for values that are sent as they came.
+func (m *Matrix) keepSorted(rows matrix.Range, keys []int64, values []byte) error {
+	if len(keys) == 0 {
+		return nil
 	}
 	k := m.c.key(0)
 	if err := k.plan(m.parts, m.meta.Rect().Cols, keys); err != nil {

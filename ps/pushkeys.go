@@ -53,7 +53,7 @@ func PushKeys[T matrix.Elem](m *Matrix, k *Keys, grads []T) error {
 		return nil
 	}
 	rows := m.meta.Rect().Rows
-	if _, ok := m.direct(m.meta.Rect(), false); !ok {
+	if _, ok := m.direct(m.meta.Rect(), len(k.unique)); !ok {
 		if addSame(m, k, grads) {
 			return nil
 		}
@@ -75,10 +75,10 @@ func pushGathered[T matrix.Elem](m *Matrix, k *Keys, grads []T) error {
 	if l == nil {
 		vals := make([]T, n*len(k.unique))
 		sumAll(m, k, vals, grads)
-		return s.keyed(rows, k.unique, wire.View(vals))
+		return s.keyed(rows, k.unique, k.groups, wire.View(vals))
 	}
 	from := len(l.vals)
-	l.keys = append(l.keys, k.unique...)
+	l.addKeys(k.unique, k.groups)
 	l.vals = slices.Grow(l.vals, n*len(k.unique))[:from+n*len(k.unique)]
 	sumAll(m, k, l.vals[from:], grads)
 	return s.grown(l)
@@ -95,7 +95,7 @@ func sumAll[T matrix.Elem](m *Matrix, k *Keys, vals, grads []T) {
 
 // addSame adds gradients of the same keys to those that wait as they came, if these are all that waits. It reports whether it did.
 func addSame[T matrix.Elem](m *Matrix, k *Keys, grads []T) bool {
-	if m.gather != gatherAuto || m.filter >= 0 || m.wire != matrix.Invalid || m.sums != nil && !m.sums.empty() {
+	if m.gather != gatherAuto || m.filter >= 0 || m.sums != nil && !m.sums.empty() {
 		return false
 	}
 	var d *delta

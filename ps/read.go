@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/ssp"
@@ -363,12 +364,10 @@ func (l *link) take(a *asked, got *rpc.Part) error {
 	}
 	values := got.Values
 	if a.as != m.meta.DType {
-		wide, err := widened(&rpc.Part{Kind: rpc.KindDense, DType: a.as, Cols: matrix.Range{Hi: int64(n * rows)}, Rows: matrix.Range{Hi: 1},
-			Values: values}, m.meta.DType)
-		if err != nil {
-			return l.lie("matrix %s: %v", what, err)
+		if !a.widen(values) {
+			return l.lie("matrix %s: values of %v that do not begin at a multiple of their size", what, a.as)
 		}
-		values, size = wide, m.meta.DType.Size()
+		return nil
 	}
 	switch a.kind {
 	case rpc.KindDense:
@@ -389,6 +388,39 @@ func (r *reading) putRect(at matrix.Rect, values []byte, size int) {
 	for i := range int(at.Rows.Len()) {
 		copy(r.out[from+i*stride:][:line], values[i*line:])
 	}
+}
+
+// widen puts halves where they go. It reports whether they lie as numbers do.
+func (a *asked) widen(values []byte) bool {
+	switch {
+	case a.as == matrix.F16 && a.r.m.meta.DType == matrix.F32:
+		return widen[matrix.Float16, float32](a, values)
+	case a.as == matrix.F16:
+		return widen[matrix.Float16, float64](a, values)
+	case a.r.m.meta.DType == matrix.F32:
+		return widen[matrix.BFloat16, float32](a, values)
+	}
+	return widen[matrix.BFloat16, float64](a, values)
+}
+
+func widen[H kernel.Half, T kernel.Float](a *asked, values []byte) bool {
+	src, ok := wire.Numbers[H](values)
+	if !ok {
+		return false
+	}
+	r, rows := a.r, int(a.at.Rows.Len())
+	out, _ := wire.Numbers[T](r.out)
+	if a.kind == rpc.KindKeys {
+		at := lumps{k: r.keys, run: a.run, lump: int(r.at.Rows.Len()), lo: int(a.at.Rows.Lo - r.at.Rows.Lo), n: rows}
+		scatterHalves(&at, out, src)
+		return true
+	}
+	line, stride := int(a.at.Cols.Len()), int(r.at.Cols.Len())
+	from := int(a.at.Rows.Lo-r.at.Rows.Lo)*stride + int(a.at.Cols.Lo-r.at.Cols.Lo)
+	for i := range rows {
+		kernel.Widen(out[from+i*stride:][:line], src[i*line:][:line])
+	}
+	return true
 }
 
 // takeStored keeps stored columns, each of n bytes, until all are there.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"thole.example/matrix"
+	"thole.example/rpc"
 	"thole.example/wire"
 )
 
@@ -15,14 +16,16 @@ import (
 type sums interface {
 	// block adds dense cells.
 	block(b matrix.Block) error
-	// keyed adds values of keys of which none comes twice, for all the rows.
-	keyed(rows matrix.Range, keys []int64, values []byte) error
+	// keyed adds values of keys of which none comes twice, for all the rows; they are in the groups of a plan, if that is known.
+	keyed(rows matrix.Range, keys []int64, groups []rpc.Group, values []byte) error
 	// empty reports whether nothing waits.
 	empty() bool
 	// fold moves what is to be sent to the client's oplog: all of it, or with a threshold of 0 or more what is beyond that.
 	fold(threshold float64) error
-	// owed is how many bytes of what rounding for the wire lost are kept.
-	owed() int
+	// round rounds what is sent of keys as it came.
+	round(d *delta)
+	// owed is how many bytes of what rounding for the wire lost are kept; full says that they are too many.
+	owed() (bytes int, full bool)
 }
 
 // sumsOf are the sums of a matrix of one element type: some rows as they are, others by their keys.
@@ -75,19 +78,21 @@ func sumsFor[T matrix.Elem](m *Matrix) sums {
 	return &sumsOf[T]{m: m, rows: map[int64]*denseRow[T]{}, ones: map[int64]*keyLog[T]{}, owing: owingLimit}
 }
 
+func (s *sumsOf[T]) owed() (bytes int, full bool) { return s.lost.bytes, s.lost.bytes > s.owing }
+
 func (s *sumsOf[T]) empty() bool { return len(s.rows)+len(s.ones)+len(s.tall) == 0 }
 
-func (s *sumsOf[T]) keyed(rows matrix.Range, keys []int64, values []byte) error {
+func (s *sumsOf[T]) keyed(rows matrix.Range, keys []int64, groups []rpc.Group, values []byte) error {
 	vals, ok := wire.Numbers[T](values)
 	if !ok {
 		return fmt.Errorf("ps: matrix %s: %d bytes are no values of %v", s.m.meta.Name, len(values), s.m.meta.DType)
 	}
 	if l := s.group(rows); l != nil {
-		l.add(keys, vals, l.lump())
+		l.add(keys, groups, vals, l.lump())
 		return s.grown(l)
 	}
 	for r := rows.Lo; r < rows.Hi; r++ {
-		if err := s.addRow(r, keys, vals[r-rows.Lo:], int(rows.Len())); err != nil {
+		if err := s.addRow(r, keys, groups, vals[r-rows.Lo:], int(rows.Len())); err != nil {
 			return err
 		}
 	}
@@ -110,7 +115,7 @@ func (s *sumsOf[T]) group(rows matrix.Range) *keyLog[T] {
 	}
 	l := s.spare
 	if s.spare = nil; l == nil || l.rows != rows {
-		l = &keyLog[T]{rows: rows, next: firstCompact}
+		l = newKeyLog[T](rows)
 	}
 	s.tall = append(s.tall, l)
 	return l
@@ -148,7 +153,7 @@ func (s *sumsOf[T]) tear() {
 // single puts what waits in the log of several rows into logs of their own.
 func (s *sumsOf[T]) single(l *keyLog[T]) {
 	for r := l.rows.Lo; r < l.rows.Hi; r++ {
-		s.one(r).add(l.keys, l.vals[r-l.rows.Lo:], l.lump())
+		s.one(r).add(l.keys, nil, l.vals[r-l.rows.Lo:], l.lump())
 	}
 }
 
@@ -156,7 +161,7 @@ func (s *sumsOf[T]) single(l *keyLog[T]) {
 func (s *sumsOf[T]) one(r int64) *keyLog[T] {
 	l := s.ones[r]
 	if l == nil {
-		l = &keyLog[T]{rows: matrix.Range{Lo: r, Hi: r + 1}, next: firstCompact}
+		l = newKeyLog[T](matrix.Range{Lo: r, Hi: r + 1})
 		s.ones[r] = l
 	}
 	return l
@@ -173,7 +178,7 @@ func (s *sumsOf[T]) within(r int64) {
 }
 
 // addRow adds to single cells of a row, whose values are vals[0], vals[stride] and so on.
-func (s *sumsOf[T]) addRow(r int64, keys []int64, vals []T, stride int) error {
+func (s *sumsOf[T]) addRow(r int64, keys []int64, groups []rpc.Group, vals []T, stride int) error {
 	s.within(r)
 	row := s.rows[r]
 	if row == nil && s.m.gather == gatherDense {
@@ -181,7 +186,7 @@ func (s *sumsOf[T]) addRow(r int64, keys []int64, vals []T, stride int) error {
 	}
 	if row == nil {
 		l := s.one(r)
-		l.add(keys, vals, stride)
+		l.add(keys, groups, vals, stride)
 		return s.grown(l)
 	}
 	for i, key := range keys {
@@ -266,7 +271,7 @@ func (s *sumsOf[T]) block(b matrix.Block) error {
 				keys[i] = b.At.Cols.Lo + int64(i)
 			}
 		}
-		if err := s.addRow(r, keys, cells, 1); err != nil {
+		if err := s.addRow(r, keys, nil, cells, 1); err != nil {
 			return err
 		}
 	}

@@ -1,12 +1,8 @@
 package ps
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"math"
-	"slices"
 
 	"thole.example/kernel"
 	"thole.example/matrix"
@@ -14,14 +10,11 @@ import (
 	"thole.example/wire"
 )
 
-// wireTypes are the types as which values may cross the wire, by name.
-var wireTypes = map[string]matrix.DType{"": matrix.Invalid, "f16": matrix.F16, "bf16": matrix.BF16, "int8": matrix.I8}
-
 // wireType is the type of a name.
 func wireType(name string) (matrix.DType, error) {
-	as, ok := wireTypes[name]
-	if !ok {
-		return matrix.Invalid, fmt.Errorf("values cross the wire as %q, want f16, bf16, int8, or nothing for as they are", name)
+	as, err := matrix.ParseNarrow(name)
+	if err != nil {
+		return as, fmt.Errorf("values cross the wire as %w", err)
 	}
 	return as, nil
 }
@@ -60,59 +53,6 @@ func (m *Matrix) answers(kind rpc.Kind) matrix.DType {
 	return m.meta.DType
 }
 
-// owingLimit is how many bytes of remainders a matrix keeps: the change after there are more is sent as it is, and with it all of them.
-const owingLimit = 256 << 20
-
-// remainders are what rounding lost: what was to be sent less what was sent. The next increments of a cell are added to its own.
-type remainders[T matrix.Elem] struct {
-	rows  map[int64][]T                  // of rows that were sent whole
-	keyed map[matrix.Range]*keyedRest[T] // of keys, by the rows that were sent together
-	bytes int
-}
-
-// keyedRest are the remainders of keys, each of all the rows.
-type keyedRest[T matrix.Elem] struct {
-	place map[int64]int // of a key's first one in vals
-	vals  []T
-}
-
-// restBytes is about what a key takes in a map.
-const restBytes = 32
-
-func (s *sumsOf[T]) owed() int { return s.lost.bytes }
-
-// repay puts all remainders back into the sums.
-func (s *sumsOf[T]) repay() error {
-	lost := s.lost
-	s.lost = remainders[T]{}
-	for _, r := range slices.Sorted(maps.Keys(lost.rows)) {
-		at := matrix.Rect{Rows: matrix.Range{Lo: r, Hi: r + 1}, Cols: s.m.meta.Rect().Cols}
-		if err := s.block(matrix.Block{At: at, Data: &matrix.Dense[T]{Val: lost.rows[r]}}); err != nil {
-			return err
-		}
-	}
-	order := slices.SortedFunc(maps.Keys(lost.keyed), func(a, b matrix.Range) int {
-		return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Hi, b.Hi))
-	})
-	for _, rows := range order {
-		rest, n := lost.keyed[rows], int(rows.Len())
-		keys, vals := []int64(nil), []T(nil)
-		for _, key := range slices.Sorted(maps.Keys(rest.place)) {
-			own := rest.vals[rest.place[key]:][:n]
-			if slices.ContainsFunc(own, func(v T) bool { return v != 0 }) {
-				keys, vals = append(keys, key), append(vals, own...)
-			}
-		}
-		if len(keys) == 0 {
-			continue
-		}
-		if err := s.keyed(rows, keys, wire.View(vals)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // columnType is the type that a column of so many rows is rounded for: a scale for few of them takes more than it saves.
 func columnType(as matrix.DType, rows int) matrix.DType {
 	if as == matrix.I8 && rows <= 4 {
@@ -121,33 +61,62 @@ func columnType(as matrix.DType, rows int) matrix.DType {
 	return as
 }
 
-// roundLog rounds what a compacted log sends, with what was lost of it before, and keeps what is lost. It tells as which type the
-// values can be sent: Invalid if one of them is not finite, and nothing was rounded.
+// oneBand reports whether the map does not cut the rows: only then what is laid for the servers can be rounded, as a scale is of all
+// rows of a key.
+func (m *Matrix) oneBand() bool { return m.parts.Bands() == 1 }
+
+// round rounds the values of keys, which lie where they are sent from, for the wire, with what was lost of them before, and keeps what
+// is lost. What is not finite, or was to be sent as it is, is.
+func (m *Matrix) round(d *delta) {
+	if m.wire == matrix.Invalid || d.exact || d.sent || m.c.leaving {
+		return
+	}
+	for i := range d.shares {
+		if p := &d.shares[i].part; p.Kind != rpc.KindKeys || p.Rows != d.at.Rows {
+			return
+		}
+	}
+	if m.sums == nil {
+		m.sums = newSums(m)
+	}
+	m.sums.round(d)
+}
+
+func (s *sumsOf[T]) round(d *delta) {
+	for i := range d.shares {
+		vals, _ := wire.Numbers[T](d.shares[i].part.Values)
+		if !finite(vals) {
+			return
+		}
+	}
+	as, rest := columnType(s.m.wire, int(d.at.Rows.Len())), s.lost.of(d.at.Rows)
+	before := rest.count
+	for i := range d.shares {
+		p := &d.shares[i].part
+		vals, _ := wire.Numbers[T](p.Values)
+		if !rest.round(as, p.Keys, vals) {
+			break
+		}
+		narrowKeys(p, as)
+	}
+	s.lost.bytes += (rest.count - before) * (restBytes + rest.size())
+}
+
+// restBytes is about what a key takes in an index.
+const restBytes = 32
+
+// roundLog rounds what a compacted log sends, and keeps what is lost. It tells as which type the values can be sent: Invalid if one of
+// them is not finite, and nothing was rounded.
 func (s *sumsOf[T]) roundLog(l *keyLog[T]) matrix.DType {
 	if !finite(l.vals) {
 		return matrix.Invalid
 	}
-	n := l.lump()
-	as := columnType(s.m.wire, n)
-	if s.lost.keyed == nil {
-		s.lost.keyed = map[matrix.Range]*keyedRest[T]{}
+	as, rest := columnType(s.m.wire, l.lump()), s.lost.of(l.rows)
+	before := rest.count
+	if !rest.round(as, l.keys, l.vals) {
+		as = matrix.Invalid
 	}
-	rest := s.lost.keyed[l.rows]
-	if rest == nil {
-		rest = &keyedRest[T]{place: map[int64]int{}}
-		s.lost.keyed[l.rows] = rest
-	}
-	for i, key := range l.keys {
-		at, ok := rest.place[key]
-		if !ok {
-			at = len(rest.vals)
-			rest.place[key] = at
-			rest.vals = append(rest.vals, l.vals[i*n:(i+1)*n]...)
-			clear(rest.vals[at:])
-			s.lost.bytes += restBytes + n*s.m.meta.DType.Size()
-		}
-		roundTo(as, l.vals[i*n:(i+1)*n], rest.vals[at:at+n])
-	}
+	s.lost.bytes += (rest.count - before) * (restBytes + rest.size())
 	return as
 }
 
@@ -170,8 +139,11 @@ func (s *sumsOf[T]) roundRows(at matrix.Range, rows map[int64]*denseRow[T]) matr
 		}
 		lo := s.m.meta.ColLo
 		for i := 0; i < len(val); {
-			end := min(len(val), i+int(rpc.RunColumns-(lo+int64(i))&(rpc.RunColumns-1)))
-			roundTo(s.m.wire, val[i:end], rest[i:end])
+			end := len(val)
+			if s.m.wire == matrix.I8 {
+				end = min(end, i+int(rpc.RunColumns-(lo+int64(i))&(rpc.RunColumns-1)))
+			}
+			roundTo(s.m.wire, val[i:end], rest[i:end], end-i, []uint32{0})
 			i = end
 		}
 	}
@@ -189,60 +161,25 @@ func finite[T matrix.Elem](vals []T) bool {
 	return true
 }
 
-// roundTo adds to each of the values what is left of it from before, rounds it, and leaves what that lost. What is too large for the
-// type is sent as its largest number, and the rest of it later.
-func roundTo[T matrix.Elem](as matrix.DType, vals, rest []T) {
+// roundTo rounds rows of n values each with what is left of them, row i of the values with row rows[i] of rest, as the kernel does.
+func roundTo[T matrix.Elem](as matrix.DType, vals, rest []T, n int, rows []uint32) {
 	switch v := any(vals).(type) {
 	case []float32:
-		roundFloats(as, v, any(rest).([]float32))
+		roundFloats(as, v, any(rest).([]float32), n, rows)
 	case []float64:
-		roundFloats(as, v, any(rest).([]float64))
+		roundFloats(as, v, any(rest).([]float64), n, rows)
 	}
 }
 
-func roundFloats[T float32 | float64](as matrix.DType, vals, rest []T) {
-	for i := range vals {
-		if sum := vals[i] + rest[i]; !math.IsInf(float64(sum), 0) {
-			vals[i], rest[i] = sum, 0 // else what is left waits
-		}
-	}
+func roundFloats[T float32 | float64](as matrix.DType, vals, rest []T, n int, rows []uint32) {
 	switch as {
 	case matrix.I8:
-		scale := T(rpc.Scale(vals))
-		by := 1 / scale
-		for i, v := range vals {
-			k := max(-127, min(127, math.RoundToEven(float64(v*by))))
-			vals[i] = T(k) * scale
-			rest[i] += v - vals[i]
-		}
+		kernel.RoundRuns(vals, rest, n, rows)
 	case matrix.F16:
-		var half [rpc.RunColumns]matrix.Float16
-		for len(vals) > 0 {
-			n := min(len(vals), len(half))
-			matrix.ToFloat16s(half[:n], vals[:n])
-			for i, h := range half[:n] {
-				settle(vals, rest, i, h.Float32(), matrix.Float16(0x7bff).Float32())
-			}
-			vals, rest = vals[n:], rest[n:]
-		}
+		kernel.RoundHalves[matrix.Float16](vals, rest, n, rows)
 	case matrix.BF16:
-		var half [rpc.RunColumns]matrix.BFloat16
-		for len(vals) > 0 {
-			n := min(len(vals), len(half))
-			matrix.ToBFloat16s(half[:n], vals[:n])
-			for i, h := range half[:n] {
-				settle(vals, rest, i, h.Float32(), matrix.BFloat16(0x7f7f).Float32())
-			}
-			vals, rest = vals[n:], rest[n:]
-		}
+		kernel.RoundHalves[matrix.BFloat16](vals, rest, n, rows)
 	}
-}
-
-// settle replaces a value by the rounded one, which is at most the largest.
-func settle[T float32 | float64](vals, rest []T, i int, rounded, largest float32) {
-	v := vals[i]
-	vals[i] = T(max(-largest, min(largest, rounded)))
-	rest[i] += v - vals[i]
 }
 
 // narrow writes values of the matrix's type, that were rounded before, as those of the part.
@@ -256,14 +193,12 @@ func narrow(p *rpc.Part, dst, values []byte, wide matrix.DType) {
 	rpc.Narrow(p, dst, p.DType, v)
 }
 
-// narrowKeys has the part of keys, whose values were rounded for the type, have them so. They are put where they were.
+// narrowKeys has the part of keys, whose values were rounded for the type, have them so, where they were.
 func narrowKeys(p *rpc.Part, as matrix.DType) {
 	wide := p.DType
 	n := narrowest(p, as)
-	narrowed := make([]uint64, (n+7)/8) // the values are read when it is written
-	out := wire.View(narrowed)[:n]
-	narrow(p, out, p.Values, wide)
-	p.Values = p.Values[:copy(p.Values, out)]
+	narrow(p, p.Values[:n], p.Values, wide)
+	p.Values = p.Values[:n:n]
 }
 
 // narrowest gives the part the type, or bf16 for int8 if that takes less: a number that is a product of an int8 and a power of two

@@ -331,6 +331,26 @@ func TestWireLeave(t *testing.T) {
 	}
 }
 
+// TestWireLeaveRule: a task whose gradients were rounded leaves, though what is left of them makes no step of the rule.
+func TestWireLeaveRule(t *testing.T) {
+	for _, name := range []string{"f16", "int8"} {
+		p, _, stop := onWitness(t, ps.Options{Bound: ssp.BSP}, 2)
+		m := wired(t, p, name, 8, 1000, func(m *ps.Model) { m.SetMeta(func(m *matrix.Meta) { m.Rule = "adagrad" }) })
+		plan, err := m.Plan(nil, []int64{3, 999, 3})
+		must(t, err)
+		must(t, ps.PushKeys(m, plan, slices.Repeat([]float32{0.1, 1e-5, -3, 7}, 3*2)))
+		must(t, p.Clock(t.Context(), 1, 0.1))
+		must(t, p.Flush(t.Context()))
+		if len(ps.Remainders(m)) == 0 {
+			t.Errorf("%s: nothing is left", name)
+		}
+		if err := p.Leave(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		stop()
+	}
+}
+
 // refuser is a server that refuses pushes as long as it says so.
 type refuser struct {
 	*server.Server

@@ -45,22 +45,9 @@ var (
 
 // countOf is a get function that counts cells: with values those that are not 0, or else those that are stored.
 func countOf(name, help string, values bool) Func {
-	return Func{
-		Name: name, Help: help, Params: []Param{rowsParam},
-		Bind: func(a Args, m *matrix.Meta) (*Call, error) {
-			rows, err := a.Rows("rows", m)
-			if err != nil {
-				return nil, err
-			}
-			return &Call{
-				Reads: rows,
-				Part:  func(v View) ([]byte, error) { return count(v, counting{rows.In(v.At().Rows), values}) },
-				Merge: func(parts [][]byte) (Answer, error) {
-					return mergeExact(parts, wholeOf(&matrix.Meta{DType: matrix.I64}))
-				},
-			}, nil
-		},
-	}
+	return exactOf(name, help,
+		func(v View, rows []int64) ([]byte, error) { return count(v, counting{rows, values}) },
+		func(*matrix.Meta) func(e *kernel.Exact) any { return wholeOf(&matrix.Meta{DType: matrix.I64}) })
 }
 
 // counting is what is counted.

@@ -45,12 +45,17 @@ type Call struct {
 	Reads, Writes Rows
 	// Together says that it needs all of these rows in one partition.
 	Together bool
+	// Makes are the columns of sparse matrices that it makes if they are not stored, as far as it is known.
+	Makes []int64
 	// Atomic says that it runs while all its partitions on a server stand still: nobody sees it done in one of them and not in
 	// another, and it sees no change in part. (Staged with a clock it is so on all servers, under BSP and SSP.)
 	Atomic bool
 	// Check tells what Part would refuse, without changing anything; nil: nothing. A server asks it of all its partitions before
 	// Part changes one of them, if they are of several bands of rows; Part refuses the same.
 	Check func(v View) error
+	// Concurrent, of a get function, says that Part may take long: it runs while others read and change the partition, on the
+	// cells as they were at one moment, which it goes through once, with Together or Apart.
+	Concurrent bool
 	// Part runs beside each partition and gives its part of the answer.
 	Part func(v View) ([]byte, error)
 	// Merge makes the answer of those of all partitions, in the order of partitions, at the caller; nil: an update function.

@@ -50,7 +50,8 @@ func bringing(name, help string) Func {
 				b.cols = append(b.cols, col)
 				b.at[col] = i
 			}
-			return &Call{Reads: RowSet(b.row), Writes: RowSet(b.row), Part: func(v View) ([]byte, error) { return bring(v, b) }}, nil
+			row := RowSet(b.row)
+			return &Call{Reads: row, Writes: row, Makes: b.cols, Part: func(v View) ([]byte, error) { return bring(v, b) }}, nil
 		},
 	}
 }

@@ -58,6 +58,19 @@ const (
 
 // sumOf is a get function that adds up something of the cells of rows.
 func sumOf(name, help string, what summand) Func {
+	return exactOf(name, help,
+		func(v View, rows []int64) ([]byte, error) { return addUp(v, summing{rows, what}) },
+		func(m *matrix.Meta) func(e *kernel.Exact) any {
+			if what == square {
+				return func(e *kernel.Exact) any { return num(e.Root()) }
+			}
+			return wholeOf(m)
+		})
+}
+
+// exactOf is a get function whose partitions each give an exact sum of their part of some rows.
+func exactOf(name, help string, part func(v View, rows []int64) ([]byte, error),
+	finish func(m *matrix.Meta) func(e *kernel.Exact) any) Func {
 	return Func{
 		Name: name, Help: help, Params: []Param{rowsParam},
 		Bind: func(a Args, m *matrix.Meta) (*Call, error) {
@@ -67,13 +80,8 @@ func sumOf(name, help string, what summand) Func {
 			}
 			return &Call{
 				Reads: rows,
-				Part:  func(v View) ([]byte, error) { return addUp(v, summing{rows.In(v.At().Rows), what}) },
-				Merge: func(parts [][]byte) (Answer, error) {
-					if what == square {
-						return mergeExact(parts, func(e *kernel.Exact) any { return num(e.Root()) })
-					}
-					return mergeExact(parts, wholeOf(m))
-				},
+				Part:  func(v View) ([]byte, error) { return part(v, rows.In(v.At().Rows)) },
+				Merge: func(parts [][]byte) (Answer, error) { return mergeExact(parts, finish(m)) },
 			}, nil
 		},
 	}

@@ -283,7 +283,7 @@ func TestDamagedRequest(t *testing.T) {
 		{"no kind", first, []byte{0}, "at byte 96: kind of a part is 0, want 1..4"},
 		{"type", first + 1, []byte{14}, "48 bytes of values of type 14"},
 		{"no type", first + 1, []byte{0}, "48 bytes of values of type 0"},
-		{"part's flags", first + 2, []byte{4}, "flags of a part are 0x4, want 0x1, 0x2, both or none"},
+		{"part's flags", first + 2, []byte{8}, "flags of a part are 0x8, want a sum of 0x1, 0x2 and 0x4"},
 		{"groups", first + 48, ones[:4], "number of groups is 4294967295, of 8 bytes each"},
 		{"keys", first + 52, ones[:4], "groups of 0 keys in a part of 4294967295"},
 		{"negative values", first + 56, ones, "values of 18446744073709551615 bytes"},
@@ -399,7 +399,7 @@ func TestSample(t *testing.T) {
 // The numbers on the wire never change.
 func TestNumbers(t *testing.T) {
 	for i, name := range []string{"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get",
-		"update", "save", "commit", "abort", "load", "follow", "define", "look", "unknown operation"} {
+		"update", "save", "commit", "abort", "load", "follow", "define", "look", "direct", "unknown operation"} {
 		if rpc.Op(i).String() != name {
 			t.Errorf("operation %d is %s, want %s", i, rpc.Op(i), name)
 		}

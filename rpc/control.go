@@ -152,5 +152,5 @@ type Restored struct {
 type RestoredMatrix struct {
 	Name  string `json:"name"`
 	Clock int    `json:"clock"` // for it of the task that asked for the checkpoint
-	Steps int64  `json:"steps"` // that its rule has made
+	Steps int64  `json:"steps"` // that its rule has made; of a matrix kept in a narrow type without a rule its clocks
 }

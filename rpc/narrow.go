@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
 	"thole.example/wire"
 )
@@ -16,9 +17,6 @@ import (
 
 // RunColumns is how many columns of a dense row have one scale at most; a power of two.
 const RunColumns = 256
-
-// scaleSize is the bytes of a run's scale.
-const scaleSize = 4
 
 // CanNarrow reports whether values of the type wide may be pushed as narrow.
 func CanNarrow(wide, narrow matrix.DType) bool {
@@ -46,17 +44,16 @@ func (p *Part) NarrowBytes(as matrix.DType) (int64, bool) {
 	if p.Kind != KindKeys {
 		runs = p.Rows.Len() * ((p.Cols.Hi-1)>>runBits - p.Cols.Lo>>runBits + 1)
 	}
-	return n + scaleSize*runs, true
+	return n + kernel.ScaleSize*runs, true
 }
 
 const runBits = 8 // of RunColumns
 
-// runs calls each with the values of every run that has some: those from lo to hi.
-func (p *Part) runs(each func(lo, hi int)) {
+// runs calls each with some of the part's values that are in runs of n each: those from lo on.
+func (p *Part) runs(each func(lo, n, count int)) {
 	if p.Kind == KindKeys {
-		n := int(p.Rows.Len())
-		for lo := 0; n > 0 && lo < n*len(p.Keys); lo += n {
-			each(lo, lo+n)
+		if n := int(p.Rows.Len()); n > 0 && len(p.Keys) > 0 {
+			each(0, n, len(p.Keys))
 		}
 		return
 	}
@@ -66,75 +63,40 @@ func (p *Part) runs(each func(lo, hi int)) {
 	at := 0
 	for range p.Rows.Len() {
 		for col := p.Cols.Lo; col < p.Cols.Hi; {
-			end := min(col|(RunColumns-1), p.Cols.Hi-1) + 1
-			each(at, at+int(end-col))
-			at, col = at+int(end-col), end
-		}
-	}
-}
-
-// Narrow writes the values of the part, which are row-major or column by column like Values, into dst, which has [Part.NarrowBytes]:
-// rounded to nearest, ties to even. The scale of a run is [Scale]. The values must be finite. It tells which value is too large for
-// the type, -1 if none is.
-func Narrow[T float32 | float64](p *Part, dst []byte, as matrix.DType, values []T) (tooLarge int) {
-	tooLarge = -1
-	if as != matrix.I8 {
-		return NarrowHalf(dst, as, values)
-	}
-	p.runs(func(lo, hi int) {
-		run := values[lo:hi]
-		scale := Scale(run)
-		binary.LittleEndian.PutUint32(dst, math.Float32bits(scale))
-		out := dst[scaleSize:][:len(run)]
-		by := 1 / T(scale) // exact: a power of two
-		for i, v := range run {
-			k := math.RoundToEven(float64(v * by))
-			if (k > 127 || k < -127) && tooLarge < 0 {
-				tooLarge = lo + i
+			n, count := int(min(col|(RunColumns-1), p.Cols.Hi-1)-col)+1, 1
+			if n == RunColumns {
+				count = int((p.Cols.Hi - col) / RunColumns)
 			}
-			out[i] = byte(int8(max(-127, min(127, k))))
+			each(at, n, count)
+			at, col = at+n*count, col+int64(n*count)
 		}
-		dst = dst[scaleSize+len(run):]
-	})
-	return tooLarge
+	}
 }
 
-// NarrowHalf is Narrow for F16 and BF16, of values whatever they are; dst begins at a multiple of 2.
+// Narrow writes the values of the part, which are row-major or column by column like Values, into dst, which has [Part.NarrowBytes]
+// and may begin where the values do, unless runs have one value: rounded to nearest, ties to even, the scale of a run that of
+// [kernel.RunScale]. The values must be finite; those that are too large become infinities, as i8 the largest.
+func Narrow[T float32 | float64](p *Part, dst []byte, as matrix.DType, values []T) {
+	if as != matrix.I8 {
+		NarrowHalf(dst, as, values)
+		return
+	}
+	p.runs(func(lo, n, count int) {
+		size := count * (kernel.ScaleSize + n)
+		kernel.NarrowRuns(dst[:size], values[lo:lo+n*count], n)
+		dst = dst[size:]
+	})
+}
+
+// NarrowHalf is Narrow for F16 and BF16, of values whatever they are; dst begins at a multiple of 2. It tells which value is too
+// large for the type, -1 if none is.
 func NarrowHalf[T float32 | float64](dst []byte, as matrix.DType, values []T) (tooLarge int) {
 	if as == matrix.F16 {
 		out, _ := wire.Numbers[matrix.Float16](dst)
-		return matrix.ToFloat16s(out, values)
+		return kernel.Narrow(out, values)
 	}
 	out, _ := wire.Numbers[matrix.BFloat16](dst)
-	return matrix.ToBFloat16s(out, values)
-}
-
-// Exponents of scales: products of the least with an int8 are exact in a float32, those of the greatest finite.
-const (
-	leastScale    = -126
-	greatestScale = 120
-)
-
-// Scale is the scale for finite values: the least power of two from 2^-126 on of which 127 times is not less than any of them, and at
-// most 2^120. A power of two makes rounding by it exact; values that are multiples of one, as narrowed values are, also are
-// multiples of the scale of any part of them, so that they are cut without being rounded again.
-func Scale[T float32 | float64](values []T) float32 {
-	var most T
-	for _, v := range values {
-		if v < 0 {
-			v = -v
-		}
-		most = max(most, v)
-	}
-	if most == 0 {
-		return 1
-	}
-	frac, exp := math.Frexp(float64(most))
-	exp -= 7
-	if frac > 127.0/128 {
-		exp++
-	}
-	return float32(math.Ldexp(1, max(leastScale, min(greatestScale, exp))))
+	return kernel.Narrow(out, values)
 }
 
 // Widen writes the part's values as numbers of type T into dst, one for each cell. It tells what is wrong with the part's values:
@@ -150,12 +112,12 @@ func Widen[T float32 | float64](p *Part, dst []T) error {
 	case matrix.F16:
 		var src []matrix.Float16
 		if src, aligned = wire.Numbers[matrix.Float16](p.Values); aligned {
-			matrix.FromFloat16s(dst, src)
+			kernel.Widen(dst, src)
 		}
 	case matrix.BF16:
 		var src []matrix.BFloat16
 		if src, aligned = wire.Numbers[matrix.BFloat16](p.Values); aligned {
-			matrix.FromBFloat16s(dst, src)
+			kernel.Widen(dst, src)
 		}
 	case matrix.I8:
 		return widenRuns(p, dst)
@@ -170,17 +132,13 @@ func Widen[T float32 | float64](p *Part, dst []T) error {
 
 func widenRuns[T float32 | float64](p *Part, dst []T) (err error) {
 	src, number := p.Values, 0
-	p.runs(func(lo, hi int) {
-		scale := math.Float32frombits(binary.LittleEndian.Uint32(src))
-		if !(scale >= 0 && scale <= math.MaxFloat32/128) && err == nil {
-			err = fmt.Errorf("scale %v of run %d, want a number from 0 to 2^121: %w", scale, number, ErrMalformed)
+	p.runs(func(lo, n, count int) {
+		size := count * (kernel.ScaleSize + n)
+		if bad := kernel.WidenRuns(dst[lo:lo+n*count], src[:size], n); bad >= 0 && err == nil {
+			scale := math.Float32frombits(binary.LittleEndian.Uint32(src[bad*(kernel.ScaleSize+n):]))
+			err = fmt.Errorf("scale %v of run %d, want a number from 0 to 2^121: %w", scale, number+bad, ErrMalformed)
 		}
-		run := src[scaleSize:][:hi-lo]
-		for i, k := range run {
-			dst[lo+i] = T(float32(int8(k)) * scale)
-		}
-		src = src[scaleSize+len(run):]
-		number++
+		src, number = src[size:], number+count
 	})
 	return err
 }

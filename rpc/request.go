@@ -115,8 +115,9 @@ func appendParts(g *Gather, parts []Part) error {
 
 // The flags of a part.
 const (
-	flagMake = 1
-	flagOwn  = 2
+	flagMake   = 1
+	flagOwn    = 2
+	flagAssign = 4
 )
 
 func (p *Part) flags() (f uint16) {
@@ -125,6 +126,9 @@ func (p *Part) flags() (f uint16) {
 	}
 	if p.Own {
 		f |= flagOwn
+	}
+	if p.Assign {
+		f |= flagAssign
 	}
 	return f
 }
@@ -152,10 +156,10 @@ func readPart(c *wire.Cursor, p *Part) {
 	if c.Err() == nil && (p.Kind < KindDense || p.Kind > KindFunc) {
 		c.FailAt(c.Off()-2, "kind of a part is %d, want 1..4", p.Kind)
 	}
-	if flags := c.U16("flags of a part"); c.Err() == nil && flags > flagMake|flagOwn {
-		c.FailAt(c.Off()-2, "flags of a part are %#x, want %#x, %#x, both or none", flags, flagMake, flagOwn)
+	if flags := c.U16("flags of a part"); c.Err() == nil && flags > flagMake|flagOwn|flagAssign {
+		c.FailAt(c.Off()-2, "flags of a part are %#x, want a sum of %#x, %#x and %#x", flags, flagMake, flagOwn, flagAssign)
 	} else {
-		p.Make, p.Own = flags&flagMake != 0, flags&flagOwn != 0
+		p.Make, p.Own, p.Assign = flags&flagMake != 0, flags&flagOwn != 0, flags&flagAssign != 0
 	}
 	p.Matrix, p.Version, p.Clock = c.U32("matrix"), c.U32("version"), c.I32("clock")
 	p.Rows.Lo, p.Rows.Hi = c.I64("first row"), c.I64("row after the last")

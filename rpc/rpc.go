@@ -43,12 +43,13 @@ const (
 	OpFollow     // control: somebody who is no task reads from a job over the connection; answers with [Followed]
 	OpDefine     // a function of the job under the name Func: Arg is its WebAssembly module
 	OpLook       // control: how large a stored matrix is, and how many values it has; answers with [Looked]
+	OpDirect     // a change: values of one matrix that are added to its cells at once, or with Assign replace them
 )
 
 // ops names the operations, for errors and logs.
 var ops = [...]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
-	"abort", "load", "follow", "define", "look",
+	"abort", "load", "follow", "define", "look", "direct",
 }
 
 // String is the name of the operation.
@@ -82,6 +83,7 @@ type Part struct {
 	Clock  int32
 	Make   bool // of keys that are asked for: columns that are not there are made
 	Own    bool // of what is asked for: with what the task itself has pushed and is not folded yet
+	Assign bool // of what is pushed: the cells become the values, which are no gradients
 	Rows   matrix.Range
 	Cols   matrix.Range
 	Groups []Group

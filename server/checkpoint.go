@@ -118,7 +118,7 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 	records := func(w *state.Writer) error {
 		for i, st := range c.stores {
 			for _, shot := range c.shots[i] {
-				record, err := shot.record(ctx, w)
+				record, err := shot.record(ctx, w, c.clocks[i])
 				if err != nil {
 					return err
 				}
@@ -143,7 +143,7 @@ func lend(d *delta, values bool, f func(state.Delta) error) error {
 		at := matrix.At(0, 1, 0, int64(len(d.text)))
 		return f(state.Delta{Rows: at.Rows, Cols: at.Cols, DType: matrix.U8, Func: true, Values: d.text})
 	}
-	out := state.Delta{Rows: d.part.Rows, Cols: d.part.Cols, DType: d.part.DType}
+	out := state.Delta{Rows: d.part.Rows, Cols: d.part.Cols, DType: d.part.DType, Assign: d.part.Assign}
 	if d.part.Kind == rpc.KindKeys {
 		out.Keys = []int64{}
 	}
@@ -165,8 +165,11 @@ func lend(d *delta, values bool, f func(state.Delta) error) error {
 	})
 }
 
-// record writes the snapshot's partition, band by band, and tells where.
-func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Record, err error) {
+// byClock reports whether clocks are what stands for the steps of a rule, as rounding goes by them.
+func (s *store) byClock() bool { return s.rule == nil && s.meta.Storage != matrix.Invalid }
+
+// record writes the snapshot's partition, of a clock, band by band, and tells where.
+func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out state.Record, err error) {
 	st := s.of.of
 	p := state.Partition{
 		Matrix: st.meta.Name, ID: s.of.id, At: st.parts.At(s.of.id), Sparse: st.meta.Layout == matrix.RowSparse, Bits: st.parts.Bits,
@@ -180,6 +183,9 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer) (out state.Recor
 		return nil
 	}); err != nil {
 		return out, err
+	}
+	if st.byClock() {
+		p.Steps += int64(clock)
 	}
 	out.Off, out.Steps = w.Off(), p.Steps
 	if err := w.Begin(p); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,8 @@ import (
 // functions are those of a job's own, beside the ones of the server.
 type functions struct {
 	all atomic.Pointer[psf.Table] // with the server's; nil: there are none
+
+	calls calls // of them that run beside the partitions
 
 	mu      sync.Mutex
 	modules map[string]defined // by name
@@ -64,6 +67,9 @@ func (f *functions) define(s *Server, name string, module []byte) error {
 	}
 	// Not the caller's context: others may wait for the same module.
 	own, err := s.Modules.Compile(context.Background(), name, module, wasm.Limits{})
+	if errors.Is(err, wasm.ErrFull) {
+		return fmt.Errorf("function %q: %w: %w (a job that ends gives its modules back)", name, rpc.ErrRefused, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
 	}
@@ -80,8 +86,10 @@ func (f *functions) define(s *Server, name string, module []byte) error {
 	return nil
 }
 
-// close frees the modules.
-func (f *functions) close() {
+// close frees the modules, once the last call that runs beside the partitions has ended.
+func (f *functions) close() { f.calls.close(f.free) }
+
+func (f *functions) free() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true

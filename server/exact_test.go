@@ -83,7 +83,7 @@ func lossyJob(t *testing.T, c *cluster, bound ssp.Bound) []float64 {
 	return end
 }
 
-// lossySteps makes changes: pushes that are flushed, steps, and functions beside the data.
+// lossySteps makes changes: pushes that are flushed, or at once, assignments, and steps.
 func lossySteps(ctx context.Context, p *ps.Client, task int, bound ssp.Bound, keys []int64) error {
 	sum, err := p.Matrix("sum")
 	if err != nil {
@@ -99,6 +99,16 @@ func lossySteps(ctx context.Context, p *ps.Client, task int, bound ssp.Bound, ke
 			}
 		}
 		k := &matrix.Cols[float64]{Idx: slices.Clone(keys), Val: []float64{1, 2, 3, 4, 5, 6}}
+		if step%4 == 0 {
+			if err := sum.PushNow(ctx, d.Cut(matrix.At(0, 1, 20, 40))).Wait(ctx); err != nil { // which no assignment meets
+				return err
+			}
+		}
+		if step%7 == 6 && bound != ssp.ASP {
+			if err := sum.Assign(d.Cut(matrix.At(0, 1, 10, 20))); err != nil {
+				return err
+			}
+		}
 		if err := sum.Increment(d); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"thole.example/matrix"
 	"thole.example/ps"
@@ -215,6 +216,7 @@ func TestInitAndGet(t *testing.T) {
 func TestStagedFunction(t *testing.T) {
 	for _, servers := range []int{1, 3} {
 		c := newCluster(t, &mem.Network{}, servers)
+		met := make(chan struct{}) // barriers of one clock do not wait for each other
 		c.run(2, ssp.BSP, func(ctx context.Context, p *ps.Client, task int) error {
 			if err := p.Create(ctx, "", meta("m", 1, 100, matrix.RowDense)); err != nil {
 				return err
@@ -227,7 +229,13 @@ func TestStagedFunction(t *testing.T) {
 				if got, err := call(ctx, m, "max", ""); err != nil || got != want {
 					return fmt.Errorf("task %d sees %v, %v, want %v", task, got, err, want)
 				}
-				return p.Barrier(ctx)
+				select {
+				case met <- struct{}{}:
+				case <-met:
+				case <-time.After(patience):
+					return fmt.Errorf("task %d is alone", task)
+				}
+				return nil
 			}
 			if task == 0 {
 				err = errors.Join(p.Push("m", digit(0)), m.Stage("scale", psf.Args{"by": 10}), p.Push("m", digit(0)), p.Flush(ctx), see(0))
@@ -254,6 +262,52 @@ func TestStagedFunction(t *testing.T) {
 				}
 			}
 			return errors.Join(p.SyncClock(ctx), p.Barrier(ctx), see(7))
+		})
+	}
+}
+
+// TestStagedBesideRule: a staged function takes effect with its clock also where no task has gradients for the matrix's rule, and
+// after the step where one has.
+func TestStagedBesideRule(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, 1, ssp.ASP} {
+		newCluster(t, &mem.Network{}, 3).run(1, bound, func(ctx context.Context, p *ps.Client, _ int) error {
+			w := meta("w", 1, 100, matrix.RowDense)
+			w.Rule = "sgd"
+			if err := p.Create(ctx, "", w); err != nil {
+				return err
+			}
+			m, err := p.Matrix("w")
+			if err != nil {
+				return err
+			}
+			fill := func() error { return m.Stage("fill", psf.Args{"value": 5}) }
+			if err := errors.Join(fill(), p.SyncClock(ctx), answers(ctx, m, "min", "", "5")); err != nil {
+				return err
+			}
+			err = errors.Join(p.Push("w", digit(0)), m.Stage("adds", psf.Args{"from": 0, "s": 1}), p.Clock(ctx, 1, 1), p.SyncClock(ctx))
+			return errors.Join(err, answers(ctx, m, "min", "", "5", "max", "", "6")) // 5 - 1 + 1 in the column of the gradient
+		})
+	}
+}
+
+// TestStagedRefused: a staged function that servers refuse is told once, and not sent again; what was pushed beside it is.
+func TestStagedRefused(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, ssp.ASP} {
+		c := newCluster(t, &mem.Network{}, 2)
+		c.funcs = table(t, changing("mine", func(x float64) float64 { return 0 })) // the servers have none
+		c.run(1, bound, func(ctx context.Context, p *ps.Client, _ int) error {
+			if err := p.Create(ctx, "", meta("m", 1, 100, matrix.RowDense)); err != nil {
+				return err
+			}
+			m, err := p.Matrix("m")
+			if err != nil {
+				return err
+			}
+			if err := errors.Join(p.Push("m", digit(0)), m.Stage("mine", nil), p.Push("m", digit(0))); err != nil {
+				return err
+			}
+			fails(t, "a function that the servers do not know", p.SyncClock(ctx), rpc.ErrNotFound, `"mine"`)
+			return errors.Join(p.SyncClock(ctx), answers(ctx, m, "sum", "", "2"))
 		})
 	}
 }

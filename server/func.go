@@ -25,6 +25,9 @@ type beside struct {
 	waiting atomic.Int32 // partitions that do not yet
 	visits  []*visit
 	size    atomic.Int64 // of the results so far
+	// concurrent says that it runs on marks of the partitions; marked is closed when all have been taken.
+	concurrent bool
+	marked     chan struct{}
 }
 
 // resultsLimit is how many bytes the partitions of a server may answer a function with.
@@ -36,6 +39,7 @@ type visit struct {
 	at     *partition
 	call   *psf.Call
 	result *rpc.Result
+	shot   snapshot // of a concurrent function
 }
 
 // newBeside is the function for every partition here of the matrices that the request names, as far as it has to do with
@@ -52,15 +56,19 @@ func (j *job) newBeside(x *rpc.Exchange, update bool) (*beside, []*visit, error)
 			return nil, nil, err
 		}
 		call, err := s.bind(x.Func, x.Arg, update)
+		if err == nil && update {
+			err = s.roomFor(call)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
 		first := len(visits)
 		for _, at := range s.partitions {
 			if at != nil && call.Touches(s.parts.At(at.id).Rows) {
-				visits = append(visits, &visit{b: b, at: at, call: call})
+				visits = append(visits, &visit{b: b, at: at, call: call, shot: snapshot{of: at}})
 			}
 		}
+		b.concurrent = b.concurrent || call.Concurrent && !update
 		b.atomic = b.atomic || call.Atomic || call.Check != nil && ofBands(visits[first:])
 	}
 	b.results = make([]rpc.Result, len(visits))
@@ -105,6 +113,10 @@ func (s *store) bind(name string, arg []byte, update bool) (*psf.Call, error) {
 func (b *beside) start(visits []*visit) {
 	b.visits = visits
 	b.waiting.Store(int32(len(visits)))
+	if b.concurrent {
+		go b.concurrently(visits)
+		return
+	}
 	b.post(visits)
 	b.finish(nil)
 }
@@ -125,11 +137,16 @@ func (b *beside) post(visits []*visit) {
 
 // do implements work.
 func (v *visit) do() {
-	if v.b.atomic {
+	switch {
+	case v.b.atomic:
 		v.at.park = true
-		return
+	case v.b.concurrent:
+		if v.take(); v.b.waiting.Add(-1) == 0 {
+			close(v.b.marked)
+		}
+	default:
+		v.b.finish(v.run())
 	}
-	v.b.finish(v.run())
 }
 
 // parked implements parking: whoever comes last runs the function everywhere. Nobody is told before the partitions go on.
@@ -147,8 +164,16 @@ func (v *visit) parked() {
 	}
 }
 
-// together runs the function in all partitions, which stand still, or in none of them if one would refuse.
+// together runs the function in all partitions, which stand still, or in none of them if one would refuse. Of a concurrent one it
+// takes the marks.
 func (b *beside) together() []error {
+	if b.concurrent {
+		for _, each := range b.visits {
+			each.take()
+		}
+		close(b.marked)
+		return nil
+	}
 	errs := make([]error, len(b.visits))
 	refused := false
 	for i, each := range b.visits {
@@ -164,7 +189,10 @@ func (b *beside) together() []error {
 }
 
 func (v *visit) run() error {
-	err := v.wrong(v.try())
+	if v.at.shard == nil {
+		return v.wrong(v.at.gone())
+	}
+	err := v.wrong(v.try(v.at.shard.View(v.at.id)))
 	v.at.recount()
 	return err
 }
@@ -190,15 +218,12 @@ func (v *visit) check() (err error) {
 }
 
 // try runs the function. One that panics is wrong, and no more.
-func (v *visit) try() (err error) {
+func (v *visit) try(on psf.View) (err error) {
 	defer v.at.of.job.server.recovered(&err)
-	if v.at.shard == nil {
-		return v.at.gone()
-	}
 	if v.b.size.Load() > resultsLimit { // of other partitions
 		return nil
 	}
-	v.result.Data, err = v.call.Part(v.at.shard.View(v.at.id))
+	v.result.Data, err = v.call.Part(on)
 	if n := v.b.size.Add(int64(len(v.result.Data))); err == nil && n > resultsLimit {
 		v.result.Data = nil
 		err = fmt.Errorf("the partitions of this server answer with more than %s, want less: %w", format.Bytes(resultsLimit), rpc.ErrTooLarge)

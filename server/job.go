@@ -324,7 +324,7 @@ func refusal(err error) error {
 // apply gives the deltas of a clock to the partitions.
 func (j *job) apply(e ssp.Apply[*delta]) {
 	s := (*j.stores.Load())[e.Matrix]
-	f := &fold{of: s, deltas: s.screen(e.Deltas), weight: e.Weight, rate: e.Rate}
+	f := &fold{of: s, deltas: s.screen(e.Deltas), clock: e.Clock, weight: e.Weight, rate: e.Rate}
 	for _, d := range f.deltas {
 		j.later.bytes += d.bytes()
 	}

@@ -65,7 +65,11 @@ func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
 		if !m.joined.Swap(true) {
 			j.members[m.conn] = m
 			go m.watch(x.From.Gone)
-			j.server.logger().Info("task joined", "job", j.name, "task", m.task, "client", x.From.Name, "token", x.From.Grant.Name())
+			said := []any{"job", j.name, "task", m.task, "client", x.From.Name}
+			if x.From.Grant != nil {
+				said = append(said, "token", x.From.Grant.Name())
+			}
+			j.server.logger().Info("task joined", said...)
 		}
 		m.clock.Store(int32(j.core.ClockOf(a.Task, 0)))
 		j.bound = a.Bound // all tasks have the same

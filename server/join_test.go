@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"thole.example/matrix"
 	"thole.example/rpc"
+	"thole.example/server"
 	"thole.example/ssp"
 )
 
@@ -412,4 +415,17 @@ func TestRefusedJoins(t *testing.T) {
 	if n := runtime.NumGoroutine(); n > before+50 {
 		t.Errorf("%d goroutines, %d before 1000 refused Joins", n, before)
 	}
+}
+
+// TestJoinedIsLogged: the log names the task that has joined, and its token if it has one.
+func TestJoinedIsLogged(t *testing.T) {
+	bubble(t, "log", func(t *testing.T) {
+		log := &bytes.Buffer{}
+		c := serve(t, func(s *server.Server) { s.Log = slog.New(slog.NewTextHandler(log, nil)) }).join(0, 1, ssp.BSP)
+		c.leave()
+		synctest.Wait()
+		if text := log.String(); !strings.Contains(text, `msg="task joined" job=j task=0`) || strings.Contains(text, "token") {
+			t.Errorf("without a token the log says %s", text)
+		}
+	})
 }

@@ -358,3 +358,51 @@ func TestStageToDisk(t *testing.T) {
 		})
 	}
 }
+
+// TestPutTooMuch: a function that brings values is refused before it changes anything, on any partition, if its new columns have no
+// room; staged, it fails the job. Columns that are there need none.
+func TestPutTooMuch(t *testing.T) {
+	put := func(from, n int) string {
+		cols, values := make([]int, n), make([]int, n)
+		for i := range cols {
+			cols[i], values[i] = from+i, 1
+		}
+		return string(arg(map[string]any{"row": 0, "cols": cols, "values": values}))
+	}
+	bubble(t, "put", func(t *testing.T) {
+		s := limited(t, 1<<20)
+		c := s.join(0, 1, ssp.BSP)
+		sp := spec("m", 1, 1<<40, matrix.RowSparse)
+		sp.Partitioner = "hash"
+		m := c.create(sp)[0]
+		update := func(text string) error { return c.refusal(c.change(function(rpc.OpUpdate, "put", text, m))) }
+		if err := update(put(0, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		fails(t, "too much", update(put(1000, 50_000)), rpc.ErrRefused, `new columns of matrix "m" would take`, "--memory is 1 MiB")
+		r := c.wait(c.pull(m.all(0)...))
+		columns := 0
+		for i := range r.Parts {
+			columns += len(r.Parts[i].Keys)
+		}
+		r.Release()
+		if columns != 1000 {
+			t.Errorf("%d columns are stored after a function that was refused, want 1000", columns)
+		}
+		for s.server.Ledger.Most(budget.Tables)-s.server.Ledger.Used()[budget.Tables] > 1000*8 { // until all of the cells could not be new
+			if err := update(put(2000, 1)); err != nil {
+				t.Fatal(err)
+			}
+			c.create(floats(fmt.Sprint("rest", s.server.Ledger.Used()[budget.Tables]), 2000, 0))
+		}
+		if err := update(put(0, 1000)); err != nil {
+			t.Errorf("columns that are there: %v", err)
+		}
+		staged := m.at(0, m.parts.At(0))
+		staged.Kind, staged.DType, staged.Groups = rpc.KindFunc, matrix.U8, nil
+		staged.Rows, staged.Cols = m.Rect().Rows, m.Rect().Cols
+		staged.Values = arg(rpc.Staged{Func: "put", Arg: []byte(put(1000, 50_000))})
+		c.push([]rpc.Part{staged}, own(0), m.tick(0, 0, 0))
+		fails(t, "staged", c.refusal(rpc.Request{Op: rpc.OpPull, Parts: []rpc.Part{m.keys(1, 1)}}), rpc.ErrRefused, "a staged function on matrix")
+	})
+}

@@ -46,7 +46,7 @@ func (m *known) some(n int, here bool) (keys []int64) {
 // neighbours served.
 func TestMalformed(t *testing.T) {
 	for _, group := range []func(m *scene) map[string]wrong{
-		wrongOperations, wrongJoins, wrongCreates, wrongPlaces, wrongPulls, wrongDeltas, wrongTicks, wrongOthers,
+		wrongOperations, wrongJoins, wrongCreates, wrongPlaces, wrongPulls, wrongDeltas, wrongDirect, wrongTicks, wrongOthers,
 	} {
 		s := serve(t, nil)
 		for name := range group(newScene(s.join(0, 2, ssp.BSP))) {
@@ -262,6 +262,30 @@ func wrongDeltas(m *scene) map[string]wrong {
 		"push far ahead":           {rpc.Request{Op: rpc.OpPush, Seq: 1 << 40, Parts: []rpc.Part{cells}}, rpc.ErrRefused},
 		"push not a number":        {q(m.g.row(0, 1, math.NaN()), nil), rpc.ErrRefused},
 		"push infinite":            {q(m.h.columns(0, map[int64]float64{m.h.some(1, true)[0]: math.Inf(-1)}), nil), rpc.ErrRefused},
+	}
+}
+
+// wrongDirect are direct pushes, of which nothing is done.
+func wrongDirect(m *scene) map[string]wrong {
+	q := func(parts ...rpc.Part) rpc.Request { return rpc.Request{Op: rpc.OpDirect, Seq: 1, Parts: parts} }
+	changed := func(p rpc.Part, change func(p *rpc.Part)) rpc.Part {
+		change(&p)
+		return p
+	}
+	row := m.w.row(0, 1)
+	unnumbered, ticked := q(row), q(row)
+	unnumbered.Seq, ticked.Ticks = 0, []rpc.Tick{m.w.tick(0, 0, 0)}
+	return map[string]wrong{
+		"direct nothing":      {q(), rpc.ErrMalformed},
+		"direct no values":    {q(row, m.w.at(0, matrix.At(0, 1, 0, 1))), rpc.ErrMalformed},
+		"direct two matrices": {q(row, m.n.row(0, 1)), rpc.ErrMalformed},
+		"direct function":     {q(changed(row, func(p *rpc.Part) { p.Kind = rpc.KindFunc })), rpc.ErrMalformed},
+		"direct matrix":       {q(changed(row, func(p *rpc.Part) { p.Matrix = 99 })), rpc.ErrNotFound},
+		"direct short":        {q(row, changed(m.w.row(0, 1, 2), func(p *rpc.Part) { p.Values = p.Values[:8] })), rpc.ErrMalformed},
+		"direct infinite":     {q(row, m.w.row(0, 1, math.Inf(1))), rpc.ErrRefused},
+		"direct assigned":     {q(row, changed(m.w.row(0, math.NaN()), func(p *rpc.Part) { p.Assign = true })), rpc.ErrRefused},
+		"direct no number":    {unnumbered, rpc.ErrMalformed},
+		"direct tick":         {ticked, rpc.ErrMalformed},
 	}
 }
 

@@ -3,10 +3,12 @@ package server
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/matrix"
+	"thole.example/psf"
 	"thole.example/rpc"
 	"thole.example/shard"
 	"thole.example/ssp"
@@ -126,6 +128,35 @@ func (p *partition) enough(deltas []shard.Delta) error {
 		return s.tooMany(n)
 	}
 	return nil
+}
+
+// roomFor refuses a function that would make more columns here than there is room for. It may wait for the partitions.
+func (s *store) roomFor(call *psf.Call) error {
+	if !s.bounded() || s.meta.Layout != matrix.RowSparse || s.columns(len(call.Makes)) <= s.left() {
+		return nil
+	}
+	missing := 0
+	for _, at := range s.partitions {
+		if at != nil {
+			at.wait(func() {
+				if at.shard != nil { // else the job has ended
+					missing += at.shard.Missing(at.makes(call))
+				}
+			})
+		}
+	}
+	if n := s.columns(missing); n > s.left() {
+		return s.tooMany(n)
+	}
+	return nil
+}
+
+// makes are the columns that a function makes in the partition if they are not stored.
+func (p *partition) makes(call *psf.Call) []int64 {
+	if len(call.Makes) == 0 || !call.Writes.Touches(p.of.parts.At(p.id).Rows) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(call.Makes), func(col int64) bool { return p.of.parts.Of(col) != p.id%p.of.parts.Beside() })
 }
 
 // missing counts the keys of a part that have no column yet. It waits for the partitions, which is for when memory is short.

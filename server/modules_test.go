@@ -2,12 +2,15 @@ package server
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"thole.example/matrix"
 	"thole.example/psf"
+	"thole.example/rpc"
 	"thole.example/wasm"
 )
 
@@ -48,6 +51,12 @@ func TestModulesEnd(t *testing.T) {
 	}
 	if err := next(); err == nil {
 		t.Error("a module is closed while a partition may run it")
+	}
+	full := newJob(t)
+	full.server.Modules, full.server.Funcs = runtime, j.server.Funcs
+	if err := full.functions.define(full.server, "g", other); !errors.Is(err, rpc.ErrRefused) || errors.Is(err, rpc.ErrMalformed) ||
+		!strings.Contains(err.Error(), "1 modules are in use") || !strings.Contains(err.Error(), "a job that ends") {
+		t.Errorf("a module for which there is no room: %v", err)
 	}
 	busy.run()
 	if err := next(); err != nil {

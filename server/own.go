@@ -42,7 +42,7 @@ func (r *read) readOwn(from *shard.Shard, p *rpc.Part, dst []byte) error {
 		}
 	}
 	for i := 0; i < len(own) && err == nil; i++ { // one after the other, so that no more than one has to be read from disk at once
-		err = with(own[i:i+1], nil, func(deltas []shard.Delta) error { return t.add(&deltas[0]) })
+		err = with(own[i:i+1], nil, func(deltas []shard.Delta) error { return t.add(&deltas[0], own[i].d.part.Assign) })
 	}
 	return err
 }
@@ -79,16 +79,17 @@ type overlay struct {
 	values     []byte
 }
 
-func (t *overlay) add(d *shard.Delta) error {
+// add adds the values of the delta, or with assign puts them in.
+func (t *overlay) add(d *shard.Delta, assign bool) error {
 	switch t.dtype {
 	case matrix.F64:
-		return addDelta[float64](t, d)
+		return addDelta[float64](t, d, assign)
 	case matrix.F32:
-		return addDelta[float32](t, d)
+		return addDelta[float32](t, d, assign)
 	case matrix.I64:
-		return addDelta[int64](t, d)
+		return addDelta[int64](t, d, assign)
 	case matrix.I32:
-		return addDelta[int32](t, d)
+		return addDelta[int32](t, d, assign)
 	}
 	return fmt.Errorf("own writes of %v: %w", t.dtype, rpc.ErrMalformed)
 }
@@ -108,7 +109,7 @@ func (t *overlay) place(col int64) (first, next int, ok bool) {
 	return i * int(t.rows.Len()), 1, ok
 }
 
-func addDelta[T float64 | float32 | int64 | int32](t *overlay, d *shard.Delta) error {
+func addDelta[T float64 | float32 | int64 | int32](t *overlay, d *shard.Delta, assign bool) error {
 	to, ok := wire.Numbers[T](t.values)
 	from, fine := wire.Numbers[T](d.Values)
 	if !ok || !fine {
@@ -118,7 +119,11 @@ func addDelta[T float64 | float32 | int64 | int32](t *overlay, d *shard.Delta) e
 	column := func(col int64, value func(row int64) T) {
 		first, next, ok := t.place(col)
 		for r := rows.Lo; ok && r < rows.Hi; r++ {
-			to[first+int(r-t.rows.Lo)*next] += value(r)
+			if at := &to[first+int(r-t.rows.Lo)*next]; assign {
+				*at = value(r)
+			} else {
+				*at += value(r)
+			}
 		}
 	}
 	if d.Keys != nil {

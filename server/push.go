@@ -119,7 +119,7 @@ func (j *job) bring(task int, x *rpc.Exchange, e *ssp.Push[*delta, *request]) er
 			if err != nil {
 				return err
 			}
-			e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})
+			e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d, Weightless: true})
 			continue
 		}
 		if err == nil {
@@ -139,7 +139,7 @@ func (j *job) bring(task int, x *rpc.Exchange, e *ssp.Push[*delta, *request]) er
 		if !d.leftOut() {
 			d.part, d.size, d.keys, d.memory = *p, len(p.Values), len(p.Keys), x.Memory.Retain()
 		}
-		e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d})
+		e.Deltas = append(e.Deltas, ssp.Delta[*delta]{Matrix: int(p.Matrix), Clock: int(p.Clock), Data: d, Weightless: p.Assign})
 	}
 	for _, t := range x.Ticks {
 		if !(t.Weight >= 0) || math.IsInf(t.Weight, 0) || math.IsNaN(t.Rate) || math.IsInf(t.Rate, 0) {

@@ -93,7 +93,11 @@ func (l *loading) restore(ctx context.Context, st *store, in *state.Input, from 
 		if err != nil {
 			return err
 		}
-		sh.SetSteps(from.Steps())
+		if steps := from.Steps(); st.byClock() {
+			sh.SetSteps(steps - int64(st.slowest.Load()))
+		} else {
+			sh.SetSteps(steps)
+		}
 		l.fresh = append(l.fresh, loaded{to: p, shard: sh})
 	}
 	for i := range l.fresh {

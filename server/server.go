@@ -119,6 +119,7 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpLoad:    (*Server).load,
 	rpc.OpDefine:  (*Server).define,
 	rpc.OpLook:    (*Server).look,
+	rpc.OpDirect:  (*Server).direct,
 }
 
 // readerOps are what somebody can ask who is no task.

@@ -389,7 +389,7 @@ func TestLoadWhileSaving(t *testing.T) {
 		c.wait(c.loading("m", ms...))
 		close(slow.release())
 		_, err := c.outcome(call)
-		fails(t, "a save beside a load", err, rpc.ErrAborted, "loaded while it was being saved")
+		fails(t, "a save beside a load", err, rpc.ErrAborted, "loaded while it was being read")
 		if got := c.pulled(ms[2].whole(0)); !slices.Equal(got, []float64{3, 4}) {
 			t.Errorf("values are %v", got)
 		}

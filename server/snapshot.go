@@ -12,8 +12,8 @@ import (
 	"thole.example/wire"
 )
 
-// snapshot is the state of a partition at one moment, on its way to a bucket. The partition is visited in bands, between
-// which it serves others.
+// snapshot is the state of a partition at one moment, on its way to a bucket or a function. The partition is visited in bands,
+// between which it serves others.
 type snapshot struct {
 	of   *partition
 	from *shard.Shard
@@ -69,7 +69,7 @@ func (s *snapshot) visit(ctx context.Context, f func(m *shard.Mark) error) error
 		case s.mark == nil || s.of.shard == nil:
 			err = s.of.gone()
 		case s.of.shard != s.from:
-			err = fmt.Errorf("matrix %q was loaded while it was being saved: %w", s.of.of.meta.Name, rpc.ErrAborted)
+			err = fmt.Errorf("matrix %q was loaded while it was being read: %w", s.of.of.meta.Name, rpc.ErrAborted)
 		default:
 			err = f(s.mark)
 			s.of.recount()

@@ -20,6 +20,7 @@ type JobStatus struct {
 type MatrixStatus struct {
 	Name       string `json:"name"`
 	Type       string `json:"type"`
+	Storage    string `json:"storage,omitempty"` // the type in which values are kept, if that is another one
 	Layout     string `json:"layout"`
 	Bound      string `json:"bound"`
 	Rule       string `json:"rule,omitempty"`
@@ -83,17 +84,34 @@ func (l look) do() {
 
 // status is for the job's mailbox.
 func (j *job) status() JobStatus {
-	out := JobStatus{Report: j.core.Report(j.server.now())}
+	out := JobStatus{Report: j.core.Report(j.server.now(), (*request).partitions)}
 	for _, s := range (*j.stores.Load())[1:] {
 		out.Tables = append(out.Tables, s.status())
 	}
 	return out
 }
 
+// partitions are those of a matrix that a request reads, ascending.
+func (q *request) partitions(matrix int) (ids []int) {
+	if q.gather == nil {
+		return nil
+	}
+	for i := range q.gather.reads {
+		if p := q.gather.reads[i].from; int(p.of.number) == matrix {
+			ids = append(ids, p.id)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
 func (s *store) status() MatrixStatus {
 	m := MatrixStatus{
 		Name: s.meta.Name, Type: s.meta.DType.String(), Layout: s.meta.Layout.String(), Bound: s.bound.String(), Rule: s.meta.Rule,
 		Rows: s.meta.Rows, Cols: s.meta.Cols, Partitions: s.here(), Everywhere: len(s.partitions), Slowest: int(s.slowest.Load()),
+	}
+	if s.meta.Storage != matrix.Invalid {
+		m.Storage = s.meta.Storage.String()
 	}
 	if m.Slowest == ssp.Finished {
 		m.Slowest = -1

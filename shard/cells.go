@@ -22,10 +22,12 @@ func (v view) Owns(col int64) bool {
 	return v.at.Cols.Has(col) && (v.bits == 0 || kernel.Hash(uint64(col))>>(64-v.bits) == uint64(v.id))
 }
 
-// Absent implements psf.View. Which columns a hash partition has is known of the stored ones alone, so the first partition
-// counts all.
-func (v view) Absent() int64 {
-	stored := int64(v.store.stored())
+// Absent implements psf.View.
+func (v view) Absent() int64 { return v.absentBeside(int64(v.store.stored())) }
+
+// absentBeside is how many columns are absent beside those that are stored. Which columns a hash partition has is known of the
+// stored ones alone, so the first partition counts all.
+func (v view) absentBeside(stored int64) int64 {
 	switch {
 	case v.meta.Layout == matrix.RowDense || v.meta.Init.Random():
 		return 0
@@ -41,6 +43,7 @@ func (v view) Cells() any { return v.store }
 // Together implements psf.Cells.
 func (d *dense[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
 	c := psf.Chunk[T]{IDs: rows, Rows: make([][]T, len(rows))}
+	var s scratch[T]
 	for lo := 0; lo < d.width && len(rows) > 0; lo += chunk {
 		n := min(chunk, d.width-lo)
 		c.Col = d.at.Cols.Lo + int64(lo)
@@ -49,40 +52,54 @@ func (d *dense[T]) Together(rows []int64, changed int, f func(c *psf.Chunk[T]) e
 			if i >= len(rows)-changed {
 				d.keep(0, at, at+n)
 			}
-			c.Rows[i] = d.val[at : at+n : at+n]
+			c.Rows[i] = d.see(&s, at, n, i, len(rows))
 		}
 		if err := f(&c); err != nil {
 			return err
+		}
+		for i := len(rows) - changed; i < len(rows); i++ {
+			d.shut(d.cell(rows[i], c.Col), c.Rows[i])
 		}
 	}
 	return nil
 }
 
-// Apart implements psf.Cells. Rows that lie beside each other, and are short, come together.
+// Apart implements psf.Cells.
 func (d *dense[T]) Apart(rows []int64, change bool, f func(c *psf.Chunk[T]) error) error {
+	c := psf.Chunk[T]{}
+	var s scratch[T]
+	return d.bands(rows, func(some []int64, col int64, wide int) error {
+		at, n := d.cell(some[0], col), len(some)*wide
+		if change {
+			d.keep(0, at, at+n)
+		}
+		c.IDs, c.Col, c.All, c.Rows = some, col, d.see(&s, at, n, 0, 1), c.Rows[:0]
+		for i := range some {
+			c.Rows = append(c.Rows, c.All[i*wide:(i+1)*wide:(i+1)*wide])
+		}
+		if err := f(&c); err != nil || !change {
+			return err
+		}
+		d.shut(at, c.All)
+		return nil
+	})
+}
+
+// bands calls f for the cells of rows, about a chunk at a time: those of some of the rows at so many columns from one on. Rows
+// that lie beside each other, and are short, come together.
+func (d *dense[T]) bands(rows []int64, f func(some []int64, col int64, wide int) error) error {
 	high := max(1, chunk/max(1, d.width))
-	c := psf.Chunk[T]{Rows: make([][]T, 0, min(high, len(rows)))}
 	for len(rows) > 0 && d.width > 0 {
 		n := 1
 		for n < min(high, len(rows)) && rows[n] == rows[n-1]+1 {
 			n++
 		}
-		c.IDs, rows = rows[:n], rows[n:]
 		for lo := 0; lo < d.width; lo += chunk {
-			wide := min(chunk, d.width-lo)
-			c.Col = d.at.Cols.Lo + int64(lo)
-			at := d.cell(c.IDs[0], c.Col)
-			if change {
-				d.keep(0, at, at+n*wide)
-			}
-			c.All, c.Rows = d.val[at:at+n*wide:at+n*wide], c.Rows[:0]
-			for i := range n {
-				c.Rows = append(c.Rows, c.All[i*wide:(i+1)*wide:(i+1)*wide])
-			}
-			if err := f(&c); err != nil {
+			if err := f(rows[:n], d.at.Cols.Lo+int64(lo), min(chunk, d.width-lo)); err != nil {
 				return err
 			}
 		}
+		rows = rows[n:]
 	}
 	return nil
 }
@@ -95,7 +112,11 @@ func (d *dense[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 		cols = cols[len(c.Cols):]
 		for i, row := range rows {
 			for j, col := range c.Cols {
-				c.Rows[i][j] = d.val[d.cell(row, col)]
+				if at := d.cell(row, col); d.packed == nil {
+					c.Rows[i][j] = d.val[at]
+				} else {
+					d.packed.load(c.Rows[i][j:j+1], at)
+				}
 			}
 		}
 		if err := f(c); err != nil {
@@ -105,7 +126,11 @@ func (d *dense[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 			for j, col := range c.Cols {
 				at := d.cell(row, col)
 				d.keep(0, at, at+1)
-				d.val[at] = c.Rows[i][j]
+				if d.packed == nil {
+					d.val[at] = c.Rows[i][j]
+				} else {
+					d.packed.store(at, c.Rows[i][j:j+1])
+				}
 			}
 		}
 	}
@@ -134,9 +159,15 @@ func (s *scratch[T]) columns(rows []int64) int { return max(block, chunk/max(1, 
 
 // chunk is a chunk with room for the cells of the rows at the columns.
 func (s *scratch[T]) chunk(rows, cols []int64) *psf.Chunk[T] {
-	n := len(cols)
+	c := s.room(rows, len(cols))
+	c.Cols = cols
+	return c
+}
+
+// room is a chunk with room for the cells of the rows at n columns.
+func (s *scratch[T]) room(rows []int64, n int) *psf.Chunk[T] {
 	s.val = grown(s.val, n*len(rows))
-	s.c.IDs, s.c.Cols, s.c.All, s.c.Rows = rows, cols, s.val, s.c.Rows[:0]
+	s.c.IDs, s.c.All, s.c.Rows = rows, s.val, s.c.Rows[:0]
 	for i := range rows {
 		s.c.Rows = append(s.c.Rows, s.val[i*n:(i+1)*n:(i+1)*n])
 	}
@@ -187,10 +218,13 @@ func (k *keyed[T]) chunks(rows []int64, changed int, f func(c *psf.Chunk[T]) err
 // visit calls f for copies of the cells of some columns, whose rows in the slab are known, and puts back the last so many rows.
 func (k *keyed[T]) visit(s *scratch[T], rows []int64, changed int, f func(c *psf.Chunk[T]) error) error {
 	c := s.chunk(rows, s.keys)
+	if k.slab.packed != nil {
+		return k.visitPacked(s, c, changed, f)
+	}
 	stride := k.slab.stride
 	for lo := 0; lo < len(s.rows); lo += block {
 		if ahead := lo + block; ahead < len(s.rows) {
-			k.fetch(s.rows[ahead:min(ahead+block, len(s.rows))], 0, k.rows*k.size)
+			k.slab.fetch(s.rows[ahead:min(ahead+block, len(s.rows))], 0, k.rows)
 		}
 		for i, row := range rows {
 			from, to := k.slab.val[row-k.at.Rows.Lo:], c.Rows[i][lo:min(lo+block, len(s.rows))]
@@ -237,12 +271,14 @@ func (k *keyed[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 }
 
 // Value implements psf.Cells. Row 0 of the slab, which stands for all columns that are not there, has these values.
-func (k *keyed[T]) Value(row int64) T { return k.slab.val[row-k.at.Rows.Lo] }
+func (k *keyed[T]) Value(row int64) T { return k.slab.open(0)[row-k.at.Rows.Lo] }
 
 // SetValue implements psf.Cells. A zero is +0: that of a row is the same whether the values of others are kept or not.
 func (k *keyed[T]) SetValue(row int64, v T) {
-	k.slab.val[row-k.at.Rows.Lo] = v + 0
-	k.valued = slices.ContainsFunc(k.slab.row(0)[:k.rows], func(v T) bool { return v != 0 })
+	val := k.slab.open(0)
+	val[row-k.at.Rows.Lo] = v + 0
+	k.slab.shut(0, val)
+	k.valued = slices.ContainsFunc(val[:k.rows], func(v T) bool { return v != 0 })
 }
 
 // Drop implements psf.Cells.

@@ -27,9 +27,13 @@ type dense[T number] struct {
 	cells int
 	slots int
 	next  int // elements from a cell to its first slot, and from slot to slot
+	size  int // bytes of all
 	mem   kernel.Memory
-	val   []T // cells and slots
+	val   []T // cells and slots; slots alone if cells are packed
 	marks []*denseMark[T]
+
+	packed cellPacking[T] // nil: cells are as they are
+	room   []T            // cells, and their slots, of a packed partition while they are changed
 
 	stepper stepper[T]
 	sum     []T // of a step's deltas over a chunk
@@ -47,21 +51,40 @@ func newDense[T number](m *matrix.Meta, at matrix.Rect, step psf.Step, slots int
 	n, _ := at.Cells()
 	d := &dense[T]{at: at, width: int(at.Cols.Len()), cells: int(n), slots: slots, stepper: newStepper[T](step, slots)}
 	d.next = (d.cells + slotAlign - 1) &^ (slotAlign - 1)
-	size := d.next * (1 + slots) * sizeOf[T]()
-	if err := d.mem.Fit(size); err != nil {
+	low, size := cellBytes(m, d.next, slots)
+	d.size = low + size
+	if err := d.mem.Fit(d.size); err != nil {
 		return nil, fmt.Errorf("matrix %s: %w", m.Name, err)
 	}
-	d.val, _ = wire.Numbers[T](d.mem.Data()[:size]) // memory is aligned
+	d.packed = packCells[T](m, at, d.mem.Data()[:low])
+	d.val, _ = wire.Numbers[T](d.mem.Data()[low:][:size]) // memory is aligned
 	if init := newFill(m); init != nil {
-		i := 0
-		for r := at.Rows.Lo; r < at.Rows.Hi; r++ {
-			for c := at.Cols.Lo; c < at.Cols.Hi; c++ {
-				d.val[i] = T(init.cell(r, c))
-				i++
-			}
-		}
+		d.fill(init)
 	}
 	return d, nil
+}
+
+// cellBytes is how many bytes n cells with their slots take: those that are packed, and the others.
+func cellBytes(m *matrix.Meta, n, slots int) (low, size int) {
+	if as, ok := narrowings[m.Storage]; ok {
+		return kernel.NarrowBytes(as, n), n * slots * m.DType.Size()
+	}
+	return 0, n * (1 + slots) * m.DType.Size()
+}
+
+// fill gives all cells their initial values.
+func (d *dense[T]) fill(init *fill) {
+	for lo := 0; lo < d.cells; lo += chunk {
+		val := d.open(lo, min(chunk, d.cells-lo))
+		row, col := d.at.Rows.Lo+int64(lo/d.width), d.at.Cols.Lo+int64(lo%d.width)
+		for i := range val {
+			val[i] = T(init.cell(row, col))
+			if col++; col == d.at.Cols.Hi {
+				row, col = row+1, d.at.Cols.Lo
+			}
+		}
+		d.shut(lo, val)
+	}
 }
 
 func (d *dense[T]) aligned(values []byte) bool { return aligned[T](values) }
@@ -83,6 +106,12 @@ func (d *dense[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 	n := int(rows.Len())
 	for k, c := range keys {
 		from := d.cell(rows.Lo, c)
+		if d.packed != nil {
+			for r := range n {
+				d.packed.load(out[k*n+r:][:1], from+r*d.width)
+			}
+			continue
+		}
 		for r := range n {
 			out[k*n+r] = d.val[from+r*d.width]
 		}
@@ -93,7 +122,8 @@ func (d *dense[T]) readRect(dst []byte, at matrix.Rect) {
 	out, _ := wire.Numbers[T](dst)
 	width := int(at.Cols.Len())
 	for r := at.Rows.Lo; r < at.Rows.Hi && width > 0; r++ {
-		out = out[copy(out, d.val[d.cell(r, at.Cols.Lo):][:width]):]
+		d.load(out[:width], 0, d.cell(r, at.Cols.Lo))
+		out = out[width:]
 	}
 }
 
@@ -122,15 +152,24 @@ func (d *dense[T]) runs(x *Delta, f func(at int, val []T)) {
 func (d *dense[T]) set(x *Delta) error {
 	d.runs(x, func(at int, val []T) {
 		d.keep(0, at, at+len(val))
-		copy(d.val[at:], val)
+		d.save(0, at, val)
 	})
 	return nil
 }
 
-func (d *dense[T]) add(x *Delta) error {
+func (d *dense[T]) add(x *Delta, t int64) error {
 	d.runs(x, func(at int, val []T) {
 		d.keep(0, at, at+len(val))
-		d.addTo(d.val[at:], val)
+		if d.packed == nil {
+			d.addTo(d.val[at:], val)
+			return
+		}
+		for lo := 0; lo < len(val); lo += chunk {
+			some := val[lo:min(lo+chunk, len(val))]
+			into := d.open(at+lo, len(some))
+			d.addTo(into, some)
+			d.packed.round(at+lo, into, t)
+		}
 	})
 	return nil
 }
@@ -161,7 +200,7 @@ func (d *dense[T]) make([]int64) error { return nil }
 func (d *dense[T]) missing([]int64) int { return 0 }
 
 func (d *dense[T]) bytes() int64 {
-	n := int64(d.mem.Resident(len(d.val)*sizeOf[T]())) + int64(cap(d.sum)*sizeOf[T]())
+	n := int64(d.mem.Resident(d.size)) + int64((cap(d.sum)+cap(d.room))*sizeOf[T]())
 	for _, m := range d.marks {
 		n += m.bytes()
 	}
@@ -170,5 +209,5 @@ func (d *dense[T]) bytes() int64 {
 
 func (d *dense[T]) close() {
 	d.mem.Free()
-	d.val = nil
+	d.val, d.packed = nil, nil
 }

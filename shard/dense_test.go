@@ -205,7 +205,7 @@ func (c *cells[T]) Close(*rapid.T) {
 	}
 }
 
-func must(t *rapid.T, err error) {
+func must(t interface{ Fatal(args ...any) }, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}

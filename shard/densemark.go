@@ -31,7 +31,12 @@ func (d *dense[T]) mark() mark {
 }
 
 // of is the cells of a slot, counted from 1, or the values themselves.
-func (d *dense[T]) of(slot int) []T { return d.val[slot*d.next:][:d.cells] }
+func (d *dense[T]) of(slot int) []T {
+	if d.packed != nil {
+		slot-- // the first in val is slot 1
+	}
+	return d.val[slot*d.next:][:d.cells]
+}
 
 // keep has the marks copy the chunks of some cells that are about to change.
 func (d *dense[T]) keep(slot, lo, hi int) {
@@ -39,7 +44,8 @@ func (d *dense[T]) keep(slot, lo, hi int) {
 		k := &m.kept[slot]
 		for c := lo / chunk; c*chunk < hi; c++ {
 			if end := min((c+1)*chunk, d.cells); k.copies[c] == nil && end > k.passed {
-				k.copies[c] = slices.Clone(d.of(slot)[c*chunk : end])
+				k.copies[c] = make([]T, end-c*chunk)
+				d.load(k.copies[c], slot, c*chunk)
 			}
 		}
 	}
@@ -80,11 +86,12 @@ func (m *denseMark[T]) readRect(dst []byte, at matrix.Rect, slot int) error {
 // cells copies cells from one on.
 func (m *denseMark[T]) cells(out []T, slot, at int) {
 	for len(out) > 0 {
-		from := m.kept[slot].copies[at/chunk]
-		if from == nil {
-			from = m.d.of(slot)[at/chunk*chunk : min((at/chunk+1)*chunk, m.d.cells)]
+		n := min(len(out), chunk-at%chunk)
+		if from := m.kept[slot].copies[at/chunk]; from != nil {
+			copy(out[:n], from[at%chunk:])
+		} else {
+			m.d.load(out[:n], slot, at)
 		}
-		n := copy(out, from[at%chunk:])
 		out, at = out[n:], at+n
 	}
 }

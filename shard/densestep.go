@@ -26,13 +26,31 @@ func (d *dense[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 			d.keep(slot, lo, hi)
 		}
 		d.grad[0] = &grad[0]
-		d.batch = kernel.Batch[T]{
-			Slab: d.val[lo:], Dim: hi - lo, Next: d.next, Rows: firstRow, Grad: d.grad[:], Scale: T(scale),
+		d.batch = kernel.Batch[T]{Dim: hi - lo, Rows: firstRow, Grad: d.grad[:], Scale: T(scale)}
+		if d.packed != nil {
+			d.stepPacked(lo, t, step)
+			continue
 		}
+		d.batch.Slab, d.batch.Next = d.val[lo:], d.next
 		step(&d.batch)
 	}
 	d.grad[0] = nil
 	return nil
+}
+
+// stepPacked makes the t-th step over a chunk of packed cells, beside which their slots are put for it.
+func (d *dense[T]) stepPacked(lo int, t int64, step func(b *kernel.Batch[T])) {
+	n, next := d.batch.Dim, min(chunk, d.cells)
+	d.room = grown(d.room, next*(1+d.slots))
+	for slot := range 1 + d.slots {
+		d.load(d.room[slot*next:][:n], slot, lo)
+	}
+	d.batch.Slab, d.batch.Next = d.room, next
+	step(&d.batch)
+	d.packed.round(lo, d.room[:n], t)
+	for slot := 1; slot <= d.slots; slot++ {
+		d.save(slot, lo, d.room[slot*next:][:n])
+	}
 }
 
 // whole is the sum of the deltas over all cells, if it is there (a single delta of all cells) or has to be made at once (one

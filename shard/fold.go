@@ -10,6 +10,7 @@ type fold[T number] struct {
 	batch kernel.Batch[T]
 
 	touched []touch  // columns in the order in which deltas touched them
+	keys    []int64  // of them, if rows are packed
 	places  []uint32 // finds a row among them: its number plus 1, by open addressing over a power of two
 	sum     []T      // of those that were touched twice, one after the other
 }
@@ -24,15 +25,48 @@ type touch struct {
 const inSum = -1
 
 func (f *fold[T]) bytes() int64 {
-	return int64(12*cap(f.touched)+4*cap(f.places)) + int64(cap(f.sum)*sizeOf[T]())
+	return int64(12*cap(f.touched)+8*cap(f.keys)+4*cap(f.places)) + int64(cap(f.sum)*sizeOf[T]())
 }
 
 // batch prepares the batch for a part of the columns.
 func (k *keyed[T]) batch(from, n int, scale float64) *kernel.Batch[T] {
 	b := &k.fold.batch
-	*b = kernel.Batch[T]{Slab: k.slab.val[from:], Stride: k.slab.stride, Dim: n, Next: k.rows, Scale: T(scale)}
+	*b = kernel.Batch[T]{Dim: n, Next: k.rows, Scale: T(scale)}
+	if b.Slab, b.Stride = k.slab.val, k.slab.stride; k.slab.packed != nil {
+		b.Slab, b.Stride, b.Next = k.slab.room, k.rows, len(k.slab.room)/k.slab.width*k.rows
+	}
+	b.Slab = b.Slab[from:]
 	return b
 }
+
+// run makes the t-th step on the rows of a batch, which are those of the keys. Packed ones are unpacked for it, as many at a time as
+// there is room for.
+func (k *keyed[T]) run(b *kernel.Batch[T], keys []int64, t int64, step func(b *kernel.Batch[T])) {
+	s := k.slab
+	if s.packed == nil {
+		step(b)
+		return
+	}
+	s.fetch(b.Ahead, 0, s.width)
+	rows, grads := b.Rows, b.Grad
+	b.Ahead = nil
+	for len(rows) > 0 {
+		n := min(len(s.room)/s.width, len(rows))
+		s.packed.load(s.room, b.Next, s.data(), rows[:n])
+		b.Rows, b.Grad = firstRows[:n], grads[:n]
+		step(b)
+		s.packed.round(s.room, b.Next, s.data(), rows[:n], keys[:n], t)
+		rows, grads, keys = rows[n:], grads[n:], keys[n:]
+	}
+}
+
+// firstRows are the rows of a batch that is all of a block.
+var firstRows = func() (all [block]uint32) {
+	for i := range all {
+		all[i] = uint32(i)
+	}
+	return all
+}()
 
 // aim has the batch change rows by the values that stand side by side.
 func (k *keyed[T]) aim(b *kernel.Batch[T], rows, ahead []uint32, val []T) *kernel.Batch[T] {
@@ -54,14 +88,14 @@ func (k *keyed[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 	}
 	var all []columns[T]
 	if len(deltas) == 1 && deltas[0].Rows == k.at.Rows {
-		err := k.change(&deltas[0], fresh, func(w *walk, _, n int, val []T) {
+		err := k.change(&deltas[0], fresh, func(w *walk, _, n int, keys []int64, val []T) {
 			b := k.aim(k.batch(0, n, scale), w.rows(), w.ahead(), val)
 			if w.absent() > 0 && fresh == makeNamed {
-				b.Rows = k.fold.present(b.Rows)
+				b.Rows, keys = k.fold.present(b.Rows, keys)
 				b.Grad = b.Grad[:len(b.Rows)]
 			}
 			if len(b.Rows) > 0 {
-				step(b)
+				k.run(b, keys, t, step)
 			}
 		})
 		if err != nil || k.buckets == nil {
@@ -87,7 +121,7 @@ func (k *keyed[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 			return err
 		}
 	}
-	k.stepTouched(all, scale, step)
+	k.stepTouched(all, scale, t, step)
 	return nil
 }
 
@@ -107,16 +141,18 @@ func (k *keyed[T]) touchLate(all []columns[T]) error {
 	return w.err
 }
 
-// present moves the rows that are there, and their gradients, to the front.
-func (f *fold[T]) present(rows []uint32) []uint32 {
+// present moves the rows that are there, and their gradients, to the front. The keys are the caller's: those of these rows are copies.
+func (f *fold[T]) present(rows []uint32, keys []int64) ([]uint32, []int64) {
 	n := 0
+	f.keys = f.keys[:0]
 	for j, row := range rows {
 		if row != 0 {
 			rows[n], f.grads[n] = row, f.grads[j]
+			f.keys = append(f.keys, keys[j])
 			n++
 		}
 	}
-	return rows[:n]
+	return rows[:n], f.keys
 }
 
 // begin forgets what was touched, and makes room for n rows.
@@ -125,7 +161,7 @@ func (f *fold[T]) begin(n int) {
 	for size < 2*n {
 		size *= 2
 	}
-	f.touched, f.sum, f.places = f.touched[:0], f.sum[:0], grown(f.places, size)
+	f.touched, f.keys, f.sum, f.places = f.touched[:0], f.keys[:0], f.sum[:0], grown(f.places, size)
 	clear(f.places)
 }
 
@@ -146,6 +182,9 @@ func (k *keyed[T]) touch(all []columns[T], i int32, fresh making) error {
 func (k *keyed[T]) touchRow(all []columns[T], row uint32, i, at int32) {
 	d, f := &all[i], &k.fold
 	t, found := f.find(row)
+	if !found && k.slab.packed != nil {
+		f.keys = append(f.keys, d.keys[at])
+	}
 	switch {
 	case !found && d.n == k.rows:
 		t.from, t.at = i, at
@@ -183,7 +222,7 @@ func (f *fold[T]) find(row uint32) (t *touch, found bool) {
 }
 
 // stepTouched makes the step over all columns that were touched.
-func (k *keyed[T]) stepTouched(all []columns[T], scale float64, step func(*kernel.Batch[T])) {
+func (k *keyed[T]) stepTouched(all []columns[T], scale float64, t int64, step func(*kernel.Batch[T])) {
 	var rows [2][block]uint32
 	f := &k.fold
 	part := func(at int) []uint32 { // the rows of a block
@@ -195,20 +234,20 @@ func (k *keyed[T]) stepTouched(all []columns[T], scale float64, step func(*kerne
 		return into
 	}
 	next := part(0)
-	k.fetch(next, 0, k.slab.width*k.size)
+	k.slab.fetch(next, 0, k.slab.width)
 	for at := 0; at < len(f.touched); at += block {
 		now := next
 		next = part(at + block)
 		b := k.batch(0, k.rows, scale)
 		b.Ahead, b.Rows, b.Grad = next, now, f.grads[:len(now)]
-		for j, t := range f.touched[at:][:len(now)] {
-			if t.from == inSum {
-				b.Grad[j] = &f.sum[int(t.at)*k.rows]
+		for j, x := range f.touched[at:][:len(now)] {
+			if x.from == inSum {
+				b.Grad[j] = &f.sum[int(x.at)*k.rows]
 			} else {
-				b.Grad[j] = &all[t.from].of(t.at)[0]
+				b.Grad[j] = &all[x.from].of(x.at)[0]
 			}
 		}
 		k.keep(now)
-		step(b)
+		k.run(b, f.keys[min(at, len(f.keys)):], t, step)
 	}
 }

@@ -38,7 +38,7 @@ func BenchmarkKeep(b *testing.B) {
 }
 
 func benchKeep(b *testing.B, n, fresh int, keep matrix.Keep) {
-	tables := [2]*Shard{newTable(b, "adagrad", tableDim, matrix.Keep{}), newTable(b, "adagrad", tableDim, keep)}
+	tables := [2]*Shard{newTable(b, "adagrad", tableDim, nil), newTable(b, "adagrad", tableDim, func(m *matrix.Meta) { m.Keep = keep })}
 	for _, s := range tables {
 		defer s.Close()
 		fillTable(b, s, n)

@@ -56,8 +56,8 @@ func newColumns[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Ste
 		return nil, err
 	}
 	k := &keyed[T]{
-		at: at, rows: rows, size: sizeOf[T](), index: x, slab: newSlab[T](rows * (1 + slots)), init: newFill(m), bits: bits,
-		stepper: newStepper[T](step, slots), age: newAging(m.Keep.ExpireAfter, q != nil),
+		at: at, rows: rows, size: sizeOf[T](), index: x, slab: newSlab(rows, slots, newPacking[T](m, at, slots)), init: newFill(m),
+		bits: bits, stepper: newStepper[T](step, slots), age: newAging(m.Keep.ExpireAfter, q != nil),
 	}
 	if err := k.fit(q); err != nil {
 		return nil, err
@@ -86,21 +86,37 @@ func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 		return // the place may lie anywhere
 	}
 	var w walk
-	size := n * k.size
 	k.begin(&w, keys, makeNone)
-	k.fetch(w.row[0][:len(w.part(0))], from*k.size, size)
+	k.slab.fetch(w.row[0][:len(w.part(0))], from, n)
 	for k.next(&w) {
-		k.fetch(w.ahead(), from*k.size, size)
+		k.slab.fetch(w.ahead(), from, n)
 		found := w.rows()
-		into := dst[w.at*size:][:len(found)*size]
-		kernel.Gather(into, k.slab.data()[from*k.size:], k.slab.stride*k.size, size, found)
+		into := dst[w.at*n*k.size:][:len(found)*n*k.size]
+		k.slab.gather(into, found, from, n)
 		if w.absent() > 0 && k.init != nil {
 			val, _ := wire.Numbers[T](into)
-			for j, row := range found {
-				if row == 0 {
-					k.initial(keys[w.at+j], rows.Lo, val[j*n:][:n])
-				}
+			k.fill(val, found, keys[w.at:], rows)
+		}
+	}
+}
+
+// fill writes the initial values of those of the columns that are not there.
+func (k *keyed[T]) fill(val []T, found []uint32, keys []int64, rows matrix.Range) {
+	n, p := int(rows.Len()), k.slab.packed
+	var column []T
+	var row []byte
+	for j := range found {
+		switch into := val[j*n:][:n]; {
+		case found[j] != 0:
+		case p == nil:
+			k.initial(keys[j], rows.Lo, into)
+		default: // as the column would be kept
+			if row == nil {
+				column, row = make([]T, k.slab.width), wire.View(make([]uint32, k.slab.size/4+1))
 			}
+			k.initial(keys[j], k.at.Rows.Lo, column[:k.rows])
+			p.store(row[:k.slab.size], column)
+			p.gather(into, row, firstRow, int(rows.Lo-k.at.Rows.Lo), n)
 		}
 	}
 }
@@ -136,8 +152,8 @@ func (k *keyed[T]) columns(d *Delta) columns[T] {
 }
 
 // change calls f for every block of columns of the delta: the walk at it, of each row the first value that the delta covers and
-// how many, and the values of the delta. Rows are 0 of columns that are not made.
-func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, val []T)) error {
+// how many, and the keys and values of the delta. Rows are 0 of columns that are not made.
+func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, keys []int64, val []T)) error {
 	c := k.columns(d)
 	if fresh == makeAll {
 		if err := k.allow(c.keys, true); err != nil {
@@ -146,26 +162,26 @@ func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, v
 	}
 	var w walk
 	k.begin(&w, c.keys, fresh)
-	k.fetch(w.row[0][:len(w.part(0))], c.from*k.size, c.n*k.size)
+	k.slab.fetch(w.row[0][:len(w.part(0))], c.from, c.n)
 	for k.next(&w) {
 		rows := w.rows()
 		k.keep(rows)
-		f(&w, c.from, c.n, c.val[w.at*c.n:][:len(rows)*c.n])
+		f(&w, c.from, c.n, w.part(w.at), c.val[w.at*c.n:][:len(rows)*c.n])
 	}
 	return w.err
 }
 
 func (k *keyed[T]) set(d *Delta) error {
-	return k.change(d, makeAll, func(w *walk, from, n int, val []T) {
-		k.fetch(w.ahead(), from*k.size, n*k.size)
-		kernel.Scatter(wire.View(val), k.slab.data()[from*k.size:], k.slab.stride*k.size, n*k.size, w.rows())
+	return k.change(d, makeAll, func(w *walk, from, n int, _ []int64, val []T) {
+		k.slab.fetch(w.ahead(), from, n)
+		k.slab.scatter(val, w.rows(), from, n)
 	})
 }
 
-func (k *keyed[T]) add(d *Delta) error {
+func (k *keyed[T]) add(d *Delta, t int64) error {
 	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
-	return k.change(d, makeAll, func(w *walk, from, n int, val []T) {
-		kernel.AddRows(k.aim(k.batch(from, n, 1), w.rows(), w.ahead(), val))
+	return k.change(d, makeAll, func(w *walk, from, n int, keys []int64, val []T) {
+		k.run(k.aim(k.batch(from, n, 1), w.rows(), w.ahead(), val), keys, t, kernel.AddRows)
 	})
 }
 

@@ -17,7 +17,7 @@ type keyedMark[T number] struct {
 	limit  uint32   // rows from here on are younger
 	done   []uint64 // a bit for each row that was copied or read
 	copies map[uint32]int
-	val    []T              // the copies, one row after the other
+	val    []byte           // the copies, one row after the other
 	stamps map[uint32]uint8 // what those of rows were whose stamps have changed
 	reused map[uint32]bool  // rows of columns that were removed, which others have now
 	copied int
@@ -91,13 +91,13 @@ func (m *keyedMark[T]) date(row uint32, stamp uint8) {
 func (m *keyedMark[T]) isDone(row uint32) bool { return m.done[row/64]>>(row%64)&1 != 0 }
 
 func (m *keyedMark[T]) copy(row uint32) {
-	width, at := m.k.slab.width, m.copied
+	size, at := m.k.slab.size, m.copied
 	if n := len(m.free); n > 0 {
 		at, m.free = m.free[n-1], m.free[:n-1]
-		copy(m.val[at*width:][:width], m.k.slab.row(row))
+		copy(m.val[at*size:][:size], m.k.slab.bytesOf(row))
 	} else {
 		m.copied++
-		m.val = append(m.val, m.k.slab.row(row)...)
+		m.val = append(m.val, m.k.slab.bytesOf(row)...)
 	}
 	m.copies[row] = at
 	m.done[row/64] |= 1 << (row % 64)
@@ -143,27 +143,47 @@ func (m *keyedMark[T]) listGone(some []uint64, to uint64) []uint64 {
 
 // read copies columns as they were, with their slots or without, and into stamps, if that is not nil, their stamps.
 func (m *keyedMark[T]) read(dst []byte, stamps []uint8, keys []int64, state bool) error {
-	k, n := m.k, m.k.rows
+	n := m.k.rows
 	if state {
-		n = k.slab.width
+		n = m.k.slab.width
 	}
 	val, err := values[T](dst, len(keys)*n)
 	if err != nil {
 		return err
 	}
+	return m.each(keys, n, func(i int, row uint32, was []T) {
+		if stamps != nil {
+			stamps[i] = m.stampOf(keys[i], row)
+		}
+		copy(val[i*n:][:n], was)
+	})
+}
+
+// each calls f for columns as they were, in the order of keys, with their rows in the slab. Of a column n values at least are
+// there, until f returns.
+func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was []T)) error {
+	k := m.k
 	var w walk
 	for k.begin(&w, keys, makeNone); k.next(&w); {
-		k.fetch(w.ahead(), 0, n*k.size)
+		k.slab.fetch(w.ahead(), 0, n)
 		for j, row := range w.rows() {
 			key := keys[w.at+j]
 			if row == 0 || !m.has(row) {
 				row = m.gone[uint64(key)]
 			}
-			if stamps != nil {
-				stamps[w.at+j] = m.stampOf(key, row)
-			}
-			if err := m.readRow(val[(w.at+j)*n:][:n], key, row); err != nil {
-				return err
+			at, copied := m.copies[row]
+			switch {
+			case row == 0:
+				return fmt.Errorf("column %d was not there at the mark", key)
+			case copied:
+				f(w.at+j, row, k.slab.values(m.val[at*k.slab.size:][:k.slab.size], n))
+				delete(m.copies, row)
+				m.free = append(m.free, at)
+			case m.isDone(row):
+				return fmt.Errorf("column %d was read before: a mark gives each column once", key)
+			default:
+				f(w.at+j, row, k.slab.values(k.slab.bytesOf(row), n))
+				m.done[row/64] |= 1 << (row % 64)
 			}
 		}
 	}
@@ -180,31 +200,13 @@ func (m *keyedMark[T]) stampOf(key int64, row uint32) uint8 {
 	return m.k.index.lines[line].Stamp(at)
 }
 
-func (m *keyedMark[T]) readRow(into []T, key int64, row uint32) error {
-	at, copied := m.copies[row]
-	switch {
-	case row == 0:
-		return fmt.Errorf("column %d was not there at the mark", key)
-	case copied:
-		copy(into, m.val[at*m.k.slab.width:])
-		delete(m.copies, row)
-		m.free = append(m.free, at)
-	case m.isDone(row):
-		return fmt.Errorf("column %d was read before: a mark gives each column once", key)
-	default:
-		copy(into, m.k.slab.row(row))
-		m.done[row/64] |= 1 << (row % 64)
-	}
-	return nil
-}
-
 func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 	return errors.New("cells of a sparse partition, want columns by key")
 }
 
 func (m *keyedMark[T]) bytes() int64 {
 	const perCopy, perGone, perStamp = 24, 48, 16 // about, in the maps
-	kept := 8*cap(m.done) + cap(m.val)*m.k.size + 8*cap(m.free) + 8*cap(m.unread)
+	kept := 8*cap(m.done) + cap(m.val) + 8*cap(m.free) + 8*cap(m.unread)
 	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone)+perStamp*(len(m.stamps)+len(m.reused)))
 }
 

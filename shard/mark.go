@@ -26,6 +26,7 @@ type mark interface {
 	list(n int) []int64
 	read(dst []byte, stamps []uint8, keys []int64, state bool) error
 	readRect(dst []byte, at matrix.Rect, slot int) error
+	view(absent []byte, visit visitor) (stored int, cells any)
 	bytes() int64
 	close()
 }

@@ -18,11 +18,12 @@ func Need(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (int64, error) {
 		return 0, fmt.Errorf("matrix %s: dense partition at %v, want at most 2^36 cells (a sparse layout has no such limit)",
 			m.Name, at)
 	}
-	each := int64(m.DType.Size())
+	slots := 0
 	if rule != nil {
-		each *= int64(rule.Slots) + 1
+		slots = rule.Slots
 	}
-	return n * each, nil
+	low, size := cellBytes(m, 1, slots)
+	return n * int64(low+size), nil
 }
 
 // slotBytes is about what a key takes in the index.
@@ -30,10 +31,17 @@ const slotBytes = 18
 
 // ColumnBytes is about what a column takes that a sparse partition does not have yet.
 func ColumnBytes(m *matrix.Meta, rule *psf.Rule) int64 {
-	slots := int64(0)
+	slots := 0
 	if rule != nil {
-		slots = int64(rule.Slots)
+		slots = rule.Slots
 	}
-	size := m.Rows * (slots + 1) * int64(m.DType.Size()) // rows have a limit
-	return int64(strideOf(int(size))) + slotBytes
+	return rowBytes(m, slots) + slotBytes
+}
+
+// rowBytes is what a column takes in the slab.
+func rowBytes(m *matrix.Meta, slots int) int64 {
+	if p := newPacking[float32](m, m.Rect(), slots); p != nil {
+		return int64(p.size())
+	}
+	return int64(strideOf(int(m.Rows) * (slots + 1) * m.DType.Size())) // rows have a limit
 }

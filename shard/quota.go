@@ -38,7 +38,7 @@ func newQuota(m *matrix.Meta, slots int) (*quota, error) {
 	if m.Keep.MaxBytes == 0 {
 		return nil, nil
 	}
-	row := int64(strideOf(int(m.Rows) * (1 + slots) * m.DType.Size())) // rows have a limit
+	row := rowBytes(m, slots)
 	each, fixed := row+indexBytes+listedBytes, row+bucketBytes
 	if m.Keep.Admits() {
 		row = int64(strideOf(int(candidateRows.Len()) * matrix.I32.Size()))

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"thole.example/matrix"
 	"thole.example/wire"
 )
 
@@ -68,7 +67,7 @@ func TestResident(t *testing.T) {
 		val[i] = 1
 	}
 	before := resident(t)
-	s := newTable(t, "adagrad", dim, matrix.Keep{})
+	s := newTable(t, "adagrad", dim, nil)
 	defer s.Close()
 	all := Delta{Rows: s.At().Rows, Cols: s.At().Cols, Keys: keys, Values: wire.View(val)}
 	check := func(after string) {

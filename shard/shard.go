@@ -23,6 +23,7 @@ type Shard struct {
 	bits  int
 	rule  *psf.Rule
 	steps int64
+	clock int64 // of what is added
 	store store
 	life  *life // of its store
 }
@@ -36,7 +37,7 @@ type store interface {
 	readRect(dst []byte, at matrix.Rect)
 	keys(within matrix.Range) []int64
 	deltas(b matrix.Block) []Delta
-	add(d *Delta) error
+	add(d *Delta, t int64) error
 	set(d *Delta) error
 	apply(deltas []Delta, scale, rate float64, t int64) error
 	remove(keys []int64) int
@@ -90,6 +91,9 @@ func bind(m *matrix.Meta, rule *psf.Rule) (step psf.Step, slots int, err error) 
 	case matrix.F64, matrix.F32, matrix.I64, matrix.I32:
 	default:
 		return step, 0, fmt.Errorf("matrix %s: element type %v on a server, want f64, f32, i64 or i32", m.Name, m.DType)
+	}
+	if err := checkStorage(m); err != nil {
+		return step, 0, err
 	}
 	if err := m.Init.Check(); err != nil {
 		return step, 0, fmt.Errorf("matrix %s: %w", m.Name, err)
@@ -205,7 +209,7 @@ func (s *Shard) Add(d Delta) error {
 	if err := s.Fits(d); err != nil {
 		return err
 	}
-	return s.wrap(s.store.add(&d))
+	return s.wrap(s.store.add(&d, s.steps+s.clock))
 }
 
 // Set replaces the cells of the delta; the others stay as they are.
@@ -227,7 +231,7 @@ func (s *Shard) Apply(deltas []Delta, weight, rate float64) error {
 	}
 	if s.rule == nil {
 		for i := range deltas {
-			if err := s.store.add(&deltas[i]); err != nil {
+			if err := s.store.add(&deltas[i], s.steps+s.clock); err != nil {
 				return s.wrap(err)
 			}
 		}
@@ -239,6 +243,10 @@ func (s *Shard) Apply(deltas []Delta, weight, rate float64) error {
 	s.steps++
 	return s.wrap(s.store.apply(deltas, 1/weight, rate, s.steps))
 }
+
+// SetClock says of which clock what is added next is. Where there are no steps of a rule, how values that are kept in a narrow type
+// are rounded goes by it, counted from what SetSteps says.
+func (s *Shard) SetClock(n int64) { s.clock = n }
 
 func (s *Shard) wrap(err error) error {
 	if err != nil {

@@ -19,7 +19,7 @@ func (s *Shard) Slots() int {
 	return s.rule.Slots
 }
 
-// SetSteps says how many steps the rule has made.
+// SetSteps says how many steps the rule has made, or without a rule from which number clocks are counted.
 func (s *Shard) SetSteps(n int64) {
 	s.steps = n
 	s.store.setSteps(n)
@@ -136,7 +136,7 @@ func (k *keyed[T]) absent() []byte {
 	if !k.valued {
 		return nil
 	}
-	return wire.View(slices.Clone(k.slab.row(0)[:k.rows]))
+	return wire.View(slices.Clone(k.slab.values(k.slab.bytesOf(0), k.rows)))
 }
 
 func (k *keyed[T]) setAbsent(rows matrix.Range, values []byte) {
@@ -166,10 +166,11 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte) error
 	for k.begin(&w, keys, makeAll); k.next(&w); {
 		k.keep(w.rows())
 		for j, row := range w.rows() {
-			into, column := k.slab.row(row), val[(w.at+j)*slots*high:]
+			into, column := k.slab.open(row), val[(w.at+j)*slots*high:]
 			for slot := range slots {
 				copy(into[slot*k.rows+to:][:n], column[slot*high+from:])
 			}
+			k.slab.shut(row, into)
 		}
 	}
 	return w.err
@@ -181,12 +182,12 @@ func (k *keyed[T]) restoreRect(matrix.Rect, int, []byte) {}
 
 func (d *dense[T]) restoreRect(at matrix.Rect, slot int, values []byte) {
 	val, _ := wire.Numbers[T](values) // aligned: fits has looked
-	both, cells := at.Intersect(d.at), d.of(slot)
+	both := at.Intersect(d.at)
 	n, width := int(both.Cols.Len()), at.Cols.Len()
 	for r := both.Rows.Lo; r < both.Rows.Hi && n > 0; r++ {
 		to := d.cell(r, both.Cols.Lo)
 		d.keep(slot, to, to+n)
-		copy(cells[to:][:n], val[(r-at.Rows.Lo)*width+both.Cols.Lo-at.Cols.Lo:])
+		d.save(slot, to, val[(r-at.Rows.Lo)*width+both.Cols.Lo-at.Cols.Lo:][:n])
 	}
 }
 

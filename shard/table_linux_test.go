@@ -30,8 +30,11 @@ func cpuTime() time.Duration {
 // tableKey is the i-th key; keys come in random order.
 func tableKey(i int) int64 { return int64(kernel.Hash(uint64(i)) >> 1) }
 
-func newTable(tb testing.TB, rule string, dim int, keep matrix.Keep) *Shard {
-	m := &matrix.Meta{Name: "e", Rows: int64(dim), Cols: 1<<63 - 1, DType: matrix.F32, Layout: matrix.RowSparse, Rule: rule, Keep: keep}
+func newTable(tb testing.TB, rule string, dim int, change func(m *matrix.Meta)) *Shard {
+	m := &matrix.Meta{Name: "e", Rows: int64(dim), Cols: 1<<63 - 1, DType: matrix.F32, Layout: matrix.RowSparse, Rule: rule}
+	if change != nil {
+		change(m)
+	}
 	r, err := optim.Find(nil, rule)
 	if err != nil {
 		tb.Fatal(err)
@@ -78,7 +81,7 @@ func BenchmarkTableGrow(b *testing.B) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for b.Loop() {
-		s := newTable(b, "adagrad", tableDim, matrix.Keep{})
+		s := newTable(b, "adagrad", tableDim, nil)
 		before, start := peakMemory(), cpuTime()
 		slowest, busiest := fillTable(b, s, n)
 		b.ReportMetric(n/1e6/(cpuTime()-start).Seconds(), "Mrows/CPU-s")
@@ -97,16 +100,23 @@ func BenchmarkTable(b *testing.B) {
 			if n > 1_000_000 && rule != "adagrad" {
 				continue
 			}
-			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim) })
+			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim, nil) })
+		}
+	}
+	for name, storage := range map[string]matrix.DType{"f32": matrix.Invalid, "f16": matrix.F16, "bf16": matrix.BF16, "int8": matrix.I8} {
+		for _, rule := range []string{"sgd", "adagrad"} {
+			b.Run(fmt.Sprintf("storage/%s/%s", rule, name), func(b *testing.B) {
+				benchTable(b, rule, 1_000_000, tableDim, func(m *matrix.Meta) { m.Storage = storage })
+			})
 		}
 	}
 	for _, dim := range []int{1, 8, 32, 64} {
-		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim) })
+		b.Run(fmt.Sprintf("dim%d", dim), func(b *testing.B) { benchTable(b, "ftrl", 1_000_000, dim, nil) })
 	}
 }
 
-func benchTable(b *testing.B, rule string, n, dim int) {
-	s := newTable(b, rule, dim, matrix.Keep{})
+func benchTable(b *testing.B, rule string, n, dim int, change func(m *matrix.Meta)) {
+	s := newTable(b, rule, dim, change)
 	defer s.Close()
 	fillTable(b, s, n)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -132,6 +142,7 @@ func benchTable(b *testing.B, rule string, n, dim int) {
 			b.ReportMetric(float64(i*tableBatch)/1e6/(cpuTime()-start).Seconds(), "Mrows/CPU-s")
 		})
 	}
+	b.Run("bytes", func(b *testing.B) { b.ReportMetric(float64(s.Bytes())/float64(n), "B/key") })
 	run("read", func(keys []int64) error { return s.Read(wire.View(val), s.At().Rows, keys) })
 	for i := range val {
 		val[i] = 0.01
@@ -144,7 +155,7 @@ func benchTable(b *testing.B, rule string, n, dim int) {
 // BenchmarkTableFold makes Adagrad steps with the gradients of four tasks, of whose columns a quarter are the same.
 func BenchmarkTableFold(b *testing.B) {
 	const n, tasks = 1_000_000, 4
-	s := newTable(b, "adagrad", tableDim, matrix.Keep{})
+	s := newTable(b, "adagrad", tableDim, nil)
 	defer s.Close()
 	fillTable(b, s, n)
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -83,11 +83,6 @@ func (k *keyed[T]) find(w *walk, at int) {
 	}
 }
 
-// fetch has the processor fetch a part of rows: size bytes, from an offset on.
-func (k *keyed[T]) fetch(rows []uint32, from, size int) {
-	kernel.Fetch(k.slab.data()[from:], k.slab.stride*k.size, size, rows)
-}
-
 // insert makes the columns of a block that are not there, with their initial values.
 func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 	if err := k.slab.reserve(missing); err != nil {
@@ -110,9 +105,11 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 		k.index.keys++
 		switch {
 		case k.init != nil:
-			k.initial(key, k.at.Rows.Lo, k.slab.row(row)[:k.rows])
-		case k.valued:
-			copy(k.slab.row(row)[:k.rows], k.slab.row(0))
+			val := k.slab.open(row)
+			k.initial(key, k.at.Rows.Lo, val[:k.rows])
+			k.slab.shut(row, val)
+		case k.valued: // its slots are 0
+			copy(k.slab.bytesOf(row), k.slab.bytesOf(0))
 		}
 		rows[j] = row
 		k.born(key)

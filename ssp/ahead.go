@@ -22,7 +22,11 @@ type entry[D any] struct {
 	tick         bool
 	weight, rate float64
 	delta        D
+	weightless   bool
 }
+
+// gradient reports whether it is a delta that needs a weight, if there is a rule.
+func (e *entry[D]) gradient() bool { return !e.tick && !e.weightless }
 
 // find is the place of a clock; there reports whether it is there.
 func (a *ahead[D]) find(clock int) (at int, there bool) {
@@ -55,10 +59,10 @@ func (a *ahead[D]) recycle(entries []entry[D]) {
 	a.spare = entries[:0]
 }
 
-// has reports whether the task, which has not ended the clock, has a delta at it.
-func (a *ahead[D]) has(clock, task int) bool {
+// gradients reports whether the task, which has not ended the clock, has some at it.
+func (a *ahead[D]) gradients(clock, task int) bool {
 	i, there := a.find(clock)
-	return there && slices.ContainsFunc(a.clocks[i].entries, func(e entry[D]) bool { return e.task == task })
+	return there && slices.ContainsFunc(a.clocks[i].entries, func(e entry[D]) bool { return e.task == task && e.gradient() })
 }
 
 // take removes the deltas of the task, which has not ended the clock.

@@ -53,9 +53,9 @@ func (j *Job[D, R]) weighed(m *member[D, R], c *change[D, R], t Tick) error {
 	if !s.own() || t.Weight > 0 {
 		return nil
 	}
-	gradients := s.ahead.has(t.Clock, m.task)
+	gradients := s.ahead.gradients(t.Clock, m.task)
 	for i := range c.Deltas {
-		gradients = gradients || c.Deltas[i].Matrix == t.Matrix
+		gradients = gradients || c.Deltas[i].Matrix == t.Matrix && !c.Deltas[i].Weightless
 	}
 	if gradients {
 		return s.weightless()
@@ -87,7 +87,7 @@ func (j *Job[D, R]) push(m *member[D, R], c *change[D, R]) error {
 		s, n := j.matrices[c.Deltas[i].Matrix], i
 		for ; i < len(c.Deltas) && c.Deltas[i].Matrix == s.ID; i++ {
 			if s.Bound != ASP || s.Rule {
-				s.ahead.add(c.Deltas[i].Clock, entry[D]{task: m.task, delta: c.Deltas[i].Data})
+				s.ahead.add(c.Deltas[i].Clock, entry[D]{task: m.task, delta: c.Deltas[i].Data, weightless: c.Deltas[i].Weightless})
 			}
 		}
 		if s.Bound == ASP && !s.Rule {
@@ -173,6 +173,7 @@ func (j *Job[D, R]) fold(s *series[D], below int) error {
 			return nil
 		}
 		var weight, rate float64
+		gradients := false
 		deltas := make([]D, 0, len(step.entries))
 		for i := range step.entries {
 			e := &step.entries[i]
@@ -181,10 +182,11 @@ func (j *Job[D, R]) fold(s *series[D], below int) error {
 				rate = max(rate, e.rate)
 			} else {
 				deltas = append(deltas, e.delta)
+				gradients = gradients || !e.weightless
 			}
 		}
 		s.ahead.recycle(step.entries)
-		if s.Rule && weight == 0 {
+		if s.Rule && weight == 0 && gradients {
 			j.do(Discard[D]{s.ID, deltas})
 			return fmt.Errorf("job %q: %w", j.name, s.weightless())
 		}

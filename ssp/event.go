@@ -47,9 +47,10 @@ type Create[R any] struct {
 
 // Delta is a change of a matrix in the task's present clock of it.
 type Delta[D any] struct {
-	Matrix int
-	Clock  int
-	Data   D
+	Matrix     int
+	Clock      int
+	Data       D
+	Weightless bool // it is no gradient, also of a matrix with a rule: it needs no weight, and is applied after the step
 }
 
 // Tick ends the task's clock of a matrix, which goes on to Clock+1. All tasks have to tick a matrix for its clock to be

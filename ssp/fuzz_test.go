@@ -122,7 +122,7 @@ func (d *dice) push(conn int64, task int) ssp.Event {
 	p := ssp.Push[int, int]{Req: d.req(), Conn: conn, Seq: d.seq(task), Then: d.needs(task)}
 	for range d.pick(4) {
 		n := d.need(task)
-		p.Deltas = append(p.Deltas, ssp.Delta[int]{Matrix: max(n.Matrix, 1), Clock: n.Clock, Data: len(d.deltas)})
+		p.Deltas = append(p.Deltas, ssp.Delta[int]{Matrix: max(n.Matrix, 1), Clock: n.Clock, Data: len(d.deltas), Weightless: d.pick(3) == 0})
 		d.deltas = append(d.deltas, p.Req)
 	}
 	for m := range 5 {

@@ -271,10 +271,13 @@ func (j *Job[D, R]) lose(m *member[D, R], why string) {
 func (j *Job[D, R]) finish(m *member[D, R]) error {
 	moved := false
 	for _, s := range j.matrices {
-		if s.own() && s.ahead.has(s.clocks.Of(m.task), m.task) {
-			err := fmt.Errorf("job %q: %w", j.name, s.weightless())
-			j.fail(err)
-			return err
+		if clock := s.clocks.Of(m.task); s.own() {
+			if s.ahead.gradients(clock, m.task) {
+				err := fmt.Errorf("job %q: %w", j.name, s.weightless())
+				j.fail(err)
+				return err
+			}
+			j.apply(s, clock, s.ahead.take(clock, m.task), 0, 0)
 		}
 		moved = s.tick(m.task, Finished) || moved
 	}

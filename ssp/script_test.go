@@ -19,7 +19,7 @@ import (
 //	at 5s                         the time of what follows
 //	join j task=0 conn=1 grace=5s optional
 //	create c conn=1 w v:rule u:rule:ASP
-//	push p conn=1 seq=1 delta=w@0:a,b tick=job@0 tick=v@0/2/0.1 then=w@1
+//	push p conn=1 seq=1 delta=w@0:a,b weightless=w@0:c tick=job@0 tick=v@0/2/0.1 then=w@1
 //	pull r conn=1 w@1 v@1         barrier b conn=1 1
 //	next, status, restore         Job.Next, Job.String, a job from Job.State
 type script struct {
@@ -200,11 +200,11 @@ func (s *script) matrices(words []string) (all []ssp.Matrix) {
 func (s *script) push(p *ssp.Push[string, string], words []string) {
 	for _, w := range words {
 		switch name, value, _ := strings.Cut(w, "="); name {
-		case "delta":
+		case "delta", "weightless":
 			place, data, _ := strings.Cut(value, ":")
 			n := s.need(place)
 			for _, d := range strings.Split(data, ",") {
-				p.Deltas = append(p.Deltas, ssp.Delta[string]{Matrix: n.Matrix, Clock: n.Clock, Data: d})
+				p.Deltas = append(p.Deltas, ssp.Delta[string]{Matrix: n.Matrix, Clock: n.Clock, Data: d, Weightless: name == "weightless"})
 			}
 		case "tick":
 			parts := strings.Split(value+"/0/0", "/")

@@ -60,6 +60,8 @@ type Staged[D any] struct {
 	Weight float64
 	Rate   float64
 	Delta  D
+	// Weightless is that of the Delta.
+	Weightless bool
 }
 
 // State is a copy of the job's state; only what a D refers to is shared.
@@ -77,7 +79,7 @@ func (j *Job[D, R]) State() State[D] {
 		m := MatrixState[D]{Matrix: of.Matrix, Clocks: slices.Clone(of.clocks.at)}
 		for _, c := range of.ahead.clocks {
 			for _, e := range c.entries {
-				m.Staged = append(m.Staged, Staged[D]{c.clock, e.task, e.tick, e.weight, e.rate, e.delta})
+				m.Staged = append(m.Staged, Staged[D]{c.clock, e.task, e.tick, e.weight, e.rate, e.delta, e.weightless})
 			}
 		}
 		s.Matrices = append(s.Matrices, m)
@@ -199,7 +201,7 @@ func (j *Job[D, R]) restoreMatrix(s *MatrixState[D]) error {
 		if err := of.stageable(e); err != nil {
 			return fmt.Errorf("state of job %q: %v: %w: %w", j.name, of, err, Malformed)
 		}
-		of.ahead.add(e.Clock, entry[D]{e.Task, e.Tick, e.Weight, e.Rate, e.Delta})
+		of.ahead.add(e.Clock, entry[D]{e.Task, e.Tick, e.Weight, e.Rate, e.Delta, e.Weightless})
 	}
 	j.matrices = append(j.matrices, of)
 	return nil

@@ -52,10 +52,13 @@ type WaitReport struct {
 	Since  time.Duration `json:"since"`            // for so long
 	For    []int         `json:"for"`              // tasks at the slowest clock, some of them
 	Why    string        `json:"why"`              // what is known of those
+	// Partitions are those of the matrix that it reads on this server; nil: it is not known, or it waits for the clock alone.
+	Partitions []int `json:"partitions,omitempty"`
 }
 
-// Report is what there is to be told about the job at a time, which counts from where those of Step do.
-func (j *Job[D, R]) Report(now time.Duration) Report {
+// Report is what there is to be told about the job at a time, which counts from where those of Step do. partitions, which may be
+// nil, tells which ones of a matrix a request reads.
+func (j *Job[D, R]) Report(now time.Duration, partitions func(req R, matrix int) []int) Report {
 	j.now = max(j.now, now)
 	r := Report{Job: j.name, Bound: j.bound.String(), Joined: j.joined, Finished: j.finished, All: len(j.members), Missing: j.missing()}
 	if j.failed != nil {
@@ -89,6 +92,9 @@ func (j *Job[D, R]) Report(now time.Duration) Report {
 		if p.of != nil {
 			w.Task = p.of.task
 		}
+		if partitions != nil {
+			w.Partitions = partitions(p.req, s.ID)
+		}
 		for t := range j.members {
 			if s.clocks.Of(t) == s.clocks.Slowest() && len(w.For) < namesLimit {
 				w.For = append(w.For, t)
@@ -108,7 +114,7 @@ func shown(clock int) int {
 }
 
 // String is the report as lines for people.
-func (j *Job[D, R]) String() string { return j.Report(j.now).String() }
+func (j *Job[D, R]) String() string { return j.Report(j.now, nil).String() }
 
 // String is the report as lines for people.
 func (r Report) String() string {
@@ -132,13 +138,24 @@ func (r Report) String() string {
 		}
 	}
 	for _, w := range r.Waits {
-		fmt.Fprintf(&b, "%s waits for clock %d of %s for %v: %s\n",
-			w.Who, w.Clock, ofMatrix(w.Number, w.Matrix), seconds(w.Since), w.Why)
+		fmt.Fprintf(&b, "%s waits for clock %d of %s%s for %v: %s\n",
+			w.Who, w.Clock, ofMatrix(w.Number, w.Matrix), w.Where(), seconds(w.Since), w.Why)
 	}
 	if len(r.Missing) > 0 {
 		fmt.Fprintf(&b, "not joined: %v of %d\n", r.Missing, r.All-r.Joined)
 	}
 	return b.String()
+}
+
+// Where is the partitions as people are told of them: ", partition 3", ", partitions 0 1 2", or nothing.
+func (w WaitReport) Where() string {
+	switch len(w.Partitions) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(", partition %d", w.Partitions[0])
+	}
+	return ", partitions " + strings.Trim(fmt.Sprint(w.Partitions), "[]")
 }
 
 // clocks is a task's clocks of the job and of each matrix.

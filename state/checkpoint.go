@@ -79,6 +79,7 @@ type metaJSON struct {
 	matrix.Meta
 	DType    string
 	Layout   string
+	Storage  string   `json:",omitempty"`
 	ColTypes []string `json:",omitempty"`
 }
 
@@ -179,6 +180,9 @@ func writeCheckpoint(w *Writer, c *Checkpoint) error {
 			return err
 		}
 		meta := metaJSON{Meta: m.Meta, DType: m.Meta.DType.String(), Layout: m.Meta.Layout.String()}
+		if m.Meta.Storage != matrix.Invalid {
+			meta.Storage = m.Meta.Storage.String()
+		}
 		for _, d := range m.Meta.ColTypes {
 			meta.ColTypes = append(meta.ColTypes, d.String())
 		}
@@ -222,6 +226,11 @@ func (j *matrixJSON) matrix(servers int) (m Matrix, err error) {
 	m = Matrix{Meta: j.Meta.Meta, Partitioner: j.Partitioner, Bound: j.Bound, NonFinite: j.NonFinite, Clock: j.Clock, Records: j.Records}
 	if m.Meta.DType, err = typeOf(j.Meta.DType); err != nil {
 		return m, fmt.Errorf("matrix %q: %w", m.Meta.Name, err)
+	}
+	if m.Meta.Storage = matrix.Invalid; j.Meta.Storage != "" {
+		if m.Meta.Storage, err = typeOf(j.Meta.Storage); err != nil {
+			return m, fmt.Errorf("matrix %q: %w", m.Meta.Name, err)
+		}
 	}
 	switch j.Meta.Layout {
 	case matrix.RowSparse.String():

@@ -16,6 +16,7 @@ type Delta struct {
 	Keys       []int64
 	DType      matrix.DType
 	Values     []byte // numbers in the order of this machine's bytes
+	Assign     bool   // cells become the values
 	Func       bool   // an update function instead, whose text the values are: bytes in one row
 }
 
@@ -69,6 +70,8 @@ type stagedJSON struct {
 	Weight float64    `json:"weight,omitempty"`
 	Rate   float64    `json:"rate,omitempty"`
 	Delta  *deltaJSON `json:"delta,omitempty"`
+	// Weightless says that it is no gradient.
+	Weightless bool `json:"weightless,omitempty"`
 }
 
 type deltaJSON struct {
@@ -77,6 +80,8 @@ type deltaJSON struct {
 	Type string   `json:"type"`
 	Keys bool     `json:"keys,omitempty"`
 	Func bool     `json:"func,omitempty"`
+	// Assign says that cells become the values.
+	Assign bool `json:"assign,omitempty"`
 }
 
 // Job writes the state of a job. lend calls its function with a delta as plain values, which stay there until that returns;
@@ -93,7 +98,7 @@ func Job[D any](w *Writer, s *ssp.State[D], lend func(d D, values bool, f func(D
 		m := &s.Matrices[i]
 		out := seriesJSON{ID: m.ID, Name: m.Name, Own: m.Own, Bound: m.Bound, Rule: m.Rule, Clocks: m.Clocks}
 		for _, e := range m.Staged {
-			one := stagedJSON{Clock: e.Clock, Task: e.Task, Tick: e.Tick, Weight: e.Weight, Rate: e.Rate}
+			one := stagedJSON{Clock: e.Clock, Task: e.Task, Tick: e.Tick, Weight: e.Weight, Rate: e.Rate, Weightless: e.Weightless}
 			if !e.Tick {
 				if err := lend(e.Delta, false, func(d Delta) error { one.Delta = deltaOf(&d); return nil }); err != nil {
 					return err
@@ -122,6 +127,7 @@ func Job[D any](w *Writer, s *ssp.State[D], lend func(d D, values bool, f func(D
 func deltaOf(d *Delta) *deltaJSON {
 	return &deltaJSON{
 		Rows: [2]int64{d.Rows.Lo, d.Rows.Hi}, Cols: [2]int64{d.Cols.Lo, d.Cols.Hi}, Type: d.DType.String(), Keys: d.Keys != nil, Func: d.Func,
+		Assign: d.Assign,
 	}
 }
 
@@ -204,7 +210,7 @@ func (r *Reader) Job() (*ssp.State[Delta], error) {
 			Matrix: ssp.Matrix{ID: m.ID, Name: m.Name, Own: m.Own, Bound: m.Bound, Rule: m.Rule}, Clocks: m.Clocks,
 		}
 		for _, e := range m.Staged {
-			one := ssp.Staged[Delta]{Clock: e.Clock, Task: e.Task, Tick: e.Tick, Weight: e.Weight, Rate: e.Rate}
+			one := ssp.Staged[Delta]{Clock: e.Clock, Task: e.Task, Tick: e.Tick, Weight: e.Weight, Rate: e.Rate, Weightless: e.Weightless}
 			if e.Tick != (e.Delta == nil) {
 				return nil, at(off, "what is staged of task %d in matrix %q is neither a tick nor a delta, or both", e.Task, m.Name)
 			}
@@ -222,7 +228,8 @@ func (r *Reader) Job() (*ssp.State[Delta], error) {
 
 // delta reads the values of a delta that the job's frame at the byte job tells of.
 func (r *Reader) delta(j *deltaJSON, job int64) (d Delta, err error) {
-	d = Delta{Rows: matrix.Range{Lo: j.Rows[0], Hi: j.Rows[1]}, Cols: matrix.Range{Lo: j.Cols[0], Hi: j.Cols[1]}, Func: j.Func}
+	d = Delta{Func: j.Func, Assign: j.Assign}
+	d.Rows, d.Cols = matrix.Range{Lo: j.Rows[0], Hi: j.Rows[1]}, matrix.Range{Lo: j.Cols[0], Hi: j.Cols[1]}
 	if d.DType, err = typeOf(j.Type); err == nil && (d.Rows.Hi < d.Rows.Lo || d.Cols.Hi < d.Cols.Lo) {
 		err = fmt.Errorf("delta at rows %v x cols %v, want ranges that ascend", d.Rows, d.Cols)
 	}

@@ -48,7 +48,7 @@ func (m *Module) bindGet(a psf.Args, meta *matrix.Meta) (*psf.Call, error) {
 		return nil, fmt.Errorf("%d rows, want the %d that %s reads together", n, about.Rows, m.name)
 	}
 	return &psf.Call{
-		Reads: rows, Together: about.Rows > 1,
+		Reads: rows, Together: about.Rows > 1, Concurrent: true,
 		Part: func(v psf.View) ([]byte, error) {
 			in, err := m.New(context.Background(), arg)
 			if err != nil {

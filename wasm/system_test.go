@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -127,7 +128,7 @@ func TestKeptModules(t *testing.T) {
 	for i := range int32(3) {
 		compile(t, r, "v", variant(i+1))
 	}
-	if _, err := r.Compile(ctx, "v", variant(9), Limits{}); err == nil || !strings.Contains(err.Error(), "4 modules are in use") {
+	if _, err := r.Compile(ctx, "v", variant(9), Limits{}); !errors.Is(err, ErrFull) || !strings.Contains(err.Error(), "4 modules are in use") {
 		t.Errorf("a fifth module: %v", err)
 	}
 	if err := Map(ctx, instance(t, a, ""), []int32{1}, [][]int32{{1}}, 0, nil); err != nil {

@@ -53,6 +53,9 @@ func (l Limits) filled() Limits {
 	return d
 }
 
+// ErrFull is the error of Compile when as many modules are in use as the runtime keeps.
+var ErrFull = errors.New("no room for another module")
+
 // Runtime compiles modules and keeps what it compiled. A process has one; many goroutines may use it at once.
 type Runtime struct {
 	engine  wazero.Runtime
@@ -194,7 +197,7 @@ func (r *Runtime) room(ctx context.Context) error {
 	}
 	at := slices.IndexFunc(r.kept, func(c *compiled) bool { return c.users == 0 })
 	if at < 0 {
-		return fmt.Errorf("wasm: %d modules are in use, want one of them closed", len(r.kept))
+		return fmt.Errorf("wasm: %w: %d modules are in use, the most that are kept; one of them has to be closed first", ErrFull, len(r.kept))
 	}
 	c := r.kept[at]
 	r.kept = slices.Delete(r.kept, at, at+1)

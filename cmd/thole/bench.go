@@ -59,9 +59,10 @@ servers only with --in-process; of a barrier, for all its tasks together.
 reads_mrows_per_cpu_s, bytes_per_key, slowest_insert_us: table: reads where the rate is that of updates, memory of a key with its values
 and the rule's slots, and how long the slowest batch of inserts took.
 
-settings: what was measured, without those that the kind does not have: keys, dim, batch, in_flight, rule, cols, tasks, async, by_key
-and seconds are the flags; servers is how many there were, where is started, in-process or running (--servers); memory is the bound of
-each that was started, -1 for none; checksum: what is sent over the network has checksums; tls, if it is there: it is encrypted.`
+settings: what was measured, without those that the kind does not have: keys, dim, batch, in_flight, rule, wire, cols, tasks, async,
+by_key and seconds are the flags, wire only where it is given; servers is how many there were, where is started, in-process or running
+(--servers); memory is the bound of each that was started, -1 for none; checksum: what is sent over the network has checksums; tls, if
+it is there: it is encrypted.`
 
 func benchCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
@@ -124,7 +125,7 @@ func (f *benchFlags) flags(c *cobra.Command) {
 			c.Flags().AddFlag(one)
 		}
 	})
-	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key")
+	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "wire", "cols", "async", "by-key")
 }
 
 func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
@@ -136,6 +137,7 @@ func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&f.Depth, "in-flight", 1, "requests under way")
 	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
 	flags.StringVar(&f.Rule, "rule", cmp.Or(f.kind.rule, "none"), "update rule of the table; none adds deltas")
+	flags.StringVar(&f.Wire, "wire", "", "values cross the network as f16, bf16 or int8 instead of as they are; answers as int8 do not")
 	flags.IntVar(&f.Tasks, "tasks", 10, "tasks")
 	flags.BoolVar(&f.Async, "async", false, "under ASP, where nobody waits for anybody, instead of BSP")
 	flags.BoolVar(&f.ByKey, "by-key", false, "push the columns by their keys")
@@ -230,6 +232,9 @@ func (f *benchFlags) choose(c *cobra.Command) error {
 		return fmt.Errorf("--seconds %v, want a finite number above 0", f.Seconds)
 	}
 	f.Apart = len(f.servers) > 0
+	if !slices.Contains([]string{"", "f16", "bf16", "int8"}, f.Wire) {
+		return fmt.Errorf("--wire %q, want f16, bf16 or int8", f.Wire)
+	}
 	if err := f.chooseRule(); err != nil {
 		return err
 	}

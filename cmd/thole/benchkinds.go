@@ -26,17 +26,17 @@ func benchKinds() map[string]benchKind {
 			less:    []string{"keys", "dim"}, lessRequests: []string{"batch", "dim"},
 		},
 		"pull": {
-			flags: []string{"keys", "seconds", "batch", "in-flight", "dim", "rule"},
+			flags: []string{"keys", "seconds", "batch", "in-flight", "dim", "rule", "wire"},
 			example: "  thole bench pull --in-flight 4\n" +
 				"  thole bench pull --servers 10.0.0.1:7001,10.0.0.2:7001 --json",
 			less: []string{"keys", "dim"}, lessRequests: []string{"in-flight", "batch", "dim"},
 		},
 		"push": {
-			flags: []string{"keys", "seconds", "batch", "in-flight", "dim", "rule"}, rule: "adagrad",
+			flags: []string{"keys", "seconds", "batch", "in-flight", "dim", "rule", "wire"}, rule: "adagrad",
 			example: "  thole bench push --keys 10M --rule adam --in-flight 4",
 			less:    []string{"keys", "dim"}, lessRequests: []string{"in-flight", "batch", "dim"},
 		},
-		"row":     {flags: []string{"seconds", "cols"}, cols: "100M", example: "  thole bench row --processes 4", less: []string{"cols"}},
+		"row":     {flags: []string{"seconds", "cols", "wire"}, cols: "100M", example: "  thole bench row --processes 4", less: []string{"cols"}},
 		"barrier": {flags: []string{"seconds", "tasks"}, example: "  thole bench barrier --tasks 20"},
 		"storm": {
 			flags: []string{"tasks", "cols", "async", "by-key"}, cols: "25M", example: "  thole bench storm --memory 1GiB",

@@ -161,6 +161,11 @@ func (j *job) checkKeep() error {
 	if err := j.keep.Check(); err != nil {
 		return fmt.Errorf("--admit-after, --forget-after, --expire-after, --max-bytes: %w", err)
 	}
+	if as, err := matrix.ParseNarrow(j.storage); err != nil {
+		return fmt.Errorf("--storage %w", err)
+	} else if as == matrix.I8 && !j.sparse {
+		return errors.New("--storage int8 wants --sparse: it has a scale for each column")
+	}
 	if j.keep != (matrix.Keep{}) && !j.sparse {
 		return errors.New("--admit-after, --expire-after and --max-bytes want --sparse")
 	}
@@ -203,6 +208,7 @@ func (p *plan) chooseRule() error {
 		p.bound = ssp.ASP
 	}
 	p.conf = algo.Conf{Sparse: j.sparse, Keep: j.keep, Rule: j.rule, Hyper: hyper}
+	p.conf.Storage, _ = matrix.ParseNarrow(j.storage) // it was checked
 	if j.initKind != "" {
 		p.conf.Init = matrix.Init{Kind: j.initKind, Scale: j.initScale, Seed: j.seed}
 	}

@@ -24,7 +24,7 @@ type guard struct {
 }
 
 func (g *guard) flags(f *pflag.FlagSet) {
-	f.StringVar(&g.cert, "tls-cert", "", "encrypt, with this certificate, a PEM file")
+	f.StringVar(&g.cert, "tls-cert", "", "encrypt, with this certificate, a PEM file; it is read again when it changes")
 	f.StringVar(&g.key, "tls-key", "", "its key, a PEM file")
 	f.StringVar(&g.clients, "tls-clients", "", "clients must show a certificate that the authorities in this PEM file vouch for")
 	f.StringVar(&g.tokens, "tokens", "", "clients must have a token of this list (see thole token); it is read again when it changes")
@@ -32,7 +32,7 @@ func (g *guard) flags(f *pflag.FlagSet) {
 }
 
 // config is how connections that come are encrypted; nil: not at all.
-func (g *guard) config() (*tls.Config, error) {
+func (g *guard) config(log *slog.Logger) (*tls.Config, error) {
 	if g.cert == "" && g.key == "" {
 		if g.clients != "" {
 			return nil, usageError{errors.New("--tls-clients without --tls-cert and --tls-key: nothing is encrypted")}
@@ -40,8 +40,12 @@ func (g *guard) config() (*tls.Config, error) {
 		return nil, nil
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS13}
-	var err error
-	if c.Certificates, err = certificate(g.cert, g.key); err == nil && g.clients != "" {
+	pair, err := certificate(g.cert, g.key, log)
+	if err != nil {
+		return nil, err
+	}
+	c.GetCertificate = pair.Serve
+	if g.clients != "" {
 		c.ClientAuth = tls.RequireAndVerifyClientCert
 		c.ClientCAs, err = authorities("tls-clients", g.clients)
 	}
@@ -59,7 +63,7 @@ func (g *guard) limits() (access.Limits, error) {
 
 // secure makes a network ask who comes. The list of tokens is read again, until ctx ends, whenever it has changed.
 func (g *guard) secure(ctx context.Context, n *tcp.Network, log *slog.Logger) (err error) {
-	if n.ServerTLS, err = g.config(); err != nil || g.tokens == "" {
+	if n.ServerTLS, err = g.config(log); err != nil || g.tokens == "" {
 		return err
 	}
 	list := tokenList{path: g.tokens, log: log}

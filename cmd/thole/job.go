@@ -19,6 +19,7 @@ type job struct {
 	sparse, strict                     bool
 	keep                               matrix.Keep
 	maxBytes                           string
+	storage                            string // type in which servers keep weights; "": f32
 
 	rule, schedule, per, initKind string
 	nonFinite                     string // what becomes of gradients that are not finite; "": refuse
@@ -64,8 +65,10 @@ func (j *job) flags(c *cobra.Command) {
 	f.Int64Var(&j.keep.ForgetAfter, "forget-after", 0, "with --admit-after: steps without a column after which it is counted from 0 again "+
 		"(default: never)")
 	f.Int64Var(&j.keep.ExpireAfter, "expire-after", 0, "with --sparse: steps without a column after which it is removed (default: never)")
-	f.StringVar(&j.maxBytes, "max-bytes", "", "with --sparse: bytes that the columns of each matrix may take on all servers, such as 2GiB; those that "+
-		"nothing names for longest are removed for others (default: no bound)")
+	f.StringVar(&j.maxBytes, "max-bytes", "", "with --sparse: bytes that the columns of each matrix may take on all servers, such as 2GiB; "+
+		"those that nothing names for longest are removed for others (default: no bound)")
+
+	f.StringVar(&j.storage, "storage", "", "keep the weights of features on the servers as f16, bf16, or with --sparse int8 (default: f32)")
 
 	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: until the loss no longer falls, within a limit that is printed)")
 	f.IntVar(&j.batch, "batch", 0, "examples of a step, over all tasks (default: of the algorithm)")

@@ -21,7 +21,7 @@ func (b *called) onModel(ctx context.Context, e *env, path string) error {
 	var answer psf.Answer
 	change := func(rs []format.Reader) (format.Reader, error) {
 		r := &computed{Reader: rs[0]}
-		answer, err = b.compute(ctx, r)
+		answer, err = b.compute(ctx, e, r)
 		return r, err
 	}
 	if f.dst != "" {
@@ -43,7 +43,7 @@ func (b *called) onModel(ctx context.Context, e *env, path string) error {
 }
 
 // compute loads the matrix and runs the function.
-func (b *called) compute(ctx context.Context, r *computed) (psf.Answer, error) {
+func (b *called) compute(ctx context.Context, e *env, r *computed) (psf.Answer, error) {
 	var names []string
 	for _, m := range r.Matrices() {
 		names = append(names, m.Name)
@@ -56,7 +56,8 @@ func (b *called) compute(ctx context.Context, r *computed) (psf.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	call, err := b.table.Bind(b.name, b.arg, &m)
+	r.meta = computable(m)
+	call, err := b.table.Bind(b.name, b.arg, &r.meta)
 	switch {
 	case err != nil:
 		return nil, usageError{err}
@@ -65,7 +66,7 @@ func (b *called) compute(ctx context.Context, r *computed) (psf.Answer, error) {
 	case m.ColTypes != nil:
 		return nil, fmt.Errorf("matrix %s has columns of several types, want one type", m.Name)
 	}
-	if err := r.load(ctx, m); err != nil {
+	if err := r.load(ctx, m.DType, e.progress("read "+name, "values", values([]matrix.Meta{m}))); err != nil {
 		return nil, err
 	}
 	part, err := call.Part(r.shard.View(0))
@@ -78,25 +79,57 @@ func (b *called) compute(ctx context.Context, r *computed) (psf.Answer, error) {
 // computed is a model one of whose matrices a function works on.
 type computed struct {
 	format.Reader
-	meta  matrix.Meta
+	meta  matrix.Meta // as it is computed with
+	saved matrix.DType
 	shard *shard.Shard
 }
 
-// load reads the matrix.
-func (r *computed) load(ctx context.Context, m matrix.Meta) error {
-	r.meta = m.Clone()
-	r.meta.Rule, r.meta.Hyper, r.meta.Init, r.meta.Keep = "", nil, matrix.Init{}, matrix.Keep{} // as it was trained
+// computable is the matrix as it can be a server's: without what it was trained with, and in the narrowest type that functions
+// work on and that has all its values. Of u64 those below 2^63.
+func computable(m matrix.Meta) matrix.Meta {
+	m = m.Clone()
+	m.Rule, m.Hyper, m.Init, m.Keep = "", nil, matrix.Init{}, matrix.Keep{}
+	switch m.DType {
+	case matrix.F16, matrix.BF16:
+		m.DType = matrix.F32
+	case matrix.Bool, matrix.I8, matrix.U8, matrix.I16, matrix.U16:
+		m.DType = matrix.I32
+	case matrix.U32, matrix.U64:
+		m.DType = matrix.I64
+	}
+	return m
+}
+
+// load reads the matrix, which is saved in the type.
+func (r *computed) load(ctx context.Context, saved matrix.DType, p *progress) error {
+	defer p.end()
+	r.saved = saved
 	s, err := shard.New(&r.meta, r.meta.Rect(), 0, nil)
 	if err != nil {
 		return err
 	}
 	r.shard = s
-	return format.Look(ctx, r.Reader, m.Name, func(b matrix.Block) error {
+	return format.Look(ctx, r.Reader, r.meta.Name, func(b matrix.Block) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return s.SetBlock(b)
+		p.add(b.Data.NNZ())
+		wide, exact := b.Cast(r.meta.DType)
+		if !exact {
+			return fmt.Errorf("matrix %s: values of %v beyond those of %v, which functions work on", r.meta.Name, saved, r.meta.DType)
+		}
+		return s.SetBlock(wide)
 	})
+}
+
+// narrowed is a block in the type that the matrix is saved in. Fractions are rounded to it; whole numbers have to fit.
+func (r *computed) narrowed(b matrix.Block) (matrix.Block, error) {
+	out, exact := b.Cast(r.saved)
+	if !exact && !r.meta.DType.Float() {
+		return out, fmt.Errorf("matrix %s: the function made values that %v does not have",
+			r.meta.Name, r.saved)
+	}
+	return out, nil
 }
 
 // Blocks implements format.Reader.
@@ -106,12 +139,20 @@ func (r *computed) Blocks(ctx context.Context, name string, at matrix.Rect) iter
 	}
 	return func(yield func(matrix.Block, error) bool) {
 		if r.meta.Layout == matrix.RowSparse {
-			yield(r.columns(at))
+			b, err := r.columns(at)
+			if err == nil {
+				b, err = r.narrowed(b)
+			}
+			yield(b, err)
 			return
 		}
 		for band := range format.Bands(at, blockCells) {
 			b := matrix.NewDense(r.meta.DType, band)
-			if err := r.shard.ReadRect(bytesOf(b), band); !yield(b, err) || err != nil {
+			err := r.shard.ReadRect(bytesOf(b), band)
+			if err == nil {
+				b, err = r.narrowed(b)
+			}
+			if !yield(b, err) || err != nil {
 				return
 			}
 		}

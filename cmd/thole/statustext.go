@@ -145,6 +145,9 @@ func printJob(out io.Writer, j *server.JobStatus) {
 		if m.Slowest < 0 {
 			clock = "finished"
 		}
+		if m.Storage != "" {
+			m.Type += " as " + m.Storage
+		}
 		rows = append(rows, []string{m.Name, m.Type, m.Layout, m.Bound, orDash(m.Rule), fmt.Sprint(m.Rows), fmt.Sprint(m.Cols),
 			fmt.Sprint(m.Columns), fmt.Sprintf("%d of %d", m.Partitions, m.Everywhere), format.Bytes(m.Bytes), clock})
 	}

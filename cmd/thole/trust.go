@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -55,16 +56,20 @@ func (t *trust) config() (*tls.Config, error) {
 		return nil, nil
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS13, ServerName: t.name}
-	var err error
 	if t.ca != "" {
+		var err error
 		if c.RootCAs, err = authorities("tls-ca", t.ca); err != nil {
 			return nil, err
 		}
 	}
 	if t.cert != "" || t.key != "" {
-		c.Certificates, err = certificate(t.cert, t.key)
+		pair, err := certificate(t.cert, t.key, nil)
+		if err != nil {
+			return nil, err
+		}
+		c.GetClientCertificate = pair.Dial
 	}
-	return c, err
+	return c, nil
 }
 
 // secret is that of the user's token; nil if there is none.
@@ -86,16 +91,16 @@ func (t *trust) secret() (*access.Secret, error) {
 	return &s, nil
 }
 
-// certificate reads a certificate with its key.
-func certificate(cert, key string) ([]tls.Certificate, error) {
+// certificate reads a certificate with its key, again when they have changed.
+func certificate(cert, key string, log *slog.Logger) (*tcp.KeyPair, error) {
 	if cert == "" || key == "" {
 		return nil, usageError{errors.New("--tls-cert and --tls-key, want both or none")}
 	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
+	pair, err := tcp.LoadKeyPair(cert, key, log)
 	if err != nil {
 		return nil, fmt.Errorf("--tls-cert %s --tls-key %s: %w", cert, key, err)
 	}
-	return []tls.Certificate{pair}, nil
+	return pair, nil
 }
 
 // authorities reads the certificates that a flag names.

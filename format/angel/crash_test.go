@@ -109,7 +109,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// crash saves over an old model and tells whether the new one is there without an error.
+// crash saves over an old model and reports whether the new one is there without an error.
 func crash(t *testing.T, f *failing, old, fresh *sample, set map[string]string) bool {
 	t.Helper()
 	at := f.left

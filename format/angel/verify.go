@@ -100,7 +100,7 @@ func (s *stored) verifyPiece(ctx context.Context, b blob.Bucket, p *piece) (prob
 	return damage(ctx, problems, err)
 }
 
-// strictly reads a partition and tells whether it is in order.
+// strictly reads a partition and reports whether it is in order.
 func strictly[T Number](ctx context.Context, b blob.Bucket, s *stored, p *piece) (bool, error) {
 	w := newWalk[T](ctx, b, s, s.meta.Rect())
 	w.yield = func(matrix.Block) bool { return true }

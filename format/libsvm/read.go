@@ -76,7 +76,7 @@ func (r *reader) open(ctx context.Context, b blob.Bucket) (err error) {
 	return nil
 }
 
-// begin finds the first row and tells whether it has a label. An empty file has.
+// begin finds the first row and reports whether it has a label. An empty file has.
 func begin(ctx context.Context, o blob.Object) (labelled bool, start int64, err error) {
 	bom := []byte("\xef\xbb\xbf")
 	for l, err := range format.ReadLines(ctx, o, 0, o.Size()) {

@@ -105,7 +105,7 @@ type scan struct {
 	i    int
 }
 
-// blank passes over spaces and tells whether there was any.
+// blank passes over spaces and reports whether there was any.
 func (s *scan) blank() bool {
 	from := s.i
 	for s.text[s.i] == ' ' || s.text[s.i] == '\t' || s.text[s.i] == '\r' {

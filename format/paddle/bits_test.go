@@ -52,7 +52,7 @@ func TestEveryBit(t *testing.T) {
 	}
 }
 
-// anything opens and explains bytes that can be anything, and tells whether they were taken for parameters.
+// anything opens and explains bytes that can be anything, and reports whether they were taken for parameters.
 func anything(t *testing.T, file string, data []byte) bool {
 	t.Helper()
 	ctx, b := context.Background(), &blob.Mem{}

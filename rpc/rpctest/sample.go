@@ -30,7 +30,7 @@ func Parts() []rpc.Part {
 			Cols: matrix.Range{Lo: 10, Hi: 13}, Groups: []rpc.Group{{Partition: 5}}, Values: wire.View([]float64{1, 2, 3, 4, 5, -6.5})},
 		{Kind: rpc.KindKeys, DType: matrix.F32, Matrix: math.MaxUint32, Version: 1 << 31, Clock: math.MaxInt32,
 			Rows: matrix.Range{Hi: 2}, Cols: matrix.Range{Lo: math.MinInt64, Hi: math.MaxInt64},
-			Groups: []rpc.Group{{Partition: 9, Keys: 2}, {Partition: 4, Keys: 1}}, Keys: []int64{7, math.MinInt64, -1}, Make: true, Own: true,
+			Groups: []rpc.Group{{Partition: 9, Keys: 2}, {Partition: 4, Keys: 1}}, Keys: []int64{7, math.MinInt64, -1}, Make: true, Own: true, Assign: true,
 			Values: wire.View([]float32{1, 2, 3, 4, 5, 6})},
 		{Kind: rpc.KindKeys, DType: matrix.I8, Matrix: 1, Rows: matrix.Range{Hi: 1}, Cols: matrix.Range{Hi: 100},
 			Groups: []rpc.Group{{Partition: 1, Keys: 3}}, Keys: []int64{99, 0, 5}, Values: []byte{1, 2, 3}},

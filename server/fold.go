@@ -1,0 +1,171 @@
+package server
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"thole.example/budget"
+	"thole.example/psf"
+	"thole.example/shard"
+)
+
+// fold is the deltas of one clock of a matrix on their way into the partitions.
+type fold struct {
+	of           *store
+	deltas       []*delta
+	clock        int // by which narrow values are rounded; of a direct push its number
+	weight, rate float64
+	left         atomic.Int32 // partitions that have not applied theirs
+	// over, of a direct push, gets what came of it, and there is no step; nil: an error fails the job.
+	over func(err error)
+	err  atomic.Pointer[error]
+}
+
+// apply is one partition's share of a fold.
+type apply struct {
+	f     *fold
+	to    *partition
+	work  []share
+	first [1]share       // memory of work: mostly there is no other
+	room  [1]shard.Delta // memory of what work brings
+}
+
+// post gives the deltas to the partitions that they are for, and with a step of the rule to all; it adds those that
+// somebody must run to idle.
+func (f *fold) post(step bool, idle []*partition) []*partition {
+	applies := make([]apply, len(f.of.partitions))
+	for _, d := range f.deltas {
+		for sh := range d.shares() {
+			a := &applies[sh.partition]
+			if a.work == nil {
+				a.work = a.first[:0]
+			}
+			a.work = append(a.work, sh)
+		}
+	}
+	count := int32(1)
+	for i := range applies {
+		if p := f.of.partitions[i]; p != nil && (step || applies[i].work != nil) {
+			applies[i].f, applies[i].to = f, p
+			count++
+		}
+	}
+	f.left.Store(count)
+	idle = f.postAll(applies, idle)
+	f.done()
+	return idle
+}
+
+func (f *fold) postAll(applies []apply, idle []*partition) []*partition {
+	still := f.of.job.still.own()
+	still.RLock()
+	defer still.RUnlock()
+	for i := range applies {
+		if a := &applies[i]; a.to != nil && a.to.post(a) {
+			idle = append(idle, a.to)
+		}
+	}
+	return idle
+}
+
+// do implements work.
+func (a *apply) do() {
+	switch err := a.apply(); {
+	case err == nil:
+	case a.f.over == nil:
+		a.f.of.job.abort(err)
+	default:
+		a.f.err.CompareAndSwap(nil, &err)
+	}
+	a.f.done()
+}
+
+func (a *apply) apply() (err error) {
+	defer a.to.of.job.server.recovered(&err)
+	if a.to.shard == nil {
+		return a.to.gone()
+	}
+	defer a.to.recount()
+	give := a.give
+	if a.f.of.rule != nil && a.f.over == nil { // it makes one step with the sum
+		if err := a.step(give); err != nil {
+			return err
+		}
+	}
+	for i := range a.work { // one after the other, so that no more than one has to be read from disk at once
+		switch sh := &a.work[i]; {
+		case sh.d.call != nil:
+			err = a.run(sh.d.call)
+		case sh.d.part.Assign:
+			err = with(a.work[i:i+1], a.room[:0], a.set)
+		case a.f.of.rule == nil || a.f.over != nil:
+			err = with(a.work[i:i+1], a.room[:0], give)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// step makes the step of the rule with all gradients of the clock; functions and assignments come after it.
+func (a *apply) step(give func(deltas []shard.Delta) error) error {
+	values := a.work
+	if slices.ContainsFunc(values, afterStep) {
+		values = slices.DeleteFunc(slices.Clone(values), afterStep)
+	}
+	read := a.to.of.job.server.Ledger.Force(budget.Stage, onDisk(values))
+	defer read.Release()
+	return with(values, a.room[:0], give)
+}
+
+func afterStep(sh share) bool { return sh.d.call != nil || sh.d.part.Assign }
+
+// run runs a function that was staged. Nobody waits for it who could be told of an error: it fails the job.
+func (a *apply) run(call *psf.Call) error {
+	err := a.to.enough([]shard.Delta{{Keys: a.to.makes(call)}})
+	if err == nil {
+		_, err = call.Part(a.to.shard.View(a.to.id))
+	}
+	if err != nil {
+		err = fmt.Errorf("a staged function on matrix %q: %w", a.f.of.meta.Name, err)
+	}
+	return err
+}
+
+// give has the shard apply what the work brings.
+func (a *apply) give(deltas []shard.Delta) error {
+	if err := a.to.room(deltas); err != nil {
+		return err
+	}
+	a.to.shard.SetClock(int64(a.f.clock))
+	if a.f.over != nil {
+		return a.to.shard.Add(deltas[0]) // they come one by one
+	}
+	return a.to.shard.Apply(deltas, a.f.weight, a.f.rate)
+}
+
+// set has the shard take values, of one delta, for its cells.
+func (a *apply) set(deltas []shard.Delta) error {
+	if err := a.to.room(deltas); err != nil {
+		return err
+	}
+	return a.to.shard.Set(deltas[0])
+}
+
+// done gives back the memory of the deltas when all partitions have applied theirs.
+func (f *fold) done() {
+	if f.left.Add(-1) == 0 {
+		for _, d := range f.deltas {
+			d.drop()
+		}
+		if f.over != nil {
+			err := f.err.Load()
+			if err == nil {
+				err = new(error)
+			}
+			f.over(*err)
+		}
+	}
+}
