@@ -74,7 +74,7 @@ func metrics() []metric {
 		{"thole_columns", gauge, "job matrix", "columns that the partitions on this server have stored, added up"},
 		{"thole_matrix_bytes", gauge, "job matrix", "bytes of the partitions on this server, with the state of the rule"},
 		{"thole_candidates", gauge, "job matrix", "columns that gradients have named and that are not made yet"},
-		{"thole_column_fates_total", counter, "job matrix fate", "columns admitted, refused or expired by the settings of the matrix"},
+		{"thole_column_fates_total", counter, "job matrix fate", "columns admitted, refused, expired or evicted by the settings of the matrix"},
 		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: frames, queues, stage, tables, saves, small requests"},
 		{"thole_memory_limit_bytes", gauge, "", "bytes that all classes may take together; 0: no bound"},
 		{"thole_connections", gauge, "", "open connections"},
@@ -193,6 +193,7 @@ func (s *scrape) job(j *server.JobStatus) {
 		s.put(fates, float64(m.Admitted), j.Job, m.Name, "admitted")
 		s.put(fates, float64(m.Refused), j.Job, m.Name, "refused")
 		s.put(fates, float64(m.Expired), j.Job, m.Name, "expired")
+		s.put(fates, float64(m.Evicted), j.Job, m.Name, "evicted")
 	}
 }
 

@@ -32,14 +32,18 @@ func locateOn(on level, s *Spread, lines []Line, keys []int64, at []uint32) {
 	}
 }
 
-func findOn(on level, lines []Line, keys []int64, at, rows []uint32) int {
-	switch on {
-	case plain:
-		return find(lines, keys, at, rows)
-	case avx512:
-		return find512(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys))
+func findOn(on level, lines []Line, keys []int64, at, rows []uint32, s *Stamp) int {
+	switch {
+	case on == plain:
+		return find(lines, keys, at, rows, s)
+	case on == avx512 && s != nil:
+		return stamp512(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys), s)
+	case on == avx512:
+		return find512(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys), nil)
+	case s != nil:
+		return stampAVX2(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys), s)
 	}
-	return findAVX2(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys))
+	return findAVX2(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys), nil)
 }
 
 func fetchOn(on level, slab []byte, stride, size int, rows []uint32) {
@@ -69,10 +73,16 @@ func locateOne(s *Spread, lines *Line, keys *int64, at *uint32, n int)
 func locate512(s *Spread, lines *Line, keys *int64, at *uint32, n int)
 
 //go:noescape
-func findAVX2(lines *Line, keys *int64, at, rows *uint32, n int) (missing int)
+func findAVX2(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
 
 //go:noescape
-func find512(lines *Line, keys *int64, at, rows *uint32, n int) (missing int)
+func find512(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+
+//go:noescape
+func stampAVX2(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+
+//go:noescape
+func stamp512(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
 
 //go:noescape
 func fetchRows(slab *byte, stride, lines int, rows *uint32, n int)

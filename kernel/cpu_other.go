@@ -6,8 +6,8 @@ func bestLevel() level { return plain }
 
 func locateOn(_ level, s *Spread, _ []Line, keys []int64, at []uint32) { locate(s, keys, at) }
 
-func findOn(_ level, lines []Line, keys []int64, at, rows []uint32) int {
-	return find(lines, keys, at, rows)
+func findOn(_ level, lines []Line, keys []int64, at, rows []uint32, s *Stamp) int {
+	return find(lines, keys, at, rows, s)
 }
 
 func fetchOn(level, []byte, int, int, []uint32) {}

@@ -4,17 +4,48 @@ package kernel
 const Slots = 5
 
 // Line is five slots of an index in one line of the cache, keys beside keys, so that one comparison meets them all. Slots
-// are taken from the first one on; those after them are zero. A key and its row cost 12 bytes and a part of the last four, a
-// fifth less than slots of 16 bytes: an index of the same size is that much emptier, and most searches end where they
-// begin.
+// are taken from the first one on; keys and rows of those after them are zero. A key and its row cost 12 bytes and a part of the
+// last four, a fifth less than slots of 16 bytes: an index of the same size is that much emptier, and most searches end where
+// they begin. The last four are a stamp for each slot, whatever it is for: a search that has found a key has it at hand.
 //
-//	0  key   5 x u64
-//	40 row   5 x u32, from 1 on; 0 where the slot is free
-//	60 free  u32
+//	0  key    5 x u64
+//	40 row    5 x u32, from 1 on; 0 where the slot is free
+//	60 stamps 5 x u6 from the lowest bits on, and two bits
 type Line struct {
-	Key [Slots]uint64
-	Row [Slots]uint32
-	_   uint32
+	Key    [Slots]uint64
+	Row    [Slots]uint32
+	stamps uint32
+}
+
+// StampBits is how many bits a stamp has.
+const StampBits = 6
+
+// stampMask is a stamp of all ones.
+const stampMask = 1<<StampBits - 1
+
+// Stamp is that of a slot.
+func (l *Line) Stamp(i int) uint8 { return uint8(l.stamps >> (StampBits * i) & stampMask) }
+
+// SetStamp replaces that of a slot; v is below 1<<StampBits.
+func (l *Line) SetStamp(i int, v uint8) {
+	l.stamps = l.stamps&^(stampMask<<(StampBits*i)) | uint32(v)<<(StampBits*i)
+}
+
+// HasStamp reports whether a slot, be it free or not, has one of the stamps in the set: bit v stands for stamp v.
+func (l *Line) HasStamp(set uint64) bool {
+	s := l.stamps
+	return (set>>(s&63)|set>>(s>>6&63)|set>>(s>>12&63)|set>>(s>>18&63)|set>>(s>>24&63))&1 != 0
+}
+
+// Stamp is a stamp as [FindStamp] sets it: by slot what stays of the others, and the stamp itself.
+type Stamp struct{ keep, put [8]uint32 }
+
+// NewStamp is the stamp v, below 1<<StampBits.
+func NewStamp(v uint8) (s Stamp) {
+	for i := range Slots {
+		s.keep[i], s.put[i] = ^uint32(stampMask<<(StampBits*i)), uint32(v)<<(StampBits*i)
+	}
+	return s
 }
 
 // Taken is how many slots have a key.
@@ -44,7 +75,15 @@ func Find(lines []Line, keys []int64, at, rows []uint32) (missing int) {
 	if len(keys) == 0 {
 		return 0
 	}
-	return findOn(machine, lines, keys, at[:len(keys)], rows[:len(keys)])
+	return findOn(machine, lines, keys, at[:len(keys)], rows[:len(keys)], nil)
+}
+
+// FindStamp is Find, and stamps the slots of the keys that are there.
+func FindStamp(lines []Line, keys []int64, at, rows []uint32, s *Stamp) (missing int) {
+	if len(keys) == 0 {
+		return 0
+	}
+	return findOn(machine, lines, keys, at[:len(keys)], rows[:len(keys)], s)
 }
 
 // Fetch has the processor fetch the first size bytes of the rows; row i of the slab begins at i*stride.
@@ -60,9 +99,9 @@ func locate(s *Spread, keys []int64, at []uint32) {
 	}
 }
 
-func find(lines []Line, keys []int64, at, rows []uint32) (missing int) {
+func find(lines []Line, keys []int64, at, rows []uint32, s *Stamp) (missing int) {
 	for i, key := range keys {
-		rows[i] = findOne(lines, uint64(key), at[i])
+		rows[i] = findOne(lines, uint64(key), at[i], s)
 		if rows[i] == 0 {
 			missing++
 		}
@@ -70,12 +109,16 @@ func find(lines []Line, keys []int64, at, rows []uint32) (missing int) {
 	return missing
 }
 
-// findOne takes a free slot for the key 0: its row is 0 all the same, and the key itself would stand before it.
-func findOne(lines []Line, key uint64, at uint32) uint32 {
+// findOne takes a free slot for the key 0: its row is 0 all the same, and the key itself would stand before it. A stamp of that
+// means nothing.
+func findOne(lines []Line, key uint64, at uint32, s *Stamp) uint32 {
 	for ; ; at++ {
 		l := &lines[at]
 		for i, k := range l.Key {
 			if k == key {
+				if s != nil {
+					l.stamps = l.stamps&s.keep[i] | s.put[i]
+				}
 				return l.Row[i]
 			}
 		}

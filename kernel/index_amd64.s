@@ -1,12 +1,14 @@
 #include "textflag.h"
 
-// FIND searches for n keys; MATCH makes BX the slots of the line at AX that have the key, SPREAD puts a key into a vector.
-#define FIND(SPREAD, MATCH) \
+// FIND searches for n keys; MATCH makes BX the slots of the line at AX that have the key, SPREAD puts a key into a vector, NAME
+// stamps slot BX of that line.
+#define FIND(SPREAD, MATCH, NAME) \
 	MOVQ lines+0(FP), DI   \
 	MOVQ keys+8(FP), SI    \
 	MOVQ at+16(FP), DX     \
 	MOVQ rows+24(FP), R8   \
 	MOVQ n+32(FP), CX      \
+	MOVQ s+40(FP), R12     \
 	XORQ R9, R9            \
 	XORQ R10, R10          \
 key:                           \
@@ -18,6 +20,7 @@ line:                          \
 	MATCH                  \
 	JZ   next              \
 	BSFL BX, BX            \
+	NAME                   \
 	MOVL 40(AX)(BX*4), BX  \
 found:                         \
 	MOVL BX, (R8)(R9*4)    \
@@ -26,7 +29,7 @@ found:                         \
 	INCQ R9                \
 	CMPQ R9, CX            \
 	JLT  key               \
-	MOVQ R10, missing+40(FP) \
+	MOVQ R10, missing+48(FP) \
 	VZEROUPPER             \
 	RET                    \
 next:                          \
@@ -143,9 +146,20 @@ ahead:
 	ORL       R11, BX        \
 	ANDL      $31, BX
 
-// func findAVX2(lines *Line, keys *int64, at, rows *uint32, n int) (missing int)
-TEXT ·findAVX2(SB), NOSPLIT, $0-48
-	FIND(SPREAD2, MATCH2)
+#define NOSTAMP
+#define STAMP \
+	MOVL 60(AX), R11        \
+	ANDL (R12)(BX*4), R11   \
+	ORL  32(R12)(BX*4), R11 \
+	MOVL R11, 60(AX)
+
+// func findAVX2(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+TEXT ·findAVX2(SB), NOSPLIT, $0-56
+	FIND(SPREAD2, MATCH2, NOSTAMP)
+
+// func stampAVX2(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+TEXT ·stampAVX2(SB), NOSPLIT, $0-56
+	FIND(SPREAD2, MATCH2, STAMP)
 
 #define SPREAD5 \
 	VPBROADCASTQ (SI)(R9*8), Z0
@@ -154,9 +168,13 @@ TEXT ·findAVX2(SB), NOSPLIT, $0-48
 	KMOVB    K1, BX       \
 	ANDL     $31, BX
 
-// func find512(lines *Line, keys *int64, at, rows *uint32, n int) (missing int)
-TEXT ·find512(SB), NOSPLIT, $0-48
-	FIND(SPREAD5, MATCH5)
+// func find512(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+TEXT ·find512(SB), NOSPLIT, $0-56
+	FIND(SPREAD5, MATCH5, NOSTAMP)
+
+// func stamp512(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+TEXT ·stamp512(SB), NOSPLIT, $0-56
+	FIND(SPREAD5, MATCH5, STAMP)
 
 // func fetchRows(slab *byte, stride, lines int, rows *uint32, n int)
 TEXT ·fetchRows(SB), NOSPLIT, $0-40

@@ -120,7 +120,7 @@ func TestSearch(t *testing.T) {
 				continue
 			}
 			locateOn(on, &s, lines, some, at)
-			missing, want := findOn(on, lines, some, at, got), 0
+			missing, want := findOn(on, lines, some, at, got, nil), 0
 			for i, key := range some {
 				if line := s.Line(Hash(uint64(key))); at[i] != line || got[i] != rows[key] {
 					t.Fatalf("level %d: key %d in line %d with row %d, want line %d, row %d", on, key, at[i], got[i], line, rows[key])
@@ -137,8 +137,53 @@ func TestSearch(t *testing.T) {
 	for _, key := range []int64{0, 7} { // an empty index has neither
 		var at, row [1]uint32
 		for _, on := range levels() {
-			if findOn(on, make([]Line, 3), []int64{key}, at[:], row[:]) != 1 || row[0] != 0 {
+			if findOn(on, make([]Line, 3), []int64{key}, at[:], row[:], nil) != 1 || row[0] != 0 {
 				t.Errorf("level %d: key %d is found in an empty index", on, key)
+			}
+		}
+	}
+}
+
+// TestStamps: every level stamps the slots of the keys that it finds, and no others, and finds what it finds without.
+func TestStamps(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	s := Spread{Lines: 40, Wide: 40, From: 1 << 32}
+	for _, on := range levels() {
+		lines, want := make([]Line, 60), map[int64]uint8{}
+		for range 150 {
+			key := int64(r.Uint64() | 1)
+			line := s.Line(Hash(uint64(key)))
+			for lines[line].Full() {
+				line++
+			}
+			l := &lines[line]
+			i := l.Taken()
+			want[key] = uint8(r.UintN(1 << StampBits))
+			l.Key[i], l.Row[i] = uint64(key), 7
+			l.SetStamp(i, want[key])
+		}
+		for range 50 {
+			v, keys := uint8(r.UintN(1<<StampBits)), []int64{2, 4}
+			for key := range want {
+				if r.UintN(8) == 0 {
+					keys, want[key] = append(keys, key), v
+				}
+			}
+			at, rows, stamp := make([]uint32, len(keys)), make([]uint32, len(keys)), NewStamp(v)
+			locateOn(on, &s, lines, keys, at)
+			if missing := findOn(on, lines, keys, at, rows, &stamp); missing != 2 {
+				t.Fatalf("level %d: %d keys missing, want 2", on, missing)
+			}
+			for _, l := range lines {
+				var set uint64
+				for i := range Slots {
+					if set |= 1 << l.Stamp(i); i < l.Taken() && l.Stamp(i) != want[int64(l.Key[i])] {
+						t.Fatalf("level %d: key %d has stamp %d, want %d", on, l.Key[i], l.Stamp(i), want[int64(l.Key[i])])
+					}
+				}
+				if one := uint64(1) << r.UintN(64); l.HasStamp(one) != (set&one != 0) || l.HasStamp(^set) {
+					t.Fatalf("a line with the stamps %#x: it has one of %#x: %v, of the others: %v", set, one, l.HasStamp(one), l.HasStamp(^set))
+				}
 			}
 		}
 	}

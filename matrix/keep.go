@@ -12,9 +12,17 @@ type Keep struct {
 	// ForgetAfter is after how many steps that do not name it the count of a column that was not made yet begins from 0
 	// again. 0: never.
 	ForgetAfter int64 `json:",omitempty"`
-	// ExpireAfter is after how many steps that do not name it a column is removed: it reads as initial again. 0: never.
+	// ExpireAfter is after how many steps that do not name it a column is removed: it reads as initial again. 0: never. It goes
+	// by up to a third of that later, or three quarters with MaxBytes ([TurnBits], [Epochs]).
 	ExpireAfter int64 `json:",omitempty"`
+	// MaxBytes is how many bytes the columns of the whole matrix may take on all servers, with the rule's state and the index: where
+	// there is no room for a new column, those that nothing has named for longest are removed, and read as initial again. It is
+	// shared out by hash. 0: any number.
+	MaxBytes int64 `json:",omitempty"`
 }
+
+// MaxBytesLimit is the largest budget that a Keep may have: 2^46 bytes.
+const MaxBytesLimit = 1 << 46
 
 // KeepLimit is the largest number that a Keep may have.
 const KeepLimit = 1 << 30
@@ -32,15 +40,14 @@ func (k Keep) Check() error {
 			return fmt.Errorf("%s %d steps, want 0 to 2^30", s.name, s.v)
 		}
 	}
+	if k.MaxBytes < 0 || k.MaxBytes > MaxBytesLimit {
+		return fmt.Errorf("a budget of %d bytes, want 0 to 2^46", k.MaxBytes)
+	}
 	if k.ForgetAfter > 0 && !k.Admits() {
 		return fmt.Errorf("forget after %d steps what is admitted at once, want it with admission after 2 or more", k.ForgetAfter)
 	}
 	return nil
 }
-
-// Late is by how many steps at most a column goes later than after the given number: hashes decide which columns are looked
-// at in which step, so that no step has to look at all.
-func Late(after int64) int64 { return int64(1)<<TurnBits(after) - 1 }
 
 // TurnBits is how many top bits of a column's hash say in which steps it is looked at: in those whose number ends with them.
 // It is such that all have had their turn after an eighth to a quarter of the steps after which they go.
@@ -52,5 +59,18 @@ func TurnBits(after int64) int {
 	return n
 }
 
-// turnBitsMost bounds how late columns may go: 2^16 steps.
+// turnBitsMost bounds how many steps pass until all have had their turn: 2^16.
 const turnBitsMost = 16
+
+// Epochs says how finely it is kept which step named a column last: as the epoch of 2^shift steps that the step was of, of which
+// 2^bits are told apart. A column goes when it has its turn and all of that epoch is at least the given number of steps ago; an
+// epoch is at most a sixteenth of that number, or half of it where columns also go for a budget.
+func Epochs(after int64, budget bool) (bits, shift int) {
+	if bits = 6; budget {
+		bits = 3
+	}
+	for after>>shift >= 1<<(bits-1) {
+		shift++
+	}
+	return bits, shift
+}

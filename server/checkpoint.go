@@ -194,7 +194,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 		p.Slots = st.rule.Slots
 	}
 	if err := s.visit(ctx, func(m *shard.Mark) error {
-		p.Steps, p.Aged, p.Absent, p.Partial = m.Steps(), m.Aged(), string(m.Absent()), m.Partial()
+		p.Steps, p.Aged, p.Ranked, p.Absent, p.Partial = m.Steps(), m.Aged(), m.Ranked(), string(m.Absent()), m.Partial()
 		return nil
 	}); err != nil {
 		return out, err
@@ -213,7 +213,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	if err := bands(ctx, &p, w.Band); err != nil {
 		return out, err
 	}
-	if err := s.stateCandidates(ctx, w.Band); err != nil {
+	if err := s.stateCandidates(ctx, &p, w.Band); err != nil {
 		return out, err
 	}
 	if p.Partial {
@@ -239,11 +239,9 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			rows := matrix.NewDense(p.DType, matrix.At(0, int64(len(b.Keys)), 0, p.Width()))
 			b.Values = []matrix.Block{rows}
 			dst, _ := wire.ViewAny(rows.Data.Values())
-			if p.Aged {
-				b.Last = make([]int64, len(b.Keys))
-				return m.ReadAged(dst, b.Last, b.Keys)
-			}
-			return m.Read(dst, b.Keys, true)
+			ages, err := m.ReadState(dst, b.Keys)
+			b.Last, b.Ranks = ages.Last, ages.Ranks
+			return err
 		})
 		if err != nil || b.Keys == nil {
 			return err
@@ -258,13 +256,16 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 }
 
 // stateCandidates visits the partition for some columns that are not made, and gives them away, until there are no more.
-func (s *snapshot) stateCandidates(ctx context.Context, give func(state.Band) error) error {
+func (s *snapshot) stateCandidates(ctx context.Context, p *state.Partition, give func(state.Band) error) error {
 	for {
 		var b state.Band
 		err := s.visit(ctx, func(m *shard.Mark) error {
 			all, err := m.Candidates(bandKeys)
 			for _, c := range all {
 				b.Keys, b.Counts, b.Last = append(b.Keys, c.Key), append(b.Counts, c.Count), append(b.Last, c.Last)
+				if p.Ranked {
+					b.Ranks = append(b.Ranks, c.Rank)
+				}
 			}
 			return err
 		})
@@ -309,7 +310,7 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 
 // charged gives a band away, whose memory counts meanwhile.
 func (s *snapshot) charged(b state.Band, give func(state.Band) error) error {
-	size := 8 * (len(b.Keys) + len(b.Counts) + len(b.Last) + len(b.Removed))
+	size := 8*(len(b.Keys)+len(b.Counts)+len(b.Last)+len(b.Removed)) + len(b.Ranks)
 	for _, v := range b.Values {
 		size += v.Data.NNZ() * v.Data.DType().Size()
 	}

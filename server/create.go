@@ -81,6 +81,9 @@ func (s *Server) newStore(j *job, a *rpc.Create, spec *rpc.Spec) (*store, error)
 	if err := shard.Check(m, out.rule); err != nil {
 		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 	}
+	if err := shard.CheckCut(m, out.rule, out.parts.Bits); err != nil {
+		return nil, fmt.Errorf("%w: %w", rpc.ErrRefused, err)
+	}
 	out.own = spec.Bound != nil
 	if out.own {
 		out.bound = *spec.Bound

@@ -133,8 +133,8 @@ type restoring struct {
 	ageless bool // ages are not those of now
 	newer   seen
 
-	keys   [][]int64 // of a band, by partition
-	ages   [][]int64 // the steps that named them last, if the band has these
+	keys   [][]int64    // of a band, by partition
+	ages   []shard.Ages // of the keys, what the band has of these
 	values [][]byte
 }
 
@@ -188,7 +188,11 @@ func (r *restoring) candidates(b state.Band) error {
 	all := make([][]shard.Candidate, len(r.to))
 	for i, key := range b.Keys {
 		id := r.st.parts.Of(key) // there are no others above or below it, or nothing is to be admitted
-		all[id] = append(all[id], shard.Candidate{Key: key, Count: b.Counts[i], Last: b.Last[i]})
+		one := shard.Candidate{Key: key, Count: b.Counts[i], Last: b.Last[i]}
+		if b.Ranks != nil {
+			one.Rank = b.Ranks[i]
+		}
+		all[id] = append(all[id], one)
 	}
 	for id, some := range all {
 		f := r.to[id]
@@ -266,7 +270,7 @@ func (r *restoring) cells(b state.Band) error {
 func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, each int) error {
 	parts := r.st.parts
 	if r.keys == nil {
-		r.keys, r.ages, r.values = make([][]int64, parts.Beside()), make([][]int64, parts.Beside()), make([][]byte, parts.Beside())
+		r.keys, r.ages, r.values = make([][]int64, parts.Beside()), make([]shard.Ages, parts.Beside()), make([][]byte, parts.Beside())
 	}
 	for i, key := range b.Keys {
 		if r.newer.has(p, key) {
@@ -275,7 +279,10 @@ func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, eac
 		id := parts.Of(key)
 		r.keys[id] = append(r.keys[id], key)
 		if b.Last != nil && !r.ageless {
-			r.ages[id] = append(r.ages[id], b.Last[i])
+			r.ages[id].Last = append(r.ages[id].Last, b.Last[i])
+		}
+		if b.Ranks != nil {
+			r.ages[id].Ranks = append(r.ages[id].Ranks, b.Ranks[i])
 		}
 		r.values[id] = append(r.values[id], values[i*each:][:each]...)
 	}
@@ -291,16 +298,14 @@ func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, eac
 			if err := f.shard.RestoreColumns(p.At.Rows, some, r.values[beside]); err != nil {
 				return err
 			}
-			if len(r.ages[beside]) > 0 {
-				if err := f.shard.RestoreLast(some, r.ages[beside]); err != nil {
-					return err
-				}
+			if err := f.shard.RestoreAges(some, r.ages[beside]); err != nil {
+				return err
 			}
 			if err := r.count(f); err != nil {
 				return err
 			}
 		}
-		r.keys[beside], r.ages[beside], r.values[beside] = some[:0], r.ages[beside][:0], r.values[beside][:0]
+		r.keys[beside], r.ages[beside], r.values[beside] = some[:0], shard.Ages{}, r.values[beside][:0]
 	}
 	r.see(p, b.Keys)
 	return nil

@@ -36,6 +36,7 @@ type MatrixStatus struct {
 	Admitted   int64 `json:"admitted,omitempty"`   // were named often enough and made
 	Refused    int64 `json:"refused,omitempty"`    // times that a step named a column that it did not make
 	Expired    int64 `json:"expired,omitempty"`    // were removed because nothing named them
+	Evicted    int64 `json:"evicted,omitempty"`    // were removed because others needed their room in the budget
 	Candidates int64 `json:"candidates,omitempty"` // were named and are not made, now
 }
 
@@ -124,7 +125,7 @@ func (s *store) status() MatrixStatus {
 			m.Bytes += p.counted.Load()
 			if f := p.fate.Load(); f != nil {
 				m.Admitted, m.Refused, m.Expired = m.Admitted+f.Admitted, m.Refused+f.Refused, m.Expired+f.Expired
-				m.Candidates += f.Waiting
+				m.Evicted, m.Candidates = m.Evicted+f.Evicted, m.Candidates+f.Waiting
 			}
 		}
 	}

@@ -253,6 +253,9 @@ func (k *keyed[T]) Pick(rows, cols []int64, f func(c *psf.Chunk[T]) error) error
 		s.keys = cols[:min(len(cols), s.columns(rows))]
 		cols = cols[len(s.keys):]
 		s.rows = s.rows[:0]
+		if err := k.allow(s.keys, true); err != nil {
+			return err
+		}
 		var w walk
 		for k.begin(&w, s.keys, makeAll); k.next(&w); {
 			s.rows = append(s.rows, w.rows()...)

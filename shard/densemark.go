@@ -117,7 +117,7 @@ func (k *keptCells[T]) pass(n, cells int) {
 
 func (m *denseMark[T]) list(int) []int64 { return nil }
 
-func (m *denseMark[T]) read([]byte, []uint32, []int64, bool) error {
+func (m *denseMark[T]) read([]byte, []uint8, []int64, bool) error {
 	return errors.New("columns of a dense partition, want cells by place")
 }
 

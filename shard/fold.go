@@ -82,38 +82,63 @@ func (k *keyed[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
 	step, fresh := k.stepper.at(rate, t), makeAll
 	if k.life != nil {
-		k.life.steps = t
-		defer k.expire()
-		if k.life.candidates != nil {
-			fresh = makeAdmitted
-		}
+		k.setSteps(t)
+		defer k.expireAll()
+		fresh = makeNamed
 	}
+	var all []columns[T]
 	if len(deltas) == 1 && deltas[0].Rows == k.at.Rows {
-		return k.change(&deltas[0], fresh, func(rows, ahead []uint32, _, n int, keys []int64, val []T) {
-			b := k.aim(k.batch(0, n, scale), rows, ahead, val)
-			if k.life != nil {
-				b.Rows, keys = k.fold.present(rows, keys)
+		err := k.change(&deltas[0], fresh, func(w *walk, _, n int, keys []int64, val []T) {
+			b := k.aim(k.batch(0, n, scale), w.rows(), w.ahead(), val)
+			if w.absent() > 0 && fresh == makeNamed {
+				b.Rows, keys = k.fold.present(b.Rows, keys)
 				b.Grad = b.Grad[:len(b.Rows)]
-				k.life.named(b.Rows)
 			}
 			if len(b.Rows) > 0 {
 				k.run(b, keys, t, step)
 			}
 		})
+		if err != nil || k.buckets == nil {
+			return err
+		}
+		all = []columns[T]{k.columns(&deltas[0])}
+		k.fold.begin(len(k.buckets.late))
+	} else {
+		n := 0
+		for i := range deltas {
+			all = append(all, k.columns(&deltas[i]))
+			n += len(all[i].keys)
+		}
+		k.fold.begin(n)
+		for i := range all {
+			if err := k.touch(all, int32(i), fresh); err != nil {
+				return err
+			}
+		}
 	}
-	all, n := make([]columns[T], len(deltas)), 0
-	for i := range deltas {
-		all[i] = k.columns(&deltas[i])
-		n += len(all[i].keys)
-	}
-	k.fold.begin(n)
-	for i := range all {
-		if err := k.touch(all, int32(i), fresh); err != nil {
+	if k.buckets != nil {
+		if err := k.touchLate(all); err != nil {
 			return err
 		}
 	}
 	k.stepTouched(all, scale, t, step)
 	return nil
+}
+
+// touchLate makes the new columns that the step has named, and lists them with their gradients.
+func (k *keyed[T]) touchLate(all []columns[T]) error {
+	if err := k.come(); err != nil {
+		return err
+	}
+	b := k.buckets
+	var w walk
+	for k.begin(&w, b.late, makeNone); k.next(&w); {
+		for j, row := range w.rows() {
+			at := b.place[w.at+j]
+			k.touchRow(all, row, at.delta, at.at)
+		}
+	}
+	return w.err
 }
 
 // present moves the rows that are there, and their gradients, to the front. The keys are the caller's: those of these rows are copies.
@@ -142,34 +167,37 @@ func (f *fold[T]) begin(n int) {
 
 // touch lists the columns of the i-th delta, and adds it to the gradients of those that were touched before.
 func (k *keyed[T]) touch(all []columns[T], i int32, fresh making) error {
-	d, f := &all[i], &k.fold
-	var w walk
-	for k.begin(&w, d.keys, fresh); k.next(&w); {
+	w := walk{delta: i}
+	for k.begin(&w, all[i].keys, fresh); k.next(&w); {
 		for j, row := range w.rows() {
-			if row == 0 {
-				continue
+			if row != 0 {
+				k.touchRow(all, row, i, int32(w.at+j))
 			}
-			at := int32(w.at + j)
-			t, found := f.find(row)
-			if !found && k.slab.packed != nil {
-				f.keys = append(f.keys, d.keys[at])
-			}
-			switch {
-			case !found && d.n == k.rows:
-				t.from, t.at = i, at
-				continue
-			case !found:
-				f.sum = append(f.sum, make([]T, k.rows)...)
-			case t.from != inSum:
-				f.sum = append(f.sum, all[t.from].of(t.at)...)
-			}
-			if !found || t.from != inSum {
-				t.from, t.at = inSum, int32(len(f.sum)/k.rows-1)
-			}
-			addTo(f.sum[int(t.at)*k.rows+d.from:][:d.n], d.of(at))
 		}
 	}
 	return w.err
+}
+
+// touchRow lists a column that the i-th delta has at a place, or adds that to its gradient if it is listed.
+func (k *keyed[T]) touchRow(all []columns[T], row uint32, i, at int32) {
+	d, f := &all[i], &k.fold
+	t, found := f.find(row)
+	if !found && k.slab.packed != nil {
+		f.keys = append(f.keys, d.keys[at])
+	}
+	switch {
+	case !found && d.n == k.rows:
+		t.from, t.at = i, at
+		return
+	case !found:
+		f.sum = append(f.sum, make([]T, k.rows)...)
+	case t.from != inSum:
+		f.sum = append(f.sum, all[t.from].of(t.at)...)
+	}
+	if !found || t.from != inSum {
+		t.from, t.at = inSum, int32(len(f.sum)/k.rows-1)
+	}
+	addTo(f.sum[int(t.at)*k.rows+d.from:][:d.n], d.of(at))
 }
 
 // place is where a row is listed, or would be.
@@ -220,9 +248,6 @@ func (k *keyed[T]) stepTouched(all []columns[T], scale float64, t int64, step fu
 			}
 		}
 		k.keep(now)
-		if k.life != nil {
-			k.life.named(now)
-		}
 		k.run(b, f.keys[min(at, len(f.keys)):], t, step)
 	}
 }

@@ -67,6 +67,16 @@ func (x *index) widen(n int) error {
 	return nil
 }
 
+// fit gives an empty index the memory for n keys, and some lines after the last place, once and for all.
+func (x *index) fit(n, spare int) error {
+	n += block // that seem to come while it is full
+	if err := x.mem.Fit(64 * (int(float64(n)/(freshFull*kernel.Slots)) + 1 + spare)); err != nil {
+		return err
+	}
+	x.lines = kernel.Lines(x.mem.Data())
+	return x.widen(n)
+}
+
 // wider is how many lines the index will have when it has grown.
 func (x *index) wider() uint64 {
 	return x.spread.Lines + max(x.spread.Lines/growPart, growLines)
@@ -140,7 +150,7 @@ func (x *index) take(from, to int) {
 	for i := range x.lines[from:to] {
 		l := &x.lines[from+i]
 		for i := range l.Taken() {
-			x.run = append(x.run, slot{l.Key[i], l.Row[i]})
+			x.run = append(x.run, slotOf(l, i))
 		}
 		*l = kernel.Line{}
 	}

@@ -21,9 +21,13 @@ type index struct {
 
 // slot is what the index knows of a key.
 type slot struct {
-	key uint64
-	row uint32
+	key   uint64
+	row   uint32
+	stamp uint8
 }
+
+// slotOf is a slot that is taken.
+func slotOf(l *kernel.Line, i int) slot { return slot{l.Key[i], l.Row[i], l.Stamp(i)} }
 
 // firstLines is how many lines an index begins with.
 const firstLines = 4
@@ -57,7 +61,9 @@ func (x *index) find(key uint64) (line, at int, ok bool) {
 
 // set fills the first free slot of a line.
 func (x *index) set(line, at int, s slot) {
-	x.lines[line].Key[at], x.lines[line].Row[at] = s.key, s.row
+	l := &x.lines[line]
+	l.Key[at], l.Row[at] = s.key, s.row
+	l.SetStamp(at, s.stamp)
 	x.last = max(x.last, line)
 }
 
@@ -80,8 +86,7 @@ func (x *index) remove(key uint64) (row uint32, ok bool) {
 		if i < 0 {
 			return row, true
 		}
-		l := &x.lines[from]
-		x.set(line, kernel.Slots-1, slot{l.Key[i], l.Row[i]})
+		x.set(line, kernel.Slots-1, slotOf(&x.lines[from], i))
 		line, at = from, i
 	}
 }
@@ -91,6 +96,7 @@ func (x *index) drop(line, at int) {
 	l := &x.lines[line]
 	end := l.Taken() - 1
 	l.Key[at], l.Row[at] = l.Key[end], l.Row[end]
+	l.SetStamp(at, l.Stamp(end))
 	l.Key[end], l.Row[end] = 0, 0
 }
 
@@ -110,21 +116,34 @@ func (x *index) strayed(hole int) (line, at int) {
 	}
 }
 
+// allStamps is the set of all stamps.
+const allStamps = 1<<64 - 1
+
 // scan calls f for the keys whose points are in [from, to), in no order.
 func (x *index) scan(from, to uint64, f func(s slot)) {
+	x.visit(from, to, allStamps, func(line, at int) { f(slotOf(&x.lines[line], at)) })
+}
+
+// visit calls f for the slots of the keys whose points are in [from, to) and whose stamps are in the set.
+func (x *index) visit(from, to, stamps uint64, f func(line, at int)) {
 	if from >= to {
 		return
 	}
 	first := int(x.spread.Line(from << (32 - x.spread.Bits)))
 	end := int(x.spread.Line((to - 1) << (32 - x.spread.Bits)))
+	within := func(key uint64) bool { p := x.spread.Point(kernel.Hash(key)); return p >= from && p < to }
+	edge := true // keys from before may stand in the first lines, up to one that is not full, and keys from after in the last
 	for line := first; line < len(x.lines); line++ {
 		l := &x.lines[line]
-		for i := range l.Taken() {
-			if p := x.spread.Point(kernel.Hash(l.Key[i])); p >= from && p < to {
-				f(slot{l.Key[i], l.Row[i]})
+		edge = edge || line >= end
+		if l.HasStamp(stamps) {
+			for i := range l.Taken() {
+				if stamps>>l.Stamp(i)&1 != 0 && (!edge || within(l.Key[i])) {
+					f(line, i)
+				}
 			}
 		}
-		if line >= end && !l.Full() {
+		if edge = l.Full() && edge; line >= end && !edge {
 			return
 		}
 	}

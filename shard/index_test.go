@@ -22,8 +22,8 @@ func (x *index) check(t *rapid.T, want map[uint64]uint32) {
 		}
 		for i := range l.Taken() {
 			seen++
-			if want[l.Key[i]] != l.Row[i] {
-				t.Fatalf("key %d has row %d, want %d", l.Key[i], l.Row[i], want[l.Key[i]])
+			if row := want[l.Key[i]]; row != l.Row[i] || stampFor(row) != l.Stamp(i) {
+				t.Fatalf("key %d has row %d and stamp %d, want %d and %d", l.Key[i], l.Row[i], l.Stamp(i), row, stampFor(row))
 			}
 			for from := x.line(l.Key[i]); from < line; from++ {
 				if !x.lines[from].Full() {
@@ -42,6 +42,9 @@ func (x *index) check(t *rapid.T, want map[uint64]uint32) {
 		t.Fatal("the last line is full: searches run over the end")
 	}
 }
+
+// stampFor is the stamp of the key with a row.
+func stampFor(row uint32) uint8 { return uint8(row * 7 % 64) }
 
 // TestIndexModel inserts and removes keys, many of which look alike, at every stage of growth.
 func TestIndexModel(t *testing.T) {
@@ -66,7 +69,7 @@ func TestIndexModel(t *testing.T) {
 					if ok {
 						t.Fatalf("key %d is there", key)
 					}
-					x.set(line, at, slot{key, next})
+					x.set(line, at, slot{key, next, stampFor(next)})
 					x.keys++
 					want[key] = next
 				}
@@ -85,9 +88,10 @@ func TestIndexModel(t *testing.T) {
 				from := rapid.Uint64Range(0, allPoints).Draw(t, "from")
 				to := rapid.Uint64Range(from, allPoints).Draw(t, "to")
 				var got, all []uint64
-				x.scan(from, to, func(s slot) { got = append(got, s.key) })
-				for key := range want {
-					if p := x.spread.Point(kernel.Hash(key)); p >= from && p < to {
+				stamps := rapid.Uint64().Draw(t, "stamps")
+				x.visit(from, to, stamps, func(line, at int) { got = append(got, x.lines[line].Key[at]) })
+				for key, row := range want {
+					if p := x.spread.Point(kernel.Hash(key)); p >= from && p < to && stamps>>stampFor(row)&1 != 0 {
 						all = append(all, key)
 					}
 				}
@@ -120,7 +124,7 @@ func TestIndexGrowsInSteps(t *testing.T) {
 		for i := range block {
 			key := uint64(n + i)
 			line, at, _ := x.find(key)
-			x.set(line, at, slot{key, uint32(n + i + 1)})
+			x.set(line, at, slot{key: key, row: uint32(n + i + 1)})
 			x.keys++
 		}
 		if full := float64(x.keys) / float64(x.spread.Lines*kernel.Slots); n > 20_000 && (full < 0.65 || full > mustFull) {

@@ -13,24 +13,41 @@ import (
 // keyed keeps the columns that were written, found by key. A column is a row of the slab: the values of all rows of the
 // matrix, and after them those of each slot of the rule.
 type keyed[T number] struct {
-	at     matrix.Rect
-	rows   int // of the matrix: values of a column
-	size   int // bytes of a value
-	index  *index
-	slab   *slab[T]
-	init   *fill
-	valued bool // row 0 of the slab is not all zero: the values of columns that are not there
-	marks  []*keyedMark[T]
-	now    *period // what remembers changes; nil: nothing does
-	life   *life   // nil: all columns are kept
-	bits   int     // that the hashes of all columns begin with
-	prefix uint64  // those, once there was a column
+	at      matrix.Rect
+	rows    int // of the matrix: values of a column
+	size    int // bytes of a value
+	index   *index
+	slab    *slab[T]
+	init    *fill
+	valued  bool // row 0 of the slab is not all zero: the values of columns that are not there
+	marks   []*keyedMark[T]
+	now     *period  // what remembers changes; nil: nothing does
+	age     *aging   // nil: columns neither expire nor are evicted
+	life    *life    // nil: all columns are kept
+	buckets *buckets // nil: there is no budget
+	bits    int      // that the hashes of all columns begin with
+	prefix  uint64   // those, once there was a column
 
 	stepper stepper[T]
 	fold    fold[T]
+	some    admission
 }
 
 func newKeyed[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (*keyed[T], error) {
+	q, err := newQuota(m, slots)
+	if err != nil {
+		return nil, err
+	}
+	k, err := newColumns[T](m, at, bits, step, slots, q)
+	if err != nil {
+		return nil, err
+	}
+	k.life, err = newLife(m, at, bits, q)
+	return k, err
+}
+
+// newColumns is a table of columns, all of which are made at once. q is nil if there is no budget.
+func newColumns[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int, q *quota) (*keyed[T], error) {
 	if at.Rows.Len() > rowLimit {
 		return nil, fmt.Errorf("matrix %s: sparse partition at %v, want at most 2^24 rows in one", m.Name, at)
 	}
@@ -41,9 +58,9 @@ func newKeyed[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step,
 	}
 	k := &keyed[T]{
 		at: at, rows: rows, size: sizeOf[T](), index: x, slab: newSlab(rows, slots, newPacking[T](m, at, slots)), init: newFill(m),
-		bits: bits, stepper: newStepper[T](step, slots),
+		bits: bits, stepper: newStepper[T](step, slots), age: newAging(m.Keep.ExpireAfter, q != nil),
 	}
-	if k.life, err = newLife(m, at, bits); err != nil {
+	if err := k.fit(q); err != nil {
 		return nil, err
 	}
 	return k, k.slab.reserve(0)
@@ -135,32 +152,37 @@ func (k *keyed[T]) columns(d *Delta) columns[T] {
 	return c
 }
 
-// change calls f for every block of columns of the delta: their rows in the slab and those of the next block, of each row
-// the first value that the delta covers and how many, and the keys and values of the delta. Rows are 0 of columns that are not made.
-func (k *keyed[T]) change(d *Delta, fresh making, f func(rows, ahead []uint32, from, n int, keys []int64, val []T)) error {
+// change calls f for every block of columns of the delta: the walk at it, of each row the first value that the delta covers and
+// how many, and the keys and values of the delta. Rows are 0 of columns that are not made.
+func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, keys []int64, val []T)) error {
 	c := k.columns(d)
+	if fresh == makeAll {
+		if err := k.allow(c.keys, true); err != nil {
+			return err
+		}
+	}
 	var w walk
 	k.begin(&w, c.keys, fresh)
 	k.slab.fetch(w.row[0][:len(w.part(0))], c.from, c.n)
 	for k.next(&w) {
 		rows := w.rows()
 		k.keep(rows)
-		f(rows, w.ahead(), c.from, c.n, w.part(w.at), c.val[w.at*c.n:][:len(rows)*c.n])
+		f(&w, c.from, c.n, w.part(w.at), c.val[w.at*c.n:][:len(rows)*c.n])
 	}
 	return w.err
 }
 
 func (k *keyed[T]) set(d *Delta) error {
-	return k.change(d, makeAll, func(rows, ahead []uint32, from, n int, _ []int64, val []T) {
-		k.slab.fetch(ahead, from, n)
-		k.slab.scatter(val, rows, from, n)
+	return k.change(d, makeAll, func(w *walk, from, n int, _ []int64, val []T) {
+		k.slab.fetch(w.ahead(), from, n)
+		k.slab.scatter(val, w.rows(), from, n)
 	})
 }
 
 func (k *keyed[T]) add(d *Delta, t int64) error {
 	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
-	return k.change(d, makeAll, func(rows, ahead []uint32, from, n int, keys []int64, val []T) {
-		k.run(k.aim(k.batch(from, n, 1), rows, ahead, val), keys, t, kernel.AddRows)
+	return k.change(d, makeAll, func(w *walk, from, n int, keys []int64, val []T) {
+		k.run(k.aim(k.batch(from, n, 1), w.rows(), w.ahead(), val), keys, t, kernel.AddRows)
 	})
 }
 
@@ -189,6 +211,9 @@ func (k *keyed[T]) deltas(b matrix.Block) []Delta { return deltasOf[T](b) }
 
 // make makes the columns that are not there.
 func (k *keyed[T]) make(keys []int64) error {
+	if err := k.allow(keys, true); err != nil {
+		return err
+	}
 	var w walk
 	for k.begin(&w, keys, makeAll); k.next(&w); {
 	}
@@ -205,7 +230,7 @@ func (k *keyed[T]) missing(keys []int64) (n int) {
 }
 
 func (k *keyed[T]) bytes() int64 {
-	n := k.index.bytes() + k.slab.bytes() + k.fold.bytes()
+	n := k.index.bytes() + k.slab.bytes() + k.fold.bytes() + k.age.bytes() + k.buckets.bytes()
 	for _, m := range k.marks {
 		n += m.bytes()
 	}

@@ -19,8 +19,9 @@ type keyedMark[T number] struct {
 	since  *period // nil: all rows are read
 	done   bits    // rows that were copied or read, or are not asked for
 	copies map[uint32]int
-	val    []byte   // the copies, one row after the other
-	last   []uint32 // of each copy the step that named it last, where columns expire
+	val    []byte           // the copies, one row after the other
+	stamps map[uint32]uint8 // what those of rows were whose stamps have changed
+	reused map[uint32]bool  // rows of columns that were removed, which others have now
 	copied int
 	free   []int // those that are not needed any more
 	gone   map[uint64]uint32
@@ -34,7 +35,7 @@ type keyedMark[T number] struct {
 func (k *keyed[T]) mark(since *period) mark {
 	m := &keyedMark[T]{
 		k: k, limit: k.slab.used, since: since, done: make(bits, k.slab.used/64+1), copies: map[uint32]int{},
-		gone: map[uint64]uint32{}, keys: k.index.keys,
+		gone: map[uint64]uint32{}, keys: k.index.keys, stamps: map[uint32]uint8{}, reused: map[uint32]bool{},
 	}
 	if since != nil {
 		for i := range m.done {
@@ -69,6 +70,9 @@ func (k *keyed[T]) forget(key uint64, row uint32) {
 		if !m.has(row) {
 			continue
 		}
+		if line, at, ok := k.index.find(key); ok && k.age != nil {
+			m.date(row, k.index.lines[line].Stamp(at))
+		}
 		if !m.done.has(row) {
 			m.copy(row)
 		}
@@ -79,9 +83,26 @@ func (k *keyed[T]) forget(key uint64, row uint32) {
 	}
 }
 
-// has reports whether the mark has the column of a row.
+// has reports whether the column that has the row now had it at the mark.
 func (m *keyedMark[T]) has(row uint32) bool {
-	return row < m.limit && (m.since == nil || m.since.changed.has(row))
+	return row < m.limit && !m.reused[row] && (m.since == nil || m.since.changed.has(row))
+}
+
+// reuse remembers that a row has another column now.
+func (m *keyedMark[T]) reuse(row uint32) {
+	if row < m.limit {
+		m.reused[row] = true
+	}
+}
+
+// date remembers the stamp of a column, which is about to change.
+func (m *keyedMark[T]) date(row uint32, stamp uint8) {
+	_, known := m.stamps[row]
+	_, copied := m.copies[row]
+	if known || !m.has(row) || m.done.has(row) && !copied { // it has been read
+		return
+	}
+	m.stamps[row] = stamp
 }
 
 func (m *keyedMark[T]) copy(row uint32) {
@@ -92,12 +113,6 @@ func (m *keyedMark[T]) copy(row uint32) {
 	} else {
 		m.copied++
 		m.val = append(m.val, m.k.slab.bytesOf(row)...)
-		if m.k.expires() {
-			m.last = append(m.last, 0)
-		}
-	}
-	if m.k.expires() {
-		m.last[at] = m.k.life.last[row]
 	}
 	m.copies[row] = at
 	m.done.set(row)
@@ -150,9 +165,8 @@ func (m *keyedMark[T]) listGone(some []uint64, to uint64) []uint64 {
 	return some
 }
 
-// read copies columns as they were, with their slots or without, and into last, if that is not nil, the steps that named them
-// last.
-func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool) error {
+// read copies columns as they were, with their slots or without, and into stamps, if that is not nil, their stamps.
+func (m *keyedMark[T]) read(dst []byte, stamps []uint8, keys []int64, state bool) error {
 	n := m.k.rows
 	if state {
 		n = m.k.slab.width
@@ -162,8 +176,8 @@ func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool)
 		return err
 	}
 	return m.each(keys, n, func(i int, row uint32, was []T) {
-		if last != nil {
-			last[i] = m.lastOf(row)
+		if stamps != nil {
+			stamps[i] = m.stampOf(keys[i], row)
 		}
 		copy(val[i*n:][:n], was)
 	})
@@ -200,15 +214,14 @@ func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was [
 	return nil
 }
 
-// lastOf is the step that named a column last, 0 if it never expires.
-func (m *keyedMark[T]) lastOf(row uint32) uint32 {
-	if at, copied := m.copies[row]; copied && m.last != nil {
-		return m.last[at]
+// stampOf is the stamp of a column.
+func (m *keyedMark[T]) stampOf(key int64, row uint32) uint8 {
+	if stamp, known := m.stamps[row]; known {
+		delete(m.stamps, row)
+		return stamp
 	}
-	if !m.k.expires() {
-		return 0
-	}
-	return m.k.life.last[row]
+	line, at, _ := m.k.index.find(uint64(key)) // it is there: nothing has changed its stamp
+	return m.k.index.lines[line].Stamp(at)
 }
 
 func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
@@ -216,12 +229,12 @@ func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 }
 
 func (m *keyedMark[T]) bytes() int64 {
-	const perCopy, perGone = 24, 48 // about, in the maps
-	kept := 8*cap(m.done) + cap(m.val) + 8*cap(m.free) + 4*cap(m.last) + 8*cap(m.unread)
-	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone))
+	const perCopy, perGone, perStamp = 24, 48, 16 // about, in the maps
+	kept := 8*cap(m.done) + cap(m.val) + 8*cap(m.free) + 8*cap(m.unread)
+	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone)+perStamp*(len(m.stamps)+len(m.reused)))
 }
 
 func (m *keyedMark[T]) close() {
 	m.k.marks = slices.DeleteFunc(m.k.marks, func(o *keyedMark[T]) bool { return o == m })
-	m.copies, m.gone, m.val, m.last, m.done, m.unread = nil, nil, nil, nil, nil, nil
+	m.copies, m.gone, m.val, m.stamps, m.reused, m.done, m.unread = nil, nil, nil, nil, nil, nil, nil
 }

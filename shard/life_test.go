@@ -22,21 +22,32 @@ type lives struct {
 	named map[int64]*counted
 	t     int64
 	fate  shard.Fate
+	most  int // columns of a bucket, if there is a budget
+	bits  int // that choose one
+}
+
+// tenant is how long nothing has named a column that is there, or that is counted.
+type tenant struct {
+	last int64
+	rank int
 }
 
 // livingColumn has the values of a column and the counts of the rule "step".
 type livingColumn struct {
 	w, slot []float64
-	last    int64
+	tenant
 }
 
-type counted struct{ n, last int64 }
+type counted struct {
+	n int64
+	tenant
+}
 
 // column is the column, made if it is not there.
 func (l *lives) column(key int64) *livingColumn {
 	c := l.cols[key]
 	if c == nil {
-		c = &livingColumn{w: make([]float64, l.m.Rows), slot: make([]float64, l.m.Rows), last: l.t}
+		c = &livingColumn{w: make([]float64, l.m.Rows), slot: make([]float64, l.m.Rows), tenant: tenant{l.t, l.top(l.m.Keep.ExpireAfter)}}
 		for r := range c.w {
 			c.w[r] = l.init(int64(r), key)
 		}
@@ -46,22 +57,20 @@ func (l *lives) column(key int64) *livingColumn {
 	return c
 }
 
-// admits counts that a step names a column, and reports whether it is there or made.
+// admits counts that a step names a column, and reports whether it is there or to be made.
 func (l *lives) admits(key int64) bool {
 	if l.cols[key] != nil || l.m.Keep.AdmitAfter < 2 {
 		return true
 	}
 	c := l.named[key]
 	if c == nil {
-		c = &counted{}
-		l.named[key] = c
+		return false
 	}
-	c.n, c.last = c.n+1, l.t
+	c.n, c.tenant = min(c.n+1, l.m.Keep.AdmitAfter), tenant{l.t, l.top(l.m.Keep.ForgetAfter)}
 	if c.n < l.m.Keep.AdmitAfter {
 		l.fate.Refused++
 		return false
 	}
-	l.fate.Admitted++
 	return true
 }
 
@@ -74,28 +83,81 @@ func (l *lives) turn(key, after int64) bool {
 // apply is a step with sums of gradients by column.
 func (l *lives) apply(sums map[int64][]float64) {
 	l.t++
+	var come, first []int64
+	for key := range sums {
+		switch c := l.cols[key]; {
+		case c != nil:
+			c.tenant = tenant{l.t, l.top(l.m.Keep.ExpireAfter)}
+		case l.admits(key):
+			come = append(come, key)
+		case l.named[key] == nil:
+			first = append(first, key)
+		}
+	}
+	refused := l.room(l.tenants(), l.top(l.m.Keep.ExpireAfter), come, func(key int64) {
+		delete(l.cols, key)
+		l.fate.Evicted++
+	})
+	l.fate.Refused += int64(len(refused) + len(first))
+	for _, key := range come {
+		if !slices.Contains(refused, key) {
+			if l.column(key); l.m.Keep.AdmitAfter > 1 {
+				l.fate.Admitted++
+			}
+		}
+	}
+	refused = l.room(l.waiting(), l.top(l.m.Keep.ForgetAfter), first, func(key int64) { delete(l.named, key) })
+	for _, key := range first {
+		if !slices.Contains(refused, key) {
+			l.named[key] = &counted{1, tenant{l.t, l.top(l.m.Keep.ForgetAfter)}}
+		}
+	}
 	for key, g := range sums {
-		if !l.admits(key) {
+		c := l.cols[key]
+		if c == nil {
 			continue
 		}
-		c := l.column(key)
-		c.last = l.t
 		for r := range c.w {
 			c.slot[r]++
 			c.w[r] -= 0.5*g[r] + c.slot[r] + float64(l.t)
 		}
 	}
 	for key, c := range l.cols {
-		if after := l.m.Keep.ExpireAfter; after > 0 && l.t-c.last >= after && l.turn(key, after) {
+		if after := l.m.Keep.ExpireAfter; after > 0 && l.since(c.last, after) >= after && l.turn(key, after) {
 			delete(l.cols, key)
 			l.fate.Expired++
 		}
 	}
 	for key, c := range l.named {
-		if after := l.m.Keep.ForgetAfter; after > 0 && l.t-c.last >= after && l.turn(key, after) {
+		if after := l.m.Keep.ForgetAfter; after > 0 && l.since(c.last, after) >= after && l.turn(key, after) {
 			delete(l.named, key)
 		}
 	}
+}
+
+// since is how many steps at least have gone by since the one that named a column last: its epoch is known.
+func (l *lives) since(last, after int64) int64 {
+	_, shift := matrix.Epochs(after, l.most > 0)
+	return l.t - ((last>>shift+1)<<shift - 1)
+}
+
+// top is the highest rank, where columns go after some steps: as many are told apart as there are stamps left.
+func (l *lives) top(after int64) int {
+	switch {
+	case l.most == 0:
+		return 0
+	case after > 0:
+		return 7
+	}
+	return 63
+}
+
+func (l *lives) tenants() map[int64]*tenant {
+	all := map[int64]*tenant{}
+	for key, c := range l.cols {
+		all[key] = &c.tenant
+	}
+	return all
 }
 
 // cutLives is the partitions of the matrix: by some bits of the hash, or by columns; of finds the one of a key.
@@ -107,7 +169,7 @@ func cutLives(t *rapid.T, m *matrix.Meta) (all []*shard.Shard, of func(key int64
 		}
 		all = append(all, s)
 	}
-	if rapid.Bool().Draw(t, "by columns") {
+	if m.Keep.MaxBytes == 0 && rapid.Bool().Draw(t, "by columns") {
 		mid := m.ColLo + rapid.Int64Range(0, m.Cols).Draw(t, "middle")
 		add(matrix.At(0, m.Rows, m.ColLo, mid), 0)
 		add(matrix.At(0, m.Rows, mid, m.ColLo+m.Cols), 0)
@@ -130,6 +192,7 @@ type livesModel struct {
 	lives
 	all   []*shard.Shard
 	of    func(key int64) int
+	pool  []int64         // columns
 	marks [][]*shard.Mark // of partitions: writes beside them change nothing
 }
 
@@ -151,6 +214,12 @@ func newLivesModel(t *rapid.T) *livesModel {
 		}
 		return x.m.Init.Cell(draw, row, col)
 	}
+	for key := x.m.ColLo; key < x.m.ColLo+x.m.Cols; key++ {
+		x.pool = append(x.pool, key)
+	}
+	if rapid.IntRange(0, 2).Draw(t, "budget") == 0 {
+		x.budget(t)
+	}
 	x.cols, x.named = map[int64]*livingColumn{}, map[int64]*counted{}
 	x.all, x.of = cutLives(t, &x.m)
 	return x
@@ -167,8 +236,8 @@ func (x *livesModel) must(t *rapid.T, err error) {
 func (x *livesModel) somes(t *rapid.T) []int64 {
 	gap := rapid.Int64Range(1, 60).Draw(t, "gap")
 	keys := []int64{}
-	for key := x.m.ColLo + rapid.Int64Range(0, 20).Draw(t, "first"); key < x.m.ColLo+x.m.Cols; key += gap {
-		keys = append(keys, key)
+	for i := rapid.Int64Range(0, 20).Draw(t, "first"); i < int64(len(x.pool)); i += gap {
+		keys = append(keys, x.pool[i])
 	}
 	return rapid.Permutation(keys).Draw(t, "order")
 }
@@ -189,7 +258,7 @@ func (x *livesModel) Apply(t *rapid.T) {
 			to := x.of(key)
 			keys[to] = append(keys[to], key)
 			for r := rows.Lo; r < rows.Hi; r++ {
-				v := float64((key*7+r*3+x.t)%10 - 4)
+				v := float64((key%1000*7+r*3+x.t)%10 - 4)
 				vals[to] = append(vals[to], v)
 				sums[key][r] += v
 			}
@@ -210,13 +279,24 @@ func (x *livesModel) Apply(t *rapid.T) {
 func (x *livesModel) Set(t *rapid.T) {
 	keys := x.somes(t)
 	for _, key := range keys[:min(1, len(keys))] {
-		c, val := x.column(key), make([]float64, x.m.Rows)
+		val, s := make([]float64, x.m.Rows), x.all[x.of(key)]
 		for r := range val {
-			val[r] = float64(key + int64(r))
+			val[r] = float64(key%1000 + int64(r))
 		}
-		copy(c.w, val)
-		s := x.all[x.of(key)]
-		x.must(t, s.Set(shard.Delta{Rows: s.At().Rows, Cols: s.At().Cols, Keys: []int64{key}, Values: wire.View(val)}))
+		err := s.Set(shard.Delta{Rows: s.At().Rows, Cols: s.At().Cols, Keys: []int64{key}, Values: wire.View(val)})
+		if x.cols[key] == nil {
+			if refused := x.room(x.tenants(), x.top(x.m.Keep.ExpireAfter), []int64{key}, func(key int64) {
+				delete(x.cols, key)
+				x.fate.Evicted++
+			}); len(refused) > 0 {
+				if err == nil || !strings.Contains(err.Error(), "no room for column") {
+					t.Fatalf("column %d is set in a full bucket: %v", key, err)
+				}
+				continue
+			}
+		}
+		x.must(t, err)
+		copy(x.column(key).w, val)
 	}
 }
 
@@ -255,26 +335,30 @@ func (x *livesModel) Restore(t *rapid.T) {
 		x.must(t, s.ReserveCandidates(int64(len(x.named))))
 	}
 	for i, m := range marks {
-		if m.Steps() != x.t || m.Aged() != (x.m.Keep.ExpireAfter > 0) {
-			t.Fatalf("a mark after %d steps, aged: %v", m.Steps(), m.Aged())
+		if m.Steps() != x.t || m.Aged() != (x.m.Keep.ExpireAfter > 0) || m.Ranked() != (x.most > 0) {
+			t.Fatalf("a mark after %d steps, aged: %v, ranked: %v", m.Steps(), m.Aged(), m.Ranked())
 		}
 		width := int(x.m.Rows) * 2
 		for keys := m.Keys(band); len(keys) > 0; keys = m.Keys(band) {
-			val, last := make([]float64, len(keys)*width), make([]int64, len(keys))
-			if m.Aged() {
-				x.must(t, m.ReadAged(wire.View(val), last, keys))
-			} else {
-				x.must(t, m.Read(wire.View(val), keys, true))
-			}
+			val := make([]float64, len(keys)*width)
+			ages, err := m.ReadState(wire.View(val), keys)
+			x.must(t, err)
 			for j, key := range keys {
 				to := x.all[x.of(key)]
 				x.must(t, to.RestoreColumns(to.At().Rows, []int64{key}, wire.View(val[j*width:][:width])))
+				one := shard.Ages{}
 				if m.Aged() {
-					if want := x.cols[key].last; last[j] != want {
-						t.Fatalf("column %d was named in step %d, want %d", key, last[j], want)
+					one.Last = ages.Last[j:][:1]
+					if want := x.epoch(x.cols[key].last, x.m.Keep.ExpireAfter); one.Last[0] != want {
+						t.Fatalf("column %d was named in step %d or after, want %d", key, one.Last[0], want)
 					}
-					x.must(t, to.RestoreLast([]int64{key}, last[j:][:1]))
 				}
+				if m.Ranked() {
+					if one.Ranks = ages.Ranks[j:][:1]; int(one.Ranks[0]) != x.cols[key].rank {
+						t.Fatalf("column %d has rank %d, want %d", key, one.Ranks[0], x.cols[key].rank)
+					}
+				}
+				x.must(t, to.RestoreAges([]int64{key}, one))
 			}
 		}
 		for {
@@ -284,7 +368,7 @@ func (x *livesModel) Restore(t *rapid.T) {
 				break
 			}
 			for _, c := range some {
-				if want := x.named[c.Key]; want == nil || c.Count != want.n || c.Last != want.last {
+				if want := x.named[c.Key]; want == nil || c.Count != want.n || c.Last != want.last || x.most > 0 && int(c.Rank) != want.rank {
 					t.Fatalf("candidate %+v, want %+v", c, want)
 				}
 				x.must(t, x.all[x.of(c.Key)].RestoreCandidates([]shard.Candidate{c}))
@@ -299,7 +383,7 @@ func (l *lives) copy() lives {
 	c := *l
 	c.cols, c.named = map[int64]*livingColumn{}, map[int64]*counted{}
 	for key, v := range l.cols {
-		c.cols[key] = &livingColumn{slices.Clone(v.w), slices.Clone(v.slot), v.last}
+		c.cols[key] = &livingColumn{slices.Clone(v.w), slices.Clone(v.slot), v.tenant}
 	}
 	for key, v := range l.named {
 		n := *v
@@ -315,7 +399,7 @@ func (x *livesModel) Check(t *rapid.T) {
 	for _, s := range x.all {
 		f := s.Fate()
 		fate.Admitted, fate.Refused, fate.Expired = fate.Admitted+f.Admitted, fate.Refused+f.Refused, fate.Expired+f.Expired
-		fate.Waiting += f.Waiting
+		fate.Waiting, fate.Evicted = fate.Waiting+f.Waiting, fate.Evicted+f.Evicted
 		columns += s.Columns()
 	}
 	want := x.fate
@@ -324,7 +408,7 @@ func (x *livesModel) Check(t *rapid.T) {
 		t.Fatalf("after step %d: %+v with %d columns, want %+v with %d", x.t, fate, columns, want, len(x.cols))
 	}
 	got := make([]float64, x.m.Rows)
-	for key := x.m.ColLo; key < x.m.ColLo+x.m.Cols; key++ {
+	for _, key := range x.pool {
 		s := x.all[x.of(key)]
 		x.must(t, s.Read(wire.View(got), s.At().Rows, []int64{key}))
 		for r, v := range got {

@@ -16,7 +16,7 @@ type Mark struct {
 	steps  int64
 	absent []byte
 	mark   mark
-	aged   bool
+	age    *aging // says what stamps mean; nil: there are none
 	// candidates is nil if there are none.
 	candidates *keyedMark[int32]
 
@@ -27,7 +27,7 @@ type Mark struct {
 // mark is what the two layouts do for a Mark.
 type mark interface {
 	list(n int) []int64
-	read(dst []byte, last []uint32, keys []int64, state bool) error
+	read(dst []byte, stamps []uint8, keys []int64, state bool) error
 	readRect(dst []byte, at matrix.Rect, slot int) error
 	view(absent []byte, visit visitor) (stored int, cells any)
 	bytes() int64
@@ -41,7 +41,7 @@ func (s *Shard) Mark() *Mark { return s.marked(nil) }
 func (s *Shard) marked(since *period) *Mark {
 	m := &Mark{s: s, steps: s.steps, absent: s.Absent(), mark: s.store.mark(since), since: since, columns: int64(s.store.stored())}
 	if l := s.life; l != nil {
-		m.aged = l.last != nil
+		m.age = s.store.aging()
 		if l.candidates != nil {
 			m.candidates = l.candidates.mark(nil).(*keyedMark[int32])
 		}
@@ -66,22 +66,33 @@ func (m *Mark) Read(dst []byte, keys []int64, state bool) error {
 }
 
 // Aged reports whether columns expire, so that the steps that named them last are a part of the state.
-func (m *Mark) Aged() bool { return m.aged }
+func (m *Mark) Aged() bool { return m.age != nil && m.age.after > 0 }
 
-// ReadAged is Read with state, and into last the step that named each column last, or made it. It is for marks that are Aged.
-func (m *Mark) ReadAged(dst []byte, last []int64, keys []int64) error {
-	if !m.aged || len(last) != len(keys) {
-		return fmt.Errorf("matrix %s: last steps of %d columns for %d keys, want as many of a matrix whose columns expire",
-			m.s.meta.Name, len(last), len(keys))
+// Ranked reports whether columns are evicted, so that their ranks are a part of the state.
+func (m *Mark) Ranked() bool { return m.age != nil && m.age.top() > 0 }
+
+// ReadState is Read with state, and for how long nothing has named the columns.
+func (m *Mark) ReadState(dst []byte, keys []int64) (ages Ages, err error) {
+	var stamps []uint8
+	if m.age != nil {
+		stamps = make([]uint8, len(keys))
 	}
-	short := make([]uint32, len(keys))
-	if err := m.mark.read(dst, short, keys, true); err != nil {
-		return m.s.wrap(err)
+	if err := m.mark.read(dst, stamps, keys, true); err != nil {
+		return Ages{}, m.s.wrap(err)
 	}
-	for i, v := range short {
-		last[i] = m.step(v)
+	if m.Aged() {
+		ages.Last = make([]int64, len(keys))
+		for i, v := range stamps {
+			ages.Last[i] = m.age.last(v, m.steps)
+		}
 	}
-	return nil
+	if m.Ranked() {
+		ages.Ranks = stamps
+		for i, v := range stamps {
+			ages.Ranks[i] = m.age.rank(v)
+		}
+	}
+	return ages, nil
 }
 
 // step is a step of which 32 bits were kept.
@@ -92,6 +103,7 @@ type Candidate struct {
 	Key   int64
 	Count int64 // steps that named it
 	Last  int64 // of them
+	Rank  uint8 // in its bucket, as of [Ages]
 }
 
 // Candidates lists the columns that were named and not made, band after band like Keys, none at the end.
@@ -101,12 +113,20 @@ func (m *Mark) Candidates(n int) ([]Candidate, error) {
 	}
 	keys := m.candidates.list(max(1, n))
 	val := make([]int32, int(candidateRows.Len())*len(keys))
-	if err := m.candidates.read(wire.View(val), nil, keys, false); err != nil {
+	age := m.candidates.k.age
+	var stamps []uint8
+	if age != nil {
+		stamps = make([]uint8, len(keys))
+	}
+	if err := m.candidates.read(wire.View(val), stamps, keys, false); err != nil {
 		return nil, m.s.wrap(err)
 	}
 	all := make([]Candidate, len(keys))
 	for i, key := range keys {
-		all[i] = Candidate{key, int64(val[2*i]), m.step(uint32(val[2*i+1]))}
+		all[i] = Candidate{Key: key, Count: int64(val[2*i]), Last: m.step(uint32(val[2*i+1]))}
+		if age != nil {
+			all[i].Rank = age.rank(stamps[i])
+		}
 	}
 	return all, nil
 }

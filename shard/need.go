@@ -31,13 +31,17 @@ const slotBytes = 18
 
 // ColumnBytes is about what a column takes that a sparse partition does not have yet.
 func ColumnBytes(m *matrix.Meta, rule *psf.Rule) int64 {
-	slots := int64(0)
+	slots := 0
 	if rule != nil {
-		slots = int64(rule.Slots)
+		slots = rule.Slots
 	}
-	if p := newPacking[float32](m, m.Rect(), int(slots)); p != nil {
-		return int64(p.size()) + slotBytes
+	return rowBytes(m, slots) + slotBytes
+}
+
+// rowBytes is what a column takes in the slab.
+func rowBytes(m *matrix.Meta, slots int) int64 {
+	if p := newPacking[float32](m, m.Rect(), slots); p != nil {
+		return int64(p.size())
 	}
-	size := m.Rows * (slots + 1) * int64(m.DType.Size()) // rows have a limit
-	return int64(strideOf(int(size))) + slotBytes
+	return int64(strideOf(int(m.Rows) * (slots + 1) * m.DType.Size())) // rows have a limit
 }

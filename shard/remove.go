@@ -10,6 +10,7 @@ func (k *keyed[T]) remove(keys []int64) (n int) {
 		k.forget(uint64(key), k.index.lines[line].Row[at])
 		row, _ := k.index.remove(uint64(key))
 		k.slab.give(row)
+		k.tally(uint64(key), -1)
 		n++
 	}
 	return n

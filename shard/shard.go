@@ -54,7 +54,9 @@ type store interface {
 	setAbsent(rows matrix.Range, values []byte)
 	bytes() int64
 	living() *life
-	setLast(keys, last []int64)
+	aging() *aging
+	setSteps(n int64)
+	setAges(keys []int64, ages Ages)
 	close()
 }
 

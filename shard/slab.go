@@ -25,6 +25,7 @@ type slab[T number] struct {
 	used   uint32     // rows that ever were in use, and row 0
 	free   []uint32   // those of them that are not, any more
 	ready  int        // bytes that are prepared for writing
+	most   int        // rows that fit; 0: any number
 }
 
 // rowLimit is how many rows a sparse partition may have: every column that is written takes memory for all of them.
@@ -154,6 +155,9 @@ func (s *slab[T]) fetch(rows []uint32, from, n int) {
 // reserve makes memory for n rows more.
 func (s *slab[T]) reserve(n int) error {
 	need := int64(s.used) + int64(n)
+	if s.most > 0 {
+		need = min(need, int64(s.most)+1) // the others are free, or come twice
+	}
 	if need > columnLimit {
 		return fmt.Errorf("%d columns, want at most %d in a sparse partition", need, int64(columnLimit))
 	}
@@ -166,7 +170,7 @@ func (s *slab[T]) reserve(n int) error {
 			s.val, _ = wire.Numbers[T](s.mem.Data()[:len(s.mem.Data())/sizeOf[T]()*sizeOf[T]()]) // memory is aligned
 		}
 	}
-	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready {
+	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready && s.most == 0 {
 		s.mem.Ready(max(size, s.ready), ahead+readyStep, false)
 		s.ready = ahead + readyStep
 	}
@@ -185,7 +189,24 @@ func (s *slab[T]) take(old bool) uint32 {
 	return s.used - 1
 }
 
-func (s *slab[T]) give(row uint32) { s.free = append(s.free, row) }
+// fit gives the memory for n rows beside row 0, and their list when they are free, once and for all.
+func (s *slab[T]) fit(n int) error {
+	if err := s.mem.Fit((n + 1) * s.step); err != nil {
+		return err
+	}
+	if s.packed == nil {
+		s.val, _ = wire.Numbers[T](s.mem.Data()[:len(s.mem.Data())/sizeOf[T]()*sizeOf[T]()]) // memory is aligned
+	}
+	s.most = n
+	return nil
+}
+
+func (s *slab[T]) give(row uint32) {
+	if n := cap(s.free); n == len(s.free) && s.most > 0 {
+		s.free = append(make([]uint32, 0, min(max(2*n, block), s.most)), s.free...)
+	}
+	s.free = append(s.free, row)
+}
 
 func (s *slab[T]) bytes() int64 {
 	return int64(s.mem.Resident(int(s.used)*s.step)) + int64(4*cap(s.free)+cap(s.room)*sizeOf[T]())

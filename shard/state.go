@@ -22,9 +22,7 @@ func (s *Shard) Slots() int {
 // SetSteps says how many steps the rule has made, or without a rule from which number clocks are counted.
 func (s *Shard) SetSteps(n int64) {
 	s.steps = n
-	if s.life != nil {
-		s.life.steps = n
-	}
+	s.store.setSteps(n)
 }
 
 // Reserve prepares a sparse partition that is empty for about n columns: without it those that come in the order of
@@ -51,19 +49,22 @@ func (s *Shard) RestoreColumns(rows matrix.Range, keys []int64, values []byte) e
 	return s.wrap(s.store.restore(rows, keys, values))
 }
 
-// RestoreLast says which step named columns last, in the order of the keys, each one that there is after SetSteps. Keys that
-// have no column are passed over, and all of them if columns do not expire.
-func (s *Shard) RestoreLast(keys, last []int64) error {
-	if len(last) != len(keys) {
-		return fmt.Errorf("matrix %s: last steps of %d columns, want %d", s.meta.Name, len(last), len(keys))
-	}
-	if err := s.has(keys, s.at.Cols); err != nil {
+// RestoreAges says for how long nothing has named columns, in the order of the keys, after SetSteps. Keys that have no column are
+// passed over, and all of them if columns neither expire nor are evicted.
+func (s *Shard) RestoreAges(keys []int64, ages Ages) error {
+	if err := s.agesFit(keys, ages); err != nil {
 		return err
 	}
-	if s.life != nil && s.life.last != nil {
-		s.store.setLast(keys, last)
-	}
+	s.store.setAges(keys, ages)
 	return nil
+}
+
+// agesFit reports ages that are not those of keys that can be here.
+func (s *Shard) agesFit(keys []int64, ages Ages) error {
+	if l, r := len(ages.Last), len(ages.Ranks); ages.Last != nil && l != len(keys) || ages.Ranks != nil && r != len(keys) {
+		return fmt.Errorf("matrix %s: last steps of %d columns and %d ranks, want %d or none", s.meta.Name, l, r, len(keys))
+	}
+	return s.has(keys, s.at.Cols)
 }
 
 // RestoreCandidates puts back columns that were named and not made; they are passed over if the matrix makes all at once.
@@ -73,16 +74,22 @@ func (s *Shard) RestoreCandidates(all []Candidate) error {
 		return nil
 	}
 	keys, val := make([]int64, len(all)), make([]int32, 0, 2*len(all))
+	ages := Ages{make([]int64, len(all)), make([]uint8, len(all))}
 	for i, c := range all {
 		if c.Count < 1 || c.Count > matrix.KeepLimit {
 			return fmt.Errorf("matrix %s: column %d was named %d times, want 1 to 2^30", s.meta.Name, c.Key, c.Count)
 		}
-		keys[i], val = c.Key, append(val, int32(c.Count), int32(c.Last))
+		keys[i], val = c.Key, append(val, int32(min(c.Count, s.meta.Keep.AdmitAfter)), int32(c.Last))
+		ages.Last[i], ages.Ranks[i] = c.Last, c.Rank
 	}
 	if err := s.has(keys, s.at.Cols); err != nil {
 		return err
 	}
-	return s.wrap(s.life.candidates.restore(candidateRows, keys, wire.View(val)))
+	if err := s.life.candidates.restore(candidateRows, keys, wire.View(val)); err != nil {
+		return s.wrap(err)
+	}
+	s.life.candidates.setAges(keys, ages)
+	return nil
 }
 
 // ReserveCandidates is [Shard.Reserve] for columns that were named and not made.
@@ -92,20 +99,6 @@ func (s *Shard) ReserveCandidates(n int64) error {
 	}
 	return s.wrap(s.life.candidates.widen(int(max(0, n))))
 }
-
-func (k *keyed[T]) setLast(keys, last []int64) {
-	var w walk
-	for k.begin(&w, keys, makeNone); k.next(&w); {
-		k.keep(w.rows())
-		for j, row := range w.rows() {
-			if row != 0 {
-				k.life.last[row] = uint32(last[w.at+j])
-			}
-		}
-	}
-}
-
-func (d *dense[T]) setLast([]int64, []int64) {}
 
 // RestoreRect replaces cells of a dense partition, or of a slot of its rule counted from 1: those of the place that it has.
 // values are all cells of the place, row after row.
@@ -165,6 +158,9 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte) error
 	n, high, slots := int(both.Len()), int(rows.Len()), k.slab.width/max(1, k.rows)
 	if n == 0 {
 		return nil
+	}
+	if err := k.allow(keys, false); err != nil {
+		return err
 	}
 	var w walk
 	for k.begin(&w, keys, makeAll); k.next(&w); {

@@ -103,13 +103,6 @@ func BenchmarkTable(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dM", rule, n/1_000_000), func(b *testing.B) { benchTable(b, rule, n, tableDim, nil, false) })
 		}
 	}
-	for name, keep := range map[string]matrix.Keep{ // every column is named about every 100 steps
-		"admit": {AdmitAfter: 3}, "expire": {ExpireAfter: 1000}, "both": {AdmitAfter: 3, ForgetAfter: 1000, ExpireAfter: 1000},
-	} {
-		b.Run("adagrad/1M/"+name, func(b *testing.B) {
-			benchTable(b, "adagrad", 1_000_000, tableDim, func(m *matrix.Meta) { m.Keep = keep }, false)
-		})
-	}
 	for name, storage := range map[string]matrix.DType{"f32": matrix.Invalid, "f16": matrix.F16, "bf16": matrix.BF16, "int8": matrix.I8} {
 		for _, rule := range []string{"sgd", "adagrad"} {
 			b.Run(fmt.Sprintf("storage/%s/%s", rule, name), func(b *testing.B) {

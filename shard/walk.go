@@ -18,6 +18,7 @@ type walk struct {
 
 	line, row [2][block]uint32
 	missing   [2]int
+	delta     int32 // of a step's, that the keys are of
 }
 
 // making is what becomes of columns that are not there.
@@ -26,7 +27,7 @@ type making uint8
 const (
 	makeNone making = iota
 	makeAll
-	makeAdmitted // those that matrix.Keep admits; the rows of the others stay 0
+	makeNamed // those that a step names and that matrix.Keep admits; the rows of the others stay 0
 )
 
 // part is the keys of the block that begins at one of them.
@@ -72,11 +73,11 @@ func (k *keyed[T]) find(w *walk, at int) {
 	k.locate(w, at+block)
 	keys, b := w.part(at), at/block%2
 	rows := w.row[b][:len(keys)]
-	w.missing[b] = kernel.Find(k.index.lines, keys, w.line[b][:], rows)
+	w.missing[b] = k.search(w, keys, w.line[b][:], rows)
 	switch {
 	case w.missing[b] == 0 || w.fresh == makeNone:
-	case w.fresh == makeAdmitted:
-		w.err = k.admit(keys, rows)
+	case w.fresh == makeNamed:
+		w.missing[b], w.err = k.admit(w, at, keys, rows)
 	default:
 		w.err = k.insert(keys, rows, w.missing[b])
 	}
@@ -90,11 +91,6 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 	if err := k.index.reserve(missing); err != nil {
 		return err
 	}
-	if k.life != nil {
-		if err := k.life.reserve(int(k.slab.used) + missing); err != nil {
-			return err
-		}
-	}
 	if k.now != nil {
 		k.now.reach(int(k.slab.used) + missing)
 	}
@@ -107,8 +103,8 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 			rows[j] = k.index.lines[line].Row[at]
 			continue
 		}
-		row := k.slab.take(len(k.marks) == 0)
-		k.index.set(line, at, slot{uint64(key), row})
+		row := k.take()
+		k.index.set(line, at, slot{uint64(key), row, k.age.now()})
 		k.index.keys++
 		switch {
 		case k.init != nil:
@@ -124,6 +120,15 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 	return nil
 }
 
+// take is a row for a new column. While there are marks no row is used again, except where a budget bounds how many there are.
+func (k *keyed[T]) take() uint32 {
+	row := k.slab.take(len(k.marks) == 0 || k.buckets != nil)
+	for _, m := range k.marks {
+		m.reuse(row)
+	}
+	return row
+}
+
 // born tells of a new column.
 func (k *keyed[T]) born(key int64, row uint32) {
 	if k.bits > 0 {
@@ -133,7 +138,8 @@ func (k *keyed[T]) born(key int64, row uint32) {
 		k.now.changed.set(row)
 		k.now.made.set(row)
 	}
+	k.tally(uint64(key), 1)
 	if k.life != nil {
-		k.life.made(key, row)
+		k.life.made(key)
 	}
 }

@@ -71,11 +71,15 @@ func TestHostile(t *testing.T) {
 	partial.Partial, some.Partial = true, true
 	aged := sparse
 	aged.Aged, aged.Steps = true, 4
+	ranked := sparse
+	ranked.Ranked = true
 	for _, c := range []struct {
 		name   string
 		frames func(w *Writer)
 		want   string
 	}{
+		{"no ranks", band(ranked, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}}), "block header needs"},
+		{"too few ranks", band(ranked, Band{Keys: []int64{0, 29}, Values: []matrix.Block{rows(2, 1)}, Ranks: []uint8{1}}), "want a dense one of u8 at rows [0,2)"},
 		{"key outside", band(sparse, Band{Keys: []int64{100}, Values: []matrix.Block{rows(1, 1)}}), "column 100, want one in [0,100)"},
 		{"key twice", band(sparse, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}}, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}}), "column 7 after column 7"},
 		{"key of another partition", band(hashed, Band{Keys: []int64{0}, Values: []matrix.Block{rows(1, 1)}}), "does not belong"},

@@ -133,7 +133,7 @@ func (r *Reader) Partition() (Partition, error) {
 	}
 	p := Partition{
 		Matrix: j.Matrix, ID: j.Partition, At: matrix.At(j.Rows[0], j.Rows[1], j.Cols[0], j.Cols[1]), Sparse: j.Sparse,
-		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps, Aged: j.Aged, Partial: j.Partial,
+		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps, Aged: j.Aged, Ranked: j.Ranked, Partial: j.Partial,
 	}
 	if p.DType, err = typeOf(j.Type); err == nil {
 		p.Absent = string(j.Absent)
@@ -285,11 +285,23 @@ func (r *record) columns(c *wire.Cursor) (Band, error) {
 			r.checkSteps(c, begin, b.Last)
 		}
 	}
+	r.ranks(c, &b)
 	if c.Err() != nil {
 		return Band{}, c.Err()
 	}
 	r.count += int64(len(ids))
 	return b, nil
+}
+
+// ranks reads those of the band's keys, if the partition has them.
+func (r *record) ranks(c *wire.Cursor, b *Band) {
+	if !r.p.Ranked {
+		return
+	}
+	place := matrix.At(0, int64(len(b.Keys)), 0, 1)
+	if ranks := dense(c, matrix.U8, &place); c.Err() == nil {
+		b.Ranks = ranks.Data.Values().([]uint8)
+	}
 }
 
 // checkSteps wants steps that the partition's rule has made.
@@ -308,6 +320,7 @@ func (r *record) candidates(c *wire.Cursor) (Band, error) {
 	begin := c.Off()
 	place := matrix.At(0, int64(len(b.Keys)), 0, 2)
 	pairs := dense(c, matrix.I64, &place)
+	r.ranks(c, &b)
 	if c.End("the frame"); c.Err() != nil {
 		return Band{}, c.Err()
 	}

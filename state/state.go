@@ -32,11 +32,13 @@
 // A record is a partition frame, frames of columns (of a sparse matrix) or cells, and an end. Columns are in ascending
 // order of kernel.Hash through the whole record; their block has a row of (1 + slots) x R values for each, where R is how
 // many rows of the matrix the partition has: the values, then each slot. If the partition says that it is aged, a third
-// block of n x 1 of i64 has the step that named each column last. Cells are 1 + slots blocks of one place, whole rows
-// or a part of one, in row-major order through the whole record, with nothing left out.
+// block of n x 1 of i64 has the step that named each column last; if it says that it is ranked, a last one of n x 1 of u8 has
+// the rank of each in its bucket (package shard), 0 for those that nothing has named for longest. Cells are 1 + slots blocks
+// of one place, whole rows or a part of one, in row-major order through the whole record, with nothing left out.
 //
 // Frames of candidates may stand between the columns and the end: columns that steps have named and that are not made, in
-// ascending order of kernel.Hash; a block of n x 2 of i64 says how many steps named each, and the last of them.
+// ascending order of kernel.Hash; a block of n x 2 of i64 says how many steps named each, and the last of them, and if the
+// partition is ranked a block of n x 1 of u8 the rank of each.
 //
 // A record of an increment, whose partition frame says that it is partial, has the columns or cells that have changed since the
 // checkpoint that it is based on: places of cells ascend, and leave out what has not changed. Before its end may stand frames of
@@ -101,6 +103,7 @@ type Partition struct {
 	Slots  int   // of the rule
 	Steps  int64 // that the rule has made
 	Aged   bool  // of each column there is the step that named it last
+	Ranked bool  // of each column there is its rank in its bucket
 	// Partial says that the record has only what has changed since the checkpoint that this one is based on.
 	Partial bool
 	Absent  string // values of columns that the record does not have, one for each row, as they lie in memory; "": zero
@@ -124,7 +127,7 @@ func (p *Partition) check() error {
 		return fmt.Errorf("partition %d of matrix %q has %d rows, want at most 2^40", p.ID, p.Matrix, p.At.Rows.Len())
 	case p.Slots < 0 || p.Slots > slotLimit:
 		return fmt.Errorf("partition %d of matrix %q has %d slots, want 0 to %d", p.ID, p.Matrix, p.Slots, slotLimit)
-	case p.Aged && !p.Sparse:
+	case (p.Aged || p.Ranked) && !p.Sparse:
 		return fmt.Errorf("partition %d of matrix %q is dense and has the age of columns, want a sparse one", p.ID, p.Matrix)
 	case p.Steps < 0:
 		return fmt.Errorf("partition %d of matrix %q has made %d steps, want none below 0", p.ID, p.Matrix, p.Steps)
@@ -149,6 +152,8 @@ type Band struct {
 	// Last is the step that named each column last, where the partition is aged and of candidates; Counts is nil, or how many
 	// steps named each of the keys, which have no values: they are candidates.
 	Last, Counts []int64
+
+	Ranks []uint8 // of the keys, where the partition is ranked
 
 	// Removed is nil, or the keys of columns that were removed since the base of a partial record; there is nothing else then.
 	Removed []int64

@@ -101,7 +101,13 @@ func drawn(t *rapid.T) (Partition, []Band) {
 			}
 		}
 		slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(kernel.Hash(uint64(a)), kernel.Hash(uint64(b))) })
-		p.Aged = rapid.Bool().Draw(t, "aged")
+		p.Aged, p.Ranked = rapid.Bool().Draw(t, "aged"), rapid.Bool().Draw(t, "ranked")
+		ranks := func(n int) (all []uint8) {
+			for i := 0; p.Ranked && i < n; i++ {
+				all = append(all, uint8(i*5%64))
+			}
+			return all
+		}
 		steps := func(n int) (all []int64) {
 			for i := range int64(n) {
 				all = append(all, p.Steps-min(p.Steps, i*i))
@@ -111,12 +117,13 @@ func drawn(t *rapid.T) (Partition, []Band) {
 		waiting := keys[:rapid.IntRange(0, len(keys)).Draw(t, "candidates")]
 		for some := range slices.Chunk(keys[len(waiting):], n) {
 			bands = append(bands, Band{Keys: some, Values: []matrix.Block{random(matrix.NewDense(p.DType, matrix.At(0, int64(len(some)), 0, p.Width())))}})
+			bands[len(bands)-1].Ranks = ranks(len(some))
 			if p.Aged {
 				bands[len(bands)-1].Last = steps(len(some))
 			}
 		}
 		for some := range slices.Chunk(waiting, n) {
-			b := Band{Keys: some, Last: steps(len(some))}
+			b := Band{Keys: some, Last: steps(len(some)), Ranks: ranks(len(some))}
 			for i := range some {
 				b.Counts = append(b.Counts, int64(1+i*100))
 			}

@@ -118,6 +118,7 @@ type partitionJSON struct {
 	Steps     int64    `json:"steps,omitempty"`
 	Aged      bool     `json:"aged,omitempty"`
 	Partial   bool     `json:"partial,omitempty"`
+	Ranked    bool     `json:"ranked,omitempty"`
 	Absent    []byte   `json:"absent,omitempty"` // little-endian
 }
 
@@ -132,8 +133,8 @@ func (w *Writer) Begin(p Partition) error {
 	w.open, w.count, w.candidates, w.removed = &p, 0, 0, 0
 	return w.json(kindPartition, partitionJSON{
 		Matrix: p.Matrix, Partition: p.ID, Rows: [2]int64{p.At.Rows.Lo, p.At.Rows.Hi}, Cols: [2]int64{p.At.Cols.Lo, p.At.Cols.Hi},
-		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged, Partial: p.Partial,
-		Absent: swapped([]byte(p.Absent), p.DType),
+		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged, Ranked: p.Ranked,
+		Partial: p.Partial, Absent: swapped([]byte(p.Absent), p.DType),
 	})
 }
 
@@ -149,19 +150,31 @@ func (w *Writer) Band(b Band) error {
 	case b.Removed != nil:
 		w.removed += int64(len(b.Removed))
 		return w.blocks(kindRemoved, keyBlock(b.Removed))
-	case b.Counts != nil:
-		w.candidates += int64(len(b.Keys))
-		return w.blocks(kindCandidates, keyBlock(b.Keys), pairBlock(b.Counts, b.Last))
-	case b.Keys != nil && b.Last != nil:
-		w.count += int64(len(b.Keys))
-		return w.blocks(kindColumns, keyBlock(b.Keys), b.Values[0], keyBlock(b.Last))
 	case b.Keys != nil:
-		w.count += int64(len(b.Keys))
-		return w.blocks(kindColumns, keyBlock(b.Keys), b.Values[0])
+		return w.columns(b)
 	}
 	n, _ := b.Values[0].At.Cells()
 	w.count += n
 	return w.blocks(kindCells, b.Values...)
+}
+
+func (w *Writer) columns(b Band) error {
+	k, blocks := kindColumns, []matrix.Block{keyBlock(b.Keys)}
+	switch {
+	case b.Counts != nil:
+		w.candidates += int64(len(b.Keys))
+		k, blocks = kindCandidates, append(blocks, pairBlock(b.Counts, b.Last))
+	default:
+		w.count += int64(len(b.Keys))
+		if blocks = append(blocks, b.Values[0]); b.Last != nil {
+			blocks = append(blocks, keyBlock(b.Last))
+		}
+	}
+	if b.Ranks != nil {
+		at := matrix.At(0, int64(len(b.Ranks)), 0, 1)
+		blocks = append(blocks, matrix.Block{At: at, Data: &matrix.Dense[uint8]{Val: b.Ranks}})
+	}
+	return w.blocks(k, blocks...)
 }
 
 // End ends the record.

@@ -148,8 +148,18 @@ func (p *plan) checkNames() error {
 	if err := (matrix.Init{Kind: j.initKind}).Check(); err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
+	return j.checkKeep()
+}
+
+// checkKeep checks which columns are to be kept.
+func (j *job) checkKeep() error {
+	n, err := parseSize("max-bytes", j.maxBytes)
+	if err != nil {
+		return err
+	}
+	j.keep.MaxBytes = max(0, n)
 	if err := j.keep.Check(); err != nil {
-		return fmt.Errorf("--admit-after, --forget-after, --expire-after: %w", err)
+		return fmt.Errorf("--admit-after, --forget-after, --expire-after, --max-bytes: %w", err)
 	}
 	if as, err := matrix.ParseNarrow(j.storage); err != nil {
 		return fmt.Errorf("--storage %w", err)
@@ -157,7 +167,7 @@ func (p *plan) checkNames() error {
 		return errors.New("--storage int8 wants --sparse: it has a scale for each column")
 	}
 	if j.keep != (matrix.Keep{}) && !j.sparse {
-		return errors.New("--admit-after and --expire-after want --sparse")
+		return errors.New("--admit-after, --expire-after and --max-bytes want --sparse")
 	}
 	return nil
 }

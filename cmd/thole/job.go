@@ -18,6 +18,7 @@ type job struct {
 	dim                                int64
 	sparse, strict                     bool
 	keep                               matrix.Keep
+	maxBytes                           string
 	storage                            string // type in which servers keep weights; "": f32
 
 	rule, schedule, per, initKind string
@@ -64,6 +65,8 @@ func (j *job) flags(c *cobra.Command) {
 	f.Int64Var(&j.keep.ForgetAfter, "forget-after", 0, "with --admit-after: steps without a column after which it is counted from 0 again "+
 		"(default: never)")
 	f.Int64Var(&j.keep.ExpireAfter, "expire-after", 0, "with --sparse: steps without a column after which it is removed (default: never)")
+	f.StringVar(&j.maxBytes, "max-bytes", "", "with --sparse: bytes that the columns of each matrix may take on all servers, such as 2GiB; "+
+		"those that nothing names for longest are removed for others (default: no bound)")
 
 	f.StringVar(&j.storage, "storage", "", "keep the weights of features on the servers as f16, bf16, or with --sparse int8 (default: f32)")
 

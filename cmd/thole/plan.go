@@ -196,9 +196,9 @@ func (p *plan) validation() *data.Batch {
 // first task is not.
 func (p *plan) summary() string {
 	return fmt.Sprintf("algo=%s rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d in-order=%v "+
-		"tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d storage=%s partitioner=%s load=%s examples=%d classes=%v dim=%d data=%08x model=%s",
+		"tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s examples=%d classes=%v dim=%d data=%08x model=%s",
 		p.algo, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed, p.inOrder,
-		p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.storage,
+		p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.keep.MaxBytes, p.storage,
 		p.partitioner, p.load, p.train.Len(), p.train.Classes, p.conf.Dim, p.digest,
 		url.PathEscape(p.model))
 }
