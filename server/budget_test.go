@@ -25,7 +25,7 @@ func bounded() []matrix.Meta {
 }
 
 // TestBudgetSameBits: which columns a budget has evicted, and so all bits, are the same on any number of servers, also when a
-// checkpoint in the middle is restored on others. Columns are evicted and refused, and no server's columns grow beyond.
+// checkpoint and an increment in the middle are restored on others. Columns are evicted and refused, and no server's columns grow beyond.
 func TestBudgetSameBits(t *testing.T) {
 	metas := bounded()
 	const mid, end = 5, 11
@@ -37,8 +37,9 @@ func TestBudgetSameBits(t *testing.T) {
 	}{{"mem", 2, 4}, {"tcp", 4, 1}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			bucket := &blob.Mem{}
-			newFleet(t, c.net, c.before, bucket, metas).keptBits(0, mid, "", "c")
-			got := newFleet(t, c.net, c.after, bucket, metas).keptBits(mid, end, "c", "")
+			newFleet(t, c.net, c.before, bucket, metas).keptBits(0, mid-2, "", "c")
+			newFleet(t, c.net, c.before, bucket, metas).keptBits(mid-2, mid, "c", "d")
+			got := newFleet(t, c.net, c.after, bucket, metas).keptBits(mid, end, "d", "")
 			for name := range maps.Keys(want) {
 				if got[name] != want[name] {
 					t.Errorf("matrix %s: the bits differ from those of one server in one go", name)

@@ -66,7 +66,8 @@ func (f *fleet) someColumns(ctx context.Context, p *ps.Client, task, from, to in
 	return nil
 }
 
-// keptBits trains from one step to another, after restoring and before writing a checkpoint if there are paths for that.
+// keptBits trains from one step to another, after restoring and before writing a checkpoint if there are paths for that: an
+// increment if it restores.
 func (f *fleet) keptBits(from, to int, restore, checkpoint string) (out map[string]string) {
 	f.t.Helper()
 	f.run(fleetTasks, ssp.BSP, func(ctx context.Context, p *ps.Client, task int) error {
@@ -79,7 +80,7 @@ func (f *fleet) keptBits(from, to int, restore, checkpoint string) (out map[stri
 			return err
 		}
 		if checkpoint != "" && task == 1 {
-			if err := p.Checkpoint(ctx, checkpoint); err != nil {
+			if err := p.CheckpointSince(ctx, checkpoint, restore); err != nil {
 				return err
 			}
 		}
@@ -93,7 +94,7 @@ func (f *fleet) keptBits(from, to int, restore, checkpoint string) (out map[stri
 }
 
 // TestKeepSameBits: which columns are admitted and expire, and so all bits, are the same on any number of servers and cut in any
-// way, also when a checkpoint in the middle is restored on others.
+// way, also when a checkpoint and an increment in the middle are restored on others.
 func TestKeepSameBits(t *testing.T) {
 	metas := kept()
 	const mid, end = 7, 16
@@ -110,8 +111,9 @@ func TestKeepSameBits(t *testing.T) {
 	}{{"mem", 2, 5, "hash", "hash"}, {"mem", 5, 1, "hash", "column"}, {"tcp", 1, 2, "column", "hash"}} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			bucket := &blob.Mem{}
-			newFleet(t, c.net, c.before, bucket, metas, "", c.cut).keptBits(0, mid, "", "c")
-			got := newFleet(t, c.net, c.after, bucket, metas, "", c.then).keptBits(mid, end, "c", "")
+			newFleet(t, c.net, c.before, bucket, metas, "", c.cut).keptBits(0, mid-2, "", "c")
+			newFleet(t, c.net, c.before, bucket, metas, "", c.cut).keptBits(mid-2, mid, "c", "d")
+			got := newFleet(t, c.net, c.after, bucket, metas, "", c.then).keptBits(mid, end, "d", "")
 			for name := range maps.Keys(want) {
 				if got[name] != want[name] {
 					t.Errorf("matrix %s: the bits differ from those of one server in one go", name)
