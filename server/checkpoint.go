@@ -178,8 +178,12 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	if st.rule != nil {
 		p.Slots = st.rule.Slots
 	}
+	var past state.Band
 	if err := s.visit(ctx, func(m *shard.Mark) error {
 		p.Steps, p.Aged, p.Absent = m.Steps(), m.Aged(), string(m.Absent())
+		if m.Past() != nil {
+			p.Stale, past.Rates = true, m.Past().Rates()
+		}
 		return nil
 	}); err != nil {
 		return out, err
@@ -194,6 +198,11 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	bands := s.stateCells
 	if p.Sparse {
 		bands = s.stateColumns
+	}
+	if len(past.Rates) > 0 {
+		if err := w.Band(past); err != nil {
+			return out, err
+		}
 	}
 	if err := bands(ctx, &p, w.Band); err != nil {
 		return out, err
@@ -220,6 +229,12 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			dst, _ := wire.ViewAny(rows.Data.Values())
 			if p.Aged {
 				b.Last = make([]int64, len(b.Keys))
+			}
+			switch {
+			case p.Stale:
+				b.Stamps = make([]int64, len(b.Keys))
+				return m.ReadStale(dst, b.Last, b.Stamps, b.Keys)
+			case p.Aged:
 				return m.ReadAged(dst, b.Last, b.Keys)
 			}
 			return m.Read(dst, b.Keys, true)
@@ -280,7 +295,7 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 
 // charged gives a band away, whose memory counts meanwhile.
 func (s *snapshot) charged(b state.Band, give func(state.Band) error) error {
-	size := 8 * (len(b.Keys) + len(b.Counts) + len(b.Last))
+	size := 8 * (len(b.Keys) + len(b.Counts) + len(b.Last) + len(b.Stamps))
 	for _, v := range b.Values {
 		size += v.Data.NNZ() * v.Data.DType().Size()
 	}

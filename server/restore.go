@@ -84,7 +84,7 @@ func (l *loading) restore(ctx context.Context, st *store, in *state.Input, from 
 	if err := from.Fits(&st.meta); err != nil {
 		return fmt.Errorf("%w: %w", rpc.ErrRefused, err)
 	}
-	r := &restoring{l: l, st: st, to: make([]*loaded, len(st.partitions))}
+	r := &restoring{l: l, st: st, from: &from.Meta, to: make([]*loaded, len(st.partitions))}
 	for _, p := range st.partitions {
 		if p == nil {
 			continue
@@ -116,6 +116,7 @@ func (l *loading) restore(ctx context.Context, st *store, in *state.Input, from 
 		if !r.overlaps(from, id) {
 			continue
 		}
+		r.past = nil
 		if err := in.Record(ctx, from, id, r.band); err != nil {
 			return err
 		}
@@ -129,8 +130,13 @@ type restoring struct {
 	st *store
 	to []*loaded // by partition; nil: another server has it
 
+	from  *matrix.Meta // of the checkpoint
+	past  *shard.Past  // of the record that is read; nil: its columns are up to date
+	known *shard.Past  // of the last record that had one: mostly they are the same
+
 	keys   [][]int64 // of a band, by partition
 	last   [][]int64 // the steps that named them last, if the band has these
+	stamps [][]int64 // the steps that they are as of, if they are stale
 	values [][]byte
 }
 
@@ -174,6 +180,9 @@ func (r *restoring) band(p *state.Partition, b state.Band) error {
 	if b.Counts != nil {
 		return r.candidates(b)
 	}
+	if b.Rates != nil {
+		return r.rates(p, b.Rates)
+	}
 	if b.Values == nil {
 		return r.absent(p)
 	}
@@ -182,6 +191,18 @@ func (r *restoring) band(p *state.Partition, b state.Band) error {
 	}
 	values, size := wire.ViewAny(b.Values[0].Data.Values())
 	return r.columns(p, b, values, int(p.Width())*size)
+}
+
+// rates are those of the last steps of a record's partition, on which its columns are still to catch up.
+func (r *restoring) rates(p *state.Partition, rates []float64) (err error) {
+	if r.known == nil || !r.known.Is(p.Steps, rates) {
+		r.known, err = shard.NewPast(r.from, r.st.rule, p.Steps, rates)
+	}
+	if r.past = r.known; err == nil && r.past == nil {
+		err = fmt.Errorf("matrix %q has columns that are behind in the checkpoint, and rule %s leaves none: %w",
+			p.Matrix, r.from.Rule, rpc.ErrRefused)
+	}
+	return err
 }
 
 // candidates puts columns that are not made into the partitions that they are of.
@@ -266,14 +287,17 @@ func (r *restoring) cells(b state.Band) error {
 // columns sorts columns by their partitions, and puts them there.
 func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, each int) error {
 	parts := r.st.parts
-	if r.keys == nil {
-		r.keys, r.last, r.values = make([][]int64, parts.Beside()), make([][]int64, parts.Beside()), make([][]byte, parts.Beside())
+	if n := parts.Beside(); r.keys == nil {
+		r.keys, r.last, r.stamps, r.values = make([][]int64, n), make([][]int64, n), make([][]int64, n), make([][]byte, n)
 	}
 	for i, key := range b.Keys {
 		id := parts.Of(key)
 		r.keys[id] = append(r.keys[id], key)
 		if b.Last != nil {
 			r.last[id] = append(r.last[id], b.Last[i])
+		}
+		if b.Stamps != nil {
+			r.stamps[id] = append(r.stamps[id], b.Stamps[i])
 		}
 		r.values[id] = append(r.values[id], values[i*each:][:each]...)
 	}
@@ -286,7 +310,7 @@ func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, eac
 			if f == nil || parts.Band(band).Intersect(p.At.Rows).Len() == 0 {
 				continue
 			}
-			if err := f.shard.RestoreColumns(p.At.Rows, some, r.values[beside]); err != nil {
+			if err := r.put(f.shard, p.At.Rows, beside); err != nil {
 				return err
 			}
 			if b.Last != nil {
@@ -299,8 +323,17 @@ func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, eac
 			}
 		}
 		r.keys[beside], r.last[beside], r.values[beside] = some[:0], r.last[beside][:0], r.values[beside][:0]
+		r.stamps[beside] = r.stamps[beside][:0]
 	}
 	return nil
+}
+
+// put puts the columns of a partition that were sorted there.
+func (r *restoring) put(to *shard.Shard, rows matrix.Range, beside int) error {
+	if r.past == nil {
+		return to.RestoreColumns(rows, r.keys[beside], r.values[beside])
+	}
+	return to.RestoreStale(r.past, rows, r.keys[beside], r.values[beside], r.stamps[beside])
 }
 
 // count takes the memory that a partition has beside the one that it will replace.

@@ -19,6 +19,9 @@ type keyedMark[T number] struct {
 	copies map[uint32]int
 	val    []byte   // the copies, one row after the other
 	last   []uint32 // of each copy the step that named it last, where columns expire
+	stamps []uint16 // of each copy the step that it is as of, where columns can be behind
+	past   *Past    // that it is behind in
+	room   []T      // of one that is brought up to date
 	copied int
 	free   []int // those that are not needed any more
 	gone   map[uint64]uint32
@@ -32,6 +35,9 @@ func (k *keyed[T]) mark() mark {
 	m := &keyedMark[T]{
 		k: k, limit: k.slab.used, done: make([]uint64, k.slab.used/64+1), copies: map[uint32]int{},
 		gone: map[uint64]uint32{}, keys: k.index.keys,
+	}
+	if k.lazy != nil {
+		m.past = k.lazy.past.clone()
 	}
 	k.marks = append(k.marks, m)
 	return m
@@ -77,6 +83,12 @@ func (m *keyedMark[T]) copy(row uint32) {
 		if m.k.expires() {
 			m.last = append(m.last, 0)
 		}
+		if m.past != nil {
+			m.stamps = append(m.stamps, 0)
+		}
+	}
+	if m.past != nil {
+		m.stamps[at] = m.k.lazy.stamps[row]
 	}
 	if m.k.expires() {
 		m.last[at] = m.k.life.last[row]
@@ -123,9 +135,8 @@ func (m *keyedMark[T]) listGone(some []uint64, to uint64) []uint64 {
 	return some
 }
 
-// read copies columns as they were, with their slots or without, and into last, if that is not nil, the steps that named them
-// last.
-func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool) error {
+// read copies columns as they were, with their slots or without, and what is asked of them.
+func (m *keyedMark[T]) read(dst []byte, of ofColumns, keys []int64, state bool) error {
 	n := m.k.rows
 	if state {
 		n = m.k.slab.width
@@ -134,18 +145,28 @@ func (m *keyedMark[T]) read(dst []byte, last []uint32, keys []int64, state bool)
 	if err != nil {
 		return err
 	}
-	return m.each(keys, n, func(i int, row uint32, was []T) {
-		if last != nil {
-			last[i] = m.lastOf(row)
-		}
-		copy(val[i*n:][:n], was)
-	})
+	return m.each(keys, n, of, func(i int, was []T) { copy(val[i*n:][:n], was) })
 }
 
-// each calls f for columns as they were, in the order of keys, with their rows in the slab. Of a column n values at least are
-// there, until f returns.
-func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was []T)) error {
-	k := m.k
+// each calls f for columns as they were, in the order of keys. Of a column n values at least are there, until f returns.
+func (m *keyedMark[T]) each(keys []int64, n int, of ofColumns, f func(i int, was []T)) error {
+	k, all := m.k, n
+	if m.past != nil {
+		all = k.slab.width // weights that are behind catch up by slots
+	}
+	tell := func(i int, row uint32, was []T) {
+		if of.last != nil {
+			of.last[i] = m.lastOf(row)
+		}
+		as := m.stampOf(row)
+		switch {
+		case of.stamps != nil:
+			of.stamps[i] = as
+		case as != m.now():
+			was = m.settled(was, n, as)
+		}
+		f(i, was)
+	}
 	var w walk
 	for k.begin(&w, keys, makeNone); k.next(&w); {
 		k.slab.fetch(w.ahead(), 0, n)
@@ -159,13 +180,13 @@ func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was [
 			case row == 0:
 				return fmt.Errorf("column %d was not there at the mark", key)
 			case copied:
-				f(w.at+j, row, k.slab.values(m.val[at*k.slab.size:][:k.slab.size], n))
+				tell(w.at+j, row, k.slab.values(m.val[at*k.slab.size:][:k.slab.size], all))
 				delete(m.copies, row)
 				m.free = append(m.free, at)
 			case m.isDone(row):
 				return fmt.Errorf("column %d was read before: a mark gives each column once", key)
 			default:
-				f(w.at+j, row, k.slab.values(k.slab.bytesOf(row), n))
+				tell(w.at+j, row, k.slab.values(k.slab.bytesOf(row), all))
 				m.done[row/64] |= 1 << (row % 64)
 			}
 		}
@@ -184,17 +205,55 @@ func (m *keyedMark[T]) lastOf(row uint32) uint32 {
 	return m.k.life.last[row]
 }
 
+// now is the step of the mark, 0 if columns are never behind.
+func (m *keyedMark[T]) now() int64 {
+	if m.past == nil {
+		return 0
+	}
+	return m.past.now
+}
+
+// stampOf is the step that a column is as of.
+func (m *keyedMark[T]) stampOf(row uint32) int64 {
+	if m.past == nil {
+		return 0
+	}
+	short := m.k.lazy.stamps[row]
+	if at, copied := m.copies[row]; copied {
+		short = m.stamps[at]
+	}
+	return m.past.now - int64(uint16(m.past.now)-short)
+}
+
+// settled is n values of a column that is as of a step, as they were at the mark, until the next call.
+func (m *keyedMark[T]) settled(was []T, n int, as int64) []T {
+	m.room = grown(m.room, n)
+	if n > m.k.rows {
+		copy(m.room, was)
+		settleColumn(m.past, m.k.rows, m.k.slots, m.room, as)
+		return m.room
+	}
+	var drift [1]kernel.Drift
+	m.past.drift(&drift[0], as)
+	l := kernel.Lag[T]{Idle: m.past.idle, Slab: was, Dim: m.k.rows, Slots: m.k.slots, Rows: firstRow, Drifts: drift[:]}
+	l.Read(m.room, firstRow, 0, n)
+	return m.room
+}
+
+func (m *keyedMark[T]) before() *Past { return m.past }
+
 func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 	return errors.New("cells of a sparse partition, want columns by key")
 }
 
 func (m *keyedMark[T]) bytes() int64 {
 	const perCopy, perGone = 24, 48 // about, in the maps
-	kept := 8*cap(m.done) + cap(m.val) + 8*cap(m.free) + 4*cap(m.last) + 8*cap(m.unread)
+	kept := 8*cap(m.done) + cap(m.val) + 8*cap(m.free) + 4*cap(m.last) + 2*cap(m.stamps) + 8*cap(m.unread)
 	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone))
 }
 
 func (m *keyedMark[T]) close() {
 	m.k.marks = slices.DeleteFunc(m.k.marks, func(o *keyedMark[T]) bool { return o == m })
 	m.copies, m.gone, m.val, m.last, m.done, m.unread = nil, nil, nil, nil, nil, nil
+	m.stamps, m.past = nil, nil
 }

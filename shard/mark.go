@@ -17,6 +17,7 @@ type Mark struct {
 	absent []byte
 	mark   mark
 	aged   bool
+	past   *Past
 	// candidates is nil if there are none.
 	candidates *keyedMark[int32]
 }
@@ -24,16 +25,24 @@ type Mark struct {
 // mark is what the two layouts do for a Mark.
 type mark interface {
 	list(n int) []int64
-	read(dst []byte, last []uint32, keys []int64, state bool) error
+	read(dst []byte, of ofColumns, keys []int64, state bool) error
 	readRect(dst []byte, at matrix.Rect, slot int) error
+	before() *Past
 	view(absent []byte, visit visitor) (stored int, cells any)
 	bytes() int64
 	close()
 }
 
+// ofColumns is what a mark tells of columns beside their values; what is nil is not asked for.
+type ofColumns struct {
+	last   []uint32 // the step that named it last
+	stamps []int64  // the step that it is as of; without, values are brought up to date
+}
+
 // Mark marks the partition as it is now. It takes no time that grows with the values, and has to be closed.
 func (s *Shard) Mark() *Mark {
 	m := &Mark{s: s, steps: s.steps, absent: s.Absent(), mark: s.store.mark()}
+	m.past = m.mark.before()
 	if l := s.life; l != nil {
 		m.aged = l.last != nil
 		if l.candidates != nil {
@@ -56,7 +65,7 @@ func (m *Mark) Keys(n int) []int64 { return m.mark.list(max(1, n)) }
 // Read copies columns of a sparse partition to dst, one after the other, in any order, each at most once in the life of
 // the mark: the values of all rows, and with state those of each slot of the rule after them.
 func (m *Mark) Read(dst []byte, keys []int64, state bool) error {
-	return m.s.wrap(m.mark.read(dst, nil, keys, state))
+	return m.s.wrap(m.mark.read(dst, ofColumns{}, keys, state))
 }
 
 // Aged reports whether columns expire, so that the steps that named them last are a part of the state.
@@ -68,14 +77,34 @@ func (m *Mark) ReadAged(dst []byte, last []int64, keys []int64) error {
 		return fmt.Errorf("matrix %s: last steps of %d columns for %d keys, want as many of a matrix whose columns expire",
 			m.s.meta.Name, len(last), len(keys))
 	}
-	short := make([]uint32, len(keys))
-	if err := m.mark.read(dst, short, keys, true); err != nil {
+	return m.read(dst, last, nil, keys)
+}
+
+func (m *Mark) read(dst []byte, last, stamps []int64, keys []int64) error {
+	of := ofColumns{stamps: stamps}
+	if last != nil {
+		of.last = make([]uint32, len(keys))
+	}
+	if err := m.mark.read(dst, of, keys, true); err != nil {
 		return m.s.wrap(err)
 	}
-	for i, v := range short {
+	for i, v := range of.last {
 		last[i] = m.step(v)
 	}
 	return nil
+}
+
+// Past is the steps that were made, as far back as columns may be; nil if all columns are always up to date.
+func (m *Mark) Past() *Past { return m.past }
+
+// ReadStale is Read with state, of columns as they lie there: as of earlier steps, which it writes into stamps. It is for marks
+// that have a Past, which brings such columns up to date. last is that of ReadAged, nil if the mark is not Aged.
+func (m *Mark) ReadStale(dst []byte, last, stamps []int64, keys []int64) error {
+	if m.past == nil || m.aged != (last != nil) || m.aged && len(last) != len(keys) || len(stamps) != len(keys) {
+		return fmt.Errorf("matrix %s: %d steps, and %d last ones, of %d columns, want one of each for every column that has it",
+			m.s.meta.Name, len(stamps), len(last), len(keys))
+	}
+	return m.read(dst, last, stamps, keys)
 }
 
 // step is a step of which 32 bits were kept.
@@ -95,7 +124,7 @@ func (m *Mark) Candidates(n int) ([]Candidate, error) {
 	}
 	keys := m.candidates.list(max(1, n))
 	val := make([]int32, int(candidateRows.Len())*len(keys))
-	if err := m.candidates.read(wire.View(val), nil, keys, false); err != nil {
+	if err := m.candidates.read(wire.View(val), ofColumns{}, keys, false); err != nil {
 		return nil, m.s.wrap(err)
 	}
 	all := make([]Candidate, len(keys))

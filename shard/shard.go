@@ -26,6 +26,7 @@ type Shard struct {
 	clock int64 // of what is added
 	store store
 	life  *life // of its store
+	lazy  *lazy
 }
 
 // store holds the values of one element type in one layout. Places and keys that it is given lie in the partition, and
@@ -45,12 +46,14 @@ type store interface {
 	make(keys []int64) error
 	mark() mark
 	widen(n int) error
-	restore(rows matrix.Range, keys []int64, values []byte) error
+	restore(rows matrix.Range, keys []int64, values []byte, stamps []int64) error
 	restoreRect(at matrix.Rect, slot int, values []byte)
 	absent() []byte
 	setAbsent(rows matrix.Range, values []byte)
 	bytes() int64
 	living() *life
+	passing() *lazy
+	catchUp()
 	setLast(keys, last []int64)
 	close()
 }
@@ -73,7 +76,7 @@ func New(m *matrix.Meta, at matrix.Rect, bits int, rule *psf.Rule) (*Shard, erro
 	if s.store, err = newStore(m, at, bits, step, slots); err != nil {
 		return nil, err
 	}
-	s.life = s.store.living()
+	s.life, s.lazy = s.store.living(), s.store.passing()
 	return s, nil
 }
 
@@ -111,6 +114,9 @@ func bind(m *matrix.Meta, rule *psf.Rule) (step psf.Step, slots int, err error) 
 	}
 	if m.DType != matrix.F32 && m.DType != matrix.F64 {
 		return step, 0, fmt.Errorf("matrix %s: rule %s on %v, want f32 or f64", m.Name, rule.Name, m.DType)
+	}
+	if m.Storage != matrix.Invalid {
+		step.Idle = nil // catching up would round once more
 	}
 	return step, rule.Slots, nil
 }

@@ -95,6 +95,11 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 			return err
 		}
 	}
+	if k.lazy != nil {
+		if err := k.lazy.reserve(int(k.slab.used) + missing); err != nil {
+			return err
+		}
+	}
 	for j, key := range keys {
 		if rows[j] != 0 {
 			continue
@@ -128,5 +133,8 @@ func (k *keyed[T]) born(key int64, row uint32) {
 	}
 	if k.life != nil {
 		k.life.made(key, row)
+	}
+	if k.lazy != nil {
+		k.lazy.stamps[row] = k.lazy.as
 	}
 }

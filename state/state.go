@@ -24,6 +24,7 @@
 //	   6 delta       keys, if it has keys, and values
 //	   7 checkpoint  JSON: the matrices, the files, and where in them each record is
 //	   8 candidates  keys, and for each a count and a step
+//	   9 rates       the rates of the last steps
 //
 // Keys and values are blocks of the DAPHNE format as package blockio writes them (docs/format/block.md): keys n x 1 of i64,
 // values of the element type of the matrix.
@@ -31,8 +32,12 @@
 // A record is a partition frame, frames of columns (of a sparse matrix) or cells, and an end. Columns are in ascending
 // order of kernel.Hash through the whole record; their block has a row of (1 + slots) x R values for each, where R is how
 // many rows of the matrix the partition has: the values, then each slot. If the partition says that it is aged, a third
-// block of n x 1 of i64 has the step that named each column last. Cells are 1 + slots blocks of one place, whole rows
-// or a part of one, in row-major order through the whole record, with nothing left out.
+// block of n x 1 of i64 has the step that named each column last. If it says that columns are stale, they are as of steps that
+// one more block of n x 1 of i64 has, the last of the frame; the rates of the steps since then, and up to the partition's last,
+// which bring them up to date, stand in a frame of rates before the first columns: n x 1 of f64.
+//
+// Cells are 1 + slots blocks of one place, whole rows or a part of one, in row-major order through the whole record, with
+// nothing left out.
 //
 // Frames of candidates may stand between the columns and the end: columns that steps have named and that are not made, in
 // ascending order of kernel.Hash; a block of n x 2 of i64 says how many steps named each, and the last of them.
@@ -68,9 +73,10 @@ const (
 	kindDelta
 	kindCheckpoint
 	kindCandidates
+	kindRates
 )
 
-var kinds = [...]string{"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint", "candidates"}
+var kinds = [...]string{"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint", "candidates", "rates"}
 
 func (k kind) String() string {
 	if int(k) < len(kinds) {
@@ -90,6 +96,7 @@ type Partition struct {
 	Slots  int    // of the rule
 	Steps  int64  // that the rule has made
 	Aged   bool   // of each column there is the step that named it last
+	Stale  bool   // of each column there is the step that it is as of
 	Absent string // values of columns that the record does not have, one for each row, as they lie in memory; "": zero
 }
 
@@ -113,6 +120,8 @@ func (p *Partition) check() error {
 		return fmt.Errorf("partition %d of matrix %q has %d slots, want 0 to %d", p.ID, p.Matrix, p.Slots, slotLimit)
 	case p.Aged && !p.Sparse:
 		return fmt.Errorf("partition %d of matrix %q is dense and has the age of columns, want a sparse one", p.ID, p.Matrix)
+	case p.Stale && !p.Sparse:
+		return fmt.Errorf("partition %d of matrix %q is dense and has columns that are stale, want a sparse one", p.ID, p.Matrix)
 	case p.Steps < 0:
 		return fmt.Errorf("partition %d of matrix %q has made %d steps, want none below 0", p.ID, p.Matrix, p.Steps)
 	case p.Bits < 0 || p.Bits > 32 || p.Bits > 0 && !p.Sparse || p.ID < 0 || p.Bits > 0 && int64(p.ID)>>p.Bits != 0:
@@ -136,6 +145,9 @@ type Band struct {
 	// Last is the step that named each column last, where the partition is aged and of candidates; Counts is nil, or how many
 	// steps named each of the keys, which have no values: they are candidates.
 	Last, Counts []int64
+
+	Stamps []int64   // the step that each column is as of, where they are stale
+	Rates  []float64 // instead of columns: of the last steps; they come before columns that are stale
 }
 
 // typeNames are the element types by name; their numbers are private to a process.

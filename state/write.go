@@ -117,6 +117,7 @@ type partitionJSON struct {
 	Slots     int      `json:"slots,omitempty"`
 	Steps     int64    `json:"steps,omitempty"`
 	Aged      bool     `json:"aged,omitempty"`
+	Stale     bool     `json:"stale,omitempty"`
 	Absent    []byte   `json:"absent,omitempty"` // little-endian
 }
 
@@ -130,7 +131,7 @@ func (w *Writer) Begin(p Partition) error {
 	w.open, w.count, w.candidates = &p, 0, 0
 	return w.json(kindPartition, partitionJSON{
 		Matrix: p.Matrix, Partition: p.ID, Rows: [2]int64{p.At.Rows.Lo, p.At.Rows.Hi}, Cols: [2]int64{p.At.Cols.Lo, p.At.Cols.Hi},
-		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged,
+		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged, Stale: p.Stale,
 		Absent: swapped([]byte(p.Absent), p.DType),
 	})
 }
@@ -147,12 +148,18 @@ func (w *Writer) Band(b Band) error {
 	case b.Counts != nil:
 		w.candidates += int64(len(b.Keys))
 		return w.blocks(kindCandidates, keyBlock(b.Keys), pairBlock(b.Counts, b.Last))
-	case b.Keys != nil && b.Last != nil:
-		w.count += int64(len(b.Keys))
-		return w.blocks(kindColumns, keyBlock(b.Keys), b.Values[0], keyBlock(b.Last))
+	case b.Rates != nil:
+		at := matrix.At(0, int64(len(b.Rates)), 0, 1)
+		return w.blocks(kindRates, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: b.Rates}})
 	case b.Keys != nil:
 		w.count += int64(len(b.Keys))
-		return w.blocks(kindColumns, keyBlock(b.Keys), b.Values[0])
+		all := []matrix.Block{keyBlock(b.Keys), b.Values[0]}
+		for _, steps := range [][]int64{b.Last, b.Stamps} {
+			if steps != nil {
+				all = append(all, keyBlock(steps))
+			}
+		}
+		return w.blocks(kindColumns, all...)
 	}
 	n, _ := b.Values[0].At.Cells()
 	w.count += n
