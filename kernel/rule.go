@@ -139,7 +139,7 @@ func byRow[T Float](cells cellRule[T]) func(*Batch[T], *settings[T]) {
 func mean[T Float](sum, scale T) T { return T((sum + 0) * scale) }
 
 // root is the square root, rounded once.
-func root[T Float](v T) T { return T(math.Sqrt(float64(v))) }
+func root[T Number](v T) T { return T(math.Sqrt(float64(v))) }
 
 // sign is -1 for numbers below 0 and else 1.
 func sign[T Float](v T) T {
@@ -150,7 +150,7 @@ func sign[T Float](v T) T {
 }
 
 // shrink is the proximal step of l1: it moves v towards zero by by, and stops there.
-func shrink[T Float](v, by T) T {
+func shrink[T Number](v, by T) T {
 	switch {
 	case v > by:
 		return v - by

@@ -17,6 +17,8 @@ import (
 // With rate = 1 that is the paper's; the first steps are about rate*sqrt(eps) long, so that the few thousand steps of a small
 // training want a larger rate. Where s = 0 (no gradient yet), d = 0.
 //
+// In sparse matrices columns catch up on steps without gradients, s and u fade, if there is no l2, and else stand still.
+//
 // Slots: s, u. Settings: rho = 0.9, eps = 1e-6 (PyTorch's; the paper tries rho = 0.95, eps = 1e-6), l2 = 0.
 var adadelta = psf.Rule{
 	Name:  "adadelta",
@@ -30,6 +32,7 @@ var adadelta = psf.Rule{
 	Rates: psf.Rates{Classes: 20, Numbers: 100},
 	New: func(h map[string]float64) psf.Step {
 		rho, eps, l2 := h["rho"], h["eps"], h["l2"]
-		return step(func(rate float64, _ int64) kernel.Rule { return kernel.Adadelta(rate, rho, eps, l2) })
+		adadelta := step(func(rate float64, _ int64) kernel.Rule { return kernel.Adadelta(rate, rho, eps, l2) })
+		return fading(adadelta, rho, l2)
 	},
 }

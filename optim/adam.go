@@ -13,6 +13,8 @@ import (
 //	s = beta2*s + (1-beta2)*g^2
 //	w = w - rate * (m/(1-beta1^t)) / (sqrt(s/(1-beta2^t)) + eps)
 //
+// In sparse matrices columns stand still in steps without gradients.
+//
 // Slots: m, s. Settings: beta1 = 0.9, beta2 = 0.999, eps = 1e-8 (the paper's), l2 = 0. A weight whose m and s are both
 // zero stays as it is.
 var adam = psf.Rule{

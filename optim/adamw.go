@@ -15,6 +15,8 @@ import (
 //
 // The decay is no penalty of the loss: how much it weighs beside the gradients depends on their size.
 //
+// In sparse matrices columns stand still in steps without gradients, and so do not decay.
+//
 // Slots: m, s. Settings: beta1 = 0.9, beta2 = 0.999, eps = 1e-8 (those of adam), decay = 1e-4 (optax's; PyTorch's
 // 0.01 holds weights around 10 visibly below where the loss wants them). A weight whose m and s are both zero only decays.
 var adamw = psf.Rule{

@@ -15,6 +15,8 @@ import (
 //	h = max(h, s)
 //	w = w - rate * (m/(1-beta1^t)) / (sqrt(h/(1-beta2^t)) + eps)
 //
+// In sparse matrices columns stand still in steps without gradients.
+//
 // Slots: m, s, h. Settings: those of adam. A weight whose m and s are both zero stays as it is.
 var amsgrad = psf.Rule{
 	Name:  "amsgrad",

@@ -12,6 +12,8 @@ import (
 //	v = mu*v + g + l2*w
 //	w = w - rate*v
 //
+// In sparse matrices columns catch up on steps without gradients: v and w are a product of matrices.
+//
 // Slots: v. Settings: mu = 0.9 (Sutskever et al.; a constant gradient moves the weight by rate/(1-mu) a step), l2 = 0.
 var momentum = psf.Rule{
 	Name:  "momentum",
@@ -21,6 +23,12 @@ var momentum = psf.Rule{
 	Rates: psf.Rates{Classes: 0.1, Numbers: 0.05},
 	New: func(h map[string]float64) psf.Step {
 		mu, l2 := h["mu"], h["l2"]
-		return step(func(rate float64, _ int64) kernel.Rule { return kernel.Momentum(rate, mu, l2) })
+		momentum := step(func(rate float64, _ int64) kernel.Rule { return kernel.Momentum(rate, mu, l2) })
+		if mu == 0 && l2 == 0 {
+			return momentum
+		}
+		return idle(momentum, kernel.Couples, func(rate float64) kernel.Drift {
+			return kernel.Drift{WW: 1 - float64(rate*l2), WV: -rate * mu, VW: l2, VV: mu}
+		})
 	},
 }

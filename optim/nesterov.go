@@ -14,6 +14,8 @@ import (
 //	v = mu*v + g
 //	w = w - rate*(g + mu*v)
 //
+// In sparse matrices columns catch up on steps without gradients: v and w are a product of matrices.
+//
 // Slots: v. Settings: mu = 0.9 (as momentum), l2 = 0.
 var nesterov = psf.Rule{
 	Name:  "nesterov",
@@ -23,6 +25,12 @@ var nesterov = psf.Rule{
 	Rates: psf.Rates{Classes: 0.5, Numbers: 0.05},
 	New: func(h map[string]float64) psf.Step {
 		mu, l2 := h["mu"], h["l2"]
-		return step(func(rate float64, _ int64) kernel.Rule { return kernel.Nesterov(rate, mu, l2) })
+		nesterov := step(func(rate float64, _ int64) kernel.Rule { return kernel.Nesterov(rate, mu, l2) })
+		if mu == 0 && l2 == 0 {
+			return nesterov
+		}
+		return idle(nesterov, kernel.Couples, func(rate float64) kernel.Drift {
+			return kernel.Drift{WW: 1 - float64(rate*l2*(1+mu)), WV: -rate * mu * mu, VW: l2, VV: mu}
+		})
 	},
 }

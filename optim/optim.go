@@ -4,7 +4,8 @@
 // A rule works element by element on float32 or float64, so the values do not depend on how a matrix is cut; its loops are
 // in package kernel. Each rule stands in a file of its own with its equations, its slots in order and its settings; w is
 // the weight, g the mean gradient, rate the learning rate of the step, and t the number of the step from 1 on. Except where
-// a rule says otherwise, a zero gradient moves nothing but what decay (l1, l2, decay) and momentum move.
+// a rule says otherwise, a zero gradient moves nothing but what decay (l1, l2, decay) and momentum move. In sparse matrices,
+// whose steps name some columns, the others catch up on that later, or stand still; each rule says which.
 package optim
 
 import (
@@ -47,6 +48,20 @@ func step(rule func(rate float64, t int64) kernel.Rule) psf.Step {
 		Rows32: func(rate float64, t int64) func(*kernel.Batch[float32]) { return kernel.Rows[float32](rule(rate, t)) },
 		Rows64: func(rate float64, t int64) func(*kernel.Batch[float64]) { return kernel.Rows[float64](rule(rate, t)) },
 	}
+}
+
+// idle is the step of a rule with what steps without gradients do.
+func idle(s psf.Step, form kernel.Form, drift func(rate float64) kernel.Drift) psf.Step {
+	s.Idle = &kernel.Idle{Form: form, Step: drift}
+	return s
+}
+
+// fading is idle for a rule whose slots fade while the weights stand, unless they have a decay, which has no closed form.
+func fading(s psf.Step, by, l2 float64) psf.Step {
+	if l2 != 0 {
+		return s
+	}
+	return idle(s, kernel.Fades, func(float64) kernel.Drift { return kernel.Drift{WW: 1, VV: by} })
 }
 
 // Settings that several rules share.

@@ -15,6 +15,8 @@ import (
 //
 // A weight that never had a gradient (s = 0) stays as it is.
 //
+// In sparse matrices columns catch up on steps without gradients, s fades, if there is no l2, and else stand still.
+//
 // Slots: s. Settings: rho = 0.99, eps = 1e-8 (PyTorch's; the lecture has rho = 0.9), l2 = 0.
 var rmsprop = psf.Rule{
 	Name:  "rmsprop",
@@ -28,6 +30,7 @@ var rmsprop = psf.Rule{
 	Rates: psf.Rates{Classes: 0.1, Numbers: 0.5},
 	New: func(h map[string]float64) psf.Step {
 		rho, eps, l2 := h["rho"], h["eps"], h["l2"]
-		return step(func(rate float64, _ int64) kernel.Rule { return kernel.RMSProp(rate, rho, eps, l2) })
+		rmsprop := step(func(rate float64, _ int64) kernel.Rule { return kernel.RMSProp(rate, rho, eps, l2) })
+		return fading(rmsprop, rho, l2)
 	},
 }

@@ -92,12 +92,18 @@ type Rates struct {
 //
 // Rows32 and Rows64, which may be nil, are given rate and t and do the same to rows of weights and slots where they lie
 // beside each other, from sums of gradients that they scale themselves; they have to give the same bits.
+//
+// Idle is for sparse matrices, whose steps go over the columns that gradients name: with it a column catches up on the steps
+// that did not when it is read or named. nil: it stands still meanwhile, which is right where a
+// gradient of zero changes nothing, and else all that can be done.
 type Step struct {
 	F32 func(w, g []float32, slots [][]float32, rate float64, t int64)
 	F64 func(w, g []float64, slots [][]float64, rate float64, t int64)
 
 	Rows32 func(rate float64, t int64) func(b *kernel.Batch[float32])
 	Rows64 func(rate float64, t int64) func(b *kernel.Batch[float64])
+
+	Idle *kernel.Idle
 }
 
 // Bind fills in the defaults of h, refuses settings that the rule does not have or that are out of range, and binds them.

@@ -193,8 +193,12 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	if st.rule != nil {
 		p.Slots = st.rule.Slots
 	}
+	var past state.Band
 	if err := s.visit(ctx, func(m *shard.Mark) error {
 		p.Steps, p.Aged, p.Ranked, p.Absent, p.Partial = m.Steps(), m.Aged(), m.Ranked(), string(m.Absent()), m.Partial()
+		if m.Past() != nil {
+			p.Stale, past.Rates = true, m.Past().Rates()
+		}
 		return nil
 	}); err != nil {
 		return out, err
@@ -209,6 +213,11 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	bands := s.stateCells
 	if p.Sparse {
 		bands = s.stateColumns
+	}
+	if len(past.Rates) > 0 {
+		if err := w.Band(past); err != nil {
+			return out, err
+		}
 	}
 	if err := bands(ctx, &p, w.Band); err != nil {
 		return out, err
@@ -239,7 +248,14 @@ func (s *snapshot) stateColumns(ctx context.Context, p *state.Partition, give fu
 			rows := matrix.NewDense(p.DType, matrix.At(0, int64(len(b.Keys)), 0, p.Width()))
 			b.Values = []matrix.Block{rows}
 			dst, _ := wire.ViewAny(rows.Data.Values())
-			ages, err := m.ReadState(dst, b.Keys)
+			var ages shard.Ages
+			var err error
+			if p.Stale {
+				b.Stamps = make([]int64, len(b.Keys))
+				ages, err = m.ReadStale(dst, b.Stamps, b.Keys)
+			} else {
+				ages, err = m.ReadState(dst, b.Keys)
+			}
 			b.Last, b.Ranks = ages.Last, ages.Ranks
 			return err
 		})
@@ -310,7 +326,7 @@ func (s *snapshot) stateCells(ctx context.Context, p *state.Partition, give func
 
 // charged gives a band away, whose memory counts meanwhile.
 func (s *snapshot) charged(b state.Band, give func(state.Band) error) error {
-	size := 8*(len(b.Keys)+len(b.Counts)+len(b.Last)+len(b.Removed)) + len(b.Ranks)
+	size := 8*(len(b.Keys)+len(b.Counts)+len(b.Last)+len(b.Stamps)+len(b.Removed)) + len(b.Ranks)
 	for _, v := range b.Values {
 		size += v.Data.NNZ() * v.Data.DType().Size()
 	}

@@ -11,6 +11,7 @@ import (
 	"thole.example/budget"
 	"thole.example/rpc"
 	"thole.example/shard"
+	"thole.example/ssp"
 	"thole.example/state"
 )
 
@@ -65,7 +66,7 @@ func (c *checkpoint) follow(ctx context.Context) error {
 		return fmt.Errorf("checkpoint %q is based on %d others, want fewer than %d: %s: %w",
 			c.save.Base, len(head.Base), state.BaseLimit, wholeOne, rpc.ErrRefused)
 	}
-	return c.sameMatrices(head)
+	return errors.Join(c.sameMatrices(head), c.sameSteps())
 }
 
 // wholeOne is what to do when there can be no increment.
@@ -91,6 +92,18 @@ func (c *checkpoint) sameMatrices(base *state.Checkpoint) error {
 	slices.Sort(want)
 	if !slices.Equal(have, want) {
 		return fmt.Errorf("checkpoint %q has matrices %q, the job %q: %s: %w", c.save.Base, have, want, wholeOne, rpc.ErrRefused)
+	}
+	return nil
+}
+
+// sameSteps wants partitions of matrices whose columns catch up to make their steps together: one of an older checkpoint is brought
+// up to date by the steps of the last.
+func (c *checkpoint) sameSteps() error {
+	for _, st := range c.stores {
+		if past, err := shard.NewPast(&st.meta, st.rule, 0, nil); err != nil || past != nil && st.bound == ssp.ASP {
+			return fmt.Errorf("an increment of matrix %q, whose columns catch up on steps, under ASP: write whole checkpoints: %w",
+				st.meta.Name, rpc.ErrRefused)
+		}
 	}
 	return nil
 }

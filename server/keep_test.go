@@ -97,13 +97,20 @@ func (f *fleet) keptBits(from, to int, restore, checkpoint string) (out map[stri
 // way, also when a checkpoint and an increment in the middle are restored on others.
 func TestKeepSameBits(t *testing.T) {
 	metas := kept()
-	const mid, end = 7, 16
-	want := newFleet(t, "mem", 1, &blob.Mem{}, metas).keptBits(0, end, "", "")
+	want := sameBits(t, metas)
 	free := metas[0]
 	free.Keep = matrix.Keep{}
-	if other := newFleet(t, "mem", 1, &blob.Mem{}, []matrix.Meta{free}).keptBits(0, end, "", ""); other[free.Name] == want[free.Name] {
+	if other := newFleet(t, "mem", 1, &blob.Mem{}, []matrix.Meta{free}).keptBits(0, keptEnd, "", ""); other[free.Name] == want[free.Name] {
 		t.Fatal("the settings change nothing")
 	}
+}
+
+const keptMid, keptEnd = 7, 16
+
+// sameBits trains on one server in one go, and wants the same of any number, however matrices are cut, and of a restored checkpoint.
+func sameBits(t *testing.T, metas []matrix.Meta) map[string]string {
+	const mid, end = keptMid, keptEnd
+	want := newFleet(t, "mem", 1, &blob.Mem{}, metas).keptBits(0, end, "", "")
 	for _, c := range []struct {
 		net           string
 		before, after int
@@ -120,6 +127,44 @@ func TestKeepSameBits(t *testing.T) {
 				}
 			}
 		})
+	}
+	return want
+}
+
+// TestLazySameBits: columns that catch up do so to the same bits on any number of servers, cut in any way, and from a checkpoint
+// that has them behind.
+func TestLazySameBits(t *testing.T) {
+	var metas []matrix.Meta
+	for i, of := range []struct {
+		rule  string
+		hyper map[string]float64
+	}{
+		{"sgd", map[string]float64{"l1": 1e-3, "l2": 0.01}}, {"momentum", nil}, {"momentum", map[string]float64{"l2": 0.01}},
+		{"nesterov", nil}, {"adagrad", map[string]float64{"l1": 0.01}}, {"rmsprop", nil}, {"adadelta", nil},
+	} {
+		m := matrix.Meta{
+			Name: fmt.Sprint("w", i), Rows: 2, Cols: 300, ColLo: -50, DType: []matrix.DType{matrix.F32, matrix.F64}[i%2], Layout: matrix.RowSparse,
+			Rule: of.rule, Hyper: of.hyper,
+		}
+		metas = append(metas, m)
+		m.Name, m.Keep = m.Name+"-kept", matrix.Keep{AdmitAfter: 2, ExpireAfter: 4}
+		metas = append(metas, m)
+	}
+	sameBits(t, metas)
+}
+
+// TestLazyOtherSettings: what a checkpoint has catches up by the settings of its time, also where the rule then has others.
+func TestLazyOtherSettings(t *testing.T) {
+	m := matrix.Meta{
+		Name: "w", Rows: 2, Cols: 300, ColLo: -50, DType: matrix.F64, Layout: matrix.RowSparse, Rule: "sgd", Hyper: map[string]float64{"l2": 0.1},
+	}
+	bucket := &blob.Mem{}
+	want := newFleet(t, "mem", 2, bucket, []matrix.Meta{m}).keptBits(0, 6, "", "c")
+	for _, l2 := range []float64{0, 0.2} {
+		m.Hyper = map[string]float64{"l2": l2}
+		if got := newFleet(t, "mem", 3, bucket, []matrix.Meta{m}).keptBits(0, 0, "c", ""); got["w"] != want["w"] {
+			t.Errorf("restored with l2 %v other values than were saved with 0.1", l2)
+		}
 	}
 }
 

@@ -86,8 +86,8 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 
 // restore makes the partitions here of a matrix from those of the checkpoints, however these were cut.
 func (l *loading) restore(ctx context.Context, st *store, chain []source) error {
-	r := &restoring{l: l, st: st, to: make([]*loaded, len(st.partitions))}
 	last := chain[len(chain)-1]
+	r := &restoring{l: l, st: st, from: &last.Meta, to: make([]*loaded, len(st.partitions))}
 	for _, p := range st.partitions {
 		if p == nil {
 			continue
@@ -115,8 +115,8 @@ func (l *loading) restore(ctx context.Context, st *store, chain []source) error 
 		return err
 	}
 	for _, f := range r.to {
-		if f != nil && last.in.ID != "" && slices.Equal(last.Map.AllBands(), st.parts.AllBands()) {
-			f.shard.Track(last.in.ID) // cut otherwise they may have columns that the checkpoint has not
+		if f != nil && last.in.ID != "" && slices.Equal(last.Map.AllBands(), st.parts.AllBands()) && !f.shard.Settled() {
+			f.shard.Track(last.in.ID) // else they may have columns that the checkpoint has not
 		}
 	}
 	return nil
@@ -128,13 +128,20 @@ type restoring struct {
 	st *store
 	to []*loaded // by partition; nil: another server has it
 
-	last    bool // what is read is the last of the checkpoints
-	more    bool // there are older ones
-	ageless bool // ages are not those of now
+	last    bool  // what is read is the last of the checkpoints
+	more    bool  // there are older ones
+	ageless bool  // ages are not those of now
+	named   int64 // instead of them the step that counts as the last that named a column
 	newer   seen
+
+	from  *matrix.Meta // of the last checkpoint
+	past  *shard.Past  // what the columns that are read catch up by; nil: they are up to date
+	known *shard.Past  // of the record that knows most steps
+	mixed bool         // others have made other steps
 
 	keys   [][]int64    // of a band, by partition
 	ages   []shard.Ages // of the keys, what the band has of these
+	stamps [][]int64    // the steps that they are as of, if they are stale
 	values [][]byte
 }
 
@@ -173,6 +180,8 @@ func (r *restoring) band(p *state.Partition, b state.Band) error {
 		return nil // each increment has these whole
 	case b.Counts != nil:
 		return r.candidates(b)
+	case b.Rates != nil:
+		return r.rates(p, b.Rates)
 	case b.Values == nil:
 		return r.absent(p)
 	}
@@ -181,6 +190,24 @@ func (r *restoring) band(p *state.Partition, b state.Band) error {
 	}
 	values, size := wire.ViewAny(b.Values[0].Data.Values())
 	return r.columns(p, b, values, int(p.Width())*size)
+}
+
+// rates are those of the last steps of a record's partition, on which its columns are still to catch up.
+func (r *restoring) rates(p *state.Partition, rates []float64) (err error) {
+	if r.past = r.known; r.past == nil || !r.past.Is(p.Steps, rates) {
+		r.past, err = shard.NewPast(r.from, r.st.rule, p.Steps, rates)
+	}
+	switch {
+	case err != nil:
+	case r.past == nil:
+		err = fmt.Errorf("matrix %q has columns that are behind in the checkpoint, and rule %s leaves none: %w",
+			p.Matrix, r.from.Rule, rpc.ErrRefused)
+	case r.known != nil && !r.known.Agrees(r.past):
+		r.mixed = true
+	case r.known == nil || len(r.known.Rates()) < len(rates):
+		r.known = r.past
+	}
+	return err
 }
 
 // candidates puts columns that are not made into the partitions that they are of.
@@ -269,8 +296,8 @@ func (r *restoring) cells(b state.Band) error {
 // columns sorts columns by their partitions, and puts them there.
 func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, each int) error {
 	parts := r.st.parts
-	if r.keys == nil {
-		r.keys, r.ages, r.values = make([][]int64, parts.Beside()), make([]shard.Ages, parts.Beside()), make([][]byte, parts.Beside())
+	if n := parts.Beside(); r.keys == nil {
+		r.keys, r.ages, r.stamps, r.values = make([][]int64, n), make([]shard.Ages, n), make([][]int64, n), make([][]byte, n)
 	}
 	for i, key := range b.Keys {
 		if r.newer.has(p, key) {
@@ -278,11 +305,20 @@ func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, eac
 		}
 		id := parts.Of(key)
 		r.keys[id] = append(r.keys[id], key)
-		if b.Last != nil && !r.ageless {
+		switch {
+		case r.ageless:
+			r.ages[id].Last = append(r.ages[id].Last, r.named)
+		case b.Last != nil:
 			r.ages[id].Last = append(r.ages[id].Last, b.Last[i])
 		}
 		if b.Ranks != nil {
 			r.ages[id].Ranks = append(r.ages[id].Ranks, b.Ranks[i])
+		}
+		switch {
+		case b.Stamps != nil:
+			r.stamps[id] = append(r.stamps[id], b.Stamps[i])
+		case r.past != nil: // they were up to date
+			r.stamps[id] = append(r.stamps[id], p.Steps)
 		}
 		r.values[id] = append(r.values[id], values[i*each:][:each]...)
 	}
@@ -295,7 +331,7 @@ func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, eac
 			if f == nil || parts.Band(band).Intersect(p.At.Rows).Len() == 0 {
 				continue
 			}
-			if err := f.shard.RestoreColumns(p.At.Rows, some, r.values[beside]); err != nil {
+			if err := r.put(f.shard, p.At.Rows, beside); err != nil {
 				return err
 			}
 			if err := f.shard.RestoreAges(some, r.ages[beside]); err != nil {
@@ -306,9 +342,18 @@ func (r *restoring) columns(p *state.Partition, b state.Band, values []byte, eac
 			}
 		}
 		r.keys[beside], r.ages[beside], r.values[beside] = some[:0], shard.Ages{}, r.values[beside][:0]
+		r.stamps[beside] = r.stamps[beside][:0]
 	}
 	r.see(p, b.Keys)
 	return nil
+}
+
+// put puts the columns of a partition that were sorted there.
+func (r *restoring) put(to *shard.Shard, rows matrix.Range, beside int) error {
+	if r.past == nil {
+		return to.RestoreColumns(rows, r.keys[beside], r.values[beside])
+	}
+	return to.RestoreStale(r.past, rows, r.keys[beside], r.values[beside], r.stamps[beside])
 }
 
 // count takes the memory that a partition has beside the one that it will replace.

@@ -86,20 +86,24 @@ func (r *restoring) read(ctx context.Context, chain []source) error {
 	for i, from := range order {
 		r.last, r.more = from == last, sparse && i < len(order)-1
 		if from.Meta.Keep.ExpireAfter == 0 && !r.ageless { // columns were named last when a job went on from this one
-			r.ageless = true
-			r.setSteps(from.Steps())
+			r.ageless, r.named = true, from.Steps()
 		}
 		for id := range from.Records {
 			if !r.overlaps(from.Matrix, id) {
 				continue
+			}
+			if r.last {
+				r.past = nil // until it says so
 			}
 			if err := from.in.Record(ctx, from.Matrix, id, r.band); err != nil {
 				return err
 			}
 		}
 		from.in.Close()
+		if r.past = r.known; r.past != nil && r.more && r.mixed {
+			return fmt.Errorf("increments of matrix %q, whose partitions made different numbers of steps: %w", last.Meta.Name, rpc.ErrRefused)
+		}
 	}
-	r.setSteps(last.Steps())
 	return nil
 }
 

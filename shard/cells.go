@@ -231,12 +231,14 @@ func (k *keyed[T]) visit(s *scratch[T], rows []int64, changed int, f func(c *psf
 			for j := range to {
 				to[j] = from[int(s.rows[lo+j])*stride]
 			}
+			k.freshen(to, s.rows[lo:lo+len(to)], int(row-k.at.Rows.Lo), 1)
 		}
 	}
 	if err := f(c); err != nil || changed == 0 {
 		return err
 	}
 	k.keep(s.rows)
+	k.settleAll(s.rows)
 	for i := len(rows) - changed; i < len(rows); i++ {
 		to := k.slab.val[rows[i]-k.at.Rows.Lo:]
 		for j, v := range c.Rows[i] {

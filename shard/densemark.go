@@ -117,9 +117,11 @@ func (k *keptCells[T]) pass(n, cells int) {
 
 func (m *denseMark[T]) list(int) []int64 { return nil }
 
-func (m *denseMark[T]) read([]byte, []uint8, []int64, bool) error {
+func (m *denseMark[T]) read([]byte, ofColumns, []int64, bool) error {
 	return errors.New("columns of a dense partition, want cells by place")
 }
+
+func (m *denseMark[T]) before() *Past { return nil }
 
 func (m *denseMark[T]) bytes() (n int64) {
 	for _, k := range m.kept {

@@ -146,9 +146,9 @@ func (k *keyed[T]) allow(keys []int64, evict bool) error {
 	return nil
 }
 
-// settle makes the new columns that the step has named, where there is room, and forgets the others. It gives how many of them were
+// decide makes the new columns that the step has named, where there is room, and forgets the others. It gives how many of them were
 // made, and how many were not.
-func (k *keyed[T]) settle() (made, refused int, err error) {
+func (k *keyed[T]) decide() (made, refused int, err error) {
 	b := k.buckets
 	if len(b.late) == 0 {
 		return 0, 0, nil

@@ -81,6 +81,10 @@ func (k *keyed[T]) aim(b *kernel.Batch[T], rows, ahead []uint32, val []T) *kerne
 func (k *keyed[T]) apply(deltas []Delta, scale, rate float64, t int64) error {
 	defer clear(k.fold.grads[:]) // what they point to belongs to the caller
 	step, fresh := k.stepper.at(rate, t), makeAll
+	if k.lazy != nil {
+		k.lazy.as = uint16(t)
+		defer k.passed(rate)
+	}
 	if k.life != nil {
 		k.setSteps(t)
 		defer k.expireAll()
@@ -238,6 +242,9 @@ func (k *keyed[T]) stepTouched(all []columns[T], scale float64, t int64, step fu
 	for at := 0; at < len(f.touched); at += block {
 		now := next
 		next = part(at + block)
+		if k.lazy != nil {
+			k.lazy.fetch(next)
+		}
 		b := k.batch(0, k.rows, scale)
 		b.Ahead, b.Rows, b.Grad = next, now, f.grads[:len(now)]
 		for j, x := range f.touched[at:][:len(now)] {
@@ -248,6 +255,7 @@ func (k *keyed[T]) stepTouched(all []columns[T], scale float64, t int64, step fu
 			}
 		}
 		k.keep(now)
+		k.settle(now)
 		k.run(b, f.keys[min(at, len(f.keys)):], t, step)
 	}
 }

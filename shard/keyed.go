@@ -15,6 +15,7 @@ import (
 type keyed[T number] struct {
 	at      matrix.Rect
 	rows    int // of the matrix: values of a column
+	slots   int // of the rule
 	size    int // bytes of a value
 	index   *index
 	slab    *slab[T]
@@ -24,6 +25,7 @@ type keyed[T number] struct {
 	now     *period  // what remembers changes; nil: nothing does
 	age     *aging   // nil: columns neither expire nor are evicted
 	life    *life    // nil: all columns are kept
+	lazy    *lazy    // nil: no step changes a column that it does not name
 	buckets *buckets // nil: there is no budget
 	bits    int      // that the hashes of all columns begin with
 	prefix  uint64   // those, once there was a column
@@ -57,10 +59,13 @@ func newColumns[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Ste
 		return nil, err
 	}
 	k := &keyed[T]{
-		at: at, rows: rows, size: sizeOf[T](), index: x, slab: newSlab(rows, slots, newPacking[T](m, at, slots)), init: newFill(m),
-		bits: bits, stepper: newStepper[T](step, slots), age: newAging(m.Keep.ExpireAfter, q != nil),
+		at: at, rows: rows, slots: slots, size: sizeOf[T](), index: x, slab: newSlab(rows, slots, newPacking[T](m, at, slots)),
+		init: newFill(m), bits: bits, stepper: newStepper[T](step, slots), age: newAging(m.Keep.ExpireAfter, q != nil),
 	}
 	if err := k.fit(q); err != nil {
+		return nil, err
+	}
+	if k.lazy, err = newLazy(step); err != nil {
 		return nil, err
 	}
 	return k, k.slab.reserve(0)
@@ -88,14 +93,15 @@ func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 	}
 	var w walk
 	k.begin(&w, keys, makeNone)
-	k.slab.fetch(w.row[0][:len(w.part(0))], from, n)
+	k.fetchToRead(w.row[0][:len(w.part(0))], from, n)
 	for k.next(&w) {
-		k.slab.fetch(w.ahead(), from, n)
+		k.fetchToRead(w.ahead(), from, n)
 		found := w.rows()
 		into := dst[w.at*n*k.size:][:len(found)*n*k.size]
 		k.slab.gather(into, found, from, n)
+		val, _ := wire.Numbers[T](into)
+		k.freshen(val, found, from, n)
 		if w.absent() > 0 && k.init != nil {
-			val, _ := wire.Numbers[T](into)
 			k.fill(val, found, keys[w.at:], rows)
 		}
 	}
@@ -119,6 +125,18 @@ func (k *keyed[T]) fill(val []T, found []uint32, keys []int64, rows matrix.Range
 			p.store(row[:k.slab.size], column)
 			p.gather(into, row, firstRow, int(rows.Lo-k.at.Rows.Lo), n)
 		}
+	}
+}
+
+// fetchToRead has the processor fetch what n weights of rows, from one on, are read from.
+func (k *keyed[T]) fetchToRead(rows []uint32, from, n int) {
+	k.slab.fetch(rows, from, n)
+	if k.lazy == nil || !k.lazy.move {
+		return
+	}
+	k.lazy.fetch(rows)
+	if k.lazy.pull {
+		k.slab.fetch(rows, k.rows+from, n)
 	}
 }
 
@@ -166,7 +184,11 @@ func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, k
 	k.slab.fetch(w.row[0][:len(w.part(0))], c.from, c.n)
 	for k.next(&w) {
 		rows := w.rows()
+		if k.lazy != nil {
+			k.lazy.fetch(w.ahead())
+		}
 		k.keep(rows)
+		k.settle(rows)
 		f(&w, c.from, c.n, w.part(w.at), c.val[w.at*c.n:][:len(rows)*c.n])
 	}
 	return w.err
@@ -237,6 +259,9 @@ func (k *keyed[T]) bytes() int64 {
 	if k.life != nil {
 		n += k.life.bytes()
 	}
+	if k.lazy != nil {
+		n += k.lazy.bytes()
+	}
 	return n
 }
 
@@ -245,6 +270,10 @@ func (k *keyed[T]) close() {
 	k.slab.mem.Free()
 	if k.life != nil {
 		k.life.close()
+	}
+	if k.lazy != nil {
+		k.lazy.mem.Free()
+		k.lazy.stamps = nil
 	}
 	k.index.lines, k.slab.val = nil, nil
 }

@@ -22,6 +22,9 @@ type keyedMark[T number] struct {
 	val    []byte           // the copies, one row after the other
 	stamps map[uint32]uint8 // what those of rows were whose stamps have changed
 	reused map[uint32]bool  // rows of columns that were removed, which others have now
+	as     []uint16         // of each copy the step that it is as of, where columns can be behind
+	past   *Past            // that it is behind in
+	room   []T              // of one that is brought up to date
 	copied int
 	free   []int // those that are not needed any more
 	gone   map[uint64]uint32
@@ -42,6 +45,9 @@ func (k *keyed[T]) mark(since *period) mark {
 			m.done[i] = ^since.changed[i]
 			m.asked += 64 - mathbits.OnesCount64(m.done[i])
 		}
+	}
+	if k.lazy != nil {
+		m.past = k.lazy.past.clone()
 	}
 	k.marks = append(k.marks, m)
 	return m
@@ -113,6 +119,12 @@ func (m *keyedMark[T]) copy(row uint32) {
 	} else {
 		m.copied++
 		m.val = append(m.val, m.k.slab.bytesOf(row)...)
+		if m.past != nil {
+			m.as = append(m.as, 0)
+		}
+	}
+	if m.past != nil {
+		m.as[at] = m.k.lazy.stamps[row]
 	}
 	m.copies[row] = at
 	m.done.set(row)
@@ -165,8 +177,8 @@ func (m *keyedMark[T]) listGone(some []uint64, to uint64) []uint64 {
 	return some
 }
 
-// read copies columns as they were, with their slots or without, and into stamps, if that is not nil, their stamps.
-func (m *keyedMark[T]) read(dst []byte, stamps []uint8, keys []int64, state bool) error {
+// read copies columns as they were, with their slots or without, and what is asked of them.
+func (m *keyedMark[T]) read(dst []byte, of ofColumns, keys []int64, state bool) error {
 	n := m.k.rows
 	if state {
 		n = m.k.slab.width
@@ -175,18 +187,28 @@ func (m *keyedMark[T]) read(dst []byte, stamps []uint8, keys []int64, state bool
 	if err != nil {
 		return err
 	}
-	return m.each(keys, n, func(i int, row uint32, was []T) {
-		if stamps != nil {
-			stamps[i] = m.stampOf(keys[i], row)
-		}
-		copy(val[i*n:][:n], was)
-	})
+	return m.each(keys, n, of, func(i int, was []T) { copy(val[i*n:][:n], was) })
 }
 
-// each calls f for columns as they were, in the order of keys, with their rows in the slab. Of a column n values at least are
-// there, until f returns.
-func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was []T)) error {
-	k := m.k
+// each calls f for columns as they were, in the order of keys. Of a column n values at least are there, until f returns.
+func (m *keyedMark[T]) each(keys []int64, n int, of ofColumns, f func(i int, was []T)) error {
+	k, all := m.k, n
+	if m.past != nil {
+		all = k.slab.width // weights that are behind catch up by slots
+	}
+	tell := func(i int, row uint32, was []T) {
+		if of.ages != nil {
+			of.ages[i] = m.stampOf(keys[i], row)
+		}
+		as := m.asOf(row)
+		switch {
+		case of.as != nil:
+			of.as[i] = as
+		case as != m.now():
+			was = m.settled(was, n, as)
+		}
+		f(i, was)
+	}
 	var w walk
 	for k.begin(&w, keys, makeNone); k.next(&w); {
 		k.slab.fetch(w.ahead(), 0, n)
@@ -200,13 +222,13 @@ func (m *keyedMark[T]) each(keys []int64, n int, f func(i int, row uint32, was [
 			case row == 0:
 				return fmt.Errorf("column %d was not there at the mark", key)
 			case copied:
-				f(w.at+j, row, k.slab.values(m.val[at*k.slab.size:][:k.slab.size], n))
+				tell(w.at+j, row, k.slab.values(m.val[at*k.slab.size:][:k.slab.size], all))
 				delete(m.copies, row)
 				m.free = append(m.free, at)
 			case m.done.has(row):
 				return fmt.Errorf("column %d was read before: a mark gives each column once", key)
 			default:
-				f(w.at+j, row, k.slab.values(k.slab.bytesOf(row), n))
+				tell(w.at+j, row, k.slab.values(k.slab.bytesOf(row), all))
 				m.done.set(row)
 			}
 		}
@@ -224,17 +246,55 @@ func (m *keyedMark[T]) stampOf(key int64, row uint32) uint8 {
 	return m.k.index.lines[line].Stamp(at)
 }
 
+// now is the step of the mark, 0 if columns are never behind.
+func (m *keyedMark[T]) now() int64 {
+	if m.past == nil {
+		return 0
+	}
+	return m.past.now
+}
+
+// asOf is the step that a column is as of.
+func (m *keyedMark[T]) asOf(row uint32) int64 {
+	if m.past == nil {
+		return 0
+	}
+	short := m.k.lazy.stamps[row]
+	if at, copied := m.copies[row]; copied {
+		short = m.as[at]
+	}
+	return m.past.now - int64(uint16(m.past.now)-short)
+}
+
+// settled is n values of a column that is as of a step, as they were at the mark, until the next call.
+func (m *keyedMark[T]) settled(was []T, n int, as int64) []T {
+	m.room = grown(m.room, n)
+	if n > m.k.rows {
+		copy(m.room, was)
+		settleColumn(m.past, m.k.rows, m.k.slots, m.room, as)
+		return m.room
+	}
+	var drift [1]kernel.Drift
+	m.past.drift(&drift[0], as)
+	l := kernel.Lag[T]{Idle: m.past.idle, Slab: was, Dim: m.k.rows, Slots: m.k.slots, Rows: firstRow, Drifts: drift[:]}
+	l.Read(m.room, firstRow, 0, n)
+	return m.room
+}
+
+func (m *keyedMark[T]) before() *Past { return m.past }
+
 func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 	return errors.New("cells of a sparse partition, want columns by key")
 }
 
 func (m *keyedMark[T]) bytes() int64 {
 	const perCopy, perGone, perStamp = 24, 48, 16 // about, in the maps
-	kept := 8*cap(m.done) + cap(m.val) + 8*cap(m.free) + 8*cap(m.unread)
+	kept := 8*cap(m.done) + cap(m.val) + 2*cap(m.as) + 8*cap(m.free) + 8*cap(m.unread)
 	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone)+perStamp*(len(m.stamps)+len(m.reused)))
 }
 
 func (m *keyedMark[T]) close() {
 	m.k.marks = slices.DeleteFunc(m.k.marks, func(o *keyedMark[T]) bool { return o == m })
 	m.copies, m.gone, m.val, m.stamps, m.reused, m.done, m.unread = nil, nil, nil, nil, nil, nil, nil
+	m.as, m.past = nil, nil
 }

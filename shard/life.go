@@ -178,11 +178,11 @@ func (k *keyed[T]) drop(key int64) {
 // come makes the new columns that the step has named and that there is room for in the budget, and begins to count others.
 func (k *keyed[T]) come() error {
 	l := k.life
-	made, refused, err := k.settle()
+	made, refused, err := k.decide()
 	l.admitted(made)
 	l.fate.Refused += int64(refused)
 	if c := l.candidates; c != nil && err == nil {
-		if made, refused, err = c.settle(); err != nil {
+		if made, refused, err = c.decide(); err != nil {
 			return err
 		}
 		l.fate.Refused += int64(made + refused)

@@ -17,6 +17,7 @@ type Mark struct {
 	absent []byte
 	mark   mark
 	age    *aging // says what stamps mean; nil: there are none
+	past   *Past
 	// candidates is nil if there are none.
 	candidates *keyedMark[int32]
 
@@ -27,11 +28,18 @@ type Mark struct {
 // mark is what the two layouts do for a Mark.
 type mark interface {
 	list(n int) []int64
-	read(dst []byte, stamps []uint8, keys []int64, state bool) error
+	read(dst []byte, of ofColumns, keys []int64, state bool) error
 	readRect(dst []byte, at matrix.Rect, slot int) error
+	before() *Past
 	view(absent []byte, visit visitor) (stored int, cells any)
 	bytes() int64
 	close()
+}
+
+// ofColumns is what a mark tells of columns beside their values; what is nil is not asked for.
+type ofColumns struct {
+	ages []uint8 // its stamp of age
+	as   []int64 // the step that it is as of; without, values are brought up to date
 }
 
 // Mark marks the partition as it is now. It takes no time that grows with the values, and has to be closed.
@@ -40,6 +48,7 @@ func (s *Shard) Mark() *Mark { return s.marked(nil) }
 // marked is a mark of what has changed in a period, or of everything.
 func (s *Shard) marked(since *period) *Mark {
 	m := &Mark{s: s, steps: s.steps, absent: s.Absent(), mark: s.store.mark(since), since: since, columns: int64(s.store.stored())}
+	m.past = m.mark.before()
 	if l := s.life; l != nil {
 		m.age = s.store.aging()
 		if l.candidates != nil {
@@ -62,7 +71,7 @@ func (m *Mark) Keys(n int) []int64 { return m.mark.list(max(1, n)) }
 // Read copies columns of a sparse partition to dst, one after the other, in any order, each at most once in the life of
 // the mark: the values of all rows, and with state those of each slot of the rule after them.
 func (m *Mark) Read(dst []byte, keys []int64, state bool) error {
-	return m.s.wrap(m.mark.read(dst, nil, keys, state))
+	return m.s.wrap(m.mark.read(dst, ofColumns{}, keys, state))
 }
 
 // Aged reports whether columns expire, so that the steps that named them last are a part of the state.
@@ -72,12 +81,15 @@ func (m *Mark) Aged() bool { return m.age != nil && m.age.after > 0 }
 func (m *Mark) Ranked() bool { return m.age != nil && m.age.top() > 0 }
 
 // ReadState is Read with state, and for how long nothing has named the columns.
-func (m *Mark) ReadState(dst []byte, keys []int64) (ages Ages, err error) {
+func (m *Mark) ReadState(dst []byte, keys []int64) (Ages, error) { return m.read(dst, nil, keys) }
+
+// read is ReadState; into as, if it is not nil, come the steps that columns are as of.
+func (m *Mark) read(dst []byte, as, keys []int64) (ages Ages, err error) {
 	var stamps []uint8
 	if m.age != nil {
 		stamps = make([]uint8, len(keys))
 	}
-	if err := m.mark.read(dst, stamps, keys, true); err != nil {
+	if err := m.mark.read(dst, ofColumns{ages: stamps, as: as}, keys, true); err != nil {
 		return Ages{}, m.s.wrap(err)
 	}
 	if m.Aged() {
@@ -93,6 +105,19 @@ func (m *Mark) ReadState(dst []byte, keys []int64) (ages Ages, err error) {
 		}
 	}
 	return ages, nil
+}
+
+// Past is the steps that were made, as far back as columns may be; nil if all columns are always up to date.
+func (m *Mark) Past() *Past { return m.past }
+
+// ReadStale is ReadState of columns as they lie there: as of earlier steps, which it writes into stamps. It is for marks that have a
+// Past, which brings such columns up to date.
+func (m *Mark) ReadStale(dst []byte, stamps, keys []int64) (Ages, error) {
+	if m.past == nil || len(stamps) != len(keys) {
+		return Ages{}, fmt.Errorf("matrix %s: %d steps of %d columns, want one of each, of a mark that has a past",
+			m.s.meta.Name, len(stamps), len(keys))
+	}
+	return m.read(dst, stamps, keys)
 }
 
 // step is a step of which 32 bits were kept.
@@ -118,7 +143,7 @@ func (m *Mark) Candidates(n int) ([]Candidate, error) {
 	if age != nil {
 		stamps = make([]uint8, len(keys))
 	}
-	if err := m.candidates.read(wire.View(val), stamps, keys, false); err != nil {
+	if err := m.candidates.read(wire.View(val), ofColumns{ages: stamps}, keys, false); err != nil {
 		return nil, m.s.wrap(err)
 	}
 	all := make([]Candidate, len(keys))

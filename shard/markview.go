@@ -150,7 +150,7 @@ func (p *pastKeyed[T]) chunks(rows []int64, change bool, f func(c *psf.Chunk[T])
 		var c *psf.Chunk[T]
 		err := p.visit(func() error {
 			c = s.chunk(rows, p.m.list(s.columns(rows)))
-			return p.m.each(c.Cols, p.m.k.rows, func(i int, _ uint32, was []T) {
+			return p.m.each(c.Cols, p.m.k.rows, ofColumns{}, func(i int, was []T) {
 				for r, row := range rows {
 					c.Rows[r][i] = was[row-p.rows.Lo]
 				}

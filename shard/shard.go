@@ -18,14 +18,16 @@ import (
 
 // Shard is one partition.
 type Shard struct {
-	meta  *matrix.Meta
-	at    matrix.Rect
-	bits  int
-	rule  *psf.Rule
-	steps int64
-	clock int64 // of what is added
-	store store
-	life  *life // of its store
+	meta    *matrix.Meta
+	at      matrix.Rect
+	bits    int
+	rule    *psf.Rule
+	steps   int64
+	clock   int64 // of what is added
+	store   store
+	life    *life // of its store
+	lazy    *lazy
+	settled bool // see Settled
 
 	periods []*period // nil: nothing is remembered; the last one goes on
 }
@@ -48,7 +50,7 @@ type store interface {
 	mark(since *period) mark
 	track(p *period)
 	widen(n int) error
-	restore(rows matrix.Range, keys []int64, values []byte) error
+	restore(rows matrix.Range, keys []int64, values []byte, stamps []int64) error
 	restoreRect(at matrix.Rect, slot int, values []byte)
 	absent() []byte
 	setAbsent(rows matrix.Range, values []byte)
@@ -57,6 +59,8 @@ type store interface {
 	aging() *aging
 	setSteps(n int64)
 	setAges(keys []int64, ages Ages)
+	passing() *lazy
+	catchUp()
 	close()
 }
 
@@ -78,7 +82,7 @@ func New(m *matrix.Meta, at matrix.Rect, bits int, rule *psf.Rule) (*Shard, erro
 	if s.store, err = newStore(m, at, bits, step, slots); err != nil {
 		return nil, err
 	}
-	s.life = s.store.living()
+	s.life, s.lazy = s.store.living(), s.store.passing()
 	return s, nil
 }
 
@@ -116,6 +120,9 @@ func bind(m *matrix.Meta, rule *psf.Rule) (step psf.Step, slots int, err error) 
 	}
 	if m.DType != matrix.F32 && m.DType != matrix.F64 {
 		return step, 0, fmt.Errorf("matrix %s: rule %s on %v, want f32 or f64", m.Name, rule.Name, m.DType)
+	}
+	if m.Storage != matrix.Invalid {
+		step.Idle = nil // catching up would round once more
 	}
 	return step, rule.Slots, nil
 }

@@ -19,8 +19,13 @@ func (s *Shard) Slots() int {
 	return s.rule.Slots
 }
 
-// SetSteps says how many steps the rule has made, or without a rule from which number clocks are counted.
+// SetSteps says how many steps the rule has made, or without a rule from which number clocks are counted. What columns are now
+// they are after so many.
 func (s *Shard) SetSteps(n int64) {
+	if s.lazy != nil && s.steps != n {
+		s.store.catchUp()
+		s.lazy.begin(n)
+	}
 	s.steps = n
 	s.store.setSteps(n)
 }
@@ -33,6 +38,14 @@ func (s *Shard) Reserve(n int64) error { return s.wrap(s.store.widen(int(max(0, 
 // state, of a partition that had these rows: of each key the values of the rows, and those of each slot. Keys are columns of
 // this partition, none twice; rows that it does not have are passed over, those that it has beyond stay as they are.
 func (s *Shard) RestoreColumns(rows matrix.Range, keys []int64, values []byte) error {
+	if err := s.columnsFit(rows, keys, values); err != nil {
+		return err
+	}
+	return s.wrap(s.store.restore(rows, keys, values, nil))
+}
+
+// columnsFit tells why columns could not be restored.
+func (s *Shard) columnsFit(rows matrix.Range, keys []int64, values []byte) error {
 	if s.meta.Layout != matrix.RowSparse {
 		return fmt.Errorf("matrix %s: columns of a dense partition, want cells by place", s.meta.Name)
 	}
@@ -43,11 +56,27 @@ func (s *Shard) RestoreColumns(rows matrix.Range, keys []int64, values []byte) e
 	if err := s.fits(values, int64(len(keys)), width); err != nil {
 		return err
 	}
-	if err := s.has(keys, s.at.Cols); err != nil {
+	return s.has(keys, s.at.Cols)
+}
+
+// RestoreStale is RestoreColumns for columns as [Mark.ReadStale] gives them: as of steps of a past. If the partition can go on
+// from that past they stay behind; else they are brought up to date first.
+func (s *Shard) RestoreStale(p *Past, rows matrix.Range, keys []int64, values []byte, stamps []int64) error {
+	if err := s.columnsFit(rows, keys, values); err != nil {
 		return err
 	}
-	return s.wrap(s.store.restore(rows, keys, values))
+	if err := p.knows(stamps, len(keys)); err != nil {
+		return s.wrap(err)
+	}
+	if s.lazy == nil || !s.lazy.goOn(p) {
+		s.settled = true
+		values, stamps = settled(s.meta.DType, p, int(rows.Len()), s.Slots(), values, stamps), nil
+	}
+	return s.wrap(s.store.restore(rows, keys, values, stamps))
 }
+
+// Settled reports whether columns that were behind had to be brought up to date: they are not what was restored any more.
+func (s *Shard) Settled() bool { return s.settled }
 
 // RestoreAges says for how long nothing has named columns, in the order of the keys, after SetSteps. Keys that have no column are
 // passed over, and all of them if columns neither expire nor are evicted.
@@ -85,7 +114,7 @@ func (s *Shard) RestoreCandidates(all []Candidate) error {
 	if err := s.has(keys, s.at.Cols); err != nil {
 		return err
 	}
-	if err := s.life.candidates.restore(candidateRows, keys, wire.View(val)); err != nil {
+	if err := s.life.candidates.restore(candidateRows, keys, wire.View(val), nil); err != nil {
 		return s.wrap(err)
 	}
 	s.life.candidates.setAges(keys, ages)
@@ -151,7 +180,8 @@ func (d *dense[T]) absent() []byte { return nil }
 
 func (d *dense[T]) setAbsent(matrix.Range, []byte) {}
 
-func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte) error {
+// restore replaces columns, which are up to date if stamps is nil, and else as of these steps.
+func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte, stamps []int64) error {
 	both := rows.Intersect(k.at.Rows)
 	val, _ := wire.Numbers[T](values) // aligned: fits has looked
 	from, to := int(both.Lo-rows.Lo), int(both.Lo-k.at.Rows.Lo)
@@ -162,10 +192,20 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte) error
 	if err := k.allow(keys, false); err != nil {
 		return err
 	}
+	part := both != k.at.Rows
+	if part && stamps != nil {
+		val, stamps = k.level(keys, val, high, stamps)
+	}
 	var w walk
 	for k.begin(&w, keys, makeAll); k.next(&w); {
 		k.keep(w.rows())
+		if part && stamps == nil {
+			k.settle(w.rows())
+		}
 		for j, row := range w.rows() {
+			if k.lazy != nil {
+				k.lazy.restored(row, w.at+j, stamps)
+			}
 			into, column := k.slab.open(row), val[(w.at+j)*slots*high:]
 			for slot := range slots {
 				copy(into[slot*k.rows+to:][:n], column[slot*high+from:])
@@ -193,4 +233,8 @@ func (d *dense[T]) restoreRect(at matrix.Rect, slot int, values []byte) {
 
 func (d *dense[T]) widen(int) error { return nil }
 
-func (d *dense[T]) restore(matrix.Range, []int64, []byte) error { return nil }
+func (d *dense[T]) restore(matrix.Range, []int64, []byte, []int64) error { return nil }
+
+func (d *dense[T]) catchUp() {}
+
+func (d *dense[T]) passing() *lazy { return nil }

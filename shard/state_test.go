@@ -65,6 +65,9 @@ func restore(t *rapid.T, m *matrix.Meta, from, to []*shard.Shard, band int) {
 			t.Fatal(err)
 		}
 	}
+	for _, s := range to {
+		s.SetSteps(from[0].Steps())
+	}
 	for _, f := range from {
 		mark := f.Mark()
 		defer mark.Close()
@@ -72,7 +75,13 @@ func restore(t *rapid.T, m *matrix.Meta, from, to []*shard.Shard, band int) {
 		last := uint64(0)
 		for keys := mark.Keys(band); len(keys) > 0; keys = mark.Keys(band) {
 			values := make([]float32, len(keys)*width)
-			must(mark.Read(wire.View(values), keys, true))
+			stamps := make([]int64, len(keys))
+			if mark.Past() == nil {
+				must(mark.Read(wire.View(values), keys, true))
+			} else {
+				_, err := mark.ReadStale(wire.View(values), stamps, keys)
+				must(err)
+			}
 			for i, key := range keys {
 				if h := kernel.Hash(uint64(key)); h < last {
 					t.Fatalf("key %d comes late", key)
@@ -81,7 +90,12 @@ func restore(t *rapid.T, m *matrix.Meta, from, to []*shard.Shard, band int) {
 				}
 				for _, s := range to {
 					if s.At().Cols.Has(key) && s.At().Rows.Intersect(rows).Len() > 0 {
-						must(s.RestoreColumns(rows, []int64{key}, wire.View(values[i*width:][:width])))
+						val := wire.View(values[i*width:][:width])
+						if p := mark.Past(); p == nil {
+							must(s.RestoreColumns(rows, []int64{key}, val))
+						} else {
+							must(s.RestoreStale(p, rows, []int64{key}, slices.Clone(val), stamps[i:][:1]))
+						}
 					}
 				}
 			}
@@ -93,9 +107,6 @@ func restore(t *rapid.T, m *matrix.Meta, from, to []*shard.Shard, band int) {
 			for _, s := range to {
 				must(s.RestoreRect(f.At(), slot, wire.View(values)))
 			}
-		}
-		for _, s := range to {
-			s.SetSteps(mark.Steps())
 		}
 	}
 }

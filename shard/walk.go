@@ -94,6 +94,11 @@ func (k *keyed[T]) insert(keys []int64, rows []uint32, missing int) error {
 	if k.now != nil {
 		k.now.reach(int(k.slab.used) + missing)
 	}
+	if k.lazy != nil {
+		if err := k.lazy.reserve(int(k.slab.used) + missing); err != nil {
+			return err
+		}
+	}
 	for j, key := range keys {
 		if rows[j] != 0 {
 			continue
@@ -141,5 +146,8 @@ func (k *keyed[T]) born(key int64, row uint32) {
 	k.tally(uint64(key), 1)
 	if k.life != nil {
 		k.life.made(key)
+	}
+	if k.lazy != nil {
+		k.lazy.stamps[row] = k.lazy.as
 	}
 }

@@ -73,6 +73,12 @@ func TestHostile(t *testing.T) {
 	aged.Aged, aged.Steps = true, 4
 	ranked := sparse
 	ranked.Ranked = true
+	stale := sparse
+	stale.Stale, stale.Steps = true, 4
+	rates := Band{Rates: []float64{0.1, 0.2}}
+	stamped := func(step int64) Band {
+		return Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}, Stamps: []int64{step}}
+	}
 	for _, c := range []struct {
 		name   string
 		frames func(w *Writer)
@@ -126,6 +132,18 @@ func TestHostile(t *testing.T) {
 		{"removed", func(w *Writer) { _ = w.Begin(partial); w.removed = 1; _ = w.End() }, "end after 0 removed columns of partition 1 of matrix \"s\", which says 1"},
 		{"cells again", band(some, Band{Values: []matrix.Block{at(matrix.At(1, 2, 0, 3)), at(matrix.At(1, 2, 0, 3))}},
 			Band{Values: []matrix.Block{at(matrix.At(0, 1, 0, 3)), at(matrix.At(0, 1, 0, 3))}}), "cells at rows [0,1) x cols [0,3) after 6 of the"},
+		{"stale cells", head(`{"type":"f64","stale":true}`), "is dense and has columns that are stale"},
+		{"no stamps", band(stale, rates, Band{Keys: []int64{7}, Values: []matrix.Block{rows(1, 1)}}), "block header needs 25 bytes, 0 remain"},
+		{"stamps too many", band(sparse, stamped(0)), "after the end of the frame"},
+		{"stamp of the future", band(stale, rates, stamped(5)), "step 5 left in a partition after 4 steps, want one from 2 on"},
+		{"stamp before the rates", band(stale, rates, stamped(1)), "step 1 left in a partition after 4 steps, want one from 2 on"},
+		{"stamp without rates", band(stale, stamped(3)), "want one from 4 on"},
+		{"rates of a partition that has none", band(sparse, rates), "frame of rates in the record"},
+		{"rates twice", band(stale, rates, rates), "frame of rates in the record"},
+		{"rates after columns", band(stale, stamped(4), rates), "frame of rates in the record"},
+		{"rates too many", band(stale, Band{Rates: make([]float64, 5)}), "rates at rows [0,5) x cols [0,1) in a partition after 4 steps"},
+		{"no rates", band(stale, Band{Rates: []float64{}}), "rates at rows [0,0) x cols [0,1)"},
+		{"rates in rows", func(w *Writer) { _ = w.Begin(stale); _ = w.blocks(kindRates, rows(1, 2)) }, "rates at rows [0,1) x cols [0,2)"},
 		{"json", head(`{`), "partition: unexpected end of JSON input"},
 		{"neither", func(w *Writer) {
 			_ = w.frame(kindJob, []byte(`{"tasks":1,"matrices":[{"staged":[{"clock":1}]}]}`))

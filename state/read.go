@@ -133,7 +133,7 @@ func (r *Reader) Partition() (Partition, error) {
 	}
 	p := Partition{
 		Matrix: j.Matrix, ID: j.Partition, At: matrix.At(j.Rows[0], j.Rows[1], j.Cols[0], j.Cols[1]), Sparse: j.Sparse,
-		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps, Aged: j.Aged, Ranked: j.Ranked, Partial: j.Partial,
+		Bits: j.Bits, Slots: j.Slots, Steps: j.Steps, Aged: j.Aged, Stale: j.Stale, Ranked: j.Ranked, Partial: j.Partial,
 	}
 	if p.DType, err = typeOf(j.Type); err == nil {
 		p.Absent = string(j.Absent)
@@ -177,6 +177,12 @@ func (r *Reader) Bands(p *Partition) iter.Seq2[Band, error] {
 					return
 				}
 				continue
+			case k == kindRates && p.Stale && rec.count == 0 && rec.waiting == 0 && rec.rates+rec.removed == 0:
+				b, err := rec.past(wire.NewCursor(body, off, wire.Little))
+				if !yield(b, err) || err != nil {
+					return
+				}
+				continue
 			case k != kindColumns && k != kindCells || p.Sparse != (k == kindColumns) || rec.waiting+rec.removed > 0:
 				yield(Band{}, at(begin, "frame of %v in the record of partition %d of matrix %q", k, p.ID, p.Matrix))
 				return
@@ -195,6 +201,8 @@ type record struct {
 	count int64
 	last  int64 // key of the last column
 	next  int64 // cells before this one were read, or have not changed
+
+	rates int64 // of the last steps
 
 	waiting int64 // candidates
 	younger int64 // key of the last of them
@@ -278,12 +286,10 @@ func (r *record) columns(c *wire.Cursor) (Band, error) {
 	rows := dense(c, r.p.DType, &place)
 	b := Band{Keys: ids, Values: []matrix.Block{rows}}
 	if r.p.Aged {
-		begin := c.Off()
-		place := matrix.At(0, int64(len(ids)), 0, 1)
-		if last := dense(c, matrix.I64, &place); c.Err() == nil {
-			b.Last = last.Data.Values().([]int64)
-			r.checkSteps(c, begin, b.Last)
-		}
+		b.Last = r.steps(c, len(ids), 0, "named last")
+	}
+	if r.p.Stale {
+		b.Stamps = r.steps(c, len(ids), r.p.Steps-r.rates, "left")
 	}
 	r.ranks(c, &b)
 	if c.Err() != nil {
@@ -304,14 +310,41 @@ func (r *record) ranks(c *wire.Cursor, b *Band) {
 	}
 }
 
-// checkSteps wants steps that the partition's rule has made.
-func (r *record) checkSteps(c *wire.Cursor, off int64, steps []int64) {
+// steps reads a step for each of n columns, from the earliest on.
+func (r *record) steps(c *wire.Cursor, n int, earliest int64, what string) []int64 {
+	begin, place := c.Off(), matrix.At(0, int64(n), 0, 1)
+	b := dense(c, matrix.I64, &place)
+	if c.Err() != nil {
+		return nil
+	}
+	steps := b.Data.Values().([]int64)
+	r.checkSteps(c, begin, steps, earliest, what)
+	return steps
+}
+
+// checkSteps wants steps that the partition's rule has made, and of which enough is known.
+func (r *record) checkSteps(c *wire.Cursor, off int64, steps []int64, earliest int64, what string) {
 	for _, t := range steps {
-		if t < 0 || t > r.p.Steps {
-			c.FailAt(off, "a column that step %d named last in a partition after %d steps", t, r.p.Steps)
+		if t < earliest || t > r.p.Steps {
+			c.FailAt(off, "a column that step %d %s in a partition after %d steps, want one from %d on", t, what, r.p.Steps, earliest)
 			return
 		}
 	}
+}
+
+// past reads the rates of the last steps.
+func (r *record) past(c *wire.Cursor) (Band, error) {
+	begin := c.Off()
+	b := dense(c, matrix.F64, nil)
+	n := b.At.Rows.Len()
+	if c.Err() == nil && (b.At != matrix.At(0, n, 0, 1) || n == 0 || n > r.p.Steps) {
+		c.FailAt(begin, "rates at %v in a partition after %d steps, want one column of 1 to as many", b.At, r.p.Steps)
+	}
+	if c.End("the frame"); c.Err() != nil {
+		return Band{}, c.Err()
+	}
+	r.rates = n
+	return Band{Rates: b.Data.Values().([]float64)}, nil
 }
 
 // candidates reads columns that are not made.
@@ -331,7 +364,7 @@ func (r *record) candidates(c *wire.Cursor) (Band, error) {
 		}
 		b.Counts, b.Last = append(b.Counts, val[2*i]), append(b.Last, val[2*i+1])
 	}
-	r.checkSteps(c, begin, b.Last)
+	r.checkSteps(c, begin, b.Last, 0, "named last")
 	r.waiting += int64(len(b.Keys))
 	return b, c.Err()
 }

@@ -237,7 +237,7 @@ func (in *Input) head(m *Matrix, id int) (r *Reader, p Partition, err error) {
 	}
 	want := Partition{
 		Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Meta.Layout == matrix.RowSparse, Bits: m.Map.Bits, DType: m.Meta.DType,
-		Slots: p.Slots, Steps: place.Steps, Aged: p.Aged, Ranked: p.Ranked, Partial: len(in.Base) > 0, Absent: p.Absent,
+		Slots: p.Slots, Steps: place.Steps, Aged: p.Aged, Stale: p.Stale, Ranked: p.Ranked, Partial: len(in.Base) > 0, Absent: p.Absent,
 	}
 	if p != want {
 		return nil, p, at(place.Off, "the record is %+v, want %+v", p, want)

@@ -24,7 +24,8 @@
 //	   6 delta       keys, if it has keys, and values
 //	   7 checkpoint  JSON: the matrices, the files, and where in them each record is
 //	   8 candidates  keys, and for each a count and a step
-//	  12 removed     keys
+//	   9 rates       the rates of the last steps
+//	  10 removed     keys
 //
 // Keys and values are blocks of the DAPHNE format as package blockio writes them (docs/format/block.md): keys n x 1 of i64,
 // values of the element type of the matrix.
@@ -32,9 +33,13 @@
 // A record is a partition frame, frames of columns (of a sparse matrix) or cells, and an end. Columns are in ascending
 // order of kernel.Hash through the whole record; their block has a row of (1 + slots) x R values for each, where R is how
 // many rows of the matrix the partition has: the values, then each slot. If the partition says that it is aged, a third
-// block of n x 1 of i64 has the step that named each column last; if it says that it is ranked, a last one of n x 1 of u8 has
-// the rank of each in its bucket (package shard), 0 for those that nothing has named for longest. Cells are 1 + slots blocks
-// of one place, whole rows or a part of one, in row-major order through the whole record, with nothing left out.
+// block of n x 1 of i64 has the step that named each column last. If it says that columns are stale, they are as of steps that
+// one more block of n x 1 of i64 has; the rates of the steps since then, and up to the partition's last, which bring them up to
+// date, stand in a frame of rates before the first columns: n x 1 of f64. If it says that it is ranked, a last block of n x 1 of u8
+// has the rank of each in its bucket (package shard), 0 for those that nothing has named for longest.
+//
+// Cells are 1 + slots blocks of one place, whole rows or a part of one, in row-major order through the whole record, with
+// nothing left out.
 //
 // Frames of candidates may stand between the columns and the end: columns that steps have named and that are not made, in
 // ascending order of kernel.Hash; a block of n x 2 of i64 says how many steps named each, and the last of them, and if the
@@ -77,16 +82,16 @@ const (
 	kindDelta
 	kindCheckpoint
 	kindCandidates
-
-	kindRemoved kind = 12 // those between are not used yet
+	kindRates
+	kindRemoved
 )
 
 var kinds = [...]string{
-	"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint", "candidates", kindRemoved: "removed",
+	"nothing", "partition", "columns", "cells", "end", "job", "delta", "checkpoint", "candidates", "rates", "removed",
 }
 
 func (k kind) String() string {
-	if int(k) < len(kinds) && kinds[k] != "" {
+	if int(k) < len(kinds) {
 		return kinds[k]
 	}
 	return fmt.Sprintf("kind %d", uint32(k))
@@ -103,6 +108,7 @@ type Partition struct {
 	Slots  int   // of the rule
 	Steps  int64 // that the rule has made
 	Aged   bool  // of each column there is the step that named it last
+	Stale  bool  // of each column there is the step that it is as of
 	Ranked bool  // of each column there is its rank in its bucket
 	// Partial says that the record has only what has changed since the checkpoint that this one is based on.
 	Partial bool
@@ -129,6 +135,8 @@ func (p *Partition) check() error {
 		return fmt.Errorf("partition %d of matrix %q has %d slots, want 0 to %d", p.ID, p.Matrix, p.Slots, slotLimit)
 	case (p.Aged || p.Ranked) && !p.Sparse:
 		return fmt.Errorf("partition %d of matrix %q is dense and has the age of columns, want a sparse one", p.ID, p.Matrix)
+	case p.Stale && !p.Sparse:
+		return fmt.Errorf("partition %d of matrix %q is dense and has columns that are stale, want a sparse one", p.ID, p.Matrix)
 	case p.Steps < 0:
 		return fmt.Errorf("partition %d of matrix %q has made %d steps, want none below 0", p.ID, p.Matrix, p.Steps)
 	case p.Bits < 0 || p.Bits > 32 || p.Bits > 0 && !p.Sparse || p.ID < 0 || p.Bits > 0 && int64(p.ID)>>p.Bits != 0:
@@ -152,6 +160,9 @@ type Band struct {
 	// Last is the step that named each column last, where the partition is aged and of candidates; Counts is nil, or how many
 	// steps named each of the keys, which have no values: they are candidates.
 	Last, Counts []int64
+
+	Stamps []int64   // the step that each column is as of, where they are stale
+	Rates  []float64 // instead of columns: of the last steps; they come before columns that are stale
 
 	Ranks []uint8 // of the keys, where the partition is ranked
 

@@ -114,12 +114,25 @@ func drawn(t *rapid.T) (Partition, []Band) {
 			}
 			return all
 		}
+		rates := make([]float64, rapid.Int64Range(0, min(p.Steps, 9)).Draw(t, "rates"))
+		if p.Stale = rapid.Bool().Draw(t, "stale"); p.Stale && len(rates) > 0 {
+			for i := range rates {
+				rates[i] = 1 / float64(1+i)
+			}
+			bands = append(bands, Band{Rates: rates})
+		}
 		waiting := keys[:rapid.IntRange(0, len(keys)).Draw(t, "candidates")]
 		for some := range slices.Chunk(keys[len(waiting):], n) {
 			bands = append(bands, Band{Keys: some, Values: []matrix.Block{random(matrix.NewDense(p.DType, matrix.At(0, int64(len(some)), 0, p.Width())))}})
 			bands[len(bands)-1].Ranks = ranks(len(some))
 			if p.Aged {
 				bands[len(bands)-1].Last = steps(len(some))
+			}
+			for i := range some {
+				if p.Stale {
+					b := &bands[len(bands)-1]
+					b.Stamps = append(b.Stamps, p.Steps-int64(i%(1+len(rates))))
+				}
 			}
 		}
 		for some := range slices.Chunk(waiting, n) {
@@ -162,7 +175,7 @@ func write(t interface{ Fatal(...any) }, w *Writer, p Partition, bands []Band) {
 // text is bands with the bits of their values.
 func text(all []Band) (out string) {
 	for _, b := range all {
-		out += fmt.Sprintf("%v %v %v %v %v\n", b.Keys, b.Keys == nil, b.Last, b.Counts, b.Removed)
+		out += fmt.Sprintf("%v %v %v %v %v %v %v %v\n", b.Keys, b.Keys == nil, b.Last, b.Counts, b.Removed, b.Ranks, b.Stamps, b.Rates)
 		for _, v := range b.Values {
 			raw, _ := wire.ViewAny(v.Data.Values())
 			out += fmt.Sprintf("%v %v %x\n", v.At, v.Data.DType(), raw)

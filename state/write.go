@@ -117,6 +117,7 @@ type partitionJSON struct {
 	Slots     int      `json:"slots,omitempty"`
 	Steps     int64    `json:"steps,omitempty"`
 	Aged      bool     `json:"aged,omitempty"`
+	Stale     bool     `json:"stale,omitempty"`
 	Partial   bool     `json:"partial,omitempty"`
 	Ranked    bool     `json:"ranked,omitempty"`
 	Absent    []byte   `json:"absent,omitempty"` // little-endian
@@ -133,8 +134,8 @@ func (w *Writer) Begin(p Partition) error {
 	w.open, w.count, w.candidates, w.removed = &p, 0, 0, 0
 	return w.json(kindPartition, partitionJSON{
 		Matrix: p.Matrix, Partition: p.ID, Rows: [2]int64{p.At.Rows.Lo, p.At.Rows.Hi}, Cols: [2]int64{p.At.Cols.Lo, p.At.Cols.Hi},
-		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged, Ranked: p.Ranked,
-		Partial: p.Partial, Absent: swapped([]byte(p.Absent), p.DType),
+		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged, Stale: p.Stale,
+		Ranked: p.Ranked, Partial: p.Partial, Absent: swapped([]byte(p.Absent), p.DType),
 	})
 }
 
@@ -150,6 +151,9 @@ func (w *Writer) Band(b Band) error {
 	case b.Removed != nil:
 		w.removed += int64(len(b.Removed))
 		return w.blocks(kindRemoved, keyBlock(b.Removed))
+	case b.Rates != nil:
+		at := matrix.At(0, int64(len(b.Rates)), 0, 1)
+		return w.blocks(kindRates, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: b.Rates}})
 	case b.Keys != nil:
 		return w.columns(b)
 	}
@@ -166,8 +170,11 @@ func (w *Writer) columns(b Band) error {
 		k, blocks = kindCandidates, append(blocks, pairBlock(b.Counts, b.Last))
 	default:
 		w.count += int64(len(b.Keys))
-		if blocks = append(blocks, b.Values[0]); b.Last != nil {
-			blocks = append(blocks, keyBlock(b.Last))
+		blocks = append(blocks, b.Values[0])
+		for _, steps := range [][]int64{b.Last, b.Stamps} {
+			if steps != nil {
+				blocks = append(blocks, keyBlock(steps))
+			}
 		}
 	}
 	if b.Ranks != nil {
