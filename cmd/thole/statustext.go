@@ -154,4 +154,24 @@ func printJob(out io.Writer, j *server.JobStatus) {
 	if len(rows) > 1 {
 		aligned(out, rows)
 	}
+	printFates(out, j.Tables)
+}
+
+// printFates tells what became of columns where they come and go.
+func printFates(out io.Writer, all []server.MatrixStatus) {
+	rows := [][]string{{"columns of", "admitted", "waiting", "refused", "expired", "evicted"}}
+	for _, m := range all {
+		fates := []int64{m.Admitted, m.Candidates, m.Refused, m.Expired, m.Evicted}
+		if slices.Max(fates) == 0 {
+			continue
+		}
+		row := []string{m.Name}
+		for _, n := range fates {
+			row = append(row, fmt.Sprint(n))
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) > 1 {
+		aligned(out, rows)
+	}
 }
