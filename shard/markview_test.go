@@ -68,7 +68,7 @@ func (b *busyShard) cells(v psf.View, rows []int64, apart bool) map[[2]int64]int
 // TestMarkView: what a function sees of a mark is what a View saw at that moment, whatever happens to the partition between its
 // chunks, and nothing of it can be changed.
 func TestMarkView(t *testing.T) {
-	chunks := 0
+	several := 0 // draws in which changes came between chunks
 	rapid.Check(t, func(t *rapid.T) {
 		m := &matrix.Meta{Name: "m", Rows: rapid.SampledFrom([]int64{1, 3, 300}).Draw(t, "rows"), Cols: 400, DType: matrix.I64}
 		if rapid.Bool().Draw(t, "sparse") {
@@ -93,13 +93,18 @@ func TestMarkView(t *testing.T) {
 		mark := s.Mark()
 		defer mark.Close()
 		b.change()
+		chunks := 0
 		v := mark.View(0, func(read func() error) error {
 			chunks++
 			err := read()
 			b.change()
 			return err
 		})
-		if got := b.cells(v, rows, apart); !maps.Equal(got, want) {
+		got := b.cells(v, rows, apart)
+		if chunks > 1 {
+			several++
+		}
+		if !maps.Equal(got, want) {
 			t.Fatalf("%d cells at the mark, %d before, or others", len(got), len(want))
 		}
 		cells := v.Cells().(psf.Cells[int64])
@@ -112,7 +117,7 @@ func TestMarkView(t *testing.T) {
 			}
 		}
 	})
-	if chunks < 200 {
-		t.Errorf("only %d chunks were read", chunks)
+	if several == 0 {
+		t.Error("nothing was read in several chunks")
 	}
 }
