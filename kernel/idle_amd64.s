@@ -32,13 +32,34 @@
 	VCVTSD2SS    (8*i)(R13), x, x \
 	VBROADCASTSS x, y
 
-#define END(row) \
-	ADDQ $4, R11  \
-	ADDQ $4, R12  \
-	ADDQ $40, R13 \
-	DECQ CX       \
-	JNZ  row      \
-	VZEROUPPER    \
+// Of a row EIGHTS begins what is done with eight numbers, ONES what with one of the rest. END goes on to the next row.
+#define EIGHTS \
+	SUBQ $8, DX; \
+	JLT  rest;   \
+full:
+
+#define ONES \
+	ADDQ $32, AX; \
+	ADDQ $32, BX; \
+	SUBQ $8, DX;  \
+	JGE  full;    \
+rest:           \
+	ADDQ $8, DX;  \
+	JZ   end;     \
+one:
+
+#define END \
+	ADDQ $4, AX;  \
+	ADDQ $4, BX;  \
+	DECQ DX;      \
+	JNZ  one;     \
+end:            \
+	ADDQ $4, R11; \
+	ADDQ $4, R12; \
+	ADDQ $40, R13; \
+	DECQ CX;      \
+	JNZ  row;     \
+	VZEROUPPER;   \
 	RET
 
 // func scaleRowsAVX2(dst, slab *float32, dstStride, stride, n int, at, rows *uint32, drifts *float64, count int)
@@ -48,31 +69,13 @@ TEXT ·scaleRowsAVX2(SB), NOSPLIT, $0-72
 row:
 	BEGIN
 	COEFFICIENT(0, X1, Y1)
-	SUBQ $8, DX
-	JLT  rest
-
-full:
+	EIGHTS
 	VMULPS  (BX), Y1, Y0
 	VMOVUPS Y0, (AX)
-	ADDQ    $32, AX
-	ADDQ    $32, BX
-	SUBQ    $8, DX
-	JGE     full
-
-rest:
-	ADDQ $8, DX
-	JZ   end
-
-one:
+	ONES
 	VMULSS (BX), X1, X0
 	VMOVSS X0, (AX)
-	ADDQ   $4, AX
-	ADDQ   $4, BX
-	DECQ   DX
-	JNZ    one
-
-end:
-	END(row)
+	END
 
 // func sumRowsAVX2(dst, slab *float32, dstStride, stride, n int, at, rows *uint32, drifts *float64, count, slot int)
 TEXT ·sumRowsAVX2(SB), NOSPLIT, $0-80
@@ -83,35 +86,17 @@ row:
 	BEGIN
 	COEFFICIENT(0, X1, Y1)
 	COEFFICIENT(1, X2, Y2)
-	SUBQ $8, DX
-	JLT  rest
-
-full:
+	EIGHTS
 	VMULPS  (BX), Y1, Y0
 	VMULPS  (BX)(R14*1), Y2, Y3
 	VADDPS  Y3, Y0, Y0
 	VMOVUPS Y0, (AX)
-	ADDQ    $32, AX
-	ADDQ    $32, BX
-	SUBQ    $8, DX
-	JGE     full
-
-rest:
-	ADDQ $8, DX
-	JZ   end
-
-one:
+	ONES
 	VMULSS (BX), X1, X0
 	VMULSS (BX)(R14*1), X2, X3
 	VADDSS X3, X0, X0
 	VMOVSS X0, (AX)
-	ADDQ   $4, AX
-	ADDQ   $4, BX
-	DECQ   DX
-	JNZ    one
-
-end:
-	END(row)
+	END
 
 // func coupleRowsAVX2(dst, slab *float32, dstStride, stride, n int, at, rows *uint32, drifts *float64, count, slot int)
 TEXT ·coupleRowsAVX2(SB), NOSPLIT, $0-80
@@ -124,10 +109,7 @@ row:
 	COEFFICIENT(1, X2, Y2)
 	COEFFICIENT(2, X3, Y3)
 	COEFFICIENT(3, X4, Y4)
-	SUBQ $8, DX
-	JLT  rest
-
-full:
+	EIGHTS
 	VMOVUPS (BX), Y5
 	VMOVUPS (BX)(R14*1), Y6
 	VMULPS  Y5, Y1, Y0
@@ -138,16 +120,7 @@ full:
 	VADDPS  Y6, Y5, Y5
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y5, (AX)(R14*1)
-	ADDQ    $32, AX
-	ADDQ    $32, BX
-	SUBQ    $8, DX
-	JGE     full
-
-rest:
-	ADDQ $8, DX
-	JZ   end
-
-one:
+	ONES
 	VMOVSS (BX), X5
 	VMOVSS (BX)(R14*1), X6
 	VMULSS X5, X1, X0
@@ -158,13 +131,7 @@ one:
 	VADDSS X6, X5, X5
 	VMOVSS X0, (AX)
 	VMOVSS X5, (AX)(R14*1)
-	ADDQ   $4, AX
-	ADDQ   $4, BX
-	DECQ   DX
-	JNZ    one
-
-end:
-	END(row)
+	END
 
 // SHRINK moves v towards zero by by; t, u, x and y are overwritten, zero is zero.
 #define SHRINK(v, by, zero, t, u, x, y) \
@@ -187,33 +154,15 @@ row:
 	BEGIN
 	COEFFICIENT(0, X1, Y1)
 	COEFFICIENT(4, X2, Y2)
-	SUBQ $8, DX
-	JLT  rest
-
-full:
+	EIGHTS
 	VMULPS  (BX), Y1, Y0
 	SHRINK(Y0, Y2, Y13, Y4, Y5, Y6, Y7)
 	VMOVUPS Y0, (AX)
-	ADDQ    $32, AX
-	ADDQ    $32, BX
-	SUBQ    $8, DX
-	JGE     full
-
-rest:
-	ADDQ $8, DX
-	JZ   end
-
-one:
+	ONES
 	VMULSS (BX), X1, X0
 	SHRINK(X0, X2, X13, X4, X5, X6, X7)
 	VMOVSS X0, (AX)
-	ADDQ   $4, AX
-	ADDQ   $4, BX
-	DECQ   DX
-	JNZ    one
-
-end:
-	END(row)
+	END
 
 // func divideRowsAVX2(dst, slab *float32, dstStride, stride, n int, at, rows *uint32, drifts *float64, count, slot int, eps float32)
 TEXT ·divideRowsAVX2(SB), NOSPLIT, $0-84
@@ -225,10 +174,7 @@ TEXT ·divideRowsAVX2(SB), NOSPLIT, $0-84
 row:
 	BEGIN
 	COEFFICIENT(4, X2, Y2)
-	SUBQ $8, DX
-	JLT  rest
-
-full:
+	EIGHTS
 	VMOVUPS   (BX), Y0
 	VMOVUPS   (BX)(R14*1), Y3
 	VMOVAPS   Y0, Y10
@@ -239,16 +185,7 @@ full:
 	VCMPPS    $4, Y13, Y3, Y3
 	VBLENDVPS Y3, Y0, Y10, Y0
 	VMOVUPS   Y0, (AX)
-	ADDQ      $32, AX
-	ADDQ      $32, BX
-	SUBQ      $8, DX
-	JGE       full
-
-rest:
-	ADDQ $8, DX
-	JZ   end
-
-one:
+	ONES
 	VMOVSS    (BX), X0
 	VMOVSS    (BX)(R14*1), X3
 	VMOVAPS   X0, X10
@@ -259,10 +196,4 @@ one:
 	VCMPPS    $4, X13, X3, X3
 	VBLENDVPS X3, X0, X10, X0
 	VMOVSS    X0, (AX)
-	ADDQ      $4, AX
-	ADDQ      $4, BX
-	DECQ      DX
-	JNZ       one
-
-end:
-	END(row)
+	END
