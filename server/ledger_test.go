@@ -403,6 +403,7 @@ func TestPutTooMuch(t *testing.T) {
 		staged.Rows, staged.Cols = m.Rect().Rows, m.Rect().Cols
 		staged.Values = arg(rpc.Staged{Func: "put", Arg: []byte(put(1000, 50_000))})
 		c.push([]rpc.Part{staged}, own(0), m.tick(0, 0, 0))
+		synctest.Wait() // a pull may be answered before the job hears of it
 		fails(t, "staged", c.refusal(rpc.Request{Op: rpc.OpPull, Parts: []rpc.Part{m.keys(1, 1)}}), rpc.ErrRefused, "a staged function on matrix")
 	})
 }
