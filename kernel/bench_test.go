@@ -89,24 +89,6 @@ func BenchmarkScatterAxpy(b *testing.B) {
 	benchSparse(b, func(idx []int64, val, w, out []float32) { ScatterAxpy(idx, val, out, w) })
 }
 
-func BenchmarkGemm(b *testing.B) {
-	for _, s := range [][3]int{{64, 64, 64}, {256, 256, 256}, {128, 400, 624}, {100, 10, 50}} {
-		m, n, k := s[0], s[1], s[2]
-		x, y, z := random[float32](m*k), random[float32](k*n), make([]float32, m*n)
-		for _, kind := range []struct {
-			name string
-			run  func(m, n, k int, a, b, c []float32)
-		}{{"nn", Gemm}, {"tn", GemmTN}, {"nt", GemmNT}} {
-			b.Run(fmt.Sprintf("%s/%dx%dx%d", kind.name, m, n, k), func(b *testing.B) {
-				for b.Loop() {
-					kind.run(m, n, k, x, y, z)
-				}
-				b.ReportMetric(2*float64(m*n*k)*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
-			})
-		}
-	}
-}
-
 func BenchmarkSigmoid(b *testing.B) {
 	x, y := random[float32](1024), make([]float32, 1024)
 	b.SetBytes(8 * 1024)

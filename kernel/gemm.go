@@ -1,137 +1,117 @@
 package kernel
 
+import "sync"
+
 // Gemm adds the product of a (m x k) and b (k x n) to c (m x n), all row-major without gaps.
-func Gemm(m, n, k int, a, b, c []float32) {
-	sizes(m, n, k, len(a), len(b), len(c))
-	f32.gemm(m, n, k, a, k, 1, b, c)
-}
+func Gemm(m, n, k int, a, b, c []float32) { multiply(&f32, m, n, k, a, k, 1, b, n, 1, c) }
 
 // Gemm64 is Gemm in float64.
-func Gemm64(m, n, k int, a, b, c []float64) {
-	sizes(m, n, k, len(a), len(b), len(c))
-	f64.gemm(m, n, k, a, k, 1, b, c)
-}
+func Gemm64(m, n, k int, a, b, c []float64) { multiply(&f64, m, n, k, a, k, 1, b, n, 1, c) }
 
 // GemmTN adds the product of a transposed and b (k x n) to c (m x n), where a is stored as k x m.
-func GemmTN(m, n, k int, a, b, c []float32) {
-	sizes(m, n, k, len(a), len(b), len(c))
-	f32.gemm(m, n, k, a, 1, m, b, c)
-}
+func GemmTN(m, n, k int, a, b, c []float32) { multiply(&f32, m, n, k, a, 1, m, b, n, 1, c) }
 
 // GemmTN64 is GemmTN in float64.
-func GemmTN64(m, n, k int, a, b, c []float64) {
-	sizes(m, n, k, len(a), len(b), len(c))
-	f64.gemm(m, n, k, a, 1, m, b, c)
-}
+func GemmTN64(m, n, k int, a, b, c []float64) { multiply(&f64, m, n, k, a, 1, m, b, n, 1, c) }
 
 // GemmNT adds the product of a (m x k) and b transposed to c (m x n), where b is stored as n x k.
-func GemmNT(m, n, k int, a, b, c []float32) {
-	sizes(m, n, k, len(a), len(b), len(c))
-	f32.gemmNT(m, n, k, a, b, c)
-}
+func GemmNT(m, n, k int, a, b, c []float32) { multiply(&f32, m, n, k, a, k, 1, b, 1, k, c) }
 
 // GemmNT64 is GemmNT in float64.
-func GemmNT64(m, n, k int, a, b, c []float64) {
-	sizes(m, n, k, len(a), len(b), len(c))
-	f64.gemmNT(m, n, k, a, b, c)
+func GemmNT64(m, n, k int, a, b, c []float64) { multiply(&f64, m, n, k, a, k, 1, b, 1, k, c) }
+
+// multiply adds to c the product of a, whose element (i,p) is at i*aRow + p*aCol, and b, likewise.
+func multiply[T Float](t *table[T], m, n, k int, a []T, aRow, aCol int, b []T, bRow, bCol int, c []T) {
+	want(len(a), m*k, "a")
+	want(len(b), k*n, "b")
+	want(len(c), m*n, "c")
+	if n == 1 { // a column is a row too, and vectors lie along rows
+		m, n, a, aRow, aCol, b, bRow, bCol = 1, m, b, bCol, bRow, a, aCol, aRow
+	}
+	if m > 0 && n > 0 && k > 0 {
+		t.gemm.multiply(m, n, k, a, aRow, aCol, b, bRow, bCol, c)
+	}
 }
 
-func sizes(m, n, k, a, b, c int) {
-	want(a, m*k, "a")
-	want(b, k*n, "b")
-	want(c, m*n, "c")
-}
-
-// Blocks of b of gemmRows x gemmCols stay in the second cache while all rows of a pass over them.
+// Blocks of b of at most blockDepth x blockWidth stay in the second cache while all rows of a pass over them; a row of tiles of
+// c takes its products from all of a block.
 const (
-	gemmRows = 64
-	gemmCols = 512
+	blockDepth = 384
+	blockWidth = 256
 )
 
-// gemm is the product with a's element (i,p) at i*aRow + p*aCol.
-func gemm[T Float](m, n, k int, a []T, aRow, aCol int, b, c []T) {
-	for j := 0; j < n; j += gemmCols {
-		w := min(gemmCols, n-j)
-		for p := 0; p < k; p += gemmRows {
-			h := min(gemmRows, k-p)
-			i := 0
-			for ; i+2 <= m; i += 2 {
-				at := i*aRow + p*aCol
-				rows2(h, a[at:], a[at+aRow:], aCol, b[p*n+j:], n, c[i*n+j:][:w], c[(i+1)*n+j:][:w])
+// gemmer multiplies matrices tile by tile. A tile of c stays in registers while products are added to it, for all of a
+// block's depth: it is loaded and stored once, so that neither blocks nor tiles change the order of sums.
+type gemmer[T Float] struct {
+	rows, cols int // of a tile, at most
+	// run adds the product of at most rows of a and k rows of b to n columns of c. Columns of b and c come in tiles; those of
+	// b lie bTile apart.
+	run func(rows, n, k int, a []T, aRow, aCol int, b []T, bRow, bTile int, c []T, cRow int)
+	// transpose writes src's elements (i,p), at i*srcRow + p, to dst's p*dstRow + i, for i < lanes and p < 4*fours.
+	transpose func(dst []T, dstRow int, src []T, srcRow, fours int)
+	lanes     int
+}
+
+func (g *gemmer[T]) multiply(m, n, k int, a []T, aRow, aCol int, b []T, bRow, bCol int, c []T) {
+	width, depth, rows := even(n, blockWidth, g.cols), even(k, blockDepth, 1), even(m, g.rows, 1)
+	var packed *block[T]
+	if bCol != 1 {
+		packed = scratch[T]().Get().(*block[T])
+		defer scratch[T]().Put(packed)
+	}
+	for j := 0; j < n; j += width {
+		w := min(width, n-j)
+		for p := 0; p < k; p += depth {
+			h := min(depth, k-p)
+			from, row, tile := b[p*bRow+j*bCol:], bRow, g.cols
+			if packed != nil {
+				from, row, tile = packed[:], g.cols, h*g.cols
+				g.pack(packed[:], b[p+j*bCol:], bCol, w, h)
 			}
-			if i < m {
-				row1(h, a[i*aRow+p*aCol:], aCol, b[p*n+j:], n, c[i*n+j:][:w])
+			for i := 0; i < m; i += rows {
+				g.run(min(rows, m-i), w, h, a[i*aRow+p*aCol:], aRow, aCol, from, row, tile, c[i*n+j:], n)
 			}
 		}
 	}
 }
 
-// rows2 adds h rows of b, which lie n apart, to the rows c and d, with factors from a and e.
-func rows2[T Float](h int, a, e []T, aCol int, b []T, n int, c, d []T) {
-	p := 0
-	for ; p+4 <= h; p += 4 {
-		b0, b1, b2, b3 := b[p*n:], b[p*n+n:], b[p*n+2*n:], b[p*n+3*n:]
-		b0, b1, b2, b3, d = b0[:len(c)], b1[:len(c)], b2[:len(c)], b3[:len(c)], d[:len(c)]
-		at := p * aCol
-		a0, a1, a2, a3 := a[at], a[at+aCol], a[at+2*aCol], a[at+3*aCol]
-		e0, e1, e2, e3 := e[at], e[at+aCol], e[at+2*aCol], e[at+3*aCol]
-		for j, s := range c {
-			v0, v1, v2, v3, t := b0[j], b1[j], b2[j], b3[j], d[j]
-			c[j] = s + T(a0*v0) + T(a1*v1) + T(a2*v2) + T(a3*v3)
-			d[j] = t + T(e0*v0) + T(e1*v1) + T(e2*v2) + T(e3*v3)
-		}
-	}
-	for ; p < h; p++ {
-		row := b[p*n:][:len(c)]
-		axpy(a[p*aCol], row, c)
-		axpy(e[p*aCol], row, d)
-	}
+// even divides a length into parts of at most so many, multiples of unit except for the last, as equal as can be.
+func even(length, most, unit int) int {
+	parts := (length + most - 1) / most
+	part := (length + parts - 1) / parts
+	return (part + unit - 1) / unit * unit
 }
 
-// row1 is rows2 for one row.
-func row1[T Float](h int, a []T, aCol int, b []T, n int, c []T) {
-	p := 0
-	for ; p+4 <= h; p += 4 {
-		b0, b1, b2, b3 := b[p*n:], b[p*n+n:], b[p*n+2*n:], b[p*n+3*n:]
-		b0, b1, b2, b3 = b0[:len(c)], b1[:len(c)], b2[:len(c)], b3[:len(c)]
-		at := p * aCol
-		a0, a1, a2, a3 := a[at], a[at+aCol], a[at+2*aCol], a[at+3*aCol]
-		for j, s := range c {
-			c[j] = s + T(a0*b0[j]) + T(a1*b1[j]) + T(a2*b2[j]) + T(a3*b3[j])
+// pack writes a block of h rows and w columns, which is stored by columns that are col apart, as tiles, row by row.
+func (g *gemmer[T]) pack(dst, b []T, col, w, h int) {
+	for j := 0; j < w; j += g.lanes {
+		tile := dst[j/g.cols*g.cols*h+j%g.cols:]
+		done := 0
+		if j+g.lanes <= w && g.transpose != nil && h >= 4 {
+			g.transpose(tile, g.cols, b[j*col:], col, h/4)
+			done = h &^ 3
 		}
-	}
-	for ; p < h; p++ {
-		axpy(a[p*aCol], b[p*n:][:len(c)], c)
-	}
-}
-
-// gemmNT multiplies rows with rows, one of a with four of b at a time: four sums that do not wait for each other.
-func gemmNT[T Float](m, n, k int, a, b, c []T) {
-	for i := 0; i < m; i++ {
-		x, out := a[i*k:][:k], c[i*n:][:n]
-		j := 0
-		for ; j+4 <= n; j += 4 {
-			dots4(x, b[j*k:][:k], b[(j+1)*k:][:k], b[(j+2)*k:][:k], b[(j+3)*k:][:k], (*[4]T)(out[j:]))
-		}
-		for ; j < n; j++ {
-			s, y := out[j], b[j*k:][:k]
-			for p, v := range x {
-				s += T(v * y[p])
+		for i := range min(g.lanes, w-j) {
+			from := b[(j+i)*col:][:h]
+			for p := done; p < h; p++ {
+				tile[p*g.cols+i] = from[p]
 			}
-			out[j] = s
 		}
 	}
 }
 
-// dots4 adds the products of x with four rows to the four sums, each in the order of its elements.
-func dots4[T Float](x, b0, b1, b2, b3 []T, s *[4]T) {
-	s0, s1, s2, s3 := s[0], s[1], s[2], s[3]
-	b0, b1, b2, b3 = b0[:len(x)], b1[:len(x)], b2[:len(x)], b3[:len(x)]
-	for p, v := range x {
-		s0 += T(v * b0[p])
-		s1 += T(v * b1[p])
-		s2 += T(v * b2[p])
-		s3 += T(v * b3[p])
+// block is room for a packed block of b.
+type block[T Float] [blockDepth * blockWidth]T
+
+// Room that is used again.
+var (
+	scratch32 = sync.Pool{New: func() any { return new(block[float32]) }}
+	scratch64 = sync.Pool{New: func() any { return new(block[float64]) }}
+)
+
+func scratch[T Float]() *sync.Pool {
+	if _, ok := any(T(0)).(float32); ok {
+		return &scratch32
 	}
-	s[0], s[1], s[2], s[3] = s0, s1, s2, s3
+	return &scratch64
 }

@@ -6,14 +6,15 @@
 // # Order of sums
 //
 // A result depends on the arguments alone: not on the machine, nor on which implementation runs. Every product is
-// rounded before it is added (never a fused multiply-add), and sums have these orders:
+// rounded before it is added, except in Gemm and its variants, and sums have these orders:
 //
 //   - Dot and Sum: elements i of the first n - n%32 go to sum i%32; the 32 sums are folded to 8, sum j taking
 //     (j + j+8) + (j+16 + j+24); elements of the remaining whole 8 go to sum i%8; the 8 are folded as
 //     ((0+4) + (2+6)) + ((1+5) + (3+7)); the last n%8 elements are added one by one.
 //   - GatherDot with one output: as Dot, but with 4 sums from the start, folded as (0+2) + (1+3), over n - n%4.
-//   - GatherDot with more outputs, ScatterAxpy, Gemm and its variants: each output starts from its old value and takes
-//     its products one by one.
+//   - GatherDot with more outputs, ScatterAxpy: each output starts from its old value and takes its products one by one.
+//   - Gemm and its variants: likewise, in order of k, by fused multiply-adds: each product is exact, and its sum with the
+//     output so far is rounded once. (docs/adr/0025-fused-products.md has the reasons.)
 //
 // Sums in an Exact have no order: they are rounded once, when their Value is asked for.
 //
@@ -35,8 +36,7 @@ type table[T Float] struct {
 	scale    func(a T, x []T)
 	add      func(x, y []T)
 	sum      func(x []T) T
-	gemm     func(m, n, k int, a []T, aRow, aCol int, b, c []T)
-	gemmNT   func(m, n, k int, a, b, c []T)
+	gemm     gemmer[T]
 	sigmoid  func(x, y []T)
 	softplus func(x, y []T)
 	rules    [ruleKinds]func(b *Batch[T], k *settings[T])
@@ -46,7 +46,7 @@ type table[T Float] struct {
 func generic[T Float]() table[T] {
 	t := table[T]{
 		name: "generic", axpy: axpy[T], dot: dot[T], scale: scale[T], add: add[T], sum: sum[T],
-		gemm: gemm[T], gemmNT: gemmNT[T], sigmoid: sigmoid[T], softplus: softplus[T],
+		gemm: gemmer[T]{rows: 1, cols: 32, run: fusedTiles[T], lanes: 32}, sigmoid: sigmoid[T], softplus: softplus[T],
 	}
 	for kind, cells := range plainRules[T]() {
 		if cells != nil {

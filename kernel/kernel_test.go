@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
 )
 
@@ -110,83 +109,6 @@ func TestDotAgainstBlas(t *testing.T) {
 		want := blas64.Dot(blas64.Vector{N: n, Data: x, Inc: 1}, blas64.Vector{N: n, Data: y, Inc: 1})
 		if got := Dot64(x, y); math.Abs(got-want) > 1e-12*float64(n+1) {
 			t.Errorf("%d elements: %v, want %v", n, got, want)
-		}
-	}
-}
-
-// plainGemm is the product as its contract words the order of sums.
-func plainGemm[T Float](m, n, k int, a []T, aRow, aCol int, b []T, bRow, bCol int, c []T) {
-	for i := range m {
-		for j := range n {
-			for p := range k {
-				c[i*n+j] += T(a[i*aRow+p*aCol] * b[p*bRow+j*bCol])
-			}
-		}
-	}
-}
-
-var gemmSizes = [][3]int{
-	{0, 0, 0}, {1, 1, 1}, {1, 5, 3}, {2, 4, 4}, {3, 7, 5}, {5, 1, 9}, {4, 0, 3}, {3, 4, 0}, {17, 33, 65}, {2, 513, 130},
-	{31, 600, 67}, {64, 64, 64},
-}
-
-func products[T Float](t *testing.T) {
-	for _, kern := range tables[T]() {
-		for _, size := range gemmSizes {
-			m, n, k := size[0], size[1], size[2]
-			a, b, c := random[T](m*k), random[T](k*n), random[T](m*n)
-
-			got, want := clone(c), clone(c)
-			kern.gemm(m, n, k, a, k, 1, b, got)
-			plainGemm(m, n, k, a, k, 1, b, n, 1, want)
-			sameBits(t, kern.name+" gemm", got, want)
-
-			got, want = clone(c), clone(c)
-			kern.gemm(m, n, k, a, 1, m, b, got)
-			plainGemm(m, n, k, a, 1, m, b, n, 1, want)
-			sameBits(t, kern.name+" gemm of a transposed", got, want)
-
-			got, want = clone(c), clone(c)
-			kern.gemmNT(m, n, k, a, b, got)
-			plainGemm(m, n, k, a, k, 1, b, 1, k, want)
-			sameBits(t, kern.name+" gemm of b transposed", got, want)
-		}
-	}
-}
-
-func TestProducts(t *testing.T) {
-	t.Run("32", products[float32])
-	t.Run("64", products[float64])
-}
-
-func TestGemmAgainstBlas(t *testing.T) {
-	for _, size := range gemmSizes {
-		m, n, k := size[0], size[1], size[2]
-		if m*n*k == 0 {
-			continue
-		}
-		a, b := random[float64](m*k), random[float64](k*n)
-		for _, tt := range []struct {
-			name   string
-			run    func(m, n, k int, a, b, c []float64)
-			ta, tb blas.Transpose
-			ar, ac int
-			br, bc int
-		}{
-			{"nn", Gemm64, blas.NoTrans, blas.NoTrans, m, k, k, n},
-			{"tn", GemmTN64, blas.Trans, blas.NoTrans, k, m, k, n},
-			{"nt", GemmNT64, blas.NoTrans, blas.Trans, m, k, n, k},
-		} {
-			got, want := make([]float64, m*n), make([]float64, m*n)
-			tt.run(m, n, k, a, b, got)
-			blas64.Gemm(tt.ta, tt.tb, 1, blas64.General{Rows: tt.ar, Cols: tt.ac, Stride: tt.ac, Data: a},
-				blas64.General{Rows: tt.br, Cols: tt.bc, Stride: tt.bc, Data: b}, 0,
-				blas64.General{Rows: m, Cols: n, Stride: n, Data: want})
-			for i := range want {
-				if math.Abs(got[i]-want[i]) > 1e-12*float64(k+1) {
-					t.Fatalf("%s %v: element %d is %v, want %v", tt.name, size, i, got[i], want[i])
-				}
-			}
 		}
 	}
 }
