@@ -1,6 +1,9 @@
 package kernel
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // Gemm adds the product of a (m x k) and b (k x n) to c (m x n), all row-major without gaps.
 func Gemm(m, n, k int, a, b, c []float32) { multiply(&f32, m, n, k, a, k, 1, b, n, 1, c) }
@@ -22,15 +25,23 @@ func GemmNT64(m, n, k int, a, b, c []float64) { multiply(&f64, m, n, k, a, k, 1,
 
 // multiply adds to c the product of a, whose element (i,p) is at i*aRow + p*aCol, and b, likewise.
 func multiply[T Float](t *table[T], m, n, k int, a []T, aRow, aCol int, b []T, bRow, bCol int, c []T) {
-	want(len(a), m*k, "a")
-	want(len(b), k*n, "b")
-	want(len(c), m*n, "c")
+	want(len(a), area(m, k), "a")
+	want(len(b), area(k, n), "b")
+	want(len(c), area(m, n), "c")
 	if n == 1 { // a column is a row too, and vectors lie along rows
 		m, n, a, aRow, aCol, b, bRow, bCol = 1, m, b, bCol, bRow, a, aCol, aRow
 	}
 	if m > 0 && n > 0 && k > 0 {
 		t.gemm.multiply(m, n, k, a, aRow, aCol, b, bRow, bCol, c)
 	}
+}
+
+// area is how many elements a matrix has; -1, which no slice has, if that is no number. Assembly relies on it.
+func area(rows, cols int) int {
+	if rows < 0 || cols < 0 || cols > 0 && rows > math.MaxInt/cols {
+		return -1
+	}
+	return rows * cols
 }
 
 // Blocks of b of at most blockDepth x blockWidth stay in the second cache while all rows of a pass over them; a row of tiles of
@@ -49,10 +60,19 @@ type gemmer[T Float] struct {
 	run func(rows, n, k int, a []T, aRow, aCol int, b []T, bRow, bTile int, c []T, cRow int)
 	// transpose writes src's elements (i,p), at i*srcRow + p, to dst's p*dstRow + i, for i < lanes and p < 4*fours.
 	transpose func(dst []T, dstRow int, src []T, srcRow, fours int)
-	lanes     int
+	// column adds the products of 2*lanes*pairs rows of a, which are aRow apart, with 4*fours elements of b to c.
+	column func(pairs, fours int, a []T, aRow int, b, c []T)
+	lanes  int
 }
 
 func (g *gemmer[T]) multiply(m, n, k int, a []T, aRow, aCol int, b []T, bRow, bCol int, c []T) {
+	if m == 1 && bRow == 1 && aCol == 1 {
+		done := g.columns(n, k, b, bCol, a, c)
+		n, b, c = n-done, b[done*bCol:], c[done:]
+	}
+	if n == 0 {
+		return
+	}
 	width, depth, rows := even(n, blockWidth, g.cols), even(k, blockDepth, 1), even(m, g.rows, 1)
 	var packed *block[T]
 	if bCol != 1 {
@@ -73,6 +93,16 @@ func (g *gemmer[T]) multiply(m, n, k int, a []T, aRow, aCol int, b []T, bRow, bC
 			}
 		}
 	}
+}
+
+// columns adds the products of rows of a with b to the first elements of c, and returns to how many.
+func (g *gemmer[T]) columns(m, k int, a []T, aRow int, b, c []T) int {
+	pairs := m / (2 * g.lanes)
+	if g.column == nil || pairs == 0 || k%4 != 0 {
+		return 0
+	}
+	g.column(pairs, k/4, a, aRow, b, c)
+	return pairs * 2 * g.lanes
 }
 
 // even divides a length into parts of at most so many, multiples of unit except for the last, as equal as can be.

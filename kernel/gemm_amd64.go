@@ -14,3 +14,9 @@ func transpose512(dst []float32, dstRow int, src []float32, srcRow, fours int)
 
 //go:noescape
 func transposeAVX2(dst []float32, dstRow int, src []float32, srcRow, fours int)
+
+//go:noescape
+func column512(pairs, fours int, a []float32, aRow int, b, c []float32)
+
+//go:noescape
+func columnAVX2(pairs, fours int, a []float32, aRow int, b, c []float32)

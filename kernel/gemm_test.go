@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -33,7 +34,7 @@ func gemmSizes() [][3]int {
 		{0, 0, 0}, {1, 1, 1}, {1, 5, 3}, {2, 4, 4}, {3, 7, 5}, {5, 1, 9}, {4, 0, 3}, {3, 4, 0}, {0, 3, 4}, {17, 33, 65},
 		{2, 513, 13}, {31, 600, 67}, {64, 64, 64}, {5, 17, blockDepth}, {5, 17, blockDepth + 1}, {9, 40, 2*blockDepth + 7},
 		{3, blockWidth - 1, 9}, {15, blockWidth, 6}, {3, blockWidth + 1, 9}, {7, 3*blockWidth + 33, 4}, {45, 1, 70}, {1, 45, 70},
-		{600, 1, 3}, {3, 600, 1}, {43, 50, blockDepth + 3},
+		{600, 1, 3}, {3, 600, 1}, {43, 50, blockDepth + 3}, {16, 1, 4}, {31, 1, 8}, {32, 1, 4}, {64, 1, 64}, {100, 1, 12},
 	}
 	for i := 1; i < 34; i++ {
 		all = append(all, [3]int{i, 35, 6}, [3]int{7, i, 5}, [3]int{5, 7, i}, [3]int{13, 32 + i, 8})
@@ -112,6 +113,28 @@ func TestGemmByHand(t *testing.T) {
 	c = []float32{-1}
 	Gemm(1, 1, 1, []float32{1 + 1.0/(1<<23)}, []float32{1 - 1.0/(1<<23)}, c)
 	sameSums(t, "fused", c, []float32{-1.0 / (1 << 46)})
+}
+
+// TestGemmRefusesSizes calls for matrices whose sizes are those of the slices only if they overflow, or are negative.
+func TestGemmRefusesSizes(t *testing.T) {
+	const half = 1 << (strconv.IntSize / 2)
+	one := []float32{1}
+	for _, c := range []struct {
+		m, n, k int
+		a, b, c []float32
+	}{
+		{half, 0, half, nil, nil, nil}, {-1, -1, -1, one, one, one}, {half, half, 0, nil, nil, nil}, {1, 1, 1, nil, one, one},
+		{1, 1, 1, one, nil, one}, {1, 1, 1, one, one, nil},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%d x %d x %d was taken", c.m, c.k, c.n)
+				}
+			}()
+			Gemm(c.m, c.n, c.k, c.a, c.b, c.c)
+		}()
+	}
 }
 
 func TestGemmAllocatesNothing(t *testing.T) {

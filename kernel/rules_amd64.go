@@ -15,13 +15,13 @@ func fastTables() []table[float32] {
 		adamPlain: adamAVX2, adamwPlain: adamwAVX2, amsgradPlain: amsgradAVX2,
 		ftrlTaken: ftrlTakenAVX2, ftrlFixed: ftrlFixedAVX2,
 	}
-	t.gemm = gemmer[float32]{rows: 6, cols: 16, run: gemmAVX2, transpose: transposeAVX2, lanes: 8}
+	t.gemm = gemmer[float32]{rows: 6, cols: 16, run: gemmAVX2, transpose: transposeAVX2, column: columnAVX2, lanes: 8}
 	if machine == avx2 {
 		return []table[float32]{t}
 	}
 	wide := t
 	wide.name = "avx512"
-	wide.gemm = gemmer[float32]{rows: 14, cols: 32, run: gemm512, transpose: transpose512, lanes: 16}
+	wide.gemm = gemmer[float32]{rows: 14, cols: 32, run: gemm512, transpose: transpose512, column: column512, lanes: 16}
 	return []table[float32]{wide, t}
 }
 

@@ -8,6 +8,7 @@ func gemm(t *text) {
 	for _, m := range []multiplier{{avx512, 14, false}, {avx2, 6, true}} {
 		m.function(t)
 		m.transpose(t)
+		m.column(t)
 	}
 }
 
@@ -192,37 +193,97 @@ func (m multiplier) store(t *text, s shape, src int, base reg, v int) {
 	}
 }
 
-// transpose writes a matrix of as many rows as a vector has lanes as rows of that many, four columns at a time: of every
-// fourth row four elements are loaded into one register, lanes of four being transposed at once then.
+// transpose writes a matrix of as many rows as a vector has lanes as rows of that many, four columns at a time.
 func (m multiplier) transpose(t *text) {
-	rows := append(pitch{}, append(aRows, "R14")[:m.lanes/2]...)
-	name := "transpose" + m.suffix
+	rows, out := m.lanePitch(), pitch{bRow, "AX"}
 	comment := fmt.Sprintf("writes src's elements at srcRow*i + p to dst's at dstRow*p + i, i < %d, p < 4*fours.", m.lanes)
 	params := []param{{"dst", 3}, {"dstRow", 1}, {"src", 3}, {"srcRow", 1}, {"fours", 1}}
-	t.function(name, comment, params, func() {
+	t.function("transpose"+m.suffix, comment, params, func() {
 		t.op("MOVQ", t.arg("dst"), bPtr)
-		t.op("MOVQ", t.arg("dstRow"), bRow)
-		t.op("SHLQ", imm(2), bRow)
-		t.op("LEAQ", mem{base: bRow, index: bRow, scale: 2}, "AX")
+		t.op("MOVQ", t.arg("dstRow"), out[0])
+		t.op("SHLQ", imm(2), out[0])
+		t.set(out)
 		t.op("MOVQ", t.arg("src"), aPtr)
 		t.op("MOVQ", t.arg("srcRow"), rows[0])
 		t.op("SHLQ", imm(2), rows[0])
 		t.set(rows)
 		t.op("MOVQ", t.arg("fours"), left)
-		t.loop(left, func() { m.four(t, rows) })
+		t.loop(left, func() {
+			m.four(t, rows, aPtr)
+			for i := range 4 {
+				t.op("VMOVUPS", m.reg(i), out.row(bPtr, i, 0))
+			}
+			t.op("ADDQ", imm(16), aPtr)
+			t.op("LEAQ", out.row(bPtr, 4, 0), bPtr)
+		})
 	})
 }
 
-// four transposes four columns.
-func (m multiplier) four(t *text, rows pitch) {
-	for i := range 4 {
-		t.op("VMOVUPS", rows.row(aPtr, i, 0), m.xmm(i))
-		for lane := 1; lane < m.lanes/4; lane++ {
-			insert := "VINSERTF128"
-			if m.lanes == avx512.lanes {
-				insert = "VINSERTF32X4"
+// column adds the products of rows with one vector to a column of sums: twice as many rows at a time as a vector has lanes,
+// so that two sums do not wait for each other.
+func (m multiplier) column(t *text) {
+	rows, second := m.lanePitch(), bPtr
+	const sums, factors = 8, 10 // registers behind those of four
+	comment := fmt.Sprintf("adds the products of %d*pairs rows of a, aRow apart, with 4*fours elements of b to c.", 2*m.lanes)
+	params := []param{{"pairs", 1}, {"fours", 1}, {"a", 3}, {"aRow", 1}, {"b", 3}, {"c", 3}}
+	t.function("column"+m.suffix, comment, params, func() {
+		t.op("MOVQ", t.arg("aRow"), rows[0])
+		t.op("SHLQ", imm(2), rows[0])
+		t.set(rows)
+		t.op("MOVQ", t.arg("c"), cPtr)
+		t.op("MOVQ", t.arg("pairs"), bRow)
+		t.loop(bRow, func() {
+			t.op("MOVQ", t.arg("a"), aPtr)
+			m.below(t, rows, aPtr, second)
+			m.below(t, rows, second, "AX")
+			t.op("MOVQ", "AX", t.arg("a"))
+			for i := range 2 {
+				t.op("VMOVUPS", mem{base: cPtr, offset: i * m.bytes()}, m.reg(sums+i))
 			}
-			t.op(insert, imm(lane), rows.row(aPtr, 4*lane+i, 0), m.reg(i), m.reg(i))
+			t.op("MOVQ", t.arg("b"), "AX")
+			t.op("MOVQ", t.arg("fours"), left)
+			t.loop(left, func() {
+				for p := range 4 {
+					t.op("VBROADCASTSS", mem{base: "AX", offset: 4 * p}, m.reg(factors+p))
+				}
+				for i, base := range []reg{aPtr, second} {
+					m.four(t, rows, base)
+					for p := range 4 {
+						t.op("VFMADD231PS", m.reg(p), m.reg(factors+p), m.reg(sums+i))
+					}
+					t.op("ADDQ", imm(16), base)
+				}
+				t.op("ADDQ", imm(16), "AX")
+			})
+			for i := range 2 {
+				t.op("VMOVUPS", m.reg(sums+i), mem{base: cPtr, offset: i * m.bytes()})
+			}
+			t.op("ADDQ", imm(2*m.bytes()), cPtr)
+		})
+	})
+}
+
+// lanePitch has registers for as many rows as a vector has lanes.
+func (m multiplier) lanePitch() pitch {
+	return append(aRows[:len(aRows):len(aRows)], "R14")[:m.lanes/2]
+}
+
+// below makes the base of as many rows behind those at another.
+func (m multiplier) below(t *text, rows pitch, base, dst reg) {
+	for range m.lanes / 8 {
+		t.op("LEAQ", rows.row(base, 8, 0), dst)
+		base = dst
+	}
+}
+
+// four loads four columns of as many rows as a vector has lanes to registers 0 to 3, and uses the next four: of every fourth
+// row four elements go to one register, which are four lanes of each column once lanes of four are transposed.
+func (m multiplier) four(t *text, rows pitch, base reg) {
+	insert := map[string]string{"Y": "VINSERTF128", "Z": "VINSERTF32X4"}[m.letter]
+	for i := range 4 {
+		t.op("VMOVUPS", rows.row(base, i, 0), m.xmm(i))
+		for lane := 1; lane < m.lanes/4; lane++ {
+			t.op(insert, imm(lane), rows.row(base, 4*lane+i, 0), m.reg(i), m.reg(i))
 		}
 	}
 	for i := 0; i < 4; i += 2 {
@@ -233,10 +294,4 @@ func (m multiplier) four(t *text, rows pitch) {
 		t.op("VUNPCKLPD", m.reg(6+i), m.reg(4+i), m.reg(2*i))
 		t.op("VUNPCKHPD", m.reg(6+i), m.reg(4+i), m.reg(2*i+1))
 	}
-	out := pitch{bRow, "AX"}
-	for i := range 4 {
-		t.op("VMOVUPS", m.reg(i), out.row(bPtr, i, 0))
-	}
-	t.op("ADDQ", imm(16), aPtr)
-	t.op("LEAQ", out.row(bPtr, 4, 0), bPtr)
 }
