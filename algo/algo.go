@@ -35,6 +35,8 @@ type Algo struct {
 	Defaults Defaults
 	// File describes the network without data, training and update rules.
 	File func() *graph.File
+
+	own bool // File has update rules, which stay where the user gives none
 }
 
 // Defaults are the settings used where the user gives none.
@@ -113,7 +115,9 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	d := a.For(c.Rules, c.Rule)
 	maps.Copy(hyper, d.Hyper)
 	maps.Copy(hyper, c.Hyper)
-	c.Rule, c.Hyper = d.Rule, hyper
+	if !a.own || c.Rule != "" || len(c.Hyper) > 0 {
+		c.Rule, c.Hyper = d.Rule, hyper
+	}
 	f.Train.Epoch, f.Train.LR = d.Epochs, d.Rate
 	if s, err := optim.FindSchedule(d.Schedule); err == nil {
 		f.Train.DecayClass = s.Angel

@@ -2,6 +2,7 @@ package algo
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -121,7 +122,11 @@ func (b *builder) node(name, reader string) (int, error) {
 	}
 	i, ok := b.byName[name]
 	if !ok {
-		return 0, fmt.Errorf("layer %q reads %q, want the name of a layer", reader, name)
+		near := ""
+		if n := graph.Nearest(name, slices.Sorted(maps.Keys(b.byName))); n != "" {
+			near = fmt.Sprintf("; did you mean %q?", n)
+		}
+		return 0, fmt.Errorf("layer %q reads %q, want the name of a layer%s", reader, name, near)
 	}
 	b.place[name] = -1
 	e := &b.file.Layers[i]
@@ -146,9 +151,12 @@ func (b *builder) node(name, reader string) (int, error) {
 }
 
 func (b *builder) layer(e *graph.Entry) (graph.Layer, error) {
-	kind, err := layer.Find(b.conf.Layers, e.Type)
+	kind, err := b.kind(e.Type)
 	if err != nil {
 		return nil, err
+	}
+	if !strings.EqualFold(e.Type, kind.Name) {
+		e.Type = kind.Name // the spelling that others read, too
 	}
 	s := layer.Spec{
 		Name: e.Name, OutputDim: e.OutputDim,
@@ -172,6 +180,44 @@ func (b *builder) layer(e *graph.Entry) (graph.Layer, error) {
 		}
 	}
 	return kind.New(s)
+}
+
+// spellings is a table of names of layers as documents and older files have them, with those of the table of layers.
+var spellings = map[string]string{
+	"sparseinputlayer": "simpleinputlayer", "denseinputlayer": "simpleinputlayer",
+	"biouttercross": "bioutercross", "sumpolling": "sumpooling", "mulpolling": "mulpooling", "dotpolling": "dotpooling",
+	"embeddinglayer": "embedding", "concat": "concatlayer", "crosslayer": "cross",
+}
+
+// kind is the kind of layer of that name or of another spelling of it.
+func (b *builder) kind(name string) (*layer.Kind, error) {
+	kind, err := layer.Find(b.conf.Layers, name)
+	if err == nil {
+		return kind, nil
+	}
+	low := strings.ToLower(name)
+	for other, ours := range spellings {
+		if other == low {
+			other = ours
+		} else if ours != low {
+			continue
+		}
+		if kind, err := layer.Find(b.conf.Layers, other); err == nil {
+			return kind, nil
+		}
+	}
+	all := b.conf.Layers
+	if all == nil {
+		all = layer.Kinds()
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	if near := graph.Nearest(name, names); near != "" {
+		return nil, fmt.Errorf("%w; did you mean %s?", err, near)
+	}
+	return nil, err
 }
 
 func (b *builder) loss(e *graph.Entry) error {

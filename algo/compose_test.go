@@ -108,8 +108,8 @@ func TestModelJSON(t *testing.T) {
 					t.Errorf("%s %+v: matrix %+v, want %+v", a.Name, c, got, want)
 				}
 			}
-			if len(f.Ignored) != 0 {
-				t.Errorf("%s: unknown keys %v", a.Name, f.Ignored)
+			if len(f.Unknown) != 0 {
+				t.Errorf("%s: unknown keys %v", a.Name, f.Unknown)
 			}
 		}
 	}
@@ -167,8 +167,8 @@ func TestRealGraphs(t *testing.T) {
 		if got := NameOf(m.File); got != want.algo {
 			t.Errorf("%s is taken for %q, want %s", name, got, want.algo)
 		}
-		if len(m.File.Ignored) != 0 {
-			t.Errorf("%s: unknown keys %v", name, m.File.Ignored)
+		if len(m.File.Unknown) != 0 {
+			t.Errorf("%s: unknown keys %v", name, m.File.Unknown)
 		}
 	}
 }

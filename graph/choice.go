@@ -6,7 +6,7 @@ import (
 )
 
 // Choice is a kind of something by name, with its settings: in JSON the name alone, or an object with the name as
-// "type" and the settings beside it.
+// "type" and the settings beside it, in letters of any case.
 type Choice struct {
 	Type string
 	Num  map[string]float64 // settings that are numbers
@@ -19,14 +19,15 @@ func Named(name string) *Choice { return &Choice{Type: name} }
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *Choice) UnmarshalJSON(src []byte) error {
 	*c = Choice{}
-	if len(src) > 0 && src[0] == '"' {
+	if len(src) > 2 && src[0] == '"' {
 		return json.Unmarshal(src, &c.Type)
 	}
 	var all map[string]any
 	if err := json.Unmarshal(src, &all); err != nil {
-		return fmt.Errorf("%s is neither a name nor an object with a type", clip(src))
+		return &settingError{src, "want a name or an object with a type"}
 	}
 	for name, v := range all {
+		name = folded(name)
 		switch v := v.(type) {
 		case float64:
 			if c.Num == nil {
@@ -43,11 +44,11 @@ func (c *Choice) UnmarshalJSON(src []byte) error {
 			}
 			c.Text[name] = v
 		default:
-			return fmt.Errorf("setting %q in %s: want a number or a word", name, clip(src))
+			return &settingError{src, fmt.Sprintf("setting %q, want a number or a word", name)}
 		}
 	}
 	if c.Type == "" {
-		return fmt.Errorf("%s has no type", clip(src))
+		return &settingError{src, "no type, want the name of one"}
 	}
 	return nil
 }

@@ -3,10 +3,7 @@ package graph
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -19,10 +16,10 @@ const FileLimit = 1 << 24
 // File is a network as graph.json describes it, in the grammar of Angel. Zero means not given, except where a pointer
 // tells the two apart.
 //
-// What we read: keys in letters of any case (Angel wants small ones); an optimizer, a transfer function and a loss as a
-// name or as an object. What we write: what was read, without the keys we do not know (Ignored lists them), letters
-// beyond ASCII escaped, so that readers that take bytes for letters see the same. Keys beyond Angel's: bias_optimizer
-// of a layer, classes of the data.
+// What we read: keys in letters of any case (Angel wants small ones; Respelt lists the others); an optimizer, a transfer
+// function and a loss as a name or as an object. What we write: what was read, without the keys we do not know (Unknown lists
+// them), letters beyond ASCII escaped, so that readers that take bytes for letters see the same. docs/graph.md says what each
+// key does, and which are not Angel's.
 type File struct {
 	Data             DataPart  `json:"data"`
 	Train            TrainPart `json:"train"`
@@ -32,7 +29,8 @@ type File struct {
 	DefaultLossFunc  *Choice   `json:"default_lossfunc,omitempty"`
 	Layers           []Entry   `json:"layers"`
 
-	Ignored []string `json:"-"` // paths of keys that were read and are not in the grammar
+	Unknown []Key `json:"-"` // keys that were read and are not in the grammar
+	Respelt []Key `json:"-"` // keys that Angel ignores, because their letters are of another case
 }
 
 // DataPart says what the examples look like.
@@ -41,24 +39,47 @@ type DataPart struct {
 	Format        string   `json:"format,omitempty"`     // libsvm, dummy, dense
 	IndexRange    int64    `json:"indexrange,omitempty"` // number of feature columns; below 0: not known
 	NumField      int      `json:"numfield,omitempty"`
-	ValidateRatio *float64 `json:"validateratio,omitempty"`
-	SampleRatio   float64  `json:"sampleratio,omitempty"`
-	UseShuffle    bool     `json:"useshuffle,omitempty"`
-	PosNegRatio   float64  `json:"posnegratio,omitempty"`
+	ValidateRatio *float64 `json:"validateratio,omitempty"` // share that is held out
+	SampleRatio   float64  `json:"sampleratio,omitempty"`   // share of the others that is trained on
+	UseShuffle    *bool    `json:"useshuffle,omitempty"`
+	PosNegRatio   float64  `json:"posnegratio,omitempty"` // positives for each negative in a batch; 0 or less: as they come
 	TransLabel    string   `json:"translabel,omitempty"`
+
 	// Classes are the labels of the negative and the positive examples, if they are others than -1 (or 0) and 1.
 	Classes []float32 `json:"classes,omitempty"`
+	Fields  *Fields   `json:"fields,omitempty"` // which values of a row are of which field
+	Hash    int64     `json:"hash,omitempty"`   // number of columns that features are hashed into
 }
 
 // TrainPart says how to train.
 type TrainPart struct {
 	Epoch             int      `json:"epoch,omitempty"`
-	NumUpdatePerEpoch int      `json:"numupdateperepoch,omitempty"`
+	NumUpdatePerEpoch int      `json:"numupdateperepoch,omitempty"` // steps of an epoch
 	BatchSize         int      `json:"batchsize,omitempty"`
 	LR                float64  `json:"lr,omitempty"`
 	DecayClass        string   `json:"decayclass,omitempty"`
 	DecayAlpha        *float64 `json:"decayalpha,omitempty"`
 	DecayBeta         *float64 `json:"decaybeta,omitempty"`
+
+	Seed       *uint64     `json:"seed,omitempty"`
+	Clip       float64     `json:"clip,omitempty"`       // largest norm of a gradient
+	Metrics    []string    `json:"metrics,omitempty"`    // of the held-out examples
+	EarlyStop  *EarlyStop  `json:"early_stop,omitempty"` // when a metric of the held-out examples stands still
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
+}
+
+// EarlyStop ends a training when Metric has not become better by MinDelta for Patience epochs.
+type EarlyStop struct {
+	Metric   string  `json:"metric,omitempty"`
+	Mode     string  `json:"mode,omitempty"` // min or max: what is better
+	Patience int     `json:"patience,omitempty"`
+	MinDelta float64 `json:"min_delta,omitempty"`
+}
+
+// Checkpoint saves what is needed to go on after every Every-th epoch.
+type Checkpoint struct {
+	Path  string `json:"path,omitempty"`
+	Every int    `json:"every,omitempty"`
 }
 
 // ModelPart says how the parameters are kept and where.
@@ -66,7 +87,7 @@ type ModelPart struct {
 	LoadPath  string `json:"loadpath,omitempty"`
 	SavePath  string `json:"savepath,omitempty"`
 	ModelType string `json:"modeltype,omitempty"` // Angel's row type, such as T_FLOAT_DENSE
-	ModelSize int64  `json:"modelsize,omitempty"`
+	ModelSize int64  `json:"modelsize,omitempty"` // columns that are expected to occur
 	BlockSize int64  `json:"blockSize,omitempty"`
 }
 
@@ -84,6 +105,13 @@ type Entry struct {
 	LossFunc      *Choice  `json:"lossfunc,omitempty"`
 	Optimizer     *Choice  `json:"optimizer,omitempty"`
 	BiasOptimizer *Choice  `json:"bias_optimizer,omitempty"`
+
+	Init         *Choice `json:"init,omitempty"`         // of the weights: normal or uniform, with a scale
+	Rank         int     `json:"rank,omitempty"`         // of the matrices of a cross layer; 0: full
+	Depth        int     `json:"depth,omitempty"`        // how many cross layers stand one on the other
+	Pooling      string  `json:"pooling,omitempty"`      // sum or mean: of several values of one field
+	Proba        float64 `json:"proba,omitempty"`        // with which dropout drops an output
+	OutputFormat string  `json:"outputformat,omitempty"` // Angel's format of the layer's matrices
 }
 
 // Inputs are the names of the layers that the entry reads.
@@ -92,72 +120,6 @@ func (e *Entry) Inputs() []string {
 		return append([]string{e.InputLayer}, e.InputLayers...)
 	}
 	return e.InputLayers
-}
-
-// ParseJSON reads a graph.json. What the layers mean is checked by whoever builds them.
-func ParseJSON(src []byte) (*File, error) {
-	if len(src) > FileLimit {
-		return nil, fmt.Errorf("%s: %d bytes, want at most %d", FileName, len(src), FileLimit)
-	}
-	f := &File{}
-	if err := json.Unmarshal(src, f); err != nil {
-		return nil, fmt.Errorf("%s%s: %w", FileName, place(err), err)
-	}
-	if len(f.Layers) == 0 {
-		return nil, fmt.Errorf("%s: no layers, want at least an input layer and a loss layer", FileName)
-	}
-	f.Ignored = unknown(nil, "", src, reflect.TypeFor[File]())
-	return f, nil
-}
-
-// place is where in the file the error is, if it says so.
-func place(err error) string {
-	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-		return fmt.Sprintf(" at byte %d", syntax.Offset)
-	}
-	if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
-		return fmt.Sprintf(" at byte %d", kind.Offset)
-	}
-	return ""
-}
-
-// unknown appends the paths of the keys in src that are none of those of the type.
-func unknown(all []string, path string, src []byte, t reflect.Type) []string {
-	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && t.Elem() != reflect.TypeFor[Choice]() {
-		var list []json.RawMessage
-		if json.Unmarshal(src, &list) == nil {
-			for i, item := range list {
-				all = unknown(all, fmt.Sprintf("%s[%d]", path, i), item, t.Elem())
-			}
-		}
-		return all
-	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Choice]() {
-		return all
-	}
-	keys := map[string]reflect.Type{}
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		keys[strings.ToLower(name)] = t.Field(i).Type
-	}
-	dec := json.NewDecoder(bytes.NewReader(src))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return all
-	}
-	for dec.More() {
-		key, _ := dec.Token()
-		var value json.RawMessage
-		if dec.Decode(&value) != nil {
-			return all
-		}
-		at := strings.TrimPrefix(fmt.Sprintf("%s.%v", path, key), ".")
-		if known, ok := keys[strings.ToLower(fmt.Sprint(key))]; ok {
-			all = unknown(all, at, value, known)
-		} else {
-			all = append(all, at)
-		}
-	}
-	return all
 }
 
 // JSON is the file in the grammar of graph.json, indented, with a line end.

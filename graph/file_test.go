@@ -2,22 +2,28 @@ package graph
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 const deep = `{
-  "data": {"format": "dummy", "indexrange": 148, "numfield": 13, "validateratio": 0, "path": "dätä 😀"},
-  "train": {"epoch": 12, "numupdateperepoch": 80, "lr": 0.002, "decayclass": "WarmRestarts", "decayalpha": 0.05},
+  "data": {"format": "dummy", "indexrange": 148, "numfield": 13, "validateratio": 0, "path": "dätä 😀",
+    "useshuffle": false, "fields": [0, 9, 18], "classes": [1, 2]},
+  "train": {"epoch": 12, "numupdateperepoch": 80, "lr": 0.002, "decayclass": "WarmRestarts", "decayalpha": 0.05,
+    "seed": 0, "clip": 1.5, "metrics": ["auc"], "early_stop": {"metric": "auc", "mode": "max", "patience": 3, "min_delta": 1e-4},
+    "checkpoint": {"path": "c", "every": 2}},
   "model": {"modeltype": "T_FLOAT_DENSE", "modelsize": 148, "blockSize": 7},
   "default_optimizer": "adam",
   "default_transfunc": {"type": "dropout", "proba": 0.5, "actiontype": "train"},
   "layers": [
-    {"name": "emb", "type": "embedding", "outputdim": 104, "numfactors": 8, "optimizer": {"beta": 0.9, "reg2": 1e-05, "type": "adam"}},
+    {"name": "emb", "type": "embedding", "outputdim": 104, "numfactors": 8, "init": {"type": "normal", "scale": 0.01}, "optimizer": {"beta": 0.9, "reg2": 1e-05, "type": "adam"}},
     {"name": "mlp", "type": "fclayer", "outputdims": [64, 1], "transfuncs": ["relu", "identity"], "inputlayer": "emb"},
     {"name": "sum", "type": "sumpooling", "outputdim": 1, "inputlayers": ["mlp", "mlp"]},
     {"name": "out", "type": "simplelosslayer", "inputlayer": "sum", "lossfunc": {"delta": 1.5, "type": "huberloss"}}
@@ -32,7 +38,7 @@ func TestFile(t *testing.T) {
 	if f.Data.IndexRange != 148 || *f.Data.ValidateRatio != 0 || f.Train.LR != 0.002 || f.Model.BlockSize != 7 ||
 		f.DefaultOptimizer.Type != "adam" || f.DefaultTransFunc.Text["actiontype"] != "train" ||
 		f.Layers[0].Optimizer.Num["reg2"] != 1e-5 || f.Layers[1].TransFuncs[1].Type != "identity" ||
-		f.Layers[3].LossFunc.Num["delta"] != 1.5 || len(f.Ignored) != 0 {
+		f.Layers[3].LossFunc.Num["delta"] != 1.5 || len(f.Unknown)+len(f.Respelt) != 0 {
 		t.Errorf("%+v", f)
 	}
 	if got := f.Layers[2].Inputs(); !slices.Equal(got, []string{"mlp", "mlp"}) {
@@ -51,31 +57,50 @@ func TestFile(t *testing.T) {
 	}
 }
 
-func TestIgnored(t *testing.T) {
-	f, err := ParseJSON([]byte(`{"train":{"LR":1,"decay":2},"extra":{"a":[1]},"layers":[{"name":"a","type":"b","x":{"y":1}}]}`))
+func TestKeys(t *testing.T) {
+	src := `{"train":{"LR":1,"decay":2},
+	"extra":{"a":[1],
+	 "b":2},"layers":[{"name":"a","type":"b","outputdims":[7],"outputdin":{"y":1}}],
+	"model":{"loadPath":"m"}}`
+	f, err := Parse("net.json", []byte(src))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"train.decay", "extra", "layers[0].x"}; !slices.Equal(f.Ignored, want) || f.Train.LR != 1 {
-		t.Errorf("ignored %v, want %v; rate %v", f.Ignored, want, f.Train.LR)
+	show := func(keys []Key) (all []string) {
+		for _, k := range keys {
+			all = append(all, fmt.Sprintf("%d %s %s%s", k.Line, k.Path, k.Value, k.Nearest()))
+		}
+		return all
+	}
+	if got, want := show(f.Unknown), []string{"1 train.decay 2", "2 extra {\"a\":[1],\n\t \"b\":2}",
+		`3 layers[0].outputdin {"y":1}; did you mean outputdim?`}; !slices.Equal(got, want) {
+		t.Errorf("unknown %q, want %q", got, want)
+	}
+	if got, want := show(f.Respelt), []string{"1 train.LR ", "4 model.loadPath "}; len(got) != 2 || got[0][:10] != want[0][:10] ||
+		!strings.HasPrefix(got[1], want[1]) {
+		t.Errorf("of other case %q, want %q", got, want)
+	}
+	if f.Train.LR != 1 || f.Model.LoadPath != "m" {
+		t.Errorf("rate %v, path %q", f.Train.LR, f.Model.LoadPath)
 	}
 }
 
-func TestFileErrors(t *testing.T) {
-	for _, c := range []struct{ src, want string }{
-		{``, "graph.json at byte 0: unexpected end"},
-		{`{"layers":[}`, "graph.json at byte 12"},
-		{`{}`, "no layers"},
-		{`{"layers":[{"outputdim":"x"}]}`, "cannot unmarshal"},
-		{`{"layers":[{"optimizer":7}]}`, "7 is neither a name nor an object"},
-		{`{"layers":[{"optimizer":{"reg1":1}}]}`, "has no type"},
-		{`{"layers":[{"lossfunc":{"type":"a","delta":[1]}}]}`, `setting "delta"`},
-		{strings.Repeat(" ", FileLimit+1), "want at most"},
-	} {
-		if _, err := ParseJSON([]byte(c.src)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%.40s: %v, want %q", c.src, err, c.want)
+func TestNearest(t *testing.T) {
+	known := []string{"outputdim", "outputdims", "lr", "epoch", "decayclass"}
+	for name, want := range map[string]string{"OUTPUTDIM": "outputdim", "outputdimss": "outputdims", "epochs": "epoch", "lrr": "lr",
+		"decay_class": "decayclass", "rate": "", "": "", "x": "", strings.Repeat("lr", 100): "", "epohc": "epoch"} {
+		if got := Nearest(name, known); got != want {
+			t.Errorf("nearest to %q is %q, want %q", name, got, want)
 		}
 	}
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := rapid.String().Draw(t, "a"), rapid.String().Draw(t, "b"), rapid.String().Draw(t, "c")
+		x, y, z := []rune(a), []rune(b), []rune(c)
+		if d := distance(x, y); d != distance(y, x) || d > max(len(x), len(y)) || (d == 0) != (string(x) == string(y)) ||
+			d > distance(x, z)+distance(z, y) {
+			t.Errorf("distance of %q and %q is %d, by way of %q %d + %d", a, b, d, c, distance(x, z), distance(z, y))
+		}
+	})
 }
 
 // Files as users of Angel write them by hand, and, where they are there, those that such users saved: every key is known, and
@@ -99,7 +124,7 @@ func TestRealFiles(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if len(f.Layers) != 2 || f.Data.IndexRange != columns || len(f.Ignored) != 0 {
+		if len(f.Layers) != 2 || f.Data.IndexRange != columns || len(f.Unknown)+len(f.Respelt) != 0 {
 			t.Errorf("%s: %+v", name, f)
 		}
 		if again, err := ParseJSON(f.JSON()); err != nil || !reflect.DeepEqual(again, f) {

@@ -9,6 +9,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -43,6 +44,8 @@ type Options struct {
 	InOrder   bool    // take examples in the order of the file instead of shuffling
 	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
 	Pace      *Pace   // stop when more epochs are of no use, and let the rate fall before; nil: no
+	PosNeg    float64 // positive examples taken for each negative one; 0: as they come
+	Clip      float64 // largest norm of the mean gradient of a task's batch; 0: no bound
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
 	Ready func(ctx context.Context) error
@@ -97,6 +100,7 @@ type loop struct {
 	s      Session
 	run    *graph.Run
 	mine   []int         // this task's examples
+	order  []int         // those of the epoch
 	steps  int           // of an epoch
 	gather data.Gatherer // a batch is done with when the next one is gathered
 	seen   int64
@@ -155,6 +159,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("train: task %d of %d", o.Task, o.Tasks)
 	case o.Epochs < 0:
 		return fmt.Errorf("train: %d epochs, want 0 or more", o.Epochs)
+	case !(o.PosNeg >= 0 && o.Clip >= 0) || math.IsInf(o.PosNeg, 0) || math.IsInf(o.Clip, 0):
+		return fmt.Errorf("train: %v positives for each negative, norm of at most %v, want finite numbers from 0 on", o.PosNeg, o.Clip)
 	case o.Batch < 1:
 		return fmt.Errorf("train: batch of %d examples, want at least 1", o.Batch)
 	}
@@ -224,6 +230,7 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		rng := rand.New(rand.NewPCG(l.Seed, uint64(epoch)<<32|uint64(l.Task)))
 		rng.Shuffle(len(l.mine), func(i, j int) { l.mine[i], l.mine[j] = l.mine[j], l.mine[i] })
 	}
+	l.order = l.mix()
 	batch := l.batch(0)
 	params, err := l.s.Pull(ctx, l.run.Lookups(batch))
 	if err != nil {
@@ -259,7 +266,7 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 // batch is this task's examples of a step: none in the last step if others have one more.
 func (l *loop) batch(step int) *data.Batch {
 	n := l.perTask()
-	return l.gather.Gather(l.Data, l.mine[min(step*n, len(l.mine)):min((step+1)*n, len(l.mine))])
+	return l.gather.Gather(l.Data, l.order[min(step*n, len(l.order)):min((step+1)*n, len(l.order))])
 }
 
 // compute runs a batch, keeps its gradients for the next tick, and adds to the epoch's sums.
@@ -271,6 +278,7 @@ func (l *loop) compute(batch *data.Batch, params []matrix.Block, sum, rows *floa
 	if err != nil {
 		return err
 	}
+	clip(grads, batch.Len(), l.Clip)
 	for _, g := range grads {
 		if err := l.s.Push(g.Matrix, g.Block); err != nil {
 			return err

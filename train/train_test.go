@@ -38,6 +38,7 @@ func TestShares(t *testing.T) {
 		inStep := make([]int, steps)
 		for task := range tasks {
 			l := &loop{Options: Options{Data: all, Task: task, Tasks: tasks, Batch: size}, mine: share(n, task, tasks)}
+			l.order = l.mix()
 			for step := range steps {
 				b := l.batch(step)
 				inStep[step] += b.Len()

@@ -1,0 +1,79 @@
+package algo
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"thole.example/graph"
+	"thole.example/psf"
+)
+
+// OwnName is what a recipe is called whose network is that of none in the table.
+const OwnName = "graph"
+
+// Own is the recipe of a network that a graph.json describes. Its defaults are those of the recipe with the same network if
+// there is one, else those of lr; the update rule is the network's default_optimizer, with a table of rules as in Conf.
+func Own(f *graph.File, rules []psf.Rule) (*Algo, error) {
+	a := lr
+	a.Name, a.Help = OwnName, "the network of a graph.json"
+	if recipe, err := Find(NameOf(f)); err == nil {
+		a = *recipe
+	}
+	a.Task, a.Defaults.Hyper, a.own = TaskOf(f), nil, true
+	a.File = func() *graph.File {
+		own := *f
+		own.Layers = slices.Clone(f.Layers)
+		return &own
+	}
+	if c := f.DefaultOptimizer; c != nil {
+		u, err := update(rules, c)
+		if err != nil {
+			return nil, fmt.Errorf("default_optimizer: %w", err)
+		}
+		delete(u.Hyper, "warm") // Compose sets it again
+		a.Defaults.Rule, a.Defaults.Hyper, a.Defaults.Rate = u.Rule, u.Hyper, 0
+	}
+	if rate := rateOf(f); rate > 0 {
+		a.Defaults.Rate = rate
+	}
+	return &a, nil
+}
+
+// rateOf is the first rate that an optimizer of the network has, 0 if none has one.
+func rateOf(f *graph.File) float64 {
+	for _, c := range optimizers(f) {
+		if c.Num["lr"] > 0 {
+			return c.Num["lr"]
+		}
+	}
+	return 0
+}
+
+// optimizers are the optimizers that the network names, by their places in the file.
+func optimizers(f *graph.File) iter.Seq2[string, *graph.Choice] {
+	return func(yield func(string, *graph.Choice) bool) {
+		if f.DefaultOptimizer != nil && !yield("default_optimizer", f.DefaultOptimizer) {
+			return
+		}
+		for i := range f.Layers {
+			if c := f.Layers[i].Optimizer; c != nil && !yield(fmt.Sprintf("layers[%d].optimizer", i), c) {
+				return
+			}
+		}
+	}
+}
+
+// Unused says what the network's optimizers ask for that a training at the rate does not do: a step has one rate.
+func Unused(f *graph.File, rate float64) (all []string) {
+	for path, c := range optimizers(f) {
+		if own := c.Num["lr"]; own != 0 && own != rate {
+			all = append(all, fmt.Sprintf("%s.lr = %g has no effect: all layers learn with the rate %g of the job", path, own, rate))
+		}
+		if _, ok := c.Num["beta"]; ok && strings.EqualFold(c.Type, "adagrad") {
+			all = append(all, fmt.Sprintf("%s.beta has no effect: the sum of squares of adagrad does not decay (rmsprop's does)", path))
+		}
+	}
+	return all
+}

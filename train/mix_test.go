@@ -1,0 +1,92 @@
+package train
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/matrix"
+)
+
+// TestMix wants as many positives in every stretch as the ratio says, to one, and all of the kind that is short before any comes
+// again.
+func TestMix(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		labels := rapid.SliceOfN(rapid.SampledFrom([]float32{-1, 1}), 1, 100).Draw(t, "labels")
+		ratio := rapid.Float64Range(0.05, 20).Draw(t, "ratio")
+		l := &loop{Options: Options{Data: &data.Batch{Label: labels}, PosNeg: ratio}, mine: share(len(labels), 0, 1)}
+		order := l.mix()
+		if !slices.Contains(labels, 1) || !slices.Contains(labels, -1) {
+			if !slices.Equal(order, l.mine) {
+				t.Errorf("%v of one kind, want all as they are", order)
+			}
+			return
+		}
+		positives, times := 0, map[int]int{}
+		for i, row := range order {
+			if labels[row] > 0 {
+				positives++
+			}
+			if want := float64(i+1) * ratio / (1 + ratio); math.Abs(float64(positives)-want) > 1 {
+				t.Fatalf("%d positives in the first %d, want %v", positives, i+1, want)
+			}
+			times[row]++
+		}
+		for _, kind := range []float32{-1, 1} {
+			least, most := len(order), 0
+			for row, y := range labels {
+				if y == kind {
+					least, most = min(least, times[row]), max(most, times[row])
+				}
+			}
+			if most > least+1 {
+				t.Errorf("examples of %v come %d to %d times", kind, least, most)
+			}
+		}
+	})
+}
+
+func TestClip(t *testing.T) {
+	for _, c := range []struct {
+		n    int
+		most float64
+		want []float32
+	}{
+		{1, 0, []float32{3, -4}}, {1, 5, []float32{3, -4}}, {1, 1, []float32{0.6, -0.8}}, // norm 5
+		{2, 2.5, []float32{3, -4}}, {2, 1.25, []float32{1.5, -2}}, // of the mean 2.5
+	} {
+		grads := []graph.Grad{
+			{Matrix: "w", Block: matrix.Block{Data: &matrix.Cols[float32]{Idx: []int64{7}, Val: []float32{3}}}},
+			{Matrix: "b", Block: matrix.Block{Data: &matrix.Dense[float32]{Val: []float32{-4}}}},
+		}
+		clip(grads, c.n, c.most)
+		for i, g := range grads {
+			if got := g.Block.Data.Values().([]float32)[0]; math.Abs(float64(got-c.want[i])) > 1e-6 {
+				t.Errorf("norm at most %v of the mean of %d: %s is %v, want %v", c.most, c.n, g.Matrix, got, c.want[i])
+			}
+		}
+	}
+}
+
+// Both leave the bits alone whatever the servers.
+func TestMixAndClipSameBits(t *testing.T) {
+	var first []float32
+	for _, servers := range []int{1, 3} {
+		o := Options{Data: examples(203, 1), Epochs: 2, Batch: 20, Rate: rate(0.3), Seed: 7, PosNeg: 0.25, Clip: 0.2}
+		_, weights := world{servers: servers, tasks: 2}.trained(t, o)
+		if first == nil {
+			first = weights
+		}
+		if !slices.Equal(weights, first) {
+			t.Errorf("%d servers: other weights", servers)
+		}
+	}
+	_, plain := world{servers: 1, tasks: 2}.trained(t, Options{Data: examples(203, 1), Epochs: 2, Batch: 20, Rate: rate(0.3), Seed: 7})
+	if slices.Equal(plain, first) {
+		t.Error("neither does anything")
+	}
+}
