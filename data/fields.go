@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,30 +35,38 @@ func ParseFields(text string) (f Fields, err error) {
 		}
 		list = append(list, v)
 	}
-	if len(list) > 1 {
+	switch {
+	case len(list) > 1:
 		f.First = list
-	} else if f.Number = int(min(list[0], FieldLimit+1)); f.Number == 0 { // not the zero value, which says nothing
-		f.Number = -1
+	case list[0] == 0: // the zero value says something else
+		return f, fmt.Errorf("data: 0 fields, want 1 to %d: %w", FieldLimit, ErrOption)
+	default:
+		f.Number = int(min(list[0], math.MaxInt32))
 	}
-	return f, f.check(0)
+	if err = f.Check(0); err != nil {
+		err = fmt.Errorf("data: fields %q: %w: %w", text, err, ErrOption)
+	}
+	return f, err
 }
 
-// check reports what cannot be fields of dim columns; 0 columns: their number is not known.
-func (f Fields) check(dim int64) error {
+// Check reports what cannot be fields of dim columns; 0 columns: their number is not known.
+func (f Fields) Check(dim int64) error {
 	n := len(f.First)
 	switch {
-	case f.Number < 0 || f.Number > FieldLimit || n > FieldLimit:
-		return fmt.Errorf("data: %d fields, want 1 to %d: %w", max(f.Number, n, 0), FieldLimit, ErrOption)
+	case f.Number < 0 || f.Number > FieldLimit:
+		return fmt.Errorf("%d fields, want 1 to %d", f.Number, FieldLimit)
+	case n > FieldLimit:
+		return fmt.Errorf("%d fields, want up to %d", n, FieldLimit)
 	case f.Number > 0 && n > 0:
-		return fmt.Errorf("data: %d fields by number and %d by columns, want one of them: %w", f.Number, n, ErrOption)
+		return fmt.Errorf("%d fields by number and %d by columns, want one of the two", f.Number, n)
 	case n > 0 && f.First[0] != 0:
-		return fmt.Errorf("data: the first field begins at column %d, want 0 (columns count from 0): %w", f.First[0], ErrOption)
+		return fmt.Errorf("the first field begins at column %d, want 0: columns count from 0", f.First[0])
 	case n > 0 && dim > 0 && f.First[n-1] >= dim:
-		return fmt.Errorf("data: the last field begins at column %d of %d, want it before them all end: %w", f.First[n-1], dim, ErrOption)
+		return fmt.Errorf("the last field begins at column %d, want one below the %d columns", f.First[n-1], dim)
 	}
 	for i := 1; i < n; i++ {
 		if f.First[i] <= f.First[i-1] {
-			return fmt.Errorf("data: a field begins at column %d after one at %d, want ascending ones: %w", f.First[i], f.First[i-1], ErrOption)
+			return fmt.Errorf("a field begins at column %d after one at %d, want ascending ones", f.First[i], f.First[i-1])
 		}
 	}
 	return nil

@@ -99,8 +99,8 @@ func (o Options) settings(name string) (*settings, error) {
 	case int(o.Labels) >= len(labelNames):
 		return nil, fmt.Errorf("data: label mapping %d, want one of %v: %w", o.Labels, labelNames, ErrOption)
 	}
-	if err := o.Fields.check(o.Dim); err != nil {
-		return nil, err
+	if err := o.Fields.Check(o.Dim); err != nil {
+		return nil, fmt.Errorf("data: %w: %w", err, ErrOption)
 	}
 	if s.fieldLimit = o.Fields.Number; s.fieldLimit == 0 {
 		s.fieldLimit = FieldLimit
