@@ -27,6 +27,22 @@ func svmText(size int) []byte {
 	return b
 }
 
+// ffmText is libffm text with 40 features a line of six-digit values, one of each field.
+func ffmText(size int) []byte {
+	r := rand.New(rand.NewPCG(1, 2))
+	var b []byte
+	for len(b) < size {
+		b = append(b, "01"[r.IntN(2)])
+		for f := range 40 {
+			b = strconv.AppendInt(append(b, ' '), int64(f), 10)
+			b = strconv.AppendInt(append(b, ':'), int64(3000*f+r.IntN(3000)), 10)
+			b = strconv.AppendFloat(append(b, ':'), float64(r.Float32()), 'g', 6, 32)
+		}
+		b = append(b, '\n')
+	}
+	return b
+}
+
 // dummyText is dummy text with 40 indices a line.
 func dummyText(size int) []byte {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -62,6 +78,7 @@ func benchParse(b *testing.B, text []byte, opt Options) {
 
 // One processor, text in memory, no copy of the result.
 func BenchmarkParseLibsvm(b *testing.B) { benchParse(b, svmText(1<<20), Options{}) }
+func BenchmarkParseLibffm(b *testing.B) { benchParse(b, ffmText(1<<20), Options{Format: "libffm"}) }
 func BenchmarkParseDummy(b *testing.B)  { benchParse(b, dummyText(1<<20), Options{Format: "dummy"}) }
 
 func benchLoad(b *testing.B, text []byte, opt Options) {
@@ -75,6 +92,7 @@ func benchLoad(b *testing.B, text []byte, opt Options) {
 }
 
 func BenchmarkLoadLibsvm(b *testing.B) { benchLoad(b, svmText(32<<20), Options{}) }
+func BenchmarkLoadLibffm(b *testing.B) { benchLoad(b, ffmText(32<<20), Options{Format: "libffm"}) }
 func BenchmarkLoadDummy(b *testing.B)  { benchLoad(b, dummyText(32<<20), Options{Format: "dummy"}) }
 
 func BenchmarkReadLibsvm(b *testing.B) {

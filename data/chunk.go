@@ -143,27 +143,47 @@ func (s *settings) token(text []byte, i int) []byte {
 	return text[i:end]
 }
 
-// order sorts the row whose values begin at idx[from], and finds columns that occur twice.
+// order sorts the row whose values begin at idx[from], and finds columns that occur twice, in the same field where they have some.
 func (c *chunk) order(s *settings, from int) error {
-	sort.Sort(&pairs{c.idx[from:], c.val[from:]})
-	for i := from + 1; i < len(c.idx); i++ {
-		if c.idx[i] == c.idx[i-1] {
-			return fmt.Errorf("index %d twice, want every index once in a row", c.idx[i]+s.base)
+	row := values{c.idx[from:], c.val[from:], nil}
+	if s.named {
+		row.field = c.field[from:]
+	}
+	sort.Sort(&row)
+	for i := 1; i < row.Len(); i++ {
+		switch {
+		case row.Less(i-1, i):
+		case s.named:
+			return fmt.Errorf("index %d of field %d twice, want every index once in a field of a row", row.idx[i]+s.base, row.field[i])
+		default:
+			return fmt.Errorf("index %d twice, want every index once in a row", row.idx[i]+s.base)
 		}
 	}
 	return nil
 }
 
-type pairs struct {
-	idx []int64
-	val []float32
+// values are those of a row, sorted by field, if they have some, then by column.
+type values struct {
+	idx   []int64
+	val   []float32
+	field []int32
 }
 
-func (p *pairs) Len() int           { return len(p.idx) }
-func (p *pairs) Less(i, j int) bool { return p.idx[i] < p.idx[j] }
-func (p *pairs) Swap(i, j int) {
-	p.idx[i], p.idx[j] = p.idx[j], p.idx[i]
-	p.val[i], p.val[j] = p.val[j], p.val[i]
+func (v *values) Len() int { return len(v.idx) }
+
+func (v *values) Less(i, j int) bool {
+	if v.field != nil && v.field[i] != v.field[j] {
+		return v.field[i] < v.field[j]
+	}
+	return v.idx[i] < v.idx[j]
+}
+
+func (v *values) Swap(i, j int) {
+	v.idx[i], v.idx[j] = v.idx[j], v.idx[i]
+	v.val[i], v.val[j] = v.val[j], v.val[i]
+	if v.field != nil {
+		v.field[i], v.field[j] = v.field[j], v.field[i]
+	}
 }
 
 // errColumn explains why the index is not a column.

@@ -2,9 +2,7 @@ package data
 
 import (
 	"fmt"
-	"io"
 	"math"
-	"strconv"
 )
 
 // Clicks describes click-through examples from a logistic model that is known. Every row has one column of each field,
@@ -91,7 +89,7 @@ func (m *ClickModel) row(r int64, idx []int64) (cols []int64, positive bool) {
 // Batch makes the rows [lo, hi), labels -1 and +1.
 func (m *ClickModel) Batch(lo, hi int64) *Batch {
 	n := int(hi - lo)
-	out := newRows(n, n*len(m.fields))
+	out := newRows(n, n*len(m.fields), true)
 	for r := lo; r < hi; r++ {
 		cols, positive := m.row(r, out.idx)
 		out.idx = cols
@@ -102,11 +100,11 @@ func (m *ClickModel) Batch(lo, hi int64) *Batch {
 		out.label = append(out.label, label)
 		out.ptr = append(out.ptr, len(cols))
 	}
-	out.val = out.val[:len(out.idx)]
+	out.val, out.field = out.val[:len(out.idx)], out.field[:len(out.idx)]
 	for i := range out.val {
-		out.val[i] = 1
+		out.val[i], out.field[i] = 1, int32(i%len(m.fields))
 	}
-	return out.batch(lo, m.dim)
+	return out.batch(lo, m.dim, len(m.fields))
 }
 
 // Truth is the true probability of the positive label for each row of a batch, whoever made the batch: the metrics of
@@ -121,48 +119,6 @@ func (m *ClickModel) Truth(b *Batch) []float64 {
 		out[i] = sigmoid(margin)
 	}
 	return out
-}
-
-// Write writes the rows [lo, hi) as dummy text.
-func (m *ClickModel) Write(w io.Writer, lo, hi int64) error {
-	return m.write(w, lo, hi, 0, "")
-}
-
-// WriteLibsvm writes the rows [lo, hi) as libsvm text.
-func (m *ClickModel) WriteLibsvm(w io.Writer, lo, hi int64) error {
-	return m.write(w, lo, hi, libsvm.base, ":1")
-}
-
-// write writes columns counted from base, each followed by tail.
-func (m *ClickModel) write(w io.Writer, lo, hi, base int64, tail string) error {
-	const flush = 64 << 10
-	buf := make([]byte, 0, flush+1024)
-	var cols []int64
-	for r := lo; r < hi; r++ {
-		var positive bool
-		cols, positive = m.row(r, cols[:0])
-		if positive {
-			buf = append(buf, '1')
-		} else {
-			buf = append(buf, "-1"...)
-		}
-		for _, c := range cols {
-			buf = strconv.AppendInt(append(buf, ' '), c+base, 10)
-			buf = append(buf, tail...)
-		}
-		buf = append(buf, '\n')
-		if len(buf) >= flush {
-			if _, err := w.Write(buf); err != nil {
-				return err
-			}
-			buf = buf[:0]
-		}
-	}
-	if len(buf) == 0 {
-		return nil
-	}
-	_, err := w.Write(buf)
-	return err
 }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -2,7 +2,6 @@ package data
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"math"
 	"testing"
@@ -27,6 +26,9 @@ func TestClicksAreFunctionsOfTheRow(t *testing.T) {
 	if err := all.X.Check(); err != nil {
 		t.Fatal(err)
 	}
+	if all.Fields != len(m.fields) || all.Slice(7, 9).Fields != all.Fields {
+		t.Errorf("%d fields, want %d", all.Fields, len(m.fields))
+	}
 	if part := model(t, someClicks).Batch(100, 200); !same(part, all.Slice(100, 200)) || part.X.At != all.Slice(100, 200).X.At {
 		t.Error("rows depend on where a batch begins")
 	}
@@ -36,6 +38,9 @@ func TestClicksAreFunctionsOfTheRow(t *testing.T) {
 		t.Error("the seed does not matter")
 	}
 	for i, c := range all.Rows().Idx {
+		if want := int32(i % len(m.fields)); all.Field[i] != want {
+			t.Fatalf("value %d is of field %d, want %d", i, all.Field[i], want)
+		}
 		f := m.fields[i%len(m.fields)]
 		if c < f.first || c >= f.first+f.dim {
 			t.Fatalf("column %d in field %d, want one of [%d,%d)", c, i%len(m.fields), f.first, f.first+f.dim)
@@ -46,7 +51,7 @@ func TestClicksAreFunctionsOfTheRow(t *testing.T) {
 // Rows are promised to stay what they are: measurements name a seed.
 func TestClicksStayTheSame(t *testing.T) {
 	var text bytes.Buffer
-	if err := model(t, someClicks).Write(&text, 0, 4); err != nil {
+	if err := Write(&text, "dummy", model(t, someClicks).Batch(0, 4)); err != nil {
 		t.Fatal(err)
 	}
 	const want = "1 0 854 1011 646229\n1 0 381 1010 14858\n-1 0 60 1010 6081\n1 0 280 1011 1021\n"
@@ -54,31 +59,6 @@ func TestClicksStayTheSame(t *testing.T) {
 		t.Errorf("%q\nwant %q", text.String(), want)
 	}
 }
-
-func TestClicksAsText(t *testing.T) {
-	m := model(t, someClicks)
-	want := m.Batch(50, 3000)
-	for _, tt := range []struct {
-		format string
-		write  func(w io.Writer, lo, hi int64) error
-	}{{"dummy", m.Write}, {"libsvm", m.WriteLibsvm}} {
-		var text bytes.Buffer
-		if err := tt.write(&text, 50, 3000); err != nil {
-			t.Fatal(err)
-		}
-		got, err := Load(context.Background(), input(text.Bytes()), Options{Format: tt.format, Dim: m.Dim(), Labels: AutoTrans})
-		if err != nil || !same(got, want) {
-			t.Errorf("%s: %v, or rows differ", tt.format, err)
-		}
-		if err := tt.write(brokenWriter{}, 0, 20_000); err != io.ErrClosedPipe {
-			t.Errorf("%s: error %v of a broken writer", tt.format, err)
-		}
-	}
-}
-
-type brokenWriter struct{}
-
-func (brokenWriter) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // The labels must look like draws from the true probabilities.
 func TestClicksTruth(t *testing.T) {
@@ -183,7 +163,7 @@ func BenchmarkClicksText(b *testing.B) {
 	m := manyClicks(b)
 	const rows = 4096
 	for b.Loop() {
-		if err := m.Write(io.Discard, 0, rows); err != nil {
+		if err := Write(io.Discard, "dummy", m.Batch(0, rows)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -62,6 +62,9 @@ func (r *rows) keep(c *Columns, from int, out *unseen) (first int64) {
 	for i := from; i < len(r.idx); i++ {
 		if c.Has(r.idx[i]) {
 			r.idx[to], r.val[to] = r.idx[i], r.val[i]
+			if len(r.field) > 0 {
+				r.field[to] = r.field[i]
+			}
 			to++
 			continue
 		}
@@ -71,22 +74,20 @@ func (r *rows) keep(c *Columns, from int, out *unseen) (first int64) {
 		}
 		out.cols = append(out.cols, r.idx[i])
 	}
-	r.idx, r.val = r.idx[:to], r.val[:to]
+	r.idx, r.val, r.field = r.idx[:to], r.val[:to], r.field[:min(to, len(r.field))]
 	return first
 }
 
 // Keep is a copy of the examples without the features that the columns do not have.
 func (b *Batch) Keep(c *Columns) (*Batch, Unseen) {
-	x, out, left := b.Rows(), newRows(b.Len(), len(b.Rows().Idx)), unseen{}
-	for i, label := range b.Label {
+	x, out, left := b.Rows(), newRows(b.Len(), len(b.Rows().Idx), b.Fields > 0), unseen{}
+	for i := range b.Len() {
 		from := len(out.idx)
-		out.label = append(out.label, label)
-		out.idx = append(out.idx, x.Idx[x.Ptr[i]:x.Ptr[i+1]]...)
-		out.val = append(out.val, x.Val[x.Ptr[i]:x.Ptr[i+1]]...)
+		out.copy(b, x, i)
 		out.keep(c, from, &left)
 		out.ptr = append(out.ptr, len(out.idx))
 	}
-	return out.batch(b.X.At.Rows.Lo, b.Dim()), left.count()
+	return out.batch(b.X.At.Rows.Lo, b.Dim(), b.Fields), left.count()
 }
 
 // Keys are the columns that occur, in ascending order.

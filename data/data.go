@@ -1,4 +1,4 @@
-// Package data reads labelled examples from text: libsvm, dummy (column ids only) and dense, one file each. It reads in
+// Package data reads labelled examples from text: libsvm, libffm, dummy (column ids only) and dense, one file each. It reads in
 // bounded memory, parses on all processors, and delivers in the order of the file, the same batches for any number of
 // processors. Errors carry the file and the line ([Error]).
 //
@@ -8,6 +8,7 @@
 //	gap      = blanks (space, tab), with at most one separator byte among them where the source has one
 //	label    = number                       absent if Options.NoLabel
 //	feature  = index ":" number             libsvm; "qid:" number is skipped
+//	         | field ":" index ":" number   libffm
 //	         | index                        dummy: the value is 1
 //	         | number                       dense: the index is the position
 //	number   = ["+"|"-"] digits ["." digits] [("e"|"E") ["+"|"-"] digits]   finite; rounded once, to nearest even
@@ -15,7 +16,7 @@
 // Lines without an example (blank, only a comment) are counted as lines, not as rows. The last line needs no line end.
 // A byte order mark at the start is skipped.
 //
-// The package also makes click-through examples with a known truth ([Clicks]).
+// The package also makes click-through examples with a known truth ([Clicks], [DeepClicks]), and writes examples ([Write]).
 package data
 
 import (
@@ -27,6 +28,11 @@ import (
 type Batch struct {
 	Label []float32
 	X     matrix.Block
+	// Field has for each value of X the field it is of, as X's Idx has its column; fields are numbers below Fields. Values of a row
+	// are ordered by field, then by column, so that the columns of a row need not ascend, and one may be there once in each of
+	// several fields. Fields 0 and Field nil: fields are not known, and rows are ordered by column.
+	Field  []int32
+	Fields int
 }
 
 // Len is the number of examples.
@@ -39,7 +45,7 @@ func (b *Batch) Rows() *matrix.CSR[float32] { return b.X.Data.(*matrix.CSR[float
 // id plus one.
 func (b *Batch) Dim() int64 { return b.X.At.Cols.Hi }
 
-// Slice is the view of the examples [lo, hi): labels, column ids and values are shared, only row pointers are new.
+// Slice is the view of the examples [lo, hi): labels, column ids, values and fields are shared, only row pointers are new.
 func (b *Batch) Slice(lo, hi int) *Batch {
 	x := b.Rows()
 	from, to := x.Ptr[lo], x.Ptr[hi]
@@ -49,10 +55,15 @@ func (b *Batch) Slice(lo, hi int) *Batch {
 	}
 	first := b.X.At.Rows.Lo
 	at := matrix.Rect{Rows: matrix.Range{Lo: first + int64(lo), Hi: first + int64(hi)}, Cols: b.X.At.Cols}
-	return &Batch{
-		Label: b.Label[lo:hi:hi],
-		X:     matrix.Block{At: at, Data: &matrix.CSR[float32]{Ptr: ptr, Idx: x.Idx[from:to:to], Val: x.Val[from:to:to]}},
+	out := &Batch{
+		Label:  b.Label[lo:hi:hi],
+		X:      matrix.Block{At: at, Data: &matrix.CSR[float32]{Ptr: ptr, Idx: x.Idx[from:to:to], Val: x.Val[from:to:to]}},
+		Fields: b.Fields,
 	}
+	if b.Field != nil {
+		out.Field = b.Field[from:to:to]
+	}
+	return out
 }
 
 // Gather is a copy of the examples with the given positions in b (0 is b's first), in their order; a position may occur
@@ -63,7 +74,7 @@ func (b *Batch) Gather(rows []int) *Batch {
 	for _, r := range rows {
 		n += x.Ptr[r+1] - x.Ptr[r]
 	}
-	g := Gatherer{rows: newRows(len(rows), n)}
+	g := Gatherer{rows: newRows(len(rows), n, b.Fields > 0)}
 	return g.Gather(b, rows)
 }
 
@@ -76,13 +87,10 @@ func (g *Gatherer) Gather(b *Batch, rows []int) *Batch {
 	out := &g.rows
 	out.reset()
 	for _, r := range rows {
-		lo, hi := x.Ptr[r], x.Ptr[r+1]
-		out.label = append(out.label, b.Label[r])
-		out.idx = append(out.idx, x.Idx[lo:hi]...)
-		out.val = append(out.val, x.Val[lo:hi]...)
+		out.copy(b, x, r)
 		out.ptr = append(out.ptr, len(out.idx))
 	}
-	return out.batch(0, b.Dim())
+	return out.batch(0, b.Dim(), b.Fields)
 }
 
 // rows is a batch in the making. ptr begins with 0.
@@ -91,20 +99,36 @@ type rows struct {
 	ptr   []int
 	idx   []int64
 	val   []float32
+	field []int32 // as long as idx if fields are known, else empty
 }
 
-func newRows(rowCap, valueCap int) rows {
-	return rows{
+func newRows(rowCap, valueCap int, fields bool) rows {
+	r := rows{
 		label: make([]float32, 0, rowCap),
 		ptr:   append(make([]int, 0, rowCap+1), 0),
 		idx:   make([]int64, 0, valueCap),
 		val:   make([]float32, 0, valueCap),
 	}
+	if fields {
+		r.field = make([]int32, 0, valueCap)
+	}
+	return r
 }
 
 // reset forgets the rows and keeps the memory.
 func (r *rows) reset() {
-	r.label, r.ptr, r.idx, r.val = r.label[:0], append(r.ptr[:0], 0), r.idx[:0], r.val[:0]
+	r.label, r.ptr, r.idx, r.val, r.field = r.label[:0], append(r.ptr[:0], 0), r.idx[:0], r.val[:0], r.field[:0]
+}
+
+// copy appends the example with number i of b, whose features are x, but leaves ptr to its caller.
+func (r *rows) copy(b *Batch, x *matrix.CSR[float32], i int) {
+	lo, hi := x.Ptr[i], x.Ptr[i+1]
+	r.label = append(r.label, b.Label[i])
+	r.idx = append(r.idx, x.Idx[lo:hi]...)
+	r.val = append(r.val, x.Val[lo:hi]...)
+	if b.Field != nil {
+		r.field = append(r.field, b.Field[lo:hi]...)
+	}
 }
 
 // add appends the rows [lo, hi) of src.
@@ -117,11 +141,20 @@ func (r *rows) add(src *rows, lo, hi int) {
 	r.label = append(r.label, src.label[lo:hi]...)
 	r.idx = append(r.idx, src.idx[from:to]...)
 	r.val = append(r.val, src.val[from:to]...)
+	if len(src.field) > 0 {
+		r.field = append(r.field, src.field[from:to]...)
+	}
 }
 
 // dim is the highest column id plus one.
 func (r *rows) dim() int64 {
 	var top int64
+	if len(r.field) > 0 { // the last of a row need not be the highest
+		for _, col := range r.idx {
+			top = max(top, col+1)
+		}
+		return top
+	}
 	for i := 1; i < len(r.ptr); i++ {
 		if end := r.ptr[i]; end > r.ptr[i-1] {
 			top = max(top, r.idx[end-1]+1)
@@ -130,11 +163,24 @@ func (r *rows) dim() int64 {
 	return top
 }
 
+// fields is the highest field plus one.
+func (r *rows) fields() int {
+	top := int32(-1)
+	for _, f := range r.field {
+		top = max(top, f)
+	}
+	return int(top) + 1
+}
+
 // batch makes the rows, which it takes over, a Batch whose first row has the number first.
-func (r *rows) batch(first, dim int64) *Batch {
+func (r *rows) batch(first, dim int64, fields int) *Batch {
 	at := matrix.Rect{
 		Rows: matrix.Range{Lo: first, Hi: first + int64(len(r.label))},
 		Cols: matrix.Range{Hi: dim},
 	}
-	return &Batch{r.label, matrix.Block{At: at, Data: &matrix.CSR[float32]{Ptr: r.ptr, Idx: r.idx, Val: r.val}}}
+	b := &Batch{Label: r.label, X: matrix.Block{At: at, Data: &matrix.CSR[float32]{Ptr: r.ptr, Idx: r.idx, Val: r.val}}, Fields: fields}
+	if fields > 0 {
+		b.Field = r.field
+	}
+	return b
 }

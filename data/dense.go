@@ -14,7 +14,7 @@ var dense = Source{
 
 func denseFeatures(c *chunk, s *settings, i int) (int, error) {
 	text, idx, val := c.text, c.idx, c.val
-	col := int64(0)
+	col, from := int64(0), len(idx)
 	for {
 		next, end, err := s.gap(text, i)
 		if err != nil {
@@ -37,7 +37,16 @@ func denseFeatures(c *chunk, s *settings, i int) (int, error) {
 		col++
 		i = next
 	}
-	c.idx, c.val = idx, val
+	if c.idx, c.val = idx, val; s.Fields.Number > 0 { // values that are not stored are of fields too
+		if int(col) != s.Fields.Number {
+			return i, errCount(int(col), s.Fields.Number)
+		}
+		for _, col := range idx[from:] {
+			c.field = append(c.field, int32(col))
+		}
+	} else if err := c.finish(s, from, true); err != nil {
+		return i, err
+	}
 	if s.NoLabel && s.Columns != nil && s.Columns.Keys == nil && col == s.Columns.Hi+1 {
 		return i, fmt.Errorf("%d values, want %d (without --no-label, if the first is a label)", col, s.Columns.Hi)
 	}

@@ -28,6 +28,8 @@ func TestPage(t *testing.T) {
 		(&settings{base: 1}).errColumn(0),
 		(&settings{base: 1, limit: 123}).errColumn(124),
 		errValue(3, []byte("NaN")),
+		errCount(12, 13),
+		(&settings{fieldLimit: 39}).errField(39),
 	} {
 		if !strings.Contains(page, ": "+found.Error()+"\n") {
 			t.Errorf("docs/data.md does not have the error %q", found)

@@ -1,11 +1,17 @@
 package data
 
+import "strconv"
+
 // dummy has lines "label index index …", indices from 0: one-hot features, whose values are all 1.
 var dummy = Source{
 	Name:     "dummy",
 	Help:     "label index index ..., indices count from 0, every value is 1",
 	base:     0,
+	ones:     true,
 	features: dummyFeatures,
+	value: func(line []byte, _ int32, index int64, _ float32) []byte {
+		return strconv.AppendInt(append(line, ' '), index, 10)
+	},
 }
 
 func dummyFeatures(c *chunk, s *settings, i int) (int, error) {
@@ -37,8 +43,5 @@ func dummyFeatures(c *chunk, s *settings, i int) (int, error) {
 		i = end
 	}
 	c.idx, c.val = idx, val
-	if !sorted {
-		return i, c.order(s, from)
-	}
-	return i, nil
+	return i, c.finish(s, from, sorted)
 }

@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 )
 
 // libsvm has lines "label index:value index:value …", indices from 1. A "qid:n" of ranking sets is skipped.
@@ -11,6 +12,10 @@ var libsvm = Source{
 	Help:     "label index:value index:value ..., indices count from 1",
 	base:     1,
 	features: libsvmFeatures,
+	value: func(line []byte, _ int32, index int64, v float32) []byte {
+		line = strconv.AppendInt(append(line, ' '), index, 10)
+		return appendNumber(append(line, ':'), v)
+	},
 }
 
 func libsvmFeatures(c *chunk, s *settings, i int) (int, error) {
@@ -51,10 +56,7 @@ func libsvmFeatures(c *chunk, s *settings, i int) (int, error) {
 		i = end
 	}
 	c.idx, c.val = idx, val
-	if !sorted {
-		return i, c.order(s, from)
-	}
-	return i, nil
+	return i, c.finish(s, from, sorted)
 }
 
 // query skips a qid at text[i]; any other token there is an error.

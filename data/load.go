@@ -31,7 +31,7 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 // LoadAll parses all inputs, one after the other, into one set of examples; what gzip packed is unpacked. Progress is of all of
 // them; its total is 0 where the length of one is not known.
 func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
-	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, rows: newRows(0, 0)}
+	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, rows: newRows(0, 0, false)}
 	return l.load(ctx, ins)
 }
 
@@ -49,10 +49,16 @@ func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
 		total += max(in.Size, 0)
 		known = known && in.Stream == nil && in.Size >= 0
 	}
-	for _, in := range ins {
+	fielded := false
+	for i, in := range ins {
 		s, err := l.opt.settings(strings.TrimSuffix(in.Name, ".gz"))
 		if err != nil {
 			return nil, err
+		}
+		if i == 0 {
+			fielded = s.fielded()
+		} else if s.fielded() != fielded {
+			return nil, &Error{in.Name, 0, errMixed}
 		}
 		var end int64
 		if tell := l.opt.Progress; tell != nil {
@@ -122,7 +128,7 @@ func (in *Input) unpack() error {
 func (l *loader) take(c *chunk, total int64) {
 	if cap(l.rows.ptr) <= 1 && c.end > 0 && total > 0 { // the first chunk tells about how large all will be
 		part := float64(total) / float64(c.end) * 1.02
-		l.rows = newRows(int(float64(len(c.label))*part), int(float64(len(c.idx))*part))
+		l.rows = newRows(int(float64(len(c.label))*part), int(float64(len(c.idx))*part), len(c.field) > 0)
 	}
 	l.rows.add(&c.rows, 0, len(c.label))
 	l.unseen.add(&c.unseen)
@@ -148,7 +154,7 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 	default:
 		dim = l.rows.dim()
 	}
-	all.Batch = l.rows.batch(0, dim)
+	all.Batch = l.rows.batch(0, dim, l.opt.Fields.count(&l.rows))
 	return all, nil
 }
 

@@ -25,7 +25,7 @@ func TestStreams(t *testing.T) {
 			text = append([]byte("\xef\xbb\xbf"), text...)
 		}
 		want, wantErr := Load(context.Background(), input(text), Options{})
-		l := loader{reader: reader{step: rapid.IntRange(3, 200).Draw(t, "step"), limit: 1 << 20}, rows: newRows(0, 0)}
+		l := loader{reader: reader{step: rapid.IntRange(3, 200).Draw(t, "step"), limit: 1 << 20}, rows: newRows(0, 0, false)}
 		got, err := l.load(context.Background(), []Input{{Name: "t", Stream: iotest.OneByteReader(bytes.NewReader(text))}})
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("error %v, want %v", err, wantErr)
@@ -129,6 +129,8 @@ func TestUnseen(t *testing.T) {
 			"t:1: feature 1 was not in training (without --strict it counts as zero)"},
 		{"dense", "1 5 6 7 0\n0 1 0 0 8\n", dense, Unseen{1, 1, 1}, []int64{0, 1, 2, 0},
 			"t:2: feature 3 was not in training (without --strict it counts as zero)"},
+		{"libffm", "1 1:0:1 0:500:2\n0 0:2:1\n1 4:500:1 4:501:1\n", dense, Unseen{2, 3, 2}, []int64{0, 2},
+			"t:1: feature 500 was not in training (without --strict it counts as zero)"},
 		{"libsvm", "1 1:1 3:1\n", keyed, Unseen{}, []int64{0, 2}, ""},
 	} {
 		o := Options{Format: c.format, Columns: c.columns}
@@ -136,7 +138,7 @@ func TestUnseen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all.Unseen != c.want || !slices.Equal(all.Rows().Idx, c.idx) || all.Dim() != c.columns.Hi || all.X.Check() != nil {
+		if all.Unseen != c.want || !slices.Equal(all.Rows().Idx, c.idx) || all.Dim() != c.columns.Hi || check(all.Batch) != nil {
 			t.Errorf("%q: left out %v, columns %v of %d, want %v, %v", c.text, all.Unseen, all.Rows().Idx, all.Dim(), c.want, c.idx)
 		}
 		raw, err := Load(context.Background(), input([]byte(c.text)), Options{Format: c.format})
@@ -187,7 +189,7 @@ func TestStreamGoesOn(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
 	go w.Write(append([]byte("x 1:1\n"), bytes.Repeat([]byte("1 1:1\n"), 1000)...))
-	l := loader{reader: reader{step: 100, limit: 1 << 20}, rows: newRows(0, 0)}
+	l := loader{reader: reader{step: 100, limit: 1 << 20}, rows: newRows(0, 0, false)}
 	_, err := l.load(context.Background(), []Input{{Name: "t", Stream: r}})
 	wantError(t, err, `t:1: label "x", want a number`)
 	still, end := io.Pipe()

@@ -44,6 +44,7 @@ type Options struct {
 	Classes *Classes
 	// Columns, if not nil, are those that a model has: features of others are left out and counted, or with Strict errors.
 	Columns   *Columns
+	Fields    Fields // which field a value is of
 	Strict    bool
 	BatchRows int    // examples in a batch of Read; 0 for DefaultBatchRows
 	Separator string // one byte that may stand between tokens beside blanks; empty: "," in dense, none elsewhere
@@ -60,10 +61,11 @@ type Options struct {
 type settings struct {
 	Options
 	Source
-	base  int64
-	limit int64 // column ids are below it
-	sep   byte
-	class [256]uint8
+	base       int64
+	limit      int64 // column ids are below it
+	fieldLimit int   // fields that libffm names are below it
+	sep        byte
+	class      [256]uint8
 }
 
 // Classes of bytes that end a token.
@@ -82,7 +84,7 @@ func (o Options) Check() error {
 
 // settings are those for an input of the name.
 func (o Options) settings(name string) (*settings, error) {
-	src, err := lookup(o.Format, name)
+	src, err := FindSource(o.Format, name)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +98,15 @@ func (o Options) settings(name string) (*settings, error) {
 		return nil, fmt.Errorf("data: index base %d, want auto, 0 or 1: %w", o.Base, ErrOption)
 	case int(o.Labels) >= len(labelNames):
 		return nil, fmt.Errorf("data: label mapping %d, want one of %v: %w", o.Labels, labelNames, ErrOption)
+	}
+	if err := o.Fields.Check(o.Dim); err != nil {
+		return nil, fmt.Errorf("data: %w: %w", err, ErrOption)
+	}
+	if s.fieldLimit = o.Fields.Number; s.fieldLimit == 0 {
+		s.fieldLimit = FieldLimit
+	}
+	if s.named && o.Fields.First != nil {
+		return nil, fmt.Errorf("data: fields by columns for %s, whose lines name them, want one of the two: %w", s.Name, ErrOption)
 	}
 	switch o.Base {
 	case Base0:

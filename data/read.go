@@ -26,7 +26,7 @@ func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
 			yield(nil, err)
 			return
 		}
-		b := batcher{s: s, rows: newRows(0, 0)}
+		b := batcher{s: s, rows: newRows(0, 0, s.fielded())}
 		emit := func(b *Batch) bool { return yield(b, nil) }
 		r := reader{step: chunkLen, limit: LineLimit}
 		err = r.run(ctx, in, s, func(c *chunk) error { return b.take(c, emit) })
@@ -69,9 +69,9 @@ func (b *batcher) flush(emit func(*Batch) bool) error {
 		dim = out.dim()
 	}
 	n := int64(len(out.label))
-	b.rows = newRows(len(out.label), len(out.idx))
+	b.rows = newRows(len(out.label), len(out.idx), b.s.fielded())
 	b.first += n
-	if !emit(out.batch(b.first-n, dim)) {
+	if !emit(out.batch(b.first-n, dim, b.s.Fields.count(&out))) {
 		return errStop
 	}
 	return nil

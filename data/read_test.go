@@ -56,7 +56,7 @@ func TestReadIsLoadInBatches(t *testing.T) {
 		text := lines(t)
 		n := rapid.IntRange(1, 9).Draw(t, "batch")
 		want, wantErr := Load(context.Background(), input(text), Options{})
-		all := newRows(0, 0)
+		all := newRows(0, 0, false)
 		for b, err := range Read(context.Background(), input(text), Options{BatchRows: n}) {
 			if err != nil {
 				if fmt.Sprint(err) != fmt.Sprint(wantErr) {
@@ -71,10 +71,10 @@ func TestReadIsLoadInBatches(t *testing.T) {
 			if b.Len() != n && first+int64(b.Len()) != int64(want.Len()) {
 				t.Fatalf("batch of %d rows before the last, want %d", b.Len(), n)
 			}
-			r := rows{b.Label, b.Rows().Ptr, b.Rows().Idx, b.Rows().Val}
+			r := rows{b.Label, b.Rows().Ptr, b.Rows().Idx, b.Rows().Val, nil}
 			all.add(&r, 0, b.Len())
 		}
-		if wantErr != nil || !same(all.batch(0, all.dim()), want) {
+		if wantErr != nil || !same(all.batch(0, all.dim(), 0), want) {
 			t.Fatalf("%v, want %v, %v", all, want, wantErr)
 		}
 	})

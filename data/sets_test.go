@@ -19,7 +19,7 @@ func loadChecked(t *testing.T, path, format string) *Batch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.X.Check(); err != nil {
+	if err := check(b); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -50,6 +50,7 @@ func reference(t *testing.T, name string) string {
 const (
 	smallLibsvm = "\ufeff# age:1 .. income:9\n+1 1:0.5 3:2 9:-1e-1\n\n-1 2:1 # only this\r\n0.5 qid:7 1:3 2:4 3:5 4:6\n  1\t4:.25\n-1"
 	smallDummy  = "1 0 3 12\n-1 12\n0\n1 0 1 2 3 4\n"
+	smallLibffm = "1 3:7:0.5 0:1:1\n0 1:7:1 # only this\n"
 	smallDense  = "10 1 0 2.5 0\n7,0,0,0,0\n-3.5\t1e2 -2 0 +4\n"
 )
 
@@ -65,6 +66,7 @@ func TestSets(t *testing.T) {
 	}{
 		{fileOf(t, "small.libsvm", smallLibsvm), "libsvm", 5, 9, 0, 4, map[float32]int{1: 2, -1: 2, 0.5: 1}, 0.1},
 		{fileOf(t, "small.dummy", smallDummy), "dummy", 4, 13, 0, 5, map[float32]int{1: 2, -1: 1, 0: 1}, 0.25},
+		{fileOf(t, "small.ffm", smallLibffm), "", 2, 8, 1, 2, map[float32]int{1: 1, 0: 1}, 0.5},
 		{fileOf(t, "small.dense", smallDense), "dense", 3, 4, 0, 3, map[float32]int{10: 1, 7: 1, -3.5: 1}, 4.5},
 		{reference(t, "a9a/a9a_123d_train.libsvm"), "libsvm", 32561, 123, 11, 14, map[float32]int{-1: 24720, 1: 7841}, 0},
 		{reference(t, "a9a/a9a_123d_train.dummy"), "dummy", 32561, 123, 11, 14, map[float32]int{-1: 24720, 1: 7841}, 0},

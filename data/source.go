@@ -10,28 +10,39 @@ type Source struct {
 	Name string // what Options.Format says
 	Help string // one line for people
 
-	base int64 // what the format's indices count from, unless Options.Base says otherwise
-	sep  byte  // separator byte beside blanks, 0 for none
+	base  int64 // what the format's indices count from, unless Options.Base says otherwise
+	sep   byte  // separator byte beside blanks, 0 for none
+	named bool  // values name their fields
+	ones  bool  // all values are 1
 	// features parses the features of a line from text[i] on, after the label, up to the end of the line, whose place it
 	// answers. It appends to c.rows but leaves ptr to its caller.
 	features func(c *chunk, s *settings, i int) (end int, err error)
+	// value appends the text of a value with the blank before it; nil: the source is not written.
+	value func(line []byte, field int32, index int64, v float32) []byte
 }
 
 // Sources lists every source. A new one is a new file and a line here.
 func Sources() []Source {
 	return []Source{
 		libsvm,
+		libffm,
 		dummy,
 		dense,
 	}
 }
 
-// lookup finds a source by its name, or, if that is empty, by the ending of the input's name; else it is libsvm.
-func lookup(name, input string) (Source, error) {
+// ends reports whether the input has an ending of the source.
+func (s *Source) ends(input string) bool {
+	return strings.HasSuffix(input, "."+s.Name) || s.named && strings.HasSuffix(input, ".ffm")
+}
+
+// FindSource finds a source by its name, in any case, or, if that is empty, by the ending of the input's name; else it is libsvm. The
+// error wraps ErrUnknown.
+func FindSource(name, input string) (Source, error) {
 	all := Sources()
 	names := make([]string, len(all))
 	for i, s := range all {
-		if strings.EqualFold(s.Name, name) || name == "" && strings.HasSuffix(input, "."+s.Name) {
+		if strings.EqualFold(s.Name, name) || name == "" && s.ends(input) {
 			return s, nil
 		}
 		names[i] = s.Name

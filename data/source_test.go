@@ -104,6 +104,21 @@ var bad = []struct {
 		`t:1: value "2,3" of column 0, want a finite number`},
 	{"ragged", "1 2 3\n1 2\n", Options{Format: "dense"}, "t:2: 1 values, want 2 as in the rows before"},
 	{"too wide", "1 2 3\n", Options{Format: "dense", Dim: 1}, "t:1: more than 1 values, want one for each of 1 columns"},
+	{"libffm of libsvm", "1 3:1\n", Options{Format: "libffm"}, `t:1: feature "3:1", want field:index:value`},
+	{"libffm without index", "1 3::1\n", Options{Format: "libffm"}, `t:1: feature "3::1", want field:index:value`},
+	{"libffm with a word", "1 user:3:1\n", Options{Format: "libffm"}, `t:1: feature "user:3:1", want field:index:value`},
+	{"libffm value", "1 3:4:x\n", Options{Format: "libffm"}, `t:1: value "x" of index 4, want a finite number`},
+	{"libffm without label", "3:4:1\n", Options{Format: "libffm"}, `t:1: label "3:4:1", want a number (--no-label if the lines have none)`},
+	{"libffm field", "1 65536:4:1\n", Options{Format: "libffm"}, `t:1: field 65536, want 0 to 65535 for 65536 fields`},
+	{"libffm beyond fields", "1 0:4:1\n1 39:4:1\n", Options{Format: "libffm", Fields: Fields{Number: 39}},
+		`t:2: field 39, want 0 to 38 for 39 fields`},
+	{"libffm beyond dim", "1 0:4:1\n", Options{Format: "libffm", Dim: 3}, `t:1: index 4, want 0 to 2 for 3 columns`},
+	{"libffm repeat", "1 7:4:1 0:4:1 7:4:2\n", Options{Format: "libffm"},
+		`t:1: index 4 of field 7 twice, want every index once in a field of a row`},
+	{"positions", "1 7 8\n1 9\n", Options{Format: "dummy", Fields: Fields{Number: 2}}, "t:2: " + errCount(1, 2).Error()},
+	{"positions in dense", "1 7 0 8\n", Options{Format: "dense", Fields: Fields{Number: 2}}, "t:1: " + errCount(3, 2).Error()},
+	{"ranges repeat", "1 7 8 7\n", Options{Format: "dummy", Fields: Fields{First: []int64{0, 8}}},
+		"t:1: index 7 twice, want every index once in a row"},
 	{"dense text", "1 2 x\n", Options{Format: "dense"}, `t:1: value "x" of column 1, want a finite number`},
 }
 
@@ -118,7 +133,7 @@ func TestBad(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, opt := range []Options{
-		{Format: "libffm"}, {Dim: -1}, {BatchRows: -1}, {Base: 3}, {Labels: 6}, {Separator: "1"}, {Separator: ",,"},
+		{Format: "csv"}, {Dim: -1}, {BatchRows: -1}, {Base: 3}, {Labels: 6}, {Separator: "1"}, {Separator: ",,"},
 	} {
 		_, err := Load(context.Background(), input(nil), opt)
 		if !errors.Is(err, ErrOption) && !errors.Is(err, ErrUnknown) {

@@ -2,37 +2,29 @@ package graph
 
 import (
 	"encoding/json"
-	"fmt"
+
+	"thole.example/data"
 )
 
-// Fields says which values of a row belong to which field: by their place in rows that all have Count values, or by their
-// columns, Starts being the first column of each field, ascending.
-type Fields struct {
-	Count  int
-	Starts []int64
-}
+// Fields are data.Fields as the grammar has them: their number, or the list of their first columns.
+type Fields struct{ data.Fields }
 
-// UnmarshalJSON implements json.Unmarshaler: a number of fields, or the list of their first columns.
+// UnmarshalJSON implements json.Unmarshaler.
 func (f *Fields) UnmarshalJSON(src []byte) error {
 	*f = Fields{}
-	if json.Unmarshal(src, &f.Count) == nil && f.Count > 0 {
-		return nil
-	}
-	if json.Unmarshal(src, &f.Starts) != nil || len(f.Starts) == 0 {
+	if json.Unmarshal(src, &f.Number) != nil && json.Unmarshal(src, &f.First) != nil || f.Number == 0 && len(f.First) == 0 {
 		return &settingError{src, "want a number of fields or the first column of each"}
 	}
-	for i, lo := range f.Starts {
-		if lo < 0 || i > 0 && lo <= f.Starts[i-1] {
-			return &settingError{src, fmt.Sprintf("field %d begins at column %d, want ascending columns from 0 on", i, lo)}
-		}
+	if err := f.Check(0); err != nil {
+		return &settingError{src, err.Error()}
 	}
 	return nil
 }
 
 // MarshalJSON implements json.Marshaler.
 func (f Fields) MarshalJSON() ([]byte, error) {
-	if f.Starts != nil {
-		return json.Marshal(f.Starts)
+	if f.First != nil {
+		return json.Marshal(f.First)
 	}
-	return json.Marshal(f.Count)
+	return json.Marshal(f.Number)
 }

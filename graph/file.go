@@ -36,7 +36,7 @@ type File struct {
 // DataPart says what the examples look like.
 type DataPart struct {
 	Path          string   `json:"path,omitempty"`
-	Format        string   `json:"format,omitempty"`     // libsvm, dummy, dense
+	Format        string   `json:"format,omitempty"`     // libsvm, libffm, dummy, dense
 	IndexRange    int64    `json:"indexrange,omitempty"` // number of feature columns; below 0: not known
 	NumField      int      `json:"numfield,omitempty"`
 	ValidateRatio *float64 `json:"validateratio,omitempty"` // share that is held out

@@ -46,6 +46,7 @@ func completers() map[string]completer {
 		"partition": these("range", "column", "hash"), "partitioner": these("range", "column", "hash"),
 		"verify": these("file", "record", "off"), "compat": these("angel-3.1", "angel-3.2", "angel-master"),
 		"separator": these("comma", "tab", "space", "bar", "colon", "semicolon"), "init": these("normal", "uniform"),
+		"preset":     these("linear", "criteo"),
 		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "non-finite": these("refuse", "skip", "allow"),
 		"rights":  these("read", "write", "read,write", "administer"),
 		"dialect": these("document", "daphne"),

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -24,10 +23,10 @@ func dataCommand(e *env) *cobra.Command {
 
 // clicking is the flags of data clicks.
 type clicking struct {
-	rows, skip  int64
-	seed        uint64
-	format, out string
-	force       bool
+	rows, skip          int64
+	seed                uint64
+	preset, format, out string
+	force               bool
 }
 
 func clicksCommand(e *env) *cobra.Command {
@@ -36,18 +35,23 @@ func clicksCommand(e *env) *cobra.Command {
 		Use:   "clicks",
 		Short: "Make click-through examples from a model that is known",
 		Long: `Writes examples of clicks and no clicks as text, and says how well somebody could predict them who knows the model that
-they were drawn from. Each has one feature of each of twelve fields, some frequent, most rare. An example is a function of the
-seed and of its number: --skip goes on where another file ended.`,
+they were drawn from. Each has one feature of each of twelve fields, some frequent, most rare, and what counts is the sum of their
+weights. With --preset criteo each has 13 numbers, some missing, and one feature of each of 26 fields, and weights, pairs of features
+and hidden units count (docs/data.md): models with factors and networks learn more of it than linear ones.
+An example is a function of the seed and of its number: --skip goes on where another file ended.`,
 		Example: `  thole data clicks --rows 20000 --out train.libsvm
   thole data clicks --rows 5000 --skip 20000 --out test.libsvm
-  thole data clicks --rows 3 --format dummy`,
+  thole data clicks --rows 3 --format dummy
+  thole data clicks --preset criteo --rows 20000 --out train.ffm
+  thole data clicks --preset criteo --rows 5000 --skip 1099511627776 --out test.ffm`,
 		RunE: func(c *cobra.Command, _ []string) error { return k.run(c.Context(), e) },
 	}
 	f := c.Flags()
 	f.Int64Var(&k.rows, "rows", 20_000, "examples")
 	f.Int64Var(&k.skip, "skip", 0, "examples to leave out before the first")
 	f.Uint64Var(&k.seed, "seed", 1, "seed of the model and of the examples")
-	f.StringVar(&k.format, "format", "", "libsvm or dummy (default: by the ending, else libsvm)")
+	f.StringVar(&k.preset, "preset", "linear", "linear or criteo: what the examples are like")
+	f.StringVar(&k.format, "format", "", "libsvm, libffm or dummy, in which numbers are buckets (default: by the ending, else libsvm)")
 	f.StringVar(&k.out, "out", "-", `file for the examples, "-" for standard output`)
 	f.BoolVar(&k.force, "force", false, "replace the file if it exists")
 	return c
@@ -60,31 +64,27 @@ func (k *clicking) run(ctx context.Context, e *env) error {
 	if k.rows < 1 || k.skip < 0 || k.rows > clicksLimit || k.skip > clicksLimit {
 		return usageError{fmt.Errorf("--rows %d --skip %d, want 1 and 0, or more, up to %d", k.rows, k.skip, int64(clicksLimit))}
 	}
-	if k.format == "" && filepath.Ext(k.out) == ".dummy" {
-		k.format = "dummy"
+	source, err := data.FindSource(k.format, k.out)
+	if err != nil {
+		return usageError{err}
 	}
-	model, err := clicks(k.seed, k.skip+k.rows)
+	model, err := k.model(source.Name)
 	if err != nil {
 		return err
 	}
-	write := model.WriteLibsvm
-	switch k.format {
-	case "", "libsvm":
-	case "dummy":
-		write = model.Write
-	default:
-		return usageError{fmt.Errorf("--format %q, want libsvm or dummy", k.format)}
+	if err := data.Write(io.Discard, source.Name, model.Batch(0, 1)); err != nil {
+		return usageError{err}
 	}
 	s, err := e.sink(k.out, k.force)
 	if err != nil {
 		return err
 	}
-	if err := writeExamples(ctx, s, write, k.skip, k.skip+k.rows); err != nil {
+	if err := writeExamples(ctx, s, source.Name, model, k.skip, k.skip+k.rows); err != nil {
 		return err
 	}
 	sample := min(k.rows, truthRows)
 	auc, loss, err := best(model, k.skip, k.skip+sample)
-	fmt.Fprintf(e.err, "%s: %d examples of %d features in %d fields", s.path, k.rows, model.Dim(), len(clickFields()))
+	fmt.Fprintf(e.err, "%s: %d examples of %d features in %d fields", s.path, k.rows, model.Dim(), model.Batch(0, 0).Fields)
 	if err == nil { // else there are labels of one kind only
 		fmt.Fprintf(e.err, "; whoever knows the true model reaches auc %.5f, logloss %.5f", auc, loss)
 	}
@@ -92,23 +92,41 @@ func (k *clicking) run(ctx context.Context, e *env) error {
 	return nil
 }
 
+// clickModel is a model that examples are drawn from.
+type clickModel interface {
+	Dim() int64
+	Batch(lo, hi int64) *data.Batch
+	Truth(*data.Batch) []float64
+}
+
+// model is the one that examples of the source are drawn from.
+func (k *clicking) model(source string) (clickModel, error) {
+	switch k.preset {
+	case "linear":
+		return clicks(k.seed, k.skip+k.rows)
+	case "criteo":
+		return data.NewDeepClicks(data.DeepClicks{Seed: k.seed, Buckets: source == "dummy"}), nil
+	}
+	return nil, usageError{fmt.Errorf("--preset %q, want linear or criteo", k.preset)}
+}
+
 // clickFields are sizes of the one-hot fields of made-up examples: some small like weekday and country, some large like
 // site and item.
 func clickFields() []int64 { return []int64{2, 7, 24, 50, 12, 300, 1000, 5000, 20, 200, 2000, 100} }
 
-// clicks is the model that examples are drawn from.
+// clicks is the linear model that examples are drawn from.
 func clicks(seed uint64, rows int64) (*data.ClickModel, error) {
 	return data.NewClicks(data.Clicks{Seed: seed, Rows: rows, Dims: clickFields(), Skew: 1.1, Spread: 0.6, Bias: -1.2})
 }
 
 // Examples are written in portions, between which the context is looked at; of this many the truth is measured.
 const (
-	writeRows = 50_000
+	writeRows = 10_000
 	truthRows = 1_000_000
 )
 
 // writeExamples writes the examples [lo, hi).
-func writeExamples(ctx context.Context, s *sink, write func(w io.Writer, lo, hi int64) error, lo, hi int64) error {
+func writeExamples(ctx context.Context, s *sink, source string, model clickModel, lo, hi int64) error {
 	w, err := s.create(ctx)
 	if err != nil {
 		return err
@@ -118,7 +136,7 @@ func writeExamples(ctx context.Context, s *sink, write func(w io.Writer, lo, hi 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := write(w, lo, min(lo+writeRows, hi)); err != nil {
+		if err := data.Write(w, source, model.Batch(lo, min(lo+writeRows, hi))); err != nil {
 			return err
 		}
 	}
@@ -126,13 +144,15 @@ func writeExamples(ctx context.Context, s *sink, write func(w io.Writer, lo, hi 
 }
 
 // best is how well whoever knows the model predicts the examples [lo, hi).
-func best(model *data.ClickModel, lo, hi int64) (auc, loss float64, err error) {
-	sample := model.Batch(lo, hi)
-	labels := make([]float64, sample.Len())
-	for i, y := range sample.Label {
-		labels[i] = float64(y)
+func best(model clickModel, lo, hi int64) (auc, loss float64, err error) {
+	var labels, truth []float64
+	for ; lo < hi; lo += writeRows {
+		part := model.Batch(lo, min(lo+writeRows, hi))
+		for _, y := range part.Label {
+			labels = append(labels, float64(y))
+		}
+		truth = append(truth, model.Truth(part)...)
 	}
-	truth := model.Truth(sample)
 	if auc, err = metric.AUC(truth, labels); err == nil {
 		loss, err = metric.LogLoss(truth, labels)
 	}

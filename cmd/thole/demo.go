@@ -87,7 +87,7 @@ func (d *demo) generate(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if err := writeExamples(ctx, s, d.truth.Write, rows[0], rows[1]); err != nil {
+		if err := writeExamples(ctx, s, "dummy", d.truth, rows[0], rows[1]); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,9 @@ func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 		o.Labels, err = data.ParseLabels(mapping)
 	}
 	if err == nil {
+		o.Fields, err = data.ParseFields(j.fields)
+	}
+	if err == nil {
 		err = o.Check()
 	}
 	if err == nil && !finite(j.threshold) {

@@ -13,7 +13,7 @@ import (
 type job struct {
 	algo, model, load, format, to, log string
 	data, valid                        []string // paths, globs, folders
-	labels, base, separator            string
+	labels, base, separator, fields    string
 	threshold, holdout                 float64
 	dim                                int64
 	sparse, strict                     bool
@@ -104,8 +104,10 @@ const pathsHelp = "files, folders or quoted globs, - for standard input; given s
 // dataFlags are the flags that say how to read examples.
 func (j *job) dataFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, dummy or dense (default: by the ending, else libsvm)")
+	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy or dense (default: by the ending, else libsvm)")
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
+	f.StringVar(&j.fields, "fields", "", "fields of the features: how many, for lines with a feature of each in order, or their first "+
+		"columns, such as 0,9,18 (default: what libffm says, else none)")
 	f.StringVar(&j.base, "index-base", "auto", "what column indices count from: auto, 0 or 1")
 	f.StringVar(&j.labels, "labels", "", "label mapping: auto, NoTrans, PosNegTrans, ZeroOneTrans, AddOneTrans, SubOneTrans")
 	f.Float64Var(&j.threshold, "label-threshold", 0, "threshold of PosNegTrans and ZeroOneTrans")

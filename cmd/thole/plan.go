@@ -97,6 +97,10 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {
 			return err
 		}
+		if has, want := p.valid.Fields, p.train.Fields; has > want || has == 0 && want > 0 && p.valid.Rows().NNZ() > 0 {
+			return fmt.Errorf("%s: examples of %d fields, want %d as in training (see --fields)", strings.Join(p.job.valid, ", "), has, want)
+		}
+		p.valid.Fields = p.train.Fields
 	} else if p.valid != nil {
 		p.valid.Batch, p.valid.Unseen = p.valid.Keep(columns)
 		switch left := p.valid.Unseen; {
@@ -143,7 +147,8 @@ func digest(b *data.Batch) uint32 {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	sum := crc32.Checksum(wire.View(b.Label), table)
 	sum = crc32.Update(sum, table, wire.View(b.Rows().Idx))
-	return crc32.Update(sum, table, wire.View(b.Rows().Val))
+	sum = crc32.Update(sum, table, wire.View(b.Rows().Val))
+	return crc32.Update(sum, table, wire.View(b.Field))
 }
 
 // schedules binds the learning rate to the length of the job.
@@ -196,9 +201,10 @@ func (p *plan) validation() *data.Batch {
 // first task is not.
 func (p *plan) summary() string {
 	return fmt.Sprintf("algo=%s rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d in-order=%v "+
-		"tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s examples=%d classes=%v dim=%d data=%08x model=%s",
+		"tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s "+
+		"load=%s examples=%d classes=%v dim=%d fields=%d data=%08x model=%s",
 		p.algo, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed, p.inOrder,
 		p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.keep.MaxBytes, p.storage,
-		p.partitioner, p.load, p.train.Len(), p.train.Classes, p.conf.Dim, p.digest,
+		p.partitioner, p.load, p.train.Len(), p.train.Classes, p.conf.Dim, p.train.Fields, p.digest,
 		url.PathEscape(p.model))
 }

@@ -1,0 +1,31 @@
+package graph
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"thole.example/data"
+)
+
+func TestFields(t *testing.T) {
+	for src, want := range map[string]*data.Fields{
+		"39": {Number: 39}, "[0,9,18]": {First: []int64{0, 9, 18}}, "[0]": {First: []int64{0}},
+		"0": nil, "-1": nil, "70000": nil, "1.5": nil, `"39"`: nil, "[]": nil, "[5,9]": nil, "[0,9,9]": nil, "[0.5]": nil, "{}": nil,
+	} {
+		f, err := ParseJSON([]byte(`{"data":{"fields":` + src + `},"layers":[{"name":"a","type":"simpleinputlayer"}]}`))
+		switch {
+		case want == nil:
+			if err == nil || !strings.Contains(err.Error(), "graph.json:1: "+src+": ") {
+				t.Errorf("%s: error %v, want one that has it", src, err)
+			}
+		case err != nil || !reflect.DeepEqual(f.Data.Fields.Fields, *want):
+			t.Errorf("%s: %v, want %v", src, err, *want)
+		default:
+			again, err := ParseJSON(f.JSON())
+			if err != nil || !reflect.DeepEqual(again.Data.Fields, f.Data.Fields) {
+				t.Errorf("%s: %v, back:\n%s", src, err, f.JSON())
+			}
+		}
+	}
+}
