@@ -18,25 +18,63 @@ import (
 )
 
 // Task says what is learned, and with it how labels are read and which metrics make sense.
-type Task string
+type Task = graph.Task
 
+// The tasks: labels -1 and +1 (0 counts as -1), classes 0 to K-1, real numbers.
 const (
-	// Classification has two classes: labels -1 and +1 (0 counts as -1).
-	Classification Task = "classification"
-	// Regression has real numbers as labels.
-	Regression Task = "regression"
+	Classification = graph.Classification
+	Multiclass     = graph.Multiclass
+	Regression     = graph.Regression
 )
 
 // Algo is a recipe.
 type Algo struct {
 	Name     string
 	Help     string
-	Task     Task
+	Task     Task // that of the loss
+	Log      bool // scores are logarithms of what is predicted: around 1, and steep, so that the lower rate of a rule suits
 	Defaults Defaults
-	// File describes the network without data, training and update rules.
-	File func() *graph.File
+	// Wide are those where features are so many that a batch takes some of the columns; nil: the same.
+	Wide *Defaults
+	// File describes the network of that size, without data and training. Optimizers of layers that have a rate say with it
+	// what share of Defaults.Rate they take.
+	File func(Size) *graph.File
+	// Sizes are the fields of Size that the network has, with its defaults: others are refused.
+	Sizes Size
 
 	own bool // File has update rules, which stay where the user gives none
+}
+
+// Size is how large a network is. What a recipe has no use for is zero.
+type Size struct {
+	Fields  int     // of the examples
+	Factors int     // numbers of an embedded vector
+	Hidden  []int   // outputs of the hidden layers
+	Classes int     // of the labels
+	Depth   int     // cross layers
+	Rank    int     // of their weights; 0: full
+	Dropout float64 // probability of dropping a hidden output in training
+}
+
+// over is the size with what is zero taken from the defaults.
+func (s Size) over(d Size) Size {
+	take(&s.Fields, d.Fields)
+	take(&s.Factors, d.Factors)
+	take(&s.Classes, d.Classes)
+	take(&s.Depth, d.Depth)
+	take(&s.Rank, d.Rank)
+	take(&s.Dropout, d.Dropout)
+	if s.Hidden == nil {
+		s.Hidden = d.Hidden
+	}
+	return s
+}
+
+func take[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
 }
 
 // Defaults are the settings used where the user gives none.
@@ -48,11 +86,18 @@ type Defaults struct {
 	PerBatch bool    // the schedule is asked once for each mini-batch of the job, not once for each epoch
 	Batch    int     // examples in a mini-batch
 	Epochs   int
+	// Rows is how many examples a training sees that is not told its epochs: as many epochs as come nearest to that, at least
+	// one. 0: until the loss no longer falls, for at least Epochs. Where each feature has numbers of its own, the loss of the
+	// training examples falls long after that of others rises.
+	Rows int
 }
+
+// Network reports whether the recipe embeds features.
+func (a *Algo) Network() bool { return a.Sizes.Factors > 0 }
 
 // For are the defaults with an update rule of the table (nil: that of package optim) chosen by the user: another rule has
 // settings of its own. The empty name is the recipe's rule. The rate is that of the rule for the recipe's task, unless the
-// recipe has one for its own rule; it is 0 if neither has one: then the user has to say it.
+// recipe has one for its own rule, and a tenth of it where features are embedded; it is 0 if neither has one: then the user has to say it.
 func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	d := a.Defaults
 	if name != "" && name != d.Rule {
@@ -62,6 +107,10 @@ func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	switch {
 	case err != nil: // which Compose refuses
 	case d.Rate != 0:
+	case a.Network():
+		d.Rate = rule.Rates.Classes / 10
+	case a.Log:
+		d.Rate = min(rule.Rates.Numbers, rule.Rates.Classes)
 	case a.Task == Regression:
 		d.Rate = rule.Rates.Numbers
 	default:
@@ -71,7 +120,9 @@ func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 }
 
 // Algos is the table of recipes, a new slice on every call.
-func Algos() []Algo { return []Algo{lr, linreg, svm} }
+func Algos() []Algo {
+	return []Algo{lr, linreg, svm, softmax, robust, poisson, fm, ffm, dnn, wdl, deepfm, nfm, pnn, dcn}
+}
 
 // Find is the recipe of that name; the error lists the names there are.
 func Find(name string) (*Algo, error) {
@@ -88,15 +139,20 @@ func Find(name string) (*Algo, error) {
 
 // Conf is what a user may choose for a model.
 type Conf struct {
-	Dim    int64 // feature columns; 0 or less: not known, any key from ColLo on
-	ColLo  int64 // the first feature column
-	Sparse bool  // store only columns that occur
+	Size   Size   // of the network, over the recipe's
+	Loss   string // loss function; "": the recipe's
+	Dim    int64  // feature columns; 0 or less: not known, any key from ColLo on
+	ColLo  int64  // the first feature column
+	Sparse bool   // store only columns that occur
 
-	Rule  string             // update rule; "": the recipe's
+	Classes int // of a recipe with several classes; less than 2: two
+
+	Rule  string             // update rule of all layers; "": those of the recipe
 	Hyper map[string]float64 // its settings, over those of the recipe if the rule is the recipe's
 	Bias  string             // update rule of the biases; "": that of the weights without l1 and l2
 
-	Init matrix.Init // values of weights before the first push; zero if not given
+	Init matrix.Init // values of weights before the first push, of those of the layers what is not given; the seed is of all
+	Rate float64     // learning rate of the job, of which optimizers of layers with a rate of their own take a share; 0: the file's
 	Keep matrix.Keep // which columns of sparse weights are made, and which go again
 
 	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
@@ -110,15 +166,33 @@ type Conf struct {
 
 // Build makes the model. Each task builds its own.
 func (a *Algo) Build(c Conf) (*graph.Model, error) {
-	f := a.File()
+	c.Size = c.Size.over(a.Sizes)
+	f := a.File(c.Size)
 	hyper := map[string]float64{}
 	d := a.For(c.Rules, c.Rule)
 	maps.Copy(hyper, d.Hyper)
 	maps.Copy(hyper, c.Hyper)
+	if c.Rule != "" && !a.own {
+		for i := range f.Layers {
+			f.Layers[i].Optimizer = nil // the user's rule is of all
+		}
+	}
 	if !a.own || c.Rule != "" || len(c.Hyper) > 0 {
 		c.Rule, c.Hyper = d.Rule, hyper
 	}
+	if c.Loss != "" {
+		f.Layers[len(f.Layers)-1].LossFunc = graph.Named(c.Loss)
+	}
+	if a.Task == Multiclass {
+		WithClasses(f, max(2, c.Classes))
+	}
+	if c.Rate = d.Rate; a.own && f.Train.LR > 0 {
+		c.Rate = f.Train.LR
+	}
 	f.Train.Epoch, f.Train.LR = d.Epochs, d.Rate
+	if a.Sizes.Fields > 0 {
+		f.Data.NumField = c.Size.Fields
+	}
 	if s, err := optim.FindSchedule(d.Schedule); err == nil {
 		f.Train.DecayClass = s.Angel
 	}
@@ -130,11 +204,22 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	return m, nil
 }
 
-// linear is the network of the linear models: one output of all features, and a loss.
-func linear(loss string) func() *graph.File {
-	return func() *graph.File {
+// WithClasses gives the layers that the loss of f reads as many outputs as there are classes, where they leave it open.
+func WithClasses(f *graph.File, classes int) {
+	for _, last := range f.Layers {
+		for i := range f.Layers {
+			if e := &f.Layers[i]; endsInLoss(&last) && slices.Contains(last.Inputs(), e.Name) && e.OutputDim == 0 && e.OutputDims == nil {
+				e.OutputDim = classes
+			}
+		}
+	}
+}
+
+// linear is the network of the linear models: outputs of all features, and a loss. 0 outputs are one for each class.
+func linear(outputs int, loss string) func(Size) *graph.File {
+	return func(Size) *graph.File {
 		return &graph.File{Layers: []graph.Entry{
-			{Name: "input", Type: "simpleinputlayer", OutputDim: 1, TransFunc: graph.Named("identity")},
+			{Name: "input", Type: "simpleinputlayer", OutputDim: outputs, TransFunc: graph.Named("identity")},
 			{Name: "simplelosslayer", Type: "simplelosslayer", InputLayer: "input", LossFunc: graph.Named(loss)},
 		}}
 	}

@@ -24,9 +24,13 @@ func Compose(f *graph.File, c Conf) (*graph.Model, error) {
 	if c.Dim <= 0 {
 		c.Dim = max(f.Data.IndexRange, 0)
 	}
+	if c.Rate == 0 {
+		c.Rate = f.Train.LR
+	}
 	if strings.Contains(strings.ToUpper(f.Model.ModelType), "SPARSE") {
 		c.Sparse = true
 	}
+	dense := strings.Contains(strings.ToUpper(f.Model.ModelType), "DENSE")
 	whole := *f
 	whole.Data.IndexRange = c.Dim
 	if c.Dim == 0 {
@@ -47,7 +51,7 @@ func Compose(f *graph.File, c Conf) (*graph.Model, error) {
 		}
 	}
 	b := &builder{
-		file: &whole, conf: c, model: &graph.Model{File: &whole},
+		file: &whole, conf: c, dense: dense, model: &graph.Model{File: &whole},
 		byName: map[string]int{}, place: map[string]int{},
 	}
 	return b.build()
@@ -72,6 +76,7 @@ func endsInLoss(e *graph.Entry) bool {
 type builder struct {
 	file   *graph.File
 	conf   Conf
+	dense  bool // all columns are stored, even if there are many
 	model  *graph.Model
 	byName map[string]int // entry of each name
 	place  map[string]int // node of each name; -1 while its inputs are being built
@@ -141,102 +146,28 @@ func (b *builder) node(name, reader string) (int, error) {
 		}
 		in = append(in, at)
 	}
-	l, err := b.layer(e)
-	if err != nil {
+	if err := b.layers(e, in); err != nil {
 		return 0, fmt.Errorf("layer %q: %w", name, err)
 	}
-	b.model.Nodes = append(b.model.Nodes, graph.Node{Layer: l, In: in})
 	b.place[name] = len(b.model.Nodes) - 1
 	return b.place[name], nil
 }
 
-func (b *builder) layer(e *graph.Entry) (graph.Layer, error) {
-	kind, err := b.kind(e.Type)
-	if err != nil {
-		return nil, err
-	}
-	if !strings.EqualFold(e.Type, kind.Name) {
-		e.Type = kind.Name // the spelling that others read, too
-	}
-	s := layer.Spec{
-		Name: e.Name, OutputDim: e.OutputDim,
-		Dim: b.conf.Dim, ColLo: b.conf.ColLo, Sparse: b.conf.Sparse, Init: b.conf.Init, Keep: b.conf.Keep,
-		Storage: b.conf.Storage,
-	}
-	if t := first(e.TransFunc, b.file.DefaultTransFunc); t != nil {
-		if s.Transfer = t.Type; len(t.Num)+len(t.Text) > 0 {
-			return nil, fmt.Errorf("transfer function %s has no settings", t.Type)
-		}
-	}
-	if s.Weight, err = update(b.conf.Rules, first(e.Optimizer, b.file.DefaultOptimizer)); err != nil {
-		return nil, err
-	}
-	if s.Bias, err = ofBias(b.conf.Rules, s.Weight); err != nil {
-		return nil, err
-	}
-	if e.BiasOptimizer != nil {
-		if s.Bias, err = update(b.conf.Rules, e.BiasOptimizer); err != nil {
-			return nil, err
-		}
-	}
-	return kind.New(s)
-}
-
-// spellings is a table of names of layers as documents and older files have them, with those of the table of layers.
-var spellings = map[string]string{
-	"sparseinputlayer": "simpleinputlayer", "denseinputlayer": "simpleinputlayer",
-	"biouttercross": "bioutercross", "sumpolling": "sumpooling", "mulpolling": "mulpooling", "dotpolling": "dotpooling",
-	"embeddinglayer": "embedding", "concat": "concatlayer", "crosslayer": "cross",
-}
-
-// kind is the kind of layer of that name or of another spelling of it.
-func (b *builder) kind(name string) (*layer.Kind, error) {
-	kind, err := layer.Find(b.conf.Layers, name)
-	if err == nil {
-		return kind, nil
-	}
-	low := strings.ToLower(name)
-	for other, ours := range spellings {
-		if other == low {
-			other = ours
-		} else if ours != low {
-			continue
-		}
-		if kind, err := layer.Find(b.conf.Layers, other); err == nil {
-			return kind, nil
-		}
-	}
-	all := b.conf.Layers
-	if all == nil {
-		all = layer.Kinds()
-	}
-	names := make([]string, len(all))
-	for i := range all {
-		names[i] = all[i].Name
-	}
-	if near := graph.Nearest(name, names); near != "" {
-		return nil, fmt.Errorf("%w; did you mean %s?", err, near)
-	}
-	return nil, err
-}
-
 func (b *builder) loss(e *graph.Entry) error {
-	c := first(e.LossFunc, b.file.DefaultLossFunc)
-	if c == nil {
-		c = graph.Named("logloss") // as in Angel
-	}
+	c := lossOf(b.file, e)
 	kind, err := loss.Find(b.conf.Losses, c.Type)
 	if err != nil {
 		return fmt.Errorf("layer %q: %w", e.Name, err)
 	}
-	if b.model.Loss, err = kind.New(c.Num); err != nil {
+	if b.model.Loss, err = kind.Bind(c.Num); err != nil {
 		return fmt.Errorf("layer %q: %w", e.Name, err)
 	}
-	b.model.Width = kind.Width
-	from := &b.file.Layers[b.byName[e.Inputs()[0]]]
-	if from.OutputDim != kind.Width {
-		return fmt.Errorf("layer %q has %d outputs, want %d for %s", from.Name, from.OutputDim, kind.Width, kind.Name)
+	last := b.model.Nodes[len(b.model.Nodes)-1].Layer
+	shape := last.Shape()
+	if err := kind.Fits(shape.Cols); err != nil || shape.Ragged {
+		return fmt.Errorf("layer %q has %w", last.Name(), err)
 	}
+	b.model.Width = shape.Cols
 	return nil
 }
 

@@ -34,16 +34,24 @@ func TestComposeErrors(t *testing.T) {
 		{in + `,"inputlayer":"out"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "reads the loss layer"},
 		{in + `},{"name":"o","type":"losslayer","inputlayer":"lin"},{"name":"p","type":"losslayer","inputlayer":"lin"}`, "two loss layers"},
 		{in + `},` + strings.Replace(in, "lin", "two", 1) + `},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "1 of 2 layers lead"},
-		{`{"name":"a","type":"crosslayer"},{"name":"out","type":"losslayer","inputlayer":"a"}`,
-			`layer "a": layer type "crosslayer", want one of simpleinputlayer`},
-		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":"softmaxloss"}`, "want one of logloss l2loss hingeloss"},
+		{`{"name":"a","type":"crosslayr"},{"name":"out","type":"losslayer","inputlayer":"a"}`,
+			`layer "a": layer type "crosslayr", want one of simpleinputlayer`},
+		{`{"name":"a","type":"crosslayr"},{"name":"out","type":"losslayer","inputlayer":"a"}`, "did you mean crosslayer?"},
+		{`{"name":"a","type":"crosslayer"},{"name":"out","type":"losslayer","inputlayer":"a"}`, "crosslayer reads 0 layers, want 1 to 2"},
+		{in + `},{"name":"f","type":"fclayer","inputlayer":"lin","outputdims":[3,1],"transfuncs":["relu"]},{"name":"out","type":"losslayer","inputlayer":"f"}`,
+			"1 transfuncs for 2 outputdims"},
+		{in + `},{"name":"f","type":"sumpooling","inputlayer":"lin","outputdims":[3,1]},{"name":"out","type":"losslayer","inputlayer":"f"}`,
+			"sumpooling with 2 outputdims"},
+		{in + `,"optimizer":"sgd","pooling":"max"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `pooling "max", want sum or mean`},
+		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":"kmeansloss"}`, "want one of logloss l2loss hingeloss"},
+		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":"softmaxloss"}`, "has 1 outputs, want 2 or more for softmaxloss"},
 		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":{"type":"logloss","delta":1}}`, `no setting "delta"`},
 		{strings.Replace(in, "1", "2", 1) + `},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "has 2 outputs, want 1"},
 		{in + `,"optimizer":"adamax"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of sgd momentum nesterov adagrad rmsprop adadelta adam adamw amsgrad ftrl"},
 		{in + `,"optimizer":{"type":"adam","reg1":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `adam: no setting "l1"`},
 		{in + `,"optimizer":{"type":"adam","reg2":-1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want a finite number from 0 on"},
-		{in + `,"transfunc":"dropout"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of identity sigmoid tanh relu"},
-		{in + `,"transfunc":{"type":"relu","proba":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "has no settings"},
+		{in + `,"transfunc":"swish"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of identity sigmoid tanh relu"},
+		{in + `,"transfunc":{"type":"relu","proba":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `has no setting "proba"`},
 	} {
 		_, err := compose(t, `{"layers":[`+c.layers+`]}`, Conf{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -115,7 +123,7 @@ func TestModelJSON(t *testing.T) {
 	}
 }
 
-func sameMeta(a, b matrix.Meta) bool {
+func sameMeta(a, b graph.Param) bool {
 	if len(a.Hyper) != len(b.Hyper) {
 		return false
 	}
@@ -124,7 +132,8 @@ func sameMeta(a, b matrix.Meta) bool {
 			return false
 		}
 	}
-	return a.Name == b.Name && a.Rows == b.Rows && a.Cols == b.Cols && a.Layout == b.Layout && a.Rule == b.Rule
+	return a.Name == b.Name && a.Rows == b.Rows && a.Cols == b.Cols && a.Layout == b.Layout && a.Rule == b.Rule && a.Rate == b.Rate && a.Fixed == b.Fixed &&
+		a.Features == b.Features && a.Init == b.Init && a.Storage == b.Storage
 }
 
 // Networks as users of Angel write them by hand, and, where they are there, those that such users saved, build as they are.
@@ -174,7 +183,7 @@ func TestRealGraphs(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	if _, err := Find("gbm"); err == nil || err.Error() != `algorithm "gbm", want one of lr linreg svm` {
+	if _, err := Find("gbm"); err == nil || err.Error() != `algorithm "gbm", want one of lr linreg svm softmax robust poisson fm ffm dnn wdl deepfm nfm pnn dcn` {
 		t.Errorf("got %v", err)
 	}
 	if _, err := lr.Build(Conf{Dim: 3, Rule: "sgd", Hyper: map[string]float64{"mu": 1}}); err == nil ||

@@ -87,6 +87,30 @@ func values(rows int, seed uint64) (w law, b *data.Batch) {
 	return w, w.draw(rows, seed, func(rng *rand.Rand, score float64) float64 { return score + noise*rng.NormFloat64() })
 }
 
+// counts are examples of the Poisson model, with labels around 2.
+func counts(rows int, seed uint64) (w law, b *data.Batch) {
+	w = newLaw(0.3, 0.5)
+	return w, w.draw(rows, seed, func(rng *rand.Rand, score float64) (k float64) {
+		for p := rng.Float64(); p > math.Exp(-math.Exp(score)); p *= rng.Float64() {
+			k++
+		}
+		return k
+	})
+}
+
+// drawn are examples for the recipe of that name.
+func drawn(name string, clickRows int, seed uint64) *data.Batch {
+	draw, n := clicks, clickRows
+	switch name {
+	case "linreg", "robust":
+		draw, n = values, valueRows
+	case "poisson":
+		draw, n = counts, valueRows
+	}
+	_, b := draw(n, seed)
+	return b
+}
+
 // farthest is the largest distance of a weight from the truth, in standard errors, for labels that deviate from their scores by
 // so much, among those of columns that are in at least 100 examples.
 func (w law) farthest(p *algotest.Problem, deviation float64, got []float64) (largest float64) {

@@ -8,5 +8,5 @@ var linreg = Algo{
 	Defaults: Defaults{
 		Rule: "adam", Schedule: "linear", PerBatch: true, Batch: 128, Epochs: 200,
 	},
-	File: linear("l2loss"),
+	File: linear(1, "l2loss"),
 }

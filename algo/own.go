@@ -22,13 +22,13 @@ func Own(f *graph.File, rules []psf.Rule) (*Algo, error) {
 		a = *recipe
 	}
 	a.Task, a.Defaults.Hyper, a.own = TaskOf(f), nil, true
-	a.File = func() *graph.File {
+	a.File = func(Size) *graph.File {
 		own := *f
 		own.Layers = slices.Clone(f.Layers)
 		return &own
 	}
 	if c := f.DefaultOptimizer; c != nil {
-		u, err := update(rules, c)
+		u, err := update(rules, c, 0)
 		if err != nil {
 			return nil, fmt.Errorf("default_optimizer: %w", err)
 		}
@@ -65,12 +65,9 @@ func optimizers(f *graph.File) iter.Seq2[string, *graph.Choice] {
 	}
 }
 
-// Unused says what the network's optimizers ask for that a training at the rate does not do: a step has one rate.
-func Unused(f *graph.File, rate float64) (all []string) {
+// Unused says what the network's optimizers ask for that a training does not do.
+func Unused(f *graph.File) (all []string) {
 	for path, c := range optimizers(f) {
-		if own := c.Num["lr"]; own != 0 && own != rate {
-			all = append(all, fmt.Sprintf("%s.lr = %g has no effect: all layers learn with the rate %g of the job", path, own, rate))
-		}
 		if _, ok := c.Num["beta"]; ok && strings.EqualFold(c.Type, "adagrad") {
 			all = append(all, fmt.Sprintf("%s.beta has no effect: the sum of squares of adagrad does not decay (rmsprop's does)", path))
 		}

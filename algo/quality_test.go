@@ -6,7 +6,7 @@ import (
 
 	"thole.example/algo/algotest"
 	"thole.example/data"
-	"thole.example/layer"
+	"thole.example/graph"
 	"thole.example/matrix"
 	"thole.example/metric"
 	"thole.example/optim"
@@ -85,9 +85,15 @@ func TestRules(t *testing.T) {
 	abalone := examples(t, "abalone/abalone_8d_train.libsvm")
 	for _, rule := range optim.Rules() {
 		for _, a := range Algos() {
-			b, dim := a9a, int64(123)
-			if a.Task == Regression {
+			if a.Network() {
+				continue // TestNetworks
+			}
+			b, held, dim := a9a, test, int64(123)
+			switch a.Task {
+			case Regression:
 				b, dim = abalone, 8
+			case Multiclass:
+				b, held = numbered(a9a), numbered(test)
 			}
 			m, err := a.Build(Conf{Dim: dim, Rule: rule.Name})
 			if err != nil {
@@ -96,17 +102,29 @@ func TestRules(t *testing.T) {
 			j := begin(t, m)
 			j.fit(b, a.For(nil, rule.Name))
 			if a.Task == Regression {
-				if s := j.score(b); s.r2 < 0.51 {
-					t.Errorf("%s with %s: %v, want r2 from 0.51 on", a.Name, rule.Name, s)
+				t.Log(a.Name, rule.Name, j.score(b))
+				least := map[string]float64{"linreg": 0.51, "robust": 0.43, "poisson": 0.46}[a.Name]
+				if s := j.score(b); !(s.r2 > least) {
+					t.Errorf("%s with %s: %v, want r2 above %v", a.Name, rule.Name, s, least)
 				}
 				continue
 			}
-			if s := j.score(test); s.auc < 0.895 || s.acc < 0.845 {
+			if s := j.score(held); a.Task == Classification && s.auc < 0.895 || s.acc < 0.845 {
 				t.Errorf("%s with %s: %v, want auc from 0.895 and accuracy from 0.845 on", a.Name, rule.Name, s)
 			}
-			t.Log(a.Name, rule.Name, j.score(test))
+			t.Log(a.Name, rule.Name, j.score(held))
 		}
 	}
+}
+
+// numbered is the examples with classes 0 and 1 for labels -1 and +1.
+func numbered(b *data.Batch) *data.Batch {
+	out := *b
+	out.Label = make([]float32, b.Len())
+	for i, y := range b.Label {
+		out.Label[i] = max(0, y)
+	}
+	return &out
 }
 
 // FTRL goes over a9a once, row by row.
@@ -138,7 +156,7 @@ func TestFTRLOnePass(t *testing.T) {
 
 // Every algorithm learns what a line separates; the weights are so many that batches take columns of them.
 func TestSeparable(t *testing.T) {
-	const dim = layer.AllLimit + 1
+	const dim = graph.WholeLimit + 1
 	b := &data.Batch{}
 	x := &matrix.CSR[float32]{Ptr: []int{0}}
 	for i := range 400 {
@@ -156,8 +174,15 @@ func TestSeparable(t *testing.T) {
 	}
 	b.X = matrix.Block{At: matrix.At(0, int64(b.Len()), 0, dim), Data: x}
 	for _, a := range Algos() {
-		j := train(t, a, b, dim, nil, func(d *Defaults) { d.Epochs, d.Batch = 20, 32 })
-		if s := j.score(b); s.acc < 0.9999 {
+		of := b
+		if a.Name == "poisson" || a.Network() {
+			continue // margins of the one have no side, and the others are for fields
+		}
+		if a.Task == Multiclass {
+			of = numbered(b)
+		}
+		j := train(t, a, of, dim, nil, func(d *Defaults) { d.Epochs, d.Batch = 20, 32 })
+		if s := j.score(of); s.acc < 0.9999 {
 			t.Errorf("%s: %v, want accuracy 1", a.Name, s)
 		}
 	}

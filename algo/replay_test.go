@@ -49,8 +49,8 @@ func TestReplays(t *testing.T) {
 			j := r.play(t, batches, held)
 			if r.name == "lr momentum" {
 				s := j.score(test)
-				near(t, "test logloss", s.loss, .325147, 2e-6)
-				near(t, "test auc", s.auc, .902045, 2e-6)
+				near(t, "test logloss", s.loss, .325147, 1e-6)
+				near(t, "test auc", s.auc, .902045, 1e-6)
 				near(t, "test accuracy", s.acc, .851729, 2e-4)
 			}
 		})
@@ -87,14 +87,14 @@ func (r replay) play(t *testing.T, batches []*data.Batch, held *data.Batch) *job
 			continue
 		}
 		got := j.score(held)
-		near(t, "validation loss", got.loss, want.valid, 2e-6)
+		near(t, "validation loss", got.loss, want.valid, 1e-6)
 		for i, w := range want.weights {
-			near(t, "weight", float64(j.weights("input_weight")[i]), w, 2e-5)
+			near(t, "weight", float64(j.weights("input_weight")[i]), w, 1e-6)
 		}
 		if want.last != 0 {
-			near(t, "loss of the last batch", loss, want.last, 2e-6)
-			near(t, "auc", got.auc, want.auc, 2e-6)
-			near(t, "bias", float64(j.weights("input_bias")[0]), want.bias, 5e-6)
+			near(t, "loss of the last batch", loss, want.last, 1e-6)
+			near(t, "auc", got.auc, want.auc, 1e-6)
+			near(t, "bias", float64(j.weights("input_bias")[0]), want.bias, 1e-6)
 		}
 		if want.acc != 0 {
 			near(t, "accuracy", got.acc, want.acc, 4e-4) // one row of 3257 is 3.1e-4
@@ -115,11 +115,11 @@ func TestReplayAbalone(t *testing.T) {
 	for e := range 10 {
 		j.epoch(batches, 0.05)
 		if s := j.score(held); e == 0 {
-			near(t, "mse", s.mse, 21.940692211, 2e-4)
+			near(t, "mse", s.mse, 21.940692211, 2e-5)
 		} else if e == 9 {
-			near(t, "mse", s.mse, 8.176198610, 2e-4)
-			near(t, "r2", s.r2, .252147308, 2e-5)
-			near(t, "bias", float64(j.weights("input_bias")[0]), 4.860069897, 2e-5)
+			near(t, "mse", s.mse, 8.176198610, 1e-5)
+			near(t, "r2", s.r2, .252147308, 1e-6)
+			near(t, "bias", float64(j.weights("input_bias")[0]), 4.860069897, 5e-6)
 		}
 	}
 }

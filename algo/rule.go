@@ -38,15 +38,18 @@ func optimizer(rule string, hyper map[string]float64) *graph.Choice {
 	return c
 }
 
-// update is the rule that the choice names, with our names of its settings. A rate in it has no meaning here: the rate
-// comes with each step. So has the decay of Angel's adagrad, whose sum we do not let decay. Angel's adadelta has a decay for
-// each of its means, ours one for both.
-func update(rules []psf.Rule, c *graph.Choice) (layer.Update, error) {
+// update is the rule that the choice names, with our names of its settings. A rate in it is a share of that of the job, which
+// comes with each step (0: that is not known). The decay of Angel's adagrad has no meaning here, as its sum does not decay. Angel's
+// adadelta has a decay for each of its means, ours one for both.
+func update(rules []psf.Rule, c *graph.Choice, rate float64) (layer.Update, error) {
 	rule, err := optim.Find(rules, strings.ToLower(c.Type))
 	if err != nil {
 		return layer.Update{}, err
 	}
 	u := layer.Update{Rule: rule.Name, Hyper: map[string]float64{}}
+	if own := c.Num["lr"]; own > 0 && rate > 0 && own != rate {
+		u.Rate = own / rate
+	}
 	if rule.Name == "ftrl" {
 		u.Hyper["warm"] = 1 // a model loaded without its slots goes on from where it is
 	}
@@ -88,7 +91,7 @@ func ofBias(rules []psf.Rule, u layer.Update) (layer.Update, error) {
 	if err != nil {
 		return layer.Update{}, err
 	}
-	b := layer.Update{Rule: u.Rule, Hyper: map[string]float64{}}
+	b := layer.Update{Rule: u.Rule, Hyper: map[string]float64{}, Rate: u.Rate}
 	for name, v := range u.Hyper {
 		if !slices.Contains(penalties, name) {
 			b.Hyper[name] = v

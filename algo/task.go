@@ -1,23 +1,20 @@
 package algo
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/loss"
 )
 
-// TaskOf is what a network learns, judged by its loss: losses of squared or absolute differences belong to regression.
+// TaskOf is what a network learns, judged by its loss.
 func TaskOf(f *graph.File) Task {
 	for i := range f.Layers {
 		if l := &f.Layers[i]; endsInLoss(l) {
-			last := first(l.LossFunc, f.DefaultLossFunc)
-			for _, recipe := range Algos() {
-				for _, own := range recipe.File().Layers {
-					if last != nil && own.LossFunc != nil && strings.EqualFold(own.LossFunc.Type, last.Type) {
-						return recipe.Task
-					}
+			if kind, err := loss.Find(nil, lossOf(f, l).Type); err == nil {
+				if l, err := kind.Bind(nil); err == nil {
+					return l.Task()
 				}
 			}
 		}
@@ -25,14 +22,35 @@ func TaskOf(f *graph.File) Task {
 	return Classification
 }
 
+// lossOf is the loss that the loss layer of f names.
+func lossOf(f *graph.File, l *graph.Entry) *graph.Choice {
+	return first(l.LossFunc, f.DefaultLossFunc, graph.Named("logloss")) // the last as in Angel
+}
+
 // NameOf is the algorithm whose network f describes, "" if it is that of none.
 func NameOf(f *graph.File) string {
 	for _, recipe := range Algos() {
-		if slices.Equal(kinds(recipe.File()), kinds(f)) {
+		own := recipe.File(recipe.Sizes)
+		if recipe.Task == Multiclass {
+			WithClasses(own, widthOf(f))
+		}
+		if slices.Equal(kinds(own), kinds(f)) {
 			return recipe.Name
 		}
 	}
 	return ""
+}
+
+// widthOf is how many outputs the layer has that the loss of f reads, 0 if there is none.
+func widthOf(f *graph.File) int {
+	for _, last := range f.Layers {
+		for _, e := range f.Layers {
+			if endsInLoss(&last) && slices.Contains(last.Inputs(), e.Name) {
+				return e.OutputDim
+			}
+		}
+	}
+	return 0
 }
 
 // kinds are the layers of a network by what they compute, whatever their names and rules, in order.
@@ -40,16 +58,14 @@ func kinds(f *graph.File) []string {
 	all := make([]string, len(f.Layers))
 	for i := range f.Layers {
 		e := &f.Layers[i]
-		kind, last := strings.ToLower(e.Type), (*graph.Choice)(nil)
+		kind, last := strings.ToLower(e.Type), first(e.TransFunc, f.DefaultTransFunc, graph.Named("identity"))
 		if endsInLoss(e) {
-			kind = "loss"
-			if last = first(e.LossFunc, f.DefaultLossFunc); last == nil {
-				last = graph.Named("logloss") // as in Angel
-			}
-		} else if last = first(e.TransFunc, f.DefaultTransFunc); last == nil {
-			last = graph.Named("identity")
+			kind, last = "loss", lossOf(f, e)
 		}
-		all[i] = fmt.Sprintf("%s %d %s", kind, e.OutputDim, strings.ToLower(last.Type))
+		all[i] = kind
+		if kind == "loss" || strings.HasSuffix(kind, "inputlayer") { // others may be of any size and form
+			all[i] += " " + strings.ToLower(last.Type)
+		}
 	}
 	slices.Sort(all)
 	return all
@@ -57,19 +73,14 @@ func kinds(f *graph.File) []string {
 
 // Growing are the matrices of a network that have a column for each feature.
 func Growing(f *graph.File) ([]string, error) {
+	m, err := Compose(f, Conf{Dim: 1})
+	if err != nil {
+		return nil, err
+	}
 	var names []string
-	one, err := Compose(f, Conf{Dim: 1})
-	if err != nil {
-		return nil, err
-	}
-	two, err := Compose(f, Conf{Dim: 2})
-	if err != nil {
-		return nil, err
-	}
-	wide := two.Params()
-	for i, m := range one.Params() {
-		if wide[i].Cols > m.Cols {
-			names = append(names, m.Name)
+	for _, p := range m.Params() {
+		if p.Features {
+			names = append(names, p.Name)
 		}
 	}
 	return names, nil

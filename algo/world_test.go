@@ -33,6 +33,8 @@ type mat struct {
 	sum   []float32
 	slots [][]float32
 	t     int64
+	rate  float64
+	fixed bool
 }
 
 func newWorld(m *graph.Model) (*world, error) {
@@ -47,7 +49,11 @@ func newWorld(m *graph.Model) (*world, error) {
 			return nil, err
 		}
 		n := meta.Rows * meta.Cols
-		x := &mat{meta: meta, step: step, w: make([]float32, n), sum: make([]float32, n)}
+		x := &mat{meta: meta.Meta, step: step, w: make([]float32, n), sum: make([]float32, n), rate: meta.Rate, fixed: meta.Fixed}
+		draw := matrix.NewDraw(meta.Init.Seed, meta.Name)
+		for i := range x.w {
+			x.w[i] = float32(meta.Init.Cell(draw, int64(i)/meta.Cols, meta.ColLo+int64(i)%meta.Cols))
+		}
 		for range rule.Slots {
 			x.slots = append(x.slots, make([]float32, n))
 		}
@@ -60,6 +66,9 @@ func (p *world) Pull(_ context.Context, lookups []graph.Lookup) ([]matrix.Block,
 	var blocks []matrix.Block
 	for _, lookup := range lookups {
 		x := p.mats[lookup.Matrix]
+		if lookup.Plan != nil {
+			lookup.Cols = lookup.Plan.Unique()
+		}
 		if lookup.Cols == nil {
 			blocks = append(blocks, matrix.Block{At: x.meta.Rect(), Data: &matrix.Dense[float32]{Val: slices.Clone(x.w)}})
 			continue
@@ -75,6 +84,16 @@ func (p *world) Pull(_ context.Context, lookups []graph.Lookup) ([]matrix.Block,
 	return blocks, nil
 }
 
+func (p *world) Plan(keys []int64, matrices []string) ([]matrix.Plan, error) {
+	x := &graph.Index{}
+	x.Build(keys)
+	return slices.Repeat([]matrix.Plan{x}, len(matrices)), nil
+}
+
+func (p *world) PushPlanned(name string, plan matrix.Plan, grad []float32) error {
+	return p.Push(name, matrix.Block{At: p.mats[name].meta.Rect(), Data: &matrix.Cols[float32]{Idx: plan.Unique(), Val: grad}})
+}
+
 func (p *world) Push(name string, grad matrix.Block) error {
 	x := p.mats[name]
 	return matrix.Add(matrix.Block{At: x.meta.Rect(), Data: &matrix.Dense[float32]{Val: x.sum}}, grad)
@@ -86,7 +105,14 @@ func (p *world) Clock(_ context.Context, weight, rate float64) error {
 			x.sum[i] = float32(float64(x.sum[i]) / weight)
 		}
 		x.t++
-		x.step.F32(x.w, x.sum, x.slots, rate, x.t)
+		own := rate
+		switch {
+		case x.fixed:
+			own = x.rate
+		case x.rate != 0:
+			own *= x.rate
+		}
+		x.step.F32(x.w, x.sum, x.slots, own, x.t)
 		clear(x.sum)
 	}
 	return nil
@@ -240,7 +266,11 @@ func (s score) String() string {
 
 func (j *job) score(b *data.Batch) (s score) {
 	j.t.Helper()
-	params, err := j.world.Pull(context.Background(), j.run.Lookups(b))
+	lookups, err := j.run.Lookups(j.world, b)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	params, err := j.world.Pull(context.Background(), lookups)
 	if err != nil {
 		j.t.Fatal(err)
 	}
@@ -257,15 +287,19 @@ func (j *job) score(b *data.Batch) (s score) {
 	for _, y := range b.Label {
 		mean += float64(y) / n
 	}
+	loss := j.run.Model().Loss
 	for i, y := range b.Label {
-		if v := out.Val[i]; v*y >= 0 {
+		said := loss.Predict(nil, out.Row(i))[0]
+		if v := out.Row(i)[0]; loss.Task() == Multiclass && said == float64(y) || loss.Task() != Multiclass && v*y >= 0 {
 			s.acc += 1 / n
 		}
-		d := float64(out.Val[i]) - float64(y)
+		d := said - float64(y)
 		s.mse += d * d / n
 		total += (float64(y) - mean) * (float64(y) - mean) / n
 	}
-	s.loss, s.auc, s.r2 = sum/n, auc(out.Val, b.Label), 1-s.mse/total
+	if s.loss, s.r2 = sum/n, 1-s.mse/total; out.Cols == 1 {
+		s.auc = auc(out.Val, b.Label)
+	}
 	return s
 }
 

@@ -30,7 +30,8 @@ type chunk struct {
 func (c *chunk) reset() {
 	c.rows.reset()
 	c.len, c.lines, c.err = 0, 0, nil
-	c.width, c.widthLine, c.kinds, c.queryLine = -1, 0, c.kinds[:0], 0
+	c.width, c.widthLine, c.queryLine = -1, 0, 0
+	c.kinds.reset()
 	c.unseen.reset()
 }
 

@@ -11,6 +11,7 @@ var (
 	ErrOption  = errors.New("not a usable option")     // an option outside of what it may be
 	ErrLimit   = errors.New("beyond the limit")        // a line longer than LineLimit
 	ErrLabel   = errors.New("not labels of two kinds") // a label that AutoTrans does not take
+	ErrClass   = errors.New("not labels of classes")   // a label that ClassTrans does not take
 )
 
 // Error says where something was wrong: the input's name and the line, counted from 1; 0 means no line of it.

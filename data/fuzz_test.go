@@ -20,6 +20,7 @@ func fuzzSource(f *testing.F, opt Options) {
 	}
 	f.Add([]byte("\x00\xff\xfe\x80\n\n\r"))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		opt.Labels = []Labels{AutoTrans, ClassTrans}[len(text)%2]
 		got, err := Load(context.Background(), input(text), opt)
 		again, errAgain := loadSteps(t, text, opt, 7, 1<<20)
 		if fmt.Sprint(err) != fmt.Sprint(errAgain) {

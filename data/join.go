@@ -7,7 +7,7 @@ type joiner struct {
 	lines int64 // of the chunks before
 	width int   // of dense rows, 0 before the first
 	rows  bool  // there was a row
-	kinds kinds // labels under AutoTrans
+	kinds kinds // labels under AutoTrans and ClassTrans
 	query bool  // there was a qid
 }
 
@@ -44,11 +44,11 @@ func (j *joiner) join(c *chunk) error {
 
 // mixed is the first line of c with a label that the others do not allow, and why; 0 if there is none.
 func (j *joiner) mixed(c *chunk) (line int64, err error) {
-	for _, k := range c.kinds {
-		if err := j.kinds.refuse(k.label, j.s.Classes); err != nil {
+	for _, k := range c.kinds.list {
+		if err := j.kinds.refuse(k.label, j.s.Classes, j.s.Labels); err != nil {
 			return k.line, err
 		}
-		j.kinds.add(k.label, j.lines+k.line)
+		j.kinds.add(k.label, j.lines+k.line, j.s.Labels)
 	}
 	return 0, nil
 }

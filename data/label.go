@@ -16,9 +16,10 @@ const (
 	AddOneTrans                // plus 1
 	SubOneTrans                // minus 1
 	AutoTrans                  // the two labels there are (Classes) become -1 and +1; a third one is an error
+	ClassTrans                 // the labels there are (Classes) become 0, 1, ... in ascending order
 )
 
-var labelNames = [...]string{"NoTrans", "PosNegTrans", "ZeroOneTrans", "AddOneTrans", "SubOneTrans", "auto"}
+var labelNames = [...]string{"NoTrans", "PosNegTrans", "ZeroOneTrans", "AddOneTrans", "SubOneTrans", "auto", "classes"}
 
 // String is the name of the mapping.
 func (l Labels) String() string {
@@ -59,8 +60,8 @@ func (c *chunk) mapLabel(s *settings, v float32) (float32, error) {
 		return v + 1, nil
 	case SubOneTrans:
 		return v - 1, nil
-	case AutoTrans:
-		c.kinds.add(v, c.lines) // what it becomes is known when all are
+	case AutoTrans, ClassTrans:
+		c.kinds.add(v, c.lines, s.Labels) // what it becomes is known when all are
 	}
 	return v, nil
 }

@@ -15,7 +15,7 @@ import (
 // Examples are everything that was read from some inputs.
 type Examples struct {
 	*Batch
-	Classes Classes // what the labels -1 and +1 were in the text, under AutoTrans
+	Classes Classes // what the labels were in the text, under AutoTrans and ClassTrans
 	Unseen  Unseen  // what Options.Columns does not have
 }
 
@@ -137,14 +137,14 @@ func (l *loader) take(c *chunk, total int64) {
 // end makes one set of what was read.
 func (l *loader) end(ins []Input) (*Examples, error) {
 	all := &Examples{Unseen: l.unseen.count()}
-	if l.opt.Labels == AutoTrans {
-		var err error
-		if all.Classes, err = l.join.kinds.classes(); l.opt.Classes != nil {
-			all.Classes = *l.opt.Classes
-		} else if err != nil {
-			return nil, &Error{ins[0].Name, 0, err}
+	if l.opt.Labels == AutoTrans || l.opt.Labels == ClassTrans {
+		if all.Classes = l.opt.Classes; all.Classes == nil {
+			var err error
+			if all.Classes, err = l.join.kinds.classes(l.opt.Labels); err != nil {
+				return nil, &Error{ins[0].Name, 0, err}
+			}
 		}
-		mapClasses(l.rows.label, all.Classes)
+		all.Classes.mapLabels(l.rows.label, l.opt.Labels)
 	}
 	dim := l.opt.Dim
 	switch {
@@ -156,13 +156,6 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 	}
 	all.Batch = l.rows.batch(0, dim, l.opt.Fields.count(&l.rows))
 	return all, nil
-}
-
-// mapClasses makes labels that are classes -1 and +1.
-func mapClasses(label []float32, c Classes) {
-	for i, v := range label {
-		label[i] = c.sign(v)
-	}
 }
 
 // Stdin is the path that stands for standard input.

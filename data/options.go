@@ -40,8 +40,8 @@ type Options struct {
 	Labels    Labels  // what becomes of the labels
 	Threshold float64 // for PosNegTrans and ZeroOneTrans
 	NoLabel   bool    // the lines have no label; Batch.Label is all zeros
-	// Classes are the two labels under AutoTrans; nil: Load finds them out, Read takes Standard.
-	Classes *Classes
+	// Classes are the labels under AutoTrans and ClassTrans; nil: Load finds them out, Read takes Standard for two classes.
+	Classes Classes
 	// Columns, if not nil, are those that a model has: features of others are left out and counted, or with Strict errors.
 	Columns   *Columns
 	Fields    Fields // which field a value is of
@@ -94,6 +94,10 @@ func (o Options) settings(name string) (*settings, error) {
 		return nil, fmt.Errorf("data: dimension %d, want 0 (not known) or more: %w", o.Dim, ErrOption)
 	case o.BatchRows < 0:
 		return nil, fmt.Errorf("data: batch of %d rows, want 0 (default) or more: %w", o.BatchRows, ErrOption)
+	case o.Labels == AutoTrans && o.Classes != nil && len(o.Classes) != 2:
+		return nil, fmt.Errorf("data: %d classes, want 2 with label mapping auto: %w", len(o.Classes), ErrOption)
+	case o.Labels == ClassTrans && o.Classes != nil && o.Classes.Check() != nil:
+		return nil, fmt.Errorf("data: %w", o.Classes.Check())
 	case o.Base > Base1:
 		return nil, fmt.Errorf("data: index base %d, want auto, 0 or 1: %w", o.Base, ErrOption)
 	case int(o.Labels) >= len(labelNames):

@@ -18,8 +18,13 @@ var errStop = errors.New("stop")
 // given, the columns of a batch reach as far as its own highest index.
 func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
-		if opt.Classes == nil {
-			opt.Classes = &Standard // labels are mapped before the last one is seen
+		switch { // labels are mapped before the last one is seen
+		case opt.Classes != nil:
+		case opt.Labels == AutoTrans:
+			opt.Classes = Standard()
+		case opt.Labels == ClassTrans:
+			yield(nil, fmt.Errorf("data: label mapping classes without Options.Classes, want them all: %w", ErrOption))
+			return
 		}
 		s, err := opt.settings(in.Name)
 		if err != nil {
@@ -47,9 +52,7 @@ type batcher struct {
 }
 
 func (b *batcher) take(c *chunk, emit func(*Batch) bool) error {
-	if b.s.Labels == AutoTrans {
-		mapClasses(c.rows.label, *b.s.Classes)
-	}
+	b.s.Classes.mapLabels(c.rows.label, b.s.Labels)
 	for lo := 0; lo < len(c.label); {
 		hi := min(len(c.label), lo+b.s.BatchRows-len(b.rows.label))
 		b.rows.add(&c.rows, lo, hi)

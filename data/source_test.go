@@ -133,7 +133,8 @@ func TestBad(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, opt := range []Options{
-		{Format: "csv"}, {Dim: -1}, {BatchRows: -1}, {Base: 3}, {Labels: 6}, {Separator: "1"}, {Separator: ",,"},
+		{Format: "csv"}, {Dim: -1}, {BatchRows: -1}, {Base: 3}, {Labels: ClassTrans + 1}, {Labels: AutoTrans, Classes: Numbered(3)},
+		{Separator: "1"}, {Separator: ",,"},
 	} {
 		_, err := Load(context.Background(), input(nil), opt)
 		if !errors.Is(err, ErrOption) && !errors.Is(err, ErrUnknown) {

@@ -1,11 +1,28 @@
 package graph
 
-// Loss compares scores with labels.
+// Task is what a loss is made for: it says how labels are read and which metrics make sense.
+type Task string
+
+// The tasks.
+const (
+	Classification Task = "classification" // two classes: labels above zero, and the others
+	Multiclass     Task = "multiclass"     // the classes 0 to K-1
+	Regression     Task = "regression"     // real numbers
+)
+
+// Loss compares the scores of a network, Width of them for each row, with labels. It has no state: any number of
+// goroutines may use it.
 type Loss interface {
 	Name() string
+	Task() Task
+	// Check reports the first label that the loss has no value for, beside width scores.
+	Check(label []float32, width int) error
 	// Loss is the sum of the losses of all rows, NaN or infinite if a score is; grad (same shape as score) is set to the
-	// gradient of that sum. There is one label for each row.
+	// gradient of that sum. There is one label for each row; one that Check refuses makes the sum NaN.
 	Loss(score *Tensor, label []float32, grad *Tensor) (sum float64)
-	// Predict turns a row of scores into what users read: a probability, a value.
-	Predict(score []float32) float64
+	// Predict appends what users read of a row of scores: first the prediction (a probability, a value, the number of a
+	// class), and with several classes the probability of each after it.
+	Predict(to []float64, score []float32) []float64
+	// Threshold is the score above which a row is of the positive class, of two.
+	Threshold() float64
 }

@@ -23,10 +23,19 @@ type Model struct {
 }
 
 // Params describes the parameter matrices of all layers, in the order of the nodes.
-func (m *Model) Params() []matrix.Meta {
-	var all []matrix.Meta
+func (m *Model) Params() []Param {
+	var all []Param
 	for _, n := range m.Nodes {
 		all = append(all, n.Layer.Params()...)
+	}
+	return all
+}
+
+// Metas is Params as matrices alone.
+func (m *Model) Metas() []matrix.Meta {
+	var all []matrix.Meta
+	for _, p := range m.Params() {
+		all = append(all, p.Meta)
 	}
 	return all
 }

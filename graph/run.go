@@ -13,24 +13,25 @@ import (
 // ErrDiverged means that the loss of a batch is not a finite number; the gradients of that batch are of no use.
 var ErrDiverged = errors.New("training diverged: try a lower learning rate")
 
-// Grad is the gradient of a parameter matrix, a sum over a batch.
-type Grad struct {
-	Matrix string
-	Block  matrix.Block
-}
+// BlockRows is how many examples go through the network at a time: as many as keep the activations in the second cache.
+const BlockRows = 256
 
-// Run is a model at work for one task; one goroutine uses it. Lookups, Step and Scores compute and touch nothing else,
-// so the caller decides when to pull and push: lookups of the next batch may be pulled while this one is computed.
+// Run is a model at work for one task; one goroutine uses it. It works on one batch at a time: Lookups, then Step or
+// Scores of what was pulled, then Push.
 type Run struct {
-	model  *Model
-	counts []int // parameter matrices of each node
-	names  []string
+	model *Model
+	// Seed is of the random choices of layers, such as dropout: tasks have different ones.
+	Seed   uint64
+	batch  batch
+	first  []int // parameter matrices before those of each node
 	used   []int // how many inputs of other nodes each output is
 	out    []*Tensor
 	in     []*Tensor // scratch: inputs of one node
-	back   []*Tensor // gradient by each output
-	sum    []Tensor  // where gradients of outputs read more than once add up
-	grad   Tensor
+	to     []*Tensor // scratch: where gradients by them go
+	back   []Tensor  // gradient by each output
+	scores Tensor
+	whole  bool // a layer needs the whole batch, to learn
+	steps  uint64
 }
 
 // NewRun checks the model and readies it.
@@ -39,56 +40,49 @@ func NewRun(m *Model) (*Run, error) {
 		return nil, err
 	}
 	n := len(m.Nodes)
-	r := &Run{
-		model: m, counts: make([]int, n), used: make([]int, n),
-		out: make([]*Tensor, n), back: make([]*Tensor, n), sum: make([]Tensor, n),
-	}
+	r := &Run{model: m, first: make([]int, n+1), used: make([]int, n), out: make([]*Tensor, n), back: make([]Tensor, n)}
 	for i, node := range m.Nodes {
-		for _, meta := range node.Layer.Params() {
-			r.names = append(r.names, meta.Name)
-			r.counts[i]++
-		}
+		r.batch.params = append(r.batch.params, node.Layer.Params()...)
+		r.first[i+1] = len(r.batch.params)
 		for _, in := range node.In {
 			r.used[in]++
 		}
+		if l, ok := node.Layer.(WholeBatch); ok && l.NeedsBatch() {
+			r.whole = true
+		}
 	}
+	r.batch.values = make([]Values, len(r.batch.params))
+	r.batch.grads = make([]Values, len(r.batch.params))
 	return r, nil
 }
 
 // Model is the model that runs.
 func (r *Run) Model() *Model { return r.model }
 
-// Lookups are the parameters that the batch needs: one for each matrix of the model, in that order.
-func (r *Run) Lookups(b *data.Batch) []Lookup {
-	var all []Lookup
-	for _, n := range r.model.Nodes {
-		all = append(all, n.Layer.Lookups(b)...)
+// Lookups plans the columns of the batch and says which parameters it needs: one lookup for each matrix of the model, in that
+// order. They are valid until the next Lookups.
+func (r *Run) Lookups(p Params, b *data.Batch) ([]Lookup, error) {
+	lookups, err := r.batch.lookups(p, b)
+	if err != nil {
+		return nil, fmt.Errorf("model %q: %w", r.model.Name, err)
 	}
-	return all
+	return lookups, nil
 }
 
 // Scores runs the batch forward on the parameters that it looked up. The result is valid until the next Scores or Step.
 func (r *Run) Scores(b *data.Batch, params []matrix.Block) (*Tensor, error) {
-	if len(params) != len(r.names) {
-		return nil, fmt.Errorf("model %q: parameters of %d lookups, want %d", r.model.Name, len(params), len(r.names))
+	if err := r.take(b, params); err != nil {
+		return nil, err
 	}
-	var err error
-	for i, n := range r.model.Nodes {
-		r.in = r.in[:0]
-		for _, in := range n.In {
-			r.in = append(r.in, r.out[in])
+	r.scores.Resize(b.Len(), r.model.Width)
+	for lo := 0; lo < b.Len(); lo += BlockRows {
+		score, err := r.forward(r.batch.input(lo, min(lo+BlockRows, b.Len())))
+		if err != nil {
+			return nil, err
 		}
-		if r.out[i], err = n.Layer.Forward(b, params[:r.counts[i]], r.in); err != nil {
-			return nil, fmt.Errorf("layer %q: %w", n.Layer.Name(), err)
-		}
-		params = params[r.counts[i]:]
+		copy(r.scores.Val[lo*r.model.Width:], score.Val)
 	}
-	score := r.out[len(r.out)-1]
-	if score.Rows != b.Len() || score.Cols != r.model.Width {
-		return nil, fmt.Errorf("model %q: scores of %d x %d, want %d x %d for %s", r.model.Name, score.Rows, score.Cols,
-			b.Len(), r.model.Width, r.model.Loss.Name())
-	}
-	return score, nil
+	return &r.scores, nil
 }
 
 // Loss is the sum of the losses of the batch, without gradients.
@@ -97,86 +91,123 @@ func (r *Run) Loss(b *data.Batch, params []matrix.Block) (lossSum float64, err e
 	if err != nil {
 		return 0, err
 	}
-	r.grad.Resize(score.Rows, score.Cols)
-	return r.model.Loss.Loss(score, b.Label, &r.grad), nil
+	var grad Tensor
+	grad.Resize(score.Rows, score.Cols)
+	return r.model.Loss.Loss(score, b.Label, &grad), nil
 }
 
-// Step runs the batch forward and backward on the parameters that it looked up: the sum of the losses, and the gradient of
-// that sum by each of them, in the order of Lookups. The blocks are the caller's. The error wraps ErrDiverged if the loss is
-// not finite.
-func (r *Run) Step(b *data.Batch, params []matrix.Block) (lossSum float64, grads []Grad, err error) {
-	if lossSum, err = r.Loss(b, params); err != nil {
-		return 0, nil, err
+// Step runs the batch forward and backward on the parameters that it looked up, and answers the sum of the losses; Push then
+// has the gradients of that sum. The error wraps ErrDiverged if the loss is not finite.
+func (r *Run) Step(b *data.Batch, params []matrix.Block) (lossSum float64, err error) {
+	if err := r.take(b, params); err != nil {
+		return 0, err
 	}
-	if math.IsNaN(lossSum) || math.IsInf(lossSum, 0) {
-		return lossSum, nil, fmt.Errorf("model %q: loss %v: %w", r.model.Name, lossSum, ErrDiverged)
+	r.batch.clearGrads()
+	r.steps++
+	size := BlockRows
+	if r.whole {
+		size = b.Len()
 	}
-	grads = make([]Grad, len(r.names))
-	clear(r.back)
-	r.back[len(r.back)-1] = &r.grad
-	at := len(r.names)
-	for i := len(r.model.Nodes) - 1; i >= 0; i-- {
-		n := r.model.Nodes[i]
-		in, blocks, err := n.Layer.Backward(r.back[i])
+	for lo := 0; lo < b.Len(); lo += size {
+		x := r.batch.input(lo, min(lo+size, b.Len()))
+		x.Train, x.Salt = true, r.Seed+r.steps*0x9e3779b97f4a7c15
+		loss, err := r.learn(x)
 		if err != nil {
-			return 0, nil, fmt.Errorf("layer %q: %w", n.Layer.Name(), err)
+			return 0, err
 		}
-		if len(in) != len(n.In) || len(blocks) != r.counts[i] {
-			return 0, nil, fmt.Errorf("layer %q: gradients by %d inputs and %d matrices, want %d and %d",
-				n.Layer.Name(), len(in), len(blocks), len(n.In), r.counts[i])
-		}
-		at -= r.counts[i]
-		for k, block := range blocks {
-			grads[at+k] = Grad{r.names[at+k], block}
-		}
-		for k, from := range n.In {
-			r.collect(from, in[k])
-		}
+		lossSum += loss
 	}
-	return lossSum, grads, nil
+	return lossSum, nil
 }
 
-// collect adds g to the gradient by the output of a node. Outputs read once take g as it is.
-func (r *Run) collect(node int, g *Tensor) {
-	if r.used[node] == 1 {
-		r.back[node] = g
-		return
+// take takes what was pulled for the batch.
+func (r *Run) take(b *data.Batch, params []matrix.Block) error {
+	if err := r.batch.take(b, params); err != nil {
+		return fmt.Errorf("model %q: %w", r.model.Name, err)
 	}
-	sum := &r.sum[node]
-	if r.back[node] == nil {
-		r.back[node] = sum
-		sum.Resize(g.Rows, g.Cols)
-		copy(sum.Val, g.Val)
-		return
-	}
-	for i, v := range g.Val {
-		sum.Val[i] += v
-	}
+	return nil
 }
 
-// Train pulls what the batch needs, computes, pushes the gradients and moves the clock on.
-func (r *Run) Train(ctx context.Context, p Params, b *data.Batch, rate float64) (lossSum float64, err error) {
-	params, err := p.Pull(ctx, r.Lookups(b))
+// forward runs some examples forward.
+func (r *Run) forward(x *Input) (*Tensor, error) {
+	var err error
+	for i, n := range r.model.Nodes {
+		r.in = r.in[:0]
+		for _, in := range n.In {
+			r.in = append(r.in, r.out[in])
+		}
+		if r.out[i], err = n.Layer.Forward(x, r.batch.values[r.first[i]:r.first[i+1]], r.in); err != nil {
+			return nil, fmt.Errorf("layer %q: %w", n.Layer.Name(), err)
+		}
+	}
+	score := r.out[len(r.out)-1]
+	if score.Rows != x.Len() || score.Cols != r.model.Width {
+		return nil, fmt.Errorf("model %q: scores of %d x %d, want %d x %d for %s", r.model.Name, score.Rows, score.Cols,
+			x.Len(), r.model.Width, r.model.Loss.Name())
+	}
+	return score, nil
+}
+
+// learn runs some examples forward and backward.
+func (r *Run) learn(x *Input) (loss float64, err error) {
+	score, err := r.forward(x)
 	if err != nil {
 		return 0, err
 	}
-	lossSum, grads, err := r.Step(b, params)
+	for i := range r.back {
+		r.back[i].Resize(r.out[i].Rows, r.out[i].Cols)
+		clear(r.back[i].Val)
+	}
+	last := len(r.back) - 1
+	loss = r.model.Loss.Loss(score, x.Label, &r.back[last])
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return 0, fmt.Errorf("model %q: loss %v: %w", r.model.Name, loss, ErrDiverged)
+	}
+	for i := last; i >= 0; i-- {
+		n := r.model.Nodes[i]
+		r.to = r.to[:0]
+		for _, in := range n.In {
+			r.to = append(r.to, &r.back[in])
+		}
+		lo, hi := r.first[i], r.first[i+1]
+		if err := n.Layer.Backward(x, r.batch.values[lo:hi], r.batch.grads[lo:hi], &r.back[i], r.to); err != nil {
+			return 0, fmt.Errorf("layer %q: %w", n.Layer.Name(), err)
+		}
+	}
+	return loss, nil
+}
+
+// Push gives the gradients of the last Step away, for all matrices in the order of Lookups.
+func (r *Run) Push(p Params) error { return r.batch.push(p) }
+
+// Train pulls what the batch needs, computes, pushes the gradients and moves the clock on.
+func (r *Run) Train(ctx context.Context, p Params, b *data.Batch, rate float64) (lossSum float64, err error) {
+	params, err := r.pull(ctx, p, b)
 	if err != nil {
+		return 0, err
+	}
+	if lossSum, err = r.Step(b, params); err != nil {
 		return lossSum, err
 	}
-	for _, g := range grads {
-		if err := p.Push(g.Matrix, g.Block); err != nil {
-			return lossSum, err
-		}
+	if err := r.Push(p); err != nil {
+		return lossSum, err
 	}
 	return lossSum, p.Clock(ctx, float64(b.Len()), rate)
 }
 
 // Predict pulls what the batch needs and answers the scores, valid until the next Scores, Step, Train or Predict.
 func (r *Run) Predict(ctx context.Context, p Params, b *data.Batch) (*Tensor, error) {
-	params, err := p.Pull(ctx, r.Lookups(b))
+	params, err := r.pull(ctx, p, b)
 	if err != nil {
 		return nil, err
 	}
 	return r.Scores(b, params)
+}
+
+func (r *Run) pull(ctx context.Context, p Params, b *data.Batch) ([]matrix.Block, error) {
+	lookups, err := r.Lookups(p, b)
+	if err != nil {
+		return nil, err
+	}
+	return p.Pull(ctx, lookups)
 }

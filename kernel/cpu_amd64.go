@@ -10,7 +10,7 @@ func bestLevel() level {
 	switch {
 	case !cpu.X86.HasAVX2 || !cpu.X86.HasFMA || !cpu.X86.HasF16C:
 		return plain
-	case !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ:
+	case !cpu.X86.HasAVX512F || !cpu.X86.HasAVX512DQ || !cpu.X86.HasAVX512VL:
 		return avx2
 	}
 	return avx512

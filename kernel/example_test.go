@@ -7,10 +7,10 @@ import (
 )
 
 // Two outputs from a sparse row: features 1 and 3 of four.
-func ExampleGatherDot() {
+func ExampleLinear() {
 	w := []float32{0, 0, 1, 10, 0, 0, 2, 20} // two weights of each feature
 	out := []float32{0.5, 0}
-	kernel.GatherDot([]int64{1, 3}, []float32{1, 3}, w, out)
+	kernel.Linear(out, w, 2, kernel.Sparse{Ptr: []int{0, 2}, At: []uint32{1, 3}, X: []float32{1, 3}})
 	fmt.Println(out)
 	// Output: [7.5 70]
 }

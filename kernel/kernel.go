@@ -1,7 +1,7 @@
 // Package kernel holds the inner loops over numbers: functions of Float or Number work on all types of these, others without
 // suffix on float32, those with 64 on float64. They allocate nothing but what they return, start no goroutine, and keep no
 // argument; any number of goroutines may call them on different memory. Lengths that do not fit together are a bug of the
-// caller and panic before anything is written, except that an index outside of the weights panics where it is met.
+// caller and panic before anything is written, as does a place that a matrix does not have.
 //
 // # Order of sums
 //
@@ -11,10 +11,13 @@
 //   - Dot and Sum: elements i of the first n - n%32 go to sum i%32; the 32 sums are folded to 8, sum j taking
 //     (j + j+8) + (j+16 + j+24); elements of the remaining whole 8 go to sum i%8; the 8 are folded as
 //     ((0+4) + (2+6)) + ((1+5) + (3+7)); the last n%8 elements are added one by one.
-//   - GatherDot with one output: as Dot, but with 4 sums from the start, folded as (0+2) + (1+3), over n - n%4.
-//   - GatherDot with more outputs, ScatterAxpy: each output starts from its old value and takes its products one by one.
-//   - Gemm and its variants: likewise, in order of k, by fused multiply-adds: each product is exact, and its sum with the
-//     output so far is rounded once. (docs/adr/0025-fused-products.md has the reasons.)
+//   - Linear with one column: value i of a row goes to sum i%4, the 4 are folded as (0+2) + (1+3) and added to the old value.
+//   - Linear with more columns and all gradients over sparse rows: each output starts from its old value and takes its products
+//     one by one.
+//   - InteractSum: column j goes to sum j%8, and the 8 are folded as those of Dot.
+//   - Gemm and its variants: each output starts from its old value and takes its products in order of k, by fused
+//     multiply-adds: each product is exact, and its sum with the output so far is rounded once.
+//     (docs/adr/0025-fused-products.md has the reasons.)
 //
 // Sums in an Exact have no order: they are rounded once, when their Value is asked for.
 //
@@ -30,23 +33,21 @@ type Float interface{ float32 | float64 }
 
 // table is one implementation of the kernels. The functions are called with lengths that were checked.
 type table[T Float] struct {
-	name     string
-	axpy     func(a T, x, y []T)
-	dot      func(x, y []T) T
-	scale    func(a T, x []T)
-	add      func(x, y []T)
-	sum      func(x []T) T
-	gemm     gemmer[T]
-	sigmoid  func(x, y []T)
-	softplus func(x, y []T)
-	rules    [ruleKinds]func(b *Batch[T], k *settings[T])
+	name  string
+	axpy  func(a T, x, y []T)
+	dot   func(x, y []T) T
+	scale func(a T, x []T)
+	add   func(x, y []T)
+	sum   func(x []T) T
+	gemm  gemmer[T]
+	rules [ruleKinds]func(b *Batch[T], k *settings[T])
 }
 
 // generic is the implementation in pure Go.
 func generic[T Float]() table[T] {
 	t := table[T]{
 		name: "generic", axpy: axpy[T], dot: dot[T], scale: scale[T], add: add[T], sum: sum[T],
-		gemm: gemmer[T]{rows: 1, cols: 32, run: fusedTiles[T], lanes: 32}, sigmoid: sigmoid[T], softplus: softplus[T],
+		gemm: gemmer[T]{rows: 1, cols: 32, run: fusedTiles[T], lanes: 32},
 	}
 	for kind, cells := range plainRules[T]() {
 		if cells != nil {

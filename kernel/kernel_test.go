@@ -113,60 +113,6 @@ func TestDotAgainstBlas(t *testing.T) {
 	}
 }
 
-// sparse holds GatherDot and ScatterAxpy to plain loops.
-func sparse[I Index](t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 9))
-	for _, outputs := range []int{1, 2, 3, 7, 8, 9, 16, 33} {
-		for nnz := range 13 {
-			const dim = 40
-			idx, val := make([]I, nnz), random[float32](nnz)
-			for i := range idx {
-				idx[i] = I(r.IntN(dim))
-			}
-			w, out := random[float32](dim*outputs), random[float32](outputs)
-			got, want := clone(out), clone(out)
-			GatherDot(idx, val, w, got)
-			for j := range want {
-				exact := float64(out[j])
-				for i, c := range idx {
-					want[j] += float32(val[i] * w[int(c)*outputs+j])
-					exact += float64(val[i]) * float64(w[int(c)*outputs+j])
-				}
-				if math.Abs(float64(got[j])-exact) > 1e-5 {
-					t.Fatalf("gather of %d: %v, want about %v", nnz, got[j], exact)
-				}
-			}
-			if outputs > 1 {
-				sameBits(t, "gather", got, want)
-			}
-
-			gotW, wantW := clone(w), clone(w)
-			ScatterAxpy(idx, val, out, gotW)
-			for i, c := range idx {
-				for j := range out {
-					wantW[int(c)*outputs+j] += float32(val[i] * out[j])
-				}
-			}
-			sameBits(t, "scatter", gotW, wantW)
-		}
-	}
-}
-
-func TestSparse(t *testing.T) {
-	t.Run("int32", sparse[int32])
-	t.Run("int64", sparse[int64])
-	w := []float64{1, 2, 3, 4, 5, 6, 7}
-	out := []float64{10}
-	GatherDot64([]int32{6, 0, 1, 2, 3, 4}, []float64{1, 2, 3, 4, 5, 6}, w, out)
-	if out[0] != 10+7+2+6+12+20+30 {
-		t.Errorf("gather in float64: %v", out)
-	}
-	ScatterAxpy64([]int64{6, 6}, []float64{1, 2}, []float64{3}, w)
-	if w[6] != 16 {
-		t.Errorf("scatter in float64: %v", w)
-	}
-}
-
 func TestWrongLengthsPanic(t *testing.T) {
 	x := make([]float32, 3)
 	for name, f := range map[string]func(){
@@ -174,7 +120,6 @@ func TestWrongLengthsPanic(t *testing.T) {
 		"dot":     func() { Dot(x[:2], x) },
 		"add":     func() { Add(x, x[:2]) },
 		"gemm":    func() { Gemm(1, 3, 2, x[:2], x, x) },
-		"gather":  func() { GatherDot([]int32{0}, x, x, x[:1]) },
 		"sigmoid": func() { Sigmoid(x, x[:2]) },
 	} {
 		func() {

@@ -1,6 +1,5 @@
 #include "textflag.h"
-
-// Passes over n bytes, a multiple of 128 and at least that. dst may be x or y.
+#include "passes_amd64.h"
 
 DATA ·absBits32<>+0(SB)/4, $0x7fffffff
 GLOBL ·absBits32<>(SB), RODATA|NOPTR, $4
@@ -10,37 +9,6 @@ DATA ·signBit32<>+0(SB)/4, $0x80000000
 GLOBL ·signBit32<>(SB), RODATA|NOPTR, $4
 DATA ·signBit64<>+0(SB)/8, $0x8000000000000000
 GLOBL ·signBit64<>(SB), RODATA|NOPTR, $8
-
-// TWO makes a pass of op(x, y, t, u), which leaves its result in x and may overwrite t and u.
-#define TWO(op) \
-	MOVQ    dst+0(FP), DI  \
-	MOVQ    x+8(FP), SI    \
-	MOVQ    y+16(FP), DX   \
-	MOVQ    n+24(FP), CX   \
-loop:                      \
-	VMOVUPS 0(SI), Y0      \
-	VMOVUPS 32(SI), Y1     \
-	VMOVUPS 64(SI), Y2     \
-	VMOVUPS 96(SI), Y3     \
-	VMOVUPS 0(DX), Y4      \
-	VMOVUPS 32(DX), Y5     \
-	VMOVUPS 64(DX), Y6     \
-	VMOVUPS 96(DX), Y7     \
-	op(Y0, Y4, Y8, Y9)     \
-	op(Y1, Y5, Y10, Y11)   \
-	op(Y2, Y6, Y12, Y13)   \
-	op(Y3, Y7, Y8, Y9)     \
-	VMOVUPS Y0, 0(DI)      \
-	VMOVUPS Y1, 32(DI)     \
-	VMOVUPS Y2, 64(DI)     \
-	VMOVUPS Y3, 96(DI)     \
-	ADDQ    $128, SI       \
-	ADDQ    $128, DX       \
-	ADDQ    $128, DI       \
-	SUBQ    $128, CX       \
-	JNZ     loop           \
-	VZEROUPPER             \
-	RET
 
 // ONE makes a pass of op(x), which may use Y14 and Y15.
 #define ONE(op) \

@@ -2,27 +2,24 @@ package kernel
 
 import "math"
 
-// Sigmoid sets y[i] to 1/(1+exp(-x[i])), without overflow for any x. x and y may be the same slice.
-func Sigmoid(x, y []float32) { want(len(x), len(y), "x"); f32.sigmoid(x, y) }
-
-// Sigmoid64 is Sigmoid in float64.
-func Sigmoid64(x, y []float64) { want(len(x), len(y), "x"); f64.sigmoid(x, y) }
+// Sigmoid64 sets y[i] to 1/(1+exp(-x[i])), without overflow for any x. x and y may be the same slice.
+func Sigmoid64(x, y []float64) { want(len(x), len(y), "x"); sigmoid(x, y) }
 
 // Softplus sets y[i] to ln(1+exp(x[i])), without overflow and with full precision for any x: the log loss of margin m is
 // the softplus of -m. x and y may be the same slice.
-func Softplus(x, y []float32) { want(len(x), len(y), "x"); f32.softplus(x, y) }
+func Softplus(x, y []float32) { want(len(x), len(y), "x"); softplus(x, y) }
 
 // Softplus64 is Softplus in float64.
-func Softplus64(x, y []float64) { want(len(x), len(y), "x"); f64.softplus(x, y) }
+func Softplus64(x, y []float64) { want(len(x), len(y), "x"); softplus(x, y) }
 
-func sigmoid[T Float](x, y []T) {
+func sigmoid(x, y []float64) {
 	y = y[:len(x)]
 	for i, v := range x {
-		e := expNegative(-math.Abs(float64(v)))
+		e := expNegative(-math.Abs(v))
 		if v < 0 {
-			y[i] = T(e / (1 + e))
+			y[i] = e / (1 + e)
 		} else {
-			y[i] = T(1 / (1 + e)) // a NaN comes here and stays
+			y[i] = 1 / (1 + e) // a NaN comes here and stays
 		}
 	}
 }

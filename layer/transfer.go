@@ -4,20 +4,35 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"thole.example/graph"
 )
 
-// Transfer is a transfer function, applied to each output alone.
+// Transfer is a transfer function, applied to the sums of a layer.
 type Transfer struct {
 	Name string
 	Help string
-	// Apply changes the sums v into outputs.
-	Apply func(v []float32)
-	// Slope multiplies the gradients g by the outputs out with the derivative, into to, which may be g.
-	Slope func(out, g, to []float32)
+	// Drops says that outputs are dropped at random in training: setting proba.
+	Drops bool
+	// Apply changes the sums v, rows of n, into outputs.
+	Apply func(v []float32, n int)
+	// Slope multiplies the gradients g by the outputs out with the derivative, in place.
+	Slope func(out, g []float32, n int)
 }
 
 // Transfers is the table of transfer functions, a new slice on every call.
-func Transfers() []Transfer { return []Transfer{identity, sigmoid, tanh, relu} }
+func Transfers() []Transfer {
+	all := []Transfer{identity, sigmoid, tanh, relu, softmax}
+	for _, t := range []Transfer{identity, sigmoid, tanh, relu} {
+		t.Name, t.Drops = t.Name+"withdropout", true
+		if t.Name == "identitywithdropout" {
+			t.Name = "dropout"
+		}
+		t.Help += ", dropped in training with probability proba"
+		all = append(all, t)
+	}
+	return all
+}
 
 // FindTransfer is the transfer function of that name, in letters of any case; the empty name is the identity.
 func FindTransfer(name string) (*Transfer, error) {
@@ -37,53 +52,84 @@ func FindTransfer(name string) (*Transfer, error) {
 
 var identity = Transfer{
 	Name: "identity", Help: "v",
-	Apply: func([]float32) {},
-	Slope: func(_, g, to []float32) { copy(to, g) },
+	Apply: func([]float32, int) {},
+	Slope: func(_, _ []float32, _ int) {},
 }
 
 var sigmoid = Transfer{
 	Name: "sigmoid", Help: "1/(1+exp(-v))",
-	Apply: func(v []float32) {
+	Apply: func(v []float32, _ int) {
 		for i, x := range v {
 			v[i] = float32(logistic(float64(x)))
 		}
 	},
-	Slope: func(out, g, to []float32) {
+	Slope: func(out, g []float32, _ int) {
 		for i, y := range out {
-			to[i] = g[i] * y * (1 - y)
+			g[i] *= y * (1 - y)
 		}
 	},
 }
 
 var tanh = Transfer{
 	Name: "tanh", Help: "the hyperbolic tangent",
-	Apply: func(v []float32) {
+	Apply: func(v []float32, _ int) {
 		for i, x := range v {
 			v[i] = float32(math.Tanh(float64(x)))
 		}
 	},
-	Slope: func(out, g, to []float32) {
+	Slope: func(out, g []float32, _ int) {
 		for i, y := range out {
-			to[i] = g[i] * (1 - y) * (1 + y)
+			g[i] *= (1 - y) * (1 + y)
 		}
 	},
 }
 
 var relu = Transfer{
 	Name: "relu", Help: "max(v, 0), slope 0 at 0",
-	Apply: func(v []float32) {
+	Apply: func(v []float32, _ int) {
 		for i, x := range v {
 			if x < 0 { // not a number stays what it is
 				v[i] = 0
 			}
 		}
 	},
-	Slope: func(out, g, to []float32) {
+	Slope: func(out, g []float32, _ int) {
 		for i, y := range out {
-			if y > 0 {
-				to[i] = g[i]
-			} else {
-				to[i] = 0
+			if !(y > 0) {
+				g[i] = 0
+			}
+		}
+	},
+}
+
+// softmax is exp(v_j) / sum of exp(v_i) over the outputs of an example; the largest is taken off first, so that none is too
+// large. With p the outputs, the gradient by v_j is p_j * (g_j - sum of p_i*g_i).
+var softmax = Transfer{
+	Name: "softmax", Help: "exp(v) over the sum of that of all outputs",
+	Apply: func(v []float32, n int) {
+		for ; len(v) > 0; v = v[n:] {
+			most, sum := v[0], 0.0
+			for _, x := range v[:n] {
+				most = max(most, x)
+			}
+			for j, x := range v[:n] {
+				e := math.Exp(float64(x - most))
+				v[j] = float32(e)
+				sum += e
+			}
+			for j, e := range v[:n] {
+				v[j] = float32(float64(e) / sum)
+			}
+		}
+	},
+	Slope: func(out, g []float32, n int) {
+		for ; len(out) > 0; out, g = out[n:], g[n:] {
+			sum := 0.0
+			for j, p := range out[:n] {
+				sum += float64(p) * float64(g[j])
+			}
+			for j, p := range out[:n] {
+				g[j] = p * (g[j] - float32(sum))
 			}
 		}
 	},
@@ -96,4 +142,52 @@ func logistic(v float64) float64 {
 	}
 	e := math.Exp(v)
 	return e / (1 + e)
+}
+
+// activation is a transfer function at work in a layer.
+type activation struct {
+	Transfer
+	drop mask
+}
+
+// activation is the transfer function of the layer.
+func (s *Spec) activation() (*activation, error) {
+	t, err := FindTransfer(s.Transfer.Name)
+	if err != nil {
+		return nil, err
+	}
+	a := &activation{Transfer: *t}
+	proba := 0.0
+	for name, v := range s.Transfer.Set {
+		if name != "proba" || !t.Drops {
+			return nil, fmt.Errorf("transfer function %s has no setting %q", t.Name, name)
+		}
+		proba = v
+	}
+	if _, given := s.Transfer.Set["proba"]; t.Drops && !given {
+		proba = 0.5
+	}
+	a.drop, err = newMask(s.Name, proba)
+	return a, err
+}
+
+// apply changes sums into outputs.
+func (a *activation) apply(x *graph.Input, t *graph.Tensor) {
+	a.Apply(t.Val, t.Cols)
+	a.drop.apply(x, t.Val, t.Cols)
+}
+
+// slope multiplies the gradients by the outputs with the derivative. Outputs that were not dropped have been scaled, which is
+// undone for the function and done to the gradient.
+func (a *activation) slope(x *graph.Input, out *graph.Tensor, g []float32) {
+	if !a.drop.on(x) {
+		a.Slope(out.Val, g, out.Cols)
+		return
+	}
+	keep := float32(1 - a.drop.proba)
+	for i := range out.Val {
+		out.Val[i] *= keep
+	}
+	a.Slope(out.Val, g, out.Cols)
+	a.drop.apply(x, g, out.Cols)
 }

@@ -6,10 +6,11 @@ import "thole.example/graph"
 //
 //	L = max(0, 1 - y*s),  dL/ds = -y if y*s < 1, else 0
 var hingeLoss = Kind{
-	Name: "hingeloss", Help: "max(0,1-y*s), labels -1 and +1; predicts the margin", Width: 1, New: plain(hinge{}),
+	Name: "hingeloss", Help: "max(0,1-y*s), labels -1 and +1; predicts the margin", Width: 1,
+	New: func(map[string]float64) graph.Loss { return hinge{} },
 }
 
-type hinge struct{}
+type hinge struct{ TwoClasses }
 
 // Name implements graph.Loss.
 func (hinge) Name() string { return "hingeloss" }
@@ -20,6 +21,7 @@ func (hinge) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (sum
 		y := side(label[i])
 		d := 1 - y*float64(s)
 		if d <= 0 {
+			sum += unsound(s)
 			grad.Val[i] = 0
 			continue
 		}
@@ -31,4 +33,4 @@ func (hinge) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (sum
 
 // Predict implements graph.Loss: the margin, above zero for label +1. The hinge loss has no probability of its own;
 // where one is wanted, Angel's convention is Sigmoid(2*margin).
-func (hinge) Predict(score []float32) float64 { return float64(score[0]) }
+func (hinge) Predict(to []float64, score []float32) []float64 { return append(to, float64(score[0])) }

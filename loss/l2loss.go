@@ -6,10 +6,11 @@ import "thole.example/graph"
 //
 //	L = (s-y)^2 / 2,  dL/ds = s - y
 var l2Loss = Kind{
-	Name: "l2loss", Help: "(s-y)^2/2; predicts the score", Width: 1, New: plain(square{}),
+	Name: "l2loss", Help: "(s-y)^2/2; predicts the score", Width: 1,
+	New: func(map[string]float64) graph.Loss { return square{} },
 }
 
-type square struct{}
+type square struct{ Numbers }
 
 // Name implements graph.Loss.
 func (square) Name() string { return "l2loss" }
@@ -25,4 +26,4 @@ func (square) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (su
 }
 
 // Predict implements graph.Loss: the score.
-func (square) Predict(score []float32) float64 { return float64(score[0]) }
+func (square) Predict(to []float64, score []float32) []float64 { return append(to, float64(score[0])) }

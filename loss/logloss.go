@@ -10,11 +10,11 @@ import (
 //
 //	L = log(1 + exp(-y*s)),  dL/ds = -y / (1 + exp(y*s))
 var logLoss = Kind{
-	Name: "logloss", Help: "log(1+exp(-y*s)), labels -1 and +1; predicts the probability of +1",
-	Width: 1, New: plain(logistic{}),
+	Name: "logloss", Help: "log(1+exp(-y*s)), labels -1 and +1; predicts the probability of +1", Width: 1,
+	New: func(map[string]float64) graph.Loss { return logistic{} },
 }
 
-type logistic struct{}
+type logistic struct{ TwoClasses }
 
 // Name implements graph.Loss.
 func (logistic) Name() string { return "logloss" }
@@ -25,7 +25,7 @@ func (logistic) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (
 		y := side(label[i])
 		m := y * float64(s)
 		e := math.Exp(-math.Abs(m))
-		sum += math.Max(0, -m) + math.Log1p(e)
+		sum += math.Max(0, -m) + math.Log1p(e) + unsound(s)
 		p := e // of being wrong: 1/(1+exp(m))
 		if m < 0 {
 			p = 1
@@ -36,4 +36,6 @@ func (logistic) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (
 }
 
 // Predict implements graph.Loss: the probability of label +1.
-func (logistic) Predict(score []float32) float64 { return Sigmoid(float64(score[0])) }
+func (logistic) Predict(to []float64, score []float32) []float64 {
+	return append(to, Sigmoid(float64(score[0])))
+}

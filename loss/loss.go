@@ -8,20 +8,24 @@ import (
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/psf"
 )
 
 // Kind is a loss that a network can end in.
 type Kind struct {
 	Name string // as graph.json spells it, in small letters
 	Help string
-	// Width is the number of scores of a row that the loss works on.
+	// Width is the number of scores of a row that the loss works on; 0: one for each class, 2 or more.
 	Width int
-	// New makes the loss from its settings and refuses those it does not have.
-	New func(set map[string]float64) (graph.Loss, error)
+	Hyper []psf.Hyper // settings
+	// New makes the loss from all settings of Hyper.
+	New func(set map[string]float64) graph.Loss
 }
 
 // Losses is the table of losses, a new slice on every call.
-func Losses() []Kind { return []Kind{logLoss, l2Loss, hingeLoss} }
+func Losses() []Kind {
+	return []Kind{logLoss, l2Loss, hingeLoss, huberLoss, crossEntropyLoss, softmaxLoss, poissonLoss}
+}
 
 // Find is the loss of that name in the table, in letters of any case; the error lists the names there are. nil is the table
 // Losses.
@@ -39,15 +43,51 @@ func Find(all []Kind, name string) (*Kind, error) {
 	return nil, fmt.Errorf("loss function %q, want one of %s", name, strings.Join(names, " "))
 }
 
-// plain is the New of a loss without settings.
-func plain(l graph.Loss) func(map[string]float64) (graph.Loss, error) {
-	return func(set map[string]float64) (graph.Loss, error) {
-		for name := range set {
-			return nil, fmt.Errorf("loss function %s has no setting %q", l.Name(), name)
-		}
-		return l, nil
+// Bind makes the loss with the settings, defaults where there are none; it refuses settings that the loss does not have and
+// values out of range.
+func (k *Kind) Bind(set map[string]float64) (graph.Loss, error) {
+	full, err := psf.Fill(k.Hyper, set)
+	if err != nil {
+		return nil, fmt.Errorf("loss function %s: %w", k.Name, err)
 	}
+	return k.New(full), nil
 }
+
+// Fits reports whether the loss works on width scores of a row, or else what it wants.
+func (k *Kind) Fits(width int) error {
+	switch {
+	case k.Width == 0 && width < 2:
+		return fmt.Errorf("%d outputs, want 2 or more for %s, one for each class", width, k.Name)
+	case k.Width > 0 && width != k.Width:
+		return fmt.Errorf("%d outputs, want %d for %s", width, k.Width, k.Name)
+	}
+	return nil
+}
+
+// TwoClasses is what losses of one score for two classes have in common, to be embedded: any label will do, and scores above
+// zero are positive.
+type TwoClasses struct{}
+
+// Task implements graph.Loss.
+func (TwoClasses) Task() graph.Task { return graph.Classification }
+
+// Check implements graph.Loss.
+func (TwoClasses) Check([]float32, int) error { return nil }
+
+// Threshold implements graph.Loss.
+func (TwoClasses) Threshold() float64 { return 0 }
+
+// Numbers is what losses for regression have in common, to be embedded: any label will do.
+type Numbers struct{}
+
+// Task implements graph.Loss.
+func (Numbers) Task() graph.Task { return graph.Regression }
+
+// Check implements graph.Loss.
+func (Numbers) Check([]float32, int) error { return nil }
+
+// Threshold implements graph.Loss, which has none.
+func (Numbers) Threshold() float64 { return 0 }
 
 // side is +1 for labels above zero and -1 for the others, so that 0/1 labels mean what -1/+1 labels do.
 func side(label float32) float64 {
@@ -56,6 +96,10 @@ func side(label float32) float64 {
 	}
 	return -1
 }
+
+// unsound is 0 for a finite score and NaN for others. Added to a loss, it shows a score that the loss would hide: infinitely
+// far on the right side there is nothing to lose.
+func unsound(score float32) float64 { return 0 * float64(score) }
 
 // Sigmoid is 1/(1+exp(-s)), without overflow for any s.
 func Sigmoid(s float64) float64 {

@@ -45,17 +45,17 @@ func mix(x uint64) uint64 {
 func unit(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
 
 // inits are the kinds of initial values.
-var inits = []string{"normal", "uniform"}
+var inits = []string{"normal", "uniform", "positive", "constant"}
 
 // Check reports a kind that there is not.
 func (i Init) Check() error {
 	if i.Kind != "" && !slices.Contains(inits, i.Kind) {
-		return fmt.Errorf("initial values %q, want normal, uniform or none", i.Kind)
+		return fmt.Errorf("initial values %q, want normal, uniform, positive, constant or none", i.Kind)
 	}
 	return nil
 }
 
-// Random reports whether cells do not begin as zero.
+// Random reports whether cells do not all begin as zero.
 func (i Init) Random() bool { return i.Kind != "" && i.Scale != 0 }
 
 // Cell is the initial value of a cell, of the numbers of its matrix.
@@ -65,6 +65,10 @@ func (i Init) Cell(d Draw, row, col int64) float64 {
 		return i.Scale * d.Normal(row, col)
 	case "uniform":
 		return i.Scale * (2*d.Unit(row, col) - 1)
+	case "positive":
+		return i.Scale * d.Unit(row, col)
+	case "constant":
+		return i.Scale
 	}
 	return 0
 }

@@ -67,8 +67,8 @@ type Meta struct {
 // Init says which values the cells of a new matrix have. They are functions of (Seed, matrix name, row, column) and so
 // the same on any number of servers.
 type Init struct {
-	Kind  string  // "": zero; "normal": mean 0, deviation Scale; "uniform": in [-Scale, Scale)
-	Scale float64 // deviation or half width
+	Kind  string  // "": zero; "normal": mean 0, deviation Scale; "uniform": in [-Scale, Scale); "positive": in [0, Scale); "constant": Scale
+	Scale float64 // deviation, half width or value
 	Seed  uint64
 }
 

@@ -87,7 +87,7 @@ func (c *Client) tick(qs []*rpc.Request, t ticks) {
 			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Clock: int32(c.clock)})
 		}
 		for _, m := range t.of {
-			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Matrix: m.numbers[i], Clock: int32(m.clock), Weight: t.weight, Rate: t.rate})
+			qs[i].Ticks = append(qs[i].Ticks, rpc.Tick{Matrix: m.numbers[i], Clock: int32(m.clock), Weight: t.weight, Rate: m.rateOf(t.rate)})
 		}
 		slices.SortFunc(qs[i].Ticks, func(a, b rpc.Tick) int { return cmp.Compare(a.Matrix, b.Matrix) })
 	}

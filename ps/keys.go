@@ -27,6 +27,9 @@ type Keys struct {
 	// order is the inputs by partition, each with its place among the unique keys; nil if every place is the input's own.
 	order []kernel.Input
 
+	once *Keys // the same with one input for each unique key; made when it is asked for
+	from *Keys // whose once this is
+
 	memory keysMemory
 }
 
@@ -56,6 +59,20 @@ func (k *Keys) Positions(dst []uint32) []uint32 {
 		dst[n+int(k.order[i].Input)] = k.order[i].Position &^ kernel.Again
 	}
 	return dst
+}
+
+// distinct is the plan of the unique keys alone: pulls and pushes with it have one input for each, in their order. It is valid
+// until k is planned anew.
+func (k *Keys) distinct() *Keys {
+	if k.once == nil {
+		k.once = &Keys{from: k}
+	}
+	d := k.once
+	d.parts, d.inputs, d.unique, d.groups, d.of = k.parts, len(k.unique), k.unique, k.groups, d.of[:0]
+	for _, g := range k.groups {
+		d.of = append(d.of, g.Keys)
+	}
+	return d
 }
 
 // plan plans the keys for the map, whose columns are cols.
@@ -341,6 +358,11 @@ func (k *Keys) runs(parts *part.Map, band, most int) iter.Seq[run] {
 
 // leave gives up the memory that a server may still read: an answer to what it was asked for never came.
 func (k *Keys) leave() {
+	if k.from != nil {
+		k.from.leave()
+		k.unique, k.groups = k.from.unique, k.from.groups
+		return
+	}
 	k.memory.unique = slices.Clone(k.unique)
 	k.unique, k.groups = k.memory.unique, slices.Clone(k.groups)
 }

@@ -3,6 +3,7 @@ package ps
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"thole.example/matrix"
@@ -25,7 +26,9 @@ type Matrix struct {
 
 	own     bool // reads have the task's own writes
 	gather  gathering
-	divisor int64        // of increments; 0: they are as they come
+	divisor int64   // of increments; 0: they are as they come
+	rate    float64 // by which learning rates are multiplied, or, if it is fixed, all of them; 0 counts as 1
+	fixed   bool
 	filter  float64      // increments of at most that magnitude wait; below 0: all are sent
 	wire    matrix.DType // as which values cross the wire; Invalid: as they are
 	sums    sums         // what waits, if not as it came; nil: nothing yet
@@ -33,6 +36,36 @@ type Matrix struct {
 
 // Meta describes the matrix; it must not be changed.
 func (m *Matrix) Meta() *matrix.Meta { return &m.meta }
+
+// SetRate makes the learning rates that Clock gives count rate times for this matrix, or, if it is fixed, makes rate that of all
+// clocks. All tasks of a job set the same, before the first clock; a rate that is not above zero or not finite is refused.
+func (m *Matrix) SetRate(rate float64, fixed bool) error {
+	if !(rate > 0) || math.IsInf(rate, 0) {
+		return fmt.Errorf("ps: matrix %s: learning rate times %v, want a finite number above 0", m.meta.Name, rate)
+	}
+	m.rate, m.fixed = rate, fixed
+	return nil
+}
+
+// SetRate is Matrix.SetRate by name.
+func (c *Client) SetRate(name string, rate float64, fixed bool) error {
+	m, err := c.Matrix(name)
+	if err != nil {
+		return err
+	}
+	return m.SetRate(rate, fixed)
+}
+
+// rateOf is the rate of a clock for this matrix.
+func (m *Matrix) rateOf(rate float64) float64 {
+	switch {
+	case m.rate == 0:
+		return rate
+	case m.fixed:
+		return m.rate
+	}
+	return rate * m.rate
+}
 
 // Parts is the matrix's routing map; it must not be changed.
 func (m *Matrix) Parts() *part.Map { return m.parts }

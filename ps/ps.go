@@ -91,6 +91,7 @@ type Client struct {
 	failed  error    // why the client cannot go on
 
 	spare []*Keys // of plans that calls make for themselves
+	plans []*Keys // of Plan
 	watch stopwatch
 
 	mu     sync.Mutex // guards what Close touches: the links' connections, and

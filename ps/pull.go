@@ -104,13 +104,52 @@ func (c *Client) readings(lookups []matrix.Lookup) ([]*reading, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.Cols == nil {
-			reads[i] = m.readRect(m.meta.Rect())
-		} else if reads[i], err = m.readCols(l.Cols, c.key(i)); err != nil {
+		switch {
+		case l.Plan != nil:
+			reads[i], err = m.readPlan(l)
+		case l.Cols != nil:
+			reads[i], err = m.readCols(l.Cols, c.key(i))
+		default:
+			reads[i], err = m.readAll(l.Into)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return reads, nil
+}
+
+// readAll is a reading of all columns, into a dense matrix's place for it if there is one.
+func (m *Matrix) readAll(into []float32) (*reading, error) {
+	r := m.readRect(m.meta.Rect())
+	if into == nil {
+		return r, nil
+	}
+	if cells, ok := matrix.Cells(m.meta.Rows, m.meta.Cols); m.meta.DType != matrix.F32 || r.out == nil || !ok || cells != int64(len(into)) {
+		return nil, fmt.Errorf("ps: matrix %s: a place for %d float32, want one for all of %d x %d %v, dense", m.meta.Name, len(into),
+			m.meta.Rows, m.meta.Cols, m.meta.DType)
+	}
+	r.data, r.out = &matrix.Dense[float32]{Val: into}, wire.View(into)
+	return r, nil
+}
+
+// readPlan is a reading of the unique columns of a plan.
+func (m *Matrix) readPlan(l matrix.Lookup) (*reading, error) {
+	k, ok := l.Plan.(*Keys)
+	if !ok || l.Cols != nil {
+		return nil, fmt.Errorf("ps: matrix %s: a lookup of columns %v by a %T, want a plan of this client alone", m.meta.Name, l.Cols, l.Plan)
+	}
+	d := k.distinct()
+	into := l.Into
+	if into == nil {
+		into = make([]float32, len(d.unique)*int(m.meta.Rows))
+	}
+	if err := m.fits(d, matrix.F32, len(into)); err != nil {
+		return nil, err
+	}
+	r := m.readKeys(d, wire.View(into))
+	r.data = &matrix.Cols[float32]{Idx: d.unique, Val: into}
+	return &r, nil
 }
 
 // readCols is a reading of ascending columns, planned into k.

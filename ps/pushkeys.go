@@ -23,6 +23,48 @@ func (m *Matrix) Plan(k *Keys, keys []int64) (*Keys, error) {
 	return k, nil
 }
 
+// Plan plans the keys, in any order and with duplicates, for lookups and pushes of the float32 matrices: one plan for each, the
+// same where they are cut alike. It implements graph.Params. The plans are valid until the next call; their memory is used again.
+func (c *Client) Plan(keys []int64, matrices []string) ([]matrix.Plan, error) {
+	plans, made := make([]matrix.Plan, len(matrices)), 0
+	var of []*Matrix
+	for i, name := range matrices {
+		m, err := c.Matrix(name)
+		if err != nil {
+			return nil, err
+		}
+		of = append(of, m)
+		same := slices.IndexFunc(of[:i], func(o *Matrix) bool {
+			return o.parts.SameColumns(m.parts) && o.meta.Rect().Cols == m.meta.Rect().Cols
+		})
+		if same >= 0 {
+			plans[i] = plans[same]
+			continue
+		}
+		if made == len(c.plans) {
+			c.plans = append(c.plans, &Keys{})
+		}
+		if plans[i], err = m.Plan(c.plans[made], keys); err != nil {
+			return nil, err
+		}
+		made++
+	}
+	return plans, nil
+}
+
+// PushPlanned is PushKeys of the unique columns of a plan: grad has for each of them the values of all rows.
+func (c *Client) PushPlanned(name string, plan matrix.Plan, grad []float32) error {
+	m, err := c.Matrix(name)
+	if err != nil {
+		return err
+	}
+	k, ok := plan.(*Keys)
+	if !ok {
+		return fmt.Errorf("ps: matrix %s: a %T, want a plan of this client", name, plan)
+	}
+	return PushKeys(m, k.distinct(), grad)
+}
+
 // fits tells why values of n elements of the type are not those of the planned keys for all rows of the matrix.
 func (m *Matrix) fits(k *Keys, dtype matrix.DType, n int) error {
 	switch {

@@ -17,11 +17,14 @@ type Hyper struct {
 	Help    string
 	Max     float64 // the largest value; 0: there is none
 	Below   bool    // Max itself is too large
+	Above   bool    // 0 itself is too small
 }
 
 // Check reports a value that the setting cannot have.
 func (h *Hyper) Check(v float64) error {
 	switch {
+	case h.Above && v == 0:
+		return fmt.Errorf("setting %s = 0, want a number above 0", h.Name)
 	case h.Max > 0 && h.Below && !(v >= 0 && v < h.Max):
 		return fmt.Errorf("setting %s = %v, want a number from 0 on and below %v", h.Name, v, h.Max)
 	case h.Max > 0 && !(v >= 0 && v <= h.Max):

@@ -12,7 +12,7 @@ const (
 	// lossBoard has sum of losses and number of examples: in column e of epoch e+1, in the column after them of the
 	// training examples with the final parameters.
 	lossBoard  = "train.loss"
-	validBoard = "valid.scores" // score of every held-out example
+	validBoard = "valid.scores" // scores of every held-out example
 )
 
 // boards are the matrices that tasks talk through.
@@ -21,7 +21,7 @@ func (l *loop) boards() []matrix.Meta {
 		board(lossBoard, 2, int64(l.Epochs)+1),
 	}
 	if l.Valid != nil {
-		ms = append(ms, board(validBoard, 1, int64(l.Valid.Len())))
+		ms = append(ms, board(validBoard, 1, int64(l.Valid.Len()*l.Model.Width)))
 	}
 	return ms
 }

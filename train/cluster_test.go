@@ -113,7 +113,7 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 	if o.Model, err = recipe.Build(w.conf); err != nil {
 		return nil, nil, err
 	}
-	o.Task, o.Tasks, o.Classify = task, w.tasks, recipe.Task == algo.Classification
+	o.Task, o.Tasks = task, w.tasks
 	if task > 0 {
 		o.Events = nil
 	}

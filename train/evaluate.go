@@ -67,14 +67,14 @@ func (m Metrics) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Scores runs the examples forward, some thousand at a time: score[i] is the first output of rows[i] (a margin or a
-// value). A nil rows means all of b.
+// Scores runs the examples forward, some thousand at a time. They are the scores of rows[0] (margins or values, as many as
+// the model has), then those of rows[1] and so on. A nil rows means all of b.
 func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, rows []int) ([]float64, error) {
 	n := b.Len()
 	if rows != nil {
 		n = len(rows)
 	}
-	score := make([]float64, 0, n)
+	score := make([]float64, 0, n*run.Model().Width)
 	for lo := 0; lo < n; lo += chunkRows {
 		hi := min(lo+chunkRows, n)
 		part := b
@@ -83,16 +83,12 @@ func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, 
 		} else {
 			part = b.Slice(lo, hi)
 		}
-		params, err := p.Pull(ctx, run.Lookups(part))
+		out, err := run.Predict(ctx, p, part)
 		if err != nil {
 			return nil, err
 		}
-		out, err := run.Scores(part, params)
-		if err != nil {
-			return nil, err
-		}
-		for i := range hi - lo {
-			score = append(score, float64(out.Row(i)[0]))
+		for _, s := range out.Val {
+			score = append(score, float64(s))
 		}
 	}
 	return score, nil
@@ -102,11 +98,12 @@ func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, 
 // sum, to the last bit, whichever way they came.
 func totalLoss(loss graph.Loss, score []float64, label []float32) (sum float64) {
 	var out, grad graph.Tensor // the loss needs a place for the gradient
-	for lo := 0; lo < len(score); lo += chunkRows {
-		hi := min(lo+chunkRows, len(score))
-		out.Resize(hi-lo, 1)
-		grad.Resize(hi-lo, 1)
-		for i, s := range score[lo:hi] {
+	width := len(score) / max(1, len(label))
+	for lo := 0; lo < len(label); lo += chunkRows {
+		hi := min(lo+chunkRows, len(label))
+		out.Resize(hi-lo, width)
+		grad.Resize(hi-lo, width)
+		for i, s := range score[lo*width : hi*width] {
 			out.Val[i] = float32(s)
 		}
 		sum += loss.Loss(&out, label[lo:hi], &grad)
@@ -114,28 +111,37 @@ func totalLoss(loss graph.Loss, score []float64, label []float32) (sum float64) 
 	return sum
 }
 
-// nullLoss is the mean loss of scores that are all zero.
-func nullLoss(loss graph.Loss, label []float32) float64 {
-	return totalLoss(loss, make([]float64, len(label)), label) / float64(len(label))
+// nullLoss is the mean loss of scores that are all zero, width for each label.
+func nullLoss(loss graph.Loss, label []float32, width int) float64 {
+	return totalLoss(loss, make([]float64, len(label)*width), label) / float64(len(label))
 }
 
-// Measure is the metrics of scores: exact AUC and accuracy of margins for classes, RMSE, MAE and R2 for values, after
-// the mean loss under the name of the model's loss. The same scores give the same metrics, to the last bit.
-func Measure(loss graph.Loss, classify bool, score []float64, label []float32) (Metrics, error) {
+// Measure is the metrics of scores, as many for each label: the mean loss under the name of the loss (of several classes, the
+// multi-class log loss), and after it exact AUC and accuracy of two classes, accuracy of several, RMSE, MAE and R2 of
+// predicted values. The same scores give the same metrics, to the last bit. A label that the loss does not take is an error.
+func Measure(loss graph.Loss, score []float64, label []float32) (Metrics, error) {
+	if err := loss.Check(label, len(score)/max(1, len(label))); err != nil {
+		return nil, err
+	}
 	wide := make([]float64, len(label))
 	for i, y := range label {
 		wide[i] = float64(y)
 	}
-	m := Metrics{{loss.Name(), totalLoss(loss, score, label) / float64(len(score))}}
+	m := Metrics{{loss.Name(), totalLoss(loss, score, label) / float64(len(label))}}
 	type measure struct {
 		name string
 		of   func(score, label []float64) (float64, error)
 	}
 	todo := []measure{{"rmse", metric.RMSE}, {"mae", metric.MAE}, {"r2", metric.R2}}
-	if classify {
+	switch loss.Task() {
+	case graph.Classification:
 		todo = []measure{{"auc", metric.AUC}, {"accuracy", func(s, y []float64) (float64, error) {
-			return metric.Accuracy(s, y, 0)
+			return metric.Accuracy(s, y, loss.Threshold())
 		}}}
+	case graph.Multiclass:
+		score, todo = predictions(loss, score, len(label)), []measure{{"accuracy", metric.Matches}}
+	default:
+		score = predictions(loss, score, len(label))
 	}
 	for _, x := range todo {
 		v, err := x.of(score, wide)
@@ -145,6 +151,20 @@ func Measure(loss graph.Loss, classify bool, score []float64, label []float32) (
 		m = append(m, Metric{x.name, v})
 	}
 	return m, nil
+}
+
+// predictions are what the loss predicts for each of the rows.
+func predictions(loss graph.Loss, score []float64, rows int) []float64 {
+	out := make([]float64, rows)
+	row, to := make([]float32, len(score)/max(1, rows)), []float64(nil)
+	for i := range out {
+		for k := range row {
+			row[k] = float32(score[i*len(row)+k])
+		}
+		to = loss.Predict(to[:0], row)
+		out[i] = to[0]
+	}
+	return out
 }
 
 // evaluate fills in the metrics of the final parameters. Every task scores its share; sums and scores meet on the
@@ -197,10 +217,11 @@ func (l *loop) pushScores(ctx context.Context) error {
 	}
 	for i, s := range score { // the servers may be told to leave such values out, and zeros would be in their place
 		if math.IsNaN(s) || math.IsInf(s, 0) {
-			return fmt.Errorf("train: held-out example %d has score %v, want a finite number", lo+i, s)
+			return fmt.Errorf("train: held-out example %d has score %v, want a finite number", lo+i/l.Model.Width, s)
 		}
 	}
-	at := matrix.At(0, 1, int64(lo), int64(hi))
+	width := l.Model.Width
+	at := matrix.At(0, 1, int64(lo*width), int64(hi*width))
 	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: score}})
 }
 
@@ -209,5 +230,5 @@ func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Measure(l.Model.Loss, l.Classify, got[0].Data.Values().([]float64), l.Valid.Label)
+	return Measure(l.Model.Loss, got[0].Data.Values().([]float64), l.Valid.Label)
 }

@@ -8,8 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"thole.example/data"
-	"thole.example/graph"
-	"thole.example/matrix"
 )
 
 // TestMix wants as many positives in every stretch as the ratio says, to one, and all of the kind that is short before any comes
@@ -48,28 +46,6 @@ func TestMix(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestClip(t *testing.T) {
-	for _, c := range []struct {
-		n    int
-		most float64
-		want []float32
-	}{
-		{1, 0, []float32{3, -4}}, {1, 5, []float32{3, -4}}, {1, 1, []float32{0.6, -0.8}}, // norm 5
-		{2, 2.5, []float32{3, -4}}, {2, 1.25, []float32{1.5, -2}}, // of the mean 2.5
-	} {
-		grads := []graph.Grad{
-			{Matrix: "w", Block: matrix.Block{Data: &matrix.Cols[float32]{Idx: []int64{7}, Val: []float32{3}}}},
-			{Matrix: "b", Block: matrix.Block{Data: &matrix.Dense[float32]{Val: []float32{-4}}}},
-		}
-		clip(grads, c.n, c.most)
-		for i, g := range grads {
-			if got := g.Block.Data.Values().([]float32)[0]; math.Abs(float64(got-c.want[i])) > 1e-6 {
-				t.Errorf("norm at most %v of the mean of %d: %s is %v, want %v", c.most, c.n, g.Matrix, got, c.want[i])
-			}
-		}
-	}
 }
 
 // Both leave the bits alone whatever the servers.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"thole.example/data"
+	"thole.example/optim"
 )
 
 // Pace lets a training take as many epochs as the examples need, up to Options.Epochs. The loss is judged over windows of
@@ -14,7 +15,7 @@ import (
 type Pace struct {
 	Window    int     // epochs that are judged together, at least 1
 	Tolerance float64 // share by which a window must be better
-	Patience  int     // windows in a row that are not
+	Patience  int     // windows in a row that are not; 0: the training does not end by them
 }
 
 // The work of an epoch is counted in stored values of examples. A step costs as much as stepWork values whatever is in it, and
@@ -36,6 +37,15 @@ const (
 	// the classes, it would halve for ever.
 	paceFloor = 1e-3
 )
+
+// PaceOf is the pace that a schedule asks for by its settings h, nil if it follows no losses.
+func PaceOf(s *optim.Schedule, h map[string]float64) (*Pace, error) {
+	full, err := s.Settings(h)
+	if err != nil || !s.Losses {
+		return nil, err
+	}
+	return &Pace{Window: max(1, int(full["window"])), Tolerance: full["tolerance"], Patience: int(full["patience"])}, nil
+}
 
 // Allowance is how long a job of these examples may be, if nobody says: at most epochs epochs, stopped by the pace, and how
 // long all of them take on the machine of docs/measurements.md. weights are those that are kept dense; least is how many
@@ -74,12 +84,12 @@ func (p *pacer) next(loss float64) (stop bool) {
 	}
 	mean := p.sum / float64(p.epochs)
 	p.sum, p.epochs = 0, 0
-	if p.best-mean > p.Tolerance*max(mean, p.floor) {
+	if p.best-mean > p.Tolerance*max(math.Abs(mean), p.floor) {
 		p.worse = 0
 	} else {
 		p.worse++
 		p.factor /= 2
 	}
 	p.best = min(p.best, mean)
-	return p.worse >= p.Patience
+	return p.Patience > 0 && p.worse >= p.Patience
 }

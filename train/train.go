@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"thole.example/data"
@@ -27,6 +28,8 @@ type Session interface {
 	Barrier(ctx context.Context) error
 	// Create makes the matrices, cut by the named partitioner; tasks that ask for the same get the same.
 	Create(ctx context.Context, partitioner string, ms ...matrix.Meta) error
+	// SetRate makes the learning rates of Clock and Next count rate times for a matrix, or, if it is fixed, makes rate all of them.
+	SetRate(name string, rate float64, fixed bool) error
 }
 
 // Options say what to train and how. All tasks of a job give the same, but for Task and Events.
@@ -42,6 +45,7 @@ type Options struct {
 	Rate      func(epoch, step int) float64 // learning rate, epochs and steps of the job counted from 1
 	Seed      uint64
 	InOrder   bool    // take examples in the order of the file instead of shuffling
+	Wrap      bool    // fill the last batch of an epoch up with the examples that the epoch began with
 	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
 	Pace      *Pace   // stop when more epochs are of no use, and let the rate fall before; nil: no
 	PosNeg    float64 // positive examples taken for each negative one; 0: as they come
@@ -53,9 +57,8 @@ type Options struct {
 	// give one or none does.
 	Prepare func(ctx context.Context) error
 
-	Classify bool                 // labels are -1 and +1
-	Events   func(Event)          // told of progress, on this task's goroutine; nil: nobody
-	Elapsed  func() time.Duration // since the start, for the rates in events; nil: none are given
+	Events  func(Event)          // told of progress, on this task's goroutine; nil: nobody
+	Elapsed func() time.Duration // since the start, for the rates in events; nil: none are given
 }
 
 // Event is progress: of a step, or with Done of a whole epoch.
@@ -89,7 +92,7 @@ func (r *Report) LastChange() (by, share float64, ok bool) {
 	}
 	by = r.Losses[n-1] - r.Losses[n-2]
 	if by != 0 && r.Losses[n-2] != 0 {
-		share = by / r.Losses[n-2]
+		share = by / math.Abs(r.Losses[n-2])
 	}
 	return by, share, true
 }
@@ -119,8 +122,9 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	if o.Valid != nil && o.Valid.Len() == 0 {
 		o.Valid = nil
 	}
+	run.Seed = o.Seed ^ uint64(o.Task)<<32
 	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
-	null := nullLoss(o.Model.Loss, o.Data.Label)
+	null := nullLoss(o.Model.Loss, o.Data.Label, o.Model.Width)
 	l.pace = newPacer(o.Pace, null)
 	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
 	for _, m := range o.Model.Params() {
@@ -128,8 +132,13 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 		if cut == "hash" && m.Layout != matrix.RowSparse {
 			cut = "" // only keys can be hashed; biases beside them are dense
 		}
-		if err := s.Create(ctx, cut, m); err != nil {
+		if err := s.Create(ctx, cut, m.Meta); err != nil {
 			return nil, err
+		}
+		if m.Rate != 0 {
+			if err := s.SetRate(m.Name, m.Rate, m.Fixed); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := s.Create(ctx, "", l.boards()...); err != nil {
@@ -163,6 +172,14 @@ func (o *Options) check() error {
 		return fmt.Errorf("train: %v positives for each negative, norm of at most %v, want finite numbers from 0 on", o.PosNeg, o.Clip)
 	case o.Batch < 1:
 		return fmt.Errorf("train: batch of %d examples, want at least 1", o.Batch)
+	}
+	for _, b := range []*data.Batch{o.Data, o.Valid} {
+		if b == nil {
+			continue
+		}
+		if err := o.Model.Loss.Check(b.Label, o.Model.Width); err != nil {
+			return fmt.Errorf("train: %s: %w", o.Model.Loss.Name(), err)
+		}
 	}
 	return nil
 }
@@ -220,8 +237,7 @@ func (l *loop) settled(losses []float64) bool {
 	if n < 2 || l.Tolerance <= 0 {
 		return false
 	}
-	change := losses[n-2] - losses[n-1]
-	return max(change, -change) < l.Tolerance*losses[n-2]
+	return math.Abs(losses[n-2]-losses[n-1]) < l.Tolerance*math.Abs(losses[n-2])
 }
 
 // epoch makes the steps of one epoch and answers with the mean loss of all tasks.
@@ -232,7 +248,11 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 	}
 	l.order = l.mix()
 	batch := l.batch(0)
-	params, err := l.s.Pull(ctx, l.run.Lookups(batch))
+	lookups, err := l.run.Lookups(l.s, batch)
+	if err != nil {
+		return 0, err
+	}
+	params, err := l.s.Pull(ctx, lookups)
 	if err != nil {
 		return 0, err
 	}
@@ -244,7 +264,9 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		weight, lookups := float64(batch.Len()), lookupLoss(epoch-1)
 		if step < l.steps-1 {
 			batch = l.batch(step + 1)
-			lookups = l.run.Lookups(batch)
+			if lookups, err = l.run.Lookups(l.s, batch); err != nil {
+				return 0, err
+			}
 		} else if err := l.pushLoss(epoch-1, sum, rows); err != nil {
 			return 0, err
 		}
@@ -263,10 +285,17 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 	return meanLoss(params[0]), nil
 }
 
-// batch is this task's examples of a step: none in the last step if others have one more.
+// batch is this task's examples of a step: none in the last step if others have one more, unless it goes on from the first.
 func (l *loop) batch(step int) *data.Batch {
-	n := l.perTask()
-	return l.gather.Gather(l.Data, l.order[min(step*n, len(l.order)):min((step+1)*n, len(l.order))])
+	n, all := l.perTask(), len(l.order)
+	rows := l.order[min(step*n, all):min((step+1)*n, all)]
+	if l.Wrap && len(rows) < n && all > 0 {
+		rows = slices.Clone(rows)
+		for i := len(rows); i < n; i++ {
+			rows = append(rows, l.order[(step*n+i)%all])
+		}
+	}
+	return l.gather.Gather(l.Data, rows)
 }
 
 // compute runs a batch, keeps its gradients for the next tick, and adds to the epoch's sums.
@@ -274,15 +303,13 @@ func (l *loop) compute(batch *data.Batch, params []matrix.Block, sum, rows *floa
 	if batch.Len() == 0 {
 		return nil
 	}
-	loss, grads, err := l.run.Step(batch, params)
+	loss, err := l.run.Step(batch, params)
 	if err != nil {
 		return err
 	}
-	clip(grads, batch.Len(), l.Clip)
-	for _, g := range grads {
-		if err := l.s.Push(g.Matrix, g.Block); err != nil {
-			return err
-		}
+	l.run.Clip(batch.Len(), l.Clip)
+	if err := l.run.Push(l.s); err != nil {
+		return err
 	}
 	*sum += loss
 	*rows += float64(batch.Len())

@@ -15,7 +15,9 @@ import (
 	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/graph"
+	"thole.example/loss"
 	"thole.example/matrix"
+	"thole.example/optim"
 	"thole.example/rpc"
 	"thole.example/rpc/mem"
 	"thole.example/rpc/tcp"
@@ -65,7 +67,9 @@ func TestShares(t *testing.T) {
 
 // TestSameBits wants one and the same model and report on any servers and network.
 func TestSameBits(t *testing.T) {
-	for _, conf := range []algo.Conf{{}, {Sparse: true, Rule: "ftrl"}, {Rule: "adam", Init: matrix.Init{Kind: "normal", Scale: 1, Seed: 2}}} {
+	for _, conf := range []algo.Conf{
+		{}, {Sparse: true, Rule: "ftrl"}, {Rule: "adam", Init: matrix.Init{Kind: "normal", Scale: 1, Seed: 2}}, {Classes: 4}, {Classes: 3, Sparse: true},
+	} {
 		var first *Report
 		var bits []float32
 		for _, w := range []world{
@@ -73,6 +77,11 @@ func TestSameBits(t *testing.T) {
 			{servers: 2, tasks: 3, conf: conf, net: &tcp.Network{}},
 		} {
 			o := Options{Data: examples(203, 1), Valid: examples(50, 2), Epochs: 3, Batch: 20, Rate: rate(0.3), Seed: 7}
+			if conf.Classes > 0 {
+				w.algo = "softmax"
+				classed(o.Data, conf.Classes)
+				classed(o.Valid, conf.Classes)
+			}
 			reports, weights := w.trained(t, o)
 			if first == nil {
 				first, bits = reports[0], weights
@@ -86,7 +95,7 @@ func TestSameBits(t *testing.T) {
 				t.Errorf("%d servers: other weights", w.servers)
 			}
 		}
-		if n := len(first.Losses); n != 3 || first.Losses[2] >= first.Losses[0] || first.Valid.Get("auc") < 0.7 {
+		if n := len(first.Losses); n != 3 || first.Losses[2] >= first.Losses[0] || !(first.Valid.Get("auc") >= 0.7 || first.Valid.Get("accuracy") >= 0.5) {
 			t.Errorf("losses %v, valid %v: nothing was learned", first.Losses, first.Valid)
 		}
 	}
@@ -95,12 +104,18 @@ func TestSameBits(t *testing.T) {
 // TestMetricsOverTasks wants the metrics of given parameters to be the same however many tasks measure them.
 func TestMetricsOverTasks(t *testing.T) {
 	conf := algo.Conf{Init: matrix.Init{Kind: "normal", Scale: 1, Seed: 4}}
-	for _, name := range []string{"lr", "linreg", "svm"} {
+	for _, name := range []string{"lr", "linreg", "svm", "softmax", "robust"} {
+		conf.Classes = 3
 		var want *Report
 		for _, tasks := range []int{1, 3, 7} {
 			for _, bound := range []ssp.Bound{ssp.BSP, 2, ssp.ASP} {
 				w := world{servers: 2, tasks: tasks, bound: bound, conf: conf, algo: name}
-				reports, _ := w.trained(t, Options{Data: examples(101, 1), Valid: examples(5, 2), Batch: 10, Rate: rate(1)})
+				o := Options{Data: examples(101, 1), Valid: examples(5, 2), Batch: 10, Rate: rate(1)}
+				if name == "softmax" {
+					classed(o.Data, 3)
+					classed(o.Valid, 3)
+				}
+				reports, _ := w.trained(t, o)
 				if want == nil {
 					want = reports[0]
 				}
@@ -108,6 +123,55 @@ func TestMetricsOverTasks(t *testing.T) {
 					near(t, fmt.Sprintf("%s by %d tasks, train", name, tasks), r.Train, want.Train)
 					near(t, fmt.Sprintf("%s by %d tasks, valid", name, tasks), r.Valid, want.Valid)
 				}
+			}
+		}
+	}
+}
+
+// classed makes the labels numbers of classes: by the sum of the columns where they are positive, else 0.
+func classed(b *data.Batch, classes int) {
+	x := b.Rows()
+	for i, y := range b.Label {
+		sum := int64(0)
+		for _, c := range x.Idx[x.Ptr[i]:x.Ptr[i+1]] {
+			sum += c
+		}
+		if b.Label[i] = 0; y > 0 {
+			b.Label[i] = float32(1 + sum%int64(classes-1))
+		}
+	}
+}
+
+// TestMeasure wants metrics of what is predicted, by hand: three classes, counts and probabilities.
+func TestMeasure(t *testing.T) {
+	e := math.E
+	for _, c := range []struct {
+		loss  string
+		score []float64
+		label []float32
+		want  string
+	}{
+		{"softmaxloss", []float64{0, 0, 0, 2, 1, 0, 0, 0, 7}, []float32{0, 1, 2}, fmt.Sprintf("softmaxloss %.6g  accuracy 0.666667",
+			(math.Log(3)+math.Log(1+e+e*e)-1+math.Log1p(2*math.Exp(-7)))/3)},
+		{"poissonloss", []float64{0, math.Log(3)}, []float32{2, 3}, fmt.Sprintf("poissonloss %.6g  rmse %.6g  mae 0.5  r2 -1",
+			(1+3-3*math.Log(3))/2, math.Sqrt(0.5))},
+		{"crossentropyloss", []float64{0.25, 0.75, 0.5}, []float32{-1, 1, -1}, fmt.Sprintf("crossentropyloss %.6g  auc 1  accuracy 1",
+			(2*math.Log(4./3)+math.Ln2)/3)},
+	} {
+		k, err := loss.Find(nil, c.loss)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := k.Bind(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := Measure(l, c.score, c.label); err != nil || m.String() != c.want {
+			t.Errorf("%s: %v, %v, want %s", c.loss, m, err, c.want)
+		}
+		if width := len(c.score) / len(c.label); l.Task() != graph.Classification {
+			if _, err := Measure(l, c.score, append([]float32{-1}, c.label[1:]...)); err == nil {
+				t.Errorf("%s of %d scores took label -1", c.loss, width)
 			}
 		}
 	}
@@ -235,6 +299,60 @@ func TestPacer(t *testing.T) {
 		}
 		if stopped != c.stops || p.factor != c.factor {
 			t.Errorf("%s: stopped %v at rate %v, want %v at %v", c.losses, stopped, p.factor, c.stops, c.factor)
+		}
+	}
+}
+
+// TestPlateau wants the rate of the schedule plateau halved for every epoch that is not better, and no end unless it is asked for.
+func TestPlateau(t *testing.T) {
+	s, err := optim.FindSchedule("plateau")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for patience, stops := range map[float64]bool{0: false, 2: true} {
+		pace, err := PaceOf(s, map[string]float64{"patience": patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPacer(pace, 1)
+		stopped := false
+		for _, loss := range []float64{-0.5, -0.6, -0.6, -0.5} { // losses of counts may be below zero
+			stopped = p.next(loss)
+		}
+		if p.factor != 0.25 || stopped != stops {
+			t.Errorf("patience %v: rate %v, stopped %v, want 0.25 and %v", patience, p.factor, stopped, stops)
+		}
+	}
+	if s, err = optim.FindSchedule("cosine"); err != nil {
+		t.Fatal(err)
+	}
+	if pace, err := PaceOf(s, nil); pace != nil || err != nil {
+		t.Errorf("cosine has the pace %v (%v), want none", pace, err)
+	}
+}
+
+// TestWrap wants the last batch of an epoch filled up from its start.
+func TestWrap(t *testing.T) {
+	all := examples(7, 1)
+	for i := range all.Label {
+		all.Label[i] = float32(i)
+	}
+	for _, c := range []struct {
+		task, tasks, batch int
+		want               [][]float32
+	}{
+		{0, 1, 3, [][]float32{{0, 1, 2}, {3, 4, 5}, {6, 0, 1}}},
+		{1, 2, 4, [][]float32{{1, 3}, {5, 1}}},
+		{0, 1, 10, [][]float32{{0, 1, 2, 3, 4, 5, 6, 0, 1, 2}}},
+	} {
+		l := &loop{Options: Options{Data: all, Task: c.task, Tasks: c.tasks, Batch: c.batch, Wrap: true}, order: share(7, c.task, c.tasks)}
+		if steps := Steps(7, c.tasks, c.batch); steps != len(c.want) {
+			t.Errorf("%+v: %d steps", c, steps)
+		}
+		for step, want := range c.want {
+			if got := l.batch(step).Label; !slices.Equal(got, want) {
+				t.Errorf("%+v, step %d: %v, want %v", c, step, got, want)
+			}
 		}
 	}
 }

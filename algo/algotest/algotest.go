@@ -37,10 +37,14 @@ var (
 	Log     = Loss{of: logistic}          // ln(1+exp(-y*s))
 	Squares = Loss{of: square}            // (s-y)^2/2
 	Hinge   = Loss{of: hinge, kink: true} // max(0, 1-y*s)
+	Huber   = Loss{of: huber}             // (s-y)^2/2, or |s-y|-1/2 where that is less
+	Counts  = Loss{of: counts}            // exp(s)-y*s, less what it is at exp(s) = y
 )
 
-// Losses are the losses by the names of the recipes.
-func Losses() map[string]Loss { return map[string]Loss{"lr": Log, "linreg": Squares, "svm": Hinge} }
+// Losses are the losses by the names of the recipes with one score.
+func Losses() map[string]Loss {
+	return map[string]Loss{"lr": Log, "linreg": Squares, "svm": Hinge, "robust": Huber, "poisson": Counts}
+}
 
 func logistic(s, y float64) (value, slope, curve float64) {
 	p := Sigmoid(-y * s) // of being wrong
@@ -48,6 +52,24 @@ func logistic(s, y float64) (value, slope, curve float64) {
 }
 
 func square(s, y float64) (value, slope, curve float64) { return (s - y) * (s - y) / 2, s - y, 1 }
+
+// huber has the curvature of the parabola that touches it at s and at the mirror image of s, and is nowhere below: it leads
+// to the least value from everywhere.
+func huber(s, y float64) (value, slope, curve float64) {
+	d := s - y
+	if far := math.Abs(d); far > 1 {
+		return far - 0.5, math.Copysign(1, d), 1 / far
+	}
+	return d * d / 2, d, 1
+}
+
+func counts(s, y float64) (value, slope, curve float64) {
+	e, least := math.Exp(s), y
+	if y > 0 {
+		least -= y * math.Log(y)
+	}
+	return e - y*s - least, e - y, e
+}
 
 func hinge(s, y float64) (value, slope, curve float64) {
 	if y*s < 1 {

@@ -8,8 +8,12 @@ import (
 	"thole.example/data"
 )
 
-// small is 60 examples of three columns, one of them in few.
-func small(seed uint64) *data.Batch {
+// small is 60 examples of three columns, one of them in few, with labels -1 and +1, or for counts 0 and 1.
+func small(seed uint64, name string) *data.Batch {
+	low := float32(-1)
+	if name == "poisson" {
+		low = 0
+	}
 	return Draw(60, 3, seed, func(rng *rand.Rand, set func(int64, float32)) float32 {
 		v := rng.NormFloat64()
 		set(0, float32(v))
@@ -20,7 +24,7 @@ func small(seed uint64) *data.Batch {
 		if rng.Float64() < Sigmoid(v-0.5) {
 			return 1
 		}
-		return -1
+		return low
 	})
 }
 
@@ -64,7 +68,7 @@ func TestNothingBelow(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for name, loss := range Losses() {
 		for seed := range uint64(5) {
-			p := &Problem{Data: small(seed), Loss: loss, L2: 0.05}
+			p := &Problem{Data: small(seed, name), Loss: loss, L2: 0.05}
 			var w []float64
 			if name == "svm" {
 				w, _ = p.ascend()

@@ -34,9 +34,12 @@ func (j *job) given(flag string) bool { return j.command != nil && j.command.Fla
 
 // choose checks the settings, all before any example is read, and fills in the recipe's where the user gave none.
 func (j *job) choose(ctx context.Context) (*plan, error) {
-	recipe, err := algo.Find(j.algo)
-	if err != nil {
-		return nil, usageError{err}
+	recipe := j.own
+	if recipe == nil {
+		var err error
+		if recipe, err = algo.Find(j.algo); err != nil {
+			return nil, usageError{err}
+		}
 	}
 	if err := j.checkPaths("thole train --data train.libsvm --model out/lr"); err != nil {
 		return nil, err
@@ -47,10 +50,27 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 			return nil, usageError{err}
 		}
 	}
-	if _, err := p.dataOptions(recipe.Task); err != nil {
+	_, err := p.dataOptions(recipe.Task)
+	if err != nil {
 		return nil, err
 	}
-	return p, p.checkTarget(ctx)
+	if err := p.checkTarget(ctx); err != nil {
+		return nil, err
+	}
+	if j.command != nil {
+		p.settings, err = p.resolved()
+	}
+	return p, err
+}
+
+// tell tells of settings of the network's file that have no effect.
+func (p *plan) tell(e *env) {
+	if p.network == nil {
+		return
+	}
+	for _, text := range algo.Unused(p.network) {
+		fmt.Fprintln(e.err, escaped(text))
+	}
 }
 
 // checkTarget refuses a format that cannot write such models and options that it does not have: it begins to save a model
@@ -93,7 +113,7 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	if name == "" {
 		name = "model"
 	}
-	w, err := format.Create(ctx, codec, &blob.Mem{}, filepath.Base(name), m.Params(), o)
+	w, err := format.Create(ctx, codec, &blob.Mem{}, filepath.Base(name), m.Metas(), o)
 	if err != nil {
 		return usageError{format.Wrap(p.to, name, err)}
 	}
@@ -107,7 +127,7 @@ func (p *plan) checkNumbers() error {
 	for _, n := range []struct {
 		flag  string
 		value int
-	}{{"epochs", j.epochs}, {"batch", j.batch}} {
+	}{{"epochs", j.epochs}, {"batch", j.batch}, {"updates", j.updates}} {
 		if n.value < 1 && (n.value < 0 || j.given(n.flag)) {
 			return fmt.Errorf("--%s %d, want at least 1", n.flag, n.value)
 		}
@@ -115,7 +135,8 @@ func (p *plan) checkNumbers() error {
 	for _, n := range []struct {
 		flag  string
 		value float64
-	}{{"l1", j.l1}, {"l2", j.l2}, {"tolerance", j.tolerance}, {"init-scale", j.initScale}} {
+	}{{"l1", j.l1}, {"l2", j.l2}, {"tolerance", j.tolerance}, {"init-scale", j.initScale},
+		{"pos-neg", j.posNeg}, {"clip", j.clip}} {
 		if !finite(n.value) || n.value < 0 {
 			return fmt.Errorf("--%s %v, want a finite number from 0 on", n.flag, n.value)
 		}
@@ -125,6 +146,12 @@ func (p *plan) checkNumbers() error {
 		return fmt.Errorf("--rate %v, want a finite number above 0", j.rate)
 	case j.tasks < 1 || j.tasks > jobTasksLimit:
 		return fmt.Errorf("--tasks %d, want 1 to %d", j.tasks, jobTasksLimit)
+	case !(j.sample >= 0 && j.sample <= 1):
+		return fmt.Errorf("--sample %v, want a share from 0 to 1", j.sample)
+	case j.posNeg > 0 && p.recipe.Task != algo.Classification:
+		return fmt.Errorf("--pos-neg %v, want it with two classes: %s has none", j.posNeg, p.recipe.Name)
+	case j.updates > 0 && j.given("batch") && j.given("updates") && j.jobFile+j.graphFile == "":
+		return errors.New("--batch and --updates, want one of them")
 	case j.staleness < -1:
 		return fmt.Errorf("--staleness %d, want -1 (ASP), 0 (BSP) or more", j.staleness)
 	case !(j.holdout >= 0 && j.holdout < 1) || j.holdout > 0 && len(j.valid) > 0:
@@ -174,7 +201,10 @@ func (j *job) checkKeep() error {
 
 // chooseRule checks the update rule and the schedule, and takes from the recipe what the user did not give.
 func (p *plan) chooseRule() error {
-	j, d := p.job, p.recipe.For(nil, p.rule)
+	j := p.job
+	p.asked = asked{j.rule, j.schedule, j.per, j.rate, j.batch, j.epochs}
+	j.trainAsAngel(p.recipe.Task)
+	d := p.recipe.For(nil, j.rule)
 	hyper, err := numbers("hyper", j.hyper)
 	if err != nil {
 		return err
@@ -195,10 +225,10 @@ func (p *plan) chooseRule() error {
 	if j.schedule == "" {
 		j.schedule = d.Schedule
 	}
-	if j.batch == 0 {
+	if j.batch == 0 && !j.asAngel {
 		j.batch = d.Batch
 	}
-	if j.epochs == 0 {
+	if p.open = p.open && d.Rows == 0; j.epochs == 0 && d.Rows == 0 {
 		j.epochs = d.Epochs
 	}
 	if j.per == "" && d.PerBatch {
@@ -207,7 +237,13 @@ func (p *plan) chooseRule() error {
 	if p.bound = ssp.Bound(j.staleness); j.staleness == -1 {
 		p.bound = ssp.ASP
 	}
-	p.conf = algo.Conf{Sparse: j.sparse, Keep: j.keep, Rule: j.rule, Hyper: hyper}
+	p.conf = algo.Conf{Sparse: j.sparse, Keep: j.keep, Rule: j.rule, Hyper: hyper, Init: matrix.Init{Seed: j.seed}}
+	if p.conf.Size, err = j.size(p.recipe); err != nil {
+		return err
+	}
+	if j.asAngel {
+		p.conf.Bias = "sgd"
+	}
 	p.conf.Storage, _ = matrix.ParseNarrow(j.storage) // it was checked
 	if j.initKind != "" {
 		p.conf.Init = matrix.Init{Kind: j.initKind, Scale: j.initScale, Seed: j.seed}
@@ -221,6 +257,42 @@ func (p *plan) chooseRule() error {
 	}
 	_, err = s.Bind(p.rate, 1, p.decays)
 	return err
+}
+
+// angelUpdates is how many batches Angel's trainer makes of an epoch where it is not told: ml.num.update.per.epoch.
+const angelUpdates = 10
+
+// trainAsAngel takes --compat angel from the options of formats and, if it is there, makes the training Angel's: examples in the
+// order of the file in batches of equal size, the last of which is filled up from the start, biases by plain gradient descent, and
+// Angel's defaults where the user gave nothing. What Angel's trainer computes otherwise than its documents say is not repeated.
+func (j *job) trainAsAngel(task algo.Task) {
+	for _, v := range j.values {
+		if v.flag == "compat" && v.value == "angel" {
+			v.value, j.asAngel = "", true
+		}
+	}
+	if !j.asAngel {
+		return
+	}
+	j.inOrder = true
+	if j.rule == "" {
+		j.rule = "momentum"
+		if task == algo.Regression {
+			j.rule = "sgd" // which Angel takes there, whatever is set
+		}
+	}
+	if j.rate == 0 {
+		j.rate = 0.5
+	}
+	if j.schedule == "" {
+		j.schedule = "standard"
+	}
+	if j.per == "" {
+		j.per = "epoch"
+	}
+	if j.epochs == 0 {
+		j.epochs = 30
+	}
 }
 
 // hasSettings refuses settings that the rule does not have, and says which rules do.

@@ -44,7 +44,13 @@ func completers() map[string]completer {
 			return words
 		},
 		"partition": these("range", "column", "hash"), "partitioner": these("range", "column", "hash"),
-		"verify": these("file", "record", "off"), "compat": these("angel-3.1", "angel-3.2", "angel-master"),
+		"verify": these("file", "record", "off"), "compat": func(c *cobra.Command, _ []string) []string {
+			words := []string{"angel-3.1", "angel-3.2", "angel-master"}
+			if c.Flags().Lookup("in-order") != nil {
+				words = append(words, "angel") // training
+			}
+			return words
+		},
 		"separator": these("comma", "tab", "space", "bar", "colon", "semicolon"), "init": these("normal", "uniform"),
 		"preset":     these("linear", "criteo"),
 		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "non-finite": these("refuse", "skip", "allow"),

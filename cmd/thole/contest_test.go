@@ -139,10 +139,10 @@ func TestMemoryBound(t *testing.T) {
 func TestServerMemory(t *testing.T) {
 	dir := t.TempDir()
 	file := examples(t, dir)
-	_, addr := startServer(t, dir, "--memory", "1MiB")
-	w := newProcess(t, dir, "worker", "--servers", addr, "--data", file, "--format", "dummy", "--dim", "1000000", "--epochs", "3")
+	_, addr := startServer(t, dir, "--memory", "600KiB")
+	w := newProcess(t, dir, "worker", "--servers", addr, "--data", file, "--format", "dummy", "--dim", "65536", "--epochs", "3")
 	err := w.Run()
-	if text := w.err.String(); err == nil || !strings.Contains(text, "would take 11.4 MiB") || !strings.Contains(text, "--memory is 1 MiB") ||
+	if text := w.err.String(); err == nil || !strings.Contains(text, "would take 768 KiB") || !strings.Contains(text, "--memory is 600 KiB") ||
 		strings.Count(text, "\n") != 1 {
 		t.Errorf("the worker ends with %v and %q", err, text)
 	}

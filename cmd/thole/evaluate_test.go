@@ -29,7 +29,7 @@ func TestSameMetrics(t *testing.T) {
 	for _, c := range []struct {
 		algo  string
 		tasks int
-	}{{"lr", 1}, {"lr", 3}, {"svm", 2}, {"linreg", 5}} {
+	}{{"lr", 1}, {"lr", 3}, {"svm", 2}, {"linreg", 5}, {"softmax", 2}, {"robust", 2}} {
 		name := fmt.Sprint(c.algo, c.tasks)
 		model, log := filepath.Join(dir, name), filepath.Join(dir, name+".jsonl")
 		run("train", "--algo", c.algo, "--data", file, "--validate", file, "--tasks", fmt.Sprint(c.tasks), "--servers", "2", "--epochs", "3",

@@ -173,7 +173,7 @@ func (x *exporting) network(ctx context.Context, e *env, r format.Reader, src st
 		if err != nil {
 			return nil, usageError{err}
 		}
-		return recipe.File(), nil
+		return (&storedModel{Reader: r}).recipe(recipe), nil
 	case stored != nil:
 		return graph.ParseJSON(stored)
 	}

@@ -25,7 +25,7 @@ func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Common", []string{"listen", "store", "data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate",
 			"holdout", "load", "from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
-		{"Data", []string{"format", "dim", "labels", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse",
+		{"Data", []string{"format", "dim", "labels", "classes", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse",
 			"admit-after", "forget-after", "expire-after", "max-bytes", "storage",
 			"in-order", "seed"}},
 		{"Optimisation", []string{"rule", "hyper", "batch", "schedule", "schedule-per", "schedule-set", "tolerance", "non-finite",

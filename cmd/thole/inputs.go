@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"thole.example/algo"
@@ -15,12 +16,22 @@ import (
 func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 	o := data.Options{Format: j.format, Dim: j.dim, Threshold: j.threshold, Separator: j.separator, NoLabel: j.noLabel, Strict: j.strict}
 	mapping := j.labels
-	if mapping == "" && task == algo.Classification {
+	switch {
+	case mapping != "":
+	case task == algo.Classification:
 		mapping = "auto"
+	case task == algo.Multiclass:
+		mapping = "classes"
 	}
 	var err error
+	if o.Classes, err = parseClasses(j.classes); err != nil {
+		return o, usageError{err}
+	}
 	if o.Base, err = data.ParseBase(j.base); err == nil {
 		o.Labels, err = data.ParseLabels(mapping)
+	}
+	if err == nil && task != "" && o.Classes != nil && o.Labels != data.ClassTrans {
+		err = fmt.Errorf("--classes with labels of mapping %v, want an algorithm with several classes, or --labels classes", o.Labels)
 	}
 	if err == nil {
 		o.Fields, err = data.ParseFields(j.fields)
@@ -35,6 +46,27 @@ func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 		return o, usageError{err}
 	}
 	return o, nil
+}
+
+// parseClasses reads what --classes says: how many, or which.
+func parseClasses(words []string) (all data.Classes, err error) {
+	for _, word := range words {
+		v, err := strconv.ParseFloat(word, 32)
+		if err != nil {
+			return nil, fmt.Errorf("--classes %s, want a number of classes, or their labels with commas between them", word)
+		}
+		all = append(all, float32(v))
+	}
+	if n := len(all); n == 1 && all[0] >= 2 && all[0] <= data.ClassLimit {
+		all = data.Numbered(int(all[0]))
+	}
+	if all == nil {
+		return nil, nil
+	}
+	if err := all.Check(); err != nil {
+		return nil, fmt.Errorf("--classes %s: %w", strings.Join(words, ","), err)
+	}
+	return all, nil
 }
 
 // checkPaths refuses what no command that reads examples can do with its paths.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/algo"
+	"thole.example/graph"
 	"thole.example/matrix"
 )
 
@@ -14,12 +16,17 @@ type job struct {
 	algo, model, load, format, to, log string
 	data, valid                        []string // paths, globs, folders
 	labels, base, separator, fields    string
+	classes                            []string // how many, or their labels
 	threshold, holdout                 float64
 	dim                                int64
 	sparse, strict                     bool
 	keep                               matrix.Keep
 	maxBytes                           string
 	storage                            string // type in which servers keep weights; "": f32
+
+	factors, depth, rank int // of the network
+	hidden               []int
+	dropout              float64
 
 	rule, schedule, per, initKind string
 	nonFinite                     string // what becomes of gradients that are not finite; "": refuse
@@ -36,10 +43,19 @@ type job struct {
 	tasks, staleness int
 	name             string
 	force, lossy     bool
+	asAngel          bool          // --compat angel: batches, biases and defaults as in Angel's trainer
 	retry            time.Duration // to reach a server again
 	noChecksum       bool          // of what is sent
 	wait             time.Duration // for the tasks of other processes; 0: as long as it takes
 	noLabel          bool
+
+	jobFile, graphFile  string // files of settings
+	strictGraph, dryRun bool
+	network             *graph.File // that a file describes, in place of the algorithm's; nil: none
+	own                 *algo.Algo  // its recipe
+	sample, posNeg      float64
+	clip                float64
+	updates             int // steps of an epoch; 0: by the batch
 
 	command *cobra.Command // whose flags these are, to tell what the user gave; nil if they are no flags
 }
@@ -48,6 +64,9 @@ func (j *job) flags(c *cobra.Command) {
 	j.command = c
 	f := c.Flags()
 	f.StringVar(&j.algo, "algo", "lr", "algorithm (see thole algos)")
+	f.StringVar(&j.graphFile, "graph", "", "network in place of an algorithm's, as a graph.json of Angel's grammar describes it, with the "+
+		"settings in it that no flag gives (see docs/graph.md)")
+	f.BoolVar(&j.strictGraph, "strict-graph", false, "refuse a --graph with keys that are not in the grammar, which else are told of")
 	f.StringVar(&j.model, "model", "", "where to save the model; nothing is saved without")
 	f.StringVar(&j.load, "load", "", "stored model to go on from, in any format")
 	f.StringVar(&j.to, "to", "", "format of the saved model (default: by the ending of --model, else angel)")
@@ -59,6 +78,8 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringArrayVar(&j.data, "data", nil, "training examples: "+pathsHelp)
 	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples for the metrics at the end, named as in --data")
 	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, every k-th one")
+	f.Float64Var(&j.sample, "sample", 0, "share of the training examples to train on, drawn by the seed (default: all)")
+	f.Float64Var(&j.posNeg, "pos-neg", 0, "positive examples in a batch for each negative one (default: as they come)")
 	j.dataFlags(c)
 	f.BoolVar(&j.sparse, "sparse", false, "keep only the columns that occur, by key")
 	f.Int64Var(&j.keep.AdmitAfter, "admit-after", 0, "with --sparse: steps that have to name a column before it is made (default: 1)")
@@ -70,8 +91,16 @@ func (j *job) flags(c *cobra.Command) {
 
 	f.StringVar(&j.storage, "storage", "", "keep the weights of features on the servers as f16, bf16, or with --sparse int8 (default: f32)")
 
+	f.IntVar(&j.factors, "factors", 0, "numbers of an embedded vector (default: of the algorithm)")
+	f.IntSliceVar(&j.hidden, "hidden", nil, "outputs of the hidden layers, such as 128,64 (default: of the algorithm)")
+	f.Float64Var(&j.dropout, "dropout", 0, "probability of dropping a hidden output in training")
+	f.IntVar(&j.depth, "cross-layers", 0, "cross layers of dcn (default: 2)")
+	f.IntVar(&j.rank, "rank", 0, "rank of their weights (default: full)")
+
 	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: until the loss no longer falls, within a limit that is printed)")
 	f.IntVar(&j.batch, "batch", 0, "examples of a step, over all tasks (default: of the algorithm)")
+	f.IntVar(&j.updates, "updates", 0, "steps of an epoch, in place of --batch: a batch is the examples by this number")
+	f.Float64Var(&j.clip, "clip", 0, "largest norm of the gradient of a task's batch; longer ones are scaled down (default: no bound)")
 	f.Float64Var(&j.rate, "rate", 0, "learning rate (default: of the algorithm)")
 	f.StringVar(&j.schedule, "schedule", "", "how the rate changes (default: of the algorithm)")
 	f.StringVar(&j.per, "schedule-per", "", "the rate changes by epoch or by batch (default: of the algorithm)")
@@ -93,6 +122,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringVar(&j.partitioner, "partitioner", "", "how matrices are cut: range, column or hash (default: hash with --sparse, else column)")
 	f.BoolVar(&j.noChecksum, "no-checksum", false, noChecksumHelp)
 	j.values.flags(c, false, true)
+	c.Flags().Lookup("compat").Usage += "; or angel: train as Angel does"
 }
 
 // noChecksumHelp says what --no-checksum does. Each end chooses for what it sends.
@@ -109,7 +139,8 @@ func (j *job) dataFlags(c *cobra.Command) {
 	f.StringVar(&j.fields, "fields", "", "fields of the features: how many, for lines with a feature of each in order, or their first "+
 		"columns, such as 0,9,18 (default: what libffm says, else none)")
 	f.StringVar(&j.base, "index-base", "auto", "what column indices count from: auto, 0 or 1")
-	f.StringVar(&j.labels, "labels", "", "label mapping: auto, NoTrans, PosNegTrans, ZeroOneTrans, AddOneTrans, SubOneTrans")
+	f.StringVar(&j.labels, "labels", "", "label mapping: auto, classes, NoTrans, PosNegTrans, ZeroOneTrans, AddOneTrans, SubOneTrans")
+	f.StringSliceVar(&j.classes, "classes", nil, "classes of an algorithm with several: how many, or their labels (default: those that occur)")
 	f.Float64Var(&j.threshold, "label-threshold", 0, "threshold of PosNegTrans and ZeroOneTrans")
 	f.BoolVar(&j.strict, "strict", false, "refuse features that were not in training, which else count as zero")
 	f.StringVar(&j.separator, "separator", "", "separator between tokens beside blanks")

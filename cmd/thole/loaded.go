@@ -9,9 +9,9 @@ import (
 
 // loaded is what is known of the model that a training goes on from.
 type loaded struct {
-	dim     int64         // its columns, 0 if there is no such model
-	keys    []int64       // of those that it keeps by key
-	classes *data.Classes // of its labels, nil if it does not say
+	dim     int64        // its columns, 0 if there is no such model
+	keys    []int64      // of those that it keeps by key
+	classes data.Classes // of its labels, nil if it does not say
 }
 
 // look checks that the model of --load is one of the algorithm, and finds out its columns.
@@ -24,10 +24,12 @@ func (p *plan) look(ctx context.Context) error {
 		return err
 	}
 	defer m.Close()
-	if err := m.check(p.algo); err != nil {
-		return err
+	if p.network == nil { // of a network of one's own the matrices have to fit
+		if err := m.check(p.algo); err != nil {
+			return err
+		}
 	}
-	file := p.recipe.File()
+	file := m.recipe(p.recipe)
 	model, err := m.build(file)
 	if err != nil {
 		return err
@@ -43,6 +45,6 @@ func (p *plan) look(ctx context.Context) error {
 	if p.dim > 0 && p.dim < p.loaded.dim {
 		return usageError{fmt.Errorf("--dim %d, and %s has %d columns: want at least as many", p.dim, p.load, p.loaded.dim)}
 	}
-	p.loaded.classes, err = m.classes()
+	p.loaded.classes, err = m.classes(model.Width)
 	return err
 }

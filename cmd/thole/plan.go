@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"math/rand/v2"
 	"net/url"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/graph"
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/ssp"
@@ -30,9 +32,18 @@ type plan struct {
 	decays       map[string]float64 // settings of the schedule
 	loadPath     string             // of the model to go on from, in the servers' bucket
 	loaded       loaded             // that model
+	asked        asked              // what the user chose of the training
 	open         bool               // the user left open how long to train
 	pace         *train.Pace        // when to stop, if so
+	settings     []byte             // of the job, as they are saved with the model; nil: not
 	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
+}
+
+// asked is what a user chose of what recipes have defaults for; zero is nothing.
+type asked struct {
+	rule, schedule, per string
+	rate                float64
+	batch, epochs       int
 }
 
 // plan chooses the settings and reads the examples.
@@ -51,7 +62,9 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	o.Classes = p.loaded.classes
+	if p.loaded.classes != nil {
+		o.Classes = p.loaded.classes
+	}
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return err
 	}
@@ -61,25 +74,64 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if j.holdout > 0 {
 		p.holdOut()
 	}
-	if p.recipe.Task == algo.Classification {
-		p.sayClasses(e)
+	if j.sample > 0 {
+		p.draw()
 	}
+	if j.updates > 0 {
+		j.batch = max(1, (p.train.Len()+j.updates-1)/j.updates)
+	}
+	p.sayClasses(e)
+	if p.batch == 0 { // --compat angel
+		p.batch = (p.train.Len() + angelUpdates - 1) / angelUpdates
+	}
+	if p.conf.Classes = len(p.train.Classes); p.recipe.Task == algo.Multiclass && p.conf.Classes == 0 {
+		p.conf.Classes = int(min(data.ClassLimit, slices.Max(p.train.Label)+1)) // --labels says what the numbers are
+	}
+	p.sayColumns(e)
 	if p.conf.Dim = p.train.Dim(); p.conf.Dim < p.loaded.dim {
 		p.conf.Dim = p.loaded.dim
 	} else if p.loaded.dim > 0 && j.dim == 0 && p.conf.Dim > p.loaded.dim {
 		return fmt.Errorf("%s has %d columns and the examples have %d; --dim %d adds the missing ones, --dim %d takes none beyond them",
 			j.load, p.loaded.dim, p.conf.Dim, p.conf.Dim, p.loaded.dim)
 	}
+	if err := p.widen(); err != nil {
+		return err
+	}
 	p.digest = digest(p.train.Batch)
+	if err := p.countFields(); err != nil {
+		return err
+	}
 	model, err := p.recipe.Build(p.conf)
 	if err != nil {
 		return err
 	}
-	if err := p.readHoldout(ctx, e, o, model.Params()); err != nil {
+	if err := p.readHoldout(ctx, e, o, model.Metas()); err != nil {
 		return err
 	}
-	p.allow(model.Params())
-	return p.schedules()
+	p.allow(model.Metas())
+	if err := p.schedules(); err != nil || p.settings == nil {
+		return err
+	}
+	p.settings, err = p.resolved() // now with what the examples decide
+	return err
+}
+
+// widen takes the recipe's defaults for many features, if there are many and the user chose nothing that they say.
+func (p *plan) widen() error {
+	j, asked := p.job, p.asked
+	if p.recipe.Wide == nil || p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit || p.loaded.dim > 0 || j.asAngel ||
+		asked.rule != "" || asked.rate != 0 || asked.schedule != "" || asked.per != "" ||
+		len(j.decay)+len(j.hyper) > 0 || j.l2 > 0 || j.given("l1") || j.given("l2") {
+		return nil
+	}
+	recipe := *p.recipe
+	recipe.Defaults = *recipe.Wide
+	p.recipe = &recipe
+	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = "", 0, "", "", asked.batch, asked.epochs
+	dim, classes := p.conf.Dim, p.conf.Classes
+	err := p.chooseRule()
+	p.conf.Dim, p.conf.Classes = dim, classes
+	return err
 }
 
 // readHoldout reads the examples of --validate. What was not in training counts as zero there, and in those held out.
@@ -93,7 +145,7 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		}
 	}
 	if len(p.job.valid) > 0 {
-		o.Classes, o.Columns, o.Dim = &p.train.Classes, columns, 0
+		o.Classes, o.Columns, o.Dim = p.train.Classes, columns, 0
 		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {
 			return err
 		}
@@ -115,8 +167,15 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 
 // sayClasses says which label is which class where it is not plain, and warns of examples that are all of one class.
 func (p *plan) sayClasses(e *env) {
-	if c := p.train.Classes; c.Negative != c.Positive && c != data.Standard {
-		fmt.Fprintf(e.err, "labels: %v is the negative class, %v the positive one\n", c.Negative, c.Positive)
+	c := p.train.Classes
+	switch {
+	case p.recipe.Task == algo.Multiclass && c != nil:
+		fmt.Fprintf(e.err, "labels: %d classes, %v\n", len(c), c)
+	case c != nil && !c.IsStandard():
+		fmt.Fprintf(e.err, "labels: %v is the negative class, %v the positive one\n", c[0], c[1])
+	}
+	if p.recipe.Task != algo.Classification {
+		return
 	}
 	side := p.train.Label[0] > 0
 	for _, y := range p.train.Label {
@@ -128,8 +187,21 @@ func (p *plan) sayClasses(e *env) {
 	fmt.Fprintf(e.err, "warning: all %d training examples are %s: there is nothing to tell classes apart by\n", p.train.Len(), name)
 }
 
+// sayColumns says when more columns occur than the network's file expects.
+func (p *plan) sayColumns(e *env) {
+	if p.network == nil || p.network.Model.ModelSize <= 0 {
+		return
+	}
+	if n, want := int64(len(p.train.Keys())), p.network.Model.ModelSize; n > want {
+		fmt.Fprintf(e.err, "model.modelsize is %d, and the training examples have %d different columns\n", want, n)
+	}
+}
+
 // allow finds how many epochs there may be, where the user left that open.
 func (p *plan) allow(params []matrix.Meta) {
+	if rows := p.recipe.Defaults.Rows; p.epochs == 0 {
+		p.epochs = max(1, (rows+p.train.Len()/2)/p.train.Len())
+	}
 	if !p.open {
 		return
 	}
@@ -165,6 +237,11 @@ func (p *plan) schedules() error {
 	if err != nil {
 		return usageError{err}
 	}
+	if p.pace == nil {
+		if p.pace, err = train.PaceOf(s, p.decays); err != nil {
+			return usageError{err}
+		}
+	}
 	p.rateOf = func(epoch, step int) float64 {
 		if p.per == "batch" {
 			return rate(step)
@@ -189,6 +266,14 @@ func (p *plan) holdOut() {
 	p.train = &data.Examples{Batch: p.train.Gather(stay), Classes: p.train.Classes}
 }
 
+// draw keeps a share of the training examples, which depends on their number and the seed alone.
+func (p *plan) draw() {
+	n := p.train.Len()
+	rows := rand.New(rand.NewPCG(p.seed, 0)).Perm(n)[:max(1, int(p.sample*float64(n)+0.5))]
+	slices.Sort(rows)
+	p.train = &data.Examples{Batch: p.train.Gather(rows), Classes: p.train.Classes}
+}
+
 // validation is the held-out examples, nil if there are none.
 func (p *plan) validation() *data.Batch {
 	if p.valid == nil {
@@ -197,14 +282,22 @@ func (p *plan) validation() *data.Batch {
 	return p.valid.Batch
 }
 
+// networkSum is a checksum of the network that a file describes.
+func (p *plan) networkSum() uint32 {
+	if p.network == nil {
+		return 0
+	}
+	return crc32.Checksum(p.network.JSON(), crc32.MakeTable(crc32.Castagnoli))
+}
+
 // summary is what all workers of a job must agree on, as words "name=value". The path of the model may be missing where the
 // first task is not.
 func (p *plan) summary() string {
-	return fmt.Sprintf("algo=%s rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d in-order=%v "+
-		"tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s "+
-		"load=%s examples=%d classes=%v dim=%d fields=%d data=%08x model=%s",
-		p.algo, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed, p.inOrder,
-		p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.keep.MaxBytes, p.storage,
-		p.partitioner, p.load, p.train.Len(), p.train.Classes, p.conf.Dim, p.train.Fields, p.digest,
-		url.PathEscape(p.model))
+	return fmt.Sprintf("algo=%s size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d "+
+		"in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
+		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g",
+		p.algo, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed,
+		p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.keep.MaxBytes,
+		p.storage, p.partitioner, p.load, p.train.Len(), []float32(p.train.Classes), p.conf.Dim, p.train.Fields, p.digest,
+		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip)
 }

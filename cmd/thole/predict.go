@@ -32,7 +32,8 @@ func predictCommand(e *env) *cobra.Command {
 		Use:   "predict",
 		Short: "Score examples with a stored model, and measure where there are labels",
 		Long: `Scores examples with a stored model in any format. With --out each example gives a line "row,margin,prediction", where
-the prediction is a probability, or a value in regression. The metrics go to standard output. Features that were not in training
+the prediction is a probability, or a value in regression. With several classes it is a label, and there are a margin and a
+probability for each class. The metrics go to standard output. Features that were not in training
 count as zero, and it is said how many there were; --strict refuses them.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv`,
@@ -133,11 +134,15 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Classes, err = stored.classes(); err != nil {
+	if c, err := stored.classes(model.Width); err != nil {
 		return nil, err
+	} else if c != nil {
+		o.Classes = c
 	}
-	if o.Classes == nil {
-		o.Classes = &data.Standard // one file of examples must not decide what labels mean
+	if o.Classes == nil { // one file of examples must not decide what labels mean
+		if o.Classes = data.Standard(); task == algo.Multiclass {
+			o.Classes = data.Numbered(model.Width)
+		}
 	}
 	if o.Columns, err = stored.columns(ctx, file); err != nil {
 		return nil, err
@@ -154,10 +159,10 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 		return nil, err
 	}
 	s := &scored{Examples: examples.Len(), Unseen: examples.Unseen}
-	if err := p.write(ctx, e, model, score); err != nil || p.noLabel || examples.Len() == 0 {
+	if err := p.write(ctx, e, model, score, o.Classes); err != nil || p.noLabel || examples.Len() == 0 {
 		return s, err
 	}
-	s.Metrics, err = train.Measure(model.Loss, task == algo.Classification, score, examples.Label)
+	s.Metrics, err = train.Measure(model.Loss, score, examples.Label)
 	return s, err
 }
 
@@ -173,7 +178,7 @@ func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *d
 		return nil, err
 	}
 	defer client.Close()
-	ms := model.Params()
+	ms := model.Metas()
 	for i := range ms {
 		ms[i].Rule = "" // nothing is trained: no state beside the weights
 		ms[i].Hyper = nil
@@ -196,7 +201,7 @@ func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *d
 }
 
 // write puts a line for each example into the file of predictions, which appears whole or not at all.
-func (p *prediction) write(ctx context.Context, e *env, model *graph.Model, score []float64) error {
+func (p *prediction) write(ctx context.Context, e *env, model *graph.Model, score []float64, classes data.Classes) error {
 	if p.results == nil {
 		return nil
 	}
@@ -205,20 +210,46 @@ func (p *prediction) write(ctx context.Context, e *env, model *graph.Model, scor
 		return err
 	}
 	defer w.Abort()
-	if err := writePredictions(w, model, score); err != nil {
+	if err := writePredictions(w, model, score, classes); err != nil {
 		return err
 	}
 	return w.Commit()
 }
 
-func writePredictions(w io.Writer, model *graph.Model, score []float64) error {
+// writePredictions writes the row, the margins and the prediction of each example. Where there are several classes, there is a
+// margin and a probability for each of them, and the prediction is the label of one.
+func writePredictions(w io.Writer, model *graph.Model, score []float64, classes data.Classes) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, "row,margin,prediction")
+	of := func(what string) {
+		if model.Width == 1 {
+			fmt.Fprintf(out, ",%s", what)
+			return
+		}
+		for _, label := range classes {
+			fmt.Fprintf(out, ",%s_%v", what, label)
+		}
+	}
+	out.WriteString("row")
+	of("margin")
+	out.WriteString(",prediction")
+	if model.Width > 1 {
+		of("probability")
+	}
+	out.WriteByte('\n')
 	var line []byte
-	for i, s := range score {
+	margins, said := make([]float32, model.Width), []float64(nil)
+	for i := range len(score) / model.Width {
 		line = strconv.AppendInt(line[:0], int64(i), 10)
-		line = strconv.AppendFloat(append(line, ','), s, 'g', -1, 32)
-		line = strconv.AppendFloat(append(line, ','), model.Loss.Predict([]float32{float32(s)}), 'g', -1, 32)
+		for k := range margins {
+			margins[k] = float32(score[i*model.Width+k])
+			line = strconv.AppendFloat(append(line, ','), float64(margins[k]), 'g', -1, 32)
+		}
+		if said = model.Loss.Predict(said[:0], margins); model.Width > 1 {
+			said[0] = float64(classes[int(said[0])])
+		}
+		for _, v := range said {
+			line = strconv.AppendFloat(append(line, ','), v, 'g', -1, 32)
+		}
 		if _, err := out.Write(append(line, '\n')); err != nil {
 			return err
 		}

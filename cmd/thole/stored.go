@@ -59,12 +59,8 @@ func (m *storedModel) check(algorithm string) error {
 func (m *storedModel) network(algorithm string) (*graph.File, algo.Task, error) {
 	if algorithm == "" {
 		if m.file == nil {
-			var names []string
-			for _, a := range algo.Algos() {
-				names = append(names, a.Name)
-			}
-			return nil, "", usageError{fmt.Errorf("%s does not say what it is: it has no %s; name the algorithm, --algo %s",
-				m.path, graph.FileName, strings.Join(names, " or --algo "))}
+			return nil, "", usageError{fmt.Errorf("%s does not say what it is: it has no %s; name the algorithm, "+
+				"--algo NAME (thole algos lists them)", m.path, graph.FileName)}
 		}
 		return m.file, algo.TaskOf(m.file), nil
 	}
@@ -75,21 +71,41 @@ func (m *storedModel) network(algorithm string) (*graph.File, algo.Task, error) 
 	if err := m.check(algorithm); err != nil {
 		return nil, "", err
 	}
-	return recipe.File(), recipe.Task, nil
+	return m.recipe(recipe), recipe.Task, nil
 }
 
-// classes are the labels that the model was trained with, nil if it does not say.
-func (m *storedModel) classes() (*data.Classes, error) {
-	switch {
-	case m.file == nil:
-		return nil, nil
-	case len(m.file.Data.Classes) == 0:
-		return &data.Standard, nil
-	case len(m.file.Data.Classes) != 2 || m.file.Data.Classes[0] == m.file.Data.Classes[1]:
-		return nil, fmt.Errorf("%s: %s: classes %v, want two labels, that of negative examples first", m.path, graph.FileName,
-			m.file.Data.Classes)
+// recipe is the network of a recipe, with as many outputs as the model has biases where there is one for each class.
+func (m *storedModel) recipe(a *algo.Algo) *graph.File {
+	f := a.File(a.Sizes)
+	if a.Task == algo.Multiclass {
+		for i := range f.Layers {
+			if bias, err := m.find(f.Layers[i].Name + "_bias"); err == nil {
+				algo.WithClasses(f, int(bias.Cols))
+			}
+		}
 	}
-	return &data.Classes{Negative: m.file.Data.Classes[0], Positive: m.file.Data.Classes[1]}, nil
+	return f
+}
+
+// classes are the labels that the model of so many scores was trained with, nil if it does not say.
+func (m *storedModel) classes(width int) (data.Classes, error) {
+	if m.file == nil {
+		return nil, nil
+	}
+	c, task := data.Classes(m.file.Data.Classes), algo.TaskOf(m.file)
+	switch {
+	case task == algo.Multiclass && len(c) == 0:
+		return data.Numbered(width), nil
+	case task == algo.Multiclass && (len(c) != width || c.Check() != nil):
+		return nil, fmt.Errorf("%s: %s: classes %v, want %d different whole numbers, one for each output", m.path, graph.FileName, c, width)
+	case task == algo.Multiclass:
+		return c, nil
+	case len(c) == 0:
+		return data.Standard(), nil
+	case len(c) != 2 || c[0] == c[1]:
+		return nil, fmt.Errorf("%s: %s: classes %v, want two labels, that of negative examples first", m.path, graph.FileName, c)
+	}
+	return c, nil
 }
 
 // find is the stored matrix of the name.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/graph"
 	"thole.example/ps"
@@ -66,8 +65,12 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	if err != nil {
 		return nil, err
 	}
-	if c := p.train.Classes; c != data.Standard && c != (data.Classes{}) {
-		model.File.Data.Classes = []float32{c.Negative, c.Positive}
+	plain := data.Standard() // what a graph.json without classes means
+	if model.Loss.Task() == graph.Multiclass {
+		plain = data.Numbered(model.Width)
+	}
+	if !slices.Equal(p.train.Classes, plain) {
+		model.File.Data.Classes = p.train.Classes
 	}
 	var events func(train.Event)
 	if w != nil {
@@ -77,7 +80,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	report, err := train.Run(ctx, client, train.Options{
 		Model: model, Data: p.train.Batch, Valid: p.validation(), Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
 		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance, Pace: p.pace,
-		Classify: p.recipe.Task == algo.Classification, Events: events,
+		PosNeg: p.posNeg, Clip: p.clip, Wrap: p.asAngel, Events: events,
 		Elapsed: func() time.Duration { return time.Since(start) },
 		Ready: func(ctx context.Context) error {
 			defer func() { start = time.Now() }()
@@ -121,6 +124,9 @@ func (p *plan) loader(client *ps.Client, model *graph.Model, task int) func(cont
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
 	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force,
 		Files: map[string][]byte{graph.FileName: model.JSON()}}
+	if p.settings != nil {
+		o.Files[jobFileName] = p.settings
+	}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)
 	}

@@ -27,8 +27,12 @@ need: up to a number that is printed, which depends on the examples alone, and f
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
   thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl
   thole train --data days --data 'test-*.libsvm' --model out/all --to npz
+  thole train --data train.libsvm --algo svm --dry-run
   thole train --data - --holdout 0.1 < train.libsvm`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := j.files(c.Context(), e); err != nil {
+				return err
+			}
 			switch {
 			case servers < 1 || servers > serversLimit:
 				return usageError{fmt.Errorf("--servers %d, want 1 to %d", servers, serversLimit)}
@@ -45,6 +49,8 @@ need: up to a number that is printed, which depends on the examples alone, and f
 		},
 	}
 	j.flags(c)
+	c.Flags().StringVar(&j.jobFile, "job", "", "file of settings, in YAML or JSON, that hold where no flag is given (see docs/graph.md)")
+	c.Flags().BoolVar(&j.dryRun, "dry-run", false, "print the job with all its settings and train nothing")
 	c.Flags().IntVar(&servers, "servers", 1, "parameter servers")
 	c.Flags().BoolVar(&overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
 	return c
@@ -53,6 +59,11 @@ need: up to a number that is printed, which depends on the examples alone, and f
 func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network) error {
 	p, err := j.choose(ctx)
 	if err != nil {
+		return err
+	}
+	p.tell(e)
+	if j.dryRun {
+		_, err := e.out.Write(p.settings)
 		return err
 	}
 	path, err := j.target(ctx, e)
@@ -118,7 +129,7 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 // ending says why the training ended where it did.
 func (p *plan) ending(r *train.Report) string {
 	switch {
-	case r.Stopped && p.open:
+	case r.Stopped && p.pace != nil:
 		return ", more are of no use"
 	case r.Stopped:
 		return fmt.Sprintf(", less than --tolerance %g", p.tolerance)

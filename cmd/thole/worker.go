@@ -21,6 +21,9 @@ The worker that has task 0 saves the model, to the path --model below the server
 		Example: `  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 0 --data train.libsvm --model lr
   thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr`,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if err := j.files(c.Context(), e); err != nil {
+				return err
+			}
 			if len(servers) == 0 {
 				return usageError{fmt.Errorf("no --servers, want the addresses that thole server prints")}
 			}
@@ -46,6 +49,7 @@ The worker that has task 0 saves the model, to the path --model below the server
 		},
 	}
 	j.flags(c)
+	c.Flags().StringVar(&j.jobFile, "job-file", "", "file of settings, as thole train --job takes it")
 	c.Flags().StringSliceVar(&servers, "servers", nil, "addresses of the servers, in the same order for all workers")
 	c.Flags().StringVar(&tasks, "task", "", "tasks of this worker, like 0 or 0,2-4 (default: all)")
 	c.Flags().DurationVar(&j.wait, "wait", defaultWait, "how long to wait for the other workers to join; 0: as long as it takes")
@@ -60,6 +64,7 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 	if err != nil {
 		return err
 	}
+	p.tell(e)
 	for _, path := range []string{j.model, j.load} {
 		if path != "" && !filepath.IsLocal(path) {
 			return usageError{fmt.Errorf("%s: want a path below the servers' --store", path)}

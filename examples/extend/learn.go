@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 
-	"thole.example/data"
 	"thole.example/graph"
 	"thole.example/layer"
 	"thole.example/loss"
@@ -24,36 +23,33 @@ type constant struct {
 
 func (c *constant) Name() string { return c.spec.Name }
 
-func (c *constant) Params() []matrix.Meta {
-	return []matrix.Meta{{Name: c.spec.Name + "_bias", Rows: 1, Cols: 1, DType: matrix.F32, Rule: c.spec.Bias.Rule, Hyper: c.spec.Bias.Hyper}}
+func (c *constant) Shape() graph.Shape { return graph.Shape{Cols: 1} }
+
+func (c *constant) Params() []graph.Param {
+	return []graph.Param{{Meta: matrix.Meta{Name: c.spec.Name + "_bias", Rows: 1, Cols: 1, DType: matrix.F32,
+		Rule: c.spec.Bias.Rule, Hyper: c.spec.Bias.Hyper}}}
 }
 
-func (c *constant) Lookups(*data.Batch) []graph.Lookup {
-	return []graph.Lookup{{Matrix: c.spec.Name + "_bias"}}
-}
-
-func (c *constant) Forward(b *data.Batch, params []matrix.Block, _ []*graph.Tensor) (*graph.Tensor, error) {
-	c.out.Resize(b.Len(), 1)
-	bias := params[0].ToDense().Data.(*matrix.Dense[float32]).Val[0]
+func (c *constant) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor) (*graph.Tensor, error) {
+	c.out.Resize(x.Len(), 1)
 	for i := range c.out.Val {
-		c.out.Val[i] = bias
+		c.out.Val[i] = params[0].Val[0]
 	}
 	return &c.out, nil
 }
 
-func (c *constant) Backward(grad *graph.Tensor) ([]*graph.Tensor, []matrix.Block, error) {
-	sum := float32(0)
+func (c *constant) Backward(_ *graph.Input, _, grads []graph.Values, grad *graph.Tensor, _ []*graph.Tensor) error {
 	for _, g := range grad.Val {
-		sum += g
+		grads[0].Val[0] += g
 	}
-	return nil, []matrix.Block{{At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float32]{Val: []float32{sum}}}}, nil
+	return nil
 }
 
 // Absolute is the loss |s-y|, whose best constant is the median of the labels: dL/ds = sign(s-y).
 var Absolute = loss.Kind{Name: "absoluteloss", Help: "|s-y|; predicts the score", Width: 1,
-	New: func(map[string]float64) (graph.Loss, error) { return absolute{}, nil }}
+	New: func(map[string]float64) graph.Loss { return absolute{} }}
 
-type absolute struct{}
+type absolute struct{ loss.Numbers }
 
 func (absolute) Name() string { return "absoluteloss" }
 
@@ -73,7 +69,9 @@ func (absolute) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (
 	return sum
 }
 
-func (absolute) Predict(score []float32) float64 { return float64(score[0]) }
+func (absolute) Predict(to []float64, score []float32) []float64 {
+	return append(to, float64(score[0]))
+}
 
 // Fading is an update rule: gradient descent whose steps fade with their number, w = w - rate/sqrt(t) * g. No slots.
 var Fading = psf.Rule{Name: "fading", Help: "gradient descent with steps of rate/sqrt(t)",

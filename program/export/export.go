@@ -16,7 +16,8 @@
 //
 // # Outputs
 //
-//	prediction   what the loss makes of the scores: sigmoid (logloss), softmax (softmaxloss), else the score itself
+//	prediction   what the loss makes of the scores: sigmoid (logloss), softmax (softmaxloss), exp (poissonloss),
+//	               else the score itself
 //	score        the scores, where they are not the prediction
 //
 // # Layers

@@ -38,6 +38,7 @@ func moderns() []modern {
 		{"softmax", "softmax", x, [][2]string{{"axis", "axis"}}},
 		{"square", "square", x, nil},
 		{"sigmoid", "sigmoid", x, nil},
+		{"exp", "exp", x, nil},
 		{"tanh", "tanh", x, nil},
 		{"relu", "relu", x, nil},
 	}

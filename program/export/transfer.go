@@ -2,6 +2,8 @@ package export
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"thole.example/graph"
@@ -38,6 +40,7 @@ func heads() map[string]head {
 		"hingeloss":        {"", 1},
 		"l2loss":           {"", 1},
 		"huberloss":        {"", 1},
+		"poissonloss":      {"exp", 1},
 	}
 }
 
@@ -55,8 +58,8 @@ func (b *builder) head(e *graph.Entry) (head, error) {
 	}
 	h, ok := heads()[strings.ToLower(c.Type)]
 	if !ok {
-		return h, fmt.Errorf("layer %q: loss function %q, want logloss, softmaxloss, crossentropyloss, hingeloss, l2loss or huberloss",
-			e.Name, c.Type)
+		return h, fmt.Errorf("layer %q: loss function %q, want one of %s", e.Name, c.Type,
+			strings.Join(slices.Sorted(maps.Keys(heads())), " "))
 	}
 	return h, nil
 }

@@ -1,0 +1,17 @@
+package algo
+
+import "thole.example/graph"
+
+// nfm is a neural factorization machine (X. He and T. Chua, Neural Factorization Machines for Sparse Predictive Analytics, 2017):
+// the products of all pairs of vectors, added up factor by factor, go into a fully connected network.
+var nfm = Algo{
+	Name: "nfm", Help: "neural factorization machine", Task: Classification, Defaults: deepDefaults,
+	Sizes: Size{Factors: deepSize.Factors, Hidden: deepSize.Hidden},
+	File: func(s Size) *graph.File {
+		return total([]graph.Entry{
+			firstOrder(table()), vectors(s, false, table()),
+			{Name: "biinteractioncross", Type: "biinteractioncross", InputLayer: "embedding", OutputDim: s.Factors},
+			tower(s, "biinteractioncross", dense()),
+		}, "input", "fclayer")
+	},
+}

@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package kernel
+
+func addRowOn(level, []float32, []float32, int) int { return 0 }
+
+func columnSumsOn(level, []float64, []float32, int) int { return 0 }

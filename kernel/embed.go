@@ -1,0 +1,39 @@
+package kernel
+
+// Embed gathers the vectors of values: row i of dst [len(at) x n] becomes x[i] times row at[i] of src [places x n]. x nil: all
+// ones. dst and src must not overlap.
+func Embed(dst, src []float32, n int, at []uint32, x []float32) {
+	c := sparseCall{Sparse: Sparse{At: at, X: x}, n: n, src: src, dst: dst, values: len(at)}
+	c.checkValues(src)
+	want(len(dst), len(at)*n, "dst")
+	if len(at) > 0 {
+		c.do(embedRows)
+	}
+}
+
+// EmbedGrad is the way back of Embed: row at[i] of dsrc [places x n] += x[i] times row i of g [len(at) x n], in the order of i.
+func EmbedGrad(dsrc, g []float32, n int, at []uint32, x []float32) {
+	c := sparseCall{Sparse: Sparse{At: at, X: x}, n: n, dst: dsrc, grad: g, values: len(at)}
+	c.checkValues(dsrc)
+	want(len(g), len(at)*n, "g")
+	if len(at) > 0 {
+		c.do(embedRowsGrad)
+	}
+}
+
+func embed(c *sparseCall) {
+	for i := range c.values {
+		at, x := c.place(i)
+		to := c.dst[i*c.n:][:c.n]
+		for j, v := range c.src[at*c.n:][:c.n] {
+			to[j] = x * v
+		}
+	}
+}
+
+func embedGrad(c *sparseCall) {
+	for i := range c.values {
+		at, x := c.place(i)
+		axpy(x, c.grad[i*c.n:][:c.n], c.dst[at*c.n:][:c.n])
+	}
+}

@@ -1,0 +1,169 @@
+package layer
+
+import (
+	"fmt"
+
+	"thole.example/graph"
+	"thole.example/kernel"
+	"thole.example/matrix"
+)
+
+// embedding is a vector v of k factors for each feature: for the stored values x of an example
+//
+//	out = x*v, one after the other       // V: [k, Dim] <name>_embedding
+//	dv += x * grad                       // of the value's vector
+//
+// With F fields (outputdim = F*k) an example gives F vectors, one for each field: its value's, the sum or mean of those of
+// several values, zeros of none. Where fields are not known, every example has to have F values, in ascending order of
+// columns. Without an outputdim an example gives as many vectors as it has values, which only crosses take that sum over all
+// of them. Vectors start normal with deviation 0.05 (section 6.5 of Angel's map: a deviation of 1e-5 never moves).
+var embedding = Kind{
+	Name: "embedding", Also: []string{"embeddinglayer"},
+	Help: "a vector of numfactors numbers for each feature",
+	New:  newEmbedding,
+}
+
+type embed struct {
+	name     string
+	fields   int // 0: any number of values
+	factors  int
+	mean     bool
+	weight   graph.Param
+	out      graph.Tensor
+	share    []float32 // of each value, where values of a field are averaged
+	together bool      // the batch has one value in each field, in their order
+}
+
+func newEmbedding(s Spec) (graph.Layer, error) {
+	k := s.Factors
+	switch {
+	case s.Name == "":
+		return nil, fmt.Errorf("an embedding without name")
+	case k < 1 || k > OutputLimit:
+		return nil, fmt.Errorf("numfactors %d, want 1 to %d", k, OutputLimit)
+	case s.OutputDim > OutputLimit:
+		return nil, fmt.Errorf("outputdim %d, want at most %d", s.OutputDim, OutputLimit)
+	case s.OutputDim > 0 && s.OutputDim%k != 0:
+		return nil, fmt.Errorf("outputdim %d, want a multiple of numfactors = %d: one vector for each field", s.OutputDim, k)
+	}
+	l := &embed{name: s.Name, factors: k, mean: s.Mean}
+	if s.OutputDim > 0 { // Angel takes a negative one, which says as little
+		l.fields = s.OutputDim / k
+	}
+	var err error
+	l.weight, err = s.features("embedding", "embedding", k, matrix.Init{Kind: "normal", Scale: 0.05})
+	return l, err
+}
+
+// Name implements graph.Layer.
+func (l *embed) Name() string { return l.name }
+
+// Params implements graph.Layer.
+func (l *embed) Params() []graph.Param { return []graph.Param{l.weight} }
+
+// Shape implements graph.Layer.
+func (l *embed) Shape() graph.Shape {
+	return graph.Shape{Cols: l.fields * l.factors, Factors: l.factors, Ragged: l.fields == 0}
+}
+
+// Forward implements graph.Layer.
+func (l *embed) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor) (*graph.Tensor, error) {
+	lo, hi := x.Ptr[0], x.Ptr[x.Len()]
+	at, val, k := params[0].At[lo:hi], x.Val[lo:hi], l.factors
+	if l.fields == 0 {
+		l.out.Resize(hi-lo, k)
+		kernel.Embed(l.out.Val, params[0].Val, k, at, val)
+		return &l.out, nil
+	}
+	if err := fits(x, l.fields); err != nil {
+		return nil, err
+	}
+	l.out.Resize(x.Len(), l.fields*k)
+	if l.together = together(x, l.fields); l.together {
+		kernel.Embed(l.out.Val, params[0].Val, k, at, val)
+		return &l.out, nil
+	}
+	l.weigh(x)
+	clear(l.out.Val)
+	l.each(x, func(v, place int) {
+		kernel.Axpy(l.share[v], params[0].Val[int(at[v])*k:][:k], l.out.Val[place*k:][:k])
+	})
+	return &l.out, nil
+}
+
+// Backward implements graph.Layer.
+func (l *embed) Backward(x *graph.Input, _, grads []graph.Values, grad *graph.Tensor, _ []*graph.Tensor) error {
+	lo, hi := x.Ptr[0], x.Ptr[x.Len()]
+	at, k := grads[0].At[lo:hi], l.factors
+	if l.fields == 0 || l.together {
+		kernel.EmbedGrad(grads[0].Val, grad.Val, k, at, x.Val[lo:hi])
+		return nil
+	}
+	l.each(x, func(v, place int) {
+		kernel.Axpy(l.share[v], grad.Val[place*k:][:k], grads[0].Val[int(at[v])*k:][:k])
+	})
+	return nil
+}
+
+// each calls f for each stored value, counted from the first, with the vector among the outputs that it belongs to.
+func (l *embed) each(x *graph.Input, f func(v, place int)) {
+	for row := range x.Len() {
+		for v := x.Ptr[row]; v < x.Ptr[row+1]; v++ {
+			f(v-x.Ptr[0], row*l.fields+int(x.Field[v]))
+		}
+	}
+}
+
+// weigh finds by what each value counts: its own number, or its share among those of its field.
+func (l *embed) weigh(x *graph.Input) {
+	l.share = append(l.share[:0], x.Val[x.Ptr[0]:x.Ptr[x.Len()]]...)
+	if !l.mean {
+		return
+	}
+	for row := range x.Len() {
+		for v := x.Ptr[row]; v < x.Ptr[row+1]; {
+			end := v + 1
+			for end < x.Ptr[row+1] && x.Field[end] == x.Field[v] {
+				end++
+			}
+			for n := float32(end - v); v < end; v++ {
+				l.share[v-x.Ptr[0]] /= n
+			}
+		}
+	}
+}
+
+// fits tells why examples do not have vectors for so many fields.
+func fits(x *graph.Input, fields int) error {
+	if x.Field != nil {
+		if x.Fields > fields {
+			return fmt.Errorf("examples of %d fields, want at most %d", x.Fields, fields)
+		}
+		return nil
+	}
+	for row := range x.Len() {
+		if n := x.Ptr[row+1] - x.Ptr[row]; n != fields {
+			return fmt.Errorf("row %d of the batch has %d features, want %d: one for each field; if fields may be missing or have "+
+				"several values, say which columns they have: --fields 0,9,18,...", x.First+row, n, fields)
+		}
+	}
+	return nil
+}
+
+// together reports whether all examples have one value in each field, in their order.
+func together(x *graph.Input, fields int) bool {
+	if x.Field == nil {
+		return true // which fits has seen
+	}
+	for row := range x.Len() {
+		if x.Ptr[row+1]-x.Ptr[row] != fields {
+			return false
+		}
+		for f, have := range x.Field[x.Ptr[row]:x.Ptr[row+1]] {
+			if int(have) != f {
+				return false
+			}
+		}
+	}
+	return true
+}
