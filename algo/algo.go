@@ -227,3 +227,8 @@ func linear(outputs int, loss string) func(Size) *graph.File {
 
 // settings are the names of h in order.
 func settings(h map[string]float64) []string { return slices.Sorted(maps.Keys(h)) }
+
+// Mixed reports whether layers of the network have update rules of their own.
+func (a *Algo) Mixed() bool {
+	return slices.ContainsFunc(a.File(a.Sizes).Layers, func(e graph.Entry) bool { return e.Optimizer != nil })
+}

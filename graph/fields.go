@@ -2,6 +2,8 @@ package graph
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"thole.example/data"
 )
@@ -27,4 +29,12 @@ func (f Fields) MarshalJSON() ([]byte, error) {
 		return json.Marshal(f.First)
 	}
 	return json.Marshal(f.Number)
+}
+
+// String is the fields as data.ParseFields reads them.
+func (f Fields) String() string {
+	if f.First == nil {
+		return fmt.Sprint(f.Number)
+	}
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(f.First), " ", ","), "[]")
 }

@@ -98,6 +98,7 @@ type Spec struct {
 	Keep   matrix.Keep // which columns of sparse weights are made, and which go again
 
 	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
+	Format  string       // Angel's format in which the matrices are saved, by its short or full class name; "": that of the kind
 }
 
 // Choice is a function by name, with its settings.
@@ -159,10 +160,13 @@ func (s *Spec) param(what, kind string, rows int64, u Update, init matrix.Init) 
 	if init.Kind != "" {
 		init.Seed = s.Init.Seed
 	}
+	attrs := map[string]string{"angel.layer": kind}
+	if s.Format != "" {
+		attrs["angel.format"] = s.Format
+	}
 	return graph.Param{Rate: u.Rate, Meta: matrix.Meta{
 		Name: s.Name + "_" + what, Rows: rows, DType: matrix.F32,
-		Rule: u.Rule, Hyper: maps.Clone(u.Hyper), Init: init,
-		Attrs: map[string]string{"angel.layer": kind},
+		Rule: u.Rule, Hyper: maps.Clone(u.Hyper), Init: init, Attrs: attrs,
 	}}
 }
 

@@ -118,6 +118,31 @@ func (p *plan) checkTarget(ctx context.Context) error {
 		return usageError{format.Wrap(p.to, name, err)}
 	}
 	w.Abort(ctx)
+	return p.checkFormats(ctx, codec, m.Metas(), o)
+}
+
+// checkFormats refuses formats of layers that the target does not have.
+func (p *plan) checkFormats(ctx context.Context, codec format.Codec, ms []matrix.Meta, o format.Options) error {
+	if p.network == nil {
+		return nil
+	}
+	for i := range p.network.Layers {
+		e := &p.network.Layers[i]
+		if e.OutputFormat == "" {
+			continue
+		}
+		at := fmt.Sprintf("layers[%d].outputformat", i)
+		if p.to != "angel" {
+			return usageError{fmt.Errorf("%s: %s is a format of Angel's folders, and the model is saved as %s", at, e.OutputFormat, p.to)}
+		}
+		one := o
+		one.Set = map[string]string{"format": e.OutputFormat}
+		w, err := format.Create(ctx, codec, &blob.Mem{}, "model", ms, one)
+		if err != nil {
+			return usageError{fmt.Errorf("%s: %w", at, err)}
+		}
+		w.Abort(ctx)
+	}
 	return nil
 }
 
@@ -221,6 +246,9 @@ func (p *plan) chooseRule() error {
 	p.open = j.epochs == 0 && j.tolerance == 0 && !j.given("tolerance") && j.schedule == "" && j.per == "" && len(j.decay) == 0
 	if j.rate == 0 {
 		j.rate = d.Rate
+	}
+	if p.network != nil {
+		p.network.Train.LR = j.rate // of which rates of layers are shares
 	}
 	if j.schedule == "" {
 		j.schedule = d.Schedule

@@ -24,12 +24,12 @@ const formatOptions = "Options of formats"
 func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Common", []string{"listen", "store", "data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate",
-			"holdout", "load", "from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
+			"holdout", "graph", "load", "from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
 		{"Data", []string{"format", "dim", "labels", "classes", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse",
 			"admit-after", "forget-after", "expire-after", "max-bytes", "storage",
-			"in-order", "seed"}},
-		{"Optimisation", []string{"rule", "hyper", "batch", "schedule", "schedule-per", "schedule-set", "tolerance", "non-finite",
-			"init", "init-scale"}},
+			"in-order", "seed", "fields", "sample", "pos-neg"}},
+		{"Optimisation", []string{"rule", "hyper", "batch", "updates", "clip", "schedule", "schedule-per", "schedule-set", "tolerance",
+			"non-finite", "init", "init-scale"}},
 		{"Regularisation", []string{"l1", "l2"}},
 		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
 		{"Trust", []string{"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "tls-clients", "token-file", "tokens", "job-limits"}},

@@ -27,6 +27,7 @@ func jobKeys() []jobKey {
 		{"data.useshuffle", "in-order", negated},
 		{"data.posnegratio", "pos-neg", positive},
 		{"data.translabel", "labels", nil},
+		{"data.fields", "fields", nil},
 		{"train.epoch", "epochs", nil},
 		{"train.numupdateperepoch", "updates", nil},
 		{"train.batchsize", "batch", nil},
@@ -59,7 +60,7 @@ func (k *jobKey) get(f *graph.File) (text string, ok bool) {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	text = fmt.Sprint(v)
+	text = fmt.Sprint(v.Interface())
 	if k.text != nil {
 		return k.text(text)
 	}
@@ -72,6 +73,9 @@ func (k *jobKey) set(f *graph.File, text string) error {
 	if v.Kind() == reflect.String {
 		v.SetString(text)
 		return nil
+	}
+	if strings.Contains(text, ",") { // the first columns of fields
+		text = "[" + text + "]"
 	}
 	return json.Unmarshal([]byte(text), v.Addr().Interface())
 }

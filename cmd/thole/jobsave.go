@@ -64,6 +64,7 @@ func (p *plan) resolved() ([]byte, error) {
 			return nil, err
 		}
 	}
+	p.says = f
 	var all entries
 	add := func(name string, value any, given bool) {
 		if given {
@@ -85,6 +86,17 @@ func (p *plan) resolved() ([]byte, error) {
 		comment += "\n# No epochs: as many as the examples need."
 	}
 	return yamlOf(all, comment)
+}
+
+// describe makes the description of the network that is saved say how it was trained, and not where its files lay.
+func (p *plan) describe(f *graph.File) {
+	if p.network == nil || p.says == nil {
+		return
+	}
+	dim, modelType := f.Data.IndexRange, f.Model.ModelType
+	f.Data, f.Train, f.Model = p.says.Data, p.says.Train, p.says.Model
+	f.Data.IndexRange, f.Model.ModelType = dim, modelType
+	f.Data.Path, f.Model.LoadPath = "", ""
 }
 
 // leave are the flags of which a saved job says nothing, because it is found out again from the examples.
@@ -110,7 +122,7 @@ func (p *plan) leave() (all []string) {
 func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, bool)) {
 	ours := trainCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).Flags() // those of other commands are not
 	rule, hyper := p.rule, p.conf.Hyper
-	if p.network == nil {
+	if p.network == nil && (p.rule != "" || !p.recipe.Mixed()) { // a rule that is said is that of all layers
 		d := p.recipe.For(nil, p.rule)
 		rule, hyper = d.Rule, maps.Clone(d.Hyper)
 		if hyper == nil {
@@ -124,6 +136,8 @@ func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, b
 		case own == nil || own.Value.Type() != one.Value.Type() || slices.Contains(done, one.Name) || slices.Contains(notInFiles, one.Name):
 		case one.Name == "rule":
 			add(one.Name, rule, rule != "")
+		case one.Name == "compat" && p.asAngel: // the flag was taken from the options of formats
+			add(one.Name, "angel", true)
 		case one.Name == "hyper":
 			add(one.Name, hyper, len(hyper) > 0)
 		default:

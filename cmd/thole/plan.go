@@ -35,6 +35,7 @@ type plan struct {
 	asked        asked              // what the user chose of the training
 	open         bool               // the user left open how long to train
 	pace         *train.Pace        // when to stop, if so
+	says         *graph.File        // the job, as far as the grammar has keys for it
 	settings     []byte             // of the job, as they are saved with the model; nil: not
 	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
 }

@@ -44,6 +44,11 @@ func runScripts(t *testing.T, dir string) {
 			if err != nil {
 				return err
 			}
+			examples, err := filepath.Abs("../../examples")
+			if err != nil {
+				return err
+			}
+			e.Setenv("EXAMPLES", examples)
 			e.Setenv("SAVED", saved)
 			e.Setenv("AFFINE", module)
 			e.Setenv("GOLDEN", filepath.Join(shared, "golden"))

@@ -65,6 +65,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	if err != nil {
 		return nil, err
 	}
+	p.describe(model.File)
 	plain := data.Standard() // what a graph.json without classes means
 	if model.Loss.Task() == graph.Multiclass {
 		plain = data.Numbered(model.Width)
