@@ -168,6 +168,9 @@ type Conf struct {
 func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	c.Size = c.Size.over(a.Sizes)
 	f := a.File(c.Size)
+	if !a.own {
+		f.Data.NumField = c.Size.Fields
+	}
 	hyper := map[string]float64{}
 	d := a.For(c.Rules, c.Rule)
 	maps.Copy(hyper, d.Hyper)

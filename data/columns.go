@@ -35,23 +35,34 @@ func (u Unseen) Text(n int) string {
 	return fmt.Sprintf("%d features in %d of %d examples were not in training; they count as zero", u.Features, u.Examples, n)
 }
 
-// unseen gathers what was left out.
+// unseen gathers what was left out, in memory for each of the different columns.
 type unseen struct {
-	cols     []int64
+	cols     []int64 // with duplicates from distinct on
+	distinct int
+	values   int
 	examples int
 }
 
-func (u *unseen) reset() { u.cols, u.examples = u.cols[:0], 0 }
+func (u *unseen) reset() { *u = unseen{cols: u.cols[:0]} }
 
 func (u *unseen) add(other *unseen) {
-	u.cols = append(u.cols, other.cols...)
+	const some = 1 << 16
+	if u.cols = append(u.cols, other.cols...); len(u.cols) > 2*u.distinct+some {
+		u.compact()
+	}
+	u.values += len(other.cols)
 	u.examples += other.examples
 }
 
-func (u *unseen) count() Unseen {
-	n := len(u.cols)
+func (u *unseen) compact() {
 	slices.Sort(u.cols)
-	return Unseen{len(slices.Compact(u.cols)), n, u.examples}
+	u.cols = slices.Compact(u.cols)
+	u.distinct = len(u.cols)
+}
+
+func (u *unseen) count() Unseen {
+	u.compact()
+	return Unseen{u.distinct, u.values, u.examples}
 }
 
 // keep leaves out what the columns do not have of the row that begins at idx[from], and answers with the first column left out,
@@ -87,7 +98,9 @@ func (b *Batch) Keep(c *Columns) (*Batch, Unseen) {
 		out.keep(c, from, &left)
 		out.ptr = append(out.ptr, len(out.idx))
 	}
-	return out.batch(b.X.At.Rows.Lo, b.Dim(), b.Fields), left.count()
+	var all unseen
+	all.add(&left)
+	return out.batch(b.X.At.Rows.Lo, b.Dim(), b.Fields), all.count()
 }
 
 // Keys are the columns that occur, in ascending order.

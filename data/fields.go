@@ -17,6 +17,8 @@ type Fields struct {
 	// Number: every line has so many values, one of each field in their order, whatever the columns are, such as hashes. Of
 	// libffm, whose lines say of which field a value is, it is the number of fields: those at or above it are errors.
 	Number int
+	// Sorted: with Number, the values of a line are put into the order of their columns before they get their fields.
+	Sorted bool
 	// First are the first columns of the fields, ascending from 0, counted from 0 whatever the file counts from. A field ends
 	// where the next begins, the last one at Options.Dim. A row may have no value of a field, or several.
 	First []int64
@@ -89,6 +91,11 @@ func (f Fields) count(r *rows) int {
 // finish sorts the values of a line, which begin at idx[from], unless they are sorted already, and gives them their fields.
 func (c *chunk) finish(s *settings, from int, sorted bool) error {
 	if n := len(c.idx) - from; s.Fields.Number > 0 { // they stay as they are
+		if s.Fields.Sorted && !sorted {
+			if err := c.order(s, from); err != nil {
+				return err
+			}
+		}
 		if n != s.Fields.Number {
 			return errCount(n, s.Fields.Number)
 		}
@@ -115,6 +122,22 @@ func (c *chunk) finish(s *settings, from int, sorted bool) error {
 		}
 	}
 	return nil
+}
+
+// Place is the examples with the fields that values have by their places: every row has to have one value of each of n.
+func (b *Batch) Place(n int) (*Batch, error) {
+	x, out := b.Rows(), *b
+	out.Field, out.Fields = make([]int32, len(x.Idx)), n
+	for row := range b.Len() {
+		lo, hi := x.Ptr[row], x.Ptr[row+1]
+		if hi-lo != n {
+			return nil, fmt.Errorf("example %d: %w", b.X.At.Rows.Lo+int64(row)+1, errCount(hi-lo, n))
+		}
+		for i := range out.Field[lo:hi] {
+			out.Field[lo+i] = int32(i)
+		}
+	}
+	return &out, nil
 }
 
 // errCount explains why the values of a line are not one of each field.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 )
 
 // Examples are everything that was read from some inputs.
@@ -43,58 +42,14 @@ type loader struct {
 }
 
 func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
-	var total, before int64
-	known := true
+	var total int64
 	for _, in := range ins {
 		total += max(in.Size, 0)
-		known = known && in.Stream == nil && in.Size >= 0
 	}
-	fielded := false
-	for i, in := range ins {
-		s, err := l.opt.settings(strings.TrimSuffix(in.Name, ".gz"))
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			fielded = s.fielded()
-		} else if s.fielded() != fielded {
-			return nil, &Error{in.Name, 0, errMixed}
-		}
-		var end int64
-		if tell := l.opt.Progress; tell != nil {
-			s.Progress = func(done, _ int64) {
-				end = before + done
-				if known {
-					tell(end, total)
-				} else {
-					tell(end, 0)
-				}
-			}
-		}
-		if err := l.one(ctx, in, s, total); err != nil {
-			return nil, err
-		}
-		before = end
+	if err := l.all(ctx, ins, l.opt, func(_ *settings, c *chunk) error { l.take(c, total); return nil }); err != nil {
+		return nil, err
 	}
 	return l.end(ins)
-}
-
-// one reads an input, and has its file open only while it does.
-func (l *loader) one(ctx context.Context, in Input, s *settings, total int64) error {
-	if in.file {
-		f, err := os.Open(in.Name)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if in.R = f; in.Size < 0 {
-			in.Stream, in.Size = f, 0
-		}
-	}
-	if err := in.unpack(); err != nil {
-		return &Error{in.Name, 0, err}
-	}
-	return l.run(ctx, in, s, func(c *chunk) error { l.take(c, total); return nil })
 }
 
 // unpack makes compressed text a stream of text.
@@ -164,6 +119,15 @@ const Stdin = "-"
 // LoadFiles is LoadAll of files of the operating system. What is no regular file, such as a pipe, is read to its end; in is
 // what Stdin stands for.
 func LoadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) (*Examples, error) {
+	ins, err := inputs(paths, in)
+	if err != nil {
+		return nil, err
+	}
+	return LoadAll(ctx, ins, opt)
+}
+
+// inputs are the files as inputs, which are opened when they are read; in is what Stdin stands for.
+func inputs(paths []string, in io.Reader) ([]Input, error) {
 	ins := make([]Input, len(paths))
 	for i, path := range paths {
 		ins[i] = Input{Name: path, file: path != Stdin}
@@ -183,7 +147,7 @@ func LoadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) (
 			ins[i].Size = -1 // found out by reading it
 		}
 	}
-	return LoadAll(ctx, ins, opt)
+	return ins, nil
 }
 
 // LoadFile is Load of a file of the operating system.

@@ -55,6 +55,8 @@ type Options struct {
 	// Note, if not nil, is told once for each input of what was read but ignored, with the first line of it; by the same
 	// goroutine.
 	Note func(path string, line int64, text string)
+	// Left, if not nil, is told by Read after the last batch what Columns does not have; by the same goroutine.
+	Left func(Unseen)
 }
 
 // settings are Options made ready for parsing.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
+	"os"
 	"runtime"
+	"strings"
 	"sync"
 )
 
@@ -17,6 +20,12 @@ var errStop = errors.New("stop")
 // for each processor, or of the longest line, and the batch. Batches belong to the caller. Where Options.Dim is not
 // given, the columns of a batch reach as far as its own highest index.
 func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
+	return ReadAll(ctx, []Input{in}, opt)
+}
+
+// ReadAll is Read of all inputs, one after the other, as one run of examples; what gzip packed is unpacked. Progress is as that
+// of LoadAll.
+func ReadAll(ctx context.Context, ins []Input, opt Options) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
 		switch { // labels are mapped before the last one is seen
 		case opt.Classes != nil:
@@ -26,17 +35,14 @@ func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
 			yield(nil, fmt.Errorf("data: label mapping classes without Options.Classes, want them all: %w", ErrOption))
 			return
 		}
-		s, err := opt.settings(in.Name)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		b := batcher{s: s, rows: newRows(0, 0, s.fielded())}
-		emit := func(b *Batch) bool { return yield(b, nil) }
+		b := batcher{rows: newRows(0, 0, false), emit: func(b *Batch) bool { return yield(b, nil) }}
 		r := reader{step: chunkLen, limit: LineLimit}
-		err = r.run(ctx, in, s, func(c *chunk) error { return b.take(c, emit) })
+		err := r.all(ctx, ins, opt, b.take)
 		if err == nil && len(b.rows.label) > 0 {
-			err = b.flush(emit)
+			err = b.flush()
+		}
+		if err == nil && opt.Left != nil {
+			opt.Left(b.unseen.count())
 		}
 		if err != nil && err != errStop {
 			yield(nil, err)
@@ -44,21 +50,37 @@ func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
 	}
 }
 
-// batcher cuts the rows of chunks into batches.
-type batcher struct {
-	s     *settings
-	rows  rows
-	first int64 // number of the first of rows
+// ReadFiles is ReadAll of files of the operating system, as LoadFiles takes them.
+func ReadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		ins, err := inputs(paths, in)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ReadAll(ctx, ins, opt)(yield)
+	}
 }
 
-func (b *batcher) take(c *chunk, emit func(*Batch) bool) error {
-	b.s.Classes.mapLabels(c.rows.label, b.s.Labels)
+// batcher cuts the rows of chunks into batches.
+type batcher struct {
+	s      *settings // of the input that was read last
+	rows   rows
+	first  int64 // number of the first of rows
+	unseen unseen
+	emit   func(*Batch) bool
+}
+
+func (b *batcher) take(s *settings, c *chunk) error {
+	b.s = s
+	s.Classes.mapLabels(c.rows.label, s.Labels)
+	b.unseen.add(&c.unseen)
 	for lo := 0; lo < len(c.label); {
-		hi := min(len(c.label), lo+b.s.BatchRows-len(b.rows.label))
+		hi := min(len(c.label), lo+s.BatchRows-len(b.rows.label))
 		b.rows.add(&c.rows, lo, hi)
 		lo = hi
-		if len(b.rows.label) == b.s.BatchRows {
-			if err := b.flush(emit); err != nil {
+		if len(b.rows.label) == s.BatchRows {
+			if err := b.flush(); err != nil {
 				return err
 			}
 		}
@@ -66,7 +88,7 @@ func (b *batcher) take(c *chunk, emit func(*Batch) bool) error {
 	return nil
 }
 
-func (b *batcher) flush(emit func(*Batch) bool) error {
+func (b *batcher) flush() error {
 	out, dim := b.rows, b.s.Dim
 	if dim == 0 {
 		dim = out.dim()
@@ -74,7 +96,7 @@ func (b *batcher) flush(emit func(*Batch) bool) error {
 	n := int64(len(out.label))
 	b.rows = newRows(len(out.label), len(out.idx), b.s.fielded())
 	b.first += n
-	if !emit(out.batch(b.first-n, dim, b.s.Fields.count(&out))) {
+	if !b.emit(out.batch(b.first-n, dim, b.s.Fields.count(&out))) {
 		return errStop
 	}
 	return nil
@@ -84,6 +106,64 @@ func (b *batcher) flush(emit func(*Batch) bool) error {
 type reader struct {
 	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
+}
+
+// all reads the inputs one after the other, and gives their chunks to use in order. Progress is of all of them, its total 0 where
+// the length of one is not known.
+func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*settings, *chunk) error) error {
+	var total, before int64
+	known := true
+	for _, in := range ins {
+		total += max(in.Size, 0)
+		known = known && in.Stream == nil && in.Size >= 0
+	}
+	if !known {
+		total = 0
+	}
+	fielded := false
+	for i, in := range ins {
+		s, err := opt.settings(strings.TrimSuffix(in.Name, ".gz"))
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			fielded = s.fielded()
+		} else if s.fielded() != fielded {
+			return &Error{in.Name, 0, errMixed}
+		}
+		end := before
+		if tell := opt.Progress; tell != nil {
+			s.Progress = func(done, _ int64) {
+				end = before + done
+				tell(end, total)
+			}
+		}
+		if err := r.one(ctx, in, s, func(c *chunk) error { return use(s, c) }); err != nil {
+			return err
+		}
+		before = end
+	}
+	return nil
+}
+
+// one reads an input, and has its file open only while it does.
+func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk) error) error {
+	if in.file {
+		f, err := os.Open(in.Name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if in.R = f; in.Size < 0 {
+			in.Stream, in.Size = f, 0
+		}
+	}
+	if in.Stream != nil || in.Size > 0 {
+		if err := in.unpack(); err != nil {
+			return &Error{in.Name, 0, err}
+		}
+	}
+	return r.run(ctx, in, s, use)
 }
 
 // run parses the input's chunks on all processors and gives them to use in order, in the caller's goroutine. When it

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -186,5 +187,73 @@ func TestMemoryIsBounded(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 40*uint64(len(text)) {
 		t.Errorf("%d bytes allocated for %d bytes of text", grown, len(text))
+	}
+}
+
+// TestReadAll wants the batches of several inputs to be those of one, packed or not, with what was left out of all of them.
+func TestReadAll(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 60).Draw(t, "rows")
+		cuts := rapid.IntRange(1, 5).Draw(t, "inputs")
+		var all []byte
+		var ins []Input
+		for i := range cuts {
+			var text []byte
+			for r := n * i / cuts; r < n*(i+1)/cuts; r++ {
+				text = fmt.Appendf(text, "%d %d:1 %d:2\n", r%2, 1+r%7, 9+r%5)
+			}
+			all = append(all, text...)
+			if rapid.Bool().Draw(t, "packed") {
+				var packed bytes.Buffer
+				z := gzip.NewWriter(&packed)
+				_, _ = z.Write(text)
+				_ = z.Close()
+				text = packed.Bytes()
+			}
+			in := Input{Name: fmt.Sprint(i), R: bytes.NewReader(text), Size: int64(len(text))}
+			if rapid.Bool().Draw(t, "stream") {
+				in = Input{Name: in.Name, Stream: bytes.NewReader(text)}
+			}
+			ins = append(ins, in)
+		}
+		opt := Options{Labels: AutoTrans, Classes: Standard(), Columns: &Columns{Hi: 100, Keys: []int64{0, 2, 9, 10}}, BatchRows: 7}
+		want, err := LoadAll(context.Background(), []Input{input(all)}, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var left Unseen
+		opt.Left = func(u Unseen) { left = u }
+		at := 0
+		for b, err := range ReadAll(context.Background(), ins, opt) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.Len() != min(7, n-at) || b.X.At.Rows.Lo != int64(at) || !same(b, want.Slice(at, at+b.Len())) {
+				t.Fatalf("batch of %d from row %d: %v", b.Len(), at, b.Rows())
+			}
+			at += b.Len()
+		}
+		if at != n || left != want.Unseen {
+			t.Fatalf("%d rows, left out %+v, want %d, %+v", at, left, n, want.Unseen)
+		}
+	})
+}
+
+// TestUnseenMemory wants columns that come again and again to be counted once, and kept once.
+func TestUnseenMemory(t *testing.T) {
+	var all, one unseen
+	for range 1 << 12 {
+		one.reset()
+		for c := range int64(256) {
+			one.cols = append(one.cols, c%200)
+		}
+		one.examples = 256
+		all.add(&one)
+	}
+	if n := cap(all.cols); n > 1<<18 {
+		t.Errorf("room for %d columns", n)
+	}
+	if got := all.count(); got != (Unseen{200, 1 << 20, 1 << 20}) {
+		t.Errorf("%+v", got)
 	}
 }

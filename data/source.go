@@ -31,6 +31,9 @@ func Sources() []Source {
 	}
 }
 
+// NamesFields reports whether values name their fields.
+func (s *Source) NamesFields() bool { return s.named }
+
 // ends reports whether the input has an ending of the source.
 func (s *Source) ends(input string) bool {
 	return strings.HasSuffix(input, "."+s.Name) || s.named && strings.HasSuffix(input, ".ffm")

@@ -75,9 +75,10 @@ func (t *batch) lookups(p Params, b *data.Batch) ([]Lookup, error) {
 // turned reports whether the matrix travels row-major where layers take column after column.
 func (p *Param) turned() bool { return p.Features && p.Rows > 1 && p.Whole() }
 
-// resize is n elements of the memory, which grows if it has fewer. They are not cleared.
+// resize is n elements of the memory, which grows if it has fewer. They are not cleared, and never nil, which as places means all
+// values in their order.
 func resize[T any](memory []T, n int) []T {
-	if cap(memory) < n {
+	if memory == nil || cap(memory) < n {
 		return make([]T, n, n+n/4)
 	}
 	return memory[:n]
@@ -138,9 +139,6 @@ func (t *batch) locate(i int) error {
 	x := t.of.Rows()
 	first := x.Ptr[0]
 	at := resize(t.at[k], first)
-	if at == nil {
-		at = []uint32{} // not nil, which kernels take for all values in their order
-	}
 	if kind.plan != nil {
 		at = kind.plan.Positions(at)
 		if want := x.Ptr[len(x.Ptr)-1]; len(at) != want {

@@ -74,6 +74,11 @@ func (r *Run) Scores(b *data.Batch, params []matrix.Block) (*Tensor, error) {
 	if err := r.take(b, params); err != nil {
 		return nil, err
 	}
+	return r.score(b)
+}
+
+// score runs the batch forward on the values that there are.
+func (r *Run) score(b *data.Batch) (*Tensor, error) {
 	r.scores.Resize(b.Len(), r.model.Width)
 	for lo := 0; lo < b.Len(); lo += BlockRows {
 		score, err := r.forward(r.batch.input(lo, min(lo+BlockRows, b.Len())))

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"thole.example/graph"
+	"thole.example/kernel"
 	"thole.example/matrix"
 )
 
@@ -26,6 +27,9 @@ type aware struct {
 	plain
 	fields, factors int
 	weight          graph.Param
+
+	row, field []int // scratch
+	of         kernel.Aware
 }
 
 func newFieldAware(s Spec) (graph.Layer, error) {
@@ -46,21 +50,19 @@ func newFieldAware(s Spec) (graph.Layer, error) {
 // Params implements graph.Layer.
 func (l *aware) Params() []graph.Param { return []graph.Param{l.weight} }
 
-// each calls f for each pair of values of an example: the vectors of both, and the product of their values.
-func (l *aware) each(x *graph.Input, row int, at []uint32, f func(i, j int, xx float32)) {
+// values are those of an example, as the kernel takes them.
+func (l *aware) values(x *graph.Input, row int, at []uint32) *kernel.Aware {
 	lo, hi := x.Ptr[row], x.Ptr[row+1]
-	k, n := l.factors, l.fields*l.factors
-	field := func(v int) int {
-		if x.Field == nil {
-			return v - lo
+	l.row, l.field = l.row[:0], l.field[:0]
+	for v := lo; v < hi; v++ {
+		field := v - lo
+		if x.Field != nil {
+			field = int(x.Field[v])
 		}
-		return int(x.Field[v])
+		l.row, l.field = append(l.row, int(at[v])*l.fields*l.factors), append(l.field, field*l.factors)
 	}
-	for i := lo; i < hi; i++ {
-		for j := i + 1; j < hi; j++ {
-			f(int(at[i])*n+field(j)*k, int(at[j])*n+field(i)*k, x.Val[i]*x.Val[j])
-		}
-	}
+	l.of = kernel.Aware{Row: l.row, Field: l.field, X: x.Val[lo:hi]}
+	return &l.of
 }
 
 // Forward implements graph.Layer.
@@ -68,34 +70,17 @@ func (l *aware) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor
 	if err := fits(x, l.fields); err != nil {
 		return nil, err
 	}
-	v, k := params[0].Val, l.factors
 	l.out.Resize(x.Len(), 1)
 	for row := range x.Len() {
-		sum := float32(0)
-		l.each(x, row, params[0].At, func(i, j int, xx float32) {
-			dot := float32(0)
-			for f, a := range v[i:][:k] {
-				dot += float32(a * v[j+f])
-			}
-			sum += float32(xx * dot)
-		})
-		l.out.Val[row] = sum
+		l.out.Val[row] = kernel.AwareDots(params[0].Val, l.factors, l.values(x, row, params[0].At))
 	}
 	return &l.out, nil
 }
 
 // Backward implements graph.Layer.
 func (l *aware) Backward(x *graph.Input, params, grads []graph.Values, grad *graph.Tensor, _ []*graph.Tensor) error {
-	v, dv, k := params[0].Val, grads[0].Val, l.factors
 	for row := range x.Len() {
-		g := grad.Val[row]
-		l.each(x, row, params[0].At, func(i, j int, xx float32) {
-			d := g * xx
-			for f := range k {
-				dv[i+f] += float32(d * v[j+f])
-				dv[j+f] += float32(d * v[i+f])
-			}
-		})
+		kernel.AwareDotsGrad(grads[0].Val, params[0].Val, l.factors, l.values(x, row, params[0].At), grad.Val[row])
 	}
 	return nil
 }

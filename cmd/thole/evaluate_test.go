@@ -69,14 +69,14 @@ func TestFirstColumn(t *testing.T) {
 				"input_bias":   {At: matrix.At(0, 1, 0, 1), Data: &matrix.Dense[float32]{Val: []float32{0.5}}},
 			}, weight, bias)
 			var lines, want strings.Builder
-			want.WriteString("row,margin,prediction\n")
+			want.WriteString("row,margin,prediction,label\n")
 			for col := range int64(14) {
 				fmt.Fprintf(&lines, "1 %d:2\n", col)
 				score := 0.5
 				if at := col - lo; at >= 0 && at < cols {
 					score += 2 * float64(w.Val[at])
 				}
-				fmt.Fprintf(&want, "%d,%v,%v\n", col, score, score)
+				fmt.Fprintf(&want, "%d,%v,%v,1\n", col, score, score)
 			}
 			file := filepath.Join(dir, "a.libsvm")
 			if err := os.WriteFile(file, []byte(lines.String()), 0o666); err != nil {

@@ -98,16 +98,21 @@ func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Optio
 	}
 	p := e.progress("read "+strings.Join(paths, ", "), "B", 1)
 	defer p.end()
-	o.Progress = func(done, total int64) {
-		if total > 0 { // else nobody knows how much is left
-			p.total = total
-			p.set(done, "")
-		}
-	}
+	o.Progress = p.read
 	o.Note = func(path string, line int64, text string) { p.line("%s:%d: %s", path, line, text) }
 	all, err := data.LoadFiles(ctx, files, e.in, o)
 	if err == nil && all.Unseen.Features > 0 {
 		p.line("%s: %s", strings.Join(paths, ", "), all.Unseen.Text(all.Len()))
 	}
 	return all, err
+}
+
+// namesFields reports whether lines of the examples say of which fields values are.
+func namesFields(format string, paths []string) bool {
+	files, err := data.Files(paths)
+	if err != nil || len(files) == 0 {
+		return false // which the reader tells
+	}
+	src, err := data.FindSource(format, strings.TrimSuffix(files[0], ".gz"))
+	return err == nil && src.NamesFields()
 }

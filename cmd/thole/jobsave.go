@@ -88,8 +88,8 @@ func (p *plan) resolved() ([]byte, error) {
 	return yamlOf(all, comment)
 }
 
-// describe makes the description of the network that is saved say how it was trained, and not where its files lay.
-func (p *plan) describe(f *graph.File) {
+// describeJob makes the description of the network that is saved say how it was trained, and not where its files lay.
+func (p *plan) describeJob(f *graph.File) {
 	if p.network == nil || p.says == nil {
 		return
 	}

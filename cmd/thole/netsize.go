@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/graph"
 )
 
 // size is how large a network the user wants, without the fields of the examples; what the recipe does not have is refused.
@@ -33,29 +35,50 @@ func (j *job) size(recipe *algo.Algo) (algo.Size, error) {
 	return s, nil
 }
 
-// countFields finds how many fields the examples have, if the network has to know.
+// countFields finds how many fields the examples have, if the network has to know: what they say, or as many as each has values.
 func (p *plan) countFields() error {
 	if p.recipe.Sizes.Fields == 0 {
 		return nil
 	}
-	n, err := fields(p.train.Batch)
-	if err != nil {
-		return fmt.Errorf("%s wants fields: %w", p.recipe.Name, err)
+	if p.train.Fields == 0 {
+		n := p.train.Rows().Ptr[1] - p.train.Rows().Ptr[0]
+		for _, some := range []*data.Examples{p.train, p.valid} {
+			if some == nil || some.Len() == 0 {
+				continue
+			}
+			placed, err := some.Place(n)
+			if err != nil {
+				return fmt.Errorf("%s wants fields: %w", p.recipe.Name, err)
+			}
+			some.Batch = placed
+		}
 	}
-	p.conf.Size.Fields = n
+	p.conf.Size.Fields = p.train.Fields
 	return nil
 }
 
-// fields is how many fields the examples have: what they say, or as many as each has values.
-func fields(b *data.Batch) (int, error) {
-	if b.Fields > 0 {
-		return b.Fields, nil
+// fieldsOf are the fields of the examples that a model was trained on, as far as it says. Lines of libffm say it themselves.
+// A number of fields says nothing about a network without vectors: Angel reads over it there, and rows may have any values.
+func fieldsOf(f *graph.File) data.Fields {
+	switch known := f.Data.Fields; {
+	case known != nil:
+		return known.Fields
+	case f.Data.NumField > 0 && slices.ContainsFunc(f.Layers, func(e graph.Entry) bool { return e.NumFactors > 0 }):
+		return data.Fields{Number: f.Data.NumField, Sorted: true}
 	}
-	ptr := b.Rows().Ptr
-	for row := range b.Len() {
-		if n := ptr[row+1] - ptr[row]; n != ptr[1]-ptr[0] {
-			return 0, fmt.Errorf("example %d has %d values and the first one %d", row+1, n, ptr[1]-ptr[0])
-		}
+	return data.Fields{}
+}
+
+// describe says in the model's file what the examples are like.
+func (p *plan) describe(f *graph.File) {
+	plain := data.Standard() // what a graph.json without classes means
+	if width := len(p.train.Classes); p.recipe.Task == algo.Multiclass {
+		plain = data.Numbered(width)
 	}
-	return ptr[1] - ptr[0], nil
+	if !slices.Equal(p.train.Classes, plain) {
+		f.Data.Classes = p.train.Classes
+	}
+	if known, err := data.ParseFields(p.fields); err == nil && known.Number+len(known.First) > 0 { // it was checked
+		f.Data.Fields = &graph.Fields{Fields: known}
+	}
 }

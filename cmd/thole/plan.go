@@ -147,6 +147,9 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 	}
 	if len(p.job.valid) > 0 {
 		o.Classes, o.Columns, o.Dim = p.train.Classes, columns, 0
+		if n := p.conf.Size.Fields; n > 0 && p.fields == "" && !namesFields(p.format, p.job.valid) {
+			o.Fields = data.Fields{Number: n, Sorted: true}
+		}
 		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {
 			return err
 		}

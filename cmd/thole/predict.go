@@ -1,19 +1,16 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/graph"
-	"thole.example/ps"
 	"thole.example/train"
 )
 
@@ -21,8 +18,7 @@ import (
 type prediction struct {
 	job
 	source
-	outFile string
-	results *sink // of outFile; nil: none
+	results results
 	asJSON  bool
 }
 
@@ -31,18 +27,19 @@ func predictCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "predict",
 		Short: "Score examples with a stored model, and measure where there are labels",
-		Long: `Scores examples with a stored model in any format. With --out each example gives a line "row,margin,prediction", where
-the prediction is a probability, or a value in regression. With several classes it is a label, and there are a margin and a
-probability for each class. The metrics go to standard output. Features that were not in training
-count as zero, and it is said how many there were; --strict refuses them.`,
+		Long: `Scores examples with a stored model in any format. With --out each example gives a row of a table: its number, the margin, the
+prediction (a probability, a value, or with several classes a label, beside a margin and a probability for each class), and the
+label where there is one. It is written as CSV or TSV while examples are read, or in any format of one file. The metrics go to
+standard output. Features that were not in training count as zero, and it is said how many there were; --strict refuses them.
+Examples are read a batch at a time, however many there are; for the metrics 12 bytes stay in memory for each that has a label.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
+  thole predict --model out/deepfm --data new.ffm --out scores.parquet
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context(), e) },
 	}
 	f := c.Flags()
 	p.flags(c)
-	f.StringVar(&p.outFile, "out", "", `file for the predictions, "-" for standard output`)
-	f.BoolVar(&p.force, "force", false, "replace the file of --out if it exists")
+	p.results.flags(c)
 	f.BoolVar(&p.noLabel, "no-label", false, "the examples have no labels")
 	return c
 }
@@ -63,14 +60,10 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	if err := p.checkFlags("predict"); err != nil {
 		return err
 	}
-	out := e.out
-	if p.outFile != "" {
-		var err error
-		if p.results, err = e.sink(p.outFile, p.force); err != nil {
-			return err
-		}
-		out = p.results.reports()
+	if err := p.results.check(ctx, e); err != nil {
+		return err
 	}
+	out := p.results.reports(e)
 	s, err := p.measure(ctx, e)
 	if err != nil {
 		return err
@@ -109,9 +102,12 @@ type scored struct {
 	Examples int           `json:"examples"`
 	Metrics  train.Metrics `json:"metrics"` // nil without labels
 	Unseen   data.Unseen   `json:"unseen"`
+
+	score []float64 // of examples with labels
+	label []float32
 }
 
-// measure scores the examples, writes the predictions where asked, and measures where there are labels.
+// measure scores the examples a batch at a time, writes the predictions where asked, and measures where there are labels.
 func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	var err error
 	if p.job.model, err = e.readable(ctx, p.job.model); err != nil {
@@ -130,129 +126,107 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.dataOptions(task)
+	o, err := p.scoringOptions(ctx, stored, file, model, task)
 	if err != nil {
-		return nil, err
-	}
-	if c, err := stored.classes(model.Width); err != nil {
-		return nil, err
-	} else if c != nil {
-		o.Classes = c
-	}
-	if o.Classes == nil { // one file of examples must not decide what labels mean
-		if o.Classes = data.Standard(); task == algo.Multiclass {
-			o.Classes = data.Numbered(model.Width)
-		}
-	}
-	if o.Columns, err = stored.columns(ctx, file); err != nil {
 		return nil, err
 	}
 	if text := stored.rounded(model); text != "" {
 		fmt.Fprintln(e.err, escaped(text))
 	}
-	examples, err := p.examples(ctx, e, p.job.data, o)
+	table, err := stored.table(ctx, model, o.Columns)
 	if err != nil {
 		return nil, err
 	}
-	score, err := p.scores(ctx, model, examples.Batch)
+	scorer, err := graph.NewScorer(model, table)
 	if err != nil {
 		return nil, err
 	}
-	s := &scored{Examples: examples.Len(), Unseen: examples.Unseen}
-	if err := p.write(ctx, e, model, score, o.Classes); err != nil || p.noLabel || examples.Len() == 0 {
+	h := head{loss: model.Loss, width: model.Width, labelled: !p.noLabel, classes: o.Classes}
+	if o.Labels != data.AutoTrans && model.Width == 1 {
+		h.classes = nil
+	}
+	out, err := p.results.begin(ctx, e, &h)
+	if err != nil {
+		return nil, err
+	}
+	defer out.abort()
+	s, err := p.score(ctx, e, scorer, o, out)
+	if err == nil {
+		err = out.end(ctx)
+	}
+	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err
 	}
-	s.Metrics, err = train.Measure(model.Loss, score, examples.Label)
+	s.Metrics, err = train.Measure(model.Loss, s.score, s.label)
 	return s, err
 }
 
-// scores loads the model into an embedded server and scores the examples.
-func (p *prediction) scores(ctx context.Context, model *graph.Model, examples *data.Batch) ([]float64, error) {
-	c, err := embed(ctx, 1, nil)
+// scoringOptions are the options of reading examples for the model: what it says of them counts where no flag does.
+func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *graph.File, model *graph.Model,
+	task algo.Task) (data.Options, error) {
+	o, err := p.dataOptions(task)
 	if err != nil {
-		return nil, err
+		return o, err
 	}
-	defer c.stop()
-	client, err := ps.Dial(ctx, ps.Options{Network: c.net, Servers: c.addrs, Job: "predict", Tasks: 1})
-	if err != nil {
-		return nil, err
+	width := model.Width
+	if c, err := m.classes(width); err != nil {
+		return o, err
+	} else if c != nil {
+		o.Classes = c
 	}
-	defer client.Close()
-	ms := model.Metas()
-	for i := range ms {
-		ms[i].Rule = "" // nothing is trained: no state beside the weights
-		ms[i].Hyper = nil
+	if o.Classes == nil { // one file of examples must not decide what labels mean
+		if o.Classes = data.Standard(); task == algo.Multiclass {
+			o.Classes = data.Numbered(width)
+		}
 	}
-	if err := client.Create(ctx, "", ms...); err != nil {
-		return nil, err
+	if p.fields == "" && !namesFields(p.format, p.job.data) {
+		o.Fields = fieldsOf(file)
 	}
-	if err := client.Load(ctx, ps.LoadOptions{Path: inBucket(p.job.model), Codec: p.from, Set: p.source.set, Round: true}); err != nil {
-		return nil, err
+	if err := o.Check(); err != nil {
+		return o, fmt.Errorf("%s: %s: %w", m.path, graph.FileName, err)
 	}
-	run, err := graph.NewRun(model)
-	if err != nil {
-		return nil, err
-	}
-	score, err := train.Scores(ctx, client, run, examples, nil)
-	if err != nil {
-		return nil, err
-	}
-	return score, client.Leave(ctx)
+	o.Columns, err = m.columns(ctx, file)
+	return o, err
 }
 
-// write puts a line for each example into the file of predictions, which appears whole or not at all.
-func (p *prediction) write(ctx context.Context, e *env, model *graph.Model, score []float64, classes data.Classes) error {
-	if p.results == nil {
-		return nil
-	}
-	w, err := p.results.create(ctx)
+// score scores the examples, and keeps scores and labels if there are labels: 12 bytes for each example and score.
+func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o data.Options, out predictions) (*scored, error) {
+	files, err := data.Files(p.job.data)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer w.Abort()
-	if err := writePredictions(w, model, score, classes); err != nil {
-		return err
-	}
-	return w.Commit()
-}
-
-// writePredictions writes the row, the margins and the prediction of each example. Where there are several classes, there is a
-// margin and a probability for each of them, and the prediction is the label of one.
-func writePredictions(w io.Writer, model *graph.Model, score []float64, classes data.Classes) error {
-	out := bufio.NewWriter(w)
-	of := func(what string) {
-		if model.Width == 1 {
-			fmt.Fprintf(out, ",%s", what)
-			return
+	s, paths := &scored{}, strings.Join(p.job.data, ", ")
+	bar := e.progress("score "+paths, "B", 1)
+	defer bar.end()
+	o.Progress = bar.read
+	o.Note = func(path string, line int64, text string) { bar.line("%s:%d: %s", path, line, text) }
+	o.Left = func(u data.Unseen) { s.Unseen = u }
+	for b, err := range data.ReadFiles(ctx, files, e.in, o) {
+		if err != nil {
+			return nil, err
 		}
-		for _, label := range classes {
-			fmt.Fprintf(out, ",%s_%v", what, label)
+		scores, err := scorer.Score(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: examples from number %d on: %w", paths, s.Examples+1, err)
 		}
-	}
-	out.WriteString("row")
-	of("margin")
-	out.WriteString(",prediction")
-	if model.Width > 1 {
-		of("probability")
-	}
-	out.WriteByte('\n')
-	var line []byte
-	margins, said := make([]float32, model.Width), []float64(nil)
-	for i := range len(score) / model.Width {
-		line = strconv.AppendInt(line[:0], int64(i), 10)
-		for k := range margins {
-			margins[k] = float32(score[i*model.Width+k])
-			line = strconv.AppendFloat(append(line, ','), float64(margins[k]), 'g', -1, 32)
+		for i, v := range scores.Val {
+			if !finite(float64(v)) {
+				return nil, fmt.Errorf("%s: example %d has score %v, want a finite number: look for large values in it, or for weights "+
+					"of %s that are infinite or no number", paths, s.Examples+1+i/scores.Cols, v, p.job.model)
+			}
 		}
-		if said = model.Loss.Predict(said[:0], margins); model.Width > 1 {
-			said[0] = float64(classes[int(said[0])])
+		if err := out.add(ctx, b.Label, scores); err != nil {
+			return nil, err
 		}
-		for _, v := range said {
-			line = strconv.AppendFloat(append(line, ','), v, 'g', -1, 32)
-		}
-		if _, err := out.Write(append(line, '\n')); err != nil {
-			return err
+		if s.Examples += b.Len(); !p.noLabel {
+			s.label = append(s.label, b.Label...)
+			for _, v := range scores.Val {
+				s.score = append(s.score, float64(v))
+			}
 		}
 	}
-	return out.Flush()
+	if s.Unseen.Features > 0 {
+		bar.line("%s: %s", paths, s.Unseen.Text(s.Examples))
+	}
+	return s, nil
 }

@@ -67,6 +67,14 @@ func (p *progress) set(done int64, state string) {
 	p.show(now, state, share(done, p.total), p.speed.words(p.total, p.unit))
 }
 
+// read is set of a total that may be 0: then nobody knows how much is left.
+func (p *progress) read(done, total int64) {
+	if total > 0 {
+		p.total = total
+		p.set(done, "")
+	}
+}
+
 // during is set where only time passes: so much of a whole, which is 0 if nobody knows it.
 func (p *progress) during(state string, passed, whole time.Duration) {
 	now := p.now()

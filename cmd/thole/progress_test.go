@@ -96,6 +96,7 @@ func TestProgress(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"a.csv": rows.String(), "same.csv": strings.ReplaceAll(rows.String(), "0.5,3,4", "1"), "more.dummy": smallExamples(),
+		"third.dummy": smallExamples(),
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -114,8 +115,8 @@ func TestProgress(t *testing.T) {
 		"verify a":              "verify",
 		"diff a a.csv":          "diff",
 		"export lr net":         "export",
-		"evaluate --model lr --data small.dummy,more.dummy": "read",
-		"train --data small.dummy --epochs 2":               "train",
+		"evaluate --model lr --data small.dummy,more.dummy,third.dummy": "score",
+		"train --data small.dummy --epochs 2":                           "train",
 	} {
 		var log strings.Builder
 		now := time.Unix(0, 0)

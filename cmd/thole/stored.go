@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -70,6 +71,9 @@ func (m *storedModel) network(algorithm string) (*graph.File, algo.Task, error) 
 	}
 	if err := m.check(algorithm); err != nil {
 		return nil, "", err
+	}
+	if m.file != nil { // which also has the sizes
+		return m.file, recipe.Task, nil
 	}
 	return m.recipe(recipe), recipe.Task, nil
 }
@@ -176,7 +180,7 @@ func (m *storedModel) build(file *graph.File) (*graph.Model, error) {
 	return model, nil
 }
 
-// columns are those that the model has: all between two, or the keys of those it keeps by key.
+// columns are those that the model has: all between two, or the keys of matrices that keep columns by key.
 func (m *storedModel) columns(ctx context.Context, file *graph.File) (*data.Columns, error) {
 	conf, err := m.conf(file)
 	if err != nil {
@@ -192,6 +196,9 @@ func (m *storedModel) columns(ctx context.Context, file *graph.File) (*data.Colu
 		return nil, err
 	}
 	for _, name := range growing {
+		if s, err := m.find(name); err != nil || s.Layout != matrix.RowSparse {
+			continue // it has all columns, whichever occurred
+		}
 		err := format.Look(ctx, m.Reader, name, func(b matrix.Block) error {
 			if keyed, ok := b.Data.(matrix.Keyed); ok {
 				c.Keys = append(c.Keys, keyed.Keys()...)
@@ -207,10 +214,26 @@ func (m *storedModel) columns(ctx context.Context, file *graph.File) (*data.Colu
 		if err != nil {
 			return nil, err
 		}
+		slices.Sort(c.Keys)
+		c.Keys = slices.Compact(c.Keys)
 	}
-	slices.Sort(c.Keys)
-	c.Keys = slices.Clip(slices.Compact(c.Keys))
+	c.Keys = slices.Clip(c.Keys)
 	return c, nil
+}
+
+// table has the weights of the network in memory.
+func (m *storedModel) table(ctx context.Context, model *graph.Model, columns *data.Columns) (*graph.Table, error) {
+	t, err := graph.NewTable(model, columns)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.path, err)
+	}
+	for _, p := range model.Params() {
+		err := format.Look(ctx, m.Reader, p.Name, func(b matrix.Block) error { return errors.Join(t.Set(p.Name, b), ctx.Err()) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
 }
 
 // rounded says which matrices of the network do not hold float32, in which scores are computed.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"thole.example/data"
 	"thole.example/graph"
 	"thole.example/ps"
 	"thole.example/train"
@@ -65,14 +64,8 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	if err != nil {
 		return nil, err
 	}
+	p.describeJob(model.File)
 	p.describe(model.File)
-	plain := data.Standard() // what a graph.json without classes means
-	if model.Loss.Task() == graph.Multiclass {
-		plain = data.Numbered(model.Width)
-	}
-	if !slices.Equal(p.train.Classes, plain) {
-		model.File.Data.Classes = p.train.Classes
-	}
 	var events func(train.Event)
 	if w != nil {
 		events = w.event

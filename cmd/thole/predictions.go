@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"thole.example/format"
+	"thole.example/graph"
+	"thole.example/matrix"
+	"thole.example/wire"
+)
+
+// predictionText writes predictions as lines, while they come.
+type predictionText struct {
+	*head
+	sink *sink
+	cell byte // between cells
+	file *writing
+	out  *bufio.Writer
+	rows int64
+	vals []float32 // scratch
+	line []byte
+}
+
+func (t *predictionText) begin(ctx context.Context) (err error) {
+	if t.file != nil {
+		return nil
+	}
+	if t.file, err = t.sink.create(ctx); err == nil {
+		t.out = bufio.NewWriter(t.file)
+		_, err = fmt.Fprintln(t.out, strings.Join(t.names(), string(t.cell)))
+	}
+	return err
+}
+
+func (t *predictionText) add(ctx context.Context, label []float32, scores *graph.Tensor) error {
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	for i, y := range label {
+		t.line = strconv.AppendInt(t.line[:0], t.rows, 10)
+		t.vals = t.row(t.vals[:0], y, scores.Row(i))
+		for _, v := range t.vals {
+			t.line = strconv.AppendFloat(append(t.line, t.cell), float64(v), 'g', -1, 32)
+		}
+		if _, err := t.out.Write(append(t.line, '\n')); err != nil {
+			return err
+		}
+		t.rows++
+	}
+	return t.out.Flush()
+}
+
+func (t *predictionText) end(ctx context.Context) error {
+	if err := t.begin(ctx); err != nil {
+		return err
+	}
+	if err := t.out.Flush(); err != nil {
+		return err
+	}
+	return t.file.Commit()
+}
+
+func (t *predictionText) abort() {
+	if t.file != nil {
+		t.file.Abort()
+	}
+}
+
+// predictionTable keeps predictions in a temporary file, as formats want to know how many there are, and then reads as a stored
+// frame of them.
+type predictionTable struct {
+	*head
+	env     *env
+	results *results
+	file    *os.File
+	out     *bufio.Writer
+	rows    int64
+	vals    []float32 // scratch
+}
+
+func newPredictionTable(e *env, h *head, r *results) (*predictionTable, error) {
+	dir, err := e.scratch()
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Create(filepath.Join(dir, "predictions"))
+	if err != nil {
+		return nil, err
+	}
+	return &predictionTable{head: h, env: e, results: r, file: f, out: bufio.NewWriterSize(f, 1<<20)}, nil
+}
+
+func (t *predictionTable) add(_ context.Context, label []float32, scores *graph.Tensor) error {
+	t.vals = t.vals[:0]
+	for i, y := range label {
+		t.vals = t.row(t.vals, y, scores.Row(i))
+	}
+	t.rows += int64(len(label))
+	_, err := t.out.Write(wire.View(t.vals))
+	return err
+}
+
+func (t *predictionTable) end(ctx context.Context) error {
+	if err := t.out.Flush(); err != nil {
+		return err
+	}
+	o := output{force: t.results.force, quiet: true}
+	return o.write(ctx, t.env, t, t.results.target, t.results.path, false)
+}
+
+func (t *predictionTable) abort() {
+	_ = t.file.Close()           // it is temporary, and so goes
+	_ = os.Remove(t.file.Name()) // with the process at the latest
+}
+
+// Matrices implements format.Reader.
+func (t *predictionTable) Matrices() []matrix.Meta {
+	names := t.names()
+	types := []matrix.DType{matrix.I64}
+	for len(types) < len(names) {
+		types = append(types, matrix.F32)
+	}
+	return []matrix.Meta{{Name: "predictions", Rows: t.rows, Cols: int64(len(names)), DType: matrix.F32, ColTypes: types, Labels: names}}
+}
+
+// Blocks implements format.Reader.
+func (t *predictionTable) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
+	return func(yield func(matrix.Block, error) bool) {
+		m := t.Matrices()[0]
+		numbers := format.Slab{Name: name, At: matrix.At(0, t.rows, 1, m.Cols), DType: matrix.F32, Order: wire.NativeOrder}
+		for b, err := range numbers.Blocks(ctx, t.file, want) {
+			if err == nil && want.Cols.Has(0) && !yield(counted(b.At.Rows), nil) {
+				return
+			}
+			if !yield(b, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// counted is the column of the numbers of rows.
+func counted(rows matrix.Range) matrix.Block {
+	b := matrix.NewDense(matrix.I64, matrix.Rect{Rows: rows, Cols: matrix.Range{Hi: 1}})
+	for i := range b.Data.Values().([]int64) {
+		b.Data.Values().([]int64)[i] = rows.Lo + int64(i)
+	}
+	return b
+}
+
+// Notes implements format.Reader.
+func (t *predictionTable) Notes() []string { return nil }
+
+// Files implements format.Reader.
+func (t *predictionTable) Files() map[string][]byte { return nil }
+
+// Close implements format.Reader.
+func (t *predictionTable) Close() error { return nil }

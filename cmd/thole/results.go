@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"thole.example/data"
+	"thole.example/graph"
+)
+
+// results is the flags that say where predictions go.
+type results struct {
+	path, to string
+	force    bool
+
+	sink   *sink  // of text; nil: none
+	cell   byte   // between its cells
+	target *place // of other formats; nil: none
+}
+
+func (r *results) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&r.path, "out", "", `file for the predictions, "-" for standard output`)
+	f.StringVar(&r.to, "to", "", "format of --out, such as csv, tsv, parquet or npy (default: by the ending, else csv)")
+	f.BoolVar(&r.force, "force", false, "replace the file of --out if it exists")
+}
+
+// check finds out where the predictions go, before anything is read.
+func (r *results) check(ctx context.Context, e *env) (err error) {
+	if r.path == "" {
+		return nil
+	}
+	to := r.to
+	if codec, set, err := codecs().ByExt(r.path); to == "" && err == nil {
+		if to = codec.Info().Name; set["separator"] == "tab" {
+			to = "tsv"
+		}
+	}
+	switch strings.ToLower(to) {
+	case "", "csv":
+		r.cell = ','
+	case "tsv":
+		r.cell = '\t'
+	default:
+		r.target, err = (&output{to: to, force: r.force}).target(ctx, e, r.path, nil)
+		return err
+	}
+	r.sink, err = e.sink(r.path, r.force)
+	return err
+}
+
+// reports is where a command says what it did: not where the predictions go.
+func (r *results) reports(e *env) io.Writer {
+	switch {
+	case r.target != nil:
+		return r.target.sink.reports()
+	case r.sink != nil:
+		return r.sink.reports()
+	}
+	return e.out
+}
+
+// begin begins to write predictions. The file appears whole or not at all.
+func (r *results) begin(ctx context.Context, e *env, h *head) (predictions, error) {
+	switch {
+	case r.target != nil:
+		return newPredictionTable(e, h, r)
+	case r.sink != nil:
+		return &predictionText{head: h, sink: r.sink, cell: r.cell}, nil
+	}
+	return nowhere{}, nil
+}
+
+// predictions takes the scores of examples, in order.
+type predictions interface {
+	// add takes those of some examples.
+	add(ctx context.Context, label []float32, scores *graph.Tensor) error
+	// end makes them visible.
+	end(ctx context.Context) error
+	// abort forgets them; after end it does nothing.
+	abort()
+}
+
+// nowhere is predictions that nobody asked for.
+type nowhere struct{}
+
+func (nowhere) add(context.Context, []float32, *graph.Tensor) error { return nil }
+func (nowhere) end(context.Context) error                           { return nil }
+func (nowhere) abort()                                              {}
+
+// head says what is written of an example: its number, and then numbers of float32.
+type head struct {
+	loss     graph.Loss
+	width    int // scores of an example
+	labelled bool
+	classes  data.Classes // what labels were before they were -1 and +1, or numbers of classes; nil: the same
+
+	said []float64 // scratch
+}
+
+// of are names with that of each class behind them; the name alone if there is one score.
+func (h *head) of(name string) []string {
+	if h.width == 1 {
+		return []string{name}
+	}
+	all := make([]string, h.width)
+	for i := range all {
+		all[i] = fmt.Sprintf("%s_%v", name, h.classes[i])
+	}
+	return all
+}
+
+// names are those of the columns.
+func (h *head) names() []string {
+	all := append(append([]string{"row"}, h.of("margin")...), "prediction")
+	if h.width > 1 {
+		all = append(all, h.of("probability")...)
+	}
+	if h.labelled {
+		all = append(all, "label")
+	}
+	return all
+}
+
+// row appends the numbers of an example behind its number.
+func (h *head) row(to []float32, label float32, score []float32) []float32 {
+	to = append(to, score...)
+	if h.said = h.loss.Predict(h.said[:0], score); h.width > 1 {
+		h.said[0] = float64(h.classes[int(h.said[0])])
+	}
+	for _, v := range h.said {
+		to = append(to, float32(v))
+	}
+	if h.labelled {
+		to = append(to, h.label(label))
+	}
+	return to
+}
+
+// label is what a label was in the text.
+func (h *head) label(y float32) float32 {
+	switch {
+	case h.classes == nil:
+		return y
+	case h.width > 1:
+		return h.classes[int(y)]
+	case y > 0:
+		return h.classes[1]
+	}
+	return h.classes[0]
+}
