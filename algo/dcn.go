@@ -9,7 +9,7 @@ var dcn = Algo{
 	Sizes: Size{Fields: deepSize.Fields, Factors: deepSize.Factors, Hidden: deepSize.Hidden, Depth: 2},
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{
-			firstOrder(table()), vectors(s, true, table()),
+			firstOrder(table(deepDefaults.Rate, deepEps)), vectors(s, true, table(deepDefaults.Rate, deepEps)),
 			{Name: "crosslayer", Type: "crosslayer", InputLayer: "embedding", Depth: s.Depth, Rank: s.Rank, TransFunc: graph.Named("identity"),
 				Optimizer: dense()},
 			{Name: "crossout", Type: "fclayer", InputLayer: "crosslayer", OutputDims: []int{1}, TransFuncs: []graph.Choice{*graph.Named("identity")},

@@ -9,7 +9,7 @@ var deepfm = Algo{
 	Defaults: deepDefaults, Sizes: deepSize,
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{
-			firstOrder(table()), vectors(s, true, table()),
+			firstOrder(table(deepDefaults.Rate, deepEps)), vectors(s, true, table(deepDefaults.Rate, deepEps)),
 			{Name: "biinnersumcross", Type: "biinnersumcross", InputLayer: "embedding", OutputDim: 1},
 			tower(s, "embedding", dense()),
 		}, "input", "biinnersumcross", "fclayer")

@@ -6,6 +6,6 @@ import "thole.example/graph"
 var dnn = Algo{
 	Name: "dnn", Help: "fully connected network over embedded fields", Task: Classification, Defaults: deepDefaults, Sizes: deepSize,
 	File: func(s Size) *graph.File {
-		return total([]graph.Entry{vectors(s, true, table()), tower(s, "embedding", dense())}, "fclayer")
+		return total([]graph.Entry{vectors(s, true, table(deepDefaults.Rate, deepEps)), tower(s, "embedding", dense())}, "fclayer")
 	},
 }

@@ -9,7 +9,7 @@ var nfm = Algo{
 	Sizes: Size{Factors: deepSize.Factors, Hidden: deepSize.Hidden},
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{
-			firstOrder(table()), vectors(s, false, table()),
+			firstOrder(table(deepDefaults.Rate, deepEps)), vectors(s, false, table(deepDefaults.Rate, deepEps)),
 			{Name: "biinteractioncross", Type: "biinteractioncross", InputLayer: "embedding", OutputDim: s.Factors},
 			tower(s, "biinteractioncross", dense()),
 		}, "input", "fclayer")

@@ -10,7 +10,7 @@ var pnn = Algo{
 	File: func(s Size) *graph.File {
 		pairs := s.Fields * (s.Fields - 1) / 2
 		return total([]graph.Entry{
-			firstOrder(table()), vectors(s, true, table()),
+			firstOrder(table(deepDefaults.Rate, deepEps)), vectors(s, true, table(deepDefaults.Rate, deepEps)),
 			{Name: "biinnercross", Type: "biinnercross", InputLayer: "embedding", OutputDim: pairs},
 			{Name: "concatlayer", Type: "concatlayer", InputLayers: []string{"embedding", "biinnercross"}, OutputDim: s.Fields*s.Factors + pairs},
 			tower(s, "concatlayer", dense()),

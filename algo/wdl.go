@@ -7,6 +7,9 @@ import "thole.example/graph"
 var wdl = Algo{
 	Name: "wdl", Help: "wide and deep network", Task: Classification, Defaults: deepDefaults, Sizes: deepSize,
 	File: func(s Size) *graph.File {
-		return total([]graph.Entry{firstOrder(table()), vectors(s, true, table()), tower(s, "embedding", dense())}, "input", "fclayer")
+		return total([]graph.Entry{
+			firstOrder(table(deepDefaults.Rate, deepEps)), vectors(s, true, table(deepDefaults.Rate, deepEps)),
+			tower(s, "embedding", dense()),
+		}, "input", "fclayer")
 	},
 }
