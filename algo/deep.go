@@ -55,7 +55,7 @@ func dense() *graph.Choice { return &graph.Choice{Type: "adam", Num: map[string]
 // The settings were chosen by held-out twentieths of the training rows of made-up clicks (1M rows, one epoch, two seeds): rate of
 // the table among 0.03 to 0.2, eps among 3e-5 to 3e-3, rate of dense weights among 0.001 to 0.005.
 var (
-	// factorDefaults are those of models whose vectors meet each other alone.
+	// factorDefaults are those of models that add up products of vectors.
 	factorDefaults = Defaults{Rule: "adagrad", Rate: 0.05, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: 300_000}
 	// deepDefaults are those of networks over vectors.
 	deepDefaults = Defaults{Rule: "adagrad", Rate: 0.1, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: 300_000}

@@ -74,14 +74,17 @@ func (r *Run) Scores(b *data.Batch, params []matrix.Block) (*Tensor, error) {
 	if err := r.take(b, params); err != nil {
 		return nil, err
 	}
-	return r.score(b)
+	return r.score(b, func(int, int) {})
 }
 
-// score runs the batch forward on the values that there are.
-func (r *Run) score(b *data.Batch) (*Tensor, error) {
+// score runs the batch forward on the values that there are, some examples at a time; ready is told of the stored values that
+// they have, before.
+func (r *Run) score(b *data.Batch, ready func(lo, hi int)) (*Tensor, error) {
 	r.scores.Resize(b.Len(), r.model.Width)
 	for lo := 0; lo < b.Len(); lo += BlockRows {
-		score, err := r.forward(r.batch.input(lo, min(lo+BlockRows, b.Len())))
+		x := r.batch.input(lo, min(lo+BlockRows, b.Len()))
+		ready(x.Ptr[0], x.Ptr[x.Len()])
+		score, err := r.forward(x)
 		if err != nil {
 			return nil, err
 		}

@@ -29,16 +29,14 @@ func NewScorer(m *Model, t *Table) (*Scorer, error) {
 		}
 		run.batch.values[i].Val = t.values[i]
 	}
-	return &Scorer{run: run, table: t}, nil
+	return &Scorer{run: run, table: t, at: []uint32{}}, nil // none is not nil, which kernels take for all in order
 }
 
 // Score gives Width scores for each example, valid until the next call. The error names the row of the batch that does not fit
 // the model.
 func (s *Scorer) Score(b *data.Batch) (*Tensor, error) {
 	x := b.Rows()
-	first, end := x.Ptr[0], x.Ptr[len(x.Ptr)-1]
-	s.at = resize(s.at, end)
-	s.table.places.find(x.Idx[first:end], s.at[first:end])
+	s.at = resize(s.at, x.Ptr[len(x.Ptr)-1])
 	t := &s.run.batch
 	t.of = b
 	for i := range t.params {
@@ -46,5 +44,5 @@ func (s *Scorer) Score(b *data.Batch) (*Tensor, error) {
 			t.values[i].At = s.at
 		}
 	}
-	return s.run.score(b)
+	return s.run.score(b, func(lo, hi int) { s.table.places.find(x.Idx[lo:hi], s.at[lo:hi]) })
 }

@@ -121,15 +121,11 @@ func TestBias(t *testing.T) {
 	for on := plain; on <= machine; on++ {
 		for n := range 70 {
 			for rows := range 5 {
-				a, row, sum := numbers(r, rows*n), numbers(r, n), make([]float64, n)
-				more, sums := clone(a), make([]float64, n)
-				for j := range sum {
-					sum[j] = r.NormFloat64()
-				}
-				copy(sums, sum)
+				a, row, sum := numbers(r, rows*n), numbers(r, n), numbers(r, n)
+				more, sums := clone(a), clone(sum)
 				for i, v := range a {
 					more[i] += row[i%n]
-					sums[i%n] += float64(v)
+					sums[i%n] += v
 				}
 				columnSums(on, sum, a)
 				sameBits(t, "sums", sum, sums)
@@ -140,7 +136,7 @@ func TestBias(t *testing.T) {
 	}
 	x := make([]float32, 7)
 	for name, wrong := range map[string]func(){
-		"rows": func() { AddRow(x, x[:2]) }, "sums": func() { ColumnSums(make([]float64, 3), x) }, "no columns": func() { AddRow(x, nil) },
+		"rows": func() { AddRow(x, x[:2]) }, "sums": func() { ColumnSums(make([]float32, 3), x) }, "no columns": func() { AddRow(x, nil) },
 	} {
 		if !panics(wrong) {
 			t.Errorf("%s of seven numbers did not panic", name)
@@ -165,7 +161,7 @@ func BenchmarkActivation(b *testing.B) {
 
 func BenchmarkBias(b *testing.B) {
 	const rows, n = 256, 128
-	a, row, sum := random[float32](rows*n), random[float32](n), make([]float64, n)
+	a, row, sum := random[float32](rows*n), random[float32](n), make([]float32, n)
 	for on := plain; on <= machine; on++ {
 		b.Run(fmt.Sprintf("AddRow/%d", on), func(b *testing.B) {
 			b.SetBytes(4 * rows * n)

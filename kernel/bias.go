@@ -3,8 +3,8 @@ package kernel
 // AddRow adds a row to every row of dst, [rows x len(row)], row-major.
 func AddRow(dst, row []float32) { addRow(machine, dst, row) }
 
-// ColumnSums adds to each sum[j] column j of a, [rows x len(sum)], row-major: one row after the other, in float64.
-func ColumnSums(sum []float64, a []float32) { columnSums(machine, sum, a) }
+// ColumnSums adds to each sum[j] column j of a, [rows x len(sum)], row-major: one row after the other.
+func ColumnSums(sum, a []float32) { columnSums(machine, sum, a) }
 
 func addRow(on level, dst, row []float32) {
 	n := len(row)
@@ -21,7 +21,7 @@ func addRow(on level, dst, row []float32) {
 	}
 }
 
-func columnSums(on level, sum []float64, a []float32) {
+func columnSums(on level, sum, a []float32) {
 	n := len(sum)
 	rows := rowsOf(len(a), n)
 	done := columnSumsOn(on, sum, a, rows)
@@ -31,7 +31,7 @@ func columnSums(on level, sum []float64, a []float32) {
 	for ; len(a) > 0; a = a[n:] {
 		to := sum[done:]
 		for j, v := range a[done:n] {
-			to[j] += float64(v)
+			to[j] += v
 		}
 	}
 }

@@ -11,8 +11,8 @@ func addRowOn(on level, dst, row []float32, rows int) int {
 }
 
 // columnSumsOn does the first columns and tells how many.
-func columnSumsOn(on level, sum []float64, a []float32, rows int) int {
-	n := len(sum) &^ 3
+func columnSumsOn(on level, sum, a []float32, rows int) int {
+	n := len(sum) &^ 7
 	if on == plain || n == 0 || rows == 0 {
 		return 0
 	}
@@ -20,11 +20,10 @@ func columnSumsOn(on level, sum []float64, a []float32, rows int) int {
 	return n
 }
 
-// The functions in assembly take n bytes of each of the rows, at least one, which are stride bytes apart: a multiple of 32, and of
-// 16 for sums.
+// The functions in assembly take n bytes of each of the rows, at least one, which are stride bytes apart: a multiple of 32.
 
 //go:noescape
 func addRowAVX2(dst, row *float32, n, stride, rows int)
 
 //go:noescape
-func columnSumsAVX2(sum *float64, a *float32, n, stride, rows int)
+func columnSumsAVX2(sum, a *float32, n, stride, rows int)

@@ -24,7 +24,7 @@ vector:
 	VZEROUPPER
 	RET
 
-// func columnSumsAVX2(sum *float64, a *float32, n, stride, rows int)
+// func columnSumsAVX2(sum, a *float32, n, stride, rows int)
 TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ sum+0(FP), DI
 	MOVQ a+8(FP), SI
@@ -32,51 +32,43 @@ TEXT ·columnSumsAVX2(SB), NOSPLIT, $0-40
 	MOVQ stride+24(FP), R9
 
 columns:
-	MOVQ SI, AX
-	MOVQ rows+32(FP), CX
-	CMPQ R8, $64
-	JLT  four
-	VMOVUPD 0(DI), Y0
-	VMOVUPD 32(DI), Y1
-	VMOVUPD 64(DI), Y2
-	VMOVUPD 96(DI), Y3
+	MOVQ    SI, AX
+	MOVQ    rows+32(FP), CX
+	VMOVUPS 0(DI), Y0
+	CMPQ    R8, $128
+	JLT     row8
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
 
-row16:
-	VCVTPS2PD 0(AX), Y4
-	VCVTPS2PD 16(AX), Y5
-	VCVTPS2PD 32(AX), Y6
-	VCVTPS2PD 48(AX), Y7
-	VADDPD    Y4, Y0, Y0
-	VADDPD    Y5, Y1, Y1
-	VADDPD    Y6, Y2, Y2
-	VADDPD    Y7, Y3, Y3
-	ADDQ      R9, AX
-	DECQ      CX
-	JNZ       row16
-	VMOVUPD   Y0, 0(DI)
-	VMOVUPD   Y1, 32(DI)
-	VMOVUPD   Y2, 64(DI)
-	VMOVUPD   Y3, 96(DI)
-	ADDQ      $64, SI
-	ADDQ      $128, DI
-	SUBQ      $64, R8
-	JNZ       columns
+row32:
+	VADDPS  0(AX), Y0, Y0
+	VADDPS  32(AX), Y1, Y1
+	VADDPS  64(AX), Y2, Y2
+	VADDPS  96(AX), Y3, Y3
+	ADDQ    R9, AX
+	DECQ    CX
+	JNZ     row32
+	VMOVUPS Y0, 0(DI)
+	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y2, 64(DI)
+	VMOVUPS Y3, 96(DI)
+	ADDQ    $128, SI
+	ADDQ    $128, DI
+	SUBQ    $128, R8
+	JNZ     columns
 	VZEROUPPER
 	RET
 
-four:
-	VMOVUPD (DI), Y0
-
-row4:
-	VCVTPS2PD (AX), Y4
-	VADDPD    Y4, Y0, Y0
-	ADDQ      R9, AX
-	DECQ      CX
-	JNZ       row4
-	VMOVUPD   Y0, (DI)
-	ADDQ      $16, SI
-	ADDQ      $32, DI
-	SUBQ      $16, R8
-	JNZ       columns
+row8:
+	VADDPS  (AX), Y0, Y0
+	ADDQ    R9, AX
+	DECQ    CX
+	JNZ     row8
+	VMOVUPS Y0, (DI)
+	ADDQ    $32, SI
+	ADDQ    $32, DI
+	SUBQ    $32, R8
+	JNZ     columns
 	VZEROUPPER
 	RET

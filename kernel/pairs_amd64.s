@@ -214,8 +214,6 @@ done:
 inside: // vectors of the group itself have products with those after them
 	ADDL  R9, R9
 	ANDL  BX, R9
-	ANDL  $0xfffe, BX
-	ADDL  R13, R13
 	KMOVW R9, K1
 	TESTL R9, R9
 	JNZ   vector

@@ -8,6 +8,7 @@ func fastTables() []table[float32] {
 	}
 	t := generic[float32]()
 	t.name = "avx2"
+	t.add = func(x, y []float32) { combine(avx2, Plus, y, x, y) }
 	t.rules = [ruleKinds]func(*Batch[float32], *settings[float32]){
 		addition: addAVX2, sgdPlain: sgdAVX2, sgdL1: sgdL1AVX2, momentumPlain: momentumAVX2,
 		nesterovPlain: nesterovAVX2, adagradPlain: adagradAVX2, adagradL1: adagradL1AVX2,

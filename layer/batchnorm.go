@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"fmt"
 	"math"
 
 	"thole.example/graph"
@@ -19,7 +18,8 @@ import (
 //	dweight = sum of grad*h,  dbias = sum of grad
 //
 // A trained network takes the running means in <name>_mean and <name>_var instead, which every step moves by a tenth towards those
-// of its batch, all tasks together; the variance is that of a sample (divided by B-1).
+// of its batch, all tasks together; the variance is that of a sample (divided by B-1). A batch of one example has none, and learns by the
+// running means as they are.
 var batchNorm = Kind{
 	Name: "batchnormlayer", Also: []string{"batchnorm", "batchnormalization"}, Least: 1, Most: 1,
 	Help: "columns of mean 0 and variance 1 within a batch, scaled and shifted",
@@ -80,10 +80,7 @@ func (l *norm) NeedsBatch() bool { return true }
 // Forward implements graph.Layer.
 func (l *norm) Forward(x *graph.Input, params []graph.Values, in []*graph.Tensor) (*graph.Tensor, error) {
 	b := x.Len()
-	if x.Train && b < 2 {
-		return nil, fmt.Errorf("a batch of %d examples for each task, want at least 2 to have a variance", b)
-	}
-	if l.moved = x.Train; x.Train {
+	if l.moved = x.Train && b > 1; l.moved { // one example has no variance: it learns by the running means
 		l.measure(in[0])
 	} else {
 		for c := range l.n {
@@ -131,9 +128,6 @@ func (l *norm) measure(t *graph.Tensor) {
 
 // Backward implements graph.Layer. The gradients by the running means are what a fixed rate moves them along.
 func (l *norm) Backward(x *graph.Input, params, grads []graph.Values, grad *graph.Tensor, back []*graph.Tensor) error {
-	if !l.moved {
-		return fmt.Errorf("backward without a batch to learn from")
-	}
 	b := float64(grad.Rows)
 	sum, along := make([]float64, l.n), make([]float64, l.n) // of grad and of grad*h
 	for row := range grad.Rows {
@@ -146,6 +140,10 @@ func (l *norm) Backward(x *graph.Input, params, grads []graph.Values, grad *grap
 	for c := range l.n {
 		grads[0].Val[c] += float32(along[c])
 		grads[1].Val[c] += float32(sum[c])
+		if !l.moved {
+			sum[c], along[c] = 0, 0 // means do not depend on the batch
+			continue
+		}
 		grads[2].Val[c] += float32(b * (float64(params[2].Val[c]) - l.mean[c]))
 		grads[3].Val[c] += float32(b * (float64(params[3].Val[c]) - l.square[c]*b/(b-1)))
 	}

@@ -76,7 +76,7 @@ func (l *full) Forward(x *graph.Input, params []graph.Values, in []*graph.Tensor
 func (l *full) Backward(x *graph.Input, params, grads []graph.Values, grad *graph.Tensor, back []*graph.Tensor) error {
 	l.transfer.slope(x, &l.out, grad.Val)
 	kernel.GemmTN(l.inputs, l.outputs, x.Len(), l.x.Val, grad.Val, grads[0].Val)
-	addColumnSums(grads[1].Val, grad.Val)
+	kernel.ColumnSums(grads[1].Val, grad.Val)
 	kernel.GemmNT(x.Len(), l.inputs, l.outputs, grad.Val, params[0].Val, back[0].Val)
 	return nil
 }

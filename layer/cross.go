@@ -96,10 +96,8 @@ func (l *crossing) Forward(x *graph.Input, params []graph.Values, in []*graph.Te
 		kernel.Gemm(b, n, l.rank, l.low.Val, params[1].Val, l.z.Val)
 	}
 	l.out.Resize(b, n)
-	x0, z := l.x0.Val[:len(l.out.Val)], l.z.Val[:len(l.out.Val)]
-	for i, v := range l.x.Val[:len(l.out.Val)] {
-		l.out.Val[i] = float32(x0[i]*z[i]) + v
-	}
+	copy(l.out.Val, l.x.Val)
+	kernel.MulAdd(l.out.Val, l.x0.Val, l.z.Val)
 	return &l.out, nil
 }
 
@@ -108,12 +106,10 @@ func (l *crossing) Backward(x *graph.Input, params, grads []graph.Values, grad *
 	b, n := x.Len(), l.n
 	dx0, dx := back[0].Val, back[len(back)-1].Val
 	l.d = resize(l.d, b*n)
-	for i, g := range grad.Val {
-		l.d[i] = g * l.x0.Val[i]
-		dx0[i] += float32(g * l.z.Val[i])
-		dx[i] += g
-	}
-	addColumnSums(grads[len(grads)-1].Val, l.d)
+	kernel.Combine(kernel.Times, l.d, grad.Val, l.x0.Val)
+	kernel.MulAdd(dx0, grad.Val, l.z.Val)
+	addTo(dx, grad.Val)
+	kernel.ColumnSums(grads[len(grads)-1].Val, l.d)
 	if l.rank == 0 {
 		kernel.GemmTN(n, n, b, l.x.Val, l.d, grads[0].Val)
 		kernel.GemmNT(b, n, n, l.d, params[0].Val, dx)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"thole.example/graph"
+	"thole.example/kernel"
 )
 
 // dropout drops outputs at random in training, and scales the others so that their mean stays (Srivastava and others, Dropout: A
@@ -85,22 +86,6 @@ func (m *mask) apply(x *graph.Input, v []float32, n int) {
 	if !m.on(x) {
 		return
 	}
-	scale := float32(1 / (1 - m.proba))
-	first := mix(x.Salt^m.layer) + uint64(x.First*n)*golden
-	for i := range v {
-		if first += golden; uint32(mix(first)>>32) < m.most {
-			v[i] = 0
-		} else {
-			v[i] *= scale
-		}
-	}
-}
-
-const golden = 0x9e3779b97f4a7c15
-
-// mix is the finaliser of splitmix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators, 2014).
-func mix(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	state := kernel.SplitMix(kernel.Mix(x.Salt ^ m.layer)).Skip(x.First * n)
+	kernel.Drop(v, state, m.most, float32(1/(1-m.proba)))
 }

@@ -27,9 +27,6 @@ type aware struct {
 	plain
 	fields, factors int
 	weight          graph.Param
-
-	row, field []int // scratch
-	of         kernel.Aware
 }
 
 func newFieldAware(s Spec) (graph.Layer, error) {
@@ -50,19 +47,12 @@ func newFieldAware(s Spec) (graph.Layer, error) {
 // Params implements graph.Layer.
 func (l *aware) Params() []graph.Param { return []graph.Param{l.weight} }
 
-// values are those of an example, as the kernel takes them.
-func (l *aware) values(x *graph.Input, row int, at []uint32) *kernel.Aware {
-	lo, hi := x.Ptr[row], x.Ptr[row+1]
-	l.row, l.field = l.row[:0], l.field[:0]
-	for v := lo; v < hi; v++ {
-		field := v - lo
-		if x.Field != nil {
-			field = int(x.Field[v])
-		}
-		l.row, l.field = append(l.row, int(at[v])*l.fields*l.factors), append(l.field, field*l.factors)
+// fieldsOf are those of the examples' values; nil: by position.
+func fieldsOf(x *graph.Input) []int32 {
+	if x.Field == nil {
+		return nil
 	}
-	l.of = kernel.Aware{Row: l.row, Field: l.field, X: x.Val[lo:hi]}
-	return &l.of
+	return x.Field[x.Ptr[0]:x.Ptr[len(x.Ptr)-1]]
 }
 
 // Forward implements graph.Layer.
@@ -71,16 +61,12 @@ func (l *aware) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor
 		return nil, err
 	}
 	l.out.Resize(x.Len(), 1)
-	for row := range x.Len() {
-		l.out.Val[row] = kernel.AwareDots(params[0].Val, l.factors, l.values(x, row, params[0].At))
-	}
+	kernel.FieldPairs(l.out.Val, params[0].Val, l.fields, l.factors, sparse(x, params[0].At), fieldsOf(x))
 	return &l.out, nil
 }
 
 // Backward implements graph.Layer.
 func (l *aware) Backward(x *graph.Input, params, grads []graph.Values, grad *graph.Tensor, _ []*graph.Tensor) error {
-	for row := range x.Len() {
-		kernel.AwareDotsGrad(grads[0].Val, params[0].Val, l.factors, l.values(x, row, params[0].At), grad.Val[row])
-	}
+	kernel.FieldPairsGrad(grads[0].Val, grad.Val, params[0].Val, l.fields, l.factors, sparse(x, params[0].At), fieldsOf(x))
 	return nil
 }

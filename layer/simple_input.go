@@ -68,7 +68,7 @@ func (l *input) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor
 	l.out.Resize(x.Len(), l.outputs)
 	clear(l.out.Val)
 	kernel.Linear(l.out.Val, params[0].Val, l.outputs, sparse(x, params[0].At))
-	addRow(l.out.Val, params[1].Val)
+	kernel.AddRow(l.out.Val, params[1].Val)
 	l.transfer.apply(x, &l.out)
 	return &l.out, nil
 }
@@ -77,20 +77,6 @@ func (l *input) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor
 func (l *input) Backward(x *graph.Input, _, grads []graph.Values, grad *graph.Tensor, _ []*graph.Tensor) error {
 	l.transfer.slope(x, &l.out, grad.Val)
 	kernel.LinearGrad(grads[0].Val, grad.Val, l.outputs, sparse(x, grads[0].At))
-	addColumnSums(grads[1].Val, grad.Val)
+	kernel.ColumnSums(grads[1].Val, grad.Val)
 	return nil
-}
-
-// addRow adds a row to all rows of t.
-func addRow(t, row []float32) {
-	for ; len(t) > 0; t = t[len(row):] {
-		kernel.Add(row, t[:len(row)])
-	}
-}
-
-// addColumnSums adds the sums of the columns of t to sums.
-func addColumnSums(sums, t []float32) {
-	for ; len(t) > 0; t = t[len(sums):] {
-		kernel.Add(t[:len(sums)], sums)
-	}
 }

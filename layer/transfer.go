@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/kernel"
 )
 
 // Transfer is a transfer function, applied to the sums of a layer.
@@ -58,48 +59,20 @@ var identity = Transfer{
 
 var sigmoid = Transfer{
 	Name: "sigmoid", Help: "1/(1+exp(-v))",
-	Apply: func(v []float32, _ int) {
-		for i, x := range v {
-			v[i] = float32(logistic(float64(x)))
-		}
-	},
-	Slope: func(out, g []float32, _ int) {
-		for i, y := range out {
-			g[i] *= y * (1 - y)
-		}
-	},
+	Apply: func(v []float32, _ int) { kernel.Sigmoid(v, v) },
+	Slope: func(out, g []float32, _ int) { kernel.SigmoidGrad(out, g, g) },
 }
 
 var tanh = Transfer{
 	Name: "tanh", Help: "the hyperbolic tangent",
-	Apply: func(v []float32, _ int) {
-		for i, x := range v {
-			v[i] = float32(math.Tanh(float64(x)))
-		}
-	},
-	Slope: func(out, g []float32, _ int) {
-		for i, y := range out {
-			g[i] *= (1 - y) * (1 + y)
-		}
-	},
+	Apply: func(v []float32, _ int) { kernel.Tanh(v, v) },
+	Slope: func(out, g []float32, _ int) { kernel.TanhGrad(out, g, g) },
 }
 
 var relu = Transfer{
 	Name: "relu", Help: "max(v, 0), slope 0 at 0",
-	Apply: func(v []float32, _ int) {
-		for i, x := range v {
-			if x < 0 { // not a number stays what it is
-				v[i] = 0
-			}
-		}
-	},
-	Slope: func(out, g []float32, _ int) {
-		for i, y := range out {
-			if !(y > 0) {
-				g[i] = 0
-			}
-		}
-	},
+	Apply: func(v []float32, _ int) { kernel.Relu(v, v) },
+	Slope: func(out, g []float32, _ int) { kernel.ReluGrad(out, g, g) },
 }
 
 // softmax is exp(v_j) / sum of exp(v_i) over the outputs of an example; the largest is taken off first, so that none is too
@@ -133,15 +106,6 @@ var softmax = Transfer{
 			}
 		}
 	},
-}
-
-// logistic is 1/(1+exp(-v)), without overflow for any v.
-func logistic(v float64) float64 {
-	if v >= 0 {
-		return 1 / (1 + math.Exp(-v))
-	}
-	e := math.Exp(v)
-	return e / (1 + e)
 }
 
 // activation is a transfer function at work in a layer.

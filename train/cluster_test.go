@@ -9,6 +9,7 @@ import (
 	"thole.example/algo"
 	"thole.example/blob"
 	"thole.example/data"
+	"thole.example/graph"
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/ps"
@@ -54,6 +55,7 @@ type world struct {
 	bound   ssp.Bound
 	conf    algo.Conf
 	algo    string
+	file    *graph.File // a network of one's own, in place of that of the algorithm
 }
 
 // job trains and answers with every task's report and error, and the weights as the first task reads them at the end.
@@ -104,6 +106,9 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 		w.algo = "lr"
 	}
 	recipe, err := algo.Find(w.algo)
+	if w.file != nil {
+		recipe, err = algo.Own(w.file, nil)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/graph"
 )
 
 // loaded is what is known of the model that a training goes on from.
@@ -12,6 +14,26 @@ type loaded struct {
 	dim     int64        // its columns, 0 if there is no such model
 	keys    []int64      // of those that it keeps by key
 	classes data.Classes // of its labels, nil if it does not say
+	fields  data.Fields  // of its features, as far as it says
+}
+
+// ofModel takes the network of the model of --load, for users who do not name an algorithm, if the model says what it is.
+func (j *job) ofModel(ctx context.Context) error {
+	m, err := openModel(ctx, j.load, "", nil)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if m.file == nil {
+		return nil
+	}
+	if j.own, err = algo.Own(m.file, nil); err != nil {
+		return fmt.Errorf("%s: %s: %w", j.load, graph.FileName, err)
+	}
+	if j.algo = j.own.Name; j.algo == algo.OwnName {
+		j.network = m.file
+	}
+	return nil
 }
 
 // look checks that the model of --load is one of the algorithm, and finds out its columns.
@@ -24,12 +46,13 @@ func (p *plan) look(ctx context.Context) error {
 		return err
 	}
 	defer m.Close()
+	file := m.recipe(p.recipe)
 	if p.network == nil { // of a network of one's own the matrices have to fit
-		if err := m.check(p.algo); err != nil {
+		if file, _, err = m.network(p.algo); err != nil {
 			return err
 		}
 	}
-	file := m.recipe(p.recipe)
+	p.loaded.fields = fieldsOf(file)
 	model, err := m.build(file)
 	if err != nil {
 		return err

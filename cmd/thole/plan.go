@@ -66,6 +66,9 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
 	}
+	if p.fields == "" && !namesFields(p.format, j.data) {
+		o.Fields = p.loaded.fields
+	}
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return err
 	}
@@ -91,9 +94,9 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	p.sayColumns(e)
 	if p.conf.Dim = p.train.Dim(); p.conf.Dim < p.loaded.dim {
 		p.conf.Dim = p.loaded.dim
-	} else if p.loaded.dim > 0 && j.dim == 0 && p.conf.Dim > p.loaded.dim {
-		return fmt.Errorf("%s has %d columns and the examples have %d; --dim %d adds the missing ones, --dim %d takes none beyond them",
-			j.load, p.loaded.dim, p.conf.Dim, p.conf.Dim, p.loaded.dim)
+	} else if p.loaded.dim > 0 && p.conf.Dim > p.loaded.dim {
+		fmt.Fprintf(e.err, "%s has %d columns: %d more are added, with the values that new ones begin with\n", j.load, p.loaded.dim,
+			p.conf.Dim-p.loaded.dim)
 	}
 	if err := p.widen(); err != nil {
 		return err

@@ -23,13 +23,14 @@ type builder struct {
 	notes   []string
 	guessed bool // a note says which order weights were taken for
 
-	features int64   // feature columns, or numbers of them and one
-	below    bool    // some columns are below 0
-	keys     []int64 // the columns that ids number, nil if ids are columns
-	sparse   bool    // examples are fed as ids and values
-	library  bool    // the loss layer is spelled as Angel's later library does
-	fields   int64   // features of an example, or anyFields
-	spread   string  // variable with the values of the features, once there is one
+	rows     map[string]int64 // of the matrix of features of each layer that has one
+	features int64            // feature columns, or numbers of them and one
+	below    bool             // some columns are below 0
+	keys     []int64          // the columns that ids number, nil if ids are columns
+	sparse   bool             // examples are fed as ids and values
+	library  bool             // the loss layer is spelled as Angel's later library does
+	fields   int64            // features of an example, or anyFields
+	spread   string           // variable with the values of the features, once there is one
 
 	block   program.Block
 	taken   map[string]bool
@@ -56,7 +57,7 @@ func (b *builder) begin(ctx context.Context) error {
 	for i := range b.file.Layers {
 		e := &b.file.Layers[i]
 		k := b.kinds[e.Name]
-		embedding = embedding || k.embeds
+		embedding = embedding || k.vectors != nil
 		if k.weights != "" {
 			if err := b.widen(e, k); err != nil {
 				return fmt.Errorf("layer %q: %w", e.Name, err)

@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 
+	"thole.example/format"
 	"thole.example/graph"
 	"thole.example/program"
 )
@@ -55,9 +56,6 @@ func (b *builder) interaction(e *graph.Entry, from []*value) (*value, error) {
 	return &value{name: b.half(b.pairs(v, e.Name), e.Name, v.factors), width: v.factors}, nil
 }
 
-// pairLimit is the largest number of fields whose pairs are listed.
-const pairLimit = 4096
-
 // inner is the inner products of all pairs of vectors: (0,1), (0,2), ..., (1,2) and so on. Both sides of the pairs are
 // gathered by lists of field numbers, which are parameters.
 func (b *builder) inner(e *graph.Entry, from []*value) (*value, error) {
@@ -65,28 +63,116 @@ func (b *builder) inner(e *graph.Entry, from []*value) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := b.fields
-	if n < 2 || n > pairLimit {
-		return nil, fmt.Errorf("%d fields, want 2 to %d", n, pairLimit)
-	}
-	width := n * (n - 1) / 2
-	if said := int64(e.OutputDim); said != 0 && said != width {
-		return nil, fmt.Errorf("outputdim %d, want %d for the pairs of %d fields", said, width, n)
+	width, err := b.pairWidth(e, 1)
+	if err != nil {
+		return nil, err
 	}
 	var left, right []int64
-	for i := range n {
-		for j := i + 1; j < n; j++ {
-			left, right = append(left, i), append(right, j)
-		}
-	}
-	dims := []int64{-1, width, v.factors}
-	l := b.gather(v.vectors, e.Name+"_left", left, dims)
-	r := b.gather(v.vectors, e.Name+"_right", right, dims)
-	both := b.combine("elementwise_mul", l, r, e.Name+".products", dims)
+	b.eachPair(func(i, j int64) { left, right = append(left, i), append(right, j) })
+	both := b.products(v.vectors, e.Name, left, right, -1, width, v.factors)
 	return &value{name: b.apply("reduce_sum", both, e.Name+".pairs", []int64{-1, width}, fold(2, false)...), width: width}, nil
 }
 
-// gather picks fields by a list that becomes a parameter.
+// outer is the outer products of all pairs of vectors, in the same order, row by row.
+func (b *builder) outer(e *graph.Entry, from []*value) (*value, error) {
+	v, err := vectors(from)
+	if err != nil {
+		return nil, err
+	}
+	width, err := b.pairWidth(e, v.factors*v.factors)
+	if err != nil {
+		return nil, err
+	}
+	b.flat(v)
+	var left, right []int64
+	b.eachPair(func(i, j int64) {
+		for f := range v.factors {
+			for g := range v.factors {
+				left, right = append(left, i*v.factors+f), append(right, j*v.factors+g)
+			}
+		}
+	})
+	return &value{name: b.products(v.name, e.Name, left, right, -1, width), width: width}, nil
+}
+
+// fixAware is the rows of a field-aware embedding, a vector for each field, which it fixes the number of.
+func (b *builder) fixAware(e *graph.Entry) (int64, error) {
+	d := &b.file.Data
+	n := int64(max(d.NumField, 0))
+	if f := d.Fields; n == 0 && f != nil {
+		n = int64(max(f.Number, len(f.First)))
+	}
+	if k := int64(e.NumFactors); n < 2 || n > pairLimit || k < 1 || k > outerLimit/(n*n) {
+		return 0, fmt.Errorf("%d fields of numfactors %d, want 2 to %d and at least 1: data.numfield says how many", n, k, pairLimit)
+	}
+	return n * int64(e.NumFactors), b.fixFields(n)
+}
+
+// aware is the sum of the products of all pairs of values: the vector that the first has for the field of the second times the
+// one that the second has for the field of the first. Fields are places of values.
+func (b *builder) aware(e *graph.Entry, _ []*value) (*value, error) {
+	m, err := b.find(e.Name + "_embedding")
+	if err != nil {
+		return nil, err
+	}
+	n, k := b.fields, int64(e.NumFactors)
+	table, err := b.param(tensor{name: m.Name, dims: []int64{b.features, n * k}, from: m, turned: true, keys: b.keys})
+	if err != nil {
+		return nil, err
+	}
+	v := &value{layer: e.Name, vectors: b.weigh(e.Name, table, n*k), factors: n * k, width: n * n * k}
+	b.flat(v)
+	var left, right []int64
+	b.eachPair(func(i, j int64) {
+		for f := range k {
+			left, right = append(left, (i*n+j)*k+f), append(right, (j*n+i)*k+f)
+		}
+	})
+	both := b.products(v.name, e.Name, left, right, -1, int64(len(left)))
+	return &value{name: b.apply("reduce_sum", both, e.Name+".all", []int64{-1, 1}, fold(1, true)...), width: 1}, nil
+}
+
+const (
+	// pairLimit is the largest number of fields whose pairs are listed.
+	pairLimit = 4096
+	// outerLimit is the largest number of products of an example that are listed one by one.
+	outerLimit = 1 << 24
+)
+
+// pairWidth is how many numbers all pairs of vectors give, so many each.
+func (b *builder) pairWidth(e *graph.Entry, each int64) (int64, error) {
+	n := b.fields
+	if n < 2 || n > pairLimit {
+		return 0, fmt.Errorf("%d fields, want 2 to %d", n, pairLimit)
+	}
+	width := n * (n - 1) / 2
+	if width > outerLimit/each {
+		return 0, fmt.Errorf("%d pairs of %d products each, want at most %d products: %w", width, each, outerLimit, format.ErrLimit)
+	}
+	width *= each
+	if said := int64(e.OutputDim); said != 0 && said != width {
+		return 0, fmt.Errorf("outputdim %d, want %d for the pairs of %d fields", said, width, n)
+	}
+	return width, nil
+}
+
+// eachPair calls f for all pairs of fields.
+func (b *builder) eachPair(f func(i, j int64)) {
+	for i := range b.fields {
+		for j := i + 1; j < b.fields; j++ {
+			f(i, j)
+		}
+	}
+}
+
+// products are those of what two lists gather along the second dimension.
+func (b *builder) products(x, layer string, left, right []int64, dims ...int64) string {
+	l := b.gather(x, layer+"_left", left, dims)
+	r := b.gather(x, layer+"_right", right, dims)
+	return b.combine("elementwise_mul", l, r, layer+".products", dims)
+}
+
+// gather picks what lies at the places of a list, which becomes a parameter.
 func (b *builder) gather(x, name string, list []int64, dims []int64) string {
 	index := b.free(name)
 	b.tensors = append(b.tensors, tensor{name: index, dims: []int64{int64(len(list))}, list: list})

@@ -26,10 +26,17 @@
 //	simpleinputlayer      <name>_weight [features, outputs], <name>_bias  dense: matmul_v2; sparse: lookup_table_v2,
 //	                                                                      elementwise_mul, reduce_sum; elementwise_add
 //	embedding             <name>_embedding [features, factors]            lookup_table_v2, elementwise_mul
+//	fieldawareembedding   <name>_embedding [features, fields * factors],  lookup_table_v2, gather, elementwise_mul, reduce_sum;
+//	                      <name>_left, <name>_right, int64 made up        the place of a value is its field
 //	fclayer               <name>_0, _1, ..., <name>: _weight, _bias       matmul_v2, elementwise_add
 //	biinnersumcross       none                                            square, reduce_sum, elementwise_sub, scale
 //	biinteractioncross    none                                            the same, without the sum over factors
 //	biinnercross          <name>_left, <name>_right, int64 made up        gather, elementwise_mul, reduce_sum
+//	bioutercross          the same                                        gather, elementwise_mul
+//	crosslayer            <name>_0, _1, ..., <name>: _weight, or _left    matmul_v2, elementwise_add, elementwise_mul
+//	                      and _right; _bias
+//	batchnormlayer        <name>_weight, _bias, _mean, _var               elementwise_sub, scale, rsqrt, elementwise_mul, elementwise_add
+//	dropoutlayer          none                                            none
 //	concatlayer           none                                            concat
 //	sumpooling            none                                            elementwise_add
 //	mulpooling            none                                            elementwise_mul
@@ -140,7 +147,7 @@ func New(ctx context.Context, f *graph.File, r format.Reader, o Options) (*Model
 		return nil, err
 	}
 	b := &builder{file: f, src: r, opts: o, block: program.Block{Parent: -1}, taken: map[string]bool{},
-		entries: map[string]*graph.Entry{}, kinds: map[string]*kind{}, built: map[string]*value{}}
+		entries: map[string]*graph.Entry{}, kinds: map[string]*kind{}, built: map[string]*value{}, rows: map[string]int64{}}
 	loss, err := b.entry()
 	if err != nil {
 		return nil, err

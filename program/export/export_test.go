@@ -235,7 +235,7 @@ func TestRefused(t *testing.T) {
 		{strings.Replace(deep, `,"transfuncs":[{"type":"Relu"},{"type":"tanh"},{"type":"Identity"}]`, ``, 1), nil, export.Options{},
 			`layer "fclayer": no transfuncs and no default_transfunc, want one for each of 3 outputdims`},
 		{strings.Replace(deep, `"inputlayer":"embedding"`, `"inputlayers":["embedding","input"]`, 1), nil, export.Options{}, `layer "fclayer" reads 2 layers, want one`},
-		{strings.Replace(deep, `"FCLayer"`, `"BiOutterCross"`, 1), nil, export.Options{}, `layer "fclayer" has type "BiOutterCross"`},
+		{strings.Replace(deep, `"FCLayer"`, `"KmeansInputLayer"`, 1), nil, export.Options{}, `layer "fclayer" has type "KmeansInputLayer"`},
 		{wide + `,{"name":"c","type":"BiInnerSumCross","inputlayer":"input"},` + fmt.Sprintf(end, "c", "logloss"), nil, export.Options{}, `layer "c": reads "input", want an embedding`},
 		{wide + "," + doubled(40) + "," + fmt.Sprintf(end, "c39", "softmaxloss"), nil, export.Options{}, `layer "c32": more than 4294967296 values side by side`},
 		{wide + "," + strings.Replace(loss, `"input"`, `"input","inputlayers":["input"]`, 1), nil, export.Options{}, `loss layer "loss" reads 2 layers, want one`},

@@ -18,15 +18,18 @@ func (b *builder) widen(e *graph.Entry, k *kind) error {
 	if err != nil {
 		return err
 	}
+	b.rows[e.Name] = int64(e.OutputDim)
+	if k.vectors != nil {
+		if b.rows[e.Name], err = k.vectors(b, e); err != nil {
+			return err
+		}
+	}
 	n := m.ColLo + m.Cols
-	if !k.embeds && flattened(&m, int64(e.OutputDim), b.file.Data.IndexRange) {
+	if k.vectors == nil && flattened(&m, int64(e.OutputDim), b.file.Data.IndexRange) {
 		n = m.Cols / int64(e.OutputDim)
 	}
 	b.below = b.below || m.ColLo < 0
 	b.features = max(b.features, n, b.file.Data.IndexRange)
-	if k.embeds {
-		return b.fix(e)
-	}
 	return nil
 }
 
@@ -38,10 +41,10 @@ func flattened(m *matrix.Meta, outputs, features int64) bool {
 	return m.Rows < outputs || features > 0 && m.Cols/outputs == features
 }
 
-// fix says how many fields an example has, if a layer reads the vectors of the embedding side by side.
-func (b *builder) fix(e *graph.Entry) error {
+// fix is the factors of an embedding. It says how many fields an example has, if a layer reads the vectors side by side.
+func (b *builder) fix(e *graph.Entry) (int64, error) {
 	if e.NumFactors < 1 {
-		return fmt.Errorf("numfactors %d, want at least 1", e.NumFactors)
+		return 0, fmt.Errorf("numfactors %d, want at least 1", e.NumFactors)
 	}
 	for i := range b.file.Layers {
 		reader := &b.file.Layers[i]
@@ -51,15 +54,23 @@ func (b *builder) fix(e *graph.Entry) error {
 			}
 			n := int64(e.OutputDim) / int64(e.NumFactors)
 			if n < 1 || n*int64(e.NumFactors) != int64(e.OutputDim) {
-				return fmt.Errorf("outputdim %d, want numfactors (%d) x fields, since layer %q reads the fields side by side",
+				return 0, fmt.Errorf("outputdim %d, want numfactors (%d) x fields, since layer %q reads the fields side by side",
 					e.OutputDim, e.NumFactors, reader.Name)
 			}
-			if b.fields != anyFields && b.fields != n {
-				return fmt.Errorf("%d fields, want the %d of another embedding", n, b.fields)
+			if err := b.fixFields(n); err != nil {
+				return 0, err
 			}
-			b.fields = n
 		}
 	}
+	return int64(e.NumFactors), nil
+}
+
+// fixFields says how many fields an example has.
+func (b *builder) fixFields(n int64) error {
+	if b.fields != anyFields && b.fields != n {
+		return fmt.Errorf("%d fields, want the %d of another embedding", n, b.fields)
+	}
+	b.fields = n
 	return nil
 }
 

@@ -43,11 +43,7 @@ func (b *builder) number(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows := int64(e.OutputDim)
-		if k.embeds {
-			rows = int64(e.NumFactors)
-		}
-		want := matrix.Rect{Rows: matrix.Range{Lo: 0, Hi: rows}, Cols: m.Rect().Cols}.Intersect(m.Rect())
+		want := matrix.Rect{Rows: matrix.Range{Lo: 0, Hi: b.rows[e.Name]}, Cols: m.Rect().Cols}.Intersect(m.Rect())
 		if all, err = columns(ctx, b.src, &m, want, all); err != nil {
 			return err
 		}

@@ -14,7 +14,9 @@ type kind struct {
 	least, most int // layers that it reads
 	// weights is the ending of its matrix that has features as columns; "" if it has none.
 	weights string
-	embeds  bool // gives vectors of fields
+	// vectors is how many rows of that matrix the vectors of a feature take, and notes how many fields examples have, if the
+	// layer has to know; nil if it is no embedding.
+	vectors func(b *builder, e *graph.Entry) (int64, error)
 	open    bool // reads vectors of any number of fields
 	build   func(b *builder, e *graph.Entry, in []*value) (*value, error)
 }
@@ -24,15 +26,21 @@ func kinds() []kind {
 	const many = math.MaxInt
 	return []kind{
 		{names: []string{"simpleinputlayer", "sparseinputlayer", "denseinputlayer"}, weights: "_weight", build: (*builder).input},
-		{names: []string{"embedding"}, weights: "_embedding", embeds: true, build: (*builder).embedding},
-		{names: []string{"fclayer"}, least: 1, most: 1, build: (*builder).connected},
+		{names: []string{"embedding", "embeddinglayer"}, weights: "_embedding", vectors: (*builder).fix, build: (*builder).embedding},
+		{names: []string{"fieldawareembedding", "ffmlayer", "ffm", "biffmcross"}, weights: "_embedding", vectors: (*builder).fixAware,
+			build: (*builder).aware},
+		{names: []string{"fclayer", "fc", "fullyconnectedlayer"}, least: 1, most: 1, build: (*builder).connected},
 		{names: []string{"biinnersumcross"}, least: 1, most: 1, open: true, build: (*builder).innerSum},
-		{names: []string{"biinteractioncross"}, least: 1, most: 1, open: true, build: (*builder).interaction},
+		{names: []string{"biinteractioncross", "biinteractioncrosstiled"}, least: 1, most: 1, open: true, build: (*builder).interaction},
 		{names: []string{"biinnercross"}, least: 1, most: 1, build: (*builder).inner},
-		{names: []string{"concatlayer"}, least: 1, most: many, build: (*builder).concat},
-		{names: []string{"sumpooling"}, least: 1, most: many, build: (*builder).sum},
-		{names: []string{"mulpooling"}, least: 1, most: many, build: (*builder).product},
-		{names: []string{"dotpooling", "dotpolling"}, least: 1, most: many, build: (*builder).dot},
+		{names: []string{"bioutercross", "bioutter", "biouttercross", "bioutercrosslayer"}, least: 1, most: 1, build: (*builder).outer},
+		{names: []string{"crosslayer", "cross"}, least: 1, most: 2, build: (*builder).crossing},
+		{names: []string{"concatlayer", "concat"}, least: 1, most: many, build: (*builder).concat},
+		{names: []string{"sumpooling", "sumpoolinglayer"}, least: 1, most: many, build: (*builder).sum},
+		{names: []string{"mulpooling", "mulpoolinglayer"}, least: 1, most: many, build: (*builder).product},
+		{names: []string{"dotpooling", "dotpolling", "dotpoolinglayer"}, least: 1, most: many, build: (*builder).dot},
+		{names: []string{"batchnormlayer", "batchnorm", "batchnormalization"}, least: 1, most: 1, build: (*builder).batchNorm},
+		{names: []string{"dropoutlayer", "dropout"}, least: 1, most: 1, build: (*builder).dropout},
 	}
 }
 
@@ -61,6 +69,8 @@ func (k *kind) wanted() string {
 		return "none"
 	case k.most == 1:
 		return "one"
+	case k.most == 2:
+		return "one or two"
 	}
 	return "at least one"
 }

@@ -37,6 +37,7 @@ func moderns() []modern {
 		{"unsqueeze2", "unsqueeze", []string{"X", "@axes"}, nil},
 		{"softmax", "softmax", x, [][2]string{{"axis", "axis"}}},
 		{"square", "square", x, nil},
+		{"rsqrt", "rsqrt", x, nil},
 		{"sigmoid", "sigmoid", x, nil},
 		{"exp", "exp", x, nil},
 		{"tanh", "tanh", x, nil},

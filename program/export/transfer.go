@@ -14,7 +14,7 @@ import (
 func transferOps() map[string]string {
 	return map[string]string{
 		"identity": "", "sigmoid": "sigmoid", "tanh": "tanh", "relu": "relu", "softmax": "softmax",
-		"dropout": "", "sigmoidwithdropout": "sigmoid", "tanhwithdropout": "tanh",
+		"dropout": "", "sigmoidwithdropout": "sigmoid", "tanhwithdropout": "tanh", "reluwithdropout": "relu",
 	}
 }
 

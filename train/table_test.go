@@ -1,0 +1,165 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"thole.example/algo"
+	"thole.example/data"
+	"thole.example/graph"
+	"thole.example/matrix"
+)
+
+// fieldRows are n examples of one value in each of fields fields of each columns, which are step apart.
+func fieldRows(n, fields, each int, step int64, seed uint64) *data.Batch {
+	rng, x := rand.New(rand.NewPCG(seed, 1)), &matrix.CSR[float32]{Ptr: []int{0}}
+	b := &data.Batch{Label: make([]float32, n), Fields: fields}
+	for range n {
+		for f := range fields {
+			x.Idx = append(x.Idx, int64(f*each+rng.IntN(each))*step)
+			x.Val, b.Field = append(x.Val, rng.Float32()), append(b.Field, int32(f))
+		}
+		x.Ptr = append(x.Ptr, len(x.Idx))
+	}
+	b.X = matrix.Block{At: matrix.At(0, int64(n), 0, int64(fields*each)*step), Data: x}
+	return b
+}
+
+// TestTable wants every recipe to score alike whether its columns are all there, one after the other, or found by their keys,
+// and whatever way the stored values came; a column that is not there counts as one of zeros.
+func TestTable(t *testing.T) {
+	const fields, each = 4, 5
+	for _, a := range algo.Algos() {
+		var want []float32
+		for _, step := range []int64{1, 1000} {
+			dim := int64(fields*each) * step
+			m, err := a.Build(algo.Conf{Dim: dim, Sparse: true, Size: algo.Size{Fields: fields}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var keys []int64
+			for c := range int64(fields * each) {
+				if c%6 != 5 {
+					keys = append(keys, c*step)
+				}
+			}
+			for kind := range 4 {
+				table, err := graph.NewTable(m, &data.Columns{Hi: dim, Keys: keys})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, p := range m.Params() {
+					if err := table.Set(p.Name, stored(&p, keys, kind, uint64(i))); err != nil {
+						t.Fatalf("%s: %v", a.Name, err)
+					}
+				}
+				scorer, err := graph.NewScorer(m, table)
+				if err != nil {
+					t.Fatal(err)
+				}
+				none := &data.Batch{Label: make([]float32, 3), Fields: fields,
+					X: matrix.Block{At: matrix.At(0, 3, 0, dim), Data: &matrix.CSR[float32]{Ptr: make([]int, 4)}}}
+				none.Field = []int32{}
+				if out, err := scorer.Score(none); err != nil || out.Val[0] != out.Val[2] {
+					t.Fatalf("%s: rows without values: %v", a.Name, err)
+				}
+				for range 2 {
+					out, err := scorer.Score(fieldRows(600, fields, each, step, 3))
+					if err != nil {
+						t.Fatalf("%s: %v", a.Name, err)
+					}
+					if want == nil {
+						want = slices.Clone(out.Val)
+					}
+					if !slices.Equal(out.Val, want) {
+						t.Errorf("%s: columns %d apart, stored in way %d: other scores", a.Name, step, kind)
+					}
+				}
+			}
+		}
+		if slices.Max(want)-slices.Min(want) < 1e-3 || slices.ContainsFunc(want, func(v float32) bool { return math.IsNaN(float64(v)) }) {
+			t.Errorf("%s: scores from %v to %v", a.Name, slices.Min(want), slices.Max(want))
+		}
+	}
+}
+
+// stored is a matrix as a reader of some format gives it, of columns by key only those: random values, and a row more, which is
+// none of the weights.
+func stored(p *graph.Param, keys []int64, kind int, seed uint64) matrix.Block {
+	cols := p.Cols
+	if p.Features {
+		cols = int64(len(keys))
+	}
+	rng, rows := rand.New(rand.NewPCG(seed, 7)), p.Rows
+	vals := make([]float32, rows*cols)
+	for i := range vals {
+		vals[i] = rng.Float32() - 0.5
+	}
+	if !p.Features {
+		return matrix.Block{At: p.Rect(), Data: &matrix.Dense[float32]{Val: vals}}
+	}
+	at := matrix.At(0, rows+1, 0, p.Cols)
+	all := &matrix.Cols[float32]{Idx: keys}
+	for c := range cols {
+		all.Val = append(append(all.Val, vals[c*rows:(c+1)*rows]...), 99)
+	}
+	b := matrix.Block{At: at, Data: all}
+	switch kind {
+	case 1:
+		return b.ToCSR()
+	case 2:
+		coo := &matrix.COO[float32]{}
+		for i, v := range all.Val {
+			coo.Row, coo.Col = append(coo.Row, int64(i)%(rows+1)), append(coo.Col, keys[i/int(rows+1)])
+			coo.Val = append(coo.Val, v)
+		}
+		return matrix.Block{At: at, Data: coo}
+	case 3:
+		return b.ToDense()
+	}
+	return b
+}
+
+// BenchmarkScore is scoring of examples in memory: 39 fields, vectors of 8, a million columns of which a quarter is there.
+func BenchmarkScore(b *testing.B) {
+	const fields, each, rows = 39, 25600, 8192
+	for _, name := range []string{"lr", "fm", "deepfm"} {
+		for _, part := range []int64{1, 4, 16} {
+			b.Run(name+map[int64]string{1: "", 4: "/quarter", 16: "/sixteenth"}[part], func(b *testing.B) {
+				a, err := algo.Find(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				m, err := a.Build(algo.Conf{Dim: fields * each, Size: algo.Size{Fields: fields}})
+				if err != nil {
+					b.Fatal(err)
+				}
+				columns := &data.Columns{Hi: fields * each}
+				for c := int64(0); part > 1 && c < columns.Hi; c += part {
+					columns.Keys = append(columns.Keys, c)
+				}
+				table, err := graph.NewTable(m, columns)
+				if err != nil {
+					b.Fatal(err)
+				}
+				scorer, err := graph.NewScorer(m, table)
+				if err != nil {
+					b.Fatal(err)
+				}
+				x := fieldRows(rows, fields, each, 1, 1)
+				x.Field, x.Fields = nil, 0
+				parts := []*data.Batch{x.Slice(0, rows/2), x.Slice(rows/2, rows)}
+				for b.Loop() {
+					for _, one := range parts {
+						if _, err := scorer.Score(one); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}
