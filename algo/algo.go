@@ -95,6 +95,30 @@ type Defaults struct {
 // Network reports whether the recipe embeds features.
 func (a *Algo) Network() bool { return a.Sizes.Factors > 0 }
 
+// WithLoss is the recipe with another loss function of the table (nil: that of package loss), and with that another task.
+func (a *Algo) WithLoss(losses []loss.Kind, name string) (*Algo, error) {
+	kind, err := loss.Find(losses, name)
+	if err != nil {
+		return nil, err
+	}
+	l, err := kind.Bind(nil)
+	if err != nil {
+		return nil, err
+	}
+	other := *a
+	other.Task = l.Task()
+	other.File = func(s Size) *graph.File {
+		f := a.File(s)
+		for i := range f.Layers {
+			if endsInLoss(&f.Layers[i]) {
+				f.Layers[i].LossFunc = graph.Named(kind.Name)
+			}
+		}
+		return f
+	}
+	return &other, nil
+}
+
 // For are the defaults with an update rule of the table (nil: that of package optim) chosen by the user: another rule has
 // settings of its own. The empty name is the recipe's rule. The rate is that of the rule for the recipe's task, unless the
 // recipe has one for its own rule, and a tenth of it where features are embedded; it is 0 if neither has one: then the user has to say it.
@@ -134,16 +158,19 @@ func Find(name string) (*Algo, error) {
 		}
 		names[i] = all[i].Name
 	}
-	return nil, fmt.Errorf("algorithm %q, want one of %s", name, strings.Join(names, " "))
+	near := ""
+	if n := graph.Nearest(name, names); n != "" {
+		near = fmt.Sprintf("; did you mean %s?", n)
+	}
+	return nil, fmt.Errorf("algorithm %q, want one of %s%s", name, strings.Join(names, " "), near)
 }
 
 // Conf is what a user may choose for a model.
 type Conf struct {
-	Size   Size   // of the network, over the recipe's
-	Loss   string // loss function; "": the recipe's
-	Dim    int64  // feature columns; 0 or less: not known, any key from ColLo on
-	ColLo  int64  // the first feature column
-	Sparse bool   // store only columns that occur
+	Size   Size  // of the network, over the recipe's
+	Dim    int64 // feature columns; 0 or less: not known, any key from ColLo on
+	ColLo  int64 // the first feature column
+	Sparse bool  // store only columns that occur
 
 	Classes int // of a recipe with several classes; less than 2: two
 
@@ -182,9 +209,6 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	}
 	if !a.own || c.Rule != "" || len(c.Hyper) > 0 {
 		c.Rule, c.Hyper = d.Rule, hyper
-	}
-	if c.Loss != "" {
-		f.Layers[len(f.Layers)-1].LossFunc = graph.Named(c.Loss)
 	}
 	if a.Task == Multiclass {
 		WithClasses(f, max(2, c.Classes))

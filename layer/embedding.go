@@ -16,7 +16,7 @@ import (
 // With F fields (outputdim = F*k) an example gives F vectors, one for each field: its value's, the sum or mean of those of
 // several values, zeros of none. Where fields are not known, every example has to have F values, in ascending order of
 // columns. Without an outputdim an example gives as many vectors as it has values, which only crosses take that sum over all
-// of them. Vectors start normal with deviation 0.05 (section 6.5 of Angel's map: a deviation of 1e-5 never moves).
+// of them. Vectors start normal with deviation 0.05: at a deviation of 1e-5, which is Angel's, networks never leave them.
 var embedding = Kind{
 	Name: "embedding", Also: []string{"embeddinglayer"},
 	Help: "a vector of numfactors numbers for each feature",

@@ -9,7 +9,7 @@ import (
 	"thole.example/graph"
 )
 
-// The worked values of crosses over three vectors: section 2.1 of Angel's map.
+// The worked values of crosses over three vectors, computed by hand.
 func TestWorked(t *testing.T) {
 	v := []float32{0.1, 0.2, -0.3, 0.4, 0.5, -0.1}
 	for _, c := range []struct {

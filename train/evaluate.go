@@ -132,18 +132,18 @@ func Measure(loss graph.Loss, score []float64, label []float32) (Metrics, error)
 		name string
 		of   func(score, label []float64) (float64, error)
 	}
-	todo := []measure{{"rmse", metric.RMSE}, {"mae", metric.MAE}, {"r2", metric.R2}}
+	measures := []measure{{"rmse", metric.RMSE}, {"mae", metric.MAE}, {"r2", metric.R2}}
 	switch loss.Task() {
 	case graph.Classification:
-		todo = []measure{{"auc", metric.AUC}, {"accuracy", func(s, y []float64) (float64, error) {
+		measures = []measure{{"auc", metric.AUC}, {"accuracy", func(s, y []float64) (float64, error) {
 			return metric.Accuracy(s, y, loss.Threshold())
 		}}}
 	case graph.Multiclass:
-		score, todo = predictions(loss, score, len(label)), []measure{{"accuracy", metric.Matches}}
+		score, measures = predictions(loss, score, len(label)), []measure{{"accuracy", metric.Matches}}
 	default:
 		score = predictions(loss, score, len(label))
 	}
-	for _, x := range todo {
+	for _, x := range measures {
 		v, err := x.of(score, wide)
 		if err != nil {
 			return nil, err

@@ -46,6 +46,12 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 			return nil, usageError{err}
 		}
 	}
+	if j.loss != "" {
+		var err error
+		if recipe, err = recipe.WithLoss(nil, j.loss); err != nil {
+			return nil, usageError{err}
+		}
+	}
 	if err := j.checkPaths("thole train --data train.libsvm --model out/lr"); err != nil {
 		return nil, err
 	}
@@ -55,7 +61,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 			return nil, usageError{err}
 		}
 	}
-	_, err := p.dataOptions(recipe.Task)
+	_, err := p.dataOptions(p.recipe.Task)
 	if err != nil {
 		return nil, err
 	}

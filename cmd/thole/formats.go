@@ -149,8 +149,12 @@ func listAlgos(out io.Writer, width int) {
 	fmt.Fprintln(out, "Algorithms (--algo):")
 	for _, a := range algo.Algos() {
 		d := a.For(nil, "")
-		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, batch %d, epochs %d",
-			a.Help, a.Task, d.Rule, d.Rate, d.Batch, d.Epochs))
+		long := fmt.Sprintf("epochs %d", d.Epochs)
+		if d.Rows > 0 {
+			long = fmt.Sprintf("epochs for about %d examples", d.Rows)
+		}
+		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, batch %d, %s",
+			a.Help, a.Task, d.Rule, d.Rate, d.Batch, long))
 	}
 	fmt.Fprintln(out, "\nUpdate rules (--rule): rates for classes, for regression; settings (--hyper NAME=VALUE):")
 	for _, r := range optim.Rules() {

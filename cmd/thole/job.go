@@ -24,7 +24,8 @@ type job struct {
 	maxBytes                           string
 	storage                            string // type in which servers keep weights; "": f32
 
-	factors, depth, rank int // of the network
+	loss                 string // function; "": the algorithm's
+	factors, depth, rank int    // of the network
 	hidden               []int
 	dropout              float64
 
@@ -91,13 +92,16 @@ func (j *job) flags(c *cobra.Command) {
 
 	f.StringVar(&j.storage, "storage", "", "keep the weights of features on the servers as f16, bf16, or with --sparse int8 (default: f32)")
 
+	f.StringVar(&j.loss, "loss", "", "loss function in place of the algorithm's, such as l2loss to learn values with fm "+
+		"(see docs/algorithms.md)")
 	f.IntVar(&j.factors, "factors", 0, "numbers of an embedded vector (default: of the algorithm)")
 	f.IntSliceVar(&j.hidden, "hidden", nil, "outputs of the hidden layers, such as 128,64 (default: of the algorithm)")
 	f.Float64Var(&j.dropout, "dropout", 0, "probability of dropping a hidden output in training")
 	f.IntVar(&j.depth, "cross-layers", 0, "cross layers of dcn (default: 2)")
 	f.IntVar(&j.rank, "rank", 0, "rank of their weights (default: full)")
 
-	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: until the loss no longer falls, within a limit that is printed)")
+	f.IntVar(&j.epochs, "epochs", 0, "passes over the examples (default: of linear models until the loss no longer falls, within a limit "+
+		"that is printed; of networks and of many features as many as come nearest to 300000 examples)")
 	f.IntVar(&j.batch, "batch", 0, "examples of a step, over all tasks (default: of the algorithm)")
 	f.IntVar(&j.updates, "updates", 0, "steps of an epoch, in place of --batch: a batch is the examples by this number")
 	f.Float64Var(&j.clip, "clip", 0, "largest norm of the gradient of a task's batch; longer ones are scaled down (default: no bound)")

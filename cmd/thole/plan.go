@@ -33,6 +33,7 @@ type plan struct {
 	loadPath     string             // of the model to go on from, in the servers' bucket
 	loaded       loaded             // that model
 	asked        asked              // what the user chose of the training
+	counted      bool               // epochs were counted by the examples that the recipe wants to see
 	open         bool               // the user left open how long to train
 	pace         *train.Pace        // when to stop, if so
 	says         *graph.File        // the job, as far as the grammar has keys for it
@@ -207,6 +208,7 @@ func (p *plan) sayColumns(e *env) {
 // allow finds how many epochs there may be, where the user left that open.
 func (p *plan) allow(params []matrix.Meta) {
 	if rows := p.recipe.Defaults.Rows; p.epochs == 0 {
+		p.counted = true
 		p.epochs = max(1, (rows+p.train.Len()/2)/p.train.Len())
 	}
 	if !p.open {
@@ -300,10 +302,10 @@ func (p *plan) networkSum() uint32 {
 // summary is what all workers of a job must agree on, as words "name=value". The path of the model may be missing where the
 // first task is not.
 func (p *plan) summary() string {
-	return fmt.Sprintf("algo=%s size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d "+
+	return fmt.Sprintf("algo=%s loss=%s size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d "+
 		"in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
 		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g",
-		p.algo, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed,
+		p.algo, p.loss, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed,
 		p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.keep.MaxBytes,
 		p.storage, p.partitioner, p.load, p.train.Len(), []float32(p.train.Classes), p.conf.Dim, p.train.Fields, p.digest,
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip)
