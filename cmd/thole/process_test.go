@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"thole.example/algo"
 )
 
 // process is a thole of its own, built from the test binary.
@@ -103,17 +105,30 @@ func worker(t *testing.T, dir, servers, file string, task int, more ...string) *
 	return newProcess(t, dir, args...)
 }
 
-// TestProcesses trains with two server and two worker processes and wants the bytes that one process gives.
+// TestProcesses trains each algorithm with two server and two worker processes and wants the bytes that one process gives.
 func TestProcesses(t *testing.T) {
 	dir := t.TempDir()
-	file := examples(t, dir)
+	few := examples(t, dir)
+	clicks := newProcess(t, dir, "data", "clicks", "--preset", "criteo", "--rows", "300", "--out", "clicks.ffm")
+	if err := clicks.Run(); err != nil {
+		t.Fatalf("data: %v: %s", err, &clicks.err)
+	}
 	_, one := startServer(t, dir)
 	_, two := startServer(t, dir)
-	for round := range 2 { // the servers outlive a job
-		model := fmt.Sprintf("m%d", round)
+	for _, a := range algo.Algos() { // the servers outlive their jobs
+		settings := []string{"--algo", a.Name, "--tasks", "2", "--epochs", "2", "--batch", "64", "--data", few, "--format", "dummy",
+			"--labels", "ZeroOneTrans"} // counts, for poisson
+		if a.Network() {
+			settings = append(settings[:8], "--data", "clicks.ffm")
+		}
+		alone := newProcess(t, dir, append([]string{"train", "--model", "one-" + a.Name}, settings...)...)
+		if err := alone.Run(); err != nil {
+			t.Fatalf("train %s: %v: %s", a.Name, err, &alone.err)
+		}
 		workers := []*process{}
 		for task := range 2 {
-			w := worker(t, dir, one+","+two, file, task, "--model", model)
+			w := newProcess(t, dir, append([]string{"worker", "--servers", one + "," + two, "--task", fmt.Sprint(task),
+				"--job", a.Name, "--model", "two-" + a.Name}, settings...)...)
 			if err := w.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -121,28 +136,41 @@ func TestProcesses(t *testing.T) {
 		}
 		for task, w := range workers {
 			if err := w.Wait(); err != nil {
-				t.Fatalf("worker %d: %v: %s", task, err, &w.err)
+				t.Fatalf("%s, worker %d: %v: %s", a.Name, task, err, &w.err)
 			}
 		}
+		sameFiles(t, filepath.Join(dir, "one-"+a.Name), filepath.Join(dir, "two-"+a.Name))
 	}
-	again := worker(t, dir, one+","+two, file, 0, "--tasks", "1", "--model", "m0")
-	if err := again.Run(); err == nil || !strings.Contains(again.err.String(), "m0: ") {
+	again := worker(t, dir, one+","+two, few, 0, "--tasks", "1", "--model", "two-lr")
+	if err := again.Run(); err == nil || !strings.Contains(again.err.String(), "two-lr: ") {
 		t.Errorf("a worker saves over a model: %v, %s", err, &again.err)
 	}
-	alone := newProcess(t, dir, "train", "--data", file, "--format", "dummy", "--epochs", "3", "--tasks", "2", "--model", "alone")
-	if err := alone.Run(); err != nil {
-		t.Fatalf("train: %v: %s", err, &alone.err)
-	}
-	for _, name := range []string{"input_weight/_meta", "input_weight/0", "input_bias/_meta", "input_bias/0", "graph.json"} {
-		want, err := os.ReadFile(filepath.Join(dir, "alone", name))
+}
+
+// sameFiles compares what two trainings saved, but for the jobs' files, which say how many servers there were.
+func sameFiles(t *testing.T, one, two string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(one, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "job.yaml" {
+			return err
+		}
+		name, err := filepath.Rel(one, path)
 		if err != nil {
-			t.Fatal(err)
+			return err
 		}
-		for _, model := range []string{"m0", "m1"} {
-			if got, err := os.ReadFile(filepath.Join(dir, model, name)); err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%s/%s differs from one process's: %v", model, name, err)
-			}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			return err
 		}
+		if got, err := os.ReadFile(filepath.Join(two, name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s of %s differs from that of one process: %v", name, two, err)
+		}
+		files++
+		return nil
+	})
+	if err != nil || files == 0 {
+		t.Errorf("%s: %d files, %v", one, files, err)
 	}
 }
 
