@@ -2,40 +2,8 @@ package kernel
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 )
-
-// ulps is the distance of two floats in units in the last place.
-func ulps(a, b float64) float64 {
-	if a == b {
-		return 0
-	}
-	return math.Abs(a-b) / (math.Nextafter(math.Abs(b), math.Inf(1)) - math.Abs(b))
-}
-
-func TestExpNegative(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	worst := 0.0
-	for range 300_000 {
-		x := -r.Float64() * math.Exp(r.Float64()*12-5.5)
-		if x < -708.3 {
-			continue
-		}
-		worst = max(worst, ulps(expNegative(x), math.Exp(x)))
-	}
-	if worst > 2 {
-		t.Errorf("up to %v units in the last place from math.Exp, want 2", worst)
-	}
-	for x, want := range map[float64]float64{0: 1, -1000: 0, math.Inf(-1): 0, -1e-300: 1} {
-		if got := expNegative(x); got != want {
-			t.Errorf("exp(%v) = %v, want %v", x, got, want)
-		}
-	}
-	if !math.IsNaN(expNegative(math.NaN())) {
-		t.Error("exp(NaN) is a number")
-	}
-}
 
 // Softplus has its precision in both types, and Sigmoid64 its own.
 func TestCurves(t *testing.T) {

@@ -2,7 +2,6 @@ package layer
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"thole.example/graph"
@@ -86,7 +85,7 @@ var softmax = Transfer{
 				most = max(most, x)
 			}
 			for j, x := range v[:n] {
-				e := math.Exp(float64(x - most))
+				e := kernel.Exp(float64(x - most))
 				v[j] = float32(e)
 				sum += e
 			}

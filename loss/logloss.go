@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"thole.example/graph"
+	"thole.example/kernel"
 )
 
 // logLoss is the logistic loss. With y = +1 for labels above zero, -1 for the others:
@@ -19,20 +20,29 @@ type logistic struct{ TwoClasses }
 // Name implements graph.Loss.
 func (logistic) Name() string { return "logloss" }
 
-// Loss implements graph.Loss.
+// Loss implements graph.Loss. With m = y*s, L is max(0, -m) + log(1 + exp(-|m|)), and the logarithms of many rows are that of
+// one product, which is below 2^1024 by then.
 func (logistic) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (sum float64) {
+	product := 1.0
 	for i, s := range score.Val {
-		y := side(label[i])
-		m := y * float64(s)
-		e := math.Exp(-math.Abs(m))
-		sum += math.Max(0, -m) + math.Log1p(e) + unsound(s)
-		p := e // of being wrong: 1/(1+exp(m))
-		if m < 0 {
-			p = 1
+		against := uint64(1 << 63) // the sign of y; integers, because nobody foresees which branch a row takes
+		if label[i] > 0 {
+			against = 0
 		}
-		grad.Val[i] = float32(-y * p / (1 + e))
+		m := math.Float64frombits(math.Float64bits(float64(s)) ^ against)
+		e := kernel.Exp(-math.Abs(m))
+		sum += max(0, -m) + unsound(s)
+		if product *= 1 + e; product > 0x1p1000 {
+			sum += math.Log(product)
+			product = 1
+		}
+		p := math.Float64bits(e) // of being wrong, 1/(1+exp(m)), times 1+e
+		if m < 0 {
+			p = math.Float64bits(1)
+		}
+		grad.Val[i] = float32(math.Float64frombits(p|(against^1<<63)) / (1 + e))
 	}
-	return sum
+	return sum + math.Log(product)
 }
 
 // Predict implements graph.Loss: the probability of label +1.

@@ -4,10 +4,10 @@ package loss
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/kernel"
 	"thole.example/psf"
 )
 
@@ -104,8 +104,8 @@ func unsound(score float32) float64 { return 0 * float64(score) }
 // Sigmoid is 1/(1+exp(-s)), without overflow for any s.
 func Sigmoid(s float64) float64 {
 	if s >= 0 {
-		return 1 / (1 + math.Exp(-s))
+		return 1 / (1 + kernel.Exp(-s))
 	}
-	e := math.Exp(s)
+	e := kernel.Exp(s)
 	return e / (1 + e)
 }

@@ -260,3 +260,16 @@ func BenchmarkLoss(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkLogLoss(b *testing.B) {
+	n := 512
+	tensor := func() graph.Tensor { return graph.Tensor{Rows: n, Cols: 1, Val: make([]float32, n)} }
+	score, grad, label := tensor(), tensor(), make([]float32, n)
+	for i := range label {
+		score.Val[i], label[i] = float32(i%17)/4-2, float32(i%2)
+	}
+	for b.Loop() {
+		logistic{}.Loss(&score, label, &grad)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row")
+}

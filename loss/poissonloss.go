@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"thole.example/graph"
+	"thole.example/kernel"
 )
 
 // poissonLoss is the log loss of counts that are Poisson distributed with mean exp(s), without log(y!), which no score
@@ -43,7 +44,7 @@ func (poisson) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (s
 		if !(y >= 0) {
 			y = math.NaN()
 		}
-		e := math.Exp(min(s, steepest))
+		e := kernel.Exp(min(s, steepest))
 		sum += float64(e*(1+max(0, s-steepest))) - float64(y*s) + unsound(v)
 		grad.Val[i] = float32(e - y)
 	}
@@ -52,5 +53,5 @@ func (poisson) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (s
 
 // Predict implements graph.Loss: the mean.
 func (poisson) Predict(to []float64, score []float32) []float64 {
-	return append(to, math.Exp(min(float64(score[0]), steepest)))
+	return append(to, kernel.Exp(min(float64(score[0]), steepest)))
 }

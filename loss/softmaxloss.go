@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"thole.example/graph"
+	"thole.example/kernel"
 )
 
 // softmaxLoss is the log loss of K classes, whose numbers 0 to K-1 are the labels: with the scores s of a row and y its
@@ -53,10 +54,10 @@ func (softmax) Loss(score *graph.Tensor, label []float32, grad *graph.Tensor) (s
 		}
 		top, all := largest(row), 0.0
 		for _, s := range row {
-			all += math.Exp(float64(s)-top) + unsound(s)
+			all += kernel.Exp(float64(s)-top) + unsound(s)
 		}
 		for k, s := range row {
-			to[k] = float32(math.Exp(float64(s)-top) / all)
+			to[k] = float32(kernel.Exp(float64(s)-top) / all)
 		}
 		to[int(y)]--
 		sum += math.Log(all) + (top - float64(row[int(y)]))
@@ -79,7 +80,7 @@ func (softmax) Predict(to []float64, score []float32) []float64 {
 	at := len(to)
 	to = append(to, 0)
 	for k, s := range score {
-		e := math.Exp(float64(s) - top)
+		e := kernel.Exp(float64(s) - top)
 		if all += e; float64(s) == top && class < 0 {
 			class = k
 		}
