@@ -85,7 +85,7 @@ func benchLoad(b *testing.B, text []byte, opt Options) {
 	in := Input{Name: "bench", R: bytes.NewReader(text), Size: int64(len(text))}
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if _, err := Load(context.Background(), in, opt); err != nil {
+		if _, err := LoadAll(context.Background(), []Input{in}, opt); err != nil {
 			b.Fatal(err)
 		}
 	}

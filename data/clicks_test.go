@@ -26,10 +26,10 @@ func TestClicksAreFunctionsOfTheRow(t *testing.T) {
 	if err := all.X.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if all.Fields != len(m.fields) || all.Slice(7, 9).Fields != all.Fields {
+	if all.Fields != len(m.fields) || packed(all).Slice(7, 9).Fields != all.Fields {
 		t.Errorf("%d fields, want %d", all.Fields, len(m.fields))
 	}
-	if part := model(t, someClicks).Batch(100, 200); !same(part, all.Slice(100, 200)) || part.X.At != all.Slice(100, 200).X.At {
+	if part := model(t, someClicks).Batch(100, 200); !same(part, packed(all).Slice(100, 200)) || part.X.At != packed(all).Slice(100, 200).X.At {
 		t.Error("rows depend on where a batch begins")
 	}
 	other := someClicks

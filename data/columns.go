@@ -88,25 +88,3 @@ func (r *rows) keep(c *Columns, from int, out *unseen) (first int64) {
 	r.idx, r.val, r.field = r.idx[:to], r.val[:to], r.field[:min(to, len(r.field))]
 	return first
 }
-
-// Keep is a copy of the examples without the features that the columns do not have.
-func (b *Batch) Keep(c *Columns) (*Batch, Unseen) {
-	x, out, left := b.Rows(), newRows(b.Len(), len(b.Rows().Idx), b.Fields > 0), unseen{}
-	for i := range b.Len() {
-		from := len(out.idx)
-		out.copy(b, x, i)
-		out.keep(c, from, &left)
-		out.ptr = append(out.ptr, len(out.idx))
-	}
-	var all unseen
-	all.add(&left)
-	return out.batch(b.X.At.Rows.Lo, b.Dim(), b.Fields), all.count()
-}
-
-// Keys are the columns that occur, in ascending order.
-func (b *Batch) Keys() []int64 {
-	x := b.Rows()
-	keys := slices.Clone(x.Idx[x.Ptr[0]:x.Ptr[b.Len()]])
-	slices.Sort(keys)
-	return slices.Clip(slices.Compact(keys))
-}

@@ -45,52 +45,17 @@ func (b *Batch) Rows() *matrix.CSR[float32] { return b.X.Data.(*matrix.CSR[float
 // id plus one.
 func (b *Batch) Dim() int64 { return b.X.At.Cols.Hi }
 
-// Slice is the view of the examples [lo, hi): labels, column ids, values and fields are shared, only row pointers are new.
-func (b *Batch) Slice(lo, hi int) *Batch {
-	x := b.Rows()
-	from, to := x.Ptr[lo], x.Ptr[hi]
-	ptr := make([]int, hi-lo+1)
-	for i := range ptr {
-		ptr[i] = x.Ptr[lo+i] - from
-	}
-	first := b.X.At.Rows.Lo
-	at := matrix.Rect{Rows: matrix.Range{Lo: first + int64(lo), Hi: first + int64(hi)}, Cols: b.X.At.Cols}
-	out := &Batch{
-		Label:  b.Label[lo:hi:hi],
-		X:      matrix.Block{At: at, Data: &matrix.CSR[float32]{Ptr: ptr, Idx: x.Idx[from:to:to], Val: x.Val[from:to:to]}},
-		Fields: b.Fields,
-	}
-	if b.Field != nil {
-		out.Field = b.Field[from:to:to]
-	}
-	return out
-}
-
-// Gather is a copy of the examples with the given positions in b (0 is b's first), in their order; a position may occur
-// more than once. Its rows count from 0.
-func (b *Batch) Gather(rows []int) *Batch {
-	x := b.Rows()
-	n := 0
-	for _, r := range rows {
-		n += x.Ptr[r+1] - x.Ptr[r]
-	}
-	g := Gatherer{rows: newRows(len(rows), n, b.Fields > 0)}
-	return g.Gather(b, rows)
-}
-
 // Gatherer gathers one batch after the other into the same memory. The zero value is ready; one goroutine uses it.
 type Gatherer struct{ rows rows }
 
-// Gather is Batch.Gather, but the batch is valid until the next call only.
-func (g *Gatherer) Gather(b *Batch, rows []int) *Batch {
-	x := b.Rows()
-	out := &g.rows
-	out.reset()
-	for _, r := range rows {
-		out.copy(b, x, r)
-		out.ptr = append(out.ptr, len(out.idx))
+// Gather is a batch of the examples of s with the given numbers, in their order; a number may occur more than once. Its rows count
+// from 0. It is valid until the next call only.
+func (g *Gatherer) Gather(s *Set, numbers []int) *Batch {
+	g.rows.reset()
+	for _, i := range numbers {
+		s.row(&g.rows, i)
 	}
-	return out.batch(0, b.Dim(), b.Fields)
+	return g.rows.batch(0, s.dim, s.Fields)
 }
 
 // rows is a batch in the making. ptr begins with 0.
@@ -118,17 +83,6 @@ func newRows(rowCap, valueCap int, fields bool) rows {
 // reset forgets the rows and keeps the memory.
 func (r *rows) reset() {
 	r.label, r.ptr, r.idx, r.val, r.field = r.label[:0], append(r.ptr[:0], 0), r.idx[:0], r.val[:0], r.field[:0]
-}
-
-// copy appends the example with number i of b, whose features are x, but leaves ptr to its caller.
-func (r *rows) copy(b *Batch, x *matrix.CSR[float32], i int) {
-	lo, hi := x.Ptr[i], x.Ptr[i+1]
-	r.label = append(r.label, b.Label[i])
-	r.idx = append(r.idx, x.Idx[lo:hi]...)
-	r.val = append(r.val, x.Val[lo:hi]...)
-	if b.Field != nil {
-		r.field = append(r.field, b.Field[lo:hi]...)
-	}
 }
 
 // add appends the rows [lo, hi) of src.

@@ -56,7 +56,7 @@ func TestDeepClicksTruth(t *testing.T) {
 	if err != nil || errLoss != nil || math.Abs(gotAUC-auc) > 5e-6 || math.Abs(gotLoss-loss) > 5e-6 {
 		t.Errorf("AUC %v, %v and log loss %v, %v, want %v and %v", gotAUC, err, gotLoss, errLoss, auc, loss)
 	}
-	if part := m.Truth(b.Slice(50, 60)); !slices.Equal(part, truth[50:60]) {
+	if part := m.Truth(m.Batch(b.X.At.Rows.Lo+50, b.X.At.Rows.Lo+60)); !slices.Equal(part, truth[50:60]) {
 		t.Errorf("of a part %v, want %v", part, truth[50:60])
 	}
 }

@@ -77,15 +77,15 @@ func (f Fields) Check(dim int64) error {
 // fielded reports whether values of the input have fields.
 func (s *settings) fielded() bool { return s.named || s.Fields.Number > 0 || s.Fields.First != nil }
 
-// count is how many fields the rows have.
-func (f Fields) count(r *rows) int {
+// count is how many fields the rows have, in which the highest one and one more is top.
+func (f Fields) count(top int) int {
 	switch {
 	case f.Number > 0:
 		return f.Number
 	case f.First != nil:
 		return len(f.First)
 	}
-	return r.fields()
+	return top
 }
 
 // finish sorts the values of a line, which begin at idx[from], unless they are sorted already, and gives them their fields.
@@ -122,22 +122,6 @@ func (c *chunk) finish(s *settings, from int, sorted bool) error {
 		}
 	}
 	return nil
-}
-
-// Place is the examples with the fields that values have by their places: every row has to have one value of each of n.
-func (b *Batch) Place(n int) (*Batch, error) {
-	x, out := b.Rows(), *b
-	out.Field, out.Fields = make([]int32, len(x.Idx)), n
-	for row := range b.Len() {
-		lo, hi := x.Ptr[row], x.Ptr[row+1]
-		if hi-lo != n {
-			return nil, fmt.Errorf("example %d: %w", b.X.At.Rows.Lo+int64(row)+1, errCount(hi-lo, n))
-		}
-		for i := range out.Field[lo:hi] {
-			out.Field[lo+i] = int32(i)
-		}
-	}
-	return &out, nil
 }
 
 // errCount explains why the values of a line are not one of each field.

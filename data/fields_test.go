@@ -96,13 +96,13 @@ func TestFieldsRefuse(t *testing.T) {
 func TestFieldsOfFiles(t *testing.T) {
 	ffm, libffm, svm := fileOf(t, "a.ffm", "1 0:1:1\n"), fileOf(t, "b.libffm", "0 4:1:1\n"), fileOf(t, "c.libsvm", "1 3:1\n")
 	all, err := LoadFiles(context.Background(), []string{ffm, libffm}, nil, Options{})
-	if err != nil || all.Fields != 5 || !slices.Equal(all.Field, []int32{0, 4}) {
+	if err != nil || all.Fields != 5 || !slices.Equal(all.Batch().Field, []int32{0, 4}) {
 		t.Errorf("%v, %v, want 5 fields", all, err)
 	}
 	_, err = LoadFiles(context.Background(), []string{ffm, svm}, nil, Options{})
 	wantError(t, err, svm+": "+errMixed.Error())
 	all, err = LoadFiles(context.Background(), []string{ffm, svm}, nil, Options{Fields: Fields{Number: 1}})
-	if err != nil || all.Fields != 1 || !slices.Equal(all.Field, []int32{0, 0}) {
+	if err != nil || all.Fields != 1 || !slices.Equal(all.Batch().Field, []int32{0, 0}) {
 		t.Errorf("%v, %v, want one field", all, err)
 	}
 }
@@ -153,16 +153,15 @@ func TestFieldsTravel(t *testing.T) {
 		expect("all", b, text...)
 		lo := rapid.IntRange(0, len(text)).Draw(t, "lo")
 		hi := rapid.IntRange(lo, len(text)).Draw(t, "hi")
-		expect("slice", b.Slice(lo, hi), text[lo:hi]...)
+		expect("slice", packed(b).Slice(lo, hi), text[lo:hi]...)
 		which := rapid.SliceOfN(rapid.IntRange(0, len(text)-1), 0, 8).Draw(t, "which")
 		var lines []string
 		for _, i := range which {
 			lines = append(lines, text[i])
 		}
-		expect("gathered", b.Gather(which), lines...)
 		var g Gatherer
-		g.Gather(b, []int{0, 0})
-		expect("gathered again", g.Gather(b, which), lines...)
+		g.Gather(packed(b), []int{0, 0})
+		expect("gathered", g.Gather(packed(b), which), lines...)
 		keys := slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.Int64Range(0, 5), 0, 6).Draw(t, "keys"))))
 		columns := &Columns{Hi: 6, Keys: keys}
 		if columns.Keys == nil {
@@ -178,9 +177,12 @@ func TestFieldsTravel(t *testing.T) {
 			}
 			lines = append(lines, strings.Join(kept, " ")+"\n")
 		}
-		kept, _ := b.Keep(columns)
-		expect("kept", kept, lines...)
-		kept, err = Load(context.Background(), input([]byte(strings.Join(text, ""))),
+		some, _, err := packed(b).Keep(columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect("kept", some.Batch(), lines...)
+		kept, err := Load(context.Background(), input([]byte(strings.Join(text, ""))),
 			Options{Format: "libffm", Fields: Fields{Number: 4}, Columns: columns})
 		if err != nil {
 			t.Fatal(err)

@@ -128,7 +128,7 @@ func TestClassLabels(t *testing.T) {
 		{text: "2\n", classes: Classes{1, 1.5}, err: "data: class 1.5, want different whole numbers: not labels of classes"},
 	} {
 		for _, step := range []int{4, 5, 100} {
-			l := loader{reader: reader{step: step, limit: LineLimit}, opt: Options{Labels: ClassTrans, Classes: tt.classes}, rows: newRows(0, 0, false)}
+			l := loader{reader: reader{step: step, limit: LineLimit}, opt: Options{Labels: ClassTrans, Classes: tt.classes}, set: newSet()}
 			got, err := l.load(context.Background(), []Input{{Name: "t", R: strings.NewReader(tt.text), Size: int64(len(tt.text))}})
 			if strings.HasPrefix(tt.err, "data: ") {
 				if err == nil || err.Error() != tt.err || !errors.Is(err, ErrClass) {

@@ -13,7 +13,7 @@ import (
 
 // Examples are everything that was read from some inputs.
 type Examples struct {
-	*Batch
+	*Set
 	Classes Classes // what the labels were in the text, under AutoTrans and ClassTrans
 	Unseen  Unseen  // what Options.Columns does not have
 }
@@ -24,29 +24,25 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all.Batch, nil
+	return all.Batch(), nil
 }
 
 // LoadAll parses all inputs, one after the other, into one set of examples; what gzip packed is unpacked. Progress is of all of
 // them; its total is 0 where the length of one is not known.
 func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
-	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, rows: newRows(0, 0, false)}
+	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, set: newSet()}
 	return l.load(ctx, ins)
 }
 
 type loader struct {
 	reader
 	opt    Options
-	rows   rows
+	set    *Set
 	unseen unseen
 }
 
 func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
-	var total int64
-	for _, in := range ins {
-		total += max(in.Size, 0)
-	}
-	if err := l.all(ctx, ins, l.opt, func(_ *settings, c *chunk) error { l.take(c, total); return nil }); err != nil {
+	if err := l.all(ctx, ins, l.opt, l.take); err != nil {
 		return nil, err
 	}
 	return l.end(ins)
@@ -80,18 +76,14 @@ func (in *Input) unpack() error {
 }
 
 // take adds the rows of a chunk.
-func (l *loader) take(c *chunk, total int64) {
-	if cap(l.rows.ptr) <= 1 && c.end > 0 && total > 0 { // the first chunk tells about how large all will be
-		part := float64(total) / float64(c.end) * 1.02
-		l.rows = newRows(int(float64(len(c.label))*part), int(float64(len(c.idx))*part), len(c.field) > 0)
-	}
-	l.rows.add(&c.rows, 0, len(c.label))
+func (l *loader) take(_ *settings, c *chunk) error {
 	l.unseen.add(&c.unseen)
+	return l.set.add(&c.rows)
 }
 
 // end makes one set of what was read.
 func (l *loader) end(ins []Input) (*Examples, error) {
-	all := &Examples{Unseen: l.unseen.count()}
+	all := &Examples{Set: l.set, Unseen: l.unseen.count()}
 	if l.opt.Labels == AutoTrans || l.opt.Labels == ClassTrans {
 		if all.Classes = l.opt.Classes; all.Classes == nil {
 			var err error
@@ -99,17 +91,15 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 				return nil, &Error{ins[0].Name, 0, err}
 			}
 		}
-		all.Classes.mapLabels(l.rows.label, l.opt.Labels)
+		all.Classes.mapLabels(all.Label, l.opt.Labels)
 	}
-	dim := l.opt.Dim
 	switch {
-	case dim > 0:
+	case l.opt.Dim > 0:
+		all.dim = l.opt.Dim
 	case l.opt.Columns != nil:
-		dim = l.opt.Columns.Hi
-	default:
-		dim = l.rows.dim()
+		all.dim = l.opt.Columns.Hi
 	}
-	all.Batch = l.rows.batch(0, dim, l.opt.Fields.count(&l.rows))
+	all.Fields = l.opt.Fields.count(all.Fields)
 	return all, nil
 }
 
@@ -156,5 +146,5 @@ func LoadFile(ctx context.Context, path string, opt Options) (*Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return all.Batch, nil
+	return all.Batch(), nil
 }

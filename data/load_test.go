@@ -25,12 +25,12 @@ func TestStreams(t *testing.T) {
 			text = append([]byte("\xef\xbb\xbf"), text...)
 		}
 		want, wantErr := Load(context.Background(), input(text), Options{})
-		l := loader{reader: reader{step: rapid.IntRange(3, 200).Draw(t, "step"), limit: 1 << 20}, rows: newRows(0, 0, false)}
+		l := loader{reader: reader{step: rapid.IntRange(3, 200).Draw(t, "step"), limit: 1 << 20}, set: newSet()}
 		got, err := l.load(context.Background(), []Input{{Name: "t", Stream: iotest.OneByteReader(bytes.NewReader(text))}})
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Fatalf("error %v, want %v", err, wantErr)
 		}
-		if err == nil && !same(got.Batch, want) {
+		if err == nil && !same(got.Batch(), want) {
 			t.Fatalf("%v, want %v", got, want)
 		}
 	})
@@ -61,8 +61,8 @@ func TestLoadFiles(t *testing.T) {
 	}
 	want := batchOf([]row{{1, []int64{5}, []float32{1}}, {1, []int64{2}, []float32{1}}, {1, []int64{0}, []float32{1}},
 		{-1, []int64{1}, []float32{1}}})
-	if !same(all.Batch, want) || all.Dim() != 6 || total != 0 {
-		t.Errorf("%v of %d columns, total %d; want %v, 6, 0", all.Batch, all.Dim(), total, want)
+	if !same(all.Batch(), want) || all.Dim() != 6 || total != 0 {
+		t.Errorf("%v of %d columns, total %d; want %v, 6, 0", all.Batch(), all.Dim(), total, want)
 	}
 	for _, c := range []struct {
 		files []string
@@ -138,15 +138,16 @@ func TestUnseen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all.Unseen != c.want || !slices.Equal(all.Rows().Idx, c.idx) || all.Dim() != c.columns.Hi || check(all.Batch) != nil {
-			t.Errorf("%q: left out %v, columns %v of %d, want %v, %v", c.text, all.Unseen, all.Rows().Idx, all.Dim(), c.want, c.idx)
+		if all.Unseen != c.want || !slices.Equal(all.Batch().Rows().Idx, c.idx) || all.Dim() != c.columns.Hi || check(all.Batch()) != nil {
+			t.Errorf("%q: left out %v, columns %v of %d, want %v, %v", c.text, all.Unseen, all.Batch().Rows().Idx, all.Dim(), c.want, c.idx)
 		}
-		raw, err := Load(context.Background(), input([]byte(c.text)), Options{Format: c.format})
+		raw, err := LoadAll(context.Background(), []Input{input([]byte(c.text))}, Options{Format: c.format})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, left := raw.Keep(c.columns); left != c.want || !slices.Equal(b.Rows().Idx, c.idx) || !slices.Equal(b.Rows().Ptr, all.Rows().Ptr) {
-			t.Errorf("%q: kept %v and left out %v, want %v, %v", c.text, b.Rows(), left, c.idx, c.want)
+		if b, left, err := raw.Keep(c.columns); err != nil || left != c.want || !slices.Equal(b.Batch().Rows().Idx, c.idx) ||
+			!slices.Equal(b.Batch().Rows().Ptr, all.Batch().Rows().Ptr) {
+			t.Errorf("%q: kept %v and left out %v, %v, want %v, %v", c.text, b.Batch().Rows(), left, err, c.idx, c.want)
 		}
 		o.Strict = true
 		if _, err = LoadAll(context.Background(), []Input{input([]byte(c.text))}, o); c.strict != "" {
@@ -189,7 +190,7 @@ func TestStreamGoesOn(t *testing.T) {
 	r, w := io.Pipe()
 	defer w.Close()
 	go w.Write(append([]byte("x 1:1\n"), bytes.Repeat([]byte("1 1:1\n"), 1000)...))
-	l := loader{reader: reader{step: 100, limit: 1 << 20}, rows: newRows(0, 0, false)}
+	l := loader{reader: reader{step: 100, limit: 1 << 20}, set: newSet()}
 	_, err := l.load(context.Background(), []Input{{Name: "t", Stream: r}})
 	wantError(t, err, `t:1: label "x", want a number`)
 	still, end := io.Pipe()
@@ -201,12 +202,5 @@ func TestStreamGoesOn(t *testing.T) {
 	}()
 	if _, err := LoadAll(ctx, []Input{{Name: "t", Stream: still}}, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want canceled", err)
-	}
-}
-
-func TestKeys(t *testing.T) {
-	b, err := Load(context.Background(), Input{Name: "t", Stream: io.LimitReader(strings.NewReader("1 7:1 9:1\n1 2:1 7:1\n"), 100)}, Options{})
-	if err != nil || !slices.Equal(b.Keys(), []int64{1, 6, 8}) || !slices.Equal(b.Slice(1, 2).Keys(), []int64{1, 6}) {
-		t.Errorf("keys %v, %v", b.Keys(), err)
 	}
 }

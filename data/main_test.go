@@ -20,12 +20,12 @@ func input(text []byte) Input {
 // loadSteps is Load with pieces of the given size and a limit on lines.
 func loadSteps(t testing.TB, text []byte, opt Options, step, limit int) (*Batch, error) {
 	t.Helper()
-	l := loader{reader: reader{step: step, limit: limit}, opt: opt, rows: newRows(0, 0, false)}
+	l := loader{reader: reader{step: step, limit: limit}, opt: opt, set: newSet()}
 	all, err := l.load(context.Background(), []Input{input(text)})
 	if err != nil {
 		return nil, err
 	}
-	return all.Batch, nil
+	return all.Batch(), nil
 }
 
 // same reports whether two batches hold the same examples.

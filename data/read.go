@@ -96,7 +96,7 @@ func (b *batcher) flush() error {
 	n := int64(len(out.label))
 	b.rows = newRows(len(out.label), len(out.idx), b.s.fielded())
 	b.first += n
-	if !b.emit(out.batch(b.first-n, dim, b.s.Fields.count(&out))) {
+	if !b.emit(out.batch(b.first-n, dim, b.s.Fields.count(out.fields()))) {
 		return errStop
 	}
 	return nil

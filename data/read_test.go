@@ -181,7 +181,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	text := bytes.Repeat([]byte("1\n"), 1<<19)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := Load(context.Background(), input(text), Options{}); err != nil {
+	if _, err := LoadAll(context.Background(), []Input{input(text)}, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&after)

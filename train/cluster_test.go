@@ -21,6 +21,15 @@ import (
 	"thole.example/ssp"
 )
 
+// set is the examples as trainings take them.
+func set(b *data.Batch) *data.Set {
+	s, err := data.Pack(b)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
 // examples are n rows of some of 30 features, labelled by the sign of a hidden sum.
 func examples(n int, seed uint64) *data.Batch {
 	rng := rand.New(rand.NewPCG(seed, 5))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"thole.example/data"
 	"thole.example/graph"
@@ -67,23 +68,13 @@ func (m Metrics) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Scores runs the examples forward, some thousand at a time. They are the scores of rows[0] (margins or values, as many as
-// the model has), then those of rows[1] and so on. A nil rows means all of b.
-func Scores(ctx context.Context, p graph.Params, run *graph.Run, b *data.Batch, rows []int) ([]float64, error) {
-	n := b.Len()
-	if rows != nil {
-		n = len(rows)
-	}
-	score := make([]float64, 0, n*run.Model().Width)
-	for lo := 0; lo < n; lo += chunkRows {
-		hi := min(lo+chunkRows, n)
-		part := b
-		if rows != nil {
-			part = b.Gather(rows[lo:hi])
-		} else {
-			part = b.Slice(lo, hi)
-		}
-		out, err := run.Predict(ctx, p, part)
+// Scores runs examples of the set forward, some thousand at a time. They are the scores of rows[0] (margins or values, as many as
+// the model has), then those of rows[1] and so on.
+func Scores(ctx context.Context, p graph.Params, run *graph.Run, s *data.Set, rows []int) ([]float64, error) {
+	score := make([]float64, 0, len(rows)*run.Model().Width)
+	var gather data.Gatherer
+	for part := range slices.Chunk(rows, chunkRows) {
+		out, err := run.Predict(ctx, p, gather.Gather(s, part))
 		if err != nil {
 			return nil, err
 		}
@@ -211,7 +202,11 @@ func (l *loop) pushScores(ctx context.Context) error {
 	if lo == hi {
 		return nil
 	}
-	score, err := Scores(ctx, l.s, l.run, l.Valid.Slice(lo, hi), nil)
+	rows := make([]int, hi-lo)
+	for i := range rows {
+		rows[i] = lo + i
+	}
+	score, err := Scores(ctx, l.s, l.run, l.Valid, rows)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ func TestMix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		labels := rapid.SliceOfN(rapid.SampledFrom([]float32{-1, 1}), 1, 100).Draw(t, "labels")
 		ratio := rapid.Float64Range(0.05, 20).Draw(t, "ratio")
-		l := &loop{Options: Options{Data: &data.Batch{Label: labels}, PosNeg: ratio}, mine: share(len(labels), 0, 1)}
+		l := &loop{Options: Options{Data: &data.Set{Label: labels}, PosNeg: ratio}, mine: share(len(labels), 0, 1)}
 		order := l.mix()
 		if !slices.Contains(labels, 1) || !slices.Contains(labels, -1) {
 			if !slices.Equal(order, l.mine) {
@@ -52,7 +52,7 @@ func TestMix(t *testing.T) {
 func TestMixAndClipSameBits(t *testing.T) {
 	var first []float32
 	for _, servers := range []int{1, 3} {
-		o := Options{Data: examples(203, 1), Epochs: 2, Batch: 20, Rate: rate(0.3), Seed: 7, PosNeg: 0.25, Clip: 0.2}
+		o := Options{Data: set(examples(203, 1)), Epochs: 2, Batch: 20, Rate: rate(0.3), Seed: 7, PosNeg: 0.25, Clip: 0.2}
 		_, weights := world{servers: servers, tasks: 2}.trained(t, o)
 		if first == nil {
 			first = weights
@@ -61,7 +61,7 @@ func TestMixAndClipSameBits(t *testing.T) {
 			t.Errorf("%d servers: other weights", servers)
 		}
 	}
-	_, plain := world{servers: 1, tasks: 2}.trained(t, Options{Data: examples(203, 1), Epochs: 2, Batch: 20, Rate: rate(0.3), Seed: 7})
+	_, plain := world{servers: 1, tasks: 2}.trained(t, Options{Data: set(examples(203, 1)), Epochs: 2, Batch: 20, Rate: rate(0.3), Seed: 7})
 	if slices.Equal(plain, first) {
 		t.Error("neither does anything")
 	}

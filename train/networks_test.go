@@ -74,7 +74,7 @@ func TestNetworkBits(t *testing.T) {
 				if w.servers, w.net = servers, nil; servers < 0 {
 					w.servers, w.net = -servers, &tcp.Network{}
 				}
-				o := Options{Data: fielded(600, 1), Valid: fielded(300, 2), Epochs: 16, Batch: 32, Rate: rate(0.1), Seed: 7, Clip: 10}
+				o := Options{Data: set(fielded(600, 1)), Valid: set(fielded(300, 2)), Epochs: 16, Batch: 32, Rate: rate(0.1), Seed: 7, Clip: 10}
 				reports, weights := w.trained(t, o)
 				if first == nil {
 					first, bits = reports[0], weights

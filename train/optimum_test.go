@@ -40,7 +40,7 @@ func defaults(t *testing.T, name string, b *data.Batch) (r *Report, p *algotest.
 		t.Fatal(err)
 	}
 	d := recipe.For(nil, "")
-	epochs, pace, _ := Allowance(b, b.Dim(), 1, d.Batch, d.Epochs)
+	epochs, pace, _ := Allowance(set(b), b.Dim(), 1, d.Batch, d.Epochs)
 	s, err := optim.FindSchedule(d.Schedule)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func defaults(t *testing.T, name string, b *data.Batch) (r *Report, p *algotest.
 		t.Fatal(err)
 	}
 	in := world{servers: 1, tasks: 1, algo: name, conf: algo.Conf{Dim: b.Dim()}}
-	reports, weights := in.trained(t, Options{Data: b, Epochs: epochs, Batch: d.Batch, Pace: pace, Seed: 1,
+	reports, weights := in.trained(t, Options{Data: set(b), Epochs: epochs, Batch: d.Batch, Pace: pace, Seed: 1,
 		Rate: func(_, step int) float64 { return of(step) }})
 	for _, v := range weights {
 		w = append(w, float64(v))

@@ -50,9 +50,9 @@ func PaceOf(s *optim.Schedule, h map[string]float64) (*Pace, error) {
 // Allowance is how long a job of these examples may be, if nobody says: at most epochs epochs, stopped by the pace, and how
 // long all of them take on the machine of docs/measurements.md. weights are those that are kept dense; least is how many
 // epochs large data get.
-func Allowance(b *data.Batch, weights int64, tasks, batch, least int) (epochs int, pace *Pace, about time.Duration) {
-	steps := float64(Steps(b.Len(), tasks, batch))
-	work := float64(b.X.Data.NNZ()) + steps*(stepWork+float64(weights)/stepShare)
+func Allowance(s *data.Set, weights int64, tasks, batch, least int) (epochs int, pace *Pace, about time.Duration) {
+	steps := float64(Steps(s.Len(), tasks, batch))
+	work := float64(s.Values()) + steps*(stepWork+float64(weights)/stepShare)
 	epochs = max(least, int(jobWork/work))
 	pace = &Pace{Window: max(1, least/10, int(windowWork/work)), Tolerance: paceTolerance, Patience: pacePatience}
 	return epochs, pace, time.Duration(float64(epochs) * work * float64(workTime))

@@ -13,7 +13,7 @@ func TestStorageQuality(t *testing.T) {
 	b, held := examples(4000, 1), examples(2000, 2)
 	loss := func(storage matrix.DType, sparse bool) (train, valid float64) {
 		w := world{servers: 2, tasks: 2, conf: algo.Conf{Rule: "sgd", Sparse: sparse, Storage: storage}}
-		reports, _ := w.trained(t, Options{Data: b, Valid: held, Epochs: 4, Batch: 20, Rate: rate(0.03), Seed: 1})
+		reports, _ := w.trained(t, Options{Data: set(b), Valid: set(held), Epochs: 4, Batch: 20, Rate: rate(0.03), Seed: 1})
 		return reports[0].Train[0].Value, reports[0].Valid[0].Value
 	}
 	train, valid := loss(matrix.Invalid, true)

@@ -150,7 +150,7 @@ func BenchmarkScore(b *testing.B) {
 				}
 				x := fieldRows(rows, fields, each, 1, 1)
 				x.Field, x.Fields = nil, 0
-				parts := []*data.Batch{x.Slice(0, rows/2), x.Slice(rows/2, rows)}
+				parts := []*data.Batch{set(x).Slice(0, rows/2), set(x).Slice(rows/2, rows)}
 				for b.Loop() {
 					for _, one := range parts {
 						if _, err := scorer.Score(one); err != nil {

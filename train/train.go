@@ -35,8 +35,8 @@ type Session interface {
 // Options say what to train and how. All tasks of a job give the same, but for Task and Events.
 type Options struct {
 	Model       *graph.Model // this task's own
-	Data        *data.Batch  // all examples; the task takes its share
-	Valid       *data.Batch  // held-out examples, may be nil
+	Data        *data.Set    // all examples; the task takes its share
+	Valid       *data.Set    // held-out examples, may be nil
 	Task, Tasks int
 	Partitioner string
 
@@ -173,7 +173,7 @@ func (o *Options) check() error {
 	case o.Batch < 1:
 		return fmt.Errorf("train: batch of %d examples, want at least 1", o.Batch)
 	}
-	for _, b := range []*data.Batch{o.Data, o.Valid} {
+	for _, b := range []*data.Set{o.Data, o.Valid} {
 		if b == nil {
 			continue
 		}

@@ -39,7 +39,7 @@ func TestShares(t *testing.T) {
 		seen := make([]int, n)
 		inStep := make([]int, steps)
 		for task := range tasks {
-			l := &loop{Options: Options{Data: all, Task: task, Tasks: tasks, Batch: size}, mine: share(n, task, tasks)}
+			l := &loop{Options: Options{Data: set(all), Task: task, Tasks: tasks, Batch: size}, mine: share(n, task, tasks)}
 			l.order = l.mix()
 			for step := range steps {
 				b := l.batch(step)
@@ -76,7 +76,7 @@ func TestSameBits(t *testing.T) {
 			{servers: 1, tasks: 3, conf: conf}, {servers: 2, tasks: 3, conf: conf}, {servers: 5, tasks: 3, conf: conf},
 			{servers: 2, tasks: 3, conf: conf, net: &tcp.Network{}},
 		} {
-			o := Options{Data: examples(203, 1), Valid: examples(50, 2), Epochs: 3, Batch: 20, Rate: rate(0.3), Seed: 7}
+			o := Options{Data: set(examples(203, 1)), Valid: set(examples(50, 2)), Epochs: 3, Batch: 20, Rate: rate(0.3), Seed: 7}
 			if conf.Classes > 0 {
 				w.algo = "softmax"
 				classed(o.Data, conf.Classes)
@@ -110,7 +110,7 @@ func TestMetricsOverTasks(t *testing.T) {
 		for _, tasks := range []int{1, 3, 7} {
 			for _, bound := range []ssp.Bound{ssp.BSP, 2, ssp.ASP} {
 				w := world{servers: 2, tasks: tasks, bound: bound, conf: conf, algo: name}
-				o := Options{Data: examples(101, 1), Valid: examples(5, 2), Batch: 10, Rate: rate(1)}
+				o := Options{Data: set(examples(101, 1)), Valid: set(examples(5, 2)), Batch: 10, Rate: rate(1)}
 				if name == "softmax" {
 					classed(o.Data, 3)
 					classed(o.Valid, 3)
@@ -129,15 +129,15 @@ func TestMetricsOverTasks(t *testing.T) {
 }
 
 // classed makes the labels numbers of classes: by the sum of the columns where they are positive, else 0.
-func classed(b *data.Batch, classes int) {
-	x := b.Rows()
-	for i, y := range b.Label {
+func classed(s *data.Set, classes int) {
+	x := s.Batch().Rows()
+	for i, y := range s.Label {
 		sum := int64(0)
 		for _, c := range x.Idx[x.Ptr[i]:x.Ptr[i+1]] {
 			sum += c
 		}
-		if b.Label[i] = 0; y > 0 {
-			b.Label[i] = float32(1 + sum%int64(classes-1))
+		if s.Label[i] = 0; y > 0 {
+			s.Label[i] = float32(1 + sum%int64(classes-1))
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestWeightedLoss(t *testing.T) {
 	conf := algo.Conf{Init: matrix.Init{Kind: "normal", Scale: 1, Seed: 4}, Rule: "sgd"}
 	for _, tasks := range []int{1, 2, 3} {
 		w := world{servers: 1, tasks: tasks, conf: conf}
-		reports, _ := w.trained(t, Options{Data: examples(10, 1), Epochs: 1, Batch: 4, Rate: rate(0)})
+		reports, _ := w.trained(t, Options{Data: set(examples(10, 1)), Epochs: 1, Batch: 4, Rate: rate(0)})
 		r := reports[0]
 		if got, want := r.Losses[0], r.Train[0].Value; math.Abs(got-want) > 1e-6*want {
 			t.Errorf("%d tasks: loss %v, want that of the unchanged parameters, %v", tasks, got, want)
@@ -211,7 +211,7 @@ func TestDiverged(t *testing.T) {
 				b.Rows().Val[i] *= 1e30
 			}
 			w := world{servers: 2, tasks: tasks, conf: algo.Conf{Rule: "sgd"}}
-			_, _, errs := w.job(t, Options{Data: b, Epochs: epochs, Batch: 40, Rate: rate(1e30)})
+			_, _, errs := w.job(t, Options{Data: set(b), Epochs: epochs, Batch: 40, Rate: rate(1e30)})
 			told := 0
 			for _, err := range errs {
 				switch {
@@ -233,7 +233,7 @@ func TestTolerance(t *testing.T) {
 	for i, bound := range []ssp.Bound{ssp.BSP, 3, ssp.ASP, ssp.BSP, 3, ssp.ASP} {
 		paced := i >= 3
 		w := world{servers: 2, tasks: 3, bound: bound, conf: algo.Conf{Rule: "sgd"}}
-		o := Options{Data: examples(200, 1), Epochs: 500, Batch: 50, Rate: rate(0.5), Tolerance: 0.02, Valid: examples(0, 1)}
+		o := Options{Data: set(examples(200, 1)), Epochs: 500, Batch: 50, Rate: rate(0.5), Tolerance: 0.02, Valid: set(examples(0, 1))}
 		if paced {
 			o.Tolerance, o.Pace = 0, &Pace{Window: 2, Tolerance: 0.01, Patience: 2}
 		}
@@ -254,7 +254,7 @@ func TestPacedBits(t *testing.T) {
 	var first *Report
 	var bits []float32
 	for _, servers := range []int{1, 3} {
-		o := Options{Data: examples(203, 1), Epochs: 300, Batch: 20, Rate: rate(0.3), Seed: 7, Pace: &Pace{Window: 1, Tolerance: 0.01, Patience: 3}}
+		o := Options{Data: set(examples(203, 1)), Epochs: 300, Batch: 20, Rate: rate(0.3), Seed: 7, Pace: &Pace{Window: 1, Tolerance: 0.01, Patience: 3}}
 		reports, weights := world{servers: servers, tasks: 3}.trained(t, o)
 		if first == nil {
 			first, bits = reports[0], weights
@@ -345,7 +345,7 @@ func TestWrap(t *testing.T) {
 		{1, 2, 4, [][]float32{{1, 3}, {5, 1}}},
 		{0, 1, 10, [][]float32{{0, 1, 2, 3, 4, 5, 6, 0, 1, 2}}},
 	} {
-		l := &loop{Options: Options{Data: all, Task: c.task, Tasks: c.tasks, Batch: c.batch, Wrap: true}, order: share(7, c.task, c.tasks)}
+		l := &loop{Options: Options{Data: set(all), Task: c.task, Tasks: c.tasks, Batch: c.batch, Wrap: true}, order: share(7, c.task, c.tasks)}
 		if steps := Steps(7, c.tasks, c.batch); steps != len(c.want) {
 			t.Errorf("%+v: %d steps", c, steps)
 		}
@@ -365,7 +365,7 @@ func TestAllowance(t *testing.T) {
 		epochs  int
 		window  int
 	}{{examples(270, 1), 30, 66417, 166}, {examples(100_000, 1), 30, 260, 1}, {examples(270, 1), 1 << 40, 10, 1}} {
-		epochs, pace, about := Allowance(c.b, c.weights, 1, 512, 10)
+		epochs, pace, about := Allowance(set(c.b), c.weights, 1, 512, 10)
 		if epochs != c.epochs || pace.Window != c.window || about <= 0 {
 			t.Errorf("%d examples, %d weights: %d epochs in %v, windows of %d; want %d, %d", c.b.Len(), c.weights, epochs, about, pace.Window,
 				c.epochs, c.window)
@@ -378,7 +378,7 @@ func TestEvents(t *testing.T) {
 	for _, c := range []struct{ n, tasks, batch int }{{100, 3, 10}, {7, 3, 1}, {5, 2, 100}, {64, 1, 8}} {
 		var rows []int64
 		done := 0
-		o := Options{Data: examples(c.n, 1), Epochs: 2, Batch: c.batch, Rate: rate(0.1), Events: func(e Event) {
+		o := Options{Data: set(examples(c.n, 1)), Epochs: 2, Batch: c.batch, Rate: rate(0.1), Events: func(e Event) {
 			if e.Done {
 				done++
 				if e.Rows != int64(c.n*e.Epoch) {
@@ -399,10 +399,10 @@ func TestEvents(t *testing.T) {
 
 // TestOptions wants wrong options refused before anything is made.
 func TestOptions(t *testing.T) {
-	good := Options{Data: examples(4, 1), Epochs: 1, Batch: 1, Rate: rate(1)}
+	good := Options{Data: set(examples(4, 1)), Epochs: 1, Batch: 1, Rate: rate(1)}
 	for name, change := range map[string]func(o *Options){
 		"no data":     func(o *Options) { o.Data = nil },
-		"no examples": func(o *Options) { o.Data = examples(0, 1) },
+		"no examples": func(o *Options) { o.Data = set(examples(0, 1)) },
 		"epochs":      func(o *Options) { o.Epochs = -1 },
 		"batch":       func(o *Options) { o.Batch = 0 },
 	} {

@@ -41,16 +41,15 @@ func (p *plan) countFields() error {
 		return nil
 	}
 	if p.train.Fields == 0 {
-		n := p.train.Rows().Ptr[1] - p.train.Rows().Ptr[0]
 		for _, some := range []*data.Examples{p.train, p.valid} {
 			if some == nil || some.Len() == 0 {
 				continue
 			}
-			placed, err := some.Place(n)
+			placed, err := some.Place(p.train.Fields) // of the training examples first, whose number all have to have
 			if err != nil {
 				return fmt.Errorf("%s wants fields: %w", p.recipe.Name, err)
 			}
-			some.Batch = placed
+			some.Set = placed
 		}
 	}
 	p.conf.Size.Fields = p.train.Fields

@@ -17,7 +17,6 @@ import (
 	"thole.example/optim"
 	"thole.example/ssp"
 	"thole.example/train"
-	"thole.example/wire"
 )
 
 // plan is a job with everything read and chosen: what all of its tasks share.
@@ -77,10 +76,14 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 		return fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}
 	if j.holdout > 0 {
-		p.holdOut()
+		if err := p.holdOut(); err != nil {
+			return err
+		}
 	}
 	if j.sample > 0 {
-		p.draw()
+		if err := p.draw(); err != nil {
+			return err
+		}
 	}
 	if j.updates > 0 {
 		j.batch = max(1, (p.train.Len()+j.updates-1)/j.updates)
@@ -102,7 +105,7 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if err := p.widen(); err != nil {
 		return err
 	}
-	p.digest = digest(p.train.Batch)
+	p.digest = p.train.Checksum()
 	if err := p.countFields(); err != nil {
 		return err
 	}
@@ -157,12 +160,14 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {
 			return err
 		}
-		if has, want := p.valid.Fields, p.train.Fields; has > want || has == 0 && want > 0 && p.valid.Rows().NNZ() > 0 {
+		if has, want := p.valid.Fields, p.train.Fields; has > want || has == 0 && want > 0 && p.valid.Values() > 0 {
 			return fmt.Errorf("%s: examples of %d fields, want %d as in training (see --fields)", strings.Join(p.job.valid, ", "), has, want)
 		}
 		p.valid.Fields = p.train.Fields
 	} else if p.valid != nil {
-		p.valid.Batch, p.valid.Unseen = p.valid.Keep(columns)
+		if p.valid.Set, p.valid.Unseen, err = p.valid.Keep(columns); err != nil {
+			return err
+		}
 		switch left := p.valid.Unseen; {
 		case left.Features > 0 && p.strict:
 			return fmt.Errorf("--holdout: %s (not with --strict)", left.Text(p.valid.Len()))
@@ -220,16 +225,7 @@ func (p *plan) allow(params []matrix.Meta) {
 			weights += cells
 		}
 	}
-	p.epochs, p.pace, p.about = train.Allowance(p.train.Batch, weights, p.tasks, p.batch, p.epochs)
-}
-
-// digest is a checksum of the examples.
-func digest(b *data.Batch) uint32 {
-	table := crc32.MakeTable(crc32.Castagnoli)
-	sum := crc32.Checksum(wire.View(b.Label), table)
-	sum = crc32.Update(sum, table, wire.View(b.Rows().Idx))
-	sum = crc32.Update(sum, table, wire.View(b.Rows().Val))
-	return crc32.Update(sum, table, wire.View(b.Field))
+	p.epochs, p.pace, p.about = train.Allowance(p.train.Set, weights, p.tasks, p.batch, p.epochs)
 }
 
 // schedules binds the learning rate to the length of the job.
@@ -261,34 +257,28 @@ func (p *plan) schedules() error {
 }
 
 // holdOut moves every k-th example to the held-out ones.
-func (p *plan) holdOut() {
+func (p *plan) holdOut() error {
 	k := max(2, int(1/p.holdout+0.5))
-	var stay, out []int
-	for i := range p.train.Len() {
-		if i%k == 0 {
-			out = append(out, i)
-		} else {
-			stay = append(stay, i)
-		}
-	}
-	p.valid = &data.Examples{Batch: p.train.Gather(out), Classes: p.train.Classes}
-	p.train = &data.Examples{Batch: p.train.Gather(stay), Classes: p.train.Classes}
+	out, err := p.train.Part(func(i int) bool { return i%k == 0 })
+	p.valid = &data.Examples{Set: out, Classes: p.train.Classes}
+	return err
 }
 
 // draw keeps a share of the training examples, which depends on their number and the seed alone.
-func (p *plan) draw() {
+func (p *plan) draw() (err error) {
 	n := p.train.Len()
 	rows := rand.New(rand.NewPCG(p.seed, 0)).Perm(n)[:max(1, int(p.sample*float64(n)+0.5))]
 	slices.Sort(rows)
-	p.train = &data.Examples{Batch: p.train.Gather(rows), Classes: p.train.Classes}
+	p.train.Set, err = p.train.Choose(rows)
+	return err
 }
 
 // validation is the held-out examples, nil if there are none.
-func (p *plan) validation() *data.Batch {
+func (p *plan) validation() *data.Set {
 	if p.valid == nil {
 		return nil
 	}
-	return p.valid.Batch
+	return p.valid.Set
 }
 
 // networkSum is a checksum of the network that a file describes.

@@ -1,0 +1,419 @@
+package data
+
+import (
+	"fmt"
+	"hash/crc32"
+	"math"
+	"runtime"
+	"slices"
+
+	"thole.example/kernel"
+	"thole.example/wire"
+)
+
+// Set is examples in memory, in few bytes: what a training goes over again and again, in any order. A value that is 1 takes 4
+// bytes with its column and its field, any other 8, outside of the collected heap once they are many. A Set is read-only but
+// for Part and for its Label and Fields, which belong to it; any number of goroutines may read it.
+//
+// Rows lie one after the other in words of 32 bits: the number of values, a word for each value or in wide sets, which have columns
+// of 2^29 and more, two, and then the rest of all values in order:
+//
+//	narrow  bits 0 to 28 the column; 29 and 30 how much higher the field is than that of the value before (than -1 in the first),
+//	        3 for any other field, which is in the rest then; 31 says that the value is in the rest, and else it is 1
+//	wide    the lower half of the column, and the upper one with bit 31 as above; fields, if they are known, are in the rest
+type Set struct {
+	Label  []float32
+	Fields int // above the largest field; 0: fields are not known
+
+	dim     int64
+	values  int
+	fielded bool // the rows in the making have fields
+	wide    bool
+	memory  *setMemory
+	words   []uint32 // view of the memory; at least one word more than used are there, to be read in vain
+	ends    []uint64 // view: where each row ends
+	used    uint64   // words
+}
+
+// setMemory is given back when nobody has the set any more.
+type setMemory struct{ words, ends kernel.Memory }
+
+func (m *setMemory) free() {
+	m.words.Free()
+	m.ends.Free()
+}
+
+const (
+	wordColumn = 1<<29 - 1
+	wordField  = 29 // the shift of the field's two bits
+	wordValue  = 1 << 31
+	otherField = 3
+)
+
+func newSet() *Set {
+	s := &Set{memory: &setMemory{}}
+	runtime.AddCleanup(s, (*setMemory).free, s.memory)
+	return s
+}
+
+// Pack is the examples of a batch as a set, which shares nothing with it.
+func Pack(b *Batch) (*Set, error) {
+	s := newSet()
+	r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val, field: b.Field}
+	err := s.add(&r)
+	s.dim, s.Fields = b.Dim(), b.Fields
+	return s, err
+}
+
+// Len is the number of examples.
+func (s *Set) Len() int { return len(s.Label) }
+
+// Dim is the number of columns: every column id is below it.
+func (s *Set) Dim() int64 { return s.dim }
+
+// Values is how many values the examples have together.
+func (s *Set) Values() int { return s.values }
+
+// Checksum tells sets apart that differ in any label, column, value or field.
+func (s *Set) Checksum() uint32 {
+	defer runtime.KeepAlive(s)
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Checksum(wire.View(s.Label), table)
+	sum = crc32.Update(sum, table, wire.View(s.words[:s.used]))
+	return crc32.Update(sum, table, wire.View(s.ends[:len(s.Label)]))
+}
+
+// Batch is all examples as one batch, which is the caller's.
+func (s *Set) Batch() *Batch { return s.Slice(0, s.Len()) }
+
+// Slice is the examples [lo, hi) as a batch, which is the caller's.
+func (s *Set) Slice(lo, hi int) *Batch {
+	out := newRows(hi-lo, 0, false)
+	for i := lo; i < hi; i++ {
+		s.row(&out, i)
+	}
+	return out.batch(int64(lo), s.dim, s.Fields)
+}
+
+// Choose is a set of the examples with the given numbers, in their order.
+func (s *Set) Choose(numbers []int) (*Set, error) {
+	out, row := s.empty(), newRows(1, 0, false)
+	for _, i := range numbers {
+		row.reset()
+		s.row(&row, i)
+		if err := out.add(&row); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// empty is a set of no examples with the fields and columns of s.
+func (s *Set) empty() *Set {
+	out := newSet()
+	out.Fields, out.dim, out.fielded = s.Fields, s.dim, s.fielded
+	return out
+}
+
+// Part takes the examples out of the set for which take says so; what stays moves together, in the memory that it has.
+func (s *Set) Part(take func(i int) bool) (*Set, error) {
+	defer runtime.KeepAlive(s)
+	out, row := s.empty(), newRows(1, 0, false)
+	var from, used uint64
+	n := 0
+	for i, end := range s.ends[:len(s.Label)] {
+		if take(i) {
+			row.reset()
+			s.decode(&row, s.words[from:end+1])
+			row.label = append(row.label, s.Label[i])
+			if err := out.add(&row); err != nil {
+				return nil, err
+			}
+		} else {
+			used += uint64(copy(s.words[used:], s.words[from:end]))
+			s.ends[n], s.Label[n] = used, s.Label[i]
+			n++
+		}
+		from = end
+	}
+	s.Label, s.used, s.values = s.Label[:n], used, s.values-out.values
+	return out, nil
+}
+
+// Keep is a set of the examples without the features that the columns do not have.
+func (s *Set) Keep(c *Columns) (*Set, Unseen, error) {
+	out, row, left := s.empty(), newRows(1, 0, false), unseen{}
+	for i := range s.Label {
+		row.reset()
+		s.row(&row, i)
+		row.keep(c, 0, &left)
+		row.ptr[1] = len(row.idx)
+		if err := out.add(&row); err != nil {
+			return nil, Unseen{}, err
+		}
+	}
+	var all unseen
+	all.add(&left)
+	return out, all.count(), nil
+}
+
+// Place is a set of the examples with the fields that values have by their places: every row has to have one value of each of n;
+// 0: of as many as the first row.
+func (s *Set) Place(n int) (*Set, error) {
+	out, row := s.empty(), newRows(1, 0, true)
+	out.Fields = n
+	for i := range s.Label {
+		row.reset()
+		s.row(&row, i)
+		if n == 0 && i == 0 {
+			n, out.Fields = len(row.idx), len(row.idx)
+		}
+		if len(row.idx) != n {
+			return nil, fmt.Errorf("example %d: %w", i+1, errCount(len(row.idx), n))
+		}
+		for f := range n {
+			row.field = append(row.field, int32(f))
+		}
+		if err := out.add(&row); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Keys are the columns that occur, in ascending order.
+func (s *Set) Keys() []int64 {
+	row := newRows(1, 0, false)
+	if words := s.dim>>6 + 1; words <= int64(s.values) { // a bit for each column is less than what there is
+		bits := make([]uint64, words)
+		n := 0
+		for i := range s.Label {
+			row.reset()
+			s.row(&row, i)
+			for _, col := range row.idx {
+				if bit := uint64(1) << (col & 63); bits[col>>6]&bit == 0 {
+					bits[col>>6] |= bit
+					n++
+				}
+			}
+		}
+		keys := make([]int64, 0, n)
+		for w, set := range bits {
+			for b := range int64(64) {
+				if set>>b&1 != 0 {
+					keys = append(keys, int64(w)<<6|b)
+				}
+			}
+		}
+		return keys
+	}
+	var keys unseen
+	for i := range s.Label {
+		row.reset()
+		s.row(&row, i)
+		keys.add(&unseen{cols: row.idx})
+	}
+	keys.compact()
+	return slices.Clip(keys.cols)
+}
+
+// row appends the example with number i.
+func (s *Set) row(to *rows, i int) {
+	var from uint64
+	if i > 0 {
+		from = s.ends[i-1]
+	}
+	s.decode(to, s.words[from:s.ends[i]+1])
+	to.label = append(to.label, s.Label[i])
+	runtime.KeepAlive(s)
+}
+
+// decode appends a row, but for its label, from its words and one more.
+func (s *Set) decode(to *rows, words []uint32) {
+	n, more := len(to.idx), int(words[0])
+	to.idx = slices.Grow(to.idx, more)[:n+more]
+	to.val = slices.Grow(to.val, more)[:n+more]
+	var field []int32
+	if s.Fields > 0 && s.fielded {
+		to.field = slices.Grow(to.field, more)[:n+more]
+		field = to.field[n:]
+	}
+	idx, val := to.idx[n:], to.val[n:]
+	switch {
+	case s.wide:
+		decodeWide(idx, val, field, words[1:1+2*more], words[1+2*more:], s.fielded)
+	case field == nil:
+		decodeNarrow(idx, val, words[1:1+more], words[1+more:])
+	default:
+		decodeFields(idx, val, field, words[1:1+more], words[1+more:])
+	}
+	to.ptr = append(to.ptr, n+more)
+}
+
+// one is the bits of the value that needs no word.
+const one = 0x3f800000
+
+// valueOf is the value of a word whose bit 31 says whether it is the next of the rest, or 1. It does not branch, because values of 1
+// come as they like.
+func valueOf(word, next uint32) float32 {
+	other := uint32(int32(word) >> 31)
+	return math.Float32frombits(one ^ (one^next)&other)
+}
+
+func decodeNarrow(idx []int64, val []float32, words, rest []uint32) {
+	idx, val = idx[:len(words)], val[:len(words)]
+	i := 0
+	for k, word := range words {
+		idx[k], val[k] = int64(word&wordColumn), valueOf(word, rest[i])
+		i += int(word >> 31)
+	}
+}
+
+func decodeFields(idx []int64, val []float32, field []int32, words, rest []uint32) {
+	idx, val, field = idx[:len(words)], val[:len(words)], field[:len(words)]
+	at, i := int32(-1), 0
+	for k, word := range words {
+		if step := int32(word>>wordField) & otherField; step != otherField {
+			at += step
+		} else {
+			at = int32(rest[i])
+			i++
+		}
+		idx[k], val[k], field[k] = int64(word&wordColumn), valueOf(word, rest[i]), at
+		i += int(word >> 31)
+	}
+}
+
+func decodeWide(idx []int64, val []float32, field []int32, words, rest []uint32, fielded bool) {
+	i := 0
+	for k := range idx {
+		low, high := words[2*k], words[2*k+1]
+		if fielded {
+			if field != nil {
+				field[k] = int32(rest[i])
+			}
+			i++
+		}
+		idx[k], val[k] = int64(low)|int64(high&^wordValue)<<32, valueOf(high, rest[i])
+		i += int(high >> 31)
+	}
+}
+
+// add appends rows. Fields are either known of all rows or of none.
+func (s *Set) add(r *rows) error {
+	s.fielded = s.fielded || len(r.field) > 0
+	top := int64(-1)
+	for _, col := range r.idx {
+		top = max(top, col)
+	}
+	s.dim = max(s.dim, top+1)
+	for _, f := range r.field {
+		s.Fields = max(s.Fields, int(f)+1)
+	}
+	if top > wordColumn && !s.wide {
+		if err := s.widen(); err != nil {
+			return err
+		}
+	}
+	if err := s.grow(len(r.label), len(r.idx)); err != nil {
+		return err
+	}
+	for i, label := range r.label {
+		lo, hi := r.ptr[i], r.ptr[i+1]
+		var field []int32
+		if s.fielded {
+			field = r.field[lo:hi]
+		}
+		if s.wide {
+			s.used += uint64(encodeWide(s.words[s.used:], r.idx[lo:hi], r.val[lo:hi], field))
+		} else {
+			s.used += uint64(encodeNarrow(s.words[s.used:], r.idx[lo:hi], r.val[lo:hi], field))
+		}
+		s.ends[len(s.Label)] = s.used
+		s.Label = append(s.Label, label)
+	}
+	s.values += len(r.idx)
+	return nil
+}
+
+// grow makes room for more rows with so many values together.
+func (s *Set) grow(rows, values int) error {
+	each := 3 // words of a value, at most
+	if s.wide {
+		each = 4
+	}
+	if err := s.memory.words.Grow(4 * (int(s.used) + rows + each*values + 1)); err != nil {
+		return fmt.Errorf("data: %d values: %w", s.values+values, err)
+	}
+	if err := s.memory.ends.Grow(8 * (len(s.Label) + rows)); err != nil {
+		return fmt.Errorf("data: %d examples: %w", len(s.Label)+rows, err)
+	}
+	s.Label = slices.Grow(s.Label, rows)
+	words, ends := s.memory.words.Data(), s.memory.ends.Data()
+	s.words, _ = wire.Numbers[uint32](words[:len(words)&^3]) // memory is aligned
+	s.ends, _ = wire.Numbers[uint64](ends[:len(ends)&^7])
+	return nil
+}
+
+// widen writes the rows anew for wide columns.
+func (s *Set) widen() error {
+	old := *s
+	s.memory = &setMemory{}
+	s.Label, s.values, s.used, s.wide, s.words, s.ends = nil, 0, 0, true, nil, nil
+	runtime.AddCleanup(s, (*setMemory).free, s.memory)
+	row := newRows(1, 0, false)
+	for i := range old.Label {
+		row.reset()
+		old.row(&row, i)
+		if err := s.add(&row); err != nil {
+			return err
+		}
+	}
+	s.dim = old.dim
+	old.memory.free()
+	return nil
+}
+
+func encodeNarrow(words []uint32, idx []int64, val []float32, field []int32) int {
+	words[0] = uint32(len(idx))
+	at, n := int32(-1), 1+len(idx)
+	for k, col := range idx {
+		word := uint32(col)
+		if field != nil {
+			if step := uint32(field[k] - at); step < otherField {
+				word |= step << wordField
+			} else {
+				word |= otherField << wordField
+				words[n] = uint32(field[k])
+				n++
+			}
+			at = field[k]
+		}
+		if bits := math.Float32bits(val[k]); bits != one {
+			word |= wordValue
+			words[n] = bits
+			n++
+		}
+		words[1+k] = word
+	}
+	return n
+}
+
+func encodeWide(words []uint32, idx []int64, val []float32, field []int32) int {
+	words[0] = uint32(len(idx))
+	n := 1 + 2*len(idx)
+	for k, col := range idx {
+		high := uint32(col >> 32)
+		if field != nil {
+			words[n] = uint32(field[k])
+			n++
+		}
+		if bits := math.Float32bits(val[k]); bits != one {
+			high |= wordValue
+			words[n] = bits
+			n++
+		}
+		words[1+2*k], words[2+2*k] = uint32(col), high
+	}
+	return n
+}

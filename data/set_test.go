@@ -1,0 +1,196 @@
+package data
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"thole.example/matrix"
+)
+
+var three = []row{
+	{1, []int64{0, 2}, []float32{1, 2}},
+	{-1, nil, nil},
+	{3, []int64{1, 5, 6}, []float32{3, 4, 5}},
+}
+
+// packed is the batch as a set.
+func packed(b *Batch) *Set {
+	s, err := Pack(b)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+func TestSlice(t *testing.T) {
+	s := packed(batchOf(three))
+	for lo := range 4 {
+		for hi := lo; hi <= 3; hi++ {
+			got := s.Slice(lo, hi)
+			if err := got.X.Check(); err != nil {
+				t.Fatal(err)
+			}
+			if !same(got, batchOf(three[lo:hi])) || got.Dim() != 7 || got.Len() != hi-lo {
+				t.Errorf("[%d,%d): %v", lo, hi, got)
+			}
+			if want := (matrix.Range{Lo: int64(lo), Hi: int64(hi)}); got.X.At.Rows != want {
+				t.Errorf("rows %v, want %v", got.X.At.Rows, want)
+			}
+		}
+	}
+}
+
+// A Gatherer gives the rows, batch after batch, from the same memory.
+func TestGatherer(t *testing.T) {
+	s := packed(batchOf(three))
+	var g Gatherer
+	for _, numbers := range [][]int{{2, 0, 2}, {1}, {1, 1, 2, 0}, {}} {
+		got := g.Gather(s, numbers)
+		if err := got.X.Check(); err != nil {
+			t.Fatal(err)
+		}
+		var want []row
+		for _, i := range numbers {
+			want = append(want, three[i])
+		}
+		if !same(got, batchOf(want)) || got.Dim() != 7 {
+			t.Errorf("rows %v: got %v, want %v", numbers, got, want)
+		}
+	}
+}
+
+// drawBatch draws a batch of some rows: columns of any size, values of 1 and others, with fields or without.
+func drawBatch(t *rapid.T) *Batch {
+	top := rapid.SampledFrom([]int64{3, wordColumn, wordColumn + 1, 1 << 31, 1 << 40, math.MaxInt64 - 2}).Draw(t, "highest column")
+	fields := rapid.SampledFrom([]int{0, 1, 5, FieldLimit}).Draw(t, "fields")
+	r := newRows(0, 0, false)
+	for range rapid.IntRange(0, 20).Draw(t, "rows") {
+		n := rapid.IntRange(0, 9).Draw(t, "values")
+		var of []int32
+		for range n {
+			r.idx = append(r.idx, rapid.Int64Range(0, top).Draw(t, "column"))
+			r.val = append(r.val, rapid.SampledFrom([]float32{1, 0, -1, 0.25, float32(math.Copysign(0, -1)), 3e38, 1e-45}).Draw(t, "value"))
+			if fields > 0 {
+				of = append(of, int32(rapid.IntRange(0, fields-1).Draw(t, "field")))
+			}
+		}
+		slices.Sort(of)
+		r.field = append(r.field, of...)
+		r.ptr = append(r.ptr, len(r.idx))
+		r.label = append(r.label, rapid.Float32Range(-1, 1).Draw(t, "label"))
+	}
+	return r.batch(0, top+1, fields)
+}
+
+// exactly reports whether two batches have the same rows, to the bit.
+func exactly(a, b *Batch) bool {
+	x, y := a.Rows(), b.Rows()
+	bits := func(v, w []float32) bool {
+		return slices.EqualFunc(v, w, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
+	}
+	return slices.Equal(a.Label, b.Label) && slices.Equal(x.Ptr, y.Ptr) && slices.Equal(x.Idx, y.Idx) && bits(x.Val, y.Val) &&
+		slices.Equal(a.Field, b.Field) && a.Fields == b.Fields && a.Dim() == b.Dim()
+}
+
+// Whatever goes into a set comes out of it, to the bit, in any order, chosen, parted and from several batches.
+func TestSet(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := drawBatch(t)
+		s := packed(b)
+		if got := s.Batch(); !exactly(got, b) || s.Len() != b.Len() || s.Values() != len(b.Rows().Idx) {
+			t.Fatalf("got %v, want %v", got, b)
+		}
+		var all []int
+		for i := range b.Len() {
+			all = append(all, i)
+		}
+		order := rapid.Permutation(all).Draw(t, "order")
+		chosen, err := s.Choose(order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var g Gatherer
+		if got := chosen.Batch(); !exactly(got, g.Gather(s, order)) {
+			t.Fatalf("chosen in order %v: %v of %v", order, got, b)
+		}
+		var keys []int64
+		keys = append(keys, b.Rows().Idx...)
+		slices.Sort(keys)
+		if got := s.Keys(); !slices.Equal(got, slices.Compact(keys)) {
+			t.Fatalf("keys %v, want %v", got, keys)
+		}
+		sum := s.Checksum()
+		taken := map[int]bool{}
+		for _, i := range order[:len(order)/3] {
+			taken[i] = true
+		}
+		out, err := s.Part(func(i int) bool { return taken[i] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stay, gone []int
+		for _, i := range all {
+			if taken[i] {
+				gone = append(gone, i)
+			} else {
+				stay = append(stay, i)
+			}
+		}
+		whole := packed(b)
+		if !exactly(s.Batch(), g.Gather(whole, stay)) || s.Values()+out.Values() != whole.Values() {
+			t.Fatalf("without %v: %v of %v", gone, s.Batch(), b)
+		}
+		if !exactly(out.Batch(), g.Gather(whole, gone)) {
+			t.Fatalf("the part %v: %v of %v", gone, out.Batch(), b)
+		}
+		if whole.Checksum() != sum || len(gone) > 0 && s.Checksum() == sum {
+			t.Fatal("the checksum does not follow the examples")
+		}
+	})
+}
+
+// Many rows, of which the last one alone has a column that takes two words.
+func TestSetWidens(t *testing.T) {
+	r := newRows(0, 0, false)
+	for i := range 200_000 {
+		r.idx, r.val, r.field = append(r.idx, int64(i), 7), append(r.val, 1, float32(i)), append(r.field, 0, int32(i%4))
+		r.ptr, r.label = append(r.ptr, len(r.idx)), append(r.label, float32(i%2))
+	}
+	s := newSet()
+	if err := s.add(&r); err != nil || s.wide {
+		t.Fatal(s.wide, err)
+	}
+	last := rows{label: []float32{1}, ptr: []int{0, 1}, idx: []int64{1 << 50}, val: []float32{-2}, field: []int32{3}}
+	if err := s.add(&last); err != nil || !s.wide {
+		t.Fatal(s.wide, err)
+	}
+	r.add(&last, 0, 1)
+	if want := r.batch(0, 1<<50+1, 4); !exactly(s.Batch(), want) {
+		t.Error("rows have changed")
+	}
+}
+
+// The text of clicks takes a set that is no larger than half of it.
+func TestSetIsSmall(t *testing.T) {
+	m := deepOne[0]()
+	s := packed(m.Batch(0, 2000))
+	if each := 4 * float64(s.used) / float64(s.Values()); each > 5.5 {
+		t.Errorf("%.1f bytes a value, want about 5", each)
+	}
+}
+
+func BenchmarkGather(b *testing.B) {
+	s := packed(deepOne[0]().Batch(0, 20_000))
+	numbers := make([]int, 1024)
+	for i := range numbers {
+		numbers[i] = i * 7919 % s.Len()
+	}
+	var g Gatherer
+	for b.Loop() {
+		g.Gather(s, numbers)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(numbers)), "ns/row")
+}
