@@ -19,8 +19,8 @@ import (
 )
 
 // clicks are examples of 39 fields and a million columns, most of which are rare.
-var clicks = sync.OnceValue(func() *data.Batch {
-	return data.NewDeepClicks(data.DeepClicks{Seed: 1}).Batch(0, stepRows)
+var clicks = sync.OnceValue(func() *data.Set {
+	return set(data.NewDeepClicks(data.DeepClicks{Seed: 1}).Batch(0, stepRows))
 })
 
 const (
@@ -80,7 +80,7 @@ func BenchmarkSteps(b *testing.B) {
 			best := 0.0
 			run := func() {
 				_, err = Run(context.Background(), c, Options{
-					Model: m, Data: set(all), Tasks: 1, Epochs: 1, Batch: stepBatch, Seed: 1, InOrder: true, // as the peer takes them
+					Model: m, Data: all, Tasks: 1, Epochs: 1, Batch: stepBatch, Seed: 1, InOrder: true, // as the peer takes them
 					Rate: func(int, int) float64 { return 0.05 },
 					Events: func(e Event) {
 						if e.Done {
