@@ -3,8 +3,6 @@ package metric
 import (
 	"fmt"
 	"math"
-
-	"thole.example/kernel"
 )
 
 // Tiny is how near to 0 and 1 LogLoss lets a probability come: a certain answer that is wrong costs ln(1e15), about
@@ -36,6 +34,6 @@ func LogLossOfMargins(margin, label []float64) (float64, error) {
 		if y <= 0 {
 			m = -m
 		}
-		return max(-m, 0) + math.Log1p(kernel.Exp(-math.Abs(m)))
+		return max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m)))
 	})
 }

@@ -25,6 +25,15 @@ func (c *Client) Checkpoint(ctx context.Context, path string) error {
 	return c.whole(ctx, func() error { return c.checkpoint(ctx, rpc.Save{Path: path}) })
 }
 
+// Interim is Checkpoint, but what it writes is removed when the job ends: a moment to come back to.
+func (c *Client) Interim(ctx context.Context, path string) error {
+	if err := c.begin(ctx, "checkpoint", nil); err != nil {
+		return err
+	}
+	defer c.end()
+	return c.whole(ctx, func() error { return c.checkpoint(ctx, rpc.Save{Path: path, Interim: true}) })
+}
+
 // CheckpointSince writes an increment: a Checkpoint of only what has changed since the one at base, and of which columns were
 // removed since. Restore reads both, so whatever it is based on has to stay where it is. With an empty base it writes a whole
 // one, and from then on the servers track what changes, which plain checkpoints do not ask for. A base is the last checkpoint that

@@ -110,6 +110,8 @@ type Save struct {
 	// Checkpoint asks for the state of training of all matrices of the job instead of a model (package state). The codec and
 	// its options have no meaning then.
 	Checkpoint bool `json:"checkpoint,omitempty"`
+	// Interim has the checkpoint removed when the job ends.
+	Interim bool `json:"interim,omitempty"`
 	// Track says that later checkpoints may be based on this one: what changes from now on is remembered.
 	Track bool `json:"track,omitempty"`
 	// Base asks for a checkpoint, also to be tracked, of only what has changed since the one at this path. "": of everything.

@@ -103,7 +103,7 @@ func (s *Server) compare(ctx context.Context, a *rpc.Save) (*rpc.Response, error
 	return &rpc.Response{}, nil
 }
 
-// mark is what a rehearsal left in a stage, which is kept until it is erased.
+// mark is a tree that is kept until the job ends or erases it: the stage of a rehearsal, or an interim checkpoint.
 type mark struct {
 	of      *job
 	release func() // nil: nobody sweeps the bucket
@@ -121,7 +121,7 @@ func (s *Server) erase(ctx context.Context, tree string) error {
 	return s.Bucket.Remove(context.WithoutCancel(ctx), tree)
 }
 
-// marksOf are the stages of the rehearsals of a job that were not erased, as when its client went away.
+// marksOf are the trees of a job that were not erased: interim checkpoints, and the stages of rehearsals whose client went away.
 func (s *Server) marksOf(j *job) (trees []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,9 +150,28 @@ func (s *Server) keep(ctx context.Context, j *job, tree string) error {
 		}
 		return err
 	}
+	s.mark(tree, m)
+	return nil
+}
+
+// mark notes a tree; s.mu is held.
+func (s *Server) mark(tree string, m mark) {
 	if s.marks == nil {
 		s.marks = map[string]mark{}
 	}
 	s.marks[tree] = m
+}
+
+// interim has what the job wrote at the path removed when the job ends, or at once if it has ended.
+func (s *Server) interim(ctx context.Context, j *job, path string) error {
+	s.mu.Lock()
+	ended := context.Cause(j.ctx)
+	if ended == nil {
+		s.mark(path, mark{of: j})
+	}
+	s.mu.Unlock()
+	if ended != nil {
+		return errors.Join(ended, s.Bucket.Remove(context.WithoutCancel(ctx), path))
+	}
 	return nil
 }

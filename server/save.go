@@ -269,6 +269,11 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 		if err := w.Commit(ctx, parts); err != nil {
 			return nil, err
 		}
+		if a.Interim && a.Checkpoint {
+			if err := s.interim(ctx, m.job, a.Path); err != nil {
+				return nil, err
+			}
+		}
 		over, err := s.Bucket.State(ctx, a.Path)
 		if err != nil && !a.Checkpoint {
 			return nil, err

@@ -77,13 +77,14 @@ func (w world) job(t *testing.T, o Options) (reports []*Report, weights []float3
 	if w.net == nil {
 		w.net = &mem.Network{}
 	}
+	bucket := &blob.Mem{}
 	var addrs []string
 	for range w.servers {
 		addr := ""
 		if _, ok := w.net.(*tcp.Network); ok {
 			addr = "127.0.0.1:0"
 		}
-		l, err := w.net.Listen(t.Context(), addr, &server.Server{Funcs: funcs, Bucket: &blob.Mem{}})
+		l, err := w.net.Listen(t.Context(), addr, &server.Server{Funcs: funcs, Bucket: bucket})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,6 +129,12 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 		return nil, nil, err
 	}
 	o.Task, o.Tasks = task, w.tasks
+	if o.Early != nil {
+		early := *o.Early
+		early.Keep = func(ctx context.Context) error { return c.Interim(ctx, "best") }
+		early.Return = func(ctx context.Context) error { _, err := c.Restore(ctx, "best"); return err }
+		o.Early = &early
+	}
 	if task > 0 {
 		o.Events = nil
 	}

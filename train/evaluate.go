@@ -36,6 +36,19 @@ func (m Metrics) Get(name string) float64 {
 	return math.NaN()
 }
 
+func (m Metrics) has(name string) bool {
+	return slices.ContainsFunc(m, func(x Metric) bool { return x.Name == name })
+}
+
+// names are the names of the measures.
+func (m Metrics) names() []string {
+	all := make([]string, len(m))
+	for i, x := range m {
+		all[i] = x.Name
+	}
+	return all
+}
+
 // String is "name value" pairs with six significant digits.
 func (m Metrics) String() string {
 	var b bytes.Buffer
@@ -119,22 +132,10 @@ func Measure(loss graph.Loss, score []float64, label []float32) (Metrics, error)
 		wide[i] = float64(y)
 	}
 	m := Metrics{{loss.Name(), totalLoss(loss, score, label) / float64(len(label))}}
-	type measure struct {
-		name string
-		of   func(score, label []float64) (float64, error)
-	}
-	measures := []measure{{"rmse", metric.RMSE}, {"mae", metric.MAE}, {"r2", metric.R2}}
-	switch loss.Task() {
-	case graph.Classification:
-		measures = []measure{{"auc", metric.AUC}, {"accuracy", func(s, y []float64) (float64, error) {
-			return metric.Accuracy(s, y, loss.Threshold())
-		}}}
-	case graph.Multiclass:
-		score, measures = predictions(loss, score, len(label)), []measure{{"accuracy", metric.Matches}}
-	default:
+	if loss.Task() != graph.Classification {
 		score = predictions(loss, score, len(label))
 	}
-	for _, x := range measures {
+	for _, x := range measures(loss) {
 		v, err := x.of(score, wide)
 		if err != nil {
 			return nil, err
@@ -142,6 +143,33 @@ func Measure(loss graph.Loss, score []float64, label []float32) (Metrics, error)
 		m = append(m, Metric{x.name, v})
 	}
 	return m, nil
+}
+
+// measure is a metric beside the loss.
+type measure struct {
+	name string
+	of   func(score, label []float64) (float64, error) // of two classes from scores, else from what is predicted
+}
+
+func measures(loss graph.Loss) []measure {
+	switch loss.Task() {
+	case graph.Classification:
+		return []measure{{"auc", metric.AUC}, {"accuracy", func(s, y []float64) (float64, error) {
+			return metric.Accuracy(s, y, loss.Threshold())
+		}}}
+	case graph.Multiclass:
+		return []measure{{"accuracy", metric.Matches}}
+	}
+	return []measure{{"rmse", metric.RMSE}, {"mae", metric.MAE}, {"r2", metric.R2}}
+}
+
+// MetricNames are the names of what Measure gives, in its order.
+func MetricNames(loss graph.Loss) []string {
+	names := []string{loss.Name()}
+	for _, x := range measures(loss) {
+		names = append(names, x.name)
+	}
+	return names
 }
 
 // predictions are what the loss predicts for each of the rows.
@@ -176,7 +204,8 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	if err := l.pushLoss(l.Epochs, sum, float64(len(l.mine))); err != nil {
 		return err
 	}
-	if l.Valid != nil {
+	last := l.Valid != nil && !l.watches() // else they are measured already
+	if last {
 		if err := l.pushScores(ctx); err != nil {
 			return err
 		}
@@ -189,16 +218,15 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 		return err
 	}
 	r.Train = Metrics{{l.Model.Loss.Name(), loss}}
-	if l.Valid != nil {
+	if last {
 		r.Valid, err = l.readScores(ctx)
 	}
 	return err
 }
 
-// pushScores scores this task's run of consecutive held-out examples.
+// pushScores scores this task's held-out examples.
 func (l *loop) pushScores(ctx context.Context) error {
-	n := l.Valid.Len()
-	lo, hi := n*l.Task/l.Tasks, n*(l.Task+1)/l.Tasks
+	lo, hi := l.held()
 	if lo == hi {
 		return nil
 	}
@@ -215,9 +243,22 @@ func (l *loop) pushScores(ctx context.Context) error {
 			return fmt.Errorf("train: held-out example %d has score %v, want a finite number", lo+i/l.Model.Width, s)
 		}
 	}
+	l.shown = score
+	return l.showScores()
+}
+
+// held is which of the held-out examples are this task's to score: a run of consecutive ones.
+func (l *loop) held() (lo, hi int) {
+	n := l.Valid.Len()
+	return n * l.Task / l.Tasks, n * (l.Task + 1) / l.Tasks
+}
+
+// showScores adds the scores of this task to the board.
+func (l *loop) showScores() error {
+	lo, hi := l.held()
 	width := l.Model.Width
 	at := matrix.At(0, 1, int64(lo*width), int64(hi*width))
-	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: score}})
+	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: slices.Clone(l.shown)}})
 }
 
 func (l *loop) readScores(ctx context.Context) (Metrics, error) {

@@ -48,6 +48,8 @@ type Options struct {
 	Wrap      bool    // fill the last batch of an epoch up with the examples that the epoch began with
 	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
 	Pace      *Pace   // stop when more epochs are of no use, and let the rate fall before; nil: no
+	Early     *Early  // stop when the held-out examples are predicted no better, with the parameters of the best epoch; nil: no
+	Watch     bool    // measure the held-out examples after every epoch
 	PosNeg    float64 // positive examples taken for each negative one; 0: as they come
 	Clip      float64 // largest norm of the mean gradient of a task's batch; 0: no bound
 
@@ -68,6 +70,7 @@ type Event struct {
 	Total         int64   // examples to see if all epochs are made
 	Loss          float64 // mean of this task's examples since the epoch began; with Done of all tasks'
 	Done          bool
+	Valid         Metrics // with Done, of the held-out examples, where they are measured after every epoch
 	RowsPerSecond float64
 	Left          time.Duration // until the end at this speed
 }
@@ -79,7 +82,8 @@ type Report struct {
 	Valid   Metrics   // of the held-out examples, nil if there are none
 	Rows    int64     // examples of the training set
 	Epochs  int       // epochs made
-	Stopped bool      // by the tolerance or the pace
+	Stopped bool      // by the tolerance, the pace or the held-out examples
+	Best    int       // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
 	Null    float64   // mean loss of the training examples where every score is 0
 }
 
@@ -108,6 +112,8 @@ type loop struct {
 	gather data.Gatherer // a batch is done with when the next one is gathered
 	seen   int64
 	pace   *pacer
+	race   race
+	shown  []float64 // the scores on the board that are of this task
 }
 
 // Run trains. It returns when this task has made its last step and knows the report; other tasks may still be at it.
@@ -125,7 +131,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	run.Seed = o.Seed ^ uint64(o.Task)<<32
 	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
 	null := nullLoss(o.Model.Loss, o.Data.Label, o.Model.Width)
-	l.pace = newPacer(o.Pace, null)
+	l.pace, l.race = newPacer(o.Pace, null), race{Early: o.Early}
 	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
 	for _, m := range o.Model.Params() {
 		cut := o.Partitioner
@@ -170,6 +176,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("train: %d epochs, want 0 or more", o.Epochs)
 	case !(o.PosNeg >= 0 && o.Clip >= 0) || math.IsInf(o.PosNeg, 0) || math.IsInf(o.Clip, 0):
 		return fmt.Errorf("train: %v positives for each negative, norm of at most %v, want finite numbers from 0 on", o.PosNeg, o.Clip)
+	case o.Early != nil && (o.Valid == nil || o.Early.Patience < 1 || !(o.Early.MinDelta >= 0)):
+		return fmt.Errorf("train: to stop by held-out examples, want some, a patience of 1 or more and a difference of 0 or more")
 	case o.Batch < 1:
 		return fmt.Errorf("train: batch of %d examples, want at least 1", o.Batch)
 	}
@@ -211,9 +219,23 @@ func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
 		r.Epochs++
 		r.Losses = append(r.Losses, loss)
 		r.Stopped = l.pace.next(loss) || l.settled(r.Losses)
-		l.tell(Event{Epoch: r.Epochs, Loss: loss, Done: true})
+		event := Event{Epoch: r.Epochs, Loss: loss, Done: true}
+		if l.watches() {
+			if event.Valid, err = l.watch(ctx); err != nil {
+				return nil, err
+			}
+			stop, err := l.early(ctx, r, event.Valid)
+			if err != nil {
+				return nil, err
+			}
+			r.Stopped = r.Stopped || stop
+		}
+		l.tell(event)
 	}
 	if err := l.s.Barrier(ctx); err != nil { // the parameters are final when the last task has made its last step
+		return nil, err
+	}
+	if err := l.back(ctx, r); err != nil {
 		return nil, err
 	}
 	if err := l.evaluate(ctx, r); err != nil {

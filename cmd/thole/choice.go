@@ -177,6 +177,9 @@ func (p *plan) checkNumbers() error {
 			return fmt.Errorf("--%s %v, want a finite number from 0 on", n.flag, n.value)
 		}
 	}
+	if err := p.checkWatching(); err != nil {
+		return err
+	}
 	switch {
 	case !finite(j.rate) || j.rate < 0 || j.rate == 0 && j.given("rate"):
 		return fmt.Errorf("--rate %v, want a finite number above 0", j.rate)

@@ -29,6 +29,7 @@ func flagGroups() []flagGroup {
 			"admit-after", "forget-after", "expire-after", "max-bytes", "storage",
 			"in-order", "seed", "fields", "sample", "pos-neg"}},
 		{"Optimisation", []string{"rule", "hyper", "batch", "updates", "clip", "schedule", "schedule-per", "schedule-set", "tolerance",
+			"early-stop", "early-stop-metric", "early-stop-mode", "early-stop-delta", "metrics",
 			"non-finite", "init", "init-scale"}},
 		{"Regularisation", []string{"l1", "l2"}},
 		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},

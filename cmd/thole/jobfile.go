@@ -139,7 +139,7 @@ func (s *settings) keys(f *graph.File) error {
 		if !ok {
 			continue
 		}
-		if err := s.give(k.flag, k.path, text); err != nil {
+		if err := s.give(k.flag, k.path, strings.Split(text, "\x00")...); err != nil {
 			return err
 		}
 	}
@@ -313,7 +313,6 @@ func (s *settings) later(f *graph.File) error {
 		path  string
 		given bool
 	}{
-		{"train.early_stop", f.Train.EarlyStop != nil}, {"train.metrics", len(f.Train.Metrics) > 0},
 		{"train.checkpoint", f.Train.Checkpoint != nil}, {"data.hash", f.Data.Hash != 0},
 	} {
 		if key.given {

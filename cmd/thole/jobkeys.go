@@ -35,6 +35,11 @@ func jobKeys() []jobKey {
 		{"train.decayclass", "schedule", nil},
 		{"train.seed", "seed", nil},
 		{"train.clip", "clip", nil},
+		{"train.metrics", "metrics", nil},
+		{"train.early_stop.patience", "early-stop", nil},
+		{"train.early_stop.metric", "early-stop-metric", nil},
+		{"train.early_stop.mode", "early-stop-mode", nil},
+		{"train.early_stop.min_delta", "early-stop-delta", nil},
 		{"model.loadpath", "load", nil},
 		{"model.savepath", "model", nil},
 		{"model.modeltype", "sparse", sparse},
@@ -51,16 +56,19 @@ func sparse(text string) (string, bool) {
 	return fmt.Sprint(strings.Contains(strings.ToUpper(text), "SPARSE")), true
 }
 
-// get is what the file says of the key, as the flag takes it; ok is false if it says nothing.
+// get is what the file says of the key, as the flag takes it, of a list its items with zero bytes between them; ok is false if it says nothing.
 func (k *jobKey) get(f *graph.File) (text string, ok bool) {
-	v := k.in(f)
-	if v.IsZero() {
+	v, ok := k.in(f, false)
+	if !ok || v.IsZero() {
 		return "", false
 	}
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
 	text = fmt.Sprint(v.Interface())
+	if list, ok := v.Interface().([]string); ok {
+		text = strings.Join(list, "\x00")
+	}
 	if k.text != nil {
 		return k.text(text)
 	}
@@ -69,9 +77,13 @@ func (k *jobKey) get(f *graph.File) (text string, ok bool) {
 
 // set puts what a flag says into the file.
 func (k *jobKey) set(f *graph.File, text string) error {
-	v := k.in(f)
-	if v.Kind() == reflect.String {
+	v, _ := k.in(f, true)
+	switch v.Interface().(type) {
+	case string:
 		v.SetString(text)
+		return nil
+	case []string:
+		v.Set(reflect.ValueOf(strings.Split(text, ",")))
 		return nil
 	}
 	if strings.Contains(text, ",") { // the first columns of fields
@@ -80,11 +92,20 @@ func (k *jobKey) set(f *graph.File, text string) error {
 	return json.Unmarshal([]byte(text), v.Addr().Interface())
 }
 
-// in is the place of the key in the file.
-func (k *jobKey) in(f *graph.File) reflect.Value {
-	v := reflect.ValueOf(f).Elem()
-	for name := range strings.SplitSeq(k.path, ".") {
+// in is the place of the key in the file; whole makes the part that it is in, without which ok may be false.
+func (k *jobKey) in(f *graph.File, whole bool) (v reflect.Value, ok bool) {
+	v = reflect.ValueOf(f).Elem()
+	for name := range strings.SplitSeq(strings.ReplaceAll(k.path, "_", ""), ".") {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() && !whole {
+				return v, false
+			}
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
 		v = v.FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
 	}
-	return v
+	return v, true
 }

@@ -52,7 +52,9 @@ func (p *plan) resolved() ([]byte, error) {
 	leave := p.leave()
 	for _, k := range jobKeys() {
 		one := flags.Lookup(k.flag)
-		k.in(f).SetZero()
+		if v, ok := k.in(f, false); ok {
+			v.SetZero()
+		}
 		if k.flag == "in-order" || k.flag == "sparse" { // said by their flags
 			continue
 		}
@@ -63,6 +65,9 @@ func (p *plan) resolved() ([]byte, error) {
 		if err := k.set(f, textOf(one)); err != nil {
 			return nil, err
 		}
+	}
+	if s := f.Train.EarlyStop; s != nil && *s == (graph.EarlyStop{}) {
+		f.Train.EarlyStop = nil
 	}
 	p.says = f
 	var all entries

@@ -37,6 +37,7 @@ type plan struct {
 	pace         *train.Pace        // when to stop, if so
 	says         *graph.File        // the job, as far as the grammar has keys for it
 	settings     []byte             // of the job, as they are saved with the model; nil: not
+	moment       string             // where the servers keep the best epoch, if there is one
 	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
 }
 
@@ -294,9 +295,9 @@ func (p *plan) networkSum() uint32 {
 func (p *plan) summary() string {
 	return fmt.Sprintf("algo=%s loss=%s size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d "+
 		"in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
-		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g",
+		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g",
 		p.algo, p.loss, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed,
 		p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.keep.MaxBytes,
 		p.storage, p.partitioner, p.load, p.train.Len(), []float32(p.train.Classes), p.conf.Dim, p.train.Fields, p.digest,
-		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip)
+		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta)
 }

@@ -89,6 +89,11 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 		return err
 	}
 	p.loadPath = inBucket(load)
+	remove, err := p.momentHere()
+	if err != nil {
+		return err
+	}
+	defer remove()
 	c, err := embed(ctx, servers, over)
 	if err != nil {
 		return err
@@ -120,7 +125,7 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 		fmt.Fprintf(e.out, "last   epoch changed the loss by %+.2g (%+.2g %%)%s\n", by, 100*share, p.ending(report))
 	}
 	if report.Valid != nil {
-		fmt.Fprintf(e.out, "valid  %v\n", report.Valid)
+		fmt.Fprintf(e.out, "valid  %v%s\n", p.told(report.Valid), p.chosen(report))
 	}
 	if path != "" {
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
@@ -131,6 +136,8 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 // ending says why the training ended where it did.
 func (p *plan) ending(r *train.Report) string {
 	switch {
+	case r.Stopped && r.Best > 0 && r.Epochs-r.Best >= p.patience:
+		return ""
 	case r.Stopped && p.pace != nil:
 		return ", more are of no use"
 	case r.Stopped:
@@ -139,6 +146,17 @@ func (p *plan) ending(r *train.Report) string {
 		return fmt.Sprintf("; --epochs above %d may bring more", r.Epochs)
 	}
 	return ""
+}
+
+// chosen says which epoch the held-out examples chose.
+func (p *plan) chosen(r *train.Report) string {
+	switch {
+	case r.Best == 0:
+		return ""
+	case r.Best == r.Epochs:
+		return "  (the last epoch was the best; more --epochs may be better)"
+	}
+	return fmt.Sprintf("  (of epoch %d, the best, which was kept)", r.Best)
 }
 
 // warnings are what is wrong with a training that came to its end, and how many parts of gradients were not finite.
@@ -169,9 +187,10 @@ type watcher struct {
 	log   *lineLog // nil: none
 	start time.Time
 
-	nonFinite int64  // parts of gradients that were, as the servers say
-	atMost    string // said after the time left where training may end before
-	gathering bool   // it is said for whom the tasks wait, so nobody need say that they wait for the servers
+	nonFinite int64                             // parts of gradients that were, as the servers say
+	shown     func(train.Metrics) train.Metrics // of the held-out examples
+	atMost    string                            // said after the time left where training may end before
+	gathering bool                              // it is said for whom the tasks wait, so nobody need say that they wait for the servers
 }
 
 func newWatcher(ctx context.Context, e *env, log string, force bool) (*watcher, error) {
@@ -207,6 +226,7 @@ func (w *watcher) write(record any) {
 }
 
 func (w *watcher) begin(p *plan) error {
+	w.shown = p.told
 	w.start = w.env.now()
 	if p.open {
 		w.atMost = " at most"
@@ -232,15 +252,23 @@ func (w *watcher) event(ev train.Event) {
 		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f", ev.Epoch, ev.Epochs, ev.Loss))
 		return
 	}
+	valid := ""
+	if ev.Valid != nil {
+		valid = "  valid " + w.shown(ev.Valid).String()
+	}
 	if !w.bar.live && (ev.Epoch == 1 || ev.Epoch == ev.Epochs || w.bar.due(w.env.now())) {
 		w.bar.last = w.env.now()
-		w.bar.line("epoch %d/%d  loss %.5f  %.0f rows/s  %v left%s", ev.Epoch, ev.Epochs, ev.Loss, ev.RowsPerSecond,
+		w.bar.line("epoch %d/%d  loss %.5f%s  %.0f rows/s  %v left%s", ev.Epoch, ev.Epochs, ev.Loss, valid, ev.RowsPerSecond,
 			ev.Left.Round(time.Second), w.atMost)
 	}
-	w.write(map[string]any{
+	record := map[string]any{
 		"event": "epoch", "epoch": ev.Epoch, "loss": ev.Loss, "rows": ev.Rows, "rowsPerSecond": ev.RowsPerSecond,
 		"seconds": w.env.now().Sub(w.start).Seconds(),
-	})
+	}
+	if ev.Valid != nil {
+		record["valid"] = ev.Valid
+	}
+	w.write(record)
 }
 
 func (w *watcher) finish(p *plan, r *train.Report) {
@@ -249,7 +277,7 @@ func (w *watcher) finish(p *plan, r *train.Report) {
 		w.bar.line("warning: %s", text)
 	}
 	record := map[string]any{
-		"event": "end", "epochs": r.Epochs, "stopped": r.Stopped, "train": r.Train, "valid": r.Valid,
+		"event": "end", "epochs": r.Epochs, "best": r.Best, "stopped": r.Stopped, "train": r.Train, "valid": r.Valid,
 		"seconds": w.env.now().Sub(w.start).Seconds(), "nullLoss": r.Null, "nonFinite": w.nonFinite, "warnings": warnings,
 	}
 	if by, share, ok := r.LastChange(); ok {

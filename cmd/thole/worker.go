@@ -79,5 +79,6 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		return err
 	}
 	p.loadPath = inBucket(j.load)
+	p.moment = p.momentThere()
 	return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
 }

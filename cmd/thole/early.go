@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"thole.example/algo"
+	"thole.example/graph"
+	"thole.example/ps"
+	"thole.example/train"
+)
+
+// patience is how many epochs without a better one a network gets, if its user held examples out and said nothing else.
+const patience = 3
+
+// watching is the flags that say what becomes of held-out examples while a training goes on.
+type watching struct {
+	patience int // epochs; 0: the held-out examples stop nothing
+	by, mode string
+	delta    float64
+	metrics  []string // that are told; nil: all, at the end
+}
+
+func (w *watching) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.IntVar(&w.patience, "early-stop", 0, "stop after so many epochs in which the held-out examples were predicted no better, and keep the "+
+		fmt.Sprintf("best epoch (default: %d for networks with --holdout, else 0, never)", patience))
+	f.StringVar(&w.by, "early-stop-metric", "", "metric that --early-stop goes by, such as auc (default: the loss)")
+	f.StringVar(&w.mode, "early-stop-mode", "", "which values of it are better: min or max (default: what the metric says)")
+	f.Float64Var(&w.delta, "early-stop-delta", 0, "by how much an epoch has to be better")
+	f.StringSliceVar(&w.metrics, "metrics", nil, "metrics of the held-out examples to tell of, after every epoch, such as logloss,auc (default: "+
+		"all, at the end)")
+}
+
+// checkWatching checks the settings of held-out examples against the network, and takes the default of those that it may.
+func (p *plan) checkWatching() error {
+	j := p.job
+	held := j.holdout > 0 || len(j.valid) > 0
+	if !j.given("early-stop") && j.holdout > 0 && p.recipe.Network() && !j.asAngel {
+		j.patience = patience
+	}
+	model, err := p.recipe.Build(algo.Conf{Dim: 1, Classes: 2, Size: algo.Size{Fields: 1}})
+	if err != nil {
+		return nil // which the examples will tell more of
+	}
+	names := train.MetricNames(model.Loss)
+	for flag, given := range map[string][]string{"early-stop-metric": {j.by}, "metrics": j.metrics} {
+		for _, name := range given {
+			if name == "" || slices.Contains(names, name) {
+				continue
+			}
+			text := fmt.Sprintf("--%s %s: %s has %s", flag, name, p.recipe.Name, strings.Join(names, ", "))
+			if near := graph.Nearest(name, names); near != "" {
+				text += fmt.Sprintf("; did you mean %s?", near)
+			}
+			return fmt.Errorf("%s", text)
+		}
+	}
+	switch {
+	case j.patience < 0:
+		return fmt.Errorf("--early-stop %d, want a number of epochs, or 0", j.patience)
+	case !finite(j.delta) || j.delta < 0:
+		return fmt.Errorf("--early-stop-delta %v, want a finite number from 0 on", j.delta)
+	case j.mode != "" && j.mode != "min" && j.mode != "max":
+		return fmt.Errorf("--early-stop-mode %q, want min or max", j.mode)
+	case j.patience > 0 && !held:
+		return fmt.Errorf("--early-stop %d without held-out examples: --holdout 0.1 holds some out, --validate names some", j.patience)
+	case len(j.metrics) > 0 && !held:
+		return fmt.Errorf("--metrics without held-out examples: --holdout 0.1 holds some out, --validate names some")
+	case j.patience == 0 && (j.by != "" || j.mode != "" || j.delta > 0):
+		return fmt.Errorf("--early-stop-metric, --early-stop-mode and --early-stop-delta want --early-stop")
+	}
+	return nil
+}
+
+// early is how a task of the client is stopped by held-out examples; nil: not.
+func (p *plan) early(client *ps.Client) *train.Early {
+	if p.patience == 0 {
+		return nil
+	}
+	return &train.Early{
+		Metric: p.by, Largest: p.mode == "max" || p.mode == "" && train.Larger(p.by), MinDelta: p.delta, Patience: p.patience,
+		Keep:   func(ctx context.Context) error { return client.Interim(ctx, p.moment) },
+		Return: func(ctx context.Context) error { _, err := client.Restore(ctx, p.moment); return err },
+	}
+}
+
+// momentHere makes a folder of this process for the best epoch, until remove is called.
+func (p *plan) momentHere() (remove func(), err error) {
+	if p.patience == 0 {
+		return func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "thole-best-")
+	if err != nil {
+		return nil, err
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	p.moment = inBucket(filepath.Join(dir, "epoch"))
+	return func() { os.RemoveAll(dir) }, nil
+}
+
+// momentThere is where servers keep the best epoch of the job while it lasts.
+func (p *plan) momentThere() string { return "best." + url.PathEscape(p.name) }
+
+// told are the metrics that the user wants to hear of.
+func (p *plan) told(m train.Metrics) train.Metrics {
+	if len(p.metrics) == 0 {
+		return m
+	}
+	return slices.DeleteFunc(slices.Clone(m), func(x train.Metric) bool { return !slices.Contains(p.metrics, x.Name) })
+}

@@ -1,0 +1,110 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Early ends a training when the held-out examples are predicted no better any more, and goes back to the epoch that did best: all
+// tasks decide by the same scores, and so alike.
+type Early struct {
+	Metric   string  // of Measure; "": the first, the loss
+	Largest  bool    // larger values are better
+	MinDelta float64 // by how much at least
+	Patience int     // epochs in a row without a better one after which the training ends, 1 or more
+
+	// Keep keeps the state of training as it is, in place of what it kept before, and Return brings it back. The first task calls
+	// them while the others wait.
+	Keep, Return func(ctx context.Context) error
+}
+
+// Larger reports whether a larger value of the metric is the better one.
+func Larger(metric string) bool { return metric == "auc" || metric == "accuracy" || metric == "r2" }
+
+// race is an Early at work.
+type race struct {
+	*Early
+	best   float64
+	epoch  int // the best one; 0: none yet
+	length int // epochs made
+}
+
+// next takes the metrics of an epoch and reports whether it is the best one so far, and whether the training is at its end.
+func (r *race) next(m Metrics) (best, stop bool, err error) {
+	v := m[0].Value
+	if r.Metric != "" {
+		if v = m.Get(r.Metric); !m.has(r.Metric) {
+			return false, false, fmt.Errorf("train: no metric %q to stop by, want one of %v", r.Metric, m.names())
+		}
+	}
+	if r.Largest {
+		v = -v
+	}
+	r.length++
+	if best = r.epoch == 0 || v < r.best-r.MinDelta || math.IsNaN(r.best); best {
+		r.best, r.epoch = v, r.length
+	}
+	return best, r.length-r.epoch >= r.Patience, nil
+}
+
+// watches reports whether the held-out examples are scored after every epoch.
+func (l *loop) watches() bool { return l.Valid != nil && (l.Early != nil || l.Watch) }
+
+// watch is the metrics of the held-out examples with the parameters that the steps of all tasks have led to.
+func (l *loop) watch(ctx context.Context) (Metrics, error) {
+	if l.shown != nil { // the scores of the last time go first, so that nothing of them is left: a number less itself is nothing
+		for i := range l.shown {
+			l.shown[i] = -l.shown[i]
+		}
+		if err := l.showScores(); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.meet(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.pushScores(ctx); err != nil {
+		return nil, err
+	}
+	if err := l.meet(ctx); err != nil {
+		return nil, err
+	}
+	m, err := l.readScores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return m, l.s.Barrier(ctx) // nobody changes anything before all have read
+}
+
+// early judges an epoch by its metrics and reports whether it was the last one.
+func (l *loop) early(ctx context.Context, r *Report, m Metrics) (stop bool, err error) {
+	if l.Early == nil {
+		r.Valid = m
+		return false, nil
+	}
+	best, stop, err := l.race.next(m)
+	if err != nil || !best {
+		return stop, err
+	}
+	r.Best, r.Valid = l.race.epoch, m
+	if l.Task == 0 {
+		if err := l.Early.Keep(ctx); err != nil {
+			return false, err
+		}
+	}
+	return stop, l.meet(ctx)
+}
+
+// back brings back the best epoch, if later ones were made.
+func (l *loop) back(ctx context.Context, r *Report) error {
+	if r.Best == 0 || r.Best == r.Epochs {
+		return nil
+	}
+	if l.Task == 0 {
+		if err := l.Early.Return(ctx); err != nil {
+			return err
+		}
+	}
+	return l.meet(ctx)
+}
