@@ -56,7 +56,8 @@ func sparse(text string) (string, bool) {
 	return fmt.Sprint(strings.Contains(strings.ToUpper(text), "SPARSE")), true
 }
 
-// get is what the file says of the key, as the flag takes it, of a list its items with zero bytes between them; ok is false if it says nothing.
+// get is what the file says of the key, as the flag takes it, of a list its items with zero bytes between them; ok is false if it
+// says nothing.
 func (k *jobKey) get(f *graph.File) (text string, ok bool) {
 	v, ok := k.in(f, false)
 	if !ok || v.IsZero() {

@@ -80,7 +80,11 @@ func median(ctx context.Context, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	if _, err := train.Run(ctx, client, train.Options{Model: model, Data: labels(-9, -4, -3, 5, 100), Tasks: 1, Epochs: 400, Batch: 5,
+	examples, err := data.Pack(labels(-9, -4, -3, 5, 100))
+	if err != nil {
+		return err
+	}
+	if _, err := train.Run(ctx, client, train.Options{Model: model, Data: examples, Tasks: 1, Epochs: 400, Batch: 5,
 		Rate: func(int, int) float64 { return 1 }}); err != nil {
 		return err
 	}
