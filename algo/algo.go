@@ -202,7 +202,7 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	d := a.For(c.Rules, c.Rule)
 	maps.Copy(hyper, d.Hyper)
 	maps.Copy(hyper, c.Hyper)
-	if c.Rule != "" && !a.own {
+	if c.Rule != "" {
 		for i := range f.Layers {
 			f.Layers[i].Optimizer = nil // the user's rule is of all
 		}

@@ -128,6 +128,9 @@ func (r *Run) Step(b *data.Batch, params []matrix.Block) (lossSum float64, err e
 	return lossSum, nil
 }
 
+// Skip makes the random choices of layers those after so many steps more.
+func (r *Run) Skip(steps uint64) { r.steps += steps }
+
 // take takes what was pulled for the batch.
 func (r *Run) take(b *data.Batch, params []matrix.Block) error {
 	if err := r.batch.take(b, params); err != nil {

@@ -285,18 +285,18 @@ func (c *Checkpoint) Find(name string) (*Matrix, error) {
 }
 
 // Fits tells why a matrix cannot go on from this one: what decides which values it has, and how its rule changes them, has to be
-// the same. Settings of the rule, labels and partitions may differ.
+// the same. Settings of the rule, labels and partitions may differ, and there may be more columns after those it has.
 func (m *Matrix) Fits(to *matrix.Meta) error {
 	from := &m.Meta
 	type facts struct {
-		rows, cols, first int64
-		dtype             matrix.DType
-		layout            matrix.Layout
-		rule              string
-		init              matrix.Init
+		rows, first int64
+		dtype       matrix.DType
+		layout      matrix.Layout
+		rule        string
+		init        matrix.Init
 	}
-	of := func(m *matrix.Meta) facts { return facts{m.Rows, m.Cols, m.ColLo, m.DType, m.Layout, m.Rule, m.Init} }
-	if a, b := of(from), of(to); a != b {
+	of := func(m *matrix.Meta) facts { return facts{m.Rows, m.ColLo, m.DType, m.Layout, m.Rule, m.Init} }
+	if a, b := of(from), of(to); a != b || from.Cols > to.Cols {
 		return fmt.Errorf("matrix %q of the checkpoint is %s, and cannot fill one that is %s: %w",
 			from.Name, describe(from), describe(to), errFit)
 	}

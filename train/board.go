@@ -9,17 +9,26 @@ import (
 // Tasks tell each other numbers through matrices like any other, which the servers add up: exact sums of what each task
 // wrote to its own place, or sums in the order of tasks. Nothing else passes between tasks.
 const (
-	// lossBoard has sum of losses and number of examples: in column e of epoch e+1, in the column after them of the
-	// training examples with the final parameters.
+	// lossBoard has sum of losses and number of examples of each epoch, the first one in column 0. It goes on with a training that
+	// is continued, and tells it how far it has come.
 	lossBoard  = "train.loss"
+	finalBoard = "train.final"  // the same of the training examples with the final parameters
 	validBoard = "valid.scores" // scores of every held-out example
 )
 
-// boards are the matrices that tasks talk through.
+// epochLimit is how many epochs a training may have, with those before it.
+const epochLimit = 1 << 40
+
+// losses is the matrix lossBoard, which is the same however many epochs there are.
+func losses() matrix.Meta {
+	m := board(lossBoard, 2, epochLimit)
+	m.Layout = matrix.RowSparse
+	return m
+}
+
+// boards are the matrices besides that tasks talk through.
 func (l *loop) boards() []matrix.Meta {
-	ms := []matrix.Meta{
-		board(lossBoard, 2, int64(l.Epochs)+1),
-	}
+	ms := []matrix.Meta{board(finalBoard, 2, 1)}
 	if l.Valid != nil {
 		ms = append(ms, board(validBoard, 1, int64(l.Valid.Len()*l.Model.Width)))
 	}
@@ -30,9 +39,31 @@ func board(name string, rows, cols int64) matrix.Meta {
 	return matrix.Meta{Name: name, Rows: rows, Cols: cols, DType: matrix.F64}
 }
 
-func (l *loop) pushLoss(epoch int, sum, rows float64) error {
-	at := matrix.At(0, 2, int64(epoch), int64(epoch)+1)
-	return l.s.Push(lossBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: []float64{sum, rows}}})
+func (l *loop) pushLoss(board string, column int, sum, rows float64) error {
+	at := matrix.At(0, 2, int64(column), int64(column)+1)
+	return l.s.Push(board, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: []float64{sum, rows}}})
+}
+
+// past is the mean losses of the epochs that were made before this training went on with them.
+func (l *loop) past(ctx context.Context) (means []float64, err error) {
+	const some = 256
+	for {
+		look := matrix.Lookup{Matrix: lossBoard}
+		for i := range some {
+			look.Cols = append(look.Cols, int64(len(means)+i))
+		}
+		got, err := l.s.Pull(ctx, []matrix.Lookup{look})
+		if err != nil {
+			return nil, err
+		}
+		val := got[0].Data.Values().([]float64)
+		for ; len(val) > 0; val = val[2:] { // a column after the other
+			if val[1] == 0 {
+				return means, nil
+			}
+			means = append(means, val[0]/val[1])
+		}
+	}
 }
 
 // lookupLoss is the column of the epoch: however many epochs there may be, no more than that travels.
@@ -40,9 +71,9 @@ func lookupLoss(epoch int) []matrix.Lookup {
 	return []matrix.Lookup{{Matrix: lossBoard, Cols: []int64{int64(epoch)}}}
 }
 
-// readLoss is the mean loss of the epoch over all tasks. Every task reads the same.
-func (l *loop) readLoss(ctx context.Context, epoch int) (float64, error) {
-	got, err := l.s.Pull(ctx, lookupLoss(epoch))
+// readLoss is the mean loss in a column of a board over all tasks. Every task reads the same.
+func (l *loop) readLoss(ctx context.Context, board string, column int) (float64, error) {
+	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: board, Cols: []int64{int64(column)}}})
 	if err != nil {
 		return 0, err
 	}

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -65,6 +66,9 @@ type world struct {
 	conf    algo.Conf
 	algo    string
 	file    *graph.File // a network of one's own, in place of that of the algorithm
+
+	bucket       *blob.Mem // of the servers; nil: one of their own
+	save, resume string    // checkpoints, at the end and to go on from; "": none
 }
 
 // job trains and answers with every task's report and error, and the weights as the first task reads them at the end.
@@ -77,7 +81,10 @@ func (w world) job(t *testing.T, o Options) (reports []*Report, weights []float3
 	if w.net == nil {
 		w.net = &mem.Network{}
 	}
-	bucket := &blob.Mem{}
+	bucket := w.bucket
+	if bucket == nil {
+		bucket = &blob.Mem{}
+	}
 	var addrs []string
 	for range w.servers {
 		addr := ""
@@ -129,6 +136,19 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 		return nil, nil, err
 	}
 	o.Task, o.Tasks = task, w.tasks
+	if w.resume != "" {
+		o.Resume = true
+		o.Prepare = func(ctx context.Context) error {
+			if task > 0 {
+				return nil
+			}
+			_, err := c.Restore(ctx, w.resume)
+			return err
+		}
+	}
+	if o.Each != nil {
+		o.Each = func(ctx context.Context, epoch int) error { return c.Checkpoint(ctx, fmt.Sprint("epoch", epoch)) }
+	}
 	if o.Early != nil {
 		early := *o.Early
 		early.Keep = func(ctx context.Context) error { return c.Interim(ctx, "best") }
@@ -141,6 +161,11 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 	r, err := Run(ctx, c, o)
 	if err != nil {
 		return nil, nil, err
+	}
+	if w.save != "" && task == 0 {
+		if err := c.Checkpoint(ctx, w.save); err != nil {
+			return nil, nil, err
+		}
 	}
 	var all []float32
 	for _, m := range o.Model.Params() {

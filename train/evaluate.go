@@ -201,7 +201,7 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	if math.IsNaN(sum) || math.IsInf(sum, 0) {
 		return fmt.Errorf("after epoch %d of %d: loss %v: %w", r.Epochs, l.Epochs, sum, graph.ErrDiverged)
 	}
-	if err := l.pushLoss(l.Epochs, sum, float64(len(l.mine))); err != nil {
+	if err := l.pushLoss(finalBoard, 0, sum, float64(len(l.mine))); err != nil {
 		return err
 	}
 	last := l.Valid != nil && !l.watches() // else they are measured already
@@ -213,7 +213,7 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	if err := l.meet(ctx); err != nil {
 		return err
 	}
-	loss, err := l.readLoss(ctx, l.Epochs)
+	loss, err := l.readLoss(ctx, finalBoard, 0)
 	if err != nil {
 		return err
 	}

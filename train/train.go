@@ -55,6 +55,12 @@ type Options struct {
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
 	Ready func(ctx context.Context) error
+	// Resume says that Prepare brings back a state of training, which the epochs go on from: in the order of examples, in what the pace
+	// has seen, and in the random choices of layers. Rates count the epochs before, too, unless Anew; Epochs only if Total.
+	Resume, Total, Anew bool
+	// Each, if not nil, is called on the first task after each epoch but the last, while the others wait.
+	Each func(ctx context.Context, epoch int) error
+
 	// Prepare, if not nil, is called when the matrices exist, and what it did is seen by all tasks' first steps. All tasks
 	// give one or none does.
 	Prepare func(ctx context.Context) error
@@ -84,6 +90,7 @@ type Report struct {
 	Epochs  int       // epochs made
 	Stopped bool      // by the tolerance, the pace or the held-out examples
 	Best    int       // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
+	Before  int       // epochs that were made before, by the training that this one goes on from
 	Null    float64   // mean loss of the training examples where every score is 0
 }
 
@@ -111,6 +118,7 @@ type loop struct {
 	steps  int           // of an epoch
 	gather data.Gatherer // a batch is done with when the next one is gathered
 	seen   int64
+	before int // epochs that were made before
 	pace   *pacer
 	race   race
 	shown  []float64 // the scores on the board that are of this task
@@ -147,7 +155,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 			}
 		}
 	}
-	if err := s.Create(ctx, "", l.boards()...); err != nil {
+	if err := s.Create(ctx, "", losses()); err != nil {
 		return nil, err
 	}
 	if o.Ready != nil {
@@ -162,6 +170,12 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 		if err := l.meet(ctx); err != nil { // nobody pulls before all have prepared
 			return nil, err
 		}
+	}
+	if err := s.Create(ctx, "", l.boards()...); err != nil { // after Prepare, which may bring back state of these matrices' names
+		return nil, err
+	}
+	if err := l.goOn(ctx); err != nil {
+		return nil, err
 	}
 	return l.train(ctx, null)
 }
@@ -210,16 +224,16 @@ func share(n, task, tasks int) []int {
 }
 
 func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
-	r := &Report{Rows: int64(l.Data.Len()), Null: null}
-	for r.Epochs < l.Epochs && !r.Stopped {
-		loss, err := l.epoch(ctx, r.Epochs+1)
+	r := &Report{Rows: int64(l.Data.Len()), Null: null, Before: l.before}
+	for l.before+r.Epochs < l.Epochs && !r.Stopped {
+		loss, err := l.epoch(ctx, l.before+r.Epochs+1)
 		if err != nil {
 			return nil, err
 		}
 		r.Epochs++
 		r.Losses = append(r.Losses, loss)
 		r.Stopped = l.pace.next(loss) || l.settled(r.Losses)
-		event := Event{Epoch: r.Epochs, Loss: loss, Done: true}
+		event := Event{Epoch: l.before + r.Epochs, Loss: loss, Done: true}
 		if l.watches() {
 			if event.Valid, err = l.watch(ctx); err != nil {
 				return nil, err
@@ -231,6 +245,11 @@ func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
 			r.Stopped = r.Stopped || stop
 		}
 		l.tell(event)
+		if l.Each != nil && !r.Stopped && l.before+r.Epochs < l.Epochs {
+			if err := l.each(ctx, l.before+r.Epochs); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if err := l.s.Barrier(ctx); err != nil { // the parameters are final when the last task has made its last step
 		return nil, err
@@ -264,10 +283,7 @@ func (l *loop) settled(losses []float64) bool {
 
 // epoch makes the steps of one epoch and answers with the mean loss of all tasks.
 func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
-	if !l.InOrder {
-		rng := rand.New(rand.NewPCG(l.Seed, uint64(epoch)<<32|uint64(l.Task)))
-		rng.Shuffle(len(l.mine), func(i, j int) { l.mine[i], l.mine[j] = l.mine[j], l.mine[i] })
-	}
+	l.shuffle(epoch)
 	l.order = l.mix()
 	batch := l.batch(0)
 	lookups, err := l.run.Lookups(l.s, batch)
@@ -289,22 +305,38 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 			if lookups, err = l.run.Lookups(l.s, batch); err != nil {
 				return 0, err
 			}
-		} else if err := l.pushLoss(epoch-1, sum, rows); err != nil {
+		} else if err := l.pushLoss(lossBoard, epoch-1, sum, rows); err != nil {
 			return 0, err
 		}
-		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.Rate(epoch, (epoch-1)*l.steps+step+1), lookups); err != nil {
+		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.rate(epoch, step), lookups); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		l.seen = int64(epoch-1)*int64(l.Data.Len()) + int64(min(l.Data.Len(), (step+1)*l.perTask()*l.Tasks))
+		l.seen = int64(epoch-1-l.before)*int64(l.Data.Len()) + int64(min(l.Data.Len(), (step+1)*l.perTask()*l.Tasks))
 		l.tell(Event{Epoch: epoch, Loss: sum / max(1, rows)})
 	}
 	if l.Tolerance > 0 || l.Pace != nil { // all must judge by the same number, also where clocks may differ
 		if err := l.s.Barrier(ctx); err != nil {
 			return 0, err
 		}
-		return l.readLoss(ctx, epoch-1)
+		return l.readLoss(ctx, lossBoard, epoch-1)
 	}
 	return meanLoss(params[0]), nil
+}
+
+// shuffle gives this task's examples the order of the epoch, from that of the one before.
+func (l *loop) shuffle(epoch int) {
+	if !l.InOrder {
+		rng := rand.New(rand.NewPCG(l.Seed, uint64(epoch)<<32|uint64(l.Task)))
+		rng.Shuffle(len(l.mine), func(i, j int) { l.mine[i], l.mine[j] = l.mine[j], l.mine[i] })
+	}
+}
+
+// rate is that of a step, counted from 0, as the schedule has it.
+func (l *loop) rate(epoch, step int) float64 {
+	if l.Anew {
+		epoch -= l.before
+	}
+	return l.Rate(epoch, (epoch-1)*l.steps+step+1)
 }
 
 // batch is this task's examples of a step: none in the last step if others have one more, unless it goes on from the first.
@@ -343,7 +375,7 @@ func (l *loop) tell(e Event) {
 	if l.Events == nil {
 		return
 	}
-	e.Epochs, e.Rows, e.Total = l.Epochs, l.seen, int64(l.Epochs)*int64(l.Data.Len())
+	e.Epochs, e.Rows, e.Total = l.Epochs, l.seen, int64(l.Epochs-l.before)*int64(l.Data.Len())
 	if l.Elapsed != nil && e.Rows > 0 {
 		passed := l.Elapsed()
 		e.RowsPerSecond = float64(e.Rows) / max(1e-9, passed.Seconds())

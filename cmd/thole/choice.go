@@ -180,6 +180,9 @@ func (p *plan) checkNumbers() error {
 	if err := p.checkWatching(); err != nil {
 		return err
 	}
+	if err := j.checkLasting(); err != nil {
+		return err
+	}
 	switch {
 	case !finite(j.rate) || j.rate < 0 || j.rate == 0 && j.given("rate"):
 		return fmt.Errorf("--rate %v, want a finite number above 0", j.rate)

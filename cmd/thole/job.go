@@ -58,6 +58,7 @@ type job struct {
 	clip                float64
 	updates             int // steps of an epoch; 0: by the batch
 	watching                // the held-out examples
+	lasting                 // states
 
 	command *cobra.Command // whose flags these are, to tell what the user gave; nil if they are no flags
 }
@@ -83,6 +84,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.Float64Var(&j.sample, "sample", 0, "share of the training examples to train on, drawn by the seed (default: all)")
 	f.Float64Var(&j.posNeg, "pos-neg", 0, "positive examples in a batch for each negative one (default: as they come)")
 	j.watching.flags(c)
+	j.lasting.flags(c)
 	j.dataFlags(c)
 	f.BoolVar(&j.sparse, "sparse", false, "keep only the columns that occur, by key")
 	f.Int64Var(&j.keep.AdmitAfter, "admit-after", 0, "with --sparse: steps that have to name a column before it is made (default: 1)")

@@ -313,7 +313,7 @@ func (s *settings) later(f *graph.File) error {
 		path  string
 		given bool
 	}{
-		{"train.checkpoint", f.Train.Checkpoint != nil}, {"data.hash", f.Data.Hash != 0},
+		{"data.hash", f.Data.Hash != 0},
 	} {
 		if key.given {
 			return fmt.Errorf("%s is not supported yet; without it the training would do something else", key.path)

@@ -167,7 +167,6 @@ func TestFilesRefused(t *testing.T) {
 		{"job", strings.Replace(net[:len(net)-1], `"layers":`, "layers: ", 1) + "\ngraph: " + file, "has layers, and the network is that of"},
 		{"job", "default_optimizer: adam", "defaults of layers and no layers"},
 		{"job", "a: " + strings.Repeat("x", yamlLimit), "bytes, want at most"},
-		{"job", "train: {checkpoint: {every: 2}}", "train.checkpoint is not supported yet"},
 		{"job", "data: {hash: 1000}", "data.hash is not supported yet"},
 		{"job", "model: {modeltype: T_INT_DENSE}", `model.modeltype "T_INT_DENSE", want T_FLOAT_DENSE`},
 		{"job", "train: {decayclass: Standard}", "want one of constant"},

@@ -40,6 +40,8 @@ func jobKeys() []jobKey {
 		{"train.early_stop.metric", "early-stop-metric", nil},
 		{"train.early_stop.mode", "early-stop-mode", nil},
 		{"train.early_stop.min_delta", "early-stop-delta", nil},
+		{"train.checkpoint.path", "checkpoint", nil},
+		{"train.checkpoint.every", "checkpoint-every", nil},
 		{"model.loadpath", "load", nil},
 		{"model.savepath", "model", nil},
 		{"model.modeltype", "sparse", sparse},

@@ -14,7 +14,8 @@ import (
 )
 
 // unsaved are the flags that a saved job does not have: where it was saved, and what others say that are.
-var unsaved = []string{"model", "graph", "log", "force", "l1", "l2", "validate"}
+var unsaved = []string{"model", "graph", "log", "force", "l1", "l2", "validate", "resume", "checkpoint", "checkpoint-every",
+	"load-state"}
 
 // entry is a key with its value. entries are an object whose keys have an order.
 type entry struct {
@@ -69,6 +70,7 @@ func (p *plan) resolved() ([]byte, error) {
 	if s := f.Train.EarlyStop; s != nil && *s == (graph.EarlyStop{}) {
 		f.Train.EarlyStop = nil
 	}
+	f.Train.Checkpoint = nil
 	p.says = f
 	var all entries
 	add := func(name string, value any, given bool) {

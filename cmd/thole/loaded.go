@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"thole.example/algo"
 	"thole.example/data"
@@ -26,6 +27,9 @@ func (j *job) ofModel(ctx context.Context) error {
 	defer m.Close()
 	if m.file == nil {
 		return nil
+	}
+	if strings.Contains(m.file.Model.ModelType, "DENSE") {
+		m.file.Model.ModelType = "" // which is how the model was saved; its training kept large matrices by key, and goes on so
 	}
 	if j.own, err = algo.Own(m.file, nil); err != nil {
 		return fmt.Errorf("%s: %s: %w", j.load, graph.FileName, err)

@@ -15,6 +15,7 @@ import (
 	"thole.example/graph"
 	"thole.example/matrix"
 	"thole.example/optim"
+	"thole.example/psf"
 	"thole.example/ssp"
 	"thole.example/train"
 )
@@ -37,6 +38,7 @@ type plan struct {
 	pace         *train.Pace        // when to stop, if so
 	says         *graph.File        // the job, as far as the grammar has keys for it
 	settings     []byte             // of the job, as they are saved with the model; nil: not
+	ends         bool               // the schedule is bound to the number of epochs
 	moment       string             // where the servers keep the best epoch, if there is one
 	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
 }
@@ -128,7 +130,7 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 // widen takes the recipe's defaults for many features, if there are many and the user chose nothing that they say.
 func (p *plan) widen() error {
 	j, asked := p.job, p.asked
-	if p.recipe.Wide == nil || p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit || p.loaded.dim > 0 || j.asAngel ||
+	if p.recipe.Wide == nil || p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit || j.asAngel ||
 		asked.rule != "" || asked.rate != 0 || asked.schedule != "" || asked.per != "" ||
 		len(j.decay)+len(j.hyper) > 0 || j.l2 > 0 || j.given("l1") || j.given("l2") {
 		return nil
@@ -243,6 +245,7 @@ func (p *plan) schedules() error {
 	if err != nil {
 		return usageError{err}
 	}
+	p.ends = slices.ContainsFunc(s.Hyper, func(h psf.Hyper) bool { return h.Name == "calls" })
 	if p.pace == nil {
 		if p.pace, err = train.PaceOf(s, p.decays); err != nil {
 			return usageError{err}
@@ -295,9 +298,10 @@ func (p *plan) networkSum() uint32 {
 func (p *plan) summary() string {
 	return fmt.Sprintf("algo=%s loss=%s size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d "+
 		"in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
-		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g",
+		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s",
 		p.algo, p.loss, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed,
 		p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.keep.MaxBytes,
 		p.storage, p.partitioner, p.load, p.train.Len(), []float32(p.train.Classes), p.conf.Dim, p.train.Fields, p.digest,
-		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta)
+		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
+		url.PathEscape(p.loadState), url.PathEscape(p.resume))
 }

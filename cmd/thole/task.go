@@ -80,7 +80,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 			defer func() { start = time.Now() }()
 			return p.ready(ctx, client, model, task, len(o.Mine), path, w)
 		},
-		Prepare: p.loader(client, model, task),
+		Prepare: p.prepare(client, model, task), Resume: p.goesOn(), Total: p.resume != "", Anew: p.resume == "" && p.ends, Each: p.each(client),
 	})
 	if err != nil {
 		return nil, err
@@ -94,25 +94,22 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		if err := client.Save(ctx, p.saving(model, path)); err != nil {
 			return nil, err
 		}
+		if p.saveState {
+			if err := client.Checkpoint(ctx, path+stateEnding); err != nil {
+				return nil, fmt.Errorf("the model is saved, its state not: %w", err)
+			}
+		}
 	}
 	return report, client.Leave(ctx)
 }
 
-// loader is how a task readies the parameters: the first one loads the model to go on from, if there is one.
-func (p *plan) loader(client *ps.Client, model *graph.Model, task int) func(context.Context) error {
-	if p.loadPath == "" {
-		return nil
+// loadWeights fills the parameters with those of the model to go on from.
+func (p *plan) loadWeights(ctx context.Context, client *ps.Client, model *graph.Model) error {
+	o := ps.LoadOptions{Path: p.loadPath, Round: p.lossy}
+	for _, m := range model.Params() {
+		o.Matrices = append(o.Matrices, m.Name)
 	}
-	return func(ctx context.Context) error {
-		if task != 0 {
-			return nil
-		}
-		o := ps.LoadOptions{Path: p.loadPath, Round: p.lossy}
-		for _, m := range model.Params() {
-			o.Matrices = append(o.Matrices, m.Name)
-		}
-		return client.Load(ctx, o)
-	}
+	return client.Load(ctx, o)
 }
 
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {

@@ -89,6 +89,9 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 		return err
 	}
 	p.loadPath = inBucket(load)
+	if err := p.statesHere(ctx, path.name); err != nil {
+		return err
+	}
 	remove, err := p.momentHere()
 	if err != nil {
 		return err
@@ -119,7 +122,7 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 		return err
 	}
 	w.finish(p, report)
-	fmt.Fprintf(e.out, "%s: %d examples, %d epochs\n", p.algo, report.Rows, report.Epochs)
+	fmt.Fprintf(e.out, "%s: %d examples, %d epochs%s\n", p.algo, report.Rows, report.Epochs, before(report))
 	fmt.Fprintf(e.out, "train  %v\n", report.Train)
 	if by, share, ok := report.LastChange(); ok {
 		fmt.Fprintf(e.out, "last   epoch changed the loss by %+.2g (%+.2g %%)%s\n", by, 100*share, p.ending(report))
@@ -131,6 +134,14 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
 	return w.close()
+}
+
+// before says how many epochs were made by the training that this one went on from.
+func before(r *train.Report) string {
+	if r.Before == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" after %d before", r.Before)
 }
 
 // ending says why the training ended where it did.

@@ -65,7 +65,7 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		return err
 	}
 	p.tell(e)
-	for _, path := range []string{j.model, j.load} {
+	for _, path := range []string{j.model, j.load, j.loadState, j.checkpoint, j.resume} {
 		if path != "" && !filepath.IsLocal(path) {
 			return usageError{fmt.Errorf("%s: want a path below the servers' --store", path)}
 		}

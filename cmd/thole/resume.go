@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"thole.example/blob"
+	"thole.example/graph"
+	"thole.example/ps"
+	"thole.example/psf"
+)
+
+// stateEnding is what the state of training is called beside its model.
+const stateEnding = ".state"
+
+// lasting is the flags that say what outlives a training beside its model, and what it goes on from.
+type lasting struct {
+	saveState, freshState         bool
+	loadState, checkpoint, resume string
+	every                         int
+}
+
+func (l *lasting) flags(c *cobra.Command) {
+	f := c.Flags()
+	f.BoolVar(&l.saveState, "save-state", false, "save what update rules keep beside the model, as MODEL"+stateEnding+", so that --load goes on "+
+		"as if the training had not ended")
+	f.StringVar(&l.loadState, "load-state", "", "state to go on from (default: of thole train that beside the model of --load, if there is one)")
+	f.BoolVar(&l.freshState, "fresh-state", false, "with --load: begin with the weights alone")
+	f.StringVar(&l.checkpoint, "checkpoint", "", "write the state of training here after epochs, for --resume")
+	f.IntVar(&l.every, "checkpoint-every", 0, "epochs from one checkpoint to the next (default: 1)")
+	f.StringVar(&l.resume, "resume", "", "checkpoint to go on from, with the settings of the training that wrote it; --epochs counts the "+
+		"epochs before")
+}
+
+// checkLasting checks what the user said of states.
+func (j *job) checkLasting() error {
+	switch {
+	case j.every < 0 || j.every > 0 && j.checkpoint == "":
+		return fmt.Errorf("--checkpoint-every %d, want a number of epochs, and --checkpoint PATH", j.every)
+	case j.resume != "" && j.load+j.loadState != "":
+		return fmt.Errorf("--resume and --load, want one of them: a checkpoint has the weights, too")
+	case j.loadState != "" && (j.load == "" || j.freshState):
+		return fmt.Errorf("--load-state without --load, or with --fresh-state: it is what rules kept beside the weights of a model")
+	case j.saveState && j.model == "":
+		return fmt.Errorf("--save-state without --model, want both: the state lies beside the model")
+	}
+	j.every = max(1, j.every)
+	return nil
+}
+
+// statesHere finds the states of a training whose servers are in this process, and refuses to write over any.
+func (p *plan) statesHere(ctx context.Context, model string) error {
+	files := blob.Files{}
+	there := func(path string) (bool, error) {
+		found, err := files.List(ctx, inBucket(path))
+		return len(found) > 0, err
+	}
+	if p.load != "" && !p.freshState && p.loadState == "" {
+		if found, err := there(p.load + stateEnding); err != nil {
+			return err
+		} else if found {
+			p.loadState = p.load + stateEnding
+		}
+	}
+	writes := map[string]string{}
+	if p.checkpoint != "" && p.checkpoint != p.resume {
+		writes[p.checkpoint] = fmt.Sprintf("--resume %s goes on from it, --force replaces it", p.checkpoint)
+	}
+	if p.saveState && model+stateEnding != inBucket(p.loadState) {
+		writes[p.model+stateEnding] = "--force replaces it"
+	}
+	for path, advice := range writes {
+		found, err := there(path)
+		if err != nil {
+			return err
+		}
+		if found && !p.force {
+			return fmt.Errorf("%s: there is a file or folder already (%s)", path, advice)
+		}
+		if found {
+			if err := files.Remove(ctx, inBucket(path)); err != nil {
+				return err
+			}
+		}
+	}
+	for _, path := range []string{p.resume, p.loadState} {
+		if path == "" {
+			continue
+		}
+		if found, err := there(path); err != nil || !found {
+			return fmt.Errorf("%s: no checkpoint there%s", path, errText(err))
+		}
+	}
+	return nil
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+// goesOn reports whether the training goes on from a state.
+func (p *plan) goesOn() bool { return p.resume != "" || p.loadState != "" }
+
+// prepare is how a task readies the parameters: the first one brings back the model or the state to go on from, if there is one.
+func (p *plan) prepare(client *ps.Client, model *graph.Model, task int) func(context.Context) error {
+	if p.loadPath == "" && !p.goesOn() {
+		return nil
+	}
+	return func(ctx context.Context) error {
+		if task != 0 {
+			return nil
+		}
+		if p.resume != "" {
+			_, err := client.Restore(ctx, inBucket(p.resume))
+			return err
+		}
+		if err := p.loadWeights(ctx, client, model); err != nil || p.loadState == "" {
+			return err
+		}
+		weights, err := features(ctx, client, model)
+		if err != nil {
+			return err
+		}
+		if _, err := client.Restore(ctx, inBucket(p.loadState)); err != nil {
+			return fmt.Errorf("%w (--fresh-state begins with the weights of %s alone)", err, p.load)
+		}
+		state, err := features(ctx, client, model)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(weights, state) {
+			return fmt.Errorf("%s is the state of other weights than those of %s, want that of the training which saved them (--fresh-state begins "+
+				"with the weights alone)", p.loadState, p.load)
+		}
+		return nil
+	}
+}
+
+// features are exact sums over the weights of a model, which tell one from another.
+func features(ctx context.Context, client *ps.Client, model *graph.Model) (all []string, err error) {
+	for _, m := range model.Params() {
+		of, err := client.Matrix(m.Name)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range []string{"sum", "nrm2", "nnz", "amax"} {
+			answer, err := of.Get(ctx, name, psf.Args{})
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, string(answer))
+		}
+	}
+	return all, nil
+}
+
+// each writes the checkpoints of a training; nil: there are none.
+func (p *plan) each(client *ps.Client) func(context.Context, int) error {
+	if p.checkpoint == "" {
+		return nil
+	}
+	return func(ctx context.Context, epoch int) error {
+		if epoch%p.every != 0 {
+			return nil
+		}
+		return client.Checkpoint(ctx, inBucket(p.checkpoint))
+	}
+}

@@ -1,0 +1,45 @@
+package train
+
+import "context"
+
+// goOn makes this task what it was after the epochs that were made before, if there were some.
+func (l *loop) goOn(ctx context.Context) error {
+	if !l.Resume {
+		return nil
+	}
+	losses, err := l.past(ctx)
+	if err != nil {
+		return err
+	}
+	l.before = len(losses)
+	if !l.Total {
+		l.Epochs += l.before
+	}
+	batches := 0
+	for step := range l.steps {
+		if step*l.perTask() < len(l.mine) || l.Wrap {
+			batches++
+		}
+	}
+	for epoch := range l.before {
+		l.shuffle(epoch + 1)
+		if !l.Anew {
+			l.pace.next(losses[epoch])
+		}
+	}
+	l.run.Skip(uint64(l.before * batches))
+	return l.s.Barrier(ctx) // all have read the losses before one is added
+}
+
+// each calls Each with the state that the steps of all tasks have led to.
+func (l *loop) each(ctx context.Context, epoch int) error {
+	if err := l.meet(ctx); err != nil {
+		return err
+	}
+	if l.Task == 0 {
+		if err := l.Each(ctx, epoch); err != nil {
+			return err
+		}
+	}
+	return l.meet(ctx)
+}
