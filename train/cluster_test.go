@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"thole.example/algo"
 	"thole.example/blob"
@@ -65,6 +67,7 @@ type world struct {
 	bound   ssp.Bound
 	conf    algo.Conf
 	algo    string
+	reads   *reads      // of the scores of held-out examples; nil: they are not counted
 	file    *graph.File // a network of one's own, in place of that of the algorithm
 
 	bucket       *blob.Mem // of the servers; nil: one of their own
@@ -152,13 +155,23 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 	if o.Early != nil {
 		early := *o.Early
 		early.Keep = func(ctx context.Context) error { return c.Interim(ctx, "best") }
-		early.Return = func(ctx context.Context) error { _, err := c.Restore(ctx, "best"); return err }
+		early.Return = func(ctx context.Context) error {
+			if w.reads != nil {
+				w.reads.before.Store(w.reads.all.Load())
+			}
+			_, err := c.Restore(ctx, "best")
+			return err
+		}
 		o.Early = &early
 	}
 	if task > 0 {
 		o.Events = nil
 	}
-	r, err := Run(ctx, c, o)
+	var session Session = c
+	if w.reads != nil {
+		session = counted{c, w.reads, task}
+	}
+	r, err := Run(ctx, session, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -180,6 +193,27 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 		all = append(all, got[0].Data.Values().([]float32)...)
 	}
 	return r, all, c.Leave(ctx)
+}
+
+// reads counts how often tasks have read the scores of held-out examples. All but the first are late to do so.
+type reads struct{ all, before atomic.Int64 } // before the best epoch was brought back
+
+// counted is a session whose reads are counted.
+type counted struct {
+	Session
+	reads *reads
+	task  int
+}
+
+func (c counted) Pull(ctx context.Context, lookups []matrix.Lookup) ([]matrix.Block, error) {
+	if lookups[0].Matrix != validBoard {
+		return c.Session.Pull(ctx, lookups)
+	}
+	if c.task > 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	defer c.reads.all.Add(1)
+	return c.Session.Pull(ctx, lookups)
 }
 
 // trained is job for jobs that must end well.

@@ -54,6 +54,24 @@ func TestEarly(t *testing.T) {
 	}
 }
 
+// The best epoch is brought back when all tasks have read the scores of the last one, which go with it: who reads while one server
+// has them and the other does not would judge by a mixture.
+func TestAllReadBefore(t *testing.T) {
+	for _, bound := range []ssp.Bound{ssp.BSP, 2, ssp.ASP} {
+		w := world{servers: 2, tasks: 3, bound: bound, reads: &reads{}}
+		o := Options{Data: set(examples(60, 1)), Valid: set(examples(41, 2)), Epochs: 30, Batch: 10, Rate: rate(0.5), Seed: 7}
+		for i := 0; i < o.Data.Len(); i += 3 { // what is learned of these by heart is wrong elsewhere
+			o.Data.Label[i] *= -1
+		}
+		o.Early = &Early{Patience: 2}
+		reports, _ := w.trained(t, o)
+		if r := reports[0]; r.Best == r.Epochs || w.reads.before.Load() != int64(w.tasks*r.Epochs) {
+			t.Errorf("%v: epoch %d of %d was brought back after %d reads, want all %d", bound, r.Best, r.Epochs, w.reads.before.Load(),
+				w.tasks*r.Epochs)
+		}
+	}
+}
+
 // Examples that are watched have after every epoch the metrics of a training that ends there.
 func TestWatch(t *testing.T) {
 	for _, bound := range []ssp.Bound{ssp.BSP, ssp.ASP} {
