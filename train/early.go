@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -38,11 +39,15 @@ func (r *race) next(m Metrics) (best, stop bool, err error) {
 			return false, false, fmt.Errorf("train: no metric %q to stop by, want one of %v", r.Metric, m.names())
 		}
 	}
+	if math.IsNaN(v) {
+		return false, false, fmt.Errorf("train: %s of the held-out examples is no number, want one to stop by: examples of both classes, and "+
+			"finite values", cmp.Or(r.Metric, m[0].Name))
+	}
 	if r.Largest {
 		v = -v
 	}
 	r.length++
-	if best = r.epoch == 0 || v < r.best-r.MinDelta || math.IsNaN(r.best); best {
+	if best = r.epoch == 0 || v < r.best-r.MinDelta; best {
 		r.best, r.epoch = v, r.length
 	}
 	return best, r.length-r.epoch >= r.Patience, nil

@@ -28,7 +28,7 @@ func (l *loop) goOn(ctx context.Context) error {
 		}
 	}
 	l.run.Skip(uint64(l.before * batches))
-	return l.s.Barrier(ctx) // all have read the losses before one is added
+	return l.meet(ctx) // all have read the losses before one is added
 }
 
 // each calls Each with the state that the steps of all tasks have led to.

@@ -25,14 +25,15 @@ type lasting struct {
 
 func (l *lasting) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.BoolVar(&l.saveState, "save-state", false, "save what update rules keep beside the model, as MODEL"+stateEnding+", so that --load goes on "+
-		"as if the training had not ended")
-	f.StringVar(&l.loadState, "load-state", "", "state to go on from (default: of thole train that beside the model of --load, if there is one)")
+	f.BoolVar(&l.saveState, "save-state", false, "save what update rules keep beside the model, as MODEL"+stateEnding+", so that --load goes "+
+		"on as if the training had not ended")
+	f.StringVar(&l.loadState, "load-state", "", "state to go on from (default: of thole train that beside the model of --load, if there is "+
+		"one)")
 	f.BoolVar(&l.freshState, "fresh-state", false, "with --load: begin with the weights alone")
 	f.StringVar(&l.checkpoint, "checkpoint", "", "write the state of training here after epochs, for --resume")
 	f.IntVar(&l.every, "checkpoint-every", 0, "epochs from one checkpoint to the next (default: 1)")
-	f.StringVar(&l.resume, "resume", "", "checkpoint to go on from, with the settings of the training that wrote it; --epochs counts the "+
-		"epochs before")
+	f.StringVar(&l.resume, "resume", "", "checkpoint to go on from, with the settings of the training that wrote it; --epochs counts those "+
+		"before")
 }
 
 // checkLasting checks what the user said of states.
