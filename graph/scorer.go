@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"runtime"
 
 	"thole.example/data"
 )
@@ -44,5 +45,6 @@ func (s *Scorer) Score(b *data.Batch) (*Tensor, error) {
 			t.values[i].At = s.at
 		}
 	}
-	return s.run.score(b, func(lo, hi int) { s.table.places.find(x.Idx[lo:hi], s.at[lo:hi]) })
+	defer runtime.KeepAlive(s.table) // whose memory is given back with it
+	return s.run.score(b, func(lo, hi int) { s.table.find(x.Idx[lo:hi], s.at[lo:hi]) })
 }

@@ -3,9 +3,12 @@ package graph
 import (
 	"fmt"
 	"math"
+	"runtime"
 
 	"thole.example/data"
+	"thole.example/kernel"
 	"thole.example/matrix"
+	"thole.example/wire"
 )
 
 // Table is the weights of a finished model in the memory of this process, for scoring: each value of an example finds its
@@ -15,11 +18,24 @@ type Table struct {
 	places places
 	params []Param
 	values [][]float32 // of features: zeros, then column after column, each with all rows; of other matrices row-major
+	memory tableMemory // that values are in
+}
+
+// tableMemory is given back when nobody has the table any more. Large matrices are in huge pages: examples meet columns all over
+// them, and with ordinary pages most of the time goes into finding the pages.
+type tableMemory []kernel.Memory
+
+func (m tableMemory) free() {
+	for i := range m {
+		m[i].Free()
+	}
 }
 
 // NewTable is a table of zeros for the model's matrices, with the columns for features that a stored model has.
 func NewTable(m *Model, columns *data.Columns) (*Table, error) {
 	t := &Table{places: placesOf(columns), params: m.Params()}
+	t.memory = make(tableMemory, len(t.params))
+	runtime.AddCleanup(t, tableMemory.free, t.memory)
 	if t.places.n < 0 || t.places.n >= math.MaxUint32 {
 		return nil, fmt.Errorf("model %q: %d columns, want below %d to have them in memory", m.Name, t.places.n, uint32(math.MaxUint32))
 	}
@@ -30,12 +46,31 @@ func NewTable(m *Model, columns *data.Columns) (*Table, error) {
 			cols = t.places.n + 1
 		}
 		n, ok := matrix.Cells(p.Rows, cols)
-		if !ok || n > math.MaxInt/4 {
+		if !ok || n > math.MaxInt/8 {
 			return nil, fmt.Errorf("model %q: matrix %s of %d x %d weights does not fit in memory", m.Name, p.Name, p.Rows, cols)
 		}
-		t.values = append(t.values, make([]float32, n))
+		if err := t.memory[i].Fit(int(4 * n)); err != nil {
+			return nil, fmt.Errorf("model %q: matrix %s of %d x %d weights: %w", m.Name, p.Name, p.Rows, cols, err)
+		}
+		val, _ := wire.Numbers[float32](t.memory[i].Data()[:4*n])
+		t.values = append(t.values, val)
 	}
 	return t, nil
+}
+
+// fetched is up to how many bytes of a column are fetched before they are read.
+const fetched = 128
+
+// find writes the place of each column to at, and has the processor fetch the weights there: of long columns where they begin,
+// as it goes on by itself, and more would drive out what is not yet read.
+func (t *Table) find(cols []int64, at []uint32) {
+	t.places.find(cols, at)
+	for i := range t.params {
+		if p := &t.params[i]; p.Features {
+			size := 4 * int(p.Rows)
+			kernel.Fetch(wire.View(t.values[i]), size, min(size, fetched), at)
+		}
+	}
 }
 
 // Bytes is the memory of the table.
