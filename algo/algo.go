@@ -182,6 +182,8 @@ type Conf struct {
 	Rate float64     // learning rate of the job, of which optimizers of layers with a rate of their own take a share; 0: the file's
 	Keep matrix.Keep // which columns of sparse weights are made, and which go again
 
+	Formats map[string]string // Angel's formats in which layers of a kind, in small letters, are saved, where their entry names none
+
 	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
 
 	// The tables that names in a graph.json are looked up in; nil: those of the packages. Servers have tables of their own,

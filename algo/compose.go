@@ -49,6 +49,9 @@ func Compose(f *graph.File, c Conf) (*graph.Model, error) {
 		if e := &whole.Layers[i]; c.Bias != "" && e.BiasOptimizer == nil && !endsInLoss(e) {
 			e.BiasOptimizer = graph.Named(c.Bias)
 		}
+		if e := &whole.Layers[i]; e.OutputFormat == "" {
+			e.OutputFormat = c.Formats[strings.ToLower(e.Type)]
+		}
 	}
 	b := &builder{
 		file: &whole, conf: c, dense: dense, model: &graph.Model{File: &whole},

@@ -13,6 +13,7 @@ import (
 	"thole.example/algo"
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/graph"
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/part"
@@ -129,26 +130,29 @@ func (p *plan) checkTarget(ctx context.Context) error {
 		return usageError{format.Wrap(p.to, name, err)}
 	}
 	w.Abort(ctx)
-	return p.checkFormats(ctx, codec, m.Metas(), o)
+	return p.checkFormats(ctx, codec, m, o)
 }
 
 // checkFormats refuses formats of layers that the target does not have.
-func (p *plan) checkFormats(ctx context.Context, codec format.Codec, ms []matrix.Meta, o format.Options) error {
-	if p.network == nil {
-		return nil
-	}
-	for i := range p.network.Layers {
-		e := &p.network.Layers[i]
+func (p *plan) checkFormats(ctx context.Context, codec format.Codec, m *graph.Model, o format.Options) error {
+	for i := range m.File.Layers {
+		e := &m.File.Layers[i]
 		if e.OutputFormat == "" {
 			continue
 		}
 		at := fmt.Sprintf("layers[%d].outputformat", i)
+		for key, kinds := range formatKeys() {
+			if p.job.conf[key] == e.OutputFormat && slices.Contains(kinds, strings.ToLower(e.Type)) {
+				at = "--conf " + key
+			}
+		}
 		if p.to != "angel" {
 			return usageError{fmt.Errorf("%s: %s is a format of Angel's folders, and the model is saved as %s", at, e.OutputFormat, p.to)}
 		}
 		one := o
 		one.Set = map[string]string{"format": e.OutputFormat}
-		w, err := format.Create(ctx, codec, &blob.Mem{}, "model", ms, one)
+		own := slices.DeleteFunc(m.Metas(), func(m matrix.Meta) bool { return !strings.HasPrefix(m.Name, e.Name+"_") })
+		w, err := format.Create(ctx, codec, &blob.Mem{}, "model", own, one)
 		if err != nil {
 			return usageError{fmt.Errorf("%s: %w", at, err)}
 		}
@@ -282,7 +286,7 @@ func (p *plan) chooseRule() error {
 	if p.bound = ssp.Bound(j.staleness); j.staleness == -1 {
 		p.bound = ssp.ASP
 	}
-	p.conf = algo.Conf{Sparse: j.sparse, Keep: j.keep, Rule: j.rule, Hyper: hyper, Init: matrix.Init{Seed: j.seed}}
+	p.conf = algo.Conf{Formats: j.formats(), Sparse: j.sparse, Keep: j.keep, Rule: j.rule, Hyper: hyper, Init: matrix.Init{Seed: j.seed}}
 	if p.conf.Size, err = j.size(p.recipe); err != nil {
 		return err
 	}

@@ -56,9 +56,10 @@ type job struct {
 	own                 *algo.Algo  // its recipe
 	sample, posNeg      float64
 	clip                float64
-	updates             int // steps of an epoch; 0: by the batch
-	watching                // the held-out examples
-	lasting                 // states
+	updates             int               // steps of an epoch; 0: by the batch
+	watching                              // the held-out examples
+	lasting                               // states
+	conf                map[string]string // keys of Angel's configuration
 
 	command *cobra.Command // whose flags these are, to tell what the user gave; nil if they are no flags
 }
@@ -69,6 +70,8 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringVar(&j.algo, "algo", "lr", "algorithm (see thole algos)")
 	f.StringVar(&j.graphFile, "graph", "", "network in place of an algorithm's, as a graph.json of Angel's grammar describes it, with the "+
 		"settings in it that no flag gives (see docs/graph.md)")
+	f.StringToStringVar(&j.conf, "conf", nil, "keys of Angel's configuration, KEY=VALUE, such as in which formats layers are saved (see "+
+		"docs/graph.md)")
 	f.BoolVar(&j.strictGraph, "strict-graph", false, "refuse a --graph with keys that are not in the grammar, which else are told of")
 	f.StringVar(&j.model, "model", "", "where to save the model; nothing is saved without")
 	f.StringVar(&j.load, "load", "", "stored model to go on from, in any format")

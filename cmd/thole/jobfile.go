@@ -57,9 +57,19 @@ func (j *job) files(ctx context.Context, e *env) error {
 	if j.given("algo") && j.given("graph") {
 		return usageError{errors.New("--algo and --graph, want one of them: both say what the network is")}
 	}
+	if err := s.configure(); err != nil { // what is given to the command comes before what files say
+		return err
+	}
+	s.firm()
 	if j.jobFile != "" {
+		before := len(j.conf)
 		if err := s.read(ctx, e, j.jobFile, true); err != nil {
 			return err
+		}
+		if before == 0 {
+			if err := s.configure(); err != nil {
+				return fmt.Errorf("%s: %w", j.jobFile, err)
+			}
 		}
 	}
 	if j.graphFile == "" {
