@@ -20,6 +20,8 @@
 package data
 
 import (
+	"slices"
+
 	"thole.example/matrix"
 )
 
@@ -46,14 +48,20 @@ func (b *Batch) Rows() *matrix.CSR[float32] { return b.X.Data.(*matrix.CSR[float
 func (b *Batch) Dim() int64 { return b.X.At.Cols.Hi }
 
 // Gatherer gathers one batch after the other into the same memory. The zero value is ready; one goroutine uses it.
-type Gatherer struct{ rows rows }
+type Gatherer struct {
+	rows    rows
+	touched uint32 // of words that were read ahead, so that they are
+}
 
 // Gather is a batch of the examples of s with the given numbers, in their order; a number may occur more than once. Its rows count
 // from 0. It is valid until the next call only.
 func (g *Gatherer) Gather(s *Set, numbers []int) *Batch {
 	g.rows.reset()
-	for _, i := range numbers {
-		s.row(&g.rows, i)
+	for some := range slices.Chunk(numbers, ahead) {
+		g.touched ^= s.touch(some)
+		for _, i := range some {
+			s.row(&g.rows, i)
+		}
 	}
 	return g.rows.batch(0, s.dim, s.Fields)
 }
