@@ -182,7 +182,7 @@ type Conf struct {
 	Rate float64     // learning rate of the job, of which optimizers of layers with a rate of their own take a share; 0: the file's
 	Keep matrix.Keep // which columns of sparse weights are made, and which go again
 
-	Formats map[string]string // Angel's formats in which layers of a kind, in small letters, are saved, where their entry names none
+	Formats map[string]string // Angel's formats in which the layers of a kind are saved, where their entry names none
 
 	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
 

@@ -49,8 +49,10 @@ func Compose(f *graph.File, c Conf) (*graph.Model, error) {
 		if e := &whole.Layers[i]; c.Bias != "" && e.BiasOptimizer == nil && !endsInLoss(e) {
 			e.BiasOptimizer = graph.Named(c.Bias)
 		}
-		if e := &whole.Layers[i]; e.OutputFormat == "" {
-			e.OutputFormat = c.Formats[strings.ToLower(e.Type)]
+		if e := &whole.Layers[i]; e.OutputFormat == "" && !endsInLoss(e) {
+			if kind, err := layer.Find(c.Layers, e.Type); err == nil { // else it is an error later
+				e.OutputFormat = c.Formats[kind.Name]
+			}
 		}
 	}
 	b := &builder{

@@ -3,10 +3,12 @@ package algo
 import (
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/layer"
 	"thole.example/psf"
 )
 
@@ -70,6 +72,36 @@ func Unused(f *graph.File) (all []string) {
 	for path, c := range optimizers(f) {
 		if _, ok := c.Num["beta"]; ok && strings.EqualFold(c.Type, "adagrad") {
 			all = append(all, fmt.Sprintf("%s.beta has no effect: the sum of squares of adagrad does not decay (rmsprop's does)", path))
+		}
+	}
+	return all
+}
+
+// Idle says which keys of the network's layers mean nothing to their kinds, of the table kinds (nil: that of package layer), and which
+// the key may be meant to be.
+func Idle(f *graph.File, kinds []layer.Kind) (all []string) {
+	for i := range f.Layers {
+		e := &f.Layers[i]
+		known, name := []string{"lossfunc"}, e.Type
+		if !endsInLoss(e) {
+			kind, err := layer.Find(kinds, e.Type)
+			if err != nil {
+				continue // which is said elsewhere
+			}
+			known, name = kind.Keys, kind.Name
+		}
+		v := reflect.ValueOf(e).Elem()
+		for k := range v.NumField() {
+			key, _, _ := strings.Cut(v.Type().Field(k).Tag.Get("json"), ",")
+			if slices.Contains([]string{"name", "type", "outputdim", "inputlayer", "inputlayers"}, key) || slices.Contains(known, key) ||
+				v.Field(k).IsZero() {
+				continue
+			}
+			text := fmt.Sprintf("layers[%d].%s has no effect: %s %q has none", i, key, name, e.Name)
+			if near := graph.Nearest(key, known); near != "" {
+				text += fmt.Sprintf("; did you mean %s?", near)
+			}
+			all = append(all, text)
 		}
 	}
 	return all

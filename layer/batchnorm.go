@@ -22,6 +22,7 @@ import (
 // running means as they are.
 var batchNorm = Kind{
 	Name: "batchnormlayer", Also: []string{"batchnorm", "batchnormalization"}, Least: 1, Most: 1,
+	Keys: []string{"optimizer", "init", "outputformat"},
 	Help: "columns of mean 0 and variance 1 within a batch, scaled and shifted",
 	New:  newBatchNorm,
 }

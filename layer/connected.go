@@ -17,6 +17,7 @@ import (
 // Weights start uniform in [-1/sqrt(n), 1/sqrt(n)) (LeCun and others, Efficient BackProp, 1998; what PyTorch does).
 var connected = Kind{
 	Name: "fclayer", Also: []string{"fc", "fullyconnectedlayer"}, Least: 1, Most: 1, Stacks: true,
+	Keys: []string{"outputdims", "transfunc", "transfuncs", "bias_optimizer", "optimizer", "init", "outputformat"},
 	Help: "f(XW+b) over the outputs of another layer",
 	New:  newConnected,
 }

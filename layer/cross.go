@@ -21,6 +21,7 @@ import (
 // <name>_right.
 var cross = Kind{
 	Name: "crosslayer", Also: []string{"cross"}, Least: 1, Most: 2, Stacks: true,
+	Keys: []string{"outputdims", "depth", "rank", "bias_optimizer", "optimizer", "init", "outputformat"},
 	Help: "x0*(xW+b)+x of a cross network, W of full rank or of rank",
 	New:  newCross,
 }

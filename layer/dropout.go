@@ -18,6 +18,7 @@ import (
 // m is a function of the seed, the layer, the step, the example's place in the batch and the column.
 var dropout = Kind{
 	Name: "dropoutlayer", Also: []string{"dropout"}, Least: 1, Most: 1,
+	Keys: []string{"proba"},
 	Help: "drops outputs at random in training: proba",
 	New:  newDropout,
 }

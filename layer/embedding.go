@@ -19,6 +19,7 @@ import (
 // of them. Vectors start normal with deviation 0.05: at a deviation of 1e-5, which is Angel's, networks never leave them.
 var embedding = Kind{
 	Name: "embedding", Also: []string{"embeddinglayer"},
+	Keys: []string{"numfactors", "pooling", "optimizer", "init", "outputformat"},
 	Help: "a vector of numfactors numbers for each feature",
 	New:  newEmbedding,
 }

@@ -19,6 +19,7 @@ import (
 // Vectors start uniform in [0, 0.5/sqrt(k)), as in libffm.
 var fieldAware = Kind{
 	Name: "fieldawareembedding", Also: []string{"ffmlayer", "ffm", "biffmcross"},
+	Keys: []string{"numfactors", "optimizer", "init", "outputformat"},
 	Help: "products of the vectors that features have for each other's fields",
 	New:  newFieldAware,
 }

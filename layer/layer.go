@@ -22,7 +22,10 @@ type Kind struct {
 	Least, Most int
 	// Stacks says that a layer with several output dimensions is as many layers, each of which reads the one before it.
 	Stacks bool
-	New    func(Spec) (graph.Layer, error)
+	// Keys are those of an entry of graph.json that mean something to it, beside its name, its type, what it reads and how many outputs
+	// it has.
+	Keys []string
+	New  func(Spec) (graph.Layer, error)
 }
 
 // Reads says how many layers it reads.

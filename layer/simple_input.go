@@ -16,6 +16,7 @@ import (
 // would stay so.
 var simpleInput = Kind{
 	Name: "simpleinputlayer", Also: []string{"sparseinputlayer", "denseinputlayer"},
+	Keys: []string{"transfunc", "bias_optimizer", "optimizer", "init", "outputformat"},
 	Help: "f(XW+b) over sparse features",
 	New:  newInput,
 }

@@ -50,7 +50,7 @@ func formatKeys() map[string][]string {
 	return map[string][]string{
 		"ml.simpleinputlayer.matrix.output.format": {"simpleinputlayer"},
 		"ml.embedding.matrix.output.format":        {"embedding", "fieldawareembedding"},
-		"ml.fclayer.matrix.output.format":          {"fclayer", "crosslayer", "batchnorm"},
+		"ml.fclayer.matrix.output.format":          {"fclayer", "crosslayer", "batchnormlayer"},
 	}
 }
 

@@ -367,6 +367,12 @@ func (s *settings) network(f *graph.File) error {
 	if err != nil {
 		return err
 	}
+	for _, text := range algo.Idle(f, nil) {
+		if s.strict {
+			return errors.New(text)
+		}
+		s.warn("%s: %s", s.name, text)
+	}
 	s.job.network, s.job.own, s.job.algo = f, recipe, recipe.Name
 	return nil
 }
