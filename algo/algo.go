@@ -6,6 +6,7 @@ package algo
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -81,15 +82,43 @@ func take[T comparable](v *T, d T) {
 type Defaults struct {
 	Rule     string
 	Hyper    map[string]float64
+	Eps      float64 // eps of the rule for batches of one example: in larger ones gradients are means, and so is eps. 0: as Hyper has it
 	Rate     float64 // learning rate of the first step; 0: the rule's own
 	Schedule string  // of package optim
 	PerBatch bool    // the schedule is asked once for each mini-batch of the job, not once for each epoch
-	Batch    int     // examples in a mini-batch
+	Warmup   int     // steps in which the rate grows to the first, at most; a tenth of an epoch if that is less
+	Batch    int     // examples in a mini-batch; 0: as BatchOf says
 	Epochs   int
 	// Rows is how many examples a training sees that is not told its epochs: as many epochs as come nearest to that, at least
 	// one. 0: until the loss no longer falls, for at least Epochs. Where each feature has numbers of its own, the loss of the
 	// training examples falls long after that of others rises.
 	Rows int
+}
+
+// Settings are those of the rule for batches of so many examples; 0: as many as BatchOf gives at most.
+func (d *Defaults) Settings(batch int) map[string]float64 {
+	hyper := maps.Clone(d.Hyper)
+	if hyper == nil {
+		hyper = map[string]float64{}
+	}
+	if d.Eps > 0 {
+		take(&batch, batchMost)
+		hyper["eps"] = d.Eps / float64(batch)
+	}
+	return hyper
+}
+
+// The smallest and the largest batch of BatchOf.
+const (
+	batchLeast = 16
+	batchMost  = 1024
+)
+
+// BatchOf is a batch for so many examples: the power of two that is nearest to their root, so that an epoch has about as many steps as
+// a step has examples. Of few examples small batches make more of an epoch, of many large ones are faster.
+func BatchOf(rows int) int {
+	root := math.Sqrt(float64(max(1, rows)))
+	return min(max(1<<int(math.Round(math.Log2(root))), batchLeast), batchMost)
 }
 
 // Network reports whether the recipe embeds features.
@@ -125,7 +154,7 @@ func (a *Algo) WithLoss(losses []loss.Kind, name string) (*Algo, error) {
 func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	d := a.Defaults
 	if name != "" && name != d.Rule {
-		d.Rule, d.Hyper, d.Rate = name, nil, 0
+		d.Rule, d.Hyper, d.Eps, d.Rate = name, nil, 0, 0
 	}
 	rule, err := optim.Find(rules, d.Rule)
 	switch {
@@ -173,6 +202,7 @@ type Conf struct {
 	Sparse bool  // store only columns that occur
 
 	Classes int // of a recipe with several classes; less than 2: two
+	Batch   int // examples of a step, of which some settings of rules are a share (Defaults.Settings)
 
 	Rule  string             // update rule of all layers; "": those of the recipe
 	Hyper map[string]float64 // its settings, over those of the recipe if the rule is the recipe's
@@ -200,13 +230,16 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	if !a.own {
 		f.Data.NumField = c.Size.Fields
 	}
-	hyper := map[string]float64{}
 	d := a.For(c.Rules, c.Rule)
-	maps.Copy(hyper, d.Hyper)
+	hyper := d.Settings(c.Batch)
 	maps.Copy(hyper, c.Hyper)
-	if c.Rule != "" {
-		for i := range f.Layers {
-			f.Layers[i].Optimizer = nil // the user's rule is of all
+	for i := range f.Layers {
+		e := &f.Layers[i]
+		if c.Rule != "" {
+			e.Optimizer = nil // the user's rule is of all
+		}
+		if c.Init.Kind != "" && !a.own {
+			e.Init = nil
 		}
 	}
 	if !a.own || c.Rule != "" || len(c.Hyper) > 0 {

@@ -5,16 +5,22 @@ import "thole.example/graph"
 // The parts that networks over embedded features share. Each takes the outputs of layers by name.
 
 // firstOrder is a weight for each feature.
-func firstOrder(table *graph.Choice) graph.Entry {
-	return graph.Entry{Name: "input", Type: "simpleinputlayer", OutputDim: 1, TransFunc: graph.Named("identity"), Optimizer: table}
+func firstOrder() graph.Entry {
+	return graph.Entry{Name: "input", Type: "simpleinputlayer", OutputDim: 1, TransFunc: graph.Named("identity")}
 }
 
 // vectors is a vector for each feature: one for each field, or, where fields do not count, for each stored value.
-func vectors(s Size, byField bool, table *graph.Choice) graph.Entry {
-	e := graph.Entry{Name: "embedding", Type: "embedding", NumFactors: s.Factors, Optimizer: table}
+func vectors(s Size, byField bool) graph.Entry {
+	e := graph.Entry{Name: "embedding", Type: "embedding", NumFactors: s.Factors}
 	if byField {
 		e.OutputDim = s.Fields * s.Factors
 	}
+	return e
+}
+
+// small is vectors that begin nearer to zero: what nothing but their products is made of learns from few examples what stands in none.
+func small(e graph.Entry) graph.Entry {
+	e.Init = &graph.Choice{Type: "normal", Num: map[string]float64{"scale": 0.02}}
 	return e
 }
 
@@ -43,34 +49,28 @@ func total(layers []graph.Entry, from ...string) *graph.File {
 	})}
 }
 
-// table is the rule of what each feature has: adagrad, whose steps suit rare and frequent features alike. eps is in units of mean
-// gradients, and keeps the first steps of a feature small.
-func table(rate, eps float64) *graph.Choice {
-	return &graph.Choice{Type: "adagrad", Num: map[string]float64{"lr": rate, "eps": eps}}
-}
-
-// dense is the rule of weights that every example has a part in.
+// dense is the rule of weights that every example has a part in. What each feature has follows the rule of the recipe: adagrad, whose
+// steps suit rare and frequent features alike.
 func dense() *graph.Choice { return &graph.Choice{Type: "adam", Num: map[string]float64{"lr": 0.002}} }
 
-// The settings were chosen by held-out twentieths of the training rows of made-up clicks (1M rows, one epoch, two seeds): rate of
-// the table among 0.03 to 0.2, eps among 3e-5 to 3e-3, rate of dense weights among 0.001 to 0.005.
-var (
-	// factorDefaults are those of models that add up products of vectors.
-	factorDefaults = Defaults{Rule: "adagrad", Rate: 0.05, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: 300_000}
-	// deepDefaults are those of networks over vectors.
-	deepDefaults = Defaults{Rule: "adagrad", Rate: 0.1, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: 300_000}
-)
-
-const (
-	factorEps = 3e-4
-	deepEps   = 1e-3
-)
-
-// wideDefaults are those of linear models of many features, of which most are rare: held-out twentieths of the training rows of
-// made-up clicks (1M rows, 1M columns) chose rate and eps among 0.03 to 0.2 and 1e-4 to 1e-3.
-var wideDefaults = Defaults{
-	Rule: "adagrad", Hyper: map[string]float64{"eps": 1e-3}, Rate: 0.05, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: 300_000,
+// netDefaults are those of networks where features are few and each has many examples: the rate falls to zero, which settles what
+// steps throw about. docs/algorithms.md says how these and the next ones were chosen.
+var netDefaults = Defaults{
+	Rule: "adagrad", Hyper: map[string]float64{"l2": 5e-4}, Eps: 1, Rate: 0.1, Schedule: "linear", PerBatch: true, Warmup: 20,
+	Epochs: 1, Rows: 150_000,
 }
+
+// netWide are those where features are many and most are rare: what they have is not learned to the end, and a rate that falls would
+// leave more of it. Vectors whose products are added up as they are grow faster, and have half the rate: factorWide.
+var netWide, factorWide = wideAt(0.1), wideAt(0.05)
+
+func wideAt(rate float64) *Defaults {
+	return &Defaults{Rule: "adagrad", Eps: 3, Rate: rate, Schedule: "constant", PerBatch: true, Warmup: 20, Epochs: 1, Rows: 200_000}
+}
+
+// wideLinear are those of linear models of many features, of which most are rare: held-out twentieths of the training rows of
+// made-up clicks (1M rows, 1M columns) chose rate and eps among 0.03 to 0.2 and 0.1 to 1 (of one example).
+var wideLinear = &Defaults{Rule: "adagrad", Eps: 1, Rate: 0.05, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: 300_000}
 
 // deepSize is their size.
 var deepSize = Size{Fields: 2, Factors: 8, Hidden: []int{128, 64}}

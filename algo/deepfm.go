@@ -6,10 +6,10 @@ import "thole.example/graph"
 // Factorization-Machine based Neural Network for CTR Prediction, 2017).
 var deepfm = Algo{
 	Name: "deepfm", Help: "factorization machine and fully connected network over the same vectors", Task: Classification,
-	Defaults: factorDefaults, Sizes: deepSize,
+	Defaults: netDefaults, Wide: factorWide, Sizes: deepSize,
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{
-			firstOrder(table(factorDefaults.Rate, factorEps)), vectors(s, true, table(factorDefaults.Rate, factorEps)),
+			firstOrder(), small(vectors(s, true)),
 			{Name: "biinnersumcross", Type: "biinnersumcross", InputLayer: "embedding", OutputDim: 1},
 			tower(s, "embedding", dense()),
 		}, "input", "biinnersumcross", "fclayer")

@@ -6,11 +6,11 @@ import "thole.example/graph"
 //
 //	s = b + sum of w_i*x_i + sum over i < j of <v_i, v_j>*x_i*x_j
 var fm = Algo{
-	Name: "fm", Help: "factorization machine", Task: Classification, Defaults: factorDefaults,
+	Name: "fm", Help: "factorization machine", Task: Classification, Defaults: netDefaults, Wide: factorWide,
 	Sizes: Size{Factors: deepSize.Factors},
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{
-			firstOrder(table(factorDefaults.Rate, factorEps)), vectors(s, false, table(factorDefaults.Rate, factorEps)),
+			firstOrder(), small(vectors(s, false)),
 			{Name: "biinnersumcross", Type: "biinnersumcross", InputLayer: "embedding", OutputDim: 1},
 		}, "input", "biinnersumcross")
 	},

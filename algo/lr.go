@@ -12,6 +12,6 @@ var lr = Algo{
 		Rule: "adam", Hyper: map[string]float64{"l2": 3e-5},
 		Schedule: "linear", PerBatch: true, Batch: 512, Epochs: 10,
 	},
-	Wide: &wideDefaults,
+	Wide: wideLinear,
 	File: linear(1, "logloss"),
 }

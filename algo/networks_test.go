@@ -77,7 +77,7 @@ func TestNetworkRates(t *testing.T) {
 	for _, p := range m.Params() {
 		rates = append(rates, p.Rate)
 	}
-	part := 0.002 / deepDefaults.Rate
+	part := 0.002 / netDefaults.Rate
 	if want := []float64{0, 0, 0, part, part, part, part, part, part}; !slices.Equal(rates, want) {
 		t.Errorf("rates %v, want %v", rates, want)
 	}

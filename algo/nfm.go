@@ -5,11 +5,11 @@ import "thole.example/graph"
 // nfm is a neural factorization machine (X. He and T. Chua, Neural Factorization Machines for Sparse Predictive Analytics, 2017):
 // the products of all pairs of vectors, added up factor by factor, go into a fully connected network.
 var nfm = Algo{
-	Name: "nfm", Help: "neural factorization machine", Task: Classification, Defaults: deepDefaults,
+	Name: "nfm", Help: "neural factorization machine", Task: Classification, Defaults: netDefaults, Wide: netWide,
 	Sizes: Size{Factors: deepSize.Factors, Hidden: deepSize.Hidden},
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{
-			firstOrder(table(deepDefaults.Rate, deepEps)), vectors(s, false, table(deepDefaults.Rate, deepEps)),
+			firstOrder(), vectors(s, false),
 			{Name: "biinteractioncross", Type: "biinteractioncross", InputLayer: "embedding", OutputDim: s.Factors},
 			tower(s, "biinteractioncross", dense()),
 		}, "input", "fclayer")

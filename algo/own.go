@@ -23,7 +23,7 @@ func Own(f *graph.File, rules []psf.Rule) (*Algo, error) {
 	if recipe, err := Find(NameOf(f)); err == nil {
 		a = *recipe
 	}
-	a.Task, a.Defaults.Hyper, a.own = TaskOf(f), nil, true
+	a.Task, a.Defaults.Hyper, a.Defaults.Eps, a.own = TaskOf(f), nil, 0, true
 	a.File = func(Size) *graph.File {
 		own := *f
 		own.Layers = slices.Clone(f.Layers)
@@ -35,7 +35,7 @@ func Own(f *graph.File, rules []psf.Rule) (*Algo, error) {
 			return nil, fmt.Errorf("default_optimizer: %w", err)
 		}
 		delete(u.Hyper, "warm") // Compose sets it again
-		a.Defaults.Rule, a.Defaults.Hyper, a.Defaults.Rate = u.Rule, u.Hyper, 0
+		a.Defaults.Rule, a.Defaults.Hyper, a.Defaults.Rate, a.Wide = u.Rule, u.Hyper, 0, nil
 	}
 	if rate := rateOf(f); rate > 0 {
 		a.Defaults.Rate = rate

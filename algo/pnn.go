@@ -6,11 +6,11 @@ import "thole.example/graph"
 // the inner products of all their pairs go into a fully connected network, beside a linear model.
 var pnn = Algo{
 	Name: "pnn", Help: "product-based network: inner products of all pairs of vectors", Task: Classification,
-	Defaults: deepDefaults, Sizes: deepSize,
+	Defaults: netDefaults, Wide: netWide, Sizes: deepSize,
 	File: func(s Size) *graph.File {
 		pairs := s.Fields * (s.Fields - 1) / 2
 		return total([]graph.Entry{
-			firstOrder(table(deepDefaults.Rate, deepEps)), vectors(s, true, table(deepDefaults.Rate, deepEps)),
+			firstOrder(), vectors(s, true),
 			{Name: "biinnercross", Type: "biinnercross", InputLayer: "embedding", OutputDim: pairs},
 			{Name: "concatlayer", Type: "concatlayer", InputLayers: []string{"embedding", "biinnercross"}, OutputDim: s.Fields*s.Factors + pairs},
 			tower(s, "concatlayer", dense()),

@@ -8,6 +8,6 @@ var softmax = Algo{
 		Rule: "adam", Hyper: map[string]float64{"l2": 5e-5},
 		Schedule: "linear", PerBatch: true, Batch: 512, Epochs: 10,
 	},
-	Wide: &wideDefaults,
+	Wide: wideLinear,
 	File: linear(0, "softmaxloss"),
 }

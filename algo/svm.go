@@ -8,6 +8,6 @@ var svm = Algo{
 		Rule: "adam", Hyper: map[string]float64{"l2": 1e-4},
 		Schedule: "linear", PerBatch: true, Batch: 512, Epochs: 10,
 	},
-	Wide: &wideDefaults,
+	Wide: wideLinear,
 	File: linear(1, "hingeloss"),
 }

@@ -5,10 +5,10 @@ import "thole.example/graph"
 // wdl is a wide and deep network (H. Cheng and others, Wide & Deep Learning for Recommender Systems, 2016): the sum of a linear model
 // and a fully connected network.
 var wdl = Algo{
-	Name: "wdl", Help: "wide and deep network", Task: Classification, Defaults: deepDefaults, Sizes: deepSize,
+	Name: "wdl", Help: "wide and deep network", Task: Classification, Defaults: netDefaults, Wide: netWide, Sizes: deepSize,
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{
-			firstOrder(table(deepDefaults.Rate, deepEps)), vectors(s, true, table(deepDefaults.Rate, deepEps)),
+			firstOrder(), vectors(s, true),
 			tower(s, "embedding", dense()),
 		}, "input", "fclayer")
 	},

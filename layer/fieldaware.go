@@ -16,7 +16,7 @@ import (
 //	out = sum over i < j of <v_i[f_j], v_j[f_i]> * x_i*x_j     // V: [F*k, Dim] <name>_embedding, field after field
 //	dv_i[f_j] += grad * x_i*x_j * v_j[f_i], and the other way round
 //
-// Vectors start uniform in [0, 0.5/sqrt(k)), as in libffm.
+// Vectors start uniform in [0, 0.5/sqrt(k*F)): as in libffm, which divides the values of an example by its length, the root of F.
 var fieldAware = Kind{
 	Name: "fieldawareembedding", Also: []string{"ffmlayer", "ffm", "biffmcross"},
 	Keys: []string{"numfactors", "optimizer", "init", "outputformat"},
@@ -41,7 +41,7 @@ func newFieldAware(s Spec) (graph.Layer, error) {
 		return nil, err
 	}
 	var err error
-	l.weight, err = s.features("embedding", "embedding", k*f, matrix.Init{Kind: "positive", Scale: 0.5 / math.Sqrt(float64(k))})
+	l.weight, err = s.features("embedding", "embedding", k*f, matrix.Init{Kind: "positive", Scale: 0.5 / math.Sqrt(float64(k*f))})
 	return l, err
 }
 

@@ -53,7 +53,7 @@ func TestInit(t *testing.T) {
 		{"simpleinputlayer", Spec{OutputDim: 2}, []matrix.Init{{}, {}}},
 		{"simpleinputlayer", Spec{OutputDim: 2, Transfer: Choice{Name: "relu"}}, []matrix.Init{{Kind: "uniform", Scale: 0.1, Seed: 9}, {}}},
 		{"embedding", Spec{Factors: 4}, []matrix.Init{{Kind: "normal", Scale: 0.05, Seed: 9}}},
-		{"fieldawareembedding", Spec{Factors: 4, Fields: 3}, []matrix.Init{{Kind: "positive", Scale: 0.25, Seed: 9}}},
+		{"fieldawareembedding", Spec{Factors: 4, Fields: 4}, []matrix.Init{{Kind: "positive", Scale: 0.125, Seed: 9}}},
 		{"fclayer", Spec{OutputDim: 2, In: in}, []matrix.Init{{Kind: "uniform", Scale: 0.25, Seed: 9}, {}}},
 		{"crosslayer", Spec{In: in}, []matrix.Init{{Kind: "uniform", Scale: 0.25, Seed: 9}, {}}},
 		{"crosslayer", Spec{In: in, Rank: 4}, []matrix.Init{{Kind: "uniform", Scale: 0.25, Seed: 9}, {Kind: "uniform", Scale: 0.5, Seed: 9}, {}}},

@@ -41,7 +41,7 @@ type Options struct {
 	Partitioner string
 
 	Epochs    int
-	Batch     int                           // examples of a step, over all tasks
+	Batch     int                           // examples of a step, over all tasks, at most: the steps of an epoch are as large as each other
 	Rate      func(epoch, step int) float64 // learning rate, epochs and steps of the job counted from 1
 	Seed      uint64
 	InOrder   bool    // take examples in the order of the file instead of shuffling
@@ -311,7 +311,7 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.rate(epoch, step), lookups); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		l.seen = int64(epoch-1-l.before)*int64(l.Data.Len()) + int64(min(l.Data.Len(), (step+1)*l.perTask()*l.Tasks))
+		l.seen = int64(epoch-1-l.before)*int64(l.Data.Len()) + int64(l.Data.Len())*int64(step+1)/int64(l.steps)
 		l.tell(Event{Epoch: epoch, Loss: sum / max(1, rows)})
 	}
 	if l.Tolerance > 0 || l.Pace != nil { // all must judge by the same number, also where clocks may differ
@@ -339,15 +339,18 @@ func (l *loop) rate(epoch, step int) float64 {
 	return l.Rate(epoch, (epoch-1)*l.steps+step+1)
 }
 
-// batch is this task's examples of a step: none in the last step if others have one more, unless it goes on from the first.
+// batch is this task's examples of a step. The steps of an epoch differ by one example at most: every step moves the weights as
+// far, and one of few examples at the end would leave them where those few say. With Wrap all are full, the last one by examples
+// from the first on.
 func (l *loop) batch(step int) *data.Batch {
-	n, all := l.perTask(), len(l.order)
-	rows := l.order[min(step*n, all):min((step+1)*n, all)]
-	if l.Wrap && len(rows) < n && all > 0 {
-		rows = slices.Clone(rows)
-		for i := len(rows); i < n; i++ {
-			rows = append(rows, l.order[(step*n+i)%all])
-		}
+	all := len(l.order)
+	if !l.Wrap {
+		return l.gather.Gather(l.Data, l.order[step*all/l.steps:(step+1)*all/l.steps])
+	}
+	n := l.perTask()
+	rows := slices.Clone(l.order[min(step*n, all):min((step+1)*n, all)])
+	for i := len(rows); i < n && all > 0; i++ {
+		rows = append(rows, l.order[(step*n+i)%all])
 	}
 	return l.gather.Gather(l.Data, rows)
 }

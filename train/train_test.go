@@ -40,16 +40,17 @@ func TestShares(t *testing.T) {
 		inStep := make([]int, steps)
 		for task := range tasks {
 			l := &loop{Options: Options{Data: set(all), Task: task, Tasks: tasks, Batch: size}, mine: share(n, task, tasks)}
-			l.order = l.mix()
+			l.order, l.steps = l.mix(), steps
+			least := len(l.order) / steps
 			for step := range steps {
 				b := l.batch(step)
+				if n := b.Len(); n < least || n > least+1 {
+					t.Fatalf("task %d has %d examples in step %d, want %d or one more", task, n, step, least)
+				}
 				inStep[step] += b.Len()
 				for _, label := range b.Label {
 					seen[int(label)]++
 				}
-			}
-			if left := l.batch(steps).Len(); left > 0 {
-				t.Fatalf("task %d has %d examples after %d steps", task, left, steps)
 			}
 		}
 		for i, times := range seen {

@@ -248,7 +248,7 @@ func (j *job) checkKeep() error {
 // chooseRule checks the update rule and the schedule, and takes from the recipe what the user did not give.
 func (p *plan) chooseRule() error {
 	j := p.job
-	p.asked = asked{j.rule, j.schedule, j.per, j.rate, j.batch, j.epochs}
+	p.asked = asked{j.rule, j.schedule, j.per, j.rate, j.batch, j.epochs, j.decay}
 	j.trainAsAngel(p.recipe.Task)
 	d := p.recipe.For(nil, j.rule)
 	hyper, err := numbers("hyper", j.hyper)
@@ -272,7 +272,7 @@ func (p *plan) chooseRule() error {
 		p.network.Train.LR = j.rate // of which rates of layers are shares
 	}
 	if j.schedule == "" {
-		j.schedule = d.Schedule
+		j.schedule, p.warmup = d.Schedule, d.Warmup
 	}
 	if j.batch == 0 && !j.asAngel {
 		j.batch = d.Batch

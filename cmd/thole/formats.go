@@ -153,8 +153,12 @@ func listAlgos(out io.Writer, width int) {
 		if d.Rows > 0 {
 			long = fmt.Sprintf("epochs for about %d examples", d.Rows)
 		}
-		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, batch %d, %s",
-			a.Help, a.Task, d.Rule, d.Rate, d.Batch, long))
+		batch := fmt.Sprintf("batch %d", d.Batch)
+		if d.Batch == 0 {
+			batch = "batch by the number of examples"
+		}
+		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, %s, %s",
+			a.Help, a.Task, d.Rule, d.Rate, batch, long))
 	}
 	fmt.Fprintln(out, "\nUpdate rules (--rule): rates for classes, for regression; settings (--hyper NAME=VALUE):")
 	for _, r := range optim.Rules() {

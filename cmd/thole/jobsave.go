@@ -131,10 +131,7 @@ func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, b
 	rule, hyper := p.rule, p.conf.Hyper
 	if p.network == nil && (p.rule != "" || !p.recipe.Mixed()) { // a rule that is said is that of all layers
 		d := p.recipe.For(nil, p.rule)
-		rule, hyper = d.Rule, maps.Clone(d.Hyper)
-		if hyper == nil {
-			hyper = map[string]float64{}
-		}
+		rule, hyper = d.Rule, d.Settings(p.batch)
 		maps.Copy(hyper, p.conf.Hyper)
 	}
 	flags.VisitAll(func(one *pflag.Flag) {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +38,7 @@ type plan struct {
 	open         bool               // the user left open how long to train
 	pace         *train.Pace        // when to stop, if so
 	says         *graph.File        // the job, as far as the grammar has keys for it
+	warmup       int                // steps of it at most, where the schedule is the recipe's
 	settings     []byte             // of the job, as they are saved with the model; nil: not
 	ends         bool               // the schedule is bound to the number of epochs
 	moment       string             // where the servers keep the best epoch, if there is one
@@ -48,6 +50,7 @@ type asked struct {
 	rule, schedule, per string
 	rate                float64
 	batch, epochs       int
+	decay               map[string]string
 }
 
 // plan chooses the settings and reads the examples.
@@ -88,13 +91,7 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 			return err
 		}
 	}
-	if j.updates > 0 {
-		j.batch = max(1, (p.train.Len()+j.updates-1)/j.updates)
-	}
 	p.sayClasses(e)
-	if p.batch == 0 { // --compat angel
-		p.batch = (p.train.Len() + angelUpdates - 1) / angelUpdates
-	}
 	if p.conf.Classes = len(p.train.Classes); p.recipe.Task == algo.Multiclass && p.conf.Classes == 0 {
 		p.conf.Classes = int(min(data.ClassLimit, slices.Max(p.train.Label)+1)) // --labels says what the numbers are
 	}
@@ -108,6 +105,16 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if err := p.widen(); err != nil {
 		return err
 	}
+	switch {
+	case j.updates > 0:
+		p.batch = max(1, (p.train.Len()+j.updates-1)/j.updates)
+	case p.batch > 0:
+	case j.asAngel:
+		p.batch = (p.train.Len() + angelUpdates - 1) / angelUpdates
+	default:
+		p.batch = algo.BatchOf(p.train.Len())
+	}
+	p.conf.Batch = p.batch
 	p.digest = p.train.Checksum()
 	if err := p.countFields(); err != nil {
 		return err
@@ -127,18 +134,21 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	return err
 }
 
-// widen takes the recipe's defaults for many features, if there are many and the user chose nothing that they say.
+// widen takes the recipe's defaults for many features, if there are many. Those with another update rule are not taken by a user who
+// chose something of the rule or the schedule.
 func (p *plan) widen() error {
 	j, asked := p.job, p.asked
-	if p.recipe.Wide == nil || p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit || j.asAngel ||
-		asked.rule != "" || asked.rate != 0 || asked.schedule != "" || asked.per != "" ||
-		len(j.decay)+len(j.hyper) > 0 || j.l2 > 0 || j.given("l1") || j.given("l2") {
+	if p.recipe.Wide == nil || j.asAngel || p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit {
+		return nil
+	}
+	if p.recipe.Wide.Rule != p.recipe.Defaults.Rule && (asked.rule != "" || asked.rate != 0 || asked.schedule != "" ||
+		asked.per != "" || len(j.decay)+len(j.hyper) > 0 || j.l2 > 0 || j.given("l1") || j.given("l2")) {
 		return nil
 	}
 	recipe := *p.recipe
 	recipe.Defaults = *recipe.Wide
 	p.recipe = &recipe
-	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = "", 0, "", "", asked.batch, asked.epochs
+	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = asked.rule, asked.rate, asked.schedule, asked.per, asked.batch, asked.epochs
 	dim, classes := p.conf.Dim, p.conf.Classes
 	err := p.chooseRule()
 	p.conf.Dim, p.conf.Classes = dim, classes
@@ -239,7 +249,12 @@ func (p *plan) schedules() error {
 	}
 	calls := p.epochs
 	if p.per == "batch" {
-		calls *= train.Steps(p.train.Len(), p.tasks, p.batch)
+		steps := train.Steps(p.train.Len(), p.tasks, p.batch)
+		calls *= steps
+		if p.warmup > 0 && len(p.decay) == 0 {
+			p.decays = map[string]float64{"warmup": float64(min(p.warmup, steps/10))}
+			p.job.decay = map[string]string{"warmup": strconv.Itoa(min(p.warmup, steps/10))} // as the saved job says it
+		}
 	}
 	rate, err := s.Bind(p.rate, calls, p.decays)
 	if err != nil {
