@@ -17,7 +17,7 @@ func (l *loop) goOn(ctx context.Context) error {
 	}
 	batches := 0
 	for step := range l.steps {
-		if step*l.perTask() < len(l.mine) || l.Wrap {
+		if all := len(l.mine); all > 0 && (l.Wrap || step*all/l.steps < (step+1)*all/l.steps) {
 			batches++
 		}
 	}
