@@ -18,7 +18,8 @@ func vectors(s Size, byField bool) graph.Entry {
 	return e
 }
 
-// small is vectors that begin nearer to zero: what nothing but their products is made of learns from few examples what stands in none.
+// small is vectors that begin nearer to zero, for networks that add up products of all pairs of them: those of features that few
+// examples have would be noise in the sum.
 func small(e graph.Entry) graph.Entry {
 	e.Init = &graph.Choice{Type: "normal", Num: map[string]float64{"scale": 0.02}}
 	return e

@@ -91,3 +91,20 @@ func TestNetworkRates(t *testing.T) {
 		}
 	}
 }
+
+// A training that goes on from a model has the rate and the rule of its features, not those of the layers above.
+func TestOwnKeepsRate(t *testing.T) {
+	m, err := wdl.Build(Conf{Dim: 24, Size: Size{Fields: 4}, Batch: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := Own(m.File, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []Defaults{own.Defaults, *own.Wide} {
+		if d.Rate != netDefaults.Rate || d.Rule != "adagrad" || d.Hyper["eps"] != 1./64 {
+			t.Errorf("%s, rate %v, settings %v; want adagrad at %v, eps 1/64", d.Rule, d.Rate, d.Hyper, netDefaults.Rate)
+		}
+	}
+}

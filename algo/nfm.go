@@ -9,7 +9,7 @@ var nfm = Algo{
 	Sizes: Size{Factors: deepSize.Factors, Hidden: deepSize.Hidden},
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{
-			firstOrder(), vectors(s, false),
+			firstOrder(), small(vectors(s, false)),
 			{Name: "biinteractioncross", Type: "biinteractioncross", InputLayer: "embedding", OutputDim: s.Factors},
 			tower(s, "biinteractioncross", dense()),
 		}, "input", "fclayer")

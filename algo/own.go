@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"reflect"
@@ -23,22 +24,31 @@ func Own(f *graph.File, rules []psf.Rule) (*Algo, error) {
 	if recipe, err := Find(NameOf(f)); err == nil {
 		a = *recipe
 	}
-	a.Task, a.Defaults.Hyper, a.Defaults.Eps, a.own = TaskOf(f), nil, 0, true
+	a.Task, a.own = TaskOf(f), true
 	a.File = func(Size) *graph.File {
 		own := *f
 		own.Layers = slices.Clone(f.Layers)
 		return &own
 	}
-	if c := f.DefaultOptimizer; c != nil {
-		u, err := update(rules, c, 0)
-		if err != nil {
-			return nil, fmt.Errorf("default_optimizer: %w", err)
-		}
-		delete(u.Hyper, "warm") // Compose sets it again
-		a.Defaults.Rule, a.Defaults.Hyper, a.Defaults.Rate, a.Wide = u.Rule, u.Hyper, 0, nil
+	all := []*Defaults{&a.Defaults}
+	if a.Wide != nil {
+		wide := *a.Wide
+		a.Wide = &wide
+		all = append(all, a.Wide)
 	}
-	if rate := rateOf(f); rate > 0 {
-		a.Defaults.Rate = rate
+	for _, d := range all {
+		d.Hyper, d.Eps = nil, 0
+		if c := f.DefaultOptimizer; c != nil {
+			u, err := update(rules, c, 0)
+			if err != nil {
+				return nil, fmt.Errorf("default_optimizer: %w", err)
+			}
+			delete(u.Hyper, "warm") // Compose sets it again
+			d.Rule, d.Hyper, d.Rate = u.Rule, u.Hyper, 0
+		}
+		if rate := cmp.Or(f.Train.LR, rateOf(f)); rate > 0 {
+			d.Rate = rate
+		}
 	}
 	return &a, nil
 }

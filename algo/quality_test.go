@@ -46,6 +46,30 @@ func TestLRDefaults(t *testing.T) {
 	}
 }
 
+// Networks are no worse than PyTorch with early stopping is on the same rows: logloss 0.30164 of fm, 0.29946 of deepfm.
+func TestNetworkDefaults(t *testing.T) {
+	learned, test := examples(t, "census/census_148d_train.dummy"), examples(t, "census/census_148d_test.dummy")
+	for _, c := range []struct {
+		algo Algo
+		loss float64
+	}{{fm, 0.3025}, {deepfm, 0.2995}} {
+		d := settled(&c.algo, learned.Len())
+		steps := learned.Len() / d.Batch
+		d.Batch = (learned.Len() + steps - 1) / steps // as package train cuts an epoch
+		m, err := c.algo.Build(Conf{Dim: 148, Batch: d.Batch, Size: Size{Fields: 13}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := begin(t, m)
+		j.fit(learned, d)
+		s := j.score(test)
+		t.Log(c.algo.Name, s)
+		if !(s.loss <= c.loss) {
+			t.Errorf("%s: %v, want loss to %v", c.algo.Name, s, c.loss)
+		}
+	}
+}
+
 // The optimum with C = 1: the mean of the losses plus |w|^2/(2n) is 0.323349.
 func TestLROptimum(t *testing.T) {
 	a9a := examples(t, "a9a/a9a_123d_train.dummy")

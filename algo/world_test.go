@@ -242,7 +242,7 @@ func (j *job) fit(b *data.Batch, d Defaults) {
 	if d.PerBatch {
 		calls *= len(batches)
 	}
-	rate, err := s.Bind(d.Rate, calls, nil)
+	rate, err := s.Bind(d.Rate, calls, map[string]float64{"warmup": float64(d.Warmup)})
 	if err != nil {
 		j.t.Fatal(err)
 	}

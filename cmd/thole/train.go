@@ -23,7 +23,7 @@ func trainCommand(e *env) *cobra.Command {
 		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits whatever the
 number of servers; thole worker trains the same on servers in other processes. Without --epochs linear models
 take as many as the examples need, up to a number that is printed and depends on the examples alone; networks, whose vectors would learn
-the examples by heart, see about 300000 examples. Of more than 65536 features linear classifiers learn by adagrad.`,
+the examples by heart, see about 150000 examples, of more than 65536 features 200000. Of so many linear classifiers learn by adagrad.`,
 		Example: `  thole train --algo lr --data train.libsvm --model out/lr
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
   thole train --algo deepfm --data clicks.ffm --factors 8 --hidden 128,64 --holdout 0.1 --model out/deepfm

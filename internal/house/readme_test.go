@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -50,7 +51,11 @@ func algorithms() string {
 	b, row := table("algorithm", "what it learns", "task", "rule, learning rate, batch unless told otherwise")
 	for _, a := range algo.Algos() {
 		d := a.For(nil, "")
-		row("`"+a.Name+"`", a.Help, string(a.Task), fmt.Sprintf("%s, %v, %d", d.Rule, d.Rate, d.Batch))
+		batch := strconv.Itoa(d.Batch)
+		if d.Batch == 0 {
+			batch = "by the examples"
+		}
+		row("`"+a.Name+"`", a.Help, string(a.Task), fmt.Sprintf("%s, %v, %s", d.Rule, d.Rate, batch))
 	}
 	return b.String()
 }
