@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"thole.example/algo"
@@ -122,31 +123,43 @@ func stored(p *graph.Param, keys []int64, kind int, seed uint64) matrix.Block {
 	return b
 }
 
-// BenchmarkScore is scoring of examples in memory: 39 fields, vectors of 8, a million columns of which a quarter is there.
+// BenchmarkScore is scoring of examples in memory: 39 fields, vectors of 8, a million columns, of which a part is there; and of clicks, whose
+// columns are rare and frequent ones, and of which some miss some.
 func BenchmarkScore(b *testing.B) {
 	const fields, each, rows = 39, 25600, 8192
+	even := sync.OnceValue(func() *data.Set {
+		x := fieldRows(rows, fields, each, 1, 1)
+		x.Field, x.Fields = nil, 0
+		return set(x)
+	})
 	for _, name := range []string{"lr", "fm", "deepfm"} {
-		for _, part := range []int64{1, 4, 16} {
-			b.Run(name+map[int64]string{1: "", 4: "/quarter", 16: "/sixteenth"}[part], func(b *testing.B) {
+		for _, c := range []struct {
+			what string
+			rows int
+			of   func() *data.Set
+			part int64
+		}{{"", rows, even, 1}, {"/quarter", rows, even, 4}, {"/sixteenth", rows, even, 16}, {"/clicks", 8 * rows, clicks, 1}} {
+			b.Run(name+c.what, func(b *testing.B) {
+				all := c.of()
 				a, err := algo.Find(name)
 				if err != nil {
 					b.Fatal(err)
 				}
-				m, err := a.Build(algo.Conf{Dim: fields * each, Size: algo.Size{Fields: fields}})
+				m, err := a.Build(algo.Conf{Dim: all.Dim(), Size: algo.Size{Fields: fields}})
 				if err != nil {
 					b.Fatal(err)
 				}
-				columns := &data.Columns{Hi: fields * each}
-				for c := int64(0); part > 1 && c < columns.Hi; c += part {
-					columns.Keys = append(columns.Keys, c)
+				var keys []int64
+				for k := int64(0); k < all.Dim(); k += c.part {
+					keys = append(keys, k)
+				}
+				columns := &data.Columns{Hi: all.Dim()}
+				if c.part > 1 {
+					columns.Keys = keys
 				}
 				table, err := graph.NewTable(m, columns)
 				if err != nil {
 					b.Fatal(err)
-				}
-				keys := columns.Keys
-				for c := int64(0); part == 1 && c < columns.Hi; c++ {
-					keys = append(keys, c)
 				}
 				for i, p := range m.Params() { // weights of zero may all be one page of memory
 					if err := table.Set(p.Name, stored(&p, keys, 0, uint64(i))); err != nil {
@@ -157,9 +170,10 @@ func BenchmarkScore(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				x := fieldRows(rows, fields, each, 1, 1)
-				x.Field, x.Fields = nil, 0
-				parts := []*data.Batch{set(x).Slice(0, rows/2), set(x).Slice(rows/2, rows)}
+				var parts []*data.Batch
+				for lo := 0; lo < c.rows; lo += stepBatch {
+					parts = append(parts, all.Slice(lo, lo+stepBatch))
+				}
 				before := cpu()
 				for b.Loop() {
 					for _, one := range parts {
@@ -168,7 +182,7 @@ func BenchmarkScore(b *testing.B) {
 						}
 					}
 				}
-				b.ReportMetric(float64(rows)*float64(b.N)/(cpu()-before).Seconds(), "rows/CPU-s")
+				b.ReportMetric(float64(c.rows)*float64(b.N)/(cpu()-before).Seconds(), "rows/CPU-s")
 			})
 		}
 	}
