@@ -32,6 +32,7 @@ type embed struct {
 	weight   graph.Param
 	out      graph.Tensor
 	share    []float32 // of each value, where values of a field are averaged
+	cells    []int     // where the values of each field of each example begin, and the last ones end
 	together bool      // the batch has one value in each field, in their order
 }
 
@@ -67,6 +68,9 @@ func (l *embed) Shape() graph.Shape {
 	return graph.Shape{Cols: l.fields * l.factors, Factors: l.factors, Ragged: l.fields == 0}
 }
 
+// Vectors implements graph.Embedder.
+func (l *embed) Vectors() bool { return l.fields == 0 }
+
 // Forward implements graph.Layer.
 func (l *embed) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor) (*graph.Tensor, error) {
 	lo, hi := x.Ptr[0], x.Ptr[x.Len()]
@@ -85,10 +89,9 @@ func (l *embed) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor
 		return &l.out, nil
 	}
 	l.weigh(x)
+	l.divide(x)
 	clear(l.out.Val)
-	l.each(x, func(v, place int) {
-		kernel.Axpy(l.share[v], params[0].Val[int(at[v])*k:][:k], l.out.Val[place*k:][:k])
-	})
+	kernel.Linear(l.out.Val, params[0].Val, k, kernel.Sparse{Ptr: l.cells, At: at, X: l.share})
 	return &l.out, nil
 }
 
@@ -100,17 +103,20 @@ func (l *embed) Backward(x *graph.Input, _, grads []graph.Values, grad *graph.Te
 		kernel.EmbedGrad(grads[0].Val, grad.Val, k, at, x.Val[lo:hi])
 		return nil
 	}
-	l.each(x, func(v, place int) {
-		kernel.Axpy(l.share[v], grad.Val[place*k:][:k], grads[0].Val[int(at[v])*k:][:k])
-	})
+	kernel.LinearGrad(grads[0].Val, grad.Val, k, kernel.Sparse{Ptr: l.cells, At: at, X: l.share})
 	return nil
 }
 
-// each calls f for each stored value, counted from the first, with the vector among the outputs that it belongs to.
-func (l *embed) each(x *graph.Input, f func(v, place int)) {
+// divide finds the cells.
+func (l *embed) divide(x *graph.Input) {
+	l.cells = append(l.cells[:0], 0)
 	for row := range x.Len() {
-		for v := x.Ptr[row]; v < x.Ptr[row+1]; v++ {
-			f(v-x.Ptr[0], row*l.fields+int(x.Field[v]))
+		v := x.Ptr[row]
+		for f := range int32(l.fields) {
+			for v < x.Ptr[row+1] && x.Field[v] == f {
+				v++
+			}
+			l.cells = append(l.cells, v-x.Ptr[0])
 		}
 	}
 }
