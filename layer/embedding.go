@@ -32,7 +32,7 @@ type embed struct {
 	weight   graph.Param
 	out      graph.Tensor
 	share    []float32 // of each value, where values of a field are averaged
-	cells    []int     // where the values of each field of each example begin, and the last ones end
+	to       []uint32  // the vector among the outputs that each value belongs to
 	together bool      // the batch has one value in each field, in their order
 }
 
@@ -89,9 +89,9 @@ func (l *embed) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor
 		return &l.out, nil
 	}
 	l.weigh(x)
-	l.divide(x)
+	l.aim(x)
 	clear(l.out.Val)
-	kernel.Linear(l.out.Val, params[0].Val, k, kernel.Sparse{Ptr: l.cells, At: at, X: l.share})
+	kernel.AxpyRows(l.out.Val, l.to, params[0].Val, at, k, l.share)
 	return &l.out, nil
 }
 
@@ -103,20 +103,16 @@ func (l *embed) Backward(x *graph.Input, _, grads []graph.Values, grad *graph.Te
 		kernel.EmbedGrad(grads[0].Val, grad.Val, k, at, x.Val[lo:hi])
 		return nil
 	}
-	kernel.LinearGrad(grads[0].Val, grad.Val, k, kernel.Sparse{Ptr: l.cells, At: at, X: l.share})
+	kernel.AxpyRows(grads[0].Val, at, grad.Val, l.to, k, l.share)
 	return nil
 }
 
-// divide finds the cells.
-func (l *embed) divide(x *graph.Input) {
-	l.cells = append(l.cells[:0], 0)
+// aim finds to which vector each value goes.
+func (l *embed) aim(x *graph.Input) {
+	l.to = l.to[:0]
 	for row := range x.Len() {
-		v := x.Ptr[row]
-		for f := range int32(l.fields) {
-			for v < x.Ptr[row+1] && x.Field[v] == f {
-				v++
-			}
-			l.cells = append(l.cells, v-x.Ptr[0])
+		for _, f := range x.Field[x.Ptr[row]:x.Ptr[row+1]] {
+			l.to = append(l.to, uint32(row*l.fields+int(f)))
 		}
 	}
 }
