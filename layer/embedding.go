@@ -2,6 +2,7 @@ package layer
 
 import (
 	"fmt"
+	"slices"
 
 	"thole.example/graph"
 	"thole.example/kernel"
@@ -31,7 +32,8 @@ type embed struct {
 	mean     bool
 	weight   graph.Param
 	out      graph.Tensor
-	share    []float32 // of each value, where values of a field are averaged
+	share    []float32 // by what each value counts
+	mine     []float32 // memory of share, where that is not the values themselves
 	to       []uint32  // the vector among the outputs that each value belongs to
 	together bool      // the batch has one value in each field, in their order
 }
@@ -109,20 +111,24 @@ func (l *embed) Backward(x *graph.Input, _, grads []graph.Values, grad *graph.Te
 
 // aim finds to which vector each value goes.
 func (l *embed) aim(x *graph.Input) {
-	l.to = l.to[:0]
+	field := fieldsOf(x)
+	l.to = slices.Grow(l.to[:0], len(field))[:len(field)]
 	for row := range x.Len() {
-		for _, f := range x.Field[x.Ptr[row]:x.Ptr[row+1]] {
-			l.to = append(l.to, uint32(row*l.fields+int(f)))
+		lo, hi := x.Ptr[row]-x.Ptr[0], x.Ptr[row+1]-x.Ptr[0]
+		first, to := uint32(row*l.fields), l.to[lo:hi]
+		for v, f := range field[lo:hi] {
+			to[v] = first + uint32(f)
 		}
 	}
 }
 
 // weigh finds by what each value counts: its own number, or its share among those of its field.
 func (l *embed) weigh(x *graph.Input) {
-	l.share = append(l.share[:0], x.Val[x.Ptr[0]:x.Ptr[x.Len()]]...)
-	if !l.mean {
+	if l.share = x.Val[x.Ptr[0]:x.Ptr[x.Len()]]; !l.mean {
 		return
 	}
+	l.mine = append(l.mine[:0], l.share...)
+	l.share = l.mine
 	for row := range x.Len() {
 		for v := x.Ptr[row]; v < x.Ptr[row+1]; {
 			end := v + 1
