@@ -138,3 +138,18 @@ type WholeBatch interface {
 	// NeedsBatch reports whether it does.
 	NeedsBatch() bool
 }
+
+// Embedder is a Layer whose one matrix has a vector for each feature.
+type Embedder interface {
+	Layer
+	// Vectors reports whether the output is, for each stored value of the examples in their order, the value times its vector, and
+	// nothing else.
+	Vectors() bool
+}
+
+// VectorReader is a Layer that reads one other, and can read the vectors of an Embedder where they are, so that nobody copies them.
+type VectorReader interface {
+	Layer
+	// ForwardVectors is Forward, with the same bits, of what an Embedder of the values v gives. It is not followed by Backward.
+	ForwardVectors(x *Input, v Values) (*Tensor, error)
+}

@@ -50,11 +50,5 @@ func (p *places) find(cols []int64, at []uint32) {
 		kernel.Find(p.lines, cols, at, at)
 		return
 	}
-	for i, c := range cols {
-		c -= p.lo // which may go beyond int64, and back as a uint64
-		if uint64(c) >= uint64(p.n) {
-			c = -1
-		}
-		at[i] = uint32(c + 1)
-	}
+	kernel.FindNext(p.lo, p.n, cols, at)
 }

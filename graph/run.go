@@ -23,8 +23,8 @@ type Run struct {
 	// Seed is of the random choices of layers, such as dropout: tasks have different ones.
 	Seed   uint64
 	batch  batch
-	first  []int // parameter matrices before those of each node
-	used   []int // how many inputs of other nodes each output is
+	first  []int  // parameter matrices before those of each node
+	stays  []bool // vectors of the node are read where they are, but to learn
 	out    []*Tensor
 	in     []*Tensor // scratch: inputs of one node
 	to     []*Tensor // scratch: where gradients by them go
@@ -40,12 +40,17 @@ func NewRun(m *Model) (*Run, error) {
 		return nil, err
 	}
 	n := len(m.Nodes)
-	r := &Run{model: m, first: make([]int, n+1), used: make([]int, n), out: make([]*Tensor, n), back: make([]Tensor, n)}
+	r := &Run{model: m, first: make([]int, n+1), stays: make([]bool, n), out: make([]*Tensor, n), back: make([]Tensor, n)}
 	for i, node := range m.Nodes {
 		r.batch.params = append(r.batch.params, node.Layer.Params()...)
 		r.first[i+1] = len(r.batch.params)
-		for _, in := range node.In {
-			r.used[in]++
+		if l, ok := node.Layer.(Embedder); ok {
+			r.stays[i] = l.Vectors()
+		}
+		if _, ok := node.Layer.(VectorReader); !ok {
+			for _, in := range node.In {
+				r.stays[in] = false
+			}
 		}
 		if l, ok := node.Layer.(WholeBatch); ok && l.NeedsBatch() {
 			r.whole = true
@@ -143,11 +148,7 @@ func (r *Run) take(b *data.Batch, params []matrix.Block) error {
 func (r *Run) forward(x *Input) (*Tensor, error) {
 	var err error
 	for i, n := range r.model.Nodes {
-		r.in = r.in[:0]
-		for _, in := range n.In {
-			r.in = append(r.in, r.out[in])
-		}
-		if r.out[i], err = n.Layer.Forward(x, r.batch.values[r.first[i]:r.first[i+1]], r.in); err != nil {
+		if r.out[i], err = r.output(x, i, n); err != nil {
 			return nil, fmt.Errorf("layer %q: %w", n.Layer.Name(), err)
 		}
 	}
@@ -157,6 +158,23 @@ func (r *Run) forward(x *Input) (*Tensor, error) {
 			x.Len(), r.model.Width, r.model.Loss.Name())
 	}
 	return score, nil
+}
+
+// output runs some examples through a node whose inputs are there. Vectors that stay where they are give none.
+func (r *Run) output(x *Input, i int, n Node) (*Tensor, error) {
+	if !x.Train {
+		if r.stays[i] {
+			return nil, nil
+		}
+		if len(n.In) == 1 && r.stays[n.In[0]] {
+			return n.Layer.(VectorReader).ForwardVectors(x, r.batch.values[r.first[n.In[0]]])
+		}
+	}
+	r.in = r.in[:0]
+	for _, in := range n.In {
+		r.in = append(r.in, r.out[in])
+	}
+	return n.Layer.Forward(x, r.batch.values[r.first[i]:r.first[i+1]], r.in)
 }
 
 // learn runs some examples forward and backward.

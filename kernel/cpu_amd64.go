@@ -46,6 +46,16 @@ func findOn(on level, lines []Line, keys []int64, at, rows []uint32, s *Stamp) i
 	return findAVX2(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys), nil)
 }
 
+// findNextOn does the first keys and tells how many.
+func findNextOn(on level, lo, n int64, keys []int64, rows []uint32) int {
+	some := len(keys) &^ 7
+	if on != avx512 || some == 0 {
+		return 0
+	}
+	findNext512(lo, n, &keys[0], &rows[0], some)
+	return some
+}
+
 func fetchOn(on level, slab []byte, stride, size int, rows []uint32) {
 	lines := (size + cacheLine - 1) / cacheLine
 	if stride%cacheLine != 0 && cacheLine%stride != 0 {
@@ -64,7 +74,8 @@ func gatherOn(on level, dst, slab []byte, stride, size int, rows []uint32) {
 	gatherAVX2(&dst[0], unsafe.SliceData(slab), stride, size, &rows[0], len(rows))
 }
 
-// The functions in assembly work on n elements, at least one; n is a multiple of 8 for locate512.
+// The functions in assembly work on n elements, at least one; n is a multiple of 8 for locate512
+// and, as some, for findNext512.
 
 //go:noescape
 func locateOne(s *Spread, lines *Line, keys *int64, at *uint32, n int)
@@ -83,6 +94,9 @@ func stampAVX2(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (mis
 
 //go:noescape
 func stamp512(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+
+//go:noescape
+func findNext512(lo, n int64, keys *int64, rows *uint32, some int)
 
 //go:noescape
 func fetchRows(slab *byte, stride, lines int, rows *uint32, n int)

@@ -10,6 +10,8 @@ func findOn(_ level, lines []Line, keys []int64, at, rows []uint32, s *Stamp) in
 	return find(lines, keys, at, rows, s)
 }
 
+func findNextOn(_ level, _, _ int64, _ []int64, _ []uint32) int { return 0 }
+
 func fetchOn(level, []byte, int, int, []uint32) {}
 
 func gatherOn(_ level, dst, slab []byte, stride, size int, rows []uint32) {

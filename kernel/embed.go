@@ -21,6 +21,20 @@ func EmbedGrad(dsrc, g []float32, n int, at []uint32, x []float32) {
 	}
 }
 
+// AxpyRows adds rows of one matrix to rows of another: row to[i] of dst [places x n] += x[i] times row from[i] of src [rows x n], in the
+// order of i. It panics before anything is written if there is no such row. dst and src must not overlap.
+func AxpyRows(dst []float32, to []uint32, src []float32, from []uint32, n int, x []float32) {
+	want(len(from), len(to), "from")
+	if len(to) == 0 {
+		return
+	}
+	c := sparseCall{Sparse: Sparse{At: from, X: x}, n: n, values: len(to)}
+	c.checkValues(src)
+	c = sparseCall{Sparse: Sparse{At: to, X: x}, n: n, dst: dst, grad: src, from: from, values: len(to)}
+	c.checkValues(dst)
+	c.do(axpyRows)
+}
+
 func embed(c *sparseCall) {
 	for i := range c.values {
 		at, x := c.place(i)
@@ -35,5 +49,12 @@ func embedGrad(c *sparseCall) {
 	for i := range c.values {
 		at, x := c.place(i)
 		axpy(x, c.grad[i*c.n:][:c.n], c.dst[at*c.n:][:c.n])
+	}
+}
+
+func axpyByRow(c *sparseCall) {
+	for i, from := range c.from {
+		to, x := c.place(i)
+		axpy(x, c.grad[int(from)*c.n:][:c.n], c.dst[to*c.n:][:c.n])
 	}
 }

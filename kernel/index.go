@@ -78,6 +78,20 @@ func Find(lines []Line, keys []int64, at, rows []uint32) (missing int) {
 	return findOn(machine, lines, keys, at[:len(keys)], rows[:len(keys)], nil)
 }
 
+// FindNext is Find without lines, where the keys lo, lo+1 and so on are in rows 1 to n.
+func FindNext(lo, n int64, keys []int64, rows []uint32) { findNext(machine, lo, n, keys, rows) }
+
+func findNext(on level, lo, n int64, keys []int64, rows []uint32) {
+	rows = rows[:len(keys)]
+	for i := findNextOn(on, lo, n, keys, rows); i < len(keys); i++ {
+		row := keys[i] - lo // which may go beyond int64, and back as a uint64
+		if uint64(row) >= uint64(n) {
+			row = -1
+		}
+		rows[i] = uint32(row + 1)
+	}
+}
+
 // FindStamp is Find, and stamps the slots of the keys that are there.
 func FindStamp(lines []Line, keys []int64, at, rows []uint32, s *Stamp) (missing int) {
 	if len(keys) == 0 {

@@ -176,6 +176,29 @@ TEXT ·find512(SB), NOSPLIT, $0-56
 TEXT ·stamp512(SB), NOSPLIT, $0-56
 	FIND(SPREAD5, MATCH5, STAMP)
 
+// func findNext512(lo, n int64, keys *int64, rows *uint32, some int)
+TEXT ·findNext512(SB), NOSPLIT, $0-40
+	VPBROADCASTQ lo+0(FP), Z0
+	VPBROADCASTQ n+8(FP), Z1
+	MOVQ         $1, AX
+	VPBROADCASTQ AX, Z2
+	MOVQ         keys+16(FP), SI
+	MOVQ         rows+24(FP), DX
+	MOVQ         some+32(FP), CX
+
+eight:
+	VMOVDQU64 (SI), Z3
+	VPSUBQ    Z0, Z3, Z3
+	VPCMPUQ   $1, Z1, Z3, K1 // below n
+	VPADDQ.Z  Z2, Z3, K1, Z3
+	VPMOVQD   Z3, (DX)
+	ADDQ      $64, SI
+	ADDQ      $32, DX
+	SUBQ      $8, CX
+	JNZ       eight
+	VZEROUPPER
+	RET
+
 // func fetchRows(slab *byte, stride, lines int, rows *uint32, n int)
 TEXT ·fetchRows(SB), NOSPLIT, $0-40
 	MOVQ slab+0(FP), DI

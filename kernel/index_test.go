@@ -145,6 +145,31 @@ func TestSearch(t *testing.T) {
 }
 
 // TestStamps: every level stamps the slots of the keys that it finds, and no others, and finds what it finds without.
+// TestFindNext: rows are counted from the first key on, and are 0 below and beyond, to the ends of what an int64 can be.
+func TestFindNext(t *testing.T) {
+	keys := []int64{math.MinInt64, -1, 0, 4, 5, 6, 7, 8, 9, 10, math.MaxInt64 - 2, math.MaxInt64 - 1, math.MaxInt64, 7, 5, 9, 1 << 32, 5 + 1<<32, 8}
+	for _, c := range []struct {
+		lo, n int64
+		want  []uint32
+	}{
+		{5, 4, []uint32{0, 0, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, 3, 1, 0, 0, 0, 4}},
+		{0, 10, []uint32{0, 0, 1, 5, 6, 7, 8, 9, 10, 0, 0, 0, 0, 8, 6, 10, 0, 0, 9}},
+		{math.MaxInt64 - 1, 1, []uint32{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0}},
+		{math.MinInt64, 2, []uint32{1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
+		{5, 0, make([]uint32, len(keys))},
+	} {
+		for _, on := range levels() {
+			for n := range len(keys) + 1 {
+				rows := slices.Repeat([]uint32{99}, n+1)
+				findNext(on, c.lo, c.n, keys[:n], rows)
+				if !slices.Equal(rows[:n], c.want[:n]) || rows[n] != 99 {
+					t.Errorf("level %d, keys from %d: rows %v, want %v", on, c.lo, rows, c.want[:n])
+				}
+			}
+		}
+	}
+}
+
 func TestStamps(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	s := Spread{Lines: 40, Wide: 40, From: 1 << 32}

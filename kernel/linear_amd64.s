@@ -13,24 +13,54 @@
 	DECQ   CX
 
 // func dotFast(c *sparseCall)
+// The four sums are in X0, and values go to them by fours as long as places and x stand one after the other; then each sum is in a
+// register.
 TEXT ·dotFast(SB), NOSPLIT, $0-8
 	ENTER(SRC)
-	MOVQ DST(AX), DI
-	MOVQ PTR(AX), DX
-	MOVQ ROWS(AX), R11
-	DECQ R11
+	MOVQ    DST(AX), DI
+	MOVQ    PTR(AX), DX
+	MOVQ    ROWS(AX), R11
+	DECQ    R11
+	MOVQ    $4, R8 // values, at the least, to take four
+	MOVQ    $0x7fffffffffffffff, CX
+	CMPQ    R15, R10
+	CMOVQNE CX, R8
+	TESTQ   R15, R15
+	CMOVQEQ CX, R8
 
 row:
 	MOVQ   8(DX), CX
 	SUBQ   (DX), CX
 	VXORPS X0, X0, X0
-	VXORPS X1, X1, X1
-	VXORPS X2, X2, X2
-	VXORPS X3, X3, X3
-	TESTQ  CX, CX
-	JZ     done
+	CMPQ   CX, R8
+	JLT    rest
 
 four:
+	MOVL      (SI), AX
+	MOVL      4(SI), R12
+	MOVL      8(SI), R13
+	MOVL      12(SI), R14
+	VMOVSS    (BX)(AX*4), X4
+	VINSERTPS $0x10, (BX)(R12*4), X4, X4
+	VINSERTPS $0x20, (BX)(R13*4), X4, X4
+	VINSERTPS $0x30, (BX)(R14*4), X4, X4
+	VMULPS    (R9), X4, X4
+	VADDPS    X4, X0, X0
+	ADDQ      $16, SI
+	ADDQ      $16, R9
+	SUBQ      $4, CX
+	CMPQ      CX, R8
+	JGE       four
+	XORQ      R14, R14
+
+rest:
+	VMOVSHDUP X0, X1
+	VMOVHLPS  X0, X0, X2
+	VPERMILPS $0xff, X0, X3
+	TESTQ     CX, CX
+	JZ        done
+
+value:
 	ONE(X0)
 	JZ done
 	ONE(X1)
@@ -38,7 +68,7 @@ four:
 	ONE(X2)
 	JZ done
 	ONE(X3)
-	JNZ four
+	JNZ value
 
 done:
 	VADDSS X2, X0, X0

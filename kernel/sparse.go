@@ -38,6 +38,7 @@ type sparseCall struct {
 	sums   []float32 // [rows x n]
 	grad   []float32 // the gradient that comes back
 	values int
+	from   []uint32 // of axpyRows: for each value its row of grad
 }
 
 // check panics unless the rows are in order, every value has a place and a factor, and a has a row of n for each place. It
@@ -87,6 +88,7 @@ type sparseKernel int
 const (
 	embedRows sparseKernel = iota
 	embedRowsGrad
+	axpyRows
 	linearRows
 	linearRowsGrad
 	interactRows
@@ -99,7 +101,7 @@ const (
 )
 
 // sparseTable is one implementation of the kernels, for those numbers of columns that fit it. What they are called with was
-// checked, and has a row, or a value for the first two.
+// checked, and has a row, or a value for the first three.
 type sparseTable struct {
 	name string
 	fits func(n int) bool
@@ -109,7 +111,7 @@ type sparseTable struct {
 // sparseTables lists the implementations that this machine can run, the best first; the last fits all.
 func sparseTables() []sparseTable {
 	return append(fastSparse(), sparseTable{"generic", func(int) bool { return true }, [sparseKernels]func(*sparseCall){
-		embed, embedGrad, linear, linearGrad,
+		embed, embedGrad, axpyByRow, linear, linearGrad,
 		interact, interactGrad, interactSum, interactSumGrad,
 		dot1, dot1Grad,
 	}})

@@ -7,17 +7,17 @@ func fastSparse() []sparseTable {
 	}
 	all := []sparseTable{
 		{"avx512", func(n int) bool { return n > 8 }, [sparseKernels]func(*sparseCall){
-			embed512, embedGrad512, linear512, linearGrad512,
+			embed512, embedGrad512, axpyRows512, linear512, linearGrad512,
 			interact512, interactGrad512, interactSum512, interactSumGrad512,
 			dotFast, dotGradFast,
 		}},
 		{"avx512 short", func(n int) bool { return n <= 8 }, [sparseKernels]func(*sparseCall){
-			embed512Short, embedGrad512Short, linear512Short, linearGrad512Short,
+			embed512Short, embedGrad512Short, axpyRows512Short, linear512Short, linearGrad512Short,
 			interact512Short, interactGrad512Short, interactSum512Short, interactSumGrad512Short,
 			dotFast, dotGradFast,
 		}},
 		{"avx2", func(n int) bool { return n%8 == 0 }, [sparseKernels]func(*sparseCall){
-			embedAVX2, embedGradAVX2, linearAVX2, linearGradAVX2,
+			embedAVX2, embedGradAVX2, axpyRowsAVX2, linearAVX2, linearGradAVX2,
 			interactAVX2, interactGradAVX2, interactSumAVX2, interactSumGradAVX2,
 			dotFast, dotGradFast,
 		}},
@@ -55,6 +55,9 @@ func embed512(c *sparseCall)
 func embedGrad512(c *sparseCall)
 
 //go:noescape
+func axpyRows512(c *sparseCall)
+
+//go:noescape
 func linear512(c *sparseCall)
 
 //go:noescape
@@ -79,6 +82,9 @@ func embed512Short(c *sparseCall)
 func embedGrad512Short(c *sparseCall)
 
 //go:noescape
+func axpyRows512Short(c *sparseCall)
+
+//go:noescape
 func linear512Short(c *sparseCall)
 
 //go:noescape
@@ -101,6 +107,9 @@ func embedAVX2(c *sparseCall)
 
 //go:noescape
 func embedGradAVX2(c *sparseCall)
+
+//go:noescape
+func axpyRowsAVX2(c *sparseCall)
 
 //go:noescape
 func linearAVX2(c *sparseCall)

@@ -23,6 +23,7 @@ GLOBL ·sparseZero<>(SB), RODATA|NOPTR, $4
 #define SUMS 128
 #define GRAD 152
 #define VALUES 176
+#define FROM 184
 
 // ENTER loads the fields of the call, which stays in AX, and the address of a matrix. It overwrites CX and DX.
 #define ENTER(matrix) \
@@ -45,6 +46,10 @@ GLOBL ·sparseZero<>(SB), RODATA|NOPTR, $4
 	CMOVQEQ CX, SI           \
 	CMOVQEQ DX, R15          \
 	CMOVQEQ R8, R14
+
+// What stands at the beginning or the end of a row or a value: the next one of what is in DI.
+#define NOTHING
+#define NEXT ADDQ R8, DI
 
 // LANES makes K1 for vectors of lanes numbers.
 #define LANES(lanes) \
@@ -82,13 +87,14 @@ full:
 #define TIMESY(k, a, x, v) VMULPS a, x, v
 #define SOMEY(bytes)
 
-// EACHVALUE runs body for each value, once for each vector of its row.
-#define EACHVALUE(bytes, v, body, last) \
+// EACHVALUE runs, for each value, begin, then for each vector of its row body, for the last one last; and end.
+#define EACHVALUE(bytes, v, begin, body, last, end) \
 	MOVQ VALUES(AX), CX  \
 	LEAQ -4(R8), R12     \
 	ANDQ $-bytes, R12    \
 value:                       \
 	VALUE(v)             \
+	begin                \
 	XORQ R11, R11        \
 	CMPQ R11, R12        \
 	JEQ  rest            \
@@ -99,7 +105,7 @@ vector:                      \
 	JLT  vector          \
 rest:                        \
 	last                 \
-	ADDQ R8, DI          \
+	end                  \
 	DECQ CX              \
 	JNZ  value           \
 	VZEROUPPER           \

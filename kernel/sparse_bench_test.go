@@ -18,6 +18,7 @@ func clicks(n int) (runs []sparseCall) {
 		}
 		for range c.values {
 			c.At, c.X = append(c.At, uint32(r.IntN(places))), append(c.X, float32(r.NormFloat64()))
+			c.from = append(c.from, uint32(len(c.from)))
 		}
 		runs = append(runs, c)
 	}
@@ -25,7 +26,7 @@ func clicks(n int) (runs []sparseCall) {
 }
 
 func BenchmarkSparse(b *testing.B) {
-	names := [sparseKernels]string{"Embed", "EmbedGrad", "Linear", "LinearGrad", "Interact", "InteractGrad", "InteractSum",
+	names := [sparseKernels]string{"Embed", "EmbedGrad", "AxpyRows", "Linear", "LinearGrad", "Interact", "InteractGrad", "InteractSum",
 		"InteractSumGrad", "Linear1", "Linear1Grad"}
 	for k, name := range names {
 		for _, n := range []int{1, 4, 8, 16, 32} {

@@ -49,6 +49,9 @@ var plainSparse = [sparseKernels]func(c *sparseCall){
 	embedRowsGrad: func(c *sparseCall) {
 		eachPlain(c, func(_, i, j, at int, x float32) { c.dst[at] += float32(x * c.grad[i*c.n+j]) })
 	},
+	axpyRows: func(c *sparseCall) {
+		eachPlain(c, func(_, i, j, at int, x float32) { c.dst[at] += float32(x * c.grad[int(c.from[i])*c.n+j]) })
+	},
 	linearRows: func(c *sparseCall) {
 		eachPlain(c, func(r, _, j, at int, x float32) { c.dst[r*c.n+j] += float32(x * c.src[at]) })
 	},
@@ -127,6 +130,7 @@ func eachPlain(c *sparseCall, f func(r, i, j, at int, x float32)) {
 var sparseSizes = [sparseKernels]func(v, r, p, n int) (dst, sums, grad int){
 	embedRows:           func(v, r, p, n int) (int, int, int) { return v * n, 0, 0 },
 	embedRowsGrad:       func(v, r, p, n int) (int, int, int) { return p * n, 0, v * n },
+	axpyRows:            func(v, r, p, n int) (int, int, int) { return p * n, 0, v * n },
 	linearRows:          func(v, r, p, n int) (int, int, int) { return r * n, 0, 0 },
 	linearRowsGrad:      func(v, r, p, n int) (int, int, int) { return p * n, 0, r * n },
 	interactRows:        func(v, r, p, n int) (int, int, int) { return r * n, r * n, 0 },
@@ -149,8 +153,11 @@ func TestSparse(t *testing.T) {
 				for seed := range 12 {
 					r := rand.New(rand.NewPCG(uint64(n), uint64(seed)))
 					c := oneRun(r, n, seed%2 == 0, seed%3 > 0)
-					if c.rows() == 0 || k <= embedRowsGrad && c.values == 0 {
+					if c.rows() == 0 || k <= axpyRows && c.values == 0 || k == axpyRows && c.At == nil {
 						continue
+					}
+					for range c.values {
+						c.from = append(c.from, uint32(r.IntN(c.values)))
 					}
 					dst, sums, grad := sparseSizes[k](c.values, c.rows(), len(c.src)/n, n)
 					c.dst, c.sums, c.grad = numbers(r, dst+beside), numbers(r, sums+beside), numbers(r, grad)
@@ -252,6 +259,12 @@ func TestSparsePanics(t *testing.T) {
 		"place":       func() { Embed(make([]float32, 4), make([]float32, 6), 2, []uint32{2, 3}, nil) },
 		"destination": func() { Embed(make([]float32, 3), make([]float32, 6), 2, []uint32{2, 1}, nil) },
 		"grad":        func() { EmbedGrad(make([]float32, 6), make([]float32, 3), 2, []uint32{2, 1}, nil) },
+		"row to":      func() { AxpyRows(make([]float32, 4), []uint32{0, 2}, make([]float32, 6), []uint32{0, 2}, 2, nil) },
+		"row from":    func() { AxpyRows(make([]float32, 4), []uint32{0, 1}, make([]float32, 6), []uint32{3, 0}, 2, nil) },
+		"from":        func() { AxpyRows(make([]float32, 4), []uint32{0, 1}, make([]float32, 6), []uint32{2}, 2, nil) },
+		"factor": func() {
+			AxpyRows(make([]float32, 4), []uint32{0, 1}, make([]float32, 6), []uint32{2, 0}, 2, []float32{1})
+		},
 	} {
 		if !panics(run) {
 			t.Errorf("embed with a wrong %s did not panic", name)
@@ -259,4 +272,5 @@ func TestSparsePanics(t *testing.T) {
 	}
 	Linear(nil, nil, 3, Sparse{})
 	Embed(nil, nil, 3, []uint32{}, nil)
+	AxpyRows(nil, nil, nil, nil, 3, nil)
 }

@@ -70,14 +70,23 @@ func multiples(ptr []int, n, by int) []int {
 // Forward implements graph.Layer.
 func (l *pairSum) Forward(x *graph.Input, _ []graph.Values, in []*graph.Tensor) (*graph.Tensor, error) {
 	l.u = in[0]
+	return l.forward(x, l.u.Val, l.vectors(x)), nil
+}
+
+// ForwardVectors implements graph.VectorReader.
+func (l *pairSum) ForwardVectors(x *graph.Input, v graph.Values) (*graph.Tensor, error) {
+	return l.forward(x, v.Val, sparse(x, v.At)), nil
+}
+
+func (l *pairSum) forward(x *graph.Input, src []float32, s kernel.Sparse) *graph.Tensor {
 	l.out.Resize(x.Len(), l.shape.Cols)
 	l.sums = resize(l.sums, x.Len()*l.factors)
 	if l.sum {
-		kernel.InteractSum(l.out.Val, l.sums, l.u.Val, l.factors, l.vectors(x))
+		kernel.InteractSum(l.out.Val, l.sums, src, l.factors, s)
 	} else {
-		kernel.Interact(l.out.Val, l.sums, l.u.Val, l.factors, l.vectors(x))
+		kernel.Interact(l.out.Val, l.sums, src, l.factors, s)
 	}
-	return &l.out, nil
+	return &l.out
 }
 
 // Backward implements graph.Layer.

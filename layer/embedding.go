@@ -2,6 +2,7 @@ package layer
 
 import (
 	"fmt"
+	"slices"
 
 	"thole.example/graph"
 	"thole.example/kernel"
@@ -31,7 +32,9 @@ type embed struct {
 	mean     bool
 	weight   graph.Param
 	out      graph.Tensor
-	share    []float32 // of each value, where values of a field are averaged
+	share    []float32 // by what each value counts
+	mine     []float32 // memory of share, where that is not the values themselves
+	to       []uint32  // the vector among the outputs that each value belongs to
 	together bool      // the batch has one value in each field, in their order
 }
 
@@ -67,6 +70,9 @@ func (l *embed) Shape() graph.Shape {
 	return graph.Shape{Cols: l.fields * l.factors, Factors: l.factors, Ragged: l.fields == 0}
 }
 
+// Vectors implements graph.Embedder.
+func (l *embed) Vectors() bool { return l.fields == 0 }
+
 // Forward implements graph.Layer.
 func (l *embed) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor) (*graph.Tensor, error) {
 	lo, hi := x.Ptr[0], x.Ptr[x.Len()]
@@ -85,10 +91,9 @@ func (l *embed) Forward(x *graph.Input, params []graph.Values, _ []*graph.Tensor
 		return &l.out, nil
 	}
 	l.weigh(x)
+	l.aim(x)
 	clear(l.out.Val)
-	l.each(x, func(v, place int) {
-		kernel.Axpy(l.share[v], params[0].Val[int(at[v])*k:][:k], l.out.Val[place*k:][:k])
-	})
+	kernel.AxpyRows(l.out.Val, l.to, params[0].Val, at, k, l.share)
 	return &l.out, nil
 }
 
@@ -100,27 +105,30 @@ func (l *embed) Backward(x *graph.Input, _, grads []graph.Values, grad *graph.Te
 		kernel.EmbedGrad(grads[0].Val, grad.Val, k, at, x.Val[lo:hi])
 		return nil
 	}
-	l.each(x, func(v, place int) {
-		kernel.Axpy(l.share[v], grad.Val[place*k:][:k], grads[0].Val[int(at[v])*k:][:k])
-	})
+	kernel.AxpyRows(grads[0].Val, at, grad.Val, l.to, k, l.share)
 	return nil
 }
 
-// each calls f for each stored value, counted from the first, with the vector among the outputs that it belongs to.
-func (l *embed) each(x *graph.Input, f func(v, place int)) {
+// aim finds to which vector each value goes.
+func (l *embed) aim(x *graph.Input) {
+	field := fieldsOf(x)
+	l.to = slices.Grow(l.to[:0], len(field))[:len(field)]
 	for row := range x.Len() {
-		for v := x.Ptr[row]; v < x.Ptr[row+1]; v++ {
-			f(v-x.Ptr[0], row*l.fields+int(x.Field[v]))
+		lo, hi := x.Ptr[row]-x.Ptr[0], x.Ptr[row+1]-x.Ptr[0]
+		first, to := uint32(row*l.fields), l.to[lo:hi]
+		for v, f := range field[lo:hi] {
+			to[v] = first + uint32(f)
 		}
 	}
 }
 
 // weigh finds by what each value counts: its own number, or its share among those of its field.
 func (l *embed) weigh(x *graph.Input) {
-	l.share = append(l.share[:0], x.Val[x.Ptr[0]:x.Ptr[x.Len()]]...)
-	if !l.mean {
+	if l.share = x.Val[x.Ptr[0]:x.Ptr[x.Len()]]; !l.mean {
 		return
 	}
+	l.mine = append(l.mine[:0], l.share...)
+	l.share = l.mine
 	for row := range x.Len() {
 		for v := x.Ptr[row]; v < x.Ptr[row+1]; {
 			end := v + 1

@@ -311,3 +311,31 @@ func TestRunningMeans(t *testing.T) {
 		t.Errorf("prediction has mean %v and mean square %v, want near 0 and 1", sum, squares)
 	}
 }
+
+// Products of pairs of vectors that stay where they are have the bits of those of copies.
+func TestForwardVectors(t *testing.T) {
+	for _, kind := range []string{"biinnersumcross", "biinteractioncross"} {
+		for _, k := range []int{1, 3, 8, 17} {
+			e := setUp(t, build(t, "embedding", Spec{Factors: k}), nil, various, 20)
+			if !e.Layer.(graph.Embedder).Vectors() {
+				t.Fatal("the embedding does not give a vector for each value")
+			}
+			u, err := e.Forward(e.x, e.params, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := build(t, kind, Spec{In: []graph.Shape{e.Shape()}}).(graph.VectorReader)
+			out, err := l.Forward(e.x, nil, []*graph.Tensor{u})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := slices.Clone(out.Val)
+			if out, err = l.ForwardVectors(e.x, e.params[0]); err != nil || !slices.Equal(out.Val, want) || slices.Max(want) == slices.Min(want) {
+				t.Errorf("%s of %d factors: %v (%v), want %v", kind, k, out.Val, err, want)
+			}
+		}
+	}
+	if build(t, "embedding", Spec{Factors: 2, OutputDim: 8}).(graph.Embedder).Vectors() {
+		t.Error("an embedding by fields says that it gives a vector for each value")
+	}
+}

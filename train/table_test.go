@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 
 	"thole.example/algo"
@@ -27,7 +28,7 @@ func fieldRows(n, fields, each int, step int64, seed uint64) *data.Batch {
 	return b
 }
 
-// TestTable wants every recipe to score alike whether its columns are all there, one after the other, or found by their keys,
+// TestTable wants every recipe to score as training's way forward does, to the last bit, whether its columns are all there, one after the other, or found by their keys,
 // and whatever way the stored values came; a column that is not there counts as one of zeros.
 func TestTable(t *testing.T) {
 	const fields, each = 4, 5
@@ -65,13 +66,14 @@ func TestTable(t *testing.T) {
 				if out, err := scorer.Score(none); err != nil || out.Val[0] != out.Val[2] {
 					t.Fatalf("%s: rows without values: %v", a.Name, err)
 				}
+				x := fieldRows(600, fields, each, step, 3)
+				if want == nil {
+					want = forward(t, m, keys, x)
+				}
 				for range 2 {
-					out, err := scorer.Score(fieldRows(600, fields, each, step, 3))
+					out, err := scorer.Score(x)
 					if err != nil {
 						t.Fatalf("%s: %v", a.Name, err)
-					}
-					if want == nil {
-						want = slices.Clone(out.Val)
 					}
 					if !slices.Equal(out.Val, want) {
 						t.Errorf("%s: columns %d apart, stored in way %d: other scores", a.Name, step, kind)
@@ -83,6 +85,50 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: scores from %v to %v", a.Name, slices.Min(want), slices.Max(want))
 		}
 	}
+}
+
+// forward takes examples through all layers, as in training, on the matrices of stored; columns that are no key have zeros.
+func forward(t *testing.T, m *graph.Model, keys []int64, b *data.Batch) []float32 {
+	rows := b.Rows()
+	x := &graph.Input{Label: b.Label, Ptr: rows.Ptr, Idx: rows.Idx, Val: rows.Val, Field: b.Field, Fields: b.Fields, Train: true}
+	at := make([]uint32, len(x.Idx))
+	for i, c := range x.Idx {
+		at[i] = uint32(len(keys))
+		if k, ok := slices.BinarySearch(keys, c); ok {
+			at[i] = uint32(k)
+		}
+	}
+	var outs []*graph.Tensor
+	params := uint64(0)
+	for _, node := range m.Nodes {
+		var values []graph.Values
+		for _, p := range node.Layer.Params() {
+			v := graph.Values{}
+			if p.Features {
+				v.At = at
+				for i, w := range stored(&p, keys, 0, params).Data.(*matrix.Cols[float32]).Val {
+					if int64(i)%(p.Rows+1) < p.Rows {
+						v.Val = append(v.Val, w)
+					}
+				}
+				v.Val = append(v.Val, make([]float32, p.Rows)...)
+			} else {
+				v.Val = stored(&p, keys, 0, params).Data.(*matrix.Dense[float32]).Val
+			}
+			values = append(values, v)
+			params++
+		}
+		var in []*graph.Tensor
+		for _, i := range node.In {
+			in = append(in, outs[i])
+		}
+		out, err := node.Layer.Forward(x, values, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outs = append(outs, out)
+	}
+	return slices.Clone(outs[len(outs)-1].Val)
 }
 
 // stored is a matrix as a reader of some format gives it, of columns by key only those: random values, and a row more, which is
@@ -122,31 +168,43 @@ func stored(p *graph.Param, keys []int64, kind int, seed uint64) matrix.Block {
 	return b
 }
 
-// BenchmarkScore is scoring of examples in memory: 39 fields, vectors of 8, a million columns of which a quarter is there.
+// BenchmarkScore is scoring of examples in memory: 39 fields, vectors of 8, a million columns, of which a part is there; and of clicks, whose
+// columns are rare and frequent ones, and of which some miss some.
 func BenchmarkScore(b *testing.B) {
 	const fields, each, rows = 39, 25600, 8192
+	even := sync.OnceValue(func() *data.Set {
+		x := fieldRows(rows, fields, each, 1, 1)
+		x.Field, x.Fields = nil, 0
+		return set(x)
+	})
 	for _, name := range []string{"lr", "fm", "deepfm"} {
-		for _, part := range []int64{1, 4, 16} {
-			b.Run(name+map[int64]string{1: "", 4: "/quarter", 16: "/sixteenth"}[part], func(b *testing.B) {
+		for _, c := range []struct {
+			what string
+			rows int
+			of   func() *data.Set
+			part int64
+		}{{"", rows, even, 1}, {"/quarter", rows, even, 4}, {"/sixteenth", rows, even, 16}, {"/clicks", 8 * rows, clicks, 1}} {
+			b.Run(name+c.what, func(b *testing.B) {
+				all := c.of()
 				a, err := algo.Find(name)
 				if err != nil {
 					b.Fatal(err)
 				}
-				m, err := a.Build(algo.Conf{Dim: fields * each, Size: algo.Size{Fields: fields}})
+				m, err := a.Build(algo.Conf{Dim: all.Dim(), Size: algo.Size{Fields: fields}})
 				if err != nil {
 					b.Fatal(err)
 				}
-				columns := &data.Columns{Hi: fields * each}
-				for c := int64(0); part > 1 && c < columns.Hi; c += part {
-					columns.Keys = append(columns.Keys, c)
+				var keys []int64
+				for k := int64(0); k < all.Dim(); k += c.part {
+					keys = append(keys, k)
+				}
+				columns := &data.Columns{Hi: all.Dim()}
+				if c.part > 1 {
+					columns.Keys = keys
 				}
 				table, err := graph.NewTable(m, columns)
 				if err != nil {
 					b.Fatal(err)
-				}
-				keys := columns.Keys
-				for c := int64(0); part == 1 && c < columns.Hi; c++ {
-					keys = append(keys, c)
 				}
 				for i, p := range m.Params() { // weights of zero may all be one page of memory
 					if err := table.Set(p.Name, stored(&p, keys, 0, uint64(i))); err != nil {
@@ -157,9 +215,10 @@ func BenchmarkScore(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				x := fieldRows(rows, fields, each, 1, 1)
-				x.Field, x.Fields = nil, 0
-				parts := []*data.Batch{set(x).Slice(0, rows/2), set(x).Slice(rows/2, rows)}
+				var parts []*data.Batch
+				for lo := 0; lo < c.rows; lo += stepBatch {
+					parts = append(parts, all.Slice(lo, lo+stepBatch))
+				}
 				before := cpu()
 				for b.Loop() {
 					for _, one := range parts {
@@ -168,7 +227,7 @@ func BenchmarkScore(b *testing.B) {
 						}
 					}
 				}
-				b.ReportMetric(float64(rows)*float64(b.N)/(cpu()-before).Seconds(), "rows/CPU-s")
+				b.ReportMetric(float64(c.rows)*float64(b.N)/(cpu()-before).Seconds(), "rows/CPU-s")
 			})
 		}
 	}
