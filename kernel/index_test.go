@@ -144,7 +144,6 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestStamps: every level stamps the slots of the keys that it finds, and no others, and finds what it finds without.
 // TestFindNext: rows are counted from the first key on, and are 0 below and beyond, to the ends of what an int64 can be.
 func TestFindNext(t *testing.T) {
 	keys := []int64{math.MinInt64, -1, 0, 4, 5, 6, 7, 8, 9, 10, math.MaxInt64 - 2, math.MaxInt64 - 1, math.MaxInt64, 7, 5, 9, 1 << 32, 5 + 1<<32, 8}
@@ -170,6 +169,7 @@ func TestFindNext(t *testing.T) {
 	}
 }
 
+// TestStamps: every level stamps the slots of the keys that it finds, and no others, and finds what it finds without.
 func TestStamps(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	s := Spread{Lines: 40, Wide: 40, From: 1 << 32}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"thole.example/graph"
@@ -23,7 +24,6 @@ func confKeys() []confKey {
 		{"angel.load.model.path", "load", nil},
 		{"angel.staleness", "staleness", nil},
 		{"ml.data.type", "format", nil},
-		{"ml.data.has.label", "no-label", negated},
 		{"ml.data.label.trans.class", "labels", nil},
 		{"ml.data.label.trans.threshold", "label-threshold", nil},
 		{"ml.data.validate.ratio", "holdout", nil},
@@ -44,6 +44,9 @@ func confKeys() []confKey {
 	}
 }
 
+// hasLabel is the key that says whether examples have labels.
+const hasLabel = "ml.data.has.label"
+
 // formatKeys is a table of the keys that say in which of Angel's formats the matrices of layers are saved, and of which kinds of
 // layers: those of ours that Angel does not have belong to the nearest of its own.
 func formatKeys() map[string][]string {
@@ -61,6 +64,12 @@ func (s *settings) configure() error {
 	for _, key := range slices.Sorted(maps.Keys(s.job.conf)) {
 		if _, known := formats[key]; known {
 			continue // the plan takes it
+		}
+		if text := s.job.conf[key]; key == hasLabel {
+			if yes, err := strconv.ParseBool(text); err != nil || !yes {
+				return usageError{fmt.Errorf("--conf %s is %q, want true: examples to learn from have labels", key, text)}
+			}
+			continue
 		}
 		i := slices.IndexFunc(confKeys(), func(k confKey) bool { return k.key == key })
 		if i < 0 {
@@ -82,7 +91,7 @@ func (s *settings) configure() error {
 
 // nearConf names the key that a misspelt one may stand for.
 func nearConf(key string) string {
-	known := slices.Collect(maps.Keys(formatKeys()))
+	known := append(slices.Collect(maps.Keys(formatKeys())), hasLabel)
 	for _, k := range confKeys() {
 		known = append(known, k.key)
 	}

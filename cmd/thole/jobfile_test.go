@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,9 +18,10 @@ import (
 	"thole.example/graph"
 )
 
-// flagSamples are values of the flags that take none that their type would tell, and of lists and settings.
+// flagSamples are values by the flags' types, or by their names where they take only some.
 var flagSamples = map[string]string{"stringToString": "a=1,b=x", "stringArray": "a", "stringSlice": "a", "intSlice": "3,4", "bool": "true",
-	"int": "7", "int64": "7", "uint64": "7", "float64": "0.25", "duration": "3s", "string": "word"}
+	"int": "7", "int64": "7", "uint64": "7", "float64": "0.25", "duration": "3s", "string": "word",
+	"conf": "ml.epoch.num=3,ml.learn.rate=0.25"}
 
 // everyFlag runs visit for every flag of train that a file can give, with a value that is not its default.
 func everyFlag(t *testing.T, visit func(f *pflag.Flag, value string)) {
@@ -27,7 +30,7 @@ func everyFlag(t *testing.T, visit func(f *pflag.Flag, value string)) {
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(notInFiles, f.Name) {
 			n++
-			visit(f, flagSamples[f.Value.Type()])
+			visit(f, cmp.Or(flagSamples[f.Name], flagSamples[f.Value.Type()]))
 		}
 	})
 	if n < 40 {
@@ -80,7 +83,7 @@ func TestEveryFlagInAFile(t *testing.T) {
 		text := f.Name + ": " + value
 		switch f.Value.Type() {
 		case "stringToString":
-			text = f.Name + ": {a: 1, b: x}"
+			text = f.Name + ": {" + strings.NewReplacer("=", ": ", ",", ", ").Replace(value) + "}"
 		case "intSlice":
 			text = f.Name + ": [3, 4]"
 		}
@@ -215,5 +218,33 @@ func TestPrecedence(t *testing.T) {
 		if got := flags.Lookup(name).Value.String(); got != want {
 			t.Errorf("--%s is %s, want %s", name, got, want)
 		}
+	}
+}
+
+// TestConfIsDocumented holds the tables of docs/graph.md to the keys of Angel's configuration, and their flags to train's.
+func TestConfIsDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/graph.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Angel's configuration\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	var documented, known []string
+	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\| ([^|]*) \\|").FindAllStringSubmatch(section, -1) {
+		documented = append(documented, row[1]+" "+row[2])
+	}
+	for key, kinds := range formatKeys() {
+		known = append(known, fmt.Sprintf("`%s` %s", key, strings.Join(kinds, ", ")))
+	}
+	flags, _, _ := parsed(t)
+	for _, k := range confKeys() {
+		if known = append(known, fmt.Sprintf("`%s` `--%s`", k.key, k.flag)); flags.Lookup(k.flag) == nil {
+			t.Errorf("%s: there is no flag %s", k.key, k.flag)
+		}
+	}
+	slices.Sort(documented)
+	slices.Sort(known)
+	if !slices.Equal(documented, known) {
+		t.Errorf("documented keys %q, want %q", documented, known)
 	}
 }
