@@ -72,9 +72,14 @@ func (c *chunk) example(s *settings, i int) (next int, err error) {
 		}
 		return i, err
 	}
+	if s.Hash > 0 {
+		if err := c.hash(s, from); err != nil {
+			return i, err
+		}
+	}
 	if s.Columns != nil {
 		if col := c.keep(s.Columns, from, &c.unseen); col >= 0 && s.Strict {
-			return i, fmt.Errorf("feature %d was not in training (without --strict it counts as zero)", col+s.base)
+			return i, s.errUnseen(col)
 		}
 	}
 	c.rows.label = append(c.rows.label, label)
@@ -185,6 +190,15 @@ func (v *values) Swap(i, j int) {
 	if v.field != nil {
 		v.field[i], v.field[j] = v.field[j], v.field[i]
 	}
+}
+
+// errUnseen explains that no feature of training had the column.
+func (s *settings) errUnseen(col int64) error {
+	feature := fmt.Sprintf("feature %d", col+s.base)
+	if s.Hash > 0 {
+		feature = fmt.Sprintf("a feature hashed to column %d", col)
+	}
+	return fmt.Errorf("%s was not in training (without --strict it counts as zero)", feature)
 }
 
 // errColumn explains why the index is not a column.

@@ -5,11 +5,12 @@ import "fmt"
 // dense has lines "label value value …", the same number of values in every line; a value's column is its position,
 // from 0. Values that are zero are not stored.
 var dense = Source{
-	Name:     "dense",
-	Help:     "label value value ..., separated by blanks or commas; zeros are not stored",
-	base:     0,
-	sep:      ',',
-	features: denseFeatures,
+	Name:       "dense",
+	Help:       "label value value ..., separated by blanks or commas; zeros are not stored",
+	base:       0,
+	sep:        ',',
+	positional: true,
+	features:   denseFeatures,
 }
 
 func denseFeatures(c *chunk, s *settings, i int) (int, error) {

@@ -94,6 +94,8 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 		all.Classes.mapLabels(all.Label, l.opt.Labels)
 	}
 	switch {
+	case l.opt.Hash > 0:
+		all.dim = l.opt.Hash
 	case l.opt.Dim > 0:
 		all.dim = l.opt.Dim
 	case l.opt.Columns != nil:

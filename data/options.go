@@ -37,6 +37,7 @@ type Options struct {
 	Format    string  // name of a Source, in any case; empty: by the ending of the input's name, else libsvm
 	Base      Base    // what indices count from; dense rows have none
 	Dim       int64   // number of columns; ids at or above it are errors; 0: not known, the highest id plus one
+	Hash      int64   // number of columns that features are hashed to (HashColumn); 0: indices are columns
 	Labels    Labels  // what becomes of the labels
 	Threshold float64 // for PosNegTrans and ZeroOneTrans
 	NoLabel   bool    // the lines have no label; Batch.Label is all zeros
@@ -104,6 +105,13 @@ func (o Options) settings(name string) (*settings, error) {
 		return nil, fmt.Errorf("data: index base %d, want auto, 0 or 1: %w", o.Base, ErrOption)
 	case int(o.Labels) >= len(labelNames):
 		return nil, fmt.Errorf("data: label mapping %d, want one of %v: %w", o.Labels, labelNames, ErrOption)
+	}
+	if err := s.checkHash(); err != nil {
+		return nil, err
+	}
+	if s.Hash > 0 { // indices may be anything, and fields begin at indices
+		s.limit, o.Dim = 0, 0
+		s.Dim = s.Hash
 	}
 	if err := o.Fields.Check(o.Dim); err != nil {
 		return nil, fmt.Errorf("data: %w: %w", err, ErrOption)

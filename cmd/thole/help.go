@@ -25,8 +25,8 @@ func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Common", []string{"listen", "store", "data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate",
 			"holdout", "graph", "load", "from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
-		{"Data", []string{"format", "dim", "labels", "classes", "label-threshold", "index-base", "separator", "no-label", "strict", "sparse",
-			"admit-after", "forget-after", "expire-after", "max-bytes", "storage",
+		{"Data", []string{"format", "dim", "hash", "labels", "classes", "label-threshold", "index-base", "separator", "no-label", "strict",
+			"sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
 			"in-order", "seed", "fields", "sample", "pos-neg"}},
 		{"Optimisation", []string{"rule", "hyper", "batch", "updates", "clip", "schedule", "schedule-per", "schedule-set", "tolerance",
 			"early-stop", "early-stop-metric", "early-stop-mode", "early-stop-delta", "metrics",

@@ -14,7 +14,8 @@ import (
 
 // dataOptions are the options of reading examples.
 func (j *job) dataOptions(task algo.Task) (data.Options, error) {
-	o := data.Options{Format: j.format, Dim: j.dim, Threshold: j.threshold, Separator: j.separator, NoLabel: j.noLabel, Strict: j.strict}
+	o := data.Options{Format: j.format, Dim: j.dim, Hash: j.hash, Threshold: j.threshold, Separator: j.separator, NoLabel: j.noLabel,
+		Strict: j.strict}
 	mapping := j.labels
 	switch {
 	case mapping != "":
@@ -46,6 +47,24 @@ func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 		return o, usageError{err}
 	}
 	return o, nil
+}
+
+// hashAs makes features be hashed as those were that the model learned from.
+func (j *job) hashAs(m *storedModel) error {
+	if m.file == nil { // it does not say
+		return nil
+	}
+	columns := m.file.Data.Hash
+	switch {
+	case j.hash == 0:
+		j.hash = columns
+	case j.hash != columns && columns == 0:
+		return usageError{fmt.Errorf("--hash %d, and the features of %s are not hashed: want none", j.hash, m.path)}
+	case j.hash != columns:
+		return usageError{fmt.Errorf("--hash %d, and the features of %s are hashed to %d columns: want none or the same", j.hash, m.path,
+			columns)}
+	}
+	return nil
 }
 
 // parseClasses reads what --classes says: how many, or which.

@@ -18,7 +18,7 @@ type job struct {
 	labels, base, separator, fields    string
 	classes                            []string // how many, or their labels
 	threshold, holdout                 float64
-	dim                                int64
+	dim, hash                          int64
 	sparse, strict                     bool
 	keep                               matrix.Keep
 	maxBytes                           string
@@ -147,6 +147,7 @@ func (j *job) dataFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy or dense (default: by the ending, else libsvm)")
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
+	f.Int64Var(&j.hash, "hash", 0, "hash the features to so many columns, for ids without end (default: ids are columns)")
 	f.StringVar(&j.fields, "fields", "", "fields of the features: how many, for lines with a feature of each in order, or their first "+
 		"columns, such as 0,9,18 (default: what libffm says, else none)")
 	f.StringVar(&j.base, "index-base", "auto", "what column indices count from: auto, 0 or 1")

@@ -120,7 +120,7 @@ func (s *settings) read(ctx context.Context, e *env, path string, strict bool) e
 	if err := s.others(f); err != nil {
 		return err // with its line
 	}
-	for _, step := range []func(*graph.File) error{s.keys, s.schedule, s.later, s.storage, s.network} {
+	for _, step := range []func(*graph.File) error{s.keys, s.schedule, s.storage, s.network} {
 		if err := step(f); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
@@ -312,21 +312,6 @@ func (s *settings) schedule(f *graph.File) error {
 				s.job.decay = map[string]string{}
 			}
 			s.job.decay[one.name] = fmt.Sprint(*one.v)
-		}
-	}
-	return nil
-}
-
-// later refuses what is in the grammar and not done yet.
-func (s *settings) later(f *graph.File) error {
-	for _, key := range []struct {
-		path  string
-		given bool
-	}{
-		{"data.hash", f.Data.Hash != 0},
-	} {
-		if key.given {
-			return fmt.Errorf("%s is not supported yet; without it the training would do something else", key.path)
 		}
 	}
 	return nil

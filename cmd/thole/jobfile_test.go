@@ -174,7 +174,6 @@ func TestFilesRefused(t *testing.T) {
 			`layers[0].numfactors has no effect: simpleinputlayer "in" has none`},
 		{"job", "layers: [{name: in, type: simpleinputlayer, outputdim: 1, transfuncs: [relu]}, {name: out, type: simplelosslayer, inputlayer: in}]",
 			"did you mean transfunc?"},
-		{"job", "data: {hash: 1000}", "data.hash is not supported yet"},
 		{"job", "model: {modeltype: T_INT_DENSE}", `model.modeltype "T_INT_DENSE", want T_FLOAT_DENSE`},
 		{"job", "train: {decayclass: Standard}", "want one of constant"},
 		{"job", "train: {decayalpha: 0.1}\nschedule-set: {alpha: 0.2}", "train.decayalpha and schedule-set"},

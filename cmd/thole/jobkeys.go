@@ -28,6 +28,7 @@ func jobKeys() []jobKey {
 		{"data.posnegratio", "pos-neg", positive},
 		{"data.translabel", "labels", nil},
 		{"data.fields", "fields", nil},
+		{"data.hash", "hash", nil},
 		{"train.epoch", "epochs", nil},
 		{"train.numupdateperepoch", "updates", nil},
 		{"train.batchsize", "batch", nil},

@@ -57,6 +57,9 @@ func (p *plan) look(ctx context.Context) error {
 		}
 	}
 	p.loaded.fields = fieldsOf(file)
+	if err := p.hashAs(m); err != nil {
+		return err
+	}
 	model, err := m.build(file)
 	if err != nil {
 		return err

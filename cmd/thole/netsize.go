@@ -77,6 +77,7 @@ func (p *plan) describe(f *graph.File) {
 	if !slices.Equal(p.train.Classes, plain) {
 		f.Data.Classes = p.train.Classes
 	}
+	f.Data.Hash = p.hash
 	if known, err := data.ParseFields(p.fields); err == nil && known.Number+len(known.First) > 0 { // it was checked
 		f.Data.Fields = &graph.Fields{Fields: known}
 	}

@@ -164,6 +164,9 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 // scoringOptions are the options of reading examples for the model: what it says of them counts where no flag does.
 func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *graph.File, model *graph.Model,
 	task algo.Task) (data.Options, error) {
+	if err := p.hashAs(m); err != nil {
+		return data.Options{}, err
+	}
 	o, err := p.dataOptions(task)
 	if err != nil {
 		return o, err
