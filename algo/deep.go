@@ -70,7 +70,9 @@ func wideAt(rate float64) *Defaults {
 }
 
 // wideLinear are those of linear models of many features, of which most are rare: held-out twentieths of the training rows of
-// made-up clicks (1M rows, 1M columns) chose rate and eps among 0.03 to 0.2 and 0.1 to 1 (of one example).
+// made-up clicks (1M rows, 1M columns) chose rate and eps among 0.03 to 0.2 and 0.1 to 1 (of one example). Regressions have them
+// too: held-out tenths of 100 000 such rows, labels 0 and 1, have R2 0.020 (linreg), 0.019 (robust) and 0.055 (poisson), where the
+// defaults for few features have -1.6, -1.4 and -1e67.
 var wideLinear = &Defaults{Rule: "adagrad", Eps: 1, Rate: 0.05, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: 300_000}
 
 // deepSize is their size.

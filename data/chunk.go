@@ -155,7 +155,7 @@ func (c *chunk) order(s *settings, from int) error {
 	if s.named {
 		row.field = c.field[from:]
 	}
-	sort.Sort(&row)
+	row.sort()
 	for i := 1; i < row.Len(); i++ {
 		switch {
 		case row.Less(i-1, i):
@@ -189,6 +189,22 @@ func (v *values) Swap(i, j int) {
 	v.val[i], v.val[j] = v.val[j], v.val[i]
 	if v.field != nil {
 		v.field[i], v.field[j] = v.field[j], v.field[i]
+	}
+}
+
+// insertionLimit is up to how many values insertion is faster than sort.Stable.
+const insertionLimit = 64
+
+// sort puts values into order; those of the same field and column stay in the order that they had.
+func (v *values) sort() {
+	if v.Len() > insertionLimit {
+		sort.Stable(v)
+		return
+	}
+	for i := 1; i < v.Len(); i++ {
+		for j := i; j > 0 && v.Less(j, j-1); j-- {
+			v.Swap(j, j-1)
+		}
 	}
 }
 

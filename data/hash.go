@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"sort"
 
 	"thole.example/kernel"
 )
@@ -35,8 +34,8 @@ func (s *settings) checkHash() error {
 
 var errHashSum = errors.New("values of features that hash to one column add up to more than a float32 can be")
 
-// hash turns the columns of the row that begins at idx[from], which are in order, to those that they are hashed to, in order too.
-// Values of features of a field that meet in a column are added up, in the order that the features had.
+// hash turns the features of the row that begins at idx[from] into the columns that they are hashed to, in order. Values of features of a
+// field that meet in a column are added up, in the order that the features had, so that chunks do not change sums.
 func (c *chunk) hash(s *settings, from int) error {
 	row := values{c.idx[from:], c.val[from:], nil}
 	if s.fielded() {
@@ -68,19 +67,3 @@ func (c *chunk) hash(s *settings, from int) error {
 	}
 	return nil
 }
-
-// sort puts values into order; those of the same field and column stay in the order that they had.
-func (v *values) sort() {
-	if v.Len() > insertionLimit {
-		sort.Stable(v)
-		return
-	}
-	for i := 1; i < v.Len(); i++ {
-		for j := i; j > 0 && v.Less(j, j-1); j-- {
-			v.Swap(j, j-1)
-		}
-	}
-}
-
-// insertionLimit is up to how many values insertion is faster than sort.Stable.
-const insertionLimit = 64

@@ -13,9 +13,9 @@ type Source struct {
 	base  int64 // what the format's indices count from, unless Options.Base says otherwise
 	sep   byte  // separator byte beside blanks, 0 for none
 	named bool  // values name their fields
+	ones  bool  // all values are 1
 	// positional: columns are the positions of values, not ids
 	positional bool
-	ones       bool // all values are 1
 	// features parses the features of a line from text[i] on, after the label, up to the end of the line, whose place it
 	// answers. It appends to c.rows but leaves ptr to its caller.
 	features func(c *chunk, s *settings, i int) (end int, err error)

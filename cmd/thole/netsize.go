@@ -28,6 +28,10 @@ func (j *job) size(recipe *algo.Algo) (algo.Size, error) {
 		{"factors", s.Factors > 0, has.Factors > 0}, {"hidden", s.Hidden != nil, has.Hidden != nil},
 		{"dropout", s.Dropout > 0, has.Hidden != nil}, {"cross-layers", s.Depth > 0, has.Depth > 0}, {"rank", s.Rank > 0, has.Depth > 0},
 	} {
+		if f.given && j.own != nil {
+			return s, fmt.Errorf("--%s, and the network is that of a file, which says how large it is: want a new one (--algo) or no --%[1]s",
+				f.flag)
+		}
 		if f.given && !f.has {
 			return s, fmt.Errorf("--%s: %s has none", f.flag, recipe.Name)
 		}

@@ -162,6 +162,9 @@ func New(ctx context.Context, f *graph.File, r format.Reader, o Options) (*Model
 	if err != nil {
 		return nil, err
 	}
+	if n := f.Data.Hash; n > 0 {
+		b.notes = append(b.notes, fmt.Sprintf("features were hashed to %d columns in training: ids are of those columns, not of features", n))
+	}
 	return &Model{Program: p, Notes: b.notes, src: r, tensors: b.tensors, keys: b.keys, opts: o}, nil
 }
 
