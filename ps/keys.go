@@ -24,8 +24,11 @@ type Keys struct {
 	unique []int64
 	groups []rpc.Group // of unique: partition of the first band, and how many
 	of     []uint32    // of how many inputs each group is
-	// order is the inputs by partition, each with its place among the unique keys; nil if every place is the input's own.
+	// order is the inputs by partition, each with its place among the unique keys; nil if every place is the input's own, or if
+	// first says it and nobody has asked for the order.
 	order []kernel.Input
+	first []uint32 // of each input: which of the unique keys it is, counted as they came
+	at    []uint32 // of the keys as they came: place among the unique ones
 
 	once *Keys // the same with one input for each unique key; made when it is asked for
 	from *Keys // whose once this is
@@ -41,6 +44,14 @@ type keysMemory struct {
 	counts []uint32 // of each partition
 	table  []uint32 // open addressing: 1 + place + base
 	base   uint32   // what is not above it is of earlier plans
+
+	// of planTable
+	columns []uint32 // of each column: 1 + number of the key + last
+	last    uint32   // what is not above it is of earlier plans
+	once    []int64  // unique keys as they came
+	first   []uint32
+	at      []uint32
+	groupOf []uint32 // of each place
 }
 
 // Len is the number of keys that were planned.
@@ -52,11 +63,22 @@ func (k *Keys) Unique() []int64 { return k.unique }
 // Positions appends to dst the position in Unique of each key that was planned, in their order.
 func (k *Keys) Positions(dst []uint32) []uint32 {
 	n := len(dst)
-	for i := range k.inputs {
-		dst = append(dst, uint32(i))
-	}
-	for i := range k.order {
-		dst[n+int(k.order[i].Input)] = k.order[i].Position &^ kernel.Again
+	dst = slices.Grow(dst, k.inputs)[:n+k.inputs]
+	to := dst[n:]
+	switch {
+	case k.first != nil:
+		at := k.at
+		for i, f := range k.first {
+			to[i] = at[f]
+		}
+	case k.order != nil:
+		for i := range k.order {
+			to[k.order[i].Input] = k.order[i].Position &^ kernel.Again
+		}
+	default:
+		for i := range to {
+			to[i] = uint32(i)
+		}
 	}
 	return dst
 }
@@ -84,6 +106,9 @@ func (k *Keys) plan(parts *part.Map, cols matrix.Range, keys []int64) error {
 	if sorted && parts.Bits == 0 {
 		return k.planRuns(cols, keys)
 	}
+	if !sorted && cols.Hi-cols.Lo <= tableColumns {
+		return k.planTable(cols, keys)
+	}
 	shift, err := k.count(cols, keys)
 	if err != nil {
 		return err
@@ -103,7 +128,7 @@ func (k *Keys) begin(parts *part.Map, n int) error {
 	if n > math.MaxInt32 {
 		return fmt.Errorf("%d keys, want at most %d", n, math.MaxInt32)
 	}
-	k.parts, k.inputs, k.groups, k.of, k.order = parts, n, k.groups[:0], k.of[:0], nil
+	k.parts, k.inputs, k.groups, k.of, k.order, k.first = parts, n, k.groups[:0], k.of[:0], nil, nil
 	k.unique = resize(&k.memory.unique, n)
 	return nil
 }
@@ -330,6 +355,9 @@ func (k *Keys) runs(parts *part.Map, band, most int) iter.Seq[run] {
 	return func(yield func(run) bool) {
 		offset := band * parts.Beside()
 		r := run{}
+		if k.first != nil && k.order == nil {
+			k.arrange()
+		}
 		for begin := 0; begin < len(k.groups); {
 			r.server = parts.Owners[offset+int(k.groups[begin].Partition)]
 			end := begin

@@ -16,18 +16,25 @@ import (
 // benchMeta is a matrix of embeddings.
 var benchMeta = matrix.Meta{Name: "m", Rows: 16, Cols: 1<<63 - 1, DType: matrix.F32, Layout: matrix.RowSparse}
 
-// BenchmarkPlan plans 64 batches of keys out of a million that are spread over all integers, and lists of ascending ones.
+// BenchmarkPlan plans 64 batches of keys out of a million that are spread over all integers, and lists of ascending ones; and batches
+// of a million columns, as likely as each other or few of them often, as in clicks.
 func BenchmarkPlan(b *testing.B) {
-	m := benchMeta
 	for _, c := range []struct {
-		cut    string
-		n      int
-		sorted bool
+		cut     string
+		n       int
+		sorted  bool
+		columns int64
+		skew    float64
 	}{
-		{"hash", 10000, false}, {"hash", 10000, true}, {"hash", 1000, false}, {"hash", 200000, false},
-		{"column", 10000, false}, {"column", 10000, true},
+		{cut: "hash", n: 10000}, {cut: "hash", n: 10000, sorted: true}, {cut: "hash", n: 1000}, {cut: "hash", n: 200000},
+		{cut: "column", n: 10000}, {cut: "column", n: 10000, sorted: true},
+		{cut: "hash", n: 160000, columns: 1e6}, {cut: "hash", n: 160000, columns: 1e6, skew: 1.2},
 	} {
-		b.Run(fmt.Sprintf("%s/n=%d/sorted=%v", c.cut, c.n, c.sorted), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s/n=%d/sorted=%v/columns=%d/skew=%v", c.cut, c.n, c.sorted, c.columns, c.skew), func(b *testing.B) {
+			m := benchMeta
+			if c.columns > 0 {
+				m.Cols = c.columns
+			}
 			p, err := part.Lookup(c.cut, &m)
 			if err != nil {
 				b.Fatal(err)
@@ -37,6 +44,16 @@ func BenchmarkPlan(b *testing.B) {
 				b.Fatal(err)
 			}
 			batches := batchesOf(64, c.n)
+			if c.columns > 0 {
+				draw := rand.NewZipf(rand.New(rand.NewPCG(1, 2)), max(c.skew, 1.1), 1, uint64(c.columns-1))
+				for _, keys := range batches {
+					for i := range keys {
+						if keys[i] %= c.columns; c.skew > 0 {
+							keys[i] = int64(draw.Uint64())
+						}
+					}
+				}
+			}
 			if c.sorted {
 				for i := range batches {
 					slices.Sort(batches[i])
@@ -46,11 +63,13 @@ func BenchmarkPlan(b *testing.B) {
 			k := &Keys{}
 			b.ReportAllocs()
 			n := 0
+			var at []uint32
 			for i := 0; b.Loop(); i++ {
 				if err := k.plan(parts, m.Rect().Cols, batches[i%64]); err != nil {
 					b.Fatal(err)
 				}
-				n += k.inputs
+				at = k.Positions(at[:0])
+				n += len(at)
 			}
 			b.ReportMetric(float64(n)/1e6/b.Elapsed().Seconds(), "Mkeys/s")
 		})
