@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -139,30 +138,43 @@ func (p *partition) recount() {
 	}
 }
 
-// parallelBytes is the work from which partitions are run by all processors.
-const parallelBytes = 4 << 20
+const (
+	// helpedBytes is the work from which another processor helps, if one is idle: to wake it takes as long as some 100 KiB.
+	helpedBytes = 256 << 10
+	// handedBytes is the work that whoever brought it leaves to others, so as to take what its connection brings next.
+	handedBytes = 4 << 20
+)
 
-// runAll runs mailboxes that the caller owns. With a lot to do it leaves them to other goroutines, as many as there are
-// processors, so that nobody who only brought the work waits for it.
+// runAll runs mailboxes that the caller owns, with a lot to do by all processors.
 func runAll(idle []*partition, bytes int64) {
-	if bytes < parallelBytes {
+	workers := min(runtime.GOMAXPROCS(0), len(idle))
+	if bytes < helpedBytes || workers < 2 && bytes < handedBytes {
 		for _, p := range idle {
 			p.run()
 		}
 		return
 	}
-	spread(slices.Clone(idle))
+	r := &runner{idle: slices.Clone(idle)}
+	if bytes < handedBytes {
+		for range workers - 1 {
+			go r.run()
+		}
+		r.run()
+		return
+	}
+	for range workers {
+		go r.run()
+	}
 }
 
-// spread runs mailboxes on goroutines of their own.
-func spread(idle []*partition) {
-	slices.SortFunc(idle, func(a, b *partition) int { return cmp.Compare(a.id, b.id) })
-	workers := min(runtime.GOMAXPROCS(0), len(idle))
-	for w := range workers {
-		go func() {
-			for i := w; i < len(idle); i += workers {
-				idle[i].run()
-			}
-		}()
+// runner runs mailboxes on several goroutines, each of which takes the next one.
+type runner struct {
+	idle []*partition
+	next atomic.Int64
+}
+
+func (r *runner) run() {
+	for i := r.next.Add(1); i <= int64(len(r.idle)); i = r.next.Add(1) {
+		r.idle[i-1].run()
 	}
 }
