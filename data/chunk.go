@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -39,8 +40,23 @@ func (c *chunk) reset() {
 func (c *chunk) parse(s *settings) {
 	for i := 0; i < c.len && c.err == nil; {
 		c.lines++
-		i, c.err = c.example(s, i)
+		if i, c.err = c.example(s, i); c.lines == likely {
+			c.reserve(i)
+		}
 	}
+}
+
+// likely is the lines of a chunk that say about how many values the others have.
+const likely = 16
+
+// reserve makes room for the rows of a chunk like those that took the text up to i.
+func (c *chunk) reserve(i int) {
+	more := func(n int) int { return n*(c.len-i)/i + n/4 }
+	c.label = slices.Grow(c.label, more(len(c.label)))
+	c.ptr = slices.Grow(c.ptr, more(len(c.ptr)))
+	c.idx = slices.Grow(c.idx, more(len(c.idx)))
+	c.val = slices.Grow(c.val, more(len(c.val)))
+	c.field = slices.Grow(c.field, more(len(c.field)))
 }
 
 // example parses the line that begins at text[i] and answers where the next begins.

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"thole.example/matrix"
 	"thole.example/rpc"
@@ -18,6 +19,7 @@ import (
 type scratch struct {
 	once   sync.Once
 	staged chan struct{}
+	hungry atomic.Bool // somebody looks for memory, and nothing waited that could go to disk
 
 	mu   sync.Mutex
 	disk *spill.Store // opened by the first that goes there

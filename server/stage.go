@@ -89,23 +89,23 @@ func (s *Server) largest() *message {
 // Relieve sends deltas that wait for their clock to disk whenever those who would free memory find none, until ctx ends.
 // Servers with a ledger need it running.
 func (s *Server) Relieve(ctx context.Context) {
-	starved := s.Ledger.Starved()
-	for hungry := false; ; {
+	starved, hungry := s.Ledger.Starved(), &s.scratch.hungry
+	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-starved:
-			hungry = true
+			hungry.Store(true)
 		case <-s.staged():
 		}
-		if !hungry {
+		if !hungry.Load() {
 			continue
 		}
 		m := s.largest()
 		if m == nil {
 			continue // until something is staged
 		}
-		hungry = false // if that was not enough, the ledger says so when it gets the memory back
+		hungry.Store(false) // if that was not enough, the ledger says so when it gets the memory back
 		if err := s.spill(m); err != nil {
 			s.logger().Error("deltas that wait could not go to disk", "folder", s.Scratch, "err", err)
 			m.job().abort(err)
@@ -113,7 +113,7 @@ func (s *Server) Relieve(ctx context.Context) {
 	}
 }
 
-// staged gets a token when a delta begins to wait.
+// staged gets a token when a delta begins to wait and Relieve is hungry: it is not woken for each push.
 func (s *Server) staged() chan struct{} {
 	s.scratch.once.Do(func() { s.scratch.staged = make(chan struct{}, 1) })
 	return s.scratch.staged
@@ -136,7 +136,9 @@ func (j *job) wait(deltas []ssp.Delta[*delta]) {
 	}
 	m.left = len(m.deltas)
 	m.memory.Charge().Move(budget.Stage)
-	j.stage.add(m)
+	if j.stage.add(m); !j.server.scratch.hungry.Load() {
+		return
+	}
 	select {
 	case j.server.staged() <- struct{}{}:
 	default:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"strconv"
@@ -17,6 +18,30 @@ const (
 	// nobody.
 	leastHeap = 8
 )
+
+// smallHeap is the heap below which the collector has nothing to do: a command that takes a tenth of a second would spend a tenth of
+// it on collecting a few MB again and again.
+const smallHeap = 32 << 20
+
+// letSmallHeapsBe has the collector wait until the heap has grown to smallHeap, however little of it is in use, and leaves larger
+// heaps as they are.
+func letSmallHeapsBe() {
+	if os.Getenv("GOGC") == "" { // whoever sets it knows better
+		followHeap(100)
+	}
+}
+
+// followHeap sets by how many percent the heap may grow, which was is until now, and does so again after each collection.
+func followHeap(is int) {
+	const usual, most = 100, 800 // a heap of which nothing is in use grows to 4 MiB times the share: with most, to smallHeap
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	n := min(max(usual, usual*smallHeap/(live[0].Value.Uint64()+1)), most)
+	if int(n) != is {
+		debug.SetGCPercent(int(n))
+	}
+	runtime.AddCleanup(new(*int), followHeap, int(n)) // which is garbage, and so found by the next collection
+}
 
 // boundHeap keeps the garbage of this process within the memory that it may take, until ctx ends: the collector may let the
 // heap grow by what tables and messages, which lie outside of it, leave.

@@ -90,6 +90,7 @@ func (e exitStatus) Unwrap() error { return e.error }
 
 func main() {
 	cobra.EnableCommandSorting = false // the table has an order
+	letSmallHeapsBe()
 	os.Exit(Main(os.Args[1:], &env{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }
 
