@@ -18,8 +18,9 @@ import (
 // Rows lie one after the other in words of 32 bits: the number of values, a word for each value or in wide sets, which have columns
 // of 2^29 and more, two, and then the rest of all values in order:
 //
-//	narrow  bits 0 to 28 the column; 29 and 30 how much higher the field is than that of the value before (than -1 in the first),
-//	        3 for any other field, which is in the rest then; 31 says that the value is in the rest, and else it is 1
+//	narrow  as [kernel.Unpack] reads them: bits 0 to 28 the column; 29 and 30 how much higher the field is than that of the value
+//	        before (than -1 in the first), 3 for any other field, which is in the rest then; 31 says that the value is in the
+//	        rest, and else it is 1
 //	wide    the lower half of the column, and the upper one with bit 31 as above; fields, if they are known, are in the rest
 type Set struct {
 	Label  []float32
@@ -42,13 +43,6 @@ func (m *setMemory) free() {
 	m.words.Free()
 	m.ends.Free()
 }
-
-const (
-	wordColumn = 1<<29 - 1
-	wordField  = 29 // the shift of the field's two bits
-	wordValue  = 1 << 31
-	otherField = 3
-)
 
 func newSet() *Set {
 	s := &Set{memory: &setMemory{}}
@@ -261,50 +255,16 @@ func (s *Set) decode(to *rows, words []uint32) {
 		field = to.field[n:]
 	}
 	idx, val := to.idx[n:], to.val[n:]
-	switch {
-	case s.wide:
+	if s.wide {
 		decodeWide(idx, val, field, words[1:1+2*more], words[1+2*more:], s.fielded)
-	case field == nil:
-		decodeNarrow(idx, val, words[1:1+more], words[1+more:])
-	default:
-		decodeFields(idx, val, field, words[1:1+more], words[1+more:])
+	} else {
+		kernel.Unpack(idx, val, field, words[1:1+more], words[1+more:])
 	}
 	to.ptr = append(to.ptr, n+more)
 }
 
 // one is the bits of the value that needs no word.
 const one = 0x3f800000
-
-// valueOf is the value of a word whose bit 31 says whether it is the next of the rest, or 1. It does not branch, because values of 1
-// come as they like.
-func valueOf(word, next uint32) float32 {
-	other := uint32(int32(word) >> 31)
-	return math.Float32frombits(one ^ (one^next)&other)
-}
-
-func decodeNarrow(idx []int64, val []float32, words, rest []uint32) {
-	idx, val = idx[:len(words)], val[:len(words)]
-	i := 0
-	for k, word := range words {
-		idx[k], val[k] = int64(word&wordColumn), valueOf(word, rest[i])
-		i += int(word >> 31)
-	}
-}
-
-func decodeFields(idx []int64, val []float32, field []int32, words, rest []uint32) {
-	idx, val, field = idx[:len(words)], val[:len(words)], field[:len(words)]
-	at, i := int32(-1), 0
-	for k, word := range words {
-		if step := int32(word>>wordField) & otherField; step != otherField {
-			at += step
-		} else {
-			at = int32(rest[i])
-			i++
-		}
-		idx[k], val[k], field[k] = int64(word&wordColumn), valueOf(word, rest[i]), at
-		i += int(word >> 31)
-	}
-}
 
 func decodeWide(idx []int64, val []float32, field []int32, words, rest []uint32, fielded bool) {
 	i := 0
@@ -316,7 +276,7 @@ func decodeWide(idx []int64, val []float32, field []int32, words, rest []uint32,
 			}
 			i++
 		}
-		idx[k], val[k] = int64(low)|int64(high&^wordValue)<<32, valueOf(high, rest[i])
+		idx[k], val[k] = int64(low)|int64(high&^kernel.WordValue)<<32, kernel.WordOf(high, rest[i])
 		i += int(high >> 31)
 	}
 }
@@ -332,7 +292,7 @@ func (s *Set) add(r *rows) error {
 	for _, f := range r.field {
 		s.Fields = max(s.Fields, int(f)+1)
 	}
-	if top > wordColumn && !s.wide {
+	if top > kernel.WordColumn && !s.wide {
 		if err := s.widen(); err != nil {
 			return err
 		}
@@ -402,17 +362,17 @@ func encodeNarrow(words []uint32, idx []int64, val []float32, field []int32) int
 	for k, col := range idx {
 		word := uint32(col)
 		if field != nil {
-			if step := uint32(field[k] - at); step < otherField {
-				word |= step << wordField
+			if step := uint32(field[k] - at); step < kernel.OtherField {
+				word |= step << kernel.WordField
 			} else {
-				word |= otherField << wordField
+				word |= kernel.OtherField << kernel.WordField
 				words[n] = uint32(field[k])
 				n++
 			}
 			at = field[k]
 		}
 		if bits := math.Float32bits(val[k]); bits != one {
-			word |= wordValue
+			word |= kernel.WordValue
 			words[n] = bits
 			n++
 		}
@@ -431,7 +391,7 @@ func encodeWide(words []uint32, idx []int64, val []float32, field []int32) int {
 			n++
 		}
 		if bits := math.Float32bits(val[k]); bits != one {
-			high |= wordValue
+			high |= kernel.WordValue
 			words[n] = bits
 			n++
 		}

@@ -7,6 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"thole.example/kernel"
+
 	"thole.example/matrix"
 )
 
@@ -64,7 +66,7 @@ func TestGatherer(t *testing.T) {
 
 // drawBatch draws a batch of some rows: columns of any size, values of 1 and others, with fields or without.
 func drawBatch(t *rapid.T) *Batch {
-	top := rapid.SampledFrom([]int64{3, wordColumn, wordColumn + 1, 1 << 31, 1 << 40, math.MaxInt64 - 2}).Draw(t, "highest column")
+	top := rapid.SampledFrom([]int64{3, kernel.WordColumn, kernel.WordColumn + 1, 1 << 31, 1 << 40, math.MaxInt64 - 2}).Draw(t, "highest column")
 	fields := rapid.SampledFrom([]int{0, 1, 5, FieldLimit}).Draw(t, "fields")
 	r := newRows(0, 0, false)
 	for range rapid.IntRange(0, 20).Draw(t, "rows") {
