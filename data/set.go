@@ -239,6 +239,7 @@ func (s *Set) touch(numbers []int) (all uint32) {
 		for at := from[k]; at < to[k]; at += 16 {
 			all ^= s.words[at]
 		}
+		all ^= s.words[to[k]] // the line that the last word may be in; a word more is there
 	}
 	runtime.KeepAlive(s)
 	return all
