@@ -26,7 +26,7 @@ func ruled() map[string]world {
 // Two epochs, and two more after a checkpoint on other servers, are four epochs, to the bit: with every rule, whose rate the third
 // epoch changes, with random choices, and with what the pace has seen.
 func TestResume(t *testing.T) {
-	o := Options{Data: set(fielded(150, 1)), Batch: 16, Seed: 3, Pace: &Pace{Window: 1, Tolerance: 0.5, Patience: 9}}
+	o := Options{Data: set(fielded(150, 1)), Batch: 16, Seed: 3, Pace: &Pace{Window: 1, Tolerance: 0.5, Cut: 2, Patience: 9}}
 	o.Rate = func(epoch, step int) float64 { return 0.2 / float64(epoch) / (1 + float64(step)/100) }
 	for name, w := range ruled() {
 		t.Run(name, func(t *testing.T) {

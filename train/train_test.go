@@ -236,7 +236,7 @@ func TestTolerance(t *testing.T) {
 		w := world{servers: 2, tasks: 3, bound: bound, conf: algo.Conf{Rule: "sgd"}}
 		o := Options{Data: set(examples(200, 1)), Epochs: 500, Batch: 50, Rate: rate(0.5), Tolerance: 0.02, Valid: set(examples(0, 1))}
 		if paced {
-			o.Tolerance, o.Pace = 0, &Pace{Window: 2, Tolerance: 0.01, Patience: 2}
+			o.Tolerance, o.Pace = 0, &Pace{Window: 2, Tolerance: 0.01, Cut: 2, Patience: 2}
 		}
 		reports, _ := w.trained(t, o)
 		for task, r := range reports {
@@ -255,7 +255,7 @@ func TestPacedBits(t *testing.T) {
 	var first *Report
 	var bits []float32
 	for _, servers := range []int{1, 3} {
-		o := Options{Data: set(examples(203, 1)), Epochs: 300, Batch: 20, Rate: rate(0.3), Seed: 7, Pace: &Pace{Window: 1, Tolerance: 0.01, Patience: 3}}
+		o := Options{Data: set(examples(203, 1)), Epochs: 300, Batch: 20, Rate: rate(0.3), Seed: 7, Pace: &Pace{Window: 1, Tolerance: 0.01, Cut: 2, Patience: 3}}
 		reports, weights := world{servers: servers, tasks: 3}.trained(t, o)
 		if first == nil {
 			first, bits = reports[0], weights
@@ -271,7 +271,7 @@ func TestPacedBits(t *testing.T) {
 	}
 }
 
-// TestPacer wants the rate halved for every window that is not better by the tolerance, and the end after as many in a row as
+// TestPacer wants the rate cut for every window that is not better by the tolerance, and the end after as many in a row as
 // the patience; a loss that is next to nothing does not count as getting better.
 func TestPacer(t *testing.T) {
 	for _, c := range []struct {
@@ -286,7 +286,7 @@ func TestPacer(t *testing.T) {
 		{"0.01 0.008 0.004", 1, false},
 		{"0.001 0.0008 0.0004", 0.25, true},
 	} {
-		p := newPacer(&Pace{Window: 2, Tolerance: 1e-2, Patience: 2}, 1)
+		p := newPacer(&Pace{Window: 2, Tolerance: 1e-2, Cut: 2, Patience: 2}, 1)
 		stopped := false
 		for _, text := range strings.Fields(c.losses) {
 			loss, err := strconv.ParseFloat(text, 64)
