@@ -137,20 +137,20 @@ func (t *batch) locate(i int) error {
 		t.at = append(t.at, nil)
 	}
 	x := t.of.Rows()
-	first := x.Ptr[0]
-	at := resize(t.at[k], first)
+	first, end := x.Ptr[0], x.Ptr[len(x.Ptr)-1]
+	at := resize(t.at[k], end)
 	if kind.plan != nil {
-		at = kind.plan.Positions(at)
-		if want := x.Ptr[len(x.Ptr)-1]; len(at) != want {
-			return fmt.Errorf("matrix %s: a plan of %d columns, want %d", t.params[i].Name, len(at)-first, want-first)
+		at = kind.plan.Positions(at[:first])
+		if len(at) != end {
+			return fmt.Errorf("matrix %s: a plan of %d columns, want %d", t.params[i].Name, len(at)-first, end-first)
 		}
 	} else {
-		lo, cols := kind.all.Lo, uint64(kind.all.Len())
-		for _, c := range entries(x) {
+		lo, cols, to := kind.all.Lo, uint64(kind.all.Len()), at[first:]
+		for j, c := range entries(x) {
 			if uint64(c-lo) >= cols {
 				return t.outside(fmt.Errorf("column %d, want columns within %v", c, kind.all))
 			}
-			at = append(at, uint32(c-lo))
+			to[j] = uint32(c - lo)
 		}
 	}
 	t.at[k], t.kinds = at, append(t.kinds, kind)
