@@ -2,7 +2,7 @@
 .PHONY: build test race fuzz soak mutants bench peers golden docs module
 
 build:
-	go build -o out/ ./cmd/thole
+	CGO_ENABLED=0 go build -o out/ ./cmd/thole
 
 test:
 	go test ./...

@@ -44,6 +44,8 @@ type Algo struct {
 	Sizes Size
 
 	own bool // File has update rules, which stay where the user gives none
+
+	of numbers // what the labels of the training examples are like
 }
 
 // Size is how large a network is. What a recipe has no use for is zero.
@@ -169,6 +171,9 @@ func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	default:
 		d.Rate = rule.Rates.Classes
 	}
+	if rule != nil && !a.Network() {
+		a.of.suit(rule, &d)
+	}
 	return d
 }
 
@@ -208,9 +213,10 @@ type Conf struct {
 	Hyper map[string]float64 // its settings, over those of the recipe if the rule is the recipe's
 	Bias  string             // update rule of the biases; "": that of the weights without l1 and l2
 
-	Init matrix.Init // values of weights before the first push, of those of the layers what is not given; the seed is of all
-	Rate float64     // learning rate of the job, of which optimizers of layers with a rate of their own take a share; 0: the file's
-	Keep matrix.Keep // which columns of sparse weights are made, and which go again
+	Init  matrix.Init // values of weights before the first push, of those of the layers what is not given; the seed is of all
+	Start float64     // score of examples without features before the first step; Build takes what suits the labels
+	Rate  float64     // learning rate of the job, of which optimizers of layers with a rate of their own take a share; 0: the file's
+	Keep  matrix.Keep // which columns of sparse weights are made, and which go again
 
 	Formats map[string]string // Angel's formats in which the layers of a kind are saved, where their entry names none
 
@@ -233,6 +239,7 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	d := a.For(c.Rules, c.Rule)
 	hyper := d.Settings(c.Batch)
 	maps.Copy(hyper, c.Hyper)
+	c.Start = a.of.start
 	for i := range f.Layers {
 		e := &f.Layers[i]
 		if c.Rule != "" {

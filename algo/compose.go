@@ -85,6 +85,7 @@ type builder struct {
 	model  *graph.Model
 	byName map[string]int // entry of each name
 	place  map[string]int // node of each name; -1 while its inputs are being built
+	starts string         // the layer whose bias begins with Conf.Start
 }
 
 func (b *builder) build() (*graph.Model, error) {
@@ -107,6 +108,9 @@ func (b *builder) build() (*graph.Model, error) {
 		return nil, fmt.Errorf("no layer of type simplelosslayer, want one")
 	}
 	last := &b.file.Layers[end]
+	if b.conf.Start != 0 {
+		b.starts = b.adds(last.Inputs(), 0)
+	}
 	if n := len(last.Inputs()); n != 1 {
 		return nil, fmt.Errorf("loss layer %q reads %d layers, want one", last.Name, n)
 	}
@@ -158,6 +162,26 @@ func (b *builder) node(name, reader string) (int, error) {
 	return b.place[name], nil
 }
 
+// adds is the layer, of those named and what they sum up, whose bias is added to the score as it is; "" if there is none. depth is how
+// many layers lead there.
+func (b *builder) adds(names []string, depth int) string {
+	for _, name := range names {
+		i, ok := b.byName[name]
+		if !ok || depth > len(b.file.Layers) { // which are errors later
+			continue
+		}
+		switch e := &b.file.Layers[i]; strings.ToLower(e.Type) {
+		case "simpleinputlayer", "fclayer":
+			return name
+		case "sumpooling":
+			if found := b.adds(e.Inputs(), depth+1); found != "" {
+				return found
+			}
+		}
+	}
+	return ""
+}
+
 func (b *builder) loss(e *graph.Entry) error {
 	c := lossOf(b.file, e)
 	kind, err := loss.Find(b.conf.Losses, c.Type)
@@ -172,7 +196,7 @@ func (b *builder) loss(e *graph.Entry) error {
 	if err := kind.Fits(shape.Cols); err != nil || shape.Ragged {
 		return fmt.Errorf("layer %q has %w", last.Name(), err)
 	}
-	b.model.Width = shape.Cols
+	b.model.Width, b.model.Start = shape.Cols, b.conf.Start
 	return nil
 }
 

@@ -5,7 +5,7 @@ package algo
 // on, where the exact solution gives 0.5353.
 var linreg = Algo{
 	Name: "linreg", Help: "linear regression", Task: Regression,
-	Wide: wideLinear,
+	Wide: wideNumbers,
 	Defaults: Defaults{
 		Rule: "adam", Schedule: "linear", PerBatch: true, Batch: 128, Epochs: 200,
 	},

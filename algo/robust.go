@@ -4,7 +4,7 @@ package algo
 // graph.json) pull no harder than those that are off by so much.
 var robust = Algo{
 	Name: "robust", Help: "linear regression that outliers do not bend", Task: Regression,
-	Wide: wideLinear,
+	Wide: wideNumbers,
 	Defaults: Defaults{
 		Rule: "adam", Schedule: "linear", PerBatch: true, Batch: 128, Epochs: 200,
 	},

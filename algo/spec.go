@@ -92,6 +92,9 @@ func (b *builder) spec(e *graph.Entry, i int) (layer.Spec, error) {
 	if e.Proba != 0 {
 		s.Transfer.Set = map[string]float64{"proba": e.Proba}
 	}
+	if e.Name == b.starts && i == max(1, len(e.OutputDims), e.Depth)-1 {
+		s.Start = b.conf.Start
+	}
 	if e.Init != nil {
 		s.Init.Kind, s.Init.Scale = e.Init.Type, e.Init.Num["scale"]
 		if err := s.Init.Check(); err != nil && e.Init.Type != "zero" {

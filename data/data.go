@@ -56,12 +56,12 @@ type Gatherer struct {
 // Gather is a batch of the examples of s with the given numbers, in their order; a number may occur more than once. Its rows count
 // from 0. It is valid until the next call only.
 func (g *Gatherer) Gather(s *Set, numbers []int) *Batch {
-	g.rows.reset()
+	if g.rows.reset(); cap(g.rows.idx) == 0 {
+		s.reserve(&g.rows, s.values/max(1, s.Len())*len(numbers)*9/8) // about, so that it does not grow again and again
+		g.rows.reset()
+	}
 	for some := range slices.Chunk(numbers, ahead) {
-		g.touched ^= s.touch(some)
-		for _, i := range some {
-			s.row(&g.rows, i)
-		}
+		g.touched ^= s.gather(&g.rows, some)
 	}
 	return g.rows.batch(0, s.dim, s.Fields)
 }

@@ -118,8 +118,7 @@ func (s *Set) Part(take func(i int) bool) (*Set, error) {
 	for i, end := range s.ends[:len(s.Label)] {
 		if take(i) {
 			row.reset()
-			s.decode(&row, s.words[from:end+1])
-			row.label = append(row.label, s.Label[i])
+			s.append(&row, s.words[from:end+1], s.Label[i])
 			if err := out.add(&row); err != nil {
 				return nil, err
 			}
@@ -211,57 +210,102 @@ func (s *Set) Keys() []int64 {
 	return slices.Clip(keys.cols)
 }
 
+// Rare is how many columns there are that have values, and how many of them in fewer than n examples. It takes 4 bytes for each column
+// below Dim.
+func (s *Set) Rare(n uint32) (occur, rare int) {
+	count, row := make([]uint32, s.dim), newRows(1, 0, false)
+	for i := range s.Label {
+		row.reset()
+		s.row(&row, i)
+		for _, col := range row.idx {
+			count[col]++
+		}
+	}
+	for _, c := range count {
+		if c > 0 {
+			occur++
+		}
+		if c > 0 && c < n {
+			rare++
+		}
+	}
+	return occur, rare
+}
+
 // row appends the example with number i.
 func (s *Set) row(to *rows, i int) {
 	var from uint64
 	if i > 0 {
 		from = s.ends[i-1]
 	}
-	s.decode(to, s.words[from:s.ends[i]+1])
-	to.label = append(to.label, s.Label[i])
+	s.append(to, s.words[from:s.ends[i]+1], s.Label[i])
 	runtime.KeepAlive(s)
+}
+
+// append appends a row from its words and one more.
+func (s *Set) append(to *rows, words []uint32, label float32) {
+	n := len(to.idx)
+	s.reserve(to, int(words[0]))
+	s.decode(to, n, words)
+	to.label = append(to.label, label)
 }
 
 // ahead is how many rows are touched before they are decoded.
 const ahead = 16
 
-// touch reads a word of each cache line of the rows, one row beside the other: the processor waits for many of them at once, and not
-// for each in its turn. What it answers with depends on all of them.
-func (s *Set) touch(numbers []int) (all uint32) {
-	var from, to [ahead]uint64
+// gather appends the examples with these numbers, at most ahead. First it reads a word of each cache line of the rows, one row beside the
+// other: the processor waits for many of them at once, and not for each in its turn. What it answers with depends on all of them.
+func (s *Set) gather(to *rows, numbers []int) (all uint32) {
+	var from, end [ahead]uint64
 	for k, i := range numbers {
 		if i > 0 {
 			from[k] = s.ends[i-1]
 		}
-		to[k] = s.ends[i]
+		end[k] = s.ends[i]
+		to.label = append(to.label, s.Label[i])
 	}
+	values := 0
 	for k := range numbers {
-		for at := from[k]; at < to[k]; at += 16 {
+		values += int(s.words[from[k]])
+		for at := from[k] + 16; at < end[k]; at += 16 {
 			all ^= s.words[at]
 		}
-		all ^= s.words[to[k]] // the line that the last word may be in; a word more is there
+		all ^= s.words[end[k]] // the line that the last word may be in; a word more is there
+	}
+	n := len(to.idx)
+	s.reserve(to, values)
+	to.ptr = slices.Grow(to.ptr, len(numbers))
+	for k := range numbers {
+		n = s.decode(to, n, s.words[from[k]:end[k]+1])
 	}
 	runtime.KeepAlive(s)
 	return all
 }
 
-// decode appends a row, but for its label, from its words and one more.
-func (s *Set) decode(to *rows, words []uint32) {
-	n, more := len(to.idx), int(words[0])
-	to.idx = slices.Grow(to.idx, more)[:n+more]
-	to.val = slices.Grow(to.val, more)[:n+more]
-	var field []int32
+// reserve makes room for more values.
+func (s *Set) reserve(to *rows, values int) {
+	n := len(to.idx) + values
+	to.idx = slices.Grow(to.idx, values)[:n]
+	to.val = slices.Grow(to.val, values)[:n]
 	if s.Fields > 0 && s.fielded {
-		to.field = slices.Grow(to.field, more)[:n+more]
-		field = to.field[n:]
+		to.field = slices.Grow(to.field, values)[:n]
 	}
-	idx, val := to.idx[n:], to.val[n:]
+}
+
+// decode decodes a row, but for its label, from its words and one more to the values from n on, and answers where they end.
+func (s *Set) decode(to *rows, n int, words []uint32) int {
+	more := int(words[0])
+	idx, val, field := to.idx[n:n+more], to.val[n:n+more], []int32(nil)
+	if len(to.field) > 0 {
+		field = to.field[n : n+more]
+	}
 	if s.wide {
 		decodeWide(idx, val, field, words[1:1+2*more], words[1+2*more:], s.fielded)
 	} else {
 		kernel.Unpack(idx, val, field, words[1:1+more], words[1+more:])
 	}
 	to.ptr = append(to.ptr, n+more)
+	return n + more
 }
 
 // one is the bits of the value that needs no word.

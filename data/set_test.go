@@ -124,6 +124,22 @@ func TestSet(t *testing.T) {
 		if got := s.Keys(); !slices.Equal(got, slices.Compact(keys)) {
 			t.Fatalf("keys %v, want %v", got, keys)
 		}
+		few := rapid.Uint32Range(1, 4).Draw(t, "few")
+		count := map[int64]uint32{}
+		for _, col := range b.Rows().Idx {
+			count[col]++
+		}
+		seldom := 0
+		for _, n := range count {
+			if n < few {
+				seldom++
+			}
+		}
+		if s.Dim() < 1<<20 {
+			if occur, rare := s.Rare(few); occur != len(count) || rare != seldom {
+				t.Fatalf("%d columns, %d of them less than %d times, want %d and %d", occur, rare, few, len(count), seldom)
+			}
+		}
 		sum := s.Checksum()
 		taken := map[int]bool{}
 		for _, i := range order[:len(order)/3] {

@@ -18,8 +18,9 @@ type Model struct {
 	Name  string
 	Nodes []Node
 	Loss  Loss
-	Width int   // number of scores of a row that Loss works on
-	File  *File // the network as graph.json describes it
+	Width int     // number of scores of a row that Loss works on
+	Start float64 // score of examples without features before the first step
+	File  *File   // the network as graph.json describes it
 }
 
 // Params describes the parameter matrices of all layers, in the order of the nodes.

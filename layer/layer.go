@@ -97,7 +97,8 @@ type Spec struct {
 
 	Weight Update      // rule of the weights
 	Bias   Update      // rule of the bias
-	Init   matrix.Init // values of weights before the first push, over those of the kind; biases start at 0
+	Init   matrix.Init // values of weights before the first push, over those of the kind
+	Start  float64     // value of biases before the first push
 	Keep   matrix.Keep // which columns of sparse weights are made, and which go again
 
 	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
@@ -155,7 +156,9 @@ func (s *Spec) param(what, kind string, rows int64, u Update, init matrix.Init) 
 		init.Kind, init.Scale = s.Init.Kind, s.Init.Scale
 	}
 	if what == "bias" {
-		init = matrix.Init{}
+		if init = (matrix.Init{}); s.Start != 0 {
+			init = matrix.Init{Kind: "constant", Scale: s.Start}
+		}
 	}
 	if init.Kind == "zero" {
 		init.Kind = ""

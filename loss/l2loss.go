@@ -6,7 +6,7 @@ import "thole.example/graph"
 //
 //	L = (s-y)^2 / 2,  dL/ds = s - y
 var l2Loss = Kind{
-	Name: "l2loss", Help: "(s-y)^2/2; predicts the score", Width: 1,
+	Name: "l2loss", Help: "(s-y)^2/2; predicts the score", Width: 1, Start: mean,
 	New: func(map[string]float64) graph.Loss { return square{} },
 }
 

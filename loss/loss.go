@@ -4,6 +4,7 @@ package loss
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"thole.example/graph"
@@ -18,6 +19,9 @@ type Kind struct {
 	// Width is the number of scores of a row that the loss works on; 0: one for each class, 2 or more.
 	Width int
 	Hyper []psf.Hyper // settings
+	// Start is a score for all examples alike that is about the best one, for labels that Check takes: what models for numbers
+	// begin with, because steps that suit how labels differ take long to where they lie. nil: 0.
+	Start func(label []float32) float64
 	// New makes the loss from all settings of Hyper.
 	New func(set map[string]float64) graph.Loss
 }
@@ -108,4 +112,21 @@ func Sigmoid(s float64) float64 {
 	}
 	e := kernel.Exp(s)
 	return e / (1 + e)
+}
+
+// mean is the mean of the labels.
+func mean(label []float32) (sum float64) {
+	for _, y := range label {
+		sum += float64(y)
+	}
+	return sum / float64(max(1, len(label)))
+}
+
+// middle is the median of the labels, which no outliers move; of an even number the lower one of the two in the middle.
+func middle(label []float32) float64 {
+	if len(label) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(label))
+	return float64(sorted[(len(sorted)-1)/2])
 }

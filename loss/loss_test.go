@@ -273,3 +273,36 @@ func BenchmarkLogLoss(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/row")
 }
+
+// No score for all examples alike is much better than that which training begins with.
+func TestStart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		label := rapid.SliceOfN(rapid.Float32Range(0, 1000), 1, 30).Draw(t, "labels")
+		for _, k := range Losses() {
+			if k.Start == nil {
+				continue
+			}
+			l, err := k.Bind(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			total := func(score float64) (sum float64) {
+				for _, y := range label {
+					one, _ := of(l, y, float32(score))
+					sum += one
+				}
+				return sum
+			}
+			start := k.Start(label)
+			at, slack := total(start), float64(len(label))/2 // huberloss is round near the labels, where the median is not its least
+			for _, off := range []float64{-10, -1, -0.1, 0.1, 1, 10} {
+				if other := total(start + off); other < at-slack-1e-4*math.Abs(at) {
+					t.Fatalf("%s of %v: %v at %v, %v at %v", k.Name, label, at, start, other, start+off)
+				}
+			}
+		}
+	})
+	if got := poissonLoss.Start([]float32{0, 0}); got != 0 {
+		t.Errorf("poissonloss without counts starts at %v, want 0", got)
+	}
+}

@@ -29,7 +29,7 @@ var adadelta = psf.Rule{
 		{Name: "eps", Default: 1e-6, Help: "added under both roots; the first steps come from it"},
 		l2,
 	},
-	Rates: psf.Rates{Classes: 20, Numbers: 100},
+	Rates: psf.Rates{Classes: 20, Numbers: 100, Steady: true},
 	New: func(h map[string]float64) psf.Step {
 		rho, eps, l2 := h["rho"], h["eps"], h["l2"]
 		adadelta := step(func(rate float64, _ int64) kernel.Rule { return kernel.Adadelta(rate, rho, eps, l2) })

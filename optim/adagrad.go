@@ -24,7 +24,7 @@ var adagrad = psf.Rule{
 	Help:  "steps divided by the root of the sum of squared gradients",
 	Slots: 1,
 	Hyper: []psf.Hyper{{Name: "eps", Default: 1e-10, Help: "added to the root"}, l1, l2},
-	Rates: psf.Rates{Classes: 0.5, Numbers: 4},
+	Rates: psf.Rates{Classes: 0.5, Numbers: 4, Steady: true},
 	New: func(h map[string]float64) psf.Step {
 		eps, l1, l2 := h["eps"], h["l1"], h["l2"]
 		adagrad := step(func(rate float64, _ int64) kernel.Rule { return kernel.Adagrad(rate, eps, l1, l2) })

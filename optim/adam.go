@@ -22,7 +22,7 @@ var adam = psf.Rule{
 	Help:  "steps from running means of the gradient and its square",
 	Slots: 2,
 	Hyper: append(moments(), l2),
-	Rates: psf.Rates{Classes: 0.1, Numbers: 1},
+	Rates: psf.Rates{Classes: 0.1, Numbers: 1, Steady: true},
 	New: func(h map[string]float64) psf.Step {
 		beta1, beta2, eps, l2 := h["beta1"], h["beta2"], h["eps"], h["l2"]
 		return step(func(rate float64, t int64) kernel.Rule { return kernel.Adam(rate, beta1, beta2, eps, l2, t) })

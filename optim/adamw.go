@@ -24,7 +24,7 @@ var adamw = psf.Rule{
 	Help:  "adam with decay of the weights beside its steps",
 	Slots: 2,
 	Hyper: append(moments(), psf.Hyper{Name: "decay", Default: 1e-4, Help: "part of the rate by which weights decay in a step"}),
-	Rates: psf.Rates{Classes: 0.05, Numbers: 1},
+	Rates: psf.Rates{Classes: 0.05, Numbers: 1, Steady: true},
 	New: func(h map[string]float64) psf.Step {
 		beta1, beta2, eps, decay := h["beta1"], h["beta2"], h["eps"], h["decay"]
 		return step(func(rate float64, t int64) kernel.Rule { return kernel.AdamW(rate, beta1, beta2, eps, decay, t) })

@@ -23,7 +23,7 @@ var amsgrad = psf.Rule{
 	Help:  "adam by the largest mean square so far",
 	Slots: 3,
 	Hyper: append(moments(), l2),
-	Rates: psf.Rates{Classes: 0.1, Numbers: 1},
+	Rates: psf.Rates{Classes: 0.1, Numbers: 1, Steady: true},
 	New: func(h map[string]float64) psf.Step {
 		beta1, beta2, eps, l2 := h["beta1"], h["beta2"], h["eps"], h["l2"]
 		return step(func(rate float64, t int64) kernel.Rule { return kernel.AMSGrad(rate, beta1, beta2, eps, l2, t) })

@@ -38,7 +38,7 @@ var ftrl = psf.Rule{
 		{Name: "l2", Help: "weight of the penalty l2/2*w^2"},
 		{Name: "warm", Help: "with alpha: 1 starts from the weights that are there, 0 from nothing", Max: 1},
 	},
-	Rates: psf.Rates{Classes: 1, Numbers: 4},
+	Rates: psf.Rates{Classes: 1, Numbers: 4, Steady: true},
 	New: func(h map[string]float64) psf.Step {
 		alpha, beta, l1, l2, warm := h["alpha"], h["beta"], h["l1"], h["l2"], h["warm"] != 0
 		return step(func(rate float64, _ int64) kernel.Rule { return kernel.FTRL(rate, alpha, beta, l1, l2, warm) })

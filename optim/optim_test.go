@@ -198,6 +198,26 @@ func TestBowl(t *testing.T) {
 	}
 }
 
+// The first steps of rules that are steady are as long for gradients a thousand times larger, those of others are not.
+func TestSteady(t *testing.T) {
+	for _, rule := range Rules() {
+		way := func(g float64) float64 {
+			step, err := rule.Bind(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, s := []float64{0}, slots[float64](rule.Slots, 1)
+			for i := range 10 {
+				step.F64(w, []float64{g}, s, rule.Rates.Numbers, int64(i+1))
+			}
+			return math.Abs(w[0])
+		}
+		if grows := way(10_000) / way(10); grows < 2 != rule.Rates.Steady {
+			t.Errorf("%s: gradients that are 1000 times larger take it %v times as far, and steady is %v", rule.Name, grows, rule.Rates.Steady)
+		}
+	}
+}
+
 // With l2 the bottom moves to g(w) + l2*w = 0, and with l1 to where the slope is l1: for w^2/2 - w these are 1/(1+l2)
 // and 1-l1.
 func TestPenaltyOptimum(t *testing.T) {

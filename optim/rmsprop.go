@@ -27,7 +27,7 @@ var rmsprop = psf.Rule{
 		{Name: "eps", Default: 1e-8, Help: "added to the root"},
 		l2,
 	},
-	Rates: psf.Rates{Classes: 0.1, Numbers: 0.5},
+	Rates: psf.Rates{Classes: 0.1, Numbers: 0.5, Steady: true},
 	New: func(h map[string]float64) psf.Step {
 		rho, eps, l2 := h["rho"], h["eps"], h["l2"]
 		rmsprop := step(func(rate float64, _ int64) kernel.Rule { return kernel.RMSProp(rate, rho, eps, l2) })

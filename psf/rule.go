@@ -86,7 +86,8 @@ type Rule struct {
 // where the user gives none.
 type Rates struct {
 	Classes float64 // for losses of classes: gradients up to 1
-	Numbers float64 // for squares of differences from labels around 10
+	Numbers float64 // for squares of differences from labels whose deviation is about 4
+	Steady  bool    // steps do not grow with gradients: Numbers has to grow with the deviation of the labels
 }
 
 // Step changes the weights w by the mean gradient g: w, g and every slot have the same length. rate is the learning

@@ -115,9 +115,13 @@ func totalLoss(loss graph.Loss, score []float64, label []float32) (sum float64) 
 	return sum
 }
 
-// nullLoss is the mean loss of scores that are all zero, width for each label.
-func nullLoss(loss graph.Loss, label []float32, width int) float64 {
-	return totalLoss(loss, make([]float64, len(label)*width), label) / float64(len(label))
+// nullLoss is the mean loss of the labels by the scores that the model begins with where examples have no features.
+func nullLoss(m *graph.Model, label []float32) float64 {
+	score := make([]float64, len(label)*m.Width)
+	for i := range score {
+		score[i] = m.Start
+	}
+	return totalLoss(m.Loss, score, label) / float64(len(label))
 }
 
 // Measure is the metrics of scores, as many for each label: the mean loss under the name of the loss (of several classes, the

@@ -36,7 +36,7 @@ const (
 	pacePatience  = 3
 	// paceCut of 2 takes a third more epochs for a loss that is 0.02 % lower, 4 takes as many as 3.
 	paceCut = 3
-	// paceFloor is the share of the loss of a model of zeros from which on the loss counts as nothing: where a line divides
+	// paceFloor is the share of the loss of one score for all from which on the loss counts as nothing: where a line divides
 	// the classes, it would halve for ever.
 	paceFloor = 1e-3
 )

@@ -91,7 +91,7 @@ type Report struct {
 	Stopped bool      // by the tolerance, the pace or the held-out examples
 	Best    int       // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
 	Before  int       // epochs that were made before, by the training that this one goes on from
-	Null    float64   // mean loss of the training examples where every score is 0
+	Null    float64   // mean loss of the training examples where every score is that of Model.Start
 }
 
 // LastChange is how the mean loss moved in the last epoch, and as a share of what it was (0 if that was nothing); ok is false for
@@ -138,7 +138,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	}
 	run.Seed = o.Seed ^ uint64(o.Task)<<32
 	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
-	null := nullLoss(o.Model.Loss, o.Data.Label, o.Model.Width)
+	null := nullLoss(o.Model, o.Data.Label)
 	l.pace, l.race = newPacer(o.Pace, null), race{Early: o.Early}
 	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
 	for _, m := range o.Model.Params() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -35,14 +36,19 @@ func optionFlags() []optionFlag {
 }
 
 // having are the names of the formats that have an option.
-func having(option string) (names []string) {
+func having(option string) []string { return formatsWith()[option] }
+
+// formatsWith are the names of the formats by their options. Every command has flags that ask for it.
+var formatsWith = sync.OnceValue(func() map[string][]string {
+	names := map[string][]string{}
 	for _, c := range codecs() {
-		if hasOption(c.Info(), option) {
-			names = append(names, c.Info().Name)
+		i := c.Info()
+		for _, o := range i.Options {
+			names[o.Name] = append(names[o.Name], i.Name)
 		}
 	}
 	return names
-}
+})
 
 func hasOption(i format.Info, name string) bool {
 	return slices.ContainsFunc(i.Options, func(o format.Option) bool { return o.Name == name })

@@ -102,8 +102,12 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 		fmt.Fprintf(e.err, "%s has %d columns: %d more are added, with the values that new ones begin with\n", j.load, p.loaded.dim,
 			p.conf.Dim-p.loaded.dim)
 	}
-	if err := p.widen(); err != nil {
+	if err := p.suit(); err != nil {
 		return err
+	}
+	if by := p.recipe.Far(); by != 0 {
+		fmt.Fprintf(e.err, "warning: the labels differ by much more or less than those that rates of networks suit: divide them by about %g\n",
+			by)
 	}
 	switch {
 	case j.updates > 0:
@@ -134,25 +138,43 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	return err
 }
 
-// widen takes the recipe's defaults for many features, if there are many. Those with another update rule are not taken by a user who
-// chose something of the rule or the schedule.
-func (p *plan) widen() error {
+// suit takes the recipe's defaults for these examples: for labels of any size, and for many features.
+func (p *plan) suit() error {
+	if p.asAngel {
+		return nil
+	}
+	p.recipe = p.recipe.ForLabels(nil, p.train.Label)
+	if p.widens() {
+		p.recipe.Defaults = *p.recipe.Wide // p.recipe is a copy
+	}
 	j, asked := p.job, p.asked
-	if p.recipe.Wide == nil || j.asAngel || p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit {
-		return nil
-	}
-	if p.recipe.Wide.Rule != p.recipe.Defaults.Rule && (asked.rule != "" || asked.rate != 0 || asked.schedule != "" ||
-		asked.per != "" || len(j.decay)+len(j.hyper) > 0 || j.l2 > 0 || j.given("l1") || j.given("l2")) {
-		return nil
-	}
-	recipe := *p.recipe
-	recipe.Defaults = *recipe.Wide
-	p.recipe = &recipe
 	j.rule, j.rate, j.schedule, j.per, j.batch, j.epochs = asked.rule, asked.rate, asked.schedule, asked.per, asked.batch, asked.epochs
 	dim, classes := p.conf.Dim, p.conf.Classes
 	err := p.chooseRule()
 	p.conf.Dim, p.conf.Classes = dim, classes
 	return err
+}
+
+// rareBelow is how many examples a feature wants for a weight without penalty, by the rule of ten that statisticians have for
+// regressions (Peduzzi and others, A simulation study of the number of events per variable in logistic regression analysis, 1996).
+// Fewer rare features than rareFrom are those of examples written by hand, which are to be learned as they are.
+const rareBelow, rareFrom = 10, 100
+
+// widens reports whether the recipe's defaults for many features are taken: there are many, or, as regressions have no penalty, most are
+// rare. Those with another update rule are not taken by a user who chose something of the rule or the schedule.
+func (p *plan) widens() bool {
+	j, asked := p.job, p.asked
+	d := p.recipe.Wide
+	switch {
+	case d == nil:
+		return false
+	case p.conf.Dim > 0 && p.conf.Dim <= graph.WholeLimit:
+		if occur, rare := p.train.Rare(rareBelow); p.recipe.Task != algo.Regression || rare < max(rareFrom, occur/2) {
+			return false
+		}
+	}
+	return d.Rule == p.recipe.Defaults.Rule || asked.rule == "" && asked.rate == 0 && asked.schedule == "" &&
+		asked.per == "" && len(j.decay)+len(j.hyper) == 0 && j.l2 == 0 && !j.given("l1") && !j.given("l2")
 }
 
 // readHoldout reads the examples of --validate. What was not in training counts as zero there, and in those held out.

@@ -31,6 +31,8 @@ func TestReadme(t *testing.T) {
 			case len(words) == 0:
 			case words[0] == "go":
 				goLine(t, words[1:])
+			case words[0] == "CGO_ENABLED=0" && words[1] == "go":
+				goLine(t, words[2:])
 			case words[0] == "thole":
 				ran++
 				var said bytes.Buffer

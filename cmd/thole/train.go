@@ -52,7 +52,7 @@ the examples by heart, see about 150000 examples, of more than 65536 features 20
 	}
 	j.flags(c)
 	c.Flags().StringVar(&j.jobFile, "job", "", "file of settings, in YAML or JSON, that hold where no flag is given (see docs/graph.md)")
-	c.Flags().BoolVar(&j.dryRun, "dry-run", false, "print the job with all its settings and train nothing")
+	c.Flags().BoolVar(&j.dryRun, "dry-run", false, "read the examples, print the job with all its settings, and train nothing")
 	c.Flags().IntVar(&servers, "servers", 1, "parameter servers")
 	c.Flags().BoolVar(&overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
 	return c
@@ -64,8 +64,14 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 		return err
 	}
 	p.tell(e)
-	if j.dryRun {
-		_, err := e.out.Write(p.settings)
+	if j.dryRun { // some settings depend on the examples
+		err := p.look(ctx)
+		if err == nil {
+			err = p.read(ctx, e)
+		}
+		if err == nil {
+			_, err = e.out.Write(p.settings)
+		}
 		return err
 	}
 	path, err := j.target(ctx, e)

@@ -1,0 +1,120 @@
+package algo
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"thole.example/graph"
+	"thole.example/loss"
+	"thole.example/psf"
+)
+
+// numbers is what labels are like that are numbers, of any size. The zero value is those that rates were chosen for.
+type numbers struct {
+	start    float64 // score that is about the best for all examples alike
+	spread   int     // power of two nearest to the deviation of the labels, over that of labels around 10
+	gradient int     // power of two nearest to the root mean square of the gradients by that score, over that of labels 0 and 1
+}
+
+// What the deviation and the gradients of the labels were for which rates were chosen: abalone's, and those of clicks.
+const (
+	spreadChosen   = 2
+	gradientChosen = -1
+)
+
+// suit changes settings by powers of two, which round nothing: rates by the deviation of the labels, and by how large gradients are what
+// stands beside them.
+func (n numbers) suit(rule *psf.Rule, d *Defaults) {
+	d.Eps = math.Ldexp(d.Eps, n.gradient)
+	by := map[string]int{}
+	if n.spread != 0 && rule.Rates.Steady {
+		d.Rate = math.Ldexp(d.Rate, n.spread)
+		by["decay"] = -n.spread // which the rate multiplies
+	}
+	if g := n.gradient + gradientChosen; n.gradient != 0 && g < 0 && rule.Name == "ftrl" {
+		by["beta"] = g // 1 suits gradients up from 1
+	}
+	for _, h := range rule.Hyper {
+		if _, own := d.Hyper[h.Name]; by[h.Name] != 0 && !own {
+			hyper := map[string]float64{h.Name: math.Ldexp(h.Default, by[h.Name])}
+			maps.Copy(hyper, d.Hyper)
+			d.Hyper = hyper
+		}
+	}
+}
+
+// Far is by what labels would have to be divided for the rates of a network, which do not follow them, if that is far from 1; else 0.
+func (a *Algo) Far() float64 {
+	if n := a.of.spread; a.Network() && (n < -4 || n > 4) {
+		return math.Ldexp(1, n)
+	}
+	return 0
+}
+
+// ForLabels is the recipe with defaults for these labels of the training examples, if they are numbers, with losses as in Conf: the score
+// begins in their midst, and the rates of linear models suit their deviation. Networks of a graph.json stay as they are. No label is NaN.
+func (a *Algo) ForLabels(losses []loss.Kind, label []float32) *Algo {
+	other := *a
+	other.of = numbers{}
+	f := a.File(a.Sizes)
+	i := slices.IndexFunc(f.Layers, func(e graph.Entry) bool { return endsInLoss(&e) })
+	if i < 0 || a.own || len(label) == 0 {
+		return &other
+	}
+	c := lossOf(f, &f.Layers[i])
+	kind, err := loss.Find(losses, c.Type)
+	if err != nil || kind.Start == nil {
+		return &other
+	}
+	l, err := kind.Bind(c.Num)
+	if err != nil || l.Check(label, 1) != nil { // which others report
+		return &other
+	}
+	other.of.start = kind.Start(label)
+	if !a.Log {
+		other.of.spread = exponent(deviation(label), len(label), spreadChosen)
+	}
+	other.of.gradient = exponent(steepness(l, other.of.start, label), len(label), gradientChosen)
+	return &other
+}
+
+// deviation is the sum of the squared differences of the labels from their mean.
+func deviation(label []float32) (sum float64) {
+	mean := 0.0
+	for _, y := range label {
+		mean += float64(y) / float64(len(label))
+	}
+	for _, y := range label {
+		d := float64(y) - mean
+		sum += float64(d * d)
+	}
+	return sum
+}
+
+// steepness is the sum of the squared gradients of the labels by the same score.
+func steepness(l graph.Loss, score float64, label []float32) (sum float64) {
+	var out, grad graph.Tensor
+	out.Resize(1, 1)
+	grad.Resize(1, 1)
+	for i := range label {
+		out.Val[0] = float32(score)
+		l.Loss(&out, label[i:i+1], &grad)
+		g := float64(grad.Val[0])
+		sum += float64(g * g)
+	}
+	return sum
+}
+
+// exponent is the power of two that is nearest to the root of sum/n, over the one given; 0 if there is none.
+func exponent(sum float64, n, over int) int {
+	root := math.Sqrt(sum / float64(n))
+	if !(root > 0) || math.IsInf(root, 1) {
+		return 0
+	}
+	part, e := math.Frexp(root)
+	if part < math.Sqrt2/2 {
+		e--
+	}
+	return e - over
+}
