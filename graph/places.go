@@ -43,11 +43,14 @@ func (p *places) insert(key uint64, at uint32) {
 	}
 }
 
+// ahead is how many columns before its turn the line of one is fetched.
+const ahead = 32
+
 // find writes the place of each column to at.
 func (p *places) find(cols []int64, at []uint32) {
 	if p.lines != nil {
-		kernel.Locate(&p.spread, p.lines, cols, at)
-		kernel.Find(p.lines, cols, at, at)
+		kernel.Locate(&p.spread, cols, at)
+		new(kernel.Finder).Find(p.lines, cols, at, at, at[min(ahead, len(at)):])
 		return
 	}
 	kernel.FindNext(p.lo, p.n, cols, at)

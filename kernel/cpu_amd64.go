@@ -1,6 +1,7 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -16,7 +17,21 @@ func bestLevel() level {
 	return avx512
 }
 
-func locateOn(on level, s *Spread, lines []Line, keys []int64, at []uint32) {
+// fetchFar says that rows are fetched into the second cache. Processors of Intel have few buffers for what the first one misses, and
+// more behind it; on others what comes from the second cache is slow (docs/performance.md).
+var fetchFar = vendor() == "GenuineIntel"
+
+// vendor is who made the processor.
+func vendor() string {
+	_, b, c, d := cpuid(0, 0)
+	var name []byte
+	for _, part := range []uint32{b, d, c} {
+		name = binary.LittleEndian.AppendUint32(name, part)
+	}
+	return string(name)
+}
+
+func locateOn(on level, s *Spread, keys []int64, at []uint32) {
 	n := 0
 	switch on {
 	case plain:
@@ -24,26 +39,119 @@ func locateOn(on level, s *Spread, lines []Line, keys []int64, at []uint32) {
 		return
 	case avx512:
 		if n = len(keys) &^ 7; n > 0 {
-			locate512(s, unsafe.SliceData(lines), &keys[0], &at[0], n)
+			locate512(s, &keys[0], &at[0], n)
 		}
 	}
 	if n < len(keys) {
-		locateOne(s, unsafe.SliceData(lines), &keys[n], &at[n], len(keys)-n)
+		locateOne(s, &keys[n], &at[n], len(keys)-n)
 	}
 }
 
-func findOn(on level, lines []Line, keys []int64, at, rows []uint32, s *Stamp) int {
-	switch {
-	case on == plain:
-		return find(lines, keys, at, rows, s)
-	case on == avx512 && s != nil:
-		return stamp512(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys), s)
-	case on == avx512:
-		return find512(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys), nil)
-	case s != nil:
-		return stampAVX2(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys), s)
+// hashOn does the first keys and tells how many.
+func hashOn(on level, dst []uint64, keys []int64) int {
+	n := len(keys) &^ 7
+	if on != avx512 || n == 0 {
+		return 0
 	}
-	return findAVX2(unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], len(keys), nil)
+	hash512(&dst[0], &keys[0], n)
+	return n
+}
+
+// withinOn tells how many of the first keys are within, as far as it looks.
+func withinOn(on level, keys []int64, lo int64, width uint64, bits int, top uint64) int {
+	n := len(keys) &^ 7
+	if on != avx512 || n == 0 {
+		return 0
+	}
+	return within512(&keys[0], n, uint64(lo), width, uint64(bits), top)
+}
+
+// finding is a search as the assembly has it.
+type finding struct {
+	lines    *Line
+	keys     *int64
+	at, rows *uint32
+	n        int
+	stamp    *Stamp
+	next     *uint32 // n lines to fetch
+	slab     *byte
+	stride   int
+	fetch    int // lines of each row
+	does     rowsFound
+}
+
+// rowsFound is what a search does with the rows that it finds.
+type rowsFound int
+
+const (
+	rowsLeft  rowsFound = iota // nothing
+	rowsStamp                  // it stamps their slots
+	rowsNear                   // it fetches one line of each
+	rowsLong                   // several
+	rowsFar                    // any number, into the second cache
+	rowsWide                   // beside one of these: vectors of 512 bits
+)
+
+func newFinding(on level, s *Stamp, slab []byte, stride, size int) finding {
+	f := finding{stamp: s, slab: unsafe.SliceData(slab), stride: stride, fetch: linesOf(stride, size)}
+	switch {
+	case s != nil:
+		f.does = rowsStamp
+	case f.fetch == 0:
+	case fetchFar:
+		f.does = rowsFar
+	case f.fetch == 1:
+		f.does = rowsNear
+	default:
+		f.does = rowsLong
+	}
+	if on == avx512 {
+		f.does += rowsWide
+	}
+	return f
+}
+
+func (f *Finder) find(on level, lines []Line, keys []int64, at, rows, next []uint32) (missing int) {
+	if on == plain {
+		return find(lines, keys, at, rows, f.stamp)
+	}
+	a := &f.asm
+	if a.lines = unsafe.SliceData(lines); on == avx512 && a.does < rowsWide {
+		a.does += rowsWide // of the zero Finder
+	}
+	for len(keys) > 0 {
+		if a.n = min(len(keys), len(next)); a.n == 0 { // there is nothing to fetch: what is looked at itself
+			a.n, next = len(keys), at
+		}
+		a.keys, a.at, a.rows, a.next = &keys[0], &at[0], &rows[0], &next[0]
+		missing += a.run()
+		keys, at, rows, next = keys[a.n:], at[a.n:], rows[a.n:], next[a.n:]
+	}
+	return missing
+}
+
+func (f *finding) run() (missing int) {
+	switch f.does {
+	case rowsLeft:
+		return findAVX2(f)
+	case rowsStamp:
+		return stampAVX2(f)
+	case rowsNear:
+		return findNearAVX2(f)
+	case rowsLong:
+		return findLongAVX2(f)
+	case rowsFar:
+		return findFarAVX2(f)
+	case rowsLeft + rowsWide:
+		return find512(f)
+	case rowsStamp + rowsWide:
+		return stamp512(f)
+	case rowsNear + rowsWide:
+		return findNear512(f)
+	case rowsLong + rowsWide:
+		return findLong512(f)
+	}
+	return findFar512(f)
 }
 
 // findNextOn does the first keys and tells how many.
@@ -57,13 +165,17 @@ func findNextOn(on level, lo, n int64, keys []int64, rows []uint32) int {
 }
 
 func fetchOn(on level, slab []byte, stride, size int, rows []uint32) {
-	lines := (size + cacheLine - 1) / cacheLine
-	if stride%cacheLine != 0 && cacheLine%stride != 0 {
-		lines = (size+cacheLine-2)/cacheLine + 1 // a row may begin anywhere in a line
-	}
 	if on != plain {
-		fetchRows(unsafe.SliceData(slab), stride, lines, &rows[0], len(rows))
+		fetchRows(unsafe.SliceData(slab), stride, linesOf(stride, size), &rows[0], len(rows))
 	}
+}
+
+// linesOf is how many lines of the cache the first bytes of a row may lie in.
+func linesOf(stride, size int) int {
+	if size > 0 && stride%cacheLine != 0 && cacheLine%stride != 0 { // it may begin anywhere in a line
+		return (size+cacheLine-2)/cacheLine + 1
+	}
+	return (size + cacheLine - 1) / cacheLine
 }
 
 func gatherOn(on level, dst, slab []byte, stride, size int, rows []uint32) {
@@ -74,26 +186,53 @@ func gatherOn(on level, dst, slab []byte, stride, size int, rows []uint32) {
 	gatherAVX2(&dst[0], unsafe.SliceData(slab), stride, size, &rows[0], len(rows))
 }
 
-// The functions in assembly work on n elements, at least one; n is a multiple of 8 for locate512
+// The functions in assembly work on n elements, at least one; n is a multiple of 8 for locate512, hash512 and within512
 // and, as some, for findNext512.
 
 //go:noescape
-func locateOne(s *Spread, lines *Line, keys *int64, at *uint32, n int)
+func locateOne(s *Spread, keys *int64, at *uint32, n int)
 
 //go:noescape
-func locate512(s *Spread, lines *Line, keys *int64, at *uint32, n int)
+func locate512(s *Spread, keys *int64, at *uint32, n int)
 
 //go:noescape
-func findAVX2(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+func hash512(dst *uint64, keys *int64, n int)
 
 //go:noescape
-func find512(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+func within512(keys *int64, n int, lo, width, bits, top uint64) (some int)
 
 //go:noescape
-func stampAVX2(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+func findAVX2(f *finding) (missing int)
 
 //go:noescape
-func stamp512(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
+func findNearAVX2(f *finding) (missing int)
+
+//go:noescape
+func findLongAVX2(f *finding) (missing int)
+
+//go:noescape
+func findFarAVX2(f *finding) (missing int)
+
+//go:noescape
+func stampAVX2(f *finding) (missing int)
+
+//go:noescape
+func find512(f *finding) (missing int)
+
+//go:noescape
+func findNear512(f *finding) (missing int)
+
+//go:noescape
+func findLong512(f *finding) (missing int)
+
+//go:noescape
+func findFar512(f *finding) (missing int)
+
+//go:noescape
+func stamp512(f *finding) (missing int)
+
+//go:noescape
+func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
 //go:noescape
 func findNext512(lo, n int64, keys *int64, rows *uint32, some int)

@@ -4,10 +4,18 @@ package kernel
 
 func bestLevel() level { return plain }
 
-func locateOn(_ level, s *Spread, _ []Line, keys []int64, at []uint32) { locate(s, keys, at) }
+func locateOn(_ level, s *Spread, keys []int64, at []uint32) { locate(s, keys, at) }
 
-func findOn(_ level, lines []Line, keys []int64, at, rows []uint32, s *Stamp) int {
-	return find(lines, keys, at, rows, s)
+func hashOn(level, []uint64, []int64) int { return 0 }
+
+func withinOn(level, []int64, int64, uint64, int, uint64) int { return 0 }
+
+type finding struct{}
+
+func newFinding(level, *Stamp, []byte, int, int) finding { return finding{} }
+
+func (f *Finder) find(_ level, lines []Line, keys []int64, at, rows, _ []uint32) int {
+	return find(lines, keys, at, rows, f.stamp)
 }
 
 func findNextOn(_ level, _, _ int64, _ []int64, _ []uint32) int { return 0 }

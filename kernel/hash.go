@@ -34,3 +34,30 @@ func (s *Spread) Line(hash uint64) uint32 {
 	}
 	return uint32(at * lines >> 32)
 }
+
+// Hashes writes the hash of each key.
+func Hashes(dst []uint64, keys []int64) { hashes(machine, dst, keys) }
+
+func hashes(on level, dst []uint64, keys []int64) {
+	dst = dst[:len(keys)]
+	for i := hashOn(on, dst, keys); i < len(keys); i++ {
+		dst[i] = Hash(uint64(keys[i]))
+	}
+}
+
+// Within is how many keys stand before the first one that is not in [lo, hi), or whose hash does not begin with top as its first bits,
+// of which there may be none.
+func Within(keys []int64, lo, hi int64, bits int, top uint64) int {
+	return within(machine, keys, lo, hi, bits, top)
+}
+
+func within(on level, keys []int64, lo, hi int64, bits int, top uint64) int {
+	width := uint64(max(lo, hi) - lo) // also where that goes beyond int64
+	i := withinOn(on, keys, lo, width, bits, top)
+	for ; i < len(keys); i++ {
+		if uint64(keys[i]-lo) >= width || Hash(uint64(keys[i]))>>(64-bits) != top {
+			break
+		}
+	}
+	return i
+}

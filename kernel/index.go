@@ -61,21 +61,33 @@ func (l *Line) Taken() int {
 // Full reports whether all slots have a key: then a search goes on in the next line.
 func (l *Line) Full() bool { return l.Row[Slots-1] != 0 }
 
-// Locate writes for every key the line where its search begins, and has the processor fetch it. Every line that s gives
-// must be among lines.
-func Locate(s *Spread, lines []Line, keys []int64, at []uint32) {
+// Locate writes for every key the line where its search begins.
+func Locate(s *Spread, keys []int64, at []uint32) {
 	if len(keys) > 0 {
-		locateOn(machine, s, lines, keys, at[:len(keys)])
+		locateOn(machine, s, keys, at[:len(keys)])
 	}
 }
 
+// Finder searches for keys, and meanwhile has the processor fetch what is needed soon. The zero Finder fetches lines alone.
+type Finder struct {
+	stamp *Stamp
+	asm   finding
+}
+
+// NewFinder is a Finder that stamps the slots of the keys that it finds if s is not nil, and else has the first size bytes of their
+// rows fetched; row i of the slab begins at i*stride.
+func NewFinder(s *Stamp, slab []byte, stride, size int) Finder {
+	return Finder{s, newFinding(machine, s, slab, stride, size)}
+}
+
 // Find writes for every key its row, or 0 where there is none, and counts the latter. The search goes from the line in at
-// to the first one with a free slot; there must be one.
-func Find(lines []Line, keys []int64, at, rows []uint32) (missing int) {
+// to the first one with a free slot; there must be one. next are lines where later searches will begin: it has one of them fetched
+// for each key.
+func (f *Finder) Find(lines []Line, keys []int64, at, rows, next []uint32) (missing int) {
 	if len(keys) == 0 {
 		return 0
 	}
-	return findOn(machine, lines, keys, at[:len(keys)], rows[:len(keys)], nil)
+	return f.find(machine, lines, keys, at[:len(keys)], rows[:len(keys)], next)
 }
 
 // FindNext is Find without lines, where the keys lo, lo+1 and so on are in rows 1 to n.
@@ -90,14 +102,6 @@ func findNext(on level, lo, n int64, keys []int64, rows []uint32) {
 		}
 		rows[i] = uint32(row + 1)
 	}
-}
-
-// FindStamp is Find, and stamps the slots of the keys that are there.
-func FindStamp(lines []Line, keys []int64, at, rows []uint32, s *Stamp) (missing int) {
-	if len(keys) == 0 {
-		return 0
-	}
-	return findOn(machine, lines, keys, at[:len(keys)], rows[:len(keys)], s)
 }
 
 // Fetch has the processor fetch the first size bytes of the rows; row i of the slab begins at i*stride.

@@ -1,17 +1,28 @@
 #include "textflag.h"
 
 // FIND searches for n keys; MATCH makes BX the slots of the line at AX that have the key, SPREAD puts a key into a vector, NAME
-// stamps slot BX of that line.
-#define FIND(SPREAD, MATCH, NAME) \
-	MOVQ lines+0(FP), DI   \
-	MOVQ keys+8(FP), SI    \
-	MOVQ at+16(FP), DX     \
-	MOVQ rows+24(FP), R8   \
-	MOVQ n+32(FP), CX      \
-	MOVQ s+40(FP), R12     \
+// stamps slot BX of that line, FETCH fetches row BX. Before it searches for a key it fetches the line of another one. The loop is as
+// short as can be: many searches must be under way in the processor at a time.
+//
+//	SI keys   DI lines  DX at    R13 lines to fetch  R8 rows   R9 key  CX keys in all  R10 missing
+//	R12 stamp R11 scratch R14 slab  R15 stride
+#define FIND(SPREAD, MATCH, NAME, FETCH) \
+	MOVQ f+0(FP), AX       \
+	MOVQ 0(AX), DI         \
+	MOVQ 8(AX), SI         \
+	MOVQ 16(AX), DX        \
+	MOVQ 24(AX), R8        \
+	MOVQ 32(AX), CX        \
+	MOVQ 40(AX), R12       \
+	MOVQ 48(AX), R13       \
+	MOVQ 56(AX), R14       \
+	MOVQ 64(AX), R15       \
 	XORQ R9, R9            \
 	XORQ R10, R10          \
 key:                           \
+	MOVL (R13)(R9*4), AX   \
+	SHLQ $6, AX            \
+	PREFETCHT0 (DI)(AX*1)  \
 	MOVL (DX)(R9*4), AX    \
 	SHLQ $6, AX            \
 	ADDQ DI, AX            \
@@ -26,10 +37,11 @@ found:                         \
 	MOVL BX, (R8)(R9*4)    \
 	CMPL BX, $1            \
 	ADCQ $0, R10           \
+	FETCH                  \
 	INCQ R9                \
 	CMPQ R9, CX            \
 	JLT  key               \
-	MOVQ R10, missing+48(FP) \
+	MOVQ R10, missing+8(FP) \
 	VZEROUPPER             \
 	RET                    \
 next:                          \
@@ -39,17 +51,31 @@ next:                          \
 	XORL BX, BX            \
 	JMP  found
 
-// func locateOne(s *Spread, lines *Line, keys *int64, at *uint32, n int)
-TEXT ·locateOne(SB), NOSPLIT, $0-40
+#define NOFETCH
+#define FETCHNEAR \
+	IMULQ R15, BX          \
+	PREFETCHT0 (R14)(BX*1)
+#define FETCHLONG(HINT, more) \
+	IMULQ R15, BX          \
+	ADDQ  R14, BX          \
+	MOVQ  f+0(FP), AX      \
+	MOVQ  72(AX), AX       \
+more:                          \
+	HINT (BX)              \
+	ADDQ  $64, BX          \
+	DECQ  AX               \
+	JNZ   more
+
+// func locateOne(s *Spread, keys *int64, at *uint32, n int)
+TEXT ·locateOne(SB), NOSPLIT, $0-32
 	MOVQ s+0(FP), AX
 	MOVQ 0(AX), CX   // bits
 	MOVQ 8(AX), R8   // lines
 	MOVQ 16(AX), R9  // wide
 	MOVQ 24(AX), R10 // from
-	MOVQ lines+8(FP), DI
-	MOVQ keys+16(FP), SI
-	MOVQ at+24(FP), DX
-	MOVQ n+32(FP), BX
+	MOVQ keys+8(FP), SI
+	MOVQ at+16(FP), DX
+	MOVQ n+24(FP), BX
 	MOVQ $0xd6e8feb86659fd93, R11
 
 scalar:
@@ -73,17 +99,26 @@ scalar:
 	IMULQ   R13, AX
 	SHRQ    $32, AX
 	MOVL    AX, (DX)
-	SHLQ    $6, AX
-	PREFETCHT0 (DI)(AX*1)
 	ADDQ    $8, SI
 	ADDQ    $4, DX
 	DECQ    BX
 	JNZ     scalar
 	RET
 
-// func locate512(s *Spread, lines *Line, keys *int64, at *uint32, n int)
+// HASH8 makes hashes of the keys in Z0; Z14 is the constant.
+#define HASH8 \
+	VPSRLQ  $32, Z0, Z1   \
+	VPXORQ  Z1, Z0, Z0    \
+	VPMULLQ Z14, Z0, Z0   \
+	VPSRLQ  $32, Z0, Z1   \
+	VPXORQ  Z1, Z0, Z0    \
+	VPMULLQ Z14, Z0, Z0   \
+	VPSRLQ  $32, Z0, Z1   \
+	VPXORQ  Z1, Z0, Z0
+
+// func locate512(s *Spread, keys *int64, at *uint32, n int)
 // n is a multiple of 8 and not 0.
-TEXT ·locate512(SB), NOSPLIT, $0-40
+TEXT ·locate512(SB), NOSPLIT, $0-32
 	MOVQ         s+0(FP), AX
 	VMOVQ        0(AX), X10         // bits
 	VPBROADCASTQ 8(AX), Z11         // lines
@@ -91,20 +126,13 @@ TEXT ·locate512(SB), NOSPLIT, $0-40
 	VPBROADCASTQ 24(AX), Z13        // from
 	MOVQ         $0xd6e8feb86659fd93, AX
 	VPBROADCASTQ AX, Z14
-	MOVQ         keys+16(FP), SI
-	MOVQ         at+24(FP), DX
-	MOVQ         n+32(FP), BX
+	MOVQ         keys+8(FP), SI
+	MOVQ         at+16(FP), DX
+	MOVQ         n+24(FP), BX
 
-wide:
+eight:
 	VMOVDQU64 (SI), Z0
-	VPSRLQ    $32, Z0, Z1
-	VPXORQ    Z1, Z0, Z0
-	VPMULLQ   Z14, Z0, Z0
-	VPSRLQ    $32, Z0, Z1
-	VPXORQ    Z1, Z0, Z0
-	VPMULLQ   Z14, Z0, Z0
-	VPSRLQ    $32, Z0, Z1
-	VPXORQ    Z1, Z0, Z0
+	HASH8
 	VPSLLQ    X10, Z0, Z0
 	VPSRLQ    $32, Z0, Z0
 	VPCMPUQ   $5, Z13, Z0, K1       // not below from
@@ -116,23 +144,61 @@ wide:
 	ADDQ      $64, SI
 	ADDQ      $32, DX
 	SUBQ      $8, BX
-	JNZ       wide
-
+	JNZ       eight
 	VZEROUPPER
-	MOVQ lines+8(FP), DI
-	MOVQ at+24(FP), DX
-	MOVQ n+32(FP), BX
+	RET
 
-ahead:
-	MOVL       (DX), AX
-	MOVL       4(DX), CX
-	SHLQ       $6, AX
-	SHLQ       $6, CX
-	PREFETCHT0 (DI)(AX*1)
-	PREFETCHT0 (DI)(CX*1)
-	ADDQ       $8, DX
-	SUBQ       $2, BX
-	JNZ        ahead
+// func hash512(dst *uint64, keys *int64, n int)
+// n is a multiple of 8 and not 0.
+TEXT ·hash512(SB), NOSPLIT, $0-24
+	MOVQ         $0xd6e8feb86659fd93, AX
+	VPBROADCASTQ AX, Z14
+	MOVQ         dst+0(FP), DI
+	MOVQ         keys+8(FP), SI
+	MOVQ         n+16(FP), BX
+
+eight:
+	VMOVDQU64 (SI), Z0
+	HASH8
+	VMOVDQU64 Z0, (DI)
+	ADDQ      $64, SI
+	ADDQ      $64, DI
+	SUBQ      $8, BX
+	JNZ       eight
+	VZEROUPPER
+	RET
+
+// func within512(keys *int64, n int, lo, width, bits, top uint64) (some int)
+// n is a multiple of 8 and not 0; some is how many keys stand before the first eight of which one is not within.
+TEXT ·within512(SB), NOSPLIT, $0-56
+	MOVQ         $0xd6e8feb86659fd93, AX
+	VPBROADCASTQ AX, Z14
+	MOVQ         keys+0(FP), SI
+	MOVQ         n+8(FP), CX
+	VPBROADCASTQ lo+16(FP), Z10
+	VPBROADCASTQ width+24(FP), Z11
+	MOVQ         $64, AX
+	SUBQ         bits+32(FP), AX
+	VMOVQ        AX, X12              // shift; 64: nothing is left
+	VPBROADCASTQ top+40(FP), Z13
+	XORQ         R9, R9
+
+eight:
+	VMOVDQU64 (SI)(R9*8), Z0
+	VPSUBQ    Z10, Z0, Z2
+	VPCMPUQ   $1, Z11, Z2, K1         // below width
+	HASH8
+	VPSRLQ    X12, Z0, Z0
+	VPCMPUQ   $0, Z13, Z0, K1, K1
+	KORTESTB  K1, K1
+	JCC       out                     // not all ones
+	ADDQ      $8, R9
+	CMPQ      R9, CX
+	JLT       eight
+
+out:
+	MOVQ R9, some+48(FP)
+	VZEROUPPER
 	RET
 
 #define SPREAD2 \
@@ -153,14 +219,6 @@ ahead:
 	ORL  32(R12)(BX*4), R11 \
 	MOVL R11, 60(AX)
 
-// func findAVX2(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
-TEXT ·findAVX2(SB), NOSPLIT, $0-56
-	FIND(SPREAD2, MATCH2, NOSTAMP)
-
-// func stampAVX2(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
-TEXT ·stampAVX2(SB), NOSPLIT, $0-56
-	FIND(SPREAD2, MATCH2, STAMP)
-
 #define SPREAD5 \
 	VPBROADCASTQ (SI)(R9*8), Z0
 #define MATCH5 \
@@ -168,13 +226,45 @@ TEXT ·stampAVX2(SB), NOSPLIT, $0-56
 	KMOVB    K1, BX       \
 	ANDL     $31, BX
 
-// func find512(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
-TEXT ·find512(SB), NOSPLIT, $0-56
-	FIND(SPREAD5, MATCH5, NOSTAMP)
+// func findAVX2(f *finding) (missing int)
+TEXT ·findAVX2(SB), NOSPLIT, $0-16
+	FIND(SPREAD2, MATCH2, NOSTAMP, NOFETCH)
 
-// func stamp512(lines *Line, keys *int64, at, rows *uint32, n int, s *Stamp) (missing int)
-TEXT ·stamp512(SB), NOSPLIT, $0-56
-	FIND(SPREAD5, MATCH5, STAMP)
+// func findNearAVX2(f *finding) (missing int)
+TEXT ·findNearAVX2(SB), NOSPLIT, $0-16
+	FIND(SPREAD2, MATCH2, NOSTAMP, FETCHNEAR)
+
+// func findLongAVX2(f *finding) (missing int)
+TEXT ·findLongAVX2(SB), NOSPLIT, $0-16
+	FIND(SPREAD2, MATCH2, NOSTAMP, FETCHLONG(PREFETCHT0, more))
+
+// func findFarAVX2(f *finding) (missing int)
+TEXT ·findFarAVX2(SB), NOSPLIT, $0-16
+	FIND(SPREAD2, MATCH2, NOSTAMP, FETCHLONG(PREFETCHT1, more))
+
+// func stampAVX2(f *finding) (missing int)
+TEXT ·stampAVX2(SB), NOSPLIT, $0-16
+	FIND(SPREAD2, MATCH2, STAMP, NOFETCH)
+
+// func find512(f *finding) (missing int)
+TEXT ·find512(SB), NOSPLIT, $0-16
+	FIND(SPREAD5, MATCH5, NOSTAMP, NOFETCH)
+
+// func findNear512(f *finding) (missing int)
+TEXT ·findNear512(SB), NOSPLIT, $0-16
+	FIND(SPREAD5, MATCH5, NOSTAMP, FETCHNEAR)
+
+// func findLong512(f *finding) (missing int)
+TEXT ·findLong512(SB), NOSPLIT, $0-16
+	FIND(SPREAD5, MATCH5, NOSTAMP, FETCHLONG(PREFETCHT0, more))
+
+// func findFar512(f *finding) (missing int)
+TEXT ·findFar512(SB), NOSPLIT, $0-16
+	FIND(SPREAD5, MATCH5, NOSTAMP, FETCHLONG(PREFETCHT1, more))
+
+// func stamp512(f *finding) (missing int)
+TEXT ·stamp512(SB), NOSPLIT, $0-16
+	FIND(SPREAD5, MATCH5, STAMP, NOFETCH)
 
 // func findNext512(lo, n int64, keys *int64, rows *uint32, some int)
 TEXT ·findNext512(SB), NOSPLIT, $0-40
@@ -199,6 +289,43 @@ eight:
 	VZEROUPPER
 	RET
 
+// FETCH fetches the first lines of rows; one, two, many and each are labels.
+#define FETCH(HINT, one, two, many, each) \
+	CMPQ R9, $2     \
+	JEQ  two        \
+	JGT  many       \
+one:                    \
+	MOVL  (SI), AX  \
+	IMULQ R8, AX    \
+	HINT (DI)(AX*1) \
+	ADDQ  $4, SI    \
+	DECQ  CX        \
+	JNZ   one       \
+	RET             \
+two:                    \
+	MOVL  (SI), AX  \
+	IMULQ R8, AX    \
+	HINT (DI)(AX*1) \
+	HINT 64(DI)(AX*1) \
+	ADDQ  $4, SI    \
+	DECQ  CX        \
+	JNZ   two       \
+	RET             \
+many:                   \
+	MOVL  (SI), AX  \
+	IMULQ R8, AX    \
+	ADDQ  DI, AX    \
+	MOVQ  R9, BX    \
+each:                   \
+	HINT (AX)       \
+	ADDQ $64, AX    \
+	DECQ BX         \
+	JNZ  each       \
+	ADDQ $4, SI     \
+	DECQ CX         \
+	JNZ  many       \
+	RET
+
 // func fetchRows(slab *byte, stride, lines int, rows *uint32, n int)
 TEXT ·fetchRows(SB), NOSPLIT, $0-40
 	MOVQ slab+0(FP), DI
@@ -206,41 +333,20 @@ TEXT ·fetchRows(SB), NOSPLIT, $0-40
 	MOVQ lines+16(FP), R9
 	MOVQ rows+24(FP), SI
 	MOVQ n+32(FP), CX
-	CMPQ R9, $2
-	JEQ  two
-	JGT  many
+	CMPB ·fetchFar(SB), $0
+	JNE  far
+	FETCH(PREFETCHT0, one, two, many, each)
 
-one:
-	MOVL       (SI), AX
-	IMULQ      R8, AX
-	PREFETCHT1 (DI)(AX*1)
-	ADDQ       $4, SI
-	DECQ       CX
-	JNZ        one
-	RET
+far:
+	FETCH(PREFETCHT1, oneFar, twoFar, manyFar, eachFar)
 
-two:
-	MOVL       (SI), AX
-	IMULQ      R8, AX
-	PREFETCHT1 (DI)(AX*1)
-	PREFETCHT1 64(DI)(AX*1)
-	ADDQ       $4, SI
-	DECQ       CX
-	JNZ        two
-	RET
-
-many:
-	MOVL  (SI), AX
-	IMULQ R8, AX
-	ADDQ  DI, AX
-	MOVQ  R9, BX
-
-each:
-	PREFETCHT1 (AX)
-	ADDQ       $64, AX
-	DECQ       BX
-	JNZ        each
-	ADDQ       $4, SI
-	DECQ       CX
-	JNZ        many
+// func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+TEXT ·cpuid(SB), NOSPLIT, $0-24
+	MOVL leaf+0(FP), AX
+	MOVL sub+4(FP), CX
+	CPUID
+	MOVL AX, a+8(FP)
+	MOVL BX, b+12(FP)
+	MOVL CX, c+16(FP)
+	MOVL DX, d+20(FP)
 	RET

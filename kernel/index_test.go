@@ -94,7 +94,7 @@ func TestSpreadAscends(t *testing.T) {
 func TestSearch(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	s := Spread{Bits: 3, Lines: 40, Wide: 45, From: 1 << 31}
-	lines, rows := make([]Line, 60), map[int64]uint32{}
+	lines, rows, slab := make([]Line, 60), map[int64]uint32{}, make([]byte, 2000)
 	for i := range 190 {
 		key := int64(r.Uint64())
 		if i == 100 {
@@ -119,8 +119,9 @@ func TestSearch(t *testing.T) {
 			if n == 0 {
 				continue
 			}
-			locateOn(on, &s, lines, some, at)
-			missing, want := findOn(on, lines, some, at, got, nil), 0
+			locateOn(on, &s, some, at)
+			f := Finder{asm: newFinding(on, nil, slab, 8, n%200)}
+			missing, want := f.find(on, lines, some, at, got, at[n/2:]), 0
 			for i, key := range some {
 				if line := s.Line(Hash(uint64(key))); at[i] != line || got[i] != rows[key] {
 					t.Fatalf("level %d: key %d in line %d with row %d, want line %d, row %d", on, key, at[i], got[i], line, rows[key])
@@ -137,8 +138,48 @@ func TestSearch(t *testing.T) {
 	for _, key := range []int64{0, 7} { // an empty index has neither
 		var at, row [1]uint32
 		for _, on := range levels() {
-			if findOn(on, make([]Line, 3), []int64{key}, at[:], row[:], nil) != 1 || row[0] != 0 {
+			if new(Finder).find(on, make([]Line, 3), []int64{key}, at[:], row[:], nil) != 1 || row[0] != 0 {
 				t.Errorf("level %d: key %d is found in an empty index", on, key)
+			}
+		}
+	}
+}
+
+// TestWithin holds every level to the hash of one key: keys outside of the columns or of another partition at any place, and none.
+func TestWithin(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for _, on := range levels() {
+		for range 2000 {
+			lo, hi := int64(r.Uint64())>>r.IntN(64), int64(r.Uint64())>>r.IntN(64)
+			if lo > hi {
+				lo, hi = hi, lo
+			}
+			bits, n := r.IntN(6), r.IntN(40)
+			top := r.Uint64N(1 << bits)
+			is := func(key int64) bool { return key >= lo && key < hi && Hash(uint64(key))>>(64-bits) == top }
+			var keys []int64
+			for tries := 0; len(keys) < n && tries < 5000; tries++ {
+				if key := lo + int64(r.Uint64N(max(1, uint64(hi-lo)))); is(key) {
+					keys = append(keys, key)
+				}
+			}
+			want := len(keys)
+			if len(keys) > 0 && r.IntN(4) > 0 {
+				at := r.IntN(len(keys))
+				keys[at] = []int64{lo - 1, hi, int64(r.Uint64()), keys[at] ^ 1<<62}[r.IntN(4)]
+				if !is(keys[at]) {
+					want = at
+				}
+			}
+			if got := within(on, keys, lo, hi, bits, top); got != want {
+				t.Fatalf("level %d: %d of %d keys within [%d, %d), top %d of %d bits, want %d", on, got, len(keys), lo, hi, top, bits, want)
+			}
+			hash := make([]uint64, len(keys))
+			hashes(on, hash, keys)
+			for i, key := range keys {
+				if hash[i] != Hash(uint64(key)) {
+					t.Fatalf("level %d: hash of %x is %x, want %x", on, key, hash[i], Hash(uint64(key)))
+				}
 			}
 		}
 	}
@@ -195,8 +236,9 @@ func TestStamps(t *testing.T) {
 				}
 			}
 			at, rows, stamp := make([]uint32, len(keys)), make([]uint32, len(keys)), NewStamp(v)
-			locateOn(on, &s, lines, keys, at)
-			if missing := findOn(on, lines, keys, at, rows, &stamp); missing != 2 {
+			locateOn(on, &s, keys, at)
+			f := Finder{&stamp, newFinding(on, &stamp, nil, 0, 0)}
+			if missing := f.find(on, lines, keys, at, rows, nil); missing != 2 {
 				t.Fatalf("level %d: %d keys missing, want 2", on, missing)
 			}
 			for _, l := range lines {

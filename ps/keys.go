@@ -220,13 +220,12 @@ func (k *Keys) count(cols matrix.Range, keys []int64) (shift int, err error) {
 		}
 		return shift, nil
 	}
+	if kernel.Within(keys, cols.Lo, cols.Hi, 0, 0) < len(keys) {
+		return 0, outside(cols, keys)
+	}
+	kernel.Hashes(words, keys)
 	mask := len(counts) - 1
-	for i, key := range keys {
-		if uint64(key-lo) >= width {
-			return 0, outside(cols, keys)
-		}
-		h := kernel.Hash(uint64(key))
-		words[i] = h
+	for _, h := range words {
 		counts[int(h>>(shift&63))&mask]++
 	}
 	return shift, nil

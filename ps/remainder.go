@@ -153,12 +153,10 @@ func (r *keyedRest[T]) round(as matrix.DType, keys []int64, vals []T) bool {
 		}
 		blocks := (len(some) + restBlock - 1) / restBlock
 		for b := range blocks + 2 {
-			if b < blocks {
-				s := &ring[b%3]
-				s.keys = some[b*restBlock : min((b+1)*restBlock, len(some))]
-				kernel.Locate(&r.index.spread, r.index.lines, s.keys, s.at[:len(s.keys)])
-			}
-			if b > 0 && b <= blocks && !r.find(&ring[(b-1)%3]) {
+			s := &ring[b%3]
+			s.keys = some[min(b*restBlock, len(some)):min((b+1)*restBlock, len(some))]
+			kernel.Locate(&r.index.spread, s.keys, s.at[:len(s.keys)])
+			if b > 0 && b <= blocks && !r.find(&ring[(b-1)%3], s) {
 				return false
 			}
 			if b > 1 {
@@ -170,10 +168,11 @@ func (r *keyedRest[T]) round(as matrix.DType, keys []int64, vals []T) bool {
 	return true
 }
 
-// find finds or makes the remainders of a block's keys, and has the processor fetch them.
-func (r *keyedRest[T]) find(s *search) bool {
+// find finds or makes the remainders of a block's keys, and has the processor fetch them, and what those of the next one are found by.
+func (r *keyedRest[T]) find(s, next *search) bool {
 	n := len(s.keys)
-	if kernel.Find(r.index.lines, s.keys, s.at[:n], s.rows[:n]) > 0 {
+	f := kernel.NewFinder(nil, r.memory.vals.Data(), r.size(), r.size())
+	if f.Find(r.index.lines, s.keys, s.at[:n], s.rows[:n], next.at[:len(next.keys)]) > 0 {
 		for i, row := range s.rows[:n] {
 			if row > 0 {
 				continue
@@ -185,7 +184,6 @@ func (r *keyedRest[T]) find(s *search) bool {
 			s.rows[i] = uint32(r.count)
 		}
 	}
-	kernel.Fetch(r.memory.vals.Data(), r.size(), r.size(), s.rows[:n])
 	return true
 }
 

@@ -140,7 +140,7 @@ func (p *partition) recount() {
 
 const (
 	// helpedBytes is the work from which another processor helps, if one is idle: to wake it takes as long as some 100 KiB.
-	helpedBytes = 256 << 10
+	helpedBytes = 1 << 20
 	// handedBytes is the work that whoever brought it leaves to others, so as to take what its connection brings next.
 	handedBytes = 4 << 20
 )

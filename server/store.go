@@ -106,13 +106,13 @@ func (s *store) checkShare(p *rpc.Part, id int, keys []int64) error {
 		return fmt.Errorf("matrix %q: rows %v of partition %d at %v: %w", s.meta.Name, p.Rows, id, at, rpc.ErrMalformed)
 	}
 	// A key of another partition is found nowhere when it is read; written it would be there twice.
-	written := p.Values != nil && s.parts.Bits > 0
-	shift := 64 - s.parts.Bits // 64: every key is of partition 0
-	for _, k := range keys {
-		if !cols.Has(k) || written && kernel.Hash(uint64(k))>>shift != uint64(id) {
-			return fmt.Errorf("matrix %q: column %d in partition %d, want one of its own in %v: %w",
-				s.meta.Name, k, id, cols, rpc.ErrMalformed)
-		}
+	bits, top := 0, uint64(0)
+	if p.Values != nil && s.parts.Bits > 0 {
+		bits, top = s.parts.Bits, uint64(id)
+	}
+	if i := kernel.Within(keys, cols.Lo, cols.Hi, bits, top); i < len(keys) {
+		return fmt.Errorf("matrix %q: column %d in partition %d, want one of its own in %v: %w",
+			s.meta.Name, keys[i], id, cols, rpc.ErrMalformed)
 	}
 	return nil
 }

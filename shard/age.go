@@ -127,19 +127,17 @@ func (k *keyed[T]) expire() int {
 	return k.remove(a.due)
 }
 
-// search finds the rows of a block, and stamps the columns if a step names them.
-func (k *keyed[T]) search(w *walk, keys []int64, lines, rows []uint32) (missing int) {
-	if k.age == nil || w.fresh != makeNamed {
-		return kernel.Find(k.index.lines, keys, lines, rows)
-	}
-	if len(k.marks) > 0 {
+// search finds the rows of the block that begins at a key, and stamps the columns if a step names them.
+func (k *keyed[T]) search(w *walk, at int, rows []uint32) (missing int) {
+	keys, b := w.part(at), at/block%2
+	if k.age != nil && w.fresh == makeNamed && len(k.marks) > 0 {
 		for _, key := range keys {
 			if line, at, ok := k.index.find(uint64(key)); ok {
 				k.date(line, at)
 			}
 		}
 	}
-	return kernel.FindStamp(k.index.lines, keys, lines, rows, &k.age.named)
+	return w.finder.Find(k.index.lines, keys, w.line[b][:], rows, w.line[1-b][:len(w.part(at+block))])
 }
 
 // restamp replaces the stamp of a column that nothing has named.

@@ -3,6 +3,7 @@ package shard
 import (
 	"fmt"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
 )
 
@@ -49,10 +50,8 @@ func (s *Shard) Fits(d Delta) error {
 
 // has reports the first key outside of the columns.
 func (s *Shard) has(keys []int64, cols matrix.Range) error {
-	for _, key := range keys {
-		if !cols.Has(key) {
-			return fmt.Errorf("matrix %s: column %d, want one in %v", s.meta.Name, key, cols)
-		}
+	if i := kernel.Within(keys, cols.Lo, cols.Hi, 0, 0); i < len(keys) {
+		return fmt.Errorf("matrix %s: column %d, want one in %v", s.meta.Name, keys[i], cols)
 	}
 	return nil
 }

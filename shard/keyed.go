@@ -91,11 +91,9 @@ func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 	if n == 0 {
 		return // the place may lie anywhere
 	}
-	var w walk
-	k.begin(&w, keys, makeNone)
-	k.fetchToRead(w.row[0][:len(w.part(0))], from, n)
-	for k.next(&w) {
-		k.fetchToRead(w.ahead(), from, n)
+	w := walk{finder: k.slab.finder(from, n)}
+	for k.begin(&w, keys, makeNone); k.next(&w); {
+		k.fetchToFreshen(w.ahead(), from, n)
 		found := w.rows()
 		into := dst[w.at*n*k.size:][:len(found)*n*k.size]
 		k.slab.gather(into, found, from, n)
@@ -128,9 +126,8 @@ func (k *keyed[T]) fill(val []T, found []uint32, keys []int64, rows matrix.Range
 	}
 }
 
-// fetchToRead has the processor fetch what n weights of rows, from one on, are read from.
-func (k *keyed[T]) fetchToRead(rows []uint32, from, n int) {
-	k.slab.fetch(rows, from, n)
+// fetchToFreshen has the processor fetch what n weights of rows, from one on, are brought up to date by.
+func (k *keyed[T]) fetchToFreshen(rows []uint32, from, n int) {
 	if k.lazy == nil || !k.lazy.move {
 		return
 	}

@@ -209,9 +209,8 @@ func (m *keyedMark[T]) each(keys []int64, n int, of ofColumns, f func(i int, was
 		}
 		f(i, was)
 	}
-	var w walk
+	w := walk{finder: k.slab.finder(0, n)}
 	for k.begin(&w, keys, makeNone); k.next(&w); {
-		k.slab.fetch(w.ahead(), 0, n)
 		for j, row := range w.rows() {
 			key := keys[w.at+j]
 			if row == 0 || !m.has(row) {

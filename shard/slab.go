@@ -145,11 +145,22 @@ func (s *slab[T]) scatter(val []T, rows []uint32, from, n int) {
 
 // fetch has the processor fetch n values of each row, from one on.
 func (s *slab[T]) fetch(rows []uint32, from, n int) {
-	at, size := from*sizeOf[T](), n*sizeOf[T]()
-	if s.packed != nil {
-		at, size = 0, s.size*n/max(1, s.width)
-	}
+	at, size := s.extent(from, n)
 	kernel.Fetch(s.data()[at:], s.step, size, rows)
+}
+
+// finder finds rows and has n values of each, from one on, be fetched.
+func (s *slab[T]) finder(from, n int) kernel.Finder {
+	at, size := s.extent(from, n)
+	return kernel.NewFinder(nil, s.data()[at:], s.step, size)
+}
+
+// extent is about where in a row n values are, from one on, and how many bytes they take.
+func (s *slab[T]) extent(from, n int) (at, size int) {
+	if s.packed != nil {
+		return 0, s.size * n / max(1, s.width)
+	}
+	return from * sizeOf[T](), n * sizeOf[T]()
 }
 
 // reserve makes memory for n rows more.

@@ -6,10 +6,10 @@ import (
 
 // block is how many keys are worked on at a time: enough for the fetches of a block to overlap, few enough for what was
 // fetched to stay in the nearest cache until it is used.
-const block = 24
+const block = 32
 
-// walk goes over keys in blocks. While one block is worked on, the rows of the next one are known and being fetched, and the
-// lines of the index for the one after it are.
+// walk goes over keys in blocks. While one block is worked on, the rows of the next one are known and being fetched; while these are
+// found the lines of the index for the one after it are.
 type walk struct {
 	keys  []int64
 	at    int // of the first key of the block to work on
@@ -18,6 +18,7 @@ type walk struct {
 
 	line, row [2][block]uint32
 	missing   [2]int
+	finder    kernel.Finder
 	delta     int32 // of a step's, that the keys are of
 }
 
@@ -47,6 +48,9 @@ func (w *walk) absent() int { return w.missing[w.at/block%2] }
 // begin prepares a walk: next goes to the first block.
 func (k *keyed[T]) begin(w *walk, keys []int64, fresh making) {
 	w.keys, w.at, w.fresh = keys, -block, fresh
+	if k.age != nil && fresh == makeNamed {
+		w.finder = kernel.NewFinder(&k.age.named, nil, 0, 0)
+	}
 	k.locate(w, 0)
 	k.find(w, 0)
 }
@@ -63,7 +67,7 @@ func (k *keyed[T]) next(w *walk) bool {
 
 // locate finds where the search for the keys of a block begins.
 func (k *keyed[T]) locate(w *walk, at int) {
-	kernel.Locate(&k.index.spread, k.index.lines, w.part(at), w.line[at/block%2][:])
+	kernel.Locate(&k.index.spread, w.part(at), w.line[at/block%2][:])
 }
 
 // find finds the rows of the block that begins at a key, which is located, and locates the one after it. When new columns
@@ -73,7 +77,7 @@ func (k *keyed[T]) find(w *walk, at int) {
 	k.locate(w, at+block)
 	keys, b := w.part(at), at/block%2
 	rows := w.row[b][:len(keys)]
-	w.missing[b] = k.search(w, keys, w.line[b][:], rows)
+	w.missing[b] = k.search(w, at, rows)
 	switch {
 	case w.missing[b] == 0 || w.fresh == makeNone:
 	case w.fresh == makeNamed:
