@@ -14,12 +14,20 @@ type Call struct {
 	id     uint64
 	giveUp func(id uint64)
 	given  atomic.Bool // nobody waits any more, as far as is known
+	near   bool
 }
 
 // NewCall is a call that Finish will end. giveUp, if not nil, is called with the id when a Wait ends before the answer is there;
 // it may be called more than once. Only networks make calls.
 func NewCall(id uint64, giveUp func(id uint64)) *Call {
 	return &Call{done: make(chan struct{}, 1), id: id, giveUp: giveUp}
+}
+
+// NearCall is NewCall where the answer comes from a goroutine of this process, without a network.
+func NearCall(giveUp func(id uint64)) *Call {
+	c := NewCall(0, giveUp)
+	c.near = true
+	return c
 }
 
 // Finish ends the call; it must be called exactly once. What a call that was given up got is not counted any more, as

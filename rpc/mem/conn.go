@@ -79,7 +79,7 @@ func (c *conn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 	c.turn.Lock()
 	defer c.turn.Unlock()
 	x := rpc.NewExchange(q, &c.peer, c.answer)
-	call := rpc.NewCall(0, func(uint64) { x.Cancel(rpc.ErrAborted) })
+	call := rpc.NearCall(func(uint64) { x.Cancel(rpc.ErrAborted) })
 	c.mu.Lock()
 	if c.under == nil {
 		c.mu.Unlock()
