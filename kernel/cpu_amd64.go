@@ -66,18 +66,13 @@ func withinOn(on level, keys []int64, lo int64, width uint64, bits int, top uint
 	return within512(&keys[0], n, uint64(lo), width, uint64(bits), top)
 }
 
-// finding is a search as the assembly has it.
+// finding is what the assembly does with the rows that it finds.
 type finding struct {
-	lines    *Line
-	keys     *int64
-	at, rows *uint32
-	n        int
-	stamp    *Stamp
-	next     *uint32 // n lines to fetch
-	slab     *byte
-	stride   int
-	fetch    int // lines of each row
-	does     rowsFound
+	stamp  *Stamp
+	slab   *byte
+	stride int
+	fetch  int // lines of each row
+	does   rowsFound
 }
 
 // rowsFound is what a search does with the rows that it finds.
@@ -89,10 +84,9 @@ const (
 	rowsNear                   // it fetches one line of each
 	rowsLong                   // several
 	rowsFar                    // any number, into the second cache
-	rowsWide                   // beside one of these: vectors of 512 bits
 )
 
-func newFinding(on level, s *Stamp, slab []byte, stride, size int) finding {
+func newFinding(s *Stamp, slab []byte, stride, size int) finding {
 	f := finding{stamp: s, slab: unsafe.SliceData(slab), stride: stride, fetch: linesOf(stride, size)}
 	switch {
 	case s != nil:
@@ -105,9 +99,6 @@ func newFinding(on level, s *Stamp, slab []byte, stride, size int) finding {
 	default:
 		f.does = rowsLong
 	}
-	if on == avx512 {
-		f.does += rowsWide
-	}
 	return f
 }
 
@@ -115,43 +106,45 @@ func (f *Finder) find(on level, lines []Line, keys []int64, at, rows, next []uin
 	if on == plain {
 		return find(lines, keys, at, rows, f.stamp)
 	}
-	a := &f.asm
-	if a.lines = unsafe.SliceData(lines); on == avx512 && a.does < rowsWide {
-		a.does += rowsWide // of the zero Finder
-	}
 	for len(keys) > 0 {
-		if a.n = min(len(keys), len(next)); a.n == 0 { // there is nothing to fetch: what is looked at itself
-			a.n, next = len(keys), at
+		n := min(len(keys), len(next))
+		if n == 0 { // there is nothing to fetch: what is looked at itself
+			n, next = len(keys), at
 		}
-		a.keys, a.at, a.rows, a.next = &keys[0], &at[0], &rows[0], &next[0]
-		missing += a.run()
-		keys, at, rows, next = keys[a.n:], at[a.n:], rows[a.n:], next[a.n:]
+		missing += f.asm.run(on, unsafe.SliceData(lines), &keys[0], &at[0], &rows[0], &next[0], n)
+		keys, at, rows, next = keys[n:], at[n:], rows[n:], next[n:]
 	}
 	return missing
 }
 
-func (f *finding) run() (missing int) {
+func (f *finding) run(on level, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int) {
+	wide := on == avx512
 	switch f.does {
-	case rowsLeft:
-		return findAVX2(f)
 	case rowsStamp:
-		return stampAVX2(f)
+		if wide {
+			return stamp512(f, lines, keys, at, rows, next, n)
+		}
+		return stampAVX2(f, lines, keys, at, rows, next, n)
 	case rowsNear:
-		return findNearAVX2(f)
+		if wide {
+			return findNear512(f, lines, keys, at, rows, next, n)
+		}
+		return findNearAVX2(f, lines, keys, at, rows, next, n)
 	case rowsLong:
-		return findLongAVX2(f)
+		if wide {
+			return findLong512(f, lines, keys, at, rows, next, n)
+		}
+		return findLongAVX2(f, lines, keys, at, rows, next, n)
 	case rowsFar:
-		return findFarAVX2(f)
-	case rowsLeft + rowsWide:
-		return find512(f)
-	case rowsStamp + rowsWide:
-		return stamp512(f)
-	case rowsNear + rowsWide:
-		return findNear512(f)
-	case rowsLong + rowsWide:
-		return findLong512(f)
+		if wide {
+			return findFar512(f, lines, keys, at, rows, next, n)
+		}
+		return findFarAVX2(f, lines, keys, at, rows, next, n)
 	}
-	return findFar512(f)
+	if wide {
+		return find512(f, lines, keys, at, rows, next, n)
+	}
+	return findAVX2(f, lines, keys, at, rows, next, n)
 }
 
 // findNextOn does the first keys and tells how many.
@@ -202,34 +195,34 @@ func hash512(dst *uint64, keys *int64, n int)
 func within512(keys *int64, n int, lo, width, bits, top uint64) (some int)
 
 //go:noescape
-func findAVX2(f *finding) (missing int)
+func findAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
-func findNearAVX2(f *finding) (missing int)
+func findNearAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
-func findLongAVX2(f *finding) (missing int)
+func findLongAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
-func findFarAVX2(f *finding) (missing int)
+func findFarAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
-func stampAVX2(f *finding) (missing int)
+func stampAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
-func find512(f *finding) (missing int)
+func find512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
-func findNear512(f *finding) (missing int)
+func findNear512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
-func findLong512(f *finding) (missing int)
+func findLong512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
-func findFar512(f *finding) (missing int)
+func findFar512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
-func stamp512(f *finding) (missing int)
+func stamp512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
 
 //go:noescape
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)

@@ -12,7 +12,7 @@ func withinOn(level, []int64, int64, uint64, int, uint64) int { return 0 }
 
 type finding struct{}
 
-func newFinding(level, *Stamp, []byte, int, int) finding { return finding{} }
+func newFinding(*Stamp, []byte, int, int) finding { return finding{} }
 
 func (f *Finder) find(_ level, lines []Line, keys []int64, at, rows, _ []uint32) int {
 	return find(lines, keys, at, rows, f.stamp)

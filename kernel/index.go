@@ -77,7 +77,7 @@ type Finder struct {
 // NewFinder is a Finder that stamps the slots of the keys that it finds if s is not nil, and else has the first size bytes of their
 // rows fetched; row i of the slab begins at i*stride.
 func NewFinder(s *Stamp, slab []byte, stride, size int) Finder {
-	return Finder{s, newFinding(machine, s, slab, stride, size)}
+	return Finder{s, newFinding(s, slab, stride, size)}
 }
 
 // Find writes for every key its row, or 0 where there is none, and counts the latter. The search goes from the line in at

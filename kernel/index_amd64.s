@@ -8,15 +8,15 @@
 //	R12 stamp R11 scratch R14 slab  R15 stride
 #define FIND(SPREAD, MATCH, NAME, FETCH) \
 	MOVQ f+0(FP), AX       \
-	MOVQ 0(AX), DI         \
-	MOVQ 8(AX), SI         \
-	MOVQ 16(AX), DX        \
-	MOVQ 24(AX), R8        \
-	MOVQ 32(AX), CX        \
-	MOVQ 40(AX), R12       \
-	MOVQ 48(AX), R13       \
-	MOVQ 56(AX), R14       \
-	MOVQ 64(AX), R15       \
+	MOVQ 0(AX), R12        \
+	MOVQ 8(AX), R14        \
+	MOVQ 16(AX), R15       \
+	MOVQ lines+8(FP), DI   \
+	MOVQ keys+16(FP), SI   \
+	MOVQ at+24(FP), DX     \
+	MOVQ rows+32(FP), R8   \
+	MOVQ next+40(FP), R13  \
+	MOVQ n+48(FP), CX      \
 	XORQ R9, R9            \
 	XORQ R10, R10          \
 key:                           \
@@ -41,7 +41,7 @@ found:                         \
 	INCQ R9                \
 	CMPQ R9, CX            \
 	JLT  key               \
-	MOVQ R10, missing+8(FP) \
+	MOVQ R10, missing+56(FP) \
 	VZEROUPPER             \
 	RET                    \
 next:                          \
@@ -59,7 +59,7 @@ next:                          \
 	IMULQ R15, BX          \
 	ADDQ  R14, BX          \
 	MOVQ  f+0(FP), AX      \
-	MOVQ  72(AX), AX       \
+	MOVQ  24(AX), AX       \
 more:                          \
 	HINT (BX)              \
 	ADDQ  $64, BX          \
@@ -226,44 +226,44 @@ out:
 	KMOVB    K1, BX       \
 	ANDL     $31, BX
 
-// func findAVX2(f *finding) (missing int)
-TEXT ·findAVX2(SB), NOSPLIT, $0-16
+// func findAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·findAVX2(SB), NOSPLIT, $0-64
 	FIND(SPREAD2, MATCH2, NOSTAMP, NOFETCH)
 
-// func findNearAVX2(f *finding) (missing int)
-TEXT ·findNearAVX2(SB), NOSPLIT, $0-16
+// func findNearAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·findNearAVX2(SB), NOSPLIT, $0-64
 	FIND(SPREAD2, MATCH2, NOSTAMP, FETCHNEAR)
 
-// func findLongAVX2(f *finding) (missing int)
-TEXT ·findLongAVX2(SB), NOSPLIT, $0-16
+// func findLongAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·findLongAVX2(SB), NOSPLIT, $0-64
 	FIND(SPREAD2, MATCH2, NOSTAMP, FETCHLONG(PREFETCHT0, more))
 
-// func findFarAVX2(f *finding) (missing int)
-TEXT ·findFarAVX2(SB), NOSPLIT, $0-16
+// func findFarAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·findFarAVX2(SB), NOSPLIT, $0-64
 	FIND(SPREAD2, MATCH2, NOSTAMP, FETCHLONG(PREFETCHT1, more))
 
-// func stampAVX2(f *finding) (missing int)
-TEXT ·stampAVX2(SB), NOSPLIT, $0-16
+// func stampAVX2(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·stampAVX2(SB), NOSPLIT, $0-64
 	FIND(SPREAD2, MATCH2, STAMP, NOFETCH)
 
-// func find512(f *finding) (missing int)
-TEXT ·find512(SB), NOSPLIT, $0-16
+// func find512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·find512(SB), NOSPLIT, $0-64
 	FIND(SPREAD5, MATCH5, NOSTAMP, NOFETCH)
 
-// func findNear512(f *finding) (missing int)
-TEXT ·findNear512(SB), NOSPLIT, $0-16
+// func findNear512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·findNear512(SB), NOSPLIT, $0-64
 	FIND(SPREAD5, MATCH5, NOSTAMP, FETCHNEAR)
 
-// func findLong512(f *finding) (missing int)
-TEXT ·findLong512(SB), NOSPLIT, $0-16
+// func findLong512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·findLong512(SB), NOSPLIT, $0-64
 	FIND(SPREAD5, MATCH5, NOSTAMP, FETCHLONG(PREFETCHT0, more))
 
-// func findFar512(f *finding) (missing int)
-TEXT ·findFar512(SB), NOSPLIT, $0-16
+// func findFar512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·findFar512(SB), NOSPLIT, $0-64
 	FIND(SPREAD5, MATCH5, NOSTAMP, FETCHLONG(PREFETCHT1, more))
 
-// func stamp512(f *finding) (missing int)
-TEXT ·stamp512(SB), NOSPLIT, $0-16
+// func stamp512(f *finding, lines *Line, keys *int64, at, rows, next *uint32, n int) (missing int)
+TEXT ·stamp512(SB), NOSPLIT, $0-64
 	FIND(SPREAD5, MATCH5, STAMP, NOFETCH)
 
 // func findNext512(lo, n int64, keys *int64, rows *uint32, some int)

@@ -120,7 +120,7 @@ func TestSearch(t *testing.T) {
 				continue
 			}
 			locateOn(on, &s, some, at)
-			f := Finder{asm: newFinding(on, nil, slab, 8, n%200)}
+			f := Finder{asm: newFinding(nil, slab, 8, n%200)}
 			missing, want := f.find(on, lines, some, at, got, at[n/2:]), 0
 			for i, key := range some {
 				if line := s.Line(Hash(uint64(key))); at[i] != line || got[i] != rows[key] {
@@ -237,7 +237,7 @@ func TestStamps(t *testing.T) {
 			}
 			at, rows, stamp := make([]uint32, len(keys)), make([]uint32, len(keys)), NewStamp(v)
 			locateOn(on, &s, keys, at)
-			f := Finder{&stamp, newFinding(on, &stamp, nil, 0, 0)}
+			f := Finder{&stamp, newFinding(&stamp, nil, 0, 0)}
 			if missing := f.find(on, lines, keys, at, rows, nil); missing != 2 {
 				t.Fatalf("level %d: %d keys missing, want 2", on, missing)
 			}

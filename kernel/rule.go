@@ -38,14 +38,20 @@ func settingsOf[T Float](r Rule) (k settings[T]) {
 	return k
 }
 
-// Rows is what makes the step on the rows of a batch.
-func Rows[T Float](r Rule) func(b *Batch[T]) {
-	run, k := tableOf[T]().rules[r.kind], settingsOf[T](r)
-	return func(b *Batch[T]) {
-		want(len(b.Grad), len(b.Rows), "Grad")
-		if run != nil && len(b.Rows) > 0 && b.Dim > 0 {
-			run(b, &k)
-		}
+// Rows makes steps of a rule on rows. The zero Rows changes nothing. It is for one goroutine.
+type Rows[T Float] struct {
+	run func(b *Batch[T], k *settings[T])
+	k   settings[T]
+}
+
+// Set has the next steps be those of the rule.
+func (r *Rows[T]) Set(rule Rule) { r.run, r.k = tableOf[T]().rules[rule.kind], settingsOf[T](rule) }
+
+// Step makes the step on the rows of a batch.
+func (r *Rows[T]) Step(b *Batch[T]) {
+	want(len(b.Grad), len(b.Rows), "Grad")
+	if r.run != nil && len(b.Rows) > 0 && b.Dim > 0 {
+		r.run(b, &r.k)
 	}
 }
 

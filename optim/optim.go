@@ -45,8 +45,7 @@ func step(rule func(rate float64, t int64) kernel.Rule) psf.Step {
 		F64: func(w, g []float64, slots [][]float64, rate float64, t int64) {
 			kernel.Cells(rule(rate, t), w, g, slots)
 		},
-		Rows32: func(rate float64, t int64) func(*kernel.Batch[float32]) { return kernel.Rows[float32](rule(rate, t)) },
-		Rows64: func(rate float64, t int64) func(*kernel.Batch[float64]) { return kernel.Rows[float64](rule(rate, t)) },
+		Rows: rule,
 	}
 }
 

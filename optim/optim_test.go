@@ -366,7 +366,9 @@ func TestRows(t *testing.T) {
 					step.F32(own[:dim], mean, s, 0.1, tick+1)
 					b.Rows, b.Grad = append(b.Rows, uint32(i)), append(b.Grad, &g[0])
 				}
-				step.Rows32(0.1, tick+1)(&b)
+				var rows kernel.Rows[float32]
+				rows.Set(step.Rows(0.1, tick+1))
+				rows.Step(&b)
 				if !slices.Equal(slab, val) {
 					t.Fatalf("%s %v, step %d: %v, want %v", rule.Name, h, tick+1, slab, val)
 				}

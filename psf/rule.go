@@ -94,8 +94,8 @@ type Rates struct {
 // rate of this step; t counts the steps of the matrix from 1 on. g may be overwritten. It works element by element: where
 // the weights stand, and how many come at a time, does not matter.
 //
-// Rows32 and Rows64, which may be nil, are given rate and t and do the same to rows of weights and slots where they lie
-// beside each other, from sums of gradients that they scale themselves; they have to give the same bits.
+// Rows, which may be nil, is the rule of package kernel that does the same, for rate and t, to rows of weights and slots where they
+// lie beside each other, from sums of gradients that it scales itself; it has to give the same bits.
 //
 // Idle is for sparse matrices, whose steps go over the columns that gradients name: with it a column catches up on the steps
 // that did not when it is read or named. nil: it stands still meanwhile, which is right where a
@@ -104,8 +104,7 @@ type Step struct {
 	F32 func(w, g []float32, slots [][]float32, rate float64, t int64)
 	F64 func(w, g []float64, slots [][]float64, rate float64, t int64)
 
-	Rows32 func(rate float64, t int64) func(b *kernel.Batch[float32])
-	Rows64 func(rate float64, t int64) func(b *kernel.Batch[float64])
+	Rows func(rate float64, t int64) kernel.Rule
 
 	Idle *kernel.Idle
 }

@@ -33,6 +33,7 @@ type keyed[T number] struct {
 	stepper stepper[T]
 	fold    fold[T]
 	some    admission
+	walk    walk // of a change, so that it needs no new memory
 }
 
 func newKeyed[T number](m *matrix.Meta, at matrix.Rect, bits int, step psf.Step, slots int) (*keyed[T], error) {
@@ -91,7 +92,7 @@ func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 	if n == 0 {
 		return // the place may lie anywhere
 	}
-	w := walk{finder: k.slab.finder(from, n)}
+	w := walk{finder: k.slab.finder(from, n)} // of its own: there may be several reads at a time
 	for k.begin(&w, keys, makeNone); k.next(&w); {
 		k.fetchToFreshen(w.ahead(), from, n)
 		found := w.rows()
@@ -176,18 +177,20 @@ func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, k
 			return err
 		}
 	}
-	var w walk
-	k.begin(&w, c.keys, fresh)
+	w := &k.walk
+	w.finder = kernel.Finder{}
+	k.begin(w, c.keys, fresh)
 	k.slab.fetch(w.row[0][:len(w.part(0))], c.from, c.n)
-	for k.next(&w) {
+	for k.next(w) {
 		rows := w.rows()
 		if k.lazy != nil {
 			k.lazy.fetch(w.ahead())
 		}
 		k.keep(rows)
 		k.settle(rows)
-		f(&w, c.from, c.n, w.part(w.at), c.val[w.at*c.n:][:len(rows)*c.n])
+		f(w, c.from, c.n, w.part(w.at), c.val[w.at*c.n:][:len(rows)*c.n])
 	}
+	w.keys = nil // which are the caller's
 	return w.err
 }
 

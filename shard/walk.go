@@ -47,7 +47,7 @@ func (w *walk) absent() int { return w.missing[w.at/block%2] }
 
 // begin prepares a walk: next goes to the first block.
 func (k *keyed[T]) begin(w *walk, keys []int64, fresh making) {
-	w.keys, w.at, w.fresh = keys, -block, fresh
+	w.keys, w.at, w.fresh, w.err = keys, -block, fresh, nil
 	if k.age != nil && fresh == makeNamed {
 		w.finder = kernel.NewFinder(&k.age.named, nil, 0, 0)
 	}
