@@ -54,7 +54,7 @@ func newReader(ctx context.Context, nc net.Conn, limit uint32, ledger *budget.Le
 	if l, ok := nc.(*link); ok {
 		l.out.buffered()
 	}
-	r.br = bufio.NewReaderSize(counted{nc, &r.heard}, readerSize)
+	r.br = bufio.NewReaderSize(newSource(nc, &r.heard), readerSize)
 	r.credit = ledger.NewCredit(budget.Small, creditStep(ledger, budget.Small))
 	return r
 }
@@ -165,10 +165,9 @@ func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 		}
 	}
 	f := rpc.NewBuffer(int(h.size), charge)
-	_, err := io.ReadFull(r.br, f.Bytes())
-	if err == nil && h.flags&flagSum != 0 {
-		err = h.checkSum(kernel.CRC32C(0, f.Bytes()))
-		if err != nil {
+	sum, err := r.fill(h, 0, f.Bytes())
+	if err == nil {
+		if err = h.checkSum(sum); err != nil {
 			err = &breach{err}
 		}
 	}
@@ -179,8 +178,21 @@ func (r *reader) atOnce(h head) (*rpc.Buffer, error) {
 	return f, nil
 }
 
-// inSteps reads a large body: there must be a byte of each step before room is taken for it. The checksum is made of each
-// step while it is in the processor's cache.
+// fill reads b, a part of a body, and goes on with its checksum: of what has come while it is in the processor's cache.
+func (r *reader) fill(h head, sum uint32, b []byte) (uint32, error) {
+	for len(b) > 0 {
+		n, err := r.br.Read(b)
+		if h.flags&flagSum != 0 {
+			sum = kernel.CRC32C(sum, b[:n])
+		}
+		if b = b[n:]; err != nil && len(b) > 0 {
+			return sum, err
+		}
+	}
+	return sum, nil
+}
+
+// inSteps reads a large body: there must be a byte of each step before room is taken for it.
 func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error) {
 	n, come, sum := int(h.size), 0, uint32(0)
 	for come < n {
@@ -201,11 +213,8 @@ func (r *reader) inSteps(h head, claim *budget.Claim) (f *rpc.Buffer, err error)
 			f = more
 		}
 		b := f.Bytes()[come : come+step]
-		if _, err = io.ReadFull(r.br, b); err != nil {
+		if sum, err = r.fill(h, sum, b); err != nil {
 			return f, early(err)
-		}
-		if h.flags&flagSum != 0 {
-			sum = kernel.CRC32C(sum, b)
 		}
 		come += step
 	}
@@ -233,20 +242,6 @@ func early(err error) error {
 		return io.ErrUnexpectedEOF
 	}
 	return err
-}
-
-// counted counts the bytes read.
-type counted struct {
-	net.Conn
-	heard *atomic.Uint64
-}
-
-func (c counted) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if n > 0 {
-		c.heard.Add(uint64(n))
-	}
-	return n, err
 }
 
 // breach is a peer's violation of the protocol.

@@ -1,0 +1,73 @@
+package tcp
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync/atomic"
+	"syscall"
+)
+
+// source reads the bytes of a connection, for one goroutine, and counts them. It waits as any connection does; what has come it reads
+// by readFD where that is there.
+type source struct {
+	nc    net.Conn
+	heard *atomic.Uint64
+	raw   syscall.RawConn // nil: it reads as nc does
+	try   func(fd uintptr) bool
+
+	// of the read that is being tried
+	b   []byte
+	n   int
+	err error
+}
+
+func newSource(nc net.Conn, heard *atomic.Uint64) *source {
+	s := &source{nc: nc, heard: heard}
+	if c, ok := nc.(syscall.Conn); ok && triesReads {
+		s.raw, _ = c.SyscallConn()
+	}
+	s.try = s.tryRead
+	return s
+}
+
+func (s *source) Read(b []byte) (n int, err error) {
+	if s.raw == nil || len(b) == 0 {
+		n, err = s.nc.Read(b)
+	} else {
+		n, err = s.read(b)
+	}
+	if n > 0 {
+		s.heard.Add(uint64(n))
+	}
+	return n, err
+}
+
+func (s *source) read(b []byte) (int, error) {
+	s.b = b
+	err := s.raw.Read(s.try)
+	s.b = nil // it is the caller's
+	switch {
+	case err != nil: // the deadline, or the connection is closed
+		return 0, err
+	case s.err != nil:
+		return 0, os.NewSyscallError("read", s.err)
+	case s.n == 0:
+		return 0, io.EOF
+	}
+	return s.n, nil
+}
+
+// tryRead reports whether the read is over, with bytes, the end or an error; if not, it is tried again when there is something to read.
+func (s *source) tryRead(fd uintptr) bool {
+	for {
+		s.n, s.err = readFD(fd, s.b)
+		switch s.err {
+		case syscall.EINTR:
+		case syscall.EAGAIN:
+			return false
+		default:
+			return true
+		}
+	}
+}
