@@ -90,9 +90,10 @@ type Client struct {
 	leaving bool     // everything is sent that waits, filtered or not
 	failed  error    // why the client cannot go on
 
-	spare []*Keys // of plans that calls make for themselves
-	plans []*Keys // of Plan
-	watch stopwatch
+	spare   []*Keys  // of plans that calls make for themselves
+	plans   []*Keys  // of Plan
+	batches []*batch // that are not in use
+	watch   stopwatch
 
 	mu     sync.Mutex // guards what Close touches: the links' connections, and
 	closed bool

@@ -61,14 +61,15 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 	b := c.batch(reads)
 	// What is more than one message may bring comes in others, and so does what servers may fail to read: a change and its values
 	// have one answer, and an error would say that the change was not made.
-	if windows := b.windows(nil); len(windows) > 1 || slices.ContainsFunc(reads, (*reading).listed) {
+	windows := b.windows()
+	if len(windows) > 1 || slices.ContainsFunc(reads, (*reading).listed) {
 		if err := c.tickSome(ctx, t, false); err != nil {
 			return err
 		}
 		if err := c.settle(ctx); err != nil {
 			return err
 		}
-		return windows.take(ctx)
+		return b.takeAll(ctx, windows)
 	}
 	r, err := c.change(ctx, t, func(qs []*rpc.Request) {
 		for i := range b.asks {
@@ -92,6 +93,9 @@ func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) e
 			b.leaveKeys()
 		}
 		release(r.of)
+		if err == nil && !again(r.of) {
+			b.free(windows)
+		}
 	}
 	return err
 }
@@ -182,14 +186,14 @@ func (c *Client) key(i int) *Keys {
 // these beside the values.
 func (c *Client) read(ctx context.Context, reads []*reading) ([]matrix.Block, error) {
 	b := c.batch(reads)
-	if err := b.windows(nil).take(ctx); err != nil {
+	if err := b.takeAll(ctx, b.windows()); err != nil {
 		return nil, err
 	}
 	return blocks(reads), nil
 }
 
-// take sends the windows and takes the answers.
-func (ws windows) take(ctx context.Context) error {
+// takeAll sends the windows of the batch and takes the answers. The batch is free then.
+func (b *batch) takeAll(ctx context.Context, ws windows) error {
 	for i := range len(ws) + windowsAhead {
 		if i < len(ws) {
 			if err := ws[i].start(ctx); err != nil {
@@ -204,6 +208,7 @@ func (ws windows) take(ctx context.Context) error {
 			}
 		}
 	}
+	b.free(ws)
 	return nil
 }
 
@@ -288,7 +293,7 @@ func startPullKeys[T matrix.Elem](ctx context.Context, m *Matrix, k *Keys, dst [
 	p.read.make = create
 	p.reads[0] = &p.read
 	p.b = c.batch(p.reads[:])
-	p.windows = p.b.windows(p.first[:0])
+	p.windows = p.b.windows()
 	return p, p.windows.start(ctx)
 }
 
@@ -297,8 +302,7 @@ type Pull struct {
 	m       *Matrix
 	read    reading
 	reads   [1]*reading // that
-	b       batch
-	first   [1]*batch // memory of windows: mostly there is one
+	b       *batch
 	windows windows
 	done    bool
 	err     error
@@ -316,6 +320,9 @@ func (p *Pull) Wait(ctx context.Context) error {
 		return p.err
 	}
 	defer c.end()
-	p.err = p.windows.finish(ctx)
+	if p.err = p.windows.finish(ctx); p.err == nil {
+		p.b.free(p.windows)
+	}
+	p.b, p.windows = nil, nil
 	return p.err
 }

@@ -70,22 +70,31 @@ type batch struct {
 	reads []*reading
 	asks  []ask       // of each server
 	xs    []*exchange // of those that are asked for something, nil for others
+	cut   windows     // memory of windows
 }
 
 // ask is what a batch asks of one server.
 type ask struct {
 	x     exchange
 	q     rpc.Request
-	parts []asked  // what the answers to q's parts are for
-	first struct { // memory of the first part: mostly there is no other
-		part  [1]rpc.Part
-		asked [1]asked
+	parts []asked // what the answers to q's parts are for
+
+	room struct { // memory of parts, and of the groups of those that are rectangles
+		parts  []rpc.Part
+		asked  []asked
+		groups []rpc.Group
 	}
 }
 
-// batch is a batch of readings.
-func (c *Client) batch(reads []*reading) batch {
-	b := batch{c: c, reads: reads, asks: make([]ask, len(c.links)), xs: make([]*exchange, len(c.links))}
+// batch is a batch of readings, of which the memory is used again after free.
+func (c *Client) batch(reads []*reading) *batch {
+	var b *batch
+	if n := len(c.batches); n > 0 {
+		b, c.batches = c.batches[n-1], c.batches[:n-1]
+	} else {
+		b = &batch{c: c, asks: make([]ask, len(c.links)), xs: make([]*exchange, len(c.links))}
+	}
+	b.reads = reads
 	for _, r := range reads {
 		switch {
 		case r.keys != nil:
@@ -99,14 +108,41 @@ func (c *Client) batch(reads []*reading) batch {
 
 func (b *batch) add(server int, p rpc.Part, a asked) {
 	k := &b.asks[server]
-	if k.parts == nil {
-		k.q.Op, k.q.Parts, k.parts = rpc.OpPull, k.first.part[:0], k.first.asked[:0]
-	}
 	p.Clock, p.Own = int32(a.r.clock), a.r.m.own
 	a.as = a.r.m.answers(a.kind)
 	p.DType = a.as
-	k.q.Parts = append(k.q.Parts, p)
-	k.parts = append(k.parts, a)
+	k.room.parts = append(k.room.parts, p)
+	k.room.asked = append(k.room.asked, a)
+	k.q = rpc.Request{Op: rpc.OpPull, Parts: k.room.parts}
+	k.parts = k.room.asked
+}
+
+// free gives the memory of the batch and of its windows, which were all answered, to those that come, unless some server may still
+// look at it.
+func (b *batch) free(ws windows) {
+	if b.cut = ws[:0]; slices.ContainsFunc(ws, func(w *batch) bool { return again(w.xs) }) {
+		return
+	}
+	for _, w := range ws {
+		if w != b {
+			w.clear()
+		}
+	}
+	b.clear()
+}
+
+func (b *batch) clear() {
+	for i := range b.asks {
+		k := &b.asks[i]
+		clear(k.room.parts)
+		clear(k.room.asked)
+		k.room.parts, k.room.asked, k.room.groups = k.room.parts[:0], k.room.asked[:0], k.room.groups[:0]
+		k.x, k.q, k.parts = exchange{}, rpc.Request{}, nil
+	}
+	clear(b.xs)
+	clear(b.cut[:cap(b.cut)])
+	b.reads = nil
+	b.c.batches = append(b.c.batches, b)
 }
 
 func (b *batch) addRect(r *reading) {
@@ -122,7 +158,9 @@ func (b *batch) addRect(r *reading) {
 		}
 		for at := range strips(at, int64(cells)) {
 			part := r.m.part(kind, server, at)
-			part.Groups = []rpc.Group{{Partition: uint32(p)}}
+			room := &b.asks[server].room.groups
+			*room = append(*room, rpc.Group{Partition: uint32(p)})
+			part.Groups = (*room)[len(*room)-1 : len(*room) : len(*room)]
 			b.add(server, part, asked{r: r, kind: kind, at: at, part: p})
 		}
 	}
@@ -167,9 +205,9 @@ const (
 	windowsAhead = 2             // under way beside the one that is waited for
 )
 
-// windows cuts a batch of many values into batches of some, which it appends to out. Most batches are one window.
-func (b *batch) windows(out windows) windows {
-	large := false
+// windows cuts a batch of many values into batches of some. Most batches are one window.
+func (b *batch) windows() windows {
+	out, large := b.cut[:0], false
 	for i := range b.asks {
 		size := 0
 		for k := range b.asks[i].parts {
@@ -190,7 +228,7 @@ func (b *batch) windows(out windows) windows {
 			if window == len(out) {
 				w := b.c.batch(nil)
 				w.reads = b.reads
-				out = append(out, &w)
+				out = append(out, w)
 			}
 			k := &out[window].asks[server]
 			k.q = rpc.Request{Op: rpc.OpPull, Parts: all.q.Parts[i:n]}
@@ -288,9 +326,14 @@ func (b *batch) finish(ctx context.Context) error {
 
 // leaveAgain leaves the keys to servers that were asked for them over connections that were lost.
 func (b *batch) leaveAgain(xs []*exchange) {
-	if slices.ContainsFunc(xs, func(x *exchange) bool { return x != nil && x.again }) {
+	if again(xs) {
 		b.leaveKeys()
 	}
+}
+
+// again reports whether something was asked for twice: then a server may still look at what was sent first.
+func again(xs []*exchange) bool {
+	return slices.ContainsFunc(xs, func(x *exchange) bool { return x != nil && x.again })
 }
 
 // leave gives up the answers.

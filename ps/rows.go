@@ -127,7 +127,7 @@ func (m *Matrix) ahead(ctx context.Context, rows []int64) *flow {
 		f.reads = append(f.reads, m.readRect(at))
 	}
 	b := m.c.batch(f.reads)
-	ws := b.windows(nil)
+	ws := b.windows()
 	if f.err = ws.start(ctx); f.err == nil {
 		f.windows = ws
 	}
