@@ -115,7 +115,7 @@ func (b *Batch[T]) fetch() {
 	}
 }
 
-// fetchAhead is how many bytes of a row ahead are fetched; of longer ones the processor guesses the rest. rules_amd64.s says
+// fetchAhead is how many bytes of a row ahead are fetched; of longer ones the processor guesses the rest. rules_amd64.h says
 // the same.
 const fetchAhead = 12 * cacheLine
 
