@@ -72,7 +72,9 @@ var (
 
 // AddRows adds to each row of the batch what stands in place of its gradients, without the scale. Integers wrap around.
 func AddRows[T Number](b *Batch[T]) {
-	want(len(b.Grad), len(b.Rows), "Grad")
+	if want(len(b.Grad), len(b.Rows), "Grad"); len(b.Rows) == 0 || b.Dim == 0 {
+		return
+	}
 	switch b := any(b).(type) {
 	case *Batch[float32]:
 		f32.rules[addition](b, &zero32)

@@ -192,26 +192,6 @@ func (c *Client) read(ctx context.Context, reads []*reading) ([]matrix.Block, er
 	return blocks(reads), nil
 }
 
-// takeAll sends the windows of the batch and takes the answers. The batch is free then.
-func (b *batch) takeAll(ctx context.Context, ws windows) error {
-	for i := range len(ws) + windowsAhead {
-		if i < len(ws) {
-			if err := ws[i].start(ctx); err != nil {
-				ws[max(0, i-windowsAhead):i].leave()
-				return err
-			}
-		}
-		if done := i - windowsAhead; done >= 0 {
-			if err := ws[done].finish(ctx); err != nil {
-				ws[done+1 : min(i+1, len(ws))].leave()
-				return err
-			}
-		}
-	}
-	b.free(ws)
-	return nil
-}
-
 func blocks(reads []*reading) []matrix.Block {
 	out := make([]matrix.Block, len(reads))
 	for i, r := range reads {
