@@ -139,16 +139,17 @@ func (p *partition) recount() {
 }
 
 const (
-	// helpedBytes is the work from which another processor helps, if one is idle: to wake it takes as long as some 100 KiB.
+	// helpedBytes is for how much work another processor helps, if one is idle: to wake it, and to have it fetch what this one has at
+	// hand, takes as long as some 100 KiB, of which a request of less than this has too few.
 	helpedBytes = 1 << 20
 	// handedBytes is the work that whoever brought it leaves to others, so as to take what its connection brings next.
 	handedBytes = 4 << 20
 )
 
-// runAll runs mailboxes that the caller owns, with a lot to do by all processors.
+// runAll runs mailboxes that the caller owns, with a lot to do by several processors.
 func runAll(idle []*partition, bytes int64) {
-	workers := min(runtime.GOMAXPROCS(0), len(idle))
-	if bytes < helpedBytes || workers < 2 && bytes < handedBytes {
+	workers := min(runtime.GOMAXPROCS(0), len(idle), 1+int(bytes/helpedBytes))
+	if workers < 2 && bytes < handedBytes {
 		for _, p := range idle {
 			p.run()
 		}
