@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -92,5 +93,5 @@ func TestResident(t *testing.T) {
 	check("a step beside a mark")
 	mark.Close()
 	check("the end of the mark")
-	_ = keys[len(keys)-1] + int64(val[len(val)-1]) // the test still has them
+	runtime.KeepAlive(all) // the test still has them
 }

@@ -226,3 +226,31 @@ func TestGrowth(t *testing.T) {
 		t.Errorf("%d keys to save, want %d", i, n)
 	}
 }
+
+// Reads and steps of columns that are there allocate nothing, whatever the rule: requests go to many partitions.
+func TestAllocatesNothing(t *testing.T) {
+	keys := make([]int64, 100)
+	for i := range keys {
+		keys[i] = int64(i * i)
+	}
+	for _, rule := range optim.Rules() {
+		m := matrix.Meta{Name: "m", Rows: 4, Cols: math.MaxInt64, DType: matrix.F32, Layout: matrix.RowSparse}
+		s, err := shard.New(&m, m.Rect(), 0, &rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values := make([]byte, 16*len(keys))
+		deltas := []shard.Delta{{Rows: m.Rect().Rows, Cols: m.Rect().Cols, Keys: keys, Values: values}}
+		n := testing.AllocsPerRun(100, func() {
+			if err := s.Apply(deltas, 1, 0.1); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Read(values, m.Rect().Rows, keys); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n > 0.5 { // what columns catch up by grows now and then
+			t.Errorf("rule %s: %v allocations a step and read", rule.Name, n)
+		}
+	}
+}

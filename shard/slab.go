@@ -3,6 +3,7 @@ package shard
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"thole.example/kernel"
@@ -127,7 +128,7 @@ func (s *slab[T]) gather(dst []byte, rows []uint32, from, n int) {
 		return
 	}
 	val, _ := wire.Numbers[T](dst)
-	s.packed.gather(val, s.data(), rows, from, n)
+	s.packed.gather(val, s.data(), slices.Clone(rows), from, n) // a copy, so that the caller's can lie on its stack
 }
 
 // scatter is the way back.
