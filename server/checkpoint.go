@@ -166,7 +166,7 @@ func lend(d *delta, values bool, f func(state.Delta) error) error {
 	for sh := range d.shares() {
 		all = append(all, sh)
 	}
-	return with(all, nil, func(deltas []shard.Delta) error {
+	return with(all, nil, takes(func(deltas []shard.Delta) error {
 		for _, one := range deltas {
 			if out.Keys != nil {
 				out.Keys = append(out.Keys, one.Keys...)
@@ -174,7 +174,7 @@ func lend(d *delta, values bool, f func(state.Delta) error) error {
 			out.Values = append(out.Values, one.Values...)
 		}
 		return f(out)
-	})
+	}))
 }
 
 // byClock reports whether clocks are what stands for the steps of a rule, as rounding goes by them.

@@ -87,9 +87,8 @@ func (a *apply) apply() (err error) {
 		return a.to.gone()
 	}
 	defer a.to.recount()
-	give := a.give
 	if a.f.of.rule != nil && a.f.over == nil { // it makes one step with the sum
-		if err := a.step(give); err != nil {
+		if err := a.step(); err != nil {
 			return err
 		}
 	}
@@ -98,9 +97,9 @@ func (a *apply) apply() (err error) {
 		case sh.d.call != nil:
 			err = a.run(sh.d.call)
 		case sh.d.part.Assign:
-			err = with(a.work[i:i+1], a.room[:0], a.set)
+			err = with(a.work[i:i+1], a.room[:0], (*setter)(a))
 		case a.f.of.rule == nil || a.f.over != nil:
-			err = with(a.work[i:i+1], a.room[:0], give)
+			err = with(a.work[i:i+1], a.room[:0], (*giver)(a))
 		}
 		if err != nil {
 			return err
@@ -110,14 +109,14 @@ func (a *apply) apply() (err error) {
 }
 
 // step makes the step of the rule with all gradients of the clock; functions and assignments come after it.
-func (a *apply) step(give func(deltas []shard.Delta) error) error {
+func (a *apply) step() error {
 	values := a.work
 	if slices.ContainsFunc(values, afterStep) {
 		values = slices.DeleteFunc(slices.Clone(values), afterStep)
 	}
 	read := a.to.of.job.server.Ledger.Force(budget.Stage, onDisk(values))
 	defer read.Release()
-	return with(values, a.room[:0], give)
+	return with(values, a.room[:0], (*giver)(a))
 }
 
 func afterStep(sh share) bool { return sh.d.call != nil || sh.d.part.Assign }
@@ -134,8 +133,10 @@ func (a *apply) run(call *psf.Call) error {
 	return err
 }
 
-// give has the shard apply what the work brings.
-func (a *apply) give(deltas []shard.Delta) error {
+// giver has the shard apply what the work brings.
+type giver apply
+
+func (a *giver) take(deltas []shard.Delta) error {
 	if err := a.to.room(deltas); err != nil {
 		return err
 	}
@@ -146,8 +147,10 @@ func (a *apply) give(deltas []shard.Delta) error {
 	return a.to.shard.Apply(deltas, a.f.weight, a.f.rate)
 }
 
-// set has the shard take values, of one delta, for its cells.
-func (a *apply) set(deltas []shard.Delta) error {
+// setter has the shard take values, of one delta, for its cells.
+type setter apply
+
+func (a *setter) take(deltas []shard.Delta) error {
 	if err := a.to.room(deltas); err != nil {
 		return err
 	}

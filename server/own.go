@@ -42,7 +42,7 @@ func (r *read) readOwn(from *shard.Shard, p *rpc.Part, dst []byte) error {
 		}
 	}
 	for i := 0; i < len(own) && err == nil; i++ { // one after the other, so that no more than one has to be read from disk at once
-		err = with(own[i:i+1], nil, func(deltas []shard.Delta) error { return t.add(&deltas[0], own[i].d.part.Assign) })
+		err = with(own[i:i+1], nil, takes(func(deltas []shard.Delta) error { return t.add(&deltas[0], own[i].d.part.Assign) }))
 	}
 	return err
 }
@@ -54,14 +54,14 @@ func columnsWith(from *shard.Shard, own []share, cols matrix.Range) ([]int64, er
 	}
 	keys := from.Keys(cols)
 	for i := range own {
-		err := with(own[i:i+1], nil, func(deltas []shard.Delta) error {
+		err := with(own[i:i+1], nil, takes(func(deltas []shard.Delta) error {
 			for _, k := range deltas[0].Keys {
 				if cols.Has(k) {
 					keys = append(keys, k)
 				}
 			}
 			return nil
-		})
+		}))
 		if err != nil {
 			return nil, err
 		}

@@ -144,16 +144,32 @@ func onDisk(shares []share) (n int64) {
 	return n
 }
 
-// with calls f with what the shares bring, in their order; the values are there until f returns.
-func with(shares []share, into []shard.Delta, f func(deltas []shard.Delta) error) error {
-	for i := len(into); i < len(shares); i++ {
-		sh := &shares[i]
+// taker takes what shares bring.
+type taker interface {
+	take(deltas []shard.Delta) error
+}
+
+// takes is a taker that is a function.
+type takes func(deltas []shard.Delta) error
+
+func (f takes) take(deltas []shard.Delta) error { return f(deltas) }
+
+// with has t take what the shares bring, in their order; the values are there until it has.
+func with(shares []share, into []shard.Delta, t taker) error {
+	from, held := len(into), len(into)
+	defer func() {
+		for i := from; i < held; i++ {
+			shares[i].d.mu.RUnlock()
+		}
+	}()
+	for held < len(shares) {
+		sh := &shares[held]
 		d := sh.d
 		d.mu.RLock()
-		defer d.mu.RUnlock()
+		held++
 		one := shard.Delta{Rows: d.part.Rows, Cols: d.part.Cols.Intersect(d.of.parts.At(int(sh.partition)).Cols)}
 		if d.disk != nil {
-			return withDisk(shares, into, one, f)
+			return withDisk(shares, into, one, t)
 		}
 		if d.part.Kind == rpc.KindKeys {
 			one.Keys = d.part.Keys[sh.first:][:sh.n:sh.n]
@@ -161,12 +177,12 @@ func with(shares []share, into []shard.Delta, f func(deltas []shard.Delta) error
 		one.Values = d.part.Values[sh.lo:sh.hi:sh.hi]
 		into = append(into, one)
 	}
-	return f(into)
+	return t.take(into)
 }
 
 // withDisk is with for shares of which the first that into has not lies on disk; one is that without its keys and values. (A
 // function of its own, so that nothing is allocated for what lies in memory.)
-func withDisk(shares []share, into []shard.Delta, one shard.Delta, f func(deltas []shard.Delta) error) error {
+func withDisk(shares []share, into []shard.Delta, one shard.Delta, t taker) error {
 	sh := &shares[len(into)]
 	return sh.d.disk.View(sh.key(), func(b matrix.Block) error {
 		raw := wire.View(b.Data.(*matrix.Dense[uint8]).Val)
@@ -174,6 +190,6 @@ func withDisk(shares []share, into []shard.Delta, one shard.Delta, f func(deltas
 			one.Keys, _ = wire.Numbers[int64](raw[:8*sh.n]) // records are aligned
 		}
 		one.Values = raw[8*sh.n:]
-		return with(shares, append(into, one), f)
+		return with(shares, append(into, one), t)
 	})
 }

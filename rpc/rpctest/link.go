@@ -33,7 +33,8 @@ type link struct {
 
 // passage is a request and its answer on their way.
 type passage struct {
-	q      *rpc.Request
+	q      *rpc.Request // the client's: it may change once the call has ended
+	memory *rpc.Buffer  // of q
 	call   *rpc.Call
 	fate   Fate
 	due    time.Time // when it arrives
@@ -111,7 +112,7 @@ func (l *link) start(ctx context.Context, q *rpc.Request) (*passage, error) {
 	p.ctx, p.giveUp = context.WithCancel(context.Background())
 	p.call = rpc.NewCall(0, func(uint64) { p.giveUp() })
 	l.under[p] = struct{}{}
-	q.Memory.Retain()
+	p.memory = q.Memory.Retain()
 	return p, nil
 }
 
@@ -121,12 +122,12 @@ func (l *link) carry() {
 		select {
 		case p := <-l.queue:
 			l.deliver(p)
-			p.q.Memory.Release()
+			p.memory.Release()
 		case <-l.gone:
 			for {
 				select {
 				case p := <-l.queue:
-					p.q.Memory.Release()
+					p.memory.Release()
 				default:
 					return
 				}
@@ -218,14 +219,14 @@ func (l *link) freeze(p *passage) bool {
 	if l.until(limit) {
 		l.lose(rpc.ErrLost, fmt.Sprintf(": nothing heard for %v", l.net.Timeout))
 	}
-	p.q.Memory.Retain()
+	p.memory.Retain()
 	l.net.late.Go(func() { l.late(p, thaw) })
 	return false
 }
 
 // late is the arrival of a request that was in a server's buffers while the server stood still. Close does not wait for it.
 func (l *link) late(p *passage, thaw time.Time) {
-	defer p.q.Memory.Release()
+	defer p.memory.Release()
 	time.Sleep(time.Until(thaw))
 	call := l.inner.Start(context.Background(), p.q)
 	_ = l.inner.Close()
