@@ -86,7 +86,7 @@ func (c *collector) Write(b []byte) (int, error) {
 const cipherSize = 64 << 10
 
 // buffered lets reads be large from now on.
-func (c *collector) buffered() { c.in = bufio.NewReaderSize(c.Conn, cipherSize) }
+func (c *collector) buffered() { c.in = bufio.NewReaderSize(newSource(c.Conn, nil), cipherSize) }
 
 // Read implements io.Reader.
 func (c *collector) Read(b []byte) (int, error) {

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// source reads the bytes of a connection, for one goroutine, and counts them. It waits as any connection does; what has come it reads
+// source reads the bytes of a connection, for one goroutine, and counts them if somebody wants to know. It waits as any connection does; what has come it reads
 // by readFD where that is there.
 type source struct {
 	nc    net.Conn
@@ -37,7 +37,7 @@ func (s *source) Read(b []byte) (n int, err error) {
 	} else {
 		n, err = s.read(b)
 	}
-	if n > 0 {
+	if n > 0 && s.heard != nil {
 		s.heard.Add(uint64(n))
 	}
 	return n, err
