@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// source reads the bytes of a connection, for one goroutine, and counts them if somebody wants to know. It waits as any connection does; what has come it reads
-// by readFD where that is there.
+// source reads the bytes of a connection, for one goroutine, and counts them if somebody wants to know. It waits as any connection
+// does; what has come it reads by readFD where that is there.
 type source struct {
 	nc    net.Conn
 	heard *atomic.Uint64
