@@ -277,7 +277,8 @@ func BenchmarkLogLoss(b *testing.B) {
 // No score for all examples alike is much better than that which training begins with.
 func TestStart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		label := rapid.SliceOfN(rapid.Float32Range(0, 1000), 1, 30).Draw(t, "labels")
+		label := rapid.SliceOfN(rapid.Float32Range(0, 1000), 0, 30).Draw(t, "labels")
+		label = append(label, rapid.Float32Range(1e-3, 1000).Draw(t, "a label above 0")) // poissonloss has no least without
 		for _, k := range Losses() {
 			if k.Start == nil {
 				continue
