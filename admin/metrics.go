@@ -41,6 +41,7 @@ const (
 	rows
 	columns
 	matrixBytes
+	diskBytes
 	candidates
 	fates
 	memoryBytes
@@ -72,7 +73,8 @@ func metrics() []metric {
 		{"thole_partitions", gauge, "job matrix", "partitions on this server"},
 		{"thole_rows", gauge, "job matrix", "rows of the matrix"},
 		{"thole_columns", gauge, "job matrix", "columns that the partitions on this server have stored, added up"},
-		{"thole_matrix_bytes", gauge, "job matrix", "bytes of the partitions on this server, with the state of the rule"},
+		{"thole_matrix_bytes", gauge, "job matrix", "bytes in memory of the partitions on this server, with the state of the rule"},
+		{"thole_matrix_disk_bytes", gauge, "job matrix", "bytes of rows on disk that memory has no room for"},
 		{"thole_candidates", gauge, "job matrix", "columns that gradients have named and that are not made yet"},
 		{"thole_column_fates_total", counter, "job matrix fate", "columns admitted, refused, expired or evicted by the settings of the matrix"},
 		{"thole_memory_bytes", gauge, "class", "bytes of the ledger by class: frames, queues, stage, tables, saves, small requests"},
@@ -189,6 +191,7 @@ func (s *scrape) job(j *server.JobStatus) {
 		s.put(rows, float64(m.Rows), j.Job, m.Name)
 		s.put(columns, float64(m.Columns), j.Job, m.Name)
 		s.put(matrixBytes, float64(m.Bytes), j.Job, m.Name)
+		s.put(diskBytes, float64(m.OnDisk), j.Job, m.Name)
 		s.put(candidates, float64(m.Candidates), j.Job, m.Name)
 		s.put(fates, float64(m.Admitted), j.Job, m.Name, "admitted")
 		s.put(fates, float64(m.Refused), j.Job, m.Name, "refused")

@@ -6,6 +6,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type Config struct {
 	Keys    int         // of the table
 	Dim     int         // values of a row
 	Batch   int         // keys of a request
+	Skew    float64     // of keys: the i-th key of the table comes as often as i^-Skew says; 0: all as often
 	Depth   int         // requests under way
 	Rule    string      // update rule of pushes; "": deltas are added
 	Wire    string      // the type as which values cross the network in pull, push and row, as in ps.Model.SetWire; "": as they are
@@ -92,6 +94,19 @@ const warm = 100
 // key is the i-th key of the table: spread over all positive numbers.
 func key(i int) int64 { return int64(kernel.Hash(uint64(i)+1) >> 1) }
 
+// place draws which key of the table comes next, as Skew says (Zipf's law, as a continuous distribution by the inverse of its sums).
+func (c *Config) place(rng *rand.Rand) int {
+	u, n := rng.Float64(), float64(c.Keys+1)
+	switch c.Skew {
+	case 0:
+		return rng.IntN(c.Keys)
+	case 1:
+		return min(int(math.Pow(n, u))-1, c.Keys-1)
+	}
+	rest := 1 - c.Skew
+	return min(int(math.Pow(1+u*(math.Pow(n, rest)-1), 1/rest))-1, c.Keys-1)
+}
+
 // batches are keys of the table in random order; some come twice.
 func (c *Config) batches() [][]int64 {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -99,7 +114,7 @@ func (c *Config) batches() [][]int64 {
 	for b := range all {
 		all[b] = make([]int64, c.Batch)
 		for i := range all[b] {
-			all[b][i] = key(rng.IntN(c.Keys))
+			all[b][i] = key(c.place(rng))
 		}
 	}
 	return all

@@ -10,6 +10,7 @@ type Settings struct {
 	Keys    *int     `json:"keys,omitempty"`
 	Dim     *int     `json:"dim,omitempty"`
 	Batch   *int     `json:"batch,omitempty"`
+	Skew    *float64 `json:"skew,omitempty"` // nil: all keys come as often
 	Depth   *int     `json:"in_flight,omitempty"`
 	Rule    *string  `json:"rule,omitempty"` // "none": deltas are added
 	Wire    *string  `json:"wire,omitempty"` // nil: values cross the network as they are
@@ -46,6 +47,9 @@ func (c *Config) settings() Settings {
 		fallthrough
 	case "table":
 		s.Keys, s.Dim, s.Batch, s.Rule = &c.Keys, &c.Dim, &c.Batch, &rule
+		if c.Skew != 0 {
+			s.Skew = &c.Skew
+		}
 	case "row":
 		s.Cols, s.Wire = &c.Cols, c.wire()
 	case "storm":
@@ -71,6 +75,7 @@ func (s *Settings) String() string {
 	add(&words, "keys", s.Keys)
 	add(&words, "dim", s.Dim)
 	add(&words, "batch", s.Batch)
+	add(&words, "skew", s.Skew)
 	add(&words, "in-flight", s.Depth)
 	add(&words, "rule", s.Rule)
 	add(&words, "wire", s.Wire)

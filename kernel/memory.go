@@ -10,6 +10,7 @@ type Memory struct {
 	data     []byte
 	mapped   mapping
 	fit      bool
+	plain    bool
 	prepared int // bytes up to the last one that Ready prepares
 }
 
@@ -47,6 +48,28 @@ func (m *Memory) Fit(n int) error {
 	return nil
 }
 
+// Plain has what is written for the first time from now on come in ordinary pages: for memory of which parts are dropped, which would
+// come back as whole huge pages. Memory that is not mapped stays as it is.
+func (m *Memory) Plain() {
+	m.plain = true
+	m.mapped.plain()
+}
+
+// CanDrop is whether this system takes back parts of memory.
+const CanDrop = canMap
+
+// Map has memory be mapped however small it is, which Drop needs. It fails if the system has none to give.
+func (m *Memory) Map() error {
+	if m.mapped.base != nil {
+		return nil
+	}
+	return m.grow(max(1, len(m.data)))
+}
+
+// Drop gives bytes [from, to), whole pages of the system, back to it; they are zero when they are next looked at. It reports whether
+// it has.
+func (m *Memory) Drop(from, to int) bool { return m.mapped.drop(from, to) }
+
 // Free gives the memory back; it is empty afterwards. Memory that is not freed is collected while it is small, and stays
 // until the process ends when it is mapped.
 func (m *Memory) Free() {
@@ -63,7 +86,10 @@ func (m *Memory) Resident(n int) int {
 	if m.fit {
 		return min(n, len(m.data))
 	}
-	return min(max((n+hugePage-1)&^(hugePage-1), m.prepared), len(m.data))
+	if !m.plain {
+		n = (n + hugePage - 1) &^ (hugePage - 1)
+	}
+	return min(max(n, m.prepared), len(m.data))
 }
 
 // aligned is a slice that begins at a multiple of a cache line.

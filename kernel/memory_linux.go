@@ -74,6 +74,9 @@ func (m *Memory) grow(n int) error {
 		}
 	}
 	m.data, m.mapped.base, m.mapped.room = all, to, room
+	if m.plain {
+		m.mapped.plain()
+	}
 	return nil
 }
 
@@ -101,6 +104,21 @@ func (m *mapping) fit(n int) {
 	if from := n &^ (hugePage - 1); m.base != nil && from < m.room {
 		_ = unix.Madvise(unsafe.Slice((*byte)(m.base), m.room)[from:], unix.MADV_NOHUGEPAGE)
 	}
+}
+
+// plain has ordinary pages everywhere.
+func (m *mapping) plain() {
+	if m.base != nil {
+		m.ready.Wait() // which would bring huge ones
+		_ = unix.Madvise(unsafe.Slice((*byte)(m.base), m.room), unix.MADV_NOHUGEPAGE)
+	}
+}
+
+func (m *mapping) drop(from, to int) bool {
+	if m.base == nil || (from|to)&(os.Getpagesize()-1) != 0 {
+		return false
+	}
+	return unix.Madvise(unsafe.Slice((*byte)(m.base), m.room)[from:to], unix.MADV_DONTNEED) == nil
 }
 
 func (m *mapping) free() {

@@ -22,4 +22,8 @@ func (m *Memory) Ready(int, int, bool) {}
 
 func (m *mapping) fit(int) {}
 
+func (m *mapping) plain() {}
+
+func (m *mapping) drop(int, int) bool { return false }
+
 func (m *mapping) free() {}

@@ -10,6 +10,7 @@ import (
 	"thole.example/matrix"
 	"thole.example/psf"
 	"thole.example/rpc"
+	"thole.example/shard"
 	"thole.example/ssp"
 )
 
@@ -192,7 +193,10 @@ func (v *visit) run() error {
 	if v.at.shard == nil {
 		return v.wrong(v.at.gone())
 	}
-	err := v.wrong(v.try(v.at.shard.View(v.at.id)))
+	err := v.at.enough([]shard.Delta{{Keys: v.at.makes(v.call)}})
+	if err == nil {
+		err = v.wrong(v.try(v.at.shard.View(v.at.id)))
+	}
 	v.at.recount()
 	return err
 }

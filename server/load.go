@@ -138,18 +138,39 @@ func (l *loading) partition(ctx context.Context, st *store, from matrix.Meta, in
 		if err := into.shard.SetBlock(b); err != nil {
 			return err
 		}
-		n := into.shard.Bytes()
-		if l.grown+n-into.to.counted.Load() > st.accounts.left() {
+		if l.grown+into.shard.Bytes()-into.to.counted.Load() > st.accounts.left() {
 			return st.accounts.full()
 		}
-		more, ok := l.s.take(max(0, n-into.bytes.Bytes()))
-		if !ok {
-			return l.s.tooMuch("matrix %q, loaded beside what it holds, would take %s", st.meta.Name, format.Bytes(n))
+		if err := l.count(into, "loaded beside what it holds"); err != nil {
+			return err
 		}
-		into.bytes.Resize(n)
-		more.Release()
 	}
 	l.grown += into.shard.Bytes() - into.to.counted.Load()
+	return nil
+}
+
+// count takes the memory of a partition beside the one that it will replace. If there is too little rows of it go to disk, or others.
+func (l *loading) count(into *loaded, how string) error {
+	into.bytes.Resize(into.shard.Bytes())
+	st := into.to.of
+	lack := st.makeRoom(into.shard, 0)
+	into.bytes.Resize(into.shard.Bytes())
+	for i := 0; i < len(l.fresh) && lack > 0; i++ {
+		if f := &l.fresh[i]; f.to.of.canPage() && f.shard != into.shard {
+			before := f.shard.Bytes()
+			f.to.of.giveRoom(f.shard, -lack)
+			f.bytes.Resize(f.shard.Bytes())
+			lack -= before - f.shard.Bytes()
+		}
+	}
+	if lack > 0 {
+		lack = l.s.relieve(lack, nil)
+	}
+	if lack > 0 {
+		n := into.bytes.Bytes()
+		into.bytes.Release()
+		return st.hinted(l.s.tooMuch("matrix %q, %s, would take %s", st.meta.Name, how, format.Bytes(n)))
+	}
 	return nil
 }
 

@@ -64,6 +64,22 @@ func release(stores []*store) {
 	}
 }
 
+// lacks tells how many bytes there are too few for n columns more on this server, of those that cannot go to disk.
+func (s *store) lacks(n int) int64 {
+	if full := s.columns(n) - s.accounts.left(); full > 0 {
+		return full
+	}
+	if !s.canPage() || s.noDisk.Load() != nil {
+		return s.columns(n) - s.job.server.tablesLeft()
+	}
+	lack := int64(n)*shard.KeyBytes - s.job.server.tablesLeft()
+	if lack > 0 {
+		_, movable := s.job.server.movable(nil)
+		lack -= movable
+	}
+	return lack
+}
+
 // room refuses deltas that would make sparse partitions grow too large, each by itself, and reserves what those take that are
 // applied at once. Where there is not enough for all keys to be new it looks which are. Deltas that wait for their clock often
 // bring the same keys as others: their room is looked for when they are applied (partition.room).
@@ -73,14 +89,14 @@ func (j *job) room(deltas []ssp.Delta[*delta]) error {
 		if s.meta.Layout != matrix.RowSparse || !s.bounded() || d.Data.call != nil { // what a function makes is not known
 			continue
 		}
-		n, left := s.columns(len(d.Data.part.Keys)), s.left()
-		if n > left {
-			if n = s.columns(int(s.missing(&d.Data.part))); n > left {
+		n := len(d.Data.part.Keys)
+		if s.lacks(n) > 0 {
+			if n = int(s.missing(&d.Data.part)); s.lacks(n) > 0 {
 				return s.tooMany(n)
 			}
 		}
-		if s.bound == ssp.ASP {
-			d.Data.growth = j.server.Ledger.Force(budget.Tables, n)
+		if s.bound == ssp.ASP && !s.canPage() {
+			d.Data.growth = j.server.Ledger.Force(budget.Tables, s.columns(n))
 		}
 	}
 	return nil
@@ -92,17 +108,33 @@ func (s *store) columns(n int) int64 {
 	return min(int64(n), math.MaxInt64/each) * each
 }
 
-func (s *store) tooMany(n int64) error {
-	if n > s.accounts.left() {
+// tooMany says that there is no room for n columns more.
+func (s *store) tooMany(n int) error {
+	bytes := s.columns(n)
+	if bytes > s.accounts.left() {
 		return s.accounts.full()
 	}
-	return s.job.server.tooMuch("new columns of matrix %q would take %s on this server", s.meta.Name, format.Bytes(n))
+	return s.hinted(s.job.server.tooMuch("new columns of matrix %q would take %s on this server", s.meta.Name, format.Bytes(bytes)))
+}
+
+// hinted says with an error that memory is short why rows could not go to disk, or what to do about it.
+func (s *store) hinted(err error) error {
+	noDisk := s.noDisk.Load()
+	switch {
+	case noDisk != nil:
+		return fmt.Errorf("%w; rows could not go to disk: %w", err, *noDisk)
+	case s.job.server.Scratch == "" && s.meta.Layout == matrix.RowSparse && s.meta.Keep.MaxBytes == 0:
+		return fmt.Errorf("%w; with --scratch FOLDER rows that are not used go to disk", err)
+	case s.canPage():
+		return fmt.Errorf("%w; rows go to disk, but %d bytes of each key and some of each page stay", err, shard.KeyBytes)
+	}
+	return err
 }
 
 // room says whether there is room for the columns that deltas which have waited make in the partition.
 func (p *partition) room(deltas []shard.Delta) error {
-	if p.of.bound == ssp.ASP {
-		return nil
+	if p.of.bound == ssp.ASP && !p.of.canPage() {
+		return nil // it was reserved
 	}
 	return p.enough(deltas)
 }
@@ -117,22 +149,21 @@ func (p *partition) enough(deltas []shard.Delta) error {
 	for i := range deltas {
 		keys += len(deltas[i].Keys)
 	}
-	left := s.left()
-	if s.columns(keys) <= left {
-		return nil
+	if s.columns(keys) <= s.left() {
+		return p.makeRoom(keys)
 	}
 	for i := range deltas {
 		missing += p.shard.Missing(deltas[i].Keys)
 	}
-	if n := s.columns(missing); n > left {
-		return s.tooMany(n)
+	if s.lacks(missing) > 0 {
+		return s.tooMany(missing)
 	}
-	return nil
+	return p.makeRoom(missing)
 }
 
 // roomFor refuses a function that would make more columns here than there is room for. It may wait for the partitions.
 func (s *store) roomFor(call *psf.Call) error {
-	if !s.bounded() || s.meta.Layout != matrix.RowSparse || s.columns(len(call.Makes)) <= s.left() {
+	if !s.bounded() || s.meta.Layout != matrix.RowSparse || s.lacks(len(call.Makes)) <= 0 {
 		return nil
 	}
 	missing := 0
@@ -145,8 +176,8 @@ func (s *store) roomFor(call *psf.Call) error {
 			})
 		}
 	}
-	if n := s.columns(missing); n > s.left() {
-		return s.tooMany(n)
+	if s.lacks(missing) > 0 {
+		return s.tooMany(missing)
 	}
 	return nil
 }

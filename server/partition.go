@@ -26,6 +26,8 @@ type partition struct {
 	columns atomic.Int64  // that it has stored, about: it may be having others
 	counted atomic.Int64  // of its bytes, in the accounts of its matrix
 	fate    atomic.Pointer[shard.Fate]
+	away    atomic.Int64 // bytes of rows that lie on disk
+	movable atomic.Int64 // bytes of rows that could
 }
 
 // delta is a part of a push that waits for its clock, or is being applied.
@@ -128,6 +130,7 @@ func (p *partition) recount() {
 		n := p.shard.Bytes()
 		p.bytes.Resize(n)
 		p.columns.Store(int64(p.shard.Columns()))
+		p.countPages()
 		if p.of.meta.Keep != (matrix.Keep{}) {
 			fate := p.shard.Fate()
 			p.fate.Store(&fate)

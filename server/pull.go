@@ -146,6 +146,10 @@ func (r *read) read() (err error) {
 	if from == nil {
 		return r.from.gone()
 	}
+	if err := r.from.makeRoom(0); err != nil {
+		return err
+	}
+	defer r.from.looked()
 	dst := r.g.r.Memory.Bytes()[r.lo:r.hi:r.hi]
 	narrow := p.DType != r.from.of.meta.DType
 	if r.own && len(r.g.own) > 0 {
@@ -171,10 +175,11 @@ func (r *read) read() (err error) {
 		if from.Absent() != nil {
 			return fmt.Errorf("matrix %q: columns that are not stored have values: %w", r.from.of.meta.Name, errAbsent)
 		}
-		p.Keys, p.Values = from.Stored(p.Rows, p.Cols, func(columns, bytes int) []byte {
+		p.Keys, p.Values, err = from.Stored(p.Rows, p.Cols, func(columns, bytes int) []byte {
 			r.memory = r.g.x.More(bytes, 8*columns)
 			return r.memory.Bytes()
 		})
+		return err
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"thole.example/budget"
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/shard"
@@ -92,7 +93,7 @@ func (l *loading) restore(ctx context.Context, st *store, chain []source) error 
 		if err != nil {
 			return err
 		}
-		l.fresh = append(l.fresh, loaded{to: p, shard: sh})
+		l.fresh = append(l.fresh, loaded{to: p, shard: sh, bytes: l.s.Ledger.Force(budget.Tables, 0)})
 	}
 	for i := range l.fresh {
 		if f := &l.fresh[i]; f.to.of == st {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"thole.example/budget"
-	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/rpc"
 	"thole.example/shard"
@@ -214,12 +212,7 @@ func (r *restoring) count(f *loaded) error {
 			return r.st.accounts.full()
 		}
 	}
-	f.bytes.Release()
-	n, ok := f.shard.Bytes(), false
-	if f.bytes, ok = r.l.s.Ledger.TryTake(budget.Tables, n); !ok {
-		return r.l.s.tooMuch("matrix %q, restored beside what it has, would take %s", r.st.meta.Name, format.Bytes(n))
-	}
-	return nil
+	return r.l.count(f, "restored beside what it has")
 }
 
 // inPlace is the bytes where numbers of any type can be.

@@ -15,30 +15,30 @@ import (
 )
 
 // scratch is where the deltas that wait for their clock go when there is no room for them: to disk, the largest first. They
-// are read again when their clock is folded, one partition's share at a time.
+// are read again when their clock is folded, one partition's share at a time. Rows of partitions go to another store (paging.go).
 type scratch struct {
 	once   sync.Once
 	staged chan struct{}
 	hungry atomic.Bool // somebody looks for memory, and nothing waited that could go to disk
 
-	mu   sync.Mutex
-	disk *spill.Store // opened by the first that goes there
-	last int          // number of the last that went
+	mu           sync.Mutex
+	deltas, rows *spill.Store // opened by the first that go there
+	last         int          // number of the last name
 }
 
-// open is the store on disk, and a name in it that nobody has.
-func (s *scratch) open(dir string) (*spill.Store, string, error) {
+// open is one of the stores on disk, and a name in it that nobody has.
+func (s *scratch) open(store **spill.Store, o spill.Options, what string) (*spill.Store, string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.disk == nil {
-		disk, err := spill.Open(spill.Options{Dir: dir})
+	if *store == nil {
+		disk, err := spill.Open(o)
 		if err != nil {
 			return nil, "", err
 		}
-		s.disk = disk
+		*store = disk
 	}
 	s.last++
-	return s.disk, fmt.Sprintf("delta %d", s.last), nil
+	return *store, fmt.Sprintf("%s %d", what, s.last), nil
 }
 
 // spill sends the deltas of a message to disk, and gives its memory back.
@@ -58,7 +58,7 @@ func (s *Server) spillDelta(d *delta) error {
 	if d.over {
 		return nil
 	}
-	disk, name, err := s.scratch.open(s.Scratch)
+	disk, name, err := s.scratch.open(&s.scratch.deltas, spill.Options{Dir: s.Scratch}, "delta")
 	if err != nil {
 		return err
 	}

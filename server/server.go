@@ -55,7 +55,9 @@ type Server struct {
 
 	JobLimits access.Limits // of each job, whoever's it is
 
-	Scratch string // folder for deltas that wait and have no room in memory; "": the system's temporary one
+	// Scratch is a folder for deltas that wait and have no room in memory, and for rows of sparse matrices that have none. "": the
+	// system's temporary one, for deltas; rows stay in memory.
+	Scratch string
 
 	scratch scratch
 	conns   atomic.Int64 // number of the last connection that joined
@@ -214,6 +216,8 @@ func (p *partition) close() {
 		p.shard.Close()
 	}
 	p.shard = nil
+	p.away.Store(0)
+	p.movable.Store(0)
 	p.bytes.Release()
 	p.of.accounts.add(-p.counted.Swap(0), -1)
 }

@@ -83,7 +83,9 @@ func (s *snapshot) visit(ctx context.Context, f func(m *shard.Mark) error) error
 		case s.of.shard != s.from:
 			err = fmt.Errorf("matrix %q was loaded while it was being read: %w", s.of.of.meta.Name, rpc.ErrAborted)
 		default:
-			err = f(s.mark)
+			if err = s.of.makeRoom(0); err == nil {
+				err = f(s.mark)
+			}
 			s.of.recount()
 		}
 	})

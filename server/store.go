@@ -33,6 +33,8 @@ type store struct {
 	nonFinite  int64         // parts of pushes with such values; the job's mailbox counts
 	reserved   budget.Charge // of dense partitions, until they are made
 	accounts   accounts
+	saidPaging atomic.Bool           // that rows go to disk
+	noDisk     atomic.Pointer[error] // why rows could not go to disk when that was tried last
 }
 
 // store is the matrix of the number.

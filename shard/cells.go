@@ -226,6 +226,7 @@ func (k *keyed[T]) visit(s *scratch[T], rows []int64, changed int, f func(c *psf
 		if ahead := lo + block; ahead < len(s.rows) {
 			k.slab.fetch(s.rows[ahead:min(ahead+block, len(s.rows))], 0, k.rows)
 		}
+		k.slab.need(s.rows[lo:min(lo+block, len(s.rows))], false)
 		for i, row := range rows {
 			from, to := k.slab.val[row-k.at.Rows.Lo:], c.Rows[i][lo:min(lo+block, len(s.rows))]
 			for j := range to {
@@ -234,18 +235,26 @@ func (k *keyed[T]) visit(s *scratch[T], rows []int64, changed int, f func(c *psf
 			k.freshen(to, s.rows[lo:lo+len(to)], int(row-k.at.Rows.Lo), 1)
 		}
 	}
-	if err := f(c); err != nil || changed == 0 {
+	if err := k.call(f, c); err != nil || changed == 0 {
 		return err
 	}
-	k.keep(s.rows)
-	k.settleAll(s.rows)
-	for i := len(rows) - changed; i < len(rows); i++ {
-		to := k.slab.val[rows[i]-k.at.Rows.Lo:]
-		for j, v := range c.Rows[i] {
-			to[int(s.rows[j])*stride] = v
+	k.prepareAll(s.rows, func(lo int, some []uint32) {
+		for i := len(rows) - changed; i < len(rows); i++ {
+			to, from := k.slab.val[rows[i]-k.at.Rows.Lo:], c.Rows[i][lo:][:len(some)]
+			for j, v := range from {
+				to[int(some[j])*stride] = v
+			}
 		}
+	})
+	return k.failed()
+}
+
+// call calls f for what was read, unless some of it is missing.
+func (k *keyed[T]) call(f func(c *psf.Chunk[T]) error, c *psf.Chunk[T]) error {
+	if err := k.failed(); err != nil {
+		return err
 	}
-	return nil
+	return f(c)
 }
 
 // Pick implements psf.Cells.

@@ -312,12 +312,13 @@ func (o *oracle[T]) Check(t *rapid.T) {
 	if m := o.s.Missing(keys); m != missing {
 		t.Fatalf("%d of %d keys are missing, want %d", m, len(keys), missing)
 	}
-	stored, values := o.s.Stored(rows, o.m.Rect().Cols, func(columns, bytes int) []byte {
+	stored, values, err := o.s.Stored(rows, o.m.Rect().Cols, func(columns, bytes int) []byte {
 		if columns != o.s.Columns() {
 			t.Fatalf("room for %d columns of %d", columns, o.s.Columns())
 		}
 		return wire.View(make([]T, bytes/o.m.DType.Size()))
 	})
+	must(t, err)
 	val, _ := wire.Numbers[T](values)
 	if len(stored) != len(o.cols) || !slices.IsSorted(stored) || o.s.Steps() != o.steps {
 		t.Fatalf("%d columns stored after %d steps, want %d after %d", len(stored), o.s.Steps(), len(o.cols), o.steps)

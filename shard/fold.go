@@ -254,8 +254,7 @@ func (k *keyed[T]) stepTouched(all []columns[T], scale float64, t int64, step fu
 				b.Grad[j] = &all[x.from].of(x.at)[0]
 			}
 		}
-		k.keep(now)
-		k.settle(now)
+		k.prepare(now)
 		k.run(b, f.keys[min(at, len(f.keys)):], t, step)
 	}
 }

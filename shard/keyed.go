@@ -96,6 +96,7 @@ func (k *keyed[T]) read(dst []byte, rows matrix.Range, keys []int64) {
 	for k.begin(&w, keys, makeNone); k.next(&w); {
 		k.fetchToFreshen(w.ahead(), from, n)
 		found := w.rows()
+		k.slab.need(found, false)
 		into := dst[w.at*n*k.size:][:len(found)*n*k.size]
 		k.slab.gather(into, found, from, n)
 		val, _ := wire.Numbers[T](into)
@@ -186,12 +187,18 @@ func (k *keyed[T]) change(d *Delta, fresh making, f func(w *walk, from, n int, k
 		if k.lazy != nil {
 			k.lazy.fetch(w.ahead())
 		}
-		k.keep(rows)
-		k.settle(rows)
+		k.prepare(rows)
 		f(w, c.from, c.n, w.part(w.at), c.val[w.at*c.n:][:len(rows)*c.n])
 	}
 	w.keys = nil // which are the caller's
 	return w.err
+}
+
+// prepare has rows of a block be ready for a change: in memory, kept by marks as they were, and up to date.
+func (k *keyed[T]) prepare(rows []uint32) {
+	k.slab.need(rows, true)
+	k.keep(rows)
+	k.settle(rows)
 }
 
 func (k *keyed[T]) set(d *Delta) error {
@@ -268,6 +275,8 @@ func (k *keyed[T]) bytes() int64 {
 func (k *keyed[T]) close() {
 	k.index.mem.Free()
 	k.slab.mem.Free()
+	k.slab.paging.close()
+	k.slab.paging = nil
 	if k.life != nil {
 		k.life.close()
 	}

@@ -112,6 +112,7 @@ func (m *keyedMark[T]) date(row uint32, stamp uint8) {
 }
 
 func (m *keyedMark[T]) copy(row uint32) {
+	m.k.slab.touch(row, false)
 	size, at := m.k.slab.size, m.copied
 	if n := len(m.free); n > 0 {
 		at, m.free = m.free[n-1], m.free[:n-1]
@@ -211,6 +212,7 @@ func (m *keyedMark[T]) each(keys []int64, n int, of ofColumns, f func(i int, was
 	}
 	w := walk{finder: k.slab.finder(0, n)}
 	for k.begin(&w, keys, makeNone); k.next(&w); {
+		k.slab.need(nil, false)
 		for j, row := range w.rows() {
 			key := keys[w.at+j]
 			if row == 0 || !m.has(row) {
@@ -227,12 +229,13 @@ func (m *keyedMark[T]) each(keys []int64, n int, of ofColumns, f func(i int, was
 			case m.done.has(row):
 				return fmt.Errorf("column %d was read before: a mark gives each column once", key)
 			default:
+				k.slab.touch(row, false)
 				tell(w.at+j, row, k.slab.values(k.slab.bytesOf(row), all))
 				m.done.set(row)
 			}
 		}
 	}
-	return nil
+	return k.failed()
 }
 
 // stampOf is the stamp of a column.

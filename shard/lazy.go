@@ -124,14 +124,19 @@ func (k *keyed[T]) settle(rows []uint32) {
 	}
 }
 
-// settleAll is settle for any number of rows.
-func (k *keyed[T]) settleAll(rows []uint32) {
-	for lo := 0; lo < len(rows) && k.lazy != nil; lo += block {
+// prepareAll is prepare for any number of rows; change is called for each block of them, if it is not nil.
+func (k *keyed[T]) prepareAll(rows []uint32, change func(from int, some []uint32)) {
+	for lo := 0; lo < len(rows); lo += block {
 		if ahead := rows[min(lo+block, len(rows)):min(lo+2*block, len(rows))]; len(ahead) > 0 {
-			k.lazy.fetch(ahead)
+			if k.lazy != nil {
+				k.lazy.fetch(ahead)
+			}
 			k.slab.fetch(ahead, 0, k.slab.width)
 		}
-		k.settle(rows[lo:min(lo+block, len(rows))])
+		some := rows[lo:min(lo+block, len(rows))]
+		if k.prepare(some); change != nil {
+			change(lo, some)
+		}
 	}
 }
 
@@ -164,8 +169,7 @@ func (k *keyed[T]) settleFrom(from, to uint64) {
 			l.due = append(l.due, s.row)
 		}
 	})
-	k.keep(l.due)
-	k.settleAll(l.due)
+	k.prepareAll(l.due, nil)
 }
 
 // passed ends a step of the rule: columns that it did not name are behind by one step more, but for those whose turn it is.

@@ -97,6 +97,7 @@ func (p *narrowRows) store(row []byte, val []float32) {
 func (k *keyed[T]) visitPacked(s *scratch[T], c *psf.Chunk[T], changed int, f func(c *psf.Chunk[T]) error) error {
 	for j, at := range s.rows {
 		if j%block == 0 {
+			k.slab.need(s.rows[j:min(j+block, len(s.rows))], false)
 			k.slab.fetch(s.rows[min(j+block, len(s.rows)):min(j+2*block, len(s.rows))], 0, k.rows)
 		}
 		val := k.slab.values(k.slab.bytesOf(at), k.rows)
@@ -104,16 +105,17 @@ func (k *keyed[T]) visitPacked(s *scratch[T], c *psf.Chunk[T], changed int, f fu
 			c.Rows[i][j] = val[row-k.at.Rows.Lo]
 		}
 	}
-	if err := f(c); err != nil || changed == 0 {
+	if err := k.call(f, c); err != nil || changed == 0 {
 		return err
 	}
-	k.keep(s.rows)
-	for j, at := range s.rows {
-		val := k.slab.open(at)
-		for i := len(c.IDs) - changed; i < len(c.IDs); i++ {
-			val[c.IDs[i]-k.at.Rows.Lo] = c.Rows[i][j]
+	k.prepareAll(s.rows, func(lo int, some []uint32) {
+		for j, at := range some {
+			val := k.slab.open(at)
+			for i := len(c.IDs) - changed; i < len(c.IDs); i++ {
+				val[c.IDs[i]-k.at.Rows.Lo] = c.Rows[i][lo+j]
+			}
+			k.slab.shut(at, val)
 		}
-		k.slab.shut(at, val)
-	}
-	return nil
+	})
+	return k.failed()
 }

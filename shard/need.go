@@ -26,8 +26,8 @@ func Need(m *matrix.Meta, at matrix.Rect, rule *psf.Rule) (int64, error) {
 	return n * int64(low+size), nil
 }
 
-// slotBytes is about what a key takes in the index.
-const slotBytes = 18
+// KeyBytes is about what a key takes in the index.
+const KeyBytes = 18
 
 // ColumnBytes is about what a column takes that a sparse partition does not have yet.
 func ColumnBytes(m *matrix.Meta, rule *psf.Rule) int64 {
@@ -35,7 +35,7 @@ func ColumnBytes(m *matrix.Meta, rule *psf.Rule) int64 {
 	if rule != nil {
 		slots = rule.Slots
 	}
-	return rowBytes(m, slots) + slotBytes
+	return rowBytes(m, slots) + KeyBytes
 }
 
 // rowBytes is what a column takes in the slab.

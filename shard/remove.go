@@ -7,6 +7,7 @@ func (k *keyed[T]) remove(keys []int64) (n int) {
 		if !ok {
 			continue
 		}
+		k.slab.need(nil, false) // for a mark's copy
 		k.forget(uint64(key), k.index.lines[line].Row[at])
 		row, _ := k.index.remove(uint64(key))
 		k.slab.give(row)

@@ -95,3 +95,65 @@ func TestResident(t *testing.T) {
 	check("the end of the mark")
 	runtime.KeepAlive(all) // the test still has them
 }
+
+// fileDisk is a Disk in a file.
+type fileDisk struct{ f *os.File }
+
+func (d fileDisk) Put(page int, b []byte) error {
+	_, err := d.f.WriteAt(b, int64(page)*int64(len(b)))
+	return err
+}
+
+func (d fileDisk) Get(page int, b []byte) error {
+	return wire.ReadAt(d.f, b, int64(page)*int64(len(b)))
+}
+
+func (d fileDisk) Bytes() int64 { return 0 }
+
+func (d fileDisk) Close() error { return d.f.Close() }
+
+// TestPagedResident: rows that lie on disk take no memory, also where pages of rows are not pages of the system, and what comes back
+// takes no more than there is room for.
+func TestPagedResident(t *testing.T) {
+	if underRace() {
+		t.Skip("the race detector takes memory, too")
+	}
+	if !alone(t) {
+		return
+	}
+	const n, dim, most = 1 << 18, 37, 4 << 20
+	before := resident(t)
+	s := newTable(t, "adagrad", dim, nil)
+	defer s.Close()
+	f, err := os.Create(t.TempDir() + "/rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Page(fileDisk{f}); err != nil {
+		t.Fatal(err)
+	}
+	fillTable(t, s, n)
+	all := s.Bytes()
+	check := func(after string) {
+		t.Helper()
+		if err := s.Room(-1 << 40); err != nil {
+			t.Fatal(err)
+		}
+		took, index := resident(t)-before, int64(n*KeyBytes)
+		if counted := s.Bytes(); counted < took-took/4 || counted > took+took/4 || took > index+index/4+most+all/12 {
+			t.Errorf("after %s %d bytes are counted and %d are taken of %d", after, counted, took, all)
+		}
+	}
+	check("new columns")
+	rng := rand.New(rand.NewPCG(1, 2))
+	keys, grads := make([]int64, 1000), make([]float32, 1000*dim)
+	for range 20 {
+		for i := range keys {
+			keys[i] = tableKey(rng.IntN(n))
+		}
+		if err := s.Apply([]Delta{{Rows: s.At().Rows, Cols: s.At().Cols, Keys: keys, Values: wire.View(grads)}}, 1, 0.1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("steps")
+}

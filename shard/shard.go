@@ -6,7 +6,8 @@
 // size. So a request's values are used where its frame has them.
 //
 // A Shard is not safe for concurrent use, its owner serializes; only Read, ReadRect and Missing may run beside each other
-// while nothing changes. Memory of large partitions lies outside of the Go heap: they have to be closed.
+// while nothing changes, if the partition has no place on disk (Shard.Page). Memory of large partitions lies outside of the Go
+// heap: they have to be closed.
 package shard
 
 import (
@@ -61,6 +62,10 @@ type store interface {
 	setAges(keys []int64, ages Ages)
 	passing() *lazy
 	catchUp()
+	page(d Disk) error
+	makeRoom(more int64) error
+	paged() (away, movable int64, ok bool)
+	failed() error
 	close()
 }
 
@@ -170,7 +175,7 @@ func (s *Shard) Read(dst []byte, rows matrix.Range, keys []int64) error {
 		return err
 	}
 	s.store.read(dst, rows, keys)
-	return nil
+	return s.wrap(nil)
 }
 
 // ReadRect copies the cells of a dense partition to dst, row after row.
@@ -200,12 +205,12 @@ func (s *Shard) fits(dst []byte, a, b int64) error {
 
 // Stored is copies of the stored columns of a sparse partition that lie in cols, ascending, with the values of the rows,
 // one column after the other. room gives the memory for the values of so many columns, aligned; it is called once.
-func (s *Shard) Stored(rows, cols matrix.Range, room func(columns, bytes int) []byte) (keys []int64, values []byte) {
+func (s *Shard) Stored(rows, cols matrix.Range, room func(columns, bytes int) []byte) (keys []int64, values []byte, err error) {
 	rows = rows.Intersect(s.at.Rows)
 	keys = s.store.keys(cols)
 	values = room(len(keys), len(keys)*int(rows.Len())*s.meta.DType.Size())
 	s.store.read(values, rows, keys)
-	return keys, values
+	return keys, values, s.wrap(nil)
 }
 
 // Keys is the stored columns of a sparse partition that lie in cols, ascending.
@@ -245,7 +250,7 @@ func (s *Shard) Apply(deltas []Delta, weight, rate float64) error {
 				return s.wrap(err)
 			}
 		}
-		return nil
+		return s.wrap(nil)
 	}
 	if weight <= 0 {
 		return nil
@@ -258,7 +263,11 @@ func (s *Shard) Apply(deltas []Delta, weight, rate float64) error {
 // are rounded goes by it, counted from what SetSteps says.
 func (s *Shard) SetClock(n int64) { s.clock = n }
 
+// wrap says of which matrix an error is; without one it is that of rows which are missing.
 func (s *Shard) wrap(err error) error {
+	if err == nil {
+		err = s.store.failed()
+	}
 	if err != nil {
 		return fmt.Errorf("matrix %s: %w", s.meta.Name, err)
 	}

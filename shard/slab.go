@@ -27,6 +27,7 @@ type slab[T number] struct {
 	free   []uint32   // those of them that are not, any more
 	ready  int        // bytes that are prepared for writing
 	most   int        // rows that fit; 0: any number
+	paging *paging    // nil: all rows stay in memory
 }
 
 // rowLimit is how many rows a sparse partition may have: every column that is written takes memory for all of them.
@@ -178,11 +179,9 @@ func (s *slab[T]) reserve(n int) error {
 		if err := s.mem.Grow(size); err != nil {
 			return err
 		}
-		if s.packed == nil {
-			s.val, _ = wire.Numbers[T](s.mem.Data()[:len(s.mem.Data())/sizeOf[T]()*sizeOf[T]()]) // memory is aligned
-		}
+		s.moved()
 	}
-	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready && s.most == 0 {
+	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready && s.most == 0 && s.paging == nil {
 		s.mem.Ready(max(size, s.ready), ahead+readyStep, false)
 		s.ready = ahead + readyStep
 	}
@@ -194,6 +193,7 @@ func (s *slab[T]) take(old bool) uint32 {
 	if n := len(s.free); n > 0 && old {
 		row := s.free[n-1]
 		s.free = s.free[:n-1]
+		s.touch(row, true)
 		clear(s.bytesOf(row))
 		return row
 	}
@@ -206,11 +206,16 @@ func (s *slab[T]) fit(n int) error {
 	if err := s.mem.Fit((n + 1) * s.step); err != nil {
 		return err
 	}
+	s.moved()
+	s.most = n
+	return nil
+}
+
+// moved is for after the memory may have moved.
+func (s *slab[T]) moved() {
 	if s.packed == nil {
 		s.val, _ = wire.Numbers[T](s.mem.Data()[:len(s.mem.Data())/sizeOf[T]()*sizeOf[T]()]) // memory is aligned
 	}
-	s.most = n
-	return nil
 }
 
 func (s *slab[T]) give(row uint32) {
@@ -221,5 +226,5 @@ func (s *slab[T]) give(row uint32) {
 }
 
 func (s *slab[T]) bytes() int64 {
-	return int64(s.mem.Resident(int(s.used)*s.step)) + int64(4*cap(s.free)+cap(s.room)*sizeOf[T]())
+	return int64(s.mem.Resident(int(s.used)*s.step)) + int64(4*cap(s.free)+cap(s.room)*sizeOf[T]()) + s.paging.bytes()
 }

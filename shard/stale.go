@@ -59,8 +59,7 @@ func (k *keyed[T]) level(keys []int64, val []T, high int, stamps []int64) ([]T, 
 		if k.lazy.stamps[row[0]] == uint16(stamps[i]) {
 			continue
 		}
-		k.keep(row)
-		k.settle(row)
+		k.prepare(row)
 		settleColumn(k.lazy.past, high, k.slots, val[i*high*(1+k.slots):], stamps[i])
 		stamps[i] = k.lazy.past.now
 	}

@@ -198,6 +198,7 @@ func (k *keyed[T]) restore(rows matrix.Range, keys []int64, values []byte, stamp
 	}
 	var w walk
 	for k.begin(&w, keys, makeAll); k.next(&w); {
+		k.slab.need(w.rows(), true)
 		k.keep(w.rows())
 		if part && stamps == nil {
 			k.settle(w.rows())

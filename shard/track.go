@@ -31,6 +31,8 @@ func (b bits) has(i uint32) bool { return int(i/64) < len(b) && b[i/64]>>(i%64)&
 
 func (b bits) set(i uint32) { b[i/64] |= 1 << (i % 64) }
 
+func (b bits) clear(i uint32) { b[i/64] &^= 1 << (i % 64) }
+
 // reach makes room for numbers below n, and some more.
 func (b *bits) reach(n int) {
 	if words := n/64 + 1; words > len(*b) {

@@ -7,6 +7,9 @@ import (
 	"thole.example/matrix"
 )
 
+// EntryBytes is about what a block on disk takes of memory.
+const EntryBytes = 400
+
 // entry is a key's block, wherever it is. Locks are taken in the order mu, Store.mu; whoever waits for mu holds the entry
 // (Store.hold), and what is held is not chosen for eviction.
 type entry struct {

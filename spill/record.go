@@ -88,8 +88,9 @@ func (d *disk) put(r record, gathered [][]byte) error {
 	}
 	binary.LittleEndian.PutUint32(prefix[4:], sum)
 	if r.len() <= joinLimit {
-		all := make([]byte, 0, r.len())
-		all = append(all, prefix...)
+		buf := d.buffer(r.class)
+		defer d.recycle(buf)
+		all := append(buf.mem[:0], prefix...)
 		for _, p := range gathered {
 			all = append(all, p...)
 		}
@@ -120,27 +121,37 @@ func (r record) prefix(head []byte) []byte {
 	return append(p[:prefixLen-len(head)], head...)
 }
 
-// inPlace reports whether the block can be looked at where the file is mapped.
-func (r record) inPlace() bool {
-	return r.seg != nil && r.seg.mem != nil && r.flat()
-}
-
-// flat reports whether the bytes of the block are its values as they are in memory.
+// flat reports whether the bytes of the block on disk are its values as they are in memory.
 func (r record) flat() bool {
-	return (r.kind == blockio.Dense || r.kind == blockio.Cols) && wire.NativeOrder == wire.Little
+	return r.seg != nil && (r.kind == blockio.Dense || r.kind == blockio.Cols) && wire.NativeOrder == wire.Little
 }
 
 // drop gives back the memory that looking at the record has taken.
 func (r record) drop() { drop(r.seg.mem, r.off, r.off+r.len()) }
 
-// view is the block over mapped memory, for as long as the slot is not written to.
-func (d *disk) view(e *entry) (b matrix.Block, err error) {
-	err = guard(func() error {
-		b, err = e.decode(e.rec.seg.mem[e.rec.off:][:e.rec.len()], true)
+// view calls fn with the block over mapped memory, or in memory that is used again, for as long as the slot is not written to.
+func (d *disk) view(e *entry, fn func(b matrix.Block) error) error {
+	r := e.rec
+	if r.seg.mem == nil {
+		buf := d.buffer(r.class)
+		defer d.recycle(buf)
+		b, err := d.read(e, buf)
+		if err != nil {
+			return err
+		}
+		return fn(b)
+	}
+	defer r.drop()
+	var b matrix.Block
+	err := guard(func() (err error) {
+		b, err = e.decode(r.seg.mem[r.off:][:r.len()], true)
 		return err
 	})
-	d.bytesRead.Add(e.rec.len())
-	return b, e.fault(err)
+	d.bytesRead.Add(r.len())
+	if err != nil {
+		return e.fault(err)
+	}
+	return fn(b)
 }
 
 // read is the block in memory of its own: of buf, if it is large enough, or new memory. Blocks that are decoded and not

@@ -92,20 +92,16 @@ func (s *Store) Get(key Key) (b matrix.Block, err error) {
 	return b, err
 }
 
-// View calls fn with the key's block, which fn must neither change nor keep: it may be the store's own, or read-only
-// memory of a mapped file. Views of one block run at the same time; what changes the block waits for them. The error of
-// fn is returned as it is.
+// View calls fn with the key's block, which fn must neither change nor keep: it may be the store's own, read-only memory of a
+// mapped file, or memory that the next one is read into. Views of one block run at the same time; what changes the block
+// waits for them. The error of fn is returned as it is.
 func (s *Store) View(key Key, fn func(b matrix.Block) error) error {
 	return s.look(key, func(e *entry) (err error) {
-		b := e.block
-		if b.Data == nil {
-			defer e.rec.drop()
-			if b, err = s.disk.view(e); err != nil {
-				return err
-			}
+		if e.block.Data != nil {
+			return fn(e.block)
 		}
-		return fn(b)
-	}, record.inPlace)
+		return s.disk.view(e, fn)
+	}, record.flat)
 }
 
 // look runs fn with a reader's lock on the key's entry. Its block is in memory, or on disk where fromDisk says that this

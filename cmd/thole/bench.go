@@ -30,6 +30,7 @@ type benchFlags struct {
 	inProcess  bool
 	noChecksum bool
 	memory     string
+	scratch    string
 	json       bool
 	trust      trust
 }
@@ -59,7 +60,7 @@ servers only with --in-process; of a barrier, for all its tasks together.
 reads_mrows_per_cpu_s, bytes_per_key, slowest_insert_us: table: reads where the rate is that of updates, memory of a key with its values
 and the rule's slots, and how long the slowest batch of inserts took.
 
-settings: what was measured, without those that the kind does not have: keys, dim, batch, in_flight, rule, wire, cols, tasks, async,
+settings: what was measured, without those that the kind does not have: keys, dim, batch, skew, in_flight, rule, wire, cols, tasks, async,
 by_key and seconds are the flags, wire only where it is given; servers is how many there were, where is started, in-process or running
 (--servers); memory is the bound of each that was started, -1 for none; checksum: what is sent over the network has checksums; tls, if
 it is there: it is encrypted.`
@@ -125,7 +126,7 @@ func (f *benchFlags) flags(c *cobra.Command) {
 			c.Flags().AddFlag(one)
 		}
 	})
-	inGroup(c, "Requests", "keys", "batch", "in-flight", "dim", "rule", "wire", "cols", "async", "by-key")
+	inGroup(c, "Requests", "keys", "batch", "skew", "in-flight", "dim", "rule", "wire", "cols", "async", "by-key")
 }
 
 func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
@@ -134,6 +135,7 @@ func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.Float64Var(&f.Seconds, "seconds", 2, "how long to measure, after warming up for half of that at most; each request under "+
 		"way is made once at least")
 	flags.IntVar(&f.Batch, "batch", 10000, "keys of a request, in random order; some come twice")
+	flags.Float64Var(&f.Skew, "skew", 0, "keys come as often as Zipf's law with this exponent says, 1 as in many real tables; 0: all as often")
 	flags.IntVar(&f.Depth, "in-flight", 1, "requests under way")
 	flags.IntVar(&f.Dim, "dim", 16, "values of a key")
 	flags.StringVar(&f.Rule, "rule", cmp.Or(f.kind.rule, "none"), "update rule of the table; none adds deltas")
@@ -146,6 +148,7 @@ func (f *benchFlags) allFlags(flags *pflag.FlagSet) {
 	flags.IntVar(&f.processes, "processes", 1, "servers to start, or with --in-process to run in this process")
 	flags.BoolVar(&f.inProcess, "in-process", false, "run the servers in this process, without a network")
 	flags.StringVar(&f.memory, "memory", "", "--memory of the servers to start")
+	flags.StringVar(&f.scratch, "scratch", "", "--scratch of the servers to start")
 	flags.BoolVar(&f.noChecksum, "no-checksum", false, noChecksumHelp)
 	f.trust.flags(flags)
 }
@@ -231,6 +234,9 @@ func (f *benchFlags) choose(c *cobra.Command) error {
 	if !finite(f.Seconds) || f.Seconds <= 0 {
 		return fmt.Errorf("--seconds %v, want a finite number above 0", f.Seconds)
 	}
+	if !finite(f.Skew) || f.Skew < 0 || f.Skew > 10 {
+		return fmt.Errorf("--skew %v, want a number from 0 to 10", f.Skew)
+	}
 	f.Apart = len(f.servers) > 0
 	if !slices.Contains([]string{"", "f16", "bf16", "int8"}, f.Wire) {
 		return fmt.Errorf("--wire %q, want f16, bf16 or int8", f.Wire)
@@ -273,8 +279,14 @@ func (f *benchFlags) checkServers(c *cobra.Command) error {
 	if _, err := parseSize("memory", f.memory); err != nil {
 		return err
 	}
+	if f.scratch != "" {
+		if err := folder("scratch", f.scratch); err != nil {
+			return err
+		}
+	}
 	for _, clash := range [][2]string{
-		{"servers", "in-process"}, {"servers", "processes"}, {"servers", "memory"}, {"in-process", "memory"}, {"in-process", "no-checksum"},
+		{"servers", "in-process"}, {"servers", "processes"}, {"servers", "memory"}, {"in-process", "memory"}, {"servers", "scratch"},
+		{"in-process", "scratch"}, {"in-process", "no-checksum"},
 		{"in-process", "tls"}, {"in-process", "tls-ca"}, {"in-process", "token-file"}, {"processes", "token-file"},
 	} {
 		if given(clash[0]) && given(clash[1]) {

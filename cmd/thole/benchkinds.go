@@ -21,20 +21,21 @@ type benchKind struct {
 func benchKinds() map[string]benchKind {
 	return map[string]benchKind{
 		"table": {
-			flags: []string{"keys", "seconds", "batch", "dim", "rule"}, rule: "adagrad",
+			flags: []string{"keys", "seconds", "batch", "skew", "dim", "rule"}, rule: "adagrad",
 			example: "  thole bench table --keys 10M\n  thole bench table --rule none",
 			less:    []string{"keys", "dim"}, lessRequests: []string{"batch", "dim"},
 		},
 		"pull": {
-			flags: []string{"keys", "seconds", "batch", "in-flight", "dim", "rule", "wire"},
+			flags: []string{"keys", "seconds", "batch", "skew", "in-flight", "dim", "rule", "wire"},
 			example: "  thole bench pull --in-flight 4\n" +
 				"  thole bench pull --servers 10.0.0.1:7001,10.0.0.2:7001 --json",
 			less: []string{"keys", "dim"}, lessRequests: []string{"in-flight", "batch", "dim"},
 		},
 		"push": {
-			flags: []string{"keys", "seconds", "batch", "in-flight", "dim", "rule", "wire"}, rule: "adagrad",
-			example: "  thole bench push --keys 10M --rule adam --in-flight 4",
-			less:    []string{"keys", "dim"}, lessRequests: []string{"in-flight", "batch", "dim"},
+			flags: []string{"keys", "seconds", "batch", "skew", "in-flight", "dim", "rule", "wire"}, rule: "adagrad",
+			example: "  thole bench push --keys 10M --rule adam --in-flight 4\n" +
+				"  thole bench push --keys 10M --skew 1 --memory 512MiB --scratch /tmp",
+			less: []string{"keys", "dim"}, lessRequests: []string{"in-flight", "batch", "dim"},
 		},
 		"row":     {flags: []string{"seconds", "cols", "wire"}, cols: "100M", example: "  thole bench row --processes 4", less: []string{"cols"}},
 		"barrier": {flags: []string{"seconds", "tasks"}, example: "  thole bench barrier --tasks 20"},
@@ -46,7 +47,7 @@ func benchKinds() map[string]benchKind {
 }
 
 // benchServerFlags are the flags of all kinds but table, which has no servers.
-var benchServerFlags = []string{"servers", "processes", "in-process", "memory", "no-checksum",
+var benchServerFlags = []string{"servers", "processes", "in-process", "memory", "scratch", "no-checksum",
 	"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "token-file"}
 
 // all are the flags of a kind.

@@ -71,6 +71,9 @@ func (f *benchFlags) start(ctx context.Context, e *env) (*exec.Cmd, string, erro
 	if f.memory != "" {
 		args = append(args, "--memory", f.memory)
 	}
+	if f.scratch != "" {
+		args = append(args, "--scratch", f.scratch)
+	}
 	if f.noChecksum {
 		args = append(args, "--no-checksum")
 	}

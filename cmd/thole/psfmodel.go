@@ -169,10 +169,10 @@ func (r *computed) columns(at matrix.Rect) (matrix.Block, error) {
 			"stored=true leaves them alone", r.meta.Name)
 	}
 	b := matrix.Block{At: at}
-	keys, _ := r.shard.Stored(at.Rows, at.Cols, func(columns, _ int) []byte {
+	keys, _, err := r.shard.Stored(at.Rows, at.Cols, func(columns, _ int) []byte {
 		b.Data = matrix.KindOf(r.meta.DType).Cols(make([]int64, columns), int(at.Rows.Len()))
 		return bytesOf(b)
 	})
 	copy(b.Data.(matrix.Keyed).Keys(), keys)
-	return b, nil
+	return b, err
 }

@@ -54,8 +54,8 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 	c.Flags().StringVar(&o.store, "store", ".", "folder of the saved models")
 	c.Flags().StringVar(&size, "memory", "", "most memory for matrices, requests, answers and saves together, a size like 8GiB, or none "+
 		"(default: three quarters of the machine's memory, "+format.Bytes(defaultMemory())+")")
-	c.Flags().StringVar(&o.scratch, "scratch", "", "folder for deltas that wait for their clock when memory is short "+
-		"(default: the system's for temporary files)")
+	c.Flags().StringVar(&o.scratch, "scratch", "", "folder on a local disk for what memory has no room for: deltas that wait for "+
+		"their clock, and rows of sparse matrices that were not used for longest (default: the system's for temporary files, and no rows)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
 	c.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
 	o.guard.flags(c.Flags())

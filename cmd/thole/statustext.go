@@ -148,8 +148,12 @@ func printJob(out io.Writer, j *server.JobStatus) {
 		if m.Storage != "" {
 			m.Type += " as " + m.Storage
 		}
+		taken := format.Bytes(m.Bytes)
+		if m.OnDisk > 0 {
+			taken += " + " + format.Bytes(m.OnDisk) + " on disk"
+		}
 		rows = append(rows, []string{m.Name, m.Type, m.Layout, m.Bound, orDash(m.Rule), fmt.Sprint(m.Rows), fmt.Sprint(m.Cols),
-			fmt.Sprint(m.Columns), fmt.Sprintf("%d of %d", m.Partitions, m.Everywhere), format.Bytes(m.Bytes), clock})
+			fmt.Sprint(m.Columns), fmt.Sprintf("%d of %d", m.Partitions, m.Everywhere), taken, clock})
 	}
 	if len(rows) > 1 {
 		aligned(out, rows)
