@@ -114,13 +114,13 @@ const narrowBytes = 32 << 10
 // wides are memory for that.
 var wides = sync.Pool{New: func() any { return new([narrowBytes / 8]uint64) }}
 
-// readNarrow reads dense cells or columns in some pieces and puts them into dst as f16 or bf16.
+// readNarrow reads dense cells or columns, some at a time, and puts them into dst as f16 or bf16.
 func (r *read) readNarrow(dst []byte, p *rpc.Part) error {
 	memory := wides.Get().(*[narrowBytes / 8]uint64)
 	defer wides.Put(memory)
 	room, from := wire.View(memory[:]), r.from.shard
 	size, narrow := r.from.of.meta.DType.Size(), p.DType.Size()
-	piece := func(n int, one *rpc.Part, read func(wide []byte) error) error {
+	some := func(n int, one *rpc.Part, read func(wide []byte) error) error {
 		wide := room
 		if n*size > len(room) {
 			wide = wire.View(make([]uint64, (n*size+7)/8)) // a column of many rows
@@ -144,7 +144,7 @@ func (r *read) readNarrow(dst []byte, p *rpc.Part) error {
 		for keys := r.keys; len(keys) > 0; {
 			n := min(most, len(keys))
 			one := rpc.Part{Kind: p.Kind, Rows: p.Rows, Keys: keys[:n]}
-			if err := piece(n*rows, &one, func(wide []byte) error { return from.Read(wide, p.Rows, one.Keys) }); err != nil {
+			if err := some(n*rows, &one, func(wide []byte) error { return from.Read(wide, p.Rows, one.Keys) }); err != nil {
 				return err
 			}
 			keys = keys[n:]
@@ -154,7 +154,7 @@ func (r *read) readNarrow(dst []byte, p *rpc.Part) error {
 	for at := range strips(matrix.Rect{Rows: p.Rows, Cols: p.Cols}, narrowBytes/int64(size)) {
 		cells, _ := at.Cells()
 		one := rpc.Part{Kind: p.Kind, Rows: at.Rows, Cols: at.Cols}
-		if err := piece(int(cells), &one, func(wide []byte) error { return from.ReadRect(wide, at) }); err != nil {
+		if err := some(int(cells), &one, func(wide []byte) error { return from.ReadRect(wide, at) }); err != nil {
 			return err
 		}
 	}
@@ -171,7 +171,7 @@ func narrowHalf(dst []byte, as, wide matrix.DType, values []byte) (tooLarge int)
 	return rpc.NarrowHalf(dst, as, v)
 }
 
-// strips yields pieces of the rectangle, row-major: whole rows of at most so many cells together, or parts of a row that has more.
+// strips yields parts of the rectangle, row-major: whole rows of at most so many cells together, or parts of a row that has more.
 func strips(at matrix.Rect, cells int64) func(yield func(matrix.Rect) bool) {
 	return func(yield func(matrix.Rect) bool) {
 		width := min(at.Cols.Len(), cells)
