@@ -31,7 +31,7 @@ type paging struct {
 	disk Disk
 	rows int // of a page
 	size int // bytes of a page
-	room int // pages that memory has room for, from the first that left on
+	room int // pages that memory has room for; 0: nobody has said
 
 	away   bits     // pages on disk alone
 	gone   int      // how many
@@ -73,7 +73,7 @@ func (d *dense[T]) paged() (away, movable int64, ok bool) { return 0, 0, false }
 func (d *dense[T]) failed() error { return nil }
 
 func (k *keyed[T]) page(d Disk) error {
-	if !kernel.CanDrop || k.buckets != nil { // what has a budget has its memory from the start
+	if !kernel.CanDrop || k.buckets != nil || k.slab.step == 0 { // what has a budget has its memory from the start
 		return errNoPaging
 	}
 	rows := (max(pageBytes, os.Getpagesize()) + k.slab.step - 1) / k.slab.step // so that no page of the system has parts of three
@@ -125,7 +125,7 @@ func (s *slab[T]) need(rows []uint32, change bool) {
 		clear(p.used)
 		p.tick = 1
 	}
-	if p.gone > 0 && p.full == nil {
+	if p.room > 0 && p.full == nil {
 		s.shed(block)
 	}
 	for _, row := range rows {

@@ -427,4 +427,8 @@ func TestPagingRefused(t *testing.T) {
 	}
 	paged(t, s)
 	must(t, s.Room(-1))
+	none := newShard(t, &matrix.Meta{Name: "m", Cols: 3, DType: matrix.F32, Storage: matrix.F16, Layout: matrix.RowSparse}, 0, nil)
+	if none.Page(&memoryDisk{}) == nil {
+		t.Error("rows of no bytes have a place on disk")
+	}
 }
