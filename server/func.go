@@ -10,7 +10,6 @@ import (
 	"thole.example/matrix"
 	"thole.example/psf"
 	"thole.example/rpc"
-	"thole.example/shard"
 	"thole.example/ssp"
 )
 
@@ -193,7 +192,7 @@ func (v *visit) run() error {
 	if v.at.shard == nil {
 		return v.wrong(v.at.gone())
 	}
-	err := v.at.enough([]shard.Delta{{Keys: v.at.makes(v.call)}})
+	err := v.at.makeRoom(0) // that there is enough for new columns was seen before it began anywhere
 	if err == nil {
 		err = v.wrong(v.try(v.at.shard.View(v.at.id)))
 	}
