@@ -7,11 +7,11 @@ import "unsafe"
 // collector neither scans nor doubles it, in huge pages, which come as they are first written. The zero Memory is empty
 // and ready for use. One goroutine at a time may use it; views of its data are valid until the next Grow or Free.
 type Memory struct {
-	data     []byte
-	mapped   mapping
-	fit      bool
-	plain    bool
-	prepared int // bytes up to the last one that Ready prepares
+	data   []byte
+	mapped mapping
+	fit    bool
+	plain  bool
+	ahead  struct{ from, to int } // bytes that Ready prepares, or did; those before are written to
 }
 
 // mapFrom is from how many bytes on memory is mapped: below, huge pages would take more than they give. It also bounds
@@ -89,7 +89,10 @@ func (m *Memory) Resident(n int) int {
 	if !m.plain {
 		n = (n + hugePage - 1) &^ (hugePage - 1)
 	}
-	return min(max(n, m.prepared), len(m.data))
+	if ahead := m.ahead; n < ahead.to {
+		n += ahead.to - max(n, ahead.from)
+	}
+	return min(n, len(m.data))
 }
 
 // aligned is a slice that begins at a multiple of a cache line.

@@ -3,7 +3,6 @@ package kernel
 import (
 	"fmt"
 	"os"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,41 +13,15 @@ const (
 	hugePage = 2 << 20
 	// firstRoom and moreRoom say how many addresses are taken at once. They cost nothing until they are written to, and
 	// while they last memory grows where it is.
-	firstRoom = 64 << 20
+	firstRoom = 256 << 20
 	moreRoom  = 8
 )
 
 // mapping is a range of addresses that begins at a huge page.
 type mapping struct {
-	base  unsafe.Pointer
-	room  int
-	ready sync.WaitGroup // for what Ready has begun
-}
-
-// Ready has the system prepare the bytes [from, to), which will be written soon, one huge page after the other from the
-// beginning or from the end, and does not wait for it: to find and clear a huge page takes up to some milliseconds, which
-// are another processor's. Whoever writes to a page before it is prepared waits for that one alone. Only what is mapped, in
-// whole huge pages, is prepared; Grow and Free wait for it where they have to.
-func (m *Memory) Ready(from, to int, fromEnd bool) {
-	from, to = (from+hugePage-1)&^(hugePage-1), min(to, m.mapped.room)&^(hugePage-1)
-	if from >= to {
-		return
-	}
-	m.prepared = max(m.prepared, to)
-	pages := unsafe.Slice((*byte)(m.mapped.base), to)[from:]
-	m.mapped.ready.Go(func() {
-		for n := len(pages); n > 0; n -= hugePage {
-			next := pages[:hugePage]
-			if fromEnd {
-				next = pages[n-hugePage : n]
-			} else {
-				pages = pages[hugePage:]
-			}
-			if unix.Madvise(next, unix.MADV_POPULATE_WRITE) != nil {
-				return // a system that cannot: pages come as they are written
-			}
-		}
-	})
+	base unsafe.Pointer
+	room int
+	preparing
 }
 
 // grow is Grow for memory that is or will be mapped.
@@ -62,11 +35,10 @@ func (m *Memory) grow(n int) error {
 			return fmt.Errorf("%d bytes of memory: %w", n, err)
 		}
 	}
-	all := unsafe.Slice((*byte)(to), room)
+	all, waiting := unsafe.Slice((*byte)(to), room), m.mapped.pause()
 	if was := m.mapped.base; was == nil {
 		copy(all, m.data)
 	} else {
-		m.mapped.ready.Wait()
 		have := uintptr(m.mapped.room)
 		if _, err := unix.MremapPtr(was, have, to, have, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED); err != nil {
 			_ = unix.MunmapPtr(to, uintptr(room))
@@ -77,26 +49,43 @@ func (m *Memory) grow(n int) error {
 	if m.plain {
 		m.mapped.plain()
 	}
+	m.mapped.prepare(waiting)
 	return nil
 }
 
-// reserve maps memory that begins at a huge page; it takes no pages until it is written to.
+// reserve maps memory that begins at a huge page; it takes no pages until it is written to. Newer systems choose such a place
+// by themselves. The others are given up: every call waits for pages that are being prepared, whosever they are.
 func reserve(n int) (unsafe.Pointer, error) {
-	const flags = unix.MAP_ANON | unix.MAP_PRIVATE | unix.MAP_NORESERVE
-	p, err := unix.MmapPtr(-1, 0, nil, uintptr(n+hugePage), unix.PROT_READ|unix.PROT_WRITE, flags)
+	p, err := mapped(n)
+	if before := -uintptr(p) & (hugePage - 1); err == nil && before > 0 {
+		_ = unix.MunmapPtr(p, uintptr(n))
+		if p, err = mapped(n + hugePage); err == nil {
+			before = -uintptr(p) & (hugePage - 1)
+			p = trimmed(p, before, n)
+		}
+	}
 	if err != nil {
 		return nil, os.NewSyscallError("mmap", err)
 	}
-	before := -uintptr(p) & (hugePage - 1)
+	_ = unix.Madvise(unsafe.Slice((*byte)(p), n), unix.MADV_HUGEPAGE) // a kernel without huge pages serves as well
+	return p, nil
+}
+
+func mapped(n int) (unsafe.Pointer, error) {
+	const flags = unix.MAP_ANON | unix.MAP_PRIVATE | unix.MAP_NORESERVE
+	return unix.MmapPtr(-1, 0, nil, uintptr(n), unix.PROT_READ|unix.PROT_WRITE, flags)
+}
+
+// trimmed is the n bytes after the first ones of a mapping that is a huge page longer; the others are unmapped.
+func trimmed(p unsafe.Pointer, before uintptr, n int) unsafe.Pointer {
 	if before > 0 {
 		_ = unix.MunmapPtr(p, before)
 	}
-	to := unsafe.Add(p, before)
+	p = unsafe.Add(p, before)
 	if after := hugePage - before; after > 0 {
-		_ = unix.MunmapPtr(unsafe.Add(to, n), after)
+		_ = unix.MunmapPtr(unsafe.Add(p, n), after)
 	}
-	_ = unix.Madvise(unsafe.Slice((*byte)(to), n), unix.MADV_HUGEPAGE) // a kernel without huge pages serves as well
-	return to, nil
+	return p
 }
 
 // fit has ordinary pages after the whole huge pages of the first n bytes.
@@ -109,7 +98,7 @@ func (m *mapping) fit(n int) {
 // plain has ordinary pages everywhere.
 func (m *mapping) plain() {
 	if m.base != nil {
-		m.ready.Wait() // which would bring huge ones
+		m.pause() // which would bring huge ones
 		_ = unix.Madvise(unsafe.Slice((*byte)(m.base), m.room), unix.MADV_NOHUGEPAGE)
 	}
 }
@@ -122,7 +111,8 @@ func (m *mapping) drop(from, to int) bool {
 }
 
 func (m *mapping) free() {
-	m.ready.Wait()
+	m.pause()
+	m.workers.Wait()
 	if m.base != nil {
 		_ = unix.MunmapPtr(m.base, uintptr(m.room))
 	}

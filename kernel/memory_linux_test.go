@@ -56,11 +56,42 @@ func TestReadyCounts(t *testing.T) {
 	}
 	before := anonymous(t)
 	m.Ready(hugePage, 8<<20, false)
-	m.mapped.ready.Wait()
+	m.Await(0, 8<<20)
 	if n := m.Resident(100); n != 8<<20 {
 		t.Errorf("%d bytes are said to be taken, want 8 MiB", n)
 	}
 	if took := anonymous(t) - before; took > 8<<20 {
 		t.Errorf("%d bytes were taken, want 8 MiB at most", took)
+	}
+}
+
+// TestReadyInSteps: ranges that follow each other are prepared to the last page, however small they are, in both directions, and
+// none of them is missing after Await.
+func TestReadyInSteps(t *testing.T) {
+	const all, step = 32 << 20, 300 << 10
+	for _, fromEnd := range []bool{false, true} {
+		var m Memory
+		defer m.Free()
+		if err := m.Grow(all); err != nil {
+			t.Fatal(err)
+		}
+		before := anonymous(t)
+		for n := 0; n < all; n += step {
+			from, to := n, min(n+step, all)
+			if fromEnd {
+				from, to = all-to, all-from
+			}
+			m.Ready(from, to, fromEnd)
+		}
+		if n := m.Resident(0); n != all {
+			t.Errorf("%d bytes are said to be taken, want %d", n, all)
+		}
+		m.Await(0, all)
+		if m.mapped.some.Load() {
+			t.Error("pages are being prepared after all were waited for")
+		}
+		if took := anonymous(t) - before; took < all-all/8 {
+			t.Errorf("from the end: %t: %d bytes were taken, want %d", fromEnd, took, all)
+		}
 	}
 }

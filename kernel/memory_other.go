@@ -20,6 +20,9 @@ func (m *Memory) grow(int) error { return errors.ErrUnsupported }
 // Ready does nothing here.
 func (m *Memory) Ready(int, int, bool) {}
 
+// Await does nothing here.
+func (m *Memory) Await(int, int) {}
+
 func (m *mapping) fit(int) {}
 
 func (m *mapping) plain() {}

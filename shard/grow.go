@@ -31,7 +31,7 @@ func (x *index) reserve(n int) error {
 	for {
 		if !x.growing() {
 			if x.filled(n, readyFull) {
-				if err := x.prepare(); err != nil {
+				if err := x.prepare(1); err != nil {
 					return err
 				}
 			}
@@ -48,6 +48,9 @@ func (x *index) reserve(n int) error {
 			return err
 		}
 		if x.growing() {
+			if err := x.prepare(1 - float64(x.edge)/float64(x.spread.Lines)); err != nil {
+				return err
+			}
 			return x.extend(n)
 		}
 	}
@@ -77,22 +80,28 @@ func (x *index) fit(n, spare int) error {
 	return x.widen(n)
 }
 
-// wider is how many lines the index will have when it has grown.
+// wider is how many lines the index will have when it has grown once more.
 func (x *index) wider() uint64 {
-	return x.spread.Lines + max(x.spread.Lines/growPart, growLines)
+	return x.spread.Wide + max(x.spread.Wide/growPart, growLines)
 }
 
-// prepare makes the memory for growing, some time before.
-func (x *index) prepare() error {
-	lines := int(x.wider())
-	if lines == x.ready {
-		return nil
+// widened is where a line will be when the index has grown.
+func (x *index) widened(line int) int { return int(uint64(line) * x.spread.Wide / x.spread.Lines) }
+
+// prepare has the system prepare what the index will grow into next, from the end on, as it will be written to: a part of it,
+// that goes from none to all while it grows this time.
+func (x *index) prepare(part float64) error {
+	end := int(x.wider())
+	if x.readyEnd != end {
+		if err := x.reach(end + 2); err != nil {
+			return err
+		}
+		x.ready, x.readyEnd = end, end
 	}
-	if err := x.reach(lines + 2); err != nil {
-		return err
+	if from := end - int(part*float64(end-int(x.spread.Wide))); from < x.ready {
+		x.mem.Ready(64*from, 64*x.ready, true)
+		x.ready = from
 	}
-	x.ready = lines
-	x.mem.Ready(64*x.last, 64*lines, true)
 	return nil
 }
 
@@ -121,6 +130,7 @@ func (x *index) advance(moves int) error {
 		if err := x.extend((to - from) * kernel.Slots); err != nil {
 			return err
 		}
+		x.mem.Await(64*x.widened(from), 64*(x.widened(to)+1))
 		x.take(from, to)
 		x.putRun()
 		moves -= max(1, len(x.run))

@@ -9,14 +9,15 @@ import "thole.example/kernel"
 //
 // It grows in place (grow.go): there never is a second table, so it can be rather full all the time.
 type index struct {
-	spread kernel.Spread
-	mem    kernel.Memory
-	lines  []kernel.Line // those in use, and some free ones after them
-	keys   int
-	last   int    // the last line that ever had a key
-	edge   int    // while it grows: lines from here on have moved
-	ready  int    // lines for which there is memory
-	run    []slot // those that move
+	spread   kernel.Spread
+	mem      kernel.Memory
+	lines    []kernel.Line // those in use, and some free ones after them
+	keys     int
+	last     int // the last line that ever had a key
+	edge     int // while it grows: lines from here on have moved
+	ready    int // lines from here to readyEnd are prepared for growing next
+	readyEnd int
+	run      []slot // those that move
 }
 
 // slot is what the index knows of a key.

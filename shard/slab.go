@@ -37,7 +37,6 @@ const rowLimit = 1 << 24
 const (
 	readyPart = 16
 	readyMost = 4 << 20
-	readyStep = 1 << 20
 )
 
 // columnLimit is how many columns a sparse partition can hold.
@@ -182,9 +181,10 @@ func (s *slab[T]) reserve(n int) error {
 		s.moved()
 	}
 	if ahead := size + min(size/readyPart, readyMost); ahead > s.ready && s.most == 0 && s.paging == nil {
-		s.mem.Ready(max(size, s.ready), ahead+readyStep, false)
-		s.ready = ahead + readyStep
+		s.mem.Ready(max(size, s.ready), ahead, false)
+		s.ready = ahead
 	}
+	s.mem.Await(int(s.used)*s.step, size)
 	return nil
 }
 
