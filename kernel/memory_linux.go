@@ -56,10 +56,10 @@ func (m *Memory) grow(n int) error {
 // reserve maps memory that begins at a huge page; it takes no pages until it is written to. Newer systems choose such a place
 // by themselves. The others are given up: every call waits for pages that are being prepared, whosever they are.
 func reserve(n int) (unsafe.Pointer, error) {
-	p, err := mapped(n)
+	p, err := mmap(n)
 	if before := -uintptr(p) & (hugePage - 1); err == nil && before > 0 {
 		_ = unix.MunmapPtr(p, uintptr(n))
-		if p, err = mapped(n + hugePage); err == nil {
+		if p, err = mmap(n + hugePage); err == nil {
 			before = -uintptr(p) & (hugePage - 1)
 			p = trimmed(p, before, n)
 		}
@@ -71,7 +71,7 @@ func reserve(n int) (unsafe.Pointer, error) {
 	return p, nil
 }
 
-func mapped(n int) (unsafe.Pointer, error) {
+func mmap(n int) (unsafe.Pointer, error) {
 	const flags = unix.MAP_ANON | unix.MAP_PRIVATE | unix.MAP_NORESERVE
 	return unix.MmapPtr(-1, 0, nil, uintptr(n), unix.PROT_READ|unix.PROT_WRITE, flags)
 }
