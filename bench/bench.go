@@ -94,8 +94,8 @@ const warm = 100
 // key is the i-th key of the table: spread over all positive numbers.
 func key(i int) int64 { return int64(kernel.Hash(uint64(i)+1) >> 1) }
 
-// place draws which key of the table comes next, as Skew says (Zipf's law, as a continuous distribution by the inverse of its sums).
-func (c *Config) place(rng *rand.Rand) int {
+// draw chooses which key of the table comes next, as Skew says (Zipf's law, as a continuous distribution by the inverse of its sums).
+func (c *Config) draw(rng *rand.Rand) int {
 	u, n := rng.Float64(), float64(c.Keys+1)
 	switch c.Skew {
 	case 0:
@@ -114,7 +114,7 @@ func (c *Config) batches() [][]int64 {
 	for b := range all {
 		all[b] = make([]int64, c.Batch)
 		for i := range all[b] {
-			all[b][i] = key(c.place(rng))
+			all[b][i] = key(c.draw(rng))
 		}
 	}
 	return all

@@ -39,8 +39,8 @@ func TanhGrad(y, g, dx []float32) { activate(machine, tanhGrad, dx, y, g) }
 func MulAdd(dst, x, y []float32) { activate(machine, mulAdd, dst, x, y) }
 
 func activate(on level, f activation, dst, x, y []float32) {
-	want(len(x), len(dst), "x")
-	want(len(y), len(dst), "y")
+	checkLen(len(x), len(dst), "x")
+	checkLen(len(y), len(dst), "y")
 	n := activateOn(on, f, dst, x, y)
 	plainActivations[f](dst[n:], x[n:], y[n:])
 }

@@ -39,9 +39,9 @@ func columnSums(on level, sum, a []float32) {
 // rowsOf is how many rows of n numbers there are in size numbers.
 func rowsOf(size, n int) int {
 	if n == 0 {
-		want(size, 0, "a matrix without columns")
+		checkLen(size, 0, "a matrix without columns")
 		return 0
 	}
-	want(size%n, 0, "a matrix, beyond its last whole row,")
+	checkLen(size%n, 0, "a matrix, beyond its last whole row,")
 	return size / n
 }

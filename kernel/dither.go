@@ -67,7 +67,7 @@ func (r *NarrowRows) Widen(dst []float32, rows []uint32, from, n int) {
 }
 
 func (r *NarrowRows) widenOn(on level, dst []float32, rows []uint32, from, n int) {
-	want(len(dst), n*len(rows), "dst")
+	checkLen(len(dst), n*len(rows), "dst")
 	if n == 0 || len(rows) == 0 {
 		return
 	}
@@ -85,8 +85,8 @@ func (r *NarrowRows) Dither(src []float32, rows, seeds []uint32, first uint32) {
 }
 
 func (r *NarrowRows) ditherOn(on level, src []float32, rows, seeds []uint32, first uint32) {
-	want(len(src), r.N*len(rows), "src")
-	want(len(seeds), len(rows), "seeds")
+	checkLen(len(src), r.N*len(rows), "src")
+	checkLen(len(seeds), len(rows), "seeds")
 	if r.N == 0 || len(rows) == 0 {
 		return
 	}
@@ -143,7 +143,7 @@ func (r *NarrowRows) dither(src []float32, row uint32, from int, seed, first uin
 
 // Nearest rounds numbers to nearest, ties to even, into a row.
 func (r *NarrowRows) Nearest(src []float32, row uint32) {
-	want(len(src), r.N, "src")
+	checkLen(len(src), r.N, "src")
 	if r.N == 0 {
 		return
 	}

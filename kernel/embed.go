@@ -5,7 +5,7 @@ package kernel
 func Embed(dst, src []float32, n int, at []uint32, x []float32) {
 	c := sparseCall{Sparse: Sparse{At: at, X: x}, n: n, src: src, dst: dst, values: len(at)}
 	c.checkValues(src)
-	want(len(dst), len(at)*n, "dst")
+	checkLen(len(dst), len(at)*n, "dst")
 	if len(at) > 0 {
 		c.do(embedRows)
 	}
@@ -15,7 +15,7 @@ func Embed(dst, src []float32, n int, at []uint32, x []float32) {
 func EmbedGrad(dsrc, g []float32, n int, at []uint32, x []float32) {
 	c := sparseCall{Sparse: Sparse{At: at, X: x}, n: n, dst: dsrc, grad: g, values: len(at)}
 	c.checkValues(dsrc)
-	want(len(g), len(at)*n, "g")
+	checkLen(len(g), len(at)*n, "g")
 	if len(at) > 0 {
 		c.do(embedRowsGrad)
 	}
@@ -24,7 +24,7 @@ func EmbedGrad(dsrc, g []float32, n int, at []uint32, x []float32) {
 // AxpyRows adds rows of one matrix to rows of another: row to[i] of dst [places x n] += x[i] times row from[i] of src [rows x n], in the
 // order of i. It panics before anything is written if there is no such row. dst and src must not overlap.
 func AxpyRows(dst []float32, to []uint32, src []float32, from []uint32, n int, x []float32) {
-	want(len(from), len(to), "from")
+	checkLen(len(from), len(to), "from")
 	if len(to) == 0 {
 		return
 	}
@@ -37,7 +37,7 @@ func AxpyRows(dst []float32, to []uint32, src []float32, from []uint32, n int, x
 
 func embed(c *sparseCall) {
 	for i := range c.values {
-		at, x := c.place(i)
+		at, x := c.term(i)
 		to := c.dst[i*c.n:][:c.n]
 		for j, v := range c.src[at*c.n:][:c.n] {
 			to[j] = x * v
@@ -47,14 +47,14 @@ func embed(c *sparseCall) {
 
 func embedGrad(c *sparseCall) {
 	for i := range c.values {
-		at, x := c.place(i)
+		at, x := c.term(i)
 		axpy(x, c.grad[i*c.n:][:c.n], c.dst[at*c.n:][:c.n])
 	}
 }
 
 func axpyByRow(c *sparseCall) {
 	for i, from := range c.from {
-		to, x := c.place(i)
+		to, x := c.term(i)
 		axpy(x, c.grad[int(from)*c.n:][:c.n], c.dst[to*c.n:][:c.n])
 	}
 }

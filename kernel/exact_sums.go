@@ -38,7 +38,7 @@ func AddSquares[T Number](e *Exact, v []T) { AddProducts(e, v, v) }
 
 // AddProducts adds a[i]*b[i] to e, exactly: also products that are beyond T. a and b have one length.
 func AddProducts[T Number](e *Exact, a, b []T) {
-	want(len(b), len(a), "b")
+	checkLen(len(b), len(a), "b")
 	switch a := any(a).(type) {
 	case []float64:
 		addFloats(machine, e, a, any(b).([]float64), productsOf)

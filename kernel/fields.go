@@ -13,7 +13,7 @@ import "unsafe"
 func FieldPairs(out, src []float32, fields, k int, s Sparse, field []int32) {
 	c := fieldCall{sparseCall: sparseCall{Sparse: s, n: fields * k, src: src, dst: out}, fields: fields, k: k, field: field}
 	some := c.check()
-	want(len(out), c.rows(), "out")
+	checkLen(len(out), c.rows(), "out")
 	if some {
 		fieldPairs(machine, &c)
 	}
@@ -25,8 +25,8 @@ func FieldPairs(out, src []float32, fields, k int, s Sparse, field []int32) {
 func FieldPairsGrad(dsrc, d, src []float32, fields, k int, s Sparse, field []int32) {
 	c := fieldCall{sparseCall: sparseCall{Sparse: s, n: fields * k, src: src, dst: dsrc, grad: d}, fields: fields, k: k, field: field}
 	some := c.check()
-	want(len(dsrc), len(src), "dsrc")
-	want(len(d), c.rows(), "d")
+	checkLen(len(dsrc), len(src), "dsrc")
+	checkLen(len(d), c.rows(), "d")
 	if some {
 		fieldPairsGrad(machine, &c)
 	}
@@ -51,28 +51,28 @@ const fieldRowValues = 128
 // check panics unless values, their places and fields fit together. It reports whether there is anything to do.
 func (c *fieldCall) check() bool {
 	if c.fields < 1 || c.k < 1 {
-		want(min(c.fields, c.k), 1, "a row of src")
+		checkLen(min(c.fields, c.k), 1, "a row of src")
 	}
 	some := c.sparseCall.check(c.src)
 	if c.field == nil {
 		for r := range c.rows() {
 			if n := c.Ptr[r+1] - c.Ptr[r]; n > c.fields {
-				want(n, c.fields, "a row without fields, which has more values than there are fields,")
+				checkLen(n, c.fields, "a row without fields, which has more values than there are fields,")
 			}
 		}
 		return some
 	}
-	want(len(c.field), c.values, "field")
+	checkLen(len(c.field), c.values, "field")
 	numbers := unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(c.field))), len(c.field)) // one below 0 is large
 	if most := largestOn(machine, numbers); c.values > 0 && int64(most) >= int64(c.fields) {
-		want(c.fields, int(most)+1, "the fields, of which a value has another,")
+		checkLen(c.fields, int(most)+1, "the fields, of which a value has another,")
 	}
 	return some
 }
 
 // value is where the value's vectors begin in src, its field, and its x.
 func (c *fieldCall) value(row, i int) (begin, field int, x float32) {
-	at, x := c.place(i)
+	at, x := c.term(i)
 	field = i - c.Ptr[row] + c.Ptr[0]
 	if c.field != nil {
 		field = int(c.field[i])

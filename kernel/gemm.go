@@ -25,9 +25,9 @@ func GemmNT64(m, n, k int, a, b, c []float64) { multiply(&f64, m, n, k, a, k, 1,
 
 // multiply adds to c the product of a, whose element (i,p) is at i*aRow + p*aCol, and b, likewise.
 func multiply[T Float](t *table[T], m, n, k int, a []T, aRow, aCol int, b []T, bRow, bCol int, c []T) {
-	want(len(a), area(m, k), "a")
-	want(len(b), area(k, n), "b")
-	want(len(c), area(m, n), "c")
+	checkLen(len(a), area(m, k), "a")
+	checkLen(len(b), area(k, n), "b")
+	checkLen(len(c), area(m, n), "c")
 	if n == 1 { // a column is a row too, and vectors lie along rows
 		m, n, a, aRow, aCol, b, bRow, bCol = 1, m, b, bCol, bRow, a, aCol, aRow
 	}

@@ -16,7 +16,7 @@ type Half interface {
 func Narrow[H Half, T Float](dst []H, src []T) (tooLarge int) { return narrow(machine, dst, src) }
 
 func narrow[H Half, T Float](on level, dst []H, src []T) (tooLarge int) {
-	want(len(dst), len(src), "dst")
+	checkLen(len(dst), len(src), "dst")
 	for done := 0; done < len(src); {
 		some := len(src) // that vectors have not done
 		if n := narrowOn(on, dst[done:], src[done:]); n > 0 {
@@ -41,7 +41,7 @@ func narrowAny[H Half, T Float](dst []H, src []T) (tooLarge int) {
 func Widen[H Half, T Float](dst []T, src []H) { widen(machine, dst, src) }
 
 func widen[H Half, T Float](on level, dst []T, src []H) {
-	want(len(dst), len(src), "dst")
+	checkLen(len(dst), len(src), "dst")
 	n := widenOn(on, dst, src)
 	dst, src = dst[n:], src[n:]
 	if f16, ok := any(src).([]matrix.Float16); ok {

@@ -85,7 +85,7 @@ type Lag[T Number] struct {
 
 // Settle brings the rows up to date in place.
 func (l *Lag[T]) Settle() {
-	want(len(l.Drifts), len(l.Rows), "Drifts")
+	checkLen(len(l.Drifts), len(l.Rows), "Drifts")
 	if len(l.Rows) == 0 || l.Dim == 0 {
 		return
 	}
@@ -111,8 +111,8 @@ func (l *Lag[T]) settle() {
 
 // Read copies n weights of every row from one on, up to date: those of the i-th go to dst[at[i]*n:].
 func (l *Lag[T]) Read(dst []T, at []uint32, from, n int) {
-	want(len(l.Drifts), len(l.Rows), "Drifts")
-	want(len(at), len(l.Rows), "at")
+	checkLen(len(l.Drifts), len(l.Rows), "Drifts")
+	checkLen(len(at), len(l.Rows), "at")
 	if len(l.Rows) == 0 || n == 0 {
 		return
 	}

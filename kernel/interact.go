@@ -31,8 +31,8 @@ func InteractSumGrad(dsrc, grad, sums, src []float32, n int, s Sparse) {
 func forward(k sparseKernel, out, sums, src []float32, n, outputs int, s Sparse) {
 	c := sparseCall{Sparse: s, n: n, src: src, dst: out, sums: sums}
 	some := c.check(src)
-	want(len(out), c.rows()*outputs, "out")
-	want(len(sums), c.rows()*n, "sums")
+	checkLen(len(out), c.rows()*outputs, "out")
+	checkLen(len(sums), c.rows()*n, "sums")
 	if some {
 		c.do(k)
 	}
@@ -41,9 +41,9 @@ func forward(k sparseKernel, out, sums, src []float32, n, outputs int, s Sparse)
 func backward(k sparseKernel, dsrc, grad, sums, src []float32, n, outputs int, s Sparse) {
 	c := sparseCall{Sparse: s, n: n, src: src, dst: dsrc, sums: sums, grad: grad}
 	some := c.check(src)
-	want(len(dsrc), len(src), "dsrc")
-	want(len(grad), c.rows()*outputs, "grad")
-	want(len(sums), c.rows()*n, "sums")
+	checkLen(len(dsrc), len(src), "dsrc")
+	checkLen(len(grad), c.rows()*outputs, "grad")
+	checkLen(len(sums), c.rows()*n, "sums")
 	if some {
 		c.do(k)
 	}
@@ -80,7 +80,7 @@ func (c *sparseCall) squares(r, j int) (half [strip16]float32) {
 	sums = sums[:min(strip16, len(sums))]
 	clear(sums)
 	for i, hi := c.span(r); i < hi; i++ {
-		at, x := c.place(i)
+		at, x := c.term(i)
 		for k, v := range c.src[at*c.n+j:][:len(sums)] {
 			u := float32(x * v)
 			sums[k] += u
@@ -119,7 +119,7 @@ func interactSumGrad(c *sparseCall) {
 func (c *sparseCall) eachValue(r int, add func(x float32, sums, v, to []float32)) {
 	sums := c.sums[r*c.n:][:c.n]
 	for i, hi := c.span(r); i < hi; i++ {
-		at, x := c.place(i)
+		at, x := c.term(i)
 		add(x, sums, c.src[at*c.n:][:c.n], c.dst[at*c.n:][:c.n])
 	}
 }

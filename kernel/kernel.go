@@ -82,8 +82,8 @@ func tableOf[T Float]() *table[T] {
 	return any(&f64).(*table[T])
 }
 
-// want panics unless the lengths are equal: a bug of the caller that would otherwise show as wrong numbers.
-func want(got, want int, what string) {
+// checkLen panics unless the lengths are equal: a bug of the caller that would otherwise show as wrong numbers.
+func checkLen(got, want int, what string) {
 	if got != want {
 		panic("kernel: length of " + what + " does not fit")
 	}

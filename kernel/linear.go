@@ -5,7 +5,7 @@ package kernel
 func Linear(out, src []float32, n int, s Sparse) {
 	c := sparseCall{Sparse: s, n: n, src: src, dst: out}
 	some := c.check(src)
-	want(len(out), c.rows()*n, "out")
+	checkLen(len(out), c.rows()*n, "out")
 	switch {
 	case !some:
 	case n == 1:
@@ -20,7 +20,7 @@ func Linear(out, src []float32, n int, s Sparse) {
 func LinearGrad(dsrc, delta []float32, n int, s Sparse) {
 	c := sparseCall{Sparse: s, n: n, dst: dsrc, grad: delta}
 	some := c.check(dsrc)
-	want(len(delta), c.rows()*n, "delta")
+	checkLen(len(delta), c.rows()*n, "delta")
 	switch {
 	case !some:
 	case n == 1:
@@ -34,7 +34,7 @@ func linear(c *sparseCall) {
 	for r := range c.rows() {
 		out := c.dst[r*c.n:][:c.n]
 		for i, hi := c.span(r); i < hi; i++ {
-			at, x := c.place(i)
+			at, x := c.term(i)
 			axpy(x, c.src[at*c.n:][:c.n], out)
 		}
 	}
@@ -44,7 +44,7 @@ func linearGrad(c *sparseCall) {
 	for r := range c.rows() {
 		delta := c.grad[r*c.n:][:c.n]
 		for i, hi := c.span(r); i < hi; i++ {
-			at, x := c.place(i)
+			at, x := c.term(i)
 			axpy(x, delta, c.dst[at*c.n:][:c.n])
 		}
 	}
@@ -56,7 +56,7 @@ func dot1(c *sparseCall) {
 		var s [4]float32
 		lo, hi := c.span(r)
 		for i := lo; i < hi; i++ {
-			at, x := c.place(i)
+			at, x := c.term(i)
 			s[(i-lo)%4] += float32(x * c.src[at])
 		}
 		c.dst[r] += (s[0] + s[2]) + (s[1] + s[3])
@@ -66,7 +66,7 @@ func dot1(c *sparseCall) {
 func dot1Grad(c *sparseCall) {
 	for r := range c.rows() {
 		for i, hi := c.span(r); i < hi; i++ {
-			at, x := c.place(i)
+			at, x := c.term(i)
 			c.dst[at] += float32(x * c.grad[r])
 		}
 	}

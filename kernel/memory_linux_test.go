@@ -87,7 +87,7 @@ func TestReadyInSteps(t *testing.T) {
 			t.Errorf("%d bytes are said to be taken, want %d", n, all)
 		}
 		m.Await(0, all)
-		if m.mapped.some.Load() {
+		if m.mapped.pending.Load() {
 			t.Error("pages are being prepared after all were waited for")
 		}
 		if took := anonymous(t) - before; took < all-all/8 {

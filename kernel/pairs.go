@@ -11,10 +11,10 @@ func PairDotsGrad(de, g, e []float32, f, n int) { pairDotsGrad(machine, de, g, e
 // checkPairs panics unless the lengths fit together.
 func checkPairs(pairs, e []float32, f, n int) {
 	if f < 1 || n < 1 {
-		want(min(f, n), 1, "a row of vectors")
+		checkLen(min(f, n), 1, "a row of vectors")
 	}
 	rows := rowsOf(len(e), f*n)
-	want(len(pairs), rows*(f*(f-1)/2), "the products")
+	checkLen(len(pairs), rows*(f*(f-1)/2), "the products")
 }
 
 func pairDots(on level, out, e []float32, f, n int) {
@@ -28,7 +28,7 @@ func pairDots(on level, out, e []float32, f, n int) {
 
 func pairDotsGrad(on level, de, g, e []float32, f, n int) {
 	checkPairs(g, e, f, n)
-	want(len(de), len(e), "de")
+	checkLen(len(de), len(e), "de")
 	for pairs := f * (f - 1) / 2; pairs > 0 && len(e) > 0; e, de, g = e[f*n:], de[f*n:], g[pairs:] {
 		if !pairDotsGradOn(on, de[:f*n], g[:pairs], e[:f*n], f, n) {
 			pairDotsGradOf(de[:f*n], g[:pairs], e[:f*n], f, n)

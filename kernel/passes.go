@@ -20,8 +20,8 @@ const (
 func Combine[T Number](op Op, dst, x, y []T) { combine(machine, op, dst, x, y) }
 
 func combine[T Number](on level, op Op, dst, x, y []T) {
-	want(len(x), len(dst), "x")
-	want(len(y), len(dst), "y")
+	checkLen(len(x), len(dst), "x")
+	checkLen(len(y), len(dst), "y")
 	n := combineOn(on, op, dst, x, y)
 	dst, x, y = dst[n:], x[n:len(dst)], y[n:len(dst)]
 	switch op {
@@ -82,7 +82,7 @@ func Neg[T Number](dst, x []T) { apply(machine, negation, dst, x) }
 func Sqrt[T Float](dst, x []T) { apply(machine, squareRoot, dst, x) }
 
 func apply[T Number](on level, c change, dst, x []T) {
-	want(len(x), len(dst), "x")
+	checkLen(len(x), len(dst), "x")
 	n := applyOn(on, c, dst, x)
 	dst, x = dst[n:], x[n:len(dst)]
 	switch c {
@@ -108,7 +108,7 @@ func apply[T Number](on level, c change, dst, x []T) {
 func Affine[T Number](dst, x []T, a, b T) { affine(machine, dst, x, a, b) }
 
 func affine[T Number](on level, dst, x []T, a, b T) {
-	want(len(x), len(dst), "x")
+	checkLen(len(x), len(dst), "x")
 	n := affineOn(on, dst, x, a, b)
 	dst, x = dst[n:], x[n:len(dst)]
 	for i, v := range x {

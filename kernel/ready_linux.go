@@ -16,7 +16,7 @@ import (
 // write to the same missing page would clear two.
 type preparing struct {
 	sync.Mutex
-	some    atomic.Bool // there are pages in the queue, or begun
+	pending atomic.Bool // there are pages in the queue, or begun
 	queue   []int       // pages by number, the next one first
 	begun   []int
 	ended   sync.Cond
@@ -53,7 +53,7 @@ func (m *Memory) Ready(from, to int, fromEnd bool) {
 // Await waits until those of the bytes [from, to) that Ready was called for are prepared. It costs nothing while nothing is
 // being prepared.
 func (m *Memory) Await(from, to int) {
-	if m.mapped.some.Load() {
+	if m.mapped.pending.Load() {
 		m.mapped.await(from, to)
 	}
 }
@@ -78,7 +78,7 @@ func (m *mapping) prepare(pages []int) {
 	m.Lock()
 	defer m.Unlock()
 	m.queue = append(m.queue, pages...)
-	m.note()
+	m.setPending()
 	if m.running || len(m.queue) == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func (m *mapping) populate(at int) {
 	}
 	at = slices.Index(m.begun, page)
 	m.begun = slices.Delete(m.begun, at, at+1)
-	m.note()
+	m.setPending()
 	m.ended.Broadcast()
 }
 
@@ -129,9 +129,9 @@ func (m *mapping) pause() (pages []int) {
 	for len(m.begun) > 0 {
 		m.ended.Wait()
 	}
-	m.note()
+	m.setPending()
 	return pages
 }
 
-// note is for after the pages in the queue or those begun are others.
-func (m *mapping) note() { m.some.Store(len(m.queue)+len(m.begun) > 0) }
+// setPending is for after the pages in the queue or those begun are others.
+func (m *mapping) setPending() { m.pending.Store(len(m.queue)+len(m.begun) > 0) }

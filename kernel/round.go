@@ -21,7 +21,7 @@ func RoundHalves[H Half, T Float](vals, rest []T, n int, rows []uint32) {
 const few = 256
 
 func roundHalves[H Half, T Float](on level, vals, rest []T, n int, rows []uint32) {
-	want(len(vals), n*len(rows), "vals")
+	checkLen(len(vals), n*len(rows), "vals")
 	if roundHalvesOn[H](on, vals, rest, n, rows) {
 		return
 	}

@@ -3,7 +3,7 @@ package kernel
 // Gather copies the first size bytes of the rows to dst, one after the other; row i of the slab begins at i*stride.
 // size is a multiple of 4, len(dst) is len(rows)*size.
 func Gather(dst, slab []byte, stride, size int, rows []uint32) {
-	want(len(dst), len(rows)*size, "dst")
+	checkLen(len(dst), len(rows)*size, "dst")
 	if len(dst) > 0 {
 		gatherOn(machine, dst, slab, stride, size, rows)
 	}
@@ -11,7 +11,7 @@ func Gather(dst, slab []byte, stride, size int, rows []uint32) {
 
 // Scatter copies src to the first size bytes of the rows: the way back of Gather.
 func Scatter(src, slab []byte, stride, size int, rows []uint32) {
-	want(len(src), len(rows)*size, "src")
+	checkLen(len(src), len(rows)*size, "src")
 	if size == 0 {
 		return
 	}

@@ -49,7 +49,7 @@ func (r *Rows[T]) Set(rule Rule) { r.run, r.k = tableOf[T]().rules[rule.kind], s
 
 // Step makes the step on the rows of a batch.
 func (r *Rows[T]) Step(b *Batch[T]) {
-	want(len(b.Grad), len(b.Rows), "Grad")
+	checkLen(len(b.Grad), len(b.Rows), "Grad")
 	if r.run != nil && len(b.Rows) > 0 && b.Dim > 0 {
 		r.run(b, &r.k)
 	}
@@ -57,7 +57,7 @@ func (r *Rows[T]) Step(b *Batch[T]) {
 
 // Cells makes the step on weights with their mean gradients and slots in slices of their own, all of one length.
 func Cells[T Float](r Rule, w, g []T, slots [][]T) {
-	want(len(g), len(w), "g")
+	checkLen(len(g), len(w), "g")
 	if cells := plainRules[T]()[r.kind]; cells != nil {
 		k := settingsOf[T](r)
 		cells(w, g, slots, 1, &k)
@@ -72,7 +72,7 @@ var (
 
 // AddRows adds to each row of the batch what stands in place of its gradients, without the scale. Integers wrap around.
 func AddRows[T Number](b *Batch[T]) {
-	if want(len(b.Grad), len(b.Rows), "Grad"); len(b.Rows) == 0 || b.Dim == 0 {
+	if checkLen(len(b.Grad), len(b.Rows), "Grad"); len(b.Rows) == 0 || b.Dim == 0 {
 		return
 	}
 	switch b := any(b).(type) {

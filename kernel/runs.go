@@ -43,8 +43,8 @@ func RunScale[T Float](vals []T) float32 {
 func NarrowRuns[T Float](dst []byte, vals []T, n int) { narrowRuns(machine, dst, vals, n) }
 
 func narrowRuns[T Float](on level, dst []byte, vals []T, n int) {
-	want(len(vals)%n, 0, "vals")
-	want(len(dst), len(vals)/n*(ScaleSize+n), "dst")
+	checkLen(len(vals)%n, 0, "vals")
+	checkLen(len(dst), len(vals)/n*(ScaleSize+n), "dst")
 	if narrowRunsOn(on, dst, vals, n) {
 		return
 	}
@@ -78,8 +78,8 @@ func WidenRuns[T Float](dst []T, runs []byte, n int) (bad int) {
 }
 
 func widenRuns[T Float](on level, dst []T, runs []byte, n int) (bad int) {
-	want(len(dst)%n, 0, "dst")
-	want(len(runs), len(dst)/n*(ScaleSize+n), "runs")
+	checkLen(len(dst)%n, 0, "dst")
+	checkLen(len(runs), len(dst)/n*(ScaleSize+n), "runs")
 	count := len(dst) / n
 	for i := widenRunsOn(on, dst, runs, n); i < count; i++ {
 		run := runs[i*(ScaleSize+n):][:ScaleSize+n]
@@ -101,7 +101,7 @@ func RoundRuns[T Float](vals, rest []T, n int, rows []uint32) {
 }
 
 func roundRuns[T Float](on level, vals, rest []T, n int, rows []uint32) {
-	want(len(vals), n*len(rows), "vals")
+	checkLen(len(vals), n*len(rows), "vals")
 	if roundRunsOn(on, vals, rest, n, rows) {
 		return
 	}

@@ -91,7 +91,7 @@ func nonZero[T Number](on level, v []T) int {
 func Different[T Number](a, b []T, tolerance T) int { return different(machine, a, b, tolerance) }
 
 func different[T Number](on level, a, b []T, tolerance T) int {
-	want(len(b), len(a), "b")
+	checkLen(len(b), len(a), "b")
 	differ, n := differentOn(on, a, b, tolerance)
 	a, b = a[n:], b[n:len(a)]
 	for i, x := range a {
@@ -142,7 +142,7 @@ func above[T Number](on level, v []T, limit T, abs bool, at []uint32) []uint32 {
 // counted in the result.
 func Histogram[T Number](v []T, lo, hi float64, counts []int64) (nans int64) {
 	bins := len(counts) - 2
-	want(max(bins, 1), bins, "counts")
+	checkLen(max(bins, 1), bins, "counts")
 	half := 1.0
 	if math.IsInf(hi-lo, 0) {
 		half = 0.5

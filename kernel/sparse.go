@@ -17,8 +17,8 @@ func (s *Sparse) rows() int { return max(len(s.Ptr)-1, 0) }
 // span are the values of a row, counted from the first of the run.
 func (s *Sparse) span(row int) (lo, hi int) { return s.Ptr[row] - s.Ptr[0], s.Ptr[row+1] - s.Ptr[0] }
 
-// place is the row of src of value i, and what it is multiplied by.
-func (s *Sparse) place(i int) (at int, x float32) {
+// term is the row of src of value i, and what it is multiplied by.
+func (s *Sparse) term(i int) (at int, x float32) {
 	at, x = i, 1
 	if s.At != nil {
 		at = int(s.At[i])
@@ -46,7 +46,7 @@ type sparseCall struct {
 func (c *sparseCall) check(a []float32) bool {
 	for r := range c.rows() {
 		if c.Ptr[r] > c.Ptr[r+1] {
-			want(c.Ptr[r+1], c.Ptr[r], "a row, which ends before it begins,")
+			checkLen(c.Ptr[r+1], c.Ptr[r], "a row, which ends before it begins,")
 		}
 	}
 	if c.rows() > 0 {
@@ -59,18 +59,18 @@ func (c *sparseCall) check(a []float32) bool {
 // checkValues is check of a number of values that is known.
 func (c *sparseCall) checkValues(a []float32) {
 	if c.n < 1 {
-		want(c.n, 1, "a row of src")
+		checkLen(c.n, 1, "a row of src")
 	}
 	if c.X != nil {
-		want(len(c.X), c.values, "X")
+		checkLen(len(c.X), c.values, "X")
 	}
 	if c.At == nil {
-		want(len(a), c.values*c.n, "src, one row for each value,")
+		checkLen(len(a), c.values*c.n, "src, one row for each value,")
 		return
 	}
-	want(len(c.At), c.values, "At")
+	checkLen(len(c.At), c.values, "At")
 	if most := largestOn(machine, c.At); c.values > 0 && int(most) >= len(a)/c.n {
-		want(len(a)/c.n, int(most)+1, "src, which has no row for a place,")
+		checkLen(len(a)/c.n, int(most)+1, "src, which has no row for a place,")
 	}
 }
 

@@ -1,16 +1,16 @@
 package kernel
 
 // Axpy adds a*x to y: y[i] += a*x[i].
-func Axpy(a float32, x, y []float32) { want(len(x), len(y), "x"); f32.axpy(a, x, y) }
+func Axpy(a float32, x, y []float32) { checkLen(len(x), len(y), "x"); f32.axpy(a, x, y) }
 
 // Axpy64 adds a*x to y: y[i] += a*x[i].
-func Axpy64(a float64, x, y []float64) { want(len(x), len(y), "x"); f64.axpy(a, x, y) }
+func Axpy64(a float64, x, y []float64) { checkLen(len(x), len(y), "x"); f64.axpy(a, x, y) }
 
 // Dot is the sum of x[i]*y[i].
-func Dot(x, y []float32) float32 { want(len(x), len(y), "x"); return f32.dot(x, y) }
+func Dot(x, y []float32) float32 { checkLen(len(x), len(y), "x"); return f32.dot(x, y) }
 
 // Dot64 is the sum of x[i]*y[i].
-func Dot64(x, y []float64) float64 { want(len(x), len(y), "x"); return f64.dot(x, y) }
+func Dot64(x, y []float64) float64 { checkLen(len(x), len(y), "x"); return f64.dot(x, y) }
 
 // Scale multiplies every x[i] by a.
 func Scale(a float32, x []float32) { f32.scale(a, x) }
@@ -19,10 +19,10 @@ func Scale(a float32, x []float32) { f32.scale(a, x) }
 func Scale64(a float64, x []float64) { f64.scale(a, x) }
 
 // Add adds x to y: y[i] += x[i].
-func Add(x, y []float32) { want(len(x), len(y), "x"); f32.add(x, y) }
+func Add(x, y []float32) { checkLen(len(x), len(y), "x"); f32.add(x, y) }
 
 // Add64 adds x to y: y[i] += x[i].
-func Add64(x, y []float64) { want(len(x), len(y), "x"); f64.add(x, y) }
+func Add64(x, y []float64) { checkLen(len(x), len(y), "x"); f64.add(x, y) }
 
 // Sum is the sum of x[i].
 func Sum(x []float32) float32 { return f32.sum(x) }

@@ -51,12 +51,12 @@ type witnessConn struct {
 
 func (c *witnessConn) Start(ctx context.Context, q *rpc.Request) *rpc.Call {
 	if q.Op == rpc.OpPush {
-		c.of.note(c.addr, q.Parts)
+		c.of.record(c.addr, q.Parts)
 	}
 	return c.Conn.Start(ctx, q)
 }
 
-func (w *witness) note(addr string, parts []rpc.Part) {
+func (w *witness) record(addr string, parts []rpc.Part) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range parts {

@@ -58,7 +58,7 @@ type parked struct {
 	read  func() *rpc.Response
 }
 
-func (s *store) note(format string, args ...any) {
+func (s *store) record(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
 }
 
@@ -80,7 +80,7 @@ func (s *store) Serve(x *rpc.Exchange) {
 		return
 	}
 	if numbered := x.Op == rpc.OpPush || x.Op == rpc.OpUpdate || x.Op == rpc.OpLoad; numbered != (x.Seq > 0) {
-		s.note("%v has number %d", x.Op, x.Seq)
+		s.record("%v has number %d", x.Op, x.Seq)
 	}
 	if x.Seq > 0 {
 		verdict, known := t.verdicts[x.Seq]
@@ -89,7 +89,7 @@ func (s *store) Serve(x *rpc.Exchange) {
 			x.Fail(verdict)
 			return
 		case !known && x.Seq != t.seq+1:
-			s.note("change %d of task %d after %d", x.Seq, t.task, t.seq)
+			s.record("change %d of task %d after %d", x.Seq, t.task, t.seq)
 		case !known:
 			t.seq = x.Seq
 			var err error
@@ -369,7 +369,7 @@ func (s *store) pull(t *taskState, x *rpc.Exchange) {
 		}
 		asked := p
 		if _, err := m.places(&p); err != nil {
-			s.note("pull: %v", err)
+			s.record("pull: %v", err)
 			x.Fail(err)
 			return
 		}
@@ -439,7 +439,7 @@ func (s *store) save(x *rpc.Exchange) {
 	for i, name := range a.Matrices {
 		m := s.find(x.Parts[i].Matrix)
 		if m == nil || m.meta.Name != name {
-			s.note("save of %s as matrix %d", name, x.Parts[i].Matrix)
+			s.record("save of %s as matrix %d", name, x.Parts[i].Matrix)
 			continue
 		}
 		kept := map[cell]float64{}

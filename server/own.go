@@ -94,8 +94,8 @@ func (t *overlay) add(d *shard.Delta, assign bool) error {
 	return fmt.Errorf("own writes of %v: %w", t.dtype, rpc.ErrMalformed)
 }
 
-// place is where the cell of the first row in a column is, and how far the next row's is from it; false if the column is not there.
-func (t *overlay) place(col int64) (first, next int, ok bool) {
+// find is where the cell of the first row in a column is, and how far the next row's is from it; false if the column is not there.
+func (t *overlay) find(col int64) (first, next int, ok bool) {
 	if t.keys == nil {
 		return int(col - t.cols.Lo), int(t.cols.Len()), t.cols.Has(col)
 	}
@@ -117,7 +117,7 @@ func addDelta[T float64 | float32 | int64 | int32](t *overlay, d *shard.Delta, a
 	}
 	rows := d.Rows.Intersect(t.rows)
 	column := func(col int64, value func(row int64) T) {
-		first, next, ok := t.place(col)
+		first, next, ok := t.find(col)
 		for r := rows.Lo; ok && r < rows.Hi; r++ {
 			if at := &to[first+int(r-t.rows.Lo)*next]; assign {
 				*at = value(r)

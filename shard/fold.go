@@ -204,8 +204,8 @@ func (k *keyed[T]) touchRow(all []columns[T], row uint32, i, at int32) {
 	addTo(f.sum[int(t.at)*k.rows+d.from:][:d.n], d.of(at))
 }
 
-// place is where a row is listed, or would be.
-func (f *fold[T]) place(row uint32) *uint32 {
+// slot is where a row is listed, or would be.
+func (f *fold[T]) slot(row uint32) *uint32 {
 	mask := len(f.places) - 1
 	p := int(uint64(row) * 0x9e3779b97f4a7c15 >> 32)
 	for ; ; p++ {
@@ -217,7 +217,7 @@ func (f *fold[T]) place(row uint32) *uint32 {
 
 // find is the touch of a row; a new one for the caller to fill in if there is none.
 func (f *fold[T]) find(row uint32) (t *touch, found bool) {
-	p := f.place(row)
+	p := f.slot(row)
 	if found = *p != 0; !found {
 		f.touched = append(f.touched, touch{row: row})
 		*p = uint32(len(f.touched))

@@ -76,8 +76,8 @@ func (k *keyed[T]) setSteps(n int64) {
 
 func (d *dense[T]) setSteps(int64) {}
 
-// made has a column live from now on.
-func (l *life) made(key int64) {
+// created has a column live from now on.
+func (l *life) created(key int64) {
 	if l.candidates != nil {
 		l.candidates.drop(key)
 	}

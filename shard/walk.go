@@ -149,7 +149,7 @@ func (k *keyed[T]) born(key int64, row uint32) {
 	}
 	k.tally(uint64(key), 1)
 	if k.life != nil {
-		k.life.made(key)
+		k.life.created(key)
 	}
 	if k.lazy != nil {
 		k.lazy.stamps[row] = k.lazy.as

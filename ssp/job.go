@@ -229,11 +229,11 @@ func (j *Job[D, R]) dropped(req R, err error, picked bool) bool {
 	return picked
 }
 
-// keep is the elements that the function wants, in their order and place.
-func keep[T any](all []T, want func(*T) bool) []T {
+// keep is the elements that f is true for, in their order and place.
+func keep[T any](all []T, f func(*T) bool) []T {
 	n := 0
 	for i := range all {
-		if want(&all[i]) {
+		if f(&all[i]) {
 			all[n] = all[i]
 			n++
 		}
