@@ -11,6 +11,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -64,6 +65,9 @@ func readArchive(ctx context.Context, o blob.Object) (a archive, err error) {
 		if m.off, err = f.DataOffset(); err != nil {
 			return a, damaged(o.Size(), f.Name, err)
 		}
+		if f.Name, err = nameOf(f); err != nil {
+			return a, &wire.At{Off: m.off, Err: err}
+		}
 		if seen[f.Name] {
 			return a, &wire.At{Off: m.off, Err: fmt.Errorf("a second member %q", f.Name)}
 		}
@@ -77,6 +81,36 @@ func readArchive(ctx context.Context, o blob.Object) (a archive, err error) {
 		return a, &wire.At{Off: o.Size(), Err: fmt.Errorf("%d members, none of which is an array: %w", len(z.File), format.ErrMatrix)}
 	}
 	return a, apart(all, o.Size())
+}
+
+// codePage437 are the upper half of the characters that names of zip archives have where no flag says UTF-8 (PKWARE's note,
+// appendix D).
+var codePage437 = []rune("" +
+	"ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐" +
+	"└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0")
+
+// nameOf is the name of a member in UTF-8, short enough to be written again. Many programs write UTF-8 without the flag for it,
+// so only other bytes are taken for code page 437.
+func nameOf(f *zip.File) (string, error) {
+	name := f.Name
+	if !utf8.ValidString(name) {
+		if f.Flags&zipfile.UTF8Flag != 0 {
+			return "", fmt.Errorf("member %.80q, want a name in UTF-8, as its flag says", name)
+		}
+		var b strings.Builder
+		for _, c := range []byte(name) {
+			if c < utf8.RuneSelf {
+				b.WriteByte(c)
+			} else {
+				b.WriteRune(codePage437[c-utf8.RuneSelf])
+			}
+		}
+		name = b.String()
+	}
+	if len(name) > math.MaxUint16 {
+		return "", fmt.Errorf("member %.80q, want a name of at most %d bytes of UTF-8: %w", name, math.MaxUint16, format.ErrLimit)
+	}
+	return name, nil
 }
 
 // apart checks that the bytes of each member lie within the archive and belong to no other.

@@ -24,10 +24,17 @@ const archivePath = "d/a.npz"
 
 // zipped makes an archive of members, as the library of Go writes it.
 func zipOf(t fataler, method uint16, members ...string) []byte {
+	return zipAs(t, zip.FileHeader{Method: method}, members...)
+}
+
+// zipAs gives every member the same header, but for its name.
+func zipAs(t fataler, h zip.FileHeader, members ...string) []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	for i := 0; i < len(members); i += 2 {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: members[i], Method: method})
+		one := h
+		one.Name = members[i]
+		w, err := z.CreateHeader(&one)
 		if err == nil {
 			_, err = io.WriteString(w, members[i+1])
 		}
@@ -225,6 +232,49 @@ func TestArchiveDamage(t *testing.T) {
 	}
 }
 
+// TestArchiveNames reads names as NumPy does: UTF-8 where the flag says so, else code page 437. Names of UTF-8 without the flag,
+// as many programs write them, stay what they are.
+func TestArchiveNames(t *testing.T) {
+	array := string(file(1, plainText, make([]byte, 12)))
+	unflagged, flagged := zip.FileHeader{NonUTF8: true}, zip.FileHeader{Flags: 1 << 11}
+	for _, c := range []struct {
+		raw  string
+		head zip.FileHeader
+		name string // "" if it is refused
+	}{
+		{"xyz\x81", unflagged, "xyzü"},
+		{"\x80\xe1\xfe\xff", unflagged, "Çß■\u00a0"},
+		{"zwü", unflagged, "zwü"},
+		{"zwü", flagged, "zwü"},
+		{"xyz\x81", flagged, ""},
+	} {
+		t.Run(fmt.Sprintf("%q %x", c.raw, c.head.Flags), func(t *testing.T) {
+			h, err := loadArchive(t, zipAs(t, c.head, c.raw+".npy", array))
+			if c.name == "" {
+				if err = format.Wrap(zipName, archivePath, err); !errors.Is(err, format.ErrCorrupt) || !strings.Contains(err.Error(), "UTF-8") {
+					t.Errorf("%v, want ErrCorrupt that says UTF-8", err)
+				}
+				return
+			}
+			if err != nil || h.ms[0].Name != c.name {
+				t.Fatalf("%v, %+v, want the name %q", err, h.ms, c.name)
+			}
+			again, err := loadArchive(t, saveArchive(t, h, format.Options{}))
+			if err != nil || again.ms[0].Name != c.name || !maps.EqualFunc(again.values, h.values, bytes.Equal) {
+				t.Errorf("%v, %+v, want %+v", err, again, h)
+			}
+		})
+	}
+	// A file beside the arrays, and names that only their bytes tell apart.
+	h, err := loadArchive(t, zipAs(t, unflagged, "a.npy", array, "xyz\x81", "text"))
+	if err != nil || string(h.files["xyzü"]) != "text" {
+		t.Errorf("%v, files %q, want xyzü", err, h.files)
+	}
+	if _, err := loadArchive(t, zipAs(t, unflagged, "xyz\x81.npy", array, "xyzü.npy", array)); err == nil || !strings.Contains(err.Error(), "second member") {
+		t.Errorf("%v, want a second member refused", err)
+	}
+}
+
 // TestInflateLimit refuses what would have to be held in memory and is too large for it.
 func TestInflateLimit(t *testing.T) {
 	text := fmt.Sprintf("{'descr': '|u1', 'fortran_order': True, 'shape': (2, %d), }", inflateLimit/2)
@@ -270,11 +320,6 @@ func FuzzArchive(f *testing.F) {
 		h, err := loadArchive(t, data)
 		if err != nil {
 			return
-		}
-		for _, m := range h.ms {
-			if strings.ToValidUTF8(m.Name, "") != m.Name {
-				return // an archive may have such names, we do not write them
-			}
 		}
 		again, err := loadArchive(t, saveArchive(t, h, format.Options{}))
 		if err != nil || !maps.EqualFunc(again.values, h.values, bytes.Equal) {

@@ -21,13 +21,13 @@ const (
 	Alignment = 64           // of the members, in bytes
 	Magic     = "PK\x03\x04" // begins a local header
 	LocalLen  = 30           // bytes of a local header without name and extra fields
+	UTF8Flag  = 1 << 11      // of a header whose name is UTF-8
 	SumAt     = 14           // where the checksum stands in a local header, 4 bytes
 )
 
 const (
 	stored     = 0
-	dosDate    = 0x21 // the first of January 1980, as NumPy writes it
-	utf8Flag   = 1 << 11
+	dosDate    = 0x21   // the first of January 1980, as NumPy writes it
 	zip64Extra = 1      // id of the extra field with 64-bit numbers
 	alignExtra = 0xd935 // id of the extra field that only takes room, as Android's tools have it
 	alignLen   = 6      // bytes of that field without the zeros
@@ -64,7 +64,7 @@ func (m *Member) version() uint16 {
 func (m *Member) flags() uint16 {
 	for _, c := range []byte(m.Name) {
 		if c >= utf8.RuneSelf {
-			return utf8Flag
+			return UTF8Flag
 		}
 	}
 	return 0
