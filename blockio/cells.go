@@ -113,9 +113,9 @@ func (p parts) inside(h Head) error {
 			return fmt.Errorf("CSR block %v: row pointer %d after %d", h.At, p.ptr[i], p.ptr[i-1])
 		}
 	}
-	height, _ := sides(h.At)
+	rows := h.At.Rows.Len() // at most what an int64 counts, however far the block reaches
 	for _, r := range p.row {
-		if uint64(r) >= height {
+		if r < 0 || r >= rows {
 			return fmt.Errorf("%v block %v: row %d outside", h.Kind, h.At, r)
 		}
 	}

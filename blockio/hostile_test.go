@@ -138,6 +138,7 @@ func TestRefusesBlock(t *testing.T) {
 		"coo column":     {At: matrix.At(5, 6, 0, 1), Data: &matrix.COO[int8]{Row: []int64{0}, Col: []int64{1}, Val: []int8{1}}},
 		"coo length":     {At: matrix.At(5, 6, 0, 1), Data: &matrix.COO[int8]{Row: []int64{0}, Col: []int64{0, 0}, Val: []int8{1}}},
 		"wide coo row":   {At: matrix.At(5, 6, 0, 1<<40), Data: &matrix.COO[int8]{Row: []int64{1}, Col: []int64{0}, Val: []int8{1}}},
+		"tall coo row":   {At: matrix.At(math.MinInt64, math.MaxInt64, 0, 2), Data: &matrix.COO[int8]{Row: []int64{-9}, Col: []int64{0}, Val: []int8{1}}},
 		"cols column":    {At: matrix.At(0, 1, 0, 1), Data: &matrix.Cols[int8]{Idx: []int64{1}, Val: []int8{1}}},
 		"cols length":    {At: matrix.At(0, 2, 0, 1), Data: &matrix.Cols[int8]{Idx: []int64{0}, Val: []int8{1}}},
 	} {
