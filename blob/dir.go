@@ -157,23 +157,43 @@ func (d *Dir) add(found *[]Info, file string, e fs.DirEntry) error {
 	return err
 }
 
-// Remove implements Bucket.
+// Remove implements Bucket. Whoever publishes something out of a tree meanwhile finds all of it or nothing.
 func (d *Dir) Remove(_ context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	if err := os.RemoveAll(d.file(name)); err != nil && !missing(err) {
+	file := d.file(name)
+	if info, err := os.Lstat(file); err == nil && info.IsDir() {
+		file = moveAway(file)
+	}
+	if err := os.RemoveAll(file); err != nil && !missing(err) {
 		return fmt.Errorf("blob: %w", err)
 	}
 	return nil
 }
 
+// moveAway gives a folder a temporary name, and those in it too: a system that is moving one of them may have found the folder that
+// it is in already, but not yet itself.
+func moveAway(dir string) (away string) {
+	away = tmpName(dir)
+	if os.Rename(dir, away) != nil {
+		return dir // it is gone, or removing it says why it cannot be
+	}
+	entries, _ := os.ReadDir(away)
+	for _, e := range entries {
+		if e.IsDir() {
+			moveAway(filepath.Join(away, e.Name()))
+		}
+	}
+	return away
+}
+
 var tmpCount atomic.Uint64 // makes temporary names of one process differ
 
-// tmpName is a name beside file that nobody else uses.
+// tmpName is a name beside file that nobody else uses. That of a temporary file is one of what it was to become.
 func tmpName(file string) string {
 	dir, base := filepath.Split(file)
-	return filepath.Join(dir, fmt.Sprintf("%s%s.%d.%d", tmpMark, base, os.Getpid(), tmpCount.Add(1)))
+	return filepath.Join(dir, fmt.Sprintf("%s%s.%d.%d", tmpMark, strings.TrimPrefix(base, tmpMark), os.Getpid(), tmpCount.Add(1)))
 }
 
 // Create implements Bucket. The bytes go to a file "_tmp.…" beside the object until Commit renames it.

@@ -2,11 +2,14 @@ package blob
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 func unsupported(_, _ string) error { return errors.ErrUnsupported }
@@ -202,4 +205,40 @@ func TestPublishRefuses(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestRemoveWhilePublished removes the tree out of which something is being published: what became visible is whole, and stays.
+func TestRemoveWhilePublished(t *testing.T) {
+	onEachSystem(t, func(t *testing.T, b Bucket) {
+		const files = 40
+		for round := range 15 {
+			for i := range files {
+				put(t, b, fmt.Sprintf("_tmp.m.1/m/%d", i))
+			}
+			var all sync.WaitGroup
+			want := files
+			all.Go(func() {
+				for begin := time.Now(); time.Since(begin) < time.Duration(round)*20*time.Microsecond; { // sleeping would be too coarse
+				}
+				err := b.Publish(t.Context(), "_tmp.m.1/m", "m", Nothing)
+				if errors.Is(err, fs.ErrNotExist) {
+					want = 0
+				} else if err != nil {
+					t.Error(err)
+				}
+			})
+			all.Go(func() {
+				if err := b.Remove(t.Context(), "_tmp.m.1"); err != nil {
+					t.Error(err)
+				}
+			})
+			all.Wait()
+			if infos, err := b.List(t.Context(), "m"); err != nil && want > 0 || len(infos) != want {
+				t.Fatalf("round %d: %d of %d files are visible, %v", round, len(infos), want, err)
+			}
+			if err := b.Remove(t.Context(), "m"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
