@@ -72,12 +72,7 @@ func (c *Client) checkpoint(ctx context.Context, s rpc.Save) error {
 	if err == nil {
 		err = c.commit(ctx, s, c.order)
 	}
-	xs, aerr := c.askSave(context.WithoutCancel(ctx), rpc.OpAbort, c.order, own)
-	release(xs)
-	if err != nil {
-		return err
-	}
-	return aerr
+	return c.abort(ctx, c.order, own, err)
 }
 
 // Restore fills all matrices that this client created from a checkpoint, and those that it is based on, with what their rules

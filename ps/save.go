@@ -44,12 +44,7 @@ func (c *Client) save(ctx context.Context, o SaveOptions) error {
 	if err == nil {
 		err = c.commit(ctx, s, ms)
 	}
-	xs, aerr := c.askSave(context.WithoutCancel(ctx), rpc.OpAbort, ms, func(int) rpc.Save { return s })
-	release(xs)
-	if err != nil {
-		return err
-	}
-	return aerr
+	return c.abort(ctx, ms, func(int) rpc.Save { return s }, err)
 }
 
 // saving is a new save with the options, and the matrices of it.
@@ -76,15 +71,21 @@ func (c *Client) saving(o SaveOptions) (rpc.Save, []*Matrix, error) {
 
 // askSave asks every server for its share of a save. The parts of the request have the task's clocks for the matrices.
 func (c *Client) askSave(ctx context.Context, op rpc.Op, ms []*Matrix, settings func(server int) rpc.Save) ([]*exchange, error) {
-	qs := make([]*rpc.Request, len(c.links))
-	for i := range qs {
-		q, err := c.saveRequest(op, ms, i, settings(i))
-		if err != nil {
-			return nil, err
-		}
-		qs[i] = q
+	qs, err := c.saveRequests(op, ms, settings)
+	if err != nil {
+		return nil, err
 	}
 	return c.ask(ctx, qs)
+}
+
+func (c *Client) saveRequests(op rpc.Op, ms []*Matrix, settings func(server int) rpc.Save) (qs []*rpc.Request, err error) {
+	qs = make([]*rpc.Request, len(c.links))
+	for i := range qs {
+		if qs[i], err = c.saveRequest(op, ms, i, settings(i)); err != nil {
+			return nil, err
+		}
+	}
+	return qs, nil
 }
 
 func (c *Client) saveRequest(op rpc.Op, ms []*Matrix, server int, settings rpc.Save) (*rpc.Request, error) {
@@ -137,6 +138,25 @@ func (c *Client) commit(ctx context.Context, s rpc.Save, ms []*Matrix) error {
 	return err
 }
 
+// abort ends a save that went as err says, also if ctx has ended: the servers forget what is left of it. After an error the first
+// one, which commits, may still be at it; it is asked first, and answers when that has ended, because the others' part could be
+// removed while it is made visible.
+func (c *Client) abort(ctx context.Context, ms []*Matrix, settings func(server int) rpc.Save, err error) error {
+	ctx = context.WithoutCancel(ctx)
+	qs, aerr := c.saveRequests(rpc.OpAbort, ms, settings)
+	if aerr != nil {
+		return cmp.Or(err, aerr)
+	}
+	if err != nil {
+		xs, _ := c.ask(ctx, qs[:1]) // err says more
+		release(xs)
+		qs[0] = nil
+	}
+	xs, aerr := c.ask(ctx, qs)
+	release(xs)
+	return cmp.Or(err, aerr)
+}
+
 // Rehearse tells why Save would fail, as far as that can be known before: a path that is taken or cannot be written, a
 // format that cannot hold the matrices, options that it does not have, servers that keep models in different places. lost
 // says what the format loses (with Lossy). Nothing becomes visible; no other job of these servers gets the path from then
@@ -172,12 +192,7 @@ func (c *Client) rehearse(ctx context.Context, o SaveOptions) (lost []string, er
 		release(xs)
 		err = c.commit(ctx, s, ms)
 	}
-	xs, aerr := c.askSave(context.WithoutCancel(ctx), rpc.OpAbort, ms, own)
-	release(xs)
-	if err == nil {
-		err = aerr
-	}
-	return lost, err
+	return lost, c.abort(ctx, ms, own, err)
 }
 
 // whole repeats what takes several requests if a connection is lost within: as long as the client tries to come back, and

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"thole.example/blob"
 	"thole.example/matrix"
@@ -208,4 +210,76 @@ func TestRestoreFaults(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// givenUp is a bucket whose next publishing ends only after the task has given up, and had time to go on.
+type givenUp struct {
+	blob.Bucket
+	stop  func() // nil: publish at once
+	early chan string
+	heard string // what happened meanwhile
+}
+
+// sooner notes what happens while something is being published.
+func (b *givenUp) sooner(what string) {
+	select {
+	case b.early <- what:
+	default:
+	}
+}
+
+func (b *givenUp) Publish(ctx context.Context, from, to string, over blob.State) error {
+	err := b.Bucket.Publish(ctx, from, to, over)
+	if stop := b.stop; stop != nil {
+		b.stop = nil
+		stop()
+		<-ctx.Done()
+		select {
+		case b.heard = <-b.early:
+		case <-time.After(time.Second):
+		}
+	}
+	return err
+}
+
+func (b *givenUp) Remove(ctx context.Context, name string) error {
+	b.sooner("removed " + name)
+	return b.Bucket.Remove(ctx, name)
+}
+
+// TestGiveUpWhilePublished: a task that gives up while its checkpoint or model is made visible hears of it when that has ended,
+// and nothing is removed before. What it saves next replaces what became visible.
+func TestGiveUpWhilePublished(t *testing.T) {
+	model := ps.SaveOptions{Codec: "daphne", Path: "dir/c", Matrices: []string{"d"}}
+	for what, save := range map[string]func(ctx context.Context, p *ps.Client) error{
+		"checkpoint": func(ctx context.Context, p *ps.Client) error { return p.Checkpoint(ctx, "dir/c") },
+		"model":      func(ctx context.Context, p *ps.Client) error { return p.Save(ctx, model) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &givenUp{Bucket: &blob.Mem{}, early: make(chan string)}
+				f := newFleet(t, "mem", 3, b, small())
+				f.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+					if err := f.train(ctx, p, 0, 0, 2); err != nil {
+						return err
+					}
+					within, cancel := context.WithCancelCause(ctx)
+					defer cancel(nil)
+					published := false
+					b.stop = func() {
+						published = true
+						cancel(errStubborn)
+					}
+					if err := save(within, p); !published || !errors.Is(err, errStubborn) {
+						t.Errorf("published %v: %v, want that the task gave up", published, err)
+					}
+					b.sooner("the task went on")
+					if b.heard != "" {
+						t.Errorf("%s while it was being published", b.heard)
+					}
+					return save(ctx, p)
+				})
+			})
+		})
+	}
 }

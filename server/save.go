@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 
 	"thole.example/blob"
@@ -22,26 +20,19 @@ type saves struct {
 	of map[string]*pendingSave
 }
 
-// pendingSave is a save that this server has put something into and that is not committed yet.
+// pendingSave is a save that this server has put something into and that has not ended yet.
 type pendingSave struct {
 	saver
-	stop context.CancelFunc // makes what is being put end
-	idle chan struct{}      // closed when nothing is being put any more
+	stop  context.CancelFunc // makes what is being put end
+	idle  chan struct{}      // closed when nothing is being put any more
+	taken bool               // somebody is ending it
+	ended chan struct{}      // closed then
 }
 
 // saver is what all servers put into, and one of them commits: a [format.Writer], or a checkpoint.
 type saver interface {
 	Commit(ctx context.Context, parts []format.Part) error
 	Abort(ctx context.Context)
-}
-
-// end forgets the save once nothing more is put into it: what came after would stay for ever.
-func (w *pendingSave) end(ctx context.Context) {
-	w.stop()
-	<-w.idle
-	if w.saver != nil {
-		w.Abort(ctx)
-	}
 }
 
 // begin remembers the save; false if there is one of that name.
@@ -58,21 +49,40 @@ func (s *saves) begin(stage string, w *pendingSave) bool {
 	return true
 }
 
-// take is the save of that name, which the caller ends; nil if there is none.
-func (s *saves) take(stage string) *pendingSave {
+// take is the save of that name, which the caller ends if it is the first to take it; nil if there is none.
+func (s *saves) take(stage string) (w *pendingSave, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.of[stage]
-	delete(s.of, stage)
-	return w
+	if w = s.of[stage]; w == nil || w.taken {
+		return w, false
+	}
+	w.taken = true
+	return w, true
 }
 
-// all forgets every save that was begun and not committed, as when its client went away; the caller ends them.
-func (s *saves) all() []*pendingSave {
+// end forgets the save, which the caller has taken, once nothing more is put into it: what came after would stay for ever.
+func (s *saves) end(ctx context.Context, stage string, w *pendingSave) {
+	w.stop()
+	<-w.idle
+	if w.saver != nil {
+		w.Abort(ctx)
+	}
+	s.mu.Lock()
+	delete(s.of, stage)
+	s.mu.Unlock()
+	close(w.ended)
+}
+
+// takeAll takes every save that was begun and not committed, as when its client went away; the caller ends them.
+func (s *saves) takeAll() map[string]*pendingSave {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := slices.Collect(maps.Values(s.of))
-	s.of = nil
+	all := map[string]*pendingSave{}
+	for stage, w := range s.of {
+		if !w.taken {
+			w.taken, all[stage] = true, w
+		}
+	}
 	return all
 }
 
@@ -177,7 +187,7 @@ func (s *Server) put(
 ) (*rpc.Response, error) {
 	work, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &pendingSave{stop: stop, idle: make(chan struct{})}
+	w := &pendingSave{stop: stop, idle: make(chan struct{}), ended: make(chan struct{})}
 	if !j.saves.begin(a.Stage, w) {
 		return nil, fmt.Errorf("save %q: %w", a.Stage, rpc.ErrExists)
 	}
@@ -186,8 +196,10 @@ func (s *Server) put(
 	close(w.idle)
 	if err != nil {
 		// All servers of a checkpoint share a tree: it goes when the task, which has heard of all, says so, or the job ends.
-		if shared := a.Checkpoint && j.ctx.Err() == nil; !shared && j.saves.take(a.Stage) == w { // else whoever took it ends it
-			w.end(context.WithoutCancel(ctx))
+		if shared := a.Checkpoint && j.ctx.Err() == nil; !shared {
+			if _, first := j.saves.take(a.Stage); first { // else whoever took it ends it
+				j.saves.end(context.WithoutCancel(ctx), a.Stage, w)
+			}
 		}
 		return nil, format.Wrap(a.Codec, a.Path, err)
 	}
@@ -254,11 +266,11 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 		if a.Rehearsal {
 			return s.compare(ctx, a)
 		}
-		w := m.job.saves.take(a.Stage)
-		if w == nil {
+		w, first := m.job.saves.take(a.Stage)
+		if !first {
 			return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
 		}
-		defer w.end(context.WithoutCancel(ctx))
+		defer m.job.saves.end(context.WithoutCancel(ctx), a.Stage, w)
 		if <-w.idle; w.saver == nil {
 			return nil, fmt.Errorf("commit: save %q was not begun: %w", a.Stage, rpc.ErrNotFound)
 		}
@@ -285,14 +297,22 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 	})
 }
 
-// abort forgets what this server has put into the save.
+// abort forgets what this server has put into the save. A commit of it that is under way ends before the answer: what the client
+// saves next finds what that has made visible.
 func (s *Server) abort(m *member, x *rpc.Exchange) {
 	m.withSave(x, func(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
 		if a.Rehearsal {
 			return nil, s.erase(ctx, format.NewStage(s.Bucket, a.Path, a.Stage).Tree)
 		}
-		if w := m.job.saves.take(a.Stage); w != nil {
-			w.end(context.WithoutCancel(ctx))
+		w, first := m.job.saves.take(a.Stage)
+		if first {
+			m.job.saves.end(context.WithoutCancel(ctx), a.Stage, w)
+		} else if w != nil {
+			select {
+			case <-w.ended:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
 		}
 		return nil, nil
 	})

@@ -170,7 +170,7 @@ func (s *Server) drop(j *job) {
 	s.mu.Lock()
 	maps.DeleteFunc(s.targets, func(_ string, t target) bool { return t.of == j })
 	s.mu.Unlock()
-	saves, marks := j.saves.all(), s.marksOf(j)
+	saves, marks := j.saves.takeAll(), s.marksOf(j)
 	if len(saves)+len(marks) == 0 {
 		s.close(j)
 		return
@@ -179,8 +179,8 @@ func (s *Server) drop(j *job) {
 		for _, tree := range marks {
 			_ = s.erase(context.Background(), tree) // there is nobody to tell
 		}
-		for _, w := range saves {
-			w.end(context.Background())
+		for stage, w := range saves {
+			j.saves.end(context.Background(), stage, w)
 		}
 		s.close(j)
 	}()
