@@ -161,8 +161,9 @@ func (p *parser) escape(out []byte) []byte {
 		return append(out, meant[i])
 	}
 	n := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
-	code, err := strconv.ParseUint(string(p.src[p.pos+1:min(len(p.src), p.pos+1+n)]), 16, 32)
-	if n == 0 || err != nil || !utf8.ValidRune(rune(code)) || code > utf8.MaxRune {
+	digits := p.src[p.pos+1 : min(len(p.src), p.pos+1+n)]
+	code, err := strconv.ParseUint(string(digits), 16, 32)
+	if n == 0 || len(digits) < n || err != nil || !utf8.ValidRune(rune(code)) || code > utf8.MaxRune {
 		p.fail("%.10q behind a backslash, want a character", p.src[p.pos:])
 		return out
 	}
