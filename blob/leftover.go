@@ -2,7 +2,9 @@ package blob
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,7 +28,13 @@ func (d *Dir) Hold(_ context.Context, tree string) (release func(), err error) {
 	}
 	dir := d.file(tree)
 	for {
-		if err := os.MkdirAll(dir, 0o777); err != nil {
+		err := os.MkdirAll(dir, 0o777)
+		if errors.Is(err, fs.ErrExist) {
+			if info, lerr := os.Lstat(dir); missing(lerr) || lerr == nil && info.IsDir() {
+				continue // somebody else made it, and a third swept it before it was held
+			}
+		}
+		if err != nil {
 			return nil, fmt.Errorf("blob: %w", err)
 		}
 		f, err := os.Open(dir)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -103,4 +104,32 @@ func TestSweepOfHeld(t *testing.T) {
 			t.Errorf("%v, %v, want %s", left, err, tree)
 		}
 	}
+}
+
+// TestHoldWhileSwept has several servers begin a save of one path at once: each sweeps what others may have just made.
+func TestHoldWhileSwept(t *testing.T) {
+	b := NewDir(t.TempDir())
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for round := range 1000 {
+				tree := fmt.Sprintf("at/_tmp.m.%d", round/8)
+				if _, err := b.Sweep(t.Context(), "at/m"); err != nil {
+					t.Error(err)
+					return
+				}
+				release, err := b.Hold(t.Context(), tree)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := WriteAll(t.Context(), b, tree+"/m/x", nil); err != nil {
+					t.Error(err)
+					return
+				}
+				release()
+			}
+		})
+	}
+	all.Wait()
 }
