@@ -22,7 +22,7 @@ import (
 
 const archivePath = "d/a.npz"
 
-// zipped makes an archive of members, as the library of Go writes it.
+// zipOf makes an archive of members, as the library of Go writes it.
 func zipOf(t fataler, method uint16, members ...string) []byte {
 	return zipAs(t, zip.FileHeader{Method: method}, members...)
 }
