@@ -103,10 +103,11 @@ func (a *Admin) serveStatus(w http.ResponseWriter, r *http.Request) {
 
 // Status is what there is to be seen now.
 func (a *Admin) Status(ctx context.Context) Status {
-	stats := a.stats()
+	jobs := a.Server.Status(ctx)
+	stats := a.stats() // after the jobs: the request of whoever was seen waiting is counted
 	out := Status{
 		Address: a.Listener.Addr(), Version: a.Version, Go: runtime.Version(), Uptime: time.Since(a.start).Seconds(),
-		Stats: stats, Jobs: a.Server.Status(ctx), Memory: Memory{Limit: a.Ledger.Total(), Used: map[string]int64{}},
+		Stats: stats, Jobs: jobs, Memory: Memory{Limit: a.Ledger.Total(), Used: map[string]int64{}},
 	}
 	for c, n := range a.Ledger.Used() {
 		out.Memory.Used[budget.Class(c).String()] = n
