@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -33,6 +34,11 @@ func newProcess(t *testing.T, dir string, args ...string) *process {
 	exe, err := exec.LookPath("thole") // testscript put the test binary on the path under this name
 	if err != nil {
 		t.Fatal(err)
+	}
+	if signal.Ignored(syscall.SIGHUP) { // under nohup; processes that are started ignore it, too, unless it is caught here
+		caught := make(chan os.Signal, 1)
+		signal.Notify(caught, syscall.SIGHUP)
+		t.Cleanup(func() { signal.Stop(caught) })
 	}
 	p := &process{Cmd: exec.CommandContext(ctx, exe, args...)}
 	p.Dir = dir
