@@ -22,17 +22,15 @@ type Sweeper interface {
 }
 
 // Hold implements Sweeper. Where files cannot be locked it does nothing, and nothing is swept.
-func (d *Dir) Hold(_ context.Context, tree string) (release func(), err error) {
+func (d *Dir) Hold(ctx context.Context, tree string) (release func(), err error) {
 	if err := checkName(tree); err != nil {
 		return nil, err
 	}
 	dir := d.file(tree)
-	for {
+	for ctx.Err() == nil {
 		err := os.MkdirAll(dir, 0o777)
-		if errors.Is(err, fs.ErrExist) {
-			if info, lerr := os.Lstat(dir); missing(lerr) || lerr == nil && info.IsDir() {
-				continue // somebody else made it, and a third swept it before it was held
-			}
+		if sweptMeanwhile(err) {
+			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("blob: %w", err)
@@ -49,12 +47,24 @@ func (d *Dir) Hold(_ context.Context, tree string) (release func(), err error) {
 		}
 		f.Close()
 	}
+	return nil, context.Cause(ctx)
+}
+
+// sweptMeanwhile reports whether making folders failed because somebody else made one, and a third swept it before it was looked at.
+// If not, something that is no folder is in the way.
+func sweptMeanwhile(err error) bool {
+	var at *fs.PathError
+	if !errors.As(err, &at) || !errors.Is(err, fs.ErrExist) {
+		return false
+	}
+	info, err := os.Lstat(at.Path)
+	return missing(err) || err == nil && info.IsDir()
 }
 
 // current reports whether the open file still has the name.
 func current(f *os.File, name string) bool {
 	mine, err := f.Stat()
-	now, nerr := os.Lstat(name)
+	now, nerr := os.Stat(name)
 	return err == nil && nerr == nil && os.SameFile(mine, now)
 }
 

@@ -10,8 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestMain is also the process that TestSweepAfterKill kills.
@@ -132,4 +134,39 @@ func TestHoldWhileSwept(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// TestHoldRefused: what is in the way of a tree is named, however often one tries.
+func TestHoldRefused(t *testing.T) {
+	root := t.TempDir()
+	b := NewDir(root)
+	if err := os.Symlink("nowhere", filepath.Join(root, "link")); err != nil {
+		t.Skip("no symbolic links here")
+	}
+	if err := os.WriteFile(filepath.Join(root, "file"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"link", "file"} {
+		for _, tree := range []string{name, name + "/_tmp.m.1", name + "/at/_tmp.m.1"} {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			_, err := b.Hold(ctx, tree)
+			if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v, want that %s is in the way", tree, err, name)
+			}
+			cancel()
+		}
+	}
+	if err := os.Mkdir(filepath.Join(root, "dir"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("dir", filepath.Join(root, "_tmp.m.1")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tree := range []string{"_tmp.m.1", "_tmp.m.1/_tmp.m.1"} { // a link to a folder is as good as one
+		release, err := b.Hold(t.Context(), tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		release()
+	}
 }
