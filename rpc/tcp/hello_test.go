@@ -139,3 +139,13 @@ func FuzzHello(f *testing.F) {
 		}
 	})
 }
+
+// TestDialNoAddress: what is no address is refused as such, and not taken for a server that may come back.
+func TestDialNoAddress(t *testing.T) {
+	for _, addr := range []string{"", "4", "localhost", "a:b:c", "[::1", "host:"} {
+		_, err := Network{}.Dial(t.Context(), addr)
+		if err == nil || errors.Is(err, rpc.ErrUnreachable) || !strings.Contains(err.Error(), "want host:port or unix:/path") {
+			t.Errorf("%q: %v", addr, err)
+		}
+	}
+}

@@ -118,7 +118,7 @@ func (n Network) Listen(ctx context.Context, addr string, h rpc.Handler) (rpc.Li
 
 // Dial implements rpc.Network: it connects, proves its token if the server wants one, and exchanges greetings.
 // rpc.ErrUnreachable if nobody answers, a *HandshakeError if somebody does whom it does not understand or trust, or who does not
-// trust it.
+// trust it; neither if addr is no address.
 func (n Network) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	n = n.settings()
 	if err := n.checkName(); err != nil {
@@ -128,6 +128,9 @@ func (n Network) Dial(ctx context.Context, addr string) (rpc.Conn, error) {
 	defer cancel()
 	dialer := net.Dialer{KeepAliveConfig: n.keepAlive()}
 	network, place := split(addr)
+	if _, port, err := net.SplitHostPort(place); network == "tcp" && (err != nil || port == "") {
+		return nil, fmt.Errorf("server %q: want host:port or unix:/path", addr)
+	}
 	nc, err := dialer.DialContext(ctx, network, place)
 	if err != nil {
 		return nil, fmt.Errorf("server %s: %w: %w", addr, rpc.ErrUnreachable, err)
