@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz soak mutants bench peers golden docs module
+.PHONY: build test race fuzz soak mutants bench peers models golden docs module
 
 build:
 	CGO_ENABLED=0 go build -o out/ ./cmd/thole
@@ -28,6 +28,10 @@ bench:
 # Measure thole beside the peers of ../shared/peers/ps, in rounds that take turns (docs/performance.md): make peers ARGS='-n 5'
 peers:
 	go run ./internal/peers $(ARGS)
+
+# Train and score each network beside PyTorch, in the same way (docs/algorithms.md): make models PYTHON=/path/to/python ARGS='-n 2'
+models:
+	go run ./internal/peers -suite models -python $(or $(PYTHON),python3) $(ARGS)
 
 # Rewrite the golden files of the packages whose tests have the flag; read the difference before committing it.
 golden:

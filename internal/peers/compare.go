@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -20,31 +22,17 @@ type measured struct {
 	peer, thole func(text string) (float64, error)
 }
 
-// comparisons is the table of what is compared.
-func comparisons() []comparison {
-	perCPU := measured{"M rows per CPU-second", corePerCPU, benchPerCPU}
-	perSecond := measured{"M rows/s", coreRate, benchRate}
-	took := measured{"us a request (less is better)", coreTook, benchTook}
-	all := []comparison{}
-	for _, way := range []struct {
-		depth    string
-		measures []measured
-	}{{"4", []measured{perCPU, perSecond}}, {"1", []measured{perCPU, took}}} {
-		for _, op := range []string{"pull", "push"} {
-			all = append(all, comparison{
-				op + ", " + way.depth + " under way",
-				[]string{"corepath", "-op", op, "-depth", way.depth, "-secs", "2"},
-				[]string{"thole", "bench", op, "--in-flight", way.depth, "--json"},
-				way.measures,
-			})
-		}
+// found is the i-th number of a line, above 0.
+func found(line *regexp.Regexp, text string, i int) (float64, error) {
+	m := line.FindStringSubmatch(text)
+	if m == nil {
+		return 0, fmt.Errorf("prints %q, want a line like %v", text, line)
 	}
-	return append(all, comparison{
-		"table of 1M keys",
-		[]string{"sparsebench", "-n", "1000000", "-secs", "0.5", "-kinds", "oa-16B-prefetch"},
-		[]string{"thole", "bench", "table", "--keys", "1M", "--seconds", "1", "--json"},
-		[]measured{{"read, M rows per CPU-second", sparseRead, benchReads}, {"Adagrad, M rows per CPU-second", sparseAdagrad, benchPerCPU}},
-	})
+	n, err := strconv.ParseFloat(m[i], 64)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("prints %q, want a number above 0 where it has %q", text, m[i])
+	}
+	return n, nil
 }
 
 // result is the figures of a measured of a comparison, of each round.
@@ -93,14 +81,14 @@ func compare(all []comparison, rounds int, progress io.Writer, run func(args []s
 
 // report prints a table in Markdown: medians, the median of the rounds' ratios of thole to the peer, and their range.
 func report(out io.Writer, results []result) error {
-	const head = "| %-18s | %-31s | %6s | %6s | %5s | %-12s |\n"
+	const head = "| %-20s | %-31s | %6s | %6s | %5s | %-12s |\n"
 	text := fmt.Sprintf(head, "what", "measure", "peer", "thole", "ratio", "range") + "|---|---|---:|---:|---:|---|\n"
 	for _, r := range results {
 		ratios := make([]float64, len(r.peer))
 		for i := range ratios {
 			ratios[i] = r.thole[i] / r.peer[i]
 		}
-		text += fmt.Sprintf("| %-18s | %-31s | %6.1f | %6.1f | %5.2f | %4.2f to %4.2f |\n", r.what, r.name, median(r.peer), median(r.thole),
+		text += fmt.Sprintf("| %-20s | %-31s | %6.1f | %6.1f | %5.2f | %4.2f to %4.2f |\n", r.what, r.name, median(r.peer), median(r.thole),
 			median(ratios), slices.Min(ratios), slices.Max(ratios))
 	}
 	_, err := io.WriteString(out, text)

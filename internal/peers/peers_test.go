@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -16,15 +17,19 @@ oa-16B-prefetch          n=1000000 threads=1 huge=true read           best   40.
 oa-16B-prefetch          n=1000000 threads=1 huge=true rmw/avx512     best   25.00 median   28.46 Mrows/s per CPU-s
 oa-16B-prefetch          n=1000000 threads=1 huge=true rmw/go         best   17.87 median   17.69 Mrows/s per CPU-s
 `
+	torchPrints = `{"model": "fm", "best_rows_cpu_s": 250000, "predict_rows_cpu_s": 500000}` + "\n" + `{"best": {"predict_rows_cpu_s": 1}}`
+	stepsPrints = "BenchmarkSteps/fm/k16/[]-2   1  726781469 ns/op   687403 first-rows/CPU-s   1.5e+06 rows/CPU-s\n"
+	scorePrints = "BenchmarkScore/fm/clicks-2   100  726781 ns/op   1000000 rows/CPU-s\n"
 	benchPrints = `{"what":"pull","mrows_per_s":30,"mrows_per_cpu_s":{"client":null,"server":null,"both":25},"p50_us":250,"reads_mrows_per_cpu_s":60}`
 )
 
 // TestCompare: peers and thole take turns, and the table has medians and ratios.
 func TestCompare(t *testing.T) {
 	var ran []string
-	results, err := compare(comparisons(), 3, io.Discard, func(args []string) (string, error) {
-		ran = append(ran, args[0])
-		return map[string]string{"corepath": corePrints, "sparsebench": sparsePrints, "thole": "warning\n" + benchPrints + "\n"}[args[0]], nil
+	results, err := compare(coreComparisons(nil, "bin"), 3, io.Discard, func(args []string) (string, error) {
+		name := filepath.Base(args[0])
+		ran = append(ran, name)
+		return map[string]string{"corepath": corePrints, "sparsebench": sparsePrints, "thole": "warning\n" + benchPrints + "\n"}[name], nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +60,7 @@ func TestCompare(t *testing.T) {
 // TestCompareFails: a program that fails, or prints something else, ends the comparison with its command line.
 func TestCompareFails(t *testing.T) {
 	gone := errors.New("gone")
-	if _, err := compare(comparisons(), 1, io.Discard, func([]string) (string, error) { return "", gone }); !errors.Is(err, gone) {
+	if _, err := compare(coreComparisons(nil, "bin"), 1, io.Discard, func([]string) (string, error) { return "", gone }); !errors.Is(err, gone) {
 		t.Errorf("%v, want %v", err, gone)
 	}
 	for name, prints := range map[string]map[string]string{
@@ -64,13 +69,59 @@ func TestCompareFails(t *testing.T) {
 		"sparsebench -n 1000000":                {"corepath": corePrints, "thole": benchPrints},
 		"thole bench pull --in-flight 4 --json": {"corepath": corePrints, "thole": "what"},
 	} {
-		_, err := compare(comparisons(), 1, io.Discard, func(args []string) (string, error) { return prints[args[0]], nil })
+		_, err := compare(coreComparisons(nil, ""), 1, io.Discard, func(args []string) (string, error) { return prints[args[0]], nil })
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v, want an error about %s", err, name)
 		}
 	}
-	if err := measure(t.Context(), t.TempDir(), 1, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "the peers are not at") {
-		t.Errorf("%v, want an error that says where the peers are not", err)
+	for _, c := range []struct {
+		o    options
+		want string
+	}{
+		{options{suite: "core", rounds: 1, dir: t.TempDir()}, "the peers are not at"},
+		{options{suite: "models", rounds: 1, dir: t.TempDir()}, "the peers are not at"},
+		{options{suite: "core", rounds: 0}, "-n 0, want 1 or more"},
+		{options{suite: "trees", rounds: 1}, "-suite trees, want core or models"},
+	} {
+		if err := measure(t.Context(), c.o, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want an error with %q", c.o, err, c.want)
+		}
+	}
+}
+
+// TestModels: figures of networks are those of the peer's fastest step and of thole's epochs after the first.
+func TestModels(t *testing.T) {
+	o := options{dir: "peers", python: "python3"}
+	results, err := compare(modelComparisons(&o, "bin"), 1, io.Discard, func(args []string) (string, error) {
+		switch line := strings.Join(args, " "); {
+		case args[0] == o.python:
+			return torchPrints, nil
+		case strings.Contains(line, "Steps"):
+			return stepsPrints, nil
+		default:
+			return scorePrints, nil
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := report(&out, results); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), "")
+	for _, want := range []string{
+		"lr|trained,krowsperCPU-second|250.0|1500.0|6.00|6.00to6.00|", "deepfm400-400-400|trained,krowsperCPU-second|250.0|1500.0|6.00|",
+		"fm,k=8|trained,", "fm,k=8|scored,krowsperCPU-second|500.0|1000.0|2.00|2.00to2.00|",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, &out)
+		}
+	}
+	for _, prints := range []string{"", "{}", `{"best_rows_cpu_s": -1}`, `{"best_rows_cpu_s": "fast"}`} {
+		if _, err := torchTrains(prints); err == nil || !strings.Contains(err.Error(), "prints") {
+			t.Errorf("%q: %v, want an error that says what was printed", prints, err)
+		}
 	}
 }
 

@@ -1,14 +1,56 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"thole.example/bench"
 )
+
+// buildCore builds thole and the programs that it is compared with.
+func buildCore(ctx context.Context, o *options, bin string) error {
+	dir, err := o.sources("ps", "go.mod")
+	if err != nil {
+		return err
+	}
+	if _, err := run(ctx, dir, []string{"go", "build", "-o", bin, "./corepath", "./sparsebench"}); err != nil {
+		return err
+	}
+	_, err = run(ctx, ".", []string{"go", "build", "-o", bin, "./cmd/thole"})
+	return err
+}
+
+// coreComparisons is the table of what is compared of the core.
+func coreComparisons(_ *options, bin string) []comparison {
+	corepath, sparsebench, thole := filepath.Join(bin, "corepath"), filepath.Join(bin, "sparsebench"), filepath.Join(bin, "thole")
+	perCPU := measured{"M rows per CPU-second", corePerCPU, benchPerCPU}
+	perSecond := measured{"M rows/s", coreRate, benchRate}
+	took := measured{"us a request (less is better)", coreTook, benchTook}
+	all := []comparison{}
+	for _, way := range []struct {
+		depth    string
+		measures []measured
+	}{{"4", []measured{perCPU, perSecond}}, {"1", []measured{perCPU, took}}} {
+		for _, op := range []string{"pull", "push"} {
+			all = append(all, comparison{
+				op + ", " + way.depth + " under way",
+				[]string{corepath, "-op", op, "-depth", way.depth, "-secs", "2"},
+				[]string{thole, "bench", op, "--in-flight", way.depth, "--json"},
+				way.measures,
+			})
+		}
+	}
+	return append(all, comparison{
+		"table of 1M keys",
+		[]string{sparsebench, "-n", "1000000", "-secs", "0.5", "-kinds", "oa-16B-prefetch"},
+		[]string{thole, "bench", "table", "--keys", "1M", "--seconds", "1", "--json"},
+		[]measured{{"read, M rows per CPU-second", sparseRead, benchReads}, {"Adagrad, M rows per CPU-second", sparseAdagrad, benchPerCPU}},
+	})
+}
 
 // batch is the keys of a request, of corepath and of thole bench.
 const batch = 10000
@@ -17,19 +59,6 @@ var (
 	coreLine   = regexp.MustCompile(`([\d.]+) M rows/s \| M rows per CPU-second: server [\d.]+ client [\d.]+ both ([\d.]+)`)
 	sparseLine = regexp.MustCompile(`(?m) read +best +([\d.]+)(?s:.*) rmw/avx512 +best +([\d.]+)`)
 )
-
-// found is the i-th number of a line, above 0.
-func found(line *regexp.Regexp, text string, i int) (float64, error) {
-	m := line.FindStringSubmatch(text)
-	if m == nil {
-		return 0, fmt.Errorf("prints %q, want a line like %v", text, line)
-	}
-	n, err := strconv.ParseFloat(m[i], 64)
-	if err != nil || n <= 0 {
-		return 0, fmt.Errorf("prints %q, want a number above 0 where it has %q", text, m[i])
-	}
-	return n, nil
-}
 
 func coreRate(text string) (float64, error)      { return found(coreLine, text, 1) }
 func corePerCPU(text string) (float64, error)    { return found(coreLine, text, 2) }
