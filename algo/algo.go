@@ -231,9 +231,12 @@ type Conf struct {
 
 // Build makes the model. Each task builds its own.
 func (a *Algo) Build(c Conf) (*graph.Model, error) {
+	fields := c.Size.Fields
 	c.Size = c.Size.over(a.Sizes)
 	f := a.File(c.Size)
-	if !a.own {
+	if a.own { // which says itself for how many fields it is
+		c.Size.Fields = fields
+	} else {
 		f.Data.NumField = c.Size.Fields
 	}
 	d := a.For(c.Rules, c.Rule)
@@ -259,7 +262,7 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 		c.Rate = f.Train.LR
 	}
 	f.Train.Epoch, f.Train.LR = d.Epochs, d.Rate
-	if a.Sizes.Fields > 0 {
+	if c.Size.Fields > 0 {
 		f.Data.NumField = c.Size.Fields
 	}
 	if s, err := optim.FindSchedule(d.Schedule); err == nil {

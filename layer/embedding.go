@@ -49,6 +49,8 @@ func newEmbedding(s Spec) (graph.Layer, error) {
 		return nil, fmt.Errorf("outputdim %d, want at most %d", s.OutputDim, OutputLimit)
 	case s.OutputDim > 0 && s.OutputDim%k != 0:
 		return nil, fmt.Errorf("outputdim %d, want a multiple of numfactors = %d: one vector for each field", s.OutputDim, k)
+	case s.OutputDim > 0 && s.Fields > 0 && s.OutputDim != s.Fields*k:
+		return nil, fmt.Errorf("outputdim %d, want %d: %d numbers for each of %d fields", s.OutputDim, s.Fields*k, k, s.Fields)
 	}
 	l := &embed{name: s.Name, factors: k, mean: s.Mean}
 	if s.OutputDim > 0 { // Angel takes a negative one, which says as little

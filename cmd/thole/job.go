@@ -53,6 +53,7 @@ type job struct {
 	jobFile, graphFile  string // files of settings
 	strictGraph, dryRun bool
 	network             *graph.File // that a file describes, in place of the algorithm's; nil: none
+	numField            int         // fields of the examples by a job without layers; 0 or less: it does not say
 	own                 *algo.Algo  // its recipe
 	sample, posNeg      float64
 	clip                float64

@@ -337,6 +337,7 @@ func (s *settings) storage(f *graph.File) error {
 // network takes the network of the file, if it has one.
 func (s *settings) network(f *graph.File) error {
 	if len(f.Layers) == 0 {
+		s.job.numField = f.Data.NumField
 		if f.DefaultOptimizer != nil || f.DefaultTransFunc != nil || f.DefaultLossFunc != nil {
 			return errors.New("defaults of layers and no layers, want both or none")
 		}

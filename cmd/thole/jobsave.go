@@ -100,9 +100,9 @@ func (p *plan) describeJob(f *graph.File) {
 	if p.network == nil || p.says == nil {
 		return
 	}
-	dim, modelType := f.Data.IndexRange, f.Model.ModelType
+	dim, fields, modelType := f.Data.IndexRange, f.Data.NumField, f.Model.ModelType
 	f.Data, f.Train, f.Model = p.says.Data, p.says.Train, p.says.Model
-	f.Data.IndexRange, f.Model.ModelType = dim, modelType
+	f.Data.IndexRange, f.Data.NumField, f.Model.ModelType = dim, fields, modelType
 	f.Data.Path, f.Model.LoadPath = "", ""
 }
 

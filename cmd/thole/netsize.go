@@ -7,6 +7,7 @@ import (
 	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/graph"
+	"thole.example/layer"
 )
 
 // size is how large a network the user wants, without the fields of the examples; what the recipe does not have is refused.
@@ -41,7 +42,7 @@ func (j *job) size(recipe *algo.Algo) (algo.Size, error) {
 
 // countFields finds how many fields the examples have, if the network has to know: what they say, or as many as each has values.
 func (p *plan) countFields() error {
-	if p.recipe.Sizes.Fields == 0 {
+	if p.recipe.Sizes.Fields == 0 && (p.network == nil || !byField(p.network)) {
 		return nil
 	}
 	if p.train.Fields == 0 {
@@ -60,16 +61,37 @@ func (p *plan) countFields() error {
 	return nil
 }
 
-// fieldsOf are the fields of the examples that a model was trained on, as far as it says. Lines of libffm say it themselves.
-// A number of fields says nothing about a network without vectors: Angel reads over it there, and rows may have any values.
+// byField reports whether a layer of the network has vectors for the fields of an example. Where none has, rows may have any
+// number of values, and a number of fields says nothing: Angel reads over it there.
+func byField(f *graph.File) bool {
+	return slices.ContainsFunc(f.Layers, func(e graph.Entry) bool {
+		kind, err := layer.Find(nil, e.Type)
+		return err == nil && e.NumFactors > 0 && (e.OutputDim > 0 || kind.Name != "embedding")
+	})
+}
+
+// fieldsOf are the fields of the examples that a network is for, as far as its file says. Lines of libffm say it themselves.
 func fieldsOf(f *graph.File) data.Fields {
 	switch known := f.Data.Fields; {
 	case known != nil:
 		return known.Fields
-	case f.Data.NumField > 0 && slices.ContainsFunc(f.Layers, func(e graph.Entry) bool { return e.NumFactors > 0 }):
+	case f.Data.NumField > 0 && byField(f):
 		return data.Fields{Number: f.Data.NumField, Sorted: true}
 	}
 	return data.Fields{}
+}
+
+// expected are the fields of the examples where neither the user nor their lines say them: those of the model to go on from, of the
+// network's file, or of a job.
+func (p *plan) expected() data.Fields {
+	known := p.loaded.fields
+	switch none := known.Number == 0 && known.First == nil; {
+	case none && p.network != nil:
+		return fieldsOf(p.network)
+	case none && p.recipe.Sizes.Fields > 0 && p.numField > 0:
+		return data.Fields{Number: p.numField, Sorted: true}
+	}
+	return known
 }
 
 // describe says in the model's file what the examples are like.

@@ -73,7 +73,7 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 		o.Classes = p.loaded.classes
 	}
 	if p.fields == "" && !namesFields(p.format, j.data) {
-		o.Fields = p.loaded.fields
+		o.Fields = p.expected()
 	}
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return err
