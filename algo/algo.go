@@ -229,6 +229,9 @@ type Conf struct {
 	Rules  []psf.Rule
 }
 
+// Sized is the size of the recipe's network where a user wants s of it.
+func (a *Algo) Sized(s Size) Size { return s.over(a.Sizes) }
+
 // Build makes the model. Each task builds its own.
 func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	fields := c.Size.Fields

@@ -128,11 +128,14 @@ func (p *plan) leave() (all []string) {
 // rest adds the flags that the grammar has no keys for.
 func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, bool)) {
 	ours := trainCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).Flags() // those of other commands are not
-	rule, hyper := p.rule, p.conf.Hyper
-	if p.network == nil && (p.rule != "" || !p.recipe.Mixed()) { // a rule that is said is that of all layers
+	rule, hyper, size := p.rule, p.conf.Hyper, p.conf.Size
+	if p.network == nil {
 		d := p.recipe.For(nil, p.rule)
-		rule, hyper = d.Rule, d.Settings(p.batch)
+		hyper, size = d.Settings(p.batch), p.recipe.Sized(size)
 		maps.Copy(hyper, p.conf.Hyper)
+		if p.rule != "" || !p.recipe.Mixed() { // a rule that is said is that of all layers
+			rule = d.Rule
+		}
 	}
 	flags.VisitAll(func(one *pflag.Flag) {
 		own := ours.Lookup(one.Name)
@@ -144,6 +147,12 @@ func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, b
 			add(one.Name, "angel", true)
 		case one.Name == "hyper":
 			add(one.Name, hyper, len(hyper) > 0)
+		case one.Name == "factors":
+			add(one.Name, size.Factors, size.Factors > 0)
+		case one.Name == "hidden":
+			add(one.Name, size.Hidden, len(size.Hidden) > 0)
+		case one.Name == "cross-layers":
+			add(one.Name, size.Depth, size.Depth > 0)
 		default:
 			add(one.Name, settingOf(flags, one), told(one))
 		}

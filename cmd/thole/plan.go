@@ -161,7 +161,7 @@ func (p *plan) suit() error {
 const rareBelow, rareFrom = 10, 100
 
 // widens reports whether the recipe's defaults for many features are taken: there are many, or, as regressions have no penalty, most are
-// rare. Those with another update rule are not taken by a user who chose something of the rule or the schedule.
+// rare. Those with another update rule are taken by a user who chose that one, or nothing of the rule and the schedule.
 func (p *plan) widens() bool {
 	j, asked := p.job, p.asked
 	d := p.recipe.Wide
@@ -173,7 +173,7 @@ func (p *plan) widens() bool {
 			return false
 		}
 	}
-	return d.Rule == p.recipe.Defaults.Rule || asked.rule == "" && asked.rate == 0 && asked.schedule == "" &&
+	return d.Rule == p.recipe.Defaults.Rule || d.Rule == asked.rule || asked.rule == "" && asked.rate == 0 && asked.schedule == "" &&
 		asked.per == "" && len(j.decay)+len(j.hyper) == 0 && j.l2 == 0 && !j.given("l1") && !j.given("l2")
 }
 
