@@ -146,7 +146,7 @@ func (l *embed) weigh(x *graph.Input) {
 
 // fits tells why examples do not have vectors for so many fields.
 func fits(x *graph.Input, fields int) error {
-	if x.Field != nil {
+	if x.Field != nil || none(x) {
 		if x.Fields > fields {
 			return fmt.Errorf("examples of %d fields, want at most %d", x.Fields, fields)
 		}
@@ -161,10 +161,13 @@ func fits(x *graph.Input, fields int) error {
 	return nil
 }
 
+// none reports whether no example has any feature: then all lack a value of each field, whether fields are known or not.
+func none(x *graph.Input) bool { return x.Ptr[x.Len()] == x.Ptr[0] }
+
 // together reports whether all examples have one value in each field, in their order.
 func together(x *graph.Input, fields int) bool {
 	if x.Field == nil {
-		return true // which fits has seen
+		return !none(x) // else fits has seen it
 	}
 	for row := range x.Len() {
 		if x.Ptr[row+1]-x.Ptr[row] != fields {

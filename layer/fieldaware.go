@@ -50,7 +50,10 @@ func (l *aware) Params() []graph.Param { return []graph.Param{l.weight} }
 
 // fieldsOf are those of the examples' values; nil: by position.
 func fieldsOf(x *graph.Input) []int32 {
-	if x.Field == nil {
+	switch {
+	case none(x):
+		return []int32{}
+	case x.Field == nil:
 		return nil
 	}
 	return x.Field[x.Ptr[0]:x.Ptr[len(x.Ptr)-1]]

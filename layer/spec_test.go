@@ -2,6 +2,7 @@ package layer
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,6 +217,43 @@ func TestNormOfOne(t *testing.T) {
 		for c := range want {
 			if d := got[c] - want[c]; d > 1e-4 || d < -1e-4 {
 				t.Errorf("%d: %v, want %v", i, got, want)
+			}
+		}
+	}
+}
+
+// TestNoFeatures: examples that all lack a value of each field are examples of zero vectors, as one of them among others is.
+func TestNoFeatures(t *testing.T) {
+	for _, c := range []struct {
+		kind string
+		spec Spec
+		cols int
+	}{
+		{"embedding", Spec{Factors: 2, OutputDim: 2 * fields, Dim: 100}, 2 * fields},
+		{"embedding", Spec{Factors: 2, OutputDim: 2 * fields, Dim: 100, Mean: true}, 2 * fields},
+		{"fieldawareembedding", Spec{Factors: 2, Fields: fields, Dim: 100}, 1},
+	} {
+		for _, e := range []examples{each, loose} {
+			s := setUp(t, build(t, c.kind, c.spec), nil, e, 3)
+			if _, err := s.Forward(s.x, s.params, nil); err != nil {
+				t.Fatal(err)
+			}
+			x := &graph.Input{Ptr: []int{2, 2, 2}, Idx: s.x.Idx, Val: s.x.Val, Label: []float32{0, 0}}
+			params := s.params
+			out, err := s.Forward(x, params, nil)
+			if err != nil {
+				t.Errorf("%s: %v", c.kind, err)
+				continue
+			}
+			if want := make([]float32, 2*c.cols); !slices.Equal(out.Val, want) {
+				t.Errorf("%s: %v, want %v", c.kind, out.Val, want)
+			}
+			grads := []graph.Values{{At: s.grads[0].At, Val: slices.Clone(s.grads[0].Val)}}
+			if err := s.Backward(x, params, grads, out, nil); err != nil {
+				t.Errorf("%s: %v", c.kind, err)
+			}
+			if !slices.Equal(grads[0].Val, s.grads[0].Val) {
+				t.Errorf("%s: examples without features change gradients", c.kind)
 			}
 		}
 	}

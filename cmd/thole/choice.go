@@ -35,7 +35,7 @@ func (j *job) given(flag string) bool { return j.command != nil && j.command.Fla
 
 // choose checks the settings, all before any example is read, and fills in the recipe's where the user gave none.
 func (j *job) choose(ctx context.Context) (*plan, error) {
-	if j.load != "" && j.own == nil && !j.given("algo") {
+	if j.load != "" && j.own == nil && !(j.atServers && j.given("algo")) {
 		if err := j.ofModel(ctx); err != nil {
 			return nil, err
 		}

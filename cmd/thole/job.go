@@ -53,6 +53,7 @@ type job struct {
 	jobFile, graphFile  string // files of settings
 	strictGraph, dryRun bool
 	network             *graph.File // that a file describes, in place of the algorithm's; nil: none
+	atServers           bool        // models to go on from lie in the servers' folder, and not here
 	numField            int         // fields of the examples by a job without layers; 0 or less: it does not say
 	own                 *algo.Algo  // its recipe
 	sample, posNeg      float64

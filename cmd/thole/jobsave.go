@@ -131,7 +131,9 @@ func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, b
 	rule, hyper, size := p.rule, p.conf.Hyper, p.conf.Size
 	if p.network == nil {
 		d := p.recipe.For(nil, p.rule)
-		hyper, size = d.Settings(p.batch), p.recipe.Sized(size)
+		if hyper = d.Settings(p.batch); p.own == nil { // else it is as large as that of the model to go on from
+			size = p.recipe.Sized(size)
+		}
 		maps.Copy(hyper, p.conf.Hyper)
 		if p.rule != "" || !p.recipe.Mixed() { // a rule that is said is that of all layers
 			rule = d.Rule

@@ -18,15 +18,22 @@ type loaded struct {
 	fields  data.Fields  // of its features, as far as it says
 }
 
-// ofModel takes the network of the model of --load, for users who do not name an algorithm, if the model says what it is.
+// ofModel takes the network of the model of --load, with the rules of its layers, if the model says what it is; the user who names an
+// algorithm gets no other one. A model that does not say it wants a name.
 func (j *job) ofModel(ctx context.Context) error {
 	m, err := openModel(ctx, j.load, "", nil)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	if m.file == nil {
-		return nil
+	if named := j.given("algo"); m.file == nil || named {
+		name := ""
+		if named {
+			name = j.algo
+		}
+		if _, _, err := m.network(name); err != nil || m.file == nil {
+			return err
+		}
 	}
 	if strings.Contains(m.file.Model.ModelType, "DENSE") {
 		m.file.Model.ModelType = "" // which is how the model was saved; its training kept large matrices by key, and goes on so

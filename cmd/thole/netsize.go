@@ -8,6 +8,7 @@ import (
 	"thole.example/data"
 	"thole.example/graph"
 	"thole.example/layer"
+	"thole.example/optim"
 )
 
 // size is how large a network the user wants, without the fields of the examples; what the recipe does not have is refused.
@@ -94,7 +95,7 @@ func (p *plan) expected() data.Fields {
 	return known
 }
 
-// describe says in the model's file what the examples are like.
+// describe says in the model's file what the examples are like, and how a recipe was trained.
 func (p *plan) describe(f *graph.File) {
 	plain := data.Standard() // what a graph.json without classes means
 	if width := len(p.train.Classes); p.recipe.Task == algo.Multiclass {
@@ -104,6 +105,15 @@ func (p *plan) describe(f *graph.File) {
 		f.Data.Classes = p.train.Classes
 	}
 	f.Data.Hash = p.hash
+	if p.network == nil { // else its file said it, or the job beside it
+		f.Train.LR, f.Train.Epoch = p.rate, p.epochs
+		if p.open { // as many as the examples need, which other ones need not
+			f.Train.Epoch = 0
+		}
+		if s, err := optim.FindSchedule(p.schedule); err == nil { // it was found before
+			f.Train.DecayClass = s.Angel
+		}
+	}
 	if known, err := data.ParseFields(p.fields); err == nil && known.Number+len(known.First) > 0 { // it was checked
 		f.Data.Fields = &graph.Fields{Fields: known}
 	}

@@ -60,6 +60,7 @@ The worker that has task 0 saves the model, to the path --model below the server
 }
 
 func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
+	j.atServers = true
 	p, err := j.choose(ctx)
 	if err != nil {
 		return err
