@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"thole.example/graph"
 	"thole.example/layer"
@@ -31,6 +30,7 @@ const (
 // Algo is a recipe.
 type Algo struct {
 	Name     string
+	Also     []string // other names of it, which Find knows; what is saved has Name
 	Help     string
 	Task     Task // that of the loss
 	Log      bool // scores are logarithms of what is predicted: around 1, and steep, so that the lower rate of a rule suits
@@ -180,23 +180,6 @@ func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 // Algos is the table of recipes, a new slice on every call.
 func Algos() []Algo {
 	return []Algo{lr, linreg, svm, softmax, robust, poisson, fm, ffm, dnn, wdl, deepfm, nfm, pnn, dcn}
-}
-
-// Find is the recipe of that name; the error lists the names there are.
-func Find(name string) (*Algo, error) {
-	all := Algos()
-	names := make([]string, len(all))
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i], nil
-		}
-		names[i] = all[i].Name
-	}
-	near := ""
-	if n := graph.Nearest(name, names); n != "" {
-		near = fmt.Sprintf("; did you mean %s?", n)
-	}
-	return nil, fmt.Errorf("algorithm %q, want one of %s%s", name, strings.Join(names, " "), near)
 }
 
 // Conf is what a user may choose for a model.

@@ -46,6 +46,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		if recipe, err = algo.Find(j.algo); err != nil {
 			return nil, usageError{err}
 		}
+		j.algo = recipe.Name // which is saved
 	}
 	if j.loss != "" {
 		var err error
