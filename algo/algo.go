@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"thole.example/graph"
 	"thole.example/layer"
@@ -201,6 +202,9 @@ type Conf struct {
 	Rate  float64     // learning rate of the job, of which optimizers of layers with a rate of their own take a share; 0: the file's
 	Keep  matrix.Keep // which columns of sparse weights are made, and which go again
 
+	// Optimizers are the rules of the layers of a kind, in place of the recipe's, where Rule is empty.
+	Optimizers map[string]*graph.Choice
+
 	Formats map[string]string // Angel's formats in which the layers of a kind are saved, where their entry names none
 
 	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32
@@ -227,6 +231,8 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 		e := &f.Layers[i]
 		if c.Rule != "" {
 			e.Optimizer = nil // the user's rule is of all
+		} else if own := c.Optimizers[strings.ToLower(e.Type)]; own != nil && !a.own {
+			e.Optimizer = own
 		}
 		if c.Init.Kind != "" && !a.own {
 			e.Init = nil
