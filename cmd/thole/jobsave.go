@@ -129,7 +129,7 @@ func (p *plan) leave() (all []string) {
 func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, bool)) {
 	ours := trainCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).Flags() // those of other commands are not
 	rule, hyper := p.rule, p.conf.Hyper
-	if p.network == nil && (p.rule != "" || !p.recipe.Mixed()) { // a rule that is said is that of all layers
+	if p.network == nil && (p.rule != "" || !p.recipe.Mixed() && len(p.optimizers) == 0) { // a rule that is said is that of all layers
 		d := p.recipe.For(nil, p.rule)
 		rule, hyper = d.Rule, d.Settings(p.batch)
 		maps.Copy(hyper, p.conf.Hyper)
