@@ -31,6 +31,7 @@ const (
 // Algo is a recipe.
 type Algo struct {
 	Name     string
+	Also     []string // other names of it, which Find knows; what is saved has Name
 	Help     string
 	Task     Task // that of the loss
 	Log      bool // scores are logarithms of what is predicted: around 1, and steep, so that the lower rate of a rule suits
@@ -182,23 +183,6 @@ func Algos() []Algo {
 	return []Algo{lr, linreg, svm, softmax, robust, poisson, fm, ffm, dnn, wdl, deepfm, nfm, pnn, dcn}
 }
 
-// Find is the recipe of that name; the error lists the names there are.
-func Find(name string) (*Algo, error) {
-	all := Algos()
-	names := make([]string, len(all))
-	for i := range all {
-		if all[i].Name == name {
-			return &all[i], nil
-		}
-		names[i] = all[i].Name
-	}
-	near := ""
-	if n := graph.Nearest(name, names); n != "" {
-		near = fmt.Sprintf("; did you mean %s?", n)
-	}
-	return nil, fmt.Errorf("algorithm %q, want one of %s%s", name, strings.Join(names, " "), near)
-}
-
 // Conf is what a user may choose for a model.
 type Conf struct {
 	Size   Size  // of the network, over the recipe's
@@ -217,6 +201,9 @@ type Conf struct {
 	Start float64     // score of examples without features before the first step; Build takes what suits the labels
 	Rate  float64     // learning rate of the job, of which optimizers of layers with a rate of their own take a share; 0: the file's
 	Keep  matrix.Keep // which columns of sparse weights are made, and which go again
+
+	// Optimizers are the rules of the layers of a kind, in place of the recipe's, where Rule is empty.
+	Optimizers map[string]*graph.Choice
 
 	Formats map[string]string // Angel's formats in which the layers of a kind are saved, where their entry names none
 
@@ -250,6 +237,8 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 		e := &f.Layers[i]
 		if c.Rule != "" {
 			e.Optimizer = nil // the user's rule is of all
+		} else if own := c.Optimizers[strings.ToLower(e.Type)]; own != nil && !a.own {
+			e.Optimizer = own
 		}
 		if c.Init.Kind != "" && !a.own {
 			e.Init = nil

@@ -6,7 +6,9 @@ import "thole.example/graph"
 //
 //	s = b + sum of w_i*x_i + sum over i < j of <v_i, v_j>*x_i*x_j
 var fm = Algo{
-	Name: "fm", Help: "factorization machine", Task: Classification, Defaults: netDefaults, Wide: factorWide,
+	Name: "fm", Help: "factorization machine",
+	Also: []string{"FactorizationMachines", "FactorizationMachine"},
+	Task: Classification, Defaults: netDefaults, Wide: factorWide,
 	Sizes: Size{Factors: deepSize.Factors},
 	File: func(s Size) *graph.File {
 		return total([]graph.Entry{

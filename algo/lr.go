@@ -7,7 +7,9 @@ package algo
 // in file order) has test AUC 0.9020 and logloss 0.3243, census 0.9170 and 0.3022; the optimum with C = 1, a penalty of
 // |w|^2/(2*C*rows), has 0.9022 and 0.3241, 0.9171 and 0.3019. An earlier default, 5e-5, had been chosen partly on the test files.
 var lr = Algo{
-	Name: "lr", Help: "logistic regression", Task: Classification,
+	Name: "lr", Help: "logistic regression",
+	Also: []string{"LogisticRegression"},
+	Task: Classification,
 	Defaults: Defaults{
 		Rule: "adam", Hyper: map[string]float64{"l2": 3e-5},
 		Schedule: "linear", PerBatch: true, Batch: 512, Epochs: 10,

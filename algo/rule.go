@@ -81,6 +81,13 @@ func update(rules []psf.Rule, c *graph.Choice, rate float64) (layer.Update, erro
 	return u, nil
 }
 
+// Hyper are the settings of an update rule that a graph.json spells so, by our names, with a table of rules as in Conf.
+func Hyper(rules []psf.Rule, c *graph.Choice) (map[string]float64, error) {
+	u, err := update(rules, c, 0)
+	delete(u.Hyper, "warm") // Compose sets it
+	return u.Hyper, err
+}
+
 // penalties are the settings that draw weights towards zero.
 var penalties = []string{"l1", "l2", "decay"}
 

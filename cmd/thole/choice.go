@@ -40,12 +40,20 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 			return nil, err
 		}
 	}
+	if j.network != nil && j.ofConf != nil {
+		j.ruleFile(j.network)
+		var err error
+		if j.own, err = algo.Own(j.network, nil); err != nil {
+			return nil, err
+		}
+	}
 	recipe := j.own
 	if recipe == nil {
 		var err error
 		if recipe, err = algo.Find(j.algo); err != nil {
 			return nil, usageError{err}
 		}
+		j.algo = recipe.Name // which is saved
 	}
 	if j.loss != "" {
 		var err error
@@ -57,7 +65,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{job: j, recipe: recipe}
-	for _, check := range []func() error{p.checkNumbers, p.checkNames, p.chooseRule} {
+	for _, check := range []func() error{p.configured, p.ruleLayers, p.checkNumbers, p.checkNames, p.chooseRule} {
 		if err := check(); err != nil {
 			return nil, usageError{err}
 		}
@@ -141,9 +149,9 @@ func (p *plan) checkFormats(ctx context.Context, codec format.Codec, m *graph.Mo
 			continue
 		}
 		at := fmt.Sprintf("layers[%d].outputformat", i)
-		for key, kinds := range formatKeys() {
-			if p.job.conf[key] == e.OutputFormat && slices.Contains(kinds, strings.ToLower(e.Type)) {
-				at = "--conf " + key
+		for _, k := range confKeys() {
+			if p.job.conf[k.key] == e.OutputFormat && slices.Contains(k.formatOf, strings.ToLower(e.Type)) {
+				at = "--conf " + k.key
 			}
 		}
 		if p.to != "angel" {
@@ -261,6 +269,11 @@ func (p *plan) chooseRule() error {
 	if j.l2 > 0 || j.given("l2") {
 		hyper["l2"] = j.l2
 	}
+	for _, penalty := range []string{"l1", "l2"} { // none, of which also rules without it are capable
+		if v, said := hyper[penalty]; said && v == 0 && !ruleHas(d.Rule, penalty) {
+			delete(hyper, penalty)
+		}
+	}
 	if err := hasSettings(d.Rule, hyper); err != nil {
 		return err
 	}
@@ -286,7 +299,8 @@ func (p *plan) chooseRule() error {
 	if p.bound = ssp.Bound(j.staleness); j.staleness == -1 {
 		p.bound = ssp.ASP
 	}
-	p.conf = algo.Conf{Formats: j.formats(), Sparse: j.sparse, Keep: j.keep, Rule: j.rule, Hyper: hyper, Init: matrix.Init{Seed: j.seed}}
+	p.conf = algo.Conf{Formats: j.formats(), Optimizers: j.optimizers, Sparse: j.sparse, Keep: j.keep, Rule: j.rule, Hyper: hyper,
+		Init: matrix.Init{Seed: j.seed}}
 	if p.conf.Size, err = j.size(p.recipe); err != nil {
 		return err
 	}
@@ -324,7 +338,7 @@ func (j *job) trainAsAngel(task algo.Task) {
 		return
 	}
 	j.inOrder = true
-	if j.rule == "" {
+	if j.rule == "" && len(j.optimizers) == 0 {
 		j.rule = "momentum"
 		if task == algo.Regression {
 			j.rule = "sgd" // which Angel takes there, whatever is set
@@ -342,6 +356,12 @@ func (j *job) trainAsAngel(task algo.Task) {
 	if j.epochs == 0 {
 		j.epochs = 30
 	}
+}
+
+// ruleHas reports whether the rule has a setting of that name.
+func ruleHas(rule, setting string) bool {
+	r, err := optim.Find(nil, rule)
+	return err == nil && slices.ContainsFunc(r.Hyper, func(h psf.Hyper) bool { return h.Name == setting })
 }
 
 // hasSettings refuses settings that the rule does not have, and says which rules do.

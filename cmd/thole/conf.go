@@ -1,113 +1,140 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
+	"thole.example/algo"
 	"thole.example/graph"
 )
 
-// confKey is a key of Angel's configuration that says what a flag of train says.
-type confKey struct {
-	key, flag string
-	text      func(string) (string, bool) // as in jobKey
-}
-
-// confKeys is the table of such keys.
-func confKeys() []confKey {
-	return []confKey{
-		{"angel.train.data.path", "data", nil},
-		{"angel.save.model.path", "model", nil},
-		{"angel.load.model.path", "load", nil},
-		{"angel.staleness", "staleness", nil},
-		{"ml.data.type", "format", nil},
-		{"ml.data.label.trans.class", "labels", nil},
-		{"ml.data.label.trans.threshold", "label-threshold", nil},
-		{"ml.data.validate.ratio", "holdout", nil},
-		{"ml.data.use.shuffle", "in-order", negated},
-		{"ml.data.posneg.ratio", "pos-neg", positive},
-		{"ml.batch.sample.ratio", "sample", nil},
-		{"ml.feature.index.range", "dim", positive},
-		{"ml.model.type", "sparse", sparse},
-		{"ml.epoch.num", "epochs", nil},
-		{"ml.num.update.per.epoch", "updates", nil},
-		{"ml.learn.rate", "rate", nil},
-		{"ml.reg.l1", "l1", nil},
-		{"ml.reg.l2", "l2", nil},
-		{"ml.num.class", "classes", nil},
-		{"ml.fm.field.num", "fields", positive},
-		{"ml.field.num", "fields", positive},
-		{"ml.fm.rank", "factors", nil},
+// findConf is the entry of a key in the table.
+func findConf(key string) (*confKey, error) {
+	all := confKeys()
+	names := make([]string, len(all))
+	for i := range all {
+		if all[i].is(key) {
+			return &all[i], nil
+		}
+		names[i] = all[i].key
 	}
-}
-
-// hasLabel is the key that says whether examples have labels.
-const hasLabel = "ml.data.has.label"
-
-// formatKeys is a table of the keys that say in which of Angel's formats the matrices of layers are saved, and of which kinds of
-// layers: those of ours that Angel does not have belong to the nearest of its own.
-func formatKeys() map[string][]string {
-	return map[string][]string{
-		"ml.simpleinputlayer.matrix.output.format": {"simpleinputlayer"},
-		"ml.embedding.matrix.output.format":        {"embedding", "fieldawareembedding"},
-		"ml.fclayer.matrix.output.format":          {"fclayer", "crosslayer", "batchnormlayer"},
+	near := ""
+	if n := graph.Nearest(key, names); n != "" {
+		near = fmt.Sprintf("; did you mean %s?", n)
 	}
+	return nil, fmt.Errorf("--conf %s: want a key of Angel's configuration that has a meaning here%s", key, near)
 }
 
 // configure gives the flags what Angel's keys say that --conf has.
 func (s *settings) configure() error {
 	s.name, s.said = "--conf", map[string]string{}
-	formats := formatKeys()
+	if len(s.job.conf) > 0 {
+		s.job.ofConf = s
+	}
+	held := s.user["schedule"] || s.flags.Changed("schedule") // with its settings
 	for _, key := range slices.Sorted(maps.Keys(s.job.conf)) {
-		if _, known := formats[key]; known {
-			continue // the plan takes it
+		k, err := findConf(key)
+		if err == nil {
+			err = s.take(k, key, s.job.conf[key])
 		}
-		if text := s.job.conf[key]; key == hasLabel {
-			if yes, err := strconv.ParseBool(text); err != nil || !yes {
-				return usageError{fmt.Errorf("--conf %s is %q, want true: examples to learn from have labels", key, text)}
-			}
-			continue
-		}
-		i := slices.IndexFunc(confKeys(), func(k confKey) bool { return k.key == key })
-		if i < 0 {
-			return usageError{fmt.Errorf("--conf %s: want a key of Angel's configuration that has a meaning here%s", key, nearConf(key))}
-		}
-		k, text, ok := confKeys()[i], s.job.conf[key], true
-		if k.text != nil {
-			text, ok = k.text(text)
-		}
-		if !ok {
-			continue
-		}
-		if err := s.give(k.flag, "--conf "+key, text); err != nil {
+		if err != nil {
 			return usageError{err}
+		}
+	}
+	if held {
+		return nil
+	}
+	if err := s.decays(); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// take does what the key says, as far as that does not depend on the algorithm.
+func (s *settings) take(k *confKey, key, text string) error {
+	var err error
+	said := true
+	switch {
+	case k.idle != "":
+		s.warn("--conf %s has no effect: %s", key, k.idle)
+	case k.not != "":
+		if v, bad := strconv.ParseFloat(text, 64); k.same != "" && bad == nil && fmt.Sprint(v) == k.same {
+			return nil
+		}
+		return fmt.Errorf("--conf %s is refused: %s", key, k.not)
+	case k.text != nil:
+		text, said, err = k.text(s, text)
+	case k.ruleOf != nil:
+		_, err = ruleNamed(text)
+	case k.setting != "" || k.decay != "":
+		_, err = numberOf(text)
+	}
+	if err != nil {
+		return fmt.Errorf("--conf %s is %q, %w", key, s.job.conf[key], err)
+	}
+	if k.flag == "" || !said || k.of != nil {
+		return nil
+	}
+	return s.give(k.flag, "--conf "+key, text)
+}
+
+// configured gives the flags what the keys say that only some algorithms have a use for.
+func (p *plan) configured() error {
+	s := p.ofConf
+	if s == nil {
+		return nil
+	}
+	s.name = "--conf"
+	for _, key := range slices.Sorted(maps.Keys(p.job.conf)) {
+		k, err := findConf(key)
+		if err != nil || k.of == nil {
+			continue // it was refused or taken
+		}
+		text := p.job.conf[key]
+		if k.text != nil {
+			if text, _, err = k.text(s, text); err != nil {
+				continue
+			}
+		}
+		why, err := k.of(p, text)
+		switch {
+		case err != nil:
+			return fmt.Errorf("--conf %s is %q, %w", key, text, err)
+		case why != "":
+			s.warn("--conf %s has no effect: %s", key, why)
+		default:
+			if err := s.give(k.flag, "--conf "+key, text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// nearConf names the key that a misspelt one may stand for.
-func nearConf(key string) string {
-	known := append(slices.Collect(maps.Keys(formatKeys())), hasLabel)
-	for _, k := range confKeys() {
-		known = append(known, k.key)
+// complete checks what the keys say of the whole job, when all files are read.
+func (s *settings) complete() error {
+	if strings.EqualFold(s.job.conf["action.type"], "inctrain") && s.job.load == "" {
+		return usageError{errors.New("--conf action.type is inctrain, want angel.load.model.path or --load beside it: the model to go on from")}
 	}
-	slices.Sort(known)
-	if near := graph.Nearest(key, known); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
+	if f := s.job.network; f != nil && s.job.class != "" {
+		if name := algo.NameOf(f); name != "" && name != s.job.class {
+			return usageError{fmt.Errorf("--conf ml.model.class.name is %s, and the network of the graph is that of %s: want that class, or none",
+				s.job.class, name)}
+		}
 	}
-	return ""
+	return nil
 }
 
 // formats are the formats of the kinds of layers, as --conf has them.
 func (j *job) formats() map[string]string {
 	all := map[string]string{}
-	for key, kinds := range formatKeys() {
-		for _, kind := range kinds {
-			if name := strings.TrimSpace(j.conf[key]); name != "" {
+	for _, k := range confKeys() {
+		for _, kind := range k.formatOf {
+			if name := strings.TrimSpace(j.conf[k.key]); name != "" {
 				all[kind] = name
 			}
 		}

@@ -157,8 +157,12 @@ func listAlgos(out io.Writer, width int) {
 		if d.Batch == 0 {
 			batch = "batch by the number of examples"
 		}
-		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, %s, %s",
-			a.Help, a.Task, d.Rule, d.Rate, batch, long))
+		also := ""
+		if len(a.Also) > 0 {
+			also = "; also " + strings.Join(a.Also, ", ")
+		}
+		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, %s, %s%s",
+			a.Help, a.Task, d.Rule, d.Rate, batch, long, also))
 	}
 	fmt.Fprintln(out, "\nUpdate rules (--rule): rates for classes, for regression; settings (--hyper NAME=VALUE):")
 	for _, r := range optim.Rules() {
@@ -179,7 +183,8 @@ func printAlgosJSON(e *env) error {
 	type entry map[string]any
 	var algos, rules, schedules []entry
 	for _, a := range algo.Algos() {
-		algos = append(algos, entry{"name": a.Name, "help": a.Help, "task": a.Task, "defaults": a.For(nil, "")})
+		also := append([]string{}, a.Also...) // [] where there is none
+		algos = append(algos, entry{"name": a.Name, "also": also, "help": a.Help, "task": a.Task, "defaults": a.For(nil, "")})
 	}
 	for _, r := range optim.Rules() {
 		rules = append(rules, entry{"name": r.Name, "help": r.Help, "slots": r.Slots, "rates": r.Rates, "settings": r.Hyper})

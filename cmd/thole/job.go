@@ -58,10 +58,14 @@ type job struct {
 	own                 *algo.Algo  // its recipe
 	sample, posNeg      float64
 	clip                float64
-	updates             int               // steps of an epoch; 0: by the batch
-	watching                              // the held-out examples
-	lasting                               // states
-	conf                map[string]string // keys of Angel's configuration
+	updates             int                      // steps of an epoch; 0: by the batch
+	watching                                     // the held-out examples
+	lasting                                      // states
+	conf                map[string]string        // keys of Angel's configuration
+	ofConf              *settings                // what they say; nil if there are none
+	class               string                   // that they name beside a graph
+	expected            int64                    // columns that they say will occur; 0 or less: any number
+	optimizers          map[string]*graph.Choice // of the kinds of a recipe's layers, by them
 
 	command *cobra.Command // whose flags these are, to tell what the user gave; nil if they are no flags
 }

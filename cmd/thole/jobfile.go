@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -73,7 +72,7 @@ func (j *job) files(ctx context.Context, e *env) error {
 		}
 	}
 	if j.graphFile == "" {
-		return nil
+		return s.complete()
 	}
 	s.firm()
 	if j.network != nil {
@@ -85,7 +84,7 @@ func (j *job) files(ctx context.Context, e *env) error {
 	if j.network == nil {
 		return fmt.Errorf("%s: no layers, want at least an input layer and a loss layer", j.graphFile)
 	}
-	return nil
+	return s.complete()
 }
 
 // firm makes what the flags are until now stay, whatever files say.
@@ -300,7 +299,7 @@ func (s *settings) schedule(f *graph.File) error {
 		if one.v == nil {
 			continue
 		}
-		if !slices.ContainsFunc(schedule.Hyper, func(h psf.Hyper) bool { return h.Name == one.name }) {
+		if !hasSetting(schedule, one.name) {
 			s.warn("%s: train.decay%s has no effect: schedule %s has no setting %s", s.name, one.name, t.DecayClass, one.name)
 			continue
 		}
@@ -317,13 +316,17 @@ func (s *settings) schedule(f *graph.File) error {
 	return nil
 }
 
-// rowTypes are Angel's row types that a model may have.
-var rowTypes = regexp.MustCompile(`^(?i)T_(FLOAT|DOUBLE)_(DENSE|SPARSE)(_LONGKEY)?(_COMPONENT)?$`)
+// hasSetting reports whether the schedule has a setting of that name.
+func hasSetting(s *optim.Schedule, name string) bool {
+	return slices.ContainsFunc(s.Hyper, func(h psf.Hyper) bool { return h.Name == name })
+}
 
 // storage checks how the model is to be kept, and tells of what has no effect.
 func (s *settings) storage(f *graph.File) error {
-	if t := f.Model.ModelType; t != "" && !rowTypes.MatchString(t) {
-		return fmt.Errorf("model.modeltype %q, want T_FLOAT_DENSE, T_FLOAT_SPARSE or T_FLOAT_SPARSE_LONGKEY", t)
+	if t := f.Model.ModelType; t != "" {
+		if _, err := rowType(t); err != nil {
+			return fmt.Errorf("model.modeltype %q, %w", t, err)
+		}
 	}
 	if f.Model.BlockSize != 0 {
 		s.warn("%s: model.blockSize has no effect: --partitioner and --servers say how matrices are cut", s.name)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -217,33 +216,5 @@ func TestPrecedence(t *testing.T) {
 		if got := flags.Lookup(name).Value.String(); got != want {
 			t.Errorf("--%s is %s, want %s", name, got, want)
 		}
-	}
-}
-
-// TestConfIsDocumented holds the tables of docs/graph.md to the keys of Angel's configuration, and their flags to train's.
-func TestConfIsDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../docs/graph.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(text), "\n## Angel's configuration\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var documented, known []string
-	for _, row := range regexp.MustCompile("(?m)^\\| (`[^|]*) \\| ([^|]*) \\|").FindAllStringSubmatch(section, -1) {
-		documented = append(documented, row[1]+" "+row[2])
-	}
-	for key, kinds := range formatKeys() {
-		known = append(known, fmt.Sprintf("`%s` %s", key, strings.Join(kinds, ", ")))
-	}
-	flags, _, _ := parsed(t)
-	for _, k := range confKeys() {
-		if known = append(known, fmt.Sprintf("`%s` `--%s`", k.key, k.flag)); flags.Lookup(k.flag) == nil {
-			t.Errorf("%s: there is no flag %s", k.key, k.flag)
-		}
-	}
-	slices.Sort(documented)
-	slices.Sort(known)
-	if !slices.Equal(documented, known) {
-		t.Errorf("documented keys %q, want %q", documented, known)
 	}
 }

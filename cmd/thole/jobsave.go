@@ -135,7 +135,7 @@ func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, b
 			size = p.recipe.Sized(size)
 		}
 		maps.Copy(hyper, p.conf.Hyper)
-		if p.rule != "" || !p.recipe.Mixed() { // a rule that is said is that of all layers
+		if p.rule != "" || !p.recipe.Mixed() && len(p.optimizers) == 0 { // a rule that is said is that of all layers
 			rule = d.Rule
 		}
 	}

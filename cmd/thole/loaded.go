@@ -38,6 +38,7 @@ func (j *job) ofModel(ctx context.Context) error {
 	if strings.Contains(m.file.Model.ModelType, "DENSE") {
 		m.file.Model.ModelType = "" // which is how the model was saved; its training kept large matrices by key, and goes on so
 	}
+	j.ruleFile(m.file)
 	if j.own, err = algo.Own(m.file, nil); err != nil {
 		return fmt.Errorf("%s: %s: %w", j.load, graph.FileName, err)
 	}

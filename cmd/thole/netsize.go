@@ -82,9 +82,9 @@ func fieldsOf(f *graph.File) data.Fields {
 	return data.Fields{}
 }
 
-// expected are the fields of the examples where neither the user nor their lines say them: those of the model to go on from, of the
+// likelyFields are the fields of the examples where neither the user nor their lines say them: those of the model to go on from, of the
 // network's file, or of a job.
-func (p *plan) expected() data.Fields {
+func (p *plan) likelyFields() data.Fields {
 	known := p.loaded.fields
 	switch none := known.Number == 0 && known.First == nil; {
 	case none && p.network != nil:

@@ -73,7 +73,7 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 		o.Classes = p.loaded.classes
 	}
 	if p.fields == "" && !namesFields(p.format, j.data) {
-		o.Fields = p.expected()
+		o.Fields = p.likelyFields()
 	}
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return err
@@ -235,13 +235,17 @@ func (p *plan) sayClasses(e *env) {
 	fmt.Fprintf(e.err, "warning: all %d training examples are %s: there is nothing to tell classes apart by\n", p.train.Len(), name)
 }
 
-// sayColumns says when more columns occur than the network's file expects.
+// sayColumns says when more columns occur than --conf or the network's file expects.
 func (p *plan) sayColumns(e *env) {
-	if p.network == nil || p.network.Model.ModelSize <= 0 {
+	key, want := "ml.model.size", p.expected
+	if want <= 0 && p.network != nil {
+		key, want = "model.modelsize", p.network.Model.ModelSize
+	}
+	if want <= 0 {
 		return
 	}
-	if n, want := int64(len(p.train.Keys())), p.network.Model.ModelSize; n > want {
-		fmt.Fprintf(e.err, "model.modelsize is %d, and the training examples have %d different columns\n", want, n)
+	if n := int64(len(p.train.Keys())); n > want {
+		fmt.Fprintf(e.err, "%s is %d, and the training examples have %d different columns\n", key, want, n)
 	}
 }
 
@@ -335,10 +339,10 @@ func (p *plan) networkSum() uint32 {
 func (p *plan) summary() string {
 	return fmt.Sprintf("algo=%s loss=%s size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d "+
 		"in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
-		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s",
+		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s",
 		p.algo, p.loss, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed,
 		p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.keep.MaxBytes,
 		p.storage, p.partitioner, p.load, p.train.Len(), []float32(p.train.Classes), p.conf.Dim, p.train.Fields, p.digest,
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
-		url.PathEscape(p.loadState), url.PathEscape(p.resume))
+		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()))
 }

@@ -69,7 +69,7 @@ func (m *storedModel) network(algorithm string) (*graph.File, algo.Task, error) 
 	if err != nil {
 		return nil, "", usageError{err}
 	}
-	if err := m.check(algorithm); err != nil {
+	if err := m.check(recipe.Name); err != nil {
 		return nil, "", err
 	}
 	if m.file != nil { // which also has the sizes

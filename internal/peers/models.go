@@ -57,7 +57,8 @@ func modelComparisons(o *options, bin string) []comparison {
 			name, bench = name+", k = "+x.factors, bench+`^\[\]$`
 		}
 		all = append(all, comparison{name,
-			peer("--bench", steps, "--batches", "4096", "--rows", networkRows, "--test-rows", "1000", "--models", x.peer, "--dim", x.factors, "--mlp", x.hidden),
+			peer("--bench", steps, "--batches", "4096", "--rows", networkRows, "--test-rows", "1000", "--models", x.peer, "--dim", x.factors,
+				"--mlp", x.hidden),
 			thole(bench, "1x"),
 			[]measured{{"trained, k rows per CPU-second", torchTrains, stepsTrain}},
 		})
