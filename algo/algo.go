@@ -93,9 +93,17 @@ type Defaults struct {
 	Batch    int     // examples in a mini-batch; 0: as BatchOf says
 	Epochs   int
 	// Rows is how many examples a training sees that is not told its epochs: as many epochs as come nearest to that, at least
-	// one. 0: until the loss no longer falls, for at least Epochs. Where each feature has numbers of its own, the loss of the
-	// training examples falls long after that of others rises.
-	Rows int
+	// one and no more than Most: few examples are learned by heart before that. 0: until the loss no longer falls, for at least Epochs.
+	// Where each feature has numbers of its own, the loss of the training examples falls long after that of others rises.
+	Rows, Most int
+}
+
+// EpochsOf is how many epochs a training of so many examples makes that is not told; 0: it finds out.
+func (d *Defaults) EpochsOf(examples int) int {
+	if d.Rows == 0 {
+		return 0
+	}
+	return min(max(1, (d.Rows+examples/2)/max(1, examples)), d.Most)
 }
 
 // Settings are those of the rule for batches of so many examples; 0: as many as BatchOf gives at most.

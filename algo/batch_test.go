@@ -41,3 +41,16 @@ func TestEpsFollowsBatch(t *testing.T) {
 		}
 	}
 }
+
+// Many examples are seen once, few in as many epochs as they are not learned by heart in.
+func TestEpochsOf(t *testing.T) {
+	for _, c := range []struct {
+		d              *Defaults
+		examples, want int
+	}{{&netDefaults, 22_792, 7}, {&netDefaults, 32_561, 5}, {&netDefaults, 100, 7}, {netWide, 1_000_000, 1}, {netWide, 100_000, 2},
+		{netWide, 100, 2}, {wideLinear, 100_000, 3}, {wideLinear, 1, 3}, {&lr.Defaults, 100, 0}, {&netDefaults, 0, 7}} {
+		if got := c.d.EpochsOf(c.examples); got != c.want {
+			t.Errorf("%d examples of %+v: %d epochs, want %d", c.examples, c.d, got, c.want)
+		}
+	}
+}

@@ -67,8 +67,8 @@ func settled(a *Algo, rows int) Defaults {
 	if d.Batch == 0 {
 		d.Batch = BatchOf(rows)
 	}
-	if d.Rows > 0 {
-		d.Epochs = max(1, (d.Rows+rows/2)/rows)
+	if n := d.EpochsOf(rows); n > 0 {
+		d.Epochs = n
 	}
 	return d
 }

@@ -58,7 +58,7 @@ func dense() *graph.Choice { return &graph.Choice{Type: "adam", Num: map[string]
 // steps throw about. docs/algorithms.md says how these and the next ones were chosen.
 var netDefaults = Defaults{
 	Rule: "adagrad", Hyper: map[string]float64{"l2": 5e-4}, Eps: 1, Rate: 0.1, Schedule: "linear", PerBatch: true, Warmup: 20,
-	Epochs: 1, Rows: 150_000,
+	Epochs: 1, Rows: 150_000, Most: 7,
 }
 
 // netWide are those where features are many and most are rare: what they have is not learned to the end, and a rate that falls would
@@ -66,20 +66,20 @@ var netDefaults = Defaults{
 var netWide, factorWide = wideAt(0.1), wideAt(0.05)
 
 func wideAt(rate float64) *Defaults {
-	return &Defaults{Rule: "adagrad", Eps: 3, Rate: rate, Schedule: "constant", PerBatch: true, Warmup: 20, Epochs: 1, Rows: 200_000}
+	return &Defaults{Rule: "adagrad", Eps: 3, Rate: rate, Schedule: "constant", PerBatch: true, Warmup: 20, Epochs: 1, Rows: 200_000, Most: 2}
 }
 
 // wideLinear are those of linear models of many features, of which most are rare: held-out twentieths of the training rows of
 // made-up clicks (1M rows, 1M columns) chose rate and eps among 0.03 to 0.2 and 0.1 to 1 (of one example).
-var wideLinear = linearAt(0.05, 300_000)
+var wideLinear = linearAt(0.05, 300_000, 3)
 
 // wideNumbers and wideCounts are those of regressions, which have no penalty and learn rare features by heart. Held-out tenths of 2000,
 // 20000 and 100000 rows of such clicks, labels 0 and 1, chose 10000 examples: R2 0.29, 0.34 and 0.35 (linreg), within 0.005 of the best
 // number of epochs, where 300000 leave -0.15, 0.31 and 0.35. Rates of the first grow with the deviation of labels.
-var wideNumbers, wideCounts = linearAt(0.4, 10_000), linearAt(0.05, 10_000)
+var wideNumbers, wideCounts = linearAt(0.4, 10_000, 5), linearAt(0.05, 10_000, 5)
 
-func linearAt(rate float64, rows int) *Defaults {
-	return &Defaults{Rule: "adagrad", Eps: 1, Rate: rate, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: rows}
+func linearAt(rate float64, rows, most int) *Defaults {
+	return &Defaults{Rule: "adagrad", Eps: 1, Rate: rate, Schedule: "constant", Batch: 1024, Epochs: 1, Rows: rows, Most: most}
 }
 
 // deepSize is their size.

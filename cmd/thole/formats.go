@@ -151,7 +151,7 @@ func listAlgos(out io.Writer, width int) {
 		d := a.For(nil, "")
 		long := fmt.Sprintf("epochs %d", d.Epochs)
 		if d.Rows > 0 {
-			long = fmt.Sprintf("epochs for about %d examples", d.Rows)
+			long = fmt.Sprintf("epochs for about %d examples, at most %d", d.Rows, d.Most)
 		}
 		batch := fmt.Sprintf("batch %d", d.Batch)
 		if d.Batch == 0 {

@@ -251,9 +251,9 @@ func (p *plan) sayColumns(e *env) {
 
 // allow finds how many epochs there may be, where the user left that open.
 func (p *plan) allow(params []matrix.Meta) {
-	if rows := p.recipe.Defaults.Rows; p.epochs == 0 {
+	if p.epochs == 0 {
 		p.counted = true
-		p.epochs = max(1, (rows+p.train.Len()/2)/p.train.Len())
+		p.epochs = p.recipe.Defaults.EpochsOf(p.train.Len())
 	}
 	if !p.open {
 		return

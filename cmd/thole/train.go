@@ -23,7 +23,8 @@ func trainCommand(e *env) *cobra.Command {
 		Long: `Trains a model on embedded parameter servers and saves it. The same settings and seed give the same bits whatever the
 number of servers; thole worker trains the same on servers in other processes. Without --epochs linear models
 take as many as the examples need, up to a number that is printed and depends on the examples alone; networks, whose vectors would learn
-the examples by heart, see about 150000 examples, of more than 65536 features 200000. Of so many linear classifiers learn by adagrad.`,
+the examples by heart, see about 150000 examples in at most 7 epochs, of more than 65536 features 200000 in at most 2. Of so many linear
+classifiers learn by adagrad.`,
 		Example: `  thole train --algo lr --data train.libsvm --model out/lr
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
   thole train --algo deepfm --data clicks.ffm --factors 8 --hidden 128,64 --holdout 0.1 --model out/deepfm
@@ -193,8 +194,33 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	}
 	if loss := r.Train[0].Value; loss > r.Null {
 		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of weights that are all zero; %s", loss, r.Null, try))
+	} else if p.valid != nil && len(r.Valid) > 0 && r.Valid[0].Name == "logloss" {
+		advice := fmt.Sprintf("try --epochs %d", max(1, p.epochs/3))
+		if p.epochs == 1 {
+			advice = "try a smaller --rate, or --l2"
+		}
+		if loss, most := r.Valid[0].Value, entropy(p.valid.Label); most > 0 && loss > most {
+			all = append(all, fmt.Sprintf("the held-out loss of %.5g is above %.5g, that of one score for all: what was learned does not hold for "+
+				"other examples; %s, or let them stop it: --early-stop 3", loss, most, advice))
+		}
 	}
 	return all
+}
+
+// entropy is the least log loss of one score for all examples with labels of two classes.
+func entropy(label []float32) (loss float64) {
+	positive := 0.0
+	for _, y := range label {
+		if y > 0 {
+			positive++
+		}
+	}
+	for _, n := range []float64{positive, float64(len(label)) - positive} {
+		if share := n / float64(len(label)); share > 0 {
+			loss -= share * math.Log(share)
+		}
+	}
+	return loss
 }
 
 // watcher shows progress to people and, if asked, to machines.
