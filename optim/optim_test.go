@@ -508,7 +508,12 @@ func TestScheduleRange(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	if _, err := Find(nil, "adamx"); err == nil || err.Error() != `update rule "adamx", want one of sgd momentum nesterov adagrad rmsprop adadelta adam adamw amsgrad ftrl` {
+	var names []string
+	for _, r := range Rules() {
+		names = append(names, r.Name)
+	}
+	want := `update rule "adamx", want one of ` + strings.Join(names, " ") + "; did you mean adam?"
+	if _, err := Find(nil, "adamx"); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 	if _, err := psf.NewTable(nil, Rules()); err != nil {
