@@ -50,6 +50,10 @@ func newEmbedding(s Spec) (graph.Layer, error) {
 	case s.OutputDim > 0 && s.OutputDim%k != 0:
 		return nil, fmt.Errorf("outputdim %d, want a multiple of numfactors = %d: one vector for each field", s.OutputDim, k)
 	}
+	if s.Mean && s.OutputDim <= 0 {
+		return nil, fmt.Errorf("pooling mean without an outputdim, want one of fields x numfactors: the mean is of the values of a field, " +
+			"and nothing says which those are")
+	}
 	l := &embed{name: s.Name, factors: k, mean: s.Mean}
 	if s.OutputDim > 0 { // Angel takes a negative one, which says as little
 		l.fields = s.OutputDim / k
