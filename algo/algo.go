@@ -145,9 +145,7 @@ func (a *Algo) WithLoss(losses []loss.Kind, name string) (*Algo, error) {
 	if err != nil {
 		return nil, err
 	}
-	other := *a
-	other.Task = l.Task()
-	other.File = func(s Size) *graph.File {
+	file := func(s Size) *graph.File {
 		f := a.File(s)
 		for i := range f.Layers {
 			if endsInLoss(&f.Layers[i]) {
@@ -156,6 +154,11 @@ func (a *Algo) WithLoss(losses []loss.Kind, name string) (*Algo, error) {
 		}
 		return f
 	}
+	if wrong := Unfit(file(a.Sizes), nil, losses); wrong != nil {
+		return nil, fmt.Errorf("%s: %s", a.Name, wrong[0])
+	}
+	other := *a
+	other.Task, other.File = l.Task(), file
 	return &other, nil
 }
 

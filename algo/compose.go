@@ -9,6 +9,8 @@ import (
 	"thole.example/graph"
 	"thole.example/layer"
 	"thole.example/loss"
+	"thole.example/optim"
+	"thole.example/psf"
 )
 
 // layerLimit is the largest number of layers of a network.
@@ -40,6 +42,13 @@ func Compose(f *graph.File, c Conf) (*graph.Model, error) {
 		whole.Model.ModelType = modelType(c)
 	}
 	if c.Rule != "" {
+		rule, err := optim.Find(c.Rules, strings.ToLower(c.Rule))
+		if err == nil {
+			_, err = rule.Bind(c.Hyper)
+		}
+		if err != nil {
+			return nil, err
+		}
 		whole.DefaultOptimizer = optimizer(c.Rule, c.Hyper)
 	} else if whole.DefaultOptimizer == nil {
 		whole.DefaultOptimizer = graph.Named(lr.Defaults.Rule)
@@ -108,6 +117,9 @@ func (b *builder) build() (*graph.Model, error) {
 		return nil, fmt.Errorf("no layer of type simplelosslayer, want one")
 	}
 	last := &b.file.Layers[end]
+	if err := b.defaults(); err != nil {
+		return nil, err
+	}
 	if b.conf.Start != 0 {
 		b.starts = b.adds(last.Inputs(), 0)
 	}
@@ -182,15 +194,43 @@ func (b *builder) adds(names []string, depth int) string {
 	return ""
 }
 
-func (b *builder) loss(e *graph.Entry) error {
-	c := lossOf(b.file, e)
+// defaults checks those for layers that say nothing, whether there are such layers or not.
+func (b *builder) defaults() error {
+	if c := b.file.DefaultTransFunc; c != nil {
+		if err := transfer(c); err != nil {
+			return fmt.Errorf("default_transfunc: %w", err)
+		}
+	}
+	if c := b.file.DefaultLossFunc; c != nil {
+		if _, _, err := b.bind(c); err != nil {
+			return fmt.Errorf("default_lossfunc: %w", err)
+		}
+	}
+	if _, err := update(b.conf.Rules, b.file.DefaultOptimizer, b.conf.Rate); err != nil {
+		return fmt.Errorf("default_optimizer: %w", err)
+	}
+	return nil
+}
+
+// bind makes a loss with its settings.
+func (b *builder) bind(c *graph.Choice) (*loss.Kind, graph.Loss, error) {
 	kind, err := loss.Find(b.conf.Losses, c.Type)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.Check(psf.Names(kind.Hyper)); err != nil {
+		return nil, nil, fmt.Errorf("loss function %s: %w", kind.Name, err)
+	}
+	l, err := kind.Bind(c.Num)
+	return kind, l, err
+}
+
+func (b *builder) loss(e *graph.Entry) error {
+	kind, l, err := b.bind(lossOf(b.file, e))
 	if err != nil {
 		return fmt.Errorf("layer %q: %w", e.Name, err)
 	}
-	if b.model.Loss, err = kind.Bind(c.Num); err != nil {
-		return fmt.Errorf("layer %q: %w", e.Name, err)
-	}
+	b.model.Loss = l
 	last := b.model.Nodes[len(b.model.Nodes)-1].Layer
 	shape := last.Shape()
 	if err := kind.Fits(shape.Cols); err != nil || shape.Ragged {

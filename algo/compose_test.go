@@ -48,10 +48,10 @@ func TestComposeErrors(t *testing.T) {
 		{in + `},{"name":"out","type":"losslayer","inputlayer":"lin","lossfunc":{"type":"logloss","delta":1}}`, `no setting "delta"`},
 		{strings.Replace(in, "1", "2", 1) + `},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "has 2 outputs, want 1"},
 		{in + `,"optimizer":"adamax"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of sgd momentum nesterov adagrad rmsprop adadelta adam adamw amsgrad ftrl"},
-		{in + `,"optimizer":{"type":"adam","reg1":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `adam: no setting "l1"`},
+		{in + `,"optimizer":{"type":"adam","reg1":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `adam: no setting "reg1", want one of lr beta gamma eps reg2`},
 		{in + `,"optimizer":{"type":"adam","reg2":-1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want a finite number from 0 on"},
 		{in + `,"transfunc":"swish"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "want one of identity sigmoid tanh relu"},
-		{in + `,"transfunc":{"type":"relu","proba":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `has no setting "proba"`},
+		{in + `,"transfunc":{"type":"relu","proba":1}},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `transfer function relu: no setting "proba", want one of none`},
 	} {
 		_, err := compose(t, `{"layers":[`+c.layers+`]}`, Conf{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -187,7 +187,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := lr.Build(Conf{Dim: 3, Rule: "sgd", Hyper: map[string]float64{"mu": 1}}); err == nil ||
-		err.Error() != `lr: layer "input": update rule sgd: no setting "mu", want one of l1 l2` {
+		err.Error() != `lr: update rule sgd: no setting "mu", want one of l1 l2` {
 		t.Errorf("got %v", err)
 	}
 }

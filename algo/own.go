@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/internal/spell"
 	"thole.example/layer"
 	"thole.example/psf"
 )
@@ -90,29 +91,50 @@ func Unused(f *graph.File) (all []string) {
 // Idle says which keys of the network's layers mean nothing to their kinds, of the table kinds (nil: that of package layer), and which
 // the key may be meant to be.
 func Idle(f *graph.File, kinds []layer.Kind) (all []string) {
-	for i := range f.Layers {
-		e := &f.Layers[i]
-		known, name := []string{"lossfunc"}, e.Type
-		if !endsInLoss(e) {
-			kind, err := layer.Find(kinds, e.Type)
-			if err != nil {
-				continue // which is said elsewhere
-			}
-			known, name = kind.Keys, kind.Name
-		}
-		v := reflect.ValueOf(e).Elem()
-		for k := range v.NumField() {
-			key, _, _ := strings.Cut(v.Type().Field(k).Tag.Get("json"), ",")
-			if slices.Contains([]string{"name", "type", "outputdim", "inputlayer", "inputlayers"}, key) || slices.Contains(known, key) ||
-				v.Field(k).IsZero() {
-				continue
-			}
-			text := fmt.Sprintf("layers[%d].%s has no effect: %s %q has none", i, key, name, e.Name)
-			if near := graph.Nearest(key, known); near != "" {
-				text += fmt.Sprintf("; did you mean %s?", near)
-			}
-			all = append(all, text)
-		}
+	for text := range idle(f, kinds) {
+		all = append(all, text)
 	}
 	return all
+}
+
+// Drop takes such keys out of the network: its file is then one that nothing has to be said of.
+func Drop(f *graph.File, kinds []layer.Kind) {
+	for _, v := range idle(f, kinds) {
+		v.SetZero()
+	}
+}
+
+// idle are keys of layers that have no effect: what is said of each, and its value.
+func idle(f *graph.File, kinds []layer.Kind) iter.Seq2[string, reflect.Value] {
+	return func(yield func(string, reflect.Value) bool) {
+		for i := range f.Layers {
+			e := &f.Layers[i]
+			known, name := []string{"lossfunc"}, e.Type
+			if !endsInLoss(e) {
+				kind, err := layer.Find(kinds, e.Type)
+				if err != nil {
+					continue // which is said elsewhere
+				}
+				known, name = kind.Keys, kind.Name
+			}
+			v := reflect.ValueOf(e).Elem()
+			for k := range v.NumField() {
+				key, _, _ := strings.Cut(v.Type().Field(k).Tag.Get("json"), ",")
+				text := fmt.Sprintf("layers[%d].%s has no effect: ", i, key)
+				switch {
+				case v.Field(k).IsZero() || slices.Contains(known, key):
+					continue
+				case key == "outputdim" && len(e.OutputDims) > 0 && slices.Contains(known, "outputdims"):
+					text += fmt.Sprintf("%q has outputdims beside it, want one of them", e.Name)
+				case slices.Contains([]string{"name", "type", "outputdim", "inputlayer", "inputlayers"}, key):
+					continue
+				default:
+					text += fmt.Sprintf("%s %q has none%s", name, e.Name, spell.Hint(key, known))
+				}
+				if !yield(text, v.Field(k)) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -2,6 +2,7 @@ package algo
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,32 +16,36 @@ import (
 var angelSettings = map[string]map[string]string{
 	"":         {"reg1": "l1", "reg2": "l2"},
 	"momentum": {"momentum": "mu"},
-	"adadelta": {"alpha": "rho"},
+	"adadelta": {"alpha": "rho", "beta": "rho2"},
 	"adam":     {"beta": "beta1", "gamma": "beta2"},
+}
+
+// spelt is how graph.json spells a setting of a rule: as Angel does, if it has it.
+func spelt(rule, setting string) string {
+	for _, names := range []map[string]string{angelSettings[""], angelSettings[rule]} {
+		for angel, ours := range names {
+			if ours == setting {
+				return angel
+			}
+		}
+	}
+	return setting
 }
 
 // optimizer is how graph.json spells a rule with its settings.
 func optimizer(rule string, hyper map[string]float64) *graph.Choice {
 	c := graph.Named(rule)
 	for name, v := range hyper {
-		for _, names := range []map[string]string{angelSettings[""], angelSettings[rule]} {
-			for angel, ours := range names {
-				if ours == name {
-					name = angel
-				}
-			}
-		}
 		if c.Num == nil {
 			c.Num = map[string]float64{}
 		}
-		c.Num[name] = v
+		c.Num[spelt(rule, name)] = v
 	}
 	return c
 }
 
 // update is the rule that the choice names, with our names of its settings. A rate in it is a share of that of the job, which
-// comes with each step (0: that is not known). The decay of Angel's adagrad has no meaning here, as its sum does not decay. Angel's
-// adadelta has a decay for each of its means, ours one for both.
+// comes with each step (0: that is not known). The decay of Angel's adagrad has no meaning here, as its sum does not decay.
 func update(rules []psf.Rule, c *graph.Choice, rate float64) (layer.Update, error) {
 	rule, err := optim.Find(rules, strings.ToLower(c.Type))
 	if err != nil {
@@ -53,32 +58,54 @@ func update(rules []psf.Rule, c *graph.Choice, rate float64) (layer.Update, erro
 	if rule.Name == "ftrl" {
 		u.Hyper["warm"] = 1 // a model loaded without its slots goes on from where it is
 	}
+	err = optimized(rule, c, &u)
+	if err == nil {
+		_, err = rule.Bind(u.Hyper)
+	} else {
+		err = fmt.Errorf("update rule %s: %w", rule.Name, err)
+	}
+	return u, err
+}
+
+// optimized takes the settings of an optimizer. They may have the names that graph.json has for them, which errors name, or ours.
+func optimized(rule *psf.Rule, c *graph.Choice, u *layer.Update) error {
+	known, hypers := []string{"lr"}, map[string]*psf.Hyper{}
+	for i := range rule.Hyper {
+		h := &rule.Hyper[i]
+		name := spelt(rule.Name, h.Name)
+		known, hypers[name], hypers[h.Name] = append(known, name), h, h
+	}
+	others := slices.Collect(maps.Keys(hypers))
+	if rule.Name == "adagrad" {
+		others = append(others, "beta")
+	}
+	for name := range angelSettings[""] {
+		if c.Num[name] == 0 {
+			others = append(others, name) // no penalty, of which also rules without it are capable
+		}
+	}
+	if err := c.Check(known, others...); err != nil {
+		return err
+	}
 	for _, name := range settings(c.Num) {
-		v := c.Num[name]
-		skip := name == "lr" || name == "beta" && rule.Name == "adagrad"
-		if name == "beta" && rule.Name == "adadelta" {
-			if alpha, ok := c.Num["alpha"]; !ok || alpha != v {
-				return u, fmt.Errorf("update rule adadelta: setting beta = %v, want the same as alpha: both means decay alike", v)
-			}
-			skip = true
+		h, v := psf.Hyper{Name: name}, c.Num[name]
+		ours := hypers[name]
+		if ours != nil {
+			h = *ours
+			h.Name = name // as the user has it
 		}
-		if ours := angelSettings[rule.Name][name]; ours != "" {
-			name = ours
-		} else if ours := angelSettings[""][name]; ours != "" {
-			name = ours
-			skip = v == 0 // no penalty, of which also rules without it are capable
+		if err := h.Check(v); err != nil { // also of those that are not used
+			return err
 		}
-		if v < 0 || v-v != 0 { // also of those that are not used
-			return u, fmt.Errorf("update rule %s: setting %s = %v, want a finite number from 0 on", rule.Name, name, v)
+		if ours == nil || angelSettings[""][name] != "" && v == 0 {
+			continue
 		}
-		if !skip {
-			u.Hyper[name] = v
+		if _, twice := u.Hyper[ours.Name]; twice && ours.Name != "warm" {
+			return fmt.Errorf("settings %s and %s, want one of them: they are the same", spelt(rule.Name, ours.Name), ours.Name)
 		}
+		u.Hyper[ours.Name] = v
 	}
-	if _, err := rule.Bind(u.Hyper); err != nil {
-		return u, err
-	}
-	return u, nil
+	return nil
 }
 
 // Hyper are the settings of an update rule that a graph.json spells so, by our names, with a table of rules as in Conf.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"thole.example/layer"
+	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/psf"
 )
@@ -75,23 +76,99 @@ func TestBias(t *testing.T) {
 	}
 }
 
-// Angel's adadelta has two decays; ours is one, and says so if they differ.
+// with is a network of one layer with the key and its value beside others.
+func with(key string) string {
+	return `{"data":{"indexrange":3},"layers":[{"name":"lin","type":"simpleinputlayer","outputdim":1,"transfunc":"identity",` + key + `},
+		{"name":"out","type":"simplelosslayer","inputlayer":"lin"}]}`
+}
+
+// The two decays of Angel's adadelta are ours.
 func TestAngelAdadelta(t *testing.T) {
-	network := func(settings string) string {
-		return `{"data":{"indexrange":3},"layers":[{"name":"lin","type":"simpleinputlayer","outputdim":1,"transfunc":"identity",
-			"optimizer":{"type":"adadelta"` + settings + `}},
-			{"name":"out","type":"simplelosslayer","inputlayer":"lin","lossfunc":"logloss"}]}`
+	for settings, want := range map[string]map[string]float64{
+		`"alpha":0.8,"beta":0.8,"reg1":0,"reg2":0.5`: {"rho": 0.8, "rho2": 0.8, "l2": 0.5},
+		`"alpha":0.8,"beta":0.9`:                     {"rho": 0.8, "rho2": 0.9},
+		`"rho2":0.9`:                                 {"rho2": 0.9},
+	} {
+		m, err := compose(t, with(`"optimizer":{"type":"adadelta",`+settings+`}`), Conf{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h := m.Params()[0].Hyper; !maps.Equal(h, want) {
+			t.Errorf("settings %v, want %v", h, want)
+		}
 	}
-	m, err := compose(t, network(`,"alpha":0.8,"beta":0.8,"reg1":0,"reg2":0.5`), Conf{})
-	if err != nil {
-		t.Fatal(err)
+}
+
+// Settings of an optimizer, a loss, a transfer function or initial values that are unknown, are words or are out of range are refused,
+// with the nearest name in the grammar.
+func TestSettings(t *testing.T) {
+	for _, c := range []struct{ key, want string }{
+		{`"optimizer":{"type":"adam","beta":"0.5"}`, `update rule adam: setting beta is the text "0.5", want a number, without quotes`},
+		{`"optimizer":{"type":"adam","lr":"0.5"}`, `setting lr is the text "0.5"`},
+		{`"optimizer":{"type":"adam","gama":0.5}`, `no setting "gama", want one of lr beta gamma eps reg2; did you mean gamma?`},
+		{`"optimizer":{"type":"adam","gama":"0.5"}`, `did you mean gamma?`},
+		{`"optimizer":{"type":"sgd","reg3":0.5}`, `no setting "reg3", want one of lr reg1 reg2; did you mean reg1 or reg2?`},
+		{`"optimizer":{"type":"adam","beta":2}`, `setting beta = 2, want a number from 0 on and below 1`},
+		{`"optimizer":{"type":"adam","beta":0.5,"beta1":0.5}`, `settings beta and beta1, want one of them`},
+		{`"optimizer":{"type":"adagrad","beta":-1}`, `setting beta = -1, want a finite number`},
+		{`"optimizer":"adamm"`, `did you mean adam?`},
+		{`"optimizer":"adam","bias_optimizer":{"type":"adam","eps":"x"}`, `setting eps is the text "x"`},
+		{`"init":{"type":"normal","sigma":0.1}`, `layer "lin": init normal: no setting "sigma", want one of scale`},
+		{`"init":{"type":"normal","scal":0.1}`, `did you mean scale?`},
+		{`"init":{"type":"normal","scale":"big"}`, `init normal: setting scale is the text "big", want a number`},
+		{`"init":{"type":"normal","scale":-1}`, `init normal: setting scale = -1, want a finite number from 0 on`},
+		{`"init":"normal"`, `init normal without a scale, want one`},
+		{`"init":"norml"`, `init "norml", want one of normal uniform positive constant zero; did you mean normal?`},
+		{`"init":{"type":"zero","sigma":1}`, `no setting "sigma"`},
+		{`"transfunc":{"type":"sigmoidwithdropout","prob":0.5}`, `no setting "prob", want one of proba; did you mean proba?`},
+		{`"transfunc":{"type":"sigmoidwithdropout","proba":"0.5"}`, `setting proba is the text "0.5"`},
+		{`"transfunc":"sigmoyd"`, `did you mean sigmoid?`},
+	} {
+		text := with(c.key)
+		if strings.Contains(c.key, "transfunc") {
+			text = strings.Replace(text, `"transfunc":"identity",`, "", 1)
+		}
+		if _, err := compose(t, text, Conf{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.key, err, c.want)
+		}
 	}
-	if h := m.Params()[0].Hyper; !maps.Equal(h, map[string]float64{"rho": 0.8, "l2": 0.5}) {
-		t.Errorf("settings %v, want rho 0.8 and l2 0.5", h)
+	for _, c := range []struct{ loss, want string }{
+		{`{"type":"huberloss","delta":"1.5"}`, `loss function huberloss: setting delta is the text "1.5", want a number`},
+		{`{"type":"huberloss","dleta":1.5}`, `no setting "dleta", want one of delta; did you mean delta?`},
+		{`{"type":"huberloss","delta":-1}`, `setting delta = -1`},
+		{`"huberlos"`, `did you mean huberloss?`},
+	} {
+		text := strings.Replace(with(`"depth":0`), `"inputlayer":"lin"`, `"inputlayer":"lin","lossfunc":`+c.loss, 1)
+		if _, err := compose(t, text, Conf{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.loss, err, c.want)
+		}
 	}
-	for _, settings := range []string{`,"alpha":0.8,"beta":0.9`, `,"beta":0.9`} {
-		if _, err := compose(t, network(settings), Conf{}); err == nil || !strings.Contains(err.Error(), "want the same as alpha") {
-			t.Errorf("%s: error %v", settings, err)
+	for _, key := range []string{`"optimizer":{"type":"adam","reg1":0}`, `"optimizer":{"type":"adagrad","beta":0.9}`,
+		`"depth":0,"transfunc":{"type":"sigmoidwithdropout","proba":0.5,"actiontype":"train"}`} {
+		if _, err := compose(t, strings.Replace(with(key), `"transfunc":"identity",`, "", 1), Conf{}); err != nil {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
+// Initial values without a scale have that of the layer's kind.
+func TestInit(t *testing.T) {
+	for init, want := range map[string]matrix.Init{
+		`"normal"`:                        {Kind: "normal", Scale: 0.05},
+		`{"type":"Uniform"}`:              {Kind: "uniform", Scale: 0.05},
+		`"positive"`:                      {Kind: "positive", Scale: 0.05},
+		`{"type":"constant","scale":2}`:   {Kind: "constant", Scale: 2},
+		`{"type":"normal","scale":0}`:     {Kind: "normal"},
+		`"zero"`:                          {},
+		`{"type":"normal","scale":0.001}`: {Kind: "normal", Scale: 0.001},
+	} {
+		m, err := compose(t, `{"data":{"indexrange":3},"layers":[{"name":"emb","type":"embedding","numfactors":4,"outputdim":8,"init":`+init+`},
+			{"name":"s","type":"biinnersumcross","inputlayer":"emb"},{"name":"out","type":"simplelosslayer","inputlayer":"s"}]}`, Conf{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Params()[0].Init; got != want {
+			t.Errorf("%s: %v, want %v", init, got, want)
 		}
 	}
 }

@@ -2,17 +2,21 @@ package algo
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/internal/spell"
 	"thole.example/layer"
+	"thole.example/matrix"
 )
 
 // layers builds what an entry describes, which reads the nodes in: one layer, or a stack of them. Those of a stack are called
 // name_0, name_1, ... and the last one name, as in Angel; each reads the one before it, and where a layer reads two, the first
 // that the entry reads with it.
 func (b *builder) layers(e *graph.Entry, in []int) error {
-	kind, err := b.kind(e.Type)
+	kind, err := layer.Find(b.conf.Layers, e.Type)
 	if err != nil {
 		return err
 	}
@@ -82,12 +86,10 @@ func (b *builder) spec(e *graph.Entry, i int) (layer.Spec, error) {
 		t = &e.TransFuncs[min(i, len(e.TransFuncs)-1)]
 	}
 	if t != nil {
-		s.Transfer = layer.Choice{Name: t.Type, Set: t.Num}
-		for name := range t.Text {
-			if !strings.EqualFold(name, "actiontype") { // Angel's, which has to be edited there between training and prediction
-				return s, fmt.Errorf("transfer function %s: setting %q is a word, want a number", t.Type, name)
-			}
+		if err := transfer(t); err != nil {
+			return s, err
 		}
+		s.Transfer = layer.Choice{Name: t.Type, Set: t.Num}
 	}
 	if e.Proba != 0 {
 		s.Transfer.Set = map[string]float64{"proba": e.Proba}
@@ -96,12 +98,52 @@ func (b *builder) spec(e *graph.Entry, i int) (layer.Spec, error) {
 		s.Start = b.conf.Start
 	}
 	if e.Init != nil {
-		s.Init.Kind, s.Init.Scale = e.Init.Type, e.Init.Num["scale"]
-		if err := s.Init.Check(); err != nil && e.Init.Type != "zero" {
-			return s, fmt.Errorf("init: %w", err)
+		if err := initial(e.Init, &s); err != nil {
+			return s, err
 		}
 	}
 	return s, b.updates(e, &s)
+}
+
+// transfer checks a transfer function and its settings.
+func transfer(c *graph.Choice) error {
+	f, err := layer.FindTransfer(c.Type)
+	if err != nil {
+		return err
+	}
+	var known []string
+	if f.Drops {
+		known = append(known, "proba")
+	}
+	numbers := *c
+	numbers.Text = maps.Clone(c.Text)
+	delete(numbers.Text, "actiontype") // Angel's, which has to be edited there between training and prediction
+	if err := numbers.Check(known); err != nil {
+		return fmt.Errorf("transfer function %s: %w", f.Name, err)
+	}
+	return nil
+}
+
+// initial takes the values that weights begin with. Without a scale that of the layer's kind is taken.
+func initial(c *graph.Choice, s *layer.Spec) error {
+	kinds := append(matrix.Inits(), "zero")
+	kind := strings.ToLower(c.Type)
+	if !slices.Contains(kinds, kind) {
+		return spell.Unknown("init", c.Type, kinds)
+	}
+	var known []string
+	if kind != "zero" {
+		known = append(known, "scale")
+	}
+	if err := c.Check(known, "scale"); err != nil {
+		return fmt.Errorf("init %s: %w", kind, err)
+	}
+	scale, given := c.Num["scale"]
+	if scale < 0 || scale-scale != 0 {
+		return fmt.Errorf("init %s: setting scale = %v, want a finite number from 0 on", kind, scale)
+	}
+	s.Init.Kind, s.Init.Scale, s.Own = kind, scale, !given
+	return nil
 }
 
 // updates finds the update rules of an entry.
@@ -117,24 +159,4 @@ func (b *builder) updates(e *graph.Entry, s *layer.Spec) (err error) {
 		s.Bias, err = update(b.conf.Rules, e.BiasOptimizer, rate)
 	}
 	return err
-}
-
-// kind is the kind of layer of that name; the error names the nearest one.
-func (b *builder) kind(name string) (*layer.Kind, error) {
-	kind, err := layer.Find(b.conf.Layers, name)
-	if err == nil {
-		return kind, nil
-	}
-	all := b.conf.Layers
-	if all == nil {
-		all = layer.Kinds()
-	}
-	names := make([]string, len(all))
-	for i := range all {
-		names[i] = all[i].Name
-	}
-	if near := graph.Nearest(name, names); near != "" {
-		return nil, fmt.Errorf("%w; did you mean %s?", err, near)
-	}
-	return nil, err
 }

@@ -22,18 +22,79 @@ type Fields struct {
 	// First are the first columns of the fields, ascending from 0, counted from 0 whatever the file counts from. A field ends
 	// where the next begins, the last one at Options.Dim. A row may have no value of a field, or several.
 	First []int64
+	// End is where the last field ends: columns from there on are errors. 0: that is not known.
+	End int64
 }
 
-// ParseFields reads the number of fields, "39", or their first columns, "0,9,18,34". Empty is the zero value.
+// FieldRanges are fields of the columns from the first to the second of each pair, which have to touch one another.
+func FieldRanges(pairs [][2]int64) (f Fields, err error) {
+	for i, p := range pairs {
+		switch {
+		case p[0] < 0 || p[1] < p[0] || p[1] == math.MaxInt64:
+			return Fields{}, fmt.Errorf("columns %d to %d, want a first and a last one", p[0], p[1])
+		case p[0] > f.End && i == 0:
+			return Fields{}, fmt.Errorf("the first field begins at column %d, want 0: columns count from 0", p[0])
+		case p[0] > f.End:
+			return Fields{}, fmt.Errorf("columns %d to %d are in no field, want ranges that touch one another", f.End, p[0]-1)
+		case p[0] < f.End:
+			return Fields{}, fmt.Errorf("columns %d to %d are in two fields, want ranges that touch one another", p[0], min(f.End-1, p[1]))
+		}
+		f.First, f.End = append(f.First, p[0]), p[1]+1
+	}
+	return f, f.Check(0)
+}
+
+// Ranges are the pairs of FieldRanges, nil if the fields are no such ranges.
+func (f Fields) Ranges() (pairs [][2]int64) {
+	for i, first := range f.First {
+		switch {
+		case f.End == 0:
+			return nil
+		case i+1 < len(f.First):
+			pairs = append(pairs, [2]int64{first, f.First[i+1] - 1})
+		default:
+			pairs = append(pairs, [2]int64{first, f.End - 1})
+		}
+	}
+	return pairs
+}
+
+// parseRanges reads the first and the last columns of fields, "0-8,9-17".
+func parseRanges(text string) (Fields, error) {
+	var pairs [][2]int64
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, _ := strings.Cut(part, "-")
+		var p [2]int64
+		for i, one := range []string{first, last} {
+			v, err := strconv.ParseInt(one, 10, 64)
+			if err != nil {
+				return Fields{}, fmt.Errorf("%q, want the first and the last column, such as 0-8", part)
+			}
+			p[i] = v
+		}
+		pairs = append(pairs, p)
+	}
+	return FieldRanges(pairs)
+}
+
+// ParseFields reads the number of fields, "39", their first columns, "0,9,18,34", or their first and last ones, "0-8,9-17". Empty is the
+// zero value.
 func ParseFields(text string) (f Fields, err error) {
 	if text == "" {
 		return f, nil
+	}
+	if strings.Contains(text[1:], "-") {
+		if f, err = parseRanges(text); err != nil {
+			err = fmt.Errorf("data: fields %q: %w: %w", text, err, ErrOption)
+		}
+		return f, err
 	}
 	var list []int64
 	for part := range strings.SplitSeq(text, ",") {
 		v, err := strconv.ParseInt(part, 10, 64)
 		if err != nil || v < 0 {
-			return f, fmt.Errorf("data: fields %q, want how many there are, such as 39, or their first columns, such as 0,9,18: %w", text, ErrOption)
+			return f, fmt.Errorf("data: fields %q, want how many there are, such as 39, their first columns, such as 0,9,18, or "+
+				"ranges of columns, such as 0-8,9-17: %w", text, ErrOption)
 		}
 		list = append(list, v)
 	}
@@ -65,6 +126,15 @@ func (f Fields) Check(dim int64) error {
 		return fmt.Errorf("the first field begins at column %d, want 0: columns count from 0", f.First[0])
 	case n > 0 && dim > 0 && f.First[n-1] >= dim:
 		return fmt.Errorf("the last field begins at column %d, want one below the %d columns", f.First[n-1], dim)
+	}
+	switch {
+	case f.End == 0:
+	case n == 0:
+		return fmt.Errorf("fields end before column %d, and nothing says where they begin", f.End)
+	case f.End <= f.First[n-1]:
+		return fmt.Errorf("the last field begins at column %d and ends before %d", f.First[n-1], f.End)
+	case dim > f.End:
+		return fmt.Errorf("columns %d to %d of %d are in no field", f.End, dim-1, dim)
 	}
 	for i := 1; i < n; i++ {
 		if f.First[i] <= f.First[i-1] {
@@ -119,6 +189,9 @@ func (c *chunk) finish(s *settings, from int, sorted bool) error {
 				}
 			}
 			c.field = append(c.field, int32(f))
+		}
+		if n := len(c.idx); s.Fields.End > 0 && n > from && c.idx[n-1] >= s.Fields.End {
+			return fmt.Errorf("column %d is in no field, want columns up to %d", c.idx[n-1], s.Fields.End-1)
 		}
 	}
 	return nil

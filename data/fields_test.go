@@ -36,6 +36,7 @@ var withFields = []struct {
 	{"ranges: missing values, several, before and behind", "1 9 0 3 1\n0\n1 2 100\n", Options{Format: "dummy", Fields: Fields{First: []int64{0, 2, 3, 9, 50}}},
 		[]row{{1, []int64{0, 1, 3, 9}, []float32{1, 1, 1, 1}}, {0, nil, nil}, {1, []int64{2, 100}, []float32{1, 1}}}, []int32{0, 0, 2, 3, 1, 4}, 5},
 	{"ranges count from 0", "1 1:1 2:1\n", Options{Fields: Fields{First: []int64{0, 1}}, Dim: 2}, []row{{1, []int64{0, 1}, []float32{1, 1}}}, []int32{0, 1}, 2},
+	{"ranges that end", "1 1:1 2:1\n", Options{Fields: Fields{First: []int64{0, 1}, End: 2}}, []row{{1, []int64{0, 1}, []float32{1, 1}}}, []int32{0, 1}, 2},
 	{"ranges in dense", "1 0 2 3\n", Options{Format: "dense", Fields: Fields{First: []int64{0, 2}}},
 		[]row{{1, []int64{1, 2}, []float32{2, 3}}}, []int32{0, 1}, 2},
 }
@@ -76,14 +77,25 @@ func TestFieldsRefuse(t *testing.T) {
 			t.Errorf("fields %q: %v, %v, want ErrOption", text, f, err)
 		}
 	}
-	for text, want := range map[string]Fields{"": {}, "39": {Number: 39}, "0,9,18": {First: []int64{0, 9, 18}}} {
-		if f, err := ParseFields(text); err != nil || !slices.Equal(f.First, want.First) || f.Number != want.Number {
+	for text, want := range map[string]string{
+		"0-8,10-17": "columns 9 to 9 are in no field", "0-9,8-17": "columns 8 to 9 are in two fields", "0-8,2-3": "columns 2 to 3 are in two fields",
+		"2-8": "begins at column 2, want 0", "0-8,9": `"9", want the first and the last column`, "8-0": "columns 8 to 0, want", "0--8": "columns 0 to -8",
+		"0-8-9": `"0-8-9", want`, "0-9223372036854775807": "want a first and a last one", "-": "want how many",
+	} {
+		if f, err := ParseFields(text); !errors.Is(err, ErrOption) || !strings.Contains(err.Error(), want) {
+			t.Errorf("fields %q: %v, %v, want %q", text, f, err, want)
+		}
+	}
+	for text, want := range map[string]Fields{"": {}, "39": {Number: 39}, "0,9,18": {First: []int64{0, 9, 18}},
+		"0-8,9-17": {First: []int64{0, 9}, End: 18}, "0-0": {First: []int64{0}, End: 1}} {
+		if f, err := ParseFields(text); err != nil || !slices.Equal(f.First, want.First) || f.Number != want.Number || f.End != want.End {
 			t.Errorf("fields %q: %v, %v", text, f, err)
 		}
 	}
 	for _, opt := range []Options{
 		{Fields: Fields{Number: -1}}, {Fields: Fields{Number: FieldLimit + 1}}, {Fields: Fields{Number: 1, First: []int64{0, 1}}},
 		{Fields: Fields{First: make([]int64, FieldLimit+1)}}, {Fields: Fields{First: []int64{0, 5}}, Dim: 5},
+		{Fields: Fields{First: []int64{0, 5}, End: 5}}, {Fields: Fields{First: []int64{0, 5}, End: 6}, Dim: 7}, {Fields: Fields{End: 6}},
 		{Fields: Fields{First: []int64{0, 5}}, Format: "libffm"},
 	} {
 		if err := opt.Check(); !errors.Is(err, ErrOption) {

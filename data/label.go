@@ -3,6 +3,8 @@ package data
 import (
 	"fmt"
 	"strings"
+
+	"thole.example/internal/spell"
 )
 
 // Labels says what becomes of the labels of a file. The first five have the names that Angel gives them.
@@ -39,7 +41,7 @@ func ParseLabels(name string) (Labels, error) {
 			return Labels(i), nil
 		}
 	}
-	return NoTrans, fmt.Errorf("data: label mapping %q, want one of %v: %w", name, labelNames, ErrOption)
+	return NoTrans, fmt.Errorf("data: label mapping %q, want one of %v%s: %w", name, labelNames, spell.Hint(name, labelNames[:]), ErrOption)
 }
 
 // mapLabel maps a label of the line that c is at.

@@ -3,6 +3,8 @@ package data
 import (
 	"fmt"
 	"strings"
+
+	"thole.example/internal/spell"
 )
 
 // Source is a text format of examples. The table of sources is what Sources returns.
@@ -55,5 +57,5 @@ func FindSource(name, input string) (Source, error) {
 	if name == "" {
 		return libsvm, nil
 	}
-	return Source{}, fmt.Errorf("data: %q: %w, want one of %s", name, ErrUnknown, strings.Join(names, " "))
+	return Source{}, fmt.Errorf("data: %q: %w, want one of %s%s", name, ErrUnknown, strings.Join(names, " "), spell.Hint(name, names))
 }

@@ -117,6 +117,8 @@ var bad = []struct {
 		`t:1: index 4 of field 7 twice, want every index once in a field of a row`},
 	{"positions", "1 7 8\n1 9\n", Options{Format: "dummy", Fields: Fields{Number: 2}}, "t:2: " + errCount(1, 2).Error()},
 	{"positions in dense", "1 7 0 8\n", Options{Format: "dense", Fields: Fields{Number: 2}}, "t:1: " + errCount(3, 2).Error()},
+	{"ranges end", "1 7 8\n1 7 9\n", Options{Format: "dummy", Fields: Fields{First: []int64{0, 8}, End: 9}},
+		"t:2: column 9 is in no field, want columns up to 8"},
 	{"ranges repeat", "1 7 8 7\n", Options{Format: "dummy", Fields: Fields{First: []int64{0, 8}}},
 		"t:1: index 7 twice, want every index once in a row"},
 	{"dense text", "1 2 x\n", Options{Format: "dense"}, `t:1: value "x" of column 1, want a finite number`},

@@ -3,6 +3,10 @@ package graph
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+
+	"thole.example/internal/spell"
 )
 
 // Choice is a kind of something by name, with its settings: in JSON the name alone, or an object with the name as
@@ -15,6 +19,21 @@ type Choice struct {
 
 // Named is the choice without settings.
 func Named(name string) *Choice { return &Choice{Type: name} }
+
+// Check refuses settings that are neither among those known, of which the error names the nearest, nor among others that are
+// taken too, and those that are words: all settings are numbers.
+func (c *Choice) Check(known []string, others ...string) error {
+	all := slices.Sorted(maps.Keys(c.Num))
+	for _, name := range append(all, slices.Sorted(maps.Keys(c.Text))...) {
+		if !slices.Contains(known, name) && !slices.Contains(others, name) {
+			return spell.Unknown("no setting", name, known)
+		}
+		if text, word := c.Text[name]; word {
+			return fmt.Errorf("setting %s is the text %.60q, want a number, without quotes", name, text)
+		}
+	}
+	return nil
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *Choice) UnmarshalJSON(src []byte) error {

@@ -33,22 +33,3 @@ func TestKeysAreDocumented(t *testing.T) {
 		}
 	}
 }
-
-// keysOf appends the paths of the keys of a type.
-func keysOf(all []string, path string, t reflect.Type) []string {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() == reflect.Slice && t.Elem() == reflect.TypeFor[Entry]() {
-		path, t = path+"[]", t.Elem()
-	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Choice]() || t == reflect.TypeFor[Fields]() {
-		return append(all, path)
-	}
-	for i := range t.NumField() {
-		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" {
-			all = keysOf(all, strings.TrimPrefix(path+"."+name, "."), t.Field(i).Type)
-		}
-	}
-	return all
-}

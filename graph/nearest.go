@@ -1,43 +1,50 @@
 package graph
 
-import "strings"
+import (
+	"reflect"
+	"slices"
+	"strings"
 
-// Nearest is the name among those known that a misspelt one is probably meant to be: in letters of another case, or with
-// the fewest letters put in, left out or changed, at most two of five. It is "" if none is near.
-func Nearest(name string, known []string) string {
-	const longest = 64 // no name of ours is longer
-	low, best := []rune(strings.ToLower(name)), ""
-	if len(low) > longest {
-		return ""
-	}
-	least := 2*len(low)/5 + 1
-	for _, k := range known {
-		if d := distance(low, []rune(strings.ToLower(k))); d < least {
-			best, least = k, d
+	"thole.example/internal/spell"
+)
+
+// Nearest is the name among those known that a misspelt one is probably meant to be: in letters of another case, one that begins with
+// it or that it begins with, or that with the fewest letters put in, left out or changed, at most two of five. It is "" if none is near.
+func Nearest(name string, known []string) string { return spell.Nearest(name, known) }
+
+// Nearest says which key the user may have meant, in words to be added to a message: one that is near and may have the
+// value, or one of the same name in another part of the file. It is "" if there is none.
+func (k *Key) Nearest(others ...string) string {
+	name := k.Path[strings.LastIndexByte(k.Path, '.')+1:]
+	for _, known := range [][]string{k.fits, append(others, k.Known...)} {
+		if hint := spell.Hint(name, known); hint != "" {
+			return hint
 		}
 	}
-	return best
+	var elsewhere []string
+	for _, path := range keysOf(nil, "", reflect.TypeFor[File]()) {
+		if i := strings.Index("."+path+".", "."+strings.ToLower(name)+"."); i >= 0 {
+			elsewhere = append(elsewhere, path[:i+len(name)])
+		}
+	}
+	return spell.Ask(slices.Compact(elsewhere))
 }
 
-// distance is how many letters have to be put in, left out or changed to make b of a (Levenshtein, Binary Codes Capable of
-// Correcting Deletions, Insertions and Reversals, 1966).
-func distance(a, b []rune) int {
-	row := make([]int, len(b)+1) // of the letters of a so far to the first j of b
-	for j := range row {
-		row[j] = j
+// keysOf appends the paths of the keys of a type.
+func keysOf(all []string, path string, t reflect.Type) []string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
 	}
-	for i, x := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			d := min(row[j], row[j+1]) + 1
-			if x == y {
-				d = min(d, diagonal)
-			} else {
-				d = min(d, diagonal+1)
-			}
-			diagonal, row[j+1] = row[j+1], d
+	if t.Kind() == reflect.Slice && t.Elem() == reflect.TypeFor[Entry]() {
+		path, t = path+"[]", t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[Choice]() || t == reflect.TypeFor[Fields]() {
+		return append(all, path)
+	}
+	for i := range t.NumField() {
+		if name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ","); name != "-" {
+			all = keysOf(all, strings.TrimPrefix(path+"."+name, "."), t.Field(i).Type)
 		}
 	}
-	return row[len(b)]
+	return all
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -91,15 +92,8 @@ type Key struct {
 	Line  int             // from 1 on
 	Value json.RawMessage // as it stands in the file
 	Known []string        // the keys of the grammar at that place; nil: there are none
-}
 
-// Nearest says which key the user may have meant, in words to be added to a message; it is "" if no key is near.
-func (k *Key) Nearest(others ...string) string {
-	name := k.Path[strings.LastIndexByte(k.Path, '.')+1:]
-	if near := Nearest(name, append(others, k.Known...)); near != "" {
-		return fmt.Sprintf("; did you mean %s?", near)
-	}
-	return ""
+	fits []string // those of Known that may have the value
 }
 
 // Limits of what a scanner takes: the grammar nests 5 deep.
@@ -196,6 +190,9 @@ func (s *scanner) object(t reflect.Type) error {
 			s.file.Respelt = append(s.file.Respelt, k)
 		case !ok && names != nil:
 			k.Value = bytes.TrimLeft(s.src[from:s.dec.InputOffset()], ": \t\r\n")
+			k.fits = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+				return json.Unmarshal(k.Value, reflect.New(known[strings.ToLower(name)].Type).Interface()) != nil
+			})
 			s.file.Unknown = append(s.file.Unknown, k)
 		}
 		if len(s.file.Unknown) > unknownLimit {

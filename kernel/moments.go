@@ -21,13 +21,13 @@ func rmspropCells[T Float](w, g []T, slots [][]T, scale T, k *settings[T]) {
 }
 
 // Adadelta is a step as long as earlier ones were, by its two slots: the running means of squared gradients and of squared
-// steps.
-func Adadelta(rate, rho, eps, l2 float64) Rule {
-	return Rule{adadeltaPlain, [8]float64{rate, rho, 1 - rho, eps, l2}}
+// steps, of which rho and rho2 are kept.
+func Adadelta(rate, rho, rho2, eps, l2 float64) Rule {
+	return Rule{adadeltaPlain, [8]float64{rate, rho, 1 - rho, eps, l2, rho2, 1 - rho2}}
 }
 
 func adadeltaCells[T Float](w, g []T, slots [][]T, scale T, k *settings[T]) {
-	step, keep, add, tiny, decay := k[0], k[1], k[2], k[3], k[4]
+	step, keep, add, tiny, decay, keep2, add2 := k[0], k[1], k[2], k[3], k[4], k[5], k[6]
 	g, s, u := g[:len(w)], slots[0][:len(w)], slots[1][:len(w)]
 	for i, x := range w {
 		grad := mean(g[i], scale) + T(decay*x)
@@ -36,7 +36,7 @@ func adadeltaCells[T Float](w, g []T, slots [][]T, scale T, k *settings[T]) {
 		if s[i] != 0 { // also keeps 0/0 away if eps is 0
 			by = T(root(u[i]+tiny) / root(s[i]+tiny) * grad)
 		}
-		u[i] = T(keep*u[i]) + T(add*T(by*by))
+		u[i] = T(keep2*u[i]) + T(add2*T(by*by))
 		w[i] = x - T(step*by)
 	}
 }

@@ -288,8 +288,8 @@ end:                              \
 	CMP(UNEQUAL, ZERO, V2, M1) \
 	MASKED(M1, V4, V4) \
 	VMULPS  V4, V4, V5 \
-	VMULPS  S2, V5, V5 \
-	VMULPS  S1, V3, V3 \
+	VMULPS  S6, V5, V5 \
+	VMULPS  S5, V3, V3 \
 	VADDPS  V5, V3, V3 \
 	VMULPS  S0, V4, V4 \
 	VSUBPS  V4, V0, V0

@@ -14,7 +14,7 @@ func allRules() map[string]Rule {
 		"sgd": SGD(0.1, 0, 0.01), "sgd l1": SGD(0.1, 0.2, 0.01), "momentum": Momentum(0.1, 0.9, 0.01),
 		"adagrad": Adagrad(0.1, 1e-10, 0, 0), "adagrad l1": Adagrad(0.1, 0, 0.3, 0.01),
 		"nesterov": Nesterov(0.1, 0.9, 0.01), "rmsprop": RMSProp(0.1, 0.99, 1e-8, 0.01), "rmsprop bare": RMSProp(0.1, 0, 0, 0),
-		"adadelta": Adadelta(1, 0.9, 1e-6, 0.01), "adadelta bare": Adadelta(1, 0.9, 0, 0),
+		"adadelta": Adadelta(1, 0.9, 0.9, 1e-6, 0.01), "adadelta bare": Adadelta(1, 0.9, 0.9, 0, 0), "adadelta twice": Adadelta(1, 0.9, 0.5, 1e-6, 0.01),
 		"adamw": AdamW(0.1, 0.9, 0.999, 1e-8, 0.01, 3), "adamw bare": AdamW(0.1, 0, 0, 0, 0, 1),
 		"amsgrad": AMSGrad(0.1, 0.9, 0.999, 1e-8, 0.01, 3), "amsgrad bare": AMSGrad(0.1, 0.9, 0, 0, 0, 1),
 		"adam": Adam(0.1, 0.9, 0.999, 1e-8, 0.01, 3), "adam bare": Adam(0.1, 0, 0, 0, 0, 1),

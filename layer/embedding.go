@@ -52,6 +52,10 @@ func newEmbedding(s Spec) (graph.Layer, error) {
 	case s.OutputDim > 0 && s.Fields > 0 && s.OutputDim != s.Fields*k:
 		return nil, fmt.Errorf("outputdim %d, want %d: %d numbers for each of %d fields", s.OutputDim, s.Fields*k, k, s.Fields)
 	}
+	if s.Mean && s.OutputDim <= 0 {
+		return nil, fmt.Errorf("pooling mean without an outputdim, want one of fields x numfactors: the mean is of the values of a field, " +
+			"and nothing says which those are")
+	}
 	l := &embed{name: s.Name, factors: k, mean: s.Mean}
 	if s.OutputDim > 0 { // Angel takes a negative one, which says as little
 		l.fields = s.OutputDim / k

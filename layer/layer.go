@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/internal/spell"
 	"thole.example/matrix"
 )
 
@@ -25,7 +26,9 @@ type Kind struct {
 	// Keys are those of an entry of graph.json that mean something to it, beside its name, its type, what it reads and how many outputs
 	// it has.
 	Keys []string
-	New  func(Spec) (graph.Layer, error)
+	// Bound is what is known of its outputs by those that it reads; nil: what its transfer function says, if it has one.
+	Bound func(in []Bound) Bound
+	New   func(Spec) (graph.Layer, error)
 }
 
 // Reads says how many layers it reads.
@@ -69,7 +72,7 @@ func Find(all []Kind, name string) (*Kind, error) {
 		}
 		names[i] = all[i].Name
 	}
-	return nil, fmt.Errorf("layer type %q, want one of %s", name, strings.Join(names, " "))
+	return nil, spell.Unknown("layer type", name, names)
 }
 
 // Update is the update rule of a matrix, its settings, and by what the learning rate is multiplied for it; 0 counts as 1.
@@ -98,6 +101,7 @@ type Spec struct {
 	Weight Update      // rule of the weights
 	Bias   Update      // rule of the bias
 	Init   matrix.Init // values of weights before the first push, over those of the kind
+	Own    bool        // the scale of Init is that of the kind
 	Start  float64     // value of biases before the first push
 	Keep   matrix.Keep // which columns of sparse weights are made, and which go again
 
@@ -129,7 +133,10 @@ func (s *Spec) features(what, kind string, rows int, init matrix.Init) (graph.Pa
 			cols -= s.ColLo
 		}
 	}
-	p := s.param(what, kind, int64(rows), s.Weight, init)
+	p, err := s.param(what, kind, int64(rows), s.Weight, init)
+	if err != nil {
+		return p, err
+	}
 	p.Cols, p.ColLo, p.Features = cols, s.ColLo, true
 	p.Keep, p.Storage = s.Keep, s.Storage
 	if p.Layout = matrix.RowDense; s.Sparse || !known || cols > DenseLimit || !s.Dense && !p.Whole() {
@@ -146,14 +153,19 @@ func (s *Spec) weights(what, kind string, rows, cols int, u Update, init matrix.
 	if n, ok := matrix.Cells(int64(rows), int64(cols)); !ok || n > WeightLimit {
 		return graph.Param{}, fmt.Errorf("%d x %d weights, want at most %d", rows, cols, WeightLimit)
 	}
-	p := s.param(what, kind, int64(rows), u, init)
+	p, err := s.param(what, kind, int64(rows), u, init)
+	if err != nil {
+		return p, err
+	}
 	p.Cols, p.Layout = int64(cols), matrix.RowDense
 	return p, p.Check()
 }
 
-func (s *Spec) param(what, kind string, rows int64, u Update, init matrix.Init) graph.Param {
+func (s *Spec) param(what, kind string, rows int64, u Update, init matrix.Init) (graph.Param, error) {
 	if s.Init.Kind != "" {
-		init.Kind, init.Scale = s.Init.Kind, s.Init.Scale
+		if init.Kind = s.Init.Kind; !s.Own {
+			init.Scale = s.Init.Scale
+		}
 	}
 	if what == "bias" {
 		if init = (matrix.Init{}); s.Start != 0 {
@@ -161,10 +173,12 @@ func (s *Spec) param(what, kind string, rows int64, u Update, init matrix.Init) 
 		}
 	}
 	if init.Kind == "zero" {
-		init.Kind = ""
+		init = matrix.Init{}
 	}
 	if init.Kind != "" {
-		init.Seed = s.Init.Seed
+		if init.Seed = s.Init.Seed; s.Own && init.Scale == 0 {
+			return graph.Param{}, fmt.Errorf("init %s without a scale, want one: the weights begin with zero else", init.Kind)
+		}
 	}
 	attrs := map[string]string{"angel.layer": kind}
 	if s.Format != "" {
@@ -173,7 +187,7 @@ func (s *Spec) param(what, kind string, rows int64, u Update, init matrix.Init) 
 	return graph.Param{Rate: u.Rate, Meta: matrix.Meta{
 		Name: s.Name + "_" + what, Rows: rows, DType: matrix.F32,
 		Rule: u.Rule, Hyper: maps.Clone(u.Hyper), Init: init, Attrs: attrs,
-	}}
+	}}, nil
 }
 
 // bias describes a bias of n outputs.

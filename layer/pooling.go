@@ -18,15 +18,15 @@ var sumPooling = Kind{
 // divided by, so zeros do no harm.
 var mulPooling = Kind{
 	Name: "mulpooling", Also: []string{"mulpoolinglayer"}, Least: 1, Most: Many,
-	Help: "product of outputs, element by element",
-	New:  func(s Spec) (graph.Layer, error) { return newPooling(s, true, false) },
+	Help: "product of outputs, element by element", Bound: product,
+	New: func(s Spec) (graph.Layer, error) { return newPooling(s, true, false) },
 }
 
 // dotPooling adds up what mulPooling gives: out = sum over columns of a * b * ..., one number.
 var dotPooling = Kind{
 	Name: "dotpooling", Also: []string{"dotpolling", "dotpoolinglayer"}, Least: 1, Most: Many,
-	Help: "sum over columns of the product of outputs",
-	New:  func(s Spec) (graph.Layer, error) { return newPooling(s, true, true) },
+	Help: "sum over columns of the product of outputs", Bound: dot,
+	New: func(s Spec) (graph.Layer, error) { return newPooling(s, true, true) },
 }
 
 type pool struct {

@@ -113,6 +113,8 @@ func TestSpecErrors(t *testing.T) {
 		{"fclayer", Spec{In: flat(OutputLimit), OutputDim: OutputLimit}, "1048576 x 1048576 weights, want at most"},
 		{"biinnersumcross", Spec{In: flat(3)}, "reads 3 numbers, want the vectors of an embedding"},
 		{"biinteractioncross", Spec{In: ragged, OutputDim: 3}, "outputdim 3, want 4 by the layers that it reads"},
+		{"embedding", Spec{Factors: 4, Mean: true}, "pooling mean without an outputdim, want one of fields x numfactors"},
+		{"simpleinputlayer", Spec{OutputDim: 1, Init: matrix.Init{Kind: "normal"}, Own: true}, "init normal without a scale, want one"},
 		{"biinnercross", Spec{In: ragged}, "an embedding of any number of values, want one of known fields"},
 		{"biinnercross", Spec{In: vector}, "reads 1 vector, want at least 2 for pairs"},
 		{"biinnercross", Spec{In: []graph.Shape{{Cols: 12, Factors: 4}}, OutputDim: 4}, "outputdim 4, want 3"},

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/internal/spell"
 	"thole.example/kernel"
 )
 
@@ -14,6 +15,8 @@ type Transfer struct {
 	Help string
 	// Drops says that outputs are dropped at random in training: setting proba.
 	Drops bool
+	// Bound is what is known of the outputs.
+	Bound Bound
 	// Apply changes the sums v, rows of n, into outputs.
 	Apply func(v []float32, n int)
 	// Slope multiplies the gradients g by the outputs out with the derivative, in place.
@@ -24,7 +27,7 @@ type Transfer struct {
 func Transfers() []Transfer {
 	all := []Transfer{identity, sigmoid, tanh, relu, softmax}
 	for _, t := range []Transfer{identity, sigmoid, tanh, relu} {
-		t.Name, t.Drops = t.Name+"withdropout", true
+		t.Name, t.Drops, t.Bound = t.Name+"withdropout", true, Unbounded // those that are kept are scaled
 		if t.Name == "identitywithdropout" {
 			t.Name = "dropout"
 		}
@@ -47,7 +50,7 @@ func FindTransfer(name string) (*Transfer, error) {
 		}
 		names[i] = all[i].Name
 	}
-	return nil, fmt.Errorf("transfer function %q, want one of %s", name, strings.Join(names, " "))
+	return nil, spell.Unknown("transfer function", name, names)
 }
 
 var identity = Transfer{
@@ -57,7 +60,7 @@ var identity = Transfer{
 }
 
 var sigmoid = Transfer{
-	Name: "sigmoid", Help: "1/(1+exp(-v))",
+	Name: "sigmoid", Help: "1/(1+exp(-v))", Bound: Unit,
 	Apply: func(v []float32, _ int) { kernel.Sigmoid(v, v) },
 	Slope: func(out, g []float32, _ int) { kernel.SigmoidGrad(out, g, g) },
 }
@@ -77,7 +80,7 @@ var relu = Transfer{
 // softmax is exp(v_j) / sum of exp(v_i) over the outputs of an example; the largest is taken off first, so that none is too
 // large. With p the outputs, the gradient by v_j is p_j * (g_j - sum of p_i*g_i).
 var softmax = Transfer{
-	Name: "softmax", Help: "exp(v) over the sum of that of all outputs",
+	Name: "softmax", Help: "exp(v) over the sum of that of all outputs", Bound: Shares,
 	Apply: func(v []float32, n int) {
 		for ; len(v) > 0; v = v[n:] {
 			most, sum := v[0], 0.0

@@ -13,8 +13,9 @@ import (
 //
 // Where q is held at 1e-9, so is the gradient: it stays large, and points back.
 var crossEntropyLoss = Kind{
-	Name: "crossentropyloss", Help: "-log of the probability of the label, where the score is that of +1; predicts the probability", Width: 1,
-	New: func(map[string]float64) graph.Loss { return crossEntropy{} },
+	Name: "crossentropyloss", Width: 1, Unit: true,
+	Help: "-log of the probability of the label, where the score is that of +1; predicts the probability",
+	New:  func(map[string]float64) graph.Loss { return crossEntropy{} },
 }
 
 // leastProbability keeps the cross entropy of certain answers that are wrong finite, as in Angel.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/internal/spell"
 	"thole.example/kernel"
 	"thole.example/psf"
 )
@@ -18,6 +19,7 @@ type Kind struct {
 	Help string
 	// Width is the number of scores of a row that the loss works on; 0: one for each class, 2 or more.
 	Width int
+	Unit  bool        // the score has to be a probability, from 0 to 1
 	Hyper []psf.Hyper // settings
 	// Start is a score for all examples alike that is about the best one, for labels that Check takes: what models for numbers
 	// begin with, because steps that suit how labels differ take long to where they lie. nil: 0.
@@ -44,7 +46,7 @@ func Find(all []Kind, name string) (*Kind, error) {
 		}
 		names[i] = all[i].Name
 	}
-	return nil, fmt.Errorf("loss function %q, want one of %s", name, strings.Join(names, " "))
+	return nil, spell.Unknown("loss function", name, names)
 }
 
 // Bind makes the loss with the settings, defaults where there are none; it refuses settings that the loss does not have and

@@ -47,6 +47,9 @@ func unit(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
 // inits are the kinds of initial values.
 var inits = []string{"normal", "uniform", "positive", "constant"}
 
+// Inits are the kinds of initial values, a new slice on every call.
+func Inits() []string { return slices.Clone(inits) }
+
 // Check reports a kind that there is not.
 func (i Init) Check() error {
 	if i.Kind != "" && !slices.Contains(inits, i.Kind) {

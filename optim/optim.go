@@ -9,9 +9,7 @@
 package optim
 
 import (
-	"fmt"
-	"strings"
-
+	"thole.example/internal/spell"
 	"thole.example/kernel"
 	"thole.example/psf"
 )
@@ -33,7 +31,7 @@ func Find(rules []psf.Rule, name string) (*psf.Rule, error) {
 		}
 		names[i] = rules[i].Name
 	}
-	return nil, fmt.Errorf("update rule %q, want one of %s", name, strings.Join(names, " "))
+	return nil, spell.Unknown("update rule", name, names)
 }
 
 // step is a rule of package kernel, bound to its settings, in all forms that servers ask for.

@@ -54,6 +54,8 @@ func TestVectors(t *testing.T) {
 		{"rmsprop", "rmsprop", set{"rho": 0.75, "eps": 0}, []float64{0.3, 0.3 - 0.1/math.Sqrt(0.4375)}},
 		{"adadelta", "adadelta", set{"rho": 0.75, "eps": 0.02}, []float64{ // d = sqrt(2/3)*0.2 = sqrt(0.08/3), then u = 0.02/3
 			0.5 - 0.1*math.Sqrt(0.08/3), 0.5 - 0.1*math.Sqrt(0.08/3) - 0.02*math.Sqrt((0.02/3+0.02)/0.0375)}},
+		{"adadelta twice", "adadelta", set{"rho": 0.75, "rho2": 0.5, "eps": 0.02}, []float64{ // the same first step, then u = 0.04/3
+			0.5 - 0.1*math.Sqrt(0.08/3), 0.5 - 0.1*math.Sqrt(0.08/3) - 0.02*math.Sqrt((0.04/3+0.02)/0.0375)}},
 		{"adamw", "adamw", set{"decay": 0.5}, []float64{0.375000005, 0.256250015}},
 		{"adamw bare", "adamw", set{"decay": 0}, []float64{0.400000005, 0.30000001}},
 		{"amsgrad", "amsgrad", nil, []float64{0.400000005, 0.30000001, 0.200000015, 0.10000002}},
@@ -301,9 +303,11 @@ func TestSplit(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				n := rapid.IntRange(1, 9).Draw(t, "n")
 				cut := rapid.IntRange(0, n).Draw(t, "cut")
-				h := set{"l2": rapid.Float64Range(0, 0.1).Draw(t, "l2")}
-				if rule.Name == "adamw" {
-					h = set{"decay": h["l2"]}
+				h := set{}
+				for _, penalty := range []string{"l2", "decay"} {
+					if slices.Contains(psf.Names(rule.Hyper), penalty) {
+						h[penalty] = rapid.Float64Range(0, 0.1).Draw(t, penalty)
+					}
 				}
 				step, err := rule.Bind(h)
 				if err != nil {
@@ -337,13 +341,13 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// The form for rows gives the bits of the one for cells.
+// The form for rows, of rules that have it, gives the bits of the one for cells.
 func TestRows(t *testing.T) {
 	for _, rule := range Rules() {
 		for _, h := range []set{nil, {"l2": 0.01}, {"l1": 0.02}, {"decay": 0.02}} {
 			step, err := rule.Bind(h)
-			if err != nil {
-				continue // a setting that the rule does not have
+			if err != nil || step.Rows == nil {
+				continue // a setting that the rule does not have, or no such form
 			}
 			const dim, rows = 11, 3
 			stride := dim * (1 + rule.Slots)
@@ -504,7 +508,12 @@ func TestScheduleRange(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	if _, err := Find(nil, "adamx"); err == nil || err.Error() != `update rule "adamx", want one of sgd momentum nesterov adagrad rmsprop adadelta adam adamw amsgrad ftrl` {
+	var names []string
+	for _, r := range Rules() {
+		names = append(names, r.Name)
+	}
+	want := `update rule "adamx", want one of ` + strings.Join(names, " ") + "; did you mean adam?"
+	if _, err := Find(nil, "adamx"); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 	if _, err := psf.NewTable(nil, Rules()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"thole.example/internal/spell"
 	"thole.example/psf"
 )
 
@@ -39,14 +40,14 @@ func Schedules() []Schedule {
 // FindSchedule is the schedule of that name or of that name in Angel; the error lists the names there are.
 func FindSchedule(name string) (*Schedule, error) {
 	all := Schedules()
-	names := make([]string, len(all))
+	names, angel := make([]string, len(all)), make([]string, len(all))
 	for i := range all {
 		if all[i].Name == name || all[i].Angel == name {
 			return &all[i], nil
 		}
-		names[i] = all[i].Name
+		names[i], angel[i] = all[i].Name, all[i].Angel
 	}
-	return nil, fmt.Errorf("schedule %q, want one of %s", name, strings.Join(names, " "))
+	return nil, fmt.Errorf("schedule %q, want one of %s%s", name, strings.Join(names, " "), spell.Hint(name, append(names, angel...)))
 }
 
 // Settings are all settings of the schedule, from h or else their defaults; it refuses those that the schedule does not have or

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"strings"
 
+	"thole.example/internal/spell"
 	"thole.example/matrix"
 )
 
@@ -55,7 +56,7 @@ func Lookup(name string, m *matrix.Meta) (Partitioner, error) {
 		}
 		return p, nil
 	}
-	return Partitioner{}, fmt.Errorf("part: partitioner %q, want one of %s", name, strings.Join(names, ", "))
+	return Partitioner{}, fmt.Errorf("part: partitioner %q, want one of %s%s", name, strings.Join(names, ", "), spell.Hint(name, names))
 }
 
 // rangePartitioner cuts into blocks of BlockRows by BlockCols, row of blocks after row of blocks. Where the matrix does

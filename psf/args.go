@@ -8,8 +8,8 @@ import (
 	"io"
 	"math"
 	"slices"
-	"strings"
 
+	"thole.example/internal/spell"
 	"thole.example/kernel"
 	"thole.example/matrix"
 )
@@ -91,7 +91,7 @@ func ParseArgs(params []Param, arg []byte) (Args, error) {
 		}
 	}
 	for name := range given {
-		return nil, fmt.Errorf("argument %.60q: %q, want one of %s", arg, name, paramNames(params))
+		return nil, fmt.Errorf("argument %.60q: %w", arg, spell.Unknown("no argument", name, paramNames(params)))
 	}
 	return a, nil
 }
@@ -129,15 +129,12 @@ func object(text []byte) (map[string]json.RawMessage, error) {
 	return all, nil
 }
 
-func paramNames(params []Param) string {
-	if len(params) == 0 {
-		return "none"
-	}
+func paramNames(params []Param) []string {
 	names := make([]string, len(params))
 	for i := range params {
 		names[i] = params[i].Name
 	}
-	return strings.Join(names, " ")
+	return names
 }
 
 func (p *Param) parse(text []byte) (any, error) {

@@ -26,6 +26,7 @@ import (
 	"slices"
 	"strings"
 
+	"thole.example/internal/spell"
 	"thole.example/kernel"
 	"thole.example/matrix"
 )
@@ -309,5 +310,5 @@ func find[V any](table map[string]*V, what, name string) (*V, error) {
 	if v := table[name]; v != nil {
 		return v, nil
 	}
-	return nil, fmt.Errorf("psf: no %s %q", what, name)
+	return nil, fmt.Errorf("psf: no %s %q%s", what, name, spell.Hint(name, slices.Sorted(maps.Keys(table))))
 }

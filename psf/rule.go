@@ -5,8 +5,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
+	"thole.example/internal/spell"
 	"thole.example/kernel"
 )
 
@@ -18,6 +18,15 @@ type Hyper struct {
 	Max     float64 // the largest value; 0: there is none
 	Below   bool    // Max itself is too large
 	Above   bool    // 0 itself is too small
+	Like    string  // an earlier setting whose value it has by default, in place of Default; "": none
+}
+
+// Begins is the default in words: a number, or the name of the setting whose value it is.
+func (h *Hyper) Begins() string {
+	if h.Like != "" {
+		return h.Like
+	}
+	return fmt.Sprintf("%g", h.Default)
 }
 
 // Check reports a value that the setting cannot have.
@@ -43,7 +52,9 @@ func Fill(hypers []Hyper, h map[string]float64) (map[string]float64, error) {
 		hyper := &hypers[i]
 		v, given := h[hyper.Name]
 		if !given {
-			v = hyper.Default
+			if v = hyper.Default; hyper.Like != "" {
+				v = full[hyper.Like]
+			}
 		}
 		if err := hyper.Check(v); err != nil {
 			return nil, err
@@ -52,22 +63,19 @@ func Fill(hypers []Hyper, h map[string]float64) (map[string]float64, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		if _, ok := full[name]; !ok {
-			return nil, fmt.Errorf("no setting %q, want one of %s", name, names(hypers))
+			return nil, spell.Unknown("no setting", name, Names(hypers))
 		}
 	}
 	return full, nil
 }
 
-// names lists the settings for errors.
-func names(hypers []Hyper) string {
-	if len(hypers) == 0 {
-		return "none"
-	}
+// Names are those of the settings.
+func Names(hypers []Hyper) []string {
 	all := make([]string, len(hypers))
 	for i := range hypers {
 		all[i] = hypers[i].Name
 	}
-	return strings.Join(all, " ")
+	return all
 }
 
 // Rule turns a gradient into a change of the weights. It works element by element, so that it gives the same values

@@ -14,6 +14,7 @@ import (
 	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/graph"
+	"thole.example/internal/spell"
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/part"
@@ -227,7 +228,7 @@ func (p *plan) checkNames() error {
 		return fmt.Errorf("--partitioner: %w", err)
 	}
 	if err := (matrix.Init{Kind: j.initKind}).Check(); err != nil {
-		return fmt.Errorf("--init: %w", err)
+		return fmt.Errorf("--init: %w%s", err, spell.Hint(j.initKind, matrix.Inits()))
 	}
 	return j.checkKeep()
 }

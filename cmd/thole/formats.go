@@ -168,7 +168,7 @@ func listAlgos(out io.Writer, width int) {
 	for _, r := range optim.Rules() {
 		text := fmt.Sprintf("%s; rate %g, %g", r.Help, r.Rates.Classes, r.Rates.Numbers)
 		for i, h := range r.Hyper {
-			text += fmt.Sprintf("%s %s=%g", map[bool]string{true: ";"}[i == 0], h.Name, h.Default)
+			text += fmt.Sprintf("%s %s=%s", map[bool]string{true: ";"}[i == 0], h.Name, h.Begins())
 		}
 		hang(out, width, listColumn, "  "+r.Name, text)
 	}

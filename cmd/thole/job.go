@@ -155,7 +155,7 @@ func (j *job) dataFlags(c *cobra.Command) {
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
 	f.Int64Var(&j.hash, "hash", 0, "hash the features to so many columns, for ids without end (default: ids are columns)")
 	f.StringVar(&j.fields, "fields", "", "fields of the features: how many, for lines with a feature of each in order, or their first "+
-		"columns, such as 0,9,18 (default: what libffm says, else none)")
+		"columns, such as 0,9,18, or their first and last ones, such as 0-8,9-17 (default: what libffm says, else none)")
 	f.StringVar(&j.base, "index-base", "auto", "what column indices count from: auto, 0 or 1")
 	f.StringVar(&j.labels, "labels", "", "label mapping: auto, classes, NoTrans, PosNegTrans, ZeroOneTrans, AddOneTrans, SubOneTrans")
 	f.StringSliceVar(&j.classes, "classes", nil, "classes of an algorithm with several: how many, or their labels (default: those that occur)")

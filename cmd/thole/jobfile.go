@@ -356,12 +356,16 @@ func (s *settings) network(f *graph.File) error {
 	if err != nil {
 		return err
 	}
+	if wrong := algo.Unfit(f, nil, nil); wrong != nil {
+		return errors.New(wrong[0])
+	}
 	for _, text := range algo.Idle(f, nil) {
 		if s.strict {
 			return errors.New(text)
 		}
 		s.warn("%s: %s", s.name, text)
 	}
+	algo.Drop(f, nil) // the job that is saved is one that can be read
 	s.job.network, s.job.own, s.job.algo = f, recipe, recipe.Name
 	return nil
 }

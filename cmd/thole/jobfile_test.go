@@ -154,7 +154,7 @@ func TestFilesRefused(t *testing.T) {
 	file := write(t, "net.json", `{`+net)
 	for _, c := range []struct{ flag, text, want string }{
 		{"job", "algo: lr\nepoch: 3", "job.yaml:2: epoch is no setting; did you mean epochs?"},
-		{"job", "train:\n  epoch: 3\n  decay: 0.5", "job.yaml:3: train.decay is no setting"},
+		{"job", "train:\n  epoch: 3\n  decay: 0.5", "job.yaml:3: train.decay is no setting; did you mean decayalpha or decaybeta?"},
 		{"job", "train:\n  epohc: 3", "job.yaml:2: train.epohc is no setting; did you mean epoch?"},
 		{"job", "epochs: many", `job.yaml:1: epochs is "many", want a whole number`},
 		{"job", "train: {epoch: many}", "job.yaml:1: train.epoch is a string, want a whole number"},
@@ -173,6 +173,11 @@ func TestFilesRefused(t *testing.T) {
 			`layers[0].numfactors has no effect: simpleinputlayer "in" has none`},
 		{"job", "layers: [{name: in, type: simpleinputlayer, outputdim: 1, transfuncs: [relu]}, {name: out, type: simplelosslayer, inputlayer: in}]",
 			"did you mean transfunc?"},
+		{"job", "layers: [{name: in, type: fclayer, outputdim: 1, outputdims: [2, 1]}, {name: out, type: simplelosslayer, inputlayer: in}]",
+			`layers[0].outputdim has no effect: "in" has outputdims beside it, want one of them`},
+		{"job", "layers: [{name: in, type: simpleinputlayer, outputdim: 1}, {name: out, type: simplelosslayer, inputlayer: in, lossfunc: crossentropyloss}]",
+			`crossentropyloss of "out" reads "in", whose outputs may be any numbers: want probabilities`},
+		{"graph", `{"default_lossfunc":"crossentropyloss",` + net, `crossentropyloss of "o" reads "a", whose outputs may be any numbers`},
 		{"job", "model: {modeltype: T_INT_DENSE}", `model.modeltype "T_INT_DENSE", want T_FLOAT_DENSE`},
 		{"job", "train: {decayclass: Standard}", "want one of constant"},
 		{"job", "train: {decayalpha: 0.1}\nschedule-set: {alpha: 0.2}", "train.decayalpha and schedule-set"},
@@ -186,6 +191,7 @@ func TestFilesRefused(t *testing.T) {
 		{"graph", `{"train":{"numupdateperepoch":5,"batchsize":7},` + net, "train.batchsize has no effect beside"},
 		{"graph", `{"train":{"decayclass":"ConstantLearningRate","decayalpha":7},` + net, "train.decayalpha has no effect"},
 		{"graph", `{"epochs":5,` + net, "epochs has no effect: it is not in the grammar"},
+		{"graph", `{"seed":5,` + net, "seed has no effect: it is not in the grammar; did you mean train.seed?"},
 		{"graph", `{"default_optimizer":"adamax",` + net, `update rule "adamax"`},
 	} {
 		name := map[string]string{"job": "job.yaml", "graph": "net.json"}[c.flag]

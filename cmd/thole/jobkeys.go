@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 
+	"thole.example/data"
 	"thole.example/graph"
 )
 
@@ -89,9 +90,10 @@ func (k *jobKey) set(f *graph.File, text string) error {
 	case []string:
 		v.Set(reflect.ValueOf(strings.Split(text, ",")))
 		return nil
-	}
-	if strings.Contains(text, ",") { // the first columns of fields
-		text = "[" + text + "]"
+	case *graph.Fields:
+		fields, err := data.ParseFields(text)
+		v.Set(reflect.ValueOf(&graph.Fields{Fields: fields}))
+		return err
 	}
 	return json.Unmarshal([]byte(text), v.Addr().Interface())
 }

@@ -65,7 +65,7 @@ func rules() string {
 	for _, r := range optim.Rules() {
 		var settings []string
 		for _, h := range r.Hyper {
-			settings = append(settings, fmt.Sprintf("%s %v", h.Name, h.Default))
+			settings = append(settings, h.Name+" "+h.Begins())
 		}
 		row("`"+r.Name+"`", r.Help, fmt.Sprint(r.Slots), fmt.Sprintf("%v, %v", r.Rates.Classes, r.Rates.Numbers), strings.Join(settings, ", "))
 	}
