@@ -190,7 +190,6 @@ func TestConfRefused(t *testing.T) {
 		{"ml.model.class.name=LogisticRegresion", "", "did you mean LogisticRegression?"},
 		{"ml.num.class=3", "", "softmax"},
 		{"ml.inputlayer.optimizer=Adamax", "", `ml.inputlayer.optimizer is "Adamax", want the name of a rule`},
-		{"ml.inputlayer.optimizer=AdaDelta ml.opt.adadelta.alpha=0.8 ml.opt.adadelta.beta=0.9", "", "both means decay alike"},
 		{"ml.opt.adam.beta=x", "", `ml.opt.adam.beta is "x", want a number`},
 		{"ml.learn.decay=x", "", `ml.learn.decay is "x", want a number`},
 		{"ml.opt.decay.class.name=Sometimes", "", "want one of constant"},

@@ -33,7 +33,7 @@ func TestReadme(t *testing.T) {
 				goLine(t, words[1:])
 			case words[0] == "CGO_ENABLED=0" && words[1] == "go":
 				goLine(t, words[2:])
-			case words[0] == "thole":
+			case words[0] == "thole" || words[0] == "for":
 				ran++
 				var said bytes.Buffer
 				c := exec.Command(bash, "-e", "-o", "pipefail", "-c", line)
@@ -42,7 +42,7 @@ func TestReadme(t *testing.T) {
 					t.Fatalf("%s%v: %s", line, err, &said)
 				}
 			default:
-				t.Errorf("%q is neither thole nor go", line)
+				t.Errorf("%q is neither thole nor go, nor a loop", line)
 			}
 		}
 	}
