@@ -11,6 +11,7 @@ import (
 	"thole.example/data"
 	"thole.example/format"
 	"thole.example/graph"
+	"thole.example/layer"
 	"thole.example/matrix"
 )
 
@@ -78,9 +79,12 @@ func (m *storedModel) network(algorithm string) (*graph.File, algo.Task, error) 
 	return m.recipe(recipe), recipe.Task, nil
 }
 
-// recipe is the network of a recipe, with as many outputs as the model has biases where there is one for each class.
+// recipe is the network of a recipe as the matrices have it: with as many outputs as the model has biases where there is one for each
+// class, and, where features are embedded, with the fields, factors and hidden layers that they tell of.
 func (m *storedModel) recipe(a *algo.Algo) *graph.File {
-	f := a.File(a.Sizes)
+	size := m.size(a)
+	f := a.File(size)
+	f.Data.NumField = size.Fields
 	if a.Task == algo.Multiclass {
 		for i := range f.Layers {
 			if bias, err := m.find(f.Layers[i].Name + "_bias"); err == nil {
@@ -89,6 +93,42 @@ func (m *storedModel) recipe(a *algo.Algo) *graph.File {
 		}
 	}
 	return f
+}
+
+// mostFields is up to how many fields a network is tried with that does not say how many it has.
+const mostFields = 1 << 10
+
+// size is how large the network of a recipe is by its matrices; those of ffm do not tell fields from factors, which are taken to be as
+// many as the recipe has. If no size fits, it is the recipe's.
+func (m *storedModel) size(a *algo.Algo) algo.Size {
+	table, err := m.find("embedding_embedding")
+	if !a.Network() || err != nil {
+		return a.Sizes
+	}
+	s := algo.Size{Factors: int(min(table.Rows, layer.OutputLimit))}
+	for bias, err := m.find("fclayer_0_bias"); err == nil && a.Sizes.Hidden != nil; {
+		s.Hidden = append(s.Hidden, int(min(bias.Cols, layer.OutputLimit)))
+		bias, err = m.find(fmt.Sprintf("fclayer_%d_bias", len(s.Hidden)))
+	}
+	for _, one := range m.Matrices() {
+		if strings.HasPrefix(one.Name, "crosslayer") && strings.HasSuffix(one.Name, "_bias") {
+			s.Depth++
+		}
+	}
+	if a.Sizes.Fields == 0 {
+		return a.Sized(s)
+	}
+	for _, s.Factors = range []int{s.Factors, a.Sizes.Factors} {
+		for s.Fields = 1; s.Fields <= mostFields; s.Fields++ {
+			if model, err := a.Build(algo.Conf{Size: s, Dim: 1}); err == nil && !slices.ContainsFunc(model.Params(), func(p graph.Param) bool {
+				has, err := m.find(p.Name)
+				return err != nil || has.Rows != p.Rows || !p.Features && has.Cols != p.Cols
+			}) {
+				return s
+			}
+		}
+	}
+	return a.Sizes
 }
 
 // classes are the labels that the model of so many scores was trained with, nil if it does not say.
