@@ -126,23 +126,34 @@ func BatchOf(rows int) int {
 // Network reports whether the recipe embeds features.
 func (a *Algo) Network() bool { return a.Sizes.Factors > 0 }
 
-// WithLoss is the recipe with another loss function of the table (nil: that of package loss), and with that another task.
-func (a *Algo) WithLoss(losses []loss.Kind, name string) (*Algo, error) {
-	kind, err := loss.Find(losses, name)
+// WithLoss is the recipe with another loss function of the table (nil: that of package loss), and with that another task; "" is its own
+// loss. The settings go before those that the loss has already.
+func (a *Algo) WithLoss(losses []loss.Kind, name string, set map[string]float64) (*Algo, error) {
+	choice := graph.Choice{Type: name}
+	if f := a.File(a.Sizes); name == "" {
+		if i := slices.IndexFunc(f.Layers, func(e graph.Entry) bool { return endsInLoss(&e) }); i >= 0 {
+			choice = *lossOf(f, &f.Layers[i])
+		}
+	}
+	kind, err := loss.Find(losses, choice.Type)
 	if err != nil {
 		return nil, err
 	}
-	l, err := kind.Bind(nil)
+	all := map[string]float64{}
+	maps.Copy(all, choice.Num)
+	maps.Copy(all, set)
+	l, err := kind.Bind(all)
 	if err != nil {
 		return nil, err
 	}
+	choice.Type, choice.Num = kind.Name, all
 	other := *a
 	other.Task = l.Task()
 	other.File = func(s Size) *graph.File {
 		f := a.File(s)
 		for i := range f.Layers {
 			if endsInLoss(&f.Layers[i]) {
-				f.Layers[i].LossFunc = graph.Named(kind.Name)
+				f.Layers[i].LossFunc = &choice
 			}
 		}
 		return f

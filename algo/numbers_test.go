@@ -62,7 +62,7 @@ func TestCountsOfAnySize(t *testing.T) {
 func TestStart(t *testing.T) {
 	b := changed(twofold(200, 1), 50, 7000)
 	for _, a := range Algos() {
-		other, err := a.WithLoss(nil, "l2loss")
+		other, err := a.WithLoss(nil, "l2loss", nil)
 		if err != nil || a.Task == Multiclass {
 			continue
 		}

@@ -4,6 +4,7 @@ package loss
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,6 +51,9 @@ func Find(all []Kind, name string) (*Kind, error) {
 // Bind makes the loss with the settings, defaults where there are none; it refuses settings that the loss does not have and
 // values out of range.
 func (k *Kind) Bind(set map[string]float64) (graph.Loss, error) {
+	if len(k.Hyper) == 0 && len(set) > 0 {
+		return nil, fmt.Errorf("loss function %s: no setting %q: it has none", k.Name, slices.Sorted(maps.Keys(set))[0])
+	}
 	full, err := psf.Fill(k.Hyper, set)
 	if err != nil {
 		return nil, fmt.Errorf("loss function %s: %w", k.Name, err)

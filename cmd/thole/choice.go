@@ -47,9 +47,12 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 			return nil, usageError{err}
 		}
 	}
-	if j.loss != "" {
-		var err error
-		if recipe, err = recipe.WithLoss(nil, j.loss); err != nil {
+	if j.loss != "" || len(j.lossSet) > 0 {
+		set, err := numbers("loss-set", j.lossSet)
+		if err == nil {
+			recipe, err = recipe.WithLoss(nil, j.loss, set)
+		}
+		if err != nil {
 			return nil, usageError{err}
 		}
 	}

@@ -31,8 +31,8 @@ const yamlLimit = 1 << 20
 var notInFiles = []string{"job", "job-file", "dry-run", "strict-graph", "help", "task"}
 
 // outdoes is a table of flags that decide what others mean: where the user gives one, files say nothing about the other.
-var outdoes = map[string][]string{"rule": {"hyper"}, "schedule": {"schedule-set", "schedule-per"}, "updates": {"batch"},
-	"batch": {"updates"}, "validate": {"holdout"}, "holdout": {"validate"}, "algo": {"graph"}}
+var outdoes = map[string][]string{"rule": {"hyper"}, "loss": {"loss-set"}, "schedule": {"schedule-set", "schedule-per"},
+	"updates": {"batch"}, "batch": {"updates"}, "validate": {"holdout"}, "holdout": {"validate"}, "algo": {"graph", "loss-set"}}
 
 // settings are what the files of a job say, on their way to the flags.
 type settings struct {
