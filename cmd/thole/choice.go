@@ -170,7 +170,7 @@ func (p *plan) checkNumbers() error {
 	for _, n := range []struct {
 		flag  string
 		value int
-	}{{"epochs", j.epochs}, {"batch", j.batch}, {"updates", j.updates}} {
+	}{{"epochs", j.epochs}, {"batch", j.batch}, {"updates", j.updates}, {"factors", j.factors}} {
 		if n.value < 1 && (n.value < 0 || j.given(n.flag)) {
 			return fmt.Errorf("--%s %d, want at least 1", n.flag, n.value)
 		}
