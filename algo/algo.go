@@ -86,6 +86,7 @@ type Defaults struct {
 	Hyper    map[string]float64
 	Eps      float64 // eps of the rule for batches of one example: in larger ones gradients are means, and so is eps. 0: as Hyper has it
 	Rate     float64 // learning rate of the first step; 0: the rule's own
+	Linear   float64 // with losses of numbers: rate of weights of features beside vectors, which follow adam then; 0: as the vectors
 	Schedule string  // of package optim
 	PerBatch bool    // the schedule is asked once for each mini-batch of the job, not once for each epoch
 	Warmup   int     // steps in which the rate grows to the first, at most; a tenth of an epoch if that is less
@@ -148,7 +149,7 @@ func (a *Algo) WithLoss(losses []loss.Kind, name string, set map[string]float64)
 	}
 	choice.Type, choice.Num = kind.Name, all
 	other := *a
-	other.Task = l.Task()
+	other.Task, other.Log = l.Task(), kind.Log
 	other.File = func(s Size) *graph.File {
 		f := a.File(s)
 		for i := range f.Layers {
@@ -167,7 +168,10 @@ func (a *Algo) WithLoss(losses []loss.Kind, name string, set map[string]float64)
 func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	d := a.Defaults
 	if name != "" && name != d.Rule {
-		d.Rule, d.Hyper, d.Eps, d.Rate = name, nil, 0, 0
+		d.Rule, d.Hyper, d.Eps, d.Rate, d.Linear = name, nil, 0, 0, 0
+	}
+	if !a.numeric() {
+		d.Linear = 0
 	}
 	rule, err := optim.Find(rules, d.Rule)
 	switch {
@@ -182,7 +186,11 @@ func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	default:
 		d.Rate = rule.Rates.Classes
 	}
-	if rule != nil && !a.Network() {
+	switch {
+	case rule == nil:
+	case a.Network():
+		d.Linear = math.Ldexp(d.Linear, a.of.spread) // the others are of products and of layers in between
+	default:
 		a.of.suit(rule, &d)
 	}
 	return d
@@ -253,8 +261,11 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	c.Start = a.of.start
 	for i := range f.Layers {
 		e := &f.Layers[i]
-		if c.Rule != "" {
+		switch {
+		case c.Rule != "":
 			e.Optimizer = nil // the user's rule is of all
+		case d.Linear > 0 && e.Type == firstOrder().Type && hyper["l1"] == 0: // which adam does not have
+			e.Optimizer = optimizer("adam", map[string]float64{"lr": d.Linear, "l2": hyper["l2"]})
 		}
 		if c.Init.Kind != "" && !a.own {
 			e.Init = nil
@@ -308,7 +319,11 @@ func linear(outputs int, loss string) func(Size) *graph.File {
 // settings are the names of h in order.
 func settings(h map[string]float64) []string { return slices.Sorted(maps.Keys(h)) }
 
+// numeric reports whether scores are the numbers that labels are, in a network of the table.
+func (a *Algo) numeric() bool { return a.Task == Regression && !a.Log && !a.own }
+
 // Mixed reports whether layers of the network have update rules of their own.
 func (a *Algo) Mixed() bool {
-	return slices.ContainsFunc(a.File(a.Sizes).Layers, func(e graph.Entry) bool { return e.Optimizer != nil })
+	own := func(e graph.Entry) bool { return e.Optimizer != nil }
+	return a.Defaults.Linear > 0 && a.numeric() || slices.ContainsFunc(a.File(a.Sizes).Layers, own)
 }

@@ -20,6 +20,7 @@ type Kind struct {
 	// Width is the number of scores of a row that the loss works on; 0: one for each class, 2 or more.
 	Width int
 	Hyper []psf.Hyper // settings
+	Log   bool        // scores are logarithms of what is predicted
 	// Start is a score for all examples alike that is about the best one, for labels that Check takes: what models for numbers
 	// begin with, because steps that suit how labels differ take long to where they lie. nil: 0.
 	Start func(label []float32) float64
