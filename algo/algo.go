@@ -87,6 +87,7 @@ type Defaults struct {
 	Hyper    map[string]float64
 	Eps      float64 // eps of the rule for batches of one example: in larger ones gradients are means, and so is eps. 0: as Hyper has it
 	Rate     float64 // learning rate of the first step; 0: the rule's own
+	Linear   float64 // with losses of numbers: rate of weights of features beside vectors, which follow adam then; 0: as the vectors
 	Schedule string  // of package optim
 	PerBatch bool    // the schedule is asked once for each mini-batch of the job, not once for each epoch
 	Warmup   int     // steps in which the rate grows to the first, at most; a tenth of an epoch if that is less
@@ -135,21 +136,32 @@ func BatchOf(rows int) int {
 // Network reports whether the recipe embeds features.
 func (a *Algo) Network() bool { return a.Sizes.Factors > 0 }
 
-// WithLoss is the recipe with another loss function of the table (nil: that of package loss), and with that another task.
-func (a *Algo) WithLoss(losses []loss.Kind, name string) (*Algo, error) {
-	kind, err := loss.Find(losses, name)
+// WithLoss is the recipe with another loss function of the table (nil: that of package loss), and with that another task; "" is its own
+// loss. The settings go before those that the loss has already.
+func (a *Algo) WithLoss(losses []loss.Kind, name string, set map[string]float64) (*Algo, error) {
+	choice := graph.Choice{Type: name}
+	if f := a.File(a.Sizes); name == "" {
+		if i := slices.IndexFunc(f.Layers, func(e graph.Entry) bool { return endsInLoss(&e) }); i >= 0 {
+			choice = *lossOf(f, &f.Layers[i])
+		}
+	}
+	kind, err := loss.Find(losses, choice.Type)
 	if err != nil {
 		return nil, err
 	}
-	l, err := kind.Bind(nil)
+	all := map[string]float64{}
+	maps.Copy(all, choice.Num)
+	maps.Copy(all, set)
+	l, err := kind.Bind(all)
 	if err != nil {
 		return nil, err
 	}
+	choice.Type, choice.Num = kind.Name, all
 	file := func(s Size) *graph.File {
 		f := a.File(s)
 		for i := range f.Layers {
 			if endsInLoss(&f.Layers[i]) {
-				f.Layers[i].LossFunc = graph.Named(kind.Name)
+				f.Layers[i].LossFunc = &choice
 			}
 		}
 		return f
@@ -158,9 +170,12 @@ func (a *Algo) WithLoss(losses []loss.Kind, name string) (*Algo, error) {
 		return nil, fmt.Errorf("%s: %s", a.Name, wrong[0])
 	}
 	other := *a
-	other.Task, other.File = l.Task(), file
+	other.Task, other.Log, other.File = l.Task(), kind.Log, file
 	return &other, nil
 }
+
+// numbersMost is Defaults.Most of networks with losses of numbers.
+const numbersMost = 40
 
 // For are the defaults with an update rule of the table (nil: that of package optim) chosen by the user: another rule has
 // settings of its own. The empty name is the recipe's rule. The rate is that of the rule for the recipe's task, unless the
@@ -168,7 +183,13 @@ func (a *Algo) WithLoss(losses []loss.Kind, name string) (*Algo, error) {
 func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	d := a.Defaults
 	if name != "" && name != d.Rule {
-		d.Rule, d.Hyper, d.Eps, d.Rate = name, nil, 0, 0
+		d.Rule, d.Hyper, d.Eps, d.Rate, d.Linear = name, nil, 0, 0, 0
+	}
+	switch {
+	case !a.numeric():
+		d.Linear = 0
+	case d.Most > 0 && a.Network(): // numbers are not learned by heart as soon
+		d.Most = numbersMost
 	}
 	rule, err := optim.Find(rules, d.Rule)
 	switch {
@@ -183,7 +204,11 @@ func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	default:
 		d.Rate = rule.Rates.Classes
 	}
-	if rule != nil && !a.Network() {
+	switch {
+	case rule == nil:
+	case a.Network():
+		d.Linear = math.Ldexp(d.Linear, a.of.spread) // the others are of products and of layers in between
+	default:
 		a.of.suit(rule, &d)
 	}
 	return d
@@ -246,10 +271,13 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 	c.Start = a.of.start
 	for i := range f.Layers {
 		e := &f.Layers[i]
-		if c.Rule != "" {
+		switch {
+		case c.Rule != "":
 			e.Optimizer = nil // the user's rule is of all
-		} else if own := c.Optimizers[strings.ToLower(e.Type)]; own != nil && !a.own {
-			e.Optimizer = own
+		case c.Optimizers[strings.ToLower(e.Type)] != nil && !a.own:
+			e.Optimizer = c.Optimizers[strings.ToLower(e.Type)]
+		case d.Linear > 0 && e.Type == firstOrder().Type && hyper["l1"] == 0: // which adam does not have
+			e.Optimizer = optimizer("adam", map[string]float64{"lr": d.Linear, "l2": hyper["l2"]})
 		}
 		if c.Init.Kind != "" && !a.own {
 			e.Init = nil
@@ -303,7 +331,11 @@ func linear(outputs int, loss string) func(Size) *graph.File {
 // settings are the names of h in order.
 func settings(h map[string]float64) []string { return slices.Sorted(maps.Keys(h)) }
 
+// numeric reports whether scores are the numbers that labels are, in a network of the table.
+func (a *Algo) numeric() bool { return a.Task == Regression && !a.Log && !a.own }
+
 // Mixed reports whether layers of the network have update rules of their own.
 func (a *Algo) Mixed() bool {
-	return slices.ContainsFunc(a.File(a.Sizes).Layers, func(e graph.Entry) bool { return e.Optimizer != nil })
+	own := func(e graph.Entry) bool { return e.Optimizer != nil }
+	return a.Defaults.Linear > 0 && a.numeric() || slices.ContainsFunc(a.File(a.Sizes).Layers, own)
 }

@@ -12,7 +12,7 @@ import (
 	"thole.example/data"
 )
 
-// choose names the recipes whose settings are tried out: go test ./algo -run Choose -choose lr,svm -v
+// choose names the recipes whose settings are tried out: go test ./algo -run Choose -choose lr,svm -v; fm/l2loss is fm with that loss.
 var choose = flag.String("choose", "", "recipes, with commas between them, whose settings TestChoose compares")
 
 const chooseFolds = 5
@@ -25,10 +25,20 @@ func TestChoose(t *testing.T) {
 		t.Skip("no recipes to try: -choose")
 	}
 	for _, name := range strings.Split(*choose, ",") {
+		name, loss, other := strings.Cut(name, "/")
 		a := recipe(t, name)
+		if other {
+			var err error
+			if a, err = a.WithLoss(nil, loss, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for _, set := range chooseSets(t, a) {
-			if a.Sizes.Fields > 0 && set.name == "a9a" {
+			if a.Sizes.Fields > 0 && (set.name == "a9a" || set.name == "abalone") {
 				continue // whose rows do not have a value of each field
+			}
+			if a.Network() {
+				a = a.ForLabels(nil, set.b.Label)
 			}
 			d, epochs := settled(a, set.b.Len()), []float64{5, 10, 20, 50, 100, 200}
 			if a.Network() {
@@ -43,7 +53,11 @@ func TestChoose(t *testing.T) {
 				{"rate", []float64{d.Rate / 10, d.Rate / 5, d.Rate / 2, d.Rate, 2 * d.Rate, 5 * d.Rate}, func(d *Defaults, v float64) { d.Rate = v }},
 				{"batch", []float64{64, 128, 256, 512, 1024}, func(d *Defaults, v float64) { d.Batch = int(v) }},
 				{"epochs", epochs, func(d *Defaults, v float64) { d.Epochs = int(v) }},
+				{"linear", []float64{0, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5}, func(d *Defaults, v float64) { d.Linear = v }},
 			} {
+				if one.setting == "linear" && d.Linear == 0 {
+					continue
+				}
 				best, losses := math.Inf(1), make([]float64, len(one.values))
 				for i, v := range one.values {
 					d := settled(a, set.b.Len())
@@ -88,12 +102,18 @@ func heldOut(t *testing.T, a *Algo, b *data.Batch, d Defaults) (loss float64) {
 		if a.Sizes.Fields > 0 {
 			size.Fields = b.Rows().Ptr[1]
 		}
-		m, err := a.Build(Conf{Dim: b.Dim(), Hyper: d.Hyper, Classes: classesOf(b), Batch: d.Batch, Size: size})
+		own := *a
+		own.Defaults.Linear, own.of.spread = d.Linear, 0 // d suits the labels already
+		m, err := own.Build(Conf{Dim: b.Dim(), Hyper: d.Hyper, Classes: classesOf(b), Batch: d.Batch, Size: size})
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := begin(t, m)
-		j.fit(rows(b, stay), d)
+		j, learned := begin(t, m), rows(b, stay)
+		if a.Network() {
+			j.shuffle(learned, d)
+		} else {
+			j.fit(learned, d)
+		}
 		loss += j.score(rows(b, out)).loss * float64(len(out)) / float64(b.Len())
 	}
 	return loss
@@ -118,6 +138,10 @@ func chooseSets(t *testing.T, a *Algo) []chooseSet {
 		b := examples(t, name)
 		b.X.At.Cols.Hi = dim
 		return b
+	}
+	if a.Network() && a.Task == Regression {
+		return []chooseSet{{"abalone", read("abalone/abalone_8d_train.libsvm", 8)}, {"pairs", pairs(4000, 6, 20)},
+			{"more", pairs(20_000, 10, 200)}}
 	}
 	switch a.Name {
 	case "linreg", "robust":

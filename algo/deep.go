@@ -55,10 +55,11 @@ func total(layers []graph.Entry, from ...string) *graph.File {
 func dense() *graph.Choice { return &graph.Choice{Type: "adam", Num: map[string]float64{"lr": 0.002}} }
 
 // netDefaults are those of networks where features are few and each has many examples: the rate falls to zero, which settles what
-// steps throw about. docs/algorithms.md says how these and the next ones were chosen.
+// steps throw about. Where the score of classes stays around 1, that of numbers has to go as far as labels differ, and weights of features
+// go there, at about a tenth of the rate of a linear model. docs/algorithms.md says how these and the next ones were chosen.
 var netDefaults = Defaults{
-	Rule: "adagrad", Hyper: map[string]float64{"l2": 5e-4}, Eps: 1, Rate: 0.1, Schedule: "linear", PerBatch: true, Warmup: 20,
-	Epochs: 1, Rows: 150_000, Most: 7,
+	Rule: "adagrad", Hyper: map[string]float64{"l2": 5e-4}, Eps: 1, Rate: 0.1, Linear: 0.15, Schedule: "linear", PerBatch: true,
+	Warmup: 20, Epochs: 1, Rows: 150_000, Most: 7,
 }
 
 // netWide are those where features are many and most are rare: what they have is not learned to the end, and a rate that falls would

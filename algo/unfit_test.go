@@ -43,10 +43,10 @@ func TestUnfit(t *testing.T) {
 			t.Errorf("%s: %q, fits %v", layers, wrong, fits)
 		}
 	}
-	if _, err := lr.WithLoss(nil, "crossentropyloss"); err == nil || !strings.Contains(err.Error(), `lr: crossentropyloss of "simplelosslayer" reads "input"`) {
+	if _, err := lr.WithLoss(nil, "crossentropyloss", nil); err == nil || !strings.Contains(err.Error(), `lr: crossentropyloss of "simplelosslayer" reads "input"`) {
 		t.Errorf("lr with crossentropyloss: %v", err)
 	}
-	if _, err := lr.WithLoss(nil, "hingeloss"); err != nil {
+	if _, err := lr.WithLoss(nil, "hingeloss", nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -232,6 +232,21 @@ func (s *Set) Rare(n uint32) (occur, rare int) {
 	return occur, rare
 }
 
+// Largest is the value that is farthest from 0, and its column; of several the first one, and 0 if there are no values.
+func (s *Set) Largest() (column int64, value float32) {
+	row := newRows(1, 0, false)
+	for i := range s.Label {
+		row.reset()
+		s.row(&row, i)
+		for k, v := range row.val {
+			if max(v, -v) > max(value, -value) {
+				column, value = row.idx[k], v
+			}
+		}
+	}
+	return column, value
+}
+
 // row appends the example with number i.
 func (s *Set) row(to *rows, i int) {
 	var from uint64

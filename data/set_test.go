@@ -124,6 +124,16 @@ func TestSet(t *testing.T) {
 		if got := s.Keys(); !slices.Equal(got, slices.Compact(keys)) {
 			t.Fatalf("keys %v, want %v", got, keys)
 		}
+		var farthest int64
+		far := float32(0)
+		for k, v := range b.Rows().Val {
+			if math.Abs(float64(v)) > math.Abs(float64(far)) {
+				farthest, far = b.Rows().Idx[k], v
+			}
+		}
+		if column, value := s.Largest(); column != farthest || value != far {
+			t.Fatalf("the largest value is %v, of column %d, want %v of %d", value, column, far, farthest)
+		}
 		few := rapid.Uint32Range(1, 4).Draw(t, "few")
 		count := map[int64]uint32{}
 		for _, col := range b.Rows().Idx {

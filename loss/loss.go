@@ -4,6 +4,7 @@ package loss
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,6 +22,7 @@ type Kind struct {
 	Width int
 	Unit  bool        // the score has to be a probability, from 0 to 1
 	Hyper []psf.Hyper // settings
+	Log   bool        // scores are logarithms of what is predicted
 	// Start is a score for all examples alike that is about the best one, for labels that Check takes: what models for numbers
 	// begin with, because steps that suit how labels differ take long to where they lie. nil: 0.
 	Start func(label []float32) float64
@@ -52,6 +54,9 @@ func Find(all []Kind, name string) (*Kind, error) {
 // Bind makes the loss with the settings, defaults where there are none; it refuses settings that the loss does not have and
 // values out of range.
 func (k *Kind) Bind(set map[string]float64) (graph.Loss, error) {
+	if len(k.Hyper) == 0 && len(set) > 0 {
+		return nil, fmt.Errorf("loss function %s: no setting %q: it has none", k.Name, slices.Sorted(maps.Keys(set))[0])
+	}
 	full, err := psf.Fill(k.Hyper, set)
 	if err != nil {
 		return nil, fmt.Errorf("loss function %s: %w", k.Name, err)

@@ -56,9 +56,12 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		}
 		j.algo = recipe.Name // which is saved
 	}
-	if j.loss != "" {
-		var err error
-		if recipe, err = recipe.WithLoss(nil, j.loss); err != nil {
+	if j.loss != "" || len(j.lossSet) > 0 {
+		set, err := numbers("loss-set", j.lossSet)
+		if err == nil {
+			recipe, err = recipe.WithLoss(nil, j.loss, set)
+		}
+		if err != nil {
 			return nil, usageError{err}
 		}
 	}
@@ -176,7 +179,7 @@ func (p *plan) checkNumbers() error {
 	for _, n := range []struct {
 		flag  string
 		value int
-	}{{"epochs", j.epochs}, {"batch", j.batch}, {"updates", j.updates}} {
+	}{{"epochs", j.epochs}, {"batch", j.batch}, {"updates", j.updates}, {"factors", j.factors}} {
 		if n.value < 1 && (n.value < 0 || j.given(n.flag)) {
 			return fmt.Errorf("--%s %d, want at least 1", n.flag, n.value)
 		}

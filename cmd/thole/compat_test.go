@@ -59,49 +59,77 @@ type (
 	row = []float64
 )
 
+// sharedData is the path of a file of test data; ok is false if it is not there.
+func sharedData(t *testing.T, name string) (path string, ok bool) {
+	path = filepath.Join("..", "..", "..", "shared", "data", name)
+	_, err := os.Stat(path)
+	if err != nil {
+		t.Logf("no data: %v", err)
+	}
+	return path, err == nil
+}
+
+// trainAsAngel trains as Angel does, every 10th row held out, and answers the metrics of these rows. The model is saved.
+func trainAsAngel(t *testing.T, model, epochs string, args ...string) set {
+	t.Helper()
+	log := model + ".log"
+	thole(t, append([]string{"train", "--compat", "angel", "--holdout", "0.1", "--epochs", epochs, "--model", model, "--log", log}, args...)...)
+	var end struct{ Valid set }
+	if err := json.Unmarshal(lastLine(t, log), &end); err != nil {
+		t.Fatal(err)
+	}
+	return end.Valid
+}
+
+// near wants two numbers to differ by a millionth at most.
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-6*max(1, math.Abs(want))) {
+		t.Errorf("%s %.9f, want %.9f", what, got, want)
+	}
+}
+
 // TestCompat wants thole train --compat angel to repeat trainings of Angel's, to 1e-6.
 func TestCompat(t *testing.T) {
 	for _, w := range compatWants() {
-		dir := t.TempDir()
-		args := strings.Fields(w.args)
+		args, there := strings.Fields(w.args), true
 		for i, arg := range args {
 			if i > 0 && args[i-1] == "--data" {
-				args[i] = filepath.Join("..", "..", "..", "shared", "data", arg)
-				if _, err := os.Stat(args[i]); err != nil {
-					t.Logf("no data: %v", err)
-					args = nil
-					break
-				}
+				args[i], there = sharedData(t, arg)
 			}
 		}
-		if args == nil {
+		if !there {
 			continue
 		}
-		model, log := filepath.Join(dir, "model"), filepath.Join(dir, "log")
-		args = append([]string{"train", "--compat", "angel", "--holdout", "0.1", "--epochs", w.epochs, "--model", model, "--log", log}, args...)
-		var out, said bytes.Buffer
-		if code := Main(args, &env{in: strings.NewReader(""), out: &out, err: &said}); code != 0 {
-			t.Fatalf("thole %s: status %d, %s", strings.Join(args, " "), code, &said)
+		model, name := filepath.Join(t.TempDir(), "model"), w.args+", "+w.epochs+" epochs: "
+		valid := trainAsAngel(t, model, w.epochs, args...)
+		for metric, v := range w.metrics {
+			near(t, name+metric, valid[metric], v)
 		}
-		var end struct{ Valid set }
-		if err := json.Unmarshal(lastLine(t, log), &end); err != nil {
-			t.Fatal(err)
-		}
-		near := func(what string, got, want float64) {
-			t.Helper()
-			if !(math.Abs(got-want) <= 1e-6*max(1, math.Abs(want))) {
-				t.Errorf("%s, %s epochs: %s %.9f, want %.9f", w.args, w.epochs, what, got, want)
-			}
-		}
-		for name, v := range w.metrics {
-			near(name, end.Valid[name], v)
-		}
-		for name, values := range map[string]row{"input_weight": w.weights, "input_bias": w.bias} {
-			got := columnValues(t, filepath.Join(model, name, "0"))
+		for matrix, values := range map[string]row{"input_weight": w.weights, "input_bias": w.bias} {
+			got := columnValues(t, filepath.Join(model, matrix, "0"))
 			for i, v := range values {
-				near(name, got[i], v)
+				near(t, name+matrix, got[i], v)
 			}
 		}
+	}
+}
+
+// The model of ten epochs has the metrics of the account on the test file, too.
+func TestCompatEvaluates(t *testing.T) {
+	test, there := sharedData(t, "a9a/a9a_123d_test.dummy")
+	data, _ := sharedData(t, "a9a/a9a_123d_train.dummy")
+	if !there {
+		t.Skip("no test file")
+	}
+	model := filepath.Join(t.TempDir(), "model")
+	trainAsAngel(t, model, "10", "--data", data, "--l2", "0.001")
+	var got struct{ Metrics set }
+	if err := json.Unmarshal([]byte(thole(t, "evaluate", "--model", model, "--data", test, "--json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	for metric, v := range (set{"logloss": .325147, "accuracy": .851729, "auc": .902045}) { // six digits are known
+		near(t, metric, got.Metrics[metric], v)
 	}
 }
 
@@ -115,7 +143,7 @@ func lastLine(t *testing.T, path string) []byte {
 	return lines[len(lines)-1]
 }
 
-// columnValues are the values of a file of lines "column,value".
+// columnValues are the values of a file of lines "column,value", or "row,column,value".
 func columnValues(t *testing.T, path string) (all row) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -124,8 +152,8 @@ func columnValues(t *testing.T, path string) (all row) {
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		_, value, _ := strings.Cut(lines.Text(), ",")
-		v, err := strconv.ParseFloat(value, 64)
+		line := lines.Text()
+		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ',')+1:], 64)
 		if err != nil {
 			t.Fatal(err)
 		}

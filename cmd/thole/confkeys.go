@@ -33,9 +33,6 @@ var (
 	fcKinds        = []string{"fclayer", "crosslayer", "batchnormlayer"}
 )
 
-// huberDelta is what to do in place of the keys that set it.
-const huberDelta = `the loss layer of a graph sets it: "lossfunc": {"type": "huberloss", "delta": 1.5} (--graph FILE, see docs/graph.md)`
-
 // noTrees is what there is to say of Angel's trees.
 const noTrees = "trees cannot be trained yet; thole algos lists what can be trained"
 
@@ -111,8 +108,8 @@ func confKeys() []confKey {
 		{key: "ml.field.num", flag: "fields", text: fromZero},
 		{key: "ml.fm.rank", flag: "factors", of: hasFactors},
 		{key: "ml.mlr.rank", not: "mixed logistic regression is no recipe; docs/graph.md has its network, in which outputdim is the rank"},
-		{key: "ml.robustregression.loss.delta", not: huberDelta, same: "1"},
-		{key: "ml.lossfunction.huber.delta", not: huberDelta, same: "1"},
+		{key: "ml.robustregression.loss.delta", flag: "loss-set", does: "`--loss-set delta=`", text: asDelta},
+		{key: "ml.lossfunction.huber.delta", flag: "loss-set", does: "`--loss-set delta=`", text: asDelta},
 		{key: "ml.gbdt.*", not: noTrees},
 	}
 }

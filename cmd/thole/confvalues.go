@@ -28,6 +28,12 @@ func fromZero(_ *settings, text string) (string, bool, error) {
 	return text, v >= 0, err
 }
 
+// asDelta is the number as a setting of the loss; 1 is what the loss begins with.
+func asDelta(_ *settings, text string) (string, bool, error) {
+	v, err := numberOf(text)
+	return "delta=" + text, v != 1, err
+}
+
 // truth is true or false, as Angel reads them: in letters of any case.
 func truth(_ *settings, text string) (string, bool, error) {
 	if yes := strings.ToLower(text); yes == "true" || yes == "false" {

@@ -24,8 +24,9 @@ type job struct {
 	maxBytes                           string
 	storage                            string // type in which servers keep weights; "": f32
 
-	loss                 string // function; "": the algorithm's
-	factors, depth, rank int    // of the network
+	loss                 string            // function; "": the algorithm's
+	lossSet              map[string]string // its settings
+	factors, depth, rank int               // of the network
 	hidden               []int
 	dropout              float64
 
@@ -107,6 +108,7 @@ func (j *job) flags(c *cobra.Command) {
 
 	f.StringVar(&j.loss, "loss", "", "loss function in place of the algorithm's, such as l2loss to learn values with fm "+
 		"(see docs/algorithms.md)")
+	f.StringToStringVar(&j.lossSet, "loss-set", nil, "settings of the loss, NAME=VALUE")
 	f.IntVar(&j.factors, "factors", 0, "numbers of an embedded vector (default: of the algorithm)")
 	f.IntSliceVar(&j.hidden, "hidden", nil, "outputs of the hidden layers, such as 128,64 (default: of the algorithm)")
 	f.Float64Var(&j.dropout, "dropout", 0, "probability of dropping a hidden output in training")

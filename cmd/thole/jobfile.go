@@ -30,8 +30,8 @@ const yamlLimit = 1 << 20
 var notInFiles = []string{"job", "job-file", "dry-run", "strict-graph", "help", "task"}
 
 // outdoes is a table of flags that decide what others mean: where the user gives one, files say nothing about the other.
-var outdoes = map[string][]string{"rule": {"hyper"}, "schedule": {"schedule-set", "schedule-per"}, "updates": {"batch"},
-	"batch": {"updates"}, "validate": {"holdout"}, "holdout": {"validate"}, "algo": {"graph"}}
+var outdoes = map[string][]string{"rule": {"hyper"}, "loss": {"loss-set"}, "schedule": {"schedule-set", "schedule-per"},
+	"updates": {"batch"}, "batch": {"updates"}, "validate": {"holdout"}, "holdout": {"validate"}, "algo": {"graph", "loss-set"}}
 
 // settings are what the files of a job say, on their way to the flags.
 type settings struct {
@@ -151,6 +151,10 @@ func (s *settings) keys(f *graph.File) error {
 		if err := s.give(k.flag, k.path, strings.Split(text, "\x00")...); err != nil {
 			return err
 		}
+	}
+	last := s.job.graphFile == "" || s.job.graphFile == s.name
+	if c := f.Train.Checkpoint; last && c != nil && c.Every > 0 && s.job.checkpoint == "" {
+		return fmt.Errorf("train.checkpoint.every is %d, want a train.checkpoint.path beside it: where checkpoints are written", c.Every)
 	}
 	if s.said["updates"] != "" && s.said["batch"] != "" {
 		s.warn("%s: train.batchsize has no effect beside train.numupdateperepoch: a batch is the examples by that number", s.name)

@@ -181,6 +181,8 @@ func TestFilesRefused(t *testing.T) {
 		{"job", "model: {modeltype: T_INT_DENSE}", `model.modeltype "T_INT_DENSE", want T_FLOAT_DENSE`},
 		{"job", "train: {decayclass: Standard}", "want one of constant"},
 		{"job", "train: {decayalpha: 0.1}\nschedule-set: {alpha: 0.2}", "train.decayalpha and schedule-set"},
+		{"job", "train: {checkpoint: {every: 3}}", "job.yaml: train.checkpoint.every is 3, want a train.checkpoint.path"},
+		{"graph", `{"train":{"checkpoint":{"every":3}},` + net, "train.checkpoint.every is 3, want a train.checkpoint.path"},
 		{"graph", `{"train":{"epoch":1}}`, "no layers, want at least"},
 		{"graph", `{"layers":[`, "unexpected end"},
 		{"graph", `{"train":{"decay":1},` + net, "told: "},

@@ -253,7 +253,8 @@ func (p *plan) sayColumns(e *env) {
 func (p *plan) allow(params []matrix.Meta) {
 	if p.epochs == 0 {
 		p.counted = true
-		p.epochs = p.recipe.Defaults.EpochsOf(p.train.Len())
+		d := p.recipe.For(nil, p.rule)
+		p.epochs = d.EpochsOf(p.train.Len())
 	}
 	if !p.open {
 		return
@@ -337,12 +338,13 @@ func (p *plan) networkSum() uint32 {
 // summary is what all workers of a job must agree on, as words "name=value". The path of the model may be missing where the
 // first task is not.
 func (p *plan) summary() string {
-	return fmt.Sprintf("algo=%s loss=%s size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d batch=%d seed=%d "+
-		"in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
+	return fmt.Sprintf("algo=%s loss=%s/%v size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d "+
+		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
 		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s",
-		p.algo, p.loss, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay, p.epochs, p.batch, p.seed,
-		p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter, p.keep.ExpireAfter, p.keep.MaxBytes,
-		p.storage, p.partitioner, p.load, p.train.Len(), []float32(p.train.Classes), p.conf.Dim, p.train.Fields, p.digest,
+		p.algo, p.loss, p.lossSet, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay,
+		p.epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
+		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, p.load, p.train.Len(), []float32(p.train.Classes), p.conf.Dim,
+		p.train.Fields, p.digest,
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
 		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()))
 }

@@ -177,6 +177,31 @@ func (p *plan) chosen(r *train.Report) string {
 	return fmt.Sprintf("  (of epoch %d, the best, which was kept)", r.Best)
 }
 
+// squareLimit is the value from which on features make squares of gradients that float32 does not hold: the steps of rules that divide by
+// the root of such a square are zero.
+const squareLimit = 1e19
+
+// standstill says why weights may not have moved, "" if nothing suggests that they did not: values of features are too large for the
+// rule, or the loss stayed what it was before the first step.
+func (p *plan) standstill(r *train.Report) string {
+	still := len(r.Losses) > 1
+	for _, loss := range r.Losses {
+		still = still && loss == r.Null && loss != 0
+	}
+	moved := ""
+	if still {
+		moved = fmt.Sprintf("the loss never moved from %.5g; ", r.Null)
+	}
+	switch column, value := p.train.Largest(); {
+	case math.Abs(float64(value)) >= squareLimit:
+		return fmt.Sprintf("%scolumn %d has values as large as %.2g, whose squares float32 does not hold, so that its weight may not move: "+
+			"divide them", moved, column, value)
+	case still:
+		return fmt.Sprintf("%snothing was learned: look whether features differ between labels, or try a larger --rate than %g", moved, p.rate)
+	}
+	return ""
+}
+
 // warnings are what is wrong with a training that came to its end, and how many parts of gradients were not finite.
 func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	all := []string{}
@@ -191,6 +216,8 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 		}
 		all = append(all, fmt.Sprintf("gradients with values that are infinite or no number were %s (--non-finite %s): "+
 			"look for large values in the examples, or try --rate %g", became, p.nonFinite, p.rate/10))
+	} else if text := p.standstill(r); text != "" {
+		all = append(all, text)
 	}
 	if loss := r.Train[0].Value; loss > r.Null {
 		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of weights that are all zero; %s", loss, r.Null, try))
