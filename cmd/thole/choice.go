@@ -13,6 +13,7 @@ import (
 	"thole.example/algo"
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/format/angel"
 	"thole.example/graph"
 	"thole.example/matrix"
 	"thole.example/optim"
@@ -221,6 +222,11 @@ func (p *plan) checkNames() error {
 	if err := (matrix.Init{Kind: j.initKind}).Check(); err != nil {
 		return fmt.Errorf("--init: %w", err)
 	}
+	for _, v := range j.values {
+		if v.flag == "compat" && v.value != "" && !slices.Contains(trainings(), v.value) {
+			return fmt.Errorf("--compat %q, want one of %s", v.value, strings.Join(trainings(), " "))
+		}
+	}
 	return j.checkKeep()
 }
 
@@ -307,6 +313,9 @@ func (p *plan) chooseRule() error {
 	_, err = s.Bind(p.rate, 1, p.decays)
 	return err
 }
+
+// trainings are the values of --compat where a model is trained.
+func trainings() []string { return append(angel.Releases(), "angel") }
 
 // angelUpdates is how many batches Angel's trainer makes of an epoch where it is not told: ml.num.update.per.epoch.
 const angelUpdates = 10

@@ -76,11 +76,14 @@ func parseClasses(words []string) (all data.Classes, err error) {
 		}
 		all = append(all, float32(v))
 	}
-	if n := len(all); n == 1 && all[0] >= 2 && all[0] <= data.ClassLimit {
-		all = data.Numbered(int(all[0]))
-	}
-	if all == nil {
+	switch {
+	case all == nil:
 		return nil, nil
+	case len(all) == 1 && (all[0] != float32(int(all[0])) || all[0] < 2 || all[0] > data.ClassLimit):
+		return nil, fmt.Errorf("--classes %s, want a number of classes from 2 to %d, or their labels with commas between them", words[0],
+			data.ClassLimit)
+	case len(all) == 1:
+		all = data.Numbered(int(all[0]))
 	}
 	if err := all.Check(); err != nil {
 		return nil, fmt.Errorf("--classes %s: %w", strings.Join(words, ","), err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -124,8 +125,9 @@ func (j *job) flags(c *cobra.Command) {
 	f.Float64Var(&j.tolerance, "tolerance", 0, "stop when an epoch changes the loss by less than this share")
 	f.StringVar(&j.nonFinite, "non-finite", "refuse", "what servers do with gradients that are infinite or no number: refuse them, which "+
 		"ends the training, skip them, or allow them; those are counted")
-	f.StringVar(&j.initKind, "init", "", "initial weights: normal or uniform (default: zero)")
-	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation or half width of the initial weights")
+	f.StringVar(&j.initKind, "init", "", "initial weights: "+strings.Join(matrix.Inits(), ", ")+" (default: those of the layers)")
+	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation of initial weights that are normal, half width of uniform, width of positive ones, "+
+		"value of constant ones")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of shuffling and initial weights")
 	f.BoolVar(&j.inOrder, "in-order", false, "take the examples in the order of the file")
 

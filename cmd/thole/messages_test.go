@@ -1,0 +1,67 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"thole.example/program/export"
+)
+
+// refused runs a command line that must fail, and answers with what it says and with its status.
+func refused(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	var out, log bytes.Buffer
+	code := Main(args, &env{in: strings.NewReader(""), out: &out, err: &log})
+	if code == 0 {
+		t.Errorf("thole %s: status 0, want an error", strings.Join(args, " "))
+	}
+	return log.String(), code
+}
+
+// scene makes files in a folder of the test's own, which becomes the working directory.
+func scene(t *testing.T, files map[string]string) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(".", name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestMessages holds errors to what was found, where, and what to do next; what stands after a "!" must not be said.
+func TestMessages(t *testing.T) {
+	scene(t, map[string]string{"small.dummy": smallExamples()})
+	for _, c := range []struct{ args, want string }{
+		{"train --data small.dummy --init none", `--init: initial values "none", want one of normal uniform positive constant`},
+		{"train --data small.dummy --algo dnn --hidden a", `--hidden "a", want whole numbers with commas between them, such as 128,64`},
+		{"train --data small.dummy --algo dnn --hidden 8,,4", `--hidden "8,,4", want whole numbers`},
+		{"train --data small.dummy --algo dnn --hidden=", `--hidden "", want whole numbers`},
+		{"train --data small.dummy --algo dnn --hidden 8,0", "--hidden 0, want 1 or more"},
+		{"train --data small.dummy --algo dcn --rank -1", "--rank -1, want 0 or more!--factors"},
+		{"train --data small.dummy --algo dcn --cross-layers -2", "--cross-layers -2, want 0 or more"},
+		{"train --data small.dummy --algo softmax --classes 1000000", "--classes 1000000, want a number of classes from 2 to 65536"},
+		{"train --data small.dummy --algo softmax --classes 2.5", "--classes 2.5, want a number of classes"},
+		{"train --data small.dummy --compat foo", `--compat "foo", want one of angel-3.1 angel-3.2 angel-master angel`},
+		{"worker --servers localhost:1 --data small.dummy --load b1", "--load b1 without --algo or --graph, want one of them"},
+	} {
+		want, not, _ := strings.Cut(c.want, "!")
+		text, _ := refused(t, strings.Fields(c.args)...)
+		if !strings.Contains(text, want) || not != "" && strings.Contains(text, not) {
+			t.Errorf("thole %s says %q, want %q", c.args, text, c.want)
+		}
+	}
+}
+
+// TestExportHelp: the help of export names every layer that it takes.
+func TestExportHelp(t *testing.T) {
+	text := strings.Join(strings.Fields(thole(t, "help", "export")), " ")
+	for _, name := range export.Layers() {
+		if !strings.Contains(text, " "+name) {
+			t.Errorf("the help of export does not name %s", name)
+		}
+	}
+}
