@@ -122,6 +122,7 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	if err != nil {
 		return usageError{err}
 	}
+	p.compares = m.Loss
 	name := p.model
 	if name == "" {
 		name = "model"

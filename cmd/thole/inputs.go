@@ -10,6 +10,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/graph"
 )
 
 // dataOptions are the options of reading examples.
@@ -112,6 +113,17 @@ func (j *job) checkPaths(example string) error {
 	return nil
 }
 
+// taking reports labels that the loss has no value for, beside width scores.
+func taking(loss graph.Loss, width int) func(float32) error {
+	return func(y float32) error {
+		err := loss.Check([]float32{y}, width)
+		if bad := (*graph.LabelError)(nil); errors.As(err, &bad) {
+			return errors.New(bad.Text())
+		}
+		return err
+	}
+}
+
 // examples reads the examples that the paths name, as one set.
 func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Options) (*data.Examples, error) {
 	files, err := data.Files(paths)
@@ -126,7 +138,15 @@ func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Optio
 	if err == nil && all.Unseen.Features > 0 {
 		p.line("%s: %s", strings.Join(paths, ", "), all.Unseen.Text(all.Len()))
 	}
-	return all, err
+	if err != nil || o.Takes == nil {
+		return all, err
+	}
+	for i, y := range all.Label { // those that were mapped when all were known have no lines
+		if err := o.Takes(y); err != nil {
+			return nil, fmt.Errorf("%s: example %d: %w", strings.Join(paths, ", "), i+1, err)
+		}
+	}
+	return all, nil
 }
 
 // namesFields reports whether lines of the examples say of which fields values are.

@@ -126,8 +126,8 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringVar(&j.nonFinite, "non-finite", "refuse", "what servers do with gradients that are infinite or no number: refuse them, which "+
 		"ends the training, skip them, or allow them; those are counted")
 	f.StringVar(&j.initKind, "init", "", "initial weights: "+strings.Join(matrix.Inits(), ", ")+" (default: those of the layers)")
-	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation of initial weights that are normal, half width of uniform, width of positive ones, "+
-		"value of constant ones")
+	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation of initial weights that are normal, half width of uniform, "+
+		"width of positive ones, value of constant ones")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of shuffling and initial weights")
 	f.BoolVar(&j.inOrder, "in-order", false, "take the examples in the order of the file")
 

@@ -34,7 +34,14 @@ func scene(t *testing.T, files map[string]string) {
 
 // TestMessages holds errors to what was found, where, and what to do next; what stands after a "!" must not be said.
 func TestMessages(t *testing.T) {
-	scene(t, map[string]string{"small.dummy": smallExamples()})
+	scene(t, map[string]string{"small.dummy": smallExamples(), "counts.dummy": "1 1 2\n-1 1 2\n", "classes.dummy": "0 1\n1 2\n2 3\n",
+		"two.ffm": "1 0:1:1 1:2:1\n0 0:3:1 1:4:1\n", "beyond.ffm": "1 0:1:1 1:2:1\n0 0:3:1 2:4:1\n"})
+	thole(t, "train", "--data", "classes.dummy", "--algo", "softmax", "--epochs", "1", "--model", "many")
+	thole(t, "train", "--data", "two.ffm", "--algo", "deepfm", "--epochs", "1", "--model", "deep")
+	thole(t, "predict", "--data", "classes.dummy", "--model", "many", "--out", "p.safetensors", "--lossy")
+	if err := os.Remove("p.safetensors"); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ args, want string }{
 		{"train --data small.dummy --init none", `--init: initial values "none", want one of normal uniform positive constant`},
 		{"train --data small.dummy --algo dnn --hidden a", `--hidden "a", want whole numbers with commas between them, such as 128,64`},
@@ -46,6 +53,13 @@ func TestMessages(t *testing.T) {
 		{"train --data small.dummy --algo softmax --classes 1000000", "--classes 1000000, want a number of classes from 2 to 65536"},
 		{"train --data small.dummy --algo softmax --classes 2.5", "--classes 2.5, want a number of classes"},
 		{"train --data small.dummy --compat foo", `--compat "foo", want one of angel-3.1 angel-3.2 angel-master angel`},
+		{"train --data counts.dummy --algo poisson", "counts.dummy:2: label -1, want a count, 0 or above (--labels maps labels)"},
+		{"train --data counts.dummy --algo poisson --labels auto", "counts.dummy: example 2: label -1, want a count"},
+		{"train --data counts.dummy --algo softmax --labels NoTrans", "counts.dummy:2: label -1, want a class"},
+		{"predict --data counts.dummy --model many --labels NoTrans", "counts.dummy:2: label -1, want a class, 0 to 2"},
+		{"predict --data beyond.ffm --model deep", "beyond.ffm:2: field 2, want 0 to 1 for 2 fields"},
+		{"train --data two.ffm --validate beyond.ffm --algo deepfm", "beyond.ffm:2: field 2, want 0 to 1 for 2 fields"},
+		{"predict --data classes.dummy --model many --out p.safetensors", "names of columns: would lose information (--lossy accepts it)"},
 		{"worker --servers localhost:1 --data small.dummy --load b1", "--load b1 without --algo or --graph, want one of them"},
 	} {
 		want, not, _ := strings.Cut(c.want, "!")

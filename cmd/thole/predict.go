@@ -157,7 +157,9 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err
 	}
-	s.Metrics, err = train.Measure(model.Loss, s.score, s.label)
+	if s.Metrics, err = train.Measure(model.Loss, s.score, s.label); err != nil {
+		err = fmt.Errorf("%s: %w", strings.Join(p.job.data, ", "), err)
+	}
 	return s, err
 }
 
@@ -182,9 +184,13 @@ func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *g
 			o.Classes = data.Numbered(width)
 		}
 	}
-	if p.fields == "" && !namesFields(p.format, p.job.data) {
+	if p.fields == "" {
 		o.Fields = fieldsOf(file)
+		if known := len(o.Fields.First); known > 0 && namesFields(p.format, p.job.data) { // whose lines say where they begin
+			o.Fields = data.Fields{Number: known}
+		}
 	}
+	o.Takes = taking(model.Loss, width)
 	if err := o.Check(); err != nil {
 		return o, fmt.Errorf("%s: %s: %w", m.path, graph.FileName, err)
 	}
