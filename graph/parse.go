@@ -23,7 +23,7 @@ func Parse(name string, src []byte) (*File, error) {
 	if len(src) > FileLimit {
 		return nil, fmt.Errorf("%s: %d bytes, want at most %d", name, len(src), FileLimit)
 	}
-	f := &File{}
+	f := &File{Lines: map[string]int{}}
 	if err := json.Unmarshal(src, f); err != nil {
 		return nil, explained(name, src, err)
 	}
@@ -186,6 +186,9 @@ func (s *scanner) object(t reflect.Type) error {
 		seen[low] = true
 		field, ok := known[low]
 		k := Key{Path: s.path(), Line: line, Known: names}
+		if ok {
+			s.file.Lines[strings.ToLower(k.Path)] = line
+		}
 		if err := s.value(field.Type); err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	}
 	small := p.conf
 	small.Dim = 1
-	m, err := p.recipe.Build(small)
+	m, err := p.build(small)
 	if err != nil {
 		return usageError{err}
 	}
@@ -135,6 +135,15 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	return p.checkFormats(ctx, codec, m, o)
 }
 
+// build is the network; an error of a file's names the file.
+func (p *plan) build(c algo.Conf) (*graph.Model, error) {
+	m, err := p.recipe.Build(c)
+	if err != nil && p.own != nil {
+		err = fmt.Errorf("%s: %w", p.ownAt, err)
+	}
+	return m, err
+}
+
 // checkFormats refuses formats of layers that the target does not have.
 func (p *plan) checkFormats(ctx context.Context, codec format.Codec, m *graph.Model, o format.Options) error {
 	for i := range m.File.Layers {
@@ -142,7 +151,7 @@ func (p *plan) checkFormats(ctx context.Context, codec format.Codec, m *graph.Mo
 		if e.OutputFormat == "" {
 			continue
 		}
-		at := fmt.Sprintf("layers[%d].outputformat", i)
+		at := fmt.Sprintf("%s: layers[%d].outputformat", p.ownAt, i)
 		for key, kinds := range formatKeys() {
 			if p.job.conf[key] == e.OutputFormat && slices.Contains(kinds, strings.ToLower(e.Type)) {
 				at = "--conf " + key

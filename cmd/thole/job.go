@@ -56,12 +56,14 @@ type job struct {
 	network             *graph.File // that a file describes, in place of the algorithm's; nil: none
 	numField            int         // fields of the examples by a job without layers; 0 or less: it does not say
 	own                 *algo.Algo  // its recipe
+	ownAt               string      // the file that own is of
 	sample, posNeg      float64
 	clip                float64
 	updates             int               // steps of an epoch; 0: by the batch
 	watching                              // the held-out examples
 	lasting                               // states
 	conf                map[string]string // keys of Angel's configuration
+	places              map[string]string // where files say what flags are
 
 	command *cobra.Command // whose flags these are, to tell what the user gave; nil if they are no flags
 }

@@ -36,6 +36,17 @@ func scene(t *testing.T, files map[string]string) {
 func TestMessages(t *testing.T) {
 	scene(t, map[string]string{"small.dummy": smallExamples(), "counts.dummy": "1 1 2\n-1 1 2\n", "classes.dummy": "0 1\n1 2\n2 3\n",
 		"two.ffm": "1 0:1:1 1:2:1\n0 0:3:1 1:4:1\n", "beyond.ffm": "1 0:1:1 1:2:1\n0 0:3:1 2:4:1\n"})
+	path, net := "data: {path: small.dummy, format: dummy}\n", `{"layers":[{"name":"a","type":"simpleinputlayer","outputdim":1},`
+	for name, text := range map[string]string{
+		"servers.yaml": path + "algo: lr\n\nservers: -2\n", "rate.yaml": path + "train:\n  epoch: 3\n  lr: -4\n",
+		"rule.yaml": path + "rule: foo\n", "nested.yaml": path + "hyper: {l2: [1]}\n", "word.yaml": path + "hyper: {l2: x}\n",
+		"net.json":     net + `{"name":"o","type":"losslayer","inputlayer":"a"}]}`,
+		"nowhere.json": net + `{"name":"b","type":"simpleinputlayer","outputdim":1},{"name":"o","type":"losslayer","inputlayer":"a"}]}`,
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	thole(t, "train", "--data", "classes.dummy", "--algo", "softmax", "--epochs", "1", "--model", "many")
 	thole(t, "train", "--data", "two.ffm", "--algo", "deepfm", "--epochs", "1", "--model", "deep")
 	thole(t, "predict", "--data", "classes.dummy", "--model", "many", "--out", "p.safetensors", "--lossy")
@@ -60,6 +71,14 @@ func TestMessages(t *testing.T) {
 		{"predict --data beyond.ffm --model deep", "beyond.ffm:2: field 2, want 0 to 1 for 2 fields"},
 		{"train --data two.ffm --validate beyond.ffm --algo deepfm", "beyond.ffm:2: field 2, want 0 to 1 for 2 fields"},
 		{"predict --data classes.dummy --model many --out p.safetensors", "names of columns: would lose information (--lossy accepts it)"},
+		{"train --graph nowhere.json --data small.dummy", `nowhere.json: layer "b" does not lead to the loss layer "o"!graph:`},
+		{"train --graph net.json --data small.dummy --rule foo", `update rule "foo"!net.json`},
+		{"train --job servers.yaml", "servers.yaml:4: servers: --servers -2, want 1 to 1024"},
+		{"train --job servers.yaml --servers -3", "--servers -3, want 1 to 1024!servers.yaml"},
+		{"train --job rate.yaml", "rate.yaml:4: train.lr: --rate -4, want a finite number above 0"},
+		{"train --job rule.yaml", `rule.yaml:2: rule: update rule "foo", want one of`},
+		{"train --job nested.yaml", "nested.yaml:2: hyper.l2 is [1], want one value"},
+		{"train --job word.yaml", `word.yaml:2: hyper: --hyper l2="x", want a number`},
 		{"worker --servers localhost:1 --data small.dummy --load b1", "--load b1 without --algo or --graph, want one of them"},
 	} {
 		want, not, _ := strings.Cut(c.want, "!")

@@ -129,7 +129,7 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if err := p.countFields(); err != nil {
 		return err
 	}
-	model, err := p.recipe.Build(p.conf)
+	model, err := p.build(p.conf)
 	if err != nil {
 		return err
 	}

@@ -31,10 +31,11 @@ the examples by heart, see about 150000 examples, of more than 65536 features 20
   thole train --data days --data 'test-*.libsvm' --model out/all --to npz
   thole train --data train.libsvm --algo svm --dry-run
   thole train --data - --holdout 0.1 < train.libsvm`,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if err := j.files(c.Context(), e); err != nil {
 				return err
 			}
+			defer func() { err = j.placed(err) }()
 			switch {
 			case servers < 1 || servers > serversLimit:
 				return usageError{fmt.Errorf("--servers %d, want 1 to %d", servers, serversLimit)}

@@ -21,10 +21,11 @@ The worker that has task 0 saves the model, to the path --model below the server
 too: --load wants beside it --algo, with the flags that say how large that network is, or --graph.`,
 		Example: `  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 0 --data train.libsvm --model lr
   thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr`,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if err := j.files(c.Context(), e); err != nil {
 				return err
 			}
+			defer func() { err = j.placed(err) }()
 			if len(servers) == 0 {
 				return usageError{fmt.Errorf("no --servers, want the addresses that thole server prints")}
 			}
