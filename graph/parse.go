@@ -56,7 +56,11 @@ func explained(name string, src []byte, err error) error {
 		if path == "" {
 			path = "the file"
 		}
-		err = fmt.Errorf("%s is a %s, want %s", path, kind.Value, typeName(kind.Type))
+		article := "a"
+		if strings.ContainsAny(kind.Value[:1], "ao") { // array, object
+			article = "an"
+		}
+		err = fmt.Errorf("%s is %s %s, want %s", path, article, kind.Value, typeName(kind.Type))
 	case errors.As(err, &setting):
 		at = max(0, bytes.Index(src, setting.src))
 	default:

@@ -11,6 +11,7 @@ import (
 	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/graph"
+	"thole.example/internal/number"
 	"thole.example/train"
 )
 
@@ -72,9 +73,9 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	case p.asJSON:
 		return json.NewEncoder(out).Encode(s)
 	case s.Metrics == nil:
-		_, err = fmt.Fprintf(e.err, "%d examples scored\n", s.Examples)
+		_, err = fmt.Fprintf(e.err, "%s scored\n", number.Of(s.Examples, "example"))
 	default:
-		_, err = fmt.Fprintf(out, "%d examples  %v\n", s.Examples, s.Metrics)
+		_, err = fmt.Fprintf(out, "%s  %v\n", number.Of(s.Examples, "example"), s.Metrics)
 	}
 	return err
 }
