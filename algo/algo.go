@@ -300,7 +300,10 @@ func (a *Algo) Build(c Conf) (*graph.Model, error) {
 		f.Train.DecayClass = s.Angel
 	}
 	m, err := Compose(f, c)
-	if err != nil {
+	switch {
+	case err != nil && a.own: // the caller knows which file the network is of
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", a.Name, err)
 	}
 	m.Name = a.Name

@@ -129,8 +129,10 @@ func (b *builder) build() (*graph.Model, error) {
 	if _, err := b.node(last.Inputs()[0], last.Name); err != nil {
 		return nil, err
 	}
-	if built, want := len(b.model.Nodes), len(b.file.Layers)-1; built < want {
-		return nil, fmt.Errorf("%d of %d layers lead to the loss layer, want all", built, want)
+	for _, e := range b.file.Layers {
+		if _, built := b.place[e.Name]; !built && e.Name != last.Name {
+			return nil, fmt.Errorf("layer %q does not lead to the loss layer %q, want every layer to be read on the way there", e.Name, last.Name)
+		}
 	}
 	if err := b.loss(last); err != nil {
 		return nil, err

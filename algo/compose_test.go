@@ -33,7 +33,7 @@ func TestComposeErrors(t *testing.T) {
 		{in + `,"inputlayer":"lin"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "reads itself"},
 		{in + `,"inputlayer":"out"},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "reads the loss layer"},
 		{in + `},{"name":"o","type":"losslayer","inputlayer":"lin"},{"name":"p","type":"losslayer","inputlayer":"lin"}`, "two loss layers"},
-		{in + `},` + strings.Replace(in, "lin", "two", 1) + `},{"name":"out","type":"losslayer","inputlayer":"lin"}`, "1 of 2 layers lead"},
+		{in + `},` + strings.Replace(in, "lin", "two", 1) + `},{"name":"out","type":"losslayer","inputlayer":"lin"}`, `layer "two" does not lead to the loss layer "out"`},
 		{`{"name":"a","type":"crosslayr"},{"name":"out","type":"losslayer","inputlayer":"a"}`,
 			`layer "a": layer type "crosslayr", want one of simpleinputlayer`},
 		{`{"name":"a","type":"crosslayr"},{"name":"out","type":"losslayer","inputlayer":"a"}`, "did you mean crosslayer?"},

@@ -120,7 +120,9 @@ func (c *chunk) readLabel(s *settings, i int) (v float32, end int, err error) {
 		}
 		return 0, i, fmt.Errorf("label %s, want a number", quote(token))
 	}
-	v, err = c.mapLabel(s, v)
+	if v, err = c.mapLabel(s, v); err == nil && s.Takes != nil && s.Labels < AutoTrans {
+		err = s.Takes(v)
+	}
 	return v, end, err
 }
 

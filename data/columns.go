@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"slices"
+	"thole.example/internal/number"
 )
 
 // Columns are those that a model has.
@@ -32,7 +33,11 @@ type Unseen struct {
 
 // Text says what was left out of n examples.
 func (u Unseen) Text(n int) string {
-	return fmt.Sprintf("%d features in %d of %d examples were not in training; they count as zero", u.Features, u.Examples, n)
+	they := "were not in training; they count as zero"
+	if u.Features == 1 {
+		they = "was not in training; it counts as zero"
+	}
+	return fmt.Sprintf("%s in %d of %d examples %s", number.Of(u.Features, "feature"), u.Examples, n, they)
 }
 
 // unseen gathers what was left out, in memory for each of the different columns.

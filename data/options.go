@@ -40,7 +40,10 @@ type Options struct {
 	Hash      int64   // number of columns that features are hashed to (HashColumn); 0: indices are columns
 	Labels    Labels  // what becomes of the labels
 	Threshold float64 // for PosNegTrans and ZeroOneTrans
-	NoLabel   bool    // the lines have no label; Batch.Label is all zeros
+	// Takes, if not nil, reports a label that is of no use, after the mapping; it is called by several goroutines. AutoTrans and
+	// ClassTrans know themselves which they take.
+	Takes   func(label float32) error
+	NoLabel bool // the lines have no label; Batch.Label is all zeros
 	// Classes are the labels under AutoTrans and ClassTrans; nil: Load finds them out, Read takes Standard for two classes.
 	Classes Classes
 	// Columns, if not nil, are those that a model has: features of others are left out and counted, or with Strict errors.

@@ -112,6 +112,12 @@ var bad = []struct {
 	{"libffm field", "1 65536:4:1\n", Options{Format: "libffm"}, `t:1: field 65536, want 0 to 65535 for 65536 fields`},
 	{"libffm beyond fields", "1 0:4:1\n1 39:4:1\n", Options{Format: "libffm", Fields: Fields{Number: 39}},
 		`t:2: field 39, want 0 to 38 for 39 fields`},
+	{"label that is of no use", "1 3:1\n\n-1 3:1\n", Options{Takes: func(y float32) error {
+		if y < 0 {
+			return errors.New("below 0")
+		}
+		return nil
+	}}, "t:3: below 0"},
 	{"libffm beyond dim", "1 0:4:1\n", Options{Format: "libffm", Dim: 3}, `t:1: index 4, want 0 to 2 for 3 columns`},
 	{"libffm repeat", "1 7:4:1 0:4:1 7:4:2\n", Options{Format: "libffm"},
 		`t:1: index 4 of field 7 twice, want every index once in a field of a row`},

@@ -29,8 +29,9 @@ type File struct {
 	DefaultLossFunc  *Choice   `json:"default_lossfunc,omitempty"`
 	Layers           []Entry   `json:"layers"`
 
-	Unknown []Key `json:"-"` // keys that were read and are not in the grammar
-	Respelt []Key `json:"-"` // keys that Angel ignores, because their letters are of another case
+	Lines   map[string]int `json:"-"` // where keys of the grammar stand, by their paths in small letters
+	Unknown []Key          `json:"-"` // keys that were read and are not in the grammar
+	Respelt []Key          `json:"-"` // keys that Angel ignores, because their letters are of another case
 }
 
 // DataPart says what the examples look like.

@@ -1,5 +1,7 @@
 package graph
 
+import "fmt"
+
 // Task is what a loss is made for: it says how labels are read and which metrics make sense.
 type Task string
 
@@ -10,12 +12,27 @@ const (
 	Regression     Task = "regression"     // real numbers
 )
 
+// LabelError is a label that a loss has no value for.
+type LabelError struct {
+	Example int // which of those at hand, from 1 on
+	Label   float32
+	Want    string
+}
+
+// Error implements error.
+func (e *LabelError) Error() string { return fmt.Sprintf("example %d: %s", e.Example, e.Text()) }
+
+// Text is the error without the example, for who knows the line.
+func (e *LabelError) Text() string {
+	return fmt.Sprintf("label %v, want %s (--labels maps labels)", e.Label, e.Want)
+}
+
 // Loss compares the scores of a network, Width of them for each row, with labels. It has no state: any number of
 // goroutines may use it.
 type Loss interface {
 	Name() string
 	Task() Task
-	// Check reports the first label that the loss has no value for, beside width scores.
+	// Check reports the first label that the loss has no value for, beside width scores, as a LabelError.
 	Check(label []float32, width int) error
 	// Loss is the sum of the losses of all rows, NaN or infinite if a score is; grad (same shape as score) is set to the
 	// gradient of that sum. There is one label for each row; one that Check refuses makes the sum NaN.

@@ -24,7 +24,7 @@ func Parse(name string, src []byte) (*File, error) {
 	if len(src) > FileLimit {
 		return nil, fmt.Errorf("%s: %d bytes, want at most %d", name, len(src), FileLimit)
 	}
-	f := &File{}
+	f := &File{Lines: map[string]int{}}
 	if err := json.Unmarshal(src, f); err != nil {
 		return nil, explained(name, src, err)
 	}
@@ -57,7 +57,11 @@ func explained(name string, src []byte, err error) error {
 		if path == "" {
 			path = "the file"
 		}
-		err = fmt.Errorf("%s is a %s, want %s", path, kind.Value, typeName(kind.Type))
+		article := "a"
+		if strings.ContainsAny(kind.Value[:1], "ao") { // array, object
+			article = "an"
+		}
+		err = fmt.Errorf("%s is %s %s, want %s", path, article, kind.Value, typeName(kind.Type))
 	case errors.As(err, &setting):
 		at = max(0, bytes.Index(src, setting.src))
 	default:
@@ -180,6 +184,9 @@ func (s *scanner) object(t reflect.Type) error {
 		seen[low] = true
 		field, ok := known[low]
 		k := Key{Path: s.path(), Line: line, Known: names}
+		if ok {
+			s.file.Lines[strings.ToLower(k.Path)] = line
+		}
 		if err := s.value(field.Type); err != nil {
 			return err
 		}

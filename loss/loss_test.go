@@ -210,7 +210,7 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	err := named(t, "softmaxloss", nil).Check([]float32{0, 3}, 3)
-	if err == nil || err.Error() != "label 3 of row 1, want a class, 0 to 2" {
+	if err == nil || err.Error() != "example 2: label 3, want a class, 0 to 2 (--labels maps labels)" {
 		t.Errorf("got %v", err)
 	}
 }

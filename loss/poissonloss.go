@@ -1,7 +1,6 @@
 package loss
 
 import (
-	"fmt"
 	"math"
 
 	"thole.example/graph"
@@ -37,7 +36,7 @@ func (poisson) Name() string { return "poissonloss" }
 func (poisson) Check(label []float32, _ int) error {
 	for i, y := range label {
 		if !(y >= 0) {
-			return fmt.Errorf("label %v of row %d, want a count, 0 or above", y, i)
+			return &graph.LabelError{Example: i + 1, Label: y, Want: "a count, 0 or above"}
 		}
 	}
 	return nil

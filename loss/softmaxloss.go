@@ -34,7 +34,7 @@ func (softmax) Threshold() float64 { return 0 }
 func (softmax) Check(label []float32, width int) error {
 	for i, y := range label {
 		if !isClass(y, width) {
-			return fmt.Errorf("label %v of row %d, want a class, 0 to %d", y, i, width-1)
+			return &graph.LabelError{Example: i + 1, Label: y, Want: fmt.Sprintf("a class, 0 to %d", width-1)}
 		}
 	}
 	return nil

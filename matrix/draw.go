@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Draw gives random numbers that are functions of seed, matrix name, row and column alone: the same on every server and in
@@ -44,16 +45,13 @@ func mix(x uint64) uint64 {
 
 func unit(bits uint64) float64 { return float64(bits>>11) / (1 << 53) }
 
-// inits are the kinds of initial values.
-var inits = []string{"normal", "uniform", "positive", "constant"}
-
-// Inits are the kinds of initial values, a new slice on every call.
-func Inits() []string { return slices.Clone(inits) }
+// Inits are the kinds of initial values beside zeros, which have no name; a new slice on every call.
+func Inits() []string { return []string{"normal", "uniform", "positive", "constant"} }
 
 // Check reports a kind that there is not.
 func (i Init) Check() error {
-	if i.Kind != "" && !slices.Contains(inits, i.Kind) {
-		return fmt.Errorf("initial values %q, want normal, uniform, positive, constant or none", i.Kind)
+	if i.Kind != "" && !slices.Contains(Inits(), i.Kind) {
+		return fmt.Errorf("initial values %q, want one of %s", i.Kind, strings.Join(Inits(), " "))
 	}
 	return nil
 }

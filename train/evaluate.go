@@ -203,7 +203,8 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	}
 	sum := totalLoss(l.Model.Loss, score, label)
 	if math.IsNaN(sum) || math.IsInf(sum, 0) {
-		return fmt.Errorf("after epoch %d of %d: loss %v: %w", r.Epochs, l.Epochs, sum, graph.ErrDiverged)
+		return fmt.Errorf("after epoch %d of %d, step %d of %d: loss %v: %w", l.before+r.Epochs, l.Epochs, l.steps, l.steps, sum,
+			graph.ErrDiverged)
 	}
 	if err := l.pushLoss(finalBoard, 0, sum, float64(len(l.mine))); err != nil {
 		return err

@@ -101,6 +101,7 @@ func kindOf(f *pflag.Flag) flagKind {
 		"int64":          {"N", "a whole number"},
 		"uint64":         {"N", "a whole number from 0 on"},
 		"float64":        {"X", "a number"},
+		"intSlice":       {"N,N", "whole numbers with commas between them, such as 128,64"},
 		"float64Slice":   {"X,X", "numbers separated by commas"},
 		"duration":       {"TIME", "a time like 90s or 5m"},
 		"string":         {"TEXT", ""},

@@ -13,6 +13,7 @@ import (
 	"thole.example/algo"
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/format/angel"
 	"thole.example/graph"
 	"thole.example/internal/spell"
 	"thole.example/matrix"
@@ -129,10 +130,11 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	}
 	small := p.conf
 	small.Dim = 1
-	m, err := p.recipe.Build(small)
+	m, err := p.build(small)
 	if err != nil {
 		return usageError{err}
 	}
+	p.compares = m.Loss
 	name := p.model
 	if name == "" {
 		name = "model"
@@ -145,6 +147,15 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	return p.checkFormats(ctx, codec, m, o)
 }
 
+// build is the network; an error of a file's names the file.
+func (p *plan) build(c algo.Conf) (*graph.Model, error) {
+	m, err := p.recipe.Build(c)
+	if err != nil && p.own != nil {
+		err = fmt.Errorf("%s: %w", p.ownAt, err)
+	}
+	return m, err
+}
+
 // checkFormats refuses formats of layers that the target does not have.
 func (p *plan) checkFormats(ctx context.Context, codec format.Codec, m *graph.Model, o format.Options) error {
 	for i := range m.File.Layers {
@@ -152,7 +163,7 @@ func (p *plan) checkFormats(ctx context.Context, codec format.Codec, m *graph.Mo
 		if e.OutputFormat == "" {
 			continue
 		}
-		at := fmt.Sprintf("layers[%d].outputformat", i)
+		at := fmt.Sprintf("%s: layers[%d].outputformat", p.ownAt, i)
 		for _, k := range confKeys() {
 			if p.job.conf[k.key] == e.OutputFormat && slices.Contains(k.formatOf, strings.ToLower(e.Type)) {
 				at = "--conf " + k.key
@@ -232,6 +243,11 @@ func (p *plan) checkNames() error {
 	}
 	if err := (matrix.Init{Kind: j.initKind}).Check(); err != nil {
 		return fmt.Errorf("--init: %w%s", err, spell.Hint(j.initKind, matrix.Inits()))
+	}
+	for _, v := range j.values {
+		if v.flag == "compat" && v.value != "" && !slices.Contains(trainings(), v.value) {
+			return fmt.Errorf("--compat %q, want one of %s", v.value, strings.Join(trainings(), " "))
+		}
 	}
 	return j.checkKeep()
 }
@@ -325,6 +341,9 @@ func (p *plan) chooseRule() error {
 	_, err = s.Bind(p.rate, 1, p.decays)
 	return err
 }
+
+// trainings are the values of --compat where a model is trained.
+func trainings() []string { return append(angel.Releases(), "angel") }
 
 // angelUpdates is how many batches Angel's trainer makes of an epoch where it is not told: ml.num.update.per.epoch.
 const angelUpdates = 10

@@ -8,6 +8,8 @@ import (
 	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/format"
+	"thole.example/format/angel"
+	"thole.example/matrix"
 	"thole.example/optim"
 )
 
@@ -45,13 +47,12 @@ func completers() map[string]completer {
 		},
 		"partition": these("range", "column", "hash"), "partitioner": these("range", "column", "hash"),
 		"verify": these("file", "record", "off"), "compat": func(c *cobra.Command, _ []string) []string {
-			words := []string{"angel-3.1", "angel-3.2", "angel-master"}
-			if c.Flags().Lookup("in-order") != nil {
-				words = append(words, "angel") // training
+			if c.Flags().Lookup("in-order") != nil { // training
+				return trainings()
 			}
-			return words
+			return angel.Releases()
 		},
-		"separator": these("comma", "tab", "space", "bar", "colon", "semicolon"), "init": these("normal", "uniform"),
+		"separator": these("comma", "tab", "space", "bar", "colon", "semicolon"), "init": these(matrix.Inits()...),
 		"preset":     these("linear", "criteo"),
 		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "non-finite": these("refuse", "skip", "allow"),
 		"rights":  these("read", "write", "read,write", "administer"),

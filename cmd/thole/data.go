@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/data"
+	"thole.example/internal/number"
 	"thole.example/metric"
 )
 
@@ -84,7 +85,7 @@ func (k *clicking) run(ctx context.Context, e *env) error {
 	}
 	sample := min(k.rows, truthRows)
 	auc, loss, err := best(model, k.skip, k.skip+sample)
-	fmt.Fprintf(e.err, "%s: %d examples of %d features in %d fields", s.path, k.rows, model.Dim(), model.Batch(0, 0).Fields)
+	fmt.Fprintf(e.err, "%s: %s of %d features in %d fields", s.path, number.Of(k.rows, "example"), model.Dim(), model.Batch(0, 0).Fields)
 	if err == nil { // else there are labels of one kind only
 		fmt.Fprintf(e.err, "; whoever knows the true model reaches auc %.5f, logloss %.5f", auc, loss)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"thole.example/data"
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/train"
 )
 
@@ -136,7 +137,7 @@ func (d *demo) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.say("trained %s for %d epochs on 2 servers by 2 tasks, saved %s", j.algo, r.Epochs, j.model)
+	d.say("trained %s for %s on 2 servers by 2 tasks, saved %s", j.algo, number.Of(r.Epochs, "epoch"), j.model)
 	return nil
 }
 

@@ -46,7 +46,7 @@ func (p *plan) checkWatching() error {
 	if !j.given("early-stop") && j.holdout > 0 && p.recipe.Network() && !j.asAngel {
 		j.patience = patience
 	}
-	model, err := p.recipe.Build(algo.Conf{Dim: 1, Classes: 2, Size: algo.Size{Fields: 1}})
+	model, err := p.build(algo.Conf{Dim: 1, Classes: 2, Size: algo.Size{Fields: 1}})
 	if err != nil {
 		return nil // which the examples will tell more of
 	}

@@ -30,10 +30,10 @@ func exportCommand(e *env) *cobra.Command {
 		Use:   "export MODEL DIR",
 		Short: "Write a trained model as an inference program that Paddle runs",
 		Long: `Turns the network of MODEL (its graph.json) and its matrices into a program and its parameters in the folder DIR, which
-appears whole or not at all. Layers: SimpleInputLayer, Embedding, FCLayer, BiInnerSumCross, BiInteractionCross, BiInnerCross,
-ConcatLayer, SumPooling, MulPooling, DotPooling. thole inspect DIR says what is fed: x [batch, features], or, where there is
-an embedding or there are very many features, ids and vals [batch, fields], filled up with id 0 and value 0. The output
-prediction is a probability, probabilities of classes, or a value; score is what it was made of.`,
+appears whole or not at all. Layers: ` + strings.Join(export.Layers(), ", ") + `.
+thole inspect DIR says what is fed: x [batch, features], or, where there is an embedding or there are very many features, ids
+and vals [batch, fields], filled up with id 0 and value 0. The output prediction is a probability, probabilities of classes, or a
+value; score is what it was made of.`,
 		Example: `  thole export out/lr lr-paddle
   thole inspect lr-paddle
   thole export out/lr lr-sparse --feed sparse

@@ -10,6 +10,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/graph"
 )
 
 // dataOptions are the options of reading examples.
@@ -76,11 +77,14 @@ func parseClasses(words []string) (all data.Classes, err error) {
 		}
 		all = append(all, float32(v))
 	}
-	if n := len(all); n == 1 && all[0] >= 2 && all[0] <= data.ClassLimit {
-		all = data.Numbered(int(all[0]))
-	}
-	if all == nil {
+	switch {
+	case all == nil:
 		return nil, nil
+	case len(all) == 1 && (all[0] != float32(int(all[0])) || all[0] < 2 || all[0] > data.ClassLimit):
+		return nil, fmt.Errorf("--classes %s, want a number of classes from 2 to %d, or their labels with commas between them", words[0],
+			data.ClassLimit)
+	case len(all) == 1:
+		all = data.Numbered(int(all[0]))
 	}
 	if err := all.Check(); err != nil {
 		return nil, fmt.Errorf("--classes %s: %w", strings.Join(words, ","), err)
@@ -109,6 +113,17 @@ func (j *job) checkPaths(example string) error {
 	return nil
 }
 
+// taking reports labels that the loss has no value for, beside width scores.
+func taking(loss graph.Loss, width int) func(float32) error {
+	return func(y float32) error {
+		err := loss.Check([]float32{y}, width)
+		if bad := (*graph.LabelError)(nil); errors.As(err, &bad) {
+			return errors.New(bad.Text())
+		}
+		return err
+	}
+}
+
 // examples reads the examples that the paths name, as one set.
 func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Options) (*data.Examples, error) {
 	files, err := data.Files(paths)
@@ -123,7 +138,15 @@ func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Optio
 	if err == nil && all.Unseen.Features > 0 {
 		p.line("%s: %s", strings.Join(paths, ", "), all.Unseen.Text(all.Len()))
 	}
-	return all, err
+	if err != nil || o.Takes == nil {
+		return all, err
+	}
+	for i, y := range all.Label { // those that were mapped when all were known have no lines
+		if err := o.Takes(y); err != nil {
+			return nil, fmt.Errorf("%s: example %d: %w", strings.Join(paths, ", "), i+1, err)
+		}
+	}
+	return all, nil
 }
 
 // namesFields reports whether lines of the examples say of which fields values are.

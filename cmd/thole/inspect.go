@@ -14,6 +14,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/matrix"
 )
 
@@ -233,8 +234,5 @@ func weight(files int, bytes int64) string {
 	if bytes >= 1<<10 {
 		text = fmt.Sprintf("%s (%s)", format.Bytes(bytes), text)
 	}
-	if files == 1 {
-		return "1 file, " + text
-	}
-	return fmt.Sprintf("%d files, %s", files, text)
+	return fmt.Sprintf("%s, %s", number.Of(files, "file"), text)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,6 +58,7 @@ type job struct {
 	atServers           bool        // models to go on from lie in the servers' folder, and not here
 	numField            int         // fields of the examples by a job without layers; 0 or less: it does not say
 	own                 *algo.Algo  // its recipe
+	ownAt               string      // the file that own is of
 	sample, posNeg      float64
 	clip                float64
 	updates             int                      // steps of an epoch; 0: by the batch
@@ -67,6 +69,7 @@ type job struct {
 	class               string                   // that they name beside a graph
 	expected            int64                    // columns that they say will occur; 0 or less: any number
 	optimizers          map[string]*graph.Choice // of the kinds of a recipe's layers, by them
+	places              map[string]string        // where files say what flags are
 
 	command *cobra.Command // whose flags these are, to tell what the user gave; nil if they are no flags
 }
@@ -131,8 +134,9 @@ func (j *job) flags(c *cobra.Command) {
 	f.Float64Var(&j.tolerance, "tolerance", 0, "stop when an epoch changes the loss by less than this share")
 	f.StringVar(&j.nonFinite, "non-finite", "refuse", "what servers do with gradients that are infinite or no number: refuse them, which "+
 		"ends the training, skip them, or allow them; those are counted")
-	f.StringVar(&j.initKind, "init", "", "initial weights: normal or uniform (default: zero)")
-	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation or half width of the initial weights")
+	f.StringVar(&j.initKind, "init", "", "initial weights: "+strings.Join(matrix.Inits(), ", ")+" (default: those of the layers)")
+	f.Float64Var(&j.initScale, "init-scale", 0.01, "deviation of initial weights that are normal, half width of uniform, "+
+		"width of positive ones, value of constant ones")
 	f.Uint64Var(&j.seed, "seed", 1, "seed of shuffling and initial weights")
 	f.BoolVar(&j.inOrder, "in-order", false, "take the examples in the order of the file")
 

@@ -40,6 +40,7 @@ type settings struct {
 	user   map[string]bool   // flags that the user gave, and those that these outdo
 	said   map[string]string // where the file says what a flag is
 	name   string            // of the file
+	lines  map[string]int    // of it, where keys stand, by their paths in small letters
 	strict bool              // unknown keys are errors
 	warn   func(format string, args ...any)
 }
@@ -49,6 +50,7 @@ func (j *job) files(ctx context.Context, e *env) error {
 	if j.command == nil {
 		return nil
 	}
+	j.places = map[string]string{}
 	s := &settings{job: j, flags: j.command.Flags(), user: map[string]bool{}, warn: func(format string, args ...any) {
 		fmt.Fprintln(e.err, escaped(fmt.Sprintf(format, args...)))
 	}}
@@ -115,7 +117,7 @@ func (s *settings) read(ctx context.Context, e *env, path string, strict bool) e
 	if err != nil {
 		return err
 	}
-	s.name, s.said, s.strict = path, map[string]string{}, strict
+	s.name, s.said, s.lines, s.strict = path, map[string]string{}, f.Lines, strict
 	if err := s.others(f); err != nil {
 		return err // with its line
 	}
@@ -173,6 +175,7 @@ func (s *settings) others(f *graph.File) error {
 	for _, k := range f.Unknown {
 		at := fmt.Sprintf("%s:%d: ", s.name, k.Line)
 		if slices.Contains(names, k.Path) && s.name == s.job.jobFile {
+			s.lines[strings.ToLower(k.Path)] = k.Line
 			texts, err := s.texts(k.Path, k.Value)
 			if err == nil {
 				err = s.give(k.Path, k.Path, texts...)
@@ -222,6 +225,11 @@ func (s *settings) texts(flag string, src json.RawMessage) ([]string, error) {
 		if kind == "stringToString" {
 			var all []string
 			for _, name := range slices.Sorted(maps.Keys(v)) {
+				switch v[name].(type) {
+				case []any, map[string]any, nil:
+					text, _ := json.Marshal(v[name]) // it was read from such text
+					return nil, fmt.Errorf("%s.%s is %.60s, want one value", flag, name, text)
+				}
 				all = append(all, fmt.Sprintf("%s=%v", name, v[name]))
 			}
 			return all, nil
@@ -253,6 +261,9 @@ func (s *settings) give(flag, key string, texts ...string) error {
 	s.said[flag] = value
 	if s.user[flag] || f.Changed {
 		return nil
+	}
+	if line := s.lines[strings.ToLower(key)]; line > 0 { // what --conf says has none
+		s.job.places[flag] = fmt.Sprintf("%s:%d: %s", s.name, line, key)
 	}
 	if list, ok := f.Value.(pflag.SliceValue); ok && len(texts) > 0 {
 		f.Changed = true
@@ -370,6 +381,6 @@ func (s *settings) network(f *graph.File) error {
 		s.warn("%s: %s", s.name, text)
 	}
 	algo.Drop(f, nil) // the job that is saved is one that can be read
-	s.job.network, s.job.own, s.job.algo = f, recipe, recipe.Name
+	s.job.network, s.job.own, s.job.ownAt, s.job.algo = f, recipe, s.name, recipe.Name
 	return nil
 }

@@ -164,7 +164,7 @@ func TestFilesRefused(t *testing.T) {
 		{"job", "epochs: 3\ntrain: {epoch: 4}", "train.epoch is also said by another key, with another value"},
 		{"job", "epochs: 3\nepochs: 4", "job.yaml:2: epochs twice"},
 		{"job", "job: x", "job.yaml:1: job is no setting"},
-		{"job", "- a", "the file is a array, want an object"},
+		{"job", "- a", "the file is an array, want an object"},
 		{"job", "algo: lr\n" + strings.Replace(net[:len(net)-1], `"layers":`, "layers: ", 1), "want one of them"},
 		{"job", strings.Replace(net[:len(net)-1], `"layers":`, "layers: ", 1) + "\ngraph: " + file, "has layers, and the network is that of"},
 		{"job", "default_optimizer: adam", "defaults of layers and no layers"},

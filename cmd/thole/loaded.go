@@ -42,6 +42,7 @@ func (j *job) ofModel(ctx context.Context) error {
 	if j.own, err = algo.Own(m.file, nil); err != nil {
 		return fmt.Errorf("%s: %s: %w", j.load, graph.FileName, err)
 	}
+	j.ownAt = j.load + ": " + graph.FileName
 	if j.algo = j.own.Name; j.algo == algo.OwnName {
 		j.network = m.file
 	}

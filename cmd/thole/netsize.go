@@ -14,9 +14,13 @@ import (
 // size is how large a network the user wants, without the fields of the examples; what the recipe does not have is refused.
 func (j *job) size(recipe *algo.Algo) (algo.Size, error) {
 	s := algo.Size{Factors: j.factors, Hidden: j.hidden, Depth: j.depth, Rank: j.rank, Dropout: j.dropout}
-	for _, n := range append([]int{s.Factors, s.Depth, s.Rank}, s.Hidden...) {
-		if n < 0 {
-			return s, fmt.Errorf("--factors %d --hidden %v --cross-layers %d --rank %d, want none below 0", s.Factors, s.Hidden, s.Depth, s.Rank)
+	for _, n := range []struct {
+		flag   string
+		least  int // 0 leaves it to the recipe
+		values []int
+	}{{"factors", 0, []int{s.Factors}}, {"hidden", 1, s.Hidden}, {"cross-layers", 0, []int{s.Depth}}, {"rank", 0, []int{s.Rank}}} {
+		if i := slices.IndexFunc(n.values, func(v int) bool { return v < n.least }); i >= 0 {
+			return s, fmt.Errorf("--%s %d, want %d or more", n.flag, n.values[i], n.least)
 		}
 	}
 	if !(s.Dropout >= 0 && s.Dropout < 1) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/internal/number"
 )
 
 // networkFinding is what inspect says of the network that a graph.json beside the matrices describes.
@@ -36,7 +37,7 @@ func findNetwork(files map[string][]byte) *networkFinding {
 	}
 	n := &networkFinding{Model: f.Model.ModelType, Data: f.Data.Format}
 	if f.Data.IndexRange > 0 {
-		n.Data = strings.TrimPrefix(fmt.Sprintf("%s, %d features", n.Data, f.Data.IndexRange), ", ")
+		n.Data = strings.TrimPrefix(fmt.Sprintf("%s, %s", n.Data, number.Of(f.Data.IndexRange, "feature")), ", ")
 	}
 	for i := range f.Layers {
 		n.Layers = append(n.Layers, describeLayer(&f.Layers[i]))

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/format"
+	"thole.example/format/angel"
 )
 
 // optionFlag is a flag that stands for an option of formats, whichever have it.
@@ -30,7 +31,7 @@ func optionFlags() []optionFlag {
 		{"block-rows", "block-rows", "", false, true, "rows of a partition or block"},
 		{"block-cols", "block-cols", "", false, true, "columns of a partition or block"},
 		{"partitions-per-file", "partitions-per-file", "", false, true, "partitions in a data file"},
-		{"compat", "compat", "", false, true, "byte for byte what a version expects: angel-3.1, angel-3.2 or angel-master"},
+		{"compat", "compat", "", false, true, "byte for byte what a version expects: " + strings.Join(angel.Releases(), ", ")},
 		{"narrow", "narrow", "true", false, true, "the smallest element type that holds each block exactly"},
 	}
 }

@@ -33,6 +33,7 @@ type plan struct {
 	decays       map[string]float64 // settings of the schedule
 	loadPath     string             // of the model to go on from, in the servers' bucket
 	loaded       loaded             // that model
+	compares     graph.Loss         // the network's scores with labels
 	asked        asked              // what the user chose of the training
 	counted      bool               // epochs were counted by the examples that the recipe wants to see
 	open         bool               // the user left open how long to train
@@ -75,6 +76,11 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if p.fields == "" && !namesFields(p.format, j.data) {
 		o.Fields = p.likelyFields()
 	}
+	width := 1
+	if p.recipe.Task == algo.Multiclass {
+		width = data.ClassLimit // how many there are is known when all labels are
+	}
+	o.Takes = taking(p.compares, width)
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return err
 	}
@@ -123,7 +129,7 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if err := p.countFields(); err != nil {
 		return err
 	}
-	model, err := p.recipe.Build(p.conf)
+	model, err := p.build(p.conf)
 	if err != nil {
 		return err
 	}
@@ -188,8 +194,9 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		}
 	}
 	if len(p.job.valid) > 0 {
+		o.Takes = taking(p.compares, max(1, p.conf.Classes))
 		o.Classes, o.Columns, o.Dim = p.train.Classes, columns, 0
-		if n := p.conf.Size.Fields; n > 0 && p.fields == "" && !namesFields(p.format, p.job.valid) {
+		if n := p.conf.Size.Fields; n > 0 && p.fields == "" {
 			o.Fields = data.Fields{Number: n, Sorted: true}
 		}
 		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {

@@ -11,6 +11,7 @@ import (
 	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/graph"
+	"thole.example/internal/number"
 	"thole.example/train"
 )
 
@@ -72,9 +73,9 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	case p.asJSON:
 		return json.NewEncoder(out).Encode(s)
 	case s.Metrics == nil:
-		_, err = fmt.Fprintf(e.err, "%d examples scored\n", s.Examples)
+		_, err = fmt.Fprintf(e.err, "%s scored\n", number.Of(s.Examples, "example"))
 	default:
-		_, err = fmt.Fprintf(out, "%d examples  %v\n", s.Examples, s.Metrics)
+		_, err = fmt.Fprintf(out, "%s  %v\n", number.Of(s.Examples, "example"), s.Metrics)
 	}
 	return err
 }
@@ -157,7 +158,9 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err
 	}
-	s.Metrics, err = train.Measure(model.Loss, s.score, s.label)
+	if s.Metrics, err = train.Measure(model.Loss, s.score, s.label); err != nil {
+		err = fmt.Errorf("%s: %w", strings.Join(p.job.data, ", "), err)
+	}
 	return s, err
 }
 
@@ -182,9 +185,13 @@ func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *g
 			o.Classes = data.Numbered(width)
 		}
 	}
-	if p.fields == "" && !namesFields(p.format, p.job.data) {
+	if p.fields == "" {
 		o.Fields = fieldsOf(file)
+		if known := len(o.Fields.First); known > 0 && namesFields(p.format, p.job.data) { // whose lines say where they begin
+			o.Fields = data.Fields{Number: known}
+		}
 	}
+	o.Takes = taking(model.Loss, width)
 	if err := o.Check(); err != nil {
 		return o, fmt.Errorf("%s: %s: %w", m.path, graph.FileName, err)
 	}

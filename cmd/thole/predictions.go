@@ -111,7 +111,7 @@ func (t *predictionTable) end(ctx context.Context) error {
 	if err := t.out.Flush(); err != nil {
 		return err
 	}
-	o := output{force: t.results.force, quiet: true}
+	o := output{force: t.results.force, lossy: t.results.lossy, quiet: true}
 	return o.write(ctx, t.env, t, t.results.target, t.results.path, false)
 }
 

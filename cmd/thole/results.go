@@ -16,6 +16,7 @@ import (
 type results struct {
 	path, to string
 	force    bool
+	lossy    bool
 
 	sink   *sink  // of text; nil: none
 	cell   byte   // between its cells
@@ -26,6 +27,7 @@ func (r *results) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&r.path, "out", "", `file for the predictions, "-" for standard output`)
 	f.StringVar(&r.to, "to", "", "format of --out, such as csv, tsv, parquet or npy (default: by the ending, else csv)")
+	f.BoolVar(&r.lossy, "lossy", false, "write --out even if its format loses something, such as the names of columns, and say what was lost")
 	f.BoolVar(&r.force, "force", false, "replace the file of --out if it exists")
 }
 

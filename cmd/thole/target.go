@@ -176,7 +176,7 @@ func (o *output) write(ctx context.Context, e *env, r format.Reader, t *place, d
 	s := saved{Path: dst, Format: t.Info().Name, LeftOut: []string{}}
 	shown := 0
 	tell := func() { // once the target was accepted: before that, what is left out is of no interest
-		for ; shown < len(s.LeftOut) && !o.quiet && !o.asJSON; shown++ {
+		for ; shown < len(s.LeftOut) && (!o.quiet || o.lossy) && !o.asJSON; shown++ {
 			p.line("left out: %s", s.LeftOut[shown])
 		}
 	}

@@ -60,7 +60,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		return nil, err
 	}
 	defer client.Close()
-	model, err := p.recipe.Build(p.conf)
+	model, err := p.build(p.conf)
 	if err != nil {
 		return nil, err
 	}

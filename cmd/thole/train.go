@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/graph"
+	"thole.example/internal/number"
 	"thole.example/rpc/tcp"
 	"thole.example/train"
 )
@@ -32,10 +33,11 @@ classifiers learn by adagrad.`,
   thole train --data days --data 'test-*.libsvm' --model out/all --to npz
   thole train --data train.libsvm --algo svm --dry-run
   thole train --data - --holdout 0.1 < train.libsvm`,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if err := j.files(c.Context(), e); err != nil {
 				return err
 			}
+			defer func() { err = j.placed(err) }()
 			switch {
 			case servers < 1 || servers > serversLimit:
 				return usageError{fmt.Errorf("--servers %d, want 1 to %d", servers, serversLimit)}
@@ -123,13 +125,13 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	report, err := p.run(ctx, c, tasks, path, w)
 	w.bar.end()
 	if errors.Is(err, graph.ErrDiverged) {
-		return fmt.Errorf("%w (--rate %g in place of %g)", err, p.rate/10, p.rate)
+		return fmt.Errorf("%w (--rate %s in place of %g)", err, p.lower(), p.rate)
 	}
 	if err != nil {
 		return err
 	}
 	w.finish(p, report)
-	fmt.Fprintf(e.out, "%s: %d examples, %d epochs%s\n", p.algo, report.Rows, report.Epochs, before(report))
+	fmt.Fprintf(e.out, "%s: %s, %s%s\n", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, "epoch"), before(report))
 	fmt.Fprintf(e.out, "train  %v\n", report.Train)
 	if by, share, ok := report.LastChange(); ok {
 		fmt.Fprintf(e.out, "last   epoch changed the loss by %+.2g (%+.2g %%)%s\n", by, 100*share, p.ending(report))
@@ -202,10 +204,13 @@ func (p *plan) standstill(r *train.Report) string {
 	return ""
 }
 
+// lower is a tenth of the rate, in few digits, for who has to try another one.
+func (p *plan) lower() string { return fmt.Sprintf("%.3g", p.rate/10) }
+
 // warnings are what is wrong with a training that came to its end, and how many parts of gradients were not finite.
 func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	all := []string{}
-	try := fmt.Sprintf("the rate %g is too large: try --rate %g", p.rate, p.rate/10)
+	try := fmt.Sprintf("the rate %g is too large: try --rate %s", p.rate, p.lower())
 	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" {
 		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first epoch to %.5g in the last; %s", r.Losses[0], r.Losses[n-1], try))
 	}
@@ -215,7 +220,7 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 			became = fmt.Sprintf("applied %d x, so that weights may be so, too", nonFinite)
 		}
 		all = append(all, fmt.Sprintf("gradients with values that are infinite or no number were %s (--non-finite %s): "+
-			"look for large values in the examples, or try --rate %g", became, p.nonFinite, p.rate/10))
+			"look for large values in the examples, or try --rate %s", became, p.nonFinite, p.lower()))
 	} else if text := p.standstill(r); text != "" {
 		all = append(all, text)
 	}
@@ -300,12 +305,12 @@ func (w *watcher) begin(p *plan) error {
 	w.start = w.env.now()
 	if p.open {
 		w.atMost = " at most"
-		fmt.Fprintf(w.env.err, "train %s: up to %d epochs (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
-			p.algo, p.epochs, math.Ceil(p.about.Seconds()))
+		fmt.Fprintf(w.env.err, "train %s: up to %s (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
+			p.algo, number.Of(p.epochs, "epoch"), math.Ceil(p.about.Seconds()))
 	}
 	if p.counted {
-		fmt.Fprintf(w.env.err, "train %s: %d epochs of %d examples by %s at rate %g; --epochs N sets them\n",
-			p.algo, p.epochs, p.train.Len(), p.recipe.Defaults.Rule, p.rate)
+		fmt.Fprintf(w.env.err, "train %s: %s of %s by %s at rate %g; --epochs N sets them\n",
+			p.algo, number.Of(p.epochs, "epoch"), number.Of(p.train.Len(), "example"), p.recipe.Defaults.Rule, p.rate)
 	}
 	w.bar = w.env.progress("train "+p.algo, "rows", int64(p.epochs)*int64(p.train.Len()))
 	if w.log == nil {

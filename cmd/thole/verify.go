@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/format"
+	"thole.example/internal/number"
 )
 
 // checkFinding is what verify says of a path.
@@ -73,7 +74,7 @@ and checksums where there are some. The exit status is 0 only if all is well.`,
 func (f *checkFinding) print(w io.Writer) error {
 	var lines strings.Builder
 	if f.OK {
-		fmt.Fprintf(&lines, "%s: ok, %s, %d matrices, %d values\n", f.Path, f.Format, f.Matrices, f.Stored)
+		fmt.Fprintf(&lines, "%s: ok, %s, %s, %s\n", f.Path, f.Format, number.Of(f.Matrices, "matrix", "matrices"), number.Of(f.Stored, "value"))
 	}
 	for _, what := range f.Problems {
 		if !strings.Contains(what, f.Path) {

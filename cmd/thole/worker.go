@@ -17,13 +17,15 @@ func workerCommand(e *env) *cobra.Command {
 		Use:   "worker",
 		Short: "Train as one worker process of a job on running servers",
 		Long: `Runs some tasks of a job on the servers; start one worker process for each set of tasks, all with the same settings.
-The worker that has task 0 saves the model, to the path --model below the servers' folder --store.`,
+The worker that has task 0 saves the model, to the path --model below the servers' folder --store; a model to go on from lies there,
+too: --load wants beside it --algo, with the flags that say how large that network is, or --graph.`,
 		Example: `  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 0 --data train.libsvm --model lr
   thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr`,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if err := j.files(c.Context(), e); err != nil {
 				return err
 			}
+			defer func() { err = j.placed(err) }()
 			if len(servers) == 0 {
 				return usageError{fmt.Errorf("no --servers, want the addresses that thole server prints")}
 			}
@@ -60,6 +62,10 @@ The worker that has task 0 saves the model, to the path --model below the server
 }
 
 func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
+	if j.load != "" && j.own == nil && !j.given("algo") {
+		return usageError{fmt.Errorf("--load %s without --algo or --graph, want one of them, which says what that model is: "+
+			"it lies at the servers, and this process does not read it", j.load)}
+	}
 	j.atServers = true
 	p, err := j.choose(ctx)
 	if err != nil {

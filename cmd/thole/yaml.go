@@ -42,6 +42,9 @@ func (w *jsonWriter) to(n *yaml.Node) {
 
 func (w *jsonWriter) node(n *yaml.Node) error {
 	w.to(n)
+	if n.Style&yaml.TaggedStyle != 0 {
+		return fmt.Errorf("%d: a value with the tag %s, want one without", n.Line, n.ShortTag())
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		return w.list(n, "{:", "}")
@@ -70,7 +73,7 @@ func (w *jsonWriter) list(n *yaml.Node, open, end string) error {
 			continue
 		}
 		w.to(part)
-		if part.Kind != yaml.ScalarNode || part.ShortTag() == "!!merge" {
+		if part.Kind != yaml.ScalarNode || part.Style&yaml.TaggedStyle != 0 || part.ShortTag() == "!!merge" {
 			return fmt.Errorf("%d: a key that is no word, want the name of a setting", part.Line)
 		}
 		w.text(part.Value)

@@ -47,6 +47,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"thole.example/blob"
 	"thole.example/format"
@@ -106,6 +107,9 @@ const (
 	optCompat     = "compat"
 )
 
+// Releases are the values of the option compat.
+func Releases() []string { return []string{"angel-3.1", "angel-3.2", "angel-master"} }
+
 func (codec) Info() format.Info {
 	return format.Info{
 		Name:   name,
@@ -139,7 +143,7 @@ func (codec) Info() format.Info {
 				Help: "groups of rows for optimizer state to declare behind the saved rows, as Angel's jobs keep them: " +
 					"1 sgd, 2 momentum and adagrad, 3 adam, ftrl and adadelta"},
 			{Writing: true, Name: optCompat,
-				Help: "angel-3.1, angel-3.2 or angel-master: byte for byte what that version expects, without checksums"},
+				Help: strings.Join(Releases(), " or ") + ": byte for byte what that version expects, without checksums"},
 		},
 	}
 }

@@ -61,12 +61,12 @@ func (c codec) newPlan(m matrix.Meta, id int, o *format.Options) (*plan, error) 
 	}
 	p.kind = chooseRowType(&m, d)
 	p.style.long = p.kind.LongKeys()
-	switch p.compat = o.Set[optCompat]; p.compat {
-	case "":
-	case "angel-3.1", "angel-3.2", "angel-master":
+	switch p.compat = o.Set[optCompat]; {
+	case p.compat == "":
+	case slices.Contains(Releases(), p.compat):
 		p.version = 0
 	default:
-		return nil, wrongOption(optCompat, p.compat, "angel-3.1, angel-3.2 or angel-master")
+		return nil, wrongOption(optCompat, p.compat, strings.Join(Releases(), " or "))
 	}
 	if err := p.lose(d); err != nil {
 		return nil, err

@@ -21,6 +21,15 @@ type kind struct {
 	build   func(b *builder, e *graph.Entry, in []*value) (*value, error)
 }
 
+// Layers are the names of the layers that can be exported, in small letters.
+func Layers() []string {
+	var all []string
+	for _, k := range kinds() {
+		all = append(all, k.names[0])
+	}
+	return all
+}
+
 // kinds is the table of layers. Spellings behind the first are those of other releases.
 func kinds() []kind {
 	const many = math.MaxInt
@@ -49,17 +58,15 @@ func findKind(e *graph.Entry) (*kind, error) {
 	if isLoss(e) {
 		return &kind{least: 1, most: 1}, nil
 	}
-	var all []string
 	for _, k := range kinds() {
 		for _, name := range k.names {
 			if strings.EqualFold(name, e.Type) {
 				return &k, nil
 			}
 		}
-		all = append(all, k.names[0])
 	}
 	return nil, fmt.Errorf("layer %q has type %q, which no operators are known for, want one of %s",
-		e.Name, e.Type, strings.Join(all, " "))
+		e.Name, e.Type, strings.Join(Layers(), " "))
 }
 
 // wanted says how many layers it reads.
