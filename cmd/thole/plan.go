@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -297,9 +298,17 @@ func (p *plan) schedules() error {
 	return nil
 }
 
-// holdOut moves every k-th example to the held-out ones.
+// holdOut moves every k-th example to the held-out ones, from the first on: one at least, which has to be what the share comes to.
 func (p *plan) holdOut() error {
-	k := max(2, int(1/p.holdout+0.5))
+	n := float64(p.train.Len())
+	switch {
+	case n < 2:
+		return usageError{fmt.Errorf("--holdout %v of one example, want at least two: one has to be left to train on", p.holdout)}
+	case p.holdout*n < 0.5:
+		return usageError{fmt.Errorf("--holdout %v of %d examples is less than half of one, want a share from %.2g on, which is one example",
+			p.holdout, p.train.Len(), 1/n)}
+	}
+	k := int(math.Round(max(2, min(1/p.holdout, n))))
 	out, err := p.train.Part(func(i int) bool { return i%k == 0 })
 	p.valid = &data.Examples{Set: out, Classes: p.train.Classes}
 	return err

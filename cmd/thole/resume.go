@@ -45,6 +45,8 @@ func (j *job) checkLasting() error {
 		return fmt.Errorf("--resume and --load, want one of them: a checkpoint has the weights, too")
 	case j.loadState != "" && (j.load == "" || j.freshState):
 		return fmt.Errorf("--load-state without --load, or with --fresh-state: it is what rules kept beside the weights of a model")
+	case j.freshState && j.load == "":
+		return fmt.Errorf("--fresh-state without --load, want both: it leaves out the state beside the model of --load")
 	case j.saveState && j.model == "":
 		return fmt.Errorf("--save-state without --model, want both: the state lies beside the model")
 	}
