@@ -59,6 +59,7 @@ the examples by heart, see about 150000 examples, of more than 65536 features 20
 }
 
 func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network) error {
+	j.seedBefore(ctx)
 	p, err := j.choose(ctx)
 	if err != nil {
 		return err
@@ -98,6 +99,7 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 	if err := p.statesHere(ctx, path.name); err != nil {
 		return err
 	}
+	p.tellLoad(w.bar.line)
 	remove, err := p.momentHere()
 	if err != nil {
 		return err
