@@ -128,6 +128,9 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := p.checkOutputs(model); err != nil {
+		return err
+	}
 	if err := p.readHoldout(ctx, e, o, model.Metas()); err != nil {
 		return err
 	}

@@ -91,6 +91,13 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
+	model, err := p.recipe.Build(p.conf)
+	if err == nil {
+		err = p.room(model, availableMemory())
+	}
+	if err != nil {
+		return err
+	}
 	load, err := e.readable(ctx, j.load)
 	if err != nil {
 		return err
