@@ -150,7 +150,8 @@ type Looked struct {
 // Restored answers OpLoad of a checkpoint: what it was of.
 type Restored struct {
 	Job      string           `json:"job"`
-	Clock    int              `json:"clock"` // own clock of the task that asked for the checkpoint
+	Plan     string           `json:"plan,omitempty"` // the settings of that job, as in Join; "": not known
+	Clock    int              `json:"clock"`          // own clock of the task that asked for the checkpoint
 	Matrices []RestoredMatrix `json:"matrices"`
 }
 

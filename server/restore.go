@@ -61,7 +61,7 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 	l := loading{s: s}
 	defer l.drop()
 	last := chain[len(chain)-1]
-	out = rpc.Restored{Job: last.Checkpoint.Job, Clock: last.Clock}
+	out = rpc.Restored{Job: last.Checkpoint.Job, Plan: last.Plan, Clock: last.Clock}
 	for _, st := range stores {
 		from, err := findAll(chain, st)
 		if err != nil {

@@ -15,7 +15,8 @@ import (
 // record is.
 type Checkpoint struct {
 	Job      string
-	Clock    int // of the task that asked for it
+	Plan     string // the settings of the job, words "name=value"; "": not known
+	Clock    int    // of the task that asked for it
 	Matrices []Matrix
 	Files    []File // by server
 
@@ -94,6 +95,7 @@ type metaJSON struct {
 
 type checkpointJSON struct {
 	Job      string            `json:"job"`
+	Plan     string            `json:"plan,omitempty"`
 	Clock    int               `json:"clock"`
 	Matrices []matrixJSON      `json:"matrices"`
 	Files    []json.RawMessage `json:"files"`
@@ -182,7 +184,7 @@ func (c *Checkpoint) check() error {
 
 // writeCheckpoint writes the head.
 func writeCheckpoint(w *Writer, c *Checkpoint) error {
-	out := checkpointJSON{Job: c.Job, Clock: c.Clock, ID: c.ID, Base: c.Base}
+	out := checkpointJSON{Job: c.Job, Plan: c.Plan, Clock: c.Clock, ID: c.ID, Base: c.Base}
 	for _, f := range c.Files {
 		text, err := json.Marshal(f)
 		if err != nil {
@@ -218,7 +220,7 @@ func readCheckpoint(r *Reader) (*Checkpoint, error) {
 	if r.More() {
 		return nil, at(r.off, "%d bytes after the end of the checkpoint", r.end-r.off)
 	}
-	c := &Checkpoint{Job: j.Job, Clock: j.Clock, ID: j.ID, Base: j.Base}
+	c := &Checkpoint{Job: j.Job, Plan: j.Plan, Clock: j.Clock, ID: j.ID, Base: j.Base}
 	for _, text := range j.Files {
 		var f File
 		if err := json.Unmarshal(text, &f); err != nil {

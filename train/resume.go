@@ -1,6 +1,9 @@
 package train
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // goOn makes this task what it was after the epochs that were made before, if there were some.
 func (l *loop) goOn(ctx context.Context) error {
@@ -12,8 +15,11 @@ func (l *loop) goOn(ctx context.Context) error {
 		return err
 	}
 	l.before = len(losses)
-	if !l.Total {
+	switch {
+	case !l.Total:
 		l.Epochs += l.before
+	case l.Epochs < l.before:
+		return fmt.Errorf("%d epochs, and %d were made before: want at least as many, which count from the beginning", l.Epochs, l.before)
 	}
 	batches := 0
 	for step := range l.steps {

@@ -32,6 +32,9 @@ const (
 	jobTasksLimit = 1 << 16
 )
 
+// holdoutMost is the largest share that can be held out by taking every k-th example.
+const holdoutMost = 0.5
+
 // given reports whether the user gave the flag, whatever the value.
 func (j *job) given(flag string) bool { return j.command != nil && j.command.Flags().Changed(flag) }
 
@@ -223,8 +226,13 @@ func (p *plan) checkNumbers() error {
 		return errors.New("--batch and --updates, want one of them")
 	case j.staleness < -1:
 		return fmt.Errorf("--staleness %d, want -1 (ASP), 0 (BSP) or more", j.staleness)
-	case !(j.holdout >= 0 && j.holdout < 1) || j.holdout > 0 && len(j.valid) > 0:
-		return fmt.Errorf("--holdout %v, want a share below 1, and not with --validate", j.holdout)
+	case !(j.holdout >= 0 && j.holdout <= holdoutMost):
+		return fmt.Errorf("--holdout %v, want a share from 0 to %v: every k-th example is held out, and the others are trained on (to hold out "+
+			"more, name a file of their own, --validate)", j.holdout, holdoutMost)
+	case j.holdout > 0 && len(j.valid) > 0:
+		return fmt.Errorf("--holdout %v and --validate, want one of them", j.holdout)
+	case j.initKind == "" && j.given("init-scale"):
+		return fmt.Errorf("--init-scale %v without --init, want --init normal or --init uniform, whose width it is", j.initScale)
 	}
 	return nil
 }

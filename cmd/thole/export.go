@@ -10,6 +10,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/blob"
+	"thole.example/data"
 	"thole.example/format"
 	"thole.example/format/paddle"
 	"thole.example/graph"
@@ -118,6 +119,9 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", src, err)
 	}
+	if err := checkLabels(src, file, r, m.Width); err != nil {
+		return err
+	}
 	params, err := m.Reader(layout.topology)
 	if err != nil {
 		return err
@@ -130,6 +134,22 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	}
 	in, out := ends(m.Program)
 	p.line("%s: inputs %s; outputs %s", dst, strings.Join(in, ", "), strings.Join(out, ", "))
+	return nil
+}
+
+// checkLabels refuses what the network says of labels and features where it cannot be, as predict does.
+func checkLabels(src string, file *graph.File, r format.Reader, width int) error {
+	classes, err := (&storedModel{Reader: r, path: src, file: file}).classes(width)
+	if err != nil {
+		return err
+	}
+	o := data.Options{Classes: classes, Hash: file.Data.Hash, Fields: fieldsOf(file)}
+	if algo.TaskOf(file) == algo.Multiclass {
+		o.Labels = data.ClassTrans
+	}
+	if err := o.Check(); err != nil {
+		return fmt.Errorf("%s: %s: %w", src, graph.FileName, err)
+	}
 	return nil
 }
 

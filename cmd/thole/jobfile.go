@@ -215,6 +215,9 @@ func (s *settings) texts(flag string, src json.RawMessage) ([]string, error) {
 	switch v := v.(type) {
 	case []any:
 		if many {
+			if len(v) == 0 {
+				return nil, fmt.Errorf("%s is an empty list, want at least one value, or no %[1]s", flag)
+			}
 			var all []string
 			for _, item := range v {
 				all = append(all, fmt.Sprint(item))

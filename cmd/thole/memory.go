@@ -49,8 +49,15 @@ func systemMemory(entry string) int64 {
 	return 0
 }
 
-// availableMemory is what processes may still take without that others lose theirs, in bytes; 0 if the system does not tell.
-func availableMemory() int64 { return systemMemory("MemAvailable:") }
+// availableMemory is what processes may still take without that others lose theirs, or this one its limit, in bytes; 0 if the system does
+// not tell.
+func availableMemory() int64 {
+	all, left := systemMemory("MemAvailable:"), addressesLeft()
+	if all == 0 || left > 0 && left < all {
+		return left
+	}
+	return all
+}
 
 // defaultMemory is the bound of the servers of this process where the user gives none, in bytes; 0: none.
 func defaultMemory() int64 { return machineMemory() / memoryParts * memoryShare }

@@ -32,7 +32,8 @@ func (j *job) size(recipe *algo.Algo) (algo.Size, error) {
 		given, has bool
 	}{
 		{"factors", s.Factors > 0, has.Factors > 0}, {"hidden", s.Hidden != nil, has.Hidden != nil},
-		{"dropout", s.Dropout > 0, has.Hidden != nil}, {"cross-layers", s.Depth > 0, has.Depth > 0}, {"rank", s.Rank > 0, has.Depth > 0},
+		{"dropout", s.Dropout > 0, has.Hidden != nil}, {"cross-layers", s.Depth > 0 || j.given("cross-layers"), has.Depth > 0},
+		{"rank", s.Rank > 0, has.Depth > 0},
 	} {
 		if f.given && j.own != nil {
 			return s, fmt.Errorf("--%s, and the network is that of a file, which says how large it is: want a new one (--algo) or no --%[1]s",
@@ -41,6 +42,9 @@ func (j *job) size(recipe *algo.Algo) (algo.Size, error) {
 		if f.given && !f.has {
 			return s, fmt.Errorf("--%s: %s has none", f.flag, recipe.Name)
 		}
+	}
+	if s.Depth == 0 && j.given("cross-layers") {
+		return s, fmt.Errorf("--cross-layers 0, want at least 1 (--algo dnn is a network without them)")
 	}
 	return s, nil
 }

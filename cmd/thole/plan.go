@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/crc32"
+	"math"
 	"math/rand/v2"
 	"net/url"
 	"slices"
@@ -131,6 +132,9 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	}
 	model, err := p.build(p.conf)
 	if err != nil {
+		return err
+	}
+	if err := p.checkOutputs(model); err != nil {
 		return err
 	}
 	if err := p.readHoldout(ctx, e, o, model.Metas()); err != nil {
@@ -309,9 +313,17 @@ func (p *plan) schedules() error {
 	return nil
 }
 
-// holdOut moves every k-th example to the held-out ones.
+// holdOut moves every k-th example to the held-out ones, from the first on: one at least, which has to be what the share comes to.
 func (p *plan) holdOut() error {
-	k := max(2, int(1/p.holdout+0.5))
+	n := float64(p.train.Len())
+	switch {
+	case n < 2:
+		return usageError{fmt.Errorf("--holdout %v of one example, want at least two: one has to be left to train on", p.holdout)}
+	case p.holdout*n < 0.5:
+		return usageError{fmt.Errorf("--holdout %v of %d examples is less than half of one, want a share from %.2g on, which is one example",
+			p.holdout, p.train.Len(), 1/n)}
+	}
+	k := int(math.Round(max(2, min(1/p.holdout, n))))
 	out, err := p.train.Part(func(i int) bool { return i%k == 0 })
 	p.valid = &data.Examples{Set: out, Classes: p.train.Classes}
 	return err
@@ -350,8 +362,8 @@ func (p *plan) summary() string {
 		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s",
 		p.algo, p.loss, p.lossSet, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay,
 		p.epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
-		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, p.load, p.train.Len(), []float32(p.train.Classes), p.conf.Dim,
-		p.train.Fields, p.digest,
+		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, url.PathEscape(p.load), p.train.Len(), []float32(p.train.Classes),
+		p.conf.Dim, p.train.Fields, p.digest,
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
 		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()))
 }

@@ -2,8 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +25,8 @@ type lasting struct {
 	saveState, freshState         bool
 	loadState, checkpoint, resume string
 	every                         int
+
+	replaced string // where a training in this process makes room for its state when it saves; "": nowhere
 }
 
 func (l *lasting) flags(c *cobra.Command) {
@@ -45,6 +51,8 @@ func (j *job) checkLasting() error {
 		return fmt.Errorf("--resume and --load, want one of them: a checkpoint has the weights, too")
 	case j.loadState != "" && (j.load == "" || j.freshState):
 		return fmt.Errorf("--load-state without --load, or with --fresh-state: it is what rules kept beside the weights of a model")
+	case j.freshState && j.load == "":
+		return fmt.Errorf("--fresh-state without --load, want both: it leaves out the state beside the model of --load")
 	case j.saveState && j.model == "":
 		return fmt.Errorf("--save-state without --model, want both: the state lies beside the model")
 	}
@@ -72,6 +80,7 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 	}
 	if p.saveState && model+stateEnding != inBucket(p.loadState) {
 		writes[p.model+stateEnding] = "--force replaces it"
+		p.replaced = model + stateEnding
 	}
 	for path, advice := range writes {
 		found, err := there(path)
@@ -81,7 +90,7 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 		if found && !p.force {
 			return fmt.Errorf("%s: there is a file or folder already (%s)", path, advice)
 		}
-		if found {
+		if found && inBucket(path) != p.replaced { // which stays until the training is at its end
 			if err := files.Remove(ctx, inBucket(path)); err != nil {
 				return err
 			}
@@ -109,7 +118,8 @@ func errText(err error) string {
 func (p *plan) goesOn() bool { return p.resume != "" || p.loadState != "" }
 
 // prepare is how a task readies the parameters: the first one brings back the model or the state to go on from, if there is one.
-func (p *plan) prepare(client *ps.Client, model *graph.Model, task int) func(context.Context) error {
+// w may be nil.
+func (p *plan) prepare(client *ps.Client, model *graph.Model, task int, w *watcher) func(context.Context) error {
 	if p.loadPath == "" && !p.goesOn() {
 		return nil
 	}
@@ -118,8 +128,15 @@ func (p *plan) prepare(client *ps.Client, model *graph.Model, task int) func(con
 			return nil
 		}
 		if p.resume != "" {
-			_, err := client.Restore(ctx, inBucket(p.resume))
-			return err
+			of, err := client.Restore(ctx, inBucket(p.resume))
+			if err != nil {
+				return withAdvice(err, p.otherSeed(err))
+			}
+			var say func(string, ...any)
+			if w != nil {
+				say = w.bar.line
+			}
+			return p.asBefore(of.Plan, say)
 		}
 		if err := p.loadWeights(ctx, client, model); err != nil || p.loadState == "" {
 			return err
@@ -129,7 +146,7 @@ func (p *plan) prepare(client *ps.Client, model *graph.Model, task int) func(con
 			return err
 		}
 		if _, err := client.Restore(ctx, inBucket(p.loadState)); err != nil {
-			return fmt.Errorf("%w (--fresh-state begins with the weights of %s alone)", err, p.load)
+			return withAdvice(err, fmt.Sprintf("%s--fresh-state begins with the weights of %s alone", p.otherSeed(err), p.load))
 		}
 		state, err := features(ctx, client, model)
 		if err != nil {
@@ -141,6 +158,13 @@ func (p *plan) prepare(client *ps.Client, model *graph.Model, task int) func(con
 		}
 		return nil
 	}
+}
+
+func withAdvice(err error, text string) error {
+	if text == "" {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", err, strings.TrimSuffix(text, "; "))
 }
 
 // features are exact sums over the weights of a model, which tell one from another.
@@ -172,4 +196,48 @@ func (p *plan) each(client *ps.Client) func(context.Context, int) error {
 		}
 		return client.Checkpoint(ctx, inBucket(p.checkpoint))
 	}
+}
+
+// save saves the model, and before it the state, if that is asked for: a model is never there without. If the model cannot be saved,
+// the state goes again, where this process may remove it.
+func (p *plan) save(ctx context.Context, client *ps.Client, model *graph.Model, path string) (err error) {
+	if p.saveState {
+		end, wrong := makeRoom(p.replaced)
+		if wrong != nil {
+			return wrong
+		}
+		before, _ := os.Stat(path) // nothing if there is none
+		defer func() {
+			now, _ := os.Stat(path)
+			err = errors.Join(err, end(err == nil || now != nil && !os.SameFile(before, now))) // an interrupted save may have come through
+		}()
+		if err := client.Checkpoint(ctx, path+stateEnding); err != nil {
+			return fmt.Errorf("the state of the training cannot be saved, so its model is not saved either: %w", err)
+		}
+	}
+	return client.Save(ctx, p.saving(model, path))
+}
+
+// makeRoom renames what is at the path, which may be nothing. end removes it if what took its place stays, and else what took its place.
+func makeRoom(path string) (end func(stays bool) error, err error) {
+	if path == "" {
+		return func(bool) error { return nil }, nil
+	}
+	old := path + ".before"                   // no _tmp. name, which a save may clean away
+	if err := os.RemoveAll(old); err != nil { // of a process that was killed
+		return nil, err
+	}
+	if err := os.Rename(path, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return func(stays bool) error {
+		if stays {
+			return os.RemoveAll(old)
+		}
+		err := os.RemoveAll(path)
+		if back := os.Rename(old, path); !errors.Is(back, fs.ErrNotExist) {
+			err = errors.Join(err, back)
+		}
+		return err
+	}, nil
 }

@@ -199,12 +199,16 @@ func (m *storedModel) build(file *graph.File) (*graph.Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	var used []format.Used
 	for _, want := range model.Params() {
 		s, err := m.find(want.Name)
 		if err != nil {
 			return nil, err
 		}
 		if s.Cols == want.Cols && (s.Rows == want.Rows || m.format == "angel" && s.Rows > want.Rows) { // Angel keeps slots in rows below
+			if !strings.HasSuffix(want.Name, "_bias") || s.Rows != want.Rows {
+				used = append(used, format.Used{Meta: s, Rows: want.Rows})
+			}
 			continue
 		}
 		columns := fmt.Sprint(want.Cols)
@@ -216,6 +220,9 @@ func (m *storedModel) build(file *graph.File) (*graph.Model, error) {
 			err = fmt.Errorf("%w: it lies transposed, as thole export writes it; score the model that it was made from", err)
 		}
 		return nil, err
+	}
+	if err := format.CheckSlots(used); err != nil {
+		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
 	return model, nil
 }

@@ -80,7 +80,8 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 			defer func() { start = time.Now() }()
 			return p.ready(ctx, client, model, task, len(o.Mine), path, w)
 		},
-		Prepare: p.prepare(client, model, task), Resume: p.goesOn(), Total: p.resume != "", Anew: p.resume == "" && p.ends, Each: p.each(client),
+		Prepare: p.prepare(client, model, task, w), Resume: p.goesOn(), Total: p.resume != "", Anew: p.resume == "" && p.ends,
+		Each: p.each(client),
 	})
 	if err != nil {
 		return nil, err
@@ -91,13 +92,8 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		}
 	}
 	if task == 0 && path != "" {
-		if err := client.Save(ctx, p.saving(model, path)); err != nil {
+		if err := p.save(ctx, client, model, path); err != nil {
 			return nil, err
-		}
-		if p.saveState {
-			if err := client.Checkpoint(ctx, path+stateEnding); err != nil {
-				return nil, fmt.Errorf("the model is saved, its state not: %w", err)
-			}
 		}
 	}
 	return report, client.Leave(ctx)

@@ -62,6 +62,7 @@ classifiers learn by adagrad.`,
 }
 
 func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network) error {
+	j.seedBefore(ctx)
 	p, err := j.choose(ctx)
 	if err != nil {
 		return err
@@ -93,6 +94,13 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
+	model, err := p.recipe.Build(p.conf)
+	if err == nil {
+		err = p.room(model, availableMemory())
+	}
+	if err != nil {
+		return err
+	}
 	load, err := e.readable(ctx, j.load)
 	if err != nil {
 		return err
@@ -101,6 +109,7 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 	if err := p.statesHere(ctx, path.name); err != nil {
 		return err
 	}
+	p.tellLoad(w.bar.line)
 	remove, err := p.momentHere()
 	if err != nil {
 		return err

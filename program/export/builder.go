@@ -30,6 +30,7 @@ type builder struct {
 	sparse   bool             // examples are fed as ids and values
 	library  bool             // the loss layer is spelled as Angel's later library does
 	fields   int64            // features of an example, or anyFields
+	width    int64            // scores of an example
 	spread   string           // variable with the values of the features, once there is one
 
 	block   program.Block

@@ -131,6 +131,7 @@ func (o *Options) check() error {
 // Model is an inference program and where its parameters come from.
 type Model struct {
 	Program *program.Program
+	Width   int // how many scores an example has
 	// Notes say what was decided without being told.
 	Notes []string
 
@@ -158,6 +159,9 @@ func New(ctx context.Context, f *graph.File, r format.Reader, o Options) (*Model
 	if err := b.whole(loss); err != nil {
 		return nil, err
 	}
+	if err := b.slots(); err != nil {
+		return nil, err
+	}
 	p, err := b.program()
 	if err != nil {
 		return nil, err
@@ -165,7 +169,7 @@ func New(ctx context.Context, f *graph.File, r format.Reader, o Options) (*Model
 	if n := f.Data.Hash; n > 0 {
 		b.notes = append(b.notes, fmt.Sprintf("features were hashed to %d columns in training: ids are of those columns, not of features", n))
 	}
-	return &Model{Program: p, Notes: b.notes, src: r, tensors: b.tensors, keys: b.keys, opts: o}, nil
+	return &Model{Program: p, Width: int(b.width), Notes: b.notes, src: r, tensors: b.tensors, keys: b.keys, opts: o}, nil
 }
 
 // program is what was built, in the form asked for.

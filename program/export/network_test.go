@@ -13,6 +13,7 @@ import (
 
 	"thole.example/graph"
 	"thole.example/interp"
+	"thole.example/matrix"
 	"thole.example/program"
 	"thole.example/program/export"
 )
@@ -63,7 +64,7 @@ func saveWide(s *saved) {
 func saveFC(inputs int64) func(s *saved) {
 	return func(s *saved) {
 		saveWide(s)
-		s.add("embedding_embedding", 2*factors, features)
+		s.add("embedding_embedding", 2*factors, features).Saved = []matrix.Range{{Hi: factors}} // the others are slots
 		width := inputs
 		for i, n := range []int64{5, 4, 1} {
 			name := []string{"fclayer_0", "fclayer_1", "fclayer"}[i]

@@ -64,9 +64,13 @@ func (b *builder) dot(e *graph.Entry, from []*value) (*value, error) {
 // finish adds the prediction and what is fetched. Where the score is the prediction it passes through a scale by 1, as
 // in programs that Paddle saves, so that the output has its name.
 func (b *builder) finish(v *value, h head) error {
-	if h.width != 0 && v.width != h.width {
+	switch {
+	case h.width != 0 && v.width != h.width:
 		return fmt.Errorf("layer %q has %d outputs, want %d for the loss", v.layer, v.width, h.width)
+	case h.width == 0 && v.width < 2:
+		return fmt.Errorf("layer %q has %d outputs, want 2 or more for the loss, one for each class", v.layer, v.width)
 	}
+	b.width = v.width
 	dims := []int64{-1, v.width}
 	one := []program.Attr{number("scale", 1), number("bias", 0), truth("bias_after_scale", true)}
 	outs := []string{b.declare(tensorVar("prediction", program.VarType_FP32, dims))}

@@ -57,16 +57,33 @@ func (b *builder) param(t tensor) (string, error) {
 	return b.declare(v), nil
 }
 
-// fits checks that the matrix has the rows and columns that are wanted of it.
-func (t *tensor) fits() error {
-	m := &t.from
-	rows := matrix.Range{Lo: 0, Hi: 1}
+// used are the first rows of its matrix that it is made of.
+func (t *tensor) used() matrix.Range {
 	switch {
 	case t.turned:
-		rows.Hi = t.cols()
+		return matrix.Range{Hi: t.cols()}
 	case t.square:
-		rows.Hi = t.rows()
+		return matrix.Range{Hi: t.rows()}
 	}
+	return matrix.Range{Hi: 1}
+}
+
+// slots refuses matrices with rows of which the network knows nothing.
+func (b *builder) slots() error {
+	var all []format.Used
+	for i := range b.tensors {
+		t := &b.tensors[i]
+		rows := t.used().Hi
+		if t.list == nil && (len(t.dims) > 1 || t.from.Rows != rows) { // else it is a bias as it should be
+			all = append(all, format.Used{Meta: t.from, Rows: rows})
+		}
+	}
+	return format.CheckSlots(all)
+}
+
+// fits checks that the matrix has the rows and columns that are wanted of it.
+func (t *tensor) fits() error {
+	m, rows := &t.from, t.used()
 	if m.Rows < rows.Hi {
 		return fmt.Errorf("matrix %q has %d rows, want at least %d", m.Name, m.Rows, rows.Hi)
 	}

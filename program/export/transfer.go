@@ -31,7 +31,7 @@ func transferOp(c *graph.Choice) (string, error) {
 }
 
 // heads is the table of losses: the operator that makes the prediction of the scores, "" if the score is the prediction,
-// and how many scores there are, 0 for any number.
+// and how many scores there are, 0 for two or more.
 func heads() map[string]head {
 	return map[string]head{
 		"logloss":          {"sigmoid", 1},
