@@ -185,10 +185,10 @@ func (a *Algo) For(rules []psf.Rule, name string) Defaults {
 	if name != "" && name != d.Rule {
 		d.Rule, d.Hyper, d.Eps, d.Rate, d.Linear = name, nil, 0, 0, 0
 	}
-	switch {
-	case !a.numeric():
+	if !a.numeric() {
 		d.Linear = 0
-	case d.Most > 0 && a.Network(): // numbers are not learned by heart as soon
+	}
+	if a.Network() && a.Task == Regression && d.Most > 0 { // numbers are not learned by heart as soon
 		d.Most = numbersMost
 	}
 	rule, err := optim.Find(rules, d.Rule)

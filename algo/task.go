@@ -27,14 +27,15 @@ func lossOf(f *graph.File, l *graph.Entry) *graph.Choice {
 	return first(l.LossFunc, f.DefaultLossFunc, graph.Named("logloss")) // the last as in Angel
 }
 
-// NameOf is the algorithm whose network f describes, "" if it is that of none.
+// NameOf is the algorithm whose network f describes, "" if it is that of none. Networks over embedded features have the name also with
+// another loss than the recipe's; linear models are told apart by it.
 func NameOf(f *graph.File) string {
 	for _, recipe := range Algos() {
 		own := recipe.File(recipe.Sizes)
 		if recipe.Task == Multiclass {
 			WithClasses(own, widthOf(f))
 		}
-		if slices.Equal(kinds(own), kinds(f)) {
+		if slices.Equal(kinds(own, !recipe.Network()), kinds(f, !recipe.Network())) {
 			return recipe.Name
 		}
 	}
@@ -53,8 +54,8 @@ func widthOf(f *graph.File) int {
 	return 0
 }
 
-// kinds are the layers of a network by what they compute, whatever their names and rules, in order.
-func kinds(f *graph.File) []string {
+// kinds are the layers of a network by what they compute, whatever their names and rules, in order; the loss by its name, if that counts.
+func kinds(f *graph.File, byLoss bool) []string {
 	all := make([]string, len(f.Layers))
 	for i := range f.Layers {
 		e := &f.Layers[i]
@@ -63,7 +64,7 @@ func kinds(f *graph.File) []string {
 			kind, last = "loss", lossOf(f, e)
 		}
 		all[i] = kind
-		if kind == "loss" || strings.HasSuffix(kind, "inputlayer") { // others may be of any size and form
+		if kind == "loss" && byLoss || strings.HasSuffix(kind, "inputlayer") { // others may be of any size and form
 			all[i] += " " + strings.ToLower(last.Type)
 		}
 	}

@@ -72,8 +72,8 @@ type TrainPart struct {
 // EarlyStop ends a training when Metric has not become better by MinDelta for Patience epochs.
 type EarlyStop struct {
 	Metric   string  `json:"metric,omitempty"`
-	Mode     string  `json:"mode,omitempty"` // min or max: what is better
-	Patience int     `json:"patience,omitempty"`
+	Mode     string  `json:"mode,omitempty"`     // min or max: what is better
+	Patience *int    `json:"patience,omitempty"` // 0: never; nil: it does not say
 	MinDelta float64 `json:"min_delta,omitempty"`
 }
 

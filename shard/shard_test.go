@@ -26,7 +26,7 @@ func TestRefused(t *testing.T) {
 		{"rule on integers", matrix.Meta{Rows: 1, Cols: 1, DType: matrix.I32}, &sgd, "on i32, want f32 or f64"},
 		{"setting", matrix.Meta{Rows: 1, Cols: 1, DType: matrix.F32, Hyper: map[string]float64{"x": 1}}, &sgd, `no setting "x"`},
 		{"initial values", matrix.Meta{Rows: 1, Cols: 1, DType: matrix.F32, Init: matrix.Init{Kind: "gauss", Scale: 1}}, nil,
-			`"gauss", want normal, uniform, positive, constant or none`},
+			`"gauss", want one of normal uniform positive constant`},
 		{"cells", matrix.Meta{Rows: 1 << 20, Cols: 1 << 20, DType: matrix.F32}, nil, "at most 2^36 cells"},
 		{"cells beyond int64", matrix.Meta{Rows: 1 << 40, Cols: 1 << 40, DType: matrix.F32}, nil, "at most 2^36 cells"},
 		{"sparse rows", matrix.Meta{Rows: 1 << 25, Cols: 1 << 20, DType: matrix.F32, Layout: matrix.RowSparse}, nil,

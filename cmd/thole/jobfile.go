@@ -270,7 +270,10 @@ func (s *settings) give(flag, key string, texts ...string) error {
 	}
 	if list, ok := f.Value.(pflag.SliceValue); ok && len(texts) > 0 {
 		f.Changed = true
-		return list.Replace(texts)
+		if err := list.Replace(texts); err != nil {
+			return fmt.Errorf("%s is %q, want %s", key, strings.Join(texts, ","), kindOf(f).want)
+		}
+		return nil
 	}
 	for _, text := range texts {
 		if f.Value.Type() == "stringToString" {

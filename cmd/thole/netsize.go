@@ -114,7 +114,9 @@ func (p *plan) describe(f *graph.File) {
 	}
 	f.Data.Hash = p.hash
 	if p.network == nil { // else its file said it, or the job beside it
-		f.Train.LR, f.Train.Epoch = p.rate, p.epochs
+		if f.Train.Epoch = p.epochs; !slices.ContainsFunc(f.Layers, func(e graph.Entry) bool { return e.Optimizer != nil }) {
+			f.Train.LR = p.rate // else it stays that of which rates of layers are shares
+		}
 		if p.open { // as many as the examples need, which other ones need not
 			f.Train.Epoch = 0
 		}

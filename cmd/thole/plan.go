@@ -200,7 +200,7 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 	if len(p.job.valid) > 0 {
 		o.Takes = taking(p.compares, max(1, p.conf.Classes))
 		o.Classes, o.Columns, o.Dim = p.train.Classes, columns, 0
-		if n := p.conf.Size.Fields; n > 0 && p.fields == "" {
+		if n := p.conf.Size.Fields; n > 0 && p.fields == "" && o.Fields.First == nil {
 			o.Fields = data.Fields{Number: n, Sorted: true}
 		}
 		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {

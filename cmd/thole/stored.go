@@ -73,8 +73,8 @@ func (m *storedModel) network(algorithm string) (*graph.File, algo.Task, error) 
 	if err := m.check(recipe.Name); err != nil {
 		return nil, "", err
 	}
-	if m.file != nil { // which also has the sizes
-		return m.file, recipe.Task, nil
+	if m.file != nil { // which also has the sizes, and may have another loss
+		return m.file, algo.TaskOf(m.file), nil
 	}
 	return m.recipe(recipe), recipe.Task, nil
 }

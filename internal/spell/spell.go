@@ -92,25 +92,25 @@ func Unknown(what, name string, known []string) error {
 	return fmt.Errorf("%s %q, want one of %s%s", what, name, all, Hint(name, known))
 }
 
-// distance is how many letters have to be put in, left out or changed to make b of a (Levenshtein, Binary Codes Capable of
-// Correcting Deletions, Insertions and Reversals, 1966).
+// distance is how many letters have to be put in, left out, changed or swapped with the next to make b of a (Damerau, A Technique for
+// Computer Detection and Correction of Spelling Errors, 1964).
 func distance(a, b []rune) int {
-	row := make([]int, len(b)+1) // of the letters of a so far to the first j of b
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range b {
-			d := min(row[j], row[j+1]) + 1
-			if x == y {
-				d = min(d, diagonal)
-			} else {
-				d = min(d, diagonal+1)
+	rows := make([][]int, len(a)+1) // of the first i letters of a to the first j of b
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+			case a[i-1] == b[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+			default:
+				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
 			}
-			diagonal, row[j+1] = row[j+1], d
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

@@ -35,6 +35,7 @@ func TestUnknown(t *testing.T) {
 	}{
 		{"reg3", []string{"reg1", "reg2", "lr"}, `no setting "reg3", want one of reg1 reg2 lr; did you mean reg1 or reg2?`},
 		{"deca", []string{"decay1", "decay2", "decay3"}, `no setting "deca", want one of decay1 decay2 decay3; did you mean decay1, decay2 or decay3?`},
+		{"adma", []string{"sgd", "adam", "ftrl"}, `no setting "adma", want one of sgd adam ftrl; did you mean adam?`},
 		{"eps", []string{"reg1"}, `no setting "eps", want one of reg1`},
 		{"eps", nil, `no setting "eps", want one of none`},
 	} {
