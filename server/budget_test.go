@@ -11,6 +11,7 @@ import (
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
+	"thole.example/server"
 	"thole.example/ssp"
 )
 
@@ -61,8 +62,10 @@ func TestBudgetStatus(t *testing.T) {
 		if err := p.Flush(ctx); err != nil {
 			return err
 		}
-		s := f.served[0].Status(ctx)[0].Tables[0]
-		if s.Evicted == 0 || s.Refused == 0 || s.Columns == 0 || s.Columns > a[0].Cols/2 || s.Bytes > 4*a[0].Keep.MaxBytes {
+		is := func(s server.MatrixStatus) bool {
+			return s.Evicted > 0 && s.Refused > 0 && s.Columns > 0 && s.Columns <= a[0].Cols/2 && s.Bytes <= 4*a[0].Keep.MaxBytes
+		}
+		if s := tableWhen(ctx, f.served[0], is); !is(s) {
 			return fmt.Errorf("status %+v, want some evicted and some refused", s)
 		}
 		return nil
