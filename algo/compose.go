@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"thole.example/graph"
+	"thole.example/internal/spell"
 	"thole.example/layer"
 	"thole.example/loss"
 	"thole.example/optim"
@@ -151,7 +152,7 @@ func (b *builder) node(name, reader string) (int, error) {
 	i, ok := b.byName[name]
 	if !ok {
 		near := ""
-		if n := graph.Nearest(name, slices.Sorted(maps.Keys(b.byName))); n != "" {
+		if n := spell.Nearest(name, slices.Sorted(maps.Keys(b.byName))); n != "" {
 			near = fmt.Sprintf("; did you mean %q?", n)
 		}
 		return 0, fmt.Errorf("layer %q reads %q, want the name of a layer%s", reader, name, near)

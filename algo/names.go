@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"thole.example/graph"
+	"thole.example/internal/spell"
 )
 
 // angelPackage begins the names of Angel's classes; what follows their last dot is a name like others.
@@ -52,9 +52,5 @@ func Find(name string) (*Algo, error) {
 			return nil, fmt.Errorf("algorithm %q: %s; thole algos lists what can be trained", name, m.text)
 		}
 	}
-	near := ""
-	if n := graph.Nearest(want, append(slices.Clone(names), others...)); n != "" {
-		near = fmt.Sprintf("; did you mean %s?", n)
-	}
-	return nil, fmt.Errorf("algorithm %q, want one of %s%s", name, strings.Join(names, " "), near)
+	return nil, fmt.Errorf("algorithm %q, want one of %s%s", name, strings.Join(names, " "), spell.Hint(want, slices.Concat(names, others)))
 }

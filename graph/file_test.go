@@ -89,16 +89,6 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"outputdim", "outputdims", "lr", "epoch", "decayclass"}
-	for name, want := range map[string]string{"OUTPUTDIM": "outputdim", "outputdimss": "outputdims", "epochs": "epoch", "lrr": "lr",
-		"decay_class": "decayclass", "rate": "", "": "", "x": "", strings.Repeat("lr", 100): "", "epohc": "epoch"} {
-		if got := Nearest(name, known); got != want {
-			t.Errorf("nearest to %q is %q, want %q", name, got, want)
-		}
-	}
-}
-
 // A key that the grammar has at another place is told of with it, unless one of that place is near.
 func TestNearestElsewhere(t *testing.T) {
 	for src, want := range map[string]string{

@@ -8,10 +8,6 @@ import (
 	"thole.example/internal/spell"
 )
 
-// Nearest is the name among those known that a misspelt one is probably meant to be: in letters of another case, one that begins with
-// it or that it begins with, or that with the fewest letters put in, left out or changed, at most two of five. It is "" if none is near.
-func Nearest(name string, known []string) string { return spell.Nearest(name, known) }
-
 // Nearest says which key the user may have meant, in words to be added to a message: one that is near and may have the
 // value, or one of the same name in another part of the file. It is "" if there is none.
 func (k *Key) Nearest(others ...string) string {

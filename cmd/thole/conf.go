@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"thole.example/algo"
-	"thole.example/graph"
+	"thole.example/internal/spell"
 )
 
 // findConf is the entry of a key in the table.
@@ -22,11 +22,7 @@ func findConf(key string) (*confKey, error) {
 		}
 		names[i] = all[i].key
 	}
-	near := ""
-	if n := graph.Nearest(key, names); n != "" {
-		near = fmt.Sprintf("; did you mean %s?", n)
-	}
-	return nil, fmt.Errorf("--conf %s: want a key of Angel's configuration that has a meaning here%s", key, near)
+	return nil, fmt.Errorf("--conf %s: want a key of Angel's configuration that has a meaning here%s", key, spell.Hint(key, names))
 }
 
 // configure gives the flags what Angel's keys say that --conf has.

@@ -28,7 +28,7 @@ func (s *settings) decays() error {
 	said := map[string]string{}
 	for _, k := range given {
 		switch before := said[k.decay]; {
-		case !hasSetting(schedule, k.decay) || k.schedule != "" && k.schedule != schedule.Angel:
+		case !hasSetting(schedule.Hyper, k.decay) || k.schedule != "" && k.schedule != schedule.Angel:
 			s.warn("--conf %s has no effect: schedule %s does not take it", k.key, schedule.Angel)
 		case before != "" && s.job.conf[before] != s.job.conf[k.key]:
 			s.warn("--conf %s has no effect: %s goes before it, as in Angel", k.key, before)

@@ -106,7 +106,8 @@ func (j *job) ruleFile(f *graph.File) {
 
 // merged is the first with what only the second has.
 func merged(a, b map[string]float64) map[string]float64 {
-	all := maps.Clone(b)
+	all := map[string]float64{}
+	maps.Copy(all, b)
 	maps.Copy(all, a)
 	return all
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"thole.example/algo"
-	"thole.example/graph"
+	"thole.example/internal/spell"
 	"thole.example/matrix"
 )
 
@@ -141,11 +141,7 @@ func rowType(name string) (matrix.RowType, error) {
 			return t, nil
 		}
 	}
-	err := errors.New("want T_FLOAT_DENSE, T_FLOAT_SPARSE or T_FLOAT_SPARSE_LONGKEY")
-	if near := graph.Nearest(name, known); near != "" {
-		err = fmt.Errorf("%w; did you mean %s?", err, near)
-	}
-	return -1, err
+	return -1, fmt.Errorf("want T_FLOAT_DENSE, T_FLOAT_SPARSE or T_FLOAT_SPARSE_LONGKEY%s", spell.Hint(name, known))
 }
 
 // columns is how many columns are expected to occur.

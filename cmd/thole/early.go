@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/algo"
-	"thole.example/graph"
+	"thole.example/internal/spell"
 	"thole.example/ps"
 	"thole.example/train"
 )
@@ -56,11 +56,7 @@ func (p *plan) checkWatching() error {
 			if name == "" || slices.Contains(names, name) {
 				continue
 			}
-			text := fmt.Sprintf("--%s %s: %s has %s", flag, name, p.recipe.Name, strings.Join(names, ", "))
-			if near := graph.Nearest(name, names); near != "" {
-				text += fmt.Sprintf("; did you mean %s?", near)
-			}
-			return fmt.Errorf("%s", text)
+			return fmt.Errorf("--%s %s: %s has %s%s", flag, name, p.recipe.Name, strings.Join(names, ", "), spell.Hint(name, names))
 		}
 	}
 	switch {

@@ -320,7 +320,7 @@ func (s *settings) schedule(f *graph.File) error {
 		if one.v == nil {
 			continue
 		}
-		if !hasSetting(schedule, one.name) {
+		if !hasSetting(schedule.Hyper, one.name) {
 			s.warn("%s: train.decay%s has no effect: schedule %s has no setting %s", s.name, one.name, t.DecayClass, one.name)
 			continue
 		}
@@ -337,9 +337,9 @@ func (s *settings) schedule(f *graph.File) error {
 	return nil
 }
 
-// hasSetting reports whether the schedule has a setting of that name.
-func hasSetting(s *optim.Schedule, name string) bool {
-	return slices.ContainsFunc(s.Hyper, func(h psf.Hyper) bool { return h.Name == name })
+// hasSetting reports whether a rule or schedule with these settings has one of that name.
+func hasSetting(all []psf.Hyper, name string) bool {
+	return slices.ContainsFunc(all, func(h psf.Hyper) bool { return h.Name == name })
 }
 
 // storage checks how the model is to be kept, and tells of what has no effect.

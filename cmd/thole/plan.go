@@ -17,7 +17,6 @@ import (
 	"thole.example/graph"
 	"thole.example/matrix"
 	"thole.example/optim"
-	"thole.example/psf"
 	"thole.example/ssp"
 	"thole.example/train"
 )
@@ -298,7 +297,7 @@ func (p *plan) schedules() error {
 	if err != nil {
 		return usageError{err}
 	}
-	p.ends = slices.ContainsFunc(s.Hyper, func(h psf.Hyper) bool { return h.Name == "calls" })
+	p.ends = hasSetting(s.Hyper, "calls")
 	if p.pace == nil {
 		if p.pace, err = train.PaceOf(s, p.decays); err != nil {
 			return usageError{err}

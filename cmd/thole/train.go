@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -188,89 +186,6 @@ func (p *plan) chosen(r *train.Report) string {
 		return "  (the last epoch was the best; more --epochs may be better)"
 	}
 	return fmt.Sprintf("  (of epoch %d, the best, which was kept)", r.Best)
-}
-
-// squareLimit is the value from which on features make squares of gradients that float32 does not hold: the steps of rules that divide by
-// the root of such a square are zero.
-const squareLimit = 1e19
-
-// standstill says why weights may not have moved, "" if nothing suggests that they did not: values of features are too large for the
-// rule, or the loss stayed what it was before the first step.
-func (p *plan) standstill(r *train.Report) string {
-	still := len(r.Losses) > 1
-	for _, loss := range r.Losses {
-		still = still && loss == r.Null && loss != 0
-	}
-	moved := ""
-	if still {
-		moved = fmt.Sprintf("the loss never moved from %.5g; ", r.Null)
-	}
-	switch column, value := p.train.Largest(); {
-	case math.Abs(float64(value)) >= squareLimit:
-		return fmt.Sprintf("%scolumn %d has values as large as %.2g, whose squares float32 does not hold, so that its weight may not move: "+
-			"divide them", moved, column, value)
-	case still:
-		return fmt.Sprintf("%snothing was learned: look whether features differ between labels, or try a larger --rate than %g", moved, p.rate)
-	}
-	return ""
-}
-
-// lower is a tenth of the rate, in few digits, for who has to try another one.
-func (p *plan) lower() string { return fmt.Sprintf("%.3g", p.rate/10) }
-
-// warnings are what is wrong with a training that came to its end, and how many parts of gradients were not finite.
-func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
-	all := []string{}
-	try := fmt.Sprintf("the rate %g is too large: try --rate %s", p.rate, p.lower())
-	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" {
-		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first epoch to %.5g in the last; %s", r.Losses[0], r.Losses[n-1], try))
-	}
-	if nonFinite > 0 {
-		became := fmt.Sprintf("left out %d x", nonFinite)
-		if p.nonFinite == "allow" {
-			became = fmt.Sprintf("applied %d x, so that weights may be so, too", nonFinite)
-		}
-		all = append(all, fmt.Sprintf("gradients with values that are infinite or no number were %s (--non-finite %s): "+
-			"look for large values in the examples, or try --rate %s", became, p.nonFinite, p.lower()))
-	} else if text := p.standstill(r); text != "" {
-		all = append(all, text)
-	}
-	if loss := r.Train[0].Value; loss > r.Null {
-		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of weights that are all zero; %s", loss, r.Null, try))
-	} else if p.valid != nil && len(r.Valid) > 0 {
-		advice := fmt.Sprintf("try --epochs %d", max(1, p.epochs/3))
-		if p.epochs == 1 {
-			advice = "try a smaller --rate, or --l2"
-		}
-		if loss, most := r.Valid[0].Value, ofOneScore(r.Valid[0].Name, p.valid.Label); most > 0 && loss > most {
-			all = append(all, fmt.Sprintf("the held-out loss of %.5g is above %.5g, that of one score for all: what was learned does not hold for "+
-				"other examples; %s, or let them stop it: --early-stop 3", loss, most, advice))
-		}
-	}
-	return all
-}
-
-// ofOneScore is the least loss that one score for all examples with these labels can have; 0 if it is none of those that are here.
-func ofOneScore(name string, label []float32) (loss float64) {
-	counts, n, sum := map[float32]float64{}, float64(len(label)), 0.0
-	for _, y := range label {
-		counts[y]++
-		sum += float64(y)
-	}
-	switch name {
-	case "logloss", "softmaxloss":
-		for _, y := range slices.Sorted(maps.Keys(counts)) {
-			loss -= counts[y] / n * math.Log(counts[y]/n)
-		}
-	case "hingeloss":
-		loss = 2 * min(counts[-1], n-counts[-1]) / n
-	case "l2loss":
-		for _, y := range label {
-			d := float64(y) - sum/n
-			loss += d * d / 2 / n
-		}
-	}
-	return loss
 }
 
 // watcher shows progress to people and, if asked, to machines.

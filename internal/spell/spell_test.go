@@ -55,3 +55,14 @@ func TestDistance(t *testing.T) {
 		}
 	})
 }
+
+// TestNearest: the one name that is meant, or none.
+func TestNearest(t *testing.T) {
+	known := []string{"outputdim", "outputdims", "lr", "epoch", "decayclass"}
+	for name, want := range map[string]string{"OUTPUTDIM": "outputdim", "outputdimss": "outputdims", "epochs": "epoch", "lrr": "lr",
+		"decay_class": "decayclass", "rate": "", "": "", "x": "", strings.Repeat("lr", 100): "", "epohc": "epoch"} {
+		if got := Nearest(name, known); got != want {
+			t.Errorf("nearest to %q is %q, want %q", name, got, want)
+		}
+	}
+}
