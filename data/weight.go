@@ -45,6 +45,22 @@ func some[T any](s []T, lo, hi int) []T {
 	return s[lo:hi]
 }
 
+// TotalWeight is the sum of the weights of the examples: their number where all count 1.
+func (b *Batch) TotalWeight() float64 { return total(b.Weight, len(b.Label)) }
+
+// TotalWeight is the sum of the weights of the examples: their number where all count 1.
+func (s *Set) TotalWeight() float64 { return total(s.Weight, len(s.Label)) }
+
+func total(weight []float32, n int) (sum float64) {
+	if len(weight) == 0 {
+		return float64(n)
+	}
+	for _, w := range weight {
+		sum += float64(w)
+	}
+	return sum
+}
+
 // mark gives rows that are all of s the weight and the group of the example i, whose label they do not have yet.
 func (s *Set) mark(to *rows, i int) {
 	if len(s.Weight) > 0 || len(s.Group) > 0 {

@@ -115,15 +115,6 @@ func totalLoss(loss graph.Loss, score []float64, label []float32) (sum float64) 
 	return sum
 }
 
-// nullLoss is the mean loss of the labels by the scores that the model begins with where examples have no features.
-func nullLoss(m *graph.Model, label []float32) float64 {
-	score := make([]float64, len(label)*m.Width)
-	for i := range score {
-		score[i] = m.Start
-	}
-	return totalLoss(m.Loss, score, label) / float64(len(label))
-}
-
 // Measure is the metrics of scores, as many for each label: the mean loss under the name of the loss (of several classes, the
 // multi-class log loss), and after it exact AUC and accuracy of two classes, accuracy of several, RMSE, MAE and R2 of
 // predicted values. The same scores give the same metrics, to the last bit. A label that the loss does not take is an error.
@@ -197,16 +188,12 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	label := make([]float32, len(l.mine))
-	for i, row := range l.mine {
-		label[i] = l.Data.Label[row]
-	}
-	sum := totalLoss(l.Model.Loss, score, label)
+	sum, weights := l.shareLoss(score)
 	if math.IsNaN(sum) || math.IsInf(sum, 0) {
 		return fmt.Errorf("after epoch %d of %d, step %d of %d: loss %v: %w", l.before+r.Epochs, l.Epochs, l.steps, l.steps, sum,
 			graph.ErrDiverged)
 	}
-	if err := l.pushLoss(finalBoard, 0, sum, float64(len(l.mine))); err != nil {
+	if err := l.pushLoss(finalBoard, 0, sum, weights); err != nil {
 		return err
 	}
 	last := l.Valid != nil && !l.watches() // else they are measured already
