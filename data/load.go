@@ -39,6 +39,8 @@ type loader struct {
 	opt    Options
 	set    *Set
 	unseen unseen
+	knows  bool // which labels are positive: examples are dropped as they come
+	left   rows // scratch: those of a chunk that are not dropped
 }
 
 func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
@@ -78,6 +80,9 @@ func (in *Input) unpack() error {
 // take adds the rows of a chunk.
 func (l *loader) take(_ *settings, c *chunk) error {
 	l.unseen.add(&c.unseen)
+	if l.opt.Drop != nil {
+		return l.thin(c)
+	}
 	return l.set.add(&c.rows)
 }
 
@@ -92,6 +97,11 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 			}
 		}
 		all.Classes.mapLabels(all.Label, l.opt.Labels)
+	}
+	if l.opt.Drop != nil && !l.knows {
+		if err := l.drop(func(y float32) float32 { return y }); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case l.opt.Hash > 0:

@@ -106,6 +106,7 @@ func (b *batcher) flush() error {
 type reader struct {
 	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
+	rows        int64 // that were given to use
 }
 
 // all reads the inputs one after the other, and gives their chunks to use in order. Progress is of all of them, its total 0 where
@@ -142,6 +143,9 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 			return err
 		}
 		before = end
+	}
+	if opt.Weight != nil && r.rows != int64(len(opt.Weight)) {
+		return fmt.Errorf("data: %d weights of %d examples, want one for each", len(opt.Weight), r.rows)
 	}
 	return nil
 }
@@ -218,6 +222,9 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 		}
 		<-c.done
 		if err := r.join.join(c); err != nil {
+			return err
+		}
+		if err := r.weigh(s, c); err != nil {
 			return err
 		}
 		if err := use(c); err != nil {

@@ -2,9 +2,9 @@ package graph
 
 import "math"
 
-// Clip scales the gradients of the last Step, sums over examples of the weight n together, so that the norm of their mean over all parameters together is
-// at most most; 0 leaves them alone (Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks, 2013,
-// algorithm 1).
+// Clip scales the gradients of the last Step, sums over examples of the weight n together, so that the norm of their mean over all
+// parameters together is at most most; 0 leaves them alone (Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural
+// networks, 2013, algorithm 1).
 func (r *Run) Clip(n, most float64) {
 	if most <= 0 {
 		return
