@@ -21,7 +21,7 @@ import (
 // of its batch, all tasks together; the variance is that of a sample (divided by B-1). A batch of one example has none, and learns by the
 // running means as they are. Weights of examples are in the gradients alone: mean and variance are of the examples as they come.
 var batchNorm = Kind{
-	Name: "batchnormlayer", Also: []string{"batchnorm", "batchnormalization"}, Least: 1, Most: 1,
+	Name: "batchnormlayer", Also: []string{"batchnorm", "batchnormalization"}, Least: 1, Most: 1, Free: true,
 	Keys: []string{"optimizer", "init", "outputformat"},
 	Help: "columns of mean 0 and variance 1 within a batch, scaled and shifted",
 	New:  newBatchNorm,

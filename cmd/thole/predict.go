@@ -104,8 +104,9 @@ type scored struct {
 	Metrics  train.Metrics `json:"metrics"` // nil without labels
 	Unseen   data.Unseen   `json:"unseen"`
 
-	score []float64 // of examples with labels
-	label []float32
+	score  []float64 // of examples with labels
+	label  []float32
+	weight []float32 // nil: all 1
 }
 
 // measure scores the examples a batch at a time, writes the predictions where asked, and measures where there are labels.
@@ -127,7 +128,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.scoringOptions(ctx, stored, file, model, task)
+	o, err := p.scoringOptions(ctx, e, stored, file, model, task)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 }
 
 // scoringOptions are the options of reading examples for the model: what it says of them counts where no flag does.
-func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *graph.File, model *graph.Model,
+func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel, file *graph.File, model *graph.Model,
 	task algo.Task) (data.Options, error) {
 	if err := p.hashAs(m); err != nil {
 		return data.Options{}, err
@@ -192,6 +193,9 @@ func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *g
 		}
 	}
 	o.Takes = taking(model.Loss, width)
+	if o.Weight, err = readWeights(e, p.weights); err != nil {
+		return o, err
+	}
 	if err := o.Check(); err != nil {
 		return o, fmt.Errorf("%s: %s: %w", m.path, graph.FileName, err)
 	}
@@ -230,6 +234,7 @@ func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o 
 		}
 		if s.Examples += b.Len(); !p.noLabel {
 			s.label = append(s.label, b.Label...)
+			s.weight = append(s.weight, b.Weight...)
 			for _, v := range scores.Val {
 				s.score = append(s.score, float64(v))
 			}
