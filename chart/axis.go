@@ -11,7 +11,7 @@ type Axis struct {
 	Label string
 	// Lo and Hi are the ends. Both 0: those of everything that is drawn, moved outwards to ticks.
 	Lo, Hi float64
-	Whole  bool // ticks only at whole numbers, as for epochs
+	Whole  bool // ticks only at whole numbers, as for epochs; the ends are then not moved
 }
 
 // scale maps numbers of an axis to pixels.
@@ -61,7 +61,7 @@ func (a *Axis) scaled(lo, hi float64, n int) scale {
 	}
 	first, last := math.Floor(lo/step), math.Ceil(hi/step)
 	s := scale{lo: lo, hi: hi}
-	if from, to := multiple(first, step), multiple(last, step); !fixed && finite(from) && finite(to) {
+	if from, to := multiple(first, step), multiple(last, step); !fixed && !a.Whole && finite(from) && finite(to) {
 		s.lo, s.hi = min(from, lo), max(to, hi)
 	}
 	for k := first; k <= last && len(s.ticks) < 4*n; k++ {
