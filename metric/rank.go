@@ -92,18 +92,32 @@ func (in *Input) sorted() []entry {
 	if in.order != nil {
 		return in.order
 	}
-	all := make([]entry, len(in.Score))
+	in.order = inOrder(in.Score, in.Label)
+	return in.order
+}
+
+func inOrder(score, label []float64) []entry {
+	all := make([]entry, len(score))
 	each((len(all)+portion-1)/portion, func(k int) {
 		for i := k * portion; i < min(len(all), (k+1)*portion); i++ {
 			at := uint32(i) << 1
-			if in.Label[i] > 0 {
+			if label[i] > 0 {
 				at |= 1
 			}
-			all[i] = entry{keyOf(in.Score[i]), at}
+			all[i] = entry{keyOf(score[i]), at}
 		}
 	})
-	in.order = sorted(all)
-	return in.order
+	return sorted(all)
+}
+
+// Order is the numbers of the values from the highest one down, those of equal ones rising. There are fewer than 2^31, none of them
+// NaN.
+func Order(value []float64) []int {
+	order := make([]int, len(value))
+	for i, e := range inOrder(value, value) {
+		order[i] = e.example()
+	}
+	return order
 }
 
 // sorted sorts by key and keeps equal ones as they are: each half by itself, and then both together. It uses all.

@@ -158,7 +158,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err
 	}
-	if s.Metrics, err = train.Measure(model.Loss, s.score, s.label); err != nil {
+	if s.Metrics, err = train.Measure(&train.Scored{Loss: model.Loss, Score: s.score, Label: s.label}); err != nil {
 		err = fmt.Errorf("%s: %w", strings.Join(p.job.data, ", "), err)
 	}
 	return s, err
