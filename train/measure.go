@@ -86,8 +86,9 @@ type Scored struct {
 }
 
 // Measure is the metrics of scored examples: the mean loss under the name of the loss, the usual ones of the table metric.Metrics for
-// the task, and others by name, in the order of the table. The same scores give the same metrics, to the last bit. What is not defined, such as the AUC of one class, is NaN. A label that the loss does not take is an error,
-// and so is a name that MetricNames does not have.
+// the task, and others by name, in the order of the table. The same scores give the same metrics, to the last bit. What
+// is not defined, such as the AUC of one class, is NaN. A label that the loss does not take is an error, and so is a name that
+// MetricNames does not have.
 func Measure(s *Scored, more ...string) (Metrics, error) {
 	if err := s.Loss.Check(s.Label, len(s.Score)/max(1, len(s.Label))); err != nil {
 		return nil, err
