@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/data"
 	"thole.example/internal/number"
 	"thole.example/metric"
 	"thole.example/report"
@@ -71,23 +72,18 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 	if err := v.checkFlags("evaluate"); err != nil {
 		return err
 	}
-	var page *sink
-	out := e.out
-	if v.report != "" {
-		var err error
-		if page, err = e.sink(v.report, v.force); err != nil {
-			return fmt.Errorf("--report: %w", err)
-		}
-		out = page.reports()
-	} else if v.force {
-		return usageError{errors.New("--force without --report: it replaces the report")}
+	page, err := v.page(e)
+	if err != nil {
+		return err
 	}
+	out, model := e.out, v.job.model // as the user wrote it
 	s, err := v.measure(ctx, e)
 	if err != nil {
 		return err
 	}
 	if page != nil {
-		if err := v.write(ctx, page, s); err != nil {
+		out = page.reports()
+		if err := v.write(ctx, page, model, s); err != nil {
 			return err
 		}
 	}
@@ -105,8 +101,32 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 	return w.Flush()
 }
 
-// write writes the page.
-func (v *evaluation) write(ctx context.Context, to *sink, s *scored) error {
+// page is where the page goes, which must not be what is read; nil: nowhere.
+func (v *evaluation) page(e *env) (*sink, error) {
+	if v.report == "" {
+		if v.force {
+			return nil, usageError{errors.New("--force without --report: it replaces the report")}
+		}
+		return nil, nil
+	}
+	to, err := e.sink(v.report, v.force)
+	if err != nil {
+		return nil, fmt.Errorf("--report: %w", err)
+	}
+	files, err := data.Files(v.job.data)
+	if err != nil {
+		return nil, err
+	}
+	for _, read := range append(files, v.job.model) {
+		if err := to.apart(read); err != nil {
+			return nil, fmt.Errorf("--report: %w", err)
+		}
+	}
+	return to, nil
+}
+
+// write writes the page of the model.
+func (v *evaluation) write(ctx context.Context, to *sink, model string, s *scored) error {
 	if s.of == nil {
 		return fmt.Errorf("--report %s: no examples to report on in %s", to.path, strings.Join(v.job.data, ", "))
 	}
@@ -115,8 +135,8 @@ func (v *evaluation) write(ctx context.Context, to *sink, s *scored) error {
 		return err
 	}
 	r := report.Report{
-		Title: fmt.Sprintf("Evaluation of %s", v.job.model), Task: metric.Task(s.of.Loss.Task()), Input: in,
-		Facts: []report.Fact{{Name: "model", Text: v.job.model}, {Name: "examples", Text: strings.Join(v.job.data, ", ")},
+		Title: fmt.Sprintf("Evaluation of %s", model), Task: metric.Task(s.of.Loss.Task()), Input: in,
+		Facts: []report.Fact{{Name: "model", Text: model}, {Name: "examples", Text: strings.Join(v.job.data, ", ")},
 			{Name: "measured", Text: number.Of(s.Examples, "example")}, {Name: "loss", Text: s.of.Loss.Name()}},
 	}
 	for _, m := range s.Metrics {
