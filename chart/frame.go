@@ -63,7 +63,7 @@ func (c *Chart) frame() *frame {
 	if c.Y.Label != "" {
 		f.left += 18
 	}
-	f.x = c.X.scaled(xlo, xhi, max(2, int((right-f.left)/80)))
+	f.x = c.X.scaled(xlo, xhi, max(2, int((right-f.left)/64)))
 	f.x.from, f.x.to = f.left, max(right, f.left+40)
 	return f
 }
