@@ -12,9 +12,9 @@ const (
 	noGroup     = 0
 )
 
-// extend appends what n more rows have to what the rows before have, rows of them. Where neither has any it stays empty; where only
-// one has, the other's rows have the value none.
-func extend[T any](to []T, rows int, more []T, n int, none T) []T {
+// Extend appends what n more rows have to what the rows before have, rows of them, such as weights. Where neither has any it stays empty;
+// where only one has, the other's rows have the value none.
+func Extend[T any](to []T, rows int, more []T, n int, none T) []T {
 	if len(to) == 0 && len(more) == 0 {
 		return to
 	}
@@ -33,8 +33,8 @@ func extend[T any](to []T, rows int, more []T, n int, none T) []T {
 
 // extend appends weights and groups of n more rows, of which those at hand do not have the labels yet.
 func (r *rows) extend(weight []float32, group []int64, n int) {
-	r.weight = extend(r.weight, len(r.label), weight, n, plainWeight)
-	r.group = extend(r.group, len(r.label), group, n, noGroup)
+	r.weight = Extend(r.weight, len(r.label), weight, n, plainWeight)
+	r.group = Extend(r.group, len(r.label), group, n, noGroup)
 }
 
 // some are the elements [lo, hi), and nothing of a slice that is empty.

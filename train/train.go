@@ -44,15 +44,16 @@ type Options struct {
 	Batch     int                           // examples of a step, over all tasks, at most: the steps of an epoch are as large as each other
 	Rate      func(epoch, step int) float64 // learning rate, epochs and steps of the job counted from 1
 	Seed      uint64
-	InOrder   bool    // take examples in the order of the file instead of shuffling
-	Wrap      bool    // fill the last batch of an epoch up with the examples that the epoch began with
-	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
-	Pace      *Pace   // stop when more epochs are of no use, and let the rate fall before; nil: no
-	Early     *Early  // stop when the held-out examples are predicted no better, with the parameters of the best epoch; nil: no
-	Watch     bool    // measure the held-out examples after every epoch
-	PosNeg    float64 // positive examples taken for each negative one; 0: as they come
-	Clip      float64 // largest norm of the mean gradient of a task's batch; 0: no bound
-	Offset    float64 // added to the scores of training examples, which were drawn by their labels; those held out are as they come
+	InOrder   bool     // take examples in the order of the file instead of shuffling
+	Wrap      bool     // fill the last batch of an epoch up with the examples that the epoch began with
+	Tolerance float64  // stop when an epoch changes the mean loss by less than this share; 0: never
+	Pace      *Pace    // stop when more epochs are of no use, and let the rate fall before; nil: no
+	Early     *Early   // stop when the held-out examples are predicted no better, with the parameters of the best epoch; nil: no
+	Watch     bool     // measure the held-out examples after every epoch
+	Metrics   []string // that they are measured by, beside the usual ones (see Measure)
+	PosNeg    float64  // positive examples taken for each negative one; 0: as they come
+	Clip      float64  // largest norm of the mean gradient of a task's batch; 0: no bound
+	Offset    float64  // added to the scores of training examples, which were drawn by their labels; those held out are as they come
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
 	Ready func(ctx context.Context) error
@@ -197,6 +198,9 @@ func (o *Options) check() error {
 		return fmt.Errorf("train: to stop by held-out examples, want some, a patience of 1 or more and a difference of 0 or more")
 	case o.Batch < 1:
 		return fmt.Errorf("train: batch of %d examples, want at least 1", o.Batch)
+	}
+	if err := checkNames(o.Model.Loss, o.Metrics); err != nil {
+		return fmt.Errorf("train: %w", err)
 	}
 	for _, b := range []*data.Set{o.Data, o.Valid} {
 		if b == nil {

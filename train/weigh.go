@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"thole.example/data"
-	"thole.example/graph"
 )
 
 // mean is that of numbers with the given sum of weights; of nothing it is 0.
@@ -32,35 +31,13 @@ func checkWeights(s *data.Set) error {
 	return nil
 }
 
-// weightedLoss is totalLoss with each loss times its weight, and the sum of the weights; nil: they are all 1.
-func weightedLoss(loss graph.Loss, score []float64, label, weight []float32) (sum, weights float64) {
-	if len(weight) == 0 {
-		return totalLoss(loss, score, label), float64(len(label))
-	}
-	var out, grad graph.Tensor
-	width := len(score) / max(1, len(label))
-	for lo := 0; lo < len(label); lo += chunkRows {
-		hi := min(lo+chunkRows, len(label))
-		out.Resize(hi-lo, width)
-		grad.Resize(hi-lo, width)
-		for i, s := range score[lo*width : hi*width] {
-			out.Val[i] = float32(s)
-		}
-		sum += graph.Weighted(loss, &out, label[lo:hi], weight[lo:hi], &grad)
-	}
-	for _, w := range weight {
-		weights += float64(w)
-	}
-	return sum, weights
-}
-
 // nullLoss is the mean loss of the training examples by the scores that the model begins with where they have no features.
 func (o *Options) nullLoss() float64 {
 	score := make([]float64, o.Data.Len()*o.Model.Width)
 	for i := range score {
 		score[i] = o.Model.Start + o.Offset
 	}
-	return mean(weightedLoss(o.Model.Loss, score, o.Data.Label, o.Data.Weight))
+	return mean(totalLoss(o.Model.Loss, score, o.Data.Label, o.Data.Weight))
 }
 
 // shareLoss is the sum of the losses of this task's training examples by their scores, and of their weights.
@@ -79,5 +56,5 @@ func (l *loop) shareLoss(score []float64) (sum, weights float64) {
 			score[i] += l.Offset
 		}
 	}
-	return weightedLoss(l.Model.Loss, score, label, weight)
+	return totalLoss(l.Model.Loss, score, label, weight)
 }

@@ -21,6 +21,7 @@ type prediction struct {
 	source
 	results results
 	asJSON  bool
+	all     bool // measure by all metrics that fit, not only the usual ones
 }
 
 func predictCommand(e *env) *cobra.Command {
@@ -32,7 +33,8 @@ func predictCommand(e *env) *cobra.Command {
 prediction (a probability, a value, or with several classes a label, beside a margin and a probability for each class), and the
 label where there is one. It is written as CSV or TSV while examples are read, or in any format of one file. The metrics go to
 standard output. Features that were not in training count as zero, and it is said how many there were; --strict refuses them.
-Examples are read a batch at a time, however many there are; for the metrics 12 bytes stay in memory for each that has a label.`,
+Examples are read a batch at a time, however many there are; for the metrics 12 bytes stay in memory for each that has a label, and
+80 more while they are computed.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model out/deepfm --data new.ffm --out scores.parquet
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv`,
@@ -104,9 +106,12 @@ type scored struct {
 	Metrics  train.Metrics `json:"metrics"` // nil without labels
 	Unseen   data.Unseen   `json:"unseen"`
 
-	score  []float64 // of examples with labels
-	label  []float32
-	weight []float32 // nil: all 1
+	score   []float64 // of examples with labels
+	label   []float32
+	weight  []float32     // nil: all 1
+	group   []int64       // nil: none
+	of      *train.Scored // what was measured; nil without labels
+	classes data.Classes  // what labels were before they were -1 and +1, or numbers of classes
 }
 
 // measure scores the examples a batch at a time, writes the predictions where asked, and measures where there are labels.
@@ -159,7 +164,12 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err
 	}
-	if s.Metrics, err = train.Measure(model.Loss, s.score, s.label); err != nil {
+	s.of, s.classes = &train.Scored{Loss: model.Loss, Score: s.score, Label: s.label, Weight: s.weight, Group: s.group}, o.Classes
+	var more []string
+	if p.all {
+		more = s.of.Names()
+	}
+	if s.Metrics, err = train.Measure(s.of, more...); err != nil {
 		err = fmt.Errorf("%s: %w", strings.Join(p.job.data, ", "), err)
 	}
 	return s, err
@@ -233,8 +243,9 @@ func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o 
 			return nil, err
 		}
 		if s.Examples += b.Len(); !p.noLabel {
+			s.weight = data.Extend(s.weight, len(s.label), b.Weight, b.Len(), 1)
+			s.group = data.Extend(s.group, len(s.label), b.Group, b.Len(), 0)
 			s.label = append(s.label, b.Label...)
-			s.weight = append(s.weight, b.Weight...)
 			for _, v := range scores.Val {
 				s.score = append(s.score, float64(v))
 			}
