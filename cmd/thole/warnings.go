@@ -70,7 +70,8 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	return all
 }
 
-// ofOneScore is the least loss that one score for all examples with these labels and weights can have; 0 if it is none of those that are here.
+// ofOneScore is the least loss that one score for all examples with these labels and weights can have; 0 if it is none of those that
+// are here.
 func ofOneScore(name string, label, weight []float32) (loss float64) {
 	counts, n, sum := map[float32]float64{}, 0.0, 0.0
 	by := func(i int) float64 {
