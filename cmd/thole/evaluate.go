@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/data"
-	"thole.example/internal/number"
 	"thole.example/metric"
 	"thole.example/report"
 )
@@ -150,11 +149,11 @@ func (v *evaluation) write(ctx context.Context, to *sink, model string, s *score
 	}
 	r := report.Report{
 		Title: fmt.Sprintf("Evaluation of %s", model), Task: metric.Task(s.of.Loss.Task()), Input: in,
-		Facts: []report.Fact{{Name: "model", Text: model}, {Name: "examples", Text: strings.Join(v.job.data, ", ")},
-			{Name: "measured", Text: number.Of(s.Examples, "example")}, {Name: "loss", Text: s.of.Loss.Name()}},
+		Facts: []report.Fact{{Name: "model", Text: model}, {Name: "data", Text: strings.Join(v.job.data, ", ")},
+			{Name: "examples", Text: fmt.Sprint(s.Examples)}, {Name: "loss", Text: s.of.Loss.Name()}},
 	}
 	for _, m := range s.Metrics {
-		help := "mean loss that training makes small"
+		help := "mean of the loss that training makes small"
 		if known, err := metric.Find(m.Name); err == nil {
 			help = known.Help
 		}
