@@ -142,3 +142,29 @@ func TestUniform(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a file of weights is, what comes out of it are numbers to train by, a line each at most.
+func FuzzLoadWeights(f *testing.F) {
+	for _, text := range []string{"1\n2.5\n0\n", "1 # one\n\r\n", "-1", "NaN", "1e39", "0\n0", "\x1f\x8b\x08\x00", "\x28\xb5\x2f\xfd"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		all, err := LoadWeights([]string{Stdin}, bytes.NewReader(text))
+		if err != nil {
+			if all != nil {
+				t.Fatalf("%v beside %v", all, err)
+			}
+			return
+		}
+		sum := 0.0
+		for _, w := range all {
+			if !(w >= 0) || math.IsInf(float64(w), 1) {
+				t.Fatalf("weight %v", w)
+			}
+			sum += float64(w)
+		}
+		if plain := !bytes.HasPrefix(text, []byte("\x1f\x8b")); sum == 0 || plain && len(all) > bytes.Count(text, []byte("\n"))+1 {
+			t.Fatalf("weights %v of %q", all, text)
+		}
+	})
+}
