@@ -44,12 +44,17 @@ type Options struct {
 	// ClassTrans know themselves which they take.
 	Takes   func(label float32) error
 	NoLabel bool // the lines have no label; Batch.Label is all zeros
+	// Unlabelled, if not nil, is told of a table that has no column of labels, before its rows, and its labels are zeros; nil: that is
+	// an error.
+	Unlabelled func()
 	// Classes are the labels under AutoTrans and ClassTrans; nil: Load finds them out, Read takes Standard for two classes.
 	Classes Classes
 	// Columns, if not nil, are those that a model has: features of others are left out and counted, or with Strict errors.
 	Columns   *Columns
 	Fields    Fields // which field a value is of
 	Strict    bool
+	Table     *Table // how the columns of tables become features; nil: it is found out, but for the label
+	SkipBad   int    // lines that may be of no use, and are left out; they are counted in Examples.Skipped
 	BatchRows int    // examples in a batch of Read; 0 for DefaultBatchRows
 	Separator string // one byte that may stand between tokens beside blanks; empty: "," in dense, none elsewhere
 
@@ -72,6 +77,7 @@ type settings struct {
 	fieldLimit int   // fields that libffm names are below it
 	sep        byte
 	class      [256]uint8
+	sheet      *sheet // of a table; nil: lines are read by the source
 }
 
 // Classes of bytes that end a token.
