@@ -72,7 +72,7 @@ func TestReadIsLoadInBatches(t *testing.T) {
 			if b.Len() != n && first+int64(b.Len()) != int64(want.Len()) {
 				t.Fatalf("batch of %d rows before the last, want %d", b.Len(), n)
 			}
-			r := rows{b.Label, b.Rows().Ptr, b.Rows().Idx, b.Rows().Val, nil}
+			r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val}
 			all.add(&r, 0, b.Len())
 		}
 		if wantErr != nil || !same(all.batch(0, all.dim(), 0), want) {
