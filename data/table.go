@@ -102,7 +102,7 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 		s.Unlabelled()
 		s.NoLabel = true
 	default:
-		return nil, fmt.Errorf("no column of labels, want one of %s named (--label-column NAME; --no-label if there is none)",
+		return nil, fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)",
 			strings.Join(header, ", "))
 	}
 	sh.used = sh.plan.Columns()

@@ -95,6 +95,12 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 			continue
 		}
 		c.label = append(c.label, y)
+		if len(enc.Weight) > 0 {
+			c.weight = append(c.weight, enc.Weight[k])
+		}
+		if len(enc.Group) > 0 {
+			c.group = append(c.group, enc.Group[k])
+		}
 	}
 	c.unseen.cols = append(c.unseen.cols, enc.Unseen...)
 	c.unseen.examples += enc.UnseenRows()

@@ -10,13 +10,16 @@ import (
 
 // openRows are rows of tables whose levels have no ids yet.
 type openRows struct {
-	parts []*feature.Part
-	label []float32 // codes, where labels are texts
+	parts  []*feature.Part
+	label  []float32 // codes, where labels are texts
+	weight []float32 // empty: there are none
+	group  []int64
 }
 
 func (o *openRows) add(c *chunk) {
 	o.parts = append(o.parts, c.part)
 	o.label = append(o.label, c.label...)
+	o.weight, o.group = append(o.weight, c.weight...), append(o.group, c.group...)
 }
 
 // fit finds out what the rows say of the columns, and adds them to the set as the examples that they then are.
@@ -108,12 +111,19 @@ func (l *loader) finish(t *feature.Transform, ids [][]int32) error {
 	}
 	for i, p := range parts {
 		r := <-ready[i]
-		r.label = append(r.label[:0], l.open.label[first:first+p.Rows]...)
+		r.label = l.open.label[first : first+p.Rows]
+		if len(l.open.weight) > 0 {
+			r.weight = l.open.weight[first : first+p.Rows]
+		}
+		if len(l.open.group) > 0 {
+			r.group = l.open.group[first : first+p.Rows]
+		}
 		if err := l.set.add(r); err != nil {
 			return err
 		}
 		first += p.Rows
 		parts[i] = nil
+		r.label, r.weight, r.group = nil, nil, nil // which are not its own
 		free <- r
 	}
 	return nil
