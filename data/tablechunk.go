@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"thole.example/feature"
 )
@@ -69,13 +70,17 @@ func (c *chunk) table(s *settings, p *tableParser) {
 		if c.block(s, p.enc, p.line[:n]); c.err != nil {
 			return
 		}
+		if c.part != nil && c.part.Rows == feature.BlockRows {
+			c.part.Reserve(float64(i) / float64(c.len))
+		}
 	}
 	c.lines = line
 }
 
 // block takes the rows of a block, which are of the lines.
 func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
-	texts := s.sheet.plan.IsOpen() && s.sheet.plan.TextLabels()
+	open := s.sheet.plan.IsOpen()
+	texts := open && s.sheet.plan.TextLabels()
 	for k := range line {
 		c.lines = line[k]
 		err, y := enc.Bad[k], float32(0)
@@ -105,7 +110,7 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 	c.unseen.cols = append(c.unseen.cols, enc.Unseen...)
 	c.unseen.examples += enc.UnseenRows()
 	enc.Unseen = enc.Unseen[:0]
-	if s.sheet.plan.IsOpen() {
+	if open {
 		if c.part == nil {
 			c.part = &feature.Part{}
 		}
@@ -122,6 +127,9 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 // features appends the features of a block of rows, but for those with an error: the values of each field by row. columns, if not nil, are
 // those that a model has, and left what it does not.
 func (r *rows) features(fields []feature.Values, bad []error, columns *Columns, left *unseen) {
+	if columns == nil && r.whole(fields, bad) {
+		return
+	}
 	for k, err := range bad {
 		if err != nil {
 			continue
@@ -150,6 +158,35 @@ func (r *rows) features(fields []feature.Values, bad []error, columns *Columns, 
 		}
 		r.ptr = append(r.ptr, len(r.idx))
 	}
+}
+
+// whole appends a block of rows of which none has an error, and each one value of each field; else it reports false.
+func (r *rows) whole(fields []feature.Values, bad []error) bool {
+	for _, err := range bad {
+		if err != nil {
+			return false
+		}
+	}
+	for f := range fields {
+		if fields[f].End != nil {
+			return false
+		}
+	}
+	n, from := len(fields), len(r.idx)
+	to := from + n*len(bad)
+	r.idx, r.val, r.field = slices.Grow(r.idx, to-from)[:to], slices.Grow(r.val, to-from)[:to], slices.Grow(r.field, to-from)[:to]
+	for f := range fields {
+		at := from + f
+		value := fields[f].Value
+		for k, id := range fields[f].ID {
+			r.idx[at], r.val[at], r.field[at] = id, value[k], int32(f)
+			at += n
+		}
+	}
+	for end := from + n; end <= to; end += n {
+		r.ptr = append(r.ptr, end)
+	}
+	return true
 }
 
 // meet orders the row that begins at idx[from], and adds up the values of a column that is in it several times in a field.

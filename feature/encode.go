@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"thole.example/internal/number"
@@ -140,9 +141,9 @@ func (e *Encoder) column(i int, cells Cells) error {
 		return e.lists(i, first, cells)
 	case Hash:
 		v := &e.Fields[first]
-		for k := range e.rows {
-			v.ID = append(v.ID, Bucket(cells.Text[cells.Lo[k]:cells.Hi[k]], c.Size))
-			v.Value = append(v.Value, 1)
+		v.ones(e.rows)
+		for k := range v.ID {
+			v.ID[k] = Bucket(cells.Text[cells.Lo[k]:cells.Hi[k]], c.Size)
 		}
 		e.finish(first)
 	case Date:
@@ -165,12 +166,14 @@ const (
 
 func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 	v := &e.Fields[f]
-	for k := range e.rows {
-		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
+	v.ones(e.rows)
+	id, value, lo, hi := v.ID, v.Value, cells.Lo, cells.Hi
+	for k := range id {
+		text := cells.Text[lo[k]:hi[k]]
 		x, n := number.ParseFloat32(text)
 		switch {
 		case n == len(text) && n > 0 && x-x == 0:
-			v.ID, v.Value = append(v.ID, isThere), append(v.Value, x)
+			id[k], value[k] = isThere, x
 			continue
 		case e.plan.missing[string(text)]:
 		case n == len(text) && n > 0:
@@ -179,28 +182,38 @@ func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 			e.bad(k, "column %q: %s, want a number (or name the column categorical, or list the text among those of missing values)",
 				c.Name, quote(text))
 		}
-		v.ID, v.Value = append(v.ID, isMissing), append(v.Value, 1)
+		id[k] = isMissing
 	}
 	e.finish(f)
 }
 
+// ones makes room for a value of each of some rows, all 1.
+func (v *Values) ones(rows int) {
+	v.ID, v.Value = slices.Grow(v.ID, rows)[:rows], slices.Grow(v.Value, rows)[:rows]
+	for k := range v.Value {
+		v.Value[k] = 1
+	}
+}
+
 // levels encodes cells with one level each.
 func (e *Encoder) levels(i, f int, cells Cells) error {
-	hashes := e.hashes[:e.rows]
+	hashes, lo, hi := e.hashes[:e.rows], cells.Lo, cells.Hi
 	for k := range hashes {
-		hashes[k] = hashText(cells.Text[cells.Lo[k]:cells.Hi[k]])
+		hashes[k] = hashText(cells.Text[lo[k]:hi[k]])
 	}
 	v, known := &e.Fields[f], e.table(i)
+	v.ones(e.rows)
+	id := v.ID
 	e.touch ^= known.touch(hashes)
 	for k, h := range hashes {
 		code := known.find(h)
 		if code < 0 {
 			var err error
-			if code, err = e.unknown(i, k, h, cells.Text[cells.Lo[k]:cells.Hi[k]]); err != nil {
+			if code, err = e.unknown(i, k, h, cells.Text[lo[k]:hi[k]]); err != nil {
 				return err
 			}
 		}
-		v.ID, v.Value = append(v.ID, int64(code)), append(v.Value, 1)
+		id[k] = int64(code)
 	}
 	e.finish(f)
 	return nil
@@ -413,7 +426,7 @@ func (f *field) finish(c *Column, ids []int32, id []int64, value []float32) {
 func (c *Column) scaled(x float32, log bool, inv float64) float32 {
 	v := float64(x)
 	if log {
-		v = math.Copysign(math.Log1p(math.Abs(v)), v)
+		v = logOf(v)
 	}
 	if c.Scale != None {
 		v -= c.Mean
@@ -422,6 +435,18 @@ func (c *Column) scaled(x float32, log bool, inv float64) float32 {
 		}
 	}
 	return float32(min(math.MaxFloat32, max(-math.MaxFloat32, v)))
+}
+
+// logOf is sign(v) ln(1+|v|).
+func logOf(v float64) float64 {
+	switch a := math.Abs(v); {
+	case a < 1e-3:
+		return math.Copysign(math.Log1p(a), v)
+	case v < 0:
+		return -math.Log(1 + a) // as exact as a float32 can be
+	default:
+		return math.Log(1 + a)
+	}
 }
 
 // bucket is the number of bounds up to x.

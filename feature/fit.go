@@ -22,9 +22,10 @@ type stat struct {
 	n       int   // numbers
 	missing int
 	zero    float64 // the first number: the sums are of differences to it
-	sum     [2]float64
-	squares [2]float64 // plain, and of logarithms
+	sum     float64
+	squares float64
 	lo, hi  float64
+	log     bool      // the sums are of logarithms
 	sample  []float32 // of numbers, each step-th one
 	step    int
 }
@@ -58,6 +59,18 @@ func (p *Plan) stat(at int, parts []*Part, held func(i int) bool) (s stat) {
 	case one.kind == Categorical:
 		s.counts = make([]int, p.open[one.column].len())
 	}
+	s.look(p, at, parts, held)
+	c := &p.columns[one.column]
+	if plain, by := s.moments(); one.kind == Numeric && c.Scale != None && s.n > 0 &&
+		(c.Log == nil && one.part == nil && s.lo >= 0 && by > skewed*plain || c.Log != nil && *c.Log) {
+		s = stat{log: true}
+		s.look(p, at, parts, held)
+	}
+	return s
+}
+
+// look looks at the values of the field.
+func (s *stat) look(p *Plan, at int, parts []*Part, held func(i int) bool) {
 	s.step = 1
 	row := 0
 	for _, part := range parts {
@@ -84,7 +97,6 @@ func (p *Plan) stat(at int, parts []*Part, held func(i int) bool) (s stat) {
 			row++
 		}
 	}
-	return s
 }
 
 func (s *stat) number(x float64) {
@@ -102,26 +114,26 @@ func (s *stat) number(x float64) {
 	}
 	s.n++
 	s.lo, s.hi = min(s.lo, x), max(s.hi, x)
-	log := math.Copysign(math.Log1p(math.Abs(x)), x)
-	for i, v := range [2]float64{x - s.zero, log} {
-		s.sum[i] += v
-		s.squares[i] += v * v
+	if s.log {
+		x = logOf(x)
+	} else {
+		x -= s.zero
 	}
+	s.sum += x
+	s.squares += x * x
 }
 
 // moments are mean and deviation of the numbers, or of their logarithms.
-func (s *stat) moments(log bool) (mean, deviation float64) {
-	i, zero := 0, s.zero
-	if log {
-		i, zero = 1, 0
-	}
+func (s *stat) moments() (mean, deviation float64) {
 	n := float64(max(1, s.n))
-	mean = s.sum[i] / n
-	deviation = math.Sqrt(max(0, s.squares[i]/n-mean*mean))
-	if s.lo == s.hi {
+	mean = s.sum / n
+	if deviation = math.Sqrt(max(0, s.squares/n-mean*mean)); s.lo == s.hi {
 		deviation = 0
 	}
-	return zero + mean, deviation
+	if s.log {
+		return mean, deviation
+	}
+	return s.zero + mean, deviation
 }
 
 // skewed is from which deviation, as a share of the mean, numbers from 0 on are learned from by their logarithm.
@@ -153,16 +165,14 @@ func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
 			c.Nothing, c.Bounds = s.missing > 0, bounds(s.sample, c.Buckets)
 		case one.kind == Numeric:
 			c.Nothing = s.missing > 0
-			log := c.Log != nil && *c.Log
-			if plain, by := s.moments(false); c.Log == nil && one.part == nil && s.n > 0 && s.lo >= 0 && by > skewed*plain && c.Scale != None {
-				log = true
+			if log := s.log || c.Log != nil && *c.Log; one.part == nil {
+				c.Log = &log
 			}
-			c.Log = &log
 			if c.Scale == "" {
 				c.Scale = Standard
 			}
 			if c.Scale == Standard {
-				c.Mean, c.Deviation = s.moments(log)
+				c.Mean, c.Deviation = s.moments()
 			}
 		}
 	}
