@@ -27,13 +27,15 @@ type columnFlags struct {
 func (k *columnFlags) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&k.columns, "columns", "", "file in YAML or JSON that says what the columns of tables are (see docs/training.md)")
-	f.StringVar(&k.labelColumn, "label-column", "", "column of tables with the label (default: one called label, target, class, y, click or so)")
+	f.StringVar(&k.labelColumn, "label-column", "",
+		"column of tables with the label (default: one called label, target, class, y, click or so)")
 	f.StringVar(&k.positive, "positive", "", "label of positive examples, of two that are texts (default: the later one in the alphabet)")
 	f.StringVar(&k.weightColumn, "weight-column", "", "column with the weight of each example")
 	f.StringVar(&k.groupColumn, "group-column", "", "column by whose values gauc compares examples, such as a user")
 	f.StringSliceVar(&k.ignored, "ignore", nil, "columns that are not learned from")
 	f.StringSliceVar(&k.numeric, "numeric", nil, "columns of numbers (default: those whose first rows have numbers only)")
-	f.StringSliceVar(&k.levels, "categorical", nil, "columns with a feature for each level that two examples have (default: those of other texts)")
+	f.StringSliceVar(&k.levels, "categorical", nil,
+		"columns with a feature for each level that two examples have (default: those of other texts)")
 	f.StringSliceVar(&k.bucketed, "buckets", nil, "columns of numbers with a feature for each of 32 intervals")
 	f.StringSliceVar(&k.multi, "multi", nil, "columns of several levels in a cell, with | between them")
 	f.StringSliceVar(&k.hashed, "hashed", nil, "columns of texts that are hashed to 1048576 features, for levels without end")
@@ -43,7 +45,8 @@ func (k *columnFlags) flags(c *cobra.Command) {
 // nameFlags are those that also say how raw rows are read for a model that is there.
 func (k *columnFlags) nameFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringSliceVar(&k.missing, "missing", nil, "texts of cells that are missing (default: "+strings.Join(feature.MissingTexts()[1:7], " ")+" and so on)")
+	f.StringSliceVar(&k.missing, "missing", nil,
+		"texts of cells that are missing (default: "+strings.Join(feature.MissingTexts()[1:7], " ")+" and so on)")
 	f.StringSliceVar(&k.names, "names", nil, "names of the columns of tables whose first line has none")
 }
 

@@ -170,7 +170,8 @@ func (j *job) dataFlags(c *cobra.Command) {
 	f.StringSliceVar(&j.classes, "classes", nil, "classes of an algorithm with several: how many, or their labels (default: those that occur)")
 	f.Float64Var(&j.threshold, "label-threshold", 0, "threshold of PosNegTrans and ZeroOneTrans")
 	f.BoolVar(&j.strict, "strict", false, "refuse features that were not in training, which else count as zero")
-	f.StringVar(&j.separator, "separator", "", "separator between tokens beside blanks, or between the cells of tables (default: found out)")
+	f.StringVar(&j.separator, "separator", "", "separator between tokens beside blanks, or between the cells of tables "+
+		"(default: found out)")
 	f.IntVar(&j.skipBad, "skip-bad", 0, "leave out up to so many lines that are of no use, and say which")
 	j.columnFlags.nameFlags(c)
 }
