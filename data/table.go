@@ -50,7 +50,7 @@ type sheet struct {
 const headLen = 1 << 20
 
 // sampleRows is how many rows say what columns hold.
-const sampleRows = 10_000
+const sampleRows = 1000
 
 // sheetOf plans the rows of an input that begins with head; whole says that this is all of it. plan is that of the input before, nil
 // if this is the first.

@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"math"
@@ -231,7 +232,7 @@ func (c *Column) choose(d *dictionary, counts []int) []int32 {
 		}
 	}
 	slices.SortFunc(codes, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(d.text(a), d.text(b)))
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), bytes.Compare(d.bytes(a), d.bytes(b)))
 	})
 	if c.Most > 0 && len(codes) > c.Most {
 		codes = codes[:c.Most]

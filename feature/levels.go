@@ -115,13 +115,16 @@ func (d *dictionary) code(hash uint64, text []byte) (int32, error) {
 	return int32(code), nil
 }
 
-// text is the level with the code.
-func (d *dictionary) text(code int32) string {
+// bytes is the level with the code, which is the dictionary's.
+func (d *dictionary) bytes(code int32) []byte {
 	if code == 0 {
-		return ""
+		return nil
 	}
-	return string(d.texts[d.ends[code-1]:d.ends[code]])
+	return d.texts[d.ends[code-1]:d.ends[code]]
 }
+
+// text is the level with the code.
+func (d *dictionary) text(code int32) string { return string(d.bytes(code)) }
 
 // len is how many codes there are.
 func (d *dictionary) len() int { return len(d.ends) }

@@ -160,7 +160,8 @@ const pathsHelp = "files, folders or quoted globs, - for standard input; given s
 // dataFlags are the flags that say how to read examples.
 func (j *job) dataFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy, dense, csv or tsv (default: by the ending, else libsvm)")
+	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy, dense, csv or tsv (default: by the ending, "+
+		"else libsvm)")
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
 	f.Int64Var(&j.hash, "hash", 0, "hash the features to so many columns, for ids without end (default: ids are columns)")
 	f.StringVar(&j.fields, "fields", "", "fields of the features: how many, for lines with a feature of each in order, or their first "+
