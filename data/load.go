@@ -45,6 +45,8 @@ type loader struct {
 	set    *Set
 	unseen unseen
 	open   openRows
+	knows  bool // which labels are positive: examples are dropped as they come
+	left   rows // scratch: those of a chunk that are not dropped
 }
 
 func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
@@ -88,6 +90,9 @@ func (l *loader) take(_ *settings, c *chunk) error {
 		l.open.add(c)
 		return nil
 	}
+	if l.opt.Drop != nil {
+		return l.thin(c)
+	}
 	return l.set.add(&c.rows)
 }
 
@@ -111,6 +116,11 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 			}
 		}
 		all.Classes.mapLabels(all.Label, l.opt.Labels)
+	}
+	if l.opt.Drop != nil && !l.knows {
+		if err := l.drop(func(y float32) float32 { return y }); err != nil {
+			return nil, err
+		}
 	}
 	switch {
 	case l.opt.Hash > 0:

@@ -120,6 +120,7 @@ type reader struct {
 	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
 	plan        *feature.Plan // of the tables so far; nil: there was none
+	rows        int64         // that were given to use
 }
 
 // all reads the inputs one after the other, and gives their chunks to use in order. Progress is of all of them, its total 0 where
@@ -156,6 +157,9 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 			return err
 		}
 		before = end
+	}
+	if opt.Weight != nil && r.rows != int64(len(opt.Weight)) {
+		return fmt.Errorf("data: %d weights of %d examples, want one for each", len(opt.Weight), r.rows)
 	}
 	return nil
 }
@@ -259,6 +263,9 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 		}
 		<-c.done
 		if err := r.join.join(c); err != nil {
+			return err
+		}
+		if err := r.weigh(s, c); err != nil {
 			return err
 		}
 		if err := use(c); err != nil {

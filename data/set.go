@@ -371,8 +371,8 @@ func (s *Set) add(r *rows) error {
 	if err := s.grow(len(r.label), len(r.idx)); err != nil {
 		return err
 	}
-	s.Weight = extend(s.Weight, len(s.Label), r.weight, len(r.label), plainWeight)
-	s.Group = extend(s.Group, len(s.Label), r.group, len(r.label), noGroup)
+	s.Weight = Extend(s.Weight, len(s.Label), r.weight, len(r.label), plainWeight)
+	s.Group = Extend(s.Group, len(s.Label), r.group, len(r.label), noGroup)
 	for i, label := range r.label {
 		lo, hi := r.ptr[i], r.ptr[i+1]
 		var field []int32

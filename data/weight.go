@@ -12,9 +12,9 @@ const (
 	noGroup     = 0
 )
 
-// extend appends what n more rows have to what the rows before have, rows of them. Where neither has any it stays empty; where only
-// one has, the other's rows have the value none.
-func extend[T any](to []T, rows int, more []T, n int, none T) []T {
+// Extend appends what n more rows have to what the rows before have, rows of them, such as weights. Where neither has any it stays empty;
+// where only one has, the other's rows have the value none.
+func Extend[T any](to []T, rows int, more []T, n int, none T) []T {
 	if len(to) == 0 && len(more) == 0 {
 		return to
 	}
@@ -33,8 +33,8 @@ func extend[T any](to []T, rows int, more []T, n int, none T) []T {
 
 // extend appends weights and groups of n more rows, of which those at hand do not have the labels yet.
 func (r *rows) extend(weight []float32, group []int64, n int) {
-	r.weight = extend(r.weight, len(r.label), weight, n, plainWeight)
-	r.group = extend(r.group, len(r.label), group, n, noGroup)
+	r.weight = Extend(r.weight, len(r.label), weight, n, plainWeight)
+	r.group = Extend(r.group, len(r.label), group, n, noGroup)
 }
 
 // some are the elements [lo, hi), and nothing of a slice that is empty.
@@ -43,6 +43,22 @@ func some[T any](s []T, lo, hi int) []T {
 		return nil
 	}
 	return s[lo:hi]
+}
+
+// TotalWeight is the sum of the weights of the examples: their number where all count 1.
+func (b *Batch) TotalWeight() float64 { return total(b.Weight, len(b.Label)) }
+
+// TotalWeight is the sum of the weights of the examples: their number where all count 1.
+func (s *Set) TotalWeight() float64 { return total(s.Weight, len(s.Label)) }
+
+func total(weight []float32, n int) (sum float64) {
+	if len(weight) == 0 {
+		return float64(n)
+	}
+	for _, w := range weight {
+		sum += float64(w)
+	}
+	return sum
 }
 
 // mark gives rows that are all of s the weight and the group of the example i, whose label they do not have yet.

@@ -167,11 +167,11 @@ func TestMeasure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, err := Measure(l, c.score, c.label); err != nil || m.String() != c.want {
+		if m, err := Measure(&Scored{Loss: l, Score: c.score, Label: c.label}); err != nil || m.String() != c.want {
 			t.Errorf("%s: %v, %v, want %s", c.loss, m, err, c.want)
 		}
 		if width := len(c.score) / len(c.label); l.Task() != graph.Classification {
-			if _, err := Measure(l, c.score, append([]float32{-1}, c.label[1:]...)); err == nil {
+			if _, err := Measure(&Scored{Loss: l, Score: c.score, Label: append([]float32{-1}, c.label[1:]...)}); err == nil {
 				t.Errorf("%s of %d scores took label -1", c.loss, width)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/internal/spell"
+	"thole.example/metric"
 	"thole.example/ps"
 	"thole.example/train"
 )
@@ -25,7 +26,7 @@ type watching struct {
 	patience int // epochs; 0: the held-out examples stop nothing
 	by, mode string
 	delta    float64
-	metrics  []string // that are told; nil: all, at the end
+	metrics  []string // that are told; nil: the usual ones, at the end
 }
 
 func (w *watching) flags(c *cobra.Command) {
@@ -36,7 +37,7 @@ func (w *watching) flags(c *cobra.Command) {
 	f.StringVar(&w.mode, "early-stop-mode", "", "which values of it are better: min or max (default: what the metric says)")
 	f.Float64Var(&w.delta, "early-stop-delta", 0, "by how much an epoch has to be better")
 	f.StringSliceVar(&w.metrics, "metrics", nil, "metrics of the held-out examples to tell of, after every epoch, such as logloss,auc "+
-		"(default: all, at the end)")
+		"(default: the usual ones, at the end)")
 }
 
 // checkWatching checks the settings of held-out examples against the network, and takes the default of those that it may.
@@ -58,6 +59,10 @@ func (p *plan) checkWatching() error {
 			}
 			return fmt.Errorf("--%s %s: %s has %s%s", flag, name, p.recipe.Name, strings.Join(names, ", "), spell.Hint(name, names))
 		}
+	}
+	if m, err := metric.Find(j.by); err == nil && m.Better == metric.NearOne && j.mode == "" {
+		return fmt.Errorf("--early-stop-metric %s: it is best where it is 1; want a metric of which the largest or the smallest value is best, "+
+			"such as %s", j.by, strings.Join(names[:2], " or "))
 	}
 	switch {
 	case j.patience < 0:

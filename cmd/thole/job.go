@@ -66,6 +66,8 @@ type job struct {
 	updates             int                      // steps of an epoch; 0: by the batch
 	watching                                     // the held-out examples
 	lasting                                      // states
+	weighing                                     // examples
+	penalties                                    // of layers
 	conf                map[string]string        // keys of Angel's configuration
 	ofConf              *settings                // what they say; nil if there are none
 	class               string                   // that they name beside a graph
@@ -101,6 +103,8 @@ func (j *job) flags(c *cobra.Command) {
 	j.watching.flags(c)
 	j.lasting.flags(c)
 	j.columnFlags.flags(c)
+	j.weighing.flags(c)
+	j.penalties.flags(c)
 	j.dataFlags(c)
 	f.BoolVar(&j.sparse, "sparse", false, "keep only the columns that occur, by key")
 	f.Int64Var(&j.keep.AdmitAfter, "admit-after", 0, "with --sparse: steps that have to name a column before it is made (default: 1)")
@@ -162,6 +166,8 @@ func (j *job) dataFlags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy, dense, csv or tsv (default: by the ending, "+
 		"else libsvm)")
+	f.StringArrayVar(&j.weights, "weights", nil, "how much each example counts: files with a number a line, as many as there are examples, "+
+		"named as in --data (default: all 1)")
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
 	f.Int64Var(&j.hash, "hash", 0, "hash the features to so many columns, for ids without end (default: ids are columns)")
 	f.StringVar(&j.fields, "fields", "", "fields of the features: how many, for lines with a feature of each in order, or their first "+

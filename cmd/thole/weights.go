@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// weighing is the flags of weights.
-type weighing struct {
+// weightListing is the flags of weights.
+type weightListing struct {
 	source
 	top    int
 	asJSON bool
@@ -21,7 +21,7 @@ type weighing struct {
 }
 
 func weightsCommand(e *env) *cobra.Command {
-	var k weighing
+	var k weightListing
 	c := &cobra.Command{
 		Use:   "weights MODEL",
 		Short: "List the weights of features of a linear model, the largest first",
@@ -50,7 +50,7 @@ type featureWeight struct {
 	size    float64
 }
 
-func (k *weighing) run(ctx context.Context, e *env, path string) error {
+func (k *weightListing) run(ctx context.Context, e *env, path string) error {
 	if k.top < 0 {
 		return usageError{fmt.Errorf("--top %d, want at least 1", k.top)}
 	}
