@@ -13,7 +13,7 @@ import (
 
 // Set is examples in memory, in few bytes: what a training goes over again and again, in any order. A value that is 1 takes 4
 // bytes with its column and its field, any other 8, outside of the collected heap once they are many. A Set is read-only but
-// for Part and for its Label and Fields, which belong to it; any number of goroutines may read it.
+// for Part and for its Label, Weight, Group and Fields, which belong to it; any number of goroutines may read it.
 //
 // Rows lie one after the other in words of 32 bits: the number of values, a word for each value or in wide sets, which have columns
 // of 2^29 and more, two, and then the rest of all values in order:
@@ -24,7 +24,9 @@ import (
 //	wide    the lower half of the column, and the upper one with bit 31 as above; fields, if they are known, are in the rest
 type Set struct {
 	Label  []float32
-	Fields int // above the largest field; 0: fields are not known
+	Fields int       // above the largest field; 0: fields are not known
+	Weight []float32 // of each example, finite and from 0 on; nil: all are 1
+	Group  []int64   // of each example; nil: there are none
 
 	dim     int64
 	values  int
@@ -53,7 +55,8 @@ func newSet() *Set {
 // Pack is the examples of a batch as a set, which shares nothing with it.
 func Pack(b *Batch) (*Set, error) {
 	s := newSet()
-	r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val, field: b.Field}
+	r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val, field: b.Field,
+		weight: b.Weight, group: b.Group}
 	err := s.add(&r)
 	s.dim, s.Fields = b.Dim(), b.Fields
 	return s, err
@@ -68,13 +71,17 @@ func (s *Set) Dim() int64 { return s.dim }
 // Values is how many values the examples have together.
 func (s *Set) Values() int { return s.values }
 
-// Checksum tells sets apart that differ in any label, column, value or field.
+// Checksum tells sets apart that differ in any label, column, value, field, weight or group.
 func (s *Set) Checksum() uint32 {
 	defer runtime.KeepAlive(s)
 	table := crc32.MakeTable(crc32.Castagnoli)
 	sum := crc32.Checksum(wire.View(s.Label), table)
 	sum = crc32.Update(sum, table, wire.View(s.words[:s.used]))
-	return crc32.Update(sum, table, wire.View(s.ends[:len(s.Label)]))
+	sum = crc32.Update(sum, table, wire.View(s.ends[:len(s.Label)]))
+	for _, bytes := range s.marks() {
+		sum = crc32.Update(sum, table, bytes)
+	}
+	return sum
 }
 
 // Batch is all examples as one batch, which is the caller's.
@@ -118,18 +125,20 @@ func (s *Set) Part(take func(i int) bool) (*Set, error) {
 	for i, end := range s.ends[:len(s.Label)] {
 		if take(i) {
 			row.reset()
-			s.append(&row, s.words[from:end+1], s.Label[i])
+			s.append(&row, s.words[from:end+1], i)
 			if err := out.add(&row); err != nil {
 				return nil, err
 			}
 		} else {
 			used += uint64(copy(s.words[used:], s.words[from:end]))
 			s.ends[n], s.Label[n] = used, s.Label[i]
+			s.move(n, i)
 			n++
 		}
 		from = end
 	}
 	s.Label, s.used, s.values = s.Label[:n], used, s.values-out.values
+	s.cut(n)
 	return out, nil
 }
 
@@ -253,16 +262,17 @@ func (s *Set) row(to *rows, i int) {
 	if i > 0 {
 		from = s.ends[i-1]
 	}
-	s.append(to, s.words[from:s.ends[i]+1], s.Label[i])
+	s.append(to, s.words[from:s.ends[i]+1], i)
 	runtime.KeepAlive(s)
 }
 
-// append appends a row from its words and one more.
-func (s *Set) append(to *rows, words []uint32, label float32) {
+// append appends the row i from its words and one more.
+func (s *Set) append(to *rows, words []uint32, i int) {
 	n := len(to.idx)
 	s.reserve(to, int(words[0]))
 	s.decode(to, n, words)
-	to.label = append(to.label, label)
+	s.mark(to, i)
+	to.label = append(to.label, s.Label[i])
 }
 
 // ahead is how many rows are touched before they are decoded.
@@ -277,6 +287,7 @@ func (s *Set) gather(to *rows, numbers []int) (all uint32) {
 			from[k] = s.ends[i-1]
 		}
 		end[k] = s.ends[i]
+		s.mark(to, i)
 		to.label = append(to.label, s.Label[i])
 	}
 	values := 0
@@ -360,6 +371,8 @@ func (s *Set) add(r *rows) error {
 	if err := s.grow(len(r.label), len(r.idx)); err != nil {
 		return err
 	}
+	s.Weight = Extend(s.Weight, len(s.Label), r.weight, len(r.label), plainWeight)
+	s.Group = Extend(s.Group, len(s.Label), r.group, len(r.label), noGroup)
 	for i, label := range r.label {
 		lo, hi := r.ptr[i], r.ptr[i+1]
 		var field []int32
@@ -401,7 +414,7 @@ func (s *Set) grow(rows, values int) error {
 func (s *Set) widen() error {
 	old := *s
 	s.memory = &setMemory{}
-	s.Label, s.values, s.used, s.wide, s.words, s.ends = nil, 0, 0, true, nil, nil
+	s.Label, s.Weight, s.Group, s.values, s.used, s.wide, s.words, s.ends = nil, nil, nil, 0, 0, true, nil, nil
 	runtime.AddCleanup(s, (*setMemory).free, s.memory)
 	row := newRows(1, 0, false)
 	for i := range old.Label {

@@ -31,9 +31,9 @@ func Scores(ctx context.Context, p graph.Params, run *graph.Run, s *data.Set, ro
 	return score, nil
 }
 
-// totalLoss is the sum of the losses of scores by the labels, summed in their order: whoever has the same scores has the same
-// sum, to the last bit, whichever way they came.
-func totalLoss(loss graph.Loss, score []float64, label []float32) (sum float64) {
+// totalLoss is the sum of the losses of scores by the labels, each times its weight, and the sum of the weights; nil: all are 1. It is
+// summed in their order: whoever has the same scores has the same sum, to the last bit, whichever way they came.
+func totalLoss(loss graph.Loss, score []float64, label, weight []float32) (sum, weights float64) {
 	var out, grad graph.Tensor // the loss needs a place for the gradient
 	width := len(score) / max(1, len(label))
 	for lo := 0; lo < len(label); lo += chunkRows {
@@ -43,18 +43,19 @@ func totalLoss(loss graph.Loss, score []float64, label []float32) (sum float64) 
 		for i, s := range score[lo*width : hi*width] {
 			out.Val[i] = float32(s)
 		}
-		sum += loss.Loss(&out, label[lo:hi], &grad)
+		var by []float32
+		if len(weight) > 0 {
+			by = weight[lo:hi]
+		}
+		sum += graph.Weighted(loss, &out, label[lo:hi], by, &grad)
 	}
-	return sum
-}
-
-// nullLoss is the mean loss of the labels by the scores that the model begins with where examples have no features.
-func nullLoss(m *graph.Model, label []float32) float64 {
-	score := make([]float64, len(label)*m.Width)
-	for i := range score {
-		score[i] = m.Start
+	if len(weight) == 0 {
+		return sum, float64(len(label))
 	}
-	return totalLoss(m.Loss, score, label) / float64(len(label))
+	for _, w := range weight {
+		weights += float64(w)
+	}
+	return sum, weights
 }
 
 // evaluate fills in the metrics of the final parameters. Every task scores its share; sums and scores meet on the
@@ -64,16 +65,12 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	label := make([]float32, len(l.mine))
-	for i, row := range l.mine {
-		label[i] = l.Data.Label[row]
-	}
-	sum := totalLoss(l.Model.Loss, score, label)
+	sum, weights := l.shareLoss(score)
 	if math.IsNaN(sum) || math.IsInf(sum, 0) {
 		return fmt.Errorf("after epoch %d of %d, step %d of %d: loss %v: %w", l.before+r.Epochs, l.Epochs, l.steps, l.steps, sum,
 			graph.ErrDiverged)
 	}
-	if err := l.pushLoss(finalBoard, 0, sum, float64(len(l.mine))); err != nil {
+	if err := l.pushLoss(finalBoard, 0, sum, weights); err != nil {
 		return err
 	}
 	last := l.Valid != nil && !l.watches() // else they are measured already
@@ -142,5 +139,6 @@ func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 	if l.Early != nil && l.Early.Metric != "" {
 		names = append(slices.Clip(names), l.Early.Metric)
 	}
-	return Measure(&Scored{Loss: l.Model.Loss, Score: got[0].Data.Values().([]float64), Label: l.Valid.Label}, names...)
+	return Measure(&Scored{Loss: l.Model.Loss, Score: got[0].Data.Values().([]float64), Label: l.Valid.Label,
+		Weight: l.Valid.Weight, Group: l.Valid.Group}, names...)
 }

@@ -146,19 +146,7 @@ func (s *Scored) input(probabilities bool) (*metric.Input, error) {
 }
 
 // meanLoss is the mean of the losses, each times its weight.
-func (s *Scored) meanLoss() float64 {
-	if s.Weight == nil {
-		return totalLoss(s.Loss, s.Score, s.Label) / float64(len(s.Label))
-	}
-	sum, weight, width := 0.0, 0.0, len(s.Score)/max(1, len(s.Label))
-	for i, w := range s.Weight {
-		if w > 0 {
-			sum += float64(w) * totalLoss(s.Loss, s.Score[i*width:(i+1)*width], s.Label[i:i+1])
-			weight += float64(w)
-		}
-	}
-	return sum / weight
-}
+func (s *Scored) meanLoss() float64 { return mean(totalLoss(s.Loss, s.Score, s.Label, s.Weight)) }
 
 // predictsProbabilities reports whether what a loss of two classes predicts is the probability of the positive one: at the score
 // where it decides between them, both are equal.

@@ -53,6 +53,7 @@ type Options struct {
 	Metrics   []string // that they are measured by, beside the usual ones (see Measure)
 	PosNeg    float64  // positive examples taken for each negative one; 0: as they come
 	Clip      float64  // largest norm of the mean gradient of a task's batch; 0: no bound
+	Offset    float64  // added to the scores of training examples, which were drawn by their labels; those held out are as they come
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
 	Ready func(ctx context.Context) error
@@ -75,7 +76,7 @@ type Event struct {
 	Epoch, Epochs int     // counted from 1
 	Rows          int64   // examples seen by all tasks in the job so far
 	Total         int64   // examples to see if all epochs are made
-	Loss          float64 // mean of this task's examples since the epoch began; with Done of all tasks'
+	Loss          float64 // mean of this task's examples since the epoch began, by their weights; with Done of all tasks'
 	Done          bool
 	Valid         Metrics // with Done, of the held-out examples, where they are measured after every epoch
 	RowsPerSecond float64
@@ -92,7 +93,7 @@ type Report struct {
 	Stopped bool      // by the tolerance, the pace or the held-out examples
 	Best    int       // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
 	Before  int       // epochs that were made before, by the training that this one goes on from
-	Null    float64   // mean loss of the training examples where every score is that of Model.Start
+	Null    float64   // mean loss of the training examples where every score is that of Model.Start, with the offset
 }
 
 // LastChange is how the mean loss moved in the last epoch, and as a share of what it was (0 if that was nothing); ok is false for
@@ -137,9 +138,9 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	if o.Valid != nil && o.Valid.Len() == 0 {
 		o.Valid = nil
 	}
-	run.Seed = o.Seed ^ uint64(o.Task)<<32
+	run.Seed, run.Offset = o.Seed^uint64(o.Task)<<32, o.Offset
 	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
-	null := nullLoss(o.Model, o.Data.Label)
+	null := o.nullLoss()
 	l.pace, l.race = newPacer(o.Pace, null), race{Early: o.Early}
 	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
 	for _, m := range o.Model.Params() {
@@ -189,6 +190,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("train: task %d of %d", o.Task, o.Tasks)
 	case o.Epochs < 0:
 		return fmt.Errorf("train: %d epochs, want 0 or more", o.Epochs)
+	case math.IsNaN(o.Offset) || math.IsInf(o.Offset, 0):
+		return fmt.Errorf("train: offset %v of scores, want a finite number", o.Offset)
 	case !(o.PosNeg >= 0 && o.Clip >= 0) || math.IsInf(o.PosNeg, 0) || math.IsInf(o.Clip, 0):
 		return fmt.Errorf("train: %v positives for each negative, norm of at most %v, want finite numbers from 0 on", o.PosNeg, o.Clip)
 	case o.Early != nil && (o.Valid == nil || o.Early.Patience < 1 || !(o.Early.MinDelta >= 0)):
@@ -205,6 +208,9 @@ func (o *Options) check() error {
 		}
 		if err := o.Model.Loss.Check(b.Label, o.Model.Width); err != nil {
 			return fmt.Errorf("train: %s: %w", o.Model.Loss.Name(), err)
+		}
+		if err := checkWeights(b); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -298,25 +304,25 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var sum, rows float64
+	var sum, weights float64
 	for step := range l.steps {
-		if err := l.compute(batch, params, &sum, &rows); err != nil {
+		if err := l.compute(batch, params, &sum, &weights); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		weight, lookups := float64(batch.Len()), lookupLoss(epoch-1)
+		weight, lookups := batch.TotalWeight(), lookupLoss(epoch-1)
 		if step < l.steps-1 {
 			batch = l.batch(step + 1)
 			if lookups, err = l.run.Lookups(l.s, batch); err != nil {
 				return 0, err
 			}
-		} else if err := l.pushLoss(lossBoard, epoch-1, sum, rows); err != nil {
+		} else if err := l.pushLoss(lossBoard, epoch-1, sum, weights); err != nil {
 			return 0, err
 		}
 		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.rate(epoch, step), lookups); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
 		l.seen = int64(epoch-1-l.before)*int64(l.Data.Len()) + int64(l.Data.Len())*int64(step+1)/int64(l.steps)
-		l.tell(Event{Epoch: epoch, Loss: sum / max(1, rows)})
+		l.tell(Event{Epoch: epoch, Loss: mean(sum, weights)})
 	}
 	if l.Tolerance > 0 || l.Pace != nil { // all must judge by the same number, also where clocks may differ
 		if err := l.s.Barrier(ctx); err != nil {
@@ -360,7 +366,7 @@ func (l *loop) batch(step int) *data.Batch {
 }
 
 // compute runs a batch, keeps its gradients for the next tick, and adds to the epoch's sums.
-func (l *loop) compute(batch *data.Batch, params []matrix.Block, sum, rows *float64) error {
+func (l *loop) compute(batch *data.Batch, params []matrix.Block, sum, weights *float64) error {
 	if batch.Len() == 0 {
 		return nil
 	}
@@ -368,12 +374,16 @@ func (l *loop) compute(batch *data.Batch, params []matrix.Block, sum, rows *floa
 	if err != nil {
 		return err
 	}
-	l.run.Clip(batch.Len(), l.Clip)
+	weight := batch.TotalWeight()
+	if weight == 0 { // of no gradient there is a mean
+		return nil
+	}
+	l.run.Clip(weight, l.Clip)
 	if err := l.run.Push(l.s); err != nil {
 		return err
 	}
 	*sum += loss
-	*rows += float64(batch.Len())
+	*weights += weight
 	return nil
 }
 

@@ -73,6 +73,14 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
 	}
+	spec, err := j.spec(ctx, e)
+	if err != nil {
+		return err
+	}
+	o.Table = &data.Table{Spec: *spec, Transform: p.loaded.transform}
+	if j.holdout > 0 {
+		o.Table.Held = p.heldOut
+	}
 	if p.fields == "" && !namesFields(p.format, j.data) {
 		o.Fields = p.likelyFields()
 	}
@@ -81,14 +89,23 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 		width = data.ClassLimit // how many there are is known when all labels are
 	}
 	o.Takes = taking(p.compares, width)
+	if o.Weight, err = readWeights(e, j.weights); err != nil {
+		return err
+	}
+	thinned := p.thinning()
+	if thinned != nil {
+		o.Drop = thinned.drop
+	}
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return err
 	}
+	o.Weight, o.Drop = nil, nil
 	if p.train.Len() == 0 {
 		return fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}
+	sayTable(e.err, p.train.Transform)
 	if j.holdout > 0 {
-		if err := p.holdOut(); err != nil {
+		if err := p.holdOut(thinned); err != nil {
 			return err
 		}
 	}
@@ -97,9 +114,13 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 			return err
 		}
 	}
+	thinned.tell(e.err)
 	p.sayClasses(e)
 	if p.conf.Classes = len(p.train.Classes); p.recipe.Task == algo.Multiclass && p.conf.Classes == 0 {
 		p.conf.Classes = int(min(data.ClassLimit, slices.Max(p.train.Label)+1)) // --labels says what the numbers are
+	}
+	if err := p.weighClasses(e); err != nil {
+		return err
 	}
 	p.sayColumns(e)
 	if p.conf.Dim = p.train.Dim(); p.conf.Dim < p.loaded.dim {
@@ -110,6 +131,9 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	}
 	if err := p.suit(); err != nil {
 		return err
+	}
+	if offset := p.offset(); offset != 0 { // the training begins where it would with all examples
+		p.recipe = p.recipe.From(-offset)
 	}
 	if by := p.recipe.Far(); by != 0 {
 		fmt.Fprintf(e.err, "warning: the labels differ by much more or less than those that rates of networks suit: divide them by about %g\n",
@@ -199,8 +223,12 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 	if len(p.job.valid) > 0 {
 		o.Takes = taking(p.compares, max(1, p.conf.Classes))
 		o.Classes, o.Columns, o.Dim = p.train.Classes, columns, 0
+		o.Table = &data.Table{Spec: o.Table.Spec, Transform: p.train.Transform}
 		if n := p.conf.Size.Fields; n > 0 && p.fields == "" && o.Fields.First == nil {
 			o.Fields = data.Fields{Number: n, Sorted: true}
+		}
+		if o.Weight, err = readWeights(e, p.validWeights); err != nil {
+			return err
 		}
 		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {
 			return err
@@ -312,20 +340,36 @@ func (p *plan) schedules() error {
 	return nil
 }
 
-// holdOut moves every k-th example to the held-out ones, from the first on: one at least, which has to be what the share comes to.
-func (p *plan) holdOut() error {
+// holdOut moves every k-th example to the held-out ones, from the first on: one at least, which has to be what the share comes to. Of
+// those of which some were left out it is known which.
+func (p *plan) holdOut(thinned *thinning) error {
 	n := float64(p.train.Len())
+	if thinned != nil {
+		n = float64(thinned.seen)
+	}
 	switch {
 	case n < 2:
 		return usageError{fmt.Errorf("--holdout %v of one example, want at least two: one has to be left to train on", p.holdout)}
 	case p.holdout*n < 0.5:
 		return usageError{fmt.Errorf("--holdout %v of %d examples is less than half of one, want a share from %.2g on, which is one example",
-			p.holdout, p.train.Len(), 1/n)}
+			p.holdout, int(n), 1/n)}
 	}
-	k := int(math.Round(max(2, min(1/p.holdout, n))))
-	out, err := p.train.Part(func(i int) bool { return i%k == 0 })
+	take := p.heldOut(int(n))
+	if thinned != nil {
+		take = func(i int) bool {
+			_, held := slices.BinarySearch(thinned.held, i)
+			return held
+		}
+	}
+	out, err := p.train.Part(take)
 	p.valid = &data.Examples{Set: out, Classes: p.train.Classes}
 	return err
+}
+
+// heldOut is which of n examples are held out.
+func (p *plan) heldOut(n int) func(i int) bool {
+	k := int(math.Round(max(2, min(1/p.holdout, float64(n)))))
+	return func(i int) bool { return i%k == 0 }
 }
 
 // draw keeps a share of the training examples, which depends on their number and the seed alone.
@@ -358,11 +402,13 @@ func (p *plan) networkSum() uint32 {
 func (p *plan) summary() string {
 	return fmt.Sprintf("algo=%s loss=%s/%v size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d "+
 		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
-		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s",
+		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s "+
+		"class-weights=%s positive-weight=%g negatives=%g l1-of=%v l2-of=%v",
 		p.algo, p.loss, p.lossSet, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay,
 		p.epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
 		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, url.PathEscape(p.load), p.train.Len(), []float32(p.train.Classes),
 		p.conf.Dim, p.train.Fields, p.digest,
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
-		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()))
+		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()),
+		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)), url.PathEscape(fmt.Sprint(p.l2Of)))
 }

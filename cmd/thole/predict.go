@@ -108,6 +108,8 @@ type scored struct {
 
 	score   []float64 // of examples with labels
 	label   []float32
+	weight  []float32     // nil: all 1
+	group   []int64       // nil: none
 	of      *train.Scored // what was measured; nil without labels
 	classes data.Classes  // what labels were before they were -1 and +1, or numbers of classes
 }
@@ -131,7 +133,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.scoringOptions(ctx, stored, file, model, task)
+	o, err := p.scoringOptions(ctx, e, stored, file, model, task)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +152,13 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if o.Labels != data.AutoTrans && model.Width == 1 {
 		h.classes = nil
 	}
+	o.Unlabelled = func() {
+		p.noLabel, h.labelled = true, false
+		fmt.Fprintf(e.err, "%s: no column %s: examples without labels\n", strings.Join(p.job.data, ", "), stored.transform.Label())
+	}
+	if stored.transform != nil {
+		h.texts = stored.transform.LabelTexts()
+	}
 	out, err := p.results.begin(ctx, e, &h)
 	if err != nil {
 		return nil, err
@@ -162,7 +171,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err
 	}
-	s.of, s.classes = &train.Scored{Loss: model.Loss, Score: s.score, Label: s.label}, o.Classes
+	s.of, s.classes = &train.Scored{Loss: model.Loss, Score: s.score, Label: s.label, Weight: s.weight, Group: s.group}, o.Classes
 	var more []string
 	if p.all {
 		more = s.of.Names()
@@ -174,7 +183,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 }
 
 // scoringOptions are the options of reading examples for the model: what it says of them counts where no flag does.
-func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *graph.File, model *graph.Model,
+func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel, file *graph.File, model *graph.Model,
 	task algo.Task) (data.Options, error) {
 	if err := p.hashAs(m); err != nil {
 		return data.Options{}, err
@@ -201,6 +210,16 @@ func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *g
 		}
 	}
 	o.Takes = taking(model.Loss, width)
+	if m.transform != nil {
+		spec, err := p.spec(ctx, nil)
+		if err != nil {
+			return o, err
+		}
+		o.Table = &data.Table{Spec: *spec, Transform: m.transform}
+	}
+	if o.Weight, err = readWeights(e, p.weights); err != nil {
+		return o, err
+	}
 	if err := o.Check(); err != nil {
 		return o, fmt.Errorf("%s: %s: %w", m.path, graph.FileName, err)
 	}
@@ -238,6 +257,8 @@ func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o 
 			return nil, err
 		}
 		if s.Examples += b.Len(); !p.noLabel {
+			s.weight = data.Extend(s.weight, len(s.label), b.Weight, b.Len(), 1)
+			s.group = data.Extend(s.group, len(s.label), b.Group, b.Len(), 0)
 			s.label = append(s.label, b.Label...)
 			for _, v := range scores.Val {
 				s.score = append(s.score, float64(v))
