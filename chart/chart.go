@@ -142,7 +142,7 @@ func (f *frame) bars(out io.Writer, b *Bars, ink string) {
 		}
 		x0, x1, y := f.x.place(b.Lo[i]), f.x.place(b.Hi[i]), f.y.place(b.Y[i])
 		fmt.Fprintf(out, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f"><title>%s</title></rect>`, min(x0, x1), min(y, foot),
-			max(x1-x0, x0-x1), max(y-foot, foot-y), Escape(fmt.Sprintf("%s %.6g to %.6g: %.6g", b.Name, b.Lo[i], b.Hi[i], b.Y[i])))
+			max(x1-x0, x0-x1, 1), max(y-foot, foot-y), Escape(fmt.Sprintf("%s %.6g to %.6g: %.6g", b.Name, b.Lo[i], b.Hi[i], b.Y[i])))
 	}
 	fmt.Fprintln(out, "</g>")
 }

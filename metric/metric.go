@@ -69,8 +69,3 @@ func Find(name string) (*Metric, error) {
 
 // For reports whether the metric is one of the task.
 func (m *Metric) For(t Task) bool { return slices.Contains(m.Tasks, t) }
-
-// Fits reports whether the input has what the metric needs.
-func (m *Metric) Fits(in *Input) bool {
-	return (!m.Probability || in.Probability != nil) && (!m.Groups || in.Group != nil)
-}

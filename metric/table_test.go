@@ -238,8 +238,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("%s: found %v, %v", m.Name, found, err)
 		}
 		bare := &Input{Score: []float64{1, 2}, Label: []float64{0, 1}}
-		if got := m.Of(bare); m.Fits(bare) == (m.Probability || m.Groups) || !m.Fits(bare) && !math.IsNaN(got) {
-			t.Errorf("%s without probabilities and groups: %v, fits %v", m.Name, got, m.Fits(bare))
+		if got := m.Of(bare); (m.Probability || m.Groups) && !math.IsNaN(got) {
+			t.Errorf("%s without probabilities and groups: %v, want NaN", m.Name, got)
 		}
 	}
 	if _, err := Find("aux"); err == nil || !strings.Contains(err.Error(), "did you mean auc?") {

@@ -14,7 +14,7 @@ var page = template.Must(template.New("report").Parse(`<!DOCTYPE html>
 body { font-family: sans-serif; color: #222; background: #fff; max-width: 74rem; margin: 2rem auto; padding: 0 1rem; line-height: 1.4 }
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2.2rem; border-bottom: 1px solid #ddd } p { max-width: 48rem }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; font-size: .9rem }
-caption { text-align: left; font-weight: bold; padding: .3rem 0 }
+caption { text-align: left; white-space: nowrap; font-weight: bold; padding: .3rem 0 }
 th, td { padding: .2rem .7rem; border-bottom: 1px solid #e4e4e4; text-align: right } th { background: #f4f4f4 }
 th:first-child, td:first-child, .words td:last-child, .words th:last-child { text-align: left }
 tr.mark td { background: #fff3cd; font-weight: bold }

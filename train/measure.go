@@ -96,15 +96,14 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 	if err := checkNames(s.Loss, more); err != nil {
 		return nil, err
 	}
-	in, err := s.Input()
+	chosen := slices.DeleteFunc(fitting(s.Loss), func(x metric.Metric) bool { return !x.Usual && !slices.Contains(more, x.Name) })
+	in, err := s.input(slices.ContainsFunc(chosen, func(x metric.Metric) bool { return x.Probability }))
 	if err != nil {
 		return nil, err
 	}
 	m := Metrics{{s.Loss.Name(), s.meanLoss()}}
-	for _, x := range fitting(s.Loss) {
-		if x.Usual || slices.Contains(more, x.Name) {
-			m = append(m, Metric{x.Name, x.Of(in)})
-		}
+	for _, x := range chosen {
+		m = append(m, Metric{x.Name, x.Of(in)})
 	}
 	return m, nil
 }
@@ -121,24 +120,27 @@ func (s *Scored) Names() []string {
 }
 
 // Input is the examples as metrics take them, with probabilities where the loss predicts some.
-func (s *Scored) Input() (*metric.Input, error) {
+func (s *Scored) Input() (*metric.Input, error) { return s.input(true) }
+
+// input leaves out probabilities that nobody needs: they take as much memory as the scores.
+func (s *Scored) input(probabilities bool) (*metric.Input, error) {
 	in := &metric.Input{Score: s.Score, Label: make([]float64, len(s.Label)), Weight: s.Weight, Group: s.Group, Threshold: s.Loss.Threshold()}
 	for i, y := range s.Label {
 		in.Label[i] = float64(y)
 	}
 	switch width := len(s.Score) / max(1, len(s.Label)); s.Loss.Task() {
 	case graph.Classification:
-		if predictsProbabilities(s.Loss) {
-			in.Probability, _ = predictions(s.Loss, s.Score, len(s.Label))
+		if probabilities && predictsProbabilities(s.Loss) {
+			in.Probability, _ = predictions(s.Loss, s.Score, len(s.Label), false)
 		}
 	case graph.Multiclass:
 		in.Classes = width
-		in.Score, in.Probability = predictions(s.Loss, s.Score, len(s.Label))
+		in.Score, in.Probability = predictions(s.Loss, s.Score, len(s.Label), probabilities)
 		if len(in.Probability) != len(s.Score) { // a loss of somebody else's may predict the class alone
 			in.Probability = nil
 		}
 	default:
-		in.Score, _ = predictions(s.Loss, s.Score, len(s.Label))
+		in.Score, _ = predictions(s.Loss, s.Score, len(s.Label), false)
 	}
 	return in, in.Check()
 }
@@ -180,10 +182,11 @@ func checkNames(loss graph.Loss, names []string) error {
 	return nil
 }
 
-// predictions are what the loss predicts for each of the rows, and with several classes the probabilities of all.
-func predictions(loss graph.Loss, score []float64, rows int) (first, others []float64) {
+// predictions are what the loss predicts for each of the rows, and where asked what stands behind it: the
+// probabilities of all classes.
+func predictions(loss graph.Loss, score []float64, rows int, all bool) (first, others []float64) {
 	first = make([]float64, rows)
-	if len(score) > rows {
+	if all {
 		others = make([]float64, 0, len(score))
 	}
 	row, to := make([]float32, len(score)/max(1, rows)), []float64(nil)
@@ -192,7 +195,9 @@ func predictions(loss graph.Loss, score []float64, rows int) (first, others []fl
 			row[k] = float32(score[i*len(row)+k])
 		}
 		to = loss.Predict(to[:0], row)
-		first[i], others = to[0], append(others, to[1:]...)
+		if first[i] = to[0]; all {
+			others = append(others, to[1:]...)
+		}
 	}
 	return first, others
 }

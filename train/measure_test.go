@@ -142,3 +142,26 @@ func TestTasksAlike(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkMeasure measures a million scores of two classes by all metrics, the loss and the probabilities among them.
+func BenchmarkMeasure(b *testing.B) {
+	r, n := rand.New(rand.NewPCG(1, 1)), 1_000_000
+	k, err := loss.Find(nil, "logloss")
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := k.Bind(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := Scored{Loss: l, Score: make([]float64, n), Label: make([]float32, n), Group: make([]int64, n)}
+	for i := range n {
+		s.Score[i], s.Label[i], s.Group[i] = float64(float32(r.NormFloat64())), float32(r.IntN(2)), int64(r.IntN(50_000))
+	}
+	b.SetBytes(int64(n * 20))
+	for b.Loop() {
+		if _, err := Measure(&s, s.Names()...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"thole.example/format"
 	"thole.example/format/angel"
 	"thole.example/matrix"
+	"thole.example/metric"
 	"thole.example/optim"
 )
 
@@ -19,6 +20,7 @@ type completer func(c *cobra.Command, args []string) []string
 // completers is the table of flags whose values are known.
 func completers() map[string]completer {
 	return map[string]completer{
+		"metrics": metricWords, "early-stop-metric": metricWords,
 		"to": formatWords, "from": formatWords, "matrix": matrixWords,
 		"set": optionWords, "out": optionWords,
 		"algo": func(*cobra.Command, []string) (words []string) {
@@ -79,6 +81,13 @@ func complete(c *cobra.Command) {
 
 func these(words ...string) completer {
 	return func(*cobra.Command, []string) []string { return words }
+}
+
+func metricWords(*cobra.Command, []string) (words []string) {
+	for _, m := range metric.Metrics() {
+		words = append(words, m.Name+"\t"+m.Help)
+	}
+	return words
 }
 
 func formatWords(c *cobra.Command, _ []string) (words []string) {

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/data"
-	"thole.example/internal/number"
 	"thole.example/metric"
 	"thole.example/report"
 )
@@ -28,9 +27,12 @@ func evaluateCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "evaluate [MODEL] [DATA...]",
 		Short: "Measure a stored model on labelled examples",
-		Long: `Measures a stored model in any format on labelled examples: the mean loss, and all metrics that fit what is predicted, such as AUC,
-average precision and calibration of two classes, or RMSE, MAE and R2 of values. Those of thole train --validate and of thole predict
-are among them, to the last digit. Model and examples are named as arguments or by --model and --data.
+		Long: `Measures a stored model in any format on labelled examples, which are named as arguments or by --model and --data: the mean
+loss, and all metrics that fit what is predicted. Those of thole train --validate and of thole predict are among them, to the last digit.
+
+Metrics of two classes: ` + metricsOf(metric.Classification) + ` (those of calibration and logloss where the loss gives probabilities, gauc
+where examples have groups). Of several classes: ` + metricsOf(metric.Multiclass) + `. Of values: ` + metricsOf(metric.Regression) + `.
+
 --report writes a page (HTML, one file that needs nothing else): of two classes calibration, ROC, precision and recall, lift, gain and
 thresholds; of several the confusion; of values predicted and actual ones and the errors.`,
 		Example: `  thole evaluate out/lr test.libsvm
@@ -44,6 +46,17 @@ thresholds; of several the confusion; of values predicted and actual ones and th
 	f.StringVar(&v.report, "report", "", "write a page of HTML with metrics, curves and tables; - is standard output")
 	f.BoolVar(&v.force, "force", false, "replace the report if it exists")
 	return c
+}
+
+// metricsOf are the names of the metrics of a task.
+func metricsOf(t metric.Task) string {
+	var names []string
+	for _, m := range metric.Metrics() {
+		if m.For(t) {
+			names = append(names, m.Name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // named takes the model and the examples from arguments, which are no flags then.
@@ -136,18 +149,21 @@ func (v *evaluation) write(ctx context.Context, to *sink, model string, s *score
 	}
 	r := report.Report{
 		Title: fmt.Sprintf("Evaluation of %s", model), Task: metric.Task(s.of.Loss.Task()), Input: in,
-		Facts: []report.Fact{{Name: "model", Text: model}, {Name: "examples", Text: strings.Join(v.job.data, ", ")},
-			{Name: "measured", Text: number.Of(s.Examples, "example")}, {Name: "loss", Text: s.of.Loss.Name()}},
+		Facts: []report.Fact{{Name: "model", Text: model}, {Name: "data", Text: strings.Join(v.job.data, ", ")},
+			{Name: "examples", Text: fmt.Sprint(s.Examples)}, {Name: "loss", Text: s.of.Loss.Name()}},
 	}
 	for _, m := range s.Metrics {
-		help := "mean loss that training makes small"
+		help := "mean of the loss that training makes small"
 		if known, err := metric.Find(m.Name); err == nil {
 			help = known.Help
 		}
 		r.Metrics = append(r.Metrics, report.Value{Name: m.Name, Value: m.Value, Help: help})
 	}
-	for _, c := range s.classes {
-		r.Classes = append(r.Classes, fmt.Sprint(c))
+	if r.Classes = []string{"negative", "positive"}; !s.classes.IsStandard() { // which may be 0 and 1 in the files
+		r.Classes = nil
+		for _, c := range s.classes {
+			r.Classes = append(r.Classes, fmt.Sprint(c))
+		}
 	}
 	w, err := to.create(ctx)
 	if err != nil {

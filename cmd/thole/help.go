@@ -24,7 +24,7 @@ const formatOptions = "Options of formats"
 func flagGroups() []flagGroup {
 	return []flagGroup{
 		{"Common", []string{"listen", "store", "data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate",
-			"holdout", "graph", "load", "from", "to", "matrix", "out", "log", "force", "seconds", "json"}},
+			"holdout", "graph", "load", "from", "to", "matrix", "out", "report", "log", "force", "seconds", "json"}},
 		{"Data", []string{"format", "dim", "hash", "labels", "classes", "label-threshold", "index-base", "separator", "no-label", "strict",
 			"sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
 			"in-order", "seed", "fields", "sample", "pos-neg", "skip-bad", "negatives", "weights", "validate-weights", "class-weights",
