@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"thole.example/feature"
 )
 
 // chunk is a piece of the input of whole lines, and what was parsed from it. Chunks circulate: their memory is used
@@ -26,6 +28,10 @@ type chunk struct {
 	kinds     kinds
 	queryLine int64 // first line with a qid
 	unseen    unseen
+	bad       []badLine // that were left out
+
+	first bool          // of the input
+	part  *feature.Part // rows of a table whose levels have no ids yet
 }
 
 func (c *chunk) reset() {
@@ -34,16 +40,38 @@ func (c *chunk) reset() {
 	c.width, c.widthLine, c.queryLine = -1, 0, 0
 	c.kinds.reset()
 	c.unseen.reset()
+	c.bad, c.part, c.first = c.bad[:0], nil, false
+}
+
+// parser is what one goroutine parses chunks with.
+func (s *settings) parser() func(*chunk) {
+	if s.sheet == nil {
+		return func(c *chunk) { c.parse(s) }
+	}
+	p := newTableParser(s)
+	return func(c *chunk) { c.table(s, p) }
 }
 
 // parse fills the rows from the text, up to the first error.
 func (c *chunk) parse(s *settings) {
 	for i := 0; i < c.len && c.err == nil; {
 		c.lines++
-		if i, c.err = c.example(s, i); c.lines == likely {
+		start, had := i, c.mark()
+		if i, c.err = c.example(s, i); c.err != nil && c.skip(s, c.err) {
+			c.back(had)
+			i, c.err = start+bytes.IndexByte(c.text[start:c.len], '\n')+1, nil
+		}
+		if c.lines == likely {
 			c.reserve(i)
 		}
 	}
+}
+
+// mark is how much there is, and back goes back to it.
+func (c *chunk) mark() [3]int { return [3]int{len(c.label), len(c.idx), len(c.field)} }
+
+func (c *chunk) back(to [3]int) {
+	c.label, c.ptr, c.idx, c.val, c.field = c.label[:to[0]], c.ptr[:to[0]+1], c.idx[:to[1]], c.val[:to[1]], c.field[:to[2]]
 }
 
 // likely is the lines of a chunk that say about how many values the others have.

@@ -33,6 +33,8 @@ type feeder struct {
 	limit int    // longest line
 	step  int    // bytes to read at once
 	end   bool   // all was read
+	begun bool
+	sheet *sheet // of a table, whose cells may have line ends in quotes
 }
 
 // feed fills free chunks and passes them on, in the order of the input, until its end, an error (the last chunk has
@@ -46,6 +48,7 @@ func (f *feeder) feed(ctx context.Context, free <-chan *chunk, work, order chan<
 			return
 		case c := <-free:
 			c.reset()
+			c.first, f.begun = !f.begun, true
 			more = f.fill(c)
 			order <- c
 			work <- c
@@ -70,6 +73,10 @@ func (f *feeder) fill(c *chunk) (more bool) {
 		}
 		if from == 0 && f.off == int64(len(text)) {
 			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+		}
+		if f.sheet != nil {
+			cut = lineEnd(text, f.sheet.sep)
+			continue
 		}
 		cut = from + bytes.LastIndexByte(text[min(from, len(text)):], '\n') + 1
 		if cut == from {

@@ -9,6 +9,8 @@ type joiner struct {
 	rows  bool  // there was a row
 	kinds kinds // labels under AutoTrans and ClassTrans
 	query bool  // there was a qid
+
+	skipped Skipped
 }
 
 // begin readies for the next input.
@@ -25,6 +27,9 @@ func (j *joiner) join(c *chunk) error {
 	}
 	if at, bad := j.mixed(c); at > 0 && (err == nil || at < line) {
 		line, err = at, bad
+	}
+	if bad := j.skip(c); bad != nil {
+		return bad
 	}
 	if err != nil {
 		if line > 0 {

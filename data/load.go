@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"thole.example/feature"
 )
 
 // Examples are everything that was read from some inputs.
@@ -16,6 +18,9 @@ type Examples struct {
 	*Set
 	Classes Classes // what the labels were in the text, under AutoTrans and ClassTrans
 	Unseen  Unseen  // what Options.Columns does not have
+	Skipped Skipped // lines that were left out
+
+	Transform *feature.Transform // of tables: how their columns became features; nil: there was none
 }
 
 // Load parses the whole input into one Batch. Beside the batch it needs the memory of Read.
@@ -39,6 +44,7 @@ type loader struct {
 	opt    Options
 	set    *Set
 	unseen unseen
+	open   openRows
 	knows  bool // which labels are positive: examples are dropped as they come
 	left   rows // scratch: those of a chunk that are not dropped
 }
@@ -80,6 +86,10 @@ func (in *Input) unpack() error {
 // take adds the rows of a chunk.
 func (l *loader) take(_ *settings, c *chunk) error {
 	l.unseen.add(&c.unseen)
+	if c.part != nil {
+		l.open.add(c)
+		return nil
+	}
 	if l.opt.Drop != nil {
 		return l.thin(c)
 	}
@@ -88,7 +98,16 @@ func (l *loader) take(_ *settings, c *chunk) error {
 
 // end makes one set of what was read.
 func (l *loader) end(ins []Input) (*Examples, error) {
-	all := &Examples{Set: l.set, Unseen: l.unseen.count()}
+	all := &Examples{Set: l.set, Unseen: l.unseen.count(), Skipped: l.join.skipped}
+	if l.plan != nil {
+		all.Unseen.Levels = true
+		if all.Transform = l.opt.Table.of(); l.plan.IsOpen() {
+			var err error
+			if all.Transform, err = l.fit(); err != nil {
+				return nil, &Error{ins[0].Name, 0, err}
+			}
+		}
+	}
 	if l.opt.Labels == AutoTrans || l.opt.Labels == ClassTrans {
 		if all.Classes = l.opt.Classes; all.Classes == nil {
 			var err error
@@ -111,7 +130,9 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 	case l.opt.Columns != nil:
 		all.dim = l.opt.Columns.Hi
 	}
-	all.Fields = l.opt.Fields.count(all.Fields)
+	if all.Fields = l.opt.Fields.count(all.Fields); all.Transform != nil {
+		all.dim, all.Fields = all.Transform.Dim(), all.Transform.Fields()
+	}
 	return all, nil
 }
 

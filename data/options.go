@@ -44,12 +44,17 @@ type Options struct {
 	// ClassTrans know themselves which they take.
 	Takes   func(label float32) error
 	NoLabel bool // the lines have no label; Batch.Label is all zeros
+	// Unlabelled, if not nil, is told of a table that has no column of labels, before its rows, and its labels are zeros; nil: that is
+	// an error.
+	Unlabelled func()
 	// Classes are the labels under AutoTrans and ClassTrans; nil: Load finds them out, Read takes Standard for two classes.
 	Classes Classes
 	// Columns, if not nil, are those that a model has: features of others are left out and counted, or with Strict errors.
 	Columns *Columns
 	Fields  Fields // which field a value is of
 	Strict  bool
+	Table   *Table // how the columns of tables become features; nil: it is found out, but for the label
+	SkipBad int    // lines that may be of no use, and are left out; they are counted in Examples.Skipped
 	// Weight is that of each example, over all inputs in order (LoadWeights); nil: those that the inputs have, if any.
 	Weight []float32
 	// Drop, if not nil, says which examples Load leaves out: of each, in order, by its number from 0 on over all inputs and its mapped
@@ -77,6 +82,7 @@ type settings struct {
 	fieldLimit int   // fields that libffm names are below it
 	sep        byte
 	class      [256]uint8
+	sheet      *sheet // of a table; nil: lines are read by the source
 }
 
 // Classes of bytes that end a token.

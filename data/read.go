@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"thole.example/feature"
 )
 
 // errStop ends a run without being an error.
@@ -42,7 +45,9 @@ func ReadAll(ctx context.Context, ins []Input, opt Options) iter.Seq2[*Batch, er
 			err = b.flush()
 		}
 		if err == nil && opt.Left != nil {
-			opt.Left(b.unseen.count())
+			left := b.unseen.count()
+			left.Levels = r.plan != nil
+			opt.Left(left)
 		}
 		if err != nil && err != errStop {
 			yield(nil, err)
@@ -73,6 +78,9 @@ type batcher struct {
 
 func (b *batcher) take(s *settings, c *chunk) error {
 	b.s = s
+	if c.part != nil {
+		return fmt.Errorf("data: a table without Options.Table.Transform, want that of a model: %w", ErrOption)
+	}
 	s.Classes.mapLabels(c.rows.label, s.Labels)
 	b.unseen.add(&c.unseen)
 	for lo := 0; lo < len(c.label); {
@@ -89,14 +97,19 @@ func (b *batcher) take(s *settings, c *chunk) error {
 }
 
 func (b *batcher) flush() error {
-	out, dim := b.rows, b.s.Dim
+	out, dim, fields := b.rows, b.s.Dim, 0
+	if t := b.s.Table; b.s.table && t != nil {
+		dim, fields = t.Transform.Dim(), t.Transform.Fields()
+	} else {
+		fields = b.s.Fields.count(out.fields())
+	}
 	if dim == 0 {
 		dim = out.dim()
 	}
 	n := int64(len(out.label))
 	b.rows = newRows(len(out.label), len(out.idx), b.s.fielded())
 	b.first += n
-	if !b.emit(out.batch(b.first-n, dim, b.s.Fields.count(out.fields()))) {
+	if !b.emit(out.batch(b.first-n, dim, fields)) {
 		return errStop
 	}
 	return nil
@@ -106,7 +119,8 @@ func (b *batcher) flush() error {
 type reader struct {
 	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
-	rows        int64 // that were given to use
+	plan        *feature.Plan // of the tables so far; nil: there was none
+	rows        int64         // that were given to use
 }
 
 // all reads the inputs one after the other, and gives their chunks to use in order. Progress is of all of them, its total 0 where
@@ -167,7 +181,33 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 			return &Error{in.Name, 0, err}
 		}
 	}
+	if s.table {
+		if err := r.open(&in, s); err != nil {
+			return &Error{in.Name, 1, err}
+		}
+	}
 	return r.run(ctx, in, s, use)
+}
+
+// open finds out what the columns of a table are.
+func (r *reader) open(in *Input, s *settings) (err error) {
+	var head []byte
+	if in.Stream != nil {
+		b := bufio.NewReaderSize(in.Stream, headLen)
+		if head, err = b.Peek(headLen); err != nil && err != io.EOF {
+			return err
+		}
+		in.Stream = b
+	} else {
+		head = make([]byte, min(headLen, in.Size))
+		if n, err := in.R.ReadAt(head, 0); n < len(head) {
+			return errShort(err, int64(n), in.Size)
+		}
+	}
+	if s.sheet, err = s.sheetOf(head, len(head) < headLen, r.plan); err == nil {
+		r.plan = s.sheet.plan
+	}
+	return err
 }
 
 // run parses the input's chunks on all processors and gives them to use in order, in the caller's goroutine. When it
@@ -195,14 +235,15 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 		free <- &chunk{done: make(chan struct{}, 1)}
 	}
 	wg.Go(func() {
-		f := feeder{in: in, limit: r.limit, step: r.step}
+		f := feeder{in: in, limit: r.limit, step: r.step, sheet: s.sheet}
 		f.feed(ctx, free, work, order)
 	})
 	for range parsers {
 		wg.Go(func() {
+			parse := s.parser()
 			for c := range work {
 				if ctx.Err() == nil {
-					c.parse(s)
+					parse(c)
 				}
 				c.done <- struct{}{}
 			}

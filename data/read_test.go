@@ -253,7 +253,7 @@ func TestUnseenMemory(t *testing.T) {
 	if n := cap(all.cols); n > 1<<18 {
 		t.Errorf("room for %d columns", n)
 	}
-	if got := all.count(); got != (Unseen{200, 1 << 20, 1 << 20}) {
+	if got := all.count(); got != (Unseen{Features: 200, Values: 1 << 20, Examples: 1 << 20}) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -18,6 +18,7 @@ type Source struct {
 	ones  bool  // all values are 1
 	// positional: columns are the positions of values, not ids
 	positional bool
+	table      bool // lines are rows of cells, whose first one names the columns
 	// features parses the features of a line from text[i] on, after the label, up to the end of the line, whose place it
 	// answers. It appends to c.rows but leaves ptr to its caller.
 	features func(c *chunk, s *settings, i int) (end int, err error)
@@ -32,6 +33,8 @@ func Sources() []Source {
 		libffm,
 		dummy,
 		dense,
+		csvTable,
+		tsvTable,
 	}
 }
 

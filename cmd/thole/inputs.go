@@ -16,7 +16,7 @@ import (
 // dataOptions are the options of reading examples.
 func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 	o := data.Options{Format: j.format, Dim: j.dim, Hash: j.hash, Threshold: j.threshold, Separator: j.separator, NoLabel: j.noLabel,
-		Strict: j.strict}
+		Strict: j.strict, SkipBad: j.skipBad}
 	mapping := j.labels
 	switch {
 	case mapping != "":
@@ -40,6 +40,9 @@ func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 	}
 	if err == nil {
 		err = o.Check()
+	}
+	if err == nil && j.skipBad < 0 {
+		err = fmt.Errorf("--skip-bad %d, want 0 or more lines", j.skipBad)
 	}
 	if err == nil && !finite(j.threshold) {
 		err = fmt.Errorf("--label-threshold %v, want a finite number", j.threshold)
@@ -135,6 +138,9 @@ func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Optio
 	o.Progress = p.read
 	o.Note = func(path string, line int64, text string) { p.line("%s:%d: %s", path, line, text) }
 	all, err := data.LoadFiles(ctx, files, e.in, o)
+	if err == nil {
+		saySkipped(p.line, all.Skipped)
+	}
 	if err == nil && all.Unseen.Features > 0 {
 		p.line("%s: %s", strings.Join(paths, ", "), all.Unseen.Text(all.Len()))
 	}

@@ -51,6 +51,8 @@ type job struct {
 	noChecksum       bool          // of what is sent
 	wait             time.Duration // for the tasks of other processes; 0: as long as it takes
 	noLabel          bool
+	columnFlags
+	skipBad int // lines that may be of no use
 
 	jobFile, graphFile  string // files of settings
 	strictGraph, dryRun bool
@@ -100,6 +102,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.Float64Var(&j.posNeg, "pos-neg", 0, "positive examples in a batch for each negative one (default: as they come)")
 	j.watching.flags(c)
 	j.lasting.flags(c)
+	j.columnFlags.flags(c)
 	j.weighing.flags(c)
 	j.penalties.flags(c)
 	j.dataFlags(c)
@@ -161,7 +164,8 @@ const pathsHelp = "files, folders or quoted globs, - for standard input; given s
 // dataFlags are the flags that say how to read examples.
 func (j *job) dataFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy or dense (default: by the ending, else libsvm)")
+	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy, dense, csv or tsv (default: by the ending, "+
+		"else libsvm)")
 	f.StringArrayVar(&j.weights, "weights", nil, "how much each example counts: files with a number a line, as many as there are examples, "+
 		"named as in --data (default: all 1)")
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
@@ -173,7 +177,10 @@ func (j *job) dataFlags(c *cobra.Command) {
 	f.StringSliceVar(&j.classes, "classes", nil, "classes of an algorithm with several: how many, or their labels (default: those that occur)")
 	f.Float64Var(&j.threshold, "label-threshold", 0, "threshold of PosNegTrans and ZeroOneTrans")
 	f.BoolVar(&j.strict, "strict", false, "refuse features that were not in training, which else count as zero")
-	f.StringVar(&j.separator, "separator", "", "separator between tokens beside blanks")
+	f.StringVar(&j.separator, "separator", "", "separator between tokens beside blanks, or between the cells of tables "+
+		"(default: found out)")
+	f.IntVar(&j.skipBad, "skip-bad", 0, "leave out up to so many lines that are of no use, and say which")
+	j.columnFlags.nameFlags(c)
 }
 
 // numbers reads NAME=VALUE settings.

@@ -179,6 +179,11 @@ func settingOf(flags *pflag.FlagSet, f *pflag.Flag) any {
 	switch f.Value.Type() {
 	case "stringArray":
 		return f.Value.(pflag.SliceValue).GetSlice()
+	case "stringSlice":
+		if text := f.Value.String(); json.Valid([]byte(text)) { // numbers
+			return json.RawMessage(text)
+		}
+		return f.Value.(pflag.SliceValue).GetSlice()
 	case "stringToString":
 		texts, _ := flags.GetStringToString(f.Name) // it is one
 		all := map[string]any{}

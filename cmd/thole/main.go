@@ -31,7 +31,7 @@ func groups() []group {
 			statusCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
-			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
+			inspectCommand, weightsCommand, neighborsCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
 		}},
 		{"change", "Convert and change stored models:", []func(*env) *cobra.Command{
 			convertCommand, mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand,

@@ -73,6 +73,14 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
 	}
+	spec, err := j.spec(ctx, e)
+	if err != nil {
+		return err
+	}
+	o.Table = &data.Table{Spec: *spec, Transform: p.loaded.transform}
+	if j.holdout > 0 {
+		o.Table.Held = p.heldOut
+	}
 	if p.fields == "" && !namesFields(p.format, j.data) {
 		o.Fields = p.likelyFields()
 	}
@@ -95,6 +103,7 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	if p.train.Len() == 0 {
 		return fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}
+	sayTable(e.err, p.train.Transform)
 	if j.holdout > 0 {
 		if err := p.holdOut(thinned); err != nil {
 			return err
@@ -214,6 +223,7 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 	if len(p.job.valid) > 0 {
 		o.Takes = taking(p.compares, max(1, p.conf.Classes))
 		o.Classes, o.Columns, o.Dim = p.train.Classes, columns, 0
+		o.Table = &data.Table{Spec: o.Table.Spec, Transform: p.train.Transform}
 		if n := p.conf.Size.Fields; n > 0 && p.fields == "" && o.Fields.First == nil {
 			o.Fields = data.Fields{Number: n, Sorted: true}
 		}
@@ -344,8 +354,7 @@ func (p *plan) holdOut(thinned *thinning) error {
 		return usageError{fmt.Errorf("--holdout %v of %d examples is less than half of one, want a share from %.2g on, which is one example",
 			p.holdout, int(n), 1/n)}
 	}
-	k := int(math.Round(max(2, min(1/p.holdout, n))))
-	take := func(i int) bool { return i%k == 0 }
+	take := p.heldOut(int(n))
 	if thinned != nil {
 		take = func(i int) bool {
 			_, held := slices.BinarySearch(thinned.held, i)
@@ -355,6 +364,12 @@ func (p *plan) holdOut(thinned *thinning) error {
 	out, err := p.train.Part(take)
 	p.valid = &data.Examples{Set: out, Classes: p.train.Classes}
 	return err
+}
+
+// heldOut is which of n examples are held out.
+func (p *plan) heldOut(n int) func(i int) bool {
+	k := int(math.Round(max(2, min(1/p.holdout, float64(n)))))
+	return func(i int) bool { return i%k == 0 }
 }
 
 // draw keeps a share of the training examples, which depends on their number and the seed alone.

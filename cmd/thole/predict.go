@@ -152,6 +152,13 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if o.Labels != data.AutoTrans && model.Width == 1 {
 		h.classes = nil
 	}
+	o.Unlabelled = func() {
+		p.noLabel, h.labelled = true, false
+		fmt.Fprintf(e.err, "%s: no column %s: examples without labels\n", strings.Join(p.job.data, ", "), stored.transform.Label())
+	}
+	if stored.transform != nil {
+		h.texts = stored.transform.LabelTexts()
+	}
 	out, err := p.results.begin(ctx, e, &h)
 	if err != nil {
 		return nil, err
@@ -203,6 +210,13 @@ func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel,
 		}
 	}
 	o.Takes = taking(model.Loss, width)
+	if m.transform != nil {
+		spec, err := p.spec(ctx, nil)
+		if err != nil {
+			return o, err
+		}
+		o.Table = &data.Table{Spec: *spec, Transform: m.transform}
+	}
 	if o.Weight, err = readWeights(e, p.weights); err != nil {
 		return o, err
 	}

@@ -101,6 +101,8 @@ type head struct {
 	labelled bool
 	classes  data.Classes // what labels were before they were -1 and +1, or numbers of classes; nil: the same
 
+	texts []string // of the labels 0, 1 and so on, where they are texts; nil: they are numbers
+
 	said []float64 // scratch
 }
 
@@ -111,7 +113,9 @@ func (h *head) of(name string) []string {
 	}
 	all := make([]string, h.width)
 	for i := range all {
-		all[i] = fmt.Sprintf("%s_%v", name, h.classes[i])
+		if all[i] = fmt.Sprintf("%s_%v", name, h.classes[i]); h.texts != nil {
+			all[i] = name + "_" + h.texts[int(h.classes[i])]
+		}
 	}
 	return all
 }

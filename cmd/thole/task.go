@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"thole.example/feature"
 	"thole.example/graph"
 	"thole.example/ps"
 	"thole.example/train"
@@ -114,6 +115,11 @@ func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
 		Files: map[string][]byte{graph.FileName: model.JSON()}}
 	if p.settings != nil {
 		o.Files[jobFileName] = p.settings
+	}
+	if t := p.train.Transform; t != nil {
+		if src, err := t.JSON(); err == nil { // texts and finite numbers always can be
+			o.Files[feature.FileName] = src
+		}
 	}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)

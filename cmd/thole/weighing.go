@@ -92,8 +92,8 @@ func parseClassWeights(text string) (labels []float32, weights []float64, err er
 		y, err := strconv.ParseFloat(strings.TrimSpace(label), 32)
 		w, wrong := strconv.ParseFloat(strings.TrimSpace(weight), 64)
 		if err != nil || wrong != nil || !finite(y, w) || w < 0 || w > math.MaxFloat32 {
-			return nil, nil, fmt.Errorf("--class-weights %s: %q, want LABEL=WEIGHT with a weight from 0 on, such as 0=1,1=5, or balanced", text,
-				item)
+			return nil, nil, fmt.Errorf("--class-weights %s: %q, want LABEL=WEIGHT with a weight from 0 on, such as 0=1,1=5, or balanced",
+				text, item)
 		}
 		if slices.Contains(labels, float32(y)) {
 			return nil, nil, fmt.Errorf("--class-weights %s: label %v twice, want it once", text, y)

@@ -1,0 +1,281 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"thole.example/feature"
+)
+
+// Table says how the columns of a table become examples.
+type Table struct {
+	Spec feature.Spec // what is known of the columns of training examples
+	// Transform, if not nil, is that of a model, and Spec counts nothing but for the separator.
+	Transform *feature.Transform
+	// Held, if not nil, is told how many examples there are and answers which of them are held out: nothing is learned of levels and
+	// sizes from those.
+	Held func(n int) func(i int) bool
+}
+
+// of is the transformation of a model, nil if there is none.
+func (t *Table) of() *feature.Transform {
+	if t == nil {
+		return nil
+	}
+	return t.Transform
+}
+
+// table is a source of rows of cells. The first line names the columns.
+func table(name, help string, sep byte) Source {
+	return Source{Name: name, Help: help, sep: sep, named: true, positional: true, table: true}
+}
+
+var (
+	csvTable = table("csv", "cells with commas, semicolons, bars or tabs between them; the first line names the columns", 0)
+	tsvTable = table("tsv", "cells with tabs between them; the first line names the columns", '\t')
+)
+
+// sheet is how the rows of one input are read.
+type sheet struct {
+	plan   *feature.Plan
+	sep    byte
+	width  int   // cells of a row
+	used   []int // columns that are read
+	header bool  // the first line is no row
+}
+
+// headLen is how much of an input is looked at to find out what its columns are.
+const headLen = 1 << 20
+
+// sampleRows is how many rows say what columns hold.
+const sampleRows = 1000
+
+// sheetOf plans the rows of an input that begins with head; whole says that this is all of it. plan is that of the input before, nil
+// if this is the first.
+func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet, error) {
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	t := s.Table
+	if t == nil {
+		t = &Table{}
+	}
+	sh := &sheet{sep: t.Spec.Sep, header: t.Spec.Names == nil}
+	if s.sep != 0 && sh.sep == 0 {
+		sh.sep = s.sep
+	}
+	if end := lineEnd(head, sh.sep); end > 0 {
+		head = head[:end]
+	} else if !whole {
+		return nil, fmt.Errorf("no line end in the first %d bytes, want a line with the names of the columns", len(head))
+	}
+	if sh.sep == 0 {
+		sh.sep = separatorOf(head)
+	}
+	rows := sampled(head, sh.sep)
+	header := t.Spec.Names
+	if sh.header {
+		if len(rows) == 0 {
+			return nil, errors.New("empty, want a line with the names of the columns")
+		}
+		header, rows = rows[0], rows[1:]
+		if err := checkNames(header); err != nil {
+			return nil, err
+		}
+	}
+	sh.width = len(header)
+	var err error
+	switch {
+	case plan != nil:
+		sh.plan, err = plan.Of(header)
+	case t.Transform != nil:
+		sh.plan, err = t.Transform.Bind(header)
+	default:
+		sh.plan, err = t.Spec.Open(header, rows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case s.NoLabel || sh.plan.Has(feature.Label):
+	case s.Unlabelled != nil:
+		s.Unlabelled()
+		s.NoLabel = true
+	default:
+		return nil, fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)",
+			strings.Join(header, ", "))
+	}
+	sh.used = sh.plan.Columns()
+	return sh, nil
+}
+
+// checkNames refuses a first line that names no columns.
+func checkNames(header []string) error {
+	numbers := 0
+	for i, name := range header {
+		switch _, end := decimal(append([]byte(name), make([]byte, pad)...), 0); {
+		case name == "":
+			return fmt.Errorf("column %d has no name, want a first line with the name of each column (--names NAME,... where there is none)", i+1)
+		case end == len(name):
+			numbers++
+		}
+	}
+	if numbers == len(header) {
+		return fmt.Errorf("the first line has numbers only, want the names of the columns (--names NAME,... where there is no such line)")
+	}
+	return nil
+}
+
+// separatorOf is what stands most often between the names of the first line: a comma where nothing does.
+func separatorOf(head []byte) byte {
+	line, _, _ := bytes.Cut(head, []byte("\n"))
+	best, most := byte(','), 0
+	for _, sep := range []byte(",\t;|") {
+		if n := bytes.Count(line, []byte{sep}); n > most {
+			best, most = sep, n
+		}
+	}
+	return best
+}
+
+// sampled are the cells of the first rows, that of the names included.
+func sampled(head []byte, sep byte) (rows [][]string) {
+	text := append(bytes.Clone(head), '\n', 0)
+	var c cutter
+	for i := 0; i < len(head) && len(rows) <= sampleRows; {
+		next, n, err := c.cut(text, i, sep)
+		if i = next; err != nil || n == 0 {
+			continue
+		}
+		row := make([]string, n)
+		for k := range row {
+			row[k] = string(text[c.lo[k]:c.hi[k]])
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// cellLimit is how many cells a row has at most.
+const cellLimit = 1 << 20
+
+// cutter cuts a line into cells.
+type cutter struct{ lo, hi []int32 }
+
+// cut cuts the line that begins at text[i] into n cells, 0 if it is blank, and answers where the next line begins. The text ends with a
+// line end. Quotes around a cell are left out, and those within it are made single in place.
+func (c *cutter) cut(text []byte, i int, sep byte) (next, n int, err error) {
+	c.lo, c.hi = c.lo[:0], c.hi[:0]
+	start := i
+	for {
+		for text[i] == ' ' || text[i] == '\t' && sep != '\t' {
+			i++
+		}
+		var lo, hi int
+		if text[i] == '"' {
+			if lo, hi, i, err = quoted(text, i); err != nil {
+				return nextLine(text, start), 0, err
+			}
+			for text[i] == ' ' || text[i] == '\r' {
+				i++
+			}
+			if text[i] != sep && text[i] != '\n' {
+				return nextLine(text, i), 0, fmt.Errorf("%q after the quote at the end of cell %d, want a separator", text[i], len(c.lo)+1)
+			}
+		} else {
+			lo = i
+			for text[i] != sep && text[i] != '\n' {
+				i++
+			}
+			for hi = i; hi > lo && (text[hi-1] == ' ' || text[hi-1] == '\r'); {
+				hi--
+			}
+		}
+		c.lo, c.hi = append(c.lo, int32(lo)), append(c.hi, int32(hi))
+		if text[i] == '\n' {
+			break
+		}
+		if i++; len(c.lo) > cellLimit {
+			return nextLine(text, i), 0, fmt.Errorf("more than %d cells", cellLimit)
+		}
+	}
+	if len(c.lo) == 1 && c.lo[0] == c.hi[0] && text[start] != '"' {
+		return i + 1, 0, nil
+	}
+	return i + 1, len(c.lo), nil
+}
+
+func nextLine(text []byte, i int) int { return i + bytes.IndexByte(text[i:], '\n') + 1 }
+
+var errQuote = errors.New("a quote that nothing closes, want one at the end of the cell, and two for one within it")
+
+// quoted is the cell whose quote is at text[i], and where it ends.
+func quoted(text []byte, i int) (lo, hi, end int, err error) {
+	lo = i + 1
+	to := lo
+	for i = lo; ; i++ {
+		more := bytes.IndexByte(text[i:], '"')
+		if more < 0 {
+			return 0, 0, 0, errQuote
+		}
+		if to != i {
+			copy(text[to:], text[i:i+more])
+		}
+		to, i = to+more, i+more+1
+		if i >= len(text) || text[i] != '"' {
+			return lo, to, i, nil
+		}
+		text[to] = '"'
+		to++
+	}
+}
+
+// lineEnd is where the last line ends that ends within the text, outside of quotes; 0 if none does.
+func lineEnd(text []byte, sep byte) (end int) {
+	if bytes.IndexByte(text, '"') < 0 {
+		return bytes.LastIndexByte(text, '\n') + 1
+	}
+	for i := 0; i < len(text); {
+		q := bytes.IndexByte(text[i:], '"')
+		if q < 0 {
+			q = len(text) - i
+		}
+		if at := bytes.LastIndexByte(text[i:i+q], '\n'); at >= 0 {
+			end = i + at + 1
+		}
+		if i += q; i == len(text) {
+			break
+		}
+		if i++; !opens(text[:i-1], sep) {
+			continue
+		}
+		for {
+			more := bytes.IndexByte(text[i:], '"')
+			if more < 0 {
+				return end
+			}
+			if i += more + 1; i == len(text) {
+				return end // another quote may follow
+			}
+			if text[i] != '"' {
+				break
+			}
+			i++
+		}
+	}
+	return end
+}
+
+// opens reports whether a quote after the text begins a cell.
+func opens(before []byte, sep byte) bool {
+	before = bytes.TrimRight(before, " ")
+	if len(before) == 0 {
+		return true
+	}
+	switch last := before[len(before)-1]; sep {
+	case 0: // not known yet
+		return strings.IndexByte(",;|\t\n", last) >= 0
+	default:
+		return last == sep || last == '\n'
+	}
+}

@@ -1,0 +1,206 @@
+package data
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"thole.example/feature"
+)
+
+// tableParser is what one goroutine needs to parse the rows of a sheet.
+type tableParser struct {
+	*sheet
+	enc    *feature.Encoder
+	cutter cutter
+	lo, hi []int32 // of the cells of a block, column after column
+	line   [feature.BlockRows]int64
+	wrong  [feature.BlockRows]error // rows that are no rows of the sheet
+}
+
+func newTableParser(s *settings) *tableParser {
+	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder()}
+	p.enc.Strict = s.Strict
+	p.lo, p.hi = make([]int32, p.width*feature.BlockRows), make([]int32, p.width*feature.BlockRows)
+	return p
+}
+
+// table fills the rows from the text, up to the first error.
+func (c *chunk) table(s *settings, p *tableParser) {
+	i, line := 0, int64(0)
+	if c.first && p.header {
+		end, _, _ := p.cutter.cut(c.text, 0, p.sep)
+		i, line = end, int64(bytes.Count(c.text[:end], []byte("\n")))
+	}
+	for i < c.len && c.err == nil {
+		n := 0
+		for ; i < c.len && n < feature.BlockRows; n++ {
+			next, cells, err := p.cutter.cut(c.text, i, p.sep)
+			p.line[n] = line + 1
+			line += int64(bytes.Count(c.text[i:next], []byte("\n")))
+			if i = next; cells == 0 && err == nil { // a blank line
+				n--
+				continue
+			}
+			if err == nil && cells != p.width {
+				err = fmt.Errorf("%d cells, want %d, one for each column", cells, p.width)
+			}
+			p.wrong[n] = err
+			for _, k := range p.used {
+				at := k*feature.BlockRows + n
+				if p.lo[at], p.hi[at] = 0, 0; err == nil {
+					p.lo[at], p.hi[at] = p.cutter.lo[k], p.cutter.hi[k]
+				}
+			}
+		}
+		if n == 0 {
+			break
+		}
+		p.enc.Begin(n)
+		if err := p.enc.Texts(func(k int) feature.Cells {
+			at := k * feature.BlockRows
+			return feature.Cells{Text: c.text, Lo: p.lo[at : at+n], Hi: p.hi[at : at+n]}
+		}); err != nil {
+			c.err, c.lines = err, p.line[0]
+			return
+		}
+		for k, err := range p.wrong[:n] {
+			p.enc.Refuse(k, err)
+		}
+		if c.block(s, p.enc, p.line[:n]); c.err != nil {
+			return
+		}
+		if c.part != nil && c.part.Rows == feature.BlockRows {
+			c.part.Reserve(float64(i) / float64(c.len))
+		}
+	}
+	c.lines = line
+}
+
+// block takes the rows of a block, which are of the lines.
+func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
+	open := s.sheet.plan.IsOpen()
+	texts := open && s.sheet.plan.TextLabels()
+	for k := range line {
+		c.lines = line[k]
+		err, y := enc.Bad[k], float32(0)
+		if err == nil && !s.NoLabel {
+			if y = enc.Label[k]; !texts {
+				if y, err = c.mapLabel(s, y); err == nil && s.Takes != nil && s.Labels < AutoTrans {
+					err = s.Takes(y)
+				}
+			}
+		}
+		if err != nil {
+			enc.Refuse(k, err)
+			if !c.skip(s, err) {
+				c.err = err
+				return
+			}
+			continue
+		}
+		c.label = append(c.label, y)
+		if len(enc.Weight) > 0 {
+			c.weight = append(c.weight, enc.Weight[k])
+		}
+		if len(enc.Group) > 0 {
+			c.group = append(c.group, enc.Group[k])
+		}
+	}
+	c.unseen.cols = append(c.unseen.cols, enc.Unseen...)
+	c.unseen.examples += enc.UnseenRows()
+	enc.Unseen = enc.Unseen[:0]
+	if open {
+		if c.part == nil {
+			c.part = &feature.Part{}
+		}
+		enc.Keep(c.part)
+		return
+	}
+	columns := s.Columns
+	if columns != nil && columns.Keys == nil { // the transformation has all of them
+		columns = nil
+	}
+	c.features(enc.Fields, enc.Bad[:len(line)], columns, &c.unseen)
+}
+
+// features appends the features of a block of rows, but for those with an error: the values of each field by row. columns, if not nil, are
+// those that a model has, and left what it does not.
+func (r *rows) features(fields []feature.Values, bad []error, columns *Columns, left *unseen) {
+	if columns == nil && r.whole(fields, bad) {
+		return
+	}
+	for k, err := range bad {
+		if err != nil {
+			continue
+		}
+		from, several := len(r.idx), false
+		for f := range fields {
+			v := &fields[f]
+			if v.End == nil {
+				r.idx, r.val, r.field = append(r.idx, v.ID[k]), append(r.val, v.Value[k]), append(r.field, int32(f))
+				continue
+			}
+			lo := int32(0)
+			if k > 0 {
+				lo = v.End[k-1]
+			}
+			several = several || v.End[k]-lo > 1
+			for i := lo; i < v.End[k]; i++ {
+				r.idx, r.val, r.field = append(r.idx, v.ID[i]), append(r.val, v.Value[i]), append(r.field, int32(f))
+			}
+		}
+		if several {
+			r.meet(from)
+		}
+		if columns != nil {
+			r.keep(columns, from, left)
+		}
+		r.ptr = append(r.ptr, len(r.idx))
+	}
+}
+
+// whole appends a block of rows of which none has an error, and each one value of each field; else it reports false.
+func (r *rows) whole(fields []feature.Values, bad []error) bool {
+	for _, err := range bad {
+		if err != nil {
+			return false
+		}
+	}
+	for f := range fields {
+		if fields[f].End != nil {
+			return false
+		}
+	}
+	n, from := len(fields), len(r.idx)
+	to := from + n*len(bad)
+	r.idx, r.val, r.field = slices.Grow(r.idx, to-from)[:to], slices.Grow(r.val, to-from)[:to], slices.Grow(r.field, to-from)[:to]
+	for f := range fields {
+		at := from + f
+		value := fields[f].Value
+		for k, id := range fields[f].ID {
+			r.idx[at], r.val[at], r.field[at] = id, value[k], int32(f)
+			at += n
+		}
+	}
+	for end := from + n; end <= to; end += n {
+		r.ptr = append(r.ptr, end)
+	}
+	return true
+}
+
+// meet orders the row that begins at idx[from], and adds up the values of a column that is in it several times in a field.
+func (r *rows) meet(from int) {
+	row := values{r.idx[from:], r.val[from:], r.field[from:]}
+	row.sort()
+	to := 0
+	for i := range row.idx {
+		if to > 0 && !row.Less(to-1, i) {
+			row.val[to-1] += row.val[i]
+			continue
+		}
+		row.idx[to], row.val[to], row.field[to] = row.idx[i], row.val[i], row.field[i]
+		to++
+	}
+	r.idx, r.val, r.field = r.idx[:from+to], r.val[:from+to], r.field[:from+to]
+}
