@@ -68,10 +68,11 @@ func (c *chunk) parse(s *settings) {
 }
 
 // mark is how much there is, and back goes back to it.
-func (c *chunk) mark() [3]int { return [3]int{len(c.label), len(c.idx), len(c.field)} }
+func (c *chunk) mark() [4]int { return [4]int{len(c.label), len(c.idx), len(c.field), len(c.group)} }
 
-func (c *chunk) back(to [3]int) {
+func (c *chunk) back(to [4]int) {
 	c.label, c.ptr, c.idx, c.val, c.field = c.label[:to[0]], c.ptr[:to[0]+1], c.idx[:to[1]], c.val[:to[1]], c.field[:to[2]]
+	c.group = c.group[:to[3]]
 }
 
 // likely is the lines of a chunk that say about how many values the others have.

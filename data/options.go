@@ -58,7 +58,8 @@ type Options struct {
 	// Weight is that of each example, over all inputs in order (LoadWeights); nil: those that the inputs have, if any.
 	Weight []float32
 	// Drop, if not nil, says which examples Load leaves out: of each, in order, by its number from 0 on over all inputs and its mapped
-	// label, of two classes or a number. They take no memory, but those before the first example of the other class. Not with ClassTrans.
+	// label, of two classes or a number. They take no memory, but those before the first example of the other class, and rows of tables
+	// whose columns are being learned. Not with ClassTrans.
 	Drop      func(number int64, label float32) bool
 	BatchRows int    // examples in a batch of Read; 0 for DefaultBatchRows
 	Separator string // one byte that may stand between tokens beside blanks; empty: "," in dense, none elsewhere

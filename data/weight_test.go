@@ -99,6 +99,10 @@ func TestQueries(t *testing.T) {
 			t.Fatalf("chunks of %d bytes: groups %v, %v, want %v", step, b.Group, err, want)
 		}
 	}
-	_, err := loadSteps(t, []byte("1 1:1\n1 qid:3 qid:4 1:1\n"), Options{}, 100, 100)
+	b, err := loadSteps(t, []byte("1 qid:9 1:x\n1 1:1\n0 qid:7 1:1 1:1\n0 qid:8 1:1\n"), Options{SkipBad: 2}, 100, 100)
+	if err != nil || !slices.Equal(b.Group, []int64{0, 8}) {
+		t.Errorf("groups %v of lines of which two are left out, %v, want 0 and 8", b.Group, err)
+	}
+	_, err = loadSteps(t, []byte("1 1:1\n1 qid:3 qid:4 1:1\n"), Options{}, 100, 100)
 	wantError(t, err, `t:2: "qid:4" beside qid:3, want one for a row`)
 }
