@@ -126,7 +126,10 @@ func (c *chunk) example(s *settings, i int) (next int, err error) {
 			return i, s.errUnseen(col)
 		}
 	}
-	c.rows.label = append(c.rows.label, label)
+	if n := len(c.label); len(c.group) == n && n > 0 {
+		c.group = append(c.group, noGroup)
+	}
+	c.label = append(c.label, label)
 	c.ptr = append(c.ptr, len(c.idx))
 	return c.nextLine(i), nil
 }

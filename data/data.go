@@ -7,7 +7,7 @@
 //	line     = [ label gap ] { feature gap } [ "#" comment ] ( LF | CR LF )
 //	gap      = blanks (space, tab), with at most one separator byte among them where the source has one
 //	label    = number                       absent if Options.NoLabel
-//	feature  = index ":" number             libsvm; "qid:" number is skipped
+//	feature  = index ":" number             libsvm; "qid:" number is the group of the example
 //	         | field ":" index ":" number   libffm
 //	         | index                        dummy: the value is 1
 //	         | number                       dense: the index is the position

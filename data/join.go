@@ -40,7 +40,7 @@ func (j *joiner) join(c *chunk) error {
 	if c.queryLine > 0 && !j.query {
 		j.query = true
 		if j.s.Note != nil {
-			j.s.Note(j.name, j.lines+c.queryLine, "qid is ignored: rows are not grouped by query")
+			j.s.Note(j.name, j.lines+c.queryLine, "qid are groups of examples, for the metric gauc: no loss ranks within them")
 		}
 	}
 	j.lines += c.lines

@@ -88,3 +88,17 @@ func TestWeightsStay(t *testing.T) {
 		}
 	}
 }
+
+// The qid of a row is its group, in whichever chunk and place of the line it stands; rows without are of group 0 beside others.
+func TestQueries(t *testing.T) {
+	text := []byte("1 qid:7 1:1\n0 1:1 qid:8\n1 1:1\n0 qid:7 2:1\n1 2:1\n1 1:1\n")
+	want := []int64{7, 8, 0, 7, 0, 0}
+	for step := 1; step < len(text); step++ {
+		b, err := loadSteps(t, text, Options{}, step, 100)
+		if err != nil || !slices.Equal(b.Group, want) {
+			t.Fatalf("chunks of %d bytes: groups %v, %v, want %v", step, b.Group, err, want)
+		}
+	}
+	_, err := loadSteps(t, []byte("1 1:1\n1 qid:3 qid:4 1:1\n"), Options{}, 100, 100)
+	wantError(t, err, `t:2: "qid:4" beside qid:3, want one for a row`)
+}

@@ -30,9 +30,8 @@ func neighborsCommand(e *env) *cobra.Command {
 		Short: "Find the features whose vectors are nearest to that of a feature",
 		Long: `Prints the features whose embedded vectors are most like that of each FEATURE, which is a number, or, where the model learned
 from a table, a name such as city=Paris. The exact nearest ones are found by looking at all.`,
-		Example: `  thole neighbors out/deepfm city=Paris
-  thole neighbors out/fm 1017 --top 20 --by dot
-  thole neighbors out/deepfm city=Paris --among city= --json`,
+		Example: `  thole neighbors out/deepfm 14
+  thole neighbors out/deepfm 14 15 --top 20 --by dot --json`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error { return k.run(c.Context(), e, args[0], args[1:]) },
 	}

@@ -28,7 +28,7 @@ func weightsCommand(e *env) *cobra.Command {
 		Long: `Prints the weights of the linear part of MODEL with the names of their features, those farthest from 0 first: what the score
 gains by a feature, or, of a number of a table, by one deviation more of it. Models of several classes have a weight for each class.`,
 		Example: `  thole weights out/lr --top 20
-  thole weights out/lr --json | jq '.[0]'
+  thole weights out/lr --by-id --json
   thole weights lr.params --matrix input_weight`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return k.run(c.Context(), e, args[0]) },
