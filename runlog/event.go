@@ -101,7 +101,7 @@ func (vs *Values) UnmarshalJSON(text []byte) error {
 
 // Start is the event with which a training begins: what it is about to do.
 type Start struct {
-	Event    string   `json:"event"` // StartEvent, which Recorder.Append fills in
+	Event    string   `json:"event"` // StartEvent, which Line fills in
 	Algo     string   `json:"algo"`
 	Data     []string `json:"data"` // as they were given
 	Examples int      `json:"examples"`
@@ -130,12 +130,12 @@ type Epoch struct {
 
 // End is the event of a training that came to its end; one that failed has none.
 type End struct {
-	Event           string   `json:"event"` // EndEvent
-	Epochs          int      `json:"epochs"`
+	Event           string   `json:"event"`   // EndEvent
 	Best            int      `json:"best"`    // the epoch that was kept, if the held-out examples chose one; 0: the last one
+	Epochs          int      `json:"epochs"`  // that were made
 	Stopped         bool     `json:"stopped"` // before all epochs were made
 	Train           Values   `json:"train"`   // of the training examples, with the parameters that were kept
-	Valid           Values   `json:"valid"`   // of the held-out examples; null if there are none
+	Valid           Values   `json:"valid"`   // of the held-out examples; none if there are none
 	Seconds         Number   `json:"seconds"` // since the start
 	NullLoss        Number   `json:"nullLoss"`
 	NonFinite       int64    `json:"nonFinite"`
@@ -145,8 +145,9 @@ type End struct {
 	Unseen          any      `json:"unseen,omitempty"`          // features of the held-out examples that were not in training
 }
 
-// named is a line of JSON of an event, with the name that its type has.
-func named(event any) ([]byte, error) {
+// Line is the line of an event, without the end of it: a Start, an Epoch or an End, whose name it fills in, or anything else that is an
+// object of JSON with its name under "event".
+func Line(event any) ([]byte, error) {
 	switch e := event.(type) {
 	case Start:
 		e.Event = StartEvent

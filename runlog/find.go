@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"thole.example/internal/spell"
@@ -13,20 +14,30 @@ import (
 // Last is the name of the run that began last.
 const Last = "last"
 
-// Find is the run of the name: its whole name, the path of its folder, the beginning or the end of a name that no other run has, or Last.
-// all are those that there are, the newest first.
+// Find is the run of the name: its whole name, the path of its folder, the beginning or the end of a name that no other run has, Last, or
+// Last with "-" and how many began after it. all are those that there are, the newest first.
 func Find(all []*Run, name string) (*Run, error) {
 	if len(all) == 0 {
 		return nil, fmt.Errorf("no run %q: there are none", name)
 	}
-	if name == Last {
-		return all[0], nil
+	for _, r := range all {
+		if r.Name == name || filepath.Clean(name) == filepath.Clean(r.Folder) {
+			return r, nil
+		}
+	}
+	if back, ok := strings.CutPrefix(name+"-0", Last+"-"); ok {
+		n, err := strconv.ParseUint(strings.TrimSuffix(back, "-0"), 10, 31)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("no run %q, want %s, or %s-1 for the one before it", name, Last, Last)
+		case int(n) >= len(all):
+			return nil, fmt.Errorf("no run %q: there are %d", name, len(all))
+		}
+		return all[n], nil
 	}
 	var begin, end []*Run
 	for _, r := range all {
 		switch {
-		case r.Name == name, filepath.Clean(name) == filepath.Clean(r.Folder):
-			return r, nil
 		case name == "":
 		case strings.HasPrefix(r.Name, name):
 			begin = append(begin, r)
@@ -66,10 +77,13 @@ func some(runs []*Run) string {
 }
 
 // Remove removes the folder of a run that no process writes to, with the files that belong to a run. Others in it are not touched: then
-// the folder stays, and the error names one.
-func (r *Run) Remove() error {
-	if r.State == Running || r.State == Unsure {
+// the folder stays, and the error names one. A run that is Unsure is only removed if the caller is sure.
+func (r *Run) Remove(sure bool) error {
+	switch {
+	case r.State == Running:
 		return fmt.Errorf("%s is still running (process %d), want one that has ended", r.Name, r.Process)
+	case r.State == Unsure && !sure:
+		return fmt.Errorf("%s may still be running (process %d of %s): --force removes it", r.Name, r.Process, r.Host)
 	}
 	entries, err := os.ReadDir(r.Folder)
 	if err != nil {

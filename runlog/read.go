@@ -59,7 +59,11 @@ func Open(folder string) (*Run, error) {
 	if r.State == Running {
 		r.State = r.alive()
 	}
-	return r, r.read(events)
+	err = r.read(events)
+	if r.Algorithm == "" {
+		r.Algorithm = r.Start.Algo
+	}
+	return r, err
 }
 
 // alive is the state of a run that says that it is running.

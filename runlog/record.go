@@ -77,13 +77,12 @@ func (r *Recorder) Folder() string {
 	return r.folder
 }
 
-// Append writes an event: a Start, an Epoch or an End, or anything else that is an object of JSON with its name under "event". After an
-// error nothing more is appended, and every call gives that error.
+// Append writes an event, as Line has it. After an error nothing more is appended, and every call gives that error.
 func (r *Recorder) Append(event any) error {
 	if r == nil || r.failed != nil {
 		return r.Failed()
 	}
-	line, err := named(event)
+	line, err := Line(event)
 	if err == nil {
 		if _, err = r.events.Write(append(line, '\n')); err != nil {
 			_ = r.events.Truncate(r.whole) // half a line is of no use; err says that it is missing

@@ -248,7 +248,8 @@ func TestFind(t *testing.T) {
 		all = append(all, &Run{Name: name, Folder: filepath.Join("runs", name)})
 	}
 	for name, want := range map[string]string{
-		"last": "20261126-090000-fm", "20261126": "20261126-090000-fm", "deepfm": "20261125-120000-deepfm",
+		"last": "20261126-090000-fm", "last-0": "20261126-090000-fm", "last-3": "20261125-120000-deepfm", "last-4": "there are 4",
+		"last-x": "want last, or last-1", "last--1": "want last, or last-1", "20261126": "20261126-090000-fm", "deepfm": "20261125-120000-deepfm",
 		"20261125-123000-lr": "20261125-123000-lr", "lr-2": "20261125-123000-lr-2", "runs/20261126-090000-fm/": "20261126-090000-fm",
 		"fm": "may be 2 runs", "20261125": "may be 3 runs", "": "no run", "svm": "no run", "20261126-090000-fn": "did you mean 20261126-090000-fm?",
 	} {
@@ -271,7 +272,7 @@ func TestFind(t *testing.T) {
 func TestRemove(t *testing.T) {
 	root := t.TempDir()
 	rec := begin(t, root)
-	if err := open(t, rec.Folder()).Remove(); err == nil || !strings.Contains(err.Error(), "still running") {
+	if err := open(t, rec.Folder()).Remove(false); err == nil || !strings.Contains(err.Error(), "still running") {
 		t.Errorf("a run that goes on: %v", err)
 	}
 	if err := rec.End(Finished, "", noon); err != nil {
@@ -281,11 +282,11 @@ func TestRemove(t *testing.T) {
 	if err := os.WriteFile(note, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := open(t, rec.Folder()).Remove(); err == nil || !strings.Contains(err.Error(), "note") {
+	if err := open(t, rec.Folder()).Remove(false); err == nil || !strings.Contains(err.Error(), "note") {
 		t.Errorf("a run with a note in it: %v", err)
 	}
 	open(t, rec.Folder()) // is whole
-	if err := errors.Join(os.Remove(note), open(t, rec.Folder()).Remove()); err != nil {
+	if err := errors.Join(os.Remove(note), open(t, rec.Folder()).Remove(false)); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {

@@ -94,18 +94,21 @@ func (r *Run) Made() int {
 	return 0
 }
 
-// Lasted is how long the run took, or has taken until now; of a run whose process died until its last epoch.
+// Lasted is how long the run took, or has taken until now; of a run whose process died until its last epoch. It is 0 if nobody knows.
 func (r *Run) Lasted(now time.Time) time.Duration {
+	seconds := 0.0
 	switch {
-	case r.Began.IsZero():
-	case !r.Ended.IsZero():
-		return r.Ended.Sub(r.Began)
-	case r.State == Running || r.State == Unsure:
-		return max(0, now.Sub(r.Began))
+	case !r.Began.IsZero() && !r.Ended.IsZero():
+		seconds = r.Ended.Sub(r.Began).Seconds()
+	case !r.Began.IsZero() && (r.State == Running || r.State == Unsure):
+		seconds = now.Sub(r.Began).Seconds()
 	case len(r.Epochs) > 0:
-		return time.Duration(float64(r.Epochs[len(r.Epochs)-1].Seconds) * float64(time.Second))
+		seconds = float64(r.Epochs[len(r.Epochs)-1].Seconds)
 	}
-	return 0
+	if !(seconds > 0) { // clocks are set back, and files say anything
+		return 0
+	}
+	return time.Duration(min(seconds, 1e9) * float64(time.Second))
 }
 
 // RowsPerSecond is how many examples a second were trained on; NaN if nobody knows.
