@@ -112,7 +112,7 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 func (s *Scored) Names() []string {
 	names := []string{s.Loss.Name()}
 	for _, x := range fitting(s.Loss) {
-		if !x.Groups || s.Group != nil {
+		if !x.Groups || len(s.Group) > 0 {
 			names = append(names, x.Name)
 		}
 	}
@@ -124,7 +124,13 @@ func (s *Scored) Input() (*metric.Input, error) { return s.input(true) }
 
 // input leaves out probabilities that nobody needs: they take as much memory as the scores.
 func (s *Scored) input(probabilities bool) (*metric.Input, error) {
-	in := &metric.Input{Score: s.Score, Label: make([]float64, len(s.Label)), Weight: s.Weight, Group: s.Group, Threshold: s.Loss.Threshold()}
+	in := &metric.Input{Score: s.Score, Label: make([]float64, len(s.Label)), Threshold: s.Loss.Threshold()}
+	if len(s.Weight) > 0 {
+		in.Weight = s.Weight
+	}
+	if len(s.Group) > 0 {
+		in.Group = s.Group
+	}
 	for i, y := range s.Label {
 		in.Label[i] = float64(y)
 	}

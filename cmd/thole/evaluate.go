@@ -141,16 +141,20 @@ func (v *evaluation) page(e *env) (*sink, error) {
 // write writes the page of the model.
 func (v *evaluation) write(ctx context.Context, to *sink, model string, s *scored) error {
 	if s.of == nil {
-		return fmt.Errorf("--report %s: no examples to report on in %s", to.path, strings.Join(v.job.data, ", "))
+		return fmt.Errorf("--report %s: no examples with labels in %s, want some to compare predictions with", to.path,
+			strings.Join(v.job.data, ", "))
 	}
 	in, err := s.of.Input()
 	if err != nil {
 		return err
 	}
 	r := report.Report{
-		Title: fmt.Sprintf("Evaluation of %s", model), Task: metric.Task(s.of.Loss.Task()), Input: in,
+		Title: fmt.Sprintf("Evaluation of %s", model), Task: metric.Task(s.of.Loss.Task()), Input: in, Classes: s.names(),
 		Facts: []report.Fact{{Name: "model", Text: model}, {Name: "data", Text: strings.Join(v.job.data, ", ")},
 			{Name: "examples", Text: fmt.Sprint(s.Examples)}, {Name: "loss", Text: s.of.Loss.Name()}},
+	}
+	if s.weight != nil {
+		r.Facts = append(r.Facts, report.Fact{Name: "weights", Text: "each example counts as many times as its weight says, below too"})
 	}
 	for _, m := range s.Metrics {
 		help := "mean of the loss that training makes small"
@@ -158,12 +162,6 @@ func (v *evaluation) write(ctx context.Context, to *sink, model string, s *score
 			help = known.Help
 		}
 		r.Metrics = append(r.Metrics, report.Value{Name: m.Name, Value: m.Value, Help: help})
-	}
-	if r.Classes = []string{"negative", "positive"}; !s.classes.IsStandard() { // which may be 0 and 1 in the files
-		r.Classes = nil
-		for _, c := range s.classes {
-			r.Classes = append(r.Classes, fmt.Sprint(c))
-		}
 	}
 	w, err := to.create(ctx)
 	if err != nil {
@@ -174,4 +172,23 @@ func (v *evaluation) write(ctx context.Context, to *sink, model string, s *score
 		return err
 	}
 	return w.Commit()
+}
+
+// names are what the classes are called where the examples come from; of -1 and +1, which may be 0 and 1 there, what they mean.
+func (s *scored) names() []string {
+	switch {
+	case len(s.texts) == 2:
+		return s.texts
+	case s.texts == nil && s.classes.IsStandard():
+		return []string{"negative", "positive"}
+	}
+	var names []string
+	for _, c := range s.classes {
+		if k := int(c); k >= 0 && k < len(s.texts) {
+			names = append(names, s.texts[k])
+		} else {
+			names = append(names, fmt.Sprint(c))
+		}
+	}
+	return names
 }

@@ -112,6 +112,7 @@ type scored struct {
 	group   []int64       // nil: none
 	of      *train.Scored // what was measured; nil without labels
 	classes data.Classes  // what labels were before they were -1 and +1, or numbers of classes
+	texts   []string      // what these labels stand for in tables; nil: themselves
 }
 
 // measure scores the examples a batch at a time, writes the predictions where asked, and measures where there are labels.
@@ -172,6 +173,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 		return s, err
 	}
 	s.of, s.classes = &train.Scored{Loss: model.Loss, Score: s.score, Label: s.label, Weight: s.weight, Group: s.group}, o.Classes
+	s.texts = h.texts
 	var more []string
 	if p.all {
 		more = s.of.Names()
