@@ -83,22 +83,22 @@ func (p *plan) offset() float64 {
 }
 
 // parseClassWeights reads what --class-weights says: the labels and their weights, none if it says balanced or nothing.
-func parseClassWeights(text string) (labels []float32, weights []float64, err error) {
+func parseClassWeights(text string) (labels []string, weights []float64, err error) {
 	if text == "" || text == balanced {
 		return nil, nil, nil
 	}
 	for item := range strings.SplitSeq(text, ",") {
-		label, weight, _ := strings.Cut(item, "=")
-		y, err := strconv.ParseFloat(strings.TrimSpace(label), 32)
-		w, wrong := strconv.ParseFloat(strings.TrimSpace(weight), 64)
-		if err != nil || wrong != nil || !finite(y, w) || w < 0 || w > math.MaxFloat32 {
+		at := max(0, strings.LastIndexByte(item, '='))
+		label := strings.TrimSpace(item[:at])
+		w, err := strconv.ParseFloat(strings.TrimSpace(item[min(at+1, len(item)):]), 64)
+		if err != nil || label == "" || !(w >= 0 && w <= math.MaxFloat32) {
 			return nil, nil, fmt.Errorf("--class-weights %s: %q, want LABEL=WEIGHT with a weight from 0 on, such as 0=1,1=5, or balanced",
 				text, item)
 		}
-		if slices.Contains(labels, float32(y)) {
-			return nil, nil, fmt.Errorf("--class-weights %s: label %v twice, want it once", text, y)
+		if slices.Contains(labels, label) {
+			return nil, nil, fmt.Errorf("--class-weights %s: label %s twice, want it once", text, label)
 		}
-		labels, weights = append(labels, float32(y)), append(weights, w)
+		labels, weights = append(labels, label), append(weights, w)
 	}
 	return labels, weights, nil
 }
@@ -106,8 +106,18 @@ func parseClassWeights(text string) (labels []float32, weights []float64, err er
 const balanced = "balanced"
 
 // classNumber is the number of the class that a label in the text is of, of n; -1 if of none.
-func (p *plan) classNumber(label float32, n int) int {
-	c := p.train.Classes
+func (p *plan) classNumber(text string, n int) int {
+	y, err := strconv.ParseFloat(text, 32)
+	if texts := p.labelTexts(); texts != nil { // whose numbers are their labels
+		k := slices.Index(texts, text)
+		if y, err = float64(k), nil; k < 0 {
+			return -1
+		}
+	}
+	if err != nil {
+		return -1
+	}
+	label, c := float32(y), p.train.Classes
 	switch {
 	case c == nil && p.recipe.Task == algo.Classification: // --labels says what labels are
 		return btoi(label > 0)
@@ -117,6 +127,14 @@ func (p *plan) classNumber(label float32, n int) int {
 		return 0
 	}
 	return slices.Index(c, label)
+}
+
+// labelTexts are the labels of a table where they are texts, the positive one of two last.
+func (p *plan) labelTexts() []string {
+	if p.train.Transform == nil {
+		return nil
+	}
+	return p.train.Transform.LabelTexts()
 }
 
 func btoi(b bool) int {
@@ -173,14 +191,23 @@ func (p *plan) weighClasses(e *env) error {
 }
 
 // classLabels are the labels of the classes in the text.
-func (p *plan) classLabels(n int) data.Classes {
-	switch {
-	case p.train.Classes != nil:
-		return p.train.Classes
-	case p.recipe.Task == algo.Classification:
-		return data.Standard()
+func (p *plan) classLabels(n int) []string {
+	if texts := p.labelTexts(); texts != nil {
+		return texts
 	}
-	return data.Numbered(n)
+	c := p.train.Classes
+	switch {
+	case c != nil:
+	case p.recipe.Task == algo.Classification:
+		c = data.Standard()
+	default:
+		c = data.Numbered(n)
+	}
+	all := make([]string, len(c))
+	for i, y := range c {
+		all[i] = fmt.Sprint(y)
+	}
+	return all
 }
 
 // balance is the weights by which all classes that occur count alike, with those that examples have.
