@@ -185,11 +185,11 @@ func (c *cellCursor) settle(n int) {
 	switch c.of.raw {
 	case matrix.I32:
 		for i, v := range numbersIn[int32](c.left) {
-			to[i] = decimal(int64(v), c.of.decimal)
+			to[i] = format.Decimal(int64(v), c.of.decimal)
 		}
 	case matrix.I64:
 		for i, v := range numbersIn[int64](c.left) {
-			to[i] = decimal(v, c.of.decimal)
+			to[i] = format.Decimal(v, c.of.decimal)
 		}
 	default:
 		for i, v := range numbersIn[uint16](c.left) {

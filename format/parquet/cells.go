@@ -173,9 +173,6 @@ func decimalOf(e *pf.SchemaElement) (d pf.DecimalType, ok bool) {
 	return pf.DecimalType{Scale: e.Scale.V, Precision: e.Precision.V}, old
 }
 
-// wholeDigits are as many as any number of 64 bits can have.
-const wholeDigits = 18
-
 // maxScale is the most digits behind the point that we read: more than any double has.
 const maxScale = 400
 
@@ -193,7 +190,7 @@ func decimals(e *pf.SchemaElement, d pf.DecimalType) (c cellColumn) {
 		c.raw = matrix.I64
 	case pf.ByteArray, pf.FixedLenByteArray:
 		c.raw, c.number = matrix.F64, decimalBytes(c.decimal)
-		if d.Scale == 0 && d.Precision > 0 && d.Precision <= wholeDigits {
+		if d.Scale == 0 && d.Precision > 0 && d.Precision <= format.WholeDigits {
 			c.Kind, c.raw, c.number = format.Whole, matrix.I64, wholeBytes
 		}
 		return c

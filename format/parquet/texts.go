@@ -10,7 +10,7 @@ import (
 )
 
 // maxTexts is the most bytes of the texts of a column that are held at a time.
-const maxTexts = 1 << 30
+const maxTexts = 256 << 20
 
 // texts are the texts of a page that were not taken.
 type texts struct {
