@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -30,8 +31,9 @@ type chunk struct {
 	unseen    unseen
 	bad       []badLine // that were left out
 
-	first bool          // of the input
-	part  *feature.Part // rows of a table whose levels have no ids yet
+	first  bool          // of the input
+	lo, hi int64         // rows of a CellTable
+	part   *feature.Part // rows of a table whose levels have no ids yet
 }
 
 func (c *chunk) reset() {
@@ -44,11 +46,14 @@ func (c *chunk) reset() {
 }
 
 // parser is what one goroutine parses chunks with.
-func (s *settings) parser() func(*chunk) {
+func (s *settings) parser(ctx context.Context) func(*chunk) {
 	if s.sheet == nil {
 		return func(c *chunk) { c.parse(s) }
 	}
 	p := newTableParser(s)
+	if s.sheet.cells != nil {
+		return func(c *chunk) { c.cells(ctx, s, p) }
+	}
 	return func(c *chunk) { c.table(s, p) }
 }
 

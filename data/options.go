@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -54,7 +55,9 @@ type Options struct {
 	Fields  Fields // which field a value is of
 	Strict  bool
 	Table   *Table // how the columns of tables become features; nil: it is found out, but for the label
-	SkipBad int    // lines that may be of no use, and are left out; they are counted in Examples.Skipped
+	// OpenTable opens a table of a source that is no text; nil: such sources are refused.
+	OpenTable func(ctx context.Context, path string) (CellTable, error)
+	SkipBad   int // lines that may be of no use, and are left out; they are counted in Examples.Skipped
 	// Weight is that of each example, over all inputs in order (LoadWeights); nil: those that the inputs have, if any.
 	Weight []float32
 	// Drop, if not nil, says which examples Load leaves out: of each, in order, by its number from 0 on over all inputs and its mapped

@@ -181,7 +181,14 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 			return &Error{in.Name, 0, err}
 		}
 	}
-	if s.table {
+	if s.cells {
+		t, err := r.openCells(ctx, &in, s)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		in.Stream, in.Size = nil, t.Rows()
+	} else if s.table {
 		if err := r.open(&in, s); err != nil {
 			return &Error{in.Name, 1, err}
 		}
@@ -227,7 +234,11 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 	}()
 	parsers := runtime.GOMAXPROCS(0)
 	if in.Stream == nil {
-		parsers = int(min(int64(parsers), 1+in.Size/int64(r.step)))
+		step := int64(r.step)
+		if s.cells {
+			step = cellRows
+		}
+		parsers = int(min(int64(parsers), 1+in.Size/step))
 	}
 	n := 2*parsers + 1
 	free, work, order := make(chan *chunk, n), make(chan *chunk, n), make(chan *chunk, n)
@@ -235,12 +246,16 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 		free <- &chunk{done: make(chan struct{}, 1)}
 	}
 	wg.Go(func() {
+		if s.cells {
+			feedCells(ctx, in.Size, free, work, order)
+			return
+		}
 		f := feeder{in: in, limit: r.limit, step: r.step, sheet: s.sheet}
 		f.feed(ctx, free, work, order)
 	})
 	for range parsers {
 		wg.Go(func() {
-			parse := s.parser()
+			parse := s.parser(ctx)
 			for c := range work {
 				if ctx.Err() == nil {
 					parse(c)

@@ -44,6 +44,7 @@ type sheet struct {
 	width  int   // cells of a row
 	used   []int // columns that are read
 	header bool  // the first line is no row
+	cells  CellTable
 }
 
 // headLen is how much of an input is looked at to find out what its columns are.
@@ -52,14 +53,19 @@ const headLen = 1 << 20
 // sampleRows is how many rows say what columns hold.
 const sampleRows = 1000
 
+// columns are what is known of those of tables.
+func (s *settings) columns() *Table {
+	if s.Table == nil {
+		return &Table{}
+	}
+	return s.Table
+}
+
 // sheetOf plans the rows of an input that begins with head; whole says that this is all of it. plan is that of the input before, nil
 // if this is the first.
 func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet, error) {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
-	t := s.Table
-	if t == nil {
-		t = &Table{}
-	}
+	t := s.columns()
 	sh := &sheet{sep: t.Spec.Sep, header: t.Spec.Names == nil}
 	if s.sep != 0 && sh.sep == 0 {
 		sh.sep = s.sep
@@ -83,8 +89,13 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 			return nil, err
 		}
 	}
+	return sh, s.planSheet(sh, header, rows, plan)
+}
+
+// planSheet plans the columns of a sheet, of which some rows are known.
+func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *feature.Plan) (err error) {
 	sh.width = len(header)
-	var err error
+	t := s.columns()
 	switch {
 	case plan != nil:
 		sh.plan, err = plan.Of(header)
@@ -94,7 +105,7 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 		sh.plan, err = t.Spec.Open(header, rows)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch {
 	case s.NoLabel || sh.plan.Has(feature.Label):
@@ -102,11 +113,10 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 		s.Unlabelled()
 		s.NoLabel = true
 	default:
-		return nil, fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)",
-			strings.Join(header, ", "))
+		return fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)", strings.Join(header, ", "))
 	}
 	sh.used = sh.plan.Columns()
-	return sh, nil
+	return nil
 }
 
 // checkNames refuses a first line that names no columns.

@@ -13,6 +13,7 @@ type tableParser struct {
 	*sheet
 	enc    *feature.Encoder
 	cutter cutter
+	at     []int   // which of those that are used each column is
 	lo, hi []int32 // of the cells of a block, column after column
 	line   [feature.BlockRows]int64
 	wrong  [feature.BlockRows]error // rows that are no rows of the sheet
@@ -21,6 +22,13 @@ type tableParser struct {
 func newTableParser(s *settings) *tableParser {
 	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder()}
 	p.enc.Strict = s.Strict
+	p.at = make([]int, p.width)
+	for i, column := range p.used {
+		p.at[column] = i
+	}
+	if p.cells != nil {
+		return p
+	}
 	p.lo, p.hi = make([]int32, p.width*feature.BlockRows), make([]int32, p.width*feature.BlockRows)
 	return p
 }

@@ -2,6 +2,7 @@ package feature
 
 import (
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -46,7 +47,7 @@ const (
 	unixMillis  = "unix-ms"
 )
 
-// layouts are the formats that are found out.
+// layouts are the formats that are found out, those of ISO 8601 first.
 func layouts() []string {
 	return []string{
 		time.DateOnly, time.DateTime, time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
@@ -73,6 +74,13 @@ func parseTime(format string, text []byte) (t time.Time, ok bool) {
 		}
 	}
 	t, err := time.Parse(format, string(text))
+	if err != nil && strings.HasPrefix(format, time.DateOnly) { // in which a part may be left out
+		for _, other := range layouts() {
+			if t, err = time.Parse(other, string(text)); err == nil || !strings.HasPrefix(other, time.DateOnly) {
+				break
+			}
+		}
+	}
 	return t, err == nil && t.Year() > -10000 && t.Year() < 100000
 }
 

@@ -16,7 +16,7 @@ import (
 // dataOptions are the options of reading examples.
 func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 	o := data.Options{Format: j.format, Dim: j.dim, Hash: j.hash, Threshold: j.threshold, Separator: j.separator, NoLabel: j.noLabel,
-		Strict: j.strict, SkipBad: j.skipBad}
+		Strict: j.strict, SkipBad: j.skipBad, OpenTable: openTable}
 	mapping := j.labels
 	switch {
 	case mapping != "":

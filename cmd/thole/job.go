@@ -167,8 +167,8 @@ const pathsHelp = "files, folders or quoted globs, - for standard input; given s
 // dataFlags are the flags that say how to read examples.
 func (j *job) dataFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy, dense, csv or tsv (default: by the ending, "+
-		"else libsvm)")
+	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy, dense, csv, tsv, parquet or arrow (default: by the "+
+		"ending, else libsvm)")
 	f.StringArrayVar(&j.weights, "weights", nil, "how much each example counts: files with a number a line, as many as there are examples, "+
 		"named as in --data (default: all 1)")
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
