@@ -27,7 +27,7 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
-			demoCommand, dataCommand, trainCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, tokenCommand,
+			demoCommand, dataCommand, trainCommand, searchCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, tokenCommand,
 			statusCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
