@@ -69,8 +69,8 @@ same table, however many trials run at a time.`,
 	f.Lookup("json").Usage = "print the trials as JSON"
 	f.Lookup("holdout").Usage += " (default: " + holdoutDefault + " without --validate and --cv)"
 	f.IntVar(&s.trials, "trials", trialsDefault, "trials, the first of which is the defaults")
-	f.StringVar(&s.method, "method", "", fmt.Sprintf("random: every trial in full, or halving: of %d trials on few epochs or examples the best "+
-		"goes on to %[1]d times as many (default: halving from %d trials on, else random)", eta, halvingFrom))
+	f.StringVar(&s.method, "method", "", fmt.Sprintf("random: every trial in full, or halving: of %d trials on few epochs or examples the "+
+		"best goes on to %[1]d times as many (default: halving from %d trials on, else random)", eta, halvingFrom))
 	f.StringVar(&s.resource, "resource", "", "what halving gives little of at first: epochs or examples (default: epochs if there are "+
 		fmt.Sprintf("%d or more)", manyEpochs))
 	f.StringArrayVar(&s.params, "param", nil, "setting to search, NAME=VALUES: rate=0.001..0.3, factors=8,16, 'hidden=64,32|128,64', "+
@@ -104,7 +104,7 @@ func (s *searching) check() error {
 	case s.out != "" && tableFormat(s.out) == "":
 		return usageError{fmt.Errorf("--out %s, want a file that ends in .csv or .jsonl, or -", s.out)}
 	case s.staleness != 0 && s.tasks > 1:
-		return usageError{fmt.Errorf("--staleness %d: such trainings come out differently each time, want BSP, 0, to compare settings", s.staleness)}
+		return usageError{fmt.Errorf("--staleness %d: such trainings come out differently each time, want 0 (BSP) to compare them", s.staleness)}
 	}
 	if s.method == "" {
 		if s.method = "random"; s.trials >= halvingFrom {

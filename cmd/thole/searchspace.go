@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v4"
 
-	"thole.example/algo"
 	"thole.example/graph"
 	"thole.example/internal/spell"
 	"thole.example/search"
@@ -242,7 +241,8 @@ func defaultSpaces() []defaultSpace {
 	return []defaultSpace{
 		linearFew: {"linear models, up to 65536 features", []string{"rule=default,default,adagrad", "rate=0.1x..3x", "l2=1e-7..1e-3",
 			"batch=0.25x,1x"}},
-		linearMany: {"linear models, more features", []string{"rate=0.3x..3x", "l2=1e-7..1e-3", "epochs=6", "batch=0.5x,1x,2x"}},
+		linearMany: {"linear models, more features", []string{"rule=adagrad", "rate=0.3x..2x", "l2=1e-7..1e-4", "epochs=6",
+			"batch=0.25x,0.5x,1x,2x"}},
 		networkFew: {"networks, up to 65536 features", []string{"rate=0.2x..2x", "l2=1e-5..1e-2", "epochs=1x,2x,3x", "factors=4,8,16",
 			"hidden=default|default|64,32|256,128", "dropout=0,0,0.1,0.3", "cross-layers=1,2,3", "batch=0.5x,1x,2x"}},
 		networkMany: {"networks, more features", []string{"rate=0.3x..2x", "l2=1e-6..1e-3", "epochs=4", "factors=8,16,32",
@@ -293,7 +293,7 @@ func (p *plan) lacks(name string) bool {
 	case "batch":
 		return p.updates > 0
 	case "rule":
-		return p.recipe.Task == algo.Regression || p.given("hyper")
+		return p.given("hyper")
 	}
 	return false
 }
