@@ -76,7 +76,9 @@ type Event struct {
 	Total         int64   // examples to see if all epochs are made
 	Loss          float64 // mean of this task's examples since the epoch began; with Done of all tasks'
 	Done          bool
+	Last          bool    // with Done: no epoch comes after it
 	Valid         Metrics // with Done, of the held-out examples, where they are measured after every epoch
+	Best          int     // with Done, the epoch that would be kept if this one were the last, where the held-out examples choose; else 0
 	RowsPerSecond float64
 	Left          time.Duration // until the end at this speed
 }
@@ -243,7 +245,11 @@ func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
 				return nil, err
 			}
 			r.Stopped = r.Stopped || stop
+			if r.Best > 0 {
+				event.Best = l.before + r.Best
+			}
 		}
+		event.Last = r.Stopped || event.Epoch >= l.Epochs
 		l.tell(event)
 		if l.Each != nil && !r.Stopped && l.before+r.Epochs < l.Epochs {
 			if err := l.each(ctx, l.before+r.Epochs); err != nil {

@@ -93,7 +93,7 @@ func (j *job) unwatched() {
 
 // silent is what trainings have that tell nothing.
 func (e *env) silent() *env {
-	return &env{in: strings.NewReader(""), out: io.Discard, err: io.Discard, clock: e.clock, spooled: e.spooled}
+	return &env{args: e.args, in: strings.NewReader(""), out: io.Discard, err: io.Discard, clock: e.clock, spooled: e.spooled}
 }
 
 // setFlag gives a flag what the setting says. Settings of rules, NAME=VALUE, are added to those that are there.
@@ -150,6 +150,7 @@ func (p *plan) adopt(ctx context.Context, e *env, learn, valid *data.Examples, s
 // attempt is a training of several: what its settings are, and how much it gets.
 type attempt struct {
 	before, over []setting
+	note         string  // what it is, for the record of its run
 	epochs       float64 // share of those that it would make; 1: all
 	examples     float64 // share of the training examples; 1: all
 }
@@ -167,8 +168,8 @@ func (a *attempt) plan(ctx context.Context, e *env, learn, valid *data.Examples,
 	return q, err
 }
 
-// alone makes the training on servers of its own, and saves at the path unless that is empty; w may be nil.
-func (p *plan) alone(ctx context.Context, path string, w *watcher) (*train.Report, error) {
+// alone makes the training on servers of its own, without a word, and saves nothing. The record of the run has the note.
+func (p *plan) alone(ctx context.Context, e *env, note string) (*train.Report, error) {
 	model, err := p.recipe.Build(p.conf)
 	if err == nil {
 		err = p.room(model, availableMemory())
@@ -186,6 +187,10 @@ func (p *plan) alone(ctx context.Context, path string, w *watcher) (*train.Repor
 		return nil, err
 	}
 	defer c.stop()
-	tasks, _ := parseTasks("", p.tasks) // "" names all
-	return p.run(ctx, c, tasks, path, w)
+	w, err := newWatcher(ctx, e.silent(), "", false)
+	if err != nil {
+		return nil, err
+	}
+	w.runs, w.note = runsAt(p.runs), note
+	return p.runWatched(ctx, c, nil, "", w)
 }

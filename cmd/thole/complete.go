@@ -55,6 +55,7 @@ func completers() map[string]completer {
 		"separator": these("comma", "tab", "space", "bar", "colon", "semicolon"), "init": these(matrix.Inits()...),
 		"preset":     these("linear", "criteo"),
 		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "non-finite": these("refuse", "skip", "allow"),
+		"sort":    these(sortKeys()...),
 		"rights":  these("read", "write", "read,write", "administer"),
 		"dialect": these("document", "daphne"),
 	}

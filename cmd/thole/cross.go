@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"thole.example/algo"
@@ -82,7 +83,7 @@ func (j *job) crossValidate(ctx context.Context, e *env, before []setting) error
 		return err
 	}
 	bar := e.progress("cv "+p.algo, "folds", int64(j.cv))
-	result, err := p.cross(ctx, e, &attempt{before, nil, 1, 1}, atOnce(p, p, j.cv), bar)
+	result, err := p.cross(ctx, e, &attempt{before: before, epochs: 1, examples: 1}, atOnce(p, p, j.cv), bar)
 	bar.end()
 	if err != nil {
 		return err
@@ -215,7 +216,7 @@ func (p *plan) without(ctx context.Context, e *env, a *attempt, of []int, one in
 	if err != nil {
 		return nil, err
 	}
-	report, err := q.alone(ctx, "", nil)
+	report, err := q.alone(ctx, e, strings.TrimPrefix(a.note+fmt.Sprintf(", fold %d of %d", one+1, p.cv), ", "))
 	if err != nil {
 		return nil, err
 	}

@@ -51,9 +51,9 @@ the flags of thole train: what is given there stays, the others are searched in 
 --param and --space. The first trial leaves everything as thole train has it. The examples are read once. The same seed gives the
 same table, however many trials run at a time.`,
 		Example: `  thole search --algo deepfm --data clicks.ffm --model out/best
-  thole search --algo fm --data clicks.ffm --validate valid.ffm --trials 40 --method halving --out trials.csv
-  thole search --data train.libsvm --param rate=0.001..0.3 --param l2=0,1e-6..1e-3 --early-stop-metric auc
-  thole search --algo dnn --data train.libffm --param 'hidden=64,32|128,64' --param factors=8,16,32 --cv 5
+  thole search --algo fm --data clicks.ffm --validate valid.ffm --trials 9 --method halving --out trials.csv
+  thole search --data clicks.ffm --param rate=0.001..0.3 --param l2=0,1e-5,1e-4 --early-stop-metric auc
+  thole search --algo dnn --data clicks.ffm --param 'hidden=64,32|128,64' --param factors=8,16 --cv 3
   thole search --algo lr --data train.libsvm --space space.yaml --best best.yaml --json`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			s.before = given(c)
@@ -214,7 +214,10 @@ func (s *searching) read(ctx context.Context, patient bool) error {
 		return nil
 	}
 	n := patience
-	if p.epochs <= 2 { // of so many examples an epoch is long, and the best is among the first
+	switch {
+	case p.open && s.by == "": // the loss says when it no longer falls, and epochs may be very many: none is kept
+		n = 0
+	case p.epochs <= 2: // of so many examples an epoch is long, and the best is among the first
 		n = 1
 	}
 	s.before = append(s.before, setting{"early-stop", []string{strconv.Itoa(n)}})

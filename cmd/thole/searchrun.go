@@ -88,7 +88,7 @@ func chosen(all []setting) []setting {
 
 // attempt is a run's training: each trial has a seed of its own.
 func (s *searching) attempt(r search.Run) *attempt {
-	a := &attempt{before: s.before, epochs: 1, examples: 1}
+	a := &attempt{before: s.before, epochs: 1, examples: 1, note: fmt.Sprintf("trial %d of a search", r.Trial+1)}
 	if s.cv == 0 && s.sample > 0 { // of folds it is drawn already
 		a.examples = s.sample
 	}
@@ -145,7 +145,7 @@ func (s *searching) try(ctx context.Context, r search.Run) *tried {
 		t.failed = err.Error()
 		return t
 	}
-	report, err := q.alone(ctx, "", nil)
+	report, err := q.alone(ctx, s.env, a.note)
 	if err != nil {
 		t.failed = err.Error()
 		return t

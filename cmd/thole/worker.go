@@ -87,5 +87,6 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 	}
 	p.loadPath = inBucket(j.load)
 	p.moment = p.momentThere()
+	w.runs = j.runs
 	return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
 }
