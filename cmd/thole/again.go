@@ -58,6 +58,9 @@ func among(all []setting, flags []string) (some []setting) {
 	return some
 }
 
+// gives reports whether one of the settings is of the flag.
+func gives(all []setting, flag string) bool { return len(among(all, []string{flag})) > 0 }
+
 // again is another job with the settings that its user gave, less those of a training by itself, and with others over them. It is
 // checked as every job is; what is told of its files was told before.
 func (e *env) again(ctx context.Context, before []setting, over ...setting) (*plan, error) {

@@ -187,7 +187,7 @@ func (s *searching) asked(ctx context.Context) ([]search.Param, error) {
 		}
 	}
 	for _, p := range r.space {
-		if flag, _, nested := strings.Cut(p.Name, "."); !nested && s.given(flag) {
+		if flag, _, nested := strings.Cut(p.Name, "."); !nested && gives(s.before, flag) {
 			return nil, usageError{fmt.Errorf("--%s is given and searched, want one of them", flag)}
 		}
 	}

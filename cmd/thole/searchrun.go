@@ -17,7 +17,7 @@ import (
 // draw draws the trials.
 func (s *searching) draw(ctx context.Context, space []search.Param) (err error) {
 	if space == nil {
-		if space, err = s.base.spaceOf(); err != nil {
+		if space, err = s.base.spaceOf(s.before); err != nil {
 			return err
 		}
 	}

@@ -251,8 +251,8 @@ func defaultSpaces() []defaultSpace {
 	}
 }
 
-// spaceOf is the default space of a plan whose examples are read.
-func (p *plan) spaceOf() ([]search.Param, error) {
+// spaceOf is the default space of a plan whose examples are read. What its user gave stays; what files say is where a search begins.
+func (p *plan) spaceOf(user []setting) ([]search.Param, error) {
 	kind := linearFew
 	many := p.conf.Dim <= 0 || p.conf.Dim > graph.WholeLimit
 	switch {
@@ -268,7 +268,7 @@ func (p *plan) spaceOf() ([]search.Param, error) {
 	r := newSpaceReader()
 	for _, text := range defaultSpaces()[kind].params {
 		name, _, _ := strings.Cut(text, "=")
-		if p.given(name) || p.lacks(name) {
+		if gives(user, name) || p.lacks(name) {
 			continue
 		}
 		if err := r.text(text); err != nil {
@@ -293,7 +293,7 @@ func (p *plan) lacks(name string) bool {
 	case "batch":
 		return p.updates > 0
 	case "rule":
-		return p.given("hyper")
+		return p.given("rule") || p.given("hyper")
 	}
 	return false
 }
