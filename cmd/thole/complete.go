@@ -60,6 +60,7 @@ func completers() map[string]completer {
 		"sort":    these(sortKeys()...),
 		"rights":  these("read", "write", "read,write", "administer"),
 		"dialect": these("document", "daphne"),
+		"method":  these("random", "halving"), "resource": these("epochs", "examples"),
 	}
 }
 

@@ -32,7 +32,7 @@ type watching struct {
 func (w *watching) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&w.patience, "early-stop", 0, "stop after so many epochs in which the held-out examples were predicted no better, and keep "+
-		"the "+fmt.Sprintf("best epoch (default: %d for networks with --holdout, else 0, never)", patience))
+		"the "+fmt.Sprintf("best epoch (default: %d for networks with --holdout or --cv, else 0, never)", patience))
 	f.StringVar(&w.by, "early-stop-metric", "", "metric that --early-stop goes by, such as auc (default: the loss)")
 	f.StringVar(&w.mode, "early-stop-mode", "", "which values of it are better: min or max (default: what the metric says)")
 	f.Float64Var(&w.delta, "early-stop-delta", 0, "by how much an epoch has to be better")
@@ -43,8 +43,8 @@ func (w *watching) flags(c *cobra.Command) {
 // checkWatching checks the settings of held-out examples against the network, and takes the default of those that it may.
 func (p *plan) checkWatching() error {
 	j := p.job
-	held := j.holdout > 0 || len(j.valid) > 0
-	if !j.given("early-stop") && j.holdout > 0 && p.recipe.Network() && !j.asAngel {
+	held := j.holdout > 0 || len(j.valid) > 0 || j.cv > 0
+	if !j.given("early-stop") && (j.holdout > 0 || j.cv > 0) && p.recipe.Network() && !j.asAngel {
 		j.patience = patience
 	}
 	model, err := p.build(algo.Conf{Dim: 1, Classes: 2, Size: algo.Size{Fields: 1}})

@@ -43,6 +43,7 @@ type job struct {
 	set                           map[string]string
 	values                        flagValues // of the saved model
 
+	here
 	tasks, staleness int
 	name             string
 	force, lossy     bool

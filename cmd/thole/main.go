@@ -27,7 +27,8 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
-			demoCommand, dataCommand, trainCommand, runsCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, tokenCommand,
+			demoCommand, dataCommand, trainCommand, searchCommand, runsCommand, predictCommand, evaluateCommand, serverCommand,
+			workerCommand, tokenCommand,
 			statusCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{

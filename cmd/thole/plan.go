@@ -42,6 +42,7 @@ type plan struct {
 	warmup       int                // steps of it at most, where the schedule is the recipe's
 	settings     []byte             // of the job, as they are saved with the model; nil: not
 	ends         bool               // the schedule is bound to the number of epochs
+	cut          bool               // the held-out examples have no features but those of training
 	moment       string             // where the servers keep the best epoch, if there is one
 	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
 }
@@ -63,19 +64,30 @@ func (j *job) plan(ctx context.Context, e *env) (*plan, error) {
 	return p, err
 }
 
-// read reads the examples.
-func (p *plan) read(ctx context.Context, e *env) (err error) {
+// read reads the examples, and chooses what depends on them.
+func (p *plan) read(ctx context.Context, e *env) error {
+	o, err := p.readTraining(ctx, e)
+	if err == nil && p.sample > 0 {
+		err = p.draw(p.sample)
+	}
+	if err == nil {
+		err = p.settle(ctx, e, o)
+	}
+	return err
+}
+
+// readTraining reads the training examples, and holds some of them out.
+func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err error) {
 	j := p.job
-	o, err := j.dataOptions(p.recipe.Task)
-	if err != nil {
-		return err
+	if o, err = j.dataOptions(p.recipe.Task); err != nil {
+		return o, err
 	}
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
 	}
 	spec, err := j.spec(ctx, e)
 	if err != nil {
-		return err
+		return o, err
 	}
 	o.Table = &data.Table{Spec: *spec, Transform: p.loaded.transform}
 	if j.holdout > 0 {
@@ -90,38 +102,42 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	}
 	o.Takes = taking(p.compares, width)
 	if o.Weight, err = readWeights(e, j.weights); err != nil {
-		return err
+		return o, err
 	}
 	thinned := p.thinning()
 	if thinned != nil {
 		o.Drop = thinned.drop
 	}
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
-		return err
+		return o, err
 	}
 	o.Weight, o.Drop = nil, nil
 	if p.train.Len() == 0 {
-		return fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
+		return o, fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}
 	sayTable(e.err, p.train.Transform)
 	if j.holdout > 0 {
 		if err := p.holdOut(thinned); err != nil {
-			return err
-		}
-	}
-	if j.sample > 0 {
-		if err := p.draw(); err != nil {
-			return err
+			return o, err
 		}
 	}
 	thinned.tell(e.err)
-	p.sayClasses(e)
+	p.countClasses()
+	return o, p.weighClasses(e) // once, as several trainings may share the examples
+}
+
+// countClasses finds out how many classes there are.
+func (p *plan) countClasses() {
 	if p.conf.Classes = len(p.train.Classes); p.recipe.Task == algo.Multiclass && p.conf.Classes == 0 {
 		p.conf.Classes = int(min(data.ClassLimit, slices.Max(p.train.Label)+1)) // --labels says what the numbers are
 	}
-	if err := p.weighClasses(e); err != nil {
-		return err
-	}
+}
+
+// settle chooses what depends on the training examples, which are there, and reads those of --validate, unless they are, too.
+func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
+	j := p.job
+	p.sayClasses(e)
+	p.countClasses()
 	p.sayColumns(e)
 	if p.conf.Dim = p.train.Dim(); p.conf.Dim < p.loaded.dim {
 		p.conf.Dim = p.loaded.dim
@@ -212,6 +228,9 @@ func (p *plan) widens() bool {
 
 // readHoldout reads the examples of --validate. What was not in training counts as zero there, and in those held out.
 func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params []matrix.Meta) (err error) {
+	if p.cut {
+		return nil
+	}
 	columns := &data.Columns{Hi: p.conf.Dim}
 	for _, m := range params {
 		if m.Layout == matrix.RowSparse {
@@ -220,7 +239,7 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 			break
 		}
 	}
-	if len(p.job.valid) > 0 {
+	if len(p.job.valid) > 0 && p.valid == nil {
 		o.Takes = taking(p.compares, max(1, p.conf.Classes))
 		o.Classes, o.Columns, o.Dim = p.train.Classes, columns, 0
 		o.Table = &data.Table{Spec: o.Table.Spec, Transform: p.train.Transform}
@@ -230,7 +249,7 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		if o.Weight, err = readWeights(e, p.validWeights); err != nil {
 			return err
 		}
-		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {
+		if p.valid, err = p.job.examples(ctx, e, p.job.valid, o); err != nil {
 			return err
 		}
 		if has, want := p.valid.Fields, p.train.Fields; has > want || has == 0 && want > 0 && p.valid.Values() > 0 {
@@ -373,9 +392,9 @@ func (p *plan) heldOut(n int) func(i int) bool {
 }
 
 // draw keeps a share of the training examples, which depends on their number and the seed alone.
-func (p *plan) draw() (err error) {
+func (p *plan) draw(share float64) (err error) {
 	n := p.train.Len()
-	rows := rand.New(rand.NewPCG(p.seed, 0)).Perm(n)[:max(1, int(p.sample*float64(n)+0.5))]
+	rows := rand.New(rand.NewPCG(p.seed, 0)).Perm(n)[:max(1, int(share*float64(n)+0.5))]
 	slices.Sort(rows)
 	p.train.Set, err = p.train.Choose(rows)
 	return err

@@ -16,9 +16,51 @@ import (
 	"thole.example/train"
 )
 
-func trainCommand(e *env) *cobra.Command {
+// here is the flags of a training on servers within this process.
+type here struct {
+	servers int
+	overTCP bool
+	cv      int // folds of a cross-validation; 0: none
+	asJSON  bool
+}
+
+// trainFlags gives a command the flags of train, and answers with the job that they are.
+func trainFlags(c *cobra.Command) *job {
 	j := &job{name: "train"}
-	servers, overTCP := 1, false
+	j.flags(c)
+	f := c.Flags()
+	f.StringVar(&j.jobFile, "job", "", "file of settings, in YAML or JSON, that hold where no flag is given (see docs/graph.md)")
+	f.BoolVar(&j.dryRun, "dry-run", false, "read the examples, print the job with all its settings, and train nothing")
+	f.IntVar(&j.servers, "servers", 1, "parameter servers")
+	f.BoolVar(&j.overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
+	f.IntVar(&j.cv, "cv", 0, "cross-validation by so many folds: each is held out once, by a model of the others (see docs/search.md)")
+	f.BoolVar(&j.asJSON, "json", false, "print the results of --cv as JSON")
+	return j
+}
+
+// checkHere refuses numbers of servers and tasks that one process does not have, and what they have no use for.
+func (j *job) checkHere() error {
+	switch {
+	case j.servers < 1 || j.servers > serversLimit:
+		return usageError{fmt.Errorf("--servers %d, want 1 to %d", j.servers, serversLimit)}
+	case j.tasks < 1 || j.tasks > tasksLimit:
+		return usageError{fmt.Errorf("--tasks %d, want 1 to %d in one process", j.tasks, tasksLimit)}
+	case j.noChecksum && !j.overTCP:
+		return usageError{errors.New("--no-checksum without --tcp: nothing is sent")}
+	}
+	return nil
+}
+
+// over is the network to the servers; nil: memory.
+func (j *job) over() *tcp.Network {
+	if !j.overTCP {
+		return nil
+	}
+	return &tcp.Network{NoChecksum: j.noChecksum}
+}
+
+func trainCommand(e *env) *cobra.Command {
+	var j *job
 	c := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model on servers within this process",
@@ -33,36 +75,32 @@ classifiers learn by adagrad. The job, its progress and how it ended are kept in
   thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl
   thole train --data days --data 'test-*.libsvm' --model out/all --to npz
   thole train --data train.libsvm --algo svm --dry-run
+  thole train --algo fm --data clicks.ffm --cv 5 --early-stop 2
   thole train --data - --holdout 0.1 < train.libsvm`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
+			before := given(c)
 			if err := j.files(c.Context(), e); err != nil {
 				return err
 			}
 			defer func() { err = j.placed(err) }()
-			switch {
-			case servers < 1 || servers > serversLimit:
-				return usageError{fmt.Errorf("--servers %d, want 1 to %d", servers, serversLimit)}
-			case j.tasks < 1 || j.tasks > tasksLimit:
-				return usageError{fmt.Errorf("--tasks %d, want 1 to %d in one process", j.tasks, tasksLimit)}
-			case j.noChecksum && !overTCP:
-				return usageError{errors.New("--no-checksum without --tcp: nothing is sent")}
+			if err := j.checkHere(); err != nil {
+				return err
 			}
-			var over *tcp.Network
-			if overTCP {
-				over = &tcp.Network{NoChecksum: j.noChecksum}
+			if j.cv != 0 || j.given("cv") {
+				return j.crossValidate(c.Context(), e, before)
 			}
-			return j.train(c.Context(), e, servers, over)
+			if j.asJSON {
+				return usageError{errors.New("--json without --cv, want both: it prints the results of a cross-validation (--log writes those " +
+					"of a training as JSON lines)")}
+			}
+			return j.train(c.Context(), e)
 		},
 	}
-	j.flags(c)
-	c.Flags().StringVar(&j.jobFile, "job", "", "file of settings, in YAML or JSON, that hold where no flag is given (see docs/graph.md)")
-	c.Flags().BoolVar(&j.dryRun, "dry-run", false, "read the examples, print the job with all its settings, and train nothing")
-	c.Flags().IntVar(&servers, "servers", 1, "parameter servers")
-	c.Flags().BoolVar(&overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
+	j = trainFlags(c)
 	return c
 }
 
-func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network) error {
+func (j *job) train(ctx context.Context, e *env) error {
 	j.seedBefore(ctx)
 	p, err := j.choose(ctx)
 	if err != nil {
@@ -95,6 +133,11 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
+	return p.trainHere(ctx, e, path.name, w)
+}
+
+// trainHere trains on the examples that are read, on servers of its own, saves at the path, if there is one, and tells.
+func (p *plan) trainHere(ctx context.Context, e *env, path string, w *watcher) error {
 	model, err := p.recipe.Build(p.conf)
 	if err == nil {
 		err = p.room(model, availableMemory())
@@ -102,12 +145,12 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 	if err != nil {
 		return err
 	}
-	load, err := e.readable(ctx, j.load)
+	load, err := e.readable(ctx, p.load)
 	if err != nil {
 		return err
 	}
 	p.loadPath = inBucket(load)
-	if err := p.statesHere(ctx, path.name); err != nil {
+	if err := p.statesHere(ctx, path); err != nil {
 		return err
 	}
 	p.tellLoad(w.bar.line)
@@ -116,34 +159,21 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 		return err
 	}
 	defer remove()
-	c, err := embed(ctx, servers, over)
+	c, err := embed(ctx, p.servers, p.over())
 	if err != nil {
 		return err
 	}
 	defer c.stop()
-	w.runs = runsAt(j.runs)
-	return p.runAndTell(ctx, e, c, nil, path.name, w)
+	w.runs = runsAt(p.runs)
+	return p.runAndTell(ctx, e, c, nil, path, w)
 }
 
 // runAndTell runs tasks (nil: all) and prints what came out.
-func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, path string, w *watcher) (err error) {
-	if tasks == nil {
-		tasks, _ = parseTasks("", p.tasks)
-	}
-	w.record(p, tasks)
-	defer func() { w.recorded(ctx, err) }()
-	if err := w.begin(p); err != nil {
-		return err
-	}
-	report, err := p.run(ctx, c, tasks, path, w)
-	w.bar.end()
-	if errors.Is(err, graph.ErrDiverged) {
-		return fmt.Errorf("%w (--rate %s in place of %g)", err, p.lower(), p.rate)
-	}
+func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, path string, w *watcher) error {
+	report, err := p.runWatched(ctx, c, tasks, path, w)
 	if err != nil {
 		return err
 	}
-	w.finish(p, report)
 	fmt.Fprintf(e.out, "%s: %s, %s%s\n", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, "epoch"), before(report))
 	fmt.Fprintf(e.out, "train  %v\n", report.Train)
 	if by, share, ok := report.LastChange(); ok {
@@ -156,6 +186,28 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
 	return w.close()
+}
+
+// runWatched runs tasks (nil: all), shows how far they are, and records the run.
+func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (report *train.Report, err error) {
+	if tasks == nil {
+		tasks, _ = parseTasks("", p.tasks)
+	}
+	w.record(p, tasks)
+	defer func() { w.recorded(ctx, err) }()
+	if err := w.begin(p); err != nil {
+		return nil, err
+	}
+	report, err = p.run(ctx, c, tasks, path, w)
+	w.bar.end()
+	if errors.Is(err, graph.ErrDiverged) {
+		return nil, fmt.Errorf("%w (--rate %s in place of %g)", err, p.lower(), p.rate)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.finish(p, report)
+	return report, nil
 }
 
 // before says how many epochs were made by the training that this one went on from.
@@ -202,6 +254,7 @@ type watcher struct {
 	runs  string           // folder of runs; "": none
 	run   *runlog.Recorder // of this one; nil: none
 	ended runlog.State     // how a training that did not fail ended
+	note  string           // what the run belongs to; "": nothing
 
 	metric     string  // that held-out examples are compared by
 	best       float64 // that of the epoch that would be kept
