@@ -57,7 +57,7 @@ func (s State) written() bool { return slices.Contains(States()[:5], s) }
 type Environment struct {
 	State State  `json:"state"`
 	Error string `json:"error,omitempty"` // why it failed
-	Note  string `json:"note,omitempty"`  // what it belongs to, such as a trial of a search
+	Note  string `json:"note,omitempty"`  // what tells it from others, such as which trial of a search it is
 
 	Algorithm   string `json:"algorithm,omitempty"`
 	Model       string `json:"model,omitempty"` // path, as it was given; "": not saved

@@ -14,16 +14,16 @@ import (
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
 type job struct {
-	algo, model, load, format, to, log, runs string
-	data, valid                              []string // paths, globs, folders
-	labels, base, separator, fields          string
-	classes                                  []string // how many, or their labels
-	threshold, holdout                       float64
-	dim, hash                                int64
-	sparse, strict                           bool
-	keep                                     matrix.Keep
-	maxBytes                                 string
-	storage                                  string // type in which servers keep weights; "": f32
+	algo, model, load, format, to, log, runs, note string
+	data, valid                                    []string // paths, globs, folders
+	labels, base, separator, fields                string
+	classes                                        []string // how many, or their labels
+	threshold, holdout                             float64
+	dim, hash                                      int64
+	sparse, strict                                 bool
+	keep                                           matrix.Keep
+	maxBytes                                       string
+	storage                                        string // type in which servers keep weights; "": f32
 
 	loss                 string            // function; "": the algorithm's
 	lossSet              map[string]string // its settings
@@ -93,6 +93,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringVar(&j.log, "log", "", "write progress as JSON lines to this file")
 	f.StringVar(&j.runs, "runs", "", "folder where this run gets a folder of its own, with its job, its progress and its environment, for "+
 		"thole runs; none records nothing (default: of train the variable "+runsVariable+", else "+runsFolder+"; of worker none)")
+	f.StringVar(&j.note, "note", "", "text that is recorded with the run, to tell it from others")
 
 	f.StringArrayVar(&j.data, "data", nil, "training examples: "+pathsHelp)
 	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples for the metrics at the end, named as in --data")

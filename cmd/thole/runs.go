@@ -160,12 +160,25 @@ func (f *runsFlags) list() error {
 		_, err = fmt.Fprintf(f.out, "none of %s in %s is as asked for\n", number.Of(len(all), "run"), runsAt(f.runs))
 		return err
 	}
-	table := [][]string{{"run", "algorithm", "state", "epochs", "metric", "rows/s", "time", "model"}}
-	for _, r := range rows {
-		table = append(table, r.cells())
-	}
-	aligned(f.out, table)
+	aligned(f.out, runTable(rows))
 	return nil
+}
+
+// runTable is the list as people read it. It has notes if a run has one.
+func runTable(rows []*runRow) [][]string {
+	table := [][]string{{"run", "algorithm", "state", "epochs", "metric", "rows/s", "time", "model"}}
+	noted := slices.ContainsFunc(rows, func(r *runRow) bool { return r.Note != "" })
+	if noted {
+		table[0] = append(table[0], "note")
+	}
+	for _, r := range rows {
+		cells := r.cells()
+		if noted {
+			cells = append(cells, orDash(firstLine(r.Note)))
+		}
+		table = append(table, cells)
+	}
+	return table
 }
 
 func (f *runsFlags) encode(what any) error {
