@@ -29,8 +29,7 @@ func (w *watcher) record(p *plan, tasks []int) {
 		return
 	}
 	env := w.env.environment()
-	env.Algorithm, env.Model, env.Data, env.Validate = p.algo, p.model, sizes(p.data), sizes(p.job.valid)
-	env.Note = cmp.Or(w.note, p.note)
+	env.Algorithm, env.Model, env.Note, env.Data, env.Validate = p.algo, p.model, p.note, sizes(p.data), sizes(p.job.valid)
 	if p.model != "" {
 		env.ModelFormat = p.to
 	}

@@ -254,7 +254,6 @@ type watcher struct {
 	runs  string           // folder of runs; "": none
 	run   *runlog.Recorder // of this one; nil: none
 	ended runlog.State     // how a training that did not fail ended
-	note  string           // what the run belongs to; "": nothing
 
 	metric     string  // that held-out examples are compared by
 	best       float64 // that of the epoch that would be kept
