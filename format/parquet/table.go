@@ -95,7 +95,7 @@ func (w *cellWalk) all(rows matrix.Range) error {
 	}
 	for i := range w.t.footer.groups {
 		g := w.t.footer.groups[i].rows
-		if at := g.Intersect(rows); at.Len() > 0 {
+		if at := g.Intersect(rows); at.Len() > 0 && len(w.columns) > 0 {
 			if err := w.group(&w.t.footer.RowGroups[i], g, at); err != nil {
 				return err
 			}
