@@ -19,6 +19,7 @@ type Examples struct {
 	Classes Classes // what the labels were in the text, under AutoTrans and ClassTrans
 	Unseen  Unseen  // what Options.Columns does not have
 	Skipped Skipped // lines that were left out
+	Ends    []int64 // how many examples had been read at the end of each input
 
 	Transform *feature.Transform // of tables: how their columns became features; nil: there was none
 }
@@ -98,7 +99,7 @@ func (l *loader) take(_ *settings, c *chunk) error {
 
 // end makes one set of what was read.
 func (l *loader) end(ins []Input) (*Examples, error) {
-	all := &Examples{Set: l.set, Unseen: l.unseen.count(), Skipped: l.join.skipped}
+	all := &Examples{Set: l.set, Unseen: l.unseen.count(), Skipped: l.join.skipped, Ends: l.ends}
 	if l.plan != nil {
 		all.Unseen.Levels = true
 		if all.Transform = l.opt.Table.of(); l.plan.IsOpen() {

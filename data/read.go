@@ -120,6 +120,7 @@ type reader struct {
 	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
 	plan        *feature.Plan // of the tables so far; nil: there was none
+	ends        []int64       // rows up to the end of each input
 	rows        int64         // that were given to use
 }
 
@@ -157,6 +158,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 			return err
 		}
 		before = end
+		r.ends = append(r.ends, r.rows)
 	}
 	if opt.Weight != nil && r.rows != int64(len(opt.Weight)) {
 		return fmt.Errorf("data: %d weights of %d examples, want one for each", len(opt.Weight), r.rows)

@@ -89,6 +89,7 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	r.Train = Metrics{{l.Model.Loss.Name(), loss}}
 	if last {
 		r.Valid, err = l.readScores(ctx)
+		r.Others = l.others
 	}
 	return err
 }
@@ -130,6 +131,7 @@ func (l *loop) showScores() error {
 	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: slices.Clone(l.shown)}})
 }
 
+// readScores measures the scores on the board: those of the first set, and beside them those of the others.
 func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: validBoard}})
 	if err != nil {
@@ -139,6 +141,32 @@ func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 	if l.Early != nil && l.Early.Metric != "" {
 		names = append(slices.Clip(names), l.Early.Metric)
 	}
-	return Measure(&Scored{Loss: l.Model.Loss, Score: got[0].Data.Values().([]float64), Label: l.Valid.Label,
-		Weight: l.Valid.Weight, Group: l.Valid.Group}, names...)
+	score, sets := got[0].Data.Values().([]float64), l.Sets
+	if sets == nil {
+		sets = []HeldOut{{Rows: l.Valid.Len()}}
+	}
+	l.others = nil
+	var first Metrics
+	for i, lo := 0, 0; i < len(sets); i++ {
+		hi := lo + sets[i].Rows
+		m, err := Measure(&Scored{Loss: l.Model.Loss, Score: score[lo*l.Model.Width : hi*l.Model.Width], Label: l.Valid.Label[lo:hi],
+			Weight: part(l.Valid.Weight, lo, hi), Group: part(l.Valid.Group, lo, hi)}, names...)
+		if err != nil {
+			return nil, err
+		}
+		if lo = hi; i == 0 {
+			first = m
+		} else {
+			l.others = append(l.others, Other{sets[i].Name, m})
+		}
+	}
+	return first, nil
+}
+
+// part is some of what each example has, nil if none has it.
+func part[T any](all []T, lo, hi int) []T {
+	if all == nil {
+		return nil
+	}
+	return all[lo:hi]
 }

@@ -107,6 +107,14 @@ func valuesOf(m train.Metrics) (all runlog.Values) {
 	return all
 }
 
+// othersOf are the metrics of sets of held-out examples that decide nothing.
+func othersOf(sets []train.Other) (all []runlog.Set) {
+	for _, s := range sets {
+		all = append(all, runlog.Set{Name: s.Name, Values: valuesOf(s.Metrics)})
+	}
+	return all
+}
+
 // environment is what runs say of this process.
 func (e *env) environment() runlog.Environment {
 	b := readBuild()

@@ -182,6 +182,9 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if report.Valid != nil {
 		fmt.Fprintf(e.out, "valid  %v%s\n", p.told(report.Valid), p.chosen(report))
 	}
+	for _, o := range report.Others {
+		fmt.Fprintf(e.out, "       %v  (%s)\n", p.told(o.Metrics), escaped(o.Name))
+	}
 	if path != "" {
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
@@ -330,6 +333,9 @@ func (w *watcher) event(ev train.Event) {
 		if ev.Valid != nil {
 			valid = "  valid " + w.shown(ev.Valid).String() + w.than
 		}
+		for _, o := range ev.Others {
+			valid += fmt.Sprintf("  %s %v", escaped(o.Name), w.shown(o.Metrics))
+		}
 		w.bar.last = w.env.now()
 		left := ""
 		if !ev.Last {
@@ -339,7 +345,7 @@ func (w *watcher) event(ev train.Event) {
 	}
 	w.write(runlog.Epoch{
 		Epoch: ev.Epoch, Loss: runlog.Number(ev.Loss), Rows: ev.Rows, RowsPerSecond: runlog.Number(ev.RowsPerSecond),
-		Seconds: w.seconds(), Valid: valuesOf(ev.Valid),
+		Seconds: w.seconds(), Valid: valuesOf(ev.Valid), Others: othersOf(ev.Others),
 	})
 }
 
@@ -378,7 +384,7 @@ func (w *watcher) finish(p *plan, r *train.Report) {
 		best = r.Before + r.Best // as the epochs are counted
 	}
 	end := runlog.End{
-		Epochs: r.Epochs, Best: best, Stopped: r.Stopped, Train: valuesOf(r.Train), Valid: valuesOf(r.Valid), Seconds: w.seconds(),
+		Epochs: r.Epochs, Best: best, Stopped: r.Stopped, Train: valuesOf(r.Train), Valid: valuesOf(r.Valid), Others: othersOf(r.Others), Seconds: w.seconds(),
 		NullLoss: runlog.Number(r.Null), NonFinite: w.nonFinite, Warnings: warnings,
 	}
 	if by, share, ok := r.LastChange(); ok {
