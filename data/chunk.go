@@ -67,11 +67,26 @@ func (c *chunk) parse(s *settings) {
 	}
 }
 
-// mark is how much there is, and back goes back to it.
-func (c *chunk) mark() [3]int { return [3]int{len(c.label), len(c.idx), len(c.field)} }
+// mark is how much a chunk has before a line.
+type mark struct {
+	labels, values, fields, kinds, unseen, examples int
 
-func (c *chunk) back(to [3]int) {
-	c.label, c.ptr, c.idx, c.val, c.field = c.label[:to[0]], c.ptr[:to[0]+1], c.idx[:to[1]], c.val[:to[1]], c.field[:to[2]]
+	width                int
+	widthLine, queryLine int64
+}
+
+// mark is how much there is, and back goes back to it.
+func (c *chunk) mark() mark {
+	return mark{len(c.label), len(c.idx), len(c.field), len(c.kinds.list), len(c.unseen.cols), c.unseen.examples,
+		c.width, c.widthLine, c.queryLine}
+}
+
+func (c *chunk) back(to mark) {
+	c.label, c.ptr, c.idx, c.val = c.label[:to.labels], c.ptr[:to.labels+1], c.idx[:to.values], c.val[:to.values]
+	c.field = c.field[:to.fields]
+	c.kinds.cut(to.kinds)
+	c.unseen.cols, c.unseen.examples = c.unseen.cols[:to.unseen], to.examples
+	c.width, c.widthLine, c.queryLine = to.width, to.widthLine, to.queryLine
 }
 
 // likely is the lines of a chunk that say about how many values the others have.

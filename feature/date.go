@@ -1,8 +1,11 @@
 package feature
 
 import (
+	"math"
 	"strconv"
 	"time"
+
+	"thole.example/internal/number"
 )
 
 // part is a part of a time: a number of 0 to values-1, or, with values 0, days as a number.
@@ -50,28 +53,30 @@ const (
 func layouts() []string {
 	return []string{
 		time.DateOnly, time.DateTime, time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
-		"2006-01-02 15:04", "2006/01/02", "2006/01/02 15:04:05", "02.01.2006", "02.01.2006 15:04:05", "02-Jan-2006", "Jan 2, 2006", time.RFC1123, time.RFC1123Z,
+		"2006-01-02 15:04", "2006/01/02", "2006/01/02 15:04:05", "02.01.2006", "02.01.2006 15:04:05", "02-Jan-2006", "Jan 2, 2006",
+		time.RFC1123, time.RFC1123Z,
 	}
 }
 
-// parseTime reads a time in a format. Times without a zone are of UTC.
+// parseTime reads a time in a format. Times without a zone are of UTC, and so are those with the name of one (CET) but no difference:
+// names are not the same everywhere.
 func parseTime(format string, text []byte) (t time.Time, ok bool) {
 	switch format {
 	case unixSeconds, unixMillis:
-		v, err := strconv.ParseFloat(string(text), 64)
+		v, n := number.ParseFloat64(text)
 		if format == unixMillis {
 			v /= 1000
 		}
-		if err != nil || !(v > -1<<40 && v < 1<<40) {
+		if n == 0 || n != len(text) || !(v > -1<<40 && v < 1<<40) {
 			return t, false
 		}
-		return time.Unix(int64(v), 0).UTC(), true
+		return time.Unix(int64(math.Floor(v)), 0).UTC(), true
 	case time.DateOnly:
 		if t, ok := quickDate(text); ok {
 			return t, true
 		}
 	}
-	t, err := time.Parse(format, string(text))
+	t, err := time.ParseInLocation(format, string(text), time.UTC) // names of zones mean nothing, on every machine
 	return t, err == nil && t.Year() > -10000 && t.Year() < 100000
 }
 

@@ -291,6 +291,9 @@ func (w *watcher) finish(p *plan, r *train.Report) {
 	if by, share, ok := r.LastChange(); ok {
 		record["lastChange"], record["lastChangeShare"] = by, share
 	}
+	if left := p.train.Skipped; left.Lines > 0 {
+		record["skipped"] = left
+	}
 	if p.valid != nil {
 		record["unseen"] = p.valid.Unseen
 	}
