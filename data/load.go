@@ -1,11 +1,7 @@
 package data
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,7 +29,7 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 	return all.Batch(), nil
 }
 
-// LoadAll parses all inputs, one after the other, into one set of examples; what gzip packed is unpacked. Progress is of all of
+// LoadAll parses all inputs, one after the other, into one set of examples; what gzip or zstd packed is unpacked. Progress is of all of
 // them; its total is 0 where the length of one is not known.
 func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
 	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, set: newSet()}
@@ -55,33 +51,6 @@ func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
 		return nil, err
 	}
 	return l.end(ins)
-}
-
-// unpack makes compressed text a stream of text.
-func (in *Input) unpack() error {
-	start := make([]byte, 4)
-	if in.Stream != nil {
-		b := bufio.NewReader(in.Stream)
-		start, _ = b.Peek(len(start)) // an error comes again when it is read
-		in.Stream = b
-	} else {
-		n, _ := in.R.ReadAt(start[:max(0, min(in.Size, int64(len(start))))], 0)
-		start = start[:n]
-	}
-	switch {
-	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
-		if in.Stream == nil {
-			in.Stream, in.Size = io.NewSectionReader(in.R, 0, in.Size), 0
-		}
-		z, err := gzip.NewReader(in.Stream)
-		if err != nil {
-			return err
-		}
-		in.Stream = z
-	case bytes.HasPrefix(start, []byte("\x28\xb5\x2f\xfd")):
-		return errors.New("compressed by zstd, want text or gzip: zstdcat FILE | thole ... --data -")
-	}
-	return nil
 }
 
 // take adds the rows of a chunk.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -81,6 +82,7 @@ const (
 	LevelLimit   = 1 << 28 // levels of a column
 	BucketLimit  = 1 << 16
 	SizeLimit    = 1 << 40 // features that texts are hashed to
+	dimLimit     = 1 << 62 // features of all columns together
 	usualBuckets = 32
 	usualSize    = 1 << 20
 	usualMin     = 2
@@ -104,7 +106,7 @@ type Column struct {
 	Mean      float64   `json:"mean,omitempty"`
 	Deviation float64   `json:"deviation,omitempty"` // 0 where all are equal
 	Bounds    []float32 `json:"bounds,omitempty"`    // of buckets: each begins at one
-	Levels    []string  `json:"levels,omitempty"`    // by id, from 1 on (of labels: by the label, from 0 on); "" is a missing one
+	Levels    Texts     `json:"levels,omitempty"`    // by id, from 1 on (of labels: by the label, from 0 on); "" is a missing one
 	Texts     bool      `json:"texts,omitempty"`     // label: levels are texts
 	Other     bool      `json:"other,omitempty"`     // id 0 was learned
 	Nothing   bool      `json:"nothing,omitempty"`   // "missing" was learned
@@ -166,8 +168,10 @@ func strictly(src []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(src))
 	d.DisallowUnknownFields()
 	err := d.Decode(to)
-	if err == nil && d.More() {
-		err = errors.New("more after the end")
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("more after the end")
+		}
 	}
 	if err != nil {
 		line := 1 + bytes.Count(src[:min(int(d.InputOffset()), len(src))], []byte("\n"))
@@ -245,7 +249,10 @@ func (c *Column) check() error {
 	case len(c.Separator) > 1:
 		return fmt.Errorf("separator %q between levels, want one character: %w", c.Separator, ErrSpec)
 	}
-	for _, p := range c.Parts {
+	for i, p := range c.Parts {
+		if slices.Contains(c.Parts[:i], p) {
+			return fmt.Errorf("part %q of a date twice: %w", p, ErrSpec)
+		}
 		if partOf(p) == nil {
 			return fmt.Errorf("part %q of a date, want one of %s%s: %w", p, strings.Join(partNames(), ", "), spell.Hint(p, partNames()), ErrSpec)
 		}

@@ -20,7 +20,7 @@ const version = 1
 // Transform is what was found out about the columns of the training table: what turns raw rows into features. It is read-only, and any
 // number of goroutines may use it.
 type Transform struct {
-	Missing []string // texts that stand for nothing
+	Missing Texts    // that stand for nothing
 	Columns []Column // in the order of the training table
 
 	fields []field
@@ -49,7 +49,9 @@ func (t *Transform) prepare() error {
 		default:
 			f.size = int64(len(c.Levels) + 1)
 		}
-		f.base = t.dim
+		if f.base = t.dim; f.size > dimLimit-t.dim {
+			return fmt.Errorf("more than %d features, up to column %q", int64(dimLimit), c.Name)
+		}
 		t.dim += f.size
 	}
 	if t.dim == 0 {
@@ -170,7 +172,7 @@ func (t *Transform) Name(id int64) string {
 // saved is the form in which a transformation is kept.
 type saved struct {
 	Version int      `json:"version"`
-	Missing []string `json:"missing"`
+	Missing Texts    `json:"missing"`
 	Columns []Column `json:"columns"`
 }
 
@@ -208,6 +210,12 @@ func Parse(src []byte) (*Transform, error) {
 	}
 	if err := checkHeader(names); err != nil {
 		return nil, fmt.Errorf("%w: %w", err, ErrSpec)
+	}
+	for _, kind := range []Kind{Label, Weight, Group} {
+		is := func(c Column) bool { return c.Kind == kind }
+		if at := slices.IndexFunc(t.Columns, is); at >= 0 && slices.ContainsFunc(t.Columns[at+1:], is) {
+			return nil, fmt.Errorf("column %q and another are both the %s, want one: %w", names[at], kind, ErrSpec)
+		}
 	}
 	if err := t.prepare(); err != nil {
 		return nil, fmt.Errorf("%w: %w", err, ErrSpec)

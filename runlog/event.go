@@ -150,6 +150,7 @@ type End struct {
 	Warnings        []string `json:"warnings"`
 	LastChange      *Number  `json:"lastChange,omitempty"`      // by which the last epoch changed the loss
 	LastChangeShare *Number  `json:"lastChangeShare,omitempty"` // and as a share of it
+	Skipped         any      `json:"skipped,omitempty"`         // lines that were of no use, and were left out
 	Unseen          any      `json:"unseen,omitempty"`          // features of the held-out examples that were not in training
 }
 

@@ -191,6 +191,6 @@ func shortList(names []string) string {
 // saySkipped says which lines were left out.
 func saySkipped(say func(format string, args ...any), s data.Skipped) {
 	if s.Lines > 0 {
-		say("%s left out (--skip-bad), the first: %v", number.Of(s.Lines, "line"), s.First)
+		say("%v", s)
 	}
 }

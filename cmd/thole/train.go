@@ -384,11 +384,15 @@ func (w *watcher) finish(p *plan, r *train.Report) {
 		best = r.Before + r.Best // as the epochs are counted
 	}
 	end := runlog.End{
-		Epochs: r.Epochs, Best: best, Stopped: r.Stopped, Train: valuesOf(r.Train), Valid: valuesOf(r.Valid), Others: othersOf(r.Others), Seconds: w.seconds(),
+		Epochs: r.Epochs, Best: best, Stopped: r.Stopped, Train: valuesOf(r.Train), Valid: valuesOf(r.Valid), Others: othersOf(r.Others),
+		Seconds:  w.seconds(),
 		NullLoss: runlog.Number(r.Null), NonFinite: w.nonFinite, Warnings: warnings,
 	}
 	if by, share, ok := r.LastChange(); ok {
 		end.LastChange, end.LastChangeShare = new(runlog.Number(by)), new(runlog.Number(share))
+	}
+	if left := p.train.Skipped; left.Lines > 0 {
+		end.Skipped = left
 	}
 	if p.valid != nil {
 		end.Unseen = p.valid.Unseen
