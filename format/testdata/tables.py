@@ -139,7 +139,8 @@ def arrow(out, all):
             w.write_table(table, max_chunksize=17)
 
     def batch(levels):
-        return pa.record_batch([pa.DictionaryArray.from_arrays(pa.array([0, None, len(levels) - 1, 1], pa.int8()), pa.array(levels))], ["level"])
+        codes = pa.array([0, None, len(levels) - 1, 1], pa.int8())
+        return pa.record_batch([pa.DictionaryArray.from_arrays(codes, pa.array(levels))], ["level"])
 
     levels = [batch(names) for names in (["a", "b"], ["a", "b", "ccc"], ["a", "b", "ccc", "d"])]
     expect(all, "deltas.arrow", pa.table({"level": ["a", None, "b", "b", "a", None, "ccc", "b", "a", None, "d", "b"]}))
@@ -156,7 +157,8 @@ def main():
     root, all = pathlib.Path(sys.argv[1]), {}
     parquet(root / "parquet/testdata", all)
     arrow(root / "arrow/testdata", all)
-    lines = ['%s: {\n%s\n}' % (json.dumps(file), ",\n".join("%s: %s" % (json.dumps(c), json.dumps(v, ensure_ascii=False)) for c, v in columns.items()))
+    quote = lambda v: json.dumps(v, ensure_ascii=False)
+    lines = ['%s: {\n%s\n}' % (quote(file), ",\n".join("%s: %s" % (quote(c), quote(v)) for c, v in columns.items()))
              for file, columns in all.items()]
     (root / "testdata/tables.json").write_text("{" + ",\n".join(lines) + "}\n")
 
