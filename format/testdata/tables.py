@@ -132,6 +132,10 @@ def arrow(out, all):
     ]
     columns = COLUMNS[:-1] + extra + COLUMNS[-1:]
     arrays = [pa.array(v, t) for _, t, v in columns]
+    codes = pa.array([some(i, i % 3, 7) for i in range(N)], pa.int8())  # of entries of which one is null
+    for values in (["a", None, "b"], [2.5, 0.5, None]):
+        columns.append(("entry_null_%d" % len(columns), None, None))
+        arrays.append(pa.DictionaryArray.from_arrays(codes, pa.array(values)))
     table = pa.table(arrays, [n for n, _, _ in columns])
     expect(all, "table.arrow", table)
     for name, codec in [("table.arrow", None), ("table_lz4.arrow", "lz4"), ("table_zstd.arrow", "zstd")]:
