@@ -15,7 +15,8 @@ type named struct {
 func (n named) Columns() []TableColumn { return n.columns }
 
 func TestPick(t *testing.T) {
-	table := named{columns: []TableColumn{{Name: "label", Kind: Number}, {Name: "word", Kind: Text}, {Name: "pair", Type: "struct", Why: "want text"},
+	table := named{columns: []TableColumn{{Name: "label", Kind: Number}, {Name: "word", Kind: Text},
+		{Name: "pair", Type: "struct", Why: "want text"},
 		{Name: "twice", Kind: Text}, {Name: "twice", Kind: Text}}}
 	picked, err := Pick(table, []string{"word", "label", "word"})
 	if err != nil || len(picked) != 3 || picked[0] != 1 || picked[1] != 0 || picked[2] != 1 {
@@ -59,7 +60,10 @@ func TestDecimal(t *testing.T) {
 		v      int64
 		digits int
 		want   float64
-	}{{12345, 2, 123.45}, {-1, 0, -1}, {1, 22, 1e-22}, {1, 30, 1e-30}, {7, -3, 7000}, {1<<62 + 1, 3, 4611686018427387.905}, {-1 << 63, 18, -9.223372036854775808}} {
+	}{
+		{12345, 2, 123.45}, {-1, 0, -1}, {1, 22, 1e-22}, {1, 30, 1e-30}, {7, -3, 7000}, {1<<62 + 1, 3, 4611686018427387.905},
+		{-1 << 63, 18, -9.223372036854775808},
+	} {
 		if got := Decimal(c.v, c.digits); got != c.want {
 			t.Errorf("%d with %d digits behind the point: %v, want %v", c.v, c.digits, got, c.want)
 		}

@@ -88,7 +88,8 @@ func TestWrongTables(t *testing.T) {
 		"entry below none":   {"deltas.arrow", "\x00\x00\x03\x01", "\x00\x00\xff\x01", "number -1 of a dictionary of 4"},
 	} {
 		_, err := tableCells(change(t, c.file, c.from, c.to), matrix.Range{Hi: 100})
-		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, format.ErrCorrupt) || !strings.Contains(err.Error(), `column "`) {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, format.ErrCorrupt) ||
+			!strings.Contains(err.Error(), `column "`) {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
 		}
 	}

@@ -26,7 +26,8 @@ func BenchmarkTable(b *testing.B) {
 	rows, csv := make([]benchRow, 200_000), [6]int64{}
 	for i := range rows {
 		r := &rows[i]
-		*r = benchRow{Site: fmt.Sprintf("site-%d.example", i*7919%1000), App: fmt.Sprintf("app%d", i*31%97), User: fmt.Sprintf("%016x", i*2654435761),
+		*r = benchRow{Site: fmt.Sprintf("site-%d.example", i*7919%1000), App: fmt.Sprintf("app%d", i*31%97),
+			User:  fmt.Sprintf("%016x", i*2654435761),
 			Count: int64(i % 1000)}
 		device, price := strconv.Itoa(i%13*100003), float64(i%512)/4
 		if i%5 > 0 {

@@ -61,23 +61,28 @@ func TestHostileTables(t *testing.T) {
 	prefixes[0], rests[0] = 0, 1<<16
 	long := slices.Concat(deltaOf(t, prefixes), deltaOf(t, rests), make([]byte, 1<<16))
 	runs := func(v byte) []byte { return []byte{5, 0, 0, 0, 0x80, 0x80, 0x80, 0x10, v} } // 2^24 times
+	file := func(rows int64, pages ...[]byte) []byte { return textFile(t, rows, nil, pages...) }
+	negative := page(1, pf.DeltaLengthByteArray, deltaOf(t, []int32{-1})...)
+	beyond := page(1, pf.DeltaLengthByteArray, deltaOf(t, []int32{9})...)
+	begun := page(1, pf.DeltaByteArray, append(deltaOf(t, []int32{3}), deltaOf(t, []int32{0})...)...)
+	digits := page(1, pf.Plain, append([]byte{0, 4, 0, 0}, make([]byte, 1024)...)...)
 	for what, c := range map[string]struct {
 		data []byte
 		want string
 		is   error
 	}{
-		"long text":           {textFile(t, 1, nil, page(1, pf.Plain, 0xff, 0xff, 0xff, 0x7f)), "a text without its end", format.ErrCorrupt},
-		"many texts":          {textFile(t, 1<<24, nil, page(1<<24, pf.Plain, 0, 0, 0, 0)), "16777216 texts in 4 bytes", format.ErrCorrupt},
-		"bytes behind":        {textFile(t, 1, nil, page(1, pf.Plain, 0, 0, 0, 0, 7)), "1 bytes behind the last text", format.ErrCorrupt},
-		"no dictionary":       {textFile(t, 1, nil, page(1, pf.RLEDictionary, 1, 2, 0)), "needs a dictionary", format.ErrCorrupt},
-		"beyond dictionary":   {textFile(t, 1, nil, words, page(1, pf.RLEDictionary, 8, 2, 9)), "number 9 of a dictionary of 1", format.ErrCorrupt},
-		"numbers as texts":    {textFile(t, 1, nil, page(1, pf.DeltaBinaryPacked, 0)), "texts in DELTA_BINARY_PACKED", format.ErrVersion},
-		"fewer pages":         {textFile(t, 3, nil, page(1, pf.Plain, 0, 0, 0, 0)), "1 values in the pages, want 3", format.ErrCorrupt},
-		"negative length":     {textFile(t, 1, nil, page(1, pf.DeltaLengthByteArray, deltaOf(t, []int32{-1})...)), "a text of -1 bytes", format.ErrCorrupt},
-		"lengths beyond":      {textFile(t, 1, nil, page(1, pf.DeltaLengthByteArray, deltaOf(t, []int32{9})...)), "texts of 9 bytes in 0", format.ErrCorrupt},
-		"begins as the first": {textFile(t, 1, nil, page(1, pf.DeltaByteArray, append(deltaOf(t, []int32{3}), deltaOf(t, []int32{0})...)...)), "of 0", format.ErrCorrupt},
-		"prefix bomb":         {textFile(t, 5000, nil, page(5000, pf.DeltaByteArray, long...)), "texts of more than 268435456 bytes", format.ErrLimit},
-		"long decimal":        {textFile(t, 1, decimals, page(1, pf.Plain, append([]byte{0, 4, 0, 0}, make([]byte, 1024)...)...)), "a decimal number of 1024 bytes", format.ErrCorrupt},
+		"long text":           {file(1, page(1, pf.Plain, 0xff, 0xff, 0xff, 0x7f)), "a text without its end", format.ErrCorrupt},
+		"many texts":          {file(1<<24, page(1<<24, pf.Plain, 0, 0, 0, 0)), "16777216 texts in 4 bytes", format.ErrCorrupt},
+		"bytes behind":        {file(1, page(1, pf.Plain, 0, 0, 0, 0, 7)), "1 bytes behind the last text", format.ErrCorrupt},
+		"no dictionary":       {file(1, page(1, pf.RLEDictionary, 1, 2, 0)), "needs a dictionary", format.ErrCorrupt},
+		"beyond dictionary":   {file(1, words, page(1, pf.RLEDictionary, 8, 2, 9)), "number 9 of a dictionary of 1", format.ErrCorrupt},
+		"numbers as texts":    {file(1, page(1, pf.DeltaBinaryPacked, 0)), "texts in DELTA_BINARY_PACKED", format.ErrVersion},
+		"fewer pages":         {file(3, page(1, pf.Plain, 0, 0, 0, 0)), "1 values in the pages, want 3", format.ErrCorrupt},
+		"negative length":     {file(1, negative), "a text of -1 bytes", format.ErrCorrupt},
+		"lengths beyond":      {file(1, beyond), "texts of 9 bytes in 0", format.ErrCorrupt},
+		"begins as the first": {file(1, begun), "of 0", format.ErrCorrupt},
+		"prefix bomb":         {file(5000, page(5000, pf.DeltaByteArray, long...)), "texts of more than 268435456 bytes", format.ErrLimit},
+		"long decimal":        {textFile(t, 1, decimals, digits), "a decimal number of 1024 bytes", format.ErrCorrupt},
 		"list without row": {textFile(t, 1, repeated, page(1, pf.Plain, 2, 0, 0, 0, 2, 1, 2, 0, 0, 0, 2, 1, 0, 0, 0, 0)),
 			"a list that goes on before its row", format.ErrCorrupt},
 		"rows behind": {textFile(t, 1, func(f *pf.FileMetaData) {
@@ -109,7 +114,8 @@ func TestOldTables(t *testing.T) {
 	if cells, err := tableCells(data); err != nil || cells[0][0] != `"ab"` {
 		t.Errorf("%q, %v", cells, err)
 	}
-	for day, want := range map[int64]string{epochDay: "", epochDay - 1: "", epochDay + maxDays + 1: "a time of 1500 ns", -1 << 31: "a time of 1500 ns"} {
+	const beyond = "a time of 1500 ns"
+	for day, want := range map[int64]string{epochDay: "", epochDay - 1: "", epochDay + maxDays + 1: beyond, -1 << 31: beyond} {
 		b := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(nil, 1500), uint32(day))
 		v, err := moment(b)
 		switch {

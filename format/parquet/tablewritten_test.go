@@ -87,12 +87,13 @@ func drawRow(t *rapid.T) (r cellRow) {
 
 // TestLibraryTables reads tables that parquet-go wrote.
 func TestLibraryTables(t *testing.T) {
+	codecs := []compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Zstd, &parquet.Gzip}
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.SliceOfN(rapid.Custom(drawRow), 1, 40).Draw(t, "rows")
 		var file bytes.Buffer
 		w := parquet.NewGenericWriter[cellRow](&file, parquet.DataPageVersion(rapid.IntRange(1, 2).Draw(t, "version")),
 			parquet.PageBufferSize(rapid.IntRange(20, 500).Draw(t, "page")), parquet.MaxRowsPerRowGroup(rapid.Int64Range(3, 50).Draw(t, "group")),
-			parquet.Compression(rapid.SampledFrom([]compress.Codec{&parquet.Uncompressed, &parquet.Snappy, &parquet.Zstd, &parquet.Gzip}).Draw(t, "codec")))
+			parquet.Compression(rapid.SampledFrom(codecs).Draw(t, "codec")))
 		if _, err := w.Write(rows); err != nil {
 			t.Fatal(err)
 		}

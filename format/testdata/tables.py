@@ -132,6 +132,10 @@ def arrow(out, all):
     ]
     columns = COLUMNS[:-1] + extra + COLUMNS[-1:]
     arrays = [pa.array(v, t) for _, t, v in columns]
+    codes = pa.array([some(i, i % 3, 7) for i in range(N)], pa.int8())  # of entries of which one is null
+    for values in (["a", None, "b"], [2.5, 0.5, None]):
+        columns.append(("entry_null_%d" % len(columns), None, None))
+        arrays.append(pa.DictionaryArray.from_arrays(codes, pa.array(values)))
     table = pa.table(arrays, [n for n, _, _ in columns])
     expect(all, "table.arrow", table)
     for name, codec in [("table.arrow", None), ("table_lz4.arrow", "lz4"), ("table_zstd.arrow", "zstd")]:
@@ -139,7 +143,8 @@ def arrow(out, all):
             w.write_table(table, max_chunksize=17)
 
     def batch(levels):
-        return pa.record_batch([pa.DictionaryArray.from_arrays(pa.array([0, None, len(levels) - 1, 1], pa.int8()), pa.array(levels))], ["level"])
+        codes = pa.array([0, None, len(levels) - 1, 1], pa.int8())
+        return pa.record_batch([pa.DictionaryArray.from_arrays(codes, pa.array(levels))], ["level"])
 
     levels = [batch(names) for names in (["a", "b"], ["a", "b", "ccc"], ["a", "b", "ccc", "d"])]
     expect(all, "deltas.arrow", pa.table({"level": ["a", None, "b", "b", "a", None, "ccc", "b", "a", None, "d", "b"]}))
@@ -156,7 +161,8 @@ def main():
     root, all = pathlib.Path(sys.argv[1]), {}
     parquet(root / "parquet/testdata", all)
     arrow(root / "arrow/testdata", all)
-    lines = ['%s: {\n%s\n}' % (json.dumps(file), ",\n".join("%s: %s" % (json.dumps(c), json.dumps(v, ensure_ascii=False)) for c, v in columns.items()))
+    quote = lambda v: json.dumps(v, ensure_ascii=False)
+    lines = ['%s: {\n%s\n}' % (quote(file), ",\n".join("%s: %s" % (quote(c), quote(v)) for c, v in columns.items()))
              for file, columns in all.items()]
     (root / "testdata/tables.json").write_text("{" + ",\n".join(lines) + "}\n")
 
