@@ -199,7 +199,7 @@ func (f *Fit) label(c *Column, i int) error {
 	d := f.plan.open[i]
 	if d == nil {
 		if f.plan.positive != "" {
-			return fmt.Errorf("positive label %q, and the labels are numbers: want a label mapping: %w", f.plan.positive, ErrSpec)
+			return wrong("positive label %q, and the labels are numbers: want a label mapping", f.plan.positive)
 		}
 		return nil
 	}
@@ -216,7 +216,7 @@ func (f *Fit) label(c *Column, i int) error {
 	}
 	at := slices.Index(c.Levels, f.plan.positive)
 	if at < 0 || len(c.Levels) > 2 {
-		return fmt.Errorf("positive label %q, and the labels are %s: want one of two: %w", f.plan.positive, shown(c.Levels), ErrSpec)
+		return wrong("positive label %q, and the labels are %s: want one of two", f.plan.positive, shown(c.Levels))
 	}
 	if at == 0 && len(c.Levels) == 2 {
 		c.Levels[0], c.Levels[1] = c.Levels[1], c.Levels[0]

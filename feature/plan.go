@@ -39,14 +39,14 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 	}
 	for i, name := range header {
 		if !utf8.ValidString(name) { // the saved transformation could not say it
-			return nil, fmt.Errorf("the name of column %d, %q, is no UTF-8, want one that is: iconv -f latin1 -t utf8 FILE: %w",
-				i+1, name, ErrSpec)
+			return nil, wrong("the name of column %d, %q, is no UTF-8, want one that is: iconv -f latin1 -t utf8 FILE",
+				i+1, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Columns)) {
 		if !slices.Contains(header, name) {
-			return nil, fmt.Errorf("no column %q, which the description of columns has; there is %s%s: %w", name, shown(header),
-				spell.Hint(name, header), ErrSpec)
+			return nil, wrong("no column %q, which the description of columns has; there is %s%s", name, shown(header),
+				spell.Hint(name, header))
 		}
 	}
 	p := &Plan{positive: s.Positive}
