@@ -150,7 +150,9 @@ func ParseSpec(src []byte) (*Spec, error) {
 		if bytes.HasPrefix(raw, []byte(`"`)) {
 			err = json.Unmarshal(raw, &c.Kind)
 		} else {
-			err = strictly(raw, before, &c)
+			if err := strictly(raw, before, &c); err != nil { // which has the line
+				return nil, fmt.Errorf("column %q: %w", name, err)
+			}
 		}
 		if err == nil {
 			err = s.Set(name, c)
