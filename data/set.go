@@ -93,6 +93,13 @@ func (s *Set) Choose(numbers []int) (*Set, error) {
 	return out, s.copy(numbers, out)
 }
 
+// Anew is Choose of numbers that ascend into memory as far as the limit goes, wherever this set is.
+func (s *Set) Anew(numbers []int) (*Set, error) {
+	out := s.empty()
+	out.spill = s.spill
+	return out, s.copy(numbers, out)
+}
+
 // copy adds the examples with the given numbers to another set.
 func (s *Set) copy(numbers []int, to *Set) error {
 	const some = 1 << 15
