@@ -93,10 +93,10 @@ func (s *Set) Choose(numbers []int) (*Set, error) {
 	return out, s.copy(numbers, out)
 }
 
-// Anew is Choose of numbers that ascend into memory as far as the limit goes, wherever this set is.
-func (s *Set) Anew(numbers []int) (*Set, error) {
+// Anew is Choose of numbers into memory, of up to limit bytes as Options.Limit has them, wherever this set is.
+func (s *Set) Anew(numbers []int, limit int64) (*Set, error) {
 	out := s.empty()
-	out.spill = s.spill
+	out.spill = spill{limit, s.spill.folder}
 	return out, s.copy(numbers, out)
 }
 

@@ -20,8 +20,8 @@ type Marks struct {
 }
 
 // Keep takes out of the examples, of which valid may be nil, those of the given tasks, ascending, of so many. The sets are new, and in memory
-// as far as the limit of all goes.
-func Keep(all, valid *data.Set, mine []int, tasks int) (learn, held *data.Set, own *Own, err error) {
+// up to the limit in bytes, 0: whatever they take.
+func Keep(all, valid *data.Set, mine []int, tasks int, limit int64) (learn, held *data.Set, own *Own, err error) {
 	own = &Own{Tasks: mine, Data: marks(all)}
 	var rows []int
 	for i := 0; i < all.Len(); i += tasks {
@@ -31,7 +31,7 @@ func Keep(all, valid *data.Set, mine []int, tasks int) (learn, held *data.Set, o
 			}
 		}
 	}
-	if learn, err = all.Anew(rows); err != nil || valid == nil {
+	if learn, err = all.Anew(rows, limit); err != nil || valid == nil {
 		return learn, nil, own, err
 	}
 	own.Valid = marks(valid)
@@ -42,7 +42,7 @@ func Keep(all, valid *data.Set, mine []int, tasks int) (learn, held *data.Set, o
 			rows = append(rows, i)
 		}
 	}
-	held, err = valid.Anew(rows)
+	held, err = valid.Anew(rows, limit)
 	return learn, held, own, err
 }
 
