@@ -33,6 +33,7 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 // them; its total is 0 where the length of one is not known.
 func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
 	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, set: newSet()}
+	l.set.spill = spill{opt.Limit, opt.Scratch}
 	return l.load(ctx, ins)
 }
 

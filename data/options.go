@@ -63,7 +63,11 @@ type Options struct {
 	// Drop, if not nil, says which examples Load leaves out: of each, in order, by its number from 0 on over all inputs and its mapped
 	// label, of two classes or a number. They take no memory, but those before the first example of the other class, and rows of tables
 	// whose columns are being learned. Not with ClassTrans.
-	Drop      func(number int64, label float32) bool
+	Drop func(number int64, label float32) bool
+	// Limit is how many bytes the values of the examples that Load reads take in memory: those of more are in files without a name of
+	// the folder Scratch, "" for that of the system for such files. 0: there is no limit.
+	Limit     int64
+	Scratch   string
 	BatchRows int    // examples in a batch of Read; 0 for DefaultBatchRows
 	Separator string // one byte that may stand between tokens beside blanks; empty: "," in dense, none elsewhere
 

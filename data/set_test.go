@@ -109,6 +109,9 @@ func TestSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := drawBatch(t)
 		s := packed(b)
+		if limit := rapid.SampledFrom([]int64{0, 1, 100}).Draw(t, "limit"); limit > 0 && kernel.CanBack {
+			s = spilled(t, s, limit)
+		}
 		if got := s.Batch(); !exactly(got, b) || s.Len() != b.Len() || s.Values() != len(b.Rows().Idx) {
 			t.Fatalf("got %v, want %v", got, b)
 		}

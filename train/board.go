@@ -30,7 +30,7 @@ func losses() matrix.Meta {
 func (l *loop) boards() []matrix.Meta {
 	ms := []matrix.Meta{board(finalBoard, 2, 1)}
 	if l.Valid != nil {
-		ms = append(ms, board(validBoard, 1, int64(l.Valid.Len()*l.Model.Width)))
+		ms = append(ms, board(validBoard, 1, int64(len(l.held().Label)*l.Model.Width)))
 	}
 	return ms
 }

@@ -31,41 +31,50 @@ func Scores(ctx context.Context, p graph.Params, run *graph.Run, s *data.Set, ro
 	return score, nil
 }
 
-// totalLoss is the sum of the losses of scores by the labels, each times its weight, and the sum of the weights; nil: all are 1. It is
-// summed in their order: whoever has the same scores has the same sum, to the last bit, whichever way they came.
+// lossSum is the sum of the losses of scores by their labels, each times its weight, and the sum of the weights. It is summed in the
+// order of the examples, chunkRows at a time: whoever has the same scores has the same sum, to the last bit, whichever way they came.
+type lossSum struct {
+	loss         graph.Loss
+	sum, weights float64
+	out, grad    graph.Tensor // the loss needs a place for the gradient
+}
+
+// add adds those of at most chunkRows examples, as many but for the last ones; no weights: all are 1.
+func (s *lossSum) add(score []float64, label, weight []float32) {
+	s.out.Resize(len(label), len(score)/max(1, len(label)))
+	s.grad.Resize(len(label), s.out.Cols)
+	for i, x := range score {
+		s.out.Val[i] = float32(x)
+	}
+	if len(weight) == 0 {
+		s.weights += float64(len(label))
+		weight = nil
+	}
+	for _, w := range weight {
+		s.weights += float64(w)
+	}
+	s.sum += graph.Weighted(s.loss, &s.out, label, weight, &s.grad)
+}
+
+// totalLoss is the lossSum of all scores at once.
 func totalLoss(loss graph.Loss, score []float64, label, weight []float32) (sum, weights float64) {
-	var out, grad graph.Tensor // the loss needs a place for the gradient
+	s := lossSum{loss: loss}
 	width := len(score) / max(1, len(label))
 	for lo := 0; lo < len(label); lo += chunkRows {
 		hi := min(lo+chunkRows, len(label))
-		out.Resize(hi-lo, width)
-		grad.Resize(hi-lo, width)
-		for i, s := range score[lo*width : hi*width] {
-			out.Val[i] = float32(s)
-		}
-		var by []float32
-		if len(weight) > 0 {
-			by = weight[lo:hi]
-		}
-		sum += graph.Weighted(loss, &out, label[lo:hi], by, &grad)
+		s.add(score[lo*width:hi*width], label[lo:hi], weightsOf(weight, lo, hi))
 	}
-	if len(weight) == 0 {
-		return sum, float64(len(label))
-	}
-	for _, w := range weight {
-		weights += float64(w)
-	}
-	return sum, weights
+	return s.sum, s.weights
 }
 
 // evaluate fills in the metrics of the final parameters. Every task scores its share; sums and scores meet on the
 // boards.
 func (l *loop) evaluate(ctx context.Context, r *Report) error {
-	score, err := Scores(ctx, l.s, l.run, l.Data, l.mine)
+	share, err := l.shareLoss(ctx)
 	if err != nil {
 		return err
 	}
-	sum, weights := l.shareLoss(score)
+	sum, weights := share.sum, share.weights
 	if math.IsNaN(sum) || math.IsInf(sum, 0) {
 		return fmt.Errorf("after epoch %d of %d, step %d of %d: loss %v: %w", l.before+r.Epochs, l.Epochs, l.steps, l.steps, sum,
 			graph.ErrDiverged)
@@ -96,15 +105,11 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 
 // pushScores scores this task's held-out examples.
 func (l *loop) pushScores(ctx context.Context) error {
-	lo, hi := l.held()
+	lo, hi := heldOf(len(l.held().Label), l.Task, l.Tasks)
 	if lo == hi {
 		return nil
 	}
-	rows := make([]int, hi-lo)
-	for i := range rows {
-		rows[i] = lo + i
-	}
-	score, err := Scores(ctx, l.s, l.run, l.Valid, rows)
+	score, err := Scores(ctx, l.s, l.run, l.Valid, l.heldRows(lo, hi))
 	if err != nil {
 		return err
 	}
@@ -117,15 +122,9 @@ func (l *loop) pushScores(ctx context.Context) error {
 	return l.showScores()
 }
 
-// held is which of the held-out examples are this task's to score: a run of consecutive ones.
-func (l *loop) held() (lo, hi int) {
-	n := l.Valid.Len()
-	return n * l.Task / l.Tasks, n * (l.Task + 1) / l.Tasks
-}
-
 // showScores adds the scores of this task to the board.
 func (l *loop) showScores() error {
-	lo, hi := l.held()
+	lo, hi := heldOf(len(l.held().Label), l.Task, l.Tasks)
 	width := l.Model.Width
 	at := matrix.At(0, 1, int64(lo*width), int64(hi*width))
 	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: slices.Clone(l.shown)}})
@@ -141,16 +140,16 @@ func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 	if l.Early != nil && l.Early.Metric != "" {
 		names = append(slices.Clip(names), l.Early.Metric)
 	}
-	score, sets := got[0].Data.Values().([]float64), l.Sets
+	score, sets, held := got[0].Data.Values().([]float64), l.Sets, l.held()
 	if sets == nil {
-		sets = []HeldOut{{Rows: l.Valid.Len()}}
+		sets = []HeldOut{{Rows: len(held.Label)}}
 	}
 	l.others = nil
 	var first Metrics
 	for i, lo := 0, 0; i < len(sets); i++ {
 		hi := lo + sets[i].Rows
-		m, err := Measure(&Scored{Loss: l.Model.Loss, Score: score[lo*l.Model.Width : hi*l.Model.Width], Label: l.Valid.Label[lo:hi],
-			Weight: part(l.Valid.Weight, lo, hi), Group: part(l.Valid.Group, lo, hi)}, names...)
+		m, err := Measure(&Scored{Loss: l.Model.Loss, Score: score[lo*l.Model.Width : hi*l.Model.Width], Label: held.Label[lo:hi],
+			Weight: part(held.Weight, lo, hi), Group: part(held.Group, lo, hi)}, names...)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -39,6 +38,7 @@ type Options struct {
 	Valid       *data.Set    // held-out examples, may be nil
 	Sets        []HeldOut    // which of those are sets of their own, one after the other: the first decides; nil: all are one
 	Task, Tasks int
+	Own         *Own // Data and Valid are those of some tasks alone; nil: of all
 	Partitioner string
 
 	Epochs    int
@@ -46,6 +46,7 @@ type Options struct {
 	Rate      func(epoch, step int) float64 // learning rate, epochs and steps of the job counted from 1
 	Seed      uint64
 	InOrder   bool     // take examples in the order of the file instead of shuffling
+	Window    int      // examples of all tasks that are shuffled at a time, of some blocks of the file; 0, or as many as there are: all
 	Wrap      bool     // fill the last batch of an epoch up with the examples that the epoch began with
 	Tolerance float64  // stop when an epoch changes the mean loss by less than this share; 0: never
 	Pace      *Pace    // stop when more epochs are of no use, and let the rate fall before; nil: no
@@ -132,8 +133,7 @@ type loop struct {
 	Options
 	s      Session
 	run    *graph.Run
-	mine   []int         // this task's examples
-	order  []int         // those of the epoch
+	order  *order        // of this task's examples
 	steps  int           // of an epoch
 	gather data.Gatherer // a batch is done with when the next one is gathered
 	seen   int64
@@ -153,14 +153,14 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if o.Valid != nil && o.Valid.Len() == 0 {
+	if len(o.held().Label) == 0 {
 		o.Valid = nil
 	}
 	run.Seed, run.Offset = o.Seed^uint64(o.Task)<<32, o.Offset
-	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
+	l := &loop{Options: o, s: s, run: run, order: newOrder(o)}
 	null := o.nullLoss()
 	l.pace, l.race = newPacer(o.Pace, null), race{Early: o.Early}
-	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
+	l.steps = Steps(o.rows(), o.Tasks, o.Batch)
 	for _, m := range o.Model.Params() {
 		cut := o.Partitioner
 		if cut == "hash" && m.Layout != matrix.RowSparse {
@@ -202,10 +202,14 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 
 func (o *Options) check() error {
 	switch {
-	case o.Data == nil || o.Data.Len() == 0:
+	case o.Data == nil || o.rows() == 0:
 		return fmt.Errorf("train: no examples")
 	case o.Tasks < 1 || o.Task < 0 || o.Task >= o.Tasks:
 		return fmt.Errorf("train: task %d of %d", o.Task, o.Tasks)
+	case o.Own != nil && !slices.Contains(o.Own.Tasks, o.Task):
+		return fmt.Errorf("train: task %d, and there are the examples of tasks %v", o.Task, o.Own.Tasks)
+	case o.Window < 0:
+		return fmt.Errorf("train: window of %d examples, want 0 (all) or more", o.Window)
 	case o.Epochs < 0:
 		return fmt.Errorf("train: %d epochs, want 0 or more", o.Epochs)
 	case math.IsNaN(o.Offset) || math.IsInf(o.Offset, 0):
@@ -214,7 +218,7 @@ func (o *Options) check() error {
 		return fmt.Errorf("train: %v positives for each negative, norm of at most %v, want finite numbers from 0 on", o.PosNeg, o.Clip)
 	case o.Early != nil && (o.Valid == nil || o.Early.Patience < 1 || !(o.Early.MinDelta >= 0)):
 		return fmt.Errorf("train: to stop by held-out examples, want some, a patience of 1 or more and a difference of 0 or more")
-	case !setsFit(o.Sets, o.Valid):
+	case !setsFit(o.Sets, len(o.held().Label)):
 		return fmt.Errorf("train: sets %v of the held-out examples, want each of one at least, and all of them together", o.Sets)
 	case o.Batch < 1:
 		return fmt.Errorf("train: batch of %d examples, want at least 1", o.Batch)
@@ -222,10 +226,7 @@ func (o *Options) check() error {
 	if err := checkNames(o.Model.Loss, o.Metrics); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
-	for _, b := range []*data.Set{o.Data, o.Valid} {
-		if b == nil {
-			continue
-		}
+	for _, b := range []Marks{o.all(), o.held()} {
 		if err := o.Model.Loss.Check(b.Label, o.Model.Width); err != nil {
 			return fmt.Errorf("train: %s: %w", o.Model.Loss.Name(), err)
 		}
@@ -237,15 +238,15 @@ func (o *Options) check() error {
 }
 
 // setsFit reports whether the sets are all held-out examples.
-func setsFit(sets []HeldOut, valid *data.Set) bool {
+func setsFit(sets []HeldOut, all int) bool {
 	rows := 0
 	for _, s := range sets {
-		if s.Rows < 1 || valid == nil {
+		if s.Rows < 1 {
 			return false
 		}
 		rows += s.Rows
 	}
-	return sets == nil || rows == valid.Len()
+	return sets == nil || rows == all
 }
 
 // Steps is how many steps an epoch of n examples has.
@@ -256,17 +257,8 @@ func ceil(n, by int) int { return (n + by - 1) / by }
 // perTask is how many examples this task has in a full step.
 func (l *loop) perTask() int { return max(1, l.Batch/l.Tasks) }
 
-// share is which of n examples belong to the task.
-func share(n, task, tasks int) []int {
-	mine := make([]int, 0, ceil(n, tasks))
-	for i := task; i < n; i += tasks {
-		mine = append(mine, i)
-	}
-	return mine
-}
-
 func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
-	r := &Report{Rows: int64(l.Data.Len()), Null: null, Before: l.before}
+	r := &Report{Rows: int64(l.rows()), Null: null, Before: l.before}
 	for l.before+r.Epochs < l.Epochs && !r.Stopped {
 		loss, err := l.epoch(ctx, l.before+r.Epochs+1)
 		if err != nil {
@@ -330,8 +322,7 @@ func (l *loop) settled(losses []float64) bool {
 
 // epoch makes the steps of one epoch and answers with the mean loss of all tasks.
 func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
-	l.shuffle(epoch)
-	l.order = l.mix()
+	l.order.begin(epoch)
 	batch := l.batch(0)
 	lookups, err := l.run.Lookups(l.s, batch)
 	if err != nil {
@@ -358,7 +349,7 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.rate(epoch, step), lookups); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		l.seen = int64(epoch-1-l.before)*int64(l.Data.Len()) + int64(l.Data.Len())*int64(step+1)/int64(l.steps)
+		l.seen = int64(epoch-1-l.before)*int64(l.rows()) + int64(l.rows())*int64(step+1)/int64(l.steps)
 		l.tell(Event{Epoch: epoch, Loss: mean(sum, weights)})
 	}
 	if l.Tolerance > 0 || l.Pace != nil { // all must judge by the same number, also where clocks may differ
@@ -368,14 +359,6 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		return l.readLoss(ctx, lossBoard, epoch-1)
 	}
 	return meanLoss(params[0]), nil
-}
-
-// shuffle gives this task's examples the order of the epoch, from that of the one before.
-func (l *loop) shuffle(epoch int) {
-	if !l.InOrder {
-		rng := rand.New(rand.NewPCG(l.Seed, uint64(epoch)<<32|uint64(l.Task)))
-		rng.Shuffle(len(l.mine), func(i, j int) { l.mine[i], l.mine[j] = l.mine[j], l.mine[i] })
-	}
 }
 
 // rate is that of a step, counted from 0, as the schedule has it.
@@ -390,16 +373,11 @@ func (l *loop) rate(epoch, step int) float64 {
 // far, and one of few examples at the end would leave them where those few say. With Wrap all are full, the last one by examples
 // from the first on.
 func (l *loop) batch(step int) *data.Batch {
-	all := len(l.order)
-	if !l.Wrap {
-		return l.gather.Gather(l.Data, l.order[step*all/l.steps:(step+1)*all/l.steps])
+	if l.Wrap {
+		return l.gather.Gather(l.Data, l.order.wrapped(step*l.perTask(), l.perTask()))
 	}
-	n := l.perTask()
-	rows := slices.Clone(l.order[min(step*n, all):min((step+1)*n, all)])
-	for i := len(rows); i < n && all > 0; i++ {
-		rows = append(rows, l.order[(step*n+i)%all])
-	}
-	return l.gather.Gather(l.Data, rows)
+	all := l.order.count
+	return l.gather.Gather(l.Data, l.order.some(step*all/l.steps, (step+1)*all/l.steps))
 }
 
 // compute runs a batch, keeps its gradients for the next tick, and adds to the epoch's sums.
@@ -429,7 +407,7 @@ func (l *loop) tell(e Event) {
 	if l.Events == nil {
 		return
 	}
-	e.Epochs, e.Rows, e.Total = l.Epochs, l.seen, int64(l.Epochs-l.before)*int64(l.Data.Len())
+	e.Epochs, e.Rows, e.Total = l.Epochs, l.seen, int64(l.Epochs-l.before)*int64(l.rows())
 	if l.Elapsed != nil && e.Rows > 0 {
 		passed := l.Elapsed()
 		e.RowsPerSecond = float64(e.Rows) / max(1e-9, passed.Seconds())

@@ -1,10 +1,10 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"math"
-
-	"thole.example/data"
+	"slices"
 )
 
 // mean is that of numbers with the given sum of weights; of nothing it is 0.
@@ -16,45 +16,61 @@ func mean(sum, weights float64) float64 {
 }
 
 // checkWeights refuses weights that no mean can be taken by.
-func checkWeights(s *data.Set) error {
-	if len(s.Weight) > 0 && len(s.Weight) != s.Len() {
-		return fmt.Errorf("train: %d weights of %d examples, want one for each", len(s.Weight), s.Len())
+func checkWeights(s Marks) error {
+	if len(s.Weight) > 0 && len(s.Weight) != len(s.Label) {
+		return fmt.Errorf("train: %d weights of %d examples, want one for each", len(s.Weight), len(s.Label))
 	}
 	for i, w := range s.Weight {
 		if !(w >= 0) || math.IsInf(float64(w), 1) {
 			return fmt.Errorf("train: example %d has weight %v, want a finite number from 0 on", i+1, w)
 		}
 	}
-	if s.Len() > 0 && s.TotalWeight() == 0 {
-		return fmt.Errorf("train: the weights of all %d examples are 0, want some above", s.Len())
+	if len(s.Weight) > 0 && slices.Max(s.Weight) == 0 {
+		return fmt.Errorf("train: the weights of all %d examples are 0, want some above", len(s.Label))
 	}
 	return nil
 }
 
 // nullLoss is the mean loss of the training examples by the scores that the model begins with where they have no features.
 func (o *Options) nullLoss() float64 {
-	score := make([]float64, o.Data.Len()*o.Model.Width)
-	for i := range score {
-		score[i] = o.Model.Start + o.Offset
+	all, sum := o.all(), lossSum{loss: o.Model.Loss}
+	score := slices.Repeat([]float64{o.Model.Start + o.Offset}, min(chunkRows, len(all.Label))*o.Model.Width)
+	for lo := 0; lo < len(all.Label); lo += chunkRows {
+		hi := min(lo+chunkRows, len(all.Label))
+		sum.add(score[:(hi-lo)*o.Model.Width], all.Label[lo:hi], weightsOf(all.Weight, lo, hi))
 	}
-	return mean(totalLoss(o.Model.Loss, score, o.Data.Label, o.Data.Weight))
+	return mean(sum.sum, sum.weights)
 }
 
-// shareLoss is the sum of the losses of this task's training examples by their scores, and of their weights.
-func (l *loop) shareLoss(score []float64) (sum, weights float64) {
-	label, weight := make([]float32, len(l.mine)), []float32(nil)
-	for i, row := range l.mine {
-		label[i] = l.Data.Label[row]
+// weightsOf are the weights [lo, hi), none where there are none.
+func weightsOf(weight []float32, lo, hi int) []float32 {
+	if len(weight) == 0 {
+		return nil
 	}
-	if len(l.Data.Weight) > 0 {
-		for _, row := range l.mine {
-			weight = append(weight, l.Data.Weight[row])
+	return weight[lo:hi]
+}
+
+// shareLoss is the sum of the losses of this task's training examples, and of their weights.
+func (l *loop) shareLoss(ctx context.Context) (*lossSum, error) {
+	sum, label, weight := &lossSum{loss: l.Model.Loss}, make([]float32, 0, chunkRows), []float32(nil)
+	return sum, l.order.walk(func(rows []int) error {
+		score, err := Scores(ctx, l.s, l.run, l.Data, rows)
+		if err != nil {
+			return err
 		}
-	}
-	if l.Offset != 0 {
-		for i := range score {
-			score[i] += l.Offset
+		label, weight = label[:0], weight[:0]
+		for _, row := range rows {
+			label = append(label, l.Data.Label[row])
+			if len(l.Data.Weight) > 0 {
+				weight = append(weight, l.Data.Weight[row])
+			}
 		}
-	}
-	return totalLoss(l.Model.Loss, score, label, weight)
+		if l.Offset != 0 {
+			for i := range score {
+				score[i] += l.Offset
+			}
+		}
+		sum.add(score, label, weight)
+		return nil
+	})
 }

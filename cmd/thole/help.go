@@ -27,7 +27,7 @@ func flagGroups() []flagGroup {
 			"holdout", "graph", "load", "from", "to", "matrix", "out", "report", "log", "force", "seconds", "json"}},
 		{"Data", []string{"format", "dim", "hash", "labels", "classes", "label-threshold", "index-base", "separator", "no-label", "strict",
 			"sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
-			"in-order", "seed", "fields", "sample", "pos-neg", "skip-bad", "negatives", "weights", "validate-weights", "class-weights",
+			"in-order", "shuffle-window", "seed", "fields", "sample", "pos-neg", "skip-bad", "negatives", "weights", "validate-weights", "class-weights",
 			"positive-weight"}},
 		{"Columns of tables", []string{"label-column", "positive", "weight-column", "group-column", "ignore", "numeric", "categorical", "buckets",
 			"multi", "hashed", "date", "columns", "missing", "names"}},

@@ -15,6 +15,7 @@ import (
 	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/graph"
+	"thole.example/kernel"
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/ssp"
@@ -43,6 +44,9 @@ type plan struct {
 	warmup       int                // steps of it at most, where the schedule is the recipe's
 	settings     []byte             // of the job, as they are saved with the model; nil: not
 	ends         bool               // the schedule is bound to the number of epochs
+	mine         []int              // tasks of this process; nil: all
+	own          *train.Own         // what it knows of the others' examples
+	learn, held  *data.Set          // examples of its tasks
 	cut          bool               // the held-out examples have no features but those of training
 	moment       string             // where the servers keep the best epoch, if there is one
 	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
@@ -104,6 +108,11 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	o.Takes = taking(p.compares, width)
 	if o.Weight, err = readWeights(e, j.weights); err != nil {
 		return o, err
+	}
+	if o.Limit, o.Scratch = p.forExamples(), p.scratch; p.mine != nil && kernel.CanBack {
+		o.Limit = 1 // those of its tasks alone come into memory, when all have been seen
+	} else {
+		p.sayReading(e.err, j.data)
 	}
 	thinned := p.thinning()
 	if thinned != nil {
@@ -175,6 +184,9 @@ func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
 		return err
 	}
 	if err := p.checkOutputs(model); err != nil {
+		return err
+	}
+	if err := p.arrange(e.err, model); err != nil {
 		return err
 	}
 	if err := p.readHoldout(ctx, e, o, model.Metas()); err != nil {
@@ -447,12 +459,12 @@ func (p *plan) summary() string {
 	return fmt.Sprintf("algo=%s loss=%s/%v size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d "+
 		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
 		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s "+
-		"class-weights=%s positive-weight=%g negatives=%g l1-of=%v l2-of=%v",
+		"class-weights=%s positive-weight=%g negatives=%g l1-of=%v l2-of=%v window=%d",
 		p.algo, p.loss, p.lossSet, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay,
 		p.epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
 		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, url.PathEscape(p.load), p.train.Len(), []float32(p.train.Classes),
 		p.conf.Dim, p.train.Fields, p.digest,
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
 		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()),
-		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)), url.PathEscape(fmt.Sprint(p.l2Of)))
+		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)), url.PathEscape(fmt.Sprint(p.l2Of)), p.window)
 }

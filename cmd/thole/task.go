@@ -18,6 +18,10 @@ import (
 // run makes the given tasks of the job on the cluster, each on its own connection, and saves when the first task is
 // among them. The report is of the task that came first.
 func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
+	if err := p.part(); err != nil {
+		return nil, err
+	}
+	defer p.bounded(ctx)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	reports, worker, local := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal()
@@ -73,8 +77,9 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	}
 	start := time.Now()
 	report, err := train.Run(ctx, client, train.Options{
-		Model: model, Data: p.train.Set, Valid: p.validation(), Sets: p.sets, Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
-		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance, Pace: p.pace,
+		Model: model, Data: p.learn, Valid: p.held, Sets: p.sets, Own: p.own, Window: p.window, Task: task, Tasks: p.tasks,
+		Partitioner: p.partitioner,
+		Epochs:      p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance, Pace: p.pace,
 		Early: p.early(client), Watch: len(p.metrics) > 0, Metrics: p.metrics, PosNeg: p.posNeg, Clip: p.clip,
 		Offset: p.offset(), Wrap: p.asAngel, Events: events,
 		Elapsed: func() time.Duration { return time.Since(start) },

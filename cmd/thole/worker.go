@@ -77,6 +77,9 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 			return usageError{fmt.Errorf("%s: want a path below the servers' --store", path)}
 		}
 	}
+	if len(tasks) < p.tasks {
+		p.mine = tasks
+	}
 	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err
