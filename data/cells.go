@@ -97,7 +97,7 @@ func (c *chunk) cells(ctx context.Context, s *settings, p *tableParser) {
 		}
 		line += int64(n)
 		p.enc.Begin(n)
-		if err := p.enc.Texts(func(column int) feature.Cells { return cells[p.at[column]] }); err != nil {
+		if err := p.enc.Texts(func(column int) feature.Cells { return cells[p.place[column]] }); err != nil {
 			c.err, c.lines = err, p.line[0]
 			return
 		}

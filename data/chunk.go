@@ -72,12 +72,26 @@ func (c *chunk) parse(s *settings) {
 	}
 }
 
-// mark is how much there is, and back goes back to it.
-func (c *chunk) mark() [4]int { return [4]int{len(c.label), len(c.idx), len(c.field), len(c.group)} }
+// mark is how much a chunk has before a line.
+type mark struct {
+	labels, values, fields, groups, kinds, unseen, examples int
 
-func (c *chunk) back(to [4]int) {
-	c.label, c.ptr, c.idx, c.val, c.field = c.label[:to[0]], c.ptr[:to[0]+1], c.idx[:to[1]], c.val[:to[1]], c.field[:to[2]]
-	c.group = c.group[:to[3]]
+	width                int
+	widthLine, queryLine int64
+}
+
+// mark is how much there is, and back goes back to it.
+func (c *chunk) mark() mark {
+	return mark{len(c.label), len(c.idx), len(c.field), len(c.group), len(c.kinds.list), len(c.unseen.cols), c.unseen.examples,
+		c.width, c.widthLine, c.queryLine}
+}
+
+func (c *chunk) back(to mark) {
+	c.label, c.ptr, c.idx, c.val = c.label[:to.labels], c.ptr[:to.labels+1], c.idx[:to.values], c.val[:to.values]
+	c.field, c.group = c.field[:to.fields], c.group[:to.groups]
+	c.kinds.cut(to.kinds)
+	c.unseen.cols, c.unseen.examples = c.unseen.cols[:to.unseen], to.examples
+	c.width, c.widthLine, c.queryLine = to.width, to.widthLine, to.queryLine
 }
 
 // likely is the lines of a chunk that say about how many values the others have.

@@ -39,6 +39,9 @@ type Batch struct {
 	// metric judges apart (a user, a query). nil: every example counts 1, there are no groups.
 	Weight []float32
 	Group  []int64
+	// Row has the number of each example among the rows of its inputs, those that were left out (Options.SkipBad) counted. nil: none
+	// may be left out, and numbers are those of X.
+	Row []int64
 }
 
 // Len is the number of examples.

@@ -1,11 +1,7 @@
 package data
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +15,7 @@ type Examples struct {
 	Classes Classes // what the labels were in the text, under AutoTrans and ClassTrans
 	Unseen  Unseen  // what Options.Columns does not have
 	Skipped Skipped // lines that were left out
+	Ends    []int64 // how many examples had been read at the end of each input
 
 	Transform *feature.Transform // of tables: how their columns became features; nil: there was none
 }
@@ -32,7 +29,7 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 	return all.Batch(), nil
 }
 
-// LoadAll parses all inputs, one after the other, into one set of examples; what gzip packed is unpacked. Progress is of all of
+// LoadAll parses all inputs, one after the other, into one set of examples; what gzip or zstd packed is unpacked. Progress is of all of
 // them; its total is 0 where the length of one is not known.
 func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
 	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, set: newSet()}
@@ -57,33 +54,6 @@ func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
 	return l.end(ins)
 }
 
-// unpack makes compressed text a stream of text.
-func (in *Input) unpack() error {
-	start := make([]byte, 4)
-	if in.Stream != nil {
-		b := bufio.NewReader(in.Stream)
-		start, _ = b.Peek(len(start)) // an error comes again when it is read
-		in.Stream = b
-	} else {
-		n, _ := in.R.ReadAt(start[:max(0, min(in.Size, int64(len(start))))], 0)
-		start = start[:n]
-	}
-	switch {
-	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
-		if in.Stream == nil {
-			in.Stream, in.Size = io.NewSectionReader(in.R, 0, in.Size), 0
-		}
-		z, err := gzip.NewReader(in.Stream)
-		if err != nil {
-			return err
-		}
-		in.Stream = z
-	case bytes.HasPrefix(start, []byte("\x28\xb5\x2f\xfd")):
-		return errors.New("compressed by zstd, want text or gzip: zstdcat FILE | thole ... --data -")
-	}
-	return nil
-}
-
 // take adds the rows of a chunk.
 func (l *loader) take(_ *settings, c *chunk) error {
 	l.unseen.add(&c.unseen)
@@ -99,7 +69,7 @@ func (l *loader) take(_ *settings, c *chunk) error {
 
 // end makes one set of what was read.
 func (l *loader) end(ins []Input) (*Examples, error) {
-	all := &Examples{Set: l.set, Unseen: l.unseen.count(), Skipped: l.join.skipped}
+	all := &Examples{Set: l.set, Unseen: l.unseen.count(), Skipped: l.join.skipped, Ends: l.ends}
 	if l.plan != nil {
 		all.Unseen.Levels = true
 		if all.Transform = l.opt.Table.of(); l.plan.IsOpen() {

@@ -181,8 +181,6 @@ func TestGzip(t *testing.T) {
 			t.Fatalf("%d bytes of %d are read as %v", n, packed.Len(), b)
 		}
 	}
-	_, err = Load(context.Background(), input([]byte("\x28\xb5\x2f\xfd1234")), Options{})
-	wantError(t, err, "t: compressed by zstd, want text or gzip: zstdcat FILE | thole ... --data -")
 }
 
 // What is wrong with a stream is said although it goes on, and so is an interruption.

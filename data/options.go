@@ -77,8 +77,10 @@ type Options struct {
 	// Note, if not nil, is told once for each input of what was read but ignored, with the first line of it; by the same
 	// goroutine.
 	Note func(path string, line int64, text string)
-	// Left, if not nil, is told by Read after the last batch what Columns does not have; by the same goroutine.
-	Left func(Unseen)
+	// Left, if not nil, is told by Read after the last batch what Columns does not have, and LeftOut which lines were left out; by the
+	// same goroutine.
+	Left    func(Unseen)
+	LeftOut func(Skipped)
 }
 
 // settings are Options made ready for parsing.

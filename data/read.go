@@ -2,6 +2,7 @@ package data
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,7 @@ import (
 	"iter"
 	"os"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
 
 	"thole.example/feature"
@@ -26,7 +27,7 @@ func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
 	return ReadAll(ctx, []Input{in}, opt)
 }
 
-// ReadAll is Read of all inputs, one after the other, as one run of examples; what gzip packed is unpacked. Progress is as that
+// ReadAll is Read of all inputs, one after the other, as one run of examples; what gzip or zstd packed is unpacked. Progress is as that
 // of LoadAll.
 func ReadAll(ctx context.Context, ins []Input, opt Options) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
@@ -48,6 +49,9 @@ func ReadAll(ctx context.Context, ins []Input, opt Options) iter.Seq2[*Batch, er
 			left := b.unseen.count()
 			left.Levels = r.plan != nil
 			opt.Left(left)
+		}
+		if err == nil && opt.LeftOut != nil {
+			opt.LeftOut(r.join.skipped)
 		}
 		if err != nil && err != errStop {
 			yield(nil, err)
@@ -71,7 +75,9 @@ func ReadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) i
 type batcher struct {
 	s      *settings // of the input that was read last
 	rows   rows
-	first  int64 // number of the first of rows
+	first  int64   // number of the first of rows
+	row    []int64 // where lines may be left out, of the rows and those after them
+	next   int64
 	unseen unseen
 	emit   func(*Batch) bool
 }
@@ -83,6 +89,9 @@ func (b *batcher) take(s *settings, c *chunk) error {
 	}
 	s.Classes.mapLabels(c.rows.label, s.Labels)
 	b.unseen.add(&c.unseen)
+	if s.SkipBad > 0 {
+		b.row, b.next = c.number(b.row, b.next)
+	}
 	for lo := 0; lo < len(c.label); {
 		hi := min(len(c.label), lo+s.BatchRows-len(b.rows.label))
 		b.rows.add(&c.rows, lo, hi)
@@ -109,7 +118,12 @@ func (b *batcher) flush() error {
 	n := int64(len(out.label))
 	b.rows = newRows(len(out.label), len(out.idx), b.s.fielded())
 	b.first += n
-	if !b.emit(out.batch(b.first-n, dim, fields)) {
+	batch := out.batch(b.first-n, dim, fields)
+	if b.s.SkipBad > 0 {
+		batch.Row = slices.Clone(b.row[:n])
+		b.row = append(b.row[:0], b.row[n:]...)
+	}
+	if !b.emit(batch) {
 		return errStop
 	}
 	return nil
@@ -120,6 +134,7 @@ type reader struct {
 	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
 	plan        *feature.Plan // of the tables so far; nil: there was none
+	ends        []int64       // rows up to the end of each input
 	rows        int64         // that were given to use
 }
 
@@ -137,7 +152,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 	}
 	fielded := false
 	for i, in := range ins {
-		s, err := opt.settings(strings.TrimSuffix(in.Name, ".gz"))
+		s, err := opt.settings(Unpacked(in.Name))
 		if err != nil {
 			return err
 		}
@@ -157,6 +172,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 			return err
 		}
 		before = end
+		r.ends = append(r.ends, r.rows)
 	}
 	if opt.Weight != nil && r.rows != int64(len(opt.Weight)) {
 		return fmt.Errorf("data: %d weights of %d examples, want one for each", len(opt.Weight), r.rows)
@@ -190,6 +206,9 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 		in.Stream, in.Size = nil, t.Rows()
 	} else if s.table {
 		if err := r.open(&in, s); err != nil {
+			if at := (*Error)(nil); errors.As(err, &at) {
+				return err
+			}
 			return &Error{in.Name, 1, err}
 		}
 	}
@@ -202,7 +221,7 @@ func (r *reader) open(in *Input, s *settings) (err error) {
 	if in.Stream != nil {
 		b := bufio.NewReaderSize(in.Stream, headLen)
 		if head, err = b.Peek(headLen); err != nil && err != io.EOF {
-			return err
+			return &Error{in.Name, 1 + int64(bytes.Count(head, []byte("\n"))), in.why(err)}
 		}
 		in.Stream = b
 	} else {
@@ -277,6 +296,9 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 			return context.Cause(ctx)
 		}
 		<-c.done
+		if s.SkipBad > 0 && r.join.rows && c.widthLine > 0 && c.width != r.join.width {
+			c.again(s, r.join.width)
+		}
 		if err := r.join.join(c); err != nil {
 			return err
 		}

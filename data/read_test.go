@@ -136,7 +136,7 @@ func TestReadErrors(t *testing.T) {
 	in := input([]byte("1 1:1\n"))
 	in.Size = 50
 	_, err := Load(context.Background(), in, Options{})
-	wantError(t, err, "t: read to byte 6 of 50: unexpected EOF")
+	wantError(t, err, "t:2: read to byte 6 of 50: unexpected EOF")
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%v, want ErrUnexpectedEOF", err)
 	}

@@ -41,10 +41,12 @@ var (
 type sheet struct {
 	plan   *feature.Plan
 	sep    byte
-	width  int   // cells of a row
-	used   []int // columns that are read
-	header bool  // the first line is no row
-	cells  CellTable
+	width  int       // cells of a row
+	rows   int       // of a block
+	used   []int     // columns that are read
+	header bool      // the first line is no row
+	cells  CellTable // whose rows they are; nil: lines are
+	begin  int       // bytes up to the end of that line
 }
 
 // headLen is how much of an input is looked at to find out what its columns are.
@@ -70,21 +72,24 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 	if s.sep != 0 && sh.sep == 0 {
 		sh.sep = s.sep
 	}
+	if sh.sep == 0 {
+		sh.sep = separatorOf(head)
+	}
 	if end := lineEnd(head, sh.sep); end > 0 {
 		head = head[:end]
 	} else if !whole {
 		return nil, fmt.Errorf("no line end in the first %d bytes, want a line with the names of the columns", len(head))
 	}
-	if sh.sep == 0 {
-		sh.sep = separatorOf(head)
+	rows, begin, err := sampled(head, sh.sep)
+	if err != nil && sh.header {
+		return nil, err
 	}
-	rows := sampled(head, sh.sep)
 	header := t.Spec.Names
 	if sh.header {
 		if len(rows) == 0 {
 			return nil, errors.New("empty, want a line with the names of the columns")
 		}
-		header, rows = rows[0], rows[1:]
+		header, rows, sh.begin = rows[0], rows[1:], begin
 		if err := checkNames(header); err != nil {
 			return nil, err
 		}
@@ -116,8 +121,12 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 		return fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)", strings.Join(header, ", "))
 	}
 	sh.used = sh.plan.Columns()
+	sh.rows = min(feature.BlockRows, max(1, blockCells/max(1, len(sh.used))))
 	return nil
 }
+
+// blockCells is how many cells a block has at most, unless one row has more.
+const blockCells = 1 << 16
 
 // checkNames refuses a first line that names no columns.
 func checkNames(header []string) error {
@@ -136,25 +145,43 @@ func checkNames(header []string) error {
 	return nil
 }
 
-// separatorOf is what stands most often between the names of the first line: a comma where nothing does.
+// separatorOf is what stands most often between the names of the first line, outside of quotes: a comma where nothing does.
 func separatorOf(head []byte) byte {
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	best, most := byte(','), 0
-	for _, sep := range []byte(",\t;|") {
-		if n := bytes.Count(line, []byte{sep}); n > most {
-			best, most = sep, n
+	var counts [256]int
+	quotes := false
+	for _, c := range bytes.TrimLeft(head, "\r\n") {
+		if c == '"' {
+			quotes = !quotes
+		}
+		if !quotes {
+			counts[c]++
+		}
+		if c == '\n' && !quotes {
+			break
+		}
+	}
+	best := byte(',')
+	for _, sep := range []byte("\t;|") {
+		if counts[sep] > counts[best] {
+			best = sep
 		}
 	}
 	return best
 }
 
-// sampled are the cells of the first rows, that of the names included.
-func sampled(head []byte, sep byte) (rows [][]string) {
+// sampled are the cells of the first rows, that of the names included, and where that one ends. The error is that of the first line.
+func sampled(head []byte, sep byte) (rows [][]string, begin int, first error) {
 	text := append(bytes.Clone(head), '\n', 0)
 	var c cutter
 	for i := 0; i < len(head) && len(rows) <= sampleRows; {
 		next, n, err := c.cut(text, i, sep)
-		if i = next; err != nil || n == 0 {
+		if i = next; err != nil && begin == 0 {
+			first = err
+		}
+		if begin == 0 && (err != nil || n > 0) {
+			begin = min(next, len(head))
+		}
+		if err != nil || n == 0 {
 			continue
 		}
 		row := make([]string, n)
@@ -163,30 +190,37 @@ func sampled(head []byte, sep byte) (rows [][]string) {
 		}
 		rows = append(rows, row)
 	}
-	return rows
+	return rows, begin, first
 }
 
 // cellLimit is how many cells a row has at most.
 const cellLimit = 1 << 20
 
 // cutter cuts a line into cells.
-type cutter struct{ lo, hi []int32 }
+type cutter struct {
+	lo, hi []int32
+	lines  int64 // of text that the last line took
+}
+
+// isBlank reports whether a byte beside a cell is no part of it.
+func isBlank(c, sep byte) bool { return c == ' ' || c == '\t' && sep != '\t' }
 
 // cut cuts the line that begins at text[i] into n cells, 0 if it is blank, and answers where the next line begins. The text ends with a
-// line end. Quotes around a cell are left out, and those within it are made single in place.
+// line end. Quotes around a cell are left out, and those within it are made single in place, with zeros behind them.
 func (c *cutter) cut(text []byte, i int, sep byte) (next, n int, err error) {
-	c.lo, c.hi = c.lo[:0], c.hi[:0]
-	start := i
+	c.lo, c.hi, c.lines = c.lo[:0], c.hi[:0], 1
+	quotes := false
 	for {
-		for text[i] == ' ' || text[i] == '\t' && sep != '\t' {
+		for isBlank(text[i], sep) {
 			i++
 		}
 		var lo, hi int
 		if text[i] == '"' {
-			if lo, hi, i, err = quoted(text, i); err != nil {
-				return nextLine(text, start), 0, err
+			quotes = true
+			if lo, hi, i, err = c.quoted(text, i); err != nil {
+				return nextLine(text, i), 0, err
 			}
-			for text[i] == ' ' || text[i] == '\r' {
+			for isBlank(text[i], sep) || text[i] == '\r' {
 				i++
 			}
 			if text[i] != sep && text[i] != '\n' {
@@ -197,7 +231,7 @@ func (c *cutter) cut(text []byte, i int, sep byte) (next, n int, err error) {
 			for text[i] != sep && text[i] != '\n' {
 				i++
 			}
-			for hi = i; hi > lo && (text[hi-1] == ' ' || text[hi-1] == '\r'); {
+			for hi = i; hi > lo && (isBlank(text[hi-1], sep) || text[hi-1] == '\r'); {
 				hi--
 			}
 		}
@@ -209,7 +243,7 @@ func (c *cutter) cut(text []byte, i int, sep byte) (next, n int, err error) {
 			return nextLine(text, i), 0, fmt.Errorf("more than %d cells", cellLimit)
 		}
 	}
-	if len(c.lo) == 1 && c.lo[0] == c.hi[0] && text[start] != '"' {
+	if len(c.lo) == 1 && c.lo[0] == c.hi[0] && !quotes {
 		return i + 1, 0, nil
 	}
 	return i + 1, len(c.lo), nil
@@ -220,22 +254,35 @@ func nextLine(text []byte, i int) int { return i + bytes.IndexByte(text[i:], '\n
 var errQuote = errors.New("a quote that nothing closes, want one at the end of the cell, and two for one within it")
 
 // quoted is the cell whose quote is at text[i], and where it ends.
-func quoted(text []byte, i int) (lo, hi, end int, err error) {
+func (c *cutter) quoted(text []byte, i int) (lo, hi, end int, err error) {
 	lo = i + 1
-	to := lo
-	for i = lo; ; i++ {
-		more := bytes.IndexByte(text[i:], '"')
+	double := 0
+	for end = lo; ; end++ {
+		more := bytes.IndexByte(text[end:], '"')
 		if more < 0 {
-			return 0, 0, 0, errQuote
+			return 0, 0, i, errQuote
 		}
-		if to != i {
-			copy(text[to:], text[i:i+more])
+		if end += more + 1; end == len(text) || text[end] != '"' {
+			break
 		}
-		to, i = to+more, i+more+1
-		if i >= len(text) || text[i] != '"' {
-			return lo, to, i, nil
+		double++
+	}
+	inner := text[lo : end-1]
+	c.lines += int64(bytes.Count(inner, []byte("\n")))
+	if hi = end - 1 - double; double > 0 {
+		single(inner)
+		clear(text[hi:end])
+	}
+	return lo, hi, end, nil
+}
+
+// single makes two quotes one, in place.
+func single(cell []byte) {
+	to := 0
+	for i := 0; i < len(cell); i++ {
+		if cell[to] = cell[i]; cell[i] == '"' {
+			i++
 		}
-		text[to] = '"'
 		to++
 	}
 }
@@ -278,14 +325,9 @@ func lineEnd(text []byte, sep byte) (end int) {
 
 // opens reports whether a quote after the text begins a cell.
 func opens(before []byte, sep byte) bool {
-	before = bytes.TrimRight(before, " ")
-	if len(before) == 0 {
-		return true
+	i := len(before)
+	for i > 0 && isBlank(before[i-1], sep) {
+		i--
 	}
-	switch last := before[len(before)-1]; sep {
-	case 0: // not known yet
-		return strings.IndexByte(",;|\t\n", last) >= 0
-	default:
-		return last == sep || last == '\n'
-	}
+	return i == 0 || before[i-1] == sep || before[i-1] == '\n'
 }

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -13,8 +12,8 @@ type tableParser struct {
 	*sheet
 	enc    *feature.Encoder
 	cutter cutter
-	at     []int   // which of those that are used each column is
-	lo, hi []int32 // of the cells of a block, column after column
+	place  []int   // of columns among the used ones
+	lo, hi []int32 // of the cells of a block, used column after used column
 	line   [feature.BlockRows]int64
 	wrong  [feature.BlockRows]error // rows that are no rows of the sheet
 }
@@ -22,30 +21,30 @@ type tableParser struct {
 func newTableParser(s *settings) *tableParser {
 	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder()}
 	p.enc.Strict = s.Strict
-	p.at = make([]int, p.width)
-	for i, column := range p.used {
-		p.at[column] = i
+	p.place = make([]int, p.width)
+	for at, k := range p.used {
+		p.place[k] = at
 	}
 	if p.cells != nil {
 		return p
 	}
-	p.lo, p.hi = make([]int32, p.width*feature.BlockRows), make([]int32, p.width*feature.BlockRows)
+	p.lo, p.hi = make([]int32, len(p.used)*p.rows), make([]int32, len(p.used)*p.rows)
 	return p
 }
 
 // table fills the rows from the text, up to the first error.
 func (c *chunk) table(s *settings, p *tableParser) {
 	i, line := 0, int64(0)
-	if c.first && p.header {
-		end, _, _ := p.cutter.cut(c.text, 0, p.sep)
-		i, line = end, int64(bytes.Count(c.text[:end], []byte("\n")))
+	for names := c.first && p.header; names && i < c.len; { // which sheetOf has read
+		next, cells, _ := p.cutter.cut(c.text, i, p.sep)
+		i, line, names = next, line+p.cutter.lines, cells == 0
 	}
 	for i < c.len && c.err == nil {
 		n := 0
-		for ; i < c.len && n < feature.BlockRows; n++ {
+		for ; i < c.len && n < p.rows; n++ {
 			next, cells, err := p.cutter.cut(c.text, i, p.sep)
 			p.line[n] = line + 1
-			line += int64(bytes.Count(c.text[i:next], []byte("\n")))
+			line += p.cutter.lines
 			if i = next; cells == 0 && err == nil { // a blank line
 				n--
 				continue
@@ -54,8 +53,8 @@ func (c *chunk) table(s *settings, p *tableParser) {
 				err = fmt.Errorf("%d cells, want %d, one for each column", cells, p.width)
 			}
 			p.wrong[n] = err
-			for _, k := range p.used {
-				at := k*feature.BlockRows + n
+			for at, k := range p.used {
+				at = at*p.rows + n
 				if p.lo[at], p.hi[at] = 0, 0; err == nil {
 					p.lo[at], p.hi[at] = p.cutter.lo[k], p.cutter.hi[k]
 				}
@@ -66,7 +65,7 @@ func (c *chunk) table(s *settings, p *tableParser) {
 		}
 		p.enc.Begin(n)
 		if err := p.enc.Texts(func(k int) feature.Cells {
-			at := k * feature.BlockRows
+			at := p.place[k] * p.rows
 			return feature.Cells{Text: c.text, Lo: p.lo[at : at+n], Hi: p.hi[at : at+n]}
 		}); err != nil {
 			c.err, c.lines = err, p.line[0]
@@ -78,11 +77,13 @@ func (c *chunk) table(s *settings, p *tableParser) {
 		if c.block(s, p.enc, p.line[:n]); c.err != nil {
 			return
 		}
-		if c.part != nil && c.part.Rows == feature.BlockRows {
+		if c.part != nil && c.part.Rows == p.rows {
 			c.part.Reserve(float64(i) / float64(c.len))
 		}
 	}
-	c.lines = line
+	if c.err == nil {
+		c.lines = line
+	}
 }
 
 // block takes the rows of a block, which are of the lines.
@@ -115,9 +116,8 @@ func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
 			c.group = append(c.group, enc.Group[k])
 		}
 	}
-	c.unseen.cols = append(c.unseen.cols, enc.Unseen...)
-	c.unseen.examples += enc.UnseenRows()
-	enc.Unseen = enc.Unseen[:0]
+	cols, rows := enc.Unseen(c.unseen.cols)
+	c.unseen.cols, c.unseen.examples = cols, c.unseen.examples+rows
 	if open {
 		if c.part == nil {
 			c.part = &feature.Part{}

@@ -29,7 +29,7 @@ func (l *loader) fit() (*feature.Transform, error) {
 	if t := l.opt.Table; t != nil && t.Held != nil {
 		held = t.Held(len(o.label))
 	}
-	fit := plan.Fit(o.parts, held)
+	fit := plan.Fit(o.parts, o.label, held)
 	t, ids, err := fit.Transform()
 	if err != nil {
 		return nil, err

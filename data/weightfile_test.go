@@ -35,7 +35,7 @@ func TestLoadWeights(t *testing.T) {
 		"x\n":          `:1: weight "x", want a finite number from 0 on`,
 		"# none\n":     ": no weights, want one for each example",
 		"0\n0\n":       ": all 2 weights are 0, want some above",
-		"\x1f\x8b\x08": ": unexpected EOF",
+		"\x1f\x8b\x08": ": packed text that is cut short: unexpected EOF, want the whole file",
 	} {
 		path := fileOf(t, "wrong", text)
 		_, err := LoadWeights([]string{path}, nil)

@@ -1,9 +1,12 @@
 package feature
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
+
+	"thole.example/internal/number"
 )
 
 // part is a part of a time: a number of 0 to values-1, or, with values 0, days as a number.
@@ -56,27 +59,28 @@ func layouts() []string {
 	}
 }
 
-// parseTime reads a time in a format. Times without a zone are of UTC.
+// parseTime reads a time in a format. Times without a zone are of UTC, and so are those with the name of one (CET) but no difference:
+// names are not the same everywhere.
 func parseTime(format string, text []byte) (t time.Time, ok bool) {
 	switch format {
 	case unixSeconds, unixMillis:
-		v, err := strconv.ParseFloat(string(text), 64)
+		v, n := number.ParseFloat64(text)
 		if format == unixMillis {
 			v /= 1000
 		}
-		if err != nil || !(v > -1<<40 && v < 1<<40) {
+		if n == 0 || n != len(text) || !(v > -1<<40 && v < 1<<40) {
 			return t, false
 		}
-		return time.Unix(int64(v), 0).UTC(), true
+		return time.Unix(int64(math.Floor(v)), 0).UTC(), true
 	case time.DateOnly:
 		if t, ok := quickDate(text); ok {
 			return t, true
 		}
 	}
-	t, err := time.Parse(format, string(text))
-	if err != nil && strings.HasPrefix(format, time.DateOnly) { // in which a part may be left out
+	t, err := time.ParseInLocation(format, string(text), time.UTC) // names of zones mean nothing, on every machine
+	if err != nil && strings.HasPrefix(format, time.DateOnly) {    // in which a part may be left out
 		for _, other := range layouts() {
-			if t, err = time.Parse(other, string(text)); err == nil || !strings.HasPrefix(other, time.DateOnly) {
+			if t, err = time.ParseInLocation(other, string(text), time.UTC); err == nil || !strings.HasPrefix(other, time.DateOnly) {
 				break
 			}
 		}

@@ -32,15 +32,19 @@ type Encoder struct {
 
 	// Strict makes levels that have no id faults.
 	Strict bool
-	// Unseen gathers hashes of levels that have no id, of columns that are not open; who reads it empties it.
-	Unseen []int64
 
 	plan   *Plan
 	rows   int
 	local  []*levels // of columns with levels in an open plan: what this encoder has met
 	hashes [BlockRows]uint64
 	touch  uint64
-	unseen [BlockRows]bool
+	unseen []level
+}
+
+// level is one that has no id.
+type level struct {
+	row  int
+	hash int64
 }
 
 // Encoder is a new one for tables of the plan.
@@ -70,21 +74,26 @@ func (e *Encoder) Begin(rows int) {
 		clear(e.Bad)
 		e.Faults = 0
 	}
-	clear(e.unseen[:rows])
+	e.unseen = e.unseen[:0]
 	for i := range e.Fields {
 		v := &e.Fields[i]
 		v.ID, v.Value, v.End = v.ID[:0], v.Value[:0], v.End[:0]
 	}
 }
 
-// UnseenRows is in how many rows of the block a level has no id.
-func (e *Encoder) UnseenRows() (n int) {
-	for i, u := range e.unseen[:e.rows] {
-		if u && e.Bad[i] == nil {
-			n++
+// Unseen appends hashes of the levels of the block that have no id, in rows that are of use, and answers in how many rows they are.
+func (e *Encoder) Unseen(to []int64) (all []int64, rows int) {
+	var in [BlockRows]bool
+	for _, l := range e.unseen {
+		if e.Bad[l.row] != nil {
+			continue
+		}
+		if to = append(to, l.hash); !in[l.row] {
+			in[l.row] = true
+			rows++
 		}
 	}
-	return n
+	return to, rows
 }
 
 // Refuse says that a row is of no use, whatever its cells are; nil: it stays as it is.
@@ -234,8 +243,7 @@ func (e *Encoder) unknown(i, row int, hash uint64, text []byte) (int32, error) {
 			e.bad(row, "column %q: level %s was not in training, or too rare (without --strict it counts as the rare ones)",
 				e.plan.columns[i].Name, quote(text))
 		}
-		e.unseen[row] = true
-		e.Unseen = append(e.Unseen, int64((hash^uint64(i)*0x9e3779b97f4a7c15)>>1))
+		e.unseen = append(e.unseen, level{row, int64((hash ^ uint64(i)*0x9e3779b97f4a7c15) >> 1)})
 		return 0, nil
 	}
 	code, err := e.plan.open[i].code(hash, text)
@@ -330,6 +338,8 @@ func (e *Encoder) label(i int, cells Cells) error {
 		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
 		y := float32(0)
 		switch {
+		case c.Texts && len(text) > 0 && e.plan.missing[string(text)]:
+			e.bad(k, "column %q: %w: %s stands for nothing (--missing says which texts do)", c.Name, errNoLabel, quote(text))
 		case c.Texts && len(text) == 0:
 			e.bad(k, "column %q: %w", c.Name, errNoLabel)
 		case c.Texts:

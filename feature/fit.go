@@ -13,8 +13,9 @@ import (
 
 // Fit finds out what the rows of an open plan say of its columns.
 type Fit struct {
-	plan  *Plan
-	stats []stat // by field
+	plan   *Plan
+	stats  []stat // by field
+	labels []bool // codes of labels that are texts which rows have
 }
 
 // stat is what is known of a field.
@@ -34,10 +35,10 @@ type stat struct {
 // sampleLimit is of how many numbers buckets are made at most.
 const sampleLimit = 1 << 18
 
-// Fit looks at the rows of all parts, in their order, but for those that are held out; nil: none is. It uses all processors, and what it
-// finds does not depend on how many there are.
-func (p *Plan) Fit(parts []*Part, held func(i int) bool) *Fit {
-	f := &Fit{plan: p, stats: make([]stat, len(p.fields))}
+// Fit looks at the rows of all parts, in their order, but for those that are held out; nil: none is. label are the labels of all rows,
+// which tell what labels there are if they are texts. It uses all processors, and what it finds does not depend on how many there are.
+func (p *Plan) Fit(parts []*Part, label []float32, held func(i int) bool) *Fit {
+	f := &Fit{plan: p, stats: make([]stat, len(p.fields)), labels: p.seen(label)}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(p.fields)) {
@@ -49,6 +50,19 @@ func (p *Plan) Fit(parts []*Part, held func(i int) bool) *Fit {
 	}
 	wg.Wait()
 	return f
+}
+
+// seen are the codes of labels that rows have, whatever lines have that are of no use; nil if labels are no texts.
+func (p *Plan) seen(label []float32) (all []bool) {
+	for i := range p.columns {
+		if d := p.open[i]; d != nil && p.columns[i].Kind == Label {
+			all = make([]bool, d.len())
+			for _, code := range label {
+				all[int(code)] = true
+			}
+		}
+	}
+	return all
 }
 
 // stat looks at one field.
@@ -143,7 +157,7 @@ const skewed = 1.5
 // Transform is what was found out. ids are, for each field with levels, the ids of codes, counted from the field's first: what
 // Values takes.
 func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
-	t = &Transform{Missing: []string{}, Columns: slices.Clone(f.plan.columns)}
+	t = &Transform{Missing: Texts{}, Columns: slices.Clone(f.plan.columns)}
 	for _, text := range f.plan.none {
 		t.Missing = append(t.Missing, string(text))
 	}
@@ -185,12 +199,15 @@ func (f *Fit) label(c *Column, i int) error {
 	d := f.plan.open[i]
 	if d == nil {
 		if f.plan.positive != "" {
-			return fmt.Errorf("positive label %q, and the labels are numbers: want a label mapping: %w", f.plan.positive, ErrSpec)
+			return wrong("positive label %q, and the labels are numbers: want a label mapping", f.plan.positive)
 		}
 		return nil
 	}
 	c.Levels = nil
-	for code := 1; code < d.len(); code++ {
+	for code, seen := range f.labels {
+		if !seen || code == 0 {
+			continue
+		}
 		c.Levels = append(c.Levels, d.text(int32(code)))
 	}
 	slices.Sort(c.Levels)
@@ -199,7 +216,7 @@ func (f *Fit) label(c *Column, i int) error {
 	}
 	at := slices.Index(c.Levels, f.plan.positive)
 	if at < 0 || len(c.Levels) > 2 {
-		return fmt.Errorf("positive label %q, and the labels are %s: want one of two: %w", f.plan.positive, shown(c.Levels), ErrSpec)
+		return wrong("positive label %q, and the labels are %s: want one of two", f.plan.positive, shown(c.Levels))
 	}
 	if at == 0 && len(c.Levels) == 2 {
 		c.Levels[0], c.Levels[1] = c.Levels[1], c.Levels[0]
@@ -238,7 +255,7 @@ func (c *Column) choose(d *dictionary, counts []int) []int32 {
 		codes = codes[:c.Most]
 	}
 	ids := make([]int32, len(counts))
-	c.Levels, c.Other = make([]string, len(codes)), false
+	c.Levels, c.Other = make(Texts, len(codes)), false
 	for i, code := range codes {
 		ids[code], c.Levels[i] = int32(i+1), d.text(code)
 	}

@@ -35,7 +35,7 @@ type slot struct {
 }
 
 func newLevels(n int) *levels {
-	size := 64
+	size := 8 // tables may have very many columns
 	for size < 2*n {
 		size *= 2
 	}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"thole.example/internal/number"
 	"thole.example/internal/spell"
@@ -36,10 +37,16 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 	if err := checkHeader(header); err != nil {
 		return nil, err
 	}
+	for i, name := range header {
+		if !utf8.ValidString(name) { // the saved transformation could not say it
+			return nil, wrong("the name of column %d, %q, is no UTF-8, want one that is: iconv -f latin1 -t utf8 FILE",
+				i+1, name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Columns)) {
 		if !slices.Contains(header, name) {
-			return nil, fmt.Errorf("no column %q, which the description of columns has; there is %s%s: %w", name, shown(header),
-				spell.Hint(name, header), ErrSpec)
+			return nil, wrong("no column %q, which the description of columns has; there is %s%s", name, shown(header),
+				spell.Hint(name, header))
 		}
 	}
 	p := &Plan{positive: s.Positive}
@@ -187,9 +194,16 @@ func (p *Plan) Of(header []string) (*Plan, error) {
 // bind finds the columns of the plan in a table.
 func (p *Plan) bind(header []string) error {
 	var lack []string
+	place := make(map[string]int, len(header)) // tables may have very many columns
+	for at, name := range header {
+		place[name] = at
+	}
 	for i := range p.columns {
 		c := &p.columns[i]
-		at := slices.Index(header, c.Name)
+		at, ok := place[c.Name]
+		if !ok {
+			at = -1
+		}
 		if at < 0 && (p.first[i+1] > p.first[i] || p.open != nil && c.Kind != Ignore) {
 			lack = append(lack, c.Name)
 		}

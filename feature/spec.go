@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +15,17 @@ import (
 
 // ErrSpec is what errors of a description of columns wrap.
 var ErrSpec = errors.New("not a description of columns")
+
+// specError wraps ErrSpec without saying so: what is wrong with a description says that it is one.
+type specError struct{ error }
+
+// Is implements errors.Is.
+func (specError) Is(target error) bool { return target == ErrSpec }
+
+// Unwrap implements errors.Unwrap.
+func (e specError) Unwrap() error { return e.error }
+
+func wrong(format string, args ...any) error { return specError{fmt.Errorf(format, args...)} }
 
 // Kind is what a column is for.
 type Kind string
@@ -81,6 +93,7 @@ const (
 	LevelLimit   = 1 << 28 // levels of a column
 	BucketLimit  = 1 << 16
 	SizeLimit    = 1 << 40 // features that texts are hashed to
+	dimLimit     = 1 << 62 // features of all columns together
 	usualBuckets = 32
 	usualSize    = 1 << 20
 	usualMin     = 2
@@ -104,7 +117,7 @@ type Column struct {
 	Mean      float64   `json:"mean,omitempty"`
 	Deviation float64   `json:"deviation,omitempty"` // 0 where all are equal
 	Bounds    []float32 `json:"bounds,omitempty"`    // of buckets: each begins at one
-	Levels    []string  `json:"levels,omitempty"`    // by id, from 1 on (of labels: by the label, from 0 on); "" is a missing one
+	Levels    Texts     `json:"levels,omitempty"`    // by id, from 1 on (of labels: by the label, from 0 on); "" is a missing one
 	Texts     bool      `json:"texts,omitempty"`     // label: levels are texts
 	Other     bool      `json:"other,omitempty"`     // id 0 was learned
 	Nothing   bool      `json:"nothing,omitempty"`   // "missing" was learned
@@ -122,7 +135,7 @@ func ParseSpec(src []byte) (*Spec, error) {
 		Ignore, Missing, Names                    []string
 		Columns                                   map[string]json.RawMessage
 	}
-	if err := strictly(src, &f); err != nil {
+	if err := strictly(src, 0, &f); err != nil {
 		return nil, err
 	}
 	s := &Spec{Missing: f.Missing, Names: f.Names, Positive: f.Positive}
@@ -132,16 +145,20 @@ func ParseSpec(src []byte) (*Spec, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Columns)) {
 		c, raw := Column{}, f.Columns[name]
+		key, _ := json.Marshal(name) // a text always can be
+		before := bytes.Count(src[:max(0, bytes.Index(src, append(key, ':')))], []byte("\n"))
 		if bytes.HasPrefix(raw, []byte(`"`)) {
 			err = json.Unmarshal(raw, &c.Kind)
 		} else {
-			err = strictly(raw, &c)
+			if err := strictly(raw, before, &c); err != nil { // which has the line
+				return nil, fmt.Errorf("column %q: %w", name, err)
+			}
 		}
 		if err == nil {
 			err = s.Set(name, c)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", name, err)
+			return nil, fmt.Errorf("line %d: column %q: %w", before+1, name, err)
 		}
 	}
 	one := map[Kind]string{Label: f.Label, Weight: f.Weight, Group: f.Group}
@@ -161,17 +178,23 @@ func ParseSpec(src []byte) (*Spec, error) {
 	return s, nil
 }
 
-// strictly reads JSON without unknown keys.
-func strictly(src []byte, to any) error {
+// strictly reads JSON, which stands behind some lines, without unknown keys.
+func strictly(src []byte, before int, to any) error {
 	d := json.NewDecoder(bytes.NewReader(src))
 	d.DisallowUnknownFields()
 	err := d.Decode(to)
-	if err == nil && d.More() {
-		err = errors.New("more after the end")
+	if err == nil {
+		if _, more := d.Token(); more != io.EOF {
+			err = errors.New("more after the end")
+		}
 	}
 	if err != nil {
-		line := 1 + bytes.Count(src[:min(int(d.InputOffset()), len(src))], []byte("\n"))
-		return fmt.Errorf("line %d: %w: %w", line, err, ErrSpec)
+		at := int(d.InputOffset())
+		if _, key, unknown := strings.Cut(err.Error(), "unknown field "); unknown {
+			at, err = bytes.Index(src, []byte(key)), fmt.Errorf("unknown key %s", key)
+		}
+		line := 1 + before + bytes.Count(src[:max(0, min(at, len(src)))], []byte("\n"))
+		return wrong("line %d: %w", line, err)
 	}
 	return nil
 }
@@ -186,14 +209,14 @@ func ParseSeparator(text string) (byte, error) {
 	case ",", ";", "|", "\t":
 		return text[0], nil
 	}
-	return 0, fmt.Errorf("separator %q, want a comma, semicolon, bar or tab: %w", text, ErrSpec)
+	return 0, wrong("separator %q, want a comma, semicolon, bar or tab", text)
 }
 
 // Set says what a column is: more of one that something was said of.
 func (s *Spec) Set(name string, c Column) error {
 	before, ok := s.Columns[name]
 	if ok && before.Kind != Auto && c.Kind != Auto && before.Kind != c.Kind {
-		return fmt.Errorf("column %q is %s and %s, want one of them: %w", name, before.Kind, c.Kind, ErrSpec)
+		return wrong("column %q is %s and %s, want one of them", name, before.Kind, c.Kind)
 	}
 	if c.Kind == Auto {
 		c.Kind = before.Kind
@@ -204,7 +227,7 @@ func (s *Spec) Set(name string, c Column) error {
 	}
 	for other, o := range s.Columns {
 		if other != name && o.Kind == c.Kind && slices.Contains([]Kind{Label, Weight, Group}, c.Kind) {
-			return fmt.Errorf("columns %q and %q are both the %s, want one: %w", other, name, c.Kind, ErrSpec)
+			return wrong("columns %q and %q are both the %s, want one", other, name, c.Kind)
 		}
 	}
 	if s.Columns == nil {
@@ -231,23 +254,26 @@ func (c *Column) check() error {
 		names = append(names, string(k.Name))
 	}
 	if c.Kind != Auto && !slices.Contains(names, string(c.Kind)) {
-		return fmt.Errorf("kind %q, want one of %s%s: %w", c.Kind, strings.Join(names, ", "), spell.Hint(string(c.Kind), names), ErrSpec)
+		return wrong("kind %q, want one of %s%s", c.Kind, strings.Join(names, ", "), spell.Hint(string(c.Kind), names))
 	}
 	switch {
 	case c.Scale != "" && c.Scale != Standard && c.Scale != None:
-		return fmt.Errorf("scale %q, want %s or %s: %w", c.Scale, Standard, None, ErrSpec)
+		return wrong("scale %q, want %s or %s", c.Scale, Standard, None)
 	case c.Buckets < 0 || c.Buckets > BucketLimit:
-		return fmt.Errorf("%d buckets, want 2 to %d: %w", c.Buckets, BucketLimit, ErrSpec)
+		return wrong("%d buckets, want 2 to %d", c.Buckets, BucketLimit)
 	case c.Min < 0 || c.Most < 0 || c.Most > LevelLimit:
-		return fmt.Errorf("levels of %d examples at least, %d levels at most, want 0 or more, up to %d: %w", c.Min, c.Most, LevelLimit, ErrSpec)
+		return wrong("levels of %d examples at least, %d levels at most, want 0 or more, up to %d", c.Min, c.Most, LevelLimit)
 	case c.Size < 0 || c.Size > SizeLimit:
-		return fmt.Errorf("hashed to %d features, want 1 to %d: %w", c.Size, int64(SizeLimit), ErrSpec)
+		return wrong("hashed to %d features, want 1 to %d", c.Size, int64(SizeLimit))
 	case len(c.Separator) > 1:
-		return fmt.Errorf("separator %q between levels, want one character: %w", c.Separator, ErrSpec)
+		return wrong("separator %q between levels, want one character", c.Separator)
 	}
-	for _, p := range c.Parts {
+	for i, p := range c.Parts {
+		if slices.Contains(c.Parts[:i], p) {
+			return wrong("part %q of a date twice", p)
+		}
 		if partOf(p) == nil {
-			return fmt.Errorf("part %q of a date, want one of %s%s: %w", p, strings.Join(partNames(), ", "), spell.Hint(p, partNames()), ErrSpec)
+			return wrong("part %q of a date, want one of %s%s", p, strings.Join(partNames(), ", "), spell.Hint(p, partNames()))
 		}
 	}
 	return nil

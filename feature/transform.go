@@ -20,7 +20,7 @@ const version = 1
 // Transform is what was found out about the columns of the training table: what turns raw rows into features. It is read-only, and any
 // number of goroutines may use it.
 type Transform struct {
-	Missing []string // texts that stand for nothing
+	Missing Texts    // that stand for nothing
 	Columns []Column // in the order of the training table
 
 	fields []field
@@ -49,7 +49,9 @@ func (t *Transform) prepare() error {
 		default:
 			f.size = int64(len(c.Levels) + 1)
 		}
-		f.base = t.dim
+		if f.base = t.dim; f.size > dimLimit-t.dim {
+			return fmt.Errorf("more than %d features, up to column %q", int64(dimLimit), c.Name)
+		}
 		t.dim += f.size
 	}
 	if t.dim == 0 {
@@ -170,7 +172,7 @@ func (t *Transform) Name(id int64) string {
 // saved is the form in which a transformation is kept.
 type saved struct {
 	Version int      `json:"version"`
-	Missing []string `json:"missing"`
+	Missing Texts    `json:"missing"`
 	Columns []Column `json:"columns"`
 }
 
@@ -187,11 +189,11 @@ func (t *Transform) JSON() ([]byte, error) {
 // Parse reads what JSON wrote. Errors wrap ErrSpec.
 func Parse(src []byte) (*Transform, error) {
 	var s saved
-	if err := strictly(src, &s); err != nil {
+	if err := strictly(src, 0, &s); err != nil {
 		return nil, err
 	}
 	if s.Version != version {
-		return nil, fmt.Errorf("version %d of a transformation, want %d: %w", s.Version, version, ErrSpec)
+		return nil, wrong("version %d of a transformation, want %d", s.Version, version)
 	}
 	t := &Transform{Missing: s.Missing, Columns: s.Columns}
 	var names []string
@@ -207,10 +209,16 @@ func Parse(src []byte) (*Transform, error) {
 		names = append(names, c.Name)
 	}
 	if err := checkHeader(names); err != nil {
-		return nil, fmt.Errorf("%w: %w", err, ErrSpec)
+		return nil, specError{err}
+	}
+	for _, kind := range []Kind{Label, Weight, Group} {
+		is := func(c Column) bool { return c.Kind == kind }
+		if at := slices.IndexFunc(t.Columns, is); at >= 0 && slices.ContainsFunc(t.Columns[at+1:], is) {
+			return nil, wrong("column %q and another are both the %s, want one", names[at], kind)
+		}
 	}
 	if err := t.prepare(); err != nil {
-		return nil, fmt.Errorf("%w: %w", err, ErrSpec)
+		return nil, specError{err}
 	}
 	return t, nil
 }
@@ -218,7 +226,7 @@ func Parse(src []byte) (*Transform, error) {
 // fitted reports what a column cannot be that was fitted.
 func (c *Column) fitted() error {
 	bad := func(format string, args ...any) error {
-		return fmt.Errorf("%w: %w", fmt.Errorf(format, args...), ErrSpec)
+		return specError{fmt.Errorf(format, args...)}
 	}
 	switch {
 	case c.Kind == Auto:

@@ -20,7 +20,7 @@ type Table interface {
 	Rows() int64
 	// Batches gives the cells of some columns, by their place among Columns and in the order that is asked for, of the rows
 	// that are asked for, some rows at a time and in their order. A batch and all that it refers to is good until the next one.
-	// The walk ends with the first error; a column that cannot be read is one.
+	// The walk ends with the first error; a column that cannot be read is one. Without columns there are no batches.
 	Batches(ctx context.Context, columns []int, rows matrix.Range) iter.Seq2[*TableBatch, error]
 	Close() error
 }
@@ -64,12 +64,12 @@ type TableColumn struct {
 
 // Time is the moment that a cell of a column of times holds, in UTC.
 func (c *TableColumn) Time(v int64) time.Time {
-	if c.Unit >= time.Second {
-		return time.Unix(v*int64(c.Unit/time.Second), 0).UTC()
+	unit := max(1, c.Unit)
+	if unit >= time.Second {
+		return time.Unix(v*int64(unit/time.Second), 0).UTC()
 	}
-	per := int64(time.Second / max(1, c.Unit))
-	sec, rest := v/per, v%per
-	return time.Unix(sec, rest*int64(c.Unit)).UTC()
+	per := int64(time.Second / unit)
+	return time.Unix(v/per, v%per*int64(unit)).UTC()
 }
 
 // TableBatch is some rows of a table.

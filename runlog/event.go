@@ -126,6 +126,13 @@ type Epoch struct {
 	RowsPerSecond Number `json:"rowsPerSecond"`
 	Seconds       Number `json:"seconds"`         // since the start
 	Valid         Values `json:"valid,omitempty"` // of the held-out examples, where they are measured after every epoch
+	Others        []Set  `json:"others,omitempty"`
+}
+
+// Set is the metrics of another set of held-out examples than the one that decides.
+type Set struct {
+	Name   string `json:"name"`
+	Values Values `json:"metrics"`
 }
 
 // End is the event of a training that came to its end; one that failed has none.
@@ -136,12 +143,14 @@ type End struct {
 	Stopped         bool     `json:"stopped"` // before all epochs were made
 	Train           Values   `json:"train"`   // of the training examples, with the parameters that were kept
 	Valid           Values   `json:"valid"`   // of the held-out examples; none if there are none
+	Others          []Set    `json:"others,omitempty"`
 	Seconds         Number   `json:"seconds"` // since the start
 	NullLoss        Number   `json:"nullLoss"`
 	NonFinite       int64    `json:"nonFinite"`
 	Warnings        []string `json:"warnings"`
 	LastChange      *Number  `json:"lastChange,omitempty"`      // by which the last epoch changed the loss
 	LastChangeShare *Number  `json:"lastChangeShare,omitempty"` // and as a share of it
+	Skipped         any      `json:"skipped,omitempty"`         // lines that were of no use, and were left out
 	Unseen          any      `json:"unseen,omitempty"`          // features of the held-out examples that were not in training
 }
 

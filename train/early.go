@@ -90,14 +90,14 @@ func (l *loop) watch(ctx context.Context) (Metrics, error) {
 // early judges an epoch by its metrics and reports whether it was the last one.
 func (l *loop) early(ctx context.Context, r *Report, m Metrics) (stop bool, err error) {
 	if l.Early == nil {
-		r.Valid = m
+		r.Valid, r.Others = m, l.others
 		return false, nil
 	}
 	best, stop, err := l.race.next(m)
 	if err != nil || !best {
 		return stop, err
 	}
-	r.Best, r.Valid = l.race.epoch, m
+	r.Best, r.Valid, r.Others = l.race.epoch, m, l.others
 	if l.Task == 0 {
 		if err := l.Early.Keep(ctx); err != nil {
 			return false, err

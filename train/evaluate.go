@@ -62,7 +62,7 @@ func totalLoss(loss graph.Loss, score []float64, label, weight []float32) (sum, 
 	width := len(score) / max(1, len(label))
 	for lo := 0; lo < len(label); lo += chunkRows {
 		hi := min(lo+chunkRows, len(label))
-		s.add(score[lo*width:hi*width], label[lo:hi], weightsOf(weight, lo, hi))
+		s.add(score[lo*width:hi*width], label[lo:hi], part(weight, lo, hi))
 	}
 	return s.sum, s.weights
 }
@@ -98,6 +98,7 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	r.Train = Metrics{{l.Model.Loss.Name(), loss}}
 	if last {
 		r.Valid, err = l.readScores(ctx)
+		r.Others = l.others
 	}
 	return err
 }
@@ -129,6 +130,7 @@ func (l *loop) showScores() error {
 	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: slices.Clone(l.shown)}})
 }
 
+// readScores measures the scores on the board: those of the first set, and beside them those of the others.
 func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: validBoard}})
 	if err != nil {
@@ -138,7 +140,33 @@ func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 	if l.Early != nil && l.Early.Metric != "" {
 		names = append(slices.Clip(names), l.Early.Metric)
 	}
+	score, sets := got[0].Data.Values().([]float64), l.Sets
 	held := l.held()
-	return Measure(&Scored{Loss: l.Model.Loss, Score: got[0].Data.Values().([]float64), Label: held.Label,
-		Weight: held.Weight, Group: held.Group}, names...)
+	if sets == nil {
+		sets = []HeldOut{{Rows: len(held.Label)}}
+	}
+	l.others = nil
+	var first Metrics
+	for i, lo := 0, 0; i < len(sets); i++ {
+		hi := lo + sets[i].Rows
+		m, err := Measure(&Scored{Loss: l.Model.Loss, Score: score[lo*l.Model.Width : hi*l.Model.Width], Label: held.Label[lo:hi],
+			Weight: part(held.Weight, lo, hi), Group: part(held.Group, lo, hi)}, names...)
+		if err != nil {
+			return nil, err
+		}
+		if lo = hi; i == 0 {
+			first = m
+		} else {
+			l.others = append(l.others, Other{sets[i].Name, m})
+		}
+	}
+	return first, nil
+}
+
+// part is some of what each example has, nil if none has it.
+func part[T any](all []T, lo, hi int) []T {
+	if len(all) == 0 {
+		return nil
+	}
+	return all[lo:hi]
 }

@@ -36,6 +36,7 @@ type Options struct {
 	Model       *graph.Model // this task's own
 	Data        *data.Set    // all examples; the task takes its share
 	Valid       *data.Set    // held-out examples, may be nil
+	Sets        []HeldOut    // which of those are sets of their own, one after the other: the first decides; nil: all are one
 	Task, Tasks int
 	Own         *Own // Data and Valid are those of some tasks alone; nil: of all
 	Partitioner string
@@ -72,6 +73,18 @@ type Options struct {
 	Elapsed func() time.Duration // since the start, for the rates in events; nil: none are given
 }
 
+// HeldOut is a set of held-out examples, so many of all.
+type HeldOut struct {
+	Name string
+	Rows int
+}
+
+// Other is the metrics of a set of held-out examples that decides nothing.
+type Other struct {
+	Name    string
+	Metrics Metrics
+}
+
 // Event is progress: of a step, or with Done of a whole epoch.
 type Event struct {
 	Epoch, Epochs int     // counted from 1
@@ -81,6 +94,7 @@ type Event struct {
 	Done          bool
 	Last          bool    // with Done: no epoch comes after it
 	Valid         Metrics // with Done, of the held-out examples, where they are measured after every epoch
+	Others        []Other // beside Valid, those of the other sets
 	Best          int     // with Done, the epoch that would be kept if this one were the last, where the held-out examples choose; else 0
 	RowsPerSecond float64
 	Left          time.Duration // until the end at this speed
@@ -91,6 +105,7 @@ type Report struct {
 	Losses  []float64 // mean loss in each epoch, while the parameters changed; under SSP and ASP of who has got so far
 	Train   Metrics   // of the training examples with the final parameters
 	Valid   Metrics   // of the held-out examples, nil if there are none
+	Others  []Other   // beside Valid, those of the other sets
 	Rows    int64     // examples of the training set
 	Epochs  int       // epochs made
 	Stopped bool      // by the tolerance, the pace or the held-out examples
@@ -126,6 +141,7 @@ type loop struct {
 	pace   *pacer
 	race   race
 	shown  []float64 // the scores on the board that are of this task
+	others []Other   // what was read last of them
 }
 
 // Run trains. It returns when this task has made its last step and knows the report; other tasks may still be at it.
@@ -202,6 +218,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("train: %v positives for each negative, norm of at most %v, want finite numbers from 0 on", o.PosNeg, o.Clip)
 	case o.Early != nil && (o.Valid == nil || o.Early.Patience < 1 || !(o.Early.MinDelta >= 0)):
 		return fmt.Errorf("train: to stop by held-out examples, want some, a patience of 1 or more and a difference of 0 or more")
+	case !setsFit(o.Sets, len(o.held().Label)):
+		return fmt.Errorf("train: sets %v of the held-out examples, want each of one at least, and all of them together", o.Sets)
 	case o.Batch < 1:
 		return fmt.Errorf("train: batch of %d examples, want at least 1", o.Batch)
 	}
@@ -217,6 +235,18 @@ func (o *Options) check() error {
 		}
 	}
 	return nil
+}
+
+// setsFit reports whether the sets are all held-out examples.
+func setsFit(sets []HeldOut, held int) bool {
+	rows := 0
+	for _, s := range sets {
+		if s.Rows < 1 {
+			return false
+		}
+		rows += s.Rows
+	}
+	return sets == nil || rows == held
 }
 
 // Steps is how many steps an epoch of n examples has.
@@ -242,6 +272,7 @@ func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
 			if event.Valid, err = l.watch(ctx); err != nil {
 				return nil, err
 			}
+			event.Others = l.others
 			stop, err := l.early(ctx, r, event.Valid)
 			if err != nil {
 				return nil, err

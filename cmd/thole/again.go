@@ -194,6 +194,10 @@ func (p *plan) alone(ctx context.Context, e *env, note string) (*train.Report, e
 	if err != nil {
 		return nil, err
 	}
-	w.runs, w.note = runsAt(p.runs), note
+	w.runs = runsAt(p.runs)
+	if p.note != "" {
+		note += ": " + p.note
+	}
+	p.note = note
 	return p.runWatched(ctx, c, nil, "", w)
 }

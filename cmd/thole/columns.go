@@ -111,11 +111,56 @@ func (e *env) columnsFile(ctx context.Context, path string) (*feature.Spec, erro
 	return s, nil
 }
 
-// sayTable says what was found out about the columns of tables.
-func sayTable(w io.Writer, t *feature.Transform) {
-	if t == nil {
+// columnsFinding is what inspect says of the table that a model learned from.
+type columnsFinding struct {
+	Error    string          `json:"error,omitempty"` // the description cannot be read
+	Features int64           `json:"features"`
+	Fields   int             `json:"fields"`
+	Columns  []columnFinding `json:"columns"`
+
+	text string
+}
+
+type columnFinding struct {
+	Name   string       `json:"name"`
+	Kind   feature.Kind `json:"kind"`
+	Levels int          `json:"levels,omitempty"`
+}
+
+// findColumns reads the description beside a model, nil if there is none.
+func findColumns(files map[string][]byte) *columnsFinding {
+	src, ok := files[feature.FileName]
+	if !ok {
+		return nil
+	}
+	t, err := feature.Parse(src)
+	if err != nil {
+		return &columnsFinding{Error: err.Error()}
+	}
+	f := &columnsFinding{Features: t.Dim(), Fields: t.Fields(), text: tableText(t)}
+	for _, c := range t.Columns {
+		f.Columns = append(f.Columns, columnFinding{c.Name, c.Kind, len(c.Levels)})
+	}
+	return f
+}
+
+func (f *columnsFinding) print(out io.Writer) {
+	if f.Error != "" {
+		fmt.Fprintf(out, "%s: %s\n", feature.FileName, f.Error)
 		return
 	}
+	fmt.Fprintln(out, f.text)
+}
+
+// sayTable says what was found out about the columns of tables.
+func sayTable(w io.Writer, t *feature.Transform) {
+	if t != nil {
+		fmt.Fprintln(w, escaped(tableText(t)))
+	}
+}
+
+// tableText is what was found out, in a sentence.
+func tableText(t *feature.Transform) string {
 	names := map[feature.Kind][]string{}
 	for _, c := range t.Columns {
 		names[c.Kind] = append(names[c.Kind], c.Name)
@@ -130,8 +175,8 @@ func sayTable(w io.Writer, t *feature.Transform) {
 	if texts := t.LabelTexts(); len(texts) == 2 {
 		label = fmt.Sprintf(", %q is positive", texts[1])
 	}
-	fmt.Fprintln(w, escaped(fmt.Sprintf("columns: %s: %s of %s; label %s%s", strings.Join(parts, ", "), number.Of(t.Dim(), "feature"),
-		number.Of(t.Fields(), "field"), t.Label(), label)))
+	return fmt.Sprintf("columns: %s: %s of %s; label %s%s", strings.Join(parts, ", "), number.Of(t.Dim(), "feature"),
+		number.Of(t.Fields(), "field"), t.Label(), label)
 }
 
 // shortList is names, or the first of them where they are many.
@@ -146,6 +191,6 @@ func shortList(names []string) string {
 // saySkipped says which lines were left out.
 func saySkipped(say func(format string, args ...any), s data.Skipped) {
 	if s.Lines > 0 {
-		say("%s left out (--skip-bad), the first: %v", number.Of(s.Lines, "line"), s.First)
+		say("%v", s)
 	}
 }

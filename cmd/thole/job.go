@@ -101,7 +101,8 @@ func (j *job) flags(c *cobra.Command) {
 	f.StringVar(&j.note, "note", "", "text that is recorded with the run, to tell it from others")
 
 	f.StringArrayVar(&j.data, "data", nil, "training examples: "+pathsHelp)
-	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples for the metrics at the end, named as in --data")
+	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples, named as in --data; given several times, several sets, "+
+		"of which the first one decides")
 	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, every k-th one")
 	f.Float64Var(&j.sample, "sample", 0, "share of the training examples to train on, drawn by the seed (default: all)")
 	f.Float64Var(&j.posNeg, "pos-neg", 0, "positive examples in a batch for each negative one (default: as they come)")

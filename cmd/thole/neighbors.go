@@ -77,7 +77,7 @@ func (k *neighboring) run(ctx context.Context, e *env, path string, words []stri
 	if err != nil {
 		return err
 	}
-	naming := &naming{transform: m.transform}
+	naming := naming{m.transform}
 	ids := make([]int64, len(words))
 	for i, word := range words {
 		if ids[i], err = naming.find(word); err != nil {
@@ -115,7 +115,7 @@ func (k *neighboring) run(ctx context.Context, e *env, path string, words []stri
 }
 
 // near are the features nearest to that in a place, which itself is left out: of equal ones the lower id comes first.
-func (k *neighboring) near(v *vectors, at int, n *naming, near func(dot, a, b float64) float64) (best []neighbor) {
+func (k *neighboring) near(v *vectors, at int, n naming, near func(dot, a, b float64) float64) (best []neighbor) {
 	q := v.of(at)
 	square := dot(q, q)
 	for i, id := range v.keys {

@@ -34,6 +34,7 @@ type plan struct {
 	decays       map[string]float64 // settings of the schedule
 	loadPath     string             // of the model to go on from, in the servers' bucket
 	loaded       loaded             // that model
+	sets         []train.HeldOut    // of valid, where there are several
 	compares     graph.Loss         // the network's scores with labels
 	asked        asked              // what the user chose of the training
 	counted      bool               // epochs were counted by the examples that the recipe wants to see
@@ -264,6 +265,9 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		if p.valid, err = p.job.examples(ctx, e, p.job.valid, o); err != nil {
 			return err
 		}
+		if err := p.splitHoldout(); err != nil {
+			return err
+		}
 		if has, want := p.valid.Fields, p.train.Fields; has > want || has == 0 && want > 0 && p.valid.Values() > 0 {
 			return fmt.Errorf("%s: examples of %d fields, want %d as in training (see --fields)", strings.Join(p.job.valid, ", "), has, want)
 		}
@@ -278,6 +282,27 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		case left.Features > 0:
 			fmt.Fprintf(e.err, "--holdout: %s\n", left.Text(p.valid.Len()))
 		}
+	}
+	return nil
+}
+
+// splitHoldout finds out which held-out examples are of which --validate: each one is a set of its own.
+func (p *plan) splitHoldout() error {
+	if len(p.job.valid) < 2 {
+		return nil
+	}
+	file, from := 0, int64(0)
+	for _, pattern := range p.job.valid {
+		files, err := data.Files([]string{pattern})
+		if err != nil {
+			return err
+		}
+		file += len(files)
+		to := p.valid.Ends[file-1]
+		if to == from {
+			return fmt.Errorf("%s: no examples", pattern)
+		}
+		p.sets, from = append(p.sets, train.HeldOut{Name: pattern, Rows: int(to - from)}), to
 	}
 	return nil
 }

@@ -105,6 +105,7 @@ type scored struct {
 	Examples int           `json:"examples"`
 	Metrics  train.Metrics `json:"metrics"` // nil without labels
 	Unseen   data.Unseen   `json:"unseen"`
+	Skipped  data.Skipped  `json:"skipped"`
 
 	score   []float64 // of examples with labels
 	label   []float32
@@ -241,6 +242,7 @@ func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o 
 	o.Progress = bar.read
 	o.Note = func(path string, line int64, text string) { bar.line("%s:%d: %s", path, line, text) }
 	o.Left = func(u data.Unseen) { s.Unseen = u }
+	o.LeftOut = func(left data.Skipped) { s.Skipped = left }
 	for b, err := range data.ReadFiles(ctx, files, e.in, o) {
 		if err != nil {
 			return nil, err
@@ -255,7 +257,7 @@ func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o 
 					"of %s that are infinite or no number", paths, s.Examples+1+i/scores.Cols, v, p.job.model)
 			}
 		}
-		if err := out.add(ctx, b.Label, scores); err != nil {
+		if err := out.add(ctx, b, scores); err != nil {
 			return nil, err
 		}
 		if s.Examples += b.Len(); !p.noLabel {
@@ -267,6 +269,7 @@ func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o 
 			}
 		}
 	}
+	saySkipped(bar.line, s.Skipped)
 	if s.Unseen.Features > 0 {
 		bar.line("%s: %s", paths, s.Unseen.Text(s.Examples))
 	}

@@ -29,8 +29,7 @@ func (w *watcher) record(p *plan, tasks []int) {
 		return
 	}
 	env := w.env.environment()
-	env.Algorithm, env.Model, env.Data, env.Validate = p.algo, p.model, sizes(p.data), sizes(p.job.valid)
-	env.Note = cmp.Or(w.note, p.note)
+	env.Algorithm, env.Model, env.Note, env.Data, env.Validate = p.algo, p.model, p.note, sizes(p.data), sizes(p.job.valid)
 	if p.model != "" {
 		env.ModelFormat = p.to
 	}
@@ -104,6 +103,14 @@ func (p *plan) judged() (metric, better string) {
 func valuesOf(m train.Metrics) (all runlog.Values) {
 	for _, x := range m {
 		all = append(all, runlog.Value(x))
+	}
+	return all
+}
+
+// othersOf are the metrics of sets of held-out examples that decide nothing.
+func othersOf(sets []train.Other) (all []runlog.Set) {
+	for _, s := range sets {
+		all = append(all, runlog.Set{Name: s.Name, Values: valuesOf(s.Metrics)})
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -42,14 +41,11 @@ func TestFoldsByHand(t *testing.T) {
 	args := []string{"train", "--dim", "40", "--seed", "5", "--epochs", "4", "--early-stop", "1"}
 	for _, algo := range []string{"lr", "fm"} {
 		args := append(args, "--algo", algo)
-		var result folded
 		said := printed(t, append(args, "--data", "small.dummy", "--cv", fmt.Sprint(k), "--json")...)
-		if err := json.Unmarshal([]byte(regexp.MustCompile(`"(metrics|mean|deviation)":\{[^}]*\},?`).ReplaceAllString(said, "")),
-			new(any)); err != nil && !strings.Contains(said, `"folds"`) {
-			t.Fatal(err)
-		}
-		result.Folds = make([]fold, k)
 		losses := regexp.MustCompile(`"held":\d+,.*?"logloss":([0-9.]+)`).FindAllStringSubmatch(said, -1)
+		if len(losses) != k {
+			t.Fatalf("%s: %d folds, want %d: %s", algo, len(losses), k, said)
+		}
 		var sum, squares float64
 		for i := range k {
 			var rest, held strings.Builder

@@ -182,6 +182,9 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if report.Valid != nil {
 		fmt.Fprintf(e.out, "valid  %v%s\n", p.told(report.Valid), p.chosen(report))
 	}
+	for _, o := range report.Others {
+		fmt.Fprintf(e.out, "       %v  (%s)\n", p.told(o.Metrics), escaped(o.Name))
+	}
 	if path != "" {
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
@@ -254,7 +257,6 @@ type watcher struct {
 	runs  string           // folder of runs; "": none
 	run   *runlog.Recorder // of this one; nil: none
 	ended runlog.State     // how a training that did not fail ended
-	note  string           // what the run belongs to; "": nothing
 
 	metric     string  // that held-out examples are compared by
 	best       float64 // that of the epoch that would be kept
@@ -331,6 +333,9 @@ func (w *watcher) event(ev train.Event) {
 		if ev.Valid != nil {
 			valid = "  valid " + w.shown(ev.Valid).String() + w.than
 		}
+		for _, o := range ev.Others {
+			valid += fmt.Sprintf("  %s %v", escaped(o.Name), w.shown(o.Metrics))
+		}
 		w.bar.last = w.env.now()
 		left := ""
 		if !ev.Last {
@@ -340,7 +345,7 @@ func (w *watcher) event(ev train.Event) {
 	}
 	w.write(runlog.Epoch{
 		Epoch: ev.Epoch, Loss: runlog.Number(ev.Loss), Rows: ev.Rows, RowsPerSecond: runlog.Number(ev.RowsPerSecond),
-		Seconds: w.seconds(), Valid: valuesOf(ev.Valid),
+		Seconds: w.seconds(), Valid: valuesOf(ev.Valid), Others: othersOf(ev.Others),
 	})
 }
 
@@ -379,11 +384,15 @@ func (w *watcher) finish(p *plan, r *train.Report) {
 		best = r.Before + r.Best // as the epochs are counted
 	}
 	end := runlog.End{
-		Epochs: r.Epochs, Best: best, Stopped: r.Stopped, Train: valuesOf(r.Train), Valid: valuesOf(r.Valid), Seconds: w.seconds(),
+		Epochs: r.Epochs, Best: best, Stopped: r.Stopped, Train: valuesOf(r.Train), Valid: valuesOf(r.Valid), Others: othersOf(r.Others),
+		Seconds:  w.seconds(),
 		NullLoss: runlog.Number(r.Null), NonFinite: w.nonFinite, Warnings: warnings,
 	}
 	if by, share, ok := r.LastChange(); ok {
 		end.LastChange, end.LastChangeShare = new(runlog.Number(by)), new(runlog.Number(share))
+	}
+	if left := p.train.Skipped; left.Lines > 0 {
+		end.Skipped = left
 	}
 	if p.valid != nil {
 		end.Unseen = p.valid.Unseen

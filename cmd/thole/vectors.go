@@ -105,45 +105,33 @@ func (v *vectors) put(b matrix.Block) {
 }
 
 // naming is what the features of a model are called.
-type naming struct {
-	transform *feature.Transform // nil: features are numbers
-	ids       map[string]int64   // by name; made when it is asked for
-}
+type naming struct{ *feature.Transform } // nil: features are numbers
 
 // name is what people call a feature.
-func (n *naming) name(id int64) string {
-	if n.transform == nil {
+func (n naming) name(id int64) string {
+	if n.Transform == nil {
 		return strconv.FormatInt(id, 10)
 	}
-	return n.transform.Name(id)
+	return n.Name(id)
 }
 
-// namesLimit is of how many features names are looked for.
-const namesLimit = 1 << 26
+// hintNames is among how many names the nearest one to a wrong one is looked for.
+const hintNames = 1 << 16
 
 // find is the feature that a user names, by its number or its name.
-func (n *naming) find(text string) (int64, error) {
-	if n.transform != nil && n.ids == nil && n.transform.Dim() <= namesLimit {
-		n.ids = map[string]int64{}
-		for id := range n.transform.Dim() {
-			n.ids[n.transform.Name(id)] = id
+func (n naming) find(text string) (int64, error) {
+	if n.Transform != nil {
+		if id, ok := n.Find(text); ok {
+			return id, nil
 		}
-	}
-	if id, ok := n.ids[text]; ok {
-		return id, nil
 	}
 	if id, err := strconv.ParseInt(text, 10, 64); err == nil && id >= 0 {
 		return id, nil
 	}
-	if n.transform == nil {
+	if n.Transform == nil {
 		return 0, usageError{fmt.Errorf("feature %q, want a number: the model says no names of features", text)}
 	}
-	names := make([]string, 0, len(n.ids))
-	for name := range n.ids {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return 0, usageError{fmt.Errorf("no feature %q, want a name such as %s, or a number%s", text, n.name(0), spell.Hint(text, names))}
+	return 0, usageError{fmt.Errorf("no feature %q, want a name such as %s, or a number%s", text, n.name(0), spell.Hint(text, n.Names(hintNames)))}
 }
 
 // featureMatrix is the matrix of a model that has a column for each feature, with one row for each score (linear) or several (vectors).

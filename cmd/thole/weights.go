@@ -91,7 +91,7 @@ func (k *weightListing) run(ctx context.Context, e *env, path string) error {
 	if k.top > 0 {
 		all = all[:min(k.top, len(all))]
 	}
-	naming := &naming{transform: m.transform}
+	naming := naming{m.transform}
 	for i := range all {
 		all[i].Feature = naming.name(all[i].ID)
 	}

@@ -95,7 +95,7 @@ func (w *cellWalk) all(rows matrix.Range) error {
 	}
 	for i := range w.t.footer.groups {
 		g := w.t.footer.groups[i].rows
-		if at := g.Intersect(rows); at.Len() > 0 {
+		if at := g.Intersect(rows); at.Len() > 0 && len(w.columns) > 0 {
 			if err := w.group(&w.t.footer.RowGroups[i], g, at); err != nil {
 				return err
 			}
@@ -110,13 +110,14 @@ func (w *cellWalk) group(g *pf.RowGroup, has, at matrix.Range) error {
 	for i := range w.cursors {
 		c := &w.cursors[i]
 		of := &w.t.columns[w.columns[i]]
+		c.of = of
 		chunk := &g.Columns[of.leaf]
 		if err := w.t.footer.checkChunk(chunk, &of.column, has.Len()); err != nil {
-			return columnError(of, &wire.At{Off: w.t.footer.start, Err: err})
+			return c.failed(&wire.At{Off: w.t.footer.start, Err: err})
 		}
 		c.start(of, &chunk.MetaData)
 		if err := c.skip(int(at.Lo-has.Lo), &w.batch.Cells[i]); err != nil {
-			return columnError(of, err)
+			return c.failed(err)
 		}
 		width += max(0, min(chunk.MetaData.TotalUncompressedSize, 1<<40))/has.Len() + 8*(chunk.MetaData.NumValues/has.Len())
 	}
@@ -127,8 +128,13 @@ func (w *cellWalk) group(g *pf.RowGroup, has, at matrix.Range) error {
 		}
 		n := int(min(step, at.Hi-lo))
 		for i := range w.cursors {
-			if err := w.cursors[i].read(n, &w.batch.Cells[i]); err != nil {
-				return columnError(w.cursors[i].of, err)
+			c := &w.cursors[i]
+			err := c.read(n, &w.batch.Cells[i])
+			if err == nil && lo+int64(n) == has.Hi {
+				err = c.end()
+			}
+			if err != nil {
+				return c.failed(err)
 			}
 		}
 		w.batch.First, w.batch.Rows = lo, n
@@ -139,11 +145,20 @@ func (w *cellWalk) group(g *pf.RowGroup, has, at matrix.Range) error {
 	return nil
 }
 
-// columnError is an error of the column, with its place.
-func columnError(c *cellColumn, err error) error {
+// end checks that no row is left behind the last.
+func (c *cellCursor) end() error {
+	if c.pos < c.slots || c.row < c.rows {
+		return fmt.Errorf("more rows than the row group has")
+	}
+	return nil
+}
+
+// failed is an error of the column, with its place.
+func (c *cellCursor) failed(err error) error {
+	off := c.off
 	var at *wire.At
 	if errors.As(err, &at) {
-		return &wire.At{Off: at.Off, Err: fmt.Errorf("column %q: %w", c.Name, at.Err)}
+		off, err = at.Off, at.Err
 	}
-	return fmt.Errorf("column %q: %w", c.Name, err)
+	return &wire.At{Off: off, Err: fmt.Errorf("column %q: %w", c.of.Name, err)}
 }

@@ -127,39 +127,42 @@ def arrow(out, all):
         ("null", pa.null(), [None] * N),
         ("level", pa.dictionary(pa.int8(), pa.string()), [some(i, words[i % 4], 5) for i in range(N)]),
         ("level_big", pa.dictionary(pa.uint16(), pa.large_string()), ["l%d" % (i * i % 7) for i in range(N)]),
+        ("levels", pa.list_(pa.dictionary(pa.int16(), pa.string())), [some(i, words[: i % 4] + [None], 6) for i in range(N)]),
         ("level_id", pa.dictionary(pa.int32(), pa.int64()), [some(i, 2**55 + i % 3, 4) for i in range(N)]),
     ]
     columns = COLUMNS[:-1] + extra + COLUMNS[-1:]
     arrays = [pa.array(v, t) for _, t, v in columns]
+    codes = pa.array([some(i, i % 3, 7) for i in range(N)], pa.int8())  # of entries of which one is null
+    for values in (["a", None, "b"], [2.5, 0.5, None]):
+        columns.append(("entry_null_%d" % len(columns), None, None))
+        arrays.append(pa.DictionaryArray.from_arrays(codes, pa.array(values)))
     table = pa.table(arrays, [n for n, _, _ in columns])
     expect(all, "table.arrow", table)
     for name, codec in [("table.arrow", None), ("table_lz4.arrow", "lz4"), ("table_zstd.arrow", "zstd")]:
         with pa.ipc.new_file(out / name, table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as w:
             w.write_table(table, max_chunksize=17)
 
-    def batch(levels, lists):
-        return pa.record_batch([pa.DictionaryArray.from_arrays(pa.array([0, None, len(levels) - 1, 1], pa.int8()), pa.array(levels)),
-                                pa.array(lists, pa.list_(pa.dictionary(pa.int8(), pa.string())))], ["level", "lists"])
+    def batch(levels):
+        codes = pa.array([0, None, len(levels) - 1, 1], pa.int8())
+        return pa.record_batch([pa.DictionaryArray.from_arrays(codes, pa.array(levels))], ["level"])
 
-    more = [batch(["a", "b"], [["x", "y"], [], None, ["x", None]]), batch(["a", "b", "ccc"], [["x"], ["y"], ["z"], []]),
-            batch(["a", "b", "ccc", "d"], [["x"], [], [], []])]
+    levels = [batch(names) for names in (["a", "b"], ["a", "b", "ccc"], ["a", "b", "ccc", "d"])]
     expect(all, "deltas.arrow", pa.table({"level": ["a", None, "b", "b", "a", None, "ccc", "b", "a", None, "d", "b"]}))
-    expect(all, "replaced.arrows", pa.table({"level": ["a", None, "b", "b", "x", None, "z", "y", "q", None, "q", "q"][:8]}))
-    levels = [pa.record_batch([b.column(0)], ["level"]) for b in more]
+    expect(all, "replaced.arrows", pa.table({"level": ["a", None, "b", "b", "x", None, "z", "y"]}))
     with pa.ipc.new_file(out / "deltas.arrow", levels[0].schema, options=pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)) as w:
         for b in levels:
             w.write_batch(b)
     with pa.ipc.new_stream(out / "replaced.arrows", levels[0].schema) as w:
         for names in (["a", "b"], ["x", "y", "z"]):
-            b = pa.record_batch([pa.DictionaryArray.from_arrays(pa.array([0, None, len(names) - 1, 1], pa.int8()), pa.array(names))], ["level"])
-            w.write_batch(b)
+            w.write_batch(batch(names))
 
 
 def main():
     root, all = pathlib.Path(sys.argv[1]), {}
     parquet(root / "parquet/testdata", all)
     arrow(root / "arrow/testdata", all)
-    lines = ['%s: {\n%s\n}' % (json.dumps(file), ",\n".join("%s: %s" % (json.dumps(c), json.dumps(v, ensure_ascii=False)) for c, v in columns.items()))
+    quote = lambda v: json.dumps(v, ensure_ascii=False)
+    lines = ['%s: {\n%s\n}' % (quote(file), ",\n".join("%s: %s" % (quote(c), quote(v)) for c, v in columns.items()))
              for file, columns in all.items()]
     (root / "testdata/tables.json").write_text("{" + ",\n".join(lines) + "}\n")
 
