@@ -8,20 +8,6 @@ import (
 	"thole.example/feature"
 )
 
-// openRows are rows of tables whose levels have no ids yet.
-type openRows struct {
-	parts  []*feature.Part
-	label  []float32 // codes, where labels are texts
-	weight []float32 // empty: there are none
-	group  []int64
-}
-
-func (o *openRows) add(c *chunk) {
-	o.parts = append(o.parts, c.part)
-	o.label = append(o.label, c.label...)
-	o.weight, o.group = append(o.weight, c.weight...), append(o.group, c.group...)
-}
-
 // fit finds out what the rows say of the columns, and adds them to the set as the examples that they then are.
 func (l *loader) fit() (*feature.Transform, error) {
 	o, plan := &l.open, l.plan
@@ -122,6 +108,7 @@ func (l *loader) finish(t *feature.Transform, ids [][]int32) error {
 			return err
 		}
 		first += p.Rows
+		p.Done()
 		parts[i] = nil
 		r.label, r.weight, r.group = nil, nil, nil // which are not its own
 		free <- r
