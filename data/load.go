@@ -34,6 +34,8 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
 	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, set: newSet()}
 	l.set.spill = spill{opt.Limit, opt.Scratch}
+	l.open.spill = l.set.spill
+	defer l.open.free()
 	return l.load(ctx, ins)
 }
 
@@ -58,8 +60,7 @@ func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
 func (l *loader) take(_ *settings, c *chunk) error {
 	l.unseen.add(&c.unseen)
 	if c.part != nil {
-		l.open.add(c)
-		return nil
+		return l.open.add(c)
 	}
 	if l.opt.Drop != nil {
 		return l.thin(c)

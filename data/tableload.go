@@ -4,23 +4,10 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"thole.example/feature"
 )
-
-// openRows are rows of tables whose levels have no ids yet.
-type openRows struct {
-	parts  []*feature.Part
-	label  []float32 // codes, where labels are texts
-	weight []float32 // empty: there are none
-	group  []int64
-}
-
-func (o *openRows) add(c *chunk) {
-	o.parts = append(o.parts, c.part)
-	o.label = append(o.label, c.label...)
-	o.weight, o.group = append(o.weight, c.weight...), append(o.group, c.group...)
-}
 
 // fit finds out what the rows say of the columns, and adds them to the set as the examples that they then are.
 func (l *loader) fit() (*feature.Transform, error) {
@@ -77,30 +64,24 @@ func (l *loader) finish(t *feature.Transform, ids [][]int32) error {
 		r := newRows(0, 0, true)
 		free <- &r
 	}
-	todo := make(chan int)
 	for i := range ready {
 		ready[i] = make(chan *rows, 1)
 	}
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	stop := make(chan struct{})
 	defer close(stop)
-	wg.Go(func() {
-		defer close(todo)
-		for i := range parts {
-			select {
-			case todo <- i:
-			case <-stop:
-				return
-			}
-		}
-	})
 	for range n {
 		wg.Go(func() {
 			out := make([]feature.Values, t.Fields())
-			for i := range todo {
+			for { // a place first, then a part: so the part that is waited for has one
 				select {
 				case r := <-free:
+					i := int(next.Add(1)) - 1
+					if i >= len(parts) {
+						return
+					}
 					r.of(t, ids, parts[i], out)
 					ready[i] <- r
 				case <-stop:
@@ -122,6 +103,7 @@ func (l *loader) finish(t *feature.Transform, ids [][]int32) error {
 			return err
 		}
 		first += p.Rows
+		p.Done()
 		parts[i] = nil
 		r.label, r.weight, r.group = nil, nil, nil // which are not its own
 		free <- r

@@ -111,6 +111,7 @@ func (s *stat) look(p *Plan, at int, parts []*Part, held func(i int) bool) {
 			from = end
 			row++
 		}
+		part.Done()
 	}
 }
 

@@ -6,12 +6,15 @@ import (
 	"math"
 	"slices"
 	"unicode/utf8"
+
+	"thole.example/wire"
 )
 
 // Part is some rows of an open plan: their values by field, in as few bytes as it takes, until it is known what ids levels have.
 type Part struct {
 	Rows   int
 	fields []stored
+	done   func()
 }
 
 // stored is the values of a field: a code for each level, a bucket of a hash, or a number, which is no number where it is missing.
@@ -20,6 +23,51 @@ type stored struct {
 	wide  []int64
 	value []float32
 	end   []int32 // where those of each row end; nil: each has one
+}
+
+// Bytes is how many bytes the values take.
+func (p *Part) Bytes() (n int) {
+	for i := range p.fields {
+		s := &p.fields[i]
+		n += len(wire.View(s.wide)) + len(wire.View(s.code)) + len(wire.View(s.value)) + len(wire.View(s.end))
+	}
+	return n
+}
+
+// Move moves the values of a part, to which no rows are added any more, into memory of Bytes or more, which begins at a multiple of 8.
+// done is called whenever the values have been gone over, by any goroutine, while others may still be at it.
+func (p *Part) Move(to []byte, done func()) {
+	for i := range p.fields { // the widest first, so that all begin at a multiple of their size
+		p.fields[i].wide, to = moved(p.fields[i].wide, to)
+	}
+	for i := range p.fields {
+		s := &p.fields[i]
+		s.code, to = moved(s.code, to)
+		s.value, to = moved(s.value, to)
+		s.end, to = moved(s.end, to)
+	}
+	p.done = done
+	p.Done()
+}
+
+// Done says that the values have been gone over, and are not needed soon.
+func (p *Part) Done() {
+	if p.done != nil {
+		p.done()
+	}
+}
+
+// moved is the values in memory, and what is left of that.
+func moved[T wire.Number](v []T, to []byte) ([]T, []byte) {
+	if v == nil {
+		return nil, to
+	}
+	n := copy(to, wire.View(v))
+	moved, _ := wire.Numbers[T](to[:n]) // it is aligned
+	if moved == nil {
+		moved = []T{}
+	}
+	return moved, to[n:]
 }
 
 // Keep adds the rows of the encoder's block that are of use to a part.

@@ -62,7 +62,7 @@ func totalLoss(loss graph.Loss, score []float64, label, weight []float32) (sum, 
 	width := len(score) / max(1, len(label))
 	for lo := 0; lo < len(label); lo += chunkRows {
 		hi := min(lo+chunkRows, len(label))
-		s.add(score[lo*width:hi*width], label[lo:hi], weightsOf(weight, lo, hi))
+		s.add(score[lo*width:hi*width], label[lo:hi], part(weight, lo, hi))
 	}
 	return s.sum, s.weights
 }
@@ -140,7 +140,8 @@ func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 	if l.Early != nil && l.Early.Metric != "" {
 		names = append(slices.Clip(names), l.Early.Metric)
 	}
-	score, sets, held := got[0].Data.Values().([]float64), l.Sets, l.held()
+	score, sets := got[0].Data.Values().([]float64), l.Sets
+	held := l.held()
 	if sets == nil {
 		sets = []HeldOut{{Rows: len(held.Label)}}
 	}
@@ -164,7 +165,7 @@ func (l *loop) readScores(ctx context.Context) (Metrics, error) {
 
 // part is some of what each example has, nil if none has it.
 func part[T any](all []T, lo, hi int) []T {
-	if all == nil {
+	if len(all) == 0 {
 		return nil
 	}
 	return all[lo:hi]

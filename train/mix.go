@@ -1,8 +1,8 @@
 package train
 
-// mix is the task's examples of an epoch, or of a window of one, in the order in which they are taken: as they are, or with a number
-// of positives for each negative in such turns of positives and negatives that every stretch of them has about as many of each as asked for. Of those of which
-// there are too few some come again, of the others some do not come in this epoch. A task that has none of one kind takes all
+// mix is the task's examples of an epoch, or of a window of one, in the order in which they are taken: as they are, or with a number of
+// positives for each negative in such turns of both that every stretch of them has about as many of each as asked for. Of those of
+// which there are too few some come again, of the others some do not come in this epoch. A task that has none of one kind takes all
 // of the other.
 func mix(rows []int, label []float32, posNeg float64) []int {
 	if posNeg <= 0 {

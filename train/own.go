@@ -19,8 +19,8 @@ type Marks struct {
 	Group         []int64   // none: there are no groups
 }
 
-// Keep takes out of the examples, of which valid may be nil, those of the given tasks, ascending, of so many. The sets are new, and in memory
-// up to the limit in bytes, 0: whatever they take.
+// Keep takes out of the examples, of which valid may be nil, those of the given tasks, ascending, of so many. The sets are new, and in
+// memory up to the limit in bytes, 0: whatever they take.
 func Keep(all, valid *data.Set, mine []int, tasks int, limit int64) (learn, held *data.Set, own *Own, err error) {
 	own = &Own{Tasks: mine, Data: marks(all)}
 	var rows []int

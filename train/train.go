@@ -238,7 +238,7 @@ func (o *Options) check() error {
 }
 
 // setsFit reports whether the sets are all held-out examples.
-func setsFit(sets []HeldOut, all int) bool {
+func setsFit(sets []HeldOut, held int) bool {
 	rows := 0
 	for _, s := range sets {
 		if s.Rows < 1 {
@@ -246,7 +246,7 @@ func setsFit(sets []HeldOut, all int) bool {
 		}
 		rows += s.Rows
 	}
-	return sets == nil || rows == all
+	return sets == nil || rows == held
 }
 
 // Steps is how many steps an epoch of n examples has.

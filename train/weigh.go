@@ -37,17 +37,9 @@ func (o *Options) nullLoss() float64 {
 	score := slices.Repeat([]float64{o.Model.Start + o.Offset}, min(chunkRows, len(all.Label))*o.Model.Width)
 	for lo := 0; lo < len(all.Label); lo += chunkRows {
 		hi := min(lo+chunkRows, len(all.Label))
-		sum.add(score[:(hi-lo)*o.Model.Width], all.Label[lo:hi], weightsOf(all.Weight, lo, hi))
+		sum.add(score[:(hi-lo)*o.Model.Width], all.Label[lo:hi], part(all.Weight, lo, hi))
 	}
 	return mean(sum.sum, sum.weights)
-}
-
-// weightsOf are the weights [lo, hi), none where there are none.
-func weightsOf(weight []float32, lo, hi int) []float32 {
-	if len(weight) == 0 {
-		return nil
-	}
-	return weight[lo:hi]
 }
 
 // shareLoss is the sum of the losses of this task's training examples, and of their weights.

@@ -68,7 +68,8 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{job: j, recipe: recipe}
-	for _, check := range []func() error{p.configured, p.ruleLayers, p.checkNumbers, p.large.check, p.checkWeighing, p.checkNames, p.chooseRule} {
+	for _, check := range []func() error{p.configured, p.ruleLayers, p.checkNumbers, p.large.check,
+		p.checkWeighing, p.checkNames, p.chooseRule} {
 		if err := check(); err != nil {
 			return nil, usageError{err}
 		}

@@ -91,8 +91,7 @@ func (l *large) sayReading(w io.Writer, paths []string) {
 		}
 	}
 	if limit := l.forExamples(); limit > 0 && size > limit {
-		fmt.Fprintf(w, "%s: %s to read, and there is room for %s of examples in memory (--memory %s): more will lie in a file in %s "+
-			"(--scratch)\n", strings.Join(paths, ", "), format.Bytes(size), format.Bytes(limit), format.Bytes(l.most), l.folder())
+		fmt.Fprintf(w, "%s: %s to read; examples that take more than %s (of --memory %s) lie in a file in %s (--scratch)\n", strings.Join(paths, ", "), format.Bytes(size), format.Bytes(limit), format.Bytes(l.most), l.folder())
 	}
 }
 

@@ -466,5 +466,6 @@ func (p *plan) summary() string {
 		p.conf.Dim, p.train.Fields, p.digest,
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
 		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()),
-		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)), url.PathEscape(fmt.Sprint(p.l2Of)), p.window)
+		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)),
+		url.PathEscape(fmt.Sprint(p.l2Of)), p.window)
 }
