@@ -45,7 +45,7 @@ type plan struct {
 	settings     []byte             // of the job, as they are saved with the model; nil: not
 	ends         bool               // the schedule is bound to the number of epochs
 	mine         []int              // tasks of this process; nil: all
-	own          *train.Own         // what it knows of the others' examples
+	ofMine       *train.Own         // what it knows of the others' examples
 	learn, held  *data.Set          // examples of its tasks
 	cut          bool               // the held-out examples have no features but those of training
 	moment       string             // where the servers keep the best epoch, if there is one

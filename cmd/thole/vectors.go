@@ -131,7 +131,8 @@ func (n naming) find(text string) (int64, error) {
 	if n.Transform == nil {
 		return 0, usageError{fmt.Errorf("feature %q, want a number: the model says no names of features", text)}
 	}
-	return 0, usageError{fmt.Errorf("no feature %q, want a name such as %s, or a number%s", text, n.name(0), spell.Hint(text, n.Names(hintNames)))}
+	return 0, usageError{fmt.Errorf("no feature %q, want a name such as %s, or a number%s", text, n.name(0),
+		spell.Hint(text, n.Names(hintNames)))}
 }
 
 // featureMatrix is the matrix of a model that has a column for each feature, with one row for each score (linear) or several (vectors).
