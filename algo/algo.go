@@ -241,6 +241,9 @@ type Conf struct {
 	// Optimizers are the rules of the layers of a kind, in place of the recipe's, where Rule is empty.
 	Optimizers map[string]*graph.Choice
 
+	// Penalties are settings l1 and l2 of layers, by their names or kinds, over what else their optimizers are.
+	Penalties map[string]map[string]float64
+
 	Formats map[string]string // Angel's formats in which the layers of a kind are saved, where their entry names none
 
 	Storage matrix.DType // in which servers keep the weights of features; Invalid: float32

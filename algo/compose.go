@@ -65,6 +65,9 @@ func Compose(f *graph.File, c Conf) (*graph.Model, error) {
 			}
 		}
 	}
+	if err := penalise(&whole, &c); err != nil {
+		return nil, err
+	}
 	b := &builder{
 		file: &whole, conf: c, dense: dense, model: &graph.Model{File: &whole},
 		byName: map[string]int{}, place: map[string]int{},

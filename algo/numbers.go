@@ -79,6 +79,13 @@ func (a *Algo) ForLabels(losses []loss.Kind, label []float32) *Algo {
 	return &other
 }
 
+// From is the recipe with scores that begin with start, in place of what suits the labels.
+func (a *Algo) From(start float64) *Algo {
+	other := *a
+	other.of.start = start
+	return &other
+}
+
 // deviation is the sum of the squared differences of the labels from their mean.
 func deviation(label []float32) (sum float64) {
 	mean := 0.0

@@ -2,10 +2,13 @@ package data
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"sort"
+
+	"thole.example/feature"
 )
 
 // chunk is a piece of the input of whole lines, and what was parsed from it. Chunks circulate: their memory is used
@@ -26,6 +29,11 @@ type chunk struct {
 	kinds     kinds
 	queryLine int64 // first line with a qid
 	unseen    unseen
+	bad       []badLine // that were left out
+
+	first  bool          // of the input
+	lo, hi int64         // rows of a CellTable
+	part   *feature.Part // rows of a table whose levels have no ids yet
 }
 
 func (c *chunk) reset() {
@@ -34,16 +42,56 @@ func (c *chunk) reset() {
 	c.width, c.widthLine, c.queryLine = -1, 0, 0
 	c.kinds.reset()
 	c.unseen.reset()
+	c.bad, c.part, c.first = c.bad[:0], nil, false
+}
+
+// parser is what one goroutine parses chunks with.
+func (s *settings) parser(ctx context.Context) func(*chunk) {
+	if s.sheet == nil {
+		return func(c *chunk) { c.parse(s) }
+	}
+	p := newTableParser(s)
+	if s.sheet.cells != nil {
+		return func(c *chunk) { c.cells(ctx, s, p) }
+	}
+	return func(c *chunk) { c.table(s, p) }
 }
 
 // parse fills the rows from the text, up to the first error.
 func (c *chunk) parse(s *settings) {
 	for i := 0; i < c.len && c.err == nil; {
 		c.lines++
-		if i, c.err = c.example(s, i); c.lines == likely {
+		start, had := i, c.mark()
+		if i, c.err = c.example(s, i); c.err != nil && c.skip(s, c.err) {
+			c.back(had)
+			i, c.err = start+bytes.IndexByte(c.text[start:c.len], '\n')+1, nil
+		}
+		if c.lines == likely {
 			c.reserve(i)
 		}
 	}
+}
+
+// mark is how much a chunk has before a line.
+type mark struct {
+	labels, values, fields, groups, kinds, unseen, examples int
+
+	width                int
+	widthLine, queryLine int64
+}
+
+// mark is how much there is, and back goes back to it.
+func (c *chunk) mark() mark {
+	return mark{len(c.label), len(c.idx), len(c.field), len(c.group), len(c.kinds.list), len(c.unseen.cols), c.unseen.examples,
+		c.width, c.widthLine, c.queryLine}
+}
+
+func (c *chunk) back(to mark) {
+	c.label, c.ptr, c.idx, c.val = c.label[:to.labels], c.ptr[:to.labels+1], c.idx[:to.values], c.val[:to.values]
+	c.field, c.group = c.field[:to.fields], c.group[:to.groups]
+	c.kinds.cut(to.kinds)
+	c.unseen.cols, c.unseen.examples = c.unseen.cols[:to.unseen], to.examples
+	c.width, c.widthLine, c.queryLine = to.width, to.widthLine, to.queryLine
 }
 
 // likely is the lines of a chunk that say about how many values the others have.
@@ -98,7 +146,10 @@ func (c *chunk) example(s *settings, i int) (next int, err error) {
 			return i, s.errUnseen(col)
 		}
 	}
-	c.rows.label = append(c.rows.label, label)
+	if n := len(c.label); len(c.group) == n && n > 0 {
+		c.group = append(c.group, noGroup)
+	}
+	c.label = append(c.label, label)
 	c.ptr = append(c.ptr, len(c.idx))
 	return c.nextLine(i), nil
 }

@@ -85,6 +85,14 @@ type kind struct {
 // reset forgets the labels.
 func (k *kinds) reset() { k.list, k.known = k.list[:0], nil }
 
+// cut leaves only the first n labels.
+func (k *kinds) cut(n int) {
+	for _, one := range k.list[n:] {
+		delete(k.known, one.label)
+	}
+	k.list = k.list[:n]
+}
+
 func (k *kinds) has(label float32) bool {
 	if k.known != nil {
 		return k.known[label]

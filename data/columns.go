@@ -29,6 +29,8 @@ type Unseen struct {
 	Features int `json:"features"` // different columns
 	Values   int `json:"values"`   // in all examples together
 	Examples int `json:"examples"` // that had some
+
+	Levels bool `json:"-"` // of the columns of tables, which count as the rare ones of theirs
 }
 
 // Text says what was left out of n examples.
@@ -36,6 +38,10 @@ func (u Unseen) Text(n int) string {
 	they := "were not in training; they count as zero"
 	if u.Features == 1 {
 		they = "was not in training; it counts as zero"
+	}
+	if u.Levels {
+		return fmt.Sprintf("%s in %d of %d examples had no example of training, or too few: each counts as the rare ones of its column",
+			number.Of(u.Features, "level"), u.Examples, n)
 	}
 	return fmt.Sprintf("%s in %d of %d examples %s", number.Of(u.Features, "feature"), u.Examples, n, they)
 }
@@ -67,7 +73,7 @@ func (u *unseen) compact() {
 
 func (u *unseen) count() Unseen {
 	u.compact()
-	return Unseen{u.distinct, u.values, u.examples}
+	return Unseen{Features: u.distinct, Values: u.values, Examples: u.examples}
 }
 
 // keep leaves out what the columns do not have of the row that begins at idx[from], and answers with the first column left out,

@@ -7,7 +7,7 @@
 //	line     = [ label gap ] { feature gap } [ "#" comment ] ( LF | CR LF )
 //	gap      = blanks (space, tab), with at most one separator byte among them where the source has one
 //	label    = number                       absent if Options.NoLabel
-//	feature  = index ":" number             libsvm; "qid:" number is skipped
+//	feature  = index ":" number             libsvm; "qid:" number is the group of the example
 //	         | field ":" index ":" number   libffm
 //	         | index                        dummy: the value is 1
 //	         | number                       dense: the index is the position
@@ -35,6 +35,13 @@ type Batch struct {
 	// several fields. Fields 0 and Field nil: fields are not known, and rows are ordered by column.
 	Field  []int32
 	Fields int
+	// Weight has for each example how much it counts, a finite number from 0 on, and Group of which group it is, of those that a
+	// metric judges apart (a user, a query). nil: every example counts 1, there are no groups.
+	Weight []float32
+	Group  []int64
+	// Row has the number of each example among the rows of its inputs, those that were left out (Options.SkipBad) counted. nil: none
+	// may be left out, and numbers are those of X.
+	Row []int64
 }
 
 // Len is the number of examples.
@@ -73,6 +80,9 @@ type rows struct {
 	idx   []int64
 	val   []float32
 	field []int32 // as long as idx if fields are known, else empty
+
+	weight []float32 // as long as label, or empty: every row counts 1
+	group  []int64   // as long as label, or empty: there are none
 }
 
 func newRows(rowCap, valueCap int, fields bool) rows {
@@ -91,6 +101,7 @@ func newRows(rowCap, valueCap int, fields bool) rows {
 // reset forgets the rows and keeps the memory.
 func (r *rows) reset() {
 	r.label, r.ptr, r.idx, r.val, r.field = r.label[:0], append(r.ptr[:0], 0), r.idx[:0], r.val[:0], r.field[:0]
+	r.weight, r.group = r.weight[:0], r.group[:0]
 }
 
 // add appends the rows [lo, hi) of src.
@@ -100,6 +111,7 @@ func (r *rows) add(src *rows, lo, hi int) {
 	for _, end := range src.ptr[lo+1 : hi+1] {
 		r.ptr = append(r.ptr, end+shift)
 	}
+	r.extend(some(src.weight, lo, hi), some(src.group, lo, hi), hi-lo)
 	r.label = append(r.label, src.label[lo:hi]...)
 	r.idx = append(r.idx, src.idx[from:to]...)
 	r.val = append(r.val, src.val[from:to]...)
@@ -143,6 +155,12 @@ func (r *rows) batch(first, dim int64, fields int) *Batch {
 	b := &Batch{Label: r.label, X: matrix.Block{At: at, Data: &matrix.CSR[float32]{Ptr: r.ptr, Idx: r.idx, Val: r.val}}, Fields: fields}
 	if fields > 0 {
 		b.Field = r.field
+	}
+	if len(r.weight) > 0 {
+		b.Weight = r.weight
+	}
+	if len(r.group) > 0 {
+		b.Group = r.group
 	}
 	return b
 }

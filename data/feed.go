@@ -22,7 +22,8 @@ type Input struct {
 	// Stream, if not nil, is read to its end in place of R and Size: a pipe, standard input.
 	Stream io.Reader
 
-	file bool // of the operating system, opened by who reads it; a size below 0: not a regular one
+	packed bool // it was, and Stream is the text
+	file   bool // of the operating system, opened by who reads it; a size below 0: not a regular one
 }
 
 // feeder cuts an input into chunks at line ends.
@@ -33,6 +34,8 @@ type feeder struct {
 	limit int    // longest line
 	step  int    // bytes to read at once
 	end   bool   // all was read
+	begun bool
+	sheet *sheet // of a table, whose cells may have line ends in quotes
 }
 
 // feed fills free chunks and passes them on, in the order of the input, until its end, an error (the last chunk has
@@ -46,6 +49,7 @@ func (f *feeder) feed(ctx context.Context, free <-chan *chunk, work, order chan<
 			return
 		case c := <-free:
 			c.reset()
+			c.first, f.begun = !f.begun, true
 			more = f.fill(c)
 			order <- c
 			work <- c
@@ -58,18 +62,27 @@ func (f *feeder) fill(c *chunk) (more bool) {
 	f.end = f.end || f.in.Stream == nil && f.in.Size == 0
 	text := append(c.text[:0], f.carry...)
 	f.carry = f.carry[:0]
-	cut := 0 // after the last line end
-	for step := f.step; cut == 0 && !f.end; step *= 2 {
+	cut, least := 0, 1 // after the last line end, and where that is at least
+	if f.sheet != nil && c.first {
+		least = f.sheet.begin
+	}
+	for step := f.step; cut < least && !f.end; step *= 2 {
 		if len(text) > f.limit {
 			c.err, c.lines = fmt.Errorf("line of more than %d bytes: %w", f.limit, ErrLimit), 1
 			return false
 		}
 		from := len(text)
-		if text, c.err = f.more(text, step); c.err != nil {
+		var err error
+		if text, err = f.more(text, step); err != nil {
+			c.err, c.lines = f.in.why(err), 1+int64(bytes.Count(text, []byte("\n")))
 			return false
 		}
 		if from == 0 && f.off == int64(len(text)) {
 			text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+		}
+		if f.sheet != nil {
+			cut = lineEnd(text, f.sheet.sep)
+			continue
 		}
 		cut = from + bytes.LastIndexByte(text[min(from, len(text)):], '\n') + 1
 		if cut == from {
@@ -115,6 +128,14 @@ func (f *feeder) more(text []byte, n int) ([]byte, error) {
 	f.off += int64(n)
 	f.end = f.off == f.in.Size
 	return text, nil
+}
+
+// why says what an error of reading means.
+func (in *Input) why(err error) error {
+	if in.packed {
+		return whyPacked(err)
+	}
+	return err
 }
 
 func errShort(err error, at, size int64) error {

@@ -145,7 +145,9 @@ func (f Fields) Check(dim int64) error {
 }
 
 // fielded reports whether values of the input have fields.
-func (s *settings) fielded() bool { return s.named || s.Fields.Number > 0 || s.Fields.First != nil }
+func (s *settings) fielded() bool {
+	return s.named || s.table || s.Fields.Number > 0 || s.Fields.First != nil
+}
 
 // count is how many fields the rows have, in which the highest one and one more is top.
 func (f Fields) count(top int) int {

@@ -68,7 +68,7 @@ func TestFields(t *testing.T) {
 // rowsOf are the rows of a batch as if they were in the making.
 func (b *Batch) rowsOf() *rows {
 	x := b.Rows()
-	return &rows{b.Label, x.Ptr, x.Idx, x.Val, b.Field}
+	return &rows{label: b.Label, ptr: x.Ptr, idx: x.Idx, val: x.Val, field: b.Field}
 }
 
 func TestFieldsRefuse(t *testing.T) {

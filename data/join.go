@@ -9,6 +9,8 @@ type joiner struct {
 	rows  bool  // there was a row
 	kinds kinds // labels under AutoTrans and ClassTrans
 	query bool  // there was a qid
+
+	skipped Skipped
 }
 
 // begin readies for the next input.
@@ -26,6 +28,9 @@ func (j *joiner) join(c *chunk) error {
 	if at, bad := j.mixed(c); at > 0 && (err == nil || at < line) {
 		line, err = at, bad
 	}
+	if bad := j.skip(c); bad != nil {
+		return bad
+	}
 	if err != nil {
 		if line > 0 {
 			line += j.lines
@@ -35,7 +40,7 @@ func (j *joiner) join(c *chunk) error {
 	if c.queryLine > 0 && !j.query {
 		j.query = true
 		if j.s.Note != nil {
-			j.s.Note(j.name, j.lines+c.queryLine, "qid is ignored: rows are not grouped by query")
+			j.s.Note(j.name, j.lines+c.queryLine, "qid are groups of examples, for the metric gauc: no loss ranks within them")
 		}
 	}
 	j.lines += c.lines

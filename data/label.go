@@ -44,6 +44,16 @@ func ParseLabels(name string) (Labels, error) {
 	return NoTrans, fmt.Errorf("data: label mapping %q, want one of %v%s: %w", name, labelNames, spell.Hint(name, labelNames[:]), ErrOption)
 }
 
+// refuse tells why no other labels can make a label one of the classes. Who leaves out no lines is told so by the joiner, which knows
+// more.
+func (s *settings) refuse(v float32) error {
+	if s.SkipBad <= 0 {
+		return nil
+	}
+	var others kinds
+	return others.refuse(v, s.Classes, s.Labels)
+}
+
 // mapLabel maps a label of the line that c is at.
 func (c *chunk) mapLabel(s *settings, v float32) (float32, error) {
 	high := float64(v) > s.Threshold
@@ -63,6 +73,9 @@ func (c *chunk) mapLabel(s *settings, v float32) (float32, error) {
 	case SubOneTrans:
 		return v - 1, nil
 	case AutoTrans, ClassTrans:
+		if err := s.refuse(v); err != nil {
+			return v, err
+		}
 		c.kinds.add(v, c.lines, s.Labels) // what it becomes is known when all are
 	}
 	return v, nil

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// libsvm has lines "label index:value index:value …", indices from 1. A "qid:n" of ranking sets is skipped.
+// libsvm has lines "label index:value index:value …", indices from 1. A "qid:n" of ranking sets is the group of the row.
 var libsvm = Source{
 	Name:     "libsvm",
 	Help:     "label index:value index:value ..., indices count from 1",
@@ -59,14 +59,18 @@ func libsvmFeatures(c *chunk, s *settings, i int) (int, error) {
 	return i, c.finish(s, from, sorted)
 }
 
-// query skips a qid at text[i]; any other token there is an error.
+// query takes the qid at text[i]; any other token there is an error.
 func (c *chunk) query(s *settings, i int) (end int, err error) {
 	token := s.token(c.text, i)
 	if id, ok := bytes.CutPrefix(token, []byte("qid:")); ok {
-		if _, end := whole(c.text, i+len(token)-len(id)); end == i+len(token) {
+		if n, end := whole(c.text, i+len(token)-len(id)); end == i+len(token) {
+			if len(c.group) > len(c.label) {
+				return i, fmt.Errorf("%s beside qid:%d, want one for a row", quote(token), c.group[len(c.label)])
+			}
 			if c.queryLine == 0 {
 				c.queryLine = c.lines
 			}
+			c.group = Extend(c.group, len(c.label), []int64{n}, 1, noGroup)
 			return end, nil
 		}
 	}

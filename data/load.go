@@ -1,14 +1,12 @@
 package data
 
 import (
-	"bufio"
-	"bytes"
-	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+
+	"thole.example/feature"
 )
 
 // Examples are everything that was read from some inputs.
@@ -16,6 +14,10 @@ type Examples struct {
 	*Set
 	Classes Classes // what the labels were in the text, under AutoTrans and ClassTrans
 	Unseen  Unseen  // what Options.Columns does not have
+	Skipped Skipped // lines that were left out
+	Ends    []int64 // how many examples had been read at the end of each input
+
+	Transform *feature.Transform // of tables: how their columns became features; nil: there was none
 }
 
 // Load parses the whole input into one Batch. Beside the batch it needs the memory of Read.
@@ -27,10 +29,13 @@ func Load(ctx context.Context, in Input, opt Options) (*Batch, error) {
 	return all.Batch(), nil
 }
 
-// LoadAll parses all inputs, one after the other, into one set of examples; what gzip packed is unpacked. Progress is of all of
+// LoadAll parses all inputs, one after the other, into one set of examples; what gzip or zstd packed is unpacked. Progress is of all of
 // them; its total is 0 where the length of one is not known.
 func LoadAll(ctx context.Context, ins []Input, opt Options) (*Examples, error) {
 	l := loader{reader: reader{step: chunkLen, limit: LineLimit}, opt: opt, set: newSet()}
+	l.set.spill = spill{opt.Limit, opt.Scratch}
+	l.open.spill = l.set.spill
+	defer l.open.free()
 	return l.load(ctx, ins)
 }
 
@@ -39,6 +44,9 @@ type loader struct {
 	opt    Options
 	set    *Set
 	unseen unseen
+	open   openRows
+	knows  bool // which labels are positive: examples are dropped as they come
+	left   rows // scratch: those of a chunk that are not dropped
 }
 
 func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
@@ -48,42 +56,30 @@ func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
 	return l.end(ins)
 }
 
-// unpack makes compressed text a stream of text.
-func (in *Input) unpack() error {
-	start := make([]byte, 4)
-	if in.Stream != nil {
-		b := bufio.NewReader(in.Stream)
-		start, _ = b.Peek(len(start)) // an error comes again when it is read
-		in.Stream = b
-	} else {
-		n, _ := in.R.ReadAt(start[:max(0, min(in.Size, int64(len(start))))], 0)
-		start = start[:n]
-	}
-	switch {
-	case bytes.HasPrefix(start, []byte("\x1f\x8b")):
-		if in.Stream == nil {
-			in.Stream, in.Size = io.NewSectionReader(in.R, 0, in.Size), 0
-		}
-		z, err := gzip.NewReader(in.Stream)
-		if err != nil {
-			return err
-		}
-		in.Stream = z
-	case bytes.HasPrefix(start, []byte("\x28\xb5\x2f\xfd")):
-		return errors.New("compressed by zstd, want text or gzip: zstdcat FILE | thole ... --data -")
-	}
-	return nil
-}
-
 // take adds the rows of a chunk.
 func (l *loader) take(_ *settings, c *chunk) error {
 	l.unseen.add(&c.unseen)
+	if c.part != nil {
+		return l.open.add(c)
+	}
+	if l.opt.Drop != nil {
+		return l.thin(c)
+	}
 	return l.set.add(&c.rows)
 }
 
 // end makes one set of what was read.
 func (l *loader) end(ins []Input) (*Examples, error) {
-	all := &Examples{Set: l.set, Unseen: l.unseen.count()}
+	all := &Examples{Set: l.set, Unseen: l.unseen.count(), Skipped: l.join.skipped, Ends: l.ends}
+	if l.plan != nil {
+		all.Unseen.Levels = true
+		if all.Transform = l.opt.Table.of(); l.plan.IsOpen() {
+			var err error
+			if all.Transform, err = l.fit(); err != nil {
+				return nil, &Error{ins[0].Name, 0, err}
+			}
+		}
+	}
 	if l.opt.Labels == AutoTrans || l.opt.Labels == ClassTrans {
 		if all.Classes = l.opt.Classes; all.Classes == nil {
 			var err error
@@ -93,6 +89,11 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 		}
 		all.Classes.mapLabels(all.Label, l.opt.Labels)
 	}
+	if l.opt.Drop != nil && !l.knows {
+		if err := l.drop(func(y float32) float32 { return y }); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case l.opt.Hash > 0:
 		all.dim = l.opt.Hash
@@ -101,7 +102,9 @@ func (l *loader) end(ins []Input) (*Examples, error) {
 	case l.opt.Columns != nil:
 		all.dim = l.opt.Columns.Hi
 	}
-	all.Fields = l.opt.Fields.count(all.Fields)
+	if all.Fields = l.opt.Fields.count(all.Fields); all.Transform != nil {
+		all.dim, all.Fields = all.Transform.Dim(), all.Transform.Fields()
+	}
 	return all, nil
 }
 

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -44,12 +45,29 @@ type Options struct {
 	// ClassTrans know themselves which they take.
 	Takes   func(label float32) error
 	NoLabel bool // the lines have no label; Batch.Label is all zeros
+	// Unlabelled, if not nil, is told of a table that has no column of labels, before its rows, and its labels are zeros; nil: that is
+	// an error.
+	Unlabelled func()
 	// Classes are the labels under AutoTrans and ClassTrans; nil: Load finds them out, Read takes Standard for two classes.
 	Classes Classes
 	// Columns, if not nil, are those that a model has: features of others are left out and counted, or with Strict errors.
-	Columns   *Columns
-	Fields    Fields // which field a value is of
-	Strict    bool
+	Columns *Columns
+	Fields  Fields // which field a value is of
+	Strict  bool
+	Table   *Table // how the columns of tables become features; nil: it is found out, but for the label
+	// OpenTable opens a table of a source that is no text; nil: such sources are refused.
+	OpenTable func(ctx context.Context, path string) (CellTable, error)
+	SkipBad   int // lines that may be of no use, and are left out; they are counted in Examples.Skipped
+	// Weight is that of each example, over all inputs in order (LoadWeights); nil: those that the inputs have, if any.
+	Weight []float32
+	// Drop, if not nil, says which examples Load leaves out: of each, in order, by its number from 0 on over all inputs and its mapped
+	// label, of two classes or a number. They take no memory, but those before the first example of the other class, and rows of tables
+	// whose columns are being learned. Not with ClassTrans.
+	Drop func(number int64, label float32) bool
+	// Limit is how many bytes the values of the examples that Load reads take in memory: those of more are in files without a name of
+	// the folder Scratch, "" for that of the system for such files. 0: there is no limit.
+	Limit     int64
+	Scratch   string
 	BatchRows int    // examples in a batch of Read; 0 for DefaultBatchRows
 	Separator string // one byte that may stand between tokens beside blanks; empty: "," in dense, none elsewhere
 
@@ -59,8 +77,10 @@ type Options struct {
 	// Note, if not nil, is told once for each input of what was read but ignored, with the first line of it; by the same
 	// goroutine.
 	Note func(path string, line int64, text string)
-	// Left, if not nil, is told by Read after the last batch what Columns does not have; by the same goroutine.
-	Left func(Unseen)
+	// Left, if not nil, is told by Read after the last batch what Columns does not have, and LeftOut which lines were left out; by the
+	// same goroutine.
+	Left    func(Unseen)
+	LeftOut func(Skipped)
 }
 
 // settings are Options made ready for parsing.
@@ -72,6 +92,7 @@ type settings struct {
 	fieldLimit int   // fields that libffm names are below it
 	sep        byte
 	class      [256]uint8
+	sheet      *sheet // of a table; nil: lines are read by the source
 }
 
 // Classes of bytes that end a token.
@@ -104,6 +125,8 @@ func (o Options) settings(name string) (*settings, error) {
 		return nil, fmt.Errorf("data: %d classes, want 2 with label mapping auto: %w", len(o.Classes), ErrOption)
 	case o.Labels == ClassTrans && o.Classes != nil && o.Classes.Check() != nil:
 		return nil, fmt.Errorf("data: %w", o.Classes.Check())
+	case o.Drop != nil && o.Labels == ClassTrans:
+		return nil, fmt.Errorf("data: examples to leave out by labels of many classes, want two: %w", ErrOption)
 	case o.Base > Base1:
 		return nil, fmt.Errorf("data: index base %d, want auto, 0 or 1: %w", o.Base, ErrOption)
 	case int(o.Labels) >= len(labelNames):

@@ -1,6 +1,8 @@
 package data
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +10,10 @@ import (
 	"iter"
 	"os"
 	"runtime"
-	"strings"
+	"slices"
 	"sync"
+
+	"thole.example/feature"
 )
 
 // errStop ends a run without being an error.
@@ -23,7 +27,7 @@ func Read(ctx context.Context, in Input, opt Options) iter.Seq2[*Batch, error] {
 	return ReadAll(ctx, []Input{in}, opt)
 }
 
-// ReadAll is Read of all inputs, one after the other, as one run of examples; what gzip packed is unpacked. Progress is as that
+// ReadAll is Read of all inputs, one after the other, as one run of examples; what gzip or zstd packed is unpacked. Progress is as that
 // of LoadAll.
 func ReadAll(ctx context.Context, ins []Input, opt Options) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
@@ -42,7 +46,12 @@ func ReadAll(ctx context.Context, ins []Input, opt Options) iter.Seq2[*Batch, er
 			err = b.flush()
 		}
 		if err == nil && opt.Left != nil {
-			opt.Left(b.unseen.count())
+			left := b.unseen.count()
+			left.Levels = r.plan != nil
+			opt.Left(left)
+		}
+		if err == nil && opt.LeftOut != nil {
+			opt.LeftOut(r.join.skipped)
 		}
 		if err != nil && err != errStop {
 			yield(nil, err)
@@ -66,15 +75,23 @@ func ReadFiles(ctx context.Context, paths []string, in io.Reader, opt Options) i
 type batcher struct {
 	s      *settings // of the input that was read last
 	rows   rows
-	first  int64 // number of the first of rows
+	first  int64   // number of the first of rows
+	row    []int64 // where lines may be left out, of the rows and those after them
+	next   int64
 	unseen unseen
 	emit   func(*Batch) bool
 }
 
 func (b *batcher) take(s *settings, c *chunk) error {
 	b.s = s
+	if c.part != nil {
+		return fmt.Errorf("data: a table without Options.Table.Transform, want that of a model: %w", ErrOption)
+	}
 	s.Classes.mapLabels(c.rows.label, s.Labels)
 	b.unseen.add(&c.unseen)
+	if s.SkipBad > 0 {
+		b.row, b.next = c.number(b.row, b.next)
+	}
 	for lo := 0; lo < len(c.label); {
 		hi := min(len(c.label), lo+s.BatchRows-len(b.rows.label))
 		b.rows.add(&c.rows, lo, hi)
@@ -89,14 +106,24 @@ func (b *batcher) take(s *settings, c *chunk) error {
 }
 
 func (b *batcher) flush() error {
-	out, dim := b.rows, b.s.Dim
+	out, dim, fields := b.rows, b.s.Dim, 0
+	if t := b.s.Table; b.s.table && t != nil {
+		dim, fields = t.Transform.Dim(), t.Transform.Fields()
+	} else {
+		fields = b.s.Fields.count(out.fields())
+	}
 	if dim == 0 {
 		dim = out.dim()
 	}
 	n := int64(len(out.label))
 	b.rows = newRows(len(out.label), len(out.idx), b.s.fielded())
 	b.first += n
-	if !b.emit(out.batch(b.first-n, dim, b.s.Fields.count(out.fields()))) {
+	batch := out.batch(b.first-n, dim, fields)
+	if b.s.SkipBad > 0 {
+		batch.Row = slices.Clone(b.row[:n])
+		b.row = append(b.row[:0], b.row[n:]...)
+	}
+	if !b.emit(batch) {
 		return errStop
 	}
 	return nil
@@ -106,6 +133,9 @@ func (b *batcher) flush() error {
 type reader struct {
 	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
+	plan        *feature.Plan // of the tables so far; nil: there was none
+	ends        []int64       // rows up to the end of each input
+	rows        int64         // that were given to use
 }
 
 // all reads the inputs one after the other, and gives their chunks to use in order. Progress is of all of them, its total 0 where
@@ -122,7 +152,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 	}
 	fielded := false
 	for i, in := range ins {
-		s, err := opt.settings(strings.TrimSuffix(in.Name, ".gz"))
+		s, err := opt.settings(Unpacked(in.Name))
 		if err != nil {
 			return err
 		}
@@ -142,6 +172,10 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 			return err
 		}
 		before = end
+		r.ends = append(r.ends, r.rows)
+	}
+	if opt.Weight != nil && r.rows != int64(len(opt.Weight)) {
+		return fmt.Errorf("data: %d weights of %d examples, want one for each", len(opt.Weight), r.rows)
 	}
 	return nil
 }
@@ -163,7 +197,43 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 			return &Error{in.Name, 0, err}
 		}
 	}
+	if s.cells {
+		t, err := r.openCells(ctx, &in, s)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		in.Stream, in.Size = nil, t.Rows()
+	} else if s.table {
+		if err := r.open(&in, s); err != nil {
+			if at := (*Error)(nil); errors.As(err, &at) {
+				return err
+			}
+			return &Error{in.Name, 1, err}
+		}
+	}
 	return r.run(ctx, in, s, use)
+}
+
+// open finds out what the columns of a table are.
+func (r *reader) open(in *Input, s *settings) (err error) {
+	var head []byte
+	if in.Stream != nil {
+		b := bufio.NewReaderSize(in.Stream, headLen)
+		if head, err = b.Peek(headLen); err != nil && err != io.EOF {
+			return &Error{in.Name, 1 + int64(bytes.Count(head, []byte("\n"))), in.why(err)}
+		}
+		in.Stream = b
+	} else {
+		head = make([]byte, min(headLen, in.Size))
+		if n, err := in.R.ReadAt(head, 0); n < len(head) {
+			return errShort(err, int64(n), in.Size)
+		}
+	}
+	if s.sheet, err = s.sheetOf(head, len(head) < headLen, r.plan); err == nil {
+		r.plan = s.sheet.plan
+	}
+	return err
 }
 
 // run parses the input's chunks on all processors and gives them to use in order, in the caller's goroutine. When it
@@ -183,7 +253,11 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 	}()
 	parsers := runtime.GOMAXPROCS(0)
 	if in.Stream == nil {
-		parsers = int(min(int64(parsers), 1+in.Size/int64(r.step)))
+		step := int64(r.step)
+		if s.cells {
+			step = cellRows
+		}
+		parsers = int(min(int64(parsers), 1+in.Size/step))
 	}
 	n := 2*parsers + 1
 	free, work, order := make(chan *chunk, n), make(chan *chunk, n), make(chan *chunk, n)
@@ -191,14 +265,19 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 		free <- &chunk{done: make(chan struct{}, 1)}
 	}
 	wg.Go(func() {
-		f := feeder{in: in, limit: r.limit, step: r.step}
+		if s.cells {
+			feedCells(ctx, in.Size, free, work, order)
+			return
+		}
+		f := feeder{in: in, limit: r.limit, step: r.step, sheet: s.sheet}
 		f.feed(ctx, free, work, order)
 	})
 	for range parsers {
 		wg.Go(func() {
+			parse := s.parser(ctx)
 			for c := range work {
 				if ctx.Err() == nil {
-					c.parse(s)
+					parse(c)
 				}
 				c.done <- struct{}{}
 			}
@@ -217,7 +296,13 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 			return context.Cause(ctx)
 		}
 		<-c.done
+		if s.SkipBad > 0 && r.join.rows && c.widthLine > 0 && c.width != r.join.width {
+			c.again(s, r.join.width)
+		}
 		if err := r.join.join(c); err != nil {
+			return err
+		}
+		if err := r.weigh(s, c); err != nil {
 			return err
 		}
 		if err := use(c); err != nil {

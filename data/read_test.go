@@ -72,7 +72,7 @@ func TestReadIsLoadInBatches(t *testing.T) {
 			if b.Len() != n && first+int64(b.Len()) != int64(want.Len()) {
 				t.Fatalf("batch of %d rows before the last, want %d", b.Len(), n)
 			}
-			r := rows{b.Label, b.Rows().Ptr, b.Rows().Idx, b.Rows().Val, nil}
+			r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val}
 			all.add(&r, 0, b.Len())
 		}
 		if wantErr != nil || !same(all.batch(0, all.dim(), 0), want) {
@@ -136,7 +136,7 @@ func TestReadErrors(t *testing.T) {
 	in := input([]byte("1 1:1\n"))
 	in.Size = 50
 	_, err := Load(context.Background(), in, Options{})
-	wantError(t, err, "t: read to byte 6 of 50: unexpected EOF")
+	wantError(t, err, "t:2: read to byte 6 of 50: unexpected EOF")
 	if !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%v, want ErrUnexpectedEOF", err)
 	}
@@ -253,7 +253,7 @@ func TestUnseenMemory(t *testing.T) {
 	if n := cap(all.cols); n > 1<<18 {
 		t.Errorf("room for %d columns", n)
 	}
-	if got := all.count(); got != (Unseen{200, 1 << 20, 1 << 20}) {
+	if got := all.count(); got != (Unseen{Features: 200, Values: 1 << 20, Examples: 1 << 20}) {
 		t.Errorf("%+v", got)
 	}
 }

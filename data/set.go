@@ -2,7 +2,6 @@ package data
 
 import (
 	"fmt"
-	"hash/crc32"
 	"math"
 	"runtime"
 	"slices"
@@ -13,7 +12,7 @@ import (
 
 // Set is examples in memory, in few bytes: what a training goes over again and again, in any order. A value that is 1 takes 4
 // bytes with its column and its field, any other 8, outside of the collected heap once they are many. A Set is read-only but
-// for Part and for its Label and Fields, which belong to it; any number of goroutines may read it.
+// for Part and for its Label, Weight, Group and Fields, which belong to it; any number of goroutines may read it.
 //
 // Rows lie one after the other in words of 32 bits: the number of values, a word for each value or in wide sets, which have columns
 // of 2^29 and more, two, and then the rest of all values in order:
@@ -24,7 +23,9 @@ import (
 //	wide    the lower half of the column, and the upper one with bit 31 as above; fields, if they are known, are in the rest
 type Set struct {
 	Label  []float32
-	Fields int // above the largest field; 0: fields are not known
+	Fields int       // above the largest field; 0: fields are not known
+	Weight []float32 // of each example, finite and from 0 on; nil: all are 1
+	Group  []int64   // of each example; nil: there are none
 
 	dim     int64
 	values  int
@@ -34,10 +35,15 @@ type Set struct {
 	words   []uint32 // view of the memory; at least one word more than used are there, to be read in vain
 	ends    []uint64 // view: where each row ends
 	used    uint64   // words
+	spill   spill
+	written uint64 // words that are released
 }
 
 // setMemory is given back when nobody has the set any more.
-type setMemory struct{ words, ends kernel.Memory }
+type setMemory struct {
+	words, ends kernel.Memory
+	filed       bool // they are in files
+}
 
 func (m *setMemory) free() {
 	m.words.Free()
@@ -53,7 +59,8 @@ func newSet() *Set {
 // Pack is the examples of a batch as a set, which shares nothing with it.
 func Pack(b *Batch) (*Set, error) {
 	s := newSet()
-	r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val, field: b.Field}
+	r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val, field: b.Field,
+		weight: b.Weight, group: b.Group}
 	err := s.add(&r)
 	s.dim, s.Fields = b.Dim(), b.Fields
 	return s, err
@@ -67,15 +74,6 @@ func (s *Set) Dim() int64 { return s.dim }
 
 // Values is how many values the examples have together.
 func (s *Set) Values() int { return s.values }
-
-// Checksum tells sets apart that differ in any label, column, value or field.
-func (s *Set) Checksum() uint32 {
-	defer runtime.KeepAlive(s)
-	table := crc32.MakeTable(crc32.Castagnoli)
-	sum := crc32.Checksum(wire.View(s.Label), table)
-	sum = crc32.Update(sum, table, wire.View(s.words[:s.used]))
-	return crc32.Update(sum, table, wire.View(s.ends[:len(s.Label)]))
-}
 
 // Batch is all examples as one batch, which is the caller's.
 func (s *Set) Batch() *Batch { return s.Slice(0, s.Len()) }
@@ -91,21 +89,38 @@ func (s *Set) Slice(lo, hi int) *Batch {
 
 // Choose is a set of the examples with the given numbers, in their order.
 func (s *Set) Choose(numbers []int) (*Set, error) {
-	out, row := s.empty(), newRows(1, 0, false)
-	for _, i := range numbers {
-		row.reset()
-		s.row(&row, i)
-		if err := out.add(&row); err != nil {
-			return nil, err
+	out := s.empty()
+	return out, s.copy(numbers, out)
+}
+
+// Anew is Choose of numbers into memory, of up to limit bytes as Options.Limit has them, wherever this set is.
+func (s *Set) Anew(numbers []int, limit int64) (*Set, error) {
+	out := s.empty()
+	out.spill = spill{limit, s.spill.folder}
+	return out, s.copy(numbers, out)
+}
+
+// copy adds the examples with the given numbers to another set.
+func (s *Set) copy(numbers []int, to *Set) error {
+	const some = 1 << 15
+	row := newRows(1, 0, false)
+	for part := range slices.Chunk(numbers, some) {
+		for _, i := range part {
+			row.reset()
+			s.row(&row, i)
+			if err := to.add(&row); err != nil {
+				return err
+			}
 		}
+		s.Release(slices.Min(part), slices.Max(part)+1)
 	}
-	return out, nil
+	return nil
 }
 
 // empty is a set of no examples with the fields and columns of s.
 func (s *Set) empty() *Set {
 	out := newSet()
-	out.Fields, out.dim, out.fielded = s.Fields, s.dim, s.fielded
+	out.spill, out.Fields, out.dim, out.fielded = s.at(), s.Fields, s.dim, s.fielded
 	return out
 }
 
@@ -113,35 +128,41 @@ func (s *Set) empty() *Set {
 func (s *Set) Part(take func(i int) bool) (*Set, error) {
 	defer runtime.KeepAlive(s)
 	out, row := s.empty(), newRows(1, 0, false)
-	var from, used uint64
-	n := 0
+	var from, used, seen uint64
+	n, first := 0, 0
 	for i, end := range s.ends[:len(s.Label)] {
 		if take(i) {
 			row.reset()
-			s.append(&row, s.words[from:end+1], s.Label[i])
+			s.append(&row, s.words[from:end+1], i)
 			if err := out.add(&row); err != nil {
 				return nil, err
 			}
 		} else {
 			used += uint64(copy(s.words[used:], s.words[from:end]))
 			s.ends[n], s.Label[n] = used, s.Label[i]
+			s.move(n, i)
 			n++
 		}
-		from = end
+		if from = end; s.memory.filed && (from-seen > stride/4 || i == len(s.Label)-1) {
+			s.memory.words.Release(4*int(min(used, seen)), 4*int(from))
+			s.memory.ends.Release(8*first, 8*(i+1))
+			s.memory.words.Release(max(0, 4*int(used)-stride), 4*int(used))
+			seen, first = from, i+1
+		}
 	}
+	s.written = min(s.written, used)
 	s.Label, s.used, s.values = s.Label[:n], used, s.values-out.values
+	s.cut(n)
 	return out, nil
 }
 
 // Keep is a set of the examples without the features that the columns do not have.
 func (s *Set) Keep(c *Columns) (*Set, Unseen, error) {
-	out, row, left := s.empty(), newRows(1, 0, false), unseen{}
-	for i := range s.Label {
-		row.reset()
-		s.row(&row, i)
+	out, left := s.empty(), unseen{}
+	for _, row := range s.all() {
 		row.keep(c, 0, &left)
 		row.ptr[1] = len(row.idx)
-		if err := out.add(&row); err != nil {
+		if err := out.add(row); err != nil {
 			return nil, Unseen{}, err
 		}
 	}
@@ -153,11 +174,9 @@ func (s *Set) Keep(c *Columns) (*Set, Unseen, error) {
 // Place is a set of the examples with the fields that values have by their places: every row has to have one value of each of n;
 // 0: of as many as the first row.
 func (s *Set) Place(n int) (*Set, error) {
-	out, row := s.empty(), newRows(1, 0, true)
+	out := s.empty()
 	out.Fields = n
-	for i := range s.Label {
-		row.reset()
-		s.row(&row, i)
+	for i, row := range s.all() {
 		if n == 0 && i == 0 {
 			n, out.Fields = len(row.idx), len(row.idx)
 		}
@@ -167,7 +186,7 @@ func (s *Set) Place(n int) (*Set, error) {
 		for f := range n {
 			row.field = append(row.field, int32(f))
 		}
-		if err := out.add(&row); err != nil {
+		if err := out.add(row); err != nil {
 			return nil, err
 		}
 	}
@@ -176,13 +195,10 @@ func (s *Set) Place(n int) (*Set, error) {
 
 // Keys are the columns that occur, in ascending order.
 func (s *Set) Keys() []int64 {
-	row := newRows(1, 0, false)
 	if words := s.dim>>6 + 1; words <= int64(s.values) { // a bit for each column is less than what there is
 		bits := make([]uint64, words)
 		n := 0
-		for i := range s.Label {
-			row.reset()
-			s.row(&row, i)
+		for _, row := range s.all() {
 			for _, col := range row.idx {
 				if bit := uint64(1) << (col & 63); bits[col>>6]&bit == 0 {
 					bits[col>>6] |= bit
@@ -201,9 +217,7 @@ func (s *Set) Keys() []int64 {
 		return keys
 	}
 	var keys unseen
-	for i := range s.Label {
-		row.reset()
-		s.row(&row, i)
+	for _, row := range s.all() {
 		keys.add(&unseen{cols: row.idx})
 	}
 	keys.compact()
@@ -213,10 +227,8 @@ func (s *Set) Keys() []int64 {
 // Rare is how many columns there are that have values, and how many of them in fewer than n examples. It takes 4 bytes for each column
 // below Dim.
 func (s *Set) Rare(n uint32) (occur, rare int) {
-	count, row := make([]uint32, s.dim), newRows(1, 0, false)
-	for i := range s.Label {
-		row.reset()
-		s.row(&row, i)
+	count := make([]uint32, s.dim)
+	for _, row := range s.all() {
 		for _, col := range row.idx {
 			count[col]++
 		}
@@ -234,10 +246,7 @@ func (s *Set) Rare(n uint32) (occur, rare int) {
 
 // Largest is the value that is farthest from 0, and its column; of several the first one, and 0 if there are no values.
 func (s *Set) Largest() (column int64, value float32) {
-	row := newRows(1, 0, false)
-	for i := range s.Label {
-		row.reset()
-		s.row(&row, i)
+	for _, row := range s.all() {
 		for k, v := range row.val {
 			if max(v, -v) > max(value, -value) {
 				column, value = row.idx[k], v
@@ -253,16 +262,17 @@ func (s *Set) row(to *rows, i int) {
 	if i > 0 {
 		from = s.ends[i-1]
 	}
-	s.append(to, s.words[from:s.ends[i]+1], s.Label[i])
+	s.append(to, s.words[from:s.ends[i]+1], i)
 	runtime.KeepAlive(s)
 }
 
-// append appends a row from its words and one more.
-func (s *Set) append(to *rows, words []uint32, label float32) {
+// append appends the row i from its words and one more.
+func (s *Set) append(to *rows, words []uint32, i int) {
 	n := len(to.idx)
 	s.reserve(to, int(words[0]))
 	s.decode(to, n, words)
-	to.label = append(to.label, label)
+	s.mark(to, i)
+	to.label = append(to.label, s.Label[i])
 }
 
 // ahead is how many rows are touched before they are decoded.
@@ -277,6 +287,7 @@ func (s *Set) gather(to *rows, numbers []int) (all uint32) {
 			from[k] = s.ends[i-1]
 		}
 		end[k] = s.ends[i]
+		s.mark(to, i)
 		to.label = append(to.label, s.Label[i])
 	}
 	values := 0
@@ -360,6 +371,8 @@ func (s *Set) add(r *rows) error {
 	if err := s.grow(len(r.label), len(r.idx)); err != nil {
 		return err
 	}
+	s.Weight = Extend(s.Weight, len(s.Label), r.weight, len(r.label), plainWeight)
+	s.Group = Extend(s.Group, len(s.Label), r.group, len(r.label), noGroup)
 	for i, label := range r.label {
 		lo, hi := r.ptr[i], r.ptr[i+1]
 		var field []int32
@@ -375,6 +388,11 @@ func (s *Set) add(r *rows) error {
 		s.Label = append(s.Label, label)
 	}
 	s.values += len(r.idx)
+	if s.memory.filed && s.used-s.written > stride/4 {
+		s.memory.words.Release(4*int(s.written), 4*int(s.used))
+		s.memory.ends.Release(max(0, 8*len(s.Label)-stride), 8*len(s.Label))
+		s.written = s.used
+	}
 	return nil
 }
 
@@ -384,7 +402,13 @@ func (s *Set) grow(rows, values int) error {
 	if s.wide {
 		each = 4
 	}
-	if err := s.memory.words.Grow(4 * (int(s.used) + rows + each*values + 1)); err != nil {
+	n := 4 * (int(s.used) + rows + each*values + 1)
+	if limit := s.spill.limit; limit > 0 && int64(n+8*(len(s.Label)+rows)) > limit {
+		if err := s.back(); err != nil {
+			return err
+		}
+	}
+	if err := s.memory.words.Grow(n); err != nil {
 		return fmt.Errorf("data: %d values: %w", s.values+values, err)
 	}
 	if err := s.memory.ends.Grow(8 * (len(s.Label) + rows)); err != nil {
@@ -401,13 +425,16 @@ func (s *Set) grow(rows, values int) error {
 func (s *Set) widen() error {
 	old := *s
 	s.memory = &setMemory{}
-	s.Label, s.values, s.used, s.wide, s.words, s.ends = nil, 0, 0, true, nil, nil
+	s.Label, s.Weight, s.Group, s.values, s.used, s.wide, s.words, s.ends = nil, nil, nil, 0, 0, true, nil, nil
 	runtime.AddCleanup(s, (*setMemory).free, s.memory)
-	row := newRows(1, 0, false)
-	for i := range old.Label {
-		row.reset()
-		old.row(&row, i)
-		if err := s.add(&row); err != nil {
+	s.written = 0
+	if old.memory.filed {
+		if err := s.back(); err != nil {
+			return err
+		}
+	}
+	for _, row := range old.all() {
+		if err := s.add(row); err != nil {
 			return err
 		}
 	}

@@ -84,6 +84,12 @@ func drawBatch(t *rapid.T) *Batch {
 		r.ptr = append(r.ptr, len(r.idx))
 		r.label = append(r.label, rapid.Float32Range(-1, 1).Draw(t, "label"))
 	}
+	if n := len(r.label); rapid.Bool().Draw(t, "weights") {
+		r.weight = rapid.SliceOfN(rapid.Float32Range(0, 9), n, n).Draw(t, "weight")
+	}
+	if n := len(r.label); rapid.Bool().Draw(t, "groups") {
+		r.group = rapid.SliceOfN(rapid.Int64(), n, n).Draw(t, "group")
+	}
 	return r.batch(0, top+1, fields)
 }
 
@@ -94,7 +100,8 @@ func exactly(a, b *Batch) bool {
 		return slices.EqualFunc(v, w, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
 	}
 	return slices.Equal(a.Label, b.Label) && slices.Equal(x.Ptr, y.Ptr) && slices.Equal(x.Idx, y.Idx) && bits(x.Val, y.Val) &&
-		slices.Equal(a.Field, b.Field) && a.Fields == b.Fields && a.Dim() == b.Dim()
+		slices.Equal(a.Field, b.Field) && a.Fields == b.Fields && a.Dim() == b.Dim() &&
+		bits(a.Weight, b.Weight) && slices.Equal(a.Group, b.Group)
 }
 
 // Whatever goes into a set comes out of it, to the bit, in any order, chosen, parted and from several batches.
@@ -102,6 +109,9 @@ func TestSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := drawBatch(t)
 		s := packed(b)
+		if limit := rapid.SampledFrom([]int64{0, 1, 100}).Draw(t, "limit"); limit > 0 && kernel.CanBack {
+			s = spilled(t, s, limit)
+		}
 		if got := s.Batch(); !exactly(got, b) || s.Len() != b.Len() || s.Values() != len(b.Rows().Idx) {
 			t.Fatalf("got %v, want %v", got, b)
 		}

@@ -18,6 +18,8 @@ type Source struct {
 	ones  bool  // all values are 1
 	// positional: columns are the positions of values, not ids
 	positional bool
+	cells      bool // a table that Options.OpenTable opens
+	table      bool // lines are rows of cells, whose first one names the columns
 	// features parses the features of a line from text[i] on, after the label, up to the end of the line, whose place it
 	// answers. It appends to c.rows but leaves ptr to its caller.
 	features func(c *chunk, s *settings, i int) (end int, err error)
@@ -32,6 +34,10 @@ func Sources() []Source {
 		libffm,
 		dummy,
 		dense,
+		csvTable,
+		tsvTable,
+		parquetTable,
+		arrowTable,
 	}
 }
 
@@ -40,7 +46,8 @@ func (s *Source) NamesFields() bool { return s.named }
 
 // ends reports whether the input has an ending of the source.
 func (s *Source) ends(input string) bool {
-	return strings.HasSuffix(input, "."+s.Name) || s.named && strings.HasSuffix(input, ".ffm")
+	return strings.HasSuffix(input, "."+s.Name) || s.Name == libffm.Name && strings.HasSuffix(input, ".ffm") ||
+		s.Name == arrowTable.Name && (strings.HasSuffix(input, ".feather") || strings.HasSuffix(input, ".ipc"))
 }
 
 // FindSource finds a source by its name, in any case, or, if that is empty, by the ending of the input's name; else it is libsvm. The

@@ -141,7 +141,7 @@ func TestBad(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	for _, opt := range []Options{
-		{Format: "csv"}, {Dim: -1}, {BatchRows: -1}, {Base: 3}, {Labels: ClassTrans + 1}, {Labels: AutoTrans, Classes: Numbered(3)},
+		{Format: "xlsx"}, {Dim: -1}, {BatchRows: -1}, {Base: 3}, {Labels: ClassTrans + 1}, {Labels: AutoTrans, Classes: Numbered(3)},
 		{Separator: "1"}, {Separator: ",,"},
 	} {
 		_, err := Load(context.Background(), input(nil), opt)

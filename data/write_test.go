@@ -45,7 +45,7 @@ func (m *DeepClickModel) ranges() (f Fields) {
 }
 
 func TestWriteRefuses(t *testing.T) {
-	for source, want := range map[string]error{"dense": ErrOption, "libffm": ErrOption, "dummy": ErrOption, "csv": ErrUnknown} {
+	for source, want := range map[string]error{"dense": ErrOption, "libffm": ErrOption, "dummy": ErrOption, "csv": ErrOption, "xlsx": ErrUnknown} {
 		if err := Write(io.Discard, source, batchOf(three)); !errors.Is(err, want) {
 			t.Errorf("%s: error %v, want %v", source, err, want)
 		}

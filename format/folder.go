@@ -77,6 +77,11 @@ func (f folder) Open(ctx context.Context, b blob.Bucket, p string, o Options) (R
 	return r, nil
 }
 
+// OpenTable implements TableOpener, if the codec does.
+func (f folder) OpenTable(ctx context.Context, b blob.Bucket, p string, o Options) (Table, error) {
+	return OpenTable(ctx, f.Codec, b, p, o)
+}
+
 // maxBeside is the largest file beside the matrices that is read with them, in bytes.
 const maxBeside = 16 << 20
 

@@ -181,6 +181,9 @@ func (t *batch) input(lo, hi int) *Input {
 	x := t.of.Rows()
 	t.x = Input{Label: t.of.Label[lo:hi], Ptr: x.Ptr[lo : hi+1], Idx: x.Idx, Val: x.Val,
 		Field: t.of.Field, Fields: t.of.Fields, First: lo}
+	if t.of.Weight != nil {
+		t.x.Weight = t.of.Weight[lo:hi]
+	}
 	return &t.x
 }
 

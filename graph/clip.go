@@ -2,10 +2,10 @@ package graph
 
 import "math"
 
-// Clip scales the gradients of the last Step, sums over n examples, so that the norm of their mean over all parameters together is
-// at most most; 0 leaves them alone (Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks, 2013,
-// algorithm 1).
-func (r *Run) Clip(n int, most float64) {
+// Clip scales the gradients of the last Step, sums over examples of the weight n together, so that the norm of their mean over all
+// parameters together is at most most; 0 leaves them alone (Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural
+// networks, 2013, algorithm 1).
+func (r *Run) Clip(n, most float64) {
 	if most <= 0 {
 		return
 	}
@@ -15,7 +15,7 @@ func (r *Run) Clip(n int, most float64) {
 			sum += float64(v) * float64(v)
 		}
 	})
-	norm := math.Sqrt(sum) / float64(n)
+	norm := math.Sqrt(sum) / n
 	if !(norm > most) {
 		return
 	}

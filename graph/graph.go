@@ -101,9 +101,11 @@ func (t *Tensor) Row(i int) []float32 { return t.Val[i*t.Cols : (i+1)*t.Cols] }
 // Idx[k] for k from Ptr[i] to Ptr[i+1], where Ptr[0] need not be 0. It is read-only.
 type Input struct {
 	Label []float32
-	Ptr   []int
-	Idx   []int64
-	Val   []float32
+	// Weight is how much each example counts; nil: 1. The gradients that layers get have it in them.
+	Weight []float32
+	Ptr    []int
+	Idx    []int64
+	Val    []float32
 	// Field is the field of each stored value, ascending within an example; nil if fields are not known.
 	Field  []int32
 	Fields int // how many; 0 if they are not known

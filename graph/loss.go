@@ -43,3 +43,20 @@ type Loss interface {
 	// Threshold is the score above which a row is of the positive class, of two.
 	Threshold() float64
 }
+
+// Weighted is the sum of the losses of all rows, each times its weight, and sets grad to the gradient of that sum. Without weights
+// (nil) it is Loss, to the last bit; with them each row is compared on its own.
+func Weighted(l Loss, score *Tensor, label, weight []float32, grad *Tensor) (sum float64) {
+	if weight == nil {
+		return l.Loss(score, label, grad)
+	}
+	one, by := Tensor{Rows: 1, Cols: score.Cols}, Tensor{Rows: 1, Cols: score.Cols}
+	for i, w := range weight {
+		one.Val, by.Val = score.Row(i), grad.Row(i)
+		sum += float64(w) * l.Loss(&one, label[i:i+1], &by) // no number stays none, also times 0
+		for k := range by.Val {
+			by.Val[k] *= w
+		}
+	}
+	return sum
+}

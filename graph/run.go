@@ -21,7 +21,10 @@ const BlockRows = 256
 type Run struct {
 	model *Model
 	// Seed is of the random choices of layers, such as dropout: tasks have different ones.
-	Seed   uint64
+	Seed uint64
+	// Offset is added to every score that Step compares with a label, and to no other: how the scores of examples that were drawn by
+	// their labels differ from those of all.
+	Offset float64
 	batch  batch
 	first  []int  // parameter matrices before those of each node
 	stays  []bool // vectors of the node are read where they are, but to learn
@@ -30,7 +33,8 @@ type Run struct {
 	to     []*Tensor // scratch: where gradients by them go
 	back   []Tensor  // gradient by each output
 	scores Tensor
-	whole  bool // a layer needs the whole batch, to learn
+	moved  Tensor // scores with the offset
+	whole  bool   // a layer needs the whole batch, to learn
 	steps  uint64
 }
 
@@ -98,7 +102,7 @@ func (r *Run) score(b *data.Batch, ready func(lo, hi int)) (*Tensor, error) {
 	return &r.scores, nil
 }
 
-// Loss is the sum of the losses of the batch, without gradients.
+// Loss is the sum of the losses of the batch, each times the weight of the example, without gradients.
 func (r *Run) Loss(b *data.Batch, params []matrix.Block) (lossSum float64, err error) {
 	score, err := r.Scores(b, params)
 	if err != nil {
@@ -106,11 +110,11 @@ func (r *Run) Loss(b *data.Batch, params []matrix.Block) (lossSum float64, err e
 	}
 	var grad Tensor
 	grad.Resize(score.Rows, score.Cols)
-	return r.model.Loss.Loss(score, b.Label, &grad), nil
+	return Weighted(r.model.Loss, score, b.Label, b.Weight, &grad), nil
 }
 
-// Step runs the batch forward and backward on the parameters that it looked up, and answers the sum of the losses; Push then
-// has the gradients of that sum. The error wraps ErrDiverged if the loss is not finite.
+// Step runs the batch forward and backward on the parameters that it looked up, and answers the sum of the losses, each times the
+// weight of the example; Push then has the gradients of that sum. The error wraps ErrDiverged if the loss is not finite.
 func (r *Run) Step(b *data.Batch, params []matrix.Block) (lossSum float64, err error) {
 	if err := r.take(b, params); err != nil {
 		return 0, err
@@ -188,7 +192,7 @@ func (r *Run) learn(x *Input) (loss float64, err error) {
 		clear(r.back[i].Val)
 	}
 	last := len(r.back) - 1
-	loss = r.model.Loss.Loss(score, x.Label, &r.back[last])
+	loss = Weighted(r.model.Loss, r.shifted(score), x.Label, x.Weight, &r.back[last])
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return 0, fmt.Errorf("model %q: loss %v: %w", r.model.Name, loss, ErrDiverged)
 	}
@@ -206,6 +210,18 @@ func (r *Run) learn(x *Input) (loss float64, err error) {
 	return loss, nil
 }
 
+// shifted is the scores with the offset. Those of the last layer stay as they are: it may go back by them.
+func (r *Run) shifted(score *Tensor) *Tensor {
+	if r.Offset == 0 {
+		return score
+	}
+	r.moved.Resize(score.Rows, score.Cols)
+	for i, v := range score.Val {
+		r.moved.Val[i] = float32(float64(v) + r.Offset)
+	}
+	return &r.moved
+}
+
 // Push gives the gradients of the last Step away, for all matrices in the order of Lookups.
 func (r *Run) Push(p Params) error { return r.batch.push(p) }
 
@@ -218,10 +234,14 @@ func (r *Run) Train(ctx context.Context, p Params, b *data.Batch, rate float64) 
 	if lossSum, err = r.Step(b, params); err != nil {
 		return lossSum, err
 	}
-	if err := r.Push(p); err != nil {
+	weight := b.TotalWeight()
+	if weight > 0 || b.Weight == nil { // of examples that count nothing there is no mean to push
+		err = r.Push(p)
+	}
+	if err != nil {
 		return lossSum, err
 	}
-	return lossSum, p.Clock(ctx, float64(b.Len()), rate)
+	return lossSum, p.Clock(ctx, weight, rate)
 }
 
 // Predict pulls what the batch needs and answers the scores, valid until the next Scores, Step, Train or Predict.

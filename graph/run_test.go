@@ -190,7 +190,7 @@ func TestClip(t *testing.T) {
 	} {
 		run := &Run{batch: batch{params: []Param{{}, {Fixed: true}, {}},
 			grads: []Values{{Val: []float32{3, 0}}, {Val: []float32{1000}}, {Val: []float32{-4}}}}}
-		run.Clip(c.n, c.most)
+		run.Clip(float64(c.n), c.most)
 		for i, want := range []float32{3 * c.want, 1000, -4 * c.want} {
 			if got := run.batch.grads[i].Val[0]; math.Abs(float64(got-want)) > 1e-6*math.Abs(float64(want)) {
 				t.Errorf("norm at most %v of the mean of %d: gradient %d is %v, want %v", c.most, c.n, i, got, want)

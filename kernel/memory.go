@@ -1,6 +1,9 @@
 package kernel
 
-import "unsafe"
+import (
+	"os"
+	"unsafe"
+)
 
 // Memory is zeroed memory that grows in place: what is in it stays, without a copy once it is large. Small memory is an
 // ordinary slice; from mapFrom bytes on it is mapped outside of the Go heap where the system has that, so that the
@@ -11,6 +14,7 @@ type Memory struct {
 	mapped mapping
 	fit    bool
 	plain  bool
+	file   *os.File               // where it has its place; nil: it is in none
 	ahead  struct{ from, to int } // bytes that Ready prepares, or did; those before are written to
 }
 
@@ -28,6 +32,9 @@ func (m *Memory) Data() []byte { return m.data }
 func (m *Memory) Grow(n int) error {
 	if n <= len(m.data) {
 		return nil
+	}
+	if m.file != nil {
+		return m.growFile(n)
 	}
 	if n >= mapFrom && canMap {
 		return m.grow(n)
@@ -68,12 +75,15 @@ func (m *Memory) Map() error {
 
 // Drop gives bytes [from, to), whole pages of the system, back to it; they are zero when they are next looked at. It reports whether
 // it has.
-func (m *Memory) Drop(from, to int) bool { return m.mapped.drop(from, to) }
+func (m *Memory) Drop(from, to int) bool { return m.file == nil && m.mapped.drop(from, to) }
 
 // Free gives the memory back; it is empty afterwards. Memory that is not freed is collected while it is small, and stays
 // until the process ends when it is mapped.
 func (m *Memory) Free() {
 	m.mapped.free()
+	if m.file != nil {
+		m.file.Close() // of what is in it nothing is needed any more
+	}
 	*m = Memory{}
 }
 

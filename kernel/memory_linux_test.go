@@ -8,12 +8,15 @@ import (
 )
 
 // anonymous is how much memory this process has that is of no file, in bytes.
-func anonymous(t *testing.T) int64 {
+func anonymous(t *testing.T) int64 { return statusBytes(t, "RssAnon:") }
+
+// statusBytes is an entry of what the system says of this process, in bytes.
+func statusBytes(t *testing.T, entry string) int64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		t.Skip(err)
 	}
-	_, rest, _ := strings.Cut(string(text), "RssAnon:")
+	_, rest, _ := strings.Cut(string(text), entry)
 	n := int64(0)
 	if _, err := fmt.Sscan(rest, &n); err != nil {
 		t.Skip(err)

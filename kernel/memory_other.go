@@ -4,6 +4,9 @@ package kernel
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"runtime"
 	"unsafe"
 )
 
@@ -16,6 +19,23 @@ const (
 type mapping struct{ base unsafe.Pointer }
 
 func (m *Memory) grow(int) error { return errors.ErrUnsupported }
+
+// CanBack is whether memory can be that of a file on this system.
+const CanBack = false
+
+// Back closes the file and fails: this system maps none.
+func (m *Memory) Back(f *os.File, _ int) error {
+	err := fmt.Errorf("kernel: memory of the file %s on %s: %w", f.Name(), runtime.GOOS, errors.ErrUnsupported)
+	return errors.Join(err, f.Close())
+}
+
+func (m *Memory) growFile(int) error { return errors.ErrUnsupported }
+
+// Release does nothing here.
+func (m *Memory) Release(int, int) {}
+
+// ReadAhead does nothing here.
+func (m *Memory) ReadAhead(int, int) {}
 
 // Ready does nothing here.
 func (m *Memory) Ready(int, int, bool) {}

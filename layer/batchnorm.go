@@ -19,9 +19,9 @@ import (
 //
 // A trained network takes the running means in <name>_mean and <name>_var instead, which every step moves by a tenth towards those
 // of its batch, all tasks together; the variance is that of a sample (divided by B-1). A batch of one example has none, and learns by the
-// running means as they are.
+// running means as they are. Weights of examples are in the gradients alone: mean and variance are of the examples as they come.
 var batchNorm = Kind{
-	Name: "batchnormlayer", Also: []string{"batchnorm", "batchnormalization"}, Least: 1, Most: 1,
+	Name: "batchnormlayer", Also: []string{"batchnorm", "batchnormalization"}, Least: 1, Most: 1, Free: true,
 	Keys: []string{"optimizer", "init", "outputformat"},
 	Help: "columns of mean 0 and variance 1 within a batch, scaled and shifted",
 	New:  newBatchNorm,
@@ -129,7 +129,13 @@ func (l *norm) measure(t *graph.Tensor) {
 
 // Backward implements graph.Layer. The gradients by the running means are what a fixed rate moves them along.
 func (l *norm) Backward(x *graph.Input, params, grads []graph.Values, grad *graph.Tensor, back []*graph.Tensor) error {
-	b := float64(grad.Rows)
+	b, w := float64(grad.Rows), float64(grad.Rows)
+	if x.Weight != nil { // by the sum of which the step of the running means is divided
+		w = 0
+		for _, v := range x.Weight {
+			w += float64(v)
+		}
+	}
 	sum, along := make([]float64, l.n), make([]float64, l.n) // of grad and of grad*h
 	for row := range grad.Rows {
 		h := l.h.Row(row)
@@ -145,8 +151,8 @@ func (l *norm) Backward(x *graph.Input, params, grads []graph.Values, grad *grap
 			sum[c], along[c] = 0, 0 // means do not depend on the batch
 			continue
 		}
-		grads[2].Val[c] += float32(b * (float64(params[2].Val[c]) - l.mean[c]))
-		grads[3].Val[c] += float32(b * (float64(params[3].Val[c]) - l.square[c]*b/(b-1)))
+		grads[2].Val[c] += float32(w * (float64(params[2].Val[c]) - l.mean[c]))
+		grads[3].Val[c] += float32(w * (float64(params[3].Val[c]) - l.square[c]*b/(b-1)))
 	}
 	for row := range grad.Rows {
 		h, to := l.h.Row(row), back[0].Row(row)

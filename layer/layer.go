@@ -26,6 +26,7 @@ type Kind struct {
 	// Keys are those of an entry of graph.json that mean something to it, beside its name, its type, what it reads and how many outputs
 	// it has.
 	Keys []string
+	Free bool // its weights have no penalties
 	// Bound is what is known of its outputs by those that it reads; nil: what its transfer function says, if it has one.
 	Bound func(in []Bound) Bound
 	New   func(Spec) (graph.Layer, error)

@@ -22,6 +22,7 @@ type Kind struct {
 	Width int
 	Unit  bool        // the score has to be a probability, from 0 to 1
 	Hyper []psf.Hyper // settings
+	Odds  bool        // scores are the logarithms of the odds of the positive class
 	Log   bool        // scores are logarithms of what is predicted
 	// Start is a score for all examples alike that is about the best one, for labels that Check takes: what models for numbers
 	// begin with, because steps that suit how labels differ take long to where they lie. nil: 0.

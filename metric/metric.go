@@ -1,5 +1,9 @@
 // Package metric measures how well scores fit labels. Scores and labels are float64, one for each example, in the same
-// order; a label above zero is positive, so both 0/1 and -1/+1 serve. No function changes or keeps its arguments.
+// order; a label above zero is positive, so both 0/1 and -1/+1 serve. No function changes its arguments.
+//
+// [Metrics] is the table of them; each is a function of an [Input], which has scores, labels and, where there are any, weights
+// and groups. What several need, such as the order of the scores, is computed once and kept in the input. Sums are made of
+// portions of equal size that are added in their order: the bits of a result do not depend on how many processors there are.
 //
 // A quantity that is not defined on the examples is NaN without an error: everything on no examples, AUC where one class
 // is missing, R2 where all labels are equal. An error says that the arguments are wrong: lengths that differ, or NaN
@@ -7,87 +11,61 @@
 package metric
 
 import (
-	"fmt"
-	"math"
+	"slices"
+
+	"thole.example/internal/spell"
 )
 
-// check finds what no metric accepts.
-func check(score, label []float64) error {
-	if len(score) != len(label) {
-		return fmt.Errorf("metric: %d scores for %d labels", len(score), len(label))
-	}
-	for i, s := range score {
-		if s != s || label[i] != label[i] {
-			return fmt.Errorf("metric: example %d has score %v and label %v, want numbers", i, s, label[i])
+// Task is what is predicted.
+type Task string
+
+// The tasks, spelled as package graph does.
+const (
+	Classification Task = "classification" // two classes: labels above zero, and the others
+	Multiclass     Task = "multiclass"     // the classes 0 to K-1
+	Regression     Task = "regression"     // real numbers
+)
+
+// Better says which values of a metric are the better ones.
+type Better string
+
+// What is better.
+const (
+	Larger  Better = "larger"
+	Smaller Better = "smaller"
+	NearOne Better = "near 1"
+)
+
+// Metric is a measure of quality.
+type Metric struct {
+	Name        string
+	Help        string // one line: what it is
+	Tasks       []Task
+	Better      Better
+	Usual       bool // it is told where nobody asked for certain metrics
+	Probability bool // it needs probabilities
+	Groups      bool // it needs groups
+	// Of is the value on examples that Check accepts, NaN where it is not defined.
+	Of func(*Input) float64
+}
+
+// Metrics is the table of metrics in the order in which people read them, a new slice on every call.
+func Metrics() []Metric {
+	return []Metric{auc, accuracy, logLoss, aupr, precision, recall, f1, gauc, calibrationError, calibrationRatio, multiLogLoss,
+		rmse, mae, r2}
+}
+
+// Find is the metric of that name; the error lists the names there are.
+func Find(name string) (*Metric, error) {
+	all := Metrics()
+	names := make([]string, len(all))
+	for i := range all {
+		if names[i] = all[i].Name; names[i] == name {
+			return &all[i], nil
 		}
 	}
-	return nil
+	return nil, spell.Unknown("metric", name, names)
 }
 
-// mean is the mean of term over the examples, in their order; NaN if there are none.
-func mean(score, label []float64, term func(s, y float64) float64) (float64, error) {
-	if err := check(score, label); err != nil {
-		return 0, err
-	}
-	sum := 0.0
-	for i, s := range score {
-		sum += term(s, label[i])
-	}
-	return sum / float64(len(score)), nil
-}
-
-// Accuracy is the part of examples whose score is above the threshold exactly if the label is positive. The threshold
-// belongs to the scores: 0 for margins, 0.5 for probabilities.
-func Accuracy(score, label []float64, threshold float64) (float64, error) {
-	return mean(score, label, func(s, y float64) float64 { return truth((s > threshold) == (y > 0)) })
-}
-
-// Matches is the part of examples whose score equals the label: the accuracy of predicted classes.
-func Matches(class, label []float64) (float64, error) {
-	return mean(class, label, func(s, y float64) float64 { return truth(s == y) })
-}
-
-func truth(yes bool) float64 {
-	if yes {
-		return 1
-	}
-	return 0
-}
-
-// MSE is the mean squared difference of score and label.
-func MSE(score, label []float64) (float64, error) {
-	return mean(score, label, func(s, y float64) float64 { return (s - y) * (s - y) })
-}
-
-// RMSE is the square root of MSE.
-func RMSE(score, label []float64) (float64, error) {
-	mse, err := MSE(score, label)
-	return math.Sqrt(mse), err
-}
-
-// MAE is the mean absolute difference of score and label.
-func MAE(score, label []float64) (float64, error) {
-	return mean(score, label, func(s, y float64) float64 { return math.Abs(s - y) })
-}
-
-// R2 is 1 minus the squared differences of score and label over those of the labels and their mean. It is NaN if all
-// labels are equal.
-func R2(score, label []float64) (float64, error) {
-	mse, err := MSE(score, label)
-	if err != nil {
-		return 0, err
-	}
-	sum := 0.0
-	for _, y := range label {
-		sum += y
-	}
-	center, spread, equal := sum/float64(len(label)), 0.0, true
-	for _, y := range label {
-		spread += (y - center) * (y - center)
-		equal = equal && y == label[0]
-	}
-	if equal {
-		return math.NaN(), nil
-	}
-	return 1 - mse*float64(len(label))/spread, nil
-}
+// For reports whether the metric is one of the task.
+func (m *Metric) For(t Task) bool { return slices.Contains(m.Tasks, t) }

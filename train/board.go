@@ -9,7 +9,7 @@ import (
 // Tasks tell each other numbers through matrices like any other, which the servers add up: exact sums of what each task
 // wrote to its own place, or sums in the order of tasks. Nothing else passes between tasks.
 const (
-	// lossBoard has sum of losses and number of examples of each epoch, the first one in column 0. It goes on with a training that
+	// lossBoard has sum of losses and sum of weights of the examples of each epoch, the first one in column 0. It goes on with a training that
 	// is continued, and tells it how far it has come.
 	lossBoard  = "train.loss"
 	finalBoard = "train.final"  // the same of the training examples with the final parameters
@@ -30,7 +30,7 @@ func losses() matrix.Meta {
 func (l *loop) boards() []matrix.Meta {
 	ms := []matrix.Meta{board(finalBoard, 2, 1)}
 	if l.Valid != nil {
-		ms = append(ms, board(validBoard, 1, int64(l.Valid.Len()*l.Model.Width)))
+		ms = append(ms, board(validBoard, 1, int64(len(l.held().Label)*l.Model.Width)))
 	}
 	return ms
 }
@@ -39,9 +39,9 @@ func board(name string, rows, cols int64) matrix.Meta {
 	return matrix.Meta{Name: name, Rows: rows, Cols: cols, DType: matrix.F64}
 }
 
-func (l *loop) pushLoss(board string, column int, sum, rows float64) error {
+func (l *loop) pushLoss(board string, column int, sum, weights float64) error {
 	at := matrix.At(0, 2, int64(column), int64(column)+1)
-	return l.s.Push(board, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: []float64{sum, rows}}})
+	return l.s.Push(board, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: []float64{sum, weights}}})
 }
 
 // past is the mean losses of the epochs that were made before this training went on with them.
@@ -83,5 +83,5 @@ func (l *loop) readLoss(ctx context.Context, board string, column int) (float64,
 // meanLoss is that of the column.
 func meanLoss(column matrix.Block) float64 {
 	val := column.Data.Values().([]float64)
-	return val[0] / max(1, val[1])
+	return mean(val[0], val[1])
 }

@@ -72,6 +72,8 @@ type world struct {
 
 	bucket       *blob.Mem // of the servers; nil: one of their own
 	save, resume string    // checkpoints, at the end and to go on from; "": none
+
+	each int // tasks that have their examples for themselves; 0: all have all
 }
 
 // job trains and answers with every task's report and error, and the weights as the first task reads them at the end.
@@ -139,6 +141,17 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 		return nil, nil, err
 	}
 	o.Task, o.Tasks = task, w.tasks
+	if w.each > 0 {
+		var mine []int
+		for t := range w.tasks {
+			if t/w.each == task/w.each {
+				mine = append(mine, t)
+			}
+		}
+		if o.Data, o.Valid, o.Own, err = Keep(o.Data, o.Valid, mine, w.tasks, 0); err != nil {
+			return nil, nil, err
+		}
+	}
 	if w.resume != "" {
 		o.Resume = true
 		o.Prepare = func(ctx context.Context) error {

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"thole.example/metric"
 )
 
 // Early ends a training when the held-out examples are predicted no better any more, and goes back to the epoch that did best: all
@@ -21,7 +23,10 @@ type Early struct {
 }
 
 // Larger reports whether a larger value of the metric is the better one.
-func Larger(metric string) bool { return metric == "auc" || metric == "accuracy" || metric == "r2" }
+func Larger(name string) bool {
+	m, err := metric.Find(name)
+	return err == nil && m.Better == metric.Larger // a loss is not in the table
+}
 
 // race is an Early at work.
 type race struct {
@@ -40,8 +45,8 @@ func (r *race) next(m Metrics) (best, stop bool, err error) {
 		}
 	}
 	if math.IsNaN(v) {
-		return false, false, fmt.Errorf("train: %s of the held-out examples is no number, want one to stop by: examples of both classes, and "+
-			"finite values", cmp.Or(r.Metric, m[0].Name))
+		return false, false, fmt.Errorf("train: %s of the held-out examples is no number, want one to stop by: examples of both classes, "+
+			"finite values, and groups for gauc", cmp.Or(r.Metric, m[0].Name))
 	}
 	if r.Largest {
 		v = -v
@@ -85,14 +90,14 @@ func (l *loop) watch(ctx context.Context) (Metrics, error) {
 // early judges an epoch by its metrics and reports whether it was the last one.
 func (l *loop) early(ctx context.Context, r *Report, m Metrics) (stop bool, err error) {
 	if l.Early == nil {
-		r.Valid = m
+		r.Valid, r.Others = m, l.others
 		return false, nil
 	}
 	best, stop, err := l.race.next(m)
 	if err != nil || !best {
 		return stop, err
 	}
-	r.Best, r.Valid = l.race.epoch, m
+	r.Best, r.Valid, r.Others = l.race.epoch, m, l.others
 	if l.Task == 0 {
 		if err := l.Early.Keep(ctx); err != nil {
 			return false, err

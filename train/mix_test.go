@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"thole.example/data"
 )
 
 // TestMix wants as many positives in every stretch as the ratio says, to one, and all of the kind that is short before any comes
@@ -16,10 +14,13 @@ func TestMix(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		labels := rapid.SliceOfN(rapid.SampledFrom([]float32{-1, 1}), 1, 100).Draw(t, "labels")
 		ratio := rapid.Float64Range(0.05, 20).Draw(t, "ratio")
-		l := &loop{Options: Options{Data: &data.Set{Label: labels}, PosNeg: ratio}, mine: share(len(labels), 0, 1)}
-		order := l.mix()
+		all := make([]int, len(labels))
+		for i := range all {
+			all[i] = i
+		}
+		order := mix(all, labels, ratio)
 		if !slices.Contains(labels, 1) || !slices.Contains(labels, -1) {
-			if !slices.Equal(order, l.mine) {
+			if !slices.Equal(order, all) {
 				t.Errorf("%v of one kind, want all as they are", order)
 			}
 			return

@@ -23,12 +23,12 @@ func (l *loop) goOn(ctx context.Context) error {
 	}
 	batches := 0
 	for step := range l.steps {
-		if all := len(l.mine); all > 0 && (l.Wrap || step*all/l.steps < (step+1)*all/l.steps) {
+		if all := l.order.count; all > 0 && (l.Wrap || step*all/l.steps < (step+1)*all/l.steps) {
 			batches++
 		}
 	}
 	for epoch := range l.before {
-		l.shuffle(epoch + 1)
+		l.order.shuffle(epoch + 1)
 		if !l.Anew {
 			l.pace.next(losses[epoch])
 		}

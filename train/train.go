@@ -10,7 +10,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -37,21 +36,26 @@ type Options struct {
 	Model       *graph.Model // this task's own
 	Data        *data.Set    // all examples; the task takes its share
 	Valid       *data.Set    // held-out examples, may be nil
+	Sets        []HeldOut    // which of those are sets of their own, one after the other: the first decides; nil: all are one
 	Task, Tasks int
+	Own         *Own // Data and Valid are those of some tasks alone; nil: of all
 	Partitioner string
 
 	Epochs    int
 	Batch     int                           // examples of a step, over all tasks, at most: the steps of an epoch are as large as each other
 	Rate      func(epoch, step int) float64 // learning rate, epochs and steps of the job counted from 1
 	Seed      uint64
-	InOrder   bool    // take examples in the order of the file instead of shuffling
-	Wrap      bool    // fill the last batch of an epoch up with the examples that the epoch began with
-	Tolerance float64 // stop when an epoch changes the mean loss by less than this share; 0: never
-	Pace      *Pace   // stop when more epochs are of no use, and let the rate fall before; nil: no
-	Early     *Early  // stop when the held-out examples are predicted no better, with the parameters of the best epoch; nil: no
-	Watch     bool    // measure the held-out examples after every epoch
-	PosNeg    float64 // positive examples taken for each negative one; 0: as they come
-	Clip      float64 // largest norm of the mean gradient of a task's batch; 0: no bound
+	InOrder   bool     // take examples in the order of the file instead of shuffling
+	Window    int      // examples of all tasks that are shuffled at a time, of some blocks of the file; 0, or as many as there are: all
+	Wrap      bool     // fill the last batch of an epoch up with the examples that the epoch began with
+	Tolerance float64  // stop when an epoch changes the mean loss by less than this share; 0: never
+	Pace      *Pace    // stop when more epochs are of no use, and let the rate fall before; nil: no
+	Early     *Early   // stop when the held-out examples are predicted no better, with the parameters of the best epoch; nil: no
+	Watch     bool     // measure the held-out examples after every epoch
+	Metrics   []string // that they are measured by, beside the usual ones (see Measure)
+	PosNeg    float64  // positive examples taken for each negative one; 0: as they come
+	Clip      float64  // largest norm of the mean gradient of a task's batch; 0: no bound
+	Offset    float64  // added to the scores of training examples, which were drawn by their labels; those held out are as they come
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
 	Ready func(ctx context.Context) error
@@ -69,14 +73,29 @@ type Options struct {
 	Elapsed func() time.Duration // since the start, for the rates in events; nil: none are given
 }
 
+// HeldOut is a set of held-out examples, so many of all.
+type HeldOut struct {
+	Name string
+	Rows int
+}
+
+// Other is the metrics of a set of held-out examples that decides nothing.
+type Other struct {
+	Name    string
+	Metrics Metrics
+}
+
 // Event is progress: of a step, or with Done of a whole epoch.
 type Event struct {
 	Epoch, Epochs int     // counted from 1
 	Rows          int64   // examples seen by all tasks in the job so far
 	Total         int64   // examples to see if all epochs are made
-	Loss          float64 // mean of this task's examples since the epoch began; with Done of all tasks'
+	Loss          float64 // mean of this task's examples since the epoch began, by their weights; with Done of all tasks'
 	Done          bool
+	Last          bool    // with Done: no epoch comes after it
 	Valid         Metrics // with Done, of the held-out examples, where they are measured after every epoch
+	Others        []Other // beside Valid, those of the other sets
+	Best          int     // with Done, the epoch that would be kept if this one were the last, where the held-out examples choose; else 0
 	RowsPerSecond float64
 	Left          time.Duration // until the end at this speed
 }
@@ -86,12 +105,13 @@ type Report struct {
 	Losses  []float64 // mean loss in each epoch, while the parameters changed; under SSP and ASP of who has got so far
 	Train   Metrics   // of the training examples with the final parameters
 	Valid   Metrics   // of the held-out examples, nil if there are none
+	Others  []Other   // beside Valid, those of the other sets
 	Rows    int64     // examples of the training set
 	Epochs  int       // epochs made
 	Stopped bool      // by the tolerance, the pace or the held-out examples
 	Best    int       // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
 	Before  int       // epochs that were made before, by the training that this one goes on from
-	Null    float64   // mean loss of the training examples where every score is that of Model.Start
+	Null    float64   // mean loss of the training examples where every score is that of Model.Start, with the offset
 }
 
 // LastChange is how the mean loss moved in the last epoch, and as a share of what it was (0 if that was nothing); ok is false for
@@ -113,8 +133,7 @@ type loop struct {
 	Options
 	s      Session
 	run    *graph.Run
-	mine   []int         // this task's examples
-	order  []int         // those of the epoch
+	order  *order        // of this task's examples
 	steps  int           // of an epoch
 	gather data.Gatherer // a batch is done with when the next one is gathered
 	seen   int64
@@ -122,6 +141,7 @@ type loop struct {
 	pace   *pacer
 	race   race
 	shown  []float64 // the scores on the board that are of this task
+	others []Other   // what was read last of them
 }
 
 // Run trains. It returns when this task has made its last step and knows the report; other tasks may still be at it.
@@ -133,14 +153,14 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if o.Valid != nil && o.Valid.Len() == 0 {
+	if len(o.held().Label) == 0 {
 		o.Valid = nil
 	}
-	run.Seed = o.Seed ^ uint64(o.Task)<<32
-	l := &loop{Options: o, s: s, run: run, mine: share(o.Data.Len(), o.Task, o.Tasks)}
-	null := nullLoss(o.Model, o.Data.Label)
+	run.Seed, run.Offset = o.Seed^uint64(o.Task)<<32, o.Offset
+	l := &loop{Options: o, s: s, run: run, order: newOrder(o)}
+	null := o.nullLoss()
 	l.pace, l.race = newPacer(o.Pace, null), race{Early: o.Early}
-	l.steps = Steps(o.Data.Len(), o.Tasks, o.Batch)
+	l.steps = Steps(o.rows(), o.Tasks, o.Batch)
 	for _, m := range o.Model.Params() {
 		cut := o.Partitioner
 		if cut == "hash" && m.Layout != matrix.RowSparse {
@@ -182,28 +202,51 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 
 func (o *Options) check() error {
 	switch {
-	case o.Data == nil || o.Data.Len() == 0:
+	case o.Data == nil || o.rows() == 0:
 		return fmt.Errorf("train: no examples")
 	case o.Tasks < 1 || o.Task < 0 || o.Task >= o.Tasks:
 		return fmt.Errorf("train: task %d of %d", o.Task, o.Tasks)
+	case o.Own != nil && !slices.Contains(o.Own.Tasks, o.Task):
+		return fmt.Errorf("train: task %d, and there are the examples of tasks %v", o.Task, o.Own.Tasks)
+	case o.Window < 0:
+		return fmt.Errorf("train: window of %d examples, want 0 (all) or more", o.Window)
 	case o.Epochs < 0:
 		return fmt.Errorf("train: %d epochs, want 0 or more", o.Epochs)
+	case math.IsNaN(o.Offset) || math.IsInf(o.Offset, 0):
+		return fmt.Errorf("train: offset %v of scores, want a finite number", o.Offset)
 	case !(o.PosNeg >= 0 && o.Clip >= 0) || math.IsInf(o.PosNeg, 0) || math.IsInf(o.Clip, 0):
 		return fmt.Errorf("train: %v positives for each negative, norm of at most %v, want finite numbers from 0 on", o.PosNeg, o.Clip)
 	case o.Early != nil && (o.Valid == nil || o.Early.Patience < 1 || !(o.Early.MinDelta >= 0)):
 		return fmt.Errorf("train: to stop by held-out examples, want some, a patience of 1 or more and a difference of 0 or more")
+	case !setsFit(o.Sets, len(o.held().Label)):
+		return fmt.Errorf("train: sets %v of the held-out examples, want each of one at least, and all of them together", o.Sets)
 	case o.Batch < 1:
 		return fmt.Errorf("train: batch of %d examples, want at least 1", o.Batch)
 	}
-	for _, b := range []*data.Set{o.Data, o.Valid} {
-		if b == nil {
-			continue
-		}
+	if err := checkNames(o.Model.Loss, o.Metrics); err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	for _, b := range []Marks{o.all(), o.held()} {
 		if err := o.Model.Loss.Check(b.Label, o.Model.Width); err != nil {
 			return fmt.Errorf("train: %s: %w", o.Model.Loss.Name(), err)
 		}
+		if err := checkWeights(b); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// setsFit reports whether the sets are all held-out examples.
+func setsFit(sets []HeldOut, held int) bool {
+	rows := 0
+	for _, s := range sets {
+		if s.Rows < 1 {
+			return false
+		}
+		rows += s.Rows
+	}
+	return sets == nil || rows == held
 }
 
 // Steps is how many steps an epoch of n examples has.
@@ -214,17 +257,8 @@ func ceil(n, by int) int { return (n + by - 1) / by }
 // perTask is how many examples this task has in a full step.
 func (l *loop) perTask() int { return max(1, l.Batch/l.Tasks) }
 
-// share is which of n examples belong to the task.
-func share(n, task, tasks int) []int {
-	mine := make([]int, 0, ceil(n, tasks))
-	for i := task; i < n; i += tasks {
-		mine = append(mine, i)
-	}
-	return mine
-}
-
 func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
-	r := &Report{Rows: int64(l.Data.Len()), Null: null, Before: l.before}
+	r := &Report{Rows: int64(l.rows()), Null: null, Before: l.before}
 	for l.before+r.Epochs < l.Epochs && !r.Stopped {
 		loss, err := l.epoch(ctx, l.before+r.Epochs+1)
 		if err != nil {
@@ -238,12 +272,17 @@ func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
 			if event.Valid, err = l.watch(ctx); err != nil {
 				return nil, err
 			}
+			event.Others = l.others
 			stop, err := l.early(ctx, r, event.Valid)
 			if err != nil {
 				return nil, err
 			}
 			r.Stopped = r.Stopped || stop
+			if r.Best > 0 {
+				event.Best = l.before + r.Best
+			}
 		}
+		event.Last = r.Stopped || event.Epoch >= l.Epochs
 		l.tell(event)
 		if l.Each != nil && !r.Stopped && l.before+r.Epochs < l.Epochs {
 			if err := l.each(ctx, l.before+r.Epochs); err != nil {
@@ -283,8 +322,7 @@ func (l *loop) settled(losses []float64) bool {
 
 // epoch makes the steps of one epoch and answers with the mean loss of all tasks.
 func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
-	l.shuffle(epoch)
-	l.order = l.mix()
+	l.order.begin(epoch)
 	batch := l.batch(0)
 	lookups, err := l.run.Lookups(l.s, batch)
 	if err != nil {
@@ -294,25 +332,25 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var sum, rows float64
+	var sum, weights float64
 	for step := range l.steps {
-		if err := l.compute(batch, params, &sum, &rows); err != nil {
+		if err := l.compute(batch, params, &sum, &weights); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		weight, lookups := float64(batch.Len()), lookupLoss(epoch-1)
+		weight, lookups := batch.TotalWeight(), lookupLoss(epoch-1)
 		if step < l.steps-1 {
 			batch = l.batch(step + 1)
 			if lookups, err = l.run.Lookups(l.s, batch); err != nil {
 				return 0, err
 			}
-		} else if err := l.pushLoss(lossBoard, epoch-1, sum, rows); err != nil {
+		} else if err := l.pushLoss(lossBoard, epoch-1, sum, weights); err != nil {
 			return 0, err
 		}
 		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.rate(epoch, step), lookups); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		l.seen = int64(epoch-1-l.before)*int64(l.Data.Len()) + int64(l.Data.Len())*int64(step+1)/int64(l.steps)
-		l.tell(Event{Epoch: epoch, Loss: sum / max(1, rows)})
+		l.seen = int64(epoch-1-l.before)*int64(l.rows()) + int64(l.rows())*int64(step+1)/int64(l.steps)
+		l.tell(Event{Epoch: epoch, Loss: mean(sum, weights)})
 	}
 	if l.Tolerance > 0 || l.Pace != nil { // all must judge by the same number, also where clocks may differ
 		if err := l.s.Barrier(ctx); err != nil {
@@ -321,14 +359,6 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		return l.readLoss(ctx, lossBoard, epoch-1)
 	}
 	return meanLoss(params[0]), nil
-}
-
-// shuffle gives this task's examples the order of the epoch, from that of the one before.
-func (l *loop) shuffle(epoch int) {
-	if !l.InOrder {
-		rng := rand.New(rand.NewPCG(l.Seed, uint64(epoch)<<32|uint64(l.Task)))
-		rng.Shuffle(len(l.mine), func(i, j int) { l.mine[i], l.mine[j] = l.mine[j], l.mine[i] })
-	}
 }
 
 // rate is that of a step, counted from 0, as the schedule has it.
@@ -343,20 +373,15 @@ func (l *loop) rate(epoch, step int) float64 {
 // far, and one of few examples at the end would leave them where those few say. With Wrap all are full, the last one by examples
 // from the first on.
 func (l *loop) batch(step int) *data.Batch {
-	all := len(l.order)
-	if !l.Wrap {
-		return l.gather.Gather(l.Data, l.order[step*all/l.steps:(step+1)*all/l.steps])
+	if l.Wrap {
+		return l.gather.Gather(l.Data, l.order.wrapped(step*l.perTask(), l.perTask()))
 	}
-	n := l.perTask()
-	rows := slices.Clone(l.order[min(step*n, all):min((step+1)*n, all)])
-	for i := len(rows); i < n && all > 0; i++ {
-		rows = append(rows, l.order[(step*n+i)%all])
-	}
-	return l.gather.Gather(l.Data, rows)
+	all := l.order.count
+	return l.gather.Gather(l.Data, l.order.some(step*all/l.steps, (step+1)*all/l.steps))
 }
 
 // compute runs a batch, keeps its gradients for the next tick, and adds to the epoch's sums.
-func (l *loop) compute(batch *data.Batch, params []matrix.Block, sum, rows *float64) error {
+func (l *loop) compute(batch *data.Batch, params []matrix.Block, sum, weights *float64) error {
 	if batch.Len() == 0 {
 		return nil
 	}
@@ -364,12 +389,16 @@ func (l *loop) compute(batch *data.Batch, params []matrix.Block, sum, rows *floa
 	if err != nil {
 		return err
 	}
-	l.run.Clip(batch.Len(), l.Clip)
+	weight := batch.TotalWeight()
+	if weight == 0 { // of no gradient there is a mean
+		return nil
+	}
+	l.run.Clip(weight, l.Clip)
 	if err := l.run.Push(l.s); err != nil {
 		return err
 	}
 	*sum += loss
-	*rows += float64(batch.Len())
+	*weights += weight
 	return nil
 }
 
@@ -378,7 +407,7 @@ func (l *loop) tell(e Event) {
 	if l.Events == nil {
 		return
 	}
-	e.Epochs, e.Rows, e.Total = l.Epochs, l.seen, int64(l.Epochs-l.before)*int64(l.Data.Len())
+	e.Epochs, e.Rows, e.Total = l.Epochs, l.seen, int64(l.Epochs-l.before)*int64(l.rows())
 	if l.Elapsed != nil && e.Rows > 0 {
 		passed := l.Elapsed()
 		e.RowsPerSecond = float64(e.Rows) / max(1e-9, passed.Seconds())

@@ -31,6 +31,7 @@ func TestShares(t *testing.T) {
 		n := rapid.IntRange(1, 200).Draw(t, "examples")
 		tasks := rapid.IntRange(1, 9).Draw(t, "tasks")
 		size := rapid.IntRange(1, 50).Draw(t, "batch")
+		window, inOrder := rapid.IntRange(0, n).Draw(t, "window"), rapid.Bool().Draw(t, "in order")
 		all := &data.Batch{X: matrix.Block{At: matrix.At(0, int64(n), 0, 1), Data: &matrix.CSR[float32]{Ptr: make([]int, n+1)}}}
 		for i := range n {
 			all.Label = append(all.Label, float32(i))
@@ -39,9 +40,10 @@ func TestShares(t *testing.T) {
 		seen := make([]int, n)
 		inStep := make([]int, steps)
 		for task := range tasks {
-			l := &loop{Options: Options{Data: set(all), Task: task, Tasks: tasks, Batch: size}, mine: share(n, task, tasks)}
-			l.order, l.steps = l.mix(), steps
-			least := len(l.order) / steps
+			o := Options{Data: set(all), Task: task, Tasks: tasks, Batch: size, Window: window, InOrder: inOrder}
+			l := &loop{Options: o, order: newOrder(o), steps: steps}
+			l.order.begin(1)
+			least := l.order.count / steps
 			for step := range steps {
 				b := l.batch(step)
 				if n := b.Len(); n < least || n > least+1 {
@@ -167,11 +169,11 @@ func TestMeasure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, err := Measure(l, c.score, c.label); err != nil || m.String() != c.want {
+		if m, err := Measure(&Scored{Loss: l, Score: c.score, Label: c.label}); err != nil || m.String() != c.want {
 			t.Errorf("%s: %v, %v, want %s", c.loss, m, err, c.want)
 		}
 		if width := len(c.score) / len(c.label); l.Task() != graph.Classification {
-			if _, err := Measure(l, c.score, append([]float32{-1}, c.label[1:]...)); err == nil {
+			if _, err := Measure(&Scored{Loss: l, Score: c.score, Label: append([]float32{-1}, c.label[1:]...)}); err == nil {
 				t.Errorf("%s of %d scores took label -1", c.loss, width)
 			}
 		}
@@ -346,8 +348,10 @@ func TestWrap(t *testing.T) {
 		{1, 2, 4, [][]float32{{1, 3}, {5, 1}}},
 		{0, 1, 10, [][]float32{{0, 1, 2, 3, 4, 5, 6, 0, 1, 2}}},
 	} {
-		l := &loop{Options: Options{Data: set(all), Task: c.task, Tasks: c.tasks, Batch: c.batch, Wrap: true}, order: share(7, c.task, c.tasks)}
-		if steps := Steps(7, c.tasks, c.batch); steps != len(c.want) {
+		steps := Steps(7, c.tasks, c.batch)
+		o := Options{Data: set(all), Task: c.task, Tasks: c.tasks, Batch: c.batch, Wrap: true, InOrder: true}
+		l := &loop{Options: o, order: newOrder(o), steps: steps}
+		if l.order.begin(1); steps != len(c.want) {
 			t.Errorf("%+v: %d steps", c, steps)
 		}
 		for step, want := range c.want {

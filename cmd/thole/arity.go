@@ -84,7 +84,7 @@ func nearFlags(c *cobra.Command, name string) (near []string) {
 type flagKind struct{ word, want string }
 
 // pathFlags are the flags that name files and folders, in all commands that have them.
-var pathFlags = []string{"data", "validate", "model", "load", "log", "out", "params", "graph", "store", "dir"}
+var pathFlags = []string{"data", "validate", "model", "load", "log", "runs", "out", "report", "columns", "params", "graph", "store", "dir"}
 
 // kindOf is the kind of a flag, by its type.
 func kindOf(f *pflag.Flag) flagKind {

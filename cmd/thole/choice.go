@@ -68,7 +68,8 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{job: j, recipe: recipe}
-	for _, check := range []func() error{p.configured, p.ruleLayers, p.checkNumbers, p.checkNames, p.chooseRule} {
+	for _, check := range []func() error{p.configured, p.ruleLayers, p.checkNumbers, p.large.check,
+		p.checkWeighing, p.checkNames, p.chooseRule} {
 		if err := check(); err != nil {
 			return nil, usageError{err}
 		}
@@ -78,6 +79,9 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	if err := p.checkTarget(ctx); err != nil {
+		return nil, err
+	}
+	if err := p.checkOdds(); err != nil {
 		return nil, err
 	}
 	if j.command != nil {

@@ -10,6 +10,7 @@ import (
 	"thole.example/format"
 	"thole.example/format/angel"
 	"thole.example/matrix"
+	"thole.example/metric"
 	"thole.example/optim"
 )
 
@@ -19,6 +20,7 @@ type completer func(c *cobra.Command, args []string) []string
 // completers is the table of flags whose values are known.
 func completers() map[string]completer {
 	return map[string]completer{
+		"metrics": metricWords, "early-stop-metric": metricWords,
 		"to": formatWords, "from": formatWords, "matrix": matrixWords,
 		"set": optionWords, "out": optionWords,
 		"algo": func(*cobra.Command, []string) (words []string) {
@@ -55,8 +57,10 @@ func completers() map[string]completer {
 		"separator": these("comma", "tab", "space", "bar", "colon", "semicolon"), "init": these(matrix.Inits()...),
 		"preset":     these("linear", "criteo"),
 		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "non-finite": these("refuse", "skip", "allow"),
+		"sort":    these(sortKeys()...),
 		"rights":  these("read", "write", "read,write", "administer"),
 		"dialect": these("document", "daphne"),
+		"method":  these("random", "halving"), "resource": these("epochs", "examples"),
 	}
 }
 
@@ -79,6 +83,13 @@ func complete(c *cobra.Command) {
 
 func these(words ...string) completer {
 	return func(*cobra.Command, []string) []string { return words }
+}
+
+func metricWords(*cobra.Command, []string) (words []string) {
+	for _, m := range metric.Metrics() {
+		words = append(words, m.Name+"\t"+m.Help)
+	}
+	return words
 }
 
 func formatWords(c *cobra.Command, _ []string) (words []string) {

@@ -16,9 +16,9 @@ func dataCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "data",
 		Short:   "Make examples to learn from",
-		Example: "  thole data clicks --rows 20000 --out train.libsvm",
+		Example: "  thole data clicks --rows 20000 --out train.libsvm\n  thole data loans --rows 20000 --out loans.csv",
 	}
-	c.AddCommand(clicksCommand(e))
+	c.AddCommand(clicksCommand(e), loansCommand(e))
 	return c
 }
 

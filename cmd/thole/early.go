@@ -13,6 +13,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/internal/spell"
+	"thole.example/metric"
 	"thole.example/ps"
 	"thole.example/train"
 )
@@ -25,25 +26,25 @@ type watching struct {
 	patience int // epochs; 0: the held-out examples stop nothing
 	by, mode string
 	delta    float64
-	metrics  []string // that are told; nil: all, at the end
+	metrics  []string // that are told; nil: the usual ones, at the end
 }
 
 func (w *watching) flags(c *cobra.Command) {
 	f := c.Flags()
 	f.IntVar(&w.patience, "early-stop", 0, "stop after so many epochs in which the held-out examples were predicted no better, and keep "+
-		"the "+fmt.Sprintf("best epoch (default: %d for networks with --holdout, else 0, never)", patience))
+		"the "+fmt.Sprintf("best epoch (default: %d for networks with --holdout or --cv, else 0, never)", patience))
 	f.StringVar(&w.by, "early-stop-metric", "", "metric that --early-stop goes by, such as auc (default: the loss)")
 	f.StringVar(&w.mode, "early-stop-mode", "", "which values of it are better: min or max (default: what the metric says)")
 	f.Float64Var(&w.delta, "early-stop-delta", 0, "by how much an epoch has to be better")
 	f.StringSliceVar(&w.metrics, "metrics", nil, "metrics of the held-out examples to tell of, after every epoch, such as logloss,auc "+
-		"(default: all, at the end)")
+		"(default: the usual ones, at the end)")
 }
 
 // checkWatching checks the settings of held-out examples against the network, and takes the default of those that it may.
 func (p *plan) checkWatching() error {
 	j := p.job
-	held := j.holdout > 0 || len(j.valid) > 0
-	if !j.given("early-stop") && j.holdout > 0 && p.recipe.Network() && !j.asAngel {
+	held := j.holdout > 0 || len(j.valid) > 0 || j.cv > 0
+	if !j.given("early-stop") && (j.holdout > 0 || j.cv > 0) && p.recipe.Network() && !j.asAngel {
 		j.patience = patience
 	}
 	model, err := p.build(algo.Conf{Dim: 1, Classes: 2, Size: algo.Size{Fields: 1}})
@@ -58,6 +59,10 @@ func (p *plan) checkWatching() error {
 			}
 			return fmt.Errorf("--%s %s: %s has %s%s", flag, name, p.recipe.Name, strings.Join(names, ", "), spell.Hint(name, names))
 		}
+	}
+	if m, err := metric.Find(j.by); err == nil && m.Better == metric.NearOne && j.mode == "" {
+		return fmt.Errorf("--early-stop-metric %s: it is best where it is 1; want a metric of which the largest or the smallest value is best, "+
+			"such as %s", j.by, strings.Join(names[:2], " or "))
 	}
 	switch {
 	case j.patience < 0:

@@ -3,42 +3,192 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"thole.example/data"
+	"thole.example/metric"
+	"thole.example/report"
 )
 
+// evaluation is a prediction that is measured by all metrics, and told of in a page.
+type evaluation struct {
+	prediction
+	report string // path; "": none
+	force  bool
+}
+
 func evaluateCommand(e *env) *cobra.Command {
-	var p prediction
+	var v evaluation
 	c := &cobra.Command{
-		Use:   "evaluate",
+		Use:   "evaluate [MODEL] [DATA...]",
 		Short: "Measure a stored model on labelled examples",
-		Long: `Measures a stored model in any format on labelled examples: the mean loss, and AUC and accuracy of classes, or RMSE, MAE and
-R2 of values. They are those of thole train --validate and of thole predict, to the last digit.`,
-		Example: `  thole evaluate --model out/lr --data test.libsvm
+		Long: `Measures a stored model in any format on labelled examples, which are named as arguments or by --model and --data: the mean
+loss, and all metrics that fit what is predicted. Those of thole train --validate and of thole predict are among them, to the last digit.
+
+Metrics of two classes: ` + metricsOf(metric.Classification) + ` (those of calibration and logloss where the loss gives probabilities, gauc
+where examples have groups). Of several classes: ` + metricsOf(metric.Multiclass) + `. Of values: ` + metricsOf(metric.Regression) + `.
+
+--report writes a page (HTML, one file that needs nothing else): of two classes calibration, ROC, precision and recall, lift, gain and
+thresholds; of several the confusion; of values predicted and actual ones and the errors.`,
+		Example: `  thole evaluate out/lr test.libsvm
+  thole evaluate out/lr test.libsvm --report report.html
   thole evaluate --model lr.params --algo lr --data 'test-*.libsvm' --json`,
-		RunE: func(c *cobra.Command, _ []string) error { return p.evaluate(c.Context(), e) },
+		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), e, args) },
 	}
-	p.flags(c)
+	v.flags(c)
+	v.all = true
+	f := c.Flags()
+	f.StringVar(&v.report, "report", "", "write a page of HTML with metrics, curves and tables; - is standard output")
+	f.BoolVar(&v.force, "force", false, "replace the report if it exists")
 	return c
 }
 
-func (p *prediction) evaluate(ctx context.Context, e *env) error {
-	if err := p.checkFlags("evaluate"); err != nil {
+// metricsOf are the names of the metrics of a task.
+func metricsOf(t metric.Task) string {
+	var names []string
+	for _, m := range metric.Metrics() {
+		if m.For(t) {
+			names = append(names, m.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// named takes the model and the examples from arguments, which are no flags then.
+func (v *evaluation) named(args []string) error {
+	switch {
+	case len(args) == 0:
+		return nil
+	case v.job.model != "" || len(v.job.data) > 0:
+		flags := "--data"
+		if v.job.model != "" {
+			flags = "--model"
+		}
+		return usageError{fmt.Errorf("%q beside %s, want either arguments, thole evaluate MODEL DATA..., or --model MODEL --data DATA",
+			args[0], flags)}
+	case len(args) == 1:
+		return usageError{fmt.Errorf("no examples beside the model %q, want thole evaluate MODEL DATA...", args[0])}
+	}
+	v.job.model, v.job.data = args[0], args[1:]
+	return nil
+}
+
+func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
+	if err := v.named(args); err != nil {
 		return err
 	}
-	s, err := p.measure(ctx, e)
+	if err := v.checkFlags("evaluate"); err != nil {
+		return err
+	}
+	page, err := v.page(e)
 	if err != nil {
 		return err
 	}
-	if p.asJSON {
-		return json.NewEncoder(e.out).Encode(s)
+	out, model := e.out, v.job.model // as the user wrote it
+	s, err := v.measure(ctx, e)
+	if err != nil {
+		return err
 	}
-	w := tabwriter.NewWriter(e.out, 0, 0, 2, ' ', 0)
+	if page != nil {
+		out = page.reports()
+		if err := v.write(ctx, page, model, s); err != nil {
+			return err
+		}
+	}
+	if v.asJSON {
+		return json.NewEncoder(out).Encode(s)
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(w, "examples\t%d\n", s.Examples)
 	for _, m := range s.Metrics {
 		fmt.Fprintf(w, "%s\t%.6g\n", m.Name, m.Value)
 	}
+	if page != nil {
+		fmt.Fprintf(w, "report\t%s\n", page.path)
+	}
 	return w.Flush()
+}
+
+// page is where the page goes, which must not be what is read; nil: nowhere.
+func (v *evaluation) page(e *env) (*sink, error) {
+	if v.report == "" {
+		if v.force {
+			return nil, usageError{errors.New("--force without --report: it replaces the report")}
+		}
+		return nil, nil
+	}
+	to, err := e.sink(v.report, v.force)
+	if err != nil {
+		return nil, fmt.Errorf("--report: %w", err)
+	}
+	files, err := data.Files(v.job.data)
+	if err != nil {
+		return nil, err
+	}
+	for _, read := range append(files, v.job.model) {
+		if err := to.apart(read); err != nil {
+			return nil, fmt.Errorf("--report: %w", err)
+		}
+	}
+	return to, nil
+}
+
+// write writes the page of the model.
+func (v *evaluation) write(ctx context.Context, to *sink, model string, s *scored) error {
+	if s.of == nil {
+		return fmt.Errorf("--report %s: no examples with labels in %s, want some to compare predictions with", to.path,
+			strings.Join(v.job.data, ", "))
+	}
+	in, err := s.of.Input()
+	if err != nil {
+		return err
+	}
+	r := report.Report{
+		Title: fmt.Sprintf("Evaluation of %s", model), Task: metric.Task(s.of.Loss.Task()), Input: in, Classes: s.names(),
+		Facts: []report.Fact{{Name: "model", Text: model}, {Name: "data", Text: strings.Join(v.job.data, ", ")},
+			{Name: "examples", Text: fmt.Sprint(s.Examples)}, {Name: "loss", Text: s.of.Loss.Name()}},
+	}
+	if s.weight != nil {
+		r.Facts = append(r.Facts, report.Fact{Name: "weights", Text: "each example counts as many times as its weight says, below too"})
+	}
+	for _, m := range s.Metrics {
+		help := "mean of the loss that training makes small"
+		if known, err := metric.Find(m.Name); err == nil {
+			help = known.Help
+		}
+		r.Metrics = append(r.Metrics, report.Value{Name: m.Name, Value: m.Value, Help: help})
+	}
+	w, err := to.create(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if err := r.Write(w); err != nil {
+		return err
+	}
+	return w.Commit()
+}
+
+// names are what the classes are called where the examples come from; of -1 and +1, which may be 0 and 1 there, what they mean.
+func (s *scored) names() []string {
+	switch {
+	case len(s.texts) == 2:
+		return s.texts
+	case s.texts == nil && s.classes.IsStandard():
+		return []string{"negative", "positive"}
+	}
+	var names []string
+	for _, c := range s.classes {
+		if k := int(c); k >= 0 && k < len(s.texts) {
+			names = append(names, s.texts[k])
+		} else {
+			names = append(names, fmt.Sprint(c))
+		}
+	}
+	return names
 }

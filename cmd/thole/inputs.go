@@ -16,7 +16,7 @@ import (
 // dataOptions are the options of reading examples.
 func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 	o := data.Options{Format: j.format, Dim: j.dim, Hash: j.hash, Threshold: j.threshold, Separator: j.separator, NoLabel: j.noLabel,
-		Strict: j.strict}
+		Strict: j.strict, SkipBad: j.skipBad, OpenTable: openTable}
 	mapping := j.labels
 	switch {
 	case mapping != "":
@@ -40,6 +40,9 @@ func (j *job) dataOptions(task algo.Task) (data.Options, error) {
 	}
 	if err == nil {
 		err = o.Check()
+	}
+	if err == nil && j.skipBad < 0 {
+		err = fmt.Errorf("--skip-bad %d, want 0 or more lines", j.skipBad)
 	}
 	if err == nil && !finite(j.threshold) {
 		err = fmt.Errorf("--label-threshold %v, want a finite number", j.threshold)
@@ -95,7 +98,7 @@ func parseClasses(words []string) (all data.Classes, err error) {
 // checkPaths refuses what no command that reads examples can do with its paths.
 func (j *job) checkPaths(example string) error {
 	stdin := 0
-	for _, path := range slices.Concat(j.data, j.valid) {
+	for _, path := range slices.Concat(j.data, j.valid, j.weights, j.validWeights) {
 		for _, p := range strings.Split(path, ",") {
 			if p == data.Stdin {
 				stdin++
@@ -135,6 +138,9 @@ func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Optio
 	o.Progress = p.read
 	o.Note = func(path string, line int64, text string) { p.line("%s:%d: %s", path, line, text) }
 	all, err := data.LoadFiles(ctx, files, e.in, o)
+	if err == nil {
+		saySkipped(p.line, all.Skipped)
+	}
 	if err == nil && all.Unseen.Features > 0 {
 		p.line("%s: %s", strings.Join(paths, ", "), all.Unseen.Text(all.Len()))
 	}
@@ -155,6 +161,6 @@ func namesFields(format string, paths []string) bool {
 	if err != nil || len(files) == 0 {
 		return false // which the reader tells
 	}
-	src, err := data.FindSource(format, strings.TrimSuffix(files[0], ".gz"))
+	src, err := data.FindSource(format, data.Unpacked(files[0]))
 	return err == nil && src.NamesFields()
 }

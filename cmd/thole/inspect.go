@@ -30,6 +30,7 @@ type finding struct {
 	Quick    bool            `json:"quick,omitempty"` // the values were not read
 	Matrices []matrixFinding `json:"matrices"`
 	Network  *networkFinding `json:"network,omitempty"` // that a graph.json beside the matrices describes
+	Columns  *columnsFinding `json:"columns,omitempty"` // of the table that the model learned from
 	// Topology is the network whose parameters the matrices are, where the path holds one.
 	Topology *topologyFinding `json:"topology,omitempty"`
 }
@@ -121,7 +122,7 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	for file, data := range r.Files() {
 		f.Files[file] = len(data)
 	}
-	f.Network = findNetwork(r.Files())
+	f.Network, f.Columns = findNetwork(r.Files()), findColumns(r.Files())
 	if err := f.weigh(ctx, p.bucket, p.name); err != nil {
 		return nil, err
 	}
@@ -208,6 +209,9 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Files)) {
 		fmt.Fprintf(out, "  file: %s, %d bytes\n", name, f.Files[name])
+	}
+	if f.Columns != nil {
+		f.Columns.print(out)
 	}
 	if f.Network != nil {
 		f.Network.print(out)

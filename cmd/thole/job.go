@@ -14,16 +14,16 @@ import (
 
 // job is the settings of a training job: the flags of train, and of every worker of a job.
 type job struct {
-	algo, model, load, format, to, log string
-	data, valid                        []string // paths, globs, folders
-	labels, base, separator, fields    string
-	classes                            []string // how many, or their labels
-	threshold, holdout                 float64
-	dim, hash                          int64
-	sparse, strict                     bool
-	keep                               matrix.Keep
-	maxBytes                           string
-	storage                            string // type in which servers keep weights; "": f32
+	algo, model, load, format, to, log, runs, note string
+	data, valid                                    []string // paths, globs, folders
+	labels, base, separator, fields                string
+	classes                                        []string // how many, or their labels
+	threshold, holdout                             float64
+	dim, hash                                      int64
+	sparse, strict                                 bool
+	keep                                           matrix.Keep
+	maxBytes                                       string
+	storage                                        string // type in which servers keep weights; "": f32
 
 	loss                 string            // function; "": the algorithm's
 	lossSet              map[string]string // its settings
@@ -43,6 +43,7 @@ type job struct {
 	set                           map[string]string
 	values                        flagValues // of the saved model
 
+	here
 	tasks, staleness int
 	name             string
 	force, lossy     bool
@@ -51,6 +52,8 @@ type job struct {
 	noChecksum       bool          // of what is sent
 	wait             time.Duration // for the tasks of other processes; 0: as long as it takes
 	noLabel          bool
+	columnFlags
+	skipBad int // lines that may be of no use
 
 	jobFile, graphFile  string // files of settings
 	strictGraph, dryRun bool
@@ -64,6 +67,9 @@ type job struct {
 	updates             int                      // steps of an epoch; 0: by the batch
 	watching                                     // the held-out examples
 	lasting                                      // states
+	weighing                                     // examples
+	penalties                                    // of layers
+	large                                        // examples
 	conf                map[string]string        // keys of Angel's configuration
 	ofConf              *settings                // what they say; nil if there are none
 	class               string                   // that they name beside a graph
@@ -90,14 +96,22 @@ func (j *job) flags(c *cobra.Command) {
 	f.BoolVar(&j.lossy, "lossy", false, "save even if the format loses something")
 	f.BoolVar(&j.force, "force", false, "replace the model if it exists")
 	f.StringVar(&j.log, "log", "", "write progress as JSON lines to this file")
+	f.StringVar(&j.runs, "runs", "", "folder where this run gets a folder of its own, with its job, its progress and its environment, for "+
+		"thole runs; none records nothing (default: of train the variable "+runsVariable+", else "+runsFolder+"; of worker none)")
+	f.StringVar(&j.note, "note", "", "text that is recorded with the run, to tell it from others")
 
 	f.StringArrayVar(&j.data, "data", nil, "training examples: "+pathsHelp)
-	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples for the metrics at the end, named as in --data")
+	f.StringArrayVar(&j.valid, "validate", nil, "held-out examples, named as in --data; given several times, several sets, "+
+		"of which the first one decides")
 	f.Float64Var(&j.holdout, "holdout", 0, "share of the training examples to hold out, every k-th one")
 	f.Float64Var(&j.sample, "sample", 0, "share of the training examples to train on, drawn by the seed (default: all)")
 	f.Float64Var(&j.posNeg, "pos-neg", 0, "positive examples in a batch for each negative one (default: as they come)")
 	j.watching.flags(c)
 	j.lasting.flags(c)
+	j.columnFlags.flags(c)
+	j.weighing.flags(c)
+	j.penalties.flags(c)
+	j.large.flags(c)
 	j.dataFlags(c)
 	f.BoolVar(&j.sparse, "sparse", false, "keep only the columns that occur, by key")
 	f.Int64Var(&j.keep.AdmitAfter, "admit-after", 0, "with --sparse: steps that have to name a column before it is made (default: 1)")
@@ -157,7 +171,10 @@ const pathsHelp = "files, folders or quoted globs, - for standard input; given s
 // dataFlags are the flags that say how to read examples.
 func (j *job) dataFlags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy or dense (default: by the ending, else libsvm)")
+	f.StringVar(&j.format, "format", "", "format of the examples: libsvm, libffm, dummy, dense, csv, tsv, parquet or arrow (default: by the "+
+		"ending, else libsvm)")
+	f.StringArrayVar(&j.weights, "weights", nil, "how much each example counts: files with a number a line, as many as there are examples, "+
+		"named as in --data (default: all 1)")
 	f.Int64Var(&j.dim, "dim", 0, "number of feature columns (default: as many as occur)")
 	f.Int64Var(&j.hash, "hash", 0, "hash the features to so many columns, for ids without end (default: ids are columns)")
 	f.StringVar(&j.fields, "fields", "", "fields of the features: how many, for lines with a feature of each in order, or their first "+
@@ -167,7 +184,10 @@ func (j *job) dataFlags(c *cobra.Command) {
 	f.StringSliceVar(&j.classes, "classes", nil, "classes of an algorithm with several: how many, or their labels (default: those that occur)")
 	f.Float64Var(&j.threshold, "label-threshold", 0, "threshold of PosNegTrans and ZeroOneTrans")
 	f.BoolVar(&j.strict, "strict", false, "refuse features that were not in training, which else count as zero")
-	f.StringVar(&j.separator, "separator", "", "separator between tokens beside blanks")
+	f.StringVar(&j.separator, "separator", "", "separator between tokens beside blanks, or between the cells of tables "+
+		"(default: found out)")
+	f.IntVar(&j.skipBad, "skip-bad", 0, "leave out up to so many lines that are of no use, and say which")
+	j.columnFlags.nameFlags(c)
 }
 
 // numbers reads NAME=VALUE settings.

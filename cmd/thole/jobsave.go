@@ -14,8 +14,8 @@ import (
 )
 
 // unsaved are the flags that a saved job does not have: where it was saved, and what others say that are.
-var unsaved = []string{"model", "graph", "log", "force", "l1", "l2", "validate", "resume", "checkpoint", "checkpoint-every",
-	"load-state"}
+var unsaved = []string{"model", "graph", "log", "runs", "note", "force", "l1", "l2", "validate", "resume", "checkpoint", "checkpoint-every",
+	"load-state", "cv", "json", "memory", "scratch"}
 
 // entry is a key with its value. entries are an object whose keys have an order.
 type entry struct {
@@ -178,6 +178,11 @@ func textOf(f *pflag.Flag) string {
 func settingOf(flags *pflag.FlagSet, f *pflag.Flag) any {
 	switch f.Value.Type() {
 	case "stringArray":
+		return f.Value.(pflag.SliceValue).GetSlice()
+	case "stringSlice":
+		if text := f.Value.String(); json.Valid([]byte(text)) { // numbers
+			return json.RawMessage(text)
+		}
 		return f.Value.(pflag.SliceValue).GetSlice()
 	case "stringToString":
 		texts, _ := flags.GetStringToString(f.Name) // it is one

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+
+	"thole.example/runlog"
 )
 
 // lineLog is a file or stream of JSON lines, which can be read while it grows. What could not be written is an error of
@@ -37,9 +38,9 @@ func (s *sink) lines(ctx context.Context) (*lineLog, error) {
 	return &lineLog{checked: checked{w: f, name: s.path}, Closer: f, file: f}, nil
 }
 
-// append writes a line.
+// append writes an event as a line.
 func (l *lineLog) append(record any) error {
-	line, err := json.Marshal(record)
+	line, err := runlog.Line(record)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/feature"
 	"thole.example/graph"
 )
 
@@ -16,6 +17,8 @@ type loaded struct {
 	keys    []int64      // of those that it keeps by key
 	classes data.Classes // of its labels, nil if it does not say
 	fields  data.Fields  // of its features, as far as it says
+
+	transform *feature.Transform // of the columns of tables, nil if it learned from none
 }
 
 // ofModel takes the network of the model of --load, with the rules of its layers, if the model says what it is; the user who names an
@@ -65,7 +68,7 @@ func (p *plan) look(ctx context.Context) error {
 			return err
 		}
 	}
-	p.loaded.fields = fieldsOf(file)
+	p.loaded.fields, p.loaded.transform = fieldsOf(file), m.transform
 	if err := p.hashAs(m); err != nil {
 		return err
 	}

@@ -27,11 +27,12 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
-			demoCommand, dataCommand, trainCommand, predictCommand, evaluateCommand, serverCommand, workerCommand, tokenCommand,
+			demoCommand, dataCommand, trainCommand, searchCommand, runsCommand, predictCommand, evaluateCommand, serverCommand,
+			workerCommand, tokenCommand,
 			statusCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
-			inspectCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
+			inspectCommand, weightsCommand, neighborsCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
 		}},
 		{"change", "Convert and change stored models:", []func(*env) *cobra.Command{
 			convertCommand, mergeCommand, averageCommand, pruneCommand, sliceCommand, renameCommand,
@@ -49,6 +50,7 @@ func groups() []group {
 
 // env is what a command may use of the process it runs in.
 type env struct {
+	args     []string // the command line, without the program
 	in       io.Reader
 	out, err io.Writer
 	clock    func() time.Time // nil: that of the system
@@ -101,7 +103,7 @@ func Main(args []string, std *env) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	out := &checked{w: std.out, name: "standard output"}
-	e := &env{in: std.in, out: out, err: std.err, clock: std.clock}
+	e := &env{args: args, in: std.in, out: out, err: std.err, clock: std.clock}
 	defer e.clean()
 	root := rootCommand(e)
 	root.SetArgs(args)
@@ -202,7 +204,9 @@ func prepare(c *cobra.Command) {
 		return
 	}
 	c.Args = noCommand
-	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	if c.RunE == nil {
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
 	for _, sub := range c.Commands() {
 		prepare(sub)
 	}

@@ -15,6 +15,7 @@ import (
 	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/graph"
+	"thole.example/kernel"
 	"thole.example/matrix"
 	"thole.example/optim"
 	"thole.example/ssp"
@@ -33,6 +34,7 @@ type plan struct {
 	decays       map[string]float64 // settings of the schedule
 	loadPath     string             // of the model to go on from, in the servers' bucket
 	loaded       loaded             // that model
+	sets         []train.HeldOut    // of valid, where there are several
 	compares     graph.Loss         // the network's scores with labels
 	asked        asked              // what the user chose of the training
 	counted      bool               // epochs were counted by the examples that the recipe wants to see
@@ -42,6 +44,10 @@ type plan struct {
 	warmup       int                // steps of it at most, where the schedule is the recipe's
 	settings     []byte             // of the job, as they are saved with the model; nil: not
 	ends         bool               // the schedule is bound to the number of epochs
+	mine         []int              // tasks of this process; nil: all
+	own          *train.Own         // what it knows of the others' examples
+	learn, held  *data.Set          // examples of its tasks
+	cut          bool               // the held-out examples have no features but those of training
 	moment       string             // where the servers keep the best epoch, if there is one
 	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
 }
@@ -63,15 +69,34 @@ func (j *job) plan(ctx context.Context, e *env) (*plan, error) {
 	return p, err
 }
 
-// read reads the examples.
-func (p *plan) read(ctx context.Context, e *env) (err error) {
+// read reads the examples, and chooses what depends on them.
+func (p *plan) read(ctx context.Context, e *env) error {
+	o, err := p.readTraining(ctx, e)
+	if err == nil && p.sample > 0 {
+		err = p.draw(p.sample)
+	}
+	if err == nil {
+		err = p.settle(ctx, e, o)
+	}
+	return err
+}
+
+// readTraining reads the training examples, and holds some of them out.
+func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err error) {
 	j := p.job
-	o, err := j.dataOptions(p.recipe.Task)
-	if err != nil {
-		return err
+	if o, err = j.dataOptions(p.recipe.Task); err != nil {
+		return o, err
 	}
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
+	}
+	spec, err := j.spec(ctx, e)
+	if err != nil {
+		return o, err
+	}
+	o.Table = &data.Table{Spec: *spec, Transform: p.loaded.transform}
+	if j.holdout > 0 {
+		o.Table.Held = p.heldOut
 	}
 	if p.fields == "" && !namesFields(p.format, j.data) {
 		o.Fields = p.likelyFields()
@@ -81,26 +106,48 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 		width = data.ClassLimit // how many there are is known when all labels are
 	}
 	o.Takes = taking(p.compares, width)
+	if o.Weight, err = readWeights(e, j.weights); err != nil {
+		return o, err
+	}
+	if o.Limit, o.Scratch = p.forExamples(), p.scratch; p.mine != nil && kernel.CanBack {
+		o.Limit = 1 // those of its tasks alone come into memory, when all have been seen
+	} else {
+		p.sayReading(e.err, j.data)
+	}
+	thinned := p.thinning()
+	if thinned != nil {
+		o.Drop = thinned.drop
+	}
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
-		return err
+		return o, err
 	}
+	o.Weight, o.Drop = nil, nil
 	if p.train.Len() == 0 {
-		return fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
+		return o, fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}
+	sayTable(e.err, p.train.Transform)
 	if j.holdout > 0 {
-		if err := p.holdOut(); err != nil {
-			return err
+		if err := p.holdOut(thinned); err != nil {
+			return o, err
 		}
 	}
-	if j.sample > 0 {
-		if err := p.draw(); err != nil {
-			return err
-		}
-	}
-	p.sayClasses(e)
+	thinned.tell(e.err)
+	p.countClasses()
+	return o, p.weighClasses(e) // once, as several trainings may share the examples
+}
+
+// countClasses finds out how many classes there are.
+func (p *plan) countClasses() {
 	if p.conf.Classes = len(p.train.Classes); p.recipe.Task == algo.Multiclass && p.conf.Classes == 0 {
 		p.conf.Classes = int(min(data.ClassLimit, slices.Max(p.train.Label)+1)) // --labels says what the numbers are
 	}
+}
+
+// settle chooses what depends on the training examples, which are there, and reads those of --validate, unless they are, too.
+func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
+	j := p.job
+	p.sayClasses(e)
+	p.countClasses()
 	p.sayColumns(e)
 	if p.conf.Dim = p.train.Dim(); p.conf.Dim < p.loaded.dim {
 		p.conf.Dim = p.loaded.dim
@@ -110,6 +157,9 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 	}
 	if err := p.suit(); err != nil {
 		return err
+	}
+	if offset := p.offset(); offset != 0 { // the training begins where it would with all examples
+		p.recipe = p.recipe.From(-offset)
 	}
 	if by := p.recipe.Far(); by != 0 {
 		fmt.Fprintf(e.err, "warning: the labels differ by much more or less than those that rates of networks suit: divide them by about %g\n",
@@ -134,6 +184,9 @@ func (p *plan) read(ctx context.Context, e *env) (err error) {
 		return err
 	}
 	if err := p.checkOutputs(model); err != nil {
+		return err
+	}
+	if err := p.arrange(e.err, model); err != nil {
 		return err
 	}
 	if err := p.readHoldout(ctx, e, o, model.Metas()); err != nil {
@@ -188,6 +241,9 @@ func (p *plan) widens() bool {
 
 // readHoldout reads the examples of --validate. What was not in training counts as zero there, and in those held out.
 func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params []matrix.Meta) (err error) {
+	if p.cut {
+		return nil
+	}
 	columns := &data.Columns{Hi: p.conf.Dim}
 	for _, m := range params {
 		if m.Layout == matrix.RowSparse {
@@ -196,13 +252,20 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 			break
 		}
 	}
-	if len(p.job.valid) > 0 {
+	if len(p.job.valid) > 0 && p.valid == nil {
 		o.Takes = taking(p.compares, max(1, p.conf.Classes))
 		o.Classes, o.Columns, o.Dim = p.train.Classes, columns, 0
+		o.Table = &data.Table{Spec: o.Table.Spec, Transform: p.train.Transform}
 		if n := p.conf.Size.Fields; n > 0 && p.fields == "" && o.Fields.First == nil {
 			o.Fields = data.Fields{Number: n, Sorted: true}
 		}
-		if p.valid, err = p.examples(ctx, e, p.job.valid, o); err != nil {
+		if o.Weight, err = readWeights(e, p.validWeights); err != nil {
+			return err
+		}
+		if p.valid, err = p.job.examples(ctx, e, p.job.valid, o); err != nil {
+			return err
+		}
+		if err := p.splitHoldout(); err != nil {
 			return err
 		}
 		if has, want := p.valid.Fields, p.train.Fields; has > want || has == 0 && want > 0 && p.valid.Values() > 0 {
@@ -219,6 +282,27 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		case left.Features > 0:
 			fmt.Fprintf(e.err, "--holdout: %s\n", left.Text(p.valid.Len()))
 		}
+	}
+	return nil
+}
+
+// splitHoldout finds out which held-out examples are of which --validate: each one is a set of its own.
+func (p *plan) splitHoldout() error {
+	if len(p.job.valid) < 2 {
+		return nil
+	}
+	file, from := 0, int64(0)
+	for _, pattern := range p.job.valid {
+		files, err := data.Files([]string{pattern})
+		if err != nil {
+			return err
+		}
+		file += len(files)
+		to := p.valid.Ends[file-1]
+		if to == from {
+			return fmt.Errorf("%s: no examples", pattern)
+		}
+		p.sets, from = append(p.sets, train.HeldOut{Name: pattern, Rows: int(to - from)}), to
 	}
 	return nil
 }
@@ -312,26 +396,42 @@ func (p *plan) schedules() error {
 	return nil
 }
 
-// holdOut moves every k-th example to the held-out ones, from the first on: one at least, which has to be what the share comes to.
-func (p *plan) holdOut() error {
+// holdOut moves every k-th example to the held-out ones, from the first on: one at least, which has to be what the share comes to. Of
+// those of which some were left out it is known which.
+func (p *plan) holdOut(thinned *thinning) error {
 	n := float64(p.train.Len())
+	if thinned != nil {
+		n = float64(thinned.seen)
+	}
 	switch {
 	case n < 2:
 		return usageError{fmt.Errorf("--holdout %v of one example, want at least two: one has to be left to train on", p.holdout)}
 	case p.holdout*n < 0.5:
 		return usageError{fmt.Errorf("--holdout %v of %d examples is less than half of one, want a share from %.2g on, which is one example",
-			p.holdout, p.train.Len(), 1/n)}
+			p.holdout, int(n), 1/n)}
 	}
-	k := int(math.Round(max(2, min(1/p.holdout, n))))
-	out, err := p.train.Part(func(i int) bool { return i%k == 0 })
+	take := p.heldOut(int(n))
+	if thinned != nil {
+		take = func(i int) bool {
+			_, held := slices.BinarySearch(thinned.held, i)
+			return held
+		}
+	}
+	out, err := p.train.Part(take)
 	p.valid = &data.Examples{Set: out, Classes: p.train.Classes}
 	return err
 }
 
+// heldOut is which of n examples are held out.
+func (p *plan) heldOut(n int) func(i int) bool {
+	k := int(math.Round(max(2, min(1/p.holdout, float64(n)))))
+	return func(i int) bool { return i%k == 0 }
+}
+
 // draw keeps a share of the training examples, which depends on their number and the seed alone.
-func (p *plan) draw() (err error) {
+func (p *plan) draw(share float64) (err error) {
 	n := p.train.Len()
-	rows := rand.New(rand.NewPCG(p.seed, 0)).Perm(n)[:max(1, int(p.sample*float64(n)+0.5))]
+	rows := rand.New(rand.NewPCG(p.seed, 0)).Perm(n)[:max(1, int(share*float64(n)+0.5))]
 	slices.Sort(rows)
 	p.train.Set, err = p.train.Choose(rows)
 	return err
@@ -358,11 +458,14 @@ func (p *plan) networkSum() uint32 {
 func (p *plan) summary() string {
 	return fmt.Sprintf("algo=%s loss=%s/%v size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d "+
 		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
-		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s",
+		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s "+
+		"class-weights=%s positive-weight=%g negatives=%g l1-of=%v l2-of=%v window=%d",
 		p.algo, p.loss, p.lossSet, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay,
 		p.epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
 		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, url.PathEscape(p.load), p.train.Len(), []float32(p.train.Classes),
 		p.conf.Dim, p.train.Fields, p.digest,
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
-		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()))
+		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()),
+		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)),
+		url.PathEscape(fmt.Sprint(p.l2Of)), p.window)
 }

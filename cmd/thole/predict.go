@@ -21,6 +21,7 @@ type prediction struct {
 	source
 	results results
 	asJSON  bool
+	all     bool // measure by all metrics that fit, not only the usual ones
 }
 
 func predictCommand(e *env) *cobra.Command {
@@ -32,7 +33,8 @@ func predictCommand(e *env) *cobra.Command {
 prediction (a probability, a value, or with several classes a label, beside a margin and a probability for each class), and the
 label where there is one. It is written as CSV or TSV while examples are read, or in any format of one file. The metrics go to
 standard output. Features that were not in training count as zero, and it is said how many there were; --strict refuses them.
-Examples are read a batch at a time, however many there are; for the metrics 12 bytes stay in memory for each that has a label.`,
+Examples are read a batch at a time, however many there are; for the metrics 12 bytes stay in memory for each that has a label, and
+80 more while they are computed.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model out/deepfm --data new.ffm --out scores.parquet
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv`,
@@ -103,9 +105,15 @@ type scored struct {
 	Examples int           `json:"examples"`
 	Metrics  train.Metrics `json:"metrics"` // nil without labels
 	Unseen   data.Unseen   `json:"unseen"`
+	Skipped  data.Skipped  `json:"skipped"`
 
-	score []float64 // of examples with labels
-	label []float32
+	score   []float64 // of examples with labels
+	label   []float32
+	weight  []float32     // nil: all 1
+	group   []int64       // nil: none
+	of      *train.Scored // what was measured; nil without labels
+	classes data.Classes  // what labels were before they were -1 and +1, or numbers of classes
+	texts   []string      // what these labels stand for in tables; nil: themselves
 }
 
 // measure scores the examples a batch at a time, writes the predictions where asked, and measures where there are labels.
@@ -127,7 +135,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := p.scoringOptions(ctx, stored, file, model, task)
+	o, err := p.scoringOptions(ctx, e, stored, file, model, task)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +154,13 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if o.Labels != data.AutoTrans && model.Width == 1 {
 		h.classes = nil
 	}
+	o.Unlabelled = func() {
+		p.noLabel, h.labelled = true, false
+		fmt.Fprintf(e.err, "%s: no column %s: examples without labels\n", strings.Join(p.job.data, ", "), stored.transform.Label())
+	}
+	if stored.transform != nil {
+		h.texts = stored.transform.LabelTexts()
+	}
 	out, err := p.results.begin(ctx, e, &h)
 	if err != nil {
 		return nil, err
@@ -158,14 +173,20 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err
 	}
-	if s.Metrics, err = train.Measure(model.Loss, s.score, s.label); err != nil {
+	s.of, s.classes = &train.Scored{Loss: model.Loss, Score: s.score, Label: s.label, Weight: s.weight, Group: s.group}, o.Classes
+	s.texts = h.texts
+	var more []string
+	if p.all {
+		more = s.of.Names()
+	}
+	if s.Metrics, err = train.Measure(s.of, more...); err != nil {
 		err = fmt.Errorf("%s: %w", strings.Join(p.job.data, ", "), err)
 	}
 	return s, err
 }
 
 // scoringOptions are the options of reading examples for the model: what it says of them counts where no flag does.
-func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *graph.File, model *graph.Model,
+func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel, file *graph.File, model *graph.Model,
 	task algo.Task) (data.Options, error) {
 	if err := p.hashAs(m); err != nil {
 		return data.Options{}, err
@@ -192,6 +213,16 @@ func (p *prediction) scoringOptions(ctx context.Context, m *storedModel, file *g
 		}
 	}
 	o.Takes = taking(model.Loss, width)
+	if m.transform != nil {
+		spec, err := p.spec(ctx, nil)
+		if err != nil {
+			return o, err
+		}
+		o.Table = &data.Table{Spec: *spec, Transform: m.transform}
+	}
+	if o.Weight, err = readWeights(e, p.weights); err != nil {
+		return o, err
+	}
 	if err := o.Check(); err != nil {
 		return o, fmt.Errorf("%s: %s: %w", m.path, graph.FileName, err)
 	}
@@ -211,6 +242,7 @@ func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o 
 	o.Progress = bar.read
 	o.Note = func(path string, line int64, text string) { bar.line("%s:%d: %s", path, line, text) }
 	o.Left = func(u data.Unseen) { s.Unseen = u }
+	o.LeftOut = func(left data.Skipped) { s.Skipped = left }
 	for b, err := range data.ReadFiles(ctx, files, e.in, o) {
 		if err != nil {
 			return nil, err
@@ -225,16 +257,19 @@ func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o 
 					"of %s that are infinite or no number", paths, s.Examples+1+i/scores.Cols, v, p.job.model)
 			}
 		}
-		if err := out.add(ctx, b.Label, scores); err != nil {
+		if err := out.add(ctx, b, scores); err != nil {
 			return nil, err
 		}
 		if s.Examples += b.Len(); !p.noLabel {
+			s.weight = data.Extend(s.weight, len(s.label), b.Weight, b.Len(), 1)
+			s.group = data.Extend(s.group, len(s.label), b.Group, b.Len(), 0)
 			s.label = append(s.label, b.Label...)
 			for _, v := range scores.Val {
 				s.score = append(s.score, float64(v))
 			}
 		}
 	}
+	saySkipped(bar.line, s.Skipped)
 	if s.Unseen.Features > 0 {
 		bar.line("%s: %s", paths, s.Unseen.Text(s.Examples))
 	}

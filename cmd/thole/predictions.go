@@ -3,13 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
+	"sort"
 	"strconv"
 	"strings"
 
+	"thole.example/data"
 	"thole.example/format"
 	"thole.example/graph"
 	"thole.example/matrix"
@@ -34,20 +35,43 @@ func (t *predictionText) begin(ctx context.Context) (err error) {
 	}
 	if t.file, err = t.sink.create(ctx); err == nil {
 		t.out = bufio.NewWriter(t.file)
-		_, err = fmt.Fprintln(t.out, strings.Join(t.names(), string(t.cell)))
+		for _, name := range t.names() {
+			if len(t.line) > 0 {
+				t.line = append(t.line, t.cell)
+			}
+			t.line = t.text(t.line, name)
+		}
+		_, err = t.out.Write(append(t.line, '\n'))
 	}
 	return err
 }
 
-func (t *predictionText) add(ctx context.Context, label []float32, scores *graph.Tensor) error {
+// text appends a text as a cell.
+func (t *predictionText) text(line []byte, text string) []byte {
+	if !strings.ContainsAny(text, string(t.cell)+"\"\r\n") && strings.TrimSpace(text) == text && text != "" {
+		return append(line, text...)
+	}
+	line = append(append(line, '"'), strings.ReplaceAll(text, `"`, `""`)...)
+	return append(line, '"')
+}
+
+func (t *predictionText) add(ctx context.Context, b *data.Batch, scores *graph.Tensor) error {
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
-	for i, y := range label {
+	for i, y := range b.Label {
+		if b.Row != nil {
+			t.rows = b.Row[i]
+		}
 		t.line = strconv.AppendInt(t.line[:0], t.rows, 10)
 		t.vals = t.row(t.vals[:0], y, scores.Row(i))
-		for _, v := range t.vals {
-			t.line = strconv.AppendFloat(append(t.line, t.cell), float64(v), 'g', -1, 32)
+		for k, v := range t.vals {
+			t.line = append(t.line, t.cell)
+			if text, ok := t.textAt(k, v, y); ok {
+				t.line = t.text(t.line, text)
+				continue
+			}
+			t.line = strconv.AppendFloat(t.line, float64(v), 'g', -1, 32)
 		}
 		if _, err := t.out.Write(append(t.line, '\n')); err != nil {
 			return err
@@ -82,8 +106,12 @@ type predictionTable struct {
 	file    *os.File
 	out     *bufio.Writer
 	rows    int64
+	gaps    []gap
 	vals    []float32 // scratch
 }
+
+// gap is where rows are further behind their places than the rows before.
+type gap struct{ place, behind int64 }
 
 func newPredictionTable(e *env, h *head, r *results) (*predictionTable, error) {
 	dir, err := e.scratch()
@@ -97,14 +125,26 @@ func newPredictionTable(e *env, h *head, r *results) (*predictionTable, error) {
 	return &predictionTable{head: h, env: e, results: r, file: f, out: bufio.NewWriterSize(f, 1<<20)}, nil
 }
 
-func (t *predictionTable) add(_ context.Context, label []float32, scores *graph.Tensor) error {
+func (t *predictionTable) add(_ context.Context, b *data.Batch, scores *graph.Tensor) error {
 	t.vals = t.vals[:0]
-	for i, y := range label {
+	for i, y := range b.Label {
+		if place := t.rows + int64(i); b.Row != nil && b.Row[i] != t.number(place) {
+			t.gaps = append(t.gaps, gap{place, b.Row[i] - place})
+		}
 		t.vals = t.row(t.vals, y, scores.Row(i))
 	}
-	t.rows += int64(len(label))
+	t.rows += int64(b.Len())
 	_, err := t.out.Write(wire.View(t.vals))
 	return err
+}
+
+// number is that of the row at a place.
+func (t *predictionTable) number(place int64) int64 {
+	n := sort.Search(len(t.gaps), func(i int) bool { return t.gaps[i].place > place })
+	if n == 0 {
+		return place
+	}
+	return place + t.gaps[n-1].behind
 }
 
 func (t *predictionTable) end(ctx context.Context) error {
@@ -136,7 +176,7 @@ func (t *predictionTable) Blocks(ctx context.Context, name string, want matrix.R
 		m := t.Matrices()[0]
 		numbers := format.Slab{Name: name, At: matrix.At(0, t.rows, 1, m.Cols), DType: matrix.F32, Order: wire.NativeOrder}
 		for b, err := range numbers.Blocks(ctx, t.file, want) {
-			if err == nil && want.Cols.Has(0) && !yield(counted(b.At.Rows), nil) {
+			if err == nil && want.Cols.Has(0) && !yield(t.counted(b.At.Rows), nil) {
 				return
 			}
 			if !yield(b, err) || err != nil {
@@ -147,10 +187,10 @@ func (t *predictionTable) Blocks(ctx context.Context, name string, want matrix.R
 }
 
 // counted is the column of the numbers of rows.
-func counted(rows matrix.Range) matrix.Block {
+func (t *predictionTable) counted(rows matrix.Range) matrix.Block {
 	b := matrix.NewDense(matrix.I64, matrix.Rect{Rows: rows, Cols: matrix.Range{Hi: 1}})
 	for i := range b.Data.Values().([]int64) {
-		b.Data.Values().([]int64)[i] = rows.Lo + int64(i)
+		b.Data.Values().([]int64)[i] = t.number(rows.Lo + int64(i))
 	}
 	return b
 }

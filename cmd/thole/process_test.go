@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"thole.example/algo"
+	"thole.example/runlog"
 )
 
 // process is a thole of its own, built from the test binary.
@@ -235,13 +236,18 @@ func TestWorkerDies(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	file := examples(t, dir)
-	p := newProcess(t, dir, "train", "--data", file, "--format", "dummy", "--epochs", "1000000", "--model", "m", "--log", "run.jsonl")
+	p := newProcess(t, dir, "train", "--data", file, "--format", "dummy", "--epochs", "1000000", "--model", "m", "--log", "run.jsonl",
+		"--runs", "runs")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, filepath.Join(dir, "run.jsonl"), `"event":"epoch"`)
 	p.Process.Signal(os.Interrupt)
 	p.Wait()
+	if all, err := runlog.List(filepath.Join(dir, "runs")); err != nil || len(all) != 1 || all[0].State != runlog.Interrupted ||
+		all[0].End != nil || all[0].Made() == 0 {
+		t.Errorf("recorded %+v, %v, want an interrupted run", all, err)
+	}
 	if code := p.ProcessState.ExitCode(); code != exitInterrupted || !strings.Contains(p.err.String(), "interrupted") {
 		t.Fatalf("status %d and %q, want %d", code, &p.err, exitInterrupted)
 	}

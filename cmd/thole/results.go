@@ -80,7 +80,7 @@ func (r *results) begin(ctx context.Context, e *env, h *head) (predictions, erro
 // predictions takes the scores of examples, in order.
 type predictions interface {
 	// add takes those of some examples.
-	add(ctx context.Context, label []float32, scores *graph.Tensor) error
+	add(ctx context.Context, b *data.Batch, scores *graph.Tensor) error
 	// end makes them visible.
 	end(ctx context.Context) error
 	// abort forgets them; after end it does nothing.
@@ -90,9 +90,9 @@ type predictions interface {
 // nowhere is predictions that nobody asked for.
 type nowhere struct{}
 
-func (nowhere) add(context.Context, []float32, *graph.Tensor) error { return nil }
-func (nowhere) end(context.Context) error                           { return nil }
-func (nowhere) abort()                                              {}
+func (nowhere) add(context.Context, *data.Batch, *graph.Tensor) error { return nil }
+func (nowhere) end(context.Context) error                             { return nil }
+func (nowhere) abort()                                                {}
 
 // head says what is written of an example: its number, and then numbers of float32.
 type head struct {
@@ -100,6 +100,8 @@ type head struct {
 	width    int // scores of an example
 	labelled bool
 	classes  data.Classes // what labels were before they were -1 and +1, or numbers of classes; nil: the same
+
+	texts []string // of the labels 0, 1 and so on, where they are texts; nil: they are numbers
 
 	said []float64 // scratch
 }
@@ -111,9 +113,36 @@ func (h *head) of(name string) []string {
 	}
 	all := make([]string, h.width)
 	for i := range all {
-		all[i] = fmt.Sprintf("%s_%v", name, h.classes[i])
+		all[i] = name + "_" + h.text(h.classes[i])
 	}
 	return all
+}
+
+// text is what a label is as a text; v is its number.
+func (h *head) text(v float32) string {
+	if i := int(v); float32(i) == v && i >= 0 && i < len(h.texts) {
+		return h.texts[i]
+	}
+	return fmt.Sprint(v)
+}
+
+// textAt is the text of number i of those that row appends, if it is a label of a model whose labels are texts.
+func (h *head) textAt(i int, v, label float32) (text string, ok bool) {
+	predicted, last := h.width, h.width
+	if h.width > 1 {
+		last += h.width
+	}
+	switch {
+	case h.texts == nil:
+	case i == predicted && h.width > 1:
+		return h.text(v), true
+	case i != last+1 || !h.labelled:
+	case h.width == 1 && h.classes != nil: // two classes, of which the learned labels are -1 and +1
+		return h.text(float32(min(1, max(0, label)))), true
+	default:
+		return h.text(v), true
+	}
+	return "", false
 }
 
 // names are those of the columns.

@@ -36,8 +36,18 @@ const copies = 4
 // room refuses a training that cannot fit the memory that is available on a machine which has the servers, too; 0: nobody knows. What
 // it counts is taken in any case: the weights with what rules keep beside them, those of a batch in each task, and its outputs.
 func (p *plan) room(m *graph.Model, available int64) error {
+	tables, batch, outputs := p.takes(m)
+	if all := tables + batch + outputs; available > 0 && all > float64(available) {
+		return fmt.Errorf("it takes %s of memory at least (weights with what their rules keep %s, those of a batch %s, outputs %s), and %s is "+
+			"available; a smaller network or --batch takes less", sizeText(all), sizeText(tables), sizeText(batch), sizeText(outputs),
+			format.Bytes(available))
+	}
+	return nil
+}
+
+// takes is how many bytes a training takes at least: the weights, those of a batch in each task, and its outputs.
+func (p *plan) takes(m *graph.Model) (tables, batch, outputs float64) {
 	const size = 4 // bytes of a float32
-	var tables, batch, outputs float64
 	examples := float64(min(p.batch, p.train.Len()))
 	values := float64(p.perExample()) * examples
 	occur := sync.OnceValue(func() float64 { return float64(len(p.train.Keys())) })
@@ -67,12 +77,7 @@ func (p *plan) room(m *graph.Model, available int64) error {
 		}
 		outputs += each * size * 2 // and their gradients
 	}
-	if all := tables + batch + outputs; available > 0 && all > float64(available) {
-		return fmt.Errorf("it takes %s of memory at least (weights with what their rules keep %s, those of a batch %s, outputs %s), and %s is "+
-			"available; a smaller network or --batch takes less", sizeText(all), sizeText(tables), sizeText(batch), sizeText(outputs),
-			format.Bytes(available))
-	}
-	return nil
+	return tables, batch, outputs
 }
 
 func sizeText(n float64) string { return format.Bytes(int64(min(n, 1<<62))) }

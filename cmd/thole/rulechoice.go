@@ -67,6 +67,9 @@ func (p *plan) chooseRule() error {
 	if j.asAngel {
 		p.conf.Bias = "sgd"
 	}
+	if p.conf.Penalties, err = j.byLayer(); err != nil {
+		return err
+	}
 	p.conf.Storage, _ = matrix.ParseNarrow(j.storage) // it was checked
 	if j.initKind != "" {
 		p.conf.Init = matrix.Init{Kind: j.initKind, Scale: j.initScale, Seed: j.seed}

@@ -9,6 +9,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/feature"
 	"thole.example/format"
 	"thole.example/graph"
 	"thole.example/layer"
@@ -21,6 +22,8 @@ type storedModel struct {
 	path   string
 	format string
 	file   *graph.File // nil without a graph.json
+
+	transform *feature.Transform // of the columns of tables, nil if it learned from none
 }
 
 func openModel(ctx context.Context, path, from string, set map[string]string) (*storedModel, error) {
@@ -37,6 +40,12 @@ func openModel(ctx context.Context, path, from string, set map[string]string) (*
 		if m.file, err = graph.ParseJSON(src); err != nil {
 			r.Close()
 			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	if src := r.Files()[feature.FileName]; src != nil {
+		if m.transform, err = feature.Parse(src); err != nil {
+			r.Close()
+			return nil, fmt.Errorf("%s: %s: %w", path, feature.FileName, err)
 		}
 	}
 	return m, nil

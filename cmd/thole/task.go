@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"thole.example/feature"
 	"thole.example/graph"
 	"thole.example/ps"
 	"thole.example/train"
@@ -17,6 +18,10 @@ import (
 // run makes the given tasks of the job on the cluster, each on its own connection, and saves when the first task is
 // among them. The report is of the task that came first.
 func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
+	if err := p.part(); err != nil {
+		return nil, err
+	}
+	defer p.bounded(ctx)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	reports, worker, local := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal()
@@ -72,9 +77,11 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	}
 	start := time.Now()
 	report, err := train.Run(ctx, client, train.Options{
-		Model: model, Data: p.train.Set, Valid: p.validation(), Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
+		Model: model, Data: p.learn, Valid: p.held, Own: p.own, Sets: p.sets, Window: p.window,
+		Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
 		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance, Pace: p.pace,
-		Early: p.early(client), Watch: len(p.metrics) > 0, PosNeg: p.posNeg, Clip: p.clip, Wrap: p.asAngel, Events: events,
+		Early: p.early(client), Watch: len(p.metrics) > 0, Metrics: p.metrics, PosNeg: p.posNeg, Clip: p.clip,
+		Offset: p.offset(), Wrap: p.asAngel, Events: events,
 		Elapsed: func() time.Duration { return time.Since(start) },
 		Ready: func(ctx context.Context) error {
 			defer func() { start = time.Now() }()
@@ -113,6 +120,11 @@ func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
 		Files: map[string][]byte{graph.FileName: model.JSON()}}
 	if p.settings != nil {
 		o.Files[jobFileName] = p.settings
+	}
+	if t := p.train.Transform; t != nil {
+		if src, err := t.JSON(); err == nil { // texts and finite numbers always can be
+			o.Files[feature.FileName] = src
+		}
 	}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)

@@ -12,12 +12,55 @@ import (
 	"thole.example/graph"
 	"thole.example/internal/number"
 	"thole.example/rpc/tcp"
+	"thole.example/runlog"
 	"thole.example/train"
 )
 
-func trainCommand(e *env) *cobra.Command {
+// here is the flags of a training on servers within this process.
+type here struct {
+	servers int
+	overTCP bool
+	cv      int // folds of a cross-validation; 0: none
+	asJSON  bool
+}
+
+// trainFlags gives a command the flags of train, and answers with the job that they are.
+func trainFlags(c *cobra.Command) *job {
 	j := &job{name: "train"}
-	servers, overTCP := 1, false
+	j.flags(c)
+	f := c.Flags()
+	f.StringVar(&j.jobFile, "job", "", "file of settings, in YAML or JSON, that hold where no flag is given (see docs/graph.md)")
+	f.BoolVar(&j.dryRun, "dry-run", false, "read the examples, print the job with all its settings, and train nothing")
+	f.IntVar(&j.servers, "servers", 1, "parameter servers")
+	f.BoolVar(&j.overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
+	f.IntVar(&j.cv, "cv", 0, "cross-validation by so many folds: each is held out once, by a model of the others (see docs/search.md)")
+	f.BoolVar(&j.asJSON, "json", false, "print the results of --cv as JSON")
+	return j
+}
+
+// checkHere refuses numbers of servers and tasks that one process does not have, and what they have no use for.
+func (j *job) checkHere() error {
+	switch {
+	case j.servers < 1 || j.servers > serversLimit:
+		return usageError{fmt.Errorf("--servers %d, want 1 to %d", j.servers, serversLimit)}
+	case j.tasks < 1 || j.tasks > tasksLimit:
+		return usageError{fmt.Errorf("--tasks %d, want 1 to %d in one process", j.tasks, tasksLimit)}
+	case j.noChecksum && !j.overTCP:
+		return usageError{errors.New("--no-checksum without --tcp: nothing is sent")}
+	}
+	return nil
+}
+
+// over is the network to the servers; nil: memory.
+func (j *job) over() *tcp.Network {
+	if !j.overTCP {
+		return nil
+	}
+	return &tcp.Network{NoChecksum: j.noChecksum}
+}
+
+func trainCommand(e *env) *cobra.Command {
+	var j *job
 	c := &cobra.Command{
 		Use:   "train",
 		Short: "Train a model on servers within this process",
@@ -25,43 +68,39 @@ func trainCommand(e *env) *cobra.Command {
 number of servers; thole worker trains the same on servers in other processes. Without --epochs linear models
 take as many as the examples need, up to a number that is printed and depends on the examples alone; networks, whose vectors would learn
 the examples by heart, see about 150000 examples in at most 7 epochs, of more than 65536 features 200000 in at most 2. Of so many linear
-classifiers learn by adagrad.`,
+classifiers learn by adagrad. The job, its progress and how it ended are kept in a folder of the run: see thole runs.`,
 		Example: `  thole train --algo lr --data train.libsvm --model out/lr
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
   thole train --algo deepfm --data clicks.ffm --factors 8 --hidden 128,64 --holdout 0.1 --model out/deepfm
   thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl
   thole train --data days --data 'test-*.libsvm' --model out/all --to npz
   thole train --data train.libsvm --algo svm --dry-run
+  thole train --algo fm --data clicks.ffm --cv 5 --early-stop 2
   thole train --data - --holdout 0.1 < train.libsvm`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
+			before := given(c)
 			if err := j.files(c.Context(), e); err != nil {
 				return err
 			}
 			defer func() { err = j.placed(err) }()
-			switch {
-			case servers < 1 || servers > serversLimit:
-				return usageError{fmt.Errorf("--servers %d, want 1 to %d", servers, serversLimit)}
-			case j.tasks < 1 || j.tasks > tasksLimit:
-				return usageError{fmt.Errorf("--tasks %d, want 1 to %d in one process", j.tasks, tasksLimit)}
-			case j.noChecksum && !overTCP:
-				return usageError{errors.New("--no-checksum without --tcp: nothing is sent")}
+			if err := j.checkHere(); err != nil {
+				return err
 			}
-			var over *tcp.Network
-			if overTCP {
-				over = &tcp.Network{NoChecksum: j.noChecksum}
+			if j.cv != 0 || j.given("cv") {
+				return j.crossValidate(c.Context(), e, before)
 			}
-			return j.train(c.Context(), e, servers, over)
+			if j.asJSON {
+				return usageError{errors.New("--json without --cv, want both: it prints the results of a cross-validation (--log writes those " +
+					"of a training as JSON lines)")}
+			}
+			return j.train(c.Context(), e)
 		},
 	}
-	j.flags(c)
-	c.Flags().StringVar(&j.jobFile, "job", "", "file of settings, in YAML or JSON, that hold where no flag is given (see docs/graph.md)")
-	c.Flags().BoolVar(&j.dryRun, "dry-run", false, "read the examples, print the job with all its settings, and train nothing")
-	c.Flags().IntVar(&servers, "servers", 1, "parameter servers")
-	c.Flags().BoolVar(&overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
+	j = trainFlags(c)
 	return c
 }
 
-func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network) error {
+func (j *job) train(ctx context.Context, e *env) error {
 	j.seedBefore(ctx)
 	p, err := j.choose(ctx)
 	if err != nil {
@@ -94,6 +133,11 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
+	return p.trainHere(ctx, e, path.name, w)
+}
+
+// trainHere trains on the examples that are read, on servers of its own, saves at the path, if there is one, and tells.
+func (p *plan) trainHere(ctx context.Context, e *env, path string, w *watcher) error {
 	model, err := p.recipe.Build(p.conf)
 	if err == nil {
 		err = p.room(model, availableMemory())
@@ -101,12 +145,12 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 	if err != nil {
 		return err
 	}
-	load, err := e.readable(ctx, j.load)
+	load, err := e.readable(ctx, p.load)
 	if err != nil {
 		return err
 	}
 	p.loadPath = inBucket(load)
-	if err := p.statesHere(ctx, path.name); err != nil {
+	if err := p.statesHere(ctx, path); err != nil {
 		return err
 	}
 	p.tellLoad(w.bar.line)
@@ -115,31 +159,21 @@ func (j *job) train(ctx context.Context, e *env, servers int, over *tcp.Network)
 		return err
 	}
 	defer remove()
-	c, err := embed(ctx, servers, over)
+	c, err := embed(ctx, p.servers, p.over())
 	if err != nil {
 		return err
 	}
 	defer c.stop()
-	return p.runAndTell(ctx, e, c, nil, path.name, w)
+	w.runs = runsAt(p.runs)
+	return p.runAndTell(ctx, e, c, nil, path, w)
 }
 
 // runAndTell runs tasks (nil: all) and prints what came out.
 func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, path string, w *watcher) error {
-	if tasks == nil {
-		tasks, _ = parseTasks("", p.tasks)
-	}
-	if err := w.begin(p); err != nil {
-		return err
-	}
-	report, err := p.run(ctx, c, tasks, path, w)
-	w.bar.end()
-	if errors.Is(err, graph.ErrDiverged) {
-		return fmt.Errorf("%w (--rate %s in place of %g)", err, p.lower(), p.rate)
-	}
+	report, err := p.runWatched(ctx, c, tasks, path, w)
 	if err != nil {
 		return err
 	}
-	w.finish(p, report)
 	fmt.Fprintf(e.out, "%s: %s, %s%s\n", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, "epoch"), before(report))
 	fmt.Fprintf(e.out, "train  %v\n", report.Train)
 	if by, share, ok := report.LastChange(); ok {
@@ -148,10 +182,35 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if report.Valid != nil {
 		fmt.Fprintf(e.out, "valid  %v%s\n", p.told(report.Valid), p.chosen(report))
 	}
+	for _, o := range report.Others {
+		fmt.Fprintf(e.out, "       %v  (%s)\n", p.told(o.Metrics), escaped(o.Name))
+	}
 	if path != "" {
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
 	return w.close()
+}
+
+// runWatched runs tasks (nil: all), shows how far they are, and records the run.
+func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (report *train.Report, err error) {
+	if tasks == nil {
+		tasks, _ = parseTasks("", p.tasks)
+	}
+	w.record(p, tasks)
+	defer func() { w.recorded(ctx, err) }()
+	if err := w.begin(p); err != nil {
+		return nil, err
+	}
+	report, err = p.run(ctx, c, tasks, path, w)
+	w.bar.end()
+	if errors.Is(err, graph.ErrDiverged) {
+		return nil, fmt.Errorf("%w (--rate %s in place of %g)", err, p.lower(), p.rate)
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.finish(p, report)
+	return report, nil
 }
 
 // before says how many epochs were made by the training that this one went on from.
@@ -195,6 +254,14 @@ type watcher struct {
 	log   *lineLog // nil: none
 	start time.Time
 
+	runs  string           // folder of runs; "": none
+	run   *runlog.Recorder // of this one; nil: none
+	ended runlog.State     // how a training that did not fail ended
+
+	metric     string  // that held-out examples are compared by
+	best       float64 // that of the epoch that would be kept
+	held, than string  // that of the last epoch, as it is said while the next one goes on, and how it compares
+
 	nonFinite int64                             // parts of gradients that were, as the servers say
 	shown     func(train.Metrics) train.Metrics // of the held-out examples
 	atMost    string                            // said after the time left where training may end before
@@ -223,8 +290,9 @@ func (w *watcher) close() error {
 	return log.close()
 }
 
-// write appends a line to the log. An error of the log does not end a training that has begun: close gives it.
+// write appends an event to the log and to the run. An error of the log does not end a training that has begun: close gives it.
 func (w *watcher) write(record any) {
+	w.append(record)
 	if w.log == nil || w.log.failed != nil {
 		return
 	}
@@ -235,6 +303,7 @@ func (w *watcher) write(record any) {
 
 func (w *watcher) begin(p *plan) error {
 	w.shown = p.told
+	w.metric, _ = p.judged()
 	w.start = w.env.now()
 	if p.open {
 		w.atMost = " at most"
@@ -246,53 +315,87 @@ func (w *watcher) begin(p *plan) error {
 			p.algo, number.Of(p.epochs, "epoch"), number.Of(p.train.Len(), "example"), p.recipe.Defaults.Rule, p.rate)
 	}
 	w.bar = w.env.progress("train "+p.algo, "rows", int64(p.epochs)*int64(p.train.Len()))
+	w.append(p.start())
 	if w.log == nil {
 		return nil
 	}
-	return w.log.append(map[string]any{
-		"event": "start", "algo": p.algo, "data": p.data, "examples": p.train.Len(), "dim": p.conf.Dim, "tasks": p.tasks,
-		"bound": p.bound.String(), "epochs": p.epochs, "batch": p.batch, "rate": p.rate, "seed": p.seed,
-	})
+	return w.log.append(p.start())
 }
 
 func (w *watcher) event(ev train.Event) {
 	if !ev.Done {
-		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f", ev.Epoch, ev.Epochs, ev.Loss))
+		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f%s", ev.Epoch, ev.Epochs, ev.Loss, w.held))
 		return
 	}
-	valid := ""
-	if ev.Valid != nil {
-		valid = "  valid " + w.shown(ev.Valid).String()
-	}
-	if !w.bar.live && (ev.Epoch == 1 || ev.Epoch == ev.Epochs || w.bar.due(w.env.now())) {
+	w.weigh(&ev)
+	if !w.bar.live && (ev.Epoch == 1 || ev.Last || w.bar.due(w.env.now())) {
+		valid := ""
+		if ev.Valid != nil {
+			valid = "  valid " + w.shown(ev.Valid).String() + w.than
+		}
+		for _, o := range ev.Others {
+			valid += fmt.Sprintf("  %s %v", escaped(o.Name), w.shown(o.Metrics))
+		}
 		w.bar.last = w.env.now()
-		w.bar.line("epoch %d/%d  loss %.5f%s  %.0f rows/s  %v left%s", ev.Epoch, ev.Epochs, ev.Loss, valid, ev.RowsPerSecond,
-			ev.Left.Round(time.Second), w.atMost)
+		left := ""
+		if !ev.Last {
+			left = fmt.Sprintf("  %v left%s", ev.Left.Round(time.Second), w.atMost)
+		}
+		w.bar.line("epoch %d/%d  loss %.5f%s  %.0f rows/s%s", ev.Epoch, ev.Epochs, ev.Loss, valid, ev.RowsPerSecond, left)
 	}
-	record := map[string]any{
-		"event": "epoch", "epoch": ev.Epoch, "loss": ev.Loss, "rows": ev.Rows, "rowsPerSecond": ev.RowsPerSecond,
-		"seconds": w.env.now().Sub(w.start).Seconds(),
-	}
-	if ev.Valid != nil {
-		record["valid"] = ev.Valid
-	}
-	w.write(record)
+	w.write(runlog.Epoch{
+		Epoch: ev.Epoch, Loss: runlog.Number(ev.Loss), Rows: ev.Rows, RowsPerSecond: runlog.Number(ev.RowsPerSecond),
+		Seconds: w.seconds(), Valid: valuesOf(ev.Valid), Others: othersOf(ev.Others),
+	})
 }
+
+// weigh compares an epoch by the metric of the held-out examples with the best one so far, for those who watch.
+func (w *watcher) weigh(ev *train.Event) {
+	if ev.Valid == nil {
+		return
+	}
+	v := ev.Valid.Get(w.metric)
+	w.held, w.than = fmt.Sprintf("  %s %.5g", w.metric, v), ""
+	switch {
+	case ev.Best == 0: // they choose nothing
+	case ev.Best == ev.Epoch:
+		w.best = v
+		w.held += " (best)"
+		w.than = "  (the best so far)"
+	default:
+		w.held += fmt.Sprintf(" (best %.5g)", w.best)
+		w.than = fmt.Sprintf("  (best %s %.6g of epoch %d)", w.metric, w.best, ev.Best)
+	}
+}
+
+// seconds are those since the training began.
+func (w *watcher) seconds() runlog.Number { return runlog.Number(w.env.now().Sub(w.start).Seconds()) }
 
 func (w *watcher) finish(p *plan, r *train.Report) {
 	warnings := p.warnings(r, w.nonFinite)
 	for _, text := range warnings {
 		w.bar.line("warning: %s", text)
 	}
-	record := map[string]any{
-		"event": "end", "epochs": r.Epochs, "best": r.Best, "stopped": r.Stopped, "train": r.Train, "valid": r.Valid,
-		"seconds": w.env.now().Sub(w.start).Seconds(), "nullLoss": r.Null, "nonFinite": w.nonFinite, "warnings": warnings,
+	if w.ended = runlog.Finished; r.Stopped {
+		w.ended = runlog.Stopped
+	}
+	best := 0
+	if r.Best > 0 {
+		best = r.Before + r.Best // as the epochs are counted
+	}
+	end := runlog.End{
+		Epochs: r.Epochs, Best: best, Stopped: r.Stopped, Train: valuesOf(r.Train), Valid: valuesOf(r.Valid), Others: othersOf(r.Others),
+		Seconds:  w.seconds(),
+		NullLoss: runlog.Number(r.Null), NonFinite: w.nonFinite, Warnings: warnings,
 	}
 	if by, share, ok := r.LastChange(); ok {
-		record["lastChange"], record["lastChangeShare"] = by, share
+		end.LastChange, end.LastChangeShare = new(runlog.Number(by)), new(runlog.Number(share))
+	}
+	if left := p.train.Skipped; left.Lines > 0 {
+		end.Skipped = left
 	}
 	if p.valid != nil {
-		record["unseen"] = p.valid.Unseen
+		end.Unseen = p.valid.Unseen
 	}
-	w.write(record)
+	w.write(end)
 }

@@ -56,12 +56,13 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	}
 	if loss := r.Train[0].Value; loss > r.Null {
 		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of weights that are all zero; %s", loss, r.Null, try))
-	} else if p.valid != nil && len(r.Valid) > 0 {
+	} else if p.valid != nil && len(r.Valid) > 0 && p.classWeights == "" && p.positiveWeight == 0 { // else other odds were learned
+
 		advice := fmt.Sprintf("try --epochs %d", max(1, p.epochs/3))
 		if p.epochs == 1 {
 			advice = "try a smaller --rate, or --l2"
 		}
-		if loss, most := r.Valid[0].Value, ofOneScore(r.Valid[0].Name, p.valid.Label); most > 0 && loss > most {
+		if loss, most := r.Valid[0].Value, ofOneScore(r.Valid[0].Name, p.valid.Label, p.valid.Weight); most > 0 && loss > most {
 			all = append(all, fmt.Sprintf("the held-out loss of %.5g is above %.5g, that of one score for all: what was learned does not hold for "+
 				"other examples; %s, or let them stop it: --early-stop 3", loss, most, advice))
 		}
@@ -69,24 +70,34 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	return all
 }
 
-// ofOneScore is the least loss that one score for all examples with these labels can have; 0 if it is none of those that are here.
-func ofOneScore(name string, label []float32) (loss float64) {
-	counts, n, sum := map[float32]float64{}, float64(len(label)), 0.0
-	for _, y := range label {
-		counts[y]++
-		sum += float64(y)
+// ofOneScore is the least loss that one score for all examples with these labels and weights can have; 0 if it is none of those that
+// are here.
+func ofOneScore(name string, label, weight []float32) (loss float64) {
+	counts, n, sum := map[float32]float64{}, 0.0, 0.0
+	by := func(i int) float64 {
+		if len(weight) == 0 {
+			return 1
+		}
+		return float64(weight[i])
+	}
+	for i, y := range label {
+		counts[y] += by(i)
+		n += by(i)
+		sum += by(i) * float64(y)
 	}
 	switch name {
 	case "logloss", "softmaxloss":
 		for _, y := range slices.Sorted(maps.Keys(counts)) {
-			loss -= counts[y] / n * math.Log(counts[y]/n)
+			if counts[y] > 0 {
+				loss -= counts[y] / n * math.Log(counts[y]/n)
+			}
 		}
 	case "hingeloss":
 		loss = 2 * min(counts[-1], n-counts[-1]) / n
 	case "l2loss":
-		for _, y := range label {
+		for i, y := range label {
 			d := float64(y) - sum/n
-			loss += d * d / 2 / n
+			loss += by(i) * d * d / 2 / n
 		}
 	}
 	return loss

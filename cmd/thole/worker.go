@@ -77,6 +77,9 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 			return usageError{fmt.Errorf("%s: want a path below the servers' --store", path)}
 		}
 	}
+	if len(tasks) < p.tasks {
+		p.mine = tasks
+	}
 	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err
@@ -87,5 +90,6 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 	}
 	p.loadPath = inBucket(j.load)
 	p.moment = p.momentThere()
+	w.runs = j.runs
 	return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
 }

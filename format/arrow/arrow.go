@@ -1,4 +1,5 @@
-// Package arrow reads and writes flat tables of numbers in Arrow IPC files and streams.
+// Package arrow reads and writes flat tables of numbers in Arrow IPC files and streams, and reads tables of cells of other kinds from
+// them.
 //
 // Source: the columnar format document of the Apache Arrow project, version 1.5, and its flatbuffers definitions.
 //
@@ -23,6 +24,9 @@
 // We read files and streams of metadata V4 and V5, both byte orders, any number of record batches, nulls by the option
 // nulls, buffers compressed by LZ4 (frames) or ZSTD. Columns of text and all else are refused as not supported, or left
 // out by the option other. Every byte between the begin and the end has to belong to a message.
+//
+// A table of cells (OpenTable) has text in offsets of 32 and 64 bits and in views, dictionaries with their additions, decimals, and
+// lists of any size too. Structs, maps, unions, lists of lists and run ends are not read.
 //
 // Limits: flatbuffers of 256 MiB, 65535 columns of numbers read (lists that are the only column may be of any length) and
 // 16384 written, 1 GiB in one compressed buffer, types of 64 levels.

@@ -25,8 +25,10 @@ type batch struct {
 	rows    matrix.Range
 	body    int64
 	packing int8
-	nodes   []int64 // of each node its length and its number of nulls
-	buffers []int64 // of each buffer its first byte in the body and its length
+	nodes   []int64         // of each node its length and its number of nulls
+	buffers []int64         // of each buffer its first byte in the body and its length
+	others  map[int][]int64 // of a column of views, by its first buffer, those behind
+	words   int             // dictionary batches before it
 }
 
 func (b *batch) nulls(node int) int64 { return b.nodes[2*node+1] }
@@ -109,14 +111,23 @@ func (b *batch) settle(s *schema, views []int64) {
 	for i := range s.fields {
 		f := &s.fields[i]
 		n := 2 * f.buffers
-		if f.views == 0 {
+		if f.views == 0 || f.cells.storage == views16 {
 			kept = append(kept, rest[:n]...)
 		} else {
 			kept = append(kept, make([]int64, n)...) // which nobody reads
+		}
+		if f.views > 0 {
+			own := n
 			for _, v := range views[:f.views] {
 				n += 2 * int(v)
 			}
 			views = views[f.views:]
+			if f.cells.storage == views16 {
+				if b.others == nil {
+					b.others = map[int][]int64{}
+				}
+				b.others[f.buffer] = rest[own:n]
+			}
 		}
 		rest = rest[n:]
 	}

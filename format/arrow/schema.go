@@ -31,6 +31,8 @@ type field struct {
 	node, nodes     int
 	buffer, buffers int
 	views           int // columns that have any number of buffers more
+
+	cells cellField // of a table of cells
 }
 
 // width is how many numbers a row has.
@@ -50,7 +52,8 @@ type schema struct {
 	fields     []field
 	keys       []string // of the metadata that is not ours
 	own        ownMeta
-	dictionary bool // some column has a dictionary
+	dictionary bool            // some column has a dictionary
+	entries    map[int64]field // of a dictionary, by its id: one column
 
 	nodes, buffers, views int
 }
@@ -156,6 +159,7 @@ func (r *schemaReader) field(t tab) (f field, err error) {
 	before := r.views
 	kind, typ, children := t.u8(2), t.tab(3), t.tabs(5)
 	f.ext = extension(t)
+	f.cells = r.cellsOf(t, kind, typ, children)
 	f.raw, f.origin, f.text = number(kind, typ)
 	if kind == typeFixedList && len(children) == 1 {
 		c := children[0]

@@ -257,6 +257,7 @@ func (s *source) take(m *message, w settings) error {
 		if err != nil {
 			return fmt.Errorf("record batch %d: %w", len(s.batches), err)
 		}
+		b.words = len(s.words)
 		s.batches, s.places = append(s.batches, b), append(s.places, place)
 		s.rows, s.more = b.rows.Hi, s.more+more
 		return nil

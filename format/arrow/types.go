@@ -10,18 +10,24 @@ import (
 
 // The type of a field is a table, and a number that tells of which kind.
 const (
-	typeInt        = 2
-	typeFloat      = 3
-	typeBool       = 6
-	typeDecimal    = 7
-	typeDate       = 8
-	typeTime       = 9
-	typeTimestamp  = 10
-	typeUnion      = 14
-	typeFixedList  = 16
-	typeDuration   = 18
-	typeBinaryView = 23
-	typeUTF8View   = 24
+	typeInt         = 2
+	typeFloat       = 3
+	typeBinary      = 4
+	typeUTF8        = 5
+	typeBool        = 6
+	typeDecimal     = 7
+	typeDate        = 8
+	typeTime        = 9
+	typeTimestamp   = 10
+	typeList        = 12
+	typeUnion       = 14
+	typeFixedList   = 16
+	typeDuration    = 18
+	typeLargeBinary = 19
+	typeLargeUTF8   = 20
+	typeLargeList   = 21
+	typeBinaryView  = 23
+	typeUTF8View    = 24
 )
 
 // shapes says, for each kind of type, its name and how many buffers a column of it has beside those of its children.

@@ -18,6 +18,7 @@ type column struct {
 	raw      matrix.DType // of the values as they lie in a page
 	dtype    matrix.DType // of the values
 	optional bool
+	repeated bool            // rows are lists
 	when     format.TimeType // what the numbers stand for; the zero one if they are plain
 	wide     bool            // whole numbers with nulls, which are read as f64 with NaN
 	leaf     int             // its chunk in a row group

@@ -91,32 +91,41 @@ func (c *cursor) next(over int64) error {
 }
 
 func (c *cursor) step(over int64) error {
+	h, body, err := c.advance(over)
+	if err != nil || h == nil {
+		return err
+	}
+	if err := c.page(h, body); err != nil {
+		return &wire.At{Off: body, Err: err}
+	}
+	return nil
+}
+
+// advance goes to the next page and gives its header and the place of its bytes; no header of one that is passed over.
+func (c *cursor) advance(over int64) (head *pf.PageHeader, body int64, err error) {
 	if c.off >= c.end || c.row >= c.rows {
-		return corrupt(c.end, "%d values in the pages, want %d", c.row, c.rows)
+		return nil, 0, corrupt(c.end, "%d values in the pages, want %d", c.row, c.rows)
 	}
 	h, n, err := readHeader(c.r, c.off, c.end)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	body := c.off + n
+	body = c.off + n
 	if err := checkPage(&h, c.end-body, c.rows-c.row); err != nil {
-		return &wire.At{Off: c.off, Err: err}
+		return nil, 0, &wire.At{Off: c.off, Err: err}
 	}
 	c.off = body + int64(h.CompressedPageSize)
 	count := values(&h)
 	data := h.Type == pf.DataPage || h.Type == pf.DataPageV2
 	c.row += count
 	if !data && h.Type != pf.DictionaryPage || data && count <= over {
-		return nil
+		return nil, 0, nil
 	}
 	need := max(int64(h.UncompressedPageSize), count*int64(max(c.to.Size(), c.col.raw.Size())))
 	if c.most > 0 && need+int64(len(c.dict)) > c.most {
-		return errLarge
+		return nil, 0, errLarge
 	}
-	if err := c.page(&h, body); err != nil {
-		return &wire.At{Off: body, Err: err}
-	}
-	return nil
+	return &h, body, nil
 }
 
 // grown is the memory with n bytes, of which none is known. It begins where any number may.

@@ -9,11 +9,20 @@ import (
 // the first number), then blocks of the smallest difference (a varint), the widths of its parts (a byte each), and for each
 // part what the differences are above the smallest, side by side. Numbers wrap around.
 func differences(raw []byte, n, width int) ([]int64, error) {
+	out, rest, err := someDifferences(raw, n, width)
+	if err == nil && len(rest) > 0 {
+		return nil, fmt.Errorf("%d bytes behind the differences", len(rest))
+	}
+	return out, err
+}
+
+// someDifferences reads as differences does, and gives what stands behind them.
+func someDifferences(raw []byte, n, width int) (out []int64, rest []byte, err error) {
 	var head [3]uint64
 	for i := range head {
 		v, k := binary.Uvarint(raw)
 		if k <= 0 {
-			return nil, fmt.Errorf("differences without their head")
+			return nil, nil, fmt.Errorf("differences without their head")
 		}
 		head[i], raw = v, raw[k:]
 	}
@@ -21,21 +30,21 @@ func differences(raw []byte, n, width int) ([]int64, error) {
 	first, k := binary.Varint(raw)
 	switch {
 	case k <= 0:
-		return nil, fmt.Errorf("differences without a first number")
+		return nil, nil, fmt.Errorf("differences without a first number")
 	case head[2] != uint64(n):
-		return nil, fmt.Errorf("%d differences, want %d", head[2], n)
+		return nil, nil, fmt.Errorf("%d differences, want %d", head[2], n)
 	case parts == 0 || block > maxValues || parts > block/32 || block%parts != 0 || block/parts%32 != 0:
-		return nil, fmt.Errorf("blocks of %d differences in %d parts, want parts of 32, 64, …", block, parts)
+		return nil, nil, fmt.Errorf("blocks of %d differences in %d parts, want parts of 32, 64, …", block, parts)
 	}
 	raw = raw[k:]
-	out := make([]int64, 0, n)
+	out = make([]int64, 0, n)
 	if n > 0 {
 		out = append(out, first)
 	}
 	for len(out) < n {
 		least, k := binary.Varint(raw)
 		if k <= 0 || uint64(len(raw)-k) < parts {
-			return nil, fmt.Errorf("%d differences, want %d", len(out), n)
+			return nil, nil, fmt.Errorf("%d differences, want %d", len(out), n)
 		}
 		widths := raw[k:][:parts]
 		raw = raw[k+int(parts):]
@@ -45,16 +54,13 @@ func differences(raw []byte, n, width int) ([]int64, error) {
 			}
 			count, size := min(n-len(out), int(block/parts)), int(block/parts)/8*int(w)
 			if int(w) > width || size > len(raw) {
-				return nil, fmt.Errorf("differences of %d bits in %d bytes, want at most %d bits in %d", w, len(raw), width, size)
+				return nil, nil, fmt.Errorf("differences of %d bits in %d bytes, want at most %d bits in %d", w, len(raw), width, size)
 			}
 			out = addUp(out, raw[:size], least, int(w), count)
 			raw = raw[size:]
 		}
 	}
-	if len(raw) > 0 {
-		return nil, fmt.Errorf("%d bytes behind the differences", len(raw))
-	}
-	return out, nil
+	return out, raw, nil
 }
 
 // addUp appends count numbers, each the sum of the one before it, least, and what src has.

@@ -202,7 +202,7 @@ func (f *footer) checkChunk(c *pf.ColumnChunk, col *column, rows int64) error {
 	switch {
 	case c.FilePath != "":
 		return fmt.Errorf("a chunk in the file %q: %w", c.FilePath, format.ErrVersion)
-	case m.Type != col.physical || m.NumValues != rows:
+	case m.Type != col.physical || m.NumValues < rows || m.NumValues > rows && !col.repeated:
 		return fmt.Errorf("%d values of %v, want %d of %v", m.NumValues, m.Type, rows, col.physical)
 	case rows == 0 && size == 0: // without a page, it has no place
 	case start < int64(len(magic)) || size < 0 || size > f.start-start:

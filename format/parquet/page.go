@@ -49,42 +49,81 @@ func checkPage(h *pf.PageHeader, room, rows int64) error {
 
 // page decodes the page whose bytes begin at off: a dictionary, or values.
 func (c *cursor) page(h *pf.PageHeader, off int64) error {
-	c.stored = grown(c.stored, int(h.CompressedPageSize))
-	raw := c.stored
-	if err := wire.ReadAt(c.r, raw, off); err != nil {
+	raw, err := c.load(h, off)
+	if err != nil {
 		return err
 	}
-	if h.CRC != 0 {
-		if sum := crc32.ChecksumIEEE(raw); uint32(h.CRC) != sum {
-			return fmt.Errorf("checksum %08x, want %08x", sum, uint32(h.CRC))
-		}
-	}
-	switch h.Type {
-	case pf.DictionaryPage:
+	if h.Type == pf.DictionaryPage {
 		return c.dictionary(h, raw)
-	case pf.DataPageV2:
-		return c.version2(h, raw)
 	}
-	d := &h.DataPageHeader.V
-	raw, err := c.unpack(c.meta.Codec, raw, int(h.UncompressedPageSize))
+	p, err := c.parts(h, raw)
 	if err != nil {
 		return err
 	}
 	c.levels = c.levels[:0]
 	if c.col.optional {
-		if d.DefinitionLevelEncoding != pf.RLE {
-			return fmt.Errorf("definition levels in %v, want RLE: %w", d.DefinitionLevelEncoding, format.ErrVersion)
-		}
-		if len(raw) < 4 || int64(binary.LittleEndian.Uint32(raw)) > int64(len(raw)-4) {
-			return fmt.Errorf("definition levels without their end")
-		}
-		n := binary.LittleEndian.Uint32(raw)
-		if err := c.define(raw[4:4+n], int(d.NumValues)); err != nil {
+		if err := c.define(p.define, p.slots); err != nil {
 			return err
 		}
-		raw = raw[4+n:]
 	}
-	return c.values(raw, d.Encoding, int(d.NumValues))
+	return c.values(p.values, p.encoding, p.slots)
+}
+
+// load reads the bytes of a page as they are stored.
+func (c *cursor) load(h *pf.PageHeader, off int64) ([]byte, error) {
+	c.stored = grown(c.stored, int(h.CompressedPageSize))
+	raw := c.stored
+	if err := wire.ReadAt(c.r, raw, off); err != nil {
+		return nil, err
+	}
+	if h.CRC != 0 {
+		if sum := crc32.ChecksumIEEE(raw); uint32(h.CRC) != sum {
+			return nil, fmt.Errorf("checksum %08x, want %08x", sum, uint32(h.CRC))
+		}
+	}
+	return raw, nil
+}
+
+// parts are what a data page consists of, unpacked.
+type parts struct {
+	repeat, define, values []byte // the levels of repetition and definition, in runs; the values
+	encoding               pf.Encoding
+	slots                  int // values and nulls
+}
+
+// parts takes a data page apart.
+func (c *cursor) parts(h *pf.PageHeader, raw []byte) (p parts, err error) {
+	if h.Type == pf.DataPageV2 {
+		return c.version2(h, raw)
+	}
+	d := &h.DataPageHeader.V
+	p.encoding, p.slots = d.Encoding, int(d.NumValues)
+	if p.values, err = c.unpack(c.meta.Codec, raw, int(h.UncompressedPageSize)); err != nil {
+		return p, err
+	}
+	if c.col.repeated {
+		if p.repeat, err = p.levels("repetition", d.RepetitionLevelEncoding); err != nil {
+			return p, err
+		}
+	}
+	if c.col.optional {
+		p.define, err = p.levels("definition", d.DefinitionLevelEncoding)
+	}
+	return p, err
+}
+
+// levels takes levels, behind their length, from before the values.
+func (p *parts) levels(what string, e pf.Encoding) ([]byte, error) {
+	if e != pf.RLE {
+		return nil, fmt.Errorf("%s levels in %v, want RLE: %w", what, e, format.ErrVersion)
+	}
+	if len(p.values) < 4 || int64(binary.LittleEndian.Uint32(p.values)) > int64(len(p.values)-4) {
+		return nil, fmt.Errorf("%s levels without their end", what)
+	}
+	n := binary.LittleEndian.Uint32(p.values)
+	levels := p.values[4 : 4+n]
+	p.values = p.values[4+n:]
+	return levels, nil
 }
 
 func (c *cursor) dictionary(h *pf.PageHeader, raw []byte) error {
@@ -105,31 +144,24 @@ func (c *cursor) dictionary(h *pf.PageHeader, raw []byte) error {
 	return nil
 }
 
-// version2 reads a page whose levels stand before the values, not compressed.
-func (c *cursor) version2(h *pf.PageHeader, raw []byte) error {
+// version2 takes a page apart whose levels stand before the values, not compressed.
+func (c *cursor) version2(h *pf.PageHeader, raw []byte) (p parts, err error) {
 	d := &h.DataPageHeaderV2.V
 	levels := int64(d.RepetitionLevelsByteLength) + int64(d.DefinitionLevelsByteLength)
 	if d.RepetitionLevelsByteLength < 0 || d.DefinitionLevelsByteLength < 0 || levels > int64(min(len(raw), int(h.UncompressedPageSize))) {
-		return fmt.Errorf("levels of %d bytes in a page of %d", levels, len(raw))
+		return p, fmt.Errorf("levels of %d bytes in a page of %d", levels, len(raw))
 	}
-	c.levels = c.levels[:0]
-	if c.col.optional {
-		if err := c.define(raw[d.RepetitionLevelsByteLength:levels], int(d.NumValues)); err != nil {
-			return err
-		}
-	}
+	p.encoding, p.slots = d.Encoding, int(d.NumValues)
+	p.repeat, p.define = raw[:d.RepetitionLevelsByteLength], raw[d.RepetitionLevelsByteLength:levels]
 	codec := c.meta.Codec
 	if d.IsCompressed.Valid && !d.IsCompressed.V {
 		codec = pf.Uncompressed
 	}
-	raw = raw[levels:]
-	if len(raw) > 0 || int64(h.UncompressedPageSize) > levels {
-		var err error
-		if raw, err = c.unpack(codec, raw, int(int64(h.UncompressedPageSize)-levels)); err != nil {
-			return err
-		}
+	p.values = raw[levels:]
+	if len(p.values) > 0 || int64(h.UncompressedPageSize) > levels {
+		p.values, err = c.unpack(codec, p.values, int(int64(h.UncompressedPageSize)-levels))
 	}
-	return c.values(raw, d.Encoding, int(d.NumValues))
+	return p, err
 }
 
 // define reads which of n rows have a value. levels stays empty if all have.

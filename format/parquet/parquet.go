@@ -1,4 +1,4 @@
-// Package parquet reads and writes flat tables of numbers in Apache Parquet files.
+// Package parquet reads and writes flat tables of numbers in Apache Parquet files, and reads tables of cells of other kinds from them.
 //
 // Source: the format document of the Apache Parquet project, and its Thrift definitions.
 //
@@ -25,6 +25,9 @@
 // the encodings PLAIN, RLE (of truth values and levels), dictionaries, differences, BYTE_STREAM_SPLIT; no compression, snappy,
 // gzip, zstd, LZ4_RAW, brotli; page checksums. Text, decimals, nested and repeated columns are refused as not supported, or
 // left out by the option other; other encodings and compressions, and encrypted files are refused.
+//
+// A table of cells (OpenTable) has text, decimals, INT96 and lists of two or three levels too; texts also in the encodings
+// DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY. Structs, maps and lists of lists are not read.
 //
 // Limits: footers of 256 MiB, 65535 columns read and 16384 written, pages of 2^24 values and 256 MiB.
 //

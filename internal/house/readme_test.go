@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/format/all"
+	"thole.example/metric"
 	"thole.example/optim"
 )
 
@@ -89,6 +91,28 @@ func TestReadmeTables(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	keepTables(t, "docs/algorithms.md", map[string]func() string{"rules": rules})
+}
+
+func measures() string {
+	b, row := table("metric", "what it is", "of", "better", "needs")
+	for _, m := range metric.Metrics() {
+		var tasks, needs []string
+		for _, t := range m.Tasks {
+			tasks = append(tasks, string(t))
+		}
+		for need, is := range map[string]bool{"probabilities": m.Probability, "groups": m.Groups} {
+			if is {
+				needs = append(needs, need)
+			}
+		}
+		slices.Sort(needs)
+		row("`"+m.Name+"`", m.Help, strings.Join(tasks, ", "), string(m.Better), strings.Join(needs, ", "))
+	}
+	return b.String()
+}
+
+func TestMetricsTable(t *testing.T) {
+	keepTables(t, "docs/evaluation.md", map[string]func() string{"metrics": measures})
 }
 
 // keepTables compares the sections of a page between <!-- name --> and <!-- /name --> with those of the code, or rewrites them.

@@ -2,11 +2,10 @@ package draw
 
 import (
 	"bufio"
-	"encoding/xml"
 	"fmt"
 	"io"
-	"strings"
 
+	"thole.example/chart"
 	"thole.example/program"
 )
 
@@ -41,7 +40,7 @@ func SVG(w io.Writer, p *program.Program) error {
 	fmt.Fprintf(out, `<rect width="%.0f" height="%.0f" fill="#ffffff"/>`+"\n", s.w, s.h)
 	for _, h := range s.heads {
 		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" font-size="%g" font-weight="bold">%s</text>`+"\n",
-			h.x, h.y+headSize*baseline, headSize, escape(h.text))
+			h.x, h.y+headSize*baseline, headSize, chart.Escape(h.text))
 	}
 	for i := range s.curves {
 		s.curves[i].print(out)
@@ -65,7 +64,7 @@ func (c *curve) print(out io.Writer) {
 	strokes := c.strokes
 	end := strokes[len(strokes)-1].to
 	fmt.Fprintf(out, `<g><title>%s</title><path fill="none" stroke="%s" stroke-width="%g" d="M%.1f,%.1f`,
-		escape(c.title), ink, wide, c.begin.x, c.begin.y)
+		chart.Escape(c.title), ink, wide, c.begin.x, c.begin.y)
 	for i, s := range strokes {
 		to := s.to
 		if c.tip && i == len(strokes)-1 {
@@ -94,11 +93,11 @@ func (n *node) print(out io.Writer) {
 		border = fmt.Sprintf(` stroke="%s"`, k.border)
 	}
 	fmt.Fprintf(out, `<g text-anchor="middle"><title>%s</title><rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="%g" fill="%s"%s/>`+"\n",
-		escape(n.title), n.x-n.w/2, n.y-n.h/2, n.w, n.h, k.corner, k.fill, border)
+		chart.Escape(n.title), n.x-n.w/2, n.y-n.h/2, n.w, n.h, k.corner, k.fill, border)
 	for i := range n.lines {
 		size, weight, y := n.text(i)
 		fmt.Fprintf(out, `<text x="%.1f" y="%.1f" font-size="%g"%s fill="%s">%s</text>`+"\n",
-			n.x, y+size*baseline, size, weight, inks[n.lines[i].style], escape(n.lines[i].text))
+			n.x, y+size*baseline, size, weight, inks[n.lines[i].style], chart.Escape(n.lines[i].text))
 	}
 	fmt.Fprintln(out, "</g>")
 }
@@ -113,11 +112,4 @@ func (n *node) text(i int) (size float64, weight string, y float64) {
 		weight = ` font-weight="bold"`
 	}
 	return textSize, weight, y
-}
-
-// escape is text that may stand in XML.
-func escape(s string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder does not fail
-	return b.String()
 }

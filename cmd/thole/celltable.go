@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"thole.example/data"
+	"thole.example/feature"
+	"thole.example/format"
+	"thole.example/matrix"
+)
+
+// cellTable gives the cells of a stored table as the texts that a file of text would have: whatever the format, they are read alike.
+type cellTable struct {
+	format.Table
+	columns []format.TableColumn
+}
+
+// openTable opens a table of a format that has columns of text.
+func openTable(ctx context.Context, path string) (data.CellTable, error) {
+	b, name, err := bucketAt(path)
+	if err != nil {
+		return nil, err
+	}
+	t, _, err := codecs().OpenTable(ctx, b, name, "", format.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &cellTable{t, t.Columns()}, nil
+}
+
+// Header implements data.CellTable.
+func (t *cellTable) Header() (names []string) {
+	for _, c := range t.columns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// Rows implements data.CellTable.
+func (t *cellTable) Rows() int64 { return t.Table.Rows() }
+
+// Blocks implements data.CellTable.
+func (t *cellTable) Blocks(ctx context.Context, columns []int, lo, hi int64) iter.Seq2[[]feature.Cells, error] {
+	return func(yield func([]feature.Cells, error) bool) {
+		pens := make([]cellPen, len(columns))
+		for i, c := range columns {
+			pens[i].column = &t.columns[c]
+			if err := pens[i].column.Check(); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		out := make([]feature.Cells, len(columns))
+		for b, err := range t.Batches(ctx, columns, matrix.Range{Lo: lo, Hi: hi}) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for from := 0; from < b.Rows; from += feature.BlockRows {
+				to := min(from+feature.BlockRows, b.Rows)
+				for i := range pens {
+					if out[i], err = pens[i].write(&b.Cells[i], from, to); err != nil {
+						yield(nil, fmt.Errorf("column %q, row %d: %w", pens[i].column.Name, b.First+int64(from)+1, err))
+						return
+					}
+				}
+				if !yield(out, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// cellPen writes the cells of one column as texts.
+type cellPen struct {
+	column *format.TableColumn
+	text   []byte
+	lo, hi []int32
+}
+
+// write is the cells of the rows from to to of a batch.
+func (p *cellPen) write(c *format.Cells, from, to int) (feature.Cells, error) {
+	p.text, p.lo, p.hi = p.text[:0], p.lo[:0], p.hi[:0]
+	for i := from; i < to; i++ {
+		p.lo = append(p.lo, int32(len(p.text)))
+		if p.column.List {
+			if err := p.list(c, i); err != nil {
+				return feature.Cells{}, err
+			}
+		} else {
+			p.cell(c, i)
+		}
+		p.hi = append(p.hi, int32(len(p.text)))
+	}
+	return feature.Cells{Text: p.text, Lo: p.lo, Hi: p.hi}, nil
+}
+
+// listSeparator stands between the cells of a list, as between the levels of a column of text.
+const listSeparator = '|'
+
+func (p *cellPen) list(c *format.Cells, row int) error {
+	from := int64(0)
+	if row > 0 {
+		from = c.End[row-1]
+	}
+	for i := from; i < c.End[row]; i++ {
+		if i > from {
+			p.text = append(p.text, listSeparator)
+		}
+		at := len(p.text)
+		p.cell(c, int(i))
+		for _, b := range p.text[at:] {
+			if b == listSeparator {
+				return fmt.Errorf("%q in a list, want texts without %q, which stands between those of a row", p.text[at:], listSeparator)
+			}
+		}
+	}
+	return nil
+}
+
+// cell writes one cell, nothing if it is missing.
+func (p *cellPen) cell(c *format.Cells, i int) {
+	if c.Null != nil && c.Null[i] {
+		return
+	}
+	switch p.column.Kind {
+	case format.Number:
+		if v := c.Number[i]; v == v {
+			p.text = strconv.AppendFloat(p.text, v, 'g', -1, 64)
+		}
+	case format.Whole:
+		if p.column.Unsigned {
+			p.text = strconv.AppendUint(p.text, uint64(c.Int[i]), 10)
+		} else {
+			p.text = strconv.AppendInt(p.text, c.Int[i], 10)
+		}
+	case format.Truth:
+		p.text = strconv.AppendBool(p.text, c.Int[i] != 0)
+	case format.Time:
+		layout := time.RFC3339Nano
+		if p.column.Unit == 24*time.Hour {
+			layout = time.DateOnly
+		}
+		p.text = p.column.Time(c.Int[i]).AppendFormat(p.text, layout)
+	default:
+		p.text = append(p.text, c.TextAt(i)...)
+	}
+}

@@ -1,0 +1,131 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"thole.example/feature"
+)
+
+// CellTable is a table whose cells are no lines of text, such as one of Parquet. Any number of goroutines may read it.
+type CellTable interface {
+	// Header are the names of its columns.
+	Header() []string
+	// Rows is how many there are.
+	Rows() int64
+	// Blocks gives the cells of the columns of the rows lo to hi as texts, at most feature.BlockRows of them at a time: those of each
+	// column that was asked for, good until the next ones.
+	Blocks(ctx context.Context, columns []int, lo, hi int64) iter.Seq2[[]feature.Cells, error]
+	Close() error
+}
+
+// cellTable is a source of such tables.
+func cellTable(name, help string) Source {
+	return Source{Name: name, Help: help, named: true, positional: true, table: true, cells: true}
+}
+
+var (
+	parquetTable = cellTable("parquet", "an Apache Parquet file: columns of numbers, texts, times, truth values, lists")
+	arrowTable   = cellTable("arrow", "an Apache Arrow IPC file (Feather): the same")
+)
+
+// cellRows is how many rows of such a table are a chunk.
+const cellRows = 16 << 10
+
+// cellSheet plans the rows of a table.
+func (s *settings) cellSheet(ctx context.Context, t CellTable, plan *feature.Plan) (*sheet, error) {
+	sh := &sheet{cells: t}
+	rows, err := sampledCells(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return sh, s.planSheet(sh, t.Header(), rows, plan)
+}
+
+// sampledCells are the first rows of a table.
+func sampledCells(ctx context.Context, t CellTable) (rows [][]string, err error) {
+	all := make([]int, len(t.Header()))
+	for i := range all {
+		all[i] = i
+	}
+	for cells, err := range t.Blocks(ctx, all, 0, min(sampleRows, t.Rows())) {
+		if err != nil {
+			return nil, err
+		}
+		for k := range cells[0].Lo {
+			row := make([]string, len(all))
+			for i, c := range cells {
+				row[i] = string(c.Text[c.Lo[k]:c.Hi[k]])
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// feedCells gives chunks the numbers of their rows.
+func feedCells(ctx context.Context, rows int64, free <-chan *chunk, work, order chan<- *chunk) {
+	defer close(work)
+	defer close(order)
+	for lo := int64(0); lo < rows; lo += cellRows {
+		select {
+		case <-ctx.Done():
+			return
+		case c := <-free:
+			c.reset()
+			c.lo, c.hi = lo, min(lo+cellRows, rows)
+			c.end = c.hi
+			order <- c
+			work <- c
+		}
+	}
+}
+
+// cells fills the rows from those of a table, up to the first error. Rows stand for lines.
+func (c *chunk) cells(ctx context.Context, s *settings, p *tableParser) {
+	line := int64(0)
+	for cells, err := range p.sheet.cells.Blocks(ctx, p.used, c.lo, c.hi) {
+		if err != nil {
+			c.err, c.lines = err, 0
+			return
+		}
+		n := len(cells[0].Lo)
+		for k := range n {
+			p.line[k] = line + int64(k) + 1
+		}
+		line += int64(n)
+		p.enc.Begin(n)
+		if err := p.enc.Texts(func(column int) feature.Cells { return cells[p.place[column]] }); err != nil {
+			c.err, c.lines = err, p.line[0]
+			return
+		}
+		if c.block(s, p.enc, p.line[:n]); c.err != nil {
+			return
+		}
+	}
+	c.lines = line
+}
+
+// openCells opens the table of an input.
+func (r *reader) openCells(ctx context.Context, in *Input, s *settings) (CellTable, error) {
+	if s.OpenTable == nil {
+		return nil, fmt.Errorf("data: %s without Options.OpenTable, which reads it: %w", s.Name, ErrOption)
+	}
+	if in.Stream != nil {
+		return nil, errors.New("a stream, want a file: its columns are not stored one row after the other")
+	}
+	t, err := s.OpenTable(ctx, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Header()) == 0 {
+		return nil, errors.Join(errors.New("no columns"), t.Close())
+	}
+	if s.sheet, err = s.cellSheet(ctx, t, r.plan); err != nil {
+		return nil, errors.Join(&Error{in.Name, 0, err}, t.Close())
+	}
+	r.plan = s.sheet.plan
+	return t, nil
+}

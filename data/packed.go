@@ -1,0 +1,82 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// windowLimit is how far back packed text of zstd may refer: what its own program takes without --long, and what it costs in memory.
+const windowLimit = 128 << 20
+
+// packing is a way in which text is packed.
+type packing struct {
+	ending string // of names
+	magic  string // with which it begins
+	open   func(packed io.Reader) (io.Reader, error)
+}
+
+// packings is the table of them.
+func packings() []packing {
+	return []packing{
+		{".gz", "\x1f\x8b", func(packed io.Reader) (io.Reader, error) { return gzip.NewReader(packed) }},
+		{".zst", "\x28\xb5\x2f\xfd", func(packed io.Reader) (io.Reader, error) {
+			// With one decoder it decodes where it is read, and so has nothing to be closed.
+			return zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowLimit))
+		}},
+	}
+}
+
+// Unpacked is the name of an input without the ending that says how it is packed.
+func Unpacked(name string) string {
+	for _, p := range packings() {
+		if plain, ok := strings.CutSuffix(name, p.ending); ok {
+			return plain
+		}
+	}
+	return name
+}
+
+// unpack makes packed text a stream of text.
+func (in *Input) unpack() error {
+	start := make([]byte, 4)
+	if in.Stream != nil {
+		b := bufio.NewReader(in.Stream)
+		start, _ = b.Peek(len(start)) // an error comes again when it is read
+		in.Stream = b
+	} else {
+		n, _ := in.R.ReadAt(start[:max(0, min(in.Size, int64(len(start))))], 0)
+		start = start[:n]
+	}
+	for _, p := range packings() {
+		if !bytes.HasPrefix(start, []byte(p.magic)) {
+			continue
+		}
+		if in.Stream == nil {
+			in.Stream, in.Size = io.NewSectionReader(in.R, 0, in.Size), 0
+		}
+		text, err := p.open(in.Stream)
+		if err != nil {
+			return whyPacked(err)
+		}
+		in.Stream, in.packed = text, true
+	}
+	return nil
+}
+
+// whyPacked says what an error of packed text means.
+func whyPacked(err error) error {
+	switch err {
+	case io.ErrUnexpectedEOF:
+		return fmt.Errorf("packed text that is cut short: %w, want the whole file", err)
+	case zstd.ErrWindowSizeExceeded, zstd.ErrWindowSizeTooSmall:
+		return fmt.Errorf("%w: want text packed by zstd with a window of at most %d MiB: zstdcat --long=31 FILE | thole ... --data -", err,
+			windowLimit>>20)
+	}
+	return fmt.Errorf("packed text that is damaged: %w", err)
+}

@@ -1,0 +1,333 @@
+package data
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"thole.example/feature"
+)
+
+// Table says how the columns of a table become examples.
+type Table struct {
+	Spec feature.Spec // what is known of the columns of training examples
+	// Transform, if not nil, is that of a model, and Spec counts nothing but for the separator.
+	Transform *feature.Transform
+	// Held, if not nil, is told how many examples there are and answers which of them are held out: nothing is learned of levels and
+	// sizes from those.
+	Held func(n int) func(i int) bool
+}
+
+// of is the transformation of a model, nil if there is none.
+func (t *Table) of() *feature.Transform {
+	if t == nil {
+		return nil
+	}
+	return t.Transform
+}
+
+// table is a source of rows of cells. The first line names the columns.
+func table(name, help string, sep byte) Source {
+	return Source{Name: name, Help: help, sep: sep, named: true, positional: true, table: true}
+}
+
+var (
+	csvTable = table("csv", "cells with commas, semicolons, bars or tabs between them; the first line names the columns", 0)
+	tsvTable = table("tsv", "cells with tabs between them; the first line names the columns", '\t')
+)
+
+// sheet is how the rows of one input are read.
+type sheet struct {
+	plan   *feature.Plan
+	sep    byte
+	width  int       // cells of a row
+	rows   int       // of a block
+	used   []int     // columns that are read
+	header bool      // the first line is no row
+	cells  CellTable // whose rows they are; nil: lines are
+	begin  int       // bytes up to the end of that line
+}
+
+// headLen is how much of an input is looked at to find out what its columns are.
+const headLen = 1 << 20
+
+// sampleRows is how many rows say what columns hold.
+const sampleRows = 1000
+
+// columns are what is known of those of tables.
+func (s *settings) columns() *Table {
+	if s.Table == nil {
+		return &Table{}
+	}
+	return s.Table
+}
+
+// sheetOf plans the rows of an input that begins with head; whole says that this is all of it. plan is that of the input before, nil
+// if this is the first.
+func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet, error) {
+	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	t := s.columns()
+	sh := &sheet{sep: t.Spec.Sep, header: t.Spec.Names == nil}
+	if s.sep != 0 && sh.sep == 0 {
+		sh.sep = s.sep
+	}
+	if sh.sep == 0 {
+		sh.sep = separatorOf(head)
+	}
+	if end := lineEnd(head, sh.sep); end > 0 {
+		head = head[:end]
+	} else if !whole {
+		return nil, fmt.Errorf("no line end in the first %d bytes, want a line with the names of the columns", len(head))
+	}
+	rows, begin, err := sampled(head, sh.sep)
+	if err != nil && sh.header {
+		return nil, err
+	}
+	header := t.Spec.Names
+	if sh.header {
+		if len(rows) == 0 {
+			return nil, errors.New("empty, want a line with the names of the columns")
+		}
+		header, rows, sh.begin = rows[0], rows[1:], begin
+		if err := checkNames(header); err != nil {
+			return nil, err
+		}
+	}
+	return sh, s.planSheet(sh, header, rows, plan)
+}
+
+// planSheet plans the columns of a sheet, of which some rows are known.
+func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *feature.Plan) (err error) {
+	sh.width = len(header)
+	t := s.columns()
+	switch {
+	case plan != nil:
+		sh.plan, err = plan.Of(header)
+	case t.Transform != nil:
+		sh.plan, err = t.Transform.Bind(header)
+	default:
+		sh.plan, err = t.Spec.Open(header, rows)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.NoLabel || sh.plan.Has(feature.Label):
+	case s.Unlabelled != nil:
+		s.Unlabelled()
+		s.NoLabel = true
+	default:
+		return fmt.Errorf("no column of labels, want one of %s named (--label-column NAME)", strings.Join(header, ", "))
+	}
+	sh.used = sh.plan.Columns()
+	sh.rows = min(feature.BlockRows, max(1, blockCells/max(1, len(sh.used))))
+	return nil
+}
+
+// blockCells is how many cells a block has at most, unless one row has more.
+const blockCells = 1 << 16
+
+// checkNames refuses a first line that names no columns.
+func checkNames(header []string) error {
+	numbers := 0
+	for i, name := range header {
+		switch _, end := decimal(append([]byte(name), make([]byte, pad)...), 0); {
+		case name == "":
+			return fmt.Errorf("column %d has no name, want a first line with the name of each column (--names NAME,... where there is none)", i+1)
+		case end == len(name):
+			numbers++
+		}
+	}
+	if numbers == len(header) {
+		return fmt.Errorf("the first line has numbers only, want the names of the columns (--names NAME,... where there is no such line)")
+	}
+	return nil
+}
+
+// separatorOf is what stands most often between the names of the first line, outside of quotes: a comma where nothing does.
+func separatorOf(head []byte) byte {
+	var counts [256]int
+	quotes := false
+	for _, c := range bytes.TrimLeft(head, "\r\n") {
+		if c == '"' {
+			quotes = !quotes
+		}
+		if !quotes {
+			counts[c]++
+		}
+		if c == '\n' && !quotes {
+			break
+		}
+	}
+	best := byte(',')
+	for _, sep := range []byte("\t;|") {
+		if counts[sep] > counts[best] {
+			best = sep
+		}
+	}
+	return best
+}
+
+// sampled are the cells of the first rows, that of the names included, and where that one ends. The error is that of the first line.
+func sampled(head []byte, sep byte) (rows [][]string, begin int, first error) {
+	text := append(bytes.Clone(head), '\n', 0)
+	var c cutter
+	for i := 0; i < len(head) && len(rows) <= sampleRows; {
+		next, n, err := c.cut(text, i, sep)
+		if i = next; err != nil && begin == 0 {
+			first = err
+		}
+		if begin == 0 && (err != nil || n > 0) {
+			begin = min(next, len(head))
+		}
+		if err != nil || n == 0 {
+			continue
+		}
+		row := make([]string, n)
+		for k := range row {
+			row[k] = string(text[c.lo[k]:c.hi[k]])
+		}
+		rows = append(rows, row)
+	}
+	return rows, begin, first
+}
+
+// cellLimit is how many cells a row has at most.
+const cellLimit = 1 << 20
+
+// cutter cuts a line into cells.
+type cutter struct {
+	lo, hi []int32
+	lines  int64 // of text that the last line took
+}
+
+// isBlank reports whether a byte beside a cell is no part of it.
+func isBlank(c, sep byte) bool { return c == ' ' || c == '\t' && sep != '\t' }
+
+// cut cuts the line that begins at text[i] into n cells, 0 if it is blank, and answers where the next line begins. The text ends with a
+// line end. Quotes around a cell are left out, and those within it are made single in place, with zeros behind them.
+func (c *cutter) cut(text []byte, i int, sep byte) (next, n int, err error) {
+	c.lo, c.hi, c.lines = c.lo[:0], c.hi[:0], 1
+	quotes := false
+	for {
+		for isBlank(text[i], sep) {
+			i++
+		}
+		var lo, hi int
+		if text[i] == '"' {
+			quotes = true
+			if lo, hi, i, err = c.quoted(text, i); err != nil {
+				return nextLine(text, i), 0, err
+			}
+			for isBlank(text[i], sep) || text[i] == '\r' {
+				i++
+			}
+			if text[i] != sep && text[i] != '\n' {
+				return nextLine(text, i), 0, fmt.Errorf("%q after the quote at the end of cell %d, want a separator", text[i], len(c.lo)+1)
+			}
+		} else {
+			lo = i
+			for text[i] != sep && text[i] != '\n' {
+				i++
+			}
+			for hi = i; hi > lo && (isBlank(text[hi-1], sep) || text[hi-1] == '\r'); {
+				hi--
+			}
+		}
+		c.lo, c.hi = append(c.lo, int32(lo)), append(c.hi, int32(hi))
+		if text[i] == '\n' {
+			break
+		}
+		if i++; len(c.lo) > cellLimit {
+			return nextLine(text, i), 0, fmt.Errorf("more than %d cells", cellLimit)
+		}
+	}
+	if len(c.lo) == 1 && c.lo[0] == c.hi[0] && !quotes {
+		return i + 1, 0, nil
+	}
+	return i + 1, len(c.lo), nil
+}
+
+func nextLine(text []byte, i int) int { return i + bytes.IndexByte(text[i:], '\n') + 1 }
+
+var errQuote = errors.New("a quote that nothing closes, want one at the end of the cell, and two for one within it")
+
+// quoted is the cell whose quote is at text[i], and where it ends.
+func (c *cutter) quoted(text []byte, i int) (lo, hi, end int, err error) {
+	lo = i + 1
+	double := 0
+	for end = lo; ; end++ {
+		more := bytes.IndexByte(text[end:], '"')
+		if more < 0 {
+			return 0, 0, i, errQuote
+		}
+		if end += more + 1; end == len(text) || text[end] != '"' {
+			break
+		}
+		double++
+	}
+	inner := text[lo : end-1]
+	c.lines += int64(bytes.Count(inner, []byte("\n")))
+	if hi = end - 1 - double; double > 0 {
+		single(inner)
+		clear(text[hi:end])
+	}
+	return lo, hi, end, nil
+}
+
+// single makes two quotes one, in place.
+func single(cell []byte) {
+	to := 0
+	for i := 0; i < len(cell); i++ {
+		if cell[to] = cell[i]; cell[i] == '"' {
+			i++
+		}
+		to++
+	}
+}
+
+// lineEnd is where the last line ends that ends within the text, outside of quotes; 0 if none does.
+func lineEnd(text []byte, sep byte) (end int) {
+	if bytes.IndexByte(text, '"') < 0 {
+		return bytes.LastIndexByte(text, '\n') + 1
+	}
+	for i := 0; i < len(text); {
+		q := bytes.IndexByte(text[i:], '"')
+		if q < 0 {
+			q = len(text) - i
+		}
+		if at := bytes.LastIndexByte(text[i:i+q], '\n'); at >= 0 {
+			end = i + at + 1
+		}
+		if i += q; i == len(text) {
+			break
+		}
+		if i++; !opens(text[:i-1], sep) {
+			continue
+		}
+		for {
+			more := bytes.IndexByte(text[i:], '"')
+			if more < 0 {
+				return end
+			}
+			if i += more + 1; i == len(text) {
+				return end // another quote may follow
+			}
+			if text[i] != '"' {
+				break
+			}
+			i++
+		}
+	}
+	return end
+}
+
+// opens reports whether a quote after the text begins a cell.
+func opens(before []byte, sep byte) bool {
+	i := len(before)
+	for i > 0 && isBlank(before[i-1], sep) {
+		i--
+	}
+	return i == 0 || before[i-1] == sep || before[i-1] == '\n'
+}

@@ -1,0 +1,214 @@
+package data
+
+import (
+	"fmt"
+	"slices"
+
+	"thole.example/feature"
+)
+
+// tableParser is what one goroutine needs to parse the rows of a sheet.
+type tableParser struct {
+	*sheet
+	enc    *feature.Encoder
+	cutter cutter
+	place  []int   // of columns among the used ones
+	lo, hi []int32 // of the cells of a block, used column after used column
+	line   [feature.BlockRows]int64
+	wrong  [feature.BlockRows]error // rows that are no rows of the sheet
+}
+
+func newTableParser(s *settings) *tableParser {
+	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder()}
+	p.enc.Strict = s.Strict
+	p.place = make([]int, p.width)
+	for at, k := range p.used {
+		p.place[k] = at
+	}
+	if p.cells != nil {
+		return p
+	}
+	p.lo, p.hi = make([]int32, len(p.used)*p.rows), make([]int32, len(p.used)*p.rows)
+	return p
+}
+
+// table fills the rows from the text, up to the first error.
+func (c *chunk) table(s *settings, p *tableParser) {
+	i, line := 0, int64(0)
+	for names := c.first && p.header; names && i < c.len; { // which sheetOf has read
+		next, cells, _ := p.cutter.cut(c.text, i, p.sep)
+		i, line, names = next, line+p.cutter.lines, cells == 0
+	}
+	for i < c.len && c.err == nil {
+		n := 0
+		for ; i < c.len && n < p.rows; n++ {
+			next, cells, err := p.cutter.cut(c.text, i, p.sep)
+			p.line[n] = line + 1
+			line += p.cutter.lines
+			if i = next; cells == 0 && err == nil { // a blank line
+				n--
+				continue
+			}
+			if err == nil && cells != p.width {
+				err = fmt.Errorf("%d cells, want %d, one for each column", cells, p.width)
+			}
+			p.wrong[n] = err
+			for at, k := range p.used {
+				at = at*p.rows + n
+				if p.lo[at], p.hi[at] = 0, 0; err == nil {
+					p.lo[at], p.hi[at] = p.cutter.lo[k], p.cutter.hi[k]
+				}
+			}
+		}
+		if n == 0 {
+			break
+		}
+		p.enc.Begin(n)
+		if err := p.enc.Texts(func(k int) feature.Cells {
+			at := p.place[k] * p.rows
+			return feature.Cells{Text: c.text, Lo: p.lo[at : at+n], Hi: p.hi[at : at+n]}
+		}); err != nil {
+			c.err, c.lines = err, p.line[0]
+			return
+		}
+		for k, err := range p.wrong[:n] {
+			p.enc.Refuse(k, err)
+		}
+		if c.block(s, p.enc, p.line[:n]); c.err != nil {
+			return
+		}
+		if c.part != nil && c.part.Rows == p.rows {
+			c.part.Reserve(float64(i) / float64(c.len))
+		}
+	}
+	if c.err == nil {
+		c.lines = line
+	}
+}
+
+// block takes the rows of a block, which are of the lines.
+func (c *chunk) block(s *settings, enc *feature.Encoder, line []int64) {
+	open := s.sheet.plan.IsOpen()
+	texts := open && s.sheet.plan.TextLabels()
+	for k := range line {
+		c.lines = line[k]
+		err, y := enc.Bad[k], float32(0)
+		if err == nil && !s.NoLabel {
+			if y = enc.Label[k]; !texts {
+				if y, err = c.mapLabel(s, y); err == nil && s.Takes != nil && s.Labels < AutoTrans {
+					err = s.Takes(y)
+				}
+			}
+		}
+		if err != nil {
+			enc.Refuse(k, err)
+			if !c.skip(s, err) {
+				c.err = err
+				return
+			}
+			continue
+		}
+		c.label = append(c.label, y)
+		if len(enc.Weight) > 0 {
+			c.weight = append(c.weight, enc.Weight[k])
+		}
+		if len(enc.Group) > 0 {
+			c.group = append(c.group, enc.Group[k])
+		}
+	}
+	cols, rows := enc.Unseen(c.unseen.cols)
+	c.unseen.cols, c.unseen.examples = cols, c.unseen.examples+rows
+	if open {
+		if c.part == nil {
+			c.part = &feature.Part{}
+		}
+		enc.Keep(c.part)
+		return
+	}
+	columns := s.Columns
+	if columns != nil && columns.Keys == nil { // the transformation has all of them
+		columns = nil
+	}
+	c.features(enc.Fields, enc.Bad[:len(line)], columns, &c.unseen)
+}
+
+// features appends the features of a block of rows, but for those with an error: the values of each field by row. columns, if not nil, are
+// those that a model has, and left what it does not.
+func (r *rows) features(fields []feature.Values, bad []error, columns *Columns, left *unseen) {
+	if columns == nil && r.whole(fields, bad) {
+		return
+	}
+	for k, err := range bad {
+		if err != nil {
+			continue
+		}
+		from, several := len(r.idx), false
+		for f := range fields {
+			v := &fields[f]
+			if v.End == nil {
+				r.idx, r.val, r.field = append(r.idx, v.ID[k]), append(r.val, v.Value[k]), append(r.field, int32(f))
+				continue
+			}
+			lo := int32(0)
+			if k > 0 {
+				lo = v.End[k-1]
+			}
+			several = several || v.End[k]-lo > 1
+			for i := lo; i < v.End[k]; i++ {
+				r.idx, r.val, r.field = append(r.idx, v.ID[i]), append(r.val, v.Value[i]), append(r.field, int32(f))
+			}
+		}
+		if several {
+			r.meet(from)
+		}
+		if columns != nil {
+			r.keep(columns, from, left)
+		}
+		r.ptr = append(r.ptr, len(r.idx))
+	}
+}
+
+// whole appends a block of rows of which none has an error, and each one value of each field; else it reports false.
+func (r *rows) whole(fields []feature.Values, bad []error) bool {
+	for _, err := range bad {
+		if err != nil {
+			return false
+		}
+	}
+	for f := range fields {
+		if fields[f].End != nil {
+			return false
+		}
+	}
+	n, from := len(fields), len(r.idx)
+	to := from + n*len(bad)
+	r.idx, r.val, r.field = slices.Grow(r.idx, to-from)[:to], slices.Grow(r.val, to-from)[:to], slices.Grow(r.field, to-from)[:to]
+	for f := range fields {
+		at := from + f
+		value := fields[f].Value
+		for k, id := range fields[f].ID {
+			r.idx[at], r.val[at], r.field[at] = id, value[k], int32(f)
+			at += n
+		}
+	}
+	for end := from + n; end <= to; end += n {
+		r.ptr = append(r.ptr, end)
+	}
+	return true
+}
+
+// meet orders the row that begins at idx[from], and adds up the values of a column that is in it several times in a field.
+func (r *rows) meet(from int) {
+	row := values{r.idx[from:], r.val[from:], r.field[from:]}
+	row.sort()
+	to := 0
+	for i := range row.idx {
+		if to > 0 && !row.Less(to-1, i) {
+			row.val[to-1] += row.val[i]
+			continue
+		}
+		row.idx[to], row.val[to], row.field[to] = row.idx[i], row.val[i], row.field[i]
+		to++
+	}
+	r.idx, r.val, r.field = r.idx[:from+to], r.val[:from+to], r.field[:from+to]
+}

@@ -1,0 +1,80 @@
+package data
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// LoadWeights reads the weights of examples, one number a line, from files one after the other; "-" is the stream in. As in files of
+// examples, which a file of theirs stands beside, lines that are blank or a comment count for nothing, and gzip is unpacked. A weight
+// that is not a finite number from 0 on is an *Error, and so are weights that are all 0.
+func LoadWeights(paths []string, in io.Reader) ([]float32, error) {
+	all := []float32{}
+	for _, path := range paths {
+		var err error
+		if all, err = weightsOf(all, path, in); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, &Error{strings.Join(paths, ", "), 0, fmt.Errorf("no weights, want one for each example")}
+	case !slices.ContainsFunc(all, func(w float32) bool { return w > 0 }):
+		return nil, &Error{strings.Join(paths, ", "), 0, fmt.Errorf("all %d weights are 0, want some above", len(all))}
+	}
+	return all, nil
+}
+
+// weightsOf appends those of one file.
+func weightsOf(all []float32, path string, stream io.Reader) ([]float32, error) {
+	in := Input{Name: path, Stream: stream}
+	if path != Stdin {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in.Stream = f
+	}
+	if err := in.unpack(); err != nil {
+		return nil, &Error{path, 0, err}
+	}
+	lines := bufio.NewScanner(in.Stream)
+	for n := int64(1); lines.Scan(); n++ {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		w, err := strconv.ParseFloat(text, 32)
+		if err != nil || !(w >= 0) || math.IsInf(w, 1) {
+			return nil, &Error{path, n, fmt.Errorf("weight %s, want a finite number from 0 on", quote([]byte(text)))}
+		}
+		all = append(all, float32(w))
+	}
+	if err := lines.Err(); err != nil {
+		return nil, &Error{path, 0, err}
+	}
+	return all, nil
+}
+
+// weigh counts the rows of a chunk and gives them the weights of Options, if it has some.
+func (r *reader) weigh(s *settings, c *chunk) error {
+	lo := r.rows
+	r.rows += int64(len(c.label))
+	switch {
+	case s.Weight == nil:
+		return nil
+	case len(c.weight) > 0:
+		return &Error{r.join.name, 0, fmt.Errorf("examples with weights of their own, and others beside them, want one of the two")}
+	case r.rows > int64(len(s.Weight)):
+		return &Error{r.join.name, 0, fmt.Errorf("more examples than the %d weights, want a weight for each", len(s.Weight))}
+	}
+	c.weight = append(c.weight[:0], s.Weight[lo:r.rows]...)
+	return nil
+}

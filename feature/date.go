@@ -1,0 +1,115 @@
+package feature
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"thole.example/internal/number"
+)
+
+// part is a part of a time: a number of 0 to values-1, or, with values 0, days as a number.
+type part struct {
+	name   string
+	values int
+	of     func(t time.Time) int
+	text   func(v int) string // of a value
+}
+
+// parts is the table of them. Days are counted from 1970-01-01.
+func parts() []part {
+	return []part{
+		{"hour", 24, time.Time.Hour, strconv.Itoa},
+		{"weekday", 7, func(t time.Time) int { return int(t.Weekday()) }, func(v int) string { return time.Weekday(v).String() }},
+		{"day", 31, func(t time.Time) int { return t.Day() - 1 }, func(v int) string { return strconv.Itoa(v + 1) }},
+		{"month", 12, func(t time.Time) int { return int(t.Month()) - 1 }, func(v int) string { return time.Month(v + 1).String() }},
+		{"days", 0, nil, nil},
+	}
+}
+
+func partNames() (names []string) {
+	for _, p := range parts() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+func partOf(name string) *part {
+	for _, p := range parts() {
+		if p.name == name {
+			return &p
+		}
+	}
+	return nil
+}
+
+// Formats that numbers of seconds and milliseconds since 1970 have.
+const (
+	unixSeconds = "unix"
+	unixMillis  = "unix-ms"
+)
+
+// layouts are the formats that are found out, those of ISO 8601 first.
+func layouts() []string {
+	return []string{
+		time.DateOnly, time.DateTime, time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07:00",
+		"2006-01-02 15:04", "2006/01/02", "2006/01/02 15:04:05", "02.01.2006", "02.01.2006 15:04:05", "02-Jan-2006", "Jan 2, 2006",
+		time.RFC1123, time.RFC1123Z,
+	}
+}
+
+// parseTime reads a time in a format. Times without a zone are of UTC, and so are those with the name of one (CET) but no difference:
+// names are not the same everywhere.
+func parseTime(format string, text []byte) (t time.Time, ok bool) {
+	switch format {
+	case unixSeconds, unixMillis:
+		v, n := number.ParseFloat64(text)
+		if format == unixMillis {
+			v /= 1000
+		}
+		if n == 0 || n != len(text) || !(v > -1<<40 && v < 1<<40) {
+			return t, false
+		}
+		return time.Unix(int64(math.Floor(v)), 0).UTC(), true
+	case time.DateOnly:
+		if t, ok := quickDate(text); ok {
+			return t, true
+		}
+	}
+	t, err := time.ParseInLocation(format, string(text), time.UTC) // names of zones mean nothing, on every machine
+	if err != nil && strings.HasPrefix(format, time.DateOnly) {    // in which a part may be left out
+		for _, other := range layouts() {
+			if t, err = time.ParseInLocation(other, string(text), time.UTC); err == nil || !strings.HasPrefix(other, time.DateOnly) {
+				break
+			}
+		}
+	}
+	return t, err == nil && t.Year() > -10000 && t.Year() < 100000
+}
+
+// quickDate reads 2006-01-02 without a string.
+func quickDate(b []byte) (t time.Time, ok bool) {
+	if len(b) != 10 || b[4] != '-' || b[7] != '-' {
+		return t, false
+	}
+	number := func(b []byte) (v int) {
+		for _, c := range b {
+			if c-'0' > 9 {
+				return -1 << 20
+			}
+			v = v*10 + int(c-'0')
+		}
+		return v
+	}
+	y, m, d := number(b[:4]), number(b[5:7]), number(b[8:])
+	if y < 0 || m < 1 || m > 12 || d < 1 || d > 28 { // days at the end of a month are left to package time
+		return t, false
+	}
+	return time.Date(y, time.Month(m), d, 0, 0, 0, 0, time.UTC), true
+}
+
+const secondsOfDay = 24 * 60 * 60
+
+// days is the time in days since 1970.
+func days(t time.Time) float64 { return float64(t.Unix()) / secondsOfDay }

@@ -1,0 +1,473 @@
+package feature
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"thole.example/internal/number"
+)
+
+// BlockRows is how many rows an Encoder takes at once: as many as leave what it knows of them in the first caches.
+const BlockRows = 128
+
+// Values are the features of one field of a block of rows. In an open plan they are codes, else ids.
+type Values struct {
+	ID    []int64
+	Value []float32
+	End   []int32 // where those of each row end; nil: each row has one
+}
+
+// Encoder turns a block of cells after the other into features. One goroutine uses it.
+type Encoder struct {
+	Fields []Values  // of the block, by field
+	Label  []float32 // nil if the table has none; of texts in an open plan codes
+	Weight []float32 // nil if the table has none
+	Group  []int64   // nil if the table has none
+	Bad    []error   // for each row of the block why it is of no use; nil: it is
+	Faults int       // how many are not nil
+
+	// Strict makes levels that have no id faults.
+	Strict bool
+
+	plan   *Plan
+	rows   int
+	local  []*levels // of columns with levels in an open plan: what this encoder has met
+	hashes [BlockRows]uint64
+	touch  uint64
+	unseen []level
+}
+
+// level is one that has no id.
+type level struct {
+	row  int
+	hash int64
+}
+
+// Encoder is a new one for tables of the plan.
+func (p *Plan) Encoder() *Encoder {
+	e := &Encoder{plan: p, Fields: make([]Values, len(p.fields)), local: make([]*levels, len(p.columns))}
+	for i := range p.columns {
+		if p.open != nil && p.open[i] != nil {
+			e.local[i] = newLevels(0)
+		}
+	}
+	return e
+}
+
+// Cells are some cells of a column: cell i is Text[Lo[i]:Hi[i]].
+type Cells struct {
+	Text   []byte
+	Lo, Hi []int32
+}
+
+// Begin begins a block of so many rows, at most BlockRows. Columns are given next, each once.
+func (e *Encoder) Begin(rows int) {
+	e.rows, e.Label, e.Weight, e.Group = rows, e.Label[:0], e.Weight[:0], e.Group[:0]
+	if e.Bad == nil {
+		e.Bad = make([]error, BlockRows)
+	}
+	if e.Faults > 0 {
+		clear(e.Bad)
+		e.Faults = 0
+	}
+	e.unseen = e.unseen[:0]
+	for i := range e.Fields {
+		v := &e.Fields[i]
+		v.ID, v.Value, v.End = v.ID[:0], v.Value[:0], v.End[:0]
+	}
+}
+
+// Unseen appends hashes of the levels of the block that have no id, in rows that are of use, and answers in how many rows they are.
+func (e *Encoder) Unseen(to []int64) (all []int64, rows int) {
+	var in [BlockRows]bool
+	for _, l := range e.unseen {
+		if e.Bad[l.row] != nil {
+			continue
+		}
+		if to = append(to, l.hash); !in[l.row] {
+			in[l.row] = true
+			rows++
+		}
+	}
+	return to, rows
+}
+
+// Refuse says that a row is of no use, whatever its cells are; nil: it stays as it is.
+func (e *Encoder) Refuse(i int, err error) {
+	if err == nil {
+		return
+	}
+	if e.Bad[i] == nil {
+		e.Faults++
+	}
+	e.Bad[i] = err
+}
+
+// bad says that a row is of no use; the first reason counts.
+func (e *Encoder) bad(i int, format string, args ...any) {
+	if e.Bad[i] == nil {
+		e.Bad[i] = fmt.Errorf(format, args...)
+		e.Faults++
+	}
+}
+
+// Texts encodes all columns of a block whose cells are texts: those of column c of the table are in cells(c).
+func (e *Encoder) Texts(cells func(c int) Cells) error {
+	for i := range e.plan.columns {
+		at := e.plan.cell[i]
+		if at < 0 || e.plan.columns[i].Kind == Ignore {
+			continue
+		}
+		if err := e.column(i, cells(at)); err != nil {
+			return fmt.Errorf("column %q: %w", e.plan.columns[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// column encodes the cells of a column of the plan.
+func (e *Encoder) column(i int, cells Cells) error {
+	c := &e.plan.columns[i]
+	first := e.plan.first[i]
+	switch c.Kind {
+	case Label:
+		return e.label(i, cells)
+	case Weight:
+		e.weight(c, cells)
+	case Group:
+		for k := range e.rows {
+			e.Group = append(e.Group, int64(Of(cells.Text[cells.Lo[k]:cells.Hi[k]])))
+		}
+	case Numeric, Buckets:
+		e.numbers(c, first, cells)
+	case Categorical:
+		return e.levels(i, first, cells)
+	case Multi:
+		return e.lists(i, first, cells)
+	case Hash:
+		v := &e.Fields[first]
+		v.ones(e.rows)
+		for k := range v.ID {
+			v.ID[k] = Bucket(cells.Text[cells.Lo[k]:cells.Hi[k]], c.Size)
+		}
+		e.finish(first)
+	case Date:
+		e.times(i, cells)
+	}
+	return nil
+}
+
+// finish makes codes ids, unless the plan is open.
+func (e *Encoder) finish(f int) {
+	if e.plan.open == nil {
+		e.plan.fields[f].finish(&e.plan.columns[e.plan.fields[f].column], nil, e.Fields[f].ID, e.Fields[f].Value)
+	}
+}
+
+// Codes of numbers.
+const (
+	isThere, isMissing = 0, 1
+)
+
+func (e *Encoder) numbers(c *Column, f int, cells Cells) {
+	v := &e.Fields[f]
+	v.ones(e.rows)
+	id, value, lo, hi := v.ID, v.Value, cells.Lo, cells.Hi
+	for k := range id {
+		text := cells.Text[lo[k]:hi[k]]
+		x, n := number.ParseFloat32(text)
+		switch {
+		case n == len(text) && n > 0 && x-x == 0:
+			id[k], value[k] = isThere, x
+			continue
+		case e.plan.missing[string(text)]:
+		case n == len(text) && n > 0:
+			e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
+		default:
+			e.bad(k, "column %q: %s, want a number (or name the column categorical, or list the text among those of missing values)",
+				c.Name, quote(text))
+		}
+		id[k] = isMissing
+	}
+	e.finish(f)
+}
+
+// ones makes room for a value of each of some rows, all 1.
+func (v *Values) ones(rows int) {
+	v.ID, v.Value = slices.Grow(v.ID, rows)[:rows], slices.Grow(v.Value, rows)[:rows]
+	for k := range v.Value {
+		v.Value[k] = 1
+	}
+}
+
+// levels encodes cells with one level each.
+func (e *Encoder) levels(i, f int, cells Cells) error {
+	hashes, lo, hi := e.hashes[:e.rows], cells.Lo, cells.Hi
+	for k := range hashes {
+		hashes[k] = hashText(cells.Text[lo[k]:hi[k]])
+	}
+	v, known := &e.Fields[f], e.table(i)
+	v.ones(e.rows)
+	id := v.ID
+	e.touch ^= known.touch(hashes)
+	for k, h := range hashes {
+		code := known.find(h)
+		if code < 0 {
+			var err error
+			if code, err = e.unknown(i, k, h, cells.Text[lo[k]:hi[k]]); err != nil {
+				return err
+			}
+		}
+		id[k] = int64(code)
+	}
+	e.finish(f)
+	return nil
+}
+
+// table is where the column's levels are looked up first.
+func (e *Encoder) table(i int) *levels {
+	if e.plan.open != nil {
+		return e.local[i]
+	}
+	return e.plan.known[i]
+}
+
+// unknown is the code of a level that the encoder has not met.
+func (e *Encoder) unknown(i, row int, hash uint64, text []byte) (int32, error) {
+	if e.plan.open == nil {
+		if e.Strict {
+			e.bad(row, "column %q: level %s was not in training, or too rare (without --strict it counts as the rare ones)",
+				e.plan.columns[i].Name, quote(text))
+		}
+		e.unseen = append(e.unseen, level{row, int64((hash ^ uint64(i)*0x9e3779b97f4a7c15) >> 1)})
+		return 0, nil
+	}
+	code, err := e.plan.open[i].code(hash, text)
+	if err == nil {
+		e.local[i].set(hash, code)
+	}
+	return code, err
+}
+
+// lists encodes cells with several levels each.
+func (e *Encoder) lists(i, f int, cells Cells) error {
+	v, known, sep := &e.Fields[f], e.table(i), e.plan.columns[i].Separator[0]
+	for k := range e.rows {
+		rest, from := cells.Text[cells.Lo[k]:cells.Hi[k]], len(v.ID)
+		for more := true; more; {
+			var one []byte
+			one, rest, more = bytes.Cut(rest, []byte{sep})
+			one = bytes.TrimSpace(one)
+			h := hashText(one)
+			code := known.find(h)
+			if code < 0 {
+				var err error
+				if code, err = e.unknown(i, k, h, one); err != nil {
+					return err
+				}
+			}
+			v.ID = append(v.ID, int64(code))
+		}
+		n := len(v.ID) - from
+		for range n {
+			v.Value = append(v.Value, 1/float32(n))
+		}
+		v.End = append(v.End, int32(len(v.ID)))
+	}
+	e.finish(f)
+	return nil
+}
+
+// times encodes the parts of times.
+func (e *Encoder) times(i int, cells Cells) {
+	c, first := &e.plan.columns[i], e.plan.first[i]
+	fields := e.plan.fields[first:e.plan.first[i+1]]
+	for k := range e.rows {
+		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
+		t, ok := parseTime(c.Format, text)
+		if !ok && !e.plan.missing[string(text)] {
+			e.bad(k, "column %q: %s, want a time such as %s", c.Name, quote(text), exampleOf(c.Format))
+		}
+		e.time(fields, first, t, ok)
+	}
+	for f := range fields {
+		e.finish(first + f)
+	}
+}
+
+// time appends the parts of a time, or of one that is missing.
+func (e *Encoder) time(fields []field, first int, t time.Time, ok bool) {
+	for f := range fields {
+		v := &e.Fields[first+f]
+		id, x := int64(0), float32(1)
+		switch p := fields[f].part; {
+		case p.values == 0 && ok:
+			id, x = isThere, float32(days(t))
+		case p.values == 0:
+			id = isMissing
+		case ok:
+			id = int64(1 + p.of(t))
+		}
+		v.ID, v.Value = append(v.ID, id), append(v.Value, x)
+	}
+}
+
+// exampleOf is a time in a format.
+func exampleOf(format string) string {
+	switch format {
+	case unixSeconds:
+		return "1700000000 (seconds since 1970)"
+	case unixMillis:
+		return "1700000000000 (milliseconds since 1970)"
+	case "":
+		return "2026-01-31 (say its format)"
+	}
+	return time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC).Format(format)
+}
+
+var errNoLabel = errors.New("the label is missing")
+
+// label encodes labels: numbers, or the codes of texts.
+func (e *Encoder) label(i int, cells Cells) error {
+	c := &e.plan.columns[i]
+	for k := range e.rows {
+		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
+		y := float32(0)
+		switch {
+		case c.Texts && len(text) > 0 && e.plan.missing[string(text)]:
+			e.bad(k, "column %q: %w: %s stands for nothing (--missing says which texts do)", c.Name, errNoLabel, quote(text))
+		case c.Texts && len(text) == 0:
+			e.bad(k, "column %q: %w", c.Name, errNoLabel)
+		case c.Texts:
+			h := hashText(text)
+			code := e.table(i).find(h)
+			if code < 0 && e.plan.open == nil {
+				e.bad(k, "column %q: label %s, want one of %s", c.Name, quote(text), shown(c.Levels))
+			} else if code < 0 {
+				var err error
+				if code, err = e.unknown(i, k, h, text); err != nil {
+					return err
+				}
+			}
+			y = float32(code)
+		default:
+			x, n := number.ParseFloat32(text)
+			switch {
+			case len(text) == 0 || e.plan.missing[string(text)]:
+				e.bad(k, "column %q: %w", c.Name, errNoLabel)
+			case n != len(text) || x-x != 0:
+				e.bad(k, "column %q: label %s, want a finite number as in the first rows", c.Name, quote(text))
+			}
+			y = x
+		}
+		e.Label = append(e.Label, y)
+	}
+	return nil
+}
+
+func (e *Encoder) weight(c *Column, cells Cells) {
+	for k := range e.rows {
+		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
+		x, n := number.ParseFloat32(text)
+		if n != len(text) || n == 0 || !(x >= 0) || x > math.MaxFloat32 {
+			e.bad(k, "column %q: weight %s, want a finite number from 0 on", c.Name, quote(text))
+			x = 0
+		}
+		e.Weight = append(e.Weight, x)
+	}
+}
+
+// quoteLimit is how much of a wrong cell an error shows.
+const quoteLimit = 40
+
+func quote(text []byte) string {
+	if len(text) > quoteLimit {
+		return fmt.Sprintf("%q...", text[:quoteLimit])
+	}
+	return fmt.Sprintf("%q", text)
+}
+
+// finish makes the codes of a field ids, and raw numbers what is learned from. ids has the id, counted from the field's first, of each
+// code of a column with levels; nil: codes are ids.
+func (f *field) finish(c *Column, ids []int32, id []int64, value []float32) {
+	switch {
+	case f.part != nil && f.part.values > 0, f.kind == Hash:
+		for k := range id {
+			id[k] += f.base
+		}
+	case f.kind == Numeric:
+		inv, log := 1/c.Deviation, c.Log != nil && *c.Log
+		for k, x := range value {
+			switch {
+			case id[k] == isMissing && !c.Nothing:
+				value[k] = 0
+			case id[k] == isThere:
+				value[k] = c.scaled(x, log, inv)
+			}
+			id[k] += f.base
+		}
+	case f.kind == Buckets:
+		for k, x := range value {
+			there := id[k] == isThere
+			if id[k], value[k] = f.base, 1; there {
+				id[k] += 1 + int64(bucket(c.Bounds, x))
+			} else if !c.Nothing {
+				value[k] = 0
+			}
+		}
+	default:
+		for k := range id {
+			if ids != nil {
+				id[k] = int64(ids[id[k]])
+			}
+			if id[k] == 0 && !c.Other {
+				value[k] = 0
+			}
+			id[k] += f.base
+		}
+	}
+}
+
+// scaled is what is learned from of a number.
+func (c *Column) scaled(x float32, log bool, inv float64) float32 {
+	v := float64(x)
+	if log {
+		v = logOf(v)
+	}
+	if c.Scale != None {
+		v -= c.Mean
+		if c.Deviation > 0 {
+			v *= inv
+		}
+	}
+	return float32(min(math.MaxFloat32, max(-math.MaxFloat32, v)))
+}
+
+// logOf is sign(v) ln(1+|v|).
+func logOf(v float64) float64 {
+	switch a := math.Abs(v); {
+	case a < 1e-3:
+		return math.Copysign(math.Log1p(a), v)
+	case v < 0:
+		return -math.Log(1 + a) // as exact as a float32 can be
+	default:
+		return math.Log(1 + a)
+	}
+}
+
+// bucket is the number of bounds up to x.
+func bucket(bounds []float32, x float32) int {
+	lo, hi := 0, len(bounds)
+	for lo < hi {
+		if mid := (lo + hi) / 2; bounds[mid] <= x {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}

@@ -1,0 +1,283 @@
+package feature
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Fit finds out what the rows of an open plan say of its columns.
+type Fit struct {
+	plan   *Plan
+	stats  []stat // by field
+	labels []bool // codes of labels that are texts which rows have
+}
+
+// stat is what is known of a field.
+type stat struct {
+	counts  []int // of codes: examples that have them
+	n       int   // numbers
+	missing int
+	zero    float64 // the first number: the sums are of differences to it
+	sum     float64
+	squares float64
+	lo, hi  float64
+	log     bool      // the sums are of logarithms
+	sample  []float32 // of numbers, each step-th one
+	step    int
+}
+
+// sampleLimit is of how many numbers buckets are made at most.
+const sampleLimit = 1 << 18
+
+// Fit looks at the rows of all parts, in their order, but for those that are held out; nil: none is. label are the labels of all rows,
+// which tell what labels there are if they are texts. It uses all processors, and what it finds does not depend on how many there are.
+func (p *Plan) Fit(parts []*Part, label []float32, held func(i int) bool) *Fit {
+	f := &Fit{plan: p, stats: make([]stat, len(p.fields)), labels: p.seen(label)}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(p.fields)) {
+		wg.Go(func() {
+			for at := int(next.Add(1)) - 1; at < len(p.fields); at = int(next.Add(1)) - 1 {
+				f.stats[at] = p.stat(at, parts, held)
+			}
+		})
+	}
+	wg.Wait()
+	return f
+}
+
+// seen are the codes of labels that rows have, whatever lines have that are of no use; nil if labels are no texts.
+func (p *Plan) seen(label []float32) (all []bool) {
+	for i := range p.columns {
+		if d := p.open[i]; d != nil && p.columns[i].Kind == Label {
+			all = make([]bool, d.len())
+			for _, code := range label {
+				all[int(code)] = true
+			}
+		}
+	}
+	return all
+}
+
+// stat looks at one field.
+func (p *Plan) stat(at int, parts []*Part, held func(i int) bool) (s stat) {
+	one := &p.fields[at]
+	switch {
+	case one.kind == Hash, one.part != nil && one.part.values > 0:
+		return s
+	case one.kind == Categorical:
+		s.counts = make([]int, p.open[one.column].len())
+	}
+	s.look(p, at, parts, held)
+	c := &p.columns[one.column]
+	if plain, by := s.moments(); one.kind == Numeric && c.Scale != None && s.n > 0 &&
+		(c.Log == nil && one.part == nil && s.lo >= 0 && by > skewed*plain || c.Log != nil && *c.Log) {
+		s = stat{log: true}
+		s.look(p, at, parts, held)
+	}
+	return s
+}
+
+// look looks at the values of the field.
+func (s *stat) look(p *Plan, at int, parts []*Part, held func(i int) bool) {
+	s.step = 1
+	row := 0
+	for _, part := range parts {
+		st, from := &part.fields[at], 0
+		for i := range part.Rows {
+			end := i + 1
+			if st.end != nil {
+				end = int(st.end[i])
+			}
+			switch {
+			case held != nil && held(row):
+			case s.counts != nil:
+				for k, code := range st.code[from:end] {
+					if !slices.Contains(st.code[from:from+k], code) { // a level counts once in an example
+						s.counts[code]++
+					}
+				}
+			case st.value[i] != st.value[i]:
+				s.missing++
+			default:
+				s.number(float64(st.value[i]))
+			}
+			from = end
+			row++
+		}
+		part.Done()
+	}
+}
+
+func (s *stat) number(x float64) {
+	if s.n == 0 {
+		s.zero, s.lo, s.hi = x, x, x
+	}
+	if len(s.sample) == sampleLimit { // every second one stays, and so it goes on
+		for i := range sampleLimit / 2 {
+			s.sample[i] = s.sample[2*i]
+		}
+		s.sample, s.step = s.sample[:sampleLimit/2], 2*s.step
+	}
+	if s.n%s.step == 0 {
+		s.sample = append(s.sample, float32(x))
+	}
+	s.n++
+	s.lo, s.hi = min(s.lo, x), max(s.hi, x)
+	if s.log {
+		x = logOf(x)
+	} else {
+		x -= s.zero
+	}
+	s.sum += x
+	s.squares += x * x
+}
+
+// moments are mean and deviation of the numbers, or of their logarithms.
+func (s *stat) moments() (mean, deviation float64) {
+	n := float64(max(1, s.n))
+	mean = s.sum / n
+	if deviation = math.Sqrt(max(0, s.squares/n-mean*mean)); s.lo == s.hi {
+		deviation = 0
+	}
+	if s.log {
+		return mean, deviation
+	}
+	return s.zero + mean, deviation
+}
+
+// skewed is from which deviation, as a share of the mean, numbers from 0 on are learned from by their logarithm.
+const skewed = 1.5
+
+// Transform is what was found out. ids are, for each field with levels, the ids of codes, counted from the field's first: what
+// Values takes.
+func (f *Fit) Transform() (t *Transform, ids [][]int32, err error) {
+	t = &Transform{Missing: Texts{}, Columns: slices.Clone(f.plan.columns)}
+	for _, text := range f.plan.none {
+		t.Missing = append(t.Missing, string(text))
+	}
+	ids = make([][]int32, len(f.plan.fields))
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		if c.Kind == Label {
+			if err := f.label(c, i); err != nil {
+				return nil, nil, fmt.Errorf("column %q: %w", c.Name, err)
+			}
+		}
+	}
+	for at := range f.plan.fields {
+		one, s := &f.plan.fields[at], &f.stats[at]
+		c := &t.Columns[one.column]
+		switch {
+		case s.counts != nil:
+			ids[at] = c.choose(f.plan.open[one.column], s.counts)
+		case one.kind == Buckets && one.part == nil:
+			c.Nothing, c.Bounds = s.missing > 0, bounds(s.sample, c.Buckets)
+		case one.kind == Numeric:
+			c.Nothing = s.missing > 0
+			if log := s.log || c.Log != nil && *c.Log; one.part == nil {
+				c.Log = &log
+			}
+			if c.Scale == "" {
+				c.Scale = Standard
+			}
+			if c.Scale == Standard {
+				c.Mean, c.Deviation = s.moments()
+			}
+		}
+	}
+	return t, ids, t.prepare()
+}
+
+// label gives the texts of labels their numbers: in the order of the texts, but for the positive one, which is the last.
+func (f *Fit) label(c *Column, i int) error {
+	d := f.plan.open[i]
+	if d == nil {
+		if f.plan.positive != "" {
+			return wrong("positive label %q, and the labels are numbers: want a label mapping", f.plan.positive)
+		}
+		return nil
+	}
+	c.Levels = nil
+	for code, seen := range f.labels {
+		if !seen || code == 0 {
+			continue
+		}
+		c.Levels = append(c.Levels, d.text(int32(code)))
+	}
+	slices.Sort(c.Levels)
+	if f.plan.positive == "" {
+		return nil
+	}
+	at := slices.Index(c.Levels, f.plan.positive)
+	if at < 0 || len(c.Levels) > 2 {
+		return wrong("positive label %q, and the labels are %s: want one of two", f.plan.positive, shown(c.Levels))
+	}
+	if at == 0 && len(c.Levels) == 2 {
+		c.Levels[0], c.Levels[1] = c.Levels[1], c.Levels[0]
+	}
+	return nil
+}
+
+// Labels are the numbers of the codes of labels that are texts, nil if they are numbers.
+func (f *Fit) Labels(t *Transform) []float32 {
+	for i := range t.Columns {
+		c, d := &t.Columns[i], f.plan.open[i]
+		if c.Kind != Label || d == nil {
+			continue
+		}
+		numbers := make([]float32, d.len())
+		for n, text := range c.Levels {
+			numbers[d.known.find(hashText([]byte(text)))] = float32(n)
+		}
+		return numbers
+	}
+	return nil
+}
+
+// choose gives the levels that are frequent enough ids, the most frequent one first, and answers with those of codes.
+func (c *Column) choose(d *dictionary, counts []int) []int32 {
+	var codes []int32
+	for code, n := range counts {
+		if n >= c.Min && n > 0 {
+			codes = append(codes, int32(code))
+		}
+	}
+	slices.SortFunc(codes, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), bytes.Compare(d.bytes(a), d.bytes(b)))
+	})
+	if c.Most > 0 && len(codes) > c.Most {
+		codes = codes[:c.Most]
+	}
+	ids := make([]int32, len(counts))
+	c.Levels, c.Other = make(Texts, len(codes)), false
+	for i, code := range codes {
+		ids[code], c.Levels[i] = int32(i+1), d.text(code)
+	}
+	for code, n := range counts {
+		c.Other = c.Other || n > 0 && ids[code] == 0
+	}
+	return ids
+}
+
+// bounds cut the numbers into n parts as frequent as each other; equal ones stay together.
+func bounds(sample []float32, n int) (all []float32) {
+	sorted := slices.Clone(sample)
+	slices.Sort(sorted)
+	for i := 1; i < n; i++ {
+		if len(sorted) == 0 {
+			break
+		}
+		b := sorted[i*len(sorted)/n]
+		if b > sorted[0] && (len(all) == 0 || b > all[len(all)-1]) {
+			all = append(all, b)
+		}
+	}
+	return all
+}

@@ -1,0 +1,225 @@
+package feature
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"thole.example/wire"
+)
+
+// Part is some rows of an open plan: their values by field, in as few bytes as it takes, until it is known what ids levels have.
+type Part struct {
+	Rows   int
+	fields []stored
+	done   func()
+}
+
+// stored is the values of a field: a code for each level, a bucket of a hash, or a number, which is no number where it is missing.
+type stored struct {
+	code  []int32
+	wide  []int64
+	value []float32
+	end   []int32 // where those of each row end; nil: each has one
+}
+
+// Bytes is how many bytes the values take.
+func (p *Part) Bytes() (n int) {
+	for i := range p.fields {
+		s := &p.fields[i]
+		n += len(wire.View(s.wide)) + len(wire.View(s.code)) + len(wire.View(s.value)) + len(wire.View(s.end))
+	}
+	return n
+}
+
+// Move moves the values of a part, to which no rows are added any more, into memory of Bytes or more, which begins at a multiple of 8.
+// done is called whenever the values have been gone over, by any goroutine, while others may still be at it.
+func (p *Part) Move(to []byte, done func()) {
+	for i := range p.fields { // the widest first, so that all begin at a multiple of their size
+		p.fields[i].wide, to = moved(p.fields[i].wide, to)
+	}
+	for i := range p.fields {
+		s := &p.fields[i]
+		s.code, to = moved(s.code, to)
+		s.value, to = moved(s.value, to)
+		s.end, to = moved(s.end, to)
+	}
+	p.done = done
+	p.Done()
+}
+
+// Done says that the values have been gone over, and are not needed soon.
+func (p *Part) Done() {
+	if p.done != nil {
+		p.done()
+	}
+}
+
+// moved is the values in memory, and what is left of that.
+func moved[T wire.Number](v []T, to []byte) ([]T, []byte) {
+	if v == nil {
+		return nil, to
+	}
+	n := copy(to, wire.View(v))
+	moved, _ := wire.Numbers[T](to[:n]) // it is aligned
+	if moved == nil {
+		moved = []T{}
+	}
+	return moved, to[n:]
+}
+
+// Keep adds the rows of the encoder's block that are of use to a part.
+func (e *Encoder) Keep(p *Part) {
+	if p.fields == nil {
+		p.fields = make([]stored, len(e.Fields))
+	}
+	for i := range e.Fields {
+		v, s, f := &e.Fields[i], &p.fields[i], &e.plan.fields[i]
+		if e.Faults == 0 && v.End == nil {
+			s.keep(f, v.ID, v.Value)
+			continue
+		}
+		from := 0
+		for k := range e.rows {
+			end := k + 1
+			if v.End != nil {
+				end = int(v.End[k])
+			}
+			if e.Bad[k] == nil {
+				s.keep(f, v.ID[from:end], v.Value[from:end])
+				if len(v.End) > 0 {
+					s.end = append(s.end, int32(len(s.code)))
+				}
+			}
+			from = end
+		}
+	}
+	p.Rows += e.rows - e.Faults
+}
+
+func (s *stored) keep(f *field, id []int64, value []float32) {
+	switch {
+	case f.kind == Hash:
+		s.wide = append(s.wide, id...)
+	case f.isNumber():
+		n := len(s.value)
+		s.value = append(s.value, value...)
+		for k, x := range id {
+			if x == isMissing {
+				s.value[n+k] = float32(math.NaN())
+			}
+		}
+	default:
+		n := len(s.code)
+		s.code = slices.Grow(s.code, len(id))[:n+len(id)]
+		for k, x := range id {
+			s.code[n+k] = int32(x)
+		}
+	}
+}
+
+// Reserve makes room for about as many rows more: those of a text of which the rows that there are take a share.
+func (p *Part) Reserve(share float64) {
+	more := int(float64(p.Rows) * (1/share - 1) * 17 / 16)
+	for i := range p.fields {
+		s := &p.fields[i]
+		if s.value = grown(s.value, more); s.end != nil {
+			continue // how many values there will be is not known
+		}
+		s.code, s.wide = grown(s.code, more), grown(s.wide, more)
+	}
+}
+
+// grown has room for more, if there is something.
+func grown[T any](s []T, more int) []T {
+	if s == nil {
+		return nil
+	}
+	return slices.Grow(s, more)
+}
+
+// isNumber reports whether values of the field are numbers before they are finished.
+func (f *field) isNumber() bool {
+	return f.kind == Numeric || f.kind == Buckets && f.part == nil
+}
+
+// values are those of a field of the rows lo to hi as an encoder has them.
+func (p *Part) values(i int, f *field, lo, hi int, to *Values) {
+	s := &p.fields[i]
+	to.ID, to.Value, to.End = to.ID[:0], to.Value[:0], to.End[:0]
+	from, end := lo, hi
+	if s.end != nil {
+		if from = 0; lo > 0 {
+			from = int(s.end[lo-1])
+		}
+		end = from
+		for _, e := range s.end[lo:hi] {
+			for range int(e) - end {
+				to.Value = append(to.Value, 1/float32(int(e)-end))
+			}
+			end = int(e)
+			to.End = append(to.End, e-int32(from))
+		}
+	}
+	switch {
+	case f.kind == Hash:
+		to.ID = append(to.ID, s.wide[from:end]...)
+	case f.isNumber():
+		to.ones(end - from)
+		for k, x := range s.value[from:end] {
+			if to.ID[k] = isMissing; x == x {
+				to.ID[k], to.Value[k] = isThere, x
+			}
+		}
+		return
+	default:
+		codes := s.code[from:end]
+		to.ID = slices.Grow(to.ID, len(codes))[:len(codes)]
+		for k, c := range codes {
+			to.ID[k] = int64(c)
+		}
+	}
+	for len(to.Value) < len(to.ID) {
+		to.Value = append(to.Value, 1)
+	}
+}
+
+// Texts are levels. In JSON one that is no UTF-8 is an object with its bytes, {"bytes": "base64"}.
+type Texts []string
+
+type bytesOf struct {
+	Bytes []byte `json:"bytes"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t Texts) MarshalJSON() ([]byte, error) {
+	all := make([]any, len(t))
+	for i, text := range t {
+		if all[i] = text; !utf8.ValidString(text) {
+			all[i] = bytesOf{[]byte(text)}
+		}
+	}
+	return json.Marshal(all)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Texts) UnmarshalJSON(src []byte) error {
+	var all []json.RawMessage
+	if err := json.Unmarshal(src, &all); err != nil {
+		return err
+	}
+	*t = make(Texts, len(all))
+	for i, one := range all {
+		if json.Unmarshal(one, &(*t)[i]) == nil {
+			continue
+		}
+		var b bytesOf
+		if err := json.Unmarshal(one, &b); err != nil {
+			return fmt.Errorf("level %d: %w", i, err)
+		}
+		(*t)[i] = string(b.Bytes)
+	}
+	return nil
+}

@@ -1,0 +1,290 @@
+package feature
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"thole.example/internal/number"
+	"thole.example/internal/spell"
+)
+
+// Plan is how the cells of one table are read: a column of the table for each of the Transform's. Any number of goroutines may use it,
+// each with an Encoder of its own. An open plan finds out levels, and its rows have codes until they are finished; others have ids.
+type Plan struct {
+	columns []Column
+	cell    []int // which column of the table each is; -1: it is not there
+	fields  []field
+	first   []int         // fields before those of each column
+	known   []*levels     // of a column with levels, whose codes are ids; nil in an open plan
+	open    []*dictionary // of a column with levels; nil in others
+	missing map[string]bool
+	none    [][]byte // the texts of missing
+
+	positive string // label, in an open plan; "": not said
+}
+
+// labelNames are those of columns that are taken for the label where the user names none.
+func labelNames() []string {
+	return []string{"label", "target", "class", "y", "click", "clicked", "outcome"}
+}
+
+// Open plans the training table: header are its columns, and sample some of its first rows, by which the kinds of columns are found
+// out that the user left open. More rows of an open plan may have levels that are new, but no other kinds of values.
+func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
+	if err := checkHeader(header); err != nil {
+		return nil, err
+	}
+	for i, name := range header {
+		if !utf8.ValidString(name) { // the saved transformation could not say it
+			return nil, wrong("the name of column %d, %q, is no UTF-8, want one that is: iconv -f latin1 -t utf8 FILE",
+				i+1, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Columns)) {
+		if !slices.Contains(header, name) {
+			return nil, wrong("no column %q, which the description of columns has; there is %s%s", name, shown(header),
+				spell.Hint(name, header))
+		}
+	}
+	p := &Plan{positive: s.Positive}
+	p.miss(s.Missing)
+	label := s.Find(Label)
+	for i, name := range header {
+		c, said := s.Columns[name]
+		c.Name = name
+		if !said && label == "" && slices.Contains(labelNames(), strings.ToLower(name)) {
+			c.Kind, label = Label, name
+		}
+		p.find(&c, column(sample, i))
+		c.usual()
+		p.columns, p.cell = append(p.columns, c), append(p.cell, i)
+	}
+	p.layout()
+	p.open = make([]*dictionary, len(p.columns))
+	for i := range p.columns {
+		if c := &p.columns[i]; c.leveled() {
+			p.open[i] = newDictionary()
+			for _, text := range p.none {
+				if c.Kind != Label {
+					p.open[i].known.set(hashText(text), 0)
+				}
+			}
+		}
+	}
+	return p, nil
+}
+
+// column is the cells of a column of rows.
+func column(rows [][]string, i int) (cells []string) {
+	for _, r := range rows {
+		if i < len(r) {
+			cells = append(cells, r[i])
+		}
+	}
+	return cells
+}
+
+// shown is names for an error.
+func shown(names []string) string {
+	const most = 12
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+func checkHeader(header []string) error {
+	seen := map[string]int{}
+	for i, name := range header {
+		if at, ok := seen[name]; ok {
+			return fmt.Errorf("column %q twice, as number %d and %d, want every name once", name, at+1, i+1)
+		}
+		seen[name] = i
+	}
+	return nil
+}
+
+// miss takes the texts that stand for nothing.
+func (p *Plan) miss(texts []string) {
+	if texts == nil {
+		texts = MissingTexts()
+	}
+	p.missing = map[string]bool{}
+	for _, text := range append([]string{""}, texts...) {
+		if !p.missing[text] {
+			p.missing[text] = true
+			p.none = append(p.none, []byte(text))
+		}
+	}
+}
+
+// find finds out what a user left open of a column, by some of its cells.
+func (p *Plan) find(c *Column, cells []string) {
+	there := slices.DeleteFunc(slices.Clone(cells), func(text string) bool { return p.missing[text] })
+	numbers := len(there) > 0 && !slices.ContainsFunc(there, func(text string) bool { return !isNumber(text) })
+	if c.Kind == Label {
+		c.Texts = len(there) > 0 && !numbers
+	}
+	if c.Kind == Auto {
+		switch c.Kind = Categorical; {
+		case numbers:
+			c.Kind = Numeric
+		case c.Format != "" || formatOf(there) != "":
+			c.Kind = Date
+		}
+	}
+	if c.Kind == Date && c.Format == "" {
+		if c.Format = formatOf(there); c.Format == "" && numbers {
+			c.Format = unixSeconds
+			if v, _ := number.ParseFloat64([]byte(there[0])); v > 1e11 {
+				c.Format = unixMillis
+			}
+		}
+	}
+	if c.Kind == Date && c.Parts == nil && !strings.Contains(c.Format, "15") && !strings.HasPrefix(c.Format, unixSeconds) {
+		c.Parts = slices.DeleteFunc(partNames(), func(name string) bool { return name == "hour" })
+	}
+}
+
+func isNumber(text string) bool {
+	v, n := number.ParseFloat32([]byte(text))
+	return n == len(text) && n > 0 && v-v == 0
+}
+
+// formatOf is the format that all texts have, "" if there is none.
+func formatOf(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	for _, layout := range layouts() {
+		if !slices.ContainsFunc(texts, func(text string) bool {
+			_, ok := parseTime(layout, []byte(text))
+			return !ok
+		}) {
+			return layout
+		}
+	}
+	return ""
+}
+
+// Bind plans a table of raw rows for the transformation: its columns may come in another order and have others between. One that the
+// model learned from has to be there; label, weight and group may be missing.
+func (t *Transform) Bind(header []string) (*Plan, error) {
+	if err := checkHeader(header); err != nil {
+		return nil, err
+	}
+	p := &Plan{columns: t.Columns, fields: t.fields, first: t.first, known: t.known}
+	p.miss(t.Missing)
+	return p, p.bind(header)
+}
+
+// Of is the plan for another table with the same columns, in any order.
+func (p *Plan) Of(header []string) (*Plan, error) {
+	if err := checkHeader(header); err != nil {
+		return nil, err
+	}
+	other := *p
+	other.cell = nil
+	return &other, other.bind(header)
+}
+
+// bind finds the columns of the plan in a table.
+func (p *Plan) bind(header []string) error {
+	var lack []string
+	place := make(map[string]int, len(header)) // tables may have very many columns
+	for at, name := range header {
+		place[name] = at
+	}
+	for i := range p.columns {
+		c := &p.columns[i]
+		at, ok := place[c.Name]
+		if !ok {
+			at = -1
+		}
+		if at < 0 && (p.first[i+1] > p.first[i] || p.open != nil && c.Kind != Ignore) {
+			lack = append(lack, c.Name)
+		}
+		p.cell = append(p.cell, at)
+	}
+	if len(lack) > 0 {
+		return fmt.Errorf("no column %s, which training had; there is %s%s", shown(lack), shown(header), spell.Hint(lack[0], header))
+	}
+	return nil
+}
+
+// TextLabels reports whether the labels are texts.
+func (p *Plan) TextLabels() bool {
+	return slices.ContainsFunc(p.columns, func(c Column) bool { return c.Kind == Label && c.Texts })
+}
+
+// Has reports whether the table has a column of the kind: Label, Weight or Group.
+func (p *Plan) Has(kind Kind) bool {
+	for i := range p.columns {
+		if p.columns[i].Kind == kind && p.cell[i] >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Columns are those of the table that are read, by their place in it.
+func (p *Plan) Columns() (all []int) {
+	for i := range p.columns {
+		if p.columns[i].Kind != Ignore && p.cell[i] >= 0 {
+			all = append(all, p.cell[i])
+		}
+	}
+	return all
+}
+
+// Fields is how many fields the rows have.
+func (p *Plan) Fields() int { return len(p.fields) }
+
+// IsOpen reports whether rows have codes, which Fit's transformation makes ids.
+func (p *Plan) IsOpen() bool { return p.open != nil }
+
+// layout plans the fields of the columns.
+func (p *Plan) layout() {
+	for i := range p.columns {
+		p.first = append(p.first, len(p.fields))
+		p.fields = append(p.fields, fieldsOf(&p.columns[i], i)...)
+	}
+	p.first = append(p.first, len(p.fields))
+}
+
+// leveled reports whether the column has levels that are found out.
+func (c *Column) leveled() bool {
+	return c.Kind == Categorical || c.Kind == Multi || c.Kind == Label && c.Texts
+}
+
+// field is one field of features.
+type field struct {
+	column int
+	kind   Kind  // Numeric, Buckets, Categorical or Hash: what its codes are
+	part   *part // of a date
+	base   int64 // its first id
+	size   int64
+	name   string
+}
+
+// fieldsOf are the fields of a column, without sizes.
+func fieldsOf(c *Column, i int) (all []field) {
+	switch c.Kind {
+	case Numeric, Buckets, Categorical, Hash:
+		return []field{{column: i, kind: c.Kind, name: c.Name}}
+	case Multi:
+		return []field{{column: i, kind: Categorical, name: c.Name}}
+	case Date:
+		for _, name := range c.Parts {
+			f := field{column: i, kind: Buckets, part: partOf(name), name: c.Name + "." + name}
+			if f.part.values == 0 {
+				f.kind = Numeric
+			}
+			all = append(all, f)
+		}
+	}
+	return all
+}

@@ -1,0 +1,246 @@
+package feature
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+)
+
+// FileName is the name under which a transformation is saved beside a model.
+const FileName = "columns.json"
+
+// version is that of the saved form.
+const version = 1
+
+// Transform is what was found out about the columns of the training table: what turns raw rows into features. It is read-only, and any
+// number of goroutines may use it.
+type Transform struct {
+	Missing Texts    // that stand for nothing
+	Columns []Column // in the order of the training table
+
+	fields []field
+	first  []int
+	known  []*levels
+	dim    int64
+}
+
+// prepare computes what follows from the columns.
+func (t *Transform) prepare() error {
+	p := Plan{columns: t.Columns}
+	p.layout()
+	t.fields, t.first, t.known, t.dim = p.fields, p.first, make([]*levels, len(t.Columns)), 0
+	for i := range t.fields {
+		f := &t.fields[i]
+		c := &t.Columns[f.column]
+		switch {
+		case f.part != nil && f.part.values > 0:
+			f.size = int64(1 + f.part.values)
+		case f.kind == Numeric:
+			f.size = 2
+		case f.kind == Buckets:
+			f.size = int64(len(c.Bounds) + 2)
+		case f.kind == Hash:
+			f.size = c.Size
+		default:
+			f.size = int64(len(c.Levels) + 1)
+		}
+		if f.base = t.dim; f.size > dimLimit-t.dim {
+			return fmt.Errorf("more than %d features, up to column %q", int64(dimLimit), c.Name)
+		}
+		t.dim += f.size
+	}
+	if t.dim == 0 {
+		return errors.New("no columns to learn from, want one at least that is no label, weight or group and is not ignored")
+	}
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.leveled() {
+			if err := t.find(i); err != nil {
+				return fmt.Errorf("column %q: %w", c.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// find makes the table of a column's levels.
+func (t *Transform) find(i int) error {
+	c := &t.Columns[i]
+	l, from := newLevels(len(c.Levels)), 1
+	if c.Kind == Label {
+		from = 0
+	}
+	for n, text := range c.Levels {
+		h := hashText([]byte(text))
+		if l.find(h) >= 0 {
+			return fmt.Errorf("level %q twice", text)
+		}
+		l.set(h, int32(n+from))
+	}
+	if none := l.find(hashText(nil)); none >= 0 {
+		for _, text := range t.Missing {
+			if h := hashText([]byte(text)); l.find(h) < 0 {
+				l.set(h, none)
+			}
+		}
+	}
+	t.known[i] = l
+	return nil
+}
+
+// Dim is how many features there are: every id is below it.
+func (t *Transform) Dim() int64 { return t.dim }
+
+// Fields is how many fields there are.
+func (t *Transform) Fields() int { return len(t.fields) }
+
+// First are the first ids of the fields.
+func (t *Transform) First() (all []int64) {
+	for i := range t.fields {
+		all = append(all, t.fields[i].base)
+	}
+	return all
+}
+
+// LabelTexts are the texts of the labels 0, 1 and so on; nil: labels are numbers.
+func (t *Transform) LabelTexts() []string {
+	for i := range t.Columns {
+		if c := &t.Columns[i]; c.Kind == Label && c.Texts {
+			return c.Levels
+		}
+	}
+	return nil
+}
+
+// Label is the name of the column of the labels, "" if there is none.
+func (t *Transform) Label() string {
+	for i := range t.Columns {
+		if t.Columns[i].Kind == Label {
+			return t.Columns[i].Name
+		}
+	}
+	return ""
+}
+
+// Values are the features of rows lo to hi of a part, by field; ids is that of Fit. They go to the memory that out has.
+func (t *Transform) Values(part *Part, lo, hi int, ids [][]int32, out []Values) {
+	for i := range t.fields {
+		f := &t.fields[i]
+		part.values(i, f, lo, hi, &out[i])
+		f.finish(&t.Columns[f.column], ids[i], out[i].ID, out[i].Value)
+	}
+}
+
+// Name is what people call a feature: its field, and the level or what else it stands for.
+func (t *Transform) Name(id int64) string {
+	at := sort.Search(len(t.fields), func(i int) bool { return t.fields[i].base > id }) - 1
+	if at < 0 || id >= t.dim {
+		return strconv.FormatInt(id, 10)
+	}
+	f := &t.fields[at]
+	c, local := &t.Columns[f.column], id-f.base
+	switch {
+	case f.kind == Numeric && local == isThere:
+		return f.name
+	case f.kind == Numeric, f.kind == Buckets && local == 0:
+		return f.name + " missing"
+	case f.part != nil:
+		return f.name + "=" + f.part.text(int(local-1))
+	case f.kind == Buckets:
+		lo, hi := "", ""
+		if local > 1 {
+			lo = strconv.FormatFloat(float64(c.Bounds[local-2]), 'g', -1, 32)
+		}
+		if int(local) <= len(c.Bounds) {
+			hi = strconv.FormatFloat(float64(c.Bounds[local-1]), 'g', -1, 32)
+		}
+		return fmt.Sprintf("%s in [%s,%s)", f.name, lo, hi)
+	case f.kind == Hash:
+		return fmt.Sprintf("%s hash %d", f.name, local)
+	case local == 0:
+		return f.name + " other"
+	case c.Levels[local-1] == "":
+		return f.name + " missing"
+	}
+	return f.name + "=" + c.Levels[local-1]
+}
+
+// saved is the form in which a transformation is kept.
+type saved struct {
+	Version int      `json:"version"`
+	Missing Texts    `json:"missing"`
+	Columns []Column `json:"columns"`
+}
+
+// JSON is the transformation as it is saved.
+func (t *Transform) JSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", " ")
+	err := e.Encode(saved{version, t.Missing, t.Columns})
+	return b.Bytes(), err
+}
+
+// Parse reads what JSON wrote. Errors wrap ErrSpec.
+func Parse(src []byte) (*Transform, error) {
+	var s saved
+	if err := strictly(src, 0, &s); err != nil {
+		return nil, err
+	}
+	if s.Version != version {
+		return nil, wrong("version %d of a transformation, want %d", s.Version, version)
+	}
+	t := &Transform{Missing: s.Missing, Columns: s.Columns}
+	var names []string
+	for i := range t.Columns {
+		c := &t.Columns[i]
+		err := c.check()
+		if err == nil {
+			err = c.fitted()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", c.Name, err)
+		}
+		names = append(names, c.Name)
+	}
+	if err := checkHeader(names); err != nil {
+		return nil, specError{err}
+	}
+	for _, kind := range []Kind{Label, Weight, Group} {
+		is := func(c Column) bool { return c.Kind == kind }
+		if at := slices.IndexFunc(t.Columns, is); at >= 0 && slices.ContainsFunc(t.Columns[at+1:], is) {
+			return nil, wrong("column %q and another are both the %s, want one", names[at], kind)
+		}
+	}
+	if err := t.prepare(); err != nil {
+		return nil, specError{err}
+	}
+	return t, nil
+}
+
+// fitted reports what a column cannot be that was fitted.
+func (c *Column) fitted() error {
+	bad := func(format string, args ...any) error {
+		return specError{fmt.Errorf(format, args...)}
+	}
+	switch {
+	case c.Kind == Auto:
+		return bad("no kind")
+	case c.Kind == Multi && len(c.Separator) != 1:
+		return bad("separator %q between levels, want one character", c.Separator)
+	case c.Kind == Hash && c.Size < 1:
+		return bad("hashed to %d features, want 1 or more", c.Size)
+	case math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) || !(c.Deviation >= 0) || math.IsInf(c.Deviation, 0):
+		return bad("mean %v, deviation %v, want finite numbers", c.Mean, c.Deviation)
+	case !slices.IsSorted(c.Bounds) || len(c.Bounds) > BucketLimit:
+		return bad("%d bounds, want them in order", len(c.Bounds))
+	case c.Kind == Date && (len(c.Parts) == 0 || c.Format == ""):
+		return bad("a date without format or parts")
+	}
+	return nil
+}

@@ -1,0 +1,122 @@
+package kernel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A file grows by a share of it, by fileStep at least: one that grew by what is asked for would be mapped for every row.
+const (
+	fileStep  = 4 << 20
+	fileShare = 16
+)
+
+// CanBack is whether memory can be that of a file on this system.
+const CanBack = true
+
+// Back moves the first n bytes into a file, where memory has its place from then on; the others are zero. The file has to be empty and
+// open for reading and writing, is best one that has no name any more, and is the memory's, which closes it. A full disk is an error of
+// Back or Grow, never a fault when bytes are written. After an error the memory is what it was, and the file is closed.
+func (m *Memory) Back(f *os.File, n int) error {
+	if m.file != nil {
+		return errors.Join(errors.New("kernel: memory of a file, want some that is in none"), f.Close())
+	}
+	next := Memory{file: f, plain: true}
+	if err := next.growFile(max(1, n)); err != nil {
+		next.Free()
+		return err
+	}
+	copy(next.data, m.data[:min(n, len(m.data))])
+	m.mapped.free()
+	m.mapped.base, m.mapped.room = next.mapped.base, next.mapped.room
+	m.data, m.file, m.plain, m.fit, m.ahead = next.data, f, true, false, struct{ from, to int }{}
+	return nil
+}
+
+// growFile is Grow for memory of a file.
+func (m *Memory) growFile(n int) error {
+	have := len(m.data)
+	size := pages(max(n, have+max(fileStep, have/fileShare)))
+	if err := extend(m.file, have, size); err != nil {
+		if size = pages(n); extend(m.file, have, size) != nil {
+			return fmt.Errorf("%s, which has %d bytes of memory, by %d more: %w", m.file.Name(), have, n-have, err)
+		}
+	}
+	base, room, from := m.mapped.base, m.mapped.room, have
+	if size > room {
+		room, from = max(firstRoom, moreRoom*size), 0
+		to, err := reserve(room)
+		if err != nil { // a system that counts addresses
+			room = size
+			if to, err = reserve(room); err != nil {
+				return err
+			}
+		}
+		base = to
+	}
+	const flags = unix.MAP_SHARED | unix.MAP_FIXED
+	at := unsafe.Add(base, from)
+	if _, err := unix.MmapPtr(int(m.file.Fd()), int64(from), at, uintptr(size-from), unix.PROT_READ|unix.PROT_WRITE, flags); err != nil {
+		if base != m.mapped.base {
+			_ = unix.MunmapPtr(base, uintptr(room))
+		}
+		return os.NewSyscallError("mmap", err)
+	}
+	if was := m.mapped.base; was != nil && was != base {
+		_ = unix.MunmapPtr(was, uintptr(m.mapped.room))
+	}
+	m.mapped.base, m.mapped.room = base, room
+	m.data = unsafe.Slice((*byte)(base), size)
+	return nil
+}
+
+// extend gives the file room on the disk up to size bytes, which are zero.
+func extend(f *os.File, have, size int) error {
+	err := unix.EINTR
+	for err == unix.EINTR {
+		err = asErrno(unix.Fallocate(int(f.Fd()), 0, int64(have), int64(size-have)))
+	}
+	switch err {
+	case 0:
+		return nil
+	case unix.EOPNOTSUPP, unix.ENOSYS: // a file system that only knows what is written
+		zeros := make([]byte, 1<<20)
+		for at := have; at < size; at += len(zeros) {
+			if _, err := f.WriteAt(zeros[:min(len(zeros), size-at)], int64(at)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return os.NewSyscallError("fallocate", err)
+}
+
+func asErrno(err error) unix.Errno {
+	var number unix.Errno
+	if err != nil && !errors.As(err, &number) {
+		return unix.EIO
+	}
+	return number
+}
+
+// Release tells the system that the bytes [from, to) of a file are not needed soon. They stay; other memory does nothing.
+func (m *Memory) Release(from, to int) { m.advise(from, to, unix.MADV_DONTNEED) }
+
+// ReadAhead has the system read the bytes [from, to) of a file, which are needed soon, and does not wait for it. Other memory does
+// nothing.
+func (m *Memory) ReadAhead(from, to int) { m.advise(from, to, unix.MADV_WILLNEED) }
+
+// advise is of whole pages, those in which the range begins and ends too.
+func (m *Memory) advise(from, to, advice int) {
+	from, to = from&^(os.Getpagesize()-1), min(pages(to), len(m.data))
+	if m.file != nil && from < to {
+		_ = unix.Madvise(m.data[from:to], advice) // it is advice
+	}
+}
+
+// pages is n, up to the end of its last page.
+func pages(n int) int { return (n + os.Getpagesize() - 1) &^ (os.Getpagesize() - 1) }

@@ -1,0 +1,209 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"thole.example/graph"
+	"thole.example/internal/spell"
+	"thole.example/metric"
+)
+
+// Metric is a named measure of quality.
+type Metric struct {
+	Name  string
+	Value float64
+}
+
+// Metrics are measures in the order in which people read them.
+type Metrics []Metric
+
+// Get is the measure of that name, NaN if there is none.
+func (m Metrics) Get(name string) float64 {
+	for _, x := range m {
+		if x.Name == name {
+			return x.Value
+		}
+	}
+	return math.NaN()
+}
+
+func (m Metrics) has(name string) bool {
+	return slices.ContainsFunc(m, func(x Metric) bool { return x.Name == name })
+}
+
+// names are the names of the measures.
+func (m Metrics) names() []string {
+	all := make([]string, len(m))
+	for i, x := range m {
+		all[i] = x.Name
+	}
+	return all
+}
+
+// String is "name value" pairs with six significant digits.
+func (m Metrics) String() string {
+	var b bytes.Buffer
+	for i, x := range m {
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		fmt.Fprintf(&b, "%s %.6g", x.Name, x.Value)
+	}
+	return b.String()
+}
+
+// MarshalJSON is an object in the same order; a measure that is not defined is null.
+func (m Metrics) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, x := range m {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		name, _ := json.Marshal(x.Name) // a string always can be
+		b.Write(append(name, ':'))
+		if v, err := json.Marshal(x.Value); err == nil {
+			b.Write(v)
+		} else {
+			b.WriteString("null")
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// Scored is labelled examples with what a model says of them.
+type Scored struct {
+	Loss   graph.Loss // of the model
+	Score  []float64  // its margins or values, as many for each label as the model has outputs
+	Label  []float32
+	Weight []float32 // how many examples each stands for; nil: 1
+	Group  []int64   // of which user or request each is, for gauc; nil: none
+}
+
+// Measure is the metrics of scored examples: the mean loss under the name of the loss, the usual ones of the table metric.Metrics for
+// the task, and others by name, in the order of the table. The same scores give the same metrics, to the last bit. What
+// is not defined, such as the AUC of one class, is NaN. A label that the loss does not take is an error, and so is a name that
+// MetricNames does not have.
+func Measure(s *Scored, more ...string) (Metrics, error) {
+	if err := s.Loss.Check(s.Label, len(s.Score)/max(1, len(s.Label))); err != nil {
+		return nil, err
+	}
+	if err := checkNames(s.Loss, more); err != nil {
+		return nil, err
+	}
+	chosen := slices.DeleteFunc(fitting(s.Loss), func(x metric.Metric) bool { return !x.Usual && !slices.Contains(more, x.Name) })
+	in, err := s.input(slices.ContainsFunc(chosen, func(x metric.Metric) bool { return x.Probability }))
+	if err != nil {
+		return nil, err
+	}
+	m := Metrics{{s.Loss.Name(), s.meanLoss()}}
+	for _, x := range chosen {
+		m = append(m, Metric{x.Name, x.Of(in)})
+	}
+	return m, nil
+}
+
+// Names are the names of the metrics that Measure has a value for: without groups those that need some are left out.
+func (s *Scored) Names() []string {
+	names := []string{s.Loss.Name()}
+	for _, x := range fitting(s.Loss) {
+		if !x.Groups || len(s.Group) > 0 {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+// Input is the examples as metrics take them, with probabilities where the loss predicts some.
+func (s *Scored) Input() (*metric.Input, error) { return s.input(true) }
+
+// input leaves out probabilities that nobody needs: they take as much memory as the scores.
+func (s *Scored) input(probabilities bool) (*metric.Input, error) {
+	in := &metric.Input{Score: s.Score, Label: make([]float64, len(s.Label)), Threshold: s.Loss.Threshold()}
+	if len(s.Weight) > 0 {
+		in.Weight = s.Weight
+	}
+	if len(s.Group) > 0 {
+		in.Group = s.Group
+	}
+	for i, y := range s.Label {
+		in.Label[i] = float64(y)
+	}
+	switch width := len(s.Score) / max(1, len(s.Label)); s.Loss.Task() {
+	case graph.Classification:
+		if probabilities && predictsProbabilities(s.Loss) {
+			in.Probability, _ = predictions(s.Loss, s.Score, len(s.Label), false)
+		}
+	case graph.Multiclass:
+		in.Classes = width
+		in.Score, in.Probability = predictions(s.Loss, s.Score, len(s.Label), probabilities)
+		if len(in.Probability) != len(s.Score) { // a loss of somebody else's may predict the class alone
+			in.Probability = nil
+		}
+	default:
+		in.Score, _ = predictions(s.Loss, s.Score, len(s.Label), false)
+	}
+	return in, in.Check()
+}
+
+// meanLoss is the mean of the losses, each times its weight.
+func (s *Scored) meanLoss() float64 { return mean(totalLoss(s.Loss, s.Score, s.Label, s.Weight)) }
+
+// predictsProbabilities reports whether what a loss of two classes predicts is the probability of the positive one: at the score
+// where it decides between them, both are equal.
+func predictsProbabilities(loss graph.Loss) bool {
+	return loss.Task() == graph.Classification && loss.Predict(nil, []float32{float32(loss.Threshold())})[0] == 0.5
+}
+
+// fitting are the metrics of the table that a model with the loss can be measured by, beside the loss.
+func fitting(loss graph.Loss) []metric.Metric {
+	without := loss.Task() == graph.Classification && !predictsProbabilities(loss)
+	return slices.DeleteFunc(metric.Metrics(), func(m metric.Metric) bool {
+		return !m.For(metric.Task(loss.Task())) || m.Name == loss.Name() || m.Probability && without
+	})
+}
+
+// MetricNames are the names of all metrics that a model with the loss can be measured by, the loss first.
+func MetricNames(loss graph.Loss) []string {
+	names := []string{loss.Name()}
+	for _, x := range fitting(loss) {
+		names = append(names, x.Name)
+	}
+	return names
+}
+
+// checkNames refuses names of metrics that do not fit the loss.
+func checkNames(loss graph.Loss, names []string) error {
+	known := MetricNames(loss)
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return spell.Unknown("metric of "+loss.Name(), name, known)
+		}
+	}
+	return nil
+}
+
+// predictions are what the loss predicts for each of the rows, and where asked what stands behind it: the
+// probabilities of all classes.
+func predictions(loss graph.Loss, score []float64, rows int, all bool) (first, others []float64) {
+	first = make([]float64, rows)
+	if all {
+		others = make([]float64, 0, len(score))
+	}
+	row, to := make([]float32, len(score)/max(1, rows)), []float64(nil)
+	for i := range first {
+		for k := range row {
+			row[k] = float32(score[i*len(row)+k])
+		}
+		to = loss.Predict(to[:0], row)
+		if first[i] = to[0]; all {
+			others = append(others, to[1:]...)
+		}
+	}
+	return first, others
+}

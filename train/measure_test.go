@@ -1,0 +1,167 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"thole.example/graph"
+	"thole.example/loss"
+	"thole.example/metric"
+)
+
+// bound is the loss of that name with its defaults.
+func bound(t *testing.T, name string) graph.Loss {
+	t.Helper()
+	k, err := loss.Find(nil, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := k.Bind(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// TestMetricNames wants of every loss the metrics that fit: those of probabilities only where the loss predicts some.
+func TestMetricNames(t *testing.T) {
+	const ranked = "auc accuracy aupr precision recall f1 gauc"
+	for name, want := range map[string]string{
+		"logloss":          "logloss " + ranked + " calibration-error calibration-ratio",
+		"hingeloss":        "hingeloss " + ranked,
+		"crossentropyloss": "crossentropyloss auc accuracy logloss aupr precision recall f1 gauc calibration-error calibration-ratio",
+		"softmaxloss":      "softmaxloss accuracy multi-logloss",
+		"l2loss":           "l2loss rmse mae r2",
+		"huberloss":        "huberloss rmse mae r2",
+		"poissonloss":      "poissonloss rmse mae r2",
+	} {
+		l := bound(t, name)
+		if got := strings.Join(MetricNames(l), " "); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+		if got := (&Scored{Loss: l}).Names(); slices.Contains(got, "gauc") {
+			t.Errorf("%s without groups has %v", name, got)
+		}
+	}
+	if Larger("logloss") || Larger("rmse") || Larger("hingeloss") || !Larger("auc") || !Larger("aupr") || !Larger("r2") {
+		t.Error("Larger is not what the table says")
+	}
+}
+
+// TestMeasureWeights measures examples by weights as it measures them repeated, and by weights of 1 as without.
+func TestMeasureWeights(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	for _, k := range loss.Losses() {
+		l, width := bound(t, k.Name), 1
+		if l.Task() == graph.Multiclass {
+			width = 3
+		}
+		s, ones, repeated := Scored{Loss: l}, Scored{Loss: l}, Scored{Loss: l}
+		for range 300 {
+			y, g, w := float32(r.IntN(2)), int64(r.IntN(20)), r.IntN(4)
+			row := make([]float64, width)
+			for j := range row {
+				row[j] = float64(float32(r.Float64()))
+			}
+			s.Score, s.Label, s.Group, s.Weight = append(s.Score, row...), append(s.Label, y), append(s.Group, g), append(s.Weight, float32(w))
+			for range w {
+				repeated.Score, repeated.Label, repeated.Group = append(repeated.Score, row...), append(repeated.Label, y), append(repeated.Group, g)
+			}
+		}
+		got, err := Measure(&s, s.Names()...)
+		want, errWant := Measure(&repeated, repeated.Names()...)
+		if err != nil || errWant != nil || len(got) != len(MetricNames(l)) {
+			t.Fatalf("%s: %v, %v, %v", k.Name, got, err, errWant)
+		}
+		for i := range got {
+			if got[i].Name != want[i].Name || !(math.Abs(got[i].Value-want[i].Value) <= 1e-9*max(1, math.Abs(want[i].Value))) {
+				t.Errorf("%s: %v by weights, want %v", k.Name, got[i], want[i])
+			}
+		}
+		ones = s
+		ones.Weight = slices.Repeat([]float32{1}, len(s.Label))
+		s.Weight = nil
+		a, _ := Measure(&s, s.Names()...)
+		b, _ := Measure(&ones, s.Names()...)
+		for i := range a {
+			if !(math.Abs(a[i].Value-b[i].Value) <= 1e-12*max(1, math.Abs(a[i].Value))) {
+				t.Errorf("%s: %v by weights of 1, want %v", k.Name, b[i], a[i])
+			}
+		}
+	}
+}
+
+// TestMeasureMore measures by what is asked for beside the usual metrics, in the order of the table, and refuses what does not fit.
+func TestMeasureMore(t *testing.T) {
+	s := Scored{Loss: bound(t, "logloss"), Score: []float64{1, -1, 2, -2}, Label: []float32{1, 1, -1, -1}, Group: []int64{1, 1, 2, 2}}
+	m, err := Measure(&s, "f1", "gauc", "aupr")
+	if err != nil || strings.Join(m.names(), " ") != "logloss auc accuracy aupr f1 gauc" {
+		t.Fatalf("%v, %v", m, err)
+	}
+	// By score 2 (no), 1 (yes), -1 (yes), -2 (no): precision 1/2 at the first positive and 2/3 at the second. Two are predicted
+	// positive, of which one is. No group has both classes.
+	if !(math.Abs(m.Get("aupr")-(0.5+2./3)/2) < 1e-15) || m.Get("f1") != 0.5 || !math.IsNaN(m.Get("gauc")) {
+		t.Errorf("%v", m)
+	}
+	if _, err := Measure(&s, "aucc"); err == nil || !strings.Contains(err.Error(), "did you mean auc?") {
+		t.Errorf("aucc: %v", err)
+	}
+	if _, err := Measure(&s, "rmse"); err == nil {
+		t.Error("rmse of classes is taken")
+	}
+	s.Weight = []float32{1, 1, 1, -1}
+	if _, err := Measure(&s); err == nil || !strings.Contains(err.Error(), "weight -1") {
+		t.Errorf("weight -1: %v", err)
+	}
+}
+
+// A training tells of the metrics that it was asked for, and stops by any of the table.
+func TestWatchedMetrics(t *testing.T) {
+	o := Options{Data: set(examples(60, 1)), Valid: set(examples(41, 2)), Epochs: 2, Batch: 10, Rate: rate(0.3), Seed: 7, Watch: true,
+		Metrics: []string{"f1"}, Early: &Early{Metric: "aupr", Largest: true, Patience: 5}}
+	reports, _ := (world{servers: 1, tasks: 2}).trained(t, o)
+	if got := strings.Join(reports[0].Valid.names(), " "); got != "logloss auc accuracy aupr f1" {
+		t.Errorf("valid %s", got)
+	}
+	o.Metrics = []string{"rmse"}
+	if _, _, errs := (world{servers: 1, tasks: 1}).job(t, o); errs[0] == nil || !strings.Contains(errs[0].Error(), `"rmse"`) {
+		t.Errorf("rmse of classes: %v", errs[0])
+	}
+}
+
+// The names of tasks are one in both packages.
+func TestTasksAlike(t *testing.T) {
+	for a, b := range map[graph.Task]metric.Task{
+		graph.Classification: metric.Classification, graph.Multiclass: metric.Multiclass, graph.Regression: metric.Regression,
+	} {
+		if string(a) != string(b) {
+			t.Errorf("%s is %s", a, b)
+		}
+	}
+}
+
+// BenchmarkMeasure measures a million scores of two classes by all metrics, the loss and the probabilities among them.
+func BenchmarkMeasure(b *testing.B) {
+	r, n := rand.New(rand.NewPCG(1, 1)), 1_000_000
+	k, err := loss.Find(nil, "logloss")
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := k.Bind(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s := Scored{Loss: l, Score: make([]float64, n), Label: make([]float32, n), Group: make([]int64, n)}
+	for i := range n {
+		s.Score[i], s.Label[i], s.Group[i] = float64(float32(r.NormFloat64())), float32(r.IntN(2)), int64(r.IntN(50_000))
+	}
+	b.SetBytes(int64(n * 20))
+	for b.Loop() {
+		if _, err := Measure(&s, s.Names()...); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

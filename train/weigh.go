@@ -1,0 +1,68 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// mean is that of numbers with the given sum of weights; of nothing it is 0.
+func mean(sum, weights float64) float64 {
+	if weights == 0 {
+		return 0
+	}
+	return sum / weights
+}
+
+// checkWeights refuses weights that no mean can be taken by.
+func checkWeights(s Marks) error {
+	if len(s.Weight) > 0 && len(s.Weight) != len(s.Label) {
+		return fmt.Errorf("train: %d weights of %d examples, want one for each", len(s.Weight), len(s.Label))
+	}
+	for i, w := range s.Weight {
+		if !(w >= 0) || math.IsInf(float64(w), 1) {
+			return fmt.Errorf("train: example %d has weight %v, want a finite number from 0 on", i+1, w)
+		}
+	}
+	if len(s.Weight) > 0 && slices.Max(s.Weight) == 0 {
+		return fmt.Errorf("train: the weights of all %d examples are 0, want some above", len(s.Label))
+	}
+	return nil
+}
+
+// nullLoss is the mean loss of the training examples by the scores that the model begins with where they have no features.
+func (o *Options) nullLoss() float64 {
+	all, sum := o.all(), lossSum{loss: o.Model.Loss}
+	score := slices.Repeat([]float64{o.Model.Start + o.Offset}, min(chunkRows, len(all.Label))*o.Model.Width)
+	for lo := 0; lo < len(all.Label); lo += chunkRows {
+		hi := min(lo+chunkRows, len(all.Label))
+		sum.add(score[:(hi-lo)*o.Model.Width], all.Label[lo:hi], part(all.Weight, lo, hi))
+	}
+	return mean(sum.sum, sum.weights)
+}
+
+// shareLoss is the sum of the losses of this task's training examples, and of their weights.
+func (l *loop) shareLoss(ctx context.Context) (*lossSum, error) {
+	sum, label, weight := &lossSum{loss: l.Model.Loss}, make([]float32, 0, chunkRows), []float32(nil)
+	return sum, l.order.walk(func(rows []int) error {
+		score, err := Scores(ctx, l.s, l.run, l.Data, rows)
+		if err != nil {
+			return err
+		}
+		label, weight = label[:0], weight[:0]
+		for _, row := range rows {
+			label = append(label, l.Data.Label[row])
+			if len(l.Data.Weight) > 0 {
+				weight = append(weight, l.Data.Weight[row])
+			}
+		}
+		if l.Offset != 0 {
+			for i := range score {
+				score[i] += l.Offset
+			}
+		}
+		sum.add(score, label, weight)
+		return nil
+	})
+}
