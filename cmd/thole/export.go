@@ -21,48 +21,39 @@ import (
 // exporting is the flags of export.
 type exporting struct {
 	source
-	algo, graph, layout, feed, ids, order, to string
-	lossy, force, apart                       bool
-	laidOut                                   bool // --layout was given
+	algo, graph, layout, feed, ids, order string
+	lossy, force                          bool
 }
 
 func exportCommand(e *env) *cobra.Command {
 	var x exporting
 	c := &cobra.Command{
-		Use:   "export MODEL OUT",
-		Short: "Write a trained model as a program that onnxruntime or Paddle runs",
-		Long: `Turns the network of MODEL (its graph.json) and its matrices into a file OUT.onnx, which onnxruntime runs, or into a program
-of Paddle and its parameters in the folder OUT. They appear whole or not at all. Layers: ` + strings.Join(export.Layers(), ", ") + `.
-thole inspect OUT says what is fed: x [batch, features], or, where there is an embedding or there are very many features, ids
-and values (vals in Paddle) [batch, fields], filled up with value 0 (in ONNX also with id -1). The output prediction is a probability,
-probabilities of classes, or a value; score is what it was made of. In ONNX features that the model does not know add nothing.`,
-		Example: `  thole export out/lr lr.onnx
-  thole export out/deepfm - --to onnx > deepfm.onnx
-  thole export out/lr lr-paddle
+		Use:   "export MODEL DIR",
+		Short: "Write a trained model as an inference program that Paddle runs",
+		Long: `Turns the network of MODEL (its graph.json) and its matrices into a program and its parameters in the folder DIR, which
+appears whole or not at all. Layers: ` + strings.Join(export.Layers(), ", ") + `.
+thole inspect DIR says what is fed: x [batch, features], or, where there is an embedding or there are very many features, ids
+and vals [batch, fields], filled up with id 0 and value 0. The output prediction is a probability, probabilities of classes, or a
+value; score is what it was made of.`,
+		Example: `  thole export out/lr lr-paddle
   thole inspect lr-paddle
   thole export out/lr lr-sparse --feed sparse
   thole run lr-sparse --feed 'ids=[[3,5]]' --feed 'vals=[[1,1]]'
   thole export out/lr lr-pir --layout pir                # for release 3 of Paddle
   thole export lr.params lr-old --algo lr --layout combined`,
-		RunE: func(c *cobra.Command, args []string) error {
-			x.laidOut = c.Flags().Changed("layout")
-			return x.run(c.Context(), e, args[0], args[1])
-		},
+		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0], args[1]) },
 	}
 	x.flags(c, false)
 	f := c.Flags()
 	f.StringVar(&x.algo, "algo", "", "algorithm whose network it is, for a model without graph.json (see thole algos)")
 	f.StringVar(&x.graph, "graph", "", "graph.json to use in place of the model's")
-	f.StringVar(&x.to, "to", "", "what is written: onnx or paddle (default: onnx for an OUT that ends in .onnx, else paddle)")
-	f.StringVar(&x.layout, "layout", "pdmodel", "files of Paddle: "+layoutText())
-	f.StringVar(&x.feed, "feed", "auto", "what is fed: auto, dense (x), sparse (ids and values)")
-	f.StringVar(&x.ids, "ids", "auto", "what ids are: columns, or numbered, for hashed keys: lines of keys.txt, in ONNX the keys themselves; "+
-		"auto chooses by the columns")
+	f.StringVar(&x.layout, "layout", "pdmodel", "files: "+layoutText())
+	f.StringVar(&x.feed, "feed", "auto", "what is fed: auto, dense (x), sparse (ids and vals)")
+	f.StringVar(&x.ids, "ids", "auto", "what ids are: columns, or numbered: lines of keys.txt, for hashed keys; auto chooses by the columns")
 	f.StringVar(&x.order, "order", "auto", "how weights of fully connected layers lie: auto, in-out (Angel), out-in (Angel's later library)")
 	f.BoolVar(&x.lossy, "lossy", false, "allow to round values that are no float32")
-	f.BoolVar(&x.apart, "external-data", false, "keep the values of OUT.onnx in OUT.onnx.data, as is done with more than 2 GiB")
 	inGroup(c, "Network", "algo", "graph", "layout", "feed", "ids", "order")
-	f.BoolVar(&x.force, "force", false, "replace OUT if it exists")
+	f.BoolVar(&x.force, "force", false, "replace DIR if it exists")
 	return c
 }
 
@@ -101,14 +92,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	isONNX, err := x.target(dst)
-	if err != nil {
-		return err
-	}
-	to, err := e.sink(dst, x.force)
-	if err == nil && !isONNX {
-		err = to.folder(ctx)
-	}
+	to, err := e.folder(ctx, dst, x.force)
 	if err != nil {
 		return err
 	}
@@ -131,33 +115,25 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	p := e.progress("export", "values", values(r.Matrices()))
 	defer p.end()
 	m, err := export.New(ctx, file, r, export.Options{Feed: export.Feed(x.feed), IDs: export.IDs(x.ids), Order: export.Order(x.order),
-		Score: isONNX, Form: layout.form, Lossy: x.lossy, Lost: func(what string) { p.line("left out: %s", what) }})
+		Form: layout.form, Lossy: x.lossy, Lost: func(what string) { p.line("left out: %s", what) }})
 	if err != nil {
 		return fmt.Errorf("%s: %w", src, err)
 	}
 	if err := checkLabels(src, file, r, m.Width); err != nil {
 		return err
 	}
-	if isONNX {
-		return x.writeONNX(ctx, e, to, m, file, p)
-	}
-	return layout.program(ctx, m, to, p)
-}
-
-// program writes a program of Paddle, and says what it is.
-func (l *exportLayout) program(ctx context.Context, m *export.Model, to *sink, p *progress) error {
-	params, err := m.Reader(l.topology)
+	params, err := m.Reader(layout.topology)
 	if err != nil {
 		return err
 	}
-	if err := l.write(ctx, params, to, p.add); err != nil {
+	if err := layout.write(ctx, params, to, p.add); err != nil {
 		return err
 	}
 	for _, note := range params.Notes() {
 		p.line("%s", note)
 	}
 	in, out := ends(m.Program)
-	p.line("%s: inputs %s; outputs %s", to.path, strings.Join(in, ", "), strings.Join(out, ", "))
+	p.line("%s: inputs %s; outputs %s", dst, strings.Join(in, ", "), strings.Join(out, ", "))
 	return nil
 }
 

@@ -16,9 +16,9 @@
 //
 // # Outputs
 //
-//	prediction   what the loss makes of the scores: sigmoid (logloss), softmax (softmaxloss), exp (poissonloss; of scores up to 80,
-//	               as in training), else the score itself
-//	score        the scores, where they are not the prediction, or Options.Score asks for them
+//	prediction   what the loss makes of the scores: sigmoid (logloss), softmax (softmaxloss), exp (poissonloss),
+//	               else the score itself
+//	score        the scores, where they are not the prediction
 //
 // # Layers
 //
@@ -97,8 +97,6 @@ type Options struct {
 	Feed  Feed
 	IDs   IDs
 	Order Order
-	// Score asks for an output of scores also where they are the prediction.
-	Score bool
 	// Form is that of the program: program.FormDesc, which is meant if nothing is said, or program.FormPIR.
 	Form program.Form
 	// Lossy allows to round values that are no float32. Lost, if it is set, is told of it.
@@ -133,18 +131,13 @@ func (o *Options) check() error {
 // Model is an inference program and where its parameters come from.
 type Model struct {
 	Program *program.Program
-	Width   int    // how many scores an example has
-	Loss    string // name of the loss, in small letters
+	Width   int // how many scores an example has
 	// Notes say what was decided without being told.
 	Notes []string
-	// Sparse says that examples are fed as ids and values. Rows is how many rows the tables have that ids name, and Keys the columns
-	// that ids number, ascending, nil if ids are the columns; the row behind those of all keys is zero. Nobody changes them.
-	Sparse bool
-	Rows   int64
-	Keys   []int64
 
 	src     format.Reader
 	tensors []tensor
+	keys    []int64
 	opts    Options
 }
 
@@ -176,8 +169,7 @@ func New(ctx context.Context, f *graph.File, r format.Reader, o Options) (*Model
 	if n := f.Data.Hash; n > 0 {
 		b.notes = append(b.notes, fmt.Sprintf("features were hashed to %d columns in training: ids are of those columns, not of features", n))
 	}
-	return &Model{Program: p, Width: int(b.width), Loss: b.loss, Notes: b.notes, Sparse: b.sparse, Rows: b.features, Keys: b.keys,
-		src: r, tensors: b.tensors, opts: o}, nil
+	return &Model{Program: p, Width: int(b.width), Notes: b.notes, src: r, tensors: b.tensors, keys: b.keys, opts: o}, nil
 }
 
 // program is what was built, in the form asked for.

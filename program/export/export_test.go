@@ -163,8 +163,8 @@ func TestNumbered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := model.Reader("x.pdmodel"); err != nil || len(r.Notes()) != 1 || !strings.Contains(r.Notes()[0], "keys.txt") {
-		t.Errorf("notes %v, %v", r.Notes(), err)
+	if len(model.Notes) != 1 || !strings.Contains(model.Notes[0], "keys.txt") {
+		t.Errorf("notes %v", model.Notes)
 	}
 	r, err := model.Reader("__model__")
 	if err != nil {

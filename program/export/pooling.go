@@ -61,9 +61,6 @@ func (b *builder) dot(e *graph.Entry, from []*value) (*value, error) {
 	return &value{name: b.apply("reduce_sum", v.name, e.Name+".dot", []int64{-1, 1}, fold(1, true)...), width: 1}, nil
 }
 
-// steepest is the score beyond which exp does not rise, as in training. At -2*steepest it is 0 in float32, as further below.
-const steepest = 80
-
 // finish adds the prediction and what is fetched. Where the score is the prediction it passes through a scale by 1, as
 // in programs that Paddle saves, so that the output has its name.
 func (b *builder) finish(v *value, h head) error {
@@ -76,22 +73,18 @@ func (b *builder) finish(v *value, h head) error {
 	b.width = v.width
 	dims := []int64{-1, v.width}
 	one := []program.Attr{number("scale", 1), number("bias", 0), truth("bias_after_scale", true)}
-	outs, from := []string{b.declare(tensorVar("prediction", program.VarType_FP32, dims))}, v.name
-	if h.op != "" || b.opts.Score {
-		from = b.declare(tensorVar("score", program.VarType_FP32, dims))
-		b.op("scale", in("X", v.name), in("Out", from), one...)
-		outs = append(outs, from)
-	}
+	outs := []string{b.declare(tensorVar("prediction", program.VarType_FP32, dims))}
 	switch h.op {
 	case "":
-		b.op("scale", in("X", from), in("Out", "prediction"), one...)
-	case "softmax":
-		b.op(h.op, in("X", from), in("Out", "prediction"), integer("axis", -1))
-	case "exp":
-		bounded := b.apply("clip", from, "score.bounded", dims, number("min", -steepest*2), number("max", steepest))
-		b.op(h.op, in("X", bounded), in("Out", "prediction"))
+		b.op("scale", in("X", v.name), in("Out", "prediction"), one...)
 	default:
-		b.op(h.op, in("X", from), in("Out", "prediction"))
+		var attrs []program.Attr
+		if h.op == "softmax" {
+			attrs = []program.Attr{integer("axis", -1)}
+		}
+		b.op("scale", in("X", v.name), in("Out", b.declare(tensorVar("score", program.VarType_FP32, dims))), one...)
+		b.op(h.op, in("X", "score"), in("Out", "prediction"), attrs...)
+		outs = append(outs, "score")
 	}
 	for i, name := range outs {
 		b.op("fetch", in("X", name), in("Out", "fetch"), integer("col", int64(i)))

@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"fmt"
 	"iter"
 
 	"thole.example/format"
@@ -20,11 +19,9 @@ func (m *Model) Reader(topology string) (format.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{m: m, notes: m.Notes, files: map[string][]byte{topology: data}, of: map[string]*tensor{}, rounded: map[string]bool{}}
-	if m.Keys != nil {
-		r.files[KeysFile] = keysText(m.Keys)
-		r.notes = append([]string{fmt.Sprintf("ids are numbers of lines of %s, counted from 0; %d is for features that are not in it",
-			KeysFile, len(m.Keys))}, m.Notes...)
+	r := &reader{m: m, files: map[string][]byte{topology: data}, of: map[string]*tensor{}, rounded: map[string]bool{}}
+	if m.keys != nil {
+		r.files[KeysFile] = keysText(m.keys)
 	}
 	for i := range m.tensors {
 		t := &m.tensors[i]
@@ -38,7 +35,6 @@ func (m *Model) Reader(topology string) (format.Reader, error) {
 type reader struct {
 	m       *Model
 	metas   []matrix.Meta
-	notes   []string
 	of      map[string]*tensor
 	files   map[string][]byte
 	rounded map[string]bool // matrices of which was said that they are rounded
@@ -48,7 +44,7 @@ type reader struct {
 func (r *reader) Matrices() []matrix.Meta { return r.metas }
 
 // Notes implements format.Reader.
-func (r *reader) Notes() []string { return r.notes }
+func (r *reader) Notes() []string { return r.m.Notes }
 
 // Files implements format.Reader.
 func (r *reader) Files() map[string][]byte { return r.files }
