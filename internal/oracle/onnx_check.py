@@ -2,6 +2,7 @@
 what thole predict says. Needs onnx, onnxruntime and numpy: python onnx_check.py path/to/thole [largest difference]"""
 
 import csv
+import json
 import os
 import random
 import re
@@ -68,11 +69,11 @@ def check(thole, algo, variant, train=(), export=(), short=False, base=0, fields
         data = at("rows.ffm" if fields else "rows.libsvm")
         write(data, rows, fields)
         try:
-            run("train", "--algo", algo, "--data", data, "--index-base", 0, "--epochs", 3, "--model", at("model"), "--runs", "none", *train)
+            run("train", *(("--algo", algo) if algo else ()), "--data", data, "--index-base", 0, "--epochs", 3, "--model", at("model"), "--runs", "none", *train)
             run("predict", "--model", at("model"), "--data", data, "--index-base", 0, "--out", at("out.csv"))
             run("export", at("model"), at("model.onnx"), *export)
         except subprocess.CalledProcessError as e:
-            sys.exit(f"{algo} {variant}: {' '.join(e.cmd)}\n{e.stderr.decode()}")
+            sys.exit(f"{algo or 'other layers'} {variant}: {' '.join(e.cmd)}\n{e.stderr.decode()}")
         model = onnx.load(at("model.onnx"))
         onnx.checker.check_model(model, full_check=True)
         keys = {}
@@ -106,6 +107,32 @@ def check(thole, algo, variant, train=(), export=(), short=False, base=0, fields
     return differences["score"], differences["prediction"]
 
 
+def layers(name):
+    """A network of the kinds of layers and transfer functions that no algorithm has, and a loss."""
+    fc = lambda name, of, n, f: {"name": name, "type": "FCLayer", "outputdims": [n], "transfuncs": [f], "inputlayer": of}
+    return {
+        "data": {"format": "libsvm", "indexrange": FIELDS * LEVELS, "numfield": FIELDS},
+        "train": {"epoch": 3, "lr": 0.05, "batchsize": 50},
+        "default_optimizer": "adam",
+        "layers": [
+            {"name": "embedding", "type": "Embedding", "numfactors": 3, "outputdim": 3 * FIELDS},
+            {"name": "norm", "type": "BatchNormLayer", "inputlayer": "embedding"},
+            {"name": "drop", "type": "DropoutLayer", "proba": 0.2, "inputlayer": "norm"},
+            {"name": "outer", "type": "BiOuterCross", "inputlayer": "embedding"},
+            {"name": "cross", "type": "CrossLayer", "rank": 2, "depth": 2, "inputlayer": "drop"},
+            fc("a", "outer", 4, "sigmoid"),
+            fc("b", "cross", 4, "tanh"),
+            fc("c", "drop", 4, "softmax"),
+            {"name": "mul", "type": "MulPooling", "inputlayers": ["a", "b"]},
+            {"name": "dot", "type": "DotPooling", "inputlayers": ["b", "c"]},
+            {"name": "sum", "type": "SumPooling", "inputlayers": ["mul", "c"]},
+            {"name": "side", "type": "ConcatLayer", "inputlayers": ["sum", "dot"]},
+            fc("out", "side", 1, "sigmoid" if name == "crossentropyloss" else "identity"),
+            {"name": "loss", "type": "SimpleLossLayer", "lossfunc": name, "inputlayer": "out"},
+        ],
+    }
+
+
 def main():
     thole, bound = os.path.abspath(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 1e-5
     listed = subprocess.run([thole, "algos"], check=True, stdout=subprocess.PIPE).stdout.decode()
@@ -125,6 +152,13 @@ def main():
             score, prediction = check(thole, algo, variant, **how)
             failed |= not (score <= bound and prediction <= bound)
             print(f"| {algo} | {variant} | {score:.1e} | {prediction:.1e} |", flush=True)
+    for loss in ("logloss", "crossentropyloss", "hingeloss", "l2loss", "huberloss", "poissonloss"):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
+            json.dump(layers(loss), f)
+            f.flush()
+            score, prediction = check(thole, None, loss, train=("--graph", f.name))
+        failed |= not (score <= bound and prediction <= bound)
+        print(f"| other layers | {loss} | {score:.1e} | {prediction:.1e} |", flush=True)
     sys.exit("a difference is beyond %g" % bound if failed else 0)
 
 
