@@ -108,7 +108,8 @@ func New(p *program.Program, r format.Reader, meta map[string]string) (*Model, e
 	m.nodes.text(2, "thole")
 	m.measure()
 	if m.size > limit {
-		return nil, fmt.Errorf("onnx: a file of %s: %w; write the model for Paddle, or train with fewer columns or factors (--hash, --factors)",
+		return nil, fmt.Errorf("onnx: a file of %s: %w; number the columns that are stored (--ids numbered), "+
+			"write the model for Paddle, or train with fewer columns or factors (--hash, --factors)",
 			format.Bytes(m.size), ErrSize)
 	}
 	return m, nil
