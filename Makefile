@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz soak mutants bench peers models golden docs module
+.PHONY: build test race fuzz soak mutants bench peers models onnx golden docs module
 
 build:
 	CGO_ENABLED=0 go build -o out/ ./cmd/thole
@@ -32,6 +32,10 @@ peers:
 # Train and score each network beside PyTorch, in the same way (docs/algorithms.md): make models PYTHON=/path/to/python ARGS='-n 2'
 models:
 	go run ./internal/peers -suite models -python $(or $(PYTHON),python3) $(ARGS)
+
+# Train each network, export it as ONNX and compare what ONNX Runtime says with predict (docs/export.md): make onnx PYTHON=/path/to/python
+onnx: build
+	$(or $(PYTHON),python3) internal/oracle/onnx_check.py out/thole
 
 # Rewrite the golden files of the packages whose tests have the flag; read the difference before committing it.
 golden:

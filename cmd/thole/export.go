@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -21,25 +22,28 @@ import (
 // exporting is the flags of export.
 type exporting struct {
 	source
-	algo, graph, layout, feed, ids, order string
-	lossy, force                          bool
+	algo, graph, to, layout, feed, ids, order string
+	lossy, force                              bool
 }
 
 func exportCommand(e *env) *cobra.Command {
 	var x exporting
 	c := &cobra.Command{
-		Use:   "export MODEL DIR",
-		Short: "Write a trained model as an inference program that Paddle runs",
-		Long: `Turns the network of MODEL (its graph.json) and its matrices into a program and its parameters in the folder DIR, which
-appears whole or not at all. Layers: ` + strings.Join(export.Layers(), ", ") + `.
+		Use:   "export MODEL DIR|FILE.onnx",
+		Short: "Write a trained model as an inference program that Paddle or ONNX Runtime runs",
+		Long: `Turns the network of MODEL (its graph.json) and its matrices into a program and its parameters in the folder DIR, or into
+one ONNX file, by the ending .onnx or --to onnx; either appears whole or not at all. Layers: ` + strings.Join(export.Layers(), ", ") + `.
 thole inspect DIR says what is fed: x [batch, features], or, where there is an embedding or there are very many features, ids
 and vals [batch, fields], filled up with id 0 and value 0. The output prediction is a probability, probabilities of classes, or a
-value; score is what it was made of.`,
+value; score is what it was made of. An ONNX file has both always, and the columns that ids number in its metadata, as keys.
+docs/export.md has an example in Python.`,
 		Example: `  thole export out/lr lr-paddle
   thole inspect lr-paddle
   thole export out/lr lr-sparse --feed sparse
   thole run lr-sparse --feed 'ids=[[3,5]]' --feed 'vals=[[1,1]]'
   thole export out/lr lr-pir --layout pir                # for release 3 of Paddle
+  thole export out/deepfm deepfm.onnx                    # for ONNX Runtime
+  thole export out/lr model --to onnx --feed sparse
   thole export lr.params lr-old --algo lr --layout combined`,
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0], args[1]) },
 	}
@@ -47,13 +51,14 @@ value; score is what it was made of.`,
 	f := c.Flags()
 	f.StringVar(&x.algo, "algo", "", "algorithm whose network it is, for a model without graph.json (see thole algos)")
 	f.StringVar(&x.graph, "graph", "", "graph.json to use in place of the model's")
-	f.StringVar(&x.layout, "layout", "pdmodel", "files: "+layoutText())
+	f.StringVar(&x.to, "to", "auto", "what is written: auto (onnx for names that end in .onnx), paddle, onnx")
+	f.StringVar(&x.layout, "layout", "pdmodel", "files of Paddle: "+layoutText())
 	f.StringVar(&x.feed, "feed", "auto", "what is fed: auto, dense (x), sparse (ids and vals)")
 	f.StringVar(&x.ids, "ids", "auto", "what ids are: columns, or numbered: lines of keys.txt, for hashed keys; auto chooses by the columns")
 	f.StringVar(&x.order, "order", "auto", "how weights of fully connected layers lie: auto, in-out (Angel), out-in (Angel's later library)")
 	f.BoolVar(&x.lossy, "lossy", false, "allow to round values that are no float32")
-	inGroup(c, "Network", "algo", "graph", "layout", "feed", "ids", "order")
-	f.BoolVar(&x.force, "force", false, "replace DIR if it exists")
+	inGroup(c, "Network", "algo", "graph", "to", "layout", "feed", "ids", "order")
+	f.BoolVar(&x.force, "force", false, "replace DIR or FILE if it exists")
 	return c
 }
 
@@ -63,15 +68,16 @@ type exportLayout struct {
 	topology string
 	params   string // "": a file for each parameter
 	form     program.Form
+	single   bool // one file of ONNX, in place of a folder
 }
 
 // exportLayouts is the table of such layouts.
 func exportLayouts() []exportLayout {
 	return []exportLayout{
-		{"pdmodel", "model.pdmodel", "model.pdiparams", program.FormDesc},
-		{"pir", "model.json", "model.pdiparams", program.FormPIR},
-		{"combined", "__model__", "__params__", program.FormDesc},
-		{"separate", "__model__", "", program.FormDesc},
+		{"pdmodel", "model.pdmodel", "model.pdiparams", program.FormDesc, false},
+		{"pir", "model.json", "model.pdiparams", program.FormPIR, false},
+		{"combined", "__model__", "__params__", program.FormDesc, false},
+		{"separate", "__model__", "", program.FormDesc, false},
 	}
 }
 
@@ -88,11 +94,14 @@ func layoutText() string {
 }
 
 func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
-	layout, err := x.files()
+	layout, err := x.files(dst)
 	if err != nil {
 		return err
 	}
-	to, err := e.folder(ctx, dst, x.force)
+	to, err := e.sink(dst, x.force)
+	if err == nil && !layout.single {
+		err = to.folder(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -126,13 +135,18 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	if err := layout.write(ctx, params, to, p.add); err != nil {
+	in, out := ends(m.Program)
+	if layout.single {
+		in, out, err = writeONNX(ctx, m.Program, params, to, p.add)
+	} else {
+		err = layout.write(ctx, params, to, p.add)
+	}
+	if err != nil {
 		return err
 	}
 	for _, note := range params.Notes() {
 		p.line("%s", note)
 	}
-	in, out := ends(m.Program)
 	p.line("%s: inputs %s; outputs %s", dst, strings.Join(in, ", "), strings.Join(out, ", "))
 	return nil
 }
@@ -153,9 +167,15 @@ func checkLabels(src string, file *graph.File, r format.Reader, width int) error
 	return nil
 }
 
-// files is the layout asked for, and a check of the other words.
-func (x *exporting) files() (exportLayout, error) {
+// files is the layout asked for, and a check of the other words. dst is where it goes.
+func (x *exporting) files(dst string) (exportLayout, error) {
+	single := x.to == "onnx" || x.to == "auto" && strings.EqualFold(filepath.Ext(dst), ".onnx")
 	switch {
+	case x.to != "auto" && x.to != "paddle" && x.to != "onnx":
+		return exportLayout{}, usageError{fmt.Errorf("--to %s, want auto, paddle or onnx", x.to)}
+	case single && x.layout != "pdmodel":
+		return exportLayout{}, usageError{fmt.Errorf("--layout %s is of files of Paddle, and %s is one of ONNX: leave it out, or say --to paddle",
+			x.layout, dst)}
 	case x.feed != "auto" && x.feed != "dense" && x.feed != "sparse":
 		return exportLayout{}, usageError{fmt.Errorf("--feed %s, want auto, dense or sparse", x.feed)}
 	case x.ids != "auto" && x.ids != "columns" && x.ids != "numbered":
@@ -164,6 +184,9 @@ func (x *exporting) files() (exportLayout, error) {
 		return exportLayout{}, usageError{fmt.Errorf("--order %s, want auto, in-out or out-in", x.order)}
 	case x.algo != "" && x.graph != "":
 		return exportLayout{}, usageError{fmt.Errorf("--algo and --graph, want one of them")}
+	}
+	if single {
+		return exportLayout{form: program.FormDesc, single: true}, nil
 	}
 	var names []string
 	for _, l := range exportLayouts() {
