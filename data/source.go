@@ -44,6 +44,9 @@ func Sources() []Source {
 // NamesFields reports whether values name their fields.
 func (s *Source) NamesFields() bool { return s.named }
 
+// Writes reports whether Write writes it.
+func (s *Source) Writes() bool { return s.value != nil }
+
 // ends reports whether the input has an ending of the source.
 func (s *Source) ends(input string) bool {
 	return strings.HasSuffix(input, "."+s.Name) || s.Name == libffm.Name && strings.HasSuffix(input, ".ffm") ||

@@ -1,9 +1,12 @@
 package feature
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"thole.example/internal/number"
 )
 
 // part is a part of a time: a number of 0 to values-1, or, with values 0, days as a number.
@@ -109,3 +112,22 @@ const secondsOfDay = 24 * 60 * 60
 
 // days is the time in days since 1970.
 func days(t time.Time) float64 { return float64(t.Unix()) / secondsOfDay }
+
+// FindTime finds a function that reads texts such as those of the sample as times: an increasing number for each, of seconds since 1970
+// where they are dates, else the number that the text is. ok is false where the sample has neither.
+func FindTime(sample []string) (read func(text []byte) (at float64, ok bool), ok bool) {
+	if format := formatOf(sample); format != "" {
+		return func(text []byte) (float64, bool) {
+			t, ok := parseTime(format, text)
+			return float64(t.Unix()) + float64(t.Nanosecond())/1e9, ok
+		}, true
+	}
+	read = func(text []byte) (float64, bool) {
+		v, n := number.ParseFloat64(text)
+		return v, n == len(text) && n > 0 && v-v == 0
+	}
+	return read, len(sample) > 0 && !slices.ContainsFunc(sample, func(text string) bool {
+		_, ok := read([]byte(text))
+		return !ok
+	})
+}

@@ -26,6 +26,8 @@ type stat struct {
 	sum     float64
 	squares float64
 	lo, hi  float64
+	mean    float64   // of the numbers, never of their logarithms
+	spread  float64   // their deviation
 	log     bool      // the sums are of logarithms
 	sample  []float32 // of numbers, each step-th one
 	step    int
@@ -62,11 +64,13 @@ func (p *Plan) stat(at int, parts []*Part, held func(i int) bool) (s stat) {
 	}
 	s.look(p, at, parts, held)
 	c := &p.columns[one.column]
-	if plain, by := s.moments(); one.kind == Numeric && c.Scale != None && s.n > 0 &&
+	plain, by := s.moments()
+	if one.kind == Numeric && c.Scale != None && s.n > 0 &&
 		(c.Log == nil && one.part == nil && s.lo >= 0 && by > skewed*plain || c.Log != nil && *c.Log) {
 		s = stat{log: true}
 		s.look(p, at, parts, held)
 	}
+	s.mean, s.spread = plain, by
 	return s
 }
 

@@ -15,10 +15,10 @@ import (
 func dataCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "data",
-		Short:   "Make examples to learn from",
-		Example: "  thole data clicks --rows 20000 --out train.libsvm\n  thole data loans --rows 20000 --out loans.csv",
+		Short:   "Make, describe, split and convert examples to learn from",
+		Example: "  thole data loans --rows 2000 --out loans.csv\n  thole data describe loans.csv\n  thole data split loans.csv --out parts",
 	}
-	c.AddCommand(clicksCommand(e), loansCommand(e))
+	c.AddCommand(clicksCommand(e), loansCommand(e), describeCommand(e), splitCommand(e), convertDataCommand(e))
 	return c
 }
 

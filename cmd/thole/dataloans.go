@@ -25,9 +25,9 @@ func loansCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "loans",
 		Short: "Make a table of loans, with texts, dates and holes, from a model that is known",
-		Long: `Writes loans and whether they defaulted as CSV, or TSV by the ending, and says how well somebody could predict it who knows the
-model that they were drawn from. Numbers and texts are missing here and there, one column has dates, one several levels in a cell, and rows with
-higher numbers have cities that those before do not: what tables of people are like. A row is a function of the seed and of its
+		Long: `Writes loans and whether they defaulted as CSV, or TSV by the ending, and says how well somebody could predict it who knows
+the model that they were drawn from. Numbers and texts are missing here and there, one column has dates, one several levels in a cell, and
+rows with higher numbers have cities that those before do not: what tables of people are like. A row is a function of the seed and of its
 number: --skip goes on where another file ended.`,
 		Example: `  thole data loans --rows 20000 --out loans.csv
   thole data loans --rows 5000 --skip 20000 --out new.csv

@@ -17,7 +17,8 @@ var waiting = map[string]bool{"server": true, "status": true, "worker": true, "d
 // first is what has to be done before the examples of a command.
 var first = map[string]string{
 	"train":  "rm -r out", // which they make
-	"data":   "rm train.libsvm test.libsvm",
+	"data":   "rm train.libsvm test.libsvm loans.csv",
+	"loans":  "rm loans.csv",
 	"clicks": "rm train.libsvm test.libsvm",
 	"thole":  "rm train.libsvm",
 	"export": "rm -r lr-paddle lr-sparse",
@@ -35,7 +36,7 @@ func helpExamples(ts *testscript.TestScript, _ bool, args []string) {
 		if c.Example == "" {
 			ts.Fatalf("%s has no example", c.CommandPath())
 		}
-		dir := filepath.Join(filepath.Dir(prepared), "as-"+c.Name())
+		dir := filepath.Join(filepath.Dir(prepared), "as-"+strings.ReplaceAll(c.CommandPath(), " ", "-"))
 		ts.Check(os.CopyFS(dir, os.DirFS(prepared)))
 		ts.Check(ts.Chdir(dir))
 		if line := first[c.Name()]; line != "" {

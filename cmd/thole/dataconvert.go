@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"thole.example/data"
+	"thole.example/feature"
+	"thole.example/internal/number"
+)
+
+// converting is the flags of data convert.
+type converting struct {
+	job
+	to    string
+	force bool
+}
+
+func convertDataCommand(e *env) *cobra.Command {
+	var k converting
+	c := &cobra.Command{
+		Use:   "convert FILE... OUT",
+		Short: "Write examples of any kind as libsvm, libffm or dummy",
+		Long: `Reads examples of any kind and writes them as lines of libsvm, libffm or dummy, by the ending of OUT or --as. The rows of
+tables become what training would learn from; what was found out of the columns is written beside OUT as OUT.columns.json, unless
+--model names a model, whose columns are taken then.`,
+		Example: `  thole data convert loans.csv loans.ffm --label-column defaulted --ignore id
+  thole data convert loans.csv loans.libsvm --label-column defaulted
+  thole data convert loans.csv - --label-column defaulted --as libsvm`,
+		RunE: func(c *cobra.Command, args []string) error {
+			return k.run(c.Context(), e, args[:len(args)-1], args[len(args)-1])
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&k.model, "model", "", "stored model whose columns are taken (default: they are found out)")
+	f.StringVar(&k.to, "as", "", "libsvm, libffm or dummy (default: by the ending of OUT, else libsvm)")
+	f.BoolVar(&k.noLabel, "no-label", false, "the examples have no labels, and 0 is written")
+	f.BoolVar(&k.force, "force", false, "replace the files if they exist")
+	k.dataFlags(c)
+	k.columnFlags.flags(c)
+	return c
+}
+
+func (k *converting) run(ctx context.Context, e *env, paths []string, to string) error {
+	k.data = paths
+	if err := k.checkPaths("thole data convert loans.csv loans.ffm"); err != nil {
+		return err
+	}
+	target, err := data.FindSource(k.to, to)
+	if err != nil {
+		return usageError{err}
+	}
+	if !target.Writes() {
+		return usageError{fmt.Errorf("%s: %s is only read, want libsvm, libffm or dummy (--as)", to, target.Name)}
+	}
+	o, err := k.options(ctx, e)
+	if err != nil {
+		return err
+	}
+	s, err := e.sink(to, k.force)
+	if err != nil {
+		return err
+	}
+	all, err := k.examples(ctx, e, k.data, o)
+	if err != nil {
+		return err
+	}
+	w, err := s.create(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	for lo := 0; lo < all.Len(); lo += writeRows {
+		if err := errors.Join(ctx.Err(), data.Write(w, target.Name, all.Slice(lo, min(lo+writeRows, all.Len())))); err != nil {
+			return optional(err)
+		}
+	}
+	if all.Transform != nil && k.model == "" && !s.streams() {
+		if err := k.beside(ctx, e, to, all.Transform); err != nil {
+			return err
+		}
+	}
+	if err := w.Commit(); err != nil {
+		return err
+	}
+	sayTable(e.err, all.Transform)
+	fmt.Fprintf(e.err, "%s: %s of %d features\n", s.path, number.Of(all.Len(), "example"), all.Dim())
+	return nil
+}
+
+// options are those of reading the examples, with the columns of the model if there is one.
+func (k *converting) options(ctx context.Context, e *env) (data.Options, error) {
+	o, err := k.dataOptions("")
+	if err != nil {
+		return o, err
+	}
+	spec, err := k.spec(ctx, e)
+	if err != nil {
+		return o, err
+	}
+	o.Table = &data.Table{Spec: *spec}
+	if k.model == "" {
+		return o, nil
+	}
+	m, err := openModel(ctx, k.model, "", nil)
+	if err != nil {
+		return o, err
+	}
+	defer m.Close()
+	if m.transform == nil {
+		return o, fmt.Errorf("%s has no %s: it did not learn from a table; want none, or a model that did", k.model, feature.FileName)
+	}
+	o.Table.Transform = m.transform
+	o.Unlabelled = func() {}
+	return o, nil
+}
+
+// beside writes what was found out of the columns beside a file.
+func (k *converting) beside(ctx context.Context, e *env, to string, t *feature.Transform) error {
+	src, err := t.JSON()
+	if err != nil {
+		return err
+	}
+	s, err := e.sink(to+"."+feature.FileName, k.force)
+	if err != nil {
+		return err
+	}
+	w, err := s.create(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	if _, err := w.Write(src); err != nil {
+		return err
+	}
+	return w.Commit()
+}

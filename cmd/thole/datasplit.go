@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"thole.example/data"
+	"thole.example/feature"
+	"thole.example/internal/number"
+)
+
+// splitting is the flags of data split.
+type splitting struct {
+	job
+	parts    []string
+	out      string
+	by, time string // columns
+	reader   data.RecordReader
+	files    []string
+}
+
+func splitCommand(e *env) *cobra.Command {
+	var k splitting
+	c := &cobra.Command{
+		Use:   "split FILE...",
+		Short: "Split examples into training and test parts",
+		Long: `Writes each example, byte for byte, to the file of one part: FOLDER/train.csv, FOLDER/test.csv and so on, with the ending of
+the first file. Parts of tables begin with the line of the names. Which part that is depends on --seed and the number of the example
+(each part gets about its share), with --in-order on its place, with --time on the time in a column, so that the last part is the latest
+(both exactly, but that rows of one time stay together), with --by on the level in a column, so that all examples of a user or so are in
+one part. Lines are not parsed.`,
+		Example: `  thole data split loans.csv --out parts
+  thole data split loans.csv --parts train=0.7,valid=0.15,test=0.15 --time applied --out by-time
+  thole data split loans.csv --by city --seed 7 --out by-city
+  thole data split train.libsvm --in-order --out in-order`,
+		RunE: func(c *cobra.Command, args []string) error { return k.run(c.Context(), e, args) },
+	}
+	f := c.Flags()
+	f.StringSliceVar(&k.parts, "parts", []string{"train=0.8", "test=0.2"}, "names of the parts and their shares, whose sum is 1")
+	f.StringVar(&k.out, "out", "", "folder for the files, which is made if it is not there")
+	f.Uint64Var(&k.seed, "seed", 1, "seed by which examples come to parts")
+	f.BoolVar(&k.inOrder, "in-order", false, "keep the order: the first examples are the first part, the last ones the last")
+	f.StringVar(&k.by, "by", "", "column of tables whose levels stay together in a part")
+	f.StringVar(&k.time, "time", "", "column of tables with a time, or a number: the latest rows are the last part")
+	f.StringVar(&k.format, "format", "", "libsvm, libffm, dummy, dense, csv or tsv (default: by the ending, else libsvm)")
+	f.StringVar(&k.separator, "separator", "", "separator between the cells of tables (default: found out)")
+	f.StringSliceVar(&k.names, "names", nil, "names of the columns of tables whose first line has none")
+	f.BoolVar(&k.force, "force", false, "replace the files if they exist")
+	return c
+}
+
+func (k *splitting) run(ctx context.Context, e *env, paths []string) error {
+	k.data = paths
+	if err := k.checkPaths("thole data split loans.csv --out parts"); err != nil {
+		return err
+	}
+	parts, err := data.ParseParts(k.parts)
+	switch ways := btoi(k.inOrder) + btoi(k.by != "") + btoi(k.time != ""); {
+	case err != nil:
+		return usageError{fmt.Errorf("--parts: %w", err)}
+	case k.out == "":
+		return usageError{errors.New("no --out, which names a folder for the parts: thole data split loans.csv --out parts")}
+	case ways > 1:
+		return usageError{errors.New("more than one of --in-order, --by and --time, want one: each says which part an example is in")}
+	}
+	o, err := k.dataOptions("")
+	if err != nil {
+		return err
+	}
+	o.Table = &data.Table{Spec: feature.Spec{Names: k.names}}
+	k.reader = data.RecordReader{Options: o, Column: k.by + k.time}
+	named, err := data.Files(paths)
+	if err != nil {
+		return err
+	}
+	for _, path := range named {
+		file, err := e.readable(ctx, path)
+		if err != nil {
+			return err
+		}
+		k.files = append(k.files, file)
+	}
+	source, err := data.FindSource(k.format, strings.TrimSuffix(named[0], ".gz"))
+	if err != nil {
+		return usageError{err}
+	}
+	of, err := k.assign(ctx, parts)
+	if err != nil {
+		return optional(err)
+	}
+	return optional(k.write(ctx, e, parts, of, endingOf(named[0], source.Name)))
+}
+
+// optional marks errors of options as those of the command line.
+func optional(err error) error {
+	if errors.Is(err, data.ErrOption) {
+		return usageError{err}
+	}
+	return err
+}
+
+// endingOf is the ending that parts of a file get: that of its name, else that of its format.
+func endingOf(path, source string) string {
+	if ending := filepath.Ext(strings.TrimSuffix(path, ".gz")); ending != "" && path != data.Stdin {
+		return ending
+	}
+	return "." + source
+}
+
+// assign says in which part an example is, by its number and its cell. Where that takes all of them, they are read once before.
+func (k *splitting) assign(ctx context.Context, parts data.Parts) (of func(i int, one data.Record) int, err error) {
+	switch {
+	case k.by != "":
+		return func(_ int, one data.Record) int { return parts.Draw(k.seed, feature.Of(one.Cell)) }, nil
+	case k.inOrder:
+		n := 0
+		for _, err := range k.reader.Read(ctx, k.files) {
+			if err != nil {
+				return nil, err
+			}
+			n++
+		}
+		return func(i int, _ data.Record) int { return parts.Place(i, n) }, nil
+	case k.time != "":
+		times, err := k.times(ctx)
+		if err != nil {
+			return nil, err
+		}
+		all := parts.Order(times)
+		return func(i int, _ data.Record) int {
+			if i >= len(all) {
+				return -1
+			}
+			return all[i]
+		}, nil
+	}
+	return func(i int, _ data.Record) int { return parts.Draw(k.seed, uint64(i)) }, nil
+}
+
+// timeSample is of how many rows the format of times is found out.
+const timeSample = 1000
+
+// times are those of all rows.
+func (k *splitting) times(ctx context.Context) (all []float64, err error) {
+	var sample []string
+	for one, err := range k.reader.Read(ctx, k.files) {
+		if err != nil {
+			return nil, err
+		}
+		if sample = append(sample, string(one.Cell)); len(sample) == timeSample {
+			break
+		}
+	}
+	read, ok := feature.FindTime(sample)
+	if !ok {
+		return nil, fmt.Errorf("--time %s: the first %s have neither times of one format nor numbers, want one in every row", k.time,
+			number.Of(len(sample), "row"))
+	}
+	for one, err := range k.reader.Read(ctx, k.files) {
+		if err != nil {
+			return nil, err
+		}
+		at, ok := read(one.Cell)
+		if !ok {
+			return nil, fmt.Errorf("%s:%d: column %q: %.40q, want a time as in the first rows", one.Path, one.Line, k.time, one.Cell)
+		}
+		all = append(all, at)
+	}
+	return all, nil
+}
+
+// write writes the parts, all of which appear when all are written.
+func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func(int, data.Record) int, ending string) error {
+	sinks, ws, counts := make([]*sink, len(parts.Names)), make([]*writing, len(parts.Names)), make([]int, len(parts.Names))
+	for p, name := range parts.Names {
+		var err error
+		if sinks[p], err = e.sink(filepath.Join(k.out, name+ending), k.force); err != nil {
+			return err
+		}
+		for _, file := range k.files {
+			if err := sinks[p].apart(file); err != nil {
+				return err
+			}
+		}
+	}
+	for p := range ws {
+		var err error
+		if ws[p], err = sinks[p].create(ctx); err != nil {
+			return err
+		}
+		defer ws[p].Abort()
+	}
+	i := 0
+	pending := make([][]byte, len(ws))
+	for one, err := range k.reader.Read(ctx, k.files) {
+		if err != nil {
+			return err
+		}
+		p := of(i, one)
+		if p < 0 {
+			return fmt.Errorf("%s: more examples than when it was read before, want files that stay as they are", one.Path)
+		}
+		if counts[p]++; counts[p] == 1 {
+			pending[p] = append(pending[p], k.reader.Header...)
+		}
+		i++
+		if pending[p] = append(pending[p], one.Text...); len(pending[p]) > 1<<16 {
+			if _, err := ws[p].Write(pending[p]); err != nil {
+				return err
+			}
+			pending[p] = pending[p][:0]
+		}
+	}
+	for p, n := range counts {
+		if n == 0 {
+			return fmt.Errorf("part %s gets none of %s; want more of them, other --parts or another --seed", parts.Names[p],
+				number.Of(i, "example"))
+		}
+		if _, err := ws[p].Write(pending[p]); err != nil {
+			return err
+		}
+	}
+	for p, w := range ws {
+		if err := w.Commit(); err != nil {
+			return err
+		}
+		fmt.Fprintf(e.err, "%s: %s\n", sinks[p].path, number.Of(counts[p], "example"))
+	}
+	return nil
+}
