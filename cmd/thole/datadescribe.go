@@ -31,10 +31,10 @@ func describeCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "describe [FILE...]",
 		Short: "Say what examples hold: columns, levels, missing values, labels",
-		Long: `Reads examples, named as arguments or by --data, and says what they hold. Of tables: of each column the kind that training would
-take, missing values, levels and the most frequent of them, sizes of numbers, first and last of times, and what should be done about it. Of
-lines: columns, values a row, fields, the largest value, features of a single row. Of both the labels. The flags that say what columns are for are
-those of thole train.`,
+		Long: `Reads examples, named as arguments or by --data, and says what they hold. Of tables: of each column the kind that training
+would take, missing values, levels and the most frequent of them, sizes of numbers, first and last of times, and what should be done
+about it. Of lines: columns, values a row, fields, the largest value, features of a single row. Of both the labels. The flags that say
+what columns are for are those of thole train.`,
 		Example: `  thole data describe loans.csv
   thole data describe loans.csv --label-column defaulted --ignore id --json
   thole data describe train.libsvm

@@ -29,11 +29,11 @@ func splitCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "split FILE...",
 		Short: "Split examples into training and test parts",
-		Long: `Writes each example, byte for byte, to the file of one part: FOLDER/train.csv, FOLDER/test.csv and so on, with the ending of the
-first file. Parts of tables begin with the line of the names. Which part that is depends on --seed and the number of the example (each part
-gets about its share), with --in-order on its place, with --time on the time in a column, so that the last part is the latest (both exactly, but
-that rows of one time stay together), with --by on the level in a column, so that all examples of a user or so are in one part. Lines are
-not parsed.`,
+		Long: `Writes each example, byte for byte, to the file of one part: FOLDER/train.csv, FOLDER/test.csv and so on, with the ending of
+the first file. Parts of tables begin with the line of the names. Which part that is depends on --seed and the number of the example
+(each part gets about its share), with --in-order on its place, with --time on the time in a column, so that the last part is the latest
+(both exactly, but that rows of one time stay together), with --by on the level in a column, so that all examples of a user or so are in
+one part. Lines are not parsed.`,
 		Example: `  thole data split loans.csv --out parts
   thole data split loans.csv --parts train=0.7,valid=0.15,test=0.15 --time applied --out by-time
   thole data split loans.csv --by city --seed 7 --out by-city
