@@ -91,7 +91,8 @@ func (l *large) sayReading(w io.Writer, paths []string) {
 		}
 	}
 	if limit := l.forExamples(); limit > 0 && size > limit {
-		fmt.Fprintf(w, "%s: %s to read; examples that take more than %s (of --memory %s) lie in a file in %s (--scratch)\n", strings.Join(paths, ", "), format.Bytes(size), format.Bytes(limit), format.Bytes(l.most), l.folder())
+		fmt.Fprintf(w, "%s: %s to read; examples that take more than %s (of --memory %s) lie in a file in %s (--scratch)\n",
+			strings.Join(paths, ", "), format.Bytes(size), format.Bytes(limit), format.Bytes(l.most), l.folder())
 	}
 }
 
