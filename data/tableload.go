@@ -36,7 +36,9 @@ func (l *loader) nameLabels(fit *feature.Fit, t *feature.Transform) error {
 	if numbers == nil {
 		return nil
 	}
-	if n := len(t.LabelTexts()); l.opt.Labels == AutoTrans && n > 2 {
+	if n := len(t.LabelTexts()); l.opt.Labels == AutoTrans && n == 1 {
+		return fmt.Errorf("column %q: label %q in all examples, want two: %w", t.Label(), t.LabelTexts()[0], ErrLabel)
+	} else if l.opt.Labels == AutoTrans && n > 2 {
 		return fmt.Errorf("column %q: %d labels, such as %q and %q, want two (an algorithm of several classes takes more): %w", t.Label(), n,
 			t.LabelTexts()[0], t.LabelTexts()[n-1], ErrLabel)
 	}

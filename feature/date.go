@@ -79,14 +79,24 @@ func parseTime(format string, text []byte) (t time.Time, ok bool) {
 		}
 	}
 	t, err := time.ParseInLocation(format, string(text), time.UTC) // names of zones mean nothing, on every machine
-	if err != nil && strings.HasPrefix(format, time.DateOnly) {    // in which a part may be left out
-		for _, other := range layouts() {
-			if t, err = time.ParseInLocation(other, string(text), time.UTC); err == nil || !strings.HasPrefix(other, time.DateOnly) {
-				break
-			}
+	return t, err == nil && t.Year() > -10000 && t.Year() < 100000
+}
+
+// readTime reads a time in a format, or, if that is one of ISO 8601, in another of them: the same column has more or fewer parts elsewhere,
+// as where a table of CSV comes as Parquet.
+func readTime(format string, text []byte) (t time.Time, ok bool) {
+	if t, ok = parseTime(format, text); ok || !strings.HasPrefix(format, time.DateOnly) {
+		return t, ok
+	}
+	for _, other := range layouts() {
+		if !strings.HasPrefix(other, time.DateOnly) {
+			break
+		}
+		if t, ok = parseTime(other, text); ok {
+			return t, true
 		}
 	}
-	return t, err == nil && t.Year() > -10000 && t.Year() < 100000
+	return t, false
 }
 
 // quickDate reads 2006-01-02 without a string.

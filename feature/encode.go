@@ -288,7 +288,7 @@ func (e *Encoder) times(i int, cells Cells) {
 	fields := e.plan.fields[first:e.plan.first[i+1]]
 	for k := range e.rows {
 		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
-		t, ok := parseTime(c.Format, text)
+		t, ok := readTime(c.Format, text)
 		if !ok && !e.plan.missing[string(text)] {
 			e.bad(k, "column %q: %s, want a time such as %s", c.Name, quote(text), exampleOf(c.Format))
 		}

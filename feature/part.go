@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -201,7 +202,11 @@ func (t Texts) MarshalJSON() ([]byte, error) {
 			all[i] = bytesOf{[]byte(text)}
 		}
 	}
-	return json.Marshal(all)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // people read it
+	err := e.Encode(all)
+	return b.Bytes(), err
 }
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -235,7 +235,7 @@ func (c *Column) fitted() error {
 		return bad("separator %q between levels, want one character", c.Separator)
 	case c.Kind == Hash && c.Size < 1:
 		return bad("hashed to %d features, want 1 or more", c.Size)
-	case math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) || !(c.Deviation >= 0) || math.IsInf(c.Deviation, 0):
+	case math.IsNaN(c.Mean) || math.IsInf(c.Mean, 0) || !(c.Deviation >= 0) || c.Deviation > 0 && math.IsInf(1/c.Deviation, 0):
 		return bad("mean %v, deviation %v, want finite numbers", c.Mean, c.Deviation)
 	case !slices.IsSorted(c.Bounds) || len(c.Bounds) > BucketLimit:
 		return bad("%d bounds, want them in order", len(c.Bounds))

@@ -14,6 +14,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/data"
+	"thole.example/feature"
 	"thole.example/graph"
 	"thole.example/kernel"
 	"thole.example/matrix"
@@ -124,6 +125,10 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	o.Weight, o.Drop = nil, nil
 	if p.train.Len() == 0 {
 		return o, fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
+	}
+	if p.train.Transform != nil && j.load != "" && p.loaded.transform == nil {
+		return o, fmt.Errorf("%s: a table, and --load %s has no %s that says what its features are (a worker does not see it: thole train does)",
+			strings.Join(j.data, ", "), j.load, feature.FileName)
 	}
 	sayTable(e.err, p.train.Transform)
 	if j.holdout > 0 {

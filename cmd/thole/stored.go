@@ -48,6 +48,11 @@ func openModel(ctx context.Context, path, from string, set map[string]string) (*
 			return nil, fmt.Errorf("%s: %s: %w", path, feature.FileName, err)
 		}
 	}
+	if t := m.transform; t != nil && m.file != nil && m.file.Data.IndexRange > 0 && m.file.Data.IndexRange != t.Dim() {
+		r.Close()
+		return nil, fmt.Errorf("%s: %s has %d features and %s %d, want those of one training", path, feature.FileName, t.Dim(),
+			graph.FileName, m.file.Data.IndexRange)
+	}
 	return m, nil
 }
 
