@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -130,15 +129,6 @@ func (p *plan) shuffled() int64 {
 		return int64(p.train.Len())
 	}
 	return int64(min(p.window, p.train.Len()))
-}
-
-// bounded keeps the garbage of a process whose memory the user bounds within that, until the function that is returned is called.
-func (l *large) bounded(ctx context.Context) (stop func()) {
-	ctx, stop = context.WithCancel(ctx)
-	if l.memory != "" && l.most > 0 {
-		go boundHeap(ctx, l.most)
-	}
-	return stop
 }
 
 // part takes the examples of this process's tasks, if it has not all of the job.

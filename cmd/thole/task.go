@@ -21,7 +21,6 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 	if err := p.part(); err != nil {
 		return nil, err
 	}
-	defer p.bounded(ctx)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	reports, worker, local := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal()
