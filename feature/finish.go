@@ -1,0 +1,84 @@
+package feature
+
+import "math"
+
+// finish makes the codes of a field ids, and raw numbers what is learned from. ids has the id, counted from the field's first, of each
+// code of a column with levels; nil: codes are ids.
+func (f *field) finish(c *Column, ids []int32, id []int64, value []float32) {
+	switch {
+	case f.part != nil && f.part.values > 0, f.kind == Hash:
+		for k := range id {
+			id[k] += f.base
+		}
+	case f.kind == Numeric:
+		inv, log := 1/c.Deviation, c.Log != nil && *c.Log
+		for k, x := range value {
+			switch {
+			case id[k] == isMissing && !c.Nothing:
+				value[k] = 0
+			case id[k] == isThere:
+				value[k] = c.scaled(x, log, inv)
+			}
+			id[k] += f.base
+		}
+	case f.kind == Buckets:
+		for k, x := range value {
+			there := id[k] == isThere
+			if id[k], value[k] = f.base, 1; there {
+				id[k] += 1 + int64(bucket(c.Bounds, x))
+			} else if !c.Nothing {
+				value[k] = 0
+			}
+		}
+	default:
+		for k := range id {
+			if ids != nil {
+				id[k] = int64(ids[id[k]])
+			}
+			if id[k] == 0 && !c.Other {
+				value[k] = 0
+			}
+			id[k] += f.base
+		}
+	}
+}
+
+// scaled is what is learned from of a number.
+func (c *Column) scaled(x float32, log bool, inv float64) float32 {
+	v := float64(x)
+	if log {
+		v = logOf(v)
+	}
+	if c.Scale != None {
+		v -= c.Mean
+		if c.Deviation > 0 {
+			v *= inv
+		}
+	}
+	return float32(min(math.MaxFloat32, max(-math.MaxFloat32, v)))
+}
+
+// logOf is sign(v) ln(1+|v|).
+func logOf(v float64) float64 {
+	switch a := math.Abs(v); {
+	case a < 1e-3:
+		return math.Copysign(math.Log1p(a), v)
+	case v < 0:
+		return -math.Log(1 + a) // as exact as a float32 can be
+	default:
+		return math.Log(1 + a)
+	}
+}
+
+// bucket is the number of bounds up to x.
+func bucket(bounds []float32, x float32) int {
+	lo, hi := 0, len(bounds)
+	for lo < hi {
+		if mid := (lo + hi) / 2; bounds[mid] <= x {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo
+}
