@@ -113,6 +113,9 @@ func (r *reader) openCells(ctx context.Context, in *Input, s *settings) (CellTab
 	if s.OpenTable == nil {
 		return nil, fmt.Errorf("data: %s without Options.OpenTable, which reads it: %w", s.Name, ErrOption)
 	}
+	if err := r.checkFitted(s); err != nil {
+		return nil, &Error{in.Name, 0, err}
+	}
 	if in.Stream != nil {
 		return nil, errors.New("a stream, want a file: its columns are not stored one row after the other")
 	}
@@ -126,6 +129,6 @@ func (r *reader) openCells(ctx context.Context, in *Input, s *settings) (CellTab
 	if s.sheet, err = s.cellSheet(ctx, t, r.plan); err != nil {
 		return nil, errors.Join(&Error{in.Name, 0, err}, t.Close())
 	}
-	r.plan = s.sheet.plan
+	r.begin(in.Name, s)
 	return t, nil
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"thole.example/feature"
 )
 
 // The page names every source and mapping, and its errors are real.
@@ -33,6 +35,19 @@ func TestPage(t *testing.T) {
 	} {
 		if !strings.Contains(page, ": "+found.Error()+"\n") {
 			t.Errorf("docs/data.md does not have the error %q", found)
+		}
+	}
+}
+
+// The page on training names every kind of column.
+func TestTrainingPage(t *testing.T) {
+	text, err := os.ReadFile("../docs/training.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range feature.Kinds() {
+		if !strings.Contains(string(text), "\n| "+string(k.Name)+" |") || k.Help == "" {
+			t.Errorf("kind %s has no row in docs/training.md, or no help", k.Name)
 		}
 	}
 }

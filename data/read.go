@@ -40,7 +40,7 @@ func ReadAll(ctx context.Context, ins []Input, opt Options) iter.Seq2[*Batch, er
 			return
 		}
 		b := batcher{rows: newRows(0, 0, false), emit: func(b *Batch) bool { return yield(b, nil) }}
-		r := reader{step: chunkLen, limit: LineLimit}
+		r := reader{step: chunkLen, limit: LineLimit, fitted: true}
 		err := r.all(ctx, ins, opt, b.take)
 		if err == nil && len(b.rows.label) > 0 {
 			err = b.flush()
@@ -134,6 +134,7 @@ type reader struct {
 	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
 	plan        *feature.Plan // of the tables so far; nil: there was none
+	fitted      bool          // tables are read as they were learned, and not found out about
 	ends        []int64       // rows up to the end of each input
 	rows        int64         // that were given to use
 }
@@ -150,14 +151,16 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 	if !known {
 		total = 0
 	}
-	fielded := false
+	fielded, table := false, false
 	for i, in := range ins {
 		s, err := opt.settings(Unpacked(in.Name))
 		if err != nil {
 			return err
 		}
 		if i == 0 {
-			fielded = s.fielded()
+			fielded, table = s.fielded(), s.table
+		} else if s.table != table {
+			return &Error{in.Name, 0, errKinds(s.table)}
 		} else if s.fielded() != fielded {
 			return &Error{in.Name, 0, errMixed}
 		}
@@ -217,6 +220,9 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 
 // open finds out what the columns of a table are.
 func (r *reader) open(in *Input, s *settings) (err error) {
+	if err := r.checkFitted(s); err != nil {
+		return err
+	}
 	var head []byte
 	if in.Stream != nil {
 		b := bufio.NewReaderSize(in.Stream, headLen)
@@ -231,9 +237,35 @@ func (r *reader) open(in *Input, s *settings) (err error) {
 		}
 	}
 	if s.sheet, err = s.sheetOf(head, len(head) < headLen, r.plan); err == nil {
-		r.plan = s.sheet.plan
+		r.begin(in.Name, s)
 	}
 	return err
+}
+
+// checkFitted refuses a table where nothing is known of its columns and nothing is found out.
+func (r *reader) checkFitted(s *settings) error {
+	if r.fitted && s.columns().Transform == nil {
+		return fmt.Errorf("a table, want lines of indices: the model has no %s that says what columns are", feature.FileName)
+	}
+	return nil
+}
+
+// begin takes the plan of a table, and tells what should be known of it.
+func (r *reader) begin(name string, s *settings) {
+	if r.plan == nil && s.Note != nil {
+		for _, text := range s.sheet.plan.Doubts() {
+			s.Note(name, 1, text)
+		}
+	}
+	r.plan = s.sheet.plan
+}
+
+// errKinds is that of an input that is a table where others are not, or the other way.
+func errKinds(table bool) error {
+	if table {
+		return errors.New("a table beside lines of indices, want one of the two")
+	}
+	return errors.New("lines of indices beside tables, want one of the two")
 }
 
 // run parses the input's chunks on all processors and gives them to use in order, in the caller's goroutine. When it

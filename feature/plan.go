@@ -24,6 +24,7 @@ type Plan struct {
 	none    [][]byte // the texts of missing
 
 	positive string // label, in an open plan; "": not said
+	doubts   []string
 }
 
 // labelNames are those of columns that are taken for the label where the user names none.
@@ -124,14 +125,17 @@ func (p *Plan) miss(texts []string) {
 // find finds out what a user left open of a column, by some of its cells.
 func (p *Plan) find(c *Column, cells []string) {
 	there := slices.DeleteFunc(slices.Clone(cells), func(text string) bool { return p.missing[text] })
-	numbers := len(there) > 0 && !slices.ContainsFunc(there, func(text string) bool { return !isNumber(text) })
-	if c.Kind == Label {
-		c.Texts = len(there) > 0 && !numbers
+	others := slices.DeleteFunc(slices.Clone(there), isNumber)
+	numbers := len(there) > 0 && len(others) == 0
+	if c.Kind == Label { // where some are numbers, the others are mistakes
+		c.Texts = c.Texts || len(there) > 0 && len(others) == len(there)
 	}
 	if c.Kind == Auto {
 		switch c.Kind = Categorical; {
 		case numbers:
 			c.Kind = Numeric
+		case len(others) > 0 && mostly*len(others) <= len(there):
+			p.doubts = append(p.doubts, doubt(c.Name, others, len(there)))
 		case c.Format != "" || formatOf(there) != "":
 			c.Kind = Date
 		}
@@ -149,9 +153,26 @@ func (p *Plan) find(c *Column, cells []string) {
 	}
 }
 
+// mostly is how many numbers there are to each other text in a column that was probably meant to be one of numbers.
+const mostly = 10
+
+// doubt tells of a column of texts that are mostly numbers.
+func doubt(name string, others []string, cells int) string {
+	are := "are no numbers, such as"
+	if len(others) == 1 {
+		are = "is no number,"
+	}
+	return fmt.Sprintf("column %q: %d of the first %d cells %s %q, and so all are read as texts: --numeric %s if that is wrong, --missing %s "+
+		"if it stands for nothing", name, len(others), cells, are, others[0], name, others[0])
+}
+
+// Doubts are what a user should know of how columns were taken, when an open plan is made.
+func (p *Plan) Doubts() []string { return p.doubts }
+
+// isNumber reports whether a text is a number, also one that is not finite: that is an error of its row, and makes a column none of texts.
 func isNumber(text string) bool {
-	v, n := number.ParseFloat32([]byte(text))
-	return n == len(text) && n > 0 && v-v == 0
+	_, n := number.ParseFloat32([]byte(text))
+	return n == len(text) && n > 0
 }
 
 // formatOf is the format that all texts have, "" if there is none.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/feature"
 	"thole.example/internal/number"
@@ -150,6 +151,19 @@ func (f *columnsFinding) print(out io.Writer) {
 		return
 	}
 	fmt.Fprintln(out, f.text)
+}
+
+// checkTexts refuses labels that are texts where they are not taken for classes.
+func (p *plan) checkTexts(mapping data.Labels) error {
+	t := p.train.Transform
+	if t == nil || t.LabelTexts() == nil || mapping == data.AutoTrans || mapping == data.ClassTrans {
+		return nil
+	}
+	what := "no --labels " + mapping.String()
+	if p.recipe.Task == algo.Regression {
+		what = "numbers for " + p.recipe.Name
+	}
+	return fmt.Errorf("%s: column %q: labels are texts, such as %q, want %s", strings.Join(p.data, ", "), t.Label(), t.LabelTexts()[0], what)
 }
 
 // sayTable says what was found out about the columns of tables.
