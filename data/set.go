@@ -112,7 +112,7 @@ func (s *Set) copy(numbers []int, to *Set) error {
 				return err
 			}
 		}
-		s.Release(slices.Min(part), slices.Max(part)+1)
+		s.release(slices.Min(part), slices.Max(part)+1)
 	}
 	return nil
 }
@@ -402,22 +402,27 @@ func (s *Set) grow(rows, values int) error {
 	if s.wide {
 		each = 4
 	}
-	n := 4 * (int(s.used) + rows + each*values + 1)
-	if limit := s.spill.limit; limit > 0 && int64(n+8*(len(s.Label)+rows)) > limit {
+	n := s.used + uint64(rows+each*values)
+	if limit := s.spill.limit; limit > 0 && int64(4*n)+int64(8*(len(s.Label)+rows)) > limit {
 		if err := s.back(); err != nil {
 			return err
 		}
 	}
-	if err := s.memory.words.Grow(n); err != nil {
-		return fmt.Errorf("data: %d values: %w", s.values+values, err)
+	s.Label = slices.Grow(s.Label, rows)
+	return s.room(n, rows)
+}
+
+// room makes room for so many words in all, the one that is read in vain beside them, and for the ends of more rows.
+func (s *Set) room(words uint64, rows int) error {
+	if err := s.memory.words.Grow(4 * int(words+1)); err != nil {
+		return fmt.Errorf("data: %d words of examples: %w", words, err)
 	}
 	if err := s.memory.ends.Grow(8 * (len(s.Label) + rows)); err != nil {
 		return fmt.Errorf("data: %d examples: %w", len(s.Label)+rows, err)
 	}
-	s.Label = slices.Grow(s.Label, rows)
-	words, ends := s.memory.words.Data(), s.memory.ends.Data()
-	s.words, _ = wire.Numbers[uint32](words[:len(words)&^3]) // memory is aligned
-	s.ends, _ = wire.Numbers[uint64](ends[:len(ends)&^7])
+	inWords, inEnds := s.memory.words.Data(), s.memory.ends.Data()
+	s.words, _ = wire.Numbers[uint32](inWords[:len(inWords)&^3]) // memory is aligned
+	s.ends, _ = wire.Numbers[uint64](inEnds[:len(inEnds)&^7])
 	return nil
 }
 

@@ -33,6 +33,18 @@ func (s *Set) Spilled() bool { return s.memory != nil && s.memory.filed }
 // Bytes is how many bytes the examples take but for labels, weights and groups.
 func (s *Set) Bytes() int64 { return 4*int64(s.used) + 8*int64(len(s.Label)) }
 
+// MarkBytes is how many bytes an example takes beside those: its label, and its weight and group if there are some.
+func (s *Set) MarkBytes() int64 {
+	n := int64(4)
+	if len(s.Weight) > 0 {
+		n += 4
+	}
+	if len(s.Group) > 0 {
+		n += 8
+	}
+	return n
+}
+
 // back moves the set into a file of the folder.
 func (s *Set) back() error {
 	if s.Spilled() {
@@ -86,21 +98,16 @@ func (s *Set) all() iter.Seq2[int, *rows] {
 			}
 			if s.memory.filed && s.ends[i]-from > stride/4 {
 				from = s.ends[i]
-				s.Release(first, i+1)
+				s.release(first, i+1)
 				first = i + 1
 			}
 		}
-		s.Release(first, s.Len())
+		s.release(first, s.Len())
 	}
 }
 
-// Release tells the system that the examples [lo, hi) are not needed soon, if they are in a file. Others may still read them.
-func (s *Set) Release(lo, hi int) { s.advise(lo, hi, (*kernel.Memory).Release) }
-
-// ReadAhead has the system read the examples [lo, hi), which are needed soon, if they are in a file, and does not wait for it.
-func (s *Set) ReadAhead(lo, hi int) { s.advise(lo, hi, (*kernel.Memory).ReadAhead) }
-
-func (s *Set) advise(lo, hi int, advice func(m *kernel.Memory, from, to int)) {
+// release tells the system that the examples [lo, hi) are not needed soon, if they are in a file. Others may still read them.
+func (s *Set) release(lo, hi int) {
 	if !s.Spilled() || lo >= hi {
 		return
 	}
@@ -108,8 +115,8 @@ func (s *Set) advise(lo, hi int, advice func(m *kernel.Memory, from, to int)) {
 	if lo > 0 {
 		from = s.ends[lo-1]
 	}
-	advice(&s.memory.words, 4*int(from), 4*int(s.ends[hi-1]+1))
-	advice(&s.memory.ends, 8*max(0, lo-1), 8*hi)
+	s.memory.words.Release(4*int(from), 4*int(s.ends[hi-1]+1))
+	s.memory.ends.Release(8*max(0, lo-1), 8*hi)
 	runtime.KeepAlive(s)
 }
 

@@ -93,8 +93,7 @@ func TestSpilledIsReleased(t *testing.T) {
 	if out.Checksum() != want.Checksum() || s.Checksum() != here.Checksum() || !out.Spilled() {
 		t.Error("other parts in a file than in memory")
 	}
-	s.ReadAhead(0, s.Len())
-	s.Release(0, s.Len())
+	s.release(0, s.Len())
 	var g Gatherer
 	if numbers := []int{9, 1 << 17, 3}; !exactly(g.Gather(s, numbers), new(Gatherer).Gather(here, numbers)) {
 		t.Error("other rows after they were released")

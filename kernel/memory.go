@@ -28,6 +28,16 @@ const cacheLine = 64
 // Data is all of the memory.
 func (m *Memory) Data() []byte { return m.data }
 
+// ReadAt fills to with the bytes from off on, of memory in a file without a page of it in this process. Any number may do so at once.
+func (m *Memory) ReadAt(to []byte, off int) error {
+	if m.file == nil {
+		copy(to, m.data[off:off+len(to)])
+		return nil
+	}
+	_, err := m.file.ReadAt(to, int64(off))
+	return err
+}
+
 // Grow makes the memory at least n bytes long; what is new is zero. It fails if the system has none to give.
 func (m *Memory) Grow(n int) error {
 	if n <= len(m.data) {

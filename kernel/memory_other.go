@@ -34,9 +34,6 @@ func (m *Memory) growFile(int) error { return errors.ErrUnsupported }
 // Release does nothing here.
 func (m *Memory) Release(int, int) {}
 
-// ReadAhead does nothing here.
-func (m *Memory) ReadAhead(int, int) {}
-
 // Ready does nothing here.
 func (m *Memory) Ready(int, int, bool) {}
 

@@ -103,18 +103,12 @@ func asErrno(err error) unix.Errno {
 	return number
 }
 
-// Release tells the system that the bytes [from, to) of a file are not needed soon. They stay; other memory does nothing.
-func (m *Memory) Release(from, to int) { m.advise(from, to, unix.MADV_DONTNEED) }
-
-// ReadAhead has the system read the bytes [from, to) of a file, which are needed soon, and does not wait for it. Other memory does
-// nothing.
-func (m *Memory) ReadAhead(from, to int) { m.advise(from, to, unix.MADV_WILLNEED) }
-
-// advise is of whole pages, those in which the range begins and ends too.
-func (m *Memory) advise(from, to, advice int) {
+// Release tells the system that the bytes [from, to) of a file are not needed soon, nor the rest of the pages that they begin and end in.
+// They stay; other memory does nothing.
+func (m *Memory) Release(from, to int) {
 	from, to = from&^(os.Getpagesize()-1), min(pages(to), len(m.data))
 	if m.file != nil && from < to {
-		_ = unix.Madvise(m.data[from:to], advice) // it is advice
+		_ = unix.Madvise(m.data[from:to], unix.MADV_DONTNEED) // it is advice
 	}
 }
 

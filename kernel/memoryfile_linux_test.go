@@ -51,7 +51,10 @@ func TestBack(t *testing.T) {
 			}
 			from := rapid.IntRange(0, n).Draw(t, "from")
 			m.Release(from, rapid.IntRange(from, n).Draw(t, "to"))
-			m.ReadAhead(from, n+1<<30)
+			part := make([]byte, rapid.IntRange(0, n-from).Draw(t, "read"))
+			if err := m.ReadAt(part, from); err != nil || !bytes.Equal(part, want[from:from+len(part)]) {
+				t.Fatalf("%d bytes read at %d, in a file: %t: other bytes, or %v", len(part), from, backed, err)
+			}
 			if !bytes.Equal(m.Data()[:n], want) {
 				t.Fatalf("%d bytes, in a file: %t: other bytes", n, backed)
 			}

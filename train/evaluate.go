@@ -109,7 +109,12 @@ func (l *loop) pushScores(ctx context.Context) error {
 	if lo == hi {
 		return nil
 	}
-	score, err := Scores(ctx, l.s, l.run, l.Valid, l.heldRows(lo, hi))
+	score, at := make([]float64, 0, (hi-lo)*l.Model.Width), l.heldAt(lo)
+	err := walk(l.Valid, at, at+hi-lo, 1, func(s *data.Set, rows []int) error {
+		more, err := Scores(ctx, l.s, l.run, s, rows)
+		score = append(score, more...)
+		return err
+	})
 	if err != nil {
 		return err
 	}

@@ -16,25 +16,35 @@ const blockStream = 1<<32 - 1
 
 // order is how a task takes its examples in an epoch. There are examples here of some tasks, beside each other as [Own] has them. Either
 // all of a task are shuffled, each epoch from the order of the one before; or with a window, which is smaller, blocks of
-// consecutive ones are, and the examples of some blocks at a time. Then examples of a file are read before they are needed, and released.
+// consecutive ones are, and the examples of some blocks at a time. Then those of a file are read into memory, a window while the one
+// before is trained on.
 type order struct {
 	Options
 	first, step int   // this task's examples in Data: each step-th one from the first on
 	count       int   // of them
 	mine        []int // all of them in the order of the epoch, where there is no window
 
-	rows    []int // of the epoch, from the number from on
-	from    int   // which were taken and are not needed any more
-	start   []int // the first ones, for Wrap
-	block   int   // examples of this task in a block; 0: no window
-	blocks  []int // in the order of the epoch
-	drawn   int   // of them
-	rng     *rand.Rand
-	windows [][]int // the blocks that rows are of
+	set    *data.Set // that rows are numbers in: Data, or a window of it
+	rows   []int     // of the epoch, from the number from on
+	from   int       // which were taken and are not needed any more
+	block  int       // examples of this task in a block; 0: no window
+	blocks []int     // in the order of the epoch
+	drawn  int       // of them
+	rng    *rand.Rand
+	ahead  *ahead // nil: examples are taken from Data
+
+	start    []int // the first ones of the epoch, for Wrap,
+	startSet *data.Set
+}
+
+// ahead is a window that is being read.
+type ahead struct {
+	set  *data.Set
+	done chan error // of the reading; nil: there is none
 }
 
 func newOrder(o Options) *order {
-	r := &order{Options: o, first: o.Task, step: o.Tasks}
+	r := &order{Options: o, first: o.Task, step: o.Tasks, set: o.Data, startSet: o.Data}
 	if o.Own != nil {
 		r.first, r.step = slices.Index(o.Own.Tasks, o.Task), len(o.Own.Tasks)
 	}
@@ -42,6 +52,9 @@ func newOrder(o Options) *order {
 	if all := o.rows(); o.Window > 0 && o.Window < all {
 		r.block = max(1, ceil(o.Window, o.Tasks)/windowBlocks)
 		r.blocks = make([]int, ceil(ceil(all, o.Tasks), r.block))
+		if o.Data.Spilled() {
+			r.set, r.startSet, r.ahead = o.Data.Like(), o.Data.Like(), &ahead{set: o.Data.Like()}
+		}
 		return r
 	}
 	r.mine = make([]int, 0, r.count)
@@ -49,6 +62,16 @@ func newOrder(o Options) *order {
 		r.mine = append(r.mine, r.row(k))
 	}
 	return r
+}
+
+// close gives memory back.
+func (r *order) close() {
+	if r.ahead != nil {
+		_ = r.await() // nobody needs what was read
+		for _, s := range []*data.Set{r.set, r.startSet, r.ahead.set} {
+			s.Free()
+		}
+	}
 }
 
 // row is where the task's example k is in Data.
@@ -70,97 +93,190 @@ func (r *order) shuffle(epoch int) {
 		rng := rand.New(rand.NewPCG(r.Seed, uint64(epoch)<<32|blockStream))
 		rng.Shuffle(len(r.blocks), func(i, j int) { r.blocks[i], r.blocks[j] = r.blocks[j], r.blocks[i] })
 	}
-	for _, blocks := range r.windows {
-		r.advise(blocks, (*data.Set).Release)
-	}
-	r.drawn, r.windows = 0, nil
+	r.drawn = 0
 }
 
 // begin is shuffle, with the first examples at hand.
-func (r *order) begin(epoch int) {
+func (r *order) begin(epoch int) error {
+	if err := r.await(); err != nil {
+		return err
+	}
 	r.shuffle(epoch)
 	if r.block == 0 {
 		r.rows = mix(r.mine, r.Data.Label, r.PosNeg)
-		return
+		return nil
 	}
-	r.advise(r.blocks[:min(windowBlocks, len(r.blocks))], (*data.Set).ReadAhead)
+	r.readAhead()
+	return nil
 }
 
-// some are the examples [lo, hi) of the epoch, in windows those after the ones before.
-func (r *order) some(lo, hi int) []int {
-	for hi > r.from+len(r.rows) {
-		r.draw(lo)
+// next is the blocks of the next window.
+func (r *order) next() []int { return r.blocks[r.drawn:min(r.drawn+windowBlocks, len(r.blocks))] }
+
+// of is the task's examples in a block, numbers k as row takes them.
+func (r *order) of(block int) (lo, hi int) {
+	return min(block*r.block, r.count), min((block+1)*r.block, r.count)
+}
+
+// readAhead begins to read the next window, if there is one, and examples are read.
+func (r *order) readAhead() {
+	if r.ahead == nil || len(r.next()) == 0 {
+		return
 	}
-	return r.rows[lo-r.from : hi-r.from]
+	set, blocks, done := r.ahead.set, r.next(), make(chan error, 1)
+	r.ahead.done = done
+	go func() {
+		set.Reset()
+		for _, b := range blocks {
+			if lo, hi := r.of(b); lo < hi {
+				if err := set.Take(r.Data, r.row(lo), r.row(hi-1)+1, r.step); err != nil {
+					done <- err
+					return
+				}
+			}
+		}
+		done <- nil
+	}()
+}
+
+// await waits for what is being read.
+func (r *order) await() (err error) {
+	if r.ahead != nil && r.ahead.done != nil {
+		err = <-r.ahead.done
+		r.ahead.done = nil
+	}
+	return err
+}
+
+// some are the examples [lo, hi) of the epoch, in windows those after the ones before, as numbers in r.set.
+func (r *order) some(lo, hi int) ([]int, error) {
+	for hi > r.from+len(r.rows) {
+		if err := r.draw(lo); err != nil {
+			return nil, err
+		}
+	}
+	return r.rows[lo-r.from : hi-r.from], nil
 }
 
 // draw draws the next window. What comes before lo is not needed any more.
-func (r *order) draw(lo int) {
+func (r *order) draw(lo int) error {
 	past := min(lo-r.from, len(r.rows))
-	rows := append(make([]int, 0, len(r.rows)-past+windowBlocks*r.block), r.rows[past:]...)
+	rows := slices.Clone(r.rows[past:])
 	r.from += past
-	for len(r.windows) > 1 || len(r.windows) == 1 && len(rows) == 0 { // a batch may still be of the last one
-		r.advise(r.windows[0], (*data.Set).Release)
-		r.windows = r.windows[1:]
-	}
-	end := min(r.drawn+windowBlocks, len(r.blocks))
-	blocks := r.blocks[r.drawn:end]
-	r.windows, r.drawn = append(r.windows, blocks), end
-	r.advise(r.blocks[end:min(end+windowBlocks, len(r.blocks))], (*data.Set).ReadAhead)
 	var window []int
-	for _, b := range blocks {
-		for k := b * r.block; k < min((b+1)*r.block, r.count); k++ {
-			window = append(window, r.row(k))
+	if r.ahead == nil {
+		for _, b := range r.next() {
+			lo, hi := r.of(b)
+			for k := lo; k < hi; k++ {
+				window = append(window, r.row(k))
+			}
 		}
+		r.drawn += len(r.next())
+	} else {
+		if err := r.await(); err != nil {
+			return err
+		}
+		r.set, r.ahead.set = r.ahead.set, r.set
+		window = numbers(0, r.set.Len())
+		var err error
+		if rows, err = bring(r.set, r.ahead.set, rows); err != nil {
+			return err
+		}
+		r.drawn += len(r.next())
+		r.readAhead()
 	}
 	if !r.InOrder {
 		r.rng.Shuffle(len(window), func(i, j int) { window[i], window[j] = window[j], window[i] })
 	}
-	r.rows = append(rows, mix(window, r.Data.Label, r.PosNeg)...)
+	r.rows = append(rows, mix(window, r.set.Label, r.PosNeg)...)
+	return nil
 }
 
-// advise tells the system of the examples of blocks.
-func (r *order) advise(blocks []int, advice func(s *data.Set, lo, hi int)) {
-	for _, b := range blocks {
-		each := r.block * r.step
-		advice(r.Data, min(b*each, r.Data.Len()), min((b+1)*each, r.Data.Len()))
+// bring is the numbers in a set of the rows of another one, which are added to it.
+func bring(to, from *data.Set, rows []int) ([]int, error) {
+	if to == from {
+		return slices.Clone(rows), nil
 	}
+	n := to.Len()
+	for _, row := range rows {
+		if err := to.Take(from, row, row+1, 1); err != nil {
+			return nil, err
+		}
+	}
+	return numbers(n, to.Len()), nil
+}
+
+// numbers are those from lo to below hi.
+func numbers(lo, hi int) []int {
+	all := make([]int, hi-lo)
+	for i := range all {
+		all[i] = lo + i
+	}
+	return all
 }
 
 // wrapped are the n examples from the number lo on, where the first of the epoch come after the last.
-func (r *order) wrapped(lo, n int) []int {
-	rows := slices.Clone(r.some(min(lo, r.count), min(lo+n, r.count)))
+func (r *order) wrapped(lo, n int) ([]int, error) {
+	rows, err := r.some(min(lo, r.count), min(lo+n, r.count))
+	if err != nil {
+		return nil, err
+	}
 	if lo == 0 {
-		r.start = slices.Clone(rows)
+		if r.ahead != nil {
+			r.startSet.Reset()
+		}
+		if r.start, err = bring(r.startSet, r.set, rows); err != nil {
+			return nil, err
+		}
 	}
+	var first []int
 	for i := len(rows); i < n && r.count > 0; i++ {
-		rows = append(rows, r.start[(lo+i)%r.count])
+		first = append(first, r.start[(lo+i)%r.count])
 	}
-	return rows
+	if first, err = bring(r.set, r.startSet, first); err != nil {
+		return nil, err
+	}
+	return append(slices.Clone(rows), first...), nil
 }
 
-// walk gives the task's examples, some thousand at a time, as they were shuffled last; or with a window in the order of the file, of which
-// the next ones are read meanwhile.
-func (r *order) walk(use func(rows []int) error) error {
+// walk gives the task's examples, some thousand at a time, as they were shuffled last; or with a window in the order of the file. Between
+// epochs nothing else is being read.
+func (r *order) walk(use func(s *data.Set, rows []int) error) error {
 	if r.block == 0 {
 		for part := range slices.Chunk(r.mine, chunkRows) {
-			if err := use(part); err != nil {
+			if err := use(r.Data, part); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	for lo := 0; lo < r.count; lo += chunkRows {
-		hi := min(lo+chunkRows, r.count)
-		rows := make([]int, 0, hi-lo)
-		for k := lo; k < hi; k++ {
-			rows = append(rows, r.row(k))
+	return walk(r.Data, r.first, r.Data.Len(), r.step, use)
+}
+
+// walk gives the examples lo, lo+step, ... below hi of a set, some thousand at a time: those of a file from memory that they are read into.
+func walk(s *data.Set, lo, hi, step int, use func(s *data.Set, rows []int) error) error {
+	set := s
+	if s.Spilled() {
+		set = s.Like()
+		defer set.Free()
+	}
+	for ; lo < hi; lo += chunkRows * step {
+		end := min(lo+chunkRows*step, hi)
+		var rows []int
+		if set == s {
+			for i := lo; i < end; i += step {
+				rows = append(rows, i)
+			}
+		} else {
+			set.Reset()
+			if err := set.Take(s, lo, end, step); err != nil {
+				return err
+			}
+			rows = numbers(0, set.Len())
 		}
-		r.Data.ReadAhead(min(r.row(hi), r.Data.Len()), min(r.row(hi+chunkRows), r.Data.Len()))
-		if err := use(rows); err != nil {
+		if err := use(set, rows); err != nil {
 			return err
 		}
-		r.Data.Release(rows[0], rows[len(rows)-1]+1)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"errors"
 	"reflect"
 	"slices"
 	"testing"
@@ -67,11 +68,16 @@ func TestWindow(t *testing.T) {
 		o := Options{Data: set(examples(n, 1)), Tasks: tasks, Task: rapid.IntRange(0, tasks-1).Draw(t, "task"), Window: window}
 		r, plain := newOrder(o), newOrder(Options{Data: o.Data, Tasks: tasks, Task: o.Task})
 		for epoch := range 2 {
-			r.begin(epoch)
-			plain.begin(epoch)
+			if err := errors.Join(r.begin(epoch), plain.begin(epoch)); err != nil {
+				t.Fatal(err)
+			}
 			var all []int
 			for lo := 0; lo < r.count; lo += 13 {
-				all = append(all, r.some(lo, min(lo+13, r.count))...)
+				rows, err := r.some(lo, min(lo+13, r.count))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, rows...)
 				if held := len(r.rows); window < n && held > 2*windowBlocks*r.block+13 {
 					t.Fatalf("%d examples of a window of %d and %d tasks are held", held, window, tasks)
 				}

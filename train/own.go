@@ -73,19 +73,15 @@ func (o *Options) held() Marks {
 	return Marks{}
 }
 
-// heldRows are where the held-out examples [lo, hi) of this task are in Valid.
-func (o *Options) heldRows(lo, hi int) []int {
-	at := lo
-	if o.Own != nil {
-		at = 0
-		for _, task := range o.Own.Tasks[:max(0, slices.Index(o.Own.Tasks, o.Task))] {
-			from, to := heldOf(len(o.Own.Valid.Label), task, o.Tasks)
-			at += to - from
-		}
+// heldAt is where the held-out examples from lo on, which this task scores, begin in Valid.
+func (o *Options) heldAt(lo int) int {
+	if o.Own == nil {
+		return lo
 	}
-	rows := make([]int, hi-lo)
-	for i := range rows {
-		rows[i] = at + i
+	at := 0
+	for _, task := range o.Own.Tasks[:max(0, slices.Index(o.Own.Tasks, o.Task))] {
+		from, to := heldOf(len(o.Own.Valid.Label), task, o.Tasks)
+		at += to - from
 	}
-	return rows
+	return at
 }

@@ -158,6 +158,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	}
 	run.Seed, run.Offset = o.Seed^uint64(o.Task)<<32, o.Offset
 	l := &loop{Options: o, s: s, run: run, order: newOrder(o)}
+	defer l.order.close()
 	null := o.nullLoss()
 	l.pace, l.race = newPacer(o.Pace, null), race{Early: o.Early}
 	l.steps = Steps(o.rows(), o.Tasks, o.Batch)
@@ -322,8 +323,13 @@ func (l *loop) settled(losses []float64) bool {
 
 // epoch makes the steps of one epoch and answers with the mean loss of all tasks.
 func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
-	l.order.begin(epoch)
-	batch := l.batch(0)
+	if err := l.order.begin(epoch); err != nil {
+		return 0, err
+	}
+	batch, err := l.batch(0)
+	if err != nil {
+		return 0, err
+	}
 	lookups, err := l.run.Lookups(l.s, batch)
 	if err != nil {
 		return 0, err
@@ -339,7 +345,9 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		}
 		weight, lookups := batch.TotalWeight(), lookupLoss(epoch-1)
 		if step < l.steps-1 {
-			batch = l.batch(step + 1)
+			if batch, err = l.batch(step + 1); err != nil {
+				return 0, err
+			}
 			if lookups, err = l.run.Lookups(l.s, batch); err != nil {
 				return 0, err
 			}
@@ -372,12 +380,19 @@ func (l *loop) rate(epoch, step int) float64 {
 // batch is this task's examples of a step. The steps of an epoch differ by one example at most: every step moves the weights as
 // far, and one of few examples at the end would leave them where those few say. With Wrap all are full, the last one by examples
 // from the first on.
-func (l *loop) batch(step int) *data.Batch {
+func (l *loop) batch(step int) (*data.Batch, error) {
+	var rows []int
+	var err error
 	if l.Wrap {
-		return l.gather.Gather(l.Data, l.order.wrapped(step*l.perTask(), l.perTask()))
+		rows, err = l.order.wrapped(step*l.perTask(), l.perTask())
+	} else {
+		all := l.order.count
+		rows, err = l.order.some(step*all/l.steps, (step+1)*all/l.steps)
 	}
-	all := l.order.count
-	return l.gather.Gather(l.Data, l.order.some(step*all/l.steps, (step+1)*all/l.steps))
+	if err != nil {
+		return nil, err
+	}
+	return l.gather.Gather(l.order.set, rows), nil
 }
 
 // compute runs a batch, keeps its gradients for the next tick, and adds to the epoch's sums.

@@ -42,10 +42,15 @@ func TestShares(t *testing.T) {
 		for task := range tasks {
 			o := Options{Data: set(all), Task: task, Tasks: tasks, Batch: size, Window: window, InOrder: inOrder}
 			l := &loop{Options: o, order: newOrder(o), steps: steps}
-			l.order.begin(1)
+			if err := l.order.begin(1); err != nil {
+				t.Fatal(err)
+			}
 			least := l.order.count / steps
 			for step := range steps {
-				b := l.batch(step)
+				b, err := l.batch(step)
+				if err != nil {
+					t.Fatal(err)
+				}
 				if n := b.Len(); n < least || n > least+1 {
 					t.Fatalf("task %d has %d examples in step %d, want %d or one more", task, n, step, least)
 				}
@@ -351,12 +356,12 @@ func TestWrap(t *testing.T) {
 		steps := Steps(7, c.tasks, c.batch)
 		o := Options{Data: set(all), Task: c.task, Tasks: c.tasks, Batch: c.batch, Wrap: true, InOrder: true}
 		l := &loop{Options: o, order: newOrder(o), steps: steps}
-		if l.order.begin(1); steps != len(c.want) {
-			t.Errorf("%+v: %d steps", c, steps)
+		if err := l.order.begin(1); err != nil || steps != len(c.want) {
+			t.Errorf("%+v: %d steps, %v", c, steps, err)
 		}
 		for step, want := range c.want {
-			if got := l.batch(step).Label; !slices.Equal(got, want) {
-				t.Errorf("%+v, step %d: %v, want %v", c, step, got, want)
+			if got, err := l.batch(step); err != nil || !slices.Equal(got.Label, want) {
+				t.Errorf("%+v, step %d: %v, want %v, %v", c, step, got.Label, want, err)
 			}
 		}
 	}

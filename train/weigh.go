@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"thole.example/data"
 )
 
 // mean is that of numbers with the given sum of weights; of nothing it is 0.
@@ -45,16 +47,16 @@ func (o *Options) nullLoss() float64 {
 // shareLoss is the sum of the losses of this task's training examples, and of their weights.
 func (l *loop) shareLoss(ctx context.Context) (*lossSum, error) {
 	sum, label, weight := &lossSum{loss: l.Model.Loss}, make([]float32, 0, chunkRows), []float32(nil)
-	return sum, l.order.walk(func(rows []int) error {
-		score, err := Scores(ctx, l.s, l.run, l.Data, rows)
+	return sum, l.order.walk(func(s *data.Set, rows []int) error {
+		score, err := Scores(ctx, l.s, l.run, s, rows)
 		if err != nil {
 			return err
 		}
 		label, weight = label[:0], weight[:0]
 		for _, row := range rows {
-			label = append(label, l.Data.Label[row])
-			if len(l.Data.Weight) > 0 {
-				weight = append(weight, l.Data.Weight[row])
+			label = append(label, s.Label[row])
+			if len(s.Weight) > 0 {
+				weight = append(weight, s.Weight[row])
 			}
 		}
 		if l.Offset != 0 {

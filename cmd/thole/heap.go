@@ -65,19 +65,20 @@ func boundHeap(ctx context.Context, total int64) {
 	}
 }
 
-// outsideHeap is the memory of this process that the Go runtime has not got from the system, in bytes; 0 if the system does
-// not tell.
+// outsideHeap is the memory of this process that the Go runtime has not got from the system, in bytes, without pages of files, which the
+// system takes back when it needs them; 0 if the system does not tell.
 func outsideHeap() int64 {
 	text, err := os.ReadFile("/proc/self/statm")
 	fields := strings.Fields(string(text))
-	if err != nil || len(fields) < 2 {
+	if err != nil || len(fields) < 3 {
 		return 0
 	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	if err != nil {
+	resident, err := strconv.ParseInt(fields[1], 10, 64)
+	ofFiles, err2 := strconv.ParseInt(fields[2], 10, 64)
+	if err != nil || err2 != nil {
 		return 0
 	}
 	of := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(of)
-	return max(0, pages*int64(os.Getpagesize())-int64(of[0].Value.Uint64()-of[1].Value.Uint64()))
+	return max(0, (resident-ofFiles)*int64(os.Getpagesize())-int64(of[0].Value.Uint64()-of[1].Value.Uint64()))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,19 @@ const (
 	leastRest = 256 << 20
 	restShare = 4
 )
+
+// program is what the process takes whatever the examples are, which of little memory is taken to be a quarter: then it takes more.
+func (l *large) program() int64 { return min(64<<20, l.most/4) }
+
+// collected is how many times as much memory as its values a slice of the collected heap takes, at most.
+const collected = 2
+
+// bounded keeps what the collector leaves within the memory of the process, until ctx ends.
+func (l *large) bounded(ctx context.Context) {
+	if l.most > 0 {
+		go boundHeap(ctx, l.most-l.most/8)
+	}
+}
 
 // leastWindow is how many examples are shuffled at a time, however little memory there is.
 const leastWindow = 1000
@@ -108,14 +122,15 @@ func (p *plan) arrange(w io.Writer, m *graph.Model) error {
 	}
 	tables, batch, outputs := p.takes(m)
 	rows := int64(max(1, p.train.Len()))
-	rest := p.most - int64(min(tables+batch+outputs, float64(p.most))) - 8*rows // labels, weights
-	each := p.train.Bytes()/rows + 16                                           // and two numbers in the order
+	marks := collected * rows * p.train.MarkBytes()
+	rest := p.most - p.program() - int64(min(tables+batch+outputs, float64(p.most))) - marks
+	each := p.train.Bytes()/rows + 16 // and two numbers in the order
 	if p.memory != "" && rest < each*leastWindow {
-		return usageError{fmt.Errorf("--memory %s, want more: weights and batches take %s and the labels of %s %s", format.Bytes(p.most),
-			sizeText(tables+batch+outputs), number.Of(rows, "example"), format.Bytes(8*rows))}
+		return usageError{fmt.Errorf("--memory %s, want more: weights and batches take %s, the labels of %s %s, the program %s",
+			format.Bytes(p.most), sizeText(tables+batch+outputs), number.Of(rows, "example"), format.Bytes(marks), format.Bytes(p.program()))}
 	}
 	if !p.given("shuffle-window") {
-		n := max(leastWindow, int64(p.batch), min(rest, limit)/3/each) // one is trained on, one read, one released
+		n := max(leastWindow, int64(p.batch), min(rest, limit)/3/each) // one is trained on, one read, and of both there are numbers
 		p.window = int(min(rows, n))
 	}
 	fmt.Fprintf(w, "examples: %s take %s, in a file in %s; %s (%s) are shuffled at a time (--shuffle-window)\n", number.Of(rows, "example"),

@@ -84,6 +84,7 @@ func (p *plan) read(ctx context.Context, e *env) error {
 // readTraining reads the training examples, and holds some of them out.
 func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err error) {
 	j := p.job
+	p.bounded(ctx)
 	if o, err = j.dataOptions(p.recipe.Task); err != nil {
 		return o, err
 	}
