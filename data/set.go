@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"runtime"
 	"slices"
@@ -90,30 +91,34 @@ func (s *Set) Slice(lo, hi int) *Batch {
 // Choose is a set of the examples with the given numbers, in their order.
 func (s *Set) Choose(numbers []int) (*Set, error) {
 	out := s.empty()
-	return out, s.copy(numbers, out)
+	return out, s.copy(slices.Values(numbers), out)
 }
 
-// Anew is Choose of numbers into memory, of up to limit bytes as Options.Limit has them, wherever this set is.
-func (s *Set) Anew(numbers []int, limit int64) (*Set, error) {
+// Anew is Choose of n numbers into memory, of up to limit bytes as Options.Limit has them, wherever this set is.
+func (s *Set) Anew(numbers iter.Seq[int], n int, limit int64) (*Set, error) {
 	out := s.empty()
 	out.spill = spill{limit, s.spill.folder}
+	out.Label = make([]float32, 0, n)
 	return out, s.copy(numbers, out)
 }
 
 // copy adds the examples with the given numbers to another set.
-func (s *Set) copy(numbers []int, to *Set) error {
+func (s *Set) copy(numbers iter.Seq[int], to *Set) error {
 	const some = 1 << 15
-	row := newRows(1, 0, false)
-	for part := range slices.Chunk(numbers, some) {
-		for _, i := range part {
-			row.reset()
-			s.row(&row, i)
-			if err := to.add(&row); err != nil {
-				return err
-			}
+	row, first, last, n := newRows(1, 0, false), s.Len(), 0, 0
+	for i := range numbers {
+		row.reset()
+		s.row(&row, i)
+		if err := to.add(&row); err != nil {
+			return err
 		}
-		s.release(slices.Min(part), slices.Max(part)+1)
+		first, last = min(first, i), max(last, i)
+		if n++; n%some == 0 {
+			s.release(first, last+1)
+			first, last = s.Len(), 0
+		}
 	}
+	s.release(first, last+1)
 	return nil
 }
 

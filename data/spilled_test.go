@@ -22,7 +22,7 @@ func spilled(t rapid.TB, of *Set, limit int64) *Set {
 		all[i] = i
 	}
 	s.spill.limit = limit
-	if err := of.copy(all, s); err != nil {
+	if err := of.copy(slices.Values(all), s); err != nil {
 		t.Fatal(err)
 	}
 	if s.Bytes() > limit && !s.Spilled() {

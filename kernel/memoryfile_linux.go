@@ -30,7 +30,11 @@ func (m *Memory) Back(f *os.File, n int) error {
 		next.Free()
 		return err
 	}
-	copy(next.data, m.data[:min(n, len(m.data))])
+	for from := 0; from < min(n, len(m.data)); from += fileStep { // which are not in memory twice
+		to := min(from+fileStep, n, len(m.data))
+		copy(next.data[from:to], m.data[from:to])
+		next.Release(from, to)
+	}
 	m.mapped.free()
 	m.mapped.base, m.mapped.room = next.mapped.base, next.mapped.room
 	m.data, m.file, m.plain, m.fit, m.ahead = next.data, f, true, false, struct{ from, to int }{}

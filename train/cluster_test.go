@@ -148,7 +148,7 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 				mine = append(mine, t)
 			}
 		}
-		if o.Data, o.Valid, o.Own, err = Keep(o.Data, o.Valid, mine, w.tasks, 0); err != nil {
+		if o, err = o.Keep(mine, 0); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"iter"
 	"slices"
 
 	"thole.example/data"
@@ -9,8 +10,10 @@ import (
 // Own says that there are examples of some tasks alone in Options.Data and Options.Valid, in the order of all. Of the others a task
 // has to know no more than what is here.
 type Own struct {
-	Tasks       []int // whose examples are here, ascending
-	Data, Valid Marks // of all examples
+	Tasks []int   // whose examples are here, ascending
+	Rows  int     // training examples of all tasks
+	Null  float64 // their mean loss, where every score is that of Model.Start, with the offset
+	Valid Marks   // of all held-out examples, which all tasks measure
 }
 
 // Marks are what a set has of its examples beside their values.
@@ -19,31 +22,49 @@ type Marks struct {
 	Group         []int64   // none: there are no groups
 }
 
-// Keep takes out of the examples, of which valid may be nil, those of the given tasks, ascending, of so many. The sets are new, and in
-// memory up to the limit in bytes, 0: whatever they take.
-func Keep(all, valid *data.Set, mine []int, tasks int, limit int64) (learn, held *data.Set, own *Own, err error) {
-	own = &Own{Tasks: mine, Data: marks(all)}
-	var rows []int
-	for i := 0; i < all.Len(); i += tasks {
-		for _, task := range mine {
-			if i+task < all.Len() {
-				rows = append(rows, i+task)
+// Keep is the options with Data and Valid of the given tasks alone, ascending. Those sets are new, and in memory up to the limit in bytes, 0:
+// whatever they take; nothing is left in the options of those that there were. Model, Tasks and Offset have to be set.
+func (o Options) Keep(mine []int, limit int64) (Options, error) {
+	if err := o.checkMarks(marks(o.Data)); err != nil {
+		return o, err
+	}
+	all, valid := o.Data, o.Valid
+	own := &Own{Tasks: mine, Rows: all.Len(), Null: o.nullLoss()}
+	o.Own = own
+	var err error
+	if o.Data, err = all.Anew(own.trained(o.Tasks), all.Len()/o.Tasks*len(mine)+len(mine), limit); err != nil || valid == nil {
+		return o, err
+	}
+	own.Valid = marks(valid)
+	o.Valid, err = valid.Anew(own.held(o.Tasks), valid.Len()/o.Tasks*len(mine)+len(mine), limit)
+	return o, err
+}
+
+// trained are the numbers of the tasks' training examples.
+func (w *Own) trained(tasks int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < w.Rows; i += tasks {
+			for _, task := range w.Tasks {
+				if i+task < w.Rows && !yield(i+task) {
+					return
+				}
 			}
 		}
 	}
-	if learn, err = all.Anew(rows, limit); err != nil || valid == nil {
-		return learn, nil, own, err
-	}
-	own.Valid = marks(valid)
-	rows = rows[:0]
-	for _, task := range mine {
-		lo, hi := heldOf(valid.Len(), task, tasks)
-		for i := lo; i < hi; i++ {
-			rows = append(rows, i)
+}
+
+// held are the numbers of the tasks' held-out examples.
+func (w *Own) held(tasks int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for _, task := range w.Tasks {
+			lo, hi := heldOf(len(w.Valid.Label), task, tasks)
+			for i := lo; i < hi; i++ {
+				if !yield(i) {
+					return
+				}
+			}
 		}
 	}
-	held, err = valid.Anew(rows, limit)
-	return learn, held, own, err
 }
 
 func marks(s *data.Set) Marks { return Marks{s.Label, s.Weight, s.Group} }
@@ -51,16 +72,13 @@ func marks(s *data.Set) Marks { return Marks{s.Label, s.Weight, s.Group} }
 // heldOf is which of n held-out examples a task scores: a run of consecutive ones.
 func heldOf(n, task, tasks int) (lo, hi int) { return n * task / tasks, n * (task + 1) / tasks }
 
-// all is what all training examples have.
-func (o *Options) all() Marks {
-	if o.Own != nil {
-		return o.Own.Data
-	}
-	return marks(o.Data)
-}
-
 // rows is how many training examples there are, of all tasks.
-func (o *Options) rows() int { return len(o.all().Label) }
+func (o *Options) rows() int {
+	if o.Own != nil {
+		return o.Own.Rows
+	}
+	return o.Data.Len()
+}
 
 // held is what all held-out examples have.
 func (o *Options) held() Marks {

@@ -227,15 +227,20 @@ func (o *Options) check() error {
 	if err := checkNames(o.Model.Loss, o.Metrics); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
-	for _, b := range []Marks{o.all(), o.held()} {
-		if err := o.Model.Loss.Check(b.Label, o.Model.Width); err != nil {
-			return fmt.Errorf("train: %s: %w", o.Model.Loss.Name(), err)
-		}
-		if err := checkWeights(b); err != nil {
+	if o.Own == nil { // else Keep has looked
+		if err := o.checkMarks(marks(o.Data)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return o.checkMarks(o.held())
+}
+
+// checkMarks refuses labels that the loss does not take, and weights that no mean can be taken by.
+func (o *Options) checkMarks(m Marks) error {
+	if err := o.Model.Loss.Check(m.Label, o.Model.Width); err != nil {
+		return fmt.Errorf("train: %s: %w", o.Model.Loss.Name(), err)
+	}
+	return checkWeights(m)
 }
 
 // setsFit reports whether the sets are all held-out examples.

@@ -35,7 +35,10 @@ func checkWeights(s Marks) error {
 
 // nullLoss is the mean loss of the training examples by the scores that the model begins with where they have no features.
 func (o *Options) nullLoss() float64 {
-	all, sum := o.all(), lossSum{loss: o.Model.Loss}
+	if o.Own != nil {
+		return o.Own.Null
+	}
+	all, sum := marks(o.Data), lossSum{loss: o.Model.Loss}
 	score := slices.Repeat([]float64{o.Model.Start + o.Offset}, min(chunkRows, len(all.Label))*o.Model.Width)
 	for lo := 0; lo < len(all.Label); lo += chunkRows {
 		hi := min(lo+chunkRows, len(all.Label))

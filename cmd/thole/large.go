@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -146,15 +147,25 @@ func (p *plan) shuffled() int64 {
 	return int64(min(p.window, p.train.Len()))
 }
 
-// part takes the examples of this process's tasks, if it has not all of the job.
-func (p *plan) part() (err error) {
-	p.learn, p.held = p.train.Set, p.validation()
+// part takes the examples of this process's tasks, if it has not all of the job, and lets go of the others.
+func (p *plan) part() error {
+	p.mineOf = train.Options{Data: p.train.Set, Valid: p.validation()}
 	if p.mine == nil {
 		return nil
 	}
-	p.learn, p.held, p.ofMine, err = train.Keep(p.learn, p.held, p.mine, p.tasks, p.forExamples())
+	model, err := p.build(p.conf)
+	if err != nil {
+		return err
+	}
+	debug.FreeOSMemory() // what the reading left may be more than a part of the examples
+	p.mineOf.Model, p.mineOf.Tasks, p.mineOf.Offset = model, p.tasks, p.offset()
+	p.mineOf, err = p.mineOf.Keep(p.mine, p.forExamples())
 	if errors.Is(err, errors.ErrUnsupported) {
 		return usageError{err}
 	}
+	own := *p.train
+	own.Set = p.mineOf.Data
+	p.train = &own
+	debug.FreeOSMemory() // the marks of the others
 	return err
 }

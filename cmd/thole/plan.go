@@ -45,8 +45,8 @@ type plan struct {
 	settings     []byte             // of the job, as they are saved with the model; nil: not
 	ends         bool               // the schedule is bound to the number of epochs
 	mine         []int              // tasks of this process; nil: all
-	ofMine       *train.Own         // what it knows of the others' examples
-	learn, held  *data.Set          // examples of its tasks
+	mineOf       train.Options      // their examples
+	rows         int                // training examples of all tasks
 	cut          bool               // the held-out examples have no features but those of training
 	moment       string             // where the servers keep the best epoch, if there is one
 	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
@@ -183,7 +183,7 @@ func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
 		p.batch = algo.BatchOf(p.train.Len())
 	}
 	p.conf.Batch = p.batch
-	p.digest = p.train.Checksum()
+	p.digest, p.rows = p.train.Checksum(), p.train.Len()
 	if err := p.countFields(); err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func (w *watcher) recorded(ctx context.Context, err error) {
 // start is what a training is about to do.
 func (p *plan) start() runlog.Start {
 	s := runlog.Start{
-		Algo: p.algo, Data: p.data, Examples: p.train.Len(), Dim: p.conf.Dim, Tasks: p.tasks, Bound: p.bound.String(), Epochs: p.epochs,
+		Algo: p.algo, Data: p.data, Examples: p.rows, Dim: p.conf.Dim, Tasks: p.tasks, Bound: p.bound.String(), Epochs: p.epochs,
 		Batch: p.batch, Rate: runlog.Number(p.rate), Seed: p.seed,
 	}
 	if held := p.validation(); held != nil {

@@ -76,7 +76,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	}
 	start := time.Now()
 	report, err := train.Run(ctx, client, train.Options{
-		Model: model, Data: p.learn, Valid: p.held, Own: p.ofMine, Sets: p.sets, Window: p.window,
+		Model: model, Data: p.mineOf.Data, Valid: p.mineOf.Valid, Own: p.mineOf.Own, Sets: p.sets, Window: p.window,
 		Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
 		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance, Pace: p.pace,
 		Early: p.early(client), Watch: len(p.metrics) > 0, Metrics: p.metrics, PosNeg: p.posNeg, Clip: p.clip,

@@ -312,9 +312,9 @@ func (w *watcher) begin(p *plan) error {
 	}
 	if p.counted {
 		fmt.Fprintf(w.env.err, "train %s: %s of %s by %s at rate %g; --epochs N sets them\n",
-			p.algo, number.Of(p.epochs, "epoch"), number.Of(p.train.Len(), "example"), p.recipe.Defaults.Rule, p.rate)
+			p.algo, number.Of(p.epochs, "epoch"), number.Of(p.rows, "example"), p.recipe.Defaults.Rule, p.rate)
 	}
-	w.bar = w.env.progress("train "+p.algo, "rows", int64(p.epochs)*int64(p.train.Len()))
+	w.bar = w.env.progress("train "+p.algo, "rows", int64(p.epochs)*int64(p.rows))
 	w.append(p.start())
 	if w.log == nil {
 		return nil
