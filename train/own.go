@@ -22,8 +22,8 @@ type Marks struct {
 	Group         []int64   // none: there are no groups
 }
 
-// Keep is the options with Data and Valid of the given tasks alone, ascending. Those sets are new, and in memory up to the limit in bytes, 0:
-// whatever they take; nothing is left in the options of those that there were. Model, Tasks and Offset have to be set.
+// Keep is the options with Data and Valid of the given tasks alone, ascending. Those sets are new, and in memory up to the limit in bytes,
+// 0: whatever they take; nothing is left in the options of those that there were. Model, Tasks and Offset have to be set.
 func (o Options) Keep(mine []int, limit int64) (Options, error) {
 	if err := o.checkMarks(marks(o.Data)); err != nil {
 		return o, err
