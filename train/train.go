@@ -133,9 +133,9 @@ type loop struct {
 	Options
 	s      Session
 	run    *graph.Run
-	order  *order        // of this task's examples
-	steps  int           // of an epoch
-	gather data.Gatherer // a batch is done with when the next one is gathered
+	order  *order // of this task's examples
+	steps  int    // of an epoch
+	feed   *feed  // its batches
 	seen   int64
 	before int // epochs that were made before
 	pace   *pacer
@@ -160,6 +160,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	l := &loop{Options: o, s: s, run: run, order: newOrder(o)}
 	defer l.order.close()
 	null := o.nullLoss()
+	l.feed = newFeed(l.perTask(), l.batch)
 	l.pace, l.race = newPacer(o.Pace, null), race{Early: o.Early}
 	l.steps = Steps(o.rows(), o.Tasks, o.Batch)
 	for _, m := range o.Model.Params() {
@@ -331,7 +332,9 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 	if err := l.order.begin(epoch); err != nil {
 		return 0, err
 	}
-	batch, err := l.batch(0)
+	l.feed.begin(l.steps)
+	defer l.feed.end()
+	batch, err := l.feed.next(0)
 	if err != nil {
 		return 0, err
 	}
@@ -350,7 +353,7 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		}
 		weight, lookups := batch.TotalWeight(), lookupLoss(epoch-1)
 		if step < l.steps-1 {
-			if batch, err = l.batch(step + 1); err != nil {
+			if batch, err = l.feed.next(step + 1); err != nil {
 				return 0, err
 			}
 			if lookups, err = l.run.Lookups(l.s, batch); err != nil {
@@ -385,7 +388,7 @@ func (l *loop) rate(epoch, step int) float64 {
 // batch is this task's examples of a step. The steps of an epoch differ by one example at most: every step moves the weights as
 // far, and one of few examples at the end would leave them where those few say. With Wrap all are full, the last one by examples
 // from the first on.
-func (l *loop) batch(step int) (*data.Batch, error) {
+func (l *loop) batch(g *data.Gatherer, step int) (*data.Batch, error) {
 	var rows []int
 	var err error
 	if l.Wrap {
@@ -397,7 +400,7 @@ func (l *loop) batch(step int) (*data.Batch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.gather.Gather(l.order.set, rows), nil
+	return g.Gather(l.order.set, rows), nil
 }
 
 // compute runs a batch, keeps its gradients for the next tick, and adds to the epoch's sums.

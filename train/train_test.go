@@ -45,9 +45,10 @@ func TestShares(t *testing.T) {
 			if err := l.order.begin(1); err != nil {
 				t.Fatal(err)
 			}
+			var gather data.Gatherer
 			least := l.order.count / steps
 			for step := range steps {
-				b, err := l.batch(step)
+				b, err := l.batch(&gather, step)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -356,11 +357,12 @@ func TestWrap(t *testing.T) {
 		steps := Steps(7, c.tasks, c.batch)
 		o := Options{Data: set(all), Task: c.task, Tasks: c.tasks, Batch: c.batch, Wrap: true, InOrder: true}
 		l := &loop{Options: o, order: newOrder(o), steps: steps}
+		var gather data.Gatherer
 		if err := l.order.begin(1); err != nil || steps != len(c.want) {
 			t.Errorf("%+v: %d steps, %v", c, steps, err)
 		}
 		for step, want := range c.want {
-			if got, err := l.batch(step); err != nil || !slices.Equal(got.Label, want) {
+			if got, err := l.batch(&gather, step); err != nil || !slices.Equal(got.Label, want) {
 				t.Errorf("%+v, step %d: %v, want %v, %v", c, step, got.Label, want, err)
 			}
 		}

@@ -1,0 +1,112 @@
+package train
+
+import (
+	"runtime"
+
+	"thole.example/data"
+)
+
+// feed gathers the batches of an epoch before the steps that use them, on a goroutine of its own where the process has processors for one:
+// examples come in another order each time, and wait for memory. Two portions of some batches go round, one that steps use and one that
+// is being filled. What is in a batch does not depend on any of it.
+type feed struct {
+	fill        func(g *data.Gatherer, step int) (*data.Batch, error)
+	steps       int
+	free, ready chan *portion // at most two; nil: steps gather for themselves
+	now         *portion      // that steps use
+	used        int           // batches of it
+	stop, ended chan struct{} // of the goroutine
+	own         data.Gatherer
+}
+
+// portion is batches one after the other.
+type portion struct {
+	gather []data.Gatherer
+	batch  []*data.Batch
+	err    error // of the batch that would come next
+}
+
+// portionRows is about how many examples a portion has: so many that handing it over costs little beside them, and few enough for caches.
+const portionRows = 2048
+
+// newFeed is for batches of about rows examples.
+func newFeed(rows int, fill func(g *data.Gatherer, step int) (*data.Batch, error)) *feed {
+	f := &feed{fill: fill}
+	if runtime.GOMAXPROCS(0) > 1 {
+		f.free, f.ready = make(chan *portion, 2), make(chan *portion, 2)
+		for range cap(f.free) {
+			f.free <- &portion{gather: make([]data.Gatherer, max(1, portionRows/max(1, rows)))}
+		}
+	}
+	return f
+}
+
+// begin begins an epoch of so many steps; the one before has ended, or end was called.
+func (f *feed) begin(steps int) {
+	if f.steps = steps; f.free == nil {
+		return
+	}
+	f.stop, f.ended = make(chan struct{}), make(chan struct{})
+	go f.run(f.stop, f.ended)
+}
+
+func (f *feed) run(stop, ended chan struct{}) {
+	defer close(ended)
+	for step := 0; step < f.steps; {
+		var p *portion
+		select {
+		case <-stop:
+			return
+		case p = <-f.free:
+		}
+		p.batch, p.err = p.batch[:0], nil
+		for i := 0; i < len(p.gather) && step < f.steps && p.err == nil; i++ {
+			var b *data.Batch
+			if b, p.err = f.fill(&p.gather[i], step); p.err == nil {
+				p.batch = append(p.batch, b)
+				step++
+			}
+		}
+		f.ready <- p
+		if p.err != nil {
+			return
+		}
+	}
+}
+
+// next is the batch of the next step, valid until the one after it is asked for.
+func (f *feed) next(step int) (*data.Batch, error) {
+	if f.free == nil {
+		return f.fill(&f.own, step)
+	}
+	for f.now == nil || f.used == len(f.now.batch) {
+		if f.now != nil && f.now.err != nil {
+			return nil, f.now.err
+		}
+		f.release()
+		f.now = <-f.ready
+	}
+	f.used++
+	return f.now.batch[f.used-1], nil
+}
+
+// release gives the portion that steps used to be filled again.
+func (f *feed) release() {
+	if f.now != nil {
+		f.free <- f.now
+		f.now, f.used = nil, 0
+	}
+}
+
+// end waits until nothing more is gathered, wherever the epoch is.
+func (f *feed) end() {
+	if f.stop == nil {
+		return
+	}
+	close(f.stop)
+	<-f.ended
+	f.stop = nil
+	for f.release(); len(f.ready) > 0; {
+		f.free <- <-f.ready
+	}
+}
