@@ -51,6 +51,9 @@ func (s *Source) Writes() bool { return s.value != nil }
 // Cells reports whether it is text whose lines are rows of cells, and what stands between them where nothing else is said.
 func (s *Source) Cells() (sep byte, ok bool) { return cmp.Or(s.sep, ','), s.table && !s.cells }
 
+// Binary reports whether it is a table that is no text.
+func (s *Source) Binary() bool { return s.cells }
+
 // ends reports whether the input has an ending of the source.
 func (s *Source) ends(input string) bool {
 	return strings.HasSuffix(input, "."+s.Name) || s.Name == libffm.Name && strings.HasSuffix(input, ".ffm") ||

@@ -32,6 +32,11 @@ func labelNames() []string {
 	return []string{"label", "target", "class", "y", "click", "clicked", "outcome"}
 }
 
+// LabelAt is the place of the column that is taken for the label where the user names none; -1: there is none.
+func LabelAt(header []string) int {
+	return slices.IndexFunc(header, func(name string) bool { return slices.Contains(labelNames(), strings.ToLower(name)) })
+}
+
 // Open plans the training table: header are its columns, and sample some of its first rows, by which the kinds of columns are found
 // out that the user left open. More rows of an open plan may have levels that are new, but no other kinds of values.
 func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {

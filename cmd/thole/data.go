@@ -55,7 +55,8 @@ n1 to n13, nothing where one is missing, and the texts c1 to c26.`,
 	f.Int64Var(&k.skip, "skip", 0, "examples to leave out before the first")
 	f.Uint64Var(&k.seed, "seed", 1, "seed of the model and of the examples")
 	f.StringVar(&k.preset, "preset", "linear", "linear or criteo: what the examples are like")
-	f.StringVar(&k.format, "format", "", "libsvm, libffm, csv, tsv, or dummy, in which numbers are buckets (default: by the ending, else libsvm)")
+	f.StringVar(&k.format, "format", "", "libsvm, libffm, csv, tsv, or dummy, in which numbers are buckets (default: by the ending, else "+
+		"libsvm)")
 	f.StringVar(&k.out, "out", "-", `file for the examples, "-" for standard output`)
 	f.BoolVar(&k.force, "force", false, "replace the file if it exists")
 	return c
