@@ -54,6 +54,9 @@ func (s *Source) Cells() (sep byte, ok bool) { return cmp.Or(s.sep, ','), s.tabl
 // Binary reports whether it is a table that is no text.
 func (s *Source) Binary() bool { return s.cells }
 
+// Tabular reports whether it is a table, text or not.
+func (s *Source) Tabular() bool { return s.table }
+
 // ends reports whether the input has an ending of the source.
 func (s *Source) ends(input string) bool {
 	return strings.HasSuffix(input, "."+s.Name) || s.Name == libffm.Name && strings.HasSuffix(input, ".ffm") ||
