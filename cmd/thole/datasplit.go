@@ -234,7 +234,7 @@ func (k *splitting) times(ctx context.Context, e *env) (all []float64, err error
 
 // write writes the parts, all of which appear when all are written, or none.
 func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func(int, data.Record) int, ending string) error {
-	sinks, ws, counts := make([]*sink, len(parts.Names)), make([]*writing, len(parts.Names)), make([]int, len(parts.Names))
+	sinks, ws := make([]*sink, len(parts.Names)), make([]*writing, len(parts.Names))
 	for p, name := range parts.Names {
 		var err error
 		if sinks[p], err = e.sink(filepath.Join(k.out, name+ending), k.force); err != nil {
@@ -254,35 +254,9 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 			return err
 		}
 	}
-	i := 0
-	pending := make([][]byte, len(ws))
-	for one, err := range k.read(ctx, e, "split") {
-		if err != nil {
-			return err
-		}
-		p := of(i, one)
-		if p < 0 {
-			return fmt.Errorf("%s: more examples than when it was read before, want files that stay as they are", one.Path)
-		}
-		if counts[p]++; counts[p] == 1 {
-			pending[p] = append(pending[p], k.reader.Header...)
-		}
-		i++
-		if pending[p] = append(pending[p], one.Text...); len(pending[p]) > 1<<16 {
-			if _, err := ws[p].Write(pending[p]); err != nil {
-				return err
-			}
-			pending[p] = pending[p][:0]
-		}
-	}
-	for p, n := range counts {
-		if n == 0 {
-			return fmt.Errorf("part %s gets none of %s; want more of them, other --parts or another --seed", parts.Names[p],
-				number.Of(i, "example"))
-		}
-		if _, err := ws[p].Write(pending[p]); err != nil {
-			return err
-		}
+	counts, err := k.fill(ctx, e, ws, parts, of)
+	if err != nil {
+		return err
 	}
 	if err := all.Commit(); err != nil {
 		return err
@@ -291,4 +265,39 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 		fmt.Fprintf(e.err, "%s: %s\n", sinks[p].path, number.Of(counts[p], "example"))
 	}
 	return nil
+}
+
+// fill writes every example to its part, and answers how many each has.
+func (k *splitting) fill(ctx context.Context, e *env, ws []*writing, parts data.Parts, of func(int, data.Record) int) ([]int, error) {
+	i, counts := 0, make([]int, len(ws))
+	pending := make([][]byte, len(ws))
+	for one, err := range k.read(ctx, e, "split") {
+		if err != nil {
+			return nil, err
+		}
+		p := of(i, one)
+		if p < 0 {
+			return nil, fmt.Errorf("%s: more examples than when it was read before, want files that stay as they are", one.Path)
+		}
+		if counts[p]++; counts[p] == 1 {
+			pending[p] = append(pending[p], k.reader.Header...)
+		}
+		i++
+		if pending[p] = append(pending[p], one.Text...); len(pending[p]) > 1<<16 {
+			if _, err := ws[p].Write(pending[p]); err != nil {
+				return nil, err
+			}
+			pending[p] = pending[p][:0]
+		}
+	}
+	for p, n := range counts {
+		if n == 0 {
+			return nil, fmt.Errorf("part %s gets none of %s; want more of them, other --parts or another --seed", parts.Names[p],
+				number.Of(i, "example"))
+		}
+		if _, err := ws[p].Write(pending[p]); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
 }
