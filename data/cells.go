@@ -85,6 +85,7 @@ func feedCells(ctx context.Context, rows int64, free <-chan *chunk, work, order 
 
 // cells fills the rows from those of a table, up to the first error. Rows stand for lines.
 func (c *chunk) cells(ctx context.Context, s *settings, p *tableParser) {
+	p.begin()
 	line := int64(0)
 	for cells, err := range p.sheet.cells.Blocks(ctx, p.used, c.lo, c.hi) {
 		if err != nil {

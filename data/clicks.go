@@ -13,10 +13,11 @@ import (
 type Clicks struct {
 	Seed   uint64
 	Rows   int64
-	Dims   []int64 // columns of each field
-	Skew   float64 // exponent of the frequencies (Zipf), rank^-Skew; 0: all columns equally often
-	Spread float64 // standard deviation of the weights
-	Bias   float64 // added to the sum of the weights
+	Dims   []int64  // columns of each field
+	Names  []string // of the fields, for tables; nil: c1, c2 and so on
+	Skew   float64  // exponent of the frequencies (Zipf), rank^-Skew; 0: all columns equally often
+	Spread float64  // standard deviation of the weights
+	Bias   float64  // added to the sum of the weights
 }
 
 // ClickModel makes the rows of Clicks and knows the truth about them. Its methods may be called by many goroutines.

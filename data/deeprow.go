@@ -13,13 +13,14 @@ type deepRow struct {
 
 // amount is a number of a row.
 type amount struct {
+	count  float64
 	exact  float64 // log(1+number)/4, which the truth is of; 0 where it is missing
 	value  float32 // to four digits, which the examples have
 	bucket int32   // the last one where it is missing
 }
 
 func amountOf(count float64) amount {
-	a := amount{exact: float64(float32(math.RoundToEven(math.Log1p(count)/4*1e4) / 1e4))}
+	a := amount{count: count, exact: float64(float32(math.RoundToEven(math.Log1p(count)/4*1e4) / 1e4))}
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(a.exact, 'g', 4, 64), 32) // of a number that was just written
 	a.value, a.bucket = float32(v), int32(min(a.exact*16, deepBuckets-2))
 	return a

@@ -102,21 +102,7 @@ func (m Loans) Defaulted(i int64) bool {
 // Append appends row i as a line of cells with sep between them.
 func (m Loans) Append(line []byte, i int64, sep byte) []byte {
 	l := m.draw(i)
-	cell := func(text string) {
-		if slices.Contains([]byte(text), '"') || slices.Contains([]byte(text), sep) {
-			line = append(line, '"')
-			for _, b := range []byte(text) {
-				if b == '"' {
-					line = append(line, '"')
-				}
-				line = append(line, b)
-			}
-			line = append(line, '"')
-		} else {
-			line = append(line, text...)
-		}
-		line = append(line, sep)
-	}
+	cell := func(text string) { line = append(AppendCell(line, sep, text), sep) }
 	number := func(v float64, missing bool) {
 		if !missing {
 			line = strconv.AppendFloat(line, v, 'f', -1, 64)

@@ -81,6 +81,8 @@ type Options struct {
 	// same goroutine.
 	Left    func(Unseen)
 	LeftOut func(Skipped)
+
+	apart bool // every chunk has codes of levels of its own, which Survey wants
 }
 
 // settings are Options made ready for parsing.

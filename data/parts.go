@@ -2,7 +2,6 @@ package data
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -54,18 +53,68 @@ func oddInName(r rune) bool {
 
 // Draw is the part that a key falls into: a function of (seed, key). Of many keys each part gets about its share.
 func (p Parts) Draw(seed, key uint64) int {
-	u := float64(mix(mix(seed*golden)+key*golden)>>11) / (1 << 53)
-	return p.at(u)
+	return p.at(float64(drawOf(seed, key)>>11) / (1 << 53))
 }
+
+func drawOf(seed, key uint64) uint64 { return mix(mix(seed*golden) + key*golden) }
 
 // at is the part in which a share in [0,1) lies.
 func (p Parts) at(share float64) int {
 	return min(len(p.Ends)-1, slices.IndexFunc(p.Ends, func(end float64) bool { return share < end || end == 1 }))
 }
 
+// Stratify are the parts of examples of classes: drawn from (seed, number of the example), so that of each class every part has its share
+// to within one example, and what one class has too much of is made up for by the next.
+func (p Parts) Stratify(seed uint64, classes []int32) []int {
+	keys := make([]uint64, len(classes))
+	order := make([]int, len(classes))
+	for i := range order {
+		order[i], keys[i] = i, drawOf(seed, uint64(i))
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(classes[a], classes[b]), cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b))
+	})
+	all, owed := make([]int, len(classes)), make([]float64, len(p.Ends))
+	for lo, hi := 0, 0; lo < len(order); lo = hi {
+		for hi < len(order) && classes[order[hi]] == classes[order[lo]] {
+			hi++
+		}
+		next := lo
+		for part, n := range p.portions(hi-lo, owed) {
+			for _, i := range order[next : next+n] {
+				all[i] = part
+			}
+			next += n
+		}
+	}
+	return all
+}
+
+// portions are how many of n examples each part gets: its share, rounded down, or up where most is owed to it, which is brought up to date.
+func (p Parts) portions(n int, owed []float64) []int {
+	counts, order, left := make([]int, len(p.Ends)), make([]int, len(p.Ends)), n
+	before := 0.0
+	for part, end := range p.Ends {
+		share := (end - before) * float64(n)
+		before = end
+		order[part], counts[part] = part, int(math.Floor(share+1e-9)) // 0.3*10 is not quite 3
+		owed[part] += share - float64(counts[part])
+		left -= counts[part]
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(owed[b], owed[a]) })
+	for _, part := range order[:left] {
+		counts[part]++
+		owed[part]--
+	}
+	return counts
+}
+
+// places is how many of n examples lie before the end of a part.
+func places(end float64, n int) int { return int(math.Round(end * float64(n))) }
+
 // Place is the part of the example with the number i, from 0 on, of n that stay in order: the last ones are the last part.
 func (p Parts) Place(i, n int) int {
-	return slices.IndexFunc(p.Ends, func(end float64) bool { return i < int(math.Round(end*float64(n))) })
+	return slices.IndexFunc(p.Ends, func(end float64) bool { return i < places(end, n) })
 }
 
 // Order is the part of each example by the order of their times: the latest ones are the last part. Examples of one time are all in the
@@ -85,6 +134,3 @@ func (p Parts) Order(times []float64) []int {
 	}
 	return all
 }
-
-// errNoText is the error of an input that has no lines.
-var errNoText = errors.New("no lines of text, want one of libsvm, libffm, dummy, dense, csv or tsv")

@@ -10,9 +10,6 @@ import (
 	"iter"
 	"os"
 	"slices"
-	"strings"
-
-	"thole.example/internal/spell"
 )
 
 // Record is an example as text.
@@ -20,7 +17,7 @@ type Record struct {
 	// Text is its line with the end, or of a table the lines of its row, byte for byte but for a line end where the last line has none.
 	// Lines before it that are blank or a comment belong to it, but in tables, where they are left out.
 	Text []byte
-	Cell []byte // of the column that was asked for; nil: none was
+	Cell []byte // of the column that was asked for, or the label; nil: none was
 	Path string
 	Line int64 // of the last line of Text
 }
@@ -28,16 +25,27 @@ type Record struct {
 // RecordReader reads examples as text.
 type RecordReader struct {
 	Options Options // the format, the separator and the names of columns
-	Column  string  // of a table whose cells are asked for; ""; none
-	Header  []byte  // line of the names of a table, as it was read from the first file; nil: there is none
+	Column  string  // of a table whose cells are asked for; "": none
+	// Label asks for labels: of a table the cells of Column, or if that is "" of one that is called so, of others what stands first.
+	Label  bool
+	Header []byte // line of the names of a table, as it was read from the first file; nil: there is none
+
+	done, total int64 // bytes
 }
 
-// Read gives the examples of the files one after the other; what gzip packed is unpacked. A record is valid until the next one. Files are
-// regular ones. Tables have to have the same first line. Nothing is parsed beyond the end of a record, and Column's cell.
+// Read gives the examples of the files one after the other; what gzip or zstd packed is unpacked. A record is valid until the next one.
+// Files are regular ones. Tables have to have the same first line. Nothing is parsed beyond the end of a record, and Column's cell.
+// Rows of tables that are no text, of Parquet and Arrow, become lines of CSV. Progress is told of the bytes of all files.
 func (r *RecordReader) Read(ctx context.Context, paths []string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		ins, err := inputs(paths, nil)
-		r.Header = nil
+		r.Header, r.done, r.total = nil, 0, 0
+		for i := range ins {
+			if info, serr := os.Stat(ins[i].Name); serr == nil {
+				ins[i].Size = info.Size()
+			}
+			r.total += max(0, ins[i].Size)
+		}
 		for _, in := range ins {
 			if err = r.file(ctx, in, yield); err != nil {
 				break
@@ -51,16 +59,16 @@ func (r *RecordReader) Read(ctx context.Context, paths []string) iter.Seq2[Recor
 
 // file gives the examples of a file.
 func (r *RecordReader) file(ctx context.Context, in Input, yield func(Record, error) bool) error {
-	s, err := r.Options.settings(strings.TrimSuffix(in.Name, ".gz"))
+	s, err := r.Options.settings(Unpacked(in.Name))
 	switch {
 	case err != nil:
 		return err
 	case s.cells:
-		return &Error{in.Name, 0, errNoText}
+		return r.cells(ctx, in, s, yield)
 	case r.Column != "" && !s.table:
 		return &Error{in.Name, 0, fmt.Errorf("column %q of lines of %s, want a table for it: %w", r.Column, s.Name, ErrOption)}
 	}
-	f, err := openText(&in)
+	f, err := r.openText(&in)
 	if err != nil {
 		return err
 	}
@@ -70,18 +78,37 @@ func (r *RecordReader) file(ctx context.Context, in Input, yield func(Record, er
 		_, _ = l.in.Discard(3) // which are there
 	}
 	if !s.table {
-		return l.lines(ctx, yield)
+		return l.lines(ctx, s, r.Label, yield)
 	}
 	return r.rows(ctx, l, s, yield)
 }
 
+// read tells that more bytes were read.
+func (r *RecordReader) read(n int64) {
+	if r.done += n; r.Options.Progress != nil {
+		r.Options.Progress(r.done, r.total)
+	}
+}
+
+// counted is a file whose reading is told.
+type counted struct {
+	*os.File
+	of *RecordReader
+}
+
+func (c counted) Read(to []byte) (int, error) {
+	n, err := c.File.Read(to)
+	c.of.read(int64(n))
+	return n, err
+}
+
 // openText opens the file of an input and makes it a stream of text.
-func openText(in *Input) (io.Closer, error) {
+func (r *RecordReader) openText(in *Input) (io.Closer, error) {
 	f, err := os.Open(in.Name)
 	if err != nil {
 		return nil, err
 	}
-	in.Stream = f
+	in.Stream = counted{f, r}
 	if err := in.unpack(); err != nil {
 		return nil, errors.Join(&Error{in.Name, 0, err}, f.Close())
 	}
@@ -117,8 +144,8 @@ func (l *lineReader) next(text []byte) ([]byte, error) {
 	}
 }
 
-// lines gives lines.
-func (l *lineReader) lines(ctx context.Context, yield func(Record, error) bool) error {
+// lines gives lines, and their first words as labels.
+func (l *lineReader) lines(ctx context.Context, s *settings, label bool, yield func(Record, error) bool) error {
 	var text []byte
 	for {
 		from := len(text)
@@ -134,7 +161,13 @@ func (l *lineReader) lines(ctx context.Context, yield func(Record, error) bool) 
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if !yield(Record{Text: text, Path: l.path, Line: l.line}, nil) {
+		one := Record{Text: text, Path: l.path, Line: l.line}
+		if label {
+			line := bytes.TrimLeft(text[from:], " \t")
+			end := slices.IndexFunc(line, func(c byte) bool { return s.class[c] != 0 })
+			one.Cell = line[:max(0, end)]
+		}
+		if !yield(one, nil) {
 			return errStop
 		}
 		text = text[:0]
@@ -155,88 +188,4 @@ func (l *lineReader) row(text []byte, sep byte) ([]byte, error) {
 			return text, nil
 		}
 	}
-}
-
-// rows gives the rows of a table.
-func (r *RecordReader) rows(ctx context.Context, l *lineReader, s *settings, yield func(Record, error) bool) error {
-	spec := s.columns().Spec
-	sep := max(s.sep, spec.Sep)
-	names, at := spec.Names, -1
-	var text, scratch []byte
-	var cut cutter
-	var err error
-	for {
-		if text, err = l.row(text[:0], sep); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if sep == 0 {
-			sep = separatorOf(text)
-		}
-		scratch = append(append(scratch[:0], text...), 0) // which is cut in place
-		_, n, err := cut.cut(scratch, 0, sep)
-		if err != nil {
-			return &Error{l.path, l.line, err}
-		}
-		if n == 0 {
-			continue
-		}
-		if at == -1 {
-			header := names == nil
-			if header {
-				names = cut.texts(scratch)
-			}
-			if at, err = r.begin(text, names, header); err != nil {
-				return &Error{l.path, l.line, err}
-			}
-			if header {
-				continue
-			}
-		}
-		if n != len(names) {
-			return &Error{l.path, l.line, fmt.Errorf("%d cells, want %d, one for each column", n, len(names))}
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		one := Record{Text: text, Path: l.path, Line: l.line}
-		if r.Column != "" {
-			one.Cell = scratch[cut.lo[at]:cut.hi[at]]
-		}
-		if !yield(one, nil) {
-			return errStop
-		}
-	}
-}
-
-// texts are the cells of the line that was cut.
-func (c *cutter) texts(text []byte) (all []string) {
-	for i, lo := range c.lo {
-		all = append(all, string(text[lo:c.hi[i]]))
-	}
-	return all
-}
-
-// begin takes the names of the columns, and answers where the column is that was asked for; 0 if none was.
-func (r *RecordReader) begin(text []byte, names []string, header bool) (int, error) {
-	if header {
-		if err := checkNames(names); err != nil {
-			return 0, err
-		}
-		if r.Header == nil {
-			r.Header = bytes.Clone(text)
-		} else if !bytes.Equal(bytes.TrimSpace(r.Header), bytes.TrimSpace(text)) {
-			return 0, fmt.Errorf("columns %s, want those of the first file, in their order: %s", quote(bytes.TrimSpace(text)),
-				quote(bytes.TrimSpace(r.Header)))
-		}
-	}
-	if r.Column == "" {
-		return 0, nil
-	}
-	at := slices.Index(names, r.Column)
-	if at < 0 {
-		return 0, fmt.Errorf("no column %q; there is %s%s: %w", r.Column, strings.Join(names, ", "), spell.Hint(r.Column, names), ErrOption)
-	}
-	return at, nil
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -46,6 +47,15 @@ func (s *Source) NamesFields() bool { return s.named }
 
 // Writes reports whether Write writes it.
 func (s *Source) Writes() bool { return s.value != nil }
+
+// Cells reports whether it is text whose lines are rows of cells, and what stands between them where nothing else is said.
+func (s *Source) Cells() (sep byte, ok bool) { return cmp.Or(s.sep, ','), s.table && !s.cells }
+
+// Binary reports whether it is a table that is no text.
+func (s *Source) Binary() bool { return s.cells }
+
+// Tabular reports whether it is a table, text or not.
+func (s *Source) Tabular() bool { return s.table }
 
 // ends reports whether the input has an ending of the source.
 func (s *Source) ends(input string) bool {

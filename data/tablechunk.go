@@ -16,10 +16,18 @@ type tableParser struct {
 	lo, hi []int32 // of the cells of a block, used column after used column
 	line   [feature.BlockRows]int64
 	wrong  [feature.BlockRows]error // rows that are no rows of the sheet
+	apart  bool
+}
+
+// begin begins a chunk.
+func (p *tableParser) begin() {
+	if p.apart {
+		p.enc = p.plan.Apart().Encoder()
+	}
 }
 
 func newTableParser(s *settings) *tableParser {
-	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder()}
+	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder(), apart: s.apart}
 	p.enc.Strict = s.Strict
 	p.place = make([]int, p.width)
 	for at, k := range p.used {
@@ -34,6 +42,7 @@ func newTableParser(s *settings) *tableParser {
 
 // table fills the rows from the text, up to the first error.
 func (c *chunk) table(s *settings, p *tableParser) {
+	p.begin()
 	i, line := 0, int64(0)
 	for names := c.first && p.header; names && i < c.len; { // which sheetOf has read
 		next, cells, _ := p.cutter.cut(c.text, i, p.sep)

@@ -17,9 +17,6 @@ func (l *loader) fit() (*feature.Transform, error) {
 		held = t.Held(len(o.label))
 	}
 	fit := plan.Fit(o.parts, o.label, held)
-	if t := l.opt.Table; t != nil && t.Describe != nil {
-		t.Describe(fit)
-	}
 	t, ids, err := fit.Transform()
 	if err != nil {
 		return nil, err

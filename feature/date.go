@@ -66,13 +66,16 @@ func parseTime(format string, text []byte) (t time.Time, ok bool) {
 	switch format {
 	case unixSeconds, unixMillis:
 		v, n := number.ParseFloat64(text)
+		second := 1.0
 		if format == unixMillis {
-			v /= 1000
+			second = 1000
 		}
-		if n == 0 || n != len(text) || !(v > -1<<40 && v < 1<<40) {
+		if n == 0 || n != len(text) || !(v > -second*(1<<40) && v < second*(1<<40)) {
 			return t, false
 		}
-		return time.Unix(int64(math.Floor(v)), 0).UTC(), true
+		whole := math.Floor(v / second)
+		micros := math.Round((v - whole*second) * (1e6 / second)) // which is what such a number can tell
+		return time.Unix(int64(whole), int64(micros)*1000).UTC(), true
 	case time.DateOnly:
 		if t, ok := quickDate(text); ok {
 			return t, true

@@ -19,9 +19,12 @@ type Description struct {
 	Distinct int           `json:"distinct,omitempty"` // levels; a missing one is none
 	Rare     int           `json:"rare,omitempty"`     // of them, those of fewer examples than training gives a feature of its own
 	Levels   []LevelOfRows `json:"levels,omitempty"`   // the most frequent ones, the first of them first
-	First    string        `json:"first,omitempty"`    // time, to the minute or so
-	Last     string        `json:"last,omitempty"`
-	Hint     string        `json:"hint,omitempty"` // what a person should do about it, "" for nothing
+	// About says that there are too many levels to count: Distinct is an estimate, to about 1 %, Rare is not known, and Levels are of those
+	// that came first.
+	About bool   `json:"about,omitempty"`
+	First string `json:"first,omitempty"` // time
+	Last  string `json:"last,omitempty"`
+	Hint  string `json:"hint,omitempty"` // what a person should do about it, "" for nothing
 }
 
 // Numbers are sizes of numbers. Quantiles are of a sample of at most 262144 of them, those of the shares that QuantileShares has.
@@ -43,78 +46,85 @@ type LevelOfRows struct {
 // QuantileShares are the shares of numbers that lie below the quantiles of a description.
 func QuantileShares() []float64 { return []float64{0.01, 0.25, 0.5, 0.75, 0.99} }
 
-// Describe describes the columns of so many rows, those of the label, weights and groups left out, with at most so many levels of each.
-// Of hashed and ignored columns only the kind is known.
-func (f *Fit) Describe(rows, levels int) (all []Description) {
-	for i := range f.plan.columns {
-		c := &f.plan.columns[i]
+// Describe describes the columns, those of the label, weights and groups left out, with at most so many levels of each. Of hashed and
+// ignored columns only the kind is known.
+func (s *Survey) Describe(levels int) (all []Description) {
+	for i := range s.plan.columns {
+		c := &s.plan.columns[i]
 		if c.Kind == Label || c.Kind == Weight || c.Kind == Group {
 			continue
 		}
 		d := Description{Name: c.Name, Kind: c.Kind}
-		for at := f.plan.first[i]; at < f.plan.first[i+1]; at++ {
-			s, one := &f.stats[at], &f.plan.fields[at]
-			switch {
-			case s.counts != nil && one.part == nil:
-				d.levels(c, f.plan.open[i], s.counts, levels)
-				d.Missing = s.counts[0]
-			case one.part != nil && one.part.values == 0:
-				d.Missing = s.missing
-				if s.n > 0 {
-					d.First, d.Last = timeOf(s.lo), timeOf(s.hi)
-				}
-			case one.isNumber():
-				d.numbers(s)
+		first := s.plan.first[i]
+		switch span := &s.spans[i]; {
+		case s.levels[i] != nil:
+			d.levels(c, s.levels[i], levels)
+		case c.Kind == Date:
+			if d.Missing = s.rows - span.n; span.n > 0 {
+				d.First, d.Last = timeText(span.first), timeText(span.last)
 			}
+		case s.plan.first[i+1] > first && s.plan.fields[first].isNumber():
+			d.numbers(&s.stats[first], s.stats[first].skewed(&s.plan.fields[first], c))
 		}
-		if d.Rows = rows - d.Missing; c.Kind != Ignore && c.Kind != Hash {
-			d.Hint = d.hint(rows)
+		if d.Rows = s.rows - d.Missing; c.Kind != Ignore && c.Kind != Hash {
+			d.Hint = d.hint(s.rows)
 		}
 		all = append(all, d)
 	}
 	return all
 }
 
-// levels describes levels by how many rows have each code.
-func (d *Description) levels(c *Column, texts *dictionary, counts []int, most int) {
-	var codes []int32
-	for code, n := range counts {
-		if code == 0 || n == 0 {
-			continue
-		}
-		if d.Distinct++; n < c.Min {
+// levels describes levels.
+func (d *Description) levels(c *Column, t *tally, most int) {
+	d.Missing, d.Levels = t.counts[0], t.frequent(most)
+	if d.Distinct, d.About = t.distinct(); d.About {
+		return
+	}
+	for _, n := range t.counts[1:] {
+		if n < c.Min {
 			d.Rare++
 		}
-		codes = append(codes, int32(code))
-	}
-	slices.SortFunc(codes, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(counts[b], counts[a]), bytes.Compare(texts.bytes(a), texts.bytes(b)))
-	})
-	for _, code := range codes[:min(most, len(codes))] {
-		d.Levels = append(d.Levels, LevelOfRows{texts.text(code), counts[code]})
 	}
 }
 
-func (d *Description) numbers(s *stat) {
+// frequent are the most frequent levels, ties in the order of their texts.
+func (t *tally) frequent(most int) (all []LevelOfRows) {
+	codes := make([]int32, 0, len(t.counts))
+	for code := 1; code < len(t.counts); code++ {
+		codes = append(codes, int32(code))
+	}
+	slices.SortFunc(codes, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(t.counts[b], t.counts[a]), bytes.Compare(t.known.bytes(a), t.known.bytes(b)))
+	})
+	for _, code := range codes[:min(most, len(codes))] {
+		all = append(all, LevelOfRows{t.known.text(code), t.counts[code]})
+	}
+	return all
+}
+
+func (d *Description) numbers(s *stat, log bool) {
 	if d.Missing = s.missing; s.n == 0 {
 		return
 	}
 	sorted := slices.Clone(s.sample)
 	slices.Sort(sorted)
-	d.Numbers = &Numbers{Min: s.lo, Mean: s.mean, Deviation: s.spread, Max: s.hi, Log: s.log}
+	d.Numbers = &Numbers{Min: s.lo, Max: s.hi, Log: log}
+	d.Numbers.Mean, d.Numbers.Deviation = s.moments()
 	for _, share := range QuantileShares() {
 		at := int(math.Ceil(share*float64(len(sorted)))) - 1
 		d.Numbers.Quantiles = append(d.Numbers.Quantiles, float64(sorted[max(0, at)]))
 	}
 }
 
-// timeOf is the time of days since 1970, which are known to some minutes.
-func timeOf(days float64) string {
-	t := time.Unix(int64(math.Round(days*secondsOfDay)), 0).UTC()
-	if days == math.Floor(days) {
+// timeText is a time with as many parts as it has.
+func timeText(t time.Time) string {
+	switch t = t.UTC(); {
+	case t.Equal(t.Truncate(24 * time.Hour)):
 		return t.Format(time.DateOnly)
+	case t.Equal(t.Truncate(time.Minute)):
+		return t.Format("2006-01-02 15:04")
 	}
-	return t.Format("2006-01-02 15:04")
+	return t.Format("2006-01-02 15:04:05.999999999")
 }
 
 // Of so many rows at least it is said that nearly all levels differ, and from this share on.

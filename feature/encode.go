@@ -39,6 +39,13 @@ type Encoder struct {
 	hashes [BlockRows]uint64
 	touch  uint64
 	unseen []level
+	when   [][]moment // by column of times, where the plan is apart
+}
+
+// moment is a time, if ok.
+type moment struct {
+	at time.Time
+	ok bool
 }
 
 // level is one that has no id.
@@ -54,6 +61,9 @@ func (p *Plan) Encoder() *Encoder {
 		if p.open != nil && p.open[i] != nil {
 			e.local[i] = newLevels(0)
 		}
+	}
+	if p.apart {
+		e.when = make([][]moment, len(p.columns))
 	}
 	return e
 }
@@ -286,11 +296,17 @@ func (e *Encoder) lists(i, f int, cells Cells) error {
 func (e *Encoder) times(i int, cells Cells) {
 	c, first := &e.plan.columns[i], e.plan.first[i]
 	fields := e.plan.fields[first:e.plan.first[i+1]]
+	if e.when != nil {
+		e.when[i] = e.when[i][:0]
+	}
 	for k := range e.rows {
 		text := cells.Text[cells.Lo[k]:cells.Hi[k]]
 		t, ok := readTime(c.Format, text)
 		if !ok && !e.plan.missing[string(text)] {
 			e.bad(k, "column %q: %s, want a time such as %s", c.Name, quote(text), exampleOf(c.Format))
+		}
+		if e.when != nil {
+			e.when[i] = append(e.when[i], moment{t, ok})
 		}
 		e.time(fields, first, t, ok)
 	}

@@ -27,8 +27,6 @@ type stat struct {
 	sum     float64
 	squares float64
 	lo, hi  float64
-	mean    float64   // of the numbers, never of their logarithms
-	spread  float64   // their deviation
 	log     bool      // the sums are of logarithms
 	sample  []float32 // of numbers, each step-th one
 	step    int
@@ -78,44 +76,56 @@ func (p *Plan) stat(at int, parts []*Part, held func(i int) bool) (s stat) {
 	}
 	s.look(p, at, parts, held)
 	c := &p.columns[one.column]
-	plain, by := s.moments()
-	if one.kind == Numeric && c.Scale != None && s.n > 0 &&
-		(c.Log == nil && one.part == nil && s.lo >= 0 && by > skewed*plain || c.Log != nil && *c.Log) {
+	if s.skewed(one, c) {
 		s = stat{log: true}
 		s.look(p, at, parts, held)
 	}
-	s.mean, s.spread = plain, by
 	return s
+}
+
+// skewed reports whether training takes the logarithms of the numbers that were looked at.
+func (s *stat) skewed(one *field, c *Column) bool {
+	mean, deviation := s.moments()
+	return one.kind == Numeric && c.Scale != None && s.n > 0 &&
+		(c.Log == nil && one.part == nil && s.lo >= 0 && deviation > skewed*mean || c.Log != nil && *c.Log)
 }
 
 // look looks at the values of the field.
 func (s *stat) look(p *Plan, at int, parts []*Part, held func(i int) bool) {
-	s.step = 1
 	row := 0
 	for _, part := range parts {
-		st, from := &part.fields[at], 0
-		for i := range part.Rows {
-			end := i + 1
-			if st.end != nil {
-				end = int(st.end[i])
-			}
-			switch {
-			case held != nil && held(row):
-			case s.counts != nil:
-				for k, code := range st.code[from:end] {
-					if !slices.Contains(st.code[from:from+k], code) { // a level counts once in an example
-						s.counts[code]++
-					}
-				}
-			case st.value[i] != st.value[i]:
-				s.missing++
-			default:
-				s.number(float64(st.value[i]))
-			}
-			from = end
-			row++
+		out := held
+		if held != nil {
+			out = func(i int) bool { return held(row + i) }
 		}
+		s.add(&part.fields[at], part.Rows, out)
+		row += part.Rows
 		part.Done()
+	}
+}
+
+// add looks at the values of some rows, but for those that are held out; nil: none is.
+func (s *stat) add(st *stored, rows int, held func(i int) bool) {
+	from := 0
+	for i := range rows {
+		end := i + 1
+		if st.end != nil {
+			end = int(st.end[i])
+		}
+		switch {
+		case held != nil && held(i):
+		case s.counts != nil:
+			for k, code := range st.code[from:end] {
+				if !slices.Contains(st.code[from:from+k], code) { // a level counts once in an example
+					s.counts[code]++
+				}
+			}
+		case st.value[i] != st.value[i]:
+			s.missing++
+		default:
+			s.number(float64(st.value[i]))
+		}
+		from = end
 	}
 }
 
@@ -129,7 +139,7 @@ func (s *stat) number(x float64) {
 		}
 		s.sample, s.step = s.sample[:sampleLimit/2], 2*s.step
 	}
-	if s.n%s.step == 0 {
+	if s.step = max(1, s.step); s.n%s.step == 0 {
 		s.sample = append(s.sample, float32(x))
 	}
 	s.n++

@@ -16,6 +16,8 @@ type Part struct {
 	Rows   int
 	fields []stored
 	done   func()
+	plan   *Plan  // that is apart; nil: it is none
+	spans  []span // then, by column of times
 }
 
 // stored is the values of a field: a code for each level, a bucket of a hash, or a number, which is no number where it is missing.
@@ -75,6 +77,9 @@ func moved[T wire.Number](v []T, to []byte) ([]T, []byte) {
 func (e *Encoder) Keep(p *Part) {
 	if p.fields == nil {
 		p.fields = make([]stored, len(e.Fields))
+	}
+	if e.plan.apart {
+		e.keepTimes(p)
 	}
 	for i := range e.Fields {
 		v, s, f := &e.Fields[i], &p.fields[i], &e.plan.fields[i]

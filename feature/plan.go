@@ -25,11 +25,17 @@ type Plan struct {
 
 	positive string // label, in an open plan; "": not said
 	doubts   []string
+	apart    bool // parts of it keep what a Survey needs to know
 }
 
 // labelNames are those of columns that are taken for the label where the user names none.
 func labelNames() []string {
 	return []string{"label", "target", "class", "y", "click", "clicked", "outcome"}
+}
+
+// LabelAt is the place of the column that is taken for the label where the user names none; -1: there is none.
+func LabelAt(header []string) int {
+	return slices.IndexFunc(header, func(name string) bool { return slices.Contains(labelNames(), strings.ToLower(name)) })
 }
 
 // Open plans the training table: header are its columns, and sample some of its first rows, by which the kinds of columns are found
@@ -64,6 +70,12 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 		p.columns, p.cell = append(p.columns, c), append(p.cell, i)
 	}
 	p.layout()
+	p.dictionaries()
+	return p, nil
+}
+
+// dictionaries makes the plan open, with levels of its own.
+func (p *Plan) dictionaries() {
 	p.open = make([]*dictionary, len(p.columns))
 	for i := range p.columns {
 		if c := &p.columns[i]; c.leveled() {
@@ -75,7 +87,14 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 			}
 		}
 	}
-	return p, nil
+}
+
+// Apart is an open plan of the same table whose codes of levels are its own, and whose parts a Survey takes.
+func (p *Plan) Apart() *Plan {
+	other := *p
+	other.apart = true
+	other.dictionaries()
+	return &other
 }
 
 // column is the cells of a column of rows.

@@ -39,11 +39,14 @@ func clicksCommand(e *env) *cobra.Command {
 they were drawn from. Each has one feature of each of twelve fields, some frequent, most rare, and what counts is the sum of their
 weights. With --preset criteo each has 13 numbers, some missing, and one feature of each of 26 fields, and weights, pairs of features
 and hidden units count (docs/data.md): models with factors and networks learn more of it than linear ones.
-An example is a function of the seed and of its number: --skip goes on where another file ended.`,
+An example is a function of the seed and of its number: --skip goes on where another file ended.
+As csv and tsv the same examples are tables with the names of the columns: a text for each feature, and with --preset criteo the counts
+n1 to n13, nothing where one is missing, and the texts c1 to c26.`,
 		Example: `  thole data clicks --rows 20000 --out train.libsvm
   thole data clicks --rows 5000 --skip 20000 --out test.libsvm
   thole data clicks --rows 3 --format dummy
   thole data clicks --preset criteo --rows 20000 --out train.ffm
+  thole data clicks --preset criteo --rows 20000 --out train.csv
   thole data clicks --preset criteo --rows 5000 --skip 1099511627776 --out test.ffm`,
 		RunE: func(c *cobra.Command, _ []string) error { return k.run(c.Context(), e) },
 	}
@@ -52,7 +55,8 @@ An example is a function of the seed and of its number: --skip goes on where ano
 	f.Int64Var(&k.skip, "skip", 0, "examples to leave out before the first")
 	f.Uint64Var(&k.seed, "seed", 1, "seed of the model and of the examples")
 	f.StringVar(&k.preset, "preset", "linear", "linear or criteo: what the examples are like")
-	f.StringVar(&k.format, "format", "", "libsvm, libffm or dummy, in which numbers are buckets (default: by the ending, else libsvm)")
+	f.StringVar(&k.format, "format", "", "libsvm, libffm, csv, tsv, or dummy, in which numbers are buckets (default: by the ending, else "+
+		"libsvm)")
 	f.StringVar(&k.out, "out", "-", `file for the examples, "-" for standard output`)
 	f.BoolVar(&k.force, "force", false, "replace the file if it exists")
 	return c
@@ -73,19 +77,24 @@ func (k *clicking) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
-	if err := data.Write(io.Discard, source.Name, model.Batch(0, 1)); err != nil {
+	write := rowsWriter(&source, model, k.skip)
+	if err := write(io.Discard, 0, 1); err != nil {
 		return usageError{err}
 	}
 	s, err := e.sink(k.out, k.force)
 	if err != nil {
 		return err
 	}
-	if err := writeExamples(ctx, s, source.Name, model, k.skip, k.skip+k.rows); err != nil {
+	if err := writeExamples(ctx, s, k.skip, k.skip+k.rows, write); err != nil {
 		return err
 	}
 	sample := min(k.rows, truthRows)
 	auc, loss, err := best(model, k.skip, k.skip+sample)
-	fmt.Fprintf(e.err, "%s: %s of %d features in %d fields", s.path, number.Of(k.rows, "example"), model.Dim(), model.Batch(0, 0).Fields)
+	what := fmt.Sprintf("%d features in %d fields", model.Dim(), model.Batch(0, 0).Fields)
+	if _, table := source.Cells(); table {
+		what = number.Of(len(model.Header()), "column")
+	}
+	fmt.Fprintf(e.err, "%s: %s of %s", s.path, number.Of(k.rows, "example"), what)
 	if err == nil { // else there are labels of one kind only
 		fmt.Fprintf(e.err, "; whoever knows the true model reaches auc %.5f, logloss %.5f", auc, loss)
 	}
@@ -98,6 +107,27 @@ type clickModel interface {
 	Dim() int64
 	Batch(lo, hi int64) *data.Batch
 	Truth(*data.Batch) []float64
+	Header() []string
+	AppendCells(line []byte, sep byte, r int64) []byte
+}
+
+// rowsWriter is what writes the examples [lo, hi) of a model as text of the source. Tables begin with the names before example first.
+func rowsWriter(source *data.Source, model clickModel, first int64) func(w io.Writer, lo, hi int64) error {
+	sep, table := source.Cells()
+	if !table {
+		return func(w io.Writer, lo, hi int64) error { return data.Write(w, source.Name, model.Batch(lo, hi)) }
+	}
+	var text []byte
+	return func(w io.Writer, lo, hi int64) error {
+		if text = text[:0]; lo == first {
+			text = data.AppendRow(text, sep, model.Header())
+		}
+		for r := lo; r < hi; r++ {
+			text = model.AppendCells(text, sep, r)
+		}
+		_, err := w.Write(text)
+		return err
+	}
 }
 
 // model is the one that examples of the source are drawn from.
@@ -115,9 +145,14 @@ func (k *clicking) model(source string) (clickModel, error) {
 // site and item.
 func clickFields() []int64 { return []int64{2, 7, 24, 50, 12, 300, 1000, 5000, 20, 200, 2000, 100} }
 
+// clickNames are what the fields are called in tables.
+func clickNames() []string {
+	return []string{"device", "weekday", "hour", "country", "month", "city", "site", "item", "category", "brand", "campaign", "slot"}
+}
+
 // clicks is the linear model that examples are drawn from.
 func clicks(seed uint64, rows int64) (*data.ClickModel, error) {
-	return data.NewClicks(data.Clicks{Seed: seed, Rows: rows, Dims: clickFields(), Skew: 1.1, Spread: 0.6, Bias: -1.2})
+	return data.NewClicks(data.Clicks{Seed: seed, Rows: rows, Dims: clickFields(), Names: clickNames(), Skew: 1.1, Spread: 0.6, Bias: -1.2})
 }
 
 // Examples are written in portions, between which the context is looked at; of this many the truth is measured.
@@ -126,19 +161,24 @@ const (
 	truthRows = 1_000_000
 )
 
-// writeExamples writes the examples [lo, hi).
-func writeExamples(ctx context.Context, s *sink, source string, model clickModel, lo, hi int64) error {
+// writeExamples writes the examples [lo, hi), portions of which write writes.
+func writeExamples(ctx context.Context, s *sink, lo, hi int64, write func(w io.Writer, lo, hi int64) error) error {
 	w, err := s.create(ctx)
 	if err != nil {
 		return err
 	}
 	defer w.Abort()
-	for ; lo < hi; lo += writeRows {
+	p := s.progress("write "+s.path, "rows", hi-lo)
+	defer p.end()
+	for at := lo; at < hi; at += writeRows {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := data.Write(w, source, model.Batch(lo, min(lo+writeRows, hi))); err != nil {
+		if err := write(w, at, min(at+writeRows, hi)); err != nil {
 			return err
+		}
+		if !s.streams() { // which may lead to the terminal
+			p.set(at-lo, "")
 		}
 	}
 	return w.Commit()

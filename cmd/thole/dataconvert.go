@@ -68,24 +68,31 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 	if err != nil {
 		return err
 	}
-	w, err := s.create(ctx)
+	var both together
+	defer both.Abort()
+	w, err := both.create(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer w.Abort()
+	p := e.progress("write "+s.path, "rows", int64(all.Len()))
+	defer p.end()
 	for lo := 0; lo < all.Len(); lo += writeRows {
 		if err := errors.Join(ctx.Err(), data.Write(w, target.Name, all.Slice(lo, min(lo+writeRows, all.Len())))); err != nil {
 			return optional(err)
 		}
+		if !s.streams() { // which may lead to the terminal
+			p.set(int64(lo), "")
+		}
 	}
 	if all.Transform != nil && k.model == "" && !s.streams() {
-		if err := k.beside(ctx, e, to, all.Transform); err != nil {
+		if err := k.beside(ctx, e, &both, to, all.Transform); err != nil {
 			return err
 		}
 	}
-	if err := w.Commit(); err != nil {
+	if err := both.Commit(); err != nil {
 		return err
 	}
+	p.end()
 	sayTable(e.err, all.Transform)
 	fmt.Fprintf(e.err, "%s: %s of %d features\n", s.path, number.Of(all.Len(), "example"), all.Dim())
 	return nil
@@ -118,8 +125,8 @@ func (k *converting) options(ctx context.Context, e *env) (data.Options, error) 
 	return o, nil
 }
 
-// beside writes what was found out of the columns beside a file.
-func (k *converting) beside(ctx context.Context, e *env, to string, t *feature.Transform) error {
+// beside writes what was found out of the columns, to appear together with a file.
+func (k *converting) beside(ctx context.Context, e *env, both *together, to string, t *feature.Transform) error {
 	src, err := t.JSON()
 	if err != nil {
 		return err
@@ -128,13 +135,10 @@ func (k *converting) beside(ctx context.Context, e *env, to string, t *feature.T
 	if err != nil {
 		return err
 	}
-	w, err := s.create(ctx)
+	w, err := both.create(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer w.Abort()
-	if _, err := w.Write(src); err != nil {
-		return err
-	}
-	return w.Commit()
+	_, err = w.Write(src)
+	return err
 }

@@ -33,8 +33,9 @@ func describeCommand(e *env) *cobra.Command {
 		Short: "Say what examples hold: columns, levels, missing values, labels",
 		Long: `Reads examples, named as arguments or by --data, and says what they hold. Of tables: of each column the kind that training
 would take, missing values, levels and the most frequent of them, sizes of numbers, first and last of times, and what should be done
-about it. Of lines: columns, values a row, fields, the largest value, features of a single row. Of both the labels. The flags that say
-what columns are for are those of thole train.`,
+about it. Of lines: columns, values a row, fields, the largest value, features of a single row. Of both the labels. Memory does not grow
+with the rows: where there are very many levels, how many is an estimate, which is said. The flags that say what columns are for are
+those of thole train.`,
 		Example: `  thole data describe loans.csv
   thole data describe loans.csv --label-column defaulted --ignore id --json
   thole data describe train.libsvm
@@ -58,25 +59,13 @@ type overview struct {
 	// Labels are those there are, at most labelsShown, the most frequent first.
 	Labels     []feature.LevelOfRows `json:"labels,omitempty"`
 	LabelKinds int                   `json:"label_kinds"` // how many different ones
-	LabelMean  float64               `json:"label_mean"`
-	Positive   *float64              `json:"positive_rate,omitempty"` // share of the larger label, or later text, of two
-	Skipped    data.Skipped          `json:"skipped"`
-	Columns    []feature.Description `json:"columns,omitempty"` // of a table
-	Lines      *lineSizes            `json:"lines,omitempty"`   // of others
-}
-
-// lineSizes are the sizes of examples that are no rows of a table.
-type lineSizes struct {
-	Columns  int64   `json:"columns"` // the highest one, counted from 0, plus one
-	Fields   int     `json:"fields"`
-	Values   int     `json:"values"`
-	Least    int     `json:"least"` // values a row
-	Mean     float64 `json:"mean"`
-	Most     int     `json:"most"`
-	Largest  float32 `json:"largest"` // the value farthest from 0
-	At       int64   `json:"largest_column"`
-	Features *int    `json:"features,omitempty"`   // columns with values; nil: there are too many columns to count
-	Rare     *int    `json:"single_row,omitempty"` // of them, those of one row only
+	// LabelsAbout says that there are too many to count: LabelKinds are at least, or about, so many.
+	LabelsAbout bool                  `json:"labels_about,omitempty"`
+	LabelMean   float64               `json:"label_mean"`
+	Positive    *float64              `json:"positive_rate,omitempty"` // share of the larger label, or later text, of two
+	Skipped     data.Skipped          `json:"skipped"`
+	Columns     []feature.Description `json:"columns,omitempty"` // of a table
+	Lines       *lineSizes            `json:"lines,omitempty"`   // of others
 }
 
 // labelsShown is how many labels are shown at most.
@@ -93,29 +82,9 @@ func (k *describing) run(ctx context.Context, e *env, args []string) error {
 	if k.levels < 0 {
 		return usageError{fmt.Errorf("--levels %d, want 0 or more", k.levels)}
 	}
-	o, err := k.dataOptions("")
+	d, err := k.describe(ctx, e)
 	if err != nil {
 		return err
-	}
-	spec, err := k.spec(ctx, e)
-	if err != nil {
-		return err
-	}
-	var fit *feature.Fit
-	o.Table = &data.Table{Spec: *spec, Describe: func(f *feature.Fit) { fit = f }}
-	o.Unlabelled = func() { k.noLabel = true }
-	all, err := k.examples(ctx, e, k.data, o)
-	if err != nil {
-		return err
-	}
-	d := &overview{Examples: all.Len(), Skipped: all.Skipped}
-	if fit != nil {
-		d.Columns = fit.Describe(all.Len(), k.levels)
-	} else {
-		d.Lines = linesOf(all)
-	}
-	if !k.noLabel {
-		d.labels(all)
 	}
 	if k.asJSON {
 		return json.NewEncoder(e.out).Encode(d)
@@ -127,55 +96,104 @@ func (k *describing) run(ctx context.Context, e *env, args []string) error {
 	return out.Flush()
 }
 
-// labels counts the labels.
-func (d *overview) labels(all *data.Examples) {
-	counts := map[float32]int{}
-	for _, y := range all.Label {
-		counts[y]++
-		d.LabelMean += float64(y)
+// describe reads the examples once.
+func (k *describing) describe(ctx context.Context, e *env) (*overview, error) {
+	o, err := k.dataOptions("")
+	if err != nil {
+		return nil, err
 	}
-	d.LabelMean /= float64(max(1, all.Len()))
-	d.LabelKinds = len(counts)
-	values := slices.Sorted(maps.Keys(counts))
-	if len(values) == 2 {
-		rate := float64(counts[values[1]]) / float64(all.Len())
-		d.Positive = &rate
+	spec, err := k.spec(ctx, e)
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(values, func(a, b float32) int { return cmp.Compare(counts[b], counts[a]) })
-	var texts []string
-	if all.Transform != nil {
-		d.Label, texts = all.Transform.Label(), all.Transform.LabelTexts()
+	files, err := data.Files(k.data)
+	if err != nil {
+		return nil, err
 	}
-	for _, y := range values[:min(labelsShown, len(values))] {
-		text := strconv.FormatFloat(float64(y), 'g', -1, 32)
-		if texts != nil {
-			text = texts[int(y)]
-		}
-		d.Labels = append(d.Labels, feature.LevelOfRows{Level: text, Rows: counts[y]})
+	source, err := data.FindSource(k.format, data.Unpacked(files[0]))
+	if err != nil {
+		return nil, err
 	}
+	o.Table = &data.Table{Spec: *spec}
+	o.Unlabelled = func() { k.noLabel = true }
+	p := e.progress("read "+strings.Join(k.data, ", "), "B", 1)
+	defer p.end()
+	o.Progress = p.read
+	o.Note = func(path string, line int64, text string) { p.line("%s:%d: %s", path, line, text) }
+	d := &overview{}
+	if source.Tabular() {
+		err = k.table(ctx, e, files, o, d)
+	} else {
+		err = k.lines(ctx, e, files, o, d)
+	}
+	if err == nil {
+		saySkipped(p.line, d.Skipped)
+	}
+	return d, err
 }
 
-// rareColumns is of how many columns values are counted one by one at most.
-const rareColumns = 1 << 28
-
-func linesOf(all *data.Examples) *lineSizes {
-	l := &lineSizes{Columns: all.Dim(), Fields: all.Fields, Values: all.Values()}
-	l.Mean = float64(l.Values) / float64(max(1, all.Len()))
-	l.At, l.Largest = all.Largest()
-	for lo := 0; lo < all.Len(); lo += writeRows {
-		ptr := all.Slice(lo, min(lo+writeRows, all.Len())).Rows().Ptr
-		for i, end := range ptr[1:] {
-			n := end - ptr[i]
-			if l.Most = max(l.Most, n); lo+i == 0 || n < l.Least {
-				l.Least = n
-			}
+// table describes tables.
+func (k *describing) table(ctx context.Context, e *env, files []string, o data.Options, d *overview) error {
+	var counts labelCounts
+	s, skipped, err := data.Survey(ctx, files, e.in, o, counts.add)
+	if err != nil {
+		return err
+	}
+	d.Examples, d.Skipped, d.Columns = s.Rows(), skipped, s.Describe(k.levels)
+	switch {
+	case k.noLabel:
+	case s.TextLabels():
+		d.Label = s.LabelName()
+		if d.Labels, d.LabelKinds, d.LabelsAbout, d.Positive, err = s.Labels(labelsShown); d.Positive != nil {
+			d.LabelMean = *d.Positive
 		}
+	default:
+		d.Label = s.LabelName()
+		d.labels(&counts)
 	}
-	if all.Dim() <= rareColumns {
-		occur, rare := all.Rare(2)
-		l.Features, l.Rare = &occur, &rare
+	return err
+}
+
+// lines describes others.
+func (k *describing) lines(ctx context.Context, e *env, files []string, o data.Options, d *overview) error {
+	if o.Labels >= data.AutoTrans { // they are shown as they are
+		o.Labels = data.NoTrans
 	}
-	return l
+	o.LeftOut = func(s data.Skipped) { d.Skipped = s }
+	var counts labelCounts
+	var features occurring
+	d.Lines = &lineSizes{Columns: max(o.Dim, o.Hash)}
+	for b, err := range data.ReadFiles(ctx, files, e.in, o) {
+		if err != nil {
+			return err
+		}
+		counts.add(b.Label)
+		d.Lines.add(b, d.Examples == 0)
+		features.add(b.Rows().Idx)
+		d.Examples += b.Len()
+	}
+	d.Lines.Mean = float64(d.Lines.Values) / float64(max(1, d.Examples))
+	if !features.beyond {
+		d.Lines.Features, d.Lines.Rare = &features.all, &features.single
+	}
+	if !k.noLabel {
+		d.labels(&counts)
+	}
+	return nil
+}
+
+// labels takes labels that are numbers.
+func (d *overview) labels(c *labelCounts) {
+	d.LabelKinds, d.LabelsAbout, d.LabelMean = len(c.rows), c.more, c.sum/float64(max(1, d.Examples))
+	values := slices.Sorted(maps.Keys(c.rows))
+	if len(values) == 2 {
+		rate := float64(c.rows[values[1]]) / float64(d.Examples)
+		d.Positive = &rate
+	}
+	slices.SortStableFunc(values, func(a, b float32) int { return cmp.Compare(c.rows[b], c.rows[a]) })
+	for _, y := range values[:min(labelsShown, len(values))] {
+		d.Labels = append(d.Labels, feature.LevelOfRows{Level: strconv.FormatFloat(float64(y), 'g', -1, 32), Rows: c.rows[y]})
+	}
 }
 
 // print shows it to people.
@@ -186,7 +204,7 @@ func (d *overview) print(out io.Writer) error {
 		if d.Label != "" {
 			name += " " + d.Label
 		}
-		fmt.Fprintf(w, "%s\t%d different: %s\n", name, d.LabelKinds, shares(d.Labels, d.LabelKinds, d.Examples))
+		fmt.Fprintf(w, "%s\t%s%d different: %s\n", name, about(d.LabelsAbout), d.LabelKinds, shares(d.Labels, d.LabelKinds, d.Examples))
 		if d.Positive == nil {
 			fmt.Fprintf(w, "mean label\t%.6g\n", d.LabelMean)
 		}
@@ -238,7 +256,15 @@ func holds(c *feature.Description) string {
 		if c.Rare > 0 {
 			rare = fmt.Sprintf(" (%d too rare for a feature)", c.Rare)
 		}
-		return fmt.Sprintf("%d levels%s: %s", c.Distinct, rare, shares(c.Levels, c.Distinct, c.Rows))
+		return fmt.Sprintf("%s%d levels%s: %s", about(c.About), c.Distinct, rare, shares(c.Levels, c.Distinct, c.Rows))
+	}
+	return ""
+}
+
+// about marks a number that is an estimate.
+func about(yes bool) string {
+	if yes {
+		return "about "
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path/filepath"
 	"strings"
 
@@ -20,6 +21,7 @@ type splitting struct {
 	parts    []string
 	out      string
 	by, time string // columns
+	stratify bool
 	reader   data.RecordReader
 	files    []string
 }
@@ -30,12 +32,18 @@ func splitCommand(e *env) *cobra.Command {
 		Use:   "split FILE...",
 		Short: "Split examples into training and test parts",
 		Long: `Writes each example, byte for byte, to the file of one part: FOLDER/train.csv, FOLDER/test.csv and so on, with the ending of
-the first file. Parts of tables begin with the line of the names. Which part that is depends on --seed and the number of the example
-(each part gets about its share), with --in-order on its place, with --time on the time in a column, so that the last part is the latest
-(both exactly, but that rows of one time stay together), with --by on the level in a column, so that all examples of a user or so are in
-one part. Lines are not parsed.`,
+the first file; rows of Parquet and Arrow files become CSV. Parts of tables begin with the line of the names. All parts appear, or none.
+Which part an example is in depends on --seed and its number: each part gets about its share. Or else
+
+  --stratify     the same, but that every label has the shares of all, to within one example
+  --in-order     on its place: the last examples are the last part
+  --time COLUMN  on the time in a column: the latest rows are the last part, and rows of one time stay together
+  --by COLUMN    on the text in a column: all examples of a user or so are in one part
+
+Lines are not parsed. All but the first and the last of these read the files twice.`,
 		Example: `  thole data split loans.csv --out parts
   thole data split loans.csv --parts train=0.7,valid=0.15,test=0.15 --time applied --out by-time
+  thole data split loans.csv --stratify --label-column defaulted --out stratified
   thole data split loans.csv --by city --seed 7 --out by-city
   thole data split train.libsvm --in-order --out in-order`,
 		RunE: func(c *cobra.Command, args []string) error { return k.run(c.Context(), e, args) },
@@ -45,9 +53,11 @@ one part. Lines are not parsed.`,
 	f.StringVar(&k.out, "out", "", "folder for the files, which is made if it is not there")
 	f.Uint64Var(&k.seed, "seed", 1, "seed by which examples come to parts")
 	f.BoolVar(&k.inOrder, "in-order", false, "keep the order: the first examples are the first part, the last ones the last")
+	f.BoolVar(&k.stratify, "stratify", false, "every label in the same shares")
+	f.StringVar(&k.labelColumn, "label-column", "", "column of tables with the label, for --stratify (default: one called label or so)")
 	f.StringVar(&k.by, "by", "", "column of tables whose levels stay together in a part")
 	f.StringVar(&k.time, "time", "", "column of tables with a time, or a number: the latest rows are the last part")
-	f.StringVar(&k.format, "format", "", "libsvm, libffm, dummy, dense, csv or tsv (default: by the ending, else libsvm)")
+	f.StringVar(&k.format, "format", "", "libsvm, libffm, dummy, dense, csv, tsv, parquet or arrow (default: by the ending, else libsvm)")
 	f.StringVar(&k.separator, "separator", "", "separator between the cells of tables (default: found out)")
 	f.StringSliceVar(&k.names, "names", nil, "names of the columns of tables whose first line has none")
 	f.BoolVar(&k.force, "force", false, "replace the files if they exist")
@@ -60,20 +70,22 @@ func (k *splitting) run(ctx context.Context, e *env, paths []string) error {
 		return err
 	}
 	parts, err := data.ParseParts(k.parts)
-	switch ways := btoi(k.inOrder) + btoi(k.by != "") + btoi(k.time != ""); {
+	switch ways := btoi(k.inOrder) + btoi(k.by != "") + btoi(k.time != "") + btoi(k.stratify); {
 	case err != nil:
 		return usageError{fmt.Errorf("--parts: %w", err)}
 	case k.out == "":
 		return usageError{errors.New("no --out, which names a folder for the parts: thole data split loans.csv --out parts")}
+	case k.labelColumn != "" && !k.stratify:
+		return usageError{errors.New("--label-column without --stratify, for which it is")}
 	case ways > 1:
-		return usageError{errors.New("more than one of --in-order, --by and --time, want one: each says which part an example is in")}
+		return usageError{errors.New("more than one of --in-order, --by, --time and --stratify, want one: each says which part an example is in")}
 	}
 	o, err := k.dataOptions("")
 	if err != nil {
 		return err
 	}
 	o.Table = &data.Table{Spec: feature.Spec{Names: k.names}}
-	k.reader = data.RecordReader{Options: o, Column: k.by + k.time}
+	k.reader = data.RecordReader{Options: o, Column: k.by + k.time + k.labelColumn, Label: k.stratify}
 	named, err := data.Files(paths)
 	if err != nil {
 		return err
@@ -85,15 +97,15 @@ func (k *splitting) run(ctx context.Context, e *env, paths []string) error {
 		}
 		k.files = append(k.files, file)
 	}
-	source, err := data.FindSource(k.format, strings.TrimSuffix(named[0], ".gz"))
+	source, err := data.FindSource(k.format, data.Unpacked(named[0]))
 	if err != nil {
 		return usageError{err}
 	}
-	of, err := k.assign(ctx, parts)
+	of, err := k.assign(ctx, e, parts)
 	if err != nil {
 		return optional(err)
 	}
-	return optional(k.write(ctx, e, parts, of, endingOf(named[0], source.Name)))
+	return optional(k.write(ctx, e, parts, of, endingOf(named[0], &source)))
 }
 
 // optional marks errors of options as those of the command line.
@@ -105,21 +117,30 @@ func optional(err error) error {
 }
 
 // endingOf is the ending that parts of a file get: that of its name, else that of its format.
-func endingOf(path, source string) string {
-	if ending := filepath.Ext(strings.TrimSuffix(path, ".gz")); ending != "" && path != data.Stdin {
+func endingOf(path string, source *data.Source) string {
+	if source.Binary() {
+		return ".csv"
+	}
+	if ending := filepath.Ext(data.Unpacked(path)); ending != "" && path != data.Stdin {
 		return ending
 	}
-	return "." + source
+	return "." + source.Name
 }
 
 // assign says in which part an example is, by its number and its cell. Where that takes all of them, they are read once before.
-func (k *splitting) assign(ctx context.Context, parts data.Parts) (of func(i int, one data.Record) int, err error) {
+func (k *splitting) assign(ctx context.Context, e *env, parts data.Parts) (of func(i int, one data.Record) int, err error) {
 	switch {
 	case k.by != "":
 		return func(_ int, one data.Record) int { return parts.Draw(k.seed, feature.Of(one.Cell)) }, nil
+	case k.stratify:
+		classes, err := k.classes(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		return numberedParts(parts.Stratify(k.seed, classes)), nil
 	case k.inOrder:
 		n := 0
-		for _, err := range k.reader.Read(ctx, k.files) {
+		for _, err := range k.read(ctx, e, "count") {
 			if err != nil {
 				return nil, err
 			}
@@ -127,26 +148,63 @@ func (k *splitting) assign(ctx context.Context, parts data.Parts) (of func(i int
 		}
 		return func(i int, _ data.Record) int { return parts.Place(i, n) }, nil
 	case k.time != "":
-		times, err := k.times(ctx)
+		times, err := k.times(ctx, e)
 		if err != nil {
 			return nil, err
 		}
-		all := parts.Order(times)
-		return func(i int, _ data.Record) int {
-			if i >= len(all) {
-				return -1
-			}
-			return all[i]
-		}, nil
+		return numberedParts(parts.Order(times)), nil
 	}
 	return func(i int, _ data.Record) int { return parts.Draw(k.seed, uint64(i)) }, nil
+}
+
+// numberedParts gives the part of each example by its number; -1: there were no so many.
+func numberedParts(all []int) func(int, data.Record) int {
+	return func(i int, _ data.Record) int {
+		if i >= len(all) {
+			return -1
+		}
+		return all[i]
+	}
+}
+
+// read gives all examples, and says how far it is.
+func (k *splitting) read(ctx context.Context, e *env, what string) iter.Seq2[data.Record, error] {
+	return func(yield func(data.Record, error) bool) {
+		p := e.progress(what+" "+strings.Join(k.data, ", "), "B", 1)
+		defer p.end()
+		k.reader.Options.Progress = p.read
+		k.reader.Read(ctx, k.files)(yield)
+	}
+}
+
+// classLimit is how many labels there may be to keep their shares.
+const classLimit = 1 << 16
+
+// classes are the labels of all examples, as numbers in the order in which they first occur.
+func (k *splitting) classes(ctx context.Context, e *env) (all []int32, err error) {
+	known := map[string]int32{}
+	for one, err := range k.read(ctx, e, "read labels of") {
+		if err != nil {
+			return nil, err
+		}
+		class, ok := known[string(one.Cell)]
+		if !ok {
+			if class = int32(len(known)); class == classLimit {
+				return nil, fmt.Errorf("%s:%d: more than %d different labels, want --stratify with labels that are classes", one.Path, one.Line,
+					classLimit)
+			}
+			known[string(one.Cell)] = class
+		}
+		all = append(all, class)
+	}
+	return all, nil
 }
 
 // timeSample is of how many rows the format of times is found out.
 const timeSample = 1000
 
 // times are those of all rows.
-func (k *splitting) times(ctx context.Context) (all []float64, err error) {
+func (k *splitting) times(ctx context.Context, e *env) (all []float64, err error) {
 	var sample []string
 	for one, err := range k.reader.Read(ctx, k.files) {
 		if err != nil {
@@ -161,7 +219,7 @@ func (k *splitting) times(ctx context.Context) (all []float64, err error) {
 		return nil, fmt.Errorf("--time %s: the first %s have neither times of one format nor numbers, want one in every row", k.time,
 			number.Of(len(sample), "row"))
 	}
-	for one, err := range k.reader.Read(ctx, k.files) {
+	for one, err := range k.read(ctx, e, "read times of") {
 		if err != nil {
 			return nil, err
 		}
@@ -174,9 +232,9 @@ func (k *splitting) times(ctx context.Context) (all []float64, err error) {
 	return all, nil
 }
 
-// write writes the parts, all of which appear when all are written.
+// write writes the parts, all of which appear when all are written, or none.
 func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func(int, data.Record) int, ending string) error {
-	sinks, ws, counts := make([]*sink, len(parts.Names)), make([]*writing, len(parts.Names)), make([]int, len(parts.Names))
+	sinks, ws := make([]*sink, len(parts.Names)), make([]*writing, len(parts.Names))
 	for p, name := range parts.Names {
 		var err error
 		if sinks[p], err = e.sink(filepath.Join(k.out, name+ending), k.force); err != nil {
@@ -188,22 +246,38 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 			}
 		}
 	}
+	var all together
+	defer all.Abort()
 	for p := range ws {
 		var err error
-		if ws[p], err = sinks[p].create(ctx); err != nil {
+		if ws[p], err = all.create(ctx, sinks[p]); err != nil {
 			return err
 		}
-		defer ws[p].Abort()
 	}
-	i := 0
+	counts, err := k.fill(ctx, e, ws, parts, of)
+	if err != nil {
+		return err
+	}
+	if err := all.Commit(); err != nil {
+		return err
+	}
+	for p := range ws {
+		fmt.Fprintf(e.err, "%s: %s\n", sinks[p].path, number.Of(counts[p], "example"))
+	}
+	return nil
+}
+
+// fill writes every example to its part, and answers how many each has.
+func (k *splitting) fill(ctx context.Context, e *env, ws []*writing, parts data.Parts, of func(int, data.Record) int) ([]int, error) {
+	i, counts := 0, make([]int, len(ws))
 	pending := make([][]byte, len(ws))
-	for one, err := range k.reader.Read(ctx, k.files) {
+	for one, err := range k.read(ctx, e, "split") {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		p := of(i, one)
 		if p < 0 {
-			return fmt.Errorf("%s: more examples than when it was read before, want files that stay as they are", one.Path)
+			return nil, fmt.Errorf("%s: more examples than when it was read before, want files that stay as they are", one.Path)
 		}
 		if counts[p]++; counts[p] == 1 {
 			pending[p] = append(pending[p], k.reader.Header...)
@@ -211,25 +285,19 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 		i++
 		if pending[p] = append(pending[p], one.Text...); len(pending[p]) > 1<<16 {
 			if _, err := ws[p].Write(pending[p]); err != nil {
-				return err
+				return nil, err
 			}
 			pending[p] = pending[p][:0]
 		}
 	}
 	for p, n := range counts {
 		if n == 0 {
-			return fmt.Errorf("part %s gets none of %s; want more of them, other --parts or another --seed", parts.Names[p],
+			return nil, fmt.Errorf("part %s gets none of %s; want more of them, other --parts or another --seed", parts.Names[p],
 				number.Of(i, "example"))
 		}
 		if _, err := ws[p].Write(pending[p]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for p, w := range ws {
-		if err := w.Commit(); err != nil {
-			return err
-		}
-		fmt.Fprintf(e.err, "%s: %s\n", sinks[p].path, number.Of(counts[p], "example"))
-	}
-	return nil
+	return counts, nil
 }

@@ -83,12 +83,16 @@ func (d *demo) generate(ctx context.Context) (err error) {
 	if d.truth, err = clicks(d.seed, d.rows+test); err != nil {
 		return err
 	}
+	dummy, err := data.FindSource("dummy", "")
+	if err != nil {
+		return err
+	}
 	for name, rows := range map[string][2]int64{"train.dummy": {0, d.rows}, "test.dummy": {d.rows, d.rows + test}} {
 		s, err := d.sink(d.path(name), true)
 		if err != nil {
 			return err
 		}
-		if err := writeExamples(ctx, s, "dummy", d.truth, rows[0], rows[1]); err != nil {
+		if err := writeExamples(ctx, s, rows[0], rows[1], rowsWriter(&dummy, d.truth, rows[0])); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -12,14 +13,22 @@ import (
 
 // lock makes this process the only one that saves to the path, until it ends or calls release. The lock is on a file beside
 // the path, hidden as what is not finished; one that a killed process left holds nobody up.
+//
+// Folders on the way to the path that were not there are made, and removed by release if nothing was put into them.
 func lock(path string) (release func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return nil, err
-	}
 	name := filepath.Join(filepath.Dir(path), "_tmp."+filepath.Base(path)+".lock")
-	for {
+	made := missingFolders(filepath.Dir(path))
+	for tries := lockTries; ; tries-- {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			removeEmpty(made)
+			return nil, err
+		}
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o666)
+		if errors.Is(err, fs.ErrNotExist) && tries > 0 {
+			continue // another process has removed the folder that it had made
+		}
 		if err != nil {
+			removeEmpty(made)
 			return nil, err
 		}
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
@@ -28,12 +37,15 @@ func lock(path string) (release func(), err error) {
 			return nil, fmt.Errorf("%s: another process will save its model there", path)
 		case err != nil: // the file system has no locks
 			f.Close()
-			return func() {}, os.Remove(name)
+			return func() { removeEmpty(made) }, os.Remove(name)
 		}
 		mine, err := f.Stat()
 		if now, nerr := os.Stat(name); err == nil && nerr == nil && os.SameFile(mine, now) {
-			return func() { os.Remove(name); f.Close() }, nil
+			return func() { os.Remove(name); f.Close(); removeEmpty(made) }, nil
 		}
 		f.Close() // whoever had it has removed it
 	}
 }
+
+// lockTries is how often the folder of a lock is made again that somebody else has removed.
+const lockTries = 100
