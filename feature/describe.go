@@ -3,6 +3,7 @@ package feature
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -51,61 +52,99 @@ func (f *Fit) Describe(rows, levels int) (all []Description) {
 		if c.Kind == Label || c.Kind == Weight || c.Kind == Group {
 			continue
 		}
-		d := Description{Name: c.Name, Kind: c.Kind}
+		d := f.outline(i, rows)
 		for at := f.plan.first[i]; at < f.plan.first[i+1]; at++ {
-			s, one := &f.stats[at], &f.plan.fields[at]
-			switch {
-			case s.counts != nil && one.part == nil:
-				d.levels(c, f.plan.open[i], s.counts, levels)
-				d.Missing = s.counts[0]
-			case one.part != nil && one.part.values == 0:
-				d.Missing = s.missing
-				if s.n > 0 {
-					d.First, d.Last = timeOf(s.lo), timeOf(s.hi)
-				}
-			case one.isNumber():
-				d.numbers(s)
+			if s := &f.stats[at]; s.counts != nil {
+				d.Levels = frequent(f.plan.open[i], s.counts, levels)
+			} else if d.Numbers != nil {
+				d.Numbers.Quantiles = s.quantiles()
 			}
 		}
-		if d.Rows = rows - d.Missing; c.Kind != Ignore && c.Kind != Hash {
-			d.Hint = d.hint(rows)
+		if d.Hint == "" && 2*d.Missing > rows && c.Kind != Ignore && c.Kind != Hash {
+			d.Hint = "mostly missing"
 		}
 		all = append(all, d)
 	}
 	return all
 }
 
-// levels describes levels by how many rows have each code.
-func (d *Description) levels(c *Column, texts *dictionary, counts []int, most int) {
-	var codes []int32
-	for code, n := range counts {
-		if code == 0 || n == 0 {
+// Hints are what a person should do about columns that nothing can be learned from, none of few rows.
+func (f *Fit) Hints() (all []string) {
+	if f.rows < differentRows {
+		return nil
+	}
+	for i := range f.plan.columns {
+		c := &f.plan.columns[i]
+		if c.Kind == Label || c.Kind == Weight || c.Kind == Group {
 			continue
 		}
-		if d.Distinct++; n < c.Min {
-			d.Rare++
+		if d := f.outline(i, f.rows); d.Hint != "" {
+			all = append(all, fmt.Sprintf("column %q: %s", c.Name, d.Hint))
 		}
-		codes = append(codes, int32(code))
+	}
+	return all
+}
+
+// outline is the description of a column of so many rows, without levels and quantiles.
+func (f *Fit) outline(i, rows int) Description {
+	c := &f.plan.columns[i]
+	d := Description{Name: c.Name, Kind: c.Kind}
+	for at := f.plan.first[i]; at < f.plan.first[i+1]; at++ {
+		s, one := &f.stats[at], &f.plan.fields[at]
+		switch {
+		case s.counts != nil && one.part == nil:
+			d.Missing = s.counts[0]
+			for _, n := range s.counts[1:] {
+				if n > 0 {
+					d.Distinct++
+				}
+				if n > 0 && n < c.Min {
+					d.Rare++
+				}
+			}
+		case one.part != nil && one.part.values == 0:
+			d.Missing = s.missing
+			if s.n > 0 {
+				d.First, d.Last = timeOf(s.lo), timeOf(s.hi)
+			}
+		case one.isNumber():
+			if d.Missing = s.missing; s.n > 0 {
+				d.Numbers = &Numbers{Min: s.lo, Mean: s.mean, Deviation: s.spread, Max: s.hi, Log: s.log}
+			}
+		}
+	}
+	if d.Rows = rows - d.Missing; c.Kind != Ignore && c.Kind != Hash {
+		d.Hint = d.hint()
+	}
+	return d
+}
+
+// frequent are the levels that most rows have, by how many rows have each code.
+func frequent(texts *dictionary, counts []int, most int) (all []LevelOfRows) {
+	var codes []int32
+	for code, n := range counts {
+		if code > 0 && n > 0 {
+			codes = append(codes, int32(code))
+		}
 	}
 	slices.SortFunc(codes, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), bytes.Compare(texts.bytes(a), texts.bytes(b)))
 	})
 	for _, code := range codes[:min(most, len(codes))] {
-		d.Levels = append(d.Levels, LevelOfRows{texts.text(code), counts[code]})
+		all = append(all, LevelOfRows{texts.text(code), counts[code]})
 	}
+	return all
 }
 
-func (d *Description) numbers(s *stat) {
-	if d.Missing = s.missing; s.n == 0 {
-		return
-	}
+// quantiles are those of the sample.
+func (s *stat) quantiles() (all []float64) {
 	sorted := slices.Clone(s.sample)
 	slices.Sort(sorted)
-	d.Numbers = &Numbers{Min: s.lo, Mean: s.mean, Deviation: s.spread, Max: s.hi, Log: s.log}
 	for _, share := range QuantileShares() {
 		at := int(math.Ceil(share*float64(len(sorted)))) - 1
-		d.Numbers.Quantiles = append(d.Numbers.Quantiles, float64(sorted[max(0, at)]))
+		all = append(all, float64(sorted[max(0, at)]))
 	}
+	return all
 }
 
 // timeOf is the time of days since 1970, which are known to some minutes.
@@ -123,8 +162,8 @@ const (
 	differentShare = 0.9
 )
 
-// hint is what should be done about the column.
-func (d *Description) hint(rows int) string {
+// hint is what should be done about a column that says nothing.
+func (d *Description) hint() string {
 	n := d.Numbers
 	switch {
 	case d.Rows == 0:
@@ -133,8 +172,6 @@ func (d *Description) hint(rows int) string {
 		return "all equal: --ignore " + d.Name
 	case d.Kind == Categorical && d.Rows >= differentRows && float64(d.Distinct) >= differentShare*float64(d.Rows):
 		return "nearly every row has its own level: --ignore " + d.Name + ", or --hashed " + d.Name
-	case 2*d.Missing > rows:
-		return "mostly missing"
 	}
 	return ""
 }

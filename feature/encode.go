@@ -185,7 +185,7 @@ func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 			id[k], value[k] = isThere, x
 			continue
 		case e.plan.missing[string(text)]:
-		case n == len(text) && n > 0:
+		case isNumber(string(text)):
 			e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
 		default:
 			e.bad(k, "column %q: %s, want a number (or name the column categorical, or list the text among those of missing values)",

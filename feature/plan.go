@@ -1,9 +1,11 @@
 package feature
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -158,21 +160,29 @@ const mostly = 10
 
 // doubt tells of a column of texts that are mostly numbers.
 func doubt(name string, others []string, cells int) string {
+	text := others[0]
+	if len(text) > quoteLimit {
+		text = text[:quoteLimit] + "..."
+	}
 	are := "are no numbers, such as"
 	if len(others) == 1 {
 		are = "is no number,"
 	}
 	return fmt.Sprintf("column %q: %d of the first %d cells %s %q, and so all are read as texts: --numeric %s if that is wrong, --missing %s "+
-		"if it stands for nothing", name, len(others), cells, are, others[0], name, others[0])
+		"if it stands for nothing", name, len(others), cells, are, text, name, text)
 }
 
 // Doubts are what a user should know of how columns were taken, when an open plan is made.
 func (p *Plan) Doubts() []string { return p.doubts }
 
-// isNumber reports whether a text is a number, also one that is not finite: that is an error of its row, and makes a column none of texts.
+// isNumber reports whether a text is a number, also one that is not finite or beyond the largest: that is an error of its row, and makes a
+// column none of texts.
 func isNumber(text string) bool {
-	_, n := number.ParseFloat32([]byte(text))
-	return n == len(text) && n > 0
+	if _, n := number.ParseFloat32([]byte(text)); n > 0 {
+		return n == len(text)
+	}
+	_, err := strconv.ParseFloat(text, 32)
+	return errors.Is(err, strconv.ErrRange)
 }
 
 // formatOf is the format that all texts have, "" if there is none.

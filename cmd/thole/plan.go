@@ -94,7 +94,8 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if err != nil {
 		return o, err
 	}
-	o.Table = &data.Table{Spec: *spec, Transform: p.loaded.transform}
+	var hints []string
+	o.Table = &data.Table{Spec: *spec, Transform: p.loaded.transform, Describe: func(f *feature.Fit) { hints = f.Hints() }}
 	if j.holdout > 0 {
 		o.Table.Held = p.heldOut
 	}
@@ -133,6 +134,9 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 		return o, err
 	}
 	sayTable(e.err, p.train.Transform)
+	for _, hint := range hints {
+		fmt.Fprintf(e.err, "%s: %s\n", strings.Join(j.data, ", "), escaped(hint))
+	}
 	if err := p.checkClasses(thinned); err != nil {
 		return o, err
 	}
