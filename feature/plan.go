@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -138,6 +139,9 @@ func (p *Plan) find(c *Column, cells []string) {
 			c.Kind = Numeric
 		case len(others) > 0 && mostly*len(others) <= len(there):
 			p.doubts = append(p.doubts, doubt(c.Name, others, len(there)))
+		case len(others) > 0 && !slices.ContainsFunc(others, func(text string) bool { return !withCommas.MatchString(text) }):
+			p.doubts = append(p.doubts, fmt.Sprintf("column %q: numbers with commas, such as %q, are read as texts, want points before "+
+				"fractions and nothing between thousands", c.Name, others[0]))
 		case c.Format != "" || formatOf(there) != "":
 			c.Kind = Date
 		}
@@ -184,6 +188,9 @@ func isNumber(text string) bool {
 	_, err := strconv.ParseFloat(text, 32)
 	return errors.Is(err, strconv.ErrRange)
 }
+
+// withCommas are numbers with a comma before the fraction, or between thousands.
+var withCommas = regexp.MustCompile(`^[-+]?(\d+,\d+|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(,\d{3})+(\.\d+)?)$`)
 
 // formatOf is the format that all texts have, "" if there is none.
 func formatOf(texts []string) string {

@@ -126,6 +126,18 @@ func (t *Transform) Label() string {
 	return ""
 }
 
+// WithoutLabel reads the same features, and no label even where a table has one.
+func (t *Transform) WithoutLabel() *Transform {
+	bare := *t
+	bare.Columns = slices.Clone(t.Columns)
+	for i := range bare.Columns {
+		if c := &bare.Columns[i]; c.Kind == Label {
+			c.Kind = Ignore
+		}
+	}
+	return &bare
+}
+
 // Values are the features of rows lo to hi of a part, by field; ids is that of Fit. They go to the memory that out has.
 func (t *Transform) Values(part *Part, lo, hi int, ids [][]int32, out []Values) {
 	for i := range t.fields {

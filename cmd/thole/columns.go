@@ -153,6 +153,22 @@ func (f *columnsFinding) print(out io.Writer) {
 	fmt.Fprintln(out, f.text)
 }
 
+// checkTable refuses flags that are of lines of indices beside a table, for which they would count nothing.
+func (p *plan) checkTable() error {
+	if p.train.Transform == nil {
+		return nil
+	}
+	for _, one := range []struct {
+		flag  string
+		given bool
+	}{{"dim", p.dim > 0}, {"fields", p.fields != ""}, {"index-base", p.base != "" && p.base != "auto"}} {
+		if one.given {
+			return usageError{fmt.Errorf("%s: a table, want no --%s: its columns say what features there are", strings.Join(p.data, ", "), one.flag)}
+		}
+	}
+	return nil
+}
+
 // checkTexts refuses labels that are texts where they are not taken for classes.
 func (p *plan) checkTexts(mapping data.Labels) error {
 	t := p.train.Transform

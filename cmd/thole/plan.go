@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/crc32"
@@ -130,7 +131,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 		return o, fmt.Errorf("%s: a table, and --load %s has no %s that says what its features are (a worker does not see it: thole train does)",
 			strings.Join(j.data, ", "), j.load, feature.FileName)
 	}
-	if err := p.checkTexts(o.Labels); err != nil {
+	if err := cmp.Or(p.checkTable(), p.checkTexts(o.Labels)); err != nil {
 		return o, err
 	}
 	sayTable(e.err, p.train.Transform)

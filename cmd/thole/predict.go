@@ -219,6 +219,9 @@ func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel,
 			return o, err
 		}
 		o.Table = &data.Table{Spec: *spec, Transform: m.transform}
+		if p.noLabel {
+			o.Table.Transform = m.transform.WithoutLabel()
+		}
 	}
 	if o.Weight, err = readWeights(e, p.weights); err != nil {
 		return o, err
