@@ -153,6 +153,24 @@ func (f *columnsFinding) print(out io.Writer) {
 	fmt.Fprintln(out, f.text)
 }
 
+// columnsOf is how the columns of tables are read: as flags say, or as the model to go on with says, which has to be the same then.
+func (p *plan) columnsOf(ctx context.Context, e *env) (*data.Table, error) {
+	spec, err := p.spec(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	t := &data.Table{Spec: *spec, Transform: p.loaded.transform}
+	if t.Transform != nil {
+		if err := t.Transform.Agrees(spec); err != nil {
+			return nil, usageError{fmt.Errorf("--load %s: %w", p.load, err)}
+		}
+	}
+	if p.holdout > 0 {
+		t.Held = p.heldOut
+	}
+	return t, nil
+}
+
 // checkTable refuses flags that are of lines of indices beside a table, for which they would count nothing.
 func (p *plan) checkTable() error {
 	if p.train.Transform == nil {

@@ -91,15 +91,11 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
 	}
-	spec, err := j.spec(ctx, e)
-	if err != nil {
+	var hints []string
+	if o.Table, err = p.columnsOf(ctx, e); err != nil {
 		return o, err
 	}
-	var hints []string
-	o.Table = &data.Table{Spec: *spec, Transform: p.loaded.transform, Describe: func(f *feature.Fit) { hints = f.Hints() }}
-	if j.holdout > 0 {
-		o.Table.Held = p.heldOut
-	}
+	o.Table.Describe = func(f *feature.Fit) { hints = f.Hints() }
 	if p.fields == "" && !namesFields(p.format, j.data) {
 		o.Fields = p.likelyFields()
 	}
