@@ -170,8 +170,19 @@ func (d *Description) hint() string {
 		return "all missing: --ignore " + d.Name
 	case d.Missing == 0 && (d.Distinct == 1 || n != nil && n.Min == n.Max || d.First != "" && d.First == d.Last):
 		return "all equal: --ignore " + d.Name
+	case d.Kind == Numeric && d.Missing == 0 && d.Rows >= differentRows && n.numbersRows(d.Rows):
+		return "it seems to number the rows: --ignore " + d.Name
 	case d.Kind == Categorical && d.Rows >= differentRows && float64(d.Distinct) >= differentShare*float64(d.Rows):
 		return "nearly every row has its own level: --ignore " + d.Name + ", or --hashed " + d.Name
 	}
 	return ""
+}
+
+// numbersRows reports whether as many numbers are, by all that is known of them, those of rows, of which up to half may be missing: whole,
+// and as many from the least to the largest.
+func (n *Numbers) numbersRows(rows int) bool {
+	most := n.Max - n.Min + 1
+	even := math.Sqrt((most*most - 1) / 12) // their deviation
+	return n.Min == math.Trunc(n.Min) && n.Max == math.Trunc(n.Max) && most >= float64(rows) && most <= 2*float64(rows) &&
+		math.Abs(n.Deviation-even) <= even/50
 }

@@ -22,7 +22,11 @@ func (p *plan) countClasses() {
 func (p *plan) sayClasses(e *env) {
 	switch c := p.train.Classes; {
 	case p.recipe.Task == algo.Multiclass && c != nil:
-		fmt.Fprintf(e.err, "labels: %d classes, %v\n", len(c), c)
+		shown := fmt.Sprint(c)
+		if texts := p.labelTexts(); len(texts) == len(c) && len(texts) <= 20 {
+			shown = fmt.Sprint(texts)
+		}
+		fmt.Fprintf(e.err, "labels: %d classes, %s\n", len(c), escaped(shown))
 	case c != nil && !c.IsStandard():
 		fmt.Fprintf(e.err, "labels: %v is the negative class, %v the positive one\n", c[0], c[1])
 	}
