@@ -169,6 +169,9 @@ func (c *chunk) readLabel(s *settings, i int) (v float32, end int, err error) {
 		if bytes.IndexByte(token, ':') >= 0 {
 			return 0, i, fmt.Errorf("label %s, want a number (--no-label if the lines have none)", quote(token))
 		}
+		if bytes.ContainsAny(token, ",;|") {
+			return 0, i, fmt.Errorf("label %s, want a number (--format csv, if it is a table)", quote(token))
+		}
 		return 0, i, fmt.Errorf("label %s, want a number", quote(token))
 	}
 	if v, err = c.mapLabel(s, v); err == nil && s.Takes != nil && s.Labels < AutoTrans {

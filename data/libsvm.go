@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// libsvm has lines "label index:value index:value …", indices from 1. A "qid:n" of ranking sets is the group of the row.
+// libsvm has lines "label index:value index:value …", indices from 1 and ascending, as liblinear wants them. A "qid:n" of ranking sets
+// is the group of the row.
 var libsvm = Source{
 	Name:     "libsvm",
 	Help:     "label index:value index:value ..., indices count from 1",
@@ -56,7 +57,28 @@ func libsvmFeatures(c *chunk, s *settings, i int) (int, error) {
 		i = end
 	}
 	c.idx, c.val = idx, val
-	return i, c.finish(s, from, sorted)
+	if sorted {
+		return i, c.finish(s, from, true)
+	}
+	err := s.errDescent(idx[from:])
+	if twice := c.finish(s, from, false); twice != nil { // which says more
+		err = twice
+	}
+	return i, err
+}
+
+// errDescent tells of the first index that is below the one before it: most often something else stands where it is taken for an index.
+// It is nil where order says nothing: of ids that are hashed, and where the place of a value says its field.
+func (s *settings) errDescent(columns []int64) error {
+	if s.Hash > 0 || s.Fields.Number > 0 && !s.Fields.Sorted {
+		return nil
+	}
+	for i := 1; i < len(columns); i++ {
+		if before, index := columns[i-1]+s.base, columns[i]+s.base; index < before {
+			return fmt.Errorf("index %d behind %d, want ascending ones: sort them, or --skip-bad N leaves out up to N such lines", index, before)
+		}
+	}
+	return nil
 }
 
 // query takes the qid at text[i]; any other token there is an error.

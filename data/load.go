@@ -16,6 +16,7 @@ type Examples struct {
 	Unseen  Unseen  // what Options.Columns does not have
 	Skipped Skipped // lines that were left out
 	Ends    []int64 // how many examples had been read at the end of each input
+	Bare    int     // examples that have no features, such as rows of zeros
 
 	Transform *feature.Transform // of tables: how their columns became features; nil: there was none
 }
@@ -47,6 +48,7 @@ type loader struct {
 	open   openRows
 	knows  bool // which labels are positive: examples are dropped as they come
 	left   rows // scratch: those of a chunk that are not dropped
+	bare   int  // rows without values
 }
 
 func (l *loader) load(ctx context.Context, ins []Input) (*Examples, error) {
@@ -62,6 +64,11 @@ func (l *loader) take(_ *settings, c *chunk) error {
 	if c.part != nil {
 		return l.open.add(c)
 	}
+	for i := range c.label {
+		if c.ptr[i] == c.ptr[i+1] {
+			l.bare++
+		}
+	}
 	if l.opt.Drop != nil {
 		return l.thin(c)
 	}
@@ -70,7 +77,7 @@ func (l *loader) take(_ *settings, c *chunk) error {
 
 // end makes one set of what was read.
 func (l *loader) end(ins []Input) (*Examples, error) {
-	all := &Examples{Set: l.set, Unseen: l.unseen.count(), Skipped: l.join.skipped, Ends: l.ends}
+	all := &Examples{Set: l.set, Unseen: l.unseen.count(), Skipped: l.join.skipped, Ends: l.ends, Bare: l.bare}
 	if l.plan != nil {
 		all.Unseen.Levels = true
 		if all.Transform = l.opt.Table.of(); l.plan.IsOpen() {

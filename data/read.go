@@ -214,11 +214,15 @@ func (r *reader) one(ctx context.Context, in Input, s *settings, use func(*chunk
 			}
 			return &Error{in.Name, 1, err}
 		}
+		if s.sheet == nil {
+			return nil
+		}
 	}
 	return r.run(ctx, in, s, use)
 }
 
-// open finds out what the columns of a table are.
+// open finds out what the columns of a table are. A table without rows says nothing of what they hold: s.sheet is nil then, unless it is
+// known, and the next one is asked.
 func (r *reader) open(in *Input, s *settings) (err error) {
 	if err := r.checkFitted(s); err != nil {
 		return err
@@ -236,11 +240,21 @@ func (r *reader) open(in *Input, s *settings) (err error) {
 			return errShort(err, int64(n), in.Size)
 		}
 	}
-	if s.sheet, err = s.sheetOf(head, len(head) < headLen, r.plan); err == nil {
-		r.begin(in.Name, s)
+	whole := len(head) < headLen
+	if s.sheet, err = s.sheetOf(head, whole, r.plan); err != nil {
+		return err
 	}
-	return err
+	if rest := bytes.TrimPrefix(head, []byte(byteOrderMark))[s.sheet.begin:]; whole && r.plan == nil && s.columns().Transform == nil &&
+		len(bytes.TrimSpace(rest)) == 0 {
+		s.sheet = nil
+		return nil
+	}
+	r.begin(in.Name, s)
+	return nil
 }
+
+// byteOrderMark may stand before a text.
+const byteOrderMark = "\xef\xbb\xbf"
 
 // checkFitted refuses a table where nothing is known of its columns and nothing is found out.
 func (r *reader) checkFitted(s *settings) error {

@@ -21,12 +21,12 @@ import (
 // lines draws libsvm text, mostly right, with blank lines and comments, and sometimes something wrong.
 func lines(t *rapid.T) []byte {
 	line := rapid.SampledFrom([]string{
-		"1 1:1 2:0.5\n", "0 7:1e-3 12:-4 13:2 # note\n", "\n", "# comment\r\n", "-1\n", "2 9:1 3:1\r\n", "  5 100:7  \n",
+		"1 1:1 2:0.5\n", "0 7:1e-3 12:-4 13:2 # note\n", "\n", "# comment\r\n", "-1\n", "2 3:1 9:1\r\n", "  5 100:7  \n",
 	})
 	text := strings.Join(rapid.SliceOfN(line, 0, 40).Draw(t, "lines"), "")
 	if rapid.IntRange(0, 3).Draw(t, "wrong") == 0 {
 		at := rapid.IntRange(0, len(text)).Draw(t, "at")
-		text = text[:at] + rapid.SampledFrom([]string{"x", ":", "0:1 ", " 5", "\r"}).Draw(t, "junk") + text[at:]
+		text = text[:at] + rapid.SampledFrom([]string{"x", ":", "0:1 ", " 5", "\r", " 1:1 "}).Draw(t, "junk") + text[at:]
 	}
 	return []byte(text)
 }

@@ -17,6 +17,8 @@ type Table struct {
 	// Held, if not nil, is told how many examples there are and answers which of them are held out: nothing is learned of levels and
 	// sizes from those.
 	Held func(n int) func(i int) bool
+	// Found, if not nil, is given what was found out of the columns, before Load answers.
+	Found func(*feature.Fit)
 }
 
 // of is the transformation of a model, nil if there is none.

@@ -17,6 +17,9 @@ func (l *loader) fit() (*feature.Transform, error) {
 		held = t.Held(len(o.label))
 	}
 	fit := plan.Fit(o.parts, o.label, held)
+	if t := l.opt.Table; t != nil && t.Found != nil {
+		t.Found(fit)
+	}
 	t, ids, err := fit.Transform()
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package feature
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -43,6 +44,49 @@ type LevelOfRows struct {
 	Rows  int    `json:"rows"`
 }
 
+// Hints are what a person should do about columns that nothing can be learned from, none of few rows.
+func (f *Fit) Hints() (all []string) {
+	if f.rows < differentRows {
+		return nil
+	}
+	for i := range f.plan.columns {
+		c := &f.plan.columns[i]
+		if c.Kind == Label || c.Kind == Weight || c.Kind == Group {
+			continue
+		}
+		if hint := f.outline(i).hint(); hint != "" {
+			all = append(all, fmt.Sprintf("column %q: %s", c.Name, hint))
+		}
+	}
+	return all
+}
+
+// outline is as much of the description of a column as a hint is of.
+func (f *Fit) outline(i int) *Description {
+	d := &Description{Name: f.plan.columns[i].Name, Kind: f.plan.columns[i].Kind}
+	for at := f.plan.first[i]; at < f.plan.first[i+1]; at++ {
+		s, one := &f.stats[at], &f.plan.fields[at]
+		switch {
+		case s.counts != nil && one.part == nil:
+			d.Missing = s.counts[0]
+			for _, n := range s.counts[1:] {
+				d.Distinct += min(1, n)
+			}
+		case one.part != nil && one.part.values == 0: // the days of a time
+			if d.Missing = s.missing; s.n > 0 {
+				d.First, d.Last = fmt.Sprint(s.lo), fmt.Sprint(s.hi)
+			}
+		case one.isNumber():
+			if d.Missing = s.missing; s.n > 0 {
+				d.Numbers = &Numbers{Min: s.lo, Max: s.hi}
+				d.Numbers.Mean, d.Numbers.Deviation = s.moments()
+			}
+		}
+	}
+	d.Rows = f.rows - d.Missing
+	return d
+}
+
 // QuantileShares are the shares of numbers that lie below the quantiles of a description.
 func QuantileShares() []float64 { return []float64{0.01, 0.25, 0.5, 0.75, 0.99} }
 
@@ -66,8 +110,9 @@ func (s *Survey) Describe(levels int) (all []Description) {
 		case s.plan.first[i+1] > first && s.plan.fields[first].isNumber():
 			d.numbers(&s.stats[first], s.stats[first].skewed(&s.plan.fields[first], c))
 		}
-		if d.Rows = s.rows - d.Missing; c.Kind != Ignore && c.Kind != Hash {
-			d.Hint = d.hint(s.rows)
+		d.Rows = s.rows - d.Missing
+		if d.Hint = d.hint(); d.Hint == "" && 2*d.Missing > s.rows {
+			d.Hint = "mostly missing"
 		}
 		all = append(all, d)
 	}
@@ -133,18 +178,28 @@ const (
 	differentShare = 0.9
 )
 
-// hint is what should be done about the column.
-func (d *Description) hint(rows int) string {
+// hint is what should be done about a column that says nothing.
+func (d *Description) hint() string {
 	n := d.Numbers
 	switch {
+	case d.Kind == Ignore || d.Kind == Hash:
 	case d.Rows == 0:
 		return "all missing: --ignore " + d.Name
 	case d.Missing == 0 && (d.Distinct == 1 || n != nil && n.Min == n.Max || d.First != "" && d.First == d.Last):
 		return "all equal: --ignore " + d.Name
+	case d.Kind == Numeric && d.Missing == 0 && d.Rows >= differentRows && n.numbersRows(d.Rows):
+		return "it seems to number the rows: --ignore " + d.Name
 	case d.Kind == Categorical && d.Rows >= differentRows && float64(d.Distinct) >= differentShare*float64(d.Rows):
 		return "nearly every row has its own level: --ignore " + d.Name + ", or --hashed " + d.Name
-	case 2*d.Missing > rows:
-		return "mostly missing"
 	}
 	return ""
+}
+
+// numbersRows reports whether as many numbers are, by all that is known of them, those of rows, of which up to half may be missing: whole,
+// and as many from the least to the largest.
+func (n *Numbers) numbersRows(rows int) bool {
+	most := n.Max - n.Min + 1
+	even := math.Sqrt((most*most - 1) / 12) // their deviation
+	return n.Min == math.Trunc(n.Min) && n.Max == math.Trunc(n.Max) && most >= float64(rows) && most <= 2*float64(rows) &&
+		math.Abs(n.Deviation-even) <= even/50
 }

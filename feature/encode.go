@@ -195,7 +195,7 @@ func (e *Encoder) numbers(c *Column, f int, cells Cells) {
 			id[k], value[k] = isThere, x
 			continue
 		case e.plan.missing[string(text)]:
-		case n == len(text) && n > 0:
+		case isNumber(string(text)):
 			e.bad(k, "column %q: %s, want a finite number (or list it among the texts of missing values)", c.Name, quote(text))
 		default:
 			e.bad(k, "column %q: %s, want a number (or name the column categorical, or list the text among those of missing values)",
@@ -345,7 +345,10 @@ func exampleOf(format string) string {
 	return time.Date(2026, 1, 31, 15, 4, 5, 0, time.UTC).Format(format)
 }
 
-var errNoLabel = errors.New("the label is missing")
+var (
+	errNoLabel    = errors.New("the label is missing")
+	noLabelAdvice = "--skip-bad N leaves out up to N such rows; predict takes --no-label"
+)
 
 // label encodes labels: numbers, or the codes of texts.
 func (e *Encoder) label(i int, cells Cells) error {
@@ -357,7 +360,7 @@ func (e *Encoder) label(i int, cells Cells) error {
 		case c.Texts && len(text) > 0 && e.plan.missing[string(text)]:
 			e.bad(k, "column %q: %w: %s stands for nothing (--missing says which texts do)", c.Name, errNoLabel, quote(text))
 		case c.Texts && len(text) == 0:
-			e.bad(k, "column %q: %w", c.Name, errNoLabel)
+			e.bad(k, "column %q: %w (%s)", c.Name, errNoLabel, noLabelAdvice)
 		case c.Texts:
 			h := hashText(text)
 			code := e.table(i).find(h)
@@ -374,7 +377,7 @@ func (e *Encoder) label(i int, cells Cells) error {
 			x, n := number.ParseFloat32(text)
 			switch {
 			case len(text) == 0 || e.plan.missing[string(text)]:
-				e.bad(k, "column %q: %w", c.Name, errNoLabel)
+				e.bad(k, "column %q: %w (%s)", c.Name, errNoLabel, noLabelAdvice)
 			case n != len(text) || x-x != 0:
 				e.bad(k, "column %q: label %s, want a finite number as in the first rows", c.Name, quote(text))
 			}

@@ -16,6 +16,7 @@ type Fit struct {
 	plan   *Plan
 	stats  []stat // by field
 	labels []bool // codes of labels that are texts which rows have
+	rows   int    // that were looked at
 }
 
 // stat is what is known of a field.
@@ -39,6 +40,11 @@ const sampleLimit = 1 << 18
 // which tell what labels there are if they are texts. It uses all processors, and what it finds does not depend on how many there are.
 func (p *Plan) Fit(parts []*Part, label []float32, held func(i int) bool) *Fit {
 	f := &Fit{plan: p, stats: make([]stat, len(p.fields)), labels: p.seen(label)}
+	for i := range label {
+		if held == nil || !held(i) {
+			f.rows++
+		}
+	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(p.fields)) {

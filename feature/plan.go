@@ -1,9 +1,12 @@
 package feature
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -155,6 +158,9 @@ func (p *Plan) find(c *Column, cells []string) {
 			c.Kind = Numeric
 		case len(others) > 0 && mostly*len(others) <= len(there):
 			p.doubts = append(p.doubts, doubt(c.Name, others, len(there)))
+		case len(others) > 0 && !slices.ContainsFunc(others, func(text string) bool { return !withCommas.MatchString(text) }):
+			p.doubts = append(p.doubts, fmt.Sprintf("column %q: numbers with commas, such as %q, are read as texts, want points before "+
+				"fractions and nothing between thousands", c.Name, others[0]))
 		case c.Format != "" || formatOf(there) != "":
 			c.Kind = Date
 		}
@@ -177,22 +183,33 @@ const mostly = 10
 
 // doubt tells of a column of texts that are mostly numbers.
 func doubt(name string, others []string, cells int) string {
+	text := others[0]
+	if len(text) > quoteLimit {
+		text = text[:quoteLimit] + "..."
+	}
 	are := "are no numbers, such as"
 	if len(others) == 1 {
 		are = "is no number,"
 	}
 	return fmt.Sprintf("column %q: %d of the first %d cells %s %q, and so all are read as texts: --numeric %s if that is wrong, --missing %s "+
-		"if it stands for nothing", name, len(others), cells, are, others[0], name, others[0])
+		"if it stands for nothing", name, len(others), cells, are, text, name, text)
 }
 
 // Doubts are what a user should know of how columns were taken, when an open plan is made.
 func (p *Plan) Doubts() []string { return p.doubts }
 
-// isNumber reports whether a text is a number, also one that is not finite: that is an error of its row, and makes a column none of texts.
+// isNumber reports whether a text is a number, also one that is not finite or beyond the largest: that is an error of its row, and makes a
+// column none of texts.
 func isNumber(text string) bool {
-	_, n := number.ParseFloat32([]byte(text))
-	return n == len(text) && n > 0
+	if _, n := number.ParseFloat32([]byte(text)); n > 0 {
+		return n == len(text)
+	}
+	_, err := strconv.ParseFloat(text, 32)
+	return errors.Is(err, strconv.ErrRange)
 }
+
+// withCommas are numbers with a comma before the fraction, or between thousands.
+var withCommas = regexp.MustCompile(`^[-+]?(\d+,\d+|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(,\d{3})+(\.\d+)?)$`)
 
 // formatOf is the format that all texts have, "" if there is none.
 func formatOf(texts []string) string {

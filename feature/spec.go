@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -193,10 +195,38 @@ func strictly(src []byte, before int, to any) error {
 		if _, key, unknown := strings.Cut(err.Error(), "unknown field "); unknown {
 			at, err = bytes.Index(src, []byte(key)), fmt.Errorf("unknown key %s", key)
 		}
+		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+			at, err = int(kind.Offset), mistyped(kind)
+		}
 		line := 1 + before + bytes.Count(src[:max(0, min(at, len(src)))], []byte("\n"))
 		return wrong("line %d: %w", line, err)
 	}
 	return nil
+}
+
+// mistyped says what stands where something else is wanted, in the words of JSON.
+func mistyped(e *json.UnmarshalTypeError) error {
+	found := "a " + strings.Replace(e.Value, "string", "text", 1)
+	if e.Value == "array" || e.Value == "object" {
+		found = "an " + e.Value
+	}
+	at, want := e.Field+": ", "a text"
+	switch e.Type.Kind() {
+	case reflect.Struct, reflect.Map:
+		if want = "keys such as label, ignore and columns with their values"; e.Type == reflect.TypeFor[Column]() {
+			want = "a kind, such as numeric, or keys such as kind with their values"
+		}
+	case reflect.Slice:
+		want = "a list of texts"
+	case reflect.Bool:
+		want = "true or false"
+	case reflect.Int, reflect.Int64:
+		want = fmt.Sprintf("a whole number up to %d", math.MaxInt64)
+	}
+	if e.Field == "" {
+		at = ""
+	}
+	return fmt.Errorf("%sfound %s, want %s", strings.ToLower(at), found, want)
 }
 
 // ParseSeparator reads what stands between cells: one of , ; | or a tab, also written \t, or "" for what is found out.

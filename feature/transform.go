@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -124,6 +125,37 @@ func (t *Transform) Label() string {
 		}
 	}
 	return ""
+}
+
+// Agrees reports what a user says of columns, that is not what was found out about them in training.
+func (t *Transform) Agrees(s *Spec) error {
+	for _, name := range slices.Sorted(maps.Keys(s.Columns)) {
+		said := s.Columns[name].Kind
+		i := slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
+		switch {
+		case said == Auto, i < 0 && said == Ignore, i >= 0 && t.Columns[i].Kind == said:
+		case i < 0:
+			return fmt.Errorf("training had no column %q, want nothing said of it", name)
+		default:
+			return fmt.Errorf("column %q was %s in training, want it so or nothing said, and not %s", name, t.Columns[i].Kind, said)
+		}
+	}
+	if texts := t.LabelTexts(); s.Positive != "" && len(texts) == 2 && texts[1] != s.Positive {
+		return fmt.Errorf("positive label %q, want %q as in training", s.Positive, texts[1])
+	}
+	return nil
+}
+
+// WithoutLabel reads the same features, and no label even where a table has one.
+func (t *Transform) WithoutLabel() *Transform {
+	bare := *t
+	bare.Columns = slices.Clone(t.Columns)
+	for i := range bare.Columns {
+		if c := &bare.Columns[i]; c.Kind == Label {
+			c.Kind = Ignore
+		}
+	}
+	return &bare
 }
 
 // Values are the features of rows lo to hi of a part, by field; ids is that of Fit. They go to the memory that out has.

@@ -67,6 +67,13 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 	if err := j.checkPaths("thole train --data train.libsvm --model out/lr"); err != nil {
 		return nil, err
 	}
+	err := j.apart("log", j.log)
+	if err == nil && !j.atServers {
+		err = j.apart("model", j.model)
+	}
+	if err != nil {
+		return nil, err
+	}
 	p := &plan{job: j, recipe: recipe}
 	for _, check := range []func() error{p.configured, p.ruleLayers, p.checkNumbers, p.large.check,
 		p.checkWeighing, p.checkNames, p.chooseRule} {
@@ -74,8 +81,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 			return nil, usageError{err}
 		}
 	}
-	_, err := p.dataOptions(p.recipe.Task)
-	if err != nil {
+	if _, err = p.dataOptions(p.recipe.Task); err != nil {
 		return nil, err
 	}
 	if err := p.checkTarget(ctx); err != nil {

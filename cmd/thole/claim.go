@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"path/filepath"
 )
 
@@ -27,13 +25,6 @@ func (j *job) target(ctx context.Context, e *env) (*target, error) {
 	if j.model == "" {
 		return t, nil
 	}
-	for flag, others := range map[string][]string{"data": j.data, "validate": j.valid} {
-		for _, other := range others {
-			if same(j.model, other) {
-				return nil, usageError{fmt.Errorf("--model %s is the file of --%s", j.model, flag)}
-			}
-		}
-	}
 	s, err := e.folder(ctx, j.model, j.force)
 	if err != nil {
 		return nil, err
@@ -41,14 +32,4 @@ func (j *job) target(ctx context.Context, e *env) (*target, error) {
 	t.name = inBucket(s.file)
 	t.release, err = lock(s.file)
 	return t, err
-}
-
-// same reports whether both paths are of one file.
-func same(a, b string) bool {
-	one, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	two, err := os.Stat(b)
-	return err == nil && os.SameFile(one, two)
 }

@@ -153,6 +153,40 @@ func (f *columnsFinding) print(out io.Writer) {
 	fmt.Fprintln(out, f.text)
 }
 
+// columnsOf is how the columns of tables are read: as flags say, or as the model to go on with says, which has to be the same then.
+func (p *plan) columnsOf(ctx context.Context, e *env) (*data.Table, error) {
+	spec, err := p.spec(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	t := &data.Table{Spec: *spec, Transform: p.loaded.transform}
+	if t.Transform != nil {
+		if err := t.Transform.Agrees(spec); err != nil {
+			return nil, usageError{fmt.Errorf("--load %s: %w", p.load, err)}
+		}
+	}
+	if p.holdout > 0 {
+		t.Held = p.heldOut
+	}
+	return t, nil
+}
+
+// checkTable refuses flags that are of lines of indices beside a table, for which they would count nothing.
+func (p *plan) checkTable() error {
+	if p.train.Transform == nil {
+		return nil
+	}
+	for _, one := range []struct {
+		flag  string
+		given bool
+	}{{"dim", p.dim > 0}, {"fields", p.fields != ""}, {"index-base", p.base != "" && p.base != "auto"}} {
+		if one.given {
+			return usageError{fmt.Errorf("%s: a table, want no --%s: its columns say what features there are", strings.Join(p.data, ", "), one.flag)}
+		}
+	}
+	return nil
+}
+
 // checkTexts refuses labels that are texts where they are not taken for classes.
 func (p *plan) checkTexts(mapping data.Labels) error {
 	t := p.train.Transform

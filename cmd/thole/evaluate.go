@@ -94,6 +94,13 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case s.Examples == 0:
+		return fmt.Errorf("%s: no examples", strings.Join(v.job.data, ", "))
+	case s.of == nil:
+		return fmt.Errorf("%s: no labels, want some to compare predictions with (thole predict scores examples without)",
+			strings.Join(v.job.data, ", "))
+	}
 	if page != nil {
 		out = page.reports()
 		if err := v.write(ctx, page, model, s); err != nil {
@@ -140,10 +147,6 @@ func (v *evaluation) page(e *env) (*sink, error) {
 
 // write writes the page of the model.
 func (v *evaluation) write(ctx context.Context, to *sink, model string, s *scored) error {
-	if s.of == nil {
-		return fmt.Errorf("--report %s: no examples with labels in %s, want some to compare predictions with", to.path,
-			strings.Join(v.job.data, ", "))
-	}
 	in, err := s.of.Input()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/crc32"
@@ -91,14 +92,11 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if p.loaded.classes != nil {
 		o.Classes = p.loaded.classes
 	}
-	spec, err := j.spec(ctx, e)
-	if err != nil {
+	var hints []string
+	if o.Table, err = p.columnsOf(ctx, e); err != nil {
 		return o, err
 	}
-	o.Table = &data.Table{Spec: *spec, Transform: p.loaded.transform}
-	if j.holdout > 0 {
-		o.Table.Held = p.heldOut
-	}
+	o.Table.Found = func(f *feature.Fit) { hints = f.Hints() }
 	if p.fields == "" && !namesFields(p.format, j.data) {
 		o.Fields = p.likelyFields()
 	}
@@ -130,25 +128,25 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 		return o, fmt.Errorf("%s: a table, and --load %s has no %s that says what its features are (a worker does not see it: thole train does)",
 			strings.Join(j.data, ", "), j.load, feature.FileName)
 	}
-	if err := p.checkTexts(o.Labels); err != nil {
+	if err := cmp.Or(p.checkTable(), p.checkTexts(o.Labels)); err != nil {
 		return o, err
 	}
 	sayTable(e.err, p.train.Transform)
+	for _, hint := range hints {
+		fmt.Fprintf(e.err, "%s: %s\n", strings.Join(j.data, ", "), escaped(hint))
+	}
+	if err := p.checkClasses(thinned); err != nil {
+		return o, err
+	}
 	if j.holdout > 0 {
 		if err := p.holdOut(thinned); err != nil {
 			return o, err
 		}
 	}
 	thinned.tell(e.err)
+	p.sayBare(e)
 	p.countClasses()
 	return o, p.weighClasses(e) // once, as several trainings may share the examples
-}
-
-// countClasses finds out how many classes there are.
-func (p *plan) countClasses() {
-	if p.conf.Classes = len(p.train.Classes); p.recipe.Task == algo.Multiclass && p.conf.Classes == 0 {
-		p.conf.Classes = int(min(data.ClassLimit, slices.Max(p.train.Label)+1)) // --labels says what the numbers are
-	}
 }
 
 // settle chooses what depends on the training examples, which are there, and reads those of --validate, unless they are, too.
@@ -245,28 +243,6 @@ func (p *plan) widens() bool {
 	}
 	return d.Rule == p.recipe.Defaults.Rule || d.Rule == asked.rule || asked.rule == "" && asked.rate == 0 && asked.schedule == "" &&
 		asked.per == "" && len(j.decay)+len(j.hyper) == 0 && j.l2 == 0 && !j.given("l1") && !j.given("l2")
-}
-
-// sayClasses says which label is which class where it is not plain, and warns of examples that are all of one class.
-func (p *plan) sayClasses(e *env) {
-	c := p.train.Classes
-	switch {
-	case p.recipe.Task == algo.Multiclass && c != nil:
-		fmt.Fprintf(e.err, "labels: %d classes, %v\n", len(c), c)
-	case c != nil && !c.IsStandard():
-		fmt.Fprintf(e.err, "labels: %v is the negative class, %v the positive one\n", c[0], c[1])
-	}
-	if p.recipe.Task != algo.Classification {
-		return
-	}
-	side := p.train.Label[0] > 0
-	for _, y := range p.train.Label {
-		if (y > 0) != side {
-			return
-		}
-	}
-	name := map[bool]string{true: "positive", false: "negative"}[side]
-	fmt.Fprintf(e.err, "warning: all %d training examples are %s: there is nothing to tell classes apart by\n", p.train.Len(), name)
 }
 
 // sayColumns says when more columns occur than --conf or the network's file expects.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -64,6 +65,9 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 		return err
 	}
 	if err := p.results.check(ctx, e); err != nil {
+		return err
+	}
+	if err := cmp.Or(p.job.apart("out", p.results.path), p.results.apart(p.job.model)); err != nil {
 		return err
 	}
 	out := p.results.reports(e)
@@ -219,6 +223,9 @@ func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel,
 			return o, err
 		}
 		o.Table = &data.Table{Spec: *spec, Transform: m.transform}
+		if p.noLabel {
+			o.Table.Transform = m.transform.WithoutLabel()
+		}
 	}
 	if o.Weight, err = readWeights(e, p.weights); err != nil {
 		return o, err

@@ -55,6 +55,21 @@ func (r *results) check(ctx context.Context, e *env) (err error) {
 	return err
 }
 
+// apart refuses to write predictions over the model, or into it.
+func (r *results) apart(model string) error {
+	to := r.sink
+	if r.target != nil {
+		to = r.target.sink
+	}
+	if to == nil {
+		return nil
+	}
+	if err := to.apart(model); err != nil {
+		return fmt.Errorf("--out: %w", err)
+	}
+	return nil
+}
+
 // reports is where a command says what it did: not where the predictions go.
 func (r *results) reports(e *env) io.Writer {
 	switch {

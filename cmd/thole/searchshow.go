@@ -258,6 +258,9 @@ func tableFormat(path string) string {
 
 // sinks finds out where the table and the best job go, before anything is read; nil: nowhere.
 func (s *searching) sinks() (table, best *sink, err error) {
+	if err := cmp.Or(s.apart("out", s.out), s.apart("best", s.best)); err != nil {
+		return nil, nil, err
+	}
 	if s.out != "" {
 		if table, err = s.env.sink(s.out, s.force); err != nil {
 			return nil, nil, err
