@@ -16,8 +16,8 @@
 //
 // # Outputs
 //
-//	prediction   what the loss makes of the scores: sigmoid (logloss), softmax (softmaxloss), exp (poissonloss),
-//	               else the score itself
+//	prediction   what the loss makes of the scores: sigmoid (logloss), softmax (softmaxloss), exp (poissonloss; of scores up
+//	               to 80, as in training), else the score itself
 //	score        the scores, where they are not the prediction
 //
 // # Layers

@@ -1,6 +1,9 @@
 package onnx
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // operators is the table of operators of a ProgramDesc: how each is said in ONNX.
 func operators() map[string]func(b *builder, o *operator) {
@@ -23,6 +26,7 @@ func operators() map[string]func(b *builder, o *operator) {
 		"relu":            unary("Relu"),
 		"exp":             unary("Exp"),
 		"softmax":         softmax,
+		"clip":            clip,
 	}
 }
 
@@ -131,4 +135,9 @@ func inverseRoot(b *builder, o *operator) {
 
 func softmax(b *builder, o *operator) {
 	b.node("Softmax", o.out(), []string{o.in("X")}, attr{"axis", o.int("axis")})
+}
+
+func clip(b *builder, o *operator) {
+	low, high := b.number(o.float("min", -math.MaxFloat32)), b.number(o.float("max", math.MaxFloat32))
+	b.node("Clip", o.out(), []string{o.in("X"), low, high})
 }

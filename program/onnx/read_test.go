@@ -165,6 +165,7 @@ func TestOperators(t *testing.T) {
 		{"tanh", nil, "Tanh(x)=y"},
 		{"relu", nil, "Relu(x)=y"},
 		{"exp", nil, "Exp(x)=y"},
+		{"clip", []program.Attr{a("min", -2.0), a("max", 80.0)}, "Clip(x,number_1,number_2)=y"},
 		{"softmax", []program.Attr{last}, "Softmax(x)=y axis=-1"},
 	} {
 		seen[c.op] = true
