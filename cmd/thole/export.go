@@ -169,7 +169,7 @@ func checkLabels(src string, file *graph.File, r format.Reader, width int) error
 
 // files is the layout asked for, and a check of the other words. dst is where it goes.
 func (x *exporting) files(dst string) (exportLayout, error) {
-	single := x.to == "onnx" || x.to == "auto" && strings.EqualFold(filepath.Ext(dst), ".onnx")
+	single := x.to == "onnx" || x.to == "auto" && strings.EqualFold(filepath.Ext(dst), onnxEnding)
 	switch {
 	case x.to != "auto" && x.to != "paddle" && x.to != "onnx":
 		return exportLayout{}, usageError{fmt.Errorf("--to %s, want auto, paddle or onnx", x.to)}

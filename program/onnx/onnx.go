@@ -1,10 +1,13 @@
 // Package onnx writes an inference program as an ONNX model, which ONNX Runtime and others run: a table gives each operator of a
 // ProgramDesc, as package export builds them of every kind of layer, the operators of ONNX (opset 13, ir_version 7).
 //
+// [Read] says what a file of ONNX holds, whoever wrote it, without its values. The package is no runtime.
+//
 // # Messages
 //
 // The file is one message of protobuf, the fields of each message in the order of their numbers, which are those of onnx.proto3.
-// Wire type 0 is a varint, 2 a length and bytes. What is not listed is not written.
+// Wire type 0 is a varint, 2 a length and bytes. What is not listed is not written, and is
+// passed over where a file is read.
 //
 //	message                  field                    wire   what
 //	ModelProto               1  ir_version            0      7
