@@ -21,7 +21,7 @@ var first = map[string]string{
 	"loans":  "rm loans.csv",
 	"clicks": "rm train.libsvm test.libsvm",
 	"thole":  "rm train.libsvm",
-	"export": "rm -r lr-paddle lr-sparse",
+	"export": "rm -r lr-paddle lr-sparse lr.onnx",
 	"unpack": "thole pack lr-paddle lr.zip",
 }
 

@@ -23,7 +23,7 @@ import (
 type exporting struct {
 	source
 	algo, graph, to, layout, feed, ids, order string
-	lossy, force                              bool
+	lossy, force, apart                       bool
 }
 
 func exportCommand(e *env) *cobra.Command {
@@ -35,8 +35,8 @@ func exportCommand(e *env) *cobra.Command {
 one ONNX file, by the ending .onnx or --to onnx; either appears whole or not at all. Layers: ` + strings.Join(export.Layers(), ", ") + `.
 thole inspect DIR says what is fed: x [batch, features], or, where there is an embedding or there are very many features, ids
 and vals [batch, fields], filled up with id 0 and value 0. The output prediction is a probability, probabilities of classes, or a
-value; score is what it was made of. An ONNX file has both always, and the columns that ids number in its metadata, as keys.
-docs/export.md has an example in Python.`,
+value; score is what it was made of. An ONNX file has both always, looks up columns by key itself, and counts features that the model
+does not know as missing. docs/export.md has an example in Python.`,
 		Example: `  thole export out/lr lr-paddle
   thole inspect lr-paddle
   thole export out/lr lr-sparse --feed sparse
@@ -54,9 +54,11 @@ docs/export.md has an example in Python.`,
 	f.StringVar(&x.to, "to", "auto", "what is written: auto (onnx for names that end in .onnx), paddle, onnx")
 	f.StringVar(&x.layout, "layout", "pdmodel", "files of Paddle: "+layoutText())
 	f.StringVar(&x.feed, "feed", "auto", "what is fed: auto, dense (x), sparse (ids and vals)")
-	f.StringVar(&x.ids, "ids", "auto", "what ids are: columns, or numbered: lines of keys.txt, for hashed keys; auto chooses by the columns")
+	f.StringVar(&x.ids, "ids", "auto", "what ids are: columns, or numbered: lines of keys.txt, in ONNX looked up, for hashed keys; "+
+		"auto chooses by the columns")
 	f.StringVar(&x.order, "order", "auto", "how weights of fully connected layers lie: auto, in-out (Angel), out-in (Angel's later library)")
 	f.BoolVar(&x.lossy, "lossy", false, "allow to round values that are no float32")
+	f.BoolVar(&x.apart, "external-data", false, "keep the parameters of FILE.onnx in FILE.onnx.data, as is done beyond 2 GiB")
 	inGroup(c, "Network", "algo", "graph", "to", "layout", "feed", "ids", "order")
 	f.BoolVar(&x.force, "force", false, "replace DIR or FILE if it exists")
 	return c
@@ -135,13 +137,11 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err != nil {
 		return err
 	}
-	in, out := ends(m.Program)
 	if layout.single {
-		in, out, err = writeONNX(ctx, m.Program, params, to, p.add)
-	} else {
-		err = layout.write(ctx, params, to, p.add)
+		return x.writeONNX(ctx, e, to, m, params, onnxMeta(m, file, r.Files()), p)
 	}
-	if err != nil {
+	in, out := ends(m.Program)
+	if err := layout.write(ctx, params, to, p.add); err != nil {
 		return err
 	}
 	for _, note := range params.Notes() {
@@ -169,13 +169,15 @@ func checkLabels(src string, file *graph.File, r format.Reader, width int) error
 
 // files is the layout asked for, and a check of the other words. dst is where it goes.
 func (x *exporting) files(dst string) (exportLayout, error) {
-	single := x.to == "onnx" || x.to == "auto" && strings.EqualFold(filepath.Ext(dst), ".onnx")
+	single := x.to == "onnx" || x.to == "auto" && strings.EqualFold(filepath.Ext(dst), onnxEnding)
 	switch {
 	case x.to != "auto" && x.to != "paddle" && x.to != "onnx":
 		return exportLayout{}, usageError{fmt.Errorf("--to %s, want auto, paddle or onnx", x.to)}
 	case single && x.layout != "pdmodel":
 		return exportLayout{}, usageError{fmt.Errorf("--layout %s is of files of Paddle, and %s is one of ONNX: leave it out, or say --to paddle",
 			x.layout, dst)}
+	case !single && x.apart:
+		return exportLayout{}, usageError{fmt.Errorf("--external-data is of ONNX, %s a folder of Paddle: say --to onnx, or leave it out", dst)}
 	case x.feed != "auto" && x.feed != "dense" && x.feed != "sparse":
 		return exportLayout{}, usageError{fmt.Errorf("--feed %s, want auto, dense or sparse", x.feed)}
 	case x.ids != "auto" && x.ids != "columns" && x.ids != "numbered":

@@ -3,41 +3,121 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 
+	"thole.example/algo"
+	"thole.example/feature"
 	"thole.example/format"
-	"thole.example/program"
+	"thole.example/graph"
 	"thole.example/program/export"
 	"thole.example/program/onnx"
 )
 
-// writeONNX stores a program and its parameters as a file of ONNX, and says what its inputs and outputs are. Columns that ids number
-// are in its metadata.
-func writeONNX(ctx context.Context, p *program.Program, r format.Reader, to *sink, done func(int)) (in, out []string, err error) {
-	meta := map[string]string{}
-	if keys := r.Files()[export.KeysFile]; keys != nil {
-		meta["keys"] = string(keys)
-	}
-	m, err := onnx.New(p, r, meta)
+// writeONNX writes a program as a file of ONNX, and one with its parameters beside it where they are too many for one.
+func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.Model, params format.Reader, meta map[string]string,
+	p *progress) error {
+	model, err := onnx.New(m.Program, params, onnx.Options{Meta: meta, Rows: m.Rows, Keys: m.Keys})
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	w, err := to.create(ctx)
+	var data *sink
+	if n := model.Size(); x.apart || n > onnx.Limit {
+		if data, err = x.beside(e, to, n); err != nil {
+			return err
+		}
+		model.Apart(filepath.Base(data.file)) // it is looked for in the folder of the model
+		if err := data.fill(ctx, func(w io.Writer) error { return model.WriteData(ctx, w, p.add) }); err != nil {
+			return err
+		}
+	}
+	err = to.fill(ctx, func(w io.Writer) error { return model.Write(ctx, w, p.add) })
+	if err != nil && data != nil {
+		_ = os.Remove(data.file) // of no use without the model; err says what is wrong
+	}
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	defer w.Abort()
-	buf := bufio.NewWriterSize(w, 1<<16)
-	if err := m.Write(ctx, buf, done); err != nil {
-		return nil, nil, err
+	for _, note := range m.Notes {
+		p.line("%s", note)
 	}
-	if err := buf.Flush(); err != nil {
-		return nil, nil, err
+	if data != nil {
+		p.line("the parameters are in %s, which has to stay beside %s", data.path, to.path)
 	}
-	texts := func(all []onnx.Value) (list []string) {
+	texts := func(all []onnx.Value) string {
+		var list []string
 		for _, v := range all {
 			list = append(list, v.String())
 		}
-		return list
+		return strings.Join(list, ", ")
 	}
-	return texts(m.Inputs), texts(m.Outputs), w.Commit()
+	p.line("%s: inputs %s; outputs %s", to.path, texts(model.Inputs), texts(model.Outputs))
+	return nil
+}
+
+// beside is the file for the parameters of a model of n bytes.
+func (x *exporting) beside(e *env, to *sink, n int64) (*sink, error) {
+	why := fmt.Sprintf("the model has %s, and readers of ONNX take 2 GiB in one file", format.Bytes(n))
+	if x.apart {
+		why = "--external-data"
+	}
+	if to.streams() {
+		return nil, usageError{fmt.Errorf("%s: the parameters go to a file beside the model, and %s is a stream: name a path", why, to.path)}
+	}
+	if _, err := os.Lstat(to.file); err == nil {
+		return nil, fmt.Errorf("%s: the parameters go to %s beside %s, and two files cannot be replaced at once: remove them first, or "+
+			"name another path", why, to.path+onnx.DataEnding, to.path)
+	}
+	return e.sink(to.file+onnx.DataEnding, false)
+}
+
+// fill makes the file with what write writes, whole or not at all.
+func (s *sink) fill(ctx context.Context, write func(w io.Writer) error) error {
+	w, err := s.create(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Abort()
+	buf := bufio.NewWriterSize(w, 1<<16)
+	if err := write(buf); err != nil {
+		return err
+	}
+	if err := buf.Flush(); err != nil {
+		return err
+	}
+	return w.Commit()
+}
+
+// onnxMeta is what the file says for people, and how rows of a table become ids and values where the model is of one.
+func onnxMeta(m *export.Model, file *graph.File, beside map[string][]byte) map[string]string {
+	name, fed := algo.NameOf(file), "ids: columns of features, counted from 0; others count as missing. vals: their values"
+	if name == "" {
+		name = "network"
+	}
+	switch {
+	case m.Keys != nil:
+		fed = "ids: columns or keys of features, as in training; others count as missing. vals: their values"
+	case m.Rows == 0:
+		fed = "x: a value for each column"
+	}
+	meta := map[string]string{"thole.algorithm": name, "thole.task": string(algo.TaskOf(file)), "thole.loss": m.Loss, "thole.inputs": fed}
+	if c := file.Data.Classes; len(c) > 0 {
+		text, _ := json.Marshal(c) // finite: ParseJSON takes no others
+		meta["thole.classes"] = string(text)
+	}
+	if n := file.Data.Hash; n > 0 {
+		meta["thole.hash"] = strconv.FormatInt(n, 10)
+	}
+	if f := file.Data.Fields; f != nil {
+		meta["thole.fields"] = f.String()
+	}
+	if columns := beside[feature.FileName]; columns != nil {
+		meta["thole.columns"] = string(columns)
+	}
+	return meta
 }

@@ -16,6 +16,7 @@ import (
 	"thole.example/format"
 	"thole.example/internal/number"
 	"thole.example/matrix"
+	"thole.example/program/onnx"
 )
 
 // finding is what inspect says of a path.
@@ -33,6 +34,7 @@ type finding struct {
 	Columns  *columnsFinding `json:"columns,omitempty"` // of the table that the model learned from
 	// Topology is the network whose parameters the matrices are, where the path holds one.
 	Topology *topologyFinding `json:"topology,omitempty"`
+	ONNX     *onnx.Summary    `json:"onnx,omitempty"` // of a file of ONNX, which has no matrices
 }
 
 // matrixFinding is what inspect says of one matrix. The statistics are of stored values; they are absent if there are
@@ -66,11 +68,13 @@ func inspectCommand(e *env) *cobra.Command {
 		Short: "Say what a stored model holds: format, dialect, matrices, statistics",
 		Long: `Says which format and dialect the path holds and what is odd about it; of each matrix its size, types, layout,
 partitions or blocks and bytes; and of its stored values how many there are, how many are zero, smallest, mean, largest,
-standard deviation, and a histogram from the smallest to the largest. For a Paddle model also its network.`,
+standard deviation, and a histogram from the smallest to the largest. For a Paddle model also its network; of a file of ONNX
+what it is fed and gives, its metadata, its operators and the sizes of its initializers.`,
 		Example: `  thole inspect out/lr
   thole inspect weights.dbdf --json
   thole inspect out/lr --quick --verbose
-  thole inspect lr-paddle --svg > network.svg`,
+  thole inspect lr-paddle --svg > network.svg
+  thole inspect lr.onnx`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if dot || svg {
 				return drawTopology(c.Context(), e, args[0], svg)
@@ -100,6 +104,9 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	if path == "" {
 		return nil, usageError{errNoPath}
 	}
+	if s.from == "" && e.isONNX(ctx, path) {
+		return findONNX(ctx, e, path)
+	}
 	if b, m, err := e.topology(ctx, path); s.from == "" && (m != nil || err != nil) {
 		if err != nil {
 			return nil, err
@@ -107,6 +114,11 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 		return s.findModel(ctx, e, path, deep, b, m)
 	}
 	p, err := s.locate(ctx, e, path)
+	if s.from == "" && errors.Is(err, format.ErrUnknown) {
+		if f, wrong := findONNX(ctx, e, path); wrong == nil { // written under another name
+			return f, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -215,6 +227,9 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 	}
 	if f.Network != nil {
 		f.Network.print(out)
+	}
+	if f.ONNX != nil {
+		return printONNX(out, f.ONNX)
 	}
 	if f.Topology != nil {
 		if err := f.Topology.print(out); err != nil || len(f.Matrices) == 0 {

@@ -31,6 +31,7 @@ type builder struct {
 	library  bool             // the loss layer is spelled as Angel's later library does
 	fields   int64            // features of an example, or anyFields
 	width    int64            // scores of an example
+	loss     string           // its name, in small letters
 	spread   string           // variable with the values of the features, once there is one
 
 	block   program.Block

@@ -16,8 +16,8 @@
 //
 // # Outputs
 //
-//	prediction   what the loss makes of the scores: sigmoid (logloss), softmax (softmaxloss), exp (poissonloss),
-//	               else the score itself
+//	prediction   what the loss makes of the scores: sigmoid (logloss), softmax (softmaxloss), exp (poissonloss; of scores up
+//	               to 80, as in training), else the score itself
 //	score        the scores, where they are not the prediction
 //
 // # Layers
@@ -131,13 +131,17 @@ func (o *Options) check() error {
 // Model is an inference program and where its parameters come from.
 type Model struct {
 	Program *program.Program
-	Width   int // how many scores an example has
+	Width   int    // how many scores an example has
+	Loss    string // name of the loss, in small letters
 	// Notes say what was decided without being told.
 	Notes []string
+	// Rows is how many rows the tables have that ids name, 0 if the feed is dense. Keys are the columns that ids number, ascending,
+	// nil if ids are the columns; the row behind those of all keys is zero. Nobody changes them.
+	Rows int64
+	Keys []int64
 
 	src     format.Reader
 	tensors []tensor
-	keys    []int64
 	opts    Options
 }
 
@@ -169,7 +173,11 @@ func New(ctx context.Context, f *graph.File, r format.Reader, o Options) (*Model
 	if n := f.Data.Hash; n > 0 {
 		b.notes = append(b.notes, fmt.Sprintf("features were hashed to %d columns in training: ids are of those columns, not of features", n))
 	}
-	return &Model{Program: p, Width: int(b.width), Notes: b.notes, src: r, tensors: b.tensors, keys: b.keys, opts: o}, nil
+	m := &Model{Program: p, Width: int(b.width), Loss: b.loss, Notes: b.notes, Keys: b.keys, src: r, tensors: b.tensors, opts: o}
+	if b.sparse {
+		m.Rows = b.features
+	}
+	return m, nil
 }
 
 // program is what was built, in the form asked for.

@@ -163,12 +163,12 @@ func TestNumbered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(model.Notes) != 1 || !strings.Contains(model.Notes[0], "keys.txt") {
-		t.Errorf("notes %v", model.Notes)
-	}
 	r, err := model.Reader("__model__")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if notes := r.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "keys.txt") {
+		t.Errorf("notes %v", notes)
 	}
 	lines := strings.Fields(string(r.Files()[export.KeysFile]))
 	if len(lines) != features/2 || lines[0] != "-2000000000000000" || lines[1] != "2" || lines[2] != "2000000000000004" {

@@ -50,8 +50,6 @@ func (b *builder) number(ctx context.Context) error {
 	}
 	b.keys = all
 	b.features = int64(len(all)) + 1
-	b.notes = append(b.notes, fmt.Sprintf("ids are numbers of lines of %s, counted from 0; %d is for features that are not in it",
-		KeysFile, len(all)))
 	return nil
 }
 

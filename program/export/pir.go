@@ -31,6 +31,7 @@ func moderns() []modern {
 		{"lookup_table_v2", "embedding", []string{"Ids", "W"}, [][2]string{{"padding_idx", "padding_idx"}, {"is_sparse", "sparse"}}},
 		{"reduce_sum", "sum", []string{"X", "@dim"}, [][2]string{{"", "dtype"}, {"keep_dim", "keepdim"}}},
 		{"scale", "scale", []string{"X", "@scale"}, [][2]string{{"bias", "bias"}, {"bias_after_scale", "bias_after_scale"}}},
+		{"clip", "clip", []string{"X", "@min", "@max"}, nil},
 		{"gather", "gather", []string{"X", "Index", "@axis"}, nil},
 		{"concat", "concat", []string{"X*", "@axis"}, nil},
 		{"reshape2", "reshape", []string{"X", "@shape"}, nil},

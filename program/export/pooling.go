@@ -61,6 +61,9 @@ func (b *builder) dot(e *graph.Entry, from []*value) (*value, error) {
 	return &value{name: b.apply("reduce_sum", v.name, e.Name+".dot", []int64{-1, 1}, fold(1, true)...), width: 1}, nil
 }
 
+// steepest is the score beyond which exp does not rise, as in training. Below -2*steepest it is 0 in float32, as it is there.
+const steepest = 80
+
 // finish adds the prediction and what is fetched. Where the score is the prediction it passes through a scale by 1, as
 // in programs that Paddle saves, so that the output has its name.
 func (b *builder) finish(v *value, h head) error {
@@ -78,12 +81,15 @@ func (b *builder) finish(v *value, h head) error {
 	case "":
 		b.op("scale", in("X", v.name), in("Out", "prediction"), one...)
 	default:
-		var attrs []program.Attr
-		if h.op == "softmax" {
-			attrs = []program.Attr{integer("axis", -1)}
-		}
 		b.op("scale", in("X", v.name), in("Out", b.declare(tensorVar("score", program.VarType_FP32, dims))), one...)
-		b.op(h.op, in("X", "score"), in("Out", "prediction"), attrs...)
+		from, attrs := "score", []program.Attr(nil)
+		switch h.op {
+		case "softmax":
+			attrs = []program.Attr{integer("axis", -1)}
+		case "exp":
+			from = b.apply("clip", from, "score.bounded", dims, number("min", -2*steepest), number("max", steepest))
+		}
+		b.op(h.op, in("X", from), in("Out", "prediction"), attrs...)
 		outs = append(outs, "score")
 	}
 	for i, name := range outs {

@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
 	"thole.example/format"
@@ -19,9 +20,11 @@ func (m *Model) Reader(topology string) (format.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{m: m, files: map[string][]byte{topology: data}, of: map[string]*tensor{}, rounded: map[string]bool{}}
-	if m.keys != nil {
-		r.files[KeysFile] = keysText(m.keys)
+	r := &reader{m: m, notes: m.Notes, files: map[string][]byte{topology: data}, of: map[string]*tensor{}, rounded: map[string]bool{}}
+	if m.Keys != nil {
+		r.files[KeysFile] = keysText(m.Keys)
+		r.notes = append([]string{fmt.Sprintf("ids are numbers of lines of %s, counted from 0; %d is for features that are not in it",
+			KeysFile, len(m.Keys))}, m.Notes...)
 	}
 	for i := range m.tensors {
 		t := &m.tensors[i]
@@ -35,6 +38,7 @@ func (m *Model) Reader(topology string) (format.Reader, error) {
 type reader struct {
 	m       *Model
 	metas   []matrix.Meta
+	notes   []string
 	of      map[string]*tensor
 	files   map[string][]byte
 	rounded map[string]bool // matrices of which was said that they are rounded
@@ -44,7 +48,7 @@ type reader struct {
 func (r *reader) Matrices() []matrix.Meta { return r.metas }
 
 // Notes implements format.Reader.
-func (r *reader) Notes() []string { return r.m.Notes }
+func (r *reader) Notes() []string { return r.notes }
 
 // Files implements format.Reader.
 func (r *reader) Files() map[string][]byte { return r.files }

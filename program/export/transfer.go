@@ -56,7 +56,8 @@ func (b *builder) head(e *graph.Entry) (head, error) {
 	if c == nil {
 		c = graph.Named("logloss")
 	}
-	h, ok := heads()[strings.ToLower(c.Type)]
+	b.loss = strings.ToLower(c.Type)
+	h, ok := heads()[b.loss]
 	if !ok {
 		return h, fmt.Errorf("layer %q: loss function %q, want one of %s", e.Name, c.Type,
 			strings.Join(slices.Sorted(maps.Keys(heads())), " "))

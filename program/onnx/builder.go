@@ -18,12 +18,15 @@ type builder struct {
 	nodes     message
 	constants []tensor
 	known     map[string]string // names of constants by their bytes
+	as        map[string]string // what operators read in place of an input
+	fed       []string          // inputs so far
 	count     int               // names made up
 }
 
 // operator is an operator being translated; the first thing that is missing is its error.
 type operator struct {
 	*program.Op
+	as  map[string]string
 	err error
 }
 
@@ -44,8 +47,13 @@ func (o *operator) one(slots []program.Slot, name string) string {
 	return args[0]
 }
 
-func (o *operator) in(name string) string { return o.one(o.In, name) }
-func (o *operator) out() string           { return o.one(o.Out, "Out") }
+// in is what stands for the only variable of a slot.
+func (o *operator) in(name string) string {
+	arg := o.one(o.In, name)
+	return cmp.Or(o.as[arg], arg)
+}
+
+func (o *operator) out() string { return o.one(o.Out, "Out") }
 
 // ints are the integers of an attribute that has to be there.
 func (o *operator) ints(name string) []int64 {
@@ -105,10 +113,11 @@ func (b *builder) translate(ops []program.Op, m *Model) error {
 	var in, out []end
 	table := operators()
 	for i := range ops {
-		o := &operator{Op: &ops[i]}
+		o := &operator{Op: &ops[i], as: b.as}
 		switch build, ok := table[o.Type]; {
 		case o.Type == "feed":
 			in = append(in, end{o.int("col"), b.value(o, o.out())})
+			b.rows(o.out(), m.opts)
 		case o.Type == "fetch":
 			out = append(out, end{o.int("col"), b.value(o, o.in("X"))})
 		case !ok:
@@ -155,10 +164,11 @@ func (b *builder) value(o *operator, name string) Value {
 	return Value{Name: name, Elem: v.Elem, Dims: v.Dims}
 }
 
-// attr is an attribute of a node, an integer.
+// attr is an attribute of a node: integers if there are any, else one.
 type attr struct {
 	name string
 	i    int64
+	list []int64
 }
 
 // node adds a node with one output, whose name is that of the node, too.
@@ -173,9 +183,17 @@ func (b *builder) node(kind, out string, in []string, attrs ...attr) {
 	for _, a := range attrs {
 		var m message
 		m.text(1, a.name)
-		m.number(3, a.i)
-		m.number(20, 2)
+		if a.list != nil {
+			m.numbers(8, a.list)
+			m.number(20, 7)
+		} else {
+			m.number(3, a.i)
+			m.number(20, 2)
+		}
 		n.message(5, m)
+	}
+	if kind == "LabelEncoder" {
+		n.text(7, domainML)
 	}
 	b.nodes.message(1, n)
 }
@@ -197,6 +215,11 @@ func (b *builder) list(v ...int64) string {
 		raw = wire.AppendU64(raw, wire.Little, uint64(x))
 	}
 	return b.constant("list", tensor{elem: program.VarType_INT64, dims: []int64{int64(len(v))}, raw: raw})
+}
+
+// integer is a constant without dimensions.
+func (b *builder) integer(v int64) string {
+	return b.constant("integer", tensor{elem: program.VarType_INT64, raw: wire.AppendU64(nil, wire.Little, uint64(v))})
 }
 
 // number is a constant without dimensions.

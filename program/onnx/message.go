@@ -42,6 +42,23 @@ func (m *message) message(field int, sub message) {
 	*m = append(*m, sub...)
 }
 
+// entry adds a StringStringEntryProto.
+func (m *message) entry(field int, key, value string) {
+	var e message
+	e.text(1, key)
+	e.text(2, value)
+	m.message(field, e)
+}
+
+// numbers adds integers, packed.
+func (m *message) numbers(field int, all []int64) {
+	var list message
+	for _, v := range all {
+		list.varint(uint64(v))
+	}
+	m.message(field, list)
+}
+
 // elems is the table of types of elements: what ONNX calls them.
 func elems() map[program.VarType_Type]int64 {
 	return map[program.VarType_Type]int64{program.VarType_FP32: 1, program.VarType_INT64: 7}
@@ -83,6 +100,16 @@ type tensor struct {
 	dims  []int64
 	bytes int64
 	raw   []byte // of a constant
+	apart string // the file that has the values, from byte at on; "": they follow the head
+	at    int64
+}
+
+// within is how many bytes of values follow the head.
+func (t *tensor) within() int64 {
+	if t.apart != "" {
+		return 0
+	}
+	return t.bytes
 }
 
 // parameter is the tensor of a variable.
@@ -103,7 +130,14 @@ func (t *tensor) head() (out message) {
 	}
 	m.number(2, elems()[t.elem])
 	m.text(8, t.name)
-	m.length(9, t.bytes)
-	out.length(5, int64(len(m))+t.bytes)
+	if t.apart == "" {
+		m.length(9, t.bytes)
+	} else {
+		m.entry(13, "location", t.apart)
+		m.entry(13, "offset", fmt.Sprint(t.at))
+		m.entry(13, "length", fmt.Sprint(t.bytes))
+		m.number(14, 1)
+	}
+	out.length(5, int64(len(m))+t.within())
 	return append(out, m...)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"flag"
+	"io"
 	"iter"
 	"math"
 	"os"
@@ -47,8 +48,12 @@ func (s *source) Close() error             { return nil }
 
 func (s *source) Blocks(_ context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {
+		if s.fail != nil {
+			yield(matrix.Block{}, s.fail)
+			return
+		}
 		for r := want.Rows.Lo; r < want.Rows.Hi; r++ {
-			if !yield(s.blocks[name].Cut(matrix.Rect{Rows: matrix.Range{Lo: r, Hi: r + 1}, Cols: want.Cols}).Clone(), s.fail) || s.fail != nil {
+			if !yield(s.blocks[name].Cut(matrix.Rect{Rows: matrix.Range{Lo: r, Hi: r + 1}, Cols: want.Cols}).Clone(), nil) {
 				return
 			}
 		}
@@ -98,9 +103,9 @@ func smallest(t *testing.T) (*program.Program, *source) {
 		program.Op{Type: "matmul_v2", In: slots("X", "x", "Y", "w"), Out: slots("Out", "prediction")}), src
 }
 
-func encode(t *testing.T, p *program.Program, src *source, meta map[string]string) []byte {
+func encode(t *testing.T, p *program.Program, src *source, o Options) []byte {
 	t.Helper()
-	m, err := New(p, src, meta)
+	m, err := New(p, src, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +130,7 @@ func encode(t *testing.T, p *program.Program, src *source, meta map[string]strin
 // TestGolden compares the bytes of the smallest model with those that ONNX Runtime was seen to read.
 func TestGolden(t *testing.T) {
 	p, src := smallest(t)
-	got := hex.Dump(encode(t, p, src, map[string]string{"keys": "7\n8\n", "a": "b"}))
+	got := hex.Dump(encode(t, p, src, Options{Meta: map[string]string{"keys": "7\n8\n", "a": "b"}}))
 	const file = "testdata/smallest.hex"
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
@@ -139,7 +144,7 @@ func TestGolden(t *testing.T) {
 	if got != string(want) {
 		t.Errorf("other bytes:\n%s", got)
 	}
-	if again := hex.Dump(encode(t, p, src, map[string]string{"a": "b", "keys": "7\n8\n"})); again != got {
+	if again := hex.Dump(encode(t, p, src, Options{Meta: map[string]string{"a": "b", "keys": "7\n8\n"}})); again != got {
 		t.Error("other bytes the second time")
 	}
 }
@@ -147,7 +152,7 @@ func TestGolden(t *testing.T) {
 // TestStructure reads a model back, field by field.
 func TestStructure(t *testing.T) {
 	p, src := smallest(t)
-	f := read(t, encode(t, p, src, map[string]string{"keys": "7\n"}))
+	f := read(t, encode(t, p, src, Options{Meta: map[string]string{"keys": "7\n"}}))
 	for what, c := range map[string][2]string{
 		"nodes":   {f.nodes, "MatMul(x,w)=prediction; Identity(prediction)=score"},
 		"tensors": {f.tensors, "w float32[3 2] 0000803f000000400000404000008040" + "0000a0c00000003f"},
@@ -165,6 +170,9 @@ func TestRefuses(t *testing.T) {
 	out := func(op string, attrs ...program.Attr) program.Op {
 		return program.Op{Type: op, In: slots("X", "x", "Y", "x"), Out: slots("Out", "y"), Attrs: attrs}
 	}
+	yes := func(name string) program.Attr {
+		return program.Attr{Name: name, Type: program.AttrType_BOOLEAN, Value: true}
+	}
 	axis := program.Attr{Name: "axis", Type: program.AttrType_INT, Value: int64(1)}
 	for want, p := range map[string]*program.Program{
 		`operator 1: operator "sigmoit", want one of`: fed(t, "y", nil, out("sigmoit")),
@@ -172,34 +180,43 @@ func TestRefuses(t *testing.T) {
 		"operator 1, softmax: no attribute axis":      fed(t, "y", nil, out("softmax")),
 		"operator 1, gather: 0 variables in Ind":      fed(t, "y", nil, out("gather", axis)),
 		`parameter "w" of type`:                       fed(t, "y", []program.Var{param("w", program.VarType_FP64, 2)}, out("relu")),
-		"smaller than 2 GiB":                          fed(t, "y", []program.Var{param("w", program.VarType_FP32, 1<<29)}, out("relu")),
 		"ProgramDesc of one":                          {Form: program.FormPIR},
-		"operator 1, matmul_v2: trans_x, want":        fed(t, "y", nil, out("matmul_v2", program.Attr{Name: "trans_x", Type: program.AttrType_BOOLEAN, Value: true})),
-		"operator 1, reduce_sum: reduce_all, wan":     fed(t, "y", nil, out("reduce_sum", program.Attr{Name: "reduce_all", Type: program.AttrType_BOOLEAN, Value: true})),
+		"operator 1, matmul_v2: trans_x, want":        fed(t, "y", nil, out("matmul_v2", yes("trans_x"))),
+		"operator 1, reduce_sum: reduce_all, wan":     fed(t, "y", nil, out("reduce_sum", yes("reduce_all"))),
 	} {
-		_, err := New(p, &source{}, nil)
+		_, err := New(p, &source{}, Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
-		}
-		if big := want == "smaller than 2 GiB"; big != errors.Is(err, ErrSize) {
-			t.Errorf("%v is ErrSize: %v", err, !big)
 		}
 	}
 }
 
-// TestLimit: the largest file has 2 GiB less a byte.
+// TestLimit: the largest file has 2 GiB less a byte, and what is larger is refused unless the parameters are apart.
 func TestLimit(t *testing.T) {
 	p, src := smallest(t)
-	m, err := New(p, src, nil)
+	m, err := New(p, src, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for extra, ok := range map[int64]bool{-64: true, 64: false} { // heads are shorter than that
-		n := (limit - m.Size() + extra) / 4
+	stop := errors.New("the parameter is asked for")
+	for extra, want := range map[int64]error{-64: stop, 64: ErrSize} { // heads are shorter than that
+		n := (Limit - m.Size() + extra) / 4
+		src := &source{metas: []matrix.Meta{{Name: "w", Rows: 1, Cols: n, DType: matrix.F32}}, fail: stop}
 		p := fed(t, "prediction", []program.Var{param("w", program.VarType_FP32, n)},
 			program.Op{Type: "relu", In: slots("X", "x"), Out: slots("Out", "prediction")})
-		if _, err := New(p, src, nil); (err == nil) != ok {
-			t.Errorf("%d values: %v", n, err)
+		m, err := New(p, src, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Write(context.Background(), io.Discard, nil); !errors.Is(err, want) {
+			t.Errorf("%d values: %v, want %v", n, err, want)
+		}
+		m.Apart("w.data")
+		if err := m.Write(context.Background(), io.Discard, nil); err != nil || m.Size() > 1000 {
+			t.Errorf("%d values apart: %v, %d bytes", n, err, m.Size())
+		}
+		if err := m.WriteData(context.Background(), io.Discard, nil); !errors.Is(err, stop) {
+			t.Errorf("%d values apart: %v, want %v", n, err, stop)
 		}
 	}
 }
@@ -216,7 +233,7 @@ func TestWriteFails(t *testing.T) {
 	} {
 		s := *src
 		change(&s)
-		m, err := New(p, &s, nil)
+		m, err := New(p, &s, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +255,7 @@ func TestBands(t *testing.T) {
 	src.add("w", rows, cols, list)
 	p := fed(t, "y", []program.Var{param("w", program.VarType_INT64, rows, cols)},
 		program.Op{Type: "relu", In: slots("X", "x"), Out: slots("Out", "y")})
-	f := read(t, encode(t, p, src, nil))
+	f := read(t, encode(t, p, src, Options{}))
 	for i, v := range list {
 		if got := int64(le(f.raw[i*8:])); got != v {
 			t.Fatalf("value %d is %d, want %d", i, got, v)

@@ -1,6 +1,10 @@
 package onnx
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"math"
+)
 
 // operators is the table of operators of a ProgramDesc: how each is said in ONNX.
 func operators() map[string]func(b *builder, o *operator) {
@@ -23,6 +27,7 @@ func operators() map[string]func(b *builder, o *operator) {
 		"relu":            unary("Relu"),
 		"exp":             unary("Exp"),
 		"softmax":         softmax,
+		"clip":            clip,
 	}
 }
 
@@ -45,11 +50,11 @@ func lookup(b *builder, o *operator) {
 	if pad := o.int("padding_idx"); pad != -1 {
 		o.fail(fmt.Errorf("padding_idx %d, want -1", pad))
 	}
-	b.node("Gather", o.out(), []string{o.in("W"), o.in("Ids")}, attr{"axis", 0})
+	b.node("Gather", o.out(), []string{o.in("W"), o.in("Ids")}, attr{name: "axis", i: 0})
 }
 
 func gather(b *builder, o *operator) {
-	b.node("Gather", o.out(), []string{o.in("X"), o.in("Index")}, attr{"axis", o.int("axis")})
+	b.node("Gather", o.out(), []string{o.in("X"), o.in("Index")}, attr{name: "axis", i: o.int("axis")})
 }
 
 func unsqueeze(b *builder, o *operator) {
@@ -65,13 +70,15 @@ func concat(b *builder, o *operator) {
 	var in []string
 	for _, s := range o.In {
 		if s.Name == "X" {
-			in = s.Args
+			for _, arg := range s.Args {
+				in = append(in, cmp.Or(o.as[arg], arg))
+			}
 		}
 	}
 	if len(in) == 0 {
 		o.fail(fmt.Errorf("no variables in X, want at least one"))
 	}
-	b.node("Concat", o.out(), in, attr{"axis", o.int("axis")})
+	b.node("Concat", o.out(), in, attr{name: "axis", i: o.int("axis")})
 }
 
 // multiply is the product of matrices, of which the second may be turned.
@@ -81,7 +88,7 @@ func multiply(b *builder, o *operator) {
 	case o.truth("trans_x"):
 		o.fail(fmt.Errorf("trans_x, want the first matrix as it is"))
 	case o.truth("trans_y"):
-		b.node("Gemm", o.out(), in, attr{"transB", 1})
+		b.node("Gemm", o.out(), in, attr{name: "transB", i: 1})
 	default:
 		b.node("MatMul", o.out(), in)
 	}
@@ -95,7 +102,7 @@ func sum(b *builder, o *operator) {
 	if o.truth("reduce_all") {
 		o.fail(fmt.Errorf("reduce_all, want the dimensions to add up"))
 	}
-	b.node("ReduceSum", o.out(), []string{o.in("X"), b.list(o.ints("dim")...)}, attr{"keepdims", keep})
+	b.node("ReduceSum", o.out(), []string{o.in("X"), b.list(o.ints("dim")...)}, attr{name: "keepdims", i: keep})
 }
 
 // scale is x*scale + bias, of which what changes nothing is left out.
@@ -130,5 +137,10 @@ func inverseRoot(b *builder, o *operator) {
 }
 
 func softmax(b *builder, o *operator) {
-	b.node("Softmax", o.out(), []string{o.in("X")}, attr{"axis", o.int("axis")})
+	b.node("Softmax", o.out(), []string{o.in("X")}, attr{name: "axis", i: o.int("axis")})
+}
+
+func clip(b *builder, o *operator) {
+	low, high := b.number(o.float("min", -math.MaxFloat32)), b.number(o.float("max", math.MaxFloat32))
+	b.node("Clip", o.out(), []string{o.in("X"), low, high})
 }

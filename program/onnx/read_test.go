@@ -13,6 +13,7 @@ import (
 // file is what a test reads of a model.
 type file struct {
 	head, nodes, tensors, ends string
+	sets                       string // of operators beside ONNX's own
 	raw                        []byte // values of the first tensor
 }
 
@@ -61,6 +62,10 @@ func read(t *testing.T, data []byte) (f file) {
 	n, s := fields(t, data)
 	opset, _ := fields(t, s[8][0])
 	_, graph := fields(t, s[7][0])
+	for _, set := range s[8][1:] {
+		n, s := fields(t, set)
+		f.sets += fmt.Sprintf("%s %d", s[1][0], n[2][0])
+	}
 	f.head = fmt.Sprintf("ir %d %s opset %d graph %s", n[1][0], s[2][0], opset[2][0], graph[2][0])
 	for _, e := range s[14] {
 		_, entry := fields(t, e)
@@ -72,6 +77,15 @@ func read(t *testing.T, data []byte) (f file) {
 	}
 	for _, b := range graph[5] {
 		n, s := fields(t, b)
+		if n[14] != nil { // apart
+			text := fmt.Sprintf("%s %s%v %d", s[8][0], typeNames[n[2][0]], n[1], n[14][0])
+			for _, e := range s[13] {
+				_, pair := fields(t, e)
+				text += fmt.Sprintf(" %s=%s", pair[1][0], pair[2][0])
+			}
+			tensors = append(tensors, text)
+			continue
+		}
 		raw := s[9][0]
 		if f.raw == nil {
 			f.raw = raw
@@ -87,11 +101,18 @@ func read(t *testing.T, data []byte) (f file) {
 func node(t *testing.T, b []byte) string {
 	_, s := fields(t, b)
 	text := fmt.Sprintf("%s(%s)=%s", s[4][0], words(s[1]), words(s[2]))
+	if len(s[7]) > 0 {
+		text = string(s[7][0]) + "." + text
+	}
 	if words(s[2]) != words(s[3]) {
 		t.Errorf("%s is called %s", text, words(s[3]))
 	}
 	for _, a := range s[5] {
 		n, s := fields(t, a)
+		if n[20][0] == 7 {
+			text += fmt.Sprintf(" %s=%x", s[1][0], s[8][0])
+			continue
+		}
 		if n[20][0] != 2 {
 			t.Errorf("attribute %s of type %d", s[1][0], n[20][0])
 		}
@@ -165,12 +186,13 @@ func TestOperators(t *testing.T) {
 		{"tanh", nil, "Tanh(x)=y"},
 		{"relu", nil, "Relu(x)=y"},
 		{"exp", nil, "Exp(x)=y"},
+		{"clip", []program.Attr{a("min", -2.0), a("max", 80.0)}, "Clip(x,number_1,number_2)=y"},
 		{"softmax", []program.Attr{last}, "Softmax(x)=y axis=-1"},
 	} {
 		seen[c.op] = true
 		op := program.Op{Type: c.op, Out: slots("Out", "y"), Attrs: c.attrs,
 			In: slots("X", "x", "Y", "z", "W", "w", "Ids", "ids", "Index", "index")}
-		f := read(t, encode(t, fed(t, "y", nil, op), &source{}, nil))
+		f := read(t, encode(t, fed(t, "y", nil, op), &source{}, Options{}))
 		if f.nodes != c.want {
 			t.Errorf("%s: %s, want %s", c.op, f.nodes, c.want)
 		}

@@ -14,8 +14,12 @@ import (
 // bandCells is how many values of a parameter are in memory at a time.
 const bandCells = 1 << 20
 
-// Write writes the file, Size bytes. done is told how many values of parameters were written; it may be nil.
+// Write writes the model's file, Size bytes. done is told how many values of parameters were written; it may be nil. A model of more
+// than Limit bytes is refused with ErrSize: its parameters have to be apart.
 func (m *Model) Write(ctx context.Context, w io.Writer, done func(n int)) error {
+	if m.size > Limit {
+		return fmt.Errorf("onnx: a file of %s, want the parameters in a file beside it: %w", format.Bytes(m.size), ErrSize)
+	}
 	before, behind := m.ends()
 	before.length(7, m.graph)
 	if _, err := w.Write(append(before, m.nodes...)); err != nil {
@@ -27,9 +31,10 @@ func (m *Model) Write(ctx context.Context, w io.Writer, done func(n int)) error 
 			return err
 		}
 		err := error(nil)
-		if t.raw != nil {
+		switch {
+		case t.raw != nil:
 			_, err = w.Write(t.raw)
-		} else {
+		case t.apart == "":
 			err = m.values(ctx, w, t, done)
 		}
 		if err != nil {
@@ -38,6 +43,18 @@ func (m *Model) Write(ctx context.Context, w io.Writer, done func(n int)) error 
 	}
 	_, err := w.Write(append(m.tail(), behind...))
 	return err
+}
+
+// WriteData writes the file with the parameters of a model that has them apart.
+func (m *Model) WriteData(ctx context.Context, w io.Writer, done func(n int)) error {
+	for i := range m.tensors {
+		if t := &m.tensors[i]; t.apart != "" {
+			if err := m.values(ctx, w, t, done); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // values writes those of a parameter.
