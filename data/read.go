@@ -134,6 +134,7 @@ type reader struct {
 	step, limit int // of a chunk, and of a line, in bytes
 	join        joiner
 	plan        *feature.Plan // of the tables so far; nil: there was none
+	idle        *feature.Plan // of a table without rows, which counts where no other has some
 	fitted      bool          // tables are read as they were learned, and not found out about
 	ends        []int64       // rows up to the end of each input
 	rows        int64         // that were given to use
@@ -176,6 +177,9 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 		}
 		before = end
 		r.ends = append(r.ends, r.rows)
+	}
+	if r.plan == nil {
+		r.plan = r.idle
 	}
 	if opt.Weight != nil && r.rows != int64(len(opt.Weight)) {
 		return fmt.Errorf("data: %d weights of %d examples, want one for each", len(opt.Weight), r.rows)
@@ -246,7 +250,7 @@ func (r *reader) open(in *Input, s *settings) (err error) {
 	}
 	if rest := bytes.TrimPrefix(head, []byte(byteOrderMark))[s.sheet.begin:]; whole && r.plan == nil && s.columns().Transform == nil &&
 		len(bytes.TrimSpace(rest)) == 0 {
-		s.sheet = nil
+		r.idle, s.sheet = s.sheet.plan, nil
 		return nil
 	}
 	r.begin(in.Name, s)
