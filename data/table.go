@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"thole.example/feature"
@@ -92,6 +93,9 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 			return nil, errors.New("empty, want a line with the names of the columns")
 		}
 		header, rows, sh.begin = rows[0], rows[1:], begin
+		if header[0] == "" && !slices.Contains(header, indexName) {
+			header[0] = indexName
+		}
 		if err := checkNames(header); err != nil {
 			return nil, err
 		}
@@ -129,6 +133,9 @@ func (s *settings) planSheet(sh *sheet, header []string, rows [][]string, plan *
 
 // blockCells is how many cells a block has at most, unless one row has more.
 const blockCells = 1 << 16
+
+// indexName is the name of the first column where the first line gives none, as pandas writes the numbers of rows.
+const indexName = "index"
 
 // checkNames refuses a first line that names no columns.
 func checkNames(header []string) error {

@@ -198,6 +198,7 @@ func TestTableTexts(t *testing.T) {
 		"nothing":              {"", 0, "t.csv:1: empty, want a line with the names of the columns"},
 		"blank lines only":     {"\n\n", 0, "t.csv:1: empty, want"},
 		"a name twice":         {"x,y,x\n1,0,1\n", 0, `t.csv:1: column "x" twice, as number 1 and 3, want every name once`},
+		"an index beside one":  {",index,y\n1,0,1\n", 0, "t.csv:1: column 1 has no name"},
 		"no name":              {"x,,y\n1,0,1\n", 0, "t.csv:1: column 2 has no name"},
 		"numbers for names":    {"1,0\n2,1\n", 0, "t.csv:1: the first line has numbers only"},
 		"names no UTF-8":       {"x,gr\xf6\xdfe,y\n1,2,0\n", 0, `t.csv:1: the name of column 2, "gr\xf6\xdfe", is no UTF-8`},

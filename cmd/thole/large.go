@@ -142,9 +142,9 @@ func (p *plan) arrange(w io.Writer, m *graph.Model) error {
 // shuffled is how many examples are shuffled at a time.
 func (p *plan) shuffled() int64 {
 	if p.window == 0 {
-		return int64(p.train.Len())
+		return int64(p.rows)
 	}
-	return int64(min(p.window, p.train.Len()))
+	return int64(min(p.window, p.rows))
 }
 
 // part takes the examples of this process's tasks, if it has not all of the job, and lets go of the others.
