@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"thole.example/kernel"
+	"thole.example/matrix"
 )
 
 // TestTake: what is taken, again and again, into the same memory is what the examples are, wherever they lie.
@@ -25,11 +26,18 @@ func TestTake(t *testing.T) {
 			for range rapid.IntRange(0, 4).Draw(t, "ranges") {
 				lo := rapid.IntRange(0, here.Len()).Draw(t, "lo")
 				hi, step := rapid.IntRange(lo, here.Len()).Draw(t, "hi"), rapid.IntRange(1, 4).Draw(t, "step")
-				if err := to.Take(from, lo, hi, step); err != nil {
+				ranges := []matrix.Range{{Lo: int64(lo), Hi: int64(hi)}}
+				if rapid.Bool().Draw(t, "two") {
+					other := rapid.IntRange(0, here.Len()).Draw(t, "from")
+					ranges = append(ranges, matrix.Range{Lo: int64(other), Hi: int64(here.Len())})
+				}
+				if err := to.Take(from, step, ranges...); err != nil {
 					t.Fatal(err)
 				}
-				for i := lo; i < hi; i += step {
-					want = append(want, i)
+				for _, r := range ranges {
+					for i := int(r.Lo); i < int(r.Hi); i += step {
+						want = append(want, i)
+					}
 				}
 			}
 			chosen, err := here.Choose(want)
@@ -55,11 +63,11 @@ func TestTakeOfShortFile(t *testing.T) {
 	} {
 		s := spilled(t, packed(batchOf(three)), 1)
 		to := s.Like()
-		if err := to.Take(s, 2, 3, 1); err != nil {
+		if err := to.Take(s, 1, matrix.Range{Lo: 2, Hi: 3}); err != nil {
 			t.Fatal(err)
 		}
 		harm(s)
-		if err := to.Take(s, 0, 3, 1); err == nil || !strings.Contains(err.Error(), "the file of examples that do not fit their memory") {
+		if err := to.Take(s, 1, matrix.Range{Lo: 0, Hi: 3}); err == nil || !strings.Contains(err.Error(), "the file of examples that do not fit their memory") {
 			t.Errorf("%s: error %v, want one of the file", name, err)
 		}
 		if got := to.Batch(); !same(got, batchOf(three[2:])) {

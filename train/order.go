@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"thole.example/data"
+	"thole.example/matrix"
 )
 
 // windowBlocks is how many blocks of examples a window is drawn from: the more, the more is mixed, and the fewer, the longer are the
@@ -123,21 +124,21 @@ func (r *order) readAhead() {
 	if r.ahead == nil || len(r.next()) == 0 {
 		return
 	}
-	set, blocks, done := r.ahead.set, r.next(), make(chan error, 1)
+	set, done := r.ahead.set, make(chan error, 1)
+	var ranges []matrix.Range
+	for _, b := range r.next() {
+		if lo, hi := r.of(b); lo < hi {
+			ranges = append(ranges, span(r.row(lo), r.row(hi-1)+1))
+		}
+	}
 	r.ahead.done = done
 	go func() {
 		set.Reset()
-		for _, b := range blocks {
-			if lo, hi := r.of(b); lo < hi {
-				if err := set.Take(r.Data, r.row(lo), r.row(hi-1)+1, r.step); err != nil {
-					done <- err
-					return
-				}
-			}
-		}
-		done <- nil
+		done <- set.Take(r.Data, r.step, ranges...)
 	}()
 }
+
+func span(lo, hi int) matrix.Range { return matrix.Range{Lo: int64(lo), Hi: int64(hi)} }
 
 // await waits for what is being read.
 func (r *order) await() (err error) {
@@ -199,7 +200,7 @@ func bring(to, from *data.Set, rows []int) ([]int, error) {
 	}
 	n := to.Len()
 	for _, row := range rows {
-		if err := to.Take(from, row, row+1, 1); err != nil {
+		if err := to.Take(from, 1, span(row, row+1)); err != nil {
 			return nil, err
 		}
 	}
@@ -269,7 +270,7 @@ func walk(s *data.Set, lo, hi, step int, use func(s *data.Set, rows []int) error
 			}
 		} else {
 			set.Reset()
-			if err := set.Take(s, lo, end, step); err != nil {
+			if err := set.Take(s, step, span(lo, end)); err != nil {
 				return err
 			}
 			rows = numbers(0, set.Len())
