@@ -29,8 +29,9 @@ func (s *Set) Free() {
 	*s = Set{memory: s.memory}
 }
 
-// takers is how many stretches of a file are read at a time: a disk is fast when it is asked for several.
-const takers = 8
+// takers is how many stretches of a file are read at a time: a disk is fast when it is asked for more than one, and each takes a processor
+// away from the training for a while.
+const takers = 2
 
 // Take adds the examples lo, lo+step, ... below hi of each of the ranges, one after the other, of another set, of which or with which
 // Like made this one. Those of a file are read from there, each range in one go and some ranges at a time, into memory that nothing pushes

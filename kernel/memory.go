@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"unsafe"
 )
@@ -15,6 +17,7 @@ type Memory struct {
 	fit    bool
 	plain  bool
 	file   *os.File               // where it has its place; nil: it is in none
+	direct *os.File               // the same, read past what the system keeps of files; nil: as others are
 	ahead  struct{ from, to int } // bytes that Ready prepares, or did; those before are written to
 }
 
@@ -30,12 +33,14 @@ func (m *Memory) Data() []byte { return m.data }
 
 // ReadAt fills to with the bytes from off on, of memory in a file without a page of it in this process. Any number may do so at once.
 func (m *Memory) ReadAt(to []byte, off int) error {
+	if off < 0 || off > len(m.data) || len(to) > len(m.data)-off {
+		return fmt.Errorf("kernel: %d bytes at %d of %d of memory: %w", len(to), off, len(m.data), io.ErrUnexpectedEOF)
+	}
 	if m.file == nil {
-		copy(to, m.data[off:off+len(to)])
+		copy(to, m.data[off:])
 		return nil
 	}
-	_, err := m.file.ReadAt(to, int64(off))
-	return err
+	return m.readFile(to, off)
 }
 
 // Grow makes the memory at least n bytes long; what is new is zero. It fails if the system has none to give.
@@ -93,6 +98,7 @@ func (m *Memory) Free() {
 	m.mapped.free()
 	if m.file != nil {
 		m.file.Close() // of what is in it nothing is needed any more
+		m.direct.Close()
 	}
 	*m = Memory{}
 }

@@ -31,6 +31,8 @@ func (m *Memory) Back(f *os.File, _ int) error {
 
 func (m *Memory) growFile(int) error { return errors.ErrUnsupported }
 
+func (m *Memory) readFile([]byte, int) error { return errors.ErrUnsupported }
+
 // Release does nothing here.
 func (m *Memory) Release(int, int) {}
 

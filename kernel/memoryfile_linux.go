@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +39,7 @@ func (m *Memory) Back(f *os.File, n int) error {
 	m.mapped.free()
 	m.mapped.base, m.mapped.room = next.mapped.base, next.mapped.room
 	m.data, m.file, m.plain, m.fit, m.ahead = next.data, f, true, false, struct{ from, to int }{}
+	m.direct, _ = os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.O_RDONLY|unix.O_DIRECT, 0) // not every file system has it
 	return nil
 }
 
@@ -76,6 +78,36 @@ func (m *Memory) growFile(n int) error {
 	m.mapped.base, m.mapped.room = base, room
 	m.data = unsafe.Slice((*byte)(base), size)
 	return nil
+}
+
+// bounces are places that a disk reads to, which wants them and what it reads to be of whole blocks.
+var bounces = sync.Pool{New: func() any { return new([]byte) }}
+
+// directBlock is what is read directly is a multiple of, on any disk.
+const directBlock = 4096
+
+// readFile reads past what the system keeps of files: a process that fills its control group pays for each page that is kept with one that
+// has to be found to give up, and waits for it wherever it takes memory. What is large is read once in an epoch, and never in order.
+func (m *Memory) readFile(to []byte, off int) error {
+	from, end := off&^(directBlock-1), (off+len(to)+directBlock-1)&^(directBlock-1)
+	place := bounces.Get().(*[]byte)
+	defer bounces.Put(place)
+	if len(*place) < end-from {
+		*place = onPage(end - from)
+	}
+	if _, err := m.direct.ReadAt((*place)[:end-from], int64(from)); err == nil {
+		copy(to, (*place)[off-from:])
+		return nil
+	}
+	_, err := m.file.ReadAt(to, int64(off)) // which says what is wrong, if it is not the way of reading
+	return err
+}
+
+// onPage is a slice that begins with a block.
+func onPage(n int) []byte {
+	b := make([]byte, n+directBlock)
+	from := -uintptr(unsafe.Pointer(&b[0])) & (directBlock - 1)
+	return b[from : from+uintptr(n) : from+uintptr(n)]
 }
 
 // extend gives the file room on the disk up to size bytes, which are zero.

@@ -7,12 +7,12 @@ import (
 )
 
 // feed gathers the batches of an epoch before the steps that use them, on a goroutine of its own where the process has processors for one:
-// examples come in another order each time, and wait for memory. Two portions of some batches go round, one that steps use and one that
-// is being filled. What is in a batch does not depend on any of it.
+// examples come in another order each time, and wait for memory. Some portions of batches go round, one that steps use and others that are
+// being filled. What is in a batch does not depend on any of it.
 type feed struct {
 	fill        func(g *data.Gatherer, step int) (*data.Batch, error)
 	steps       int
-	free, ready chan *portion // at most two; nil: steps gather for themselves
+	free, ready chan *portion // nil: steps gather for themselves
 	now         *portion      // that steps use
 	used        int           // batches of it
 	stop, ended chan struct{} // of the goroutine
@@ -26,6 +26,9 @@ type portion struct {
 	err    error // of the batch that would come next
 }
 
+// portions go round: with two a step would wait for the other processor to wake up, again and again.
+const portions = 4
+
 // portionRows is about how many examples a portion has: so many that handing it over costs little beside them, and few enough for caches.
 const portionRows = 2048
 
@@ -33,7 +36,7 @@ const portionRows = 2048
 func newFeed(rows int, fill func(g *data.Gatherer, step int) (*data.Batch, error)) *feed {
 	f := &feed{fill: fill}
 	if runtime.GOMAXPROCS(0) > 1 {
-		f.free, f.ready = make(chan *portion, 2), make(chan *portion, 2)
+		f.free, f.ready = make(chan *portion, portions), make(chan *portion, portions)
 		for range cap(f.free) {
 			f.free <- &portion{gather: make([]data.Gatherer, max(1, portionRows/max(1, rows)))}
 		}

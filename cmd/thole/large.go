@@ -55,6 +55,10 @@ func (l *large) bounded(ctx context.Context) {
 	}
 }
 
+// windowShare is the part of the memory for examples that a window takes: one is trained on and one read, and where the collector has no
+// room for garbage it gives memory back and asks for it again at every step, which takes longer than what a larger window is worth.
+const windowShare = 5
+
 // leastWindow is how many examples are shuffled at a time, however little memory there is.
 const leastWindow = 1000
 
@@ -131,7 +135,7 @@ func (p *plan) arrange(w io.Writer, m *graph.Model) error {
 			format.Bytes(p.most), sizeText(tables+batch+outputs), number.Of(rows, "example"), format.Bytes(marks), format.Bytes(p.program()))}
 	}
 	if !p.given("shuffle-window") {
-		n := max(leastWindow, int64(p.batch), min(rest, limit)/3/each) // one is trained on, one read, and of both there are numbers
+		n := max(leastWindow, int64(p.batch), min(rest, limit)/windowShare/each)
 		p.window = int(min(rows, n))
 	}
 	fmt.Fprintf(w, "examples: %s take %s, in a file in %s; %s (%s) are shuffled at a time (--shuffle-window)\n", number.Of(rows, "example"),
