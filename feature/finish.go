@@ -58,8 +58,19 @@ func (c *Column) scaled(x float32, log bool, inv float64) float32 {
 	return float32(min(math.MaxFloat32, max(-math.MaxFloat32, v)))
 }
 
+// countLogs are the logarithms of small counts, which most numbers are of which logarithms are taken.
+var countLogs = func() (all [1 << 10]float64) {
+	for i := range all {
+		all[i] = math.Log(1 + float64(i))
+	}
+	return all
+}()
+
 // logOf is sign(v) ln(1+|v|).
 func logOf(v float64) float64 {
+	if i := int(v); i > 0 && i < len(countLogs) && float64(i) == v {
+		return countLogs[i]
+	}
 	switch a := math.Abs(v); {
 	case a < 1e-3:
 		return math.Copysign(math.Log1p(a), v)

@@ -30,7 +30,7 @@ type stat struct {
 	lo, hi  float64
 	log     bool      // the sums are of logarithms
 	sample  []float32 // of numbers, each step-th one
-	step    int
+	step    int       // a power of two
 }
 
 // sampleLimit is of how many numbers buckets are made at most.
@@ -112,26 +112,42 @@ func (s *stat) look(p *Plan, at int, parts []*Part, held func(i int) bool) {
 
 // add looks at the values of some rows, but for those that are held out; nil: none is.
 func (s *stat) add(st *stored, rows int, held func(i int) bool) {
+	switch {
+	case s.counts == nil:
+		for i, x := range st.value[:rows] {
+			switch {
+			case held != nil && held(i):
+			case x != x:
+				s.missing++
+			default:
+				s.number(float64(x))
+			}
+		}
+	case st.end == nil:
+		for i, code := range st.code[:rows] {
+			if held == nil || !held(i) {
+				s.counts[code]++
+			}
+		}
+	default:
+		s.lists(st, rows, held)
+	}
+}
+
+// lists counts the levels of rows that have several; a level counts once in a row.
+func (s *stat) lists(st *stored, rows int, held func(i int) bool) {
 	from := 0
 	for i := range rows {
-		end := i + 1
-		if st.end != nil {
-			end = int(st.end[i])
+		codes := st.code[from:st.end[i]]
+		from = int(st.end[i])
+		if held != nil && held(i) {
+			continue
 		}
-		switch {
-		case held != nil && held(i):
-		case s.counts != nil:
-			for k, code := range st.code[from:end] {
-				if !slices.Contains(st.code[from:from+k], code) { // a level counts once in an example
-					s.counts[code]++
-				}
+		for k, code := range codes {
+			if !slices.Contains(codes[:k], code) {
+				s.counts[code]++
 			}
-		case st.value[i] != st.value[i]:
-			s.missing++
-		default:
-			s.number(float64(st.value[i]))
 		}
-		from = end
 	}
 }
 
@@ -145,7 +161,7 @@ func (s *stat) number(x float64) {
 		}
 		s.sample, s.step = s.sample[:sampleLimit/2], 2*s.step
 	}
-	if s.step = max(1, s.step); s.n%s.step == 0 {
+	if s.step = max(1, s.step); s.n&(s.step-1) == 0 {
 		s.sample = append(s.sample, float32(x))
 	}
 	s.n++
