@@ -249,12 +249,17 @@ func (r *reader) open(in *Input, s *settings) (err error) {
 		return err
 	}
 	if rest := bytes.TrimPrefix(head, []byte(byteOrderMark))[s.sheet.begin:]; whole && r.plan == nil && s.columns().Transform == nil &&
-		len(bytes.TrimSpace(rest)) == 0 {
+		isBlankText(rest, s.sheet.sep) {
 		r.idle, s.sheet = s.sheet.plan, nil
 		return nil
 	}
 	r.begin(in.Name, s)
 	return nil
+}
+
+// isBlankText reports whether a text of lines has only blank ones: a line of tabs is a row of empty cells where those separate cells.
+func isBlankText(text []byte, sep byte) bool {
+	return len(bytes.TrimFunc(text, func(c rune) bool { return c == '\n' || c == '\r' || c < 0x80 && isBlank(byte(c), sep) })) == 0
 }
 
 // byteOrderMark may stand before a text.
