@@ -19,16 +19,18 @@ type packing struct {
 	ending string // of names
 	magic  string // with which it begins
 	open   func(packed io.Reader) (io.Reader, error)
+	pack   func(to io.Writer) (io.WriteCloser, error) // the same text gives the same bytes
 }
 
 // packings is the table of them.
 func packings() []packing {
 	return []packing{
-		{".gz", "\x1f\x8b", func(packed io.Reader) (io.Reader, error) { return gzip.NewReader(packed) }},
+		{".gz", "\x1f\x8b", func(packed io.Reader) (io.Reader, error) { return gzip.NewReader(packed) },
+			func(to io.Writer) (io.WriteCloser, error) { return gzip.NewWriter(to), nil }},
 		{".zst", "\x28\xb5\x2f\xfd", func(packed io.Reader) (io.Reader, error) {
 			// With one decoder it decodes where it is read, and so has nothing to be closed.
 			return zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(windowLimit))
-		}},
+		}, func(to io.Writer) (io.WriteCloser, error) { return zstd.NewWriter(to, zstd.WithEncoderConcurrency(1)) }},
 	}
 }
 
@@ -40,6 +42,16 @@ func Unpacked(name string) string {
 		}
 	}
 	return name
+}
+
+// Packer packs text that goes to a file of that name, up to its Close, which leaves the file open; nil if the name does not say how.
+func Packer(name string, to io.Writer) (io.WriteCloser, error) {
+	for _, p := range packings() {
+		if strings.HasSuffix(name, p.ending) {
+			return p.pack(to)
+		}
+	}
+	return nil, nil
 }
 
 // unpack makes packed text a stream of text.

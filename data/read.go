@@ -154,7 +154,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 	}
 	fielded, table := false, false
 	for i, in := range ins {
-		s, err := opt.settings(Unpacked(in.Name))
+		s, err := opt.settings(in.Name)
 		if err != nil {
 			return err
 		}

@@ -59,7 +59,7 @@ func (r *RecordReader) Read(ctx context.Context, paths []string) iter.Seq2[Recor
 
 // file gives the examples of a file.
 func (r *RecordReader) file(ctx context.Context, in Input, yield func(Record, error) bool) error {
-	s, err := r.Options.settings(Unpacked(in.Name))
+	s, err := r.Options.settings(in.Name)
 	switch {
 	case err != nil:
 		return err

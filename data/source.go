@@ -63,10 +63,10 @@ func (s *Source) ends(input string) bool {
 		s.Name == arrowTable.Name && (strings.HasSuffix(input, ".feather") || strings.HasSuffix(input, ".ipc"))
 }
 
-// FindSource finds a source by its name, in any case, or, if that is empty, by the ending of the input's name; else it is libsvm. The
-// error wraps ErrUnknown.
+// FindSource finds a source by its name, in any case, or, if that is empty, by the ending of the input's name, before the one that says
+// how it is packed; else it is libsvm. The error wraps ErrUnknown.
 func FindSource(name, input string) (Source, error) {
-	all := Sources()
+	all, input := Sources(), Unpacked(input)
 	names := make([]string, len(all))
 	for i, s := range all {
 		if strings.EqualFold(s.Name, name) || name == "" && s.ends(input) {

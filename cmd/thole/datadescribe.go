@@ -110,7 +110,7 @@ func (k *describing) describe(ctx context.Context, e *env) (*overview, error) {
 	if err != nil {
 		return nil, err
 	}
-	source, err := data.FindSource(k.format, data.Unpacked(files[0]))
+	source, err := data.FindSource(k.format, files[0])
 	if err != nil {
 		return nil, err
 	}

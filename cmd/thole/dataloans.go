@@ -52,7 +52,7 @@ func (k *lending) run(ctx context.Context, e *env) error {
 		return err
 	}
 	sep := byte(',')
-	if strings.HasSuffix(k.out, ".tsv") {
+	if strings.HasSuffix(data.Unpacked(k.out), ".tsv") {
 		sep = '\t'
 	}
 	m := data.Loans{Seed: k.seed}

@@ -97,7 +97,7 @@ func (k *splitting) run(ctx context.Context, e *env, paths []string) error {
 		}
 		k.files = append(k.files, file)
 	}
-	source, err := data.FindSource(k.format, data.Unpacked(named[0]))
+	source, err := data.FindSource(k.format, named[0])
 	if err != nil {
 		return usageError{err}
 	}

@@ -161,6 +161,6 @@ func namesFields(format string, paths []string) bool {
 	if err != nil || len(files) == 0 {
 		return false // which the reader tells
 	}
-	src, err := data.FindSource(format, data.Unpacked(files[0]))
+	src, err := data.FindSource(format, files[0])
 	return err == nil && src.NamesFields()
 }

@@ -36,8 +36,8 @@ func (r *results) check(ctx context.Context, e *env) (err error) {
 	if r.path == "" {
 		return nil
 	}
-	to := r.to
-	if codec, set, err := codecs().ByExt(r.path); to == "" && err == nil {
+	to, plain := r.to, data.Unpacked(r.path)
+	if codec, set, err := codecs().ByExt(plain); to == "" && err == nil {
 		if to = codec.Info().Name; set["separator"] == "tab" {
 			to = "tsv"
 		}
@@ -48,6 +48,9 @@ func (r *results) check(ctx context.Context, e *env) (err error) {
 	case "tsv":
 		r.cell = '\t'
 	default:
+		if plain != r.path {
+			return usageError{fmt.Errorf("--out %s: only csv and tsv are packed, want no %s", r.path, strings.TrimPrefix(r.path, plain))}
+		}
 		r.target, err = (&output{to: to, force: r.force}).target(ctx, e, r.path, nil)
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"thole.example/blob"
+	"thole.example/data"
 )
 
 // sink is where an output path of the command line leads: to a file or folder, which appears whole or not at all, or to a
@@ -183,7 +184,7 @@ type writing struct {
 	abort  func()
 }
 
-// create begins to write the file, or opens the stream.
+// create begins to write the file, packed if its name says so, or opens the stream.
 func (s *sink) create(ctx context.Context) (*writing, error) {
 	if s.streams() {
 		w, err := s.open(ctx)
@@ -203,7 +204,16 @@ func (s *sink) create(ctx context.Context) (*writing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writing{checked{w: w, name: s.path}, w.Commit, w.Abort}, nil
+	packer, err := data.Packer(s.path, w)
+	if err != nil || packer == nil {
+		return &writing{checked{w: w, name: s.path}, w.Commit, w.Abort}, err
+	}
+	return &writing{checked{w: packer, name: s.path}, func() error {
+		if err := packer.Close(); err != nil {
+			return err
+		}
+		return w.Commit()
+	}, w.Abort}, nil
 }
 
 // Commit ends the writing: the file appears if all of it was written.
