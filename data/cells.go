@@ -109,23 +109,29 @@ func (c *chunk) cells(ctx context.Context, s *settings, p *tableParser) {
 	c.lines = line
 }
 
-// openCells opens the table of an input.
-func (r *reader) openCells(ctx context.Context, in *Input, s *settings) (CellTable, error) {
+// openTable opens a table that is no text, and refuses one without columns.
+func (s *settings) openTable(ctx context.Context, name string) (CellTable, error) {
 	if s.OpenTable == nil {
 		return nil, fmt.Errorf("data: %s without Options.OpenTable, which reads it: %w", s.Name, ErrOption)
 	}
+	t, err := s.OpenTable(ctx, name)
+	if err == nil && len(t.Header()) == 0 {
+		err = errors.Join(&Error{name, 0, errors.New("no columns")}, t.Close())
+	}
+	return t, err
+}
+
+// openCells opens the table of an input.
+func (r *reader) openCells(ctx context.Context, in *Input, s *settings) (CellTable, error) {
 	if err := r.checkFitted(s); err != nil {
 		return nil, &Error{in.Name, 0, err}
 	}
 	if in.Stream != nil {
 		return nil, errors.New("a stream, want a file: its columns are not stored one row after the other")
 	}
-	t, err := s.OpenTable(ctx, in.Name)
+	t, err := s.openTable(ctx, in.Name)
 	if err != nil {
 		return nil, err
-	}
-	if len(t.Header()) == 0 {
-		return nil, errors.Join(errors.New("no columns"), t.Close())
 	}
 	if s.sheet, err = s.cellSheet(ctx, t, r.plan); err != nil {
 		return nil, errors.Join(&Error{in.Name, 0, err}, t.Close())

@@ -82,7 +82,7 @@ type Options struct {
 	Left    func(Unseen)
 	LeftOut func(Skipped)
 
-	apart bool // every chunk has codes of levels of its own, which Survey wants
+	surveys bool // every chunk has codes of levels of its own, which Survey wants
 }
 
 // settings are Options made ready for parsing.

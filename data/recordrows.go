@@ -3,7 +3,6 @@ package data
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -77,10 +76,7 @@ func (c *cutter) texts(text []byte) (all []string) {
 
 // cells gives the rows of a table that is no text, as lines of CSV.
 func (r *RecordReader) cells(ctx context.Context, in Input, s *settings, yield func(Record, error) bool) (err error) {
-	if s.OpenTable == nil {
-		return fmt.Errorf("data: %s without Options.OpenTable, which reads it: %w", s.Name, ErrOption)
-	}
-	t, err := s.OpenTable(ctx, in.Name)
+	t, err := s.openTable(ctx, in.Name)
 	if err != nil {
 		return err
 	}
@@ -89,9 +85,6 @@ func (r *RecordReader) cells(ctx context.Context, in Input, s *settings, yield f
 	all := make([]int, len(names))
 	for i := range all {
 		all[i] = i
-	}
-	if len(names) == 0 {
-		return &Error{in.Name, 0, errors.New("no columns")}
 	}
 	at, err := r.begin(AppendRow(nil, ',', names), names, true)
 	if err != nil {

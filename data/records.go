@@ -74,8 +74,8 @@ func (r *RecordReader) file(ctx context.Context, in Input, yield func(Record, er
 	}
 	defer f.Close()
 	l := &lineReader{in: bufio.NewReaderSize(in.Stream, 1<<16), path: in.Name}
-	if bom, _ := l.in.Peek(3); string(bom) == "\xef\xbb\xbf" {
-		_, _ = l.in.Discard(3) // which are there
+	if bom, _ := l.in.Peek(len(byteOrderMark)); string(bom) == byteOrderMark {
+		_, _ = l.in.Discard(len(byteOrderMark)) // which are there
 	}
 	if !s.table {
 		return l.lines(ctx, s, r.Label, yield)

@@ -14,7 +14,7 @@ func Survey(ctx context.Context, paths []string, in io.Reader, opt Options, labe
 	if err != nil {
 		return nil, Skipped{}, err
 	}
-	if opt.apart = true; opt.Labels >= AutoTrans {
+	if opt.surveys = true; opt.Labels >= AutoTrans {
 		opt.Labels = NoTrans
 	}
 	r := reader{step: chunkLen, limit: LineLimit}

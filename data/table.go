@@ -69,7 +69,7 @@ func (s *settings) columns() *Table {
 // sheetOf plans the rows of an input that begins with head; whole says that this is all of it. plan is that of the input before, nil
 // if this is the first.
 func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet, error) {
-	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	head = bytes.TrimPrefix(head, []byte(byteOrderMark))
 	t := s.columns()
 	sh := &sheet{sep: t.Spec.Sep, header: t.Spec.Names == nil}
 	if s.sep != 0 && sh.sep == 0 {
@@ -93,9 +93,6 @@ func (s *settings) sheetOf(head []byte, whole bool, plan *feature.Plan) (*sheet,
 			return nil, errors.New("empty, want a line with the names of the columns")
 		}
 		header, rows, sh.begin = rows[0], rows[1:], begin
-		if header[0] == "" && !slices.Contains(header, indexName) {
-			header[0] = indexName
-		}
 		if err := checkNames(header); err != nil {
 			return nil, err
 		}
@@ -137,8 +134,11 @@ const blockCells = 1 << 16
 // indexName is the name of the first column where the first line gives none, as pandas writes the numbers of rows.
 const indexName = "index"
 
-// checkNames refuses a first line that names no columns.
+// checkNames names a first column that has no name, and refuses a first line that names no columns.
 func checkNames(header []string) error {
+	if header[0] == "" && !slices.Contains(header, indexName) {
+		header[0] = indexName
+	}
 	numbers := 0
 	for i, name := range header {
 		switch _, end := decimal(append([]byte(name), make([]byte, pad)...), 0); {

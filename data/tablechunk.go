@@ -10,24 +10,24 @@ import (
 // tableParser is what one goroutine needs to parse the rows of a sheet.
 type tableParser struct {
 	*sheet
-	enc    *feature.Encoder
-	cutter cutter
-	place  []int   // of columns among the used ones
-	lo, hi []int32 // of the cells of a block, used column after used column
-	line   [feature.BlockRows]int64
-	wrong  [feature.BlockRows]error // rows that are no rows of the sheet
-	apart  bool
+	enc     *feature.Encoder
+	cutter  cutter
+	place   []int   // of columns among the used ones
+	lo, hi  []int32 // of the cells of a block, used column after used column
+	line    [feature.BlockRows]int64
+	wrong   [feature.BlockRows]error // rows that are no rows of the sheet
+	surveys bool
 }
 
 // begin begins a chunk.
 func (p *tableParser) begin() {
-	if p.apart {
-		p.enc = p.plan.Apart().Encoder()
+	if p.surveys {
+		p.enc = p.plan.ForSurvey().Encoder()
 	}
 }
 
 func newTableParser(s *settings) *tableParser {
-	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder(), apart: s.apart}
+	p := &tableParser{sheet: s.sheet, enc: s.sheet.plan.Encoder(), surveys: s.surveys}
 	p.enc.Strict = s.Strict
 	p.place = make([]int, p.width)
 	for at, k := range p.used {

@@ -78,8 +78,7 @@ func (f *Fit) outline(i int) *Description {
 			}
 		case one.isNumber():
 			if d.Missing = s.missing; s.n > 0 {
-				d.Numbers = &Numbers{Min: s.lo, Max: s.hi}
-				d.Numbers.Mean, d.Numbers.Deviation = s.moments()
+				d.Numbers = &Numbers{Min: s.lo, Deviation: s.spread, Max: s.hi}
 			}
 		}
 	}

@@ -39,7 +39,7 @@ type Encoder struct {
 	hashes [BlockRows]uint64
 	touch  uint64
 	unseen []level
-	when   [][]moment // by column of times, where the plan is apart
+	when   [][]moment // by column of times, where the plan is for a survey
 }
 
 // moment is a time, if ok.
@@ -62,7 +62,7 @@ func (p *Plan) Encoder() *Encoder {
 			e.local[i] = newLevels(0)
 		}
 	}
-	if p.apart {
+	if p.surveyed {
 		e.when = make([][]moment, len(p.columns))
 	}
 	return e

@@ -29,6 +29,7 @@ type stat struct {
 	squares float64
 	lo, hi  float64
 	log     bool      // the sums are of logarithms
+	spread  float64   // deviation of the numbers, also where the sums are of logarithms
 	sample  []float32 // of numbers, each step-th one
 	step    int       // a power of two
 }
@@ -81,11 +82,12 @@ func (p *Plan) stat(at int, parts []*Part, held func(i int) bool) (s stat) {
 		s.counts = make([]int, p.open[one.column].len())
 	}
 	s.look(p, at, parts, held)
-	c := &p.columns[one.column]
-	if s.skewed(one, c) {
+	_, plain := s.moments()
+	if s.skewed(one, &p.columns[one.column]) {
 		s = stat{log: true}
 		s.look(p, at, parts, held)
 	}
+	s.spread = plain
 	return s
 }
 

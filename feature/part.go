@@ -16,7 +16,7 @@ type Part struct {
 	Rows   int
 	fields []stored
 	done   func()
-	plan   *Plan  // that is apart; nil: it is none
+	plan   *Plan  // of a survey; nil: it is none
 	spans  []span // then, by column of times
 }
 
@@ -78,7 +78,7 @@ func (e *Encoder) Keep(p *Part) {
 	if p.fields == nil {
 		p.fields = make([]stored, len(e.Fields))
 	}
-	if e.plan.apart {
+	if e.plan.surveyed {
 		e.keepTimes(p)
 	}
 	for i := range e.Fields {

@@ -28,7 +28,7 @@ type Plan struct {
 
 	positive string // label, in an open plan; "": not said
 	doubts   []string
-	apart    bool // parts of it keep what a Survey needs to know
+	surveyed bool // parts of it keep what a Survey needs to know
 }
 
 // labelNames are those of columns that are taken for the label where the user names none.
@@ -36,9 +36,12 @@ func labelNames() []string {
 	return []string{"label", "target", "class", "y", "click", "clicked", "outcome"}
 }
 
+// namesLabel reports whether a column is taken for the label by its name.
+func namesLabel(name string) bool { return slices.Contains(labelNames(), strings.ToLower(name)) }
+
 // LabelAt is the place of the column that is taken for the label where the user names none; -1: there is none.
 func LabelAt(header []string) int {
-	return slices.IndexFunc(header, func(name string) bool { return slices.Contains(labelNames(), strings.ToLower(name)) })
+	return slices.IndexFunc(header, namesLabel)
 }
 
 // Open plans the training table: header are its columns, and sample some of its first rows, by which the kinds of columns are found
@@ -65,7 +68,7 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 	for i, name := range header {
 		c, said := s.Columns[name]
 		c.Name = name
-		if !said && label == "" && slices.Contains(labelNames(), strings.ToLower(name)) {
+		if !said && label == "" && namesLabel(name) {
 			c.Kind, label = Label, name
 		}
 		p.find(&c, column(sample, i))
@@ -92,10 +95,10 @@ func (p *Plan) dictionaries() {
 	}
 }
 
-// Apart is an open plan of the same table whose codes of levels are its own, and whose parts a Survey takes.
-func (p *Plan) Apart() *Plan {
+// ForSurvey is an open plan of the same table whose codes of levels are its own, and whose parts a Survey takes.
+func (p *Plan) ForSurvey() *Plan {
 	other := *p
-	other.apart = true
+	other.surveyed = true
 	other.dictionaries()
 	return &other
 }
@@ -183,16 +186,12 @@ const mostly = 10
 
 // doubt tells of a column of texts that are mostly numbers.
 func doubt(name string, others []string, cells int) string {
-	text := others[0]
-	if len(text) > quoteLimit {
-		text = text[:quoteLimit] + "..."
-	}
 	are := "are no numbers, such as"
 	if len(others) == 1 {
 		are = "is no number,"
 	}
-	return fmt.Sprintf("column %q: %d of the first %d cells %s %q, and so all are read as texts: --numeric %s if that is wrong, --missing %s "+
-		"if it stands for nothing", name, len(others), cells, are, text, name, text)
+	return fmt.Sprintf("column %q: %d of the first %d cells %s %s, and so all are read as texts: --numeric %s if that is wrong, --missing "+
+		"with that text if it stands for nothing", name, len(others), cells, are, quote([]byte(others[0])), name)
 }
 
 // Doubts are what a user should know of how columns were taken, when an open plan is made.

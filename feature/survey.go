@@ -1,6 +1,7 @@
 package feature
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -29,7 +30,7 @@ func (p *Plan) Survey() *Survey {
 	return s
 }
 
-// Add adds the rows of a part of a plan that is Apart, and their labels.
+// Add adds the rows of a part of a plan that ForSurvey made, and their labels.
 func (s *Survey) Add(part *Part, label []float32) {
 	s.rows += part.Rows
 	for i, one := range part.spans {
@@ -153,7 +154,7 @@ func (s *span) join(o span) {
 	s.n += o.n
 }
 
-// keepTimes adds the times of the rows of the block that are of use to a part of a plan that is apart.
+// keepTimes adds the times of the rows of the block that are of use to a part of a plan for a survey.
 func (e *Encoder) keepTimes(p *Part) {
 	if p.plan = e.plan; p.spans == nil {
 		p.spans = make([]span, len(e.when))
@@ -181,7 +182,7 @@ func (s *Survey) Labels(most int) (all []LevelOfRows, distinct int, about bool, 
 			f.labels[code] = true
 		}
 		if err := f.label(&c, 0); err != nil {
-			return nil, 0, false, nil, err
+			return nil, 0, false, nil, fmt.Errorf("column %q: %w", c.Name, err)
 		}
 		all = t.frequent(len(t.counts))
 		if len(c.Levels) == 2 {

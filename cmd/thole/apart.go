@@ -34,6 +34,20 @@ func (j *job) apart(flag, path string) error {
 	return nil
 }
 
+// apartOf refuses a target that is a file of examples, or holds one.
+func (s *sink) apartOf(paths []string) error {
+	files, err := data.Files(paths)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		if err := s.apart(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // same reports whether both paths are of one regular file: nothing that is written destroys a stream.
 func same(a, b string) bool {
 	one, err := os.Stat(a)

@@ -178,7 +178,7 @@ func writeExamples(ctx context.Context, s *sink, lo, hi int64, write func(w io.W
 			return err
 		}
 		if !s.streams() { // which may lead to the terminal
-			p.set(at-lo, "")
+			p.set(min(at+writeRows, hi)-lo, "")
 		}
 	}
 	return w.Commit()

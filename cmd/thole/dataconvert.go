@@ -64,6 +64,9 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 	if err != nil {
 		return err
 	}
+	if err := s.apartOf(k.data); err != nil {
+		return err
+	}
 	all, err := k.examples(ctx, e, k.data, o)
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 			return optional(err)
 		}
 		if !s.streams() { // which may lead to the terminal
-			p.set(int64(lo), "")
+			p.set(int64(min(lo+writeRows, all.Len())), "")
 		}
 	}
 	if all.Transform != nil && k.model == "" && !s.streams() {
@@ -100,17 +103,9 @@ func (k *converting) run(ctx context.Context, e *env, paths []string, to string)
 
 // options are those of reading the examples, with the columns of the model if there is one.
 func (k *converting) options(ctx context.Context, e *env) (data.Options, error) {
-	o, err := k.dataOptions("")
-	if err != nil {
+	o, err := k.tableOptions(ctx, e)
+	if err != nil || k.model == "" {
 		return o, err
-	}
-	spec, err := k.spec(ctx, e)
-	if err != nil {
-		return o, err
-	}
-	o.Table = &data.Table{Spec: *spec}
-	if k.model == "" {
-		return o, nil
 	}
 	m, err := openModel(ctx, k.model, "", nil)
 	if err != nil {

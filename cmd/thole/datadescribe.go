@@ -98,11 +98,7 @@ func (k *describing) run(ctx context.Context, e *env, args []string) error {
 
 // describe reads the examples once.
 func (k *describing) describe(ctx context.Context, e *env) (*overview, error) {
-	o, err := k.dataOptions("")
-	if err != nil {
-		return nil, err
-	}
-	spec, err := k.spec(ctx, e)
+	o, err := k.tableOptions(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -114,12 +110,9 @@ func (k *describing) describe(ctx context.Context, e *env) (*overview, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Table = &data.Table{Spec: *spec}
 	o.Unlabelled = func() { k.noLabel = true }
-	p := e.progress("read "+strings.Join(k.data, ", "), "B", 1)
+	p := e.reading(k.data, &o)
 	defer p.end()
-	o.Progress = p.read
-	o.Note = func(path string, line int64, text string) { p.line("%s:%d: %s", path, line, text) }
 	d := &overview{}
 	if source.Tabular() {
 		err = k.table(ctx, e, files, o, d)
@@ -144,14 +137,17 @@ func (k *describing) table(ctx context.Context, e *env, files []string, o data.O
 	case k.noLabel:
 	case s.TextLabels():
 		d.Label = s.LabelName()
-		if d.Labels, d.LabelKinds, d.LabelsAbout, d.Positive, err = s.Labels(labelsShown); d.Positive != nil {
+		if d.Labels, d.LabelKinds, d.LabelsAbout, d.Positive, err = s.Labels(labelsShown); err != nil {
+			return fmt.Errorf("%s: %w", strings.Join(k.data, ", "), err)
+		}
+		if d.Positive != nil {
 			d.LabelMean = *d.Positive
 		}
 	default:
 		d.Label = s.LabelName()
 		d.labels(&counts)
 	}
-	return err
+	return nil
 }
 
 // lines describes others.

@@ -157,7 +157,7 @@ func (k *splitting) assign(ctx context.Context, e *env, parts data.Parts) (of fu
 	return func(i int, _ data.Record) int { return parts.Draw(k.seed, uint64(i)) }, nil
 }
 
-// numberedParts gives the part of each example by its number; -1: there were no so many.
+// numberedParts gives the part of each example by its number; -1: there were not so many.
 func numberedParts(all []int) func(int, data.Record) int {
 	return func(i int, _ data.Record) int {
 		if i >= len(all) {
@@ -240,10 +240,8 @@ func (k *splitting) write(ctx context.Context, e *env, parts data.Parts, of func
 		if sinks[p], err = e.sink(filepath.Join(k.out, name+ending), k.force); err != nil {
 			return err
 		}
-		for _, file := range k.files {
-			if err := sinks[p].apart(file); err != nil {
-				return err
-			}
+		if err := sinks[p].apartOf(k.files); err != nil {
+			return err
 		}
 	}
 	var all together

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole.example/data"
 	"thole.example/metric"
 	"thole.example/report"
 )
@@ -133,14 +132,11 @@ func (v *evaluation) page(e *env) (*sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--report: %w", err)
 	}
-	files, err := data.Files(v.job.data)
-	if err != nil {
+	if err := v.job.apart("report", v.report); err != nil {
 		return nil, err
 	}
-	for _, read := range append(files, v.job.model) {
-		if err := to.apart(read); err != nil {
-			return nil, fmt.Errorf("--report: %w", err)
-		}
+	if err := to.apart(v.job.model); err != nil {
+		return nil, fmt.Errorf("--report: %w", err)
 	}
 	return to, nil
 }

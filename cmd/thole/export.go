@@ -23,7 +23,7 @@ import (
 type exporting struct {
 	source
 	algo, graph, to, layout, feed, ids, order string
-	lossy, force, apart                       bool
+	lossy, force, external                    bool
 }
 
 func exportCommand(e *env) *cobra.Command {
@@ -58,7 +58,7 @@ does not know as missing. docs/export.md has an example in Python.`,
 		"auto chooses by the columns")
 	f.StringVar(&x.order, "order", "auto", "how weights of fully connected layers lie: auto, in-out (Angel), out-in (Angel's later library)")
 	f.BoolVar(&x.lossy, "lossy", false, "allow to round values that are no float32")
-	f.BoolVar(&x.apart, "external-data", false, "keep the parameters of FILE.onnx in FILE.onnx.data, as is done beyond 2 GiB")
+	f.BoolVar(&x.external, "external-data", false, "keep the parameters of FILE.onnx in FILE.onnx.data, as is done beyond 2 GiB")
 	inGroup(c, "Network", "algo", "graph", "to", "layout", "feed", "ids", "order")
 	f.BoolVar(&x.force, "force", false, "replace DIR or FILE if it exists")
 	return c
@@ -176,7 +176,7 @@ func (x *exporting) files(dst string) (exportLayout, error) {
 	case single && x.layout != "pdmodel":
 		return exportLayout{}, usageError{fmt.Errorf("--layout %s is of files of Paddle, and %s is one of ONNX: leave it out, or say --to paddle",
 			x.layout, dst)}
-	case !single && x.apart:
+	case !single && x.external:
 		return exportLayout{}, usageError{fmt.Errorf("--external-data is of ONNX, %s a folder of Paddle: say --to onnx, or leave it out", dst)}
 	case x.feed != "auto" && x.feed != "dense" && x.feed != "sparse":
 		return exportLayout{}, usageError{fmt.Errorf("--feed %s, want auto, dense or sparse", x.feed)}

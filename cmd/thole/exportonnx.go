@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,21 +25,22 @@ func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.M
 	if err != nil {
 		return err
 	}
+	var both together
+	defer both.Abort()
 	var data *sink
-	if n := model.Size(); x.apart || n > onnx.Limit {
+	if n := model.Size(); x.external || n > onnx.Limit {
 		if data, err = x.beside(e, to, n); err != nil {
 			return err
 		}
 		model.Apart(filepath.Base(data.file)) // it is looked for in the folder of the model
-		if err := data.fill(ctx, func(w io.Writer) error { return model.WriteData(ctx, w, p.add) }); err != nil {
+		if err := both.fill(ctx, data, func(w io.Writer) error { return model.WriteData(ctx, w, p.add) }); err != nil {
 			return err
 		}
 	}
-	err = to.fill(ctx, func(w io.Writer) error { return model.Write(ctx, w, p.add) })
-	if err != nil && data != nil {
-		_ = os.Remove(data.file) // of no use without the model; err says what is wrong
+	if err := both.fill(ctx, to, func(w io.Writer) error { return model.Write(ctx, w, p.add) }); err != nil {
+		return err
 	}
-	if err != nil {
+	if err := both.Commit(); err != nil {
 		return err
 	}
 	for _, note := range m.Notes {
@@ -63,7 +63,7 @@ func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.M
 // beside is the file for the parameters of a model of n bytes.
 func (x *exporting) beside(e *env, to *sink, n int64) (*sink, error) {
 	why := fmt.Sprintf("the model has %s, and readers of ONNX take 2 GiB in one file", format.Bytes(n))
-	if x.apart {
+	if x.external {
 		why = "--external-data"
 	}
 	if to.streams() {
@@ -73,24 +73,7 @@ func (x *exporting) beside(e *env, to *sink, n int64) (*sink, error) {
 		return nil, fmt.Errorf("%s: the parameters go to %s beside %s, and two files cannot be replaced at once: remove them first, or "+
 			"name another path", why, to.path+onnx.DataEnding, to.path)
 	}
-	return e.sink(to.file+onnx.DataEnding, false)
-}
-
-// fill makes the file with what write writes, whole or not at all.
-func (s *sink) fill(ctx context.Context, write func(w io.Writer) error) error {
-	w, err := s.create(ctx)
-	if err != nil {
-		return err
-	}
-	defer w.Abort()
-	buf := bufio.NewWriterSize(w, 1<<16)
-	if err := write(buf); err != nil {
-		return err
-	}
-	if err := buf.Flush(); err != nil {
-		return err
-	}
-	return w.Commit()
+	return e.sink(to.file+onnx.DataEnding, x.force)
 }
 
 // onnxMeta is what the file says for people, and how rows of a table become ids and values where the model is of one.

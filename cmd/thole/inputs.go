@@ -127,16 +127,35 @@ func taking(loss graph.Loss, width int) func(float32) error {
 	}
 }
 
+// tableOptions are those of dataOptions, with the columns of tables as the flags say.
+func (j *job) tableOptions(ctx context.Context, e *env) (o data.Options, err error) {
+	if o, err = j.dataOptions(""); err != nil {
+		return o, err
+	}
+	spec, err := j.spec(ctx, e)
+	if err != nil {
+		return o, err
+	}
+	o.Table = &data.Table{Spec: *spec}
+	return o, nil
+}
+
+// reading tells how far the reading of examples by the options is, and what it notes.
+func (e *env) reading(paths []string, o *data.Options) *progress {
+	p := e.progress("read "+strings.Join(paths, ", "), "B", 1)
+	o.Progress = p.read
+	o.Note = func(path string, line int64, text string) { p.line("%s:%d: %s", path, line, text) }
+	return p
+}
+
 // examples reads the examples that the paths name, as one set.
 func (j *job) examples(ctx context.Context, e *env, paths []string, o data.Options) (*data.Examples, error) {
 	files, err := data.Files(paths)
 	if err != nil {
 		return nil, err
 	}
-	p := e.progress("read "+strings.Join(paths, ", "), "B", 1)
+	p := e.reading(paths, &o)
 	defer p.end()
-	o.Progress = p.read
-	o.Note = func(path string, line int64, text string) { p.line("%s:%d: %s", path, line, text) }
 	all, err := data.LoadFiles(ctx, files, e.in, o)
 	if err == nil {
 		saySkipped(p.line, all.Skipped)

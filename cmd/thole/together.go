@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,10 +33,24 @@ func (t *together) create(ctx context.Context, s *sink) (*writing, error) {
 	return w, err
 }
 
-// Commit ends the writing. Where one of the files cannot appear, those that had are gone again, and what they replaced is back.
+// fill makes one more file with what write writes.
+func (t *together) fill(ctx context.Context, s *sink, write func(w io.Writer) error) error {
+	w, err := t.create(ctx, s)
+	if err != nil {
+		return err
+	}
+	buf := bufio.NewWriterSize(w, 1<<16)
+	if err := write(buf); err != nil {
+		return err
+	}
+	return buf.Flush()
+}
+
+// Commit ends the writing. Where one of the files cannot appear, those that had are gone again, and what they replaced is back where the
+// file system has second names; where it is not, the error says where it is.
 func (t *together) Commit() error {
-	var back []func() // for each file that appeared
-	var kept []string // copies of what was replaced
+	var back []func() error // for each file that appeared
+	var kept []string       // copies of what was replaced
 	defer func() {
 		for _, name := range kept {
 			os.Remove(name)
@@ -45,16 +63,23 @@ func (t *together) Commit() error {
 		}
 		if err := w.Commit(); err != nil {
 			for _, undo := range slices.Backward(back) {
-				undo()
+				err = errors.Join(err, undo())
 			}
 			return err
 		}
 		switch file := t.sinks[i].file; {
 		case t.sinks[i].streams():
 		case old != "":
-			back = append(back, func() { os.Rename(old, file) })
+			back = append(back, func() error {
+				err := os.Rename(old, file)
+				if err != nil {
+					kept = slices.DeleteFunc(kept, func(name string) bool { return name == old })
+					err = fmt.Errorf("%s: what it held is in %s: %w", file, old, err)
+				}
+				return err
+			})
 		case t.sinks[i].over == blob.Nothing:
-			back = append(back, func() { os.Remove(file) })
+			back = append(back, func() error { return os.Remove(file) })
 		}
 	}
 	return nil
