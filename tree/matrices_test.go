@@ -1,0 +1,63 @@
+package tree
+
+import (
+	"reflect"
+	"testing"
+
+	"thole.example/matrix"
+)
+
+// two is a model of two trees: one with a split of each kind, and one that is a leaf.
+func two() *Ensemble {
+	return &Ensemble{
+		Objective: Objective{Name: "binary", Link: Logistic}, Classes: 1, Group: 1, Start: []float64{0.25},
+		Features: []Feature{{Name: "age", Least: 1, Most: 90}, {Name: "town", Categorical: true, Levels: []string{"", "Bath", "Wells"}}},
+		Trees: []Tree{{
+			Feature: []int32{0, 1}, Threshold: []float64{30.5, 0}, Kind: []Kind{NaNMissing | DefaultLeft, Categorical | NaNMissing},
+			Left: []int32{1, ^0}, Right: []int32{^2, ^1}, Gain: []float64{8, 4}, Value: []float64{0.1, 0.2}, Weight: []float64{9, 5}, Count: []int64{10, 6},
+			LeafValue: []float64{-1, 0.5, 2}, LeafWeight: []float64{2, 3, 4}, LeafCount: []int64{2, 4, 4}, Bounds: []int32{0, 1}, Words: []uint32{4},
+		}, {LeafValue: []float64{0.125}, LeafWeight: []float64{9}, LeafCount: []int64{10},
+			Feature: []int32{}, Threshold: []float64{}, Kind: []Kind{}, Left: []int32{}, Right: []int32{}, Gain: []float64{}, Value: []float64{}, Weight: []float64{}, Count: []int64{}}},
+	}
+}
+
+func TestMatrices(t *testing.T) {
+	e := two()
+	if err := e.Check(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := e.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	metas, blocks := e.Matrices()
+	got, err := Parse(text, func(name string) (matrix.Block, error) {
+		for i := range metas {
+			if metas[i].Name == name {
+				return blocks[i], nil
+			}
+		}
+		return matrix.Block{}, nil
+	})
+	if err != nil || !reflect.DeepEqual(got, e) {
+		t.Errorf("got %+v, %v, want %+v", got, err, e)
+	}
+}
+
+// TestScore scores rows whose ways are followed by hand.
+func TestScore(t *testing.T) {
+	nan := float32(0)
+	nan /= nan
+	for _, c := range []struct {
+		row  []float32
+		want float64
+	}{
+		{[]float32{30.5, 2}, 0.25 - 1 + 0.125}, {[]float32{30.5, 1}, 0.25 + 0.5 + 0.125}, {[]float32{31, 2}, 0.25 + 2 + 0.125},
+		{[]float32{nan, 2}, 0.25 - 1 + 0.125}, {[]float32{nan, nan}, 0.25 + 0.5 + 0.125}, {[]float32{0, 77}, 0.25 + 0.5 + 0.125}, {nil, 0.25 + 0.5 + 0.125},
+	} {
+		got := make([]float64, 1)
+		if two().Score(c.row, got); got[0] != c.want {
+			t.Errorf("row %v: %v, want %v", c.row, got[0], c.want)
+		}
+	}
+}
