@@ -1,5 +1,3 @@
-// Package gbdt grows boosted trees from examples by histograms. What is grown is a [tree.Ensemble]; what examples are to trees says a
-// [View].
 package gbdt
 
 import (
@@ -231,30 +229,31 @@ func (v *View) put(b *data.Batch, lo, hi int, out []float32, row, slot int) {
 
 // set sets what one id says; at is probably its field.
 func (v *View) set(row []float32, slot, at int, id int64, value float32) {
+	f, value := v.feature(at, id, value)
+	if f < 0 {
+		return
+	}
+	if s := v.slots[f]; s >= 0 {
+		row[int(s)*slot] = value
+	}
+}
+
+// feature is the feature that an id is of, and the value that it has then; -1: none. at is probably its field.
+func (v *View) feature(at int, id int64, value float32) (int, float32) {
 	if uint(at) >= uint(len(v.fields)) || uint64(id-v.fields[at].first) >= uint64(v.fields[at].size) {
 		at = sort.Search(len(v.fields), func(i int) bool { return v.fields[i].first > id }) - 1
 		if at < 0 || id-v.fields[at].first >= v.fields[at].size {
-			return
+			return -1, 0
 		}
 	}
 	f := &v.fields[at]
-	id -= f.first
-	to := f.feature
-	if f.how == asMany {
-		to += int(id)
-	}
-	s := v.slots[to]
-	if s < 0 {
-		return
-	}
-	switch {
+	switch id -= f.first; {
 	case f.how == asMany:
-		value = 1
+		return f.feature + int(id), 1
 	case f.how == asNumber && id == 0:
+		return f.feature, value
 	case f.how == asNumber, f.how == asOrder && id == 0:
-		value = float32(math.NaN())
-	default:
-		value = float32(id) + f.shift
+		return f.feature, float32(math.NaN())
 	}
-	row[int(s)*slot] = value
+	return f.feature, float32(id) + f.shift
 }
