@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"thole.example/kernel"
 	"thole.example/tree"
 )
 
@@ -52,10 +53,8 @@ type Binned struct {
 	rows     int
 	columns  []column // of the features that vary, ascending
 	groups   []group
-	cells    int // in a histogram: the codes of all groups
-	stride   int // bytes of a row
-	codes    []byte
-	narrow   int // groups of one byte, which come first
+	cells    int          // in a histogram: the codes of all groups
+	codes    kernel.Codes // of all rows
 }
 
 // column is a feature in bins: numbers in the order of their bins, levels in that of their frequency, and then those that are missing.
@@ -83,7 +82,7 @@ func (c *column) all() int {
 
 // group is columns of which a row mentions at most one.
 type group struct {
-	at    int // of the code in a row, in bytes
+	at    int // of the code in a row, in bytes; in the order of groups
 	wide  bool
 	cell  int // of code 0 in a histogram
 	codes int
@@ -139,7 +138,7 @@ func Bin(ctx context.Context, rows, held Rows, bins int, cores int) (*Binned, er
 	if err := b.bundle(ctx, rows, held, s); err != nil {
 		return nil, err
 	}
-	b.codes = make([]byte, total*b.stride)
+	b.codes.Bytes = make([]byte, total*b.codes.Stride)
 	if err := b.fill(ctx, rows, 0, cores); err != nil {
 		return nil, err
 	}
@@ -150,7 +149,7 @@ func Bin(ctx context.Context, rows, held Rows, bins int, cores int) (*Binned, er
 }
 
 // Bytes is how much memory the codes take.
-func (b *Binned) Bytes() int64 { return int64(len(b.codes)) }
+func (b *Binned) Bytes() int64 { return int64(len(b.codes.Bytes)) }
 
 // Varying is how many features have more than one value.
 func (b *Binned) Varying() int { return len(b.columns) }

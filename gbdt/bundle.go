@@ -67,20 +67,19 @@ func (b *Binned) layout(bundles [][]int) {
 			codes[i] += b.columns[at].all() - 1
 		}
 	}
+	k := &b.codes
 	for _, wide := range []bool{false, true} {
-		if wide {
-			b.stride += b.stride & 1 // two bytes lie at even places
-		}
 		for i, bundle := range bundles {
 			if codes[i] > narrowCodes != wide {
 				continue
 			}
-			g := group{at: b.stride, wide: wide, cell: b.cells, codes: codes[i]}
-			b.cells += codes[i]
-			if b.stride++; wide {
-				b.stride++
+			g := group{wide: wide, cell: b.cells, codes: codes[i]}
+			if b.cells += codes[i]; wide {
+				g.at = k.WideAt() + 2*len(k.Wide)
+				k.Wide, k.Stride = append(k.Wide, uint32(g.cell)), g.at+2
 			} else {
-				b.narrow++
+				g.at = len(k.Narrow)
+				k.Narrow, k.Stride = append(k.Narrow, uint32(g.cell)), g.at+1
 			}
 			for _, at := range bundle {
 				b.columns[at].group = len(b.groups)

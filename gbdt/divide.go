@@ -3,29 +3,31 @@ package gbdt
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 )
 
-// side says for each code of a group whether rows with it go left by a split.
-func (b *Binned) side(s *split, to []bool) []bool {
+// side says for each code of a group whether rows with it go left by a split: 1, else 0.
+func (b *Binned) side(s *split, to []uint8) []uint8 {
 	c := &b.columns[s.column]
 	g := &b.groups[c.group]
 	if cap(to) < g.codes {
-		to = make([]bool, g.codes)
+		to = make([]uint8, g.codes)
 	}
 	to = to[:g.codes]
-	left := func(bin int) bool {
+	left := func(bin int) uint8 {
+		is := false
 		switch {
 		case bin == c.bins:
-			return s.missing && !c.categorical
+			is = s.missing && !c.categorical
 		case !c.categorical:
-			return bin <= s.bin
+			is = bin <= s.bin
+		default:
+			_, is = slices.BinarySearch(s.set, int32(bin))
 		}
-		for _, in := range s.set {
-			if int(in) == bin {
-				return true
-			}
+		if is {
+			return 1
 		}
-		return false
+		return 0
 	}
 	if c.alone {
 		for bin := range to {
@@ -48,46 +50,82 @@ func (g *grower) divide(ctx context.Context, pairs [][2]int) error {
 	for len(g.lookup) < len(pairs) {
 		g.lookup = append(g.lookup, nil)
 	}
-	return each(ctx, g.Cores, len(pairs), func(worker, i int) error {
-		a, b := &g.leaves[pairs[i][0]], &g.leaves[pairs[i][1]]
+	var all []stretch
+	for i, p := range pairs {
+		a := &g.leaves[p[0]]
+		all = g.stretches(all, i, g.rows, a.lo, a.hi)
+		all = g.stretches(all, i, g.others, a.from, a.to)
 		g.lookup[i] = g.binned.side(&a.best, g.lookup[i])
-		group := &g.binned.groups[g.binned.columns[a.best.column].group]
-		mid := a.lo + g.binned.part(g.rows[a.lo:a.hi], group, g.lookup[i], &g.spare[worker])
-		b.lo, b.hi, a.hi = mid, a.hi, mid
-		mid = a.from + g.binned.part(g.others[a.from:a.to], group, g.lookup[i], &g.spare[worker])
-		b.from, b.to, a.to = mid, a.to, mid
-		a.count, b.count = a.hi-a.lo, b.hi-b.lo
+	}
+	err := each(ctx, g.Cores, len(all), func(_, i int) error {
+		s := &all[i]
+		best := &g.leaves[pairs[s.pair][0]].best
+		group := &g.binned.groups[g.binned.columns[best.column].group]
+		s.left = g.binned.part(s.rows[s.lo:s.hi], group, g.lookup[s.pair], s.spare[s.lo:s.hi])
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	rest := all
+	join := func(lo, hi int) (mid int) { // the stretches of a run of rows
+		mid, n := lo, 0
+		for done := false; !done; n++ {
+			s := &rest[n]
+			mid += copy(s.rows[mid:], s.rows[s.lo:s.lo+s.left])
+			done = s.hi == hi
+		}
+		end := mid
+		for _, s := range rest[:n] {
+			end += copy(s.rows[end:], s.spare[s.lo:s.hi-s.left])
+		}
+		rest = rest[n:]
+		return mid
+	}
+	for _, p := range pairs {
+		a, b := &g.leaves[p[0]], &g.leaves[p[1]]
+		mid := join(a.lo, a.hi)
+		b.lo, b.hi, a.hi = mid, a.hi, mid
+		mid = join(a.from, a.to)
+		b.from, b.to, a.to = mid, a.to, mid
+		a.count, b.count = a.hi-a.lo, b.hi-b.lo
+	}
+	return nil
 }
 
-// part puts the rows that go left before the others, each in their order, and returns how many those are.
-func (b *Binned) part(rows []uint32, g *group, left []bool, spare *[]uint32) int {
-	if cap(*spare) < len(rows) {
-		*spare = make([]uint32, len(rows))
+// stretch is rows of a leaf that one goroutine divides.
+type stretch struct {
+	pair        int
+	rows, spare []uint32
+	lo, hi      int
+	left        int // how many go left: they are the first of rows then, and the others the first of spare
+}
+
+func (g *grower) stretches(all []stretch, pair int, rows []uint32, lo, hi int) []stretch {
+	parts := max(1, min(g.Cores, (hi-lo)/chunk))
+	for i := range parts {
+		all = append(all, stretch{pair: pair, rows: rows, spare: g.spare, lo: lo + (hi-lo)*i/parts, hi: lo + (hi-lo)*(i+1)/parts})
 	}
-	rest := (*spare)[:len(rows)]
-	l, r := 0, 0
+	return all
+}
+
+// part puts the rows that go left before the others, each in their order, and returns how many those are; the others are in rest. There is no
+// branch in it: which way a row goes cannot be foreseen.
+func (b *Binned) part(rows []uint32, g *group, left []uint8, rest []uint32) int {
+	codes, stride := b.codes.Bytes[g.at:], b.codes.Stride
+	rest = rest[:len(rows)]
+	l := 0
 	if g.wide {
-		for _, row := range rows {
-			code := binary.LittleEndian.Uint16(b.codes[int(row)*b.stride+g.at:])
-			rows[l], rest[r] = row, row
-			if left[code] {
-				l++
-			} else {
-				r++
-			}
+		for i, row := range rows {
+			code := binary.LittleEndian.Uint16(codes[int(row)*stride:])
+			rows[l], rest[i-l] = row, row
+			l += int(left[code])
 		}
-	} else {
-		for _, row := range rows {
-			rows[l], rest[r] = row, row
-			if left[b.codes[int(row)*b.stride+g.at]] {
-				l++
-			} else {
-				r++
-			}
-		}
+		return l
 	}
-	copy(rows[l:], rest[:r])
+	for i, row := range rows {
+		rows[l], rest[i-l] = row, row
+		l += int(left[codes[int(row)*stride]])
+	}
 	return l
 }

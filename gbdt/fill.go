@@ -12,7 +12,7 @@ func (b *Binned) fill(ctx context.Context, rows Rows, first, cores int) error {
 		of[b.columns[i].feature] = int32(i) + 1
 	}
 	// A row begins as one that mentions nothing.
-	silent := make([]byte, b.stride)
+	silent := make([]byte, b.codes.Stride)
 	for i := range b.columns {
 		if c := &b.columns[i]; c.alone {
 			b.put(silent, c, c.usual)
@@ -24,7 +24,7 @@ func (b *Binned) fill(ctx context.Context, rows Rows, first, cores int) error {
 		in.Reset()
 		rows.Read(lo, min(lo+blockRows, rows.Len()), in)
 		for i := range len(in.Ptr) - 1 {
-			row := b.codes[(first+lo+i)*b.stride:][:b.stride]
+			row := b.codes.Row(first + lo + i)
 			copy(row, silent)
 			for at := in.Ptr[i]; at < in.Ptr[i+1]; at++ {
 				if at := of[in.Feature[at]]; at == 0 {

@@ -34,12 +34,12 @@ type grower struct {
 	scale   scale
 	rows    []uint32 // that a tree learns from, those of a leaf together
 	others  []uint32 // that it does not learn from: not drawn, or held out
-	spare   [][]uint32
-	columns []int // that the tree may ask for, ascending
+	spare   []uint32 // as long as the longer of the two
+	columns []int    // that the tree may ask for, ascending
 	free    []histogram
 	own     []histogram // of each goroutine
 	finders []finder
-	lookup  [][]bool
+	lookup  [][]uint8
 
 	tree   tree.Tree
 	leaves []leaf
@@ -295,7 +295,7 @@ func (g *grower) sumUp(ctx context.Context, build []int) error {
 				h = g.own[i]
 				clear(h)
 			}
-			g.binned.add(h, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
+			kernel.SumGradients(h, &g.binned.codes, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
 			return nil
 		})
 		if err != nil {
@@ -307,7 +307,7 @@ func (g *grower) sumUp(ctx context.Context, build []int) error {
 	}
 	return each(ctx, g.Cores, len(build), func(_, i int) error {
 		if l := &g.leaves[build[i]]; min(g.Cores, (l.hi-l.lo)/chunk) < 2 {
-			g.binned.add(l.hist, g.rows[l.lo:l.hi], g.grads)
+			kernel.SumGradients(l.hist, &g.binned.codes, g.rows[l.lo:l.hi], g.grads)
 		}
 		return nil
 	})
@@ -321,7 +321,7 @@ func (g *grower) total(ctx context.Context) (all sum) {
 		return nil
 	})
 	for _, s := range sums {
-		all.add(s)
+		all.Add(s)
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import (
 // scale turns sums of whole numbers into those of derivatives.
 type scale struct{ g, h float64 }
 
-func (s scale) of(t sum) (g, h float64) { return float64(t.g) * s.g, float64(t.h) * s.h }
+func (s scale) of(t sum) (g, h float64) { return float64(t.G) * s.g, float64(t.H) * s.h }
 
 // limits are between which values those of the leaves below a node may be (monotone constraints).
 type limits struct{ lo, hi float64 }
@@ -117,10 +117,10 @@ type node struct {
 
 // try reports whether the split is better than the best so far, which it becomes then.
 func (n *node) try(left sum, l2 float64) bool {
-	right := n.total.minus(left)
+	right := n.total.Minus(left)
 	gl, hl := n.scale.of(left)
 	gr, hr := n.scale.of(right)
-	if left.h <= 0 || right.h <= 0 || hl < n.MinWeight || hr < n.MinWeight {
+	if left.H <= 0 || right.H <= 0 || hl < n.MinWeight || hr < n.MinWeight {
 		return false
 	}
 	var gain float64
@@ -156,7 +156,7 @@ func (n *node) monotone() int {
 func (n *node) numbers(bins []sum, missing sum) (found bool) {
 	var left sum
 	for i, s := range bins {
-		left.add(s)
+		left.Add(s)
 		if i == len(bins)-1 && missing == (sum{}) {
 			break // nothing goes right
 		}
@@ -168,14 +168,14 @@ func (n *node) numbers(bins []sum, missing sum) (found bool) {
 		}
 		if missing != (sum{}) && i < len(bins)-1 {
 			with := left
-			with.add(missing)
+			with.Add(missing)
 			if n.try(with, 0) {
 				n.best.bin, n.best.missing, found = i, true, true
 			}
 		}
 	}
 	if found && missing == (sum{}) { // as most rows do, who knows
-		n.best.missing = n.best.left.h > n.best.right.h
+		n.best.missing = n.best.left.H > n.best.right.H
 	}
 	return found
 }
@@ -187,7 +187,7 @@ func (n *node) levels(bins []sum, missing sum) (found bool) {
 			n.best.set, found = []int32{int32(i)}, true
 		}
 	}
-	if missing != (sum{}) && n.try(n.total.minus(missing), 0) { // whatever is known against what is missing
+	if missing != (sum{}) && n.try(n.total.Minus(missing), 0) { // whatever is known against what is missing
 		n.best.set, found = counting(len(bins)), true
 	}
 	return found
@@ -217,7 +217,7 @@ func (n *node) sets(bins []sum, missing sum) (found bool) {
 			if down {
 				at = n.order[len(n.order)-1-k]
 			}
-			left.add(bins[at])
+			left.Add(bins[at])
 			if !n.try(left, n.Level2) {
 				continue
 			}

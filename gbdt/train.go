@@ -45,7 +45,8 @@ type trainer struct {
 	out    *tree.Ensemble
 	learn  int         // rows
 	scores [][]float64 // of each class, of all rows
-	g, h   [][]float32 // of each class, of the rows that are learned from
+	all    [][]grad    // of each class, of the rows that are learned from: float32 until they are rounded
+	scales []scale     // of each class
 	groups [][2]int    // of the rows that are learned from
 }
 
@@ -92,8 +93,8 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 // begin checks the labels, and makes what the iterations share.
 func (t *trainer) begin() error {
 	c, y, b := t.Config, t.labels, t.binned
-	total := len(b.codes) / max(1, b.stride)
-	if b.stride == 0 {
+	total := len(b.codes.Bytes) / max(1, b.codes.Stride)
+	if b.codes.Stride == 0 {
 		total = len(y.Label)
 	}
 	classes := 1
@@ -128,11 +129,11 @@ func (t *trainer) begin() error {
 	if err := t.findGroups(); err != nil {
 		return err
 	}
-	t.scores, t.g, t.h = make([][]float64, classes), make([][]float32, classes), make([][]float32, classes)
+	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
 	t.out = t.model(classes)
 	for k := range t.scores {
 		t.scores[k] = make([]float64, total)
-		t.g[k], t.h[k] = make([]float32, t.learn), make([]float32, t.learn)
+		t.all[k] = make([]grad, t.learn)
 		if y.Start != nil {
 			copy(t.scores[k], y.Start[k*total:])
 			continue
@@ -141,8 +142,7 @@ func (t *trainer) begin() error {
 			t.scores[k][i] = t.out.Start[k]
 		}
 	}
-	t.grads = make([]grad, t.learn)
-	t.spare, t.own, t.finders = make([][]uint32, c.Cores), make([]histogram, c.Cores), make([]finder, c.Cores)
+	t.own, t.finders = make([]histogram, c.Cores), make([]finder, c.Cores)
 	for i := range t.finders {
 		t.finders[i] = finder{Config: c, binned: b}
 		if i > 0 {
@@ -243,8 +243,9 @@ func (t *trainer) iterate(ctx context.Context, i int) error {
 	}
 	for k := range t.scores {
 		t.draw(at*len(t.scores) + k)
-		if err := t.round(ctx, k); err != nil {
-			return err
+		t.grads, t.scale = t.all[k], t.scales[k]
+		for i := range t.finders {
+			t.finders[i].scale = t.scale
 		}
 		if err := t.grow(ctx); err != nil {
 			return err
@@ -256,44 +257,87 @@ func (t *trainer) iterate(ctx context.Context, i int) error {
 	return nil
 }
 
-// derive writes the derivatives of all classes for the scores as they are.
+// largest is the size of the largest derivatives of rows of a class.
+type largest struct{ g, h float32 }
+
+// derive writes the derivatives of all classes for the scores as they are, and rounds them.
 func (t *trainer) derive(ctx context.Context) error {
-	o := &t.Objective
-	if o.Rank != nil {
-		return each(ctx, t.Cores, len(t.groups), func(_, i int) error {
-			lo, hi := t.groups[i][0], t.groups[i][1]
-			o.Rank(o, t.scores[0][lo:hi], t.labels.Label[lo:hi], t.g[0][lo:hi], t.h[0][lo:hi])
-			t.weigh(lo, hi)
-			return nil
-		})
+	blocks := spans(t.learn)
+	if t.groups != nil {
+		blocks = len(t.groups)
+	}
+	classes := len(t.scores)
+	t.scales = t.scales[:0]
+	buffers, most := make([][]float32, t.Cores), make([]largest, t.Cores*classes)
+	err := each(ctx, t.Cores, blocks, func(worker, i int) error {
+		lo, hi := i*blockRows, min((i+1)*blockRows, t.learn)
+		if t.groups != nil {
+			lo, hi = t.groups[i][0], t.groups[i][1]
+		}
+		t.block(lo, hi, &buffers[worker], most[worker*classes:][:classes])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for k := range classes {
+		var l largest
+		for w := range t.Cores {
+			l.g, l.h = max(l.g, most[w*classes+k].g), max(l.h, most[w*classes+k].h)
+		}
+		if !(l.g <= math.MaxFloat32 && l.h <= math.MaxFloat32) {
+			return fmt.Errorf("iteration %d: derivatives that are no numbers; want a lower rate", t.out.Iterations()+1)
+		}
+		t.scales = append(t.scales, scale{math.Ldexp(1, exponent(float64(l.g))-wholeBits), math.Ldexp(1, exponent(float64(l.h))-wholeBits)})
 	}
 	return each(ctx, t.Cores, spans(t.learn), func(_, i int) error {
-		lo, hi := i*blockRows, min((i+1)*blockRows, t.learn)
-		label := t.labels.Label[lo:hi]
-		if o.Several != nil {
-			scores, g, h := make([][]float64, len(t.scores)), make([][]float32, len(t.scores)), make([][]float32, len(t.scores))
-			for k := range t.scores {
-				scores[k], g[k], h[k] = t.scores[k][lo:hi], t.g[k][lo:hi], t.h[k][lo:hi]
-			}
-			o.Several(scores, label, g, h)
-		} else {
-			o.Grad(o, t.scores[0][lo:hi], label, t.g[0][lo:hi], t.h[0][lo:hi])
+		for k, s := range t.scales {
+			round(t.all[k][i*blockRows:min((i+1)*blockRows, t.learn)], scale{1 / s.g, 1 / s.h})
 		}
-		t.weigh(lo, hi)
 		return nil
 	})
 }
 
+// block writes the derivatives of some rows, times their weights, and what they are at most.
+func (t *trainer) block(lo, hi int, buffer *[]float32, most []largest) {
+	o, n, classes := &t.Objective, hi-lo, len(t.scores)
+	if cap(*buffer) < 2*classes*n {
+		*buffer = make([]float32, 2*classes*n)
+	}
+	scores, g, h := make([][]float64, classes), make([][]float32, classes), make([][]float32, classes)
+	for k := range scores {
+		scores[k], g[k], h[k] = t.scores[k][lo:hi], (*buffer)[2*k*n:][:n], (*buffer)[(2*k+1)*n:][:n]
+	}
+	switch label := t.labels.Label[lo:hi]; {
+	case o.Several != nil:
+		o.Several(scores, label, g, h)
+	case o.Rank != nil:
+		o.Rank(o, scores[0], label, g[0], h[0])
+	default:
+		o.Grad(o, scores[0], label, g[0], h[0])
+	}
+	t.weigh(lo, hi, g, h)
+	for k := range scores {
+		m, to := most[k], t.all[k][lo:hi]
+		for i, g := range g[k] {
+			h := h[k][i]
+			to[i] = grad{G: int32(math.Float32bits(g)), H: int32(math.Float32bits(h))}
+			m.g, m.h = max(m.g, g, -g), max(m.h, h) // which keep NaN
+		}
+		most[k] = m
+	}
+}
+
 // weigh multiplies derivatives by the weights of their rows.
-func (t *trainer) weigh(lo, hi int) {
+func (t *trainer) weigh(lo, hi int, g, h [][]float32) {
 	if t.labels.Weight == nil && (t.Positive == 0 || t.Positive == 1) {
 		return
 	}
 	for i := lo; i < hi; i++ {
 		w := t.weight(i)
-		for k := range t.g {
-			t.g[k][i] *= w
-			t.h[k][i] *= w
+		for k := range g {
+			g[k][i-lo] *= w
+			h[k][i-lo] *= w
 		}
 	}
 }
@@ -301,31 +345,12 @@ func (t *trainer) weigh(lo, hi int) {
 // wholeBits is the size of the largest derivative as a whole number: sums over all rows fit into 64 bits.
 const wholeBits = 30
 
-// round makes whole numbers of the derivatives of a class.
-func (t *trainer) round(ctx context.Context, k int) error {
-	g, h := t.g[k], t.h[k]
-	var most [2]float64
-	for _, v := range g {
-		most[0] = max(most[0], math.Abs(float64(v)))
+// round makes whole numbers of derivatives.
+func round(grads []grad, up scale) {
+	for i, d := range grads {
+		g, h := math.Float32frombits(uint32(d.G)), math.Float32frombits(uint32(d.H))
+		grads[i] = grad{G: int32(math.RoundToEven(float64(g) * up.g)), H: int32(math.RoundToEven(float64(h) * up.h))}
 	}
-	for _, v := range h {
-		most[1] = max(most[1], float64(v))
-	}
-	if !(most[0] <= math.MaxFloat32 && most[1] <= math.MaxFloat32) {
-		return fmt.Errorf("iteration %d: derivatives that are no numbers; want a lower rate", t.out.Iterations()+1)
-	}
-	bits := [2]int{exponent(most[0]), exponent(most[1])}
-	t.scale = scale{math.Ldexp(1, bits[0]-wholeBits), math.Ldexp(1, bits[1]-wholeBits)}
-	for i := range t.finders {
-		t.finders[i].scale = t.scale
-	}
-	up := scale{1 / t.scale.g, 1 / t.scale.h}
-	return each(ctx, t.Cores, spans(t.learn), func(_, i int) error {
-		for at := i * blockRows; at < min((i+1)*blockRows, t.learn); at++ {
-			t.grads[at] = grad{int32(math.RoundToEven(float64(g[at]) * up.g)), int32(math.RoundToEven(float64(h[at]) * up.h))}
-		}
-		return nil
-	})
 }
 
 // exponent is the least power of two that is at least v.
@@ -343,6 +368,9 @@ func exponent(v float64) int {
 // draw chooses the rows and the features of the tree of the number.
 func (t *trainer) draw(number int) {
 	seed := kernel.Hash(t.Seed+0x7ee5) + uint64(number)
+	if t.rows == nil {
+		t.rows, t.others = make([]uint32, 0, t.learn), make([]uint32, 0, len(t.labels.Label)-t.learn)
+	}
 	t.rows, t.others = t.rows[:0], t.others[:0]
 	for i := range t.learn {
 		if drawn(kernel.Hash(seed), uint64(i), t.Rows) {
@@ -353,6 +381,9 @@ func (t *trainer) draw(number int) {
 	}
 	for i := t.learn; i < len(t.labels.Label); i++ {
 		t.others = append(t.others, uint32(i))
+	}
+	if n := max(len(t.rows), len(t.others)); len(t.spare) < n {
+		t.spare = make([]uint32, n)
 	}
 	t.columns = t.columns[:0]
 	for i := range t.binned.columns {
