@@ -104,13 +104,14 @@ type stretch struct {
 func (g *grower) stretches(all []stretch, pair int, rows []uint32, lo, hi int) []stretch {
 	parts := max(1, min(g.Cores, (hi-lo)/chunk))
 	for i := range parts {
-		all = append(all, stretch{pair: pair, rows: rows, spare: g.spare, lo: lo + (hi-lo)*i/parts, hi: lo + (hi-lo)*(i+1)/parts})
+		from, to := lo+(hi-lo)*i/parts, lo+(hi-lo)*(i+1)/parts
+		all = append(all, stretch{pair: pair, rows: rows, spare: g.spare, lo: from, hi: to})
 	}
 	return all
 }
 
-// part puts the rows that go left before the others, each in their order, and returns how many those are; the others are in rest. There is no
-// branch in it: which way a row goes cannot be foreseen.
+// part puts the rows that go left before the others, each in their order, and returns how many those are; the others are in rest. There
+// is no branch in it: which way a row goes cannot be foreseen.
 func (b *Binned) part(rows []uint32, g *group, left []uint8, rest []uint32) int {
 	codes, stride := b.codes.Bytes[g.at:], b.codes.Stride
 	rest = rest[:len(rows)]

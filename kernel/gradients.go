@@ -43,9 +43,11 @@ func checkGroups(sums []GradientSum, c *Codes) {
 	for _, first := range c.Wide {
 		_ = sums[first]
 	}
-	if c.Stride < c.WideAt()+2*len(c.Wide) && len(c.Wide) > 0 || c.Stride < len(c.Narrow) {
-		panic("kernel: rows shorter than their codes")
+	need := len(c.Narrow)
+	if len(c.Wide) > 0 {
+		need = c.WideAt() + 2*len(c.Wide)
 	}
+	checkLen(min(c.Stride, need), need, "rows of codes")
 }
 
 func sumGradients(sums []GradientSum, c *Codes, rows []uint32, grads []Gradient) {

@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// CELL adds X0 to the cell of the code of two or one bytes that LOAD brings from place at of the row in SI; the group's first cell is number
-// k of R12.
+// CELL adds X0 to the cell of the code of two or one bytes that LOAD brings from place at of the row in SI; k is the
+// group's first cell.
 #define CELL(LOAD, at, k) \
 	LOAD    at, AX          \
 	MOVL    k, BX           \
