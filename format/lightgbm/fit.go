@@ -36,6 +36,11 @@ func predictions(c *tree.Ensemble, o *format.Options) error {
 			return err
 		}
 		c.Single = false
+		if n := len(c.Trees) / c.Group; c.Mean && n > 0 { // XGBoost's start is no part of the mean
+			for i := range c.Start {
+				c.Start[i] *= float64(n)
+			}
+		}
 	}
 	if _, ok := objectiveLine(&c.Objective, c.Classes); ok {
 		return nil
@@ -145,9 +150,6 @@ func start(c *tree.Ensemble, o *format.Options) error {
 		o.Drop(format.Shapes|format.Matrices, "", "that there are no trees: some of one leaf have the start scores")
 		for class := range c.Classes {
 			c.Trees = append(c.Trees, constant(class, 0))
-		}
-		if c.Mean {
-			return o.Lose(format.Files, "", "a mean over no trees")
 		}
 	}
 	for class, s := range c.Start {
