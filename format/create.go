@@ -52,6 +52,9 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 	if err := o.CheckSet(info); err != nil {
 		return err
 	}
+	if err := o.CheckNeeds(info, len(w.ms)); err != nil {
+		return err
+	}
 	o.gate = newGate()
 	w.gate, w.opts = o.gate, o
 	if w.gate.room, err = room(ctx, w.bucket, w.to); err != nil {
@@ -256,12 +259,15 @@ func (w *save) readBack(ctx context.Context) error {
 	}
 	defer r.Close()
 	got := r.Matrices()
-	if len(got) != len(w.ms) {
+	if len(got) != len(w.ms) && !(len(got) < len(w.ms) && w.gate.passed(Matrices, "")) {
 		return fmt.Errorf("%d matrices were written and %d are read; nothing was replaced: %w", len(w.ms), len(got), ErrCorrupt)
 	}
 	w.loseOrder(got)
 	for i := range w.ms {
 		m := &w.ms[i]
+		if w.gate.passed(Matrices, "") && !slices.ContainsFunc(got, func(g matrix.Meta) bool { return g.Name == m.Name }) {
+			continue
+		}
 		g, err := w.match(got, i)
 		if err != nil {
 			return err
@@ -305,6 +311,9 @@ func (w *save) match(got []matrix.Meta, i int) (*matrix.Meta, error) {
 
 // loseOrder says that a target has an order of its own.
 func (w *save) loseOrder(got []matrix.Meta) {
+	if len(got) != len(w.ms) {
+		return
+	}
 	for i := range got {
 		if k := slices.IndexFunc(w.ms, func(m matrix.Meta) bool { return m.Name == got[i].Name }); k >= 0 && k != i {
 			w.opts.Drop(Names, "", "the order of the matrices, which is that of the format now")

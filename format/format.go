@@ -112,6 +112,9 @@ type Info struct {
 	Writes  string // what it writes; "" if it only reads
 	Options []Option
 	Origins []string // foreign types that it can write, without what stands in brackets (Meta.Origin, Meta.ColOrigins)
+	// Needs is the file that must lie beside the matrices because the format holds only what it describes (trees.json: boosted
+	// trees); "" if it holds any matrices.
+	Needs string
 	// Loose says that any text can look like the begin of such a file, so that what is wrong with one tells nothing.
 	Loose bool
 	// Endings are other usual endings.
@@ -200,6 +203,15 @@ func (o *Options) Get(i Info, name string) string {
 		}
 	}
 	return ""
+}
+
+// CheckNeeds refuses so many matrices for a format that holds only those that a file beside them describes, if it is not there.
+func (o *Options) CheckNeeds(i Info, matrices int) error {
+	if _, ok := o.Files[i.Needs]; ok || i.Needs == "" {
+		return nil
+	}
+	return fmt.Errorf("%d matrices without a file %s beside them: format %s (%s) holds no others, choose another one: %w",
+		matrices, i.Needs, i.Name, i.Title, ErrMatrix)
 }
 
 // CheckSet reports an option that the codec does not have.

@@ -24,6 +24,7 @@ const (
 	Absence                      // which cells are absent: Layout, Saved
 	Sequences                    // LoD
 	Files                        // beside the matrices, the network among them
+	Matrices                     // that are no longer there, whole
 )
 
 // gate is what a save may lose and what it stores: everything that it loses passes here.

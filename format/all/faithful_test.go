@@ -24,14 +24,14 @@ type model struct {
 
 func (m model) Matrices() (ms []matrix.Meta) {
 	for _, one := range m.of {
-		ms = append(ms, one.s.meta)
+		ms = append(ms, one.s.metas()...)
 	}
 	return ms
 }
 
 func (m model) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	for _, one := range m.of {
-		if one.s.meta.Name == name {
+		if slices.ContainsFunc(one.Matrices(), func(m matrix.Meta) bool { return m.Name == name }) {
 			return one.Blocks(ctx, name, want)
 		}
 	}
@@ -122,6 +122,9 @@ func models() []model {
 	}
 	with := changed("a network", dense("", matrix.F32, 2, 3), func(*matrix.Meta) {})
 	with.files = map[string][]byte{"graph.json": []byte(`{"layers": []}`)}
+	for _, s := range forests() {
+		list = append(list, model{what: s.what, of: []memory{{s}}, files: s.files})
+	}
 	return append(list, with)
 }
 

@@ -135,7 +135,7 @@ func eachFault(t *testing.T, bucket func() blob.Bucket, action func(n int64, f *
 func eachRead(t *testing.T, f func(t *testing.T, c kind, s sample)) {
 	rows, cols := []int64{0, 20, 40, 50}, []int64{0, 25, 50}
 	eachPlain(t, f)
-	each(t, func(t *testing.T, c kind) {
+	eachAny(t, func(t *testing.T, c kind) {
 		for _, s := range []sample{tiled("large dense", dense("", matrix.F64, 50, 50), rows, cols), tiled("large sparse", thin("", matrix.F64, 50, 50, 2), rows, cols)} {
 			if write(t, &blob.Mem{}, c, s, format.Options{}) == nil {
 				t.Run(s.what, func(t *testing.T) { f(t, c, s) })
@@ -201,23 +201,23 @@ func TestCancelled(t *testing.T) {
 	over, stop := context.WithCancel(ctx)
 	stop()
 	eachPlain(t, func(t *testing.T, c kind, s sample) {
-		b, o := &blob.Mem{}, format.Options{Set: c.set}
+		b, o := &blob.Mem{}, format.Options{Set: c.set, Files: s.files}
 		ended := func(what string, err error) {
 			if !errors.Is(err, context.Canceled) || errors.Is(err, format.ErrLossy) {
 				t.Errorf("%s: %v, want that it was cancelled", what, err)
 			}
 		}
-		_, err := format.Create(over, c, b, pathOf(c), []matrix.Meta{s.meta}, o)
+		_, err := format.Create(over, c, b, pathOf(c), s.metas(), o)
 		ended("create", err)
-		w, err := format.Create(ctx, c, b, pathOf(c), []matrix.Meta{s.meta}, o)
+		w, err := format.Create(ctx, c, b, pathOf(c), s.metas(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var parts []format.Part
-		for _, blk := range s.blocks {
-			_, err := w.Put(over, s.meta.Name, blk)
+		for _, blk := range s.named() {
+			_, err := w.Put(over, blk.name, blk.Block)
 			ended("put", err)
-			p, err := w.Put(ctx, s.meta.Name, blk)
+			p, err := w.Put(ctx, blk.name, blk.Block)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,11 +1,13 @@
 package all
 
 import (
+	"slices"
 	"testing"
 
 	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/matrix"
+	"thole.example/tree"
 )
 
 // kind is a codec with its own options for writing.
@@ -23,6 +25,11 @@ func plainKinds() (all []kind) {
 		}
 	}
 	return all
+}
+
+// anyKinds are those of kinds that hold any matrices, and not only what a file beside them describes.
+func anyKinds(kinds []kind) []kind {
+	return slices.DeleteFunc(kinds, func(c kind) bool { return c.Info().Needs != "" })
 }
 
 // optionSets are settings of codecs that change what is written. A codec that is not here is held to its defaults only.
@@ -74,12 +81,22 @@ func each(t *testing.T, f func(t *testing.T, c kind)) {
 	}
 }
 
+// eachAny runs a test for every kind that holds any matrices.
+func eachAny(t *testing.T, f func(t *testing.T, c kind)) {
+	for _, c := range anyKinds(kinds(t)) {
+		t.Run(c.name, func(t *testing.T) { f(t, c) })
+	}
+}
+
 // pathOf is where a matrix m lies in the format.
 func pathOf(c format.Codec) string { return "at/m" + c.Info().Ext }
 
 // plains are small samples, dense and sparse, that the kind keeps without loss.
 func plains(t testing.TB, c kind) (kept []sample) {
 	t.Helper()
+	if c.Info().Needs == tree.FileName {
+		return forests()
+	}
 	for _, s := range []sample{
 		tiled("dense", dense("", matrix.F32, 5, 6), []int64{0, 2, 3, 5}, []int64{0, 4, 6}),
 		tiled("sparse", thin("", matrix.F32, 5, 9, 2), []int64{0, 2, 3, 5}, []int64{0, 4, 9}),

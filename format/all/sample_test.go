@@ -20,6 +20,33 @@ type sample struct {
 	what   string
 	meta   matrix.Meta
 	blocks []matrix.Block
+	beside []sample          // matrices that belong to it
+	files  map[string][]byte // that lie beside them
+}
+
+// all are the sample and those beside it.
+func (s sample) all() []sample { return append([]sample{s}, s.beside...) }
+
+func (s sample) metas() (ms []matrix.Meta) {
+	for _, one := range s.all() {
+		ms = append(ms, one.meta)
+	}
+	return ms
+}
+
+// namedBlock is a block and its matrix.
+type namedBlock struct {
+	name string
+	matrix.Block
+}
+
+func (s sample) named() (all []namedBlock) {
+	for _, one := range s.all() {
+		for _, b := range one.blocks {
+			all = append(all, namedBlock{one.meta.Name, b})
+		}
+	}
+	return all
 }
 
 // samples are matrices at the edges of what formats must hold, of one element type.
@@ -148,15 +175,15 @@ func bitsOf(data matrix.Data, i int) uint64 {
 func write(t testing.TB, b blob.Bucket, c kind, s sample, o format.Options) error {
 	t.Helper()
 	ctx := context.Background()
-	o.Set = c.set
-	w, err := format.Create(ctx, c, b, pathOf(c), []matrix.Meta{s.meta}, o)
+	o.Set, o.Files = c.set, s.files
+	w, err := format.Create(ctx, c, b, pathOf(c), s.metas(), o)
 	if err != nil {
 		return err
 	}
 	defer w.Abort(ctx)
 	var parts []format.Part
-	for _, blk := range s.blocks {
-		p, err := w.Put(ctx, s.meta.Name, blk)
+	for _, blk := range s.named() {
+		p, err := w.Put(ctx, blk.name, blk.Block)
 		if err != nil {
 			return err
 		}

@@ -45,15 +45,16 @@ func share(t *testing.T, b blob.Bucket, c kind, s sample, n int, rnd *rand.Rand)
 	ctx := context.Background()
 	var ws []format.Writer
 	for range n {
-		w, err := format.Create(ctx, c, b, pathOf(c), []matrix.Meta{s.meta}, format.Options{Stage: "save7", Set: c.set})
+		w, err := format.Create(ctx, c, b, pathOf(c), s.metas(), format.Options{Stage: "save7", Set: c.set, Files: s.files})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ws = append(ws, w)
 	}
 	var parts []format.Part
-	for _, i := range rnd.Perm(len(s.blocks)) {
-		p, err := ws[rnd.IntN(n)].Put(ctx, "m", s.blocks[i])
+	blocks := s.named()
+	for _, i := range rnd.Perm(len(blocks)) {
+		p, err := ws[rnd.IntN(n)].Put(ctx, blocks[i].name, blocks[i].Block)
 		if err != nil {
 			t.Fatal(err)
 		}
