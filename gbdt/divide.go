@@ -53,8 +53,8 @@ func (g *grower) divide(ctx context.Context, pairs [][2]int) error {
 	var all []stretch
 	for i, p := range pairs {
 		a := &g.leaves[p[0]]
-		all = g.stretches(all, i, g.rows, a.lo, a.hi)
-		all = g.stretches(all, i, g.others, a.from, a.to)
+		all = g.stretches(all, i, g.rows, g.spare, a.lo, a.hi)
+		all = g.stretches(all, i, g.others, g.spare[len(g.rows):], a.from, a.to)
 		g.lookup[i] = g.binned.side(&a.best, g.lookup[i])
 	}
 	err := each(ctx, g.Cores, len(all), func(_, i int) error {
@@ -101,11 +101,12 @@ type stretch struct {
 	left        int // how many go left: they are the first of rows then, and the others the first of spare
 }
 
-func (g *grower) stretches(all []stretch, pair int, rows []uint32, lo, hi int) []stretch {
+// stretches cuts a run of rows into stretches of about the same length. Each has the part of spare at its own place.
+func (g *grower) stretches(all []stretch, pair int, rows, spare []uint32, lo, hi int) []stretch {
 	parts := max(1, min(g.Cores, (hi-lo)/chunk))
 	for i := range parts {
 		from, to := lo+(hi-lo)*i/parts, lo+(hi-lo)*(i+1)/parts
-		all = append(all, stretch{pair: pair, rows: rows, spare: g.spare, lo: from, hi: to})
+		all = append(all, stretch{pair: pair, rows: rows, spare: spare, lo: from, hi: to})
 	}
 	return all
 }

@@ -34,7 +34,7 @@ type grower struct {
 	scale   scale
 	rows    []uint32 // that a tree learns from, those of a leaf together
 	others  []uint32 // that it does not learn from: not drawn, or held out
-	spare   []uint32 // as long as the longer of the two
+	spare   []uint32 // as long as both
 	columns []int    // that the tree may ask for, ascending
 	free    []histogram
 	own     []histogram // of each goroutine

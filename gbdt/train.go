@@ -382,8 +382,8 @@ func (t *trainer) draw(number int) {
 	for i := t.learn; i < len(t.labels.Label); i++ {
 		t.others = append(t.others, uint32(i))
 	}
-	if n := max(len(t.rows), len(t.others)); len(t.spare) < n {
-		t.spare = make([]uint32, n)
+	if t.spare == nil {
+		t.spare = make([]uint32, len(t.labels.Label))
 	}
 	t.columns = t.columns[:0]
 	for i := range t.binned.columns {

@@ -151,6 +151,14 @@ func (s *Scored) input(probabilities bool) (*metric.Input, error) {
 	return in, in.Check()
 }
 
+// MeanLoss is the first of the metrics, by itself.
+func (s *Scored) MeanLoss() (float64, error) {
+	if err := s.Loss.Check(s.Label, len(s.Score)/max(1, len(s.Label))); err != nil {
+		return 0, err
+	}
+	return s.meanLoss(), nil
+}
+
 // meanLoss is the mean of the losses, each times its weight.
 func (s *Scored) meanLoss() float64 { return mean(totalLoss(s.Loss, s.Score, s.Label, s.Weight)) }
 
