@@ -195,12 +195,9 @@ func predictions(loss graph.Loss, score []float64, rows int, all bool) (first, o
 	if all {
 		others = make([]float64, 0, len(score))
 	}
-	row, to := make([]float32, len(score)/max(1, rows)), []float64(nil)
+	width, to := len(score)/max(1, rows), []float64(nil)
 	for i := range first {
-		for k := range row {
-			row[k] = float32(score[i*len(row)+k])
-		}
-		to = loss.Predict(to[:0], row)
+		to = graph.PredictWide(loss, to[:0], score[i*width:(i+1)*width])
 		if first[i] = to[0]; all {
 			others = append(others, to[1:]...)
 		}

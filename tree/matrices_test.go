@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"math"
 	"reflect"
 	"testing"
 
@@ -46,8 +47,6 @@ func TestMatrices(t *testing.T) {
 
 // TestScore scores rows whose ways are followed by hand.
 func TestScore(t *testing.T) {
-	nan := float32(0)
-	nan /= nan
 	for _, c := range []struct {
 		row  []float32
 		want float64
@@ -59,5 +58,33 @@ func TestScore(t *testing.T) {
 		if two().Score(c.row, got); got[0] != c.want {
 			t.Errorf("row %v: %v, want %v", c.row, got[0], c.want)
 		}
+	}
+}
+
+// TestMissingLevel sends NaN the way of a categorical split, which is that of no set but where both bits say left.
+func TestMissingLevel(t *testing.T) {
+	nan := math.NaN()
+	for kind, want := range map[Kind]bool{Categorical: false, Categorical | NaNMissing: false, Categorical | DefaultLeft: false,
+		Categorical | NaNMissing | DefaultLeft: true} {
+		one := Tree{Threshold: []float64{0}, Kind: []Kind{kind}, Bounds: []int32{0, 1}, Words: []uint32{4}}
+		for v, left := range map[float64]bool{nan: want, 2: true, 1: false, -1: false, 77: false} {
+			if got := one.GoesLeft(0, v); got != left {
+				t.Errorf("kind %d, value %v: left is %v, want %v", kind, v, got, left)
+			}
+		}
+	}
+}
+
+// TestScoreSingle adds up in float32, the start score first: in any other order or width the sum is another.
+func TestScoreSingle(t *testing.T) {
+	e := two()
+	e.Single, e.Start = true, []float64{16777216}
+	e.Trees = []Tree{e.Trees[1], e.Trees[1]}
+	for i := range e.Trees {
+		e.Trees[i].LeafValue = []float64{1}
+	}
+	got := make([]float64, 1)
+	if e.Score(nil, got); got[0] != 16777216 {
+		t.Errorf("%v, want 16777216", got[0])
 	}
 }

@@ -1,7 +1,8 @@
 package tree
 
 // Score adds up what the trees say of one row, whose feature i has the value row[i] (features beyond it are 0; NaN is missing), into
-// scores, one for each class. It is the definition that faster ways are held to.
+// scores, one for each class: to the start scores in the order of the trees, in float32 if the ensemble is Single. It is the definition
+// that faster ways are held to.
 func (e *Ensemble) Score(row []float32, scores []float64) {
 	at := func(f int32) float64 {
 		if int(f) < len(row) {
@@ -9,9 +10,11 @@ func (e *Ensemble) Score(row []float32, scores []float64) {
 		}
 		return 0
 	}
-	clear(scores)
-	if !e.Single {
-		copy(scores, e.Start)
+	for c, start := range e.Start {
+		scores[c] = start
+		if e.Single {
+			scores[c] = float64(float32(start))
+		}
 	}
 	trees := e.Scoring()
 	for i := range trees {
@@ -23,12 +26,9 @@ func (e *Ensemble) Score(row []float32, scores []float64) {
 			scores[t.Class] += v
 		}
 	}
-	for c := range scores {
-		if e.Mean && len(trees) > 0 {
+	if e.Mean && len(trees) > 0 {
+		for c := range scores {
 			scores[c] /= float64(len(trees) / e.Group)
-		}
-		if e.Single {
-			scores[c] = float64(float32(scores[c]) + float32(e.Start[c]))
 		}
 	}
 }

@@ -7,7 +7,7 @@ type Kind uint8
 
 // The bits of a Kind. Of the three rules for missing values one is set, or none of the two bits: NaN is read as 0 then.
 const (
-	Categorical Kind = 1 << iota // levels of the set go left; all others and NaN go right
+	Categorical Kind = 1 << iota // levels of the set go left, all others right
 	DefaultLeft                  // what is missing goes left, else right
 	ZeroMissing                  // zero is missing, and NaN is read as zero
 	NaNMissing                   // NaN is missing
@@ -18,8 +18,9 @@ const (
 // one more.
 //
 // A node that is not Categorical sends the value v left if v <= Threshold, in float64. One that is sends int(v) left if v is
-// no NaN, not below 0, and int(v) in set number Threshold: set s has the words Bounds[s] to Bounds[s+1] of Words, and level l is in it if
-// bit l%32 of word l/32 is set.
+// not below 0 and int(v) in set number Threshold: set s has the words Bounds[s] to Bounds[s+1] of Words, and level l is in it if
+// bit l%32 of word l/32 is set. NaN goes right there, with the levels that are in no set; only if both NaNMissing and DefaultLeft are
+// set, as trees of XGBoost may have it, it goes left.
 type Tree struct {
 	Class int // the score that it adds to
 
@@ -61,7 +62,10 @@ const zeroMost = 1.0000000180025095e-35
 func (t *Tree) GoesLeft(node int, v float64) bool {
 	k := t.Kind[node]
 	if k&Categorical != 0 {
-		return v >= 0 && v < math.MaxInt32 && Has(t.Set(node), int(v)) // which NaN is not
+		if v != v {
+			return k&(NaNMissing|DefaultLeft) == NaNMissing|DefaultLeft
+		}
+		return v >= 0 && v < math.MaxInt32 && Has(t.Set(node), int(v))
 	}
 	if v != v {
 		if k&NaNMissing != 0 {
