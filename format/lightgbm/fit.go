@@ -21,7 +21,7 @@ func fit(e *tree.Ensemble, o *format.Options) (*tree.Ensemble, error) {
 	if left := len(e.Trees) - len(c.Trees); left > 0 {
 		o.Drop(format.Shapes|format.Matrices, "", "%d trees of iterations behind the best one, which score nothing", left)
 	}
-	for _, step := range []func(*tree.Ensemble, *format.Options) error{predictions, order, thresholds, start, features, counts} {
+	for _, step := range []func(*tree.Ensemble, *format.Options) error{predictions, order, thresholds, missing, start, features, counts} {
 		if err := step(&c, o); err != nil {
 			return nil, err
 		}
@@ -36,11 +36,6 @@ func predictions(c *tree.Ensemble, o *format.Options) error {
 			return err
 		}
 		c.Single = false
-		if n := len(c.Trees) / c.Group; c.Mean && n > 0 { // XGBoost's start is no part of the mean
-			for i := range c.Start {
-				c.Start[i] *= float64(n)
-			}
-		}
 	}
 	if _, ok := objectiveLine(&c.Objective, c.Classes); ok {
 		return nil
@@ -135,6 +130,28 @@ func thresholds(c *tree.Ensemble, o *format.Options) error {
 				}
 			}
 			t.Threshold[node] = math.Copysign(math.MaxFloat64, v)
+		}
+	}
+	return nil
+}
+
+// missing is about splits by levels at which NaN goes left, as trees of XGBoost may have it.
+func missing(c *tree.Ensemble, o *format.Options) error {
+	asked := false
+	for i := range c.Trees {
+		t := &c.Trees[i]
+		t.Kind = slices.Clone(t.Kind)
+		for node, k := range t.Kind {
+			if k&tree.Categorical == 0 || k&tree.DefaultLeft == 0 {
+				continue
+			}
+			if k&tree.NaNMissing != 0 && !asked {
+				asked = true
+				if err := o.Lose(format.Files, "", "splits by levels at which missing values go left: in LightGBM they go right"); err != nil {
+					return err
+				}
+			}
+			t.Kind[node] = k &^ tree.DefaultLeft
 		}
 	}
 	return nil

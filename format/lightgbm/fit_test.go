@@ -30,7 +30,7 @@ func anyTree(t *rapid.T, features, classes int) tree.Tree {
 		c.Left, c.Right = append(c.Left, 0), append(c.Right, 0)
 		places = append(places, func(child int32) { c.Left[i] = child }, func(child int32) { c.Right[i] = child })
 		c.Feature = append(c.Feature, int32(rapid.IntRange(0, features-1).Draw(t, "feature")))
-		kind := rapid.SampledFrom([]tree.Kind{0, 1, 2, 3, 4, 6, 8, 10}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]tree.Kind{0, 1, 2, 3, 4, 6, 8, 9, 10}).Draw(t, "kind")
 		threshold := number.Draw(t, "threshold")
 		if kind&tree.Categorical != 0 {
 			if c.Bounds == nil {
@@ -149,6 +149,10 @@ func TestLosses(t *testing.T) {
 		{"mean", func(e *tree.Ensemble) { e.Group, e.Mean = 2, true }, "the mean over 2 iterations", true},
 		{"infinity", func(e *tree.Ensemble) { e.Trees[1].Threshold[0] = math.Inf(1) }, "thresholds of infinity", true},
 		{"least infinity", func(e *tree.Ensemble) { e.Trees[1].Threshold[0] = math.Inf(-1) }, "", false},
+		{"missing", func(e *tree.Ensemble) {
+			e.Trees[0].Kind[0], e.Trees[0].Threshold[0] = tree.Categorical|tree.NaNMissing|tree.DefaultLeft, 0
+			e.Trees[0].Bounds, e.Trees[0].Words = []int32{0, 1}, []uint32{6}
+		}, "missing values go left", true},
 		{"no trees", func(e *tree.Ensemble) { e.Trees, e.Start[0] = nil, 2 }, "there are no trees", false},
 		{"range", func(e *tree.Ensemble) { e.Features[0].Most = e.Features[0].Least - 1 }, "the least and the largest value", false},
 	} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"thole.example/blob"
+	"thole.example/dump"
 	"thole.example/format"
 	"thole.example/format/trees"
 	"thole.example/tree"
@@ -221,4 +222,16 @@ func save(t *testing.T, e *tree.Ensemble, o format.Options) (again *tree.Ensembl
 	defer r.Close()
 	again, err = trees.Read(ctx, r)
 	return again, lost, err
+}
+
+// TestDocument holds the example of the page to what explain prints.
+func TestDocument(t *testing.T) {
+	_, model, _ := bytes.Cut(load(t, "testdata/golden/sets.txtar"), []byte("-- model.txt --\n"))
+	_, example, _ := bytes.Cut(load(t, "../../docs/format/lightgbm.md"), []byte("```dump\n"))
+	example, _, _ = bytes.Cut(example, []byte("```"))
+	var out bytes.Buffer
+	explain(model, dump.New(&out))
+	if len(example) == 0 || !bytes.HasPrefix(out.Bytes(), example) {
+		t.Errorf("docs/format/lightgbm.md does not have the beginning of\n%s", out.String())
+	}
 }

@@ -54,9 +54,14 @@ func take[T any](r *treeReader, key string, n int, wanted bool, parse func([]byt
 	return v
 }
 
+// kind reads the bits of a split. What is missing never goes left where LightGBM asks for levels, whatever the bit says.
 func kind(word []byte) (tree.Kind, bool) {
 	v, ok := narrow(word)
-	return tree.Kind(v), ok && v >= 0 && v < 1<<4
+	k := tree.Kind(v)
+	if k&tree.Categorical != 0 {
+		k &^= tree.DefaultLeft
+	}
+	return k, ok && v >= 0 && v < 1<<4
 }
 
 // readSets reads the levels of categorical splits: a set for each.
