@@ -12,7 +12,8 @@ import (
 // A tree is kept in one of two ways. One whose leaves are about equally deep is filled up to a complete tree: inner nodes 1 to
 // 1<<depth - 1 with the children 2i and 2i+1, so that a step needs no addresses of children. Of others each node has the place of its
 // left child, with the right one behind it, and a leaf is a node whose child it is itself. Steps of both kinds do not branch, so that
-// the processor walks for several rows and trees at a time; only at nodes with sets of levels it has to.
+// the processor walks for several rows and trees at a time; only at nodes with sets of levels it has to. Where the machine has
+// AVX-512 and trees have up to 256 leaves, batches are not walked: all nodes are compared with blocks of rows (wide).
 type Scorer struct {
 	e       *Ensemble // start, classes, and what is done with sums
 	columns []column
@@ -26,6 +27,8 @@ type Scorer struct {
 	block   int       // rows whose keys are kept at a time
 	scratch sync.Pool // *keysOf: of rows that are dense
 	sparse  sync.Pool // *keysOf: whose keys are those of an absent value
+	wides   []wide    // the trees of blocks; nil if rows are walked
+	blocks  sync.Pool // *block
 }
 
 // walk is a tree: where its nodes and leaves begin.
@@ -81,6 +84,7 @@ func Compile(e *Ensemble) *Scorer {
 		s.add(&trees[i], at)
 	}
 	s.index()
+	s.widen(trees, at)
 	s.scratch.New = func() any { return &keysOf{keys: make([]int32, s.block*len(s.columns))} }
 	s.sparse.New = func() any { return &keysOf{keys: make([]int32, len(s.columns))} }
 	return s

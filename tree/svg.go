@@ -14,7 +14,7 @@ const (
 	levelWidth, rowHeight = 226.0, 38.0
 	svgMargin             = 12.0
 	svgTop                = 34.0
-	boxLetters            = 31 // of the size of texts that a box has room for
+	boxLetters            = 27 // of the size of texts that a box has room for
 )
 
 // box is a node, a leaf, or the leaves below a node that are not shown.
@@ -115,9 +115,9 @@ func (e *Ensemble) box(out io.Writer, t *Tree, b *box) {
 	x := b.left()
 	fmt.Fprintf(out, `<g><title>%s</title><rect x="%.1f" y="%.1f" width="%g" height="%g" rx="%d" fill="%s" stroke="%s"/>`,
 		chart.Escape(whole), x, b.y-boxHeight/2, boxWidth, boxHeight, corner, fill, border)
-	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" font-weight="bold">%s</text>`, x+6, b.y-3, chart.Escape(shorten(text, boxLetters-2)))
+	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" font-weight="bold">%s</text>`, x+6, b.y-3, chart.Escape(shorten(text, boxLetters)))
 	fmt.Fprintf(out, `<text x="%.1f" y="%.1f" font-size="10" fill="#666666">%s</text></g>`+"\n", x+6, b.y+11,
-		chart.Escape(shorten(stats, boxLetters+3)))
+		chart.Escape(shorten(stats, boxLetters+4)))
 }
 
 // sep is a text after another one, if there is one.

@@ -71,15 +71,16 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("%x: %s, want %s", set, got, want)
 		}
 	}
-	for want, v := range map[string]float64{"0.1": 0.1000000015, "0.49999997": 0.49999999, "1e-35": zeroMost, "-Inf": -1e300, "16777216": 1<<24 + 0.5} {
+	for want, v := range map[string]float64{"0.1": 0.1000000015, "0.49999997": 0.49999999, "1e-35": zeroMost, "-Inf": -1e300,
+		"16777216": 1<<24 + 0.5} {
 		e := two()
 		e.Trees[0].Threshold[0] = v
 		if got := e.question(&e.Trees[0], 0, 2); got != "age <= "+want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
 	}
-	for want, k := range map[string]Kind{"missing as 0": DefaultLeft, "0 and missing: yes": ZeroMissing | DefaultLeft, "0 and missing: no": ZeroMissing,
-		"missing: no": NaNMissing, "missing: yes": NaNMissing | DefaultLeft} {
+	for want, k := range map[string]Kind{"missing as 0": DefaultLeft, "0 and missing: yes": ZeroMissing | DefaultLeft,
+		"0 and missing: no": ZeroMissing, "missing: no": NaNMissing, "missing: yes": NaNMissing | DefaultLeft} {
 		e := two()
 		e.Trees[0].Kind[0] = k
 		if got := e.Trees[0].missing(0); got != want {
@@ -154,7 +155,8 @@ func TestSVG(t *testing.T) {
 					}
 				}
 			}
-			if n := e.Trees[i].Leaves(); levels > 0 && levels < e.Trees[i].Depth() && leaves == n || e.Trees[i].Depth() <= levels && (leaves != n || boxes != 2*n-1) {
+			n, depth := e.Trees[i].Leaves(), e.Trees[i].Depth()
+			if levels > 0 && levels < depth && leaves == n || depth <= levels && (leaves != n || boxes != 2*n-1) {
 				t.Fatalf("%d boxes and %d leaves of %d", boxes, leaves, n)
 			}
 			if width > boxWidth+2*svgMargin+levelWidth*float64(max(levels, svgLevels)) {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"thole.example/kernel"
 )
 
 // Row scores one row into scores, one for each class. It allocates nothing.
@@ -59,8 +61,27 @@ func (s *Scorer) columnOf(id int64) int {
 }
 
 // Batch scores rows of so many features each, one after the other in rows, into out: scores of the first row, one for each class, then
-// of the second, as many rows as out has room for. Rows may have fewer features than the trees ask for; those are 0.
+// of the second, as many rows as out has room for and rows must have. Rows may have fewer features than the trees ask for; those are
+// 0. It allocates nothing after the first calls.
 func (s *Scorer) Batch(rows []float32, features int, out []float64) {
+	classes := s.e.Classes
+	n := len(out) / classes
+	if s.wides != nil && n >= blockLeast {
+		b := s.blocks.Get().(*block)
+		for n >= blockLeast {
+			some := min(n, kernel.LeafRows)
+			s.wideRows(b, rows, features, some, out)
+			rows, out, n = rows[some*features:], out[some*classes:], n-some
+		}
+		s.blocks.Put(b)
+	}
+	if n > 0 {
+		s.walkRows(rows, features, out)
+	}
+}
+
+// walkRows is Batch without blocks.
+func (s *Scorer) walkRows(rows []float32, features int, out []float64) {
 	k := s.scratch.Get().(*keysOf)
 	classes, columns := s.e.Classes, len(s.columns)
 	for n := len(out) / classes; n > 0; {
