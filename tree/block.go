@@ -149,7 +149,7 @@ func (c column) keys(keys []int32, rows []float32, features, n int) {
 func (c *setColumn) keys(keys, levels []int32) {
 	for r, v := range levels[:len(keys)] {
 		k := int32(keyRight)
-		if v >= 0 && Has(c.words, int(v)) {
+		if inSet(c.words, v) {
 			k = keyLeft
 		}
 		keys[r] = k

@@ -15,7 +15,8 @@ import (
 // the processor walks for several rows and trees at a time; only at nodes with sets of levels it has to. Where the machine has
 // AVX-512 and trees have up to 256 leaves, batches are not walked: all nodes are compared with blocks of rows (wide).
 type Scorer struct {
-	e       *Ensemble // start, classes, and what is done with sums
+	e       *Ensemble // classes, and what is done with sums
+	start   []float64 // of each class
 	columns []column
 	first   []int32 // by feature: its first column; nil where features are too many for a table
 	trees   []walk
@@ -76,6 +77,9 @@ func Compile(e *Ensemble) *Scorer {
 	trees := e.Scoring()
 	s := &Scorer{e: e, columns: columnsOf(trees), bounds: []int32{0}}
 	s.block = min(max(blockBytes/4/max(len(s.columns), 1), 1), 64)
+	for _, v := range e.Start {
+		s.start = append(s.start, s.rounded(v))
+	}
 	at := make(map[column]int32, len(s.columns))
 	for i, c := range s.columns {
 		at[c] = int32(i)
@@ -117,7 +121,7 @@ func (s *Scorer) add(t *Tree, at map[column]int32) {
 	s.trees = append(s.trees, w)
 }
 
-// rounded is what a leaf adds.
+// rounded is what a leaf or a start adds.
 func (s *Scorer) rounded(v float64) float64 {
 	if s.e.Single {
 		return float64(float32(v))

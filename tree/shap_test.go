@@ -50,14 +50,9 @@ func (e *Ensemble) shapley(row []float32) []float64 {
 					worth[known] += t.expectation(root, row, uint(known), e.Single)
 				}
 			}
-			if !e.Single {
-				worth[known] += e.Start[c]
-			}
+			worth[known] += e.Start[c]
 			if e.Mean && len(e.Scoring()) > 0 {
 				worth[known] /= float64(len(e.Scoring()) / e.Group)
-			}
-			if e.Single {
-				worth[known] += e.Start[c]
 			}
 		}
 		phi := out[c*(n+1):]

@@ -86,6 +86,14 @@ func TestQuestion(t *testing.T) {
 		if got := e.Trees[0].missing(0); got != want {
 			t.Errorf("%v: %s, want %s", k, got, want)
 		}
+		want = "missing: no"
+		if k == NaNMissing|DefaultLeft {
+			want = "missing: yes"
+		}
+		e.Trees[0].Kind[1] = k | Categorical
+		if got := e.Trees[0].missing(1); got != want {
+			t.Errorf("a set, %v: %s, want %s", k, got, want)
+		}
 	}
 }
 

@@ -127,12 +127,9 @@ func (s *Scorer) one(keys []int32, scores []float64) {
 	s.end(scores)
 }
 
-// begin and end are what comes before and after the trees; add is what a tree does.
+// begin and end are what comes before and after the trees, add1 is what a tree does.
 func (s *Scorer) begin(scores []float64) {
-	clear(scores)
-	if !s.e.Single {
-		copy(scores, s.e.Start)
-	}
+	copy(scores, s.start)
 }
 
 func (s *Scorer) end(scores []float64) {
@@ -140,11 +137,6 @@ func (s *Scorer) end(scores []float64) {
 		by := float64(len(s.trees) / s.e.Group)
 		for c := range scores {
 			scores[c] /= by
-		}
-	}
-	if s.e.Single {
-		for c := range scores {
-			scores[c] = float64(float32(scores[c]) + float32(s.e.Start[c]))
 		}
 	}
 }
@@ -180,7 +172,7 @@ func (s *Scorer) leaf(w *walk, keys []int32) int {
 		if n.column < 0 {
 			words := s.words[s.bounds[n.key]:s.bounds[n.key+1]]
 			i = n.child + 1
-			if v := keys[^n.column]; v >= 0 && Has(words, int(v)) {
+			if inSet(words, keys[^n.column]) {
 				i--
 			}
 			continue

@@ -91,8 +91,10 @@ func (t *Tree) missing(node int) string {
 		way = "yes"
 	}
 	switch k := t.Kind[node]; {
-	case k&Categorical != 0:
+	case k&Categorical != 0 && k&NaNMissing == 0:
 		return "missing: no"
+	case k&Categorical != 0:
+		return "missing: " + way
 	case k&ZeroMissing != 0:
 		return "0 and missing: " + way
 	case k&NaNMissing != 0:
