@@ -12,6 +12,7 @@ type rule uint8
 
 const (
 	level     rule = iota // the number of the level, or -1 where none can be in a set
+	levelLeft             // the same, but NaN goes left
 	nanZero               // NaN is 0
 	nanLeft               // NaN goes left
 	nanRight              // NaN goes right
@@ -25,6 +26,14 @@ const (
 	keyRight = math.MaxInt32
 )
 
+// levelMissing is the key of a level that is missing and goes left.
+const levelMissing = -2
+
+// inSet reports whether the key of a level goes left.
+func inSet(words []uint32, key int32) bool {
+	return key >= 0 && Has(words, int(key)) || key == levelMissing
+}
+
 // ruleOf is the rule of a node of a kind.
 func ruleOf(k Kind) rule {
 	left := rule(0)
@@ -32,6 +41,8 @@ func ruleOf(k Kind) rule {
 		left = 1
 	}
 	switch {
+	case k&(Categorical|NaNMissing|DefaultLeft) == Categorical|NaNMissing|DefaultLeft:
+		return levelLeft
 	case k&Categorical != 0:
 		return level
 	case k&ZeroMissing != 0:
@@ -47,9 +58,12 @@ var zeroMost32 = floor32(zeroMost)
 
 // key is the key of a value.
 func (r rule) key(v float32) int32 {
-	if r == level {
-		if v >= 0 && v < math.MaxInt32 {
+	if r <= levelLeft {
+		switch {
+		case v >= 0 && v < math.MaxInt32:
 			return int32(v)
+		case v != v && r == levelLeft:
+			return levelMissing
 		}
 		return -1
 	}

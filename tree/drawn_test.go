@@ -96,7 +96,7 @@ func (d drawing) tree(rng *rand.Rand, features []Feature, leaves int) Tree {
 		kind, value := [...]Kind{0, DefaultLeft, ZeroMissing, NaNMissing, ZeroMissing | DefaultLeft, NaNMissing | DefaultLeft}[rng.IntN(6)],
 			threshold(rng)
 		if features[f].Categorical {
-			kind, value = Categorical|NaNMissing, float64(d.set(rng, &t))
+			kind, value = Categorical|kind, float64(d.set(rng, &t))
 		}
 		t.Feature, t.Kind, t.Threshold = append(t.Feature, int32(f)), append(t.Kind, kind), append(t.Threshold, value)
 		t.Gain, t.Value = append(t.Gain, rng.Float64()*10), append(t.Value, rng.NormFloat64())

@@ -12,9 +12,11 @@ import (
 // A tree is kept in one of two ways. One whose leaves are about equally deep is filled up to a complete tree: inner nodes 1 to
 // 1<<depth - 1 with the children 2i and 2i+1, so that a step needs no addresses of children. Of others each node has the place of its
 // left child, with the right one behind it, and a leaf is a node whose child it is itself. Steps of both kinds do not branch, so that
-// the processor walks for several rows and trees at a time; only at nodes with sets of levels it has to.
+// the processor walks for several rows and trees at a time; only at nodes with sets of levels it has to. Where the machine has
+// AVX-512 and trees have up to 256 leaves, batches are not walked: all nodes are compared with blocks of rows (wide).
 type Scorer struct {
-	e       *Ensemble // start, classes, and what is done with sums
+	e       *Ensemble // classes, and what is done with sums
+	start   []float64 // of each class
 	columns []column
 	first   []int32 // by feature: its first column; nil where features are too many for a table
 	trees   []walk
@@ -26,6 +28,8 @@ type Scorer struct {
 	block   int       // rows whose keys are kept at a time
 	scratch sync.Pool // *keysOf: of rows that are dense
 	sparse  sync.Pool // *keysOf: whose keys are those of an absent value
+	wides   []wide    // the trees of blocks; nil if rows are walked
+	blocks  sync.Pool // *block
 }
 
 // walk is a tree: where its nodes and leaves begin.
@@ -73,6 +77,9 @@ func Compile(e *Ensemble) *Scorer {
 	trees := e.Scoring()
 	s := &Scorer{e: e, columns: columnsOf(trees), bounds: []int32{0}}
 	s.block = min(max(blockBytes/4/max(len(s.columns), 1), 1), 64)
+	for _, v := range e.Start {
+		s.start = append(s.start, s.rounded(v))
+	}
 	at := make(map[column]int32, len(s.columns))
 	for i, c := range s.columns {
 		at[c] = int32(i)
@@ -81,6 +88,7 @@ func Compile(e *Ensemble) *Scorer {
 		s.add(&trees[i], at)
 	}
 	s.index()
+	s.widen(trees, at)
 	s.scratch.New = func() any { return &keysOf{keys: make([]int32, s.block*len(s.columns))} }
 	s.sparse.New = func() any { return &keysOf{keys: make([]int32, len(s.columns))} }
 	return s
@@ -113,7 +121,7 @@ func (s *Scorer) add(t *Tree, at map[column]int32) {
 	s.trees = append(s.trees, w)
 }
 
-// rounded is what a leaf adds.
+// rounded is what a leaf or a start adds.
 func (s *Scorer) rounded(v float64) float64 {
 	if s.e.Single {
 		return float64(float32(v))

@@ -24,8 +24,11 @@ func TestScorer(t *testing.T) {
 		width := max(0, len(e.Features)+rapid.IntRange(-2, 1).Draw(t, "width"))
 		n := rapid.IntRange(0, 70).Draw(t, "n")
 		rows := drawRows(t, n, width)
-		out := make([]float64, n*e.Classes)
+		out, walked := make([]float64, n*e.Classes), make([]float64, n*e.Classes)
 		s.Batch(rows, width, out)
+		if s.walkRows(rows, width, walked); !same(out, walked) {
+			t.Fatalf("Batch: %v, and by walking %v", out, walked)
+		}
 		for r := range n {
 			row, want, got := rows[r*width:(r+1)*width], make([]float64, e.Classes), make([]float64, e.Classes)
 			e.Score(row, want)
@@ -37,6 +40,28 @@ func TestScorer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestScorerOfLarge trees and of many columns, which are walked on every machine.
+func TestScorerOfLarge(t *testing.T) {
+	for what, e := range map[string]*Ensemble{"leaves": grown(7, 3, 0, 400), "depth": grown(7, 2, 9, 0), "columns": grown(9000, 400, 0, 30)} {
+		s := Compile(e)
+		if s.wides != nil {
+			t.Errorf("%s: scored by blocks", what)
+		}
+		rng, n, width := rand.New(rand.NewPCG(1, 2)), 67, len(e.Features)
+		rows, out := make([]float32, n*width), make([]float64, n)
+		for i := range rows {
+			rows[i] = number(rng)
+		}
+		s.Batch(rows, width, out)
+		for r := range n {
+			want := []float64{0}
+			if e.Score(rows[r*width:(r+1)*width], want); !same(out[r:r+1], want) {
+				t.Errorf("%s, row %d: %v, want %v", what, r, out[r], want[0])
+			}
+		}
+	}
 }
 
 // TestSparse holds rows of ids and values to the same rows with all features.
@@ -163,6 +188,17 @@ func BenchmarkScore(b *testing.B) {
 	rate := func(b *testing.B, rows int) {
 		b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 	}
+	b.Run("Sparse", func(b *testing.B) { // 40 ids of a million
+		e, ids := grown(1<<20, 100, 6, 0), make([]int64, 40)
+		s := Compile(e)
+		for i := range ids {
+			ids[i] = int64(e.Trees[i].Feature[i])
+		}
+		for b.Loop() {
+			s.Sparse(ids, rows[:40], 0, out[:1])
+		}
+		rate(b, 1)
+	})
 	for _, c := range []struct{ depth, leaves int }{{6, 0}, {8, 0}, {0, 31}, {0, 64}, {0, 255}} {
 		e := grown(features, 100, c.depth, c.leaves)
 		s := Compile(e)
@@ -170,6 +206,12 @@ func BenchmarkScore(b *testing.B) {
 		b.Run(name+"Batch", func(b *testing.B) {
 			for b.Loop() {
 				s.Batch(rows, features, out)
+			}
+			rate(b, n)
+		})
+		b.Run(name+"Walk", func(b *testing.B) {
+			for b.Loop() {
+				s.walkRows(rows, features, out)
 			}
 			rate(b, n)
 		})

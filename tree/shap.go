@@ -47,9 +47,7 @@ var ErrCounts = errors.New("no counts of rows in the trees")
 // many rows came there.
 func NewExplainer(e *Ensemble) (*Explainer, error) {
 	x := &Explainer{e: e, expected: make([]float64, e.Classes)}
-	if !e.Single {
-		copy(x.expected, e.Start)
-	}
+	copy(x.expected, e.Start)
 	rules, most, deep := map[int]*gauss{}, 0, 0
 	for i, t := range e.Scoring() {
 		depth := t.Depth()
@@ -69,11 +67,6 @@ func NewExplainer(e *Ensemble) (*Explainer, error) {
 		x.trees, most, deep = append(x.trees, s), max(most, points), max(deep, depth)
 	}
 	x.mean(x.expected)
-	for c := range x.expected {
-		if e.Single {
-			x.expected[c] += e.Start[c]
-		}
-	}
 	x.scratch.New = func() any { return newShapWalk(deep, most) }
 	return x, nil
 }

@@ -50,14 +50,9 @@ func (e *Ensemble) shapley(row []float32) []float64 {
 					worth[known] += t.expectation(root, row, uint(known), e.Single)
 				}
 			}
-			if !e.Single {
-				worth[known] += e.Start[c]
-			}
+			worth[known] += e.Start[c]
 			if e.Mean && len(e.Scoring()) > 0 {
 				worth[known] /= float64(len(e.Scoring()) / e.Group)
-			}
-			if e.Single {
-				worth[known] += e.Start[c]
 			}
 		}
 		phi := out[c*(n+1):]
@@ -137,7 +132,8 @@ func TestContributionsByHand(t *testing.T) {
 	}
 	got := make([]float64, 3)
 	x.Contributions([]float32{31, 1}, got)
-	// Of 10 rows 4 come to the leaf of 2, 2 to that of -1 (of 6), 4 to that of 0.5. Known age: 2. Known town 1 (not in the set): (6*0.5 + 4*2)/10 = 1.1.
+	// Of 10 rows 4 come to the leaf of 2, 2 to that of -1 (of 6), 4 to that of 0.5. Known age: 2. Known town 1 (not in the set):
+	// (6*0.5 + 4*2)/10 = 1.1.
 	// None: (-2 + 2 + 8)/10 = 0.8. Age is worth (1.2 + 0.9)/2, the town (0.3 + 0)/2.
 	for i, want := range []float64{1.05, 0.15, 0.8 + 0.125 + 0.25} {
 		if math.Abs(got[i]-want) > 1e-15 {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"thole.example/kernel"
 )
 
 // Row scores one row into scores, one for each class. It allocates nothing.
@@ -59,8 +61,27 @@ func (s *Scorer) columnOf(id int64) int {
 }
 
 // Batch scores rows of so many features each, one after the other in rows, into out: scores of the first row, one for each class, then
-// of the second, as many rows as out has room for. Rows may have fewer features than the trees ask for; those are 0.
+// of the second, as many rows as out has room for and rows must have. Rows may have fewer features than the trees ask for; those are
+// 0. It allocates nothing after the first calls.
 func (s *Scorer) Batch(rows []float32, features int, out []float64) {
+	classes := s.e.Classes
+	n := len(out) / classes
+	if s.wides != nil && n >= blockLeast {
+		b := s.blocks.Get().(*block)
+		for n >= blockLeast {
+			some := min(n, kernel.LeafRows)
+			s.wideRows(b, rows, features, some, out)
+			rows, out, n = rows[some*features:], out[some*classes:], n-some
+		}
+		s.blocks.Put(b)
+	}
+	if n > 0 {
+		s.walkRows(rows, features, out)
+	}
+}
+
+// walkRows is Batch without blocks.
+func (s *Scorer) walkRows(rows []float32, features int, out []float64) {
 	k := s.scratch.Get().(*keysOf)
 	classes, columns := s.e.Classes, len(s.columns)
 	for n := len(out) / classes; n > 0; {
@@ -106,12 +127,9 @@ func (s *Scorer) one(keys []int32, scores []float64) {
 	s.end(scores)
 }
 
-// begin and end are what comes before and after the trees; add is what a tree does.
+// begin and end are what comes before and after the trees, add1 is what a tree does.
 func (s *Scorer) begin(scores []float64) {
-	clear(scores)
-	if !s.e.Single {
-		copy(scores, s.e.Start)
-	}
+	copy(scores, s.start)
 }
 
 func (s *Scorer) end(scores []float64) {
@@ -119,11 +137,6 @@ func (s *Scorer) end(scores []float64) {
 		by := float64(len(s.trees) / s.e.Group)
 		for c := range scores {
 			scores[c] /= by
-		}
-	}
-	if s.e.Single {
-		for c := range scores {
-			scores[c] = float64(float32(scores[c]) + float32(s.e.Start[c]))
 		}
 	}
 }
@@ -159,7 +172,7 @@ func (s *Scorer) leaf(w *walk, keys []int32) int {
 		if n.column < 0 {
 			words := s.words[s.bounds[n.key]:s.bounds[n.key+1]]
 			i = n.child + 1
-			if v := keys[^n.column]; v >= 0 && Has(words, int(v)) {
+			if inSet(words, keys[^n.column]) {
 				i--
 			}
 			continue

@@ -1,0 +1,157 @@
+package tree
+
+import (
+	"math"
+
+	"thole.example/kernel"
+)
+
+// wide is a tree that is scored for many rows at a time by comparing all of its nodes with all of them (kernel.Splits).
+type wide struct {
+	splits kernel.Splits
+	sets   []setColumn
+	values []float64 // of leaves
+	class  int
+}
+
+// setColumn is a node that asks for a set, for which there is a column of its own while its tree is scored: keyLeft where the level is
+// in the set, else keyRight.
+type setColumn struct {
+	column int32
+	words  []uint32
+}
+
+// block is memory for one block of rows.
+type block struct {
+	keys  []int32 // by column, those of sets last
+	reach kernel.Reach
+	leaf  [kernel.LeafRows]uint8
+}
+
+// Limits of blocks.
+const (
+	blockColumns = 2048 // so that keys stay in a cache
+	blockLeast   = 16   // rows for which a block pays
+)
+
+// widen makes the trees of blocks, if the machine is fast at them and all trees are small enough.
+func (s *Scorer) widen(trees []Tree, at map[column]int32) {
+	if !kernel.LeavesFast() {
+		return
+	}
+	all, sets := make([]wide, len(trees)), 0
+	for i := range trees {
+		w, ok := s.wide(&trees[i], at)
+		if !ok {
+			return
+		}
+		all[i], sets = w, max(sets, len(w.sets))
+	}
+	if len(s.columns)+sets > blockColumns {
+		return
+	}
+	s.wides = all
+	s.blocks.New = func() any { return &block{keys: make([]int32, (len(s.columns)+sets)*kernel.LeafRows)} }
+}
+
+func (s *Scorer) wide(t *Tree, at map[column]int32) (w wide, ok bool) {
+	n := len(t.Feature)
+	w.class = t.Class
+	place := func(child int32) uint32 {
+		if child < 0 {
+			return uint32(n) + uint32(^child)
+		}
+		return uint32(child)
+	}
+	all := make([]kernel.Split, n)
+	for i := range all {
+		c := at[column{t.Feature[i], ruleOf(t.Kind[i])}]
+		all[i] = kernel.Split{Column: uint32(c), Left: place(t.Left[i]), Right: place(t.Right[i])}
+		if t.Kind[i]&Categorical != 0 {
+			all[i].Column = uint32(len(s.columns) + len(w.sets))
+			w.sets = append(w.sets, setColumn{c, t.Set(i)})
+		} else {
+			all[i].Key = order(floor32(t.Threshold[i]))
+		}
+	}
+	w.values = make([]float64, n+1)
+	for i, v := range t.LeafValue {
+		w.values[i] = s.rounded(v)
+	}
+	w.splits, ok = kernel.NewSplits(all, len(s.columns)+len(w.sets))
+	return w, ok
+}
+
+// wideRows scores n rows, at most kernel.LeafRows, one after the other in rows.
+func (s *Scorer) wideRows(b *block, rows []float32, features, n int, out []float64) {
+	classes := s.e.Classes
+	for i, c := range s.columns {
+		c.keys(b.keys[i*kernel.LeafRows:(i+1)*kernel.LeafRows], rows, features, n)
+	}
+	for r := range n {
+		s.begin(out[r*classes : (r+1)*classes])
+	}
+	for i := range s.wides {
+		w := &s.wides[i]
+		for j := range w.sets {
+			from, to := int(w.sets[j].column)*kernel.LeafRows, (len(s.columns)+j)*kernel.LeafRows
+			w.sets[j].keys(b.keys[to:to+n], b.keys[from:from+n])
+		}
+		w.splits.Leaves(&b.leaf, b.keys, &b.reach)
+		to := out[w.class:]
+		switch {
+		case s.e.Single:
+			for r, leaf := range b.leaf[:n] {
+				to[r*classes] = float64(float32(to[r*classes]) + float32(w.values[leaf]))
+			}
+		case classes == 1:
+			to = to[:n]
+			for r, leaf := range b.leaf[:n] {
+				to[r] += w.values[leaf]
+			}
+		default:
+			for r, leaf := range b.leaf[:n] {
+				to[r*classes] += w.values[leaf]
+			}
+		}
+	}
+	for r := range n {
+		s.end(out[r*classes : (r+1)*classes])
+	}
+}
+
+// keys writes the keys of the column of n rows.
+func (c column) keys(keys []int32, rows []float32, features, n int) {
+	f := int(c.feature)
+	switch {
+	case f >= features:
+		k := c.rule.key(0)
+		for r := range keys[:n] {
+			keys[r] = k
+		}
+	case c.rule == nanLeft || c.rule == nanRight: // what most columns are, without a call
+		missing := c.rule.key(float32(math.NaN()))
+		for r := range keys[:n] {
+			v := rows[r*features+f]
+			k := order(v)
+			if math.Float32bits(v)&math.MaxInt32 > 0xff<<23 {
+				k = missing
+			}
+			keys[r] = k
+		}
+	default:
+		for r := range keys[:n] {
+			keys[r] = c.rule.key(rows[r*features+f])
+		}
+	}
+}
+
+func (c *setColumn) keys(keys, levels []int32) {
+	for r, v := range levels[:len(keys)] {
+		k := int32(keyRight)
+		if inSet(c.words, v) {
+			k = keyLeft
+		}
+		keys[r] = k
+	}
+}

@@ -1,0 +1,225 @@
+package tree
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+func TestText(t *testing.T) {
+	for i, want := range []string{`tree 0 (iteration 0): 3 leaves, depth 2
+age <= 30.5 (missing: yes)   gain 8, 10 rows
+  yes: town in Wells (missing: no)   gain 4, 6 rows
+    yes: -1   2 rows
+    no:  0.5   4 rows
+  no:  2   4 rows
+`, `tree 1 (iteration 1): 1 leaf, depth 0
+0.125   10 rows
+`} {
+		var b bytes.Buffer
+		if err := two().Text(&b, i, 0); err != nil || b.String() != want {
+			t.Errorf("%v:\n%s\nwant\n%s", err, b.String(), want)
+		}
+	}
+	var b bytes.Buffer
+	want := "tree 0 (iteration 0): 3 leaves, depth 2\nage <= 30.5 (missing: yes)   gain 8, 10 rows\n" +
+		"  yes: ... 2 leaves   gain 4, 6 rows\n  no:  2   4 rows\n"
+	if err := two().Text(&b, 0, 1); err != nil || b.String() != want {
+		t.Errorf("%v:\n%s\nwant\n%s", err, b.String(), want)
+	}
+	for _, tree := range []int{-1, 2} {
+		for _, err := range []error{two().Text(io.Discard, tree, 0), two().SVG(io.Discard, tree, 0), two().Path(io.Discard, tree, nil)} {
+			if err == nil || !strings.Contains(err.Error(), "0 to 1") {
+				t.Errorf("tree %d: %v", tree, err)
+			}
+		}
+	}
+}
+
+func TestPath(t *testing.T) {
+	for _, c := range []struct {
+		row  []float32
+		want string
+	}{
+		{[]float32{30.5, 2}, "age <= 30.5 (missing: yes)   is 30.5: yes\ntown in Wells (missing: no)   is Wells: yes\nleaf 0: -1\n"},
+		{[]float32{nan}, "age <= 30.5 (missing: yes)   is missing: yes\ntown in Wells (missing: no)   is \"\": no\nleaf 1: 0.5\n"},
+		{[]float32{nan, 77}, "age <= 30.5 (missing: yes)   is missing: yes\ntown in Wells (missing: no)   is 77: no\nleaf 1: 0.5\n"},
+		{[]float32{31}, "age <= 30.5 (missing: yes)   is 31: no\nleaf 2: 2\n"},
+	} {
+		var b bytes.Buffer
+		if err := two().Path(&b, 0, c.row); err != nil || !strings.HasSuffix(b.String(), "depth 2\n"+c.want) {
+			t.Errorf("%v, %v:\n%s\nwant\n%s", c.row, err, b.String(), c.want)
+		}
+	}
+}
+
+func TestQuestion(t *testing.T) {
+	f := Feature{Name: "town", Categorical: true}
+	for i := range 40 {
+		f.Levels = append(f.Levels, fmt.Sprint("t", i))
+	}
+	for want, set := range map[string][]uint32{"no level": {0, 0}, "t1, t31": {1<<31 | 2}, "t0, t1, t2": {7}, "t0, t1 and 2 more": {15},
+		"t32, 40": {0, 1<<8 | 1}, "t0, t1 and 62 more": {1<<32 - 1, 1<<32 - 1}} {
+		if got := f.levels(set, 2); got != want {
+			t.Errorf("%x: %s, want %s", set, got, want)
+		}
+	}
+	for want, v := range map[string]float64{"0.1": 0.1000000015, "0.49999997": 0.49999999, "1e-35": zeroMost, "-Inf": -1e300,
+		"16777216": 1<<24 + 0.5} {
+		e := two()
+		e.Trees[0].Threshold[0] = v
+		if got := e.question(&e.Trees[0], 0, 2); got != "age <= "+want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
+	}
+	for want, k := range map[string]Kind{"missing as 0": DefaultLeft, "0 and missing: yes": ZeroMissing | DefaultLeft,
+		"0 and missing: no": ZeroMissing, "missing: no": NaNMissing, "missing: yes": NaNMissing | DefaultLeft} {
+		e := two()
+		e.Trees[0].Kind[0] = k
+		if got := e.Trees[0].missing(0); got != want {
+			t.Errorf("%v: %s, want %s", k, got, want)
+		}
+		want = "missing: no"
+		if k == NaNMissing|DefaultLeft {
+			want = "missing: yes"
+		}
+		e.Trees[0].Kind[1] = k | Categorical
+		if got := e.Trees[0].missing(1); got != want {
+			t.Errorf("a set, %v: %s, want %s", k, got, want)
+		}
+	}
+}
+
+// hostile is two with names that are none.
+func hostile() *Ensemble {
+	e := two()
+	e.Features[0].Name = "a\nb\x1b[2J</text><script>alert(1)</script>\xff"
+	e.Features[1].Name, e.Features[1].Levels[2] = "", strings.Repeat("\"&<]]>\u202e", 50)
+	return e
+}
+
+// TestHostileNames are printed on one line of printable letters, and as text of XML.
+func TestHostileNames(t *testing.T) {
+	e := hostile()
+	x, err := NewExplainer(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := []float32{30, 2}
+	for what, c := range map[string]struct {
+		lines int
+		print func(w io.Writer) error
+	}{"text": {6, func(w io.Writer) error { return e.Text(w, 0, 0) }}, "path": {4, func(w io.Writer) error { return e.Path(w, 0, row) }},
+		"explanation": {4, func(w io.Writer) error { return x.Explain(row)[0].Text(w, 0) }}} {
+		var b bytes.Buffer
+		if err := c.print(&b); err != nil || strings.Count(b.String(), "\n") != c.lines || strings.ContainsAny(b.String(), "\x1b\u202e\xff") {
+			t.Errorf("%s: %v\n%q", what, err, b.String())
+		}
+	}
+	var b bytes.Buffer
+	if err := e.SVG(&b, 0, 0); err != nil || strings.Contains(b.String(), "<script") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// TestSVG draws any tree: well-formed XML of a bounded width, all leaves or what stands for them, and nothing outside of the picture.
+func TestSVG(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawing{features: 5, trees: 1, leaves: 60, sets: true, levels: 40}.ensemble(t)
+		levels := rapid.IntRange(0, 9).Draw(t, "levels")
+		for i := range e.Trees {
+			var b bytes.Buffer
+			if err := e.SVG(&b, i, levels); err != nil || !utf8.Valid(b.Bytes()) {
+				t.Fatal(err)
+			}
+			d, boxes, leaves, width, height := xml.NewDecoder(&b), 0, 0, 0.0, 0.0
+			for {
+				token, err := d.Token()
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				el, ok := token.(xml.StartElement)
+				switch {
+				case !ok:
+				case el.Name.Local == "svg":
+					width, height = attr(el, "width"), attr(el, "height")
+				case el.Name.Local == "rect" && attr(el, "rx") > 0:
+					boxes++
+					if attr(el, "rx") == 12 {
+						leaves++
+					}
+					if attr(el, "x") < 0 || attr(el, "y") < 0 || attr(el, "x")+boxWidth > width || attr(el, "y")+boxHeight > height {
+						t.Fatalf("a box is outside of %v x %v: %v", width, height, el)
+					}
+				}
+			}
+			n, depth := e.Trees[i].Leaves(), e.Trees[i].Depth()
+			if levels > 0 && levels < depth && leaves == n || depth <= levels && (leaves != n || boxes != 2*n-1) {
+				t.Fatalf("%d boxes and %d leaves of %d", boxes, leaves, n)
+			}
+			if width > boxWidth+2*svgMargin+levelWidth*float64(max(levels, svgLevels)) {
+				t.Fatalf("%v wide", width)
+			}
+		}
+	})
+}
+
+func attr(e xml.StartElement, name string) (v float64) {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			fmt.Sscan(a.Value, &v)
+		}
+	}
+	return v
+}
+
+func TestExplain(t *testing.T) {
+	x, err := NewExplainer(two())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := x.Explain([]float32{31, 1})[0]
+	want := []Part{{0, "age", "31", 1.05}, {1, "town", "Bath", 0.15}}
+	if !slices.EqualFunc(a.Parts, want, func(p, q Part) bool {
+		return p.Name == q.Name && p.Value == q.Value && p.Feature == q.Feature && abs(p.Contribution-q.Contribution) < 1e-12
+	}) || a.Score != 2.375 {
+		t.Errorf("%+v, want %v", a, want)
+	}
+	for want, most := range map[string]int{"expected        +1.175\nage       31    +1.05\ntown      Bath  +0.15\nscore           +2.375\n": 0,
+		"expected      +1.175\nage       31  +1.05\n1 more        +0.15\nscore         +2.375\n": 1} {
+		var b bytes.Buffer
+		if err := a.Text(&b, most); err != nil || b.String() != want {
+			t.Errorf("%v\n%s\nwant\n%s", err, b.String(), want)
+		}
+	}
+}
+
+func abs(v float64) float64 { return max(v, -v) }
+
+func TestImportance(t *testing.T) {
+	e := two()
+	e.Trees[1] = e.Trees[0]
+	e.Trees[1].Gain = []float64{2, 1}
+	for kind, want := range map[string][]float64{"split": {2, 2}, "gain": {10, 5}, "mean-gain": {5, 2.5}, "cover": {9, 5}, "rows": {20, 12}} {
+		if got, err := e.Importance(kind); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v, want %v", kind, got, err, want)
+		}
+	}
+	e.Best = 1 // what does not score does not count
+	if got, err := e.Importance("gain"); err != nil || !slices.Equal(got, []float64{8, 4}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := e.Importance("gian"); err == nil || !strings.Contains(err.Error(), "gain") {
+		t.Errorf("%v", err)
+	}
+}
