@@ -13,6 +13,7 @@ import (
 	"thole.example/format/paddle"
 	"thole.example/format/parquet"
 	"thole.example/format/safetensors"
+	"thole.example/format/xgboost"
 )
 
 // Codecs lists the formats in the order of detection. Each call gives a new slice, to which callers may append.
@@ -24,6 +25,7 @@ func Codecs() format.Set {
 		npy.Codec,
 		npy.Zipped,
 		safetensors.Codec,
+		xgboost.Codec,
 		mtx.Codec,
 		csv.Codec,
 		libsvm.Codec,
