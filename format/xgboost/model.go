@@ -194,9 +194,12 @@ func (m *model) start(o *objective, classes int) ([]float64, error) {
 // setFeatures makes the features of their names, types and levels, and of the trees, which know what is categorical.
 func (m *model) setFeatures(e *tree.Ensemble) error {
 	n := max(m.features, len(m.names))
-	for what, list := range map[string]int{"feature_names": len(m.names), "feature_types": len(m.types)} {
-		if list > 0 && list != n {
-			return fmt.Errorf("learner.%s: %d, want none or %d as num_feature says", what, list, n)
+	for _, list := range []struct {
+		key string
+		n   int
+	}{{"feature_names", len(m.names)}, {"feature_types", len(m.types)}} {
+		if list.n > 0 && list.n != n {
+			return fmt.Errorf("learner.%s: %d, want none or %d as num_feature says", list.key, list.n, n)
 		}
 	}
 	if n > numberLimit && len(m.names) == 0 {
