@@ -168,6 +168,15 @@ func TestCondition(t *testing.T) {
 	}
 }
 
+// TestSingle spells numbers as XGBoost does.
+func TestSingle(t *testing.T) {
+	for want, v := range map[string]float64{"0E0": 0, "5E-1": 0.5, "-1.5E10": -1.5e10, "1E-35": 1e-35, "1E1": 10, "3.4028235E38": math.MaxFloat32} {
+		if got := single(v); got != want {
+			t.Errorf("%v is %s, want %s", v, got, want)
+		}
+	}
+}
+
 // FuzzParse reads anything: no panic, and what is read is written and read again with the same scores.
 func FuzzParse(f *testing.F) {
 	for _, path := range []string{"3.2.0/named.ubj", "3.2.0/sets.json", "1.0.2/pruned.json", "3.2.0/quantiles.json", "3.2.0/dart.json", "3.2.0/hinge.ubj",

@@ -166,7 +166,7 @@ func (o *objective) complete(said map[string]any, t *tree.Objective, classes int
 }
 
 // single is a number as texts of the file have it.
-func single(v float64) string { return strconv.FormatFloat(float64(float32(v)), 'E', -1, 32) }
+func single(v float64) string { return string(appendSingle(nil, float32(v))) }
 
 // margin is the score that base_score stands for; version decides where XGBoost changed its mind.
 func (o *objective) margin(base float32, version [3]int) (float32, error) {

@@ -2,6 +2,7 @@ package xgboost
 
 import (
 	"bufio"
+	"bytes"
 	"maps"
 	"math"
 	"slices"
@@ -83,11 +84,29 @@ func (p *textPen) floats(list []float32) {
 		case math.IsInf(f, -1):
 			p.num = append(p.num[:0], "-Infinity"...)
 		default:
-			p.num = strconv.AppendFloat(p.num[:0], f, 'E', -1, 32)
+			p.num = appendSingle(p.num[:0], v)
 		}
 		p.w.Write(p.num)
 	}
 	p.endList()
+}
+
+// appendSingle appends a number as XGBoost writes it: 5E-1, 0E0. Without an exponent it would take it for a whole number.
+func appendSingle(to []byte, v float32) []byte {
+	to = strconv.AppendFloat(to, float64(v), 'E', -1, 32)
+	e := bytes.LastIndexByte(to, 'E') + 1
+	keep := e
+	if e == 0 { // no finite number
+		return to
+	}
+	if to[e] == '-' {
+		keep++
+	}
+	first := e + 1
+	for first < len(to)-1 && to[first] == '0' {
+		first++
+	}
+	return append(to[:keep], to[first:]...)
 }
 
 func (p *textPen) wholes(list []int64, _ byte) {

@@ -158,3 +158,28 @@ func same(t *testing.T, got, want *tree.Ensemble) {
 		}
 	}
 }
+
+// TestSameTrees writes trees of XGBoost as it wrote them, to the byte: numbers of nodes too, which predict(pred_leaf=True) gives.
+func TestSameTrees(t *testing.T) {
+	for _, name := range []string{"binary", "start", "squared", "poisson", "early"} {
+		file, err := os.ReadFile("testdata/3.2.0/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _, err := Parse(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Print(e, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, want, _ := strings.Cut(string(file), `"gbtree_model_param"`)
+		want, _, _ = strings.Cut(want, `"boost_from_average"`)
+		_, want, _ = strings.Cut(want, `"iteration_indptr"`)
+		want = strings.NewReplacer(`"base_score":"[`, `"base_score":"`, `]",`, `",`).Replace(want)
+		if !strings.Contains(string(again), want) {
+			t.Errorf("%s: %s\nwant %s", name, again, want)
+		}
+	}
+}

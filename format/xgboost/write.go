@@ -318,6 +318,10 @@ func (s *sheet) writeBooster(p pen, e *tree.Ensemble) error {
 func (n *nodes) write(p pen, id, features int) {
 	p.object()
 	for _, l := range treeLists {
+		if l.key == leftKey {
+			p.key("id")
+			p.whole(int64(id))
+		}
 		if l.floats != nil {
 			p.key(l.key)
 			p.floats(l.floats(n))
@@ -326,8 +330,6 @@ func (n *nodes) write(p pen, id, features int) {
 			p.wholes(list, l.kind)
 		}
 	}
-	p.key("id")
-	p.whole(int64(id))
 	p.key("tree_param")
 	value(p, map[string]any{"num_deleted": "0", "num_feature": strconv.Itoa(features), "num_nodes": strconv.Itoa(len(n.left)),
 		"size_leaf_vector": "1"})
