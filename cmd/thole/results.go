@@ -37,7 +37,7 @@ func (r *results) check(ctx context.Context, e *env) (err error) {
 		return nil
 	}
 	to, plain := r.to, data.Unpacked(r.path)
-	if codec, set, err := codecs().ByExt(plain); to == "" && err == nil {
+	if codec, set, err := codecs().ByExt(plain); to == "" && err == nil && codec.Info().Needs == "" { // predictions are no trees
 		if to = codec.Info().Name; set["separator"] == "tab" {
 			to = "tsv"
 		}

@@ -14,6 +14,7 @@ import (
 	"thole.example/format/paddle"
 	"thole.example/format/parquet"
 	"thole.example/format/safetensors"
+	"thole.example/format/xgboost"
 )
 
 // Codecs lists the formats in the order of detection. Each call gives a new slice, to which callers may append.
@@ -26,6 +27,7 @@ func Codecs() format.Set {
 		npy.Zipped,
 		safetensors.Codec,
 		lightgbm.Codec,
+		xgboost.Codec,
 		mtx.Codec,
 		csv.Codec,
 		libsvm.Codec,

@@ -59,6 +59,7 @@ var optionSets = []struct {
 	{"paddle", "separate", map[string]string{"layout": "separate"}},
 	{"paddle", "combined", map[string]string{"layout": "combined"}},
 	{"paddle", "stream", map[string]string{"layout": "stream"}},
+	{"xgboost", "json", map[string]string{"layout": "json"}},
 }
 
 // kinds are the codecs with every set of options.

@@ -7,6 +7,7 @@ package trees
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -113,7 +114,10 @@ func (c *codec) file(ctx context.Context, b blob.Bucket, path string) ([]byte, e
 	return file, format.Wrap(c.Layout.Info.Name, path, wire.ReadAt(o, file, 0))
 }
 
-// damage is an error of parsing as one of the format.
+// damage is an error of parsing as one of the format, at the byte where it is known.
 func (c *codec) damage(path string, err error) error {
+	if at := new(wire.At); errors.As(err, &at) {
+		return format.Wrap(c.Layout.Info.Name, path, err)
+	}
 	return format.Corrupt(c.Layout.Info.Name, path, -1, "%w", err)
 }

@@ -1,0 +1,330 @@
+package xgboost
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"thole.example/format"
+	"thole.example/tree"
+)
+
+// model is what a file says beside its trees, in the words of the file.
+type model struct {
+	version    [3]int
+	attributes map[string]string
+	names      []string
+	types      []string
+	objective  map[string]any
+	base       string
+	features   int
+	classes    int
+	targets    int
+	booster    string
+	parallel   int
+	info       []int64 // class of each tree
+	starts     []int64 // the first tree of each iteration, and the number of all
+	levels     [][]string
+	doubted    []string // features whose levels are not names
+	drop       []float32
+	trees      []tree.Tree
+
+	baseAt, objectiveAt, infoAt, dropAt int64
+	nodes                               nodes
+}
+
+// The keys of a learner.
+const (
+	baseKey      = "learner.learner_model_param.base_score"
+	objectiveKey = "learner.objective"
+	boosterKey   = "learner.gradient_booster"
+	ownKey       = "thole" // an attribute
+	bestKey      = "best_iteration"
+)
+
+// numberLimit bounds numbers of features that have no names, so that a small file does not make a large model.
+const numberLimit = 1 << 20
+
+// read reads a whole file.
+func (m *model) read(v values) {
+	fields(v, map[string]func(){
+		"version": func() {
+			for i, n := range v.wholes(nil) {
+				if i < len(m.version) {
+					m.version[i] = int(n)
+				}
+			}
+		},
+		"learner": func() { m.learner(v) },
+		"Config": func() {
+			v.fail(v.off(), "", "a snapshot of a training in memory, want a model: save_model writes one: %w", format.ErrVersion)
+		},
+	})
+	v.end()
+}
+
+func (m *model) learner(v values) {
+	fields(v, map[string]func(){
+		"attributes": func() {
+			m.attributes = map[string]string{}
+			v.object(func(key string) { m.attributes[key] = spelled(v) })
+		},
+		"feature_names": texts(v, &m.names),
+		"feature_types": texts(v, &m.types),
+		"objective": func() {
+			m.objectiveAt = v.off()
+			m.objective, _ = anything(v).(map[string]any)
+		},
+		"learner_model_param": func() {
+			fields(v, map[string]func(){
+				"base_score":  func() { m.baseAt = v.off(); m.base = spelled(v) },
+				"num_class":   setting(v, &m.classes, tree.ClassLimit),
+				"num_target":  setting(v, &m.targets, tree.ClassLimit),
+				"num_feature": setting(v, &m.features, tree.FeatureLimit),
+			})
+		},
+		"gradient_booster": func() { m.gradientBooster(v) },
+	})
+}
+
+func (m *model) gradientBooster(v values) {
+	fields(v, map[string]func(){
+		"name":        func() { m.booster = v.text() },
+		"model":       func() { m.gbtree(v) },
+		"gbtree":      func() { fields(v, map[string]func(){"model": func() { m.gbtree(v) }}) },
+		"weight_drop": func() { m.dropAt = v.off(); m.drop = v.floats(nil) },
+	})
+}
+
+func (m *model) gbtree(v values) {
+	fields(v, map[string]func(){
+		"gbtree_model_param": func() {
+			fields(v, map[string]func(){"num_parallel_tree": setting(v, &m.parallel, tree.ClassLimit)})
+		},
+		"tree_info":        func() { m.infoAt = v.off(); m.info = v.wholes(nil) },
+		"iteration_indptr": func() { m.starts = v.wholes(nil) },
+		"cats":             func() { m.cats(v) },
+		"trees": func() {
+			v.array(func(int) {
+				m.nodes.read(v)
+				if v.failed() == nil {
+					m.trees = append(m.trees, m.nodes.tree(v))
+				}
+			})
+		},
+	})
+}
+
+// ensemble makes the ensemble of what was read. fail is told what contradicts itself, and where.
+func (m *model) ensemble(fail func(off int64, text string, args ...any) error) (*tree.Ensemble, []string, error) {
+	if m.booster == "gblinear" {
+		return nil, nil, fail(-1, "%s.name: gblinear, a linear model without trees, want gbtree or dart: %w", boosterKey, format.ErrVersion)
+	}
+	e := &tree.Ensemble{Classes: max(1, m.classes, m.targets), Single: true, Trees: m.trees, Origin: m.origin()}
+	if m.classes > 1 && m.targets > 1 {
+		return nil, nil, fail(-1, "%d classes of %d targets, want only one of both: %w", m.classes, m.targets, format.ErrVersion)
+	}
+	name, _ := m.objective["name"].(string)
+	o, err := lookup(name)
+	if err == nil {
+		e.Objective, err = o.meaning(m.objective, e.Classes)
+	}
+	if err != nil {
+		return nil, nil, fail(m.objectiveAt, "%s.name: %w", objectiveKey, err)
+	}
+	if e.Start, err = m.start(o, e.Classes); err != nil {
+		return nil, nil, fail(m.baseAt, "%s: %w", baseKey, err)
+	}
+	if err := m.setFeatures(e); err != nil {
+		return nil, nil, fail(-1, "%w", err)
+	}
+	if err := m.setClasses(e, fail); err != nil {
+		return nil, nil, err
+	}
+	notes := m.setGroup(e)
+	notes = append(notes, m.setBest(e)...)
+	notes = append(notes, m.own(e, o)...)
+	for _, f := range m.doubted {
+		notes = append(notes, format.Warning("the names of the levels of feature "+f+" are left out: XGBoost cut them within letters"))
+	}
+	if m.booster == "dart" {
+		notes = append(notes, "trees of dart: the weights of dropped trees are in the leaves")
+	}
+	if err := e.Check(); err != nil {
+		return nil, nil, fail(-1, "%w", err)
+	}
+	return e, notes, nil
+}
+
+// origin is the program that wrote the file.
+func (m *model) origin() string {
+	if m.version == [3]int{} {
+		return "XGBoost"
+	}
+	return fmt.Sprintf("XGBoost %d.%d.%d", m.version[0], m.version[1], m.version[2])
+}
+
+// start is the score of each class before the first tree: "5E-1", and from 3.1 on "[5E-1]" or a number for each class.
+func (m *model) start(o *objective, classes int) ([]float64, error) {
+	if m.base == "" {
+		return nil, fmt.Errorf("there is none")
+	}
+	said := strings.Split(strings.TrimSuffix(strings.TrimPrefix(m.base, "["), "]"), ",")
+	if len(said) != 1 && len(said) != classes {
+		return nil, fmt.Errorf("%d numbers, want one or %d", len(said), classes)
+	}
+	all := make([]float64, classes)
+	for c := range all {
+		text := strings.TrimSpace(said[min(c, len(said)-1)])
+		b, err := strconv.ParseFloat(text, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%.40q, want a number", text)
+		}
+		s, err := o.margin(float32(b), m.version)
+		if err != nil {
+			return nil, err
+		}
+		all[c] = float64(s)
+	}
+	return all, nil
+}
+
+// setFeatures makes the features of their names, types and levels, and of the trees, which know what is categorical.
+func (m *model) setFeatures(e *tree.Ensemble) error {
+	n := max(m.features, len(m.names))
+	for _, list := range []struct {
+		key string
+		n   int
+	}{{"feature_names", len(m.names)}, {"feature_types", len(m.types)}} {
+		if list.n > 0 && list.n != n {
+			return fmt.Errorf("learner.%s: %d, want none or %d as num_feature says", list.key, list.n, n)
+		}
+	}
+	if n > numberLimit && len(m.names) == 0 {
+		return fmt.Errorf("num_feature: %d, want at most %d without names: %w", n, numberLimit, format.ErrLimit)
+	}
+	e.Features = make([]tree.Feature, n)
+	for i := range e.Features {
+		e.Features[i] = tree.Feature{Name: item(m.names, int32(i)), Levels: item(m.levels, int32(i)), Categorical: item(m.types, int32(i)) == "c"}
+		if len(m.names) == 0 {
+			e.Features[i].Name = "f" + strconv.Itoa(i)
+		}
+	}
+	for i := range e.Trees {
+		for j, k := range e.Trees[i].Kind {
+			if f := int(e.Trees[i].Feature[j]); k&tree.Categorical != 0 && f < n {
+				e.Features[f].Categorical = true
+			}
+		}
+	}
+	return nil
+}
+
+// setClasses says which score each tree adds to, and folds weights of trees into leaves, in float32 as XGBoost multiplies.
+func (m *model) setClasses(e *tree.Ensemble, fail func(off int64, text string, args ...any) error) error {
+	if len(m.info) != len(e.Trees) {
+		return fail(m.infoAt, "tree_info: classes of %d trees, want %d", len(m.info), len(e.Trees))
+	}
+	if len(m.drop) != len(e.Trees) && m.booster == "dart" {
+		return fail(m.dropAt, "weight_drop: weights of %d trees, want %d", len(m.drop), len(e.Trees))
+	}
+	for i, c := range m.info {
+		if c < 0 || c >= int64(e.Classes) {
+			return fail(m.infoAt, "tree_info[%d]: class %d, want 0 to %d", i, c, e.Classes-1)
+		}
+		e.Trees[i].Class = int(c)
+		if m.booster == "dart" && m.drop[i] != 1 {
+			for j, v := range e.Trees[i].LeafValue {
+				e.Trees[i].LeafValue[j] = float64(float32(v) * m.drop[i])
+			}
+		}
+	}
+	return nil
+}
+
+// setGroup finds how many trees an iteration has: iteration_indptr says it, before 1.7 the order of the classes.
+func (m *model) setGroup(e *tree.Ensemble) (notes []string) {
+	e.Group = e.Classes
+	switch {
+	case len(m.starts) > 1:
+		e.Group = int(min(max(m.starts[1]-m.starts[0], 0), int64(len(e.Trees))))
+		for i := 1; i < len(m.starts); i++ {
+			if m.starts[i]-m.starts[i-1] != int64(e.Group) {
+				e.Group = 0
+				break
+			}
+		}
+	case m.parallel > 0:
+		e.Group = e.Classes * m.parallel
+	case e.Classes > 1:
+		if run := slices.IndexFunc(m.info, func(c int64) bool { return c != 0 }); run > 0 {
+			e.Group = e.Classes * run
+		}
+	}
+	if e.Group < e.Classes || e.Group%e.Classes != 0 || len(e.Trees)%e.Group != 0 {
+		e.Group = e.Classes
+		notes = append(notes, format.Warning(fmt.Sprintf("iterations of unequal numbers of trees: read as iterations of %d", e.Group)))
+	}
+	return notes
+}
+
+// setBest says how many iterations score, if training was stopped early.
+func (m *model) setBest(e *tree.Ensemble) (notes []string) {
+	for _, key := range slices.Sorted(func(yield func(string) bool) {
+		for key := range m.attributes {
+			if !yield(key) {
+				return
+			}
+		}
+	}) {
+		if key != ownKey && key != bestKey {
+			notes = append(notes, "attribute "+key+" is not kept")
+		}
+	}
+	text, ok := m.attributes[bestKey]
+	if !ok {
+		return notes
+	}
+	best, err := strconv.Atoi(text)
+	if err != nil || best < 0 || best >= e.Iterations() {
+		return append(notes, format.Warning(fmt.Sprintf("attribute %s is %.20q, of %d iterations: all score", bestKey, text, e.Iterations())))
+	}
+	if e.Best = best + 1; e.Best < e.Iterations() {
+		notes = append(notes, fmt.Sprintf("the first %d of %d iterations score, as %s says; XGBoost's Booster.predict takes all unless "+
+			"iteration_range is given", e.Best, e.Iterations(), bestKey))
+	}
+	return notes
+}
+
+// own takes what only Thole knows from the attribute that it wrote, if the model is still that of which it tells.
+func (m *model) own(e *tree.Ensemble, o *objective) (notes []string) {
+	text, ok := m.attributes[ownKey]
+	if !ok {
+		return nil
+	}
+	var was tree.Ensemble
+	err := json.Unmarshal([]byte(text), &was)
+	same := err == nil && was.Classes == e.Classes && was.Group == e.Group && len(was.Features) == len(e.Features)
+	for i := range e.Features {
+		same = same && was.Features[i].Categorical == e.Features[i].Categorical && label(was.Features, i) == label(e.Features, i)
+	}
+	if same {
+		spoke, _, err := spoken(&was.Objective, e.Classes)
+		same = err == nil && spoke.name == o.name && was.Objective.Check(e.Classes) == nil
+	}
+	if !same {
+		return []string{format.Warning("attribute " + ownKey + " tells of another model and is passed over")}
+	}
+	e.Objective, e.Features, e.Single, e.Origin = was.Objective, was.Features, was.Single, was.Origin
+	return nil
+}
+
+// label is the name of a feature; one without has XGBoost's.
+func label(of []tree.Feature, i int) string {
+	if of[i].Name == "" {
+		return "f" + strconv.Itoa(i)
+	}
+	return of[i].Name
+}

@@ -1,0 +1,185 @@
+package xgboost
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"thole.example/format"
+	"thole.example/tree"
+)
+
+// scores are what a version of XGBoost said of the rows: bits of float32.
+type scores struct {
+	Margins, Predictions, Contributions [][]uint32
+}
+
+func load[T any](t *testing.T, path ...string) (v T) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{"testdata"}, path...)...))
+	if err == nil {
+		err = json.Unmarshal(text, &v)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// rows are those that all versions scored.
+func rows(t *testing.T) (all [][]float32) {
+	for _, bits := range load[[][]uint32](t, "rows.json") {
+		row := make([]float32, len(bits))
+		for i, b := range bits {
+			row[i] = math.Float32frombits(b)
+		}
+		all = append(all, row)
+	}
+	return all
+}
+
+// models calls f with every model that a version of XGBoost wrote.
+func models(t *testing.T, f func(t *testing.T, path string, file []byte, s scores, first bool)) {
+	versions, err := filepath.Glob("testdata/*/scores.json")
+	if err != nil || len(versions) < 5 {
+		t.Fatalf("%v, %v", versions, err)
+	}
+	for _, v := range versions {
+		version := filepath.Base(filepath.Dir(v))
+		all := load[map[string]scores](t, version, "scores.json")
+		for name, s := range all {
+			for _, ending := range []string{".json", ".ubj"} {
+				path := filepath.Join("testdata", version, name+ending)
+				file, err := os.ReadFile(path)
+				if errors.Is(err, os.ErrNotExist) {
+					continue
+				}
+				t.Run(version+"/"+name+ending, func(t *testing.T) { f(t, path, file, s, version > "1.2.9") })
+			}
+		}
+	}
+}
+
+// TestMargins scores models of every version to the same bits: XGBoost before 1.3 added the start score last, and may differ in the last one.
+func TestMargins(t *testing.T) {
+	all := rows(t)
+	models(t, func(t *testing.T, path string, file []byte, s scores, first bool) {
+		e, notes, err := Parse(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(notes) == 0 || !strings.Contains(path, strings.Fields(strings.TrimSuffix(notes[0], ","))[1][:3]) {
+			t.Errorf("notes %q", notes)
+		}
+		got := make([]float64, e.Classes)
+		for i, row := range all {
+			e.Score(row, got)
+			for c, bits := range s.Margins[i] {
+				want := math.Float32frombits(bits)
+				slack := float32(0)
+				if !first {
+					slack = 4e-7 * max(1, float32(math.Abs(float64(want))))
+				}
+				if d := float32(got[c]) - want; d > slack || d < -slack || d != d {
+					t.Fatalf("row %d: score %d is %v, want %v", i, c, got[c], want)
+				}
+			}
+			if len(s.Predictions[i]) != e.Classes { // the class alone
+				continue
+			}
+			e.Objective.Predict(got)
+			for c, bits := range s.Predictions[i] {
+				if want := float64(math.Float32frombits(bits)); math.Abs(got[c]-want) > 2e-6*max(1, want) {
+					t.Fatalf("row %d: prediction %d is %v, want %v", i, c, got[c], want)
+				}
+			}
+		}
+	})
+}
+
+// TestRewrite writes every model in both layouts, and reads it again: the same bits of scores, and the same trees.
+func TestRewrite(t *testing.T) {
+	all := rows(t)
+	models(t, func(t *testing.T, path string, file []byte, s scores, _ bool) {
+		e, _, err := Parse(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fitted, err := fit(e, &format.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ubj := range []bool{false, true} {
+			again, err := Print(e, ubj)
+			if err != nil {
+				t.Fatal(err)
+			}
+			twice, err := Print(fitted, ubj)
+			if err != nil || string(twice) != string(again) {
+				t.Fatalf("what is fitted is written as %.300q, want %.300q, %v", twice, again, err)
+			}
+			g, _, err := Parse(again)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, g, fitted)
+			got, want := make([]float64, e.Classes), make([]float64, e.Classes)
+			for i, row := range all {
+				g.Score(row, got)
+				e.Score(row, want)
+				for c := range got {
+					if got[c] != want[c] {
+						t.Fatalf("row %d: score %d is %v, want %v", i, c, got[c], want[c])
+					}
+				}
+			}
+		}
+	})
+}
+
+// same wants two ensembles to be the same, text and trees.
+func same(t *testing.T, got, want *tree.Ensemble) {
+	t.Helper()
+	a, err := got.JSON()
+	b, err2 := want.JSON()
+	if err != nil || err2 != nil || string(a) != string(b) {
+		t.Fatalf("%s\nwant %s, %v %v", a, b, err, err2)
+	}
+	am, ab := got.Matrices()
+	bm, bb := want.Matrices()
+	for i := range max(len(am), len(bm)) {
+		if i >= len(am) || i >= len(bm) || am[i].Name != bm[i].Name || !reflect.DeepEqual(ab[i], bb[i]) {
+			t.Fatalf("matrices %v, want %v", am, bm)
+		}
+	}
+}
+
+// TestSameTrees writes trees of XGBoost as it wrote them, to the byte: numbers of nodes too, which predict(pred_leaf=True) gives.
+func TestSameTrees(t *testing.T) {
+	for _, name := range []string{"binary", "start", "squared", "poisson", "early"} {
+		file, err := os.ReadFile("testdata/3.2.0/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _, err := Parse(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Print(e, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, want, _ := strings.Cut(string(file), `"gbtree_model_param"`)
+		want, _, _ = strings.Cut(want, `"boost_from_average"`)
+		_, want, _ = strings.Cut(want, `"iteration_indptr"`)
+		want = strings.NewReplacer(`"base_score":"[`, `"base_score":"`, `]",`, `",`).Replace(want)
+		if !strings.Contains(string(again), want) {
+			t.Errorf("%s: %s\nwant %s", name, again, want)
+		}
+	}
+}
