@@ -44,6 +44,9 @@ type Algo struct {
 	// Sizes are the fields of Size that the network has, with its defaults: others are refused.
 	Sizes Size
 
+	// Trees says that it is no network: package gbdt trains it, by the objective of that name, and File is nil.
+	Trees string
+
 	own bool // File has update rules, which stay where the user gives none
 
 	of numbers // what the labels of the training examples are like

@@ -20,7 +20,6 @@ type absent struct {
 // missing is the table of such algorithms.
 func missing() []absent {
 	return []absent{
-		{[]string{"GBDT", "GBDTRunner"}, "trees cannot be trained yet"},
 		{[]string{"MixedLogisticRegression", "MLR", "MixedLR"}, "there is no recipe of mixed logistic regression; " +
 			"a graph describes its network (docs/graph.md has it)"},
 		{[]string{"GraphModel", "AngelModel"}, "its network is that of a file: --graph FILE"},
@@ -38,7 +37,7 @@ func folded(name string) string {
 // Find is the recipe of that name, or of one that it has also, in letters of any case, with or without blanks and signs between its
 // words; classes of Angel's are found, too. The error lists the names there are.
 func Find(name string) (*Algo, error) {
-	want, all := folded(name), Algos()
+	want, all := folded(name), append(Algos(), Trees())
 	is := func(other string) bool { return folded(other) == want }
 	names, others := make([]string, len(all)), []string(nil)
 	for i := range all {

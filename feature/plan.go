@@ -72,7 +72,7 @@ func (s *Spec) Open(header []string, sample [][]string) (*Plan, error) {
 			c.Kind, label = Label, name
 		}
 		p.find(&c, column(sample, i))
-		c.usual()
+		c.usual(s.Raw)
 		p.columns, p.cell = append(p.columns, c), append(p.cell, i)
 	}
 	p.layout()

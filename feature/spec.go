@@ -83,6 +83,8 @@ type Spec struct {
 	Positive string
 	Sep      byte     // between the cells of text; 0: found out
 	Names    []string // of the columns, where the first line has none
+	// Raw keeps numbers as they are where their column does not say otherwise: trees ask for their order alone.
+	Raw bool
 }
 
 // MissingTexts are those that stand for nothing where the user does not say others.
@@ -310,7 +312,10 @@ func (c *Column) check() error {
 }
 
 // usual fills in the settings that the user left open.
-func (c *Column) usual() {
+func (c *Column) usual(raw bool) {
+	if raw && (c.Kind == Numeric || c.Kind == Date) && c.Scale == "" && c.Log == nil {
+		c.Scale, c.Log = None, new(bool)
+	}
 	switch c.Kind {
 	case Buckets:
 		if c.Buckets == 0 {

@@ -227,32 +227,7 @@ func Parse(src []byte) (*Transform, error) {
 	if s.Version != version {
 		return nil, wrong("version %d of a transformation, want %d", s.Version, version)
 	}
-	t := &Transform{Missing: s.Missing, Columns: s.Columns}
-	var names []string
-	for i := range t.Columns {
-		c := &t.Columns[i]
-		err := c.check()
-		if err == nil {
-			err = c.fitted()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("column %q: %w", c.Name, err)
-		}
-		names = append(names, c.Name)
-	}
-	if err := checkHeader(names); err != nil {
-		return nil, specError{err}
-	}
-	for _, kind := range []Kind{Label, Weight, Group} {
-		is := func(c Column) bool { return c.Kind == kind }
-		if at := slices.IndexFunc(t.Columns, is); at >= 0 && slices.ContainsFunc(t.Columns[at+1:], is) {
-			return nil, wrong("column %q and another are both the %s, want one", names[at], kind)
-		}
-	}
-	if err := t.prepare(); err != nil {
-		return nil, specError{err}
-	}
-	return t, nil
+	return New(s.Missing, s.Columns)
 }
 
 // fitted reports what a column cannot be that was fitted.

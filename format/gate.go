@@ -24,7 +24,7 @@ const (
 	Absence                      // which cells are absent: Layout, Saved
 	Sequences                    // LoD
 	Files                        // beside the matrices, the network among them
-	Matrices                     // that are no longer there, whole
+	Matrices                     // which there are
 )
 
 // gate is what a save may lose and what it stores: everything that it loses passes here.
@@ -92,7 +92,7 @@ func about(matrix, text string, args []any) string {
 }
 
 // companions are the files that go with a file of a format that has no place for them: FILE.NAME lies beside FILE.
-var companions = []string{"graph.json", "job.yaml"}
+var companions = []string{"graph.json", "job.yaml", "trees.json"}
 
 // LoseFiles is for formats that are one file without a place for others. The files that say what the matrices are will lie
 // beside it; the others are lost.

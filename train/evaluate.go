@@ -41,17 +41,28 @@ type lossSum struct {
 
 // add adds those of at most chunkRows examples, as many but for the last ones; no weights: all are 1.
 func (s *lossSum) add(score []float64, label, weight []float32) {
-	s.out.Resize(len(label), len(score)/max(1, len(label)))
-	s.grad.Resize(len(label), s.out.Cols)
-	for i, x := range score {
-		s.out.Val[i] = float32(x)
-	}
+	width := len(score) / max(1, len(label))
 	if len(weight) == 0 {
 		s.weights += float64(len(label))
 		weight = nil
 	}
 	for _, w := range weight {
 		s.weights += float64(w)
+	}
+	if wide, ok := s.loss.(graph.Wide); ok {
+		for i, y := range label {
+			l := wide.LossWide(score[i*width:(i+1)*width], y)
+			if weight != nil {
+				l = float64(float64(weight[i]) * l)
+			}
+			s.sum += l
+		}
+		return
+	}
+	s.out.Resize(len(label), width)
+	s.grad.Resize(len(label), width)
+	for i, x := range score {
+		s.out.Val[i] = float32(x)
 	}
 	s.sum += graph.Weighted(s.loss, &s.out, label, weight, &s.grad)
 }

@@ -151,6 +151,14 @@ func (s *Scored) input(probabilities bool) (*metric.Input, error) {
 	return in, in.Check()
 }
 
+// MeanLoss is the first of the metrics, by itself.
+func (s *Scored) MeanLoss() (float64, error) {
+	if err := s.Loss.Check(s.Label, len(s.Score)/max(1, len(s.Label))); err != nil {
+		return 0, err
+	}
+	return s.meanLoss(), nil
+}
+
 // meanLoss is the mean of the losses, each times its weight.
 func (s *Scored) meanLoss() float64 { return mean(totalLoss(s.Loss, s.Score, s.Label, s.Weight)) }
 
@@ -195,12 +203,9 @@ func predictions(loss graph.Loss, score []float64, rows int, all bool) (first, o
 	if all {
 		others = make([]float64, 0, len(score))
 	}
-	row, to := make([]float32, len(score)/max(1, rows)), []float64(nil)
+	width, to := len(score)/max(1, rows), []float64(nil)
 	for i := range first {
-		for k := range row {
-			row[k] = float32(score[i*len(row)+k])
-		}
-		to = loss.Predict(to[:0], row)
+		to = graph.PredictWide(loss, to[:0], score[i*width:(i+1)*width])
 		if first[i] = to[0]; all {
 			others = append(others, to[1:]...)
 		}

@@ -52,6 +52,8 @@ type Ensemble struct {
 	Mean bool `json:"mean,omitempty"`
 	// Single says that scores are added up in float32, as XGBoost does, and not in float64.
 	Single bool `json:"single,omitempty"`
+	// Labels are what the classes were called in training, that of negative examples first; nil: 0, 1 and so on.
+	Labels []float32 `json:"labels,omitempty"`
 	// Origin is the program and version that wrote the trees; "": this one.
 	Origin string `json:"origin,omitempty"`
 }

@@ -108,3 +108,9 @@ func (t *Tree) Depth() int {
 	}
 	return most
 }
+
+// Check reports what contradicts itself in the tree, of which rows have so many features. It takes any Class.
+func (t *Tree) Check(features int) error {
+	var seen []bool
+	return t.check(features, t.Class+1, &seen)
+}

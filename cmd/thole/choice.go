@@ -55,7 +55,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		}
 		j.algo = recipe.Name // which is saved
 	}
-	if j.loss != "" || len(j.lossSet) > 0 {
+	if recipe.Trees == "" && (j.loss != "" || len(j.lossSet) > 0) {
 		set, err := numbers("loss-set", j.lossSet)
 		if err == nil {
 			recipe, err = recipe.WithLoss(nil, j.loss, set)
@@ -75,8 +75,11 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{job: j, recipe: recipe}
-	for _, check := range []func() error{p.configured, p.ruleLayers, p.checkNumbers, p.large.check,
-		p.checkWeighing, p.checkNames, p.chooseRule} {
+	checks := []func() error{p.checkKinds, p.configured, p.ruleLayers, p.checkNumbers, p.large.check, p.checkWeighing, p.checkNames, p.chooseRule}
+	if recipe.Trees != "" {
+		checks = []func() error{p.checkKinds, p.objective, p.checkNumbers, p.checkWeighing, p.checkNames, p.grows}
+	}
+	for _, check := range checks {
 		if err := check(); err != nil {
 			return nil, usageError{err}
 		}
@@ -135,6 +138,9 @@ func (p *plan) checkTarget(ctx context.Context) error {
 	}
 	if codec.Info().Writes == "" {
 		return usageError{fmt.Errorf("format %s is only read", p.to)}
+	}
+	if p.forest != nil {
+		return p.checkTreeTarget(ctx, codec, o)
 	}
 	small := p.conf
 	small.Dim = 1

@@ -159,6 +159,7 @@ func (p *plan) columnsOf(ctx context.Context, e *env) (*data.Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	spec.Raw = p.forest != nil
 	t := &data.Table{Spec: *spec, Transform: p.loaded.transform}
 	if t.Transform != nil {
 		if err := t.Transform.Agrees(spec); err != nil {

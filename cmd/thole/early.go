@@ -21,6 +21,9 @@ import (
 // patience is how many epochs without a better one a network gets, if its user held examples out and said nothing else.
 const patience = 3
 
+// treePatience is how many trees are grown without a better one.
+const treePatience = 30
+
 // watching is the flags that say what becomes of held-out examples while a training goes on.
 type watching struct {
 	patience int // epochs; 0: the held-out examples stop nothing
@@ -44,14 +47,20 @@ func (w *watching) flags(c *cobra.Command) {
 func (p *plan) checkWatching() error {
 	j := p.job
 	held := j.holdout > 0 || len(j.valid) > 0 || j.cv > 0
-	if !j.given("early-stop") && (j.holdout > 0 || j.cv > 0) && p.recipe.Network() && !j.asAngel {
-		j.patience = patience
+	if !j.given("early-stop") && (j.holdout > 0 || j.cv > 0) && (p.recipe.Network() || p.recipe.Trees != "") && !j.asAngel {
+		if j.patience = patience; p.recipe.Trees != "" {
+			j.patience = treePatience
+		}
 	}
-	model, err := p.build(algo.Conf{Dim: 1, Classes: 2, Size: algo.Size{Fields: 1}})
-	if err != nil {
-		return nil // which the examples will tell more of
+	compares := p.compares // of trees
+	if compares == nil {
+		model, err := p.build(algo.Conf{Dim: 1, Classes: 2, Size: algo.Size{Fields: 1}})
+		if err != nil {
+			return nil // which the examples will tell more of
+		}
+		compares = model.Loss
 	}
-	names := train.MetricNames(model.Loss)
+	names := train.MetricNames(compares)
 	for flag, given := range map[string][]string{"early-stop-metric": {j.by}, "metrics": j.metrics} {
 		for _, name := range given {
 			if name == "" || slices.Contains(names, name) {

@@ -60,7 +60,7 @@ func (p *plan) resolved() ([]byte, error) {
 			continue
 		}
 		done = append(done, k.flag)
-		if slices.Contains(leave, k.flag) || slices.Contains(unsaved, k.flag) || !told(one) {
+		if slices.Contains(leave, k.flag) || slices.Contains(unsaved, k.flag) || !told(one) || p.forest != nil && slices.Contains(networkFlags, k.flag) {
 			continue
 		}
 		if err := k.set(f, textOf(one)); err != nil {
@@ -129,7 +129,14 @@ func (p *plan) leave() (all []string) {
 func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, bool)) {
 	ours := trainCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).Flags() // those of other commands are not
 	rule, hyper, size := p.rule, p.conf.Hyper, p.conf.Size
-	if p.network == nil {
+	if p.forest != nil { // whose penalties are no settings of a rule
+		done = append(done, networkFlags...)
+		add("l1", p.l1, p.l1 > 0)
+		add("l2", p.l2, true)
+	} else {
+		done = append(done, treeFlags...)
+	}
+	if p.network == nil && p.forest == nil {
 		d := p.recipe.For(nil, p.rule)
 		if hyper = d.Settings(p.batch); p.own == nil { // else it is as large as that of the model to go on from
 			size = p.recipe.Sized(size)

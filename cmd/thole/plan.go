@@ -27,6 +27,7 @@ import (
 type plan struct {
 	*job
 	recipe       *algo.Algo
+	forest       *forest // of trees; nil: a network
 	train, valid *data.Examples // valid may be nil
 	digest       uint32         // of the examples
 	conf         algo.Conf
@@ -97,7 +98,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 		return o, err
 	}
 	o.Table.Found = func(f *feature.Fit) { hints = f.Hints() }
-	if p.fields == "" && !namesFields(p.format, j.data) {
+	if p.forest == nil && p.fields == "" && !namesFields(p.format, j.data) {
 		o.Fields = p.likelyFields()
 	}
 	width := 1
@@ -151,6 +152,9 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 
 // settle chooses what depends on the training examples, which are there, and reads those of --validate, unless they are, too.
 func (p *plan) settle(ctx context.Context, e *env, o data.Options) error {
+	if p.forest != nil {
+		return p.settleTrees(ctx, e, o)
+	}
 	j := p.job
 	p.sayClasses(e)
 	p.countClasses()

@@ -138,6 +138,10 @@ func (j *job) train(ctx context.Context, e *env) error {
 
 // trainHere trains on the examples that are read, on servers of its own, saves at the path, if there is one, and tells.
 func (p *plan) trainHere(ctx context.Context, e *env, path string, w *watcher) error {
+	if p.forest != nil {
+		w.runs = runsAt(p.runs)
+		return p.runAndTell(ctx, e, nil, nil, path, w)
+	}
 	model, err := p.recipe.Build(p.conf)
 	if err == nil {
 		err = p.room(model, availableMemory())
@@ -201,7 +205,11 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 	if err := w.begin(p); err != nil {
 		return nil, err
 	}
-	report, err = p.run(ctx, c, tasks, path, w)
+	if p.forest != nil {
+		report, err = p.grow(ctx, path, w)
+	} else {
+		report, err = p.run(ctx, c, tasks, path, w)
+	}
 	w.bar.end()
 	if errors.Is(err, graph.ErrDiverged) {
 		return nil, fmt.Errorf("%w (--rate %s in place of %g)", err, p.lower(), p.rate)

@@ -8,6 +8,7 @@ import (
 	"thole.example/format/csv"
 	"thole.example/format/daphne"
 	"thole.example/format/libsvm"
+	"thole.example/format/lightgbm"
 	"thole.example/format/mtx"
 	"thole.example/format/npy"
 	"thole.example/format/paddle"
@@ -25,6 +26,7 @@ func Codecs() format.Set {
 		npy.Codec,
 		npy.Zipped,
 		safetensors.Codec,
+		lightgbm.Codec,
 		xgboost.Codec,
 		mtx.Codec,
 		csv.Codec,

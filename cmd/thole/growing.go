@@ -1,0 +1,220 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"thole.example/algo"
+	"thole.example/blob"
+	"thole.example/format"
+	"thole.example/gbdt"
+	"thole.example/internal/spell"
+	"thole.example/tree"
+)
+
+// growing is the flags that say how trees are grown.
+type growing struct {
+	trees, leaves, bins, treeDepth int
+	growth                         string
+	minWeight, gamma, maxStep      float64
+	rowShare, columnShare          float64
+	monotone                       map[string]string
+	oneHot, setLevels              int
+	smooth, levelL2, levelWeight   float64
+	start                          []string
+}
+
+// treesTitle is the group of these flags.
+const treesTitle = "Trees (--algo gbdt)"
+
+func (g *growing) flags(c *cobra.Command) {
+	f, d := c.Flags(), gbdt.Defaults()
+	f.IntVar(&g.trees, "trees", d.Trees, "trees, for each class")
+	f.IntVar(&g.treeDepth, "depth", d.Depth, "splits above a leaf at most; 0: any number, with --leaves")
+	f.IntVar(&g.leaves, "leaves", 0, "leaves of a tree at most (default: as many as --depth has room for)")
+	f.StringVar(&g.growth, "growth", string(d.Growth), "which leaf is split next where --leaves bounds a tree: leaf, that with the largest gain, or depth, "+
+		"the one nearest to the root")
+	f.IntVar(&g.bins, "bins", d.Bins, "bins of a number, 2 to 255")
+	f.Float64Var(&g.minWeight, "min-child-weight", d.MinWeight, "sum of second derivatives that both sides of a split have at least")
+	f.Float64Var(&g.gamma, "gamma", 0, "by how much a split has to make the loss smaller")
+	f.Float64Var(&g.maxStep, "max-delta-step", 0, "size of a leaf's value before the rate at most (default: any; with poisson 0.7)")
+	f.Float64Var(&g.rowShare, "subsample", 1, "share of the examples that a tree learns from, drawn by the seed and their numbers")
+	f.Float64Var(&g.columnShare, "colsample", 1, "share of the features that a tree may ask for, drawn by the seed")
+	f.StringToStringVar(&g.monotone, "monotone", nil, "features with which the score only rises (1) or falls (-1), NAME=1, or NUMBER=1 of a "+
+		"column")
+	f.IntVar(&g.oneHot, "cat-one-hot", d.OneHot, "up to so many levels are split one against the others")
+	f.IntVar(&g.setLevels, "cat-levels", d.MaxLevels, "levels on one side of a split by a set at most")
+	f.Float64Var(&g.smooth, "cat-smooth", d.Smooth, "second derivatives that are added to a level's when levels are put in order")
+	f.Float64Var(&g.levelL2, "cat-l2", d.Level2, "added to --l2 for splits by sets of levels")
+	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set")
+	f.StringArrayVar(&g.start, "start-scores", nil, "scores to begin with: files with a number a line, as --weights has them; they are not "+
+		"part of the model")
+	inGroup(c, treesTitle, treeFlags...)
+}
+
+// treeFlags are those that only trees have.
+var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample", "colsample",
+	"monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "start-scores"}
+
+// networkFlags are those that trees have no use for.
+var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
+	"factors", "hidden", "dropout", "cross-layers", "rank", "epochs", "batch", "updates", "clip", "schedule", "schedule-per",
+	"schedule-set", "rule", "hyper", "tolerance", "non-finite", "init", "init-scale", "in-order", "staleness", "partitioner", "pos-neg",
+	"negatives", "l1-of", "l2-of", "checkpoint", "checkpoint-every", "resume", "load-state", "save-state", "fresh-state", "memory", "scratch",
+	"shuffle-window", "early-stop-delta", "tcp", "hash"}
+
+// forest is a job that grows trees.
+type forest struct {
+	gbdt.Config
+	view *gbdt.View
+	from *tree.Ensemble // trees that go before; nil: none
+}
+
+// checkKinds refuses flags that are of the other kind of algorithm.
+func (p *plan) checkKinds() error {
+	if p.command == nil {
+		return nil
+	}
+	flags, other := treeFlags, "trees, --algo gbdt"
+	if p.recipe.Trees != "" {
+		flags, other = networkFlags, "networks"
+	}
+	for _, name := range flags {
+		if !p.given(name) {
+			continue
+		}
+		if name == "epochs" {
+			return errors.New("--epochs: trees have none, want --trees for how many there are")
+		}
+		return fmt.Errorf("--%s is of %s, and --algo is %s", name, other, p.recipe.Name)
+	}
+	return nil
+}
+
+// objective is the recipe by --loss and --loss-set, and what trees grow by.
+func (p *plan) objective() error {
+	name := p.loss
+	if name == "" {
+		name = p.recipe.Trees
+	}
+	o, err := gbdt.FindObjective(name)
+	if err != nil {
+		var names []string
+		for _, o := range gbdt.Objectives() {
+			names = append(names, o.Name)
+		}
+		return fmt.Errorf("--loss %s: trees have %s%s", name, strings.Join(names, ", "), spell.Hint(name, names))
+	}
+	set, err := numbers("loss-set", p.lossSet)
+	if err != nil {
+		return err
+	}
+	if o, err = o.With(set); err != nil {
+		return fmt.Errorf("--loss-set: %w", err)
+	}
+	p.recipe = p.recipe.WithObjective(&o)
+	p.forest = &forest{Config: gbdt.Defaults()}
+	p.forest.Objective = o
+	return p.compare(2)
+}
+
+// compare finds the loss that scores of so many classes are compared with labels by.
+func (p *plan) compare(classes int) (err error) {
+	if p.recipe.Task != algo.Multiclass {
+		classes = 1
+	}
+	p.compares, err = algo.TreeLoss(algo.TreeObjective(&p.forest.Objective), classes)
+	return err
+}
+
+// grows chooses the settings of trees.
+func (p *plan) grows() error {
+	g, c := &p.growing, &p.forest.Config
+	c.Trees, c.Depth, c.Leaves, c.Growth, c.Bins, c.Seed = g.trees, g.treeDepth, g.leaves, gbdt.Growth(g.growth), g.bins, p.seed
+	c.MinWeight, c.Gamma, c.MaxStep, c.L1 = g.minWeight, g.gamma, g.maxStep, p.l1
+	if p.given("l2") {
+		c.L2 = p.l2
+	}
+	if p.rate > 0 {
+		c.Rate = p.rate
+	}
+	if !p.given("max-delta-step") {
+		c.MaxStep = c.Objective.Step
+	}
+	c.Rows, c.Columns = g.rowShare, g.columnShare
+	c.OneHot, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight = g.oneHot, g.setLevels, g.smooth, g.levelL2, g.levelWeight
+	c.Patience = p.patience
+	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
+	if p.tasks > 1 || p.servers > 1 {
+		return errors.New("--tasks and --servers: trees are grown by the goroutines of one process, want 1")
+	}
+	for name, text := range g.monotone {
+		if text != "1" && text != "-1" && text != "0" {
+			return fmt.Errorf("--monotone %s=%s, want 1 or -1", name, text)
+		}
+	}
+	return c.Check()
+}
+
+// constrain finds the features of --monotone.
+func (p *plan) constrain(features []tree.Feature) error {
+	if len(p.monotone) == 0 {
+		return nil
+	}
+	p.forest.Monotone = make([]int8, len(features))
+	for _, name := range slices.Sorted(maps.Keys(p.monotone)) {
+		at := slices.IndexFunc(features, func(f tree.Feature) bool { return f.Name == name })
+		if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 0 && n < len(features) && features[n].Name == "" {
+			at = n
+		}
+		switch {
+		case at < 0:
+			var names []string
+			for _, f := range features[:min(len(features), 1000)] {
+				names = append(names, f.Name)
+			}
+			return usageError{fmt.Errorf("--monotone %s: no such feature%s", name, spell.Hint(name, names))}
+		case features[at].Categorical:
+			return usageError{fmt.Errorf("--monotone %s: its values are levels, which have no order", name)}
+		}
+		p.forest.Monotone[at] = map[string]int8{"1": 1, "-1": -1}[p.monotone[name]]
+	}
+	return nil
+}
+
+// checkTreeTarget refuses a format that cannot hold trees: it begins to save a model of one.
+func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format.Options) error {
+	classes := 1
+	if p.recipe.Task == algo.Multiclass {
+		classes = 2
+	}
+	one := &tree.Ensemble{Objective: *algo.TreeObjective(&p.forest.Objective), Classes: classes, Group: classes, Start: make([]float64, classes),
+		Features: []tree.Feature{{Name: "x"}}}
+	for k := range classes {
+		one.Trees = append(one.Trees, tree.Tree{Class: k, LeafValue: []float64{0}, LeafWeight: []float64{1}, LeafCount: []int64{1}})
+	}
+	name := p.model
+	if name == "" {
+		name = "model"
+	}
+	text, err := one.JSON()
+	if err != nil {
+		return err
+	}
+	o.Files = map[string][]byte{tree.FileName: text}
+	metas, _ := one.Matrices()
+	w, err := format.Create(ctx, codec, &blob.Mem{}, filepath.Base(name), metas, o)
+	if err != nil {
+		return usageError{format.Wrap(p.to, name, err)}
+	}
+	w.Abort(ctx)
+	return nil
+}

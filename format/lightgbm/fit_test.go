@@ -1,0 +1,211 @@
+package lightgbm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"thole.example/format"
+	"thole.example/tree"
+)
+
+var lossyOptions = format.Options{Lossy: true}
+
+// anyTree is a tree of up to eight splits over so many features.
+func anyTree(t *rapid.T, features, classes int) tree.Tree {
+	n := rapid.IntRange(0, 8).Draw(t, "splits")
+	number := rapid.Float64Range(-100, 100)
+	c := tree.Tree{Class: rapid.IntRange(0, classes-1).Draw(t, "class")}
+	places := []func(int32){func(int32) {}} // where the next node may hang
+	for i := range n {
+		k := rapid.IntRange(0, len(places)-1).Draw(t, "place")
+		places[k](int32(i))
+		places = slices.Delete(places, k, k+1)
+		c.Left, c.Right = append(c.Left, 0), append(c.Right, 0)
+		places = append(places, func(child int32) { c.Left[i] = child }, func(child int32) { c.Right[i] = child })
+		c.Feature = append(c.Feature, int32(rapid.IntRange(0, features-1).Draw(t, "feature")))
+		kind := rapid.SampledFrom([]tree.Kind{0, 1, 2, 3, 4, 6, 8, 9, 10}).Draw(t, "kind")
+		threshold := number.Draw(t, "threshold")
+		if kind&tree.Categorical != 0 {
+			if c.Bounds == nil {
+				c.Bounds = []int32{0}
+			}
+			threshold = float64(len(c.Bounds) - 1)
+			c.Words = append(c.Words, rapid.SliceOfN(rapid.Uint32(), 0, 2).Draw(t, "words")...)
+			c.Bounds = append(c.Bounds, int32(len(c.Words)))
+		}
+		c.Kind, c.Threshold = append(c.Kind, kind), append(c.Threshold, threshold)
+		c.Gain, c.Value = append(c.Gain, number.Draw(t, "gain")), append(c.Value, number.Draw(t, "value"))
+		c.Weight, c.Count = append(c.Weight, number.Draw(t, "weight")), append(c.Count, rapid.Int64Range(0, 1<<40).Draw(t, "count"))
+	}
+	for i := range places {
+		places[i](^int32(i))
+		c.LeafValue, c.LeafWeight = append(c.LeafValue, number.Draw(t, "leaf")), append(c.LeafWeight, number.Draw(t, "weight"))
+		c.LeafCount = append(c.LeafCount, rapid.Int64Range(0, 100).Draw(t, "count"))
+	}
+	return c
+}
+
+// anyEnsemble says everything that one can say.
+func anyEnsemble(t *rapid.T) *tree.Ensemble {
+	e := &tree.Ensemble{Classes: rapid.IntRange(1, 3).Draw(t, "classes"), Mean: rapid.Bool().Draw(t, "mean"), Single: rapid.Bool().Draw(t, "single"),
+		Origin: rapid.SampledFrom([]string{"", "LightGBM v3", "LightGBM v4", "XGBoost 3.2.0"}).Draw(t, "origin")}
+	e.Group = e.Classes * rapid.IntRange(1, 2).Draw(t, "parallel")
+	links := []tree.Link{tree.Identity, tree.Softmax, tree.Each}
+	if e.Classes == 1 {
+		links = tree.Links()
+	}
+	e.Objective = tree.Objective{Link: rapid.SampledFrom(links).Draw(t, "link"), Sigmoid: rapid.SampledFrom([]float64{0, 1, 0.5}).Draw(t, "sigmoid"),
+		Name:    rapid.SampledFrom([]string{"", "l2", "binary", "quantile", "rank:ndcg", "mine"}).Draw(t, "objective"),
+		Foreign: rapid.SampledFrom([]string{"", "regression", "binary sigmoid:1", "rank:ndcg", "mine x:1"}).Draw(t, "foreign")}
+	if rapid.Bool().Draw(t, "set") {
+		e.Objective.Set = map[string]float64{rapid.SampledFrom([]string{"alpha", "beta"}).Draw(t, "setting"): 0.25}
+	}
+	for range e.Classes {
+		e.Start = append(e.Start, rapid.SampledFrom([]float64{0, -0.75, 3.1}).Draw(t, "start"))
+	}
+	features := rapid.IntRange(1, 4).Draw(t, "features")
+	for i := range features {
+		f := tree.Feature{Name: rapid.SampledFrom([]string{"age", "a b", "", "x\ty", "é=ü", "Column_0"}).Draw(t, "name"),
+			Categorical: rapid.Bool().Draw(t, "categorical"), Monotone: rapid.IntRange(-1, 1).Draw(t, "monotone")}
+		f.Least = rapid.SampledFrom([]float64{0, 1, -2.5}).Draw(t, "least")
+		f.Most = f.Least + rapid.SampledFrom([]float64{0, 7, 0.5, -1}).Draw(t, "most")
+		if rapid.Bool().Draw(t, "levels") {
+			f.Levels = rapid.SampledFrom([][]string{{"a", "b\"<"}, {"1", "2.50"}, {"01", "x"}, {"true", "false"}, {"-"}}).Draw(t, fmt.Sprint("levels of ", i))
+		}
+		e.Features = append(e.Features, f)
+	}
+	for range e.Group * rapid.IntRange(0, 3).Draw(t, "iterations") {
+		e.Trees = append(e.Trees, anyTree(t, features, e.Classes))
+	}
+	e.Best = rapid.IntRange(0, e.Iterations()).Draw(t, "best")
+	return e
+}
+
+// TestAnyEnsemble writes any ensemble by the codec, which checks that nothing differs unsaid: where nothing is lost scores are the same,
+// bit for bit, and where something is they are nearly, but for links.
+func TestAnyEnsemble(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		e := anyEnsemble(rt)
+		if err := e.Check(); err != nil {
+			rt.Fatal(err)
+		}
+		before, _ := e.JSON()
+		again, lost, err := save(t, e, format.Options{})
+		lossy := errors.Is(err, format.ErrLossy)
+		if lossy && !strings.Contains(err.Error(), "unsaid") {
+			again, lost, err = save(t, e, format.Options{Lossy: true})
+		}
+		if err != nil {
+			rt.Fatalf("%v, lost %q", err, lost)
+		}
+		if after, _ := e.JSON(); !bytes.Equal(before, after) {
+			rt.Fatal("the ensemble was changed")
+		}
+		row, scores, want := make([]float32, len(e.Features)), make([]float64, e.Classes), make([]float64, e.Classes)
+		for range 5 {
+			for i := range row {
+				row[i] = rapid.SampledFrom([]float32{0, 1, -1, 33, 50, float32(math.NaN()), 12.5}).Draw(rt, "value")
+			}
+			e.Score(row, want)
+			again.Score(row, scores)
+			for c := range scores {
+				if scores[c] != want[c] && !(lossy && math.Abs(scores[c]-want[c]) < 1e-3) {
+					rt.Fatalf("class %d scores %v, want %v; lost %q", c, scores[c], want[c], lost)
+				}
+			}
+		}
+	})
+}
+
+// TestLosses has each thing that a file cannot say, and what the user hears.
+func TestLosses(t *testing.T) {
+	base := func() *tree.Ensemble {
+		e, err := Parse(load(t, "testdata/models/4.7.0_zero.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for _, c := range []struct {
+		what   string
+		change func(e *tree.Ensemble)
+		want   string // "": nothing
+		lossy  bool   // needs permission
+	}{
+		{"nothing", func(*tree.Ensemble) {}, "", false},
+		{"other names", func(e *tree.Ensemble) { e.Features[0].Name, e.Origin = "first number", "XGBoost 3.2.0" }, "", false},
+		{"start", func(e *tree.Ensemble) { e.Start[0] = 2 }, "", false},
+		{"best", func(e *tree.Ensemble) { e.Best = 2 }, "2 trees of iterations behind the best one", false},
+		{"single", func(e *tree.Ensemble) { e.Single = true }, "added up in float64", true},
+		{"link", func(e *tree.Ensemble) { e.Objective = tree.Objective{Name: "binary:hinge", Link: tree.Step} }, "no link step", true},
+		{"group", func(e *tree.Ensemble) { e.Group = 2 }, "an iteration made 2 trees", false},
+		{"mean", func(e *tree.Ensemble) { e.Group, e.Mean = 2, true }, "the mean over 2 iterations", true},
+		{"infinity", func(e *tree.Ensemble) { e.Trees[1].Threshold[0] = math.Inf(1) }, "thresholds of infinity", true},
+		{"least infinity", func(e *tree.Ensemble) { e.Trees[1].Threshold[0] = math.Inf(-1) }, "", false},
+		{"missing", func(e *tree.Ensemble) {
+			e.Trees[0].Kind[0], e.Trees[0].Threshold[0] = tree.Categorical|tree.NaNMissing|tree.DefaultLeft, 0
+			e.Trees[0].Bounds, e.Trees[0].Words = []int32{0, 1}, []uint32{6}
+		}, "missing values go left", true},
+		{"no trees", func(e *tree.Ensemble) { e.Trees, e.Start[0] = nil, 2 }, "there are no trees", false},
+		{"range", func(e *tree.Ensemble) { e.Features[0].Most = e.Features[0].Least - 1 }, "the least and the largest value", false},
+	} {
+		e := base()
+		c.change(e)
+		again, lost, err := save(t, e, format.Options{})
+		if c.lossy {
+			if !errors.Is(err, format.ErrLossy) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want ErrLossy, %q", c.what, err, c.want)
+			}
+			again, lost, err = save(t, e, format.Options{Lossy: true})
+		}
+		if err != nil || c.want == "" != (len(lost) == 0) || !strings.Contains(strings.Join(lost, "\n"), c.want) {
+			t.Errorf("%s: lost %q, %v, want %q", c.what, lost, err, c.want)
+			continue
+		}
+		if again.Start[0] != 0 {
+			t.Errorf("%s: start %v", c.what, again.Start)
+		}
+	}
+}
+
+// TestPrintRefuses is about the function without options: nothing is lost by it.
+func TestPrintRefuses(t *testing.T) {
+	e, err := Parse(load(t, "testdata/models/4.7.0_zero.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Single = true
+	if err := Print(&bytes.Buffer{}, e); !errors.Is(err, format.ErrLossy) {
+		t.Errorf("%v, want ErrLossy", err)
+	}
+	e.Start = nil
+	if err := Print(&bytes.Buffer{}, e); !errors.Is(err, tree.ErrTrees) {
+		t.Errorf("%v, want ErrTrees", err)
+	}
+}
+
+// TestCounts are those of a tree that has only weights: shares of them, each at least 1, and sums above.
+func TestCounts(t *testing.T) {
+	e := &tree.Ensemble{Objective: tree.Objective{Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0}, Features: []tree.Feature{{Name: "a"}},
+		Trees: []tree.Tree{{Feature: []int32{0, 0}, Threshold: []float64{1, 0}, Kind: []tree.Kind{8, 8}, Left: []int32{1, -1}, Right: []int32{-3, -2},
+			Gain: []float64{1, 1}, Value: []float64{0, 0}, Weight: []float64{4, 3}, Count: []int64{0, 0}, LeafValue: []float64{1, 2, 3},
+			LeafWeight: []float64{3, 0, 1}, LeafCount: []int64{0, 0, 0}}}}
+	again, lost, err := save(t, e, format.Options{})
+	if err != nil || len(lost) > 0 {
+		t.Fatalf("%q, %v", lost, err)
+	}
+	c := again.Trees[0]
+	if want := []int64{786432, 1, 262144}; !slices.Equal(c.LeafCount, want) || !slices.Equal(c.Count, []int64{1048577, 786433}) {
+		t.Errorf("leaves %v, want %v; nodes %v", c.LeafCount, want, c.Count)
+	}
+	if e.Trees[0].LeafCount[0] != 0 {
+		t.Error("the source was changed")
+	}
+}

@@ -1,0 +1,129 @@
+package lightgbm
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"thole.example/tree"
+)
+
+// own is what the line "thole:" says: what a model has and a file of LightGBM has no other place for. It is written only where the rest
+// of the file says something else, and believed only where it does not contradict that.
+type own struct {
+	Origin    *string         `json:"origin,omitempty"`
+	Objective *tree.Objective `json:"objective,omitempty"` // of the same predictions
+	Best      int             `json:"best,omitempty"`      // which is how many iterations there are
+	Names     map[int]string  `json:"names,omitempty"`     // of features, where they are no words
+	Levels    []int           `json:"levels,omitempty"`    // the features of pandas_categorical, where they are not all categorical ones
+}
+
+func parseOwn(v *entry) (o own, err error) {
+	if v == nil {
+		return o, nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(v.text))
+	if err := dec.Decode(&o); err != nil {
+		return o, v.fail("is not what this program writes: %w", err)
+	}
+	return o, nil
+}
+
+// own takes over what does not contradict the rest.
+func (p *parser) own(o own) {
+	e := p.e
+	if o.Origin != nil {
+		e.Origin = *o.Origin
+	}
+	if o.Objective != nil {
+		if samePrediction(o.Objective, &e.Objective) {
+			e.Objective = *o.Objective
+		} else {
+			p.note("the objective was changed since the file was written: what it was before is left out")
+		}
+	}
+	if o.Best == e.Iterations() {
+		e.Best = o.Best
+	}
+	for i, text := range o.Names {
+		if i < 0 || i >= len(e.Features) || !isWordOf(text, i, e.Features[i].Name) {
+			p.note("the name of feature %d was changed since the file was written: what it was before is left out", i)
+			continue
+		}
+		e.Features[i].Name = text
+	}
+}
+
+func isWordOf(text string, i int, of string) bool { return word(&tree.Feature{Name: text}, i) == of }
+
+// ownOf is what the rest of a file does not say of the ensemble.
+func ownOf(e *tree.Ensemble) own {
+	o := own{Best: e.Best}
+	if plain := origin + " " + fileVersion(e); e.Origin != plain {
+		o.Origin = &e.Origin
+	}
+	line, _ := objectiveLine(&e.Objective, e.Classes)
+	if !sameObjective(&e.Objective, objective(line, e.Classes)) {
+		o.Objective = &e.Objective
+	}
+	for i := range e.Features {
+		f := &e.Features[i]
+		if word(f, i) == f.Name {
+			continue
+		}
+		if o.Names == nil {
+			o.Names = map[int]string{}
+		}
+		o.Names[i] = f.Name
+	}
+	if have, taken := levelled(e); len(have) > 0 && len(have) != len(taken) {
+		o.Levels = have
+	} else {
+		for k := range have {
+			if have[k] != taken[k] {
+				o.Levels = have
+			}
+		}
+	}
+	return o
+}
+
+// sameObjective compares what a file says, with the settings that stand among the parameters, to the objective.
+func sameObjective(o *tree.Objective, plain tree.Objective) bool {
+	plain.Set = said(o)
+	if len(plain.Set) != len(o.Set) {
+		return false
+	}
+	return plain.Name == o.Name && plain.Link == o.Link && plain.Sigmoid == o.Sigmoid && plain.Foreign == o.Foreign
+}
+
+// said are the settings that stand among the parameters.
+func said(o *tree.Objective) map[string]float64 {
+	for _, s := range settings {
+		if v, ok := o.Set[s.key]; ok && s.of == o.Name {
+			return map[string]float64{s.key: v}
+		}
+	}
+	return nil
+}
+
+func (o *own) line() ([]byte, error) {
+	if o.Origin == nil && o.Objective == nil && o.Best == 0 && o.Names == nil && o.Levels == nil {
+		return nil, nil
+	}
+	var b bytes.Buffer
+	b.WriteString(ownKey)
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(o)
+	return append(b.Bytes(), '\n'), err
+}
+
+// fileVersion is the version of files that the trees came from, or the last one.
+func fileVersion(e *tree.Ensemble) string {
+	switch v := strings.TrimPrefix(e.Origin, origin+" "); v {
+	case "v2", "v3":
+		return v
+	}
+	return "v4"
+}

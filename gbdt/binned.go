@@ -1,0 +1,155 @@
+package gbdt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"thole.example/kernel"
+	"thole.example/tree"
+)
+
+// Rows are examples with the features that trees ask for. Any number of goroutines may read them.
+type Rows interface {
+	Len() int
+	Features() []tree.Feature
+	// Missing reports whether a row that does not mention the feature lacks it; else its value is 0.
+	Missing(feature int) bool
+	// Read appends rows lo to hi, which belong to the caller.
+	Read(lo, hi int, into *Block)
+}
+
+// Block is a run of rows: row i mentions Feature[Ptr[i]:Ptr[i+1]], ascending, with the values of the same places, NaN where they
+// are missing. Of a categorical feature values are numbers of levels.
+type Block struct {
+	Ptr     []int
+	Feature []int32
+	Value   []float32
+}
+
+// Reset empties the block, and keeps its memory.
+func (b *Block) Reset() { b.Ptr, b.Feature, b.Value = append(b.Ptr[:0], 0), b.Feature[:0], b.Value[:0] }
+
+// blockRows is how many rows are read at a time.
+const blockRows = 1 << 12
+
+// RowLimit is how many rows a training can have: their numbers have 31 bits.
+const RowLimit = math.MaxInt32
+
+// Limits of codes. A group of features shares a code of one or two bytes in each row.
+const (
+	narrowCodes = 1 << 8
+	wideCodes   = 1 << 16
+)
+
+// LevelLimit is how many levels of a categorical feature are told apart: the most frequent; others are as unseen ones.
+const LevelLimit = wideCodes - 2
+
+// Binned are rows whose values are bins. It is read-only; any number of trainings may share it.
+type Binned struct {
+	Features []tree.Feature
+	rows     int
+	columns  []column // of the features that vary, ascending
+	groups   []group
+	cells    int          // in a histogram: the codes of all groups
+	codes    kernel.Codes // of all rows
+}
+
+// column is a feature in bins: numbers in the order of their bins, levels in that of their frequency, and then those that are missing.
+type column struct {
+	feature     int
+	categorical bool
+	uppers      []float32 // of numbers: the largest of each bin but the last
+	levels      []int32   // of a categorical feature: the level of each bin
+	places      []int32   // by level: its bin + 1, 0 if it has none
+	bins        int       // without the one of what is missing
+	missing     bool      // there is one
+	usual       int       // bin of the rows that do not mention the feature
+	group       int
+	first       int // code of the first bin in the group, but for the usual one, which is code 0 where alone is false
+	alone       bool
+}
+
+// all is how many bins there are, with the one of what is missing.
+func (c *column) all() int {
+	if c.missing {
+		return c.bins + 1
+	}
+	return c.bins
+}
+
+// group is columns of which a row mentions at most one.
+type group struct {
+	at    int // of the code in a row, in bytes; in the order of groups
+	wide  bool
+	cell  int // of code 0 in a histogram
+	codes int
+}
+
+// code is the code of a bin in the column's group.
+func (c *column) code(bin int) int {
+	switch {
+	case c.alone:
+		return bin
+	case bin == c.usual:
+		return 0
+	case bin > c.usual:
+		bin--
+	}
+	return c.first + bin
+}
+
+// ErrRows is what rows that no training can take fail with.
+var ErrRows = errors.New("not rows to train on")
+
+// Bin sorts the values of the rows into at most so many bins of each feature (2 to 255). Bins are chosen by all rows; held, which may
+// be nil, are others, that get codes too, after them.
+func Bin(ctx context.Context, rows, held Rows, bins int, cores int) (*Binned, error) {
+	b := &Binned{Features: slices.Clone(rows.Features()), rows: rows.Len()}
+	total := b.rows
+	if held != nil {
+		total += held.Len()
+	}
+	switch {
+	case bins < 2 || bins > 255:
+		return nil, fmt.Errorf("%d bins, want 2 to 255", bins)
+	case b.rows == 0:
+		return nil, fmt.Errorf("%w: there are none", ErrRows)
+	case total > RowLimit:
+		return nil, fmt.Errorf("%w: %d of them, want at most %d", ErrRows, total, RowLimit)
+	}
+	s, err := survey(ctx, rows, cores)
+	if err != nil {
+		return nil, err
+	}
+	if held != nil { // whose missing values need a bin
+		if err := s.missingIn(ctx, held); err != nil {
+			return nil, err
+		}
+	}
+	if b.columns, err = s.columns(ctx, rows, bins, cores); err != nil {
+		return nil, err
+	}
+	for i := range b.Features {
+		b.Features[i].Least, b.Features[i].Most = float64(s.least[i]), float64(s.most[i])
+	}
+	if err := b.bundle(ctx, rows, held, s); err != nil {
+		return nil, err
+	}
+	b.codes.Bytes = make([]byte, total*b.codes.Stride)
+	if err := b.fill(ctx, rows, 0, cores); err != nil {
+		return nil, err
+	}
+	if held != nil {
+		err = b.fill(ctx, held, b.rows, cores)
+	}
+	return b, err
+}
+
+// Bytes is how much memory the codes take.
+func (b *Binned) Bytes() int64 { return int64(len(b.codes.Bytes)) }
+
+// Varying is how many features have more than one value.
+func (b *Binned) Varying() int { return len(b.columns) }

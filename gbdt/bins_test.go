@@ -1,0 +1,68 @@
+package gbdt
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		runs []run
+		bins int
+		want []float32
+	}{
+		{nil, 4, nil},
+		{[]run{{1, 5}}, 4, nil},
+		{[]run{{0, 5}, {1, 1}}, 4, []float32{0.5}},
+		{[]run{{1, 1}, {2, 1}, {3, 1}, {4, 1}}, 2, []float32{2.5}},
+		{[]run{{1, 1}, {2, 1}, {3, 9}, {4, 1}, {5, 1}}, 3, []float32{2.5, 3.5}}, // 3 has a bin by itself
+		{[]run{{0, 90}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}, 3, []float32{0.5, 2.5}},
+	} {
+		if got := cut(c.runs, c.bins); !slices.Equal(got, c.want) {
+			t.Errorf("%v in %d bins: %v, want %v", c.runs, c.bins, got, c.want)
+		}
+	}
+}
+
+// TestBins holds cuts to what they promise: no more bins than asked, bounds between values, even shares.
+func TestBins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float32Range(-20, 20), 1, 3000).Draw(t, "values")
+		if rapid.Bool().Draw(t, "whole") {
+			for i := range values {
+				values[i] = float32(math.Round(float64(values[i])))
+			}
+		}
+		zeros, bins := rapid.IntRange(0, 500).Draw(t, "zeros"), rapid.IntRange(2, 255).Draw(t, "bins")
+		runs := runsOf(slices.Clone(values), zeros)
+		uppers := cut(runs, bins)
+		if len(uppers) >= bins || !slices.IsSorted(uppers) || len(slices.Compact(slices.Clone(uppers))) != len(uppers) {
+			t.Fatalf("%d uppers %v, want at most %d, ascending", len(uppers), uppers, bins-1)
+		}
+		counts, most := make([]int, len(uppers)+1), 0
+		for _, r := range runs {
+			counts[binOf(uppers, r.value)] += r.rows
+			most = max(most, r.rows)
+		}
+		if slices.Contains(counts, 0) {
+			t.Fatalf("an empty bin in %v", counts)
+		}
+		if share := (len(values)+zeros)/bins + 1 + most; slices.Max(counts) > 2*share {
+			t.Fatalf("a bin of %d rows, want at most about %d", slices.Max(counts), share)
+		}
+	})
+}
+
+func TestSortFloats(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		values := rapid.SliceOfN(rapid.Float32(), 1<<10, 1<<11).Draw(t, "values")
+		want := slices.Clone(values)
+		slices.Sort(want)
+		if sortFloats(values); !slices.Equal(values, want) {
+			t.Fatal("not sorted")
+		}
+	})
+}

@@ -1,0 +1,110 @@
+package gbdt
+
+import (
+	"fmt"
+	"math"
+)
+
+// Config is how trees are grown.
+type Config struct {
+	Trees  int     // iterations: with several classes each makes a tree for each
+	Rate   float64 // share of its value that a leaf adds to scores
+	Depth  int     // splits above a leaf at most; 0: any number
+	Leaves int     // of a tree at most; 0: as many as Depth has room for
+	Growth Growth
+	Bins   int // of a feature, 2 to 255
+	Seed   uint64
+
+	L1, L2    float64 // penalties of the values of leaves
+	Gamma     float64 // a split makes the loss smaller by more than this
+	MinWeight float64 // sum of second derivatives that both sides of a split have at least (min_child_weight)
+	MaxStep   float64 // size of a leaf's value before the rate at most (max_delta_step); 0: any
+
+	Rows    float64 // share of the rows that a tree learns from; 0 is 1
+	Columns float64 // share of the features that a tree asks for; 0 is 1
+
+	Monotone []int8 // for each feature -1: scores fall with it, 1: they rise, 0; nil: all 0
+
+	// Of categorical features.
+	OneHot      int     // up to so many levels are split one against the others
+	MaxLevels   int     // of a set
+	Smooth      float64 // added to the second derivative of a level when levels are ordered
+	Level2      float64 // added to L2 for splits by sets
+	LevelWeight float64 // second derivatives that a level has at least to be in a set
+
+	Objective Objective
+	Classes   int // of the labels, 2 or more, with an objective of several classes
+
+	// Positive is how much an example of the positive class counts beside its weight (scale_pos_weight); 0 is 1.
+	Positive float64
+
+	Patience int // iterations without a better value of the first metric of held-out rows after which training stops; 0: it does not
+	Cores    int // goroutines; 0: one for each processor
+}
+
+// Growth is the order in which leaves are split.
+type Growth string
+
+// The two orders. They come to the same where leaves are not bounded.
+const (
+	ByDepth Growth = "depth" // all leaves of a depth before those below
+	ByLeaf  Growth = "leaf"  // the leaf with the largest gain first
+)
+
+// Defaults are settings that suit many data.
+func Defaults() Config {
+	return Config{Trees: 100, Rate: 0.1, Depth: 6, Growth: ByLeaf, Bins: 255, L2: 1, MinWeight: 1,
+		OneHot: 4, MaxLevels: 32, Smooth: 10, Level2: 10, LevelWeight: 2.5}
+}
+
+// Limits of a tree.
+const (
+	DepthLimit = 64
+	LeafLimit  = 1 << 17
+	TreeLimit  = 1 << 20
+)
+
+// Check refuses settings that make no sense, and names the first.
+func (c *Config) Check() error {
+	for _, one := range []struct {
+		name      string
+		is        float64
+		low, high float64
+	}{
+		{"trees", float64(c.Trees), 1, TreeLimit}, {"rate", c.Rate, math.SmallestNonzeroFloat64, math.MaxFloat32},
+		{"depth", float64(c.Depth), 0, DepthLimit}, {"leaves", float64(c.Leaves), 0, LeafLimit}, {"bins", float64(c.Bins), 2, 255},
+		{"l1", c.L1, 0, math.MaxFloat32}, {"l2", c.L2, 0, math.MaxFloat32}, {"gamma", c.Gamma, 0, math.MaxFloat32},
+		{"min weight", c.MinWeight, 0, math.MaxFloat32}, {"max step", c.MaxStep, 0, math.MaxFloat32},
+		{"share of rows", c.Rows, 0, 1}, {"share of columns", c.Columns, 0, 1}, {"weight of positive examples", c.Positive, 0, math.MaxFloat32},
+		{"one-hot levels", float64(c.OneHot), 0, LevelLimit}, {"levels of a set", float64(c.MaxLevels), 1, LevelLimit},
+		{"smoothing of levels", c.Smooth, 0, math.MaxFloat32}, {"l2 of levels", c.Level2, 0, math.MaxFloat32},
+		{"weight of a level", c.LevelWeight, 0, math.MaxFloat32}, {"patience", float64(c.Patience), 0, TreeLimit},
+	} {
+		if !(one.is >= one.low && one.is <= one.high) {
+			return fmt.Errorf("%s %v, want %v to %v", one.name, one.is, one.low, one.high)
+		}
+	}
+	switch {
+	case c.Depth == 0 && c.Leaves == 0:
+		return fmt.Errorf("neither depth nor leaves bound a tree, want one of them")
+	case c.Leaves == 1:
+		return fmt.Errorf("1 leaf, want 2 and more")
+	case c.Growth != ByDepth && c.Growth != ByLeaf:
+		return fmt.Errorf("growth %q, want %s or %s", c.Growth, ByDepth, ByLeaf)
+	case c.Objective.Grad == nil && c.Objective.Rank == nil:
+		return fmt.Errorf("no objective")
+	}
+	return nil
+}
+
+// leaves is how many leaves a tree has at most.
+func (c *Config) leaves() int {
+	most := LeafLimit
+	if c.Depth > 0 && c.Depth < 17 {
+		most = 1 << c.Depth
+	}
+	if c.Leaves > 0 {
+		most = min(most, c.Leaves)
+	}
+	return most
+}

@@ -1,0 +1,51 @@
+package gbdt
+
+import (
+	"context"
+	"encoding/binary"
+)
+
+// fill writes the codes of the rows, the first of which is row first.
+func (b *Binned) fill(ctx context.Context, rows Rows, first, cores int) error {
+	of := make([]int32, len(b.Features))
+	for i := range b.columns {
+		of[b.columns[i].feature] = int32(i) + 1
+	}
+	// A row begins as one that mentions nothing.
+	silent := make([]byte, b.codes.Stride)
+	for i := range b.columns {
+		if c := &b.columns[i]; c.alone {
+			b.put(silent, c, c.usual)
+		}
+	}
+	blocks := make([]Block, max(1, cores))
+	return each(ctx, cores, spans(rows.Len()), func(worker, at int) error {
+		in, lo := &blocks[worker], at*blockRows
+		in.Reset()
+		rows.Read(lo, min(lo+blockRows, rows.Len()), in)
+		for i := range len(in.Ptr) - 1 {
+			row := b.codes.Row(first + lo + i)
+			copy(row, silent)
+			for at := in.Ptr[i]; at < in.Ptr[i+1]; at++ {
+				if at := of[in.Feature[at]]; at == 0 {
+					continue
+				}
+				c := &b.columns[of[in.Feature[at]]-1]
+				if bin := c.binOf(in.Value[at]); bin != c.usual || c.alone {
+					b.put(row, c, min(bin, c.all()-1))
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// put writes the code of a bin of the column.
+func (b *Binned) put(row []byte, c *column, bin int) {
+	g, code := &b.groups[c.group], c.code(bin)
+	if g.wide {
+		binary.LittleEndian.PutUint16(row[g.at:], uint16(code))
+	} else {
+		row[g.at] = byte(code)
+	}
+}

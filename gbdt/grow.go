@@ -1,0 +1,332 @@
+package gbdt
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"thole.example/kernel"
+	"thole.example/tree"
+)
+
+// leaf is a node that is not split (yet).
+type leaf struct {
+	number     int // among the leaves
+	parent     int // inner node, -1 of the root
+	depth      int
+	lo, hi     int // its rows, in grower.rows
+	from, to   int // others that come to it, in grower.others
+	sum        sum
+	count      int
+	value      float64
+	in         limits
+	hist       histogram
+	best       split
+	splittable bool
+}
+
+// grower grows trees of binned rows. One goroutine uses it.
+type grower struct {
+	*Config
+	binned  *Binned
+	grads   []grad
+	scale   scale
+	rows    []uint32 // that a tree learns from, those of a leaf together
+	others  []uint32 // that it does not learn from: not drawn, or held out
+	spare   []uint32 // as long as both
+	columns []int    // that the tree may ask for, ascending
+	free    []histogram
+	own     []histogram // of each goroutine
+	finders []finder
+	lookup  [][]uint8
+
+	tree   tree.Tree
+	leaves []leaf
+}
+
+// grow grows one tree of the rows whose derivatives grads has. The leaves have values without the rate.
+func (g *grower) grow(ctx context.Context) error {
+	g.tree, g.leaves = tree.Tree{}, g.leaves[:0]
+	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), count: len(g.rows), in: free}
+	root.sum = g.total(ctx)
+	gs, hs := g.scale.of(root.sum)
+	root.value = g.value(gs, hs, 0, free)
+	g.leaves = append(g.leaves, root)
+	if err := g.measure(ctx, []int{0}, nil); err != nil {
+		return err
+	}
+	for most := g.Config.leaves(); len(g.leaves) < most; {
+		next := g.next(most)
+		if len(next) == 0 {
+			break
+		}
+		if err := g.expand(ctx, next, len(g.leaves)+len(next) < most); err != nil {
+			return err
+		}
+	}
+	for i := range g.leaves {
+		l := &g.leaves[i]
+		if l.hist != nil {
+			g.free = append(g.free, l.hist)
+			l.hist = nil
+		}
+		_, h := g.scale.of(l.sum)
+		g.tree.LeafValue = append(g.tree.LeafValue, l.value)
+		g.tree.LeafWeight = append(g.tree.LeafWeight, h)
+		g.tree.LeafCount = append(g.tree.LeafCount, int64(l.count))
+	}
+	return nil
+}
+
+// next are the leaves to be split next: all that may be, where there is room for their children and those of them, or the order does
+// not matter; else the one that the order has first.
+func (g *grower) next(most int) (all []int) {
+	for i := range g.leaves {
+		if g.leaves[i].splittable {
+			all = append(all, i)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	bounded := g.Leaves > 0 && (g.Depth == 0 || g.Depth >= 17 || g.Leaves < 1<<g.Depth)
+	if !bounded {
+		return all
+	}
+	slices.SortStableFunc(all, func(i, j int) int {
+		a, b := &g.leaves[i], &g.leaves[j]
+		if g.Growth == ByDepth && a.depth != b.depth {
+			return a.depth - b.depth
+		}
+		return cmp.Compare(b.best.gain, a.best.gain)
+	})
+	if g.Growth == ByDepth {
+		first := g.leaves[all[0]].depth
+		n := slices.IndexFunc(all, func(i int) bool { return g.leaves[i].depth != first })
+		if n > 0 {
+			all = all[:n]
+		}
+		return all[:min(len(all), most-len(g.leaves))]
+	}
+	return all[:1]
+}
+
+// expand splits leaves, and looks for the splits of their children if more is to come.
+func (g *grower) expand(ctx context.Context, all []int, more bool) error {
+	pairs := make([][2]int, len(all))
+	for i, at := range all {
+		pairs[i] = [2]int{at, g.split(at)}
+	}
+	if err := g.divide(ctx, pairs); err != nil {
+		return err
+	}
+	var build []int
+	siblings := make([]int, 0, len(pairs))
+	for _, p := range pairs {
+		small, large := p[0], p[1]
+		if g.leaves[small].count > g.leaves[large].count {
+			small, large = large, small
+		}
+		parent := g.leaves[p[0]].hist
+		g.leaves[p[0]].hist = nil
+		if !more || g.Depth > 0 && g.leaves[small].depth >= g.Depth {
+			g.free = append(g.free, parent)
+			continue
+		}
+		g.leaves[large].hist = parent
+		build, siblings = append(build, small), append(siblings, large)
+	}
+	return g.measure(ctx, build, siblings)
+}
+
+// split makes an inner node of a leaf, which becomes its left child, and appends the right one.
+func (g *grower) split(at int) (right int) {
+	t, l := &g.tree, &g.leaves[at]
+	s, c := &l.best, &g.binned.columns[l.best.column]
+	node := int32(len(t.Feature))
+	if l.parent >= 0 {
+		if t.Left[l.parent] == ^int32(at) {
+			t.Left[l.parent] = node
+		} else {
+			t.Right[l.parent] = node
+		}
+	}
+	right = len(g.leaves)
+	t.Feature = append(t.Feature, int32(c.feature))
+	t.Left, t.Right = append(t.Left, ^int32(at)), append(t.Right, ^int32(right))
+	_, h := g.scale.of(l.sum)
+	t.Gain, t.Value, t.Weight = append(t.Gain, s.gain), append(t.Value, l.value), append(t.Weight, h)
+	t.Count = append(t.Count, int64(l.count))
+	kind := tree.NaNMissing
+	if c.categorical {
+		t.Kind = append(t.Kind, kind|tree.Categorical)
+		t.Threshold = append(t.Threshold, float64(addSet(t, c, s.set)))
+	} else {
+		if s.missing {
+			kind |= tree.DefaultLeft
+		}
+		upper := float64(math.MaxFloat32)
+		if s.bin < len(c.uppers) {
+			upper = float64(c.uppers[s.bin])
+		}
+		t.Kind, t.Threshold = append(t.Kind, kind), append(t.Threshold, upper)
+	}
+	r := leaf{number: right, parent: int(node), depth: l.depth + 1, sum: s.right, value: s.value[1], in: l.in}
+	in := l.in
+	if m := g.monotoneOf(c); m != 0 { // below, values of the two sides must not meet
+		mid := (s.value[0] + s.value[1]) / 2
+		if m > 0 {
+			in.hi, r.in.lo = mid, mid
+		} else {
+			in.lo, r.in.hi = mid, mid
+		}
+	}
+	l.parent, l.depth, l.sum, l.value, l.in, l.splittable = int(node), l.depth+1, s.left, s.value[0], in, false
+	g.leaves = append(g.leaves, r)
+	return right
+}
+
+func (g *grower) monotoneOf(c *column) int {
+	if g.Monotone == nil || c.categorical {
+		return 0
+	}
+	return int(g.Monotone[c.feature])
+}
+
+// addSet appends the levels of the bins as a set of the tree, and returns its number.
+func addSet(t *tree.Tree, c *column, bins []int32) int {
+	if t.Bounds == nil {
+		t.Bounds = []int32{0}
+	}
+	first := len(t.Words)
+	for _, bin := range bins {
+		level := int(c.levels[bin])
+		for first+level>>5 >= len(t.Words) {
+			t.Words = append(t.Words, 0)
+		}
+		t.Words[first+level>>5] |= 1 << (level & 31)
+	}
+	t.Bounds = append(t.Bounds, int32(len(t.Words)))
+	return len(t.Bounds) - 2
+}
+
+// measure makes the histograms of some leaves of their rows, those of their siblings by subtraction from that of their parent, which
+// the siblings hold, and finds the best splits of all.
+func (g *grower) measure(ctx context.Context, build, siblings []int) error {
+	if len(build) == 0 {
+		return nil
+	}
+	for _, at := range build {
+		g.leaves[at].hist = g.histogram()
+	}
+	if err := g.sumUp(ctx, build); err != nil {
+		return err
+	}
+	err := each(ctx, g.Cores, len(siblings), func(_, i int) error {
+		g.leaves[siblings[i]].hist.subtract(g.leaves[build[i]].hist)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return g.search(ctx, slices.Concat(build, siblings))
+}
+
+// histogram is an empty one.
+func (g *grower) histogram() histogram {
+	if n := len(g.free); n > 0 {
+		h := g.free[n-1]
+		g.free = g.free[:n-1]
+		clear(h)
+		return h
+	}
+	return make(histogram, g.binned.cells)
+}
+
+// searchColumns is how many columns of a leaf are looked at in one go.
+const searchColumns = 16
+
+// search finds the best splits of leaves.
+func (g *grower) search(ctx context.Context, leaves []int) error {
+	spans := (len(g.columns) + searchColumns - 1) / searchColumns
+	found := make([]split, len(leaves)*spans)
+	err := each(ctx, g.Cores, len(found), func(worker, i int) error {
+		l := &g.leaves[leaves[i/spans]]
+		lo := i % spans * searchColumns
+		for _, at := range g.columns[lo:min(lo+searchColumns, len(g.columns))] {
+			if s := g.finders[worker].column(at, l.hist, l.sum, l.in); s.better(&found[i]) {
+				found[i] = s
+			}
+		}
+		return nil
+	})
+	for i, at := range leaves {
+		var best split
+		for j := range spans {
+			if s := &found[i*spans+j]; s.better(&best) {
+				best = *s
+			}
+		}
+		l := &g.leaves[at]
+		l.best, l.splittable = best, best.gain > 0
+		if !l.splittable {
+			g.free, l.hist = append(g.free, l.hist), nil
+		}
+	}
+	return err
+}
+
+// chunk is how many rows of a leaf a goroutine takes at a time.
+const chunk = 1 << 14
+
+// sumUp makes the histograms of leaves of their rows.
+func (g *grower) sumUp(ctx context.Context, build []int) error {
+	for _, at := range build {
+		l := &g.leaves[at]
+		rows := g.rows[l.lo:l.hi]
+		parts := min(g.Cores, len(rows)/chunk)
+		if parts < 2 {
+			continue
+		}
+		err := each(ctx, parts, parts, func(_, i int) error {
+			h := l.hist
+			if i > 0 {
+				h = g.own[i]
+				clear(h)
+			}
+			kernel.SumGradients(h, &g.binned.codes, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i := 1; i < parts; i++ {
+			l.hist.join(g.own[i])
+		}
+	}
+	return each(ctx, g.Cores, len(build), func(_, i int) error {
+		if l := &g.leaves[build[i]]; min(g.Cores, (l.hi-l.lo)/chunk) < 2 {
+			kernel.SumGradients(l.hist, &g.binned.codes, g.rows[l.lo:l.hi], g.grads)
+		}
+		return nil
+	})
+}
+
+// total is the sum over all rows.
+func (g *grower) total(ctx context.Context) (all sum) {
+	sums := make([]sum, g.Cores)
+	each(ctx, g.Cores, len(sums), func(_, i int) error {
+		sums[i] = total(g.rows[len(g.rows)*i/len(sums):len(g.rows)*(i+1)/len(sums)], g.grads)
+		return nil
+	})
+	for _, s := range sums {
+		all.Add(s)
+	}
+	return all
+}
+
+// drawn reports whether the share of things has the one of the number, by the seed alone.
+func drawn(seed, number uint64, share float64) bool {
+	return share == 0 || share >= 1 || float64(kernel.Hash(seed+kernel.Hash(number+1))>>11)*0x1p-53 < share
+}

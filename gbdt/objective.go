@@ -1,0 +1,315 @@
+package gbdt
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"thole.example/kernel"
+	"thole.example/metric"
+	"thole.example/tree"
+)
+
+// Labels are what is known of rows beside their features. Rows that are held out come after those that are learned from.
+type Labels struct {
+	Label  []float32 // -1 and 1, numbers, classes from 0 on, or how much a row matters to its group
+	Weight []float32 // nil: all are 1
+	Group  []int64   // nil: there are none
+	// Start is the score of each row before the first tree, in place of that of the objective: all rows of class 0, then those of class
+	// 1, and so on. nil: there are none. It is not part of the model.
+	Start []float64
+}
+
+// Objective is what trees make small, with its first and second derivatives by the score.
+type Objective struct {
+	Name string
+	Help string
+	Task metric.Task
+	Link tree.Link
+	// Settings are the names of those that it has, with their defaults.
+	Settings map[string]float64
+	// Check says what is wrong with a label; "": nothing.
+	Check func(label float64) string
+	// Start is the best score for rows of the same features; nil: 0.
+	Start func(o *Objective, y *Labels) float64
+	// Grad writes the derivatives for rows, without their weights, to g and h.
+	Grad func(o *Objective, score []float64, label []float32, g, h []float32)
+	// Several writes those of all classes; scores and derivatives of class c are in element c.
+	Several func(scores [][]float64, label []float32, g, h [][]float32)
+	// Rank writes those of the rows of one group, which belong together.
+	Rank func(o *Objective, score []float64, label []float32, g, h []float32)
+	// Quantile, if not nil, is the quantile of what is left (label less score) that leaves have as their value, as the derivatives do not
+	// tell how far the minimum is.
+	Quantile func(o *Objective) float64
+	// Step is the default of Config.MaxStep.
+	Step float64
+}
+
+// Objectives is the table of them, a new slice on every call.
+func Objectives() []Objective {
+	return []Objective{logistic, squared, absolute, huber, quantile, poisson, multiclass, lambdarank}
+}
+
+// FindObjective is the objective of the name.
+func FindObjective(name string) (Objective, error) {
+	var names []string
+	for _, o := range Objectives() {
+		if strings.EqualFold(o.Name, name) {
+			return o, nil
+		}
+		names = append(names, o.Name)
+	}
+	return Objective{}, fmt.Errorf("no objective %q; there are %s", name, strings.Join(names, ", "))
+}
+
+// With is the objective with settings over its own.
+func (o Objective) With(set map[string]float64) (Objective, error) {
+	all := map[string]float64{}
+	for name, v := range o.Settings {
+		all[name] = v
+	}
+	for name, v := range set {
+		if _, has := all[name]; !has {
+			return o, fmt.Errorf("%s has no setting %s", o.Name, name)
+		}
+		all[name] = v
+	}
+	for name, v := range all {
+		if !(v > 0) || math.IsInf(v, 0) || name == "alpha" && o.Quantile != nil && v >= 1 {
+			return o, fmt.Errorf("%s: %s %v, want a number above 0, and below 1 for a share", o.Name, name, v)
+		}
+	}
+	o.Settings = all
+	return o, nil
+}
+
+// twoClasses, number, count and so on check labels.
+func twoClasses(v float64) string {
+	if v != -1 && v != 0 && v != 1 {
+		return "want -1 or 0, and 1"
+	}
+	return ""
+}
+
+func number(float64) string { return "" }
+
+func count(v float64) string {
+	if v < 0 {
+		return "want a number from 0 on"
+	}
+	return ""
+}
+
+func class(v float64) string {
+	if v < 0 || v != math.Trunc(v) || v >= tree.ClassLimit {
+		return "want the number of a class"
+	}
+	return ""
+}
+
+func grade(v float64) string {
+	if v < 0 || v != math.Trunc(v) || v > 30 {
+		return "want a whole number from 0 to 30: how much the row matters"
+	}
+	return ""
+}
+
+// leastSecond is the least second derivative of a probability.
+const leastSecond = 1e-16
+
+var logistic = Objective{
+	Name: "binary", Help: "two classes by the log loss: g = p - y, h = p (1-p), p = 1/(1+exp(-s))",
+	Task: metric.Classification, Link: tree.Logistic,
+	Check: twoClasses,
+	Start: func(_ *Objective, y *Labels) float64 {
+		p := mean(y, func(v float64) float64 {
+			if v > 0 {
+				return 1
+			}
+			return 0
+		})
+		p = min(max(p, 1e-12), 1-1e-12)
+		return math.Log(p / (1 - p))
+	},
+	Grad: func(_ *Objective, score []float64, label []float32, g, h []float32) {
+		var block [256]float64
+		for lo := 0; lo < len(score); lo += len(block) {
+			p := block[:min(len(block), len(score)-lo)]
+			kernel.Sigmoid64(score[lo:lo+len(p)], p)
+			for i, p := range p {
+				y := 0.0
+				if label[lo+i] > 0 {
+					y = 1
+				}
+				g[lo+i], h[lo+i] = float32(p-y), float32(max(p*(1-p), leastSecond))
+			}
+		}
+	},
+}
+
+var squared = Objective{
+	Name: "l2", Help: "numbers by half of the squared error: g = s - y, h = 1; leaves are means",
+	Task: metric.Regression, Link: tree.Identity, Check: number,
+	Start: func(_ *Objective, y *Labels) float64 { return mean(y, func(v float64) float64 { return v }) },
+	Grad: func(_ *Objective, score []float64, label []float32, g, h []float32) {
+		for i, s := range score {
+			g[i], h[i] = float32(s-float64(label[i])), 1
+		}
+	},
+}
+
+var absolute = Objective{
+	Name: "l1", Help: "numbers by the absolute error: g = sign(s - y), h = 1; leaves are medians",
+	Task: metric.Regression, Link: tree.Identity, Check: number,
+	Start: func(_ *Objective, y *Labels) float64 { return quantileOf(y, 0.5) },
+	Grad: func(_ *Objective, score []float64, label []float32, g, h []float32) {
+		for i, s := range score {
+			g[i], h[i] = float32(sign(s-float64(label[i]))), 1
+		}
+	},
+	Quantile: func(*Objective) float64 { return 0.5 },
+}
+
+var huber = Objective{
+	Name: "huber", Help: "numbers by the squared error up to alpha, by the absolute one beyond: g = s - y, at most alpha in size, h = 1",
+	Task: metric.Regression, Link: tree.Identity, Check: number, Settings: map[string]float64{"alpha": 0.9},
+	Start: func(_ *Objective, y *Labels) float64 { return mean(y, func(v float64) float64 { return v }) },
+	Grad: func(o *Objective, score []float64, label []float32, g, h []float32) {
+		alpha := o.Settings["alpha"]
+		for i, s := range score {
+			g[i], h[i] = float32(min(max(s-float64(label[i]), -alpha), alpha)), 1
+		}
+	},
+}
+
+var quantile = Objective{
+	Name: "quantile", Help: "the number below which a share alpha of the labels is: g = (y < s) - alpha, h = 1; leaves are quantiles",
+	Task: metric.Regression, Link: tree.Identity, Check: number, Settings: map[string]float64{"alpha": 0.5},
+	Start: func(o *Objective, y *Labels) float64 { return quantileOf(y, o.Settings["alpha"]) },
+	Grad: func(o *Objective, score []float64, label []float32, g, h []float32) {
+		alpha := o.Settings["alpha"]
+		for i, s := range score {
+			if g[i], h[i] = float32(-alpha), 1; float64(label[i]) < s {
+				g[i] = float32(1 - alpha)
+			}
+		}
+	},
+	Quantile: func(o *Objective) float64 { return o.Settings["alpha"] },
+}
+
+var poisson = Objective{
+	Name: "poisson", Help: "counts, of which scores are logarithms: g = exp(s) - y, h = exp(s)",
+	Task: metric.Regression, Link: tree.Exp, Check: count, Step: 0.7,
+	Start: func(_ *Objective, y *Labels) float64 {
+		return math.Log(max(mean(y, func(v float64) float64 { return v }), 1e-12))
+	},
+	Grad: func(_ *Objective, score []float64, label []float32, g, h []float32) {
+		for i, s := range score {
+			e := kernel.Exp(min(s, 80))
+			g[i], h[i] = float32(e-float64(label[i])), float32(max(e, leastSecond))
+		}
+	},
+}
+
+var multiclass = Objective{
+	Name: "multiclass", Help: "several classes by the log loss: g = p - y, h = 2 p (1-p), p = softmax(s)",
+	Task: metric.Multiclass, Link: tree.Softmax, Check: class,
+	Several: func(scores [][]float64, label []float32, g, h [][]float32) {
+		p := make([]float64, len(scores))
+		for i, y := range label {
+			most, all := math.Inf(-1), 0.0
+			for _, s := range scores {
+				most = max(most, s[i])
+			}
+			for c, s := range scores {
+				p[c] = kernel.Exp(s[i] - most)
+				all += p[c]
+			}
+			for c, e := range p {
+				e /= all
+				if g[c][i], h[c][i] = float32(e), float32(max(2*e*(1-e), leastSecond)); c == int(y) {
+					g[c][i] = float32(e - 1)
+				}
+			}
+		}
+	},
+}
+
+func sign(v float64) float64 {
+	switch {
+	case v > 0:
+		return 1
+	case v < 0:
+		return -1
+	}
+	return 0
+}
+
+// mean is the mean of a function of the labels by their weights, each product and sum in the order of rows.
+func mean(y *Labels, of func(label float64) float64) float64 {
+	var all, weights kernel.Exact
+	values := make([]float64, 0, blockRows)
+	ws := make([]float64, 0, blockRows)
+	for i, l := range y.Label {
+		w := 1.0
+		if y.Weight != nil {
+			w = float64(y.Weight[i])
+		}
+		values, ws = append(values, of(float64(l))*w), append(ws, w)
+		if len(values) == blockRows || i == len(y.Label)-1 {
+			kernel.AddAll(&all, values)
+			kernel.AddAll(&weights, ws)
+			values, ws = values[:0], ws[:0]
+		}
+	}
+	if weights.Value() == 0 {
+		return 0
+	}
+	return all.Value() / weights.Value()
+}
+
+// quantileOf is a quantile of the labels by their weights.
+func quantileOf(y *Labels, share float64) float64 {
+	rows := make([]weighed, len(y.Label))
+	for i, l := range y.Label {
+		rows[i] = weighed{float64(l), 1}
+		if y.Weight != nil {
+			rows[i].weight = float64(y.Weight[i])
+		}
+	}
+	return quantileIn(rows, share)
+}
+
+// weighed is a number and how much it counts.
+type weighed struct{ value, weight float64 }
+
+// quantileIn is the least number that a share of all does not exceed; half-way to the next one if exactly that share does not.
+// It changes the order of rows.
+func quantileIn(rows []weighed, share float64) float64 {
+	if len(rows) == 0 {
+		return 0
+	}
+	slices.SortFunc(rows, func(a, b weighed) int {
+		switch {
+		case a.value < b.value:
+			return -1
+		case a.value > b.value:
+			return 1
+		}
+		return 0
+	})
+	all := 0.0
+	for _, r := range rows {
+		all += r.weight
+	}
+	sum, at := 0.0, share*all
+	for i, r := range rows {
+		if sum += r.weight; sum > at || i == len(rows)-1 {
+			return r.value
+		} else if sum == at {
+			return r.value/2 + rows[i+1].value/2
+		}
+	}
+	return 0
+}

@@ -1,0 +1,429 @@
+// Package gbdt grows boosted trees by histograms: each tree is a step of Newton's method on what the trees before it left over
+// (J. Friedman, Greedy function approximation, 2001; T. Chen and C. Guestrin, XGBoost, KDD 2016).
+//
+// Values are sorted into bins once (Bin), of one or two bytes. A tree then grows from its root: for the rows of a leaf the
+// derivatives of the loss, as whole numbers, are summed up by bin; the bins of a feature, in order, tell the gain of every split
+//
+//	gain = GL^2/(HL+l2) + GR^2/(HR+l2) - G^2/(H+l2)        leaf = -G/(H+l2) * rate
+//
+// with G and H the sums of first and second derivatives of the leaf (l1, limits of steps and monotone constraints: Config.value,
+// Config.score). Only the smaller child of a split is summed up, the other one is what is left of the parent. As sums of whole numbers
+// have no order, the trees are the same to the bit for any number of goroutines, processes and servers.
+package gbdt
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+
+	"thole.example/kernel"
+	"thole.example/tree"
+)
+
+// Progress is what Train tells of an iteration.
+type Progress struct {
+	Iteration int            // from 1 on
+	Trees     *tree.Ensemble // so far
+	// Scores of the rows that are learned from and of those held out, all of class 0, then those of class 1, and so on.
+	Scores, Held [][]float64
+}
+
+// Options are what Train has beside its settings; the zero value is nothing.
+type Options struct {
+	// Each is called after every iteration. It returns a measure of held-out rows, of which less is better, for Patience, or NaN.
+	Each func(p *Progress) (float64, error)
+	// From are trees that go before: their scores are in Labels.Start, the new ones are appended to a copy.
+	From *tree.Ensemble
+}
+
+// trainer is a training.
+type trainer struct {
+	grower
+	labels *Labels
+	opt    Options
+	out    *tree.Ensemble
+	learn  int         // rows
+	scores [][]float64 // of each class, of all rows
+	all    [][]grad    // of each class, of the rows that are learned from: float32 until they are rounded
+	scales []scale     // of each class
+	groups [][2]int    // of the rows that are learned from
+}
+
+// Train grows trees on the rows of b, of which y has the labels. It ends early, with what there is, if Patience says so.
+func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*tree.Ensemble, error) {
+	if c.Cores == 0 {
+		c.Cores = runtime.GOMAXPROCS(0)
+	}
+	if err := c.Check(); err != nil {
+		return nil, err
+	}
+	t := &trainer{labels: y, opt: opt, learn: b.rows}
+	t.grower.Config, t.grower.binned = &c, b
+	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	best, bestAt := math.Inf(1), 0
+	for i := range c.Trees {
+		if err := t.iterate(ctx, i); err != nil {
+			return nil, err
+		}
+		if opt.Each == nil {
+			continue
+		}
+		value, err := opt.Each(t.progress(i + 1))
+		if err != nil {
+			return nil, err
+		}
+		if value < best {
+			best, bestAt = value, i
+		}
+		if c.Patience > 0 && !math.IsInf(best, 1) {
+			if t.out.Best = t.out.Iterations() - i + bestAt; i-bestAt >= c.Patience {
+				break
+			}
+		}
+	}
+	if t.out.Best == t.out.Iterations() {
+		t.out.Best = 0
+	}
+	return t.out, nil
+}
+
+// begin checks the labels, and makes what the iterations share.
+func (t *trainer) begin() error {
+	c, y, b := t.Config, t.labels, t.binned
+	total := len(b.codes.Bytes) / max(1, b.codes.Stride)
+	if b.codes.Stride == 0 {
+		total = len(y.Label)
+	}
+	classes := 1
+	if c.Objective.Several != nil {
+		classes = max(2, c.Classes)
+	}
+	switch {
+	case len(y.Label) != total || y.Weight != nil && len(y.Weight) != total || y.Group != nil && len(y.Group) != total:
+		return fmt.Errorf("%d labels, %d weights and %d groups of %d rows", len(y.Label), len(y.Weight), len(y.Group), total)
+	case y.Start != nil && len(y.Start) != classes*total:
+		return fmt.Errorf("%d start scores, want %d of each of %d rows", len(y.Start), classes, total)
+	case c.Objective.Rank != nil && y.Group == nil:
+		return fmt.Errorf("%s: rows without groups", c.Objective.Name)
+	case c.Monotone != nil && len(c.Monotone) != len(b.Features):
+		return fmt.Errorf("%d monotone constraints of %d features", len(c.Monotone), len(b.Features))
+	}
+	for i, l := range y.Label {
+		wrong := c.Objective.Check(float64(l))
+		if l != l || math.IsInf(float64(l), 0) {
+			wrong = "want a number"
+		}
+		if classes > 1 && int(l) >= classes {
+			wrong = fmt.Sprintf("want one of %d classes, from 0 on", classes)
+		}
+		if wrong != "" {
+			return fmt.Errorf("%w: row %d has the label %v: %s takes no such labels: %s", ErrRows, i, l, c.Objective.Name, wrong)
+		}
+		if y.Weight != nil && !(y.Weight[i] >= 0 && !math.IsInf(float64(y.Weight[i]), 0)) {
+			return fmt.Errorf("%w: row %d has the weight %v, want a number from 0 on", ErrRows, i, y.Weight[i])
+		}
+	}
+	if err := t.findGroups(); err != nil {
+		return err
+	}
+	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
+	t.out = t.model(classes)
+	for k := range t.scores {
+		t.scores[k] = make([]float64, total)
+		t.all[k] = make([]grad, t.learn)
+		if y.Start != nil {
+			copy(t.scores[k], y.Start[k*total:])
+			continue
+		}
+		for i := range t.scores[k] {
+			t.scores[k][i] = t.out.Start[k]
+		}
+	}
+	t.own, t.finders = make([]histogram, c.Cores), make([]finder, c.Cores)
+	for i := range t.finders {
+		t.finders[i] = finder{Config: c, binned: b}
+		if i > 0 {
+			t.own[i] = make(histogram, b.cells)
+		}
+	}
+	return nil
+}
+
+// model is the ensemble before the first new tree.
+func (t *trainer) model(classes int) *tree.Ensemble {
+	c := t.Config
+	if from := t.opt.From; from != nil {
+		m := *from
+		m.Trees = append([]tree.Tree(nil), from.Scoring()...)
+		m.Best = 0
+		return &m
+	}
+	m := &tree.Ensemble{Classes: classes, Group: classes, Features: t.binned.Features, Start: make([]float64, classes),
+		Objective: tree.Objective{Name: c.Objective.Name, Link: c.Objective.Link, Set: c.Objective.Settings}}
+	if t.labels.Start != nil {
+		return m
+	}
+	learned := *t.labels
+	learned.Label = learned.Label[:t.learn]
+	if learned.Weight != nil {
+		learned.Weight = learned.Weight[:t.learn]
+	}
+	if c.Positive > 0 && c.Positive != 1 {
+		learned.Weight = t.weights()
+	}
+	switch {
+	case classes > 1:
+		for k := range m.Start {
+			share := mean(&learned, func(v float64) float64 {
+				if int(v) == k {
+					return 1
+				}
+				return 0
+			})
+			m.Start[k] = math.Log(max(share, 1e-12))
+		}
+	case c.Objective.Start != nil:
+		m.Start[0] = c.Objective.Start(&c.Objective, &learned)
+	}
+	for k := range m.Features {
+		if c.Monotone != nil {
+			m.Features[k].Monotone = int(c.Monotone[k])
+		}
+	}
+	return m
+}
+
+// weights are those of the rows that are learned from, with that of positive ones.
+func (t *trainer) weights() []float32 {
+	w := make([]float32, t.learn)
+	for i := range w {
+		w[i] = t.weight(i)
+	}
+	return w
+}
+
+func (t *trainer) weight(i int) float32 {
+	w := float32(1)
+	if t.labels.Weight != nil {
+		w = t.labels.Weight[i]
+	}
+	if p := t.Positive; p > 0 && p != 1 && t.labels.Label[i] > 0 {
+		w = float32(float64(w) * p)
+	}
+	return w
+}
+
+// findGroups finds where the groups of the rows begin and end, which lie together.
+func (t *trainer) findGroups() error {
+	if t.Objective.Rank == nil {
+		return nil
+	}
+	seen := map[int64]bool{}
+	for lo, hi := 0, 0; lo < t.learn; lo = hi {
+		g := t.labels.Group[lo]
+		for hi = lo; hi < t.learn && t.labels.Group[hi] == g; hi++ {
+		}
+		if seen[g] {
+			return fmt.Errorf("%w: the rows of group %d lie apart, at row %d again; want those of a group together", ErrRows, g, lo)
+		}
+		seen[g] = true
+		t.groups = append(t.groups, [2]int{lo, hi})
+	}
+	return nil
+}
+
+// iterate grows a tree for each class.
+func (t *trainer) iterate(ctx context.Context, i int) error {
+	at := t.out.Iterations()
+	if err := t.derive(ctx); err != nil {
+		return err
+	}
+	for k := range t.scores {
+		t.draw(at*len(t.scores) + k)
+		t.grads, t.scale = t.all[k], t.scales[k]
+		for i := range t.finders {
+			t.finders[i].scale = t.scale
+		}
+		if err := t.grow(ctx); err != nil {
+			return err
+		}
+		t.settle(k)
+		t.tree.Class = k
+		t.out.Trees = append(t.out.Trees, t.tree)
+	}
+	return nil
+}
+
+// largest is the size of the largest derivatives of rows of a class.
+type largest struct{ g, h float32 }
+
+// derive writes the derivatives of all classes for the scores as they are, and rounds them.
+func (t *trainer) derive(ctx context.Context) error {
+	blocks := spans(t.learn)
+	if t.groups != nil {
+		blocks = len(t.groups)
+	}
+	classes := len(t.scores)
+	t.scales = t.scales[:0]
+	buffers, most := make([][]float32, t.Cores), make([]largest, t.Cores*classes)
+	err := each(ctx, t.Cores, blocks, func(worker, i int) error {
+		lo, hi := i*blockRows, min((i+1)*blockRows, t.learn)
+		if t.groups != nil {
+			lo, hi = t.groups[i][0], t.groups[i][1]
+		}
+		t.block(lo, hi, &buffers[worker], most[worker*classes:][:classes])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for k := range classes {
+		var l largest
+		for w := range t.Cores {
+			l.g, l.h = max(l.g, most[w*classes+k].g), max(l.h, most[w*classes+k].h)
+		}
+		if !(l.g <= math.MaxFloat32 && l.h <= math.MaxFloat32) {
+			return fmt.Errorf("iteration %d: derivatives that are no numbers; want a lower rate", t.out.Iterations()+1)
+		}
+		t.scales = append(t.scales, scale{math.Ldexp(1, exponent(float64(l.g))-wholeBits), math.Ldexp(1, exponent(float64(l.h))-wholeBits)})
+	}
+	return each(ctx, t.Cores, spans(t.learn), func(_, i int) error {
+		for k, s := range t.scales {
+			round(t.all[k][i*blockRows:min((i+1)*blockRows, t.learn)], scale{1 / s.g, 1 / s.h})
+		}
+		return nil
+	})
+}
+
+// block writes the derivatives of some rows, times their weights, and what they are at most.
+func (t *trainer) block(lo, hi int, buffer *[]float32, most []largest) {
+	o, n, classes := &t.Objective, hi-lo, len(t.scores)
+	if cap(*buffer) < 2*classes*n {
+		*buffer = make([]float32, 2*classes*n)
+	}
+	scores, g, h := make([][]float64, classes), make([][]float32, classes), make([][]float32, classes)
+	for k := range scores {
+		scores[k], g[k], h[k] = t.scores[k][lo:hi], (*buffer)[2*k*n:][:n], (*buffer)[(2*k+1)*n:][:n]
+	}
+	switch label := t.labels.Label[lo:hi]; {
+	case o.Several != nil:
+		o.Several(scores, label, g, h)
+	case o.Rank != nil:
+		o.Rank(o, scores[0], label, g[0], h[0])
+	default:
+		o.Grad(o, scores[0], label, g[0], h[0])
+	}
+	t.weigh(lo, hi, g, h)
+	for k := range scores {
+		m, to := most[k], t.all[k][lo:hi]
+		for i, g := range g[k] {
+			h := h[k][i]
+			to[i] = grad{G: int32(math.Float32bits(g)), H: int32(math.Float32bits(h))}
+			m.g, m.h = max(m.g, g, -g), max(m.h, h) // which keep NaN
+		}
+		most[k] = m
+	}
+}
+
+// weigh multiplies derivatives by the weights of their rows.
+func (t *trainer) weigh(lo, hi int, g, h [][]float32) {
+	if t.labels.Weight == nil && (t.Positive == 0 || t.Positive == 1) {
+		return
+	}
+	for i := lo; i < hi; i++ {
+		w := t.weight(i)
+		for k := range g {
+			g[k][i-lo] *= w
+			h[k][i-lo] *= w
+		}
+	}
+}
+
+// wholeBits is the size of the largest derivative as a whole number: sums over all rows fit into 64 bits.
+const wholeBits = 30
+
+// round makes whole numbers of derivatives.
+func round(grads []grad, up scale) {
+	for i, d := range grads {
+		g, h := math.Float32frombits(uint32(d.G)), math.Float32frombits(uint32(d.H))
+		grads[i] = grad{G: int32(math.RoundToEven(float64(g) * up.g)), H: int32(math.RoundToEven(float64(h) * up.h))}
+	}
+}
+
+// exponent is the least power of two that is at least v.
+func exponent(v float64) int {
+	if v == 0 {
+		return 0
+	}
+	m, e := math.Frexp(v)
+	if m == 0.5 {
+		e--
+	}
+	return e
+}
+
+// draw chooses the rows and the features of the tree of the number.
+func (t *trainer) draw(number int) {
+	seed := kernel.Hash(t.Seed+0x7ee5) + uint64(number)
+	if t.rows == nil {
+		t.rows, t.others = make([]uint32, 0, t.learn), make([]uint32, 0, len(t.labels.Label)-t.learn)
+	}
+	t.rows, t.others = t.rows[:0], t.others[:0]
+	for i := range t.learn {
+		if drawn(kernel.Hash(seed), uint64(i), t.Rows) {
+			t.rows = append(t.rows, uint32(i))
+		} else {
+			t.others = append(t.others, uint32(i))
+		}
+	}
+	for i := t.learn; i < len(t.labels.Label); i++ {
+		t.others = append(t.others, uint32(i))
+	}
+	if t.spare == nil {
+		t.spare = make([]uint32, len(t.labels.Label))
+	}
+	t.columns = t.columns[:0]
+	for i := range t.binned.columns {
+		if drawn(kernel.Hash(seed+1<<32), uint64(t.binned.columns[i].feature), t.Columns) {
+			t.columns = append(t.columns, i)
+		}
+	}
+}
+
+// settle gives the leaves their values, and the rows those of their leaves.
+func (t *trainer) settle(k int) {
+	scores := t.scores[k]
+	var rest []weighed
+	for i := range t.leaves {
+		l := &t.leaves[i]
+		if q := t.Objective.Quantile; q != nil {
+			rest = rest[:0]
+			for _, r := range t.rows[l.lo:l.hi] {
+				rest = append(rest, weighed{float64(t.labels.Label[r]) - scores[r], float64(t.weight(int(r)))})
+			}
+			t.tree.LeafValue[i] = quantileIn(rest, q(&t.Objective))
+		}
+		v := t.tree.LeafValue[i] * t.Rate
+		t.tree.LeafValue[i] = v
+		for _, r := range t.rows[l.lo:l.hi] {
+			scores[r] += v
+		}
+		for _, r := range t.others[l.from:l.to] {
+			scores[r] += v
+		}
+	}
+	for i := range t.tree.Value {
+		t.tree.Value[i] *= t.Rate
+	}
+}
+
+func (t *trainer) progress(iteration int) *Progress {
+	p := &Progress{Iteration: iteration, Trees: t.out}
+	for _, s := range t.scores {
+		p.Scores, p.Held = append(p.Scores, s[:t.learn]), append(p.Held, s[t.learn:])
+	}
+	return p
+}

@@ -1,0 +1,193 @@
+package tree
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// same reports whether scores have the same bits.
+func same(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })
+}
+
+// TestScorer holds every way of scoring to the definition, bit for bit.
+func TestScorer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawing{features: 8, trees: 6, leaves: 40, sets: rapid.Bool().Draw(t, "sets"), levels: 70}.ensemble(t)
+		s := Compile(e)
+		width := max(0, len(e.Features)+rapid.IntRange(-2, 1).Draw(t, "width"))
+		n := rapid.IntRange(0, 70).Draw(t, "n")
+		rows := drawRows(t, n, width)
+		out := make([]float64, n*e.Classes)
+		s.Batch(rows, width, out)
+		for r := range n {
+			row, want, got := rows[r*width:(r+1)*width], make([]float64, e.Classes), make([]float64, e.Classes)
+			e.Score(row, want)
+			if !same(out[r*e.Classes:(r+1)*e.Classes], want) {
+				t.Fatalf("batch: row %d %v: %v, want %v", r, row, out[r*e.Classes:(r+1)*e.Classes], want)
+			}
+			if s.Row(row, got); !same(got, want) {
+				t.Fatalf("row %v: %v, want %v", row, got, want)
+			}
+		}
+	})
+}
+
+// TestSparse holds rows of ids and values to the same rows with all features.
+func TestSparse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawing{features: 12, trees: 4, leaves: 12, sets: true, levels: 40}.ensemble(t)
+		far := rapid.Bool().Draw(t, "far") // ids for which there is no table
+		if far {
+			for i := range e.Trees {
+				for n := range e.Trees[i].Feature {
+					e.Trees[i].Feature[n] *= 1 << 20
+				}
+			}
+		}
+		s := Compile(e)
+		for range 5 { // one Scorer, so that rows find what those before left
+			absent := rapid.SampledFrom([]float32{0, nan, 2}).Draw(t, "absent")
+			row := make([]float32, len(e.Features))
+			for i := range row {
+				row[i] = absent
+			}
+			ids, values := []int64{-1, math.MaxInt64, math.MinInt64, 7 << 20, 13}, []float32{1, 1, 1, 1, 1}
+			if far || len(row) < 8 {
+				ids[3] = 5
+				if len(row) > 5 {
+					ids[3] = -9
+				}
+			}
+			for range rapid.IntRange(0, 8).Draw(t, "n") {
+				f, v := rapid.IntRange(0, len(row)-1).Draw(t, "id"), rapid.SampledFrom(odds).Draw(t, "value")
+				row[f] = v
+				if far {
+					f <<= 20
+				}
+				ids, values = append(ids, int64(f)), append(values, v)
+			}
+			all := row
+			if far {
+				all = make([]float32, len(row)<<20)
+				for f, v := range row {
+					all[f<<20] = v
+				}
+			}
+			want, got := make([]float64, e.Classes), make([]float64, e.Classes)
+			e.Score(all, want)
+			if s.Sparse(ids, values, absent, got); !same(got, want) {
+				t.Fatalf("%v %v absent %v: %v, want %v", ids, values, absent, got, want)
+			}
+		}
+	})
+}
+
+// TestRowAllocates nothing, and neither do the others.
+func TestRowAllocates(t *testing.T) {
+	e := grown(20, 30, 6, 0)
+	s, out, rows := Compile(e), make([]float64, 100), make([]float32, 100*20)
+	for what, f := range map[string]func(){"Row": func() { s.Row(rows[:20], out[:1]) }, "Batch": func() { s.Batch(rows, 20, out) },
+		"Sparse": func() { s.Sparse([]int64{3, 9}, rows[:2], 0, out[:1]) }} {
+		if n := testing.AllocsPerRun(100, f); n != 0 {
+			t.Errorf("%s allocates %v times", what, n)
+		}
+	}
+}
+
+// TestScorerIsShared scores in several goroutines with one Scorer.
+func TestScorerIsShared(t *testing.T) {
+	e := grown(10, 20, 5, 0)
+	s := Compile(e)
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(g), 3))
+			for range 50 {
+				row, want, got := make([]float32, 10), make([]float64, 1), make([]float64, 1)
+				for i := range row {
+					row[i] = number(rng)
+				}
+				e.Score(row, want)
+				if s.Row(row, got); !same(got, want) {
+					t.Errorf("%v: %v, want %v", row, got, want)
+				}
+				if s.Sparse([]int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, row, float32(g%2), got); !same(got, want) {
+					t.Errorf("sparse %v: %v, want %v", row, got, want)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// grown is an ensemble of complete trees of a depth, or if leaves is above 0 of trees of so many that grow at random.
+func grown(features, trees, depth, leaves int) *Ensemble {
+	rng := rand.New(rand.NewPCG(5, 6))
+	e := &Ensemble{Objective: Objective{Link: Identity}, Classes: 1, Group: 1, Start: []float64{0.5}, Features: make([]Feature, features)}
+	for range trees {
+		n := 1<<depth - 1
+		if leaves > 0 {
+			n = leaves - 1
+		}
+		t := drawing{}.tree(rng, e.Features, n+1)
+		for i := range t.Feature {
+			t.Kind[i], t.Threshold[i] = NaNMissing|Kind(rng.IntN(2))*DefaultLeft, rng.NormFloat64()
+			if leaves > 0 {
+				continue
+			}
+			t.Left[i], t.Right[i] = int32(2*i+1), int32(2*i+2)
+			if 2*i+1 >= n {
+				t.Left[i], t.Right[i] = int32(^(2*i + 1 - n)), int32(^(2*i + 2 - n))
+			}
+		}
+		e.Trees = append(e.Trees, t)
+	}
+	return e
+}
+
+// BenchmarkScore is of 28 features as of XGBoost's and LightGBM's benchmarks (docs/trees.md).
+func BenchmarkScore(b *testing.B) {
+	const features, n = 28, 4096
+	rng := rand.New(rand.NewPCG(7, 8))
+	rows, out := make([]float32, features*n), make([]float64, n)
+	for i := range rows {
+		rows[i] = float32(rng.NormFloat64())
+	}
+	rate := func(b *testing.B, rows int) {
+		b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+	}
+	for _, c := range []struct{ depth, leaves int }{{6, 0}, {8, 0}, {0, 31}, {0, 64}, {0, 255}} {
+		e := grown(features, 100, c.depth, c.leaves)
+		s := Compile(e)
+		name := fmt.Sprintf("depth=%d/leaves=%d/", c.depth, c.leaves)
+		b.Run(name+"Batch", func(b *testing.B) {
+			for b.Loop() {
+				s.Batch(rows, features, out)
+			}
+			rate(b, n)
+		})
+		b.Run(name+"Row", func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				s.Row(rows[i*features:(i+1)*features], out[:1])
+				i = (i + 1) % n
+			}
+			rate(b, 1)
+		})
+		b.Run(name+"Score", func(b *testing.B) {
+			i := 0
+			for b.Loop() {
+				e.Score(rows[i*features:(i+1)*features], out[:1])
+				i = (i + 1) % n
+			}
+			rate(b, 1)
+		})
+	}
+}
