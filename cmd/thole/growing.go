@@ -40,8 +40,8 @@ func (g *growing) flags(c *cobra.Command) {
 	f.IntVar(&g.trees, "trees", d.Trees, "trees, for each class")
 	f.IntVar(&g.treeDepth, "depth", d.Depth, "splits above a leaf at most; 0: any number, with --leaves")
 	f.IntVar(&g.leaves, "leaves", 0, "leaves of a tree at most (default: as many as --depth has room for)")
-	f.StringVar(&g.growth, "growth", string(d.Growth), "which leaf is split next where --leaves bounds a tree: leaf, that with the largest gain, or depth, "+
-		"the one nearest to the root")
+	f.StringVar(&g.growth, "growth", string(d.Growth), "which leaf is split next where --leaves bounds a tree: leaf, that with the largest "+
+		"gain, or depth, the one nearest to the root")
 	f.IntVar(&g.bins, "bins", d.Bins, "bins of a number, 2 to 255")
 	f.Float64Var(&g.minWeight, "min-child-weight", d.MinWeight, "sum of second derivatives that both sides of a split have at least")
 	f.Float64Var(&g.gamma, "gamma", 0, "by how much a split has to make the loss smaller")
@@ -61,12 +61,12 @@ func (g *growing) flags(c *cobra.Command) {
 }
 
 // treeFlags are those that only trees have.
-var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample", "colsample",
-	"monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "start-scores"}
+var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
+	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "start-scores"}
 
 // networkFlags are those that trees have no use for.
-var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
-	"factors", "hidden", "dropout", "cross-layers", "rank", "epochs", "batch", "updates", "clip", "schedule", "schedule-per",
+var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
+	"storage", "factors", "hidden", "dropout", "cross-layers", "rank", "epochs", "batch", "updates", "clip", "schedule", "schedule-per",
 	"schedule-set", "rule", "hyper", "tolerance", "non-finite", "init", "init-scale", "in-order", "staleness", "partitioner", "pos-neg",
 	"negatives", "l1-of", "l2-of", "checkpoint", "checkpoint-every", "resume", "load-state", "save-state", "fresh-state", "memory", "scratch",
 	"shuffle-window", "early-stop-delta", "tcp", "hash"}
@@ -196,8 +196,8 @@ func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format
 	if p.recipe.Task == algo.Multiclass {
 		classes = 2
 	}
-	one := &tree.Ensemble{Objective: *algo.TreeObjective(&p.forest.Objective), Classes: classes, Group: classes, Start: make([]float64, classes),
-		Features: []tree.Feature{{Name: "x"}}}
+	one := &tree.Ensemble{Objective: *algo.TreeObjective(&p.forest.Objective), Classes: classes, Group: classes,
+		Start: make([]float64, classes), Features: []tree.Feature{{Name: "x"}}}
 	for k := range classes {
 		one.Trees = append(one.Trees, tree.Tree{Class: k, LeafValue: []float64{0}, LeafWeight: []float64{1}, LeafCount: []int64{1}})
 	}

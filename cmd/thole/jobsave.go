@@ -51,6 +51,9 @@ func (p *plan) resolved() ([]byte, error) {
 	f.Data.UseShuffle, f.Train.DecayAlpha, f.Train.DecayBeta = nil, nil, nil // their flags say it
 	flags, done := p.command.Flags(), slices.Clone(unsaved)
 	leave := p.leave()
+	if p.forest != nil {
+		leave = append(leave, networkFlags...)
+	}
 	for _, k := range jobKeys() {
 		one := flags.Lookup(k.flag)
 		if v, ok := k.in(f, false); ok {
@@ -60,7 +63,7 @@ func (p *plan) resolved() ([]byte, error) {
 			continue
 		}
 		done = append(done, k.flag)
-		if slices.Contains(leave, k.flag) || slices.Contains(unsaved, k.flag) || !told(one) || p.forest != nil && slices.Contains(networkFlags, k.flag) {
+		if slices.Contains(leave, k.flag) || slices.Contains(unsaved, k.flag) || !told(one) {
 			continue
 		}
 		if err := k.set(f, textOf(one)); err != nil {
@@ -130,7 +133,6 @@ func (p *plan) rest(flags *pflag.FlagSet, done []string, add func(string, any, b
 	ours := trainCommand(&env{in: strings.NewReader(""), out: io.Discard, err: io.Discard}).Flags() // those of other commands are not
 	rule, hyper, size := p.rule, p.conf.Hyper, p.conf.Size
 	if p.forest != nil { // whose penalties are no settings of a rule
-		done = append(done, networkFlags...)
 		add("l1", p.l1, p.l1 > 0)
 		add("l2", p.l2, true)
 	} else {

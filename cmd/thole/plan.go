@@ -27,7 +27,7 @@ import (
 type plan struct {
 	*job
 	recipe       *algo.Algo
-	forest       *forest // of trees; nil: a network
+	forest       *forest        // of trees; nil: a network
 	train, valid *data.Examples // valid may be nil
 	digest       uint32         // of the examples
 	conf         algo.Conf
