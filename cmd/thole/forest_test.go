@@ -52,6 +52,12 @@ func forests() map[string]func() (*tree.Ensemble, []feature.Column) {
 			e.Features[1].Levels = []string{"Ely", "Bath", "Wells"}
 			return e, nil
 		},
+		// the first one with another threshold
+		"changed": func() (*tree.Ensemble, []feature.Column) {
+			e := binaryTrees()
+			e.Trees[1].Threshold[1] = 61
+			return e, nil
+		},
 		// of columns, of which XGBoost takes absent ones for missing
 		"xgboost": func() (*tree.Ensemble, []feature.Column) {
 			e := &tree.Ensemble{Objective: tree.Objective{Name: "reg:squarederror", Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0},

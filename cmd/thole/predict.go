@@ -188,7 +188,10 @@ func (p *prediction) score(ctx context.Context, e *env, g *scoring, out predicti
 	defer bar.end()
 	o.Progress = bar.read
 	o.Note = func(path string, line int64, text string) { bar.line("%s:%d: %s", path, line, text) }
-	o.Left = func(u data.Unseen) { s.Unseen = u }
+	o.Left = func(u data.Unseen) {
+		s.Unseen = u
+		s.Unseen.Missing = g.named
+	}
 	o.LeftOut = func(left data.Skipped) { s.Skipped = left }
 	for b, err := range data.ReadFiles(ctx, files, e.in, o) {
 		if err != nil {

@@ -13,10 +13,12 @@ import (
 type scoring struct {
 	options data.Options
 	loss    graph.Loss
-	width   int      // scores of an example
-	exact   bool     // they are float64, else float32
-	texts   []string // of the labels 0, 1 and so on; nil: they are numbers
-	more    []string // names of further numbers of an example
+	width   int         // scores of an example
+	exact   bool        // they are float64, else float32
+	texts   []string    // of the labels 0, 1 and so on; nil: they are numbers
+	more    []string    // names of further numbers of an example
+	trees   *treeScorer // nil: it is a network
+	named   bool        // columns are found by the names of features, and levels that are none of theirs are missing
 	// score scores a batch; what it answers is good until the next one. The error names the row that does not fit the model.
 	score func(b *data.Batch) (*rated, error)
 }

@@ -84,7 +84,7 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
-	g.score, g.more = s.score, s.names(&head{width: g.width, classes: g.options.Classes, texts: g.texts})
+	g.trees, g.score, g.more = s, s.score, s.names(&head{width: g.width, classes: g.options.Classes, texts: g.texts})
 	return g, nil
 }
 
@@ -111,6 +111,7 @@ func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g 
 	case m.transform != nil:
 		view, err = gbdt.NewView(m.transform)
 	case source.Tabular():
+		g.named = true
 		bare.transform, view, err = p.bind(ctx, m.trees)
 	default:
 		view = gbdt.NewColumns(len(m.trees.Features), absentIn(m.trees, source.Name))
@@ -163,10 +164,14 @@ type treeScorer struct {
 	byTrees
 	view  *gbdt.View
 	trees *tree.Ensemble // whose features are the slots of the view
-	of    []string       // names of the features
-	block int            // examples that a processor takes at once
+	fast  *tree.Scorer
+	of    []string // names of the features
+	from  []int32  // which of the model's they are
+	block int      // examples that a processor takes at once
 	out   rated
 	more  int // further numbers of an example
+
+	shares *tree.Explainer // nil: nobody asks for contributions
 }
 
 // blockValues is about how many values the rows of a block have.
@@ -177,9 +182,14 @@ func newTreeScorer(view *gbdt.View, trees *tree.Ensemble, also byTrees) (*treeSc
 	if err != nil {
 		return nil, err
 	}
-	s := &treeScorer{byTrees: also, view: use, trees: narrow, block: min(256, max(1, blockValues/max(1, use.Width())))}
+	s := &treeScorer{byTrees: also, view: use, trees: narrow, fast: tree.Compile(narrow), from: from, block: min(256, max(1, blockValues/max(1, use.Width())))}
 	for _, f := range from {
 		s.of = append(s.of, featureName(trees.Features, int(f)))
+	}
+	if s.contrib {
+		if s.shares, err = tree.NewExplainer(narrow); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }
@@ -216,7 +226,6 @@ func (s *treeScorer) score(b *data.Batch) (*rated, error) {
 	n, classes := b.Len(), s.trees.Classes
 	s.out.score, s.out.more = resized(s.out.score, n*classes), resized(s.out.more, n*s.more)
 	blocks := (n + s.block - 1) / s.block
-	errs := make([]error, blocks)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), blocks) {
@@ -226,12 +235,12 @@ func (s *treeScorer) score(b *data.Batch) (*rated, error) {
 				lo := k * s.block
 				hi := min(n, lo+s.block)
 				s.view.Fill(b, lo, hi, rows)
-				errs[k] = s.rows(rows, s.out.score[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more])
+				s.rows(rows, s.out.score[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more])
 			}
 		})
 	}
 	wg.Wait()
-	return &s.out, errors.Join(errs...)
+	return &s.out, nil
 }
 
 func resized(s []float64, n int) []float64 {
@@ -241,34 +250,25 @@ func resized(s []float64, n int) []float64 {
 	return s[:n]
 }
 
-// contributor tells what features contribute to the scores of a row: for each class those of all features, and the base.
-type contributor interface {
-	Contributions(row []float32, out []float64) error
-}
-
 // rows scores some rows.
-func (s *treeScorer) rows(rows []float32, score, more []float64) error {
+func (s *treeScorer) rows(rows []float32, score, more []float64) {
 	w, classes := s.view.Width(), s.trees.Classes
-	for i := range len(score) / classes {
-		row := rows[i*w : (i+1)*w]
-		s.trees.Score(row, score[i*classes:(i+1)*classes])
-		to := more[i*s.more : (i+1)*s.more]
+	n := len(score) / classes
+	s.fast.Batch(rows[:n*w], w, score)
+	if s.more == 0 {
+		return
+	}
+	for i := range n {
+		row, to := rows[i*w:(i+1)*w], more[i*s.more:(i+1)*s.more]
 		if s.contrib {
-			c, ok := any(s.trees).(contributor)
-			if !ok {
-				return errors.New("contributions of features are not there yet")
-			}
 			n := classes * (w + 1)
-			if err := c.Contributions(row, to[:n]); err != nil {
-				return err
-			}
+			s.shares.Contributions(row, to[:n])
 			to = to[n:]
 		}
 		if s.leaves {
 			s.leavesOf(row, to)
 		}
 	}
-	return nil
 }
 
 // leavesOf are the leaves that a row comes to.
