@@ -21,8 +21,8 @@ feature contributes to the score of one example (TreeSHAP): the contributions an
 were grown from, add up to the margin.`,
 		Example: `  thole explain weights.dbdf
   thole explain out/lr | less
-  thole explain model --data test.csv --row 3
-  thole explain model.txt --data test.libsvm --row 0 --json`,
+  thole explain out/trees --data people.csv --row 3
+  thole explain out/trees --data people.csv --row 0 --json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if x.asked(c) {
 				return x.run(c.Context(), e, args[0])

@@ -77,7 +77,7 @@ are, and the features that they gain most by.`,
   thole inspect weights.dbdf --json
   thole inspect out/lr --quick --verbose
   thole inspect lr-paddle --svg > network.svg
-  thole inspect model.txt --tree 0
+  thole inspect out/trees --tree 0
   thole inspect lr.onnx`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("tree") {
