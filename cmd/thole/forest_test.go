@@ -68,6 +68,12 @@ func forests() map[string]func() (*tree.Ensemble, []feature.Column) {
 			return &tree.Ensemble{Objective: tree.Objective{Name: "lambdarank", Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0},
 				Features: make([]tree.Feature, 1), Trees: []tree.Tree{stump(0, 0, 0.5, -1, 1)}}, nil
 		},
+		// the same, whose classes were called 3, 5 and 9
+		"labelled": func() (*tree.Ensemble, []feature.Column) {
+			e, _ := forests()["classes"]()
+			e.Labels = []float32{3, 5, 9}
+			return e, nil
+		},
 		// two iterations of three classes
 		"classes": func() (*tree.Ensemble, []feature.Column) {
 			e := &tree.Ensemble{Objective: tree.Objective{Name: "softmax", Link: tree.Softmax}, Classes: 3, Group: 3, Start: []float64{0, 0.5, 0},

@@ -156,21 +156,27 @@ func (m *storedModel) size(a *algo.Algo) algo.Size {
 
 // classes are the labels that the model of so many scores was trained with, nil if it does not say.
 func (m *storedModel) classes(width int, task algo.Task) (data.Classes, error) {
-	if m.file == nil {
+	var c data.Classes
+	said := graph.FileName
+	switch {
+	case m.trees != nil && len(m.trees.Labels) > 0:
+		c, said = m.trees.Labels, tree.FileName
+	case m.trees != nil, m.file == nil:
 		return nil, nil
+	default:
+		c = m.file.Data.Classes
 	}
-	c := data.Classes(m.file.Data.Classes)
 	switch {
 	case task == algo.Multiclass && len(c) == 0:
 		return data.Numbered(width), nil
 	case task == algo.Multiclass && (len(c) != width || c.Check() != nil):
-		return nil, fmt.Errorf("%s: %s: classes %v, want %d different whole numbers, one for each output", m.path, graph.FileName, c, width)
+		return nil, fmt.Errorf("%s: %s: classes %v, want %d different whole numbers, one for each output", m.path, said, c, width)
 	case task == algo.Multiclass:
 		return c, nil
 	case len(c) == 0:
 		return data.Standard(), nil
 	case len(c) != 2 || c[0] == c[1]:
-		return nil, fmt.Errorf("%s: %s: classes %v, want two labels, that of negative examples first", m.path, graph.FileName, c)
+		return nil, fmt.Errorf("%s: %s: classes %v, want two labels, that of negative examples first", m.path, said, c)
 	}
 	return c, nil
 }

@@ -182,7 +182,8 @@ func newTreeScorer(view *gbdt.View, trees *tree.Ensemble, also byTrees) (*treeSc
 	if err != nil {
 		return nil, err
 	}
-	s := &treeScorer{byTrees: also, view: use, trees: narrow, fast: tree.Compile(narrow), from: from, block: min(256, max(1, blockValues/max(1, use.Width())))}
+	s := &treeScorer{byTrees: also, view: use, trees: narrow, fast: tree.Compile(narrow), from: from,
+		block: min(256, max(1, blockValues/max(1, use.Width())))}
 	for _, f := range from {
 		s.of = append(s.of, featureName(trees.Features, int(f)))
 	}
