@@ -31,7 +31,7 @@ type rowLoss struct {
 	of   func(o *tree.Objective, score []float64, y float64) float64
 	// objectives are those that it belongs to: names of LightGBM, XGBoost and ours.
 	objectives string
-	raw        bool // the score is what is predicted, whatever the link
+	raw        bool // of a ranking: the score is what is predicted
 }
 
 // rowLosses is the table of them.
@@ -67,6 +67,9 @@ func rowLossOf(o *tree.Objective) rowLoss {
 	}
 	return all[max(0, at)]
 }
+
+// Ranks reports whether the objective is one of rankings: labels are how relevant examples are to their group.
+func Ranks(o *tree.Objective) bool { return rowLossOf(o).raw }
 
 type treeLoss struct {
 	o   *tree.Objective

@@ -30,7 +30,8 @@ type Unseen struct {
 	Values   int `json:"values"`   // in all examples together
 	Examples int `json:"examples"` // that had some
 
-	Levels bool `json:"-"` // of the columns of tables, which count as the rare ones of theirs
+	Levels  bool `json:"-"` // of the columns of tables, which count as the rare ones of theirs
+	Missing bool `json:"-"` // or as if there were none
 }
 
 // Text says what was left out of n examples.
@@ -40,8 +41,12 @@ func (u Unseen) Text(n int) string {
 		they = "was not in training; it counts as zero"
 	}
 	if u.Levels {
-		return fmt.Sprintf("%s in %d of %d examples had no example of training, or too few: each counts as the rare ones of its column",
-			number.Of(u.Features, "level"), u.Examples, n)
+		as := "the rare ones of its column"
+		if u.Missing {
+			as = "missing"
+		}
+		return fmt.Sprintf("%s in %d of %d examples had no example of training, or too few: each counts as %s",
+			number.Of(u.Features, "level"), u.Examples, n, as)
 	}
 	return fmt.Sprintf("%s in %d of %d examples %s", number.Of(u.Features, "feature"), u.Examples, n, they)
 }

@@ -124,7 +124,7 @@ type Column struct {
 	Levels    Texts     `json:"levels,omitempty"`    // by id, from 1 on (of labels: by the label, from 0 on); "" is a missing one
 	Texts     bool      `json:"texts,omitempty"`     // label: levels are texts
 	Other     bool      `json:"other,omitempty"`     // id 0 was learned
-	Nothing   bool      `json:"nothing,omitempty"`   // "missing" was learned
+	Nothing   bool      `json:"nothing,omitempty"`   // "missing" was learned; of levels without a missing one: it is id 0, as any other
 }
 
 // ParseSpec reads a description in JSON:

@@ -82,7 +82,12 @@ func (t *Transform) find(i int) error {
 		}
 		l.set(h, int32(n+from))
 	}
-	if none := l.find(hashText(nil)); none >= 0 {
+	none := l.find(hashText(nil))
+	if none < 0 && c.Nothing {
+		none = 0
+		l.set(hashText(nil), 0)
+	}
+	if none >= 0 {
 		for _, text := range t.Missing {
 			if h := hashText([]byte(text)); l.find(h) < 0 {
 				l.set(h, none)

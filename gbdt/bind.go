@@ -23,7 +23,7 @@ func Bind(features []tree.Feature, missing []string, more ...feature.Column) (*f
 		}
 		c := feature.Column{Name: f.Name, Kind: feature.Numeric, Log: new(bool), Scale: feature.None}
 		if len(f.Levels) > 0 {
-			c = feature.Column{Name: f.Name, Kind: feature.Categorical, Levels: f.Levels}
+			c = feature.Column{Name: f.Name, Kind: feature.Categorical, Levels: f.Levels, Nothing: true}
 		}
 		columns = append(columns, c)
 	}

@@ -22,10 +22,11 @@ import (
 // Each has a place in the rows, its slot. A View is read-only, and any number of goroutines may use it.
 type View struct {
 	features []tree.Feature
-	fields   []viewed  // of a table, in the order of their ids; nil: features are columns
-	slots    []int32   // of each feature, -1: none
-	absent   float32   // of columns: what a row has where it has none
-	empty    []float32 // by slot, what an example without values has
+	table    *feature.Transform // nil: features are columns
+	fields   []viewed           // of the table, in the order of their ids
+	slots    []int32            // of each feature, -1: none
+	absent   float32            // of columns: what a row has where it has none
+	empty    []float32          // by slot, what an example without values has
 }
 
 // viewed is a field of a table as features.
@@ -51,7 +52,7 @@ func NewView(t *feature.Transform) (*View, error) { return newView(t, false) }
 
 // newView is a view of fields; foreign levels count from the first that is known, and others are missing.
 func newView(t *feature.Transform, foreign bool) (*View, error) {
-	v := &View{}
+	v := &View{table: t}
 	for i := range t.Fields() {
 		f := t.Field(i)
 		p := viewed{first: f.First, size: f.Size, feature: len(v.features)}
@@ -167,7 +168,7 @@ func (v *View) Use(e *tree.Ensemble) (use *View, narrow *tree.Ensemble, from []i
 			t.Feature[k] = slots[f]
 		}
 	}
-	use = &View{features: v.features, fields: v.fields, slots: slots, absent: v.absent}
+	use = &View{features: v.features, table: v.table, fields: v.fields, slots: slots, absent: v.absent}
 	use.clear(len(from))
 	return use, &one, from, nil
 }

@@ -232,6 +232,11 @@ func values[T matrix.Elem](r *reader, name string, rows int64) []T {
 		r.err = err
 		return nil
 	}
+	if b.Data.DType() != matrix.DTypeOf[T]() { // of a format that has no such type
+		if same, exact := b.Cast(matrix.DTypeOf[T]()); exact {
+			b = same
+		}
+	}
 	d, ok := b.Data.(*matrix.Dense[T])
 	if !ok || b.At.Rows.Len() != rows || int64(len(d.Val)) != rows*b.At.Cols.Len() {
 		r.err = fmt.Errorf("%s: %w: %v of %v, want %d full rows of %v", name, ErrTrees, b.At, b.Data.DType(), rows, matrix.DTypeOf[T]())

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole.example/dump"
 	"thole.example/format"
 	"thole.example/matrix"
 )
@@ -67,31 +66,4 @@ func parseRect(rows, cols string) (at matrix.Rect, err error) {
 		at.Cols, err = parseRange("cols", cols)
 	}
 	return at, err
-}
-
-func explainCommand(e *env) *cobra.Command {
-	var s source
-	c := &cobra.Command{
-		Use:     "explain PATH",
-		Short:   "Print the bytes of a stored model with their meaning",
-		Example: "  thole explain weights.dbdf\n  thole explain out/lr | less",
-		RunE: func(c *cobra.Command, args []string) error {
-			p := dump.New(e.out)
-			at, err := e.locate(c.Context(), args[0], s.from, nil)
-			if err != nil && s.from == "" {
-				if known, wrong := e.explainTopology(c.Context(), args[0], p); known {
-					return wrong
-				}
-			}
-			if err != nil {
-				return err
-			}
-			if err := at.Explain(c.Context(), at.bucket, at.name, p); err != nil {
-				return format.Wrap(at.Info().Name, at.name, err)
-			}
-			return p.Err()
-		},
-	}
-	c.Flags().StringVar(&s.from, "from", "", "format of the path (default: found out)")
-	return c
 }

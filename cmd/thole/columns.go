@@ -51,6 +51,15 @@ func (k *columnFlags) nameFlags(c *cobra.Command) {
 	f.StringSliceVar(&k.names, "names", nil, "names of the columns of tables whose first line has none")
 }
 
+// markFlags are those that say which columns beside the features are read for a model that does not say so.
+func (k *columnFlags) markFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&k.labelColumn, "label-column", "", "column of tables with the label (default: that of training; of models that learned from "+
+		"no table label)")
+	f.StringVar(&k.weightColumn, "weight-column", "", "column with the weight of each example (default: that of training)")
+	f.StringVar(&k.groupColumn, "group-column", "", "column with the group of each example (default: that of training)")
+}
+
 // spec is what the flags and their file say.
 func (k *columnFlags) spec(ctx context.Context, e *env) (*feature.Spec, error) {
 	s := &feature.Spec{}

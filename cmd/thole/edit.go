@@ -15,6 +15,7 @@ import (
 	"thole.example/edit"
 	"thole.example/format"
 	"thole.example/matrix"
+	"thole.example/tree"
 )
 
 // edit is what the commands that change models do: the sources are read, changed, and written to dst.
@@ -29,6 +30,19 @@ func (o *output) edit(ctx context.Context, e *env, srcs []string, dst string, ch
 	}
 	o.keeps = true
 	return o.save(ctx, e, places, dst, change)
+}
+
+// editValues is edit for changes of matrices that models of trees, whose matrices belong together, do not survive.
+func (o *output) editValues(ctx context.Context, e *env, srcs []string, dst string,
+	change func([]format.Reader) (format.Reader, error)) error {
+	return o.edit(ctx, e, srcs, dst, func(rs []format.Reader) (format.Reader, error) {
+		for i, r := range rs {
+			if r.Files()[tree.FileName] != nil {
+				return nil, fmt.Errorf("%s is a model of trees, whose matrices belong together: want them as they are (thole convert, merge)", srcs[i])
+			}
+		}
+		return change(rs)
+	})
 }
 
 // ofFirst says what decides the format of an edited model.
@@ -58,7 +72,7 @@ func averageCommand(e *env) *cobra.Command {
 		Short:   "Average models of the same shape, cell by cell",
 		Example: "  thole average seed1 seed2 seed3 mean\n  thole average old new blend --weights 0.9,0.1",
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.edit(c.Context(), e, args[:len(args)-1], args[len(args)-1], func(rs []format.Reader) (format.Reader, error) {
+			return o.editValues(c.Context(), e, args[:len(args)-1], args[len(args)-1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Average(rs, weights)
 			})
 		},
@@ -80,7 +94,7 @@ func pruneCommand(e *env) *cobra.Command {
 				return usageError{errors.New("no --below, want a number above 0")}
 			}
 			dropped := 0
-			err := o.edit(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
+			err := o.editValues(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Prune(rs[0], below, func(n int) { dropped += n }), nil
 			})
 			if err == nil {
@@ -106,7 +120,7 @@ func sliceCommand(e *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return o.edit(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
+			return o.editValues(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Slice(rs[0], at.Rows, at.Cols)
 			})
 		},
@@ -147,7 +161,7 @@ func renameCommand(e *env) *cobra.Command {
 			if len(names) == 0 {
 				return usageError{errors.New("no --name OLD=NEW")}
 			}
-			return o.edit(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
+			return o.editValues(c.Context(), e, args[:1], args[1], func(rs []format.Reader) (format.Reader, error) {
 				return edit.Rename(rs[0], names)
 			})
 		},
@@ -166,14 +180,15 @@ func diffCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff A B",
 		Short: "Compare two models value by value, whatever their formats",
-		Long: `Compares the values of two models, matrix by matrix of the same name; if each has only one, whatever the names. The exit
+		Long: `Compares the values of two models, matrix by matrix of the same name; if each has only one, whatever the names. Of models of
+trees it says first which tree and node is the first that is another. The exit
 status is 0 if they are the same, within --within if it is given, 1 if they differ, and 3 if they could not be compared.`,
 		Example: "  thole diff out/lr lr.params\n  thole diff before after --within 1e-6\n  thole diff before after --json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if !(within >= 0) {
 				return usageError{fmt.Errorf("--within %g, want a number from 0 on", within)}
 			}
-			found, err := diff(c.Context(), e, args, w)
+			found, err := diff(c.Context(), e, args, w, within)
 			if err == nil {
 				err = printDiff(e, found, asJSON, within)
 			}
@@ -190,7 +205,7 @@ status is 0 if they are the same, within --within if it is given, 1 if they diff
 }
 
 // diff compares the models of two paths.
-func diff(ctx context.Context, e *env, paths []string, w flagValues) ([]edit.Difference, error) {
+func diff(ctx context.Context, e *env, paths []string, w flagValues, within float64) ([]edit.Difference, error) {
 	places, sides := make([]*place, len(paths)), make([]*side, len(paths))
 	for i, path := range paths {
 		var err error
@@ -216,7 +231,12 @@ func diff(ctx context.Context, e *env, paths []string, w flagValues) ([]edit.Dif
 		total += values(r.Matrices())
 	}
 	p.expect(total)
-	return edit.Compare(ctx, rs[0], rs[1])
+	found, err := edit.Compare(ctx, rs[0], rs[1])
+	if err != nil {
+		return nil, err
+	}
+	trees, err := diffTrees(ctx, rs[0].Reader, rs[1].Reader, within)
+	return append(trees, found...), err
 }
 
 func printDiff(e *env, found []edit.Difference, asJSON bool, within float64) error {

@@ -153,7 +153,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 
 // checkLabels refuses what the network says of labels and features where it cannot be, as predict does.
 func checkLabels(src string, file *graph.File, r format.Reader, width int) error {
-	classes, err := (&storedModel{Reader: r, path: src, file: file}).classes(width)
+	classes, err := (&storedModel{Reader: r, path: src, file: file}).classes(width, algo.TaskOf(file))
 	if err != nil {
 		return err
 	}

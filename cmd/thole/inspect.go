@@ -32,6 +32,7 @@ type finding struct {
 	Matrices []matrixFinding `json:"matrices"`
 	Network  *networkFinding `json:"network,omitempty"` // that a graph.json beside the matrices describes
 	Columns  *columnsFinding `json:"columns,omitempty"` // of the table that the model learned from
+	Trees    *treesFinding   `json:"trees,omitempty"`   // if it is a model of trees
 	// Topology is the network whose parameters the matrices are, where the path holds one.
 	Topology *topologyFinding `json:"topology,omitempty"`
 	ONNX     *onnx.Summary    `json:"onnx,omitempty"` // of a file of ONNX, which has no matrices
@@ -63,19 +64,25 @@ type matrixFinding struct {
 func inspectCommand(e *env) *cobra.Command {
 	var s source
 	var asJSON, quick, verbose, dot, svg bool
+	one := -1
 	c := &cobra.Command{
 		Use:   "inspect PATH",
 		Short: "Say what a stored model holds: format, dialect, matrices, statistics",
 		Long: `Says which format and dialect the path holds and what is odd about it; of each matrix its size, types, layout,
 partitions or blocks and bytes; and of its stored values how many there are, how many are zero, smallest, mean, largest,
 standard deviation, and a histogram from the smallest to the largest. For a Paddle model also its network; of a file of ONNX
-what it is fed and gives, its metadata, its operators and the sizes of its initializers.`,
+what it is fed and gives, its metadata, its operators and the sizes of its initializers; of trees how many and how large they
+are, and the features that they gain most by.`,
 		Example: `  thole inspect out/lr
   thole inspect weights.dbdf --json
   thole inspect out/lr --quick --verbose
   thole inspect lr-paddle --svg > network.svg
+  thole inspect out/trees --tree 0
   thole inspect lr.onnx`,
 		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("tree") {
+				return s.showTree(c.Context(), e, args[0], one, svg)
+			}
 			if dot || svg {
 				return drawTopology(c.Context(), e, args[0], svg)
 			}
@@ -95,7 +102,8 @@ what it is fed and gives, its metadata, its operators and the sizes of its initi
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&quick, "quick", false, "do not read the values")
 	c.Flags().BoolVar(&dot, "dot", false, "print the network of a Paddle model in the language of Graphviz")
-	c.Flags().BoolVar(&svg, "svg", false, "print a picture of the network of a Paddle model")
+	c.Flags().BoolVar(&svg, "svg", false, "print a picture of the network of a Paddle model, or of the tree that --tree names")
+	c.Flags().IntVar(&one, "tree", 0, "of a model of trees: print this tree, from 0 on")
 	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "also print the attributes that the format stores")
 	return c
 }
@@ -137,6 +145,9 @@ func (s *source) find(ctx context.Context, e *env, path string, deep bool) (*fin
 	f.Network, f.Columns = findNetwork(r.Files()), findColumns(r.Files())
 	if err := f.weigh(ctx, p.bucket, p.name); err != nil {
 		return nil, err
+	}
+	if deep {
+		f.Trees = findTrees(ctx, r)
 	}
 	return f, f.describeAll(ctx, e, r)
 }
@@ -227,6 +238,11 @@ func (f *finding) print(out io.Writer, verbose bool) error {
 	}
 	if f.Network != nil {
 		f.Network.print(out)
+	}
+	if f.Trees != nil {
+		if err := f.Trees.print(out); err != nil {
+			return err
+		}
 	}
 	if f.ONNX != nil {
 		return printONNX(out, f.ONNX)

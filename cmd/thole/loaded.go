@@ -87,6 +87,8 @@ func (p *plan) look(ctx context.Context) error {
 	if p.dim > 0 && p.dim < p.loaded.dim {
 		return usageError{fmt.Errorf("--dim %d, and %s has %d columns: want at least as many", p.dim, p.load, p.loaded.dim)}
 	}
-	p.loaded.classes, err = m.classes(model.Width)
+	if m.file != nil {
+		p.loaded.classes, err = m.classes(model.Width, algo.TaskOf(m.file))
+	}
 	return err
 }

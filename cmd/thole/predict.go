@@ -11,7 +11,6 @@ import (
 
 	"thole.example/algo"
 	"thole.example/data"
-	"thole.example/graph"
 	"thole.example/internal/number"
 	"thole.example/train"
 )
@@ -23,6 +22,7 @@ type prediction struct {
 	results results
 	asJSON  bool
 	all     bool // measure by all metrics that fit, not only the usual ones
+	byTrees      // what else is said of examples by trees
 }
 
 func predictCommand(e *env) *cobra.Command {
@@ -32,19 +32,21 @@ func predictCommand(e *env) *cobra.Command {
 		Short: "Score examples with a stored model, and measure where there are labels",
 		Long: `Scores examples with a stored model in any format. With --out each example gives a row of a table: its number, the margin, the
 prediction (a probability, a value, or with several classes a label, beside a margin and a probability for each class), and the
-label where there is one. It is written as CSV or TSV while examples are read, or in any format of one file. The metrics go to
-standard output. Features that were not in training count as zero, and it is said how many there were; --strict refuses them.
+label where there is one; of trees also what each feature contributes (--contrib) and the leaves (--leaves). It is written as CSV or
+TSV while examples are read, or in any format of one file. The metrics go to standard output. Features that were not in training count as zero, and it is said how many there were; --strict refuses them.
 Examples are read a batch at a time, however many there are; for the metrics 12 bytes stay in memory for each that has a label, and
 80 more while they are computed.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model out/deepfm --data new.ffm --out scores.parquet
-  thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv`,
+  thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv
+  thole predict --model out/trees --data people.csv --contrib --out why.csv`,
 		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context(), e) },
 	}
 	f := c.Flags()
 	p.flags(c)
 	p.results.flags(c)
 	f.BoolVar(&p.noLabel, "no-label", false, "the examples have no labels")
+	p.byTrees.flags(c)
 	return c
 }
 
@@ -58,6 +60,7 @@ func (p *prediction) flags(c *cobra.Command) {
 	f.StringVar(&p.from, "from", "", "format of the model (default: found out)")
 	f.StringToStringVar(&p.source.set, "set", nil, "options of the model's format, NAME=VALUE")
 	p.dataFlags(c)
+	p.columnFlags.markFlags(c)
 }
 
 func (p *prediction) run(ctx context.Context, e *env) error {
@@ -100,6 +103,9 @@ func (p *prediction) checkFlags(command string) error {
 			return usageError{err}
 		}
 	}
+	if err := p.byTrees.check(p.results.path); err != nil {
+		return err
+	}
 	_, err := p.dataOptions("")
 	return err
 }
@@ -131,53 +137,36 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 		return nil, err
 	}
 	defer stored.Close()
-	file, task, err := stored.network(p.algo)
+	g, err := p.scoring(ctx, e, stored)
 	if err != nil {
 		return nil, err
 	}
-	model, err := stored.build(file)
-	if err != nil {
-		return nil, err
-	}
-	o, err := p.scoringOptions(ctx, e, stored, file, model, task)
-	if err != nil {
-		return nil, err
-	}
-	if text := stored.rounded(model); text != "" {
-		fmt.Fprintln(e.err, escaped(text))
-	}
-	table, err := stored.table(ctx, model, o.Columns)
-	if err != nil {
-		return nil, err
-	}
-	scorer, err := graph.NewScorer(model, table)
-	if err != nil {
-		return nil, err
-	}
-	h := head{loss: model.Loss, width: model.Width, labelled: !p.noLabel, classes: o.Classes}
-	if o.Labels != data.AutoTrans && model.Width == 1 {
+	o := &g.options
+	h := head{loss: g.loss, width: g.width, labelled: !p.noLabel, classes: o.Classes, texts: g.texts, exact: g.exact, more: g.more}
+	if o.Labels != data.AutoTrans && g.width == 1 {
 		h.classes = nil
 	}
 	o.Unlabelled = func() {
 		p.noLabel, h.labelled = true, false
-		fmt.Fprintf(e.err, "%s: no column %s: examples without labels\n", strings.Join(p.job.data, ", "), stored.transform.Label())
-	}
-	if stored.transform != nil {
-		h.texts = stored.transform.LabelTexts()
+		hint := ""
+		if stored.transform == nil {
+			hint = " (--label-column names another)"
+		}
+		fmt.Fprintf(e.err, "%s: no column %s: examples without labels%s\n", strings.Join(p.job.data, ", "), o.Table.Transform.Label(), hint)
 	}
 	out, err := p.results.begin(ctx, e, &h)
 	if err != nil {
 		return nil, err
 	}
 	defer out.abort()
-	s, err := p.score(ctx, e, scorer, o, out)
+	s, err := p.score(ctx, e, g, out)
 	if err == nil {
 		err = out.end(ctx)
 	}
 	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err
 	}
-	s.of, s.classes = &train.Scored{Loss: model.Loss, Score: s.score, Label: s.label, Weight: s.weight, Group: s.group}, o.Classes
+	s.of, s.classes = &train.Scored{Loss: g.loss, Score: s.score, Label: s.label, Weight: s.weight, Group: s.group}, o.Classes
 	s.texts = h.texts
 	var more []string
 	if p.all {
@@ -189,91 +178,44 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	return s, err
 }
 
-// scoringOptions are the options of reading examples for the model: what it says of them counts where no flag does.
-func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel, file *graph.File, model *graph.Model,
-	task algo.Task) (data.Options, error) {
-	if err := p.hashAs(m); err != nil {
-		return data.Options{}, err
-	}
-	o, err := p.dataOptions(task)
-	if err != nil {
-		return o, err
-	}
-	width := model.Width
-	if c, err := m.classes(width); err != nil {
-		return o, err
-	} else if c != nil {
-		o.Classes = c
-	}
-	if o.Classes == nil { // one file of examples must not decide what labels mean
-		if o.Classes = data.Standard(); task == algo.Multiclass {
-			o.Classes = data.Numbered(width)
-		}
-	}
-	if p.fields == "" {
-		o.Fields = fieldsOf(file)
-		if known := len(o.Fields.First); known > 0 && namesFields(p.format, p.job.data) { // whose lines say where they begin
-			o.Fields = data.Fields{Number: known}
-		}
-	}
-	o.Takes = taking(model.Loss, width)
-	if m.transform != nil {
-		spec, err := p.spec(ctx, nil)
-		if err != nil {
-			return o, err
-		}
-		o.Table = &data.Table{Spec: *spec, Transform: m.transform}
-		if p.noLabel {
-			o.Table.Transform = m.transform.WithoutLabel()
-		}
-	}
-	if o.Weight, err = readWeights(e, p.weights); err != nil {
-		return o, err
-	}
-	if err := o.Check(); err != nil {
-		return o, fmt.Errorf("%s: %s: %w", m.path, graph.FileName, err)
-	}
-	o.Columns, err = m.columns(ctx, file)
-	return o, err
-}
-
 // score scores the examples, and keeps scores and labels if there are labels: 12 bytes for each example and score.
-func (p *prediction) score(ctx context.Context, e *env, scorer *graph.Scorer, o data.Options, out predictions) (*scored, error) {
+func (p *prediction) score(ctx context.Context, e *env, g *scoring, out predictions) (*scored, error) {
 	files, err := data.Files(p.job.data)
 	if err != nil {
 		return nil, err
 	}
-	s, paths := &scored{}, strings.Join(p.job.data, ", ")
+	s, paths, o := &scored{}, strings.Join(p.job.data, ", "), g.options
 	bar := e.progress("score "+paths, "B", 1)
 	defer bar.end()
 	o.Progress = bar.read
 	o.Note = func(path string, line int64, text string) { bar.line("%s:%d: %s", path, line, text) }
-	o.Left = func(u data.Unseen) { s.Unseen = u }
+	o.Left = func(u data.Unseen) {
+		s.Unseen = u
+		s.Unseen.Missing = g.named
+	}
 	o.LeftOut = func(left data.Skipped) { s.Skipped = left }
 	for b, err := range data.ReadFiles(ctx, files, e.in, o) {
 		if err != nil {
 			return nil, err
 		}
-		scores, err := scorer.Score(b)
+		r, err := g.score(b)
 		if err != nil {
 			return nil, fmt.Errorf("%s: examples from number %d on: %w", paths, s.Examples+1, err)
 		}
-		for i, v := range scores.Val {
-			if !finite(float64(v)) {
+		for i, v := range r.score {
+			if !finite(v) {
 				return nil, fmt.Errorf("%s: example %d has score %v, want a finite number: look for large values in it, or for weights "+
-					"of %s that are infinite or no number", paths, s.Examples+1+i/scores.Cols, v, p.job.model)
+					"of %s that are infinite or no number", paths, s.Examples+1+i/g.width, v, p.job.model)
 			}
 		}
-		if err := out.add(ctx, b, scores); err != nil {
+		if err := out.add(ctx, b, r); err != nil {
 			return nil, err
 		}
 		if s.Examples += b.Len(); !p.noLabel {
 			s.weight = data.Extend(s.weight, len(s.label), b.Weight, b.Len(), 1)
 			s.group = data.Extend(s.group, len(s.label), b.Group, b.Len(), 0)
 			s.label = append(s.label, b.Label...)
-			for _, v := range scores.Val {
-				s.score = append(s.score, float64(v))
-			}
+			s.score = append(s.score, r.score...)
 		}
 	}
 	saySkipped(bar.line, s.Skipped)

@@ -12,7 +12,6 @@ import (
 
 	"thole.example/data"
 	"thole.example/format"
-	"thole.example/graph"
 	"thole.example/matrix"
 	"thole.example/wire"
 )
@@ -25,7 +24,7 @@ type predictionText struct {
 	file *writing
 	out  *bufio.Writer
 	rows int64
-	vals []float32 // scratch
+	vals []float64 // scratch
 	line []byte
 }
 
@@ -55,7 +54,7 @@ func (t *predictionText) text(line []byte, text string) []byte {
 	return append(line, '"')
 }
 
-func (t *predictionText) add(ctx context.Context, b *data.Batch, scores *graph.Tensor) error {
+func (t *predictionText) add(ctx context.Context, b *data.Batch, r *rated) error {
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
@@ -64,14 +63,18 @@ func (t *predictionText) add(ctx context.Context, b *data.Batch, scores *graph.T
 			t.rows = b.Row[i]
 		}
 		t.line = strconv.AppendInt(t.line[:0], t.rows, 10)
-		t.vals = t.row(t.vals[:0], y, scores.Row(i))
+		t.vals = t.row(t.vals[:0], i, y, r)
 		for k, v := range t.vals {
 			t.line = append(t.line, t.cell)
-			if text, ok := t.textAt(k, v, y); ok {
+			if text, ok := t.textAt(k, float32(v), y); ok {
 				t.line = t.text(t.line, text)
 				continue
 			}
-			t.line = strconv.AppendFloat(t.line, float64(v), 'g', -1, 32)
+			bits := 32
+			if t.exact && k != t.labelAt() {
+				bits = 64
+			}
+			t.line = strconv.AppendFloat(t.line, v, 'g', -1, bits)
 		}
 		if _, err := t.out.Write(append(t.line, '\n')); err != nil {
 			return err
@@ -107,7 +110,7 @@ type predictionTable struct {
 	out     *bufio.Writer
 	rows    int64
 	gaps    []gap
-	vals    []float32 // scratch
+	vals    []float64 // scratch
 }
 
 // gap is where rows are further behind their places than the rows before.
@@ -125,17 +128,33 @@ func newPredictionTable(e *env, h *head, r *results) (*predictionTable, error) {
 	return &predictionTable{head: h, env: e, results: r, file: f, out: bufio.NewWriterSize(f, 1<<20)}, nil
 }
 
-func (t *predictionTable) add(_ context.Context, b *data.Batch, scores *graph.Tensor) error {
+func (t *predictionTable) add(_ context.Context, b *data.Batch, r *rated) error {
 	t.vals = t.vals[:0]
 	for i, y := range b.Label {
 		if place := t.rows + int64(i); b.Row != nil && b.Row[i] != t.number(place) {
 			t.gaps = append(t.gaps, gap{place, b.Row[i] - place})
 		}
-		t.vals = t.row(t.vals, y, scores.Row(i))
+		t.vals = t.row(t.vals, i, y, r)
 	}
 	t.rows += int64(b.Len())
-	_, err := t.out.Write(wire.View(t.vals))
+	bytes := wire.View(t.vals)
+	if !t.exact {
+		single := make([]float32, len(t.vals))
+		for i, v := range t.vals {
+			single[i] = float32(v)
+		}
+		bytes = wire.View(single)
+	}
+	_, err := t.out.Write(bytes)
 	return err
+}
+
+// numbers is the type of all columns but the first.
+func (t *predictionTable) numbers() matrix.DType {
+	if t.exact {
+		return matrix.F64
+	}
+	return matrix.F32
 }
 
 // number is that of the row at a place.
@@ -165,16 +184,16 @@ func (t *predictionTable) Matrices() []matrix.Meta {
 	names := t.names()
 	types := []matrix.DType{matrix.I64}
 	for len(types) < len(names) {
-		types = append(types, matrix.F32)
+		types = append(types, t.numbers())
 	}
-	return []matrix.Meta{{Name: "predictions", Rows: t.rows, Cols: int64(len(names)), DType: matrix.F32, ColTypes: types, Labels: names}}
+	return []matrix.Meta{{Name: "predictions", Rows: t.rows, Cols: int64(len(names)), DType: t.numbers(), ColTypes: types, Labels: names}}
 }
 
 // Blocks implements format.Reader.
 func (t *predictionTable) Blocks(ctx context.Context, name string, want matrix.Rect) iter.Seq2[matrix.Block, error] {
 	return func(yield func(matrix.Block, error) bool) {
 		m := t.Matrices()[0]
-		numbers := format.Slab{Name: name, At: matrix.At(0, t.rows, 1, m.Cols), DType: matrix.F32, Order: wire.NativeOrder}
+		numbers := format.Slab{Name: name, At: matrix.At(0, t.rows, 1, m.Cols), DType: t.numbers(), Order: wire.NativeOrder}
 		for b, err := range numbers.Blocks(ctx, t.file, want) {
 			if err == nil && want.Cols.Has(0) && !yield(t.counted(b.At.Rows), nil) {
 				return

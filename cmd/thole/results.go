@@ -98,7 +98,7 @@ func (r *results) begin(ctx context.Context, e *env, h *head) (predictions, erro
 // predictions takes the scores of examples, in order.
 type predictions interface {
 	// add takes those of some examples.
-	add(ctx context.Context, b *data.Batch, scores *graph.Tensor) error
+	add(ctx context.Context, b *data.Batch, r *rated) error
 	// end makes them visible.
 	end(ctx context.Context) error
 	// abort forgets them; after end it does nothing.
@@ -108,11 +108,11 @@ type predictions interface {
 // nowhere is predictions that nobody asked for.
 type nowhere struct{}
 
-func (nowhere) add(context.Context, *data.Batch, *graph.Tensor) error { return nil }
-func (nowhere) end(context.Context) error                             { return nil }
-func (nowhere) abort()                                                {}
+func (nowhere) add(context.Context, *data.Batch, *rated) error { return nil }
+func (nowhere) end(context.Context) error                      { return nil }
+func (nowhere) abort()                                         {}
 
-// head says what is written of an example: its number, and then numbers of float32.
+// head says what is written of an example: its number, and then numbers.
 type head struct {
 	loss     graph.Loss
 	width    int // scores of an example
@@ -120,6 +120,8 @@ type head struct {
 	classes  data.Classes // what labels were before they were -1 and +1, or numbers of classes; nil: the same
 
 	texts []string // of the labels 0, 1 and so on, where they are texts; nil: they are numbers
+	exact bool     // numbers but the label are float64, else float32
+	more  []string // names of further ones
 
 	said []float64 // scratch
 }
@@ -146,21 +148,28 @@ func (h *head) text(v float32) string {
 
 // textAt is the text of number i of those that row appends, if it is a label of a model whose labels are texts.
 func (h *head) textAt(i int, v, label float32) (text string, ok bool) {
-	predicted, last := h.width, h.width
-	if h.width > 1 {
-		last += h.width
-	}
 	switch {
 	case h.texts == nil:
-	case i == predicted && h.width > 1:
+	case i == h.width && h.width > 1: // the prediction
 		return h.text(v), true
-	case i != last+1 || !h.labelled:
+	case i != h.labelAt():
 	case h.width == 1 && h.classes != nil: // two classes, of which the learned labels are -1 and +1
 		return h.text(float32(min(1, max(0, label)))), true
 	default:
 		return h.text(v), true
 	}
 	return "", false
+}
+
+// labelAt is which of the numbers that row appends is the label, -1 if none is.
+func (h *head) labelAt() int {
+	switch {
+	case !h.labelled:
+		return -1
+	case h.width > 1:
+		return 2*h.width + 1
+	}
+	return h.width + 1
 }
 
 // names are those of the columns.
@@ -172,22 +181,22 @@ func (h *head) names() []string {
 	if h.labelled {
 		all = append(all, "label")
 	}
-	return all
+	return append(all, h.more...)
 }
 
-// row appends the numbers of an example behind its number.
-func (h *head) row(to []float32, label float32, score []float32) []float32 {
+// row appends the numbers of an example behind its number: of example i of a batch, with the label.
+func (h *head) row(to []float64, i int, label float32, r *rated) []float64 {
+	score := r.score[i*h.width : (i+1)*h.width]
 	to = append(to, score...)
-	if h.said = h.loss.Predict(h.said[:0], score); h.width > 1 {
+	if h.said = graph.PredictWide(h.loss, h.said[:0], score); h.width > 1 {
 		h.said[0] = float64(h.classes[int(h.said[0])])
 	}
-	for _, v := range h.said {
-		to = append(to, float32(v))
-	}
+	to = append(to, h.said...)
 	if h.labelled {
-		to = append(to, h.label(label))
+		to = append(to, float64(h.label(label)))
 	}
-	return to
+	n := len(h.more)
+	return append(to, r.more[i*n:(i+1)*n]...)
 }
 
 // label is what a label was in the text.

@@ -14,6 +14,7 @@ import (
 	"thole.example/graph"
 	"thole.example/layer"
 	"thole.example/matrix"
+	"thole.example/tree"
 )
 
 // storedModel is a trained model at a path: its matrices, and what its graph.json says.
@@ -24,6 +25,7 @@ type storedModel struct {
 	file   *graph.File // nil without a graph.json
 
 	transform *feature.Transform // of the columns of tables, nil if it learned from none
+	trees     *tree.Ensemble     // nil if it is none of trees
 }
 
 func openModel(ctx context.Context, path, from string, set map[string]string) (*storedModel, error) {
@@ -47,6 +49,10 @@ func openModel(ctx context.Context, path, from string, set map[string]string) (*
 			r.Close()
 			return nil, fmt.Errorf("%s: %s: %w", path, feature.FileName, err)
 		}
+	}
+	if m.trees, err = treesOf(ctx, r); err != nil {
+		r.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if t := m.transform; t != nil && m.file != nil && m.file.Data.IndexRange > 0 && m.file.Data.IndexRange != t.Dim() {
 		r.Close()
@@ -73,6 +79,9 @@ func (m *storedModel) check(algorithm string) error {
 
 // network is the network of the model: what its graph.json says, which --algo must not contradict, or what --algo names.
 func (m *storedModel) network(algorithm string) (*graph.File, algo.Task, error) {
+	if m.trees != nil {
+		return nil, "", fmt.Errorf("%s: %w", m.path, errTrees)
+	}
 	if algorithm == "" {
 		if m.file == nil {
 			return nil, "", usageError{fmt.Errorf("%s does not say what it is: it has no %s; name the algorithm, "+
@@ -146,22 +155,28 @@ func (m *storedModel) size(a *algo.Algo) algo.Size {
 }
 
 // classes are the labels that the model of so many scores was trained with, nil if it does not say.
-func (m *storedModel) classes(width int) (data.Classes, error) {
-	if m.file == nil {
+func (m *storedModel) classes(width int, task algo.Task) (data.Classes, error) {
+	var c data.Classes
+	said := graph.FileName
+	switch {
+	case m.trees != nil && len(m.trees.Labels) > 0:
+		c, said = m.trees.Labels, tree.FileName
+	case m.trees != nil, m.file == nil:
 		return nil, nil
+	default:
+		c = m.file.Data.Classes
 	}
-	c, task := data.Classes(m.file.Data.Classes), algo.TaskOf(m.file)
 	switch {
 	case task == algo.Multiclass && len(c) == 0:
 		return data.Numbered(width), nil
 	case task == algo.Multiclass && (len(c) != width || c.Check() != nil):
-		return nil, fmt.Errorf("%s: %s: classes %v, want %d different whole numbers, one for each output", m.path, graph.FileName, c, width)
+		return nil, fmt.Errorf("%s: %s: classes %v, want %d different whole numbers, one for each output", m.path, said, c, width)
 	case task == algo.Multiclass:
 		return c, nil
 	case len(c) == 0:
 		return data.Standard(), nil
 	case len(c) != 2 || c[0] == c[1]:
-		return nil, fmt.Errorf("%s: %s: classes %v, want two labels, that of negative examples first", m.path, graph.FileName, c)
+		return nil, fmt.Errorf("%s: %s: classes %v, want two labels, that of negative examples first", m.path, said, c)
 	}
 	return c, nil
 }

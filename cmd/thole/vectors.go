@@ -137,6 +137,9 @@ func (n naming) find(text string) (int64, error) {
 
 // featureMatrix is the matrix of a model that has a column for each feature, with one row for each score (linear) or several (vectors).
 func (m *storedModel) featureMatrix(named string, linear bool) (string, error) {
+	if m.trees != nil {
+		return "", fmt.Errorf("%s: %w", m.path, errTrees)
+	}
 	if named != "" {
 		_, err := m.find(named)
 		return named, err

@@ -1,0 +1,35 @@
+package gbdt
+
+import (
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// Missing is what Text calls a value that is not there.
+const Missing = "missing"
+
+// Text is what people call a value of a feature: a level by its text, a bucket by its bounds, a number as it is.
+func (v *View) Text(feature int, value float32) string {
+	if value != value {
+		return Missing
+	}
+	plain := strconv.FormatFloat(float64(value), 'g', -1, 32)
+	at := sort.Search(len(v.fields), func(i int) bool { return v.fields[i].feature > feature }) - 1
+	if at < 0 || v.fields[at].how == asNumber || v.fields[at].how == asMany {
+		return plain
+	}
+	f := &v.fields[at]
+	if levels := v.features[feature].Levels; levels != nil {
+		if i := int(value); i >= 0 && i < len(levels) && levels[i] != "" {
+			return levels[i]
+		}
+		return Missing
+	}
+	id := f.first + int64(value-f.shift)
+	if id < f.first || id >= f.first+f.size {
+		return plain
+	}
+	text := strings.TrimPrefix(v.table.Name(id), v.features[feature].Name)
+	return strings.TrimLeft(text, " =")
+}
