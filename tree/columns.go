@@ -53,8 +53,8 @@ func ruleOf(k Kind) rule {
 	return nanZero
 }
 
-// zeroMost32 is zeroMost for numbers of 32 bits.
-var zeroMost32 = floor32(zeroMost)
+// ZeroMost32 is ZeroMost for numbers of 32 bits.
+var ZeroMost32 = floor32(ZeroMost)
 
 // key is the key of a value.
 func (r rule) key(v float32) int32 {
@@ -76,7 +76,7 @@ func (r rule) key(v float32) int32 {
 		}
 		v = 0
 	}
-	if r >= zeroLeft && v <= zeroMost32 && v >= -zeroMost32 {
+	if r >= zeroLeft && v <= ZeroMost32 && v >= -ZeroMost32 {
 		if r == zeroLeft {
 			return keyLeft
 		}

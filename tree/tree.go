@@ -55,8 +55,8 @@ func (t *Tree) Set(node int) []uint32 {
 // Has reports whether level v is in the set.
 func Has(set []uint32, v int) bool { return v>>5 < len(set) && set[v>>5]>>(v&31)&1 != 0 }
 
-// zeroMost is the largest size of a number that counts as zero where zero is missing: LightGBM's kZeroThreshold, in float32 1e-35.
-const zeroMost = 1.0000000180025095e-35
+// ZeroMost is the largest size of a number that counts as zero where zero is missing: LightGBM's kZeroThreshold, in float32 1e-35.
+const ZeroMost = 1.0000000180025095e-35
 
 // GoesLeft reports whether a row whose feature of the node has the value v goes left there.
 func (t *Tree) GoesLeft(node int, v float64) bool {
@@ -73,7 +73,7 @@ func (t *Tree) GoesLeft(node int, v float64) bool {
 		}
 		v = 0
 	}
-	if k&ZeroMissing != 0 && math.Abs(v) <= zeroMost {
+	if k&ZeroMissing != 0 && math.Abs(v) <= ZeroMost {
 		return k&DefaultLeft != 0
 	}
 	return v <= t.Threshold[node]

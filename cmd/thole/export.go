@@ -36,13 +36,15 @@ one ONNX file, by the ending .onnx or --to onnx; either appears whole or not at 
 thole inspect DIR says what is fed: x [batch, features], or, where there is an embedding or there are very many features, ids
 and vals [batch, fields], filled up with id 0 and value 0. The output prediction is a probability, probabilities of classes, or a
 value; score is what it was made of. An ONNX file has both always, looks up columns by key itself, and counts features that the model
-does not know as missing. docs/export.md has an example in Python.`,
+does not know as missing. A model of trees becomes an ONNX file only, that is fed features [batch, features], NaN where a value is missing.
+docs/export.md has examples in Python.`,
 		Example: `  thole export out/lr lr-paddle
   thole inspect lr-paddle
   thole export out/lr lr-sparse --feed sparse
   thole run lr-sparse --feed 'ids=[[3,5]]' --feed 'vals=[[1,1]]'
   thole export out/lr lr-pir --layout pir                # for release 3 of Paddle
   thole export out/deepfm deepfm.onnx                    # for ONNX Runtime
+  thole export out/trees trees.onnx                      # boosted trees, too
   thole export out/lr model --to onnx --feed sparse
   thole export lr.params lr-old --algo lr --layout combined`,
 		RunE: func(c *cobra.Command, args []string) error { return x.run(c.Context(), e, args[0], args[1]) },
@@ -119,12 +121,18 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 		return err
 	}
 	defer r.Close()
+	p := e.progress("export", "values", values(r.Matrices()))
+	defer p.end()
+	switch trees, err := treesOf(ctx, r); {
+	case err != nil:
+		return fmt.Errorf("%s: %w", src, err)
+	case trees != nil:
+		return x.exportTrees(ctx, src, r.Files(), trees, to, layout.single, p)
+	}
 	file, err := x.network(ctx, e, r, src)
 	if err != nil {
 		return err
 	}
-	p := e.progress("export", "values", values(r.Matrices()))
-	defer p.end()
 	m, err := export.New(ctx, file, r, export.Options{Feed: export.Feed(x.feed), IDs: export.IDs(x.ids), Order: export.Order(x.order),
 		Form: layout.form, Lossy: x.lossy, Lost: func(what string) { p.line("left out: %s", what) }})
 	if err != nil {

@@ -49,6 +49,12 @@ func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.M
 	if data != nil {
 		p.line("the parameters are in %s, which has to stay beside %s", data.path, to.path)
 	}
+	p.line("%s: %s", to.path, portsText(model))
+	return nil
+}
+
+// portsText says what a model is fed and gives.
+func portsText(m *onnx.Model) string {
 	texts := func(all []onnx.Value) string {
 		var list []string
 		for _, v := range all {
@@ -56,8 +62,7 @@ func (x *exporting) writeONNX(ctx context.Context, e *env, to *sink, m *export.M
 		}
 		return strings.Join(list, ", ")
 	}
-	p.line("%s: inputs %s; outputs %s", to.path, texts(model.Inputs), texts(model.Outputs))
-	return nil
+	return fmt.Sprintf("inputs %s; outputs %s", texts(m.Inputs), texts(m.Outputs))
 }
 
 // beside is the file for the parameters of a model of n bytes.
@@ -89,6 +94,12 @@ func onnxMeta(m *export.Model, file *graph.File, beside map[string][]byte) map[s
 		fed = "x: a value for each column"
 	}
 	meta := map[string]string{"thole.algorithm": name, "thole.task": string(algo.TaskOf(file)), "thole.loss": m.Loss, "thole.inputs": fed}
+	dataMeta(meta, file, beside)
+	return meta
+}
+
+// dataMeta adds what the model says of its examples: labels, hashing, fields, and what was found out about the columns of a table.
+func dataMeta(meta map[string]string, file *graph.File, beside map[string][]byte) {
 	if c := file.Data.Classes; len(c) > 0 {
 		text, _ := json.Marshal(c) // finite: ParseJSON takes no others
 		meta["thole.classes"] = string(text)
@@ -102,5 +113,4 @@ func onnxMeta(m *export.Model, file *graph.File, beside map[string][]byte) map[s
 	if columns := beside[feature.FileName]; columns != nil {
 		meta["thole.columns"] = string(columns)
 	}
-	return meta
 }

@@ -157,18 +157,19 @@ func (b *builder) score(m *Model) {
 // value is an input or output of the model.
 func (b *builder) value(o *operator, name string) Value {
 	v := b.vars[name]
-	if v == nil || elems()[v.Elem] == 0 {
+	if v == nil || !networked(v.Elem) {
 		o.fail(fmt.Errorf("variable %q, want one of float32 or int64", name))
 		return Value{}
 	}
 	return Value{Name: name, Elem: v.Elem, Dims: v.Dims}
 }
 
-// attr is an attribute of a node: integers if there are any, else one.
+// attr is an attribute of a node: a tensor or integers if there are any, else one integer.
 type attr struct {
-	name string
-	i    int64
-	list []int64
+	name   string
+	i      int64
+	list   []int64
+	tensor *tensor
 }
 
 // node adds a node with one output, whose name is that of the node, too.
@@ -181,21 +182,36 @@ func (b *builder) node(kind, out string, in []string, attrs ...attr) {
 	n.text(3, out)
 	n.text(4, kind)
 	for _, a := range attrs {
-		var m message
-		m.text(1, a.name)
-		if a.list != nil {
-			m.numbers(8, a.list)
-			m.number(20, 7)
-		} else {
-			m.number(3, a.i)
-			m.number(20, 2)
-		}
-		n.message(5, m)
+		n.message(5, a.message())
 	}
-	if kind == "LabelEncoder" {
+	if kind == "LabelEncoder" || kind == "TreeEnsemble" {
 		n.text(7, domainML)
 	}
 	b.nodes.message(1, n)
+}
+
+// message is the AttributeProto.
+func (a *attr) message() (m message) {
+	m.text(1, a.name)
+	switch {
+	case a.tensor != nil:
+		m.message(5, append(a.tensor.body(), a.tensor.raw...))
+		m.number(20, 4)
+	case a.list != nil:
+		m.numbers(8, a.list)
+		m.number(20, 7)
+	default:
+		m.number(3, a.i)
+		m.number(20, 2)
+	}
+	return m
+}
+
+// add adds a node whose output has a name of its own.
+func (b *builder) add(kind, what string, in []string, attrs ...attr) string {
+	out := b.fresh(what)
+	b.node(kind, out, in, attrs...)
+	return out
 }
 
 // fresh is a name that no variable has.
@@ -220,6 +236,11 @@ func (b *builder) list(v ...int64) string {
 // integer is a constant without dimensions.
 func (b *builder) integer(v int64) string {
 	return b.constant("integer", tensor{elem: program.VarType_INT64, raw: wire.AppendU64(nil, wire.Little, uint64(v))})
+}
+
+// double is a constant without dimensions.
+func (b *builder) double(v float64) string {
+	return b.constant("double", tensor{elem: program.VarType_FP64, raw: wire.AppendU64(nil, wire.Little, math.Float64bits(v))})
 }
 
 // number is a constant without dimensions.

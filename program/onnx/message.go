@@ -61,7 +61,13 @@ func (m *message) numbers(field int, all []int64) {
 
 // elems is the table of types of elements: what ONNX calls them.
 func elems() map[program.VarType_Type]int64 {
-	return map[program.VarType_Type]int64{program.VarType_FP32: 1, program.VarType_INT64: 7}
+	return map[program.VarType_Type]int64{program.VarType_FP32: 1, program.VarType_UINT8: 2, program.VarType_INT64: 7,
+		program.VarType_FP64: 11}
+}
+
+// networked reports whether the variables of networks may have the type.
+func networked(t program.VarType_Type) bool {
+	return t == program.VarType_FP32 || t == program.VarType_INT64
 }
 
 // message is the ValueInfoProto. Dimensions that are not known have names: the first is the batch.
@@ -90,7 +96,7 @@ func (v *Value) message() (out message) {
 // String is the name, the type and the dimensions.
 func (v Value) String() string {
 	dims := strings.ReplaceAll(fmt.Sprint(v.Dims), " ", ",")
-	return v.Name + " " + map[program.VarType_Type]string{program.VarType_FP32: "float32", program.VarType_INT64: "int64"}[v.Elem] + dims
+	return v.Name + " " + typeName(elems()[v.Elem]) + dims
 }
 
 // tensor is a TensorProto; its values are a parameter, which is read when it is written, or a list.
@@ -115,7 +121,7 @@ func (t *tensor) within() int64 {
 // parameter is the tensor of a variable.
 func parameter(v *program.Var) (tensor, error) {
 	n, ok := v.Bytes()
-	if elems()[v.Elem] == 0 || !ok {
+	if !networked(v.Elem) || !ok {
 		return tensor{}, fmt.Errorf("onnx: parameter %q of type %v and dimensions %v, want float32 or int64 of known ones",
 			v.Name, v.Elem, v.Dims)
 	}
@@ -124,12 +130,20 @@ func parameter(v *program.Var) (tensor, error) {
 
 // head is the field of the graph up to the values.
 func (t *tensor) head() (out message) {
-	var m message
+	m := t.body()
+	out.length(5, int64(len(m))+t.within())
+	return append(out, m...)
+}
+
+// body is the TensorProto up to the values.
+func (t *tensor) body() (m message) {
 	for _, n := range t.dims {
 		m.number(1, n)
 	}
 	m.number(2, elems()[t.elem])
-	m.text(8, t.name)
+	if t.name != "" {
+		m.text(8, t.name)
+	}
 	if t.apart == "" {
 		m.length(9, t.bytes)
 	} else {
@@ -138,6 +152,5 @@ func (t *tensor) head() (out message) {
 		m.entry(13, "length", fmt.Sprint(t.bytes))
 		m.number(14, 1)
 	}
-	out.length(5, int64(len(m))+t.within())
-	return append(out, m...)
+	return m
 }

@@ -1,6 +1,10 @@
 // Package onnx writes an inference program as an ONNX model, which ONNX Runtime and others run: a table gives each operator of a
 // ProgramDesc, as package export builds them of every kind of layer, the operators of ONNX (opset 13, ir_version 7).
 //
+// [NewTrees] does so with boosted trees: a TreeEnsemble of ai.onnx.ml (version 5, ir_version 10) between operators that make its columns of
+// the features and predictions of its sums. It has thresholds and sums in float64, or in float32 where the ensemble adds up so. Of each
+// set of levels the lookup of a level in a table makes a column.
+//
 // [Read] says what a file of ONNX holds, whoever wrote it, without its values. The package is no runtime.
 //
 // # Messages
@@ -10,13 +14,13 @@
 // passed over where a file is read.
 //
 //	message                  field                    wire   what
-//	ModelProto               1  ir_version            0      7
+//	ModelProto               1  ir_version            0      7; 10 of trees
 //	                         2  producer_name         2      "thole"
 //	                         7  graph                 2      GraphProto
 //	                         8  opset_import          2      OperatorSetIdProto, one for each domain
 //	                         14 metadata_props        2      StringStringEntryProto, by key
 //	OperatorSetIdProto       1  domain                2      "ai.onnx.ml", or none: ONNX's own
-//	                         2  version               0      13; 2 of ai.onnx.ml
+//	                         2  version               0      13; 2 of ai.onnx.ml, 5 of trees
 //	StringStringEntryProto   1  key, 2 value          2
 //	GraphProto               1  node                  2      NodeProto, in the order in which they run
 //	                         2  name                  2      "thole"
@@ -29,10 +33,11 @@
 //	                         7  domain                2      "ai.onnx.ml", or none
 //	AttributeProto           1  name                  2
 //	                         3  i                     0      the integer, or
+//	                         5  t                     2      TensorProto, or
 //	                         8  ints                  2      integers, packed
-//	                         20 type                  0      2: INT, 7: INTS
+//	                         20 type                  0      2: INT, 4: TENSOR, 7: INTS
 //	TensorProto              1  dims                  0      one field for each
-//	                         2  data_type             0      1: float32, 7: int64
+//	                         2  data_type             0      1: float32, 7: int64; of trees 2: uint8, 11: float64, too
 //	                         8  name                  2
 //	                         9  raw_data              2      little endian, row-major; or
 //	                         13 external_data         2      StringStringEntryProto: location, offset, length, and
@@ -70,6 +75,9 @@ const (
 	irVersion = 7  // the first that goes with the opset
 	opset     = 13 // the first whose sums and shapes are operands as they are here
 	opsetML   = 2  // the first whose LabelEncoder takes integers
+
+	irTrees      = 10 // the first that goes with opsetMLTrees
+	opsetMLTrees = 5  // the first with TreeEnsemble, of float64
 )
 
 // domainML is the domain of operators beside those of networks.
@@ -101,6 +109,7 @@ type Model struct {
 	nodes   message  // the first fields of GraphProto, and its name
 	tensors []tensor // parameters by name, then constants
 	opts    Options
+	ir, ml  int64  // versions: of the format, and of the operators of ai.onnx.ml, 0 if there are none
 	apart   string // the file with the parameters, "": they are in the model
 	graph   int64  // length of the graph, in bytes
 	size    int64
@@ -125,7 +134,10 @@ func New(p *program.Program, r format.Reader, o Options) (*Model, error) {
 		v := &p.Blocks[0].Vars[i]
 		b.vars[v.Name] = v
 	}
-	m := &Model{opts: o, src: r}
+	m := &Model{opts: o, src: r, ir: irVersion}
+	if len(o.Keys) > 0 {
+		m.ml = opsetML
+	}
 	for _, v := range p.Params() {
 		t, err := parameter(&v)
 		if err != nil {
@@ -136,11 +148,16 @@ func New(p *program.Program, r format.Reader, o Options) (*Model, error) {
 	if err := b.translate(p.Blocks[0].Ops, m); err != nil {
 		return nil, err
 	}
+	m.finish(b)
+	return m, nil
+}
+
+// finish takes over what was built.
+func (m *Model) finish(b *builder) {
 	m.tensors = append(m.tensors, b.constants...)
 	m.nodes = b.nodes
 	m.nodes.text(2, "thole")
 	m.measure()
-	return m, nil
 }
 
 // Size is the length of the model's file in bytes.
@@ -154,15 +171,15 @@ func (m *Model) Apart(name string) {
 
 // ends are the messages before and behind the graph.
 func (m *Model) ends() (before, behind message) {
-	before.number(1, irVersion)
+	before.number(1, m.ir)
 	before.text(2, "thole")
 	var set message
 	set.number(2, opset)
 	behind.message(8, set)
-	if len(m.opts.Keys) > 0 {
+	if m.ml > 0 {
 		set = nil
 		set.text(1, domainML)
-		set.number(2, opsetML)
+		set.number(2, m.ml)
 		behind.message(8, set)
 	}
 	for _, key := range slices.Sorted(maps.Keys(m.opts.Meta)) {

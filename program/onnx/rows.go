@@ -34,11 +34,7 @@ func (b *builder) lookup(keys []int64) {
 
 // guard makes ids that are no rows to row 0 and their values to 0.
 func (b *builder) guard(n int64) {
-	add := func(kind, out string, in ...string) string {
-		out = b.fresh(out)
-		b.node(kind, out, in)
-		return out
-	}
+	add := func(kind, what string, in ...string) string { return b.add(kind, what, in) }
 	known := add("And", "known", add("GreaterOrEqual", "above", idsInput, b.integer(0)), add("Less", "below", idsInput, b.integer(n)))
 	b.as[idsInput] = add("Where", "rows", known, idsInput, b.integer(0))
 	b.as[valuesInput] = add("Where", "values", known, valuesInput, b.number(0))

@@ -1,0 +1,249 @@
+package onnx
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"thole.example/program"
+	"thole.example/tree"
+)
+
+// The input and outputs of trees.
+const (
+	featuresInput       = "features"
+	scoreOutput         = "score"
+	predictionOutput    = "prediction"
+	probabilitiesOutput = "probabilities"
+)
+
+// depthLimit is the largest depth of a tree. ONNX Runtime builds trees by recursion: of about 10000 splits its stack ends, and the process
+// with it.
+const depthLimit = 4096
+
+// NewTrees makes a model of trees that is fed "features", float32 [batch, len(e.Features)], NaN where a value is missing, and says
+// "score" and "prediction", float64 [batch, e.Classes], as Score and Predict of e do, and, where the prediction is a probability,
+// "probabilities", that of each class. meta is kept in the file. It fails where a tree is too deep, and with ErrSize where the file would
+// have more than Limit bytes: the trees of a TreeEnsemble are attributes, which cannot be in a file beside the model.
+func NewTrees(e *tree.Ensemble, meta map[string]string) (*Model, error) {
+	if err := e.Check(); err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
+	}
+	if len(e.Features) == 0 {
+		return nil, fmt.Errorf("onnx: trees of no features, want at least one: it is the input of the model")
+	}
+	trees := e.Scoring()
+	elem := program.VarType_FP64
+	if e.Single { // then float32 adds up as the model does
+		elem = program.VarType_FP32
+	}
+	v, b := newViews(trees, len(e.Features)), &builder{known: map[string]string{}}
+	if err := fit(trees, v, elem); err != nil {
+		return nil, err
+	}
+	x := v.input(b, elem)
+	sum := b.add("TreeEnsemble", "sum", []string{x}, ensemble(trees, e.Classes, elem, v)...)
+	b.scores(e, sum, len(trees))
+	m := &Model{opts: Options{Meta: meta}, ir: irTrees, ml: opsetMLTrees}
+	m.Inputs = []Value{{Name: featuresInput, Elem: program.VarType_FP32, Dims: []int64{-1, int64(len(e.Features))}}}
+	out := func(name string, cols int) {
+		m.Outputs = append(m.Outputs, Value{Name: name, Elem: program.VarType_FP64, Dims: []int64{-1, int64(cols)}})
+	}
+	out(predictionOutput, e.Classes)
+	out(scoreOutput, e.Classes)
+	if n := b.predict(e); n > 0 {
+		out(probabilitiesOutput, n)
+	}
+	m.finish(b)
+	if m.size > Limit {
+		return nil, tooLarge(m.size)
+	}
+	return m, nil
+}
+
+// scores makes the scores of a row of what the trees add up to: the same steps as Score of the ensemble.
+func (b *builder) scores(e *tree.Ensemble, x string, trees int) {
+	row := func(v []float64, elem program.VarType_Type) string {
+		return b.constant("row", tensor{elem: elem, dims: []int64{int64(len(v))}, raw: reals(nil, elem, v...)})
+	}
+	mean := e.Mean && trees > 0
+	n := float64(trees / e.Group)
+	if e.Single {
+		if mean {
+			x = b.add("Div", "mean", []string{x, b.number(n)})
+		}
+		x = b.add("Add", "started", []string{x, row(e.Start, program.VarType_FP32)})
+		b.node("Cast", scoreOutput, []string{x}, to(program.VarType_FP64))
+		return
+	}
+	if !mean {
+		b.node("Add", scoreOutput, []string{x, row(e.Start, program.VarType_FP64)})
+		return
+	}
+	x = b.add("Add", "started", []string{x, row(e.Start, program.VarType_FP64)})
+	b.node("Div", scoreOutput, []string{x, b.double(n)})
+}
+
+// predict makes the prediction of the score, and probabilities where it is one; it says of how many classes, 0 if it is none.
+func (b *builder) predict(e *tree.Ensemble) (classes int) {
+	s := scoreOutput
+	add := func(kind, what string, in ...string) string { return b.add(kind, what, in) }
+	last := func(kind string, in ...string) { b.node(kind, predictionOutput, in) }
+	steep := func() {
+		if k := e.Objective.Sigmoid; k > 0 {
+			s = add("Mul", "steep", s, b.double(k))
+		}
+	}
+	switch e.Objective.Link {
+	case tree.Logistic:
+		steep()
+		last("Sigmoid", s)
+		other := add("Sigmoid", "other", add("Neg", "against", s))
+		b.node("Concat", probabilitiesOutput, []string{other, predictionOutput}, attr{name: "axis", i: 1})
+		return 2
+	case tree.Each:
+		steep()
+		last("Sigmoid", s)
+		b.node("Identity", probabilitiesOutput, []string{predictionOutput})
+		return e.Classes
+	case tree.Softmax:
+		b.node("Softmax", predictionOutput, []string{s}, attr{name: "axis", i: -1})
+		b.node("Identity", probabilitiesOutput, []string{predictionOutput})
+		return e.Classes
+	case tree.Exp:
+		last("Exp", s)
+	case tree.Square:
+		last("Mul", s, add("Abs", "size", s))
+	case tree.Step:
+		b.node("Cast", predictionOutput, []string{add("Greater", "above", s, b.double(0))}, to(program.VarType_FP64))
+	case tree.SoftPlus: // log(1 + exp(-|s|)) + max(s, 0)
+		small := add("Exp", "small", add("Neg", "below", add("Abs", "size", s)))
+		last("Add", add("Log", "log", add("Add", "more", small, b.double(1))), add("Relu", "positive", s))
+	default:
+		last("Identity", s)
+	}
+	return 0
+}
+
+// to is the attribute of Cast.
+func to(t program.VarType_Type) attr { return attr{name: "to", i: elems()[t]} }
+
+// The ways in which nodes see the number of a feature.
+const (
+	asIs       = iota // NaN is missing
+	nanAsZero         // NaN is read as 0
+	zeroAsNaN         // 0 is missing, too
+	viewsCount        // how many there are
+)
+
+func viewOf(k tree.Kind) int {
+	switch {
+	case k&tree.ZeroMissing != 0:
+		return zeroAsNaN
+	case k&tree.NaNMissing != 0:
+		return asIs
+	}
+	return nanAsZero
+}
+
+// views are the columns that trees ask for: those of features that some node sees in the way, one way after the other, and then one for
+// each set of levels of a feature.
+type views struct {
+	place    [viewsCount][]int64 // column of each feature; -1: no node asks for it so. nil: for none
+	picked   [viewsCount][]int64 // features by column
+	levels   map[int32]*levelSets
+	features int
+}
+
+func newViews(trees []tree.Tree, features int) *views {
+	v := &views{features: features, levels: map[int32]*levelSets{}}
+	for i := range trees {
+		for node, f := range trees[i].Feature {
+			v.use(&trees[i], node, f)
+		}
+	}
+	n := int64(0)
+	for way, used := range v.place {
+		for f, u := range used {
+			if used[f] = -1; u > 0 {
+				used[f] = n
+				v.picked[way] = append(v.picked[way], int64(f))
+				n++
+			}
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(v.levels)) {
+		v.levels[f].first = n
+		n += int64(len(v.levels[f].sets))
+	}
+	return v
+}
+
+func (v *views) use(t *tree.Tree, node int, f int32) {
+	if t.Kind[node]&tree.Categorical != 0 {
+		if v.levels[f] == nil {
+			v.levels[f] = &levelSets{number: map[string]int64{}}
+		}
+		v.levels[f].add(t.Set(node))
+		return
+	}
+	way := viewOf(t.Kind[node])
+	if v.place[way] == nil {
+		v.place[way] = make([]int64, v.features)
+	}
+	v.place[way][f] = 1
+}
+
+// column is the one that a node asks for.
+func (v *views) column(t *tree.Tree, node int) int64 {
+	f := t.Feature[node]
+	if t.Kind[node]&tree.Categorical != 0 {
+		return v.levels[f].first + v.levels[f].number[setKey(t.Set(node))]
+	}
+	return v.place[viewOf(t.Kind[node])][f]
+}
+
+// input makes the columns of what is fed, as numbers of a type.
+func (v *views) input(b *builder, elem program.VarType_Type) string {
+	var parts []string
+	for way, picked := range v.picked {
+		if len(picked) > 0 {
+			parts = append(parts, b.seen(way, v.pick(b, picked)))
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(v.levels)) {
+		parts = append(parts, v.levels[f].columns(b, int64(f)))
+	}
+	x := featuresInput // where trees are leaves, none of its columns counts
+	switch {
+	case len(parts) == 1:
+		x = parts[0]
+	case len(parts) > 1:
+		x = b.add("Concat", "columns", parts, attr{name: "axis", i: 1})
+	}
+	if elem != program.VarType_FP32 {
+		x = b.add("Cast", "columns", []string{x}, to(elem))
+	}
+	return x
+}
+
+// pick makes columns of some features, ascending.
+func (v *views) pick(b *builder, features []int64) string {
+	if len(features) == v.features {
+		return featuresInput
+	}
+	return b.add("Gather", "picked", []string{featuresInput, b.list(features...)}, attr{name: "axis", i: 1})
+}
+
+// seen makes columns as nodes see them.
+func (b *builder) seen(way int, x string) string {
+	switch way {
+	case nanAsZero:
+		return b.add("Where", "filled", []string{b.add("IsNaN", "missing", []string{x}), b.number(0), x})
+	case zeroAsNaN:
+		zero := b.add("LessOrEqual", "zero", []string{b.add("Abs", "size", []string{x}), b.number(tree.ZeroMost)})
+		return b.add("Where", "emptied", []string{zero, b.number(math.NaN()), x})
+	}
+	return x
+}
