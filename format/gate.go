@@ -92,7 +92,7 @@ func about(matrix, text string, args []any) string {
 }
 
 // companions are the files that go with a file of a format that has no place for them: FILE.NAME lies beside FILE.
-var companions = []string{"graph.json", "job.yaml", "trees.json"}
+var companions = []string{"columns.json", "graph.json", "job.yaml", "trees.json"}
 
 // LoseFiles is for formats that are one file without a place for others. The files that say what the matrices are will lie
 // beside it; the others are lost.

@@ -91,7 +91,7 @@ func (c *Config) Check() error {
 		return fmt.Errorf("1 leaf, want 2 and more")
 	case c.Growth != ByDepth && c.Growth != ByLeaf:
 		return fmt.Errorf("growth %q, want %s or %s", c.Growth, ByDepth, ByLeaf)
-	case c.Objective.Grad == nil && c.Objective.Rank == nil:
+	case c.Objective.Grad == nil && c.Objective.Rank == nil && c.Objective.Several == nil:
 		return fmt.Errorf("no objective")
 	}
 	return nil
