@@ -226,6 +226,9 @@ func (x *exporting) network(ctx context.Context, e *env, r format.Reader, src st
 		if err != nil {
 			return nil, usageError{err}
 		}
+		if recipe.Trees != "" {
+			return nil, usageError{fmt.Errorf("%s is no model of trees, which --algo %s says", src, x.algo)}
+		}
 		return (&storedModel{Reader: r}).recipe(recipe), nil
 	case stored != nil:
 		return graph.ParseJSON(stored)

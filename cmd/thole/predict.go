@@ -33,9 +33,9 @@ func predictCommand(e *env) *cobra.Command {
 		Long: `Scores examples with a stored model in any format. With --out each example gives a row of a table: its number, the margin, the
 prediction (a probability, a value, or with several classes a label, beside a margin and a probability for each class), and the
 label where there is one; of trees also what each feature contributes (--contrib) and the leaves (--leaves). It is written as CSV or
-TSV while examples are read, or in any format of one file. The metrics go to standard output. Features that were not in training count as zero, and it is said how many there were; --strict refuses them.
-Examples are read a batch at a time, however many there are; for the metrics 12 bytes stay in memory for each that has a label, and
-80 more while they are computed.`,
+TSV while examples are read, or in any format of one file. The metrics go to standard output. Features that were not in training
+count as zero, and it is said how many there were; --strict refuses them. Examples are read a batch at a time, however many there are;
+for the metrics 12 bytes stay in memory for each that has a label, and 80 more while they are computed.`,
 		Example: `  thole predict --model out/lr --data test.libsvm --out -
   thole predict --model out/deepfm --data new.ffm --out scores.parquet
   thole predict --model lr.params --algo lr --data new.libsvm --no-label --out scores.csv

@@ -93,6 +93,9 @@ func (m *storedModel) network(algorithm string) (*graph.File, algo.Task, error) 
 	if err != nil {
 		return nil, "", usageError{err}
 	}
+	if recipe.Trees != "" {
+		return nil, "", usageError{fmt.Errorf("%s is no model of trees, which --algo %s says: it has no %s", m.path, algorithm, tree.FileName)}
+	}
 	if err := m.check(recipe.Name); err != nil {
 		return nil, "", err
 	}

@@ -64,7 +64,7 @@ func (t *byTrees) first(m *storedModel) (*tree.Ensemble, error) {
 
 // treeScoring readies a model of trees.
 func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*scoring, error) {
-	if p.algo != "" && p.algo != treeAlgo {
+	if a, err := algo.Find(p.algo); p.algo != "" && (err != nil || a.Trees == "") {
 		return nil, usageError{fmt.Errorf("%s is a model of trees, and --algo is %s; want none", m.path, p.algo)}
 	}
 	trees, err := p.byTrees.first(m)
@@ -87,9 +87,6 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	g.trees, g.score, g.more = s, s.score, s.names(&head{width: g.width, classes: g.options.Classes, texts: g.texts})
 	return g, nil
 }
-
-// treeAlgo is what --algo calls trees.
-const treeAlgo = "gbdt"
 
 // treeOptions are the options of reading examples for the trees, and how they become rows.
 func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g *scoring) (*gbdt.View, error) {
