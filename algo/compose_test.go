@@ -183,7 +183,7 @@ func TestRealGraphs(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	if _, err := Find("gbm"); err == nil || err.Error() != `algorithm "gbm", want one of lr linreg svm softmax robust poisson fm ffm dnn wdl deepfm nfm pnn dcn` {
+	if _, err := Find("xyz"); err == nil || err.Error() != `algorithm "xyz", want one of lr linreg svm softmax robust poisson fm ffm dnn wdl deepfm nfm pnn dcn gbdt` {
 		t.Errorf("got %v", err)
 	}
 	if _, err := lr.Build(Conf{Dim: 3, Rule: "sgd", Hyper: map[string]float64{"mu": 1}}); err == nil ||

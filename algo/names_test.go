@@ -43,6 +43,8 @@ func TestOtherNames(t *testing.T) {
 		"com.tencent.angel.ml.classification.ProductNeuralNetwork":        "pnn",
 		"com.tencent.angel.ml.regression.LinearRegression":                "linreg",
 		"com.tencent.angel.ml.regression.RobustRegression":                "robust",
+		"com.tencent.angel.ml.GBDT.GBDTRunner":                            "gbdt",
+		"com.tencent.angel.ml.GBDT.GBDT":                                  "gbdt",
 	} {
 		if a, err := Find(class); err != nil || a.Name != want {
 			t.Errorf("%q: %v, want %s", class, err, want)
@@ -53,10 +55,7 @@ func TestOtherNames(t *testing.T) {
 // Names of what cannot be learned say so, and what to do in place of it; others have the nearest name.
 func TestNamesRefused(t *testing.T) {
 	for name, want := range map[string]string{
-		"gbdt":                                 "trees cannot be trained yet",
-		"GBDTRunner":                           "trees cannot be trained yet",
-		"com.tencent.angel.ml.GBDT.GBDTRunner": "trees cannot be trained yet",
-		"MixedLogisticRegression":              "there is no recipe of mixed logistic regression; a graph describes its network",
+		"MixedLogisticRegression":                                         "there is no recipe of mixed logistic regression; a graph describes its network",
 		"com.tencent.angel.ml.classification.MixedLogisticRegression":     "a graph describes its network",
 		"com.tencent.angel.ml.core.graphsubmit.GraphModel":                "its network is that of a file: --graph FILE",
 		"com.tencent.angel.ml.classification.LogisticRegresion":           "did you mean LogisticRegression?",

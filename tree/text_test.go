@@ -71,7 +71,7 @@ func TestQuestion(t *testing.T) {
 			t.Errorf("%x: %s, want %s", set, got, want)
 		}
 	}
-	for want, v := range map[string]float64{"0.1": 0.1000000015, "0.49999997": 0.49999999, "1e-35": zeroMost, "-Inf": -1e300,
+	for want, v := range map[string]float64{"0.1": 0.1000000015, "0.49999997": 0.49999999, "1e-35": ZeroMost, "-Inf": -1e300,
 		"16777216": 1<<24 + 0.5} {
 		e := two()
 		e.Trees[0].Threshold[0] = v

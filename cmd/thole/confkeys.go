@@ -34,13 +34,13 @@ var (
 )
 
 // noTrees is what there is to say of Angel's trees.
-const noTrees = "trees cannot be trained yet; thole algos lists what can be trained"
+const noTrees = "flags say how trees are grown, such as thole train --algo gbdt --trees 20 --depth 6 (docs/trees.md)"
 
 // confKeys is the table of Angel's keys.
 func confKeys() []confKey {
 	return []confKey{
 		{key: "action.type", does: "`train`, or `inctrain` with a model to go on from", text: (*settings).action},
-		{key: "angel.app.submit.class", does: "`GraphRunner` is what trains; trees cannot be trained yet", text: (*settings).submit},
+		{key: "angel.app.submit.class", does: "`GraphRunner` is what trains; of trees flags say how they are grown", text: (*settings).submit},
 		{key: "angel.train.data.path", flag: "data"},
 		{key: "angel.validate.data.path", flag: "validate"},
 		{key: "angel.predict.data.path", not: "say thole predict --data FILE"},

@@ -87,8 +87,11 @@ func (s *settings) submit(text string) (string, bool, error) {
 	if strings.EqualFold(name, "GraphRunner") {
 		return "", false, nil
 	}
-	if _, err := algo.Find(name); err != nil {
+	switch a, err := algo.Find(name); {
+	case err != nil:
 		return "", false, fmt.Errorf("want GraphRunner: %w", err)
+	case a.Trees != "":
+		return "", false, errors.New("want GraphRunner: " + noTrees)
 	}
 	return "", false, errors.New("want GraphRunner, and the algorithm as ml.model.class.name")
 }

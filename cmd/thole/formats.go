@@ -12,6 +12,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/format"
+	"thole.example/gbdt"
 	"thole.example/optim"
 )
 
@@ -164,6 +165,9 @@ func listAlgos(out io.Writer, width int) {
 		hang(out, width, listColumn, "  "+a.Name, fmt.Sprintf("%s (%s); by default rule %s, rate %g, %s, %s%s",
 			a.Help, a.Task, d.Rule, d.Rate, batch, long, also))
 	}
+	trees, grow := algo.Trees(), gbdt.Defaults()
+	hang(out, width, listColumn, "  "+trees.Name, fmt.Sprintf("%s; by default %d trees of depth %d, rate %g; also %s",
+		trees.Help, grow.Trees, grow.Depth, grow.Rate, strings.Join(trees.Also, ", ")))
 	fmt.Fprintln(out, "\nUpdate rules (--rule): rates for classes, for regression; settings (--hyper NAME=VALUE):")
 	for _, r := range optim.Rules() {
 		text := fmt.Sprintf("%s; rate %g, %g", r.Help, r.Rates.Classes, r.Rates.Numbers)

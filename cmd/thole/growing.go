@@ -57,7 +57,6 @@ func (g *growing) flags(c *cobra.Command) {
 	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set")
 	f.StringArrayVar(&g.start, "start-scores", nil, "scores to begin with: files with a number a line, as --weights has them; they are not "+
 		"part of the model")
-	inGroup(c, treesTitle, treeFlags...)
 }
 
 // treeFlags are those that only trees have.

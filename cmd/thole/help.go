@@ -34,6 +34,7 @@ func flagGroups() []flagGroup {
 		{"Optimisation", []string{"loss", "loss-set", "rule", "hyper", "batch", "updates", "clip", "schedule", "schedule-per", "schedule-set",
 			"tolerance", "early-stop", "early-stop-metric", "early-stop-mode", "early-stop-delta", "metrics",
 			"non-finite", "init", "init-scale"}},
+		{treesTitle, treeFlags},
 		{"Regularisation", []string{"l1", "l2", "l1-of", "l2-of"}},
 		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
 		{"Trust", []string{"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "tls-clients", "token-file", "tokens", "job-limits"}},

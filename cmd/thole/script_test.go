@@ -62,7 +62,7 @@ func runScripts(t *testing.T, dir string) {
 			"truncate": truncate, "usage": usage, "examples": helpExamples, "full": full, "status": status,
 			"differ": differ, "weights": weights, "certificates": certificates, "await": await, "limited": limited,
 			"forest": plant,
-			"grow": growTrees,
+			"grow":   growTrees,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {
