@@ -132,8 +132,9 @@ func Bin(ctx context.Context, rows, held Rows, bins int, cores int) (*Binned, er
 	if b.columns, err = s.columns(ctx, rows, bins, cores); err != nil {
 		return nil, err
 	}
-	for i := range b.Features {
-		b.Features[i].Least, b.Features[i].Most = float64(s.least[i]), float64(s.most[i])
+	for _, c := range b.columns { // of others nothing is to be said
+		f := &b.Features[c.feature]
+		f.Least, f.Most = float64(s.least[c.feature]), float64(s.most[c.feature])
 	}
 	if err := b.bundle(ctx, rows, held, s); err != nil {
 		return nil, err
