@@ -68,15 +68,22 @@ func random(r *rand.Rand, n, features int) (*grid, []float32) {
 		values[f] = 1 + r.IntN(12)
 		missing[f], zeros[f] = max(0, r.Float64()-0.6), max(0, r.Float64()*1.6-0.6)
 	}
+	exclusive := r.IntN(3) == 0 // a row has at most one of the features: they are bundled
+	if exclusive {
+		clear(g.lacks)
+		clear(g.aloud)
+		clear(missing)
+	}
 	labels := make([]float32, n)
 	for i := range g.rows {
+		only := r.IntN(features)
 		g.rows[i] = make([]float32, features)
 		for f := range features {
 			v := float32(r.IntN(values[f]))
 			if !g.features[f].Categorical {
 				v = v/2 - 1
 			}
-			if r.Float64() < zeros[f] {
+			if r.Float64() < zeros[f] || exclusive && f != only {
 				v = 0
 			}
 			labels[i] += v * float32(f%3-1)
