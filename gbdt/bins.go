@@ -28,17 +28,29 @@ func cut(runs []run, bins int) []float32 {
 		return uppers
 	}
 	full, left, open := crowded(runs, bins)
+	stretches := 0 // of the others between values that have bins by themselves
+	for i := range runs {
+		if !full[i] && (i == len(runs)-1 || full[i+1]) {
+			stretches++
+		}
+	}
 	filled := 0 // rows in the bin so far
 	for i := range len(runs) - 1 {
 		if !full[i] {
 			filled += runs[i].rows
 		}
-		// A bin ends before and after a value that has one by itself, and where it is as full as those to come can be.
+		// A bin ends after a value that has one by itself, where it is as full as those to come can be, and where bins are left for all
+		// values to come. It ends before a value that has one by itself, too, but where such stretches are so many that there would be
+		// no bins for the rows after them: then if it is half as full.
 		switch {
 		case full[i]:
+			left -= filled // of a stretch that is in its bin
 		case full[i+1]:
+			if stretches--; 2*stretches >= open && 2*filled*open < left && len(runs)-1-i > bins-1-len(uppers) {
+				continue
+			}
 			left, open = left-filled, open-1
-		case filled*open >= left && open > 1:
+		case filled*open >= left && open > 1, len(runs)-1-i <= bins-1-len(uppers):
 			left, open = left-filled, open-1
 		default:
 			continue
