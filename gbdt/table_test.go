@@ -140,7 +140,7 @@ func settings(t failer, objective string, trees int) Config {
 		t.Fatal(err)
 	}
 	c := Defaults()
-	c.Objective, c.Trees, c.MaxStep = o, trees, o.Step
+	c.Objective, c.Trees, c.MaxStep, c.Classes = o, trees, o.Step, 3
 	return c
 }
 
