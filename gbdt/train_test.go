@@ -148,42 +148,59 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestSampling: rows and features are drawn by their numbers, whatever else there is.
+// TestSampling: rows and features are drawn by their numbers, whatever other rows and features there are.
 func TestSampling(t *testing.T) {
-	g, y := some("l2", 13, 4000)
-	conf := settings(t, "l2", 6)
-	conf.Rows, conf.Columns, conf.MinWeight = 0.5, 0.5, 0
-	e := trained(t, binned(t, g, nil, 255), y, conf, Options{})
-	asked, counts := map[string]bool{}, map[int64]bool{}
-	for i := range e.Trees {
-		set := slices.Clone(e.Trees[i].Feature)
-		slices.Sort(set)
-		for _, f := range slices.Compact(set) {
-			asked[string(rune('a'+i))+string(rune('a'+f))] = true
-		}
-		rows := sumOf(e.Trees[i].LeafCount)
-		if counts[rows] = true; rows < 1850 || rows > 2150 {
-			t.Errorf("tree %d is of %d rows, want about 2000", i, rows)
+	const n, features = 4000, 30
+	r := rand.New(rand.NewPCG(13, 8))
+	rows := make([][]float32, n)
+	for i := range rows {
+		for range features {
+			rows[i] = append(rows[i], float32(r.IntN(9)))
 		}
 	}
-	if len(asked) > 24 || len(asked) < 8 || len(counts) < 3 {
-		t.Errorf("trees ask for %d features, want about 15; %d different counts of rows", len(asked), len(counts))
+	conf := settings(t, "l2", 1)
+	conf.Rows, conf.Columns, conf.Cores = 0.5, 0.3, 1
+	with := func(rows [][]float32) *trainer {
+		tr := &trainer{labels: &Labels{Label: make([]float32, len(rows))}, learn: len(rows)}
+		tr.Config, tr.binned = &conf, binned(t, gridOf(rows...), nil, 255)
+		if err := tr.begin(); err != nil {
+			t.Fatal(err)
+		}
+		return tr
 	}
-	// The leaves of the first tree are sums over the rows that are drawn, each by its number.
-	drew := 0
-	for i := range g.rows {
-		if drawn(9, uint64(i), 0.5) != drawn(9, uint64(i), 0.5) {
-			t.Fatal("not by the number")
+	drawn := func(tr *trainer, number int) (rows []uint32, asked []int) {
+		tr.draw(number)
+		if all := slices.Sorted(slices.Values(slices.Concat(tr.rows, tr.others))); len(all) != tr.learn || int(all[len(all)-1]) != tr.learn-1 {
+			t.Fatalf("%d rows drawn and %d not, of %d", len(tr.rows), len(tr.others), tr.learn)
 		}
-		if drawn(9, uint64(i), 0.5) {
-			drew++
+		for _, at := range tr.columns {
+			asked = append(asked, tr.binned.columns[at].feature)
 		}
-		if drawn(9, uint64(i), 0.3) && !drawn(9, uint64(i), 0.5) {
-			t.Fatal("a smaller share has others")
-		}
+		return slices.Clone(tr.rows), asked
 	}
-	if drew < 1850 || drew > 2150 {
-		t.Errorf("%d of 4000 drawn, want about half", drew)
+	all := with(rows)
+	for _, row := range rows {
+		row[3] = 1
+	}
+	less := with(rows[:n/2]) // of which feature 3 has one value
+	var before []uint32
+	features10 := 0
+	for number := range 10 {
+		a, asked := drawn(all, number)
+		b, some := drawn(less, number)
+		if half, _ := slices.BinarySearch(a, n/2); !slices.Equal(a[:half], b) {
+			t.Fatalf("tree %d: others of the first rows are drawn when more follow", number)
+		}
+		if !slices.Equal(slices.DeleteFunc(slices.Clone(asked), func(f int) bool { return f == 3 }), some) {
+			t.Fatalf("tree %d: features %v drawn, %v without feature 3", number, asked, some)
+		}
+		if len(a) < 1850 || len(a) > 2150 || slices.Equal(a, before) {
+			t.Errorf("tree %d: %d rows, the same as before: %v; want about half, others each time", number, len(a), slices.Equal(a, before))
+		}
+		before, features10 = a, features10+len(asked)
+	}
+	if features10 < 60 || features10 > 120 {
+		t.Errorf("%d features of 10 trees, want about 90", features10)
 	}
 }
 
