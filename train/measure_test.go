@@ -51,6 +51,44 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
+// ordering is a loss of rankings.
+type (
+	other    = graph.Loss
+	ordering struct{ other }
+)
+
+func (ordering) Name() string     { return "ndcgloss" }
+func (ordering) Task() graph.Task { return graph.Ranking }
+
+// TestRankings wants metrics of any number of places, those of the table first, and NaN without groups.
+func TestRankings(t *testing.T) {
+	l := ordering{bound(t, "l2loss")}
+	if got := strings.Join(MetricNames(l), " "); got != "ndcgloss gauc ndcg ndcg@5 ndcg@10 map map@10" {
+		t.Errorf("metrics %s", got)
+	}
+	s := &Scored{Loss: l, Score: []float64{3, 1, 2, 1}, Label: []float32{0, 1, 1, 0}, Group: []int64{1, 1, 2, 2}}
+	m, err := Measure(s, "ndcg@7", "map@1", "ndcg@7", "map")
+	if got := strings.Join(m.names(), " "); err != nil || got != "ndcgloss ndcg ndcg@10 map ndcg@7 map@1" {
+		t.Errorf("%s, %v", got, err)
+	}
+	want := (1 + 1/math.Log2(3)) / 2
+	if m.Get("ndcg") != want || m.Get("ndcgloss") != 1-want || m.Get("map@1") != 0.5 || m.Get("ndcg@7") != want {
+		t.Errorf("%v, want ndcg %v", m, want)
+	}
+	for _, wrong := range []string{"ndcg@0", "auc@3", "rmse", "auc"} {
+		if _, err := Measure(s, wrong); err == nil || HasMetric(l, wrong) {
+			t.Errorf("%s is measured", wrong)
+		}
+	}
+	if HasMetric(bound(t, "logloss"), "ndcg@7") || !HasMetric(bound(t, "logloss"), "auc") {
+		t.Error("log loss has metrics of rankings, or none")
+	}
+	s.Group = nil
+	if loss, err := s.MeanLoss(); err != nil || !math.IsNaN(loss) {
+		t.Errorf("loss without groups: %v, %v", loss, err)
+	}
+}
+
 // TestMeasureWeights measures examples by weights as it measures them repeated, and by weights of 1 as without.
 func TestMeasureWeights(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
