@@ -9,7 +9,8 @@ import (
 )
 
 // The metrics of rankings. Labels are grades, how much an example matters to its group: the gain of one is 2^grade - 1, and it is
-// relevant if its grade is above 0. NDCG@k has any number of places behind the @, of which the table has a few.
+// relevant if its grade is above 0. They are of regressions, too, whose labels may be grades as well. NDCG@k and MAP@k have any number of
+// places behind the @, of which the table has a few.
 var (
 	ndcg   = cutAt(normalizedGain, 0)
 	ndcg5  = cutAt(normalizedGain, 5)
@@ -34,7 +35,7 @@ var averagePrecisions = &placed{"map", "average precision within each group, of 
 
 // cutAt is the metric of the first k places; 0: of all.
 func cutAt(p *placed, k int) Metric {
-	m := Metric{Name: p.name, Help: p.help, Tasks: []Task{Ranking}, Better: Larger, Groups: true}
+	m := Metric{Name: p.name, Help: p.help, Tasks: []Task{Ranking, Regression}, Better: Larger, Groups: true}
 	m.Usual = slices.Contains(p.usual, k)
 	if k > 0 {
 		m.Name, m.Help = m.Name+"@"+strconv.Itoa(k), p.name+" of the first "+strconv.Itoa(k)+" places of each group"
@@ -70,7 +71,11 @@ type ranking struct {
 	grades []float64
 }
 
-// groupMean is the mean over the groups, each with the mean weight of its examples. It is NaN without groups.
+// gradeLimit is the largest grade: gains are powers of 2.
+const gradeLimit = 30
+
+// groupMean is the mean over the groups, each with the mean weight of its examples. It is NaN without groups, and where labels are no
+// grades.
 func (in *Input) groupMean(of func(r *ranking, group []entry) float64, k int) float64 {
 	if in.Group == nil {
 		return math.NaN()
@@ -83,6 +88,9 @@ func (in *Input) groupMean(of func(r *ranking, group []entry) float64, k int) fl
 	for group := range in.grouped() {
 		w := 0.0
 		for _, e := range group {
+			if y := in.Label[e.example()]; y < 0 || y > gradeLimit {
+				return math.NaN()
+			}
 			w += in.weight(e.example())
 		}
 		if w /= float64(len(group)); w > 0 {
@@ -141,7 +149,7 @@ func (r *ranking) ndcg(group []entry) float64 {
 	return got / best
 }
 
-func gain(grade float64) float64 { return math.Exp2(max(grade, 0)) - 1 }
+func gain(grade float64) float64 { return math.Exp2(grade) - 1 }
 
 // averagePrecision is the sum of the precisions at the places of relevant examples, over how many of these the places have room for; of
 // equal scores the mean over all orders (McSherry and Najork). A group without relevant examples has 1, as in LightGBM.

@@ -144,6 +144,16 @@ func TestRankingsOfOthers(t *testing.T) {
 	}
 }
 
+// TestNoGrades: labels below 0 and above 30 have no gains.
+func TestNoGrades(t *testing.T) {
+	for label, want := range map[float64]bool{-1: false, 0: true, 30: true, 31: false} {
+		in := &Input{Score: []float64{1, 2}, Label: []float64{1, label}, Group: []int64{1, 1}}
+		if got := NDCG(in); math.IsNaN(got) == want {
+			t.Errorf("NDCG of label %v is %v", label, got)
+		}
+	}
+}
+
 // TestPlaces: names of metrics of any number of places, and what is none.
 func TestPlaces(t *testing.T) {
 	for _, name := range []string{"ndcg@0", "ndcg@-1", "ndcg@", "ndcg@07", "ndcg@+7", "ndcg@7.0", "auc@5", "@5", "ndcg@99999999999999999999"} {
@@ -152,7 +162,7 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"ndcg@7", "map@3", "ndcg@5"} {
-		if m, err := Find(name); err != nil || m.Name != name || !m.For(Ranking) || !m.Groups || m.Better != Larger {
+		if m, err := Find(name); err != nil || m.Name != name || !m.For(Ranking) || !m.For(Regression) || !m.Groups || m.Better != Larger {
 			t.Errorf("%s: %v, %v", name, m, err)
 		}
 	}

@@ -98,7 +98,10 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 	if err := checkNames(s.Loss, more); err != nil {
 		return nil, err
 	}
-	chosen := slices.DeleteFunc(fitting(s.Loss), func(x metric.Metric) bool { return !x.Usual && !slices.Contains(more, x.Name) })
+	chosen := slices.DeleteFunc(fitting(s.Loss), func(x metric.Metric) bool {
+		usual := x.Usual && (!x.Groups || s.Loss.Task() == graph.Ranking)
+		return !usual && !slices.Contains(more, x.Name)
+	})
 	for _, name := range more { // the table has some numbers of places only
 		have := slices.ContainsFunc(chosen, func(x metric.Metric) bool { return x.Name == name })
 		if x, err := metric.Find(name); err == nil && !have && name != s.Loss.Name() {
@@ -116,11 +119,15 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 	return m, nil
 }
 
-// Names are the names of the metrics that Measure has a value for: without groups those that need some are left out.
+// Names are the names of the metrics that Measure has a value for: without groups those that need some are left out, and of numbers that
+// are no grades those of rankings.
 func (s *Scored) Names() []string {
 	names := []string{s.Loss.Name()}
+	apart := s.Loss.Task() == graph.Regression && slices.ContainsFunc(s.Label, func(y float32) bool {
+		return y < 0 || y > 30 || y != float32(int(y))
+	})
 	for _, x := range fitting(s.Loss) {
-		if !x.Groups || len(s.Group) > 0 {
+		if !x.Groups || len(s.Group) > 0 && !apart {
 			names = append(names, x.Name)
 		}
 	}

@@ -28,15 +28,15 @@ func bound(t *testing.T, name string) graph.Loss {
 
 // TestMetricNames wants of every loss the metrics that fit: those of probabilities only where the loss predicts some.
 func TestMetricNames(t *testing.T) {
-	const ranked = "auc accuracy aupr precision recall f1 gauc"
+	const ranked, graded = "auc accuracy aupr precision recall f1 gauc", " ndcg ndcg@5 ndcg@10 map map@10"
 	for name, want := range map[string]string{
 		"logloss":          "logloss " + ranked + " calibration-error calibration-ratio",
 		"hingeloss":        "hingeloss " + ranked,
 		"crossentropyloss": "crossentropyloss auc accuracy logloss aupr precision recall f1 gauc calibration-error calibration-ratio",
 		"softmaxloss":      "softmaxloss accuracy multi-logloss",
-		"l2loss":           "l2loss rmse mae r2",
-		"huberloss":        "huberloss rmse mae r2",
-		"poissonloss":      "poissonloss rmse mae r2",
+		"l2loss":           "l2loss rmse mae r2" + graded,
+		"huberloss":        "huberloss rmse mae r2" + graded,
+		"poissonloss":      "poissonloss rmse mae r2" + graded,
 	} {
 		l := bound(t, name)
 		if got := strings.Join(MetricNames(l), " "); got != want {
@@ -83,7 +83,18 @@ func TestRankings(t *testing.T) {
 	if HasMetric(bound(t, "logloss"), "ndcg@7") || !HasMetric(bound(t, "logloss"), "auc") {
 		t.Error("log loss has metrics of rankings, or none")
 	}
-	s.Group = nil
+	s.Loss = bound(t, "l2loss")
+	if m, err = Measure(s, s.Names()...); err != nil || m.Get("ndcg") != want || len(m) != 9 {
+		t.Errorf("grades as numbers: %v, %v", m, err)
+	}
+	if m, err = Measure(s); err != nil || strings.Join(m.names(), " ") != "l2loss rmse mae r2" {
+		t.Errorf("usual metrics of numbers: %v, %v", m, err)
+	}
+	s.Label = []float32{0.5, 1, 1, -1}
+	if got := strings.Join(s.Names(), " "); got != "l2loss rmse mae r2" {
+		t.Errorf("numbers that are no grades have %s", got)
+	}
+	s.Loss, s.Label, s.Group = l, []float32{0, 1, 1, 0}, nil
 	if loss, err := s.MeanLoss(); err != nil || !math.IsNaN(loss) {
 		t.Errorf("loss without groups: %v, %v", loss, err)
 	}
@@ -115,6 +126,9 @@ func TestMeasureWeights(t *testing.T) {
 			t.Fatalf("%s: %v, %v, %v", k.Name, got, err, errWant)
 		}
 		for i := range got {
+			if strings.HasPrefix(got[i].Name, "ndcg") || strings.HasPrefix(got[i].Name, "map") {
+				continue // of groups, which weights are of
+			}
 			if got[i].Name != want[i].Name || !(math.Abs(got[i].Value-want[i].Value) <= 1e-9*max(1, math.Abs(want[i].Value))) {
 				t.Errorf("%s: %v by weights, want %v", k.Name, got[i], want[i])
 			}
