@@ -76,6 +76,12 @@ func (o Objective) With(set map[string]float64) (Objective, error) {
 		all[name] = v
 	}
 	for name, v := range all {
+		if name == "norm" {
+			if v != 0 && v != 1 {
+				return o, fmt.Errorf("%s: norm %v, want 1, or 0 for none", o.Name, v)
+			}
+			continue
+		}
 		if !(v > 0) || math.IsInf(v, 0) || name == "alpha" && o.Quantile != nil && v >= 1 {
 			return o, fmt.Errorf("%s: %s %v, want a number above 0, and below 1 for a share", o.Name, name, v)
 		}
@@ -109,11 +115,14 @@ func class(v float64) string {
 }
 
 func grade(v float64) string {
-	if v < 0 || v != math.Trunc(v) || v > 30 {
-		return "want a whole number from 0 to 30: how much the row matters"
+	if v < 0 || v != math.Trunc(v) || v > GradeLimit {
+		return fmt.Sprintf("want a whole number from 0 to %d: how much the row matters", GradeLimit)
 	}
 	return ""
 }
+
+// GradeLimit is the largest label of a ranking.
+const GradeLimit = 30
 
 // leastSecond is the least second derivative of a probability.
 const leastSecond = 1e-16
