@@ -11,16 +11,6 @@ import (
 	"thole.example/tree"
 )
 
-// Labels are what is known of rows beside their features. Rows that are held out come after those that are learned from.
-type Labels struct {
-	Label  []float32 // -1 and 1, numbers, classes from 0 on, or how much a row matters to its group
-	Weight []float32 // nil: all are 1
-	Group  []int64   // nil: there are none
-	// Start is the score of each row before the first tree, in place of that of the objective: all rows of class 0, then those of class
-	// 1, and so on. nil: there are none. It is not part of the model.
-	Start []float64
-}
-
 // Objective is what trees make small, with its first and second derivatives by the score.
 type Objective struct {
 	Name string

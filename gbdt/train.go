@@ -93,37 +93,16 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 // begin checks the labels, and makes what the iterations share.
 func (t *trainer) begin() error {
 	c, y, b := t.Config, t.labels, t.binned
-	total := len(b.codes.Bytes) / max(1, b.codes.Stride)
-	if b.codes.Stride == 0 {
-		total = len(y.Label)
-	}
-	classes := 1
+	total, classes := b.total, 1
 	if c.Objective.Several != nil {
 		classes = max(2, c.Classes)
 	}
-	switch {
-	case len(y.Label) != total || y.Weight != nil && len(y.Weight) != total || y.Group != nil && len(y.Group) != total:
-		return fmt.Errorf("%d labels, %d weights and %d groups of %d rows", len(y.Label), len(y.Weight), len(y.Group), total)
-	case y.Start != nil && len(y.Start) != classes*total:
-		return fmt.Errorf("%d start scores, want %d of each of %d rows", len(y.Start), classes, total)
-	case c.Objective.Rank != nil && y.Group == nil:
-		return fmt.Errorf("%s: rows without groups", c.Objective.Name)
-	case c.Monotone != nil && len(c.Monotone) != len(b.Features):
-		return fmt.Errorf("%d monotone constraints of %d features", len(c.Monotone), len(b.Features))
+	if err := t.fit(classes); err != nil {
+		return err
 	}
-	for i, l := range y.Label {
-		wrong := c.Objective.Check(float64(l))
-		if l != l || math.IsInf(float64(l), 0) {
-			wrong = "want a number"
-		}
-		if classes > 1 && int(l) >= classes {
-			wrong = fmt.Sprintf("want one of %d classes, from 0 on", classes)
-		}
-		if wrong != "" {
-			return fmt.Errorf("%w: row %d has the label %v: %s takes no such labels: %s", ErrRows, i, l, c.Objective.Name, wrong)
-		}
-		if y.Weight != nil && !(y.Weight[i] >= 0 && !math.IsInf(float64(y.Weight[i]), 0)) {
-			return fmt.Errorf("%w: row %d has the weight %v, want a number from 0 on", ErrRows, i, y.Weight[i])
+	for i := range y.Label {
+		if err := t.checkRow(i, classes); err != nil {
+			return err
 		}
 	}
 	if err := t.findGroups(); err != nil {
@@ -194,45 +173,6 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 		}
 	}
 	return m
-}
-
-// weights are those of the rows that are learned from, with that of positive ones.
-func (t *trainer) weights() []float32 {
-	w := make([]float32, t.learn)
-	for i := range w {
-		w[i] = t.weight(i)
-	}
-	return w
-}
-
-func (t *trainer) weight(i int) float32 {
-	w := float32(1)
-	if t.labels.Weight != nil {
-		w = t.labels.Weight[i]
-	}
-	if p := t.Positive; p > 0 && p != 1 && t.labels.Label[i] > 0 {
-		w = float32(float64(w) * p)
-	}
-	return w
-}
-
-// findGroups finds where the groups of the rows begin and end, which lie together.
-func (t *trainer) findGroups() error {
-	if t.Objective.Rank == nil {
-		return nil
-	}
-	seen := map[int64]bool{}
-	for lo, hi := 0, 0; lo < t.learn; lo = hi {
-		g := t.labels.Group[lo]
-		for hi = lo; hi < t.learn && t.labels.Group[hi] == g; hi++ {
-		}
-		if seen[g] {
-			return fmt.Errorf("%w: the rows of group %d lie apart, at row %d again; want those of a group together", ErrRows, g, lo)
-		}
-		seen[g] = true
-		t.groups = append(t.groups, [2]int{lo, hi})
-	}
-	return nil
 }
 
 // iterate grows a tree for each class.
