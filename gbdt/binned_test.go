@@ -86,24 +86,25 @@ func slowBin(c *column, v float32) int {
 	return len(c.uppers)
 }
 
-// TestCrowd has values that fill bins by themselves, with rare ones between them: these must not take all the bins.
+// TestCrowd has values that fill bins by themselves, with rare ones between them, and then many rare ones: those between must not take the
+// bins of all that comes after them.
 func TestCrowd(t *testing.T) {
-	var runs []run
-	all := 0
-	for v := range 400 {
-		rows := 100
-		if v%2 == 1 {
-			rows = 1
+	for _, c := range []struct{ full, after, most, least int }{{200, 0, 110, 199}, {50, 3000, 110, 250}, {1, 1000, 110, 250}, {240, 3000, 500, 240}} {
+		var runs []run
+		for v := range 2 * c.full {
+			runs = append(runs, run{float32(v), 100 - 99*(v&1)})
 		}
-		runs, all = append(runs, run{float32(v), rows}), all+rows
-	}
-	uppers := cut(runs, 255)
-	counts := make([]int, len(uppers)+1)
-	for _, r := range runs {
-		counts[binOf(uppers, r.value)] += r.rows
-	}
-	if most := slices.Max(counts); most > 110 || len(uppers) < 199 || len(uppers) > 254 {
-		t.Errorf("%d bins, the largest of %d rows; want those of 100 each in its own", len(counts), most)
+		for v := range c.after {
+			runs = append(runs, run{float32(1000 + v), 1})
+		}
+		uppers := cut(runs, 255)
+		counts := make([]int, len(uppers)+1)
+		for _, r := range runs {
+			counts[binOf(uppers, r.value)] += r.rows
+		}
+		if most := slices.Max(counts); most > c.most || len(uppers) < c.least || len(uppers) > 254 {
+			t.Errorf("%+v: %d bins, the largest of %d rows", c, len(counts), most)
+		}
 	}
 }
 

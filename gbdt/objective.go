@@ -68,9 +68,12 @@ func (o Objective) With(set map[string]float64) (Objective, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		switch v := all[name]; {
-		case o.Rank != nil && !(v >= 1 && v <= math.MaxInt32 && v == math.Trunc(v)):
+		case name == "norm" && v != 0 && v != 1:
+			return o, fmt.Errorf("%s: norm %v, want 1, or 0 for none", o.Name, v)
+		case name == "norm":
+		case name == "cut" && !(v >= 1 && v <= math.MaxInt32 && v == math.Trunc(v)):
 			return o, fmt.Errorf("%s: %s %v, want a whole number from 1 on", o.Name, name, v)
-		case !(v > 0) || math.IsInf(v, 0) || o.Quantile != nil && v >= 1:
+		case !(v > 0) || math.IsInf(v, 0) || name == "alpha" && o.Quantile != nil && v >= 1:
 			return o, fmt.Errorf("%s: %s %v, want a number above 0, and below 1 for a share", o.Name, name, v)
 		}
 	}
@@ -103,11 +106,14 @@ func class(v float64) string {
 }
 
 func grade(v float64) string {
-	if v < 0 || v != math.Trunc(v) || v > 30 {
-		return "want a whole number from 0 to 30: how much the row matters"
+	if v < 0 || v != math.Trunc(v) || v > GradeLimit {
+		return fmt.Sprintf("want a whole number from 0 to %d: how much the row matters", GradeLimit)
 	}
 	return ""
 }
+
+// GradeLimit is the largest label of a ranking.
+const GradeLimit = 30
 
 // leastSecond is the least second derivative of a probability.
 const leastSecond = 1e-16
