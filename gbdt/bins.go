@@ -40,10 +40,7 @@ func cut(runs []run, bins int) (uppers []float32) {
 			ends++
 		}
 	}
-	few := 2*ends <= open // so that there are bins for all of them
-	if few {
-		open -= ends
-	}
+	few := 8*ends <= open // so that what comes after them has nearly all the bins that it should
 	share, beside := float64(rows)/float64(open), 0.0
 	if share >= roundRows {
 		beside = roundShare
