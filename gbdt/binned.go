@@ -39,6 +39,10 @@ const blockRows = 1 << 12
 // RowLimit is how many rows a training can have: their numbers have 31 bits.
 const RowLimit = math.MaxInt32
 
+// histogramMost is about how many sums the histograms that leaves hold have in all: of those that have no room the rows are summed up again
+// when they are split.
+const histogramMost = 1 << 26
+
 // Limits of codes. A group of features shares a code of one or two bytes in each row.
 const (
 	narrowCodes = 1 << 8
@@ -56,6 +60,7 @@ type Binned struct {
 	columns  []column // of the features that vary, ascending
 	groups   []group
 	cells    int          // in a histogram: the codes of all groups
+	room     int          // histograms that the leaves of a tree hold at most
 	codes    kernel.Codes // of all rows
 }
 
@@ -136,6 +141,7 @@ func Bin(ctx context.Context, rows, held Rows, bins int, cores int) (*Binned, er
 	if err := b.bundle(ctx, rows, held, s); err != nil {
 		return nil, err
 	}
+	b.room = max(8, histogramMost/max(1, b.cells))
 	b.codes.Bytes = make([]byte, b.total*b.codes.Stride)
 	if err := b.fill(ctx, rows, 0, cores); err != nil {
 		return nil, err

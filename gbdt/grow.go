@@ -37,6 +37,7 @@ type grower struct {
 	spare   []uint32 // as long as both
 	columns []int    // that the tree may ask for, ascending
 	free    []histogram
+	kept    int         // histograms that leaves hold
 	own     []histogram // of each goroutine
 	finders []finder
 	lookup  [][]uint8
@@ -47,7 +48,7 @@ type grower struct {
 
 // grow grows one tree of the rows whose derivatives grads has. The leaves have values without the rate.
 func (g *grower) grow(ctx context.Context) error {
-	g.tree, g.leaves = tree.Tree{}, g.leaves[:0]
+	g.tree, g.leaves, g.kept = tree.Tree{}, g.leaves[:0], 0
 	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), count: len(g.rows), in: free}
 	root.sum = g.total(ctx)
 	gs, hs := g.scale.of(root.sum)
@@ -94,22 +95,24 @@ func (g *grower) next(most int) (all []int) {
 	if !bounded && len(all) <= most-len(g.leaves) {
 		return all
 	}
+	if g.Growth == ByLeaf {
+		first := all[0]
+		for _, i := range all {
+			if g.leaves[i].best.gain > g.leaves[first].best.gain {
+				first = i
+			}
+		}
+		return []int{first}
+	}
 	slices.SortStableFunc(all, func(i, j int) int {
 		a, b := &g.leaves[i], &g.leaves[j]
-		if g.Growth == ByDepth && a.depth != b.depth {
-			return a.depth - b.depth
-		}
-		return cmp.Compare(b.best.gain, a.best.gain)
+		return cmp.Or(a.depth-b.depth, cmp.Compare(b.best.gain, a.best.gain))
 	})
-	if g.Growth == ByDepth {
-		first := g.leaves[all[0]].depth
-		n := slices.IndexFunc(all, func(i int) bool { return g.leaves[i].depth != first })
-		if n > 0 {
-			all = all[:n]
-		}
-		return all[:min(len(all), most-len(g.leaves))]
+	first := g.leaves[all[0]].depth
+	if n := slices.IndexFunc(all, func(i int) bool { return g.leaves[i].depth != first }); n > 0 {
+		all = all[:n]
 	}
-	return all[:1]
+	return all[:min(len(all), most-len(g.leaves))]
 }
 
 // expand splits leaves, and looks for the splits of their children if more is to come.
@@ -121,7 +124,7 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 	if err := g.divide(ctx, pairs); err != nil {
 		return err
 	}
-	var build []int
+	var build, both []int
 	siblings := make([]int, 0, len(pairs))
 	for _, p := range pairs {
 		small, large := p[0], p[1]
@@ -129,15 +132,22 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 			small, large = large, small
 		}
 		parent := g.leaves[p[0]].hist
-		g.leaves[p[0]].hist = nil
-		if !more || g.Depth > 0 && g.leaves[small].depth >= g.Depth {
-			g.free = append(g.free, parent)
-			continue
+		if g.leaves[p[0]].hist = nil; parent != nil {
+			g.kept--
 		}
-		g.leaves[large].hist = parent
-		build, siblings = append(build, small), append(siblings, large)
+		switch {
+		case !more || g.Depth > 0 && g.leaves[small].depth >= g.Depth:
+			if parent != nil {
+				g.free = append(g.free, parent)
+			}
+		case parent == nil: // there was no room for it
+			both = append(both, small, large)
+		default:
+			g.leaves[large].hist = parent
+			build, siblings = append(build, small), append(siblings, large)
+		}
 	}
-	return g.measure(ctx, build, siblings)
+	return g.measure(ctx, append(build, both...), siblings)
 }
 
 // split makes an inner node of a leaf, which becomes its left child, and appends the right one.
@@ -211,26 +221,31 @@ func addSet(t *tree.Tree, c *column, bins []int32) int {
 	return len(t.Bounds) - 2
 }
 
-// measure makes the histograms of some leaves of their rows, those of their siblings by subtraction from that of their parent, which
-// the siblings hold, and finds the best splits of all.
+// measure makes the histograms of some leaves of their rows, those of the siblings of the first of them by subtraction from that of their
+// parent, which the siblings hold, and finds the best splits of all: of so many at a time as there is room for.
 func (g *grower) measure(ctx context.Context, build, siblings []int) error {
-	if len(build) == 0 {
-		return nil
+	for len(build) > 0 {
+		some := build[:min(len(build), max(1, g.binned.room))]
+		others := siblings[:min(len(siblings), len(some))]
+		for _, at := range some {
+			g.leaves[at].hist = g.histogram()
+		}
+		if err := g.sumUp(ctx, some); err != nil {
+			return err
+		}
+		err := each(ctx, g.Cores, len(others), func(_, i int) error {
+			g.leaves[others[i]].hist.subtract(g.leaves[some[i]].hist)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := g.search(ctx, slices.Concat(some, others)); err != nil {
+			return err
+		}
+		build, siblings = build[len(some):], siblings[len(others):]
 	}
-	for _, at := range build {
-		g.leaves[at].hist = g.histogram()
-	}
-	if err := g.sumUp(ctx, build); err != nil {
-		return err
-	}
-	err := each(ctx, g.Cores, len(siblings), func(_, i int) error {
-		g.leaves[siblings[i]].hist.subtract(g.leaves[build[i]].hist)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return g.search(ctx, slices.Concat(build, siblings))
+	return nil
 }
 
 // histogram is an empty one.
@@ -270,8 +285,10 @@ func (g *grower) search(ctx context.Context, leaves []int) error {
 		}
 		l := &g.leaves[at]
 		l.best, l.splittable = best, best.gain > 0
-		if !l.splittable {
+		if !l.splittable || g.kept >= g.binned.room {
 			g.free, l.hist = append(g.free, l.hist), nil
+		} else {
+			g.kept++
 		}
 	}
 	return err

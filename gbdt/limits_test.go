@@ -56,6 +56,39 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
+// TestRoom: trees are the same to the bit where there is room for the histograms of few leaves, and no more are made.
+func TestRoom(t *testing.T) {
+	g, y := some("l2", 23, 2000)
+	for _, growth := range []Growth{ByDepth, ByLeaf} {
+		for _, leaves := range []int{0, 40} {
+			conf := settings(t, "l2", 2)
+			conf.Growth, conf.Depth, conf.Leaves = growth, 8, leaves
+			b := binned(t, g, nil, 255)
+			want := trained(t, b, y, conf, Options{})
+			for _, room := range []int{1, 2, 5} {
+				b.room = room
+				tr := &trainer{labels: y, learn: b.rows}
+				conf.Cores = 1
+				tr.Config, tr.binned = &conf, b
+				if err := tr.begin(); err != nil {
+					t.Fatal(err)
+				}
+				for i := range want.Trees {
+					if err := tr.iterate(t.Context(), i); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if text := differ(want, tr.out); text != "" {
+					t.Errorf("%s, %d leaves, room for %d: %s", growth, leaves, room, text)
+				}
+				if n := len(tr.free); n > 3*room {
+					t.Errorf("%s, %d leaves, room for %d: %d histograms were made", growth, leaves, room, n)
+				}
+			}
+		}
+	}
+}
+
 // TestLeafLimit has more rows that differ than a tree has leaves at most, and no bound but a depth that is beyond it.
 func TestLeafLimit(t *testing.T) {
 	if testing.Short() {
