@@ -160,3 +160,41 @@ func TestGolden(t *testing.T) {
 		})
 	}
 }
+
+// TestGoldenLevels has a feature of levels: which of its 25 values feature 3 has. LightGBM ran as in TestGolden, with min_data_per_group=1
+// cat_smooth=10 cat_l2=10 max_cat_threshold=32 (the smoothing is its least count of a level, too).
+func TestGoldenLevels(t *testing.T) {
+	rows, rings := abalone(t)
+	rows = pits(rows)
+	var values []float32
+	for _, row := range rows.rows {
+		if v := row[3]; v == v {
+			values = append(values, v)
+		}
+	}
+	slices.Sort(values)
+	values = slices.Compact(values)
+	for _, row := range rows.rows {
+		if v := row[3]; v == v {
+			row[3] = float32(slices.Index(values, v))
+		}
+	}
+	rows.features[3].Categorical = true
+	conf := settings(t, "l2", 20)
+	conf.Depth, conf.Leaves, conf.LevelWeight = 0, 31, 10
+	e := trained(t, binned(t, rows, nil, 255), &Labels{Label: rings}, conf, Options{})
+	loss, asked := 0.0, 0
+	for i, s := range scoresOf(e, rows)[0] {
+		loss += lossOf("l2", []float64{s}, float64(rings[i]), 0) / float64(len(rings))
+	}
+	for i := range e.Trees {
+		for _, f := range e.Trees[i].Feature {
+			if f == 3 {
+				asked++
+			}
+		}
+	}
+	if want := 2.109183; math.Abs(loss-want) > 2e-3*want || asked < 28 || asked > 34 {
+		t.Errorf("loss %.6f, %d splits by levels, want %.6f and 31", loss, asked, want)
+	}
+}
