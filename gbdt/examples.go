@@ -1,6 +1,9 @@
 package gbdt
 
 import (
+	"cmp"
+	"slices"
+
 	"thole.example/data"
 	"thole.example/tree"
 )
@@ -29,32 +32,51 @@ func (v *View) Missing(feature int) bool {
 	return s >= 0 && v.empty[s] != v.empty[s]
 }
 
-// Pairs appends the examples of a batch to the block: what they have of the features, by the numbers of these.
+// Pairs appends the examples of a batch to the block: what they have of the features, by the numbers of these. Of what an example says
+// twice of a feature the last counts, as in Fill.
 func (v *View) Pairs(b *data.Batch, into *Block) {
 	x := b.Rows()
 	if len(into.Ptr) == 0 {
 		into.Ptr = append(into.Ptr, 0)
 	}
 	for i := range b.Len() {
-		from, to := x.Ptr[i], x.Ptr[i+1]
-		if v.fields == nil {
-			for k := from; k < to; k++ {
-				if col := x.Idx[k]; uint64(col) < uint64(len(v.features)) {
-					into.Feature, into.Value = append(into.Feature, int32(col)), append(into.Value, x.Val[k])
-				}
+		first, last, ascending := len(into.Feature), -1, true
+		for k := x.Ptr[i]; k < x.Ptr[i+1]; k++ {
+			f, value := -1, x.Val[k]
+			switch col := x.Idx[k]; {
+			case v.fields != nil && b.Field != nil:
+				f, value = v.feature(int(b.Field[k]), col, value)
+			case v.fields != nil:
+				f, value = v.feature(-1, col, value)
+			case uint64(col) < uint64(len(v.features)):
+				f = int(col)
 			}
-			into.Ptr = append(into.Ptr, len(into.Feature))
-			continue
-		}
-		for k := from; k < to; k++ {
-			at := -1
-			if b.Field != nil {
-				at = int(b.Field[k])
-			}
-			if f, value := v.feature(at, x.Idx[k], x.Val[k]); f >= 0 {
+			if f >= 0 {
 				into.Feature, into.Value = append(into.Feature, int32(f)), append(into.Value, value)
+				ascending, last = ascending && f > last, f
 			}
+		}
+		if !ascending { // as columns of fields that were written one by one
+			into.order(first)
 		}
 		into.Ptr = append(into.Ptr, len(into.Feature))
+	}
+}
+
+// order sorts what the row that begins at the place says, and keeps the last of what it says of a feature.
+func (b *Block) order(first int) {
+	type pair struct {
+		feature int32
+		value   float32
+	}
+	row := make([]pair, 0, len(b.Feature)-first)
+	for k := len(b.Feature) - 1; k >= first; k-- {
+		row = append(row, pair{b.Feature[k], b.Value[k]})
+	}
+	slices.SortStableFunc(row, func(a, b pair) int { return cmp.Compare(a.feature, b.feature) })
+	row = slices.CompactFunc(row, func(a, b pair) bool { return a.feature == b.feature })
+	b.Feature, b.Value = b.Feature[:first], b.Value[:first]
+	for _, p := range row {
+		b.Feature, b.Value = append(b.Feature, p.feature), append(b.Value, p.value)
 	}
 }

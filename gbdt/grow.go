@@ -91,7 +91,7 @@ func (g *grower) next(most int) (all []int) {
 		return nil
 	}
 	bounded := g.Leaves > 0 && (g.Depth == 0 || g.Depth >= 17 || g.Leaves < 1<<g.Depth)
-	if !bounded {
+	if !bounded && len(all) <= most-len(g.leaves) {
 		return all
 	}
 	slices.SortStableFunc(all, func(i, j int) int {

@@ -3,6 +3,7 @@ package gbdt
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -83,4 +84,47 @@ func followAll(t failer, c *Config, rows *grid, y *Labels, e *tree.Ensemble) {
 			scores[i] += m.LeafValue[m.Leaf(func(f int32) float64 { return float64(row[f]) })]
 		}
 	}
+}
+
+// TestByHand has Angel's six examples (data/gbt/heart-small): of labels 1, 0, 0, 1, 0, 1 and scores 0, g is -1/2 or 1/2 and h 1/4. Features 0
+// and 2 tell the classes apart, with the gain 2 (3/2)^2 / (3/4+1) = 18/7 and leaves of 3/2 / (3/4+1) = 6/7; the first one is asked.
+func TestByHand(t *testing.T) {
+	g := gridOf([]float32{0.5, 1.5, -2.5, 0}, []float32{5.5, 0, -3.5, 3.6}, []float32{5.6, 0, -3.6, 3.5}, []float32{0.6, 0, -2.6, 3.6},
+		[]float32{5.4, 1.5, -3.4, 0}, []float32{0, 1.5, -2.4, 0})
+	y := &Labels{Label: []float32{1, 0, 0, 1, 0, 1}}
+	conf := settings(t, "binary", 1)
+	conf.Depth, conf.MinWeight, conf.Rate, conf.Objective.Start = 1, 0, 1, nil
+	for _, c := range []struct {
+		rows      *grid
+		feature   int32
+		gain      float64
+		threshold float32
+		left      float64
+	}{
+		{g, 0, 18.0 / 7, 3, 6.0 / 7},
+		// Without it, by the other one: those of class 0 are below.
+		{without(g, 0), 2, 18.0 / 7, -3, -6.0 / 7},
+		// Without both, features 1 and 3 are left: feature 3 at 3.5 or less against the two above (g 0), feature 1 at 0 (g 1/2, h 3/4)
+		// against 1.5 (g -1/2): 2 (1/2)^2 / (7/4) = 2/7.
+		{without(g, 0, 2), 1, 2.0 / 7, 0.75, -2.0 / 7},
+	} {
+		m := trained(t, binned(t, c.rows, nil, 255), y, conf, Options{}).Trees[0]
+		if m.Feature[0] != c.feature || !near(m.Gain[0], c.gain, 1e-7) || float32(m.Threshold[0]) != c.threshold || !near(m.LeafValue[0], c.left, 1e-7) ||
+			!near(m.LeafValue[1], -c.left, 1e-7) {
+			t.Errorf("%+v, want %+v", m, c)
+		}
+	}
+}
+
+// without is the rows with features that are all 0.
+func without(g *grid, features ...int) *grid {
+	var rows [][]float32
+	for _, row := range g.rows {
+		row = slices.Clone(row)
+		for _, f := range features {
+			row[f] = 0
+		}
+		rows = append(rows, row)
+	}
+	return gridOf(rows...)
 }

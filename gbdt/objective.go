@@ -2,6 +2,7 @@ package gbdt
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -59,20 +60,21 @@ func (o Objective) With(set map[string]float64) (Objective, error) {
 	for name, v := range o.Settings {
 		all[name] = v
 	}
-	for name, v := range set {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if _, has := all[name]; !has {
 			return o, fmt.Errorf("%s has no setting %s", o.Name, name)
 		}
-		all[name] = v
+		all[name] = set[name]
 	}
-	for name, v := range all {
-		if name == "norm" {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		switch v := all[name]; {
+		case name == "norm":
 			if v != 0 && v != 1 {
 				return o, fmt.Errorf("%s: norm %v, want 1, or 0 for none", o.Name, v)
 			}
-			continue
-		}
-		if !(v > 0) || math.IsInf(v, 0) || name == "alpha" && o.Quantile != nil && v >= 1 {
+		case name == "cut" && !(v >= 1 && v <= math.MaxInt32 && v == math.Trunc(v)):
+			return o, fmt.Errorf("%s: %s %v, want a whole number from 1 on", o.Name, name, v)
+		case !(v > 0) || math.IsInf(v, 0) || o.Quantile != nil && v >= 1:
 			return o, fmt.Errorf("%s: %s %v, want a number above 0, and below 1 for a share", o.Name, name, v)
 		}
 	}
@@ -284,8 +286,9 @@ func quantileOf(y *Labels, share float64) float64 {
 type weighed struct{ value, weight float64 }
 
 // quantileIn is the least number that a share of all does not exceed; half-way to the next one if exactly that share does not.
-// It changes the order of rows.
+// It changes the order of rows, of which those of weight 0 do not matter.
 func quantileIn(rows []weighed, share float64) float64 {
+	rows = slices.DeleteFunc(rows, func(r weighed) bool { return r.weight == 0 })
 	if len(rows) == 0 {
 		return 0
 	}

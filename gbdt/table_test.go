@@ -2,8 +2,10 @@ package gbdt
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"thole.example/tree"
@@ -138,7 +140,7 @@ func settings(t failer, objective string, trees int) Config {
 		t.Fatal(err)
 	}
 	c := Defaults()
-	c.Objective, c.Trees, c.MaxStep = o, trees, o.Step
+	c.Objective, c.Trees, c.MaxStep, c.Classes = o, trees, o.Step, 3
 	return c
 }
 
@@ -163,4 +165,17 @@ func zipped[T any](a []T, times func(i int) int) (out []T) {
 		out = append(out, slices.Repeat([]T{v}, times(i))...)
 	}
 	return out
+}
+
+// differ says in what two ensembles are not the same to the bit; "": in nothing.
+func differ(a, b *tree.Ensemble) string {
+	if text := tree.Differ(a, b, 0); text != "" {
+		return text
+	}
+	for i := range a.Trees {
+		if !reflect.DeepEqual(a.Trees[i], b.Trees[i]) {
+			return fmt.Sprintf("tree %d has other statistics: %+v and %+v", i, a.Trees[i], b.Trees[i])
+		}
+	}
+	return ""
 }

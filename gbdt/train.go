@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"thole.example/kernel"
 	"thole.example/tree"
@@ -134,17 +135,27 @@ func (t *trainer) begin() error {
 // model is the ensemble before the first new tree.
 func (t *trainer) model(classes int) *tree.Ensemble {
 	c := t.Config
-	if from := t.opt.From; from != nil {
-		m := *from
-		m.Trees = append([]tree.Tree(nil), from.Scoring()...)
-		m.Best = 0
-		return &m
-	}
 	m := &tree.Ensemble{Classes: classes, Group: classes, Features: t.binned.Features, Start: make([]float64, classes),
 		Objective: tree.Objective{Name: c.Objective.Name, Link: c.Objective.Link, Set: c.Objective.Settings}}
-	if t.labels.Start != nil {
-		return m
+	if from := t.opt.From; from != nil {
+		*m = *from
+		m.Trees, m.Best = slices.Clone(from.Scoring()), 0
 	}
+	if c.Monotone != nil {
+		m.Features = slices.Clone(m.Features) // others have them, too
+		for k := range m.Features {
+			m.Features[k].Monotone = int(c.Monotone[k])
+		}
+	}
+	if t.labels.Start == nil {
+		t.start(m)
+	}
+	return m
+}
+
+// start writes the start scores of the objective.
+func (t *trainer) start(m *tree.Ensemble) {
+	c := t.Config
 	learned := *t.labels
 	learned.Label = learned.Label[:t.learn]
 	if learned.Weight != nil {
@@ -154,7 +165,7 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 		learned.Weight = t.weights()
 	}
 	switch {
-	case classes > 1:
+	case len(m.Start) > 1:
 		for k := range m.Start {
 			share := mean(&learned, func(v float64) float64 {
 				if int(v) == k {
@@ -167,12 +178,6 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 	case c.Objective.Start != nil:
 		m.Start[0] = c.Objective.Start(&c.Objective, &learned)
 	}
-	for k := range m.Features {
-		if c.Monotone != nil {
-			m.Features[k].Monotone = int(c.Monotone[k])
-		}
-	}
-	return m
 }
 
 // iterate grows a tree for each class.

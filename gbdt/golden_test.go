@@ -1,0 +1,162 @@
+package gbdt
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"thole.example/data"
+)
+
+// abalone is the set of that name with its features rounded to multiples of 0.02, so that each value has a bin of its own, with all programs.
+func abalone(t *testing.T) (*grid, []float32) {
+	e := load(t, "abalone/abalone_8d_train.dense", 8, data.Options{Format: "dense"})
+	rows := make([][]float32, e.Len())
+	for i := range rows {
+		rows[i] = make([]float32, 8)
+		e.View.Fill(e.Set.Slice(i, i+1), 0, 1, rows[i])
+		for f, v := range rows[i] {
+			rows[i][f] = float32(math.RoundToEven(float64(v)*50) / 50)
+		}
+	}
+	return gridOf(rows...), e.Set.Label
+}
+
+// pits is the rows without every fifth value.
+func pits(g *grid) *grid {
+	var rows [][]float32
+	for i, row := range g.rows {
+		row = slices.Clone(row)
+		for f := range row {
+			if (7*i+3*f)%5 == 0 {
+				row[f] = nan()
+			}
+		}
+		rows = append(rows, row)
+	}
+	return gridOf(rows...)
+}
+
+// TestGolden trains 20 trees as LightGBM 4.7.0 and XGBoost 3.2.0 did on the same rows, and compares the loss on them. The programs ran on one
+// thread with learning rate 0.1, l2 1 and min_sum_hessian (min_child_weight) 1:
+//
+//	LightGBM: num_leaves=31 min_data_in_leaf=0 min_data_in_bin=1 max_bin=255 feature_pre_filter=false enable_bundle=false
+//	XGBoost:  tree_method=hist max_bin=512 max_depth=6, "by leaf" grow_policy=lossguide max_depth=0 max_leaves=31,
+//	          base_score the mean of the labels (without weights, but by leaf with them), of binary and multiclass 0.5
+//
+// within is the part of the loss by which ours may be another one: next to nothing where the rules are the same. LightGBM's are not where no
+// split of a node by a feature is allowed, as then it does not ask its children for the feature either; medians and quantiles are
+// interpolated in both (not those of l1 here, which come out at values). LightGBM's poisson has h = exp(s + poisson_max_delta_step), here 1e-9;
+// it starts binary without scale_pos_weight.
+func TestGolden(t *testing.T) {
+	rows, rings := abalone(t)
+	weight := make([]float32, len(rings))
+	for i := range weight {
+		weight[i] = float32(1 + i%3)
+	}
+	b, whole := binned(t, rows, nil, 255), binned(t, rows, nil, 255)
+	bound := []int8{0, 1, 1, 1, 0, -1, 0, 1}
+	own := math.NaN() // start scores are those of the objective
+	pitted := binned(t, pits(rows), nil, 255)
+	deep := func(c *Config) { c.Leaves = 0; c.Depth = 6 } // as XGBoost
+	holes := func(*Config) { b = pitted }
+	for _, c := range []struct {
+		name      string
+		objective string
+		alpha     float64
+		change    func(*Config)
+		weighted  bool
+		start     float64 // of all rows
+		loss      float64
+		leaves    int // of all trees; 0: as may be
+		within    float64
+	}{
+		{"LightGBM l2", "l2", 0, nil, false, own, 1.901277, 620, 1e-6},
+		{"LightGBM l1", "l1", 0, nil, false, own, 1.430908, 620, 1e-6},
+		{"LightGBM binary", "binary", 0, nil, false, own, 0.402722, 620, 2e-6},
+		{"LightGBM l2 depth 4 leaves 12", "l2", 0, func(c *Config) { c.Depth, c.Leaves = 4, 12 }, false, own, 2.330266, 240, 1e-6},
+		{"LightGBM missing", "l2", 0, holes, false, own, 2.112934, 620, 1e-3},
+		{"LightGBM l2 weights", "l2", 0, nil, true, own, 1.921668, 620, 2e-3},
+		{"LightGBM l2 l1 5", "l2", 0, func(c *Config) { c.L1 = 5 }, false, own, 1.974619, 620, 1e-3},
+		{"LightGBM l2 min weight 30", "l2", 0, func(c *Config) { c.MinWeight = 30 }, false, own, 2.022326, 620, 3e-3},
+		{"LightGBM l2 max step", "l2", 0, func(c *Config) { c.MaxStep = 0.5 }, false, own, 3.714215, 620, 2e-3},
+		{"LightGBM l2 monotone", "l2", 0, func(c *Config) { c.Monotone = bound }, false, own, 2.278913, 0, 5e-3},
+		{"LightGBM huber", "huber", 2, nil, false, own, 1.699153, 620, 2e-4},
+		{"LightGBM binary positive 3", "binary", 0, func(c *Config) { c.Positive = 3 }, false, -0.007182219047298292, 0.447905, 620, 3e-3},
+		{"LightGBM poisson", "poisson", 0, func(c *Config) { c.MaxStep = 0 }, false, own, -13.205495, 620, 3e-4},
+		{"LightGBM median", "quantile", 0.5, nil, false, own, 0.708550, 620, 1e-3},
+		{"LightGBM quantile", "quantile", 0.9, nil, false, own, 0.400480, 620, 2e-2},
+		{"XGBoost l2 by leaf", "l2", 0, nil, false, own, 1.901277, 620, 1e-6},
+		{"XGBoost missing by leaf", "l2", 0, holes, false, own, 2.111820, 620, 1e-6},
+		{"XGBoost l2 weights by leaf", "l2", 0, nil, true, own, 1.919251, 620, 1e-6},
+		{"XGBoost l2 gamma 50 by leaf", "l2", 0, func(c *Config) { c.Gamma = 50 }, false, own, 2.059498, 444, 1e-6},
+		{"XGBoost l2 l1 5 by leaf", "l2", 0, func(c *Config) { c.L1 = 5 }, false, own, 1.973442, 620, 1e-6},
+		{"XGBoost l2 min weight 30 by leaf", "l2", 0, func(c *Config) { c.MinWeight = 30 }, false, own, 2.026828, 620, 1e-6},
+		{"XGBoost l2 max step by leaf", "l2", 0, func(c *Config) { c.MaxStep = 0.5 }, false, own, 3.708443, 620, 1e-4},
+		{"XGBoost l2 monotone by leaf", "l2", 0, func(c *Config) { c.Monotone = bound }, false, own, 2.268714, 620, 1e-6},
+		{"XGBoost l2 no l2 by leaf", "l2", 0, func(c *Config) { c.L2, c.MinWeight = 0, 0 }, false, own, 1.843565, 620, 1e-6},
+		{"XGBoost l2", "l2", 0, deep, false, own, 1.872714, 1119, 1e-6},
+		{"XGBoost missing", "l2", 0, func(c *Config) { deep(c); holes(c) }, false, own, 2.180430, 1085, 1e-6},
+		{"XGBoost l2 weights", "l2", 0, deep, true, 9.933684, 1.855416, 1154, 1e-6},
+		{"XGBoost l2 l1 5", "l2", 0, func(c *Config) { deep(c); c.L1 = 5 }, false, own, 1.923467, 1019, 1e-6},
+		{"XGBoost l2 max step", "l2", 0, func(c *Config) { deep(c); c.MaxStep = 0.5 }, false, own, 3.710168, 932, 1e-5},
+		{"XGBoost l2 min weight 30", "l2", 0, func(c *Config) { deep(c); c.MinWeight = 30 }, false, own, 2.034954, 845, 1e-6},
+		{"XGBoost l2 monotone", "l2", 0, func(c *Config) { deep(c); c.Monotone = bound }, false, own, 2.262156, 1004, 1e-6},
+		{"XGBoost binary", "binary", 0, deep, false, 0, 0.397760, 922, 2e-6},
+		{"XGBoost binary positive 3", "binary", 0, func(c *Config) { deep(c); c.Positive = 3 }, false, 0, 0.439913, 972, 2e-6},
+		{"XGBoost multiclass", "multiclass", 0, deep, false, 0, 0.809277, 3525, 1e-6},
+		{"XGBoost l1", "l1", 0, deep, false, own, 1.403845, 1008, 1e-6},
+		{"XGBoost median", "quantile", 0.5, deep, false, own, 0.699763, 0, 2e-3},
+		{"XGBoost quantile", "quantile", 0.9, deep, false, own, 0.373399, 0, 5e-3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			conf := settings(t, c.objective, 20)
+			conf.Depth, conf.Leaves, conf.Classes = 0, 31, 4
+			if c.alpha > 0 {
+				conf.Objective, _ = conf.Objective.With(map[string]float64{"alpha": c.alpha})
+			}
+			if b = whole; c.change != nil {
+				c.change(&conf)
+			}
+			y := &Labels{Label: make([]float32, len(rings))}
+			for i, v := range rings {
+				switch y.Label[i] = v; c.objective {
+				case "binary":
+					y.Label[i] = 0
+					if v > 9 {
+						y.Label[i] = 1
+					}
+				case "multiclass":
+					y.Label[i] = float32(min(3, max(0, math.Floor(float64(v-5)/3))))
+				}
+			}
+			if c.weighted {
+				y.Weight = weight
+			}
+			if c.start == c.start {
+				y.Start = make([]float64, 4*len(rings))
+				if c.objective != "multiclass" {
+					y.Start = y.Start[:len(rings)]
+				}
+				for i := range y.Start {
+					y.Start[i] = c.start
+				}
+			}
+			var scores [][]float64
+			e := trained(t, b, y, conf, Options{Each: func(p *Progress) (float64, error) { scores = p.Scores; return 0, nil }})
+			loss, leaves, one := 0.0, 0, make([]float64, len(scores))
+			for i, l := range y.Label {
+				for k := range one {
+					one[k] = scores[k][i]
+				}
+				loss += lossOf(c.objective, one, float64(l), c.alpha) / float64(len(rings))
+			}
+			for i := range e.Trees {
+				leaves += e.Trees[i].Leaves()
+			}
+			if math.Abs(loss-c.loss) > c.within*math.Abs(c.loss) || c.leaves > 0 && leaves != c.leaves {
+				t.Errorf("loss %.6f with %d leaves, want %.6f with %d", loss, leaves, c.loss, c.leaves)
+			}
+		})
+	}
+}
