@@ -34,28 +34,29 @@ func cut(runs []run, bins int) (uppers []float32) {
 		return uppers
 	}
 	full, rows, open := crowded(runs, bins)
-	ends := 0 // of values between those that have a bin by themselves, which end before one
-	for i := range len(runs) - 1 {
-		if !full[i] && full[i+1] {
-			ends++
-		}
-	}
-	few := 8*ends <= open // so that what comes after them has nearly all the bins that it should
 	share, beside := float64(rows)/float64(open), 0.0
 	if share >= roundRows {
 		beside = roundShare
 	}
-	seen, next := 0, 1.0 // rows of the others up to here, and the number of the quantile that is sought
+	ahead := 0 // values that have a bin by themselves, from here on
+	for _, is := range full {
+		if is {
+			ahead++
+		}
+	}
+	seen, begun, next := 0, 0, 1.0 // rows of the others up to here and before the last cut, and the number of the quantile that is sought
 	for i := 0; i < len(runs)-1 && len(uppers) < bins-1; i++ {
-		if !full[i] {
+		if full[i] {
+			ahead--
+		} else {
 			seen += runs[i].rows
 		}
+		// A bin ends before and after a value that has one by itself. Few rows before it are put with it where there are no bins to spare.
+		few := 2*float64(seen-begun) < share && bins-1-len(uppers) <= ahead+max(0, open-int(next))
 		switch {
-		case full[i], full[i+1] && few, len(runs)-1-i <= bins-1-len(uppers):
-			// A bin ends before and after a value that has one by itself (only after it, if else the rare ones between such values took the
-			// bins of what comes after them), and where there are bins for each value to come.
+		case full[i] || full[i+1] && !few:
 			halfwayTo(i)
-		case float64(seen) < (next-beside)*share:
+		case full[i+1] || float64(seen) < (next-beside)*share && len(runs)-1-i > bins-1-len(uppers):
 			continue
 		case beside == 0:
 			halfwayTo(i)
@@ -73,6 +74,7 @@ func cut(runs []run, bins int) (uppers []float32) {
 			}
 			uppers = append(uppers, upper)
 		}
+		begun = seen
 		for next*share <= float64(seen)+beside*share {
 			next++
 		}

@@ -68,12 +68,13 @@ func (o Objective) With(set map[string]float64) (Objective, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		switch v := all[name]; {
-		case name == "norm" && v != 0 && v != 1:
-			return o, fmt.Errorf("%s: norm %v, want 1, or 0 for none", o.Name, v)
 		case name == "norm":
+			if v != 0 && v != 1 {
+				return o, fmt.Errorf("%s: norm %v, want 1, or 0 for none", o.Name, v)
+			}
 		case name == "cut" && !(v >= 1 && v <= math.MaxInt32 && v == math.Trunc(v)):
 			return o, fmt.Errorf("%s: %s %v, want a whole number from 1 on", o.Name, name, v)
-		case !(v > 0) || math.IsInf(v, 0) || name == "alpha" && o.Quantile != nil && v >= 1:
+		case !(v > 0) || math.IsInf(v, 0) || o.Quantile != nil && v >= 1:
 			return o, fmt.Errorf("%s: %s %v, want a number above 0, and below 1 for a share", o.Name, name, v)
 		}
 	}

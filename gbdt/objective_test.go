@@ -233,6 +233,94 @@ func TestQuantiles(t *testing.T) {
 	})
 }
 
+// TestRank has the derivatives of groups by hand, and by differences of the loss whose weights are those of the order at the time.
+func TestRank(t *testing.T) {
+	o, err := lambdarank.With(map[string]float64{"norm": 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rank := func(score []float64, label []float32) (g, h []float32) {
+		g, h = slices.Repeat([]float32{9}, len(score)), slices.Repeat([]float32{9}, len(score))
+		o.Rank(&o, score, label, g, h)
+		return g, h
+	}
+	for _, alike := range [][]float32{{}, {1}, {0, 0, 0}, {2, 2}} {
+		g, h := rank(make([]float64, len(alike)), alike)
+		if slices.ContainsFunc(slices.Concat(g, h), func(v float32) bool { return v != 0 }) {
+			t.Errorf("labels %v: %v %v, want zeros", alike, g, h)
+		}
+	}
+	// Two rows, the better one second: |dNDCG| = 1 - 1/log2(3), p = 1/(1+exp(-1)).
+	change, p := 1-1/math.Log2(3), 1/(1+math.Exp(-1))
+	g, h := rank([]float64{1, 0}, []float32{0, 1})
+	if !near(float64(g[0]), p*change, 1e-6) || g[1] != -g[0] || !near(float64(h[0]), p*(1-p)*change, 1e-6) || h[1] != h[0] {
+		t.Errorf("%v %v, want g %v and h %v", g, h, p*change, p*(1-p)*change)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))
+		n := 2 + r.IntN(40)
+		score, label := make([]float64, n), make([]float32, n)
+		for i := range score {
+			score[i], label[i] = r.NormFloat64(), float32(r.IntN(4))
+		}
+		label[0] = 2
+		g, h := rank(score, label)
+		for i := range score {
+			first, second := slowRank(score, label, i, 30)
+			if !near(float64(g[i]), first, 1e-5) || !near(float64(h[i]), second, 1e-5) {
+				t.Fatalf("row %d: g %v and h %v, want %v and %v", i, g[i], h[i], first, second)
+			}
+		}
+	})
+}
+
+// slowRank sums over the pairs of a row, with NDCG computed in full before and after the two change places.
+func slowRank(score []float64, label []float32, i, cut int) (g, h float64) {
+	place := func(k int) (p int) {
+		for _, s := range score {
+			if s > score[k] {
+				p++
+			}
+		}
+		return p
+	}
+	dcg := func(places []int) (all float64) {
+		for k, p := range places {
+			all += (math.Pow(2, float64(label[k])) - 1) / math.Log2(float64(p)+2)
+		}
+		return all
+	}
+	places, sorted := make([]int, len(score)), slices.Clone(label)
+	slices.Sort(sorted)
+	slices.Reverse(sorted)
+	best := 0.0
+	for p, l := range sorted[:min(cut, len(sorted))] {
+		best += (math.Pow(2, float64(l)) - 1) / math.Log2(float64(p)+2)
+	}
+	for k := range places {
+		places[k] = place(k)
+	}
+	for j := range score {
+		if label[i] == label[j] || min(places[i], places[j]) >= cut {
+			continue
+		}
+		swapped := slices.Clone(places)
+		swapped[i], swapped[j] = places[j], places[i]
+		d := score[i] - score[j]
+		if label[j] > label[i] {
+			d = -d
+		}
+		change := math.Abs(dcg(swapped)-dcg(places)) / best
+		p := 1 / (1 + math.Exp(d))
+		h += p * (1 - p) * change
+		if label[i] > label[j] {
+			p = -p
+		}
+		g += p * change
+	}
+	return g, h
+}
+
 func TestWith(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -39,23 +39,23 @@ type Feature struct {
 
 // Ensemble is trees that score together. It is not changed while it is used; any number of goroutines may do that.
 type Ensemble struct {
-	Objective Objective `json:"objective"`
-	Classes   int       `json:"classes"` // scores of a row; 1 but for several classes
-	Features  []Feature `json:"features"`
-	Start     []float64 `json:"-"` // of each score, before the first tree
-	Trees     []Tree    `json:"-"`
+	Objective Objective
+	Classes   int // scores of a row; 1 but for several classes
+	Features  []Feature
+	Start     []float64 // of each score, before the first tree
+	Trees     []Tree
 	// Group is how many trees an iteration made: Classes, or in a forest of several trees for each a multiple of it.
-	Group int `json:"group"`
+	Group int
 	// Best is how many iterations score; 0: all. Early stopping keeps those after it so that training can go on.
-	Best int `json:"best,omitempty"`
+	Best int
 	// Mean says that a score is the mean over the iterations (a random forest), and not the sum.
-	Mean bool `json:"mean,omitempty"`
+	Mean bool
 	// Single says that scores are added up in float32, as XGBoost does, and not in float64.
-	Single bool `json:"single,omitempty"`
+	Single bool
 	// Labels are what the classes were called in training, that of negative examples first; nil: 0, 1 and so on.
-	Labels []float32 `json:"labels,omitempty"`
+	Labels []float32
 	// Origin is the program and version that wrote the trees; "": this one.
-	Origin string `json:"origin,omitempty"`
+	Origin string
 }
 
 // Iterations is how many there are.

@@ -45,15 +45,19 @@ func (e *Ensemble) JSON() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// fields is an Ensemble as its fields are written.
-type fields Ensemble
-
-// written is an ensemble as JSON has it. Where most features are numbers alone, as columns of sparse examples are, those of which there is
+// written is an Ensemble as JSON has it. Where most features are numbers alone, as columns of sparse examples are, those of which there is
 // something to say are listed with their numbers, and Width is how many there are in all.
 type written struct {
-	*fields
-	Features []listed `json:"features"`
-	Width    int      `json:"width,omitempty"`
+	Objective Objective `json:"objective"`
+	Classes   int       `json:"classes"`
+	Features  []listed  `json:"features"`
+	Width     int       `json:"width,omitempty"`
+	Group     int       `json:"group"`
+	Best      int       `json:"best,omitempty"`
+	Mean      bool      `json:"mean,omitempty"`
+	Single    bool      `json:"single,omitempty"`
+	Labels    []float32 `json:"labels,omitempty"`
+	Origin    string    `json:"origin,omitempty"`
 }
 
 type listed struct {
@@ -67,7 +71,7 @@ func (f *Feature) bare() bool {
 
 // MarshalJSON implements json.Marshaler.
 func (e *Ensemble) MarshalJSON() ([]byte, error) {
-	w := written{fields: (*fields)(e), Features: []listed{}}
+	w := written{e.Objective, e.Classes, []listed{}, 0, e.Group, e.Best, e.Mean, e.Single, e.Labels, e.Origin}
 	for i := range e.Features {
 		if !e.Features[i].bare() {
 			w.Features = append(w.Features, listed{&i, e.Features[i]})
@@ -86,7 +90,7 @@ func (e *Ensemble) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (e *Ensemble) UnmarshalJSON(text []byte) error {
-	w := written{fields: (*fields)(e)}
+	var w written
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&w); err != nil {
@@ -95,6 +99,8 @@ func (e *Ensemble) UnmarshalJSON(text []byte) error {
 	if w.Width < 0 || w.Width > FeatureLimit || w.Width == 0 && len(w.Features) > FeatureLimit {
 		return fmt.Errorf("%d features, want at most %d", max(w.Width, len(w.Features)), FeatureLimit)
 	}
+	e.Objective, e.Classes, e.Group, e.Best, e.Mean, e.Single = w.Objective, w.Classes, w.Group, w.Best, w.Mean, w.Single
+	e.Labels, e.Origin = w.Labels, w.Origin
 	e.Features = make([]Feature, cmp.Or(w.Width, len(w.Features)))
 	for i, f := range w.Features {
 		if w.Width > 0 {
