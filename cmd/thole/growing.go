@@ -161,6 +161,9 @@ func (p *plan) grows() error {
 			return fmt.Errorf("--monotone %s=%s, want 1 or -1", name, text)
 		}
 	}
+	if len(g.monotone) > 0 && c.Objective.Quantile != nil {
+		return fmt.Errorf("--monotone: leaves of %s are quantiles, which no constraint holds; want l2, huber or another loss", c.Objective.Name)
+	}
 	return c.Check()
 }
 
