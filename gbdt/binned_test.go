@@ -9,12 +9,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-// codeOf is the bin that a row's code of a column says, without the code of the column's own tables: by what decides a split.
+// binIn is the bin of a column that the code of a row says; -1: the group has no such code.
 func binIn(b *Binned, row int, c *column) int {
 	g := &b.groups[c.group]
 	code := int(b.codes.Row(row)[g.at])
 	if g.wide {
 		code += int(b.codes.Row(row)[g.at+1]) << 8
+	}
+	if code >= g.codes {
+		return -1
 	}
 	for bin := range c.all() {
 		if c.code(bin) == code {
