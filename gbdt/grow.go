@@ -21,7 +21,8 @@ type leaf struct {
 	count      int
 	value      float64
 	in         limits
-	hist       histogram
+	hist       histogram // nil: it is not needed, or the servers have it
+	slot       int       // counted from 1, where they do
 	best       split
 	splittable bool
 }
@@ -41,6 +42,11 @@ type grower struct {
 	finders []finder
 	lookup  [][]uint8
 
+	workers Exchange // nil: all rows are here
+	shape   *Shape
+	slots   []int // that are free
+	slotted int   // the last one that was ever used
+
 	tree   tree.Tree
 	leaves []leaf
 }
@@ -48,8 +54,13 @@ type grower struct {
 // grow grows one tree of the rows whose derivatives grads has. The leaves have values without the rate.
 func (g *grower) grow(ctx context.Context) error {
 	g.tree, g.leaves = tree.Tree{}, g.leaves[:0]
-	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), count: len(g.rows), in: free}
+	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: free}
 	root.sum = g.total(ctx)
+	all := []int64{root.sum.G, root.sum.H, int64(len(g.rows))}
+	if err := g.everywhere(ctx, all); err != nil {
+		return err
+	}
+	root.sum, root.count = sum{G: all[0], H: all[1]}, int(all[2])
 	gs, hs := g.scale.of(root.sum)
 	root.value = g.value(gs, hs, 0, free)
 	g.leaves = append(g.leaves, root)
@@ -67,10 +78,7 @@ func (g *grower) grow(ctx context.Context) error {
 	}
 	for i := range g.leaves {
 		l := &g.leaves[i]
-		if l.hist != nil {
-			g.free = append(g.free, l.hist)
-			l.hist = nil
-		}
+		g.release(l)
 		_, h := g.scale.of(l.sum)
 		g.tree.LeafValue = append(g.tree.LeafValue, l.value)
 		g.tree.LeafWeight = append(g.tree.LeafWeight, h)
@@ -121,6 +129,9 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 	if err := g.divide(ctx, pairs); err != nil {
 		return err
 	}
+	if err := g.count(ctx, pairs); err != nil {
+		return err
+	}
 	var build []int
 	siblings := make([]int, 0, len(pairs))
 	for _, p := range pairs {
@@ -128,13 +139,14 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 		if g.leaves[small].count > g.leaves[large].count {
 			small, large = large, small
 		}
-		parent := g.leaves[p[0]].hist
-		g.leaves[p[0]].hist = nil
+		parent := &g.leaves[p[0]]
 		if !more || g.Depth > 0 && g.leaves[small].depth >= g.Depth {
-			g.free = append(g.free, parent)
+			g.release(parent)
 			continue
 		}
-		g.leaves[large].hist = parent
+		hist, slot := parent.hist, parent.slot
+		parent.hist, parent.slot = nil, 0
+		g.leaves[large].hist, g.leaves[large].slot = hist, slot
 		build, siblings = append(build, small), append(siblings, large)
 	}
 	return g.measure(ctx, build, siblings)
@@ -187,11 +199,30 @@ func (g *grower) split(at int) (right int) {
 	return right
 }
 
-func (g *grower) monotoneOf(c *column) int {
-	if g.Monotone == nil || c.categorical {
+// monotoneOf is whether scores only rise (1) or fall (-1) with the column.
+func (c *Config) monotoneOf(of *column) int {
+	if c.Monotone == nil || of.categorical {
 		return 0
 	}
-	return int(g.Monotone[c.feature])
+	return int(c.Monotone[of.feature])
+}
+
+// count finds how many rows all workers have in the leaves of each pair.
+func (g *grower) count(ctx context.Context, pairs [][2]int) error {
+	if g.workers == nil {
+		return nil
+	}
+	all := make([]int64, 0, 2*len(pairs))
+	for _, p := range pairs {
+		all = append(all, int64(g.leaves[p[0]].count), int64(g.leaves[p[1]].count))
+	}
+	if err := g.everywhere(ctx, all); err != nil {
+		return err
+	}
+	for i, p := range pairs {
+		g.leaves[p[0]].count, g.leaves[p[1]].count = int(all[2*i]), int(all[2*i+1])
+	}
+	return nil
 }
 
 // addSet appends the levels of the bins as a set of the tree, and returns its number.
@@ -222,6 +253,9 @@ func (g *grower) measure(ctx context.Context, build, siblings []int) error {
 	}
 	if err := g.sumUp(ctx, build); err != nil {
 		return err
+	}
+	if g.workers != nil {
+		return g.ask(ctx, build, siblings)
 	}
 	err := each(ctx, g.Cores, len(siblings), func(_, i int) error {
 		g.leaves[siblings[i]].hist.subtract(g.leaves[build[i]].hist)
@@ -271,7 +305,7 @@ func (g *grower) search(ctx context.Context, leaves []int) error {
 		l := &g.leaves[at]
 		l.best, l.splittable = best, best.gain > 0
 		if !l.splittable {
-			g.free, l.hist = append(g.free, l.hist), nil
+			g.release(l)
 		}
 	}
 	return err

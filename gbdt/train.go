@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 
 	"thole.example/kernel"
 	"thole.example/tree"
@@ -25,7 +26,7 @@ import (
 type Progress struct {
 	Iteration int            // from 1 on
 	Trees     *tree.Ensemble // so far
-	// Scores of the rows that are learned from and of those held out, all of class 0, then those of class 1, and so on.
+	// Scores of this worker's rows that are learned from and of those held out, all of class 0, then those of class 1, and so on.
 	Scores, Held [][]float64
 }
 
@@ -35,6 +36,10 @@ type Options struct {
 	Each func(p *Progress) (float64, error)
 	// From are trees that go before: their scores are in Labels.Start, the new ones are appended to a copy.
 	From *tree.Ensemble
+	// Workers are those that train together, each with some of the rows (Layout.Code), and Shape the matrix of their histograms. nil:
+	// all rows are here.
+	Workers Exchange
+	Shape   *Shape
 }
 
 // trainer is a training.
@@ -50,7 +55,8 @@ type trainer struct {
 	groups [][2]int    // of the rows that are learned from
 }
 
-// Train grows trees on the rows of b, of which y has the labels. It ends early, with what there is, if Patience says so.
+// Train grows trees on the rows of b. y has the labels of all rows, also of those that other workers have. It ends early, with what there
+// is, if Patience says so.
 func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*tree.Ensemble, error) {
 	if c.Cores == 0 {
 		c.Cores = runtime.GOMAXPROCS(0)
@@ -58,8 +64,8 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	t := &trainer{labels: y, opt: opt, learn: b.rows}
-	t.grower.Config, t.grower.binned = &c, b
+	t := &trainer{labels: y, opt: opt, learn: b.learn}
+	t.grower.Config, t.grower.binned, t.grower.workers, t.grower.shape = &c, b, opt.Workers, opt.Shape
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
@@ -93,10 +99,7 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 // begin checks the labels, and makes what the iterations share.
 func (t *trainer) begin() error {
 	c, y, b := t.Config, t.labels, t.binned
-	total := len(b.codes.Bytes) / max(1, b.codes.Stride)
-	if b.codes.Stride == 0 {
-		total = len(y.Label)
-	}
+	total := b.rows + b.held
 	classes := 1
 	if c.Objective.Several != nil {
 		classes = max(2, c.Classes)
@@ -108,6 +111,9 @@ func (t *trainer) begin() error {
 		return fmt.Errorf("%d start scores, want %d of each of %d rows", len(y.Start), classes, total)
 	case c.Objective.Rank != nil && y.Group == nil:
 		return fmt.Errorf("%s: rows without groups", c.Objective.Name)
+	case c.Objective.Quantile != nil && b.learn < b.rows:
+		return fmt.Errorf("%s: the values of leaves are quantiles of their rows, which have to be here, all %d of them, and not only %d: "+
+			"want one worker, or huber", c.Objective.Name, b.rows, b.learn)
 	case c.Monotone != nil && len(c.Monotone) != len(b.Features):
 		return fmt.Errorf("%d monotone constraints of %d features", len(c.Monotone), len(b.Features))
 	}
@@ -131,6 +137,8 @@ func (t *trainer) begin() error {
 	}
 	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
 	t.out = t.model(classes)
+	y, total = y.of(b, classes), b.learn+b.held
+	t.labels = y
 	for k := range t.scores {
 		t.scores[k] = make([]float64, total)
 		t.all[k] = make([]grad, t.learn)
@@ -144,12 +152,34 @@ func (t *trainer) begin() error {
 	}
 	t.own, t.finders = make([]histogram, c.Cores), make([]finder, c.Cores)
 	for i := range t.finders {
-		t.finders[i] = finder{Config: c, binned: b}
+		t.finders[i] = finder{Config: c, layout: b.Layout}
 		if i > 0 {
 			t.own[i] = make(histogram, b.cells)
 		}
 	}
 	return nil
+}
+
+// of are the labels of the rows that b has.
+func (y *Labels) of(b *Binned, classes int) *Labels {
+	if b.learn == b.rows {
+		return y
+	}
+	out := &Labels{Label: ownOf(y.Label, b), Weight: ownOf(y.Weight, b), Group: ownOf(y.Group, b)}
+	for k := range classes {
+		if total := b.rows + b.held; y.Start != nil {
+			out.Start = append(out.Start, ownOf(y.Start[k*total:(k+1)*total], b)...)
+		}
+	}
+	return out
+}
+
+// ownOf are what b has of something that all rows have, those held out last; nil of nil.
+func ownOf[T any](all []T, b *Binned) []T {
+	if all == nil {
+		return nil
+	}
+	return slices.Concat(all[b.first:b.first+b.learn], all[b.rows:])
 }
 
 // model is the ensemble before the first new tree.
@@ -166,10 +196,10 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 	if t.labels.Start != nil {
 		return m
 	}
-	learned := *t.labels
-	learned.Label = learned.Label[:t.learn]
+	learned, rows := *t.labels, t.binned.rows
+	learned.Label = learned.Label[:rows]
 	if learned.Weight != nil {
-		learned.Weight = learned.Weight[:t.learn]
+		learned.Weight = learned.Weight[:rows]
 	}
 	if c.Positive > 0 && c.Positive != 1 {
 		learned.Weight = t.weights()
@@ -196,9 +226,9 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 	return m
 }
 
-// weights are those of the rows that are learned from, with that of positive ones.
+// weights are those of all rows that are learned from, with that of positive ones.
 func (t *trainer) weights() []float32 {
-	w := make([]float32, t.learn)
+	w := make([]float32, t.binned.rows)
 	for i := range w {
 		w[i] = t.weight(i)
 	}
@@ -216,21 +246,28 @@ func (t *trainer) weight(i int) float32 {
 	return w
 }
 
-// findGroups finds where the groups of the rows begin and end, which lie together.
+// findGroups finds where the groups of the worker's rows begin and end, which lie together.
 func (t *trainer) findGroups() error {
 	if t.Objective.Rank == nil {
 		return nil
 	}
-	seen := map[int64]bool{}
-	for lo, hi := 0, 0; lo < t.learn; lo = hi {
+	seen, b := map[int64]bool{}, t.binned
+	for lo, hi := 0, 0; lo < b.rows; lo = hi {
 		g := t.labels.Group[lo]
-		for hi = lo; hi < t.learn && t.labels.Group[hi] == g; hi++ {
+		for hi = lo; hi < b.rows && t.labels.Group[hi] == g; hi++ {
 		}
 		if seen[g] {
 			return fmt.Errorf("%w: the rows of group %d lie apart, at row %d again; want those of a group together", ErrRows, g, lo)
 		}
 		seen[g] = true
-		t.groups = append(t.groups, [2]int{lo, hi})
+		from, to := max(lo-b.first, 0), min(hi-b.first, b.learn)
+		if from >= to {
+			continue
+		}
+		if to-from < hi-lo {
+			return fmt.Errorf("%s: rows of group %d are with other workers, want whole groups", t.Objective.Name, g)
+		}
+		t.groups = append(t.groups, [2]int{from, to})
 	}
 	return nil
 }
@@ -280,11 +317,18 @@ func (t *trainer) derive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for k := range classes {
-		var l largest
-		for w := range t.Cores {
-			l.g, l.h = max(l.g, most[w*classes+k].g), max(l.h, most[w*classes+k].h)
+	all := make([]float32, 2*classes)
+	for i, m := range most {
+		k := 2 * (i % classes)
+		all[k], all[k+1] = max(all[k], m.g), max(all[k+1], m.h)
+	}
+	if t.workers != nil {
+		if err := t.workers.Most(ctx, all); err != nil {
+			return err
 		}
+	}
+	for k := range classes {
+		l := largest{all[2*k], all[2*k+1]}
 		if !(l.g <= math.MaxFloat32 && l.h <= math.MaxFloat32) {
 			return fmt.Errorf("iteration %d: derivatives that are no numbers; want a lower rate", t.out.Iterations()+1)
 		}
@@ -373,7 +417,7 @@ func (t *trainer) draw(number int) {
 	}
 	t.rows, t.others = t.rows[:0], t.others[:0]
 	for i := range t.learn {
-		if drawn(kernel.Hash(seed), uint64(i), t.Rows) {
+		if drawn(kernel.Hash(seed), uint64(t.binned.first+i), t.Rows) {
 			t.rows = append(t.rows, uint32(i))
 		} else {
 			t.others = append(t.others, uint32(i))
