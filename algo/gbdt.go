@@ -7,7 +7,8 @@ import (
 
 // Trees is the recipe of boosted trees, which is no network and so not in the table.
 func Trees() Algo {
-	return Algo{Name: "gbdt", Also: []string{"gbdtrunner", "trees", "boosting", "gbt", "gbm", "xgboost", "lightgbm"}, Task: Classification, Trees: "binary",
+	return Algo{Name: "gbdt", Also: []string{"gbdtrunner", "trees", "boosting", "gbt", "gbm", "xgboost", "lightgbm"},
+		Task: Classification, Trees: "binary",
 		Help: "boosted decision trees; --loss binary, l2, l1, huber, quantile, poisson, multiclass or lambdarank"}
 }
 

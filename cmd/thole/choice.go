@@ -35,7 +35,11 @@ func (j *job) given(flag string) bool { return j.command != nil && j.command.Fla
 
 // choose checks the settings, all before any example is read, and fills in the recipe's where the user gave none.
 func (j *job) choose(ctx context.Context) (*plan, error) {
-	if j.load != "" && j.own == nil && !(j.atServers && j.given("algo")) {
+	before, err := j.treesBefore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if before == nil && j.load != "" && j.own == nil && !(j.atServers && j.given("algo")) {
 		if err := j.ofModel(ctx); err != nil {
 			return nil, err
 		}
@@ -67,7 +71,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 	if err := j.checkPaths("thole train --data train.libsvm --model out/lr"); err != nil {
 		return nil, err
 	}
-	err := j.apart("log", j.log)
+	err = j.apart("log", j.log)
 	if err == nil && !j.atServers {
 		err = j.apart("model", j.model)
 	}
@@ -75,8 +79,10 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{job: j, recipe: recipe}
-	checks := []func() error{p.checkKinds, p.configured, p.ruleLayers, p.checkNumbers, p.large.check, p.checkWeighing, p.checkNames, p.chooseRule}
+	checks := []func() error{p.checkKinds, p.configured, p.ruleLayers, p.checkNumbers, p.large.check, p.checkWeighing, p.checkNames,
+		p.chooseRule}
 	if recipe.Trees != "" {
+		p.before = before
 		checks = []func() error{p.checkKinds, p.objective, p.checkNumbers, p.checkWeighing, p.checkNames, p.grows}
 	}
 	for _, check := range checks {

@@ -105,18 +105,18 @@ func (p *plan) tellFolds(e *env, result *folded) error {
 		return json.NewEncoder(e.out).Encode(result)
 	}
 	for _, f := range result.Folds {
-		fmt.Fprintf(e.out, "fold   %d of %d: %v%s\n", f.Fold, p.cv, p.told(f.Metrics), ofEpoch(f.Epochs, f.Best))
+		fmt.Fprintf(e.out, "fold   %d of %d: %v%s\n", f.Fold, p.cv, p.told(f.Metrics), p.ofEpoch(f.Epochs, f.Best))
 	}
 	fmt.Fprintf(e.out, "mean   %s\n", withDeviation(p.told(result.Mean), result.Deviation))
 	return nil
 }
 
 // ofEpoch says which epoch was kept.
-func ofEpoch(epochs, best int) string {
+func (p *plan) ofEpoch(epochs, best int) string {
 	if best == 0 {
-		return fmt.Sprintf("  (%s)", number.Of(epochs, "epoch"))
+		return fmt.Sprintf("  (%s)", number.Of(epochs, p.round()))
 	}
-	return fmt.Sprintf("  (epoch %d of %d)", best, epochs)
+	return fmt.Sprintf("  (%s %d of %d)", p.round(), best, epochs)
 }
 
 // withDeviation is "name value ± deviation" pairs.
@@ -144,6 +144,9 @@ func (p *plan) readFolds(ctx context.Context, e *env) error {
 // atOnce is how many of n trainings run at a time, the largest of which is like that of the plan: as many as there are processors and
 // memory for.
 func atOnce(p, largest *plan, n int) int {
+	if p.forest != nil { // which is grown by all processors
+		return 1
+	}
 	parallel := max(1, runtime.GOMAXPROCS(0)/p.tasks)
 	if model, err := largest.recipe.Build(largest.conf); err == nil { // else the training says it
 		tables, batch, outputs := p.takes(model)

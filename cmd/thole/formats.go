@@ -190,6 +190,9 @@ func printAlgosJSON(e *env) error {
 		also := append([]string{}, a.Also...) // [] where there is none
 		algos = append(algos, entry{"name": a.Name, "also": also, "help": a.Help, "task": a.Task, "defaults": a.For(nil, "")})
 	}
+	trees, grow := algo.Trees(), gbdt.Defaults()
+	algos = append(algos, entry{"name": trees.Name, "also": trees.Also, "help": trees.Help, "task": trees.Task, "defaults": entry{
+		"Trees": grow.Trees, "Depth": grow.Depth, "Rate": grow.Rate, "Bins": grow.Bins, "L2": grow.L2, "MinWeight": grow.MinWeight}})
 	for _, r := range optim.Rules() {
 		rules = append(rules, entry{"name": r.Name, "help": r.Help, "slots": r.Slots, "rates": r.Rates, "settings": r.Hyper})
 	}

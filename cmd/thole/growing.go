@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,9 +101,9 @@ func (p *plan) checkKinds() error {
 
 // objective is the recipe by --loss and --loss-set, and what trees grow by.
 func (p *plan) objective() error {
-	name := p.loss
-	if name == "" {
-		name = p.recipe.Trees
+	name := cmp.Or(p.loss, p.recipe.Trees)
+	if p.loss == "" && p.before != nil {
+		name = p.before.trees.Objective.Name
 	}
 	o, err := gbdt.FindObjective(name)
 	if err != nil {
@@ -118,6 +119,9 @@ func (p *plan) objective() error {
 	}
 	if o, err = o.With(set); err != nil {
 		return fmt.Errorf("--loss-set: %w", err)
+	}
+	if m := p.before; m != nil && (m.trees.Objective.Name != o.Name || m.trees.Objective.Link != o.Link) {
+		return fmt.Errorf("--load %s was grown by %s, want --loss %s to go on", p.load, m.trees.Objective.Name, m.trees.Objective.Name)
 	}
 	p.recipe = p.recipe.WithObjective(&o)
 	p.forest = &forest{Config: gbdt.Defaults()}
@@ -216,4 +220,21 @@ func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format
 	}
 	w.Abort(ctx)
 	return nil
+}
+
+// treesBefore are the trees that --load names; nil if it names a network, or nothing. That a model is of trees says which algorithm it is.
+func (j *job) treesBefore(ctx context.Context) (*storedModel, error) {
+	if j.load == "" || j.atServers {
+		return nil, nil
+	}
+	m, err := openModel(ctx, j.load, "", nil)
+	if err != nil || m.trees == nil {
+		return nil, err
+	}
+	defer m.Close()
+	if recipe, err := algo.Find(j.algo); j.given("algo") && (err != nil || recipe.Trees == "") {
+		return nil, usageError{fmt.Errorf("--load %s is a model of trees, and --algo is %s; want --algo gbdt", j.load, j.algo)}
+	}
+	j.algo = algo.Trees().Name
+	return m, nil
 }

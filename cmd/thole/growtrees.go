@@ -47,11 +47,34 @@ func (p *plan) settleTrees(ctx context.Context, e *env, o data.Options) (err err
 	if err := p.constrain(p.forest.view.Features()); err != nil {
 		return err
 	}
+	if err := p.goOn(); err != nil {
+		return err
+	}
 	if err := p.readHoldout(ctx, e, o, nil); err != nil || p.settings == nil {
 		return err
 	}
 	p.settings, err = p.resolved()
 	return err
+}
+
+// goOn checks that the trees of --load ask for the features that the examples have.
+func (p *plan) goOn() error {
+	m := p.before
+	if m == nil {
+		return nil
+	}
+	have := p.forest.view.Features()
+	if n := len(m.trees.Features); n != len(have) {
+		if p.train.Transform != nil || n < len(have) {
+			return fmt.Errorf("--load %s asks for %d features, and the examples have %d", p.load, n, len(have))
+		}
+		p.forest.view = gbdt.NewColumns(n, 0) // the last columns do not occur
+	}
+	if c := max(1, m.trees.Classes); p.recipe.Task == algo.Multiclass && c != p.conf.Classes {
+		return fmt.Errorf("--load %s has %d classes, and the examples have %d", p.load, c, p.conf.Classes)
+	}
+	p.forest.from = m.trees
+	return nil
 }
 
 // shownRows is about how many examples the loss that is shown while trees are grown is of: every k-th one.
@@ -75,6 +98,9 @@ func (p *plan) grow(ctx context.Context, path string, w *watcher) (*train.Report
 	learn, held := &gbdt.Examples{Set: p.train.Set, View: f.view}, gbdt.Rows(nil)
 	if p.valid != nil {
 		held = &gbdt.Examples{Set: p.valid.Set, View: f.view}
+	}
+	if f.from != nil {
+		g.labels.Start = p.startScores(f.from)
 	}
 	binned, err := gbdt.Bin(ctx, learn, held, f.Bins, f.cores())
 	if err != nil {
@@ -115,6 +141,18 @@ func (p *plan) treeLabels() *gbdt.Labels {
 		}
 	}
 	return y
+}
+
+// startScores are those of all examples by the trees that go before.
+func (p *plan) startScores(from *tree.Ensemble) (all []float64) {
+	learned, held := p.scoresOf(from, p.train), make([][]float64, from.Classes)
+	if p.valid != nil {
+		held = p.scoresOf(from, p.valid)
+	}
+	for k := range learned {
+		all = append(append(all, learned[k]...), held[k]...)
+	}
+	return all
 }
 
 // ones are the weights, or as many ones if there are none.

@@ -54,6 +54,10 @@ func (j *job) ofModel(ctx context.Context) error {
 
 // look checks that the model of --load is one of the algorithm, and finds out its columns.
 func (p *plan) look(ctx context.Context) error {
+	if m := p.before; m != nil {
+		p.loaded.transform, p.loaded.classes = m.transform, m.trees.Labels
+		return nil
+	}
 	if p.load == "" {
 		return nil
 	}

@@ -28,6 +28,7 @@ type plan struct {
 	*job
 	recipe       *algo.Algo
 	forest       *forest        // of trees; nil: a network
+	before       *storedModel   // trees to go on from; nil: none
 	train, valid *data.Examples // valid may be nil
 	digest       uint32         // of the examples
 	conf         algo.Conf
@@ -284,6 +285,10 @@ func (p *plan) allow(params []matrix.Meta) {
 
 // schedules binds the learning rate to the length of the job.
 func (p *plan) schedules() error {
+	if p.forest != nil {
+		p.forest.Trees = p.epochs
+		return nil
+	}
 	s, err := optim.FindSchedule(p.schedule)
 	if err != nil {
 		return usageError{err}

@@ -73,7 +73,7 @@ func (s *searching) multiply(ctx context.Context) error {
 				settings[i].Value = strconv.FormatFloat(by*p.rate, 'g', 3, 64)
 			case "batch":
 				settings[i].Value = whole(p.batch)
-			case "epochs":
+			case "epochs", "trees": // which are the epochs of a forest
 				settings[i].Value = whole(p.epochs)
 			}
 		}
@@ -221,6 +221,9 @@ func (s *searching) run(ctx context.Context) {
 // largest is the plan of the trial that takes the most memory, as far as that is known before it is made.
 func (s *searching) largest(ctx context.Context) *plan {
 	most, bytes := s.base, 0.0
+	if s.base.forest != nil {
+		return most
+	}
 	for i := range s.drawn {
 		q, err := s.env.again(ctx, s.before, s.attempt(search.Run{Trial: i, Share: 1}).over...)
 		if err != nil {

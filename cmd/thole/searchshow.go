@@ -95,7 +95,7 @@ func (s *searching) tell(t *tried, left time.Duration) {
 	what := "failed: " + t.failed
 	if t.failed == "" {
 		m := s.metric(t.metrics)
-		what = fmt.Sprintf("%s %.6g%s", m.Name, m.Value, ofEpoch(t.epochs, t.kept))
+		what = fmt.Sprintf("%s %.6g%s", m.Name, m.Value, s.base.ofEpoch(t.epochs, t.kept))
 	}
 	best := ""
 	if ranked := s.bracket.Ranked(); len(ranked) > 0 {

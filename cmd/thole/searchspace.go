@@ -26,7 +26,9 @@ type searchable struct {
 // searchables is the table of such flags: those that say how a training goes, and not what it is of or how it is measured.
 func searchables() []searchable {
 	return []searchable{
-		{"rate", true, true}, {"batch", true, true}, {"epochs", false, true},
+		{"rate", true, true}, {"batch", true, true}, {"epochs", false, true}, {"trees", false, true}, {"depth", false, false},
+		{"leaves", false, false}, {"min-child-weight", true, false}, {"gamma", true, false}, {"max-delta-step", true, false},
+		{"subsample", false, false}, {"colsample", false, false}, {"bins", false, false}, {"cat-smooth", true, false}, {"cat-l2", true, false},
 		{"l1", true, false}, {"l2", true, false}, {"clip", true, false}, {"init-scale", true, false},
 		{"factors", false, false}, {"hidden", false, false}, {"dropout", false, false}, {"cross-layers", false, false},
 		{"rank", false, false}, {"rule", false, false}, {"schedule", false, false}, {"schedule-per", false, false},
@@ -234,6 +236,7 @@ const (
 	networkFew
 	networkMany
 	ownNetwork
+	forestSpace
 )
 
 // defaultSpaces is the table of them; docs/search.md shows it.
@@ -248,6 +251,8 @@ func defaultSpaces() []defaultSpace {
 		networkMany: {"networks, more features", []string{"rate=0.3x..2x", "l2=1e-6..1e-3", "epochs=4", "factors=8,16,32",
 			"hidden=default|256,128|400,400", "dropout=0,0,0.1", "cross-layers=2,3,4", "batch=0.5x,1x"}},
 		ownNetwork: {"networks of --graph", []string{"rate=0.1x..3x", "epochs=1x,2x", "batch=0.5x,1x,2x"}},
+		forestSpace: {"boosted trees", []string{"rate=0.3x..2x", "trees=1x,2x,4x", "depth=3..9", "min-child-weight=0.3..30", "l2=0.1..30",
+			"subsample=1,1,0.8,0.6", "colsample=1,1,0.8,0.5"}},
 	}
 }
 
@@ -256,6 +261,8 @@ func (p *plan) spaceOf(user []setting) ([]search.Param, error) {
 	kind := linearFew
 	many := p.conf.Dim <= 0 || p.conf.Dim > graph.WholeLimit
 	switch {
+	case p.forest != nil:
+		kind = forestSpace
 	case p.own != nil:
 		kind = ownNetwork
 	case p.recipe.Network() && many:
@@ -280,6 +287,9 @@ func (p *plan) spaceOf(user []setting) ([]search.Param, error) {
 
 // lacks reports whether the network or the rule of the plan has no use for a setting.
 func (p *plan) lacks(name string) bool {
+	if p.forest != nil {
+		return false
+	}
 	size := p.recipe.Sizes
 	switch name {
 	case "factors":

@@ -178,10 +178,10 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.out, "%s: %s, %s%s\n", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, "epoch"), before(report))
+	fmt.Fprintf(e.out, "%s: %s, %s%s\n", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, p.round()), before(report))
 	fmt.Fprintf(e.out, "train  %v\n", report.Train)
 	if by, share, ok := report.LastChange(); ok {
-		fmt.Fprintf(e.out, "last   epoch changed the loss by %+.2g (%+.2g %%)%s\n", by, 100*share, p.ending(report))
+		fmt.Fprintf(e.out, "last   %s changed the loss by %+.2g (%+.2g %%)%s\n", p.round(), by, 100*share, p.ending(report))
 	}
 	if report.Valid != nil {
 		fmt.Fprintf(e.out, "valid  %v%s\n", p.told(report.Valid), p.chosen(report))
@@ -221,6 +221,14 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 	return report, nil
 }
 
+// round is what an epoch is called.
+func (p *plan) round() string {
+	if p.forest != nil {
+		return "tree"
+	}
+	return "epoch"
+}
+
 // before says how many epochs were made by the training that this one went on from.
 func before(r *train.Report) string {
 	if r.Before == 0 {
@@ -250,9 +258,9 @@ func (p *plan) chosen(r *train.Report) string {
 	case r.Best == 0:
 		return ""
 	case r.Best == r.Epochs:
-		return "  (the last epoch was the best; more --epochs may be better)"
+		return fmt.Sprintf("  (the last %s was the best; more --%ss may be better)", p.round(), p.round())
 	}
-	return fmt.Sprintf("  (of epoch %d, the best, which was kept)", r.Best)
+	return fmt.Sprintf("  (of %s %d, the best, which was kept)", p.round(), r.Best)
 }
 
 // watcher shows progress to people and, if asked, to machines.
@@ -266,6 +274,7 @@ type watcher struct {
 	run   *runlog.Recorder // of this one; nil: none
 	ended runlog.State     // how a training that did not fail ended
 
+	round      string  // what an epoch is called
 	metric     string  // that held-out examples are compared by
 	best       float64 // that of the epoch that would be kept
 	held, than string  // that of the last epoch, as it is said while the next one goes on, and how it compares
@@ -310,7 +319,7 @@ func (w *watcher) write(record any) {
 }
 
 func (w *watcher) begin(p *plan) error {
-	w.shown = p.told
+	w.shown, w.round = p.told, p.round()
 	w.metric, _ = p.judged()
 	w.start = w.env.now()
 	if p.open {
@@ -332,7 +341,7 @@ func (w *watcher) begin(p *plan) error {
 
 func (w *watcher) event(ev train.Event) {
 	if !ev.Done {
-		w.bar.set(ev.Rows, fmt.Sprintf("epoch %d/%d  loss %.5f%s", ev.Epoch, ev.Epochs, ev.Loss, w.held))
+		w.bar.set(ev.Rows, fmt.Sprintf("%s %d/%d  loss %.5f%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, w.held))
 		return
 	}
 	w.weigh(&ev)
@@ -349,7 +358,7 @@ func (w *watcher) event(ev train.Event) {
 		if !ev.Last {
 			left = fmt.Sprintf("  %v left%s", ev.Left.Round(time.Second), w.atMost)
 		}
-		w.bar.line("epoch %d/%d  loss %.5f%s  %.0f rows/s%s", ev.Epoch, ev.Epochs, ev.Loss, valid, ev.RowsPerSecond, left)
+		w.bar.line("%s %d/%d  loss %.5f%s  %.0f rows/s%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, valid, ev.RowsPerSecond, left)
 	}
 	w.write(runlog.Epoch{
 		Epoch: ev.Epoch, Loss: runlog.Number(ev.Loss), Rows: ev.Rows, RowsPerSecond: runlog.Number(ev.RowsPerSecond),
@@ -372,7 +381,7 @@ func (w *watcher) weigh(ev *train.Event) {
 		w.than = "  (the best so far)"
 	default:
 		w.held += fmt.Sprintf(" (best %.5g)", w.best)
-		w.than = fmt.Sprintf("  (best %s %.6g of epoch %d)", w.metric, w.best, ev.Best)
+		w.than = fmt.Sprintf("  (best %s %.6g of %s %d)", w.metric, w.best, w.round, ev.Best)
 	}
 }
 
