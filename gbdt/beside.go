@@ -267,7 +267,7 @@ func (b *beside) add(v [6]int) error {
 		end += c.first - 1
 	}
 	switch {
-	case c.bins < 1 || c.usual >= c.all() || v[1]+end > b.cells:
+	case c.bins < 1 || !c.alone && (c.usual >= c.all() || c.first < 1) || v[1]+end > b.cells:
 		return fmt.Errorf("%d bins, usual %d, in cells %d to %d of %d", c.bins, c.usual, v[1], v[1]+end, b.cells)
 	case c.categorical && setAt+int64(c.bins+63)/64 > b.answer:
 		return fmt.Errorf("%d levels, want no more than there are bits in an answer of %d cells", c.bins, b.answer)

@@ -15,6 +15,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/blob"
+	"thole.example/boosting"
 	"thole.example/format"
 	"thole.example/gbdt"
 	"thole.example/internal/spell"
@@ -69,13 +70,15 @@ var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-af
 	"storage", "factors", "hidden", "dropout", "cross-layers", "rank", "epochs", "batch", "updates", "clip", "schedule", "schedule-per",
 	"schedule-set", "rule", "hyper", "tolerance", "non-finite", "init", "init-scale", "in-order", "staleness", "partitioner", "pos-neg",
 	"negatives", "l1-of", "l2-of", "checkpoint", "checkpoint-every", "resume", "load-state", "save-state", "fresh-state", "memory", "scratch",
-	"shuffle-window", "early-stop-delta", "tcp", "hash"}
+	"shuffle-window", "early-stop-delta", "hash"}
 
 // forest is a job that grows trees.
 type forest struct {
 	gbdt.Config
 	view *gbdt.View
 	from *tree.Ensemble // trees that go before; nil: none
+
+	traffic []boosting.Traffic // with servers, of one task, once the trees are there
 }
 
 // checkKinds refuses flags that are of the other kind of algorithm.
@@ -156,8 +159,9 @@ func (p *plan) grows() error {
 	c.OneHot, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight = g.oneHot, g.setLevels, g.smooth, g.levelL2, g.levelWeight
 	c.Patience = p.patience
 	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
-	if p.tasks > 1 || p.servers > 1 {
-		return errors.New("--tasks and --servers: trees are grown by the goroutines of one process, want 1")
+	if p.tasks > 1 && c.Objective.Quantile != nil {
+		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which one task has to have all of: want 1 "+
+			"(its goroutines share the work), or --loss huber", p.tasks, c.Objective.Name)
 	}
 	for name, text := range g.monotone {
 		if text != "1" && text != "-1" && text != "0" {

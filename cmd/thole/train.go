@@ -189,6 +189,9 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	for _, o := range report.Others {
 		fmt.Fprintf(e.out, "       %v  (%s)\n", p.told(o.Metrics), escaped(o.Name))
 	}
+	if p.forest != nil && len(p.forest.traffic) > 0 {
+		fmt.Fprintf(e.out, "wire   %s\n", wireText(p.forest.traffic))
+	}
 	if path != "" {
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
@@ -206,7 +209,7 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 		return nil, err
 	}
 	if p.forest != nil {
-		report, err = p.grow(ctx, path, w)
+		report, err = p.grow(ctx, c, tasks, path, w)
 	} else {
 		report, err = p.run(ctx, c, tasks, path, w)
 	}
@@ -413,6 +416,9 @@ func (w *watcher) finish(p *plan, r *train.Report) {
 	}
 	if p.valid != nil {
 		end.Unseen = p.valid.Unseen
+	}
+	if p.forest != nil && p.forest.traffic != nil {
+		w.write(wireEvent{Event: "wire", Tasks: p.tasks, Levels: p.forest.traffic})
 	}
 	w.write(end)
 }

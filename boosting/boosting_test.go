@@ -1,4 +1,4 @@
-package forest_test
+package boosting_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"thole.example/forest"
+	"thole.example/boosting"
 	"thole.example/gbdt"
 	"thole.example/kernel"
 	"thole.example/optim"
@@ -21,7 +21,7 @@ import (
 	"thole.example/tree"
 )
 
-// rows are made by a seed: two numbers of which one may be missing, a sparse family of columns of which at most one is 1, and levels.
+// rows are made by a seed: a number that all rows have, one that may be missing, a sparse family of columns of which at most one is 1, and levels.
 type rows struct {
 	n        int
 	features []tree.Feature
@@ -41,7 +41,7 @@ func random(row, of int) float32 { return float32(kernel.Hash(uint64(row*64+of))
 
 func (r *rows) Len() int                 { return r.n }
 func (r *rows) Features() []tree.Feature { return r.features }
-func (r *rows) Missing(f int) bool       { return r.features[f].Categorical }
+func (r *rows) Missing(f int) bool       { return f == 0 || r.features[f].Categorical }
 
 func (r *rows) Read(lo, hi int, into *gbdt.Block) {
 	for i := lo; i < hi; i++ {
@@ -143,7 +143,7 @@ func (x *training) alone(t *testing.T) []byte {
 }
 
 // together is the model of one of the workers, each of which has to have the same.
-func (x *training) together(t *testing.T, net network, tasks int) (model []byte, traffic []forest.Traffic) {
+func (x *training) together(t *testing.T, net network, tasks int) (model []byte, traffic []boosting.Traffic) {
 	t.Helper()
 	models, errs := make([][]byte, tasks), make([]error, tasks)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -151,7 +151,7 @@ func (x *training) together(t *testing.T, net network, tasks int) (model []byte,
 	var group sync.WaitGroup
 	for task := range tasks {
 		group.Go(func() {
-			var w *forest.Workers
+			var w *boosting.Workers
 			var e *tree.Ensemble
 			if e, w, errs[task] = x.worker(ctx, net, task, tasks); errs[task] != nil {
 				cancel()
@@ -174,7 +174,7 @@ func (x *training) together(t *testing.T, net network, tasks int) (model []byte,
 	return models[0], traffic
 }
 
-func (x *training) worker(ctx context.Context, net network, task, tasks int) (*tree.Ensemble, *forest.Workers, error) {
+func (x *training) worker(ctx context.Context, net network, task, tasks int) (*tree.Ensemble, *boosting.Workers, error) {
 	funcs, err := psf.NewTable(append(psf.Funcs(), gbdt.Funcs()...), nil)
 	if err != nil {
 		return nil, nil, err
@@ -188,11 +188,11 @@ func (x *training) worker(ctx context.Context, net network, task, tasks int) (*t
 	if err != nil {
 		return nil, nil, err
 	}
-	shape, err := layout.Shape(&x.conf, forest.Blocks(len(net.addrs)))
+	shape, err := layout.Shape(&x.conf, boosting.Blocks(len(net.addrs)))
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := forest.Join(ctx, c, task, tasks, shape)
+	w, err := boosting.Join(ctx, c, task, tasks, shape)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,4 +1,4 @@
-// Package forest grows boosted trees through parameter servers. Workers have rows; the histograms of a level of a tree are added up in a
+// Package boosting grows boosted trees through parameter servers. Workers have rows; the histograms of a level of a tree are added up in a
 // matrix on the servers (gbdt.Shape), where a function beside the cells finds the best split of each node (gbdt.SplitName); only that
 // split comes back. It is no trainer: that is package gbdt, to which this one is the other workers.
 //
@@ -12,7 +12,7 @@
 //
 // Sums are of whole numbers and answers the same for all, so the trees are the same to the bit for any number of workers and servers. What
 // a tree takes that is not on the servers: the trees before it, and the scores of a worker's rows, which follow from them.
-package forest
+package boosting
 
 import (
 	"context"
@@ -51,10 +51,11 @@ type Workers struct {
 
 // Traffic is what one worker sent and got for the nodes of one depth, in bytes of values.
 type Traffic struct {
-	Depth          int   `json:"depth"`
-	Steps          int   `json:"steps"` // exchanges
-	Nodes          int   `json:"nodes"` // whose splits were found
-	Pushed, Pulled int64 // histograms; answers
+	Depth  int   `json:"depth"`
+	Steps  int   `json:"steps"`  // exchanges
+	Nodes  int   `json:"nodes"`  // whose splits were found
+	Pushed int64 `json:"pushed"` // histograms
+	Pulled int64 `json:"pulled"` // answers
 }
 
 // Join makes the matrices of a training on the servers. The client is of a job under BSP that has no other use, with its functions
