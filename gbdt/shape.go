@@ -36,22 +36,41 @@ func (l *Layout) Shape(c *Config, blocks int) (*Shape, error) {
 			s.Answer = max(s.Answer, setAt+int64(c.bins+63)/64)
 		}
 	}
-	order := counting(len(l.groups))
-	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(l.groups[b].codes, l.groups[a].codes) })
-	loads, in := make([]int64, max(1, min(blocks, len(order)))), make([]int, len(order))
-	for _, g := range order { // the largest first, each to the block that has least
-		b := slices.Index(loads, slices.Min(loads))
-		in[g], s.at[g] = b, s.Answer+2*loads[b]
-		loads[b] += int64(l.groups[g].codes)
+	p := l.pack(max(1, min(blocks, len(l.groups))))
+	if n := (l.cells + p.width - 1) / max(1, p.width); n < p.blocks { // as few might do
+		if fewer := l.pack(max(1, n)); fewer.width <= p.width {
+			p = fewer
+		}
 	}
-	s.Block = s.Answer + 2*slices.Max(loads)
-	s.Cols = s.Block * int64(len(loads))
-	for g, b := range in {
-		s.at[g] += int64(b) * s.Block
+	s.Block = s.Answer + 2*int64(p.width)
+	s.Cols = s.Block * int64(p.blocks)
+	for g, b := range p.in {
+		s.at[g] = int64(b)*s.Block + s.Answer + 2*int64(p.at[g])
 	}
 	search, err := json.Marshal(searchOf(c, s.Answer))
 	s.Attrs = map[string]string{attrSearch: string(search), attrColumns: s.describeColumns(c)}
 	return s, err
+}
+
+// packed is groups in blocks.
+type packed struct {
+	blocks, width int   // in cells: of the widest
+	in, at        []int // of each group: its block, and its first cell there
+}
+
+// pack puts the groups into blocks, the largest first, each into the block that has least.
+func (l *Layout) pack(blocks int) packed {
+	n := len(l.groups)
+	p, loads := packed{blocks: blocks, in: make([]int, n), at: make([]int, n)}, make([]int, blocks)
+	order := counting(n)
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(l.groups[b].codes, l.groups[a].codes) })
+	for _, g := range order {
+		b := slices.Index(loads, slices.Min(loads))
+		p.in[g], p.at[g] = b, loads[b]
+		loads[b] += l.groups[g].codes
+	}
+	p.width = slices.Max(loads)
+	return p
 }
 
 // slots is how many leaves at most have histograms at a time.

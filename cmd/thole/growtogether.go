@@ -91,7 +91,8 @@ func (g *grown) task(ctx context.Context, c *cluster, o ps.Options, path string,
 	return g.end(ctx, client, e, o, path)
 }
 
-// end saves the trees, if the task is the first of the job, and tells what came out, if it is the first of the process.
+// end saves the trees, if the task is the first of the job, and tells what came out, if it is the first of the process. Only the process of
+// the job's first task measures it: trees are the same for all, and scoring all examples once is enough.
 func (g *grown) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, o ps.Options, path string) (*train.Report, error) {
 	p := g.p
 	p.label(e)
@@ -110,6 +111,10 @@ func (g *grown) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, o 
 		return nil, err
 	}
 	p.forest.traffic = g.workers.Traffic()
+	if o.Task > 0 {
+		g.count()
+		return &g.report, nil
+	}
 	return g.finish(e)
 }
 

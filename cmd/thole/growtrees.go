@@ -278,13 +278,19 @@ func (p *plan) heldSets() []train.HeldOut {
 	return []train.HeldOut{{Rows: p.valid.Len()}}
 }
 
-// finish measures the trees that were kept.
-func (g *grown) finish(e *tree.Ensemble) (*train.Report, error) {
+// count counts what was done.
+func (g *grown) count() {
 	p, r := g.p, &g.report
 	r.Rows, r.Stopped = int64(p.rows), r.Epochs < p.forest.Trees
 	if f := p.forest; f.from != nil {
 		r.Before = f.from.Iterations()
 	}
+}
+
+// finish measures the trees that were kept.
+func (g *grown) finish(e *tree.Ensemble) (*train.Report, error) {
+	p, r := g.p, &g.report
+	g.count()
 	learned, held := g.last.Scores, g.last.Held
 	if e.Best > 0 || g.workers != nil { // some trees do not score, or the examples are with others
 		learned = p.scoresOf(e, p.train)
