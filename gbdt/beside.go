@@ -40,12 +40,14 @@ type beside struct {
 	answer int64   // cells of an answer
 	block  int64   // columns of a block
 	cells  int     // of a histogram in a block
+	all    int64   // bins so far, but for the one of each column that has no cell
+	most   int64   // columns of the matrix
 	nodes  []asked // whose splits are looked for
 	ask    []bool  // for each column whether it may be asked for
 }
 
 func bindSplit(a psf.Args, m *matrix.Meta) (*psf.Call, error) {
-	b := &beside{block: m.BlockCols}
+	b := &beside{block: m.BlockCols, most: m.Cols}
 	if err := b.describe(m); err != nil {
 		return nil, err
 	}
@@ -263,12 +265,15 @@ func (b *beside) add(v [6]int) error {
 	c := column{feature: at, group: at, categorical: is&isCategorical != 0, missing: is&hasMissing != 0, alone: is&isAlone != 0,
 		bins: v[3], usual: v[4], first: v[5]}
 	end := c.all()
+	b.all += int64(end - 1)
 	if !c.alone {
 		end += c.first - 1
 	}
 	switch {
 	case c.bins < 1 || !c.alone && (c.usual >= c.all() || c.first < 1) || v[1]+end > b.cells:
 		return fmt.Errorf("%d bins, usual %d, in cells %d to %d of %d", c.bins, c.usual, v[1], v[1]+end, b.cells)
+	case b.all > b.most:
+		return fmt.Errorf("%d bins so far, want no more than there are columns in the matrix, %d", b.all, b.most)
 	case c.categorical && setAt+int64(c.bins+63)/64 > b.answer:
 		return fmt.Errorf("%d levels, want no more than there are bits in an answer of %d cells", c.bins, b.answer)
 	}
