@@ -149,8 +149,9 @@ func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout,
 	if b.columns, err = s.columns(ctx, rows, bins, cores); err != nil {
 		return nil, err
 	}
-	for i := range b.Features {
-		b.Features[i].Least, b.Features[i].Most = float64(s.least[i]), float64(s.most[i])
+	for _, c := range b.columns { // of others nothing is to be said
+		f := &b.Features[c.feature]
+		f.Least, f.Most = float64(s.least[c.feature]), float64(s.most[c.feature])
 	}
 	return b, b.bundle(ctx, rows, held, s)
 }

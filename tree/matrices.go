@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -42,6 +43,69 @@ func (e *Ensemble) JSON() ([]byte, error) {
 	enc.SetIndent("", " ")
 	err := enc.Encode(e)
 	return out.Bytes(), err
+}
+
+// fields is an Ensemble as its fields are written.
+type fields Ensemble
+
+// written is an ensemble as JSON has it. Where most features are numbers alone, as columns of sparse examples are, those of which there is
+// something to say are listed with their numbers, and Width is how many there are in all.
+type written struct {
+	*fields
+	Features []listed `json:"features"`
+	Width    int      `json:"width,omitempty"`
+}
+
+type listed struct {
+	At *int `json:"at,omitempty"`
+	Feature
+}
+
+func (f *Feature) bare() bool {
+	return f.Name == "" && f.Levels == nil && !f.Categorical && f.Least == 0 && f.Most == 0 && f.Monotone == 0
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e *Ensemble) MarshalJSON() ([]byte, error) {
+	w := written{fields: (*fields)(e), Features: []listed{}}
+	for i := range e.Features {
+		if !e.Features[i].bare() {
+			w.Features = append(w.Features, listed{&i, e.Features[i]})
+		}
+	}
+	if len(w.Features) > len(e.Features)/2 || len(e.Features) < 64 {
+		w.Features = w.Features[:0]
+		for i := range e.Features {
+			w.Features = append(w.Features, listed{nil, e.Features[i]})
+		}
+	} else {
+		w.Width = len(e.Features)
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (e *Ensemble) UnmarshalJSON(text []byte) error {
+	w := written{fields: (*fields)(e)}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&w); err != nil {
+		return err
+	}
+	if w.Width < 0 || w.Width > FeatureLimit || w.Width == 0 && len(w.Features) > FeatureLimit {
+		return fmt.Errorf("%d features, want at most %d", max(w.Width, len(w.Features)), FeatureLimit)
+	}
+	e.Features = make([]Feature, cmp.Or(w.Width, len(w.Features)))
+	for i, f := range w.Features {
+		if w.Width > 0 {
+			if f.At == nil || *f.At < 0 || *f.At >= w.Width {
+				return fmt.Errorf("feature %d of the list has no number below %d", i, w.Width)
+			}
+			i = *f.At
+		}
+		e.Features[i] = f.Feature
+	}
+	return nil
 }
 
 // Matrices are the trees as dense matrices, each whole.
@@ -103,9 +167,7 @@ func (a *flat) add(t *Tree) {
 // Parse makes an ensemble of the text and the matrices, of which get returns one as a whole, with Data nil if there is none of the name.
 func Parse(text []byte, get func(name string) (matrix.Block, error)) (*Ensemble, error) {
 	e := &Ensemble{}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(e); err != nil {
+	if err := json.Unmarshal(text, e); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", FileName, ErrTrees, err)
 	}
 	if e.Classes < 1 || e.Group < 1 {

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"encoding/json"
 	"math"
 	"reflect"
 	"testing"
@@ -86,5 +87,26 @@ func TestScoreSingle(t *testing.T) {
 	got := make([]float64, 1)
 	if e.Score(nil, got); got[0] != 16777216 {
 		t.Errorf("%v, want 16777216", got[0])
+	}
+}
+
+// TestWide: features of which nothing is to be said take no room.
+func TestWide(t *testing.T) {
+	e := two()
+	e.Features = append(e.Features, make([]Feature, 1_000_000)...)
+	e.Features[500_000].Name = "far"
+	text, err := e.JSON()
+	if err != nil || len(text) > 1000 {
+		t.Fatalf("%d bytes, %v", len(text), err)
+	}
+	var got Ensemble
+	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got.Features, e.Features) {
+		t.Errorf("%d features, %v, want %d", len(got.Features), err, len(e.Features))
+	}
+	for _, bad := range []string{`{"width":5,"features":[{"name":"x"}]}`, `{"width":5,"features":[{"at":5}]}`, `{"width":-1,"features":[]}`,
+		`{"width":99999999,"features":[]}`, `{"width":5,"features":[{"at":-1}]}`, `{"wide":5}`} {
+		if err := json.Unmarshal([]byte(bad), &got); err == nil {
+			t.Errorf("%s: no error", bad)
+		}
 	}
 }

@@ -31,7 +31,6 @@ type growing struct {
 	monotone                       map[string]string
 	oneHot, setLevels              int
 	smooth, levelL2, levelWeight   float64
-	start                          []string
 }
 
 // treesTitle is the group of these flags.
@@ -57,13 +56,11 @@ func (g *growing) flags(c *cobra.Command) {
 	f.Float64Var(&g.smooth, "cat-smooth", d.Smooth, "second derivatives that are added to a level's when levels are put in order")
 	f.Float64Var(&g.levelL2, "cat-l2", d.Level2, "added to --l2 for splits by sets of levels")
 	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set")
-	f.StringArrayVar(&g.start, "start-scores", nil, "scores to begin with: files with a number a line, as --weights has them; they are not "+
-		"part of the model")
 }
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "start-scores"}
+	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,7 @@ classifiers learn by adagrad. The job, its progress and how it ended are kept in
 		Example: `  thole train --algo lr --data train.libsvm --model out/lr
   thole train --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --servers 2 --tasks 2
   thole train --algo deepfm --data clicks.ffm --factors 8 --hidden 128,64 --holdout 0.1 --model out/deepfm
+  thole train --algo gbdt --data loans.csv --label-column defaulted --holdout 0.1 --trees 200 --depth 6 --model out/trees
   thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl
   thole train --data days --data 'test-*.libsvm' --model out/all --to npz
   thole train --data train.libsvm --algo svm --dry-run
@@ -390,7 +392,7 @@ func (w *watcher) weigh(ev *train.Event) {
 		w.than = "  (the best so far)"
 	default:
 		w.held += fmt.Sprintf(" (best %.5g)", w.best)
-		w.than = fmt.Sprintf("  (best %s %.6g of %s %d)", w.metric, w.best, w.round, ev.Best)
+		w.than = fmt.Sprintf("  (best %s %.6g of %s %d)", w.metric, w.best, cmp.Or(w.round, "epoch"), ev.Best)
 	}
 }
 

@@ -15,6 +15,7 @@ type own struct {
 	Objective *tree.Objective `json:"objective,omitempty"` // of the same predictions
 	Best      int             `json:"best,omitempty"`      // which is how many iterations there are
 	Names     map[int]string  `json:"names,omitempty"`     // of features, where they are no words
+	Labels    []float32       `json:"labels,omitempty"`    // of the classes
 	Levels    []int           `json:"levels,omitempty"`    // the features of pandas_categorical, where they are not all categorical ones
 }
 
@@ -45,6 +46,9 @@ func (p *parser) own(o own) {
 	if o.Best == e.Iterations() {
 		e.Best = o.Best
 	}
+	if len(o.Labels) == max(2, e.Classes) {
+		e.Labels = o.Labels
+	}
 	for i, text := range o.Names {
 		if i < 0 || i >= len(e.Features) || !isWordOf(text, i, e.Features[i].Name) {
 			p.note("the name of feature %d was changed since the file was written: what it was before is left out", i)
@@ -58,7 +62,7 @@ func isWordOf(text string, i int, of string) bool { return word(&tree.Feature{Na
 
 // ownOf is what the rest of a file does not say of the ensemble.
 func ownOf(e *tree.Ensemble) own {
-	o := own{Best: e.Best}
+	o := own{Best: e.Best, Labels: e.Labels}
 	if plain := origin + " " + fileVersion(e); e.Origin != plain {
 		o.Origin = &e.Origin
 	}
@@ -108,7 +112,7 @@ func said(o *tree.Objective) map[string]float64 {
 }
 
 func (o *own) line() ([]byte, error) {
-	if o.Origin == nil && o.Objective == nil && o.Best == 0 && o.Names == nil && o.Levels == nil {
+	if o.Origin == nil && o.Objective == nil && o.Best == 0 && o.Names == nil && o.Labels == nil && o.Levels == nil {
 		return nil, nil
 	}
 	var b bytes.Buffer

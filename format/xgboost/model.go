@@ -317,7 +317,7 @@ func (m *model) own(e *tree.Ensemble, o *objective) (notes []string) {
 	if !same {
 		return []string{format.Warning("attribute " + ownKey + " tells of another model and is passed over")}
 	}
-	e.Objective, e.Features, e.Single, e.Origin = was.Objective, was.Features, was.Single, was.Origin
+	e.Objective, e.Features, e.Labels, e.Single, e.Origin = was.Objective, was.Features, was.Labels, was.Single, was.Origin
 	return nil
 }
 
