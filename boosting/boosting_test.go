@@ -84,7 +84,7 @@ type network struct {
 	addrs []string
 }
 
-func cluster(t *testing.T, servers int, net rpc.Network) network {
+func cluster(t testing.TB, servers int, net rpc.Network) network {
 	t.Helper()
 	out := network{Network: net}
 	for i := range servers {
@@ -108,13 +108,13 @@ func cluster(t *testing.T, servers int, net rpc.Network) network {
 
 // training is what is trained.
 type training struct {
-	learn, held *rows
+	learn, held gbdt.Rows
 	labels      *gbdt.Labels
 	conf        gbdt.Config
 }
 
 // bytes are those of the model.
-func modelBytes(t *testing.T, e *tree.Ensemble) []byte {
+func modelBytes(t testing.TB, e *tree.Ensemble) []byte {
 	t.Helper()
 	text, err := e.JSON()
 	if err != nil {
@@ -143,7 +143,7 @@ func (x *training) alone(t *testing.T) []byte {
 }
 
 // together is the model of one of the workers, each of which has to have the same.
-func (x *training) together(t *testing.T, net network, tasks int) (model []byte, traffic []boosting.Traffic) {
+func (x *training) together(t testing.TB, net network, tasks int) (model []byte, traffic []boosting.Traffic) {
 	t.Helper()
 	models, errs := make([][]byte, tasks), make([]error, tasks)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -196,7 +196,7 @@ func (x *training) worker(ctx context.Context, net network, task, tasks int) (*t
 	if err != nil {
 		return nil, nil, err
 	}
-	lo, hi := gbdt.Share(x.labels.Group[:x.learn.n], x.learn.n, tasks, task)
+	lo, hi := gbdt.Share(x.labels.Group, x.learn.Len(), tasks, task)
 	b, err := layout.Code(ctx, x.learn, x.held, lo, hi, 1)
 	if err != nil {
 		return nil, nil, err
@@ -208,7 +208,7 @@ func (x *training) worker(ctx context.Context, net network, task, tasks int) (*t
 	return e, w, err
 }
 
-func config(t *testing.T, objective string, change func(c *gbdt.Config)) gbdt.Config {
+func config(t testing.TB, objective string, change func(c *gbdt.Config)) gbdt.Config {
 	t.Helper()
 	o, err := gbdt.FindObjective(objective)
 	if err != nil {

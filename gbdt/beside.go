@@ -20,7 +20,8 @@ const SplitName = "gbdt.split"
 // Funcs are the functions that servers need for training with several workers, a new slice on every call.
 func Funcs() []psf.Func {
 	return []psf.Func{{
-		Name: SplitName, Help: "the best splits of nodes of a tree by their histograms, in each block of columns, after those of siblings were made",
+		Name: SplitName,
+		Help: "the best splits of nodes of a tree by their histograms, in each block of columns, after those of siblings were made",
 		Params: []psf.Param{
 			{Name: "nodes", Kind: psf.Any, Help: "rows with their sums, and the rows that are taken off first"},
 			{Name: "scale", Kind: psf.Numbers, Help: "of first and second derivatives"},

@@ -110,8 +110,8 @@ func (g *grown) options(ctx context.Context) gbdt.Options {
 	return gbdt.Options{From: g.p.forest.from, Each: func(now *gbdt.Progress) (float64, error) { return g.each(ctx, now) }}
 }
 
-// grow grows the trees, by tasks on the cluster (nil: one of its own) if they are to meet there, saves them at the path, if there is one, and tells what came out.
-// w may be nil.
+// grow grows the trees, by tasks on the cluster (nil: one of its own) if they are to meet there, saves them at the path, if there is one,
+// and tells what came out. w may be nil.
 func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
 	f := p.forest
 	of := &planted{learn: &gbdt.Examples{Set: p.train.Set, View: f.view}, labels: p.treeLabels()}
