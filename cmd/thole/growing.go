@@ -156,6 +156,9 @@ func (p *plan) grows() error {
 	c.OneHot, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight = g.oneHot, g.setLevels, g.smooth, g.levelL2, g.levelWeight
 	c.Patience = p.patience
 	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
+	if p.atServers && p.load != "" {
+		return fmt.Errorf("--load %s: workers do not see the trees that it names, want thole train to go on from them", p.load)
+	}
 	if p.tasks > 1 && c.Objective.Quantile != nil {
 		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which one task has to have all of: want 1 "+
 			"(its goroutines share the work), or --loss huber", p.tasks, c.Objective.Name)
@@ -194,18 +197,23 @@ func (p *plan) constrain(features []tree.Feature) error {
 	return nil
 }
 
-// checkTreeTarget refuses a format that cannot hold trees: it begins to save a model of one.
-func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format.Options) error {
+// oneTree is a model of one tree, or one for each class, that is a leaf.
+func (p *plan) oneTree() *tree.Ensemble {
 	classes := 1
 	if p.recipe.Task == algo.Multiclass {
-		classes = 2
+		classes = max(2, p.forest.Classes)
 	}
 	one := &tree.Ensemble{Objective: *algo.TreeObjective(&p.forest.Objective), Classes: classes, Group: classes,
 		Start: make([]float64, classes), Features: []tree.Feature{{Name: "x"}}}
 	for k := range classes {
 		one.Trees = append(one.Trees, tree.Tree{Class: k, LeafValue: []float64{0}, LeafWeight: []float64{1}, LeafCount: []int64{1}})
 	}
-	name := p.model
+	return one
+}
+
+// checkTreeTarget refuses a format that cannot hold trees: it begins to save a model of one.
+func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format.Options) error {
+	one, name := p.oneTree(), p.model
 	if name == "" {
 		name = "model"
 	}

@@ -14,6 +14,7 @@ import (
 	"thole.example/data"
 	"thole.example/format"
 	"thole.example/gbdt"
+	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/psf"
 	"thole.example/ssp"
@@ -65,6 +66,11 @@ func (g *grown) task(ctx context.Context, c *cluster, o ps.Options, path string,
 	}
 	if g.workers, err = boosting.Join(ctx, client, o.Task, p.tasks, shape); err != nil {
 		return nil, err
+	}
+	if o.Task == 0 && path != "" && p.atServers {
+		if err := p.rehearseTrees(ctx, client, path); err != nil {
+			return nil, err
+		}
 	}
 	if len(o.Mine) < p.tasks {
 		if err := p.gather(ctx, client, g.w); err != nil {
@@ -154,20 +160,38 @@ func (g *grown) meanOf(ctx context.Context, s *train.Scored, loss float64) (floa
 	return sum / weights, nil
 }
 
-// saveTreesThere saves the trees in the servers' bucket: they become matrices there.
-func (p *plan) saveTreesThere(ctx context.Context, client *ps.Client, e *tree.Ensemble, path string) error {
-	files, err := p.treeFiles(e)
-	if err != nil {
-		return err
-	}
-	metas, blocks := e.Matrices()
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Files: files}
+// treeMatrices makes the matrices of trees on the servers, and says how they are saved.
+func (p *plan) treeMatrices(ctx context.Context, client *ps.Client, e *tree.Ensemble, metas []matrix.Meta, path string) (ps.SaveOptions, error) {
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force}
 	for i := range metas {
 		m := &metas[i]
 		m.BlockRows, m.BlockCols = m.Rows, m.Cols // as whole as they are saved without servers
 		o.Matrices = append(o.Matrices, m.Name)
 	}
-	if err := client.Create(ctx, "range", metas...); err != nil {
+	var err error
+	if o.Files, err = p.treeFiles(e); err != nil {
+		return o, err
+	}
+	return o, client.Create(ctx, "range", metas...)
+}
+
+// rehearseTrees tries whether trees can be saved in the servers' bucket, by a model of one, as far as its matrices are those that there
+// will be: the start scores.
+func (p *plan) rehearseTrees(ctx context.Context, client *ps.Client, path string) error {
+	e := p.oneTree()
+	metas, _ := e.Matrices()
+	o, err := p.treeMatrices(ctx, client, e, metas[:1], path)
+	if err == nil {
+		_, err = client.Rehearse(ctx, o)
+	}
+	return err
+}
+
+// saveTreesThere saves the trees in the servers' bucket: they become matrices there.
+func (p *plan) saveTreesThere(ctx context.Context, client *ps.Client, e *tree.Ensemble, path string) error {
+	metas, blocks := e.Matrices()
+	o, err := p.treeMatrices(ctx, client, e, metas, path)
+	if err != nil {
 		return err
 	}
 	for i, name := range o.Matrices {
@@ -176,12 +200,6 @@ func (p *plan) saveTreesThere(ctx context.Context, client *ps.Client, e *tree.En
 			err = m.AssignNow(ctx, blocks[i]).Wait(ctx)
 		}
 		if err != nil {
-			return err
-		}
-	}
-	if p.force {
-		o.Replace = true
-		if _, err := client.Rehearse(ctx, o); err != nil {
 			return err
 		}
 	}
