@@ -31,7 +31,7 @@ func BenchmarkTogether(b *testing.B) {
 	for i := range rows.Len() {
 		y.Label = append(y.Label, random(i, 0)+random(i, 3)*random(i, 5)+random(i, 40))
 	}
-	x := &training{rows, nil, y, config(b, "l2", func(c *gbdt.Config) { c.Trees, c.Depth, c.Bins = 40, 6, 255 })}
+	x := &training{learn: rows, labels: y, conf: config(b, "l2", func(c *gbdt.Config) { c.Trees, c.Depth, c.Bins = 40, 6, 255 })}
 	for range b.N {
 		x.together(b, cluster(b, 2, &mem.Network{}), 4)
 	}

@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"thole.example/gbdt"
 	"thole.example/matrix"
@@ -32,7 +33,7 @@ const (
 )
 
 // sumsCols is how many numbers are added up in one step.
-const sumsCols = 1 << 10
+const sumsCols = 1 << 13
 
 // leastBlocks is how many blocks a matrix has that few servers have: they are searched at the same time.
 const leastBlocks = 8
@@ -59,56 +60,79 @@ type Traffic struct {
 }
 
 // Join makes the matrices of a training on the servers. The client is of a job under BSP that has no other use, with its functions
-// (gbdt.Funcs); all of its tasks join with the same shape.
+// (gbdt.Funcs); all of its tasks join with the same shape. It is nil where no histograms are added up.
 func Join(ctx context.Context, c *ps.Client, task, tasks int, shape *gbdt.Shape) (*Workers, error) {
 	w := &Workers{task: task, tasks: tasks, shape: shape, seen: make([]int64, sumsCols)}
 	sums := matrix.Meta{Name: sumsName, Rows: 1, Cols: sumsCols, BlockCols: sumsCols, DType: matrix.I64}
+	err := c.Create(ctx, "column", sums)
+	if err == nil {
+		w.sums, err = c.Matrix(sumsName)
+	}
+	if err != nil || shape == nil {
+		return w, err
+	}
 	hist := matrix.Meta{Name: histName, Rows: shape.Rows, Cols: shape.Cols, BlockCols: shape.Block, DType: matrix.I64, Attrs: shape.Attrs}
-	err := c.Create(ctx, "column", sums, hist)
-	if err != nil {
+	if err := c.Create(ctx, "column", hist); err != nil {
 		return nil, err
 	}
-	if w.sums, err = c.Matrix(sumsName); err == nil {
-		w.hist, err = c.Matrix(histName)
-	}
+	w.hist, err = c.Matrix(histName)
 	return w, err
 }
 
 // Sum implements gbdt.Exchange. The sums are never emptied: what is new is what they are more than before.
 func (w *Workers) Sum(ctx context.Context, v []int64) error {
-	for len(v) > 0 {
-		n := min(len(v), sumsCols)
-		at := matrix.At(0, 1, 0, int64(n))
-		if err := w.sums.Increment(matrix.Block{At: at, Data: &matrix.Dense[int64]{Val: v[:n]}}); err != nil {
+	for some := range slices.Chunk(v, sumsCols) {
+		if err := w.add(ctx, some, 0, len(some)); err != nil {
 			return err
 		}
-		if err := w.sums.Clock(ctx, 0, 0); err != nil {
-			return err
-		}
-		got, err := w.sums.GetRects(ctx, []matrix.Rect{at})
-		if err != nil {
-			return err
-		}
-		for i, now := range got[0].Data.(*matrix.Dense[int64]).Val {
-			v[i], w.seen[i] = now-w.seen[i], now
-		}
-		v = v[n:]
+	}
+	return nil
+}
+
+// add makes a step in which all tasks add up to so many numbers, this one some of them, from lo to hi. v becomes the sums.
+func (w *Workers) add(ctx context.Context, v []int64, lo, hi int) error {
+	delta := matrix.Block{At: matrix.At(0, 1, int64(lo), int64(hi)), Data: &matrix.Dense[int64]{Val: v[lo:hi]}}
+	if err := w.sums.Increment(delta); err != nil {
+		return err
+	}
+	if err := w.sums.Clock(ctx, 0, 0); err != nil {
+		return err
+	}
+	got, err := w.sums.GetRects(ctx, []matrix.Rect{matrix.At(0, 1, 0, int64(len(v)))})
+	if err != nil {
+		return err
+	}
+	for i, now := range got[0].Data.(*matrix.Dense[int64]).Val {
+		v[i], w.seen[i] = now-w.seen[i], now
 	}
 	return nil
 }
 
 // Gather gives what each of the tasks has, as many numbers of all, in their order.
 func (w *Workers) Gather(ctx context.Context, v []int64) ([][]int64, error) {
-	all := make([]int64, w.tasks*len(v))
-	copy(all[w.task*len(v):], v)
-	if err := w.Sum(ctx, all); err != nil {
-		return nil, err
+	out, room := make([][]int64, w.tasks), sumsCols/w.tasks
+	if room == 0 {
+		return nil, fmt.Errorf("%d tasks, want at most %d", w.tasks, sumsCols)
 	}
-	out := make([][]int64, w.tasks)
-	for t := range out {
-		out[t] = all[t*len(v) : (t+1)*len(v)]
+	for some := range slices.Chunk(v, room) {
+		n := len(some)
+		all := make([]int64, w.tasks*n)
+		copy(all[w.task*n:], some)
+		if err := w.add(ctx, all, w.task*n, (w.task+1)*n); err != nil {
+			return nil, err
+		}
+		for t := range out {
+			out[t] = append(out[t], all[t*n:(t+1)*n]...)
+		}
 	}
 	return out, nil
+}
+
+// Agree is what a gbdt.Division of these workers calls.
+func (w *Workers) Agree(ctx context.Context, depth, nodes int, v []int64) ([][]int64, error) {
+	n := 8 * int64(len(v))
+	w.count(depth, nodes, n, n*int64(w.tasks))
+	return w.Gather(ctx, v)
 }
 
 // Most implements gbdt.Exchange.
@@ -160,7 +184,7 @@ func (w *Workers) Splits(ctx context.Context, q *gbdt.Query) error {
 	if err != nil {
 		return err
 	}
-	w.count(q, int64(len(rects)))
+	w.count(q.Depth, int(q.Nodes), 8*int64(len(q.Sums)), 8*int64(len(rects))*q.Nodes*w.shape.Answer)
 	for i, b := range got {
 		if err := q.Take(b.Data.(*matrix.Dense[int64]).Val); err != nil {
 			return fmt.Errorf("matrix %s, block %d: %w", histName, i, err)
@@ -169,16 +193,16 @@ func (w *Workers) Splits(ctx context.Context, q *gbdt.Query) error {
 	return nil
 }
 
-// count counts what a search took.
-func (w *Workers) count(q *gbdt.Query, blocks int64) {
-	for len(w.traffic) <= q.Depth {
+// count counts what a search for the splits of some nodes took.
+func (w *Workers) count(depth, nodes int, pushed, pulled int64) {
+	for len(w.traffic) <= depth {
 		w.traffic = append(w.traffic, Traffic{Depth: len(w.traffic)})
 	}
-	t := &w.traffic[q.Depth]
+	t := &w.traffic[depth]
 	t.Steps++
-	t.Nodes += int(q.Nodes)
-	t.Pushed += 8 * int64(len(q.Sums))
-	t.Pulled += 8 * blocks * q.Nodes * w.shape.Answer
+	t.Nodes += nodes
+	t.Pushed += pushed
+	t.Pulled += pulled
 }
 
 // Traffic is what this worker sent and got so far, by the depth of the nodes. The sums of single numbers are not in it.

@@ -30,7 +30,8 @@ type rows struct {
 const sparse = 12
 
 func newRows(n int) *rows {
-	f := []tree.Feature{{Name: "a"}, {Name: "b"}, {Name: "few", Categorical: true}, {Name: "many", Categorical: true}}
+	f := []tree.Feature{{Name: "a"}, {Name: "b"}, {Name: "few", Categorical: true}, {Name: "many", Categorical: true},
+		{Name: "wide", Categorical: true}}
 	for i := range sparse {
 		f = append(f, tree.Feature{Name: fmt.Sprint("s", i)})
 	}
@@ -58,8 +59,9 @@ func (r *rows) Read(lo, hi int, into *gbdt.Block) {
 			add(2, float32(int(random(i, 3)*3)))
 		}
 		add(3, float32(int(random(i, 4)*random(i, 4)*90)))
+		add(4, float32(int(random(i, 8)*900))) // more than a byte tells apart
 		if at := int(random(i, 5) * sparse * 1.5); at < sparse {
-			add(4+at, 1)
+			add(5+at, 1)
 		}
 		into.Ptr = append(into.Ptr, len(into.Feature))
 	}
@@ -111,6 +113,7 @@ type training struct {
 	learn, held gbdt.Rows
 	labels      *gbdt.Labels
 	conf        gbdt.Config
+	divided     bool // by features
 }
 
 // bytes are those of the model.
@@ -192,16 +195,24 @@ func (x *training) worker(ctx context.Context, net network, task, tasks int) (*t
 	if err != nil {
 		return nil, nil, err
 	}
+	if x.divided {
+		shape = nil
+	}
 	w, err := boosting.Join(ctx, c, task, tasks, shape)
 	if err != nil {
 		return nil, nil, err
 	}
 	lo, hi := gbdt.Share(x.labels.Group, x.learn.Len(), tasks, task)
+	o := gbdt.Options{Workers: w, Shape: shape}
+	if x.divided {
+		lo, hi = 0, x.learn.Len()
+		o = gbdt.Options{Division: &gbdt.Division{Task: task, Tasks: tasks, Agree: w.Agree}}
+	}
 	b, err := layout.Code(ctx, x.learn, x.held, lo, hi, 1)
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := gbdt.Train(ctx, b, x.labels, x.conf, gbdt.Options{Workers: w, Shape: shape})
+	e, err := gbdt.Train(ctx, b, x.labels, x.conf, o)
 	if err == nil {
 		err = c.Leave(ctx)
 	}
@@ -230,34 +241,52 @@ func TestSameBits(t *testing.T) {
 		classes int
 		conf    gbdt.Config
 	}{
-		{"by depth", 0, config(t, "l2", func(c *gbdt.Config) { c.Columns = 0.7 })},
+		{"by depth", 0, config(t, "l2", func(c *gbdt.Config) { c.Columns, c.LevelWeight, c.MinWeight = 0.7, 0, 0 })},
 		{"by leaf", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Depth = 9, 0 })},
 		{"both bounds", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Positive, c.Growth = 11, 3, gbdt.ByDepth })},
 		{"classes", 3, config(t, "multiclass", func(c *gbdt.Config) { c.Classes, c.Trees, c.OneHot = 3, 2, 1 })},
 		{"groups", 4, config(t, "lambdarank", func(c *gbdt.Config) { c.MinWeight = 0 })},
 		{"constraints", 0, config(t, "l2", func(c *gbdt.Config) {
-			c.L1, c.MaxStep, c.Monotone = 0.01, 0.5, make([]int8, 4+sparse)
+			c.L1, c.MaxStep, c.Monotone = 0.01, 0.5, make([]int8, 5+sparse)
 			c.Monotone[0], c.Monotone[1] = 1, -1
 		})},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			held := newRows(50)
-			x := &training{learn, held, learn.labels(one.classes), one.conf}
+			x := &training{learn: learn, held: held, labels: learn.labels(one.classes), conf: one.conf}
 			more := held.labels(one.classes)
 			x.labels.Label, x.labels.Weight = append(x.labels.Label, more.Label...), append(x.labels.Weight, more.Weight...)
 			x.labels.Group = append(x.labels.Group, more.Group...)
 			want := x.alone(t)
 			for _, tasks := range []int{1, 2, 3, 7} {
 				for _, servers := range []int{1, 2, 3} {
-					var net rpc.Network = &mem.Network{}
-					if tasks == 2 {
-						net = &tcp.Network{}
-					}
-					if got, _ := x.together(t, cluster(t, servers, net), tasks); !bytes.Equal(got, want) {
-						t.Errorf("%d tasks, %d servers: another model than that of one process", tasks, servers)
+					for _, x.divided = range []bool{false, true} {
+						var net rpc.Network = &mem.Network{}
+						if tasks == 2 {
+							net = &tcp.Network{}
+						}
+						got, traffic := x.together(t, cluster(t, servers, net), tasks)
+						if !bytes.Equal(got, want) {
+							t.Errorf("%d tasks, %d servers, by features %v: another model than that of one process", tasks, servers, x.divided)
+						}
+						checkTraffic(t, x, traffic, tasks)
 					}
 				}
 			}
 		})
+	}
+}
+
+// checkTraffic wants as many steps at depth 0 as there are trees, each with a node, and less on the wire where no histograms are.
+func checkTraffic(t *testing.T, x *training, all []boosting.Traffic, tasks int) {
+	t.Helper()
+	trees := x.conf.Trees * max(1, x.conf.Classes)
+	if len(all) == 0 || all[0].Steps != trees || all[0].Nodes != trees || all[0].Depth != 0 {
+		t.Fatalf("%d tasks: %+v went to and fro, want %d steps at depth 0", tasks, all, trees)
+	}
+	for _, a := range all {
+		if small := a.Pushed*int64(tasks) == a.Pulled; small != x.divided || a.Pulled == 0 || a.Nodes < a.Steps {
+			t.Errorf("%d tasks, by features %v: %+v", tasks, x.divided, a)
+		}
 	}
 }

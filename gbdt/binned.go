@@ -163,7 +163,7 @@ func (l *Layout) Code(ctx context.Context, rows, held Rows, lo, hi int, cores in
 	if held != nil {
 		b.held = held.Len()
 	}
-	b.codes.Bytes = make([]byte, (b.learn+b.held)*b.codes.Stride)
+	b.codes.Bytes = make([]byte, (b.learn+b.held+1)*b.codes.Stride) // one row more: those of a part begin within a row
 	err := b.fill(ctx, rows, lo, hi, 0, cores)
 	if err == nil && held != nil {
 		err = b.fill(ctx, held, 0, b.held, b.learn, cores)

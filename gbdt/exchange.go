@@ -132,7 +132,7 @@ func (q *Query) Take(cells []int64) error {
 		return fmt.Errorf("%d cells of answers, want %d for each of %d nodes", len(cells), n, len(q.found))
 	}
 	for i := range q.found {
-		s, err := q.shape.split(cells[i*n:(i+1)*n], q.sums[i])
+		s, err := q.shape.layout.split(cells[i*n:(i+1)*n], q.sums[i])
 		if err != nil {
 			return fmt.Errorf("the answer for node %d of %d: %w", i, len(q.found), err)
 		}

@@ -42,10 +42,12 @@ type grower struct {
 	finders []finder
 	lookup  [][]uint8
 
-	workers Exchange // nil: all rows are here
-	shape   *Shape
-	slots   []int // that are free
-	slotted int   // the last one that was ever used
+	division *Division // of the features; nil: there is none
+	part     part
+	workers  Exchange // nil: all rows are here
+	shape    *Shape
+	slots    []int // that are free
+	slotted  int   // the last one that was ever used
 
 	tree   tree.Tree
 	leaves []leaf
@@ -258,7 +260,8 @@ func (g *grower) measure(ctx context.Context, build, siblings []int) error {
 		return g.ask(ctx, build, siblings)
 	}
 	err := each(ctx, g.Cores, len(siblings), func(_, i int) error {
-		g.leaves[siblings[i]].hist.subtract(g.leaves[build[i]].hist)
+		lo, hi := g.part.lo, g.part.hi
+		g.leaves[siblings[i]].hist[lo:hi].subtract(g.leaves[build[i]].hist[lo:hi])
 		return nil
 	})
 	if err != nil {
@@ -272,7 +275,7 @@ func (g *grower) histogram() histogram {
 	if n := len(g.free); n > 0 {
 		h := g.free[n-1]
 		g.free = g.free[:n-1]
-		clear(h)
+		clear(h[g.part.lo:g.part.hi])
 		return h
 	}
 	return make(histogram, g.binned.cells)
@@ -295,20 +298,28 @@ func (g *grower) search(ctx context.Context, leaves []int) error {
 		}
 		return nil
 	})
-	for i, at := range leaves {
-		var best split
+	if err != nil {
+		return err
+	}
+	best := make([]split, len(leaves))
+	for i := range best {
 		for j := range spans {
-			if s := &found[i*spans+j]; s.better(&best) {
-				best = *s
+			if s := &found[i*spans+j]; s.better(&best[i]) {
+				best[i] = *s
 			}
 		}
+	}
+	if err := g.agree(ctx, leaves, best); err != nil {
+		return err
+	}
+	for i, at := range leaves {
 		l := &g.leaves[at]
-		l.best, l.splittable = best, best.gain > 0
+		l.best, l.splittable = best[i], best[i].gain > 0
 		if !l.splittable {
 			g.release(l)
 		}
 	}
-	return err
+	return nil
 }
 
 // chunk is how many rows of a leaf a goroutine takes at a time.
@@ -329,7 +340,7 @@ func (g *grower) sumUp(ctx context.Context, build []int) error {
 				h = g.own[i]
 				clear(h)
 			}
-			kernel.SumGradients(h, &g.binned.codes, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
+			g.part.add(h, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
 			return nil
 		})
 		if err != nil {
@@ -341,7 +352,7 @@ func (g *grower) sumUp(ctx context.Context, build []int) error {
 	}
 	return each(ctx, g.Cores, len(build), func(_, i int) error {
 		if l := &g.leaves[build[i]]; min(g.Cores, (l.hi-l.lo)/chunk) < 2 {
-			kernel.SumGradients(l.hist, &g.binned.codes, g.rows[l.lo:l.hi], g.grads)
+			g.part.add(l.hist, g.rows[l.lo:l.hi], g.grads)
 		}
 		return nil
 	})

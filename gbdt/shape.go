@@ -30,12 +30,7 @@ const (
 
 // Shape lays out the matrix for trees of these settings, in at most so many blocks.
 func (l *Layout) Shape(c *Config, blocks int) (*Shape, error) {
-	s := &Shape{Rows: int64(c.slots()), layout: l, at: make([]int64, len(l.groups)), Answer: setAt}
-	for i := range l.columns {
-		if c := &l.columns[i]; c.categorical {
-			s.Answer = max(s.Answer, setAt+int64(c.bins+63)/64)
-		}
-	}
+	s := &Shape{Rows: int64(c.slots()), layout: l, at: make([]int64, len(l.groups)), Answer: l.answer()}
 	p := l.pack(max(1, min(blocks, len(l.groups))))
 	if n := (l.cells + p.width - 1) / max(1, p.width); n < p.blocks { // as few might do
 		if fewer := l.pack(max(1, n)); fewer.width <= p.width {
@@ -105,6 +100,17 @@ const (
 	setAt // a bit for each bin of a categorical column that goes left
 )
 
+// answer is how many cells an answer has.
+func (l *Layout) answer() int64 {
+	n := int64(setAt)
+	for i := range l.columns {
+		if c := &l.columns[i]; c.categorical {
+			n = max(n, setAt+int64(c.bins+63)/64)
+		}
+	}
+	return n
+}
+
 // answer writes a split.
 func (s *split) answer(to []int64) {
 	clear(to)
@@ -123,15 +129,15 @@ func (s *split) answer(to []int64) {
 }
 
 // split reads an answer for a node of the total.
-func (s *Shape) split(from []int64, total sum) (split, error) {
+func (l *Layout) split(from []int64, total sum) (split, error) {
 	if from[columnAt] == 0 {
 		return split{}, nil
 	}
 	at := from[columnAt] - 1
-	if at < 0 || at >= int64(len(s.layout.columns)) {
-		return split{}, fmt.Errorf("column %d, want one of %d", at, len(s.layout.columns))
+	if at < 0 || at >= int64(len(l.columns)) {
+		return split{}, fmt.Errorf("column %d, want one of %d", at, len(l.columns))
 	}
-	c, bin := &s.layout.columns[at], from[binAt]>>1
+	c, bin := &l.columns[at], from[binAt]>>1
 	if bin < 0 || bin >= int64(c.bins) {
 		return split{}, fmt.Errorf("bin %d of column %d, want one of %d", bin, at, c.bins)
 	}

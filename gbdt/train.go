@@ -40,6 +40,8 @@ type Options struct {
 	// all rows are here.
 	Workers Exchange
 	Shape   *Shape
+	// Division is of workers that all have all rows; nil: there is none. There are Workers or a Division, or neither.
+	Division *Division
 }
 
 // trainer is a training.
@@ -66,6 +68,7 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 	}
 	t := &trainer{labels: y, opt: opt, learn: b.learn}
 	t.grower.Config, t.grower.binned, t.grower.workers, t.grower.shape = &c, b, opt.Workers, opt.Shape
+	t.grower.division, t.grower.part = opt.Division, b.partOf(opt.Division)
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
@@ -431,7 +434,8 @@ func (t *trainer) draw(number int) {
 	}
 	t.columns = t.columns[:0]
 	for i := range t.binned.columns {
-		if drawn(kernel.Hash(seed+1<<32), uint64(t.binned.columns[i].feature), t.Columns) {
+		c := &t.binned.columns[i]
+		if c.group >= t.part.from && c.group < t.part.to && drawn(kernel.Hash(seed+1<<32), uint64(c.feature), t.Columns) {
 			t.columns = append(t.columns, i)
 		}
 	}

@@ -25,13 +25,19 @@ import (
 // growing is the flags that say how trees are grown.
 type growing struct {
 	trees, leaves, bins, treeDepth int
-	growth                         string
+	growth, shared                 string
 	minWeight, gamma, maxStep      float64
 	rowShare, columnShare          float64
 	monotone                       map[string]string
 	oneHot, setLevels              int
 	smooth, levelL2, levelWeight   float64
 }
+
+// What tasks share.
+const (
+	byRows     = "rows"
+	byFeatures = "features"
+)
 
 // treesTitle is the group of these flags.
 const treesTitle = "Trees (--algo gbdt)"
@@ -56,11 +62,13 @@ func (g *growing) flags(c *cobra.Command) {
 	f.Float64Var(&g.smooth, "cat-smooth", d.Smooth, "second derivatives that are added to a level's when levels are put in order")
 	f.Float64Var(&g.levelL2, "cat-l2", d.Level2, "added to --l2 for splits by sets of levels")
 	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set")
+	f.StringVar(&g.shared, "share", byRows, "what --tasks share: rows, whose histograms are added up on the servers, or features, of which each task "+
+		"has all rows")
 }
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight"}
+	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "share"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
@@ -159,9 +167,12 @@ func (p *plan) grows() error {
 	if p.atServers && p.load != "" {
 		return fmt.Errorf("--load %s: workers do not see the trees that it names, want thole train to go on from them", p.load)
 	}
-	if p.tasks > 1 && c.Objective.Quantile != nil {
-		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which one task has to have all of: want 1 "+
-			"(its goroutines share the work), or --loss huber", p.tasks, c.Objective.Name)
+	if g.shared != byRows && g.shared != byFeatures {
+		return fmt.Errorf("--share %s, want %s or %s%s", g.shared, byRows, byFeatures, spell.Hint(g.shared, []string{byRows, byFeatures}))
+	}
+	if p.tasks > 1 && c.Objective.Quantile != nil && g.shared == byRows {
+		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which a task has to have all of: want 1 "+
+			"(its goroutines share the work), --share features, or --loss huber", p.tasks, c.Objective.Name)
 	}
 	for name, text := range g.monotone {
 		if text != "1" && text != "-1" && text != "0" {

@@ -60,11 +60,13 @@ func (g *grown) task(ctx context.Context, c *cluster, o ps.Options, path string,
 		return nil, err
 	}
 	defer client.Close()
-	shape, err := f.layout.Shape(&conf, boosting.Blocks(len(c.addrs)))
-	if err != nil {
-		return nil, err
+	options := g.options(ctx)
+	if p.shared == byRows {
+		if options.Shape, err = f.layout.Shape(&conf, boosting.Blocks(len(c.addrs))); err != nil {
+			return nil, err
+		}
 	}
-	if g.workers, err = boosting.Join(ctx, client, o.Task, p.tasks, shape); err != nil {
+	if g.workers, err = boosting.Join(ctx, client, o.Task, p.tasks, options.Shape); err != nil {
 		return nil, err
 	}
 	if o.Task == 0 && path != "" && p.atServers {
@@ -77,24 +79,33 @@ func (g *grown) task(ctx context.Context, c *cluster, o ps.Options, path string,
 			return nil, err
 		}
 	}
-	var groups []int64
-	if conf.Objective.Rank != nil { // which compares the examples of a group
-		groups = p.train.Group
+	lo, hi := 0, p.rows
+	if p.shared == byFeatures {
+		options.Division = &gbdt.Division{Task: o.Task, Tasks: p.tasks, Agree: g.workers.Agree}
+	} else {
+		options.Workers = g.workers
+		lo, hi = p.share(o.Task)
+		g.own = marksOf(p.train, lo, hi)
 	}
-	lo, hi := gbdt.Share(groups, p.rows, p.tasks, o.Task)
-	g.own = marksOf(p.train, lo, hi)
 	binned, err := f.layout.Code(ctx, f.learn, f.held, lo, hi, cores)
 	if err != nil {
 		return nil, err
 	}
 	conf.Cores = cores
-	options := g.options(ctx)
-	options.Workers, options.Shape = g.workers, shape
 	e, err := gbdt.Train(ctx, binned, f.labels, conf, options)
 	if err != nil {
 		return nil, err
 	}
 	return g.end(ctx, client, e, o, path)
+}
+
+// share is the examples of a task.
+func (p *plan) share(task int) (lo, hi int) {
+	var groups []int64
+	if p.forest.Objective.Rank != nil { // which compares the examples of a group
+		groups = p.train.Group
+	}
+	return gbdt.Share(groups, p.rows, p.tasks, task)
 }
 
 // end saves the trees, if the task is the first of the job, and tells what came out, if it is the first of the process. Only the process of

@@ -93,7 +93,7 @@ type grown struct {
 	*planted
 	p       *plan
 	w       *watcher          // may be nil
-	own     *data.Examples    // whose scores are here
+	own     *data.Examples    // whose scores are here: all of p.train, or some
 	workers *boosting.Workers // nil: there are no others
 	report  train.Report
 	race    float64 // best value of held-out examples
@@ -207,7 +207,7 @@ func (g *grown) each(ctx context.Context, now *gbdt.Progress) (float64, error) {
 	g.report.Epochs, g.last = now.Iteration, now
 	shown := p.scored(now.Scores, g.own, 0, g.own.Len(), max(1, p.rows/shownRows))
 	loss, err := shown.MeanLoss()
-	if err == nil && g.workers != nil {
+	if err == nil && g.own != p.train {
 		loss, err = g.meanOf(ctx, shown, loss)
 	}
 	if err != nil {
@@ -292,7 +292,7 @@ func (g *grown) finish(e *tree.Ensemble) (*train.Report, error) {
 	p, r := g.p, &g.report
 	g.count()
 	learned, held := g.last.Scores, g.last.Held
-	if e.Best > 0 || g.workers != nil { // some trees do not score, or the examples are with others
+	if e.Best > 0 || g.own != p.train { // some trees do not score, or the examples are with others
 		learned = p.scoresOf(e, p.train)
 		if p.valid != nil {
 			held = p.scoresOf(e, p.valid)
