@@ -10,6 +10,8 @@
 //	             the last task: the function that makes siblings by
 //	             subtraction, and searches
 //
+// Workers that all have all rows and share features (gbdt.Division), or that vote for features (gbdt.Vote), use the sums alone.
+//
 // Sums are of whole numbers and answers the same for all, so the trees are the same to the bit for any number of workers and servers. What
 // a tree takes that is not on the servers: the trees before it, and the scores of a worker's rows, which follow from them.
 package boosting
@@ -33,7 +35,7 @@ const (
 )
 
 // sumsCols is how many numbers are added up in one step.
-const sumsCols = 1 << 13
+const sumsCols = 1 << 16
 
 // leastBlocks is how many blocks a matrix has that few servers have: they are searched at the same time.
 const leastBlocks = 8
@@ -193,13 +195,21 @@ func (w *Workers) Splits(ctx context.Context, q *gbdt.Query) error {
 	return nil
 }
 
+// Add is what a gbdt.Vote of these workers calls: Sum, of which Traffic tells.
+func (w *Workers) Add(ctx context.Context, depth int, v []int64) error {
+	w.count(depth, 0, 8*int64(len(v)), 8*int64(len(v)))
+	return w.Sum(ctx, v)
+}
+
 // count counts what a search for the splits of some nodes took.
 func (w *Workers) count(depth, nodes int, pushed, pulled int64) {
 	for len(w.traffic) <= depth {
 		w.traffic = append(w.traffic, Traffic{Depth: len(w.traffic)})
 	}
 	t := &w.traffic[depth]
-	t.Steps++
+	if nodes > 0 { // else it is a part of a step
+		t.Steps++
+	}
 	t.Nodes += nodes
 	t.Pushed += pushed
 	t.Pulled += pulled

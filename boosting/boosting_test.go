@@ -114,6 +114,9 @@ type training struct {
 	labels      *gbdt.Labels
 	conf        gbdt.Config
 	divided     bool // by features
+	vote        int  // features that each votes for; 0: there is no vote
+
+	last *tree.Ensemble // that was grown
 }
 
 // bytes are those of the model.
@@ -131,6 +134,16 @@ func modelBytes(t testing.TB, e *tree.Ensemble) []byte {
 	return out.Bytes()
 }
 
+// gains is what the nodes of trees gain.
+func gains(e *tree.Ensemble) (sum float64) {
+	for i := range e.Trees {
+		for _, gain := range e.Trees[i].Gain {
+			sum += gain
+		}
+	}
+	return sum
+}
+
 // alone is the model of one process without servers.
 func (x *training) alone(t *testing.T) []byte {
 	t.Helper()
@@ -142,6 +155,7 @@ func (x *training) alone(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	x.last = e
 	return modelBytes(t, e)
 }
 
@@ -162,7 +176,7 @@ func (x *training) together(t testing.TB, net network, tasks int) (model []byte,
 			}
 			models[task] = modelBytes(t, e)
 			if task == 0 {
-				traffic = w.Traffic()
+				traffic, x.last = w.Traffic(), e
 			}
 		})
 	}
@@ -195,7 +209,7 @@ func (x *training) worker(ctx context.Context, net network, task, tasks int) (*t
 	if err != nil {
 		return nil, nil, err
 	}
-	if x.divided {
+	if x.divided || x.vote > 0 {
 		shape = nil
 	}
 	w, err := boosting.Join(ctx, c, task, tasks, shape)
@@ -207,6 +221,9 @@ func (x *training) worker(ctx context.Context, net network, task, tasks int) (*t
 	if x.divided {
 		lo, hi = 0, x.learn.Len()
 		o = gbdt.Options{Division: &gbdt.Division{Task: task, Tasks: tasks, Agree: w.Agree}}
+	}
+	if x.vote > 0 {
+		o = gbdt.Options{Workers: w, Vote: &gbdt.Vote{Features: x.vote, Tasks: tasks, Agree: w.Agree, Add: w.Add}}
 	}
 	b, err := layout.Code(ctx, x.learn, x.held, lo, hi, 1)
 	if err != nil {
@@ -274,6 +291,33 @@ func TestSameBits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A vote of one worker chooses its best feature. One of several may miss the best; what they choose is the same on any servers, and nearly as
+// good.
+func TestVote(t *testing.T) {
+	learn := newRows(3000)
+	conf := config(t, "l2", func(c *gbdt.Config) { c.Rows = 1 })
+	x := &training{learn: learn, labels: learn.labels(0), conf: conf, vote: 1}
+	alone := x.alone(t)
+	want := gains(x.last)
+	if got, _ := x.together(t, cluster(t, 2, &mem.Network{}), 1); !bytes.Equal(got, alone) {
+		t.Error("one worker's vote makes another model than that of one process")
+	}
+	one, _ := x.together(t, cluster(t, 1, &mem.Network{}), 3)
+	two, traffic := x.together(t, cluster(t, 3, &tcp.Network{}), 3)
+	if !bytes.Equal(one, two) {
+		t.Error("votes of 3 workers make other models on 3 servers than on 1")
+	}
+	if bytes.Equal(one, alone) {
+		t.Error("votes for one feature of 3 workers make the model of one process: the test has nothing to tell")
+	}
+	if got := gains(x.last); want <= 0 || got < 0.9*want {
+		t.Errorf("votes gain %v, want nearly %v", got, want)
+	}
+	if len(traffic) != conf.Depth || traffic[0].Steps != conf.Trees || traffic[0].Pushed == 0 {
+		t.Errorf("%+v went to and fro", traffic)
 	}
 }
 

@@ -48,6 +48,24 @@ type query struct {
 	Columns *[]int     `json:"columns,omitempty"` // that may be asked for, ascending; nil: all
 }
 
+// queryBytes is about how much of histograms goes to the servers at a time, at least that of one leaf.
+const queryBytes = 64 << 20
+
+// measureAll is measure with other workers.
+func (g *grower) measureAll(ctx context.Context, build, siblings []int) error {
+	most := max(1, queryBytes/8/int(g.shape.Cols))
+	for lo := 0; lo < len(build); lo += most {
+		hi := min(lo+most, len(build))
+		if err := g.sumUp(ctx, build[lo:hi]); err != nil {
+			return err
+		}
+		if err := g.ask(ctx, build[lo:hi], siblings[min(lo, len(siblings)):min(hi, len(siblings))]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // ask finds the best splits of leaves by the sums of all workers: build has those whose histograms were made of the rows, siblings those
 // whose are what is left of the parents'.
 func (g *grower) ask(ctx context.Context, build, siblings []int) error {
@@ -85,13 +103,7 @@ func (g *grower) ask(ctx context.Context, build, siblings []int) error {
 	if err := g.workers.Splits(ctx, q); err != nil {
 		return err
 	}
-	for i, at := range all {
-		l := &g.leaves[at]
-		l.best, l.splittable = q.found[i], q.found[i].gain > 0
-		if !l.splittable {
-			g.release(l)
-		}
-	}
+	g.decide(all, q.found)
 	return nil
 }
 

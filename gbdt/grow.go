@@ -45,6 +45,7 @@ type grower struct {
 	division *Division // of the features; nil: there is none
 	part     part
 	workers  Exchange // nil: all rows are here
+	vote     *Vote    // nil: all histograms are added up
 	shape    *Shape
 	slots    []int // that are free
 	slotted  int   // the last one that was ever used
@@ -250,14 +251,11 @@ func (g *grower) measure(ctx context.Context, build, siblings []int) error {
 	if len(build) == 0 {
 		return nil
 	}
-	for _, at := range build {
-		g.leaves[at].hist = g.histogram()
+	if g.workers != nil && g.vote == nil {
+		return g.measureAll(ctx, build, siblings)
 	}
 	if err := g.sumUp(ctx, build); err != nil {
 		return err
-	}
-	if g.workers != nil {
-		return g.ask(ctx, build, siblings)
 	}
 	err := each(ctx, g.Cores, len(siblings), func(_, i int) error {
 		lo, hi := g.part.lo, g.part.hi
@@ -266,6 +264,9 @@ func (g *grower) measure(ctx context.Context, build, siblings []int) error {
 	})
 	if err != nil {
 		return err
+	}
+	if g.vote != nil {
+		return g.elect(ctx, slices.Concat(build, siblings))
 	}
 	return g.search(ctx, slices.Concat(build, siblings))
 }
@@ -312,6 +313,12 @@ func (g *grower) search(ctx context.Context, leaves []int) error {
 	if err := g.agree(ctx, leaves, best); err != nil {
 		return err
 	}
+	g.decide(leaves, best)
+	return nil
+}
+
+// decide gives leaves their best splits. Those that have none need no histograms any more.
+func (g *grower) decide(leaves []int, best []split) {
 	for i, at := range leaves {
 		l := &g.leaves[at]
 		l.best, l.splittable = best[i], best[i].gain > 0
@@ -319,7 +326,6 @@ func (g *grower) search(ctx context.Context, leaves []int) error {
 			g.release(l)
 		}
 	}
-	return nil
 }
 
 // chunk is how many rows of a leaf a goroutine takes at a time.
@@ -329,6 +335,7 @@ const chunk = 1 << 14
 func (g *grower) sumUp(ctx context.Context, build []int) error {
 	for _, at := range build {
 		l := &g.leaves[at]
+		l.hist = g.histogram()
 		rows := g.rows[l.lo:l.hi]
 		parts := min(g.Cores, len(rows)/chunk)
 		if parts < 2 {

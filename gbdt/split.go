@@ -80,7 +80,12 @@ func (f *finder) column(at int, hist histogram, t sum, in limits) split {
 	if len(f.bins) < c.all() {
 		f.bins = make([]sum, c.all())
 	}
-	bins := hist.column(f.layout, c, t, f.bins)
+	return f.best(at, hist.column(f.layout, c, t, f.bins), t, in)
+}
+
+// best is the best split of a column by the sums of its bins.
+func (f *finder) best(at int, bins []sum, t sum, in limits) split {
+	c := &f.layout.columns[at]
 	n := node{finder: f, column: c, total: t, in: in, best: split{column: at}}
 	n.g, n.h = f.scale.of(t)
 	n.whole = f.score(n.g, n.h, f.value(n.g, n.h, 0, in), 0)

@@ -40,6 +40,8 @@ type Options struct {
 	// all rows are here.
 	Workers Exchange
 	Shape   *Shape
+	// Vote, with Workers, has them vote for features; nil: they do not, and Shape has to be there.
+	Vote *Vote
 	// Division is of workers that all have all rows; nil: there is none. There are Workers or a Division, or neither.
 	Division *Division
 }
@@ -68,7 +70,7 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 	}
 	t := &trainer{labels: y, opt: opt, learn: b.learn}
 	t.grower.Config, t.grower.binned, t.grower.workers, t.grower.shape = &c, b, opt.Workers, opt.Shape
-	t.grower.division, t.grower.part = opt.Division, b.partOf(opt.Division)
+	t.grower.division, t.grower.part, t.grower.vote = opt.Division, b.partOf(opt.Division), opt.Vote
 	if err := t.begin(); err != nil {
 		return nil, err
 	}

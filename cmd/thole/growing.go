@@ -26,6 +26,7 @@ import (
 type growing struct {
 	trees, leaves, bins, treeDepth int
 	growth, shared                 string
+	votes                          int
 	minWeight, gamma, maxStep      float64
 	rowShare, columnShare          float64
 	monotone                       map[string]string
@@ -37,7 +38,13 @@ type growing struct {
 const (
 	byRows     = "rows"
 	byFeatures = "features"
+	byVoting   = "voting"
 )
+
+// sharings are what tasks can share.
+var sharings = []string{byRows, byFeatures, byVoting}
+
+const defaultVotes = 20
 
 // treesTitle is the group of these flags.
 const treesTitle = "Trees (--algo gbdt)"
@@ -62,13 +69,14 @@ func (g *growing) flags(c *cobra.Command) {
 	f.Float64Var(&g.smooth, "cat-smooth", d.Smooth, "second derivatives that are added to a level's when levels are put in order")
 	f.Float64Var(&g.levelL2, "cat-l2", d.Level2, "added to --l2 for splits by sets of levels")
 	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set")
-	f.StringVar(&g.shared, "share", byRows, "what --tasks share: rows, whose histograms are added up on the servers, or features, of which each task "+
-		"has all rows")
+	f.StringVar(&g.shared, "share", byRows, "what --tasks share: rows, whose histograms are added up on the servers; features, of which each task "+
+		"has all rows; or voting: rows, and histograms of the features with the most votes alone, which is not exact")
+	f.IntVar(&g.votes, "votes", defaultVotes, "features that a task votes for at each node, with --share voting; twice as many are added up")
 }
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "share"}
+	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "share", "votes"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
@@ -167,10 +175,15 @@ func (p *plan) grows() error {
 	if p.atServers && p.load != "" {
 		return fmt.Errorf("--load %s: workers do not see the trees that it names, want thole train to go on from them", p.load)
 	}
-	if g.shared != byRows && g.shared != byFeatures {
-		return fmt.Errorf("--share %s, want %s or %s%s", g.shared, byRows, byFeatures, spell.Hint(g.shared, []string{byRows, byFeatures}))
+	switch {
+	case !slices.Contains(sharings, g.shared):
+		return fmt.Errorf("--share %s, want %s%s", g.shared, strings.Join(sharings, ", "), spell.Hint(g.shared, sharings))
+	case g.votes < 1 || g.votes > tree.FeatureLimit:
+		return fmt.Errorf("--votes %d, want 1 to %d", g.votes, tree.FeatureLimit)
+	case g.shared != byVoting && p.given("votes"):
+		return fmt.Errorf("--votes without --share %s, want both", byVoting)
 	}
-	if p.tasks > 1 && c.Objective.Quantile != nil && g.shared == byRows {
+	if p.tasks > 1 && c.Objective.Quantile != nil && g.shared != byFeatures {
 		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which a task has to have all of: want 1 "+
 			"(its goroutines share the work), --share features, or --loss huber", p.tasks, c.Objective.Name)
 	}

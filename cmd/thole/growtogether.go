@@ -80,9 +80,13 @@ func (g *grown) task(ctx context.Context, c *cluster, o ps.Options, path string,
 		}
 	}
 	lo, hi := 0, p.rows
-	if p.shared == byFeatures {
+	switch p.shared {
+	case byFeatures:
 		options.Division = &gbdt.Division{Task: o.Task, Tasks: p.tasks, Agree: g.workers.Agree}
-	} else {
+	case byVoting:
+		options.Vote = &gbdt.Vote{Features: p.votes, Tasks: p.tasks, Agree: g.workers.Agree, Add: g.workers.Add}
+	}
+	if p.shared != byFeatures {
 		options.Workers = g.workers
 		lo, hi = p.share(o.Task)
 		g.own = marksOf(p.train, lo, hi)
