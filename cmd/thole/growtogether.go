@@ -176,7 +176,9 @@ func (g *grown) meanOf(ctx context.Context, s *train.Scored, loss float64) (floa
 }
 
 // treeMatrices makes the matrices of trees on the servers, and says how they are saved.
-func (p *plan) treeMatrices(ctx context.Context, client *ps.Client, e *tree.Ensemble, metas []matrix.Meta, path string) (ps.SaveOptions, error) {
+func (p *plan) treeMatrices(
+	ctx context.Context, client *ps.Client, e *tree.Ensemble, metas []matrix.Meta, path string,
+) (ps.SaveOptions, error) {
 	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force}
 	for i := range metas {
 		m := &metas[i]
