@@ -26,6 +26,7 @@ const (
 	Classification = graph.Classification
 	Multiclass     = graph.Multiclass
 	Regression     = graph.Regression
+	Ranking        = graph.Ranking
 )
 
 // Algo is a recipe.

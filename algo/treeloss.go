@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"thole.example/gbdt"
 	"thole.example/graph"
 	"thole.example/tree"
 )
 
 // TreeLoss is what scores of trees are measured by: their objective as a loss, with scores of float64 (graph.Wide). It computes no
-// gradients. Objectives of other programs are known by their names there; of one that is not known the link decides. Rankings count as
-// two classes, relevant (above 0) or not, of which the scores put examples in order.
+// gradients. Objectives of other programs are known by their names there; of one that is not known the link decides. The loss of a
+// ranking is 1 less NDCG, which is of groups: no row has one.
 func TreeLoss(o *tree.Objective, classes int) (graph.Loss, error) {
 	row := rowLossOf(o)
 	if row.task != Multiclass && classes != 1 {
@@ -31,26 +32,25 @@ type rowLoss struct {
 	of   func(o *tree.Objective, score []float64, y float64) float64
 	// objectives are those that it belongs to: names of LightGBM, XGBoost and ours.
 	objectives string
-	raw        bool // of a ranking: the score is what is predicted
 }
 
 // rowLosses is the table of them.
 func rowLosses() []rowLoss {
 	return []rowLoss{
-		{"logloss", Classification, logisticRow, "binary logistic binary:logistic binary:logitraw", false},
-		{"logloss", Classification, logisticRow, "lambdarank rank_xendcg xendcg rank:pairwise rank:ndcg rank:map", true},
-		{"hingeloss", Classification, hingeRow, "binary:hinge", false},
-		{"crossentropyloss", Regression, crossEntropyRow, "cross_entropy xentropy reg:logistic", false},
-		{"softmaxloss", Multiclass, classRow, "softmax multiclass multi:softmax multi:softprob", false},
-		{"ovaloss", Multiclass, classRow, "multiclassova ova ovr", false},
-		{"l1loss", Regression, absoluteRow, "l1 mae regression_l1 reg:absoluteerror", false},
-		{"huberloss", Regression, huberRow, "huber reg:pseudohubererror", false},
-		{"quantileloss", Regression, quantileRow, "quantile reg:quantileerror", false},
-		{"mapeloss", Regression, mapeRow, "mape", false},
-		{"poissonloss", Regression, poissonRow, "poisson count:poisson", false},
-		{"gammaloss", Regression, gammaRow, "gamma reg:gamma", false},
-		{"tweedieloss", Regression, tweedieRow, "tweedie reg:tweedie", false},
-		{"l2loss", Regression, squareRow, "l2 mse regression reg:squarederror reg:linear", false},
+		{"logloss", Classification, logisticRow, "binary logistic binary:logistic binary:logitraw"},
+		{"ndcgloss", Ranking, noRow, "lambdarank rank_xendcg xendcg rank:pairwise rank:ndcg rank:map"},
+		{"hingeloss", Classification, hingeRow, "binary:hinge"},
+		{"crossentropyloss", Regression, crossEntropyRow, "cross_entropy xentropy reg:logistic"},
+		{"softmaxloss", Multiclass, classRow, "softmax multiclass multi:softmax multi:softprob"},
+		{"ovaloss", Multiclass, classRow, "multiclassova ova ovr"},
+		{"l1loss", Regression, absoluteRow, "l1 mae regression_l1 reg:absoluteerror"},
+		{"huberloss", Regression, huberRow, "huber reg:pseudohubererror"},
+		{"quantileloss", Regression, quantileRow, "quantile reg:quantileerror"},
+		{"mapeloss", Regression, mapeRow, "mape"},
+		{"poissonloss", Regression, poissonRow, "poisson count:poisson"},
+		{"gammaloss", Regression, gammaRow, "gamma reg:gamma"},
+		{"tweedieloss", Regression, tweedieRow, "tweedie reg:tweedie"},
+		{"l2loss", Regression, squareRow, "l2 mse regression reg:squarederror reg:linear"},
 	}
 }
 
@@ -67,9 +67,6 @@ func rowLossOf(o *tree.Objective) rowLoss {
 	}
 	return all[max(0, at)]
 }
-
-// Ranks reports whether the objective is one of rankings: labels are how relevant examples are to their group.
-func Ranks(o *tree.Objective) bool { return rowLossOf(o).raw }
 
 type treeLoss struct {
 	o   *tree.Objective
@@ -98,6 +95,10 @@ func (l *treeLoss) Check(label []float32, width int) error {
 		case "gammaloss":
 			if !(y > 0) {
 				want = "a number above 0"
+			}
+		case "ndcgloss":
+			if !(y >= 0 && y <= gbdt.GradeLimit) {
+				want = fmt.Sprintf("a grade from 0 to %d: how much the example matters to its group", gbdt.GradeLimit)
 			}
 		case "crossentropyloss":
 			if !(y >= 0 && y <= 1) {
@@ -157,7 +158,7 @@ func (l *treeLoss) PredictWide(to, score []float64) []float64 {
 		to = append(to, float64(best))
 		at++
 	}
-	if to = append(to, score...); !l.row.raw {
+	if to = append(to, score...); l.row.task != Ranking { // whose score is what is predicted
 		l.o.Predict(to[at:])
 	}
 	return to
@@ -198,6 +199,9 @@ func logisticRow(o *tree.Objective, score []float64, y float64) float64 {
 	}
 	return softPlus(odds(o, score))
 }
+
+// noRow is of rankings.
+func noRow(*tree.Objective, []float64, float64) float64 { return math.NaN() }
 
 // crossEntropyRow is -y log(p) - (1-y) log(1-p).
 func crossEntropyRow(o *tree.Objective, score []float64, y float64) float64 {

@@ -75,7 +75,6 @@ func TestTreeLoss(t *testing.T) {
 		{tree.Objective{Name: "gamma", Link: tree.Exp}, 0, 2, 2, 1},
 		{tree.Objective{Name: "tweedie", Link: tree.Exp}, 0, 1, 4, 1},
 		{tree.Objective{Name: "regression", Link: tree.Square}, -3, -8, 0.5, -9},
-		{tree.Objective{Name: "rank:ndcg", Link: tree.Identity}, 0, 3, math.Ln2, 0},
 	} {
 		l, err := TreeLoss(&c.o, 1)
 		if err != nil {

@@ -39,8 +39,8 @@ func (j *joiner) join(c *chunk) error {
 	}
 	if c.queryLine > 0 && !j.query {
 		j.query = true
-		if j.s.Note != nil {
-			j.s.Note(j.name, j.lines+c.queryLine, "qid are groups of examples, for the metric gauc: no loss ranks within them")
+		if j.s.Note != nil && !j.s.Ranked {
+			j.s.Note(j.name, j.lines+c.queryLine, "qid are groups of examples, for the metric gauc: the loss does not rank within them")
 		}
 	}
 	j.lines += c.lines

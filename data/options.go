@@ -77,6 +77,8 @@ type Options struct {
 	// Note, if not nil, is told once for each input of what was read but ignored, with the first line of it; by the same
 	// goroutine.
 	Note func(path string, line int64, text string)
+	// Ranked says that groups of examples are what the model is about: that they are there is not noted.
+	Ranked bool
 	// Left, if not nil, is told by Read after the last batch what Columns does not have, and LeftOut which lines were left out; by the
 	// same goroutine.
 	Left    func(Unseen)

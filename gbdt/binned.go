@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"thole.example/kernel"
@@ -17,7 +18,7 @@ type Rows interface {
 	Features() []tree.Feature
 	// Missing reports whether a row that does not mention the feature lacks it; else its value is 0.
 	Missing(feature int) bool
-	// Read appends rows lo to hi, which belong to the caller.
+	// Read appends rows lo to hi, the same ones every time. The block is the caller's.
 	Read(lo, hi int, into *Block)
 }
 
@@ -51,6 +52,7 @@ const LevelLimit = wideCodes - 2
 type Layout struct {
 	Features []tree.Feature
 	rows     int      // that decided it: those to learn from
+	total    int      // with those that are held out
 	columns  []column // of the features that vary, ascending
 	groups   []group
 	cells    int          // in a histogram: the codes of all groups
@@ -112,8 +114,8 @@ func (c *column) code(bin int) int {
 // ErrRows is what rows that no training can take fail with.
 var ErrRows = errors.New("not rows to train on")
 
-// Bin sorts the values of the rows into at most so many bins of each feature (2 to 255). Bins are chosen by all rows; held, which may
-// be nil, are others, that get codes too, after them.
+// Bin sorts the values of the rows into at most so many bins of each feature (2 to 255), on so many goroutines (0: one for each
+// processor). Bins are chosen by all rows; held, which may be nil, are others, that get codes too, after them.
 func Bin(ctx context.Context, rows, held Rows, bins int, cores int) (*Binned, error) {
 	l, err := Survey(ctx, rows, held, bins, cores)
 	if err != nil {
@@ -124,25 +126,20 @@ func Bin(ctx context.Context, rows, held Rows, bins int, cores int) (*Binned, er
 
 // Survey chooses the bins of the features by all rows, and which of them share codes. held may be nil.
 func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout, error) {
-	b := &Layout{Features: slices.Clone(rows.Features()), rows: rows.Len()}
-	total := b.rows
-	if held != nil {
-		total += held.Len()
+	b := &Layout{Features: rows.Features(), rows: rows.Len()}
+	if err := b.admit(held, bins); err != nil {
+		return nil, err
 	}
-	switch {
-	case bins < 2 || bins > 255:
-		return nil, fmt.Errorf("%d bins, want 2 to 255", bins)
-	case b.rows == 0:
-		return nil, fmt.Errorf("%w: there are none", ErrRows)
-	case total > RowLimit:
-		return nil, fmt.Errorf("%w: %d of them, want at most %d", ErrRows, total, RowLimit)
+	b.Features = slices.Clone(b.Features)
+	if cores < 1 {
+		cores = runtime.GOMAXPROCS(0)
 	}
 	s, err := survey(ctx, rows, cores)
 	if err != nil {
 		return nil, err
 	}
 	if held != nil { // whose missing values need a bin
-		if err := s.missingIn(ctx, held); err != nil {
+		if err := s.missingIn(ctx, held, cores); err != nil {
 			return nil, err
 		}
 	}
@@ -160,6 +157,9 @@ func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout,
 // that the layout was chosen by.
 func (l *Layout) Code(ctx context.Context, rows, held Rows, lo, hi int, cores int) (*Binned, error) {
 	b := &Binned{Layout: l, first: lo, learn: hi - lo, codes: l.shape}
+	if cores < 1 {
+		cores = runtime.GOMAXPROCS(0)
+	}
 	if held != nil {
 		b.held = held.Len()
 	}
@@ -169,6 +169,27 @@ func (l *Layout) Code(ctx context.Context, rows, held Rows, lo, hi int, cores in
 		err = b.fill(ctx, held, 0, b.held, b.learn, cores)
 	}
 	return b, err
+}
+
+// admit refuses what is too much, before anything is read.
+func (b *Layout) admit(held Rows, bins int) error {
+	features, others := len(b.Features), 0
+	if held != nil {
+		features, others = len(held.Features()), max(0, held.Len())
+	}
+	switch b.total = b.rows + others; {
+	case bins < 2 || bins > 255:
+		return fmt.Errorf("%d bins, want 2 to 255", bins)
+	case b.rows < 1:
+		return fmt.Errorf("%w: there are none", ErrRows)
+	case max(b.rows, others) > RowLimit || b.total > RowLimit:
+		return fmt.Errorf("%w: %d of them, want at most %d", ErrRows, max(b.rows, others, b.total), RowLimit)
+	case len(b.Features) > tree.FeatureLimit:
+		return fmt.Errorf("%w: %d features, want at most %d", ErrRows, len(b.Features), tree.FeatureLimit)
+	case features != len(b.Features):
+		return fmt.Errorf("%w: %d features in held-out rows, want %d", ErrRows, features, len(b.Features))
+	}
+	return nil
 }
 
 // Bytes is how much memory the codes take.

@@ -11,44 +11,83 @@ type run struct {
 	rows  int
 }
 
+// A cut between bins may lie so many bins beside its quantile, if bins have so many rows: at a number with fewer digits. Where values lie
+// close a threshold that people can read costs nothing, and what people made by a threshold has one with few digits.
+const (
+	roundShare = 0.25
+	roundRows  = 100
+)
+
 // cut puts the values of a feature, ascending and each once, into at most so many bins: each value in a bin of its own if there are
-// few enough. Else a value that fills a bin by itself gets one, and the others share what is left as evenly as values allow. It returns
-// the largest value that belongs to each bin but the last one: half-way to the next value that occurred, so that rows between the
-// two go to the nearer one.
-func cut(runs []run, bins int) []float32 {
+// few enough. Else a value that fills a bin by itself gets one, and the others are cut at their quantiles. It returns the largest
+// value that belongs to each bin but the last one: half-way to the next value that occurred, so that rows between the two go to the
+// nearer one.
+func cut(runs []run, bins int) (uppers []float32) {
 	if len(runs) < 2 {
 		return nil
 	}
-	var uppers []float32
-	close := func(i int) { uppers = append(uppers, halfway(runs[i].value, runs[i+1].value)) }
+	halfwayTo := func(i int) { uppers = append(uppers, halfway(runs[i].value, runs[i+1].value)) }
 	if len(runs) <= bins {
 		for i := range len(runs) - 1 {
-			close(i)
+			halfwayTo(i)
 		}
 		return uppers
 	}
-	full, left, open := crowded(runs, bins)
-	filled := 0 // rows in the bin so far
-	for i := range len(runs) - 1 {
+	full, rows, open := crowded(runs, bins)
+	share, beside := float64(rows)/float64(open), 0.0
+	if share >= roundRows {
+		beside = roundShare
+	}
+	seen, next := 0, 1.0 // rows of the others up to here, and the number of the quantile that is sought
+	for i := 0; i < len(runs)-1 && len(uppers) < bins-1; i++ {
 		if !full[i] {
-			filled += runs[i].rows
+			seen += runs[i].rows
 		}
-		// A bin ends before and after a value that has one by itself, and where it is as full as those to come can be.
 		switch {
-		case full[i]:
-		case full[i+1]:
-			left, open = left-filled, open-1
-		case filled*open >= left && open > 1:
-			left, open = left-filled, open-1
-		default:
+		case full[i] || full[i+1]: // a bin ends before and after a value that has one by itself
+			halfwayTo(i)
+		case float64(seen) < (next-beside)*share:
 			continue
+		case beside == 0:
+			halfwayTo(i)
+		default:
+			first := runs[i].value
+			last, upto := i, seen // how far the cut may be moved
+			for last+2 < len(runs) && !full[last+1] && float64(upto+runs[last+1].rows) <= (next+beside)*share {
+				last++
+				upto += runs[last].rows
+			}
+			upper := roundest(first, runs[last+1].value)
+			for i < last && runs[i+1].value <= upper {
+				i++
+				seen += runs[i].rows
+			}
+			uppers = append(uppers, upper)
 		}
-		filled = 0
-		if len(uppers) < bins-1 {
-			close(i)
+		for next*share <= float64(seen)+beside*share {
+			next++
 		}
 	}
 	return uppers
+}
+
+// roundest is the number from a on and below b that has the fewest digits, and of those one nearest to the middle.
+func roundest(a, b float32) float32 {
+	if a <= 0 && b > 0 {
+		return 0
+	}
+	mid := float64(a)/2 + float64(b)/2
+	for e := int(math.Floor(math.Log10(max(math.Abs(float64(a)), math.Abs(float64(b)))))); e > -46; e-- {
+		tens := math.Pow10(max(e, -e))
+		at := math.Round(mid*tens) / tens
+		if e > 0 {
+			at = math.Round(mid/tens) * tens
+		}
+		if v := float32(at); v >= a && v < b {
+			return v
+		}
+	}
+	return halfway(a, b)
 }
 
 // crowded finds the values that fill a bin by themselves, and how many rows and bins are left to the others.

@@ -20,6 +20,7 @@ func TestCut(t *testing.T) {
 		{[]run{{1, 1}, {2, 1}, {3, 1}, {4, 1}}, 2, []float32{2.5}},
 		{[]run{{1, 1}, {2, 1}, {3, 9}, {4, 1}, {5, 1}}, 3, []float32{2.5, 3.5}}, // 3 has a bin by itself
 		{[]run{{0, 90}, {1, 1}, {2, 1}, {3, 1}, {4, 1}}, 3, []float32{0.5, 2.5}},
+		{[]run{{1.51, 99}, {1.52, 99}, {1.53, 1}, {1.58, 1}, {1.71, 99}, {1.72, 99}}, 2, []float32{1.6}}, // a round number near the median
 	} {
 		if got := cut(c.runs, c.bins); !slices.Equal(got, c.want) {
 			t.Errorf("%v in %d bins: %v, want %v", c.runs, c.bins, got, c.want)
@@ -52,6 +53,25 @@ func TestBins(t *testing.T) {
 		}
 		if share := (len(values)+zeros)/bins + 1 + most; slices.Max(counts) > 2*share {
 			t.Fatalf("a bin of %d rows, want at most about %d", slices.Max(counts), share)
+		}
+	})
+}
+
+func TestRoundest(t *testing.T) {
+	for _, c := range [][3]float32{{1.23, 1.27, 1.25}, {-3, 4, 0}, {0.0011, 0.0019, 0.0015}, {999, 1001, 1000}, {-0.52, -0.48, -0.5},
+		{1, math.Nextafter32(1, 2), 1}, {123456, 123499, 123480}, {-1e30, -9e29, -1e30}} {
+		if got := roundest(c[0], c[1]); got != c[2] {
+			t.Errorf("%v to %v: %v, want %v", c[0], c[1], got, c[2])
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.Float32().Draw(t, "a")
+		b := math.Nextafter32(a, float32(math.Inf(1))) * rapid.SampledFrom([]float32{1, 1, 1.001, 2}).Draw(t, "times")
+		if !(b > a) || math.IsInf(float64(b), 0) {
+			return
+		}
+		if got := roundest(a, b); !(got >= a && got < b) {
+			t.Fatalf("%v to %v: %v", a, b, got)
 		}
 	})
 }

@@ -109,6 +109,7 @@ func exclusive(ctx context.Context, rows, held Rows, columns []column, of []int3
 				return nil, err
 			}
 		}
+		before := len(left)
 		left = left[:0:0]
 		for _, members := range found {
 			var stay []int
@@ -123,7 +124,7 @@ func exclusive(ctx context.Context, rows, held Rows, columns []column, of []int3
 				bundles = append(bundles, stay)
 			}
 		}
-		if len(left) == len(sparse) { // of no use: each by itself
+		if len(left) == before { // of no use: each by itself
 			for _, at := range left {
 				bundles = append(bundles, []int{at})
 			}

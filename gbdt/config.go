@@ -3,6 +3,8 @@ package gbdt
 import (
 	"fmt"
 	"math"
+
+	"thole.example/tree"
 )
 
 // Config is how trees are grown.
@@ -79,6 +81,7 @@ func (c *Config) Check() error {
 		{"one-hot levels", float64(c.OneHot), 0, LevelLimit}, {"levels of a set", float64(c.MaxLevels), 1, LevelLimit},
 		{"smoothing of levels", c.Smooth, 0, math.MaxFloat32}, {"l2 of levels", c.Level2, 0, math.MaxFloat32},
 		{"weight of a level", c.LevelWeight, 0, math.MaxFloat32}, {"patience", float64(c.Patience), 0, TreeLimit},
+		{"classes", float64(c.Classes), 0, tree.ClassLimit}, {"cores", float64(c.Cores), 0, 1 << 16},
 	} {
 		if !(one.is >= one.low && one.is <= one.high) {
 			return fmt.Errorf("%s %v, want %v to %v", one.name, one.is, one.low, one.high)

@@ -11,16 +11,6 @@ import (
 	"thole.example/tree"
 )
 
-// Labels are what is known of rows beside their features. Rows that are held out come after those that are learned from.
-type Labels struct {
-	Label  []float32 // -1 and 1, numbers, classes from 0 on, or how much a row matters to its group
-	Weight []float32 // nil: all are 1
-	Group  []int64   // nil: there are none
-	// Start is the score of each row before the first tree, in place of that of the objective: all rows of class 0, then those of class
-	// 1, and so on. nil: there are none. It is not part of the model.
-	Start []float64
-}
-
 // Objective is what trees make small, with its first and second derivatives by the score.
 type Objective struct {
 	Name string
@@ -76,6 +66,12 @@ func (o Objective) With(set map[string]float64) (Objective, error) {
 		all[name] = v
 	}
 	for name, v := range all {
+		if name == "norm" {
+			if v != 0 && v != 1 {
+				return o, fmt.Errorf("%s: norm %v, want 1, or 0 for none", o.Name, v)
+			}
+			continue
+		}
 		if !(v > 0) || math.IsInf(v, 0) || name == "alpha" && o.Quantile != nil && v >= 1 {
 			return o, fmt.Errorf("%s: %s %v, want a number above 0, and below 1 for a share", o.Name, name, v)
 		}
@@ -109,11 +105,14 @@ func class(v float64) string {
 }
 
 func grade(v float64) string {
-	if v < 0 || v != math.Trunc(v) || v > 30 {
-		return "want a whole number from 0 to 30: how much the row matters"
+	if v < 0 || v != math.Trunc(v) || v > GradeLimit {
+		return fmt.Sprintf("want a whole number from 0 to %d: how much the row matters", GradeLimit)
 	}
 	return ""
 }
+
+// GradeLimit is the largest label of a ranking.
+const GradeLimit = 30
 
 // leastSecond is the least second derivative of a probability.
 const leastSecond = 1e-16

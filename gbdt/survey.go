@@ -20,38 +20,80 @@ type surveyed struct {
 	held        []bool // it is missing in rows that are held out
 }
 
-func survey(ctx context.Context, rows Rows, cores int) (*surveyed, error) {
-	features := rows.Features()
-	n := len(features)
-	s := &surveyed{features: features, rows: rows.Len(), mentioned: make([]int, n), missing: make([]int, n), least: make([]float32, n),
-		most: make([]float32, n), lacks: make([]bool, n), held: make([]bool, n)}
+// counted is how often rows mention each feature, and with which numbers. It refuses rows that are none.
+func counted(ctx context.Context, rows Rows, features []tree.Feature, cores int) (*surveyed, error) {
 	parts := make([]surveyed, cores)
-	for i := range parts {
-		parts[i] = surveyed{mentioned: make([]int, n), missing: make([]int, n), least: make([]float32, n), most: make([]float32, n)}
-		fill(parts[i].least, float32(math.Inf(1)))
-		fill(parts[i].most, float32(math.Inf(-1)))
-	}
 	blocks := make([]Block, cores)
-	err := each(ctx, cores, spans(s.rows), func(worker, at int) error {
+	total := rows.Len()
+	err := each(ctx, cores, spans(total), func(worker, at int) error {
 		p, b := &parts[worker], &blocks[worker]
-		lo := at * blockRows
+		if p.features == nil {
+			*p = *newSurveyed(features)
+		}
+		lo, hi := at*blockRows, min((at+1)*blockRows, total)
 		b.Reset()
-		rows.Read(lo, min(lo+blockRows, s.rows), b)
-		return p.add(features, b, lo)
+		rows.Read(lo, hi, b)
+		if err := b.check(lo, hi, len(features)); err != nil {
+			return err
+		}
+		return p.add(b, lo)
 	})
+	s := newSurveyed(features)
+	s.rows = total
+	for i := range parts {
+		if p := &parts[i]; p.features != nil {
+			s.join(p)
+		}
+	}
+	return s, err
+}
+
+func newSurveyed(features []tree.Feature) *surveyed {
+	n := len(features)
+	s := &surveyed{features: features, mentioned: make([]int, n), missing: make([]int, n), least: make([]float32, n), most: make([]float32, n)}
+	fill(s.least, float32(math.Inf(1)))
+	fill(s.most, float32(math.Inf(-1)))
+	return s
+}
+
+// join adds what was found in other rows.
+func (s *surveyed) join(p *surveyed) {
+	for f := range s.features {
+		s.mentioned[f] += p.mentioned[f]
+		s.missing[f] += p.missing[f]
+		s.least[f], s.most[f] = min(s.least[f], p.least[f]), max(s.most[f], p.most[f])
+	}
+}
+
+// check refuses a block that is not rows lo to hi of so many features.
+func (b *Block) check(lo, hi, features int) error {
+	n := hi - lo
+	if len(b.Ptr) != n+1 || b.Ptr[0] != 0 || b.Ptr[n] != len(b.Feature) || len(b.Value) != len(b.Feature) || !slices.IsSorted(b.Ptr) {
+		return fmt.Errorf("%w: rows %d to %d were read as %d of %d values, of which bounds or numbers do not fit", ErrRows, lo, hi, len(b.Ptr)-1,
+			len(b.Feature))
+	}
+	for i := range n {
+		last := int32(-1)
+		for _, f := range b.Feature[b.Ptr[i]:b.Ptr[i+1]] {
+			switch {
+			case uint(f) >= uint(features):
+				return fmt.Errorf("%w: row %d has a value of feature %d, want one of %d", ErrRows, lo+i, f, features)
+			case f <= last:
+				return fmt.Errorf("%w: row %d has feature %d after feature %d, want them ascending, each once", ErrRows, lo+i, f, last)
+			}
+			last = f
+		}
+	}
+	return nil
+}
+
+func survey(ctx context.Context, rows Rows, cores int) (*surveyed, error) {
+	s, err := counted(ctx, rows, rows.Features(), cores)
 	if err != nil {
 		return nil, err
 	}
-	fill(s.least, float32(math.Inf(1)))
-	fill(s.most, float32(math.Inf(-1)))
-	for i := range parts {
-		p := &parts[i]
-		for f := range n {
-			s.mentioned[f] += p.mentioned[f]
-			s.missing[f] += p.missing[f]
-			s.least[f], s.most[f] = min(s.least[f], p.least[f]), max(s.most[f], p.most[f])
-		}
-	}
+	n := len(s.features)
+	s.lacks, s.held = make([]bool, n), make([]bool, n)
 	for f := range n {
 		silent := s.rows - s.mentioned[f] - s.missing[f]
 		switch s.lacks[f] = rows.Missing(f); {
@@ -68,7 +110,8 @@ func survey(ctx context.Context, rows Rows, cores int) (*surveyed, error) {
 }
 
 // add counts the block, whose first row is lo.
-func (s *surveyed) add(features []tree.Feature, b *Block, lo int) error {
+func (s *surveyed) add(b *Block, lo int) error {
+	features := s.features
 	for i, f := range b.Feature {
 		v := b.Value[i]
 		switch c := features[f].Categorical; {
@@ -92,33 +135,22 @@ func (s *surveyed) add(features []tree.Feature, b *Block, lo int) error {
 	return nil
 }
 
-// rowOf is the row that value i of the block belongs to.
+// rowOf is the row that value i of the block belongs to: the last one that does not begin after it.
 func rowOf(b *Block, i, lo int) int {
-	at, found := slices.BinarySearch(b.Ptr, i)
-	if !found {
-		at--
-	}
-	return lo + at
+	after, _ := slices.BinarySearch(b.Ptr, i+1)
+	return lo + after - 1
 }
 
-// missingIn notes which features are missing in some of the rows.
-func (s *surveyed) missingIn(ctx context.Context, rows Rows) error {
-	said := make([]int, len(s.features))
-	var b Block
-	for lo := 0; lo < rows.Len() && ctx.Err() == nil; lo += blockRows {
-		b.Reset()
-		rows.Read(lo, min(lo+blockRows, rows.Len()), &b)
-		for i, f := range b.Feature {
-			if v := b.Value[i]; v != v || s.features[f].Categorical && v < 0 {
-				s.held[f] = true
-			}
-			said[f]++
-		}
+// missingIn notes which features are missing in some of the rows, which are held out.
+func (s *surveyed) missingIn(ctx context.Context, rows Rows, cores int) error {
+	other, err := counted(ctx, rows, s.features, cores)
+	if err != nil {
+		return fmt.Errorf("held-out rows: %w", err)
 	}
-	for f := range said {
-		s.held[f] = s.held[f] || s.lacks[f] && said[f] < rows.Len()
+	for f := range s.features {
+		s.held[f] = other.missing[f] > 0 || s.lacks[f] && other.mentioned[f] < other.rows
 	}
-	return ctx.Err()
+	return nil
 }
 
 // gatherMost is how many values are sorted at a time, at least those of one feature.

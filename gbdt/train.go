@@ -104,37 +104,16 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 // begin checks the labels, and makes what the iterations share.
 func (t *trainer) begin() error {
 	c, y, b := t.Config, t.labels, t.binned
-	total := b.rows + b.held
-	classes := 1
+	total, classes := b.total, 1
 	if c.Objective.Several != nil {
 		classes = max(2, c.Classes)
 	}
-	switch {
-	case len(y.Label) != total || y.Weight != nil && len(y.Weight) != total || y.Group != nil && len(y.Group) != total:
-		return fmt.Errorf("%d labels, %d weights and %d groups of %d rows", len(y.Label), len(y.Weight), len(y.Group), total)
-	case y.Start != nil && len(y.Start) != classes*total:
-		return fmt.Errorf("%d start scores, want %d of each of %d rows", len(y.Start), classes, total)
-	case c.Objective.Rank != nil && y.Group == nil:
-		return fmt.Errorf("%s: rows without groups", c.Objective.Name)
-	case c.Objective.Quantile != nil && b.learn < b.rows:
-		return fmt.Errorf("%s: the values of leaves are quantiles of their rows, which have to be here, all %d of them, and not only %d: "+
-			"want one worker, or huber", c.Objective.Name, b.rows, b.learn)
-	case c.Monotone != nil && len(c.Monotone) != len(b.Features):
-		return fmt.Errorf("%d monotone constraints of %d features", len(c.Monotone), len(b.Features))
+	if err := t.fit(classes); err != nil {
+		return err
 	}
-	for i, l := range y.Label {
-		wrong := c.Objective.Check(float64(l))
-		if l != l || math.IsInf(float64(l), 0) {
-			wrong = "want a number"
-		}
-		if classes > 1 && int(l) >= classes {
-			wrong = fmt.Sprintf("want one of %d classes, from 0 on", classes)
-		}
-		if wrong != "" {
-			return fmt.Errorf("%w: row %d has the label %v: %s takes no such labels: %s", ErrRows, i, l, c.Objective.Name, wrong)
-		}
-		if y.Weight != nil && !(y.Weight[i] >= 0 && !math.IsInf(float64(y.Weight[i]), 0)) {
-			return fmt.Errorf("%w: row %d has the weight %v, want a number from 0 on", ErrRows, i, y.Weight[i])
+	for i := range y.Label {
+		if err := t.checkRow(i, classes); err != nil {
+			return err
 		}
 	}
 	if err := t.findGroups(); err != nil {
@@ -165,28 +144,6 @@ func (t *trainer) begin() error {
 	return nil
 }
 
-// of are the labels of the rows that b has.
-func (y *Labels) of(b *Binned, classes int) *Labels {
-	if b.learn == b.rows {
-		return y
-	}
-	out := &Labels{Label: ownOf(y.Label, b), Weight: ownOf(y.Weight, b), Group: ownOf(y.Group, b)}
-	for k := range classes {
-		if total := b.rows + b.held; y.Start != nil {
-			out.Start = append(out.Start, ownOf(y.Start[k*total:(k+1)*total], b)...)
-		}
-	}
-	return out
-}
-
-// ownOf are what b has of something that all rows have, those held out last; nil of nil.
-func ownOf[T any](all []T, b *Binned) []T {
-	if all == nil {
-		return nil
-	}
-	return slices.Concat(all[b.first:b.first+b.learn], all[b.rows:])
-}
-
 // model is the ensemble before the first new tree.
 func (t *trainer) model(classes int) *tree.Ensemble {
 	c := t.Config
@@ -196,7 +153,7 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 		m.Best = 0
 		return &m
 	}
-	m := &tree.Ensemble{Classes: classes, Group: classes, Features: t.binned.Features, Start: make([]float64, classes),
+	m := &tree.Ensemble{Classes: classes, Group: classes, Features: slices.Clone(t.binned.Features), Start: make([]float64, classes),
 		Objective: tree.Objective{Name: c.Objective.Name, Link: c.Objective.Link, Set: c.Objective.Settings}}
 	if t.labels.Start != nil {
 		return m
@@ -229,52 +186,6 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 		}
 	}
 	return m
-}
-
-// weights are those of all rows that are learned from, with that of positive ones.
-func (t *trainer) weights() []float32 {
-	w := make([]float32, t.binned.rows)
-	for i := range w {
-		w[i] = t.weight(i)
-	}
-	return w
-}
-
-func (t *trainer) weight(i int) float32 {
-	w := float32(1)
-	if t.labels.Weight != nil {
-		w = t.labels.Weight[i]
-	}
-	if p := t.Positive; p > 0 && p != 1 && t.labels.Label[i] > 0 {
-		w = float32(float64(w) * p)
-	}
-	return w
-}
-
-// findGroups finds where the groups of the worker's rows begin and end, which lie together.
-func (t *trainer) findGroups() error {
-	if t.Objective.Rank == nil {
-		return nil
-	}
-	seen, b := map[int64]bool{}, t.binned
-	for lo, hi := 0, 0; lo < b.rows; lo = hi {
-		g := t.labels.Group[lo]
-		for hi = lo; hi < b.rows && t.labels.Group[hi] == g; hi++ {
-		}
-		if seen[g] {
-			return fmt.Errorf("%w: the rows of group %d lie apart, at row %d again; want those of a group together", ErrRows, g, lo)
-		}
-		seen[g] = true
-		from, to := max(lo-b.first, 0), min(hi-b.first, b.learn)
-		if from >= to {
-			continue
-		}
-		if to-from < hi-lo {
-			return fmt.Errorf("%s: rows of group %d are with other workers, want whole groups", t.Objective.Name, g)
-		}
-		t.groups = append(t.groups, [2]int{from, to})
-	}
-	return nil
 }
 
 // iterate grows a tree for each class.

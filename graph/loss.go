@@ -10,7 +10,11 @@ const (
 	Classification Task = "classification" // two classes: labels above zero, and the others
 	Multiclass     Task = "multiclass"     // the classes 0 to K-1
 	Regression     Task = "regression"     // real numbers
+	Ranking        Task = "ranking"        // the order within groups: labels are grades from 0 on
 )
+
+// Classes reports whether labels are classes, and no numbers.
+func (t Task) Classes() bool { return t == Classification || t == Multiclass }
 
 // LabelError is a label that a loss has no value for.
 type LabelError struct {
@@ -35,7 +39,8 @@ type Loss interface {
 	// Check reports the first label that the loss has no value for, beside width scores, as a LabelError.
 	Check(label []float32, width int) error
 	// Loss is the sum of the losses of all rows, NaN or infinite if a score is; grad (same shape as score) is set to the
-	// gradient of that sum. There is one label for each row; one that Check refuses makes the sum NaN.
+	// gradient of that sum. There is one label for each row; one that Check refuses makes the sum NaN. So is that of a ranking,
+	// whose rows have no losses by themselves: it is measured by the order in groups.
 	Loss(score *Tensor, label []float32, grad *Tensor) (sum float64)
 	// Predict appends what users read of a row of scores: first the prediction (a probability, a value, the number of a
 	// class), and with several classes the probability of each after it.

@@ -1,10 +1,13 @@
 package metric
 
-import "math"
+import (
+	"iter"
+	"math"
+)
 
 var gauc = Metric{Name: "gauc",
 	Help:  "AUC within each group, its mean weighted by the examples of the group; groups of one class are left out",
-	Tasks: []Task{Classification}, Better: Larger, Groups: true, Of: groupAUC}
+	Tasks: []Task{Classification, Ranking}, Better: Larger, Groups: true, Of: groupAUC}
 
 // groupAUC is the mean of the AUC of each group (a user, a request), weighted by the examples of the group, as Zhu et al. define it
 // (Deep Interest Network for Click-Through Rate Prediction, 2017): how well a model orders what competes with one another. Groups of
@@ -13,27 +16,40 @@ func groupAUC(in *Input) float64 {
 	if in.Group == nil {
 		return math.NaN()
 	}
-	byScore := in.sorted()
-	all := make([]entry, len(byScore))
-	each((len(all)+portion-1)/portion, func(k int) {
-		for i := k * portion; i < min(len(all), (k+1)*portion); i++ {
-			all[i] = entry{uint64(in.Group[byScore[i].example()]), byScore[i].at}
-		}
-	})
-	all = sorted(all) // equal ones stay as they are: each group is in the order of its scores
 	var total weighted
-	for lo := 0; lo < len(all); {
-		hi := lo + 1
-		for hi < len(all) && all[hi].key == all[lo].key {
-			hi++
-		}
-		if area, weight := in.areaOf(all[lo:hi]); weight > 0 {
+	for group := range in.grouped() {
+		if area, weight := in.areaOf(group); weight > 0 {
 			total.sum += weight * area
 			total.weight += weight
 		}
-		lo = hi
 	}
 	return total.mean()
+}
+
+// grouped are the examples of one group after the other, each in the order of its scores.
+func (in *Input) grouped() iter.Seq[[]entry] {
+	if in.groups == nil {
+		byScore := in.sorted()
+		all := make([]entry, len(byScore))
+		each((len(all)+portion-1)/portion, func(k int) {
+			for i := k * portion; i < min(len(all), (k+1)*portion); i++ {
+				all[i] = entry{uint64(in.Group[byScore[i].example()]), byScore[i].at}
+			}
+		})
+		in.groups = sorted(all) // equal ones stay as they are: each group is in the order of its scores
+	}
+	return func(yield func([]entry) bool) {
+		for all := in.groups; len(all) > 0; {
+			n := 1
+			for n < len(all) && all[n].key == all[0].key {
+				n++
+			}
+			if !yield(all[:n:n]) {
+				return
+			}
+			all = all[n:]
+		}
+	}
 }
 
 // areaOf is the AUC of a group in the order of its scores, and its weight; 0 of one class.

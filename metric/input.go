@@ -22,6 +22,7 @@ type Input struct {
 	Group       []int64   // of which user or request each is; nil: none
 
 	order    []entry   // by falling score; nil: not made yet
+	groups   []entry   // by group, and in it by falling score; nil: not made yet
 	ranks    *Ranks    // nil: not made yet
 	decision *decision // nil: not made yet
 }

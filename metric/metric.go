@@ -24,6 +24,7 @@ const (
 	Classification Task = "classification" // two classes: labels above zero, and the others
 	Multiclass     Task = "multiclass"     // the classes 0 to K-1
 	Regression     Task = "regression"     // real numbers
+	Ranking        Task = "ranking"        // the order within groups: labels are grades from 0 on
 )
 
 // Better says which values of a metric are the better ones.
@@ -52,10 +53,10 @@ type Metric struct {
 // Metrics is the table of metrics in the order in which people read them, a new slice on every call.
 func Metrics() []Metric {
 	return []Metric{auc, accuracy, logLoss, aupr, precision, recall, f1, gauc, calibrationError, calibrationRatio, multiLogLoss,
-		rmse, mae, r2}
+		rmse, mae, r2, ndcg, ndcg5, ndcg10, meanAP, map10}
 }
 
-// Find is the metric of that name; the error lists the names there are.
+// Find is the metric of that name, also of any number of places (ndcg@7); the error lists the names there are.
 func Find(name string) (*Metric, error) {
 	all := Metrics()
 	names := make([]string, len(all))
@@ -63,6 +64,9 @@ func Find(name string) (*Metric, error) {
 		if names[i] = all[i].Name; names[i] == name {
 			return &all[i], nil
 		}
+	}
+	if m := atPlaces(name); m != nil {
+		return m, nil
 	}
 	return nil, spell.Unknown("metric", name, names)
 }

@@ -22,6 +22,8 @@ func made(r *rand.Rand, task Task, n, kinds int) *Input {
 	switch task {
 	case Classification:
 		in.Probability, in.Group = make([]float64, n), make([]int64, n)
+	case Ranking:
+		in.Group = make([]int64, n)
 	case Multiclass:
 		in.Classes, in.Probability = 3, make([]float64, 3*n)
 	}
@@ -31,6 +33,8 @@ func made(r *rand.Rand, task Task, n, kinds int) *Input {
 		case Classification:
 			in.Score[i], in.Label[i] = float64(r.IntN(kinds))/7-2, float64(r.IntN(2)*2-1)
 			in.Probability[i], in.Group[i] = 1/(1+math.Exp(-in.Score[i])), int64(r.IntN(5)-2)
+		case Ranking:
+			in.Score[i], in.Label[i], in.Group[i] = float64(r.IntN(kinds))/7-2, float64(max(0, r.IntN(6)-1)), int64(r.IntN(n/4+1))
 		case Multiclass:
 			in.Score[i], in.Label[i] = float64(r.IntN(3)), float64(r.IntN(3))
 			a, b := r.Float64(), r.Float64()
@@ -61,12 +65,15 @@ func near(a, b float64) bool {
 	return math.IsNaN(a) && math.IsNaN(b) || math.Abs(a-b) <= 1e-12*max(1, math.Abs(b))
 }
 
-func tasks() []Task { return []Task{Classification, Multiclass, Regression} }
+func tasks() []Task { return []Task{Classification, Multiclass, Regression, Ranking} }
 
 // TestDefinitions holds every metric of the table to its definition, written down as it is read, over examples that are repeated as
-// often as their weight says and shuffled: weights are how many examples one stands for.
+// often as their weight says and shuffled: weights are how many examples one stands for. Those of rankings are of groups: TestRankings.
 func TestDefinitions(t *testing.T) {
 	for _, task := range tasks() {
+		if task == Ranking {
+			continue
+		}
 		rapid.Check(t, func(t *rapid.T) {
 			in := drawn(t, task)
 			var rows []int
@@ -143,6 +150,11 @@ var definitions = map[string]func(*Input) float64{
 		return 2 * count(in, func(i int) bool { return in.Score[i] > 0.25 && in.Label[i] > 0 }) /
 			(count(in, func(i int) bool { return in.Score[i] > 0.25 }) + count(in, func(i int) bool { return in.Label[i] > 0 }))
 	},
+	"ndcg":              func(in *Input) float64 { return ofGroups(in, orderedGain, 1<<30) },
+	"ndcg@5":            func(in *Input) float64 { return ofGroups(in, orderedGain, 5) },
+	"ndcg@10":           func(in *Input) float64 { return ofGroups(in, orderedGain, 10) },
+	"map":               func(in *Input) float64 { return ofGroups(in, orderedPrecision, 1<<30) },
+	"map@10":            func(in *Input) float64 { return ofGroups(in, orderedPrecision, 10) },
 	"calibration-error": binned,
 	"calibration-ratio": func(in *Input) float64 {
 		actual := count(in, func(i int) bool { return in.Label[i] > 0 })

@@ -66,6 +66,8 @@ func (r *Report) Write(w io.Writer) error {
 		sections = append(sections, r.twoClasses()...)
 	case metric.Multiclass:
 		sections = append(sections, r.classes()...)
+	case metric.Ranking:
+		sections = append(sections, r.ranked()...)
 	default:
 		sections = append(sections, r.numbers()...)
 	}

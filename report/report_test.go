@@ -96,18 +96,30 @@ func TestNumbers(t *testing.T) {
 	has(t, got, "1|1|1|1|1|1|0\n", "2|2|2|1|2|4|-2\n", "4|4|4|2|4|4|0\n", "0 %|-1|0\n", "50 %|0|0 marked\n", "75 %|0|1\n", "100 %|2|2\n")
 }
 
+func TestRanking(t *testing.T) {
+	in := &metric.Input{Score: []float64{2, 1, 5}, Label: []float64{0, 2, 1}, Group: []int64{1, 1, 3}}
+	page := written(t, &Report{Task: metric.Ranking, Input: in})
+	has(t, page, "Order in groups</h2>", "<svg")
+	has(t, rows(page), "1|0.5|0.5\n", "2|0.81546|0.75\n", "20|0.81546|0.75\n")
+	in.Group = nil
+	has(t, written(t, &Report{Task: metric.Ranking, Input: in}), "there is no order to judge")
+}
+
 // TestAnyInput writes a page whatever was measured: the same one again, of nothing from elsewhere.
 func TestAnyInput(t *testing.T) {
 	number := rapid.OneOf(rapid.Float64Range(-10, 10), rapid.SampledFrom([]float64{0, 1, -1, 1e308, -1e308, 5e-324, math.Inf(1), math.Inf(-1)}))
 	outside := regexp.MustCompile(`(?i)<script|https?://|src=|href=|url\(|ZgotmplZ`)
 	rapid.Check(t, func(t *rapid.T) {
-		task := rapid.SampledFrom([]metric.Task{metric.Classification, metric.Multiclass, metric.Regression}).Draw(t, "task")
+		task := rapid.SampledFrom([]metric.Task{metric.Classification, metric.Multiclass, metric.Regression, metric.Ranking}).Draw(t, "task")
 		in := &metric.Input{}
 		r := &Report{Title: rapid.String().Draw(t, "title"), Task: task, Input: in, Classes: rapid.SliceOfN(rapid.String(), 0, 3).Draw(t, "classes")}
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		n := rapid.IntRange(0, 50).Draw(t, "n")
 		for range n {
 			in.Score, in.Label = append(in.Score, number.Draw(t, "score")), append(in.Label, number.Draw(t, "label"))
+			if task == metric.Ranking {
+				in.Group = append(in.Group, rng.Int64N(4))
+			}
 		}
 		if rapid.Bool().Draw(t, "weights") {
 			in.Weight = make([]float32, n)

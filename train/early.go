@@ -46,7 +46,7 @@ func (r *race) next(m Metrics) (best, stop bool, err error) {
 	}
 	if math.IsNaN(v) {
 		return false, false, fmt.Errorf("train: %s of the held-out examples is no number, want one to stop by: examples of both classes, "+
-			"finite values, and groups for gauc", cmp.Or(r.Metric, m[0].Name))
+			"finite values, and groups for gauc and rankings", cmp.Or(r.Metric, m[0].Name))
 	}
 	if r.Largest {
 		v = -v

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"thole.example/graph"
 	"thole.example/internal/spell"
@@ -82,11 +83,12 @@ type Scored struct {
 	Score  []float64  // its margins or values, as many for each label as the model has outputs
 	Label  []float32
 	Weight []float32 // how many examples each stands for; nil: 1
-	Group  []int64   // of which user or request each is, for gauc; nil: none
+	Group  []int64   // of which user or request each is, for gauc and rankings; nil: none
 }
 
 // Measure is the metrics of scored examples: the mean loss under the name of the loss, the usual ones of the table metric.Metrics for
-// the task, and others by name, in the order of the table. The same scores give the same metrics, to the last bit. What
+// the task, and others by name, in the order of the table; those that the table does not have, such as ndcg@7, come last. The loss of a
+// ranking is 1 less NDCG. The same scores give the same metrics, to the last bit. What
 // is not defined, such as the AUC of one class, is NaN. A label that the loss does not take is an error, and so is a name that
 // MetricNames does not have.
 func Measure(s *Scored, more ...string) (Metrics, error) {
@@ -96,23 +98,36 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 	if err := checkNames(s.Loss, more); err != nil {
 		return nil, err
 	}
-	chosen := slices.DeleteFunc(fitting(s.Loss), func(x metric.Metric) bool { return !x.Usual && !slices.Contains(more, x.Name) })
+	chosen := slices.DeleteFunc(fitting(s.Loss), func(x metric.Metric) bool {
+		usual := x.Usual && (!x.Groups || s.Loss.Task() == graph.Ranking)
+		return !usual && !slices.Contains(more, x.Name)
+	})
+	for _, name := range more { // the table has some numbers of places only
+		have := slices.ContainsFunc(chosen, func(x metric.Metric) bool { return x.Name == name })
+		if x, err := metric.Find(name); err == nil && !have && name != s.Loss.Name() {
+			chosen = append(chosen, *x)
+		}
+	}
 	in, err := s.input(slices.ContainsFunc(chosen, func(x metric.Metric) bool { return x.Probability }))
 	if err != nil {
 		return nil, err
 	}
-	m := Metrics{{s.Loss.Name(), s.meanLoss()}}
+	m := Metrics{{s.Loss.Name(), s.meanLoss(in)}}
 	for _, x := range chosen {
 		m = append(m, Metric{x.Name, x.Of(in)})
 	}
 	return m, nil
 }
 
-// Names are the names of the metrics that Measure has a value for: without groups those that need some are left out.
+// Names are the names of the metrics that Measure has a value for: without groups those that need some are left out, and of numbers that
+// are no grades those of rankings.
 func (s *Scored) Names() []string {
 	names := []string{s.Loss.Name()}
+	apart := s.Loss.Task() == graph.Regression && slices.ContainsFunc(s.Label, func(y float32) bool {
+		return y < 0 || y > 30 || y != float32(int(y))
+	})
 	for _, x := range fitting(s.Loss) {
-		if !x.Groups || len(s.Group) > 0 {
+		if !x.Groups || len(s.Group) > 0 && !apart {
 			names = append(names, x.Name)
 		}
 	}
@@ -156,11 +171,23 @@ func (s *Scored) MeanLoss() (float64, error) {
 	if err := s.Loss.Check(s.Label, len(s.Score)/max(1, len(s.Label))); err != nil {
 		return 0, err
 	}
-	return s.meanLoss(), nil
+	var in *metric.Input
+	if s.Loss.Task() == graph.Ranking {
+		var err error
+		if in, err = s.input(false); err != nil {
+			return 0, err
+		}
+	}
+	return s.meanLoss(in), nil
 }
 
-// meanLoss is the mean of the losses, each times its weight.
-func (s *Scored) meanLoss() float64 { return mean(totalLoss(s.Loss, s.Score, s.Label, s.Weight)) }
+// meanLoss is the mean of the losses, each times its weight; in is what rankings are measured by.
+func (s *Scored) meanLoss(in *metric.Input) float64 {
+	if s.Loss.Task() == graph.Ranking {
+		return 1 - metric.NDCG(in)
+	}
+	return mean(totalLoss(s.Loss, s.Score, s.Label, s.Weight))
+}
 
 // predictsProbabilities reports whether what a loss of two classes predicts is the probability of the positive one: at the score
 // where it decides between them, both are equal.
@@ -185,11 +212,21 @@ func MetricNames(loss graph.Loss) []string {
 	return names
 }
 
+// HasMetric reports whether a model with the loss can be measured by the metric: by one of MetricNames, or by one of those of any number
+// of places, such as ndcg@7.
+func HasMetric(loss graph.Loss, name string) bool {
+	if slices.Contains(MetricNames(loss), name) {
+		return true
+	}
+	m, err := metric.Find(name)
+	return err == nil && strings.Contains(name, "@") && m.For(metric.Task(loss.Task()))
+}
+
 // checkNames refuses names of metrics that do not fit the loss.
 func checkNames(loss graph.Loss, names []string) error {
 	known := MetricNames(loss)
 	for _, name := range names {
-		if !slices.Contains(known, name) {
+		if !HasMetric(loss, name) {
 			return spell.Unknown("metric of "+loss.Name(), name, known)
 		}
 	}

@@ -28,15 +28,15 @@ func bound(t *testing.T, name string) graph.Loss {
 
 // TestMetricNames wants of every loss the metrics that fit: those of probabilities only where the loss predicts some.
 func TestMetricNames(t *testing.T) {
-	const ranked = "auc accuracy aupr precision recall f1 gauc"
+	const ranked, graded = "auc accuracy aupr precision recall f1 gauc", " ndcg ndcg@5 ndcg@10 map map@10"
 	for name, want := range map[string]string{
 		"logloss":          "logloss " + ranked + " calibration-error calibration-ratio",
 		"hingeloss":        "hingeloss " + ranked,
 		"crossentropyloss": "crossentropyloss auc accuracy logloss aupr precision recall f1 gauc calibration-error calibration-ratio",
 		"softmaxloss":      "softmaxloss accuracy multi-logloss",
-		"l2loss":           "l2loss rmse mae r2",
-		"huberloss":        "huberloss rmse mae r2",
-		"poissonloss":      "poissonloss rmse mae r2",
+		"l2loss":           "l2loss rmse mae r2" + graded,
+		"huberloss":        "huberloss rmse mae r2" + graded,
+		"poissonloss":      "poissonloss rmse mae r2" + graded,
 	} {
 		l := bound(t, name)
 		if got := strings.Join(MetricNames(l), " "); got != want {
@@ -48,6 +48,55 @@ func TestMetricNames(t *testing.T) {
 	}
 	if Larger("logloss") || Larger("rmse") || Larger("hingeloss") || !Larger("auc") || !Larger("aupr") || !Larger("r2") {
 		t.Error("Larger is not what the table says")
+	}
+}
+
+// ordering is a loss of rankings.
+type (
+	other    = graph.Loss
+	ordering struct{ other }
+)
+
+func (ordering) Name() string     { return "ndcgloss" }
+func (ordering) Task() graph.Task { return graph.Ranking }
+
+// TestRankings wants metrics of any number of places, those of the table first, and NaN without groups.
+func TestRankings(t *testing.T) {
+	l := ordering{bound(t, "l2loss")}
+	if got := strings.Join(MetricNames(l), " "); got != "ndcgloss gauc ndcg ndcg@5 ndcg@10 map map@10" {
+		t.Errorf("metrics %s", got)
+	}
+	s := &Scored{Loss: l, Score: []float64{3, 1, 2, 1}, Label: []float32{0, 1, 1, 0}, Group: []int64{1, 1, 2, 2}}
+	m, err := Measure(s, "ndcg@7", "map@1", "ndcg@7", "map")
+	if got := strings.Join(m.names(), " "); err != nil || got != "ndcgloss ndcg ndcg@10 map ndcg@7 map@1" {
+		t.Errorf("%s, %v", got, err)
+	}
+	want := (1 + 1/math.Log2(3)) / 2
+	if m.Get("ndcg") != want || m.Get("ndcgloss") != 1-want || m.Get("map@1") != 0.5 || m.Get("ndcg@7") != want {
+		t.Errorf("%v, want ndcg %v", m, want)
+	}
+	for _, wrong := range []string{"ndcg@0", "auc@3", "rmse", "auc"} {
+		if _, err := Measure(s, wrong); err == nil || HasMetric(l, wrong) {
+			t.Errorf("%s is measured", wrong)
+		}
+	}
+	if HasMetric(bound(t, "logloss"), "ndcg@7") || !HasMetric(bound(t, "logloss"), "auc") {
+		t.Error("log loss has metrics of rankings, or none")
+	}
+	s.Loss = bound(t, "l2loss")
+	if m, err = Measure(s, s.Names()...); err != nil || m.Get("ndcg") != want || len(m) != 9 {
+		t.Errorf("grades as numbers: %v, %v", m, err)
+	}
+	if m, err = Measure(s); err != nil || strings.Join(m.names(), " ") != "l2loss rmse mae r2" {
+		t.Errorf("usual metrics of numbers: %v, %v", m, err)
+	}
+	s.Label = []float32{0.5, 1, 1, -1}
+	if got := strings.Join(s.Names(), " "); got != "l2loss rmse mae r2" {
+		t.Errorf("numbers that are no grades have %s", got)
+	}
+	s.Loss, s.Label, s.Group = l, []float32{0, 1, 1, 0}, nil
+	if loss, err := s.MeanLoss(); err != nil || !math.IsNaN(loss) {
+		t.Errorf("loss without groups: %v, %v", loss, err)
 	}
 }
 
@@ -77,6 +126,9 @@ func TestMeasureWeights(t *testing.T) {
 			t.Fatalf("%s: %v, %v, %v", k.Name, got, err, errWant)
 		}
 		for i := range got {
+			if strings.HasPrefix(got[i].Name, "ndcg") || strings.HasPrefix(got[i].Name, "map") {
+				continue // of groups, which weights are of
+			}
 			if got[i].Name != want[i].Name || !(math.Abs(got[i].Value-want[i].Value) <= 1e-9*max(1, math.Abs(want[i].Value))) {
 				t.Errorf("%s: %v by weights, want %v", k.Name, got[i], want[i])
 			}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/feature"
 	"thole.example/internal/number"
@@ -32,7 +31,8 @@ func (k *columnFlags) flags(c *cobra.Command) {
 		"column of tables with the label (default: one called label, target, class, y, click or so)")
 	f.StringVar(&k.positive, "positive", "", "label of positive examples, of two that are texts (default: the later one in the alphabet)")
 	f.StringVar(&k.weightColumn, "weight-column", "", "column with the weight of each example")
-	f.StringVar(&k.groupColumn, "group-column", "", "column by whose values gauc compares examples, such as a user")
+	f.StringVar(&k.groupColumn, "group-column", "", "column by whose values rankings (--loss lambdarank) and gauc compare examples, such as "+
+		"a query or user")
 	f.StringSliceVar(&k.ignored, "ignore", nil, "columns that are not learned from")
 	f.StringSliceVar(&k.numeric, "numeric", nil, "columns of numbers (default: those whose first rows have numbers only)")
 	f.StringSliceVar(&k.levels, "categorical", nil,
@@ -204,7 +204,7 @@ func (p *plan) checkTexts(mapping data.Labels) error {
 		return nil
 	}
 	what := "no --labels " + mapping.String()
-	if p.recipe.Task == algo.Regression {
+	if !p.recipe.Task.Classes() {
 		what = "numbers for " + p.recipe.Name
 	}
 	return fmt.Errorf("%s: column %q: labels are texts, such as %q, want %s", strings.Join(p.data, ", "), t.Label(), t.LabelTexts()[0], what)

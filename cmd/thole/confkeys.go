@@ -170,8 +170,8 @@ func hasFactors(p *plan, _ string) (why string, err error) {
 
 // learnsClasses refuses to call numbers what are classes, and the other way around.
 func learnsClasses(p *plan, text string) (why string, err error) {
-	learns := p.recipe.Name + map[bool]string{true: " learns classes", false: " learns numbers"}[p.recipe.Task != algo.Regression]
-	if is := fmt.Sprint(p.recipe.Task != algo.Regression); is != text {
+	learns := p.recipe.Name + map[bool]string{true: " learns classes", false: " learns numbers"}[p.recipe.Task.Classes()]
+	if is := fmt.Sprint(p.recipe.Task.Classes()); is != text {
 		return "", fmt.Errorf("want %s, or another algorithm: %s", is, learns)
 	}
 	return learns, nil

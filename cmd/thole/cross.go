@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/internal/number"
 	"thole.example/train"
@@ -135,6 +134,10 @@ func (p *plan) readFolds(ctx context.Context, e *env) error {
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
+	if g := p.groups(); g != nil && g.Count < p.cv {
+		return usageError{fmt.Errorf("--cv %d of %d groups, want at most %d folds: each holds a whole one out at least", p.cv, g.Count,
+			g.Count)}
+	}
 	if n := p.train.Len(); n < p.cv {
 		return usageError{fmt.Errorf("--cv %d of %s, want at most %d folds: each holds one out at least", p.cv, number.Of(n, "example"), n)}
 	}
@@ -163,7 +166,7 @@ func (p *plan) cross(ctx context.Context, e *env, a *attempt, parallel int, bar 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	k := p.cv
-	of := data.Folds(p.train.Label, k, p.seed, p.recipe.Task != algo.Regression)
+	of := p.folds()
 	result := &folded{Algo: p.algo, Examples: p.train.Len(), Seed: p.seed, Folds: make([]fold, k)}
 	slots, done := make(chan struct{}, max(1, parallel)), make(chan int, k)
 	var wg sync.WaitGroup
@@ -195,6 +198,14 @@ func (p *plan) cross(ctx context.Context, e *env, a *attempt, parallel int, bar 
 	}
 	result.sum()
 	return result, nil
+}
+
+// folds is which fold each example is in.
+func (p *plan) folds() []int {
+	if g := p.groups(); g != nil {
+		return g.Folds(p.cv, p.seed)
+	}
+	return data.Folds(p.train.Label, p.cv, p.seed, p.recipe.Task.Classes())
 }
 
 // without trains on all folds but one, which measures it.

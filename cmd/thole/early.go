@@ -63,7 +63,7 @@ func (p *plan) checkWatching() error {
 	names := train.MetricNames(compares)
 	for flag, given := range map[string][]string{"early-stop-metric": {j.by}, "metrics": j.metrics} {
 		for _, name := range given {
-			if name == "" || slices.Contains(names, name) {
+			if name == "" || train.HasMetric(compares, name) {
 				continue
 			}
 			return fmt.Errorf("--%s %s: %s has %s%s", flag, name, p.recipe.Name, strings.Join(names, ", "), spell.Hint(name, names))

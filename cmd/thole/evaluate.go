@@ -30,10 +30,11 @@ func evaluateCommand(e *env) *cobra.Command {
 loss, and all metrics that fit what is predicted. Those of thole train --validate and of thole predict are among them, to the last digit.
 
 Metrics of two classes: ` + metricsOf(metric.Classification) + ` (those of calibration and logloss where the loss gives probabilities, gauc
-where examples have groups). Of several classes: ` + metricsOf(metric.Multiclass) + `. Of values: ` + metricsOf(metric.Regression) + `.
+where examples have groups). Of several classes: ` + metricsOf(metric.Multiclass) + `. Of values: ` + metricsOf(metric.Regression) + `. Of
+the order in groups (boosted trees by lambdarank): ` + metricsOf(metric.Ranking) + `, and ndcg@K and map@K of any K.
 
 --report writes a page (HTML, one file that needs nothing else): of two classes calibration, ROC, precision and recall, lift, gain and
-thresholds; of several the confusion; of values predicted and actual ones and the errors.`,
+thresholds; of several the confusion; of values predicted and actual ones and the errors; of rankings NDCG and MAP by places.`,
 		Example: `  thole evaluate out/lr test.libsvm
   thole evaluate out/lr test.libsvm --report report.html
   thole evaluate --model lr.params --algo lr --data 'test-*.libsvm' --json`,
@@ -96,6 +97,9 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 	switch {
 	case s.Examples == 0:
 		return fmt.Errorf("%s: no examples", strings.Join(v.job.data, ", "))
+	case s.groupless:
+		return fmt.Errorf("%s: examples without groups, within which %s puts them in order; want %s", strings.Join(v.job.data, ", "), model,
+			groupsWanted)
 	case s.of == nil:
 		return fmt.Errorf("%s: no labels, want some to compare predictions with (thole predict scores examples without)",
 			strings.Join(v.job.data, ", "))
@@ -159,6 +163,8 @@ func (v *evaluation) write(ctx context.Context, to *sink, model string, s *score
 		help := "mean of the loss that training makes small"
 		if known, err := metric.Find(m.Name); err == nil {
 			help = known.Help
+		} else if m.Name == "ndcgloss" {
+			help = "1 less ndcg"
 		}
 		r.Metrics = append(r.Metrics, report.Value{Name: m.Name, Value: m.Value, Help: help})
 	}

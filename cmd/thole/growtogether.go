@@ -89,7 +89,7 @@ func (g *grown) task(ctx context.Context, c *cluster, o ps.Options, path string,
 	if p.shared != byFeatures {
 		options.Workers = g.workers
 		lo, hi = p.share(o.Task)
-		g.own = marksOf(p.train, lo, hi)
+		g.own, g.shown = marksOf(p.train, lo, hi), placesIn(g.shown, lo, hi)
 	}
 	binned, err := f.layout.Code(ctx, f.learn, f.held, lo, hi, cores)
 	if err != nil {
@@ -151,10 +151,26 @@ func marksOf(of *data.Examples, lo, hi int) *data.Examples {
 	return &data.Examples{Set: s}
 }
 
+// placesIn are those of the places lo to hi, counted from lo; nil of nil.
+func placesIn(places []int, lo, hi int) []int {
+	if places == nil {
+		return nil
+	}
+	some := []int{}
+	for _, i := range places {
+		if i >= lo && i < hi {
+			some = append(some, i-lo)
+		}
+	}
+	return some
+}
+
 // meanOf is the mean loss of the examples of all tasks, by those of each and their weights.
 func (g *grown) meanOf(ctx context.Context, s *train.Scored, loss float64) (float64, error) {
 	weight := float64(len(s.Label))
-	if s.Weight != nil {
+	if s.Group != nil && g.p.forest.Objective.Rank != nil { // a mean over groups
+		weight = float64(len(slices.Compact(slices.Clone(s.Group))))
+	} else if s.Weight != nil {
 		weight = 0
 		for _, w := range s.Weight {
 			weight += float64(w)

@@ -31,10 +31,6 @@ func (p *plan) settleTrees(ctx context.Context, e *env, o data.Options) (err err
 	if err := p.compare(max(2, p.conf.Classes)); err != nil {
 		return err
 	}
-	if p.forest.Objective.Rank != nil && p.train.Group == nil {
-		return fmt.Errorf("%s: examples without groups, want a column of them for %s: --group-column NAME", strings.Join(p.data, ", "),
-			p.forest.Objective.Name)
-	}
 	if p.train.Transform != nil {
 		if p.forest.view, err = gbdt.NewView(p.train.Transform); err != nil {
 			return err
@@ -51,8 +47,16 @@ func (p *plan) settleTrees(ctx context.Context, e *env, o data.Options) (err err
 	if err := p.goOn(); err != nil {
 		return err
 	}
-	if err := p.readHoldout(ctx, e, o, nil); err != nil || p.settings == nil {
+	if err := p.readHoldout(ctx, e, o, nil); err != nil {
 		return err
+	}
+	if p.recipe.Task == algo.Ranking && p.valid != nil {
+		if err := p.grouped(p.valid, p.job.valid); err != nil {
+			return err
+		}
+	}
+	if p.settings == nil {
+		return nil
 	}
 	p.settings, err = p.resolved()
 	return err
@@ -94,6 +98,7 @@ type grown struct {
 	p       *plan
 	w       *watcher          // may be nil
 	own     *data.Examples    // whose scores are here: all of p.train, or some
+	shown   []int             // those whose loss is shown; nil: all
 	workers *boosting.Workers // nil: there are no others
 	report  train.Report
 	race    float64 // best value of held-out examples
@@ -102,7 +107,7 @@ type grown struct {
 }
 
 func (p *plan) newGrown(of *planted, w *watcher) *grown {
-	return &grown{planted: of, p: p, w: w, own: p.train, race: math.Inf(1), start: time.Now()}
+	return &grown{planted: of, p: p, w: w, own: p.train, shown: p.shownOf(), race: math.Inf(1), start: time.Now()}
 }
 
 // options are those of the training; workers may be nil.
@@ -157,7 +162,7 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 
 // label says in the trees what the labels were.
 func (p *plan) label(e *tree.Ensemble) {
-	if c := p.train.Classes; p.recipe.Task != algo.Regression && c != nil {
+	if c := p.train.Classes; p.recipe.Task.Classes() && c != nil {
 		e.Labels = c
 	}
 }
@@ -205,8 +210,11 @@ func ones(weights []float32, n int) []float32 {
 func (g *grown) each(ctx context.Context, now *gbdt.Progress) (float64, error) {
 	p, value := g.p, math.NaN()
 	g.report.Epochs, g.last = now.Iteration, now
-	shown := p.scored(now.Scores, g.own, 0, g.own.Len(), max(1, p.rows/shownRows))
-	loss, err := shown.MeanLoss()
+	shown := p.some(now.Scores, g.own, g.shown)
+	loss, err := 0.0, error(nil)
+	if len(shown.Label) > 0 {
+		loss, err = shown.MeanLoss()
+	}
 	if err == nil && g.own != p.train {
 		loss, err = g.meanOf(ctx, shown, loss)
 	}
@@ -234,7 +242,7 @@ func (g *grown) each(ctx context.Context, now *gbdt.Progress) (float64, error) {
 // measure measures the held-out examples, of several sets the first one, and notes whether they are predicted better than ever.
 func (g *grown) measure(now *gbdt.Progress) (m train.Metrics, value float64, err error) {
 	p := g.p
-	s := p.scored(now.Held, p.valid, 0, p.heldSets()[0].Rows, 1)
+	s := p.scored(now.Held, p.valid, 0, p.heldSets()[0].Rows)
 	if p.by == "" && len(p.metrics) == 0 { // others cost more than a tree
 		loss, err := s.MeanLoss()
 		if err != nil {
@@ -299,19 +307,19 @@ func (g *grown) finish(e *tree.Ensemble) (*train.Report, error) {
 		}
 	}
 	var err error
-	if r.Train, err = train.Measure(p.scored(learned, p.train, 0, p.rows, 1), p.more()...); err != nil {
+	if r.Train, err = train.Measure(p.scored(learned, p.train, 0, p.rows), p.more()...); err != nil {
 		return nil, err
 	}
 	null := make([][]float64, len(e.Start))
 	for k, s := range e.Start {
 		null[k] = slices.Repeat([]float64{s}, p.rows)
 	}
-	if r.Null, err = p.scored(null, p.train, 0, p.rows, 1).MeanLoss(); err != nil || p.valid == nil {
+	if r.Null, err = p.scored(null, p.train, 0, p.rows).MeanLoss(); err != nil || p.valid == nil {
 		return r, err
 	}
 	from := 0
 	for i, set := range p.heldSets() {
-		m, err := train.Measure(p.scored(held, p.valid, from, from+set.Rows, 1), p.more()...)
+		m, err := train.Measure(p.scored(held, p.valid, from, from+set.Rows), p.more()...)
 		if err != nil {
 			return nil, err
 		}
@@ -324,31 +332,42 @@ func (g *grown) finish(e *tree.Ensemble) (*train.Report, error) {
 	return r, nil
 }
 
-// scored are scores of class after class, of the examples lo to hi, or every k-th of them, as metrics have them: example after example.
-func (p *plan) scored(scores [][]float64, of *data.Examples, lo, hi, every int) *train.Scored {
-	s := &train.Scored{Loss: p.compares}
-	if every == 1 {
-		s.Label = of.Label[lo:hi]
-		if of.Weight != nil {
-			s.Weight = of.Weight[lo:hi]
-		}
-		if of.Group != nil {
-			s.Group = of.Group[lo:hi]
-		}
+// scored are scores of class after class, of the examples lo to hi, as metrics have them: example after example.
+func (p *plan) scored(scores [][]float64, of *data.Examples, lo, hi int) *train.Scored {
+	s := &train.Scored{Loss: p.compares, Label: of.Label[lo:hi]}
+	if of.Weight != nil {
+		s.Weight = of.Weight[lo:hi]
 	}
-	if every == 1 && len(scores) == 1 {
+	if of.Group != nil {
+		s.Group = of.Group[lo:hi]
+	}
+	if len(scores) == 1 {
 		s.Score = scores[0][lo:hi]
 		return s
 	}
-	for i := lo; i < hi; i += every {
+	for i := lo; i < hi; i++ {
 		for _, class := range scores {
 			s.Score = append(s.Score, class[i])
 		}
-		if every == 1 {
-			continue
+	}
+	return s
+}
+
+// some are those of some examples; nil: of all.
+func (p *plan) some(scores [][]float64, of *data.Examples, rows []int) *train.Scored {
+	if rows == nil {
+		return p.scored(scores, of, 0, of.Len())
+	}
+	s := &train.Scored{Loss: p.compares}
+	for _, i := range rows {
+		for _, class := range scores {
+			s.Score = append(s.Score, class[i])
 		}
 		if s.Label = append(s.Label, of.Label[i]); of.Weight != nil {
 			s.Weight = append(s.Weight, of.Weight[i])
+		}
+		if of.Group != nil {
+			s.Group = append(s.Group, of.Group[i])
 		}
 	}
 	return s

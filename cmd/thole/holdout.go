@@ -15,6 +15,9 @@ import (
 // holdOut moves every k-th example to the held-out ones, from the first on: one at least, which has to be what the share comes to. Of
 // those of which some were left out it is known which.
 func (p *plan) holdOut(thinned *thinning) error {
+	if g := p.groups(); g != nil {
+		return p.holdGroups(g)
+	}
 	n := float64(p.train.Len())
 	if thinned != nil {
 		n = float64(thinned.seen)

@@ -106,7 +106,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if p.recipe.Task == algo.Multiclass {
 		width = data.ClassLimit // how many there are is known when all labels are
 	}
-	o.Takes = taking(p.compares, width)
+	o.Takes, o.Ranked = taking(p.compares, width), p.recipe.Task == algo.Ranking
 	if o.Weight, err = readWeights(e, j.weights); err != nil {
 		return o, err
 	}
@@ -138,6 +138,9 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 		fmt.Fprintf(e.err, "%s: %s\n", strings.Join(j.data, ", "), escaped(hint))
 	}
 	if err := p.checkClasses(thinned); err != nil {
+		return o, err
+	}
+	if err := p.checkGroups(); err != nil {
 		return o, err
 	}
 	if j.holdout > 0 {
@@ -321,12 +324,18 @@ func (p *plan) schedules() error {
 	return nil
 }
 
-// draw keeps a share of the training examples, which depends on their number and the seed alone.
+// draw keeps a share of the training examples, or of their groups, which depends on their number and the seed alone.
 func (p *plan) draw(share float64) (err error) {
-	n := p.train.Len()
-	rows := rand.New(rand.NewPCG(p.seed, 0)).Perm(n)[:max(1, int(share*float64(n)+0.5))]
-	slices.Sort(rows)
-	p.train.Set, err = p.train.Choose(rows)
+	n, g := p.train.Len(), p.groups()
+	if g != nil {
+		n = g.Count
+	}
+	drawn := rand.New(rand.NewPCG(p.seed, 0)).Perm(n)[:max(1, int(share*float64(n)+0.5))]
+	if g != nil {
+		drawn = g.Members(drawn)
+	}
+	slices.Sort(drawn)
+	p.train.Set, err = p.train.Choose(drawn)
 	return err
 }
 

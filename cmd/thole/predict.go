@@ -78,6 +78,9 @@ func (p *prediction) run(ctx context.Context, e *env) error {
 	if err != nil {
 		return err
 	}
+	if s.groupless {
+		fmt.Fprintf(e.err, "%s: examples without groups, whose order is not measured (%s)\n", strings.Join(p.job.data, ", "), groupsWanted)
+	}
 	switch {
 	case p.asJSON:
 		return json.NewEncoder(out).Encode(s)
@@ -117,13 +120,14 @@ type scored struct {
 	Unseen   data.Unseen   `json:"unseen"`
 	Skipped  data.Skipped  `json:"skipped"`
 
-	score   []float64 // of examples with labels
-	label   []float32
-	weight  []float32     // nil: all 1
-	group   []int64       // nil: none
-	of      *train.Scored // what was measured; nil without labels
-	classes data.Classes  // what labels were before they were -1 and +1, or numbers of classes
-	texts   []string      // what these labels stand for in tables; nil: themselves
+	score     []float64 // of examples with labels
+	label     []float32
+	weight    []float32     // nil: all 1
+	group     []int64       // nil: none
+	groupless bool          // a ranking cannot be measured for want of groups
+	of        *train.Scored // what was measured; nil without labels
+	classes   data.Classes  // what labels were before they were -1 and +1, or numbers of classes
+	texts     []string      // what these labels stand for in tables; nil: themselves
 }
 
 // measure scores the examples a batch at a time, writes the predictions where asked, and measures where there are labels.
@@ -165,6 +169,10 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	}
 	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err
+	}
+	if g.loss.Task() == algo.Ranking && s.group == nil {
+		s.groupless = true
+		return s, nil
 	}
 	s.of, s.classes = &train.Scored{Loss: g.loss, Score: s.score, Label: s.label, Weight: s.weight, Group: s.group}, o.Classes
 	s.texts = h.texts

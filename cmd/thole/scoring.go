@@ -107,7 +107,7 @@ func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel,
 	if task == algo.Multiclass && len(o.Classes) != g.width {
 		return o, usageError{fmt.Errorf("--classes: %d classes, and %s has %d", len(o.Classes), m.path, g.width)}
 	}
-	o.Takes = taking(g.loss, g.width)
+	o.Takes, o.Ranked = taking(g.loss, g.width), task == algo.Ranking
 	if m.transform != nil {
 		spec, err := p.spec(ctx, nil)
 		if err != nil {

@@ -116,11 +116,7 @@ func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
-	task := g.loss.Task()
-	if algo.Ranks(&m.trees.Objective) {
-		task = "" // labels are as they are
-	}
-	if g.options, err = p.scoringOptions(ctx, e, &bare, g, task); err != nil {
+	if g.options, err = p.scoringOptions(ctx, e, &bare, g, g.loss.Task()); err != nil {
 		return nil, err
 	}
 	if bare.transform == nil {

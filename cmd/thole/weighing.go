@@ -50,7 +50,7 @@ func (p *plan) checkWeighing() error {
 		return errors.New("--positive-weight and --class-weights, want one of them")
 	case j.positiveWeight > 0 && task != algo.Classification:
 		return fmt.Errorf("--positive-weight %v, want it with two classes: %s has none", j.positiveWeight, p.recipe.Name)
-	case j.classWeights != "" && task == algo.Regression:
+	case j.classWeights != "" && !task.Classes():
 		return fmt.Errorf("--class-weights %s, want it with classes: %s has none", j.classWeights, p.recipe.Name)
 	case !(j.negatives >= 0 && j.negatives <= 1) || j.negatives == 0 && j.given("negatives"):
 		return fmt.Errorf("--negatives %v, want a share above 0, up to 1", j.negatives)

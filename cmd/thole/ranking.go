@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"thole.example/algo"
+	"thole.example/data"
+)
+
+// groups finds the groups of the training examples of a ranking, which no part of them divides. nil: others have none.
+func (p *plan) groups() *data.Grouping {
+	if p.recipe.Task != algo.Ranking {
+		return nil
+	}
+	return data.GroupBy(p.train.Group)
+}
+
+// checkGroups refuses examples that no ranking can learn from: without groups, or of groups that do not lie together.
+func (p *plan) checkGroups() error {
+	if p.recipe.Task != algo.Ranking {
+		return nil
+	}
+	if err := p.grouped(p.train, p.data); err != nil {
+		return err
+	}
+	g := p.groups()
+	if g.Apart < 0 {
+		return nil
+	}
+	id, how := fmt.Sprintf("qid:%d", p.train.Group[g.Apart]), "such as by sort -s -k2,2 of lines LABEL qid:ID ..."
+	if p.train.Transform != nil {
+		id, how = "its group", strings.TrimSpace("by the column of groups "+p.groupColumn)
+	}
+	return fmt.Errorf("%s: example %d is of %s, as is example %d, and between them are others; want the examples of a group together: "+
+		"sort them, %s", strings.Join(p.data, ", "), g.Apart+1, id, g.Before+1, how)
+}
+
+// grouped refuses examples without groups.
+func (p *plan) grouped(of *data.Examples, paths []string) error {
+	if len(of.Group) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: examples without groups, and %s puts those of a group in order; want %s", strings.Join(paths, ", "),
+		p.forest.Objective.Name, groupsWanted)
+}
+
+// groupsWanted is how examples say of which group they are.
+const groupsWanted = "lines LABEL qid:ID ..., or --group-column NAME of a table"
+
+// holdGroups moves every k-th group to the held-out examples, from the first on: one at least, which has to be what the share comes to.
+func (p *plan) holdGroups(g *data.Grouping) (err error) {
+	switch n := float64(g.Count); {
+	case n < 2:
+		return usageError{fmt.Errorf("--holdout %v of one group, want at least two: one has to be left to train on", p.holdout)}
+	case p.holdout*n < 0.5:
+		return usageError{fmt.Errorf("--holdout %v of %d groups is less than half of one, want a share from %.2g on, which is one group: "+
+			"groups are held out whole", p.holdout, g.Count, math.Ceil(100/n)/100)}
+	}
+	held := p.heldOut(g.Count)
+	out, err := p.train.Part(func(i int) bool { return held(g.Of[i]) })
+	p.valid = &data.Examples{Set: out, Classes: p.train.Classes}
+	return err
+}
+
+// rankedRows is shownRows of rankings, which are sorted to be measured.
+const rankedRows = 1 << 13
+
+// shownOf is which of the training examples the loss that is shown while trees are grown is of: every k-th one, or every k-th group.
+// nil: all.
+func (p *plan) shownOf() (shown []int) {
+	every, g := p.rows/shownRows, p.groups()
+	if g != nil {
+		every = p.rows / rankedRows
+	}
+	if every < 2 {
+		return nil
+	}
+	for i := range p.rows {
+		if k := i; g != nil && g.Of[k]%every == 0 || g == nil && k%every == 0 {
+			shown = append(shown, i)
+		}
+	}
+	return shown
+}
