@@ -21,7 +21,8 @@ type leaf struct {
 	count      int
 	value      float64
 	in         limits
-	hist       histogram
+	hist       histogram // nil: it is not needed, or the servers have it
+	slot       int       // counted from 1, where they do
 	best       split
 	splittable bool
 }
@@ -41,6 +42,14 @@ type grower struct {
 	finders []finder
 	lookup  [][]uint8
 
+	division *Division // of the features; nil: there is none
+	part     part
+	workers  Exchange // nil: all rows are here
+	vote     *Vote    // nil: all histograms are added up
+	shape    *Shape
+	slots    []int // that are free
+	slotted  int   // the last one that was ever used
+
 	tree   tree.Tree
 	leaves []leaf
 }
@@ -48,8 +57,13 @@ type grower struct {
 // grow grows one tree of the rows whose derivatives grads has. The leaves have values without the rate.
 func (g *grower) grow(ctx context.Context) error {
 	g.tree, g.leaves = tree.Tree{}, g.leaves[:0]
-	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), count: len(g.rows), in: free}
+	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: free}
 	root.sum = g.total(ctx)
+	all := []int64{root.sum.G, root.sum.H, int64(len(g.rows))}
+	if err := g.everywhere(ctx, all); err != nil {
+		return err
+	}
+	root.sum, root.count = sum{G: all[0], H: all[1]}, int(all[2])
 	gs, hs := g.scale.of(root.sum)
 	root.value = g.value(gs, hs, 0, free)
 	g.leaves = append(g.leaves, root)
@@ -67,10 +81,7 @@ func (g *grower) grow(ctx context.Context) error {
 	}
 	for i := range g.leaves {
 		l := &g.leaves[i]
-		if l.hist != nil {
-			g.free = append(g.free, l.hist)
-			l.hist = nil
-		}
+		g.release(l)
 		_, h := g.scale.of(l.sum)
 		g.tree.LeafValue = append(g.tree.LeafValue, l.value)
 		g.tree.LeafWeight = append(g.tree.LeafWeight, h)
@@ -121,6 +132,9 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 	if err := g.divide(ctx, pairs); err != nil {
 		return err
 	}
+	if err := g.count(ctx, pairs); err != nil {
+		return err
+	}
 	var build []int
 	siblings := make([]int, 0, len(pairs))
 	for _, p := range pairs {
@@ -128,13 +142,14 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 		if g.leaves[small].count > g.leaves[large].count {
 			small, large = large, small
 		}
-		parent := g.leaves[p[0]].hist
-		g.leaves[p[0]].hist = nil
+		parent := &g.leaves[p[0]]
 		if !more || g.Depth > 0 && g.leaves[small].depth >= g.Depth {
-			g.free = append(g.free, parent)
+			g.release(parent)
 			continue
 		}
-		g.leaves[large].hist = parent
+		hist, slot := parent.hist, parent.slot
+		parent.hist, parent.slot = nil, 0
+		g.leaves[large].hist, g.leaves[large].slot = hist, slot
 		build, siblings = append(build, small), append(siblings, large)
 	}
 	return g.measure(ctx, build, siblings)
@@ -187,11 +202,30 @@ func (g *grower) split(at int) (right int) {
 	return right
 }
 
-func (g *grower) monotoneOf(c *column) int {
-	if g.Monotone == nil || c.categorical {
+// monotoneOf is whether scores only rise (1) or fall (-1) with the column.
+func (c *Config) monotoneOf(of *column) int {
+	if c.Monotone == nil || of.categorical {
 		return 0
 	}
-	return int(g.Monotone[c.feature])
+	return int(c.Monotone[of.feature])
+}
+
+// count finds how many rows all workers have in the leaves of each pair.
+func (g *grower) count(ctx context.Context, pairs [][2]int) error {
+	if g.workers == nil {
+		return nil
+	}
+	all := make([]int64, 0, 2*len(pairs))
+	for _, p := range pairs {
+		all = append(all, int64(g.leaves[p[0]].count), int64(g.leaves[p[1]].count))
+	}
+	if err := g.everywhere(ctx, all); err != nil {
+		return err
+	}
+	for i, p := range pairs {
+		g.leaves[p[0]].count, g.leaves[p[1]].count = int(all[2*i]), int(all[2*i+1])
+	}
+	return nil
 }
 
 // addSet appends the levels of the bins as a set of the tree, and returns its number.
@@ -217,18 +251,22 @@ func (g *grower) measure(ctx context.Context, build, siblings []int) error {
 	if len(build) == 0 {
 		return nil
 	}
-	for _, at := range build {
-		g.leaves[at].hist = g.histogram()
+	if g.workers != nil && g.vote == nil {
+		return g.measureAll(ctx, build, siblings)
 	}
 	if err := g.sumUp(ctx, build); err != nil {
 		return err
 	}
 	err := each(ctx, g.Cores, len(siblings), func(_, i int) error {
-		g.leaves[siblings[i]].hist.subtract(g.leaves[build[i]].hist)
+		lo, hi := g.part.lo, g.part.hi
+		g.leaves[siblings[i]].hist[lo:hi].subtract(g.leaves[build[i]].hist[lo:hi])
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if g.vote != nil {
+		return g.elect(ctx, slices.Concat(build, siblings))
 	}
 	return g.search(ctx, slices.Concat(build, siblings))
 }
@@ -238,7 +276,7 @@ func (g *grower) histogram() histogram {
 	if n := len(g.free); n > 0 {
 		h := g.free[n-1]
 		g.free = g.free[:n-1]
-		clear(h)
+		clear(h[g.part.lo:g.part.hi])
 		return h
 	}
 	return make(histogram, g.binned.cells)
@@ -261,20 +299,33 @@ func (g *grower) search(ctx context.Context, leaves []int) error {
 		}
 		return nil
 	})
-	for i, at := range leaves {
-		var best split
+	if err != nil {
+		return err
+	}
+	best := make([]split, len(leaves))
+	for i := range best {
 		for j := range spans {
-			if s := &found[i*spans+j]; s.better(&best) {
-				best = *s
+			if s := &found[i*spans+j]; s.better(&best[i]) {
+				best[i] = *s
 			}
 		}
+	}
+	if err := g.agree(ctx, leaves, best); err != nil {
+		return err
+	}
+	g.decide(leaves, best)
+	return nil
+}
+
+// decide gives leaves their best splits. Those that have none need no histograms any more.
+func (g *grower) decide(leaves []int, best []split) {
+	for i, at := range leaves {
 		l := &g.leaves[at]
-		l.best, l.splittable = best, best.gain > 0
+		l.best, l.splittable = best[i], best[i].gain > 0
 		if !l.splittable {
-			g.free, l.hist = append(g.free, l.hist), nil
+			g.release(l)
 		}
 	}
-	return err
 }
 
 // chunk is how many rows of a leaf a goroutine takes at a time.
@@ -284,6 +335,7 @@ const chunk = 1 << 14
 func (g *grower) sumUp(ctx context.Context, build []int) error {
 	for _, at := range build {
 		l := &g.leaves[at]
+		l.hist = g.histogram()
 		rows := g.rows[l.lo:l.hi]
 		parts := min(g.Cores, len(rows)/chunk)
 		if parts < 2 {
@@ -295,7 +347,7 @@ func (g *grower) sumUp(ctx context.Context, build []int) error {
 				h = g.own[i]
 				clear(h)
 			}
-			kernel.SumGradients(h, &g.binned.codes, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
+			g.part.add(h, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
 			return nil
 		})
 		if err != nil {
@@ -307,7 +359,7 @@ func (g *grower) sumUp(ctx context.Context, build []int) error {
 	}
 	return each(ctx, g.Cores, len(build), func(_, i int) error {
 		if l := &g.leaves[build[i]]; min(g.Cores, (l.hi-l.lo)/chunk) < 2 {
-			kernel.SumGradients(l.hist, &g.binned.codes, g.rows[l.lo:l.hi], g.grads)
+			g.part.add(l.hist, g.rows[l.lo:l.hi], g.grads)
 		}
 		return nil
 	})

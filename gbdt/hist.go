@@ -39,7 +39,7 @@ func (h histogram) join(other histogram) {
 }
 
 // column writes the sums of the bins of a column, in their order, into to: what is missing comes last, if it has a bin.
-func (h histogram) column(b *Binned, c *column, total sum, to []sum) []sum {
+func (h histogram) column(b *Layout, c *column, total sum, to []sum) []sum {
 	to = to[:c.all()]
 	at := b.groups[c.group].cell
 	if c.alone {
