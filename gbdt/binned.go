@@ -52,16 +52,24 @@ const (
 // LevelLimit is how many levels of a categorical feature are told apart: the most frequent; others are as unseen ones.
 const LevelLimit = wideCodes - 2
 
-// Binned are rows whose values are bins. It is read-only; any number of trainings may share it.
-type Binned struct {
+// Layout is how values become codes, and where those are in a row and in a histogram. All rows decide it (Survey). It is read-only.
+type Layout struct {
 	Features []tree.Feature
-	rows     int      // that are learned from
+	rows     int      // that decided it: those to learn from
 	total    int      // with those that are held out
 	columns  []column // of the features that vary, ascending
 	groups   []group
 	cells    int          // in a histogram: the codes of all groups
 	room     int          // histograms that the leaves of a tree hold at most
-	codes    kernel.Codes // of all rows
+	shape    kernel.Codes // of a row
+}
+
+// Binned are rows whose values are bins. It is read-only; any number of trainings may share it.
+type Binned struct {
+	*Layout
+	first, learn int          // of the layout's rows it has so many from the first on, which are to be learned from
+	held         int          // others, held out
+	codes        kernel.Codes // of the rows, those held out last
 }
 
 // column is a feature in bins: numbers in the order of their bins, levels in that of their frequency, and then those that are missing.
@@ -114,7 +122,16 @@ var ErrRows = errors.New("not rows to train on")
 // Bin sorts the values of the rows into at most so many bins of each feature (2 to 255), on so many goroutines (0: one for each
 // processor). Bins are chosen by all rows; held, which may be nil, are others, that get codes too, after them.
 func Bin(ctx context.Context, rows, held Rows, bins int, cores int) (*Binned, error) {
-	b := &Binned{Features: rows.Features(), rows: rows.Len()}
+	l, err := Survey(ctx, rows, held, bins, cores)
+	if err != nil {
+		return nil, err
+	}
+	return l.Code(ctx, rows, held, 0, rows.Len(), cores)
+}
+
+// Survey chooses the bins of the features by all rows, and which of them share codes. held may be nil.
+func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout, error) {
+	b := &Layout{Features: rows.Features(), rows: rows.Len()}
 	if err := b.admit(held, bins); err != nil {
 		return nil, err
 	}
@@ -138,22 +155,31 @@ func Bin(ctx context.Context, rows, held Rows, bins int, cores int) (*Binned, er
 		f := &b.Features[c.feature]
 		f.Least, f.Most = float64(s.least[c.feature]), float64(s.most[c.feature])
 	}
-	if err := b.bundle(ctx, rows, held, s); err != nil {
-		return nil, err
-	}
+	err = b.bundle(ctx, rows, held, s)
 	b.room = max(8, histogramMost/max(1, b.cells))
-	b.codes.Bytes = make([]byte, b.total*b.codes.Stride)
-	if err := b.fill(ctx, rows, 0, cores); err != nil {
-		return nil, err
+	return b, err
+}
+
+// Code makes codes of the rows lo to hi, which are to be learned from, and of all that are held out, which may be nil. The rows are those
+// that the layout was chosen by.
+func (l *Layout) Code(ctx context.Context, rows, held Rows, lo, hi int, cores int) (*Binned, error) {
+	b := &Binned{Layout: l, first: lo, learn: hi - lo, codes: l.shape}
+	if cores < 1 {
+		cores = runtime.GOMAXPROCS(0)
 	}
 	if held != nil {
-		err = b.fill(ctx, held, b.rows, cores)
+		b.held = held.Len()
+	}
+	b.codes.Bytes = make([]byte, (b.learn+b.held+1)*b.codes.Stride) // one row more: those of a part begin within a row
+	err := b.fill(ctx, rows, lo, hi, 0, cores)
+	if err == nil && held != nil {
+		err = b.fill(ctx, held, 0, b.held, b.learn, cores)
 	}
 	return b, err
 }
 
 // admit refuses what is too much, before anything is read.
-func (b *Binned) admit(held Rows, bins int) error {
+func (b *Layout) admit(held Rows, bins int) error {
 	features, others := len(b.Features), 0
 	if held != nil {
 		features, others = len(held.Features()), max(0, held.Len())
@@ -177,4 +203,4 @@ func (b *Binned) admit(held Rows, bins int) error {
 func (b *Binned) Bytes() int64 { return int64(len(b.codes.Bytes)) }
 
 // Varying is how many features have more than one value.
-func (b *Binned) Varying() int { return len(b.columns) }
+func (l *Layout) Varying() int { return len(l.columns) }

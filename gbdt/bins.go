@@ -52,19 +52,19 @@ func cut(runs []run, bins int) (uppers []float32) {
 			seen += runs[i].rows
 		}
 		// A bin ends before and after a value that has one by itself. Few rows before it are put with it where there are no bins to spare.
-		spare := len(runs)-1-i <= bins-1-len(uppers) // each value to come has a bin
-		few := !spare && 2*float64(seen-begun) < share && bins-1-len(uppers) <= ahead+max(0, open-int(next))
+		spare := len(runs)-1-i > bins-1-len(uppers) // values that have to share a bin with others
+		few := spare && 2*float64(seen-begun) < share && bins-1-len(uppers) <= ahead+max(0, open-int(next))
 		switch {
 		case full[i] || full[i+1] && !few:
 			halfwayTo(i)
-		case full[i+1] || float64(seen) < (next-beside)*share && !spare:
+		case full[i+1] || float64(seen) < (next-beside)*share && spare:
 			continue
 		case beside == 0:
 			halfwayTo(i)
 		default:
 			first := runs[i].value
 			last, upto := i, seen // how far the cut may be moved
-			for last+2 < len(runs) && !full[last+1] && float64(upto+runs[last+1].rows) <= (next+beside)*share {
+			for last+2 < len(runs) && spare && !full[last+1] && float64(upto+runs[last+1].rows) <= (next+beside)*share {
 				last++
 				upto += runs[last].rows
 			}

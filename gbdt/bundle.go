@@ -22,7 +22,7 @@ const sampleRows = 1 << 15
 const tryGroups = 128
 
 // bundle puts the columns into groups, and lays the groups out.
-func (b *Binned) bundle(ctx context.Context, rows, held Rows, s *surveyed) error {
+func (b *Layout) bundle(ctx context.Context, rows, held Rows, s *surveyed) error {
 	of := make([]int32, len(b.Features)) // 1 + the column of a feature that is put with others
 	var sparse []int
 	for i := range b.columns {
@@ -49,7 +49,7 @@ func (b *Binned) bundle(ctx context.Context, rows, held Rows, s *surveyed) error
 }
 
 // layout gives the groups their places: those of one byte first.
-func (b *Binned) layout(bundles [][]int) {
+func (b *Layout) layout(bundles [][]int) {
 	for _, bundle := range bundles {
 		slices.Sort(bundle)
 	}
@@ -67,7 +67,7 @@ func (b *Binned) layout(bundles [][]int) {
 			codes[i] += b.columns[at].all() - 1
 		}
 	}
-	k := &b.codes
+	k := &b.shape
 	for _, wide := range []bool{false, true} {
 		for i, bundle := range bundles {
 			if codes[i] > narrowCodes != wide {

@@ -114,6 +114,9 @@ func (g *grower) stretches(all []stretch, pair int, rows, spare []uint32, lo, hi
 // part puts the rows that go left before the others, each in their order, and returns how many those are; the others are in rest. There
 // is no branch in it: which way a row goes cannot be foreseen.
 func (b *Binned) part(rows []uint32, g *group, left []uint8, rest []uint32) int {
+	if len(rows) == 0 {
+		return 0
+	}
 	codes, stride := b.codes.Bytes[g.at:], b.codes.Stride
 	rest = rest[:len(rows)]
 	l := 0

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// fill writes the codes of the rows, the first of which is row first.
-func (b *Binned) fill(ctx context.Context, rows Rows, first, cores int) error {
+// fill writes the codes of the rows lo to hi, which are those from first on here.
+func (b *Binned) fill(ctx context.Context, rows Rows, lo, hi, first, cores int) error {
 	of := make([]int32, len(b.Features))
 	for i := range b.columns {
 		of[b.columns[i].feature] = int32(i) + 1
@@ -19,12 +19,12 @@ func (b *Binned) fill(ctx context.Context, rows Rows, first, cores int) error {
 		}
 	}
 	blocks := make([]Block, max(1, cores))
-	return each(ctx, cores, spans(rows.Len()), func(worker, at int) error {
-		in, lo := &blocks[worker], at*blockRows
+	return each(ctx, cores, spans(hi-lo), func(worker, at int) error {
+		in, from := &blocks[worker], at*blockRows
 		in.Reset()
-		rows.Read(lo, min(lo+blockRows, rows.Len()), in)
+		rows.Read(lo+from, min(lo+from+blockRows, hi), in)
 		for i := range len(in.Ptr) - 1 {
-			row := b.codes.Row(first + lo + i)
+			row := b.codes.Row(first + from + i)
 			copy(row, silent)
 			for at := in.Ptr[i]; at < in.Ptr[i+1]; at++ {
 				if at := of[in.Feature[at]]; at == 0 {

@@ -21,7 +21,8 @@ type leaf struct {
 	count      int
 	value      float64
 	in         limits
-	hist       histogram
+	hist       histogram // nil: it is not needed, or the servers have it
+	slot       int       // counted from 1, where they do
 	best       split
 	splittable bool
 }
@@ -42,6 +43,14 @@ type grower struct {
 	finders []finder
 	lookup  [][]uint8
 
+	division *Division // of the features; nil: there is none
+	part     part
+	workers  Exchange // nil: all rows are here
+	vote     *Vote    // nil: all histograms are added up
+	shape    *Shape
+	slots    []int // that are free
+	slotted  int   // the last one that was ever used
+
 	tree   tree.Tree
 	leaves []leaf
 }
@@ -49,8 +58,13 @@ type grower struct {
 // grow grows one tree of the rows whose derivatives grads has. The leaves have values without the rate.
 func (g *grower) grow(ctx context.Context) error {
 	g.tree, g.leaves, g.kept = tree.Tree{}, g.leaves[:0], 0
-	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), count: len(g.rows), in: free}
+	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: free}
 	root.sum = g.total(ctx)
+	all := []int64{root.sum.G, root.sum.H, int64(len(g.rows))}
+	if err := g.everywhere(ctx, all); err != nil {
+		return err
+	}
+	root.sum, root.count = sum{G: all[0], H: all[1]}, int(all[2])
 	gs, hs := g.scale.of(root.sum)
 	root.value = g.value(gs, hs, 0, free)
 	g.leaves = append(g.leaves, root)
@@ -68,10 +82,7 @@ func (g *grower) grow(ctx context.Context) error {
 	}
 	for i := range g.leaves {
 		l := &g.leaves[i]
-		if l.hist != nil {
-			g.free = append(g.free, l.hist)
-			l.hist = nil
-		}
+		g.release(l)
 		_, h := g.scale.of(l.sum)
 		g.tree.LeafValue = append(g.tree.LeafValue, l.value)
 		g.tree.LeafWeight = append(g.tree.LeafWeight, h)
@@ -124,6 +135,9 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 	if err := g.divide(ctx, pairs); err != nil {
 		return err
 	}
+	if err := g.count(ctx, pairs); err != nil {
+		return err
+	}
 	var build, both []int
 	siblings := make([]int, 0, len(pairs))
 	for _, p := range pairs {
@@ -131,19 +145,19 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 		if g.leaves[small].count > g.leaves[large].count {
 			small, large = large, small
 		}
-		parent := g.leaves[p[0]].hist
-		if g.leaves[p[0]].hist = nil; parent != nil {
+		parent := &g.leaves[p[0]]
+		hist, slot := parent.hist, parent.slot
+		if hist != nil {
 			g.kept--
 		}
 		switch {
 		case !more || g.Depth > 0 && g.leaves[small].depth >= g.Depth:
-			if parent != nil {
-				g.free = append(g.free, parent)
-			}
-		case parent == nil: // there was no room for it
+			g.release(parent)
+		case hist == nil && slot == 0: // there was no room for it
 			both = append(both, small, large)
 		default:
-			g.leaves[large].hist = parent
+			parent.hist, parent.slot = nil, 0
+			g.leaves[large].hist, g.leaves[large].slot = hist, slot
 			build, siblings = append(build, small), append(siblings, large)
 		}
 	}
@@ -197,11 +211,30 @@ func (g *grower) split(at int) (right int) {
 	return right
 }
 
-func (g *grower) monotoneOf(c *column) int {
-	if g.Monotone == nil || c.categorical {
+// monotoneOf is whether scores only rise (1) or fall (-1) with the column.
+func (c *Config) monotoneOf(of *column) int {
+	if c.Monotone == nil || of.categorical {
 		return 0
 	}
-	return int(g.Monotone[c.feature])
+	return int(c.Monotone[of.feature])
+}
+
+// count finds how many rows all workers have in the leaves of each pair.
+func (g *grower) count(ctx context.Context, pairs [][2]int) error {
+	if g.workers == nil {
+		return nil
+	}
+	all := make([]int64, 0, 2*len(pairs))
+	for _, p := range pairs {
+		all = append(all, int64(g.leaves[p[0]].count), int64(g.leaves[p[1]].count))
+	}
+	if err := g.everywhere(ctx, all); err != nil {
+		return err
+	}
+	for i, p := range pairs {
+		g.leaves[p[0]].count, g.leaves[p[1]].count = int(all[2*i]), int(all[2*i+1])
+	}
+	return nil
 }
 
 // addSet appends the levels of the bins as a set of the tree, and returns its number.
@@ -221,44 +254,6 @@ func addSet(t *tree.Tree, c *column, bins []int32) int {
 	return len(t.Bounds) - 2
 }
 
-// measure makes the histograms of some leaves of their rows, those of the siblings of the first of them by subtraction from that of their
-// parent, which the siblings hold, and finds the best splits of all: of so many at a time as there is room for.
-func (g *grower) measure(ctx context.Context, build, siblings []int) error {
-	for len(build) > 0 {
-		some := build[:min(len(build), max(1, g.binned.room))]
-		others := siblings[:min(len(siblings), len(some))]
-		for _, at := range some {
-			g.leaves[at].hist = g.histogram()
-		}
-		if err := g.sumUp(ctx, some); err != nil {
-			return err
-		}
-		err := each(ctx, g.Cores, len(others), func(_, i int) error {
-			g.leaves[others[i]].hist.subtract(g.leaves[some[i]].hist)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if err := g.search(ctx, slices.Concat(some, others)); err != nil {
-			return err
-		}
-		build, siblings = build[len(some):], siblings[len(others):]
-	}
-	return nil
-}
-
-// histogram is an empty one.
-func (g *grower) histogram() histogram {
-	if n := len(g.free); n > 0 {
-		h := g.free[n-1]
-		g.free = g.free[:n-1]
-		clear(h)
-		return h
-	}
-	return make(histogram, g.binned.cells)
-}
-
 // searchColumns is how many columns of a leaf are looked at in one go.
 const searchColumns = 16
 
@@ -276,71 +271,36 @@ func (g *grower) search(ctx context.Context, leaves []int) error {
 		}
 		return nil
 	})
-	for i, at := range leaves {
-		var best split
+	if err != nil {
+		return err
+	}
+	best := make([]split, len(leaves))
+	for i := range best {
 		for j := range spans {
-			if s := &found[i*spans+j]; s.better(&best) {
-				best = *s
+			if s := &found[i*spans+j]; s.better(&best[i]) {
+				best[i] = *s
 			}
 		}
+	}
+	if err := g.agree(ctx, leaves, best); err != nil {
+		return err
+	}
+	g.decide(leaves, best)
+	return nil
+}
+
+// decide gives leaves their best splits. Those that have none need no histograms any more.
+func (g *grower) decide(leaves []int, best []split) {
+	for i, at := range leaves {
 		l := &g.leaves[at]
-		l.best, l.splittable = best, best.gain > 0
-		if !l.splittable || g.kept >= g.binned.room {
-			g.free, l.hist = append(g.free, l.hist), nil
-		} else {
+		l.best, l.splittable = best[i], best[i].gain > 0
+		switch {
+		case !l.splittable, g.workers == nil && g.kept >= g.binned.room: // or no room
+			g.release(l)
+		case l.hist != nil:
 			g.kept++
 		}
 	}
-	return err
-}
-
-// chunk is how many rows of a leaf a goroutine takes at a time.
-const chunk = 1 << 14
-
-// sumUp makes the histograms of leaves of their rows.
-func (g *grower) sumUp(ctx context.Context, build []int) error {
-	for _, at := range build {
-		l := &g.leaves[at]
-		rows := g.rows[l.lo:l.hi]
-		parts := min(g.Cores, len(rows)/chunk)
-		if parts < 2 {
-			continue
-		}
-		err := each(ctx, parts, parts, func(_, i int) error {
-			h := l.hist
-			if i > 0 {
-				h = g.own[i]
-				clear(h)
-			}
-			kernel.SumGradients(h, &g.binned.codes, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		for i := 1; i < parts; i++ {
-			l.hist.join(g.own[i])
-		}
-	}
-	return each(ctx, g.Cores, len(build), func(_, i int) error {
-		if l := &g.leaves[build[i]]; min(g.Cores, (l.hi-l.lo)/chunk) < 2 {
-			kernel.SumGradients(l.hist, &g.binned.codes, g.rows[l.lo:l.hi], g.grads)
-		}
-		return nil
-	})
-}
-
-// total is the sum over all rows.
-func (g *grower) total(ctx context.Context) (all sum) {
-	sums := make([]sum, g.Cores)
-	each(ctx, g.Cores, len(sums), func(_, i int) error {
-		sums[i] = total(g.rows[len(g.rows)*i/len(sums):len(g.rows)*(i+1)/len(sums)], g.grads)
-		return nil
-	})
-	for _, s := range sums {
-		all.Add(s)
-	}
-	return all
 }
 
 // drawn reports whether the share of things has the one of the number, by the seed alone.

@@ -1,6 +1,11 @@
 package gbdt
 
-import "thole.example/kernel"
+import (
+	"context"
+	"slices"
+
+	"thole.example/kernel"
+)
 
 // Sums are of whole numbers: a derivative times a power of two, rounded. They have no order, so that any number of goroutines,
 // processes and servers comes to the same one, and the histogram of a node less that of one child is exactly that of the other.
@@ -39,7 +44,7 @@ func (h histogram) join(other histogram) {
 }
 
 // column writes the sums of the bins of a column, in their order, into to: what is missing comes last, if it has a bin.
-func (h histogram) column(b *Binned, c *column, total sum, to []sum) []sum {
+func (h histogram) column(b *Layout, c *column, total sum, to []sum) []sum {
 	to = to[:c.all()]
 	at := b.groups[c.group].cell
 	if c.alone {
@@ -54,4 +59,101 @@ func (h histogram) column(b *Binned, c *column, total sum, to []sum) []sum {
 	to[c.usual] = rest
 	copy(to[c.usual+1:], cells[c.usual:])
 	return to
+}
+
+// measure makes the histograms of some leaves of their rows, those of the siblings of the first of them by subtraction from that of their
+// parent, which the siblings hold, and finds the best splits of all: of so many at a time as there is room for.
+func (g *grower) measure(ctx context.Context, build, siblings []int) error {
+	if g.workers != nil && g.vote == nil {
+		return g.measureAll(ctx, build, siblings)
+	}
+	for len(build) > 0 {
+		some := build[:min(len(build), max(1, g.binned.room))]
+		others := siblings[:min(len(siblings), len(some))]
+		if err := g.measureHere(ctx, some, others); err != nil {
+			return err
+		}
+		build, siblings = build[len(some):], siblings[len(others):]
+	}
+	return nil
+}
+
+// measureHere is measure of the rows that are here.
+func (g *grower) measureHere(ctx context.Context, build, siblings []int) error {
+	if err := g.sumUp(ctx, build); err != nil {
+		return err
+	}
+	err := each(ctx, g.Cores, len(siblings), func(_, i int) error {
+		lo, hi := g.part.lo, g.part.hi
+		g.leaves[siblings[i]].hist[lo:hi].subtract(g.leaves[build[i]].hist[lo:hi])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if g.vote != nil {
+		return g.elect(ctx, slices.Concat(build, siblings))
+	}
+	return g.search(ctx, slices.Concat(build, siblings))
+}
+
+// histogram is an empty one.
+func (g *grower) histogram() histogram {
+	if n := len(g.free); n > 0 {
+		h := g.free[n-1]
+		g.free = g.free[:n-1]
+		clear(h[g.part.lo:g.part.hi])
+		return h
+	}
+	return make(histogram, g.binned.cells)
+}
+
+// chunk is how many rows of a leaf a goroutine takes at a time.
+const chunk = 1 << 14
+
+// sumUp makes the histograms of leaves of their rows.
+func (g *grower) sumUp(ctx context.Context, build []int) error {
+	for _, at := range build {
+		l := &g.leaves[at]
+		l.hist = g.histogram()
+		rows := g.rows[l.lo:l.hi]
+		parts := min(g.Cores, len(rows)/chunk)
+		if parts < 2 {
+			continue
+		}
+		err := each(ctx, parts, parts, func(_, i int) error {
+			h := l.hist
+			if i > 0 {
+				h = g.own[i]
+				clear(h)
+			}
+			g.part.add(h, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i := 1; i < parts; i++ {
+			l.hist.join(g.own[i])
+		}
+	}
+	return each(ctx, g.Cores, len(build), func(_, i int) error {
+		if l := &g.leaves[build[i]]; min(g.Cores, (l.hi-l.lo)/chunk) < 2 {
+			g.part.add(l.hist, g.rows[l.lo:l.hi], g.grads)
+		}
+		return nil
+	})
+}
+
+// total is the sum over all rows.
+func (g *grower) total(ctx context.Context) (all sum) {
+	sums := make([]sum, g.Cores)
+	each(ctx, g.Cores, len(sums), func(_, i int) error {
+		sums[i] = total(g.rows[len(g.rows)*i/len(sums):len(g.rows)*(i+1)/len(sums)], g.grads)
+		return nil
+	})
+	for _, s := range sums {
+		all.Add(s)
+	}
+	return all
 }

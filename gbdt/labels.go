@@ -3,6 +3,7 @@ package gbdt
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Labels are what is known of rows beside their features. Rows that are held out come after those that are learned from.
@@ -13,6 +14,28 @@ type Labels struct {
 	// Start is the score of each row before the first tree, in place of that of the objective: all rows of class 0, then those of class
 	// 1, and so on. nil: there are none. It is not part of the model.
 	Start []float64
+}
+
+// of are the labels of the rows that b has.
+func (y *Labels) of(b *Binned, classes int) *Labels {
+	if b.learn == b.rows {
+		return y
+	}
+	out := &Labels{Label: ownOf(y.Label, b), Weight: ownOf(y.Weight, b), Group: ownOf(y.Group, b)}
+	for k := range classes {
+		if total := b.rows + b.held; y.Start != nil {
+			out.Start = append(out.Start, ownOf(y.Start[k*total:(k+1)*total], b)...)
+		}
+	}
+	return out
+}
+
+// ownOf are what b has of something that all rows have, those held out last; nil of nil.
+func ownOf[T any](all []T, b *Binned) []T {
+	if all == nil {
+		return nil
+	}
+	return slices.Concat(all[b.first:b.first+b.learn], all[b.rows:])
 }
 
 // fit refuses labels, constraints and trees that are not of these rows.
@@ -26,6 +49,9 @@ func (t *trainer) fit(classes int) error {
 		return fmt.Errorf("%d start scores, want %d of each of %d rows", len(y.Start), classes, total)
 	case c.Objective.Rank != nil && y.Group == nil:
 		return fmt.Errorf("%s: rows without groups", c.Objective.Name)
+	case c.Objective.Quantile != nil && b.learn < b.rows:
+		return fmt.Errorf("%s: the values of leaves are quantiles of their rows, which have to be here, all %d of them, and not only %d: "+
+			"want one worker, a Division, or huber", c.Objective.Name, b.rows, b.learn)
 	case c.Monotone != nil && len(c.Monotone) != len(b.Features):
 		return fmt.Errorf("%d monotone constraints of %d features", len(c.Monotone), len(b.Features))
 	}
@@ -79,9 +105,9 @@ func (t *trainer) checkRow(i, classes int) error {
 	return nil
 }
 
-// weights are those of the rows that are learned from, with that of positive ones.
+// weights are those of all rows that are learned from, with that of positive ones.
 func (t *trainer) weights() []float32 {
-	w := make([]float32, t.learn)
+	w := make([]float32, t.binned.rows)
 	for i := range w {
 		w[i] = t.weight(i)
 	}
@@ -99,21 +125,28 @@ func (t *trainer) weight(i int) float32 {
 	return w
 }
 
-// findGroups finds where the groups of the rows begin and end, which lie together.
+// findGroups finds where the groups of the worker's rows begin and end, which lie together.
 func (t *trainer) findGroups() error {
 	if t.Objective.Rank == nil {
 		return nil
 	}
-	seen := map[int64]bool{}
-	for lo, hi := 0, 0; lo < t.learn; lo = hi {
+	seen, b := map[int64]bool{}, t.binned
+	for lo, hi := 0, 0; lo < b.rows; lo = hi {
 		g := t.labels.Group[lo]
-		for hi = lo; hi < t.learn && t.labels.Group[hi] == g; hi++ {
+		for hi = lo; hi < b.rows && t.labels.Group[hi] == g; hi++ {
 		}
 		if seen[g] {
 			return fmt.Errorf("%w: the rows of group %d lie apart, at row %d again; want those of a group together", ErrRows, g, lo)
 		}
 		seen[g] = true
-		t.groups = append(t.groups, [2]int{lo, hi})
+		from, to := max(lo-b.first, 0), min(hi-b.first, b.learn)
+		if from >= to {
+			continue
+		}
+		if to-from < hi-lo {
+			return fmt.Errorf("%s: rows of group %d are with other workers, want whole groups", t.Objective.Name, g)
+		}
+		t.groups = append(t.groups, [2]int{from, to})
 	}
 	return nil
 }

@@ -67,9 +67,9 @@ func TestRoom(t *testing.T) {
 			want := trained(t, b, y, conf, Options{})
 			for _, room := range []int{1, 2, 5} {
 				b.room = room
-				tr := &trainer{labels: y, learn: b.rows}
+				tr := &trainer{labels: y, learn: b.learn}
 				conf.Cores = 1
-				tr.Config, tr.binned = &conf, b
+				tr.Config, tr.binned, tr.part = &conf, b, b.partOf(Options{}.Division)
 				if err := tr.begin(); err != nil {
 					t.Fatal(err)
 				}

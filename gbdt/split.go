@@ -64,7 +64,7 @@ func (s *split) better(o *split) bool {
 // finder looks for the best split of a node.
 type finder struct {
 	*Config
-	binned *Binned
+	layout *Layout
 	scale  scale
 	bins   []sum
 	order  []int32
@@ -76,11 +76,16 @@ func (c *Config) least(score float64) float64 { return max(c.Gamma, math.Abs(sco
 
 // column is the best split of one column for a node of the total.
 func (f *finder) column(at int, hist histogram, t sum, in limits) split {
-	c := &f.binned.columns[at]
+	c := &f.layout.columns[at]
 	if len(f.bins) < c.all() {
 		f.bins = make([]sum, c.all())
 	}
-	bins := hist.column(f.binned, c, t, f.bins)
+	return f.best(at, hist.column(f.layout, c, t, f.bins), t, in)
+}
+
+// best is the best split of a column by the sums of its bins.
+func (f *finder) best(at int, bins []sum, t sum, in limits) split {
+	c := &f.layout.columns[at]
 	n := node{finder: f, column: c, total: t, in: in, best: split{column: at}}
 	n.g, n.h = f.scale.of(t)
 	n.whole = f.score(n.g, n.h, f.value(n.g, n.h, 0, in), 0)
@@ -145,12 +150,7 @@ func (n *node) try(left sum, l2 float64) bool {
 	return true
 }
 
-func (n *node) monotone() int {
-	if n.column.categorical || n.Monotone == nil {
-		return 0
-	}
-	return int(n.Monotone[n.column.feature])
-}
+func (n *node) monotone() int { return n.monotoneOf(n.column) }
 
 // numbers tries every bin as the last one that goes left.
 func (n *node) numbers(bins []sum, missing sum) (found bool) {

@@ -26,7 +26,7 @@ import (
 type Progress struct {
 	Iteration int            // from 1 on
 	Trees     *tree.Ensemble // so far
-	// Scores of the rows that are learned from and of those held out, all of class 0, then those of class 1, and so on.
+	// Scores of this worker's rows that are learned from and of those held out, all of class 0, then those of class 1, and so on.
 	Scores, Held [][]float64
 }
 
@@ -36,6 +36,14 @@ type Options struct {
 	Each func(p *Progress) (float64, error)
 	// From are trees that go before: their scores are in Labels.Start, the new ones are appended to a copy.
 	From *tree.Ensemble
+	// Workers are those that train together, each with some of the rows (Layout.Code), and Shape the matrix of their histograms. nil:
+	// all rows are here.
+	Workers Exchange
+	Shape   *Shape
+	// Vote, with Workers, has them vote for features; nil: they do not, and Shape has to be there.
+	Vote *Vote
+	// Division is of workers that all have all rows; nil: there is none. There are Workers or a Division, or neither.
+	Division *Division
 }
 
 // trainer is a training.
@@ -51,7 +59,8 @@ type trainer struct {
 	groups [][2]int    // of the rows that are learned from
 }
 
-// Train grows trees on the rows of b, of which y has the labels. It ends early, with what there is, if Patience says so.
+// Train grows trees on the rows of b. y has the labels of all rows, also of those that other workers have. It ends early, with what there
+// is, if Patience says so.
 func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*tree.Ensemble, error) {
 	if c.Cores == 0 {
 		c.Cores = runtime.GOMAXPROCS(0)
@@ -59,8 +68,9 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	t := &trainer{labels: y, opt: opt, learn: b.rows}
-	t.grower.Config, t.grower.binned = &c, b
+	t := &trainer{labels: y, opt: opt, learn: b.learn}
+	t.grower.Config, t.grower.binned, t.grower.workers, t.grower.shape = &c, b, opt.Workers, opt.Shape
+	t.grower.division, t.grower.part, t.grower.vote = opt.Division, b.partOf(opt.Division), opt.Vote
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
@@ -111,6 +121,8 @@ func (t *trainer) begin() error {
 	}
 	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
 	t.out = t.model(classes)
+	y, total = y.of(b, classes), b.learn+b.held
+	t.labels = y
 	for k := range t.scores {
 		t.scores[k] = make([]float64, total)
 		t.all[k] = make([]grad, t.learn)
@@ -124,7 +136,7 @@ func (t *trainer) begin() error {
 	}
 	t.own, t.finders = make([]histogram, c.Cores), make([]finder, c.Cores)
 	for i := range t.finders {
-		t.finders[i] = finder{Config: c, binned: b}
+		t.finders[i] = finder{Config: c, layout: b.Layout}
 		if i > 0 {
 			t.own[i] = make(histogram, b.cells)
 		}
@@ -156,10 +168,10 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 // start writes the start scores of the objective.
 func (t *trainer) start(m *tree.Ensemble) {
 	c := t.Config
-	learned := *t.labels
-	learned.Label = learned.Label[:t.learn]
+	learned, rows := *t.labels, t.binned.rows
+	learned.Label = learned.Label[:rows]
 	if learned.Weight != nil {
-		learned.Weight = learned.Weight[:t.learn]
+		learned.Weight = learned.Weight[:rows]
 	}
 	if c.Positive > 0 && c.Positive != 1 {
 		learned.Weight = t.weights()
@@ -225,11 +237,18 @@ func (t *trainer) derive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for k := range classes {
-		var l largest
-		for w := range t.Cores {
-			l.g, l.h = max(l.g, most[w*classes+k].g), max(l.h, most[w*classes+k].h)
+	all := make([]float32, 2*classes)
+	for i, m := range most {
+		k := 2 * (i % classes)
+		all[k], all[k+1] = max(all[k], m.g), max(all[k+1], m.h)
+	}
+	if t.workers != nil {
+		if err := t.workers.Most(ctx, all); err != nil {
+			return err
 		}
+	}
+	for k := range classes {
+		l := largest{all[2*k], all[2*k+1]}
 		if !(l.g <= math.MaxFloat32 && l.h <= math.MaxFloat32) {
 			return fmt.Errorf("iteration %d: derivatives that are no numbers; want a lower rate", t.out.Iterations()+1)
 		}
@@ -318,7 +337,7 @@ func (t *trainer) draw(number int) {
 	}
 	t.rows, t.others = t.rows[:0], t.others[:0]
 	for i := range t.learn {
-		if drawn(kernel.Hash(seed), uint64(i), t.Rows) {
+		if drawn(kernel.Hash(seed), uint64(t.binned.first+i), t.Rows) {
 			t.rows = append(t.rows, uint32(i))
 		} else {
 			t.others = append(t.others, uint32(i))
@@ -332,7 +351,8 @@ func (t *trainer) draw(number int) {
 	}
 	t.columns = t.columns[:0]
 	for i := range t.binned.columns {
-		if drawn(kernel.Hash(seed+1<<32), uint64(t.binned.columns[i].feature), t.Columns) {
+		c := &t.binned.columns[i]
+		if c.group >= t.part.from && c.group < t.part.to && drawn(kernel.Hash(seed+1<<32), uint64(c.feature), t.Columns) {
 			t.columns = append(t.columns, i)
 		}
 	}

@@ -188,6 +188,7 @@ func TestSampling(t *testing.T) {
 	with := func(rows [][]float32) *trainer {
 		tr := &trainer{labels: &Labels{Label: make([]float32, len(rows))}, learn: len(rows)}
 		tr.Config, tr.binned = &conf, binned(t, gridOf(rows...), nil, 255)
+		tr.part.to = len(tr.binned.groups)
 		if err := tr.begin(); err != nil {
 			t.Fatal(err)
 		}

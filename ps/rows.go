@@ -80,6 +80,25 @@ func (m *Matrix) GetRows(ctx context.Context, rows []int64) ([]matrix.Block, err
 	return out, nil
 }
 
+// GetRects gives rectangles of a dense matrix, in one message to each server. They are always asked for.
+func (m *Matrix) GetRects(ctx context.Context, at []matrix.Rect) ([]matrix.Block, error) {
+	if err := m.c.begin(ctx, "pull of rectangles", m); err != nil {
+		return nil, err
+	}
+	defer m.c.end()
+	reads := make([]*reading, len(at))
+	for i, r := range at {
+		switch whole := m.meta.Rect(); {
+		case m.meta.Layout == matrix.RowSparse:
+			return nil, fmt.Errorf("ps: matrix %s is sparse, want a dense one to pull rectangles of", m.meta.Name)
+		case !whole.Contains(r):
+			return nil, fmt.Errorf("ps: matrix %s: rectangle %v at position %d, want one within %v", m.meta.Name, r, i, whole)
+		}
+		reads[i] = m.readRect(r)
+	}
+	return m.c.read(ctx, reads)
+}
+
 // GetRowsFlow gives rows one after the other while the next ones are under way. batch is how many rows one request asks
 // for; with -1 it is chosen. It returns at once; memory holds two batches at most, however slow the consumer is. AsOf
 // tells the clock of the row that came last.

@@ -379,3 +379,37 @@ func TestCreateAgain(t *testing.T) {
 		t.Errorf("created again: %v", err)
 	}
 }
+
+// TestGetRects pulls rectangles across partitions: each server gets one message for all of them, and others are refused.
+func TestGetRects(t *testing.T) {
+	c := newCluster(3)
+	p := c.dial(t, ps.Options{})
+	defer p.Close()
+	m := create(t, p, "column", matrix.Meta{Name: "m", Rows: 4, Cols: 30, BlockCols: 5, DType: matrix.F64})
+	s := create(t, p, "", matrix.Meta{Name: "s", Rows: 1, Cols: 9, DType: matrix.F64, Layout: matrix.RowSparse})
+	all := matrix.Dense[float64]{Val: make([]float64, 120)}
+	for i := range all.Val {
+		all.Val[i] = float64(i)
+	}
+	must(t, m.Increment(matrix.Block{At: m.Meta().Rect(), Data: &all}))
+	must(t, p.SyncClock(t.Context()))
+	requests, _ := c.count()
+	got, err := m.GetRects(t.Context(), []matrix.Rect{matrix.At(1, 3, 3, 7), matrix.At(0, 1, 25, 26), matrix.At(2, 4, 12, 13)})
+	must(t, err)
+	for i, want := range [][]float64{{33, 34, 35, 36, 63, 64, 65, 66}, {25}, {72, 102}} {
+		if v := got[i].Data.(*matrix.Dense[float64]).Val; !slices.Equal(v, want) {
+			t.Errorf("rectangle %v is %v, want %v", got[i].At, v, want)
+		}
+	}
+	if requests[rpc.OpPull] != 3 {
+		t.Errorf("%d messages, want one to each of 3 servers", requests[rpc.OpPull])
+	}
+	if _, err := m.GetRects(t.Context(), []matrix.Rect{matrix.At(0, 1, 0, 1), matrix.At(0, 5, 0, 1)}); err == nil ||
+		!strings.Contains(err.Error(), "at position 1, want one within") {
+		t.Errorf("a rectangle outside: %v", err)
+	}
+	if _, err := s.GetRects(t.Context(), []matrix.Rect{matrix.At(0, 1, 0, 1)}); err == nil || !strings.Contains(err.Error(), "is sparse") {
+		t.Errorf("of a sparse matrix: %v", err)
+	}
+	c.right(t)
+}

@@ -15,6 +15,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/blob"
+	"thole.example/boosting"
 	"thole.example/format"
 	"thole.example/gbdt"
 	"thole.example/internal/spell"
@@ -24,13 +25,26 @@ import (
 // growing is the flags that say how trees are grown.
 type growing struct {
 	trees, leaves, bins, treeDepth int
-	growth                         string
+	growth, shared                 string
+	votes                          int
 	minWeight, gamma, maxStep      float64
 	rowShare, columnShare          float64
 	monotone                       map[string]string
 	oneHot, setLevels              int
 	smooth, levelL2, levelWeight   float64
 }
+
+// What tasks share.
+const (
+	byRows     = "rows"
+	byFeatures = "features"
+	byVoting   = "voting"
+)
+
+// sharings are what tasks can share.
+var sharings = []string{byRows, byFeatures, byVoting}
+
+const defaultVotes = 20
 
 // treesTitle is the group of these flags.
 const treesTitle = "Trees (--algo gbdt)"
@@ -55,24 +69,29 @@ func (g *growing) flags(c *cobra.Command) {
 	f.Float64Var(&g.smooth, "cat-smooth", d.Smooth, "second derivatives that are added to a level's when levels are put in order")
 	f.Float64Var(&g.levelL2, "cat-l2", d.Level2, "added to --l2 for splits by sets of levels")
 	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set")
+	f.StringVar(&g.shared, "share", byRows, "what --tasks share: rows, whose histograms are added up on the servers; features, of which each "+
+		"task has all rows; or voting: rows, and histograms of the features with the most votes alone, which is not exact")
+	f.IntVar(&g.votes, "votes", defaultVotes, "features that a task votes for at each node, with --share voting; twice as many are added up")
 }
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight"}
+	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "share", "votes"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
 	"storage", "factors", "hidden", "dropout", "cross-layers", "rank", "epochs", "batch", "updates", "clip", "schedule", "schedule-per",
 	"schedule-set", "rule", "hyper", "tolerance", "non-finite", "init", "init-scale", "in-order", "staleness", "partitioner", "pos-neg",
 	"negatives", "l1-of", "l2-of", "checkpoint", "checkpoint-every", "resume", "load-state", "save-state", "fresh-state", "memory", "scratch",
-	"shuffle-window", "early-stop-delta", "tcp", "hash"}
+	"shuffle-window", "early-stop-delta", "hash"}
 
 // forest is a job that grows trees.
 type forest struct {
 	gbdt.Config
 	view *gbdt.View
 	from *tree.Ensemble // trees that go before; nil: none
+
+	traffic []boosting.Traffic // with servers, of one task, once the trees are there
 }
 
 // checkKinds refuses flags that are of the other kind of algorithm.
@@ -153,8 +172,20 @@ func (p *plan) grows() error {
 	c.OneHot, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight = g.oneHot, g.setLevels, g.smooth, g.levelL2, g.levelWeight
 	c.Patience = p.patience
 	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
-	if p.tasks > 1 || p.servers > 1 {
-		return errors.New("--tasks and --servers: trees are grown by the goroutines of one process, want 1")
+	if p.atServers && p.load != "" {
+		return fmt.Errorf("--load %s: workers do not see the trees that it names, want thole train to go on from them", p.load)
+	}
+	switch {
+	case !slices.Contains(sharings, g.shared):
+		return fmt.Errorf("--share %s, want %s%s", g.shared, strings.Join(sharings, ", "), spell.Hint(g.shared, sharings))
+	case g.votes < 1 || g.votes > tree.FeatureLimit:
+		return fmt.Errorf("--votes %d, want 1 to %d", g.votes, tree.FeatureLimit)
+	case g.shared != byVoting && p.given("votes") && g.votes != defaultVotes:
+		return fmt.Errorf("--votes without --share %s, want both", byVoting)
+	}
+	if p.tasks > 1 && c.Objective.Quantile != nil && g.shared != byFeatures {
+		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which a task has to have all of: want 1 "+
+			"(its goroutines share the work), --share features, or --loss huber", p.tasks, c.Objective.Name)
 	}
 	for name, text := range g.monotone {
 		if text != "1" && text != "-1" && text != "0" {
@@ -193,18 +224,23 @@ func (p *plan) constrain(features []tree.Feature) error {
 	return nil
 }
 
-// checkTreeTarget refuses a format that cannot hold trees: it begins to save a model of one.
-func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format.Options) error {
+// oneTree is a model of one tree, or one for each class, that is a leaf.
+func (p *plan) oneTree() *tree.Ensemble {
 	classes := 1
 	if p.recipe.Task == algo.Multiclass {
-		classes = 2
+		classes = max(2, p.forest.Classes)
 	}
 	one := &tree.Ensemble{Objective: *algo.TreeObjective(&p.forest.Objective), Classes: classes, Group: classes,
 		Start: make([]float64, classes), Features: []tree.Feature{{Name: "x"}}}
 	for k := range classes {
 		one.Trees = append(one.Trees, tree.Tree{Class: k, LeafValue: []float64{0}, LeafWeight: []float64{1}, LeafCount: []int64{1}})
 	}
-	name := p.model
+	return one
+}
+
+// checkTreeTarget refuses a format that cannot hold trees: it begins to save a model of one.
+func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format.Options) error {
+	one, name := p.oneTree(), p.model
 	if name == "" {
 		name = "model"
 	}

@@ -12,6 +12,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/blob"
+	"thole.example/boosting"
 	"thole.example/data"
 	"thole.example/feature"
 	"thole.example/format"
@@ -84,49 +85,86 @@ func (p *plan) goOn() error {
 // shownRows is about how many examples the loss that is shown while trees are grown is of: every k-th one.
 const shownRows = 1 << 15
 
-// grown is trees in the making, as those see them who watch.
-type grown struct {
-	p      *plan
-	w      *watcher
-	labels *gbdt.Labels // of all examples, the held-out ones last
-	shown  []int        // training examples whose loss is shown; nil: all
-	report train.Report
-	race   float64 // best value of held-out examples
-	last   *gbdt.Progress
-	start  time.Time
+// planted is what trees grow on: the same for all tasks.
+type planted struct {
+	learn, held gbdt.Rows    // held may be nil
+	labels      *gbdt.Labels // of all examples, the held-out ones last
+	layout      *gbdt.Layout
 }
 
-// grow grows the trees, saves them at the path, if there is one, and tells what came out. w may be nil.
-func (p *plan) grow(ctx context.Context, path string, w *watcher) (*train.Report, error) {
+// grown is trees in the making, as those see them who watch.
+type grown struct {
+	*planted
+	p       *plan
+	w       *watcher          // may be nil
+	own     *data.Examples    // whose scores are here: all of p.train, or some
+	shown   []int             // those whose loss is shown; nil: all
+	workers *boosting.Workers // nil: there are no others
+	report  train.Report
+	race    float64 // best value of held-out examples
+	last    *gbdt.Progress
+	start   time.Time
+}
+
+func (p *plan) newGrown(of *planted, w *watcher) *grown {
+	return &grown{planted: of, p: p, w: w, own: p.train, shown: p.shownOf(), race: math.Inf(1), start: time.Now()}
+}
+
+// options are those of the training; workers may be nil.
+func (g *grown) options(ctx context.Context) gbdt.Options {
+	return gbdt.Options{From: g.p.forest.from, Each: func(now *gbdt.Progress) (float64, error) { return g.each(ctx, now) }}
+}
+
+// grow grows the trees, by tasks on the cluster (nil: one of its own) if they are to meet there, saves them at the path, if there is one,
+// and tells what came out. w may be nil.
+func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
 	f := p.forest
-	g := &grown{p: p, w: w, labels: p.treeLabels(), shown: p.shownOf(), race: math.Inf(1), start: time.Now()}
-	learn, held := &gbdt.Examples{Set: p.train.Set, View: f.view}, gbdt.Rows(nil)
+	of := &planted{learn: &gbdt.Examples{Set: p.train.Set, View: f.view}, labels: p.treeLabels()}
 	if p.valid != nil {
-		held = &gbdt.Examples{Set: p.valid.Set, View: f.view}
+		of.held = &gbdt.Examples{Set: p.valid.Set, View: f.view}
 	}
 	if f.from != nil {
-		g.labels.Start = p.startScores(f.from)
+		of.labels.Start = p.startScores(f.from)
 	}
-	binned, err := gbdt.Bin(ctx, learn, held, f.Bins, f.cores())
-	if err != nil {
+	var err error
+	if of.layout, err = gbdt.Survey(ctx, of.learn, of.held, f.Bins, f.cores()); err != nil {
 		return nil, err
 	}
-	if w != nil && binned.Varying() == 0 {
+	if w != nil && of.layout.Varying() == 0 {
 		w.bar.line("warning: no feature has two values: there is nothing to split by")
 	}
-	e, err := gbdt.Train(ctx, binned, g.labels, f.Config, gbdt.Options{Each: g.each, From: f.from})
+	if p.together() && c == nil {
+		if c, err = embed(ctx, p.servers, p.over()); err != nil {
+			return nil, err
+		}
+		defer c.stop()
+	}
+	if p.together() {
+		return p.growTogether(ctx, c, tasks, path, w, of)
+	}
+	binned, err := of.layout.Code(ctx, of.learn, of.held, 0, p.rows, f.cores())
 	if err != nil {
 		return nil, err
 	}
-	if c := p.train.Classes; p.recipe.Task.Classes() && c != nil {
-		e.Labels = c
+	g := p.newGrown(of, w)
+	e, err := gbdt.Train(ctx, binned, of.labels, f.Config, g.options(ctx))
+	if err != nil {
+		return nil, err
 	}
+	p.label(e)
 	if path != "" {
 		if err := p.saveTrees(ctx, e, path); err != nil {
 			return nil, err
 		}
 	}
 	return g.finish(e)
+}
+
+// label says in the trees what the labels were.
+func (p *plan) label(e *tree.Ensemble) {
+	if c := p.train.Classes; p.recipe.Task.Classes() && c != nil {
+		e.Labels = c
+	}
 }
 
 // cores is how many goroutines grow trees.
@@ -169,10 +207,17 @@ func ones(weights []float32, n int) []float32 {
 }
 
 // each tells of an iteration.
-func (g *grown) each(now *gbdt.Progress) (float64, error) {
+func (g *grown) each(ctx context.Context, now *gbdt.Progress) (float64, error) {
 	p, value := g.p, math.NaN()
 	g.report.Epochs, g.last = now.Iteration, now
-	loss, err := p.some(now.Scores, p.train, g.shown).MeanLoss()
+	shown := p.some(now.Scores, g.own, g.shown)
+	loss, err := 0.0, error(nil)
+	if len(shown.Label) > 0 {
+		loss, err = shown.MeanLoss()
+	}
+	if err == nil && g.own != p.train {
+		loss, err = g.meanOf(ctx, shown, loss)
+	}
 	if err != nil {
 		return value, err
 	}
@@ -241,15 +286,21 @@ func (p *plan) heldSets() []train.HeldOut {
 	return []train.HeldOut{{Rows: p.valid.Len()}}
 }
 
-// finish measures the trees that were kept.
-func (g *grown) finish(e *tree.Ensemble) (*train.Report, error) {
+// count counts what was done.
+func (g *grown) count() {
 	p, r := g.p, &g.report
 	r.Rows, r.Stopped = int64(p.rows), r.Epochs < p.forest.Trees
 	if f := p.forest; f.from != nil {
 		r.Before = f.from.Iterations()
 	}
+}
+
+// finish measures the trees that were kept.
+func (g *grown) finish(e *tree.Ensemble) (*train.Report, error) {
+	p, r := g.p, &g.report
+	g.count()
 	learned, held := g.last.Scores, g.last.Held
-	if e.Best > 0 { // some trees do not score
+	if e.Best > 0 || g.own != p.train { // some trees do not score, or the examples are with others
 		learned = p.scoresOf(e, p.train)
 		if p.valid != nil {
 			held = p.scoresOf(e, p.valid)
@@ -344,24 +395,33 @@ func (p *plan) scoresOf(e *tree.Ensemble, of *data.Examples) [][]float64 {
 	return out
 }
 
+// treeFiles are the files beside the matrices of trees.
+func (p *plan) treeFiles(e *tree.Ensemble) (map[string][]byte, error) {
+	text, err := e.JSON()
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{tree.FileName: text}
+	if p.settings != nil {
+		files[jobFileName] = p.settings
+	}
+	if t := p.train.Transform; t != nil {
+		if files[feature.FileName], err = t.JSON(); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+}
+
 // saveTrees saves them.
 func (p *plan) saveTrees(ctx context.Context, e *tree.Ensemble, path string) error {
 	codec, err := codecs().Lookup(p.to)
 	if err != nil {
 		return err
 	}
-	text, err := e.JSON()
-	if err != nil {
+	o := format.Options{Set: p.set, Lossy: p.lossy}
+	if o.Files, err = p.treeFiles(e); err != nil {
 		return err
-	}
-	o := format.Options{Set: p.set, Lossy: p.lossy, Files: map[string][]byte{tree.FileName: text}}
-	if p.settings != nil {
-		o.Files[jobFileName] = p.settings
-	}
-	if t := p.train.Transform; t != nil {
-		if o.Files[feature.FileName], err = t.JSON(); err != nil {
-			return err
-		}
 	}
 	b := blob.Files{}
 	if p.force {

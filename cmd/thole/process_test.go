@@ -334,3 +334,28 @@ func workersDiffer(t *testing.T, dir, addr, file, setting string, values [2]stri
 		t.Errorf("nobody says which setting differs: %s", both)
 	}
 }
+
+// TestForestWorkerDies kills one of two workers that grow trees: the other one's error names its task, and the next job goes on.
+func TestForestWorkerDies(t *testing.T) {
+	dir := t.TempDir()
+	file := examples(t, dir)
+	_, addr := startServer(t, dir)
+	var workers []*process
+	for task := range 2 {
+		w := newProcess(t, dir, "worker", "--algo", "gbdt", "--servers", addr, "--tasks", "2", "--task", fmt.Sprint(task), "--data", file,
+			"--format", "dummy", "--trees", "1000000", "--log", fmt.Sprintf("run%d.jsonl", task), "--retry", "1s")
+		if err := w.Start(); err != nil {
+			t.Fatal(err)
+		}
+		workers = append(workers, w)
+	}
+	waitFor(t, filepath.Join(dir, "run0.jsonl"), `"event":"epoch"`)
+	workers[1].Process.Kill()
+	if err := workers[0].Wait(); err == nil || !strings.Contains(workers[0].err.String(), "task 1") {
+		t.Fatalf("the other worker ends with %v and %q, want an error that names task 1", err, &workers[0].err)
+	}
+	again := newProcess(t, dir, "worker", "--algo", "gbdt", "--servers", addr, "--data", file, "--format", "dummy", "--trees", "2", "--model", "m")
+	if err := again.Run(); err != nil {
+		t.Fatalf("the next job: %v: %s", err, &again.err)
+	}
+}

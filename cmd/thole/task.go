@@ -12,6 +12,7 @@ import (
 	"thole.example/feature"
 	"thole.example/graph"
 	"thole.example/ps"
+	"thole.example/psf"
 	"thole.example/train"
 )
 
@@ -44,9 +45,9 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 	return reports[0], nil
 }
 
-// task makes one task of those of the worker process, which o says; w may be nil.
-func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, w *watcher) (*train.Report, error) {
-	o.Network, o.Servers, o.Job, o.Tasks, o.Bound = c.net, c.addrs, p.name, p.tasks, p.bound
+// dial connects a task to the servers of its job; w may be nil.
+func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
+	o.Network, o.Servers, o.Job, o.Tasks = c.net, c.addrs, p.name, p.tasks
 	o.NonFinite, o.Plan, o.Retry = p.nonFinite, p.summary(), p.retry
 	o.Lost = func(err error) {
 		if w != nil {
@@ -58,8 +59,18 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 			w.bar.line("%s", text)
 		}
 	}
+	var err error
+	if o.Funcs, err = psf.NewTable(functions(), nil); err != nil {
+		return nil, err
+	}
+	return ps.Dial(ctx, o)
+}
+
+// task makes one task of those of the worker process, which o says; w may be nil.
+func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, w *watcher) (*train.Report, error) {
 	task := o.Task
-	client, err := ps.Dial(ctx, o)
+	o.Bound = p.bound
+	client, err := p.dial(ctx, c, o, w)
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,11 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 		return err
 	}
 	fmt.Fprintf(e.out, "%s: %s, %s%s\n", p.algo, number.Of(report.Rows, "example"), number.Of(report.Epochs, p.round()), before(report))
-	fmt.Fprintf(e.out, "train  %v\n", report.Train)
+	if report.Train != nil {
+		fmt.Fprintf(e.out, "train  %v\n", report.Train)
+	} else {
+		fmt.Fprintln(e.out, "train  measured and saved by the worker that has task 0")
+	}
 	if by, share, ok := report.LastChange(); ok {
 		fmt.Fprintf(e.out, "last   %s changed the loss by %+.2g (%+.2g %%)%s\n", p.round(), by, 100*share, p.ending(report))
 	}
@@ -191,7 +195,10 @@ func (p *plan) runAndTell(ctx context.Context, e *env, c *cluster, tasks []int, 
 	for _, o := range report.Others {
 		fmt.Fprintf(e.out, "       %v  (%s)\n", p.told(o.Metrics), escaped(o.Name))
 	}
-	if path != "" {
+	if p.forest != nil && len(p.forest.traffic) > 0 {
+		fmt.Fprintf(e.out, "wire   %s\n", wireText(p.forest.traffic))
+	}
+	if path != "" && report.Train != nil {
 		fmt.Fprintf(e.out, "model  %s (%s)\n", p.model, p.to)
 	}
 	return w.close()
@@ -208,7 +215,7 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 		return nil, err
 	}
 	if p.forest != nil {
-		report, err = p.grow(ctx, path, w)
+		report, err = p.grow(ctx, c, tasks, path, w)
 	} else {
 		report, err = p.run(ctx, c, tasks, path, w)
 	}
@@ -219,7 +226,9 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 	if err != nil {
 		return nil, err
 	}
-	w.finish(p, report)
+	if report.Train != nil { // else another process of the job measures
+		w.finish(p, report)
+	}
 	return report, nil
 }
 
@@ -415,6 +424,9 @@ func (w *watcher) finish(p *plan, r *train.Report) {
 	}
 	if p.valid != nil {
 		end.Unseen = p.valid.Unseen
+	}
+	if p.forest != nil && p.forest.traffic != nil {
+		w.write(wireEvent{Event: "wire", Tasks: p.tasks, Levels: p.forest.traffic})
 	}
 	w.write(end)
 }

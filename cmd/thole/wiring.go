@@ -26,7 +26,7 @@ const modulesKept = 64
 
 // newServer is a parameter server with everything that this binary has, keeping models in the bucket; ledger may be nil.
 func newServer(ctx context.Context, bucket blob.Bucket, ledger *budget.Ledger, log *slog.Logger) (*server.Server, error) {
-	funcs, err := psf.NewTable(psf.Funcs(), optim.Rules())
+	funcs, err := psf.NewTable(functions(), optim.Rules())
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,219 @@
+// Package boosting grows boosted trees through parameter servers. Workers have rows; the histograms of a level of a tree are added up in a
+// matrix on the servers (gbdt.Shape), where a function beside the cells finds the best split of each node (gbdt.SplitName); only that
+// split comes back. It is no trainer: that is package gbdt, to which this one is the other workers.
+//
+// Each worker does the same in the same order, in steps that end with a clock under BSP:
+//
+//	matrix       pushed in a step                                       what all see of it then
+//	gbdt.sums    numbers, added up                                      the sums
+//	gbdt.hist    task 0: rows are emptied; all: histograms are added;   the best splits, in the first columns of each block
+//	             the last task: the function that makes siblings by
+//	             subtraction, and searches
+//
+// Workers that all have all rows and share features (gbdt.Division), or that vote for features (gbdt.Vote), use the sums alone.
+//
+// Sums are of whole numbers and answers the same for all, so the trees are the same to the bit for any number of workers and servers. What
+// a tree takes that is not on the servers: the trees before it, and the scores of a worker's rows, which follow from them.
+package boosting
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"thole.example/gbdt"
+	"thole.example/matrix"
+	"thole.example/ps"
+)
+
+// Names of the matrices.
+const (
+	sumsName = "gbdt.sums"
+	histName = "gbdt.hist"
+)
+
+// sumsCols is how many numbers are added up in one step.
+const sumsCols = 1 << 16
+
+// leastBlocks is how many blocks a matrix has that few servers have: they are searched at the same time.
+const leastBlocks = 8
+
+// Blocks is into how many blocks histograms are cut for so many servers.
+func Blocks(servers int) int { return servers * max(1, (leastBlocks+servers-1)/max(1, servers)) }
+
+// Workers are the workers of a training, as one of them sees them: a gbdt.Exchange. It is for one goroutine, that of its client.
+type Workers struct {
+	task, tasks int
+	shape       *gbdt.Shape
+	sums, hist  *ps.Matrix
+	seen        []int64 // what the sums were
+	traffic     []Traffic
+}
+
+// Traffic is what one worker sent and got for the nodes of one depth, in bytes of values.
+type Traffic struct {
+	Depth  int   `json:"depth"`
+	Steps  int   `json:"steps"`  // exchanges
+	Nodes  int   `json:"nodes"`  // whose splits were found
+	Pushed int64 `json:"pushed"` // histograms
+	Pulled int64 `json:"pulled"` // answers
+}
+
+// Join makes the matrices of a training on the servers. The client is of a job under BSP that has no other use, with its functions
+// (gbdt.Funcs); all of its tasks join with the same shape. It is nil where no histograms are added up.
+func Join(ctx context.Context, c *ps.Client, task, tasks int, shape *gbdt.Shape) (*Workers, error) {
+	w := &Workers{task: task, tasks: tasks, shape: shape, seen: make([]int64, sumsCols)}
+	sums := matrix.Meta{Name: sumsName, Rows: 1, Cols: sumsCols, BlockCols: sumsCols, DType: matrix.I64}
+	err := c.Create(ctx, "column", sums)
+	if err == nil {
+		w.sums, err = c.Matrix(sumsName)
+	}
+	if err != nil || shape == nil {
+		return w, err
+	}
+	hist := matrix.Meta{Name: histName, Rows: shape.Rows, Cols: shape.Cols, BlockCols: shape.Block, DType: matrix.I64, Attrs: shape.Attrs}
+	if err := c.Create(ctx, "column", hist); err != nil {
+		return nil, err
+	}
+	w.hist, err = c.Matrix(histName)
+	return w, err
+}
+
+// Sum implements gbdt.Exchange. The sums are never emptied: what is new is what they are more than before.
+func (w *Workers) Sum(ctx context.Context, v []int64) error {
+	for some := range slices.Chunk(v, sumsCols) {
+		if err := w.add(ctx, some, 0, len(some)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add makes a step in which all tasks add up to so many numbers, this one some of them, from lo to hi. v becomes the sums.
+func (w *Workers) add(ctx context.Context, v []int64, lo, hi int) error {
+	delta := matrix.Block{At: matrix.At(0, 1, int64(lo), int64(hi)), Data: &matrix.Dense[int64]{Val: v[lo:hi]}}
+	if err := w.sums.Increment(delta); err != nil {
+		return err
+	}
+	if err := w.sums.Clock(ctx, 0, 0); err != nil {
+		return err
+	}
+	got, err := w.sums.GetRects(ctx, []matrix.Rect{matrix.At(0, 1, 0, int64(len(v)))})
+	if err != nil {
+		return err
+	}
+	for i, now := range got[0].Data.(*matrix.Dense[int64]).Val {
+		v[i], w.seen[i] = now-w.seen[i], now
+	}
+	return nil
+}
+
+// Gather gives what each of the tasks has, as many numbers of all, in their order.
+func (w *Workers) Gather(ctx context.Context, v []int64) ([][]int64, error) {
+	out, room := make([][]int64, w.tasks), sumsCols/w.tasks
+	if room == 0 {
+		return nil, fmt.Errorf("%d tasks, want at most %d", w.tasks, sumsCols)
+	}
+	for some := range slices.Chunk(v, room) {
+		n := len(some)
+		all := make([]int64, w.tasks*n)
+		copy(all[w.task*n:], some)
+		if err := w.add(ctx, all, w.task*n, (w.task+1)*n); err != nil {
+			return nil, err
+		}
+		for t := range out {
+			out[t] = append(out[t], all[t*n:(t+1)*n]...)
+		}
+	}
+	return out, nil
+}
+
+// Agree is what a gbdt.Division of these workers calls.
+func (w *Workers) Agree(ctx context.Context, depth, nodes int, v []int64) ([][]int64, error) {
+	n := 8 * int64(len(v))
+	w.count(depth, nodes, n, n*int64(w.tasks))
+	return w.Gather(ctx, v)
+}
+
+// Most implements gbdt.Exchange.
+func (w *Workers) Most(ctx context.Context, v []float32) error {
+	bits := make([]int64, len(v))
+	for i, x := range v {
+		bits[i] = int64(math.Float32bits(x))
+	}
+	all, err := w.Gather(ctx, bits)
+	if err != nil {
+		return err
+	}
+	for _, of := range all {
+		for i, x := range of {
+			v[i] = max(v[i], math.Float32frombits(uint32(x))) // which keeps NaN
+		}
+	}
+	return nil
+}
+
+// Splits implements gbdt.Exchange.
+func (w *Workers) Splits(ctx context.Context, q *gbdt.Query) error {
+	if w.task == 0 { // comes before what is added in the same step
+		rows, err := json.Marshal(map[string][]int64{"rows": q.Fresh})
+		if err != nil {
+			return err
+		}
+		if err := w.hist.Stage("reset", rows); err != nil {
+			return err
+		}
+	}
+	delta := matrix.Block{At: matrix.At(0, int64(len(q.Fresh)), 0, w.shape.Cols), Data: &matrix.Dense[int64]{Val: q.Sums}}
+	if err := w.hist.IncrementRows(q.Fresh, delta); err != nil {
+		return err
+	}
+	if w.task == w.tasks-1 { // comes after it
+		if err := w.hist.Stage(gbdt.SplitName, q.Args); err != nil {
+			return err
+		}
+	}
+	if err := w.hist.Clock(ctx, 0, 0); err != nil {
+		return err
+	}
+	var rects []matrix.Rect
+	for lo := int64(0); lo < w.shape.Cols; lo += w.shape.Block {
+		rects = append(rects, matrix.At(0, q.Nodes, lo, lo+w.shape.Answer))
+	}
+	got, err := w.hist.GetRects(ctx, rects)
+	if err != nil {
+		return err
+	}
+	w.count(q.Depth, int(q.Nodes), 8*int64(len(q.Sums)), 8*int64(len(rects))*q.Nodes*w.shape.Answer)
+	for i, b := range got {
+		if err := q.Take(b.Data.(*matrix.Dense[int64]).Val); err != nil {
+			return fmt.Errorf("matrix %s, block %d: %w", histName, i, err)
+		}
+	}
+	return nil
+}
+
+// Add is what a gbdt.Vote of these workers calls: Sum, of which Traffic tells.
+func (w *Workers) Add(ctx context.Context, depth int, v []int64) error {
+	w.count(depth, 0, 8*int64(len(v)), 8*int64(len(v)))
+	return w.Sum(ctx, v)
+}
+
+// count counts what a search for the splits of some nodes took.
+func (w *Workers) count(depth, nodes int, pushed, pulled int64) {
+	for len(w.traffic) <= depth {
+		w.traffic = append(w.traffic, Traffic{Depth: len(w.traffic)})
+	}
+	t := &w.traffic[depth]
+	if nodes > 0 { // else it is a part of a step
+		t.Steps++
+	}
+	t.Nodes += nodes
+	t.Pushed += pushed
+	t.Pulled += pulled
+}
+
+// Traffic is what this worker sent and got so far, by the depth of the nodes. The sums of single numbers are not in it.
+func (w *Workers) Traffic() []Traffic { return w.traffic }
