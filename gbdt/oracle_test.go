@@ -180,8 +180,10 @@ func (o *oracle) follow(t failer, m *tree.Tree) {
 	for n := range m.Feature {
 		p := open[int32(n)]
 		first := o.first(open)
-		if g := first.best; p.depth != first.depth && o.Growth == ByDepth || !near(m.Gain[n], g, within) && (o.bounded() || !near(m.Gain[n], p.best, within)) {
-			t.Fatalf("node %d (depth %d) has the gain %v; best of it %v, of all leaves %v (depth %d)", n, p.depth, m.Gain[n], p.best, g, first.depth)
+		best := near(m.Gain[n], first.best, within) || !o.bounded() && near(m.Gain[n], p.best, within)
+		if p.depth != first.depth && o.Growth == ByDepth || !best {
+			t.Fatalf("node %d (depth %d) has the gain %v; best of it %v, of all leaves %v (depth %d)", n, p.depth, m.Gain[n], p.best,
+				first.best, first.depth)
 		}
 		l, r := o.divide(t, m, n, p)
 		if g := o.gain(p, int(m.Feature[n]), l.rows, r.rows); !near(g, m.Gain[n], within) {
