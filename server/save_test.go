@@ -106,7 +106,7 @@ func equal(ctx context.Context, p *ps.Client, m *matrix.Meta, version float32) e
 // TestSaveLoad (T20) saves on four servers and loads on seven and on one, in every format.
 func TestSaveLoad(t *testing.T) {
 	for _, c := range codecs {
-		if c.Info().Writes == "" {
+		if c.Info().Writes == "" || c.Info().Needs != "" { // what those hold is no such matrices
 			continue
 		}
 		for _, m := range models() {
@@ -267,7 +267,7 @@ func TestSaveFails(t *testing.T) {
 	ms := models()[:2]
 	ms[0].Rows, ms[0].Cols, ms[1].Rows = 2, 5, 2 // so few values that there are few changes, and each of them can fail
 	for _, c := range codecs {
-		if c.Info().Writes == "" {
+		if c.Info().Writes == "" || c.Info().Needs != "" { // what those hold is no such matrices
 			continue
 		}
 		t.Run(c.Info().Name, func(t *testing.T) {

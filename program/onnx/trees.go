@@ -67,22 +67,19 @@ func (b *builder) scores(e *tree.Ensemble, x string, trees int) {
 	row := func(v []float64, elem program.VarType_Type) string {
 		return b.constant("row", tensor{elem: elem, dims: []int64{int64(len(v))}, raw: reals(nil, elem, v...)})
 	}
-	mean := e.Mean && trees > 0
-	n := float64(trees / e.Group)
+	elem, n := program.VarType_FP64, b.double
 	if e.Single {
-		if mean {
-			x = b.add("Div", "mean", []string{x, b.number(n)})
-		}
-		x = b.add("Add", "started", []string{x, row(e.Start, program.VarType_FP32)})
+		elem, n = program.VarType_FP32, b.number
+	}
+	x = b.add("Add", "started", []string{x, row(e.Start, elem)})
+	if e.Mean && trees > 0 {
+		x = b.add("Div", "mean", []string{x, n(float64(trees / e.Group))})
+	}
+	if e.Single {
 		b.node("Cast", scoreOutput, []string{x}, to(program.VarType_FP64))
 		return
 	}
-	if !mean {
-		b.node("Add", scoreOutput, []string{x, row(e.Start, program.VarType_FP64)})
-		return
-	}
-	x = b.add("Add", "started", []string{x, row(e.Start, program.VarType_FP64)})
-	b.node("Div", scoreOutput, []string{x, b.double(n)})
+	b.node("Identity", scoreOutput, []string{x})
 }
 
 // predict makes the prediction of the score, and probabilities where it is one; it says of how many classes, 0 if it is none.
@@ -185,7 +182,7 @@ func (v *views) use(t *tree.Tree, node int, f int32) {
 		if v.levels[f] == nil {
 			v.levels[f] = &levelSets{number: map[string]int64{}}
 		}
-		v.levels[f].add(t.Set(node))
+		v.levels[f].add(t, node)
 		return
 	}
 	way := viewOf(t.Kind[node])
@@ -199,7 +196,7 @@ func (v *views) use(t *tree.Tree, node int, f int32) {
 func (v *views) column(t *tree.Tree, node int) int64 {
 	f := t.Feature[node]
 	if t.Kind[node]&tree.Categorical != 0 {
-		return v.levels[f].first + v.levels[f].number[setKey(t.Set(node))]
+		return v.levels[f].first + v.levels[f].number[setKey(t, node)]
 	}
 	return v.place[viewOf(t.Kind[node])][f]
 }

@@ -201,11 +201,11 @@ func TestTreesStructure(t *testing.T) {
 	for _, n := range g.nodes {
 		kinds = append(kinds, n.kind)
 	}
-	if got, want := strings.Join(kinds, " "), "Gather Gather IsNaN Where Gather Abs LessOrEqual Where Gather GreaterOrEqual Less And Where Cast "+
-		"Gather Cast Concat Cast TreeEnsemble Add Sigmoid Neg Sigmoid Concat"; got != want {
+	if got, want := strings.Join(kinds, " "), "Gather Gather IsNaN Where Gather Abs LessOrEqual Where Gather GreaterOrEqual Less And IsNaN Where "+
+		"Where Cast Gather Cast Concat Cast TreeEnsemble Add Identity Sigmoid Neg Sigmoid Concat"; got != want {
 		t.Errorf("nodes %s, want %s", got, want)
 	}
-	a := g.nodes[18].attrs
+	a := g.nodes[20].attrs
 	for name, want := range map[string][]float64{"nodes_modes": {0, 0, 0, 0}, "nodes_splits": {0.5, 0, 1.5, 2.5}, "leaf_weights": {1, 2, 3, 4, 5},
 		"nodes_featureids": {1, 3, 0, 2}, "nodes_missing_value_tracks_true": {0, 0, 1, 0},
 		"nodes_truenodeids": {1, 2, 3, 0}, "nodes_falsenodeids": {4, 3, 2, 1}, "nodes_trueleafs": {0, 0, 0, 1}, "nodes_falseleafs": {1, 1, 1, 1},
