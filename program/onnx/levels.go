@@ -9,8 +9,8 @@ import (
 )
 
 // levelSets are the sets of levels that nodes ask for of a categorical feature, each once. A set is a column, 0 of the levels in it and 1
-// of all others; NaN has a row of its own, as it may be in a set. TreeEnsemble has sets of its own (BRANCH_MEMBER), but ONNX Runtime 1.22 and
-// 1.23 do not come to an end with trees of several.
+// of all others; NaN has a row of its own, as it may be in a set. TreeEnsemble has sets of its own (BRANCH_MEMBER), but ONNX Runtime
+// 1.22 and 1.23 do not come to an end with trees of several.
 type levelSets struct {
 	sets   [][]uint32
 	nan    []bool           // of a set: NaN is in it
