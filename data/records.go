@@ -184,7 +184,11 @@ func (l *lineReader) row(text []byte, sep byte) ([]byte, error) {
 		} else if err != nil {
 			return text, err
 		}
-		if lineEnd(text, sep) == len(text) {
+		by := sep
+		if by == 0 { // nobody said it: quotes of the names, too, may hold line ends
+			by = separatorOf(text)
+		}
+		if lineEnd(text, by) == len(text) {
 			return text, nil
 		}
 	}
