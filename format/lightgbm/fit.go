@@ -46,6 +46,9 @@ func predictions(c *tree.Ensemble, o *format.Options) error {
 	return nil
 }
 
+// addedLimit is how many trees that say 0 order adds at most: few trees of many classes would become very many.
+const addedLimit = 1 << 16
+
 // order puts tree i where LightGBM adds it, to class i modulo the classes. The trees of one class stay in their order, so that no sum
 // changes; where classes have unequal numbers of trees, those that are missing say 0.
 func order(c *tree.Ensemble, o *format.Options) error {
@@ -71,7 +74,11 @@ func order(c *tree.Ensemble, o *format.Options) error {
 	if c.Group != c.Classes {
 		o.Drop(format.Files, "", "that an iteration made %d trees for a class", c.Group/c.Classes)
 	}
-	if most*c.Classes != len(c.Trees) {
+	more := most*c.Classes - len(c.Trees)
+	if more > addedLimit {
+		return fmt.Errorf("classes have unequal numbers of trees, want at most %d trees of nothing added and not %d: %w", addedLimit, more, format.ErrLimit)
+	}
+	if more > 0 {
 		o.Drop(format.Shapes|format.Matrices, "", "that classes have unequal numbers of trees: those that are missing say 0")
 	}
 	if c.Best > 0 && c.Best != most {

@@ -77,7 +77,7 @@ func anyEnsemble(t *rapid.T) *tree.Ensemble {
 		f.Least = rapid.SampledFrom([]float64{0, 1, -2.5}).Draw(t, "least")
 		f.Most = f.Least + rapid.SampledFrom([]float64{0, 7, 0.5, -1}).Draw(t, "most")
 		if rapid.Bool().Draw(t, "levels") {
-			f.Levels = rapid.SampledFrom([][]string{{"a", "b\"<"}, {"1", "2.50"}, {"01", "x"}, {"true", "false"}, {"-"}}).Draw(t, fmt.Sprint("levels of ", i))
+			f.Levels = rapid.SampledFrom([][]string{{"a", "b\"<"}, {"1", "2.50"}, {"01", "x"}, {"true", "false"}, {"-"}, {"1 ", "2"}}).Draw(t, fmt.Sprint("levels of ", i))
 		}
 		e.Features = append(e.Features, f)
 	}
@@ -207,5 +207,25 @@ func TestCounts(t *testing.T) {
 	}
 	if e.Trees[0].LeafCount[0] != 0 {
 		t.Error("the source was changed")
+	}
+}
+
+// TestUnequalClasses refuses few trees of many classes that would become very many.
+func TestUnequalClasses(t *testing.T) {
+	e := &tree.Ensemble{Objective: tree.Objective{Link: tree.Identity}, Classes: 400, Group: 400, Start: make([]float64, 400)}
+	for range 400 {
+		e.Trees = append(e.Trees, constant(0, 1))
+	}
+	if _, err := fit(e, &format.Options{}); !errors.Is(err, format.ErrLimit) {
+		t.Errorf("%v, want ErrLimit", err)
+	}
+}
+
+// TestAsked is the union of sets of several lengths.
+func TestAsked(t *testing.T) {
+	e := &tree.Ensemble{Trees: []tree.Tree{{Feature: []int32{1, 1, 0}, Kind: []tree.Kind{tree.Categorical, tree.Categorical, 0}, Threshold: []float64{0, 1, 5},
+		Bounds: []int32{0, 1, 3}, Words: []uint32{5, 2, 1}}}}
+	if got := asked(e); len(got) != 1 || !slices.Equal(got[1], []uint32{7, 1}) {
+		t.Errorf("%v, want the levels 0, 1, 2 and 32 of feature 1", got)
 	}
 }

@@ -130,6 +130,7 @@ func TestOdd(t *testing.T) {
 		}},
 		{"objective=regression\n", "", "", func(e *tree.Ensemble) bool { return e.Objective.Name == "" && e.Objective.Link == tree.Identity }},
 		{"version=v4\n", "", "", func(e *tree.Ensemble) bool { return e.Origin == "LightGBM" }},
+		{"version=v4", "version=v9", `version "v9" is not known: read as v4`, nil},
 		{"version=v4", "version=v2", "", func(e *tree.Ensemble) bool {
 			return e.Origin == "LightGBM v2" && strings.Contains(string(printed(t, e)), "version=v2\n")
 		}},

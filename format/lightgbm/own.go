@@ -3,6 +3,7 @@ package lightgbm
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"thole.example/tree"
@@ -125,9 +126,8 @@ func (o *own) line() ([]byte, error) {
 
 // fileVersion is the version of files that the trees came from, or the last one.
 func fileVersion(e *tree.Ensemble) string {
-	switch v := strings.TrimPrefix(e.Origin, origin+" "); v {
-	case "v2", "v3":
+	if v := strings.TrimPrefix(e.Origin, origin+" "); slices.Contains(versions, v) {
 		return v
 	}
-	return "v4"
+	return versions[len(versions)-1]
 }

@@ -64,8 +64,8 @@ func header(e *tree.Ensemble) []byte {
 	if slices.ContainsFunc(e.Features, func(f tree.Feature) bool { return f.Monotone != 0 }) {
 		each("monotone_constraints=", func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(e.Features[i].Monotone), 10) })
 	}
-	levels := asked(e)
-	each("feature_infos=", func(b []byte, i int) []byte { return appendInfo(b, &e.Features[i], levels[int32(i)]) })
+	sets := asked(e)
+	each("feature_infos=", func(b []byte, i int) []byte { return appendInfo(b, &e.Features[i], sets[int32(i)]) })
 	return b
 }
 
