@@ -76,7 +76,8 @@ func order(c *tree.Ensemble, o *format.Options) error {
 	}
 	more := most*c.Classes - len(c.Trees)
 	if more > addedLimit {
-		return fmt.Errorf("classes have unequal numbers of trees, want at most %d trees of nothing added and not %d: %w", addedLimit, more, format.ErrLimit)
+		return fmt.Errorf("classes of unequal numbers of trees: %d trees that say 0 would be added, want at most %d: %w", more, addedLimit,
+			format.ErrLimit)
 	}
 	if more > 0 {
 		o.Drop(format.Shapes|format.Matrices, "", "that classes have unequal numbers of trees: those that are missing say 0")
