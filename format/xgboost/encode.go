@@ -112,11 +112,7 @@ func goesMissing(t *tree.Tree, i int) (bool, error) {
 
 // condition is the smallest float32 that is above the threshold: v <= threshold is v < condition for each float32 v.
 func condition(threshold float64) float32 {
-	floor := float32(threshold)
-	if float64(floor) > threshold {
-		floor = math.Nextafter32(floor, float32(math.Inf(-1)))
-	}
-	return math.Nextafter32(floor, float32(math.Inf(1))) + 0 // no -0
+	return math.Nextafter32(tree.Floor32(threshold), float32(math.Inf(1))) + 0 // no -0
 }
 
 // weigh makes sums of second derivatives where the tree does not have them, of those of leaves, of counts, or of ones: contributions are
