@@ -32,9 +32,10 @@ func TestBroken(t *testing.T) {
 		{`"left_children":[1,`, `"left_children":["1",`, tree0 + `.left_children[0]: found "\"1\",`, nil},
 		{`"left_children":[1,`, `"left_children":{"1":`, tree0 + ".left_children: found", nil},
 		{`"left_children":[1,`, `"left_children":[],"left_children":[1,`, tree0 + ".left_children: comes a second time", nil},
+		{`"num_nodes":"15"`, `"num_nodes":"16"`, tree0 + ".left_children: 15 nodes, want 16 as num_nodes says", nil},
 		{`"default_left":[`, `"other":[`, tree0 + ".default_left: 0 values, want 15", nil},
 		{`"split_indices":[3,`, `"split_indices":[-1,`, tree0 + ".split_indices[0]: feature -1", nil},
-		{`"split_indices":[3,`, `"split_indices":[5,`, "asks for feature 5 of 5", nil},
+		{`"split_indices":[3,`, `"split_indices":[5,`, tree0 + ".split_indices: feature 5 of 5", nil},
 		{`"categories":[0,`, `"categories":[-1,`, tree0 + ".categories[0]: level -1", nil},
 		{`"categories_nodes":[0,`, `"categories_nodes":[1,`, tree0 + ".categories_nodes[0]: node 1, want a categorical", nil},
 		{`"categories_segments":[0,`, `"categories_segments":[-1,`, tree0 + ".categories_segments[0]: levels -1", nil},
@@ -145,6 +146,47 @@ func TestUnsaid(t *testing.T) {
 		if _, err := fit(e, &format.Options{Lossy: true}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
+	}
+}
+
+// TestZeroMissing sends numbers and NaN as nodes do at which zero is missing, or refuses the node.
+func TestZeroMissing(t *testing.T) {
+	const most = tree.ZeroMost
+	numbers := []float32{0, 1, -1, tree.ZeroMost32, -tree.ZeroMost32, float32(math.NaN())}
+	for _, v := range numbers[3:5] {
+		numbers = append(numbers, math.Nextafter32(v, 1), math.Nextafter32(v, -1))
+	}
+	for _, c := range []struct {
+		threshold   float64
+		left, right bool // a condition of XGBoost says the same if zero goes there
+	}{{-1, false, true}, {-2e-35, false, true}, {-most, true, true}, {-1e-35, true, true}, {0, true, true}, {1e-35, true, true}, {most, true, true},
+		{2e-35, true, false}, {1, true, false}} {
+		for kind, fits := range map[tree.Kind]bool{tree.ZeroMissing: c.right, tree.ZeroMissing | tree.DefaultLeft: c.left} {
+			node := &tree.Tree{Kind: []tree.Kind{kind}, Threshold: []float64{c.threshold}}
+			threshold, missingLeft, err := decision(node, 0)
+			if (err == nil) != fits {
+				t.Errorf("threshold %v, kind %d: %v", c.threshold, kind, err)
+			}
+			for _, v := range numbers {
+				if got := v < condition(threshold) || v != v && missingLeft; err == nil && got != node.GoesLeft(0, float64(v)) {
+					t.Errorf("threshold %v, kind %d: %v goes left: %v", c.threshold, kind, v, got)
+				}
+			}
+		}
+	}
+}
+
+// TestManyClasses: a start score for each of many classes takes no longer than their trees.
+func TestManyClasses(t *testing.T) {
+	const classes = 1 << 15
+	e := &tree.Ensemble{Objective: tree.Objective{Name: "multiclass", Link: tree.Softmax}, Classes: classes, Group: classes}
+	for c := range classes {
+		e.Start = append(e.Start, float64(c%7))
+		e.Trees = append(e.Trees, tree.Tree{Class: c, LeafValue: []float64{1}, LeafWeight: []float64{1}, LeafCount: []int64{1}})
+	}
+	s, err := newSheet(e)
+	if err != nil || s.add[8] != 1 {
+		t.Fatalf("%v", err)
 	}
 }
 

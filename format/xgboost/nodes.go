@@ -103,8 +103,11 @@ func (n *nodes) tree(v values) (t tree.Tree) {
 // lengths checks that all lists are of one length.
 func (n *nodes) lengths(bad complain) {
 	want := len(n.left)
-	if want == 0 || n.size >= 0 && n.size != want {
-		bad(leftKey, -1, "%d nodes, want %d and at least one", want, n.size)
+	switch {
+	case want == 0:
+		bad(leftKey, -1, "no nodes, want at least one")
+	case n.size >= 0 && n.size != want:
+		bad(leftKey, -1, "%d nodes, want %d as num_nodes says", want, n.size)
 	}
 	for _, l := range []struct {
 		key  string

@@ -84,8 +84,12 @@ func (s *sheet) setBase(e *tree.Ensemble, o *objective) error {
 			s.add[c] = d
 		}
 	}
+	has := make([]bool, e.Classes)
+	for i := range e.Trees {
+		has[e.Trees[i].Class] = true
+	}
 	for c := range s.add {
-		if s.add[c] != 0 && !slices.ContainsFunc(e.Trees, func(t tree.Tree) bool { return t.Class == c }) {
+		if s.add[c] != 0 && !has[c] {
 			return fmt.Errorf("the start score %v of class %d, which has no tree into whose leaves it could go: %w", start[c], c, format.ErrVersion)
 		}
 	}
@@ -136,7 +140,7 @@ func (s *sheet) header(e *tree.Ensemble) *tree.Ensemble {
 // reread is what reading the sheet with these trees gives.
 func (s *sheet) reread(trees []tree.Tree) (*tree.Ensemble, []string, error) {
 	m := s.model
-	m.trees = slices.Clone(trees)
+	m.trees, m.treesAt = slices.Clone(trees), make([]int64, len(trees))
 	return m.ensemble(func(_ int64, text string, args ...any) error { return fmt.Errorf(text, args...) })
 }
 
@@ -340,10 +344,7 @@ func (n *nodes) write(p pen, id, features int) {
 func (s *sheet) writeLevels(p pen, e *tree.Ensemble) {
 	p.key("cats")
 	p.object()
-	all := encode(e.Features)
-	if all == nil {
-		all = &encoded{}
-	}
+	all := encodeLevels(e.Features)
 	p.key("enc")
 	p.list(len(all.offsets))
 	for i := range all.offsets {

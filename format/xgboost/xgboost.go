@@ -156,11 +156,11 @@ func Parse(file []byte) (e *tree.Ensemble, notes []string, err error) {
 		return nil, nil, err
 	}
 	e, notes, err = m.ensemble(func(off int64, text string, args ...any) error {
-		if err := fmt.Errorf(text, args...); off < 0 {
-			return err
-		} else {
-			return &wire.At{Off: off, Err: err}
+		err := fmt.Errorf(text, args...)
+		if off >= 0 {
+			err = &wire.At{Off: off, Err: err}
 		}
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
