@@ -184,7 +184,7 @@ func TestManyClasses(t *testing.T) {
 		e.Start = append(e.Start, float64(c%7))
 		e.Trees = append(e.Trees, tree.Tree{Class: c, LeafValue: []float64{1}, LeafWeight: []float64{1}, LeafCount: []int64{1}})
 	}
-	s, err := newSheet(e)
+	s, err := newDocument(e)
 	if err != nil || s.add[8] != 1 {
 		t.Fatalf("%v", err)
 	}

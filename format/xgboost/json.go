@@ -41,8 +41,8 @@ func (r *textReader) peek() byte {
 	return r.b[r.pos]
 }
 
-// want reports whether the byte comes next, and takes it.
-func (r *textReader) want(c byte, instead string) bool {
+// expect takes the byte that has to come next; false says that another one does, or that reading failed before.
+func (r *textReader) expect(c byte, instead string) bool {
 	if r.peek() != c || r.err != nil {
 		r.wrong(instead)
 		return false
@@ -72,7 +72,7 @@ func (r *textReader) next() byte {
 }
 
 func (r *textReader) object(member func(string)) {
-	if !r.want('{', "an object") || !r.enter(int64(r.pos)) {
+	if !r.expect('{', "an object") || !r.enter(int64(r.pos)) {
 		return
 	}
 	defer r.leave()
@@ -82,7 +82,7 @@ func (r *textReader) object(member func(string)) {
 	}
 	for r.err == nil {
 		key := r.text()
-		if !r.want(':', "a colon behind a key") {
+		if !r.expect(':', "a colon behind a key") {
 			return
 		}
 		r.member(key, member)
@@ -90,7 +90,7 @@ func (r *textReader) object(member func(string)) {
 			r.pos++
 			return
 		}
-		r.want(',', "a comma or } behind a value")
+		r.expect(',', "a comma or } behind a value")
 	}
 }
 
@@ -99,7 +99,7 @@ func (r *textReader) array(element func(int)) {
 }
 
 func (r *textReader) list(element func(int)) {
-	if !r.want('[', "a list") || !r.enter(int64(r.pos)) {
+	if !r.expect('[', "a list") || !r.enter(int64(r.pos)) {
 		return
 	}
 	defer r.leave()
@@ -113,7 +113,7 @@ func (r *textReader) list(element func(int)) {
 			r.pos++
 			return
 		}
-		r.want(',', "a comma or ] behind a value")
+		r.expect(',', "a comma or ] behind a value")
 	}
 }
 

@@ -315,8 +315,8 @@ func (m *model) own(e *tree.Ensemble, o *objective) (notes []string) {
 		same = same && was.Features[i].Categorical == e.Features[i].Categorical && label(was.Features, i) == label(e.Features, i)
 	}
 	if same {
-		spoke, _, err := spoken(&was.Objective, e.Classes)
-		same = err == nil && spoke.name == o.name && was.Objective.Check(e.Classes) == nil
+		again, _, err := objectiveFor(&was.Objective, e.Classes)
+		same = err == nil && again.name == o.name && was.Objective.Check(e.Classes) == nil
 	}
 	if !same {
 		return []string{format.Warning("attribute " + ownKey + " tells of another model and is passed over")}
