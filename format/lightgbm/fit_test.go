@@ -127,7 +127,7 @@ func TestAnyEnsemble(t *testing.T) {
 // TestLosses has each thing that a file cannot say, and what the user hears.
 func TestLosses(t *testing.T) {
 	base := func() *tree.Ensemble {
-		e, err := Parse(load(t, "testdata/models/4.7.0_zero.txt"))
+		e, _, err := parse(load(t, "testdata/models/4.7.0_zero.txt"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,16 +177,16 @@ func TestLosses(t *testing.T) {
 
 // TestPrintRefuses is about the function without options: nothing is lost by it.
 func TestPrintRefuses(t *testing.T) {
-	e, err := Parse(load(t, "testdata/models/4.7.0_zero.txt"))
+	e, _, err := parse(load(t, "testdata/models/4.7.0_zero.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.Objective.Link = tree.Step
-	if err := Print(&bytes.Buffer{}, e); !errors.Is(err, format.ErrLossy) {
+	if err := encode(&bytes.Buffer{}, e); !errors.Is(err, format.ErrLossy) {
 		t.Errorf("%v, want ErrLossy", err)
 	}
 	e.Start = nil
-	if err := Print(&bytes.Buffer{}, e); !errors.Is(err, tree.ErrTrees) {
+	if err := encode(&bytes.Buffer{}, e); !errors.Is(err, tree.ErrTrees) {
 		t.Errorf("%v, want ErrTrees", err)
 	}
 }

@@ -41,6 +41,7 @@ func (p *parser) note(text string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(text, args...))
 }
 
+// parse reads a file. Errors say the line. What does not fit together is refused with tree.ErrTrees, linear trees with format.ErrVersion.
 func parse(file []byte) (*tree.Ensemble, []string, error) {
 	p := &parser{lines: lines{src: file}, e: &tree.Ensemble{}, head: entries{}, params: map[string]float64{}}
 	for _, step := range []func() error{p.header, p.trees, p.tail, p.complete} {

@@ -59,7 +59,7 @@ func TestBroken(t *testing.T) {
 		if text == string(file) {
 			t.Fatalf("no %s", c.from)
 		}
-		_, _, err := Parse([]byte(text))
+		_, _, err := parse([]byte(text))
 		if c.want == "" && err == nil {
 			continue
 		}
@@ -76,7 +76,7 @@ func TestPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Replace(string(file), `"left_children":[1,`, `"left_children":[99,`, 1)
-	_, _, err = Parse([]byte(text))
+	_, _, err = parse([]byte(text))
 	var at *wire.At
 	if !errors.As(err, &at) || int(at.Off) != strings.Index(text, `[99,`) {
 		t.Errorf("%v, want byte %d", err, strings.Index(text, `[99,`))
@@ -91,13 +91,13 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Parse(file); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), want) {
+		if _, _, err := parse(file); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", path, err, want)
 		}
 	}
 	named := append(append(make([]byte, oldNameAt), 15, 0, 0, 0, 0, 0, 0, 0), "binary:logistic\x06"...)
 	for what, old := range map[string][]byte{"binf": []byte("binf\x00\x00\x00\x3f\x02\x00\x00\x00"), "no mark": named} {
-		if _, _, err := Parse(old); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), "save_model") {
+		if _, _, err := parse(old); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), "save_model") {
 			t.Errorf("%s: %v, want words that say how to convert it", what, err)
 		}
 		if got := sniff(old); got == "" {
@@ -108,7 +108,7 @@ func TestRefused(t *testing.T) {
 		if got := sniff([]byte(foreign)); got != "" {
 			t.Errorf("%q is taken for %s", foreign, got)
 		}
-		if _, _, err := Parse([]byte(foreign)); err == nil {
+		if _, _, err := parse([]byte(foreign)); err == nil {
 			t.Errorf("%q is read", foreign)
 		}
 	}
@@ -140,7 +140,7 @@ func TestUnsaid(t *testing.T) {
 		if err := e.Check(); err != nil {
 			t.Fatal(c.what, err)
 		}
-		if _, err := Print(e, false); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), c.want) {
+		if _, err := printed(e, false); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 		if _, err := fit(e, &format.Options{Lossy: true}); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -230,15 +230,15 @@ func FuzzParse(f *testing.F) {
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		e, _, err := Parse(file)
+		e, _, err := parse(file)
 		if err != nil {
 			return
 		}
-		again, err := Print(e, len(file)%2 == 0)
+		again, err := printed(e, len(file)%2 == 0)
 		if err != nil {
 			return
 		}
-		g, _, err := Parse(again)
+		g, _, err := parse(again)
 		if err != nil {
 			t.Fatal(err)
 		}

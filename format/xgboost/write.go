@@ -11,7 +11,8 @@ import (
 	"thole.example/tree"
 )
 
-// write writes the ensemble, JSON or UBJSON.
+// write writes the ensemble, JSON or UBJSON. Numbers that XGBoost keeps in float32 are rounded. It fails with format.ErrVersion for what no
+// model of XGBoost says.
 func write(to io.Writer, e *tree.Ensemble, binary bool) error {
 	d, err := newDocument(e)
 	if err != nil {
