@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/tree"
 )
 
@@ -19,7 +20,7 @@ func fit(e *tree.Ensemble, o *format.Options) (*tree.Ensemble, error) {
 	c.Features = slices.Clone(e.Features)
 	c.Start = slices.Clone(e.Start)
 	if left := len(e.Trees) - len(c.Trees); left > 0 {
-		o.Drop(format.Shapes|format.Matrices, "", "%d trees of iterations behind the best one, which score nothing", left)
+		o.Drop(format.Shapes|format.Matrices, "", "%s of iterations behind the best one, scoring nothing", number.Of(left, "tree"))
 	}
 	for _, step := range []func(*tree.Ensemble, *format.Options) error{predictions, order, thresholds, missing, start, features, counts} {
 		if err := step(&c, o); err != nil {
@@ -236,10 +237,11 @@ func counts(c *tree.Ensemble, o *format.Options) error {
 		}
 	}
 	if made > 0 {
-		o.Tell("%d trees do not say how many rows came to their leaves: they are counted as shares of %d by their weights", made, countTotal)
+		o.Tell("of %s it is not known how many rows came to their leaves: they are counted as shares of %d by their weights",
+			number.Of(made, "tree"), countTotal)
 	}
 	if fewer > 0 {
-		o.Tell("%d trees have counts of rows above %d, which LightGBM does not read: they are that", fewer, countLimit)
+		o.Tell("of %s counts of rows are above %d, which LightGBM does not read: they are that", number.Of(fewer, "tree"), countLimit)
 	}
 	return nil
 }

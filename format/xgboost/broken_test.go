@@ -42,6 +42,7 @@ func TestBroken(t *testing.T) {
 		{`"num_deleted":"0"`, `"num_deleted":"1"`, tree0 + ".left_children: 15 nodes are reached from the root and 1 are deleted", nil},
 		{`"num_nodes":"15"`, `"num_nodes":"many"`, tree0 + `.tree_param.num_nodes: "many", want a whole number`, nil},
 		{`"size_leaf_vector":"0"}},{`, `"size_leaf_vector":"3"}},{`, "leaves of 3 values each", format.ErrVersion},
+		{`"num_class":"0"`, `"num_class":"65536"`, "trees, want as many of each of 65536 classes", nil},
 		{`"tree_info":[0,`, `"tree_info":[1,`, "tree_info[0]: class 1, want 0 to 0", nil},
 		{`"base_score":"5E-1"`, `"base_score":"half"`, `base_score: "half", want a number`, nil},
 		{`"base_score":"5E-1"`, `"base_score":"[1E0,2E0]"`, "base_score: 2 numbers, want one or 1", nil},

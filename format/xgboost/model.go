@@ -245,6 +245,9 @@ func (m *model) setClasses(e *tree.Ensemble, fail failure) error {
 	if len(m.drop) != len(e.Trees) && m.booster == "dart" {
 		return fail(m.dropAt, "weight_drop: weights of %d trees, want %d", len(m.drop), len(e.Trees))
 	}
+	if n := len(e.Trees); n%e.Classes != 0 {
+		return fail(m.infoAt, "tree_info: %d trees, want as many of each of %d classes", n, e.Classes)
+	}
 	for i, c := range m.info {
 		if c < 0 || c >= int64(e.Classes) {
 			return fail(m.infoAt, "tree_info[%d]: class %d, want 0 to %d", i, c, e.Classes-1)
