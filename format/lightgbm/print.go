@@ -122,7 +122,7 @@ func tail(out *bufio.Writer, e *tree.Ensemble) error {
 		out.WriteString(word(&e.Features[f.feature], int(f.feature)) + "=" + strconv.Itoa(f.splits) + "\n")
 	}
 	out.WriteString("\nparameters:\n")
-	for key, v := range said(&e.Objective) { // at most one
+	for key, v := range parameters(&e.Objective) { // at most one
 		out.WriteString("[" + key + ": " + strconv.FormatFloat(v, 'g', -1, 64) + "]\n")
 	}
 	out.WriteString("\nend of parameters\n\n")
