@@ -52,9 +52,6 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 	if err := o.CheckSet(info); err != nil {
 		return err
 	}
-	if err := o.CheckNeeds(info, len(w.ms)); err != nil {
-		return err
-	}
 	o.gate = newGate()
 	w.gate, w.opts = o.gate, o
 	if w.gate.room, err = room(ctx, w.bucket, w.to); err != nil {

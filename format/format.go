@@ -205,15 +205,6 @@ func (o *Options) Get(i Info, name string) string {
 	return ""
 }
 
-// CheckNeeds refuses so many matrices for a format that holds only those that a file beside them describes, if it is not there.
-func (o *Options) CheckNeeds(i Info, matrices int) error {
-	if _, ok := o.Files[i.Needs]; ok || i.Needs == "" {
-		return nil
-	}
-	return fmt.Errorf("%d matrices without a file %s beside them: format %s (%s) holds no others, choose another one: %w",
-		matrices, i.Needs, i.Name, i.Title, ErrMatrix)
-}
-
 // CheckSet reports an option that the codec does not have.
 func (o *Options) CheckSet(i Info) error {
 next:

@@ -71,7 +71,7 @@ func (s *Scorer) wide(t *Tree, at map[column]int32) (w wide, ok bool) {
 			all[i].Column = uint32(len(s.columns) + len(w.sets))
 			w.sets = append(w.sets, setColumn{c, t.Set(i)})
 		} else {
-			all[i].Key = order(floor32(t.Threshold[i]))
+			all[i].Key = order(Floor32(t.Threshold[i]))
 		}
 	}
 	w.values = make([]float64, n+1)

@@ -54,7 +54,7 @@ func ruleOf(k Kind) rule {
 }
 
 // ZeroMost32 is ZeroMost for numbers of 32 bits.
-var ZeroMost32 = floor32(ZeroMost)
+var ZeroMost32 = Floor32(ZeroMost)
 
 // key is the key of a value.
 func (r rule) key(v float32) int32 {
@@ -91,8 +91,8 @@ func order(v float32) int32 {
 	return b ^ b>>31&math.MaxInt32
 }
 
-// floor32 is the largest number of 32 bits that is not above t: one of 32 bits is at most t exactly if it is at most that.
-func floor32(t float64) float32 {
+// Floor32 is the largest number of 32 bits that is not above t: one of 32 bits is at most t exactly if it is at most that.
+func Floor32(t float64) float32 {
 	v := float32(t)
 	if float64(v) > t {
 		v = math.Nextafter32(v, float32(math.Inf(-1)))

@@ -136,7 +136,7 @@ func (s *Scorer) fill(t *Tree, at map[column]int32, full []uint64, values []floa
 	}
 	switch {
 	case child >= 0:
-		k := order(floor32(t.Threshold[child]))
+		k := order(Floor32(t.Threshold[child]))
 		full[i] = uint64(uint32(k))<<32 | uint64(at[column{t.Feature[child], ruleOf(t.Kind[child])}])
 		s.fill(t, at, full, values, t.Left[child], 2*i)
 		s.fill(t, at, full, values, t.Right[child], 2*i+1)
@@ -167,7 +167,7 @@ func (s *Scorer) link(t *Tree, at map[column]int32, nodes []node) {
 			s.words = append(s.words, t.Set(int(child))...)
 			s.bounds = append(s.bounds, int32(len(s.words)))
 		} else {
-			n.key = order(floor32(t.Threshold[child]))
+			n.key = order(Floor32(t.Threshold[child]))
 		}
 		nodes[i] = n
 		from = append(from, t.Left[child], t.Right[child])

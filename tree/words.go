@@ -81,7 +81,7 @@ func (e *Ensemble) question(t *Tree, node, levels int) string {
 	if t.Kind[node]&Categorical != 0 {
 		return fmt.Sprintf("%s in %s", e.name(f), e.Features[f].levels(t.Set(node), levels))
 	}
-	return fmt.Sprintf("%s <= %s", e.name(f), short(floor32(t.Threshold[node])))
+	return fmt.Sprintf("%s <= %s", e.name(f), short(Floor32(t.Threshold[node])))
 }
 
 // missing is where an inner node sends what is missing.

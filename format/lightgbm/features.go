@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,8 +104,8 @@ func parseInfo(f *tree.Feature, word []byte, v *entry) error {
 	return nil
 }
 
-// appendInfo writes what parseInfo reads; of the levels those at the ends and those that splits ask for.
-func appendInfo(b []byte, f *tree.Feature, levels []int) []byte {
+// appendInfo writes what parseInfo reads; of the levels those at the ends and those of the set between.
+func appendInfo(b []byte, f *tree.Feature, set []uint32) []byte {
 	if !f.Categorical {
 		if f.Least == 0 && f.Most == 0 {
 			return append(b, noInfo...)
@@ -118,9 +119,11 @@ func appendInfo(b []byte, f *tree.Feature, levels []int) []byte {
 	}
 	least, most := int(f.Least), int(f.Most)
 	b = number.AppendInt64(append(b, ':'), int64(least))
-	for _, l := range levels {
-		if l > least && l < most {
-			b = number.AppendInt64(append(b, ':'), int64(l))
+	for w, word := range set {
+		for ; word != 0; word &= word - 1 {
+			if l := 32*w + bits.TrailingZeros32(word); l > least && l < most {
+				b = number.AppendInt64(append(b, ':'), int64(l))
+			}
 		}
 	}
 	if most > least {
@@ -238,40 +241,28 @@ func pandas(e *tree.Ensemble) ([]byte, error) {
 // allLiterals reports whether levels are numbers, or truth values: pandas has them so then, and not as texts.
 func allLiterals(levels []string) bool {
 	numbers := !slices.ContainsFunc(levels, func(l string) bool {
-		return l == "" || !strings.Contains("-0123456789", l[:1]) || !json.Valid([]byte(l))
+		return l == "" || !strings.Contains("-0123456789", l[:1]) || strings.ContainsAny(l, " \t\r\n") || !json.Valid([]byte(l))
 	})
 	return numbers || !slices.ContainsFunc(levels, func(l string) bool { return l != "true" && l != "false" })
 }
 
-// asked are the levels in the sets of the splits of each categorical feature, ascending.
-func asked(e *tree.Ensemble) map[int32][]int {
-	all := map[int32][]int{}
+// asked is the union of the sets of the splits of each categorical feature.
+func asked(e *tree.Ensemble) map[int32][]uint32 {
+	all := map[int32][]uint32{}
 	for i := range e.Trees {
 		t := &e.Trees[i]
 		for node, k := range t.Kind {
 			if k&tree.Categorical == 0 {
 				continue
 			}
-			f := t.Feature[node]
-			for w, bits := range t.Set(node) {
-				for b := range 32 {
-					if bits>>b&1 != 0 {
-						all[f] = append(all[f], 32*w+b)
-					}
-				}
+			f, set := t.Feature[node], t.Set(node)
+			if more := len(set) - len(all[f]); more > 0 {
+				all[f] = append(all[f], make([]uint32, more)...)
 			}
-			if len(all[f]) > 1<<12 {
-				all[f] = unique(all[f])
+			for w, word := range set {
+				all[f][w] |= word
 			}
 		}
 	}
-	for f := range all {
-		all[f] = unique(all[f])
-	}
 	return all
-}
-
-func unique(l []int) []int {
-	slices.Sort(l)
-	return slices.Compact(l)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/tree"
 )
 
@@ -19,7 +20,7 @@ func fit(e *tree.Ensemble, o *format.Options) (*tree.Ensemble, error) {
 	c.Features = slices.Clone(e.Features)
 	c.Start = slices.Clone(e.Start)
 	if left := len(e.Trees) - len(c.Trees); left > 0 {
-		o.Drop(format.Shapes|format.Matrices, "", "%d trees of iterations behind the best one, which score nothing", left)
+		o.Drop(format.Shapes|format.Matrices, "", "%s of iterations behind the best one, scoring nothing", number.Of(left, "tree"))
 	}
 	for _, step := range []func(*tree.Ensemble, *format.Options) error{predictions, order, thresholds, missing, start, features, counts} {
 		if err := step(&c, o); err != nil {
@@ -31,10 +32,8 @@ func fit(e *tree.Ensemble, o *format.Options) (*tree.Ensemble, error) {
 
 // predictions is about what is made of the trees: sums and links.
 func predictions(c *tree.Ensemble, o *format.Options) error {
-	if c.Single {
-		if err := o.Lose(format.Files, "", "scores are added up in float64 by LightGBM, not in float32: they differ by rounding"); err != nil {
-			return err
-		}
+	if c.Single { // a rounding, as those to XGBoost's float32: nobody has to allow it
+		o.Drop(format.Files, "", "that scores are added up in float32: LightGBM adds in float64, scores may differ in the 7th digit")
 		c.Single = false
 	}
 	if _, ok := objectiveLine(&c.Objective, c.Classes); ok {
@@ -47,6 +46,9 @@ func predictions(c *tree.Ensemble, o *format.Options) error {
 	c.Objective.Link, c.Objective.Sigmoid = tree.Identity, 0
 	return nil
 }
+
+// addedLimit is how many trees that say 0 order adds at most: few trees of many classes would become very many.
+const addedLimit = 1 << 16
 
 // order puts tree i where LightGBM adds it, to class i modulo the classes. The trees of one class stay in their order, so that no sum
 // changes; where classes have unequal numbers of trees, those that are missing say 0.
@@ -73,7 +75,12 @@ func order(c *tree.Ensemble, o *format.Options) error {
 	if c.Group != c.Classes {
 		o.Drop(format.Files, "", "that an iteration made %d trees for a class", c.Group/c.Classes)
 	}
-	if most*c.Classes != len(c.Trees) {
+	more := most*c.Classes - len(c.Trees)
+	if more > addedLimit {
+		return fmt.Errorf("classes of unequal numbers of trees: %d trees that say 0 would be added, want at most %d: %w", more, addedLimit,
+			format.ErrLimit)
+	}
+	if more > 0 {
 		o.Drop(format.Shapes|format.Matrices, "", "that classes have unequal numbers of trees: those that are missing say 0")
 	}
 	if c.Best > 0 && c.Best != most {
@@ -230,10 +237,11 @@ func counts(c *tree.Ensemble, o *format.Options) error {
 		}
 	}
 	if made > 0 {
-		o.Tell("%d trees do not say how many rows came to their leaves: they are counted as shares of %d by their weights", made, countTotal)
+		o.Tell("of %s it is not known how many rows came to their leaves: they are counted as shares of %d by their weights",
+			number.Of(made, "tree"), countTotal)
 	}
 	if fewer > 0 {
-		o.Tell("%d trees have counts of rows above %d, which LightGBM does not read: they are that", fewer, countLimit)
+		o.Tell("of %s counts of rows are above %d, which LightGBM does not read: they are that", number.Of(fewer, "tree"), countLimit)
 	}
 	return nil
 }

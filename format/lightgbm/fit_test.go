@@ -89,7 +89,7 @@ func anyEnsemble(t *rapid.T) *tree.Ensemble {
 }
 
 // TestAnyEnsemble writes any ensemble by the codec, which checks that nothing differs unsaid: where nothing is lost scores are the same,
-// bit for bit, and where something is they are nearly, but for links.
+// bit for bit, and where something is, or they were added up in float32, they are nearly, but for links.
 func TestAnyEnsemble(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		e := anyEnsemble(rt)
@@ -116,7 +116,7 @@ func TestAnyEnsemble(t *testing.T) {
 			e.Score(row, want)
 			again.Score(row, scores)
 			for c := range scores {
-				if scores[c] != want[c] && !(lossy && math.Abs(scores[c]-want[c]) < 1e-3) {
+				if scores[c] != want[c] && !((lossy || e.Single) && math.Abs(scores[c]-want[c]) < 1e-3) {
 					rt.Fatalf("class %d scores %v, want %v; lost %q", c, scores[c], want[c], lost)
 				}
 			}
@@ -127,7 +127,7 @@ func TestAnyEnsemble(t *testing.T) {
 // TestLosses has each thing that a file cannot say, and what the user hears.
 func TestLosses(t *testing.T) {
 	base := func() *tree.Ensemble {
-		e, err := Parse(load(t, "testdata/models/4.7.0_zero.txt"))
+		e, _, err := parse(load(t, "testdata/models/4.7.0_zero.txt"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestLosses(t *testing.T) {
 		{"other names", func(e *tree.Ensemble) { e.Features[0].Name, e.Origin = "first number", "XGBoost 3.2.0" }, "", false},
 		{"start", func(e *tree.Ensemble) { e.Start[0] = 2 }, "", false},
 		{"best", func(e *tree.Ensemble) { e.Best = 2 }, "2 trees of iterations behind the best one", false},
-		{"single", func(e *tree.Ensemble) { e.Single = true }, "added up in float64", true},
+		{"single", func(e *tree.Ensemble) { e.Single = true }, "LightGBM adds in float64", false},
 		{"link", func(e *tree.Ensemble) { e.Objective = tree.Objective{Name: "binary:hinge", Link: tree.Step} }, "no link step", true},
 		{"group", func(e *tree.Ensemble) { e.Group = 2 }, "an iteration made 2 trees", false},
 		{"mean", func(e *tree.Ensemble) { e.Group, e.Mean = 2, true }, "the mean over 2 iterations", true},
@@ -177,16 +177,16 @@ func TestLosses(t *testing.T) {
 
 // TestPrintRefuses is about the function without options: nothing is lost by it.
 func TestPrintRefuses(t *testing.T) {
-	e, err := Parse(load(t, "testdata/models/4.7.0_zero.txt"))
+	e, _, err := parse(load(t, "testdata/models/4.7.0_zero.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	e.Single = true
-	if err := Print(&bytes.Buffer{}, e); !errors.Is(err, format.ErrLossy) {
+	e.Objective.Link = tree.Step
+	if err := encode(&bytes.Buffer{}, e); !errors.Is(err, format.ErrLossy) {
 		t.Errorf("%v, want ErrLossy", err)
 	}
 	e.Start = nil
-	if err := Print(&bytes.Buffer{}, e); !errors.Is(err, tree.ErrTrees) {
+	if err := encode(&bytes.Buffer{}, e); !errors.Is(err, tree.ErrTrees) {
 		t.Errorf("%v, want ErrTrees", err)
 	}
 }
@@ -207,5 +207,38 @@ func TestCounts(t *testing.T) {
 	}
 	if e.Trees[0].LeafCount[0] != 0 {
 		t.Error("the source was changed")
+	}
+}
+
+// TestUnequalClasses refuses few trees of many classes that would become very many.
+func TestUnequalClasses(t *testing.T) {
+	e := &tree.Ensemble{Objective: tree.Objective{Link: tree.Identity}, Classes: 400, Group: 400, Start: make([]float64, 400)}
+	for range 400 {
+		e.Trees = append(e.Trees, constant(0, 1))
+	}
+	if _, err := fit(e, &format.Options{}); !errors.Is(err, format.ErrLimit) {
+		t.Errorf("%v, want ErrLimit", err)
+	}
+}
+
+// TestLiterals writes levels as numbers only where these read back as the same texts.
+func TestLiterals(t *testing.T) {
+	for _, c := range []struct {
+		levels []string
+		want   bool
+	}{{[]string{"1", "-2.50"}, true}, {[]string{"1 ", "2"}, false}, {[]string{"1", "x"}, false}, {[]string{"01"}, false}, {[]string{"-"}, false},
+		{[]string{"true", "false"}, true}, {[]string{"true", "1"}, false}, {[]string{""}, false}} {
+		if got := allLiterals(c.levels); got != c.want {
+			t.Errorf("%q: %v, want %v", c.levels, got, c.want)
+		}
+	}
+}
+
+// TestAsked is the union of sets of several lengths.
+func TestAsked(t *testing.T) {
+	e := &tree.Ensemble{Trees: []tree.Tree{{Feature: []int32{1, 1, 0}, Kind: []tree.Kind{tree.Categorical, tree.Categorical, 0}, Threshold: []float64{0, 1, 5},
+		Bounds: []int32{0, 1, 3}, Words: []uint32{5, 2, 1}}}}
+	if got := asked(e); len(got) != 1 || !slices.Equal(got[1], []uint32{7, 1}) {
+		t.Errorf("%v, want the levels 0, 1, 2 and 32 of feature 1", got)
 	}
 }

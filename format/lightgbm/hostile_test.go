@@ -103,12 +103,12 @@ func TestHostile(t *testing.T) {
 		if changed == small {
 			t.Errorf("%q is not in the file", c.old)
 		}
-		if _, err := Parse([]byte(changed)); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := parse([]byte(changed)); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q instead of %q: %v, want %q", c.new, c.old, err, c.want)
 		}
 	}
 	linear := strings.Replace(small, "is_linear=0", "is_linear=1", 1)
-	if _, err := Parse([]byte(linear)); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), "linear models") {
+	if _, _, err := parse([]byte(linear)); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), "linear models") {
 		t.Errorf("%v, want ErrVersion", err)
 	}
 }
@@ -130,6 +130,7 @@ func TestOdd(t *testing.T) {
 		}},
 		{"objective=regression\n", "", "", func(e *tree.Ensemble) bool { return e.Objective.Name == "" && e.Objective.Link == tree.Identity }},
 		{"version=v4\n", "", "", func(e *tree.Ensemble) bool { return e.Origin == "LightGBM" }},
+		{"version=v4", "version=v9", `version "v9" is not known: read as v4`, nil},
 		{"version=v4", "version=v2", "", func(e *tree.Ensemble) bool {
 			return e.Origin == "LightGBM v2" && strings.Contains(string(printed(t, e)), "version=v2\n")
 		}},
@@ -168,7 +169,7 @@ func TestMemory(t *testing.T) {
 		text := []byte(small[:i] + large + small[end:])
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := Parse(text); err == nil {
+		if _, _, err := parse(text); err == nil {
 			t.Errorf("%s: no error", large)
 		}
 		runtime.ReadMemStats(&after)

@@ -75,21 +75,6 @@ var Codec = trees.Layout{
 	},
 }.Codec()
 
-// Parse reads a file. Errors say the line. What does not fit together is refused with tree.ErrTrees, linear trees with format.ErrVersion.
-func Parse(file []byte) (*tree.Ensemble, error) {
-	e, _, err := parse(file)
-	return e, err
-}
-
-// Print writes a file. What it cannot say is refused with format.ErrLossy.
-func Print(w io.Writer, e *tree.Ensemble) error {
-	e, err := fit(e, &format.Options{})
-	if err != nil {
-		return err
-	}
-	return write(w, e)
-}
-
 // sniff wants the first line "tree" and one of those that all files have.
 func sniff(begin []byte) string {
 	s := lines{src: begin}

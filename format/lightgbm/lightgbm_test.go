@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -121,7 +122,7 @@ func TestModels(t *testing.T) {
 func printed(t testing.TB, e *tree.Ensemble) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Print(&b, e); err != nil {
+	if err := encode(&b, e); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -162,7 +163,7 @@ func TestSaid(t *testing.T) {
 				len(e.Features[4].Levels) == 90 && e.Features[4].Levels[89] == "89"
 		}},
 	} {
-		e, err := Parse(load(t, "testdata/models/"+c.file+".txt"))
+		e, _, err := parse(load(t, "testdata/models/"+c.file+".txt"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +176,7 @@ func TestSaid(t *testing.T) {
 // TestPandasLine writes levels as pandas had them, numbers as numbers.
 func TestPandasLine(t *testing.T) {
 	text := load(t, "testdata/models/4.7.0_pandas.txt")
-	e, err := Parse(text)
+	e, _, err := parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,4 +235,13 @@ func TestDocument(t *testing.T) {
 	if len(example) == 0 || !bytes.HasPrefix(out.Bytes(), example) {
 		t.Errorf("docs/format/lightgbm.md does not have the beginning of\n%s", out.String())
 	}
+}
+
+// encode writes a file of what can be said without a loss.
+func encode(w io.Writer, e *tree.Ensemble) error {
+	e, err := fit(e, &format.Options{})
+	if err != nil {
+		return err
+	}
+	return write(w, e)
 }

@@ -31,9 +31,18 @@ func (s *lines) next() (line []byte, ok bool) {
 	return bytes.TrimSuffix(line, []byte("\r")), true
 }
 
-// fail is an error about a line.
+// lineError is an error about a line.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("line %d: %v", e.line, e.err) }
+
+func (e *lineError) Unwrap() error { return e.err }
+
 func fail(line int, text string, args ...any) error {
-	return fmt.Errorf("line %d: %w", line, fmt.Errorf(text, args...))
+	return &lineError{line, fmt.Errorf(text, args...)}
 }
 
 // entry is the value of a key, and its line.
@@ -146,7 +155,7 @@ func narrow(word []byte) (int32, bool) {
 	return int32(v), ok && n == len(word) && v >= math.MinInt32 && v <= math.MaxInt32
 }
 
-func bits(word []byte) (uint32, bool) {
+func unsigned(word []byte) (uint32, bool) {
 	v, n, ok := number.ParseUint64(word)
 	return uint32(v), ok && n == len(word) && v <= math.MaxUint32
 }

@@ -91,6 +91,6 @@ func readSets(t *tree.Tree, all entries) error {
 	if v := all["cat_threshold"]; words < 0 || int(words) > len(v.text)/2+1 {
 		return fmt.Errorf("cat_boundaries end at %d, and cat_threshold has %d bytes", words, len(v.text))
 	}
-	t.Words = take(&r, "cat_threshold", int(words), true, bits)
+	t.Words = take(&r, "cat_threshold", int(words), true, unsigned)
 	return r.err
 }

@@ -3,6 +3,7 @@ package lightgbm
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"thole.example/tree"
@@ -94,15 +95,15 @@ func ownOf(e *tree.Ensemble) own {
 
 // sameObjective compares what a file says, with the settings that stand among the parameters, to the objective.
 func sameObjective(o *tree.Objective, plain tree.Objective) bool {
-	plain.Set = said(o)
+	plain.Set = parameters(o)
 	if len(plain.Set) != len(o.Set) {
 		return false
 	}
 	return plain.Name == o.Name && plain.Link == o.Link && plain.Sigmoid == o.Sigmoid && plain.Foreign == o.Foreign
 }
 
-// said are the settings that stand among the parameters.
-func said(o *tree.Objective) map[string]float64 {
+// parameters are the settings that stand among the parameters.
+func parameters(o *tree.Objective) map[string]float64 {
 	for _, s := range settings {
 		if v, ok := o.Set[s.key]; ok && s.of == o.Name {
 			return map[string]float64{s.key: v}
@@ -125,9 +126,8 @@ func (o *own) line() ([]byte, error) {
 
 // fileVersion is the version of files that the trees came from, or the last one.
 func fileVersion(e *tree.Ensemble) string {
-	switch v := strings.TrimPrefix(e.Origin, origin+" "); v {
-	case "v2", "v3":
+	if v := strings.TrimPrefix(e.Origin, origin+" "); slices.Contains(versions, v) {
 		return v
 	}
-	return "v4"
+	return versions[len(versions)-1]
 }

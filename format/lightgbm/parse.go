@@ -2,8 +2,10 @@ package lightgbm
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"thole.example/internal/number"
@@ -19,6 +21,9 @@ const (
 	ownKey     = "thole:"
 	origin     = "LightGBM" // and a blank and the version
 )
+
+// versions of the format that are known.
+var versions = []string{"v2", "v3", "v4"}
 
 // parser reads a file.
 type parser struct {
@@ -36,9 +41,10 @@ func (p *parser) note(text string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(text, args...))
 }
 
+// parse reads a file. Errors say the line. What does not fit together is refused with tree.ErrTrees, linear trees with format.ErrVersion.
 func parse(file []byte) (*tree.Ensemble, []string, error) {
 	p := &parser{lines: lines{src: file}, e: &tree.Ensemble{}, head: entries{}, params: map[string]float64{}}
-	for _, step := range []func() error{p.header, p.trees, p.tail, p.whole} {
+	for _, step := range []func() error{p.header, p.trees, p.tail, p.complete} {
 		if err := step(); err != nil {
 			return nil, nil, err
 		}
@@ -77,6 +83,9 @@ func (p *parser) header() error {
 	}
 	p.e.Classes, p.e.Group, p.e.Start = int(classes), int(classes), make([]float64, classes)
 	p.e.Origin = versionOf(p.head)
+	if v := p.head["version"].text; v != nil && !slices.Contains(versions, string(v)) {
+		p.note("version %q is not known: read as %s", cut(v), versions[len(versions)-1])
+	}
 	if err := p.features(); err != nil {
 		return err
 	}
@@ -138,7 +147,7 @@ func (p *parser) trees() error {
 
 // at makes an error about a tree name the tree, and its first line if no other is known.
 func at(err error, line, tree int) error {
-	if strings.HasPrefix(err.Error(), "line ") {
+	if known := new(lineError); errors.As(err, &known) {
 		return fmt.Errorf("%w, in tree %d", err, tree)
 	}
 	return fail(line, "tree %d: %w", tree, err)
@@ -183,8 +192,8 @@ func (p *parser) setting(line []byte) {
 	}
 }
 
-// whole checks what can be known only of the whole file.
-func (p *parser) whole() error {
+// complete checks what can be known only of the whole file.
+func (p *parser) complete() error {
 	n := len(p.e.Trees)
 	if n%p.e.Group != 0 {
 		return fmt.Errorf("%d trees, want a multiple of num_tree_per_iteration, which is %d: %w", n, p.e.Group, tree.ErrTrees)

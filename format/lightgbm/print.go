@@ -64,8 +64,8 @@ func header(e *tree.Ensemble) []byte {
 	if slices.ContainsFunc(e.Features, func(f tree.Feature) bool { return f.Monotone != 0 }) {
 		each("monotone_constraints=", func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(e.Features[i].Monotone), 10) })
 	}
-	levels := asked(e)
-	each("feature_infos=", func(b []byte, i int) []byte { return appendInfo(b, &e.Features[i], levels[int32(i)]) })
+	sets := asked(e)
+	each("feature_infos=", func(b []byte, i int) []byte { return appendInfo(b, &e.Features[i], sets[int32(i)]) })
 	return b
 }
 
@@ -122,7 +122,7 @@ func tail(out *bufio.Writer, e *tree.Ensemble) error {
 		out.WriteString(word(&e.Features[f.feature], int(f.feature)) + "=" + strconv.Itoa(f.splits) + "\n")
 	}
 	out.WriteString("\nparameters:\n")
-	for key, v := range said(&e.Objective) { // at most one
+	for key, v := range parameters(&e.Objective) { // at most one
 		out.WriteString("[" + key + ": " + strconv.FormatFloat(v, 'g', -1, 64) + "]\n")
 	}
 	out.WriteString("\nend of parameters\n\n")

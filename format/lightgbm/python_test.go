@@ -26,7 +26,7 @@ func TestLightGBMReads(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, file := range models(t) {
-		e, err := Parse(load(t, file))
+		e, _, err := parse(load(t, file))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"thole.example/blob"
 	"thole.example/format"
+	"thole.example/internal/number"
 	"thole.example/matrix"
 	"thole.example/tree"
 	"thole.example/wire"
@@ -19,8 +20,9 @@ func (c *codec) Create(ctx context.Context, b blob.Bucket, path string, ms []mat
 	if err := o.CheckSet(c.Layout.Info); err != nil {
 		return nil, err
 	}
-	if err := o.CheckNeeds(c.Layout.Info, len(ms)); err != nil {
-		return nil, err
+	if _, ok := o.Files[tree.FileName]; !ok {
+		return nil, fmt.Errorf("%s without a file %s beside them: format %s (%s) holds no others, choose another one: %w",
+			number.Of(len(ms), "matrix", "matrices"), tree.FileName, c.Layout.Info.Name, c.Layout.Info.Title, format.ErrMatrix)
 	}
 	others := o
 	others.Files = maps.Clone(o.Files)

@@ -32,15 +32,17 @@ func TestBroken(t *testing.T) {
 		{`"left_children":[1,`, `"left_children":["1",`, tree0 + `.left_children[0]: found "\"1\",`, nil},
 		{`"left_children":[1,`, `"left_children":{"1":`, tree0 + ".left_children: found", nil},
 		{`"left_children":[1,`, `"left_children":[],"left_children":[1,`, tree0 + ".left_children: comes a second time", nil},
+		{`"num_nodes":"15"`, `"num_nodes":"16"`, tree0 + ".left_children: 15 nodes, want 16 as num_nodes says", nil},
 		{`"default_left":[`, `"other":[`, tree0 + ".default_left: 0 values, want 15", nil},
 		{`"split_indices":[3,`, `"split_indices":[-1,`, tree0 + ".split_indices[0]: feature -1", nil},
-		{`"split_indices":[3,`, `"split_indices":[5,`, "asks for feature 5 of 5", nil},
+		{`"split_indices":[3,`, `"split_indices":[5,`, tree0 + ".split_indices: feature 5 of 5", nil},
 		{`"categories":[0,`, `"categories":[-1,`, tree0 + ".categories[0]: level -1", nil},
 		{`"categories_nodes":[0,`, `"categories_nodes":[1,`, tree0 + ".categories_nodes[0]: node 1, want a categorical", nil},
 		{`"categories_segments":[0,`, `"categories_segments":[-1,`, tree0 + ".categories_segments[0]: levels -1", nil},
 		{`"num_deleted":"0"`, `"num_deleted":"1"`, tree0 + ".left_children: 15 nodes are reached from the root and 1 are deleted", nil},
 		{`"num_nodes":"15"`, `"num_nodes":"many"`, tree0 + `.tree_param.num_nodes: "many", want a whole number`, nil},
 		{`"size_leaf_vector":"0"}},{`, `"size_leaf_vector":"3"}},{`, "leaves of 3 values each", format.ErrVersion},
+		{`"num_class":"0"`, `"num_class":"65536"`, "trees, want as many of each of 65536 classes", nil},
 		{`"tree_info":[0,`, `"tree_info":[1,`, "tree_info[0]: class 1, want 0 to 0", nil},
 		{`"base_score":"5E-1"`, `"base_score":"half"`, `base_score: "half", want a number`, nil},
 		{`"base_score":"5E-1"`, `"base_score":"[1E0,2E0]"`, "base_score: 2 numbers, want one or 1", nil},
@@ -58,7 +60,7 @@ func TestBroken(t *testing.T) {
 		if text == string(file) {
 			t.Fatalf("no %s", c.from)
 		}
-		_, _, err := Parse([]byte(text))
+		_, _, err := parse([]byte(text))
 		if c.want == "" && err == nil {
 			continue
 		}
@@ -75,7 +77,7 @@ func TestPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Replace(string(file), `"left_children":[1,`, `"left_children":[99,`, 1)
-	_, _, err = Parse([]byte(text))
+	_, _, err = parse([]byte(text))
 	var at *wire.At
 	if !errors.As(err, &at) || int(at.Off) != strings.Index(text, `[99,`) {
 		t.Errorf("%v, want byte %d", err, strings.Index(text, `[99,`))
@@ -90,13 +92,13 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Parse(file); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), want) {
+		if _, _, err := parse(file); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", path, err, want)
 		}
 	}
 	named := append(append(make([]byte, oldNameAt), 15, 0, 0, 0, 0, 0, 0, 0), "binary:logistic\x06"...)
 	for what, old := range map[string][]byte{"binf": []byte("binf\x00\x00\x00\x3f\x02\x00\x00\x00"), "no mark": named} {
-		if _, _, err := Parse(old); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), "save_model") {
+		if _, _, err := parse(old); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), "save_model") {
 			t.Errorf("%s: %v, want words that say how to convert it", what, err)
 		}
 		if got := sniff(old); got == "" {
@@ -107,7 +109,7 @@ func TestRefused(t *testing.T) {
 		if got := sniff([]byte(foreign)); got != "" {
 			t.Errorf("%q is taken for %s", foreign, got)
 		}
-		if _, _, err := Parse([]byte(foreign)); err == nil {
+		if _, _, err := parse([]byte(foreign)); err == nil {
 			t.Errorf("%q is read", foreign)
 		}
 	}
@@ -139,12 +141,53 @@ func TestUnsaid(t *testing.T) {
 		if err := e.Check(); err != nil {
 			t.Fatal(c.what, err)
 		}
-		if _, err := Print(e, false); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), c.want) {
+		if _, err := printed(e, false); !errors.Is(err, format.ErrVersion) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
 		if _, err := fit(e, &format.Options{Lossy: true}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
 		}
+	}
+}
+
+// TestZeroMissing sends numbers and NaN as nodes do at which zero is missing, or refuses the node.
+func TestZeroMissing(t *testing.T) {
+	const most = tree.ZeroMost
+	numbers := []float32{0, 1, -1, tree.ZeroMost32, -tree.ZeroMost32, float32(math.NaN())}
+	for _, v := range numbers[3:5] {
+		numbers = append(numbers, math.Nextafter32(v, 1), math.Nextafter32(v, -1))
+	}
+	for _, c := range []struct {
+		threshold   float64
+		left, right bool // a condition of XGBoost says the same if zero goes there
+	}{{-1, false, true}, {-2e-35, false, true}, {-most, true, true}, {-1e-35, true, true}, {0, true, true}, {1e-35, true, true}, {most, true, true},
+		{2e-35, true, false}, {1, true, false}} {
+		for kind, fits := range map[tree.Kind]bool{tree.ZeroMissing: c.right, tree.ZeroMissing | tree.DefaultLeft: c.left} {
+			node := &tree.Tree{Kind: []tree.Kind{kind}, Threshold: []float64{c.threshold}}
+			threshold, missingLeft, err := decision(node, 0)
+			if (err == nil) != fits {
+				t.Errorf("threshold %v, kind %d: %v", c.threshold, kind, err)
+			}
+			for _, v := range numbers {
+				if got := v < condition(threshold) || v != v && missingLeft; err == nil && got != node.GoesLeft(0, float64(v)) {
+					t.Errorf("threshold %v, kind %d: %v goes left: %v", c.threshold, kind, v, got)
+				}
+			}
+		}
+	}
+}
+
+// TestManyClasses: a start score for each of many classes takes no longer than their trees.
+func TestManyClasses(t *testing.T) {
+	const classes = 1 << 15
+	e := &tree.Ensemble{Objective: tree.Objective{Name: "multiclass", Link: tree.Softmax}, Classes: classes, Group: classes}
+	for c := range classes {
+		e.Start = append(e.Start, float64(c%7))
+		e.Trees = append(e.Trees, tree.Tree{Class: c, LeafValue: []float64{1}, LeafWeight: []float64{1}, LeafCount: []int64{1}})
+	}
+	s, err := newDocument(e)
+	if err != nil || s.add[8] != 1 {
+		t.Fatalf("%v", err)
 	}
 }
 
@@ -188,15 +231,15 @@ func FuzzParse(f *testing.F) {
 		f.Add(file)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
-		e, _, err := Parse(file)
+		e, _, err := parse(file)
 		if err != nil {
 			return
 		}
-		again, err := Print(e, len(file)%2 == 0)
+		again, err := printed(e, len(file)%2 == 0)
 		if err != nil {
 			return
 		}
-		g, _, err := Parse(again)
+		g, _, err := parse(again)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,9 +9,6 @@ import (
 	"thole.example/tree"
 )
 
-// zeroMost is the largest size of a number that a split with ZeroMissing takes for missing, as a float32.
-const zeroMost = 1e-35
-
 // encode makes nodes of a tree, whose leaves are to be divided by a number first, and then have one added. Values that the file has no
 // float32 for are rounded.
 func (n *nodes) encode(t *tree.Tree, by, add float64) error {
@@ -28,7 +25,7 @@ func (n *nodes) encode(t *tree.Tree, by, add float64) error {
 	for i := range t.Feature {
 		p := places[i]
 		left, right := places[end(t, t.Left[i])], places[end(t, t.Right[i])]
-		missingLeft, err := goesMissing(t, i)
+		threshold, missingLeft, err := decision(t, i)
 		if err != nil {
 			return fmt.Errorf("node %d: %w", i, err)
 		}
@@ -36,7 +33,7 @@ func (n *nodes) encode(t *tree.Tree, by, add float64) error {
 			left, right, missingLeft = right, left, !missingLeft
 			n.kind[p] = 1
 		} else {
-			n.condition[p] = condition(t.Threshold[i])
+			n.condition[p] = condition(threshold)
 		}
 		if missingLeft {
 			n.missingLeft[p] = 1
@@ -95,28 +92,26 @@ func (n *nodes) place(t *tree.Tree) []int32 {
 	return places
 }
 
-// goesMissing reports whether NaN goes left; err says why XGBoost cannot do what the node does.
-func goesMissing(t *tree.Tree, i int) (bool, error) {
-	k := t.Kind[i]
-	left := t.GoesLeft(i, math.NaN())
-	if k&tree.Categorical != 0 || k&tree.ZeroMissing == 0 {
-		return left, nil
+// decision is the threshold by which XGBoost sends numbers as the node does, and whether NaN goes left; err says why it cannot do that.
+func decision(t *tree.Tree, i int) (threshold float64, missingLeft bool, err error) {
+	v, left := t.Threshold[i], t.GoesLeft(i, math.NaN())
+	if t.Kind[i]&(tree.Categorical|tree.ZeroMissing) != tree.ZeroMissing {
+		return v, left, nil
 	}
-	// Where all numbers that count as zero go the same way by the threshold, too, zero is as good as missing.
-	if v := t.Threshold[i]; left && v >= zeroMost || !left && v < -zeroMost {
-		return left, nil
+	// All numbers that count as zero go one way: a threshold among them moves to their other end, and zero is as any number.
+	switch {
+	case left && v >= -tree.ZeroMost:
+		return max(v, tree.ZeroMost), left, nil
+	case !left && v <= tree.ZeroMost:
+		return min(v, math.Nextafter(-tree.ZeroMost, math.Inf(-1))), left, nil
 	}
-	return left, fmt.Errorf("zero is missing and goes another way than its threshold %v says (zero_as_missing of LightGBM), which XGBoost "+
-		"cannot say: %w", t.Threshold[i], format.ErrVersion)
+	return v, left, fmt.Errorf("zero is missing and goes another way than its threshold %v says (zero_as_missing of LightGBM), which XGBoost "+
+		"cannot say: %w", v, format.ErrVersion)
 }
 
 // condition is the smallest float32 that is above the threshold: v <= threshold is v < condition for each float32 v.
 func condition(threshold float64) float32 {
-	floor := float32(threshold)
-	if float64(floor) > threshold {
-		floor = math.Nextafter32(floor, float32(math.Inf(-1)))
-	}
-	return math.Nextafter32(floor, float32(math.Inf(1))) + 0 // no -0
+	return math.Nextafter32(tree.Floor32(threshold), float32(math.Inf(1))) + 0 // no -0
 }
 
 // weigh makes sums of second derivatives where the tree does not have them, of those of leaves, of counts, or of ones: contributions are

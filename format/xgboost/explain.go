@@ -23,20 +23,20 @@ func explain(file []byte, p *dump.Printer) error {
 	} else {
 		p.Head("JSON")
 	}
-	t := teller{file: file, v: v, p: p, binary: binary}
-	t.tell("")
+	t := explainer{file: file, v: v, p: p, binary: binary}
+	t.value("")
 	v.end()
 	return v.failed()
 }
 
-type teller struct {
+type explainer struct {
 	file   []byte
 	v      values
 	p      *dump.Printer
 	binary bool
 }
 
-func (t *teller) tell(path string) {
+func (t *explainer) value(path string) {
 	from := t.v.off()
 	switch t.v.next() {
 	case '{':
@@ -44,7 +44,7 @@ func (t *teller) tell(path string) {
 			if path != "" {
 				key = path + "." + key
 			}
-			t.tell(key)
+			t.value(key)
 		})
 		return
 	case '[':
@@ -52,7 +52,7 @@ func (t *teller) tell(path string) {
 			left := 0
 			t.v.array(func(i int) {
 				if i < shownTrees {
-					t.tell(path + "[" + strconv.Itoa(i) + "]")
+					t.value(path + "[" + strconv.Itoa(i) + "]")
 				} else {
 					left++
 					t.v.skip()

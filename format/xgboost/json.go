@@ -1,10 +1,10 @@
 package xgboost
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
-	"strconv"
+
+	"thole.example/internal/number"
 )
 
 // textReader reads JSON from memory: the numbers of an array go straight into a slice, so that a model takes little more than its file.
@@ -41,8 +41,8 @@ func (r *textReader) peek() byte {
 	return r.b[r.pos]
 }
 
-// want reports whether the byte comes next, and takes it.
-func (r *textReader) want(c byte, instead string) bool {
+// expect takes the byte that has to come next; false says that another one does, or that reading failed before.
+func (r *textReader) expect(c byte, instead string) bool {
 	if r.peek() != c || r.err != nil {
 		r.wrong(instead)
 		return false
@@ -72,7 +72,7 @@ func (r *textReader) next() byte {
 }
 
 func (r *textReader) object(member func(string)) {
-	if !r.want('{', "an object") || !r.enter(int64(r.pos)) {
+	if !r.expect('{', "an object") || !r.enter(int64(r.pos)) {
 		return
 	}
 	defer r.leave()
@@ -82,7 +82,7 @@ func (r *textReader) object(member func(string)) {
 	}
 	for r.err == nil {
 		key := r.text()
-		if !r.want(':', "a colon behind a key") {
+		if !r.expect(':', "a colon behind a key") {
 			return
 		}
 		r.member(key, member)
@@ -90,7 +90,7 @@ func (r *textReader) object(member func(string)) {
 			r.pos++
 			return
 		}
-		r.want(',', "a comma or } behind a value")
+		r.expect(',', "a comma or } behind a value")
 	}
 }
 
@@ -99,7 +99,7 @@ func (r *textReader) array(element func(int)) {
 }
 
 func (r *textReader) list(element func(int)) {
-	if !r.want('[', "a list") || !r.enter(int64(r.pos)) {
+	if !r.expect('[', "a list") || !r.enter(int64(r.pos)) {
 		return
 	}
 	defer r.leave()
@@ -113,7 +113,7 @@ func (r *textReader) list(element func(int)) {
 			r.pos++
 			return
 		}
-		r.want(',', "a comma or ] behind a value")
+		r.expect(',', "a comma or ] behind a value")
 	}
 }
 
@@ -153,35 +153,29 @@ func (r *textReader) token() []byte {
 	return r.b[start:r.pos]
 }
 
-func (r *textReader) number() float64 { return r.float(64, -1) }
+func (r *textReader) number() float64 { return numberOf(r, -1, number.ParseFloat64) }
 
-// float reads a number of so many bits; i is its place in a list, -1 for none.
-func (r *textReader) float(bits, i int) float64 {
+// numberOf reads a number; i is its place in a list, -1 for none.
+func numberOf[T float32 | float64](r *textReader, i int, parse func([]byte) (T, int)) T {
 	if r.err != nil {
 		return 0
 	}
-	at := r.off()
+	at := int(r.off())
 	word := r.token()
 	switch string(word) {
 	case "true":
 		return 1
 	case "false":
 		return 0
-	case "NaN", "nan":
-		return math.NaN()
-	case "Infinity", "inf":
-		return math.Inf(1)
-	case "-Infinity", "-inf":
-		return math.Inf(-1)
 	}
-	v, err := strconv.ParseFloat(string(word), bits)
-	if plain := bytes.ContainsAny(word, "xXpPiInN"); err != nil && !math.IsInf(v, 0) || plain {
-		r.pos = int(at)
+	v, n := parse(r.b[at:]) // faster where there is room behind the number
+	if n == 0 || n != len(word) {
+		r.pos = at
 		r.path = append(r.path, inList(i)...)
 		r.wrong("a number")
 		return 0
 	}
-	return v // beyond the largest number it is infinite
+	return v
 }
 
 // inList is the step to the element, none for -1.
@@ -193,12 +187,12 @@ func inList(i int) []step {
 }
 
 func (r *textReader) floats(to []float32) []float32 {
-	r.list(func(i int) { to = append(to, float32(r.float(32, i))) })
+	r.list(func(i int) { to = append(to, numberOf(r, i, number.ParseFloat32)) })
 	return to
 }
 
 func (r *textReader) doubles(to []float64) []float64 {
-	r.list(func(i int) { to = append(to, r.float(64, i)) })
+	r.list(func(i int) { to = append(to, numberOf(r, i, number.ParseFloat64)) })
 	return to
 }
 
@@ -210,11 +204,11 @@ func (r *textReader) wholes(to []int64) []int64 {
 func (r *textReader) whole(i int) int64 {
 	at, start := r.off(), r.pos
 	word := r.token()
-	if n, err := strconv.ParseInt(string(word), 10, 64); err == nil {
-		return n
+	if v, n, ok := number.ParseInt64(word); ok && n == len(word) {
+		return v
 	}
 	r.pos = start
-	v := r.float(64, i)
+	v := numberOf(r, i, number.ParseFloat64)
 	if r.err == nil && (v != math.Trunc(v) || math.Abs(v) > 1<<53) {
 		r.path = append(r.path, inList(i)...)
 		r.fail(at, "", "found %v, want a whole number", v)

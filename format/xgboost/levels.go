@@ -15,25 +15,25 @@ func (m *model) cats(v values) {
 	fields(v, map[string]func(){"enc": func() {
 		v.array(func(i int) {
 			at := v.off()
-			var offsets, bytes []int64
-			var numbers []string
-			kind := false
+			var offsets []int64
+			var list []float64
+			typed := false // values are numbers and no texts
 			fields(v, map[string]func(){
-				"type":    func() { kind = true; v.number() },
+				"type":    func() { typed = true; v.number() },
 				"offsets": func() { offsets = v.wholes(nil) },
-				"values": func() {
-					for _, n := range v.doubles(nil) {
-						numbers, bytes = append(numbers, strconv.FormatFloat(n, 'g', -1, 64)), append(bytes, int64(n))
-					}
-				},
+				"values":  func() { list = v.doubles(nil) },
 			})
-			if kind {
+			if typed {
+				numbers := make([]string, len(list))
+				for i, n := range list {
+					numbers[i] = strconv.FormatFloat(n, 'g', -1, 64)
+				}
 				m.levels = append(m.levels, numbers)
 				return
 			}
-			names, ok := cut(offsets, bytes)
+			names, ok := cut(offsets, list)
 			if !ok && v.failed() == nil {
-				v.fail(at, "", "offsets of names lie outside of %d bytes, or go back", len(bytes))
+				v.fail(at, "", "offsets of names lie outside of %d bytes, or go back", len(list))
 			}
 			for _, name := range names {
 				if !utf8.ValidString(name) {
@@ -47,7 +47,7 @@ func (m *model) cats(v values) {
 }
 
 // cut makes texts of their bytes, which may be signed.
-func cut(offsets, bytes []int64) (names []string, ok bool) {
+func cut(offsets []int64, bytes []float64) (names []string, ok bool) {
 	for i := 1; i < len(offsets); i++ {
 		lo, hi := offsets[i-1], offsets[i]
 		if lo < 0 || hi < lo || hi > int64(len(bytes)) {
@@ -55,7 +55,7 @@ func cut(offsets, bytes []int64) (names []string, ok bool) {
 		}
 		name := make([]byte, 0, hi-lo)
 		for _, b := range bytes[lo:hi] {
-			name = append(name, byte(b))
+			name = append(name, byte(int64(b)))
 		}
 		names = append(names, string(name))
 	}
@@ -70,14 +70,14 @@ type encoded struct {
 	sorted   []int64
 }
 
-// encode is nil if no feature has names of levels.
-func encode(of []tree.Feature) *encoded {
-	all, any := &encoded{segments: []int64{0}}, false
+// encodeLevels is empty if no feature has names of levels.
+func encodeLevels(of []tree.Feature) encoded {
+	all, named := encoded{segments: []int64{0}}, false
 	for _, f := range of {
 		var offsets, bytes []int64
 		order := make([]int64, len(f.Levels))
 		for i, name := range f.Levels {
-			any = true
+			named = true
 			if i == 0 {
 				offsets = []int64{0}
 			}
@@ -92,8 +92,8 @@ func encode(of []tree.Feature) *encoded {
 		all.offsets, all.bytes, all.sorted = append(all.offsets, offsets), append(all.bytes, bytes), append(all.sorted, order...)
 		all.segments = append(all.segments, int64(len(all.sorted)))
 	}
-	if !any {
-		return nil
+	if !named {
+		return encoded{}
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package xgboost
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,7 @@ type model struct {
 	doubted    []string // features whose levels are not names
 	drop       []float32
 	trees      []tree.Tree
+	treesAt    []int64 // where they begin
 
 	baseAt, objectiveAt, infoAt, dropAt int64
 	nodes                               nodes
@@ -108,17 +110,21 @@ func (m *model) gbtree(v values) {
 		"cats":             func() { m.cats(v) },
 		"trees": func() {
 			v.array(func(int) {
+				at := v.off()
 				m.nodes.read(v)
 				if v.failed() == nil {
-					m.trees = append(m.trees, m.nodes.tree(v))
+					m.trees, m.treesAt = append(m.trees, m.nodes.tree(v)), append(m.treesAt, at)
 				}
 			})
 		},
 	})
 }
 
-// ensemble makes the ensemble of what was read. fail is told what contradicts itself, and where.
-func (m *model) ensemble(fail func(off int64, text string, args ...any) error) (*tree.Ensemble, []string, error) {
+// failure is the error about what contradicts itself, which begins at a byte of the file; below 0: it has no place.
+type failure func(off int64, text string, args ...any) error
+
+// ensemble makes the ensemble of what was read.
+func (m *model) ensemble(fail failure) (*tree.Ensemble, []string, error) {
 	if m.booster == "gblinear" {
 		return nil, nil, fail(-1, "%s.name: gblinear, a linear model without trees, want gbtree or dart: %w", boosterKey, format.ErrVersion)
 	}
@@ -137,13 +143,18 @@ func (m *model) ensemble(fail func(off int64, text string, args ...any) error) (
 	if e.Start, err = m.start(o, e.Classes); err != nil {
 		return nil, nil, fail(m.baseAt, "%s: %w", baseKey, err)
 	}
-	if err := m.setFeatures(e); err != nil {
-		return nil, nil, fail(-1, "%w", err)
+	if err := m.setFeatures(e, fail); err != nil {
+		return nil, nil, err
 	}
 	if err := m.setClasses(e, fail); err != nil {
 		return nil, nil, err
 	}
 	notes := m.setGroup(e)
+	for _, key := range slices.Sorted(maps.Keys(m.attributes)) {
+		if key != ownKey && key != bestKey {
+			notes = append(notes, "attribute "+key+" is not kept")
+		}
+	}
 	notes = append(notes, m.setBest(e)...)
 	notes = append(notes, m.own(e, o)...)
 	for _, f := range m.doubted {
@@ -192,18 +203,18 @@ func (m *model) start(o *objective, classes int) ([]float64, error) {
 }
 
 // setFeatures makes the features of their names, types and levels, and of the trees, which know what is categorical.
-func (m *model) setFeatures(e *tree.Ensemble) error {
+func (m *model) setFeatures(e *tree.Ensemble, fail failure) error {
 	n := max(m.features, len(m.names))
 	for _, list := range []struct {
 		key string
 		n   int
 	}{{"feature_names", len(m.names)}, {"feature_types", len(m.types)}} {
 		if list.n > 0 && list.n != n {
-			return fmt.Errorf("learner.%s: %d, want none or %d as num_feature says", list.key, list.n, n)
+			return fail(-1, "learner.%s: %d, want none or %d as num_feature says", list.key, list.n, n)
 		}
 	}
 	if n > numberLimit && len(m.names) == 0 {
-		return fmt.Errorf("num_feature: %d, want at most %d without names: %w", n, numberLimit, format.ErrLimit)
+		return fail(-1, "num_feature: %d, want at most %d without names: %w", n, numberLimit, format.ErrLimit)
 	}
 	e.Features = make([]tree.Feature, n)
 	for i := range e.Features {
@@ -214,7 +225,11 @@ func (m *model) setFeatures(e *tree.Ensemble) error {
 	}
 	for i := range e.Trees {
 		for j, k := range e.Trees[i].Kind {
-			if f := int(e.Trees[i].Feature[j]); k&tree.Categorical != 0 && f < n {
+			f := int(e.Trees[i].Feature[j])
+			if f >= n {
+				return fail(m.treesAt[i], "%s.model.trees[%d].%s: feature %d of %d", boosterKey, i, featureKey, f, n)
+			}
+			if k&tree.Categorical != 0 {
 				e.Features[f].Categorical = true
 			}
 		}
@@ -223,12 +238,15 @@ func (m *model) setFeatures(e *tree.Ensemble) error {
 }
 
 // setClasses says which score each tree adds to, and folds weights of trees into leaves, in float32 as XGBoost multiplies.
-func (m *model) setClasses(e *tree.Ensemble, fail func(off int64, text string, args ...any) error) error {
+func (m *model) setClasses(e *tree.Ensemble, fail failure) error {
 	if len(m.info) != len(e.Trees) {
 		return fail(m.infoAt, "tree_info: classes of %d trees, want %d", len(m.info), len(e.Trees))
 	}
 	if len(m.drop) != len(e.Trees) && m.booster == "dart" {
 		return fail(m.dropAt, "weight_drop: weights of %d trees, want %d", len(m.drop), len(e.Trees))
+	}
+	if n := len(e.Trees); n%e.Classes != 0 {
+		return fail(m.infoAt, "tree_info: %d trees, want as many of each of %d classes", n, e.Classes)
 	}
 	for i, c := range m.info {
 		if c < 0 || c >= int64(e.Classes) {
@@ -272,24 +290,13 @@ func (m *model) setGroup(e *tree.Ensemble) (notes []string) {
 
 // setBest says how many iterations score, if training was stopped early.
 func (m *model) setBest(e *tree.Ensemble) (notes []string) {
-	for _, key := range slices.Sorted(func(yield func(string) bool) {
-		for key := range m.attributes {
-			if !yield(key) {
-				return
-			}
-		}
-	}) {
-		if key != ownKey && key != bestKey {
-			notes = append(notes, "attribute "+key+" is not kept")
-		}
-	}
 	text, ok := m.attributes[bestKey]
 	if !ok {
-		return notes
+		return nil
 	}
 	best, err := strconv.Atoi(text)
 	if err != nil || best < 0 || best >= e.Iterations() {
-		return append(notes, format.Warning(fmt.Sprintf("attribute %s is %.20q, of %d iterations: all score", bestKey, text, e.Iterations())))
+		return []string{format.Warning(fmt.Sprintf("attribute %s is %.20q, of %d iterations: all score", bestKey, text, e.Iterations()))}
 	}
 	if e.Best = best + 1; e.Best < e.Iterations() {
 		notes = append(notes, fmt.Sprintf("the first %d of %d iterations score, as %s says; XGBoost's Booster.predict takes all unless "+
@@ -311,8 +318,8 @@ func (m *model) own(e *tree.Ensemble, o *objective) (notes []string) {
 		same = same && was.Features[i].Categorical == e.Features[i].Categorical && label(was.Features, i) == label(e.Features, i)
 	}
 	if same {
-		spoke, _, err := spoken(&was.Objective, e.Classes)
-		same = err == nil && spoke.name == o.name && was.Objective.Check(e.Classes) == nil
+		again, _, err := objectiveFor(&was.Objective, e.Classes)
+		same = err == nil && again.name == o.name && was.Objective.Check(e.Classes) == nil
 	}
 	if !same {
 		return []string{format.Warning("attribute " + ownKey + " tells of another model and is passed over")}

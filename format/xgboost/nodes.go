@@ -28,8 +28,8 @@ type nodes struct {
 	leaf   []int32
 }
 
-// complain tells of an element of the list of a key, or if i is below 0 of the list.
-type complain func(key string, i int, text string, args ...any)
+// report tells of an element of the list of a key, or if i is below 0 of the list.
+type report func(key string, i int, text string, args ...any)
 
 // The keys of a tree.
 const (
@@ -101,10 +101,13 @@ func (n *nodes) tree(v values) (t tree.Tree) {
 }
 
 // lengths checks that all lists are of one length.
-func (n *nodes) lengths(bad complain) {
+func (n *nodes) lengths(bad report) {
 	want := len(n.left)
-	if want == 0 || n.size >= 0 && n.size != want {
-		bad(leftKey, -1, "%d nodes, want %d and at least one", want, n.size)
+	switch {
+	case want == 0:
+		bad(leftKey, -1, "no nodes, want at least one")
+	case n.size >= 0 && n.size != want:
+		bad(leftKey, -1, "%d nodes, want %d as num_nodes says", want, n.size)
 	}
 	for _, l := range []struct {
 		key  string
@@ -123,7 +126,7 @@ func (n *nodes) lengths(bad complain) {
 }
 
 // walk goes from the root to all leaves, and sees each node once.
-func (n *nodes) walk(bad complain) {
+func (n *nodes) walk(bad report) {
 	all := len(n.left)
 	n.seen = append(n.seen[:0], make([]bool, all)...)
 	n.seen[0] = true
@@ -159,7 +162,7 @@ func (n *nodes) walk(bad complain) {
 
 // order numbers inner nodes by the places of their left children, which is the order in which they were split, and leaves by their
 // places, or as our own files say. So the order of the file comes back when the tree is written.
-func (n *nodes) order(bad complain) {
+func (n *nodes) order(bad report) {
 	all := len(n.left)
 	n.inner, n.leaf = n.inner[:0], n.leaf[:0]
 	owner := make([]int32, all) // of a left child, and one more: 0 is none
@@ -178,7 +181,7 @@ func (n *nodes) order(bad complain) {
 		}
 	}
 	n.permute(bad)
-	n.count32()
+	n.renumber()
 	for _, p := range n.inner {
 		for _, child := range [2]int64{n.left[p], n.right[p]} {
 			if n.left[child] != -1 && n.number[child] <= n.number[p] {
@@ -190,7 +193,7 @@ func (n *nodes) order(bad complain) {
 }
 
 // permute gives leaves the numbers that our own files say.
-func (n *nodes) permute(bad complain) {
+func (n *nodes) permute(bad report) {
 	if len(n.leaves) == 0 {
 		return
 	}
@@ -219,11 +222,11 @@ func (n *nodes) level() {
 			}
 		}
 	}
-	n.count32()
+	n.renumber()
 }
 
-// count32 sets the numbers of nodes after their order.
-func (n *nodes) count32() {
+// renumber sets the numbers of nodes after their order.
+func (n *nodes) renumber() {
 	n.number = append(n.number[:0], make([]int32, len(n.left))...)
 	for i, at := range n.inner {
 		n.number[at] = int32(i)
@@ -242,7 +245,7 @@ func item[T any](list []T, i int32) (v T) {
 }
 
 // fill makes the tree without its sets.
-func (n *nodes) fill(bad complain) tree.Tree {
+func (n *nodes) fill(bad report) tree.Tree {
 	inner, leaves := len(n.inner), len(n.leaf)
 	t := tree.Tree{Feature: make([]int32, inner), Threshold: make([]float64, inner), Kind: make([]tree.Kind, inner),
 		Left: make([]int32, inner), Right: make([]int32, inner),
@@ -279,7 +282,7 @@ func (n *nodes) fill(bad complain) tree.Tree {
 }
 
 // sets gives the categorical nodes their sets, and turns their sides: in the file what is in the set goes right.
-func (n *nodes) sets(t *tree.Tree, bad complain) {
+func (n *nodes) sets(t *tree.Tree, bad report) {
 	of := map[int64]int{}
 	for i, p := range n.setNode {
 		if p < 0 || p >= int64(len(n.left)) || item(n.kind, int32(p)) == 0 {

@@ -105,9 +105,9 @@ func find(said map[string]any, key string) string {
 	return ""
 }
 
-// spoken is the objective for a file: that which the file had said from which it came, else the nearest. Other scores of the row are
+// objectiveFor is the objective for a file: that which the file had said from which it came, else the nearest. Other scores of the row are
 // turned in no other way by it; err says that there is none.
-func spoken(t *tree.Objective, classes int) (o *objective, said map[string]any, err error) {
+func objectiveFor(t *tree.Objective, classes int) (o *objective, said map[string]any, err error) {
 	if s := t.Sigmoid; s != 0 && s != 1 && (t.Link == tree.Logistic || t.Link == tree.Each) {
 		return nil, nil, fmt.Errorf("a logistic link of steepness %v, which XGBoost does not have, want 1: %w", s, format.ErrVersion)
 	}

@@ -23,7 +23,7 @@ func TestPython(t *testing.T) {
 	dir, all := t.TempDir(), map[string]*tree.Ensemble{}
 	put := func(name string, e *tree.Ensemble) {
 		for _, ubj := range []bool{false, true} {
-			file, err := Print(e, ubj)
+			file, err := printed(e, ubj)
 			if err != nil {
 				t.Fatal(name, err)
 			}
@@ -38,7 +38,7 @@ func TestPython(t *testing.T) {
 		if strings.Contains(path, "named.") { // whose levels want names, and rows.json has numbers
 			return
 		}
-		e, _, err := Parse(file)
+		e, _, err := parse(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestPython(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, _, err := Parse(saved)
+			again, _, err := parse(saved)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -112,11 +112,11 @@ func TestAny(t *testing.T) {
 		if e.Mean != (told > 0) {
 			t.Errorf("%d losses", told)
 		}
-		file, err := Print(e, rapid.Bool().Draw(t, "ubj"))
+		file, err := printed(e, rapid.Bool().Draw(t, "ubj"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, _, err := Parse(file)
+		again, _, err := parse(file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package xgboost
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -69,7 +70,7 @@ func models(t *testing.T, f func(t *testing.T, path string, file []byte, s score
 func TestMargins(t *testing.T) {
 	all := rows(t)
 	models(t, func(t *testing.T, path string, file []byte, s scores, first bool) {
-		e, notes, err := Parse(file)
+		e, notes, err := parse(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +107,7 @@ func TestMargins(t *testing.T) {
 func TestRewrite(t *testing.T) {
 	all := rows(t)
 	models(t, func(t *testing.T, path string, file []byte, s scores, _ bool) {
-		e, _, err := Parse(file)
+		e, _, err := parse(file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,15 +116,15 @@ func TestRewrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, ubj := range []bool{false, true} {
-			again, err := Print(e, ubj)
+			again, err := printed(e, ubj)
 			if err != nil {
 				t.Fatal(err)
 			}
-			twice, err := Print(fitted, ubj)
+			twice, err := printed(fitted, ubj)
 			if err != nil || string(twice) != string(again) {
 				t.Fatalf("what is fitted is written as %.300q, want %.300q, %v", twice, again, err)
 			}
-			g, _, err := Parse(again)
+			g, _, err := parse(again)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,11 +167,11 @@ func TestSameTrees(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, _, err := Parse(file)
+		e, _, err := parse(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := Print(e, false)
+		again, err := printed(e, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,4 +183,10 @@ func TestSameTrees(t *testing.T) {
 			t.Errorf("%s: %s\nwant %s", name, again, want)
 		}
 	}
+}
+
+func printed(e *tree.Ensemble, ubj bool) ([]byte, error) {
+	var out bytes.Buffer
+	err := write(&out, e, ubj)
+	return out.Bytes(), err
 }

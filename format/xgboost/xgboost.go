@@ -1,6 +1,5 @@
 // Package xgboost reads and writes the models of XGBoost, JSON and UBJSON, as one codec with two layouts. A file is one ensemble of
-// trees and nothing else: its reader shows the matrices of package tree, with trees.json beside them. [Parse] and [Print] do the same
-// without a codec.
+// trees and nothing else: its reader shows the matrices of package tree, with trees.json beside them.
 //
 // Source: dmlc/xgboost, doc/model.schema and src/tree/tree_model.cc, versions 1.0 to 3.2; what those versions write and how they score is
 // tested (testdata/models.py). Objects have these fields; settings are texts even if they are numbers, and XGBoost passes over keys that it
@@ -73,7 +72,7 @@ var Codec = trees.Layout{
 		Endings: []format.Ending{{Ext: ".json", Set: map[string]string{layoutOption: textLayout}}},
 	},
 	Sniff: sniff,
-	Parse: Parse,
+	Parse: parse,
 	Fit:   fit,
 	Print: func(w io.Writer, e *tree.Ensemble, o *format.Options) error {
 		switch layout := o.Set[layoutOption]; layout {
@@ -143,9 +142,9 @@ func reader(file []byte) (v values, binary bool) {
 	return newTextReader(file), false
 }
 
-// Parse reads a model, JSON or UBJSON as its first bytes say. Notes say what a user should know of how it was read. Errors wrap a
+// parse reads a model, JSON or UBJSON as its first bytes say. Notes say what a user should know of how it was read. Errors wrap a
 // *wire.At with the byte where that is known, and format.ErrVersion for what no ensemble holds.
-func Parse(file []byte) (e *tree.Ensemble, notes []string, err error) {
+func parse(file []byte) (e *tree.Ensemble, notes []string, err error) {
 	v, binary := reader(file)
 	if !binary && v.next() != '{' {
 		return nil, nil, oldFormat(file)
@@ -156,11 +155,11 @@ func Parse(file []byte) (e *tree.Ensemble, notes []string, err error) {
 		return nil, nil, err
 	}
 	e, notes, err = m.ensemble(func(off int64, text string, args ...any) error {
-		if err := fmt.Errorf(text, args...); off < 0 {
-			return err
-		} else {
-			return &wire.At{Off: off, Err: err}
+		err := fmt.Errorf(text, args...)
+		if off >= 0 {
+			err = &wire.At{Off: off, Err: err}
 		}
+		return err
 	})
 	if err != nil {
 		return nil, nil, err
@@ -174,13 +173,3 @@ func Parse(file []byte) (e *tree.Ensemble, notes []string, err error) {
 
 // wordLimit is how many words of sets a model has at least room for; a larger file has room for more.
 const wordLimit = 1 << 24
-
-// Print writes the ensemble as a model, UBJSON or JSON. Numbers that XGBoost keeps in float32 are rounded. It fails with
-// format.ErrVersion for what no model of XGBoost says.
-func Print(e *tree.Ensemble, ubj bool) ([]byte, error) {
-	var out bytes.Buffer
-	if err := write(&out, e, ubj); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}

@@ -143,11 +143,7 @@ func floor(v float64, elem program.VarType_Type) float64 {
 	if elem != program.VarType_FP32 {
 		return v
 	}
-	f := float32(v)
-	if float64(f) > v {
-		f = math.Nextafter32(f, float32(math.Inf(-1)))
-	}
-	return float64(f)
+	return float64(tree.Floor32(v))
 }
 
 // reals appends numbers in a type of floating point.
