@@ -199,8 +199,5 @@ func (b *Layout) admit(held Rows, bins int) error {
 	return nil
 }
 
-// Bytes is how much memory the codes take.
-func (b *Binned) Bytes() int64 { return int64(len(b.codes.Bytes)) }
-
 // Varying is how many features have more than one value.
 func (l *Layout) Varying() int { return len(l.columns) }

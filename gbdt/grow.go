@@ -12,7 +12,6 @@ import (
 
 // leaf is a node that is not split (yet).
 type leaf struct {
-	number     int // among the leaves
 	parent     int // inner node, -1 of the root
 	depth      int
 	lo, hi     int // its rows, in grower.rows
@@ -196,7 +195,7 @@ func (g *grower) split(at int) (right int) {
 		}
 		t.Kind, t.Threshold = append(t.Kind, kind), append(t.Threshold, upper)
 	}
-	r := leaf{number: right, parent: int(node), depth: l.depth + 1, sum: s.right, value: s.value[1], in: l.in}
+	r := leaf{parent: int(node), depth: l.depth + 1, sum: s.right, value: s.value[1], in: l.in}
 	in := l.in
 	if m := g.monotoneOf(c); m != 0 { // below, values of the two sides must not meet
 		mid := (s.value[0] + s.value[1]) / 2

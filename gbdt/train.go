@@ -104,7 +104,7 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 // begin checks the labels, and makes what the iterations share.
 func (t *trainer) begin() error {
 	c, y, b := t.Config, t.labels, t.binned
-	total, classes := b.total, 1
+	classes := 1
 	if c.Objective.Several != nil {
 		classes = max(2, c.Classes)
 	}
@@ -121,13 +121,14 @@ func (t *trainer) begin() error {
 	}
 	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
 	t.out = t.model(classes)
-	y, total = y.of(b, classes), b.learn+b.held
+	y = y.of(b, classes)
 	t.labels = y
+	rows := b.learn + b.held
 	for k := range t.scores {
-		t.scores[k] = make([]float64, total)
+		t.scores[k] = make([]float64, rows)
 		t.all[k] = make([]grad, t.learn)
 		if y.Start != nil {
-			copy(t.scores[k], y.Start[k*total:])
+			copy(t.scores[k], y.Start[k*rows:])
 			continue
 		}
 		for i := range t.scores[k] {
