@@ -37,7 +37,7 @@ type grower struct {
 	spare   []uint32 // as long as both
 	columns []int    // that the tree may ask for, ascending
 	free    []histogram
-	kept    int         // histograms that leaves hold
+	holding int         // leaves with histograms
 	own     []histogram // of each goroutine
 	finders []finder
 	lookup  [][]uint8
@@ -56,7 +56,7 @@ type grower struct {
 
 // grow grows one tree of the rows whose derivatives grads has. The leaves have values without the rate.
 func (g *grower) grow(ctx context.Context) error {
-	g.tree, g.leaves, g.kept = tree.Tree{}, g.leaves[:0], 0
+	g.tree, g.leaves, g.holding = tree.Tree{}, g.leaves[:0], 0
 	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: free}
 	root.sum = g.total(ctx)
 	all := []int64{root.sum.G, root.sum.H, int64(len(g.rows))}
@@ -90,8 +90,8 @@ func (g *grower) grow(ctx context.Context) error {
 	return nil
 }
 
-// next are the leaves to be split next: all that may be, where there is room for their children and those of them, or the order does
-// not matter; else the one that the order has first.
+// next are the leaves to be split next: all that may be, where their children stay below the limit and the order does not matter; else
+// those that the order has first.
 func (g *grower) next(most int) (all []int) {
 	for i := range g.leaves {
 		if g.leaves[i].splittable {
@@ -147,12 +147,12 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 		parent := &g.leaves[p[0]]
 		hist, slot := parent.hist, parent.slot
 		if hist != nil {
-			g.kept--
+			g.holding--
 		}
 		switch {
 		case !more || g.Depth > 0 && g.leaves[small].depth >= g.Depth:
 			g.release(parent)
-		case hist == nil && slot == 0: // there was no room for it
+		case hist == nil && slot == 0: // there were too many
 			both = append(both, small, large)
 		default:
 			parent.hist, parent.slot = nil, 0
@@ -288,16 +288,16 @@ func (g *grower) search(ctx context.Context, leaves []int) error {
 	return nil
 }
 
-// decide gives leaves their best splits. Those that have none need no histograms any more.
+// decide gives leaves their best splits. Those that have none need no histograms any more, and others do without if there are too many.
 func (g *grower) decide(leaves []int, best []split) {
 	for i, at := range leaves {
 		l := &g.leaves[at]
 		l.best, l.splittable = best[i], best[i].gain > 0
 		switch {
-		case !l.splittable, g.workers == nil && g.kept >= g.binned.room: // or no room
+		case !l.splittable, g.holding >= g.binned.histogramLimit:
 			g.release(l)
 		case l.hist != nil:
-			g.kept++
+			g.holding++
 		}
 	}
 }
