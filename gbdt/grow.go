@@ -32,11 +32,11 @@ type grower struct {
 	binned  *Binned
 	grads   []grad
 	scale   scale
-	rows    []uint32 // that a tree learns from, those of a leaf together
-	others  []uint32 // that it does not learn from: not drawn, or held out
-	spare   []uint32 // as long as both
-	columns []int    // that the tree may ask for, ascending
-	free    []histogram
+	rows    []uint32    // that a tree learns from, those of a leaf together
+	others  []uint32    // that it does not learn from: not drawn, or held out
+	spare   []uint32    // as long as both
+	columns []int       // that the tree may ask for, ascending
+	free    []histogram // that no leaf has, to be used again
 	holding int         // leaves with histograms
 	own     []histogram // of each goroutine
 	finders []finder
@@ -57,7 +57,7 @@ type grower struct {
 // grow grows one tree of the rows whose derivatives grads has. The leaves have values without the rate.
 func (g *grower) grow(ctx context.Context) error {
 	g.tree, g.leaves, g.holding = tree.Tree{}, g.leaves[:0], 0
-	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: free}
+	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: unlimited}
 	root.sum = g.total(ctx)
 	all := []int64{root.sum.G, root.sum.H, int64(len(g.rows))}
 	if err := g.everywhere(ctx, all); err != nil {
@@ -65,7 +65,7 @@ func (g *grower) grow(ctx context.Context) error {
 	}
 	root.sum, root.count = sum{G: all[0], H: all[1]}, int(all[2])
 	gs, hs := g.scale.of(root.sum)
-	root.value = g.value(gs, hs, 0, free)
+	root.value = g.value(gs, hs, 0, unlimited)
 	g.leaves = append(g.leaves, root)
 	if err := g.measure(ctx, []int{0}, nil); err != nil {
 		return err
