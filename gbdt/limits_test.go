@@ -46,7 +46,8 @@ func TestLeaves(t *testing.T) {
 	b := binned(t, g, nil, 255)
 	for _, growth := range []Growth{ByDepth, ByLeaf} {
 		for _, c := range []struct{ depth, leaves, most, deep int }{
-			{3, 0, 8, 3}, {3, 100, 8, 3}, {3, 5, 5, 3}, {0, 7, 7, 64}, {1, 0, 2, 1}, {64, 13, 13, 64}, {0, 2, 2, 1}, {17, 0, LeafLimit, 17}, {20, 3000, 3000, 20},
+			{3, 0, 8, 3}, {3, 100, 8, 3}, {3, 5, 5, 3}, {0, 7, 7, 64}, {1, 0, 2, 1}, {64, 13, 13, 64}, {0, 2, 2, 1}, {17, 0, LeafLimit, 17},
+			{20, 3000, 3000, 20},
 		} {
 			conf := settings(t, "l2", 1)
 			conf.Growth, conf.Depth, conf.Leaves, conf.MinWeight, conf.L2, conf.LevelWeight, conf.Level2 = growth, c.depth, c.leaves, 0, 0, 0, 0

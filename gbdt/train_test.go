@@ -332,7 +332,8 @@ func TestCancelled(t *testing.T) {
 		}
 	}
 	want := context.DeadlineExceeded
-	_, err := Train(context.Background(), binned(t, g, nil, 255), y, settings(t, "l2", 9), Options{Each: func(*Progress) (float64, error) { return 0, want }})
+	_, err := Train(context.Background(), binned(t, g, nil, 255), y, settings(t, "l2", 9),
+		Options{Each: func(*Progress) (float64, error) { return 0, want }})
 	if err != want {
 		t.Errorf("%v, want the error of Each", err)
 	}

@@ -108,7 +108,8 @@ func TestColumnsView(t *testing.T) {
 }
 
 func TestBind(t *testing.T) {
-	features := []tree.Feature{{Name: "town", Categorical: true, Levels: []string{"Bath", "Wells"}}, {Name: "zip", Categorical: true}, {Name: "age"}}
+	features := []tree.Feature{{Name: "town", Categorical: true, Levels: []string{"Bath", "Wells"}}, {Name: "zip", Categorical: true},
+		{Name: "age"}}
 	tr, v, err := Bind(features, nil, feature.Column{Name: "y", Kind: feature.Label})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +119,8 @@ func TestBind(t *testing.T) {
 		t.Errorf("rows %s, want %s", got, want)
 	}
 	for want, bad := range map[string][]tree.Feature{
-		"feature 0 of the trees has no name": {{}}, `column "a" twice`: {{Name: "a"}, {Name: "a"}}, `level "x" twice`: {{Name: "a", Levels: []string{"x", "x"}}},
+		"feature 0 of the trees has no name": {{}}, `column "a" twice`: {{Name: "a"}, {Name: "a"}},
+		`level "x" twice`: {{Name: "a", Levels: []string{"x", "x"}}},
 	} {
 		if _, _, err := Bind(bad, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", bad, err, want)
@@ -138,8 +140,8 @@ func TestTooManyLevels(t *testing.T) {
 
 // stump is a tree that asks one feature.
 func stump(f int32, threshold float64) tree.Tree {
-	return tree.Tree{Feature: []int32{f}, Threshold: []float64{threshold}, Kind: []tree.Kind{tree.NaNMissing}, Left: []int32{^0}, Right: []int32{^1},
-		Gain: []float64{1}, Value: []float64{0}, Weight: []float64{1}, Count: []int64{1},
+	return tree.Tree{Feature: []int32{f}, Threshold: []float64{threshold}, Kind: []tree.Kind{tree.NaNMissing}, Left: []int32{^0},
+		Right: []int32{^1}, Gain: []float64{1}, Value: []float64{0}, Weight: []float64{1}, Count: []int64{1},
 		LeafValue: []float64{threshold, 100}, LeafWeight: []float64{1, 1}, LeafCount: []int64{1, 1}}
 }
 
