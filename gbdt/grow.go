@@ -101,7 +101,7 @@ func (g *grower) next(most int) (all []int) {
 	if len(all) == 0 {
 		return nil
 	}
-	bounded := g.Leaves > 0 && (g.Depth == 0 || g.Depth >= 17 || g.Leaves < 1<<g.Depth)
+	bounded := g.Leaves > 0 && g.Leaves < g.full()
 	if !bounded && len(all) <= most-len(g.leaves) {
 		return all
 	}

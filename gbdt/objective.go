@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"thole.example/internal/spell"
 	"thole.example/kernel"
 	"thole.example/metric"
 	"thole.example/tree"
@@ -51,18 +52,17 @@ func FindObjective(name string) (Objective, error) {
 		}
 		names = append(names, o.Name)
 	}
-	return Objective{}, fmt.Errorf("no objective %q; there are %s", name, strings.Join(names, ", "))
+	return Objective{}, spell.Unknown("objective", name, names)
 }
 
 // With is the objective with settings over its own.
 func (o Objective) With(set map[string]float64) (Objective, error) {
 	all := map[string]float64{}
-	for name, v := range o.Settings {
-		all[name] = v
-	}
+	maps.Copy(all, o.Settings)
+	known := slices.Sorted(maps.Keys(all))
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if _, has := all[name]; !has {
-			return o, fmt.Errorf("%s has no setting %s", o.Name, name)
+			return o, fmt.Errorf("%s has no setting %s%s", o.Name, name, spell.Hint(name, known))
 		}
 		all[name] = set[name]
 	}
