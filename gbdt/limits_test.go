@@ -90,8 +90,7 @@ func TestHistogramLimit(t *testing.T) {
 		want := trained(t, b, y, conf, Options{})
 		for _, limit := range []int{1, 2, 5} {
 			b.histogramLimit = limit
-			tr := &trainer{labels: y, opt: c.opt, learn: b.learn}
-			tr.Config, tr.binned, tr.part, tr.workers, tr.vote = &conf, b, b.partOf(nil), c.opt.Workers, c.opt.Vote
+			tr := newTrainer(b, y, &conf, c.opt)
 			if err := tr.begin(); err != nil {
 				t.Fatal(err)
 			}

@@ -67,9 +67,7 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	t := &trainer{labels: y, opt: opt, learn: b.learn}
-	t.grower.Config, t.grower.binned, t.grower.workers, t.grower.shape = &c, b, opt.Workers, opt.Shape
-	t.grower.division, t.grower.part, t.grower.vote = opt.Division, b.partOf(opt.Division), opt.Vote
+	t := newTrainer(b, y, &c, opt)
 	if err := t.begin(); err != nil {
 		return nil, err
 	}
@@ -98,6 +96,11 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 		t.out.Best = 0
 	}
 	return t.out, nil
+}
+
+func newTrainer(b *Binned, y *Labels, c *Config, opt Options) *trainer {
+	return &trainer{labels: y, opt: opt, learn: b.learn, grower: grower{Config: c, binned: b, workers: opt.Workers, shape: opt.Shape,
+		vote: opt.Vote, division: opt.Division, part: b.partOf(opt.Division)}}
 }
 
 // begin checks the labels, and makes what the iterations share.

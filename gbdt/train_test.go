@@ -188,9 +188,7 @@ func TestSampling(t *testing.T) {
 	conf := settings(t, "l2", 1)
 	conf.Rows, conf.Columns, conf.Cores = 0.5, 0.3, 1
 	with := func(rows [][]float32) *trainer {
-		tr := &trainer{labels: &Labels{Label: make([]float32, len(rows))}, learn: len(rows)}
-		tr.Config, tr.binned = &conf, binned(t, gridOf(rows...), nil, 255)
-		tr.part.to = len(tr.binned.groups)
+		tr := newTrainer(binned(t, gridOf(rows...), nil, 255), &Labels{Label: make([]float32, len(rows))}, &conf, Options{})
 		if err := tr.begin(); err != nil {
 			t.Fatal(err)
 		}
