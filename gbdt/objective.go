@@ -1,6 +1,7 @@
 package gbdt
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -292,15 +293,7 @@ func quantileIn(rows []weighed, share float64) float64 {
 	if len(rows) == 0 {
 		return 0
 	}
-	slices.SortFunc(rows, func(a, b weighed) int {
-		switch {
-		case a.value < b.value:
-			return -1
-		case a.value > b.value:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(rows, func(a, b weighed) int { return cmp.Compare(a.value, b.value) })
 	all := 0.0
 	for _, r := range rows {
 		all += r.weight

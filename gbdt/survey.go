@@ -50,10 +50,9 @@ func counted(ctx context.Context, rows Rows, features []tree.Feature, cores int)
 
 func newSurveyed(features []tree.Feature) *surveyed {
 	n := len(features)
-	s := &surveyed{features: features, mentioned: make([]int, n), missing: make([]int, n), least: make([]float32, n), most: make([]float32, n)}
-	fill(s.least, float32(math.Inf(1)))
-	fill(s.most, float32(math.Inf(-1)))
-	return s
+	none := float32(math.Inf(1))
+	return &surveyed{features: features, mentioned: make([]int, n), missing: make([]int, n), least: slices.Repeat([]float32{none}, n),
+		most: slices.Repeat([]float32{-none}, n)}
 }
 
 // join adds what was found in other rows.
@@ -257,10 +256,4 @@ func (c *column) binOf(v float32) int {
 		}
 	}
 	return c.bins
-}
-
-func fill(s []float32, v float32) {
-	for i := range s {
-		s[i] = v
-	}
 }
