@@ -112,11 +112,11 @@ func (w *Workers) add(ctx context.Context, v []int64, lo, hi int) error {
 
 // Gather gives what each of the tasks has, as many numbers of all, in their order.
 func (w *Workers) Gather(ctx context.Context, v []int64) ([][]int64, error) {
-	out, room := make([][]int64, w.tasks), sumsCols/w.tasks
-	if room == 0 {
+	out, each := make([][]int64, w.tasks), sumsCols/w.tasks
+	if each == 0 {
 		return nil, fmt.Errorf("%d tasks, want at most %d", w.tasks, sumsCols)
 	}
-	for some := range slices.Chunk(v, room) {
+	for some := range slices.Chunk(v, each) {
 		n := len(some)
 		all := make([]int64, w.tasks*n)
 		copy(all[w.task*n:], some)

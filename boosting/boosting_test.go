@@ -21,7 +21,8 @@ import (
 	"thole.example/tree"
 )
 
-// rows are made by a seed: a number that all rows have, one that may be missing, a sparse family of columns of which at most one is 1, and levels.
+// rows are made by a seed: a number that all rows have, one that may be missing, a sparse family of columns of which at most one is 1, and
+// levels.
 type rows struct {
 	n        int
 	features []tree.Feature
@@ -294,8 +295,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// A vote of one worker chooses its best feature. One of several may miss the best; what they choose is the same on any servers, and nearly as
-// good.
+// A vote of one worker chooses its best feature. One of several may miss the best; what they choose is the same on any servers, and nearly
+// as good.
 func TestVote(t *testing.T) {
 	learn := newRows(3000)
 	conf := config(t, "l2", func(c *gbdt.Config) { c.Rows = 1 })

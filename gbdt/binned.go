@@ -39,9 +39,9 @@ const blockRows = 1 << 12
 // RowLimit is how many rows a training can have: their numbers have 31 bits.
 const RowLimit = math.MaxInt32
 
-// histogramMost is about how many sums the histograms that leaves hold have in all: of those that have no room the rows are summed up again
-// when they are split.
-const histogramMost = 1 << 26
+// histogramCells is about how many sums the histograms that leaves hold have in all: the rows of other leaves are summed up again for their
+// children when they are split.
+const histogramCells = 1 << 26
 
 // Limits of codes. A group of features shares a code of one or two bytes in each row.
 const (
@@ -60,8 +60,9 @@ type Layout struct {
 	columns  []column // of the features that vary, ascending
 	groups   []group
 	cells    int          // in a histogram: the codes of all groups
-	room     int          // histograms that the leaves of a tree hold at most
 	shape    kernel.Codes // of a row
+
+	histogramLimit int // how many the leaves of a tree hold at most
 }
 
 // Binned are rows whose values are bins. It is read-only; any number of trainings may share it.
@@ -156,7 +157,7 @@ func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout,
 		f.Least, f.Most = float64(s.least[c.feature]), float64(s.most[c.feature])
 	}
 	err = b.bundle(ctx, rows, held, s)
-	b.room = max(8, histogramMost/max(1, b.cells))
+	b.histogramLimit = max(8, histogramCells/max(1, b.cells))
 	return b, err
 }
 
@@ -198,9 +199,6 @@ func (b *Layout) admit(held Rows, bins int) error {
 	}
 	return nil
 }
-
-// Bytes is how much memory the codes take.
-func (b *Binned) Bytes() int64 { return int64(len(b.codes.Bytes)) }
 
 // Varying is how many features have more than one value.
 func (l *Layout) Varying() int { return len(l.columns) }

@@ -92,7 +92,8 @@ func slowBin(c *column, v float32) int {
 // TestCrowd has values that fill bins by themselves, with rare ones between them, and then many rare ones: those between must not take the
 // bins of all that comes after them.
 func TestCrowd(t *testing.T) {
-	for _, c := range []struct{ full, after, most, least int }{{200, 0, 110, 199}, {50, 3000, 110, 250}, {1, 1000, 110, 250}, {240, 3000, 500, 240}} {
+	for _, c := range []struct{ full, after, most, least int }{{200, 0, 110, 199}, {50, 3000, 110, 250}, {1, 1000, 110, 250},
+		{240, 3000, 500, 240}} {
 		var runs []run
 		for v := range 2 * c.full {
 			runs = append(runs, run{float32(v), 100 - 99*(v&1)})

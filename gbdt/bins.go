@@ -1,6 +1,7 @@
 package gbdt
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -144,15 +145,7 @@ func runsOf(values []float32, zeros int) []run {
 	if zeros == 0 {
 		return runs
 	}
-	at, found := slices.BinarySearchFunc(runs, 0, func(r run, v float32) int {
-		if r.value < v {
-			return -1
-		}
-		if r.value > v {
-			return 1
-		}
-		return 0
-	})
+	at, found := slices.BinarySearchFunc(runs, 0, func(r run, v float32) int { return cmp.Compare(r.value, v) })
 	if !found {
 		return slices.Insert(runs, at, run{0, zeros})
 	}

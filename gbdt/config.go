@@ -12,7 +12,7 @@ type Config struct {
 	Trees  int     // iterations: with several classes each makes a tree for each
 	Rate   float64 // share of its value that a leaf adds to scores
 	Depth  int     // splits above a leaf at most; 0: any number
-	Leaves int     // of a tree at most; 0: as many as Depth has room for
+	Leaves int     // of a tree at most; 0: as many as Depth allows
 	Growth Growth
 	Bins   int // of a feature, 2 to 255
 	Seed   uint64
@@ -102,12 +102,17 @@ func (c *Config) Check() error {
 
 // leaves is how many leaves a tree has at most.
 func (c *Config) leaves() int {
-	most := LeafLimit
-	if c.Depth > 0 && c.Depth < 17 {
-		most = 1 << c.Depth
-	}
+	most := min(LeafLimit, c.full())
 	if c.Leaves > 0 {
 		most = min(most, c.Leaves)
 	}
 	return most
+}
+
+// full is how many leaves a tree of Depth has at most.
+func (c *Config) full() int {
+	if c.Depth == 0 {
+		return math.MaxInt
+	}
+	return 1 << min(c.Depth, 60)
 }

@@ -61,7 +61,7 @@ func (g *grower) divide(ctx context.Context, pairs [][2]int) error {
 		s := &all[i]
 		best := &g.leaves[pairs[s.pair][0]].best
 		group := &g.binned.groups[g.binned.columns[best.column].group]
-		s.left = g.binned.part(s.rows[s.lo:s.hi], group, g.lookup[s.pair], s.spare[s.lo:s.hi])
+		s.left = g.binned.partition(s.rows[s.lo:s.hi], group, g.lookup[s.pair], s.spare[s.lo:s.hi])
 		return nil
 	})
 	if err != nil {
@@ -111,9 +111,9 @@ func (g *grower) stretches(all []stretch, pair int, rows, spare []uint32, lo, hi
 	return all
 }
 
-// part puts the rows that go left before the others, each in their order, and returns how many those are; the others are in rest. There
-// is no branch in it: which way a row goes cannot be foreseen.
-func (b *Binned) part(rows []uint32, g *group, left []uint8, rest []uint32) int {
+// partition puts the rows that go left before the others, each in their order, and returns how many those are; the others are in rest.
+// There is no branch in it: which way a row goes cannot be foreseen.
+func (b *Binned) partition(rows []uint32, g *group, left []uint8, rest []uint32) int {
 	if len(rows) == 0 {
 		return 0
 	}

@@ -7,7 +7,7 @@ import (
 
 // fill writes the codes of the rows lo to hi, which are those from first on here.
 func (b *Binned) fill(ctx context.Context, rows Rows, lo, hi, first, cores int) error {
-	of := make([]int32, len(b.Features))
+	of := make([]int32, len(b.Features)) // 1 + the column of a feature
 	for i := range b.columns {
 		of[b.columns[i].feature] = int32(i) + 1
 	}
@@ -26,12 +26,13 @@ func (b *Binned) fill(ctx context.Context, rows Rows, lo, hi, first, cores int) 
 		for i := range len(in.Ptr) - 1 {
 			row := b.codes.Row(first + from + i)
 			copy(row, silent)
-			for at := in.Ptr[i]; at < in.Ptr[i+1]; at++ {
-				if at := of[in.Feature[at]]; at == 0 {
-					continue
+			for k := in.Ptr[i]; k < in.Ptr[i+1]; k++ {
+				at := of[in.Feature[k]]
+				if at == 0 {
+					continue // it does not vary
 				}
-				c := &b.columns[of[in.Feature[at]]-1]
-				if bin := c.binOf(in.Value[at]); bin != c.usual || c.alone {
+				c := &b.columns[at-1]
+				if bin := c.binOf(in.Value[k]); bin != c.usual || c.alone {
 					b.put(row, c, min(bin, c.all()-1))
 				}
 			}

@@ -8,7 +8,8 @@ import (
 	"thole.example/data"
 )
 
-// abalone is the set of that name with its features rounded to multiples of 0.02, so that each value has a bin of its own, with all programs.
+// abalone is the set of that name with its features rounded to multiples of 0.02, so that each value has a bin of its own, with all
+// programs.
 func abalone(t *testing.T) (*grid, []float32) {
 	e := load(t, "abalone/abalone_8d_train.dense", 8, data.Options{Format: "dense"})
 	rows := make([][]float32, e.Len())
@@ -37,17 +38,17 @@ func pits(g *grid) *grid {
 	return gridOf(rows...)
 }
 
-// TestGolden trains 20 trees as LightGBM 4.7.0 and XGBoost 3.2.0 did on the same rows, and compares the loss on them. The programs ran on one
-// thread with learning rate 0.1, l2 1 and min_sum_hessian (min_child_weight) 1:
+// TestGolden trains 20 trees as LightGBM 4.7.0 and XGBoost 3.2.0 did on the same rows, and compares the loss on them. The programs ran on
+// one thread with learning rate 0.1, l2 1 and min_sum_hessian (min_child_weight) 1:
 //
 //	LightGBM: num_leaves=31 min_data_in_leaf=0 min_data_in_bin=1 max_bin=255 feature_pre_filter=false enable_bundle=false
 //	XGBoost:  tree_method=hist max_bin=512 max_depth=6, "by leaf" grow_policy=lossguide max_depth=0 max_leaves=31,
 //	          base_score the mean of the labels (without weights, but by leaf with them), of binary and multiclass 0.5
 //
-// within is the part of the loss by which ours may be another one: next to nothing where the rules are the same. LightGBM's are not where no
-// split of a node by a feature is allowed, as then it does not ask its children for the feature either; medians and quantiles are
-// interpolated in both (not those of l1 here, which come out at values). LightGBM's poisson has h = exp(s + poisson_max_delta_step), here 1e-9;
-// it starts binary without scale_pos_weight.
+// within is the part of the loss by which ours may be another one: next to nothing where the rules are the same. LightGBM's are not where
+// no split of a node by a feature is allowed, as then it does not ask its children for the feature either; medians and quantiles are
+// interpolated in both (not those of l1 here, which come out at values). LightGBM's poisson has h = exp(s + poisson_max_delta_step), here
+// 1e-9; it starts binary without scale_pos_weight.
 func TestGolden(t *testing.T) {
 	rows, rings := abalone(t)
 	weight := make([]float32, len(rings))

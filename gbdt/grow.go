@@ -12,7 +12,6 @@ import (
 
 // leaf is a node that is not split (yet).
 type leaf struct {
-	number     int // among the leaves
 	parent     int // inner node, -1 of the root
 	depth      int
 	lo, hi     int // its rows, in grower.rows
@@ -33,12 +32,12 @@ type grower struct {
 	binned  *Binned
 	grads   []grad
 	scale   scale
-	rows    []uint32 // that a tree learns from, those of a leaf together
-	others  []uint32 // that it does not learn from: not drawn, or held out
-	spare   []uint32 // as long as both
-	columns []int    // that the tree may ask for, ascending
-	free    []histogram
-	kept    int         // histograms that leaves hold
+	rows    []uint32    // that a tree learns from, those of a leaf together
+	others  []uint32    // that it does not learn from: not drawn, or held out
+	spare   []uint32    // as long as both
+	columns []int       // that the tree may ask for, ascending
+	free    []histogram // that no leaf has, to be used again
+	holding int         // leaves with histograms
 	own     []histogram // of each goroutine
 	finders []finder
 	lookup  [][]uint8
@@ -57,8 +56,8 @@ type grower struct {
 
 // grow grows one tree of the rows whose derivatives grads has. The leaves have values without the rate.
 func (g *grower) grow(ctx context.Context) error {
-	g.tree, g.leaves, g.kept = tree.Tree{}, g.leaves[:0], 0
-	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: free}
+	g.tree, g.leaves, g.holding = tree.Tree{}, g.leaves[:0], 0
+	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: unlimited}
 	root.sum = g.total(ctx)
 	all := []int64{root.sum.G, root.sum.H, int64(len(g.rows))}
 	if err := g.everywhere(ctx, all); err != nil {
@@ -66,7 +65,7 @@ func (g *grower) grow(ctx context.Context) error {
 	}
 	root.sum, root.count = sum{G: all[0], H: all[1]}, int(all[2])
 	gs, hs := g.scale.of(root.sum)
-	root.value = g.value(gs, hs, 0, free)
+	root.value = g.value(gs, hs, 0, unlimited)
 	g.leaves = append(g.leaves, root)
 	if err := g.measure(ctx, []int{0}, nil); err != nil {
 		return err
@@ -91,8 +90,8 @@ func (g *grower) grow(ctx context.Context) error {
 	return nil
 }
 
-// next are the leaves to be split next: all that may be, where there is room for their children and those of them, or the order does
-// not matter; else the one that the order has first.
+// next are the leaves to be split next: all that may be, where their children stay below the limit and the order does not matter; else
+// those that the order has first.
 func (g *grower) next(most int) (all []int) {
 	for i := range g.leaves {
 		if g.leaves[i].splittable {
@@ -102,7 +101,7 @@ func (g *grower) next(most int) (all []int) {
 	if len(all) == 0 {
 		return nil
 	}
-	bounded := g.Leaves > 0 && (g.Depth == 0 || g.Depth >= 17 || g.Leaves < 1<<g.Depth)
+	bounded := g.Leaves > 0 && g.Leaves < g.full()
 	if !bounded && len(all) <= most-len(g.leaves) {
 		return all
 	}
@@ -148,12 +147,12 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 		parent := &g.leaves[p[0]]
 		hist, slot := parent.hist, parent.slot
 		if hist != nil {
-			g.kept--
+			g.holding--
 		}
 		switch {
 		case !more || g.Depth > 0 && g.leaves[small].depth >= g.Depth:
 			g.release(parent)
-		case hist == nil && slot == 0: // there was no room for it
+		case hist == nil && slot == 0: // there were too many
 			both = append(both, small, large)
 		default:
 			parent.hist, parent.slot = nil, 0
@@ -196,7 +195,7 @@ func (g *grower) split(at int) (right int) {
 		}
 		t.Kind, t.Threshold = append(t.Kind, kind), append(t.Threshold, upper)
 	}
-	r := leaf{number: right, parent: int(node), depth: l.depth + 1, sum: s.right, value: s.value[1], in: l.in}
+	r := leaf{parent: int(node), depth: l.depth + 1, sum: s.right, value: s.value[1], in: l.in}
 	in := l.in
 	if m := g.monotoneOf(c); m != 0 { // below, values of the two sides must not meet
 		mid := (s.value[0] + s.value[1]) / 2
@@ -289,16 +288,16 @@ func (g *grower) search(ctx context.Context, leaves []int) error {
 	return nil
 }
 
-// decide gives leaves their best splits. Those that have none need no histograms any more.
+// decide gives leaves their best splits. Those that have none need no histograms any more, and others do without if there are too many.
 func (g *grower) decide(leaves []int, best []split) {
 	for i, at := range leaves {
 		l := &g.leaves[at]
 		l.best, l.splittable = best[i], best[i].gain > 0
 		switch {
-		case !l.splittable, g.workers == nil && g.kept >= g.binned.room: // or no room
+		case !l.splittable, g.holding >= g.binned.histogramLimit:
 			g.release(l)
 		case l.hist != nil:
-			g.kept++
+			g.holding++
 		}
 	}
 }

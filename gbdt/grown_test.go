@@ -86,8 +86,8 @@ func followAll(t failer, c *Config, rows *grid, y *Labels, e *tree.Ensemble) {
 	}
 }
 
-// TestByHand has Angel's six examples (data/gbt/heart-small): of labels 1, 0, 0, 1, 0, 1 and scores 0, g is -1/2 or 1/2 and h 1/4. Features 0
-// and 2 tell the classes apart, with the gain 2 (3/2)^2 / (3/4+1) = 18/7 and leaves of 3/2 / (3/4+1) = 6/7; the first one is asked.
+// TestByHand has Angel's six examples (data/gbt/heart-small): of labels 1, 0, 0, 1, 0, 1 and scores 0, g is -1/2 or 1/2 and h 1/4. Features
+// 0 and 2 tell the classes apart, with the gain 2 (3/2)^2 / (3/4+1) = 18/7 and leaves of 3/2 / (3/4+1) = 6/7; the first one is asked.
 func TestByHand(t *testing.T) {
 	g := gridOf([]float32{0.5, 1.5, -2.5, 0}, []float32{5.5, 0, -3.5, 3.6}, []float32{5.6, 0, -3.6, 3.5}, []float32{0.6, 0, -2.6, 3.6},
 		[]float32{5.4, 1.5, -3.4, 0}, []float32{0, 1.5, -2.4, 0})
@@ -109,7 +109,8 @@ func TestByHand(t *testing.T) {
 		{without(g, 0, 2), 1, 2.0 / 7, 0.75, -2.0 / 7},
 	} {
 		m := trained(t, binned(t, c.rows, nil, 255), y, conf, Options{}).Trees[0]
-		if m.Feature[0] != c.feature || !near(m.Gain[0], c.gain, 1e-7) || float32(m.Threshold[0]) != c.threshold || !near(m.LeafValue[0], c.left, 1e-7) ||
+		if m.Feature[0] != c.feature || !near(m.Gain[0], c.gain, 1e-7) || float32(m.Threshold[0]) != c.threshold ||
+			!near(m.LeafValue[0], c.left, 1e-7) ||
 			!near(m.LeafValue[1], -c.left, 1e-7) {
 			t.Errorf("%+v, want %+v", m, c)
 		}

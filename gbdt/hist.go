@@ -62,13 +62,13 @@ func (h histogram) column(b *Layout, c *column, total sum, to []sum) []sum {
 }
 
 // measure makes the histograms of some leaves of their rows, those of the siblings of the first of them by subtraction from that of their
-// parent, which the siblings hold, and finds the best splits of all: of so many at a time as there is room for.
+// parent, which the siblings hold, and finds the best splits of all: of no more at a time than leaves hold.
 func (g *grower) measure(ctx context.Context, build, siblings []int) error {
 	if g.workers != nil && g.vote == nil {
 		return g.measureAll(ctx, build, siblings)
 	}
 	for len(build) > 0 {
-		some := build[:min(len(build), max(1, g.binned.room))]
+		some := build[:min(len(build), g.binned.histogramLimit)]
 		others := siblings[:min(len(siblings), len(some))]
 		if err := g.measureHere(ctx, some, others); err != nil {
 			return err

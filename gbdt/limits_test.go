@@ -1,6 +1,8 @@
 package gbdt
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -44,7 +46,8 @@ func TestLeaves(t *testing.T) {
 	b := binned(t, g, nil, 255)
 	for _, growth := range []Growth{ByDepth, ByLeaf} {
 		for _, c := range []struct{ depth, leaves, most, deep int }{
-			{3, 0, 8, 3}, {3, 100, 8, 3}, {3, 5, 5, 3}, {0, 7, 7, 64}, {1, 0, 2, 1}, {64, 13, 13, 64}, {0, 2, 2, 1}, {17, 0, LeafLimit, 17}, {20, 3000, 3000, 20},
+			{3, 0, 8, 3}, {3, 100, 8, 3}, {3, 5, 5, 3}, {0, 7, 7, 64}, {1, 0, 2, 1}, {64, 13, 13, 64}, {0, 2, 2, 1}, {17, 0, LeafLimit, 17},
+			{20, 3000, 3000, 20},
 		} {
 			conf := settings(t, "l2", 1)
 			conf.Growth, conf.Depth, conf.Leaves, conf.MinWeight, conf.L2, conf.LevelWeight, conf.Level2 = growth, c.depth, c.leaves, 0, 0, 0, 0
@@ -56,34 +59,51 @@ func TestLeaves(t *testing.T) {
 	}
 }
 
-// TestRoom: trees are the same to the bit where there is room for the histograms of few leaves, and no more are made.
-func TestRoom(t *testing.T) {
+// alone is a worker without others.
+type alone struct{}
+
+func (alone) Most(context.Context, []float32) error { return nil }
+func (alone) Sum(context.Context, []int64) error    { return nil }
+func (alone) Splits(context.Context, *Query) error  { return errors.New("histograms are asked for") }
+func (alone) agree(_ context.Context, _, _ int, v []int64) ([][]int64, error) {
+	return [][]int64{v}, nil
+}
+func (alone) add(context.Context, int, []int64) error { return nil }
+func (w alone) vote() Options {
+	return Options{Workers: w, Vote: &Vote{Features: 100, Tasks: 1, Agree: w.agree, Add: w.add}}
+}
+
+// TestHistogramLimit: trees are the same to the bit where few leaves may hold histograms, and no more are made, by votes neither.
+func TestHistogramLimit(t *testing.T) {
 	g, y := some("l2", 23, 2000)
-	for _, growth := range []Growth{ByDepth, ByLeaf} {
-		for _, leaves := range []int{0, 40} {
-			conf := settings(t, "l2", 2)
-			conf.Growth, conf.Depth, conf.Leaves = growth, 8, leaves
-			b := binned(t, g, nil, 255)
-			want := trained(t, b, y, conf, Options{})
-			for _, room := range []int{1, 2, 5} {
-				b.room = room
-				tr := &trainer{labels: y, learn: b.learn}
-				conf.Cores = 1
-				tr.Config, tr.binned, tr.part = &conf, b, b.partOf(Options{}.Division)
-				if err := tr.begin(); err != nil {
+	for _, c := range []struct {
+		growth Growth
+		leaves int
+		opt    Options
+	}{
+		{ByDepth, 0, Options{}}, {ByDepth, 40, Options{}}, {ByLeaf, 0, Options{}}, {ByLeaf, 40, Options{}},
+		{ByDepth, 0, alone{}.vote()}, {ByLeaf, 40, alone{}.vote()},
+	} {
+		conf := settings(t, "l2", 2)
+		conf.Growth, conf.Depth, conf.Leaves, conf.Cores = c.growth, 8, c.leaves, 1
+		b := binned(t, g, nil, 255)
+		want := trained(t, b, y, conf, Options{})
+		for _, limit := range []int{1, 2, 5} {
+			b.histogramLimit = limit
+			tr := newTrainer(b, y, &conf, c.opt)
+			if err := tr.begin(); err != nil {
+				t.Fatal(err)
+			}
+			for i := range want.Trees {
+				if err := tr.iterate(t.Context(), i); err != nil {
 					t.Fatal(err)
 				}
-				for i := range want.Trees {
-					if err := tr.iterate(t.Context(), i); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if text := differ(want, tr.out); text != "" {
-					t.Errorf("%s, %d leaves, room for %d: %s", growth, leaves, room, text)
-				}
-				if n := len(tr.free); n > 3*room {
-					t.Errorf("%s, %d leaves, room for %d: %d histograms were made", growth, leaves, room, n)
-				}
+			}
+			if text := differ(want, tr.out); text != "" {
+				t.Errorf("%s, %d leaves, %d histograms, votes %t: %s", c.growth, c.leaves, limit, c.opt.Vote != nil, text)
+			}
+			if n := len(tr.free); n > 3*limit {
+				t.Errorf("%s, %d leaves, votes %t: %d histograms, want about %d", c.growth, c.leaves, c.opt.Vote != nil, n, limit)
 			}
 		}
 	}

@@ -1,12 +1,14 @@
 package gbdt
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"thole.example/internal/spell"
 	"thole.example/kernel"
 	"thole.example/metric"
 	"thole.example/tree"
@@ -51,18 +53,17 @@ func FindObjective(name string) (Objective, error) {
 		}
 		names = append(names, o.Name)
 	}
-	return Objective{}, fmt.Errorf("no objective %q; there are %s", name, strings.Join(names, ", "))
+	return Objective{}, spell.Unknown("objective", name, names)
 }
 
 // With is the objective with settings over its own.
 func (o Objective) With(set map[string]float64) (Objective, error) {
 	all := map[string]float64{}
-	for name, v := range o.Settings {
-		all[name] = v
-	}
+	maps.Copy(all, o.Settings)
+	known := slices.Sorted(maps.Keys(all))
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if _, has := all[name]; !has {
-			return o, fmt.Errorf("%s has no setting %s", o.Name, name)
+			return o, fmt.Errorf("%s has no setting %s%s", o.Name, name, spell.Hint(name, known))
 		}
 		all[name] = set[name]
 	}
@@ -292,15 +293,7 @@ func quantileIn(rows []weighed, share float64) float64 {
 	if len(rows) == 0 {
 		return 0
 	}
-	slices.SortFunc(rows, func(a, b weighed) int {
-		switch {
-		case a.value < b.value:
-			return -1
-		case a.value > b.value:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(rows, func(a, b weighed) int { return cmp.Compare(a.value, b.value) })
 	all := 0.0
 	for _, r := range rows {
 		all += r.weight

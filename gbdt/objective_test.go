@@ -120,7 +120,8 @@ func TestFarScores(t *testing.T) {
 		}
 		score := []float64{-1e300, -800, -40, 0, 40, 800, 1e30}
 		n := len(score)
-		label, g, h := make([]float32, n), [][]float32{make([]float32, n), make([]float32, n)}, [][]float32{make([]float32, n), make([]float32, n)}
+		label, g, h := make([]float32, n), [][]float32{make([]float32, n), make([]float32, n)},
+			[][]float32{make([]float32, n), make([]float32, n)}
 		if o.Several != nil {
 			o.Several([][]float64{score, make([]float64, n)}, label, g, h)
 		} else {

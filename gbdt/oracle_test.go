@@ -167,7 +167,7 @@ func (o *oracle) sets(of map[float32][]int) (sets [][]float32) {
 // follow holds a tree of the derivatives to be grown as the settings say.
 func (o *oracle) follow(t failer, m *tree.Tree) {
 	t.Helper()
-	root := &place{in: free}
+	root := &place{in: unlimited}
 	for i := range o.rows.rows {
 		root.rows = append(root.rows, i)
 	}

@@ -72,7 +72,8 @@ func TestPairs(t *testing.T) {
 
 // TestFieldsTwice trains on a file whose rows have the same column in two fields: the search for bundles must come to an end.
 func TestFieldsTwice(t *testing.T) {
-	b := loaded(t, "1 0:1:2 0:7:1 1:1:3\n0 0:2:2 1:1:4\n1 0:3:1 0:9:1\n0 1:5:1\n1 0:6:1\n0 0:4:1\n1 0:4:2\n0 0:8:1\n", data.Options{Format: "libffm"})
+	b := loaded(t, "1 0:1:2 0:7:1 1:1:3\n0 0:2:2 1:1:4\n1 0:3:1 0:9:1\n0 1:5:1\n1 0:6:1\n0 0:4:1\n1 0:4:2\n0 0:8:1\n",
+		data.Options{Format: "libffm"})
 	s, err := data.Pack(b)
 	if err != nil {
 		t.Fatal(err)

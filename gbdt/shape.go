@@ -70,11 +70,7 @@ func (l *Layout) pack(blocks int) packed {
 
 // slots is how many leaves at most have histograms at a time.
 func (c *Config) slots() int {
-	most := max(1, c.leaves()-1)
-	if c.Depth > 0 && c.Depth < 17 {
-		most = min(most, 1<<(c.Depth-1))
-	}
-	return most
+	return max(1, min(c.leaves()-1, c.full()/2))
 }
 
 // spread writes the cells of a histogram into a row of the matrix.

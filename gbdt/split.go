@@ -14,7 +14,8 @@ func (s scale) of(t sum) (g, h float64) { return float64(t.G) * s.g, float64(t.H
 // limits are between which values those of the leaves below a node may be (monotone constraints).
 type limits struct{ lo, hi float64 }
 
-var free = limits{math.Inf(-1), math.Inf(1)}
+// unlimited is no limits.
+var unlimited = limits{math.Inf(-1), math.Inf(1)}
 
 // value is what a leaf adds to the score of its rows, before the rate: the minimum of g w + (h + l2) w^2 / 2 + l1 |w| within the
 // limits.
@@ -129,7 +130,7 @@ func (n *node) try(left sum, l2 float64) bool {
 		return false
 	}
 	var gain float64
-	if n.L1 == 0 && n.MaxStep == 0 && n.in == free && n.monotone() == 0 {
+	if n.L1 == 0 && n.MaxStep == 0 && n.in == unlimited && n.monotone() == 0 {
 		gain = gl*gl/(hl+n.L2+l2) + gr*gr/(hr+n.L2+l2) - n.whole
 		if gain <= n.best.gain {
 			return false
@@ -174,7 +175,7 @@ func (n *node) numbers(bins []sum, missing sum) (found bool) {
 			}
 		}
 	}
-	if found && missing == (sum{}) { // as most rows do, who knows
+	if found && missing == (sum{}) { // nothing was missing here: rows to come go where most are
 		n.best.missing = n.best.left.H > n.best.right.H
 	}
 	return found

@@ -17,7 +17,7 @@ type surveyed struct {
 	missing     []int // rows that lack it
 	least, most []float32
 	lacks       []bool // rows that do not mention it lack it
-	held        []bool // it is missing in rows that are held out
+	heldMissing []bool // it is missing in rows that are held out
 }
 
 // counted is how often rows mention each feature, and with which numbers. It refuses rows that are none.
@@ -50,10 +50,9 @@ func counted(ctx context.Context, rows Rows, features []tree.Feature, cores int)
 
 func newSurveyed(features []tree.Feature) *surveyed {
 	n := len(features)
-	s := &surveyed{features: features, mentioned: make([]int, n), missing: make([]int, n), least: make([]float32, n), most: make([]float32, n)}
-	fill(s.least, float32(math.Inf(1)))
-	fill(s.most, float32(math.Inf(-1)))
-	return s
+	none := float32(math.Inf(1))
+	return &surveyed{features: features, mentioned: make([]int, n), missing: make([]int, n), least: slices.Repeat([]float32{none}, n),
+		most: slices.Repeat([]float32{-none}, n)}
 }
 
 // join adds what was found in other rows.
@@ -93,7 +92,7 @@ func survey(ctx context.Context, rows Rows, cores int) (*surveyed, error) {
 		return nil, err
 	}
 	n := len(s.features)
-	s.lacks, s.held = make([]bool, n), make([]bool, n)
+	s.lacks, s.heldMissing = make([]bool, n), make([]bool, n)
 	for f := range n {
 		silent := s.rows - s.mentioned[f] - s.missing[f]
 		switch s.lacks[f] = rows.Missing(f); {
@@ -148,7 +147,7 @@ func (s *surveyed) missingIn(ctx context.Context, rows Rows, cores int) error {
 		return fmt.Errorf("held-out rows: %w", err)
 	}
 	for f := range s.features {
-		s.held[f] = other.missing[f] > 0 || s.lacks[f] && other.mentioned[f] < other.rows
+		s.heldMissing[f] = other.missing[f] > 0 || s.lacks[f] && other.mentioned[f] < other.rows
 	}
 	return nil
 }
@@ -206,7 +205,8 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins, core
 	columns := make([]column, len(some))
 	err := each(ctx, cores, len(some), func(_, i int) error {
 		f := some[i]
-		c := column{feature: f, categorical: s.features[f].Categorical, missing: s.missing[f] > 0 || s.held[f] || s.features[f].Categorical}
+		c := column{feature: f, categorical: s.features[f].Categorical}
+		c.missing = s.missing[f] > 0 || s.heldMissing[f] || c.categorical
 		silent := 0
 		if !s.lacks[f] {
 			silent = s.rows - s.mentioned[f] - s.missing[f]
@@ -256,10 +256,4 @@ func (c *column) binOf(v float32) int {
 		}
 	}
 	return c.bins
-}
-
-func fill(s []float32, v float32) {
-	for i := range s {
-		s[i] = v
-	}
 }

@@ -62,7 +62,8 @@ func single(values ...float32) *grid {
 
 // random is a grid of few values, of features of every sort, and labels that depend on some of them.
 func random(r *rand.Rand, n, features int) (*grid, []float32) {
-	g := &grid{features: make([]tree.Feature, features), rows: make([][]float32, n), lacks: make([]bool, features), aloud: make([]bool, features)}
+	g := &grid{features: make([]tree.Feature, features), rows: make([][]float32, n), lacks: make([]bool, features),
+		aloud: make([]bool, features)}
 	values, missing, zeros := make([]int, features), make([]float64, features), make([]float64, features)
 	for f := range g.features {
 		g.features[f].Categorical = r.IntN(3) == 0

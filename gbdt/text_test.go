@@ -9,7 +9,8 @@ import (
 func TestText(t *testing.T) {
 	tr, err := feature.New(nil, []feature.Column{
 		{Name: "age", Kind: feature.Numeric, Scale: feature.None}, {Name: "price", Kind: feature.Buckets, Bounds: []float32{1, 2.5}},
-		{Name: "tags", Kind: feature.Multi, Separator: "|", Levels: feature.Texts{"b"}}, {Name: "town", Kind: feature.Categorical, Levels: feature.Texts{"Wells", ""}},
+		{Name: "tags", Kind: feature.Multi, Separator: "|", Levels: feature.Texts{"b"}},
+		{Name: "town", Kind: feature.Categorical, Levels: feature.Texts{"Wells", ""}},
 		{Name: "day", Kind: feature.Date, Format: "2006-01-02", Parts: []string{"weekday"}}, {Name: "code", Kind: feature.Hash, Size: 9},
 	})
 	if err != nil {

@@ -188,9 +188,7 @@ func TestSampling(t *testing.T) {
 	conf := settings(t, "l2", 1)
 	conf.Rows, conf.Columns, conf.Cores = 0.5, 0.3, 1
 	with := func(rows [][]float32) *trainer {
-		tr := &trainer{labels: &Labels{Label: make([]float32, len(rows))}, learn: len(rows)}
-		tr.Config, tr.binned = &conf, binned(t, gridOf(rows...), nil, 255)
-		tr.part.to = len(tr.binned.groups)
+		tr := newTrainer(binned(t, gridOf(rows...), nil, 255), &Labels{Label: make([]float32, len(rows))}, &conf, Options{})
 		if err := tr.begin(); err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +330,8 @@ func TestCancelled(t *testing.T) {
 		}
 	}
 	want := context.DeadlineExceeded
-	_, err := Train(context.Background(), binned(t, g, nil, 255), y, settings(t, "l2", 9), Options{Each: func(*Progress) (float64, error) { return 0, want }})
+	_, err := Train(context.Background(), binned(t, g, nil, 255), y, settings(t, "l2", 9),
+		Options{Each: func(*Progress) (float64, error) { return 0, want }})
 	if err != want {
 		t.Errorf("%v, want the error of Each", err)
 	}

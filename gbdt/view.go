@@ -173,69 +173,46 @@ func (v *View) Use(e *tree.Ensemble) (use *View, narrow *tree.Ensemble, from []i
 	return use, &one, from, nil
 }
 
-// Fill makes rows of the examples lo to hi of a batch, one after the other in out, which has room for Width values of each.
+// Fill makes rows of the examples lo to hi of a batch, one after the other in out, which has Width values for each.
 func (v *View) Fill(b *data.Batch, lo, hi int, out []float32) {
 	w := len(v.empty)
-	out = out[:w*(hi-lo)]
-	for at := 0; at < len(out); at += w {
-		if copy(out[at:], v.empty); w == 0 {
-			break
-		}
-	}
-	v.put(b, lo, hi, out, w, 1)
-}
-
-// FillColumns is Fill with the values of a slot one after the other: out has those of all examples for slot 0, then for slot 1.
-func (v *View) FillColumns(b *data.Batch, lo, hi int, out []float32) {
-	n := hi - lo
-	out = out[:len(v.empty)*n]
-	for s, x := range v.empty {
-		column := out[s*n : (s+1)*n]
-		for i := range column {
-			column[i] = x
-		}
-	}
-	v.put(b, lo, hi, out, 1, n)
-}
-
-// put sets the values of examples; row and slot are the strides of out.
-func (v *View) put(b *data.Batch, lo, hi int, out []float32, row, slot int) {
-	if len(v.empty) == 0 {
+	if w == 0 {
 		return
 	}
 	x := b.Rows()
 	for i := lo; i < hi; i++ {
+		row := out[(i-lo)*w:][:w]
+		copy(row, v.empty)
 		from, to := x.Ptr[i], x.Ptr[i+1]
-		line := out[(i-lo)*row:]
 		switch {
 		case v.fields == nil:
 			for k, col := range x.Idx[from:to] {
 				if uint64(col) < uint64(len(v.slots)) {
 					if s := v.slots[col]; s >= 0 {
-						line[int(s)*slot] = x.Val[from+k]
+						row[s] = x.Val[from+k]
 					}
 				}
 			}
 		case b.Field != nil:
 			for k := from; k < to; k++ {
-				v.set(line, slot, int(b.Field[k]), x.Idx[k], x.Val[k])
+				v.set(row, int(b.Field[k]), x.Idx[k], x.Val[k])
 			}
 		default:
 			for k := from; k < to; k++ {
-				v.set(line, slot, -1, x.Idx[k], x.Val[k])
+				v.set(row, -1, x.Idx[k], x.Val[k])
 			}
 		}
 	}
 }
 
 // set sets what one id says; at is probably its field.
-func (v *View) set(row []float32, slot, at int, id int64, value float32) {
+func (v *View) set(row []float32, at int, id int64, value float32) {
 	f, value := v.feature(at, id, value)
 	if f < 0 {
 		return
 	}
 	if s := v.slots[f]; s >= 0 {
-		row[int(s)*slot] = value
+		row[s] = value
 	}
 }
 

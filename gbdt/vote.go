@@ -39,7 +39,7 @@ func (g *grower) elect(ctx context.Context, leaves []int) error {
 	for i, at := range leaves {
 		l := &g.leaves[at]
 		chosen[i], places[i] = g.elected(all, i*k), len(sums)
-		own := g.binned.all(l.hist)
+		own := g.binned.rowSum(l.hist)
 		for _, at := range chosen[i] {
 			c := &g.binned.columns[at]
 			bins = slices.Grow(bins[:0], c.all())[:c.all()]
@@ -79,7 +79,7 @@ func (g *grower) name(worker int, l *leaf, to []int64) {
 	f := g.finders[worker]
 	f.Config = &own
 	var found []split
-	total := g.binned.all(l.hist)
+	total := g.binned.rowSum(l.hist)
 	for _, at := range g.columns {
 		if s := f.column(at, l.hist, total, l.in); s.gain > 0 {
 			found = append(found, s)
@@ -114,8 +114,8 @@ func (g *grower) elected(all [][]int64, from int) []int {
 	return columns
 }
 
-// all is the sum of all rows of a histogram: each has one code in a group.
-func (l *Layout) all(h histogram) (t sum) {
+// rowSum is the sum over all rows of a histogram: each has one code in a group.
+func (l *Layout) rowSum(h histogram) (t sum) {
 	if len(l.groups) == 0 {
 		return t
 	}

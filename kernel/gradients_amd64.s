@@ -24,17 +24,21 @@
 	IMULQ       R8, AX       \
 	LEAQ        (DX)(AX*1), SI
 
+// ENTER brings the arguments, which are the same for both functions, and makes R10 the last row.
+#define ENTER \
+	MOVQ sums+0(FP), DI     \
+	MOVQ bytes+8(FP), DX    \
+	MOVQ stride+16(FP), R8  \
+	MOVQ rows+24(FP), R9    \
+	MOVQ n+32(FP), R10      \
+	MOVQ grads+40(FP), R11  \
+	MOVQ cells+48(FP), R12  \
+	MOVQ groups+56(FP), R13 \
+	LEAQ -4(R9)(R10*4), R10
+
 // func gradientsNarrow(sums *GradientSum, bytes *byte, stride int, rows *uint32, n int, grads *Gradient, cells *uint32, groups int)
 TEXT ·gradientsNarrow(SB), NOSPLIT, $0-64
-	MOVQ sums+0(FP), DI
-	MOVQ bytes+8(FP), DX
-	MOVQ stride+16(FP), R8
-	MOVQ rows+24(FP), R9
-	MOVQ n+32(FP), R10
-	MOVQ grads+40(FP), R11
-	MOVQ cells+48(FP), R12
-	MOVQ groups+56(FP), R13
-	LEAQ -4(R9)(R10*4), R10 // the last row
+	ENTER
 
 row:
 	ROW
@@ -68,15 +72,7 @@ next:
 
 // func gradientsWide(sums *GradientSum, bytes *byte, stride int, rows *uint32, n int, grads *Gradient, cells *uint32, groups int)
 TEXT ·gradientsWide(SB), NOSPLIT, $0-64
-	MOVQ sums+0(FP), DI
-	MOVQ bytes+8(FP), DX
-	MOVQ stride+16(FP), R8
-	MOVQ rows+24(FP), R9
-	MOVQ n+32(FP), R10
-	MOVQ grads+40(FP), R11
-	MOVQ cells+48(FP), R12
-	MOVQ groups+56(FP), R13
-	LEAQ -4(R9)(R10*4), R10 // the last row
+	ENTER
 
 row:
 	ROW

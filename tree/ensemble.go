@@ -120,10 +120,15 @@ func (t *Tree) check(features, classes int, seen *[]bool) error {
 	if leaves != n+1 {
 		return fmt.Errorf("%d leaves and %d splits, want one leaf more than splits", leaves, n)
 	}
-	for what, l := range map[string]int{"thresholds": len(t.Threshold), "kinds": len(t.Kind), "left children": len(t.Left),
-		"right children": len(t.Right), "gains": len(t.Gain), "values": len(t.Value), "weights": len(t.Weight), "counts": len(t.Count)} {
-		if l != n {
-			return fmt.Errorf("%d %s, want %d", l, what, n)
+	for _, of := range [...]struct {
+		what string
+		has  int
+	}{
+		{"thresholds", len(t.Threshold)}, {"kinds", len(t.Kind)}, {"left children", len(t.Left)}, {"right children", len(t.Right)},
+		{"gains", len(t.Gain)}, {"values", len(t.Value)}, {"weights", len(t.Weight)}, {"counts", len(t.Count)},
+	} {
+		if of.has != n {
+			return fmt.Errorf("%d %s, want %d", of.has, of.what, n)
 		}
 	}
 	if len(t.LeafWeight) != leaves || len(t.LeafCount) != leaves {

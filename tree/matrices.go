@@ -194,14 +194,18 @@ func Parse(text []byte, get func(name string) (matrix.Block, error)) (*Ensemble,
 		return nil, r.err
 	}
 	n, l := len(a.feature), len(a.leaf)
-	for name, got := range map[string]int{valueName: len(a.threshold), kindName: len(a.kind), childrenName: len(children) / 2,
-		statsName: len(stats) / 4} {
-		if got != n {
-			return nil, fmt.Errorf("%s: %w: %d columns, and %s has %d", name, ErrTrees, got, featureName, n)
+	for _, of := range [...]struct {
+		name      string
+		has, want int
+		as        string
+	}{
+		{valueName, len(a.threshold), n, featureName}, {kindName, len(a.kind), n, featureName},
+		{childrenName, len(children) / 2, n, featureName}, {statsName, len(stats) / 4, n, featureName},
+		{leavesName, len(leafStats) / 2, l, leafName},
+	} {
+		if of.has != of.want {
+			return nil, fmt.Errorf("%s: %w: %d columns, and %s has %d", of.name, ErrTrees, of.has, of.as, of.want)
 		}
-	}
-	if len(leafStats) != 2*l {
-		return nil, fmt.Errorf("%s: %w: %d columns, and %s has %d", leavesName, ErrTrees, len(leafStats)/2, leafName, l)
 	}
 	a.left, a.right = children[:n], children[n:]
 	a.gain, a.value, a.weight, a.count = stats[:n], stats[n:2*n], stats[2*n:3*n], stats[3*n:]

@@ -16,10 +16,12 @@ func two() *Ensemble {
 		Features: []Feature{{Name: "age", Least: 1, Most: 90}, {Name: "town", Categorical: true, Levels: []string{"", "Bath", "Wells"}}},
 		Trees: []Tree{{
 			Feature: []int32{0, 1}, Threshold: []float64{30.5, 0}, Kind: []Kind{NaNMissing | DefaultLeft, Categorical | NaNMissing},
-			Left: []int32{1, ^0}, Right: []int32{^2, ^1}, Gain: []float64{8, 4}, Value: []float64{0.1, 0.2}, Weight: []float64{9, 5}, Count: []int64{10, 6},
+			Left: []int32{1, ^0}, Right: []int32{^2, ^1}, Gain: []float64{8, 4}, Value: []float64{0.1, 0.2}, Weight: []float64{9, 5},
+			Count:     []int64{10, 6},
 			LeafValue: []float64{-1, 0.5, 2}, LeafWeight: []float64{2, 3, 4}, LeafCount: []int64{2, 4, 4}, Bounds: []int32{0, 1}, Words: []uint32{4},
 		}, {LeafValue: []float64{0.125}, LeafWeight: []float64{9}, LeafCount: []int64{10},
-			Feature: []int32{}, Threshold: []float64{}, Kind: []Kind{}, Left: []int32{}, Right: []int32{}, Gain: []float64{}, Value: []float64{}, Weight: []float64{}, Count: []int64{}}},
+			Feature: []int32{}, Threshold: []float64{}, Kind: []Kind{}, Left: []int32{}, Right: []int32{}, Gain: []float64{}, Value: []float64{},
+			Weight: []float64{}, Count: []int64{}}},
 	}
 }
 
@@ -53,7 +55,8 @@ func TestScore(t *testing.T) {
 		want float64
 	}{
 		{[]float32{30.5, 2}, 0.25 - 1 + 0.125}, {[]float32{30.5, 1}, 0.25 + 0.5 + 0.125}, {[]float32{31, 2}, 0.25 + 2 + 0.125},
-		{[]float32{nan, 2}, 0.25 - 1 + 0.125}, {[]float32{nan, nan}, 0.25 + 0.5 + 0.125}, {[]float32{0, 77}, 0.25 + 0.5 + 0.125}, {nil, 0.25 + 0.5 + 0.125},
+		{[]float32{nan, 2}, 0.25 - 1 + 0.125}, {[]float32{nan, nan}, 0.25 + 0.5 + 0.125}, {[]float32{0, 77}, 0.25 + 0.5 + 0.125},
+		{nil, 0.25 + 0.5 + 0.125},
 	} {
 		got := make([]float64, 1)
 		if two().Score(c.row, got); got[0] != c.want {

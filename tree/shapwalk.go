@@ -34,7 +34,6 @@ type shapWalk struct {
 	row    []float32
 	out    []float64
 	levels []shapLevel
-	sums   []float64
 }
 
 // shapLevel is what holds on the path below a split of this level, at each point of the rule.

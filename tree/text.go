@@ -76,28 +76,3 @@ func (e *Ensemble) text(out io.Writer, t *Tree, child int32, answer string, leve
 		e.text(out, t, t.Right[child], "no:  ", level+1, levels)
 	}
 }
-
-// Path prints the way of a row through a tree: what is asked, what the row has, and the leaf that it comes to.
-func (e *Ensemble) Path(w io.Writer, tree int, row []float32) error {
-	t, _, err := e.of(tree, 0, 1)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriter(w)
-	fmt.Fprintln(out, e.title(tree))
-	child := t.root()
-	for child >= 0 {
-		f, v, answer := int(t.Feature[child]), float32(0), "no"
-		if f < len(row) {
-			v = row[f]
-		}
-		next := t.Right[child]
-		if t.GoesLeft(int(child), float64(v)) {
-			answer, next = "yes", t.Left[child]
-		}
-		fmt.Fprintf(out, "%s (%s)   is %s: %s\n", e.question(t, int(child), 8), t.missing(int(child)), e.value(f, v), answer)
-		child = next
-	}
-	fmt.Fprintf(out, "leaf %d: %.6g\n", ^child, t.LeafValue[^child])
-	return out.Flush()
-}

@@ -142,7 +142,11 @@ func (s *Scorer) end(scores []float64) {
 }
 
 func (s *Scorer) add1(w *walk, keys []int32, to *float64) {
-	v := s.values[w.leaf+s.leaf(w, keys)]
+	s.plus(to, s.values[w.leaf+s.leaf(w, keys)])
+}
+
+// plus adds the value of a leaf, in float32 if scores are.
+func (s *Scorer) plus(to *float64, v float64) {
 	if s.e.Single {
 		*to = float64(float32(*to) + float32(v))
 	} else {
@@ -198,12 +202,7 @@ func (s *Scorer) completeRows(w *walk, keys []int32, n int, to []float64) {
 			i3 = 2*i3 + above(k3[uint32(n3)], int32(n3>>32))
 		}
 		for j, i := range [4]int{i0, i1, i2, i3} {
-			p := &to[(r+j)*classes]
-			if v := values[i-len(values)]; s.e.Single {
-				*p = float64(float32(*p) + float32(v))
-			} else {
-				*p += v
-			}
+			s.plus(&to[(r+j)*classes], values[i-len(values)])
 		}
 	}
 	for ; r < n; r++ {

@@ -34,18 +34,6 @@ func (f *Feature) level(i int) string {
 	return strconv.Itoa(i)
 }
 
-// value is a value of a feature as people read it.
-func (e *Ensemble) value(f int, v float32) string {
-	of := &e.Features[f]
-	switch {
-	case v != v:
-		return "missing"
-	case of.Categorical && v >= 0 && v < LevelLimit:
-		return of.level(int(v))
-	}
-	return short(v)
-}
-
 // short is a number in as few digits as say which one of 32 bits it is.
 func short(v float32) string {
 	if a := max(v, -v); a >= 1e-4 && a < 1e9 {
@@ -137,4 +125,12 @@ func (t *Tree) below(node int32) int {
 		todo = append(todo, t.Left[at], t.Right[at])
 	}
 	return n
+}
+
+// shorten cuts a text to so many letters.
+func shorten(text string, most int) string {
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
 }

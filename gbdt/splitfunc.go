@@ -34,8 +34,8 @@ func Funcs() []psf.Func {
 // errShape is what matrices that no Shape describes are refused with.
 var errShape = errors.New("not a matrix of histograms")
 
-// beside is the function with its arguments.
-type beside struct {
+// splitFunc is the function with its arguments.
+type splitFunc struct {
 	finder
 	blocks []int   // of each column
 	answer int64   // cells of an answer
@@ -48,7 +48,7 @@ type beside struct {
 }
 
 func bindSplit(a psf.Args, m *matrix.Meta) (*psf.Call, error) {
-	b := &beside{block: m.BlockCols, most: m.Cols}
+	b := &splitFunc{block: m.BlockCols, most: m.Cols}
 	if err := b.describe(m); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func bindSplit(a psf.Args, m *matrix.Meta) (*psf.Call, error) {
 }
 
 // part searches the groups of one block.
-func (shared *beside) part(v psf.View) ([]byte, error) {
+func (shared *splitFunc) part(v psf.View) ([]byte, error) {
 	cells, is := v.Cells().(psf.Cells[int64])
 	at, first := v.At().Cols, v.Meta().ColLo
 	if !is || at.Len() != shared.block || (at.Lo-first)%shared.block != 0 {
@@ -112,7 +112,7 @@ func (shared *beside) part(v psf.View) ([]byte, error) {
 		for k := range hist {
 			hist[k] = sum{G: row[b.answer:][2*k], H: row[b.answer:][2*k+1]}
 		}
-		in := free
+		in := unlimited
 		if n.Low != nil {
 			in.lo = *n.Low
 		}
@@ -120,8 +120,8 @@ func (shared *beside) part(v psf.View) ([]byte, error) {
 			in.hi = *n.High
 		}
 		var best split
-		for k, in2 := range b.blocks {
-			if in2 != block || !b.ask[k] {
+		for k, of := range b.blocks {
+			if of != block || !b.ask[k] {
 				continue
 			}
 			if s := b.column(k, hist, sum{G: n.G, H: n.H}, in); s.better(&best) {
@@ -155,7 +155,7 @@ func (n *asked) read(cells psf.Cells[int64], row []int64, lo int64) error {
 }
 
 // write writes the answers where workers look for them: that for node i into row i.
-func (b *beside) write(cells psf.Cells[int64], lo int64, answers []int64) error {
+func (b *splitFunc) write(cells psf.Cells[int64], lo int64, answers []int64) error {
 	rows, cols := make([]int64, len(b.nodes)), make([]int64, b.answer)
 	for i := range rows {
 		rows[i] = int64(i)
@@ -228,7 +228,7 @@ func (s *Shape) describeColumns(c *Config) string {
 }
 
 // describe reads what the attributes of a matrix say of its columns and of the search.
-func (b *beside) describe(m *matrix.Meta) error {
+func (b *splitFunc) describe(m *matrix.Meta) error {
 	var s search
 	if err := json.Unmarshal([]byte(m.Attrs[attrSearch]), &s); err != nil {
 		return fmt.Errorf("%w: %s: %w", errShape, attrSearch, err)
@@ -253,15 +253,15 @@ func (b *beside) describe(m *matrix.Meta) error {
 			}
 			v[i] = int(x)
 		}
-		if err := b.add(v); err != nil {
+		if err := b.addColumn(v); err != nil {
 			return fmt.Errorf("%w: %s: column %d: %w", errShape, attrColumns, len(b.blocks), err)
 		}
 	}
 	return nil
 }
 
-// add adds a column that is described so.
-func (b *beside) add(v [6]int) error {
+// addColumn adds a column that is described so.
+func (b *splitFunc) addColumn(v [6]int) error {
 	at, is := len(b.blocks), v[2]
 	c := column{feature: at, group: at, categorical: is&isCategorical != 0, missing: is&hasMissing != 0, alone: is&isAlone != 0,
 		bins: v[3], usual: v[4], first: v[5]}

@@ -22,7 +22,7 @@ type part struct {
 	codes    []kernel.Codes // of these groups alone
 }
 
-// part is the part of a task; d may be nil, then it is all.
+// partOf is the part of a task; d may be nil, then it is all.
 func (b *Binned) partOf(d *Division) part {
 	n, narrow := len(b.groups), len(b.codes.Narrow)
 	if d == nil {

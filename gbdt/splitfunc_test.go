@@ -99,8 +99,8 @@ func runSplit(m *matrix.Meta, arg string, rows [][]int64) error {
 	return err
 }
 
-// Of six rows with the derivatives g = -5, -3, -1, 1, 3, 5 and h = 1 the best split is in the middle: the sums of the sides are -9 and 9, the
-// gain 81/3 + 81/3 - 0. Its right side is what is left of it.
+// Of six rows with the derivatives g = -5, -3, -1, 1, 3, 5 and h = 1 the best split is in the middle: the sums of the sides are -9 and 9,
+// the gain 81/3 + 81/3 - 0. Its right side is what is left of it.
 func TestSplitBeside(t *testing.T) {
 	s, m := one(t)
 	rows := make([][]int64, m.Rows)

@@ -1,0 +1,122 @@
+package gbdt
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// largest is the size of the largest derivatives of rows of a class.
+type largest struct{ g, h float32 }
+
+// derive writes the derivatives of all classes for the scores as they are, and rounds them.
+func (t *trainer) derive(ctx context.Context) error {
+	blocks := spans(t.learn)
+	if t.groups != nil {
+		blocks = len(t.groups)
+	}
+	classes := len(t.scores)
+	t.scales = t.scales[:0]
+	buffers, most := make([][]float32, t.Cores), make([]largest, t.Cores*classes)
+	err := each(ctx, t.Cores, blocks, func(worker, i int) error {
+		lo, hi := i*blockRows, min((i+1)*blockRows, t.learn)
+		if t.groups != nil {
+			lo, hi = t.groups[i][0], t.groups[i][1]
+		}
+		t.block(lo, hi, &buffers[worker], most[worker*classes:][:classes])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	all := make([]float32, 2*classes)
+	for i, m := range most {
+		k := 2 * (i % classes)
+		all[k], all[k+1] = max(all[k], m.g), max(all[k+1], m.h)
+	}
+	if t.workers != nil {
+		if err := t.workers.Most(ctx, all); err != nil {
+			return err
+		}
+	}
+	for k := range classes {
+		l := largest{all[2*k], all[2*k+1]}
+		if !(l.g <= math.MaxFloat32 && l.h <= math.MaxFloat32) {
+			return fmt.Errorf("iteration %d: derivatives that are no numbers; want a lower rate", t.out.Iterations()+1)
+		}
+		t.scales = append(t.scales, scale{math.Ldexp(1, exponent(float64(l.g))-wholeBits), math.Ldexp(1, exponent(float64(l.h))-wholeBits)})
+	}
+	return each(ctx, t.Cores, spans(t.learn), func(_, i int) error {
+		for k, s := range t.scales {
+			round(t.all[k][i*blockRows:min((i+1)*blockRows, t.learn)], scale{1 / s.g, 1 / s.h})
+		}
+		return nil
+	})
+}
+
+// block writes the derivatives of some rows, times their weights, and what they are at most.
+func (t *trainer) block(lo, hi int, buffer *[]float32, most []largest) {
+	o, n, classes := &t.Objective, hi-lo, len(t.scores)
+	if cap(*buffer) < 2*classes*n {
+		*buffer = make([]float32, 2*classes*n)
+	}
+	scores, g, h := make([][]float64, classes), make([][]float32, classes), make([][]float32, classes)
+	for k := range scores {
+		scores[k], g[k], h[k] = t.scores[k][lo:hi], (*buffer)[2*k*n:][:n], (*buffer)[(2*k+1)*n:][:n]
+	}
+	switch label := t.labels.Label[lo:hi]; {
+	case o.Several != nil:
+		o.Several(scores, label, g, h)
+	case o.Rank != nil:
+		o.Rank(o, scores[0], label, g[0], h[0])
+	default:
+		o.Grad(o, scores[0], label, g[0], h[0])
+	}
+	t.weigh(lo, hi, g, h)
+	for k := range scores {
+		m, to := most[k], t.all[k][lo:hi]
+		for i, g := range g[k] {
+			h := h[k][i]
+			to[i] = grad{G: int32(math.Float32bits(g)), H: int32(math.Float32bits(h))}
+			m.g, m.h = max(m.g, g, -g), max(m.h, h) // which keep NaN
+		}
+		most[k] = m
+	}
+}
+
+// weigh multiplies derivatives by the weights of their rows.
+func (t *trainer) weigh(lo, hi int, g, h [][]float32) {
+	if t.labels.Weight == nil && (t.Positive == 0 || t.Positive == 1) {
+		return
+	}
+	for i := lo; i < hi; i++ {
+		w := t.weight(i)
+		for k := range g {
+			g[k][i-lo] *= w
+			h[k][i-lo] *= w
+		}
+	}
+}
+
+// wholeBits is the size of the largest derivative as a whole number: sums over all rows fit into 64 bits.
+const wholeBits = 30
+
+// round makes whole numbers of derivatives.
+func round(grads []grad, up scale) {
+	for i, d := range grads {
+		g, h := math.Float32frombits(uint32(d.G)), math.Float32frombits(uint32(d.H))
+		grads[i] = grad{G: int32(math.RoundToEven(float64(g) * up.g)), H: int32(math.RoundToEven(float64(h) * up.h))}
+	}
+}
+
+// exponent is the least power of two that is at least v.
+func exponent(v float64) int {
+	if v == 0 {
+		return 0
+	}
+	m, e := math.Frexp(v)
+	if m == 0.5 {
+		e--
+	}
+	return e
+}

@@ -1,0 +1,151 @@
+package tree
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"thole.example/matrix"
+)
+
+// TestCheck: what contradicts itself is refused with its place, always the same one.
+func TestCheck(t *testing.T) {
+	for want, spoil := range map[string]func(e *Ensemble){
+		"0 scores of a row":                      func(e *Ensemble) { e.Classes = 0 },
+		"2 start scores, want 1":                 func(e *Ensemble) { e.Start = make([]float64, 2) },
+		"start score 0 is NaN":                   func(e *Ensemble) { e.Start[0] = math.NaN() },
+		"0 trees in an iteration":                func(e *Ensemble) { e.Group = 0 },
+		"2 trees, want a multiple of 3":          func(e *Ensemble) { e.Group = 3 },
+		"the best iteration is 3 of 2":           func(e *Ensemble) { e.Best = 3 },
+		`the link "logit"`:                       func(e *Ensemble) { e.Objective.Link = "logit" },
+		"the sigmoid -1":                         func(e *Ensemble) { e.Objective.Sigmoid = -1 },
+		"tree 0: 2 leaves and 2 splits":          func(e *Ensemble) { e.Trees[0].LeafValue = e.Trees[0].LeafValue[:2] },
+		"tree 0: 0 thresholds, want 2":           func(e *Ensemble) { e.Trees[0] = Tree{Feature: []int32{0, 1}, LeafValue: make([]float64, 3)} },
+		"tree 0: class 1 of 1":                   func(e *Ensemble) { e.Trees[0].Class = 1 },
+		"tree 0: leaf 1 has the value +Inf":      func(e *Ensemble) { e.Trees[0].LeafValue[1] = math.Inf(1) },
+		"tree 0: node 1 asks for feature 2 of":   func(e *Ensemble) { e.Trees[0].Feature[1] = 2 },
+		"tree 0: node 0 has the threshold NaN":   func(e *Ensemble) { e.Trees[0].Threshold[0] = math.NaN() },
+		"tree 0: node 1 asks for set 1 of 1":     func(e *Ensemble) { e.Trees[0].Threshold[1] = 1 },
+		"tree 0: node 1 asks for set NaN of 1":   func(e *Ensemble) { e.Trees[0].Threshold[1] = math.NaN() },
+		"tree 0: node 0 is of kind 16":           func(e *Ensemble) { e.Trees[0].Kind[0] = 16 },
+		"tree 0: node 0 has the child 0":         func(e *Ensemble) { e.Trees[0].Left[0] = 0 },
+		"tree 0: node 0 has the child 2":         func(e *Ensemble) { e.Trees[0].Left[0] = 2 },
+		"tree 0: node 1 has the leaf 3 of 3":     func(e *Ensemble) { e.Trees[0].Left[1] = ^3 },
+		"node 1 has the child -2, which another": func(e *Ensemble) { e.Trees[0].Left[1] = ^1 },
+		"tree 0: bounds of sets do not cover":    func(e *Ensemble) { e.Trees[0].Bounds[1] = 2 },
+	} {
+		e := two()
+		spoil(e)
+		if err := e.Check(); !errors.Is(err, ErrTrees) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// bytesOf is matrices as the fuzzer changes them: the number of columns of each, and their values.
+func bytesOf(metas []matrix.Meta, blocks []matrix.Block) (raw []byte) {
+	for _, name := range MatrixNames() {
+		at := slices.IndexFunc(metas, func(m matrix.Meta) bool { return m.Name == name })
+		if at < 0 {
+			raw = append(raw, 0)
+			continue
+		}
+		raw = binary.AppendUvarint(raw, uint64(metas[at].Cols))
+		switch d := blocks[at].Data.(type) {
+		case *matrix.Dense[float64]:
+			raw, _ = binary.Append(raw, binary.LittleEndian, d.Val)
+		case *matrix.Dense[int32]:
+			raw, _ = binary.Append(raw, binary.LittleEndian, d.Val)
+		case *matrix.Dense[int64]:
+			raw, _ = binary.Append(raw, binary.LittleEndian, d.Val)
+		}
+	}
+	return raw
+}
+
+// matricesOf is the way back; what is cut has fewer columns.
+func matricesOf(raw []byte) map[string]matrix.Block {
+	all, rest := map[string]matrix.Block{}, bytes.NewReader(raw)
+	rows := map[string]int{treeName: 2, childrenName: 2, statsName: 4, leavesName: 2}
+	for _, name := range MatrixNames() {
+		cols, err := binary.ReadUvarint(rest)
+		n := max(1, rows[name])
+		if cols = min(cols, uint64(rest.Len()/8/n)); err != nil || cols == 0 {
+			continue
+		}
+		b := matrix.Block{At: matrix.At(0, int64(n), 0, int64(cols))}
+		switch name {
+		case startName, valueName, statsName, leafName, leavesName:
+			b.Data = read[float64](rest, n*int(cols))
+		case levelsName:
+			b.Data = read[int64](rest, n*int(cols))
+		default:
+			b.Data = read[int32](rest, n*int(cols))
+		}
+		all[name] = b
+	}
+	return all
+}
+
+func read[T matrix.Elem](r io.Reader, n int) *matrix.Dense[T] {
+	d := &matrix.Dense[T]{Val: make([]T, n)}
+	_ = binary.Read(r, binary.LittleEndian, d.Val) // there are as many bytes
+	return d
+}
+
+// FuzzParse: whatever the text and the matrices are, they are refused with ErrTrees, or are trees that are printed, explained, scored in
+// both ways alike, and the same after they were written and read again.
+func FuzzParse(f *testing.F) {
+	for _, e := range []*Ensemble{two(), grown(3, 2, 0, 9), grown(3, 2, 3, 0)} {
+		text, err := e.JSON()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, bytesOf(e.Matrices()))
+	}
+	f.Fuzz(func(t *testing.T, text, raw []byte) {
+		var large struct{ Width int }
+		if json.Unmarshal(text, &large); large.Width > 1<<16 {
+			t.Skip("features of which nothing is said take memory, too")
+		}
+		all := matricesOf(raw)
+		e, err := Parse(text, func(name string) (matrix.Block, error) { return all[name], nil })
+		if err != nil {
+			if !errors.Is(err, ErrTrees) {
+				t.Fatalf("%v, want ErrTrees", err)
+			}
+			return
+		}
+		row, want, got := []float32{1, nan, -1, 2, 17}, make([]float64, e.Classes), make([]float64, e.Classes)
+		e.Score(row, want)
+		if Compile(e).Row(row, got); !same(got, want) {
+			t.Fatalf("scores %v, want %v", got, want)
+		}
+		if x, err := NewExplainer(e); err == nil {
+			x.Contributions(row, make([]float64, e.Classes*(len(e.Features)+1)))
+		}
+		for i := range min(len(e.Trees), 3) {
+			if err := errors.Join(e.Text(io.Discard, i, 0), e.SVG(io.Discard, i, 0)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		again, err := e.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = matricesOf(bytesOf(e.Matrices()))
+		g, err := Parse(again, func(name string) (matrix.Block, error) { return all[name], nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g.Score(row, got); !same(got, want) {
+			t.Fatalf("scores %v after writing, want %v", got, want)
+		}
+	})
+}
