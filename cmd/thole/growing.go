@@ -91,6 +91,8 @@ type forest struct {
 	view *gbdt.View
 	from *tree.Ensemble // trees that go before; nil: none
 
+	varying int // features with two values or more, once the examples were looked at
+
 	traffic []boosting.Traffic // with servers, of one task, once the trees are there
 }
 

@@ -130,9 +130,7 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 	if of.layout, err = gbdt.Survey(ctx, of.learn, of.held, f.Bins, f.cores()); err != nil {
 		return nil, err
 	}
-	if w != nil && of.layout.Varying() == 0 {
-		w.bar.line("warning: no feature has two values: there is nothing to split by")
-	}
+	f.varying = of.layout.Varying()
 	if p.together() && c == nil {
 		if c, err = embed(ctx, p.servers, p.over()); err != nil {
 			return nil, err

@@ -24,12 +24,27 @@ func (p *plan) standstill(r *train.Report) string {
 	if still {
 		moved = fmt.Sprintf("the loss never moved from %.5g; ", r.Null)
 	}
+	if p.forest != nil {
+		return p.treesStandstill(still, moved)
+	}
 	switch column, value := p.train.Largest(); {
 	case math.Abs(float64(value)) >= squareLimit:
 		return fmt.Sprintf("%scolumn %d has values as large as %.2g, whose squares float32 does not hold, so that its weight may not move: "+
 			"divide them", moved, column, value)
 	case still:
 		return fmt.Sprintf("%snothing was learned: look whether features differ between labels, or try a larger --rate than %g", moved, p.rate)
+	}
+	return ""
+}
+
+// treesStandstill is standstill of trees, which the size of values does not matter to.
+func (p *plan) treesStandstill(still bool, moved string) string {
+	switch {
+	case p.forest.varying == 0:
+		return moved + "no feature has two values: there is nothing to split by"
+	case still:
+		return fmt.Sprintf("%snothing was learned: look whether features differ between labels, or try a smaller --min-child-weight than %g",
+			moved, p.forest.MinWeight)
 	}
 	return ""
 }
@@ -42,7 +57,7 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	all := []string{}
 	try := fmt.Sprintf("the rate %g is too large: try --rate %s", p.rate, p.lower())
 	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" {
-		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first epoch to %.5g in the last; %s", r.Losses[0], r.Losses[n-1], try))
+		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first %s to %.5g in the last; %s", r.Losses[0], p.round(), r.Losses[n-1], try))
 	}
 	if nonFinite > 0 {
 		became := fmt.Sprintf("left out %d x", nonFinite)
@@ -55,16 +70,20 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 		all = append(all, text)
 	}
 	if loss := r.Train[0].Value; loss > r.Null {
-		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of weights that are all zero; %s", loss, r.Null, try))
+		before := "weights that are all zero"
+		if p.forest != nil {
+			before = "no tree at all"
+		}
+		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of %s; %s", loss, r.Null, before, try))
 	} else if p.valid != nil && len(r.Valid) > 0 && p.classWeights == "" && p.positiveWeight == 0 { // else other odds were learned
 
-		advice := fmt.Sprintf("try --epochs %d", max(1, p.epochs/3))
+		advice := fmt.Sprintf("try --%ss %d", p.round(), max(1, p.epochs/3))
 		if p.epochs == 1 {
 			advice = "try a smaller --rate, or --l2"
 		}
 		if loss, most := r.Valid[0].Value, ofOneScore(r.Valid[0].Name, p.valid.Label, p.valid.Weight); most > 0 && loss > most {
 			all = append(all, fmt.Sprintf("the held-out loss of %.5g is above %.5g, that of one score for all: what was learned does not hold for "+
-				"other examples; %s, or let them stop it: --early-stop 3", loss, most, advice))
+				"other examples; %s, or let them stop it: --early-stop %d", loss, most, advice, p.usualPatience()))
 		}
 	}
 	return all
