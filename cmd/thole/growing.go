@@ -185,6 +185,14 @@ func (p *plan) grows() error {
 	case g.shared != byVoting && p.given("votes") && g.votes != defaultVotes:
 		return fmt.Errorf("--votes without --share %s, want both", byVoting)
 	}
+	for _, share := range []struct {
+		flag string
+		is   float64
+	}{{"subsample", g.rowShare}, {"colsample", g.columnShare}} {
+		if !(share.is > 0 && share.is <= 1) { // 0 would be all
+			return fmt.Errorf("--%s %v, want a share above 0, up to 1", share.flag, share.is)
+		}
+	}
 	if p.tasks > 1 && c.Objective.Quantile != nil && g.shared != byFeatures {
 		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which a task has to have all of: want 1 "+
 			"(its goroutines share the work), --share features, or --loss huber", p.tasks, c.Objective.Name)

@@ -57,7 +57,8 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	all := []string{}
 	try := fmt.Sprintf("the rate %g is too large: try --rate %s", p.rate, p.lower())
 	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" {
-		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first %s to %.5g in the last; %s", r.Losses[0], p.round(), r.Losses[n-1], try))
+		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first %s to %.5g in the last; %s",
+			r.Losses[0], p.round(), r.Losses[n-1], try))
 	}
 	if nonFinite > 0 {
 		became := fmt.Sprintf("left out %d x", nonFinite)
@@ -82,8 +83,8 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 			advice = "try a smaller --rate, or --l2"
 		}
 		if loss, most := r.Valid[0].Value, ofOneScore(r.Valid[0].Name, p.valid.Label, p.valid.Weight); most > 0 && loss > most {
-			all = append(all, fmt.Sprintf("the held-out loss of %.5g is above %.5g, that of one score for all: what was learned does not hold for "+
-				"other examples; %s, or let them stop it: --early-stop %d", loss, most, advice, p.usualPatience()))
+			all = append(all, fmt.Sprintf("the held-out loss of %.5g is above %.5g, that of one score for all: what was learned does not hold "+
+				"for other examples; %s, or let them stop it: --early-stop %d", loss, most, advice, p.usualPatience()))
 		}
 	}
 	return all
