@@ -155,11 +155,7 @@ func diffTrees(ctx context.Context, a, b format.Reader, within float64) ([]edit.
 
 // showTree prints one tree, as text or as a picture.
 func (s *source) showTree(ctx context.Context, e *env, path string, number int, svg bool) error {
-	p, err := s.locate(ctx, e, path)
-	if err != nil {
-		return err
-	}
-	r, err := p.read(ctx, e)
+	r, err := s.open(ctx, e, path)
 	if err != nil {
 		return err
 	}

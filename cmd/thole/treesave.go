@@ -1,67 +1,54 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 
 	"thole.example/algo"
 	"thole.example/blob"
 	"thole.example/feature"
 	"thole.example/format"
+	"thole.example/format/trees"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/tree"
 )
 
-// treeFiles are the files beside the matrices of trees.
-func (p *plan) treeFiles(e *tree.Ensemble) (map[string][]byte, error) {
-	text, err := e.JSON()
-	if err != nil {
-		return nil, err
-	}
-	files := map[string][]byte{tree.FileName: text}
+// treeReader shows trees as the model that they are saved as.
+func (p *plan) treeReader(e *tree.Ensemble) (format.Reader, error) {
+	files := map[string][]byte{}
 	if p.settings != nil {
 		files[jobFileName] = p.settings
 	}
 	if t := p.train.Transform; t != nil {
-		if files[feature.FileName], err = t.JSON(); err != nil {
+		text, err := t.JSON()
+		if err != nil {
 			return nil, err
 		}
+		files[feature.FileName] = text
 	}
-	return files, nil
+	return trees.NewReader(e, files)
 }
 
-// saveTrees saves them.
+// saveTrees saves the trees at a path.
 func (p *plan) saveTrees(ctx context.Context, e *tree.Ensemble, path string) error {
 	codec, err := codecs().Lookup(p.to)
 	if err != nil {
 		return err
 	}
-	o := format.Options{Set: p.set, Lossy: p.lossy}
-	if o.Files, err = p.treeFiles(e); err != nil {
+	r, err := p.treeReader(e)
+	if err != nil {
 		return err
 	}
-	b := blob.Files{}
+	b, o := blob.Files{}, format.Options{Set: p.set, Lossy: p.lossy}
 	if p.force {
 		if o.Over, err = b.State(ctx, path); err != nil {
 			return err
 		}
 	}
-	metas, blocks := e.Matrices()
-	w, err := format.Create(ctx, codec, b, path, metas, o)
-	if err != nil {
-		return format.Wrap(p.to, path, err)
-	}
-	defer w.Abort(context.WithoutCancel(ctx))
-	var parts []format.Part
-	for i, m := range metas {
-		part, err := w.Put(ctx, m.Name, blocks[i])
-		if err != nil {
-			return format.Wrap(p.to, path, err)
-		}
-		parts = append(parts, part)
-	}
-	return w.Commit(ctx, parts)
+	return format.Convert(ctx, r, codec, b, path, o, nil, nil)
 }
 
 // oneTree is a model of one tree, or one for each class, that is a leaf.
@@ -78,39 +65,27 @@ func (p *plan) oneTree() *tree.Ensemble {
 	return one
 }
 
-// checkTreeTarget refuses a format that cannot hold trees: it begins to save a model of one.
+// checkTreeTarget refuses a format that cannot hold trees: it saves a model of one in memory.
 func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format.Options) error {
-	one, name := p.oneTree(), p.model
-	if name == "" {
-		name = "model"
-	}
-	text, err := one.JSON()
+	name := cmp.Or(p.model, "model")
+	r, err := trees.NewReader(p.oneTree(), nil)
 	if err != nil {
 		return err
 	}
-	o.Files = map[string][]byte{tree.FileName: text}
-	metas, _ := one.Matrices()
-	w, err := format.Create(ctx, codec, &blob.Mem{}, filepath.Base(name), metas, o)
-	if err != nil {
+	if err := format.Convert(ctx, r, codec, &blob.Mem{}, filepath.Base(name), o, nil, nil); err != nil {
 		return usageError{format.Wrap(p.to, name, err)}
 	}
-	w.Abort(ctx)
 	return nil
 }
 
-// treeMatrices makes the matrices of trees on the servers, and says how they are saved.
-func (p *plan) treeMatrices(
-	ctx context.Context, client *ps.Client, e *tree.Ensemble, metas []matrix.Meta, path string,
-) (ps.SaveOptions, error) {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force}
+// toServers makes those matrices of the trees on the servers of which there are to be some, and says how they are saved.
+func (p *plan) toServers(ctx context.Context, client *ps.Client, r format.Reader, metas []matrix.Meta, path string) (ps.SaveOptions, error) {
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: r.Files()}
+	metas = slices.Clone(metas)
 	for i := range metas {
 		m := &metas[i]
 		m.BlockRows, m.BlockCols = m.Rows, m.Cols // as whole as they are saved without servers
 		o.Matrices = append(o.Matrices, m.Name)
-	}
-	var err error
-	if o.Files, err = p.treeFiles(e); err != nil {
-		return o, err
 	}
 	return o, client.Create(ctx, "range", metas...)
 }
@@ -118,9 +93,11 @@ func (p *plan) treeMatrices(
 // rehearseTrees tries whether trees can be saved in the servers' bucket, by a model of one, as far as its matrices are those that there
 // will be: the start scores.
 func (p *plan) rehearseTrees(ctx context.Context, client *ps.Client, path string) error {
-	e := p.oneTree()
-	metas, _ := e.Matrices()
-	o, err := p.treeMatrices(ctx, client, e, metas[:1], path)
+	r, err := p.treeReader(p.oneTree())
+	if err != nil {
+		return err
+	}
+	o, err := p.toServers(ctx, client, r, r.Matrices()[:1], path)
 	if err == nil {
 		_, err = client.Rehearse(ctx, o)
 	}
@@ -129,18 +106,26 @@ func (p *plan) rehearseTrees(ctx context.Context, client *ps.Client, path string
 
 // saveTreesThere saves the trees in the servers' bucket: they become matrices there.
 func (p *plan) saveTreesThere(ctx context.Context, client *ps.Client, e *tree.Ensemble, path string) error {
-	metas, blocks := e.Matrices()
-	o, err := p.treeMatrices(ctx, client, e, metas, path)
+	r, err := p.treeReader(e)
 	if err != nil {
 		return err
 	}
-	for i, name := range o.Matrices {
-		m, err := client.Matrix(name)
-		if err == nil {
-			err = m.AssignNow(ctx, blocks[i]).Wait(ctx)
-		}
+	o, err := p.toServers(ctx, client, r, r.Matrices(), path)
+	if err != nil {
+		return err
+	}
+	for _, meta := range r.Matrices() {
+		m, err := client.Matrix(meta.Name)
 		if err != nil {
 			return err
+		}
+		for b, err := range r.Blocks(ctx, meta.Name, meta.Rect()) {
+			if err == nil {
+				err = m.AssignNow(ctx, b).Wait(ctx)
+			}
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return client.Save(ctx, o)
