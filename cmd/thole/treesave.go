@@ -78,9 +78,11 @@ func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format
 	return nil
 }
 
-// toServers makes those matrices of the trees on the servers of which there are to be some, and says how they are saved.
-func (p *plan) toServers(ctx context.Context, client *ps.Client, r format.Reader, metas []matrix.Meta, path string) (ps.SaveOptions, error) {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: r.Files()}
+// toServers makes matrices of trees on the servers, and says how they are saved with the files beside them.
+func (p *plan) toServers(
+	ctx context.Context, client *ps.Client, metas []matrix.Meta, files map[string][]byte, path string,
+) (ps.SaveOptions, error) {
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: files}
 	metas = slices.Clone(metas)
 	for i := range metas {
 		m := &metas[i]
@@ -97,7 +99,7 @@ func (p *plan) rehearseTrees(ctx context.Context, client *ps.Client, path string
 	if err != nil {
 		return err
 	}
-	o, err := p.toServers(ctx, client, r, r.Matrices()[:1], path)
+	o, err := p.toServers(ctx, client, r.Matrices()[:1], r.Files(), path)
 	if err == nil {
 		_, err = client.Rehearse(ctx, o)
 	}
@@ -110,7 +112,7 @@ func (p *plan) saveTreesThere(ctx context.Context, client *ps.Client, e *tree.En
 	if err != nil {
 		return err
 	}
-	o, err := p.toServers(ctx, client, r, r.Matrices(), path)
+	o, err := p.toServers(ctx, client, r.Matrices(), r.Files(), path)
 	if err != nil {
 		return err
 	}
