@@ -14,7 +14,7 @@ import (
 	"thole.example/tree"
 )
 
-// shownRows is about how many examples the loss that is shown while trees are grown is of: every k-th one.
+// shownRows is about how many examples the loss that is shown while trees are grown is of.
 const shownRows = 1 << 15
 
 // treeRun is the training of trees by one task: what is shown of it and measured while it goes on, and the report at its end.

@@ -16,6 +16,9 @@ const squareLimit = 1e19
 // standstill says why weights may not have moved, "" if nothing suggests that they did not: values of features are too large for the
 // rule, or the loss stayed what it was before the first step.
 func (p *plan) standstill(r *train.Report) string {
+	if p.forest != nil {
+		return p.treesStandstill(r)
+	}
 	still := len(r.Losses) > 1
 	for _, loss := range r.Losses {
 		still = still && loss == r.Null && loss != 0
@@ -23,9 +26,6 @@ func (p *plan) standstill(r *train.Report) string {
 	moved := ""
 	if still {
 		moved = fmt.Sprintf("the loss never moved from %.5g; ", r.Null)
-	}
-	if p.forest != nil {
-		return p.treesStandstill(still, moved)
 	}
 	switch column, value := p.train.Largest(); {
 	case math.Abs(float64(value)) >= squareLimit:
@@ -38,7 +38,11 @@ func (p *plan) standstill(r *train.Report) string {
 }
 
 // treesStandstill is standstill of trees, which the size of values does not matter to.
-func (p *plan) treesStandstill(still bool, moved string) string {
+func (p *plan) treesStandstill(r *train.Report) string {
+	still, moved := len(r.Losses) > 1 && flat(r.Losses) && r.Losses[0] != 0, ""
+	if still {
+		moved = fmt.Sprintf("the loss never moved from %.5g; ", r.Losses[0])
+	}
 	switch {
 	case p.forest.varying == 0:
 		return moved + "no feature has two values: there is nothing to split by"
@@ -49,6 +53,12 @@ func (p *plan) treesStandstill(still bool, moved string) string {
 	return ""
 }
 
+// flat reports whether losses differ by no more than rounding makes them: leaves of a start score that is right are not quite 0.
+func flat(losses []float64) bool {
+	least, most := slices.Min(losses), slices.Max(losses)
+	return most-least <= 1e-6*math.Abs(most)
+}
+
 // lower is a tenth of the rate, in few digits, for who has to try another one.
 func (p *plan) lower() string { return fmt.Sprintf("%.3g", p.rate/10) }
 
@@ -56,7 +66,7 @@ func (p *plan) lower() string { return fmt.Sprintf("%.3g", p.rate/10) }
 func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	all := []string{}
 	try := fmt.Sprintf("the rate %g is too large: try --rate %s", p.rate, p.lower())
-	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" {
+	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" && !(p.forest != nil && flat(r.Losses)) {
 		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first %s to %.5g in the last; %s",
 			r.Losses[0], p.round(), r.Losses[n-1], try))
 	}
