@@ -131,6 +131,12 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 		return nil, err
 	}
 	f.varying = of.layout.Varying()
+	for _, i := range of.layout.Crowded() {
+		if w != nil {
+			w.bar.line("warning: feature %q has more levels than the %d that trees tell apart; the rarest are as unseen ones",
+				featureName(of.layout.Features, i), gbdt.LevelLimit)
+		}
+	}
 	if p.together() && c == nil {
 		if c, err = embed(ctx, p.servers, p.over()); err != nil {
 			return nil, err

@@ -140,38 +140,47 @@ func (j *job) train(ctx context.Context, e *env) error {
 
 // trainHere trains on the examples that are read, on servers of its own, saves at the path, if there is one, and tells.
 func (p *plan) trainHere(ctx context.Context, e *env, path string, w *watcher) error {
+	if p.forest == nil { // trees have read what they go on from, and no states
+		load, err := e.readable(ctx, p.load)
+		if err != nil {
+			return err
+		}
+		p.loadPath = inBucket(load)
+		if err := p.statesHere(ctx, path); err != nil {
+			return err
+		}
+		p.tellLoad(w.bar.line)
+	}
+	c, stop, err := p.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	w.runs = runsAt(p.runs)
+	return p.runAndTell(ctx, e, c, nil, path, w)
+}
+
+// serve starts servers for the training, if there is room for its matrices; nil for trees, which start some where they need them.
+func (p *plan) serve(ctx context.Context) (c *cluster, stop func(), err error) {
 	if p.forest != nil {
-		w.runs = runsAt(p.runs)
-		return p.runAndTell(ctx, e, nil, nil, path, w)
+		return nil, func() {}, nil
 	}
 	model, err := p.recipe.Build(p.conf)
 	if err == nil {
 		err = p.room(model, availableMemory())
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	load, err := e.readable(ctx, p.load)
-	if err != nil {
-		return err
-	}
-	p.loadPath = inBucket(load)
-	if err := p.statesHere(ctx, path); err != nil {
-		return err
-	}
-	p.tellLoad(w.bar.line)
 	remove, err := p.momentHere()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer remove()
-	c, err := embed(ctx, p.servers, p.over())
-	if err != nil {
-		return err
+	if c, err = embed(ctx, p.servers, p.over()); err != nil {
+		remove()
+		return nil, nil, err
 	}
-	defer c.stop()
-	w.runs = runsAt(p.runs)
-	return p.runAndTell(ctx, e, c, nil, path, w)
+	return c, func() { c.stop(); remove() }, nil
 }
 
 // runAndTell runs tasks (nil: all) and prints what came out.
