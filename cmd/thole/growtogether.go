@@ -221,7 +221,7 @@ func wireText(all []boosting.Traffic) string {
 		strings.Join(levels, "; "))
 }
 
-// wire is what crossed the wire, in the log and the record of the run.
+// wireEvent is what crossed the wire, in the log and the record of the run.
 type wireEvent struct {
 	Event  string             `json:"event"` // "wire"
 	Tasks  int                `json:"tasks"`

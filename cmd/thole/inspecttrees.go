@@ -136,15 +136,12 @@ func (f *treesFinding) print(out io.Writer) error {
 
 // diffTrees says in what two models of trees are not the same; nothing of others.
 func diffTrees(ctx context.Context, a, b format.Reader, within float64) ([]edit.Difference, error) {
-	if a.Files()[tree.FileName] == nil || b.Files()[tree.FileName] == nil {
-		return nil, nil
-	}
 	one, err := treesOf(ctx, a)
-	if err != nil {
+	if err != nil || one == nil {
 		return nil, err
 	}
 	two, err := treesOf(ctx, b)
-	if err != nil {
+	if err != nil || two == nil {
 		return nil, err
 	}
 	if text := tree.Differ(one, two, within); text != "" {
