@@ -25,6 +25,9 @@ func TreeLoss(o *tree.Objective, classes int) (graph.Loss, error) {
 	return &treeLoss{o, row}, nil
 }
 
+// TreeTask is the task of trees with the objective, whether or not their scores can be measured.
+func TreeTask(o *tree.Objective) Task { return rowLossOf(o).task }
+
 // rowLoss is the loss of a row of scores.
 type rowLoss struct {
 	name string

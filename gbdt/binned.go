@@ -80,6 +80,7 @@ type column struct {
 	uppers      []float32 // of numbers: the largest of each bin but the last
 	levels      []int32   // of a categorical feature: the level of each bin
 	places      []int32   // by level: its bin + 1, 0 if it has none
+	crowded     bool      // it has more levels than LevelLimit
 	bins        int       // without the one of what is missing
 	missing     bool      // there is one
 	usual       int       // bin of the rows that do not mention the feature
@@ -198,6 +199,16 @@ func (b *Layout) admit(held Rows, bins int) error {
 		return fmt.Errorf("%w: %d features in held-out rows, want %d", ErrRows, features, len(b.Features))
 	}
 	return nil
+}
+
+// Crowded are the features that have more than LevelLimit levels.
+func (l *Layout) Crowded() (features []int) {
+	for i := range l.columns {
+		if l.columns[i].crowded {
+			features = append(features, l.columns[i].feature)
+		}
+	}
+	return features
 }
 
 // Varying is how many features have more than one value.

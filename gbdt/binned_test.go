@@ -132,6 +132,9 @@ func TestManyLevels(t *testing.T) {
 		if want := min(n, LevelLimit); c.bins != want || len(c.levels) != want || c.levels[0] != 0 || c.levels[99] != 99*254 {
 			t.Fatalf("%d levels: %d bins, %d levels, want %d", n, c.bins, len(c.levels), want)
 		}
+		if got := len(b.Crowded()); got != map[bool]int{true: 1}[n > LevelLimit] {
+			t.Errorf("%d levels: %d features have too many", n, got)
+		}
 		for i, want := range []int{0, 299, c.bins, c.bins, c.bins, c.bins} {
 			if got := binIn(b, b.rows+i, c); got != want {
 				t.Errorf("%d levels: value %v has bin %d, want %d", n, held.rows[i], got, want)

@@ -84,7 +84,7 @@ func (c *Config) Check() error {
 		{"classes", float64(c.Classes), 0, tree.ClassLimit}, {"cores", float64(c.Cores), 0, 1 << 16},
 	} {
 		if !(one.is >= one.low && one.is <= one.high) {
-			return fmt.Errorf("%s %v, want %v to %v", one.name, one.is, one.low, one.high)
+			return fmt.Errorf("%s %.10g, want %.10g to %.10g", one.name, one.is, one.low, one.high)
 		}
 	}
 	switch {

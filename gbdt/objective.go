@@ -115,7 +115,7 @@ func grade(v float64) string {
 }
 
 // GradeLimit is the largest label of a ranking.
-const GradeLimit = 30
+const GradeLimit = metric.GradeLimit
 
 // leastSecond is the least second derivative of a probability.
 const leastSecond = 1e-16

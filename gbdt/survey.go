@@ -231,7 +231,7 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins, core
 // level gives the levels bins, the most frequent first. Those that have none, in rows to come, are as missing ones.
 func (c *column) level(runs []run) {
 	slices.SortStableFunc(runs, func(a, b run) int { return b.rows - a.rows })
-	if len(runs) > LevelLimit {
+	if c.crowded = len(runs) > LevelLimit; c.crowded {
 		runs = runs[:LevelLimit]
 	}
 	c.bins = len(runs)

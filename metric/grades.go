@@ -71,8 +71,8 @@ type ranking struct {
 	grades []float64
 }
 
-// gradeLimit is the largest grade: gains are powers of 2.
-const gradeLimit = 30
+// GradeLimit is the largest grade: gains are powers of 2.
+const GradeLimit = 30
 
 // groupMean is the mean over the groups, each with the mean weight of its examples. It is NaN without groups, and where labels are no
 // grades.
@@ -88,7 +88,7 @@ func (in *Input) groupMean(of func(r *ranking, group []entry) float64, k int) fl
 	for group := range in.grouped() {
 		w := 0.0
 		for _, e := range group {
-			if y := in.Label[e.example()]; y < 0 || y > gradeLimit {
+			if y := in.Label[e.example()]; y < 0 || y > GradeLimit {
 				return math.NaN()
 			}
 			w += in.weight(e.example())

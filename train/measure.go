@@ -123,11 +123,11 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 // are no grades those of rankings.
 func (s *Scored) Names() []string {
 	names := []string{s.Loss.Name()}
-	apart := s.Loss.Task() == graph.Regression && slices.ContainsFunc(s.Label, func(y float32) bool {
-		return y < 0 || y > 30 || y != float32(int(y))
+	ungraded := s.Loss.Task() == graph.Regression && slices.ContainsFunc(s.Label, func(y float32) bool {
+		return y < 0 || y > metric.GradeLimit || y != float32(int(y))
 	})
 	for _, x := range fitting(s.Loss) {
-		if !x.Groups || len(s.Group) > 0 && !apart {
+		if !x.Groups || len(s.Group) > 0 && !ungraded {
 			names = append(names, x.Name)
 		}
 	}

@@ -173,25 +173,11 @@ func (a *attempt) plan(ctx context.Context, e *env, learn, valid *data.Examples,
 
 // alone makes the training on servers of its own, without a word, and saves nothing. The record of the run has the note.
 func (p *plan) alone(ctx context.Context, e *env, note string) (*train.Report, error) {
-	var c *cluster
-	if p.forest == nil {
-		model, err := p.recipe.Build(p.conf)
-		if err == nil {
-			err = p.room(model, availableMemory())
-		}
-		if err != nil {
-			return nil, err
-		}
-		remove, err := p.momentHere()
-		if err != nil {
-			return nil, err
-		}
-		defer remove()
-		if c, err = embed(ctx, p.servers, p.over()); err != nil {
-			return nil, err
-		}
-		defer c.stop()
+	c, stop, err := p.serve(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer stop()
 	w, err := newWatcher(ctx, e.silent(), "", false)
 	if err != nil {
 		return nil, err

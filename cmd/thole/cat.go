@@ -41,11 +41,7 @@ func (l *listing) run(ctx context.Context, e *env, path string) error {
 	if err != nil {
 		return err
 	}
-	p, err := l.locate(ctx, e, path)
-	if err != nil {
-		return err
-	}
-	r, err := p.read(ctx, e)
+	r, err := l.open(ctx, e, path)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,14 @@ const patience = 3
 // treePatience is how many trees are grown without a better one.
 const treePatience = 30
 
+// usualPatience is the one of these that the job has.
+func (p *plan) usualPatience() int {
+	if p.recipe.Trees != "" {
+		return treePatience
+	}
+	return patience
+}
+
 // watching is the flags that say what becomes of held-out examples while a training goes on.
 type watching struct {
 	patience int // epochs; 0: the held-out examples stop nothing
@@ -48,9 +56,7 @@ func (p *plan) checkWatching() error {
 	j := p.job
 	held := j.holdout > 0 || len(j.valid) > 0 || j.cv > 0
 	if !j.given("early-stop") && (j.holdout > 0 || j.cv > 0) && (p.recipe.Network() || p.recipe.Trees != "") && !j.asAngel {
-		if j.patience = patience; p.recipe.Trees != "" {
-			j.patience = treePatience
-		}
+		j.patience = p.usualPatience()
 	}
 	compares := p.compares // of trees
 	if compares == nil {

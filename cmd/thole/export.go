@@ -112,11 +112,7 @@ func (x *exporting) run(ctx context.Context, e *env, src, dst string) error {
 	if err := to.apart(src); err != nil {
 		return err
 	}
-	from, err := x.locate(ctx, e, src)
-	if err != nil {
-		return err
-	}
-	r, err := from.read(ctx, e)
+	r, err := x.open(ctx, e, src)
 	if err != nil {
 		return err
 	}

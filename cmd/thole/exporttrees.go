@@ -75,7 +75,7 @@ func treesMeta(e *tree.Ensemble, beside map[string][]byte) (map[string]string, e
 	for i := range trees {
 		leaves += trees[i].Leaves()
 	}
-	meta := map[string]string{"thole.algorithm": "gbdt", "thole.task": string(treesTask(&e.Objective)), "thole.loss": e.Objective.Name,
+	meta := map[string]string{"thole.algorithm": "gbdt", "thole.task": string(algo.TreeTask(&e.Objective)), "thole.loss": e.Objective.Name,
 		"thole.inputs": treesFed, "thole.features": string(features),
 		"thole.trees": fmt.Sprintf("%d trees, %d leaves, %d features", len(trees), leaves, len(e.Features))}
 	file := &graph.File{}
@@ -86,15 +86,4 @@ func treesMeta(e *tree.Ensemble, beside map[string][]byte) (map[string]string, e
 	}
 	dataMeta(meta, file, beside)
 	return meta, nil
-}
-
-// treesTask is the task whose predictions the objective makes.
-func treesTask(o *tree.Objective) algo.Task {
-	switch o.Link {
-	case tree.Logistic, tree.Step:
-		return algo.Classification
-	case tree.Softmax, tree.Each:
-		return algo.Multiclass
-	}
-	return algo.Regression
 }

@@ -14,7 +14,6 @@ import (
 	"thole.example/data"
 	"thole.example/format"
 	"thole.example/gbdt"
-	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/psf"
 	"thole.example/ssp"
@@ -27,14 +26,14 @@ func (p *plan) together() bool { return p.atServers || p.tasks > 1 || p.servers 
 
 // growTogether grows trees by some tasks of the job, each of which has a share of the examples. What it answers with is of the task that
 // came first; the trees of all are the same.
-func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path string, w *watcher, of *planted) (*train.Report, error) {
+func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path string, w *watcher, of *treeData) (*train.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	reports, worker, cores := make([]*train.Report, len(tasks)), rand.Text(), max(1, p.forest.cores()/len(tasks))
 	var group sync.WaitGroup
 	for i, task := range tasks {
 		group.Go(func() {
-			g := p.newGrown(of, nil)
+			g := p.newTreeRun(of, nil)
 			if i == 0 {
 				g.w = w
 			}
@@ -52,8 +51,8 @@ func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path s
 }
 
 // task makes one task of those of the process, which o says.
-func (g *grown) task(ctx context.Context, c *cluster, o ps.Options, path string, cores int) (*train.Report, error) {
-	p, f, conf := g.p, g.planted, g.p.forest.Config
+func (g *treeRun) task(ctx context.Context, c *cluster, o ps.Options, path string, cores int) (*train.Report, error) {
+	p, f, conf := g.p, g.treeData, g.p.forest.Config
 	o.Bound = ssp.BSP
 	client, err := p.dial(ctx, c, o, g.w)
 	if err != nil {
@@ -114,7 +113,7 @@ func (p *plan) share(task int) (lo, hi int) {
 
 // end saves the trees, if the task is the first of the job, and tells what came out, if it is the first of the process. Only the process of
 // the job's first task measures it: trees are the same for all, and scoring all examples once is enough.
-func (g *grown) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, o ps.Options, path string) (*train.Report, error) {
+func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, o ps.Options, path string) (*train.Report, error) {
 	p := g.p
 	p.label(e)
 	if o.Task == 0 && path != "" {
@@ -166,7 +165,7 @@ func placesIn(places []int, lo, hi int) []int {
 }
 
 // meanOf is the mean loss of the examples of all tasks, by those of each and their weights.
-func (g *grown) meanOf(ctx context.Context, s *train.Scored, loss float64) (float64, error) {
+func (g *treeRun) meanOf(ctx context.Context, s *train.Scored, loss float64) (float64, error) {
 	weight := float64(len(s.Label))
 	if s.Group != nil && g.p.forest.Objective.Rank != nil { // a mean over groups
 		weight = float64(len(slices.Compact(slices.Clone(s.Group))))
@@ -191,60 +190,12 @@ func (g *grown) meanOf(ctx context.Context, s *train.Scored, loss float64) (floa
 	return sum / weights, nil
 }
 
-// treeMatrices makes the matrices of trees on the servers, and says how they are saved.
-func (p *plan) treeMatrices(
-	ctx context.Context, client *ps.Client, e *tree.Ensemble, metas []matrix.Meta, path string,
-) (ps.SaveOptions, error) {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force}
-	for i := range metas {
-		m := &metas[i]
-		m.BlockRows, m.BlockCols = m.Rows, m.Cols // as whole as they are saved without servers
-		o.Matrices = append(o.Matrices, m.Name)
-	}
-	var err error
-	if o.Files, err = p.treeFiles(e); err != nil {
-		return o, err
-	}
-	return o, client.Create(ctx, "range", metas...)
-}
-
-// rehearseTrees tries whether trees can be saved in the servers' bucket, by a model of one, as far as its matrices are those that there
-// will be: the start scores.
-func (p *plan) rehearseTrees(ctx context.Context, client *ps.Client, path string) error {
-	e := p.oneTree()
-	metas, _ := e.Matrices()
-	o, err := p.treeMatrices(ctx, client, e, metas[:1], path)
-	if err == nil {
-		_, err = client.Rehearse(ctx, o)
-	}
-	return err
-}
-
-// saveTreesThere saves the trees in the servers' bucket: they become matrices there.
-func (p *plan) saveTreesThere(ctx context.Context, client *ps.Client, e *tree.Ensemble, path string) error {
-	metas, blocks := e.Matrices()
-	o, err := p.treeMatrices(ctx, client, e, metas, path)
-	if err != nil {
-		return err
-	}
-	for i, name := range o.Matrices {
-		m, err := client.Matrix(name)
-		if err == nil {
-			err = m.AssignNow(ctx, blocks[i]).Wait(ctx)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return client.Save(ctx, o)
-}
-
 // treesText is the settings of trees as a word of what all workers must have alike; of a network it is empty.
 func (p *plan) treesText() string {
 	if p.forest == nil {
 		return ""
 	}
-	return url.PathEscape(fmt.Sprintf("%v", p.growing)) // maps are printed in the order of their keys
+	return url.PathEscape(fmt.Sprintf("%v", p.treeSettings)) // maps are printed in the order of their keys
 }
 
 // heldSum is a checksum of the held-out examples of trees, by which every task decides when to stop.
@@ -270,7 +221,7 @@ func wireText(all []boosting.Traffic) string {
 		strings.Join(levels, "; "))
 }
 
-// wire is what crossed the wire, in the log and the record of the run.
+// wireEvent is what crossed the wire, in the log and the record of the run.
 type wireEvent struct {
 	Event  string             `json:"event"` // "wire"
 	Tasks  int                `json:"tasks"`

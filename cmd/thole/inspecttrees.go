@@ -136,15 +136,12 @@ func (f *treesFinding) print(out io.Writer) error {
 
 // diffTrees says in what two models of trees are not the same; nothing of others.
 func diffTrees(ctx context.Context, a, b format.Reader, within float64) ([]edit.Difference, error) {
-	if a.Files()[tree.FileName] == nil || b.Files()[tree.FileName] == nil {
-		return nil, nil
-	}
 	one, err := treesOf(ctx, a)
-	if err != nil {
+	if err != nil || one == nil {
 		return nil, err
 	}
 	two, err := treesOf(ctx, b)
-	if err != nil {
+	if err != nil || two == nil {
 		return nil, err
 	}
 	if text := tree.Differ(one, two, within); text != "" {
@@ -155,11 +152,7 @@ func diffTrees(ctx context.Context, a, b format.Reader, within float64) ([]edit.
 
 // showTree prints one tree, as text or as a picture.
 func (s *source) showTree(ctx context.Context, e *env, path string, number int, svg bool) error {
-	p, err := s.locate(ctx, e, path)
-	if err != nil {
-		return err
-	}
-	r, err := p.read(ctx, e)
+	r, err := s.open(ctx, e, path)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ type job struct {
 	weighing                                     // examples
 	penalties                                    // of layers
 	large                                        // examples
-	growing                                      // trees
+	treeSettings                                 // trees
 	conf                map[string]string        // keys of Angel's configuration
 	ofConf              *settings                // what they say; nil if there are none
 	class               string                   // that they name beside a graph
@@ -113,7 +113,7 @@ func (j *job) flags(c *cobra.Command) {
 	j.weighing.flags(c)
 	j.penalties.flags(c)
 	j.large.flags(c)
-	j.growing.flags(c)
+	j.treeSettings.flags(c)
 	j.dataFlags(c)
 	f.BoolVar(&j.sparse, "sparse", false, "keep only the columns that occur, by key")
 	f.Int64Var(&j.keep.AdmitAfter, "admit-after", 0, "with --sparse: steps that have to name a column before it is made (default: 1)")

@@ -210,12 +210,20 @@ func TestServerDies(t *testing.T) {
 
 // TestWorkerDies kills one of two workers: the other must not wait for ever, and the servers go on.
 func TestWorkerDies(t *testing.T) {
+	for algo, long := range map[string]string{"lr": "--epochs", "gbdt": "--trees"} {
+		t.Run(algo, func(t *testing.T) { workerDies(t, algo, long) })
+	}
+}
+
+// workerDies kills a worker of a job that the flag makes long.
+func workerDies(t *testing.T, algo, long string) {
 	dir := t.TempDir()
 	file := examples(t, dir)
 	_, addr := startServer(t, dir)
 	var workers []*process
 	for task := range 2 {
-		w := worker(t, dir, addr, file, task, "--epochs", "1000000", "--log", fmt.Sprintf("run%d.jsonl", task), "--retry", "1s")
+		w := newProcess(t, dir, "worker", "--algo", algo, "--servers", addr, "--tasks", "2", "--task", fmt.Sprint(task), "--data", file,
+			"--format", "dummy", long, "1000000", "--log", fmt.Sprintf("run%d.jsonl", task), "--retry", "1s")
 		if err := w.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +234,7 @@ func TestWorkerDies(t *testing.T) {
 	if err := workers[0].Wait(); err == nil || !strings.Contains(workers[0].err.String(), "task 1") {
 		t.Fatalf("the other worker ends with %v and %q, want an error that names task 1", err, &workers[0].err)
 	}
-	again := newProcess(t, dir, "worker", "--servers", addr, "--data", file, "--format", "dummy", "--model", "m")
+	again := newProcess(t, dir, "worker", "--algo", algo, "--servers", addr, "--data", file, "--format", "dummy", long, "2", "--model", "m")
 	if err := again.Run(); err != nil {
 		t.Fatalf("the next job: %v: %s", err, &again.err)
 	}
@@ -234,10 +242,17 @@ func TestWorkerDies(t *testing.T) {
 
 // TestInterrupt stops a training with Ctrl-C: status 130, no model, no leftovers.
 func TestInterrupt(t *testing.T) {
+	for algo, long := range map[string]string{"lr": "--epochs", "gbdt": "--trees"} {
+		t.Run(algo, func(t *testing.T) { interrupt(t, algo, long) })
+	}
+}
+
+// interrupt stops a training that the flag makes long.
+func interrupt(t *testing.T, algo, long string) {
 	dir := t.TempDir()
 	file := examples(t, dir)
-	p := newProcess(t, dir, "train", "--data", file, "--format", "dummy", "--epochs", "1000000", "--model", "m", "--log", "run.jsonl",
-		"--runs", "runs")
+	p := newProcess(t, dir, "train", "--algo", algo, "--data", file, "--format", "dummy", long, "1000000", "--model", "m",
+		"--log", "run.jsonl", "--runs", "runs")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -332,30 +347,5 @@ func workersDiffer(t *testing.T, dir, addr, file, setting string, values [2]stri
 	<-ended
 	if both := workers[0].err.String() + workers[1].err.String(); !strings.Contains(both, " not "+setting+"=") {
 		t.Errorf("nobody says which setting differs: %s", both)
-	}
-}
-
-// TestForestWorkerDies kills one of two workers that grow trees: the other one's error names its task, and the next job goes on.
-func TestForestWorkerDies(t *testing.T) {
-	dir := t.TempDir()
-	file := examples(t, dir)
-	_, addr := startServer(t, dir)
-	var workers []*process
-	for task := range 2 {
-		w := newProcess(t, dir, "worker", "--algo", "gbdt", "--servers", addr, "--tasks", "2", "--task", fmt.Sprint(task), "--data", file,
-			"--format", "dummy", "--trees", "1000000", "--log", fmt.Sprintf("run%d.jsonl", task), "--retry", "1s")
-		if err := w.Start(); err != nil {
-			t.Fatal(err)
-		}
-		workers = append(workers, w)
-	}
-	waitFor(t, filepath.Join(dir, "run0.jsonl"), `"event":"epoch"`)
-	workers[1].Process.Kill()
-	if err := workers[0].Wait(); err == nil || !strings.Contains(workers[0].err.String(), "task 1") {
-		t.Fatalf("the other worker ends with %v and %q, want an error that names task 1", err, &workers[0].err)
-	}
-	again := newProcess(t, dir, "worker", "--algo", "gbdt", "--servers", addr, "--data", file, "--format", "dummy", "--trees", "2", "--model", "m")
-	if err := again.Run(); err != nil {
-		t.Fatalf("the next job: %v: %s", err, &again.err)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 
 	"thole.example/algo"
@@ -67,20 +68,22 @@ func (p *plan) holdGroups(g *data.Grouping) (err error) {
 // rankedRows is shownRows of rankings, which are sorted to be measured.
 const rankedRows = 1 << 13
 
-// shownOf is which of the training examples the loss that is shown while trees are grown is of: every k-th one, or every k-th group.
-// nil: all.
+// shownOf is which of the training examples the loss that is shown while trees are grown is of: one of each k in a row, or of the groups
+// one of each k, drawn by the seed, so that what comes back at regular intervals is not taken for all. nil: all.
 func (p *plan) shownOf() (shown []int) {
-	every, g := p.rows/shownRows, p.groups()
+	every, units, g := p.rows/shownRows, p.rows, p.groups()
 	if g != nil {
-		every = p.rows / rankedRows
+		every, units = p.rows/rankedRows, g.Count
 	}
 	if every < 2 {
 		return nil
 	}
-	for i := range p.rows {
-		if k := i; g != nil && g.Of[k]%every == 0 || g == nil && k%every == 0 {
-			shown = append(shown, i)
-		}
+	r := rand.New(rand.NewPCG(p.seed, 0))
+	for lo := 0; lo < units; lo += every {
+		shown = append(shown, lo+r.IntN(min(every, units-lo)))
+	}
+	if g != nil {
+		return g.Members(shown)
 	}
 	return shown
 }

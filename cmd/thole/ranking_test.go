@@ -92,17 +92,36 @@ func TestShownOf(t *testing.T) {
 		t.Error("not all examples of few")
 	}
 	p = ranked(t, 5000) // about 25000 examples: every third group
-	g, shown, n := p.groups(), p.shownOf(), 0
+	g, shown := p.groups(), p.shownOf()
+	in := make([]bool, p.rows)
+	for _, i := range shown {
+		in[i] = true
+	}
+	groups := map[int]bool{}
 	for i, k := range g.Of {
-		if k%3 == 0 {
-			if n >= len(shown) || shown[n] != i {
-				t.Fatalf("example %d of group %d is not shown", i, k)
-			}
-			n++
+		if i > 0 && g.Of[i-1] == k && in[i-1] != in[i] {
+			t.Fatalf("group %d is shown in part, without example %d", k, i)
+		}
+		if in[i] {
+			groups[k] = true
 		}
 	}
-	if n != len(shown) || len(shown) < rankedRows/2 {
-		t.Errorf("%d examples are shown, want %d", len(shown), n)
+	if len(groups) != (g.Count+2)/3 || len(shown) < rankedRows/2 {
+		t.Errorf("%d examples of %d groups are shown, want a third of %d groups", len(shown), len(groups), g.Count)
+	}
+}
+
+// TestShownOfPeriods: labels that come back at regular intervals are all among those that are shown.
+func TestShownOfPeriods(t *testing.T) {
+	p := &plan{job: &job{}, recipe: &algo.Algo{Task: algo.Classification}, rows: 6 * shownRows}
+	of := map[int]int{}
+	for _, i := range p.shownOf() {
+		of[i%3]++
+	}
+	for k := range 3 {
+		if of[k] < shownRows/4 {
+			t.Errorf("%d of %d with label %d are shown", of[k], shownRows, k)
+		}
 	}
 }
 

@@ -213,10 +213,9 @@ func (s *searching) read(ctx context.Context, patient bool) error {
 	if patient {
 		return nil
 	}
-	n := patience
+	n := p.usualPatience()
 	switch {
 	case p.forest != nil:
-		n = treePatience
 	case p.open && s.by == "": // the loss says when it no longer falls, and epochs may be very many: none is kept
 		n = 0
 	case p.epochs <= 2: // of so many examples an epoch is long, and the best is among the first

@@ -121,7 +121,7 @@ func (s *searching) print(ranked []search.Run) error {
 	}
 	names := s.metricNames()
 	w := tabwriter.NewWriter(s.env.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "TRIAL\t%s\tEPOCHS\tSECONDS\tSETTINGS\n", strings.ToUpper(strings.Join(names, "\t")))
+	fmt.Fprintf(w, "TRIAL\t%s\tSECONDS\tSETTINGS\n", strings.ToUpper(strings.Join(append(names, s.base.round()+"s"), "\t")))
 	for _, t := range all {
 		fmt.Fprintf(w, "%d", t.run.Trial+1)
 		for _, name := range names {

@@ -81,6 +81,15 @@ func (s *source) locate(ctx context.Context, e *env, path string) (*place, error
 	return p, s.values.share(nil, &p.side)
 }
 
+// open opens the path of a command that reads one model.
+func (s *source) open(ctx context.Context, e *env, path string) (format.Reader, error) {
+	p, err := s.locate(ctx, e, path)
+	if err != nil {
+		return nil, err
+	}
+	return p.read(ctx, e)
+}
+
 // options are the options for opening the place.
 func (p *place) options() (format.Options, error) {
 	o := format.Options{Set: p.set}

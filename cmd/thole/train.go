@@ -1,19 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"thole.example/graph"
 	"thole.example/internal/number"
 	"thole.example/rpc/tcp"
-	"thole.example/runlog"
 	"thole.example/train"
 )
 
@@ -140,38 +136,47 @@ func (j *job) train(ctx context.Context, e *env) error {
 
 // trainHere trains on the examples that are read, on servers of its own, saves at the path, if there is one, and tells.
 func (p *plan) trainHere(ctx context.Context, e *env, path string, w *watcher) error {
+	if p.forest == nil { // trees have read what they go on from, and no states
+		load, err := e.readable(ctx, p.load)
+		if err != nil {
+			return err
+		}
+		p.loadPath = inBucket(load)
+		if err := p.statesHere(ctx, path); err != nil {
+			return err
+		}
+		p.tellLoad(w.bar.line)
+	}
+	c, stop, err := p.serve(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	w.runs = runsAt(p.runs)
+	return p.runAndTell(ctx, e, c, nil, path, w)
+}
+
+// serve starts servers for the training, if there is room for its matrices; nil for trees, which start some where they need them.
+func (p *plan) serve(ctx context.Context) (c *cluster, stop func(), err error) {
 	if p.forest != nil {
-		w.runs = runsAt(p.runs)
-		return p.runAndTell(ctx, e, nil, nil, path, w)
+		return nil, func() {}, nil
 	}
 	model, err := p.recipe.Build(p.conf)
 	if err == nil {
 		err = p.room(model, availableMemory())
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	load, err := e.readable(ctx, p.load)
-	if err != nil {
-		return err
-	}
-	p.loadPath = inBucket(load)
-	if err := p.statesHere(ctx, path); err != nil {
-		return err
-	}
-	p.tellLoad(w.bar.line)
 	remove, err := p.momentHere()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	defer remove()
-	c, err := embed(ctx, p.servers, p.over())
-	if err != nil {
-		return err
+	if c, err = embed(ctx, p.servers, p.over()); err != nil {
+		remove()
+		return nil, nil, err
 	}
-	defer c.stop()
-	w.runs = runsAt(p.runs)
-	return p.runAndTell(ctx, e, c, nil, path, w)
+	return c, func() { c.stop(); remove() }, nil
 }
 
 // runAndTell runs tasks (nil: all) and prints what came out.
@@ -272,161 +277,4 @@ func (p *plan) chosen(r *train.Report) string {
 		return fmt.Sprintf("  (the last %s was the best; more --%ss may be better)", p.round(), p.round())
 	}
 	return fmt.Sprintf("  (of %s %d, the best, which was kept)", p.round(), r.Best)
-}
-
-// watcher shows progress to people and, if asked, to machines.
-type watcher struct {
-	bar   *progress
-	env   *env
-	log   *lineLog // nil: none
-	start time.Time
-
-	runs  string           // folder of runs; "": none
-	run   *runlog.Recorder // of this one; nil: none
-	ended runlog.State     // how a training that did not fail ended
-
-	round      string  // what an epoch is called
-	metric     string  // that held-out examples are compared by
-	best       float64 // that of the epoch that would be kept
-	held, than string  // that of the last epoch, as it is said while the next one goes on, and how it compares
-
-	nonFinite int64                             // parts of gradients that were, as the servers say
-	shown     func(train.Metrics) train.Metrics // of the held-out examples
-	atMost    string                            // said after the time left where training may end before
-	gathering bool                              // it is said for whom the tasks wait, so nobody need say that they wait for the servers
-}
-
-func newWatcher(ctx context.Context, e *env, log string, force bool) (*watcher, error) {
-	w := &watcher{env: e, bar: e.progress("", "", 1), start: e.now()}
-	if log == "" {
-		return w, nil
-	}
-	s, err := e.sink(log, force)
-	if err == nil {
-		w.log, err = s.lines(ctx)
-	}
-	return w, err
-}
-
-// close ends the log, once, and says whether all of it was written.
-func (w *watcher) close() error {
-	if w.log == nil {
-		return nil
-	}
-	log := w.log
-	w.log = nil
-	return log.close()
-}
-
-// write appends an event to the log and to the run. An error of the log does not end a training that has begun: close gives it.
-func (w *watcher) write(record any) {
-	w.append(record)
-	if w.log == nil || w.log.failed != nil {
-		return
-	}
-	if err := w.log.append(record); err != nil {
-		w.bar.line("--log %v: the log ends here", err)
-	}
-}
-
-func (w *watcher) begin(p *plan) error {
-	w.shown, w.round = p.told, p.round()
-	w.metric, _ = p.judged()
-	w.start = w.env.now()
-	if p.open {
-		w.atMost = " at most"
-		fmt.Fprintf(w.env.err, "train %s: up to %s (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
-			p.algo, number.Of(p.epochs, "epoch"), math.Ceil(p.about.Seconds()))
-	}
-	if p.counted {
-		fmt.Fprintf(w.env.err, "train %s: %s of %s by %s at rate %g; --epochs N sets them\n",
-			p.algo, number.Of(p.epochs, "epoch"), number.Of(p.rows, "example"), p.recipe.Defaults.Rule, p.rate)
-	}
-	w.bar = w.env.progress("train "+p.algo, "rows", int64(p.epochs)*int64(p.rows))
-	w.append(p.start())
-	if w.log == nil {
-		return nil
-	}
-	return w.log.append(p.start())
-}
-
-func (w *watcher) event(ev train.Event) {
-	if !ev.Done {
-		w.bar.set(ev.Rows, fmt.Sprintf("%s %d/%d  loss %.5f%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, w.held))
-		return
-	}
-	w.weigh(&ev)
-	if !w.bar.live && (ev.Epoch == 1 || ev.Last || w.bar.due(w.env.now())) {
-		valid := ""
-		if ev.Valid != nil {
-			valid = "  valid " + w.shown(ev.Valid).String() + w.than
-		}
-		for _, o := range ev.Others {
-			valid += fmt.Sprintf("  %s %v", escaped(o.Name), w.shown(o.Metrics))
-		}
-		w.bar.last = w.env.now()
-		left := ""
-		if !ev.Last {
-			left = fmt.Sprintf("  %v left%s", ev.Left.Round(time.Second), w.atMost)
-		}
-		w.bar.line("%s %d/%d  loss %.5f%s  %.0f rows/s%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, valid, ev.RowsPerSecond, left)
-	}
-	w.write(runlog.Epoch{
-		Epoch: ev.Epoch, Loss: runlog.Number(ev.Loss), Rows: ev.Rows, RowsPerSecond: runlog.Number(ev.RowsPerSecond),
-		Seconds: w.seconds(), Valid: valuesOf(ev.Valid), Others: othersOf(ev.Others),
-	})
-}
-
-// weigh compares an epoch by the metric of the held-out examples with the best one so far, for those who watch.
-func (w *watcher) weigh(ev *train.Event) {
-	if ev.Valid == nil {
-		return
-	}
-	v := ev.Valid.Get(w.metric)
-	w.held, w.than = fmt.Sprintf("  %s %.5g", w.metric, v), ""
-	switch {
-	case ev.Best == 0: // they choose nothing
-	case ev.Best == ev.Epoch:
-		w.best = v
-		w.held += " (best)"
-		w.than = "  (the best so far)"
-	default:
-		w.held += fmt.Sprintf(" (best %.5g)", w.best)
-		w.than = fmt.Sprintf("  (best %s %.6g of %s %d)", w.metric, w.best, cmp.Or(w.round, "epoch"), ev.Best)
-	}
-}
-
-// seconds are those since the training began.
-func (w *watcher) seconds() runlog.Number { return runlog.Number(w.env.now().Sub(w.start).Seconds()) }
-
-func (w *watcher) finish(p *plan, r *train.Report) {
-	warnings := p.warnings(r, w.nonFinite)
-	for _, text := range warnings {
-		w.bar.line("warning: %s", text)
-	}
-	if w.ended = runlog.Finished; r.Stopped {
-		w.ended = runlog.Stopped
-	}
-	best := 0
-	if r.Best > 0 {
-		best = r.Before + r.Best // as the epochs are counted
-	}
-	end := runlog.End{
-		Epochs: r.Epochs, Best: best, Stopped: r.Stopped, Train: valuesOf(r.Train), Valid: valuesOf(r.Valid), Others: othersOf(r.Others),
-		Seconds:  w.seconds(),
-		NullLoss: runlog.Number(r.Null), NonFinite: w.nonFinite, Warnings: warnings,
-	}
-	if by, share, ok := r.LastChange(); ok {
-		end.LastChange, end.LastChangeShare = new(runlog.Number(by)), new(runlog.Number(share))
-	}
-	if left := p.train.Skipped; left.Lines > 0 {
-		end.Skipped = left
-	}
-	if p.valid != nil {
-		end.Unseen = p.valid.Unseen
-	}
-	if p.forest != nil && p.forest.traffic != nil {
-		w.write(wireEvent{Event: "wire", Tasks: p.tasks, Levels: p.forest.traffic})
-	}
-	w.write(end)
 }

@@ -16,6 +16,9 @@ const squareLimit = 1e19
 // standstill says why weights may not have moved, "" if nothing suggests that they did not: values of features are too large for the
 // rule, or the loss stayed what it was before the first step.
 func (p *plan) standstill(r *train.Report) string {
+	if p.forest != nil {
+		return p.treesStandstill(r)
+	}
 	still := len(r.Losses) > 1
 	for _, loss := range r.Losses {
 		still = still && loss == r.Null && loss != 0
@@ -34,6 +37,28 @@ func (p *plan) standstill(r *train.Report) string {
 	return ""
 }
 
+// treesStandstill is standstill of trees, which the size of values does not matter to.
+func (p *plan) treesStandstill(r *train.Report) string {
+	still, moved := len(r.Losses) > 1 && flat(r.Losses) && r.Losses[0] != 0, ""
+	if still {
+		moved = fmt.Sprintf("the loss never moved from %.5g; ", r.Losses[0])
+	}
+	switch {
+	case p.forest.varying == 0:
+		return moved + "no feature has two values: there is nothing to split by"
+	case still:
+		return fmt.Sprintf("%snothing was learned: look whether features differ between labels, or try a smaller --min-child-weight than %g",
+			moved, p.forest.MinWeight)
+	}
+	return ""
+}
+
+// flat reports whether losses differ by no more than rounding makes them: leaves of a start score that is right are not quite 0.
+func flat(losses []float64) bool {
+	least, most := slices.Min(losses), slices.Max(losses)
+	return most-least <= 1e-6*math.Abs(most)
+}
+
 // lower is a tenth of the rate, in few digits, for who has to try another one.
 func (p *plan) lower() string { return fmt.Sprintf("%.3g", p.rate/10) }
 
@@ -41,8 +66,9 @@ func (p *plan) lower() string { return fmt.Sprintf("%.3g", p.rate/10) }
 func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 	all := []string{}
 	try := fmt.Sprintf("the rate %g is too large: try --rate %s", p.rate, p.lower())
-	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" {
-		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first epoch to %.5g in the last; %s", r.Losses[0], r.Losses[n-1], try))
+	if n := len(r.Losses); n > 1 && r.Losses[n-1] > r.Losses[0] && p.load == "" && !(p.forest != nil && flat(r.Losses)) {
+		all = append(all, fmt.Sprintf("the loss rose from %.5g in the first %s to %.5g in the last; %s",
+			r.Losses[0], p.round(), r.Losses[n-1], try))
 	}
 	if nonFinite > 0 {
 		became := fmt.Sprintf("left out %d x", nonFinite)
@@ -55,16 +81,20 @@ func (p *plan) warnings(r *train.Report, nonFinite int64) []string {
 		all = append(all, text)
 	}
 	if loss := r.Train[0].Value; loss > r.Null {
-		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of weights that are all zero; %s", loss, r.Null, try))
+		before := "weights that are all zero"
+		if p.forest != nil {
+			before = "no tree at all"
+		}
+		all = append(all, fmt.Sprintf("the loss of %.5g is above %.5g, that of %s; %s", loss, r.Null, before, try))
 	} else if p.valid != nil && len(r.Valid) > 0 && p.classWeights == "" && p.positiveWeight == 0 { // else other odds were learned
 
-		advice := fmt.Sprintf("try --epochs %d", max(1, p.epochs/3))
+		advice := fmt.Sprintf("try --%ss %d", p.round(), max(1, p.epochs/3))
 		if p.epochs == 1 {
 			advice = "try a smaller --rate, or --l2"
 		}
 		if loss, most := r.Valid[0].Value, ofOneScore(r.Valid[0].Name, p.valid.Label, p.valid.Weight); most > 0 && loss > most {
-			all = append(all, fmt.Sprintf("the held-out loss of %.5g is above %.5g, that of one score for all: what was learned does not hold for "+
-				"other examples; %s, or let them stop it: --early-stop 3", loss, most, advice))
+			all = append(all, fmt.Sprintf("the held-out loss of %.5g is above %.5g, that of one score for all: what was learned does not hold "+
+				"for other examples; %s, or let them stop it: --early-stop %d", loss, most, advice, p.usualPatience()))
 		}
 	}
 	return all

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 
 	"thole.example/format"
 	"thole.example/matrix"
@@ -19,10 +20,21 @@ type reader struct {
 	notes  []string
 }
 
-func newReader(e *tree.Ensemble, text []byte, notes []string) *reader {
-	r := &reader{e: e, files: map[string][]byte{tree.FileName: text}, notes: notes}
+// NewReader shows an ensemble as a stored model, with files beside it (nil: none) and its trees.json.
+func NewReader(e *tree.Ensemble, beside map[string][]byte) (format.Reader, error) {
+	return newReader(e, beside, nil)
+}
+
+func newReader(e *tree.Ensemble, beside map[string][]byte, notes []string) (*reader, error) {
+	text, err := e.JSON()
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{e: e, files: map[string][]byte{}, notes: notes}
+	maps.Copy(r.files, beside)
+	r.files[tree.FileName] = text
 	r.metas, r.blocks = e.Matrices()
-	return r
+	return r, nil
 }
 
 // Matrices implements format.Reader.

@@ -79,11 +79,11 @@ func (c *codec) Open(ctx context.Context, b blob.Bucket, path string, o format.O
 	if err != nil {
 		return nil, c.damage(path, err)
 	}
-	text, err := e.JSON()
+	r, err := newReader(e, nil, notes)
 	if err != nil {
 		return nil, c.damage(path, err)
 	}
-	return newReader(e, text, notes), nil
+	return r, nil
 }
 
 // Explain implements format.Codec.

@@ -2,11 +2,9 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,16 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/algo"
-	"thole.example/blob"
-	"thole.example/boosting"
-	"thole.example/format"
 	"thole.example/gbdt"
 	"thole.example/internal/spell"
 	"thole.example/tree"
 )
 
-// growing is the flags that say how trees are grown.
-type growing struct {
+// treeSettings is the flags that say how trees are grown.
+type treeSettings struct {
 	trees, leaves, bins, treeDepth int
 	growth, shared                 string
 	votes                          int
@@ -49,7 +44,7 @@ const defaultVotes = 20
 // treesTitle is the group of these flags.
 const treesTitle = "Trees (--algo gbdt)"
 
-func (g *growing) flags(c *cobra.Command) {
+func (g *treeSettings) flags(c *cobra.Command) {
 	f, d := c.Flags(), gbdt.Defaults()
 	f.IntVar(&g.trees, "trees", d.Trees, "trees, for each class")
 	f.IntVar(&g.treeDepth, "depth", d.Depth, "splits above a leaf at most; 0: any number, with --leaves")
@@ -85,15 +80,6 @@ var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-af
 	"negatives", "l1-of", "l2-of", "checkpoint", "checkpoint-every", "resume", "load-state", "save-state", "fresh-state", "memory", "scratch",
 	"shuffle-window", "early-stop-delta", "hash"}
 
-// forest is a job that grows trees.
-type forest struct {
-	gbdt.Config
-	view *gbdt.View
-	from *tree.Ensemble // trees that go before; nil: none
-
-	traffic []boosting.Traffic // with servers, of one task, once the trees are there
-}
-
 // checkKinds refuses flags that are of the other kind of algorithm.
 func (p *plan) checkKinds() error {
 	if p.command == nil {
@@ -115,8 +101,8 @@ func (p *plan) checkKinds() error {
 	return nil
 }
 
-// objective is the recipe by --loss and --loss-set, and what trees grow by.
-func (p *plan) objective() error {
+// chooseObjective finds the recipe by --loss and --loss-set, and what trees grow by.
+func (p *plan) chooseObjective() error {
 	name := cmp.Or(p.loss, p.recipe.Trees)
 	if p.loss == "" && p.before != nil {
 		name = p.before.trees.Objective.Name
@@ -154,9 +140,9 @@ func (p *plan) compare(classes int) (err error) {
 	return err
 }
 
-// grows chooses the settings of trees.
-func (p *plan) grows() error {
-	g, c := &p.growing, &p.forest.Config
+// chooseTrees chooses the settings of trees.
+func (p *plan) chooseTrees() error {
+	g, c := &p.treeSettings, &p.forest.Config
 	c.Trees, c.Depth, c.Leaves, c.Growth, c.Bins, c.Seed = g.trees, g.treeDepth, g.leaves, gbdt.Growth(g.growth), g.bins, p.seed
 	c.MinWeight, c.Gamma, c.MaxStep, c.L1 = g.minWeight, g.gamma, g.maxStep, p.l1
 	if p.given("l2") {
@@ -182,6 +168,14 @@ func (p *plan) grows() error {
 		return fmt.Errorf("--votes %d, want 1 to %d", g.votes, tree.FeatureLimit)
 	case g.shared != byVoting && p.given("votes") && g.votes != defaultVotes:
 		return fmt.Errorf("--votes without --share %s, want both", byVoting)
+	}
+	for _, share := range []struct {
+		flag string
+		is   float64
+	}{{"subsample", g.rowShare}, {"colsample", g.columnShare}} {
+		if !(share.is > 0 && share.is <= 1) { // 0 would be all
+			return fmt.Errorf("--%s %v, want a share above 0, up to 1", share.flag, share.is)
+		}
 	}
 	if p.tasks > 1 && c.Objective.Quantile != nil && g.shared != byFeatures {
 		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which a task has to have all of: want 1 "+
@@ -222,55 +216,4 @@ func (p *plan) constrain(features []tree.Feature) error {
 		p.forest.Monotone[at] = map[string]int8{"1": 1, "-1": -1}[p.monotone[name]]
 	}
 	return nil
-}
-
-// oneTree is a model of one tree, or one for each class, that is a leaf.
-func (p *plan) oneTree() *tree.Ensemble {
-	classes := 1
-	if p.recipe.Task == algo.Multiclass {
-		classes = max(2, p.forest.Classes)
-	}
-	one := &tree.Ensemble{Objective: *algo.TreeObjective(&p.forest.Objective), Classes: classes, Group: classes,
-		Start: make([]float64, classes), Features: []tree.Feature{{Name: "x"}}}
-	for k := range classes {
-		one.Trees = append(one.Trees, tree.Tree{Class: k, LeafValue: []float64{0}, LeafWeight: []float64{1}, LeafCount: []int64{1}})
-	}
-	return one
-}
-
-// checkTreeTarget refuses a format that cannot hold trees: it begins to save a model of one.
-func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format.Options) error {
-	one, name := p.oneTree(), p.model
-	if name == "" {
-		name = "model"
-	}
-	text, err := one.JSON()
-	if err != nil {
-		return err
-	}
-	o.Files = map[string][]byte{tree.FileName: text}
-	metas, _ := one.Matrices()
-	w, err := format.Create(ctx, codec, &blob.Mem{}, filepath.Base(name), metas, o)
-	if err != nil {
-		return usageError{format.Wrap(p.to, name, err)}
-	}
-	w.Abort(ctx)
-	return nil
-}
-
-// treesBefore are the trees that --load names; nil if it names a network, or nothing. That a model is of trees says which algorithm it is.
-func (j *job) treesBefore(ctx context.Context) (*storedModel, error) {
-	if j.load == "" || j.atServers {
-		return nil, nil
-	}
-	m, err := openModel(ctx, j.load, "", nil)
-	if err != nil || m.trees == nil {
-		return nil, err
-	}
-	defer m.Close()
-	if recipe, err := algo.Find(j.algo); j.given("algo") && (err != nil || recipe.Trees == "") {
-		return nil, usageError{fmt.Errorf("--load %s is a model of trees, and --algo is %s; want --algo gbdt", j.load, j.algo)}
-	}
-	j.algo = algo.Trees().Name
-	return m, nil
 }

@@ -10,6 +10,7 @@ import (
 	"thole.example/feature"
 	"thole.example/format"
 	"thole.example/format/all"
+	"thole.example/format/trees"
 	"thole.example/tree"
 )
 
@@ -36,8 +37,8 @@ func binaryTrees() *tree.Ensemble {
 	}
 }
 
-// forests are models for scripts, by name.
-func forests() map[string]func() (*tree.Ensemble, []feature.Column) {
+// treeModels are models for scripts, by name.
+func treeModels() map[string]func() (*tree.Ensemble, []feature.Column) {
 	return map[string]func() (*tree.Ensemble, []feature.Column){
 		// of a table, with its columns
 		"table": func() (*tree.Ensemble, []feature.Column) {
@@ -70,8 +71,27 @@ func forests() map[string]func() (*tree.Ensemble, []feature.Column) {
 		},
 		// the same, whose classes were called 3, 5 and 9
 		"labelled": func() (*tree.Ensemble, []feature.Column) {
-			e, _ := forests()["classes"]()
+			e, _ := treeModels()["classes"]()
 			e.Labels = []float32{3, 5, 9}
+			return e, nil
+		},
+		// of an objective that is not known, with a leaf that is a tree
+		"export": func() (*tree.Ensemble, []feature.Column) {
+			e := &tree.Ensemble{
+				Objective: tree.Objective{Name: "some", Link: tree.Logistic}, Classes: 1, Group: 1, Start: []float64{0.25},
+				Features: []tree.Feature{{Name: "age"}, {Name: "town", Categorical: true, Levels: []string{"", "Bath", "Wells"}}},
+				Trees: []tree.Tree{{
+					Feature: []int32{0, 1}, Threshold: []float64{30.5, 0}, Kind: []tree.Kind{tree.NaNMissing | tree.DefaultLeft, tree.Categorical},
+					Left: []int32{1, ^0}, Right: []int32{^2, ^1}, Gain: make([]float64, 2), Value: make([]float64, 2), Weight: make([]float64, 2),
+					Count: make([]int64, 2), LeafValue: []float64{-1, 0.5, 2}, LeafWeight: make([]float64, 3), LeafCount: make([]int64, 3),
+					Bounds: []int32{0, 1}, Words: []uint32{4},
+				}, {LeafValue: []float64{0.125}, LeafWeight: make([]float64, 1), LeafCount: make([]int64, 1)}},
+			}
+			return e, nil
+		},
+		"exponential": func() (*tree.Ensemble, []feature.Column) {
+			e, _ := treeModels()["export"]()
+			e.Objective.Link = tree.Exp
 			return e, nil
 		},
 		// two iterations of three classes
@@ -86,28 +106,28 @@ func forests() map[string]func() (*tree.Ensemble, []feature.Column) {
 	}
 }
 
-// plant NAME PATH writes a model of trees, in the format of the ending or as a folder.
-func plant(ts *testscript.TestScript, _ bool, args []string) {
-	e, columns := forests()[args[0]]()
+// makeTrees NAME PATH writes a model of trees, in the format of the ending or as a folder.
+func makeTrees(ts *testscript.TestScript, _ bool, args []string) {
+	e, columns := treeModels()[args[0]]()
 	ts.Check(writeTrees(e, columns, ts.MkAbs(args[1])))
 }
 
 // writeTrees writes a model of trees to a path.
 func writeTrees(e *tree.Ensemble, columns []feature.Column, path string) error {
 	ctx := context.Background()
-	text, err := e.JSON()
-	if err != nil {
-		return err
-	}
-	o := format.Options{Files: map[string][]byte{tree.FileName: text}}
+	files := map[string][]byte{}
 	if columns != nil {
 		t, err := feature.New(feature.MissingTexts(), columns)
 		if err != nil {
 			return err
 		}
-		if o.Files[feature.FileName], err = t.JSON(); err != nil {
+		if files[feature.FileName], err = t.JSON(); err != nil {
 			return err
 		}
+	}
+	r, err := trees.NewReader(e, files)
+	if err != nil {
+		return err
 	}
 	b, name, err := blob.Local(path)
 	if err != nil {
@@ -119,24 +139,11 @@ func writeTrees(e *tree.Ensemble, columns []feature.Column, path string) error {
 			return err
 		}
 	}
-	metas, blocks := e.Matrices()
-	w, err := format.Create(ctx, codec, b, name, metas, o)
-	if err != nil {
-		return err
-	}
-	var parts []format.Part
-	for i := range metas {
-		p, err := w.Put(ctx, metas[i].Name, blocks[i])
-		if err != nil {
-			return err
-		}
-		parts = append(parts, p)
-	}
-	return w.Commit(ctx, parts)
+	return format.Convert(ctx, r, codec, b, name, format.Options{}, nil, nil)
 }
 
-func TestForests(t *testing.T) {
-	for name, of := range forests() {
+func TestTreeModels(t *testing.T) {
+	for name, of := range treeModels() {
 		if e, _ := of(); e.Check() != nil {
 			t.Errorf("%s: %v", name, e.Check())
 		}

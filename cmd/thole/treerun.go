@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"thole.example/boosting"
+	"thole.example/data"
+	"thole.example/gbdt"
+	"thole.example/train"
+	"thole.example/tree"
+)
+
+// shownRows is about how many examples the loss that is shown while trees are grown is of.
+const shownRows = 1 << 15
+
+// treeRun is the training of trees by one task: what is shown of it and measured while it goes on, and the report at its end.
+type treeRun struct {
+	*treeData
+	p       *plan
+	w       *watcher          // may be nil
+	own     *data.Examples    // whose scores are here: all of p.train, or some
+	shown   []int             // those whose loss is shown; nil: all
+	workers *boosting.Workers // nil: there are no others
+	report  train.Report
+	race    float64 // best value of held-out examples
+	last    *gbdt.Progress
+	start   time.Time
+}
+
+func (p *plan) newTreeRun(of *treeData, w *watcher) *treeRun {
+	return &treeRun{treeData: of, p: p, w: w, own: p.train, shown: p.shownOf(), race: math.Inf(1), start: time.Now()}
+}
+
+// options are those of the training; workers may be nil.
+func (g *treeRun) options(ctx context.Context) gbdt.Options {
+	return gbdt.Options{From: g.p.forest.from, Each: func(now *gbdt.Progress) (float64, error) { return g.each(ctx, now) }}
+}
+
+// each tells of an iteration.
+func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error) {
+	p, value := g.p, math.NaN()
+	g.report.Epochs, g.last = now.Iteration, now
+	shown := p.some(now.Scores, g.own, g.shown)
+	loss, err := 0.0, error(nil)
+	if len(shown.Label) > 0 {
+		loss, err = shown.MeanLoss()
+	}
+	if err == nil && g.own != p.train {
+		loss, err = g.meanOf(ctx, shown, loss)
+	}
+	if err != nil {
+		return value, err
+	}
+	g.report.Losses = append(g.report.Losses, loss)
+	passed := time.Since(g.start)
+	ev := train.Event{Epoch: now.Iteration, Epochs: p.forest.Trees, Rows: int64(now.Iteration) * int64(p.rows),
+		Total: int64(p.forest.Trees) * int64(p.rows), Loss: loss, Done: true, Last: now.Iteration == p.forest.Trees,
+		RowsPerSecond: float64(now.Iteration) * float64(p.rows) / passed.Seconds(),
+		Left:          passed / time.Duration(now.Iteration) * time.Duration(p.forest.Trees-now.Iteration)}
+	if p.valid != nil && (p.patience > 0 || len(p.metrics) > 0) {
+		if ev.Valid, value, err = g.measure(now); err != nil {
+			return value, err
+		}
+		ev.Best = g.report.Best
+	}
+	if g.w != nil {
+		g.w.event(ev)
+	}
+	return value, nil
+}
+
+// measure measures the held-out examples, of several sets the first one, and notes whether they are predicted better than ever.
+func (g *treeRun) measure(now *gbdt.Progress) (m train.Metrics, value float64, err error) {
+	p := g.p
+	s := p.scored(now.Held, p.valid, 0, p.heldSets()[0].Rows)
+	if p.by == "" && len(p.metrics) == 0 { // others cost more than a tree
+		loss, err := s.MeanLoss()
+		if err != nil {
+			return nil, 0, err
+		}
+		m = train.Metrics{{Name: p.compares.Name(), Value: loss}}
+	} else if m, err = train.Measure(s, p.more()...); err != nil {
+		return nil, 0, err
+	}
+	if p.patience == 0 {
+		return m, math.NaN(), nil
+	}
+	if value = m[0].Value; p.by != "" {
+		value = m.Get(p.by)
+	}
+	if math.IsNaN(value) {
+		return nil, 0, fmt.Errorf("%s of the held-out examples is no number, want one to stop by", p.by)
+	}
+	if p.mode == "max" || p.mode == "" && train.Larger(p.by) {
+		value = -value
+	}
+	if value < g.race {
+		g.race, g.report.Best = value, now.Iteration
+	}
+	return m, value, nil
+}
+
+// more are the metrics that the user asks for beside the usual ones.
+func (p *plan) more() []string {
+	if p.by == "" || p.by == p.compares.Name() {
+		return p.metrics
+	}
+	return append(slices.Clone(p.metrics), p.by)
+}
+
+// heldSets are the sets of held-out examples.
+func (p *plan) heldSets() []train.HeldOut {
+	if len(p.sets) > 0 {
+		return p.sets
+	}
+	return []train.HeldOut{{Rows: p.valid.Len()}}
+}
+
+// count counts what was done.
+func (g *treeRun) count() {
+	p, r := g.p, &g.report
+	r.Rows, r.Stopped = int64(p.rows), r.Epochs < p.forest.Trees
+	if f := p.forest; f.from != nil {
+		r.Before = f.from.Iterations()
+	}
+}
+
+// finish measures the trees that were kept.
+func (g *treeRun) finish(e *tree.Ensemble) (*train.Report, error) {
+	p, r := g.p, &g.report
+	g.count()
+	learned, held := g.last.Scores, g.last.Held
+	if e.Best > 0 || g.own != p.train { // some trees do not score, or the examples are with others
+		learned = p.scoresOf(e, p.train)
+		if p.valid != nil {
+			held = p.scoresOf(e, p.valid)
+		}
+	}
+	var err error
+	if r.Train, err = train.Measure(p.scored(learned, p.train, 0, p.rows), p.more()...); err != nil {
+		return nil, err
+	}
+	null := make([][]float64, len(e.Start))
+	for k, s := range e.Start {
+		null[k] = slices.Repeat([]float64{s}, p.rows)
+	}
+	if r.Null, err = p.scored(null, p.train, 0, p.rows).MeanLoss(); err != nil || p.valid == nil {
+		return r, err
+	}
+	from := 0
+	for i, set := range p.heldSets() {
+		m, err := train.Measure(p.scored(held, p.valid, from, from+set.Rows), p.more()...)
+		if err != nil {
+			return nil, err
+		}
+		if from += set.Rows; i == 0 {
+			r.Valid = m
+		} else {
+			r.Others = append(r.Others, train.Other{Name: set.Name, Metrics: m})
+		}
+	}
+	return r, nil
+}
+
+// scored are scores of class after class, of the examples lo to hi, as metrics have them: example after example.
+func (p *plan) scored(scores [][]float64, of *data.Examples, lo, hi int) *train.Scored {
+	s := &train.Scored{Loss: p.compares, Label: of.Label[lo:hi]}
+	if of.Weight != nil {
+		s.Weight = of.Weight[lo:hi]
+	}
+	if of.Group != nil {
+		s.Group = of.Group[lo:hi]
+	}
+	if len(scores) == 1 {
+		s.Score = scores[0][lo:hi]
+		return s
+	}
+	for i := lo; i < hi; i++ {
+		for _, class := range scores {
+			s.Score = append(s.Score, class[i])
+		}
+	}
+	return s
+}
+
+// some are those of some examples; nil: of all.
+func (p *plan) some(scores [][]float64, of *data.Examples, rows []int) *train.Scored {
+	if rows == nil {
+		return p.scored(scores, of, 0, of.Len())
+	}
+	s := &train.Scored{Loss: p.compares}
+	for _, i := range rows {
+		for _, class := range scores {
+			s.Score = append(s.Score, class[i])
+		}
+		if s.Label = append(s.Label, of.Label[i]); of.Weight != nil {
+			s.Weight = append(s.Weight, of.Weight[i])
+		}
+		if of.Group != nil {
+			s.Group = append(s.Group, of.Group[i])
+		}
+	}
+	return s
+}
+
+// scoresOf are the scores of examples by trees, class after class.
+func (p *plan) scoresOf(e *tree.Ensemble, of *data.Examples) [][]float64 {
+	fast, width := tree.Compile(e), p.forest.view.Width()
+	out := make([][]float64, e.Classes)
+	for k := range out {
+		out[k] = make([]float64, of.Len())
+	}
+	rows := max(1, min(256, 1<<20/max(1, width)))
+	block, scores := make([]float32, rows*width), make([]float64, rows*e.Classes)
+	for lo := 0; lo < of.Len(); lo += rows {
+		n := min(rows, of.Len()-lo)
+		p.forest.view.Fill(of.Slice(lo, lo+n), 0, n, block)
+		fast.Batch(block[:n*width], width, scores[:n*e.Classes])
+		for i := range n {
+			for k := range out {
+				out[k][lo+i] = scores[i*e.Classes+k]
+			}
+		}
+	}
+	return out
+}
