@@ -28,11 +28,12 @@ type Config struct {
 	Monotone []int8 // for each feature -1: scores fall with it, 1: they rise, 0; nil: all 0
 
 	// Of categorical features.
-	OneHot      int     // up to so many levels are split one against the others
-	MaxLevels   int     // of a set
+	OneHot      int // up to so many levels are split one against the others
+	Order       LevelOrder
 	Smooth      float64 // added to the second derivative of a level when levels are ordered
 	Level2      float64 // added to L2 for splits by sets
-	LevelWeight float64 // second derivatives that a level has at least to be in a set
+	MaxLevels   int     // of a set, where nodes order levels
+	LevelWeight float64 // second derivatives that a level has at least to be in a set there
 
 	Objective Objective
 	Classes   int // of the labels, 2 or more, with an objective of several classes
@@ -56,7 +57,7 @@ const (
 // Defaults are settings that suit many data.
 func Defaults() Config {
 	return Config{Trees: 100, Rate: 0.1, Depth: 6, Growth: ByLeaf, Bins: 255, L2: 1, MinWeight: 1,
-		OneHot: 4, MaxLevels: 32, Smooth: 10, Level2: 10, LevelWeight: 2.5}
+		OneHot: 4, Order: ByTree, Smooth: 10, Level2: ByTree.Level2(), MaxLevels: 32, LevelWeight: 2.5}
 }
 
 // Limits of a tree.
@@ -94,6 +95,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("1 leaf, want 2 and more")
 	case c.Growth != ByDepth && c.Growth != ByLeaf:
 		return fmt.Errorf("growth %q, want %s or %s", c.Growth, ByDepth, ByLeaf)
+	case c.Order != ByTree && c.Order != ByNode:
+		return fmt.Errorf("order of levels by %q, want %s or %s", c.Order, ByTree, ByNode)
 	case c.Objective.Grad == nil && c.Objective.Rank == nil && c.Objective.Several == nil:
 		return fmt.Errorf("no objective")
 	}

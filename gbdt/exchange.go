@@ -46,6 +46,7 @@ type query struct {
 	Nodes   []asked    `json:"nodes"`
 	Scale   [2]float64 `json:"scale"`             // of first and second derivatives
 	Columns *[]int     `json:"columns,omitempty"` // that may be asked for, ascending; nil: all
+	Root    *asked     `json:"root,omitempty"`    // of the tree; nil: it puts no levels in order
 }
 
 // queryBytes is about how much of histograms goes to the servers at a time, at least that of one leaf.
@@ -94,6 +95,13 @@ func (g *grower) ask(ctx context.Context, build, siblings []int) error {
 			n.High = &l.in.hi
 		}
 		text.Nodes, q.sums = append(text.Nodes, n), append(q.sums, l.sum)
+	}
+	if s.ordered {
+		if root := &g.leaves[build[0]]; root.parent < 0 { // once more, as its row becomes that of a child
+			q.Fresh, q.Sums = append(q.Fresh, s.Rows-1), append(q.Sums, q.Sums...)
+			g.root = asked{Row: s.Rows - 1, G: root.sum.G, H: root.sum.H}
+		}
+		text.Root = &g.root
 	}
 	q.Nodes, q.found = int64(len(all)), make([]split, len(all))
 	var err error

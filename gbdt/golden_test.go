@@ -182,7 +182,7 @@ func TestGoldenLevels(t *testing.T) {
 	}
 	rows.features[3].Categorical = true
 	conf := settings(t, "l2", 20)
-	conf.Depth, conf.Leaves, conf.LevelWeight = 0, 31, 10
+	conf.Depth, conf.Leaves, conf.Order, conf.LevelWeight, conf.Level2 = 0, 31, ByNode, 10, 10
 	e := trained(t, binned(t, rows, nil, 255), &Labels{Label: rings}, conf, Options{})
 	loss, asked := 0.0, 0
 	for i, s := range scoresOf(e, rows)[0] {

@@ -49,6 +49,7 @@ type grower struct {
 	shape    *Shape
 	slots    []int // that are free
 	slotted  int   // the last one that was ever used
+	root     asked // of the tree, where it puts levels in order
 
 	tree   tree.Tree
 	leaves []leaf

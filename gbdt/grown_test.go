@@ -26,6 +26,7 @@ func TestOracle(t *testing.T) {
 		some := func(most float64) float64 { return []float64{0, most * r.Float64()}[r.IntN(2)] }
 		c.L1, c.L2, c.Gamma, c.MinWeight, c.MaxStep = some(3), some(3), some(3), some(10), some(1)
 		c.OneHot, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight = r.IntN(8), 1+r.IntN(10), 0.1+some(10), some(10), some(3)
+		c.Order = []LevelOrder{ByTree, ByNode}[r.IntN(2)]
 		if r.IntN(3) == 0 {
 			c.Monotone = make([]int8, len(g.features))
 			for f := range c.Monotone {

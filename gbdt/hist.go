@@ -91,6 +91,11 @@ func (g *grower) measureHere(ctx context.Context, build, siblings []int) error {
 	if err != nil {
 		return err
 	}
+	if root := &g.leaves[build[0]]; root.parent < 0 {
+		if err := g.arrange(ctx, root); err != nil {
+			return err
+		}
+	}
 	if g.vote != nil {
 		return g.elect(ctx, slices.Concat(build, siblings))
 	}

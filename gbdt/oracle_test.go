@@ -14,7 +14,8 @@ import (
 type oracle struct {
 	*Config
 	rows   *grid
-	levels []int // of each categorical feature in all rows
+	levels []int       // of each categorical feature in all rows
+	orders [][]float32 // of the levels of each categorical feature by the rows of the tree
 	g, h   []float64
 }
 
@@ -123,7 +124,11 @@ func (o *oracle) look(p *place) {
 				try(func(x float32) bool { return x == v })
 			}
 		default:
-			for _, set := range o.sets(of) {
+			sets := o.sets
+			if o.Order == ByTree {
+				sets = func(map[float32][]int) [][]float32 { return o.sides(f) }
+			}
+			for _, set := range sets(of) {
 				try(func(x float32) bool { return slices.Contains(set, x) })
 			}
 		}
@@ -164,6 +169,31 @@ func (o *oracle) sets(of map[float32][]int) (sets [][]float32) {
 	return sets
 }
 
+// arrange puts the levels of features in order by the rows of the tree.
+func (o *oracle) arrange(root *place) {
+	o.orders = make([][]float32, len(o.rows.features))
+	for f := range o.orders {
+		if !o.rows.features[f].Categorical {
+			continue
+		}
+		ratio := map[float32]float64{}
+		for v, rows := range o.byValue(root, f) {
+			g, h := o.sum(rows)
+			ratio[v] = g / (h + o.Smooth)
+			o.orders[f] = append(o.orders[f], v)
+		}
+		slices.SortFunc(o.orders[f], func(a, b float32) int { return cmp.Compare(ratio[a], ratio[b]) })
+	}
+}
+
+// sides are the beginnings and the ends of the tree's order of levels.
+func (o *oracle) sides(f int) (sets [][]float32) {
+	for k := 1; k <= len(o.orders[f]); k++ {
+		sets = append(sets, o.orders[f][:k], o.orders[f][len(o.orders[f])-k:])
+	}
+	return sets
+}
+
 // follow holds a tree of the derivatives to be grown as the settings say.
 func (o *oracle) follow(t failer, m *tree.Tree) {
 	t.Helper()
@@ -171,6 +201,7 @@ func (o *oracle) follow(t failer, m *tree.Tree) {
 	for i := range o.rows.rows {
 		root.rows = append(root.rows, i)
 	}
+	o.arrange(root)
 	o.look(root)
 	open := map[int32]*place{^0: root} // by what the tree calls them in the end: nodes and leaves
 	if len(m.Feature) > 0 {
@@ -232,7 +263,7 @@ func (o *oracle) divide(t failer, m *tree.Tree, n int, p *place) (l, r *place) {
 	missing := 0
 	for _, i := range p.rows {
 		v := o.rows.rows[i][f]
-		if v != v {
+		if v != v || v < 0 && o.rows.features[f].Categorical {
 			missing++
 		}
 		if m.GoesLeft(n, float64(v)) {
@@ -245,6 +276,9 @@ func (o *oracle) divide(t failer, m *tree.Tree, n int, p *place) (l, r *place) {
 	gr, hr := o.sum(r.rows)
 	if is := m.GoesLeft(n, math.NaN()); missing == 0 && !o.rows.features[f].Categorical && is != (hl > hr) && !near(hl, hr, 1e-6) {
 		t.Fatalf("node %d, of which no row lacks the feature, sends those that do left: %v, with %v and %v of its weight", n, is, hl, hr)
+	}
+	if o.more(f) > 0 && o.Order == ByTree && missing == 0 && hl > hr && !near(hl, hr, 1e-6) {
+		t.Fatalf("node %d sends levels that it has not seen right, with %v of its weight, and not left, with %v", n, hr, hl)
 	}
 	mid := (o.leafValue(gl, hl, l.l2, p.in) + o.leafValue(gr, hr, r.l2, p.in)) / 2
 	switch {

@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// Shape is the int64 matrix in which workers add up their histograms: a row for each node whose split may still be asked for, and columns
-// in blocks of the same width, which are to be its partitions. A block has
+// Shape is the int64 matrix in which workers add up their histograms: a row for each node whose split may still be asked for, one more for
+// the root where the tree puts levels of features in order, and columns in blocks of the same width, which are to be its partitions. A
+// block has
 //
 //	answer   where the function writes the best split of the block, Answer columns
 //	cells    a first and a second derivative for each cell of some groups, which are there as a whole
@@ -19,6 +20,7 @@ type Shape struct {
 	Block, Answer int64
 	Attrs         map[string]string // of the matrix: what the function has to know of the columns and of the settings
 	layout        *Layout
+	ordered       bool    // the last row has the histogram of the root
 	at            []int64 // of each group, the matrix's column of its first cell
 }
 
@@ -31,6 +33,9 @@ const (
 // Shape lays out the matrix for trees of these settings, in at most so many blocks.
 func (l *Layout) Shape(c *Config, blocks int) (*Shape, error) {
 	s := &Shape{Rows: int64(c.slots()), layout: l, at: make([]int64, len(l.groups)), Answer: l.answer()}
+	if s.ordered = len(c.orderedColumns(l)) > 0; s.ordered {
+		s.Rows++
+	}
 	p := l.pack(max(1, min(blocks, len(l.groups))))
 	if n := (l.cells + p.width - 1) / max(1, p.width); n < p.blocks { // as few might do
 		if fewer := l.pack(max(1, n)); fewer.width <= p.width {

@@ -1,9 +1,7 @@
 package gbdt
 
 import (
-	"cmp"
 	"math"
-	"slices"
 )
 
 // scale turns sums of whole numbers into those of derivatives.
@@ -70,6 +68,7 @@ type finder struct {
 	bins   []sum
 	order  []int32
 	ratios []float64
+	orders [][]int32 // of the bins of each column that the tree puts in order; nil of others
 }
 
 // least is the gain below which a split is of no use: that of rounding, of a node of that score.
@@ -101,6 +100,8 @@ func (f *finder) best(at int, bins []sum, t sum, in limits) split {
 		found = n.numbers(bins[:c.bins], missing)
 	case c.bins <= f.OneHot:
 		found = n.levels(bins[:c.bins], missing)
+	case f.Order == ByTree:
+		found = n.sides(bins[:c.bins], missing)
 	default:
 		found = n.sets(bins[:c.bins], missing)
 	}
@@ -177,61 +178,6 @@ func (n *node) numbers(bins []sum, missing sum) (found bool) {
 	}
 	if found && missing == (sum{}) { // nothing was missing here: rows to come go where most are
 		n.best.missing = n.best.left.H > n.best.right.H
-	}
-	return found
-}
-
-// levels tries every level against all others.
-func (n *node) levels(bins []sum, missing sum) (found bool) {
-	for i, s := range bins {
-		if n.try(s, 0) {
-			n.best.set, found = []int32{int32(i)}, true
-		}
-	}
-	if missing != (sum{}) && n.try(n.total.Minus(missing), 0) { // whatever is known against what is missing
-		n.best.set, found = counting(len(bins)), true
-	}
-	return found
-}
-
-// sets tries levels in the order of their ratios of derivatives, which is that of the best sets if each level were a leaf (W. D. Fisher,
-// 1958), from both ends, up to MaxLevels of them. Levels that few rows have tell little: their ratio is shrunk by
-// Smooth, and the values of such sets by Level2.
-func (n *node) sets(bins []sum, missing sum) (found bool) {
-	n.order, n.ratios = n.order[:0], slices.Grow(n.ratios[:0], len(bins))[:len(bins)]
-	for i, s := range bins {
-		g, h := n.scale.of(s)
-		if h < n.LevelWeight || s == (sum{}) {
-			continue
-		}
-		n.order = append(n.order, int32(i))
-		n.ratios[i] = g / (h + n.Smooth)
-	}
-	slices.SortFunc(n.order, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(n.ratios[a], n.ratios[b]), cmp.Compare(a, b))
-	})
-	most := min(n.MaxLevels, (len(n.order)+1)/2)
-	for _, down := range []bool{false, true} {
-		var left sum
-		for k := range most {
-			at := n.order[k]
-			if down {
-				at = n.order[len(n.order)-1-k]
-			}
-			left.Add(bins[at])
-			if !n.try(left, n.Level2) {
-				continue
-			}
-			found = true
-			set := n.order[:k+1]
-			if down {
-				set = n.order[len(n.order)-1-k:]
-			}
-			n.best.set = append(n.best.set[:0:0], set...)
-		}
-	}
-	if found {
-		slices.Sort(n.best.set)
 	}
 	return found
 }

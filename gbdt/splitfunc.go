@@ -26,6 +26,7 @@ func Funcs() []psf.Func {
 			{Name: "nodes", Kind: psf.Any, Help: "rows with their sums, and the rows that are taken off first"},
 			{Name: "scale", Kind: psf.Numbers, Help: "of first and second derivatives"},
 			{Name: "columns", Kind: psf.Any, Optional: true, Help: "features that may be asked for (default: all)"},
+			{Name: "root", Kind: psf.Any, Optional: true, Help: "the tree's first node, as its row was then: it puts levels in order"},
 		},
 		Bind: bindSplit,
 	}}
@@ -45,6 +46,7 @@ type splitFunc struct {
 	most   int64   // columns of the matrix
 	nodes  []asked // whose splits are looked for
 	ask    []bool  // for each column whether it may be asked for
+	root   *asked  // the root of the tree, whose row still has its histogram; nil: it puts no levels in order
 }
 
 func bindSplit(a psf.Args, m *matrix.Meta) (*psf.Call, error) {
@@ -61,6 +63,14 @@ func bindSplit(a psf.Args, m *matrix.Meta) (*psf.Call, error) {
 		return nil, fmt.Errorf("nodes: %w", err)
 	}
 	var all []int64 // rows
+	if a.Has("root") {
+		if err := json.Unmarshal(a.JSON("root"), &b.root); err != nil {
+			return nil, fmt.Errorf("root: %w", err)
+		}
+	}
+	if b.root != nil {
+		all = append(all, b.root.Row)
+	}
 	for i, n := range b.nodes {
 		all = append(all, int64(i), n.Row)
 		if n.Less != nil {
@@ -104,13 +114,13 @@ func (shared *splitFunc) part(v psf.View) ([]byte, error) {
 	b.bins, b.order, b.ratios = nil, nil, nil
 	block := int((at.Lo - first) / b.block)
 	answers, hist, row := make([]int64, len(b.nodes)*int(b.answer)), make(histogram, b.cells), make([]int64, b.block)
+	if err := b.arrange(cells, row, at.Lo, hist, block); err != nil {
+		return nil, err
+	}
 	for i := range b.nodes {
 		n := &b.nodes[i]
-		if err := n.read(cells, row, at.Lo); err != nil {
+		if err := b.read(n, cells, row, at.Lo, hist); err != nil {
 			return nil, err
-		}
-		for k := range hist {
-			hist[k] = sum{G: row[b.answer:][2*k], H: row[b.answer:][2*k+1]}
 		}
 		in := unlimited
 		if n.Low != nil {
@@ -131,6 +141,43 @@ func (shared *splitFunc) part(v psf.View) ([]byte, error) {
 		best.answer(answers[i*int(b.answer):][:b.answer])
 	}
 	return nil, b.write(cells, at.Lo, answers)
+}
+
+// arrange puts levels of the columns of the block in order by the histogram of the root.
+func (b *splitFunc) arrange(cells psf.Cells[int64], row []int64, lo int64, hist histogram, block int) error {
+	var columns []int
+	for _, k := range b.orderedColumns(b.layout) {
+		if b.blocks[k] == block && b.ask[k] {
+			columns = append(columns, k)
+		}
+	}
+	if len(columns) == 0 {
+		return nil
+	}
+	if b.root == nil || b.root.Less != nil {
+		return fmt.Errorf("no root, want that of the tree: it puts the levels of column %d in order", columns[0])
+	}
+	if err := b.read(b.root, cells, row, lo, hist); err != nil {
+		return err
+	}
+	b.orders = make([][]int32, len(b.blocks))
+	for _, k := range columns {
+		c := &b.layout.columns[k]
+		bins := hist.column(b.layout, c, sum{G: b.root.G, H: b.root.H}, make([]sum, c.all()))
+		b.orders[k] = b.orderOf(b.scale, bins[:c.bins])
+	}
+	return nil
+}
+
+// read reads the histogram of a node.
+func (b *splitFunc) read(n *asked, cells psf.Cells[int64], row []int64, lo int64, hist histogram) error {
+	if err := n.read(cells, row, lo); err != nil {
+		return err
+	}
+	for k := range hist {
+		hist[k] = sum{G: row[b.answer:][2*k], H: row[b.answer:][2*k+1]}
+	}
+	return nil
 }
 
 // read reads the node's row of a partition, the columns of which begin at lo, after it has taken off the row that is to be.
@@ -175,21 +222,22 @@ func (b *splitFunc) write(cells psf.Cells[int64], lo int64, answers []int64) err
 
 // search is the settings that the search for splits depends on.
 type search struct {
-	L1          float64 `json:"l1"`
-	L2          float64 `json:"l2"`
-	Gamma       float64 `json:"gamma"`
-	MinWeight   float64 `json:"min_weight"`
-	MaxStep     float64 `json:"max_step"`
-	OneHot      int     `json:"one_hot"`
-	MaxLevels   int     `json:"max_levels"`
-	Smooth      float64 `json:"smooth"`
-	Level2      float64 `json:"level_l2"`
-	LevelWeight float64 `json:"level_weight"`
-	Answer      int64   `json:"answer"` // cells of an answer
+	L1          float64    `json:"l1"`
+	L2          float64    `json:"l2"`
+	Gamma       float64    `json:"gamma"`
+	MinWeight   float64    `json:"min_weight"`
+	MaxStep     float64    `json:"max_step"`
+	OneHot      int        `json:"one_hot"`
+	Order       LevelOrder `json:"order"`
+	MaxLevels   int        `json:"max_levels"`
+	Smooth      float64    `json:"smooth"`
+	Level2      float64    `json:"level_l2"`
+	LevelWeight float64    `json:"level_weight"`
+	Answer      int64      `json:"answer"` // cells of an answer
 }
 
 func searchOf(c *Config, answer int64) search {
-	return search{c.L1, c.L2, c.Gamma, c.MinWeight, c.MaxStep, c.OneHot, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight, answer}
+	return search{c.L1, c.L2, c.Gamma, c.MinWeight, c.MaxStep, c.OneHot, c.Order, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight, answer}
 }
 
 // Bits of what a column is.
@@ -236,7 +284,7 @@ func (b *splitFunc) describe(m *matrix.Meta) error {
 	if b.answer = s.Answer; s.Answer < setAt || s.Answer > b.block || m.DType != matrix.I64 || m.Layout != matrix.RowDense {
 		return fmt.Errorf("%w: answers of %d cells in blocks of %d", errShape, s.Answer, b.block)
 	}
-	b.Config = &Config{L1: s.L1, L2: s.L2, Gamma: s.Gamma, MinWeight: s.MinWeight, MaxStep: s.MaxStep, OneHot: s.OneHot,
+	b.Config = &Config{L1: s.L1, L2: s.L2, Gamma: s.Gamma, MinWeight: s.MinWeight, MaxStep: s.MaxStep, OneHot: s.OneHot, Order: s.Order,
 		MaxLevels: s.MaxLevels, Smooth: s.Smooth, Level2: s.Level2, LevelWeight: s.LevelWeight}
 	b.cells = int((b.block - b.answer) / 2)
 	text, err := base64.StdEncoding.DecodeString(m.Attrs[attrColumns])

@@ -164,6 +164,9 @@ func TestSplitRefuses(t *testing.T) {
 		{"", `{"nodes":[{"row":99,"g":1,"h":1}],"scale":[1,1]}`, "nodes in rows 0 to 99"},
 		{"", `{"nodes":[{"row":0,"less":-1}],"scale":[1,1]}`, "nodes in rows -1 to 0"},
 		{"", `{"nodes":3,"scale":[1,1]}`, "nodes: "},
+		{"", `{"nodes":[],"scale":[1,1],"root":[]}`, "root: "},
+		{"", `{"nodes":[],"scale":[1,1],"root":{"row":99}}`, "nodes in rows 99 to 99"},
+		{columns(0, 0, isAlone|isCategorical, 9, 1, 0), `{"nodes":[],"scale":[1,1]}`, "no root, want that of the tree: it puts the levels of column 0"},
 		{"", `{"nodes":[],"scale":[1,1],"columns":[2]}`, "column 2, want one of 2"},
 		{"", `{"nodes":[],"scale":[1,1],"columns":{}}`, "columns: "},
 		{"!", `{"nodes":[],"scale":[1,1]}`, "gbdt.columns: illegal base64"},
@@ -190,6 +193,8 @@ func FuzzSplit(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(text, m.Attrs[attrSearch], `{"nodes":[{"row":1,"g":1,"h":9},{"row":2,"less":1,"g":3,"h":4,"low":-1}],"scale":[1,2],"columns":[1]}`)
+	f.Add([]byte{0, 0, isAlone | isCategorical, 5, 1, 0}, `{"answer":8,"order":"tree"}`,
+		`{"nodes":[{"row":1,"g":1,"h":9}],"root":{"row":2,"g":3,"h":9},"scale":[1,2]}`)
 	f.Add([]byte{0, 0, isAlone | isCategorical, 9, 1, 0}, `{"answer":8,"one_hot":2,"max_levels":-1}`, `{"nodes":[{"row":0}],"scale":[1,1]}`)
 	f.Fuzz(func(t *testing.T, columns []byte, search, arg string) {
 		m := m.Clone()

@@ -25,6 +25,7 @@ type treeSettings struct {
 	minWeight, gamma, maxStep      float64
 	rowShare, columnShare          float64
 	monotone                       map[string]string
+	order                          string
 	oneHot, setLevels              int
 	smooth, levelL2, levelWeight   float64
 }
@@ -60,10 +61,13 @@ func (g *treeSettings) flags(c *cobra.Command) {
 	f.StringToStringVar(&g.monotone, "monotone", nil, "features with which the score only rises (1) or falls (-1), NAME=1, or NUMBER=1 of a "+
 		"column")
 	f.IntVar(&g.oneHot, "cat-one-hot", d.OneHot, "up to so many levels are split one against the others")
-	f.IntVar(&g.setLevels, "cat-levels", d.MaxLevels, "levels on one side of a split by a set at most")
+	f.StringVar(&g.order, "cat-order", string(d.Order), "whose examples put the levels of a text in order, of which a set is one end: tree, "+
+		"all of the tree, or node, those that are there (LightGBM's rule)")
 	f.Float64Var(&g.smooth, "cat-smooth", d.Smooth, "second derivatives that are added to a level's when levels are put in order")
-	f.Float64Var(&g.levelL2, "cat-l2", d.Level2, "added to --l2 for splits by sets of levels")
-	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set")
+	f.Float64Var(&g.levelL2, "cat-l2", d.Level2, "added to --l2 for splits by sets of levels (default 1; with --cat-order node 10)")
+	f.IntVar(&g.setLevels, "cat-levels", d.MaxLevels, "levels on one side of a split by a set at most, with --cat-order node")
+	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set, with "+
+		"--cat-order node")
 	f.StringVar(&g.shared, "share", byRows, "what --tasks share: rows, whose histograms are added up on the servers; features, of which each "+
 		"task has all rows; or voting: rows, and histograms of the features with the most votes alone, which is not exact")
 	f.IntVar(&g.votes, "votes", defaultVotes, "features that a task votes for at each node, with --share voting; twice as many are added up")
@@ -71,7 +75,7 @@ func (g *treeSettings) flags(c *cobra.Command) {
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "share", "votes"}
+	"colsample", "monotone", "cat-one-hot", "cat-order", "cat-smooth", "cat-l2", "cat-levels", "cat-weight", "share", "votes"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
@@ -155,7 +159,10 @@ func (p *plan) chooseTrees() error {
 		c.MaxStep = c.Objective.Step
 	}
 	c.Rows, c.Columns = g.rowShare, g.columnShare
-	c.OneHot, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight = g.oneHot, g.setLevels, g.smooth, g.levelL2, g.levelWeight
+	c.OneHot, c.Order, c.MaxLevels, c.Smooth, c.LevelWeight = g.oneHot, gbdt.LevelOrder(g.order), g.setLevels, g.smooth, g.levelWeight
+	if c.Level2 = c.Order.Level2(); p.given("cat-l2") {
+		c.Level2 = g.levelL2
+	}
 	c.Patience = p.patience
 	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
 	if p.atServers && p.load != "" {
@@ -166,6 +173,8 @@ func (p *plan) chooseTrees() error {
 		return fmt.Errorf("--share %s, want %s%s", g.shared, strings.Join(sharings, ", "), spell.Hint(g.shared, sharings))
 	case g.votes < 1 || g.votes > tree.FeatureLimit:
 		return fmt.Errorf("--votes %d, want 1 to %d", g.votes, tree.FeatureLimit)
+	case c.Order == gbdt.ByTree && p.given("cat-levels"), c.Order == gbdt.ByTree && p.given("cat-weight"):
+		return fmt.Errorf("--cat-levels or --cat-weight without --cat-order %s, want both", gbdt.ByNode)
 	case g.shared != byVoting && p.given("votes") && g.votes != defaultVotes:
 		return fmt.Errorf("--votes without --share %s, want both", byVoting)
 	}
