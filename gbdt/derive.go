@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// largest is the size of the largest derivatives of rows of a class.
-type largest struct{ g, h float32 }
+// largest is the size of the largest derivatives of rows of a class, in the bits of float32, which have its order: NaN is beyond all.
+type largest struct{ g, h uint32 }
 
 // derive writes the derivatives of all classes for the scores as they are, and rounds them.
 func (t *trainer) derive(ctx context.Context) error {
@@ -32,7 +32,7 @@ func (t *trainer) derive(ctx context.Context) error {
 	all := make([]float32, 2*classes)
 	for i, m := range most {
 		k := 2 * (i % classes)
-		all[k], all[k+1] = max(all[k], m.g), max(all[k+1], m.h)
+		all[k], all[k+1] = max(all[k], math.Float32frombits(m.g)), max(all[k+1], math.Float32frombits(m.h)) // which keeps NaN
 	}
 	if t.workers != nil {
 		if err := t.workers.Most(ctx, all); err != nil {
@@ -40,11 +40,11 @@ func (t *trainer) derive(ctx context.Context) error {
 		}
 	}
 	for k := range classes {
-		l := largest{all[2*k], all[2*k+1]}
-		if !(l.g <= math.MaxFloat32 && l.h <= math.MaxFloat32) {
+		g, h := all[2*k], all[2*k+1]
+		if !(g <= math.MaxFloat32 && h <= math.MaxFloat32) {
 			return fmt.Errorf("iteration %d: derivatives that are no numbers; want a lower rate", t.out.Iterations()+1)
 		}
-		t.scales = append(t.scales, scale{math.Ldexp(1, exponent(float64(l.g))-wholeBits), math.Ldexp(1, exponent(float64(l.h))-wholeBits)})
+		t.scales = append(t.scales, scale{math.Ldexp(1, exponent(float64(g))-wholeBits), math.Ldexp(1, exponent(float64(h))-wholeBits)})
 	}
 	return each(ctx, t.Cores, spans(t.learn), func(_, i int) error {
 		for k, s := range t.scales {
@@ -76,9 +76,9 @@ func (t *trainer) block(lo, hi int, buffer *[]float32, most []largest) {
 	for k := range scores {
 		m, to := most[k], t.all[k][lo:hi]
 		for i, g := range g[k] {
-			h := h[k][i]
-			to[i] = grad{G: int32(math.Float32bits(g)), H: int32(math.Float32bits(h))}
-			m.g, m.h = max(m.g, g, -g), max(m.h, h) // which keep NaN
+			g, h := math.Float32bits(g), math.Float32bits(h[k][i])
+			to[i] = grad{G: int32(g), H: int32(h)}
+			m.g, m.h = max(m.g, g&^(1<<31)), max(m.h, h&^(1<<31))
 		}
 		most[k] = m
 	}

@@ -2,18 +2,21 @@ package gbdt
 
 import (
 	"context"
-	"encoding/binary"
 	"slices"
+
+	"thole.example/kernel"
 )
 
 // side says for each code of a group whether rows with it go left by a split: 1, else 0.
 func (b *Binned) side(s *split, to []uint8) []uint8 {
 	c := &b.columns[s.column]
 	g := &b.groups[c.group]
-	if cap(to) < g.codes {
-		to = make([]uint8, g.codes)
+	if g.wide && len(to) < 1<<16 {
+		to = make([]uint8, 1<<16)
+	} else if to == nil {
+		to = make([]uint8, 1<<8)
 	}
-	to = to[:g.codes]
+	all, to := to, to[:g.codes]
 	left := func(bin int) uint8 {
 		is := false
 		switch {
@@ -33,7 +36,7 @@ func (b *Binned) side(s *split, to []uint8) []uint8 {
 		for bin := range to {
 			to[bin] = left(bin)
 		}
-		return to
+		return all
 	}
 	usual := left(c.usual) // as are all that mention another feature of the group
 	for i := range to {
@@ -42,7 +45,7 @@ func (b *Binned) side(s *split, to []uint8) []uint8 {
 	for bin := range c.all() {
 		to[c.code(bin)] = left(bin)
 	}
-	return to
+	return all
 }
 
 // divide puts the rows of each leaf that was split into those of its two children.
@@ -51,46 +54,50 @@ func (g *grower) divide(ctx context.Context, pairs [][2]int) error {
 		g.lookup = append(g.lookup, nil)
 	}
 	var all []stretch
+	runs := make([][3]int, len(pairs)) // of each pair, where stretches begin: of rows, of others, of the next pair
 	for i, p := range pairs {
 		a := &g.leaves[p[0]]
+		runs[i][0] = len(all)
 		all = g.stretches(all, i, g.rows, g.spare, a.lo, a.hi)
+		runs[i][1] = len(all)
 		all = g.stretches(all, i, g.others, g.spare[len(g.rows):], a.from, a.to)
+		runs[i][2] = len(all)
 		g.lookup[i] = g.binned.side(&a.best, g.lookup[i])
 	}
 	err := each(ctx, g.Cores, len(all), func(_, i int) error {
 		s := &all[i]
 		best := &g.leaves[pairs[s.pair][0]].best
 		group := &g.binned.groups[g.binned.columns[best.column].group]
-		s.left = g.binned.partition(s.rows[s.lo:s.hi], group, g.lookup[s.pair], s.spare[s.lo:s.hi])
+		s.left = kernel.DivideRows(s.rows[s.lo:s.hi], s.spare[s.lo:s.hi], &g.binned.codes, group.at, group.wide, g.lookup[s.pair])
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	rest := all
-	join := func(lo, hi int) (mid int) { // the stretches of a run of rows
-		mid, n := lo, 0
-		for done := false; !done; n++ {
-			s := &rest[n]
-			mid += copy(s.rows[mid:], s.rows[s.lo:s.lo+s.left])
-			done = s.hi == hi
-		}
-		end := mid
-		for _, s := range rest[:n] {
-			end += copy(s.rows[end:], s.spare[s.lo:s.hi-s.left])
-		}
-		rest = rest[n:]
-		return mid
-	}
-	for _, p := range pairs {
-		a, b := &g.leaves[p[0]], &g.leaves[p[1]]
-		mid := join(a.lo, a.hi)
+	return each(ctx, g.Cores, len(pairs), func(_, i int) error {
+		a, b, run := &g.leaves[pairs[i][0]], &g.leaves[pairs[i][1]], runs[i]
+		mid := join(all[run[0]:run[1]])
 		b.lo, b.hi, a.hi = mid, a.hi, mid
-		mid = join(a.from, a.to)
+		mid = join(all[run[1]:run[2]])
 		b.from, b.to, a.to = mid, a.to, mid
 		a.count, b.count = a.hi-a.lo, b.hi-b.lo
+		return nil
+	})
+}
+
+// join puts the rows of a run that go left before the others, and returns where those begin.
+func join(run []stretch) (mid int) {
+	mid = run[0].lo
+	for i := range run {
+		s := &run[i]
+		mid += copy(s.rows[mid:], s.rows[s.lo:s.lo+s.left])
 	}
-	return nil
+	end := mid
+	for i := range run {
+		s := &run[i]
+		end += copy(s.rows[end:], s.spare[s.lo:s.hi-s.left])
+	}
+	return mid
 }
 
 // stretch is rows of a leaf that one goroutine divides.
@@ -109,28 +116,4 @@ func (g *grower) stretches(all []stretch, pair int, rows, spare []uint32, lo, hi
 		all = append(all, stretch{pair: pair, rows: rows, spare: spare, lo: from, hi: to})
 	}
 	return all
-}
-
-// partition puts the rows that go left before the others, each in their order, and returns how many those are; the others are in rest.
-// There is no branch in it: which way a row goes cannot be foreseen.
-func (b *Binned) partition(rows []uint32, g *group, left []uint8, rest []uint32) int {
-	if len(rows) == 0 {
-		return 0
-	}
-	codes, stride := b.codes.Bytes[g.at:], b.codes.Stride
-	rest = rest[:len(rows)]
-	l := 0
-	if g.wide {
-		for i, row := range rows {
-			code := binary.LittleEndian.Uint16(codes[int(row)*stride:])
-			rows[l], rest[i-l] = row, row
-			l += int(left[code])
-		}
-		return l
-	}
-	for i, row := range rows {
-		rows[l], rest[i-l] = row, row
-		l += int(left[codes[int(row)*stride]])
-	}
-	return l
 }

@@ -210,7 +210,9 @@ func (t *trainer) iterate(ctx context.Context, i int) error {
 		if err := t.grow(ctx); err != nil {
 			return err
 		}
-		t.settle(k)
+		if err := t.settle(ctx, k); err != nil {
+			return err
+		}
 		t.tree.Class = k
 		t.out.Trees = append(t.out.Trees, t.tree)
 	}
@@ -224,8 +226,9 @@ func (t *trainer) draw(number int) {
 		t.rows, t.others = make([]uint32, 0, t.learn), make([]uint32, 0, len(t.labels.Label)-t.learn)
 	}
 	t.rows, t.others = t.rows[:0], t.others[:0]
+	byRow := kernel.Hash(seed)
 	for i := range t.learn {
-		if drawn(kernel.Hash(seed), uint64(t.binned.first+i), t.Rows) {
+		if drawn(byRow, uint64(t.binned.first+i), t.Rows) {
 			t.rows = append(t.rows, uint32(i))
 		} else {
 			t.others = append(t.others, uint32(i))
@@ -247,13 +250,15 @@ func (t *trainer) draw(number int) {
 }
 
 // settle gives the leaves their values, and the rows those of their leaves.
-func (t *trainer) settle(k int) {
+func (t *trainer) settle(ctx context.Context, k int) error {
 	scores := t.scores[k]
-	var rest []weighed
-	for i := range t.leaves {
+	for i := range t.tree.Value {
+		t.tree.Value[i] *= t.Rate
+	}
+	return each(ctx, t.Cores, len(t.leaves), func(_, i int) error {
 		l := &t.leaves[i]
 		if q := t.Objective.Quantile; q != nil {
-			rest = rest[:0]
+			rest := make([]weighed, 0, l.hi-l.lo)
 			for _, r := range t.rows[l.lo:l.hi] {
 				rest = append(rest, weighed{float64(t.labels.Label[r]) - scores[r], float64(t.weight(int(r)))})
 			}
@@ -267,10 +272,8 @@ func (t *trainer) settle(k int) {
 		for _, r := range t.others[l.from:l.to] {
 			scores[r] += v
 		}
-	}
-	for i := range t.tree.Value {
-		t.tree.Value[i] *= t.Rate
-	}
+		return nil
+	})
 }
 
 func (t *trainer) progress(iteration int) *Progress {
