@@ -41,12 +41,18 @@ type asked struct {
 	High *float64 `json:"high,omitempty"`
 }
 
+// root is what the root of a tree tells its nodes, where levels are put in order by it.
+type root struct {
+	asked
+	Noise float64 `json:"noise"`
+}
+
 // query is the argument of the function.
 type query struct {
 	Nodes   []asked    `json:"nodes"`
 	Scale   [2]float64 `json:"scale"`             // of first and second derivatives
 	Columns *[]int     `json:"columns,omitempty"` // that may be asked for, ascending; nil: all
-	Root    *asked     `json:"root,omitempty"`    // of the tree; nil: it puts no levels in order
+	Root    *root      `json:"root,omitempty"`    // of the tree; nil: it puts no levels in order
 }
 
 // queryBytes is about how much of histograms goes to the servers at a time, at least that of one leaf.
@@ -99,7 +105,7 @@ func (g *grower) ask(ctx context.Context, build, siblings []int) error {
 	if s.ordered {
 		if root := &g.leaves[build[0]]; root.parent < 0 { // once more, as its row becomes that of a child
 			q.Fresh, q.Sums = append(q.Fresh, s.Rows-1), append(q.Sums, q.Sums...)
-			g.root = asked{Row: s.Rows - 1, G: root.sum.G, H: root.sum.H}
+			g.root.asked = asked{Row: s.Rows - 1, G: root.sum.G, H: root.sum.H}
 		}
 		text.Root = &g.root
 	}

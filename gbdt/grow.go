@@ -49,7 +49,8 @@ type grower struct {
 	shape    *Shape
 	slots    []int // that are free
 	slotted  int   // the last one that was ever used
-	root     asked // of the tree, where it puts levels in order
+	orders   bool  // levels of some columns are put in order
+	root     root
 
 	tree   tree.Tree
 	leaves []leaf
@@ -59,12 +60,13 @@ type grower struct {
 func (g *grower) grow(ctx context.Context) error {
 	g.tree, g.leaves, g.holding = tree.Tree{}, g.leaves[:0], 0
 	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: unlimited}
-	root.sum = g.total(ctx)
-	all := []int64{root.sum.G, root.sum.H, int64(len(g.rows))}
+	var spread int64
+	root.sum, spread = g.total(ctx)
+	all := []int64{root.sum.G, root.sum.H, int64(len(g.rows)), spread}
 	if err := g.everywhere(ctx, all); err != nil {
 		return err
 	}
-	root.sum, root.count = sum{G: all[0], H: all[1]}, int(all[2])
+	root.sum, root.count, g.root.Noise = sum{G: all[0], H: all[1]}, int(all[2]), g.scale.noiseOf(all[3], all[1])
 	gs, hs := g.scale.of(root.sum)
 	root.value = g.value(gs, hs, 0, unlimited)
 	g.leaves = append(g.leaves, root)

@@ -150,15 +150,19 @@ func (g *grower) sumUp(ctx context.Context, build []int) error {
 	})
 }
 
-// total is the sum over all rows.
-func (g *grower) total(ctx context.Context) (all sum) {
-	sums := make([]sum, g.Cores)
+// total is the sum over all rows, and that of the squares of first derivatives where levels are put in order.
+func (g *grower) total(ctx context.Context) (all sum, spread int64) {
+	sums, spreads := make([]sum, g.Cores), make([]int64, g.Cores)
 	each(ctx, g.Cores, len(sums), func(_, i int) error {
-		sums[i] = total(g.rows[len(g.rows)*i/len(sums):len(g.rows)*(i+1)/len(sums)], g.grads)
+		rows := g.rows[len(g.rows)*i/len(sums) : len(g.rows)*(i+1)/len(sums)]
+		if sums[i] = total(rows, g.grads); g.orders {
+			spreads[i] = squares(rows, g.grads)
+		}
 		return nil
 	})
-	for _, s := range sums {
+	for i, s := range sums {
 		all.Add(s)
+		spread += spreads[i]
 	}
-	return all
+	return all, spread
 }

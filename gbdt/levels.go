@@ -3,6 +3,7 @@ package gbdt
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 )
 
@@ -14,7 +15,8 @@ type LevelOrder string
 // The two orders.
 const (
 	// ByTree is that of all rows of the tree. Nodes ask where to cut it, and no more, so they cannot pick out those levels of which their
-	// few rows came out high or low by chance, and levels that a node has no rows of come to the side of those that are like them.
+	// few rows came out high or low by chance, and levels that a node has no rows of come to the side of those that are like them. What
+	// the order is expected to win by chance does not count (ordering.chance).
 	ByTree LevelOrder = "tree"
 	// ByNode is that of the rows of the node, LightGBM's. It is bounded by MaxLevels and LevelWeight.
 	ByNode LevelOrder = "node"
@@ -41,6 +43,46 @@ func (c *Config) orderedColumns(l *Layout) (all []int) {
 		}
 	}
 	return all
+}
+
+// ordering is the levels of a column, by number of bin, as a tree has put them in order.
+type ordering struct {
+	bins    []int32
+	weights []int64 // of each bin, the second derivatives of all rows of the tree
+}
+
+// chance is what cutting the order is expected to win if the feature tells nothing and derivatives differ by the noise alone. Half of the
+// levels then look high and half look low, and the gain, the squares of the means of both sides by their weights, is 2/pi of the
+// noise for each level: (E|z|)^2 of a normal z. A node has the share of it that it has of the rows of the level.
+func (o *ordering) chance(bins []sum, noise float64) float64 {
+	shares := 0.0
+	for i, s := range bins {
+		if s.H > 0 && o.weights[i] > 0 {
+			shares += float64(s.H) / float64(o.weights[i])
+		}
+	}
+	return 2 / math.Pi * noise * shares
+}
+
+// squareBits is how many of the lowest bits of first derivatives do not count in sums of squares: the sum over all rows fits into 64 bits.
+const squareBits = 15
+
+// squares is the sum of the squares of first derivatives, in 4^-squareBits of what they are.
+func squares(rows []uint32, grads []grad) (s int64) {
+	for _, r := range rows {
+		g := int64(grads[r].G+1<<(squareBits-1)) >> squareBits
+		s += g * g
+	}
+	return s
+}
+
+// noiseOf is how much first derivatives differ: their squares by the second derivatives, which is about 1 of a likelihood and the variance
+// of the residuals of l2.
+func (s *scale) noiseOf(squares, second int64) float64 {
+	if second <= 0 {
+		return 0
+	}
+	return math.Ldexp(float64(squares)*s.g*s.g, 2*squareBits) / (float64(second) * s.h)
 }
 
 // arrange gives the finders the order of levels by the histogram of the root, of columns whose levels the tree puts in order.
@@ -76,23 +118,23 @@ func (g *grower) arrange(ctx context.Context, root *leaf) error {
 			}
 		}
 	}
-	orders := make([][]int32, len(g.binned.columns))
+	orders := make([]ordering, len(g.binned.columns))
 	for i, at := range columns {
 		orders[at] = g.orderOf(g.scale, bins[i][:g.binned.columns[at].bins])
 	}
 	for i := range g.finders {
-		g.finders[i].orders = orders
+		g.finders[i].orders, g.finders[i].noise = orders, g.root.Noise
 	}
 	return nil
 }
 
 // orderOf is the bins in the order of their ratios.
-func (c *Config) orderOf(by scale, bins []sum) []int32 {
-	ratios := make([]float64, len(bins))
+func (c *Config) orderOf(by scale, bins []sum) ordering {
+	ratios, weights := make([]float64, len(bins)), make([]int64, len(bins))
 	for i, s := range bins {
-		ratios[i] = c.ratio(by, s)
+		ratios[i], weights[i] = c.ratio(by, s), s.H
 	}
-	return sorted(counting(len(bins)), ratios)
+	return ordering{sorted(counting(len(bins)), ratios), weights}
 }
 
 // ratio is that by which a level is put in order.
@@ -126,7 +168,9 @@ func (n *node) levels(bins []sum, missing sum) (found bool) {
 // sides tries every place to cut the order that the tree has put the levels in. Rows that lack the feature go right, whichever end that is;
 // if there are none here, the levels that go left are those of the lighter side, so that rows to come go where most are.
 func (n *node) sides(bins []sum, missing sum) (found bool) {
-	order, cut := n.orders[n.best.column], 0 // so many of the levels go left, counted from the end if it is below 0
+	of := &n.orders[n.best.column]
+	n.whole += of.chance(bins, n.noise)
+	order, cut := of.bins, 0 // so many of the levels go left, counted from the end if it is below 0
 	var left sum
 	for k, at := range order {
 		if bins[at] == (sum{}) {

@@ -14,8 +14,10 @@ import (
 type oracle struct {
 	*Config
 	rows   *grid
-	levels []int       // of each categorical feature in all rows
-	orders [][]float32 // of the levels of each categorical feature by the rows of the tree
+	levels []int               // of each categorical feature in all rows
+	noise  float64             // of first derivatives, for each unit of the second ones
+	roots  []map[float32][]int // the rows of the tree by level
+	orders [][]float32         // of the levels of each categorical feature by the rows of the tree
 	g, h   []float64
 }
 
@@ -79,7 +81,20 @@ func (o *oracle) gain(p *place, feature int, left, right []int) float64 {
 		return -1
 	}
 	g, h := gl+gr, hl+hr
-	return o.lost(gl, hl, wl, more) + o.lost(gr, hr, wr, more) - o.lost(g, h, o.leafValue(g, h, 0, p.in), 0)
+	return o.lost(gl, hl, wl, more) + o.lost(gr, hr, wr, more) - o.lost(g, h, o.leafValue(g, h, 0, p.in), 0) - o.chance(p, feature)
+}
+
+// chance is what the tree's order of levels is expected to win of noise: for each level 2/pi of it, as far as its rows are here.
+func (o *oracle) chance(p *place, feature int) (all float64) {
+	if o.Order != ByTree || o.levels[feature] <= o.OneHot || !o.rows.features[feature].Categorical {
+		return 0
+	}
+	for v, rows := range o.byValue(p, feature) {
+		_, here := o.sum(rows)
+		_, whole := o.sum(o.roots[feature][v])
+		all += here / whole
+	}
+	return all * o.noise * 2 / math.Pi
 }
 
 // more is what splits by the feature add to l2.
@@ -171,13 +186,24 @@ func (o *oracle) sets(of map[float32][]int) (sets [][]float32) {
 
 // arrange puts the levels of features in order by the rows of the tree.
 func (o *oracle) arrange(root *place) {
-	o.orders = make([][]float32, len(o.rows.features))
+	o.orders, o.roots = make([][]float32, len(o.rows.features)), make([]map[float32][]int, len(o.rows.features))
+	_, h := o.sum(root.rows)
+	most := 0.0
+	for _, i := range root.rows {
+		most = max(most, math.Abs(o.g[i]))
+	}
+	unit := math.Ldexp(1, exponent(most)-15)
+	o.noise = 0
+	for _, i := range root.rows {
+		o.noise += math.Pow(unit*math.Floor(o.g[i]/unit+0.5), 2) / h
+	}
 	for f := range o.orders {
 		if !o.rows.features[f].Categorical {
 			continue
 		}
 		ratio := map[float32]float64{}
-		for v, rows := range o.byValue(root, f) {
+		o.roots[f] = o.byValue(root, f)
+		for v, rows := range o.roots[f] {
 			g, h := o.sum(rows)
 			ratio[v] = g / (h + o.Smooth)
 			o.orders[f] = append(o.orders[f], v)
@@ -277,7 +303,7 @@ func (o *oracle) divide(t failer, m *tree.Tree, n int, p *place) (l, r *place) {
 	if is := m.GoesLeft(n, math.NaN()); missing == 0 && !o.rows.features[f].Categorical && is != (hl > hr) && !near(hl, hr, 1e-6) {
 		t.Fatalf("node %d, of which no row lacks the feature, sends those that do left: %v, with %v and %v of its weight", n, is, hl, hr)
 	}
-	if o.more(f) > 0 && o.Order == ByTree && missing == 0 && hl > hr && !near(hl, hr, 1e-6) {
+	if o.rows.features[f].Categorical && o.levels[f] > o.OneHot && o.Order == ByTree && missing == 0 && hl > hr && !near(hl, hr, 1e-6) {
 		t.Fatalf("node %d sends levels that it has not seen right, with %v of its weight, and not left, with %v", n, hr, hl)
 	}
 	mid := (o.leafValue(gl, hl, l.l2, p.in) + o.leafValue(gr, hr, r.l2, p.in)) / 2

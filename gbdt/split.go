@@ -68,7 +68,8 @@ type finder struct {
 	bins   []sum
 	order  []int32
 	ratios []float64
-	orders [][]int32 // of the bins of each column that the tree puts in order; nil of others
+	orders []ordering // of each column whose levels the tree puts in order
+	noise  float64    // of the tree
 }
 
 // least is the gain below which a split is of no use: that of rounding, of a node of that score.

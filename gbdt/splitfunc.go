@@ -46,7 +46,7 @@ type splitFunc struct {
 	most   int64   // columns of the matrix
 	nodes  []asked // whose splits are looked for
 	ask    []bool  // for each column whether it may be asked for
-	root   *asked  // the root of the tree, whose row still has its histogram; nil: it puts no levels in order
+	root   *root   // the root of the tree, whose row still has its histogram; nil: it puts no levels in order
 }
 
 func bindSplit(a psf.Args, m *matrix.Meta) (*psf.Call, error) {
@@ -157,10 +157,10 @@ func (b *splitFunc) arrange(cells psf.Cells[int64], row []int64, lo int64, hist 
 	if b.root == nil || b.root.Less != nil {
 		return fmt.Errorf("no root, want that of the tree: it puts the levels of column %d in order", columns[0])
 	}
-	if err := b.read(b.root, cells, row, lo, hist); err != nil {
+	if err := b.read(&b.root.asked, cells, row, lo, hist); err != nil {
 		return err
 	}
-	b.orders = make([][]int32, len(b.blocks))
+	b.orders, b.noise = make([]ordering, len(b.blocks)), b.root.Noise
 	for _, k := range columns {
 		c := &b.layout.columns[k]
 		bins := hist.column(b.layout, c, sum{G: b.root.G, H: b.root.H}, make([]sum, c.all()))

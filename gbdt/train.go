@@ -137,6 +137,7 @@ func (t *trainer) begin() error {
 			t.scores[k][i] = t.out.Start[k]
 		}
 	}
+	t.orders = len(c.orderedColumns(b.Layout)) > 0
 	t.own, t.finders = make([]histogram, c.Cores), make([]finder, c.Cores)
 	for i := range t.finders {
 		t.finders[i] = finder{Config: c, layout: b.Layout}
