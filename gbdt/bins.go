@@ -20,7 +20,8 @@ const (
 )
 
 // cut puts the values of a feature, ascending and each once, into at most so many bins: each value in a bin of its own if there are
-// few enough. Else a value that fills a bin by itself gets one, and the others are cut at their quantiles. It returns the largest
+// few enough. Else a value that fills a bin by itself gets one, and the others are cut at their quantiles; where bins have few rows, which
+// single values overfill, each is as full as those to come can be. It returns the largest
 // value that belongs to each bin but the last one: half-way to the next value that occurred, so that rows between the two go to the
 // nearer one.
 func cut(runs []run, bins int) (uppers []float32) {
@@ -77,6 +78,10 @@ func cut(runs []run, bins int) (uppers []float32) {
 			uppers = append(uppers, upper)
 		}
 		begun = seen
+		if left := bins - len(uppers) - ahead; beside == 0 && left > 0 && seen < rows { // as full as those to come can be
+			share = float64(rows-seen) / float64(left)
+			next = 1 + float64(seen)/share
+		}
 		for next*share <= float64(seen)+beside*share {
 			next++
 		}
