@@ -83,7 +83,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		p.chooseRule}
 	if recipe.Trees != "" {
 		p.before = before
-		checks = []func() error{p.checkKinds, p.chooseObjective, p.checkNumbers, p.checkWeighing, p.checkNames, p.chooseTrees}
+		checks = []func() error{p.checkKinds, p.chooseObjective, p.checkNumbers, p.checkWeighing, p.checkStarts, p.checkNames, p.chooseTrees}
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {

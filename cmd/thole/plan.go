@@ -110,6 +110,9 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if o.Weight, err = readWeights(e, j.weights); err != nil {
 		return o, err
 	}
+	if o.Start, err = readStarts(e, j.starts); err != nil {
+		return o, err
+	}
 	if o.Limit, o.Scratch = p.forExamples(), p.scratch; p.mine != nil && kernel.CanBack {
 		o.Limit = 1 // those of its tasks alone come into memory, when all have been seen
 	} else {
@@ -122,7 +125,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return o, err
 	}
-	o.Weight, o.Drop = nil, nil
+	o.Weight, o.Start, o.Drop = nil, nil, nil
 	if p.train.Len() == 0 {
 		return o, fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}

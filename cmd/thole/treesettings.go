@@ -71,7 +71,8 @@ func (g *treeSettings) flags(c *cobra.Command) {
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "share", "votes"}
+	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "share", "votes", "start-scores",
+	"validate-start-scores"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
