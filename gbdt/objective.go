@@ -1,7 +1,6 @@
 package gbdt
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -269,42 +268,4 @@ func mean(y *Labels, of func(label float64) float64) float64 {
 		return 0
 	}
 	return all.Value() / weights.Value()
-}
-
-// quantileOf is a quantile of the labels by their weights.
-func quantileOf(y *Labels, share float64) float64 {
-	rows := make([]weighed, len(y.Label))
-	for i, l := range y.Label {
-		rows[i] = weighed{float64(l), 1}
-		if y.Weight != nil {
-			rows[i].weight = float64(y.Weight[i])
-		}
-	}
-	return quantileIn(rows, share)
-}
-
-// weighed is a number and how much it counts.
-type weighed struct{ value, weight float64 }
-
-// quantileIn is the least number that a share of all does not exceed; half-way to the next one if exactly that share does not.
-// It changes the order of rows, of which those of weight 0 do not matter.
-func quantileIn(rows []weighed, share float64) float64 {
-	rows = slices.DeleteFunc(rows, func(r weighed) bool { return r.weight == 0 })
-	if len(rows) == 0 {
-		return 0
-	}
-	slices.SortFunc(rows, func(a, b weighed) int { return cmp.Compare(a.value, b.value) })
-	all := 0.0
-	for _, r := range rows {
-		all += r.weight
-	}
-	sum, at := 0.0, share*all
-	for i, r := range rows {
-		if sum += r.weight; sum > at || i == len(rows)-1 {
-			return r.value
-		} else if sum == at {
-			return r.value/2 + rows[i+1].value/2
-		}
-	}
-	return 0
 }

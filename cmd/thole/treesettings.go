@@ -178,10 +178,6 @@ func (p *plan) chooseTrees() error {
 			return fmt.Errorf("--%s %v, want a share above 0, up to 1", share.flag, share.is)
 		}
 	}
-	if p.tasks > 1 && c.Objective.Quantile != nil && g.shared != byFeatures {
-		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which a task has to have all of: want 1 "+
-			"(its goroutines share the work), --share features, or --loss huber", p.tasks, c.Objective.Name)
-	}
 	for name, text := range g.monotone {
 		if text != "1" && text != "-1" && text != "0" {
 			return fmt.Errorf("--monotone %s=%s, want 1 or -1", name, text)
