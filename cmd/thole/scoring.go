@@ -34,6 +34,9 @@ func (p *prediction) scoring(ctx context.Context, e *env, m *storedModel) (*scor
 	if len(p.starts) > 0 {
 		return nil, usageError{fmt.Errorf("%s is no model of trees, which --start-scores is for", m.path)}
 	}
+	if p.keep {
+		return nil, usageError{fmt.Errorf("%s is no model of trees, which --importance is for", m.path)}
+	}
 	if p.byTrees.asked() {
 		return nil, usageError{fmt.Errorf("%s is no model of trees, which --trees, --contrib and --leaves are for", m.path)}
 	}

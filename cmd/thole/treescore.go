@@ -87,6 +87,9 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if err := p.startFrom(e, m, s, g.options.Start); err != nil {
 		return nil, err
 	}
+	if p.keep {
+		s.kept = &keptRows{}
+	}
 	g.trees, g.score, g.more = s, s.score, s.names(&head{width: g.width, classes: g.options.Classes, texts: g.texts})
 	return g, nil
 }
@@ -186,6 +189,7 @@ type treeScorer struct {
 	more  int // further numbers of an example
 
 	shares *tree.Explainer // nil: nobody asks for contributions
+	kept   *keptRows       // nil: nobody asks for them
 }
 
 // blockValues is about how many values the rows of a block have.
@@ -241,15 +245,25 @@ func (s *treeScorer) score(b *data.Batch) (*rated, error) {
 	n, classes := b.Len(), s.trees.Classes
 	s.out.score, s.out.more = resized(s.out.score, n*classes), resized(s.out.more, n*s.more)
 	copy(s.out.score, b.Start) // which the scorer adds to, if there are some
+	width, all := s.view.Width(), []float32(nil)
+	if s.kept != nil {
+		var err error
+		if all, err = s.kept.grow(n, width, b.Start); err != nil {
+			return nil, err
+		}
+	}
 	blocks := (n + s.block - 1) / s.block
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), blocks) {
 		wg.Go(func() {
-			rows := make([]float32, s.block*s.view.Width())
+			rows := make([]float32, s.block*width)
 			for k := int(next.Add(1)) - 1; k < blocks; k = int(next.Add(1)) - 1 {
 				lo := k * s.block
 				hi := min(n, lo+s.block)
+				if all != nil {
+					rows = all[lo*width : hi*width]
+				}
 				s.view.Fill(b, lo, hi, rows)
 				s.rows(rows, s.out.score[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more])
 				if s.contrib && b.Start != nil {
