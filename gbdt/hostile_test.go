@@ -198,6 +198,7 @@ func TestBadSettings(t *testing.T) {
 		"share of rows 1.5": func(c *Config) { c.Rows = 1.5 }, "share of columns -1": func(c *Config) { c.Columns = -1 },
 		"growth \"x\"": func(c *Config) { c.Growth = "x" }, "no objective": func(c *Config) { c.Objective = Objective{} },
 		"levels of a set 0": func(c *Config) { c.MaxLevels = 0 }, "patience -1": func(c *Config) { c.Patience = -1 },
+		"weight 2 of positive examples, and l2 has no positive class": func(c *Config) { c.Positive = 2 },
 	} {
 		c := settings(t, "l2", 1)
 		if change(&c); c.Check() == nil || !strings.Contains(c.Check().Error(), want) {
