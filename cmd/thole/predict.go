@@ -60,8 +60,7 @@ func (p *prediction) flags(c *cobra.Command) {
 	f.BoolVar(&p.asJSON, "json", false, "print the metrics as JSON")
 	f.StringVar(&p.from, "from", "", "format of the model (default: found out)")
 	f.StringToStringVar(&p.source.set, "set", nil, "options of the model's format, NAME=VALUE")
-	f.StringArrayVar(&p.starts, "start-scores", nil, "of a model of trees: scores that it is added to, in place of its own start: files with "+
-		"a line for each example, as thole train --start-scores has them")
+	p.startFlag(c)
 	p.dataFlags(c)
 	p.columnFlags.markFlags(c)
 }

@@ -24,6 +24,12 @@ func (s *starting) flags(c *cobra.Command) {
 	f.StringArrayVar(&s.validStarts, "validate-start-scores", nil, "start scores of the examples of --validate")
 }
 
+// startFlag is that of commands that score examples.
+func (s *starting) startFlag(c *cobra.Command) {
+	c.Flags().StringArrayVar(&s.starts, "start-scores", nil, "of a model of trees: scores that it is added to, in place of its own start: "+
+		"files with a line for each example, as thole train --start-scores has them")
+}
+
 // checkStarts checks what can be checked before there are examples.
 func (p *plan) checkStarts() error {
 	j := p.job
