@@ -263,6 +263,8 @@ func TestSameBits(t *testing.T) {
 		{"by leaf", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Depth = 9, 0 })},
 		{"both bounds", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Positive, c.Growth = 11, 3, gbdt.ByDepth })},
 		{"classes", 3, config(t, "multiclass", func(c *gbdt.Config) { c.Classes, c.Trees, c.OneHot = 3, 2, 1 })},
+		{"medians", 0, config(t, "l1", func(c *gbdt.Config) { c.MinWeight = 0 })},
+		{"quantiles by leaf", 0, config(t, "quantile", func(c *gbdt.Config) { c.Leaves, c.Depth, c.Rows = 9, 0, 1 })},
 		{"groups", 4, config(t, "lambdarank", func(c *gbdt.Config) { c.MinWeight = 0 })},
 		{"constraints", 0, config(t, "l2", func(c *gbdt.Config) {
 			c.L1, c.MaxStep, c.Monotone = 0.01, 0.5, make([]int8, 5+sparse)

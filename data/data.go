@@ -39,6 +39,9 @@ type Batch struct {
 	// metric judges apart (a user, a query). nil: every example counts 1, there are no groups.
 	Weight []float32
 	Group  []int64
+	// Start has for each example what its scores are before a model says anything: one, or as many as there are classes, one after the
+	// other. nil: nothing is known.
+	Start []float64
 	// Row has the number of each example among the rows of its inputs, those that were left out (Options.SkipBad) counted. nil: none
 	// may be left out, and numbers are those of X.
 	Row []int64
@@ -83,6 +86,7 @@ type rows struct {
 
 	weight []float32 // as long as label, or empty: every row counts 1
 	group  []int64   // as long as label, or empty: there are none
+	start  []float64 // as many for each row as for any other, or empty: there are none
 }
 
 func newRows(rowCap, valueCap int, fields bool) rows {
@@ -101,7 +105,7 @@ func newRows(rowCap, valueCap int, fields bool) rows {
 // reset forgets the rows and keeps the memory.
 func (r *rows) reset() {
 	r.label, r.ptr, r.idx, r.val, r.field = r.label[:0], append(r.ptr[:0], 0), r.idx[:0], r.val[:0], r.field[:0]
-	r.weight, r.group = r.weight[:0], r.group[:0]
+	r.weight, r.group, r.start = r.weight[:0], r.group[:0], r.start[:0]
 }
 
 // add appends the rows [lo, hi) of src.
@@ -111,7 +115,7 @@ func (r *rows) add(src *rows, lo, hi int) {
 	for _, end := range src.ptr[lo+1 : hi+1] {
 		r.ptr = append(r.ptr, end+shift)
 	}
-	r.extend(some(src.weight, lo, hi), some(src.group, lo, hi), hi-lo)
+	r.extend(some(src.weight, lo, hi), some(src.group, lo, hi), startsOf(src.start, len(src.label), lo, hi), hi-lo)
 	r.label = append(r.label, src.label[lo:hi]...)
 	r.idx = append(r.idx, src.idx[from:to]...)
 	r.val = append(r.val, src.val[from:to]...)
@@ -161,6 +165,9 @@ func (r *rows) batch(first, dim int64, fields int) *Batch {
 	}
 	if len(r.group) > 0 {
 		b.Group = r.group
+	}
+	if len(r.start) > 0 {
+		b.Start = r.start
 	}
 	return b
 }

@@ -12,6 +12,7 @@ type openRows struct {
 	label  []float32 // codes, where labels are texts
 	weight []float32 // empty: there are none
 	group  []int64
+	start  []float64
 
 	here  int64 // bytes of parts in memory
 	moved int   // parts in files: all, or none
@@ -29,7 +30,7 @@ const (
 func (o *openRows) add(c *chunk) error {
 	o.parts = append(o.parts, c.part)
 	o.label = append(o.label, c.label...)
-	o.weight, o.group = append(o.weight, c.weight...), append(o.group, c.group...)
+	o.weight, o.group, o.start = append(o.weight, c.weight...), append(o.group, c.group...), append(o.start, c.start...)
 	if o.here += int64(c.part.Bytes()); o.limit == 0 || o.moved == 0 && o.here <= o.limit {
 		return nil
 	}

@@ -60,6 +60,8 @@ type Options struct {
 	SkipBad   int // lines that may be of no use, and are left out; they are counted in Examples.Skipped
 	// Weight is that of each example, over all inputs in order (LoadWeights); nil: those that the inputs have, if any.
 	Weight []float32
+	// Start, if not nil, has the start scores of each example, over all inputs in order.
+	Start *Starts
 	// Drop, if not nil, says which examples Load leaves out: of each, in order, by its number from 0 on over all inputs and its mapped
 	// label, of two classes or a number. They take no memory, but those before the first example of the other class, and rows of tables
 	// whose columns are being learned. Not with ClassTrans.

@@ -179,10 +179,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 	if r.plan == nil {
 		r.plan = r.idle
 	}
-	if opt.Weight != nil && r.rows != int64(len(opt.Weight)) {
-		return fmt.Errorf("data: %d weights of %d examples, want one for each", len(opt.Weight), r.rows)
-	}
-	return nil
+	return r.beside(&opt)
 }
 
 // one reads an input, and has its file open only while it does.
@@ -289,7 +286,7 @@ func (r *reader) run(ctx context.Context, in Input, s *settings, use func(*chunk
 		if err := r.join.join(c); err != nil {
 			return err
 		}
-		if err := r.weigh(s, c); err != nil {
+		if err := r.accompany(s, c); err != nil {
 			return err
 		}
 		if err := use(c); err != nil {

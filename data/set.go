@@ -13,7 +13,7 @@ import (
 
 // Set is examples in memory, in few bytes: what a training goes over again and again, in any order. A value that is 1 takes 4
 // bytes with its column and its field, any other 8, outside of the collected heap once they are many. A Set is read-only but
-// for Part and for its Label, Weight, Group and Fields, which belong to it; any number of goroutines may read it.
+// for Part and for its Label, Weight, Group, Start and Fields, which belong to it; any number of goroutines may read it.
 //
 // Rows lie one after the other in words of 32 bits: the number of values, a word for each value or in wide sets, which have columns
 // of 2^29 and more, two, and then the rest of all values in order:
@@ -27,6 +27,7 @@ type Set struct {
 	Fields int       // above the largest field; 0: fields are not known
 	Weight []float32 // of each example, finite and from 0 on; nil: all are 1
 	Group  []int64   // of each example; nil: there are none
+	Start  []float64 // of each example as Batch has them; nil: there are none
 
 	dim     int64
 	values  int
@@ -61,7 +62,7 @@ func newSet() *Set {
 func Pack(b *Batch) (*Set, error) {
 	s := newSet()
 	r := rows{label: b.Label, ptr: b.Rows().Ptr, idx: b.Rows().Idx, val: b.Rows().Val, field: b.Field,
-		weight: b.Weight, group: b.Group}
+		weight: b.Weight, group: b.Group, start: b.Start}
 	err := s.add(&r)
 	s.dim, s.Fields = b.Dim(), b.Fields
 	return s, err
@@ -156,7 +157,7 @@ func (s *Set) Part(take func(i int) bool) (*Set, error) {
 		}
 	}
 	s.written = min(s.written, used)
-	s.Label, s.used, s.values = s.Label[:n], used, s.values-out.values
+	s.used, s.values = used, s.values-out.values
 	s.cut(n)
 	return out, nil
 }
@@ -378,6 +379,7 @@ func (s *Set) add(r *rows) error {
 	}
 	s.Weight = Extend(s.Weight, len(s.Label), r.weight, len(r.label), plainWeight)
 	s.Group = Extend(s.Group, len(s.Label), r.group, len(r.label), noGroup)
+	s.Start = extendStarts(s.Start, len(s.Label), r.start, len(r.label))
 	for i, label := range r.label {
 		lo, hi := r.ptr[i], r.ptr[i+1]
 		var field []int32
@@ -435,7 +437,7 @@ func (s *Set) room(words uint64, rows int) error {
 func (s *Set) widen() error {
 	old := *s
 	s.memory = &setMemory{}
-	s.Label, s.Weight, s.Group, s.values, s.used, s.wide, s.words, s.ends = nil, nil, nil, 0, 0, true, nil, nil
+	s.Label, s.Weight, s.Group, s.Start, s.values, s.used, s.wide, s.words, s.ends = nil, nil, nil, nil, 0, 0, true, nil, nil
 	runtime.AddCleanup(s, (*setMemory).free, s.memory)
 	s.written = 0
 	if old.memory.filed {

@@ -90,6 +90,9 @@ func drawBatch(t *rapid.T) *Batch {
 	if n := len(r.label); rapid.Bool().Draw(t, "groups") {
 		r.group = rapid.SliceOfN(rapid.Int64(), n, n).Draw(t, "group")
 	}
+	if n := len(r.label) * rapid.IntRange(0, 3).Draw(t, "start scores"); n > 0 {
+		r.start = rapid.SliceOfN(rapid.Float64Range(-9, 9), n, n).Draw(t, "start")
+	}
 	return r.batch(0, top+1, fields)
 }
 
@@ -101,7 +104,7 @@ func exactly(a, b *Batch) bool {
 	}
 	return slices.Equal(a.Label, b.Label) && slices.Equal(x.Ptr, y.Ptr) && slices.Equal(x.Idx, y.Idx) && bits(x.Val, y.Val) &&
 		slices.Equal(a.Field, b.Field) && a.Fields == b.Fields && a.Dim() == b.Dim() &&
-		bits(a.Weight, b.Weight) && slices.Equal(a.Group, b.Group)
+		bits(a.Weight, b.Weight) && slices.Equal(a.Group, b.Group) && slices.Equal(a.Start, b.Start)
 }
 
 // Whatever goes into a set comes out of it, to the bit, in any order, chosen, parted and from several batches.

@@ -27,13 +27,13 @@ func (s *Set) at() spill {
 	return to
 }
 
-// Spilled is whether the examples are in a file, which has no name: their values, while labels, weights and groups are in memory.
+// Spilled is whether the examples are in a file, which has no name: their values; labels, weights, groups and start scores are in memory.
 func (s *Set) Spilled() bool { return s.memory != nil && s.memory.filed }
 
-// Bytes is how many bytes the examples take but for labels, weights and groups.
+// Bytes is how many bytes the examples take but for labels, weights, groups and start scores.
 func (s *Set) Bytes() int64 { return 4*int64(s.used) + 8*int64(len(s.Label)) }
 
-// MarkBytes is how many bytes an example takes beside those: its label, and its weight and group if there are some.
+// MarkBytes is how many bytes an example takes beside those: its label, and its weight, group and start scores if there are some.
 func (s *Set) MarkBytes() int64 {
 	n := int64(4)
 	if len(s.Weight) > 0 {
@@ -42,7 +42,7 @@ func (s *Set) MarkBytes() int64 {
 	if len(s.Group) > 0 {
 		n += 8
 	}
-	return n
+	return n + 8*int64(len(s.Start)/max(1, len(s.Label)))
 }
 
 // back moves the set into a file of the folder.
@@ -120,7 +120,7 @@ func (s *Set) release(lo, hi int) {
 	runtime.KeepAlive(s)
 }
 
-// Checksum tells sets apart that differ in any label, column, value, field, weight or group.
+// Checksum tells sets apart that differ in any label, column, value, field, weight, group or start score.
 func (s *Set) Checksum() uint32 {
 	defer runtime.KeepAlive(s)
 	table := crc32.MakeTable(crc32.Castagnoli)

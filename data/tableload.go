@@ -104,13 +104,14 @@ func (l *loader) finish(t *feature.Transform, ids [][]int32) error {
 		if len(l.open.group) > 0 {
 			r.group = l.open.group[first : first+p.Rows]
 		}
+		r.start = startsOf(l.open.start, len(l.open.label), first, first+p.Rows)
 		if err := l.set.add(r); err != nil {
 			return err
 		}
 		first += p.Rows
 		p.Done()
 		parts[i] = nil
-		r.label, r.weight, r.group = nil, nil, nil // which are not its own
+		r.label, r.weight, r.group, r.start = nil, nil, nil, nil // which are not its own
 		free <- r
 	}
 	return nil

@@ -65,10 +65,10 @@ func TestChecksumOfWeights(t *testing.T) {
 // plainChecksum is that of the labels 1 and 2 without features, from before examples had weights.
 const plainChecksum = 167091932
 
-// Examples keep their weights and groups where features are left out and fields are found by place.
+// Examples keep their weights, groups and start scores where features are left out and fields are found by place.
 func TestWeightsStay(t *testing.T) {
 	r := newRows(0, 0, false)
-	r.label, r.weight, r.group = []float32{1, 2, 3}, []float32{4, 0, 6}, []int64{7, 8, 9}
+	r.label, r.weight, r.group, r.start = []float32{1, 2, 3}, []float32{4, 0, 6}, []int64{7, 8, 9}, []float64{1, 2, 3, 4, 5, 6}
 	r.idx, r.val, r.ptr = []int64{0, 1, 2}, []float32{1, 1, 1}, []int{0, 1, 2, 3}
 	s := newSet()
 	if err := s.add(&r); err != nil {
@@ -83,8 +83,8 @@ func TestWeightsStay(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*Set{kept, placed} {
-		if b := s.Batch(); !slices.Equal(b.Weight, r.weight) || !slices.Equal(b.Group, r.group) {
-			t.Errorf("weights %v and groups %v, want %v and %v", b.Weight, b.Group, r.weight, r.group)
+		if b := s.Batch(); !slices.Equal(b.Weight, r.weight) || !slices.Equal(b.Group, r.group) || !slices.Equal(b.Start, r.start) {
+			t.Errorf("weights %v, groups %v and start scores %v, want %v, %v and %v", b.Weight, b.Group, b.Start, r.weight, r.group, r.start)
 		}
 	}
 }

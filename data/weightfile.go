@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"thole.example/internal/number"
 )
 
 // LoadWeights reads the weights of examples, one number a line, from files one after the other; "-" is the stream in. As in files of
@@ -33,40 +35,59 @@ func LoadWeights(paths []string, in io.Reader) ([]float32, error) {
 
 // weightsOf appends those of one file.
 func weightsOf(all []float32, path string, stream io.Reader) ([]float32, error) {
+	err := eachLine(path, stream, func(_ int64, text string) error {
+		w, err := strconv.ParseFloat(text, 32)
+		if err != nil || !(w >= 0) || math.IsInf(w, 1) {
+			return fmt.Errorf("weight %s, want a finite number from 0 on", quote([]byte(text)))
+		}
+		all = append(all, float32(w))
+		return nil
+	})
+	return all, err
+}
+
+// eachLine gives a file, line by line with its number, to use, but for comments and lines of nothing else. Errors of use become an *Error
+// of the line.
+func eachLine(path string, stream io.Reader, use func(line int64, text string) error) error {
 	in := Input{Name: path, Stream: stream}
 	if path != Stdin {
 		f, err := os.Open(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		defer f.Close()
 		in.Stream = f
 	}
 	if err := in.unpack(); err != nil {
-		return nil, &Error{path, 0, err}
+		return &Error{path, 0, err}
 	}
 	lines := bufio.NewScanner(in.Stream)
+	lines.Buffer(nil, LineLimit)
 	for n := int64(1); lines.Scan(); n++ {
 		text, _, _ := strings.Cut(lines.Text(), "#")
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
-		w, err := strconv.ParseFloat(text, 32)
-		if err != nil || !(w >= 0) || math.IsInf(w, 1) {
-			return nil, &Error{path, n, fmt.Errorf("weight %s, want a finite number from 0 on", quote([]byte(text)))}
+		if err := use(n, text); err != nil {
+			return &Error{path, n, err}
 		}
-		all = append(all, float32(w))
 	}
 	if err := lines.Err(); err != nil {
-		return nil, &Error{path, 0, err}
+		return &Error{path, 0, err}
 	}
-	return all, nil
+	return nil
 }
 
-// weigh counts the rows of a chunk and gives them the weights of Options, if it has some.
-func (r *reader) weigh(s *settings, c *chunk) error {
+// accompany counts the rows of a chunk and gives them the weights and start scores of Options, if it has some.
+func (r *reader) accompany(s *settings, c *chunk) error {
 	lo := r.rows
 	r.rows += int64(len(c.label))
+	if t := s.Start; t != nil {
+		if r.rows > int64(t.Len()) {
+			return t.end("and %s has more examples: want a line for each", r.join.name)
+		}
+		c.start = append(c.start[:0], startsOf(t.Score, t.Len(), int(lo), int(r.rows))...)
+	}
 	switch {
 	case s.Weight == nil:
 		return nil
@@ -76,5 +97,21 @@ func (r *reader) weigh(s *settings, c *chunk) error {
 		return &Error{r.join.name, 0, fmt.Errorf("more examples than the %d weights, want a weight for each", len(s.Weight))}
 	}
 	c.weight = append(c.weight[:0], s.Weight[lo:r.rows]...)
+	return nil
+}
+
+// beside refuses weights and start scores of examples that there are not.
+func (r *reader) beside(opt *Options) error {
+	skipped := ""
+	if n := r.join.skipped.Lines; n > 0 {
+		skipped = fmt.Sprintf(" (%s left out, which have none)", number.Of(n, "line"))
+	}
+	if opt.Weight != nil && r.rows != int64(len(opt.Weight)) {
+		return fmt.Errorf("data: %d weights of %d examples, want one for each%s", len(opt.Weight), r.rows, skipped)
+	}
+	if t := opt.Start; t != nil && r.rows < int64(t.Len()) {
+		return t.errAt(int(r.rows), fmt.Errorf("start scores of example %d, and there are only %d: want a line for each%s", r.rows+1, r.rows,
+			skipped))
+	}
 	return nil
 }

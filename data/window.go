@@ -20,7 +20,8 @@ func (s *Set) Like() *Set {
 
 // Reset forgets the examples of a set that Like made, and keeps its memory.
 func (s *Set) Reset() {
-	s.Label, s.Weight, s.Group, s.values, s.used = s.Label[:0], s.Weight[:0], s.Group[:0], 0, 0
+	s.cut(0)
+	s.values, s.used = 0, 0
 }
 
 // Free gives the memory of a set back that nobody uses any more. One that is not freed is collected some time after.
@@ -133,6 +134,7 @@ func (s *Set) join(from *Set, step int, parts []taken) error {
 			if len(from.Group) > 0 {
 				s.Group = append(s.Group, from.Group[i])
 			}
+			s.Start = append(s.Start, startsOf(from.Start, len(from.Label), i, i+1)...)
 		}
 	}
 	return nil

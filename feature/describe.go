@@ -44,17 +44,15 @@ type LevelOfRows struct {
 	Rows  int    `json:"rows"`
 }
 
-// Hints are what a person should do about columns that nothing can be learned from, none of few rows.
+// Hints are what a person should do about columns that nothing can be learned from; of few rows about those alone that are all missing.
 func (f *Fit) Hints() (all []string) {
-	if f.rows < differentRows {
-		return nil
-	}
 	for i := range f.plan.columns {
 		c := &f.plan.columns[i]
 		if c.Kind == Label || c.Kind == Weight || c.Kind == Group {
 			continue
 		}
-		if hint := f.outline(i).hint(); hint != "" {
+		d := f.outline(i)
+		if hint := d.hint(); hint != "" && (d.Rows == 0 || f.rows >= differentRows) {
 			all = append(all, fmt.Sprintf("column %q: %s", c.Name, hint))
 		}
 	}

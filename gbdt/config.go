@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"thole.example/metric"
 	"thole.example/tree"
 )
 
@@ -99,6 +100,8 @@ func (c *Config) Check() error {
 		return fmt.Errorf("order of levels by %q, want %s or %s", c.Order, ByTree, ByNode)
 	case c.Objective.Grad == nil && c.Objective.Rank == nil && c.Objective.Several == nil:
 		return fmt.Errorf("no objective")
+	case c.Positive > 0 && c.Positive != 1 && c.Objective.Task != metric.Classification:
+		return fmt.Errorf("weight %v of positive examples, and %s has no positive class", c.Positive, c.Objective.Name)
 	}
 	return nil
 }

@@ -49,9 +49,6 @@ func (t *trainer) fit(classes int) error {
 		return fmt.Errorf("%d start scores, want %d of each of %d rows", len(y.Start), classes, total)
 	case c.Objective.Rank != nil && y.Group == nil:
 		return fmt.Errorf("%s: rows without groups", c.Objective.Name)
-	case c.Objective.Quantile != nil && b.learn < b.rows:
-		return fmt.Errorf("%s: the values of leaves are quantiles of their rows, which have to be here, all %d of them, and not only %d: "+
-			"want one worker, a Division, or huber", c.Objective.Name, b.rows, b.learn)
 	case c.Monotone != nil && len(c.Monotone) != len(b.Features):
 		return fmt.Errorf("%d monotone constraints of %d features", len(c.Monotone), len(b.Features))
 	}

@@ -1,7 +1,6 @@
 package gbdt
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -179,7 +178,7 @@ var absolute = Objective{
 var huber = Objective{
 	Name: "huber", Help: "numbers by the squared error up to alpha, by the absolute one beyond: g = s - y, at most alpha in size, h = 1",
 	Task: metric.Regression, Link: tree.Identity, Check: number, Settings: map[string]float64{"alpha": 0.9},
-	Start: func(_ *Objective, y *Labels) float64 { return mean(y, func(v float64) float64 { return v }) },
+	Start: func(o *Objective, y *Labels) float64 { return huberOf(y, o.Settings["alpha"]) },
 	Grad: func(o *Objective, score []float64, label []float32, g, h []float32) {
 		alpha := o.Settings["alpha"]
 		for i, s := range score {
@@ -241,6 +240,39 @@ var multiclass = Objective{
 	},
 }
 
+// huberOf is the number with the least Huber loss of the labels: where what pulls it up and down, alpha at most of each row, comes to 0.
+// LightGBM begins with the mean, which labels far away pull along, and from which trees come back by the rate times alpha at most.
+func huberOf(y *Labels, alpha float64) float64 {
+	if len(y.Label) == 0 {
+		return 0
+	}
+	lo, hi := float64(slices.Min(y.Label)), float64(slices.Max(y.Label))
+	s := quantileOf(y, 0.5)
+	for range 100 { // a few by Newton's method, as the pull is made of straight lines; else by halves
+		pull := mean(y, func(v float64) float64 { return min(max(v-s, -alpha), alpha) })
+		near := mean(y, func(v float64) float64 {
+			if math.Abs(v-s) < alpha {
+				return 1
+			}
+			return 0
+		})
+		if pull > 0 {
+			lo = s
+		} else {
+			hi = s
+		}
+		next := s + pull/near
+		if !(next > lo && next < hi) {
+			next = lo/2 + hi/2
+		}
+		if pull == 0 || math.Abs(next-s) <= 1e-12*(math.Abs(s)+alpha) {
+			break
+		}
+		s = next
+	}
+	return s
+}
+
 func sign(v float64) float64 {
 	switch {
 	case v > 0:
@@ -272,42 +304,4 @@ func mean(y *Labels, of func(label float64) float64) float64 {
 		return 0
 	}
 	return all.Value() / weights.Value()
-}
-
-// quantileOf is a quantile of the labels by their weights.
-func quantileOf(y *Labels, share float64) float64 {
-	rows := make([]weighed, len(y.Label))
-	for i, l := range y.Label {
-		rows[i] = weighed{float64(l), 1}
-		if y.Weight != nil {
-			rows[i].weight = float64(y.Weight[i])
-		}
-	}
-	return quantileIn(rows, share)
-}
-
-// weighed is a number and how much it counts.
-type weighed struct{ value, weight float64 }
-
-// quantileIn is the least number that a share of all does not exceed; half-way to the next one if exactly that share does not.
-// It changes the order of rows, of which those of weight 0 do not matter.
-func quantileIn(rows []weighed, share float64) float64 {
-	rows = slices.DeleteFunc(rows, func(r weighed) bool { return r.weight == 0 })
-	if len(rows) == 0 {
-		return 0
-	}
-	slices.SortFunc(rows, func(a, b weighed) int { return cmp.Compare(a.value, b.value) })
-	all := 0.0
-	for _, r := range rows {
-		all += r.weight
-	}
-	sum, at := 0.0, share*all
-	for i, r := range rows {
-		if sum += r.weight; sum > at || i == len(rows)-1 {
-			return r.value
-		} else if sum == at {
-			return r.value/2 + rows[i+1].value/2
-		}
-	}
-	return 0
 }

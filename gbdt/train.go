@@ -56,6 +56,9 @@ type trainer struct {
 	all    [][]grad    // of each class, of the rows that are learned from: float32 until they are rounded
 	scales []scale     // of each class
 	groups [][2]int    // of the rows that are learned from
+	rest   []residual  // of them, if leaves are quantiles
+
+	weightScale float64 // by which weights become whole numbers for quantiles
 }
 
 // Train grows trees on the rows of b. y has the labels of all rows, also of those that other workers have. It ends early, with what there
@@ -69,6 +72,9 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 	}
 	t := newTrainer(b, y, &c, opt)
 	if err := t.begin(); err != nil {
+		return nil, err
+	}
+	if err := t.scaleWeights(ctx); err != nil {
 		return nil, err
 	}
 	best, bestAt := math.Inf(1), 0
@@ -211,6 +217,11 @@ func (t *trainer) iterate(ctx context.Context, i int) error {
 		if err := t.grow(ctx); err != nil {
 			return err
 		}
+		if q := t.Objective.Quantile; q != nil {
+			if err := t.leafQuantiles(ctx, t.scores[k], q(&t.Objective)); err != nil {
+				return err
+			}
+		}
 		if err := t.settle(ctx, k); err != nil {
 			return err
 		}
@@ -250,7 +261,7 @@ func (t *trainer) draw(number int) {
 	}
 }
 
-// settle gives the leaves their values, and the rows those of their leaves.
+// settle gives the leaves their values at the rate, and the rows those of their leaves.
 func (t *trainer) settle(ctx context.Context, k int) error {
 	scores := t.scores[k]
 	for i := range t.tree.Value {
@@ -258,13 +269,6 @@ func (t *trainer) settle(ctx context.Context, k int) error {
 	}
 	return each(ctx, t.Cores, len(t.leaves), func(_, i int) error {
 		l := &t.leaves[i]
-		if q := t.Objective.Quantile; q != nil {
-			rest := make([]weighed, 0, l.hi-l.lo)
-			for _, r := range t.rows[l.lo:l.hi] {
-				rest = append(rest, weighed{float64(t.labels.Label[r]) - scores[r], float64(t.weight(int(r)))})
-			}
-			t.tree.LeafValue[i] = quantileIn(rest, q(&t.Objective))
-		}
 		v := t.tree.LeafValue[i] * t.Rate
 		t.tree.LeafValue[i] = v
 		for _, r := range t.rows[l.lo:l.hi] {

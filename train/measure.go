@@ -119,6 +119,28 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 	return m, nil
 }
 
+// MeasureOne is one of the metrics of Measure, without the others.
+func MeasureOne(s *Scored, name string) (float64, error) {
+	if name == s.Loss.Name() {
+		return s.MeanLoss()
+	}
+	if err := s.Loss.Check(s.Label, len(s.Score)/max(1, len(s.Label))); err != nil {
+		return 0, err
+	}
+	if err := checkNames(s.Loss, []string{name}); err != nil {
+		return 0, err
+	}
+	m, err := metric.Find(name)
+	if err != nil {
+		return 0, err
+	}
+	in, err := s.input(m.Probability)
+	if err != nil {
+		return 0, err
+	}
+	return m.Of(in), nil
+}
+
 // Names are the names of the metrics that Measure has a value for: without groups those that need some are left out, and of numbers that
 // are no grades those of rankings.
 func (s *Scored) Names() []string {

@@ -51,6 +51,42 @@ func TestMetricNames(t *testing.T) {
 	}
 }
 
+// TestMeasureOne wants each metric by itself as it is among all, and errors for others.
+func TestMeasureOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, name := range []string{"logloss", "hingeloss", "softmaxloss", "l2loss"} {
+		s := &Scored{Loss: bound(t, name)}
+		width := 1
+		if name == "softmaxloss" {
+			width = 3
+		}
+		for i := range 50 {
+			y := float32(i % 3)
+			if name == "logloss" || name == "hingeloss" {
+				y = float32(2*(i%2) - 1)
+			}
+			s.Label, s.Weight, s.Group = append(s.Label, y), append(s.Weight, r.Float32()), append(s.Group, int64(i/10))
+			for range width {
+				s.Score = append(s.Score, r.NormFloat64())
+			}
+		}
+		all, err := Measure(s, s.Names()...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range all {
+			if got, err := MeasureOne(s, m.Name); err != nil || got != m.Value {
+				t.Errorf("%s: %s by itself is %v, %v, want %v", name, m.Name, got, err, m.Value)
+			}
+		}
+		for _, wrong := range []string{"", "none", "ndcg@0"} {
+			if v, err := MeasureOne(s, wrong); err == nil {
+				t.Errorf("%s: %q is %v", name, wrong, v)
+			}
+		}
+	}
+}
+
 // ordering is a loss of rankings.
 type (
 	other    = graph.Loss

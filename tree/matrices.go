@@ -56,6 +56,7 @@ type written struct {
 	Best      int       `json:"best,omitempty"`
 	Mean      bool      `json:"mean,omitempty"`
 	Single    bool      `json:"single,omitempty"`
+	Beside    bool      `json:"beside,omitempty"`
 	Labels    []float32 `json:"labels,omitempty"`
 	Origin    string    `json:"origin,omitempty"`
 }
@@ -71,7 +72,7 @@ func (f *Feature) bare() bool {
 
 // MarshalJSON implements json.Marshaler.
 func (e *Ensemble) MarshalJSON() ([]byte, error) {
-	w := written{e.Objective, e.Classes, []listed{}, 0, e.Group, e.Best, e.Mean, e.Single, e.Labels, e.Origin}
+	w := written{e.Objective, e.Classes, []listed{}, 0, e.Group, e.Best, e.Mean, e.Single, e.Beside, e.Labels, e.Origin}
 	for i := range e.Features {
 		if !e.Features[i].bare() {
 			w.Features = append(w.Features, listed{&i, e.Features[i]})
@@ -100,7 +101,7 @@ func (e *Ensemble) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("%d features, want at most %d", max(w.Width, len(w.Features)), FeatureLimit)
 	}
 	e.Objective, e.Classes, e.Group, e.Best, e.Mean, e.Single = w.Objective, w.Classes, w.Group, w.Best, w.Mean, w.Single
-	e.Labels, e.Origin = w.Labels, w.Origin
+	e.Beside, e.Labels, e.Origin = w.Beside, w.Labels, w.Origin
 	e.Features = make([]Feature, cmp.Or(w.Width, len(w.Features)))
 	for i, f := range w.Features {
 		if w.Width > 0 {

@@ -16,7 +16,7 @@ import (
 // AVX-512 and trees have up to 256 leaves, batches are not walked: all nodes are compared with blocks of rows (wide).
 type Scorer struct {
 	e       *Ensemble // classes, and what is done with sums
-	start   []float64 // of each class
+	start   []float64 // of each class; nil: rows come with their own
 	columns []column
 	first   []int32 // by feature: its first column; nil where features are too many for a table
 	trees   []walk
@@ -91,6 +91,14 @@ func Compile(e *Ensemble) *Scorer {
 	s.widen(trees, at)
 	s.scratch.New = func() any { return &keysOf{keys: make([]int32, s.block*len(s.columns))} }
 	s.sparse.New = func() any { return &keysOf{keys: make([]int32, len(s.columns))} }
+	return s
+}
+
+// Onto is Compile, but for the start scores: Batch, Row and Sparse add what the trees say to the scores that they are given, in the order
+// of the trees as always, in place of the ensemble's own start scores. It is not for an ensemble whose score is a mean.
+func Onto(e *Ensemble) *Scorer {
+	s := Compile(e)
+	s.start = nil
 	return s
 }
 

@@ -42,6 +42,30 @@ func TestScorer(t *testing.T) {
 	})
 }
 
+// TestOnto: scores are added to those that rows come with as if they were the ensemble's own.
+func TestOnto(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawing{features: 8, trees: 6, leaves: 40, sets: rapid.Bool().Draw(t, "sets"), levels: 70}.ensemble(t)
+		e.Mean = false
+		n, width := rapid.IntRange(0, 70).Draw(t, "n"), len(e.Features)
+		rows := drawRows(t, n, width)
+		out := rapid.SliceOfN(rapid.Map(rapid.Float32Range(-9, 9), func(v float32) float64 { return float64(v) }), n*e.Classes, n*e.Classes).Draw(t, "start")
+		starts := slices.Clone(out)
+		s := Onto(e)
+		s.Batch(rows, width, out)
+		for r := range n {
+			row, want, got := rows[r*width:(r+1)*width], make([]float64, e.Classes), slices.Clone(starts[r*e.Classes:(r+1)*e.Classes])
+			e.Start = slices.Clone(got)
+			if e.Score(row, want); !same(out[r*e.Classes:(r+1)*e.Classes], want) {
+				t.Fatalf("batch: row %d %v onto %v: %v, want %v", r, row, e.Start, out[r*e.Classes:(r+1)*e.Classes], want)
+			}
+			if s.Row(row, got); !same(got, want) {
+				t.Fatalf("row %v onto %v: %v, want %v", row, e.Start, got, want)
+			}
+		}
+	})
+}
+
 // TestScorerOfLarge trees and of many columns, which are walked on every machine.
 func TestScorerOfLarge(t *testing.T) {
 	for what, e := range map[string]*Ensemble{"leaves": grown(7, 3, 0, 400), "depth": grown(7, 2, 9, 0), "columns": grown(9000, 400, 0, 30)} {

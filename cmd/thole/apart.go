@@ -17,7 +17,8 @@ func (j *job) apart(flag, path string) error {
 	for _, read := range []struct {
 		flag  string
 		paths []string
-	}{{"data", j.data}, {"validate", j.valid}, {"weights", j.weights}, {"validate-weights", j.validWeights}} {
+	}{{"data", j.data}, {"validate", j.valid}, {"weights", j.weights}, {"validate-weights", j.validWeights},
+		{"start-scores", j.starts}, {"validate-start-scores", j.validStarts}} {
 		files, err := data.Files(read.paths)
 		if err != nil {
 			continue // which reading them tells

@@ -83,7 +83,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		p.chooseRule}
 	if recipe.Trees != "" {
 		p.before = before
-		checks = []func() error{p.checkKinds, p.chooseObjective, p.checkNumbers, p.checkWeighing, p.checkNames, p.chooseTrees}
+		checks = []func() error{p.checkKinds, p.chooseObjective, p.checkNumbers, p.checkWeighing, p.checkStarts, p.checkNames, p.chooseTrees}
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {
@@ -105,8 +105,11 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 	return p, err
 }
 
-// tell tells of settings of the network's file that have no effect.
+// tell tells of settings that have no effect: of those of trees, and of the network's file.
 func (p *plan) tell(e *env) {
+	if p.forest != nil && p.shared != byRows && p.tasks == 1 {
+		fmt.Fprintf(e.err, "--share %s changes nothing with one task: want --tasks 2 or more, which share them\n", p.shared)
+	}
 	if p.network == nil {
 		return
 	}

@@ -17,8 +17,9 @@ import (
 // evaluation is a prediction that is measured by all metrics, and told of in a page.
 type evaluation struct {
 	prediction
-	report string // path; "": none
-	force  bool
+	report  string // path; "": none
+	force   bool
+	permute permuting
 }
 
 func evaluateCommand(e *env) *cobra.Command {
@@ -33,18 +34,28 @@ Metrics of two classes: ` + metricsOf(metric.Classification) + ` (those of calib
 where examples have groups). Of several classes: ` + metricsOf(metric.Multiclass) + `. Of values: ` + metricsOf(metric.Regression) + `. Of
 the order in groups (boosted trees by lambdarank): ` + metricsOf(metric.Ranking) + `, and ndcg@K and map@K of any K.
 
+--importance says by how much the loss, or another metric, becomes worse where a feature has the values of other examples: how much a model
+of trees depends on it for these examples.
+
 --report writes a page (HTML, one file that needs nothing else): of two classes calibration, ROC, precision and recall, lift, gain and
 thresholds; of several the confusion; of values predicted and actual ones and the errors; of rankings NDCG and MAP by places.`,
 		Example: `  thole evaluate out/lr test.libsvm
   thole evaluate out/lr test.libsvm --report report.html
+  thole evaluate out/trees people.csv --importance --importance-metric auc
   thole evaluate --model lr.params --algo lr --data 'test-*.libsvm' --json`,
-		RunE: func(c *cobra.Command, args []string) error { return v.run(c.Context(), e, args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := v.permute.check(c); err != nil {
+				return err
+			}
+			return v.run(c.Context(), e, args)
+		},
 	}
 	v.flags(c)
 	v.all = true
 	f := c.Flags()
 	f.StringVar(&v.report, "report", "", "write a page of HTML with metrics, curves and tables; - is standard output")
 	f.BoolVar(&v.force, "force", false, "replace the report if it exists")
+	v.permute.flags(c)
 	return c
 }
 
@@ -90,6 +101,7 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 		return err
 	}
 	out, model := e.out, v.job.model // as the user wrote it
+	v.keep = v.permute.asked
 	s, err := v.measure(ctx, e)
 	if err != nil {
 		return err
@@ -103,6 +115,11 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 	case s.of == nil:
 		return fmt.Errorf("%s: no labels, want some to compare predictions with (thole predict scores examples without)",
 			strings.Join(v.job.data, ", "))
+	}
+	if v.permute.asked {
+		if s.Importance, err = v.permute.importance(ctx, e, model, s); err != nil {
+			return err
+		}
 	}
 	if page != nil {
 		out = page.reports()
@@ -121,7 +138,10 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 	if page != nil {
 		fmt.Fprintf(w, "report\t%s\n", page.path)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || s.Importance == nil {
+		return err
+	}
+	return s.Importance.print(legible{out})
 }
 
 // page is where the page goes, which must not be what is read; nil: nowhere.

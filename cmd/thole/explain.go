@@ -68,6 +68,7 @@ func (x *explanation) flags(c *cobra.Command) {
 	f.IntVar(&x.trees, "trees", 0, "score with the first so many iterations (default: up to the best one)")
 	f.BoolVar(&x.asJSON, "json", false, "print JSON")
 	f.BoolVar(&x.noLabel, "no-label", false, "the examples have no labels")
+	x.startFlag(c)
 	x.dataFlags(c)
 	x.columnFlags.markFlags(c)
 }

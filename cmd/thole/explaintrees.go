@@ -109,8 +109,14 @@ func (x *explanation) explain(g *scoring, b *data.Batch, at int) *scoreFinding {
 	row, by := make([]float32, w), make([]float64, n*(w+1))
 	f := &scoreFinding{Margin: make([]float64, n), others: make([]float64, n)}
 	s.view.Fill(b, at, at+1, row)
-	s.trees.Score(row, f.Margin)
+	var start []float64
+	if b.Start != nil { // which the scorer adds to
+		start = b.Start[at*n : (at+1)*n]
+	}
+	copy(f.Margin, start)
+	s.fast.Row(row, f.Margin)
 	s.shares.Contributions(row, by)
+	s.base(start, by)
 	h := head{loss: g.loss, width: n, classes: g.options.Classes, texts: g.texts}
 	said := graph.PredictWide(g.loss, nil, f.Margin)
 	f.Predicted = fmt.Sprintf("%.6g", said[0])

@@ -9,6 +9,7 @@ import (
 
 	"thole.example/algo"
 	"thole.example/graph"
+	"thole.example/internal/number"
 	"thole.example/program/onnx"
 	"thole.example/tree"
 )
@@ -39,6 +40,9 @@ func (x *exporting) exportTrees(ctx context.Context, src string, beside map[stri
 		return err
 	}
 	p.line("ONNX Runtime has to be of version 1.24 or newer")
+	if e.Beside {
+		p.line("%s was grown from start scores, which its scores are to be added to", src)
+	}
 	p.line("%s: %s; %s", to.path, meta["thole.trees"], portsText(model))
 	return nil
 }
@@ -77,7 +81,8 @@ func treesMeta(e *tree.Ensemble, beside map[string][]byte) (map[string]string, e
 	}
 	meta := map[string]string{"thole.algorithm": "gbdt", "thole.task": string(algo.TreeTask(&e.Objective)), "thole.loss": e.Objective.Name,
 		"thole.inputs": treesFed, "thole.features": string(features),
-		"thole.trees": fmt.Sprintf("%d trees, %d leaves, %d features", len(trees), leaves, len(e.Features))}
+		"thole.trees": number.Of(len(trees), "tree") + ", " + number.Of(leaves, "leaf", "leaves") + ", " +
+			number.Of(len(e.Features), "feature")}
 	file := &graph.File{}
 	if text := beside[graph.FileName]; text != nil {
 		if file, err = graph.ParseJSON(text); err != nil {

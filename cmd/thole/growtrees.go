@@ -54,7 +54,7 @@ func (p *plan) settleTrees(ctx context.Context, e *env, o data.Options) (err err
 	p.conf.Dim = p.train.Dim()
 	p.digest, p.rows = p.train.Checksum(), p.train.Len()
 	p.forest.Classes = p.conf.Classes
-	if err := p.compare(max(2, p.conf.Classes)); err != nil {
+	if err := cmp.Or(p.compare(max(2, p.conf.Classes)), p.checkStartsOf("start-scores", p.train)); err != nil {
 		return err
 	}
 	if p.train.Transform != nil {
@@ -74,6 +74,9 @@ func (p *plan) settleTrees(ctx context.Context, e *env, o data.Options) (err err
 		return err
 	}
 	if err := p.readHoldout(ctx, e, o, nil); err != nil {
+		return err
+	}
+	if err := p.checkStartsOf("validate-start-scores", p.valid); err != nil {
 		return err
 	}
 	if p.recipe.Task == algo.Ranking && p.valid != nil {
@@ -123,9 +126,7 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 	if p.valid != nil {
 		of.held = &gbdt.Examples{Set: p.valid.Set, View: f.view}
 	}
-	if f.from != nil {
-		of.labels.Start = p.startScores(f.from)
-	}
+	of.labels.Start = p.startScores()
 	var err error
 	if of.layout, err = gbdt.Survey(ctx, of.learn, of.held, f.Bins, f.cores()); err != nil {
 		return nil, err
@@ -164,8 +165,11 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 	return g.finish(e)
 }
 
-// label says in the trees what the labels were.
+// label says in the trees what the labels were, and whether there were start scores.
 func (p *plan) label(e *tree.Ensemble) {
+	if p.train.Start != nil { // in place of any of trees that went before
+		e.Beside, e.Start = true, make([]float64, e.Classes)
+	}
 	if c := p.train.Classes; p.recipe.Task.Classes() && c != nil {
 		e.Labels = c
 	}
@@ -185,18 +189,6 @@ func (p *plan) treeLabels() *gbdt.Labels {
 		}
 	}
 	return y
-}
-
-// startScores are those of all examples by the trees that go before.
-func (p *plan) startScores(from *tree.Ensemble) (all []float64) {
-	learned, held := p.scoresOf(from, p.train), make([][]float64, from.Classes)
-	if p.valid != nil {
-		held = p.scoresOf(from, p.valid)
-	}
-	for k := range learned {
-		all = append(append(all, learned[k]...), held[k]...)
-	}
-	return all
 }
 
 // ones are the weights, or as many ones if there are none.

@@ -41,6 +41,7 @@ func flagGroups() []flagGroup {
 		{"Watch", []string{"admin", "admin-pprof", "log-json", "quiet"}},
 		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key"}},
 		{"Network", nil},
+		{"Importance", nil},
 		{"Saving", []string{"conf", "lossy", "max-dense", "save-state", "load-state", "fresh-state", "checkpoint", "checkpoint-every", "resume"}},
 		{formatOptions, []string{"set"}},
 		{"Other", nil},

@@ -70,6 +70,9 @@ func (p *plan) readHoldout(ctx context.Context, e *env, o data.Options, params [
 		if o.Weight, err = readWeights(e, p.validWeights); err != nil {
 			return err
 		}
+		if o.Start, err = readStarts(e, p.validStarts); err != nil {
+			return err
+		}
 		if p.valid, err = p.job.examples(ctx, e, p.job.valid, o); err != nil {
 			return err
 		}

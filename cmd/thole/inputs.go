@@ -98,7 +98,7 @@ func parseClasses(words []string) (all data.Classes, err error) {
 // checkPaths refuses what no command that reads examples can do with its paths.
 func (j *job) checkPaths(example string) error {
 	stdin := 0
-	for _, path := range slices.Concat(j.data, j.valid, j.weights, j.validWeights) {
+	for _, path := range slices.Concat(j.data, j.valid, j.weights, j.validWeights, j.starts, j.validStarts) {
 		for _, p := range strings.Split(path, ",") {
 			if p == data.Stdin {
 				stdin++

@@ -28,6 +28,7 @@ type treesFinding struct {
 	MostLeaves int                  `json:"mostLeaves"` // of one
 	Depth      int                  `json:"depth"`      // of the deepest
 	Start      []float64            `json:"start"`
+	Beside     bool                 `json:"beside,omitempty"` // it was grown from start scores of the examples
 	Features   int                  `json:"features"`
 	Used       int                  `json:"usedFeatures"`
 	Levels     []categoricalFinding `json:"categorical,omitempty"`
@@ -59,7 +60,7 @@ func findTrees(ctx context.Context, r format.Reader) *treesFinding {
 		return nil
 	}
 	f := &treesFinding{Objective: &e.Objective, Origin: e.Origin, Classes: e.Classes, Iterations: e.Iterations(), Best: e.Best,
-		Trees: len(e.Trees), Start: e.Start, Features: len(e.Features)}
+		Trees: len(e.Trees), Start: e.Start, Beside: e.Beside, Features: len(e.Features)}
 	for i := range e.Trees {
 		t := &e.Trees[i]
 		f.Leaves += t.Leaves()
@@ -106,6 +107,9 @@ func (f *treesFinding) print(out io.Writer) error {
 		orDash(clipped(f.Objective.Name, longText)), f.Objective.Link, of)
 	if f.Best > 0 && f.Best < f.Iterations {
 		fmt.Fprintf(out, "    the first %s score\n", number.Of(f.Best, "iteration"))
+	}
+	if f.Beside {
+		fmt.Fprintln(out, "    grown from start scores of the examples, which its scores are added to (--start-scores)")
 	}
 	if f.Classes > 1 {
 		fmt.Fprintf(out, "    %s\n", number.Of(f.Classes, "class", "classes"))

@@ -68,6 +68,7 @@ type job struct {
 	watching                                     // the held-out examples
 	lasting                                      // states
 	weighing                                     // examples
+	starting                                     // what trees are added to
 	penalties                                    // of layers
 	large                                        // examples
 	treeSettings                                 // trees
@@ -111,6 +112,7 @@ func (j *job) flags(c *cobra.Command) {
 	j.lasting.flags(c)
 	j.columnFlags.flags(c)
 	j.weighing.flags(c)
+	j.starting.flags(c)
 	j.penalties.flags(c)
 	j.large.flags(c)
 	j.treeSettings.flags(c)

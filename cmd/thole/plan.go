@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/crc32"
 	"math/rand/v2"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -110,6 +108,9 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if o.Weight, err = readWeights(e, j.weights); err != nil {
 		return o, err
 	}
+	if o.Start, err = readStarts(e, j.starts); err != nil {
+		return o, err
+	}
 	if o.Limit, o.Scratch = p.forExamples(), p.scratch; p.mine != nil && kernel.CanBack {
 		o.Limit = 1 // those of its tasks alone come into memory, when all have been seen
 	} else {
@@ -122,7 +123,7 @@ func (p *plan) readTraining(ctx context.Context, e *env) (o data.Options, err er
 	if p.train, err = j.examples(ctx, e, j.data, o); err != nil {
 		return o, err
 	}
-	o.Weight, o.Drop = nil, nil
+	o.Weight, o.Start, o.Drop = nil, nil, nil
 	if p.train.Len() == 0 {
 		return o, fmt.Errorf("%s: no examples", strings.Join(j.data, ", "))
 	}
@@ -337,29 +338,4 @@ func (p *plan) draw(share float64) (err error) {
 	slices.Sort(drawn)
 	p.train.Set, err = p.train.Choose(drawn)
 	return err
-}
-
-// networkSum is a checksum of the network that a file describes.
-func (p *plan) networkSum() uint32 {
-	if p.network == nil {
-		return 0
-	}
-	return crc32.Checksum(p.network.JSON(), crc32.MakeTable(crc32.Castagnoli))
-}
-
-// summary is what all workers of a job must agree on, as words "name=value". The path of the model may be missing where the
-// first task is not.
-func (p *plan) summary() string {
-	return fmt.Sprintf("algo=%s loss=%s/%v size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d "+
-		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
-		"examples=%d classes=%v dim=%d fields=%d data=%08x model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s "+
-		"class-weights=%s positive-weight=%g negatives=%g l1-of=%v l2-of=%v window=%d trees=%s held-out=%08x",
-		p.algo, p.loss, p.lossSet, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay,
-		p.epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
-		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, url.PathEscape(p.load), p.rows, []float32(p.train.Classes),
-		p.conf.Dim, p.train.Fields, p.digest,
-		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
-		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()),
-		url.PathEscape(p.classWeights), p.positiveWeight, p.negatives, url.PathEscape(fmt.Sprint(p.l1Of)),
-		url.PathEscape(fmt.Sprint(p.l2Of)), p.window, p.treesText(), p.heldSum())
 }

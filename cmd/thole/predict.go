@@ -22,6 +22,7 @@ type prediction struct {
 	results results
 	asJSON  bool
 	all     bool // measure by all metrics that fit, not only the usual ones
+	keep    bool // the rows, by trees
 	byTrees      // what else is said of examples by trees
 }
 
@@ -59,6 +60,7 @@ func (p *prediction) flags(c *cobra.Command) {
 	f.BoolVar(&p.asJSON, "json", false, "print the metrics as JSON")
 	f.StringVar(&p.from, "from", "", "format of the model (default: found out)")
 	f.StringToStringVar(&p.source.set, "set", nil, "options of the model's format, NAME=VALUE")
+	p.startFlag(c)
 	p.dataFlags(c)
 	p.columnFlags.markFlags(c)
 }
@@ -120,6 +122,8 @@ type scored struct {
 	Unseen   data.Unseen   `json:"unseen"`
 	Skipped  data.Skipped  `json:"skipped"`
 
+	Importance *permuted `json:"importance,omitempty"` // of features, if it was asked for
+
 	score     []float64 // of examples with labels
 	label     []float32
 	weight    []float32     // nil: all 1
@@ -127,6 +131,7 @@ type scored struct {
 	groupless bool          // a ranking cannot be measured for want of groups
 	of        *train.Scored // what was measured; nil without labels
 	classes   data.Classes  // what labels were before they were -1 and +1, or numbers of classes
+	trees     *treeScorer   // that scored; nil: it is a network
 	texts     []string      // what these labels stand for in tables; nil: themselves
 }
 
@@ -165,7 +170,7 @@ func (p *prediction) measure(ctx context.Context, e *env) (*scored, error) {
 	defer out.abort()
 	s, err := p.score(ctx, e, g, out)
 	if err == nil {
-		err = out.end(ctx)
+		s.trees, err = g.trees, out.end(ctx)
 	}
 	if err != nil || p.noLabel || s.Examples == 0 {
 		return s, err

@@ -31,6 +31,12 @@ func (p *prediction) scoring(ctx context.Context, e *env, m *storedModel) (*scor
 	if m.trees != nil {
 		return p.treeScoring(ctx, e, m)
 	}
+	if len(p.starts) > 0 {
+		return nil, usageError{fmt.Errorf("%s is no model of trees, which --start-scores is for", m.path)}
+	}
+	if p.keep {
+		return nil, usageError{fmt.Errorf("%s is no model of trees, which --importance is for", m.path)}
+	}
 	if p.byTrees.asked() {
 		return nil, usageError{fmt.Errorf("%s is no model of trees, which --trees, --contrib and --leaves are for", m.path)}
 	}
@@ -122,6 +128,9 @@ func (p *prediction) scoringOptions(ctx context.Context, e *env, m *storedModel,
 			o.Table.Transform = m.transform.WithoutLabel()
 		}
 	}
-	o.Weight, err = readWeights(e, p.weights)
+	if o.Weight, err = readWeights(e, p.weights); err != nil {
+		return o, err
+	}
+	o.Start, err = readStarts(e, p.starts)
 	return o, err
 }

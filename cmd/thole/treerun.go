@@ -148,6 +148,9 @@ func (g *treeRun) finish(e *tree.Ensemble) (*train.Report, error) {
 	for k, s := range e.Start {
 		null[k] = slices.Repeat([]float64{s}, p.rows)
 	}
+	if p.train.Start != nil {
+		null = startsOf(p.train, e.Classes)
+	}
 	if r.Null, err = p.scored(null, p.train, 0, p.rows).MeanLoss(); err != nil || p.valid == nil {
 		return r, err
 	}
@@ -207,10 +210,13 @@ func (p *plan) some(scores [][]float64, of *data.Examples, rows []int) *train.Sc
 	return s
 }
 
-// scoresOf are the scores of examples by trees, class after class.
+// scoresOf are the scores of examples by trees, class after class, onto their start scores if they have some.
 func (p *plan) scoresOf(e *tree.Ensemble, of *data.Examples) [][]float64 {
-	fast, width := tree.Compile(e), p.forest.view.Width()
-	out := make([][]float64, e.Classes)
+	compile, width := tree.Compile, p.forest.view.Width()
+	if of.Start != nil {
+		compile = tree.Onto
+	}
+	fast, out := compile(e), make([][]float64, e.Classes)
 	for k := range out {
 		out[k] = make([]float64, of.Len())
 	}
@@ -219,6 +225,9 @@ func (p *plan) scoresOf(e *tree.Ensemble, of *data.Examples) [][]float64 {
 	for lo := 0; lo < of.Len(); lo += rows {
 		n := min(rows, of.Len()-lo)
 		p.forest.view.Fill(of.Slice(lo, lo+n), 0, n, block)
+		if of.Start != nil {
+			copy(scores, of.Start[lo*e.Classes:(lo+n)*e.Classes])
+		}
 		fast.Batch(block[:n*width], width, scores[:n*e.Classes])
 		for i := range n {
 			for k := range out {

@@ -84,8 +84,32 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
+	if err := p.startFrom(e, m, s, g.options.Start); err != nil {
+		return nil, err
+	}
+	if p.keep {
+		s.kept = &keptRows{}
+	}
 	g.trees, g.score, g.more = s, s.score, s.names(&head{width: g.width, classes: g.options.Classes, texts: g.texts})
 	return g, nil
+}
+
+// startFrom makes the scorer add to start scores, if there are some, and says what may be wrong about that.
+func (p *prediction) startFrom(e *env, m *storedModel, s *treeScorer, starts *data.Starts) error {
+	switch beside := m.trees.Beside; {
+	case starts == nil && beside:
+		fmt.Fprintf(e.err, "%s was grown from start scores, which its scores are to be added to: --start-scores names them\n", m.path)
+	case starts == nil:
+	case m.trees.Mean:
+		return usageError{fmt.Errorf("--start-scores, and %s is a random forest, whose score is a mean: nothing can be added to it", m.path)}
+	default:
+		if !beside && m.trees.Origin == "" {
+			fmt.Fprintf(e.err, "%s was not grown from start scores: they take the place of its own\n", m.path)
+		}
+		s.fast = tree.Onto(s.trees)
+		return checkWidth("start-scores", starts.Width, s.trees.Classes)
+	}
+	return nil
 }
 
 // treeOptions are the options of reading examples for the trees, and how they become rows.
@@ -165,6 +189,7 @@ type treeScorer struct {
 	more  int // further numbers of an example
 
 	shares *tree.Explainer // nil: nobody asks for contributions
+	kept   *keptRows       // nil: nobody asks for them
 }
 
 // blockValues is about how many values the rows of a block have.
@@ -219,17 +244,31 @@ func (s *treeScorer) names(h *head) (all []string) {
 func (s *treeScorer) score(b *data.Batch) (*rated, error) {
 	n, classes := b.Len(), s.trees.Classes
 	s.out.score, s.out.more = resized(s.out.score, n*classes), resized(s.out.more, n*s.more)
+	copy(s.out.score, b.Start) // which the scorer adds to, if there are some
+	width, all := s.view.Width(), []float32(nil)
+	if s.kept != nil {
+		var err error
+		if all, err = s.kept.grow(n, width, b.Start); err != nil {
+			return nil, err
+		}
+	}
 	blocks := (n + s.block - 1) / s.block
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), blocks) {
 		wg.Go(func() {
-			rows := make([]float32, s.block*s.view.Width())
+			rows := make([]float32, s.block*width)
 			for k := int(next.Add(1)) - 1; k < blocks; k = int(next.Add(1)) - 1 {
 				lo := k * s.block
 				hi := min(n, lo+s.block)
+				if all != nil {
+					rows = all[lo*width : hi*width]
+				}
 				s.view.Fill(b, lo, hi, rows)
 				s.rows(rows, s.out.score[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more])
+				if s.contrib && b.Start != nil {
+					s.base(b.Start[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more])
+				}
 			}
 		})
 	}
@@ -262,6 +301,15 @@ func (s *treeScorer) rows(rows []float32, score, more []float64) {
 		if s.leaves {
 			s.leavesOf(row, to)
 		}
+	}
+}
+
+// base puts the start scores of rows in the place of the trees' own, in the base of what contributes to each score.
+func (s *treeScorer) base(start, more []float64) {
+	w, classes := s.view.Width(), s.trees.Classes
+	for i, v := range start {
+		c := i % classes
+		more[i/classes*s.more+c*(w+1)+w] += v - s.trees.Start[c]
 	}
 }
 

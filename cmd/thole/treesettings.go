@@ -75,7 +75,8 @@ func (g *treeSettings) flags(c *cobra.Command) {
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-order", "cat-smooth", "cat-l2", "cat-levels", "cat-weight", "share", "votes"}
+	"colsample", "monotone", "cat-one-hot", "cat-order", "cat-smooth", "cat-l2", "cat-levels", "cat-weight", "share", "votes", "start-scores",
+	"validate-start-scores"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
@@ -185,10 +186,6 @@ func (p *plan) chooseTrees() error {
 		if !(share.is > 0 && share.is <= 1) { // 0 would be all
 			return fmt.Errorf("--%s %v, want a share above 0, up to 1", share.flag, share.is)
 		}
-	}
-	if p.tasks > 1 && c.Objective.Quantile != nil && g.shared != byFeatures {
-		return fmt.Errorf("--tasks %d: leaves of %s are quantiles of the examples that come there, which a task has to have all of: want 1 "+
-			"(its goroutines share the work), --share features, or --loss huber", p.tasks, c.Objective.Name)
 	}
 	for name, text := range g.monotone {
 		if text != "1" && text != "-1" && text != "0" {

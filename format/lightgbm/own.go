@@ -16,6 +16,7 @@ type own struct {
 	Objective *tree.Objective `json:"objective,omitempty"` // of the same predictions
 	Best      int             `json:"best,omitempty"`      // which is how many iterations there are
 	Names     map[int]string  `json:"names,omitempty"`     // of features, where they are no words
+	Beside    bool            `json:"beside,omitempty"`    // init_score of the rows is to be added
 	Labels    []float32       `json:"labels,omitempty"`    // of the classes
 	Levels    []int           `json:"levels,omitempty"`    // the features of pandas_categorical, where they are not all categorical ones
 }
@@ -34,6 +35,7 @@ func parseOwn(v *entry) (o own, err error) {
 // own takes over what does not contradict the rest.
 func (p *parser) own(o own) {
 	e := p.e
+	e.Beside = o.Beside
 	if o.Origin != nil {
 		e.Origin = *o.Origin
 	}
@@ -63,7 +65,7 @@ func isWordOf(text string, i int, of string) bool { return word(&tree.Feature{Na
 
 // ownOf is what the rest of a file does not say of the ensemble.
 func ownOf(e *tree.Ensemble) own {
-	o := own{Best: e.Best, Labels: e.Labels}
+	o := own{Best: e.Best, Beside: e.Beside, Labels: e.Labels}
 	if plain := origin + " " + fileVersion(e); e.Origin != plain {
 		o.Origin = &e.Origin
 	}
@@ -113,7 +115,7 @@ func parameters(o *tree.Objective) map[string]float64 {
 }
 
 func (o *own) line() ([]byte, error) {
-	if o.Origin == nil && o.Objective == nil && o.Best == 0 && o.Names == nil && o.Labels == nil && o.Levels == nil {
+	if o.Origin == nil && o.Objective == nil && o.Best == 0 && !o.Beside && o.Names == nil && o.Labels == nil && o.Levels == nil {
 		return nil, nil
 	}
 	var b bytes.Buffer
