@@ -96,7 +96,7 @@ func TestCrowd(t *testing.T) {
 		{240, 3000, 500, 240}} {
 		var runs []run
 		for v := range 2 * c.full {
-			runs = append(runs, run{float32(v), 100 - 99*(v&1)})
+			runs = append(runs, run{float32(v), int32(100 - 99*(v&1))})
 		}
 		for v := range c.after {
 			runs = append(runs, run{float32(1000 + v), 1})
@@ -104,7 +104,7 @@ func TestCrowd(t *testing.T) {
 		uppers := cut(runs, 255)
 		counts := make([]int, len(uppers)+1)
 		for _, r := range runs {
-			counts[binOf(uppers, r.value)] += r.rows
+			counts[binOf(uppers, r.value)] += int(r.rows)
 		}
 		if most := slices.Max(counts); most > c.most || len(uppers) < c.least || len(uppers) > 254 {
 			t.Errorf("%+v: %d bins, the largest of %d rows", c, len(counts), most)

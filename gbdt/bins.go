@@ -2,6 +2,7 @@ package gbdt
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -9,7 +10,7 @@ import (
 // A run is a value and in how many rows it occurs.
 type run struct {
 	value float32
-	rows  int
+	rows  int32
 }
 
 // A cut between bins may lie so many bins beside its quantile, if bins have so many rows: at a number with fewer digits. Where values lie
@@ -40,45 +41,42 @@ func cut(runs []run, bins int) (uppers []float32) {
 	if share >= roundRows {
 		beside = roundShare
 	}
-	ahead := 0 // values that have a bin by themselves, from here on
-	for _, is := range full {
-		if is {
-			ahead++
-		}
-	}
+	// fills reports whether value i, which is not before those looked at, has a bin by itself.
+	fills := func(i int) bool { return len(full) > 0 && full[0] == i }
 	seen, begun, next := 0, 0, 1.0 // rows of the others up to here and before the last cut, and the number of the quantile that is sought
 	for i := 0; i < len(runs)-1 && len(uppers) < bins-1; i++ {
-		if full[i] {
-			ahead--
+		alone := fills(i)
+		if alone {
+			full = full[1:]
 		} else {
-			seen += runs[i].rows
+			seen += int(runs[i].rows)
 		}
 		// A bin ends before and after a value that has one by itself. Few rows before it are put with it where there are no bins to spare.
 		spare := len(runs)-1-i > bins-1-len(uppers) // values that have to share a bin with others
-		few := spare && 2*float64(seen-begun) < share && bins-1-len(uppers) <= ahead+max(0, open-int(next))
+		few := spare && 2*float64(seen-begun) < share && bins-1-len(uppers) <= len(full)+max(0, open-int(next))
 		switch {
-		case full[i] || full[i+1] && !few:
+		case alone || fills(i+1) && !few:
 			halfwayTo(i)
-		case full[i+1] || float64(seen) < (next-beside)*share && spare:
+		case fills(i+1) || float64(seen) < (next-beside)*share && spare:
 			continue
 		case beside == 0:
 			halfwayTo(i)
 		default:
 			first := runs[i].value
 			last, upto := i, seen // how far the cut may be moved
-			for last+2 < len(runs) && spare && !full[last+1] && float64(upto+runs[last+1].rows) <= (next+beside)*share {
+			for last+2 < len(runs) && spare && !fills(last+1) && float64(upto+int(runs[last+1].rows)) <= (next+beside)*share {
 				last++
-				upto += runs[last].rows
+				upto += int(runs[last].rows)
 			}
 			upper := roundest(first, runs[last+1].value)
 			for i < last && runs[i+1].value <= upper {
 				i++
-				seen += runs[i].rows
+				seen += int(runs[i].rows)
 			}
 			uppers = append(uppers, upper)
 		}
 		begun = seen
-		if left := bins - len(uppers) - ahead; beside == 0 && left > 0 && seen < rows { // as full as those to come can be
+		if left := bins - len(uppers) - len(full); beside == 0 && left > 0 && seen < rows { // as full as those to come can be
 			share = float64(rows-seen) / float64(left)
 			next = 1 + float64(seen)/share
 		}
@@ -108,22 +106,23 @@ func roundest(a, b float32) float32 {
 	return halfway(a, b)
 }
 
-// crowded finds the values that fill a bin by themselves, and how many rows and bins are left to the others.
-func crowded(runs []run, bins int) (full []bool, rows, open int) {
+// crowded finds the values that fill a bin by themselves, in ascending order, and how many rows and bins are left to the others.
+func crowded(runs []run, bins int) (full []int, rows, open int) {
 	for _, r := range runs {
-		rows += r.rows
+		rows += int(r.rows)
 	}
-	full, open = make([]bool, len(runs)), bins
+	is := map[int]bool{}
+	open = bins
 	for again := true; again; { // each that gets a bin may make those of the others smaller
 		again = false
 		for i, r := range runs {
-			if !full[i] && open > 1 && r.rows*open >= rows {
-				full[i], again = true, true
-				rows, open = rows-r.rows, open-1
+			if n := int(r.rows); n*open >= rows && open > 1 && !is[i] {
+				is[i], again = true, true
+				rows, open = rows-n, open-1
 			}
 		}
 	}
-	return full, rows, open
+	return slices.Sorted(maps.Keys(is)), rows, open
 }
 
 // halfway is the float32 half-way between a and b, a < b: at least a and below b.
@@ -135,42 +134,72 @@ func halfway(a, b float32) float32 {
 	return max(mid, a)
 }
 
-// runsOf sorts the values and counts them; zeros are rows with the value 0 that are not among them.
-func runsOf(values []float32, zeros int) []run {
-	sortFloats(values)
-	var runs []run
-	for i := 0; i < len(values); {
+// sorter sorts values in room that it keeps.
+type sorter struct {
+	other []uint32
+	runs  []run
+}
+
+// order is a number that rises with the value, which is not NaN.
+func order(v float32) uint32 {
+	k := math.Float32bits(v)
+	return k ^ (uint32(int32(k)>>31) | 1<<31)
+}
+
+// ordered is the value of an order.
+func ordered(k uint32) float32 { return math.Float32frombits(k ^ (uint32(int32(^k)>>31) | 1<<31)) }
+
+// runsOf sorts the orders of values, and counts the values; zeros are rows with the value 0 that are not among them. The runs are the
+// sorter's until its next ones.
+func (s *sorter) runsOf(orders []uint32, zeros int) []run {
+	orders = s.sort(orders)
+	n := 2 // another one for zeros, and the first
+	for i := 1; i < len(orders); i++ {
+		if orders[i] != orders[i-1] {
+			n++
+		}
+	}
+	runs := slices.Grow(s.runs[:0], n)
+	for i := 0; i < len(orders); {
 		j := i + 1
-		for j < len(values) && values[j] == values[i] {
+		for j < len(orders) && orders[j] == orders[i] {
 			j++
 		}
-		runs = append(runs, run{values[i], j - i})
+		v, n := ordered(orders[i]), int32(j-i)
+		if v == 0 {
+			v = 0 // and not -0
+		}
+		if k := len(runs) - 1; k >= 0 && runs[k].value == v {
+			runs[k].rows += n
+		} else {
+			runs = append(runs, run{v, n})
+		}
 		i = j
 	}
-	if zeros == 0 {
-		return runs
+	if zeros > 0 {
+		at, found := slices.BinarySearchFunc(runs, 0, func(r run, v float32) int { return cmp.Compare(r.value, v) })
+		if !found {
+			runs = slices.Insert(runs, at, run{})
+		}
+		runs[at].rows += int32(zeros)
 	}
-	at, found := slices.BinarySearchFunc(runs, 0, func(r run, v float32) int { return cmp.Compare(r.value, v) })
-	if !found {
-		return slices.Insert(runs, at, run{0, zeros})
-	}
-	runs[at].rows += zeros
+	s.runs = runs
 	return runs
 }
 
-// sortFloats sorts numbers, none of them NaN, by three passes over 11 bits of their order.
-func sortFloats(values []float32) {
-	if len(values) < 1<<10 {
-		slices.Sort(values)
-		return
+// sort sorts numbers by three passes over 11 bits. The result is where they were, or in other.
+func (s *sorter) sort(a []uint32) []uint32 {
+	if len(a) < 1<<10 {
+		slices.Sort(a)
+		return a
 	}
 	const bits, size = 11, 1 << 11
 	var count [3][size]int32
-	a, b := make([]uint32, len(values)), make([]uint32, len(values))
-	for i, v := range values {
-		k := math.Float32bits(v)
-		k ^= uint32(int32(k)>>31) | 1<<31 // ascends with the number
-		a[i] = k
+	if cap(s.other) < len(a) {
+		s.other = make([]uint32, len(a))
+	}
+	b := s.other[:len(a)]
+	for _, k := range a {
 		count[0][k&(size-1)]++
 		count[1][k>>bits&(size-1)]++
 		count[2][k>>(2*bits)]++
@@ -188,10 +217,7 @@ func sortFloats(values []float32) {
 		}
 		a, b = b, a
 	}
-	for i, k := range a {
-		k ^= uint32(int32(^k)>>31) | 1<<31
-		values[i] = math.Float32frombits(k)
-	}
+	return a
 }
 
 // binOf is the bin of a number: how many uppers are below it.

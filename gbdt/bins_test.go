@@ -1,6 +1,7 @@
 package gbdt
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -40,15 +41,15 @@ func TestBins(t *testing.T) {
 			}
 		}
 		zeros, bins := rapid.IntRange(0, 500).Draw(t, "zeros"), rapid.IntRange(2, 255).Draw(t, "bins")
-		runs := runsOf(slices.Clone(values), zeros)
+		runs := new(sorter).runsOf(ordersOf(values), zeros)
 		uppers := cut(runs, bins)
 		if len(uppers) >= bins || !slices.IsSorted(uppers) || len(slices.Compact(slices.Clone(uppers))) != len(uppers) {
 			t.Fatalf("%d uppers %v, want at most %d, ascending", len(uppers), uppers, bins-1)
 		}
 		counts, most := make([]int, len(uppers)+1), 0
 		for _, r := range runs {
-			counts[binOf(uppers, r.value)] += r.rows
-			most = max(most, r.rows)
+			counts[binOf(uppers, r.value)] += int(r.rows)
+			most = max(most, int(r.rows))
 		}
 		if slices.Contains(counts, 0) {
 			t.Fatalf("an empty bin in %v", counts)
@@ -78,13 +79,40 @@ func TestRoundest(t *testing.T) {
 	})
 }
 
-func TestSortFloats(t *testing.T) {
+func ordersOf(values []float32) (all []uint32) {
+	for _, v := range values {
+		all = append(all, order(v))
+	}
+	return all
+}
+
+// TestRuns: values are counted in their order, with several columns by the same sorter.
+func TestRuns(t *testing.T) {
+	s := &sorter{}
 	rapid.Check(t, func(t *rapid.T) {
-		values := rapid.SliceOfN(rapid.Float32(), 1<<10, 1<<11).Draw(t, "values")
-		want := slices.Clone(values)
-		slices.Sort(want)
-		if sortFloats(values); !slices.Equal(values, want) {
-			t.Fatal("not sorted")
+		values := rapid.SliceOfN(rapid.OneOf(rapid.Float32(), rapid.SampledFrom([]float32{0, float32(math.Copysign(0, -1)), -1, 3})),
+			1<<10-5, 1<<11).Draw(t, "values")
+		zeros := rapid.IntRange(0, 3).Draw(t, "zeros")
+		counts := map[float32]int32{} // to which -0 is 0
+		for _, v := range values {
+			counts[v]++
+		}
+		if zeros > 0 {
+			counts[0] += int32(zeros)
+		}
+		var want []run
+		for v, n := range counts {
+			want = append(want, run{v + 0, n})
+		}
+		slices.SortFunc(want, func(a, b run) int { return cmp.Compare(a.value, b.value) })
+		got := s.runsOf(ordersOf(values), zeros)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+		for _, r := range got {
+			if r.value == 0 && math.Signbit(float64(r.value)) {
+				t.Fatal("a run of -0")
+			}
 		}
 	})
 }

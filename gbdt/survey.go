@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 
 	"thole.example/tree"
@@ -152,16 +153,22 @@ func (s *surveyed) missingIn(ctx context.Context, rows Rows, cores int) error {
 	return nil
 }
 
-// gatherMost is how many values are sorted at a time, at least those of one feature.
-const gatherMost = 1 << 24
+// gatherMost is how many values are sorted at a time, at least those of one feature. They take 4 bytes each.
+const gatherMost = 1 << 23
+
+// gathering is room for the values of some features, and for sorting them.
+type gathering struct {
+	room    []uint32
+	sorters []sorter // of each goroutine
+}
 
 // columns are the features that vary, with their bins.
 func (s *surveyed) columns(ctx context.Context, rows Rows, bins, cores int) ([]column, error) {
 	var all []column
 	var some []int // of which values are gathered next
-	values := 0
+	values, g := 0, gathering{sorters: make([]sorter, cores)}
 	gathered := func() error {
-		found, err := s.gather(ctx, rows, some, bins, cores)
+		found, err := s.gather(ctx, rows, some, bins, &g)
 		all, some, values = append(all, found...), some[:0], 0
 		return err
 	}
@@ -177,16 +184,27 @@ func (s *surveyed) columns(ctx context.Context, rows Rows, bins, cores int) ([]c
 		some, values = append(some, f), values+s.mentioned[f]
 	}
 	err := gathered()
+	g = gathering{}
+	runtime.GC() // what values were gathered in is room for codes, which are made next, and are as many bytes
 	return slices.DeleteFunc(all, func(c column) bool { return c.bins+min(1, s.missing[c.feature]) < 2 }), err
 }
 
 // gather finds the bins of some features by all their values.
-func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins, cores int) ([]column, error) {
+func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins int, g *gathering) ([]column, error) {
 	place := make([]int32, len(s.features)) // 1 + where the feature is in some
-	values := make([][]float32, len(some))
+	values := make([][]uint32, len(some))   // orders of them
+	all := 0
 	for i, f := range some {
 		place[f] = int32(i) + 1
-		values[i] = make([]float32, 0, s.mentioned[f])
+		all += s.mentioned[f]
+	}
+	if cap(g.room) < all {
+		g.room = make([]uint32, all)
+	}
+	room := g.room[:all]
+	for i, f := range some {
+		n := s.mentioned[f]
+		values[i], room = room[:0:n], room[n:]
 	}
 	var b Block
 	for lo := 0; lo < s.rows && len(some) > 0; lo += blockRows {
@@ -198,12 +216,12 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins, core
 		for i, f := range b.Feature {
 			v := b.Value[i]
 			if at := place[f]; at != 0 && v == v && (v >= 0 || !s.features[f].Categorical) {
-				values[at-1] = append(values[at-1], v)
+				values[at-1] = append(values[at-1], order(v))
 			}
 		}
 	}
 	columns := make([]column, len(some))
-	err := each(ctx, cores, len(some), func(_, i int) error {
+	err := each(ctx, len(g.sorters), len(some), func(worker, i int) error {
 		f := some[i]
 		c := column{feature: f, categorical: s.features[f].Categorical}
 		c.missing = s.missing[f] > 0 || s.heldMissing[f] || c.categorical
@@ -211,8 +229,7 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins, core
 		if !s.lacks[f] {
 			silent = s.rows - s.mentioned[f] - s.missing[f]
 		}
-		runs := runsOf(values[i], silent)
-		values[i] = nil
+		runs := g.sorters[worker].runsOf(values[i], silent)
 		if c.categorical {
 			c.level(runs)
 		} else {
@@ -230,7 +247,7 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins, core
 
 // level gives the levels bins, the most frequent first. Those that have none, in rows to come, are as missing ones.
 func (c *column) level(runs []run) {
-	slices.SortStableFunc(runs, func(a, b run) int { return b.rows - a.rows })
+	slices.SortStableFunc(runs, func(a, b run) int { return int(b.rows) - int(a.rows) })
 	if c.crowded = len(runs) > LevelLimit; c.crowded {
 		runs = runs[:LevelLimit]
 	}
