@@ -1,0 +1,162 @@
+package gbdt
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"thole.example/tree"
+)
+
+// denseRows are rows of numbers, the last of which may be levels.
+type denseRows struct {
+	x                []float32
+	n, width, levels int
+}
+
+func (r *denseRows) Len() int         { return r.n }
+func (r *denseRows) Missing(int) bool { return true }
+
+func (r *denseRows) Features() []tree.Feature {
+	f := make([]tree.Feature, r.width)
+	for i := range r.levels {
+		f[r.width-1-i].Categorical = true
+	}
+	return f
+}
+
+func (r *denseRows) Read(lo, hi int, b *Block) {
+	for i := lo; i < hi; i++ {
+		for f := range r.width {
+			b.Feature = append(b.Feature, int32(f))
+		}
+		b.Value = append(b.Value, r.x[i*r.width:(i+1)*r.width]...)
+		b.Ptr = append(b.Ptr, len(b.Feature))
+	}
+}
+
+// array reads the bytes of an array of NumPy out of an archive of several, behind their header.
+func array(b *testing.B, z *zip.ReadCloser, name string) []byte {
+	b.Helper()
+	f, err := z.Open(name + ".npy")
+	if err != nil {
+		b.Fatal(err)
+	}
+	all, err := io.ReadAll(f)
+	if err != nil || len(all) < 10 || !bytes.HasPrefix(all, []byte("\x93NUMPY\x01")) {
+		b.Fatalf("%s: %v, want an array of NumPy", name, err)
+	}
+	return all[10+int(binary.LittleEndian.Uint16(all[8:])):]
+}
+
+// examples reads float32 features and int8 labels.
+func examples(b *testing.B, z *zip.ReadCloser, name string) (*denseRows, []float32) {
+	x, y := array(b, z, name+"_x"), array(b, z, name+"_y")
+	r, label := &denseRows{n: len(y), width: len(x) / 4 / len(y), x: make([]float32, len(x)/4)}, make([]float32, len(y))
+	for i := range r.x {
+		r.x[i] = math.Float32frombits(binary.LittleEndian.Uint32(x[4*i:]))
+	}
+	for i, v := range y {
+		label[i] = float32(int8(v))
+	}
+	if r.width == 30 { // of 28 numbers
+		r.levels = 2
+	}
+	return r, label
+}
+
+// rankSum is the area under the ROC curve of scores without ties.
+func rankSum(s []float64, y []float32) float64 {
+	order := counting(len(s))
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(s[a], s[b]) })
+	ranks, positive := 0.0, 0.0
+	for i, at := range order {
+		if y[at] > 0 {
+			ranks, positive = ranks+float64(i+1), positive+1
+		}
+	}
+	return (ranks - positive*(positive+1)/2) / positive / (float64(len(s)) - positive)
+}
+
+// cpu is the seconds that the process has used of its processors.
+func cpu() float64 {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return float64(u.Utime.Sec+u.Stime.Sec) + float64(u.Utime.Usec+u.Stime.Usec)/1e6
+}
+
+// resident is a line of what Linux says of the memory of the process, in MB.
+func resident(name string) (mb float64) {
+	text, _ := os.ReadFile("/proc/self/status")
+	for line := range bytes.Lines(text) {
+		if n, _ := fmt.Sscanf(string(line), name+": %f kB", &mb); n == 1 {
+			return mb / 1024
+		}
+	}
+	return 0
+}
+
+// BenchmarkPeers trains on the archives (*.npz) of the folder THOLE_NPZ, train_x, train_y, test_x and test_y, by the settings that other
+// programs are measured by, on one processor and on two.
+func BenchmarkPeers(b *testing.B) {
+	files, _ := filepath.Glob(filepath.Join(os.Getenv("THOLE_NPZ"), "*.npz"))
+	if os.Getenv("THOLE_NPZ") == "" || len(files) == 0 {
+		b.Skip("no archives in THOLE_NPZ")
+	}
+	for _, file := range files {
+		for _, cores := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s/cores=%d", filepath.Base(file), cores), func(b *testing.B) { benchPeers(b, file, cores) })
+		}
+	}
+}
+
+func benchPeers(b *testing.B, file string, cores int) {
+	z, err := zip.OpenReader(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer z.Close()
+	learn, y := examples(b, z, "train")
+	test, ty := examples(b, z, "test")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
+	conf := settings(b, "binary", 100)
+	conf.Rate, conf.Cores = 0.1, cores
+	for b.Loop() {
+		debug.FreeOSMemory()
+		if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the peak of memory begins here
+			b.Log(err)
+		}
+		before, memory := cpu(), resident("VmRSS")
+		binned, err := Bin(b.Context(), learn, nil, conf.Bins, cores)
+		if err != nil {
+			b.Fatal(err)
+		}
+		bin := cpu()
+		began := time.Now()
+		e, err := Train(b.Context(), binned, &Labels{Label: y}, conf, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time.Since(began).Seconds(), "train-s")
+		b.ReportMetric(cpu()-bin, "train-cpu-s")
+		b.ReportMetric(bin-before, "bin-cpu-s")
+		b.ReportMetric(resident("VmHWM")-memory, "MB-over-data")
+		fast, scores := tree.Compile(e), make([]float64, test.n)
+		before = cpu()
+		fast.Batch(test.x, test.width, scores)
+		b.ReportMetric(float64(test.n)/(cpu()-before), "scored/cpu-s")
+		b.ReportMetric(rankSum(scores, ty), "auc")
+	}
+}
