@@ -157,10 +157,14 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 		m.Trees, m.Best = slices.Clone(from.Scoring()), 0
 	}
 	if c.Monotone != nil {
-		m.Features = slices.Clone(m.Features) // others have them, too
-		for k := range m.Features {
-			m.Features[k].Monotone = int(c.Monotone[k])
+		changed := map[int]tree.Feature{}
+		for k, sign := range c.Monotone {
+			if f := m.Features.At(k); f.Monotone != int(sign) {
+				f.Monotone = int(sign)
+				changed[k] = f
+			}
 		}
+		m.Features.Change(changed) // a copy: others have them, too
 	}
 	if t.labels.Start == nil {
 		t.start(m)

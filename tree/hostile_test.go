@@ -128,7 +128,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("scores %v, want %v", got, want)
 		}
 		if x, err := NewExplainer(e); err == nil {
-			x.Contributions(row, make([]float64, e.Classes*(len(e.Features)+1)))
+			x.Contributions(row, make([]float64, e.Classes*(e.Features.Width+1)))
 		}
 		for i := range min(len(e.Trees), 3) {
 			if err := errors.Join(e.Text(io.Discard, i, 0), e.SVG(io.Discard, i, 0)); err != nil {

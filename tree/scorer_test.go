@@ -21,7 +21,7 @@ func TestScorer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawing{features: 8, trees: 6, leaves: 40, sets: rapid.Bool().Draw(t, "sets"), levels: 70}.ensemble(t)
 		s := Compile(e)
-		width := max(0, len(e.Features)+rapid.IntRange(-2, 1).Draw(t, "width"))
+		width := max(0, e.Features.Width+rapid.IntRange(-2, 1).Draw(t, "width"))
 		n := rapid.IntRange(0, 70).Draw(t, "n")
 		rows := drawRows(t, n, width)
 		out, walked := make([]float64, n*e.Classes), make([]float64, n*e.Classes)
@@ -49,7 +49,7 @@ func TestScorerOfLarge(t *testing.T) {
 		if s.wides != nil {
 			t.Errorf("%s: scored by blocks", what)
 		}
-		rng, n, width := rand.New(rand.NewPCG(1, 2)), 67, len(e.Features)
+		rng, n, width := rand.New(rand.NewPCG(1, 2)), 67, e.Features.Width
 		rows, out := make([]float32, n*width), make([]float64, n)
 		for i := range rows {
 			rows[i] = number(rng)
@@ -79,7 +79,7 @@ func TestSparse(t *testing.T) {
 		s := Compile(e)
 		for range 5 { // one Scorer, so that rows find what those before left
 			absent := rapid.SampledFrom([]float32{0, nan, 2}).Draw(t, "absent")
-			row := make([]float32, len(e.Features))
+			row := make([]float32, e.Features.Width)
 			for i := range row {
 				row[i] = absent
 			}
@@ -155,7 +155,7 @@ func TestScorerIsShared(t *testing.T) {
 // grown is an ensemble of complete trees of a depth, or if leaves is above 0 of trees of so many that grow at random.
 func grown(features, trees, depth, leaves int) *Ensemble {
 	rng := rand.New(rand.NewPCG(5, 6))
-	e := &Ensemble{Objective: Objective{Link: Identity}, Classes: 1, Group: 1, Start: []float64{0.5}, Features: make([]Feature, features)}
+	e := &Ensemble{Objective: Objective{Link: Identity}, Classes: 1, Group: 1, Start: []float64{0.5}, Features: Features{Width: features}}
 	for range trees {
 		n := 1<<depth - 1
 		if leaves > 0 {

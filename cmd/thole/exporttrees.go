@@ -77,7 +77,7 @@ func treesMeta(e *tree.Ensemble, beside map[string][]byte) (map[string]string, e
 	}
 	meta := map[string]string{"thole.algorithm": "gbdt", "thole.task": string(algo.TreeTask(&e.Objective)), "thole.loss": e.Objective.Name,
 		"thole.inputs": treesFed, "thole.features": string(features),
-		"thole.trees": fmt.Sprintf("%d trees, %d leaves, %d features", len(trees), leaves, len(e.Features))}
+		"thole.trees": fmt.Sprintf("%d trees, %d leaves, %d features", len(trees), leaves, e.Features.Width)}
 	file := &graph.File{}
 	if text := beside[graph.FileName]; text != nil {
 		if file, err = graph.ParseJSON(text); err != nil {

@@ -111,7 +111,7 @@ func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g 
 		g.named = true
 		bare.transform, view, err = p.bind(ctx, m.trees)
 	default:
-		view = gbdt.NewColumns(len(m.trees.Features), absentIn(m.trees, source.Name))
+		view = gbdt.NewColumns(m.trees.Features.Width, absentIn(m.trees, source.Name))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
@@ -120,7 +120,7 @@ func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g 
 		return nil, err
 	}
 	if bare.transform == nil {
-		g.options.Columns = &data.Columns{Hi: int64(len(m.trees.Features))}
+		g.options.Columns = &data.Columns{Hi: int64(m.trees.Features.Width)}
 	}
 	return view, nil
 }
@@ -189,9 +189,11 @@ func newTreeScorer(view *gbdt.View, trees *tree.Ensemble, also byTrees) (*treeSc
 }
 
 // featureName is what people call a feature: its name, or its number.
-func featureName(features []tree.Feature, i int) string {
-	if i < len(features) && features[i].Name != "" {
-		return features[i].Name
+func featureName(features tree.Features, i int) string {
+	if i < features.Width {
+		if name := features.At(i).Name; name != "" {
+			return name
+		}
 	}
 	return strconv.Itoa(i)
 }

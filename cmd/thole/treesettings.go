@@ -193,24 +193,24 @@ func (p *plan) chooseTrees() error {
 }
 
 // constrain finds the features of --monotone.
-func (p *plan) constrain(features []tree.Feature) error {
+func (p *plan) constrain(features tree.Features) error {
 	if len(p.monotone) == 0 {
 		return nil
 	}
-	p.forest.Monotone = make([]int8, len(features))
+	p.forest.Monotone = make([]int8, features.Width)
 	for _, name := range slices.Sorted(maps.Keys(p.monotone)) {
-		at := slices.IndexFunc(features, func(f tree.Feature) bool { return f.Name == name })
-		if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 0 && n < len(features) && features[n].Name == "" {
+		at := features.Find(name)
+		if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 0 && n < features.Width && features.At(n).Name == "" {
 			at = n
 		}
 		switch {
 		case at < 0:
 			var names []string
-			for _, f := range features[:min(len(features), 1000)] {
-				names = append(names, f.Name)
+			for i := range min(features.Width, 1000) {
+				names = append(names, features.At(i).Name)
 			}
 			return usageError{fmt.Errorf("--monotone %s: no such feature%s", name, spell.Hint(name, names))}
-		case features[at].Categorical:
+		case features.At(at).Categorical:
 			return usageError{fmt.Errorf("--monotone %s: its values are levels, which have no order", name)}
 		}
 		p.forest.Monotone[at] = map[string]int8{"1": 1, "-1": -1}[p.monotone[name]]
