@@ -57,7 +57,7 @@ type Layout struct {
 	rows     int      // that decided it: those to learn from
 	total    int      // with those that are held out
 	columns  []column // of the features that vary, ascending
-	index    *numbering
+	index    *tree.Numbering
 	groups   []group
 	cells    int          // in a histogram: the codes of all groups
 	shape    kernel.Codes // of a row
@@ -152,16 +152,16 @@ func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout,
 	if b.columns, err = s.columns(ctx, rows, bins, cores); err != nil {
 		return nil, err
 	}
-	b.index = newNumbering(b.Features.Width)
+	b.index = tree.NewNumbering(b.Features.Width)
 	varying := map[int]tree.Feature{} // of others nothing is to be said
 	for i := range b.columns {
 		c := &b.columns[i]
-		b.index.add(c.feature)
+		b.index.Add(c.feature)
 		f := b.Features.At(c.feature)
 		f.Least, f.Most = float64(s.least[s.of(c)]), float64(s.most[s.of(c)])
 		varying[c.feature] = f
 	}
-	b.index.number()
+	b.index.Number()
 	b.Features.Change(varying)
 	err = b.bundle(ctx, rows, held, s)
 	b.histogramLimit = max(8, histogramCells/max(1, b.cells))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"thole.example/kernel"
+	"thole.example/tree"
 )
 
 // Features of which most rows mention nothing share groups: those that no row mentions together, as the levels of a field that was
@@ -89,7 +90,7 @@ func (b *Layout) layout(bundles [][]int) {
 
 // exclusive puts the sparse columns into bundles of which no row mentions two: first by some rows, then by all; those that turn out
 // to be mentioned together are tried again among themselves.
-func exclusive(ctx context.Context, rows, held Rows, columns []column, of *numbering, sparse []int) (bundles [][]int, err error) {
+func exclusive(ctx context.Context, rows, held Rows, columns []column, of *tree.Numbering, sparse []int) (bundles [][]int, err error) {
 	for left := sparse; len(left) > 0; {
 		found, err := bySample(ctx, rows, columns, of, left)
 		if err != nil {
@@ -133,7 +134,7 @@ func exclusive(ctx context.Context, rows, held Rows, columns []column, of *numbe
 }
 
 // conflicts marks the columns that some row mentions beside another one of their bundle.
-func conflicts(ctx context.Context, rows Rows, of *numbering, bundle []int32, bundles int, out []bool) error {
+func conflicts(ctx context.Context, rows Rows, of *tree.Numbering, bundle []int32, bundles int, out []bool) error {
 	if rows == nil {
 		return nil
 	}
@@ -147,7 +148,7 @@ func conflicts(ctx context.Context, rows Rows, of *numbering, bundle []int32, bu
 		rows.Read(lo, min(lo+blockRows, rows.Len()), &b)
 		for i := range len(b.Ptr) - 1 {
 			for at := b.Ptr[i]; at < b.Ptr[i+1]; at++ {
-				c := of.of(int(b.Feature[at]))
+				c := of.Of(int(b.Feature[at]))
 				if c < 0 || bundle[c] == 0 || b.Value[at] == 0 {
 					continue
 				}
@@ -163,7 +164,7 @@ func conflicts(ctx context.Context, rows Rows, of *numbering, bundle []int32, bu
 }
 
 // bySample puts columns into bundles by some of the rows.
-func bySample(ctx context.Context, rows Rows, columns []column, of *numbering, left []int) ([][]int, error) {
+func bySample(ctx context.Context, rows Rows, columns []column, of *tree.Numbering, left []int) ([][]int, error) {
 	place := make([]int32, len(columns))
 	for i, at := range left {
 		place[at] = int32(i) + 1
@@ -182,7 +183,7 @@ func bySample(ctx context.Context, rows Rows, columns []column, of *numbering, l
 		rows.Read(lo, min(lo+blockRows, rows.Len()), &b)
 		for i := range len(b.Ptr) - 1 {
 			for at := b.Ptr[i]; at < b.Ptr[i+1]; at++ {
-				if c := of.of(int(b.Feature[at])); c >= 0 && place[c] > 0 && b.Value[at] != 0 {
+				if c := of.Of(int(b.Feature[at])); c >= 0 && place[c] > 0 && b.Value[at] != 0 {
 					in[place[c]-1] = append(in[place[c]-1], int32(taken+i))
 				}
 			}

@@ -23,7 +23,7 @@ func (b *Binned) fill(ctx context.Context, rows Rows, lo, hi, first, cores int) 
 			row := b.codes.Row(first + from + i)
 			copy(row, silent)
 			for k := in.Ptr[i]; k < in.Ptr[i+1]; k++ {
-				at := b.index.of(int(in.Feature[k]))
+				at := b.index.Of(int(in.Feature[k]))
 				if at < 0 {
 					continue // it does not vary
 				}

@@ -13,7 +13,7 @@ import (
 // by their numbers.
 type surveyed struct {
 	features    tree.Features
-	occurring   *numbering
+	occurring   *tree.Numbering
 	ids         []int32 // of the features
 	categorical []bool
 	rows        int
@@ -25,7 +25,7 @@ type surveyed struct {
 }
 
 // of is the number of a column's feature.
-func (s *surveyed) of(c *column) int { return s.occurring.of(c.feature) }
+func (s *surveyed) of(c *column) int { return s.occurring.Of(c.feature) }
 
 // said is how many rows mention the feature of a column.
 func (s *surveyed) said(c *column) int { return s.mentioned[s.of(c)] + s.missing[s.of(c)] }
@@ -48,24 +48,24 @@ func blocks(ctx context.Context, rows Rows, features, cores int, f func(worker i
 }
 
 // occurring finds the features that rows mention.
-func occurring(ctx context.Context, rows Rows, features, cores int) (*numbering, error) {
-	parts := make([]*numbering, cores)
+func occurring(ctx context.Context, rows Rows, features, cores int) (*tree.Numbering, error) {
+	parts := make([]*tree.Numbering, cores)
 	err := blocks(ctx, rows, features, cores, func(worker int, b *Block, _ int) error {
 		if parts[worker] == nil {
-			parts[worker] = newNumbering(features)
+			parts[worker] = tree.NewNumbering(features)
 		}
 		for _, f := range b.Feature {
-			parts[worker].add(int(f))
+			parts[worker].Add(int(f))
 		}
 		return nil
 	})
-	all := newNumbering(features)
+	all := tree.NewNumbering(features)
 	for _, p := range parts {
 		if p != nil {
-			all.join(p)
+			all.Join(p)
 		}
 	}
-	return all.number(), err
+	return all.Number(), err
 }
 
 // count counts how often rows mention each feature, and with which numbers.
@@ -88,7 +88,7 @@ func (s *surveyed) count(ctx context.Context, rows Rows, cores int) error {
 
 // fresh is a survey of the same features that has seen nothing.
 func (s *surveyed) fresh() *surveyed {
-	n, none := s.occurring.count, float32(math.Inf(1))
+	n, none := s.occurring.Count(), float32(math.Inf(1))
 	return &surveyed{features: s.features, occurring: s.occurring, ids: s.ids, categorical: s.categorical, mentioned: make([]int, n),
 		missing: make([]int, n), least: slices.Repeat([]float32{none}, n), most: slices.Repeat([]float32{-none}, n)}
 }
@@ -130,11 +130,11 @@ func survey(ctx context.Context, rows Rows, cores int) (*surveyed, error) {
 	if of.occurring, err = occurring(ctx, rows, of.features.Width, cores); err != nil {
 		return nil, err
 	}
-	n := of.occurring.count
-	of.ids = of.occurring.features()
+	n := of.occurring.Count()
+	of.ids = of.occurring.Features()
 	of.categorical = make([]bool, n)
 	for i, f := range of.features.Listed() {
-		if at := of.occurring.of(i); at >= 0 {
+		if at := of.occurring.Of(i); at >= 0 {
 			of.categorical[at] = f.Categorical
 		}
 	}
@@ -161,7 +161,7 @@ func survey(ctx context.Context, rows Rows, cores int) (*surveyed, error) {
 // add counts the block, whose first row is lo.
 func (s *surveyed) add(b *Block, lo int) error {
 	for i, id := range b.Feature {
-		f := s.occurring.of(int(id))
+		f := s.occurring.Of(int(id))
 		if f < 0 {
 			continue // held-out rows alone have it
 		}
@@ -249,7 +249,7 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins, core
 		b.Reset()
 		rows.Read(lo, min(lo+blockRows, s.rows), &b)
 		for i, id := range b.Feature {
-			f, v := s.occurring.of(int(id)), b.Value[i]
+			f, v := s.occurring.Of(int(id)), b.Value[i]
 			if f < 0 {
 				continue
 			}

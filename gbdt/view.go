@@ -24,7 +24,7 @@ type View struct {
 	features tree.Features
 	table    *feature.Transform // nil: features are columns
 	fields   []viewed           // of the table, in the order of their ids
-	slots    *numbering         // of features; nil: each has the slot of its number
+	slots    *tree.Numbering    // of features; nil: each has the slot of its number
 	absent   float32            // of columns: what a row has where it has none
 	empty    []float32          // of fields: by slot, what an example without values has
 }
@@ -126,7 +126,7 @@ func (v *View) clear() {
 func (v *View) slot(feature int) int {
 	switch {
 	case v.slots != nil:
-		return v.slots.of(feature)
+		return v.slots.Of(feature)
 	case uint(feature) < uint(v.features.Width):
 		return feature
 	}
@@ -139,7 +139,7 @@ func (v *View) Features() tree.Features { return v.features }
 // Width is how many values a row has: the slots.
 func (v *View) Width() int {
 	if v.slots != nil {
-		return v.slots.count
+		return v.slots.Count()
 	}
 	return v.features.Width
 }
@@ -154,13 +154,13 @@ func (v *View) Use(e *tree.Ensemble) (use *View, narrow *tree.Ensemble, from []i
 	if n := v.features.Width; e.Features.Width != n {
 		return nil, nil, nil, fmt.Errorf("%w: it has %d features, and the examples have %d", tree.ErrTrees, e.Features.Width, n)
 	}
-	slots := newNumbering(v.features.Width)
+	slots := tree.NewNumbering(v.features.Width)
 	for i := range e.Trees {
 		for _, f := range e.Trees[i].Feature {
-			slots.add(int(f))
+			slots.Add(int(f))
 		}
 	}
-	from = slots.number().features()
+	from = slots.Number().Features()
 	one := *e
 	one.Features, one.Trees = tree.Features{}, slices.Clone(e.Trees)
 	for _, f := range from {
@@ -170,7 +170,7 @@ func (v *View) Use(e *tree.Ensemble) (use *View, narrow *tree.Ensemble, from []i
 		t := &one.Trees[i]
 		t.Feature = slices.Clone(t.Feature)
 		for k, f := range t.Feature {
-			t.Feature[k] = int32(slots.of(int(f)))
+			t.Feature[k] = int32(slots.Of(int(f)))
 		}
 	}
 	use = &View{features: v.features, table: v.table, fields: v.fields, slots: slots, absent: v.absent}

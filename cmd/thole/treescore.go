@@ -155,14 +155,16 @@ func (p *prediction) bind(ctx context.Context, trees *tree.Ensemble) (*feature.T
 // treeScorer scores batches with trees, on all processors. What it says of an example depends on that alone.
 type treeScorer struct {
 	byTrees
-	view  *gbdt.View
-	trees *tree.Ensemble // whose features are the slots of the view
-	fast  *tree.Scorer
-	of    []string // names of the features
-	from  []int32  // which of the model's they are
-	block int      // examples that a processor takes at once
-	out   rated
-	more  int // further numbers of an example
+	view   *gbdt.View
+	trees  *tree.Ensemble // whose features are the slots of the view
+	fast   *tree.Scorer
+	sparse bool     // fast scores examples as they are, columns with numbers and values; else rows of the view
+	absent float32  // what sparse examples do not have
+	of     []string // names of the features
+	from   []int32  // which of the model's they are
+	block  int      // examples that a processor takes at once
+	out    rated
+	more   int // further numbers of an example
 
 	shares *tree.Explainer // nil: nobody asks for contributions
 }
@@ -175,8 +177,15 @@ func newTreeScorer(view *gbdt.View, trees *tree.Ensemble, also byTrees) (*treeSc
 	if err != nil {
 		return nil, err
 	}
-	s := &treeScorer{byTrees: also, view: use, trees: narrow, fast: tree.Compile(narrow), from: from,
-		block: min(256, max(1, blockValues/max(1, use.Width())))}
+	s := &treeScorer{byTrees: also, view: use, trees: narrow, from: from, block: 256}
+	if s.absent, s.sparse = view.Columns(); s.sparse {
+		s.fast = tree.Compile(trees)
+	} else {
+		s.fast = tree.Compile(narrow)
+	}
+	if !s.sparse || also.contrib || also.leaves { // which want rows
+		s.block = min(s.block, max(1, blockValues/max(1, use.Width())))
+	}
 	for _, f := range from {
 		s.of = append(s.of, featureName(trees.Features, int(f)))
 	}
@@ -221,17 +230,27 @@ func (s *treeScorer) names(h *head) (all []string) {
 func (s *treeScorer) score(b *data.Batch) (*rated, error) {
 	n, classes := b.Len(), s.trees.Classes
 	s.out.score, s.out.more = resized(s.out.score, n*classes), resized(s.out.more, n*s.more)
-	blocks := (n + s.block - 1) / s.block
+	blocks, x := (n+s.block-1)/s.block, b.Rows()
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), blocks) {
 		wg.Go(func() {
-			rows := make([]float32, s.block*s.view.Width())
+			var rows []float32
 			for k := int(next.Add(1)) - 1; k < blocks; k = int(next.Add(1)) - 1 {
 				lo := k * s.block
 				hi := min(n, lo+s.block)
+				score := s.out.score[lo*classes : hi*classes]
+				if s.sparse {
+					s.fast.Sparse(x.Ptr[lo:hi+1], x.Idx, x.Val, s.absent, score)
+				}
+				if s.sparse && s.more == 0 {
+					continue
+				}
+				if rows == nil {
+					rows = make([]float32, s.block*s.view.Width())
+				}
 				s.view.Fill(b, lo, hi, rows)
-				s.rows(rows, s.out.score[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more])
+				s.rows(rows, score, s.out.more[lo*s.more:hi*s.more])
 			}
 		})
 	}
@@ -250,7 +269,9 @@ func resized(s []float64, n int) []float64 {
 func (s *treeScorer) rows(rows []float32, score, more []float64) {
 	w, classes := s.view.Width(), s.trees.Classes
 	n := len(score) / classes
-	s.fast.Batch(rows[:n*w], w, score)
+	if !s.sparse {
+		s.fast.Batch(rows[:n*w], w, score)
+	}
 	if s.more == 0 {
 		return
 	}

@@ -7,50 +7,13 @@ import (
 	"slices"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"thole.example/data"
 	"thole.example/matrix"
 	"thole.example/tree"
 )
 
-// TestNumbering holds numbers to places in a sorted list.
-func TestNumbering(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		features := rapid.IntRange(1, 300).Draw(t, "features")
-		draw := rapid.SliceOf(rapid.IntRange(0, features-1))
-		one, two := draw.Draw(t, "one"), draw.Draw(t, "two")
-		n, other := newNumbering(features), newNumbering(features)
-		for _, f := range one {
-			n.add(f)
-		}
-		for _, f := range two {
-			other.add(f)
-		}
-		n.join(other)
-		n.number()
-		all := slices.Concat(one, two)
-		slices.Sort(all)
-		all = slices.Compact(all)
-		if n.count != len(all) || len(n.features()) != len(all) {
-			t.Fatalf("%d numbers, want %d", n.count, len(all))
-		}
-		for f := -70; f < features+70; f++ {
-			at, is := slices.BinarySearch(all, f)
-			if !is {
-				at = -1
-			} else if n.features()[at] != int32(f) {
-				t.Errorf("number %d is of feature %d, want %d", at, n.features()[at], f)
-			}
-			if got := n.of(f); got != at {
-				t.Errorf("feature %d has the number %d, want %d", f, got, at)
-			}
-		}
-	})
-}
-
-// hashed is examples of some columns of very many.
-func hashed(n int, columns []int64, dim int64) *data.Batch {
+// sparse is examples of some columns of very many.
+func sparse(n int, columns []int64, dim int64) *data.Batch {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, b := &matrix.CSR[float32]{Ptr: []int{0}}, &data.Batch{}
 	for range n {
@@ -91,7 +54,7 @@ func TestFewOfMany(t *testing.T) {
 		far, near = append(far, i*(dim/few)+i%7), append(near, i)
 	}
 	grow := func(columns []int64, dim int64) *tree.Ensemble {
-		b := hashed(2000, columns, dim)
+		b := sparse(2000, columns, dim)
 		rows := batchRows{b, NewColumns(int(dim), 0)}
 		binned, err := Bin(context.Background(), rows, nil, 255, 2)
 		if err != nil {
