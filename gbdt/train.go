@@ -56,6 +56,8 @@ type trainer struct {
 	all    [][]grad    // of each class, of the rows that are learned from: float32 until they are rounded
 	scales []scale     // of each class
 	groups [][2]int    // of the rows that are learned from
+	rate   float64     // of the trees to come
+	gone   dropout
 }
 
 // Train grows trees on the rows of b. y has the labels of all rows, also of those that other workers have. It ends early, with what there
@@ -85,12 +87,16 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 		}
 		if value < best {
 			best, bestAt = value, i
+			t.gone.best = slices.Clone(t.gone.weights)
 		}
 		if c.Patience > 0 && !math.IsInf(best, 1) {
 			if t.out.Best = t.out.Iterations() - i + bestAt; i-bestAt >= c.Patience {
 				break
 			}
 		}
+	}
+	if c.Drop.Rate > 0 && t.out.Best > 0 {
+		t.keepBest()
 	}
 	if t.out.Best == t.out.Iterations() {
 		t.out.Best = 0
@@ -123,6 +129,7 @@ func (t *trainer) begin() error {
 	}
 	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
 	t.out = t.model(classes)
+	t.gone.before = t.out.Iterations()
 	y = y.of(b, classes)
 	t.labels = y
 	rows := b.learn + b.held
@@ -202,6 +209,9 @@ func (t *trainer) start(m *tree.Ensemble) {
 // iterate grows a tree for each class.
 func (t *trainer) iterate(ctx context.Context, i int) error {
 	at := t.out.Iterations()
+	if err := t.take(ctx); err != nil {
+		return err
+	}
 	if err := t.derive(ctx); err != nil {
 		return err
 	}
@@ -218,6 +228,7 @@ func (t *trainer) iterate(ctx context.Context, i int) error {
 		t.tree.Class = k
 		t.out.Trees = append(t.out.Trees, t.tree)
 	}
+	t.giveBack()
 	return nil
 }
 
@@ -263,7 +274,7 @@ func (t *trainer) settle(k int) {
 			}
 			t.tree.LeafValue[i] = quantileIn(rest, q(&t.Objective))
 		}
-		v := t.tree.LeafValue[i] * t.Rate
+		v := t.tree.LeafValue[i] * t.rate
 		t.tree.LeafValue[i] = v
 		for _, r := range t.rows[l.lo:l.hi] {
 			scores[r] += v
@@ -273,7 +284,7 @@ func (t *trainer) settle(k int) {
 		}
 	}
 	for i := range t.tree.Value {
-		t.tree.Value[i] *= t.Rate
+		t.tree.Value[i] *= t.rate
 	}
 }
 

@@ -134,7 +134,8 @@ func (g *treeRun) finish(e *tree.Ensemble) (*train.Report, error) {
 	p, r := g.p, &g.report
 	g.count()
 	learned, held := g.last.Scores, g.last.Held
-	if e.Best > 0 || g.own != p.train { // some trees do not score, or the examples are with others
+	// Some trees do not score, or others than the last ones were kept, or the examples are with others.
+	if e.Best > 0 || p.forest.Drop.Rate > 0 || g.own != p.train {
 		learned = p.scoresOf(e, p.train)
 		if p.valid != nil {
 			held = p.scoresOf(e, p.valid)

@@ -27,6 +27,7 @@ type treeSettings struct {
 	monotone                       map[string]string
 	oneHot, setLevels              int
 	smooth, levelL2, levelWeight   float64
+	dropSettings
 }
 
 // What tasks share.
@@ -64,6 +65,7 @@ func (g *treeSettings) flags(c *cobra.Command) {
 	f.Float64Var(&g.smooth, "cat-smooth", d.Smooth, "second derivatives that are added to a level's when levels are put in order")
 	f.Float64Var(&g.levelL2, "cat-l2", d.Level2, "added to --l2 for splits by sets of levels")
 	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set")
+	g.dropSettings.flags(c)
 	f.StringVar(&g.shared, "share", byRows, "what --tasks share: rows, whose histograms are added up on the servers; features, of which each "+
 		"task has all rows; or voting: rows, and histograms of the features with the most votes alone, which is not exact")
 	f.IntVar(&g.votes, "votes", defaultVotes, "features that a task votes for at each node, with --share voting; twice as many are added up")
@@ -71,7 +73,8 @@ func (g *treeSettings) flags(c *cobra.Command) {
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "share", "votes"}
+	"colsample", "monotone", "cat-one-hot", "cat-levels", "cat-smooth", "cat-l2", "cat-weight", "share", "votes",
+	"boosting", "drop-rate", "skip-drop", "max-drop"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
@@ -157,6 +160,10 @@ func (p *plan) chooseTrees() error {
 	c.Rows, c.Columns = g.rowShare, g.columnShare
 	c.OneHot, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight = g.oneHot, g.setLevels, g.smooth, g.levelL2, g.levelWeight
 	c.Patience = p.patience
+	var err error
+	if c.Drop, err = p.drop(); err != nil {
+		return err
+	}
 	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
 	if p.atServers && p.load != "" {
 		return fmt.Errorf("--load %s: workers do not see the trees that it names, want thole train to go on from them", p.load)
