@@ -11,9 +11,9 @@ import (
 // denseRows are rows of 28 numbers.
 type denseRows int
 
-func (r denseRows) Len() int                 { return int(r) }
-func (r denseRows) Features() []tree.Feature { return make([]tree.Feature, 28) }
-func (r denseRows) Missing(int) bool         { return false }
+func (r denseRows) Len() int                { return int(r) }
+func (r denseRows) Features() tree.Features { return tree.Features{Width: 28} }
+func (r denseRows) Missing(int) bool        { return false }
 
 func (r denseRows) Read(lo, hi int, into *gbdt.Block) {
 	for i := lo; i < hi; i++ {

@@ -41,9 +41,9 @@ func newRows(n int) *rows {
 
 func random(row, of int) float32 { return float32(kernel.Hash(uint64(row*64+of))>>40) / (1 << 24) }
 
-func (r *rows) Len() int                 { return r.n }
-func (r *rows) Features() []tree.Feature { return r.features }
-func (r *rows) Missing(f int) bool       { return f == 0 || r.features[f].Categorical }
+func (r *rows) Len() int                { return r.n }
+func (r *rows) Features() tree.Features { return tree.FeaturesOf(r.features...) }
+func (r *rows) Missing(f int) bool      { return f == 0 || r.features[f].Categorical }
 
 func (r *rows) Read(lo, hi int, into *gbdt.Block) {
 	for i := lo; i < hi; i++ {

@@ -29,12 +29,12 @@ type denseRows struct {
 func (r *denseRows) Len() int         { return r.n }
 func (r *denseRows) Missing(int) bool { return true }
 
-func (r *denseRows) Features() []tree.Feature {
+func (r *denseRows) Features() tree.Features {
 	f := make([]tree.Feature, r.width)
 	for i := range r.levels {
 		f[r.width-1-i].Categorical = true
 	}
-	return f
+	return tree.FeaturesOf(f...)
 }
 
 func (r *denseRows) Read(lo, hi int, b *Block) {

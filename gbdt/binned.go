@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 
 	"thole.example/kernel"
 	"thole.example/tree"
@@ -15,7 +14,7 @@ import (
 // Rows are examples with the features that trees ask for. Any number of goroutines may read them.
 type Rows interface {
 	Len() int
-	Features() []tree.Feature
+	Features() tree.Features
 	// Missing reports whether a row that does not mention the feature lacks it; else its value is 0.
 	Missing(feature int) bool
 	// Read appends rows lo to hi, the same ones every time. The block is the caller's.
@@ -54,10 +53,11 @@ const LevelLimit = wideCodes - 2
 
 // Layout is how values become codes, and where those are in a row and in a histogram. All rows decide it (Survey). It is read-only.
 type Layout struct {
-	Features []tree.Feature
+	Features tree.Features
 	rows     int      // that decided it: those to learn from
 	total    int      // with those that are held out
 	columns  []column // of the features that vary, ascending
+	index    *tree.Numbering
 	groups   []group
 	cells    int          // in a histogram: the codes of all groups
 	shape    kernel.Codes // of a row
@@ -137,7 +137,6 @@ func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout,
 	if err := b.admit(held, bins); err != nil {
 		return nil, err
 	}
-	b.Features = slices.Clone(b.Features)
 	if cores < 1 {
 		cores = runtime.GOMAXPROCS(0)
 	}
@@ -153,10 +152,17 @@ func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout,
 	if b.columns, err = s.columns(ctx, rows, bins, cores); err != nil {
 		return nil, err
 	}
-	for _, c := range b.columns { // of others nothing is to be said
-		f := &b.Features[c.feature]
-		f.Least, f.Most = float64(s.least[c.feature]), float64(s.most[c.feature])
+	b.index = tree.NewNumbering(b.Features.Width)
+	varying := map[int]tree.Feature{} // of others nothing is to be said
+	for i := range b.columns {
+		c := &b.columns[i]
+		b.index.Add(c.feature)
+		f := b.Features.At(c.feature)
+		f.Least, f.Most = float64(s.least[s.of(c)]), float64(s.most[s.of(c)])
+		varying[c.feature] = f
 	}
+	b.index.Number()
+	b.Features.Change(varying)
 	err = b.bundle(ctx, rows, held, s)
 	b.histogramLimit = max(8, histogramCells/max(1, b.cells))
 	return b, err
@@ -182,9 +188,9 @@ func (l *Layout) Code(ctx context.Context, rows, held Rows, lo, hi int, cores in
 
 // admit refuses what is too much, before anything is read.
 func (b *Layout) admit(held Rows, bins int) error {
-	features, others := len(b.Features), 0
+	features, others := b.Features.Width, 0
 	if held != nil {
-		features, others = len(held.Features()), max(0, held.Len())
+		features, others = held.Features().Width, max(0, held.Len())
 	}
 	switch b.total = b.rows + others; {
 	case bins < 2 || bins > 255:
@@ -193,10 +199,10 @@ func (b *Layout) admit(held Rows, bins int) error {
 		return fmt.Errorf("%w: there are none", ErrRows)
 	case max(b.rows, others) > RowLimit || b.total > RowLimit:
 		return fmt.Errorf("%w: %d of them, want at most %d", ErrRows, max(b.rows, others, b.total), RowLimit)
-	case len(b.Features) > tree.FeatureLimit:
-		return fmt.Errorf("%w: %d features, want at most %d", ErrRows, len(b.Features), tree.FeatureLimit)
-	case features != len(b.Features):
-		return fmt.Errorf("%w: %d features in held-out rows, want %d", ErrRows, features, len(b.Features))
+	case b.Features.Width > tree.FeatureLimit:
+		return fmt.Errorf("%w: %d features, want at most %d", ErrRows, b.Features.Width, tree.FeatureLimit)
+	case features != b.Features.Width:
+		return fmt.Errorf("%w: %d features in held-out rows, want %d", ErrRows, features, b.Features.Width)
 	}
 	return nil
 }

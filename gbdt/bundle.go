@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"thole.example/kernel"
+	"thole.example/tree"
 )
 
 // Features of which most rows mention nothing share groups: those that no row mentions together, as the levels of a field that was
@@ -23,19 +24,17 @@ const tryGroups = 128
 
 // bundle puts the columns into groups, and lays the groups out.
 func (b *Layout) bundle(ctx context.Context, rows, held Rows, s *surveyed) error {
-	of := make([]int32, len(b.Features)) // 1 + the column of a feature that is put with others
 	var sparse []int
 	for i := range b.columns {
 		c := &b.columns[i]
-		if c.alone = s.lacks[c.feature] || float64(s.mentioned[c.feature]+s.missing[c.feature]) > sparseShare*float64(s.rows); !c.alone {
-			of[c.feature] = int32(i) + 1
+		if c.alone = s.lacks[s.of(c)] || float64(s.said(c)) > sparseShare*float64(s.rows); !c.alone {
 			sparse = append(sparse, i)
 		}
 	}
 	// The more rows mention a feature, the fewer groups have room for it.
-	weight := func(i int) int { f := b.columns[i].feature; return s.mentioned[f] + s.missing[f] }
+	weight := func(i int) int { return s.said(&b.columns[i]) }
 	slices.SortStableFunc(sparse, func(i, j int) int { return cmp.Compare(weight(j), weight(i)) })
-	bundles, err := exclusive(ctx, rows, held, b.columns, of, sparse)
+	bundles, err := exclusive(ctx, rows, held, b.columns, b.index, sparse)
 	if err != nil {
 		return err
 	}
@@ -91,7 +90,7 @@ func (b *Layout) layout(bundles [][]int) {
 
 // exclusive puts the sparse columns into bundles of which no row mentions two: first by some rows, then by all; those that turn out
 // to be mentioned together are tried again among themselves.
-func exclusive(ctx context.Context, rows, held Rows, columns []column, of []int32, sparse []int) (bundles [][]int, err error) {
+func exclusive(ctx context.Context, rows, held Rows, columns []column, of *tree.Numbering, sparse []int) (bundles [][]int, err error) {
 	for left := sparse; len(left) > 0; {
 		found, err := bySample(ctx, rows, columns, of, left)
 		if err != nil {
@@ -135,7 +134,7 @@ func exclusive(ctx context.Context, rows, held Rows, columns []column, of []int3
 }
 
 // conflicts marks the columns that some row mentions beside another one of their bundle.
-func conflicts(ctx context.Context, rows Rows, of, bundle []int32, bundles int, out []bool) error {
+func conflicts(ctx context.Context, rows Rows, of *tree.Numbering, bundle []int32, bundles int, out []bool) error {
 	if rows == nil {
 		return nil
 	}
@@ -149,7 +148,7 @@ func conflicts(ctx context.Context, rows Rows, of, bundle []int32, bundles int, 
 		rows.Read(lo, min(lo+blockRows, rows.Len()), &b)
 		for i := range len(b.Ptr) - 1 {
 			for at := b.Ptr[i]; at < b.Ptr[i+1]; at++ {
-				c := of[b.Feature[at]] - 1
+				c := of.Of(int(b.Feature[at]))
 				if c < 0 || bundle[c] == 0 || b.Value[at] == 0 {
 					continue
 				}
@@ -165,7 +164,7 @@ func conflicts(ctx context.Context, rows Rows, of, bundle []int32, bundles int, 
 }
 
 // bySample puts columns into bundles by some of the rows.
-func bySample(ctx context.Context, rows Rows, columns []column, of []int32, left []int) ([][]int, error) {
+func bySample(ctx context.Context, rows Rows, columns []column, of *tree.Numbering, left []int) ([][]int, error) {
 	place := make([]int32, len(columns))
 	for i, at := range left {
 		place[at] = int32(i) + 1
@@ -184,7 +183,7 @@ func bySample(ctx context.Context, rows Rows, columns []column, of []int32, left
 		rows.Read(lo, min(lo+blockRows, rows.Len()), &b)
 		for i := range len(b.Ptr) - 1 {
 			for at := b.Ptr[i]; at < b.Ptr[i+1]; at++ {
-				if c := of[b.Feature[at]] - 1; c >= 0 && place[c] > 0 && b.Value[at] != 0 {
+				if c := of.Of(int(b.Feature[at])); c >= 0 && place[c] > 0 && b.Value[at] != 0 {
 					in[place[c]-1] = append(in[place[c]-1], int32(taken+i))
 				}
 			}

@@ -26,6 +26,8 @@ type Config struct {
 	Rows    float64 // share of the rows that a tree learns from; 0 is 1
 	Columns float64 // share of the features that a tree asks for; 0 is 1
 
+	Drop Drop // of trees, by iterations that come after them
+
 	Monotone []int8 // for each feature -1: scores fall with it, 1: they rise, 0; nil: all 0
 
 	// Of categorical features.
@@ -79,7 +81,9 @@ func (c *Config) Check() error {
 		{"depth", float64(c.Depth), 0, DepthLimit}, {"leaves", float64(c.Leaves), 0, LeafLimit}, {"bins", float64(c.Bins), 2, 255},
 		{"l1", c.L1, 0, math.MaxFloat32}, {"l2", c.L2, 0, math.MaxFloat32}, {"gamma", c.Gamma, 0, math.MaxFloat32},
 		{"min weight", c.MinWeight, 0, math.MaxFloat32}, {"max step", c.MaxStep, 0, math.MaxFloat32},
-		{"share of rows", c.Rows, 0, 1}, {"share of columns", c.Columns, 0, 1}, {"weight of positive examples", c.Positive, 0, math.MaxFloat32},
+		{"share of rows", c.Rows, 0, 1}, {"share of columns", c.Columns, 0, 1},
+		{"share of dropped trees", c.Drop.Rate, 0, 1}, {"share of iterations without dropped trees", c.Drop.Skip, 0, 1},
+		{"dropped iterations", float64(c.Drop.Most), 0, TreeLimit}, {"weight of positive examples", c.Positive, 0, math.MaxFloat32},
 		{"one-hot levels", float64(c.OneHot), 0, LevelLimit}, {"levels of a set", float64(c.MaxLevels), 1, LevelLimit},
 		{"smoothing of levels", c.Smooth, 0, math.MaxFloat32}, {"l2 of levels", c.Level2, 0, math.MaxFloat32},
 		{"weight of a level", c.LevelWeight, 0, math.MaxFloat32}, {"patience", float64(c.Patience), 0, TreeLimit},

@@ -7,6 +7,23 @@ import (
 	"thole.example/kernel"
 )
 
+// goesLeft is 1 if rows with the bin of the split's column go left, else 0.
+func (s *split) goesLeft(c *column, bin int) uint8 {
+	is := false
+	switch {
+	case bin == c.bins:
+		is = s.missing && !c.categorical
+	case !c.categorical:
+		is = bin <= s.bin
+	default:
+		_, is = slices.BinarySearch(s.set, int32(bin))
+	}
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // side says for each code of a group whether rows with it go left by a split: 1, else 0.
 func (b *Binned) side(s *split, to []uint8) []uint8 {
 	c := &b.columns[s.column]
@@ -17,33 +34,18 @@ func (b *Binned) side(s *split, to []uint8) []uint8 {
 		to = make([]uint8, 1<<8)
 	}
 	all, to := to, to[:g.codes]
-	left := func(bin int) uint8 {
-		is := false
-		switch {
-		case bin == c.bins:
-			is = s.missing && !c.categorical
-		case !c.categorical:
-			is = bin <= s.bin
-		default:
-			_, is = slices.BinarySearch(s.set, int32(bin))
-		}
-		if is {
-			return 1
-		}
-		return 0
-	}
 	if c.alone {
 		for bin := range to {
-			to[bin] = left(bin)
+			to[bin] = s.goesLeft(c, bin)
 		}
 		return all
 	}
-	usual := left(c.usual) // as are all that mention another feature of the group
+	usual := s.goesLeft(c, c.usual) // as are all that mention another feature of the group
 	for i := range to {
 		to[i] = usual
 	}
 	for bin := range c.all() {
-		to[c.code(bin)] = left(bin)
+		to[c.code(bin)] = s.goesLeft(c, bin)
 	}
 	return all
 }

@@ -18,7 +18,7 @@ type Examples struct {
 func (e *Examples) Len() int { return e.Set.Len() }
 
 // Features implements Rows.
-func (e *Examples) Features() []tree.Feature { return e.View.Features() }
+func (e *Examples) Features() tree.Features { return e.View.Features() }
 
 // Missing implements Rows.
 func (e *Examples) Missing(feature int) bool { return e.View.Missing(feature) }
@@ -28,7 +28,10 @@ func (e *Examples) Read(lo, hi int, into *Block) { e.View.Pairs(e.Set.Slice(lo, 
 
 // Missing reports whether an example without the feature lacks it, or else has the value 0.
 func (v *View) Missing(feature int) bool {
-	s := v.slots[feature]
+	if v.fields == nil {
+		return v.absent != v.absent
+	}
+	s := v.slot(feature)
 	return s >= 0 && v.empty[s] != v.empty[s]
 }
 
@@ -48,7 +51,7 @@ func (v *View) Pairs(b *data.Batch, into *Block) {
 				f, value = v.feature(int(b.Field[k]), col, value)
 			case v.fields != nil:
 				f, value = v.feature(-1, col, value)
-			case uint64(col) < uint64(len(v.features)):
+			case uint64(col) < uint64(v.features.Width):
 				f = int(col)
 			}
 			if f >= 0 {

@@ -7,10 +7,6 @@ import (
 
 // fill writes the codes of the rows lo to hi, which are those from first on here.
 func (b *Binned) fill(ctx context.Context, rows Rows, lo, hi, first, cores int) error {
-	of := make([]int32, len(b.Features)) // 1 + the column of a feature
-	for i := range b.columns {
-		of[b.columns[i].feature] = int32(i) + 1
-	}
 	// A row begins as one that mentions nothing.
 	silent := make([]byte, b.codes.Stride)
 	for i := range b.columns {
@@ -27,11 +23,11 @@ func (b *Binned) fill(ctx context.Context, rows Rows, lo, hi, first, cores int) 
 			row := b.codes.Row(first + from + i)
 			copy(row, silent)
 			for k := in.Ptr[i]; k < in.Ptr[i+1]; k++ {
-				at := of[in.Feature[k]]
-				if at == 0 {
+				at := b.index.Of(int(in.Feature[k]))
+				if at < 0 {
 					continue // it does not vary
 				}
-				c := &b.columns[at-1]
+				c := &b.columns[at]
 				if bin := c.binOf(in.Value[k]); bin != c.usual || c.alone {
 					b.put(row, c, min(bin, c.all()-1))
 				}

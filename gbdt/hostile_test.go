@@ -26,10 +26,10 @@ func (l *liar) Len() int {
 	return len(l.rows)
 }
 
-func (l *liar) Features() []tree.Feature {
-	f := make([]tree.Feature, l.features)
-	for i := 0; l.levels && i < len(f); i++ {
-		f[i].Categorical = true
+func (l *liar) Features() tree.Features {
+	f := tree.Features{Width: l.features}
+	for i := 0; l.levels && i < l.features; i++ {
+		f.Set(i, tree.Feature{Categorical: true})
 	}
 	return f
 }
@@ -184,7 +184,7 @@ func TestBadLabels(t *testing.T) {
 
 // before is an ensemble without trees.
 func before(features, classes int) *tree.Ensemble {
-	return &tree.Ensemble{Features: make([]tree.Feature, features), Classes: classes, Group: classes, Start: make([]float64, classes)}
+	return &tree.Ensemble{Features: tree.Features{Width: features}, Classes: classes, Group: classes, Start: make([]float64, classes)}
 }
 
 func TestBadSettings(t *testing.T) {

@@ -49,8 +49,8 @@ func (t *trainer) fit(classes int) error {
 		return fmt.Errorf("%d start scores, want %d of each of %d rows", len(y.Start), classes, total)
 	case c.Objective.Rank != nil && y.Group == nil:
 		return fmt.Errorf("%s: rows without groups", c.Objective.Name)
-	case c.Monotone != nil && len(c.Monotone) != len(b.Features):
-		return fmt.Errorf("%d monotone constraints of %d features", len(c.Monotone), len(b.Features))
+	case c.Monotone != nil && len(c.Monotone) != b.Features.Width:
+		return fmt.Errorf("%d monotone constraints of %d features", len(c.Monotone), b.Features.Width)
 	}
 	for f, m := range c.Monotone {
 		switch {
@@ -65,8 +65,8 @@ func (t *trainer) fit(classes int) error {
 	case from == nil:
 	case y.Start == nil:
 		return fmt.Errorf("trees that go before without their scores as start scores of the rows")
-	case len(from.Features) != len(b.Features):
-		return fmt.Errorf("trees that ask for %d features, want %d to go on from", len(from.Features), len(b.Features))
+	case from.Features.Width != b.Features.Width:
+		return fmt.Errorf("trees that ask for %d features, want %d to go on from", from.Features.Width, b.Features.Width)
 	case from.Classes != classes:
 		return fmt.Errorf("trees of %d scores of a row, want %d to go on from", from.Classes, classes)
 	case from.Group != classes:

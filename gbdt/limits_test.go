@@ -19,8 +19,8 @@ func TestShared(t *testing.T) {
 	b := binned(t, g, nil, 255)
 	conf := settings(t, "l2", 2)
 	signs := func(e *tree.Ensemble) (all []int8) {
-		for _, f := range e.Features {
-			all = append(all, int8(f.Monotone))
+		for i := range e.Features.Width {
+			all = append(all, int8(e.Features.At(i).Monotone))
 		}
 		return all
 	}

@@ -85,7 +85,7 @@ func TestFieldsTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := binned.Features[1]; got.Most != 4 {
+	if got := binned.Features.At(1); got.Most != 4 {
 		t.Errorf("%+v, want values up to 4", got)
 	}
 }

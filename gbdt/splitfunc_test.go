@@ -72,8 +72,8 @@ type sixRows struct{}
 
 func (sixRows) Len() int         { return 6 }
 func (sixRows) Missing(int) bool { return true }
-func (sixRows) Features() []tree.Feature {
-	return []tree.Feature{{Name: "x"}, {Name: "k", Categorical: true}}
+func (sixRows) Features() tree.Features {
+	return tree.FeaturesOf(tree.Feature{Name: "x"}, tree.Feature{Name: "k", Categorical: true})
 }
 
 func (sixRows) Read(lo, hi int, into *Block) {

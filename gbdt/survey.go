@@ -10,9 +10,13 @@ import (
 	"thole.example/tree"
 )
 
-// surveyed is what a first pass finds of each feature.
+// surveyed is what first passes find of the features that occur: of the others, which no row mentions, there are no bins. All slices are
+// by their numbers.
 type surveyed struct {
-	features    []tree.Feature
+	features    tree.Features
+	occurring   *tree.Numbering
+	ids         []int32 // of the features
+	categorical []bool
 	rows        int
 	mentioned   []int // rows that say a number other than 0, or a level
 	missing     []int // rows that lack it
@@ -21,44 +25,78 @@ type surveyed struct {
 	heldMissing []bool // it is missing in rows that are held out
 }
 
-// counted is how often rows mention each feature, and with which numbers. It refuses rows that are none.
-func counted(ctx context.Context, rows Rows, features []tree.Feature, cores int) (*surveyed, error) {
-	parts := make([]surveyed, cores)
-	blocks := make([]Block, cores)
+// of is the number of a column's feature.
+func (s *surveyed) of(c *column) int { return s.occurring.Of(c.feature) }
+
+// said is how many rows mention the feature of a column.
+func (s *surveyed) said(c *column) int { return s.mentioned[s.of(c)] + s.missing[s.of(c)] }
+
+// blocks calls f for all rows of so many features in blocks, the first of which is row lo, on so many goroutines. It refuses rows that are
+// none.
+func blocks(ctx context.Context, rows Rows, features, cores int, f func(worker int, b *Block, lo int) error) error {
+	own := make([]Block, cores)
 	total := rows.Len()
-	err := each(ctx, cores, spans(total), func(worker, at int) error {
-		p, b := &parts[worker], &blocks[worker]
-		if p.features == nil {
-			*p = *newSurveyed(features)
-		}
-		lo, hi := at*blockRows, min((at+1)*blockRows, total)
+	return each(ctx, cores, spans(total), func(worker, at int) error {
+		b, lo := &own[worker], at*blockRows
+		hi := min(lo+blockRows, total)
 		b.Reset()
 		rows.Read(lo, hi, b)
-		if err := b.check(lo, hi, len(features)); err != nil {
+		if err := b.check(lo, hi, features); err != nil {
 			return err
 		}
-		return p.add(b, lo)
+		return f(worker, b, lo)
 	})
-	s := newSurveyed(features)
-	s.rows = total
-	for i := range parts {
-		if p := &parts[i]; p.features != nil {
+}
+
+// occurring finds the features that rows mention.
+func occurring(ctx context.Context, rows Rows, features, cores int) (*tree.Numbering, error) {
+	parts := make([]*tree.Numbering, cores)
+	err := blocks(ctx, rows, features, cores, func(worker int, b *Block, _ int) error {
+		if parts[worker] == nil {
+			parts[worker] = tree.NewNumbering(features)
+		}
+		for _, f := range b.Feature {
+			parts[worker].Add(int(f))
+		}
+		return nil
+	})
+	all := tree.NewNumbering(features)
+	for _, p := range parts {
+		if p != nil {
+			all.Join(p)
+		}
+	}
+	return all.Number(), err
+}
+
+// count counts how often rows mention each feature, and with which numbers.
+func (s *surveyed) count(ctx context.Context, rows Rows, cores int) error {
+	parts := make([]*surveyed, cores)
+	err := blocks(ctx, rows, s.features.Width, cores, func(worker int, b *Block, lo int) error {
+		if parts[worker] == nil {
+			parts[worker] = s.fresh()
+		}
+		return parts[worker].add(b, lo)
+	})
+	s.rows = rows.Len()
+	for _, p := range parts {
+		if p != nil {
 			s.join(p)
 		}
 	}
-	return s, err
+	return err
 }
 
-func newSurveyed(features []tree.Feature) *surveyed {
-	n := len(features)
-	none := float32(math.Inf(1))
-	return &surveyed{features: features, mentioned: make([]int, n), missing: make([]int, n), least: slices.Repeat([]float32{none}, n),
-		most: slices.Repeat([]float32{-none}, n)}
+// fresh is a survey of the same features that has seen nothing.
+func (s *surveyed) fresh() *surveyed {
+	n, none := s.occurring.Count(), float32(math.Inf(1))
+	return &surveyed{features: s.features, occurring: s.occurring, ids: s.ids, categorical: s.categorical, mentioned: make([]int, n),
+		missing: make([]int, n), least: slices.Repeat([]float32{none}, n), most: slices.Repeat([]float32{-none}, n)}
 }
 
 // join adds what was found in other rows.
 func (s *surveyed) join(p *surveyed) {
-	for f := range s.features {
+	for f := range s.mentioned {
 		s.mentioned[f] += p.mentioned[f]
 		s.missing[f] += p.missing[f]
 		s.least[f], s.most[f] = min(s.least[f], p.least[f]), max(s.most[f], p.most[f])
@@ -88,15 +126,27 @@ func (b *Block) check(lo, hi, features int) error {
 }
 
 func survey(ctx context.Context, rows Rows, cores int) (*surveyed, error) {
-	s, err := counted(ctx, rows, rows.Features(), cores)
-	if err != nil {
+	of := &surveyed{features: rows.Features()}
+	var err error
+	if of.occurring, err = occurring(ctx, rows, of.features.Width, cores); err != nil {
 		return nil, err
 	}
-	n := len(s.features)
+	n := of.occurring.Count()
+	of.ids = of.occurring.Features()
+	of.categorical = make([]bool, n)
+	for i, f := range of.features.Listed() {
+		if at := of.occurring.Of(i); at >= 0 {
+			of.categorical[at] = f.Categorical
+		}
+	}
+	s := of.fresh()
+	if err := s.count(ctx, rows, cores); err != nil {
+		return nil, err
+	}
 	s.lacks, s.heldMissing = make([]bool, n), make([]bool, n)
-	for f := range n {
+	for f, id := range s.ids {
 		silent := s.rows - s.mentioned[f] - s.missing[f]
-		switch s.lacks[f] = rows.Missing(f); {
+		switch s.lacks[f] = rows.Missing(int(id)); {
 		case s.lacks[f]:
 			s.missing[f] += silent
 		case silent > 0:
@@ -111,19 +161,22 @@ func survey(ctx context.Context, rows Rows, cores int) (*surveyed, error) {
 
 // add counts the block, whose first row is lo.
 func (s *surveyed) add(b *Block, lo int) error {
-	features := s.features
-	for i, f := range b.Feature {
+	for i, id := range b.Feature {
+		f := s.occurring.Of(int(id))
+		if f < 0 {
+			continue // held-out rows alone have it
+		}
 		v := b.Value[i]
-		switch c := features[f].Categorical; {
+		switch c := s.categorical[f]; {
 		case v != v:
 			s.missing[f]++
 		case math.IsInf(float64(v), 0):
-			return fmt.Errorf("%w: row %d has the value %v of feature %s", ErrRows, rowOf(b, i, lo), v, features[f].Name)
+			return fmt.Errorf("%w: row %d has the value %v of feature %s", ErrRows, rowOf(b, i, lo), v, s.features.At(int(id)).Name)
 		case c && v < 0:
 			s.missing[f]++
 		case c && (v != float32(math.Trunc(float64(v))) || v >= tree.LevelLimit):
 			return fmt.Errorf("%w: row %d has the level %v of feature %s, want a whole number below %d", ErrRows, rowOf(b, i, lo), v,
-				features[f].Name, tree.LevelLimit)
+				s.features.At(int(id)).Name, tree.LevelLimit)
 		case v == 0 && !c: // as those that do not mention it, or almost
 			s.least[f], s.most[f] = min(s.least[f], 0), max(s.most[f], 0)
 			s.mentioned[f]++
@@ -143,11 +196,11 @@ func rowOf(b *Block, i, lo int) int {
 
 // missingIn notes which features are missing in some of the rows, which are held out.
 func (s *surveyed) missingIn(ctx context.Context, rows Rows, cores int) error {
-	other, err := counted(ctx, rows, s.features, cores)
-	if err != nil {
+	other := s.fresh()
+	if err := other.count(ctx, rows, cores); err != nil {
 		return fmt.Errorf("held-out rows: %w", err)
 	}
-	for f := range s.features {
+	for f := range s.heldMissing {
 		s.heldMissing[f] = other.missing[f] > 0 || s.lacks[f] && other.mentioned[f] < other.rows
 	}
 	return nil
@@ -172,7 +225,7 @@ func (s *surveyed) columns(ctx context.Context, rows Rows, bins, cores int) ([]c
 		all, some, values = append(all, found...), some[:0], 0
 		return err
 	}
-	for f := range s.features {
+	for f := range s.mentioned {
 		if s.least[f] == s.most[f] && s.missing[f] == 0 || s.missing[f] == s.rows {
 			continue // nothing to split
 		}
@@ -186,13 +239,13 @@ func (s *surveyed) columns(ctx context.Context, rows Rows, bins, cores int) ([]c
 	err := gathered()
 	g = gathering{}
 	runtime.GC() // what values were gathered in is room for codes, which are made next, and are as many bytes
-	return slices.DeleteFunc(all, func(c column) bool { return c.bins+min(1, s.missing[c.feature]) < 2 }), err
+	return slices.DeleteFunc(all, func(c column) bool { return c.bins+min(1, s.missing[s.of(&c)]) < 2 }), err
 }
 
 // gather finds the bins of some features by all their values.
 func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins int, g *gathering) ([]column, error) {
-	place := make([]int32, len(s.features)) // 1 + where the feature is in some
-	values := make([][]uint32, len(some))   // orders of them
+	place := make([]int32, len(s.mentioned)) // 1 + where the feature is in some
+	values := make([][]uint32, len(some))    // orders of them
 	all := 0
 	for i, f := range some {
 		place[f] = int32(i) + 1
@@ -213,9 +266,12 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins int, 
 		}
 		b.Reset()
 		rows.Read(lo, min(lo+blockRows, s.rows), &b)
-		for i, f := range b.Feature {
-			v := b.Value[i]
-			if at := place[f]; at != 0 && v == v && (v >= 0 || !s.features[f].Categorical) {
+		for i, id := range b.Feature {
+			f, v := s.occurring.Of(int(id)), b.Value[i]
+			if f < 0 {
+				continue
+			}
+			if at := place[f]; at != 0 && v == v && (v >= 0 || !s.categorical[f]) {
 				values[at-1] = append(values[at-1], order(v))
 			}
 		}
@@ -223,7 +279,7 @@ func (s *surveyed) gather(ctx context.Context, rows Rows, some []int, bins int, 
 	columns := make([]column, len(some))
 	err := each(ctx, len(g.sorters), len(some), func(worker, i int) error {
 		f := some[i]
-		c := column{feature: f, categorical: s.features[f].Categorical}
+		c := column{feature: int(s.ids[f]), categorical: s.categorical[f]}
 		c.missing = s.missing[f] > 0 || s.heldMissing[f] || c.categorical
 		silent := 0
 		if !s.lacks[f] {

@@ -30,7 +30,7 @@ func gridOf(rows ...[]float32) *grid {
 }
 
 func (g *grid) Len() int                 { return len(g.rows) }
-func (g *grid) Features() []tree.Feature { return g.features }
+func (g *grid) Features() tree.Features  { return tree.FeaturesOf(g.features...) }
 func (g *grid) Missing(feature int) bool { return g.lacks[feature] }
 func (g *grid) Read(lo, hi int, into *Block) {
 	for _, row := range g.rows[lo:hi] {

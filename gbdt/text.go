@@ -20,7 +20,7 @@ func (v *View) Text(feature int, value float32) string {
 		return plain
 	}
 	f := &v.fields[at]
-	if levels := v.features[feature].Levels; levels != nil {
+	if levels := v.features.At(feature).Levels; levels != nil {
 		if i := int(value); i >= 0 && i < len(levels) && levels[i] != "" {
 			return levels[i]
 		}
@@ -30,6 +30,6 @@ func (v *View) Text(feature int, value float32) string {
 	if id < f.first || id >= f.first+f.size {
 		return plain
 	}
-	text := strings.TrimPrefix(v.table.Name(id), v.features[feature].Name)
+	text := strings.TrimPrefix(v.table.Name(id), v.features.At(feature).Name)
 	return strings.TrimLeft(text, " =")
 }

@@ -57,6 +57,8 @@ type trainer struct {
 	scales []scale     // of each class
 	groups [][2]int    // of the rows that are learned from
 	rest   []residual  // of them, if leaves are quantiles
+	rate   float64     // of the trees to come
+	gone   dropout
 
 	weightScale float64 // by which weights become whole numbers for quantiles
 }
@@ -91,12 +93,16 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 		}
 		if value < best {
 			best, bestAt = value, i
+			t.gone.best = slices.Clone(t.gone.weights)
 		}
 		if c.Patience > 0 && !math.IsInf(best, 1) {
 			if t.out.Best = t.out.Iterations() - i + bestAt; i-bestAt >= c.Patience {
 				break
 			}
 		}
+	}
+	if c.Drop.Rate > 0 && t.out.Best > 0 {
+		t.keepBest()
 	}
 	if t.out.Best == t.out.Iterations() {
 		t.out.Best = 0
@@ -129,6 +135,7 @@ func (t *trainer) begin() error {
 	}
 	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
 	t.out = t.model(classes)
+	t.gone.before = t.out.Iterations()
 	y = y.of(b, classes)
 	t.labels = y
 	rows := b.learn + b.held
@@ -164,10 +171,14 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 		m.Trees, m.Best = slices.Clone(from.Scoring()), 0
 	}
 	if c.Monotone != nil {
-		m.Features = slices.Clone(m.Features) // others have them, too
-		for k := range m.Features {
-			m.Features[k].Monotone = int(c.Monotone[k])
+		changed := map[int]tree.Feature{}
+		for k, sign := range c.Monotone {
+			if f := m.Features.At(k); f.Monotone != int(sign) {
+				f.Monotone = int(sign)
+				changed[k] = f
+			}
 		}
+		m.Features.Change(changed) // a copy: others have them, too
 	}
 	if t.labels.Start == nil {
 		t.start(m)
@@ -205,6 +216,9 @@ func (t *trainer) start(m *tree.Ensemble) {
 // iterate grows a tree for each class.
 func (t *trainer) iterate(ctx context.Context, i int) error {
 	at := t.out.Iterations()
+	if err := t.take(ctx); err != nil {
+		return err
+	}
 	if err := t.derive(ctx); err != nil {
 		return err
 	}
@@ -228,6 +242,7 @@ func (t *trainer) iterate(ctx context.Context, i int) error {
 		t.tree.Class = k
 		t.out.Trees = append(t.out.Trees, t.tree)
 	}
+	t.giveBack()
 	return nil
 }
 
@@ -265,11 +280,11 @@ func (t *trainer) draw(number int) {
 func (t *trainer) settle(ctx context.Context, k int) error {
 	scores := t.scores[k]
 	for i := range t.tree.Value {
-		t.tree.Value[i] *= t.Rate
+		t.tree.Value[i] *= t.rate
 	}
 	return each(ctx, t.Cores, len(t.leaves), func(_, i int) error {
 		l := &t.leaves[i]
-		v := t.tree.LeafValue[i] * t.Rate
+		v := t.tree.LeafValue[i] * t.rate
 		t.tree.LeafValue[i] = v
 		for _, r := range t.rows[l.lo:l.hi] {
 			scores[r] += v

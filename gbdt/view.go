@@ -21,12 +21,12 @@ import (
 //
 // Each has a place in the rows, its slot. A View is read-only, and any number of goroutines may use it.
 type View struct {
-	features []tree.Feature
+	features tree.Features
 	table    *feature.Transform // nil: features are columns
 	fields   []viewed           // of the table, in the order of their ids
-	slots    []int32            // of each feature, -1: none
+	slots    *tree.Numbering    // of features; nil: each has the slot of its number
 	absent   float32            // of columns: what a row has where it has none
-	empty    []float32          // by slot, what an example without values has
+	empty    []float32          // of fields: by slot, what an example without values has
 }
 
 // viewed is a field of a table as features.
@@ -55,8 +55,8 @@ func newView(t *feature.Transform, foreign bool) (*View, error) {
 	v := &View{table: t}
 	for i := range t.Fields() {
 		f := t.Field(i)
-		p := viewed{first: f.First, size: f.Size, feature: len(v.features)}
-		more := []tree.Feature{{Name: f.Name}}
+		p := viewed{first: f.First, size: f.Size, feature: v.features.Width}
+		one := tree.Feature{Name: f.Name}
 		switch f.Kind {
 		case feature.Numeric:
 			p.how = asNumber
@@ -66,29 +66,34 @@ func newView(t *feature.Transform, foreign bool) (*View, error) {
 			if f.Size > tree.FeatureLimit {
 				return nil, fmt.Errorf("column %q has %d levels, each a feature, want at most %d in all", f.Name, f.Size, tree.FeatureLimit)
 			}
-			p.how, more = asMany, make([]tree.Feature, f.Size)
-			for k := range more {
-				more[k].Name = t.Name(f.First + int64(k))
-			}
+			p.how = asMany
 		default:
 			if f.Size > tree.LevelLimit {
 				return nil, fmt.Errorf("column %q has %d levels, want at most %d in trees (for a hashed one: a smaller size)",
 					f.Name, f.Size, tree.LevelLimit)
 			}
-			more[0].Categorical = true
+			one.Categorical = true
 			if p.how = asLevel; foreign {
 				p.how, p.shift = asOrder, -1
-				more[0].Levels = f.Levels
+				one.Levels = f.Levels
 			} else if f.Kind == feature.Categorical {
-				more[0].Levels = append([]string{otherOf(f.Levels)}, f.Levels...)
+				one.Levels = append([]string{otherOf(f.Levels)}, f.Levels...)
 			}
 		}
-		if v.features = append(v.features, more...); len(v.features) > tree.FeatureLimit {
+		if p.how != asMany {
+			v.features.Add(one)
+		}
+		for k := range f.Size {
+			if p.how == asMany {
+				v.features.Add(tree.Feature{Name: t.Name(f.First + k)})
+			}
+		}
+		if v.features.Width > tree.FeatureLimit {
 			return nil, fmt.Errorf("more than %d features, up to column %q", tree.FeatureLimit, f.Name)
 		}
 		v.fields = append(v.fields, p)
 	}
-	v.all()
+	v.clear()
 	return v, nil
 }
 
@@ -104,93 +109,99 @@ func otherOf(levels []string) string {
 // NewColumns is the view of examples that are no table: n columns are the features. What a row does not have is the value absent: 0, or
 // NaN as XGBoost takes it.
 func NewColumns(n int, absent float32) *View {
-	v := &View{features: make([]tree.Feature, n), absent: absent}
-	v.all()
-	return v
+	return &View{features: tree.Features{Width: n}, absent: absent}
 }
 
-// all gives all features slots.
-func (v *View) all() {
-	v.slots = make([]int32, len(v.features))
-	for i := range v.slots {
-		v.slots[i] = int32(i)
-	}
-	v.clear(len(v.slots))
-}
-
-// clear makes the row of an example without values.
-func (v *View) clear(width int) {
-	v.empty = make([]float32, width)
-	for s := range v.empty {
-		if v.fields == nil {
-			v.empty[s] = v.absent
-		}
-	}
+// clear makes the row of an example without values, of fields.
+func (v *View) clear() {
+	v.empty = make([]float32, v.Width())
 	for _, f := range v.fields {
-		if s := v.slots[f.feature]; f.how != asMany && s >= 0 {
+		if s := v.slot(f.feature); f.how != asMany && s >= 0 {
 			v.empty[s] = float32(math.NaN())
 		}
 	}
 }
 
+// slot is that of a feature; -1: it has none.
+func (v *View) slot(feature int) int {
+	switch {
+	case v.slots != nil:
+		return v.slots.Of(feature)
+	case uint(feature) < uint(v.features.Width):
+		return feature
+	}
+	return -1
+}
+
 // Features are all features, with their names; of columns that are no table they have none. They are the View's.
-func (v *View) Features() []tree.Feature { return v.features }
+func (v *View) Features() tree.Features { return v.features }
 
 // Width is how many values a row has: the slots.
-func (v *View) Width() int { return len(v.empty) }
+func (v *View) Width() int {
+	if v.slots != nil {
+		return v.slots.Count()
+	}
+	return v.features.Width
+}
+
+// Columns reports whether features are the columns of examples as they are, and what a row has where it has none. Then the numbers and
+// values of an example can be scored without making a row of it.
+func (v *View) Columns() (absent float32, ok bool) { return v.absent, v.fields == nil }
 
 // Use is a view whose rows have only the features that the trees ask for, and the ensemble that scores them: its feature i is feature
 // from[i] of e. The ensembles share what they do not differ in.
 func (v *View) Use(e *tree.Ensemble) (use *View, narrow *tree.Ensemble, from []int32, err error) {
-	if len(e.Features) != len(v.features) {
-		return nil, nil, nil, fmt.Errorf("%w: it has %d features, and the examples have %d", tree.ErrTrees, len(e.Features), len(v.features))
+	if n := v.features.Width; e.Features.Width != n {
+		return nil, nil, nil, fmt.Errorf("%w: it has %d features, and the examples have %d", tree.ErrTrees, e.Features.Width, n)
 	}
-	slots := make([]int32, len(v.features))
+	slots := tree.NewNumbering(v.features.Width)
 	for i := range e.Trees {
 		for _, f := range e.Trees[i].Feature {
-			slots[f] = 1
+			slots.Add(int(f))
 		}
 	}
-	for f, is := range slots {
-		if slots[f] = -1; is > 0 {
-			slots[f], from = int32(len(from)), append(from, int32(f))
-		}
-	}
+	from = slots.Number().Features()
 	one := *e
-	one.Features, one.Trees = make([]tree.Feature, len(from)), slices.Clone(e.Trees)
-	for i, f := range from {
-		one.Features[i] = e.Features[f]
+	one.Features, one.Trees = tree.Features{}, slices.Clone(e.Trees)
+	for _, f := range from {
+		one.Features.Add(e.Features.At(int(f)))
 	}
 	for i := range one.Trees {
 		t := &one.Trees[i]
 		t.Feature = slices.Clone(t.Feature)
 		for k, f := range t.Feature {
-			t.Feature[k] = slots[f]
+			t.Feature[k] = int32(slots.Of(int(f)))
 		}
 	}
 	use = &View{features: v.features, table: v.table, fields: v.fields, slots: slots, absent: v.absent}
-	use.clear(len(from))
+	if v.fields != nil {
+		use.clear()
+	}
 	return use, &one, from, nil
 }
 
 // Fill makes rows of the examples lo to hi of a batch, one after the other in out, which has Width values for each.
 func (v *View) Fill(b *data.Batch, lo, hi int, out []float32) {
-	w := len(v.empty)
+	w := v.Width()
 	if w == 0 {
 		return
 	}
 	x := b.Rows()
 	for i := lo; i < hi; i++ {
 		row := out[(i-lo)*w:][:w]
-		copy(row, v.empty)
+		if v.fields != nil {
+			copy(row, v.empty)
+		} else {
+			for s := range row {
+				row[s] = v.absent
+			}
+		}
 		from, to := x.Ptr[i], x.Ptr[i+1]
 		switch {
 		case v.fields == nil:
 			for k, col := range x.Idx[from:to] {
-				if uint64(col) < uint64(len(v.slots)) {
-					if s := v.slots[col]; s >= 0 {
-						row[s] = x.Val[from+k]
-					}
+				if s := v.slot(int(col)); s >= 0 {
+					row[s] = x.Val[from+k]
 				}
 			}
 		case b.Field != nil:
@@ -211,7 +222,7 @@ func (v *View) set(row []float32, at int, id int64, value float32) {
 	if f < 0 {
 		return
 	}
-	if s := v.slots[f]; s >= 0 {
+	if s := v.slot(f); s >= 0 {
 		row[s] = value
 	}
 }

@@ -65,7 +65,8 @@ func TestTableView(t *testing.T) {
 	}
 	b := loaded(t, mixed, data.Options{Format: "csv", Table: &data.Table{Transform: tr}})
 	var names []string
-	for _, f := range v.Features() {
+	for i := range v.Features().Width {
+		f := v.Features().At(i)
 		names = append(names, fmt.Sprint(f.Name, f.Levels)+fmt.Sprint(f.Categorical))
 	}
 	// age; tags other, b, a; town (0: other); day of the month; code
@@ -108,8 +109,8 @@ func TestColumnsView(t *testing.T) {
 }
 
 func TestBind(t *testing.T) {
-	features := []tree.Feature{{Name: "town", Categorical: true, Levels: []string{"Bath", "Wells"}}, {Name: "zip", Categorical: true},
-		{Name: "age"}}
+	features := tree.FeaturesOf(tree.Feature{Name: "town", Categorical: true, Levels: []string{"Bath", "Wells"}},
+		tree.Feature{Name: "zip", Categorical: true}, tree.Feature{Name: "age"})
 	tr, v, err := Bind(features, nil, feature.Column{Name: "y", Kind: feature.Label})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func TestBind(t *testing.T) {
 		"feature 0 of the trees has no name": {{}}, `column "a" twice`: {{Name: "a"}, {Name: "a"}},
 		`level "x" twice`: {{Name: "a", Levels: []string{"x", "x"}}},
 	} {
-		if _, _, err := Bind(bad, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Bind(tree.FeaturesOf(bad...), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v, want %s", bad, err, want)
 		}
 	}
@@ -150,7 +151,7 @@ func TestUse(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const dim = 40
 		e := &tree.Ensemble{Objective: tree.Objective{Name: "l2", Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0},
-			Features: make([]tree.Feature, dim)}
+			Features: tree.Features{Width: dim}}
 		for range rapid.IntRange(0, 5).Draw(rt, "trees") {
 			e.Trees = append(e.Trees, stump(rapid.Int32Range(0, dim-1).Draw(rt, "feature"), float64(rapid.IntRange(-2, 2).Draw(rt, "threshold"))))
 		}
@@ -178,7 +179,7 @@ func TestUse(t *testing.T) {
 			rt.Errorf("narrow %v, wide %v", got, want)
 		}
 	})
-	if _, _, _, err := NewColumns(3, 0).Use(&tree.Ensemble{Features: make([]tree.Feature, 4)}); err == nil {
+	if _, _, _, err := NewColumns(3, 0).Use(&tree.Ensemble{Features: tree.Features{Width: 4}}); err == nil {
 		t.Error("an ensemble of other features, want an error")
 	}
 }

@@ -30,8 +30,8 @@ type block struct {
 
 // Limits of blocks.
 const (
-	blockColumns = 2048 // so that keys stay in a cache
-	blockLeast   = 16   // rows for which a block pays
+	blockColumns = 1 << 14 // so that keys stay in a cache: 4 MB
+	blockLeast   = 16      // rows for which a block pays
 )
 
 // widen makes the trees of blocks, if the machine is fast at them and all trees are small enough.
@@ -50,8 +50,12 @@ func (s *Scorer) widen(trees []Tree, at map[column]int32) {
 	if len(s.columns)+sets > blockColumns {
 		return
 	}
-	s.wides = all
-	s.blocks.New = func() any { return &block{keys: make([]int32, (len(s.columns)+sets)*kernel.LeafRows)} }
+	s.wides, s.sets = all, sets
+	s.blocks.New = func() any { return s.newBlock() }
+}
+
+func (s *Scorer) newBlock() *block {
+	return &block{keys: make([]int32, (len(s.columns)+s.sets)*kernel.LeafRows)}
 }
 
 func (s *Scorer) wide(t *Tree, at map[column]int32) (w wide, ok bool) {
@@ -84,10 +88,15 @@ func (s *Scorer) wide(t *Tree, at map[column]int32) (w wide, ok bool) {
 
 // wideRows scores n rows, at most kernel.LeafRows, one after the other in rows.
 func (s *Scorer) wideRows(b *block, rows []float32, features, n int, out []float64) {
-	classes := s.e.Classes
 	for i, c := range s.columns {
 		c.keys(b.keys[i*kernel.LeafRows:(i+1)*kernel.LeafRows], rows, features, n)
 	}
+	s.wideSums(b, n, out)
+}
+
+// wideSums scores n rows of which there are keys.
+func (s *Scorer) wideSums(b *block, n int, out []float64) {
+	classes := s.e.Classes
 	for r := range n {
 		s.begin(out[r*classes : (r+1)*classes])
 	}

@@ -33,7 +33,7 @@ func differAll(a, b *Ensemble, within float64) string {
 		a, b any
 	}{
 		{"link", a.Objective.Link, b.Objective.Link}, {"sigmoid", max(a.Objective.Sigmoid, 0), max(b.Objective.Sigmoid, 0)},
-		{"features", len(a.Features), len(b.Features)}, {"trees of an iteration", a.Group, b.Group},
+		{"features", a.Features.Width, b.Features.Width}, {"trees of an iteration", a.Group, b.Group},
 		{"iterations that score", len(a.Scoring()) / a.Group, len(b.Scoring()) / b.Group}, {"mean of the trees", a.Mean, b.Mean},
 		{"sums in float32", a.Single, b.Single},
 	} {

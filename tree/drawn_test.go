@@ -50,7 +50,7 @@ func (d drawing) ensemble(t *rapid.T) *Ensemble {
 	e := &Ensemble{Objective: Objective{Name: "drawn", Link: Identity}, Classes: rapid.IntRange(1, 3).Draw(t, "classes"),
 		Single: rapid.Bool().Draw(t, "single"), Beside: rapid.Bool().Draw(t, "beside"), Mean: rapid.IntRange(0, 3).Draw(t, "mean") == 0}
 	for f := range rapid.IntRange(1, d.features).Draw(t, "features") {
-		e.Features = append(e.Features, Feature{Name: fmt.Sprint("f", f), Categorical: d.sets && rng.IntN(3) == 0})
+		e.Features.Add(Feature{Name: fmt.Sprint("f", f), Categorical: d.sets && rng.IntN(3) == 0})
 	}
 	for range e.Classes {
 		e.Start = append(e.Start, rng.NormFloat64())
@@ -71,7 +71,7 @@ func (d drawing) ensemble(t *rapid.T) *Ensemble {
 }
 
 // tree splits leaves at random.
-func (d drawing) tree(rng *rand.Rand, features []Feature, leaves int) Tree {
+func (d drawing) tree(rng *rand.Rand, features Features, leaves int) Tree {
 	t := Tree{LeafValue: []float64{rng.NormFloat64()}, LeafWeight: []float64{0}, LeafCount: []int64{0}}
 	bushy := rng.IntN(2) == 0
 	deep := []int{0}
@@ -84,7 +84,7 @@ func (d drawing) tree(rng *rand.Rand, features []Feature, leaves int) Tree {
 		}
 		deep[leaf]++
 		deep = append(deep, deep[leaf])
-		f := rng.IntN(len(features))
+		f := rng.IntN(features.Width)
 		if parent[leaf] != nil {
 			*parent[leaf] = int32(n)
 		}
@@ -95,7 +95,7 @@ func (d drawing) tree(rng *rand.Rand, features []Feature, leaves int) Tree {
 		t.LeafWeight, t.LeafCount = append(t.LeafWeight, 0), append(t.LeafCount, 0)
 		kind, value := [...]Kind{0, DefaultLeft, ZeroMissing, NaNMissing, ZeroMissing | DefaultLeft, NaNMissing | DefaultLeft}[rng.IntN(6)],
 			threshold(rng)
-		if features[f].Categorical {
+		if features.At(f).Categorical {
 			kind, value = Categorical|kind, float64(d.set(rng, &t))
 		}
 		t.Feature, t.Kind, t.Threshold = append(t.Feature, int32(f)), append(t.Kind, kind), append(t.Threshold, value)

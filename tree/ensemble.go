@@ -17,6 +17,9 @@
 //	gbdt.set.levels      i64  1 x W   32 levels each, the lowest in bit 0
 //
 // Where N or S is 0 their matrices are missing. All values are exact in every format that has their type.
+//
+// The text has the features in order, or, where there is nothing to say of most, width, which is how many there are, and those of which
+// there is, each with its number as "at"; stem is what others are called, with their numbers. Only those that are listed take memory.
 package tree
 
 import (
@@ -25,23 +28,11 @@ import (
 	"math"
 )
 
-// Feature is a column of the rows that are scored.
-type Feature struct {
-	Name   string   `json:"name"`
-	Levels []string `json:"levels,omitempty"` // of a categorical feature whose cells were texts: level i is Levels[i]
-	// Categorical says that values are numbers of levels.
-	Categorical bool `json:"categorical,omitempty"`
-	// Least and Most are the smallest and the largest value in training; equal if not known.
-	Least    float64 `json:"least,omitempty"`
-	Most     float64 `json:"most,omitempty"`
-	Monotone int     `json:"monotone,omitempty"` // -1: scores fall with the value, 1: they rise
-}
-
 // Ensemble is trees that score together. It is not changed while it is used; any number of goroutines may do that.
 type Ensemble struct {
 	Objective Objective
 	Classes   int // scores of a row; 1 but for several classes
-	Features  []Feature
+	Features  Features
 	Start     []float64 // of each score, before the first tree
 	Trees     []Tree
 	// Group is how many trees an iteration made: Classes, or in a forest of several trees for each a multiple of it.
@@ -95,8 +86,8 @@ func (e *Ensemble) Check() error {
 		return bad("%d trees in an iteration, want a multiple of %d classes", e.Group, e.Classes)
 	case len(e.Trees)%e.Group != 0:
 		return bad("%d trees, want a multiple of %d", len(e.Trees), e.Group)
-	case len(e.Features) > FeatureLimit:
-		return bad("%d features, want at most %d", len(e.Features), FeatureLimit)
+	case e.Features.Width < 0 || e.Features.Width > FeatureLimit:
+		return bad("%d features, want at most %d", e.Features.Width, FeatureLimit)
 	case e.Best < 0 || e.Best > e.Iterations():
 		return bad("the best iteration is %d of %d", e.Best, e.Iterations())
 	}
@@ -110,7 +101,7 @@ func (e *Ensemble) Check() error {
 	}
 	var seen []bool
 	for i := range e.Trees {
-		if err := e.Trees[i].check(len(e.Features), e.Classes, &seen); err != nil {
+		if err := e.Trees[i].check(e.Features.Width, e.Classes, &seen); err != nil {
 			return bad("tree %d: %w", i, err)
 		}
 	}

@@ -3,7 +3,6 @@ package tree
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"io"
 	"math"
@@ -109,11 +108,14 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(text, bytesOf(e.Matrices()))
 	}
+	wide := grown(3, 2, 0, 9)
+	wide.Features.Width = FeatureLimit
+	text, err := wide.JSON()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text, bytesOf(wide.Matrices()))
 	f.Fuzz(func(t *testing.T, text, raw []byte) {
-		var large struct{ Width int }
-		if json.Unmarshal(text, &large); large.Width > 1<<16 {
-			t.Skip("features of which nothing is said take memory, too")
-		}
 		all := matricesOf(raw)
 		e, err := Parse(text, func(name string) (matrix.Block, error) { return all[name], nil })
 		if err != nil {
@@ -124,11 +126,17 @@ func FuzzParse(f *testing.F) {
 		}
 		row, want, got := []float32{1, nan, -1, 2, 17}, make([]float64, e.Classes), make([]float64, e.Classes)
 		e.Score(row, want)
-		if Compile(e).Row(row, got); !same(got, want) {
+		s := Compile(e)
+		if s.Row(row, got); !same(got, want) {
 			t.Fatalf("scores %v, want %v", got, want)
 		}
-		if x, err := NewExplainer(e); err == nil {
-			x.Contributions(row, make([]float64, e.Classes*(len(e.Features)+1)))
+		if s.Sparse([]int{0, 5}, []int64{0, 1, 2, 3, 4}, row, 0, got); !same(got, want) {
+			t.Fatalf("sparse scores %v, want %v", got, want)
+		}
+		if numbers := e.Classes * (e.Features.Width + 1); numbers <= 1<<20 { // which the caller makes room for
+			if x, err := NewExplainer(e); err == nil {
+				x.Contributions(row, make([]float64, numbers))
+			}
 		}
 		for i := range min(len(e.Trees), 3) {
 			if err := errors.Join(e.Text(io.Discard, i, 0), e.SVG(io.Discard, i, 0)); err != nil {

@@ -1,6 +1,11 @@
 package tree
 
-import "thole.example/internal/spell"
+import (
+	"maps"
+	"slices"
+
+	"thole.example/internal/spell"
+)
 
 // Importance says how important features are to the trees that score.
 type Importance struct {
@@ -20,8 +25,14 @@ func Importances() []Importance {
 	}
 }
 
-// Importance is that of each feature, of a kind by its name ([Importances]).
-func (e *Ensemble) Importance(kind string) ([]float64, error) {
+// Important is how important a feature is.
+type Important struct {
+	Feature int
+	Value   float64
+}
+
+// Importance is that of the features that the trees ask for, ascending, of a kind by its name ([Importances]).
+func (e *Ensemble) Importance(kind string) ([]Important, error) {
 	var names []string
 	for _, k := range Importances() {
 		if k.Name == kind {
@@ -32,19 +43,21 @@ func (e *Ensemble) Importance(kind string) ([]float64, error) {
 	return nil, spell.Unknown("importance", kind, names)
 }
 
-func (k *Importance) of(e *Ensemble) []float64 {
-	all, splits := make([]float64, len(e.Features)), make([]float64, len(e.Features))
+func (k *Importance) of(e *Ensemble) []Important {
+	sums, splits := map[int32]float64{}, map[int32]float64{}
 	trees := e.Scoring()
 	for i := range trees {
 		for n, f := range trees[i].Feature {
-			all[f] += k.add(&trees[i], n)
+			sums[f] += k.add(&trees[i], n)
 			splits[f]++
 		}
 	}
-	for f := range all {
-		if k.mean && splits[f] > 0 {
-			all[f] /= splits[f]
+	all := make([]Important, 0, len(sums))
+	for _, f := range slices.Sorted(maps.Keys(sums)) {
+		if k.mean {
+			sums[f] /= splits[f]
 		}
+		all = append(all, Important{int(f), sums[f]})
 	}
 	return all
 }

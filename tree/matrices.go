@@ -2,7 +2,6 @@ package tree
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -45,46 +44,35 @@ func (e *Ensemble) JSON() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// written is an Ensemble as JSON has it. Where most features are numbers alone, as columns of sparse examples are, those of which there is
-// something to say are listed with their numbers, and Width is how many there are in all.
+// written is an Ensemble as JSON has it. Where there is nothing to say of most features, as of columns of sparse examples, the others are
+// listed with their numbers, and Width is how many there are in all.
 type written struct {
-	Objective Objective `json:"objective"`
-	Classes   int       `json:"classes"`
-	Features  []listed  `json:"features"`
-	Width     int       `json:"width,omitempty"`
-	Group     int       `json:"group"`
-	Best      int       `json:"best,omitempty"`
-	Mean      bool      `json:"mean,omitempty"`
-	Single    bool      `json:"single,omitempty"`
-	Beside    bool      `json:"beside,omitempty"`
-	Labels    []float32 `json:"labels,omitempty"`
-	Origin    string    `json:"origin,omitempty"`
-}
-
-type listed struct {
-	At *int `json:"at,omitempty"`
-	Feature
-}
-
-func (f *Feature) bare() bool {
-	return f.Name == "" && f.Levels == nil && !f.Categorical && f.Least == 0 && f.Most == 0 && f.Monotone == 0
+	Objective Objective       `json:"objective"`
+	Classes   int             `json:"classes"`
+	Features  json.RawMessage `json:"features"`
+	Width     int             `json:"width,omitempty"`
+	Stem      string          `json:"stem,omitempty"`
+	Group     int             `json:"group"`
+	Best      int             `json:"best,omitempty"`
+	Mean      bool            `json:"mean,omitempty"`
+	Single    bool            `json:"single,omitempty"`
+	Beside    bool            `json:"beside,omitempty"`
+	Labels    []float32       `json:"labels,omitempty"`
+	Origin    string          `json:"origin,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
 func (e *Ensemble) MarshalJSON() ([]byte, error) {
-	w := written{e.Objective, e.Classes, []listed{}, 0, e.Group, e.Best, e.Mean, e.Single, e.Beside, e.Labels, e.Origin}
-	for i := range e.Features {
-		if !e.Features[i].bare() {
-			w.Features = append(w.Features, listed{&i, e.Features[i]})
-		}
+	list, err := e.Features.MarshalJSON()
+	if err != nil {
+		return nil, err
 	}
-	if len(w.Features) > len(e.Features)/2 || len(e.Features) < 64 {
-		w.Features = w.Features[:0]
-		for i := range e.Features {
-			w.Features = append(w.Features, listed{nil, e.Features[i]})
-		}
-	} else {
-		w.Width = len(e.Features)
+	w := written{e.Objective, e.Classes, list, 0, "", e.Group, e.Best, e.Mean, e.Single, e.Beside, e.Labels, e.Origin}
+	if !e.Features.dense() {
+		w.Width = e.Features.Width
+	}
+	if !e.Features.Named() {
+		w.Stem = e.Features.Stem
 	}
 	return json.Marshal(w)
 }
@@ -97,22 +85,13 @@ func (e *Ensemble) UnmarshalJSON(text []byte) error {
 	if err := dec.Decode(&w); err != nil {
 		return err
 	}
-	if w.Width < 0 || w.Width > FeatureLimit || w.Width == 0 && len(w.Features) > FeatureLimit {
-		return fmt.Errorf("%d features, want at most %d", max(w.Width, len(w.Features)), FeatureLimit)
+	if w.Width < 0 || w.Width > FeatureLimit {
+		return fmt.Errorf("%d features, want at most %d", w.Width, FeatureLimit)
 	}
 	e.Objective, e.Classes, e.Group, e.Best, e.Mean, e.Single = w.Objective, w.Classes, w.Group, w.Best, w.Mean, w.Single
 	e.Beside, e.Labels, e.Origin = w.Beside, w.Labels, w.Origin
-	e.Features = make([]Feature, cmp.Or(w.Width, len(w.Features)))
-	for i, f := range w.Features {
-		if w.Width > 0 {
-			if f.At == nil || *f.At < 0 || *f.At >= w.Width {
-				return fmt.Errorf("feature %d of the list has no number below %d", i, w.Width)
-			}
-			i = *f.At
-		}
-		e.Features[i] = f.Feature
-	}
-	return nil
+	e.Features.Stem = w.Stem
+	return e.Features.read(w.Features, w.Width)
 }
 
 // Matrices are the trees as dense matrices, each whole.

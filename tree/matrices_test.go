@@ -13,7 +13,7 @@ import (
 func two() *Ensemble {
 	return &Ensemble{
 		Objective: Objective{Name: "binary", Link: Logistic}, Classes: 1, Group: 1, Start: []float64{0.25},
-		Features: []Feature{{Name: "age", Least: 1, Most: 90}, {Name: "town", Categorical: true, Levels: []string{"", "Bath", "Wells"}}},
+		Features: FeaturesOf(Feature{Name: "age", Least: 1, Most: 90}, Feature{Name: "town", Categorical: true, Levels: []string{"", "Bath", "Wells"}}),
 		Trees: []Tree{{
 			Feature: []int32{0, 1}, Threshold: []float64{30.5, 0}, Kind: []Kind{NaNMissing | DefaultLeft, Categorical | NaNMissing},
 			Left: []int32{1, ^0}, Right: []int32{^2, ^1}, Gain: []float64{8, 4}, Value: []float64{0.1, 0.2}, Weight: []float64{9, 5},
@@ -96,18 +96,18 @@ func TestScoreSingle(t *testing.T) {
 // TestWide: features of which nothing is to be said take no room.
 func TestWide(t *testing.T) {
 	e := two()
-	e.Features = append(e.Features, make([]Feature, 1_000_000)...)
-	e.Features[500_000].Name = "far"
+	e.Features.Width = 1_000_002
+	e.Features.Set(500_000, Feature{Name: "far"})
 	text, err := e.JSON()
 	if err != nil || len(text) > 1000 {
 		t.Fatalf("%d bytes, %v", len(text), err)
 	}
 	var got Ensemble
 	if err := json.Unmarshal(text, &got); err != nil || !reflect.DeepEqual(got.Features, e.Features) {
-		t.Errorf("%d features, %v, want %d", len(got.Features), err, len(e.Features))
+		t.Errorf("%d features, %v, want %d", got.Features.Width, err, e.Features.Width)
 	}
 	for _, bad := range []string{`{"width":5,"features":[{"name":"x"}]}`, `{"width":5,"features":[{"at":5}]}`, `{"width":-1,"features":[]}`,
-		`{"width":99999999,"features":[]}`, `{"width":5,"features":[{"at":-1}]}`, `{"wide":5}`} {
+		`{"width":99999999,"features":[]}`, `{"width":5,"features":[{"at":-1}]}`, `{"width":5,"features":[{"at":2},{"at":2}]}`, `{"features":[{"near":1}]}`, `{"features":{}}`, `{"wide":5}`} {
 		if err := json.Unmarshal([]byte(bad), &got); err == nil {
 			t.Errorf("%s: no error", bad)
 		}

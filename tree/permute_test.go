@@ -12,7 +12,7 @@ import (
 func TestPermuted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawing{features: 8, trees: 6, leaves: 20, sets: rapid.Bool().Draw(t, "sets"), levels: 70}.ensemble(t)
-		width := len(e.Features)
+		width := e.Features.Width
 		few := drawRows(t, rapid.IntRange(0, 50).Draw(t, "n"), width)
 		rows := slices.Repeat(few, rapid.SampledFrom([]int{1, 90}).Draw(t, "times")) // of several blocks
 		n, f := len(rows)/width, rapid.IntRange(0, width-1).Draw(t, "feature")

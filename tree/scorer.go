@@ -1,9 +1,6 @@
 package tree
 
-import (
-	"math/bits"
-	"sync"
-)
+import "sync"
 
 // Scorer scores rows as [Ensemble.Score] does, bit for bit, and faster. It keeps what it needs of the ensemble in few bytes: thresholds
 // are rounded down to float32, which is exact for rows of float32, and all missing values are decided before the trees are walked
@@ -15,21 +12,24 @@ import (
 // the processor walks for several rows and trees at a time; only at nodes with sets of levels it has to. Where the machine has
 // AVX-512 and trees have up to 256 leaves, batches are not walked: all nodes are compared with blocks of rows (wide).
 type Scorer struct {
-	e       *Ensemble // classes, and what is done with sums
-	start   []float64 // of each class; nil: rows come with their own
-	columns []column
-	first   []int32 // by feature: its first column; nil where features are too many for a table
-	trees   []walk
-	full    []uint64  // of complete trees: threshold's key << 32 | column
-	nodes   []node    // of the others
-	values  []float64 // of leaves
-	bounds  []int32   // of all sets: set i has the words bounds[i] to bounds[i+1]
-	words   []uint32
-	block   int       // rows whose keys are kept at a time
-	scratch sync.Pool // *keysOf: of rows that are dense
-	sparse  sync.Pool // *keysOf: whose keys are those of an absent value
-	wides   []wide    // the trees of blocks; nil if rows are walked
-	blocks  sync.Pool // *block
+	e            *Ensemble // classes, and what is done with sums
+	start        []float64 // of each class; nil: rows come with their own
+	columns      []column
+	features     *Numbering // those that trees ask for
+	first        []int32    // of each of them its first column, and how many columns there are
+	trees        []walk
+	full         []uint64  // of complete trees: threshold's key << 32 | column
+	nodes        []node    // of the others
+	values       []float64 // of leaves
+	bounds       []int32   // of all sets: set i has the words bounds[i] to bounds[i+1]
+	words        []uint32
+	block        int       // rows whose keys are kept at a time
+	scratch      sync.Pool // *[]int32: keys of rows that are dense
+	sparseRows   sync.Pool // *sparseKeys: row by row
+	sparseBlocks sync.Pool // *sparseKeys: of blocks
+	wides        []wide    // the trees of blocks; nil if rows are walked
+	sets         int       // columns of their sets
+	blocks       sync.Pool // *block
 }
 
 // walk is a tree: where its nodes and leaves begin.
@@ -56,13 +56,6 @@ type node struct {
 	leaf   int32 // of a leaf, its number in the tree
 }
 
-// keysOf is memory for the keys of rows.
-type keysOf struct {
-	keys   []int32
-	absent uint32 // bits of the value whose keys they are, in sparse
-	filled bool
-}
-
 // Limits of what is filled up to complete trees: levels, and inner nodes for each of the tree.
 const (
 	fullDepth = 8
@@ -87,10 +80,12 @@ func Compile(e *Ensemble) *Scorer {
 	for i := range trees {
 		s.add(&trees[i], at)
 	}
-	s.index()
+	s.number()
 	s.widen(trees, at)
-	s.scratch.New = func() any { return &keysOf{keys: make([]int32, s.block*len(s.columns))} }
-	s.sparse.New = func() any { return &keysOf{keys: make([]int32, len(s.columns))} }
+	s.scratch.New = func() any {
+		keys := make([]int32, s.block*len(s.columns))
+		return &keys
+	}
 	return s
 }
 
@@ -179,23 +174,5 @@ func (s *Scorer) link(t *Tree, at map[column]int32, nodes []node) {
 		}
 		nodes[i] = n
 		from = append(from, t.Left[child], t.Right[child])
-	}
-}
-
-// index makes the table from features to their first columns, unless it were much larger than they are.
-func (s *Scorer) index() {
-	if len(s.columns) == 0 {
-		return
-	}
-	last := int(s.columns[len(s.columns)-1].feature)
-	if bits.Len(uint(last)) > 16 && last > 64*len(s.columns) {
-		return
-	}
-	s.first = make([]int32, last+1)
-	for f := range s.first {
-		s.first[f] = -1
-	}
-	for i := len(s.columns) - 1; i >= 0; i-- {
-		s.first[s.columns[i].feature] = int32(i)
 	}
 }

@@ -21,7 +21,7 @@ func TestScorer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawing{features: 8, trees: 6, leaves: 40, sets: rapid.Bool().Draw(t, "sets"), levels: 70}.ensemble(t)
 		s := Compile(e)
-		width := max(0, len(e.Features)+rapid.IntRange(-2, 1).Draw(t, "width"))
+		width := max(0, e.Features.Width+rapid.IntRange(-2, 1).Draw(t, "width"))
 		n := rapid.IntRange(0, 70).Draw(t, "n")
 		rows := drawRows(t, n, width)
 		out, walked := make([]float64, n*e.Classes), make([]float64, n*e.Classes)
@@ -47,7 +47,7 @@ func TestOnto(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawing{features: 8, trees: 6, leaves: 40, sets: rapid.Bool().Draw(t, "sets"), levels: 70}.ensemble(t)
 		e.Mean = false
-		n, width := rapid.IntRange(0, 70).Draw(t, "n"), len(e.Features)
+		n, width := rapid.IntRange(0, 70).Draw(t, "n"), e.Features.Width
 		rows := drawRows(t, n, width)
 		out := rapid.SliceOfN(rapid.Map(rapid.Float32Range(-9, 9), func(v float32) float64 { return float64(v) }), n*e.Classes, n*e.Classes).Draw(t, "start")
 		starts := slices.Clone(out)
@@ -68,12 +68,12 @@ func TestOnto(t *testing.T) {
 
 // TestScorerOfLarge trees and of many columns, which are walked on every machine.
 func TestScorerOfLarge(t *testing.T) {
-	for what, e := range map[string]*Ensemble{"leaves": grown(7, 3, 0, 400), "depth": grown(7, 2, 9, 0), "columns": grown(9000, 400, 0, 30)} {
+	for what, e := range map[string]*Ensemble{"leaves": grown(7, 3, 0, 400), "depth": grown(7, 2, 9, 0), "columns": grown(50000, 800, 0, 30)} {
 		s := Compile(e)
 		if s.wides != nil {
 			t.Errorf("%s: scored by blocks", what)
 		}
-		rng, n, width := rand.New(rand.NewPCG(1, 2)), 67, len(e.Features)
+		rng, n, width := rand.New(rand.NewPCG(1, 2)), 67, e.Features.Width
 		rows, out := make([]float32, n*width), make([]float64, n)
 		for i := range rows {
 			rows[i] = number(rng)
@@ -92,47 +92,36 @@ func TestScorerOfLarge(t *testing.T) {
 func TestSparse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawing{features: 12, trees: 4, leaves: 12, sets: true, levels: 40}.ensemble(t)
-		far := rapid.Bool().Draw(t, "far") // ids for which there is no table
-		if far {
+		apart := 1 // how far features are
+		if rapid.Bool().Draw(t, "far") {
+			apart = 1 << 12
+			e.Features.Width *= apart
 			for i := range e.Trees {
 				for n := range e.Trees[i].Feature {
-					e.Trees[i].Feature[n] *= 1 << 20
+					e.Trees[i].Feature[n] *= int32(apart)
 				}
 			}
 		}
-		s := Compile(e)
-		for range 5 { // one Scorer, so that rows find what those before left
-			absent := rapid.SampledFrom([]float32{0, nan, 2}).Draw(t, "absent")
-			row := make([]float32, len(e.Features))
-			for i := range row {
-				row[i] = absent
-			}
-			ids, values := []int64{-1, math.MaxInt64, math.MinInt64, 7 << 20, 13}, []float32{1, 1, 1, 1, 1}
-			if far || len(row) < 8 {
-				ids[3] = 5
-				if len(row) > 5 {
-					ids[3] = -9
+		s, width := Compile(e), e.Features.Width
+		for range 2 { // the absent value changes
+			absent := rapid.SampledFrom([]float32{0, 1, float32(math.NaN())}).Draw(t, "absent")
+			n := rapid.SampledFrom([]int{0, 1, 3, 15, 16, 70, 100}).Draw(t, "rows")
+			rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "values"), 3))
+			ptr, ids, values := []int{5}, make([]int64, 5), make([]float32, 5) // as of rows in the middle of a batch
+			want, got := make([]float64, n*e.Classes), make([]float64, n*e.Classes)
+			for r := range n {
+				row := slices.Repeat([]float32{absent}, width)
+				for range rng.IntN(6) {
+					id, v := int64((rng.IntN(14)-1)*apart+rng.IntN(10)/9), number(rng)
+					if ids, values = append(ids, id), append(values, v); id >= 0 && id < int64(width) {
+						row[id] = v
+					}
 				}
+				ptr = append(ptr, len(ids))
+				e.Score(row, want[r*e.Classes:(r+1)*e.Classes])
 			}
-			for range rapid.IntRange(0, 8).Draw(t, "n") {
-				f, v := rapid.IntRange(0, len(row)-1).Draw(t, "id"), rapid.SampledFrom(odds).Draw(t, "value")
-				row[f] = v
-				if far {
-					f <<= 20
-				}
-				ids, values = append(ids, int64(f)), append(values, v)
-			}
-			all := row
-			if far {
-				all = make([]float32, len(row)<<20)
-				for f, v := range row {
-					all[f<<20] = v
-				}
-			}
-			want, got := make([]float64, e.Classes), make([]float64, e.Classes)
-			e.Score(all, want)
-			if s.Sparse(ids, values, absent, got); !same(got, want) {
-				t.Fatalf("%v %v absent %v: %v, want %v", ids, values, absent, got, want)
+			if s.Sparse(ptr, ids, values, absent, got); !same(got, want) {
+				t.Fatalf("%v %v %v absent %v: %v, want %v", ptr, ids, values, absent, got, want)
 			}
 		}
 	})
@@ -143,7 +132,7 @@ func TestRowAllocates(t *testing.T) {
 	e := grown(20, 30, 6, 0)
 	s, out, rows := Compile(e), make([]float64, 100), make([]float32, 100*20)
 	for what, f := range map[string]func(){"Row": func() { s.Row(rows[:20], out[:1]) }, "Batch": func() { s.Batch(rows, 20, out) },
-		"Sparse": func() { s.Sparse([]int64{3, 9}, rows[:2], 0, out[:1]) }} {
+		"Sparse": func() { s.Sparse([]int{0, 2}, []int64{3, 9}, rows[:2], 0, out[:1]) }} {
 		if n := testing.AllocsPerRun(100, f); n != 0 {
 			t.Errorf("%s allocates %v times", what, n)
 		}
@@ -167,7 +156,7 @@ func TestScorerIsShared(t *testing.T) {
 				if s.Row(row, got); !same(got, want) {
 					t.Errorf("%v: %v, want %v", row, got, want)
 				}
-				if s.Sparse([]int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, row, float32(g%2), got); !same(got, want) {
+				if s.Sparse([]int{0, 10}, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, row, float32(g%2), got); !same(got, want) {
 					t.Errorf("sparse %v: %v, want %v", row, got, want)
 				}
 			}
@@ -179,7 +168,7 @@ func TestScorerIsShared(t *testing.T) {
 // grown is an ensemble of complete trees of a depth, or if leaves is above 0 of trees of so many that grow at random.
 func grown(features, trees, depth, leaves int) *Ensemble {
 	rng := rand.New(rand.NewPCG(5, 6))
-	e := &Ensemble{Objective: Objective{Link: Identity}, Classes: 1, Group: 1, Start: []float64{0.5}, Features: make([]Feature, features)}
+	e := &Ensemble{Objective: Objective{Link: Identity}, Classes: 1, Group: 1, Start: []float64{0.5}, Features: Features{Width: features}}
 	for range trees {
 		n := 1<<depth - 1
 		if leaves > 0 {
@@ -212,17 +201,22 @@ func BenchmarkScore(b *testing.B) {
 	rate := func(b *testing.B, rows int) {
 		b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 	}
-	b.Run("Sparse", func(b *testing.B) { // 40 ids of a million
-		e, ids := grown(1<<20, 100, 6, 0), make([]int64, 40)
-		s := Compile(e)
-		for i := range ids {
-			ids[i] = int64(e.Trees[i].Feature[i])
+	for _, width := range []int{123, 1 << 20} { // 40 ids of so many
+		e := grown(width, 100, 6, 0)
+		x, ptr, ids, values := Compile(e), []int{0}, []int64(nil), []float32(nil)
+		for range n {
+			for range 40 {
+				ids, values = append(ids, int64(e.Trees[rng.IntN(100)].Feature[rng.IntN(63)])), append(values, float32(rng.NormFloat64()))
+			}
+			ptr = append(ptr, len(ids))
 		}
-		for b.Loop() {
-			s.Sparse(ids, rows[:40], 0, out[:1])
-		}
-		rate(b, 1)
-	})
+		b.Run(fmt.Sprintf("width=%d/Sparse", width), func(b *testing.B) {
+			for b.Loop() {
+				x.Sparse(ptr, ids, values, 0, out)
+			}
+			rate(b, n)
+		})
+	}
 	for _, c := range []struct{ depth, leaves int }{{6, 0}, {8, 0}, {0, 31}, {0, 64}, {0, 255}} {
 		e := grown(features, 100, c.depth, c.leaves)
 		s := Compile(e)

@@ -136,7 +136,7 @@ func (t *Tree) rows(child int32, byWeight bool) float64 {
 // has features, and one more, the score that is expected where no feature is known. Their sum is the score (of Single models
 // but for the rounding of their sums). Features beyond the row are 0.
 func (x *Explainer) Contributions(row []float32, out []float64) {
-	wide := len(x.e.Features) + 1
+	wide := x.e.Features.Width + 1
 	clear(out)
 	w := x.scratch.Get().(*shapWalk)
 	trees := x.e.Scoring()

@@ -29,7 +29,7 @@ func (t *Tree) expectation(child int32, row []float32, known uint, byWeight bool
 
 // shapley is by its definition: the mean over all orders in which features become known of what each one changes.
 func (e *Ensemble) shapley(row []float32) []float64 {
-	n := len(e.Features)
+	n := e.Features.Width
 	out := make([]float64, e.Classes*(n+1))
 	orders := make([]float64, n+1)
 	for i := range orders {
@@ -81,7 +81,7 @@ func TestContributions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := len(e.Features)
+		n := e.Features.Width
 		for range 3 {
 			row := drawRows(t, 1, n)
 			want, got, score := e.shapley(row), make([]float64, e.Classes*(n+1)), make([]float64, e.Classes)
@@ -164,8 +164,8 @@ func TestContributionsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, score := make([]float64, len(e.Features)+1), []float64{0}
-	row := make([]float32, len(e.Features))
+	out, score := make([]float64, e.Features.Width+1), []float64{0}
+	row := make([]float32, e.Features.Width)
 	for i := range row {
 		row[i] = -1
 	}
@@ -181,7 +181,7 @@ func TestContributionsRefused(t *testing.T) {
 
 // chain is a tree that asks for as many features one after the other as it has splits.
 func chain(n int) *Ensemble {
-	e := &Ensemble{Objective: Objective{Link: Identity}, Classes: 1, Group: 1, Start: []float64{0}, Features: make([]Feature, n)}
+	e := &Ensemble{Objective: Objective{Link: Identity}, Classes: 1, Group: 1, Start: []float64{0}, Features: Features{Width: n}}
 	t := Tree{Threshold: make([]float64, n), Kind: make([]Kind, n), Gain: make([]float64, n), Value: make([]float64, n),
 		Weight: make([]float64, n), LeafWeight: make([]float64, n+1)}
 	for i := range n {

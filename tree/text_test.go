@@ -83,8 +83,8 @@ func TestQuestion(t *testing.T) {
 // hostile is two with names that are none.
 func hostile() *Ensemble {
 	e := two()
-	e.Features[0].Name = "a\nb\x1b[2J</text><script>alert(1)</script>\xff"
-	e.Features[1].Name, e.Features[1].Levels[2] = "", strings.Repeat("\"&<]]>\u202e", 50)
+	e.Features.Set(0, Feature{Name: "a\nb\x1b[2J</text><script>alert(1)</script>\xff"})
+	e.Features.Set(1, Feature{Categorical: true, Levels: []string{"", "Bath", strings.Repeat("\"&<]]>\u202e", 50)}})
 	return e
 }
 
@@ -160,12 +160,12 @@ func TestImportance(t *testing.T) {
 	e.Trees[1] = e.Trees[0]
 	e.Trees[1].Gain = []float64{2, 1}
 	for kind, want := range map[string][]float64{"split": {2, 2}, "gain": {10, 5}, "mean-gain": {5, 2.5}, "cover": {9, 5}, "rows": {20, 12}} {
-		if got, err := e.Importance(kind); err != nil || !slices.Equal(got, want) {
+		if got, err := e.Importance(kind); err != nil || !slices.Equal(got, []Important{{0, want[0]}, {1, want[1]}}) {
 			t.Errorf("%s: %v, %v, want %v", kind, got, err, want)
 		}
 	}
 	e.Best = 1 // what does not score does not count
-	if got, err := e.Importance("gain"); err != nil || !slices.Equal(got, []float64{8, 4}) {
+	if got, err := e.Importance("gain"); err != nil || !slices.Equal(got, []Important{{0, 8}, {1, 4}}) {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := e.Importance("gian"); err == nil || !strings.Contains(err.Error(), "gain") {

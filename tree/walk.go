@@ -1,63 +1,13 @@
 package tree
 
-import (
-	"cmp"
-	"math"
-	"slices"
-
-	"thole.example/kernel"
-)
+import "thole.example/kernel"
 
 // Row scores one row into scores, one for each class. It allocates nothing.
 func (s *Scorer) Row(row []float32, scores []float64) {
-	k := s.scratch.Get().(*keysOf)
-	s.keys(row, k.keys)
-	s.one(k.keys[:len(s.columns)], scores)
-	s.scratch.Put(k)
-}
-
-// Sparse scores one row of which only some features are given, as ids and values; all others are absent, which is 0 or NaN most
-// often. Ids that no tree asks for are nothing; of an id that is given twice the last value counts. It takes as long as there are ids,
-// not features.
-func (s *Scorer) Sparse(ids []int64, values []float32, absent float32, scores []float64) {
-	k := s.sparse.Get().(*keysOf)
-	if b := math.Float32bits(absent); !k.filled || k.absent != b {
-		for i, c := range s.columns {
-			k.keys[i] = c.rule.key(absent)
-		}
-		k.filled, k.absent = true, b
-	}
-	s.set(ids, values, 0, k.keys)
-	s.one(k.keys, scores)
-	s.set(ids, nil, absent, k.keys)
-	s.sparse.Put(k)
-}
-
-// set sets the keys of the features to those of their values, or all to that of one if there are none.
-func (s *Scorer) set(ids []int64, values []float32, v float32, keys []int32) {
-	for i, id := range ids {
-		at := s.columnOf(id)
-		if values != nil {
-			v = values[i]
-		}
-		for ; at < len(s.columns) && int64(s.columns[at].feature) == id; at++ {
-			keys[at] = s.columns[at].rule.key(v)
-		}
-	}
-}
-
-// columnOf is the first column of a feature, or len(columns).
-func (s *Scorer) columnOf(id int64) int {
-	if s.first == nil {
-		at, _ := slices.BinarySearchFunc(s.columns, id, func(c column, id int64) int {
-			return cmp.Compare(int64(c.feature), id)
-		})
-		return at
-	}
-	if id < 0 || id >= int64(len(s.first)) || s.first[id] < 0 {
-		return len(s.columns)
-	}
-	return int(s.first[id])
+	keys := s.scratch.Get().(*[]int32)
+	s.keys(row, *keys)
+	s.one((*keys)[:len(s.columns)], scores)
+	s.scratch.Put(keys)
 }
 
 // Batch scores rows of so many features each, one after the other in rows, into out: scores of the first row, one for each class, then
@@ -82,17 +32,17 @@ func (s *Scorer) Batch(rows []float32, features int, out []float64) {
 
 // walkRows is Batch without blocks.
 func (s *Scorer) walkRows(rows []float32, features int, out []float64) {
-	k := s.scratch.Get().(*keysOf)
+	keys := s.scratch.Get().(*[]int32)
 	classes, columns := s.e.Classes, len(s.columns)
 	for n := len(out) / classes; n > 0; {
 		some := min(n, s.block)
 		for r := range some {
-			s.keys(rows[r*features:(r+1)*features], k.keys[r*columns:])
+			s.keys(rows[r*features:(r+1)*features], (*keys)[r*columns:])
 		}
-		s.rows(k.keys, some, out[:some*classes])
+		s.rows(*keys, some, out[:some*classes])
 		rows, out, n = rows[some*features:], out[some*classes:], n-some
 	}
-	s.scratch.Put(k)
+	s.scratch.Put(keys)
 }
 
 // rows scores n rows of which there are keys, tree by tree.

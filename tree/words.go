@@ -20,10 +20,10 @@ func plain(name string) string {
 
 // name is that of a feature, or its number where it has none.
 func (e *Ensemble) name(f int) string {
-	if e.Features[f].Name == "" {
-		return fmt.Sprintf("feature %d", f)
+	if name := e.Features.At(f).Name; name != "" {
+		return plain(name)
 	}
-	return plain(e.Features[f].Name)
+	return fmt.Sprintf("feature %d", f)
 }
 
 // level is a level of a feature by name, or its number.
@@ -67,7 +67,8 @@ func (f *Feature) levels(set []uint32, most int) string {
 func (e *Ensemble) question(t *Tree, node, levels int) string {
 	f := int(t.Feature[node])
 	if t.Kind[node]&Categorical != 0 {
-		return fmt.Sprintf("%s in %s", e.name(f), e.Features[f].levels(t.Set(node), levels))
+		of := e.Features.At(f)
+		return fmt.Sprintf("%s in %s", e.name(f), of.levels(t.Set(node), levels))
 	}
 	return fmt.Sprintf("%s <= %s", e.name(f), short(Floor32(t.Threshold[node])))
 }

@@ -79,11 +79,12 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 		return nil, err
 	}
 	p := &plan{job: j, recipe: recipe}
-	checks := []func() error{p.checkKinds, p.configured, p.ruleLayers, p.checkNumbers, p.large.check, p.checkWeighing, p.checkNames,
-		p.chooseRule}
+	checks := []func() error{p.checkConf, p.checkKinds, p.configured, p.ruleLayers, p.checkNumbers, p.large.check, p.checkWeighing,
+		p.checkNames, p.chooseRule}
 	if recipe.Trees != "" {
 		p.before = before
-		checks = []func() error{p.checkKinds, p.chooseObjective, p.checkNumbers, p.checkWeighing, p.checkStarts, p.checkNames, p.chooseTrees}
+		checks = []func() error{p.checkConf, p.checkKinds, p.chooseObjective, p.configured, p.checkNumbers, p.checkWeighing, p.checkStarts,
+			p.checkNames, p.chooseTrees}
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {

@@ -17,7 +17,7 @@ func findConf(key string) (*confKey, error) {
 	all := confKeys()
 	names := make([]string, len(all))
 	for i := range all {
-		if all[i].is(key) {
+		if all[i].key == key {
 			return &all[i], nil
 		}
 		names[i] = all[i].key

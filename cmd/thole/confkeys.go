@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -10,7 +11,7 @@ import (
 // confKey is a key of Angel's configuration, with what it does here: it says what a flag says, or something of the layers or of the
 // training that has no flag; or it has no effect; or it is refused.
 type confKey struct {
-	key  string                                                              // with a * at its end: all keys that begin so
+	key  string
 	flag string                                                              // of train, that says the same
 	text func(s *settings, text string) (value string, said bool, err error) // nil: as it is
 	// of says, when the algorithm is known, why the flag has no effect with it ("": it has), or refuses what is said. nil: it always has.
@@ -33,14 +34,12 @@ var (
 	fcKinds        = []string{"fclayer", "crosslayer", "batchnormlayer"}
 )
 
-// noTrees is what there is to say of Angel's trees.
-const noTrees = "flags say how trees are grown, such as thole train --algo gbdt --trees 20 --depth 6 (docs/trees.md)"
-
 // confKeys is the table of Angel's keys.
 func confKeys() []confKey {
-	return []confKey{
+	return append([]confKey{
 		{key: "action.type", does: "`train`, or `inctrain` with a model to go on from", text: (*settings).action},
-		{key: "angel.app.submit.class", does: "`GraphRunner` is what trains; of trees flags say how they are grown", text: (*settings).submit},
+		{key: "angel.app.submit.class", flag: "algo", does: "`GraphRunner` is what trains; `GBDTRunner` is `--algo gbdt`",
+			text: (*settings).submit},
 		{key: "angel.train.data.path", flag: "data"},
 		{key: "angel.validate.data.path", flag: "validate"},
 		{key: "angel.predict.data.path", not: "say thole predict --data FILE"},
@@ -110,8 +109,7 @@ func confKeys() []confKey {
 		{key: "ml.mlr.rank", not: "mixed logistic regression is no recipe; docs/graph.md has its network, in which outputdim is the rank"},
 		{key: "ml.robustregression.loss.delta", flag: "loss-set", does: "`--loss-set delta=`", text: asDelta},
 		{key: "ml.lossfunction.huber.delta", flag: "loss-set", does: "`--loss-set delta=`", text: asDelta},
-		{key: "ml.gbdt.*", not: noTrees},
-	}
+	}, treeKeys()...)
 }
 
 // meaning is what the key does, as docs/graph.md has it.
@@ -140,12 +138,6 @@ func (k *confKey) meaning() string {
 	return "refused: " + k.not
 }
 
-// is reports whether the key is that of the table.
-func (k *confKey) is(key string) bool {
-	begin, many := strings.CutSuffix(k.key, "*")
-	return key == k.key || many && strings.HasPrefix(key, begin)
-}
-
 // hasClasses is why the number of classes has no effect; that of an algorithm for two can be no other.
 func hasClasses(p *plan, text string) (why string, err error) {
 	switch {
@@ -154,7 +146,8 @@ func hasClasses(p *plan, text string) (why string, err error) {
 	case text == "2":
 		return p.recipe.Name + " has no other number of classes", nil
 	}
-	return "", fmt.Errorf("want 2, the classes that %s has, or an algorithm with several, such as --algo softmax", p.recipe.Name)
+	return "", fmt.Errorf("want 2, the classes that %s has, or an algorithm with several, such as %s", p.recipe.Name,
+		cmp.Or(map[bool]string{true: "--loss multiclass"}[p.recipe.Trees != ""], "--algo softmax"))
 }
 
 // hasFactors is why the length of vectors has no effect.

@@ -89,9 +89,9 @@ func (s *settings) submit(text string) (string, bool, error) {
 	}
 	switch a, err := algo.Find(name); {
 	case err != nil:
-		return "", false, fmt.Errorf("want GraphRunner: %w", err)
+		return "", false, fmt.Errorf("want GraphRunner or GBDTRunner: %w", err)
 	case a.Trees != "":
-		return "", false, errors.New("want GraphRunner: " + noTrees)
+		return a.Name, true, nil
 	}
 	return "", false, errors.New("want GraphRunner, and the algorithm as ml.model.class.name")
 }

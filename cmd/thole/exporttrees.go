@@ -82,7 +82,7 @@ func treesMeta(e *tree.Ensemble, beside map[string][]byte) (map[string]string, e
 	meta := map[string]string{"thole.algorithm": "gbdt", "thole.task": string(algo.TreeTask(&e.Objective)), "thole.loss": e.Objective.Name,
 		"thole.inputs": treesFed, "thole.features": string(features),
 		"thole.trees": number.Of(len(trees), "tree") + ", " + number.Of(leaves, "leaf", "leaves") + ", " +
-			number.Of(len(e.Features), "feature")}
+			number.Of(e.Features.Width, "feature")}
 	file := &graph.File{}
 	if text := beside[graph.FileName]; text != nil {
 		if file, err = graph.ParseJSON(text); err != nil {

@@ -97,10 +97,10 @@ func (p *plan) goOn() error {
 	if m == nil {
 		return nil
 	}
-	have := p.forest.view.Features()
-	if n := len(m.trees.Features); n != len(have) {
-		if p.train.Transform != nil || n < len(have) {
-			return fmt.Errorf("--load %s asks for %d features, and the examples have %d", p.load, n, len(have))
+	have := p.forest.view.Features().Width
+	if n := m.trees.Features.Width; n != have {
+		if p.train.Transform != nil || n < have {
+			return fmt.Errorf("--load %s asks for %d features, and the examples have %d", p.load, n, have)
 		}
 		p.forest.view = gbdt.NewColumns(n, 0) // the last columns do not occur
 	}

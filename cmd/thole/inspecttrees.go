@@ -60,13 +60,13 @@ func findTrees(ctx context.Context, r format.Reader) *treesFinding {
 		return nil
 	}
 	f := &treesFinding{Objective: &e.Objective, Origin: e.Origin, Classes: e.Classes, Iterations: e.Iterations(), Best: e.Best,
-		Trees: len(e.Trees), Start: e.Start, Beside: e.Beside, Features: len(e.Features)}
+		Trees: len(e.Trees), Start: e.Start, Beside: e.Beside, Features: e.Features.Width}
 	for i := range e.Trees {
 		t := &e.Trees[i]
 		f.Leaves += t.Leaves()
 		f.MostLeaves, f.Depth = max(f.MostLeaves, t.Leaves()), max(f.Depth, t.Depth())
 	}
-	for i, x := range e.Features {
+	for i, x := range e.Features.Listed() {
 		if x.Categorical {
 			f.Levels = append(f.Levels, categoricalFinding{featureName(e.Features, i), len(x.Levels)})
 		}
@@ -82,10 +82,8 @@ func (f *treesFinding) important(e *tree.Ensemble) {
 	if err != nil || err2 != nil {
 		return
 	}
-	for i, n := range splits {
-		if n > 0 {
-			f.Importance = append(f.Importance, importanceFinding{featureName(e.Features, i), i, gain[i], int(n)})
-		}
+	for k, by := range gain {
+		f.Importance = append(f.Importance, importanceFinding{featureName(e.Features, by.Feature), by.Feature, by.Value, int(splits[k].Value)})
 	}
 	f.Used = len(f.Importance)
 	slices.SortStableFunc(f.Importance, func(a, b importanceFinding) int {

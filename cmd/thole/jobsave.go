@@ -52,7 +52,7 @@ func (p *plan) resolved() ([]byte, error) {
 	flags, done := p.command.Flags(), slices.Clone(unsaved)
 	leave := p.leave()
 	if p.forest != nil {
-		leave = append(leave, networkFlags...)
+		leave = append(append(leave, networkFlags...), "conf") // whose keys flags say
 	}
 	for _, k := range jobKeys() {
 		one := flags.Lookup(k.flag)

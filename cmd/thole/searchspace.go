@@ -28,7 +28,8 @@ func searchables() []searchable {
 	return []searchable{
 		{"rate", true, true}, {"batch", true, true}, {"epochs", false, true}, {"trees", false, true}, {"depth", false, false},
 		{"leaves", false, false}, {"min-child-weight", true, false}, {"gamma", true, false}, {"max-delta-step", true, false},
-		{"subsample", false, false}, {"colsample", false, false}, {"bins", false, false}, {"cat-smooth", true, false}, {"cat-l2", true, false},
+		{"subsample", false, false}, {"colsample", false, false}, {"drop-rate", false, false},
+		{"skip-drop", false, false}, {"bins", false, false}, {"cat-smooth", true, false}, {"cat-l2", true, false},
 		{"l1", true, false}, {"l2", true, false}, {"clip", true, false}, {"init-scale", true, false},
 		{"factors", false, false}, {"hidden", false, false}, {"dropout", false, false}, {"cross-layers", false, false},
 		{"rank", false, false}, {"rule", false, false}, {"schedule", false, false}, {"schedule-per", false, false},

@@ -31,8 +31,8 @@ func binaryTrees() *tree.Ensemble {
 	}
 	return &tree.Ensemble{
 		Objective: tree.Objective{Name: "binary", Link: tree.Logistic}, Classes: 1, Group: 1, Start: []float64{0.5},
-		Features: []tree.Feature{{Name: "age", Least: 1, Most: 90}, {Name: "town", Categorical: true, Levels: []string{"(other)", "Bath", "Wells"}},
-			{Name: "spare"}},
+		Features: tree.FeaturesOf(tree.Feature{Name: "age", Least: 1, Most: 90},
+			tree.Feature{Name: "town", Categorical: true, Levels: []string{"(other)", "Bath", "Wells"}}, tree.Feature{Name: "spare"}),
 		Trees: []tree.Tree{stump(0, 0, 30.5, -1, 1), second},
 	}
 }
@@ -50,7 +50,7 @@ func treeModels() map[string]func() (*tree.Ensemble, []feature.Column) {
 		"foreign": func() (*tree.Ensemble, []feature.Column) {
 			e := binaryTrees()
 			e.Origin = "LightGBM 4"
-			e.Features[1].Levels = []string{"Ely", "Bath", "Wells"}
+			e.Features.Set(1, tree.Feature{Name: "town", Categorical: true, Levels: []string{"Ely", "Bath", "Wells"}})
 			return e, nil
 		},
 		// the first one with another threshold
@@ -62,12 +62,12 @@ func treeModels() map[string]func() (*tree.Ensemble, []feature.Column) {
 		// of columns, of which XGBoost takes absent ones for missing
 		"xgboost": func() (*tree.Ensemble, []feature.Column) {
 			e := &tree.Ensemble{Objective: tree.Objective{Name: "reg:squarederror", Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0},
-				Features: make([]tree.Feature, 40), Trees: []tree.Tree{stump(0, 3, 0.5, -1, 1), stump(0, 5, 0.5, -2, 2)}, Origin: "XGBoost 3.2"}
+				Features: tree.Features{Width: 40}, Trees: []tree.Tree{stump(0, 3, 0.5, -1, 1), stump(0, 5, 0.5, -2, 2)}, Origin: "XGBoost 3.2"}
 			return e, nil
 		},
 		"ranking": func() (*tree.Ensemble, []feature.Column) {
 			return &tree.Ensemble{Objective: tree.Objective{Name: "lambdarank", Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0},
-				Features: make([]tree.Feature, 1), Trees: []tree.Tree{stump(0, 0, 0.5, -1, 1)}}, nil
+				Features: tree.Features{Width: 1}, Trees: []tree.Tree{stump(0, 0, 0.5, -1, 1)}}, nil
 		},
 		// the same, whose classes were called 3, 5 and 9
 		"labelled": func() (*tree.Ensemble, []feature.Column) {
@@ -79,7 +79,7 @@ func treeModels() map[string]func() (*tree.Ensemble, []feature.Column) {
 		"export": func() (*tree.Ensemble, []feature.Column) {
 			e := &tree.Ensemble{
 				Objective: tree.Objective{Name: "some", Link: tree.Logistic}, Classes: 1, Group: 1, Start: []float64{0.25},
-				Features: []tree.Feature{{Name: "age"}, {Name: "town", Categorical: true, Levels: []string{"", "Bath", "Wells"}}},
+				Features: tree.FeaturesOf(tree.Feature{Name: "age"}, tree.Feature{Name: "town", Categorical: true, Levels: []string{"", "Bath", "Wells"}}),
 				Trees: []tree.Tree{{
 					Feature: []int32{0, 1}, Threshold: []float64{30.5, 0}, Kind: []tree.Kind{tree.NaNMissing | tree.DefaultLeft, tree.Categorical},
 					Left: []int32{1, ^0}, Right: []int32{^2, ^1}, Gain: make([]float64, 2), Value: make([]float64, 2), Weight: make([]float64, 2),
@@ -97,7 +97,7 @@ func treeModels() map[string]func() (*tree.Ensemble, []feature.Column) {
 		// two iterations of three classes
 		"classes": func() (*tree.Ensemble, []feature.Column) {
 			e := &tree.Ensemble{Objective: tree.Objective{Name: "softmax", Link: tree.Softmax}, Classes: 3, Group: 3, Start: []float64{0, 0.5, 0},
-				Features: make([]tree.Feature, 4)}
+				Features: tree.Features{Width: 4}}
 			for i := range 6 {
 				e.Trees = append(e.Trees, stump(i%3, int32(i%3), float64(i), 1, -1))
 			}

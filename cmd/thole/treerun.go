@@ -134,7 +134,8 @@ func (g *treeRun) finish(e *tree.Ensemble) (*train.Report, error) {
 	p, r := g.p, &g.report
 	g.count()
 	learned, held := g.last.Scores, g.last.Held
-	if e.Best > 0 || g.own != p.train { // some trees do not score, or the examples are with others
+	// Some trees do not score, or others than the last ones were kept, or the examples are with others.
+	if e.Best > 0 || p.forest.Drop.Rate > 0 || g.own != p.train {
 		learned = p.scoresOf(e, p.train)
 		if p.valid != nil {
 			held = p.scoresOf(e, p.valid)
@@ -220,15 +221,25 @@ func (p *plan) scoresOf(e *tree.Ensemble, of *data.Examples) [][]float64 {
 	for k := range out {
 		out[k] = make([]float64, of.Len())
 	}
-	rows := max(1, min(256, 1<<20/max(1, width)))
-	block, scores := make([]float32, rows*width), make([]float64, rows*e.Classes)
+	absent, sparse := p.forest.view.Columns()
+	rows, block := 256, []float32(nil)
+	if !sparse {
+		rows = max(1, min(rows, 1<<20/max(1, width)))
+		block = make([]float32, rows*width)
+	}
+	scores := make([]float64, rows*e.Classes)
 	for lo := 0; lo < of.Len(); lo += rows {
 		n := min(rows, of.Len()-lo)
-		p.forest.view.Fill(of.Slice(lo, lo+n), 0, n, block)
+		b := of.Slice(lo, lo+n)
 		if of.Start != nil {
 			copy(scores, of.Start[lo*e.Classes:(lo+n)*e.Classes])
 		}
-		fast.Batch(block[:n*width], width, scores[:n*e.Classes])
+		if x := b.Rows(); sparse {
+			fast.Sparse(x.Ptr, x.Idx, x.Val, absent, scores[:n*e.Classes])
+		} else {
+			p.forest.view.Fill(b, 0, n, block)
+			fast.Batch(block[:n*width], width, scores[:n*e.Classes])
+		}
 		for i := range n {
 			for k := range out {
 				out[k][lo+i] = scores[i*e.Classes+k]

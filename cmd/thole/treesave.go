@@ -58,7 +58,7 @@ func (p *plan) oneTree() *tree.Ensemble {
 		classes = max(2, p.forest.Classes)
 	}
 	one := &tree.Ensemble{Objective: *algo.TreeObjective(&p.forest.Objective), Classes: classes, Group: classes,
-		Start: make([]float64, classes), Features: []tree.Feature{{Name: "x"}}}
+		Start: make([]float64, classes), Features: tree.FeaturesOf(tree.Feature{Name: "x"})}
 	for k := range classes {
 		one.Trees = append(one.Trees, tree.Tree{Class: k, LeafValue: []float64{0}, LeafWeight: []float64{1}, LeafCount: []int64{1}})
 	}

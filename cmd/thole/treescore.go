@@ -84,11 +84,11 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
+	if p.keep {
+		s.keep()
+	}
 	if err := p.startFrom(e, m, s, g.options.Start); err != nil {
 		return nil, err
-	}
-	if p.keep {
-		s.kept = &keptRows{}
 	}
 	g.trees, g.score, g.more = s, s.score, s.names(&head{width: g.width, classes: g.options.Classes, texts: g.texts})
 	return g, nil
@@ -106,7 +106,7 @@ func (p *prediction) startFrom(e *env, m *storedModel, s *treeScorer, starts *da
 		if !beside && m.trees.Origin == "" {
 			fmt.Fprintf(e.err, "%s was not grown from start scores: they take the place of its own\n", m.path)
 		}
-		s.fast = tree.Onto(s.trees)
+		s.fast = tree.Onto(s.scored)
 		return checkWidth("start-scores", starts.Width, s.trees.Classes)
 	}
 	return nil
@@ -135,7 +135,7 @@ func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g 
 		g.named = true
 		bare.transform, view, err = p.bind(ctx, m.trees)
 	default:
-		view = gbdt.NewColumns(len(m.trees.Features), absentIn(m.trees, source.Name))
+		view = gbdt.NewColumns(m.trees.Features.Width, absentIn(m.trees, source.Name))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
@@ -144,7 +144,7 @@ func (p *prediction) treeOptions(ctx context.Context, e *env, m *storedModel, g 
 		return nil, err
 	}
 	if bare.transform == nil {
-		g.options.Columns = &data.Columns{Hi: int64(len(m.trees.Features))}
+		g.options.Columns = &data.Columns{Hi: int64(m.trees.Features.Width)}
 	}
 	return view, nil
 }
@@ -179,14 +179,17 @@ func (p *prediction) bind(ctx context.Context, trees *tree.Ensemble) (*feature.T
 // treeScorer scores batches with trees, on all processors. What it says of an example depends on that alone.
 type treeScorer struct {
 	byTrees
-	view  *gbdt.View
-	trees *tree.Ensemble // whose features are the slots of the view
-	fast  *tree.Scorer
-	of    []string // names of the features
-	from  []int32  // which of the model's they are
-	block int      // examples that a processor takes at once
-	out   rated
-	more  int // further numbers of an example
+	view   *gbdt.View
+	trees  *tree.Ensemble // whose features are the slots of the view
+	scored *tree.Ensemble // which fast is of
+	fast   *tree.Scorer
+	sparse bool     // fast scores examples as they are, columns with numbers and values; else rows of the view
+	absent float32  // what sparse examples do not have
+	of     []string // names of the features
+	from   []int32  // which of the model's they are
+	block  int      // examples that a processor takes at once
+	out    rated
+	more   int // further numbers of an example
 
 	shares *tree.Explainer // nil: nobody asks for contributions
 	kept   *keptRows       // nil: nobody asks for them
@@ -200,8 +203,14 @@ func newTreeScorer(view *gbdt.View, trees *tree.Ensemble, also byTrees) (*treeSc
 	if err != nil {
 		return nil, err
 	}
-	s := &treeScorer{byTrees: also, view: use, trees: narrow, fast: tree.Compile(narrow), from: from,
-		block: min(256, max(1, blockValues/max(1, use.Width())))}
+	s := &treeScorer{byTrees: also, view: use, trees: narrow, scored: narrow, from: from, block: 256}
+	if s.absent, s.sparse = view.Columns(); s.sparse {
+		s.scored = trees
+	}
+	s.fast = tree.Compile(s.scored)
+	if !s.sparse || also.contrib || also.leaves { // which want rows
+		s.block = s.rowsBlock()
+	}
 	for _, f := range from {
 		s.of = append(s.of, featureName(trees.Features, int(f)))
 	}
@@ -213,10 +222,21 @@ func newTreeScorer(view *gbdt.View, trees *tree.Ensemble, also byTrees) (*treeSc
 	return s, nil
 }
 
+// rowsBlock is how many rows are made at once.
+func (s *treeScorer) rowsBlock() int { return min(256, max(1, blockValues/max(1, s.view.Width()))) }
+
+// keep makes the scorer keep the rows that it scores, which it has to make.
+func (s *treeScorer) keep() {
+	s.kept, s.sparse, s.scored, s.block = &keptRows{}, false, s.trees, s.rowsBlock()
+	s.fast = tree.Compile(s.scored)
+}
+
 // featureName is what people call a feature: its name, or its number.
-func featureName(features []tree.Feature, i int) string {
-	if i < len(features) && features[i].Name != "" {
-		return features[i].Name
+func featureName(features tree.Features, i int) string {
+	if i < features.Width {
+		if name := features.At(i).Name; name != "" {
+			return name
+		}
 	}
 	return strconv.Itoa(i)
 }
@@ -252,22 +272,31 @@ func (s *treeScorer) score(b *data.Batch) (*rated, error) {
 			return nil, err
 		}
 	}
-	blocks := (n + s.block - 1) / s.block
+	blocks, x := (n+s.block-1)/s.block, b.Rows()
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), blocks) {
 		wg.Go(func() {
-			rows := make([]float32, s.block*width)
+			var rows []float32
 			for k := int(next.Add(1)) - 1; k < blocks; k = int(next.Add(1)) - 1 {
 				lo := k * s.block
 				hi := min(n, lo+s.block)
+				score, more := s.out.score[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more]
+				if s.sparse {
+					s.fast.Sparse(x.Ptr[lo:hi+1], x.Idx, x.Val, s.absent, score)
+				}
+				if s.sparse && s.more == 0 {
+					continue
+				}
 				if all != nil {
 					rows = all[lo*width : hi*width]
+				} else if rows == nil {
+					rows = make([]float32, s.block*width)
 				}
 				s.view.Fill(b, lo, hi, rows)
-				s.rows(rows, s.out.score[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more])
+				s.rows(rows, score, more)
 				if s.contrib && b.Start != nil {
-					s.base(b.Start[lo*classes:hi*classes], s.out.more[lo*s.more:hi*s.more])
+					s.base(b.Start[lo*classes:hi*classes], more)
 				}
 			}
 		})
@@ -287,7 +316,9 @@ func resized(s []float64, n int) []float64 {
 func (s *treeScorer) rows(rows []float32, score, more []float64) {
 	w, classes := s.view.Width(), s.trees.Classes
 	n := len(score) / classes
-	s.fast.Batch(rows[:n*w], w, score)
+	if !s.sparse {
+		s.fast.Batch(rows[:n*w], w, score)
+	}
 	if s.more == 0 {
 		return
 	}

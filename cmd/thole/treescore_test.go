@@ -13,7 +13,7 @@ import (
 // TestTreeScorer scores batches of all sizes with few and many processors, as the definition does row by row.
 func TestTreeScorer(t *testing.T) {
 	trees, _ := treeModels()["classes"]()
-	s, err := newTreeScorer(gbdt.NewColumns(len(trees.Features), 0), trees, byTrees{leaves: true})
+	s, err := newTreeScorer(gbdt.NewColumns(trees.Features.Width, 0), trees, byTrees{leaves: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ type treeSettings struct {
 	order                          string
 	oneHot, setLevels              int
 	smooth, levelL2, levelWeight   float64
+	dropSettings
 }
 
 // What tasks share.
@@ -68,6 +69,7 @@ func (g *treeSettings) flags(c *cobra.Command) {
 	f.IntVar(&g.setLevels, "cat-levels", d.MaxLevels, "levels on one side of a split by a set at most, with --cat-order node")
 	f.Float64Var(&g.levelWeight, "cat-weight", d.LevelWeight, "second derivatives that a level has at least to be in a set, with "+
 		"--cat-order node")
+	g.dropSettings.flags(c)
 	f.StringVar(&g.shared, "share", byRows, "what --tasks share: rows, whose histograms are added up on the servers; features, of which each "+
 		"task has all rows; or voting: rows, and histograms of the features with the most votes alone, which is not exact")
 	f.IntVar(&g.votes, "votes", defaultVotes, "features that a task votes for at each node, with --share voting; twice as many are added up")
@@ -76,10 +78,10 @@ func (g *treeSettings) flags(c *cobra.Command) {
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
 	"colsample", "monotone", "cat-one-hot", "cat-order", "cat-smooth", "cat-l2", "cat-levels", "cat-weight", "share", "votes", "start-scores",
-	"validate-start-scores"}
+	"validate-start-scores", "boosting", "drop-rate", "skip-drop", "max-drop"}
 
 // networkFlags are those that trees have no use for.
-var networkFlags = []string{"graph", "strict-graph", "conf", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
+var networkFlags = []string{"graph", "strict-graph", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
 	"storage", "factors", "hidden", "dropout", "cross-layers", "rank", "epochs", "batch", "updates", "clip", "schedule", "schedule-per",
 	"schedule-set", "rule", "hyper", "tolerance", "non-finite", "init", "init-scale", "in-order", "staleness", "partitioner", "pos-neg",
 	"negatives", "l1-of", "l2-of", "checkpoint", "checkpoint-every", "resume", "load-state", "save-state", "fresh-state", "memory", "scratch",
@@ -165,6 +167,10 @@ func (p *plan) chooseTrees() error {
 		c.Level2 = g.levelL2
 	}
 	c.Patience = p.patience
+	var err error
+	if c.Drop, err = p.drop(); err != nil {
+		return err
+	}
 	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
 	if p.atServers && p.load != "" {
 		return fmt.Errorf("--load %s: workers do not see the trees that it names, want thole train to go on from them", p.load)
@@ -199,24 +205,24 @@ func (p *plan) chooseTrees() error {
 }
 
 // constrain finds the features of --monotone.
-func (p *plan) constrain(features []tree.Feature) error {
+func (p *plan) constrain(features tree.Features) error {
 	if len(p.monotone) == 0 {
 		return nil
 	}
-	p.forest.Monotone = make([]int8, len(features))
+	p.forest.Monotone = make([]int8, features.Width)
 	for _, name := range slices.Sorted(maps.Keys(p.monotone)) {
-		at := slices.IndexFunc(features, func(f tree.Feature) bool { return f.Name == name })
-		if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 0 && n < len(features) && features[n].Name == "" {
+		at := features.Find(name)
+		if n, err := strconv.Atoi(name); at < 0 && err == nil && n >= 0 && n < features.Width && features.At(n).Name == "" {
 			at = n
 		}
 		switch {
 		case at < 0:
 			var names []string
-			for _, f := range features[:min(len(features), 1000)] {
-				names = append(names, f.Name)
+			for i := range min(features.Width, 1000) {
+				names = append(names, features.At(i).Name)
 			}
 			return usageError{fmt.Errorf("--monotone %s: no such feature%s", name, spell.Hint(name, names))}
-		case features[at].Categorical:
+		case features.At(at).Categorical:
 			return usageError{fmt.Errorf("--monotone %s: its values are levels, which have no order", name)}
 		}
 		p.forest.Monotone[at] = map[string]int8{"1": 1, "-1": -1}[p.monotone[name]]

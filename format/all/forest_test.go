@@ -27,7 +27,7 @@ func forests() (all []sample) {
 		e    tree.Ensemble
 	}{
 		{"two trees", tree.Ensemble{Objective: tree.Objective{Name: "l2", Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0},
-			Features: []tree.Feature{{Name: "age"}, {Name: "height"}}, Trees: []tree.Tree{split, stump}}},
+			Features: tree.FeaturesOf(tree.Feature{Name: "age"}, tree.Feature{Name: "height"}), Trees: []tree.Tree{split, stump}}},
 	} {
 		all = append(all, forest(c.what, &c.e))
 	}

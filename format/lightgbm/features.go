@@ -21,44 +21,41 @@ func (p *parser) features() error {
 		return err
 	}
 	n := int(last) + 1
+	p.e.Features = tree.Features{Width: n, Stem: stem}
 	names, infos := p.head["feature_names"], p.head["feature_infos"]
-	if err := names.split(func(word []byte) error {
-		if len(p.e.Features) == n {
+	var signs []int32
+	if _, ok := p.head["monotone_constraints"]; ok {
+		if signs, err = list(p.head, "monotone_constraints", n, true, narrow); err != nil {
+			return err
+		}
+	}
+	said, told := words(names.text), words(infos.text)
+	for i := 0; ; i++ {
+		name, info := said.next(), told.next()
+		switch {
+		case i == n && name != nil:
 			return names.fail("has more than %d names, want max_feature_idx + 1", n)
-		}
-		p.e.Features = append(p.e.Features, tree.Feature{Name: strings.ToValidUTF8(string(word), "\ufffd")})
-		return nil
-	}); err != nil {
-		return err
-	}
-	if len(p.e.Features) != n {
-		return names.fail("has %d names, want max_feature_idx + 1, which is %d", len(p.e.Features), n)
-	}
-	i := 0
-	if err := infos.split(func(word []byte) error {
-		if i == n {
+		case i == n && info != nil:
 			return infos.fail("has more than %d values", n)
+		case i == n:
+			return nil
+		case name == nil:
+			return names.fail("has %d names, want max_feature_idx + 1, which is %d", i, n)
+		case info == nil:
+			return infos.fail("has %d values, want %d", i, n)
 		}
-		i++
-		return parseInfo(&p.e.Features[i-1], word, &infos)
-	}); err != nil {
-		return err
-	}
-	if i != n {
-		return infos.fail("has %d values, want %d", i, n)
-	}
-	if _, ok := p.head["monotone_constraints"]; !ok {
-		return nil
-	}
-	signs, err := list(p.head, "monotone_constraints", n, true, narrow)
-	for i, sign := range signs {
-		if sign < -1 || sign > 1 {
-			v := p.head["monotone_constraints"]
-			return v.fail("has %d, want -1, 0 or 1", sign)
+		f := tree.Feature{Name: strings.ToValidUTF8(string(name), "\ufffd")}
+		if err := parseInfo(&f, info, &infos); err != nil {
+			return err
 		}
-		p.e.Features[i].Monotone = int(sign)
+		if signs != nil {
+			if f.Monotone = int(signs[i]); f.Monotone < -1 || f.Monotone > 1 {
+				v := p.head["monotone_constraints"]
+				return v.fail("has %d, want -1, 0 or 1", f.Monotone)
+			}
+		}
+		p.e.Features.Set(i, f)
 	}
-	return err
 }
 
 // noInfo is what is said of a feature of which nothing is known, and onlyMissing of a categorical one: -1 is the level of missing values.
@@ -144,17 +141,20 @@ func fitInfo(f *tree.Feature) bool {
 	return !ok
 }
 
-// word is the name of a feature as a word: LightGBM has no blanks in names, and its Python package writes them as underlines too.
-func word(f *tree.Feature, i int) string {
-	if f.Name == "" {
-		return "Column_" + strconv.Itoa(i)
+// stem is what LightGBM calls features that have no names, with their numbers.
+const stem = "Column_"
+
+// word is the name of feature i as a word: LightGBM has no blanks in names, and its Python package writes them as underlines too.
+func word(name string, i int) string {
+	if name == "" {
+		return stem + strconv.Itoa(i)
 	}
 	return strings.Map(func(r rune) rune {
 		if r == ' ' || r < ' ' || r == 0x7f {
 			return '_'
 		}
 		return r
-	}, f.Name)
+	}, name)
 }
 
 // levels reads the levels of pandas, lists of texts or numbers. They are those of the categorical features in order, or of these if their
@@ -170,11 +170,7 @@ func (p *parser) levels(v *entry, of []int) error {
 		return v.fail("is no list of lists of levels: %w", err)
 	}
 	if of == nil {
-		for i := range p.e.Features {
-			if p.e.Features[i].Categorical {
-				of = append(of, i)
-			}
-		}
+		_, of = levelled(p.e)
 	}
 	if len(of) != len(lists) {
 		if len(lists) > 0 {
@@ -183,11 +179,16 @@ func (p *parser) levels(v *entry, of []int) error {
 		}
 		return nil
 	}
+	changed := map[int]tree.Feature{}
 	for k, list := range lists {
-		if i := of[k]; i < 0 || i >= len(p.e.Features) {
-			return v.fail("has levels of feature %d of %d", i, len(p.e.Features))
+		i := of[k]
+		if i < 0 || i >= p.e.Features.Width {
+			return v.fail("has levels of feature %d of %d", i, p.e.Features.Width)
 		}
-		f := &p.e.Features[of[k]]
+		f, again := changed[i]
+		if !again {
+			f = p.e.Features.At(i)
+		}
 		for _, level := range list {
 			text := fmt.Sprint(level) // numbers as they are spelled
 			if _, nested := level.([]any); nested || level == nil {
@@ -195,17 +196,19 @@ func (p *parser) levels(v *entry, of []int) error {
 			}
 			f.Levels = append(f.Levels, text)
 		}
+		changed[i] = f
 	}
+	p.e.Features.Change(changed)
 	return nil
 }
 
 // levelled are the features that have levels, and those that a reader takes for them.
 func levelled(e *tree.Ensemble) (have, taken []int) {
-	for i := range e.Features {
-		if len(e.Features[i].Levels) > 0 {
+	for i, f := range e.Features.Listed() {
+		if len(f.Levels) > 0 {
 			have = append(have, i)
 		}
-		if e.Features[i].Categorical {
+		if f.Categorical {
 			taken = append(taken, i)
 		}
 	}
@@ -220,7 +223,7 @@ func pandas(e *tree.Ensemble) ([]byte, error) {
 	}
 	lists := make([][]any, len(have))
 	for k, i := range have {
-		levels := e.Features[i].Levels
+		levels := e.Features.At(i).Levels
 		literal := allLiterals(levels)
 		for _, l := range levels {
 			if literal {

@@ -17,7 +17,7 @@ func fit(e *tree.Ensemble, o *format.Options) (*tree.Ensemble, error) {
 	}
 	c := *e
 	c.Trees = slices.Clone(e.Scoring())
-	c.Features = slices.Clone(e.Features)
+	c.Features = e.Features.Clone()
 	c.Start = slices.Clone(e.Start)
 	if left := len(e.Trees) - len(c.Trees); left > 0 {
 		o.Drop(format.Shapes|format.Matrices, "", "%s of iterations behind the best one, scoring nothing", number.Of(left, "tree"))
@@ -192,17 +192,22 @@ func start(c *tree.Ensemble, o *format.Options) error {
 
 // features is about what their lines cannot say.
 func features(c *tree.Ensemble, o *format.Options) error {
-	for i := range c.Features {
-		f := &c.Features[i]
-		if fitInfo(f) {
+	fitted := map[int]tree.Feature{}
+	for i, f := range c.Features.Listed() {
+		if fitInfo(&f) {
+			fitted[i] = f
 			o.Drop(format.Files, "", "the least and the largest value of feature %q", f.Name)
 		}
-		if word(f, i) != f.Name {
-			o.Tell("feature %q is called %s for LightGBM, whose names have no blanks", f.Name, word(f, i))
+		if as := word(f.Name, i); as != f.Name && f.Name != "" {
+			o.Tell("feature %q is called %s for LightGBM, whose names have no blanks", f.Name, as)
 		}
 		if f.Monotone < -1 || f.Monotone > 1 {
 			return fmt.Errorf("feature %q: monotone %d, want -1, 0 or 1: %w", f.Name, f.Monotone, tree.ErrTrees)
 		}
+	}
+	c.Features.Change(fitted)
+	if c.Features.Stem == "" && c.Features.Width > 0 && c.Features.At(0).Name == "" {
+		o.Tell("features without names are called %s0 and so on for LightGBM", stem)
 	}
 	return nil
 }

@@ -71,6 +71,7 @@ func anyEnsemble(t *rapid.T) *tree.Ensemble {
 		e.Start = append(e.Start, rapid.SampledFrom([]float64{0, -0.75, 3.1}).Draw(t, "start"))
 	}
 	features := rapid.IntRange(1, 4).Draw(t, "features")
+	e.Features.Stem = rapid.SampledFrom([]string{"", "Column_", "f", "a b"}).Draw(t, "stem")
 	for i := range features {
 		f := tree.Feature{Name: rapid.SampledFrom([]string{"age", "a b", "", "x\ty", "é=ü", "Column_0"}).Draw(t, "name"),
 			Categorical: rapid.Bool().Draw(t, "categorical"), Monotone: rapid.IntRange(-1, 1).Draw(t, "monotone")}
@@ -79,13 +80,20 @@ func anyEnsemble(t *rapid.T) *tree.Ensemble {
 		if rapid.Bool().Draw(t, "levels") {
 			f.Levels = rapid.SampledFrom([][]string{{"a", "b\"<"}, {"1", "2.50"}, {"01", "x"}, {"true", "false"}, {"-"}}).Draw(t, fmt.Sprint("levels of ", i))
 		}
-		e.Features = append(e.Features, f)
+		e.Features.Add(f)
 	}
 	for range e.Group * rapid.IntRange(0, 3).Draw(t, "iterations") {
 		e.Trees = append(e.Trees, anyTree(t, features, e.Classes))
 	}
 	e.Best = rapid.IntRange(0, e.Iterations()).Draw(t, "best")
 	return e
+}
+
+// edit changes a feature.
+func edit(e *tree.Ensemble, i int, change func(f *tree.Feature)) {
+	f := e.Features.At(i)
+	change(&f)
+	e.Features.Set(i, f)
 }
 
 // TestAnyEnsemble writes any ensemble by the codec, which checks that nothing differs unsaid: where nothing is lost scores are the same,
@@ -108,7 +116,12 @@ func TestAnyEnsemble(t *testing.T) {
 		if after, _ := e.JSON(); !bytes.Equal(before, after) {
 			rt.Fatal("the ensemble was changed")
 		}
-		row, scores, want := make([]float32, len(e.Features)), make([]float64, e.Classes), make([]float64, e.Classes)
+		for i := range e.Features.Width {
+			if got, want := again.Features.At(i).Name, e.Features.At(i).Name; got != want {
+				rt.Fatalf("feature %d is called %q, want %q", i, got, want)
+			}
+		}
+		row, scores, want := make([]float32, e.Features.Width), make([]float64, e.Classes), make([]float64, e.Classes)
 		for range 5 {
 			for i := range row {
 				row[i] = rapid.SampledFrom([]float32{0, 1, -1, 33, 50, float32(math.NaN()), 12.5}).Draw(rt, "value")
@@ -140,7 +153,10 @@ func TestLosses(t *testing.T) {
 		lossy  bool   // needs permission
 	}{
 		{"nothing", func(*tree.Ensemble) {}, "", false},
-		{"other names", func(e *tree.Ensemble) { e.Features[0].Name, e.Origin = "first number", "XGBoost 3.2.0" }, "", false},
+		{"other names", func(e *tree.Ensemble) {
+			edit(e, 0, func(f *tree.Feature) { f.Name = "first number" })
+			e.Origin = "XGBoost 3.2.0"
+		}, "", false},
 		{"start", func(e *tree.Ensemble) { e.Start[0] = 2 }, "", false},
 		{"best", func(e *tree.Ensemble) { e.Best = 2 }, "2 trees of iterations behind the best one", false},
 		{"single", func(e *tree.Ensemble) { e.Single = true }, "LightGBM adds in float64", false},
@@ -154,7 +170,7 @@ func TestLosses(t *testing.T) {
 			e.Trees[0].Bounds, e.Trees[0].Words = []int32{0, 1}, []uint32{6}
 		}, "missing values go left", true},
 		{"no trees", func(e *tree.Ensemble) { e.Trees, e.Start[0] = nil, 2 }, "there are no trees", false},
-		{"range", func(e *tree.Ensemble) { e.Features[0].Most = e.Features[0].Least - 1 }, "the least and the largest value", false},
+		{"range", func(e *tree.Ensemble) { edit(e, 0, func(f *tree.Feature) { f.Most = f.Least - 1 }) }, "the least and the largest value", false},
 	} {
 		e := base()
 		c.change(e)
@@ -193,7 +209,7 @@ func TestPrintRefuses(t *testing.T) {
 
 // TestCounts are those of a tree that has only weights: shares of them, each at least 1, and sums above.
 func TestCounts(t *testing.T) {
-	e := &tree.Ensemble{Objective: tree.Objective{Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0}, Features: []tree.Feature{{Name: "a"}},
+	e := &tree.Ensemble{Objective: tree.Objective{Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0}, Features: tree.FeaturesOf(tree.Feature{Name: "a"}),
 		Trees: []tree.Tree{{Feature: []int32{0, 0}, Threshold: []float64{1, 0}, Kind: []tree.Kind{8, 8}, Left: []int32{1, -1}, Right: []int32{-3, -2},
 			Gain: []float64{1, 1}, Value: []float64{0, 0}, Weight: []float64{4, 3}, Count: []int64{0, 0}, LeafValue: []float64{1, 2, 3},
 			LeafWeight: []float64{3, 0, 1}, LeafCount: []int64{0, 0, 0}}}}

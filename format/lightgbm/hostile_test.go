@@ -134,10 +134,10 @@ func TestOdd(t *testing.T) {
 		{"version=v4", "version=v2", "", func(e *tree.Ensemble) bool {
 			return e.Origin == "LightGBM v2" && strings.Contains(string(printed(t, e)), "version=v2\n")
 		}},
-		{"feature_names=a b", "feature_names=a=1  b", "", func(e *tree.Ensemble) bool { return e.Features[0].Name == "a=1" }},
-		{`[["x", "y"]]`, "null", "", func(e *tree.Ensemble) bool { return e.Features[1].Levels == nil }},
-		{`[["x", "y"]]`, `[["x"], ["y"]]`, "which are whose is not known", func(e *tree.Ensemble) bool { return e.Features[1].Levels == nil }},
-		{`[["x", "y"]]`, `[[1, 2.50]]`, "", func(e *tree.Ensemble) bool { return e.Features[1].Levels[1] == "2.50" }},
+		{"feature_names=a b", "feature_names=a=1  b", "", func(e *tree.Ensemble) bool { return e.Features.At(0).Name == "a=1" }},
+		{`[["x", "y"]]`, "null", "", func(e *tree.Ensemble) bool { return e.Features.At(1).Levels == nil }},
+		{`[["x", "y"]]`, `[["x"], ["y"]]`, "which are whose is not known", func(e *tree.Ensemble) bool { return e.Features.At(1).Levels == nil }},
+		{`[["x", "y"]]`, `[[1, 2.50]]`, "", func(e *tree.Ensemble) bool { return e.Features.At(1).Levels[1] == "2.50" }},
 		{"end of trees\n", "end of trees\nthole:{\"names\":{\"0\":\"c d\"}}\n", "the name of feature 0 was changed", nil},
 		{"end of trees\n", "end of trees\nthole:{\"objective\":{\"name\":\"x\",\"link\":\"exp\"}}\n", "the objective was changed", nil},
 		{"end of trees\n", "feature importances:\nend of trees\n", "", nil},

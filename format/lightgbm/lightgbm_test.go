@@ -76,7 +76,7 @@ func knownRows(t testing.TB, file string, features, classes int) (all []seen) {
 func sameScores(t *testing.T, e *tree.Ensemble, file string) {
 	t.Helper()
 	scores := make([]float64, e.Classes)
-	for i, s := range knownRows(t, file, len(e.Features), e.Classes) {
+	for i, s := range knownRows(t, file, e.Features.Width, e.Classes) {
 		e.Score(s.row, scores)
 		for c := range scores {
 			want := s.scores[c]
@@ -137,13 +137,13 @@ func TestSaid(t *testing.T) {
 		is   func(e *tree.Ensemble) bool
 	}{
 		{"2.3.1_binary", tree.Objective{Name: "binary", Link: tree.Logistic}, false, func(e *tree.Ensemble) bool {
-			return e.Origin == "LightGBM v3" && e.Features[3].Categorical && e.Features[4].Most > 2 && e.Features[0].Least < -1
+			return e.Origin == "LightGBM v3" && e.Features.At(3).Categorical && e.Features.At(4).Most > 2 && e.Features.At(0).Least < -1
 		}},
 		{"4.7.0_sigmoid", tree.Objective{Name: "binary", Link: tree.Logistic, Sigmoid: 0.7}, false, func(e *tree.Ensemble) bool {
 			return e.Origin == "LightGBM v4"
 		}},
 		{"4.7.0_none", tree.Objective{Name: "l2", Link: tree.Identity}, false, func(e *tree.Ensemble) bool {
-			return e.Features[0].Monotone == 1 && e.Features[1].Monotone == -1
+			return e.Features.At(0).Monotone == 1 && e.Features.At(1).Monotone == -1
 		}},
 		{"4.7.0_sqrt", tree.Objective{Name: "l2", Link: tree.Square}, false, nil},
 		{"4.7.0_multiclass", tree.Objective{Name: "multiclass", Link: tree.Softmax}, false, func(e *tree.Ensemble) bool {
@@ -159,8 +159,8 @@ func TestSaid(t *testing.T) {
 		{"4.7.0_forest", tree.Objective{Name: "binary", Link: tree.Logistic}, true, nil},
 		{"4.7.0_leaf", tree.Objective{Name: "l2", Link: tree.Identity}, false, func(e *tree.Ensemble) bool { return e.Trees[0].Leaves() == 1 }},
 		{"4.7.0_pandas", tree.Objective{Name: "binary", Link: tree.Logistic}, false, func(e *tree.Ensemble) bool {
-			return e.Features[0].Name == "first_number" && strings.Join(e.Features[3].Levels, ";") == "red;green;blue;grey, dark" &&
-				len(e.Features[4].Levels) == 90 && e.Features[4].Levels[89] == "89"
+			return e.Features.At(0).Name == "first_number" && strings.Join(e.Features.At(3).Levels, ";") == "red;green;blue;grey, dark" &&
+				len(e.Features.At(4).Levels) == 90 && e.Features.At(4).Levels[89] == "89"
 		}},
 	} {
 		e, _, err := parse(load(t, "testdata/models/"+c.file+".txt"))

@@ -87,18 +87,24 @@ func (all entries) whole(key string, fallback, least, most int64) (int64, error)
 
 // split calls f for each word. Several blanks count as one.
 func (v *entry) split(f func(word []byte) error) error {
-	for rest := v.text; len(rest) > 0; {
-		word := rest
-		if i := bytes.IndexByte(rest, ' '); i >= 0 {
-			word, rest = rest[:i], rest[i+1:]
-		} else {
-			rest = nil
-		}
-		if len(word) == 0 {
-			continue
-		}
+	rest := words(v.text)
+	for word := rest.next(); word != nil; word = rest.next() {
 		if err := f(word); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// words are what is left of a value.
+type words []byte
+
+// next is the first word of what is left; nil: there is none.
+func (w *words) next() []byte {
+	for len(*w) > 0 {
+		word, rest, _ := bytes.Cut(*w, []byte{' '})
+		if *w = rest; len(word) > 0 {
+			return word
 		}
 	}
 	return nil

@@ -3,7 +3,9 @@ package lightgbm
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"thole.example/tree"
@@ -15,6 +17,7 @@ type own struct {
 	Origin    *string         `json:"origin,omitempty"`
 	Objective *tree.Objective `json:"objective,omitempty"` // of the same predictions
 	Best      int             `json:"best,omitempty"`      // which is how many iterations there are
+	Stem      *string         `json:"stem,omitempty"`      // of the names of features that have none of their own
 	Names     map[int]string  `json:"names,omitempty"`     // of features, where they are no words
 	Beside    bool            `json:"beside,omitempty"`    // init_score of the rows is to be added
 	Labels    []float32       `json:"labels,omitempty"`    // of the classes
@@ -52,16 +55,43 @@ func (p *parser) own(o own) {
 	if len(o.Labels) == max(2, e.Classes) {
 		e.Labels = o.Labels
 	}
-	for i, text := range o.Names {
-		if i < 0 || i >= len(e.Features) || !isWordOf(text, i, e.Features[i].Name) {
+	if o.Stem != nil && *o.Stem != e.Features.Stem {
+		e.Features = restem(e.Features, *o.Stem)
+	}
+	named := map[int]tree.Feature{}
+	for _, i := range slices.Sorted(maps.Keys(o.Names)) {
+		text := o.Names[i]
+		if i < 0 || i >= e.Features.Width || word(text, i) != word(e.Features.At(i).Name, i) {
 			p.note("the name of feature %d was changed since the file was written: what it was before is left out", i)
 			continue
 		}
-		e.Features[i].Name = text
+		f := e.Features.At(i)
+		f.Name = text
+		named[i] = f
 	}
+	e.Features.Change(named)
 }
 
-func isWordOf(text string, i int, of string) bool { return word(&tree.Feature{Name: text}, i) == of }
+// restem are features of which those whose words are of the stem are called by it.
+func restem(f tree.Features, stem string) tree.Features {
+	all := tree.Features{Width: f.Width, Stem: stem}
+	for i := range f.Width {
+		one := f.At(i)
+		if one.Name == word(stemmed(stem, i), i) {
+			one.Name = ""
+		}
+		all.Set(i, one)
+	}
+	return all
+}
+
+// stemmed is the name of a feature that has none of its own.
+func stemmed(stem string, i int) string {
+	if stem == "" {
+		return ""
+	}
+	return stem + strconv.Itoa(i)
+}
 
 // ownOf is what the rest of a file does not say of the ensemble.
 func ownOf(e *tree.Ensemble) own {
@@ -73,10 +103,18 @@ func ownOf(e *tree.Ensemble) own {
 	if !sameObjective(&e.Objective, objective(line, e.Classes)) {
 		o.Objective = &e.Objective
 	}
-	for i := range e.Features {
-		f := &e.Features[i]
-		if word(f, i) == f.Name {
-			continue
+	stems := e.Features.Named() // with a stem of LightGBM's the same is read
+	for i, f := range e.Features.Listed() {
+		stems = stems && f.Name != stemmed(stem, i)
+	}
+	s := stem
+	if e.Features.Stem != stem && !stems {
+		s, o.Stem = e.Features.Stem, &e.Features.Stem
+	}
+	for i, f := range e.Features.Listed() {
+		own := stemmed(s, i)
+		if as := word(f.Name, i); f.Name == own || f.Name == as && as != word(own, i) {
+			continue // as it will be read
 		}
 		if o.Names == nil {
 			o.Names = map[int]string{}
@@ -115,7 +153,8 @@ func parameters(o *tree.Objective) map[string]float64 {
 }
 
 func (o *own) line() ([]byte, error) {
-	if o.Origin == nil && o.Objective == nil && o.Best == 0 && !o.Beside && o.Names == nil && o.Labels == nil && o.Levels == nil {
+	if o.Origin == nil && o.Objective == nil && o.Best == 0 && !o.Beside && o.Stem == nil && o.Names == nil && o.Labels == nil &&
+		o.Levels == nil {
 		return nil, nil
 	}
 	var b bytes.Buffer

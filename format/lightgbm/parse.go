@@ -123,7 +123,7 @@ func (p *parser) trees() error {
 			}
 			all.add(line, p.line)
 		}
-		t, err := parseTree(all, len(p.e.Features))
+		t, err := parseTree(all, p.e.Features.Width)
 		if err != nil {
 			return at(err, first, len(p.e.Trees))
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -43,29 +44,34 @@ func header(e *tree.Ensemble) []byte {
 	b = whole(append(b, '\n'), "num_class=", e.Classes)
 	b = whole(b, "num_tree_per_iteration=", e.Classes)
 	b = whole(b, "label_index=", 0)
-	b = whole(b, "max_feature_idx=", len(e.Features)-1)
+	b = whole(b, "max_feature_idx=", e.Features.Width-1)
 	if line, _ := objectiveLine(&e.Objective, e.Classes); line != "" {
 		b = append(append(append(b, "objective="...), line...), '\n')
 	}
 	if e.Mean {
 		b = append(b, averageKey+"\n"...)
 	}
-	each := func(key string, value func(b []byte, i int) []byte) {
+	each := func(key string, value func(b []byte, i int, f *tree.Feature) []byte) {
 		b = append(b, key...)
-		for i := range e.Features {
+		for i := range e.Features.Width {
 			if i > 0 {
 				b = append(b, ' ')
 			}
-			b = value(b, i)
+			f := e.Features.At(i)
+			b = value(b, i, &f)
 		}
 		b = append(b, '\n')
 	}
-	each("feature_names=", func(b []byte, i int) []byte { return append(b, word(&e.Features[i], i)...) })
-	if slices.ContainsFunc(e.Features, func(f tree.Feature) bool { return f.Monotone != 0 }) {
-		each("monotone_constraints=", func(b []byte, i int) []byte { return strconv.AppendInt(b, int64(e.Features[i].Monotone), 10) })
+	each("feature_names=", func(b []byte, i int, f *tree.Feature) []byte { return append(b, word(f.Name, i)...) })
+	monotone := false
+	for _, f := range e.Features.Listed() {
+		monotone = monotone || f.Monotone != 0
+	}
+	if monotone {
+		each("monotone_constraints=", func(b []byte, _ int, f *tree.Feature) []byte { return strconv.AppendInt(b, int64(f.Monotone), 10) })
 	}
 	sets := asked(e)
-	each("feature_infos=", func(b []byte, i int) []byte { return appendInfo(b, &e.Features[i], sets[int32(i)]) })
+	each("feature_infos=", func(b []byte, i int, f *tree.Feature) []byte { return appendInfo(b, f, sets[int32(i)]) })
 	return b
 }
 
@@ -119,7 +125,7 @@ func floats(b []byte, key string, values []float64) []byte {
 func tail(out *bufio.Writer, e *tree.Ensemble) error {
 	out.WriteString(endOfTrees + "\n\nfeature_importances:\n")
 	for _, f := range used(e) {
-		out.WriteString(word(&e.Features[f.feature], int(f.feature)) + "=" + strconv.Itoa(f.splits) + "\n")
+		out.WriteString(word(e.Features.At(int(f.feature)).Name, int(f.feature)) + "=" + strconv.Itoa(f.splits) + "\n")
 	}
 	out.WriteString("\nparameters:\n")
 	for key, v := range parameters(&e.Objective) { // at most one
@@ -144,16 +150,14 @@ type splits struct {
 
 // used are the features that splits ask for, those with the most splits first.
 func used(e *tree.Ensemble) (all []splits) {
-	counts := make([]int, len(e.Features))
+	counts := map[int32]int{}
 	for i := range e.Trees {
 		for _, f := range e.Trees[i].Feature {
 			counts[f]++
 		}
 	}
-	for f, n := range counts {
-		if n > 0 {
-			all = append(all, splits{int32(f), n})
-		}
+	for _, f := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, splits{f, counts[f]})
 	}
 	slices.SortStableFunc(all, func(a, b splits) int { return cmp.Compare(b.splits, a.splits) })
 	return all

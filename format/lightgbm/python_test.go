@@ -30,11 +30,11 @@ func TestLightGBMReads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows := knownRows(t, file, len(e.Features), e.Classes)
+		rows := knownRows(t, file, e.Features.Width, e.Classes)
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		for what, change := range changes {
 			c := *e
-			c.Trees, c.Features, c.Start = slices.Clone(e.Trees), slices.Clone(e.Features), slices.Clone(e.Start)
+			c.Trees, c.Features, c.Start = slices.Clone(e.Trees), e.Features.Clone(), slices.Clone(e.Start)
 			put(t, filepath.Join(dir, name+"_"+what), &c, rows, change)
 		}
 	}
@@ -54,10 +54,15 @@ var changes = map[string]func(e *tree.Ensemble){
 			e.Start[c] = 0.3 + float64(c)
 		}
 	},
-	"best":  func(e *tree.Ensemble) { e.Best = min(2, e.Iterations()) },
-	"names": func(e *tree.Ensemble) { e.Features[0].Name, e.Features[1].Name, e.Origin = "ü = x, y", "", "thole" },
+	"best": func(e *tree.Ensemble) { e.Best = min(2, e.Iterations()) },
+	"names": func(e *tree.Ensemble) {
+		edit(e, 0, func(f *tree.Feature) { f.Name = "ü = x, y" })
+		edit(e, 1, func(f *tree.Feature) { f.Name = "" })
+		e.Origin = "thole"
+	},
 	"levels": func(e *tree.Ensemble) {
-		e.Features[0].Levels, e.Features[3].Levels = nil, []string{"a", "b", "é \"", "d"}
+		edit(e, 0, func(f *tree.Feature) { f.Levels = nil })
+		edit(e, 3, func(f *tree.Feature) { f.Levels = []string{"a", "b", "é \"", "d"} })
 	},
 	"uncounted": func(e *tree.Ensemble) {
 		for i := range e.Trees {

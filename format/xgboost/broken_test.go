@@ -134,7 +134,7 @@ func TestUnsaid(t *testing.T) {
 		}},
 	} {
 		e := &tree.Ensemble{Objective: tree.Objective{Name: "l2", Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0},
-			Features: make([]tree.Feature, 1), Trees: []tree.Tree{{Feature: []int32{0}, Threshold: []float64{0}, Kind: []tree.Kind{tree.NaNMissing},
+			Features: tree.Features{Width: 1}, Trees: []tree.Tree{{Feature: []int32{0}, Threshold: []float64{0}, Kind: []tree.Kind{tree.NaNMissing},
 				Left: []int32{^0}, Right: []int32{^1}, Gain: []float64{1}, Value: []float64{0}, Weight: []float64{2}, Count: []int64{2},
 				LeafValue: []float64{1, 2}, LeafWeight: []float64{1, 1}, LeafCount: []int64{1, 1}}}}
 		c.change(e)

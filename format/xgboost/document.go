@@ -32,7 +32,7 @@ func newDocument(e *tree.Ensemble) (*document, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.objective, d.booster, d.features = said, "gbtree", len(e.Features)
+	d.objective, d.booster, d.features = said, "gbtree", e.Features.Width
 	if e.Classes > 1 && e.Objective.Link == tree.Softmax {
 		d.classes = e.Classes
 	} else {
@@ -47,9 +47,7 @@ func newDocument(e *tree.Ensemble) (*document, error) {
 	if err := d.setBase(e, o); err != nil {
 		return nil, err
 	}
-	if err := d.setColumns(e); err != nil {
-		return nil, err
-	}
+	d.setColumns(e)
 	for i := range e.Trees {
 		d.info = append(d.info, int64(e.Trees[i].Class))
 		if i%e.Group == 0 {
@@ -95,25 +93,30 @@ func (d *document) setBase(e *tree.Ensemble, o *objective) error {
 }
 
 // setColumns sets names, types and levels of features.
-func (d *document) setColumns(e *tree.Ensemble) error {
-	named, categorical := false, false
-	for i, f := range e.Features {
-		named = named || label(e.Features, i) != "f"+strconv.Itoa(i)
+func (d *document) setColumns(e *tree.Ensemble) {
+	named, categorical, levels := e.Features.Stem != "" && e.Features.Stem != stem, false, 0
+	for i, f := range e.Features.Listed() {
+		named = named || label(e.Features, i) != stem+strconv.Itoa(i)
 		categorical = categorical || f.Categorical
+		if len(f.Levels) > 0 {
+			levels = i + 1
+		}
 	}
-	if len(e.Features) > numberLimit && !named {
-		return fmt.Errorf("%d features without names, want at most %d: %w", len(e.Features), numberLimit, format.ErrLimit)
-	}
-	for i, f := range e.Features {
+	for i := range e.Features.Width {
+		if !named && !categorical && i >= levels {
+			break // nothing is said of it
+		}
+		f := e.Features.At(i)
 		if named {
 			d.names = append(d.names, label(e.Features, i))
 		}
 		if categorical {
 			d.types = append(d.types, map[bool]string{true: "c", false: "float"}[f.Categorical])
 		}
-		d.levels = append(d.levels, f.Levels)
+		if i < levels {
+			d.levels = append(d.levels, f.Levels)
+		}
 	}
-	return nil
 }
 
 // keep puts what XGBoost has no place for into an attribute, unless the file says all without it.

@@ -71,13 +71,20 @@ type encoded struct {
 }
 
 // encodeLevels is empty if no feature has names of levels.
-func encodeLevels(of []tree.Feature) encoded {
-	all, named := encoded{segments: []int64{0}}, false
-	for _, f := range of {
+func encodeLevels(of tree.Features) encoded {
+	named := false
+	for _, f := range of.Listed() {
+		named = named || len(f.Levels) > 0
+	}
+	if !named {
+		return encoded{}
+	}
+	all := encoded{segments: []int64{0}}
+	for i := range of.Width {
+		f := of.At(i)
 		var offsets, bytes []int64
 		order := make([]int64, len(f.Levels))
 		for i, name := range f.Levels {
-			named = true
 			if i == 0 {
 				offsets = []int64{0}
 			}
@@ -91,9 +98,6 @@ func encodeLevels(of []tree.Feature) encoded {
 		})
 		all.offsets, all.bytes, all.sorted = append(all.offsets, offsets), append(all.bytes, bytes), append(all.sorted, order...)
 		all.segments = append(all.segments, int64(len(all.sorted)))
-	}
-	if !named {
-		return encoded{}
 	}
 	return all
 }

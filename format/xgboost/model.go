@@ -46,8 +46,8 @@ const (
 	bestKey      = "best_iteration"
 )
 
-// numberLimit bounds numbers of features that have no names, so that a small file does not make a large model.
-const numberLimit = 1 << 20
+// stem is what XGBoost calls features that have no names, with their numbers.
+const stem = "f"
 
 // read reads a whole file.
 func (m *model) read(v values) {
@@ -213,16 +213,7 @@ func (m *model) setFeatures(e *tree.Ensemble, fail failure) error {
 			return fail(-1, "learner.%s: %d, want none or %d as num_feature says", list.key, list.n, n)
 		}
 	}
-	if n > numberLimit && len(m.names) == 0 {
-		return fail(-1, "num_feature: %d, want at most %d without names: %w", n, numberLimit, format.ErrLimit)
-	}
-	e.Features = make([]tree.Feature, n)
-	for i := range e.Features {
-		e.Features[i] = tree.Feature{Name: item(m.names, int32(i)), Levels: item(m.levels, int32(i)), Categorical: item(m.types, int32(i)) == "c"}
-		if len(m.names) == 0 {
-			e.Features[i].Name = "f" + strconv.Itoa(i)
-		}
-	}
+	sets := map[int32]bool{} // features that some tree takes for categorical
 	for i := range e.Trees {
 		for j, k := range e.Trees[i].Kind {
 			f := int(e.Trees[i].Feature[j])
@@ -230,8 +221,18 @@ func (m *model) setFeatures(e *tree.Ensemble, fail failure) error {
 				return fail(m.treesAt[i], "%s.model.trees[%d].%s: feature %d of %d", boosterKey, i, featureKey, f, n)
 			}
 			if k&tree.Categorical != 0 {
-				e.Features[f].Categorical = true
+				sets[int32(f)] = true
 			}
+		}
+	}
+	e.Features = tree.Features{Width: n, Stem: stem}
+	said := min(n, max(len(m.names), len(m.types), len(m.levels)))
+	for i := range int32(said) {
+		e.Features.Set(int(i), tree.Feature{Name: item(m.names, i), Levels: item(m.levels, i), Categorical: item(m.types, i) == "c" || sets[i]})
+	}
+	for _, i := range slices.Sorted(maps.Keys(sets)) {
+		if int(i) >= said {
+			e.Features.Set(int(i), tree.Feature{Categorical: true})
 		}
 	}
 	return nil
@@ -313,10 +314,8 @@ func (m *model) own(e *tree.Ensemble, o *objective) (notes []string) {
 	}
 	var was tree.Ensemble
 	err := json.Unmarshal([]byte(text), &was)
-	same := err == nil && was.Classes == e.Classes && was.Group == e.Group && len(was.Features) == len(e.Features)
-	for i := range e.Features {
-		same = same && was.Features[i].Categorical == e.Features[i].Categorical && label(was.Features, i) == label(e.Features, i)
-	}
+	same := err == nil && was.Classes == e.Classes && was.Group == e.Group && was.Features.Width == e.Features.Width &&
+		sameFeatures(was.Features, e.Features)
 	if same {
 		again, _, err := objectiveFor(&was.Objective, e.Classes)
 		same = err == nil && again.name == o.name && was.Objective.Check(e.Classes) == nil
@@ -329,10 +328,33 @@ func (m *model) own(e *tree.Ensemble, o *objective) (notes []string) {
 	return nil
 }
 
-// label is the name of a feature; one without has XGBoost's.
-func label(of []tree.Feature, i int) string {
-	if of[i].Name == "" {
-		return "f" + strconv.Itoa(i)
+// sameFeatures reports whether as many features have the same names, and the same are categorical.
+func sameFeatures(was, is tree.Features) bool {
+	same := func(i int) bool {
+		return was.At(i).Categorical == is.At(i).Categorical && label(was, i) == label(is, i)
 	}
-	return of[i].Name
+	if was.Stem != "" && was.Stem != is.Stem { // then all of them are to be named in the file
+		for i := range is.Width {
+			if !same(i) {
+				return false
+			}
+		}
+		return true
+	}
+	for _, list := range []tree.Features{was, is} { // others are called by the same stem
+		for i := range list.Listed() {
+			if !same(i) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// label is the name of a feature; one without has XGBoost's.
+func label(of tree.Features, i int) string {
+	if name := of.At(i).Name; name != "" {
+		return name
+	}
+	return stem + strconv.Itoa(i)
 }

@@ -98,14 +98,14 @@ func compareRows(t *testing.T, e *tree.Ensemble, s *scores, slack float64) {
 	near := func(a, b float64) bool { return math.Abs(a-b) <= slack*max(1, math.Abs(a), math.Abs(b)) }
 	got := make([]float64, e.Classes)
 	for i, row := range rows(t) {
-		row = append(row, make([]float32, max(0, len(e.Features)-len(row)))...)[:len(e.Features)]
+		row = append(row, make([]float32, max(0, e.Features.Width-len(row)))...)[:e.Features.Width]
 		e.Score(row, got)
 		for c := range got {
 			want := float64(math.Float32frombits(s.Margins[i][c]))
 			if !near(got[c], want) {
 				t.Fatalf("row %d: score %d is %v for XGBoost, want %v", i, c, want, got[c])
 			}
-			sum, n := 0.0, len(e.Features)+1
+			sum, n := 0.0, e.Features.Width+1
 			for _, bits := range s.Contributions[i][c*n : (c+1)*n] {
 				sum += float64(math.Float32frombits(bits))
 			}

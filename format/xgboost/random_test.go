@@ -23,12 +23,13 @@ func random(seed uint64) *tree.Ensemble {
 		e.Classes = 2 + r.IntN(2)
 	}
 	e.Group = e.Classes * (1 + r.IntN(2))
-	e.Features = make([]tree.Feature, 5)
-	for i := range e.Features {
-		e.Features[i] = tree.Feature{Categorical: i > 2, Least: -1, Most: 5, Monotone: r.IntN(3) - 1}
+	e.Features.Stem = []string{"", stem, "column "}[seed%3]
+	for i := range 5 {
+		e.Features.Add(tree.Feature{Categorical: i > 2, Least: -1, Most: 5, Monotone: r.IntN(3) - 1})
 	}
 	if r.IntN(2) == 0 {
-		e.Features[0].Name, e.Origin = "age & more", "LightGBM 4"
+		e.Features.Set(0, tree.Feature{Name: "age & more", Least: -1, Most: 5})
+		e.Origin = "LightGBM 4"
 	}
 	if e.Mean = r.IntN(4) == 0; e.Mean {
 		e.Best = 0

@@ -45,11 +45,11 @@ func TestTreesRuntime(t *testing.T) {
 		rows := 50
 		if i%20 == 7 { // it adds up in threads
 			for i := range 300 * e.Group {
-				e.Trees = append(e.Trees, grow(r, 31, len(e.Features), i%e.Classes))
+				e.Trees = append(e.Trees, grow(r, 31, e.Features.Width, i%e.Classes))
 			}
 			e.Best, rows = 0, []int{1, 3, 500}[r.IntN(3)]
 		}
-		all, fed = append(all, e), append(fed, cells(r, rows, len(e.Features)))
+		all, fed = append(all, e), append(fed, cells(r, rows, e.Features.Width))
 	}
 	for i, e := range all {
 		raw, err := binary.Append(nil, binary.LittleEndian, flat(fed[i]))

@@ -22,7 +22,7 @@ const (
 // with it.
 const depthLimit = 4096
 
-// NewTrees makes a model of trees that is fed "features", float32 [batch, len(e.Features)], NaN where a value is missing, and says
+// NewTrees makes a model of trees that is fed "features", float32 [batch, e.Features.Width], NaN where a value is missing, and says
 // "score" and "prediction", float64 [batch, e.Classes], as Score and Predict of e do, and, where the prediction is a probability,
 // "probabilities", that of each class. meta is kept in the file. It fails where a tree is too deep, and with ErrSize where the file would
 // have more than Limit bytes: the trees of a TreeEnsemble are attributes, which cannot be in a file beside the model.
@@ -30,7 +30,7 @@ func NewTrees(e *tree.Ensemble, meta map[string]string) (*Model, error) {
 	if err := e.Check(); err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	if len(e.Features) == 0 {
+	if e.Features.Width == 0 {
 		return nil, fmt.Errorf("onnx: trees of no features, want at least one: it is the input of the model")
 	}
 	trees := e.Scoring()
@@ -38,7 +38,7 @@ func NewTrees(e *tree.Ensemble, meta map[string]string) (*Model, error) {
 	if e.Single { // then float32 adds up as the model does
 		elem = program.VarType_FP32
 	}
-	v, b := newViews(trees, len(e.Features)), &builder{known: map[string]string{}}
+	v, b := newViews(trees, e.Features.Width), &builder{known: map[string]string{}}
 	if err := fit(trees, v, elem); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func NewTrees(e *tree.Ensemble, meta map[string]string) (*Model, error) {
 	sum := b.add("TreeEnsemble", "sum", []string{x}, ensemble(trees, e.Classes, elem, v)...)
 	b.scores(e, sum, len(trees))
 	m := &Model{opts: Options{Meta: meta}, ir: irTrees, ml: opsetMLTrees}
-	m.Inputs = []Value{{Name: featuresInput, Elem: program.VarType_FP32, Dims: []int64{-1, int64(len(e.Features))}}}
+	m.Inputs = []Value{{Name: featuresInput, Elem: program.VarType_FP32, Dims: []int64{-1, int64(e.Features.Width)}}}
 	out := func(name string, cols int) {
 		m.Outputs = append(m.Outputs, Value{Name: name, Elem: program.VarType_FP64, Dims: []int64{-1, int64(cols)}})
 	}
@@ -147,8 +147,8 @@ func viewOf(k tree.Kind) int {
 // views are the columns that trees ask for: those of features that some node sees in the way, one way after the other, and then one for
 // each set of levels of a feature.
 type views struct {
-	place    [viewsCount][]int64 // column of each feature; -1: no node asks for it so. nil: for none
-	picked   [viewsCount][]int64 // features by column
+	place    [viewsCount]map[int32]int64 // column of each feature that some node sees so
+	picked   [viewsCount][]int64         // features by column
 	levels   map[int32]*levelSets
 	features int
 }
@@ -162,12 +162,10 @@ func newViews(trees []tree.Tree, features int) *views {
 	}
 	n := int64(0)
 	for way, used := range v.place {
-		for f, u := range used {
-			if used[f] = -1; u > 0 {
-				used[f] = n
-				v.picked[way] = append(v.picked[way], int64(f))
-				n++
-			}
+		for _, f := range slices.Sorted(maps.Keys(used)) {
+			used[f] = n
+			v.picked[way] = append(v.picked[way], int64(f))
+			n++
 		}
 	}
 	for _, f := range slices.Sorted(maps.Keys(v.levels)) {
@@ -187,9 +185,9 @@ func (v *views) use(t *tree.Tree, node int, f int32) {
 	}
 	way := viewOf(t.Kind[node])
 	if v.place[way] == nil {
-		v.place[way] = make([]int64, v.features)
+		v.place[way] = map[int32]int64{}
 	}
-	v.place[way][f] = 1
+	v.place[way][f] = 0 // which one is known when all are there
 }
 
 // column is the one that a node asks for.

@@ -28,13 +28,13 @@ func grown(r *rand.Rand, link tree.Link) *tree.Ensemble {
 		e.Start = append(e.Start, r.NormFloat64())
 	}
 	for range 1 + r.IntN(7) {
-		e.Features = append(e.Features, tree.Feature{Name: "f"})
+		e.Features.Add(tree.Feature{Name: "f"})
 	}
 	rounds := r.IntN(6)
 	e.Group = e.Classes * (1 + r.IntN(2))
 	e.Best = r.IntN(rounds + 1)
 	for i := range rounds * e.Group {
-		e.Trees = append(e.Trees, grow(r, 1+r.IntN(12), len(e.Features), i%e.Classes))
+		e.Trees = append(e.Trees, grow(r, 1+r.IntN(12), e.Features.Width, i%e.Classes))
 	}
 	return e
 }
@@ -182,7 +182,7 @@ func TestTrees(t *testing.T) {
 		if err := m.Write(context.Background(), &buf, nil); err != nil {
 			t.Fatal(err)
 		}
-		rows := cells(r, 20, len(e.Features))
+		rows := cells(r, 20, e.Features.Width)
 		compare(t, "nodes", e, rows, evaluate(t, buf.Bytes(), rows))
 	})
 }
@@ -190,7 +190,7 @@ func TestTrees(t *testing.T) {
 // TestTreesStructure: the nodes of a model in which every way of seeing a feature occurs.
 func TestTreesStructure(t *testing.T) {
 	e := &tree.Ensemble{Objective: tree.Objective{Name: "binary", Link: tree.Logistic}, Classes: 1, Group: 1, Start: []float64{0.25},
-		Features: []tree.Feature{{Name: "a"}, {Name: "b"}},
+		Features: tree.FeaturesOf(tree.Feature{Name: "a"}, tree.Feature{Name: "b"}),
 		Trees: []tree.Tree{{Feature: []int32{0, 1, 1, 0}, Threshold: []float64{0.5, 0, 1.5, 2.5}, Kind: []tree.Kind{0, tree.Categorical,
 			tree.NaNMissing | tree.DefaultLeft, tree.ZeroMissing}, Left: []int32{1, 2, 3, ^0}, Right: []int32{^4, ^3, ^2, ^1},
 			Gain: make([]float64, 4), Value: make([]float64, 4), Weight: make([]float64, 4), Count: make([]int64, 4),
@@ -245,10 +245,10 @@ func TestTreesRefuse(t *testing.T) {
 	leaf := tree.Tree{LeafValue: []float64{1}, LeafWeight: []float64{1}, LeafCount: []int64{1}}
 	of := func(trees ...tree.Tree) *tree.Ensemble {
 		return &tree.Ensemble{Objective: tree.Objective{Link: tree.Identity}, Classes: 1, Group: 1, Start: []float64{0},
-			Features: []tree.Feature{{Name: "a"}}, Trees: trees}
+			Features: tree.FeaturesOf(tree.Feature{Name: "a"}), Trees: trees}
 	}
 	none := of(leaf)
-	none.Features = nil
+	none.Features = tree.Features{}
 	wrong := of(leaf)
 	wrong.Start = nil
 	for want, c := range map[string]struct {

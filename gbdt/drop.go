@@ -1,0 +1,215 @@
+package gbdt
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"thole.example/kernel"
+	"thole.example/tree"
+)
+
+// Drop is dropout of trees (K. V. Rashmi and R. Gilad-Bachrach, DART, AISTATS 2015): an iteration learns what some trees before it, which
+// it drops, and its own are to say together, so that late trees are not there for few rows only. With k iterations dropped the new trees
+// count rate/(k+rate) in place of the rate, and those dropped k/(k+rate) of what they did. Leaves have these factors in them, so that the
+// model is one of any trees.
+type Drop struct {
+	Rate float64 // share of the iterations before that one drops; 0: there is no dropout
+	Skip float64 // share of the iterations that drop nothing
+	Most int     // iterations that are dropped at most; 0: any number
+}
+
+// dropout is the state of a training with dropout. All of it is of the iterations of this training: those before it are not dropped.
+type dropout struct {
+	before  int         // iterations of other trainings
+	weights []float64   // of each iteration
+	leaves  [][]float64 // of each tree, the values of its leaves and of its nodes, with the weight 1
+	nodes   [][]float64
+	taken   []int       // the iterations that are dropped now, ascending
+	said    [][]float64 // of each class, what they say of all rows
+	best    []float64   // weights after the best iteration
+}
+
+// chosen are the iterations of n that iteration n drops: by the seed, its number and theirs alone.
+func (d *Drop) chosen(seed uint64, before, n int) (all []int) {
+	own := kernel.Hash(kernel.Hash(seed+0xda27) + uint64(before+n))
+	at := func(number int) float64 { return float64(kernel.Hash(own+kernel.Hash(uint64(number)))>>11) * 0x1p-53 }
+	if d.Rate == 0 || at(0) < d.Skip {
+		return nil
+	}
+	for i := range n {
+		if at(before+i+1) < d.Rate {
+			all = append(all, i)
+		}
+	}
+	if d.Most > 0 && len(all) > d.Most { // those with the least numbers, whichever come first
+		slices.SortFunc(all, func(i, j int) int { return cmp.Compare(at(before+i+1), at(before+j+1)) })
+		all = all[:d.Most]
+		slices.Sort(all)
+	}
+	return all
+}
+
+// take drops iterations: it takes what their trees say from the scores, and chooses the rate of the trees to come.
+func (t *trainer) take(ctx context.Context) error {
+	d := &t.gone
+	d.taken = t.Drop.chosen(t.Seed, d.before, len(d.weights))
+	k := float64(len(d.taken))
+	if t.rate = t.Rate; k == 0 {
+		return nil
+	}
+	t.rate = t.Rate / (k + t.Rate)
+	classes, rows := len(t.scores), t.binned.learn+t.binned.held
+	if d.said == nil {
+		d.said = make([][]float64, classes)
+		for c := range d.said {
+			d.said[c] = make([]float64, rows)
+		}
+	}
+	var all []*codedTree
+	for _, i := range d.taken {
+		for c := range classes {
+			all = append(all, t.binned.coded(&t.out.Trees[(d.before+i)*classes+c]))
+		}
+	}
+	return each(ctx, t.Cores, spans(rows), func(_, at int) error {
+		lo, hi := at*blockRows, min((at+1)*blockRows, rows)
+		for c := range classes {
+			said, scores := d.said[c][lo:hi], t.scores[c][lo:hi]
+			clear(said)
+			for i := c; i < len(all); i += classes {
+				all[i].add(t.binned.codes, lo, said)
+			}
+			for r, v := range said {
+				scores[r] -= v
+			}
+		}
+		return nil
+	})
+}
+
+// giveBack notes the trees that were grown, and gives the scores what the dropped trees say, each with its new weight.
+func (t *trainer) giveBack() {
+	d := &t.gone
+	if t.Drop.Rate == 0 {
+		return
+	}
+	classes := len(t.scores)
+	for i := len(t.out.Trees) - classes; i < len(t.out.Trees); i++ {
+		d.leaves = append(d.leaves, slices.Clone(t.out.Trees[i].LeafValue))
+		d.nodes = append(d.nodes, slices.Clone(t.out.Trees[i].Value))
+	}
+	d.weights = append(d.weights, 1)
+	k := float64(len(d.taken))
+	if k == 0 {
+		return
+	}
+	factor := k / (k + t.Rate)
+	for _, i := range d.taken {
+		d.weights[i] *= factor
+		t.reweigh(i, d.weights[i])
+	}
+	for c, scores := range t.scores {
+		for r, v := range d.said[c] {
+			scores[r] += v * factor
+		}
+	}
+}
+
+// reweigh makes the trees of an iteration count by the weight.
+func (t *trainer) reweigh(iteration int, weight float64) {
+	d, classes := &t.gone, len(t.scores)
+	for c := range classes {
+		at := iteration*classes + c
+		one := &t.out.Trees[d.before*classes+at]
+		for i, v := range d.leaves[at] {
+			one.LeafValue[i] = v * weight
+		}
+		for i, v := range d.nodes[at] {
+			one.Value[i] = v * weight
+		}
+	}
+}
+
+// keepBest makes the trees those that there were after the best iteration. To leave out those after it would not do: they changed the
+// weights of trees before them.
+func (t *trainer) keepBest() {
+	d := &t.gone
+	if d.best == nil {
+		return
+	}
+	for i, w := range d.best {
+		t.reweigh(i, w)
+	}
+	t.out.Trees = t.out.Trees[:(d.before+len(d.best))*len(t.scores)]
+}
+
+// codedTree is a tree of the training as rows of codes come through it.
+type codedTree struct {
+	*tree.Tree
+	nodes []codedNode
+}
+
+// codedNode is an inner node. Of a group of several columns only the codes of its own are told apart.
+type codedNode struct {
+	*group
+	first int     // code of its column
+	left  []uint8 // 1 for those of its codes that go left
+	other uint8   // the same for all other codes of the group
+}
+
+// coded finds the bins that a tree asks for, which was grown from them.
+func (b *Binned) coded(of *tree.Tree) *codedTree {
+	t := &codedTree{Tree: of, nodes: make([]codedNode, len(of.Feature))}
+	for node, f := range of.Feature {
+		s := split{column: b.index.Of(int(f)), missing: of.Kind[node]&tree.DefaultLeft != 0}
+		c := &b.columns[s.column]
+		if !c.categorical {
+			s.bin = min(c.binOf(float32(of.Threshold[node])), c.bins-1)
+		}
+		for bin, level := range c.levels {
+			if tree.Has(of.Set(node), int(level)) {
+				s.set = append(s.set, int32(bin))
+			}
+		}
+		n := codedNode{group: &b.groups[c.group], other: s.goesLeft(c, c.usual)}
+		for bin := range c.all() {
+			if c.alone || bin != c.usual {
+				n.left = append(n.left, s.goesLeft(c, bin))
+			}
+		}
+		if !c.alone {
+			n.first = c.first
+		}
+		t.nodes[node] = n
+	}
+	return t
+}
+
+// add adds to what trees say of rows, the first of which is row lo.
+func (t *codedTree) add(codes kernel.Codes, lo int, said []float64) {
+	for r := range said {
+		row, node := codes.Row(lo+r), int32(0)
+		if len(t.nodes) == 0 {
+			node = ^0
+		}
+		for node >= 0 {
+			n := &t.nodes[node]
+			code := int(row[n.at])
+			if n.wide {
+				code = int(binary.LittleEndian.Uint16(row[n.at:]))
+			}
+			left := n.other
+			if own := uint(code - n.first); own < uint(len(n.left)) {
+				left = n.left[own]
+			}
+			if left != 0 {
+				node = t.Left[node]
+			} else {
+				node = t.Right[node]
+			}
+		}
+		said[r] += t.LeafValue[^node]
+	}
+}

@@ -1,0 +1,132 @@
+package tree
+
+import (
+	"math"
+
+	"thole.example/kernel"
+)
+
+// sparseKeys is memory for the keys of rows that say some features each. Between two calls they are those of a row without any, so that a
+// call sets and takes back what its rows say, however many columns there are.
+type sparseKeys struct {
+	block
+	rows, row, column int    // how many rows there are; how far those of the next row, and of the next column, are
+	absent            uint32 // bits of the value whose keys they are
+	filled            bool
+}
+
+// fill makes the keys those of the value absent, unless they are.
+func (k *sparseKeys) fill(columns []column, absent float32) {
+	bits := math.Float32bits(absent)
+	if k.filled && k.absent == bits {
+		return
+	}
+	k.filled, k.absent = true, bits
+	for i, c := range columns {
+		key := c.rule.key(absent)
+		if keys := k.keys[i*k.column:]; k.row == 1 {
+			keys = keys[:k.rows]
+			for r := range keys {
+				keys[r] = key
+			}
+			continue
+		}
+		for r := range k.rows {
+			k.keys[r*k.row+i] = key
+		}
+	}
+}
+
+// Sparse scores rows that say some features each, and of which all others have the value absent, which is 0 or NaN most often, into out,
+// as Batch does: row i has the features ids[ptr[i]:ptr[i+1]] with the values of the same places. Features that no tree asks for are
+// nothing; of one that a row has twice the last value counts. A row takes as long as it says features, however many there are. Nothing is
+// allocated after the first calls.
+func (s *Scorer) Sparse(ptr []int, ids []int64, values []float32, absent float32, out []float64) {
+	classes := s.e.Classes
+	n := len(out) / classes
+	if s.wides != nil && n >= blockLeast {
+		k := s.sparseBlocks.Get().(*sparseKeys)
+		for n >= blockLeast {
+			some := min(n, k.rows)
+			s.say(k, ptr[:some+1], ids, values, absent)
+			s.wideSums(&k.block, some, out)
+			s.takeBack(k, ptr[:some+1], ids, absent)
+			ptr, out, n = ptr[some:], out[some*classes:], n-some
+		}
+		s.sparseBlocks.Put(k)
+	}
+	if n == 0 {
+		return
+	}
+	k := s.sparseRows.Get().(*sparseKeys)
+	for n > 0 {
+		some := min(n, k.rows)
+		s.say(k, ptr[:some+1], ids, values, absent)
+		s.rows(k.keys, some, out[:some*classes])
+		s.takeBack(k, ptr[:some+1], ids, absent)
+		ptr, out, n = ptr[some:], out[some*classes:], n-some
+	}
+	s.sparseRows.Put(k)
+}
+
+// say sets the keys of what rows say; all others are those of the value absent.
+func (s *Scorer) say(k *sparseKeys, ptr []int, ids []int64, values []float32, absent float32) {
+	k.fill(s.columns, absent)
+	for r := range len(ptr) - 1 {
+		lo, hi := ptr[r], ptr[r+1]
+		for i, id := range ids[lo:hi] {
+			number := s.features.Of(int(id))
+			if number < 0 {
+				continue
+			}
+			v := values[lo+i]
+			for c := s.first[number]; c < s.first[number+1]; c++ {
+				key, rule := order(v), s.columns[c].rule
+				if v != v || rule < nanLeft || rule > nanRight { // what most columns are is done here without a call
+					key = rule.key(v)
+				}
+				k.keys[r*k.row+int(c)*k.column] = key
+			}
+		}
+	}
+}
+
+// takeBack makes the keys that rows said those of the value absent again. Where they say much it is faster to fill all.
+func (s *Scorer) takeBack(k *sparseKeys, ptr []int, ids []int64, absent float32) {
+	n := len(ptr) - 1
+	if 8*(ptr[n]-ptr[0]) > k.rows*len(s.columns) {
+		k.filled = false
+		return
+	}
+	for r := range n {
+		for _, id := range ids[ptr[r]:ptr[r+1]] {
+			number := s.features.Of(int(id))
+			if number < 0 {
+				continue
+			}
+			for c := s.first[number]; c < s.first[number+1]; c++ {
+				k.keys[r*k.row+int(c)*k.column] = s.columns[c].rule.key(absent)
+			}
+		}
+	}
+}
+
+// number numbers the features that trees ask for, and makes memory for what rows say of them.
+func (s *Scorer) number() {
+	s.features = NewNumbering(s.e.Features.Width)
+	for i, c := range s.columns {
+		s.features.Add(int(c.feature))
+		if i == 0 || c.feature != s.columns[i-1].feature {
+			s.first = append(s.first, int32(i))
+		}
+	}
+	s.features.Number()
+	s.first = append(s.first, int32(len(s.columns)))
+	columns := len(s.columns)
+	s.sparseRows.New = func() any {
+		return &sparseKeys{block: block{keys: make([]int32, s.block*columns)}, rows: s.block, row: columns, column: 1}
+	}
+	s.sparseBlocks.New = func() any {
+		return &sparseKeys{block: *s.newBlock(), rows: kernel.LeafRows, row: 1, column: kernel.LeafRows}
+	}
+}
