@@ -158,9 +158,6 @@ func (p *plan) chooseTrees() error {
 	c.OneHot, c.MaxLevels, c.Smooth, c.Level2, c.LevelWeight = g.oneHot, g.setLevels, g.smooth, g.levelL2, g.levelWeight
 	c.Patience = p.patience
 	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
-	if p.atServers && p.load != "" {
-		return fmt.Errorf("--load %s: workers do not see the trees that it names, want thole train to go on from them", p.load)
-	}
 	switch {
 	case !slices.Contains(sharings, g.shared):
 		return fmt.Errorf("--share %s, want %s%s", g.shared, strings.Join(sharings, ", "), spell.Hint(g.shared, sharings))
