@@ -1,24 +1,28 @@
-// Package boosting grows boosted trees through parameter servers. Workers have rows; the histograms of a level of a tree are added up in a
-// matrix on the servers (gbdt.Shape), where a function beside the cells finds the best split of each node (gbdt.SplitName); only that
-// split comes back. It is no trainer: that is package gbdt, to which this one is the other workers.
+// Package boosting grows boosted trees through parameter servers. The process of task 0 reads all rows and sends the other workers theirs;
+// then the histograms of a level of a tree are added up in a matrix on the servers (gbdt.Shape), where a function beside the cells finds
+// the best split of each node (gbdt.SplitName); only that split comes back. It is no trainer: that is package gbdt, to which this one is
+// the other workers.
 //
 // Each worker does the same in the same order, in steps that end with a clock under BSP:
 //
-//	matrix       pushed in a step                                       what all see of it then
+//	matrix       pushed in a step                                       what is seen of it then
+//	gbdt.deal    task 0: 1 MiB of what the rows decided (gbdt.Setup),   whoever it is for: that
+//	             and of rows
 //	gbdt.sums    numbers, added up                                      the sums
-//	gbdt.hist    task 0: rows are emptied; all: histograms are added;   the best splits, in the first columns of each block
-//	             the last task: the function that makes siblings by
+//	gbdt.hist    task 0: its histograms, in place of what was there;    the best splits, in the first columns of each block
+//	             others: histograms, which are added to them; the last
+//	             task: the function that makes siblings by
 //	             subtraction, and searches
+//	gbdt.found   in the end: scores of rows                             task 0: all of them
 //
 // Workers that all have all rows and share features (gbdt.Division), or that vote for features (gbdt.Vote), use the sums alone.
 //
 // Sums are of whole numbers and answers the same for all, so the trees are the same to the bit for any number of workers and servers. What
-// a tree takes that is not on the servers: the trees before it, and the scores of a worker's rows, which follow from them.
+// a tree takes that is not on the servers: codes and labels of a worker's rows, and their scores, which follow from the trees before it.
 package boosting
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -45,11 +49,16 @@ func Blocks(servers int) int { return servers * max(1, (leastBlocks+servers-1)/m
 
 // Workers are the workers of a training, as one of them sees them: a gbdt.Exchange. It is for one goroutine, that of its client.
 type Workers struct {
+	client      *ps.Client
 	task, tasks int
-	shape       *gbdt.Shape
-	sums, hist  *ps.Matrix
+	sums, deal  *ps.Matrix
+	found       *ps.Matrix
 	seen        []int64 // what the sums were
+	dealt       []int64 // of task 0: what the cells of deal are
 	traffic     []Traffic
+
+	shape *gbdt.Shape // nil: no histograms are added up
+	hist  *ps.Matrix
 }
 
 // Traffic is what one worker sent and got for the nodes of one depth, in bytes of values.
@@ -61,24 +70,39 @@ type Traffic struct {
 	Pulled int64 `json:"pulled"` // answers
 }
 
-// Join makes the matrices of a training on the servers. The client is of a job under BSP that has no other use, with its functions
-// (gbdt.Funcs); all of its tasks join with the same shape. It is nil where no histograms are added up.
-func Join(ctx context.Context, c *ps.Client, task, tasks int, shape *gbdt.Shape) (*Workers, error) {
-	w := &Workers{task: task, tasks: tasks, shape: shape, seen: make([]int64, sumsCols)}
-	sums := matrix.Meta{Name: sumsName, Rows: 1, Cols: sumsCols, BlockCols: sumsCols, DType: matrix.I64}
-	err := c.Create(ctx, "column", sums)
+// Join joins a training. The client is of a job under BSP that has no other use, with its functions (gbdt.Funcs); all of its tasks join.
+func Join(ctx context.Context, c *ps.Client, task, tasks int) (*Workers, error) {
+	w := &Workers{client: c, task: task, tasks: tasks, seen: make([]int64, sumsCols)}
+	if task == 0 {
+		w.dealt = make([]int64, stepBytes/8)
+	}
+	err := c.Create(ctx, "column", row(sumsName, sumsCols), row(dealName, stepBytes/8), row(foundName, sumsCols))
 	if err == nil {
 		w.sums, err = c.Matrix(sumsName)
 	}
-	if err != nil || shape == nil {
-		return w, err
+	if err == nil {
+		w.deal, err = c.Matrix(dealName)
 	}
-	hist := matrix.Meta{Name: histName, Rows: shape.Rows, Cols: shape.Cols, BlockCols: shape.Block, DType: matrix.I64, Attrs: shape.Attrs}
-	if err := c.Create(ctx, "column", hist); err != nil {
-		return nil, err
+	if err == nil {
+		w.found, err = c.Matrix(foundName)
 	}
-	w.hist, err = c.Matrix(histName)
 	return w, err
+}
+
+// row is a matrix of one row, on one server.
+func row(name string, cols int64) matrix.Meta {
+	return matrix.Meta{Name: name, Rows: 1, Cols: cols, BlockCols: cols, DType: matrix.I64}
+}
+
+// Use makes the matrix in which histograms are added up, of a shape that is the same for all workers.
+func (w *Workers) Use(ctx context.Context, s *gbdt.Shape) (err error) {
+	hist := matrix.Meta{Name: histName, Rows: s.Rows, Cols: s.Cols, BlockCols: s.Block, DType: matrix.I64, Attrs: s.Attrs}
+	if err := w.client.Create(ctx, "column", hist); err != nil {
+		return err
+	}
+	w.shape = s
+	w.hist, err = w.client.Matrix(histName)
+	return err
 }
 
 // Sum implements gbdt.Exchange. The sums are never emptied: what is new is what they are more than before.
@@ -97,10 +121,7 @@ func (w *Workers) add(ctx context.Context, v []int64, lo, hi int) error {
 	if err := w.sums.Increment(delta); err != nil {
 		return err
 	}
-	if err := w.sums.Clock(ctx, 0, 0); err != nil {
-		return err
-	}
-	got, err := w.sums.GetRects(ctx, []matrix.Rect{matrix.At(0, 1, 0, int64(len(v)))})
+	got, err := w.sums.NextRects(ctx, 0, 0, []matrix.Rect{matrix.At(0, 1, 0, int64(len(v)))})
 	if err != nil {
 		return err
 	}
@@ -157,17 +178,7 @@ func (w *Workers) Most(ctx context.Context, v []float32) error {
 
 // Splits implements gbdt.Exchange.
 func (w *Workers) Splits(ctx context.Context, q *gbdt.Query) error {
-	if w.task == 0 { // comes before what is added in the same step
-		rows, err := json.Marshal(map[string][]int64{"rows": q.Fresh})
-		if err != nil {
-			return err
-		}
-		if err := w.hist.Stage("reset", rows); err != nil {
-			return err
-		}
-	}
-	delta := matrix.Block{At: matrix.At(0, int64(len(q.Fresh)), 0, w.shape.Cols), Data: &matrix.Dense[int64]{Val: q.Sums}}
-	if err := w.hist.IncrementRows(q.Fresh, delta); err != nil {
+	if err := w.push(q); err != nil {
 		return err
 	}
 	if w.task == w.tasks-1 { // comes after it
@@ -175,14 +186,11 @@ func (w *Workers) Splits(ctx context.Context, q *gbdt.Query) error {
 			return err
 		}
 	}
-	if err := w.hist.Clock(ctx, 0, 0); err != nil {
-		return err
-	}
 	var rects []matrix.Rect
 	for lo := int64(0); lo < w.shape.Cols; lo += w.shape.Block {
 		rects = append(rects, matrix.At(0, q.Nodes, lo, lo+w.shape.Answer))
 	}
-	got, err := w.hist.GetRects(ctx, rects)
+	got, err := w.hist.NextRects(ctx, 0, 0, rects)
 	if err != nil {
 		return err
 	}
@@ -191,6 +199,31 @@ func (w *Workers) Splits(ctx context.Context, q *gbdt.Query) error {
 		if err := q.Take(b.Data.(*matrix.Dense[int64]).Val); err != nil {
 			return fmt.Errorf("matrix %s, block %d: %w", histName, i, err)
 		}
+	}
+	return nil
+}
+
+// push pushes the sums of a query as they lie there: the cells of a block in rows that follow each other. When the answers are there the
+// servers have seen them, and their memory may be used again.
+func (w *Workers) push(q *gbdt.Query) error {
+	wide, put := w.shape.Block, w.client.Push
+	if w.task == 0 { // what comes in the same step is added to its sums
+		put = w.client.Assign
+	}
+	for lo, n := 0, len(q.Fresh); lo < n; {
+		hi := lo + 1
+		for hi < n && q.Fresh[hi] == q.Fresh[hi-1]+1 {
+			hi++
+		}
+		for b := range w.shape.Blocks() {
+			at := matrix.At(q.Fresh[lo], q.Fresh[hi-1]+1, b*wide, (b+1)*wide)
+			first := b * int64(n) * wide
+			some := q.Sums[first+int64(lo)*wide : first+int64(hi)*wide]
+			if err := put(histName, matrix.Block{At: at, Data: &matrix.Dense[int64]{Val: some}}); err != nil {
+				return err
+			}
+		}
+		lo = hi
 	}
 	return nil
 }

@@ -116,23 +116,15 @@ type training struct {
 	conf        gbdt.Config
 	divided     bool // by features
 	vote        int  // features that each votes for; 0: there is no vote
+	beside      bool // task 2 is of the process of task 0
+	from        *tree.Ensemble
 
 	last *tree.Ensemble // that was grown
 }
 
-// bytes are those of the model.
-func modelBytes(t testing.TB, e *tree.Ensemble) []byte {
-	t.Helper()
-	text, err := e.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := bytes.NewBuffer(text)
-	_, blocks := e.Matrices()
-	for _, b := range blocks {
-		fmt.Fprintf(out, "%v %v\n", b.At, b.Data.Values())
-	}
-	return out.Bytes()
+// modelBytes are those of the new trees of a model, and of where they begin.
+func modelBytes(e *tree.Ensemble) []byte {
+	return fmt.Appendf(nil, "%v %v %+v", e.Start, e.Best, e.Trees)
 }
 
 // gains is what the nodes of trees gain.
@@ -152,12 +144,16 @@ func (x *training) alone(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := gbdt.Train(t.Context(), b, x.labels, x.conf, gbdt.Options{})
+	e, err := gbdt.Train(t.Context(), b, x.labels, x.conf, gbdt.Options{From: x.from})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.last = e
-	return modelBytes(t, e)
+	if x.last = e; x.from != nil {
+		later := *e
+		later.Trees = e.Trees[len(x.from.Trees):]
+		e = &later
+	}
+	return modelBytes(e)
 }
 
 // together is the model of one of the workers, each of which has to have the same.
@@ -166,19 +162,24 @@ func (x *training) together(t testing.TB, net network, tasks int) (model []byte,
 	models, errs := make([][]byte, tasks), make([]error, tasks)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	known := make(chan *boosting.Deal, tasks) // by the process of task 0
 	var group sync.WaitGroup
 	for task := range tasks {
 		group.Go(func() {
 			var w *boosting.Workers
 			var e *tree.Ensemble
-			if e, w, errs[task] = x.worker(ctx, net, task, tasks); errs[task] != nil {
+			if e, w, errs[task] = x.worker(ctx, net, task, tasks, known); errs[task] != nil {
 				cancel()
 				return
 			}
-			models[task] = modelBytes(t, e)
 			if task == 0 {
 				traffic, x.last = w.Traffic(), e
+				if later := *e; x.from != nil {
+					later.Trees = e.Trees[len(x.from.Trees):]
+					e = &later
+				}
 			}
+			models[task] = modelBytes(e)
 		})
 	}
 	group.Wait()
@@ -192,7 +193,12 @@ func (x *training) together(t testing.TB, net network, tasks int) (model []byte,
 	return models[0], traffic
 }
 
-func (x *training) worker(ctx context.Context, net network, task, tasks int) (*tree.Ensemble, *boosting.Workers, error) {
+// here reports whether a task is of the process of task 0.
+func (x *training) here(task int) bool { return task == 0 || x.beside && task == 2 }
+
+func (x *training) worker(
+	ctx context.Context, net network, task, tasks int, known chan *boosting.Deal,
+) (*tree.Ensemble, *boosting.Workers, error) {
 	funcs, err := psf.NewTable(append(psf.Funcs(), gbdt.Funcs()...), nil)
 	if err != nil {
 		return nil, nil, err
@@ -202,39 +208,91 @@ func (x *training) worker(ctx context.Context, net network, task, tasks int) (*t
 		return nil, nil, err
 	}
 	defer c.Close()
-	layout, err := gbdt.Survey(ctx, x.learn, x.held, x.conf.Bins, 1)
+	w, err := boosting.Join(ctx, c, task, tasks)
 	if err != nil {
 		return nil, nil, err
 	}
-	shape, err := layout.Shape(&x.conf, boosting.Blocks(len(net.addrs)))
+	setup, b, y, err := x.rows(ctx, w, task, tasks, known)
 	if err != nil {
 		return nil, nil, err
 	}
-	if x.divided || x.vote > 0 {
-		shape = nil
+	o := gbdt.Options{Setup: setup, Workers: w}
+	if task == 0 {
+		o.From = x.from
 	}
-	w, err := boosting.Join(ctx, c, task, tasks, shape)
-	if err != nil {
-		return nil, nil, err
+	switch {
+	case x.divided:
+		o.Workers, o.Division = nil, &gbdt.Division{Task: task, Tasks: tasks, Agree: w.Agree}
+	case x.vote > 0:
+		o.Vote = &gbdt.Vote{Features: x.vote, Tasks: tasks, Agree: w.Agree, Add: w.Add}
+	default:
+		if o.Shape, err = setup.Layout.Shape(&setup.Config, boosting.Blocks(len(net.addrs))); err == nil {
+			err = w.Use(ctx, o.Shape)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	lo, hi := gbdt.Share(x.labels.Group, x.learn.Len(), tasks, task)
-	o := gbdt.Options{Workers: w, Shape: shape}
-	if x.divided {
-		lo, hi = 0, x.learn.Len()
-		o = gbdt.Options{Division: &gbdt.Division{Task: task, Tasks: tasks, Agree: w.Agree}}
-	}
-	if x.vote > 0 {
-		o = gbdt.Options{Workers: w, Vote: &gbdt.Vote{Features: x.vote, Tasks: tasks, Agree: w.Agree, Add: w.Add}}
-	}
-	b, err := layout.Code(ctx, x.learn, x.held, lo, hi, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	e, err := gbdt.Train(ctx, b, x.labels, x.conf, o)
+	conf := setup.Config
+	conf.Cores = 1
+	e, err := gbdt.Train(ctx, b, y, conf, o)
 	if err == nil {
 		err = c.Leave(ctx)
 	}
 	return e, w, err
+}
+
+// rows are those of a task: the process of task 0 has them all, and sends the others theirs. Task 0 has those that are held out.
+func (x *training) rows(
+	ctx context.Context, w *boosting.Workers, task, tasks int, known chan *boosting.Deal,
+) (*gbdt.Setup, *gbdt.Binned, *gbdt.Labels, error) {
+	shareOf := func(task int) boosting.Rows {
+		if x.divided {
+			return boosting.Rows{Task: -1, Hi: x.learn.Len()}
+		}
+		lo, hi := gbdt.Share(x.labels.Group, x.learn.Len(), tasks, task)
+		return boosting.Rows{Task: task, Lo: lo, Hi: hi}
+	}
+	code := func(d *boosting.Deal, r boosting.Rows, held gbdt.Rows) (*gbdt.Binned, *gbdt.Labels, error) {
+		b, err := d.Setup.Layout.Code(ctx, x.learn, held, r.Lo, r.Hi, 1)
+		return b, x.labels.Part(r.Lo, r.Hi, x.learn.Len(), held != nil), err
+	}
+	if task > 0 {
+		d, err := w.Hear(ctx)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		if !x.here(task) {
+			b, y, err := w.Take(ctx, d, shareOf(task).Task, nil)
+			return d.Setup, b, y, err
+		}
+		if _, _, err := w.Take(ctx, d, -2, nil); err != nil {
+			return nil, nil, nil, err
+		}
+		d = <-known
+		b, y, err := code(d, shareOf(task), nil)
+		return d.Setup, b, y, err
+	}
+	layout, err := gbdt.Survey(ctx, x.learn, x.held, x.conf.Bins, 1)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	setup, err := gbdt.NewSetup(layout, x.labels, x.conf, x.from)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	d := &boosting.Deal{Setup: setup}
+	for t := range tasks {
+		if known <- d; !x.here(t) && (len(d.Rows) == 0 || !x.divided) {
+			d.Rows = append(d.Rows, shareOf(t))
+		}
+	}
+	err = w.Give(ctx, d, func(r boosting.Rows) (*gbdt.Binned, *gbdt.Labels, error) { return code(d, r, nil) })
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	b, y, err := code(d, shareOf(0), x.held)
+	return setup, b, y, err
 }
 
 func config(t testing.TB, objective string, change func(c *gbdt.Config)) gbdt.Config {
@@ -258,18 +316,19 @@ func TestSameBits(t *testing.T) {
 		name    string
 		classes int
 		conf    gbdt.Config
+		before  bool // it goes on from trees
 	}{
-		{"by depth", 0, config(t, "l2", func(c *gbdt.Config) { c.Columns, c.LevelWeight, c.MinWeight = 0.7, 0, 0 })},
-		{"by leaf", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Depth = 9, 0 })},
-		{"both bounds", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Positive, c.Growth = 11, 3, gbdt.ByDepth })},
-		{"classes", 3, config(t, "multiclass", func(c *gbdt.Config) { c.Classes, c.Trees, c.OneHot = 3, 2, 1 })},
-		{"medians", 0, config(t, "l1", func(c *gbdt.Config) { c.MinWeight = 0 })},
-		{"quantiles by leaf", 0, config(t, "quantile", func(c *gbdt.Config) { c.Leaves, c.Depth, c.Rows = 9, 0, 1 })},
-		{"groups", 4, config(t, "lambdarank", func(c *gbdt.Config) { c.MinWeight = 0 })},
+		{"by depth", 0, config(t, "l2", func(c *gbdt.Config) { c.Columns, c.LevelWeight, c.MinWeight = 0.7, 0, 0 }), false},
+		{"by leaf", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Depth = 9, 0 }), true},
+		{"both bounds", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Positive, c.Growth = 11, 3, gbdt.ByDepth }), false},
+		{"classes", 3, config(t, "multiclass", func(c *gbdt.Config) { c.Classes, c.Trees, c.OneHot = 3, 2, 1 }), true},
+		{"medians", 0, config(t, "l1", func(c *gbdt.Config) { c.MinWeight = 0 }), true},
+		{"quantiles by leaf", 0, config(t, "quantile", func(c *gbdt.Config) { c.Leaves, c.Depth, c.Rows = 9, 0, 1 }), false},
+		{"groups", 4, config(t, "lambdarank", func(c *gbdt.Config) { c.MinWeight = 0 }), false},
 		{"constraints", 0, config(t, "l2", func(c *gbdt.Config) {
 			c.L1, c.MaxStep, c.Monotone = 0.01, 0.5, make([]int8, 5+sparse)
 			c.Monotone[0], c.Monotone[1] = 1, -1
-		})},
+		}), false},
 	} {
 		t.Run(one.name, func(t *testing.T) {
 			held := newRows(50)
@@ -278,8 +337,13 @@ func TestSameBits(t *testing.T) {
 			x.labels.Label, x.labels.Weight = append(x.labels.Label, more.Label...), append(x.labels.Weight, more.Weight...)
 			x.labels.Group = append(x.labels.Group, more.Group...)
 			want := x.alone(t)
+			if one.before {
+				x.from, x.labels.Start = x.last, x.scores()
+				want = x.alone(t)
+			}
 			for _, tasks := range []int{1, 2, 3, 7} {
 				for _, servers := range []int{1, 2, 3} {
+					x.beside = servers == 2
 					for _, x.divided = range []bool{false, true} {
 						var net rpc.Network = &mem.Network{}
 						if tasks == 2 {
@@ -295,6 +359,34 @@ func TestSameBits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// scores are those of all rows by the last trees, class after class.
+func (x *training) scores() (all []float64) {
+	n, features := x.learn.Len(), x.learn.Features()
+	all = make([]float64, x.last.Classes*(n+x.held.Len()))
+	out := make([]float64, x.last.Classes)
+	for i, rows := range []gbdt.Rows{x.learn, x.held} {
+		var b gbdt.Block
+		b.Reset()
+		rows.Read(0, rows.Len(), &b)
+		for r := range rows.Len() {
+			row := make([]float32, features.Width)
+			for f := range row {
+				if rows.Missing(f) {
+					row[f] = float32(math.NaN())
+				}
+			}
+			for k := b.Ptr[r]; k < b.Ptr[r+1]; k++ {
+				row[b.Feature[k]] = b.Value[k]
+			}
+			x.last.Score(row, out)
+			for k, s := range out {
+				all[k*(n+x.held.Len())+i*n+r] = s
+			}
+		}
+	}
+	return all
 }
 
 // A vote of one worker chooses its best feature. One of several may miss the best; what they choose is the same on any servers, and nearly

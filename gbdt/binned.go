@@ -164,9 +164,12 @@ func Survey(ctx context.Context, rows, held Rows, bins int, cores int) (*Layout,
 	b.index.Number()
 	b.Features.Change(varying)
 	err = b.bundle(ctx, rows, held, s)
-	b.histogramLimit = max(8, histogramCells/max(1, b.cells))
+	b.limitHistograms()
 	return b, err
 }
+
+// limitHistograms finds how many histograms leaves may hold, by their cells.
+func (b *Layout) limitHistograms() { b.histogramLimit = max(8, histogramCells/max(1, b.cells)) }
 
 // Code makes codes of the rows lo to hi, which are to be learned from, and of all that are held out, which may be nil. The rows are those
 // that the layout was chosen by.
@@ -184,6 +187,16 @@ func (l *Layout) Code(ctx context.Context, rows, held Rows, lo, hi int, cores in
 		err = b.fill(ctx, held, 0, b.held, b.learn, cores)
 	}
 	return b, err
+}
+
+// Len is how many rows there are to learn from.
+func (b *Binned) Len() int { return b.learn }
+
+// Learned are the rows without those that are held out.
+func (b *Binned) Learned() *Binned {
+	some := *b
+	some.held = 0
+	return &some
 }
 
 // admit refuses what is too much, before anything is read.
@@ -216,6 +229,9 @@ func (l *Layout) Crowded() (features []int) {
 	}
 	return features
 }
+
+// Rows is how many rows to learn from there are, of all workers.
+func (l *Layout) Rows() int { return l.rows }
 
 // Varying is how many features have more than one value.
 func (l *Layout) Varying() int { return len(l.columns) }

@@ -22,22 +22,24 @@ func each(ctx context.Context, cores, n int, f func(worker, i int) error) error 
 	var next atomic.Int64
 	var group sync.WaitGroup
 	errs := make([]error, cores)
-	for w := range cores {
-		group.Go(func() {
-			for errs[w] == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				if errs[w] = ctx.Err(); errs[w] == nil {
-					errs[w] = f(w, i)
-				}
-				if errs[w] != nil {
-					next.Store(int64(n))
-				}
+	work := func(w int) {
+		for errs[w] == nil {
+			i := int(next.Add(1)) - 1
+			if i >= n {
+				return
 			}
-		})
+			if errs[w] = ctx.Err(); errs[w] == nil {
+				errs[w] = f(w, i)
+			}
+			if errs[w] != nil {
+				next.Store(int64(n))
+			}
+		}
 	}
+	for w := 1; w < cores; w++ {
+		group.Go(func() { work(w) })
+	}
+	work(0)
 	group.Wait()
 	for _, err := range errs {
 		if err != nil {

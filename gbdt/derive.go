@@ -90,7 +90,7 @@ func (t *trainer) weigh(lo, hi int, g, h [][]float32) {
 		return
 	}
 	for i := lo; i < hi; i++ {
-		w := t.weight(i)
+		w := t.weight(t.labels, i)
 		for k := range g {
 			g[k][i-lo] *= w
 			h[k][i-lo] *= w

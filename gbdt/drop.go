@@ -54,7 +54,7 @@ func (d *Drop) chosen(seed uint64, before, n int) (all []int) {
 // take drops iterations: it takes what their trees say from the scores, and chooses the rate of the trees to come.
 func (t *trainer) take(ctx context.Context) error {
 	d := &t.gone
-	d.taken = t.Drop.chosen(t.Seed, d.before, len(d.weights))
+	d.taken = t.Drop.chosen(t.Seed, t.before+d.before, len(d.weights))
 	k := float64(len(d.taken))
 	if t.rate = t.Rate; k == 0 {
 		return nil
@@ -163,7 +163,8 @@ type codedNode struct {
 func (b *Binned) coded(of *tree.Tree) *codedTree {
 	t := &codedTree{Tree: of, nodes: make([]codedNode, len(of.Feature))}
 	for node, f := range of.Feature {
-		s := split{column: b.index.Of(int(f)), missing: of.Kind[node]&tree.DefaultLeft != 0}
+		at, _ := slices.BinarySearchFunc(b.columns, int(f), func(c column, f int) int { return cmp.Compare(c.feature, f) })
+		s := split{column: at, missing: of.Kind[node]&tree.DefaultLeft != 0}
 		c := &b.columns[s.column]
 		if !c.categorical {
 			s.bin = min(c.binOf(float32(of.Threshold[node])), c.bins-1)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"thole.example/kernel"
 )
 
 // Exchange is what the workers of a training do together, each of which has some of the rows. All of them call the same methods in the
@@ -21,8 +23,8 @@ type Exchange interface {
 
 // Query is a search for the best splits of some nodes of a tree, by a matrix of the Shape.
 type Query struct {
-	Fresh []int64 // rows of the matrix that are emptied before Sums is added to them
-	Sums  []int64 // of the rows of this worker: Shape.Cols for each of Fresh
+	Fresh []int64 // rows of the matrix, ascending, that become the sum of Sums over all workers
+	Sums  []int64 // of the rows of this worker: one block of Shape after the other, in each Shape.Block cells for each of Fresh
 	Nodes int64   // the answers are in that many rows of each block, from row 0 on: in its first Shape.Answer columns
 	Depth int     // of the nodes in the tree
 	Args  []byte  // of the function that searches, SplitName
@@ -63,9 +65,6 @@ func (g *grower) measureAll(ctx context.Context, build, siblings []int) error {
 	most := max(1, queryBytes/8/int(g.shape.Cols))
 	for lo := 0; lo < len(build); lo += most {
 		hi := min(lo+most, len(build))
-		if err := g.sumUp(ctx, build[lo:hi]); err != nil {
-			return err
-		}
 		if err := g.ask(ctx, build[lo:hi], siblings[min(lo, len(siblings)):min(hi, len(siblings))]); err != nil {
 			return err
 		}
@@ -80,14 +79,17 @@ func (g *grower) ask(ctx context.Context, build, siblings []int) error {
 	if len(g.columns) < len(g.binned.columns) {
 		text.Columns = &g.columns
 	}
-	q := &Query{shape: s, Depth: g.leaves[build[0]].depth, Sums: make([]int64, len(build)*int(s.Cols))}
+	q := &Query{shape: s, Depth: g.leaves[build[0]].depth}
+	if err := g.sumUpAll(ctx, build); err != nil {
+		return err
+	}
+	q.Sums = kernel.Flat(g.sums)
+	slices.SortFunc(g.slots, func(a, b int) int { return b - a }) // the first that is free is taken first
 	all := slices.Concat(build, siblings)
 	for i, at := range all {
 		l := &g.leaves[at]
 		n := asked{G: l.sum.G, H: l.sum.H}
 		if i < len(build) {
-			s.spread(q.Sums[i*int(s.Cols):(i+1)*int(s.Cols)], l.hist)
-			g.release(l)
 			l.slot = g.slot()
 			q.Fresh = append(q.Fresh, int64(l.slot-1))
 		} else {
@@ -104,7 +106,11 @@ func (g *grower) ask(ctx context.Context, build, siblings []int) error {
 	}
 	if s.ordered {
 		if root := &g.leaves[build[0]]; root.parent < 0 { // once more, as its row becomes that of a child
-			q.Fresh, q.Sums = append(q.Fresh, s.Rows-1), append(q.Sums, q.Sums...)
+			var twice []int64
+			for block := range slices.Chunk(q.Sums, int(s.Block)) {
+				twice = append(append(twice, block...), block...)
+			}
+			q.Fresh, q.Sums = append(q.Fresh, s.Rows-1), twice
 			g.root.asked = asked{Row: s.Rows - 1, G: root.sum.G, H: root.sum.H}
 		}
 		text.Root = &g.root
@@ -119,6 +125,18 @@ func (g *grower) ask(ctx context.Context, build, siblings []int) error {
 	}
 	g.decide(all, q.found)
 	return nil
+}
+
+// sumUpAll makes the histograms of leaves of the rows that are here as Query.Sums has them.
+func (g *grower) sumUpAll(ctx context.Context, build []int) error {
+	n, half := len(build), int(g.shape.Block/2)
+	g.sums = slices.Grow(g.sums[:0], n*int(g.shape.Cols/2))[:n*int(g.shape.Cols/2)]
+	clear(g.sums)
+	return g.sumUp(ctx, build, sums{
+		of:   func(i int) histogram { return g.sums[i*half:] },
+		part: g.shape.part(g.binned, n),
+		join: func(to, own histogram) { g.shape.join(to, own, n) },
+	})
 }
 
 // slot is a row of the matrix that no leaf has, counted from 1.

@@ -47,9 +47,10 @@ type grower struct {
 	workers  Exchange // nil: all rows are here
 	vote     *Vote    // nil: all histograms are added up
 	shape    *Shape
-	slots    []int // that are free
-	slotted  int   // the last one that was ever used
-	orders   bool  // levels of some columns are put in order
+	sums     histogram // of this worker, on their way; used again when the answers are there
+	slots    []int     // that are free
+	slotted  int       // the last one that was ever used
+	orders   bool      // levels of some columns are put in order
 	root     root
 
 	tree   tree.Tree
@@ -62,11 +63,11 @@ func (g *grower) grow(ctx context.Context) error {
 	root := leaf{parent: -1, hi: len(g.rows), to: len(g.others), in: unlimited}
 	var spread int64
 	root.sum, spread = g.total(ctx)
-	all := []int64{root.sum.G, root.sum.H, int64(len(g.rows)), spread}
+	all := []int64{root.sum.G, root.sum.H, spread}
 	if err := g.everywhere(ctx, all); err != nil {
 		return err
 	}
-	root.sum, root.count, g.root.Noise = sum{G: all[0], H: all[1]}, int(all[2]), g.scale.noiseOf(all[3], all[1])
+	root.sum, root.count, g.root.Noise = sum{G: all[0], H: all[1]}, len(g.rows), g.scale.noiseOf(all[2], all[1])
 	gs, hs := g.scale.of(root.sum)
 	root.value = g.value(gs, hs, 0, unlimited)
 	g.leaves = append(g.leaves, root)
@@ -137,14 +138,11 @@ func (g *grower) expand(ctx context.Context, all []int, more bool) error {
 	if err := g.divide(ctx, pairs); err != nil {
 		return err
 	}
-	if err := g.count(ctx, pairs); err != nil {
-		return err
-	}
 	var build, both []int
 	siblings := make([]int, 0, len(pairs))
 	for _, p := range pairs {
 		small, large := p[0], p[1]
-		if g.leaves[small].count > g.leaves[large].count {
+		if g.larger(small, large) {
 			small, large = large, small
 		}
 		parent := &g.leaves[p[0]]
@@ -221,22 +219,14 @@ func (c *Config) monotoneOf(of *column) int {
 	return int(c.Monotone[of.feature])
 }
 
-// count finds how many rows all workers have in the leaves of each pair.
-func (g *grower) count(ctx context.Context, pairs [][2]int) error {
-	if g.workers == nil {
-		return nil
+// larger reports whether leaf i has more rows than leaf j; with other workers, of whose rows only the sums of second derivatives are known,
+// whether it has more of these: histograms are the same whichever of two children is summed up.
+func (g *grower) larger(i, j int) bool {
+	a, b := &g.leaves[i], &g.leaves[j]
+	if g.workers != nil {
+		return a.sum.H > b.sum.H
 	}
-	all := make([]int64, 0, 2*len(pairs))
-	for _, p := range pairs {
-		all = append(all, int64(g.leaves[p[0]].count), int64(g.leaves[p[1]].count))
-	}
-	if err := g.everywhere(ctx, all); err != nil {
-		return err
-	}
-	for i, p := range pairs {
-		g.leaves[p[0]].count, g.leaves[p[1]].count = int(all[2*i]), int(all[2*i+1])
-	}
-	return nil
+	return a.count > b.count
 }
 
 // addSet appends the levels of the bins as a set of the tree, and returns its number.

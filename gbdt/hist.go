@@ -80,7 +80,11 @@ func (g *grower) measure(ctx context.Context, build, siblings []int) error {
 
 // measureHere is measure of the rows that are here.
 func (g *grower) measureHere(ctx context.Context, build, siblings []int) error {
-	if err := g.sumUp(ctx, build); err != nil {
+	for _, at := range build {
+		g.leaves[at].hist = g.histogram()
+	}
+	here := sums{of: func(i int) histogram { return g.leaves[build[i]].hist }, part: &g.part, join: histogram.join}
+	if err := g.sumUp(ctx, build, here); err != nil {
 		return err
 	}
 	err := each(ctx, g.Cores, len(siblings), func(_, i int) error {
@@ -116,35 +120,41 @@ func (g *grower) histogram() histogram {
 // chunk is how many rows of a leaf a goroutine takes at a time.
 const chunk = 1 << 14
 
+// sums is where the histograms of some leaves are summed up.
+type sums struct {
+	of   func(i int) histogram // that of leaf i, which is empty
+	part *part                 // whose cells are as they are there
+	join func(to, own histogram)
+}
+
 // sumUp makes the histograms of leaves of their rows.
-func (g *grower) sumUp(ctx context.Context, build []int) error {
-	for _, at := range build {
-		l := &g.leaves[at]
-		l.hist = g.histogram()
-		rows := g.rows[l.lo:l.hi]
+func (g *grower) sumUp(ctx context.Context, build []int, to sums) error {
+	for i, at := range build {
+		h, rows := to.of(i), g.rows[g.leaves[at].lo:g.leaves[at].hi]
 		parts := min(g.Cores, len(rows)/chunk)
 		if parts < 2 {
 			continue
 		}
-		err := each(ctx, parts, parts, func(_, i int) error {
-			h := l.hist
-			if i > 0 {
-				h = g.own[i]
-				clear(h)
+		err := each(ctx, parts, parts, func(_, k int) error {
+			some := rows[len(rows)*k/parts : len(rows)*(k+1)/parts]
+			if k == 0 {
+				to.part.add(h, some, g.grads)
+				return nil
 			}
-			g.part.add(h, rows[len(rows)*i/parts:len(rows)*(i+1)/parts], g.grads)
+			clear(g.own[k])
+			g.part.add(g.own[k], some, g.grads)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for i := 1; i < parts; i++ {
-			l.hist.join(g.own[i])
+		for k := 1; k < parts; k++ {
+			to.join(h, g.own[k])
 		}
 	}
 	return each(ctx, g.Cores, len(build), func(_, i int) error {
 		if l := &g.leaves[build[i]]; min(g.Cores, (l.hi-l.lo)/chunk) < 2 {
-			g.part.add(l.hist, g.rows[l.lo:l.hi], g.grads)
+			to.part.add(to.of(i), g.rows[l.lo:l.hi], g.grads)
 		}
 		return nil
 	})

@@ -2,7 +2,7 @@ package gbdt
 
 import (
 	"fmt"
-	"math"
+	"iter"
 	"slices"
 )
 
@@ -16,134 +16,68 @@ type Labels struct {
 	Start []float64
 }
 
-// of are the labels of the rows that b has.
-func (y *Labels) of(b *Binned, classes int) *Labels {
-	if b.learn == b.rows {
+// Part are the labels of rows lo to hi out of so many that are learned from, and with held of those that are held out. They share memory
+// with y where they can.
+func (y *Labels) Part(lo, hi, rows int, held bool) *Labels {
+	total, end := len(y.Label), len(y.Label)
+	if !held {
+		end = rows
+	}
+	if lo == 0 && hi == rows && end == total {
 		return y
 	}
-	out := &Labels{Label: ownOf(y.Label, b), Weight: ownOf(y.Weight, b), Group: ownOf(y.Group, b)}
-	for k := range classes {
-		if total := b.rows + b.held; y.Start != nil {
-			out.Start = append(out.Start, ownOf(y.Start[k*total:(k+1)*total], b)...)
-		}
+	out := &Labels{Label: partOf(y.Label, lo, hi, rows, end), Weight: partOf(y.Weight, lo, hi, rows, end),
+		Group: partOf(y.Group, lo, hi, rows, end)}
+	for k := 0; k < len(y.Start); k += total {
+		out.Start = append(out.Start, partOf(y.Start[k:k+total], lo, hi, rows, end)...)
 	}
 	return out
 }
 
-// ownOf are what b has of something that all rows have, those held out last; nil of nil.
-func ownOf[T any](all []T, b *Binned) []T {
-	if all == nil {
+// partOf are the elements lo to hi, and those from rows on to the end; nil of nil.
+func partOf[T any](all []T, lo, hi, rows, end int) []T {
+	switch {
+	case all == nil:
 		return nil
+	case rows == end:
+		return all[lo:hi:hi]
 	}
-	return slices.Concat(all[b.first:b.first+b.learn], all[b.rows:])
+	return slices.Concat(all[lo:hi], all[rows:end])
 }
 
-// fit refuses labels, constraints and trees that are not of these rows.
-func (t *trainer) fit(classes int) error {
-	c, y, b := t.Config, t.labels, t.binned
-	total := b.total
-	switch {
-	case len(y.Label) != total || y.Weight != nil && len(y.Weight) != total || y.Group != nil && len(y.Group) != total:
-		return fmt.Errorf("%d labels, %d weights and %d groups of %d rows", len(y.Label), len(y.Weight), len(y.Group), total)
-	case y.Start != nil && len(y.Start) != classes*total:
-		return fmt.Errorf("%d start scores, want %d of each of %d rows", len(y.Start), classes, total)
-	case c.Objective.Rank != nil && y.Group == nil:
-		return fmt.Errorf("%s: rows without groups", c.Objective.Name)
-	case c.Monotone != nil && len(c.Monotone) != b.Features.Width:
-		return fmt.Errorf("%d monotone constraints of %d features", len(c.Monotone), b.Features.Width)
-	}
-	for f, m := range c.Monotone {
-		switch {
-		case m < -1 || m > 1:
-			return fmt.Errorf("monotone constraint %d of feature %d, want -1, 0 or 1", m, f)
-		case m != 0 && c.Objective.Quantile != nil: // of which no limit is kept
-			return fmt.Errorf("%s takes no monotone constraints, as leaves are quantiles of what is left", c.Objective.Name)
-		}
-	}
-	from := t.opt.From
-	switch {
-	case from == nil:
-	case y.Start == nil:
-		return fmt.Errorf("trees that go before without their scores as start scores of the rows")
-	case from.Features.Width != b.Features.Width:
-		return fmt.Errorf("trees that ask for %d features, want %d to go on from", from.Features.Width, b.Features.Width)
-	case from.Classes != classes:
-		return fmt.Errorf("trees of %d scores of a row, want %d to go on from", from.Classes, classes)
-	case from.Group != classes:
-		return fmt.Errorf("%d trees of an iteration, want %d to go on from", from.Group, classes)
-	case from.Mean:
-		return fmt.Errorf("a random forest, whose score is a mean: nothing can be added to it")
+// fit refuses what does not belong to the rows that are here.
+func (t *trainer) fit() error {
+	b, s := t.binned, t.setup
+	switch here := b.learn + b.held; {
+	case s.Layout != b.Layout:
+		return fmt.Errorf("rows of another layout than that of the setup")
+	case len(t.labels.Label) != here:
+		return fmt.Errorf("%d labels of %d rows", len(t.labels.Label), here)
 	}
 	return nil
 }
 
-// checkRow refuses what is said of a row.
-func (t *trainer) checkRow(i, classes int) error {
-	y, o := t.labels, &t.Objective
-	l := float64(y.Label[i])
-	wrong := o.Check(l)
-	if l != l || math.IsInf(l, 0) {
-		wrong = "want a number"
-	}
-	if classes > 1 && int(l) >= classes {
-		wrong = fmt.Sprintf("want one of %d classes, from 0 on", classes)
-	}
-	if wrong != "" {
-		return fmt.Errorf("%w: row %d has the label %v: %s takes no such labels: %s", ErrRows, i, l, o.Name, wrong)
-	}
-	if y.Weight != nil && !(y.Weight[i] >= 0 && !math.IsInf(float64(y.Weight[i]), 0)) {
-		return fmt.Errorf("%w: row %d has the weight %v, want a number from 0 on", ErrRows, i, y.Weight[i])
-	}
-	for k := i; k < len(y.Start); k += t.binned.total {
-		if s := y.Start[k]; math.IsNaN(s) || math.IsInf(s, 0) {
-			return fmt.Errorf("%w: row %d has the start score %v, want a number", ErrRows, i, s)
-		}
-	}
-	return nil
-}
-
-// weights are those of all rows that are learned from, with that of positive ones.
-func (t *trainer) weights() []float32 {
-	w := make([]float32, t.binned.rows)
-	for i := range w {
-		w[i] = t.weight(i)
-	}
-	return w
-}
-
-func (t *trainer) weight(i int) float32 {
+// weight is how much row i counts.
+func (c *Config) weight(y *Labels, i int) float32 {
 	w := float32(1)
-	if t.labels.Weight != nil {
-		w = t.labels.Weight[i]
+	if y.Weight != nil {
+		w = y.Weight[i]
 	}
-	if p := t.Positive; p > 0 && p != 1 && t.labels.Label[i] > 0 {
+	if p := c.Positive; p > 0 && p != 1 && y.Label[i] > 0 {
 		w = float32(float64(w) * p)
 	}
 	return w
 }
 
-// findGroups finds where the groups of the worker's rows begin and end, which lie together.
-func (t *trainer) findGroups() error {
-	if t.Objective.Rank == nil {
-		return nil
+// runsOfGroups are where the rows of each group begin and end that lie together.
+func runsOfGroups(group []int64) iter.Seq2[int, int] {
+	return func(yield func(lo, hi int) bool) {
+		for lo, hi := 0, 0; lo < len(group); lo = hi {
+			for hi = lo; hi < len(group) && group[hi] == group[lo]; hi++ {
+			}
+			if !yield(lo, hi) {
+				return
+			}
+		}
 	}
-	seen, b := map[int64]bool{}, t.binned
-	for lo, hi := 0, 0; lo < b.rows; lo = hi {
-		g := t.labels.Group[lo]
-		for hi = lo; hi < b.rows && t.labels.Group[hi] == g; hi++ {
-		}
-		if seen[g] {
-			return fmt.Errorf("%w: the rows of group %d lie apart, at row %d again; want those of a group together", ErrRows, g, lo)
-		}
-		seen[g] = true
-		from, to := max(lo-b.first, 0), min(hi-b.first, b.learn)
-		if from >= to {
-			continue
-		}
-		if to-from < hi-lo {
-			return fmt.Errorf("%s: rows of group %d are with other workers, want whole groups", t.Objective.Name, g)
-		}
-		t.groups = append(t.groups, [2]int{from, to})
-	}
-	return nil
 }

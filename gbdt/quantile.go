@@ -119,7 +119,7 @@ func (t *trainer) leafQuantiles(ctx context.Context, scores []float64, share flo
 		l := &t.leaves[i]
 		rest := t.rest[l.lo:l.lo]
 		for _, r := range t.rows[l.lo:l.hi] {
-			if w := wholeWeight(t.weight(int(r)), t.weightScale); w > 0 {
+			if w := wholeWeight(t.weight(t.labels, int(r)), t.weightScale); w > 0 {
 				rest = append(rest, residual{keyOf(float64(t.labels.Label[r]) - scores[r]), w})
 			}
 		}
@@ -142,7 +142,7 @@ func (t *trainer) scaleWeights(ctx context.Context) error {
 	}
 	most := []float32{0}
 	for i := range t.learn {
-		most[0] = max(most[0], t.weight(i))
+		most[0] = max(most[0], t.weight(t.labels, i))
 	}
 	if t.workers != nil {
 		if err := t.workers.Most(ctx, most); err != nil {

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"thole.example/kernel"
 )
 
 // Shape is the int64 matrix in which workers add up their histograms: a row for each node whose split may still be asked for, one more for
 // the root where the tree puts levels of features in order, and columns in blocks of the same width, which are to be its partitions. A
 // block has
 //
-//	answer   where the function writes the best split of the block, Answer columns
+//	answer   where the function writes the best split of the block, Answer columns, an even number of them
 //	cells    a first and a second derivative for each cell of some groups, which are there as a whole
 //	padding  up to the width of the widest block
 type Shape struct {
@@ -24,6 +26,9 @@ type Shape struct {
 	at            []int64 // of each group, the matrix's column of its first cell
 }
 
+// Blocks is how many blocks there are.
+func (s *Shape) Blocks() int64 { return s.Cols / s.Block }
+
 // The attributes of the matrix.
 const (
 	attrColumns = "gbdt.columns"
@@ -32,7 +37,7 @@ const (
 
 // Shape lays out the matrix for trees of these settings, in at most so many blocks.
 func (l *Layout) Shape(c *Config, blocks int) (*Shape, error) {
-	s := &Shape{Rows: int64(c.slots()), layout: l, at: make([]int64, len(l.groups)), Answer: l.answer()}
+	s := &Shape{Rows: int64(c.slots()), layout: l, at: make([]int64, len(l.groups)), Answer: (l.answer() + 1) &^ 1}
 	if s.ordered = len(c.orderedColumns(l)) > 0; s.ordered {
 		s.Rows++
 	}
@@ -78,14 +83,33 @@ func (c *Config) slots() int {
 	return max(1, min(c.leaves()-1, c.full()/2))
 }
 
-// spread writes the cells of a histogram into a row of the matrix.
-func (s *Shape) spread(row []int64, h histogram) {
+// part is b's, whose sums go into the histograms of n nodes that are laid out as Query.Sums is: into those of the first node, or those of
+// another one if the slice of sums begins with its cells.
+func (s *Shape) part(b *Binned, n int) *part {
+	codes := b.codes
+	codes.Narrow, codes.Wide = make([]uint32, 0, len(codes.Narrow)), make([]uint32, 0, len(codes.Wide))
+	for i := range b.groups { // in the order of Narrow and Wide
+		first := uint32(s.first(i, n))
+		if b.groups[i].wide {
+			codes.Wide = append(codes.Wide, first)
+		} else {
+			codes.Narrow = append(codes.Narrow, first)
+		}
+	}
+	return &part{codes: []kernel.Codes{codes}}
+}
+
+// first is where the cells of a group are in the histogram of the first of n nodes.
+func (s *Shape) first(group, n int) int {
+	at := s.at[group]
+	return int(at/s.Block*s.Block*int64(n)+at%s.Block) / 2
+}
+
+// join adds a histogram to that of the first of n nodes.
+func (s *Shape) join(to, h histogram, n int) {
 	for i := range s.layout.groups {
 		g := &s.layout.groups[i]
-		to := row[s.at[i]:][:2*g.codes]
-		for k, c := range h[g.cell:][:g.codes] {
-			to[2*k], to[2*k+1] = c.G, c.H
-		}
+		to[s.first(i, n):][:g.codes].join(h[g.cell:][:g.codes])
 	}
 }
 

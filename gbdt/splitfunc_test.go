@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"thole.example/kernel"
 	"thole.example/matrix"
 	"thole.example/psf"
 	"thole.example/tree"
@@ -99,6 +100,13 @@ func runSplit(m *matrix.Meta, arg string, rows [][]int64) error {
 	return err
 }
 
+// spread adds a histogram to an empty row of the matrix.
+func spread(s *Shape, row []int64, h histogram) {
+	sums := make(histogram, len(row)/2)
+	s.join(sums, h, 1)
+	copy(row, kernel.Flat(sums))
+}
+
 // Of six rows with the derivatives g = -5, -3, -1, 1, 3, 5 and h = 1 the best split is in the middle: the sums of the sides are -9 and 9,
 // the gain 81/3 + 81/3 - 0. Its right side is what is left of it.
 func TestSplitBeside(t *testing.T) {
@@ -114,7 +122,7 @@ func TestSplitBeside(t *testing.T) {
 			h[s.layout.groups[s.layout.columns[at].group].cell+bin].Add(sum{G: g, H: 1})
 		}
 	}
-	s.spread(rows[2], h)
+	spread(s, rows[2], h)
 	find := func(nodes ...asked) []split {
 		t.Helper()
 		arg, err := json.Marshal(query{Nodes: nodes, Scale: [2]float64{1, 1}})
@@ -146,7 +154,7 @@ func TestSplitBeside(t *testing.T) {
 			left[s.layout.groups[s.layout.columns[at].group].cell+bin].Add(sum{G: int64(2*i - 5), H: 1})
 		}
 	}
-	s.spread(rows[3], left)
+	spread(s, rows[3], left)
 	less := int64(3)
 	both := find(asked{Row: 3, G: -9, H: 3}, asked{Row: 2, Less: &less, G: 9, H: 3})
 	// -5 against -3 -1: 25 + 16/2 - 81/3, and as much at the next bin, which comes later; on the other side 1 against 3 5.

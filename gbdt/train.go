@@ -24,7 +24,7 @@ import (
 // Progress is what Train tells of an iteration.
 type Progress struct {
 	Iteration int            // from 1 on
-	Trees     *tree.Ensemble // so far
+	Trees     *tree.Ensemble // so far; the counts of rows in new ones are of this worker
 	// Scores of this worker's rows that are learned from and of those held out, all of class 0, then those of class 1, and so on.
 	Scores, Held [][]float64
 }
@@ -35,6 +35,8 @@ type Options struct {
 	Each func(p *Progress) (float64, error)
 	// From are trees that go before: their scores are in Labels.Start, the new ones are appended to a copy.
 	From *tree.Ensemble
+	// Setup is what the rows of all workers decided; nil: all of them are here, and decide it.
+	Setup *Setup
 	// Workers are those that train together, each with some of the rows (Layout.Code), and Shape the matrix of their histograms. nil:
 	// all rows are here.
 	Workers Exchange
@@ -51,6 +53,8 @@ type trainer struct {
 	labels *Labels
 	opt    Options
 	out    *tree.Ensemble
+	setup  *Setup
+	before int         // iterations of trees that others have
 	learn  int         // rows
 	scores [][]float64 // of each class, of all rows
 	all    [][]grad    // of each class, of the rows that are learned from: float32 until they are rounded
@@ -63,8 +67,8 @@ type trainer struct {
 	weightScale float64 // by which weights become whole numbers for quantiles
 }
 
-// Train grows trees on the rows of b. y has the labels of all rows, also of those that other workers have. It ends early, with what there
-// is, if Patience says so.
+// Train grows trees on the rows of b, of which y has the labels, those of rows that are held out last. It ends early, with what there is,
+// if Patience says so.
 func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*tree.Ensemble, error) {
 	if c.Cores == 0 {
 		c.Cores = runtime.GOMAXPROCS(0)
@@ -107,7 +111,31 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 	if t.out.Best == t.out.Iterations() {
 		t.out.Best = 0
 	}
+	if err := t.count(ctx); err != nil {
+		return nil, err
+	}
 	return t.out, nil
+}
+
+// count makes the counts of rows of the new trees, which are of those that are here, those of the rows of all workers.
+func (t *trainer) count(ctx context.Context) error {
+	before := 0
+	if t.opt.From != nil {
+		before = len(t.opt.From.Scoring())
+	}
+	var all []int64
+	for i := range t.out.Trees[before:] {
+		one := &t.out.Trees[before+i]
+		all = append(append(all, one.Count...), one.LeafCount...)
+	}
+	err := t.everywhere(ctx, all)
+	for i := range t.out.Trees[before:] {
+		one := &t.out.Trees[before+i]
+		for _, of := range [][]int64{one.Count, one.LeafCount} {
+			all = all[copy(of, all):]
+		}
+	}
+	return err
 }
 
 func newTrainer(b *Binned, y *Labels, c *Config, opt Options) *trainer {
@@ -115,35 +143,31 @@ func newTrainer(b *Binned, y *Labels, c *Config, opt Options) *trainer {
 		vote: opt.Vote, division: opt.Division, part: b.partOf(opt.Division)}}
 }
 
-// begin checks the labels, and makes what the iterations share.
-func (t *trainer) begin() error {
-	c, y, b := t.Config, t.labels, t.binned
-	classes := 1
-	if c.Objective.Several != nil {
-		classes = max(2, c.Classes)
-	}
-	if err := t.fit(classes); err != nil {
-		return err
-	}
-	for i := range y.Label {
-		if err := t.checkRow(i, classes); err != nil {
+// begin checks what it is given, and makes what the iterations share.
+func (t *trainer) begin() (err error) {
+	c, b := t.Config, t.binned
+	if t.setup = t.opt.Setup; t.setup == nil {
+		if t.setup, err = NewSetup(b.Layout, t.labels, *c, t.opt.From); err != nil {
 			return err
 		}
 	}
-	if err := t.findGroups(); err != nil {
+	if err := t.fit(); err != nil {
 		return err
 	}
+	if t.setup.groups {
+		for lo, hi := range runsOfGroups(t.labels.Group[:t.learn]) {
+			t.groups = append(t.groups, [2]int{lo, hi})
+		}
+	}
+	classes, rows := c.classes(), b.learn+b.held
 	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
-	t.out = t.model(classes)
+	t.out = t.model()
 	t.gone.before = t.out.Iterations()
-	y = y.of(b, classes)
-	t.labels = y
-	rows := b.learn + b.held
 	for k := range t.scores {
 		t.scores[k] = make([]float64, rows)
 		t.all[k] = make([]grad, t.learn)
-		if y.Start != nil {
-			copy(t.scores[k], y.Start[k*rows:])
+		if t.labels.Start != nil {
+			copy(t.scores[k], t.labels.Start[k*rows:])
 			continue
 		}
 		for i := range t.scores[k] {
@@ -162,15 +186,15 @@ func (t *trainer) begin() error {
 }
 
 // model is the ensemble before the first new tree.
-func (t *trainer) model(classes int) *tree.Ensemble {
-	c := t.Config
-	m := &tree.Ensemble{Classes: classes, Group: classes, Features: t.binned.Features, Start: make([]float64, classes),
+func (t *trainer) model() *tree.Ensemble {
+	c, classes := t.Config, len(t.scores)
+	m := &tree.Ensemble{Classes: classes, Group: classes, Features: t.binned.Features, Start: slices.Clone(t.setup.Start),
 		Objective: tree.Objective{Name: c.Objective.Name, Link: c.Objective.Link, Set: c.Objective.Settings}}
 	if from := t.opt.From; from != nil {
 		*m = *from
 		m.Trees, m.Best = slices.Clone(from.Scoring()), 0
 	}
-	if c.Monotone != nil {
+	if t.before = t.setup.Before - m.Iterations(); c.Monotone != nil {
 		changed := map[int]tree.Feature{}
 		for k, sign := range c.Monotone {
 			if f := m.Features.At(k); f.Monotone != int(sign) {
@@ -180,42 +204,12 @@ func (t *trainer) model(classes int) *tree.Ensemble {
 		}
 		m.Features.Change(changed) // a copy: others have them, too
 	}
-	if t.labels.Start == nil {
-		t.start(m)
-	}
 	return m
-}
-
-// start writes the start scores of the objective.
-func (t *trainer) start(m *tree.Ensemble) {
-	c := t.Config
-	learned, rows := *t.labels, t.binned.rows
-	learned.Label = learned.Label[:rows]
-	if learned.Weight != nil {
-		learned.Weight = learned.Weight[:rows]
-	}
-	if c.Positive > 0 && c.Positive != 1 {
-		learned.Weight = t.weights()
-	}
-	switch {
-	case len(m.Start) > 1:
-		for k := range m.Start {
-			share := mean(&learned, func(v float64) float64 {
-				if int(v) == k {
-					return 1
-				}
-				return 0
-			})
-			m.Start[k] = math.Log(max(share, 1e-12))
-		}
-	case c.Objective.Start != nil:
-		m.Start[0] = c.Objective.Start(&c.Objective, &learned)
-	}
 }
 
 // iterate grows a tree for each class.
 func (t *trainer) iterate(ctx context.Context, i int) error {
-	at := t.out.Iterations()
+	at := t.before + t.out.Iterations()
 	if err := t.take(ctx); err != nil {
 		return err
 	}

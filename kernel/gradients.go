@@ -1,5 +1,7 @@
 package kernel
 
+import "unsafe"
+
 // Gradient is the first and the second derivative of a loss by one score, as whole numbers: multiples of a power of two.
 type Gradient struct{ G, H int32 }
 
@@ -11,6 +13,11 @@ func (s *GradientSum) Add(o GradientSum) { s.G, s.H = s.G+o.G, s.H+o.H }
 
 // Minus is the sum without another one.
 func (s GradientSum) Minus(o GradientSum) GradientSum { return GradientSum{s.G - o.G, s.H - o.H} }
+
+// Flat is the same memory as numbers: G and H of one sum after the other.
+func Flat(sums []GradientSum) []int64 {
+	return unsafe.Slice((*int64)(unsafe.Pointer(unsafe.SliceData(sums))), 2*len(sums))
+}
 
 // Codes are rows of small numbers: row r is Bytes[r*Stride:], with a byte for each of Narrow and, from the next even place on, two
 // (little-endian) for each of Wide. Code c of a group belongs to cell c beyond the group's.

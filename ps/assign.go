@@ -14,7 +14,18 @@ import (
 // number counts. With a rule the step of the clock comes first. The values are copied; cells that the block does not store stay
 // as they are. Columns that are not there are made, whatever matrix.Keep says. Values are not divided (SetAverage), filtered or
 // rounded (SetFilter, SetWire); what these kept back of earlier increments is sent later all the same.
-func (m *Matrix) Assign(values matrix.Block) error {
+func (m *Matrix) Assign(values matrix.Block) error { return m.assignBlock(values, false) }
+
+// Assign is that of the matrix, but it owns the block from then on.
+func (c *Client) Assign(name string, values matrix.Block) error {
+	m, err := c.Matrix(name)
+	if err != nil {
+		return err
+	}
+	return m.assignBlock(values, true)
+}
+
+func (m *Matrix) assignBlock(values matrix.Block, owned bool) error {
 	if err := m.c.begin(context.Background(), "assign", m); err != nil {
 		return err
 	}
@@ -22,7 +33,10 @@ func (m *Matrix) Assign(values matrix.Block) error {
 	if err := m.checkPlace(values); err != nil {
 		return err
 	}
-	return m.assign(func() error { return m.layOut(values.Clone()) })
+	if !owned {
+		values = values.Clone()
+	}
+	return m.assign(func() error { return m.layOut(values) })
 }
 
 // AssignKeys is Assign by key: values has those of each planned key for all rows, key after key. Of a key that comes several times

@@ -160,6 +160,20 @@ func ExampleMatrix_Assign() {
 	// Output: 0 [8 7 1 1]
 }
 
+// The block is the client's from then on, and is sent from where it is.
+func ExampleClient_Assign() {
+	ctx, client := context.Background(), onServers(&blob.Mem{})
+	defer client.Close()
+	m := one(client, ps.NewModel("w", 1, 4))
+	check(m.Increment(vector(0, 1, 1, 1, 1)))
+	check(client.Assign("w", vector(0, 7, 7)))
+	check(client.SyncClock(ctx))
+	row, err := m.GetRow(ctx, 0)
+	check(err)
+	print(row)
+	// Output: 0 [7 7 1 1]
+}
+
 func ExampleAssignKeys() {
 	ctx, client := context.Background(), onServers(&blob.Mem{})
 	defer client.Close()

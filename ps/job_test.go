@@ -217,6 +217,22 @@ func TestQuit(t *testing.T) {
 	})
 }
 
+// TestQuitReason: whoever gives up says why to every server, as far as there is room for it.
+func TestQuitReason(t *testing.T) {
+	for why, want := range map[string]string{
+		"no such file": "no such file",
+		strings.Repeat("\u00e4", rpc.ReasonLimit): strings.Repeat("\u00e4", rpc.ReasonLimit/2),
+	} {
+		c := newCluster(2)
+		p := c.dial(t, ps.Options{})
+		requests, _ := c.count()
+		must(t, p.Quit(errors.New(why)))
+		if told := c.stores[1].quit; requests[rpc.OpQuit] != 2 || told != `{"reason":"`+want+`"}` {
+			t.Errorf("%d servers heard, %.60q", requests[rpc.OpQuit], told)
+		}
+	}
+}
+
 // TestDial: nobody there, nothing given.
 func TestDial(t *testing.T) {
 	if _, err := ps.Dial(t.Context(), ps.Options{}); err == nil {

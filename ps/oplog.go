@@ -94,7 +94,7 @@ func (c *Client) lay(d *delta) {
 }
 
 // directLimit is how many deltas of one matrix wait as they came, for places of their own.
-const directLimit = 16
+const directLimit = 64
 
 // direct reports whether a delta for the place may wait as it came, one of so many keys, or with 0 a dense one: no other waits for a
 // part of it. A dense one for the very same place is given to a dense delta, to be added to.

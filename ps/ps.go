@@ -29,6 +29,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -182,7 +183,15 @@ func (c *Client) Now() int { return c.clock }
 const quitTime = time.Second
 
 // Close ends the connections; calls under way end with an error. A task that closes before Leave fails its job.
-func (c *Client) Close() error {
+func (c *Client) Close() error { return c.close("") }
+
+// Quit is Close by a task that failed: the other tasks of its job are told why.
+func (c *Client) Quit(why error) error {
+	text := why.Error()
+	return c.close(strings.ToValidUTF8(text[:min(len(text), rpc.ReasonLimit)], ""))
+}
+
+func (c *Client) close(reason string) error {
 	c.mu.Lock()
 	joined := c.joined && !c.closed
 	if !c.closed {
@@ -196,17 +205,8 @@ func (c *Client) Close() error {
 		}
 	}
 	c.mu.Unlock()
-	if joined && c.o.Retry > 0 { // or the servers would wait for it
-		ctx, cancel := context.WithTimeout(context.Background(), quitTime)
-		defer cancel()
-		var calls []*rpc.Call
-		for _, conn := range conns {
-			calls = append(calls, conn.Start(ctx, &rpc.Request{Op: rpc.OpQuit}))
-		}
-		for _, call := range calls {
-			r, _ := call.Wait(ctx) // whoever does not hear it sees the connection end
-			r.Release()
-		}
+	if joined && (c.o.Retry > 0 || reason != "") { // or the servers would wait for it, or not know why
+		c.quit(conns, reason)
 	}
 	var first error
 	for _, conn := range conns {
@@ -215,6 +215,24 @@ func (c *Client) Close() error {
 		}
 	}
 	return first
+}
+
+// quit tells the servers that the task gives up.
+func (c *Client) quit(conns []rpc.Conn, reason string) {
+	ctx, cancel := context.WithTimeout(context.Background(), quitTime)
+	defer cancel()
+	var calls []*rpc.Call
+	for _, conn := range conns {
+		q := &rpc.Request{Op: rpc.OpQuit}
+		if reason != "" {
+			q, _ = control(rpc.OpQuit, rpc.Quit{Reason: reason}) // a text always can be JSON
+		}
+		calls = append(calls, conn.Start(ctx, q))
+	}
+	for _, call := range calls {
+		r, _ := call.Wait(ctx) // whoever does not hear it sees the connection end
+		r.Release()
+	}
 }
 
 // unshare gives up what the client shares with other tasks of the process.

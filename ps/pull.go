@@ -53,8 +53,8 @@ func (c *Client) changeAndPull(ctx context.Context, what string, t ticks, lookup
 
 // changeAndRead makes a change of what was pushed and reads after it.
 func (c *Client) changeAndRead(ctx context.Context, t ticks, reads []*reading) error {
-	if t.own {
-		for _, r := range reads {
+	for _, r := range reads {
+		if slices.Contains(t.of, r.m) {
 			r.clock++ // that is moved
 		}
 	}

@@ -86,6 +86,31 @@ func (m *Matrix) GetRects(ctx context.Context, at []matrix.Rect) ([]matrix.Block
 		return nil, err
 	}
 	defer m.c.end()
+	reads, err := m.readRects(at)
+	if err != nil {
+		return nil, err
+	}
+	return m.c.read(ctx, reads)
+}
+
+// NextRects is Clock of this matrix alone and then GetRects, in one message to each server if what is pulled is not too much for one.
+func (m *Matrix) NextRects(ctx context.Context, weight, rate float64, at []matrix.Rect) ([]matrix.Block, error) {
+	if err := m.c.begin(ctx, "clock and pull of rectangles", m); err != nil {
+		return nil, err
+	}
+	defer m.c.end()
+	reads, err := m.readRects(at)
+	if err == nil {
+		err = m.c.changeAndRead(ctx, ticks{[]*Matrix{m}, false, weight, rate}, reads)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return blocks(reads), nil
+}
+
+// readRects are readings of rectangles.
+func (m *Matrix) readRects(at []matrix.Rect) ([]*reading, error) {
 	reads := make([]*reading, len(at))
 	for i, r := range at {
 		switch whole := m.meta.Rect(); {
@@ -96,7 +121,7 @@ func (m *Matrix) GetRects(ctx context.Context, at []matrix.Rect) ([]matrix.Block
 		}
 		reads[i] = m.readRect(r)
 	}
-	return m.c.read(ctx, reads)
+	return reads, nil
 }
 
 // GetRowsFlow gives rows one after the other while the next ones are under way. batch is how many rows one request asks

@@ -413,3 +413,34 @@ func TestGetRects(t *testing.T) {
 	}
 	c.right(t)
 }
+
+// TestNextRects: a clock and rectangles after it are one message to each server, and they have what was pushed before.
+func TestNextRects(t *testing.T) {
+	c := newCluster(3)
+	p := c.dial(t, ps.Options{})
+	defer p.Close()
+	m := create(t, p, "column", matrix.Meta{Name: "m", Rows: 2, Cols: 6, BlockCols: 2, DType: matrix.F64})
+	other := create(t, p, "column", matrix.Meta{Name: "other", Rows: 1, Cols: 3, BlockCols: 1, DType: matrix.F64})
+	for step := range 3 {
+		requests, _ := c.count()
+		must(t, m.Increment(dense(matrix.At(0, 2, 1, 3), 1, 2, 3, 4)))
+		got, err := m.NextRects(t.Context(), 0, 0, []matrix.Rect{matrix.At(0, 2, 0, 3), matrix.At(1, 2, 5, 6)})
+		must(t, err)
+		k := float64(step + 1)
+		for i, want := range [][]float64{{0, k, 2 * k, 0, 3 * k, 4 * k}, {0}} {
+			if v := got[i].Data.(*matrix.Dense[float64]).Val; !slices.Equal(v, want) {
+				t.Errorf("step %d: rectangle %v is %v, want %v", step, got[i].At, v, want)
+			}
+		}
+		if requests[rpc.OpPush] != 3 || requests[rpc.OpPull] != 0 {
+			t.Errorf("step %d: %d pushes and %d pulls, want a push to each of 3 servers", step, requests[rpc.OpPush], requests[rpc.OpPull])
+		}
+	}
+	if m.Now() != 3 || other.Now() != 0 || p.Now() != 0 {
+		t.Errorf("clocks %d, of the other matrix %d, of the task %d, want 3, 0 and 0", m.Now(), other.Now(), p.Now())
+	}
+	if _, err := m.NextRects(t.Context(), 0, 0, []matrix.Rect{matrix.At(0, 3, 0, 1)}); err == nil || m.Now() != 3 {
+		t.Errorf("a rectangle outside: %v, clock %d", err, m.Now())
+	}
+	c.right(t)
+}

@@ -28,6 +28,7 @@ type store struct {
 	mats    []*cells
 	waiting []parked
 	staged  []stagedCell
+	quit    string // what a task that gave up said
 	wrong   []string
 	models  map[string]map[string]map[cell]float64
 	refused int
@@ -268,7 +269,10 @@ func (s *store) answer(t *taskState, x *rpc.Exchange) {
 		t.left = true
 		x.Answer(nil)
 		s.fold()
-	case rpc.OpQuit, rpc.OpUpdate:
+	case rpc.OpQuit:
+		s.quit = string(x.Arg)
+		x.Answer(nil)
+	case rpc.OpUpdate:
 		x.Answer(nil)
 	case rpc.OpCommit, rpc.OpAbort, rpc.OpLoad:
 		s.send(x, &rpc.Response{})

@@ -48,6 +48,14 @@ type FollowedMatrix struct {
 	Clock  int             `json:"clock"` // the slowest task's
 }
 
+// Quit is the argument of OpQuit, which may be without.
+type Quit struct {
+	Reason string `json:"reason"` // for the other tasks
+}
+
+// ReasonLimit is how many bytes of a reason they are told at most.
+const ReasonLimit = 1 << 10
+
 // Members is the argument of OpMembers: what the caller knows.
 type Members struct {
 	Joined  int `json:"joined"`

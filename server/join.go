@@ -197,9 +197,16 @@ func (s *Server) leave(m *member, x *rpc.Exchange) {
 
 // quit is how a task gives up that does not want to come back.
 func (s *Server) quit(m *member, x *rpc.Exchange) {
+	var a rpc.Quit
+	if len(x.Arg) > 0 {
+		if err := json.Unmarshal(x.Arg, &a); err != nil || len(a.Reason) > rpc.ReasonLimit {
+			m.refuse(x, fmt.Errorf("quit: %w: want a reason of up to %d bytes", rpc.ErrMalformed, rpc.ReasonLimit))
+			return
+		}
+	}
 	q := &request{x: x}
 	q.ready = m.ended(q)
-	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn}, q)
+	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn, Reason: a.Reason}, q)
 }
 
 // ended is what to do when the core has let the task go.

@@ -278,6 +278,16 @@ func TestGone(t *testing.T) {
 		first.must(rpc.Request{Op: rpc.OpQuit})
 		all(t, second, calls, "task 0 at ", "gave up")
 	})
+	bubble(t, "gave up for a reason", func(t *testing.T) {
+		first, second, calls := waiting(serve(t, nil), rpc.Join{})
+		long, err := json.Marshal(rpc.Quit{Reason: strings.Repeat("x", rpc.ReasonLimit+1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fails(t, "a reason too long", first.refusal(rpc.Request{Op: rpc.OpQuit, Arg: long}), rpc.ErrMalformed)
+		first.must(rpc.Request{Op: rpc.OpQuit, Arg: []byte(`{"reason":"no such file"}`)})
+		all(t, second, calls, "task 0 at ", "gave up (no such file)")
+	})
 	bubble(t, "comes back", func(t *testing.T) {
 		s := serve(t, nil)
 		first, second, calls := waiting(s, rpc.Join{Grace: int64(20 * time.Second)})

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -11,11 +12,12 @@ import (
 	"sync"
 
 	"thole.example/boosting"
-	"thole.example/data"
 	"thole.example/format"
 	"thole.example/gbdt"
 	"thole.example/ps"
 	"thole.example/psf"
+	"thole.example/rpc"
+	"thole.example/runlog"
 	"thole.example/ssp"
 	"thole.example/train"
 	"thole.example/tree"
@@ -24,21 +26,43 @@ import (
 // together reports whether trees are grown by tasks that meet on servers, and not by the goroutines of this process alone.
 func (p *plan) together() bool { return p.atServers || p.tasks > 1 || p.servers > 1 || p.overTCP }
 
-// growTogether grows trees by some tasks of the job, each of which has a share of the examples. What it answers with is of the task that
-// came first; the trees of all are the same.
+// treeTasks is the tasks of this process, which grow trees together with those of others. The first of them gets for all what they have
+// to know: it reads the examples, if it is task 0, or hears of them.
+type treeTasks struct {
+	p     *plan
+	c     *cluster
+	tasks []int
+	path  string
+	w     *watcher // may be nil
+	cores int      // of each task
+
+	of    *treeData // nil: until it is read, or for good, as another process reads
+	deal  *boosting.Deal
+	known chan struct{} // closed when that is there
+	all   taskRows      // which tasks share that divide features
+	whole chan struct{} // closed when these are there
+}
+
+// taskRows is what a task learns from, and what is known of the rows of all.
+type taskRows struct {
+	setup  *gbdt.Setup
+	binned *gbdt.Binned
+	labels *gbdt.Labels
+}
+
+// growTogether grows trees by some tasks of the job, each of which has a share of the examples; of is nil if they are not read yet, or by
+// another process. What it answers with is of the task that came first; the trees of all are the same.
 func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path string, w *watcher, of *treeData) (*train.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	reports, worker, cores := make([]*train.Report, len(tasks)), rand.Text(), max(1, p.forest.cores()/len(tasks))
+	g := &treeTasks{p: p, c: c, tasks: tasks, path: path, w: w, of: of, cores: max(1, p.forest.cores()/len(tasks)),
+		known: make(chan struct{}), whole: make(chan struct{})}
+	reports, worker, agreed := make([]*train.Report, len(tasks)), rand.Text(), p.summary()
 	var group sync.WaitGroup
 	for i, task := range tasks {
 		group.Go(func() {
-			g := p.newTreeRun(of, nil)
-			if i == 0 {
-				g.w = w
-			}
 			var err error
-			if reports[i], err = g.task(ctx, c, ps.Options{Worker: worker, Mine: tasks, Task: task}, path, cores); err != nil {
+			if reports[i], err = g.task(ctx, ps.Options{Plan: agreed, Worker: worker, Mine: tasks, Task: task}); err != nil {
 				cancel(err) // the others need not wait for an answer that never comes
 			}
 		})
@@ -50,72 +74,76 @@ func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path s
 	return reports[0], nil
 }
 
+// first reports whether the task is the one that gets for all what they have to know, and tells people how far they are.
+func (g *treeTasks) first(task int) bool { return task == g.tasks[0] }
+
 // task makes one task of those of the process, which o says.
-func (g *treeRun) task(ctx context.Context, c *cluster, o ps.Options, path string, cores int) (*train.Report, error) {
-	p, f, conf := g.p, g.treeData, g.p.forest.Config
+func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, err error) {
+	p, w := g.p, g.w
+	if !g.first(o.Task) {
+		w = nil
+	}
 	o.Bound = ssp.BSP
-	client, err := p.dial(ctx, c, o, g.w)
+	client, err := p.dial(ctx, g.c, o, w)
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
-	options := g.options(ctx)
-	if p.shared == byRows {
-		if options.Shape, err = f.layout.Shape(&conf, boosting.Blocks(len(c.addrs))); err != nil {
-			return nil, err
+	defer func() {
+		if err == nil || ctx.Err() != nil || errors.Is(err, rpc.ErrAborted) { // nobody need be told why
+			client.Close()
+			return
 		}
-	}
-	if g.workers, err = boosting.Join(ctx, client, o.Task, p.tasks, options.Shape); err != nil {
+		client.Quit(errors.New(runlog.RedactText(err.Error())))
+	}()
+	workers, err := boosting.Join(ctx, client, o.Task, p.tasks)
+	if err != nil {
 		return nil, err
 	}
-	if o.Task == 0 && path != "" && p.atServers {
-		if err := p.rehearseTrees(ctx, client, path); err != nil {
-			return nil, err
-		}
+	rows, err := g.rows(ctx, client, workers, o.Task)
+	if err != nil {
+		return nil, err
 	}
-	if len(o.Mine) < p.tasks {
-		if err := p.gather(ctx, client, g.w); err != nil {
-			return nil, err
-		}
+	run := p.newTreeRun(rows.labels, rows.binned.Len(), w)
+	run.workers, run.task = workers, o.Task
+	conf, options, err := run.settings(ctx, rows.setup, len(g.c.addrs))
+	if err != nil {
+		return nil, err
 	}
-	lo, hi := 0, p.rows
+	conf.Cores = g.cores
+	e, err := gbdt.Train(ctx, rows.binned, rows.labels, conf, options)
+	if err != nil {
+		return nil, err
+	}
+	return run.end(ctx, client, e, o, g.path)
+}
+
+// settings are those of the training by one of several tasks.
+func (g *treeRun) settings(ctx context.Context, setup *gbdt.Setup, servers int) (c gbdt.Config, o gbdt.Options, err error) {
+	p, w := g.p, g.workers
+	c, o = setup.Config, g.options(ctx)
+	o.Setup = setup
 	switch p.shared {
 	case byFeatures:
-		options.Division = &gbdt.Division{Task: o.Task, Tasks: p.tasks, Agree: g.workers.Agree}
+		o.Division = &gbdt.Division{Task: g.task, Tasks: p.tasks, Agree: w.Agree}
+		return c, o, nil
 	case byVoting:
-		options.Vote = &gbdt.Vote{Features: p.votes, Tasks: p.tasks, Agree: g.workers.Agree, Add: g.workers.Add}
+		o.Vote = &gbdt.Vote{Features: p.votes, Tasks: p.tasks, Agree: w.Agree, Add: w.Add}
+	default:
+		if o.Shape, err = setup.Layout.Shape(&c, boosting.Blocks(servers)); err == nil {
+			err = w.Use(ctx, o.Shape)
+		}
 	}
-	if p.shared != byFeatures {
-		options.Workers = g.workers
-		lo, hi = p.share(o.Task)
-		g.own, g.shown = marksOf(p.train, lo, hi), placesIn(g.shown, lo, hi)
-	}
-	binned, err := f.layout.Code(ctx, f.learn, f.held, lo, hi, cores)
-	if err != nil {
-		return nil, err
-	}
-	conf.Cores = cores
-	e, err := gbdt.Train(ctx, binned, f.labels, conf, options)
-	if err != nil {
-		return nil, err
-	}
-	return g.end(ctx, client, e, o, path)
+	o.Workers = w
+	return c, o, err
 }
 
-// share is the examples of a task.
-func (p *plan) share(task int) (lo, hi int) {
-	var groups []int64
-	if p.forest.Objective.Rank != nil { // which compares the examples of a group
-		groups = p.train.Group
-	}
-	return gbdt.Share(groups, p.rows, p.tasks, task)
-}
-
-// end saves the trees, if the task is the first of the job, and tells what came out, if it is the first of the process. Only the process of
-// the job's first task measures it: trees are the same for all, and scoring all examples once is enough.
+// end saves the trees, if the task is the first of the job, and tells what came out, if it is the first of the process. Only the first
+// task of the job measures: the trees are the same for all.
 func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, o ps.Options, path string) (*train.Report, error) {
 	p := g.p
-	p.label(e)
+	if o.Task == 0 {
+		p.label(e)
+	}
 	if o.Task == 0 && path != "" {
 		save := p.saveTrees
 		if p.atServers {
@@ -127,6 +155,10 @@ func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, 
 			return nil, err
 		}
 	}
+	learned, err := g.collect(ctx, e)
+	if err != nil {
+		return nil, err
+	}
 	if err := client.Leave(ctx); err != nil || o.Task != o.Mine[0] {
 		return nil, err
 	}
@@ -135,37 +167,48 @@ func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, 
 		g.count()
 		return &g.report, nil
 	}
-	return g.finish(e)
+	return g.finish(e, learned)
 }
 
-// marksOf are labels, weights and groups of the examples lo to hi, and nothing else.
-func marksOf(of *data.Examples, lo, hi int) *data.Examples {
-	s := &data.Set{Label: of.Label[lo:hi]}
-	if of.Weight != nil {
-		s.Weight = of.Weight[lo:hi]
+// collect gives task 0 the scores of all examples, class after class; nil where some trees do not score.
+func (g *treeRun) collect(ctx context.Context, e *tree.Ensemble) ([][]float64, error) {
+	p := g.p
+	switch {
+	case e.Best > 0:
+		return nil, nil
+	case p.shared == byFeatures:
+		return g.last.Scores, nil
 	}
-	if of.Group != nil {
-		s.Group = of.Group[lo:hi]
+	counts, err := g.workers.Gather(ctx, []int64{int64(g.own.Len())})
+	if err != nil {
+		return nil, err
 	}
-	return &data.Examples{Set: s}
-}
-
-// placesIn are those of the places lo to hi, counted from lo; nil of nil.
-func placesIn(places []int, lo, hi int) []int {
-	if places == nil {
-		return nil
-	}
-	some := []int{}
-	for _, i := range places {
-		if i >= lo && i < hi {
-			some = append(some, i-lo)
+	most := int(slices.MaxFunc(counts, slices.Compare)[0])
+	own := make([]int64, most*len(g.last.Scores))
+	for k, class := range g.last.Scores {
+		for i, s := range class {
+			own[k*most+i] = int64(math.Float64bits(s))
 		}
 	}
-	return some
+	all, err := g.workers.Collect(ctx, own)
+	if err != nil || all == nil {
+		return nil, err
+	}
+	learned := make([][]float64, len(g.last.Scores))
+	for k := range learned {
+		learned[k] = make([]float64, 0, p.rows)
+		for t, n := range counts {
+			for _, bits := range all[t][k*most:][:n[0]] {
+				learned[k] = append(learned[k], math.Float64frombits(uint64(bits)))
+			}
+		}
+	}
+	return learned, nil
 }
 
-// meanOf is the mean loss of the examples of all tasks, by those of each and their weights.
-func (g *treeRun) meanOf(ctx context.Context, s *train.Scored, loss float64) (float64, error) {
+// agree makes of the mean losses of all tasks, by the weights of their examples, that of all, and of what task 0 measured the value by
+// which all stop.
+func (g *treeRun) agree(ctx context.Context, s *train.Scored, loss, value float64) (float64, float64, error) {
 	weight := float64(len(s.Label))
 	if s.Group != nil && g.p.forest.Objective.Rank != nil { // a mean over groups
 		weight = float64(len(slices.Compact(slices.Clone(s.Group))))
@@ -178,16 +221,20 @@ func (g *treeRun) meanOf(ctx context.Context, s *train.Scored, loss float64) (fl
 	if weight == 0 {
 		loss = 0
 	}
-	all, err := g.workers.Gather(ctx, []int64{int64(math.Float64bits(loss)), int64(math.Float64bits(weight))})
+	var own []int64
+	for _, v := range []float64{loss, weight, value} {
+		own = append(own, int64(math.Float64bits(v)))
+	}
+	all, err := g.workers.Gather(ctx, own)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	sum, weights := 0.0, 0.0
 	for _, of := range all {
 		w := math.Float64frombits(uint64(of[1]))
 		sum, weights = sum+w*math.Float64frombits(uint64(of[0])), weights+w
 	}
-	return sum / weights, nil
+	return sum / weights, math.Float64frombits(uint64(all[0][2])), nil
 }
 
 // treesText is the settings of trees as a word of what all workers must have alike; of a network it is empty.
@@ -196,14 +243,6 @@ func (p *plan) treesText() string {
 		return ""
 	}
 	return url.PathEscape(fmt.Sprintf("%v", p.treeSettings)) // maps are printed in the order of their keys
-}
-
-// heldSum is a checksum of the held-out examples of trees, by which every task decides when to stop.
-func (p *plan) heldSum() uint32 {
-	if p.forest == nil || p.valid == nil {
-		return 0
-	}
-	return p.valid.Checksum()
 }
 
 // functions are the functions beside the data that this binary has.

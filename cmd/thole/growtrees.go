@@ -32,7 +32,7 @@ func (f *forest) cores() int { return cmp.Or(f.Cores, runtime.GOMAXPROCS(0)) }
 
 // treesBefore are the trees that --load names; nil if it names a network, or nothing. That a model is of trees says which algorithm it is.
 func (j *job) treesBefore(ctx context.Context) (*storedModel, error) {
-	if j.load == "" || j.atServers {
+	if j.load == "" || j.atServers && (j.elsewhere || !j.byTrees()) {
 		return nil, nil
 	}
 	m, err := openModel(ctx, j.load, "", nil)
@@ -45,6 +45,12 @@ func (j *job) treesBefore(ctx context.Context) (*storedModel, error) {
 	}
 	j.algo = algo.Trees().Name
 	return m, nil
+}
+
+// byTrees reports whether the algorithm grows trees.
+func (j *job) byTrees() bool {
+	recipe, err := algo.Find(j.algo)
+	return err == nil && recipe.Trees != ""
 }
 
 // settleTrees chooses what depends on the training examples, which are there, and reads those of --validate, unless they are, too.
@@ -111,7 +117,7 @@ func (p *plan) goOn() error {
 	return nil
 }
 
-// treeData is what trees are grown from: the same for all tasks.
+// treeData is what trees are grown from: the examples of all tasks.
 type treeData struct {
 	learn, held gbdt.Rows    // held may be nil
 	labels      *gbdt.Labels // of all examples, the held-out ones last
@@ -121,6 +127,41 @@ type treeData struct {
 // grow grows the trees, by tasks on the cluster (nil: one of its own) if they are to meet there, saves them at the path, if there is one,
 // and tells what came out. w may be nil.
 func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
+	if p.later != nil {
+		return p.growTogether(ctx, c, tasks, path, w, nil)
+	}
+	of, err := p.treeData(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	if p.together() {
+		if c, err = embed(ctx, p.servers, p.over()); err != nil {
+			return nil, err
+		}
+		defer c.stop()
+		return p.growTogether(ctx, c, tasks, path, w, of)
+	}
+	f := p.forest
+	binned, err := of.layout.Code(ctx, of.learn, of.held, 0, p.rows, f.cores())
+	if err != nil {
+		return nil, err
+	}
+	g := p.newTreeRun(of.labels, p.rows, w)
+	e, err := gbdt.Train(ctx, binned, of.labels, f.Config, g.options(ctx))
+	if err != nil {
+		return nil, err
+	}
+	p.label(e)
+	if path != "" {
+		if err := p.saveTrees(ctx, e, path); err != nil {
+			return nil, err
+		}
+	}
+	return g.finish(e, g.last.Scores)
+}
+
+// treeData chooses bins by the examples, which are read; w may be nil.
+func (p *plan) treeData(ctx context.Context, w *watcher) (*treeData, error) {
 	f := p.forest
 	of := &treeData{learn: &gbdt.Examples{Set: p.train.Set, View: f.view}, labels: p.treeLabels()}
 	if p.valid != nil {
@@ -138,31 +179,7 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 				featureName(of.layout.Features, i), gbdt.LevelLimit)
 		}
 	}
-	if p.together() && c == nil {
-		if c, err = embed(ctx, p.servers, p.over()); err != nil {
-			return nil, err
-		}
-		defer c.stop()
-	}
-	if p.together() {
-		return p.growTogether(ctx, c, tasks, path, w, of)
-	}
-	binned, err := of.layout.Code(ctx, of.learn, of.held, 0, p.rows, f.cores())
-	if err != nil {
-		return nil, err
-	}
-	g := p.newTreeRun(of, w)
-	e, err := gbdt.Train(ctx, binned, of.labels, f.Config, g.options(ctx))
-	if err != nil {
-		return nil, err
-	}
-	p.label(e)
-	if path != "" {
-		if err := p.saveTrees(ctx, e, path); err != nil {
-			return nil, err
-		}
-	}
-	return g.finish(e)
+	return of, nil
 }
 
 // label says in the trees what the labels were, and whether there were start scores.

@@ -106,7 +106,7 @@ func (j *job) checkPaths(example string) error {
 		}
 	}
 	switch {
-	case len(j.data) == 0:
+	case len(j.data) == 0 && !(j.elsewhere && j.byTrees()):
 		return usageError{fmt.Errorf("no --data, which names files of examples: %s", example)}
 	case stdin > 1:
 		return usageError{errors.New("- (standard input) twice, want it once: it can be read only once")}

@@ -59,6 +59,7 @@ type job struct {
 	strictGraph, dryRun bool
 	network             *graph.File // that a file describes, in place of the algorithm's; nil: none
 	atServers           bool        // models to go on from lie in the servers' folder, and not here
+	elsewhere           bool        // task 0 is of another process; of trees it reads the examples, and the trees to go on from
 	numField            int         // fields of the examples by a job without layers; 0 or less: it does not say
 	own                 *algo.Algo  // its recipe
 	ownAt               string      // the file that own is of

@@ -51,6 +51,9 @@ type plan struct {
 	cut          bool               // the held-out examples have no features but those of training
 	moment       string             // where the servers keep the best epoch, if there is one
 	about        time.Duration      // all epochs take, on the machine of docs/measurements.md
+
+	// Of trees that workers grow: reads the examples, once the servers know of the process of task 0; nil: they are read.
+	later func(ctx context.Context) error
 }
 
 // asked is what a user chose of what recipes have defaults for; zero is nothing.

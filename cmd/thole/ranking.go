@@ -68,11 +68,13 @@ func (p *plan) holdGroups(g *data.Grouping) (err error) {
 // rankedRows is shownRows of rankings, which are sorted to be measured.
 const rankedRows = 1 << 13
 
-// shownOf is which of the training examples the loss that is shown while trees are grown is of: one of each k in a row, or of the groups
-// one of each k, drawn by the seed, so that what comes back at regular intervals is not taken for all. nil: all.
-func (p *plan) shownOf() (shown []int) {
-	every, units, g := p.rows/shownRows, p.rows, p.groups()
-	if g != nil {
+// shownOf is which of a task's own training examples the loss that is shown while trees are grown is of: one of each k in a row, or of
+// the groups one of each k, drawn by the seed, so that what comes back at regular intervals is not taken for all. nil: all.
+func (p *plan) shownOf(own *data.Examples) (shown []int) {
+	every, units := p.rows/shownRows, own.Len()
+	var g *data.Grouping
+	if p.recipe.Task == algo.Ranking {
+		g = data.GroupBy(own.Group)
 		every, units = p.rows/rankedRows, g.Count
 	}
 	if every < 2 {

@@ -88,11 +88,11 @@ func TestGroupsAreWhole(t *testing.T) {
 // TestShownOf: the loss that is shown is of whole groups of large sets, of all examples of small ones.
 func TestShownOf(t *testing.T) {
 	p := ranked(t, 10)
-	if p.shownOf() != nil {
+	if p.shownOf(p.train) != nil {
 		t.Error("not all examples of few")
 	}
 	p = ranked(t, 5000) // about 25000 examples: every third group
-	g, shown := p.groups(), p.shownOf()
+	g, shown := p.groups(), p.shownOf(p.train)
 	in := make([]bool, p.rows)
 	for _, i := range shown {
 		in[i] = true
@@ -114,8 +114,8 @@ func TestShownOf(t *testing.T) {
 // TestShownOfPeriods: labels that come back at regular intervals are all among those that are shown.
 func TestShownOfPeriods(t *testing.T) {
 	p := &plan{job: &job{}, recipe: &algo.Algo{Task: algo.Classification}, rows: 6 * shownRows}
-	of := map[int]int{}
-	for _, i := range p.shownOf() {
+	of, own := map[int]int{}, marksOf(&gbdt.Labels{Label: make([]float32, p.rows)}, p.rows)
+	for _, i := range p.shownOf(own) {
 		of[i%3]++
 	}
 	for k := range 3 {

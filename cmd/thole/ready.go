@@ -61,13 +61,7 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error 
 	}
 	var r attendance
 	if w != nil {
-		w.gathering = true
-		defer func() { w.gathering = false }()
-		over := make(chan struct{})
-		var told sync.WaitGroup
-		told.Go(func() { p.tellWaiting(w, &r, over) })
-		defer told.Wait()
-		defer close(over)
+		defer w.waiting(func() string { return fmt.Sprintf("%s to join job %q", r.absent(p.tasks), p.name) })()
 	}
 	refused := 0
 	err := client.Members(wait, func(now rpc.Membership) {
@@ -86,8 +80,23 @@ func (p *plan) gather(ctx context.Context, client *ps.Client, w *watcher) error 
 		"(--wait is how long to wait)", p.name, r.absent(p.tasks), p.wait)
 }
 
-// tellWaiting tells who is missing until over is closed.
-func (p *plan) tellWaiting(w *watcher, r *attendance, over <-chan struct{}) {
+// waiting tells, when it takes long, for what the process waits, until over is called; w may be nil.
+func (w *watcher) waiting(what func() string) (over func()) {
+	if w == nil {
+		return func() {}
+	}
+	w.gathering = true
+	end := make(chan struct{})
+	var told sync.WaitGroup
+	told.Go(func() { w.tellWaiting(what, end) })
+	return func() {
+		close(end)
+		told.Wait()
+		w.gathering = false
+	}
+}
+
+func (w *watcher) tellWaiting(what func() string, over <-chan struct{}) {
 	tick := time.NewTicker(waitLook)
 	defer tick.Stop()
 	told, when := "", time.Now()
@@ -97,9 +106,9 @@ func (p *plan) tellWaiting(w *watcher, r *attendance, over <-chan struct{}) {
 			return
 		case <-tick.C:
 		}
-		if text := r.absent(p.tasks); text != told || time.Since(when) >= waitAgain {
+		if text := what(); text != told || time.Since(when) >= waitAgain {
 			told, when = text, time.Now()
-			w.bar.line("waiting for %s to join job %q", text, p.name)
+			w.bar.line("waiting for %s", text)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	reports, worker, local := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal()
+	reports, worker, local, agreed := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal(), p.summary()
 	var wg sync.WaitGroup
 	for i, task := range tasks {
 		wg.Go(func() {
@@ -33,7 +33,8 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 			if i == 0 {
 				tell = w
 			}
-			if reports[i], err = p.task(ctx, c, ps.Options{Worker: worker, Mine: tasks, Local: local, Task: task}, path, tell); err != nil {
+			o := ps.Options{Plan: agreed, Worker: worker, Mine: tasks, Local: local, Task: task}
+			if reports[i], err = p.task(ctx, c, o, path, tell); err != nil {
 				cancel(err) // the others need not wait for an answer that never comes
 			}
 		})
@@ -48,7 +49,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 // dial connects a task to the servers of its job; w may be nil.
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
 	o.Network, o.Servers, o.Job, o.Tasks = c.net, c.addrs, p.name, p.tasks
-	o.NonFinite, o.Plan, o.Retry = p.nonFinite, p.summary(), p.retry
+	o.NonFinite, o.Retry = p.nonFinite, p.retry
 	o.Lost = func(err error) {
 		if w != nil {
 			w.bar.line("%v; trying again for %v", err, p.retry)

@@ -215,10 +215,11 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 	if tasks == nil {
 		tasks, _ = parseTasks("", p.tasks)
 	}
-	w.record(p, tasks)
 	defer func() { w.recorded(ctx, err) }()
-	if err := w.begin(p); err != nil {
-		return nil, err
+	if p.later == nil {
+		if err := w.open(p, tasks); err != nil {
+			return nil, err
+		}
 	}
 	if p.forest != nil {
 		report, err = p.grow(ctx, c, tasks, path, w)

@@ -19,41 +19,55 @@ const shownRows = 1 << 15
 
 // treeRun is the training of trees by one task: what is shown of it and measured while it goes on, and the report at its end.
 type treeRun struct {
-	*treeData
 	p       *plan
 	w       *watcher          // may be nil
-	own     *data.Examples    // whose scores are here: all of p.train, or some
+	own     *data.Examples    // whose scores are here: their labels, weights and groups
 	shown   []int             // those whose loss is shown; nil: all
 	workers *boosting.Workers // nil: there are no others
+	task    int
 	report  train.Report
 	race    float64 // best value of held-out examples
 	last    *gbdt.Progress
 	start   time.Time
 }
 
-func (p *plan) newTreeRun(of *treeData, w *watcher) *treeRun {
-	return &treeRun{treeData: of, p: p, w: w, own: p.train, shown: p.shownOf(), race: math.Inf(1), start: time.Now()}
+// newTreeRun is the training by a task that has so many examples to learn from, of which the first labels are.
+func (p *plan) newTreeRun(y *gbdt.Labels, n int, w *watcher) *treeRun {
+	own := marksOf(y, n)
+	return &treeRun{p: p, w: w, own: own, shown: p.shownOf(own), race: math.Inf(1), start: time.Now()}
 }
 
-// options are those of the training; workers may be nil.
+// options are those of the training.
 func (g *treeRun) options(ctx context.Context) gbdt.Options {
 	return gbdt.Options{From: g.p.forest.from, Each: func(now *gbdt.Progress) (float64, error) { return g.each(ctx, now) }}
 }
 
 // each tells of an iteration.
 func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error) {
-	p, value := g.p, math.NaN()
+	p, value, loss := g.p, math.NaN(), 0.0
 	g.report.Epochs, g.last = now.Iteration, now
-	shown := p.some(now.Scores, g.own, g.shown)
-	loss, err := 0.0, error(nil)
-	if len(shown.Label) > 0 {
-		loss, err = shown.MeanLoss()
+	var held train.Metrics
+	var err error
+	if p.valid != nil && g.task == 0 && (p.patience > 0 || len(p.metrics) > 0) {
+		if held, value, err = g.measure(now); err != nil {
+			return value, err
+		}
 	}
-	if err == nil && g.own != p.train {
-		loss, err = g.meanOf(ctx, shown, loss)
+	shown := &train.Scored{}
+	if g.task == 0 || p.shared != byFeatures { // where all have the same examples
+		if shown = p.some(now.Scores, g.own, g.shown); len(shown.Label) > 0 {
+			if loss, err = shown.MeanLoss(); err != nil {
+				return value, err
+			}
+		}
 	}
-	if err != nil {
-		return value, err
+	if g.workers != nil {
+		if loss, value, err = g.agree(ctx, shown, loss, value); err != nil {
+			return value, err
+		}
+	}
+	if value < g.race {
+		g.race, g.report.Best = value, now.Iteration
 	}
 	g.report.Losses = append(g.report.Losses, loss)
 	passed := time.Since(g.start)
@@ -61,19 +75,14 @@ func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error)
 		Total: int64(p.forest.Trees) * int64(p.rows), Loss: loss, Done: true, Last: now.Iteration == p.forest.Trees,
 		RowsPerSecond: float64(now.Iteration) * float64(p.rows) / passed.Seconds(),
 		Left:          passed / time.Duration(now.Iteration) * time.Duration(p.forest.Trees-now.Iteration)}
-	if p.valid != nil && (p.patience > 0 || len(p.metrics) > 0) {
-		if ev.Valid, value, err = g.measure(now); err != nil {
-			return value, err
-		}
-		ev.Best = g.report.Best
-	}
+	ev.Valid, ev.Best = held, g.report.Best
 	if g.w != nil {
 		g.w.event(ev)
 	}
 	return value, nil
 }
 
-// measure measures the held-out examples, of several sets the first one, and notes whether they are predicted better than ever.
+// measure measures the held-out examples, of several sets the first one, and gives the value of which less is better.
 func (g *treeRun) measure(now *gbdt.Progress) (m train.Metrics, value float64, err error) {
 	p := g.p
 	s := p.scored(now.Held, p.valid, 0, p.heldSets()[0].Rows)
@@ -97,9 +106,6 @@ func (g *treeRun) measure(now *gbdt.Progress) (m train.Metrics, value float64, e
 	}
 	if p.mode == "max" || p.mode == "" && train.Larger(p.by) {
 		value = -value
-	}
-	if value < g.race {
-		g.race, g.report.Best = value, now.Iteration
 	}
 	return m, value, nil
 }
@@ -129,13 +135,12 @@ func (g *treeRun) count() {
 	}
 }
 
-// finish measures the trees that were kept.
-func (g *treeRun) finish(e *tree.Ensemble) (*train.Report, error) {
+// finish measures the trees that were kept, of which all training examples have the scores learned, if all of them score.
+func (g *treeRun) finish(e *tree.Ensemble, learned [][]float64) (*train.Report, error) {
 	p, r := g.p, &g.report
 	g.count()
-	learned, held := g.last.Scores, g.last.Held
-	// Some trees do not score, or others than the last ones were kept, or the examples are with others.
-	if e.Best > 0 || p.forest.Drop.Rate > 0 || g.own != p.train {
+	held := g.last.Held
+	if e.Best > 0 || p.forest.Drop.Rate > 0 { // some trees do not score, or others than the last ones were kept
 		learned = p.scoresOf(e, p.train)
 		if p.valid != nil {
 			held = p.scoresOf(e, p.valid)

@@ -172,15 +172,12 @@ func (p *plan) chooseTrees() error {
 		return err
 	}
 	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
-	if p.atServers && p.load != "" {
-		return fmt.Errorf("--load %s: workers do not see the trees that it names, want thole train to go on from them", p.load)
-	}
 	switch {
 	case !slices.Contains(sharings, g.shared):
 		return fmt.Errorf("--share %s, want %s%s", g.shared, strings.Join(sharings, ", "), spell.Hint(g.shared, sharings))
 	case g.votes < 1 || g.votes > tree.FeatureLimit:
 		return fmt.Errorf("--votes %d, want 1 to %d", g.votes, tree.FeatureLimit)
-	case c.Order == gbdt.ByTree && p.given("cat-levels"), c.Order == gbdt.ByTree && p.given("cat-weight"):
+	case c.Order == gbdt.ByTree && (c.MaxLevels != gbdt.Defaults().MaxLevels || c.LevelWeight != gbdt.Defaults().LevelWeight):
 		return fmt.Errorf("--cat-levels or --cat-weight without --cat-order %s, want both", gbdt.ByNode)
 	case g.shared != byVoting && p.given("votes") && g.votes != defaultVotes:
 		return fmt.Errorf("--votes without --share %s, want both", byVoting)

@@ -67,6 +67,12 @@ func (w *watcher) write(record any) {
 	}
 }
 
+// open begins to record a training by these tasks, of which it is known what they learn from, and to show it.
+func (w *watcher) open(p *plan, tasks []int) error {
+	w.record(p, tasks)
+	return w.begin(p)
+}
+
 func (w *watcher) begin(p *plan) error {
 	w.shown, w.round = p.told, p.round()
 	w.metric, _ = p.judged()

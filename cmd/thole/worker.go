@@ -18,9 +18,12 @@ func workerCommand(e *env) *cobra.Command {
 		Short: "Train as one worker process of a job on running servers",
 		Long: `Runs some tasks of a job on the servers; start one worker process for each set of tasks, all with the same settings.
 The worker that has task 0 saves the model, to the path --model below the servers' folder --store; a model to go on from lies there,
-too: --load wants beside it --algo, with the flags that say how large that network is, or --graph.`,
+too: --load wants beside it --algo, with the flags that say how large that network is, or --graph.
+Of boosted trees that worker alone reads --data, --validate and --load, and sends the others what they learn from.`,
 		Example: `  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 0 --data train.libsvm --model lr
-  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr`,
+  thole worker --servers host1:7001,host2:7001 --tasks 2 --task 1 --data train.libsvm --model lr
+  thole worker --servers host1:7001 --tasks 2 --task 0 --algo gbdt --data train.csv --label-column bought --model trees
+  thole worker --servers host1:7001 --tasks 2 --task 1 --algo gbdt --model trees`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
 			if err := j.files(c.Context(), e); err != nil {
 				return err
@@ -66,30 +69,43 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		return usageError{fmt.Errorf("--load %s without --algo or --graph, want one of them, which says what that model is: "+
 			"it lies at the servers, and this process does not read it", j.load)}
 	}
-	j.atServers = true
+	j.atServers, j.elsewhere = true, tasks[0] > 0
 	p, err := j.choose(ctx)
 	if err != nil {
 		return err
 	}
 	p.tell(e)
-	for _, path := range []string{j.model, j.load, j.loadState, j.checkpoint, j.resume} {
+	below := []string{j.model, j.load, j.loadState, j.checkpoint, j.resume}
+	if p.forest != nil { // the process of task 0 reads the trees, as it does the examples
+		below = below[:1]
+	}
+	for _, path := range below {
 		if path != "" && !filepath.IsLocal(path) {
 			return usageError{fmt.Errorf("%s: want a path below the servers' --store", path)}
 		}
-	}
-	if len(tasks) < p.tasks {
-		p.mine = tasks
 	}
 	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err
 	}
 	defer w.close()
+	w.runs = j.runs
+	if p.forest != nil {
+		p.later = func(ctx context.Context) error {
+			if err := p.look(ctx); err != nil {
+				return err
+			}
+			return p.read(ctx, e)
+		}
+		return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
+	}
+	if len(tasks) < p.tasks {
+		p.mine = tasks
+	}
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
 	p.loadPath = inBucket(j.load)
 	p.moment = p.momentThere()
-	w.runs = j.runs
 	return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
 }

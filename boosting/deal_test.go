@@ -1,0 +1,188 @@
+package boosting
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"hash/crc32"
+	"strings"
+	"sync"
+	"testing"
+
+	"thole.example/gbdt"
+	"thole.example/ps"
+	"thole.example/psf"
+	"thole.example/rpc/mem"
+	"thole.example/server"
+	"thole.example/tree"
+)
+
+// pair is two rows of a number.
+type pair struct{}
+
+func (pair) Len() int                { return 2 }
+func (pair) Features() tree.Features { return tree.Features{Width: 1} }
+func (pair) Missing(int) bool        { return false }
+func (pair) Read(lo, hi int, into *gbdt.Block) {
+	for i := lo; i < hi; i++ {
+		into.Feature, into.Value = append(into.Feature, 0), append(into.Value, float32(i+1))
+		into.Ptr = append(into.Ptr, len(into.Feature))
+	}
+}
+
+// setup is that of the pair, and its rows.
+func setup(t testing.TB) (*gbdt.Setup, *gbdt.Binned, *gbdt.Labels) {
+	t.Helper()
+	b, err := gbdt.Bin(context.Background(), pair{}, nil, 255, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := gbdt.Defaults()
+	if c.Objective, err = gbdt.FindObjective("l2"); err != nil {
+		t.Fatal(err)
+	}
+	y := &gbdt.Labels{Label: []float32{3, 4}}
+	s, err := gbdt.NewSetup(b.Layout, y, c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, b, y
+}
+
+// two are the workers of a job of two tasks.
+func two(t *testing.T) (all [2]*Workers) {
+	t.Helper()
+	funcs, err := psf.NewTable(append(psf.Funcs(), gbdt.Funcs()...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := &mem.Network{}
+	l, err := net.Listen(t.Context(), "s", &server.Server{Funcs: funcs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	for task := range all {
+		c, err := ps.Dial(t.Context(), ps.Options{Network: net, Servers: []string{"s"}, Job: "j", Task: task, Tasks: 2, Funcs: funcs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if all[task], err = Join(t.Context(), c, task, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// TestSent: what is sent comes as it was, whatever its length, to who receives it, also after others let something pass.
+func TestSent(t *testing.T) {
+	w := two(t)
+	var group sync.WaitGroup
+	lengths := []int{1, 16, stepBytes - 1, stepBytes, 7, stepBytes + 1, 2*stepBytes + 13, 8}
+	made := func(n int) []byte {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(i*n>>3 + i)
+		}
+		return b
+	}
+	group.Go(func() {
+		for _, n := range lengths {
+			if err := w[0].send(t.Context(), made(n)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	for i, n := range lengths {
+		if i%3 == 1 {
+			if err := w[1].skip(t.Context(), int64(n)); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		var last int64
+		got, err := w[1].receive(t.Context(), int64(n), func(done, total int64) {
+			if last = done; total != int64(n) {
+				t.Errorf("%d of %d bytes, want them of %d", done, total, n)
+			}
+		})
+		if err != nil || !bytes.Equal(got, made(n)) || last != int64(n) {
+			t.Errorf("%d bytes came as others, as %d, the last told of %d: %v", n, len(got), last, err)
+		}
+	}
+	group.Wait()
+}
+
+// TestDealDamaged: what came with another checksum is refused, and so is what is no deal.
+func TestDealDamaged(t *testing.T) {
+	s, b, y := setup(t)
+	text, err := s.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	deal := []byte(`{"Setup":` + string(text) + `,"Rows":[{"Task":1,"Lo":0,"Hi":2}]}`)
+	head := func(text []byte, flip uint64) []byte {
+		h := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
+		return binary.LittleEndian.AppendUint64(h, uint64(crc32.Checksum(text, castagnoli))^flip)
+	}
+	rows := s.Pack(nil, b, y)
+	rows = binary.LittleEndian.AppendUint32(rows, crc32.Checksum(rows, castagnoli))
+	flipped := bytes.Clone(rows)
+	flipped[0] ^= 1
+	for _, c := range []struct {
+		what string
+		sent [][]byte
+		want string
+	}{
+		{"as it should be", [][]byte{head(deal, 0), deal, rows}, ""},
+		{"the deal", [][]byte{head(deal, 1), deal}, "another checksum"},
+		{"the rows", [][]byte{head(deal, 0), deal, flipped}, "rows 0 to 2 came with another checksum"},
+		{"the length", [][]byte{append(binary.LittleEndian.AppendUint64(nil, 1<<62), make([]byte, 8)...)}, "want at most"},
+		{"no deal", [][]byte{head(deal[:9], 0), deal[:9]}, "unexpected end"},
+	} {
+		w := two(t)
+		var group sync.WaitGroup
+		group.Go(func() {
+			for _, some := range c.sent {
+				if err := w[0].send(t.Context(), some); err != nil {
+					return // the other has gone
+				}
+			}
+		})
+		d, err := w[1].Hear(t.Context())
+		if err == nil {
+			_, _, err = w[1].Take(t.Context(), d, 1, nil)
+		}
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", c.what, err, c.want)
+		}
+		w[1].client.Close()
+		group.Wait()
+	}
+}
+
+// TestDealRefused: rows that are none, or twice.
+func TestDealRefused(t *testing.T) {
+	s, _, _ := setup(t)
+	text, err := s.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows, want := range map[string]string{
+		`[{"Task":1,"Lo":0,"Hi":2},{"Task":-1,"Lo":0,"Hi":0}]`: "",
+		`[{"Task":1,"Lo":0,"Hi":3}]`:                           "rows 0 to 3 of task 1, want some of 2",
+		`[{"Task":1,"Lo":-1,"Hi":1}]`:                          "rows -1 to 1",
+		`[{"Task":1,"Lo":2,"Hi":1}]`:                           "rows 2 to 1",
+		`[{"Task":-2,"Lo":0,"Hi":1}]`:                          "of task -2",
+		`[{"Task":1,"Lo":0,"Hi":1},{"Task":1,"Lo":1,"Hi":2}]`:  "rows of task 1 twice",
+	} {
+		_, err := parseDeal([]byte(`{"Setup":` + string(text) + `,"Rows":` + rows + `}`))
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", rows, err, want)
+		}
+	}
+	if _, err := parseDeal([]byte(`{"Setup":{},"Rows":[]}`)); err == nil || !strings.Contains(err.Error(), "setup of a training") {
+		t.Errorf("no setup: %v", err)
+	}
+}

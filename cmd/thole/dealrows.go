@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"thole.example/boosting"
+	"thole.example/data"
+	"thole.example/gbdt"
+	"thole.example/ps"
+)
+
+// rows are those that a task learns from, and those held out, which task 0 alone has. The process of task 0 codes its own, and sends the
+// others theirs.
+func (g *treeTasks) rows(ctx context.Context, client *ps.Client, w *boosting.Workers, task int) (r taskRows, err error) {
+	reads := g.tasks[0] == 0
+	switch {
+	case task == 0:
+		if err = g.read(ctx, client); err == nil {
+			err = g.give(ctx, client, w)
+		}
+	case !reads:
+		return g.take(ctx, client, w, task)
+	case len(g.tasks) < g.p.tasks: // what goes to others passes by
+		var d *boosting.Deal
+		if d, err = w.Hear(ctx); err == nil {
+			_, _, err = w.Take(ctx, d, nobody, nil)
+		}
+	}
+	if err == nil {
+		err = after(ctx, g.known)
+	}
+	switch {
+	case err != nil:
+		return r, err
+	case g.p.shared == byFeatures:
+		return g.allRows(ctx, task)
+	case task == 0:
+		return g.code(ctx, g.shareOf(task), g.of.held)
+	}
+	return g.code(ctx, g.shareOf(task), nil)
+}
+
+// Tasks of rows that are sent: anyone takes them, nobody takes any.
+const (
+	anyone = -1
+	nobody = -2
+)
+
+// after waits until a channel is closed.
+func after(ctx context.Context, c <-chan struct{}) error {
+	select {
+	case <-c:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// shareOf is the rows of a task.
+func (g *treeTasks) shareOf(task int) boosting.Rows {
+	p := g.p
+	var groups []int64
+	if p.forest.Objective.Rank != nil { // which compares the examples of a group
+		groups = p.train.Group
+	}
+	lo, hi := gbdt.Share(groups, p.rows, p.tasks, task)
+	return boosting.Rows{Task: task, Lo: lo, Hi: hi}
+}
+
+// code makes codes of rows; held may be nil.
+func (g *treeTasks) code(ctx context.Context, r boosting.Rows, held gbdt.Rows) (taskRows, error) {
+	b, err := g.of.layout.Code(ctx, g.of.learn, held, r.Lo, r.Hi, g.cores)
+	return taskRows{g.deal.Setup, b, g.of.labels.Part(r.Lo, r.Hi, g.p.rows, held != nil)}, err
+}
+
+// allRows are the rows where tasks divide features: of all tasks of the process the same.
+func (g *treeTasks) allRows(ctx context.Context, task int) (taskRows, error) {
+	if err := after(ctx, g.whole); err != nil {
+		return taskRows{}, err
+	}
+	if task > 0 && g.of != nil {
+		return g.learned(), nil
+	}
+	return g.all, nil
+}
+
+// learned is what task 0 has of all rows, without those held out.
+func (g *treeTasks) learned() taskRows {
+	return taskRows{g.all.setup, g.all.binned.Learned(), g.all.labels.Part(0, g.p.rows, g.p.rows, false)}
+}
+
+// read reads the examples, unless they are there, and finds what they decide. It tries whether the trees can be saved.
+func (g *treeTasks) read(ctx context.Context, client *ps.Client) (err error) {
+	p := g.p
+	if g.of == nil {
+		if err := p.later(ctx); err != nil {
+			return err
+		}
+		if g.w != nil {
+			if err := g.w.open(p, g.tasks); err != nil {
+				return err
+			}
+		}
+		if g.of, err = p.treeData(ctx, g.w); err != nil {
+			return err
+		}
+	}
+	setup, err := gbdt.NewSetup(g.of.layout, g.of.labels, p.forest.Config, p.forest.from)
+	if err != nil {
+		return err
+	}
+	if g.deal = &(boosting.Deal{Setup: setup}); g.path != "" && p.atServers {
+		if err := p.rehearseTrees(ctx, client, g.path); err != nil {
+			return err
+		}
+	}
+	if p.shared == byFeatures {
+		if g.all, err = g.code(ctx, boosting.Rows{Hi: p.rows}, g.of.held); err != nil {
+			return err
+		}
+		close(g.whole)
+	}
+	close(g.known)
+	return nil
+}
+
+// give sends the tasks of other processes their rows, once they are there.
+func (g *treeTasks) give(ctx context.Context, client *ps.Client, w *boosting.Workers) error {
+	p, d := g.p, g.deal
+	if len(g.tasks) == p.tasks {
+		return nil
+	}
+	if err := p.gather(ctx, client, g.w); err != nil {
+		return err
+	}
+	if p.shared == byFeatures {
+		d.Rows = []boosting.Rows{{Task: anyone, Hi: p.rows}}
+		return w.Give(ctx, d, func(boosting.Rows) (*gbdt.Binned, *gbdt.Labels, error) {
+			r := g.learned()
+			return r.binned, r.labels, nil
+		})
+	}
+	for t := range p.tasks {
+		if !slices.Contains(g.tasks, t) {
+			d.Rows = append(d.Rows, g.shareOf(t))
+		}
+	}
+	bar := p.bar(g.w, "send the examples", "tasks", int64(len(d.Rows)))
+	defer bar.end()
+	return w.Give(ctx, d, func(r boosting.Rows) (*gbdt.Binned, *gbdt.Labels, error) {
+		bar.add(1)
+		some, err := g.code(ctx, r, nil)
+		return some.binned, some.labels, err
+	})
+}
+
+// take takes the rows of a task from the process of task 0, and if the task is the first here, what all tasks have to know.
+func (g *treeTasks) take(ctx context.Context, client *ps.Client, w *boosting.Workers, task int) (r taskRows, err error) {
+	whole := g.p.shared == byFeatures
+	if !g.first(task) {
+		return g.takeAfter(ctx, w, task, whole)
+	}
+	if err := g.hear(ctx, client, w); err != nil {
+		return r, err
+	}
+	if whole {
+		task = anyone
+	}
+	bar := g.p.bar(g.w, "receive examples", "bytes", 1)
+	r.setup = g.deal.Setup
+	r.binned, r.labels, err = w.Take(ctx, g.deal, task, bar.read)
+	if bar.end(); err == nil && whole {
+		g.all = r
+		close(g.whole)
+	}
+	return r, err
+}
+
+// takeAfter is take by a task that is not the first here, which has the rows where all tasks have the same.
+func (g *treeTasks) takeAfter(ctx context.Context, w *boosting.Workers, task int, whole bool) (r taskRows, err error) {
+	d, err := w.Hear(ctx)
+	if err != nil {
+		return r, err
+	}
+	own := task
+	if whole {
+		own = nobody
+	}
+	r.setup = d.Setup
+	if r.binned, r.labels, err = w.Take(ctx, d, own, nil); err == nil {
+		err = after(ctx, g.known)
+	}
+	if err == nil && whole {
+		return g.allRows(ctx, task)
+	}
+	return r, err
+}
+
+// hear waits until task 0 has read the examples, and says so, and takes what all tasks of the process have to know.
+func (g *treeTasks) hear(ctx context.Context, client *ps.Client, w *boosting.Workers) (err error) {
+	if err := g.p.gather(ctx, client, g.w); err != nil {
+		return err
+	}
+	over := g.w.waiting(func() string { return fmt.Sprintf("task 0 of job %q to read the examples", g.p.name) })
+	g.deal, err = w.Hear(ctx)
+	if over(); err != nil {
+		return err
+	}
+	if err := g.p.heard(g.deal.Setup); err != nil {
+		return err
+	}
+	if g.w != nil {
+		if err := g.w.open(g.p, g.tasks); err != nil {
+			return err
+		}
+	}
+	close(g.known)
+	return nil
+}
+
+// heard takes what the process of task 0 has found by the examples.
+func (p *plan) heard(s *gbdt.Setup) error {
+	cores := p.forest.Cores
+	p.forest.Config = s.Config
+	p.forest.Cores = cores
+	p.rows, p.conf.Classes = s.Layout.Rows(), s.Config.Classes
+	p.recipe = p.recipe.WithObjective(&p.forest.Objective)
+	return p.compare(max(2, p.conf.Classes))
+}
+
+// bar is a progress; w may be nil.
+func (p *plan) bar(w *watcher, what, unit string, total int64) *progress {
+	if w == nil {
+		return &progress{now: func() (never time.Time) { return never }, total: 1}
+	}
+	return w.env.progress(what, unit, total)
+}
+
+// marksOf are labels, weights and groups of so many examples, and nothing else.
+func marksOf(of *gbdt.Labels, n int) *data.Examples {
+	s := &data.Set{Label: of.Label[:n]}
+	if of.Weight != nil {
+		s.Weight = of.Weight[:n]
+	}
+	if of.Group != nil {
+		s.Group = of.Group[:n]
+	}
+	return &data.Examples{Set: s}
+}
