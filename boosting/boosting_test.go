@@ -324,6 +324,7 @@ func TestSameBits(t *testing.T) {
 		{"classes", 3, config(t, "multiclass", func(c *gbdt.Config) { c.Classes, c.Trees, c.OneHot = 3, 2, 1 }), true},
 		{"medians", 0, config(t, "l1", func(c *gbdt.Config) { c.MinWeight = 0 }), true},
 		{"quantiles by leaf", 0, config(t, "quantile", func(c *gbdt.Config) { c.Leaves, c.Depth, c.Rows = 9, 0, 1 }), false},
+		{"dropout", 3, config(t, "multiclass", func(c *gbdt.Config) { c.Classes, c.Trees, c.Drop = 3, 4, gbdt.Drop{Rate: 0.6} }), true},
 		{"groups", 4, config(t, "lambdarank", func(c *gbdt.Config) { c.MinWeight = 0 }), false},
 		{"constraints", 0, config(t, "l2", func(c *gbdt.Config) {
 			c.L1, c.MaxStep, c.Monotone = 0.01, 0.5, make([]int8, 5+sparse)
