@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"thole.example/data"
 	"thole.example/tree"
 )
 
@@ -159,4 +160,82 @@ func benchPeers(b *testing.B, file string, cores int) {
 		b.ReportMetric(float64(test.n)/(cpu()-before), "scored/cpu-s")
 		b.ReportMetric(rankSum(scores, ty), "auc")
 	}
+}
+
+// BenchmarkSets trains on the sets of the tests on one processor, as other programs are measured on them: agaricus, a9a and census by
+// their test examples, abalone by every tenth row.
+func BenchmarkSets(b *testing.B) {
+	for _, c := range []struct {
+		name, objective, train, test string
+		format                       string
+		dim                          int
+	}{
+		{"a9a", "binary", "a9a/a9a_123d_train.dummy", "a9a/a9a_123d_test.dummy", "dummy", 123},
+		{"census", "binary", "census/census_148d_train.dummy", "census/census_148d_test.dummy", "dummy", 148},
+		{"agaricus", "binary", "agaricus/agaricus_127d_train.libsvm", "agaricus/agaricus_127d_test.libsvm", "libsvm", 128},
+		{"abalone", "l2", "abalone/abalone_8d_train.libsvm", "", "libsvm", 9},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+			opt := data.Options{Format: c.format}
+			learn := load(b, c.train, c.dim, opt)
+			var test *Examples
+			if c.test != "" {
+				test = load(b, c.test, c.dim, opt)
+			} else {
+				all, err := *learn.Set, error(nil)
+				if learn.Set, err = all.Choose(every(all.Len(), false)); err != nil {
+					b.Fatal(err)
+				}
+				test = &Examples{View: learn.View}
+				if test.Set, err = all.Choose(every(all.Len(), true)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			benchSet(b, learn, test, c.objective)
+		})
+	}
+}
+
+// every is the numbers of n rows that are held out, every tenth, or of those that are not.
+func every(n int, held bool) (all []int) {
+	for i := range n {
+		if i%10 == 0 == held {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+func benchSet(b *testing.B, learn, test *Examples, objective string) {
+	conf := settings(b, objective, 100)
+	conf.Cores = 1
+	var bin, grow float64
+	var e *tree.Ensemble
+	for b.Loop() {
+		before := cpu()
+		binned, err := Bin(b.Context(), learn, nil, conf.Bins, 1)
+		if err != nil {
+			b.Fatal(err)
+		}
+		middle := cpu()
+		if e, err = Train(b.Context(), binned, &Labels{Label: learn.Set.Label}, conf, Options{}); err != nil {
+			b.Fatal(err)
+		}
+		bin, grow = bin+middle-before, grow+cpu()-middle
+	}
+	b.ReportMetric(bin/float64(b.N), "bin-cpu-s")
+	b.ReportMetric(grow/float64(b.N), "train-cpu-s")
+	said := scores(e, test)
+	if objective == "l2" {
+		sum := 0.0
+		for i, s := range said {
+			sum += (s - float64(test.Set.Label[i])) * (s - float64(test.Set.Label[i]))
+		}
+		b.ReportMetric(math.Sqrt(sum/float64(len(said))), "rmse")
+		return
+	}
+	loss, wrong := logloss(said, test.Set.Label)
+	b.ReportMetric(loss, "logloss")
+	b.ReportMetric(wrong*float64(len(said)), "errors")
 }
