@@ -75,6 +75,11 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
+	if p.permute != nil {
+		if err := p.permute.checkMetric(loss); err != nil {
+			return nil, err
+		}
+	}
 	g := &scoring{loss: loss, width: trees.Classes, exact: true}
 	view, err := p.treeOptions(ctx, e, m, g)
 	if err != nil {
@@ -84,7 +89,7 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
-	if p.keep {
+	if p.permute != nil {
 		s.keep()
 	}
 	if err := p.startFrom(e, m, s, g.options.Start); err != nil {
