@@ -320,7 +320,7 @@ func TestSameBits(t *testing.T) {
 	}{
 		{"by depth", 0, config(t, "l2", func(c *gbdt.Config) { c.Columns, c.LevelWeight, c.MinWeight = 0.7, 0, 0 }), false},
 		{"by leaf", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Depth = 9, 0 }), true},
-		{"both bounds", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Positive, c.Growth = 11, 3, gbdt.ByDepth }), false},
+		{"both bounds", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Growth = 11, gbdt.ByDepth }), false},
 		{"classes", 3, config(t, "multiclass", func(c *gbdt.Config) { c.Classes, c.Trees, c.OneHot = 3, 2, 1 }), true},
 		{"medians", 0, config(t, "l1", func(c *gbdt.Config) { c.MinWeight = 0 }), true},
 		{"quantiles by leaf", 0, config(t, "quantile", func(c *gbdt.Config) { c.Leaves, c.Depth, c.Rows = 9, 0, 1 }), false},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"thole.example/metric"
 	"thole.example/tree"
 )
 
@@ -40,9 +39,6 @@ type Config struct {
 
 	Objective Objective
 	Classes   int // of the labels, 2 or more, with an objective of several classes
-
-	// Positive is how much an example of the positive class counts beside its weight (scale_pos_weight); 0 is 1.
-	Positive float64
 
 	Patience int // iterations without a better value of the first metric of held-out rows after which training stops; 0: it does not
 	Cores    int // goroutines; 0: one for each processor
@@ -83,7 +79,7 @@ func (c *Config) Check() error {
 		{"min weight", c.MinWeight, 0, math.MaxFloat32}, {"max step", c.MaxStep, 0, math.MaxFloat32},
 		{"share of rows", c.Rows, 0, 1}, {"share of columns", c.Columns, 0, 1},
 		{"share of dropped trees", c.Drop.Rate, 0, 1}, {"share of iterations without dropped trees", c.Drop.Skip, 0, 1},
-		{"dropped iterations", float64(c.Drop.Most), 0, TreeLimit}, {"weight of positive examples", c.Positive, 0, math.MaxFloat32},
+		{"dropped iterations", float64(c.Drop.Most), 0, TreeLimit},
 		{"one-hot levels", float64(c.OneHot), 0, LevelLimit}, {"levels of a set", float64(c.MaxLevels), 1, LevelLimit},
 		{"smoothing of levels", c.Smooth, 0, math.MaxFloat32}, {"l2 of levels", c.Level2, 0, math.MaxFloat32},
 		{"weight of a level", c.LevelWeight, 0, math.MaxFloat32}, {"patience", float64(c.Patience), 0, TreeLimit},
@@ -104,8 +100,6 @@ func (c *Config) Check() error {
 		return fmt.Errorf("order of levels by %q, want %s or %s", c.Order, ByTree, ByNode)
 	case c.Objective.Grad == nil && c.Objective.Rank == nil && c.Objective.Several == nil:
 		return fmt.Errorf("no objective")
-	case c.Positive > 0 && c.Positive != 1 && c.Objective.Task != metric.Classification:
-		return fmt.Errorf("weight %v of positive examples, and %s has no positive class", c.Positive, c.Objective.Name)
 	}
 	return nil
 }

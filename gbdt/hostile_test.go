@@ -199,7 +199,6 @@ func TestBadSettings(t *testing.T) {
 		"growth \"x\"": func(c *Config) { c.Growth = "x" }, "no objective": func(c *Config) { c.Objective = Objective{} },
 		`order of levels by "row"`: func(c *Config) { c.Order = "row" },
 		"levels of a set 0":        func(c *Config) { c.MaxLevels = 0 }, "patience -1": func(c *Config) { c.Patience = -1 },
-		"weight 2 of positive examples, and l2 has no positive class": func(c *Config) { c.Positive = 2 },
 	} {
 		c := settings(t, "l2", 1)
 		if change(&c); c.Check() == nil || !strings.Contains(c.Check().Error(), want) {

@@ -19,7 +19,7 @@ func setupOf(t failer, objective string, n int) (*Setup, *Binned, *Labels) {
 		g, y = some(objective, seed, n)
 	}
 	conf := settings(t, objective, 3)
-	conf.Rows, conf.Columns, conf.Positive = 0.8, 0.9, 0
+	conf.Rows, conf.Columns = 0.8, 0.9
 	if objective == "l2" {
 		conf.Monotone = make([]int8, len(g.features))
 		conf.Monotone[slices.IndexFunc(g.features, func(f tree.Feature) bool { return !f.Categorical })] = 1
