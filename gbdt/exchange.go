@@ -161,8 +161,8 @@ func (g *grower) release(l *leaf) {
 	l.hist, l.slot = nil, 0
 }
 
-// everywhere makes sums over the rows of this worker those over all rows.
-func (g *grower) everywhere(ctx context.Context, v []int64) error {
+// sumAll makes sums over the rows of this worker those over all rows.
+func (g *grower) sumAll(ctx context.Context, v []int64) error {
 	if g.workers == nil {
 		return nil
 	}

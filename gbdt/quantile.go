@@ -127,7 +127,7 @@ func (t *trainer) leafQuantiles(ctx context.Context, scores []float64, share flo
 		return nil
 	})
 	if err == nil {
-		err = quantiles(ctx, t.Cores, all, share, t.everywhere)
+		err = quantiles(ctx, t.Cores, all, share, t.sumAll)
 	}
 	for i := range all {
 		t.tree.LeafValue[i] = all[i].value()

@@ -170,11 +170,11 @@ func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, 
 	return g.finish(e, learned)
 }
 
-// collect gives task 0 the scores of all examples, class after class; nil where some trees do not score.
+// collect gives task 0 the scores of all examples, class after class; nil where they are not those of the trees that were kept.
 func (g *treeRun) collect(ctx context.Context, e *tree.Ensemble) ([][]float64, error) {
 	p := g.p
 	switch {
-	case e.Best > 0:
+	case !g.lastScore(e):
 		return nil, nil
 	case p.shared == byFeatures:
 		return g.last.Scores, nil

@@ -101,14 +101,14 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 
 // startFrom makes the scorer add to start scores, if there are some, and says what may be wrong about that.
 func (p *prediction) startFrom(e *env, m *storedModel, s *treeScorer, starts *data.Starts) error {
-	switch beside := m.trees.Beside; {
-	case starts == nil && beside:
+	switch needed := m.trees.NeedsStart; {
+	case starts == nil && needed:
 		fmt.Fprintf(e.err, "%s was grown from start scores, which its scores are to be added to: --start-scores names them\n", m.path)
 	case starts == nil:
 	case m.trees.Mean:
 		return usageError{fmt.Errorf("--start-scores, and %s is a random forest, whose score is a mean: nothing can be added to it", m.path)}
 	default:
-		if !beside && m.trees.Origin == "" {
+		if !needed && m.trees.Origin == "" {
 			fmt.Fprintf(e.err, "%s was not grown from start scores: they take the place of its own\n", m.path)
 		}
 		s.fast = tree.Onto(s.scored)
