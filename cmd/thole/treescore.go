@@ -33,6 +33,7 @@ func (t *byTrees) flags(c *cobra.Command) {
 	f.BoolVar(&t.contrib, "contrib", false, "of a model of trees: write to --out what each feature contributes to the margin (TreeSHAP), "+
 		"and the base, which is the rest of it")
 	f.BoolVar(&t.leaves, "leaves", false, "of a model of trees: write to --out the number of the leaf that the example comes to in each tree")
+	inGroup(c, treesTitle, "contrib")
 }
 
 func (t *byTrees) asked() bool { return t.trees != 0 || t.contrib || t.leaves }

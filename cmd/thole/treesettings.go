@@ -77,8 +77,8 @@ func (g *treeSettings) flags(c *cobra.Command) {
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-order", "cat-smooth", "cat-l2", "cat-levels", "cat-weight", "share", "votes", "start-scores",
-	"validate-start-scores", "boosting", "drop-rate", "skip-drop", "max-drop"}
+	"colsample", "boosting", "drop-rate", "skip-drop", "max-drop", "start-scores", "validate-start-scores", "monotone", "cat-one-hot",
+	"cat-order", "cat-smooth", "cat-l2", "cat-levels", "cat-weight", "share", "votes"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
