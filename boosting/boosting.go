@@ -5,15 +5,15 @@
 //
 // Each worker does the same in the same order, in steps that end with a clock under BSP:
 //
-//	matrix       pushed in a step                                       what is seen of it then
-//	gbdt.deal    task 0: 1 MiB of what the rows decided (gbdt.Setup),   whoever it is for: that
-//	             and of rows
-//	gbdt.sums    numbers, added up                                      the sums
-//	gbdt.hist    task 0: its histograms, in place of what was there;    the best splits, in the first columns of each block
-//	             others: histograms, which are added to them; the last
-//	             task: the function that makes siblings by
-//	             subtraction, and searches
-//	gbdt.found   in the end: scores of rows                             task 0: all of them
+//	matrix        pushed in a step                                       what is seen of it then
+//	gbdt.scatter  task 0: 1 MiB of what the rows decided (gbdt.Setup),   those it is for: that
+//	              and of rows
+//	gbdt.sums     numbers, added up                                      the sums
+//	gbdt.hist     task 0: its histograms, in place of what was there;    the best splits, in the first columns of each block
+//	              others: histograms, which are added to them; the last
+//	              task: the function that makes siblings by
+//	              subtraction, and searches
+//	gbdt.gather   in the end: scores of rows                             task 0: all of them
 //
 // Workers that all have all rows and share features (gbdt.Division), or that vote for features (gbdt.Vote), use the sums alone.
 //
@@ -51,10 +51,11 @@ func Blocks(servers int) int { return servers * max(1, (leastBlocks+servers-1)/m
 type Workers struct {
 	client      *ps.Client
 	task, tasks int
-	sums, deal  *ps.Matrix
-	found       *ps.Matrix
+	sums        *ps.Matrix
+	scattered   *ps.Matrix
+	gathered    *ps.Matrix
 	seen        []int64 // what the sums were
-	dealt       []int64 // of task 0: what the cells of deal are
+	cells       []int64 // of task 0: what the cells of scattered are
 	traffic     []Traffic
 
 	shape *gbdt.Shape // nil: no histograms are added up
@@ -74,17 +75,17 @@ type Traffic struct {
 func Join(ctx context.Context, c *ps.Client, task, tasks int) (*Workers, error) {
 	w := &Workers{client: c, task: task, tasks: tasks, seen: make([]int64, sumsCols)}
 	if task == 0 {
-		w.dealt = make([]int64, stepBytes/8)
+		w.cells = make([]int64, stepBytes/8)
 	}
-	err := c.Create(ctx, "column", row(sumsName, sumsCols), row(dealName, stepBytes/8), row(foundName, sumsCols))
+	err := c.Create(ctx, "column", row(sumsName, sumsCols), row(scatterName, stepBytes/8), row(gatherName, sumsCols))
 	if err == nil {
 		w.sums, err = c.Matrix(sumsName)
 	}
 	if err == nil {
-		w.deal, err = c.Matrix(dealName)
+		w.scattered, err = c.Matrix(scatterName)
 	}
 	if err == nil {
-		w.found, err = c.Matrix(foundName)
+		w.gathered, err = c.Matrix(gatherName)
 	}
 	return w, err
 }
@@ -131,8 +132,8 @@ func (w *Workers) add(ctx context.Context, v []int64, lo, hi int) error {
 	return nil
 }
 
-// Gather gives what each of the tasks has, as many numbers of all, in their order.
-func (w *Workers) Gather(ctx context.Context, v []int64) ([][]int64, error) {
+// AllGather gives all tasks what each of the tasks has, as many numbers of all, in their order.
+func (w *Workers) AllGather(ctx context.Context, v []int64) ([][]int64, error) {
 	out, each := make([][]int64, w.tasks), sumsCols/w.tasks
 	if each == 0 {
 		return nil, fmt.Errorf("%d tasks, want at most %d", w.tasks, sumsCols)
@@ -155,7 +156,7 @@ func (w *Workers) Gather(ctx context.Context, v []int64) ([][]int64, error) {
 func (w *Workers) Agree(ctx context.Context, depth, nodes int, v []int64) ([][]int64, error) {
 	n := 8 * int64(len(v))
 	w.count(depth, nodes, n, n*int64(w.tasks))
-	return w.Gather(ctx, v)
+	return w.AllGather(ctx, v)
 }
 
 // Most implements gbdt.Exchange.
@@ -164,7 +165,7 @@ func (w *Workers) Most(ctx context.Context, v []float32) error {
 	for i, x := range v {
 		bits[i] = int64(math.Float32bits(x))
 	}
-	all, err := w.Gather(ctx, bits)
+	all, err := w.AllGather(ctx, bits)
 	if err != nil {
 		return err
 	}

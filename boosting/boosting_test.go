@@ -162,7 +162,7 @@ func (x *training) together(t testing.TB, net network, tasks int) (model []byte,
 	models, errs := make([][]byte, tasks), make([]error, tasks)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	known := make(chan *boosting.Deal, tasks) // by the process of task 0
+	known := make(chan *boosting.Scatter, tasks) // by the process of task 0
 	var group sync.WaitGroup
 	for task := range tasks {
 		group.Go(func() {
@@ -197,7 +197,7 @@ func (x *training) together(t testing.TB, net network, tasks int) (model []byte,
 func (x *training) here(task int) bool { return task == 0 || x.beside && task == 2 }
 
 func (x *training) worker(
-	ctx context.Context, net network, task, tasks int, known chan *boosting.Deal,
+	ctx context.Context, net network, task, tasks int, known chan *boosting.Scatter,
 ) (*tree.Ensemble, *boosting.Workers, error) {
 	funcs, err := psf.NewTable(append(psf.Funcs(), gbdt.Funcs()...), nil)
 	if err != nil {
@@ -244,33 +244,33 @@ func (x *training) worker(
 
 // rows are those of a task: the process of task 0 has them all, and sends the others theirs. Task 0 has those that are held out.
 func (x *training) rows(
-	ctx context.Context, w *boosting.Workers, task, tasks int, known chan *boosting.Deal,
+	ctx context.Context, w *boosting.Workers, task, tasks int, known chan *boosting.Scatter,
 ) (*gbdt.Setup, *gbdt.Binned, *gbdt.Labels, error) {
-	shareOf := func(task int) boosting.Rows {
+	shardOf := func(task int) boosting.Shard {
 		if x.divided {
-			return boosting.Rows{Task: -1, Hi: x.learn.Len()}
+			return boosting.Shard{Task: boosting.AllTasks, Hi: x.learn.Len()}
 		}
-		lo, hi := gbdt.Share(x.labels.Group, x.learn.Len(), tasks, task)
-		return boosting.Rows{Task: task, Lo: lo, Hi: hi}
+		lo, hi := gbdt.Shard(x.labels.Group, x.learn.Len(), tasks, task)
+		return boosting.Shard{Task: task, Lo: lo, Hi: hi}
 	}
-	code := func(d *boosting.Deal, r boosting.Rows, held gbdt.Rows) (*gbdt.Binned, *gbdt.Labels, error) {
+	code := func(d *boosting.Scatter, r boosting.Shard, held gbdt.Rows) (*gbdt.Binned, *gbdt.Labels, error) {
 		b, err := d.Setup.Layout.Code(ctx, x.learn, held, r.Lo, r.Hi, 1)
 		return b, x.labels.Part(r.Lo, r.Hi, x.learn.Len(), held != nil), err
 	}
 	if task > 0 {
-		d, err := w.Hear(ctx)
+		d, err := w.AwaitScatter(ctx)
 		if err != nil {
 			return nil, nil, nil, err
 		}
 		if !x.here(task) {
-			b, y, err := w.Take(ctx, d, shareOf(task).Task, nil)
+			b, y, err := w.Receive(ctx, d, shardOf(task).Task, nil)
 			return d.Setup, b, y, err
 		}
-		if _, _, err := w.Take(ctx, d, -2, nil); err != nil {
+		if _, _, err := w.Receive(ctx, d, -2, nil); err != nil {
 			return nil, nil, nil, err
 		}
 		d = <-known
-		b, y, err := code(d, shareOf(task), nil)
+		b, y, err := code(d, shardOf(task), nil)
 		return d.Setup, b, y, err
 	}
 	layout, err := gbdt.Survey(ctx, x.learn, x.held, x.conf.Bins, 1)
@@ -281,17 +281,17 @@ func (x *training) rows(
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	d := &boosting.Deal{Setup: setup}
+	d := &boosting.Scatter{Setup: setup}
 	for t := range tasks {
-		if known <- d; !x.here(t) && (len(d.Rows) == 0 || !x.divided) {
-			d.Rows = append(d.Rows, shareOf(t))
+		if known <- d; !x.here(t) && (len(d.Shards) == 0 || !x.divided) {
+			d.Shards = append(d.Shards, shardOf(t))
 		}
 	}
-	err = w.Give(ctx, d, func(r boosting.Rows) (*gbdt.Binned, *gbdt.Labels, error) { return code(d, r, nil) })
+	err = w.Scatter(ctx, d, func(r boosting.Shard) (*gbdt.Binned, *gbdt.Labels, error) { return code(d, r, nil) })
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	b, y, err := code(d, shareOf(0), x.held)
+	b, y, err := code(d, shardOf(0), x.held)
 	return setup, b, y, err
 }
 
@@ -320,7 +320,7 @@ func TestSameBits(t *testing.T) {
 	}{
 		{"by depth", 0, config(t, "l2", func(c *gbdt.Config) { c.Columns, c.LevelWeight, c.MinWeight = 0.7, 0, 0 }), false},
 		{"by leaf", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Depth = 9, 0 }), true},
-		{"both bounds", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Positive, c.Growth = 11, 3, gbdt.ByDepth }), false},
+		{"both bounds", 2, config(t, "binary", func(c *gbdt.Config) { c.Leaves, c.Growth = 11, gbdt.ByDepth }), false},
 		{"classes", 3, config(t, "multiclass", func(c *gbdt.Config) { c.Classes, c.Trees, c.OneHot = 3, 2, 1 }), true},
 		{"medians", 0, config(t, "l1", func(c *gbdt.Config) { c.MinWeight = 0 }), true},
 		{"quantiles by leaf", 0, config(t, "quantile", func(c *gbdt.Config) { c.Leaves, c.Depth, c.Rows = 9, 0, 1 }), false},

@@ -27,12 +27,12 @@ func (b *Layout) bundle(ctx context.Context, rows, held Rows, s *surveyed) error
 	var sparse []int
 	for i := range b.columns {
 		c := &b.columns[i]
-		if c.alone = s.lacks[s.of(c)] || float64(s.said(c)) > sparseShare*float64(s.rows); !c.alone {
+		if c.alone = s.lacks[s.of(c)] || float64(s.mentions(c)) > sparseShare*float64(s.rows); !c.alone {
 			sparse = append(sparse, i)
 		}
 	}
 	// The more rows mention a feature, the fewer groups have room for it.
-	weight := func(i int) int { return s.said(&b.columns[i]) }
+	weight := func(i int) int { return s.mentions(&b.columns[i]) }
 	slices.SortStableFunc(sparse, func(i, j int) int { return cmp.Compare(weight(j), weight(i)) })
 	bundles, err := exclusive(ctx, rows, held, b.columns, b.index, sparse)
 	if err != nil {

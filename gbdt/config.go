@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"thole.example/metric"
 	"thole.example/tree"
 )
 
@@ -41,9 +40,6 @@ type Config struct {
 	Objective Objective
 	Classes   int // of the labels, 2 or more, with an objective of several classes
 
-	// Positive is how much an example of the positive class counts beside its weight (scale_pos_weight); 0 is 1.
-	Positive float64
-
 	Patience int // iterations without a better value of the first metric of held-out rows after which training stops; 0: it does not
 	Cores    int // goroutines; 0: one for each processor
 }
@@ -70,7 +66,7 @@ const (
 	TreeLimit  = 1 << 20
 )
 
-// Check refuses settings that make no sense, and names the first.
+// Check refuses settings that make no sense, and names the first by the name that users know it by.
 func (c *Config) Check() error {
 	for _, one := range []struct {
 		name      string
@@ -80,13 +76,13 @@ func (c *Config) Check() error {
 		{"trees", float64(c.Trees), 1, TreeLimit}, {"rate", c.Rate, math.SmallestNonzeroFloat64, math.MaxFloat32},
 		{"depth", float64(c.Depth), 0, DepthLimit}, {"leaves", float64(c.Leaves), 0, LeafLimit}, {"bins", float64(c.Bins), 2, 255},
 		{"l1", c.L1, 0, math.MaxFloat32}, {"l2", c.L2, 0, math.MaxFloat32}, {"gamma", c.Gamma, 0, math.MaxFloat32},
-		{"min weight", c.MinWeight, 0, math.MaxFloat32}, {"max step", c.MaxStep, 0, math.MaxFloat32},
-		{"share of rows", c.Rows, 0, 1}, {"share of columns", c.Columns, 0, 1},
-		{"share of dropped trees", c.Drop.Rate, 0, 1}, {"share of iterations without dropped trees", c.Drop.Skip, 0, 1},
-		{"dropped iterations", float64(c.Drop.Most), 0, TreeLimit}, {"weight of positive examples", c.Positive, 0, math.MaxFloat32},
-		{"one-hot levels", float64(c.OneHot), 0, LevelLimit}, {"levels of a set", float64(c.MaxLevels), 1, LevelLimit},
-		{"smoothing of levels", c.Smooth, 0, math.MaxFloat32}, {"l2 of levels", c.Level2, 0, math.MaxFloat32},
-		{"weight of a level", c.LevelWeight, 0, math.MaxFloat32}, {"patience", float64(c.Patience), 0, TreeLimit},
+		{"min-child-weight", c.MinWeight, 0, math.MaxFloat32}, {"max-delta-step", c.MaxStep, 0, math.MaxFloat32},
+		{"subsample", c.Rows, 0, 1}, {"colsample", c.Columns, 0, 1},
+		{"drop-rate", c.Drop.Rate, 0, 1}, {"skip-drop", c.Drop.Skip, 0, 1},
+		{"max-drop", float64(c.Drop.Most), 0, TreeLimit},
+		{"cat-one-hot", float64(c.OneHot), 0, LevelLimit}, {"cat-levels", float64(c.MaxLevels), 1, LevelLimit},
+		{"cat-smooth", c.Smooth, 0, math.MaxFloat32}, {"cat-l2", c.Level2, 0, math.MaxFloat32},
+		{"cat-weight", c.LevelWeight, 0, math.MaxFloat32}, {"early-stop", float64(c.Patience), 0, TreeLimit},
 		{"classes", float64(c.Classes), 0, tree.ClassLimit}, {"cores", float64(c.Cores), 0, 1 << 16},
 	} {
 		if !(one.is >= one.low && one.is <= one.high) {
@@ -101,11 +97,9 @@ func (c *Config) Check() error {
 	case c.Growth != ByDepth && c.Growth != ByLeaf:
 		return fmt.Errorf("growth %q, want %s or %s", c.Growth, ByDepth, ByLeaf)
 	case c.Order != ByTree && c.Order != ByNode:
-		return fmt.Errorf("order of levels by %q, want %s or %s", c.Order, ByTree, ByNode)
+		return fmt.Errorf("cat-order %q, want %s or %s", c.Order, ByTree, ByNode)
 	case c.Objective.Grad == nil && c.Objective.Rank == nil && c.Objective.Several == nil:
 		return fmt.Errorf("no objective")
-	case c.Positive > 0 && c.Positive != 1 && c.Objective.Task != metric.Classification:
-		return fmt.Errorf("weight %v of positive examples, and %s has no positive class", c.Positive, c.Objective.Name)
 	}
 	return nil
 }

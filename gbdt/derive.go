@@ -86,14 +86,13 @@ func (t *trainer) block(lo, hi int, buffer *[]float32, most []largest) {
 
 // weigh multiplies derivatives by the weights of their rows.
 func (t *trainer) weigh(lo, hi int, g, h [][]float32) {
-	if t.labels.Weight == nil && (t.Positive == 0 || t.Positive == 1) {
+	if t.labels.Weight == nil {
 		return
 	}
-	for i := lo; i < hi; i++ {
-		w := t.weight(t.labels, i)
+	for i, w := range t.labels.Weight[lo:hi] {
 		for k := range g {
-			g[k][i-lo] *= w
-			h[k][i-lo] *= w
+			g[k][i] *= w
+			h[k][i] *= w
 		}
 	}
 }

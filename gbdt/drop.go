@@ -11,7 +11,7 @@ import (
 )
 
 // Drop is dropout of trees (K. V. Rashmi and R. Gilad-Bachrach, DART, AISTATS 2015): an iteration learns what some trees before it, which
-// it drops, and its own are to say together, so that late trees are not there for few rows only. With k iterations dropped the new trees
+// it drops, and its own are to add up to, so that late trees are not there for few rows only. With k iterations dropped the new trees
 // count rate/(k+rate) in place of the rate, and those dropped k/(k+rate) of what they did. Leaves have these factors in them, so that the
 // model is one of any trees.
 type Drop struct {
@@ -26,8 +26,8 @@ type dropout struct {
 	weights []float64   // of each iteration
 	leaves  [][]float64 // of each tree, the values of its leaves and of its nodes, with the weight 1
 	nodes   [][]float64
-	taken   []int       // the iterations that are dropped now, ascending
-	said    [][]float64 // of each class, what they say of all rows
+	dropped []int       // the iterations that are dropped now, ascending
+	margins [][]float64 // of each class, what they add to the scores of all rows
 	best    []float64   // weights after the best iteration
 }
 
@@ -51,24 +51,24 @@ func (d *Drop) chosen(seed uint64, before, n int) (all []int) {
 	return all
 }
 
-// take drops iterations: it takes what their trees say from the scores, and chooses the rate of the trees to come.
-func (t *trainer) take(ctx context.Context) error {
-	d := &t.gone
-	d.taken = t.Drop.chosen(t.Seed, t.before+d.before, len(d.weights))
-	k := float64(len(d.taken))
+// dropTrees drops iterations: it subtracts what their trees add from the scores, and chooses the rate of the trees to come.
+func (t *trainer) dropTrees(ctx context.Context) error {
+	d := &t.dropout
+	d.dropped = t.Drop.chosen(t.Seed, t.before+d.before, len(d.weights))
+	k := float64(len(d.dropped))
 	if t.rate = t.Rate; k == 0 {
 		return nil
 	}
 	t.rate = t.Rate / (k + t.Rate)
 	classes, rows := len(t.scores), t.binned.learn+t.binned.held
-	if d.said == nil {
-		d.said = make([][]float64, classes)
-		for c := range d.said {
-			d.said[c] = make([]float64, rows)
+	if d.margins == nil {
+		d.margins = make([][]float64, classes)
+		for c := range d.margins {
+			d.margins[c] = make([]float64, rows)
 		}
 	}
 	var all []*codedTree
-	for _, i := range d.taken {
+	for _, i := range d.dropped {
 		for c := range classes {
 			all = append(all, t.binned.coded(&t.out.Trees[(d.before+i)*classes+c]))
 		}
@@ -76,12 +76,12 @@ func (t *trainer) take(ctx context.Context) error {
 	return each(ctx, t.Cores, spans(rows), func(_, at int) error {
 		lo, hi := at*blockRows, min((at+1)*blockRows, rows)
 		for c := range classes {
-			said, scores := d.said[c][lo:hi], t.scores[c][lo:hi]
-			clear(said)
+			margins, scores := d.margins[c][lo:hi], t.scores[c][lo:hi]
+			clear(margins)
 			for i := c; i < len(all); i += classes {
-				all[i].add(t.binned.codes, lo, said)
+				all[i].add(t.binned.codes, lo, margins)
 			}
-			for r, v := range said {
+			for r, v := range margins {
 				scores[r] -= v
 			}
 		}
@@ -89,9 +89,10 @@ func (t *trainer) take(ctx context.Context) error {
 	})
 }
 
-// giveBack notes the trees that were grown, and gives the scores what the dropped trees say, each with its new weight.
-func (t *trainer) giveBack() {
-	d := &t.gone
+// restoreTrees keeps the values of the trees that were grown, and adds to the scores again what the dropped ones add, with their new
+// weights.
+func (t *trainer) restoreTrees() {
+	d := &t.dropout
 	if t.Drop.Rate == 0 {
 		return
 	}
@@ -101,17 +102,17 @@ func (t *trainer) giveBack() {
 		d.nodes = append(d.nodes, slices.Clone(t.out.Trees[i].Value))
 	}
 	d.weights = append(d.weights, 1)
-	k := float64(len(d.taken))
+	k := float64(len(d.dropped))
 	if k == 0 {
 		return
 	}
 	factor := k / (k + t.Rate)
-	for _, i := range d.taken {
+	for _, i := range d.dropped {
 		d.weights[i] *= factor
 		t.reweigh(i, d.weights[i])
 	}
 	for c, scores := range t.scores {
-		for r, v := range d.said[c] {
+		for r, v := range d.margins[c] {
 			scores[r] += v * factor
 		}
 	}
@@ -119,7 +120,7 @@ func (t *trainer) giveBack() {
 
 // reweigh makes the trees of an iteration count by the weight.
 func (t *trainer) reweigh(iteration int, weight float64) {
-	d, classes := &t.gone, len(t.scores)
+	d, classes := &t.dropout, len(t.scores)
 	for c := range classes {
 		at := iteration*classes + c
 		one := &t.out.Trees[d.before*classes+at]
@@ -135,7 +136,7 @@ func (t *trainer) reweigh(iteration int, weight float64) {
 // keepBest makes the trees those that there were after the best iteration. To leave out those after it would not do: they changed the
 // weights of trees before them.
 func (t *trainer) keepBest() {
-	d := &t.gone
+	d := &t.dropout
 	if d.best == nil {
 		return
 	}
@@ -188,9 +189,9 @@ func (b *Binned) coded(of *tree.Tree) *codedTree {
 	return t
 }
 
-// add adds to what trees say of rows, the first of which is row lo.
-func (t *codedTree) add(codes kernel.Codes, lo int, said []float64) {
-	for r := range said {
+// add adds the leaves that rows come to, the first of which is row lo, to their margins.
+func (t *codedTree) add(codes kernel.Codes, lo int, margins []float64) {
+	for r := range margins {
 		row, node := codes.Row(lo+r), int32(0)
 		if len(t.nodes) == 0 {
 			node = ^0
@@ -211,6 +212,6 @@ func (t *codedTree) add(codes kernel.Codes, lo int, said []float64) {
 				node = t.Right[node]
 			}
 		}
-		said[r] += t.LeafValue[^node]
+		margins[r] += t.LeafValue[^node]
 	}
 }

@@ -161,8 +161,8 @@ func (g *grower) release(l *leaf) {
 	l.hist, l.slot = nil, 0
 }
 
-// everywhere makes sums over the rows of this worker those over all rows.
-func (g *grower) everywhere(ctx context.Context, v []int64) error {
+// sumAll makes sums over the rows of this worker those over all rows.
+func (g *grower) sumAll(ctx context.Context, v []int64) error {
 	if g.workers == nil {
 		return nil
 	}
@@ -187,9 +187,9 @@ func (q *Query) Take(cells []int64) error {
 	return nil
 }
 
-// Share is which of the rows one of so many tasks has: about as many as any other, and whole groups, whose rows lie together, if there
+// Shard is which of the rows one of so many tasks has: about as many as any other, and whole groups, whose rows lie together, if there
 // are groups.
-func Share(group []int64, rows, tasks, task int) (lo, hi int) {
+func Shard(group []int64, rows, tasks, task int) (lo, hi int) {
 	at := func(task int) int {
 		i := int(int64(rows) * int64(task) / int64(tasks))
 		for len(group) > 0 && i > 0 && i < rows && group[i] == group[i-1] {

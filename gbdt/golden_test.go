@@ -52,10 +52,8 @@ func pits(g *grid) *grid {
 // huber with the mean.
 func TestGolden(t *testing.T) {
 	rows, rings := abalone(t)
-	weight := make([]float32, len(rings))
-	for i := range weight {
-		weight[i] = float32(1 + i%3)
-	}
+	thirds := func(i int, _ float32) float32 { return float32(1 + i%3) }
+	positive := func(_ int, label float32) float32 { return 1 + 2*label } // scale_pos_weight=3
 	b, whole := binned(t, rows, nil, 255), binned(t, rows, nil, 255)
 	bound := []int8{0, 1, 1, 1, 0, -1, 0, 1}
 	own := math.NaN() // start scores are those of the objective
@@ -67,49 +65,49 @@ func TestGolden(t *testing.T) {
 		objective string
 		alpha     float64
 		change    func(*Config)
-		weighted  bool
-		start     float64 // of all rows
+		weight    func(i int, label float32) float32 // nil: all are 1
+		start     float64                            // of all rows
 		loss      float64
 		leaves    int // of all trees; 0: as may be
 		within    float64
 	}{
-		{"LightGBM l2", "l2", 0, nil, false, own, 1.901277, 620, 1e-6},
-		{"LightGBM l1", "l1", 0, nil, false, own, 1.430908, 620, 1e-6},
-		{"LightGBM binary", "binary", 0, nil, false, own, 0.402722, 620, 2e-6},
-		{"LightGBM l2 depth 4 leaves 12", "l2", 0, func(c *Config) { c.Depth, c.Leaves = 4, 12 }, false, own, 2.330266, 240, 1e-6},
-		{"LightGBM missing", "l2", 0, holes, false, own, 2.112934, 620, 1e-3},
-		{"LightGBM l2 weights", "l2", 0, nil, true, own, 1.921668, 620, 2e-3},
-		{"LightGBM l2 l1 5", "l2", 0, func(c *Config) { c.L1 = 5 }, false, own, 1.974619, 620, 1e-3},
-		{"LightGBM l2 min weight 30", "l2", 0, func(c *Config) { c.MinWeight = 30 }, false, own, 2.022326, 620, 3e-3},
-		{"LightGBM l2 max step", "l2", 0, func(c *Config) { c.MaxStep = 0.5 }, false, own, 3.714215, 620, 2e-3},
-		{"LightGBM l2 monotone", "l2", 0, func(c *Config) { c.Monotone = bound }, false, own, 2.278913, 0, 5e-3},
-		{"LightGBM huber", "huber", 2, nil, false, 9.933684462532918, 1.699153, 620, 2e-4},
-		{"LightGBM binary positive 3", "binary", 0, func(c *Config) { c.Positive = 3 }, false, -0.007182219047298292, 0.447905, 620, 3e-3},
-		{"LightGBM poisson", "poisson", 0, func(c *Config) { c.MaxStep = 0 }, false, own, -13.205495, 620, 3e-4},
-		{"LightGBM median", "quantile", 0.5, nil, false, own, 0.708550, 620, 1e-3},
-		{"LightGBM quantile", "quantile", 0.9, nil, false, own, 0.400480, 620, 2e-2},
-		{"XGBoost l2 by leaf", "l2", 0, nil, false, own, 1.901277, 620, 1e-6},
-		{"XGBoost missing by leaf", "l2", 0, holes, false, own, 2.111820, 620, 1e-6},
-		{"XGBoost l2 weights by leaf", "l2", 0, nil, true, own, 1.919251, 620, 1e-6},
-		{"XGBoost l2 gamma 50 by leaf", "l2", 0, func(c *Config) { c.Gamma = 50 }, false, own, 2.059498, 444, 1e-6},
-		{"XGBoost l2 l1 5 by leaf", "l2", 0, func(c *Config) { c.L1 = 5 }, false, own, 1.973442, 620, 1e-6},
-		{"XGBoost l2 min weight 30 by leaf", "l2", 0, func(c *Config) { c.MinWeight = 30 }, false, own, 2.026828, 620, 1e-6},
-		{"XGBoost l2 max step by leaf", "l2", 0, func(c *Config) { c.MaxStep = 0.5 }, false, own, 3.708443, 620, 1e-4},
-		{"XGBoost l2 monotone by leaf", "l2", 0, func(c *Config) { c.Monotone = bound }, false, own, 2.268714, 620, 1e-6},
-		{"XGBoost l2 no l2 by leaf", "l2", 0, func(c *Config) { c.L2, c.MinWeight = 0, 0 }, false, own, 1.843565, 620, 1e-6},
-		{"XGBoost l2", "l2", 0, deep, false, own, 1.872714, 1119, 1e-6},
-		{"XGBoost missing", "l2", 0, func(c *Config) { deep(c); holes(c) }, false, own, 2.180430, 1085, 1e-6},
-		{"XGBoost l2 weights", "l2", 0, deep, true, 9.933684, 1.855416, 1154, 1e-6},
-		{"XGBoost l2 l1 5", "l2", 0, func(c *Config) { deep(c); c.L1 = 5 }, false, own, 1.923467, 1019, 1e-6},
-		{"XGBoost l2 max step", "l2", 0, func(c *Config) { deep(c); c.MaxStep = 0.5 }, false, own, 3.710168, 932, 1e-5},
-		{"XGBoost l2 min weight 30", "l2", 0, func(c *Config) { deep(c); c.MinWeight = 30 }, false, own, 2.034954, 845, 1e-6},
-		{"XGBoost l2 monotone", "l2", 0, func(c *Config) { deep(c); c.Monotone = bound }, false, own, 2.262156, 1004, 1e-6},
-		{"XGBoost binary", "binary", 0, deep, false, 0, 0.397760, 922, 2e-6},
-		{"XGBoost binary positive 3", "binary", 0, func(c *Config) { deep(c); c.Positive = 3 }, false, 0, 0.439913, 972, 2e-6},
-		{"XGBoost multiclass", "multiclass", 0, deep, false, 0, 0.809277, 3525, 1e-6},
-		{"XGBoost l1", "l1", 0, deep, false, own, 1.403845, 1008, 1e-6},
-		{"XGBoost median", "quantile", 0.5, deep, false, own, 0.699763, 0, 2e-3},
-		{"XGBoost quantile", "quantile", 0.9, deep, false, own, 0.373399, 0, 5e-3},
+		{"LightGBM l2", "l2", 0, nil, nil, own, 1.901277, 620, 1e-6},
+		{"LightGBM l1", "l1", 0, nil, nil, own, 1.430908, 620, 1e-6},
+		{"LightGBM binary", "binary", 0, nil, nil, own, 0.402722, 620, 2e-6},
+		{"LightGBM l2 depth 4 leaves 12", "l2", 0, func(c *Config) { c.Depth, c.Leaves = 4, 12 }, nil, own, 2.330266, 240, 1e-6},
+		{"LightGBM missing", "l2", 0, holes, nil, own, 2.112934, 620, 1e-3},
+		{"LightGBM l2 weights", "l2", 0, nil, thirds, own, 1.921668, 620, 2e-3},
+		{"LightGBM l2 l1 5", "l2", 0, func(c *Config) { c.L1 = 5 }, nil, own, 1.974619, 620, 1e-3},
+		{"LightGBM l2 min weight 30", "l2", 0, func(c *Config) { c.MinWeight = 30 }, nil, own, 2.022326, 620, 3e-3},
+		{"LightGBM l2 max step", "l2", 0, func(c *Config) { c.MaxStep = 0.5 }, nil, own, 3.714215, 620, 2e-3},
+		{"LightGBM l2 monotone", "l2", 0, func(c *Config) { c.Monotone = bound }, nil, own, 2.278913, 0, 5e-3},
+		{"LightGBM huber", "huber", 2, nil, nil, 9.933684462532918, 1.699153, 620, 2e-4},
+		{"LightGBM binary positive 3", "binary", 0, nil, positive, -0.007182219047298292, 0.447905, 620, 3e-3},
+		{"LightGBM poisson", "poisson", 0, func(c *Config) { c.MaxStep = 0 }, nil, own, -13.205495, 620, 3e-4},
+		{"LightGBM median", "quantile", 0.5, nil, nil, own, 0.708550, 620, 1e-3},
+		{"LightGBM quantile", "quantile", 0.9, nil, nil, own, 0.400480, 620, 2e-2},
+		{"XGBoost l2 by leaf", "l2", 0, nil, nil, own, 1.901277, 620, 1e-6},
+		{"XGBoost missing by leaf", "l2", 0, holes, nil, own, 2.111820, 620, 1e-6},
+		{"XGBoost l2 weights by leaf", "l2", 0, nil, thirds, own, 1.919251, 620, 1e-6},
+		{"XGBoost l2 gamma 50 by leaf", "l2", 0, func(c *Config) { c.Gamma = 50 }, nil, own, 2.059498, 444, 1e-6},
+		{"XGBoost l2 l1 5 by leaf", "l2", 0, func(c *Config) { c.L1 = 5 }, nil, own, 1.973442, 620, 1e-6},
+		{"XGBoost l2 min weight 30 by leaf", "l2", 0, func(c *Config) { c.MinWeight = 30 }, nil, own, 2.026828, 620, 1e-6},
+		{"XGBoost l2 max step by leaf", "l2", 0, func(c *Config) { c.MaxStep = 0.5 }, nil, own, 3.708443, 620, 1e-4},
+		{"XGBoost l2 monotone by leaf", "l2", 0, func(c *Config) { c.Monotone = bound }, nil, own, 2.268714, 620, 1e-6},
+		{"XGBoost l2 no l2 by leaf", "l2", 0, func(c *Config) { c.L2, c.MinWeight = 0, 0 }, nil, own, 1.843565, 620, 1e-6},
+		{"XGBoost l2", "l2", 0, deep, nil, own, 1.872714, 1119, 1e-6},
+		{"XGBoost missing", "l2", 0, func(c *Config) { deep(c); holes(c) }, nil, own, 2.180430, 1085, 1e-6},
+		{"XGBoost l2 weights", "l2", 0, deep, thirds, 9.933684, 1.855416, 1154, 1e-6},
+		{"XGBoost l2 l1 5", "l2", 0, func(c *Config) { deep(c); c.L1 = 5 }, nil, own, 1.923467, 1019, 1e-6},
+		{"XGBoost l2 max step", "l2", 0, func(c *Config) { deep(c); c.MaxStep = 0.5 }, nil, own, 3.710168, 932, 1e-5},
+		{"XGBoost l2 min weight 30", "l2", 0, func(c *Config) { deep(c); c.MinWeight = 30 }, nil, own, 2.034954, 845, 1e-6},
+		{"XGBoost l2 monotone", "l2", 0, func(c *Config) { deep(c); c.Monotone = bound }, nil, own, 2.262156, 1004, 1e-6},
+		{"XGBoost binary", "binary", 0, deep, nil, 0, 0.397760, 922, 2e-6},
+		{"XGBoost binary positive 3", "binary", 0, deep, positive, 0, 0.439913, 972, 2e-6},
+		{"XGBoost multiclass", "multiclass", 0, deep, nil, 0, 0.809277, 3525, 1e-6},
+		{"XGBoost l1", "l1", 0, deep, nil, own, 1.403845, 1008, 1e-6},
+		{"XGBoost median", "quantile", 0.5, deep, nil, own, 0.699763, 0, 2e-3},
+		{"XGBoost quantile", "quantile", 0.9, deep, nil, own, 0.373399, 0, 5e-3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			conf := settings(t, c.objective, 20)
@@ -132,8 +130,8 @@ func TestGolden(t *testing.T) {
 					y.Label[i] = float32(min(3, max(0, math.Floor(float64(v-5)/3))))
 				}
 			}
-			if c.weighted {
-				y.Weight = weight
+			for i := 0; c.weight != nil && i < len(rings); i++ {
+				y.Weight = append(y.Weight, c.weight(i, y.Label[i]))
 			}
 			if c.start == c.start {
 				y.Start = make([]float64, 4*len(rings))

@@ -64,7 +64,7 @@ func (g *grower) grow(ctx context.Context) error {
 	var spread int64
 	root.sum, spread = g.total(ctx)
 	all := []int64{root.sum.G, root.sum.H, spread}
-	if err := g.everywhere(ctx, all); err != nil {
+	if err := g.sumAll(ctx, all); err != nil {
 		return err
 	}
 	root.sum, root.count, g.root.Noise = sum{G: all[0], H: all[1]}, len(g.rows), g.scale.noiseOf(all[2], all[1])

@@ -194,12 +194,11 @@ func TestBadSettings(t *testing.T) {
 		"neither depth nor leaves": func(c *Config) { c.Depth = 0 }, "1 leaf": func(c *Config) { c.Leaves = 1 },
 		"bins 1": func(c *Config) { c.Bins = 1 },
 		"l1 -1":  func(c *Config) { c.L1 = -1 }, "l2 +Inf": func(c *Config) { c.L2 = math.Inf(1) },
-		"gamma NaN":         func(c *Config) { c.Gamma = math.NaN() },
-		"share of rows 1.5": func(c *Config) { c.Rows = 1.5 }, "share of columns -1": func(c *Config) { c.Columns = -1 },
+		"gamma NaN":     func(c *Config) { c.Gamma = math.NaN() },
+		"subsample 1.5": func(c *Config) { c.Rows = 1.5 }, "colsample -1": func(c *Config) { c.Columns = -1 },
 		"growth \"x\"": func(c *Config) { c.Growth = "x" }, "no objective": func(c *Config) { c.Objective = Objective{} },
-		`order of levels by "row"`: func(c *Config) { c.Order = "row" },
-		"levels of a set 0":        func(c *Config) { c.MaxLevels = 0 }, "patience -1": func(c *Config) { c.Patience = -1 },
-		"weight 2 of positive examples, and l2 has no positive class": func(c *Config) { c.Positive = 2 },
+		`cat-order "row"`: func(c *Config) { c.Order = "row" },
+		"cat-levels 0":    func(c *Config) { c.MaxLevels = 0 }, "early-stop -1": func(c *Config) { c.Patience = -1 },
 	} {
 		c := settings(t, "l2", 1)
 		if change(&c); c.Check() == nil || !strings.Contains(c.Check().Error(), want) {

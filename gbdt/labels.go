@@ -58,15 +58,11 @@ func (t *trainer) fit() error {
 }
 
 // weight is how much row i counts.
-func (c *Config) weight(y *Labels, i int) float32 {
-	w := float32(1)
-	if y.Weight != nil {
-		w = y.Weight[i]
+func (y *Labels) weight(i int) float32 {
+	if y.Weight == nil {
+		return 1
 	}
-	if p := c.Positive; p > 0 && p != 1 && y.Label[i] > 0 {
-		w = float32(float64(w) * p)
-	}
-	return w
+	return y.Weight[i]
 }
 
 // runsOfGroups are where the rows of each group begin and end that lie together.

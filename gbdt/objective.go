@@ -289,10 +289,7 @@ func mean(y *Labels, of func(label float64) float64) float64 {
 	values := make([]float64, 0, blockRows)
 	ws := make([]float64, 0, blockRows)
 	for i, l := range y.Label {
-		w := 1.0
-		if y.Weight != nil {
-			w = float64(y.Weight[i])
-		}
+		w := float64(y.weight(i))
 		values, ws = append(values, of(float64(l))*w), append(ws, w)
 		if len(values) == blockRows || i == len(y.Label)-1 {
 			kernel.AddAll(&all, values)

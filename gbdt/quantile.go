@@ -119,7 +119,7 @@ func (t *trainer) leafQuantiles(ctx context.Context, scores []float64, share flo
 		l := &t.leaves[i]
 		rest := t.rest[l.lo:l.lo]
 		for _, r := range t.rows[l.lo:l.hi] {
-			if w := wholeWeight(t.weight(t.labels, int(r)), t.weightScale); w > 0 {
+			if w := wholeWeight(t.labels.weight(int(r)), t.weightScale); w > 0 {
 				rest = append(rest, residual{keyOf(float64(t.labels.Label[r]) - scores[r]), w})
 			}
 		}
@@ -127,7 +127,7 @@ func (t *trainer) leafQuantiles(ctx context.Context, scores []float64, share flo
 		return nil
 	})
 	if err == nil {
-		err = quantiles(ctx, t.Cores, all, share, t.everywhere)
+		err = quantiles(ctx, t.Cores, all, share, t.sumAll)
 	}
 	for i := range all {
 		t.tree.LeafValue[i] = all[i].value()
@@ -142,7 +142,7 @@ func (t *trainer) scaleWeights(ctx context.Context) error {
 	}
 	most := []float32{0}
 	for i := range t.learn {
-		most[0] = max(most[0], t.weight(t.labels, i))
+		most[0] = max(most[0], t.labels.weight(i))
 	}
 	if t.workers != nil {
 		if err := t.workers.Most(ctx, most); err != nil {
@@ -169,11 +169,7 @@ func quantileOf(y *Labels, share float64) float64 {
 	scale := weightScale(heaviest)
 	one := []seek{{rows: make([]residual, 0, len(y.Label))}}
 	for i, l := range y.Label {
-		w := float32(1)
-		if y.Weight != nil {
-			w = y.Weight[i]
-		}
-		if n := wholeWeight(w, scale); n > 0 {
+		if n := wholeWeight(y.weight(i), scale); n > 0 {
 			one[0].rows = append(one[0].rows, residual{keyOf(float64(l)), n})
 		}
 	}

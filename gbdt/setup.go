@@ -148,12 +148,7 @@ func (s *Setup) checkGroups(y *Labels) error {
 func (s *Setup) start(y *Labels) {
 	c, rows := &s.Config, s.Layout.rows
 	learned := Labels{Label: y.Label[:rows]}
-	switch {
-	case c.Positive > 0 && c.Positive != 1:
-		for i := range rows {
-			learned.Weight = append(learned.Weight, c.weight(y, i))
-		}
-	case y.Weight != nil:
+	if y.Weight != nil {
 		learned.Weight = y.Weight[:rows]
 	}
 	switch {

@@ -19,7 +19,7 @@ func setupOf(t failer, objective string, n int) (*Setup, *Binned, *Labels) {
 		g, y = some(objective, seed, n)
 	}
 	conf := settings(t, objective, 3)
-	conf.Rows, conf.Columns, conf.Positive = 0.8, 0.9, 0
+	conf.Rows, conf.Columns = 0.8, 0.9
 	if objective == "l2" {
 		conf.Monotone = make([]int8, len(g.features))
 		conf.Monotone[slices.IndexFunc(g.features, func(f tree.Feature) bool { return !f.Categorical })] = 1
@@ -121,8 +121,8 @@ func TestSetupRefuses(t *testing.T) {
 func TestUnpackRefuses(t *testing.T) {
 	s, b, y := setupOf(t, "l2", 60)
 	packed := s.Pack(nil, b, y)
-	if int64(len(packed)) != s.ShareLen(60) {
-		t.Fatalf("%d bytes, want %d", len(packed), s.ShareLen(60))
+	if int64(len(packed)) != s.ShardLen(60) {
+		t.Fatalf("%d bytes, want %d", len(packed), s.ShardLen(60))
 	}
 	stride := b.codes.Stride
 	for what, c := range map[string]struct {
@@ -159,8 +159,8 @@ func FuzzSetup(f *testing.F) {
 		if err != nil {
 			return
 		}
-		n := min(s.Layout.rows, len(rows)/max(1, int(s.ShareLen(1))))
-		b, y, err := s.Unpack(0, n, rows[:int64(n)*s.ShareLen(1)])
+		n := min(s.Layout.rows, len(rows)/max(1, int(s.ShardLen(1))))
+		b, y, err := s.Unpack(0, n, rows[:int64(n)*s.ShardLen(1)])
 		if err != nil || s.Layout.cells > 1<<14 || len(s.Start) > 9 {
 			return
 		}

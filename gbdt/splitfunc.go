@@ -62,12 +62,24 @@ func bindSplit(a psf.Args, m *matrix.Meta) (*psf.Call, error) {
 	if err := json.Unmarshal(a.JSON("nodes"), &b.nodes); err != nil {
 		return nil, fmt.Errorf("nodes: %w", err)
 	}
-	var all []int64 // rows
 	if a.Has("root") {
 		if err := json.Unmarshal(a.JSON("root"), &b.root); err != nil {
 			return nil, fmt.Errorf("root: %w", err)
 		}
 	}
+	rows := b.rows()
+	if len(rows) > 0 && (rows[0] < 0 || rows[len(rows)-1] >= m.Rows) {
+		return nil, fmt.Errorf("nodes in rows %d to %d, want some in [0,%d)", rows[0], rows[len(rows)-1], m.Rows)
+	}
+	if err := b.askFor(a); err != nil {
+		return nil, err
+	}
+	some := psf.Rows{Of: rows}
+	return &psf.Call{Reads: some, Writes: some, Together: true, Part: b.part}, nil
+}
+
+// rows are those of the matrix that the function reads or writes, ascending.
+func (b *splitFunc) rows() (all []int64) {
 	if b.root != nil {
 		all = append(all, b.root.Row)
 	}
@@ -78,29 +90,29 @@ func bindSplit(a psf.Args, m *matrix.Meta) (*psf.Call, error) {
 		}
 	}
 	slices.Sort(all)
-	all = slices.Compact(all)
-	if len(all) > 0 && (all[0] < 0 || all[len(all)-1] >= m.Rows) {
-		return nil, fmt.Errorf("nodes in rows %d to %d, want some in [0,%d)", all[0], all[len(all)-1], m.Rows)
-	}
+	return slices.Compact(all)
+}
+
+// askFor finds the columns that may be asked for.
+func (b *splitFunc) askFor(a psf.Args) error {
 	b.ask = make([]bool, len(b.blocks))
 	if !a.Has("columns") {
 		for i := range b.ask {
 			b.ask[i] = true
 		}
-	} else {
-		var some []int
-		if err := json.Unmarshal(a.JSON("columns"), &some); err != nil {
-			return nil, fmt.Errorf("columns: %w", err)
-		}
-		for _, at := range some {
-			if at < 0 || at >= len(b.ask) {
-				return nil, fmt.Errorf("column %d, want one of %d", at, len(b.ask))
-			}
-			b.ask[at] = true
-		}
+		return nil
 	}
-	some := psf.Rows{Of: all}
-	return &psf.Call{Reads: some, Writes: some, Together: true, Part: b.part}, nil
+	var some []int
+	if err := json.Unmarshal(a.JSON("columns"), &some); err != nil {
+		return fmt.Errorf("columns: %w", err)
+	}
+	for _, at := range some {
+		if at < 0 || at >= len(b.ask) {
+			return fmt.Errorf("column %d, want one of %d", at, len(b.ask))
+		}
+		b.ask[at] = true
+	}
+	return nil
 }
 
 // part searches the groups of one block.

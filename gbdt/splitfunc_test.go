@@ -227,7 +227,7 @@ func TestShare(t *testing.T) {
 		for _, group := range [][]int64{nil, groups} {
 			end := 0
 			for task := range tasks {
-				lo, hi := Share(group, 10, tasks, task)
+				lo, hi := Shard(group, 10, tasks, task)
 				if lo != end || hi < lo {
 					t.Fatalf("task %d of %d has rows %d to %d after %d", task, tasks, lo, hi, end)
 				}

@@ -28,8 +28,8 @@ type surveyed struct {
 // of is the number of a column's feature.
 func (s *surveyed) of(c *column) int { return s.occurring.Of(c.feature) }
 
-// said is how many rows mention the feature of a column.
-func (s *surveyed) said(c *column) int { return s.mentioned[s.of(c)] + s.missing[s.of(c)] }
+// mentions is how many rows mention the feature of a column.
+func (s *surveyed) mentions(c *column) int { return s.mentioned[s.of(c)] + s.missing[s.of(c)] }
 
 // blocks calls f for all rows of so many features in blocks, the first of which is row lo, on so many goroutines. It refuses rows that are
 // none.

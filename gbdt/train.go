@@ -50,19 +50,19 @@ type Options struct {
 // trainer is a training.
 type trainer struct {
 	grower
-	labels *Labels
-	opt    Options
-	out    *tree.Ensemble
-	setup  *Setup
-	before int         // iterations of trees that others have
-	learn  int         // rows
-	scores [][]float64 // of each class, of all rows
-	all    [][]grad    // of each class, of the rows that are learned from: float32 until they are rounded
-	scales []scale     // of each class
-	groups [][2]int    // of the rows that are learned from
-	rest   []residual  // of them, if leaves are quantiles
-	rate   float64     // of the trees to come
-	gone   dropout
+	labels  *Labels
+	opt     Options
+	out     *tree.Ensemble
+	setup   *Setup
+	before  int         // iterations of trees that others have
+	learn   int         // rows
+	scores  [][]float64 // of each class, of all rows
+	all     [][]grad    // of each class, of the rows that are learned from: float32 until they are rounded
+	scales  []scale     // of each class
+	groups  [][2]int    // of the rows that are learned from
+	rest    []residual  // of them, if leaves are quantiles
+	rate    float64     // of the trees to come
+	dropout dropout
 
 	weightScale float64 // by which weights become whole numbers for quantiles
 }
@@ -97,7 +97,7 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 		}
 		if value < best {
 			best, bestAt = value, i
-			t.gone.best = slices.Clone(t.gone.weights)
+			t.dropout.best = slices.Clone(t.dropout.weights)
 		}
 		if c.Patience > 0 && !math.IsInf(best, 1) {
 			if t.out.Best = t.out.Iterations() - i + bestAt; i-bestAt >= c.Patience {
@@ -128,7 +128,7 @@ func (t *trainer) count(ctx context.Context) error {
 		one := &t.out.Trees[before+i]
 		all = append(append(all, one.Count...), one.LeafCount...)
 	}
-	err := t.everywhere(ctx, all)
+	err := t.sumAll(ctx, all)
 	for i := range t.out.Trees[before:] {
 		one := &t.out.Trees[before+i]
 		for _, of := range [][]int64{one.Count, one.LeafCount} {
@@ -162,7 +162,7 @@ func (t *trainer) begin() (err error) {
 	classes, rows := c.classes(), b.learn+b.held
 	t.scores, t.all = make([][]float64, classes), make([][]grad, classes)
 	t.out = t.model()
-	t.gone.before = t.out.Iterations()
+	t.dropout.before = t.out.Iterations()
 	for k := range t.scores {
 		t.scores[k] = make([]float64, rows)
 		t.all[k] = make([]grad, t.learn)
@@ -210,7 +210,7 @@ func (t *trainer) model() *tree.Ensemble {
 // iterate grows a tree for each class.
 func (t *trainer) iterate(ctx context.Context, i int) error {
 	at := t.before + t.out.Iterations()
-	if err := t.take(ctx); err != nil {
+	if err := t.dropTrees(ctx); err != nil {
 		return err
 	}
 	if err := t.derive(ctx); err != nil {
@@ -236,7 +236,7 @@ func (t *trainer) iterate(ctx context.Context, i int) error {
 		t.tree.Class = k
 		t.out.Trees = append(t.out.Trees, t.tree)
 	}
-	t.giveBack()
+	t.restoreTrees()
 	return nil
 }
 

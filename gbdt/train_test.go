@@ -115,31 +115,6 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestPositive: what positive examples count is a factor of their weights, in the start score and in the trees.
-func TestPositive(t *testing.T) {
-	g, y := some("binary", 17, 200)
-	b := binned(t, g, nil, 255)
-	conf := settings(t, "binary", 4)
-	conf.Positive = 2.5
-	for range 2 { // with weights and without
-		got := trained(t, b, y, conf, Options{})
-		plain, by := conf, *y
-		plain.Positive, by.Weight = 1, slices.Repeat([]float32{1}, len(y.Label))
-		for i, l := range y.Label {
-			if y.Weight != nil {
-				by.Weight[i] = y.Weight[i]
-			}
-			if l > 0 {
-				by.Weight[i] *= 2.5
-			}
-		}
-		if text := differ(trained(t, b, &by, plain, Options{}), got); text != "" {
-			t.Error(text)
-		}
-		y.Weight = nil
-	}
-}
-
 // TestSameBits: any number of goroutines grows the same trees, and another seed others; those of fewer trees are the first of more.
 func TestSameBits(t *testing.T) {
 	for _, name := range names() {

@@ -48,7 +48,7 @@ func threshold(rng *rand.Rand) float64 {
 func (d drawing) ensemble(t *rapid.T) *Ensemble {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	e := &Ensemble{Objective: Objective{Name: "drawn", Link: Identity}, Classes: rapid.IntRange(1, 3).Draw(t, "classes"),
-		Single: rapid.Bool().Draw(t, "single"), Beside: rapid.Bool().Draw(t, "beside"), Mean: rapid.IntRange(0, 3).Draw(t, "mean") == 0}
+		Single: rapid.Bool().Draw(t, "single"), NeedsStart: rapid.Bool().Draw(t, "beside"), Mean: rapid.IntRange(0, 3).Draw(t, "mean") == 0}
 	for f := range rapid.IntRange(1, d.features).Draw(t, "features") {
 		e.Features.Add(Feature{Name: fmt.Sprint("f", f), Categorical: d.sets && rng.IntN(3) == 0})
 	}

@@ -43,8 +43,9 @@ type Ensemble struct {
 	Mean bool
 	// Single says that scores are added up in float32, as XGBoost does, and not in float64.
 	Single bool
-	// Beside says that the trees were grown from start scores of the rows, which are not part of it and to which its scores are added.
-	Beside bool
+	// NeedsStart says that the trees were grown from start scores of the rows, which are not part of the ensemble: its scores are added to
+	// them.
+	NeedsStart bool
 	// Labels are what the classes were called in training, that of negative examples first; nil: 0, 1 and so on.
 	Labels []float32
 	// Origin is the program and version that wrote the trees; "": this one.

@@ -47,18 +47,18 @@ func (e *Ensemble) JSON() ([]byte, error) {
 // written is an Ensemble as JSON has it. Where there is nothing to say of most features, as of columns of sparse examples, the others are
 // listed with their numbers, and Width is how many there are in all.
 type written struct {
-	Objective Objective       `json:"objective"`
-	Classes   int             `json:"classes"`
-	Features  json.RawMessage `json:"features"`
-	Width     int             `json:"width,omitempty"`
-	Stem      string          `json:"stem,omitempty"`
-	Group     int             `json:"group"`
-	Best      int             `json:"best,omitempty"`
-	Mean      bool            `json:"mean,omitempty"`
-	Single    bool            `json:"single,omitempty"`
-	Beside    bool            `json:"beside,omitempty"`
-	Labels    []float32       `json:"labels,omitempty"`
-	Origin    string          `json:"origin,omitempty"`
+	Objective  Objective       `json:"objective"`
+	Classes    int             `json:"classes"`
+	Features   json.RawMessage `json:"features"`
+	Width      int             `json:"width,omitempty"`
+	Stem       string          `json:"stem,omitempty"`
+	Group      int             `json:"group"`
+	Best       int             `json:"best,omitempty"`
+	Mean       bool            `json:"mean,omitempty"`
+	Single     bool            `json:"single,omitempty"`
+	NeedsStart bool            `json:"beside,omitempty"`
+	Labels     []float32       `json:"labels,omitempty"`
+	Origin     string          `json:"origin,omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -67,7 +67,7 @@ func (e *Ensemble) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := written{e.Objective, e.Classes, list, 0, "", e.Group, e.Best, e.Mean, e.Single, e.Beside, e.Labels, e.Origin}
+	w := written{e.Objective, e.Classes, list, 0, "", e.Group, e.Best, e.Mean, e.Single, e.NeedsStart, e.Labels, e.Origin}
 	if !e.Features.dense() {
 		w.Width = e.Features.Width
 	}
@@ -89,7 +89,7 @@ func (e *Ensemble) UnmarshalJSON(text []byte) error {
 		return fmt.Errorf("%d features, want at most %d", w.Width, FeatureLimit)
 	}
 	e.Objective, e.Classes, e.Group, e.Best, e.Mean, e.Single = w.Objective, w.Classes, w.Group, w.Best, w.Mean, w.Single
-	e.Beside, e.Labels, e.Origin = w.Beside, w.Labels, w.Origin
+	e.NeedsStart, e.Labels, e.Origin = w.NeedsStart, w.Labels, w.Origin
 	e.Features.Stem = w.Stem
 	return e.Features.read(w.Features, w.Width)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // sparseKeys is memory for the keys of rows that say some features each. Between two calls they are those of a row without any, so that a
-// call sets and takes back what its rows say, however many columns there are.
+// call sets and resets the keys of its rows, however many columns there are.
 type sparseKeys struct {
 	block
 	rows, row, column int    // how many rows there are; how far those of the next row, and of the next column, are
@@ -48,9 +48,9 @@ func (s *Scorer) Sparse(ptr []int, ids []int64, values []float32, absent float32
 		k := s.sparseBlocks.Get().(*sparseKeys)
 		for n >= blockLeast {
 			some := min(n, k.rows)
-			s.say(k, ptr[:some+1], ids, values, absent)
+			s.setKeys(k, ptr[:some+1], ids, values, absent)
 			s.wideSums(&k.block, some, out)
-			s.takeBack(k, ptr[:some+1], ids, absent)
+			s.resetKeys(k, ptr[:some+1], ids, absent)
 			ptr, out, n = ptr[some:], out[some*classes:], n-some
 		}
 		s.sparseBlocks.Put(k)
@@ -61,16 +61,16 @@ func (s *Scorer) Sparse(ptr []int, ids []int64, values []float32, absent float32
 	k := s.sparseRows.Get().(*sparseKeys)
 	for n > 0 {
 		some := min(n, k.rows)
-		s.say(k, ptr[:some+1], ids, values, absent)
+		s.setKeys(k, ptr[:some+1], ids, values, absent)
 		s.rows(k.keys, some, out[:some*classes])
-		s.takeBack(k, ptr[:some+1], ids, absent)
+		s.resetKeys(k, ptr[:some+1], ids, absent)
 		ptr, out, n = ptr[some:], out[some*classes:], n-some
 	}
 	s.sparseRows.Put(k)
 }
 
-// say sets the keys of what rows say; all others are those of the value absent.
-func (s *Scorer) say(k *sparseKeys, ptr []int, ids []int64, values []float32, absent float32) {
+// setKeys sets the keys of what rows say; all others are those of the value absent.
+func (s *Scorer) setKeys(k *sparseKeys, ptr []int, ids []int64, values []float32, absent float32) {
 	k.fill(s.columns, absent)
 	for r := range len(ptr) - 1 {
 		lo, hi := ptr[r], ptr[r+1]
@@ -91,8 +91,8 @@ func (s *Scorer) say(k *sparseKeys, ptr []int, ids []int64, values []float32, ab
 	}
 }
 
-// takeBack makes the keys that rows said those of the value absent again. Where they say much it is faster to fill all.
-func (s *Scorer) takeBack(k *sparseKeys, ptr []int, ids []int64, absent float32) {
+// resetKeys makes the keys that rows set those of the value absent again. Where they say much it is faster to fill all.
+func (s *Scorer) resetKeys(k *sparseKeys, ptr []int, ids []int64, absent float32) {
 	n := len(ptr) - 1
 	if 8*(ptr[n]-ptr[0]) > k.rows*len(s.columns) {
 		k.filled = false

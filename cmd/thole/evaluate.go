@@ -17,9 +17,9 @@ import (
 // evaluation is a prediction that is measured by all metrics, and told of in a page.
 type evaluation struct {
 	prediction
-	report  string // path; "": none
-	force   bool
-	permute permuting
+	report     string // path; "": none
+	force      bool
+	importance permuting
 }
 
 func evaluateCommand(e *env) *cobra.Command {
@@ -44,7 +44,7 @@ thresholds; of several the confusion; of values predicted and actual ones and th
   thole evaluate out/trees people.csv --importance --importance-metric auc
   thole evaluate --model lr.params --algo lr --data 'test-*.libsvm' --json`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := v.permute.check(c); err != nil {
+			if err := v.importance.check(c); err != nil {
 				return err
 			}
 			return v.run(c.Context(), e, args)
@@ -55,7 +55,7 @@ thresholds; of several the confusion; of values predicted and actual ones and th
 	f := c.Flags()
 	f.StringVar(&v.report, "report", "", "write a page of HTML with metrics, curves and tables; - is standard output")
 	f.BoolVar(&v.force, "force", false, "replace the report if it exists")
-	v.permute.flags(c)
+	v.importance.flags(c)
 	return c
 }
 
@@ -101,7 +101,9 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 		return err
 	}
 	out, model := e.out, v.job.model // as the user wrote it
-	v.keep = v.permute.asked
+	if v.importance.asked {
+		v.permute = &v.importance
+	}
 	s, err := v.measure(ctx, e)
 	if err != nil {
 		return err
@@ -116,8 +118,8 @@ func (v *evaluation) run(ctx context.Context, e *env, args []string) error {
 		return fmt.Errorf("%s: no labels, want some to compare predictions with (thole predict scores examples without)",
 			strings.Join(v.job.data, ", "))
 	}
-	if v.permute.asked {
-		if s.Importance, err = v.permute.importance(ctx, e, model, s); err != nil {
+	if v.importance.asked {
+		if s.Importance, err = v.importance.measure(ctx, e, model, s); err != nil {
 			return err
 		}
 	}

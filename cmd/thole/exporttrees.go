@@ -40,7 +40,7 @@ func (x *exporting) exportTrees(ctx context.Context, src string, beside map[stri
 		return err
 	}
 	p.line("ONNX Runtime has to be of version 1.24 or newer")
-	if e.Beside {
+	if e.NeedsStart {
 		p.line("%s was grown from start scores, which its scores are to be added to", src)
 	}
 	p.line("%s: %s; %s", to.path, meta["thole.trees"], portsText(model))

@@ -27,7 +27,7 @@ import (
 func (p *plan) together() bool { return p.atServers || p.tasks > 1 || p.servers > 1 || p.overTCP }
 
 // treeTasks is the tasks of this process, which grow trees together with those of others. The first of them gets for all what they have
-// to know: it reads the examples, if it is task 0, or hears of them.
+// to know: it reads the examples, if it is task 0, or receives that.
 type treeTasks struct {
 	p     *plan
 	c     *cluster
@@ -36,11 +36,11 @@ type treeTasks struct {
 	w     *watcher // may be nil
 	cores int      // of each task
 
-	of    *treeData // nil: until it is read, or for good, as another process reads
-	deal  *boosting.Deal
-	known chan struct{} // closed when that is there
-	all   taskRows      // which tasks share that divide features
-	whole chan struct{} // closed when these are there
+	of      *treeData // nil: until it is read, or for good, as another process reads
+	scatter *boosting.Scatter
+	known   chan struct{} // closed when that is there
+	all     taskRows      // which tasks share that divide features
+	whole   chan struct{} // closed when these are there
 }
 
 // taskRows is what a task learns from, and what is known of the rows of all.
@@ -170,16 +170,16 @@ func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, 
 	return g.finish(e, learned)
 }
 
-// collect gives task 0 the scores of all examples, class after class; nil where some trees do not score.
+// collect gives task 0 the scores of all examples, class after class; nil where they are not those of the trees that were kept.
 func (g *treeRun) collect(ctx context.Context, e *tree.Ensemble) ([][]float64, error) {
 	p := g.p
 	switch {
-	case e.Best > 0:
+	case !g.lastScore(e):
 		return nil, nil
 	case p.shared == byFeatures:
 		return g.last.Scores, nil
 	}
-	counts, err := g.workers.Gather(ctx, []int64{int64(g.own.Len())})
+	counts, err := g.workers.AllGather(ctx, []int64{int64(g.own.Len())})
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (g *treeRun) collect(ctx context.Context, e *tree.Ensemble) ([][]float64, e
 			own[k*most+i] = int64(math.Float64bits(s))
 		}
 	}
-	all, err := g.workers.Collect(ctx, own)
+	all, err := g.workers.Gather(ctx, own)
 	if err != nil || all == nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (g *treeRun) agree(ctx context.Context, s *train.Scored, loss, value float6
 	for _, v := range []float64{loss, weight, value} {
 		own = append(own, int64(math.Float64bits(v)))
 	}
-	all, err := g.workers.Gather(ctx, own)
+	all, err := g.workers.AllGather(ctx, own)
 	if err != nil {
 		return 0, 0, err
 	}

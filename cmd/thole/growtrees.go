@@ -185,7 +185,7 @@ func (p *plan) treeData(ctx context.Context, w *watcher) (*treeData, error) {
 // label says in the trees what the labels were, and whether there were start scores.
 func (p *plan) label(e *tree.Ensemble) {
 	if p.train.Start != nil { // in place of any of trees that went before
-		e.Beside, e.Start = true, make([]float64, e.Classes)
+		e.NeedsStart, e.Start = true, make([]float64, e.Classes)
 	}
 	if c := p.train.Classes; p.recipe.Task.Classes() && c != nil {
 		e.Labels = c

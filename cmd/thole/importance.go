@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"thole.example/format"
+	"thole.example/graph"
 	"thole.example/internal/number"
+	"thole.example/internal/spell"
 	"thole.example/metric"
 	"thole.example/train"
 	"thole.example/tree"
@@ -59,6 +61,14 @@ func (k *permuting) check(c *cobra.Command) error {
 	return nil
 }
 
+// checkMetric refuses a metric that models of the loss do not have.
+func (k *permuting) checkMetric(loss graph.Loss) error {
+	if k.by == "" || train.HasMetric(loss, k.by) {
+		return nil
+	}
+	return usageError{fmt.Errorf("--importance-metric: %w", spell.Unknown("metric of "+loss.Name(), k.by, train.MetricNames(loss)))}
+}
+
 // permuted is what came of the permutations.
 type permuted struct {
 	Metric   string            `json:"metric"`
@@ -95,8 +105,8 @@ func (k *keptRows) grow(n, width int, start []float64) ([]float32, error) {
 	return k.rows[have:], nil
 }
 
-// importance permutes each feature of the examples that were scored.
-func (k *permuting) importance(ctx context.Context, e *env, model string, s *scored) (*permuted, error) {
+// measure permutes each feature of the examples that were scored.
+func (k *permuting) measure(ctx context.Context, e *env, model string, s *scored) (*permuted, error) {
 	of, scorer := *s.of, s.trees
 	p := &permuted{Metric: cmp.Or(k.by, of.Loss.Name()), Repeats: k.repeats, Seed: k.seed, Asked: len(scorer.of),
 		Features: []permutedFeature{}}
@@ -104,36 +114,44 @@ func (k *permuting) importance(ctx context.Context, e *env, model string, s *sco
 	if p.Value, err = train.MeasureOne(&of, p.Metric); err != nil {
 		return nil, err
 	}
-	if math.IsNaN(p.Value) {
+	if !finite(p.Value) {
 		return nil, fmt.Errorf("--importance: %s is not defined on these examples, want another --importance-metric", p.Metric)
 	}
 	bar := e.progress("importance of the features of "+model, "permutations", int64(p.Asked*k.repeats))
 	defer bar.end()
-	rows, n := scorer.kept, len(of.Label)
 	of.Score = make([]float64, len(s.of.Score))
 	for f, name := range scorer.of {
-		id, all := int(scorer.from[f]), make([]float64, k.repeats)
+		one := permutedFeature{Feature: name, ID: int(scorer.from[f])}
+		all := make([]float64, k.repeats)
 		for i := range all {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			copy(of.Score, rows.start)
-			scorer.fast.Permuted(rows.rows, p.Asked, f, tree.Permutation(k.seed, id, i, n), of.Score, runtime.GOMAXPROCS(0))
+			scorer.permuted(f, tree.Permutation(k.seed, one.ID, i, len(of.Label)), of.Score)
 			v, err := train.MeasureOne(&of, p.Metric)
 			if err != nil {
 				return nil, err
 			}
-			all[i] = worse(p.Metric, v, p.Value)
+			if all[i] = worse(p.Metric, v, p.Value); !finite(all[i]) { // such as the precision of no positive prediction
+				return nil, fmt.Errorf("--importance: %s is not defined where column %s has the values of other examples, want another "+
+					"--importance-metric", p.Metric, name)
+			}
 			bar.add(1)
 		}
-		mean, deviation := spread(all)
-		p.Features = append(p.Features, permutedFeature{name, id, mean, deviation})
+		one.Mean, one.Deviation = spread(all)
+		p.Features = append(p.Features, one)
 	}
 	slices.SortStableFunc(p.Features, func(a, b permutedFeature) int { return cmp.Compare(b.Mean, a.Mean) })
 	if k.top > 0 {
 		p.Features = p.Features[:min(k.top, len(p.Features))]
 	}
 	return p, nil
+}
+
+// permuted scores the kept rows with the values of one feature in another order.
+func (s *treeScorer) permuted(feature int, order []uint32, score []float64) {
+	copy(score, s.kept.start) // which the scorer adds to, if there are some
+	s.fast.Permuted(s.kept.rows, len(s.of), feature, order, score, runtime.GOMAXPROCS(0))
 }
 
 // worse is by how much the value of a metric is worse than another one.

@@ -28,7 +28,7 @@ type treesFinding struct {
 	MostLeaves int                  `json:"mostLeaves"` // of one
 	Depth      int                  `json:"depth"`      // of the deepest
 	Start      []float64            `json:"start"`
-	Beside     bool                 `json:"beside,omitempty"` // it was grown from start scores of the examples
+	NeedsStart bool                 `json:"needsStartScores,omitempty"` // it was grown from start scores of the examples
 	Features   int                  `json:"features"`
 	Used       int                  `json:"usedFeatures"`
 	Levels     []categoricalFinding `json:"categorical,omitempty"`
@@ -60,7 +60,7 @@ func findTrees(ctx context.Context, r format.Reader) *treesFinding {
 		return nil
 	}
 	f := &treesFinding{Objective: &e.Objective, Origin: e.Origin, Classes: e.Classes, Iterations: e.Iterations(), Best: e.Best,
-		Trees: len(e.Trees), Start: e.Start, Beside: e.Beside, Features: e.Features.Width}
+		Trees: len(e.Trees), Start: e.Start, NeedsStart: e.NeedsStart, Features: e.Features.Width}
 	for i := range e.Trees {
 		t := &e.Trees[i]
 		f.Leaves += t.Leaves()
@@ -106,7 +106,7 @@ func (f *treesFinding) print(out io.Writer) error {
 	if f.Best > 0 && f.Best < f.Iterations {
 		fmt.Fprintf(out, "    the first %s score\n", number.Of(f.Best, "iteration"))
 	}
-	if f.Beside {
+	if f.NeedsStart {
 		fmt.Fprintln(out, "    grown from start scores of the examples, which its scores are added to (--start-scores)")
 	}
 	if f.Classes > 1 {

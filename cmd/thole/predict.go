@@ -21,9 +21,9 @@ type prediction struct {
 	source
 	results results
 	asJSON  bool
-	all     bool // measure by all metrics that fit, not only the usual ones
-	keep    bool // the rows, by trees
-	byTrees      // what else is said of examples by trees
+	all     bool       // measure by all metrics that fit, not only the usual ones
+	permute *permuting // of a model of trees, whose rows are kept for it; nil: not asked for
+	byTrees            // what else is said of examples by trees
 }
 
 func predictCommand(e *env) *cobra.Command {

@@ -34,7 +34,7 @@ func (p *prediction) scoring(ctx context.Context, e *env, m *storedModel) (*scor
 	if len(p.starts) > 0 {
 		return nil, usageError{fmt.Errorf("%s is no model of trees, which --start-scores is for", m.path)}
 	}
-	if p.keep {
+	if p.permute != nil {
 		return nil, usageError{fmt.Errorf("%s is no model of trees, which --importance is for", m.path)}
 	}
 	if p.byTrees.asked() {

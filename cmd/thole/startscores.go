@@ -41,7 +41,7 @@ func (p *plan) checkStarts() error {
 	case len(j.starts) > 0 && len(j.valid) > 0 && len(j.validStarts) == 0:
 		return errors.New("--start-scores and --validate without --validate-start-scores, want all three: trees are added to those of all " +
 			"examples, or none")
-	case len(j.starts) == 0 && p.before != nil && p.before.trees.Beside:
+	case len(j.starts) == 0 && p.before != nil && p.before.trees.NeedsStart:
 		return fmt.Errorf("--load %s was grown from start scores, want --start-scores to go on from it", p.load)
 	}
 	return nil

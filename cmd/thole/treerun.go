@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -102,7 +103,7 @@ func (g *treeRun) measure(now *gbdt.Progress) (m train.Metrics, value float64, e
 		value = m.Get(p.by)
 	}
 	if math.IsNaN(value) {
-		return nil, 0, fmt.Errorf("%s of the held-out examples is no number, want one to stop by", p.by)
+		return nil, 0, fmt.Errorf("%s of the held-out examples is not a number, want another --early-stop-metric", cmp.Or(p.by, m[0].Name))
 	}
 	if p.mode == "max" || p.mode == "" && train.Larger(p.by) {
 		value = -value
@@ -135,12 +136,15 @@ func (g *treeRun) count() {
 	}
 }
 
-// finish measures the trees that were kept, of which all training examples have the scores learned, if all of them score.
+// lastScore reports whether the trees score as they did after the last iteration: all of them score, and with the weights that they had.
+func (g *treeRun) lastScore(e *tree.Ensemble) bool { return e.Best == 0 && g.p.forest.Drop.Rate == 0 }
+
+// finish measures the trees that were kept, of which all training examples have the scores learned, if the last ones are theirs.
 func (g *treeRun) finish(e *tree.Ensemble, learned [][]float64) (*train.Report, error) {
 	p, r := g.p, &g.report
 	g.count()
 	held := g.last.Held
-	if e.Best > 0 || p.forest.Drop.Rate > 0 { // some trees do not score, or others than the last ones were kept
+	if !g.lastScore(e) {
 		learned = p.scoresOf(e, p.train)
 		if p.valid != nil {
 			held = p.scoresOf(e, p.valid)

@@ -33,6 +33,7 @@ func (t *byTrees) flags(c *cobra.Command) {
 	f.BoolVar(&t.contrib, "contrib", false, "of a model of trees: write to --out what each feature contributes to the margin (TreeSHAP), "+
 		"and the base, which is the rest of it")
 	f.BoolVar(&t.leaves, "leaves", false, "of a model of trees: write to --out the number of the leaf that the example comes to in each tree")
+	inGroup(c, treesTitle, "contrib")
 }
 
 func (t *byTrees) asked() bool { return t.trees != 0 || t.contrib || t.leaves }
@@ -75,6 +76,11 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
+	if p.permute != nil {
+		if err := p.permute.checkMetric(loss); err != nil {
+			return nil, err
+		}
+	}
 	g := &scoring{loss: loss, width: trees.Classes, exact: true}
 	view, err := p.treeOptions(ctx, e, m, g)
 	if err != nil {
@@ -84,7 +90,7 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.path, err)
 	}
-	if p.keep {
+	if p.permute != nil {
 		s.keep()
 	}
 	if err := p.startFrom(e, m, s, g.options.Start); err != nil {
@@ -96,14 +102,14 @@ func (p *prediction) treeScoring(ctx context.Context, e *env, m *storedModel) (*
 
 // startFrom makes the scorer add to start scores, if there are some, and says what may be wrong about that.
 func (p *prediction) startFrom(e *env, m *storedModel, s *treeScorer, starts *data.Starts) error {
-	switch beside := m.trees.Beside; {
-	case starts == nil && beside:
+	switch needed := m.trees.NeedsStart; {
+	case starts == nil && needed:
 		fmt.Fprintf(e.err, "%s was grown from start scores, which its scores are to be added to: --start-scores names them\n", m.path)
 	case starts == nil:
 	case m.trees.Mean:
 		return usageError{fmt.Errorf("--start-scores, and %s is a random forest, whose score is a mean: nothing can be added to it", m.path)}
 	default:
-		if !beside && m.trees.Origin == "" {
+		if !needed && m.trees.Origin == "" {
 			fmt.Fprintf(e.err, "%s was not grown from start scores: they take the place of its own\n", m.path)
 		}
 		s.fast = tree.Onto(s.scored)

@@ -77,8 +77,8 @@ func (g *treeSettings) flags(c *cobra.Command) {
 
 // treeFlags are those that only trees have.
 var treeFlags = []string{"trees", "depth", "leaves", "growth", "bins", "min-child-weight", "gamma", "max-delta-step", "subsample",
-	"colsample", "monotone", "cat-one-hot", "cat-order", "cat-smooth", "cat-l2", "cat-levels", "cat-weight", "share", "votes", "start-scores",
-	"validate-start-scores", "boosting", "drop-rate", "skip-drop", "max-drop"}
+	"colsample", "boosting", "drop-rate", "skip-drop", "max-drop", "start-scores", "validate-start-scores", "monotone", "cat-one-hot",
+	"cat-order", "cat-smooth", "cat-l2", "cat-levels", "cat-weight", "share", "votes"}
 
 // networkFlags are those that trees have no use for.
 var networkFlags = []string{"graph", "strict-graph", "sparse", "admit-after", "forget-after", "expire-after", "max-bytes",
@@ -172,15 +172,39 @@ func (p *plan) chooseTrees() error {
 		return err
 	}
 	p.epochs, p.rate, p.batch, p.job.l2 = c.Trees, c.Rate, 1, c.L2
+	return cmp.Or(p.checkSharing(), p.checkTrees(), c.Check())
+}
+
+// checkSharing refuses what tasks cannot share.
+func (p *plan) checkSharing() error {
+	g := &p.treeSettings
 	switch {
 	case !slices.Contains(sharings, g.shared):
 		return fmt.Errorf("--share %s, want %s%s", g.shared, strings.Join(sharings, ", "), spell.Hint(g.shared, sharings))
 	case g.votes < 1 || g.votes > tree.FeatureLimit:
 		return fmt.Errorf("--votes %d, want 1 to %d", g.votes, tree.FeatureLimit)
-	case c.Order == gbdt.ByTree && (c.MaxLevels != gbdt.Defaults().MaxLevels || c.LevelWeight != gbdt.Defaults().LevelWeight):
-		return fmt.Errorf("--cat-levels or --cat-weight without --cat-order %s, want both", gbdt.ByNode)
 	case g.shared != byVoting && p.given("votes") && g.votes != defaultVotes:
 		return fmt.Errorf("--votes without --share %s, want both", byVoting)
+	}
+	return nil
+}
+
+// checkTrees refuses settings that do not go together, and those that would mean another thing to package gbdt.
+func (p *plan) checkTrees() error {
+	g, c, d := &p.treeSettings, &p.forest.Config, gbdt.Defaults()
+	for _, one := range []struct {
+		flag, is string
+		names    []string
+	}{
+		{"growth", g.growth, []string{string(gbdt.ByDepth), string(gbdt.ByLeaf)}},
+		{"cat-order", g.order, []string{string(gbdt.ByTree), string(gbdt.ByNode)}},
+	} {
+		if !slices.Contains(one.names, one.is) {
+			return fmt.Errorf("--%s %s, want %s%s", one.flag, one.is, strings.Join(one.names, " or "), spell.Hint(one.is, one.names))
+		}
+	}
+	if c.Order == gbdt.ByTree && (c.MaxLevels != d.MaxLevels || c.LevelWeight != d.LevelWeight) {
+		return fmt.Errorf("--cat-levels or --cat-weight without --cat-order %s, want both", gbdt.ByNode)
 	}
 	for _, share := range []struct {
 		flag string
@@ -190,15 +214,15 @@ func (p *plan) chooseTrees() error {
 			return fmt.Errorf("--%s %v, want a share above 0, up to 1", share.flag, share.is)
 		}
 	}
-	for name, text := range g.monotone {
-		if text != "1" && text != "-1" && text != "0" {
-			return fmt.Errorf("--monotone %s=%s, want 1 or -1", name, text)
+	for _, name := range slices.Sorted(maps.Keys(g.monotone)) {
+		if text := g.monotone[name]; !slices.Contains([]string{"1", "-1", "0"}, text) {
+			return fmt.Errorf("--monotone %s=%s, want 1, -1, or 0 for none", name, text)
 		}
 	}
 	if len(g.monotone) > 0 && c.Objective.Quantile != nil {
 		return fmt.Errorf("--monotone: leaves of %s are quantiles, which no constraint holds; want l2, huber or another loss", c.Objective.Name)
 	}
-	return c.Check()
+	return nil
 }
 
 // constrain finds the features of --monotone.

@@ -54,7 +54,7 @@ func anyTree(t *rapid.T, features, classes int) tree.Tree {
 
 // anyEnsemble says everything that one can say.
 func anyEnsemble(t *rapid.T) *tree.Ensemble {
-	e := &tree.Ensemble{Classes: rapid.IntRange(1, 3).Draw(t, "classes"), Mean: rapid.Bool().Draw(t, "mean"), Single: rapid.Bool().Draw(t, "single"), Beside: rapid.Bool().Draw(t, "beside"),
+	e := &tree.Ensemble{Classes: rapid.IntRange(1, 3).Draw(t, "classes"), Mean: rapid.Bool().Draw(t, "mean"), Single: rapid.Bool().Draw(t, "single"), NeedsStart: rapid.Bool().Draw(t, "beside"),
 		Origin: rapid.SampledFrom([]string{"", "LightGBM v3", "LightGBM v4", "XGBoost 3.2.0"}).Draw(t, "origin")}
 	e.Group = e.Classes * rapid.IntRange(1, 2).Draw(t, "parallel")
 	links := []tree.Link{tree.Identity, tree.Softmax, tree.Each}

@@ -14,14 +14,14 @@ import (
 // own is what the line "thole:" says: what a model has and a file of LightGBM has no other place for. It is written only where the rest
 // of the file says something else, and believed only where it does not contradict that.
 type own struct {
-	Origin    *string         `json:"origin,omitempty"`
-	Objective *tree.Objective `json:"objective,omitempty"` // of the same predictions
-	Best      int             `json:"best,omitempty"`      // which is how many iterations there are
-	Stem      *string         `json:"stem,omitempty"`      // of the names of features that have none of their own
-	Names     map[int]string  `json:"names,omitempty"`     // of features, where they are no words
-	Beside    bool            `json:"beside,omitempty"`    // init_score of the rows is to be added
-	Labels    []float32       `json:"labels,omitempty"`    // of the classes
-	Levels    []int           `json:"levels,omitempty"`    // the features of pandas_categorical, where they are not all categorical ones
+	Origin     *string         `json:"origin,omitempty"`
+	Objective  *tree.Objective `json:"objective,omitempty"` // of the same predictions
+	Best       int             `json:"best,omitempty"`      // which is how many iterations there are
+	Stem       *string         `json:"stem,omitempty"`      // of the names of features that have none of their own
+	Names      map[int]string  `json:"names,omitempty"`     // of features, where they are no words
+	NeedsStart bool            `json:"beside,omitempty"`    // init_score of the rows is to be added
+	Labels     []float32       `json:"labels,omitempty"`    // of the classes
+	Levels     []int           `json:"levels,omitempty"`    // the features of pandas_categorical, where they are not all categorical ones
 }
 
 func parseOwn(v *entry) (o own, err error) {
@@ -38,7 +38,7 @@ func parseOwn(v *entry) (o own, err error) {
 // own takes over what does not contradict the rest.
 func (p *parser) own(o own) {
 	e := p.e
-	e.Beside = o.Beside
+	e.NeedsStart = o.NeedsStart
 	if o.Origin != nil {
 		e.Origin = *o.Origin
 	}
@@ -95,7 +95,7 @@ func stemmed(stem string, i int) string {
 
 // ownOf is what the rest of a file does not say of the ensemble.
 func ownOf(e *tree.Ensemble) own {
-	o := own{Best: e.Best, Beside: e.Beside, Labels: e.Labels}
+	o := own{Best: e.Best, NeedsStart: e.NeedsStart, Labels: e.Labels}
 	if plain := origin + " " + fileVersion(e); e.Origin != plain {
 		o.Origin = &e.Origin
 	}
@@ -153,7 +153,7 @@ func parameters(o *tree.Objective) map[string]float64 {
 }
 
 func (o *own) line() ([]byte, error) {
-	if o.Origin == nil && o.Objective == nil && o.Best == 0 && !o.Beside && o.Stem == nil && o.Names == nil && o.Labels == nil &&
+	if o.Origin == nil && o.Objective == nil && o.Best == 0 && !o.NeedsStart && o.Stem == nil && o.Names == nil && o.Labels == nil &&
 		o.Levels == nil {
 		return nil, nil
 	}

@@ -324,7 +324,7 @@ func (m *model) own(e *tree.Ensemble, o *objective) (notes []string) {
 		return []string{format.Warning("attribute " + ownKey + " tells of another model and is passed over")}
 	}
 	e.Objective, e.Features, e.Labels, e.Single, e.Origin = was.Objective, was.Features, was.Labels, was.Single, was.Origin
-	e.Beside = was.Beside // base_margin of the rows is to be added
+	e.NeedsStart = was.NeedsStart // base_margin of the rows is to be added
 	return nil
 }
 

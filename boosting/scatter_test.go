@@ -89,20 +89,20 @@ func TestSent(t *testing.T) {
 	}
 	group.Go(func() {
 		for _, n := range lengths {
-			if err := w[0].send(t.Context(), made(n)); err != nil {
+			if err := w[0].sendBytes(t.Context(), made(n)); err != nil {
 				t.Error(err)
 			}
 		}
 	})
 	for i, n := range lengths {
 		if i%3 == 1 {
-			if err := w[1].skip(t.Context(), int64(n)); err != nil {
+			if err := w[1].skipBytes(t.Context(), int64(n)); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
 		var last int64
-		got, err := w[1].receive(t.Context(), int64(n), func(done, total int64) {
+		got, err := w[1].receiveBytes(t.Context(), int64(n), func(done, total int64) {
 			if last = done; total != int64(n) {
 				t.Errorf("%d of %d bytes, want them of %d", done, total, n)
 			}
@@ -114,14 +114,14 @@ func TestSent(t *testing.T) {
 	group.Wait()
 }
 
-// TestDealDamaged: what came with another checksum is refused, and so is what is no deal.
-func TestDealDamaged(t *testing.T) {
+// TestScatterDamaged: what came with another checksum is refused, and so is what is no Scatter.
+func TestScatterDamaged(t *testing.T) {
 	s, b, y := setup(t)
 	text, err := s.JSON()
 	if err != nil {
 		t.Fatal(err)
 	}
-	deal := []byte(`{"Setup":` + string(text) + `,"Rows":[{"Task":1,"Lo":0,"Hi":2}]}`)
+	all := []byte(`{"Setup":` + string(text) + `,"Shards":[{"Task":1,"Lo":0,"Hi":2}]}`)
 	head := func(text []byte, flip uint64) []byte {
 		h := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
 		return binary.LittleEndian.AppendUint64(h, uint64(crc32.Checksum(text, castagnoli))^flip)
@@ -135,24 +135,24 @@ func TestDealDamaged(t *testing.T) {
 		sent [][]byte
 		want string
 	}{
-		{"as it should be", [][]byte{head(deal, 0), deal, rows}, ""},
-		{"the deal", [][]byte{head(deal, 1), deal}, "another checksum"},
-		{"the rows", [][]byte{head(deal, 0), deal, flipped}, "rows 0 to 2 came with another checksum"},
+		{"as it should be", [][]byte{head(all, 0), all, rows}, ""},
+		{"the setup", [][]byte{head(all, 1), all}, "another checksum"},
+		{"the rows", [][]byte{head(all, 0), all, flipped}, "rows 0 to 2 came with another checksum"},
 		{"the length", [][]byte{append(binary.LittleEndian.AppendUint64(nil, 1<<62), make([]byte, 8)...)}, "want at most"},
-		{"no deal", [][]byte{head(deal[:9], 0), deal[:9]}, "unexpected end"},
+		{"no JSON", [][]byte{head(all[:9], 0), all[:9]}, "unexpected end"},
 	} {
 		w := two(t)
 		var group sync.WaitGroup
 		group.Go(func() {
 			for _, some := range c.sent {
-				if err := w[0].send(t.Context(), some); err != nil {
+				if err := w[0].sendBytes(t.Context(), some); err != nil {
 					return // the other has gone
 				}
 			}
 		})
-		d, err := w[1].Hear(t.Context())
+		d, err := w[1].AwaitScatter(t.Context())
 		if err == nil {
-			_, _, err = w[1].Take(t.Context(), d, 1, nil)
+			_, _, err = w[1].Receive(t.Context(), d, 1, nil)
 		}
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.want)
@@ -162,8 +162,8 @@ func TestDealDamaged(t *testing.T) {
 	}
 }
 
-// TestDealRefused: rows that are none, or twice.
-func TestDealRefused(t *testing.T) {
+// TestScatterRefused: rows that are none, or twice.
+func TestScatterRefused(t *testing.T) {
 	s, _, _ := setup(t)
 	text, err := s.JSON()
 	if err != nil {
@@ -177,12 +177,12 @@ func TestDealRefused(t *testing.T) {
 		`[{"Task":-2,"Lo":0,"Hi":1}]`:                          "of task -2",
 		`[{"Task":1,"Lo":0,"Hi":1},{"Task":1,"Lo":1,"Hi":2}]`:  "rows of task 1 twice",
 	} {
-		_, err := parseDeal([]byte(`{"Setup":` + string(text) + `,"Rows":` + rows + `}`))
+		_, err := parseScatter([]byte(`{"Setup":` + string(text) + `,"Shards":` + rows + `}`))
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", rows, err, want)
 		}
 	}
-	if _, err := parseDeal([]byte(`{"Setup":{},"Rows":[]}`)); err == nil || !strings.Contains(err.Error(), "setup of a training") {
+	if _, err := parseScatter([]byte(`{"Setup":{},"Shards":[]}`)); err == nil || !strings.Contains(err.Error(), "setup of a training") {
 		t.Errorf("no setup: %v", err)
 	}
 }

@@ -19,14 +19,14 @@ func (g *treeTasks) rows(ctx context.Context, client *ps.Client, w *boosting.Wor
 	switch {
 	case task == 0:
 		if err = g.read(ctx, client); err == nil {
-			err = g.give(ctx, client, w)
+			err = g.send(ctx, client, w)
 		}
 	case !reads:
-		return g.take(ctx, client, w, task)
+		return g.receive(ctx, client, w, task)
 	case len(g.tasks) < g.p.tasks: // what goes to others passes by
-		var d *boosting.Deal
-		if d, err = w.Hear(ctx); err == nil {
-			_, _, err = w.Take(ctx, d, nobody, nil)
+		var d *boosting.Scatter
+		if d, err = w.AwaitScatter(ctx); err == nil {
+			_, _, err = w.Receive(ctx, d, boosting.NoTask, nil)
 		}
 	}
 	if err == nil {
@@ -38,16 +38,10 @@ func (g *treeTasks) rows(ctx context.Context, client *ps.Client, w *boosting.Wor
 	case g.p.shared == byFeatures:
 		return g.allRows(ctx, task)
 	case task == 0:
-		return g.code(ctx, g.shareOf(task), g.of.held)
+		return g.code(ctx, g.shardOf(task), g.of.held)
 	}
-	return g.code(ctx, g.shareOf(task), nil)
+	return g.code(ctx, g.shardOf(task), nil)
 }
-
-// Tasks of rows that are sent: anyone takes them, nobody takes any.
-const (
-	anyone = -1
-	nobody = -2
-)
 
 // after waits until a channel is closed.
 func after(ctx context.Context, c <-chan struct{}) error {
@@ -59,21 +53,21 @@ func after(ctx context.Context, c <-chan struct{}) error {
 	}
 }
 
-// shareOf is the rows of a task.
-func (g *treeTasks) shareOf(task int) boosting.Rows {
+// shardOf is the rows of a task.
+func (g *treeTasks) shardOf(task int) boosting.Shard {
 	p := g.p
 	var groups []int64
 	if p.forest.Objective.Rank != nil { // which compares the examples of a group
 		groups = p.train.Group
 	}
-	lo, hi := gbdt.Share(groups, p.rows, p.tasks, task)
-	return boosting.Rows{Task: task, Lo: lo, Hi: hi}
+	lo, hi := gbdt.Shard(groups, p.rows, p.tasks, task)
+	return boosting.Shard{Task: task, Lo: lo, Hi: hi}
 }
 
 // code makes codes of rows; held may be nil.
-func (g *treeTasks) code(ctx context.Context, r boosting.Rows, held gbdt.Rows) (taskRows, error) {
+func (g *treeTasks) code(ctx context.Context, r boosting.Shard, held gbdt.Rows) (taskRows, error) {
 	b, err := g.of.layout.Code(ctx, g.of.learn, held, r.Lo, r.Hi, g.cores)
-	return taskRows{g.deal.Setup, b, g.of.labels.Part(r.Lo, r.Hi, g.p.rows, held != nil)}, err
+	return taskRows{g.scatter.Setup, b, g.of.labels.Part(r.Lo, r.Hi, g.p.rows, held != nil)}, err
 }
 
 // allRows are the rows where tasks divide features: of all tasks of the process the same.
@@ -112,13 +106,13 @@ func (g *treeTasks) read(ctx context.Context, client *ps.Client) (err error) {
 	if err != nil {
 		return err
 	}
-	if g.deal = &(boosting.Deal{Setup: setup}); g.path != "" && p.atServers {
+	if g.scatter = &(boosting.Scatter{Setup: setup}); g.path != "" && p.atServers {
 		if err := p.rehearseTrees(ctx, client, g.path); err != nil {
 			return err
 		}
 	}
 	if p.shared == byFeatures {
-		if g.all, err = g.code(ctx, boosting.Rows{Hi: p.rows}, g.of.held); err != nil {
+		if g.all, err = g.code(ctx, boosting.Shard{Hi: p.rows}, g.of.held); err != nil {
 			return err
 		}
 		close(g.whole)
@@ -127,9 +121,9 @@ func (g *treeTasks) read(ctx context.Context, client *ps.Client) (err error) {
 	return nil
 }
 
-// give sends the tasks of other processes their rows, once they are there.
-func (g *treeTasks) give(ctx context.Context, client *ps.Client, w *boosting.Workers) error {
-	p, d := g.p, g.deal
+// send sends the tasks of other processes their rows, once they are there.
+func (g *treeTasks) send(ctx context.Context, client *ps.Client, w *boosting.Workers) error {
+	p, d := g.p, g.scatter
 	if len(g.tasks) == p.tasks {
 		return nil
 	}
@@ -137,41 +131,41 @@ func (g *treeTasks) give(ctx context.Context, client *ps.Client, w *boosting.Wor
 		return err
 	}
 	if p.shared == byFeatures {
-		d.Rows = []boosting.Rows{{Task: anyone, Hi: p.rows}}
-		return w.Give(ctx, d, func(boosting.Rows) (*gbdt.Binned, *gbdt.Labels, error) {
+		d.Shards = []boosting.Shard{{Task: boosting.AllTasks, Hi: p.rows}}
+		return w.Scatter(ctx, d, func(boosting.Shard) (*gbdt.Binned, *gbdt.Labels, error) {
 			r := g.learned()
 			return r.binned, r.labels, nil
 		})
 	}
 	for t := range p.tasks {
 		if !slices.Contains(g.tasks, t) {
-			d.Rows = append(d.Rows, g.shareOf(t))
+			d.Shards = append(d.Shards, g.shardOf(t))
 		}
 	}
-	bar := p.bar(g.w, "send the examples", "tasks", int64(len(d.Rows)))
+	bar := p.bar(g.w, "send the examples", "tasks", int64(len(d.Shards)))
 	defer bar.end()
-	return w.Give(ctx, d, func(r boosting.Rows) (*gbdt.Binned, *gbdt.Labels, error) {
+	return w.Scatter(ctx, d, func(r boosting.Shard) (*gbdt.Binned, *gbdt.Labels, error) {
 		bar.add(1)
 		some, err := g.code(ctx, r, nil)
 		return some.binned, some.labels, err
 	})
 }
 
-// take takes the rows of a task from the process of task 0, and if the task is the first here, what all tasks have to know.
-func (g *treeTasks) take(ctx context.Context, client *ps.Client, w *boosting.Workers, task int) (r taskRows, err error) {
+// receive receives the rows of a task from the process of task 0, and if the task is the first here, what all tasks have to know.
+func (g *treeTasks) receive(ctx context.Context, client *ps.Client, w *boosting.Workers, task int) (r taskRows, err error) {
 	whole := g.p.shared == byFeatures
 	if !g.first(task) {
-		return g.takeAfter(ctx, w, task, whole)
+		return g.receiveAfter(ctx, w, task, whole)
 	}
-	if err := g.hear(ctx, client, w); err != nil {
+	if err := g.await(ctx, client, w); err != nil {
 		return r, err
 	}
 	if whole {
-		task = anyone
+		task = boosting.AllTasks
 	}
 	bar := g.p.bar(g.w, "receive examples", "bytes", 1)
-	r.setup = g.deal.Setup
-	r.binned, r.labels, err = w.Take(ctx, g.deal, task, bar.read)
+	r.setup = g.scatter.Setup
+	r.binned, r.labels, err = w.Receive(ctx, g.scatter, task, bar.read)
 	if bar.end(); err == nil && whole {
 		g.all = r
 		close(g.whole)
@@ -179,18 +173,18 @@ func (g *treeTasks) take(ctx context.Context, client *ps.Client, w *boosting.Wor
 	return r, err
 }
 
-// takeAfter is take by a task that is not the first here, which has the rows where all tasks have the same.
-func (g *treeTasks) takeAfter(ctx context.Context, w *boosting.Workers, task int, whole bool) (r taskRows, err error) {
-	d, err := w.Hear(ctx)
+// receiveAfter is receive by a task that is not the first here: what all tasks have to know, the first has received.
+func (g *treeTasks) receiveAfter(ctx context.Context, w *boosting.Workers, task int, whole bool) (r taskRows, err error) {
+	d, err := w.AwaitScatter(ctx)
 	if err != nil {
 		return r, err
 	}
 	own := task
 	if whole {
-		own = nobody
+		own = boosting.NoTask
 	}
 	r.setup = d.Setup
-	if r.binned, r.labels, err = w.Take(ctx, d, own, nil); err == nil {
+	if r.binned, r.labels, err = w.Receive(ctx, d, own, nil); err == nil {
 		err = after(ctx, g.known)
 	}
 	if err == nil && whole {
@@ -199,17 +193,17 @@ func (g *treeTasks) takeAfter(ctx context.Context, w *boosting.Workers, task int
 	return r, err
 }
 
-// hear waits until task 0 has read the examples, and says so, and takes what all tasks of the process have to know.
-func (g *treeTasks) hear(ctx context.Context, client *ps.Client, w *boosting.Workers) (err error) {
+// await waits until task 0 has read the examples, and says so, and takes what all tasks of the process have to know.
+func (g *treeTasks) await(ctx context.Context, client *ps.Client, w *boosting.Workers) (err error) {
 	if err := g.p.gather(ctx, client, g.w); err != nil {
 		return err
 	}
 	over := g.w.waiting(func() string { return fmt.Sprintf("task 0 of job %q to read the examples", g.p.name) })
-	g.deal, err = w.Hear(ctx)
+	g.scatter, err = w.AwaitScatter(ctx)
 	if over(); err != nil {
 		return err
 	}
-	if err := g.p.heard(g.deal.Setup); err != nil {
+	if err := g.p.adoptSetup(g.scatter.Setup); err != nil {
 		return err
 	}
 	if g.w != nil {
@@ -221,8 +215,8 @@ func (g *treeTasks) hear(ctx context.Context, client *ps.Client, w *boosting.Wor
 	return nil
 }
 
-// heard takes what the process of task 0 has found by the examples.
-func (p *plan) heard(s *gbdt.Setup) error {
+// adoptSetup takes what the process of task 0 has found by the examples.
+func (p *plan) adoptSetup(s *gbdt.Setup) error {
 	cores := p.forest.Cores
 	p.forest.Config = s.Config
 	p.forest.Cores = cores

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A share on its way to the worker that is to learn from it is, little-endian and without gaps:
+// A shard on its way to the worker that is to learn from it is, little-endian and without gaps:
 //
 //	codes    Stride bytes of each row (kernel.Codes)
 //	labels   float32 of each row
@@ -15,8 +15,8 @@ import (
 //	groups   int64 of each row, if the objective asks for them
 //	starts   float64 of each row, all of class 0, then those of class 1, and so on, if there are any
 
-// ShareLen is how many bytes so many rows take in Pack.
-func (s *Setup) ShareLen(rows int) int64 {
+// ShardLen is how many bytes so many rows take in Pack.
+func (s *Setup) ShardLen(rows int) int64 {
 	each := s.Layout.shape.Stride + 4
 	if s.weights {
 		each += 4
@@ -32,7 +32,7 @@ func (s *Setup) ShareLen(rows int) int64 {
 
 // Pack appends rows, none of which is held out, and their labels.
 func (s *Setup) Pack(to []byte, b *Binned, y *Labels) []byte {
-	to = slices.Grow(to, int(s.ShareLen(b.learn)))
+	to = slices.Grow(to, int(s.ShardLen(b.learn)))
 	to = append(to, b.codes.Bytes[:b.learn*b.codes.Stride]...)
 	for _, v := range y.Label[:b.learn] {
 		to = binary.LittleEndian.AppendUint32(to, math.Float32bits(v))
@@ -62,8 +62,8 @@ func (s *Setup) Unpack(lo, hi int, from []byte) (*Binned, *Labels, error) {
 	switch {
 	case lo < 0 || n < 0 || hi > l.rows:
 		return nil, nil, fmt.Errorf("rows %d to %d, want some of %d", lo, hi, l.rows)
-	case int64(len(from)) != s.ShareLen(n):
-		return nil, nil, fmt.Errorf("%d bytes of %d rows, want %d", len(from), n, s.ShareLen(n))
+	case int64(len(from)) != s.ShardLen(n):
+		return nil, nil, fmt.Errorf("%d bytes of %d rows, want %d", len(from), n, s.ShardLen(n))
 	}
 	b := &Binned{Layout: l, first: lo, learn: n, codes: l.shape}
 	stride := l.shape.Stride
