@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"thole.example/boosting"
@@ -231,23 +233,20 @@ func (p *plan) scoresOf(e *tree.Ensemble, of *data.Examples) [][]float64 {
 		out[k] = make([]float64, of.Len())
 	}
 	absent, sparse := p.forest.view.Columns()
-	rows, block := 256, []float32(nil)
+	rows := 256
 	if !sparse {
 		rows = max(1, min(rows, 1<<20/max(1, width)))
-		block = make([]float32, rows*width)
 	}
-	scores := make([]float64, rows*e.Classes)
-	for lo := 0; lo < of.Len(); lo += rows {
-		n := min(rows, of.Len()-lo)
+	some := func(lo, n int, block []float32, scores []float64) {
 		b := of.Slice(lo, lo+n)
 		if of.Start != nil {
 			copy(scores, of.Start[lo*e.Classes:(lo+n)*e.Classes])
 		}
 		if x := b.Rows(); sparse {
-			fast.Sparse(x.Ptr, x.Idx, x.Val, absent, scores[:n*e.Classes])
+			fast.Sparse(x.Ptr, x.Idx, x.Val, absent, scores)
 		} else {
 			p.forest.view.Fill(b, 0, n, block)
-			fast.Batch(block[:n*width], width, scores[:n*e.Classes])
+			fast.Batch(block[:n*width], width, scores)
 		}
 		for i := range n {
 			for k := range out {
@@ -255,5 +254,20 @@ func (p *plan) scoresOf(e *tree.Ensemble, of *data.Examples) [][]float64 {
 			}
 		}
 	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range p.forest.cores() {
+		group.Go(func() {
+			block, scores := []float32(nil), make([]float64, rows*e.Classes)
+			if !sparse {
+				block = make([]float32, rows*width)
+			}
+			for lo := int(next.Add(int64(rows))) - rows; lo < of.Len(); lo = int(next.Add(int64(rows))) - rows {
+				n := min(rows, of.Len()-lo)
+				some(lo, n, block, scores[:n*e.Classes])
+			}
+		})
+	}
+	group.Wait()
 	return out
 }
