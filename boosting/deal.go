@@ -121,8 +121,11 @@ func parseDeal(text []byte) (*Deal, error) {
 	return &Deal{Setup: setup, Rows: t.Rows}, nil
 }
 
-// Take waits until all rows of the deal were sent, and gives those of the task (see Rows), nil if there are none. It tells how many bytes
-// have come; told may be nil.
+// Nobody is a task that takes no rows.
+const Nobody = -2
+
+// Take waits until all rows of the deal were sent, and gives those of the task (see Rows): an error if there are none, nil to Nobody. It
+// tells how many bytes have come; told may be nil.
 func (w *Workers) Take(ctx context.Context, d *Deal, task int, told func(done, total int64)) (b *gbdt.Binned, y *gbdt.Labels, err error) {
 	for _, rows := range d.Rows {
 		n := d.Setup.ShareLen(rows.Hi-rows.Lo) + crc32.Size
@@ -143,6 +146,9 @@ func (w *Workers) Take(ctx context.Context, d *Deal, task int, told func(done, t
 		if b, y, err = d.Setup.Unpack(rows.Lo, rows.Hi, packed); err != nil {
 			return nil, nil, fmt.Errorf("matrix %s: rows %d to %d: %w", dealName, rows.Lo, rows.Hi, err)
 		}
+	}
+	if b == nil && task != Nobody {
+		return nil, nil, fmt.Errorf("matrix %s: task 0 gives rows of %v, want some of task %d, too", dealName, d.Rows, task)
 	}
 	return b, y, nil
 }

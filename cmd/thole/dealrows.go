@@ -30,7 +30,7 @@ func (g *treeTasks) rows(ctx context.Context, client *ps.Client, w *boosting.Wor
 	case len(g.tasks) < g.p.tasks: // what goes to others passes by
 		var d *boosting.Deal
 		if d, err = w.Hear(ctx); err == nil {
-			_, _, err = w.Take(ctx, d, nobody, nil)
+			_, _, err = w.Take(ctx, d, boosting.Nobody, nil)
 		}
 	}
 	if err == nil {
@@ -47,11 +47,8 @@ func (g *treeTasks) rows(ctx context.Context, client *ps.Client, w *boosting.Wor
 	return g.code(ctx, g.shareOf(task), nil)
 }
 
-// Tasks of rows that are sent: anyone takes them, nobody takes any.
-const (
-	anyone = -1
-	nobody = -2
-)
+// anyone is the task of rows that all processes take.
+const anyone = -1
 
 // after waits until a channel is closed.
 func after(ctx context.Context, c <-chan struct{}) error {
@@ -215,7 +212,7 @@ func (g *treeTasks) takeAfter(ctx context.Context, w *boosting.Workers, task int
 	}
 	own := task
 	if whole {
-		own = nobody
+		own = boosting.Nobody
 	}
 	r.setup = d.Setup
 	if r.binned, r.labels, err = w.Take(ctx, d, own, nil); err == nil {

@@ -181,6 +181,9 @@ func (g *treeRun) collect(ctx context.Context, e *tree.Ensemble) ([][]float64, e
 	if err != nil {
 		return nil, err
 	}
+	if err := checkCounts(counts, p.rows); err != nil {
+		return nil, err
+	}
 	most := int(slices.MaxFunc(counts, slices.Compare)[0])
 	own := make([]int64, most*len(g.last.Scores))
 	for k, class := range g.last.Scores {
@@ -202,6 +205,21 @@ func (g *treeRun) collect(ctx context.Context, e *tree.Ensemble) ([][]float64, e
 		}
 	}
 	return learned, nil
+}
+
+// checkCounts refuses numbers of the rows of tasks that are not those of all rows together.
+func checkCounts(counts [][]int64, rows int) error {
+	left := int64(rows)
+	for task, n := range counts {
+		if n[0] < 0 || n[0] > left {
+			return fmt.Errorf("task %d has scores of %d rows, want at most %d, which the tasks before it leave of %d", task, n[0], left, rows)
+		}
+		left -= n[0]
+	}
+	if left > 0 {
+		return fmt.Errorf("scores of %d rows, want those of %d", int64(rows)-left, rows)
+	}
+	return nil
 }
 
 // agree makes of the mean losses of all tasks, by the weights of their examples, that of all, and of what task 0 measured the value by

@@ -53,3 +53,25 @@ func TestReason(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckCounts: tasks that say they have other rows than there are.
+func TestCheckCounts(t *testing.T) {
+	for _, c := range []struct {
+		counts []int64
+		want   string
+	}{
+		{[]int64{2, 0, 3}, ""},
+		{[]int64{2, 1 << 62, 3}, "task 1 has scores of 4611686018427387904 rows, want at most 3"},
+		{[]int64{6, -1, 0}, "task 0 has scores of 6 rows, want at most 5"},
+		{[]int64{5, -1, 1}, "task 1 has scores of -1 rows"},
+		{[]int64{2, 2, 0}, "scores of 4 rows, want those of 5"},
+	} {
+		var all [][]int64
+		for _, n := range c.counts {
+			all = append(all, []int64{n})
+		}
+		if err := checkCounts(all, 5); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: %v, want %q", c.counts, err, c.want)
+		}
+	}
+}
