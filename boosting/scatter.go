@@ -127,8 +127,8 @@ func parseScatter(text []byte) (*Scatter, error) {
 	return &Scatter{Setup: setup, Shards: t.Shards}, nil
 }
 
-// Receive waits until all shards were sent, and gives the rows of the one for the task, or AllTasks; nil if there is none. told, which may
-// be nil, is called with how many bytes have come.
+// Receive waits until all shards were sent, and gives the rows of the one for the task, or AllTasks: an error if there is none, nil to
+// NoTask. told, which may be nil, is called with how many bytes have come.
 func (w *Workers) Receive(
 	ctx context.Context, d *Scatter, task int, told func(done, total int64),
 ) (b *gbdt.Binned, y *gbdt.Labels, err error) {
@@ -151,6 +151,9 @@ func (w *Workers) Receive(
 		if b, y, err = d.Setup.Unpack(rows.Lo, rows.Hi, packed); err != nil {
 			return nil, nil, fmt.Errorf("matrix %s: rows %d to %d: %w", scatterName, rows.Lo, rows.Hi, err)
 		}
+	}
+	if b == nil && task != NoTask {
+		return nil, nil, fmt.Errorf("matrix %s: task 0 sends shards %v, want one of task %d, too", scatterName, d.Shards, task)
 	}
 	return b, y, nil
 }

@@ -122,6 +122,7 @@ func TestScatterDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := []byte(`{"Setup":` + string(text) + `,"Shards":[{"Task":1,"Lo":0,"Hi":2}]}`)
+	others := bytes.Replace(all, []byte(`"Task":1`), []byte(`"Task":7`), 1)
 	head := func(text []byte, flip uint64) []byte {
 		h := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
 		return binary.LittleEndian.AppendUint64(h, uint64(crc32.Checksum(text, castagnoli))^flip)
@@ -139,6 +140,7 @@ func TestScatterDamaged(t *testing.T) {
 		{"the setup", [][]byte{head(all, 1), all}, "another checksum"},
 		{"the rows", [][]byte{head(all, 0), all, flipped}, "rows 0 to 2 came with another checksum"},
 		{"the length", [][]byte{append(binary.LittleEndian.AppendUint64(nil, 1<<62), make([]byte, 8)...)}, "want at most"},
+		{"rows of others", [][]byte{head(others, 0), others, rows}, "want one of task 1"},
 		{"no JSON", [][]byte{head(all[:9], 0), all[:9]}, "unexpected end"},
 	} {
 		w := two(t)
@@ -185,4 +187,26 @@ func TestScatterRefused(t *testing.T) {
 	if _, err := parseScatter([]byte(`{"Setup":{},"Shards":[]}`)); err == nil || !strings.Contains(err.Error(), "setup of a training") {
 		t.Errorf("no setup: %v", err)
 	}
+}
+
+// FuzzScatter: whatever task 0 tells, it is refused, or says of rows that there are.
+func FuzzScatter(f *testing.F) {
+	s, _, _ := setup(f)
+	text, err := s.JSON()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(`{"Setup":` + string(text) + `,"Shards":[{"Task":1,"Lo":0,"Hi":1},{"Task":2,"Lo":1,"Hi":2}]}`))
+	f.Add([]byte(`{"Setup":` + string(text) + `,"Shards":[{"Task":-1,"Lo":0,"Hi":2}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := parseScatter(text)
+		if err != nil {
+			return
+		}
+		for _, r := range d.Shards {
+			if n := d.Setup.ShardLen(r.Hi - r.Lo); r.Hi > d.Setup.Layout.Rows() || n < int64(r.Hi-r.Lo) {
+				t.Errorf("rows %+v of %d, in %d bytes", r, d.Setup.Layout.Rows(), n)
+			}
+		}
+	})
 }

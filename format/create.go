@@ -63,7 +63,7 @@ func (w *save) begin(ctx context.Context, folder bool, o Options) (err error) {
 	if err := w.look(ctx, o.Over); err != nil {
 		return err
 	}
-	if info.Single && len(w.ms) == 1 && !folder {
+	if (info.Single && len(w.ms) == 1 || info.Needs != "") && !folder { // it will be a file
 		if err := w.alone(); err != nil {
 			return err
 		}

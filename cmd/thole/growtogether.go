@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +15,6 @@ import (
 	"thole.example/gbdt"
 	"thole.example/ps"
 	"thole.example/psf"
-	"thole.example/rpc"
 	"thole.example/runlog"
 	"thole.example/ssp"
 	"thole.example/train"
@@ -89,11 +87,11 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 		return nil, err
 	}
 	defer func() {
-		if err == nil || ctx.Err() != nil || errors.Is(err, rpc.ErrAborted) { // nobody need be told why
+		if err == nil {
 			client.Close()
 			return
 		}
-		client.Quit(errors.New(runlog.RedactText(err.Error())))
+		client.Quit(reason(ctx, err)) // also if a server said so: others may hear of this task first
 	}()
 	workers, err := boosting.Join(ctx, client, o.Task, p.tasks)
 	if err != nil {
@@ -183,6 +181,9 @@ func (g *treeRun) collect(ctx context.Context, e *tree.Ensemble) ([][]float64, e
 	if err != nil {
 		return nil, err
 	}
+	if err := checkCounts(counts, p.rows); err != nil {
+		return nil, err
+	}
 	most := int(slices.MaxFunc(counts, slices.Compare)[0])
 	own := make([]int64, most*len(g.last.Scores))
 	for k, class := range g.last.Scores {
@@ -204,6 +205,21 @@ func (g *treeRun) collect(ctx context.Context, e *tree.Ensemble) ([][]float64, e
 		}
 	}
 	return learned, nil
+}
+
+// checkCounts refuses numbers of the rows of tasks that are not those of all rows together.
+func checkCounts(counts [][]int64, rows int) error {
+	left := int64(rows)
+	for task, n := range counts {
+		if n[0] < 0 || n[0] > left {
+			return fmt.Errorf("task %d has scores of %d rows, want at most %d, which the tasks before it leave of %d", task, n[0], left, rows)
+		}
+		left -= n[0]
+	}
+	if left > 0 {
+		return fmt.Errorf("scores of %d rows, want those of %d", int64(rows)-left, rows)
+	}
+	return nil
 }
 
 // agree makes of the mean losses of all tasks, by the weights of their examples, that of all, and of what task 0 measured the value by
@@ -237,12 +253,15 @@ func (g *treeRun) agree(ctx context.Context, s *train.Scored, loss, value float6
 	return sum / weights, math.Float64frombits(uint64(all[0][2])), nil
 }
 
-// treesText is the settings of trees as a word of what all workers must have alike; of a network it is empty.
-func (p *plan) treesText() string {
-	if p.forest == nil {
-		return ""
+// reason is why a task gives up, as the others are told.
+func reason(ctx context.Context, err error) error {
+	if ctx.Err() != nil { // what fails then fails for that
+		err = context.Cause(ctx)
 	}
-	return url.PathEscape(fmt.Sprintf("%v", p.treeSettings)) // maps are printed in the order of their keys
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted")
+	}
+	return errors.New(runlog.RedactText(err.Error()))
 }
 
 // functions are the functions beside the data that this binary has.

@@ -130,6 +130,11 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 	if p.later != nil {
 		return p.growTogether(ctx, c, tasks, path, w, nil)
 	}
+	if path != "" {
+		if err := p.tryTrees(ctx, path); err != nil {
+			return nil, err
+		}
+	}
 	of, err := p.treeData(ctx, w)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,8 @@ import (
 	"thole.example/data"
 	"thole.example/gbdt"
 	"thole.example/ps"
+	"thole.example/rpc"
+	"thole.example/runlog"
 )
 
 // rows are those that a task learns from, and those held out, which task 0 alone has. The process of task 0 codes its own, and sends the
@@ -18,9 +20,11 @@ func (g *treeTasks) rows(ctx context.Context, client *ps.Client, w *boosting.Wor
 	reads := g.tasks[0] == 0
 	switch {
 	case task == 0:
-		if err = g.read(ctx, client); err == nil {
-			err = g.send(ctx, client, w)
+		if err = g.read(ctx, client); err != nil {
+			g.tellOthers(ctx, client, err)
+			return r, err
 		}
+		err = g.send(ctx, client, w)
 	case !reads:
 		return g.receive(ctx, client, w, task)
 	case len(g.tasks) < g.p.tasks: // what goes to others passes by
@@ -119,6 +123,30 @@ func (g *treeTasks) read(ctx context.Context, client *ps.Client) (err error) {
 	}
 	close(g.known)
 	return nil
+}
+
+// tellTime is how long task 0 waits for others to join, if there is nothing to learn from: those who come later find no job, and wait
+// for one.
+const tellTime = 10 * time.Second
+
+// tellOthers waits for the tasks of other processes, so that they hear why there is nothing to learn from.
+func (g *treeTasks) tellOthers(ctx context.Context, client *ps.Client, why error) {
+	if len(g.tasks) == g.p.tasks || ctx.Err() != nil {
+		return
+	}
+	wait := tellTime
+	if g.p.wait > 0 {
+		wait = min(wait, g.p.wait)
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	told := false
+	_ = client.Members(ctx, func(now rpc.Membership) { // if it fails, nobody can be told
+		if g.w != nil && now.Joined < g.p.tasks && !told {
+			told = true
+			g.w.bar.line("%s; waiting up to %v for the other tasks to join, who are to be told", runlog.RedactText(why.Error()), wait)
+		}
+	})
 }
 
 // send sends the tasks of other processes their rows, once they are there.

@@ -17,12 +17,16 @@ func (p *plan) networkSum() uint32 {
 // summary is what all workers of a job must agree on, as words "name=value". The path of the model may be missing where the
 // first task is not.
 func (p *plan) summary() string {
+	epochs := p.epochs
+	if p.forest != nil { // whose name is trees
+		epochs = 0
+	}
 	return fmt.Sprintf("algo=%s loss=%s/%v size=%v compat=%v rule=%s hyper=%v l1=%g l2=%g rate=%g schedule=%s/%s/%v epochs=%d "+
 		"batch=%d seed=%d in-order=%v tolerance=%g init=%s/%g sparse=%v keep=%d/%d/%d/%d storage=%s partitioner=%s load=%s "+
 		"%s model=%s graph=%08x pos-neg=%g clip=%g early-stop=%d/%s/%s/%g state=%s/%s rules=%s "+
-		"class-weights=%s positive-weight=%g negatives=%g l1-of=%v l2-of=%v window=%d trees=%s",
+		"class-weights=%s positive-weight=%g negatives=%g l1-of=%v l2-of=%v window=%d %s",
 		p.algo, p.loss, p.lossSet, p.conf.Size, p.asAngel, p.rule, p.conf.Hyper, p.l1, p.l2, p.rate, p.schedule, p.per, p.decay,
-		p.epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
+		epochs, p.batch, p.seed, p.inOrder, p.tolerance, p.initKind, p.initScale, p.sparse, p.keep.AdmitAfter, p.keep.ForgetAfter,
 		p.keep.ExpireAfter, p.keep.MaxBytes, p.storage, p.partitioner, url.PathEscape(p.load), p.examplesText(),
 		url.PathEscape(p.model), p.networkSum(), p.posNeg, p.clip, p.patience, p.by, p.mode, p.delta,
 		url.PathEscape(p.loadState), url.PathEscape(p.resume), url.PathEscape(p.rulesText()),
@@ -37,4 +41,18 @@ func (p *plan) examplesText() string {
 	}
 	return fmt.Sprintf("examples=%d classes=%v dim=%d fields=%d data=%08x", p.rows, []float32(p.train.Classes), p.conf.Dim, p.train.Fields,
 		p.digest)
+}
+
+// treesText is the settings of trees as words of the summary, with the names of their flags; of a network they are empty.
+func (p *plan) treesText() string {
+	if p.forest == nil {
+		return "trees="
+	}
+	g, d := &p.treeSettings, &p.dropSettings
+	return fmt.Sprintf("trees=%d depth=%d leaves=%d growth=%s bins=%d min-child-weight=%g gamma=%g max-delta-step=%g subsample=%g "+
+		"colsample=%g monotone=%s cat-one-hot=%d cat-order=%s cat-smooth=%g cat-l2=%g cat-levels=%d cat-weight=%g share=%s votes=%d "+
+		"boosting=%s drop-rate=%g skip-drop=%g max-drop=%d",
+		g.trees, g.treeDepth, g.leaves, g.growth, g.bins, g.minWeight, g.gamma, g.maxStep, g.rowShare, g.columnShare,
+		url.PathEscape(fmt.Sprint(g.monotone)), g.oneHot, g.order, g.smooth, g.levelL2, g.setLevels, g.levelWeight, g.shared, g.votes,
+		d.boosting, d.dropRate, d.skipDrop, d.maxDrop) // maps are printed in the order of their keys
 }

@@ -34,21 +34,39 @@ func (p *plan) treeReader(e *tree.Ensemble) (format.Reader, error) {
 
 // saveTrees saves the trees at a path.
 func (p *plan) saveTrees(ctx context.Context, e *tree.Ensemble, path string) error {
+	r, codec, o, err := p.treesHere(ctx, e, path)
+	if err != nil {
+		return err
+	}
+	return format.Convert(ctx, r, codec, blob.Files{}, path, o, nil, nil)
+}
+
+// tryTrees tries whether trees can be saved at a path, by a model of one.
+func (p *plan) tryTrees(ctx context.Context, path string) error {
+	r, codec, o, err := p.treesHere(ctx, p.oneTree(), path)
+	if err != nil {
+		return err
+	}
+	o.Files = r.Files()
+	w, err := format.Create(ctx, codec, blob.Files{}, path, r.Matrices(), o)
+	if err == nil {
+		w.Abort(ctx)
+	}
+	return err
+}
+
+// treesHere is how trees are saved at a path of this process.
+func (p *plan) treesHere(ctx context.Context, e *tree.Ensemble, path string) (format.Reader, format.Codec, format.Options, error) {
+	o := format.Options{Set: p.set, Lossy: p.lossy}
 	codec, err := codecs().Lookup(p.to)
 	if err != nil {
-		return err
+		return nil, nil, o, err
 	}
 	r, err := p.treeReader(e)
-	if err != nil {
-		return err
+	if err == nil && p.force {
+		o.Over, err = blob.Files{}.State(ctx, path)
 	}
-	b, o := blob.Files{}, format.Options{Set: p.set, Lossy: p.lossy}
-	if p.force {
-		if o.Over, err = b.State(ctx, path); err != nil {
-			return err
-		}
-	}
-	return format.Convert(ctx, r, codec, b, path, o, nil, nil)
+	return r, codec, o, err
 }
 
 // oneTree is a model of one tree, or one for each class, that is a leaf.
