@@ -49,5 +49,8 @@ func each(ctx context.Context, cores, n int, f func(worker, i int) error) error 
 	return nil
 }
 
+// worth is how many goroutines so many steps of a nanosecond or two are worth: below some ten microseconds each waking them takes longer.
+func worth(cores, steps int) int { return min(cores, 1+steps>>14) }
+
 // spans is how many blocks the rows have.
 func spans(rows int) int { return (rows + blockRows - 1) / blockRows }

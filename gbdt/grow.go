@@ -253,7 +253,7 @@ const searchColumns = 16
 func (g *grower) search(ctx context.Context, leaves []int) error {
 	spans := (len(g.columns) + searchColumns - 1) / searchColumns
 	found := make([]split, len(leaves)*spans)
-	err := each(ctx, g.Cores, len(found), func(worker, i int) error {
+	err := each(ctx, worth(g.Cores, 2*len(leaves)*(g.part.hi-g.part.lo)), len(found), func(worker, i int) error {
 		l := &g.leaves[leaves[i/spans]]
 		lo := i % spans * searchColumns
 		for _, at := range g.columns[lo:min(lo+searchColumns, len(g.columns))] {

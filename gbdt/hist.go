@@ -87,7 +87,7 @@ func (g *grower) measureHere(ctx context.Context, build, siblings []int) error {
 	if err := g.sumUp(ctx, build, here); err != nil {
 		return err
 	}
-	err := each(ctx, g.Cores, len(siblings), func(_, i int) error {
+	err := each(ctx, worth(g.Cores, len(siblings)*(g.part.hi-g.part.lo)), len(siblings), func(_, i int) error {
 		lo, hi := g.part.lo, g.part.hi
 		g.leaves[siblings[i]].hist[lo:hi].subtract(g.leaves[build[i]].hist[lo:hi])
 		return nil
@@ -117,8 +117,11 @@ func (g *grower) histogram() histogram {
 	return make(histogram, g.binned.cells)
 }
 
-// chunk is how many rows of a leaf a goroutine takes at a time.
-const chunk = 1 << 14
+// A goroutine is worth chunk rows of a leaf, and takes batch of them at a time to be summed up, so that none waits long for the others.
+const (
+	chunk = 1 << 14
+	batch = 1 << 12
+)
 
 // sums is where the histograms of some leaves are summed up.
 type sums struct {
@@ -127,33 +130,42 @@ type sums struct {
 	join func(to, own histogram)
 }
 
+// shared reports whether goroutines share so many rows of a leaf.
+func (g *grower) shared(rows int) bool { return g.Cores > 1 && rows >= 2*chunk }
+
 // sumUp makes the histograms of leaves of their rows.
 func (g *grower) sumUp(ctx context.Context, build []int, to sums) error {
 	for i, at := range build {
 		h, rows := to.of(i), g.rows[g.leaves[at].lo:g.leaves[at].hi]
-		parts := min(g.Cores, len(rows)/chunk)
-		if parts < 2 {
+		if !g.shared(len(rows)) {
 			continue
 		}
-		err := each(ctx, parts, parts, func(_, k int) error {
-			some := rows[len(rows)*k/parts : len(rows)*(k+1)/parts]
-			if k == 0 {
+		batches, used := len(rows)/batch, make([]bool, g.Cores)
+		err := each(ctx, g.Cores, batches, func(worker, k int) error {
+			some := rows[len(rows)*k/batches : len(rows)*(k+1)/batches]
+			if worker == 0 {
 				to.part.add(h, some, g.grads)
 				return nil
 			}
-			clear(g.own[k])
-			g.part.add(g.own[k], some, g.grads)
+			own := g.own[worker]
+			if !used[worker] {
+				clear(own)
+				used[worker] = true
+			}
+			g.part.add(own, some, g.grads)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		for k := 1; k < parts; k++ {
-			to.join(h, g.own[k])
+		for worker, is := range used {
+			if is {
+				to.join(h, g.own[worker])
+			}
 		}
 	}
 	return each(ctx, g.Cores, len(build), func(_, i int) error {
-		if l := &g.leaves[build[i]]; min(g.Cores, (l.hi-l.lo)/chunk) < 2 {
+		if l := &g.leaves[build[i]]; !g.shared(l.hi - l.lo) {
 			to.part.add(to.of(i), g.rows[l.lo:l.hi], g.grads)
 		}
 		return nil

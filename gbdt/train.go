@@ -217,7 +217,9 @@ func (t *trainer) iterate(ctx context.Context, i int) error {
 		return err
 	}
 	for k := range t.scores {
-		t.draw(at*len(t.scores) + k)
+		if err := t.draw(ctx, at*len(t.scores)+k); err != nil {
+			return err
+		}
 		t.grads, t.scale = t.all[k], t.scales[k]
 		for i := range t.finders {
 			t.finders[i].scale = t.scale
@@ -241,18 +243,30 @@ func (t *trainer) iterate(ctx context.Context, i int) error {
 }
 
 // draw chooses the rows and the features of the tree of the number.
-func (t *trainer) draw(number int) {
+func (t *trainer) draw(ctx context.Context, number int) error {
 	seed := kernel.Hash(t.Seed+0x7ee5) + uint64(number)
 	if t.rows == nil {
 		t.rows, t.others = make([]uint32, 0, t.learn), make([]uint32, 0, len(t.labels.Label)-t.learn)
 	}
 	t.rows, t.others = t.rows[:0], t.others[:0]
-	byRow := kernel.Hash(seed)
-	for i := range t.learn {
-		if drawn(byRow, uint64(t.binned.first+i), t.Rows) {
-			t.rows = append(t.rows, uint32(i))
-		} else {
-			t.others = append(t.others, uint32(i))
+	if byRow := kernel.Hash(seed); t.Rows == 0 || t.Rows >= 1 { // all, which all processors number
+		t.rows = t.rows[:t.learn]
+		err := each(ctx, t.Cores, spans(t.learn), func(_, at int) error {
+			for i := at * blockRows; i < min((at+1)*blockRows, t.learn); i++ {
+				t.rows[i] = uint32(i)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	} else {
+		for i := range t.learn {
+			if drawn(byRow, uint64(t.binned.first+i), t.Rows) {
+				t.rows = append(t.rows, uint32(i))
+			} else {
+				t.others = append(t.others, uint32(i))
+			}
 		}
 	}
 	for i := t.learn; i < len(t.labels.Label); i++ {
@@ -268,6 +282,7 @@ func (t *trainer) draw(number int) {
 			t.columns = append(t.columns, i)
 		}
 	}
+	return nil
 }
 
 // settle gives the leaves their values at the rate, and the rows those of their leaves.
@@ -276,18 +291,33 @@ func (t *trainer) settle(ctx context.Context, k int) error {
 	for i := range t.tree.Value {
 		t.tree.Value[i] *= t.rate
 	}
-	return each(ctx, t.Cores, len(t.leaves), func(_, i int) error {
-		l := &t.leaves[i]
-		v := t.tree.LeafValue[i] * t.rate
-		t.tree.LeafValue[i] = v
-		for _, r := range t.rows[l.lo:l.hi] {
-			scores[r] += v
-		}
-		for _, r := range t.others[l.from:l.to] {
-			scores[r] += v
+	for i := range t.tree.LeafValue {
+		t.tree.LeafValue[i] *= t.rate
+	}
+	// The rows of a leaf ascend. Each block of scores is written by one goroutine, as no two of them should write to one line of the cache.
+	return each(ctx, t.Cores, (len(scores)+settled-1)/settled, func(_, at int) error {
+		lo, hi := uint32(at*settled), uint32(min((at+1)*settled, len(scores)))
+		for i, v := range t.tree.LeafValue {
+			l := &t.leaves[i]
+			for _, r := range between(t.rows[l.lo:l.hi], lo, hi) {
+				scores[r] += v
+			}
+			for _, r := range between(t.others[l.from:l.to], lo, hi) {
+				scores[r] += v
+			}
 		}
 		return nil
 	})
+}
+
+// settled is how many scores are written at a time: they stay in the second cache.
+const settled = 1 << 16
+
+// between are those of ascending rows that are at least lo and below hi.
+func between(rows []uint32, lo, hi uint32) []uint32 {
+	from, _ := slices.BinarySearch(rows, lo)
+	to, _ := slices.BinarySearch(rows[from:], hi)
+	return rows[from:][:to]
 }
 
 func (t *trainer) progress(iteration int) *Progress {

@@ -170,7 +170,7 @@ func TestSampling(t *testing.T) {
 		return tr
 	}
 	drawn := func(tr *trainer, number int) (rows []uint32, asked []int) {
-		tr.draw(number)
+		tr.draw(t.Context(), number)
 		if all := slices.Sorted(slices.Values(slices.Concat(tr.rows, tr.others))); len(all) != tr.learn || int(all[len(all)-1]) != tr.learn-1 {
 			t.Fatalf("%d rows drawn and %d not, of %d", len(tr.rows), len(tr.others), tr.learn)
 		}
