@@ -147,7 +147,9 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 		return p.growTogether(ctx, c, tasks, path, w, of)
 	}
 	f := p.forest
-	binned, err := of.layout.Code(ctx, of.learn, of.held, 0, p.rows, f.cores())
+	rows := p.watched(w, of.learn)
+	binned, err := of.layout.Code(ctx, rows, of.held, 0, p.rows, f.cores())
+	rows.bar.end()
 	if err != nil {
 		return nil, err
 	}
@@ -173,8 +175,10 @@ func (p *plan) treeData(ctx context.Context, w *watcher) (*treeData, error) {
 		of.held = &gbdt.Examples{Set: p.valid.Set, View: f.view}
 	}
 	of.labels.Start = p.startScores()
+	rows := p.watched(w, of.learn)
 	var err error
-	if of.layout, err = gbdt.Survey(ctx, of.learn, of.held, f.Bins, f.cores()); err != nil {
+	of.layout, err = gbdt.Survey(ctx, rows, of.held, f.Bins, f.cores())
+	if rows.bar.end(); err != nil {
 		return nil, err
 	}
 	f.varying = of.layout.Varying()

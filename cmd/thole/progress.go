@@ -47,6 +47,9 @@ func (e *env) progress(what, unit string, total int64) *progress {
 // expect says how much there is to do, once that is known.
 func (p *progress) expect(total int64) { p.total = max(1, total) }
 
+// restart makes the speed that of what is done from now on.
+func (p *progress) restart() { p.speed = speed{from: mark{p.now(), p.done}} }
+
 // due reports whether it is time to show something again.
 func (p *progress) due(now time.Time) bool {
 	every := plainEvery

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"thole.example/train"
 )
 
 // TestLiveLine: the line of progress fits every terminal, says as much as there is room for, and everything once.
@@ -151,5 +153,20 @@ func TestProgressDuring(t *testing.T) {
 	}
 	if got, want := liveLine(60, "bench row", "creating", unknown, []string{"for 1s"}), "bench row  creating  for 1s"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestTreesLive: on a terminal the line of progress moves with trees, of which nothing is told before they are done.
+func TestTreesLive(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(1000, 0)
+	e := &env{clock: func() time.Time { return now }}
+	w := &watcher{env: e, start: now, round: "tree", bar: &progress{w: &out, now: e.now, live: true, what: "train gbdt", unit: "rows", total: 300}}
+	for tree := range 3 {
+		now = now.Add(time.Second)
+		w.event(train.Event{Epoch: tree + 1, Epochs: 3, Rows: int64(tree+1) * 100, Total: 300, Loss: 0.5, Done: true, Last: tree == 2})
+	}
+	if n := strings.Count(out.String(), "train gbdt"); n != 3 || !strings.Contains(out.String(), "tree 2/3  loss 0.50000") {
+		t.Errorf("shown %d times, want 3, tree 2 among them: %q", n, out.String())
 	}
 }

@@ -70,7 +70,13 @@ func (g *treeTasks) shardOf(task int) boosting.Shard {
 
 // code makes codes of rows; held may be nil.
 func (g *treeTasks) code(ctx context.Context, r boosting.Shard, held gbdt.Rows) (taskRows, error) {
-	b, err := g.of.layout.Code(ctx, g.of.learn, held, r.Lo, r.Hi, g.cores)
+	rows := gbdt.Rows(g.of.learn)
+	if r.Task == 0 {
+		told := g.p.watched(g.w, rows)
+		defer told.bar.end()
+		rows = told
+	}
+	b, err := g.of.layout.Code(ctx, rows, held, r.Lo, r.Hi, g.cores)
 	return taskRows{g.scatter.Setup, b, g.of.labels.Part(r.Lo, r.Hi, g.p.rows, held != nil)}, err
 }
 

@@ -36,6 +36,9 @@ type treeRun struct {
 
 // newTreeRun is the training by a task that has so many examples to learn from, of which the first labels are.
 func (p *plan) newTreeRun(y *gbdt.Labels, n int, w *watcher) *treeRun {
+	if w != nil {
+		w.bar.restart() // it is there since the bins were found
+	}
 	own := marksOf(y, n)
 	return &treeRun{p: p, w: w, own: own, shown: p.shownOf(own), race: math.Inf(1), start: time.Now()}
 }

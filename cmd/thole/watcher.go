@@ -95,12 +95,17 @@ func (w *watcher) begin(p *plan) error {
 }
 
 func (w *watcher) event(ev train.Event) {
-	if !ev.Done {
+	set := func() {
 		w.bar.set(ev.Rows, fmt.Sprintf("%s %d/%d  loss %.5f%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, w.held))
+	}
+	if !ev.Done {
+		set()
 		return
 	}
 	w.weigh(&ev)
-	if !w.bar.live && (ev.Epoch == 1 || ev.Last || w.bar.due(w.env.now())) {
+	if w.bar.live {
+		set() // of trees nothing is told before
+	} else if ev.Epoch == 1 || ev.Last || w.bar.due(w.env.now()) {
 		valid := ""
 		if ev.Valid != nil {
 			valid = "  valid " + w.shown(ev.Valid).String() + w.than
