@@ -19,8 +19,7 @@ import (
 //	Scatter   as JSON
 //	shards    rows as Setup.Pack has them, and their checksum, one shard after the other; each worker pulls only its own
 //
-// The cells of the matrix are the bytes of a step, 8 in each. They are added to like all cells: task 0 pushes what they are more than in
-// the step before.
+// The cells of the matrix are the bytes of a step, 8 in each.
 
 // scatterName is the matrix.
 const scatterName = "gbdt.scatter"
@@ -161,13 +160,11 @@ func (w *Workers) Receive(
 // sendBytes sends bytes to those who receive or skip as many.
 func (w *Workers) sendBytes(ctx context.Context, all []byte) error {
 	for some := range slices.Chunk(all, stepBytes) {
-		cells := make([]int64, (len(some)+7)/8)
-		for i := range cells {
-			now := cellOf(some[8*i:])
-			cells[i], w.cells[i] = now-w.cells[i], now
+		step := make([]int64, (len(some)+7)/8)
+		for i := range step {
+			step[i] = cellOf(some[8*i:])
 		}
-		at := matrix.At(0, 1, 0, int64(len(cells)))
-		if err := w.client.Push(scatterName, matrix.Block{At: at, Data: &matrix.Dense[int64]{Val: cells}}); err != nil {
+		if err := w.client.Assign(scatterName, cells(0, step)); err != nil {
 			return err
 		}
 		if _, err := w.scattered.NextRects(ctx, 0, 0, []matrix.Rect{matrix.At(0, 1, 0, 1)}); err != nil { // which waits for the others
@@ -223,21 +220,15 @@ func (w *Workers) skipBytes(ctx context.Context, n int64) error {
 // gatherName is the matrix by which task 0 gets what each of the others has.
 const gatherName = "gbdt.gather"
 
-// Gather gives task 0 what each of the tasks has, as many numbers of all, in their order; the others get nothing. All call it once.
+// Gather gives task 0 what each of the tasks has, as many numbers of all, in their order; the others get nothing.
 func (w *Workers) Gather(ctx context.Context, v []int64) (all [][]int64, err error) {
 	each := sumsCols / w.tasks // cells of a task
 	if each == 0 {
 		return nil, fmt.Errorf("%d tasks, want at most %d", w.tasks, sumsCols)
 	}
 	all = make([][]int64, w.tasks)
-	was, first := make([]int64, min(each, len(v))), int64(w.task*each)
 	for some := range slices.Chunk(v, each) {
-		more := make([]int64, len(some))
-		for i, now := range some {
-			more[i], was[i] = now-was[i], now
-		}
-		delta := matrix.Block{At: matrix.At(0, 1, first, first+int64(len(some))), Data: &matrix.Dense[int64]{Val: more}}
-		if err := w.client.Push(gatherName, delta); err != nil {
+		if err := w.client.Assign(gatherName, cells(w.task*each, some)); err != nil {
 			return nil, err
 		}
 		var rects []matrix.Rect
