@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"thole.example/gbdt"
+	"thole.example/kernel"
 	"thole.example/matrix"
 )
 
@@ -50,8 +51,6 @@ type scatterText struct {
 	Shards []Shard
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Scatter sends the setup and the shards, whose rows code makes, to the others, who call AwaitScatter and Receive. Only task 0 does.
 func (w *Workers) Scatter(ctx context.Context, d *Scatter, code func(Shard) (*gbdt.Binned, *gbdt.Labels, error)) error {
 	setup, err := d.Setup.JSON()
@@ -63,7 +62,7 @@ func (w *Workers) Scatter(ctx context.Context, d *Scatter, code func(Shard) (*gb
 		return err
 	}
 	head := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
-	head = binary.LittleEndian.AppendUint64(head, uint64(crc32.Checksum(text, castagnoli)))
+	head = binary.LittleEndian.AppendUint64(head, uint64(kernel.CRC32C(0, text)))
 	for _, some := range [][]byte{head, text} {
 		if err := w.sendBytes(ctx, some); err != nil {
 			return err
@@ -75,7 +74,7 @@ func (w *Workers) Scatter(ctx context.Context, d *Scatter, code func(Shard) (*gb
 			return err
 		}
 		packed := d.Setup.Pack(nil, b, y)
-		packed = binary.LittleEndian.AppendUint32(packed, crc32.Checksum(packed, castagnoli))
+		packed = binary.LittleEndian.AppendUint32(packed, kernel.CRC32C(0, packed))
 		if err := w.sendBytes(ctx, packed); err != nil {
 			return err
 		}
@@ -97,7 +96,7 @@ func (w *Workers) AwaitScatter(ctx context.Context) (*Scatter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := uint64(crc32.Checksum(text, castagnoli)); sum != binary.LittleEndian.Uint64(head[8:]) {
+	if sum := uint64(kernel.CRC32C(0, text)); sum != binary.LittleEndian.Uint64(head[8:]) {
 		return nil, fmt.Errorf("matrix %s: what task 0 sent came with another checksum", scatterName)
 	}
 	return parseScatter(text)
@@ -144,7 +143,7 @@ func (w *Workers) Receive(
 			return nil, nil, err
 		}
 		packed, sum := packed[:n-crc32.Size], packed[n-crc32.Size:]
-		if crc32.Checksum(packed, castagnoli) != binary.LittleEndian.Uint32(sum) {
+		if kernel.CRC32C(0, packed) != binary.LittleEndian.Uint32(sum) {
 			return nil, nil, fmt.Errorf("matrix %s: rows %d to %d came with another checksum", scatterName, rows.Lo, rows.Hi)
 		}
 		if b, y, err = d.Setup.Unpack(rows.Lo, rows.Hi, packed); err != nil {

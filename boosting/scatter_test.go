@@ -116,6 +116,7 @@ func TestSent(t *testing.T) {
 
 // TestScatterDamaged: what came with another checksum is refused, and so is what is no Scatter.
 func TestScatterDamaged(t *testing.T) {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	s, b, y := setup(t)
 	text, err := s.JSON()
 	if err != nil {
