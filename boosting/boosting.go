@@ -8,11 +8,11 @@
 //	matrix        pushed in a step                                       what is seen of it then
 //	gbdt.scatter  task 0: 1 MiB of what the rows decided (gbdt.Setup),   those it is for: that
 //	              and of rows
-//	gbdt.sums     numbers, added up                                      the sums
-//	gbdt.hist     task 0: its histograms, in place of what was there;    the best splits, in the first columns of each block
-//	              others: histograms, which are added to them; the last
-//	              task: the function that makes siblings by
-//	              subtraction, and searches
+//	gbdt.sums     task 0: numbers, in place of what was there; others:   the sums
+//	              numbers, which are added to them
+//	gbdt.hist     the same with histograms; the last task: the           the best splits, in the first columns of each block
+//	              function that makes siblings by subtraction, and
+//	              searches
 //	gbdt.gather   in the end: scores of rows                             task 0: all of them
 //
 // Workers that all have all rows and share features (gbdt.Division), or that vote for features (gbdt.Vote), use the sums alone.
@@ -54,8 +54,6 @@ type Workers struct {
 	sums        *ps.Matrix
 	scattered   *ps.Matrix
 	gathered    *ps.Matrix
-	seen        []int64 // what the sums were
-	cells       []int64 // of task 0: what the cells of scattered are
 	traffic     []Traffic
 
 	shape *gbdt.Shape // nil: no histograms are added up
@@ -73,10 +71,7 @@ type Traffic struct {
 
 // Join joins a training. The client is of a job under BSP that has no other use, with its functions (gbdt.Funcs); all of its tasks join.
 func Join(ctx context.Context, c *ps.Client, task, tasks int) (*Workers, error) {
-	w := &Workers{client: c, task: task, tasks: tasks, seen: make([]int64, sumsCols)}
-	if task == 0 {
-		w.cells = make([]int64, stepBytes/8)
-	}
+	w := &Workers{client: c, task: task, tasks: tasks}
 	err := c.Create(ctx, "column", row(sumsName, sumsCols), row(scatterName, stepBytes/8), row(gatherName, sumsCols))
 	if err == nil {
 		w.sums, err = c.Matrix(sumsName)
@@ -106,30 +101,43 @@ func (w *Workers) Use(ctx context.Context, s *gbdt.Shape) (err error) {
 	return err
 }
 
-// Sum implements gbdt.Exchange. The sums are never emptied: what is new is what they are more than before.
+// cells are those of a matrix of one row, from a column on.
+func cells(lo int, v []int64) matrix.Block {
+	return matrix.Block{At: matrix.At(0, 1, int64(lo), int64(lo+len(v))), Data: &matrix.Dense[int64]{Val: v}}
+}
+
+// add is the first part of a step in which all tasks add up the same cells: those of task 0 take the place of what was there, as they come
+// first, and the others are added to them. When what is pulled in the step is there the servers have seen v, and its memory may be used
+// again.
+func (w *Workers) add(name string, v matrix.Block) error {
+	if w.task == 0 {
+		return w.client.Assign(name, v)
+	}
+	return w.client.Push(name, v)
+}
+
+// Sum implements gbdt.Exchange.
 func (w *Workers) Sum(ctx context.Context, v []int64) error {
 	for some := range slices.Chunk(v, sumsCols) {
-		if err := w.add(ctx, some, 0, len(some)); err != nil {
+		if err := w.add(sumsName, cells(0, some)); err != nil {
 			return err
 		}
+		sums, err := w.nextSums(ctx, len(some))
+		if err != nil {
+			return err
+		}
+		copy(some, sums)
 	}
 	return nil
 }
 
-// add makes a step in which all tasks add up to so many numbers, this one some of them, from lo to hi. v becomes the sums.
-func (w *Workers) add(ctx context.Context, v []int64, lo, hi int) error {
-	delta := matrix.Block{At: matrix.At(0, 1, int64(lo), int64(hi)), Data: &matrix.Dense[int64]{Val: v[lo:hi]}}
-	if err := w.sums.Increment(delta); err != nil {
-		return err
-	}
-	got, err := w.sums.NextRects(ctx, 0, 0, []matrix.Rect{matrix.At(0, 1, 0, int64(len(v)))})
+// nextSums ends a step, and gives the first n numbers of the matrix of sums.
+func (w *Workers) nextSums(ctx context.Context, n int) ([]int64, error) {
+	got, err := w.sums.NextRects(ctx, 0, 0, []matrix.Rect{matrix.At(0, 1, 0, int64(n))})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for i, now := range got[0].Data.(*matrix.Dense[int64]).Val {
-		v[i], w.seen[i] = now-w.seen[i], now
-	}
-	return nil
+	return got[0].Data.(*matrix.Dense[int64]).Val, nil
 }
 
 // AllGather gives all tasks what each of the tasks has, as many numbers of all, in their order.
@@ -140,9 +148,11 @@ func (w *Workers) AllGather(ctx context.Context, v []int64) ([][]int64, error) {
 	}
 	for some := range slices.Chunk(v, each) {
 		n := len(some)
-		all := make([]int64, w.tasks*n)
-		copy(all[w.task*n:], some)
-		if err := w.add(ctx, all, w.task*n, (w.task+1)*n); err != nil {
+		if err := w.client.Assign(sumsName, cells(w.task*n, some)); err != nil {
+			return nil, err
+		}
+		all, err := w.nextSums(ctx, w.tasks*n)
+		if err != nil {
 			return nil, err
 		}
 		for t := range out {
@@ -204,13 +214,9 @@ func (w *Workers) Splits(ctx context.Context, q *gbdt.Query) error {
 	return nil
 }
 
-// push pushes the sums of a query as they lie there: the cells of a block in rows that follow each other. When the answers are there the
-// servers have seen them, and their memory may be used again.
+// push adds the sums of a query as they lie there: the cells of a block in rows that follow each other.
 func (w *Workers) push(q *gbdt.Query) error {
-	wide, put := w.shape.Block, w.client.Push
-	if w.task == 0 { // what comes in the same step is added to its sums
-		put = w.client.Assign
-	}
+	wide := w.shape.Block
 	for lo, n := 0, len(q.Fresh); lo < n; {
 		hi := lo + 1
 		for hi < n && q.Fresh[hi] == q.Fresh[hi-1]+1 {
@@ -220,7 +226,7 @@ func (w *Workers) push(q *gbdt.Query) error {
 			at := matrix.At(q.Fresh[lo], q.Fresh[hi-1]+1, b*wide, (b+1)*wide)
 			first := b * int64(n) * wide
 			some := q.Sums[first+int64(lo)*wide : first+int64(hi)*wide]
-			if err := put(histName, matrix.Block{At: at, Data: &matrix.Dense[int64]{Val: some}}); err != nil {
+			if err := w.add(histName, matrix.Block{At: at, Data: &matrix.Dense[int64]{Val: some}}); err != nil {
 				return err
 			}
 		}

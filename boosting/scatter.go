@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"thole.example/gbdt"
+	"thole.example/kernel"
 	"thole.example/matrix"
 )
 
@@ -19,8 +20,7 @@ import (
 //	Scatter   as JSON
 //	shards    rows as Setup.Pack has them, and their checksum, one shard after the other; each worker pulls only its own
 //
-// The cells of the matrix are the bytes of a step, 8 in each. They are added to like all cells: task 0 pushes what they are more than in
-// the step before.
+// The cells of the matrix are the bytes of a step, 8 in each.
 
 // scatterName is the matrix.
 const scatterName = "gbdt.scatter"
@@ -51,8 +51,6 @@ type scatterText struct {
 	Shards []Shard
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // Scatter sends the setup and the shards, whose rows code makes, to the others, who call AwaitScatter and Receive. Only task 0 does.
 func (w *Workers) Scatter(ctx context.Context, d *Scatter, code func(Shard) (*gbdt.Binned, *gbdt.Labels, error)) error {
 	setup, err := d.Setup.JSON()
@@ -64,7 +62,7 @@ func (w *Workers) Scatter(ctx context.Context, d *Scatter, code func(Shard) (*gb
 		return err
 	}
 	head := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
-	head = binary.LittleEndian.AppendUint64(head, uint64(crc32.Checksum(text, castagnoli)))
+	head = binary.LittleEndian.AppendUint64(head, uint64(kernel.CRC32C(0, text)))
 	for _, some := range [][]byte{head, text} {
 		if err := w.sendBytes(ctx, some); err != nil {
 			return err
@@ -76,7 +74,7 @@ func (w *Workers) Scatter(ctx context.Context, d *Scatter, code func(Shard) (*gb
 			return err
 		}
 		packed := d.Setup.Pack(nil, b, y)
-		packed = binary.LittleEndian.AppendUint32(packed, crc32.Checksum(packed, castagnoli))
+		packed = binary.LittleEndian.AppendUint32(packed, kernel.CRC32C(0, packed))
 		if err := w.sendBytes(ctx, packed); err != nil {
 			return err
 		}
@@ -98,7 +96,7 @@ func (w *Workers) AwaitScatter(ctx context.Context) (*Scatter, error) {
 	if err != nil {
 		return nil, err
 	}
-	if sum := uint64(crc32.Checksum(text, castagnoli)); sum != binary.LittleEndian.Uint64(head[8:]) {
+	if sum := uint64(kernel.CRC32C(0, text)); sum != binary.LittleEndian.Uint64(head[8:]) {
 		return nil, fmt.Errorf("matrix %s: what task 0 sent came with another checksum", scatterName)
 	}
 	return parseScatter(text)
@@ -145,7 +143,7 @@ func (w *Workers) Receive(
 			return nil, nil, err
 		}
 		packed, sum := packed[:n-crc32.Size], packed[n-crc32.Size:]
-		if crc32.Checksum(packed, castagnoli) != binary.LittleEndian.Uint32(sum) {
+		if kernel.CRC32C(0, packed) != binary.LittleEndian.Uint32(sum) {
 			return nil, nil, fmt.Errorf("matrix %s: rows %d to %d came with another checksum", scatterName, rows.Lo, rows.Hi)
 		}
 		if b, y, err = d.Setup.Unpack(rows.Lo, rows.Hi, packed); err != nil {
@@ -161,13 +159,11 @@ func (w *Workers) Receive(
 // sendBytes sends bytes to those who receive or skip as many.
 func (w *Workers) sendBytes(ctx context.Context, all []byte) error {
 	for some := range slices.Chunk(all, stepBytes) {
-		cells := make([]int64, (len(some)+7)/8)
-		for i := range cells {
-			now := cellOf(some[8*i:])
-			cells[i], w.cells[i] = now-w.cells[i], now
+		step := make([]int64, (len(some)+7)/8)
+		for i := range step {
+			step[i] = cellOf(some[8*i:])
 		}
-		at := matrix.At(0, 1, 0, int64(len(cells)))
-		if err := w.client.Push(scatterName, matrix.Block{At: at, Data: &matrix.Dense[int64]{Val: cells}}); err != nil {
+		if err := w.client.Assign(scatterName, cells(0, step)); err != nil {
 			return err
 		}
 		if _, err := w.scattered.NextRects(ctx, 0, 0, []matrix.Rect{matrix.At(0, 1, 0, 1)}); err != nil { // which waits for the others
@@ -223,21 +219,15 @@ func (w *Workers) skipBytes(ctx context.Context, n int64) error {
 // gatherName is the matrix by which task 0 gets what each of the others has.
 const gatherName = "gbdt.gather"
 
-// Gather gives task 0 what each of the tasks has, as many numbers of all, in their order; the others get nothing. All call it once.
+// Gather gives task 0 what each of the tasks has, as many numbers of all, in their order; the others get nothing.
 func (w *Workers) Gather(ctx context.Context, v []int64) (all [][]int64, err error) {
 	each := sumsCols / w.tasks // cells of a task
 	if each == 0 {
 		return nil, fmt.Errorf("%d tasks, want at most %d", w.tasks, sumsCols)
 	}
 	all = make([][]int64, w.tasks)
-	was, first := make([]int64, min(each, len(v))), int64(w.task*each)
 	for some := range slices.Chunk(v, each) {
-		more := make([]int64, len(some))
-		for i, now := range some {
-			more[i], was[i] = now-was[i], now
-		}
-		delta := matrix.Block{At: matrix.At(0, 1, first, first+int64(len(some))), Data: &matrix.Dense[int64]{Val: more}}
-		if err := w.client.Push(gatherName, delta); err != nil {
+		if err := w.client.Assign(gatherName, cells(w.task*each, some)); err != nil {
 			return nil, err
 		}
 		var rects []matrix.Rect

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,6 +117,7 @@ func TestSent(t *testing.T) {
 
 // TestScatterDamaged: what came with another checksum is refused, and so is what is no Scatter.
 func TestScatterDamaged(t *testing.T) {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
 	s, b, y := setup(t)
 	text, err := s.JSON()
 	if err != nil {
@@ -209,4 +211,40 @@ func FuzzScatter(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestGathered: numbers of each step are those of that step, whatever cells had before, and of several steps.
+func TestGathered(t *testing.T) {
+	const long = sumsCols/2 + 3 // more than a task has cells for
+	all := two(t)
+	numbers := func(task, round int) []int64 {
+		v := make([]int64, long>>round)
+		for i := range v {
+			v[i] = int64(i*round + 7*task - 9)
+		}
+		return v
+	}
+	var group sync.WaitGroup
+	for task, w := range all {
+		group.Go(func() {
+			for round := range 3 {
+				one, other, sum := numbers(0, round), numbers(1, round), numbers(task, round)
+				gathered, err := w.Gather(t.Context(), numbers(task, round))
+				if err != nil || len(gathered) != 2-2*task || task == 0 && !(slices.Equal(gathered[0], one) && slices.Equal(gathered[1], other)) {
+					t.Errorf("round %d, task %d: others were gathered, %v", round, task, err)
+				}
+				each, err := w.AllGather(t.Context(), numbers(task, round))
+				if err != nil || !slices.Equal(each[0], one) || !slices.Equal(each[1], other) {
+					t.Errorf("round %d, task %d: others came to all, %v", round, task, err)
+				}
+				for i := range one {
+					one[i] += other[i]
+				}
+				if err := w.Sum(t.Context(), sum); err != nil || !slices.Equal(sum, one) {
+					t.Errorf("round %d, task %d: other sums, %v", round, task, err)
+				}
+			}
+		})
+	}
+	group.Wait()
 }

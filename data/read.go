@@ -179,7 +179,7 @@ func (r *reader) all(ctx context.Context, ins []Input, opt Options, use func(*se
 	if r.plan == nil {
 		r.plan = r.idle
 	}
-	return r.beside(&opt)
+	return r.checkCounts(&opt)
 }
 
 // one reads an input, and has its file open only while it does.

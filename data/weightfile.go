@@ -100,8 +100,8 @@ func (r *reader) accompany(s *settings, c *chunk) error {
 	return nil
 }
 
-// beside refuses weights and start scores of examples that there are not.
-func (r *reader) beside(opt *Options) error {
+// checkCounts refuses weights and start scores of examples that there are not.
+func (r *reader) checkCounts(opt *Options) error {
 	skipped := ""
 	if n := r.join.skipped.Lines; n > 0 {
 		skipped = fmt.Sprintf(" (%s left out, which have none)", number.Of(n, "line"))

@@ -57,12 +57,12 @@ type Layout struct {
 	rows     int      // that decided it: those to learn from
 	total    int      // with those that are held out
 	columns  []column // of the features that vary, ascending
-	index    *tree.Numbering
 	groups   []group
 	cells    int          // in a histogram: the codes of all groups
 	shape    kernel.Codes // of a row
 
-	histogramLimit int // how many the leaves of a tree hold at most
+	histogramLimit int             // how many the leaves of a tree hold at most
+	index          *tree.Numbering // of columns by their features; nil of a layout that was sent, by which no rows are coded
 }
 
 // Binned are rows whose values are bins. It is read-only; any number of trainings may share it.

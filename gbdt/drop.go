@@ -137,9 +137,6 @@ func (t *trainer) reweigh(iteration int, weight float64) {
 // weights of trees before them.
 func (t *trainer) keepBest() {
 	d := &t.dropout
-	if d.best == nil {
-		return
-	}
 	for i, w := range d.best {
 		t.reweigh(i, w)
 	}

@@ -46,6 +46,10 @@ type seek struct {
 func (s *seek) count(shift int, to []int64) {
 	for j, key := range s.key {
 		counts := to[j*digits : (j+1)*digits]
+		if j > 0 && key == s.key[0] { // as at first, where all rows still are
+			copy(counts, to)
+			continue
+		}
 		for _, r := range s.rows {
 			if (r.key^key)>>shift < digits {
 				counts[r.key>>shift%digits] += r.weight

@@ -229,8 +229,9 @@ func (t *setupText) setup() (*Setup, error) {
 		return nil, err
 	}
 	c := *t.Config.Config
-	if c.Objective = o; c.Check() != nil {
-		return nil, c.Check()
+	c.Objective = o
+	if err := c.Check(); err != nil {
+		return nil, err
 	}
 	s := &Setup{Config: c, Start: t.Start, Before: t.Before, weights: t.Weights, groups: t.Groups, starts: t.Starts}
 	switch classes := s.Config.classes(); {

@@ -119,6 +119,9 @@ func Train(ctx context.Context, b *Binned, y *Labels, c Config, opt Options) (*t
 
 // count makes the counts of rows of the new trees, which are of those that are here, those of the rows of all workers.
 func (t *trainer) count(ctx context.Context) error {
+	if t.workers == nil {
+		return nil
+	}
 	before := 0
 	if t.opt.From != nil {
 		before = len(t.opt.From.Scoring())

@@ -80,13 +80,12 @@ func newView(t *feature.Transform, foreign bool) (*View, error) {
 				one.Levels = append([]string{otherOf(f.Levels)}, f.Levels...)
 			}
 		}
-		if p.how != asMany {
-			v.features.Add(one)
-		}
-		for k := range f.Size {
-			if p.how == asMany {
+		if p.how == asMany {
+			for k := range f.Size {
 				v.features.Add(tree.Feature{Name: t.Name(f.First + k)})
 			}
+		} else {
+			v.features.Add(one)
 		}
 		if v.features.Width > tree.FeatureLimit {
 			return nil, fmt.Errorf("more than %d features, up to column %q", tree.FeatureLimit, f.Name)

@@ -8,12 +8,12 @@ import "encoding/binary"
 // cannot be foreseen. That rows are no larger than there is room for is up to the caller: the assembly does not look.
 func DivideRows(rows, rest []uint32, c *Codes, at int, wide bool, left []uint8) int {
 	rest = rest[:len(rows)]
-	checkLen(min(c.Stride, at+1), at+1, "rows of codes")
+	end, codes := at+1, 1<<8
 	if wide {
-		checkLen(min(len(left), 1<<16), 1<<16, "sides of codes of two bytes")
-	} else {
-		checkLen(min(len(left), 1<<8), 1<<8, "sides of codes of a byte")
+		end, codes = at+2, 1<<16
 	}
+	checkLen(min(c.Stride, end), end, "rows of codes")
+	checkLen(min(len(left), codes), codes, "sides of codes")
 	if l, is := divideRowsOn(machine, rows, rest, c, at, wide, left); is {
 		return l
 	}

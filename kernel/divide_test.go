@@ -74,3 +74,25 @@ func BenchmarkDivideRows(b *testing.B) {
 		}
 	}
 }
+
+// What does not fit panics before anything is read: the assembly would read beyond it.
+func TestDivideRowsRefuses(t *testing.T) {
+	c, _ := codesOf(1, 9, []int{256}, []int{300})
+	left, rows := make([]uint8, 1<<16), []uint32{8}
+	for what, divide := range map[string]func(){
+		"a group beyond the row":  func() { DivideRows(rows, make([]uint32, 1), c, c.Stride, false, left) },
+		"half a group in the row": func() { DivideRows(rows, make([]uint32, 1), c, c.Stride-1, true, left) },
+		"too few sides":           func() { DivideRows(rows, make([]uint32, 1), c, 0, false, left[:255]) },
+		"too few sides of a wide": func() { DivideRows(rows, make([]uint32, 1), c, c.WideAt(), true, left[:1<<16-1]) },
+		"no room for other rows":  func() { DivideRows(rows, nil, c, 0, false, left) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", what)
+				}
+			}()
+			divide()
+		}()
+	}
+}

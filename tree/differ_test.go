@@ -14,6 +14,7 @@ func TestDiffer(t *testing.T) {
 		{func(e *Ensemble) { e.Objective.Link = Identity }, 0, "link: logistic and identity"},
 		{func(e *Ensemble) { e.Start[0] = 0.5 }, 0, "start score 0: 0.25 and 0.5"},
 		{func(e *Ensemble) { e.Start[0] = 0.5 }, 0.25, ""},
+		{func(e *Ensemble) { e.NeedsStart = true }, 0, "start scores of rows: false and true"},
 		{func(e *Ensemble) { e.Best = 1 }, 0, "iterations that score: 2 and 1"},
 		{func(e *Ensemble) { e.Trees[0].Feature[0] = 1 }, 0, "tree 0: node 0: feature age and town"},
 		{func(e *Ensemble) { e.Trees[0].Threshold[0] = 31 }, 0.1, "tree 0: node 0: age: threshold 30.5 and 31"},

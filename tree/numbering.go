@@ -2,8 +2,8 @@ package tree
 
 import "math/bits"
 
-// Numbering numbers some of very many features, in their order from 0 on. It takes 3 bits for each of all: what else is known of a feature
-// is kept for those that have a number. Once Number was called any number of goroutines may ask.
+// Numbering numbers some of very many features, in their order from 0 on. It takes a bit and a half for each of all: what else is known of
+// a feature is kept for those that have a number. Once Number was called any number of goroutines may ask.
 type Numbering struct {
 	words  []uint64 // a bit for each feature
 	before []int32  // numbers given in the words before
