@@ -47,7 +47,7 @@ func (g *treeRun) options(ctx context.Context) gbdt.Options {
 
 // each tells of an iteration.
 func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error) {
-	p, value, loss := g.p, math.NaN(), 0.0
+	p, value, loss, weight := g.p, math.NaN(), 0.0, 0.0
 	g.report.Epochs, g.last = now.Iteration, now
 	var held train.Metrics
 	var err error
@@ -56,16 +56,15 @@ func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error)
 			return value, err
 		}
 	}
-	shown := &train.Scored{}
 	if g.task == 0 || p.shared != byFeatures { // where all have the same examples
-		if shown = p.some(now.Scores, g.own, g.shown); len(shown.Label) > 0 {
-			if loss, err = shown.MeanLoss(); err != nil {
+		if shown := p.some(now.Scores, g.own, g.shown); len(shown.Label) > 0 {
+			if loss, weight, err = shown.WeighedLoss(); err != nil {
 				return value, err
 			}
 		}
 	}
 	if g.workers != nil {
-		if loss, value, err = g.agree(ctx, shown, loss, value); err != nil {
+		if loss, value, err = g.agree(ctx, loss, weight, value); err != nil {
 			return value, err
 		}
 	}
