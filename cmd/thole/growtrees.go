@@ -172,8 +172,10 @@ func (p *plan) treeData(ctx context.Context, w *watcher) (*treeData, error) {
 	if p.valid != nil {
 		of.held = &gbdt.Examples{Set: p.valid.Set, View: f.view}
 	}
-	of.labels.Start = p.startScores()
 	var err error
+	if of.labels.Start, err = p.startScores(); err != nil {
+		return nil, err
+	}
 	if of.layout, err = gbdt.Survey(ctx, of.learn, of.held, f.Bins, f.cores()); err != nil {
 		return nil, err
 	}

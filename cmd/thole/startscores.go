@@ -84,36 +84,31 @@ func (p *plan) checkStartsOf(flag string, of *data.Examples) error {
 	return checkWidth(flag, len(of.Start)/of.Len(), p.scores())
 }
 
-// startsOf are the start scores of examples, class after class.
-func startsOf(of *data.Examples, classes int) [][]float64 {
-	out := make([][]float64, classes)
-	for k := range out {
-		out[k] = make([]float64, of.Len())
-		for i := range out[k] {
-			out[k][i] = of.Start[i*classes+k]
-		}
-	}
-	return out
-}
-
 // startScores are those of all examples, class after class: from files, and by the trees that go before; nil if there are neither.
-func (p *plan) startScores() (all []float64) {
+func (p *plan) startScores() (all []float64, err error) {
 	from, classes := p.forest.from, p.scores()
-	of := func(x *data.Examples) [][]float64 {
+	if from == nil && p.train.Start == nil {
+		return nil, nil
+	}
+	of := func(x *data.Examples) ([][]float64, error) {
 		switch {
 		case x == nil:
-			return make([][]float64, classes)
+			return make([][]float64, classes), nil
 		case from != nil:
 			return p.scoresOf(from, x)
 		}
-		return startsOf(x, classes)
+		return byClass(x.Start, classes), nil
 	}
-	if from == nil && p.train.Start == nil {
-		return nil
+	learned, err := of(p.train)
+	if err != nil {
+		return nil, err
 	}
-	learned, held := of(p.train), of(p.valid)
+	held, err := of(p.valid)
+	if err != nil {
+		return nil, err
+	}
 	for k := range learned {
 		all = append(append(all, learned[k]...), held[k]...)
 	}
-	return all
+	return all, nil
 }

@@ -112,7 +112,7 @@ func (p *prediction) startFrom(e *env, m *storedModel, s *treeScorer, starts *da
 		if !needed && m.trees.Origin == "" {
 			fmt.Fprintf(e.err, "%s was not grown from start scores: they take the place of its own\n", m.path)
 		}
-		s.fast = tree.Onto(s.scored)
+		s.onto()
 		return checkWidth("start-scores", starts.Width, s.trees.Classes)
 	}
 	return nil
@@ -236,6 +236,9 @@ func (s *treeScorer) keep() {
 	s.kept, s.sparse, s.scored, s.block = &keptRows{}, false, s.trees, s.rowsBlock()
 	s.fast = tree.Compile(s.scored)
 }
+
+// onto makes the scorer add to the start scores of examples, in place of that of the trees.
+func (s *treeScorer) onto() { s.fast = tree.Onto(s.scored) }
 
 // featureName is what people call a feature: its name, or its number.
 func featureName(features tree.Features, i int) string {
