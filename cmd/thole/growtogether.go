@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -53,7 +54,7 @@ type taskRows struct {
 func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path string, w *watcher, of *treeData) (*train.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	g := &treeTasks{p: p, c: c, tasks: tasks, path: path, w: w, of: of, cores: max(1, p.forest.cores()/len(tasks)),
+	g := &treeTasks{p: p, c: c, tasks: tasks, path: path, w: w, of: of, cores: max(1, runtime.GOMAXPROCS(0)/len(tasks)),
 		known: make(chan struct{}), whole: make(chan struct{})}
 	reports, worker, agreed := make([]*train.Report, len(tasks)), rand.Text(), p.summary()
 	var group sync.WaitGroup
@@ -141,15 +142,15 @@ func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, 
 	p := g.p
 	if o.Task == 0 {
 		p.label(e)
-	}
-	if o.Task == 0 && path != "" {
-		save := p.saveTrees
-		if p.atServers {
-			save = func(ctx context.Context, e *tree.Ensemble, path string) error {
-				return p.saveTreesThere(ctx, client, e, path)
-			}
+		var err error
+		switch {
+		case path == "":
+		case p.atServers:
+			err = p.saveTreesThere(ctx, client, e, path)
+		default:
+			err = p.saveTrees(ctx, e, path)
 		}
-		if err := save(ctx, e, path); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -27,9 +27,6 @@ type forest struct {
 	traffic []boosting.Traffic // with servers, of one task, once the trees are there
 }
 
-// cores is how many goroutines grow trees.
-func (f *forest) cores() int { return cmp.Or(f.Cores, runtime.GOMAXPROCS(0)) }
-
 // treesBefore are the trees that --load names; nil if it names a network, or nothing. That a model is of trees says which algorithm it is.
 func (j *job) treesBefore(ctx context.Context) (*storedModel, error) {
 	if j.load == "" || j.atServers && (j.elsewhere || !j.byTrees()) {
@@ -60,7 +57,7 @@ func (p *plan) settleTrees(ctx context.Context, e *env, o data.Options) (err err
 	p.conf.Dim = p.train.Dim()
 	p.digest, p.rows = p.train.Checksum(), p.train.Len()
 	p.forest.Classes = p.conf.Classes
-	if err := cmp.Or(p.compare(max(2, p.conf.Classes)), p.checkStartsOf("start-scores", p.train)); err != nil {
+	if err := cmp.Or(p.compare(), p.checkStartsOf("start-scores", p.train)); err != nil {
 		return err
 	}
 	if p.train.Transform != nil {
@@ -147,7 +144,7 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 		return p.growTogether(ctx, c, tasks, path, w, of)
 	}
 	f := p.forest
-	binned, err := of.layout.Code(ctx, of.learn, of.held, 0, p.rows, f.cores())
+	binned, err := of.layout.Code(ctx, of.learn, of.held, 0, p.rows, runtime.GOMAXPROCS(0))
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +173,7 @@ func (p *plan) treeData(ctx context.Context, w *watcher) (*treeData, error) {
 	if of.labels.Start, err = p.startScores(); err != nil {
 		return nil, err
 	}
-	if of.layout, err = gbdt.Survey(ctx, of.learn, of.held, f.Bins, f.cores()); err != nil {
+	if of.layout, err = gbdt.Survey(ctx, of.learn, of.held, f.Bins, runtime.GOMAXPROCS(0)); err != nil {
 		return nil, err
 	}
 	f.varying = of.layout.Varying()

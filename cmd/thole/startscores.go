@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/internal/number"
 )
@@ -66,14 +65,6 @@ func checkWidth(flag string, have, want int) error {
 	}
 	return fmt.Errorf("--%s: %s of each example, want %d%s", flag, number.Of(have, "start score"), want,
 		map[bool]string{true: ", one for each class"}[want > 1])
-}
-
-// scores is how many scores of an example trees have.
-func (p *plan) scores() int {
-	if p.recipe.Task == algo.Multiclass {
-		return max(2, p.conf.Classes)
-	}
-	return 1
 }
 
 // checkStartsOf refuses start scores that are not of these examples.
