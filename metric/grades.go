@@ -40,7 +40,10 @@ func cutAt(p *placed, k int) Metric {
 	if k > 0 {
 		m.Name, m.Help = m.Name+"@"+strconv.Itoa(k), p.name+" of the first "+strconv.Itoa(k)+" places of each group"
 	}
-	m.Of = func(in *Input) float64 { return in.groupMean(p.of, k) }
+	m.Of = func(in *Input) float64 {
+		total := in.groupTotal(p.of, k)
+		return total.mean()
+	}
 	return m
 }
 
@@ -60,8 +63,11 @@ func atPlaces(name string) *Metric {
 	return nil
 }
 
-// NDCG is the metric ndcg of examples that Check accepts; NaN without groups.
-func NDCG(in *Input) float64 { return ndcg.Of(in) }
+// NDCG is the metric ndcg of examples that Check accepts, and the weight of their groups by which it is a mean; NaN without groups.
+func NDCG(in *Input) (mean, weight float64) {
+	total := in.groupTotal((*ranking).ndcg, 0)
+	return total.mean(), total.weight
+}
 
 // ranking measures the order in groups, one after the other.
 type ranking struct {
@@ -74,11 +80,11 @@ type ranking struct {
 // GradeLimit is the largest grade: gains are powers of 2.
 const GradeLimit = 30
 
-// groupMean is the mean over the groups, each with the mean weight of its examples. It is NaN without groups, and where labels are no
+// groupTotal is the sum over the groups, each with the mean weight of its examples. It is NaN without groups, and where labels are no
 // grades.
-func (in *Input) groupMean(of func(r *ranking, group []entry) float64, k int) float64 {
+func (in *Input) groupTotal(of func(r *ranking, group []entry) float64, k int) weighted {
 	if in.Group == nil {
-		return math.NaN()
+		return weighted{sum: math.NaN()}
 	}
 	r := &ranking{in: in, k: k, sums: []float64{0}}
 	if k == 0 {
@@ -89,7 +95,7 @@ func (in *Input) groupMean(of func(r *ranking, group []entry) float64, k int) fl
 		w := 0.0
 		for _, e := range group {
 			if y := in.Label[e.example()]; y < 0 || y > GradeLimit {
-				return math.NaN()
+				return weighted{sum: math.NaN()}
 			}
 			w += in.weight(e.example())
 		}
@@ -98,7 +104,7 @@ func (in *Input) groupMean(of func(r *ranking, group []entry) float64, k int) fl
 			total.weight += w
 		}
 	}
-	return total.mean()
+	return total
 }
 
 // discounts is the sum of those of the places lo to hi, which are 1/log2(place + 1), counted from 1 on, up to the last that counts.

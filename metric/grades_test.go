@@ -148,7 +148,7 @@ func TestRankingsOfOthers(t *testing.T) {
 func TestNoGrades(t *testing.T) {
 	for label, want := range map[float64]bool{-1: false, 0: true, 30: true, 31: false} {
 		in := &Input{Score: []float64{1, 2}, Label: []float64{1, label}, Group: []int64{1, 1}}
-		if got := NDCG(in); math.IsNaN(got) == want {
+		if got, _ := NDCG(in); math.IsNaN(got) == want {
 			t.Errorf("NDCG of label %v is %v", label, got)
 		}
 	}

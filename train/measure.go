@@ -112,7 +112,8 @@ func Measure(s *Scored, more ...string) (Metrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := Metrics{{s.Loss.Name(), s.meanLoss(in)}}
+	loss, _ := s.meanLoss(in)
+	m := Metrics{{s.Loss.Name(), loss}}
 	for _, x := range chosen {
 		m = append(m, Metric{x.Name, x.Of(in)})
 	}
@@ -190,25 +191,34 @@ func (s *Scored) input(probabilities bool) (*metric.Input, error) {
 
 // MeanLoss is the first of the metrics, by itself.
 func (s *Scored) MeanLoss() (float64, error) {
+	loss, _, err := s.WeighedLoss()
+	return loss, err
+}
+
+// WeighedLoss is MeanLoss and the weight that it has in a mean over several sets of examples: the sum of theirs, or of rankings that of
+// their groups, none of which may be in two sets. A weight of 0 says that there is nothing to take a mean of.
+func (s *Scored) WeighedLoss() (loss, weight float64, err error) {
 	if err := s.Loss.Check(s.Label, len(s.Score)/max(1, len(s.Label))); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	var in *metric.Input
 	if s.Loss.Task() == graph.Ranking {
-		var err error
 		if in, err = s.input(false); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 	}
-	return s.meanLoss(in), nil
+	loss, weight = s.meanLoss(in)
+	return loss, weight, nil
 }
 
-// meanLoss is the mean of the losses, each times its weight; in is what rankings are measured by.
-func (s *Scored) meanLoss(in *metric.Input) float64 {
+// meanLoss is the mean of the losses, each times its weight, and the sum of the weights; in is what rankings are measured by.
+func (s *Scored) meanLoss(in *metric.Input) (loss, weight float64) {
 	if s.Loss.Task() == graph.Ranking {
-		return 1 - metric.NDCG(in)
+		ndcg, weight := metric.NDCG(in)
+		return 1 - ndcg, weight
 	}
-	return mean(totalLoss(s.Loss, s.Score, s.Label, s.Weight))
+	sum, weight := totalLoss(s.Loss, s.Score, s.Label, s.Weight)
+	return mean(sum, weight), weight
 }
 
 // predictsProbabilities reports whether what a loss of two classes predicts is the probability of the positive one: at the score

@@ -182,6 +182,35 @@ func TestMeasureWeights(t *testing.T) {
 	}
 }
 
+// TestWeighedLoss: the mean of the losses of parts, by their weights, is the loss of all; groups are in one part.
+func TestWeighedLoss(t *testing.T) {
+	for _, l := range []graph.Loss{bound(t, "logloss"), bound(t, "l2loss"), ordering{bound(t, "l2loss")}} {
+		all := Scored{Loss: l, Score: []float64{3, 1, 2, 1, 5, 4, 2}, Label: []float32{0, 1, 1, 0, 0, 1, 1}, Group: []int64{1, 1, 2, 2, 3, 3, 3}}
+		for _, weight := range [][]float32{nil, {0, 0, 1, 2, 4, 4, 4}} {
+			all.Weight = weight
+			var sum, weights float64
+			for _, at := range [][2]int{{0, 2}, {2, 4}, {4, 7}} {
+				lo, hi := at[0], at[1]
+				s := Scored{Loss: l, Score: all.Score[lo:hi], Label: all.Label[lo:hi], Group: all.Group[lo:hi]}
+				if weight != nil {
+					s.Weight = weight[lo:hi]
+				}
+				loss, w, err := s.WeighedLoss()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if w > 0 {
+					sum, weights = sum+w*loss, weights+w
+				}
+			}
+			want, whole, err := all.WeighedLoss()
+			if err != nil || !(math.Abs(sum/weights-want) < 1e-12) || weights != whole {
+				t.Errorf("%s, weights %v: %v of weight %v, want %v of %v: %v", l.Name(), weight, sum/weights, weights, want, whole, err)
+			}
+		}
+	}
+}
+
 // TestMeasureMore measures by what is asked for beside the usual metrics, in the order of the table, and refuses what does not fit.
 func TestMeasureMore(t *testing.T) {
 	s := Scored{Loss: bound(t, "logloss"), Score: []float64{1, -1, 2, -2}, Label: []float32{1, 1, -1, -1}, Group: []int64{1, 1, 2, 2}}

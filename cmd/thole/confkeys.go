@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -146,8 +145,11 @@ func hasClasses(p *plan, text string) (why string, err error) {
 	case text == "2":
 		return p.recipe.Name + " has no other number of classes", nil
 	}
-	return "", fmt.Errorf("want 2, the classes that %s has, or an algorithm with several, such as %s", p.recipe.Name,
-		cmp.Or(map[bool]string{true: "--loss multiclass"}[p.recipe.Trees != ""], "--algo softmax"))
+	several := "--algo softmax"
+	if p.recipe.Trees != "" {
+		several = "--loss multiclass"
+	}
+	return "", fmt.Errorf("want 2, the classes that %s has, or an algorithm with several, such as %s", p.recipe.Name, several)
 }
 
 // hasFactors is why the length of vectors has no effect.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"strconv"
@@ -239,18 +238,15 @@ func (p *plan) without(ctx context.Context, e *env, a *attempt, of []int, one in
 
 // sum adds up what the folds came to.
 func (r *folded) sum() {
-	n := float64(len(r.Folds))
 	var best []int
+	all := make([]float64, len(r.Folds))
 	for i, m := range r.Folds[0].Metrics {
-		var sum, squares float64
-		for _, f := range r.Folds {
-			sum += f.Metrics[i].Value
+		for k, f := range r.Folds {
+			all[k] = f.Metrics[i].Value
 		}
-		for _, f := range r.Folds {
-			squares += (f.Metrics[i].Value - sum/n) * (f.Metrics[i].Value - sum/n)
-		}
-		r.Mean = append(r.Mean, train.Metric{Name: m.Name, Value: sum / n})
-		r.Deviation = append(r.Deviation, train.Metric{Name: m.Name, Value: math.Sqrt(squares / (n - 1))})
+		mean, deviation := spread(all)
+		r.Mean = append(r.Mean, train.Metric{Name: m.Name, Value: mean})
+		r.Deviation = append(r.Deviation, train.Metric{Name: m.Name, Value: deviation})
 	}
 	for _, f := range r.Folds {
 		if f.Best > 0 {

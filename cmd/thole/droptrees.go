@@ -56,10 +56,10 @@ func (p *plan) drop() (gbdt.Drop, error) {
 		return gbdt.Drop{Rate: d.dropRate, Skip: d.skipDrop, Most: d.maxDrop}, nil
 	}
 	for _, name := range dropFlags {
-		if p.command == nil {
-			break
+		if !p.given(name) {
+			continue
 		}
-		if f := p.command.Flags().Lookup(name); f.Changed && f.Value.String() != f.DefValue { // a saved job says the defaults
+		if f := p.command.Flags().Lookup(name); f.Value.String() != f.DefValue { // a saved job says the defaults
 			return gbdt.Drop{}, fmt.Errorf("--%s without --boosting %s, want both", name, dart)
 		}
 	}

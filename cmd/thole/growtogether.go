@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -53,7 +54,7 @@ type taskRows struct {
 func (p *plan) growTogether(ctx context.Context, c *cluster, tasks []int, path string, w *watcher, of *treeData) (*train.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	g := &treeTasks{p: p, c: c, tasks: tasks, path: path, w: w, of: of, cores: max(1, p.forest.cores()/len(tasks)),
+	g := &treeTasks{p: p, c: c, tasks: tasks, path: path, w: w, of: of, cores: max(1, runtime.GOMAXPROCS(0)/len(tasks)),
 		known: make(chan struct{}), whole: make(chan struct{})}
 	reports, worker, agreed := make([]*train.Report, len(tasks)), rand.Text(), p.summary()
 	var group sync.WaitGroup
@@ -141,15 +142,15 @@ func (g *treeRun) end(ctx context.Context, client *ps.Client, e *tree.Ensemble, 
 	p := g.p
 	if o.Task == 0 {
 		p.label(e)
-	}
-	if o.Task == 0 && path != "" {
-		save := p.saveTrees
-		if p.atServers {
-			save = func(ctx context.Context, e *tree.Ensemble, path string) error {
-				return p.saveTreesThere(ctx, client, e, path)
-			}
+		var err error
+		switch {
+		case path == "":
+		case p.atServers:
+			err = p.saveTreesThere(ctx, client, e, path)
+		default:
+			err = p.saveTrees(ctx, e, path)
 		}
-		if err := save(ctx, e, path); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -222,21 +223,9 @@ func checkCounts(counts [][]int64, rows int) error {
 	return nil
 }
 
-// agree makes of the mean losses of all tasks, by the weights of their examples, that of all, and of what task 0 measured the value by
-// which all stop.
-func (g *treeRun) agree(ctx context.Context, s *train.Scored, loss, value float64) (float64, float64, error) {
-	weight := float64(len(s.Label))
-	if s.Group != nil && g.p.forest.Objective.Rank != nil { // a mean over groups
-		weight = float64(len(slices.Compact(slices.Clone(s.Group))))
-	} else if s.Weight != nil {
-		weight = 0
-		for _, w := range s.Weight {
-			weight += float64(w)
-		}
-	}
-	if weight == 0 {
-		loss = 0
-	}
+// agree makes of the mean losses of all tasks, by the weights that they have, that of all, and of what task 0 measured the value by which
+// all stop.
+func (g *treeRun) agree(ctx context.Context, loss, weight, value float64) (float64, float64, error) {
 	var own []int64
 	for _, v := range []float64{loss, weight, value} {
 		own = append(own, int64(math.Float64bits(v)))
@@ -247,10 +236,14 @@ func (g *treeRun) agree(ctx context.Context, s *train.Scored, loss, value float6
 	}
 	sum, weights := 0.0, 0.0
 	for _, of := range all {
-		w := math.Float64frombits(uint64(of[1]))
-		sum, weights = sum+w*math.Float64frombits(uint64(of[0])), weights+w
+		if w := math.Float64frombits(uint64(of[1])); w > 0 { // else there is no loss
+			sum, weights = sum+w*math.Float64frombits(uint64(of[0])), weights+w
+		}
 	}
-	return sum / weights, math.Float64frombits(uint64(all[0][2])), nil
+	if weights > 0 {
+		sum /= weights
+	}
+	return sum, math.Float64frombits(uint64(all[0][2])), nil
 }
 
 // reason is why a task gives up, as the others are told.

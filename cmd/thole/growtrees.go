@@ -27,9 +27,6 @@ type forest struct {
 	traffic []boosting.Traffic // with servers, of one task, once the trees are there
 }
 
-// cores is how many goroutines grow trees.
-func (f *forest) cores() int { return cmp.Or(f.Cores, runtime.GOMAXPROCS(0)) }
-
 // treesBefore are the trees that --load names; nil if it names a network, or nothing. That a model is of trees says which algorithm it is.
 func (j *job) treesBefore(ctx context.Context) (*storedModel, error) {
 	if j.load == "" || j.atServers && (j.elsewhere || !j.byTrees()) {
@@ -60,7 +57,7 @@ func (p *plan) settleTrees(ctx context.Context, e *env, o data.Options) (err err
 	p.conf.Dim = p.train.Dim()
 	p.digest, p.rows = p.train.Checksum(), p.train.Len()
 	p.forest.Classes = p.conf.Classes
-	if err := cmp.Or(p.compare(max(2, p.conf.Classes)), p.checkStartsOf("start-scores", p.train)); err != nil {
+	if err := cmp.Or(p.compare(), p.checkStartsOf("start-scores", p.train)); err != nil {
 		return err
 	}
 	if p.train.Transform != nil {
@@ -147,8 +144,8 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 		return p.growTogether(ctx, c, tasks, path, w, of)
 	}
 	f := p.forest
-	rows := p.watched(w, of.learn)
-	binned, err := of.layout.Code(ctx, rows, of.held, 0, p.rows, f.cores())
+	rows := w.watched(of.learn)
+	binned, err := of.layout.Code(ctx, rows, of.held, 0, p.rows, runtime.GOMAXPROCS(0))
 	rows.bar.end()
 	if err != nil {
 		return nil, err
@@ -174,10 +171,12 @@ func (p *plan) treeData(ctx context.Context, w *watcher) (*treeData, error) {
 	if p.valid != nil {
 		of.held = &gbdt.Examples{Set: p.valid.Set, View: f.view}
 	}
-	of.labels.Start = p.startScores()
-	rows := p.watched(w, of.learn)
 	var err error
-	of.layout, err = gbdt.Survey(ctx, rows, of.held, f.Bins, f.cores())
+	if of.labels.Start, err = p.startScores(); err != nil {
+		return nil, err
+	}
+	rows := w.watched(of.learn)
+	of.layout, err = gbdt.Survey(ctx, rows, of.held, f.Bins, runtime.GOMAXPROCS(0))
 	if rows.bar.end(); err != nil {
 		return nil, err
 	}

@@ -169,8 +169,9 @@ func worse(name string, v, than float64) float64 {
 // spread is the mean of some numbers, and their deviation as of a sample: divided by one less than there are; 0 of one.
 func spread(all []float64) (mean, deviation float64) {
 	for _, v := range all {
-		mean += v / float64(len(all))
+		mean += v
 	}
+	mean /= float64(len(all))
 	for _, v := range all {
 		deviation += (v - mean) * (v - mean)
 	}

@@ -72,7 +72,7 @@ func (g *treeTasks) shardOf(task int) boosting.Shard {
 func (g *treeTasks) code(ctx context.Context, r boosting.Shard, held gbdt.Rows) (taskRows, error) {
 	rows := gbdt.Rows(g.of.learn)
 	if r.Task == 0 {
-		told := g.p.watched(g.w, rows)
+		told := g.w.watched(rows)
 		defer told.bar.end()
 		rows = told
 	}
@@ -176,7 +176,7 @@ func (g *treeTasks) send(ctx context.Context, client *ps.Client, w *boosting.Wor
 			d.Shards = append(d.Shards, g.shardOf(t))
 		}
 	}
-	bar := p.bar(g.w, "send the examples", "tasks", int64(len(d.Shards)))
+	bar := g.w.progress("send the examples", "tasks", int64(len(d.Shards)))
 	defer bar.end()
 	return w.Scatter(ctx, d, func(r boosting.Shard) (*gbdt.Binned, *gbdt.Labels, error) {
 		bar.add(1)
@@ -197,7 +197,7 @@ func (g *treeTasks) receive(ctx context.Context, client *ps.Client, w *boosting.
 	if whole {
 		task = boosting.AllTasks
 	}
-	bar := g.p.bar(g.w, "receive examples", "bytes", 1)
+	bar := g.w.progress("receive examples", "bytes", 1)
 	r.setup = g.scatter.Setup
 	r.binned, r.labels, err = w.Receive(ctx, g.scatter, task, bar.read)
 	if bar.end(); err == nil && whole {
@@ -251,20 +251,10 @@ func (g *treeTasks) await(ctx context.Context, client *ps.Client, w *boosting.Wo
 
 // adoptSetup takes what the process of task 0 has found by the examples.
 func (p *plan) adoptSetup(s *gbdt.Setup) error {
-	cores := p.forest.Cores
 	p.forest.Config = s.Config
-	p.forest.Cores = cores
 	p.rows, p.conf.Classes = s.Layout.Rows(), s.Config.Classes
 	p.recipe = p.recipe.WithObjective(&p.forest.Objective)
-	return p.compare(max(2, p.conf.Classes))
-}
-
-// bar is a progress; w may be nil.
-func (p *plan) bar(w *watcher, what, unit string, total int64) *progress {
-	if w == nil {
-		return &progress{now: func() (never time.Time) { return never }, total: 1}
-	}
-	return w.env.progress(what, unit, total)
+	return p.compare()
 }
 
 // marksOf are labels, weights and groups of so many examples, and nothing else.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"thole.example/algo"
 	"thole.example/data"
 	"thole.example/internal/number"
 )
@@ -68,14 +67,6 @@ func checkWidth(flag string, have, want int) error {
 		map[bool]string{true: ", one for each class"}[want > 1])
 }
 
-// scores is how many scores of an example trees have.
-func (p *plan) scores() int {
-	if p.recipe.Task == algo.Multiclass {
-		return max(2, p.conf.Classes)
-	}
-	return 1
-}
-
 // checkStartsOf refuses start scores that are not of these examples.
 func (p *plan) checkStartsOf(flag string, of *data.Examples) error {
 	if of == nil || of.Start == nil {
@@ -84,36 +75,31 @@ func (p *plan) checkStartsOf(flag string, of *data.Examples) error {
 	return checkWidth(flag, len(of.Start)/of.Len(), p.scores())
 }
 
-// startsOf are the start scores of examples, class after class.
-func startsOf(of *data.Examples, classes int) [][]float64 {
-	out := make([][]float64, classes)
-	for k := range out {
-		out[k] = make([]float64, of.Len())
-		for i := range out[k] {
-			out[k][i] = of.Start[i*classes+k]
-		}
-	}
-	return out
-}
-
 // startScores are those of all examples, class after class: from files, and by the trees that go before; nil if there are neither.
-func (p *plan) startScores() (all []float64) {
+func (p *plan) startScores() (all []float64, err error) {
 	from, classes := p.forest.from, p.scores()
-	of := func(x *data.Examples) [][]float64 {
+	if from == nil && p.train.Start == nil {
+		return nil, nil
+	}
+	of := func(x *data.Examples) ([][]float64, error) {
 		switch {
 		case x == nil:
-			return make([][]float64, classes)
+			return make([][]float64, classes), nil
 		case from != nil:
 			return p.scoresOf(from, x)
 		}
-		return startsOf(x, classes)
+		return byClass(x.Start, classes), nil
 	}
-	if from == nil && p.train.Start == nil {
-		return nil
+	learned, err := of(p.train)
+	if err != nil {
+		return nil, err
 	}
-	learned, held := of(p.train), of(p.valid)
+	held, err := of(p.valid)
+	if err != nil {
+		return nil, err
+	}
 	for k := range learned {
 		all = append(append(all, learned[k]...), held[k]...)
 	}
-	return all
+	return all, nil
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"thole.example/boosting"
@@ -50,7 +48,7 @@ func (g *treeRun) options(ctx context.Context) gbdt.Options {
 
 // each tells of an iteration.
 func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error) {
-	p, value, loss := g.p, math.NaN(), 0.0
+	p, value, loss, weight := g.p, math.NaN(), 0.0, 0.0
 	g.report.Epochs, g.last = now.Iteration, now
 	var held train.Metrics
 	var err error
@@ -59,16 +57,15 @@ func (g *treeRun) each(ctx context.Context, now *gbdt.Progress) (float64, error)
 			return value, err
 		}
 	}
-	shown := &train.Scored{}
 	if g.task == 0 || p.shared != byFeatures { // where all have the same examples
-		if shown = p.some(now.Scores, g.own, g.shown); len(shown.Label) > 0 {
-			if loss, err = shown.MeanLoss(); err != nil {
+		if shown := p.some(now.Scores, g.own, g.shown); len(shown.Label) > 0 {
+			if loss, weight, err = shown.WeighedLoss(); err != nil {
 				return value, err
 			}
 		}
 	}
 	if g.workers != nil {
-		if loss, value, err = g.agree(ctx, shown, loss, value); err != nil {
+		if loss, value, err = g.agree(ctx, loss, weight, value); err != nil {
 			return value, err
 		}
 	}
@@ -145,28 +142,28 @@ func (g *treeRun) count() {
 func (g *treeRun) lastScore(e *tree.Ensemble) bool { return e.Best == 0 && g.p.forest.Drop.Rate == 0 }
 
 // finish measures the trees that were kept, of which all training examples have the scores learned, if the last ones are theirs.
-func (g *treeRun) finish(e *tree.Ensemble, learned [][]float64) (*train.Report, error) {
+func (g *treeRun) finish(e *tree.Ensemble, learned [][]float64) (_ *train.Report, err error) {
 	p, r := g.p, &g.report
 	g.count()
 	held := g.last.Held
 	if !g.lastScore(e) {
-		learned = p.scoresOf(e, p.train)
+		if learned, err = p.scoresOf(e, p.train); err != nil {
+			return nil, err
+		}
 		if p.valid != nil {
-			held = p.scoresOf(e, p.valid)
+			if held, err = p.scoresOf(e, p.valid); err != nil {
+				return nil, err
+			}
 		}
 	}
-	var err error
 	if r.Train, err = train.Measure(p.scored(learned, p.train, 0, p.rows), p.more()...); err != nil {
 		return nil, err
 	}
-	null := make([][]float64, len(e.Start))
-	for k, s := range e.Start {
-		null[k] = slices.Repeat([]float64{s}, p.rows)
+	null := p.scored(nil, p.train, 0, p.rows)
+	if null.Score = p.train.Start; null.Score == nil {
+		null.Score = slices.Repeat(e.Start, p.rows)
 	}
-	if p.train.Start != nil {
-		null = startsOf(p.train, e.Classes)
-	}
-	if r.Null, err = p.scored(null, p.train, 0, p.rows).MeanLoss(); err != nil || p.valid == nil {
+	if r.Null, err = null.MeanLoss(); err != nil || p.valid == nil {
 		return r, err
 	}
 	from := 0
@@ -225,52 +222,39 @@ func (p *plan) some(scores [][]float64, of *data.Examples, rows []int) *train.Sc
 	return s
 }
 
-// scoresOf are the scores of examples by trees, class after class, onto their start scores if they have some.
-func (p *plan) scoresOf(e *tree.Ensemble, of *data.Examples) [][]float64 {
-	compile, width := tree.Compile, p.forest.view.Width()
+// scoredRows is how many examples are scored at a time.
+const scoredRows = 1 << 14
+
+// scoresOf are the scores of examples by trees, as a prediction has them, class after class, onto their start scores if they have some.
+func (p *plan) scoresOf(e *tree.Ensemble, of *data.Examples) ([][]float64, error) {
+	s, err := newTreeScorer(p.forest.view, e, byTrees{})
+	if err != nil {
+		return nil, err
+	}
 	if of.Start != nil {
-		compile = tree.Onto
+		s.onto()
 	}
-	fast, out := compile(e), make([][]float64, e.Classes)
+	out := make([][]float64, e.Classes)
+	for lo := 0; lo < of.Len(); lo += scoredRows {
+		some, err := s.score(of.Slice(lo, min(of.Len(), lo+scoredRows)))
+		if err != nil {
+			return nil, err
+		}
+		for k, class := range byClass(some.score, e.Classes) {
+			out[k] = append(out[k], class...)
+		}
+	}
+	return out, nil
+}
+
+// byClass are scores class after class, of those example after example.
+func byClass(scores []float64, classes int) [][]float64 {
+	out := make([][]float64, classes)
 	for k := range out {
-		out[k] = make([]float64, of.Len())
-	}
-	absent, sparse := p.forest.view.Columns()
-	rows := 256
-	if !sparse {
-		rows = max(1, min(rows, 1<<20/max(1, width)))
-	}
-	some := func(lo, n int, block []float32, scores []float64) {
-		b := of.Slice(lo, lo+n)
-		if of.Start != nil {
-			copy(scores, of.Start[lo*e.Classes:(lo+n)*e.Classes])
-		}
-		if x := b.Rows(); sparse {
-			fast.Sparse(x.Ptr, x.Idx, x.Val, absent, scores)
-		} else {
-			p.forest.view.Fill(b, 0, n, block)
-			fast.Batch(block[:n*width], width, scores)
-		}
-		for i := range n {
-			for k := range out {
-				out[k][lo+i] = scores[i*e.Classes+k]
-			}
+		out[k] = make([]float64, len(scores)/classes)
+		for i := range out[k] {
+			out[k][i] = scores[i*classes+k]
 		}
 	}
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range p.forest.cores() {
-		group.Go(func() {
-			block, scores := []float32(nil), make([]float64, rows*e.Classes)
-			if !sparse {
-				block = make([]float32, rows*width)
-			}
-			for lo := int(next.Add(int64(rows))) - rows; lo < of.Len(); lo = int(next.Add(int64(rows))) - rows {
-				n := min(rows, of.Len()-lo)
-				some(lo, n, block, scores[:n*e.Classes])
-			}
-		})
-	}
-	group.Wait()
 	return out
 }

@@ -71,10 +71,7 @@ func (p *plan) treesHere(ctx context.Context, e *tree.Ensemble, path string) (fo
 
 // oneTree is a model of one tree, or one for each class, that is a leaf.
 func (p *plan) oneTree() *tree.Ensemble {
-	classes := 1
-	if p.recipe.Task == algo.Multiclass {
-		classes = max(2, p.forest.Classes)
-	}
+	classes := p.scores()
 	one := &tree.Ensemble{Objective: *algo.TreeObjective(&p.forest.Objective), Classes: classes, Group: classes,
 		Start: make([]float64, classes), Features: tree.FeaturesOf(tree.Feature{Name: "x"})}
 	for k := range classes {

@@ -135,16 +135,21 @@ func (p *plan) chooseObjective() error {
 	p.recipe = p.recipe.WithObjective(&o)
 	p.forest = &forest{Config: gbdt.Defaults()}
 	p.forest.Objective = o
-	return p.compare(2)
+	return p.compare()
 }
 
-// compare finds the loss that scores of so many classes are compared with labels by.
-func (p *plan) compare(classes int) (err error) {
-	if p.recipe.Task != algo.Multiclass {
-		classes = 1
-	}
-	p.compares, err = algo.TreeLoss(algo.TreeObjective(&p.forest.Objective), classes)
+// compare finds the loss that scores are compared with labels by, which the number of classes decides, once it is known.
+func (p *plan) compare() (err error) {
+	p.compares, err = algo.TreeLoss(algo.TreeObjective(&p.forest.Objective), p.scores())
 	return err
+}
+
+// scores is how many scores of an example trees have.
+func (p *plan) scores() int {
+	if p.recipe.Task == algo.Multiclass {
+		return max(2, p.conf.Classes)
+	}
+	return 1
 }
 
 // chooseTrees chooses the settings of trees.

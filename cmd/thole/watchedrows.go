@@ -26,8 +26,8 @@ func (r *watchedRows) Read(lo, hi int, into *gbdt.Block) {
 }
 
 // watched are the rows, of which is told until the bar ends; w may be nil.
-func (p *plan) watched(w *watcher, rows gbdt.Rows) *watchedRows {
-	bar, passed := p.bar(w, "sort "+number.Of(rows.Len(), "example")+" into bins", "", 1), func() time.Duration { return 0 }
+func (w *watcher) watched(rows gbdt.Rows) *watchedRows {
+	bar, passed := w.progress("sort "+number.Of(rows.Len(), "example")+" into bins", "", 1), func() time.Duration { return 0 }
 	if w != nil {
 		start := w.env.now()
 		passed = func() time.Duration { return w.env.now().Sub(start) }

@@ -145,6 +145,14 @@ func (w *watcher) weigh(ev *train.Event) {
 	}
 }
 
+// progress is that of work before the training, which nobody sees if there is no watcher; w may be nil.
+func (w *watcher) progress(what, unit string, total int64) *progress {
+	if w == nil {
+		return &progress{now: func() (never time.Time) { return never }, total: 1}
+	}
+	return w.env.progress(what, unit, total)
+}
+
 // seconds are those since the training began.
 func (w *watcher) seconds() runlog.Number { return runlog.Number(w.env.now().Sub(w.start).Seconds()) }
 
