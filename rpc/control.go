@@ -21,11 +21,17 @@ type Join struct {
 	Grace    int64     `json:"grace,omitempty"`    // nanoseconds in which it may, before the job fails
 	Mine     []int     `json:"mine,omitempty"`     // all tasks of the process: nobody else gets one of them from then on
 	Optional bool      `json:"optional,omitempty"` // if the task finishes or goes away for good the others go on without it
+	// Attempt counts how often a job that goes on from checkpoints has begun, from 1 on: a task of a later one ends those before. 0:
+	// the job has one attempt.
+	Attempt int `json:"attempt,omitempty"`
 }
 
 // Joined answers OpJoin.
 type Joined struct {
 	Seq uint64 `json:"seq"` // the last change of the client that was made, of one that comes back
+	// Attempt is above that of the Join if the task has not joined, and has to come with this one: a later attempt has begun, or has to,
+	// because who was this task has gone.
+	Attempt int `json:"attempt,omitempty"`
 }
 
 // Follow is the argument of OpFollow.
@@ -124,6 +130,8 @@ type Save struct {
 	Track bool `json:"track,omitempty"`
 	// Base asks for a checkpoint, also to be tracked, of only what has changed since the one at this path. "": of everything.
 	Base string `json:"base,omitempty"`
+	// Moment is where the training is, for whoever goes on from the checkpoint (state.Moment as JSON).
+	Moment json.RawMessage `json:"moment,omitempty"`
 }
 
 // Load is the argument of OpLoad: which matrices to fill from a path. Rows beyond those of the matrix (the state of an

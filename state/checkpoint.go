@@ -20,6 +20,10 @@ type Checkpoint struct {
 	Matrices []Matrix
 	Files    []File // by server
 
+	// Moment is where the training was, and Loose names the other objects in its tree, as the settings of the training.
+	Moment Moment
+	Loose  []string
+
 	// ID is what tells this checkpoint from others at its path, if increments may be based on it.
 	ID string
 	// Base is nil, or the checkpoints that have to be read before this one, which has only what has changed since the last of
@@ -101,6 +105,8 @@ type checkpointJSON struct {
 	Files    []json.RawMessage `json:"files"`
 	ID       string            `json:"id,omitempty"`
 	Base     []Link            `json:"base,omitempty"`
+	Moment   Moment            `json:"moment,omitzero"`
+	Loose    []string          `json:"loose,omitempty"`
 }
 
 type matrixJSON struct {
@@ -184,7 +190,7 @@ func (c *Checkpoint) check() error {
 
 // writeCheckpoint writes the head.
 func writeCheckpoint(w *Writer, c *Checkpoint) error {
-	out := checkpointJSON{Job: c.Job, Plan: c.Plan, Clock: c.Clock, ID: c.ID, Base: c.Base}
+	out := checkpointJSON{Job: c.Job, Plan: c.Plan, Clock: c.Clock, ID: c.ID, Base: c.Base, Moment: c.Moment, Loose: c.Loose}
 	for _, f := range c.Files {
 		text, err := json.Marshal(f)
 		if err != nil {
@@ -220,7 +226,7 @@ func readCheckpoint(r *Reader) (*Checkpoint, error) {
 	if r.More() {
 		return nil, at(r.off, "%d bytes after the end of the checkpoint", r.end-r.off)
 	}
-	c := &Checkpoint{Job: j.Job, Plan: j.Plan, Clock: j.Clock, ID: j.ID, Base: j.Base}
+	c := &Checkpoint{Job: j.Job, Plan: j.Plan, Clock: j.Clock, ID: j.ID, Base: j.Base, Moment: j.Moment, Loose: j.Loose}
 	for _, text := range j.Files {
 		var f File
 		if err := json.Unmarshal(text, &f); err != nil {

@@ -1,0 +1,59 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"thole.example/blob"
+)
+
+// Moment is where a training was when a checkpoint of it was taken.
+type Moment struct {
+	Run     string `json:"run,omitempty"`     // what all attempts of one training have in common, and no other has
+	Attempt int    `json:"attempt,omitempty"` // how often it has begun, from 1 on
+	Epoch   int    `json:"epoch,omitempty"`   // from 1 on
+	Step    int    `json:"step,omitempty"`    // steps made of that epoch, of which there are
+	Steps   int    `json:"steps,omitempty"`
+	Best    string `json:"best,omitempty"` // name in the same folder of the checkpoint of the epoch that was best so far; "": there is none
+	Job     string `json:"job,omitempty"`  // SHA-256 of the settings of the training in hex
+}
+
+// Entry is a checkpoint in a folder of checkpoints.
+type Entry struct {
+	Name  string // within the folder
+	Path  string // within the bucket
+	Head  *Checkpoint
+	Bytes int64 // of all its objects
+	Err   error // why its head cannot be read: there is none
+}
+
+// List is the checkpoints right below a folder of a bucket, by their names. What is not complete is none.
+func List(ctx context.Context, b blob.Bucket, folder string) ([]Entry, error) {
+	objects, err := b.List(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	sizes, heads := map[string]int64{}, map[string]bool{}
+	for _, o := range objects {
+		name, object, below := strings.Cut(strings.TrimPrefix(o.Name, folder+"/"), "/")
+		if !below {
+			continue
+		}
+		sizes[name] += o.Size
+		heads[name] = heads[name] || object == headName
+	}
+	var all []Entry
+	for name, there := range heads {
+		if !there {
+			continue
+		}
+		e := Entry{Name: name, Path: path.Join(folder, name), Bytes: sizes[name]}
+		e.Head, e.Err = Open(ctx, b, e.Path)
+		all = append(all, e)
+	}
+	slices.SortFunc(all, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return all, nil
+}
