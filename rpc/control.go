@@ -56,7 +56,8 @@ type FollowedMatrix struct {
 
 // Quit is the argument of OpQuit, which may be without.
 type Quit struct {
-	Reason string `json:"reason"` // for the other tasks
+	Reason string `json:"reason"`          // for the other tasks
+	Final  bool   `json:"final,omitempty"` // the task's own work has failed: another attempt is of no use
 }
 
 // ReasonLimit is how many bytes of a reason they are told at most.

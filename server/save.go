@@ -16,8 +16,9 @@ import (
 
 // saves are the saves of a job that are under way, by stage.
 type saves struct {
-	mu sync.Mutex
-	of map[string]*pendingSave
+	mu     sync.Mutex
+	of     map[string]*pendingSave
+	closed bool // the job has ended: none begins, and none is committed
 }
 
 // pendingSave is a save that this server has put something into and that has not ended yet.
@@ -39,7 +40,7 @@ type saver interface {
 func (s *saves) begin(stage string, w *pendingSave) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of[stage] != nil {
+	if s.of[stage] != nil || s.closed {
 		return false
 	}
 	if s.of == nil {
@@ -53,7 +54,7 @@ func (s *saves) begin(stage string, w *pendingSave) bool {
 func (s *saves) take(stage string) (w *pendingSave, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w = s.of[stage]; w == nil || w.taken {
+	if w = s.of[stage]; w == nil || w.taken || s.closed {
 		return w, false
 	}
 	w.taken = true
@@ -73,17 +74,20 @@ func (s *saves) end(ctx context.Context, stage string, w *pendingSave) {
 	close(w.ended)
 }
 
-// takeAll takes every save that was begun and not committed, as when its client went away; the caller ends them.
-func (s *saves) takeAll() map[string]*pendingSave {
+// close takes every save that was begun and not committed, as when its client went away; the caller ends them. Others are being
+// ended. From then on none is begun or taken: what is committed now is what the others commit.
+func (s *saves) close() (all map[string]*pendingSave, others []*pendingSave) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[string]*pendingSave{}
+	s.closed, all = true, map[string]*pendingSave{}
 	for stage, w := range s.of {
-		if !w.taken {
+		if w.taken {
+			others = append(others, w)
+		} else {
 			w.taken, all[stage] = true, w
 		}
 	}
-	return all
+	return all, others
 }
 
 // named is the matrices of these names, in that order.
@@ -189,6 +193,9 @@ func (s *Server) put(
 	defer stop()
 	w := &pendingSave{stop: stop, idle: make(chan struct{}), ended: make(chan struct{})}
 	if !j.saves.begin(a.Stage, w) {
+		if over := context.Cause(j.ctx); over != nil {
+			return nil, over
+		}
 		return nil, fmt.Errorf("save %q: %w", a.Stage, rpc.ErrExists)
 	}
 	r := &rpc.Response{}
@@ -267,6 +274,9 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 			return s.compare(ctx, a)
 		}
 		w, first := m.job.saves.take(a.Stage)
+		if over := context.Cause(m.job.ctx); over != nil && !first {
+			return nil, over
+		}
 		if !first {
 			return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
 		}
