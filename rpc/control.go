@@ -131,6 +131,8 @@ type Save struct {
 	Track bool `json:"track,omitempty"`
 	// Base asks for a checkpoint, also to be tracked, of only what has changed since the one at this path. "": of everything.
 	Base string `json:"base,omitempty"`
+	// Committed tells, with an abort, that the first server has made it visible: what is left of it is to be forgotten.
+	Committed bool `json:"committed,omitempty"`
 	// Moment is where the training is, for whoever goes on from the checkpoint (state.Moment as JSON).
 	Moment json.RawMessage `json:"moment,omitempty"`
 }

@@ -66,8 +66,9 @@ type answer struct {
 type member struct {
 	job    *job
 	task   int
-	conn   int64 // number of the connection
-	reads  bool  // it is no task, and only reads
+	conn   int64     // number of the connection
+	bound  ssp.Bound // of the job
+	reads  bool      // it is no task, and only reads
 	joined atomic.Bool
 	over   atomic.Bool   // it was refused, or has left
 	left   chan struct{} // closed then

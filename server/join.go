@@ -60,7 +60,7 @@ func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
 	}
 	m := at.member.Load()
 	if m == nil || m.over.Load() || m.job != j {
-		m = &member{job: j, task: a.Task, conn: at.conn, left: make(chan struct{})}
+		m = &member{job: j, task: a.Task, conn: at.conn, bound: a.Bound, left: make(chan struct{})}
 		at.member.Store(m)
 	}
 	q := &request{x: x, anew: func() { s.arrive(at, x, a) }}

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"thole.example/blob"
@@ -18,7 +20,8 @@ import (
 type saves struct {
 	mu     sync.Mutex
 	of     map[string]*pendingSave
-	closed bool // the job has ended: none begins, and none is committed
+	closed bool     // the job has ended: none begins, and none is committed
+	over   []string // stages that were aborted last: what is still on its way to one, as a checkpoint whose clock has not come, is refused
 }
 
 // pendingSave is a save that this server has put something into and that has not ended yet.
@@ -36,18 +39,36 @@ type saver interface {
 	Abort(ctx context.Context)
 }
 
-// begin remembers the save; false if there is one of that name.
-func (s *saves) begin(stage string, w *pendingSave) bool {
+// overLimit is how many stages are known that were aborted. A task has few under way.
+const overLimit = 32
+
+// begin remembers the save, or tells why there can be none of that name.
+func (s *saves) begin(stage string, w *pendingSave) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of[stage] != nil || s.closed {
-		return false
+	switch {
+	case s.closed:
+		return fmt.Errorf("save %q: the job has ended: %w", stage, rpc.ErrAborted)
+	case s.of[stage] != nil:
+		return fmt.Errorf("save %q: %w", stage, rpc.ErrExists)
+	case slices.Contains(s.over, stage):
+		return fmt.Errorf("save %q was given up: %w", stage, rpc.ErrAborted)
 	}
 	if s.of == nil {
 		s.of = map[string]*pendingSave{}
 	}
 	s.of[stage] = w
-	return true
+	return nil
+}
+
+// abort is take, and has whatever comes later of that stage refused.
+func (s *saves) abort(stage string) (w *pendingSave, first bool) {
+	s.mu.Lock()
+	if s.over = append(s.over, stage); len(s.over) > overLimit {
+		s.over = s.over[1:]
+	}
+	s.mu.Unlock()
+	return s.take(stage)
 }
 
 // take is the save of that name, which the caller ends if it is the first to take it; nil if there is none.
@@ -192,11 +213,8 @@ func (s *Server) put(
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	w := &pendingSave{stop: stop, idle: make(chan struct{}), ended: make(chan struct{})}
-	if !j.saves.begin(a.Stage, w) {
-		if over := context.Cause(j.ctx); over != nil {
-			return nil, over
-		}
-		return nil, fmt.Errorf("save %q: %w", a.Stage, rpc.ErrExists)
+	if err := j.saves.begin(a.Stage, w); err != nil {
+		return nil, cmp.Or(context.Cause(j.ctx), err)
 	}
 	r := &rpc.Response{}
 	err := all(work, w, r)
@@ -284,6 +302,9 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 		if <-w.idle; w.saver == nil {
 			return nil, fmt.Errorf("commit: save %q was not begun: %w", a.Stage, rpc.ErrNotFound)
 		}
+		if c, is := w.saver.(*committer); is {
+			c.files = a.Files
+		}
 		parts := make([]format.Part, len(a.Parts))
 		for i, p := range a.Parts {
 			parts[i] = p
@@ -314,7 +335,10 @@ func (s *Server) abort(m *member, x *rpc.Exchange) {
 		if a.Rehearsal {
 			return nil, s.erase(ctx, format.NewStage(s.Bucket, a.Path, a.Stage).Tree)
 		}
-		w, first := m.job.saves.take(a.Stage)
+		if a.Committed {
+			m.job.tracked.confirm(a.Stage)
+		}
+		w, first := m.job.saves.abort(a.Stage)
 		if first {
 			m.job.saves.end(context.WithoutCancel(ctx), a.Stage, w)
 		} else if w != nil {

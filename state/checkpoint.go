@@ -15,8 +15,9 @@ import (
 // record is.
 type Checkpoint struct {
 	Job      string
-	Plan     string // the settings of the job, words "name=value"; "": not known
-	Clock    int    // of the task that asked for it
+	Plan     string    // the settings of the job, words "name=value"; "": not known
+	Clock    int       // of the task that asked for it
+	Bound    ssp.Bound // of matrices that have none of their own: under ASP the checkpoint is not of one moment
 	Matrices []Matrix
 	Files    []File // by server
 
@@ -101,6 +102,7 @@ type checkpointJSON struct {
 	Job      string            `json:"job"`
 	Plan     string            `json:"plan,omitempty"`
 	Clock    int               `json:"clock"`
+	Bound    ssp.Bound         `json:"bound,omitempty"`
 	Matrices []matrixJSON      `json:"matrices"`
 	Files    []json.RawMessage `json:"files"`
 	ID       string            `json:"id,omitempty"`
@@ -158,6 +160,9 @@ func (c *Checkpoint) check() error {
 	if err := c.checkBase(); err != nil {
 		return err
 	}
+	if c.Bound < 0 {
+		return fmt.Errorf("bound %d, want 0 or more", c.Bound)
+	}
 	for i, f := range c.Files {
 		if f.Job < int64(len(magic)) || f.Size < f.Job {
 			return fmt.Errorf("file %d of %d bytes with the state of the job at %d", i, f.Size, f.Job)
@@ -190,7 +195,7 @@ func (c *Checkpoint) check() error {
 
 // writeCheckpoint writes the head.
 func writeCheckpoint(w *Writer, c *Checkpoint) error {
-	out := checkpointJSON{Job: c.Job, Plan: c.Plan, Clock: c.Clock, ID: c.ID, Base: c.Base, Moment: c.Moment, Loose: c.Loose}
+	out := checkpointJSON{Job: c.Job, Plan: c.Plan, Clock: c.Clock, Bound: c.Bound, ID: c.ID, Base: c.Base, Moment: c.Moment, Loose: c.Loose}
 	for _, f := range c.Files {
 		text, err := json.Marshal(f)
 		if err != nil {
@@ -226,7 +231,7 @@ func readCheckpoint(r *Reader) (*Checkpoint, error) {
 	if r.More() {
 		return nil, at(r.off, "%d bytes after the end of the checkpoint", r.end-r.off)
 	}
-	c := &Checkpoint{Job: j.Job, Plan: j.Plan, Clock: j.Clock, ID: j.ID, Base: j.Base, Moment: j.Moment, Loose: j.Loose}
+	c := &Checkpoint{Job: j.Job, Plan: j.Plan, Clock: j.Clock, Bound: j.Bound, ID: j.ID, Base: j.Base, Moment: j.Moment, Loose: j.Loose}
 	for _, text := range j.Files {
 		var f File
 		if err := json.Unmarshal(text, &f); err != nil {
