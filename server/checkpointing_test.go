@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"thole.example/blob"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/rpc"
+	"thole.example/server"
 	"thole.example/ssp"
 	"thole.example/state"
 )
@@ -139,5 +142,117 @@ func goesOnFrom(t *testing.T, bucket blob.Bucket, metas []matrix.Meta, bound ssp
 			}
 		}
 		return p.CheckpointSince(ctx, path+"-next", path)
+	})
+}
+
+// TestCheckpointPassedByUpdate: a checkpoint that waits for an update, while its task goes on, is too late when that ends: the task is told
+// so, nothing else is disturbed, and the next one has everything.
+func TestCheckpointPassedByUpdate(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		busy := make(chan struct{})
+		add := changing("slow", func(x float64) float64 {
+			<-busy
+			return x + 1
+		})
+		s := serve(t, func(s *server.Server) { s.Funcs = table(t, add) })
+		c := s.join(0, 1, ssp.BSP)
+		m := c.create(one("m", 1, 1))[0]
+		c.seq++
+		update := c.start(rpc.Request{Op: rpc.OpUpdate, Seq: c.seq, Func: "slow", Parts: []rpc.Part{m.whole(0)}})
+		synctest.Wait()
+		call := c.checkpointing("c", 0, m)
+		push := c.push([]rpc.Part{m.row(0, 5)}, own(0), m.tick(0, 0, 0))
+		synctest.Wait()
+		close(busy)
+		c.wait(update)
+		c.wait(push)
+		_, err := c.outcome(call)
+		fails(t, "checkpoint", err, rpc.ErrPassed, `matrix "m" is at clock 1, want 0`)
+		c.must(rpc.Request{Op: rpc.OpAbort, Arg: arg(rpc.Save{Path: "c", Stage: "c", Checkpoint: true})})
+		c.checkpointed("d", c.wait(c.checkpointing("d", 1, m)))
+		if got := c.pulled(m.whole(1)); got[0] != 6 {
+			t.Errorf("value %v, want 6", got)
+		}
+		if _, err := state.Open(t.Context(), s.server.Bucket, "d"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestCheckpointAbortedEarly: a checkpoint that is given up before its clock has come leaves nothing when it comes.
+func TestCheckpointAbortedEarly(t *testing.T) {
+	bubble(t, "", func(t *testing.T) {
+		s := serve(t, nil)
+		c, slow := s.join(0, 2, ssp.BSP), s.join(1, 2, ssp.BSP)
+		m := c.create(one("m", 1, 1))[0]
+		c.pushed(nil, own(0), m.tick(0, 0, 0))
+		call := c.checkpointing("c", 1, m)
+		c.must(rpc.Request{Op: rpc.OpAbort, Arg: arg(rpc.Save{Path: "c", Stage: "c", Checkpoint: true})})
+		slow.pushed(nil, own(0), m.tick(0, 0, 0))
+		_, err := c.outcome(call)
+		fails(t, "checkpoint", err, rpc.ErrAborted, "was given up")
+		if left, err := s.server.Bucket.List(t.Context(), ""); err != nil || len(left) > 0 {
+			t.Errorf("left %v, %v", left, err)
+		}
+	})
+}
+
+// TestCheckpointOfEarlierAttempt: what an earlier attempt of the same run wrote is replaced, as a run that goes on from before writes it
+// again; what another run or a later attempt wrote is not.
+func TestCheckpointOfEarlierAttempt(t *testing.T) {
+	bucket := &blob.Mem{}
+	for _, c := range []struct {
+		moment state.Moment
+		want   string
+	}{
+		{state.Moment{Run: "r", Attempt: 2}, ""},
+		{state.Moment{Run: "r", Attempt: 2}, ""},
+		{state.Moment{Run: "r", Attempt: 3}, ""},
+		{state.Moment{Run: "r", Attempt: 2}, "is there now"},
+		{state.Moment{Run: "q", Attempt: 9}, "is there now"},
+		{state.Moment{}, "is there now"},
+	} {
+		f := newFleet(t, "mem", 2, bucket, small())
+		f.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+			moment, _ := json.Marshal(c.moment)
+			k, err := p.BeginCheckpoint(ctx, ps.CheckpointOptions{Path: "run/best.000003", Moment: moment})
+			if err == nil {
+				err = k.Wait(ctx)
+			}
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%+v: %v, want %q", c.moment, err, c.want)
+			}
+			return nil
+		})
+	}
+}
+
+// TestCheckpointWords: what a checkpoint is said to be has to be possible.
+func TestCheckpointWords(t *testing.T) {
+	f := newFleet(t, "mem", 2, &blob.Mem{}, small())
+	f.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+		for name, kind := range map[string]error{
+			"job.yaml": nil, "server.0": rpc.ErrMalformed, "checkpoint": rpc.ErrMalformed, "../x": rpc.ErrMalformed, "": rpc.ErrMalformed,
+		} {
+			k, err := p.BeginCheckpoint(ctx, ps.CheckpointOptions{Path: "c", Files: map[string][]byte{name: {1}}})
+			if err == nil {
+				err = k.Wait(ctx)
+			}
+			if kind != nil {
+				fails(t, name, err, kind)
+			} else if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		_, err := p.BeginCheckpoint(ctx, ps.CheckpointOptions{Path: "c", Moment: []byte("no JSON")})
+		if err == nil {
+			t.Error("a moment that is no JSON")
+		}
+		k, err := p.BeginCheckpoint(ctx, ps.CheckpointOptions{Path: "c", Moment: []byte(`{"step":"x"}`)})
+		if err == nil {
+			err = k.Wait(ctx)
+		}
+		fails(t, "a moment that is none", err, rpc.ErrMalformed)
+		return nil
 	})
 }
