@@ -21,7 +21,7 @@ type saves struct {
 	mu     sync.Mutex
 	of     map[string]*pendingSave
 	closed bool     // the job has ended: none begins, and none is committed
-	over   []string // stages that were aborted last: what is still on its way to one, as a checkpoint whose clock has not come, is refused
+	over   []string // of checkpoints that were given up last: one whose clock has not come is refused when it does
 }
 
 // pendingSave is a save that this server has put something into and that has not ended yet.
@@ -61,14 +61,13 @@ func (s *saves) begin(stage string, w *pendingSave) error {
 	return nil
 }
 
-// abort is take, and has whatever comes later of that stage refused.
-func (s *saves) abort(stage string) (w *pendingSave, first bool) {
+// giveUp has whatever comes later of a stage refused.
+func (s *saves) giveUp(stage string) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.over = append(s.over, stage); len(s.over) > overLimit {
 		s.over = s.over[1:]
 	}
-	s.mu.Unlock()
-	return s.take(stage)
 }
 
 // take is the save of that name, which the caller ends if it is the first to take it; nil if there is none.
@@ -338,7 +337,10 @@ func (s *Server) abort(m *member, x *rpc.Exchange) {
 		if a.Committed {
 			m.job.tracked.confirm(a.Stage)
 		}
-		w, first := m.job.saves.abort(a.Stage)
+		if a.Checkpoint { // its clock may not have come
+			m.job.saves.giveUp(a.Stage)
+		}
+		w, first := m.job.saves.take(a.Stage)
 		if first {
 			m.job.saves.end(context.WithoutCancel(ctx), a.Stage, w)
 		} else if w != nil {
