@@ -137,7 +137,7 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 		return nil, err
 	}
 	if p.together() {
-		if c, err = embed(ctx, p.servers, p.over()); err != nil {
+		if c, err = embed(ctx, p.servers, p.over(), p.bucket()); err != nil {
 			return nil, err
 		}
 		defer c.stop()
