@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -53,9 +52,6 @@ func (s *Save) final(object string, err error) error {
 	return format.Wrap(codec, path.Join(s.path, object), s.stage.Final(err))
 }
 
-// bufferBytes gather the small parts of frames.
-const bufferBytes = 64 << 10
-
 // File writes the file of a server: records writes what comes before the state of the job, and job that.
 func (s *Save) File(ctx context.Context, server int, records, job func(w *Writer) error) (File, error) {
 	f := File{}
@@ -78,9 +74,10 @@ func (s *Save) write(ctx context.Context, object string, body func(w *Writer) er
 		return s.final(object, err)
 	}
 	defer out.Abort()
-	buffer := bufio.NewWriterSize(out, bufferBytes)
-	if err = body(NewWriter(buffer)); err == nil {
-		err = buffer.Flush()
+	to := newBehind(out)
+	defer to.end() // before Abort
+	if err = body(NewWriter(to)); err == nil {
+		err = to.end()
 	}
 	if err == nil {
 		err = context.Cause(ctx)
