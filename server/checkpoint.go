@@ -188,7 +188,7 @@ type committer struct {
 
 // Commit implements saver.
 func (w *committer) Commit(ctx context.Context, parts []format.Part) error {
-	out := &state.Checkpoint{Job: w.c.j.name, Plan: w.c.core.Plan, Clock: w.c.clock, Base: w.c.base}
+	out := &state.Checkpoint{Job: w.c.j.name, Plan: w.c.core.Plan, Clock: w.c.clock, Bound: w.c.core.Bound, Base: w.c.base}
 	if w.c.save.Track {
 		out.ID = w.c.save.Stage
 	}

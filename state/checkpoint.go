@@ -16,8 +16,9 @@ import (
 // record is.
 type Checkpoint struct {
 	Job      string
-	Plan     string // the settings of the job, words "name=value"; "": not known
-	Clock    int    // of the task that asked for it
+	Plan     string    // the settings of the job, words "name=value"; "": not known
+	Clock    int       // of the task that asked for it
+	Bound    ssp.Bound // of matrices that have none of their own: under ASP the checkpoint is not of one moment
 	Matrices []Matrix
 	Files    []File // by server
 
@@ -134,6 +135,9 @@ func (c *Checkpoint) collect(parts []Part, servers int) error {
 func (c *Checkpoint) check() error {
 	if err := errors.Join(c.checkBase(), c.checkLoose()); err != nil {
 		return err
+	}
+	if c.Bound < 0 {
+		return fmt.Errorf("bound %d, want 0 or more", c.Bound)
 	}
 	for i, f := range c.Files {
 		if f.Job < int64(len(magic)) || f.Size < f.Job {

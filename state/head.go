@@ -24,6 +24,7 @@ type checkpointJSON struct {
 	Job      string            `json:"job"`
 	Plan     string            `json:"plan,omitempty"`
 	Clock    int               `json:"clock"`
+	Bound    ssp.Bound         `json:"bound,omitempty"`
 	Matrices []matrixJSON      `json:"matrices"`
 	Files    []json.RawMessage `json:"files"`
 	ID       string            `json:"id,omitempty"`
@@ -46,7 +47,7 @@ type matrixJSON struct {
 // writeCheckpoint writes the head.
 func writeCheckpoint(w *Writer, c *Checkpoint) error {
 	out := checkpointJSON{
-		Job: c.Job, Plan: c.Plan, Clock: c.Clock, ID: c.ID, Base: c.Base, Moment: c.Moment, Loose: c.Loose, Sums: c.Sums,
+		Job: c.Job, Plan: c.Plan, Clock: c.Clock, Bound: c.Bound, ID: c.ID, Base: c.Base, Moment: c.Moment, Loose: c.Loose, Sums: c.Sums,
 	}
 	for _, f := range c.Files {
 		text, err := json.Marshal(f)
@@ -82,6 +83,7 @@ type identity struct {
 	Job      string            `json:"job"`
 	Plan     string            `json:"plan"`
 	Clock    int               `json:"clock"`
+	Bound    ssp.Bound         `json:"bound"`
 	ID       string            `json:"id"`
 	Moment   Moment            `json:"moment"`
 	Servers  int               `json:"servers"`
@@ -92,7 +94,9 @@ type identity struct {
 // Sum is the SHA-256, in hex, of what the checkpoint says that it is of: job, settings, clock, identity, moment, matrices, with
 // the steps and columns of each partition, and loose objects. Those that are based on it name it, and Compact leaves it as it is.
 func (c *Checkpoint) Sum() (string, error) {
-	of := identity{Job: c.Job, Plan: c.Plan, Clock: c.Clock, ID: c.ID, Moment: c.Moment, Servers: len(c.Files), Sums: c.Sums}
+	of := identity{
+		Job: c.Job, Plan: c.Plan, Clock: c.Clock, Bound: c.Bound, ID: c.ID, Moment: c.Moment, Servers: len(c.Files), Sums: c.Sums,
+	}
 	for i := range c.Matrices {
 		m, err := matrixOf(&c.Matrices[i])
 		if err != nil {
@@ -128,7 +132,7 @@ func readCheckpoint(r *Reader) (*Checkpoint, error) {
 		return nil, at(r.off, "%d bytes after the end of the checkpoint", r.end-r.off)
 	}
 	c := &Checkpoint{
-		Job: j.Job, Plan: j.Plan, Clock: j.Clock, ID: j.ID, Base: j.Base, Moment: j.Moment, Loose: j.Loose, Sums: j.Sums,
+		Job: j.Job, Plan: j.Plan, Clock: j.Clock, Bound: j.Bound, ID: j.ID, Base: j.Base, Moment: j.Moment, Loose: j.Loose, Sums: j.Sums,
 	}
 	for _, text := range j.Files {
 		var f File

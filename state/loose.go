@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -12,18 +13,21 @@ import (
 	"thole.example/format"
 )
 
-// looseLimit is how large a loose object is at most, and looseCount how many there are.
+// How large a loose object is at most, how many bytes its name has, and how many of them there are.
 const (
-	looseLimit = 1 << 28
-	looseCount = 100
+	looseLimit     = 1 << 28
+	looseNameLimit = 255
+	looseCount     = 100
 )
 
-// CheckLoose says why an object of a checkpoint cannot have the name: it is one within a tree, and those of the servers' files and of
-// the head are taken.
-func CheckLoose(name string) error {
-	odd := name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, "_tmp.")
-	if odd || name == headName || strings.HasPrefix(name, "server.") || len(name) > 255 {
-		return fmt.Errorf("%q as a name beside the files of a checkpoint, want one of a file that is not %s, server.* or _tmp.*", name, headName)
+// ErrLoose is that of a name which no loose object of a checkpoint can have.
+var ErrLoose = errors.New("want a name of its own, without slashes")
+
+// CheckLoose tells why a loose object of a checkpoint cannot have the name: those of the head and of the servers' files are taken.
+func CheckLoose(object string) error {
+	taken := object == headName || strings.HasPrefix(object, "server.") || strings.HasPrefix(object, ".") || strings.HasPrefix(object, "_tmp.")
+	if taken || object == "" || len(object) > looseNameLimit || strings.ContainsAny(object, "/\\\x00") {
+		return fmt.Errorf("object %.40q beside the matrices of a checkpoint: %w", object, ErrLoose)
 	}
 	return nil
 }
@@ -51,13 +55,13 @@ func (c *Checkpoint) checkLoose() error {
 	return nil
 }
 
-// Loose writes an object that is neither a server's file nor the head. Checkpoint.Loose has to name it when it is committed.
-func (s *Save) Loose(ctx context.Context, name string, data []byte) error {
-	err := CheckLoose(name)
-	if err == nil {
-		err = blob.WriteAll(ctx, s.bucket, s.object(name), data)
+// Loose writes an object that is kept in the tree of the checkpoint, beside the files of the servers. Checkpoint.Loose has to name it
+// when it is committed.
+func (s *Save) Loose(ctx context.Context, object string, data []byte) error {
+	if err := CheckLoose(object); err != nil {
+		return s.final("", err)
 	}
-	return s.final(name, err)
+	return s.final(object, blob.WriteAll(ctx, s.bucket, s.object(object), data))
 }
 
 // sumLoose wants the loose objects to be there, and takes their digests.
@@ -81,8 +85,8 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Loose reads one of the objects that Checkpoint.Loose names, and wants it to be what it was.
-func (in *Input) Loose(ctx context.Context, name string) ([]byte, error) {
+// Get reads one of the objects that Loose names, and wants it to be what it was.
+func (in *Input) Get(ctx context.Context, name string) ([]byte, error) {
 	data, err := blob.ReadAll(ctx, in.bucket, path.Join(in.path, name), looseLimit)
 	if want := in.Sums[name]; err == nil && want != "" && digest(data) != want {
 		err = fmt.Errorf("%d bytes with the SHA-256 %.12s, want %.12s: %w", len(data), digest(data), want, format.ErrCorrupt)

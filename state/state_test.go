@@ -311,11 +311,17 @@ func TestJob(t *testing.T) {
 // sample is a checkpoint of two servers in a bucket.
 func sample(t testing.TB, b blob.Bucket, at string) {
 	t.Helper()
+	sampleAs(t, b, at, 1)
+}
+
+// sampleAs is a sample with other values than those of another number.
+func sampleAs(t testing.TB, b blob.Bucket, at string, n byte) {
+	t.Helper()
 	ctx := context.Background()
 	j := ssp.NewJob[Delta, int]("j")
 	j.Step(0, ssp.Join[int]{Tasks: 1, Client: "c"})
 	s := j.State()
-	head := &Checkpoint{Job: "j", Clock: 3}
+	head := &Checkpoint{Job: "j", Clock: 3, Loose: []string{"job.yaml"}}
 	for _, m := range []matrix.Meta{
 		{Name: "d", Rows: 2, Cols: 5, DType: matrix.F32, Rule: "adagrad", Hyper: map[string]float64{"epsilon": 0.5}},
 		{Name: "s", Rows: 1, Cols: 40, DType: matrix.F64, Layout: matrix.RowSparse, Labels: nil, Attrs: map[string]string{"a": "b"}},
@@ -343,8 +349,9 @@ func sample(t testing.TB, b blob.Bucket, at string) {
 				m := &head.Matrices[i]
 				for _, id := range m.Map.Owned(server) {
 					off := w.Off()
-					sampleRecord(t, w, m, id)
-					p.Records = append(p.Records, Record{m.Meta.Name, id, Extent{Off: off, Size: w.Off() - off, Steps: 4, Columns: w.Columns(), Candidates: w.Candidates()}})
+					sampleRecord(t, w, m, id, n)
+					p.Records = append(p.Records, Record{m.Meta.Name, id, Extent{Off: off, Size: w.Off() - off, Steps: 4, Columns: w.Columns(),
+						Candidates: w.Candidates(), Sum: w.Sum()}})
 				}
 			}
 			return nil
@@ -355,6 +362,9 @@ func sample(t testing.TB, b blob.Bucket, at string) {
 		parts = append(parts, p)
 		first = cmp.Or(first, save)
 	}
+	if err := first.Loose(ctx, "job.yaml", fmt.Appendf(nil, "seed: %d\n", n)); err != nil {
+		t.Fatal(err)
+	}
 	if err := first.Commit(ctx, head, parts, 2); err != nil {
 		t.Fatal(err)
 	}
@@ -362,11 +372,13 @@ func sample(t testing.TB, b blob.Bucket, at string) {
 }
 
 // sampleRecord writes a partition of the sample: values that are the columns.
-func sampleRecord(t testing.TB, w *Writer, m *Matrix, id int) {
+func sampleRecord(t testing.TB, w *Writer, m *Matrix, id int, n byte) {
 	p := Partition{Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Map.Bits > 0, Bits: m.Map.Bits, DType: m.Meta.DType, Steps: 4}
 	if !p.Sparse {
 		p.Slots = 1
 		b := matrix.NewDense(p.DType, p.At)
+		raw, _ := wire.ViewAny(b.Data.Values())
+		raw[0] = n
 		write(t, w, p, []Band{{Values: []matrix.Block{b, b}}})
 		return
 	}
@@ -379,7 +391,10 @@ func sampleRecord(t testing.TB, w *Writer, m *Matrix, id int) {
 	slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(kernel.Hash(uint64(a)), kernel.Hash(uint64(b))) })
 	var bands []Band
 	if len(keys) > 0 {
-		bands = []Band{{Keys: keys, Values: []matrix.Block{matrix.NewDense(p.DType, matrix.At(0, int64(len(keys)), 0, 1))}}}
+		rows := matrix.NewDense(p.DType, matrix.At(0, int64(len(keys)), 0, 1))
+		raw, _ := wire.ViewAny(rows.Data.Values())
+		raw[0] = n
+		bands = []Band{{Keys: keys, Values: []matrix.Block{rows}}}
 	}
 	write(t, w, p, bands)
 }
