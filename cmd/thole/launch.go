@@ -42,8 +42,10 @@ func launchers() []launcher {
 // launchOnly are the flags that say how processes are launched, and which these do not get as they are.
 var launchOnly = []string{"on", "servers", "workers", "tasks", "restarts", "dir", "detach", "job", "log", "runs", "memory"}
 
-func launchCommand(e *env) *cobra.Command {
-	l := &launch{job: &job{name: "train"}}
+func launchCommand(e *env) *cobra.Command { return launchFlags(e, &launch{job: &job{name: "train"}}) }
+
+// launchFlags is the command with flags that say what the launch is.
+func launchFlags(e *env, l *launch) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "launch",
 		Short: "Train by server and worker processes, which are started again when they die",
@@ -149,7 +151,10 @@ func (l *launch) common(servers []string, store string) (args []string) {
 			args = append(args, argsOf(flags.Lookup(s.flag), s.texts)...)
 		}
 	}
-	args = append(args, "--servers="+strings.Join(servers, ","), fmt.Sprintf("--tasks=%d", l.tasks), "--job="+l.name, "--store="+store,
+	for _, addr := range servers {
+		args = append(args, "--servers="+csvField(addr))
+	}
+	args = append(args, fmt.Sprintf("--tasks=%d", l.tasks), "--job="+l.name, "--store="+store,
 		"--"+tiedFlag, fmt.Sprintf("--seed=%d", l.seed))
 	if l.jobFile != "" {
 		args = append(args, "--job-file="+l.jobFile)
@@ -167,7 +172,7 @@ func argsOf(f *pflag.Flag, texts []string) (args []string) {
 		texts = []string{strings.Join(texts, ",")}
 	case "stringToString", "stringSlice": // whose values are fields of CSV
 		for _, text := range texts {
-			args = append(args, "--"+f.Name+`="`+strings.ReplaceAll(text, `"`, `""`)+`"`)
+			args = append(args, "--"+f.Name+"="+csvField(text))
 		}
 		return args
 	}
@@ -209,3 +214,6 @@ func storeOf(paths ...string) (string, error) {
 	}
 	return store, nil
 }
+
+// csvField is a text as a field of CSV.
+func csvField(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }

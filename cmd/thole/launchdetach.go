@@ -52,7 +52,11 @@ func (l *launch) background(ctx context.Context, e *env, dir string) error {
 				return detachError(err, out, info.Size())
 			}
 		case <-ctx.Done():
-			return local.Stop(context.WithoutCancel(ctx), dir)
+			if c.Process.Signal(os.Interrupt) != nil { // where processes cannot be asked
+				_ = c.Process.Kill()
+			}
+			<-ended
+			return ctx.Err()
 		case <-tick.C:
 			if r, err := local.Open(dir); err != nil || r.Pid != c.Process.Pid || !begun(r) {
 				continue

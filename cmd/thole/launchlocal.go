@@ -103,24 +103,26 @@ func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string) err
 	if s.Processes, err = l.processes(p, dir, sockets, s.Record.Progress); err != nil {
 		return err
 	}
-	again := make(chan os.Signal, 2) // both, if they come at once
-	signal.Notify(again, fatal()...)
-	defer signal.Stop(again)
-	kill := make(chan os.Signal)
-	over := make(chan struct{})
-	defer close(over)
-	go func() {
-		<-again // the first one ends ctx
-		select {
-		case one := <-again:
-			select {
-			case kill <- one:
-			case <-over:
-			}
-		case <-over:
-		}
-	}()
+	kill, over := twice()
+	defer over()
 	return launchError(s.Run(ctx, kill))
+}
+
+// twice is closed when this process is asked to end for the second time, until over is called: the first time ends its context.
+func twice() (asked <-chan struct{}, over func()) {
+	signals, done, second := make(chan os.Signal, 2), make(chan struct{}), make(chan struct{})
+	signal.Notify(signals, fatal()...)
+	go func() {
+		for range 2 {
+			select {
+			case <-signals:
+			case <-done:
+				return
+			}
+		}
+		close(second)
+	}()
+	return second, func() { signal.Stop(signals); close(done) }
 }
 
 // launchError gives an error of a launch the status of the process that is to blame.

@@ -192,7 +192,7 @@ func printLaunch(out io.Writer, dir string, r *local.Record, p *jobProgress, now
 	default:
 		fmt.Fprintf(out, " after %v\n", over.Sub(r.Began).Round(time.Second))
 	}
-	fmt.Fprintf(out, "command   %s\n", strings.Join(r.Command, " "))
+	fmt.Fprintf(out, "command   %s\n", strings.Join(quoted(r.Command), " "))
 	if r.Error != "" {
 		fmt.Fprintf(out, "error     %s\n", r.Error)
 	}

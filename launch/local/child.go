@@ -68,7 +68,7 @@ func (ch *child) follow(ready string, stdout, stderr io.Reader, out, err io.Writ
 // exitOf is how a process ended.
 func exitOf(s *os.ProcessState) Exit { return Exit{Code: s.ExitCode(), Signal: signalOf(s)} }
 
-// lineLimit is where a line is cut that does not end.
+// lineLimit is where a line is cut in two.
 const lineLimit = 64 << 10
 
 // pump copies lines to the log, to more, which may be nil, and to each. Where nobody takes them any more the process goes on.
@@ -77,11 +77,12 @@ func (ch *child) pump(r io.Reader, more io.Writer, each func(line string)) {
 	for {
 		line, err := in.ReadSlice('\n')
 		if len(line) > 0 {
-			ch.log.write(line)
 			if more != nil {
 				_, _ = more.Write(line)
 			}
-			each(strings.TrimRight(string(line), "\r\n"))
+			text := strings.TrimRight(string(line), "\r\n")
+			ch.log.add(text)
+			each(text)
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return
@@ -113,28 +114,19 @@ func (t *tail) add(line string) {
 type logFile struct {
 	mu   sync.Mutex
 	file *os.File
-	cut  bool // the last line has no end
 }
 
 // mark begins the lines of the supervisor in logs of processes.
 const mark = "==== "
 
-// write appends output. A disk that is full does not end the job.
-func (l *logFile) write(p []byte) {
+// add appends a line. A disk that is full does not end the job.
+func (l *logFile) add(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = l.file.Write(p)
-	l.cut = p[len(p)-1] != '\n'
+	_, _ = l.file.WriteString(line + "\n")
 }
 
 // say appends a line of the supervisor.
 func (l *logFile) say(now time.Time, text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	line := mark + now.Format(time.DateTime) + " " + text + "\n"
-	if l.cut {
-		line = "\n" + line
-	}
-	_, _ = l.file.WriteString(line)
-	l.cut = false
+	l.add(mark + now.Format(time.DateTime) + " " + text)
 }

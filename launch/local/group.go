@@ -204,7 +204,7 @@ func (g *Group) killAll() (do []Effect) {
 
 // end tells all to end, for the reason that is known now.
 func (g *Group) end(now time.Time, o Outcome) (do []Effect) {
-	g.outcome, g.deadline = &o, now.Add(Grace)
+	g.outcome, g.deadline = &o, now.Add(grace)
 	for i := range g.Members {
 		switch m := &g.Members[i]; m.Phase {
 		case Running:

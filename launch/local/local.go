@@ -91,6 +91,6 @@ const (
 	firstPause = 100 * time.Millisecond // before a process is started again; twice as long each time
 	mostPause  = 10 * time.Second
 	calm       = time.Minute      // of life, after which the next pause is the first one again
-	Grace      = 5 * time.Second  // for processes to end when they are told to; then they are killed
+	grace      = 5 * time.Second  // for processes to end when they are told to; then they are killed
 	rest       = 30 * time.Second // for the other workers to end when the first one is done
 )

@@ -11,7 +11,7 @@ import (
 // How Stop waits for a supervisor: a little longer than that waits for its processes.
 const (
 	stopLook = 20 * time.Millisecond
-	stopWait = Grace + 5*time.Second
+	stopWait = grace + 5*time.Second
 )
 
 // Stop ends the launch of a folder, and waits until none of its processes is left. A supervisor that does not end is killed, and with it
@@ -31,7 +31,7 @@ func Stop(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return r.kill(ctx, Grace)
+	return r.kill(ctx, grace)
 }
 
 func stopSupervisor(ctx context.Context, dir string, pid int) error {

@@ -72,8 +72,8 @@ type event struct {
 }
 
 // Run starts the processes and looks after them until all have ended: nil if the workers are done, ErrInterrupted if ctx ended before, an
-// *Error if one failed for good. What comes from kill ends all processes at once. No process is left when it returns.
-func (s *Supervisor) Run(ctx context.Context, kill <-chan os.Signal) (err error) {
+// *Error if one failed for good. When kill is closed all processes end at once. No process is left when it returns.
+func (s *Supervisor) Run(ctx context.Context, kill <-chan struct{}) (err error) {
 	s.children, s.events = make([]*child, len(s.Processes)), make(chan event, 2*len(s.Processes))
 	s.stderr.w = s.Err
 	s.group = NewGroup(s.Processes, s.Restarts, s.say)
@@ -89,7 +89,9 @@ func (s *Supervisor) Run(ctx context.Context, kill <-chan os.Signal) (err error)
 	s.apply(s.group.Begin(time.Now()))
 	stop := ctx.Done()
 	for s.group.Outcome() == nil {
-		_ = s.record() // on a disk that is full the job goes on
+		if len(s.events) == 0 { // else more is known soon
+			_ = s.record() // on a disk that is full the job goes on
+		}
 		timer := make(<-chan time.Time)
 		if next := s.group.Next(); !next.IsZero() {
 			timer = time.After(time.Until(next))
@@ -103,6 +105,7 @@ func (s *Supervisor) Run(ctx context.Context, kill <-chan os.Signal) (err error)
 			stop = nil
 			s.apply(s.group.Stop(time.Now()))
 		case <-kill:
+			kill = nil
 			s.apply(s.group.Kill(time.Now()))
 		}
 	}
