@@ -190,19 +190,17 @@ func TestNoProgram(t *testing.T) {
 	}
 }
 
-// TestInterrupted: when it is asked to end, all processes end, those that do not listen when it is asked again.
-func TestInterrupted(t *testing.T) {
+// TestKilled: processes that do not listen are killed when that is asked for.
+func TestKilled(t *testing.T) {
 	needSignals(t)
 	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
 	kill := make(chan struct{})
 	r, w := io.Pipe()
 	defer r.Close()
 	s := supervisor(dir, w, process("server", Server, "serve"), process("worker", Worker, "deaf"))
 	s.Processes[1].Shown = true
 	done := make(chan error, 1)
-	go func() { done <- s.Run(ctx, kill) }()
+	go func() { done <- s.Run(t.Context(), kill) }()
 	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || line != "up and deaf\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
@@ -210,7 +208,6 @@ func TestInterrupted(t *testing.T) {
 	if err != nil || len(going.Processes) != 2 || going.Processes[1].Pid == 0 {
 		t.Fatalf("%+v, %v", going, err)
 	}
-	cancel()
 	close(kill)
 	go io.Copy(io.Discard, r)
 	if err := <-done; !errors.Is(err, ErrInterrupted) {
