@@ -54,7 +54,7 @@ func TestKills(t *testing.T) {
 
 	var out bytes.Buffer
 	p := free(t, dir, append(launch, "--epochs", epochs, "--model", "killed", "--dir", "kills", "--restarts", "1000000",
-		"--checkpoint", "checkpoints")...)
+		"--checkpoint", "checkpoints", "--checkpoint-every", "200")...)
 	p.Stdout, p.Stderr = &out, &out
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
