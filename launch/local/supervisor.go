@@ -119,7 +119,6 @@ func (s *Supervisor) happened(ev event) {
 		return
 	}
 	i := ev.process
-	_ = s.children[i].input.Close()
 	s.logs[i].say(time.Now(), s.Processes[i].Name+" "+ev.exit.String())
 	s.children[i] = nil
 	s.ended(i, *ev.exit, ev.lines)
