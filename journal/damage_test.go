@@ -113,7 +113,7 @@ func TestEveryLength(t *testing.T) {
 	}
 }
 
-// fields edits the files of a log with three segments of one record each, and a fourth without one.
+// What is refused, and what is not, of a log of three segments: one record, one, and two.
 func TestSegmentsDamaged(t *testing.T) {
 	names := []string{firstName, "00000000000000000040.log", "00000000000000000088.log"}
 	for name, c := range map[string]struct {
@@ -136,6 +136,10 @@ func TestSegmentsDamaged(t *testing.T) {
 			want: names[2] + `: at byte 0: magic "\x00\x00\x00\x00\x00\x00\x00\x00", want "THOLELOG"`},
 		"a record of zeros": {edit: func(f map[string]*inode) { clear(f[names[1]].now[segmentHead:]) },
 			want: names[1] + ": at byte 104: a record of position 0, want 40: the log is damaged: it was durable when position 88 was written"},
+		"a record of zeros before a segment without one": {edit: func(f map[string]*inode) {
+			clear(f[names[1]].now[segmentHead:])
+			f[names[2]].now = f[names[2]].now[:segmentHead]
+		}, want: names[1] + ": at byte 104: a record of position 0, want 40: the log is damaged: it was durable when position 88 was written"},
 		"a file cut short": {edit: func(f map[string]*inode) { f[names[1]].now = f[names[1]].now[:segmentHead] },
 			want: names[1] + ": at byte 96: the file ends at position 40, want records up to 88"},
 		"a record of zeros without syncs": {noSync: true, edit: func(f map[string]*inode) { clear(f[names[0]].now[segmentHead:]) }, left: 0},

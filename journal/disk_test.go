@@ -23,7 +23,7 @@ type machine struct {
 	random  *rand.Rand
 	names   map[string]*inode
 	durable map[string]*inode   // names on disk
-	pending []map[string]*inode // names after each change that is not on disk
+	pending []map[string]*inode // changes of names that are not on disk; nil is a name that was taken away
 	process int                 // number of the process that lives
 	ops     int                 // how many calls it has made that change something
 	faultAt int                 // at which of them the fault happens
@@ -64,12 +64,23 @@ func (m *machine) kill() {
 	m.process++
 }
 
-// loseNames is what the failing power does to names: the changes come to disk in their order.
+// loseNames is what the failing power does to names: any of the changes come to disk.
 func (m *machine) loseNames() {
-	if i := m.random.IntN(len(m.pending) + 1); i > 0 {
-		m.durable = m.pending[i-1]
+	all := m.random.IntN(4) // all, none, or any
+	for _, change := range m.pending {
+		if all == 0 || all > 1 && m.random.IntN(2) == 0 {
+			apply(m.durable, change)
+		}
 	}
 	m.names, m.pending = maps.Clone(m.durable), nil
+}
+
+func apply(names, change map[string]*inode) {
+	for name, n := range change {
+		if names[name] = n; n == nil {
+			delete(names, name)
+		}
+	}
 }
 
 // power fails.
@@ -149,7 +160,7 @@ func (v view) do(change func(fault string) error) error {
 }
 
 // name changes names.
-func (v view) name(change func(names map[string]*inode) error) error {
+func (v view) name(change func(names map[string]*inode) map[string]*inode) error {
 	return v.do(func(fault string) error {
 		switch fault {
 		case "short":
@@ -159,10 +170,9 @@ func (v view) name(change func(names map[string]*inode) error) error {
 		case "eio":
 			return syscall.EIO
 		}
-		if err := change(v.m.names); err != nil {
-			return err
-		}
-		v.m.pending = append(v.m.pending, maps.Clone(v.m.names))
+		c := change(v.m.names)
+		apply(v.m.names, c)
+		v.m.pending = append(v.m.pending, c)
 		return nil
 	})
 }
@@ -192,12 +202,11 @@ func (v view) List() ([]string, error) {
 
 func (v view) Create(name string) (File, error) {
 	var n *inode
-	err := v.name(func(names map[string]*inode) error {
+	err := v.name(func(names map[string]*inode) map[string]*inode {
 		if n = names[name]; n == nil {
 			n = &inode{dirty: map[int64]bool{}}
-			names[name] = n
 		}
-		return nil
+		return map[string]*inode{name: n}
 	})
 	return handle{v, n}, err
 }
@@ -212,15 +221,13 @@ func (v view) Open(name string) (File, error) {
 }
 
 func (v view) Rename(from, to string) error {
-	return v.name(func(names map[string]*inode) error {
-		names[to] = names[from]
-		delete(names, from)
-		return nil
+	return v.name(func(names map[string]*inode) map[string]*inode {
+		return map[string]*inode{to: names[from], from: nil}
 	})
 }
 
 func (v view) Remove(name string) error {
-	return v.name(func(names map[string]*inode) error { delete(names, name); return nil })
+	return v.name(func(map[string]*inode) map[string]*inode { return map[string]*inode{name: nil} })
 }
 
 func (v view) Sync() error {

@@ -217,6 +217,31 @@ func TestGroupsAndRoom(t *testing.T) {
 	wait(t, l)
 }
 
+// Who came first for room has it first: small records do not pass a large one that waits.
+func TestRoomInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := &slow{Files: newMachine(1).start("", 0), gate: make(chan struct{})}
+		l := open(t, files, Options{Queue: 100})
+		add(t, l, 0, "first")
+		<-files.came()
+		ends := make(chan uint64, 2)
+		for _, n := range []int{64, 0} {
+			go func() { ends <- add(t, l, 0, strings.Repeat("x", n)) }()
+			synctest.Wait()
+		}
+		if end := l.End(); end != 40 {
+			t.Errorf("the log ends at %d, want 40: the small record passed the large one", end)
+		}
+		close(files.gate)
+		if a, b := <-ends, <-ends; a+b != 136+168 || l.End() != 168 {
+			t.Errorf("records up to %d and %d, want 136 and 168", a, b)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // slow is files whose syncs wait to be let go.
 type slow struct {
 	Files

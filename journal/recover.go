@@ -36,6 +36,10 @@ func segmentsOf(names []string) (out []*segment) {
 
 // recover finds the end of the log, cuts off what is torn there, and makes ready for appending.
 func (l *Log) recover() (err error) {
+	// What the process before has removed, or made, must not come back when something else is removed.
+	if err := l.files.Sync(); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
 	names, err := l.files.List()
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
@@ -228,9 +232,6 @@ func (l *Log) resume(s *source, end, group uint64) error {
 		return wrong(s.name, err)
 	}
 	l.active, l.next, l.durable, l.synced = g, end, end, end
-	if err := l.files.Sync(); err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
 	return nil
 }
 
