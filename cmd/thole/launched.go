@@ -9,9 +9,10 @@ import (
 
 // launched is what thole launch tells a worker of this machine, beside what users say.
 type launched struct {
-	store     string // the servers' folder, which this process has, too: paths are then those of this machine; "": it has not
-	best      string // where the servers keep the best epoch while the job lasts
-	appendLog bool   // --log goes on with the lines that a process before this one wrote
+	store     string   // the servers' folder, which this process has, too: paths are then those of this machine; "": it has not
+	best      string   // where the servers keep the best epoch while the job lasts
+	appendLog bool     // --log goes on with the lines that a process before this one wrote
+	asked     []string // the command line of the launch, as the run is recorded with it
 	tied      bool
 }
 
@@ -21,8 +22,9 @@ func (l *launched) flags(c *cobra.Command) {
 	f.StringVar(&l.store, "store", "", "folder of the servers, if this machine has it: paths are then as with thole train")
 	f.StringVar(&l.best, "best", "", "with --store: where the servers keep the best epoch while the job lasts")
 	f.BoolVar(&l.appendLog, "append-log", false, "append to --log")
+	f.StringArrayVar(&l.asked, "asked", nil, "words of the command line of the launch")
 	f.BoolVar(&l.tied, tiedFlag, false, "end when the standard input ends")
-	for _, name := range []string{"store", "best", "append-log", tiedFlag} {
+	for _, name := range []string{"store", "best", "append-log", "asked", tiedFlag} {
 		_ = f.MarkHidden(name) // it is there
 	}
 }

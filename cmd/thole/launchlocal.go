@@ -100,7 +100,7 @@ func (l *launch) supervise(ctx context.Context, e *env, p *plan, dir string) err
 			return err
 		}
 	}
-	if s.Processes, err = l.processes(p, dir, sockets, s.Record.Progress); err != nil {
+	if s.Processes, err = l.processes(p, e.args, dir, sockets, s.Record.Progress); err != nil {
 		return err
 	}
 	kill, over := twice()
@@ -135,7 +135,7 @@ func launchError(err error) error {
 }
 
 // processes are those of the launch: servers, each at a socket of its own, which is the same after a restart, and workers.
-func (l *launch) processes(p *plan, dir, sockets, log string) (all []local.Process, err error) {
+func (l *launch) processes(p *plan, asked []string, dir, sockets, log string) (all []local.Process, err error) {
 	best := filepath.Join(dir, "best")
 	store, err := storeOf(l.model, l.load, l.loadState, l.checkpoint, l.resume, best)
 	if err != nil {
@@ -159,6 +159,9 @@ func (l *launch) processes(p *plan, dir, sockets, log string) (all []local.Proce
 		args := append([]string{"worker", "--task=" + l.share(i)}, common...)
 		if i == 0 {
 			args = append(args, "--log="+log, "--append-log", "--runs="+runsAt(l.runs))
+			for _, word := range asked {
+				args = append(args, "--asked="+word)
+			}
 		} else {
 			args = append(args, "--log=", "--runs="+runsNone) // whatever --job says
 		}

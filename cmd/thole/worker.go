@@ -29,6 +29,9 @@ Of boosted trees that worker alone reads --data, --validate and --load, and send
 			if j.tied {
 				ctx = untilEnd(ctx, e.in)
 			}
+			if len(j.asked) > 0 {
+				e.args = j.asked
+			}
 			if err := j.files(ctx, e); err != nil {
 				return err
 			}

@@ -17,13 +17,16 @@ const (
 // Stop ends the launch of a folder, and waits until none of its processes is left. A supervisor that does not end is killed, and with it
 // all that look after their input. Of a launch that has ended it kills what is left. Only processes that the launch started are signalled,
 // and none on another machine.
-func Stop(ctx context.Context, dir string) error {
+func Stop(ctx context.Context, dir string) error { return stop(ctx, dir, stopWait) }
+
+// stop is Stop; a supervisor is killed after the time.
+func stop(ctx context.Context, dir string, after time.Duration) error {
 	pid, alive, err := holder(dir)
 	if err != nil {
 		return fmt.Errorf("%s: nobody can tell whether the launch goes on: %w", filepath.Join(dir, lockFile), err)
 	}
 	if alive {
-		if err := stopSupervisor(ctx, dir, pid); err != nil {
+		if err := stopSupervisor(ctx, dir, pid, after); err != nil {
 			return err
 		}
 	}
@@ -34,7 +37,7 @@ func Stop(ctx context.Context, dir string) error {
 	return r.kill(ctx, grace)
 }
 
-func stopSupervisor(ctx context.Context, dir string, pid int) error {
+func stopSupervisor(ctx context.Context, dir string, pid int, after time.Duration) error {
 	if r, err := read(dir); err == nil && r.Pid == pid {
 		if host, _ := os.Hostname(); r.Host != host {
 			return fmt.Errorf("%s: process %d on machine %s launches there, want thole launch stop on that machine", dir, pid, r.Host)
@@ -50,7 +53,7 @@ func stopSupervisor(ctx context.Context, dir string, pid int) error {
 	if terminate(p) != nil { // where processes cannot be asked
 		_ = p.Kill()
 	}
-	end := time.Now().Add(stopWait)
+	end := time.Now().Add(after)
 	for {
 		if _, alive, err := holder(dir); err != nil || !alive {
 			return err

@@ -287,6 +287,48 @@ func TestStop(t *testing.T) {
 	}
 }
 
+// TestStopOther: a supervisor that is another one than the record says is not signalled.
+func TestStopOther(t *testing.T) {
+	needSignals(t)
+	dir := t.TempDir()
+	c, r := inFolder(t, dir)
+	for want, change := range map[string]func(*Record){
+		"on that machine": func(r *Record) { r.Host += "else" },
+		fmt.Sprintf("process %d launches there, and this machine has another", c.Process.Pid): func(r *Record) { r.Born++ },
+	} {
+		other := *r
+		change(&other)
+		if err := other.write(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := Stop(t.Context(), dir); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, alive, err := holder(dir); !alive || err != nil {
+		t.Errorf("the supervisor is gone: %v", err)
+	}
+}
+
+// TestStopHung: a supervisor that does not hear is killed.
+func TestStopHung(t *testing.T) {
+	needSignals(t)
+	dir := t.TempDir()
+	c, r := inFolder(t, dir)
+	if err := suspend(c.Process); err != nil {
+		t.Fatal(err)
+	}
+	if err := stop(t.Context(), dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	if left := r.left(); len(left) > 0 {
+		t.Errorf("left running: %v", left)
+	}
+	if r, err := Open(dir); err != nil || r.State != Dead {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestStopKillsLeftovers: a process that outlived its supervisor is killed; one that has its number only is not.
 func TestStopKillsLeftovers(t *testing.T) {
 	if runtime.GOOS != "linux" {
