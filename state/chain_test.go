@@ -89,7 +89,7 @@ func TestChainOfItself(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		if err := blob.WriteAll(t.Context(), in, x[0]+"/"+headName, head); err != nil {
+		if err := blob.WriteAll(t.Context(), in, x[0]+"/"+HeadName, head); err != nil {
 			t.Fatal(err)
 		}
 	}

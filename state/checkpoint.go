@@ -92,10 +92,11 @@ type Part struct {
 	Base    string   `json:"base,omitempty"` // identity of the checkpoint that they are based on
 }
 
-// name is the object of a server's file within the checkpoint; headName that of the checkpoint frame.
-func name(server int) string { return fmt.Sprintf("server.%d", server) }
+// HeadName is the object of the head within the checkpoint, its checkpoint frame: where that lies is a checkpoint.
+const HeadName = "checkpoint"
 
-const headName = "checkpoint"
+// name is the object of a server's file.
+func name(server int) string { return fmt.Sprintf("server.%d", server) }
 
 // collect puts what the servers told into the checkpoint, which has the matrices. Every record has to be there once, from the
 // server that has the partition.

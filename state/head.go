@@ -104,7 +104,7 @@ func (c *Checkpoint) Sum() (string, error) {
 		}
 		m.Records = make([]Extent, len(m.Records))
 		for id, r := range c.Matrices[i].Records {
-			m.Records[id] = Extent{Steps: r.Steps, Stored: c.stored(r), Candidates: r.Candidates}
+			m.Records[id] = Extent{Steps: r.Steps, Stored: c.Stored(r), Candidates: r.Candidates}
 		}
 		of.Matrices = append(of.Matrices, m)
 	}
@@ -113,8 +113,8 @@ func (c *Checkpoint) Sum() (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// stored is how many columns a partition has.
-func (c *Checkpoint) stored(r Extent) int64 {
+// Stored is how many columns a partition of the checkpoint has, with those that an increment does not repeat.
+func (c *Checkpoint) Stored(r Extent) int64 {
 	if c.Whole() {
 		return r.Columns
 	}

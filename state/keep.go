@@ -30,8 +30,8 @@ func digits(text string, n int) bool {
 // epoch, or with names that somebody else gave.
 func (e *Entry) Stepped() bool { return digits(e.Name, nameDigits) }
 
-// ours reports whether a training gave the name.
-func (e *Entry) ours() bool {
+// Ours reports whether a training gave the name: others are left alone.
+func (e *Entry) Ours() bool {
 	epoch, best := strings.CutPrefix(e.Name, bestPrefix)
 	return e.Stepped() || best && digits(epoch, bestDigits)
 }
@@ -61,7 +61,7 @@ func Keep(entries []Entry, k int) (gone []Entry) {
 	for i := range slices.Backward(entries) {
 		e := &entries[i]
 		switch {
-		case e.Err != nil || !e.ours():
+		case e.Err != nil || !e.Ours():
 			stay(e)
 		case e.Stepped() && kept[e.Head.Moment.Run] < max(1, k):
 			kept[e.Head.Moment.Run]++

@@ -132,7 +132,7 @@ func TestNames(t *testing.T) {
 		t.Error(StepName(420), BestName(3))
 	}
 	for name, want := range map[string]bool{"000000000420": true, "best.000003": true, "best.3": false, "": false, "00000000042x": false} {
-		if e := (Entry{Name: name}); e.ours() != want {
+		if e := (Entry{Name: name}); e.Ours() != want {
 			t.Errorf("%q: %v", name, !want)
 		}
 	}

@@ -25,7 +25,7 @@ var ErrLoose = errors.New("want a name of its own, without slashes")
 
 // CheckLoose tells why a loose object of a checkpoint cannot have the name: those of the head and of the servers' files are taken.
 func CheckLoose(object string) error {
-	taken := object == headName || strings.HasPrefix(object, "server.") || strings.HasPrefix(object, ".") || strings.HasPrefix(object, "_tmp.")
+	taken := object == HeadName || strings.HasPrefix(object, "server.") || strings.HasPrefix(object, ".") || strings.HasPrefix(object, "_tmp.")
 	if taken || object == "" || len(object) > looseNameLimit || strings.ContainsAny(object, "/\\\x00") {
 		return fmt.Errorf("object %.40q beside the matrices of a checkpoint: %w", object, ErrLoose)
 	}

@@ -103,7 +103,7 @@ func (s *Save) Commit(ctx context.Context, c *Checkpoint, parts []Part, servers 
 	if err := errors.Join(s.sumLoose(ctx, &head), s.link(ctx, &head)); err != nil {
 		return s.final("", err)
 	}
-	if err := s.write(ctx, headName, func(w *Writer) error { return writeCheckpoint(w, &head) }); err != nil {
+	if err := s.write(ctx, HeadName, func(w *Writer) error { return writeCheckpoint(w, &head) }); err != nil {
 		return err
 	}
 	if _, err := open(ctx, s.bucket, s.object("")); err != nil {
@@ -143,11 +143,11 @@ func Open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
 	if err == nil && !c.Whole() {
 		c.Base.Path = path.Join(path.Dir(at), c.Base.Path)
 	}
-	return c, format.Wrap(codec, path.Join(at, headName), err)
+	return c, format.Wrap(codec, path.Join(at, HeadName), err)
 }
 
 func open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
-	o, err := b.Open(ctx, path.Join(at, headName))
+	o, err := b.Open(ctx, path.Join(at, HeadName))
 	if err != nil {
 		return nil, err
 	}

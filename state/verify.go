@@ -53,7 +53,7 @@ func (in *Input) strangers(ctx context.Context) error {
 	var wrong []error
 	for _, o := range objects {
 		below := strings.TrimPrefix(o.Name, in.path+"/")
-		ours := below == headName || slices.Contains(in.Loose, below)
+		ours := below == HeadName || slices.Contains(in.Loose, below)
 		for server := range in.Files {
 			ours = ours || below == name(server)
 		}

@@ -80,8 +80,8 @@ func TestVerify(t *testing.T) {
 // TestSwapped: files, and records within them, that are sound and of another checkpoint are refused: the digests in the head tell.
 func TestSwapped(t *testing.T) {
 	b := &blob.Mem{}
-	sampleAs(t, b, "a", 1)
-	sampleAs(t, b, "b", 2)
+	sampleAs(t, b, "a", 1, Checkpoint{})
+	sampleAs(t, b, "b", 2, Checkpoint{})
 	for _, object := range []string{"server.0", "server.1", "job.yaml"} {
 		of := map[string][]byte{}
 		for _, at := range []string{"a", "b"} {
