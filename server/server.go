@@ -66,6 +66,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	jobs    map[string]*job
+	endings map[string]*job   // attempts that have ended and not given everything back yet, by the names of their jobs
 	marks   map[string]mark   // of rehearsals, by stage
 	targets map[string]target // paths that jobs have rehearsed a save to
 }
@@ -170,8 +171,9 @@ func (s *Server) drop(j *job) {
 	s.mu.Lock()
 	maps.DeleteFunc(s.targets, func(_ string, t target) bool { return t.of == j })
 	s.mu.Unlock()
-	saves, marks := j.saves.takeAll(), s.marksOf(j)
-	if len(saves)+len(marks) == 0 {
+	saves, others := j.saves.close()
+	marks := s.marksOf(j)
+	if len(saves)+len(others)+len(marks) == 0 {
 		s.close(j)
 		return
 	}
@@ -181,6 +183,9 @@ func (s *Server) drop(j *job) {
 		}
 		for stage, w := range saves {
 			j.saves.end(context.Background(), stage, w)
+		}
+		for _, w := range others {
+			<-w.ended
 		}
 		s.close(j)
 	}()
@@ -193,6 +198,7 @@ func (s *Server) close(j *job) {
 	done := func() {
 		if left.Add(-1) == 0 {
 			j.functions.close()
+			go s.gone(j)
 		}
 	}
 	for _, st := range (*j.stores.Load())[1:] {
