@@ -123,10 +123,12 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpDefine:  (*Server).define,
 	rpc.OpLook:    (*Server).look,
 	rpc.OpDirect:  (*Server).direct,
+	rpc.OpCatalog: (*Server).catalog,
+	rpc.OpPrune:   (*Server).prune,
 }
 
 // readerOps are what somebody can ask who is no task.
-var readerOps = []rpc.Op{rpc.OpPull, rpc.OpGet, rpc.OpUpdate, rpc.OpDefine}
+var readerOps = []rpc.Op{rpc.OpPull, rpc.OpGet, rpc.OpUpdate, rpc.OpDefine, rpc.OpCatalog}
 
 // refuse answers with an error: why the task is not of the job, if that is so, or else err.
 func (m *member) refuse(x *rpc.Exchange, err error) {
