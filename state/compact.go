@@ -13,8 +13,8 @@ import (
 
 // Compact makes a whole checkpoint of the increment at a path and all that it is based on, and puts it in the increment's place in one
 // step. It says the same: identity, moment and Sum stay, so what is based on it stays valid; what the increment was based on is
-// free to go. A whole checkpoint stays as it is. Until the end the increment stays there, also after an error, and while it is read
-// by others nothing changes; who begins to restore it just then may have to begin again. read, which may be nil, is told how many
+// free to go. A whole checkpoint stays as it is. Until the end the increment stays there, also after an error; who is reading it in
+// the moment of the change finds other files than its head says, and has to begin again. read, which may be nil, is told how many
 // bytes were read. Memory holds a band of each of the checkpoints, twice of increments, and some MiB to be written.
 func Compact(ctx context.Context, b blob.Bucket, at string, read func(bytes int64)) error {
 	if read == nil {
