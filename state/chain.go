@@ -66,8 +66,8 @@ func (s *Save) link(ctx context.Context, c *Checkpoint) error {
 	return err
 }
 
-// ErrBase is that of an increment whose base is not what it was when the increment was written.
-var ErrBase = errors.New("what it is based on was replaced after it was written: restore another checkpoint")
+// ErrBase is that of an increment which is based on something else than it says.
+var ErrBase = errors.New("it is of no use without the checkpoint that it was written on: restore another checkpoint")
 
 // follows wants the base to be what the increment says that it is.
 func (c *Checkpoint) follows(base *Checkpoint) error {

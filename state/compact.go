@@ -13,9 +13,9 @@ import (
 
 // Compact makes a whole checkpoint of the increment at a path and all that it is based on, and puts it in the increment's place in one
 // step. It says the same: identity, moment and Sum stay, so what is based on it stays valid; what the increment was based on is
-// free to go. A whole checkpoint stays as it is. Until the end the increment stays there, also after an error, and while it is read
-// by others nothing changes; who begins to restore it just then may have to begin again. read, which may be nil, is told how many
-// bytes were read. Memory holds some bands of each of the checkpoints, not more.
+// free to go. A whole checkpoint stays as it is. Until the end the increment stays there, also after an error; who is reading it in
+// the moment of the change finds other files than its head says, and has to begin again. read, which may be nil, is told how many
+// bytes were read. Memory holds a band of each of the checkpoints, twice of increments, and some MiB to be written.
 func Compact(ctx context.Context, b blob.Bucket, at string, read func(bytes int64)) error {
 	if read == nil {
 		read = func(int64) {}
@@ -162,7 +162,7 @@ type piece struct {
 // pieces are the bands of records, one after the other. Each walk has a file of its own open.
 func (s *source) pieces(ctx context.Context, ids []int, read func(bytes int64)) iter.Seq2[piece, error] {
 	return func(yield func(piece, error) bool) {
-		own := Input{Checkpoint: s.in.Checkpoint, bucket: s.in.bucket, path: s.in.path}
+		own := Input{Checkpoint: s.in.Checkpoint, bucket: s.in.bucket, path: s.in.path, sparing: true}
 		defer own.Close()
 		for _, id := range ids {
 			stopped := false

@@ -22,6 +22,7 @@ type Reader struct {
 	off, end int64
 	body     []byte // of the last frame
 	heads    hash.Hash
+	ahead    *ahead // nil: frames are read when they are asked for
 }
 
 // NewReader reads a stream of size bytes.
@@ -88,6 +89,12 @@ func (r *Reader) More() bool { return r.off < r.end }
 
 // next reads a frame, whose body begins at the byte off and is valid until the next one.
 func (r *Reader) next(what string) (k kind, body []byte, off int64, err error) {
+	if r.ahead != nil {
+		if f, ok := r.ahead.next(); ok {
+			r.off = f.end
+			return f.kind, f.body, f.off, f.err
+		}
+	}
 	begin := r.off
 	b, err := r.take(frameHead, what)
 	if err != nil {

@@ -162,11 +162,12 @@ func open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
 // Input is a checkpoint that is being read. It is for one goroutine.
 type Input struct {
 	*Checkpoint
-	bucket blob.Bucket
-	path   string
-	server int // whose file is open
-	file   blob.Object
-	reader *Reader
+	bucket  blob.Bucket
+	path    string
+	server  int // whose file is open
+	file    blob.Object
+	reader  *Reader
+	sparing bool // of memory: nothing is read ahead
 }
 
 // NewInput opens a checkpoint; it has to be closed.
@@ -260,6 +261,9 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 		if err := band(&p, Band{}); err != nil {
 			return err
 		}
+	}
+	if !in.sparing {
+		defer r.readAhead()()
 	}
 	columns, candidates := int64(0), int64(0)
 	for b, err := range r.Bands(&p) {
