@@ -66,10 +66,10 @@ func kept(e *state.Entry) (out rpc.Kept, err error) {
 
 // basePath is the path of the checkpoint that an increment is based on.
 func basePath(e *state.Entry) string {
-	if e.Head == nil || len(e.Head.Base) == 0 {
+	if e.Head == nil {
 		return ""
 	}
-	return e.Head.Base[len(e.Head.Base)-1].Path
+	return e.Head.Base.Path
 }
 
 // prune removes checkpoints of a folder, all that are named or none. What others are based on goes after them: wherever that ends,

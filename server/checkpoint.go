@@ -30,7 +30,7 @@ type checkpoint struct {
 
 	known []state.Link // checkpoints that the job remembers the changes since, when this one was asked for
 	since state.Link   // what has changed since that checkpoint stays remembered
-	base  []state.Link // what it is based on, nil: it is a whole one
+	base  state.Link   // what it is based on; zero: it is a whole one
 }
 
 // checkpoint puts the state of this server's partitions and of the job's core into a checkpoint. All matrices are as of the
@@ -162,7 +162,7 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 		return err
 	}
 	w.saver = &committer{save, c, nil}
-	out := state.Part{Server: c.save.Index, Base: c.last().ID}
+	out := state.Part{Server: c.save.Index, Base: c.base.ID}
 	records := func(w *state.Writer) error {
 		for i, st := range c.stores {
 			for _, shot := range c.shots[i] {

@@ -141,7 +141,11 @@ func goesOnFrom(t *testing.T, bucket blob.Bucket, metas []matrix.Meta, bound ssp
 				}
 			}
 		}
-		return p.CheckpointSince(ctx, path+"-next", path)
+		k, err := p.BeginCheckpoint(ctx, ps.CheckpointOptions{Path: path + "-next", Base: path, Moment: []byte(`{"run":"r"}`)})
+		if err != nil {
+			return err
+		}
+		return k.Wait(ctx)
 	})
 }
 
