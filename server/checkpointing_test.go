@@ -101,10 +101,11 @@ func TestCheckpointGoesOn(t *testing.T) {
 					}
 					return nil
 				})
-				if len(made.done) < 2 {
-					t.Errorf("checkpoints %v, want some", made.done)
+				n := len(made.done) // how many there is time for differs, the last one is waited for
+				if n == 0 {
+					t.Fatal("no checkpoint came about")
 				}
-				for _, step := range slices.Compact([]int{made.done[0], made.done[1], made.done[len(made.done)-1]}) {
+				for _, step := range slices.Compact([]int{made.done[0], made.done[n/2], made.done[n-1]}) {
 					goesOnFrom(t, bucket, metas, bound, made.path(step), step)
 				}
 			})
