@@ -284,6 +284,7 @@ func (l *link) joining() (*rpc.Request, error) {
 	return control(rpc.OpJoin, rpc.Join{
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
 		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(o.Retry), Optional: o.Optional,
+		Attempt: o.Attempt,
 	})
 }
 
@@ -302,6 +303,12 @@ func (l *link) welcome(r *rpc.Response) error {
 	var joined rpc.Joined
 	if err := l.read(r, &joined); err != nil {
 		return err
+	}
+	switch to := joined.Attempt; {
+	case to > l.c.o.Attempt && l.c.o.Attempt > 0:
+		return &LaterAttempt{l.c.o.Job, to}
+	case to != 0:
+		return l.lie("the task has to join in attempt %d, and did in attempt %d: want a later one", to, l.c.o.Attempt)
 	}
 	if joined.Seq > l.seq {
 		return l.lie("the last of its changes is number %d, want at most %d", joined.Seq, l.seq)

@@ -56,7 +56,8 @@ type FollowedMatrix struct {
 
 // Quit is the argument of OpQuit, which may be without.
 type Quit struct {
-	Reason string `json:"reason"` // for the other tasks
+	Reason string `json:"reason"`          // for the other tasks
+	Final  bool   `json:"final,omitempty"` // the task's own work has failed: another attempt is of no use
 }
 
 // ReasonLimit is how many bytes of a reason they are told at most.
@@ -130,6 +131,8 @@ type Save struct {
 	Track bool `json:"track,omitempty"`
 	// Base asks for a checkpoint, also to be tracked, of only what has changed since the one at this path. "": of everything.
 	Base string `json:"base,omitempty"`
+	// Committed tells, with an abort, that the first server has made it visible: what is left of it is to be forgotten.
+	Committed bool `json:"committed,omitempty"`
 	// Moment is where the training is, for whoever goes on from the checkpoint (state.Moment as JSON).
 	Moment json.RawMessage `json:"moment,omitempty"`
 }

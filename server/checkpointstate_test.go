@@ -219,7 +219,7 @@ func TestCheckpointTooLate(t *testing.T) {
 		c.pushed([]rpc.Part{m.row(1, 1)}, own(1), m.tick(1, 0, 0))
 		slow.leave()
 		_, err := c.outcome(call)
-		fails(t, "checkpoint", err, rpc.ErrRefused, `matrix "m" is at clock 2, want 1 as when the checkpoint was asked for`)
+		fails(t, "checkpoint", err, rpc.ErrPassed, `matrix "m" is at clock 2, want 1 as when the checkpoint was asked for`)
 	})
 }
 
@@ -343,7 +343,7 @@ func TestCheckpointWhilePushing(t *testing.T) {
 						t.Fatalf("%d values of %s", len(values), m.Name)
 					}
 					for i, v := range values {
-						if v != float64(3*step) && (bound != ssp.ASP || v < float64(3*step)) {
+						if v != float64(3*step) && (bound != ssp.ASP || v < float64(step)) { // under ASP the others may be anywhere
 							t.Fatalf("value %d of %s at clock %d is %v, want %d", i, m.Name, step, v, 3*step)
 						}
 					}

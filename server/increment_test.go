@@ -332,7 +332,7 @@ func TestIncrementRefused(t *testing.T) {
 		since("b", "a", nil)
 		since("c", "b", nil)
 		since("a", "c", rpc.ErrRefused, `checkpoint "a" is one that "c" is based on`)
-		since("d", "a", rpc.ErrRefused, `its last ones are ["b" "c"]`)
+		since("d", "a", rpc.ErrRefused, `its last ones are ["c" "a"]`)
 		if err := errors.Join(f.step(ctx, p, 2), p.Checkpoint(ctx, "b")); err != nil {
 			return err
 		}

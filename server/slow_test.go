@@ -477,19 +477,22 @@ func TestSameStage(t *testing.T) {
 			}
 			store.open()
 			r, err := c.outcome(first)
+			name := "m"
 			if abort {
 				if err == nil || len(names(t, files)) > 0 {
 					t.Errorf("given up: %v, left are %v", err, names(t, files))
 				}
-				r = c.wait(c.saving("m", 0, m))
+				fails(t, "a save of a name that was given up", c.outcomeErr(c.saving("m", 0, m)), rpc.ErrAborted)
+				name = "again"
+				r = c.wait(c.saving(name, 0, m))
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			c.commit("m", r, m)
-			if got := saved(t, files, "m", m); got[0] != 1 || got[1] != 2 || len(got) != 100 {
+			c.commit(name, r, m)
+			if got := saved(t, files, name, m); got[0] != 1 || got[1] != 2 || len(got) != 100 {
 				t.Errorf("saved are %v", got)
 			}
-			fails(t, "a second commit", c.refusal(rpc.Request{Op: rpc.OpCommit, Arg: arg(rpc.Save{Stage: "m"})}), rpc.ErrNotFound)
+			fails(t, "a second commit", c.refusal(rpc.Request{Op: rpc.OpCommit, Arg: arg(rpc.Save{Stage: name})}), rpc.ErrNotFound)
 		})
 	}
 }

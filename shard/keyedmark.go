@@ -15,18 +15,18 @@ import (
 // that is removed is remembered. While there are marks no row is used for another column.
 type keyedMark[T number] struct {
 	k      *keyed[T]
-	limit  uint32  // rows from here on are younger
-	since  *period // nil: all rows are read
-	done   bits    // rows that were copied or read, or are not asked for
-	copies map[uint32]int
-	val    []byte           // the copies, one row after the other
-	stamps map[uint32]uint8 // what those of rows were whose stamps have changed
-	reused map[uint32]bool  // rows of columns that were removed, which others have now
-	as     []uint16         // of each copy the step that it is as of, where columns can be behind
-	past   *Past            // that it is behind in
-	room   []T              // of one that is brought up to date
+	limit  uint32            // rows from here on are younger
+	since  *period           // nil: all rows are read
+	done   bits              // rows that were copied or read, or are not asked for
+	copies map[uint32]uint32 // where each is
+	val    [][]byte          // the copies, one row after the other, so many each that none has to move
+	stamps map[uint32]uint8  // what those of rows were whose stamps have changed
+	reused map[uint32]bool   // rows of columns that were removed, which others have now
+	as     []uint16          // of each copy the step that it is as of, where columns can be behind
+	past   *Past             // that it is behind in
+	room   []T               // of one that is brought up to date
 	copied int
-	free   []int // those that are not needed any more
+	free   []uint32 // those that are not needed any more
 	gone   map[uint64]uint32
 	unread []uint64 // the removed keys that were not listed, by hash once they are sorted
 	sorted bool
@@ -37,7 +37,7 @@ type keyedMark[T number] struct {
 
 func (k *keyed[T]) mark(since *period) mark {
 	m := &keyedMark[T]{
-		k: k, limit: k.slab.used, since: since, done: make(bits, k.slab.used/64+1), copies: map[uint32]int{},
+		k: k, limit: k.slab.used, since: since, done: make(bits, k.slab.used/64+1), copies: map[uint32]uint32{},
 		gone: map[uint64]uint32{}, keys: k.index.keys, stamps: map[uint32]uint8{}, reused: map[uint32]bool{},
 	}
 	if since != nil {
@@ -113,22 +113,47 @@ func (m *keyedMark[T]) date(row uint32, stamp uint8) {
 
 func (m *keyedMark[T]) copy(row uint32) {
 	m.k.slab.touch(row, false)
-	size, at := m.k.slab.size, m.copied
+	at := m.copied
 	if n := len(m.free); n > 0 {
-		at, m.free = m.free[n-1], m.free[:n-1]
-		copy(m.val[at*size:][:size], m.k.slab.bytesOf(row))
+		at, m.free = int(m.free[n-1]), m.free[:n-1]
 	} else {
+		m.reach(at)
 		m.copied++
-		m.val = append(m.val, m.k.slab.bytesOf(row)...)
 		if m.past != nil {
 			m.as = append(m.as, 0)
 		}
 	}
+	copy(m.copyAt(at), m.k.slab.bytesOf(row))
 	if m.past != nil {
 		m.as[at] = m.k.lazy.stamps[row]
 	}
-	m.copies[row] = at
+	m.copies[row] = uint32(at)
 	m.done.set(row)
+}
+
+// copyBytes is about how much memory is taken at once for copies.
+const copyBytes = 64 << 10
+
+// together is how many copies lie together.
+func (m *keyedMark[T]) together() int { return max(1, copyBytes/m.k.slab.size) }
+
+// reach makes room for one copy more; the first ones take no more than they are.
+func (m *keyedMark[T]) reach(at int) {
+	n, size := m.together(), m.k.slab.size
+	switch {
+	case at == 0:
+		m.val = append(m.val, make([]byte, size))
+	case at < n:
+		m.val[0] = append(m.val[0], make([]byte, size)...)
+	case at%n == 0:
+		m.val = append(m.val, make([]byte, n*size))
+	}
+}
+
+// copyAt is the place of a copy.
+func (m *keyedMark[T]) copyAt(at int) []byte {
+	n, size := m.together(), m.k.slab.size
+	return m.val[at/n][at%n*size:][:size]
 }
 
 // scanKeys is how many keys a partial mark looks at for a list of those that have changed.
@@ -218,12 +243,15 @@ func (m *keyedMark[T]) each(keys []int64, n int, of ofColumns, f func(i int, was
 			if row == 0 || !m.has(row) {
 				row = m.gone[uint64(key)]
 			}
-			at, copied := m.copies[row]
+			at, copied := uint32(0), false
+			if m.done.has(row) { // of most rows, which are not, the map need not be asked
+				at, copied = m.copies[row]
+			}
 			switch {
 			case row == 0:
 				return fmt.Errorf("column %d was not there at the mark", key)
 			case copied:
-				tell(w.at+j, row, k.slab.values(m.val[at*k.slab.size:][:k.slab.size], all))
+				tell(w.at+j, row, k.slab.values(m.copyAt(int(at)), all))
 				delete(m.copies, row)
 				m.free = append(m.free, at)
 			case m.done.has(row):
@@ -291,7 +319,11 @@ func (m *keyedMark[T]) readRect([]byte, matrix.Rect, int) error {
 
 func (m *keyedMark[T]) bytes() int64 {
 	const perCopy, perGone, perStamp = 24, 48, 16 // about, in the maps
-	kept := 8*cap(m.done) + cap(m.val) + 2*cap(m.as) + 8*cap(m.free) + 8*cap(m.unread)
+	copies := max(0, len(m.val)-1) * (m.together()*m.k.slab.size + 24)
+	if len(m.val) > 0 {
+		copies += cap(m.val[0])
+	}
+	kept := 8*cap(m.done) + copies + 2*cap(m.as) + 4*cap(m.free) + 8*cap(m.unread)
 	return int64(kept) + int64(perCopy*len(m.copies)+perGone*len(m.gone)+perStamp*(len(m.stamps)+len(m.reused)))
 }
 

@@ -26,6 +26,7 @@ type Join[R any] struct {
 	Grace    time.Duration // in which it may come back when its connection is gone, at most an hour
 	Lease    time.Duration // its connection is dropped when nothing was heard of it for so long; 0: never
 	Optional bool          // if the task goes away for good, the others go on without it instead of failing
+	Attempt  int           // of a job that goes on from checkpoints, from 1 on: a first Join of a later one ends those before. 0: it has none
 }
 
 // Matrix is what a job knows of a matrix: whose clocks it keeps, and when deltas become visible.
@@ -133,6 +134,7 @@ type Quit[R any] struct {
 	Req    R
 	Conn   int64
 	Reason string // for the others; may be ""
+	Final  bool   // its own work has failed: there is no use in another attempt. The others hear Over instead of Aborted
 }
 
 // Gone says that a connection has ended. Its requests are refused; its task may come back.
