@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,6 +18,7 @@ type child struct {
 	cmd   *exec.Cmd
 	input io.Closer
 	log   *logFile
+	asked atomic.Bool // to end
 }
 
 // lastLines is how many lines of a process are shown when it has failed.
@@ -77,7 +79,7 @@ func (ch *child) pump(r io.Reader, more io.Writer, each func(line string)) {
 	for {
 		line, err := in.ReadSlice('\n')
 		if len(line) > 0 {
-			if more != nil {
+			if more != nil && !ch.asked.Load() {
 				_, _ = more.Write(line)
 			}
 			text := strings.TrimRight(string(line), "\r\n")
@@ -90,10 +92,12 @@ func (ch *child) pump(r io.Reader, more io.Writer, each func(line string)) {
 	}
 }
 
-// stop asks the process to end.
+// stop asks the process to end. What it says from then on is in its log alone: that it was asked is known.
 func (ch *child) stop() {
-	_ = terminate(ch.cmd.Process) // it may have ended
-	_ = ch.input.Close()
+	ch.asked.Store(true)
+	if terminate(ch.cmd.Process) != nil { // where processes cannot be asked; or it has ended
+		_ = ch.input.Close()
+	}
 }
 
 // tail is the last lines of something. It may be used by many goroutines.

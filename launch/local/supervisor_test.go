@@ -38,6 +38,14 @@ var acts = map[string]func(args []string) int{
 		<-asked
 		return 0
 	},
+	"say-goodbye": func([]string) int {
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGTERM)
+		fmt.Println("hello")
+		<-asked
+		fmt.Println("goodbye")
+		return exitInterrupted
+	},
 	"deaf": func([]string) int { // it wants to be killed, and ends when nobody looks after it
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("up and deaf")
@@ -307,6 +315,33 @@ func TestStopOther(t *testing.T) {
 	}
 	if _, alive, err := holder(dir); !alive || err != nil {
 		t.Errorf("the supervisor is gone: %v", err)
+	}
+}
+
+// TestQuietEnd: what a process says when it was asked to end is in its log alone.
+func TestQuietEnd(t *testing.T) {
+	needSignals(t)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, w := io.Pipe()
+	s := supervisor(dir, w, process("worker", Worker, "say-goodbye"))
+	s.Processes[0].Shown = true
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx, nil); w.Close() }()
+	lines := bufio.NewScanner(r)
+	if !lines.Scan() || lines.Text() != "hello" {
+		t.Fatalf("%q", lines.Text())
+	}
+	cancel()
+	for lines.Scan() {
+		t.Errorf("shown: %q", lines.Text())
+	}
+	if err := <-done; !errors.Is(err, ErrInterrupted) {
+		t.Error(err)
+	}
+	if log := logOf(t, dir, "worker"); !strings.Contains(log, "\ngoodbye\n") {
+		t.Errorf("the log: %s", log)
 	}
 }
 
