@@ -61,8 +61,9 @@ func (c *Client) beginCheckpoint(ctx context.Context, o CheckpointOptions) (*Che
 	return k, nil
 }
 
-// Poll goes on with the checkpoint as far as it goes without waiting, unless a connection has to be made again, and reports whether it is done; the error is why nothing came
-// of it. If it is not done the error is that the context has ended, and nothing has changed.
+// Poll goes on with the checkpoint as far as it goes without waiting, unless a connection has to be made again, and reports whether
+// it is done; the error is why nothing came of it. If it is not done the error is that the context has ended, and nothing has
+// changed.
 func (k *Checkpointing) Poll(ctx context.Context) (done bool, err error) {
 	if k.step == checkpointDone {
 		return true, k.err
