@@ -99,7 +99,8 @@ func Next(entries []Entry, run string) (whole bool, base Entry) {
 	for n := 0; !e.Head.Whole(); n++ {
 		bytes += e.Bytes
 		before := byPath[e.Head.Base.Path]
-		if n+1 >= ChainLimit || before == nil || before.Head.ID != e.Head.Base.ID {
+		known := e.Head.Base.ID // a catalogue says paths alone
+		if n+1 >= ChainLimit || before == nil || known != "" && before.Head.ID != known {
 			return true, Entry{}
 		}
 		e = before

@@ -119,6 +119,15 @@ func TestNext(t *testing.T) {
 			t.Errorf("%q: %s, want %s", c.folder, got, c.want)
 		}
 	}
+	replaced := folder("1:100 2=1:1")
+	replaced[0].Head.ID = "another"
+	if whole, _ := Next(replaced, ""); !whole {
+		t.Error("an increment on what was replaced")
+	}
+	replaced[1].Head.Base.ID = ""
+	if whole, base := Next(replaced, ""); whole || base.Head != replaced[1].Head {
+		t.Error("not an increment where only the path of the base is known")
+	}
 	plain := folder("1")
 	plain[0].Head.ID = ""
 	if whole, _ := Next(plain, ""); !whole {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"thole.example/blob"
+	"thole.example/graph"
 	"thole.example/matrix"
 	"thole.example/ps"
 	"thole.example/psf"
@@ -64,8 +66,14 @@ func series20(ctx context.Context, dir string, n int) error {
 		}
 		name := state.StepName(int64(20 * (i + 1)))
 		path := dir + "/" + name
-		err = errors.Join(err, p.CheckpointSince(ctx, path, base),
-			p.Save(ctx, ps.SaveOptions{Codec: "angel", Path: dir + ".models/" + name, Matrices: []string{"w", "b"}}))
+		moment, merr := json.Marshal(state.Moment{Run: "r1", Attempt: 1, Epoch: i + 1, Step: 20, Steps: 20, Job: "5e77"})
+		files := map[string][]byte{jobFileName: fmt.Appendf(nil, "seed: %d\n", i), graph.FileName: []byte("{}")}
+		k, berr := p.BeginCheckpoint(ctx, ps.CheckpointOptions{Path: path, Base: base, Track: true, Moment: moment, Files: files})
+		if err = errors.Join(err, merr, berr); err != nil {
+			return err
+		}
+		err = errors.Join(k.Wait(ctx),
+			p.Save(ctx, ps.SaveOptions{Codec: "angel", Path: dir + ".models/" + name, Matrices: []string{"w", "b"}, Files: files}))
 		base = path
 	}
 	return err
