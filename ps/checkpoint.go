@@ -24,6 +24,7 @@ type CheckpointOptions struct {
 	Base    string
 	Track   bool              // later ones may be based on it: the servers remember what changes from now on. A Base implies it
 	Interim bool              // it is removed when the job ends
+	Keep    int               // above 0: once it is there the others beside it go, but for the last so many of its run with what they need
 	Moment  json.RawMessage   // where the training is, a state.Moment as JSON; nil: it is not said
 	Files   map[string][]byte // objects to be kept in its tree, by name, which are no names of state's own
 }

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
+	"path"
 
 	"thole.example/rpc"
 )
@@ -12,11 +14,12 @@ import (
 // Checkpointing is a checkpoint that is under way while the task goes on. It belongs to its client's goroutine. It has to be polled or
 // waited for until it is done, before the task leaves.
 type Checkpointing struct {
-	c    *Client
-	save rpc.Save
-	step checkpointStep
-	xs   []*exchange // that the step waits for
-	err  error       // why nothing comes of it
+	c     *Client
+	save  rpc.Save
+	step  checkpointStep
+	clock int
+	xs    []*exchange // that the step waits for
+	err   error       // why nothing comes of it
 }
 
 // checkpointStep is how far a checkpoint is.
@@ -47,8 +50,8 @@ func (c *Client) BeginCheckpoint(ctx context.Context, o CheckpointOptions) (*Che
 }
 
 func (c *Client) beginCheckpoint(ctx context.Context, o CheckpointOptions) (*Checkpointing, error) {
-	k := &Checkpointing{c: c, save: rpc.Save{
-		Path: o.Path, Stage: rand.Text(), Checkpoint: true, Track: o.Track || o.Base != "", Base: o.Base, Interim: o.Interim,
+	k := &Checkpointing{c: c, clock: c.clock, save: rpc.Save{
+		Path: o.Path, Stage: rand.Text(), Checkpoint: true, Track: o.Track || o.Base != "", Base: o.Base, Interim: o.Interim, Keep: o.Keep,
 		Moment: o.Moment, Files: o.Files, Servers: len(c.links),
 	}}
 	for _, m := range c.order {
@@ -77,6 +80,29 @@ func (k *Checkpointing) Poll(ctx context.Context) (done bool, err error) {
 		return false, nil
 	}
 	return true, k.err
+}
+
+// Kept is what is there once the checkpoint is done.
+func (k *Checkpointing) Kept() rpc.Kept {
+	s := &k.save
+	out := rpc.Kept{Name: path.Base(s.Path), Path: s.Path, Base: s.Base, Clock: k.clock, Bound: k.c.o.Bound, Moment: s.Moment}
+	if s.Track {
+		out.ID = s.Stage
+	}
+	for _, text := range s.Parts {
+		var part struct {
+			File struct {
+				Size int64 `json:"size"`
+			} `json:"file"`
+		}
+		if json.Unmarshal(text, &part) == nil { // the servers understood it
+			out.Bytes += part.File.Size
+		}
+	}
+	for _, data := range s.Files {
+		out.Bytes += int64(len(data))
+	}
+	return out
 }
 
 // Wait waits until the checkpoint is done; the error is why nothing came of it. If the context ends before, it is given up.

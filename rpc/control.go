@@ -133,6 +133,9 @@ type Save struct {
 	Base string `json:"base,omitempty"`
 	// Committed tells, with an abort, that the first server has made it visible: what is left of it is to be forgotten.
 	Committed bool `json:"committed,omitempty"`
+	// Keep, above 0, has the other checkpoints beside this one removed once it is there, but for the last so many of its run with what they
+	// need.
+	Keep int `json:"keep,omitempty"`
 	// Moment is where the training is, for whoever goes on from the checkpoint (state.Moment as JSON).
 	Moment json.RawMessage `json:"moment,omitempty"`
 }

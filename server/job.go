@@ -26,6 +26,7 @@ type job struct {
 	failed    atomic.Pointer[error]
 	saves     saves
 	tracked   tracked
+	tidying   atomic.Bool // old checkpoints are being removed
 	restores  restores
 	functions functions
 	stage     stage

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -37,8 +38,8 @@ func (e *Entry) Ours() bool {
 }
 
 // Keep is those of a folder's checkpoints, by name as List gives them, that may go, so that of each run the last k stay that can be
-// read, and with all that stay what they are based on and the best that they name. Those that cannot be read stay, as do those
-// with names that no training gives. k below 1 counts as 1.
+// read, and with all that stay what they are based on and the best that they name, and bests of later epochs than the last names: no
+// checkpoint has been written since. Those that cannot be read stay, as do those with names that no training gives. k below 1 counts as 1.
 func Keep(entries []Entry, k int) (gone []Entry) {
 	byPath := map[string]*Entry{}
 	for i := range entries {
@@ -58,10 +59,16 @@ func Keep(entries []Entry, k int) (gone []Entry) {
 			e = byPath[e.Head.Base.Path]
 		}
 	}
+	last := ""
+	for i := range entries {
+		if e := &entries[i]; e.Err == nil && e.Stepped() {
+			last = cmp.Or(e.Head.Moment.Best, bestPrefix)
+		}
+	}
 	for i := range slices.Backward(entries) {
 		e := &entries[i]
 		switch {
-		case e.Err != nil || !e.Ours():
+		case e.Err != nil || !e.Ours() || last != "" && !e.Stepped() && e.Name > last:
 			stay(e)
 		case e.Stepped() && kept[e.Head.Moment.Run] < max(1, k):
 			kept[e.Head.Moment.Run]++

@@ -17,8 +17,9 @@ type Moment struct {
 	Epoch   int    `json:"epoch,omitempty"`   // from 1 on
 	Step    int    `json:"step,omitempty"`    // steps made of that epoch, of which there are
 	Steps   int    `json:"steps,omitempty"`
-	Best    string `json:"best,omitempty"` // name in the same folder of the checkpoint of the epoch that was best so far; "": there is none
-	Job     string `json:"job,omitempty"`  // SHA-256 of the settings of the training in hex
+	Tasks   int    `json:"tasks,omitempty"`
+	Best    string `json:"best,omitempty"`   // name in the same folder of the checkpoint of the epoch that was best so far; "": there is none
+	Digest  string `json:"digest,omitempty"` // SHA-256 of the settings of the training, in hex
 }
 
 // Entry is a checkpoint in a folder of checkpoints.

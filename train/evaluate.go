@@ -93,7 +93,19 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	if err := l.pushLoss(finalBoard, 0, sum, weights); err != nil {
 		return err
 	}
-	last := l.Valid != nil && !l.watches() // else they are measured already
+	last := l.Valid != nil && r.Valid == nil
+	if last && l.watches() { // they were before the training was interrupted
+		last = false
+		if r.Best > 0 && r.Best < r.Epochs { // whose scores came back with its parameters
+			r.Valid, err = l.readScores(ctx)
+		} else {
+			r.Valid, err = l.watch(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		r.Others = l.others
+	}
 	if last {
 		if err := l.pushScores(ctx); err != nil {
 			return err

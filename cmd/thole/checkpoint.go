@@ -50,7 +50,7 @@ func (f *checkpointFlags) encode(what any) error {
 }
 
 // series is what a path of the command line has.
-type series struct {
+type checkpointer struct {
 	path    string     // as the user wrote it
 	bucket  blob.Files // of all of them
 	folder  string     // that they lie in, within the bucket
@@ -59,7 +59,7 @@ type series struct {
 }
 
 // shown is the path of a checkpoint as the user would write it.
-func (k *series) shown(e *state.Entry) string {
+func (k *checkpointer) shown(e *state.Entry) string {
 	if k.single {
 		return k.path
 	}
@@ -67,11 +67,11 @@ func (k *series) shown(e *state.Entry) string {
 }
 
 // find looks what the path has: a checkpoint, or a folder of checkpoints.
-func (f *checkpointFlags) find(ctx context.Context, at string) (*series, error) {
+func (f *checkpointFlags) find(ctx context.Context, at string) (*checkpointer, error) {
 	if at == "" {
 		return nil, usageError{errNoPath}
 	}
-	k := &series{path: at, bucket: blob.Files{Sync: true}, folder: inBucket(at)}
+	k := &checkpointer{path: at, bucket: blob.Files{Sync: true}, folder: inBucket(at)}
 	info, err := os.Stat(at)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
 		return k, f.missing(ctx, k, err)
@@ -92,14 +92,14 @@ func (f *checkpointFlags) find(ctx context.Context, at string) (*series, error) 
 }
 
 // one makes the path that of a checkpoint.
-func (k *series) one(ctx context.Context, at string) error {
+func (k *checkpointer) one(ctx context.Context, at string) error {
 	e, err := state.At(ctx, k.bucket, at)
 	k.single, k.entries = true, []state.Entry{e}
 	return err
 }
 
 // missing finds the checkpoint of a folder that a path names in short, as run/420; else it says what is wrong with the path.
-func (f *checkpointFlags) missing(ctx context.Context, k *series, err error) error {
+func (f *checkpointFlags) missing(ctx context.Context, k *checkpointer, err error) error {
 	if err == nil {
 		return f.none(ctx, k.path)
 	}
@@ -155,7 +155,7 @@ func (f *checkpointFlags) none(ctx context.Context, at string) error {
 }
 
 // last is the one that is meant where a folder is named: the last that can be read.
-func (k *series) last() (*state.Entry, error) {
+func (k *checkpointer) last() (*state.Entry, error) {
 	for i := range slices.Backward(k.entries) {
 		if e := &k.entries[i]; k.single || e.Err == nil && e.Stepped() {
 			return e, e.Err

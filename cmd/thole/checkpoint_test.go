@@ -66,7 +66,7 @@ func series20(ctx context.Context, dir string, n int) error {
 		}
 		name := state.StepName(int64(20 * (i + 1)))
 		path := dir + "/" + name
-		moment, merr := json.Marshal(state.Moment{Run: "r1", Attempt: 1, Epoch: i + 1, Step: 20, Steps: 20, Job: "5e77"})
+		moment, merr := json.Marshal(state.Moment{Run: "r1", Attempt: 1, Epoch: i + 1, Step: 20, Steps: 20, Digest: "5e77"})
 		files := map[string][]byte{jobFileName: fmt.Appendf(nil, "seed: %d\n", i), graph.FileName: []byte("{}")}
 		k, berr := p.BeginCheckpoint(ctx, ps.CheckpointOptions{Path: path, Base: base, Track: true, Moment: moment, Files: files})
 		if err = errors.Join(err, merr, berr); err != nil {
@@ -93,7 +93,7 @@ func TestCheckpointRow(t *testing.T) {
 	var out strings.Builder
 	f := &checkpointFlags{env: &env{out: &out, clock: func() time.Time { return time.Unix(0, 0) }}}
 	bad := state.Entry{Name: "000000000440", Path: "f/000000000440", Err: errors.New("damaged \x1b[2J"), Bytes: 5}
-	s := &series{path: "f", entries: []state.Entry{e, bad}}
+	s := &checkpointer{path: "f", entries: []state.Entry{e, bad}}
 	f.table(s, []checkpointRow{r, rowOf(&bad)})
 	for _, want := range []string{"increment of 000000000400", "20 of 200", "r1", "damaged", `\x1b[2J`} {
 		if !strings.Contains(out.String(), want) {

@@ -88,7 +88,7 @@ func (x *checkpointExport) codec() (string, error) {
 
 // export restores the checkpoint on a server in this process, which brings columns up to date as that of the training would have done,
 // and has it save the model.
-func (x *checkpointExport) export(ctx context.Context, k *series, e *state.Entry) error {
+func (x *checkpointExport) export(ctx context.Context, k *checkpointer, e *state.Entry) error {
 	codec, err := x.codec()
 	if err != nil {
 		return err

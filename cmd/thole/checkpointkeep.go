@@ -45,7 +45,7 @@ that runs: nobody can tell from here what it is going on from.`,
 }
 
 // prune removes what may go: the newest first, so that nothing that is left is based on what is gone, wherever it ends.
-func (f *checkpointFlags) prune(ctx context.Context, k *series, keep int, dry bool) error {
+func (f *checkpointFlags) prune(ctx context.Context, k *checkpointer, keep int, dry bool) error {
 	word, bytes := "removed", int64(0)
 	if dry {
 		word = "would remove"
@@ -103,7 +103,7 @@ read faster, and what it was based on is free to go; increments that are based o
 	}
 }
 
-func (f *checkpointFlags) compact(ctx context.Context, k *series, e *state.Entry) error {
+func (f *checkpointFlags) compact(ctx context.Context, k *checkpointer, e *state.Entry) error {
 	if e.Head.Whole() {
 		_, err := fmt.Fprintf(legible{f.out}, "%s is whole already\n", k.shown(e))
 		return err

@@ -96,7 +96,7 @@ func stored(h *state.Checkpoint, m *state.Matrix) (columns, candidates int64) {
 }
 
 // table prints the list for people.
-func (f *checkpointFlags) table(k *series, rows []checkpointRow) {
+func (f *checkpointFlags) table(k *checkpointer, rows []checkpointRow) {
 	table := [][]string{{"name", "kind", "epoch", "step", "run", "attempt", "age", "size", "columns", "cells"}}
 	var damaged []string
 	for i, r := range rows {

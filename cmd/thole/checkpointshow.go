@@ -86,7 +86,7 @@ servers may have been at different steps.`,
 }
 
 // look reads the head of a checkpoint, those of what it is based on, and what records begin with.
-func (f *checkpointFlags) look(ctx context.Context, k *series, e *state.Entry) (*checkpointFinding, error) {
+func (f *checkpointFlags) look(ctx context.Context, k *checkpointer, e *state.Entry) (*checkpointFinding, error) {
 	in, err := state.NewInput(ctx, k.bucket, e.Path)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (f *checkpointFlags) look(ctx context.Context, k *series, e *state.Entry) (
 	defer in.Close()
 	h := in.Checkpoint
 	out := &checkpointFinding{
-		checkpointRow: rowOf(e), ID: h.ID, Settings: h.Moment.Job, Plan: h.Plan, OneTime: true, Bound: boundText(h.Bound),
+		checkpointRow: rowOf(e), ID: h.ID, Settings: h.Moment.Digest, Plan: h.Plan, OneTime: true, Bound: boundText(h.Bound),
 		Loose: slices.Sorted(slices.Values(h.Loose)),
 	}
 	for i := range h.Matrices {
@@ -172,7 +172,7 @@ func boundText(b ssp.Bound) string {
 	return fmt.Sprintf("SSP(%d)", b)
 }
 
-func (c *checkpointFinding) print(f *checkpointFlags, w io.Writer, k *series, e *state.Entry) error {
+func (c *checkpointFinding) print(f *checkpointFlags, w io.Writer, k *checkpointer, e *state.Entry) error {
 	var lines strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&lines, "%-11s %s\n", name, fmt.Sprintf(format, args...))

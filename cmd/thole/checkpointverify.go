@@ -41,7 +41,7 @@ what it was based on when it was written. The exit status is 0 only if all is we
 }
 
 // verifyAll verifies all checkpoints, of one also those that it is based on, each once.
-func (f *checkpointFlags) verifyAll(ctx context.Context, k *series) error {
+func (f *checkpointFlags) verifyAll(ctx context.Context, k *checkpointer) error {
 	entries := k.entries
 	if k.single {
 		if chain, err := state.OpenChain(ctx, k.bucket, entries[0].Path); err == nil { // else its own check says why
@@ -96,7 +96,7 @@ func (f *checkpointFlags) verifyAll(ctx context.Context, k *series) error {
 }
 
 // verifyOne verifies a checkpoint, and the heads of those that it is based on.
-func verifyOne(ctx context.Context, k *series, e *state.Entry, read func(int64)) error {
+func verifyOne(ctx context.Context, k *checkpointer, e *state.Entry, read func(int64)) error {
 	if e.Err != nil {
 		return e.Err
 	}

@@ -157,8 +157,8 @@ func (s *settings) keys(f *graph.File) error {
 		}
 	}
 	last := s.job.graphFile == "" || s.job.graphFile == s.name
-	if c := f.Train.Checkpoint; last && c != nil && c.Every > 0 && s.job.checkpoint == "" {
-		return fmt.Errorf("train.checkpoint.every is %d, want a train.checkpoint.path beside it: where checkpoints are written", c.Every)
+	if c := f.Train.Checkpoint; last && c != nil && c.Every != "" && s.job.checkpoint == "" {
+		return fmt.Errorf("train.checkpoint.every is %s, want a train.checkpoint.path beside it: where checkpoints are written", c.Every)
 	}
 	if s.said["updates"] != "" && s.said["batch"] != "" {
 		s.warn("%s: train.batchsize has no effect beside train.numupdateperepoch: a batch is the examples by that number", s.name)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 // dial connects a task to the servers of its job; w may be nil.
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
 	o.Network, o.Servers, o.Job, o.Tasks = c.net, c.addrs, p.name, p.tasks
-	o.NonFinite, o.Retry = p.nonFinite, p.retry
+	o.NonFinite, o.Retry, o.Attempt = p.nonFinite, p.retry, p.attempt
 	o.Lost = func(err error) {
 		if w != nil {
 			w.bar.line("%v; trying again for %v", err, p.retry)
@@ -68,14 +69,14 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 }
 
 // task makes one task of those of the worker process, which o says; w may be nil.
-func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, w *watcher) (*train.Report, error) {
+func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, w *watcher) (report *train.Report, err error) {
 	task := o.Task
 	o.Bound = p.bound
 	client, err := p.dial(ctx, c, o, w)
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
+	defer func() { p.release(ctx, client, err) }()
 	model, err := p.build(p.conf)
 	if err != nil {
 		return nil, err
@@ -86,20 +87,25 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	if w != nil {
 		events = w.event
 	}
+	kept := p.newCheckpoints(client, p.files(model), task, w)
 	start := time.Now()
-	report, err := train.Run(ctx, client, train.Options{
+	report, err = train.Run(ctx, client, train.Options{
 		Model: model, Data: p.mineOf.Data, Valid: p.mineOf.Valid, Own: p.mineOf.Own, Sets: p.sets, Window: p.window,
 		Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
 		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance, Pace: p.pace,
-		Early: p.early(client), Watch: len(p.metrics) > 0, Metrics: p.metrics, PosNeg: p.posNeg, Clip: p.clip,
+		Early: p.early(client, kept), Watch: len(p.metrics) > 0, Metrics: p.metrics, PosNeg: p.posNeg, Clip: p.clip,
 		Offset: p.offset(), Wrap: p.asAngel, Events: events,
 		Elapsed: func() time.Duration { return time.Since(start) },
 		Ready: func(ctx context.Context) error {
 			defer func() { start = time.Now() }()
-			return p.ready(ctx, client, model, task, len(o.Mine), path, w)
+			err := p.ready(ctx, client, model, task, len(o.Mine), path, w)
+			if err == nil && w != nil {
+				p.met = true
+			}
+			return err
 		},
-		Prepare: p.prepare(client, model, task, w), Resume: p.goesOn(), Total: p.resume != "", Anew: p.resume == "" && p.ends,
-		Each: p.each(client),
+		Prepare: p.prepare(client, model, kept), Resume: p.goesOn(), Anew: p.loadState != "" && p.ends,
+		Lasting: p.checkpoint != "", Save: p.saves(kept),
 	})
 	if err != nil {
 		return nil, err
@@ -117,6 +123,15 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	return report, client.Leave(ctx)
 }
 
+// release ends the connections of a task. One that failed by itself says so: then it is no use to wait for it.
+func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
+	if err != nil && ctx.Err() == nil && p.checkpoint != "" && !ps.Recoverable(err) && !errors.Is(err, errDamaged) {
+		_ = client.Quit(err) // which the caller tells
+		return
+	}
+	client.Close()
+}
+
 // loadWeights fills the parameters with those of the model to go on from.
 func (p *plan) loadWeights(ctx context.Context, client *ps.Client, model *graph.Model) error {
 	o := ps.LoadOptions{Path: p.loadPath, Round: p.lossy}
@@ -127,20 +142,25 @@ func (p *plan) loadWeights(ctx context.Context, client *ps.Client, model *graph.
 }
 
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force,
-		Files: map[string][]byte{graph.FileName: model.JSON()}}
-	if p.settings != nil {
-		o.Files[jobFileName] = p.settings
-	}
-	if t := p.train.Transform; t != nil {
-		if src, err := t.JSON(); err == nil { // texts and finite numbers always can be
-			o.Files[feature.FileName] = src
-		}
-	}
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: p.files(model)}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)
 	}
 	return o
+}
+
+// files are what lies beside the matrices of a model, and in each checkpoint.
+func (p *plan) files(model *graph.Model) map[string][]byte {
+	all := map[string][]byte{graph.FileName: model.JSON()}
+	if p.settings != nil {
+		all[jobFileName] = p.settings
+	}
+	if t := p.train.Transform; t != nil {
+		if src, err := t.JSON(); err == nil { // texts and finite numbers always can be
+			all[feature.FileName] = src
+		}
+	}
+	return all
 }
 
 // parseTasks reads "0,2-4".

@@ -231,7 +231,7 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 	if p.forest != nil {
 		report, err = p.grow(ctx, c, tasks, path, w)
 	} else {
-		report, err = p.run(ctx, c, tasks, path, w)
+		report, err = p.attempts(ctx, c, tasks, path, w)
 	}
 	w.bar.end()
 	if errors.Is(err, graph.ErrDiverged) {

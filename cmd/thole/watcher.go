@@ -28,6 +28,8 @@ type watcher struct {
 	best       float64 // that of the epoch that would be kept
 	held, than string  // that of the last epoch, as it is said while the next one goes on, and how it compares
 
+	why       string                            // it was said that another attempt begins
+	told      int                               // epochs that were told of
 	nonFinite int64                             // parts of gradients that were, as the servers say
 	shown     func(train.Metrics) train.Metrics // of the held-out examples
 	atMost    string                            // said after the time left where training may end before
@@ -76,7 +78,7 @@ func (w *watcher) open(p *plan, tasks []int) error {
 func (w *watcher) begin(p *plan) error {
 	w.shown, w.round = p.told, p.round()
 	w.metric, _ = p.judged()
-	w.start = w.env.now()
+	w.start, w.told = w.env.now(), 0
 	if p.open {
 		w.atMost = " at most"
 		fmt.Fprintf(w.env.err, "train %s: up to %s (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
@@ -103,6 +105,10 @@ func (w *watcher) event(ev train.Event) {
 		return
 	}
 	w.weigh(&ev)
+	if ev.Epoch <= w.told { // an attempt before came as far
+		return
+	}
+	w.told = ev.Epoch
 	if w.bar.live {
 		set() // of trees nothing is told before
 	} else if ev.Epoch == 1 || ev.Last || w.bar.due(w.env.now()) {
@@ -140,6 +146,9 @@ func (w *watcher) weigh(ev *train.Event) {
 		w.held += " (best)"
 		w.than = "  (the best so far)"
 	default:
+		if w.best == 0 { // it was before this process
+			w.best = ev.BestValue
+		}
 		w.held += fmt.Sprintf(" (best %.5g)", w.best)
 		w.than = fmt.Sprintf("  (best %s %.6g of %s %d)", w.metric, w.best, cmp.Or(w.round, "epoch"), ev.Best)
 	}

@@ -83,7 +83,10 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		return err
 	}
 	p.tell(e)
-	below := []string{j.model, j.load, j.loadState, j.checkpoint, j.resume}
+	below := []string{j.model, j.load, j.loadState, j.checkpoint}
+	if j.resumes() {
+		below = append(below, j.resume)
+	}
 	if p.forest != nil { // the process of task 0 reads the trees, as it does the examples
 		below = below[:1]
 	}

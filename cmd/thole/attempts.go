@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"thole.example/ps"
+	"thole.example/train"
+)
+
+// A job that writes checkpoints has attempts, counted from 1. When a server or a task of it is lost, every process gives up its attempt
+// and comes back with the next one, which begins with the last checkpoint: under BSP what comes out has the same bits as if nothing had
+// happened. Servers refuse the tasks of earlier attempts, whenever those wake up.
+
+// fruitlessLimit is how many attempts in a row may end without a new checkpoint: what fails again and again at one place is no accident.
+const fruitlessLimit = 100
+
+// Pauses before a process comes back, while what was lost may be starting again.
+const (
+	firstAttemptPause = 100 * time.Millisecond
+	lastAttemptPause  = 2 * time.Second
+)
+
+// recovery is what a process knows of the attempts of its job.
+type recovery struct {
+	attempt int              // this one, from 1 on; 0: the job has no attempts
+	met     bool             // all tasks had joined it
+	written int              // checkpoints of this process
+	damaged map[string]error // checkpoints that cannot be used, by their paths
+}
+
+// spoil says that a checkpoint cannot be used.
+func (r *recovery) spoil(path string, why error) {
+	if r.damaged == nil {
+		r.damaged = map[string]error{}
+	}
+	r.damaged[path] = why
+}
+
+// attempts makes attempts of the tasks until one comes to its end.
+func (p *plan) attempts(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
+	if p.checkpoint == "" {
+		return p.run(ctx, c, tasks, path, w)
+	}
+	p.attempt = 1
+	var since time.Time // when attempts began to fail before all tasks had joined
+	pause := firstAttemptPause
+	for fruitless := 1; ; fruitless++ {
+		written := p.written
+		p.met = false
+		report, err := p.run(ctx, c, tasks, path, w)
+		later, isLater := errors.AsType[*ps.LaterAttempt](err)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return report, err
+		case isLater:
+			p.attempt = later.Attempt
+		case ps.Recoverable(err) || errors.Is(err, errDamaged):
+			p.attempt++
+		default:
+			return nil, err
+		}
+		if p.written > written {
+			fruitless = 0
+		}
+		switch {
+		case p.met:
+			since, pause = time.Time{}, firstAttemptPause
+		case since.IsZero():
+			since = time.Now()
+		}
+		switch {
+		case fruitless >= fruitlessLimit:
+			return nil, fmt.Errorf("%w; %d attempts in a row ended without a new checkpoint", err, fruitless)
+		case !since.IsZero() && p.wait > 0 && time.Since(since) > p.wait:
+			return nil, fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", err, p.wait)
+		}
+		w.again(err, p.attempt, isLater)
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, lastAttemptPause)
+	}
+}
+
+// again says that a process begins another attempt: why, unless others have begun it, or it was said before.
+func (w *watcher) again(why error, attempt int, others bool) {
+	text := fmt.Sprintf("%v; goes back to the last checkpoint", why)
+	if others {
+		text = fmt.Sprintf("attempt %d of the job has begun; goes back to the last checkpoint", attempt)
+	}
+	if text != w.why {
+		w.why = text
+		w.bar.line("%s", text)
+	}
+}
