@@ -157,11 +157,16 @@ type codedNode struct {
 	other uint8   // the same for all other codes of the group
 }
 
+// columnOf is the column of a feature, if there is one.
+func (b *Binned) columnOf(feature int) (at int, there bool) {
+	return slices.BinarySearchFunc(b.columns, feature, func(c column, f int) int { return cmp.Compare(c.feature, f) })
+}
+
 // coded finds the bins that a tree asks for, which was grown from them.
 func (b *Binned) coded(of *tree.Tree) *codedTree {
 	t := &codedTree{Tree: of, nodes: make([]codedNode, len(of.Feature))}
 	for node, f := range of.Feature {
-		at, _ := slices.BinarySearchFunc(b.columns, int(f), func(c column, f int) int { return cmp.Compare(c.feature, f) })
+		at, _ := b.columnOf(int(f))
 		s := split{column: at, missing: of.Kind[node]&tree.DefaultLeft != 0}
 		c := &b.columns[s.column]
 		if !c.categorical {
