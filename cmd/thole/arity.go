@@ -99,6 +99,7 @@ func kindOf(f *pflag.Flag) flagKind {
 		"bool":           {"", "true or false, or nothing"},
 		"int":            {"N", "a whole number"},
 		"int64":          {"N", "a whole number"},
+		"pace":           {"N|TIME", "a whole number, as 100, or a time, as 5m"},
 		"uint64":         {"N", "a whole number from 0 on"},
 		"float64":        {"X", "a number"},
 		"intSlice":       {"N,N", "whole numbers with commas between them, such as 128,64"},

@@ -42,7 +42,8 @@ func flagGroups() []flagGroup {
 		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key"}},
 		{"Network", nil},
 		{"Importance", nil},
-		{"Saving", []string{"conf", "lossy", "max-dense", "save-state", "load-state", "fresh-state", "checkpoint", "checkpoint-every", "resume"}},
+		{"Saving", []string{"conf", "lossy", "max-dense", "save-state", "load-state", "fresh-state", "checkpoint", "checkpoint-every",
+			"keep", "resume"}},
 		{formatOptions, []string{"set"}},
 		{"Other", nil},
 	}

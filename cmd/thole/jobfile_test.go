@@ -20,7 +20,7 @@ import (
 // flagSamples are values by the flags' types, or by their names where they take only some.
 var flagSamples = map[string]string{"stringToString": "a=1,b=x", "stringArray": "a", "stringSlice": "a", "intSlice": "3,4", "bool": "true",
 	"int": "7", "int64": "7", "uint64": "7", "float64": "0.25", "duration": "3s", "string": "word",
-	"conf": "ml.epoch.num=3,ml.learn.rate=0.25"}
+	"pace": "7", "conf": "ml.epoch.num=3,ml.learn.rate=0.25"}
 
 // everyFlag runs visit for every flag of train that a file can give, with a value that is not its default.
 func everyFlag(t *testing.T, visit func(f *pflag.Flag, value string)) {

@@ -24,7 +24,8 @@ const stateEnding = ".state"
 type lasting struct {
 	saveState, freshState         bool
 	loadState, checkpoint, resume string
-	every                         int
+	steps, keep                   int
+	pace                          pace
 
 	replaced string // where a training in this process makes room for its state when it saves; "": nowhere
 }
@@ -36,17 +37,22 @@ func (l *lasting) flags(c *cobra.Command) {
 	f.StringVar(&l.loadState, "load-state", "", "state to go on from (default: of thole train that beside the model of --load, if there is "+
 		"one)")
 	f.BoolVar(&l.freshState, "fresh-state", false, "with --load: begin with the weights alone")
-	f.StringVar(&l.checkpoint, "checkpoint", "", "write the state of training here after epochs, for --resume")
-	f.IntVar(&l.every, "checkpoint-every", 0, "epochs from one checkpoint to the next (default: 1)")
+	f.StringVar(&l.checkpoint, "checkpoint", "", "write the state of training here after epochs, for --resume; of trees a "+
+		"folder of checkpoints")
 	f.StringVar(&l.resume, "resume", "", "checkpoint to go on from, with the settings of the training that wrote it; --epochs counts those "+
-		"before")
+		"before; of trees a folder of them, too, auto: the last one of --checkpoint, if there is one, or never (default: auto)")
+	l.seriesFlags(c)
 }
 
 // checkLasting checks what the user said of states.
 func (j *job) checkLasting() error {
 	switch {
-	case j.every < 0 || j.every > 0 && j.checkpoint == "":
-		return fmt.Errorf("--checkpoint-every %d, want a number of epochs, and --checkpoint PATH", j.every)
+	case j.byTrees():
+		return treesLast{&j.lasting}.check()
+	case j.given("keep"):
+		return fmt.Errorf("--keep is of trees, --algo gbdt, and --algo is %s", j.algo)
+	case j.steps < 0 || j.pace.passed > 0 || j.steps > 0 && j.checkpoint == "":
+		return fmt.Errorf("--checkpoint-every %s, want a number of epochs, and --checkpoint PATH", &j.pace)
 	case j.resume != "" && j.load+j.loadState != "":
 		return fmt.Errorf("--resume and --load, want one of them: a checkpoint has the weights, too")
 	case j.loadState != "" && (j.load == "" || j.freshState):
@@ -56,12 +62,15 @@ func (j *job) checkLasting() error {
 	case j.saveState && j.model == "":
 		return fmt.Errorf("--save-state without --model, want both: the state lies beside the model")
 	}
-	j.every = max(1, j.every)
+	j.steps = max(1, j.steps)
 	return nil
 }
 
 // statesHere finds the states of a training whose servers are in this process, and refuses to write over any.
 func (p *plan) statesHere(ctx context.Context, model string) error {
+	if err := noTrees(ctx, p.checkpoint, p.resume); err != nil {
+		return err
+	}
 	files := blob.Files{}
 	there := func(path string) (bool, error) {
 		found, err := files.List(ctx, inBucket(path))
@@ -191,7 +200,7 @@ func (p *plan) each(client *ps.Client) func(context.Context, int) error {
 		return nil
 	}
 	return func(ctx context.Context, epoch int) error {
-		if epoch%p.every != 0 {
+		if epoch%p.steps != 0 {
 			return nil
 		}
 		return client.Checkpoint(ctx, inBucket(p.checkpoint))
