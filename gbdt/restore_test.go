@@ -196,3 +196,32 @@ func TestGrownRefused(t *testing.T) {
 		t.Error("a class that is a text was read")
 	}
 }
+
+// FuzzGrown: whatever trees a training is to go on from, it refuses them, or grows.
+func FuzzGrown(f *testing.F) {
+	g, y := some("l2", 3, 60)
+	b, c := binned(f, g.part(0, 40), g.part(40, 60), 255), settings(f, "l2", 4)
+	c.MinWeight, c.Cores = 0.1, 1
+	_, part, _, _ := grown(f, b, y, c, Options{}, 2)
+	text, err := part.JSON()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text, false)
+	f.Add([]byte(`{"Trees":[{"LeafValue":[1],"LeafWeight":[1],"LeafCount":[1]}],"Values":[null]}`), true)
+	f.Add([]byte(`{"Trees":[{"Feature":[0],"Threshold":[0],"Kind":"AQ==","Left":[-1],"Right":[-2],"LeafValue":[1,2]}],"Values":[3]}`), true)
+	f.Fuzz(func(t *testing.T, text []byte, drop bool) {
+		of, err := ParseGrown(text)
+		if err != nil {
+			return
+		}
+		conf := c
+		if drop {
+			conf.Drop = Drop{Rate: 0.5}
+		}
+		e, err := Train(t.Context(), b, y, conf, Options{Grown: of})
+		if err == nil && (e.Check() != nil || e.Iterations() != conf.Trees) {
+			t.Errorf("%d trees, %v", e.Iterations(), e.Check())
+		}
+	})
+}

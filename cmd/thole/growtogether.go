@@ -89,7 +89,7 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 		return nil, err
 	}
 	defer func() {
-		if err == nil {
+		if err == nil || !p.quits(causeOf(ctx, err)) {
 			client.Close()
 			return
 		}
@@ -120,6 +120,9 @@ func (g *treeTasks) task(ctx context.Context, o ps.Options) (_ *train.Report, er
 	}
 	return run.end(ctx, client, e, o, g.path)
 }
+
+// quits reports whether a task that fails for a reason tells the others that it has given up for good: the job has no other attempt.
+func (p *plan) quits(error) bool { return true }
 
 // settings are those of the training by one of several tasks.
 func (g *treeRun) settings(ctx context.Context, setup *gbdt.Setup, servers int) (c gbdt.Config, o gbdt.Options, err error) {
@@ -252,11 +255,17 @@ func (g *treeRun) agree(ctx context.Context, loss, weight, value float64, keep b
 	return sum, math.Float64frombits(uint64(all[0][2])), all[0][3] != 0, nil
 }
 
+// causeOf is why a task gives up: what fails once the context has ended fails for that.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // reason is why a task gives up, as the others are told.
 func reason(ctx context.Context, err error) error {
-	if ctx.Err() != nil { // what fails then fails for that
-		err = context.Cause(ctx)
-	}
+	err = causeOf(ctx, err)
 	if errors.Is(err, context.Canceled) {
 		return errors.New("interrupted")
 	}
