@@ -51,7 +51,9 @@ func (r emptyReader) Matrices() []matrix.Meta {
 }
 
 func (r emptyReader) Blocks(_ context.Context, _ string, at matrix.Rect) iter.Seq2[matrix.Block, error] {
-	return func(yield func(matrix.Block, error) bool) { yield(matrix.Block{At: at, Data: matrix.Empty{D: matrix.F64}}, nil) }
+	return func(yield func(matrix.Block, error) bool) {
+		yield(matrix.Block{At: at, Data: matrix.Empty{D: matrix.F64}}, nil)
+	}
 }
 
 // TestAbsent: a small file that speaks of a large matrix gets no memory for it.
