@@ -48,7 +48,7 @@ func (l *lasting) flags(c *cobra.Command) {
 func (j *job) checkLasting() error {
 	switch {
 	case j.byTrees():
-		return treesLast{&j.lasting}.check()
+		return treesLasting{&j.lasting}.check()
 	case j.given("keep"):
 		return fmt.Errorf("--keep is of trees, --algo gbdt, and --algo is %s", j.algo)
 	case j.steps < 0 || j.pace.passed > 0 || j.steps > 0 && j.checkpoint == "":

@@ -19,7 +19,7 @@ import (
 // treeSeries is the checkpoints of a training of trees: it finds the one to go on from, and writes new ones while trees grow. It lives as
 // long as the job, whose attempts each begin it again. It is for one goroutine.
 type treeSeries struct {
-	series
+	lastingTrees
 	p     *plan
 	say   func(text string, args ...any)
 	now   func() time.Time
@@ -38,7 +38,7 @@ type treeSeries struct {
 func (p *plan) beginSeries(ctx context.Context, of *treeData, w *watcher) (*treeCheckpoint, error) {
 	f := p.forest
 	if f.series == nil {
-		s := &treeSeries{series: treesLast{&p.lasting}, p: p, say: func(string, ...any) {}, now: time.Now, facts: p.facts(of)}
+		s := &treeSeries{lastingTrees: treesLasting{&p.lasting}, p: p, say: func(string, ...any) {}, now: time.Now, facts: p.facts(of)}
 		if w != nil {
 			s.say, s.now = w.bar.line, w.env.now
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// series is what a user says of the checkpoints of a training, and of the one to go on from.
-type series interface {
+// lastingTrees is what a user says of the checkpoints of a training of trees, and of the one to go on from.
+type lastingTrees interface {
 	// folder is where they lie, each in a folder of its own; "": none are written.
 	folder() string
 	// every is how many steps, of trees iterations, or how much time lie between two of them; one of the two is 0.
@@ -74,14 +74,14 @@ func (l *lasting) seriesFlags(c *cobra.Command) {
 	c.Flags().IntVar(&l.keep, "keep", usualKept, "of trees: checkpoints that stay, the last ones")
 }
 
-// treesLast is lasting as trees take it.
-type treesLast struct{ *lasting }
+// treesLasting is lasting as trees take it.
+type treesLasting struct{ *lasting }
 
-func (l treesLast) folder() string { return l.checkpoint }
-func (l treesLast) kept() int      { return l.keep }
-func (l treesLast) from() string   { return cmp.Or(l.resume, resumeAuto) }
+func (l treesLasting) folder() string { return l.checkpoint }
+func (l treesLasting) kept() int      { return l.keep }
+func (l treesLasting) from() string   { return cmp.Or(l.resume, resumeAuto) }
 
-func (l treesLast) every() (int, time.Duration) {
+func (l treesLasting) every() (int, time.Duration) {
 	if l.steps == 0 && l.pace.passed == 0 {
 		return 0, usualPace
 	}
@@ -89,7 +89,7 @@ func (l treesLast) every() (int, time.Duration) {
 }
 
 // check refuses what makes no sense.
-func (l treesLast) check() error {
+func (l treesLasting) check() error {
 	switch {
 	case l.steps < 0 || l.folder() == "" && (l.steps > 0 || l.pace.passed > 0):
 		return fmt.Errorf("--checkpoint-every %s, want a number of trees or a time, and --checkpoint PATH", &l.pace)
