@@ -28,7 +28,7 @@ func (d *Dir) Hold(ctx context.Context, tree string) (release func(), err error)
 	}
 	dir := d.file(tree)
 	for ctx.Err() == nil {
-		err := os.MkdirAll(dir, 0o777)
+		err := d.folders(dir)
 		if sweptMeanwhile(err) {
 			continue
 		}

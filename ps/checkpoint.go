@@ -38,7 +38,7 @@ func (c *Client) Interim(ctx context.Context, path string) error {
 // removed since. Restore reads both, so whatever it is based on has to stay where it is. With an empty base it writes a whole
 // one, and from then on the servers track what changes, which plain checkpoints do not ask for. A base is the last checkpoint that
 // this has written, or the one before it, or one that this has written and the job was restored from. After an error the base is
-// the same as before. Where something was loaded or created since, the base was replaced, or 1000 are based on each other already,
+// the same as before. Where something was loaded or created since, the base was replaced, or 100 are based on each other already,
 // the error says that a whole one has to be written first. One task of the job calls it.
 func (c *Client) CheckpointSince(ctx context.Context, path, base string) error {
 	if err := c.begin(ctx, "checkpoint", nil); err != nil {

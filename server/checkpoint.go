@@ -24,8 +24,8 @@ type checkpoint struct {
 	shots  [][]*snapshot
 	core   ssp.State[*delta]
 
-	since state.Link   // what has changed since that checkpoint stays remembered
-	base  []state.Link // nil: it is a whole one
+	since state.Link // what has changed since that checkpoint stays remembered
+	base  state.Link // zero: it is a whole one
 }
 
 // checkpoint puts the state of this server's partitions and of the job's core into a checkpoint. All matrices are as of the
@@ -126,7 +126,7 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 		return err
 	}
 	w.saver = &committer{save, c}
-	out := state.Part{Server: c.save.Index, Base: c.last().ID}
+	out := state.Part{Server: c.save.Index, Base: c.base.ID}
 	records := func(w *state.Writer) error {
 		for i, st := range c.stores {
 			for _, shot := range c.shots[i] {
@@ -188,7 +188,7 @@ type committer struct {
 
 // Commit implements saver.
 func (w *committer) Commit(ctx context.Context, parts []format.Part) error {
-	out := &state.Checkpoint{Job: w.c.j.name, Plan: w.c.core.Plan, Clock: w.c.clock, Base: w.c.base}
+	out := &state.Checkpoint{Job: w.c.j.name, Plan: w.c.core.Plan, Clock: w.c.clock, Bound: w.c.core.Bound, Base: w.c.base}
 	if w.c.save.Track {
 		out.ID = w.c.save.Stage
 	}

@@ -46,27 +46,34 @@ func (c *checkpoint) follow(ctx context.Context) error {
 		}
 		return nil
 	}
-	head, err := state.Open(ctx, bucket, c.save.Base)
+	chain, err := state.OpenChain(ctx, bucket, c.save.Base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &kindError{fmt.Errorf("%w: the base of an increment; %s", err, wholeOne), rpc.ErrNotFound}
+	}
+	if errors.Is(err, state.ErrBase) {
+		return &kindError{fmt.Errorf("%w; %s", err, wholeOne), rpc.ErrRefused}
 	}
 	if err != nil {
 		return err
 	}
+	head, before := chain[len(chain)-1], []string(nil)
+	for _, in := range chain {
+		before = append(before, in.Path())
+	}
 	c.since = state.Link{Path: c.save.Base, ID: head.ID}
-	c.base = append(slices.Clip(head.Base), c.since)
+	c.base = c.since
 	switch {
 	case head.ID == "" || !slices.Contains(known, c.since):
 		return fmt.Errorf("what job %q has changed since checkpoint %q is not known: its last ones are %q; %s: %w",
 			c.j.name, c.save.Base, paths(known), wholeOne, rpc.ErrRefused)
-	case slices.Contains(paths(c.base), c.save.Path):
+	case slices.Contains(before, c.save.Path):
 		return fmt.Errorf("checkpoint %q is one that %q is based on: write the increment elsewhere, or %s: %w",
 			c.save.Path, c.save.Base, wholeOne, rpc.ErrRefused)
-	case len(c.base) > state.BaseLimit:
+	case len(chain) > state.BaseLimit:
 		return fmt.Errorf("checkpoint %q is based on %d others, want fewer than %d: %s: %w",
-			c.save.Base, len(head.Base), state.BaseLimit, wholeOne, rpc.ErrRefused)
+			c.save.Base, len(chain)-1, state.BaseLimit, wholeOne, rpc.ErrRefused)
 	}
-	return errors.Join(c.sameMatrices(head), c.sameSteps())
+	return errors.Join(c.sameMatrices(head.Checkpoint), c.sameSteps())
 }
 
 // wholeOne is what to do when there can be no increment.
@@ -110,7 +117,7 @@ func (c *checkpoint) sameSteps() error {
 
 // same wants the base to be what it was when the increment was begun.
 func (c *checkpoint) same(ctx context.Context) error {
-	if c.base == nil {
+	if c.base.ID == "" {
 		return nil
 	}
 	head, err := state.Open(ctx, c.j.server.Bucket, c.since.Path)
@@ -118,14 +125,6 @@ func (c *checkpoint) same(ctx context.Context) error {
 		err = fmt.Errorf("checkpoint %q was replaced while an increment of it was written: %w", c.since.Path, rpc.ErrRefused)
 	}
 	return err
-}
-
-// last is the checkpoint that an increment is based on.
-func (c *checkpoint) last() state.Link {
-	if c.base == nil {
-		return state.Link{}
-	}
-	return c.since
 }
 
 // marking is how the partitions are marked, in the job's mailbox: from then on the job remembers what has changed since this one.
@@ -136,7 +135,7 @@ func (c *checkpoint) marking() marking {
 	id := c.save.Stage
 	c.j.tracked.put(c.since, state.Link{Path: c.save.Path, ID: id})
 	return func(s *shard.Shard) (*shard.Mark, error) {
-		if c.base == nil {
+		if c.base.ID == "" {
 			return s.MarkAll(c.since.ID, id), nil
 		}
 		m, err := s.MarkSince(c.since.ID, id)

@@ -62,6 +62,7 @@ func (s *snapshot) record(ctx context.Context, w *state.Writer, clock int) (out 
 	}
 	err = w.End()
 	out.Size, out.Columns, out.Candidates = w.Off()-out.Off, w.Columns(), w.Candidates()
+	out.Sum = w.Sum()
 	return out, err
 }
 

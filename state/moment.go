@@ -43,7 +43,7 @@ func List(ctx context.Context, b blob.Bucket, folder string) ([]Entry, error) {
 			continue
 		}
 		sizes[name] += o.Size
-		heads[name] = heads[name] || object == headName
+		heads[name] = heads[name] || object == HeadName
 	}
 	var all []Entry
 	for name, there := range heads {
@@ -56,4 +56,15 @@ func List(ctx context.Context, b blob.Bucket, folder string) ([]Entry, error) {
 	}
 	slices.SortFunc(all, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
+}
+
+// At is the checkpoint at a path, where its head lies.
+func At(ctx context.Context, b blob.Bucket, at string) (Entry, error) {
+	objects, err := b.List(ctx, at)
+	e := Entry{Name: path.Base(at), Path: at}
+	for _, o := range objects {
+		e.Bytes += o.Size
+	}
+	e.Head, e.Err = Open(ctx, b, at)
+	return e, err
 }

@@ -34,7 +34,7 @@ type forest struct {
 
 // treesBefore are the trees that --load names; nil if it names a network, or nothing. That a model is of trees says which algorithm it is.
 func (j *job) treesBefore(ctx context.Context) (*storedModel, error) {
-	if j.load == "" || j.atServers && (j.elsewhere || !j.byTrees()) {
+	if j.load == "" || j.far() && (j.elsewhere || !j.byTrees()) {
 		return nil, nil
 	}
 	m, err := openModel(ctx, j.load, "", nil)
@@ -146,7 +146,7 @@ func (p *plan) grow(ctx context.Context, c *cluster, tasks []int, path string, w
 	}
 	of := f.data
 	if p.together() {
-		if c, err = embed(ctx, p.servers, p.over()); err != nil {
+		if c, err = embed(ctx, p.servers, p.over(), p.bucket()); err != nil {
 			return nil, err
 		}
 		defer c.stop()

@@ -137,7 +137,7 @@ func (p *plan) prepare(client *ps.Client, model *graph.Model, task int, w *watch
 			return nil
 		}
 		if p.resume != "" {
-			of, err := client.Restore(ctx, inBucket(p.resume))
+			of, err := client.Restore(ctx, p.there(p.resume))
 			if err != nil {
 				return withAdvice(err, p.otherSeed(err))
 			}
@@ -154,7 +154,7 @@ func (p *plan) prepare(client *ps.Client, model *graph.Model, task int, w *watch
 		if err != nil {
 			return err
 		}
-		if _, err := client.Restore(ctx, inBucket(p.loadState)); err != nil {
+		if _, err := client.Restore(ctx, p.there(p.loadState)); err != nil {
 			return withAdvice(err, fmt.Sprintf("%s--fresh-state begins with the weights of %s alone", p.otherSeed(err), p.load))
 		}
 		state, err := features(ctx, client, model)
@@ -203,7 +203,7 @@ func (p *plan) each(client *ps.Client) func(context.Context, int) error {
 		if epoch%p.steps != 0 {
 			return nil
 		}
-		return client.Checkpoint(ctx, inBucket(p.checkpoint))
+		return client.Checkpoint(ctx, p.there(p.checkpoint))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/graph"
 	"thole.example/internal/number"
 	"thole.example/rpc/tcp"
@@ -17,6 +18,7 @@ import (
 type here struct {
 	servers int
 	overTCP bool
+	sync    bool
 	cv      int // folds of a cross-validation; 0: none
 	asJSON  bool
 }
@@ -30,6 +32,7 @@ func trainFlags(c *cobra.Command) *job {
 	f.BoolVar(&j.dryRun, "dry-run", false, "read the examples, print the job with all its settings, and train nothing")
 	f.IntVar(&j.servers, "servers", 1, "parameter servers")
 	f.BoolVar(&j.overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
+	f.BoolVar(&j.sync, "sync", true, syncHelp)
 	f.IntVar(&j.cv, "cv", 0, "cross-validation by so many folds: each is held out once, by a model of the others (see docs/search.md)")
 	f.BoolVar(&j.asJSON, "json", false, "print the results of --cv as JSON")
 	return j
@@ -55,6 +58,9 @@ func (j *job) over() *tcp.Network {
 	}
 	return &tcp.Network{NoChecksum: j.noChecksum}
 }
+
+// bucket is where servers in this process keep models and checkpoints.
+func (j *job) bucket() blob.Files { return blob.Files{Sync: j.sync} }
 
 func trainCommand(e *env) *cobra.Command {
 	var j *job
@@ -175,7 +181,7 @@ func (p *plan) serve(ctx context.Context) (c *cluster, stop func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if c, err = embed(ctx, p.servers, p.over()); err != nil {
+	if c, err = embed(ctx, p.servers, p.over(), p.bucket()); err != nil {
 		remove()
 		return nil, nil, err
 	}

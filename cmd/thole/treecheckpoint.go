@@ -226,11 +226,11 @@ func (p *plan) writeTreeCheckpoint(ctx context.Context, at string, e *tree.Ensem
 	if err != nil {
 		return err
 	}
-	o := format.Options{}
-	if o.Over, err = (blob.Files{}).State(ctx, inBucket(at)); err != nil {
+	o, bucket := format.Options{}, blob.Files{Sync: p.sync || p.atServers} // workers have no flag for it
+	if o.Over, err = bucket.State(ctx, inBucket(at)); err != nil {
 		return err
 	}
-	return format.Convert(ctx, r, codec, blob.Files{}, inBucket(at), o, nil, nil)
+	return format.Convert(ctx, r, codec, bucket, inBucket(at), o, nil, nil)
 }
 
 // listTreeCheckpoints are the numbers of the checkpoints of trees in a folder, ascending. Those of networks it refuses.

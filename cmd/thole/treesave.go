@@ -47,7 +47,7 @@ func (p *plan) saveTrees(ctx context.Context, e *tree.Ensemble, path string) err
 	if err != nil {
 		return err
 	}
-	return format.Convert(ctx, r, codec, blob.Files{}, path, o, nil, nil)
+	return format.Convert(ctx, r, codec, p.bucket(), path, o, nil, nil)
 }
 
 // tryTrees tries whether trees can be saved at a path, by a model of one.

@@ -39,7 +39,7 @@ func newWatcher(ctx context.Context, e *env, log string, force bool) (*watcher, 
 	if log == "" {
 		return w, nil
 	}
-	s, err := e.sink(log, force)
+	s, err := e.sink(log, force || e.appends)
 	if err == nil {
 		w.log, err = s.lines(ctx)
 	}

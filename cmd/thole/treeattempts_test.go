@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/rpc"
 )
 
@@ -71,7 +72,7 @@ func tryOnce(t *testing.T, plans [2]*plan, dir string, requests int64) (err erro
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	c, err := embed(ctx, 2, nil)
+	c, err := embed(ctx, 2, nil, blob.Files{})
 	if err != nil {
 		t.Fatal(err)
 	}
