@@ -189,7 +189,7 @@ func TestTreesKilled(t *testing.T) {
 	}
 	ck := filepath.Join(dir, "ck")
 	for last, kills := 0, 0; ; kills++ {
-		p, ended := train("--checkpoint", "ck", "--checkpoint-every", "1", "--model", "killed"), make(chan error, 1)
+		p, ended := train("--checkpoint", "ck", "--checkpoint-every", "1", "--model", "killed", "--force"), make(chan error, 1)
 		if err := p.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,8 @@ type lastingTrees interface {
 	kept() int
 	// from is resumeAuto, resumeNever, or the path of a checkpoint or of a folder of them.
 	from() string
+	// again reports whether this process comes back into a training that is going on: it takes the last checkpoint whatever from says.
+	again() bool
 }
 
 // What a training goes on from.
@@ -80,6 +82,7 @@ type treesLasting struct{ *lasting }
 func (l treesLasting) folder() string { return l.checkpoint }
 func (l treesLasting) kept() int      { return l.keep }
 func (l treesLasting) from() string   { return cmp.Or(l.resume, resumeAuto) }
+func (l treesLasting) again() bool    { return false } // jobs have one attempt
 
 func (l treesLasting) every() (int, time.Duration) {
 	if l.steps == 0 && l.pace.passed == 0 {

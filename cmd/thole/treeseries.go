@@ -65,36 +65,54 @@ func (s *treeSeries) begin(ctx context.Context) (c *treeCheckpoint, err error) {
 	return c, s.try(ctx)
 }
 
-// find reads the checkpoint to go on from. Later attempts take the last one that there is, whatever the first one took.
+// find reads the checkpoint to go on from. Later attempts take the last one that there is, whatever the first one took. So does who names
+// another one, if the training went on from there already.
 func (s *treeSeries) find(ctx context.Context) (c *treeCheckpoint, err error) {
-	switch from := s.from(); {
-	case s.folder() != "" && (s.begun || from == resumeAuto):
+	from := s.from()
+	if s.folder() != "" && (s.begun || s.again() || from == resumeAuto) {
 		if c, err = s.latest(ctx, s.folder()); c == nil && err == nil {
 			c = s.first
 		}
 		return c, err
-	case from == resumeAuto || from == resumeNever:
+	}
+	if from == resumeAuto || from == resumeNever {
 		return nil, nil
-	default:
-		single, err := isTreeCheckpoint(ctx, from)
-		if err != nil {
-			return nil, err
-		}
-		if single {
-			if c, err = readTreeCheckpoint(ctx, from); err == nil {
-				err = s.fits(c)
-			}
-			return c, err
-		}
-		if c, err = s.latest(ctx, from); c == nil && err == nil {
-			err = fmt.Errorf("--resume %s: %w there", from, errNoTrees)
-			if m, wrong := openModel(ctx, from, "", nil); wrong == nil {
-				m.Close()
-				err = fmt.Errorf("%w, but a model (--load %s adds trees to one)", err, from)
-			}
+	}
+	if c, err = s.named(ctx, from); err != nil || s.folder() == "" {
+		return c, err
+	}
+	later, err := s.latest(ctx, s.folder())
+	switch {
+	case err != nil && !s.p.force: // else it goes
+		return nil, err
+	case err == nil && later != nil && later.Iterations > c.Iterations:
+		return later, nil
+	}
+	return c, nil
+}
+
+// named reads a checkpoint, or the last one of a folder, that the user names.
+func (s *treeSeries) named(ctx context.Context, from string) (*treeCheckpoint, error) {
+	single, err := isTreeCheckpoint(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	if single {
+		c, err := readTreeCheckpoint(ctx, from)
+		if err == nil {
+			err = s.fits(c)
 		}
 		return c, err
 	}
+	c, err := s.latest(ctx, from)
+	if c == nil && err == nil {
+		err = fmt.Errorf("--resume %s: %w there", from, errNoTrees)
+		if m, wrong := openModel(ctx, from, "", nil); wrong == nil {
+			m.Close()
+			err = fmt.Errorf("%w, but a model (--load %s adds trees to one)", err, from)
+		}
+	}
+	return c, err
 }
 
 // latest reads the last checkpoint of a folder, nil if there is none. In the place of one that is damaged it takes the one before, and says
@@ -158,7 +176,7 @@ const binsFact = "bins of features"
 // clear makes sure that no checkpoint comes after the one to go on from: a later attempt would take it for its own.
 func (s *treeSeries) clear(ctx context.Context) error {
 	all, err := listTreeCheckpoints(ctx, s.folder())
-	if err != nil || s.from() == resumeAuto { // after it there are damaged ones at most
+	if err != nil || s.again() || s.from() == resumeAuto { // after it there are damaged ones at most
 		return err
 	}
 	for _, n := range all {
