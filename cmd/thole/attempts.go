@@ -39,10 +39,10 @@ func (r *recovery) spoil(path string, why error) {
 	r.damaged[path] = why
 }
 
-// attempts makes attempts of the tasks until one comes to its end.
-func (p *plan) attempts(ctx context.Context, c *cluster, tasks []int, path string, w *watcher) (*train.Report, error) {
-	if p.checkpoint == "" {
-		return p.run(ctx, c, tasks, path, w)
+// attempts makes attempts until one comes to its end.
+func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Report, error)) (*train.Report, error) {
+	if p.checkpoint == "" || p.forest != nil && p.later == nil {
+		return run()
 	}
 	p.attempt = 1
 	var since time.Time // when attempts began to fail before all tasks had joined
@@ -50,7 +50,7 @@ func (p *plan) attempts(ctx context.Context, c *cluster, tasks []int, path strin
 	for fruitless := 1; ; fruitless++ {
 		written := p.written
 		p.met = false
-		report, err := p.run(ctx, c, tasks, path, w)
+		report, err := run()
 		later, isLater := errors.AsType[*ps.LaterAttempt](err)
 		switch {
 		case err == nil || ctx.Err() != nil:
