@@ -120,8 +120,11 @@ type Save struct {
 	// Each server leaves a mark in the stage, the commit looks whether all of them are in one place.
 	Rehearsal bool `json:"rehearsal,omitempty"`
 	Replace   bool `json:"replace,omitempty"` // a model at the path may be replaced
-	Servers   int  `json:"servers,omitempty"` // of a rehearsal or a checkpoint: how many there are
-	Index     int  `json:"index,omitempty"`   // of a rehearsal or a checkpoint: which of them the receiver is
+	// Same, of a rehearsal, names one of Files: a model at the path beside which it lies as it is given may be replaced, for it is of the
+	// same job, which was interrupted after it had saved.
+	Same    string `json:"same,omitempty"`
+	Servers int    `json:"servers,omitempty"` // of a rehearsal or a checkpoint: how many there are
+	Index   int    `json:"index,omitempty"`   // of a rehearsal or a checkpoint: which of them the receiver is
 	// Checkpoint asks for the state of training of all matrices of the job instead of a model (package state). The codec and
 	// its options have no meaning then.
 	Checkpoint bool `json:"checkpoint,omitempty"`

@@ -143,6 +143,9 @@ func (p *plan) loadWeights(ctx context.Context, client *ps.Client, model *graph.
 
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
 	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: p.files(model)}
+	if p.attempt > 0 { // a process that was killed after it had saved comes back
+		o.Same = jobFileName
+	}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)
 	}

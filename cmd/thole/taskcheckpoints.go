@@ -27,7 +27,7 @@ type taskCheckpoints struct {
 	now    func() time.Time
 
 	moment state.Moment      // of this attempt
-	kept   []state.Entry     // of this training, the oldest first
+	kept   []state.Entry     // that this attempt wrote, the oldest first: later ones may be based on them
 	names  []string          // of all of trainings in the folder that was listed last
 	going  *ps.Checkpointing // nil: none is being written
 	to     string            // the path of that,
@@ -154,7 +154,7 @@ func (s *taskCheckpoints) last(ctx context.Context, folder string, all []state.E
 		return false, s.clear(ctx, folder, all)
 	}
 	amid := 0
-	for i, e := range slices.Backward(all) {
+	for _, e := range slices.Backward(all) {
 		if e.Err == nil && e.Head.Moment.Tasks != p.tasks && e.Head.Moment.Step != e.Head.Moment.Steps {
 			amid++
 			continue
@@ -163,7 +163,6 @@ func (s *taskCheckpoints) last(ctx context.Context, folder string, all []state.E
 			if err := s.restore(ctx, folder, e); err != nil {
 				return false, err
 			}
-			s.took(all[:i+1])
 			return true, nil
 		}
 		if p.damaged[e.Path] == nil {
@@ -208,18 +207,11 @@ func (s *taskCheckpoints) restore(ctx context.Context, folder string, e state.En
 		return err
 	}
 	if e.Head != nil {
-		s.moment.Run = e.Head.Moment.Run
 		at := e.Head.Moment
+		s.moment.Run, s.step = at.Run, placeOf(&at).Made()
 		s.say("goes on from %s, of epoch %d, step %d of %d", path.Join(folder, e.Name), at.Epoch, at.Step, at.Steps)
 	}
 	return nil
-}
-
-// took notes what is there of this training when its last checkpoint was restored.
-func (s *taskCheckpoints) took(all []state.Entry) {
-	at := all[len(all)-1].Head.Moment
-	s.kept = slices.DeleteFunc(slices.Clone(all), func(e state.Entry) bool { return e.Err != nil || e.Head.Moment.Run != at.Run })
-	s.step = placeOf(&at).Made()
 }
 
 // save begins a checkpoint when it is time, and goes on with the one that is being written: it is what train.Options.Save does.
