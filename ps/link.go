@@ -283,8 +283,8 @@ func (l *link) joining() (*rpc.Request, error) {
 	}
 	return control(rpc.OpJoin, rpc.Join{
 		Job: o.Job, Task: o.Task, Tasks: o.Tasks, Bound: o.Bound, Plan: o.agreed(), Worker: o.Worker, Mine: o.Mine,
-		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(o.Retry), Optional: o.Optional,
-		Attempt: o.Attempt,
+		Client: l.c.id, Epoch: l.epoch, First: !l.joined, Grace: int64(max(o.Retry, o.Grace)),
+		Optional: o.Optional, Attempt: o.Attempt, Replace: o.Replace,
 	})
 }
 
@@ -309,6 +309,12 @@ func (l *link) welcome(r *rpc.Response) error {
 		return &LaterAttempt{l.c.o.Job, to}
 	case to != 0:
 		return l.lie("the task has to join in attempt %d, and did in attempt %d: want a later one", to, l.c.o.Attempt)
+	}
+	if first := !l.joined && l.epoch == 0; first && l.c.o.Replace && joined.Seq > 0 {
+		l.seq = joined.Seq
+		if err := l.c.goOnAt(joined.Clock); err != nil {
+			return err
+		}
 	}
 	if joined.Seq > l.seq {
 		return l.lie("the last of its changes is number %d, want at most %d", joined.Seq, l.seq)

@@ -39,6 +39,29 @@ func (r *recovery) spoil(path string, why error) {
 	r.damaged[path] = why
 }
 
+// takenLimit is how long a process tries to get the place of another that may have ended just now: a machine that is gone is found out
+// by its silence, after ten seconds.
+const takenLimit = 20 * time.Second
+
+// taken reports whether another process is where this one would be.
+func taken(err error) bool {
+	_, is := errors.AsType[*ps.Taken](err)
+	return is
+}
+
+// again reports whether the next attempt may do better.
+func again(err error) bool {
+	return ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid)
+}
+
+// patienceFor is how long the servers keep the place of a process that is gone.
+func (p *plan) patienceFor() time.Duration {
+	if p.wait == 0 {
+		return time.Hour
+	}
+	return p.wait
+}
+
 // attempts makes attempts until one comes to its end.
 func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Report, error)) (*train.Report, error) {
 	if p.checkpoint == "" || p.forest != nil && p.later == nil {
@@ -57,7 +80,8 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 			return report, err
 		case isLater:
 			p.attempt = later.Attempt
-		case ps.Recoverable(err) || errors.Is(err, errDamaged):
+		case taken(err):
+		case again(err):
 			p.attempt++
 		default:
 			return nil, err
@@ -74,6 +98,8 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 		switch {
 		case fruitless >= fruitlessLimit:
 			return nil, fmt.Errorf("%w; %d attempts in a row ended without a new checkpoint", err, fruitless)
+		case !since.IsZero() && taken(err) && time.Since(since) > takenLimit:
+			return nil, err
 		case !since.IsZero() && p.wait > 0 && time.Since(since) > p.wait:
 			return nil, fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", err, p.wait)
 		}
@@ -90,6 +116,9 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 // again says that a process begins another attempt: why, unless others have begun it, or it was said before.
 func (w *watcher) again(why error, attempt int, others bool) {
 	text := fmt.Sprintf("%v; goes back to the last checkpoint", why)
+	if taken(why) {
+		text = fmt.Sprintf("%v; waits for %v whether it has ended", why, takenLimit)
+	}
 	if others {
 		text = fmt.Sprintf("attempt %d of the job has begun; goes back to the last checkpoint", attempt)
 	}

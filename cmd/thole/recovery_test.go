@@ -149,6 +149,11 @@ func TestKilled(t *testing.T) {
 			last = c.later(last)
 			kill(c)
 			c.end()
+			for i, w := range c.workers {
+				if (name == "a worker" || name == "first worker") && strings.Contains(w.err.String(), "goes back") {
+					t.Errorf("worker %d goes back, and only another worker was lost: %s", i, &w.err)
+				}
+			}
 			diff := newProcess(t, dir, "diff", "alone", "kept")
 			if err := diff.Run(); err != nil {
 				t.Errorf("the model differs: %v: %s%s", err, &diff.out, &diff.err)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -51,6 +50,9 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
 	o.Network, o.Servers, o.Job, o.Tasks = c.net, c.addrs, p.name, p.tasks
 	o.NonFinite, o.Retry, o.Attempt = p.nonFinite, p.retry, p.attempt
+	if p.attempt > 0 && p.forest == nil { // trees begin again
+		o.Replace, o.Grace = true, p.patienceFor()
+	}
 	o.Lost = func(err error) {
 		if w != nil {
 			w.bar.line("%v; trying again for %v", err, p.retry)
@@ -88,6 +90,11 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		events = w.event
 	}
 	kept := p.newCheckpoints(client, p.files(model), task, w)
+	if kept != nil && client.Replaces() {
+		if err := kept.goOnWith(ctx); err != nil {
+			return nil, err
+		}
+	}
 	start := time.Now()
 	report, err = train.Run(ctx, client, train.Options{
 		Model: model, Data: p.mineOf.Data, Valid: p.mineOf.Valid, Own: p.mineOf.Own, Sets: p.sets, Window: p.window,
@@ -105,7 +112,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 			return err
 		},
 		Prepare: p.prepare(client, model, kept), Resume: p.goesOn(), Anew: p.loadState != "" && p.ends,
-		Lasting: p.checkpoint != "", Save: p.saves(kept),
+		Replaces: client.Replaces(), Lasting: p.checkpoint != "", Save: p.saves(kept),
 	})
 	if err != nil {
 		return nil, err
@@ -125,7 +132,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 
 // release ends the connections of a task. One that failed by itself says so: then it is no use to wait for it.
 func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
-	if err != nil && ctx.Err() == nil && p.checkpoint != "" && !ps.Recoverable(err) && !errors.Is(err, errDamaged) {
+	if err != nil && ctx.Err() == nil && p.checkpoint != "" && !again(err) {
 		_ = client.Quit(err) // which the caller tells
 		return
 	}

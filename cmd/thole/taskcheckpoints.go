@@ -97,6 +97,22 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 	return same, err
 }
 
+// goOnWith goes on with the checkpoints of a task that went away, in whose place this one is.
+func (s *taskCheckpoints) goOnWith(ctx context.Context) error {
+	all, err := s.list(ctx, s.folder())
+	if err != nil {
+		return err
+	}
+	s.moment.Run = rand.Text()
+	for _, e := range all {
+		if e.Err == nil && e.Head.Moment.Digest == s.moment.Digest {
+			s.moment.Run, s.step = e.Head.Moment.Run, placeOf(&e.Head.Moment).Made()
+		}
+	}
+	s.say("goes on in the place of a process that was lost")
+	return nil
+}
+
 // list is the checkpoints in a folder of the servers' bucket that are named by their steps.
 func (s *taskCheckpoints) list(ctx context.Context, folder string) ([]state.Entry, error) {
 	all, err := s.listAll(ctx, folder)

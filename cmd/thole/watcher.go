@@ -124,7 +124,11 @@ func (w *watcher) event(ev train.Event) {
 		if !ev.Last {
 			left = fmt.Sprintf("  %v left%s", ev.Left.Round(time.Second), w.atMost)
 		}
-		w.bar.line("%s %d/%d  loss %.5f%s  %.0f rows/s%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, valid, ev.RowsPerSecond, left)
+		speed := ""
+		if ev.RowsPerSecond > 0 { // of an epoch that was made before there is none
+			speed = fmt.Sprintf("  %.0f rows/s", ev.RowsPerSecond)
+		}
+		w.bar.line("%s %d/%d  loss %.5f%s%s%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, valid, speed, left)
 	}
 	w.write(runlog.Epoch{
 		Epoch: ev.Epoch, Loss: runlog.Number(ev.Loss), Rows: ev.Rows, RowsPerSecond: runlog.Number(ev.RowsPerSecond),
