@@ -76,6 +76,9 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 		report, err := run()
 		later, isLater := errors.AsType[*ps.LaterAttempt](err)
 		switch {
+		case ctx.Err() != nil && p.written > 0 && p.forest == nil: // trees say it themselves
+			w.bar.line("%s: the same command goes on from the last checkpoint there", p.checkpoint)
+			return report, err
 		case err == nil || ctx.Err() != nil:
 			return report, err
 		case isLater:

@@ -219,7 +219,7 @@ func TestTreesKilled(t *testing.T) {
 	p.Process.Signal(os.Interrupt)
 	<-ended
 	if code := p.ProcessState.ExitCode(); code != exitInterrupted ||
-		!regexp.MustCompile(`long/\d{12} has \d+ trees: the same command with --resume auto goes on from there\n`).MatchString(p.err.String()) {
+		!regexp.MustCompile(`long/\d{12} has \d+ trees: the same command goes on from there\n`).MatchString(p.err.String()) {
 		t.Errorf("status %d, %q", code, &p.err)
 	}
 }
