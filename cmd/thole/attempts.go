@@ -72,7 +72,7 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 	pause := firstAttemptPause
 	for fruitless := 1; ; fruitless++ {
 		written := p.written
-		p.met = false
+		p.met, w.anew = false, true
 		report, err := run()
 		later, isLater := errors.AsType[*ps.LaterAttempt](err)
 		switch {
