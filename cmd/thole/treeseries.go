@@ -294,7 +294,9 @@ func prune(ctx context.Context, folder string, keep, upTo int) error {
 
 // end waits for what is being written, and says of a training that failed what is kept of it.
 func (s *treeSeries) end(ctx context.Context, failed error) {
-	if s.wait(); s == nil || failed == nil || ctx.Err() == nil && s.p.attempt > 0 && again(failed) || s.folder() == "" || !s.begun || s.last == "" {
+	s.wait()
+	if s == nil || failed == nil || ctx.Err() == nil && s.p.attempt > 0 && again(failed) ||
+		s.folder() == "" || !s.begun || s.last == "" {
 		return
 	}
 	if all, err := listTreeCheckpoints(context.WithoutCancel(ctx), s.folder()); err == nil && len(all) > 0 {
