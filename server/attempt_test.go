@@ -225,7 +225,7 @@ func TestAttemptAnswers(t *testing.T) {
 			fails(t, "a pull of who has not joined", c.refusal(rpc.Request{Op: rpc.OpBarrier}), rpc.ErrRefused)
 			return
 		}
-		if !errors.Is(err, rpc.ErrRefused) || time.Now().After(end) {
+		if !errors.Is(err, rpc.ErrExists) || time.Now().After(end) {
 			t.Fatalf("%+v, %v, want attempt 8", got, err)
 		}
 	}
