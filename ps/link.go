@@ -204,6 +204,13 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
+// SetRetry changes Options.Retry for connections that are lost from now on. Servers wait for the client as long as they were told when it
+// joined, which is Options.Grace if that is longer.
+func (c *Client) SetRetry(d time.Duration) { c.o.Retry = d }
+
+// Retry is how long the client tries to reach a server again.
+func (c *Client) Retry() time.Duration { return c.o.Retry }
+
 // try allows the client some time to make a new connection.
 func (l *link) try(d time.Duration) {
 	l.trying, l.stop = context.WithTimeout(context.Background(), d)

@@ -53,9 +53,14 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	if p.attempt > 0 && p.forest == nil { // trees begin again
 		o.Replace, o.Grace = true, p.patienceFor()
 	}
+	var client *ps.Client
 	o.Lost = func(err error) {
 		if w != nil {
-			w.bar.line("%v; trying again for %v", err, p.retry)
+			retry := p.retry
+			if client != nil {
+				retry = client.Retry()
+			}
+			w.bar.line("%v; trying again for %v", err, retry)
 		}
 	}
 	o.Waiting = func(text string) {
@@ -67,7 +72,8 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	if o.Funcs, err = psf.NewTable(functions(), nil); err != nil {
 		return nil, err
 	}
-	return ps.Dial(ctx, o)
+	client, err = ps.Dial(ctx, o)
+	return client, err
 }
 
 // task makes one task of those of the worker process, which o says; w may be nil.
@@ -127,7 +133,26 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 			return nil, err
 		}
 	}
-	return report, client.Leave(ctx)
+	return report, p.depart(ctx, client)
+}
+
+// depart ends a task. In a job with attempts nobody leaves before the model is saved: if a server is lost until then, another attempt needs
+// all tasks. After that there is nothing to come back for.
+func (p *plan) depart(ctx context.Context, client *ps.Client) error {
+	if p.attempt == 0 || p.forest != nil {
+		return client.Leave(ctx)
+	}
+	client.SetRetry(p.patienceFor()) // who gives up now may find nobody to begin another attempt with
+	if err := client.Clock(ctx, 0, 0); err != nil {
+		return err
+	}
+	if err := client.Barrier(ctx); err != nil {
+		return err
+	}
+	if err := client.Leave(ctx); err != nil && !ps.Recoverable(err) {
+		return err
+	}
+	return nil
 }
 
 // release ends the connections of a task. One that failed by itself says so: then it is no use to wait for it.

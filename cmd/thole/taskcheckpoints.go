@@ -72,9 +72,8 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 			return same, err
 		}
 	}
-	s.moment.Run = rand.Text()
-	if !p.resumes() {
-		return false, nil
+	if err := s.begins(ctx); err != nil || !p.resumes() {
+		return false, err
 	}
 	at := p.there(p.resume)
 	all, err := s.list(ctx, at)
@@ -95,6 +94,22 @@ func (s *taskCheckpoints) bringBack(ctx context.Context) (bool, error) {
 		err = fmt.Errorf("--resume %s: there is no checkpoint to go on from", p.resume)
 	}
 	return same, err
+}
+
+// begins gives the training an identity: that of an attempt of it which ended before its first checkpoint, if that has kept the state of
+// its best epoch, which this one will replace; else a new one.
+func (s *taskCheckpoints) begins(ctx context.Context) error {
+	s.moment.Run = rand.Text()
+	if s.p.checkpoint == "" {
+		return nil
+	}
+	all, err := s.listAll(ctx, s.folder())
+	for _, e := range all {
+		if e.Err == nil && !e.Stepped() && e.Ours() && e.Head.Moment.Digest == s.moment.Digest {
+			s.moment.Run = e.Head.Moment.Run
+		}
+	}
+	return err
 }
 
 // goOnWith goes on with the checkpoints of a task that went away, in whose place this one is.
