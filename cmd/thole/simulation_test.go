@@ -30,7 +30,8 @@ type sim struct {
 	drawn  *simJob
 	net    *simNet
 	store  *simStore
-	ending sync.WaitGroup // what brings processes back
+	ending sync.WaitGroup        // what brings processes back
+	seen   map[string]blob.State // of the checkpoints that were read
 
 	mu      sync.Mutex
 	servers []*simServing
@@ -40,7 +41,7 @@ type sim struct {
 }
 
 // simCount is what happened.
-type simCount struct{ kills, blocks, attempts, replaced, checkpoints, torn, failed, stayed int }
+type simCount struct{ kills, blocks, attempts, replaced, checkpoints, torn, failed, stayed, behind int }
 
 func (c *simCount) add(o simCount) {
 	c.kills += o.kills
@@ -51,6 +52,7 @@ func (c *simCount) add(o simCount) {
 	c.torn += o.torn
 	c.failed += o.failed
 	c.stayed += o.stayed
+	c.behind += o.behind
 }
 
 // simServing is a server process.
@@ -215,6 +217,9 @@ func (s *sim) killWorker(i int) bool {
 	return true
 }
 
+// behind stands for what a worker prints that others did not wait for.
+const behind = "behind"
+
 // simWait is the --wait of the workers, and simLimit the time in which every job ends.
 const (
 	simWait  = 10 * time.Minute
@@ -224,7 +229,8 @@ const (
 // run is the job, with all that happens to it. It answers with the model's objects and what the workers print.
 func (j *simJob) run(t *testing.T) (model map[string]string, told []string, count simCount) {
 	rnd := rand.New(rand.NewPCG(j.seed, 1))
-	s := &sim{t: t, drawn: j, servers: make([]*simServing, j.servers), workers: make([]*simWorking, j.workers), over: make(chan struct{})}
+	s := &sim{t: t, drawn: j, servers: make([]*simServing, j.servers), workers: make([]*simWorking, j.workers), over: make(chan struct{}),
+		seen: map[string]blob.State{}}
 	s.store = &simStore{rnd: rand.New(rand.NewPCG(j.seed, 2)), next: map[string]chan struct{}{}}
 	s.net = &simNet{Network: mem.Network{Log: slog.New(slog.DiscardHandler)}, rnd: rnd, blocked: map[[2]string]time.Time{},
 		conns: map[*simConn]struct{}{}, servers: map[string]*simServer{}}
@@ -252,7 +258,13 @@ func (j *simJob) run(t *testing.T) (model map[string]string, told []string, coun
 	time.Sleep(3 * time.Minute) // what goes on in the background
 	for i, w := range s.workers {
 		told = append(told, w.out.String())
-		if w.err != nil {
+		switch {
+		case w.err == nil:
+		case i > 0 && s.workers[0].err == nil && strings.Contains(w.err.Error(), " did not join within "):
+			// It was lost after its last step and came back when the others had ended, with the model saved. Nobody can tell it so.
+			s.count.behind++
+			told[i] = behind
+		default:
 			t.Errorf("worker %d: %v; it said:\n%s", i, w.err, &w.said)
 		}
 	}
@@ -305,6 +317,11 @@ func (s *sim) look() {
 // checkFolder wants each checkpoint that is listed to be whole and, in the end, no more of them than there may be.
 func (s *sim) checkFolder(end bool) {
 	ctx, bucket := s.t.Context(), &s.store.Mem
+	there, _ := bucket.State(ctx, "ck")
+	if there == s.seen[""] && !end {
+		return
+	}
+	s.seen[""] = there
 	all, err := state.List(ctx, bucket, "ck")
 	if err != nil {
 		s.t.Error(err)
@@ -313,7 +330,8 @@ func (s *sim) checkFolder(end bool) {
 	for _, e := range all {
 		before, _ := bucket.State(ctx, e.Path)
 		err := e.Err
-		if err == nil {
+		if err == nil && (before != s.seen[e.Path] || end) {
+			s.seen[e.Path] = before
 			err = verifyChain(ctx, bucket, e.Path)
 		}
 		if now, _ := bucket.State(ctx, e.Path); err != nil && now == before && now != blob.Nothing {
@@ -338,122 +356,6 @@ func verifyChain(ctx context.Context, b blob.Bucket, at string) error {
 		in.Close()
 	}
 	return err
-}
-
-// simJob is a job that a seed draws, and what happens to it.
-type simJob struct {
-	seed                          uint64
-	servers, workers, tasks, keep int
-	every, network                int // steps between checkpoints; of simNetworks
-	args                          []string
-	bits                          bool // it ends with the same bits whatever happens
-	program                       []simEvent
-}
-
-func (j *simJob) addrs() (all []string) {
-	for i := range j.servers {
-		all = append(all, fmt.Sprint("s", i))
-	}
-	return all
-}
-
-// calm is the job that nothing happens to.
-func (j *simJob) calm() *simJob {
-	calm := *j
-	calm.program, calm.servers = nil, 1
-	return &calm
-}
-
-// key is what the result depends on.
-func (j *simJob) key() string { return fmt.Sprint(j.tasks, " ", j.workers, " ", j.args) }
-
-// simNetworks are what is trained, on 200 examples.
-var simNetworks = [][]string{
-	{"--algo", "lr", "--epochs", "6", "--batch", "20"},
-	{"--algo", "fm", "--factors", "4", "--epochs", "4", "--batch", "25"},
-	{"--algo", "deepfm", "--factors", "4", "--hidden", "8", "--epochs", "3", "--batch", "25"},
-	{"--algo", "fm", "--factors", "4", "--epochs", "5", "--batch", "30", "--holdout", "0.2", "--early-stop", "2", "--sparse"},
-	{"--algo", "lr", "--epochs", "9", "--batch", "40", "--tolerance", "0.01"},
-}
-
-// newSimJob draws a job on the examples of a file.
-func newSimJob(seed uint64, data string) *simJob {
-	rnd := rand.New(rand.NewPCG(seed, 0))
-	j := &simJob{seed: seed, servers: 1 + rnd.IntN(3), workers: 1 + rnd.IntN(3), keep: 1 + rnd.IntN(3)}
-	j.tasks = j.workers
-	if j.workers < 3 && rnd.IntN(3) == 0 {
-		j.tasks++ // a process has two
-	}
-	staleness := []int{0, 0, 0, 0, 2, -1}[rnd.IntN(6)]
-	j.bits = staleness == 0
-	j.every, j.network = 3+rnd.IntN(18), rnd.IntN(len(simNetworks))
-	j.settings(data, staleness)
-	for range 1 + rnd.IntN(7) {
-		j.program = append(j.program, j.event(rnd))
-	}
-	return j
-}
-
-// settings are what all workers are told.
-func (j *simJob) settings(data string, staleness int) {
-	j.args = append([]string{"--data", data, "--tasks", fmt.Sprint(j.tasks), "--staleness", fmt.Sprint(staleness), "--model", "model",
-		"--checkpoint", "ck", "--keep", fmt.Sprint(j.keep), "--checkpoint-every", fmt.Sprint(j.every)}, simNetworks[j.network]...)
-}
-
-func (j *simJob) String() string {
-	text := fmt.Sprintf("%d servers, %d workers with %d tasks: %s", j.servers, j.workers, j.tasks, strings.Join(j.args, " "))
-	for _, e := range j.program {
-		text += "\n\t" + e.String()
-	}
-	return text
-}
-
-// simEvent is what happens to a process, some time after the event before.
-type simEvent struct {
-	after          time.Duration
-	when           string // the disk is about to do that; "": at once
-	what           simKind
-	server, worker int
-	lasts          time.Duration
-}
-
-type simKind uint8
-
-const (
-	simKillServer simKind = iota
-	simKillWorker
-	simFreezeServer
-	simFreezeWorker
-	simPart // a worker from a server
-	simDiskFails
-	simKinds
-)
-
-func (e simEvent) String() string {
-	text := fmt.Sprintf("after %v", e.after)
-	if e.when != "" {
-		text += ", at the next " + e.when
-	}
-	what := [...]string{"server S is killed, and is back after", "worker W is killed, and is back after", "server S freezes for",
-		"worker W freezes for", "server S and worker W are cut off for", "the disk fails now and then for"}[e.what]
-	return fmt.Sprintf("%s: %s %v", text, strings.NewReplacer("S", fmt.Sprint(e.server), "W", fmt.Sprint(e.worker)).Replace(what), e.lasts)
-}
-
-// event draws what happens next.
-func (j *simJob) event(rnd *rand.Rand) simEvent {
-	e := simEvent{what: simKind(rnd.IntN(int(simKinds))), server: rnd.IntN(j.servers), worker: rnd.IntN(j.workers)}
-	upTo := func(d time.Duration) time.Duration {
-		return time.Duration(rnd.Int64N(int64(d))).Round(time.Millisecond)
-	}
-	e.after = upTo([]time.Duration{5 * time.Millisecond, 300 * time.Millisecond, 2 * time.Second, 20 * time.Second}[rnd.IntN(4)])
-	e.when = []string{"", "", "", "create", "write", "publish", "restore", "remove", "save"}[rnd.IntN(9)]
-	switch e.what {
-	case simKillServer, simKillWorker:
-		e.lasts = upTo([]time.Duration{50 * time.Millisecond, 3 * time.Second, 30 * time.Second}[rnd.IntN(3)])
-	default:
-		e.lasts = time.Second + upTo(39*time.Second)
-	}
-	return e
 }
 
 // happen makes the program happen, until the job has ended.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,8 +47,10 @@ func (all *simulation) try(t *testing.T, name string, j *simJob) bool {
 			if names := differences(model, all.models[key]); len(names) > 0 {
 				t.Errorf("the model differs in %q", names)
 			}
-			if want := all.told[key]; !slices.Equal(told, want) {
-				t.Errorf("the workers print\n%q, want\n%q", told, want)
+			for i, want := range all.told[key] {
+				if told[i] != want && told[i] != behind {
+					t.Errorf("worker %d prints\n%s, want\n%s", i, told[i], want)
+				}
 			}
 		})
 	})
@@ -70,6 +71,9 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	t.Logf("%d seeds: %+v", ran, all.total)
+	if n := all.total; ran >= 50 && (n.kills == 0 || n.replaced == 0 || n.attempts <= ran || n.behind > ran/10) {
+		t.Error("want some kills, tasks in the place of others and further attempts, and few workers that were not waited for")
+	}
 }
 
 // TestSimulated is what simulations found.
