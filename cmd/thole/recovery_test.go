@@ -149,16 +149,6 @@ func TestKilled(t *testing.T) {
 			last = c.later(last)
 			kill(c)
 			c.end()
-			said := ""
-			for _, w := range c.workers {
-				said += w.err.String()
-			}
-			amid := strings.Contains(said, "not between two steps") // it was killed while an epoch ended
-			for i, w := range c.workers {
-				if !amid && (name == "a worker" || name == "first worker") && strings.Contains(w.err.String(), "goes back") {
-					t.Errorf("worker %d goes back, and only another worker was lost: %s", i, &w.err)
-				}
-			}
 			diff := newProcess(t, dir, "diff", "alone", "kept")
 			if err := diff.Run(); err != nil {
 				t.Errorf("the model differs: %v: %s%s", err, &diff.out, &diff.err)
