@@ -11,11 +11,11 @@ import (
 	"syscall"
 )
 
-// lock makes this process the only one that saves to the path, until it ends or calls release. The lock is on a file beside
+// lock makes this process the only one that does something at the path, until it ends or calls release. The lock is on a file beside
 // the path, hidden as what is not finished; one that a killed process left holds nobody up.
 //
 // Folders on the way to the path that were not there are made, and removed by release if nothing was put into them.
-func lock(path string) (release func(), err error) {
+func lock(path, does string) (release func(), err error) {
 	name := filepath.Join(filepath.Dir(path), "_tmp."+filepath.Base(path)+".lock")
 	made := missingFolders(filepath.Dir(path))
 	for tries := lockTries; ; tries-- {
@@ -34,7 +34,7 @@ func lock(path string) (release func(), err error) {
 		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
 		case errors.Is(err, syscall.EWOULDBLOCK):
 			f.Close()
-			return nil, fmt.Errorf("%s: another process will save its model there", path)
+			return nil, fmt.Errorf("%s: another process %s there", path, does)
 		case err != nil: // the file system has no locks
 			f.Close()
 			return func() { removeEmpty(made) }, os.Remove(name)
