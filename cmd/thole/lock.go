@@ -1,5 +1,3 @@
-//go:build unix
-
 package main
 
 import (
@@ -8,7 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"thole.example/internal/filelock"
 )
 
 // lock makes this process the only one that does something at the path, until it ends or calls release. The lock is on a file beside
@@ -31,11 +30,11 @@ func lock(path, does string) (release func(), err error) {
 			removeEmpty(made)
 			return nil, err
 		}
-		switch err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); {
-		case errors.Is(err, syscall.EWOULDBLOCK):
+		switch err := filelock.Alone(f); {
+		case errors.Is(err, filelock.ErrHeld):
 			f.Close()
 			return nil, fmt.Errorf("%s: another process %s there", path, does)
-		case err != nil: // the file system has no locks
+		case err != nil: // the system, or its file system, has no locks
 			f.Close()
 			return func() { removeEmpty(made) }, os.Remove(name)
 		}
