@@ -260,6 +260,7 @@ const goneAway = "went away before it was done"
 
 // gone lets the task of a connection that has ended come back, or gives it up.
 func (j *Job[D, R]) gone(m *member[D, R], why string) {
+	j.parted(m, why)
 	m.status, m.seen, m.why = Away, j.now, why
 	j.disconnect(m, "lost its connection")
 	if m.grace == 0 || j.failed != nil {
@@ -321,6 +322,7 @@ func (j *Job[D, R]) leave(e *Leave[R]) {
 			m.task, j.name, m.last+1, Refused))
 		return
 	}
+	j.parted(m, "has left")
 	var err error
 	if j.failed == nil {
 		err = j.finish(m)
@@ -350,6 +352,7 @@ func (j *Job[D, R]) quit(e *Quit[R]) {
 	if e.Final {
 		kind = Over
 	}
+	j.parted(m, why)
 	j.disconnect(m, why)
 	j.lose(m, why, kind)
 	j.answer(e.Req, false)

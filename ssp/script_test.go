@@ -107,6 +107,16 @@ func (s *script) event(verb string, words []string) ssp.Event {
 		return ssp.Ran{Task: s.number(set["task"]), Seq: seq, Err: wrong}
 	case "members":
 		return ssp.Members[string]{Req: req, Conn: conn, Joined: s.number(set["joined"]), Refusals: s.number(set["refusals"])}
+	case "heed":
+		return ssp.Heed[string]{Req: req, Conn: conn}
+	case "move":
+		return ssp.Move[string]{Req: req, To: slices.DeleteFunc(strings.Split(set["to"], ","), func(s string) bool { return s == "" })}
+	case "rest":
+		return ssp.Rest[string]{Req: req, Conn: conn, From: s.number(set["from"]), To: s.number(set["to"])}
+	case "settle":
+		return ssp.Settle[string]{Req: req, Conn: conn}
+	case "moved":
+		return ssp.Moved[string]{Req: req, Conn: conn, Err: wrong}
 	case "leave":
 		return ssp.Leave[string]{Req: req, Conn: conn}
 	case "quit":
@@ -297,6 +307,8 @@ func (s *script) effect(e ssp.Effect) string {
 		return fmt.Sprintf("answer %s: not joined, come in attempt %d", e.Req, e.Attempt)
 	case ssp.Anew[string]:
 		return fmt.Sprintf("hand back %s for a new job", e.Req)
+	case ssp.Ordered[string]:
+		return fmt.Sprintf("answer %s: move to %s", e.Req, strings.Join(e.To, ", "))
 	case ssp.Roster[string]:
 		return fmt.Sprintf("answer %s: %d joined, missing %v, %d refused: %v", e.Req, e.Joined, e.Missing, e.Refusals, e.Reason)
 	case ssp.Refuse[string]:
