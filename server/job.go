@@ -46,6 +46,7 @@ type job struct {
 	timer   *time.Timer
 	ended   bool
 	updates int      // that run
+	movedTo string   // path of the checkpoint from which the job goes on, on other servers
 	moments []func() // to be done when the core's state is what the partitions were told, and no update runs
 }
 
@@ -268,6 +269,9 @@ func (j *job) effect(e ssp.Effect) {
 	case ssp.Roster[*request]:
 		e.Req.end(false)
 		j.answerJSON(e.Req, j.membership(e))
+	case ssp.Ordered[*request]:
+		e.Req.end(false)
+		j.answerJSON(e.Req, rpc.Order{Servers: e.To})
 	case ssp.Later[*request]:
 		j.comeLater(e)
 	case ssp.Anew[*request]:
