@@ -7,6 +7,8 @@ type Move struct {
 	Job string `json:"job"`
 	// Servers are the addresses of those that the job is to move to, in their order; none: it is only asked how far an order is.
 	Servers []string `json:"servers,omitempty"`
+	// Gone says that the job has left this server: attempts up to this one end here. 0: nothing is said.
+	Gone int `json:"gone,omitempty"`
 }
 
 // Limits of what a Move may name.

@@ -243,7 +243,7 @@ func (j *Job[D, R]) Moving() *Moving {
 func (m *Moving) String() string {
 	text := fmt.Sprintf("moves to %s, by task %d", strings.Join(m.To, ", "), m.Task)
 	if m.At > 0 {
-		text += fmt.Sprintf("; %d tasks at rest, at clock %d", m.Resting, m.At)
+		text += fmt.Sprintf("; the others come to rest at clock %d, so far %d", m.At, m.Resting)
 	}
 	if m.Settled {
 		text += "; too late to withdraw"

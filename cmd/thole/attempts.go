@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"thole.example/ps"
@@ -29,6 +30,7 @@ type recovery struct {
 	met     bool             // all tasks had joined it
 	written int              // checkpoints of this process
 	damaged map[string]error // checkpoints that cannot be used, by their paths
+	where   whereabouts      // the servers
 }
 
 // spoil says that a checkpoint cannot be used.
@@ -51,7 +53,8 @@ func taken(err error) bool {
 
 // again reports whether the next attempt may do better.
 func again(err error) bool {
-	return ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid)
+	_, moved := errors.AsType[*goneTo](err)
+	return moved || ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid)
 }
 
 // patienceFor is how long the servers keep the place of a process that is gone.
@@ -84,6 +87,9 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 		case isLater:
 			p.attempt = later.Attempt
 		case taken(err):
+		case p.left(err):
+			fruitless, pause = 0, firstAttemptPause
+			continue
 		case again(err):
 			p.attempt++
 		default:
@@ -105,6 +111,10 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 			return nil, err
 		case !since.IsZero() && p.wait > 0 && time.Since(since) > p.wait:
 			return nil, fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", err, p.wait)
+		}
+		if p.wentElsewhere(ctx, w) {
+			pause = firstAttemptPause
+			continue
 		}
 		w.again(err, p.attempt, isLater)
 		select {
@@ -129,4 +139,13 @@ func (w *watcher) again(why error, attempt int, others bool) {
 		w.why = text
 		w.bar.line("%s", text)
 	}
+}
+
+// left reports whether the attempt ended because the job goes on on other servers; the process that moved it begins the next one there.
+func (p *plan) left(err error) bool {
+	gone, is := errors.AsType[*goneTo](err)
+	if is && !slices.Equal(gone.servers, p.where.servers) {
+		p.attempt++
+	}
+	return is
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 	if err := p.part(); err != nil {
 		return nil, err
 	}
+	c = p.find(ctx, c, w)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	reports, worker, local, agreed := make([]*train.Report, len(tasks)), rand.Text(), ps.NewLocal(), p.summary()
@@ -85,6 +87,11 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 		return nil, err
 	}
 	defer func() { p.release(ctx, client, err) }()
+	if w != nil {
+		if err := p.stillThere(ctx, client, c); err != nil {
+			return nil, err
+		}
+	}
 	model, err := p.build(p.conf)
 	if err != nil {
 		return nil, err
@@ -95,7 +102,7 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	if w != nil {
 		events = w.event
 	}
-	kept := p.newCheckpoints(client, p.files(model), task, w)
+	kept := p.newCheckpoints(client, c.net, p.files(model), task, w)
 	if kept != nil && client.Replaces() {
 		if err := kept.goOnWith(ctx); err != nil {
 			return nil, err
@@ -159,6 +166,10 @@ func (p *plan) depart(ctx context.Context, client *ps.Client) error {
 func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
 	if err != nil && ctx.Err() == nil && p.checkpoint != "" && !again(err) {
 		_ = client.Quit(err) // which the caller tells
+		return
+	}
+	if _, moved := errors.AsType[*goneTo](err); moved {
+		_ = client.GiveUp(err)
 		return
 	}
 	client.Close()
