@@ -96,7 +96,7 @@ func (c *Client) moving(ctx context.Context, o *Order, a rpc.Moving) (clock int,
 	return int(xs[o.of].resp.Clock), nil
 }
 
-// Move orders a job to other servers ([rpc.Move]), by one of those where it is, and answers when it has moved. If ctx ends before the order is withdrawn,
+// Move orders a job to other servers ([rpc.Move]), by one of those where it is, and answers when it has moved. If ctx ends before, the order is withdrawn,
 // unless it is too late for that.
 func Move(ctx context.Context, network rpc.Network, addr string, a rpc.Move) (*rpc.Moved, error) {
 	out := &rpc.Moved{}

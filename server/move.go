@@ -27,7 +27,7 @@ func (s *Server) order(x *rpc.Exchange) {
 	j, names := s.jobs[a.Job], slices.Sorted(maps.Keys(s.jobs))
 	s.mu.Unlock()
 	if j == nil {
-		x.Fail(fmt.Errorf("job %q: %w: this server has %d jobs%s", a.Job, rpc.ErrNotFound, len(names), spell.Hint(a.Job, names)))
+		x.Fail(fmt.Errorf("job %q: %w: nobody has joined it here, or it has ended%s", a.Job, rpc.ErrNotFound, spell.Hint(a.Job, names)))
 		return
 	}
 	q := &request{x: x}
