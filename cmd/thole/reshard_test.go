@@ -86,8 +86,8 @@ func (m *moving) alike(model string) {
 	}
 }
 
-// movingData is a folder with examples and the model of a training that is not moved.
-func movingData(t *testing.T) (dir string, settings []string) {
+// movingData is a folder with examples and the model of a training of so many epochs that is not moved.
+func movingData(t *testing.T, epochs string) (dir string, settings []string) {
 	dir = t.TempDir()
 	run := func(args ...string) {
 		t.Helper()
@@ -97,8 +97,8 @@ func movingData(t *testing.T) (dir string, settings []string) {
 		}
 	}
 	run("data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
-	settings = []string{"--algo", "fm", "--sparse", "--data", "clicks.ffm", "--epochs", "16", "--batch", "32", "--holdout", "0.1",
-		"--early-stop", "16"}
+	settings = []string{"--algo", "fm", "--sparse", "--data", "clicks.ffm", "--epochs", epochs, "--batch", "32", "--holdout", "0.1",
+		"--early-stop", epochs}
 	run(append([]string{"train", "--tasks", "3", "--model", "alone"}, settings...)...)
 	return dir, append(settings, "--model", "kept", "--checkpoint", "ck", "--checkpoint-every", "200")
 }
@@ -106,14 +106,10 @@ func movingData(t *testing.T) (dir string, settings []string) {
 // A job moves to more servers and to fewer, which may be all others, while it runs; those that it has left may end. Under BSP it ends with the
 // bits of one that was not moved.
 func TestResharded(t *testing.T) {
-	dir, settings := movingData(t)
+	dir, settings := movingData(t, "60")
 	for _, staleness := range []string{"0", "2", "-1"} {
 		t.Run("staleness "+staleness, func(t *testing.T) {
-			own := append(slices.Clone(settings), "--staleness", staleness)
-			if staleness == "-1" { // nobody waits
-				own = append(own, "--epochs", "60")
-			}
-			m := newMoving(t, dir, own...)
+			m := newMoving(t, dir, append(slices.Clone(settings), "--staleness", staleness)...)
 			m.later("")
 			first := m.moves(1, 1, 2, 3)
 			m.kill(m.servers[0])
@@ -133,7 +129,7 @@ func TestResharded(t *testing.T) {
 
 // Whoever dies while a job moves, it ends by itself, where it was or where it goes, with the bits of one that was not moved.
 func TestReshardKilled(t *testing.T) {
-	dir, settings := movingData(t)
+	dir, settings := movingData(t, "12")
 	for _, moment := range []string{"at once", "heard", "moved"} {
 		for name, kill := range map[string]func(m *moving, p *process){
 			"an old server":   func(m *moving, _ *process) { m.kill(m.servers[0]); m.server(0) },
@@ -143,6 +139,9 @@ func TestReshardKilled(t *testing.T) {
 			"another worker":  func(m *moving, _ *process) { m.kill(m.workers[2]); m.worker(2) },
 			"who has ordered": func(m *moving, p *process) { m.kill(p) },
 		} {
+			if moment == "at once" && name != "an old server" { // it has hardly begun
+				continue
+			}
 			t.Run(moment+", "+name, func(t *testing.T) {
 				m := newMoving(t, dir, settings...)
 				m.later("")
@@ -198,7 +197,7 @@ func (m *moving) until(there func(head string) bool) {
 
 // An order that cannot be carried out leaves the job where it is, and says why. So does one that is withdrawn.
 func TestReshardStays(t *testing.T) {
-	dir, settings := movingData(t)
+	dir, settings := movingData(t, "60")
 	m := newMoving(t, dir, settings...)
 	elsewhere, _ := startServer(t, t.TempDir(), "--listen", "unix:"+filepath.Join(dir, "other"), "--quiet")
 	defer m.kill(elsewhere)

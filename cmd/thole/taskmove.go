@@ -163,11 +163,13 @@ func (s *taskCheckpoints) hear(ctx context.Context, at train.Place) (busy bool, 
 	if s.going != nil {
 		return true, nil
 	}
-	if copied, err := s.copied(ctx, at); !copied || err != nil {
-		return true, err
+	if !m.tried && len(s.kept) > 0 && s.p.written > m.before {
+		if err := s.trying(ctx); s.move == nil || err != nil {
+			return true, err
+		}
 	}
-	if !m.tried {
-		return true, s.trying(ctx)
+	if copied, err := s.copied(ctx, at); !copied || !m.tried || err != nil {
+		return true, err
 	}
 	if s.p.bound == ssp.ASP {
 		if stands, err := s.standing(ctx, at); !stands || err != nil {
@@ -180,11 +182,15 @@ func (s *taskCheckpoints) hear(ctx context.Context, at train.Place) (busy bool, 
 	return true, s.handOver(ctx, at)
 }
 
-// copied has a checkpoint written that the last one before the move can be an increment of.
+// copyRounds is how many checkpoints are written before the one with which a job moves: the second has what changed while the first was written,
+// and the third, for which all stop, what changed while the second was.
+const copyRounds = 2
+
+// copied has checkpoints written that the last one before the move can be an increment of.
 func (s *taskCheckpoints) copied(ctx context.Context, at train.Place) (bool, error) {
 	whole, _ := state.Next(s.kept, s.moment.Run)
 	switch {
-	case s.p.written > s.move.before && !whole:
+	case s.p.written >= s.move.before+copyRounds && !whole:
 		return true, nil
 	case s.failed:
 		return false, s.stay(ctx, fmt.Errorf("the checkpoint %s could not be written", s.to))
