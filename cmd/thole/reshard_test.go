@@ -116,6 +116,10 @@ func TestResharded(t *testing.T) {
 			second := m.moves(3, 3)
 			m.kill(m.servers[1])
 			m.kill(m.others[0])
+			show := newProcess(t, dir, "checkpoint", "show", filepath.Join(dir, second.Checkpoint))
+			if err := show.Run(); err != nil || !strings.Contains(show.out.String(), "on "+m.socket(3)+"\n") {
+				t.Errorf("%v: %s%s, want the server where it goes on", err, &show.out, &show.err)
+			}
 			if first.Attempt != 2 || second.Attempt != 3 || second.Checkpoint <= first.Checkpoint || first.Partitions < 3 {
 				t.Errorf("%+v and then %+v, want attempts 2 and 3", first, second)
 			}
