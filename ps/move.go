@@ -7,8 +7,8 @@ import (
 	"thole.example/rpc"
 )
 
-// Orders is a task's ear for an order to move its job to other servers, which it makes between two attempts: it writes a checkpoint that says
-// so, tells that it is there ([Client.Moved]) and gives its attempt up; all tasks come back on the other servers. It belongs to its
+// Orders is a task's ear for an order to move its job to other servers, which it makes between two attempts: it writes a checkpoint that
+// says so, tells that it is there ([Client.Moved]) and gives its attempt up; all tasks come back on the other servers. It belongs to its
 // client's goroutine.
 type Orders struct {
 	c  *Client
@@ -24,7 +24,8 @@ type Order struct {
 // Orders begins to wait for orders. The job has to have attempts.
 func (c *Client) Orders() *Orders { return &Orders{c: c, xs: make([]*exchange, len(c.links))} }
 
-// Poll is the order that has come; nil: there is none. It does not wait. After an order, and whatever becomes of it, it may be called for the next.
+// Poll is the order that has come; nil: there is none. It does not wait. After an order, and whatever becomes of it, it may be called for
+// the next.
 func (o *Orders) Poll(ctx context.Context) (*Order, error) {
 	for i, l := range o.c.links {
 		if o.xs[i] == nil && l.conn != nil {
@@ -96,8 +97,8 @@ func (c *Client) moving(ctx context.Context, o *Order, a rpc.Moving) (clock int,
 	return int(xs[o.of].resp.Clock), nil
 }
 
-// Move orders a job to other servers ([rpc.Move]), by one of those where it is, and answers when it has moved. If ctx ends before, the order is withdrawn,
-// unless it is too late for that.
+// Move orders a job to other servers ([rpc.Move]), by one of those where it is, and answers when it has moved. If ctx ends before, the
+// order is withdrawn, unless it is too late for that.
 func Move(ctx context.Context, network rpc.Network, addr string, a rpc.Move) (*rpc.Moved, error) {
 	out := &rpc.Moved{}
 	if err := askOne(ctx, network, addr, rpc.OpMove, a, out); err != nil {

@@ -274,8 +274,8 @@ func (m *migrant) movesOf(ctx context.Context, rng *rand.Rand, moves int) (moved
 	return moved
 }
 
-// TestMoves: a job is moved from servers to servers while it makes its steps, again and again, and some of the orders are withdrawn. No change
-// is lost or made twice under any bound, and under BSP its values have the bits of one that was not moved.
+// TestMoves: a job is moved from servers to servers while it makes its steps, again and again, and some of the orders are withdrawn. No
+// change is lost or made twice under any bound, and under BSP its values have the bits of one that was not moved.
 func TestMoves(t *testing.T) {
 	const steps = 60
 	moved, rested := 0, 0

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A job is ordered to move to other servers. It does so between two attempts: one of its tasks writes a checkpoint from which the next one goes
-// on there. The machine of the server that is asked knows how far that is, so that whoever asked can withdraw until it is too late.
+// A job is ordered to move to other servers. It does so between two attempts: one of its tasks writes a checkpoint from which the next one
+// goes on there. The machine of the server that is asked knows how far that is, so that whoever asked can withdraw until it is too late.
 //
 //	Heed      a task waits for an order                   answered by Ordered when there is one
 //	Move      somebody orders                             answered when the job has moved, refused when nothing comes of it
@@ -33,8 +33,8 @@ type Move[R any] struct {
 	To  []string // addresses of the servers, in their order
 }
 
-// Rest has all other tasks come to rest, by the one that moves the job: whoever ends its own clock with the one that is chosen gets no answer.
-// That is the first from From to To which none of them has reached; if there is none it is refused as Passed.
+// Rest has all other tasks come to rest, by the one that moves the job: whoever ends its own clock with the one that is chosen gets no
+// answer. That is the first from From to To which none of them has reached; if there is none it is refused as Passed.
 type Rest[R any] struct {
 	Req      R
 	Conn     int64

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"thole.example/ps"
@@ -141,10 +140,10 @@ func (w *watcher) again(why error, attempt int, others bool) {
 	}
 }
 
-// left reports whether the attempt ended because the job goes on on other servers; the process that moved it begins the next one there.
+// left reports whether the attempt ended because the job goes on on other servers, where the next one begins.
 func (p *plan) left(err error) bool {
-	gone, is := errors.AsType[*goneTo](err)
-	if is && !slices.Equal(gone.servers, p.where.servers) {
+	_, is := errors.AsType[*goneTo](err)
+	if is {
 		p.attempt++
 	}
 	return is

@@ -30,10 +30,10 @@ func reshardCommand(e *env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reshard NOW",
 		Short: "Move a running job to other servers: more, fewer or others",
-		Long: `Moves a job that writes checkpoints (--checkpoint) to the servers of --servers, which run already and have the same --store. NOW is the
-address of a server on which it is. No process of it is started again, nothing that was learned is lost, and under BSP it ends with the
-bits of one that was not moved. Its values are written while it goes on; then it stops for as long as it takes to write what has
-changed since, and to read all of it on the other servers. Those that it has left can be stopped.
+		Long: `Moves a job that writes checkpoints (--checkpoint) to the servers of --servers, which run already and have the same --store.
+NOW is the address of a server on which it is. No process of it is started again, nothing that was learned is lost, and under BSP it
+ends with the bits of one that was not moved. Its values are written while it goes on; then it stops for as long as it takes to write
+what has changed since, and to read all of it on the other servers. Those that it has left can be stopped.
 
 Ctrl-C withdraws the order, unless the job has stopped for it already. It is void, too, when a server or worker is lost before.
 Workers that are started later may be told the servers as they were, as long as one of those runs. Boosted trees cannot be moved.`,

@@ -103,8 +103,8 @@ func movingData(t *testing.T, epochs string) (dir string, settings []string) {
 	return dir, append(settings, "--model", "kept", "--checkpoint", "ck", "--checkpoint-every", "200")
 }
 
-// A job moves to more servers and to fewer, which may be all others, while it runs; those that it has left may end. Under BSP it ends with the
-// bits of one that was not moved.
+// A job moves to more servers and to fewer, which may be all others, while it runs; those that it has left may end. Under BSP it ends with
+// the bits of one that was not moved.
 func TestResharded(t *testing.T) {
 	dir, settings := movingData(t, "60")
 	for _, staleness := range []string{"0", "2", "-1"} {

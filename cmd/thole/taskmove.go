@@ -17,8 +17,9 @@ import (
 	"thole.example/train"
 )
 
-// A job that writes checkpoints can move to other servers, between two of its attempts. The first task hears of the order, has a copy written while
-// all go on, stops, and writes what has changed since: that checkpoint says on which servers the training goes on. See ADR 0035.
+// A job that writes checkpoints can move to other servers, between two of its attempts. The first task hears of the order, has a copy
+// written while all go on, stops, and writes what has changed since: that checkpoint says on which servers the training goes on. See ADR
+// 0035.
 
 // whereabouts is where a job is, as the last checkpoint of its folder says.
 type whereabouts struct {
@@ -74,8 +75,8 @@ func (p *plan) find(ctx context.Context, c *cluster, w *watcher) *cluster {
 	return &cluster{net: c.net, addrs: p.where.servers}
 }
 
-// endLeft tells the servers that the job has left last, as far as they answer, that it has: it may be that the process which moved it was lost
-// before it could, and others wait for it there.
+// endLeft tells the servers that the job has left last, as far as they answer, that it has: it may be that the process which moved it was
+// lost before it could, and others wait for it there.
 func (p *plan) endLeft(ctx context.Context, net rpc.Network) {
 	m := &p.where.moment
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
@@ -182,8 +183,8 @@ func (s *taskCheckpoints) hear(ctx context.Context, at train.Place) (busy bool, 
 	return true, s.handOver(ctx, at)
 }
 
-// copyRounds is how many checkpoints are written before the one with which a job moves: the second has what changed while the first was written,
-// and the third, for which all stop, what changed while the second was.
+// copyRounds is how many checkpoints are written before the one with which a job moves: the second has what changed while the first was
+// written, and the third, for which all stop, what changed while the second was.
 const copyRounds = 2
 
 // copied has checkpoints written that the last one before the move can be an increment of.
