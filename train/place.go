@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"thole.example/matrix"
 )
@@ -65,6 +64,7 @@ type place struct {
 	tasks        int
 	before       int
 	clock        int
+	ahead        int // clocks that the task is ahead of the last one
 }
 
 // mark has the place of this task written with its clock.
@@ -76,6 +76,9 @@ func (l *loop) mark(p place) error {
 	val[placeBefore], val[placeClock] = float64(l.before), float64(l.s.Now()+1)
 	return l.assign(int64(l.Task), val)
 }
+
+// aheadLimit is how many clocks a task may be ahead of the last one for each step that it has made, with those between epochs.
+const aheadLimit = 16
 
 // assign has a column of placeBoard written with the task's clock.
 func (l *loop) assign(col int64, val []float64) error {
@@ -98,15 +101,32 @@ func (l *loop) agree(same bool) error {
 // placesOf are the places of the first task and of this one, as they were read, and whether they are of this training; one that is not
 // there has epoch 0.
 func (l *loop) placesOf(ctx context.Context) (first, own place, same bool, err error) {
-	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: placeBoard, Cols: slices.Compact([]int64{0, int64(l.Task), sameColumn})}})
+	cols := make([]int64, l.Tasks, l.Tasks+1)
+	for i := range cols {
+		cols[i] = int64(i)
+	}
+	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: placeBoard, Cols: append(cols, sameColumn)}})
 	if err != nil {
 		return first, own, false, err
 	}
-	val := got[0].Data.Values().([]float64)
-	if first, err = placeIn(val[:placeRows]); err == nil {
-		own, err = placeIn(val[min(1, l.Task)*placeRows:][:placeRows])
+	val, least := got[0].Data.Values().([]float64), math.MaxInt
+	for task := range l.Tasks {
+		p, err := placeIn(val[task*placeRows:][:placeRows])
+		if err != nil {
+			return first, own, false, err
+		}
+		if task == 0 {
+			first = p
+		}
+		if task == l.Task {
+			own = p
+		}
+		if p.epoch > 0 {
+			least = min(least, p.clock)
+		}
 	}
-	return first, own, val[len(val)-placeRows+placeSame] > 0, err
+	first.ahead, own.ahead = max(0, first.clock-least), max(0, own.clock-least)
+	return first, own, val[len(val)-placeRows+placeSame] > 0, nil
 }
 
 func placeIn(val []float64) (p place, err error) {
@@ -141,10 +161,17 @@ func (l *loop) where(ctx context.Context) (at place, same bool, err error) {
 	if err != nil || first.epoch == 0 || !same {
 		return place{}, same, err
 	}
+	if own.ahead > aheadLimit*own.epoch*max(1, own.steps) {
+		return own, same, fmt.Errorf("train: task %d is in step %d of epoch %d, %d clocks ahead of the last task: the checkpoint is damaged",
+			l.Task, own.step, own.epoch, own.ahead)
+	}
 	alike := first.tasks == l.Tasks && first.steps == l.steps
 	if own.epoch == 0 || !alike {
 		own = first
 		own.sum, own.weights = 0, 0
+		if !alike {
+			own.ahead = 0 // they all are there
+		}
 	}
 	switch {
 	case alike || own.step == 0:
