@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -57,6 +58,7 @@ type resharded struct {
 	Checkpoint string     `json:"checkpoint"`
 	Seconds    float64    `json:"seconds"` // from the order until it goes on
 	Partitions int        `json:"partitions"`
+	Ended      bool       `json:"ended,omitempty"` // it has gone on there, and is over
 	Servers    []newOwner `json:"servers"`
 }
 
@@ -91,7 +93,7 @@ func (f *reshard) run(ctx context.Context, e *env, now string) error {
 		return err
 	}
 	out := resharded{Job: f.job, Attempt: moved.Attempt, Checkpoint: moved.Checkpoint}
-	if out.Servers, err = f.goesOn(ctx, net); err != nil {
+	if out.Servers, out.Ended, err = f.goesOn(ctx, net, moved.Checkpoint); err != nil {
 		return fmt.Errorf("job %q has moved to %s with the checkpoint %s, and has not been seen there: %w", f.job,
 			strings.Join(f.servers, ", "), moved.Checkpoint, err)
 	}
@@ -104,6 +106,10 @@ func (f *reshard) run(ctx context.Context, e *env, now string) error {
 	}
 	fmt.Fprintf(e.out, "job %s goes on on %s, in attempt %d, from %s\n", escaped(f.job), number.Of(len(out.Servers), "server"),
 		out.Attempt, escaped(out.Checkpoint))
+	if out.Ended {
+		fmt.Fprintln(e.out, "where it is over already")
+		return nil
+	}
 	for _, s := range out.Servers {
 		fmt.Fprintf(e.out, "  %s  %s\n", escaped(s.Server), number.Of(s.Partitions, "partition"))
 	}
@@ -171,8 +177,9 @@ func (f *reshard) gaveUp(ctx context.Context, e *env, net rpc.Network, now strin
 	}
 }
 
-// goesOn waits until the job has all of its matrices on the other servers, and its tasks go on.
-func (f *reshard) goesOn(ctx context.Context, net rpc.Network) ([]newOwner, error) {
+// goesOn waits until the job has all of its matrices on the other servers, and its tasks go on; or have gone on from the checkpoint, and it
+// is over.
+func (f *reshard) goesOn(ctx context.Context, net rpc.Network, from string) (_ []newOwner, ended bool, err error) {
 	if f.wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, f.wait, fmt.Errorf("waited for %v", f.wait))
@@ -184,24 +191,39 @@ func (f *reshard) goesOn(ctx context.Context, net rpc.Network) ([]newOwner, erro
 			owners := ownersIn(c, f.servers)
 			c.Close()
 			if owners != nil {
-				return owners, nil
+				return owners, false, nil
 			}
+		} else if errors.Is(err, rpc.ErrNotFound) && f.hasGoneOn(ctx, net, from) {
+			return ownersOf(f.servers), true, nil
 		}
 		select {
 		case <-ctx.Done():
-			return nil, errors.Join(context.Cause(ctx), err)
+			return nil, false, errors.Join(context.Cause(ctx), err)
 		case <-time.After(lookEvery / 10):
 		}
 	}
 }
 
-// ownersIn are the servers of a job with how much they have; nil: it does not go on yet.
-func ownersIn(c *ps.Client, servers []string) []newOwner {
+// hasGoneOn reports whether there is a later checkpoint than that from which the job was to go on: each training ends with one.
+func (f *reshard) hasGoneOn(ctx context.Context, net rpc.Network, from string) bool {
+	all, err := ps.CheckpointsAt(ctx, net, f.servers[0], path.Dir(from))
+	return err == nil && slices.ContainsFunc(all, func(k rpc.Kept) bool {
+		e, err := entryOf(k, "")
+		return err == nil && e.Stepped() && k.Path > from
+	})
+}
+
+func ownersOf(servers []string) []newOwner {
 	owners := make([]newOwner, len(servers))
 	for i, addr := range servers {
 		owners[i].Server = addr
 	}
-	goes := false
+	return owners
+}
+
+// ownersIn are the servers of a job with how much they have; nil: it does not go on yet.
+func ownersIn(c *ps.Client, servers []string) []newOwner {
+	owners, goes := ownersOf(servers), false
 	for _, m := range c.Matrices() {
 		goes = goes || m.Reached() > 0
 		for i := range servers {

@@ -177,7 +177,7 @@ func (s *taskCheckpoints) hear(ctx context.Context, at train.Place) (busy bool, 
 			return true, err
 		}
 	}
-	if at.Made() == s.step { // that has a checkpoint
+	if at.Made() == s.step || at.Step == at.Steps && at.Steps > 1 { // that has a checkpoint, or may be the last step of all
 		return true, nil
 	}
 	return true, s.handOver(ctx, at)
@@ -251,10 +251,11 @@ func (s *taskCheckpoints) try(ctx context.Context, addr, folder, id string) erro
 func (s *taskCheckpoints) standing(ctx context.Context, at train.Place) (bool, error) {
 	m, now := s.move, s.client.Now()
 	if m.rest == 0 {
-		if at.Step == at.Steps { // between epochs tasks may wait for each other
+		last := now + at.Steps - 1 - at.Step // between epochs tasks may wait for each other
+		if last <= now {
 			return false, nil
 		}
-		clock, err := s.client.Rest(ctx, m.Order, now+1, now+at.Steps-at.Step)
+		clock, err := s.client.Rest(ctx, m.Order, now+1, last)
 		switch {
 		case errors.Is(err, rpc.ErrPassed): // others are in a later epoch
 		case errors.Is(err, rpc.ErrNotFound):
