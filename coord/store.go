@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // Version tells the values of a key from each other, those that it had before too. It has no order. "" is that of a key
@@ -33,13 +34,16 @@ var ErrChanged = errors.New("changed meanwhile")
 // ValueLimit is how many bytes a value has at most.
 const ValueLimit = 64 << 10
 
-// CheckPut says what is wrong with what is to be written. Stores call it first.
+// CheckPut says what is wrong with what is to be written: values are texts. Stores call it first.
 func CheckPut(key string, data []byte) error {
 	if err := CheckKey(key); err != nil {
 		return err
 	}
 	if len(data) == 0 || len(data) > ValueLimit {
 		return fmt.Errorf("coord: %s: a value of %d bytes, want 1 to %d", key, len(data), ValueLimit)
+	}
+	if !utf8.Valid(data) {
+		return fmt.Errorf("coord: %s: a value that is no text in UTF-8", key)
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func keys(t *testing.T, key string, a, b coord.Store) {
 func limits(t *testing.T, key string, a, b coord.Store) {
 	large := `"` + strings.Repeat("x", coord.ValueLimit-2) + `"`
 	v := put(t, a, key, large, "")
-	for _, data := range []string{"", large + " "} {
+	for _, data := range []string{"", large + " ", "\"\xff\""} {
 		if _, err := a.Put(within(t), key, []byte(data), v); err == nil || errors.Is(err, coord.ErrChanged) {
 			t.Errorf("put of %d bytes: %v, want that it is refused", len(data), err)
 		}
