@@ -133,8 +133,8 @@ func Jobs(ctx context.Context, s Store, cluster string) ([]string, error) {
 	var names []string
 	for _, key := range keys {
 		name, nerr := url.PathUnescape(strings.TrimPrefix(key, cluster+jobPart))
-		if nerr != nil {
-			return nil, fmt.Errorf("coord: %s: %w: %w", key, nerr, ErrRecord)
+		if nerr != nil || jobKey(cluster, name) != key {
+			return nil, fmt.Errorf("coord: %s, want the name of a job, escaped as a part of a URL's path: %w", key, ErrRecord)
 		}
 		names = append(names, name)
 	}

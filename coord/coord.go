@@ -48,10 +48,7 @@ func (r Role) key(cluster string) string { return cluster + "/" + string(r) }
 // jobKey is where the record of a job is. Names of jobs may have any letters.
 func jobKey(cluster, job string) string { return cluster + jobPart + url.PathEscape(job) }
 
-const (
-	serverPart = "/server/"
-	jobPart    = "/job/"
-)
+const jobPart = "/job/"
 
 // KeyLimit is how long a key is at most, escaped as a part of a URL's path.
 const KeyLimit = 200

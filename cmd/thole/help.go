@@ -97,6 +97,12 @@ func grouped(flags []*pflag.Flag) map[string][]*pflag.Flag {
 	return all
 }
 
+// hasFlags reports whether a command has a flag of its own.
+func hasFlags(c *cobra.Command) (has bool) {
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) { has = has || !f.Hidden && f.Name != "help" })
+	return has
+}
+
 // help prints what a command does and how it is used.
 func (e *env) help(c *cobra.Command) {
 	if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
@@ -112,6 +118,9 @@ func (e *env) help(c *cobra.Command) {
 	usage := c.UseLine()
 	if c.HasSubCommands() {
 		usage = c.CommandPath() + " COMMAND"
+		if c.HasParent() && hasFlags(c) { // it does something itself, too
+			usage = c.UseLine() + "\n  " + usage
+		}
 	}
 	fmt.Fprintf(e.out, "  %s\n", usage)
 	if c.Example != "" {

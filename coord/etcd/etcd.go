@@ -55,7 +55,7 @@ func (s *Store) wrap(ctx context.Context, err error) error {
 		return nil
 	}
 	if ctx.Err() == nil && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, rpctypes.ErrTimeout)) {
-		err = fmt.Errorf("no answer for %v", patience)
+		err = fmt.Errorf("no answer for %v: nobody listens there, or it wants TLS, or a certificate", patience)
 	}
 	if ctx.Err() != nil {
 		err = ctx.Err()

@@ -107,7 +107,8 @@ type user struct {
 	Exec      any
 }
 
-// FromFile is the API of the current context of a kubeconfig file. Its user has a token or a certificate; programs that make them are not run.
+// FromFile is the API of the current context of a kubeconfig file. Its user has a token or a certificate; programs that make
+// them are not run.
 func FromFile(file string) (*API, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -35,6 +35,9 @@ type Config struct {
 	Log       io.Writer // warnings and errors as lines of text; nil: nowhere
 }
 
+// ErrConfig is that of a Config which nobody can mean.
+var ErrConfig = errors.New("wrong settings")
+
 // Node is a member that serves.
 type Node struct {
 	etcd *embed.Etcd
@@ -60,7 +63,7 @@ func (g *gate) Write(line []byte) (int, error) {
 func Start(c Config) (*Node, error) {
 	host, _, err := net.SplitHostPort(c.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("coord: listen at %q, want host:port: %w", c.Listen, err)
+		return nil, fmt.Errorf("coord: listen at %q, want host:port: %w", c.Listen, ErrConfig)
 	}
 	if err := c.certificates(); err != nil {
 		return nil, fmt.Errorf("coord: %w", err)
@@ -108,7 +111,7 @@ func Start(c Config) (*Node, error) {
 func (c *Config) certificates() error {
 	switch {
 	case c.Cert == "" && (c.Key != "" || c.ClientCA != "") || c.Cert != "" && c.Key == "":
-		return errors.New("certificate, key and authority of clients go together: want the first two, all, or none")
+		return fmt.Errorf("certificate, key and authority of clients go together, want the first two, all, or none: %w", ErrConfig)
 	case c.Cert == "":
 		return nil
 	}
