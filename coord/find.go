@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Member is a server of a cluster, as others know it.
@@ -66,7 +67,7 @@ func Who(ctx context.Context, s Store, cluster string, role Role) (*Holder, Vers
 }
 
 // Changed waits until one of the servers that Find has told of is not the one any more, and says which: another has its role, or
-// it gave the role back.
+// it gave the role back. A store that does not answer is waited for.
 func Changed(ctx context.Context, s Store, cluster string, servers []Member) (int, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -90,20 +91,39 @@ func Changed(ctx context.Context, s Store, cluster string, servers []Member) (in
 	return c.server, c.err
 }
 
-// replaced waits until a role has another epoch, or nobody.
+// replaced waits until a role has another epoch, or nobody. While the store does not answer nothing has changed.
 func replaced(ctx context.Context, s Store, key string, epoch uint64) error {
-	data, v, err := s.Get(ctx, key)
-	for err == nil {
+	for seen := Version(""); ; {
+		data, v, err := s.Get(ctx, key)
+		if err == nil && v == seen && v != "" {
+			data, v, err = s.Watch(ctx, key, seen)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		var h *Holder
-		if h, err = decodeHolder(key, data); err == nil {
-			if h == nil || h.ID == "" || h.Epoch != epoch {
-				return nil
-			}
-			data, v, err = s.Watch(ctx, key, v)
+		if err == nil {
+			h, err = decodeHolder(key, data)
+		}
+		switch {
+		case errors.Is(err, ErrRecord):
+			return err
+		case err == nil && (h == nil || h.ID == "" || h.Epoch != epoch):
+			return nil
+		case err == nil:
+			seen = v
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
 		}
 	}
-	return err
 }
+
+// pause is how long a store that does not answer is left alone.
+const pause = time.Second
 
 // current says which of the servers that an attempt runs on are not the present ones, as ErrFenced; nil if all are.
 func current(ctx context.Context, s Store, cluster string, epochs []uint64) error {

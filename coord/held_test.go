@@ -58,6 +58,13 @@ func (f *faulty) Get(ctx context.Context, key string) ([]byte, coord.Version, er
 	return data, v, errors.Join(err, f.pass(true))
 }
 
+func (f *faulty) Watch(ctx context.Context, key string, seen coord.Version) ([]byte, coord.Version, error) {
+	if err := f.pass(false); err != nil {
+		return nil, "", err
+	}
+	return f.Store.Watch(ctx, key, seen)
+}
+
 func (f *faulty) Put(ctx context.Context, key string, data []byte, old coord.Version) (coord.Version, error) {
 	if err := f.pass(false); err != nil {
 		return "", err
@@ -228,10 +235,16 @@ func TestChanged(t *testing.T) {
 		if _, err := coord.Changed(ctx, s, "c", nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("no servers have changed: %v", err)
 		}
+		f := &faulty{Store: s}
+		f.set(true, 0, false)
 		time.AfterFunc(time.Minute, func() { _ = h.Release(t.Context()) })
-		if n, err := coord.Changed(t.Context(), s, "c", servers); n != 0 || err != nil {
+		time.AfterFunc(time.Hour, func() { f.set(false, 0, false) })
+		if n, err := coord.Changed(t.Context(), f, "c", servers); n != 0 || err != nil {
 			t.Errorf("changed: %d, %v", n, err)
 		}
 		<-h.Lost()
+		if n, err := coord.Changed(t.Context(), &coord.Memory{}, "c", servers); n != 0 || err != nil {
+			t.Errorf("removed: %d, %v", n, err)
+		}
 	})
 }

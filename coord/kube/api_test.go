@@ -87,8 +87,13 @@ func (a *api) one(w http.ResponseWriter, r *http.Request, namespace, name string
 		refuse(w, http.StatusConflict, "AlreadyExists", name+" already exists")
 	case r.Method == http.MethodPost && field(object, "metadata", "resourceVersion") != "":
 		refuse(w, http.StatusBadRequest, "BadRequest", "resourceVersion should not be set on objects to be created")
-	case r.Method != http.MethodPost && !found:
+	case r.Method == http.MethodGet && !found:
 		refuse(w, http.StatusNotFound, "NotFound", name+" not found")
+	case r.Method == http.MethodPut && field(object, "metadata", "uid") != "" && field(object, "metadata", "uid") != field(there, "metadata", "uid"):
+		refuse(w, http.StatusConflict, "Conflict", "Precondition failed: UID in precondition")
+	case r.Method == http.MethodPut && !found: // so it is with leases, whatever their version
+		w.WriteHeader(http.StatusCreated)
+		a.write(w, path, "ADDED", object)
 	case r.Method == http.MethodPut && field(object, "metadata", "resourceVersion") != field(there, "metadata", "resourceVersion"):
 		refuse(w, http.StatusConflict, "Conflict", "the object has been modified")
 	case r.Method == http.MethodPost:
@@ -104,7 +109,11 @@ func (a *api) one(w http.ResponseWriter, r *http.Request, namespace, name string
 // write keeps an object, and tells those who watch.
 func (a *api) write(w http.ResponseWriter, path, kind string, object map[string]any) {
 	a.version += 3
-	object["metadata"].(map[string]any)["resourceVersion"] = strconv.Itoa(a.version)
+	meta := object["metadata"].(map[string]any)
+	meta["resourceVersion"] = strconv.Itoa(a.version)
+	if field(object, "metadata", "uid") == "" {
+		meta["uid"] = fmt.Sprint("uid-", a.version)
+	}
 	a.objects[path] = object
 	a.events = append(a.events, event{a.version, kind, object})
 	close(a.changed)

@@ -1,5 +1,6 @@
 // Package kube keeps the values of a coord.Store in Kubernetes: one Lease (coordination.k8s.io/v1) for each key, over the API's HTTPS and
-// JSON. The version of a value is the resourceVersion of its Lease, with which the API compares and sets.
+// JSON. The version of a value is the resourceVersion of its Lease, with which the API compares and sets, and its uid: an update of a
+// Lease that was removed would make it again, if it did not say which it is of.
 //
 //	field of a Lease                           what is in it
 //	metadata.name                              NAME-KEY-HASH: the key in letters that names may have, and of its SHA-256 12 digits
@@ -166,12 +167,13 @@ func (s *Store) noLease(a answer) error {
 
 // value is the value that a lease has.
 func (s *Store) value(key string, l *lease) ([]byte, coord.Version, error) {
-	if found := l.Metadata.Annotations[keyMark]; found != key || l.Metadata.ResourceVersion == "" {
-		return nil, "", fmt.Errorf("coord: lease %s is that of %q in version %q, want key %q and a version: %w",
-			l.Metadata.Name, found, l.Metadata.ResourceVersion, key, coord.ErrRecord)
+	v, err := l.version()
+	if found := l.Metadata.Annotations[keyMark]; err != nil || found != key {
+		return nil, "", errors.Join(err, fmt.Errorf("coord: lease %s is that of %q, want key %q: %w",
+			l.Metadata.Name, found, key, coord.ErrRecord))
 	}
 	data := []byte(l.Metadata.Annotations[valueMark])
-	return data, coord.Version(l.Metadata.ResourceVersion), coord.CheckValue(key, data)
+	return data, v, coord.CheckValue(key, data)
 }
 
 // Put implements coord.Store.
@@ -183,23 +185,23 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, old coord.Vers
 	if old == "" {
 		method, url = http.MethodPost, s.leases
 	}
-	a, err := s.ask(ctx, method, url, s.lease(key, data, old), objectLimit)
+	l, err := s.lease(key, data, old)
 	if err != nil {
 		return "", err
 	}
-	var l lease
+	a, err := s.ask(ctx, method, url, l, objectLimit)
+	if err != nil {
+		return "", err
+	}
 	switch a.status {
 	case http.StatusOK, http.StatusCreated:
-		if err := json.Unmarshal(a.body, &l); err != nil || l.Metadata.ResourceVersion == "" {
-			return "", errors.Join(fmt.Errorf("coord: %s was written, but the answer has no version", key), err)
+		var written lease
+		if err := json.Unmarshal(a.body, &written); err != nil {
+			return "", fmt.Errorf("coord: %s was written, but the answer is no lease: %w", key, err)
 		}
-		return coord.Version(l.Metadata.ResourceVersion), nil
+		return written.version()
 	case http.StatusConflict:
 		return "", fmt.Errorf("coord: %s has no version %q any more: %w", key, old, coord.ErrChanged)
-	}
-	// An update of what is not there is refused in different ways: what is not there was not written.
-	if _, v, err := s.Get(ctx, key); err == nil && v == "" && old != "" {
-		return "", fmt.Errorf("coord: %s is not there any more: %w", key, coord.ErrChanged)
 	}
 	return "", s.wrong(a)
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type meta struct {
 	Name            string            `json:"name,omitempty"`
 	Namespace       string            `json:"namespace,omitempty"`
 	ResourceVersion string            `json:"resourceVersion,omitempty"`
+	UID             string            `json:"uid,omitempty"`
 	Labels          map[string]string `json:"labels,omitempty"`
 	Annotations     map[string]string `json:"annotations,omitempty"`
 }
@@ -59,10 +61,23 @@ func (s *Store) object(key string) string {
 	return s.name + "-" + readable[:min(most, len(readable))] + "-" + hex.EncodeToString(sum[:6])
 }
 
+// version is the resourceVersion and the uid of a lease that is there.
+func (l *lease) version() (coord.Version, error) {
+	m := &l.Metadata
+	if m.ResourceVersion == "" || m.UID == "" {
+		return "", fmt.Errorf("coord: lease %s has the resourceVersion %q and the uid %q, want both", m.Name, m.ResourceVersion, m.UID)
+	}
+	return coord.Version(m.ResourceVersion + "/" + m.UID), nil
+}
+
 // lease is the Lease of a key, with its value. What is said of a role beside that is for people.
-func (s *Store) lease(key string, data []byte, old coord.Version) *lease {
+func (s *Store) lease(key string, data []byte, old coord.Version) (*lease, error) {
+	version, uid, ok := strings.Cut(string(old), "/")
+	if old != "" && (!ok || version == "" || uid == "") {
+		return nil, fmt.Errorf("coord: %s: version %q, want one of a lease", key, old)
+	}
 	l := &lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: meta{
-		Name: s.object(key), Namespace: s.namespace, ResourceVersion: string(old),
+		Name: s.object(key), Namespace: s.namespace, ResourceVersion: version, UID: uid,
 		Labels:      map[string]string{byMark: "thole", storeMark: s.name},
 		Annotations: map[string]string{keyMark: key, valueMark: string(data)},
 	}}
@@ -75,5 +90,5 @@ func (s *Store) lease(key string, data []byte, old coord.Version) *lease {
 			l.Spec.RenewTime = time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")
 		}
 	}
-	return l
+	return l, nil
 }
