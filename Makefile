@@ -1,5 +1,5 @@
 # Names for commands; none of them is needed to build. The gate is "go test ./...".
-.PHONY: build test race fuzz soak mutants bench peers models onnx golden docs module
+.PHONY: build test race fuzz soak kills mutants bench peers models onnx golden docs module
 
 build:
 	CGO_ENABLED=0 go build -o out/ ./cmd/thole
@@ -14,9 +14,14 @@ race:
 fuzz:
 	go test $(PKG) -run '^$$' -fuzz '^$(FUZZ)$$' -fuzztime 60s
 
-# The properties with many more draws, from a fresh seed, and 10,000 jobs with faults.
+# The properties with many more draws, from a fresh seed, 10,000 jobs with faults, and 10,000 that outlive their processes.
 soak:
-	RAPID_CHECKS=5000 FAULT_SEEDS=10000 go test -timeout 60m ./...
+	RAPID_CHECKS=5000 FAULT_SEEDS=10000 SIM_SEEDS=10000 go test -timeout 60m ./...
+
+# Three servers and three workers, of which one is killed every two seconds, come to the model of a training that nobody disturbed:
+# make kills KILL_TIME=5m KILL_SEED=2
+kills:
+	KILL_TIME=$(or $(KILL_TIME),5m) KILL_SEED=$(KILL_SEED) KILL_ARGS="$(KILL_ARGS)" go test ./cmd/thole -run '^TestKills$$' -count 1 -v -timeout 12h
 
 # Change a line at a time and see whether a test notices (docs/mutants.md): make mutants ARGS='-n 40 -seed 7 ./matrix ./wire'
 mutants:

@@ -13,16 +13,25 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+
+	"thole.example/internal/filelock"
 )
 
 // tmpMark begins the names of files that are being written and trees that are being moved away. List leaves them out.
 const tmpMark = "_tmp."
 
 // Dir keeps objects as files below a directory. Several processes may use one directory at once.
-type Dir struct{ root string }
+type Dir struct {
+	root string
+	sync bool
+}
 
 // NewDir is the bucket of the files below root, which need not exist yet.
-func NewDir(root string) *Dir { return &Dir{root} }
+func NewDir(root string) *Dir { return &Dir{root: root} }
+
+// Synced is the same bucket, but what Commit or Publish has made visible is on the disk when they return, and stays if the machine
+// stops: they take the time of an fsync of the object, and of the folders whose entries change.
+func (d *Dir) Synced() *Dir { return &Dir{d.root, true} }
 
 func (d *Dir) file(name string) string { return filepath.Join(d.root, filepath.FromSlash(name)) }
 
@@ -202,7 +211,7 @@ func (d *Dir) Create(_ context.Context, name string) (Writer, error) {
 		return nil, err
 	}
 	file := d.file(name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+	if err := d.folders(filepath.Dir(file)); err != nil {
 		return nil, fmt.Errorf("blob: %w", err)
 	}
 	for {
@@ -210,8 +219,8 @@ func (d *Dir) Create(_ context.Context, name string) (Writer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("blob: %w", named(err, "create", file))
 		}
-		if err := lockShared(f); err != nil || current(f, f.Name()) {
-			return &dirWriter{f, file}, nil
+		if err := filelock.Shared(f); err != nil || current(f, f.Name()) {
+			return &dirWriter{File: f, to: file, dir: d}, nil
 		}
 		f.Close() // somebody took it for a leftover, before it was locked
 	}
@@ -220,6 +229,8 @@ func (d *Dir) Create(_ context.Context, name string) (Writer, error) {
 type dirWriter struct {
 	*os.File // tells by its Close who ends it first
 	to       string
+	dir      *Dir
+	ahead    ahead
 }
 
 // named makes an error of a file that is being written speak of what it will be called.
@@ -233,12 +244,20 @@ func named(err error, op, file string) error {
 
 func (w *dirWriter) Write(p []byte) (int, error) {
 	n, err := w.File.Write(p)
+	w.wrote(n)
 	return n, named(err, "write", w.to)
 }
 
 func (w *dirWriter) WriteAt(p []byte, off int64) (int, error) {
 	n, err := w.File.WriteAt(p, off)
+	w.wrote(n)
 	return n, named(err, "write", w.to)
+}
+
+func (w *dirWriter) wrote(n int) {
+	if w.dir.sync && n > 0 {
+		w.ahead.wrote(w.File, n)
+	}
 }
 
 func (w *dirWriter) ReadAt(p []byte, off int64) (int, error) {
@@ -247,15 +266,25 @@ func (w *dirWriter) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (w *dirWriter) Commit() error {
-	err := named(w.File.Close(), "commit", w.to)
-	if errors.Is(err, fs.ErrClosed) {
-		return fmt.Errorf("blob: %w", err)
+	err := error(nil)
+	if w.dir.sync {
+		err = system.sync(w.File)
 	}
-	if err == nil {
-		err = system.replace(w.File.Name(), w.to)
+	if cerr := w.File.Close(); err == nil || errors.Is(cerr, fs.ErrClosed) {
+		err = cerr
+	}
+	if errors.Is(err, fs.ErrClosed) {
+		return fmt.Errorf("blob: %w", named(err, "commit", w.to))
+	}
+	old := ""
+	if err = named(err, "commit", w.to); err == nil {
+		old, err = system.replace(w.File.Name(), w.to)
 	}
 	if err != nil {
 		os.Remove(w.File.Name())
+		return fmt.Errorf("blob: %w", err)
+	}
+	if err := w.dir.over(old, filepath.Dir(w.to)); err != nil {
 		return fmt.Errorf("blob: %w", err)
 	}
 	return nil

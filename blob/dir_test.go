@@ -84,13 +84,14 @@ func TestReplaceWithoutExchange(t *testing.T) {
 	root := t.TempDir()
 	b := NewDir(root)
 	put(t, b, "old/x", "new/y", "single")
-	none := renames{unsupported, unsupported}
-	file := func(name string) string { return filepath.Join(root, name) }
-	if err := none.replace(file("new"), file("old")); err != nil {
+	was := system
+	defer func() { system = was }()
+	system.exchange, system.free = unsupported, unsupported
+	if err := b.Publish(t.Context(), "new", "old", Anything); err != nil {
 		t.Fatal(err)
 	}
 	wantList(t, b, "", "old/y single")
-	if err := none.replace(file("single"), file("old")); err != nil {
+	if err := b.Publish(t.Context(), "single", "old", Anything); err != nil {
 		t.Fatal(err)
 	}
 	wantList(t, b, "", "old")

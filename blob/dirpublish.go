@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 )
 
@@ -59,12 +60,15 @@ func (d *Dir) Publish(_ context.Context, from, to string, over State) error {
 	if from == to {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(d.file(to)), 0o777); err != nil {
+	if err := d.folders(filepath.Dir(d.file(to))); err != nil {
 		return fmt.Errorf("blob: %w", err)
 	}
-	err := system.move(d.file(from), d.file(to), over)
+	old, err := system.move(d.file(from), d.file(to), over)
 	if errors.Is(err, ErrChanged) {
 		return changed(d.file(to), over)
+	}
+	if err == nil {
+		err = d.over(old, filepath.Dir(d.file(from)), filepath.Dir(d.file(to)))
 	}
 	if err != nil {
 		return fmt.Errorf("blob: %w", err)
@@ -72,17 +76,32 @@ func (d *Dir) Publish(_ context.Context, from, to string, over State) error {
 	return nil
 }
 
-// renames is how names are changed in one step; either function may answer errors.ErrUnsupported.
-type renames struct {
+// over ends a change of names, in the folders: what was replaced, if anything was, goes when what took its place is on the disk.
+func (d *Dir) over(old string, changed ...string) error {
+	for _, dir := range slices.Compact(changed) {
+		if err := d.settle(dir); err != nil {
+			return err
+		}
+	}
+	if old == "" {
+		return nil
+	}
+	return os.RemoveAll(old)
+}
+
+// operations is what a system does to files; either function that renames may answer errors.ErrUnsupported.
+type operations struct {
 	exchange func(a, b string) error     // swaps what has the two names
 	free     func(from, to string) error // renames to a name that nothing has, else fs.ErrExist
+	sync     func(f *os.File) error      // waits until a file, or the entries of a folder, are on the disk
 }
 
 // system is what this system offers.
-var system = renames{exchange, renameFree}
+var system = operations{exchange, renameFree, syncFile}
 
-// move gives from the name to. It fails with ErrChanged if what has that name is not in the state.
-func (r renames) move(from, to string, over State) error {
+// move gives from the name to, and tells what the old thing of that name is called now, if there was one. It fails with ErrChanged if
+// what has that name is not in the state.
+func (r operations) move(from, to string, over State) (old string, err error) {
 	if over == Anything {
 		return r.replace(from, to)
 	}
@@ -92,31 +111,31 @@ func (r renames) move(from, to string, over State) error {
 			err = claimFree(from, to)
 		}
 		if errors.Is(err, fs.ErrExist) {
-			return ErrChanged
+			err = ErrChanged
 		}
-		return err
+		return "", err
 	}
 	if now, err := stateOf(to); err != nil || now != over {
-		return errors.Join(err, ErrChanged)
+		return "", errors.Join(err, ErrChanged)
 	}
 	// Whoever changes it between this look and the next step gets it back.
 	if r.exchange(from, to) == nil {
 		if was, err := stateOf(from); err != nil || was != over {
-			return errors.Join(err, r.exchange(from, to), ErrChanged)
+			return "", errors.Join(err, r.exchange(from, to), ErrChanged)
 		}
-		return os.RemoveAll(from)
+		return from, nil
 	}
 	away := tmpName(to)
 	if err := os.Rename(to, away); err != nil {
-		return err
+		return "", err
 	}
 	if was, err := stateOf(away); err != nil || was != over {
-		return errors.Join(err, claimFree(away, to), ErrChanged)
+		return "", errors.Join(err, claimFree(away, to), ErrChanged)
 	}
 	if err := claimFree(from, to); err != nil {
-		return errors.Join(err, claimFree(away, to))
+		return "", errors.Join(err, claimFree(away, to))
 	}
-	return os.RemoveAll(away)
+	return away, nil
 }
 
 // claimFree renames to a free name without the system's help: a link and a new folder fail where something is.
@@ -142,28 +161,28 @@ func claimFree(from, to string) error {
 	return nil
 }
 
-// replace gives from, which may be a file or a tree, the name to, whatever has it.
-func (r renames) replace(from, to string) error {
+// replace gives from, which may be a file or a tree, the name to, whatever has it, and tells what that is called now, if it is not gone.
+func (r operations) replace(from, to string) (old string, err error) {
 	info, err := os.Lstat(to)
-	old, ferr := os.Lstat(from)
+	mine, ferr := os.Lstat(from)
 	if ferr != nil {
-		return ferr
+		return "", ferr
 	}
-	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() && !old.IsDir() {
-		return os.Rename(from, to)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() && !mine.IsDir() {
+		return "", os.Rename(from, to)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	if r.exchange(from, to) == nil {
-		return os.RemoveAll(from) // from is the old tree now
+		return from, nil // which is the old tree now
 	}
 	away := tmpName(to)
 	if err := os.Rename(to, away); err != nil {
-		return err
+		return "", err
 	}
 	if err := os.Rename(from, to); err != nil {
-		return errors.Join(err, os.Rename(away, to))
+		return "", errors.Join(err, os.Rename(away, to))
 	}
-	return os.RemoveAll(away)
+	return away, nil
 }

@@ -11,12 +11,15 @@ import (
 // Files is the bucket of the whole file system, whose names are paths as people write them: relative to the working
 // directory, also with "..", or absolute. Errors and listings show the names as they were given. It may be used by many
 // goroutines.
-type Files struct{}
+type Files struct {
+	// Sync says that what Commit or Publish has made visible is on the disk when they return, as Dir.Synced.
+	Sync bool
+}
 
 var _ Bucket = Files{}
 
 // at is the bucket of the root of the file system that the name is in, and its name there.
-func (Files) at(name string) (*Dir, string, error) {
+func (f Files) at(name string) (*Dir, string, error) {
 	if name == "" {
 		return nil, "", fmt.Errorf("blob: %q: %w", name, ErrName)
 	}
@@ -29,7 +32,7 @@ func (Files) at(name string) (*Dir, string, error) {
 	if rest == "" {
 		return nil, "", fmt.Errorf("blob: %q: %w", name, ErrName)
 	}
-	return NewDir(volume + string(filepath.Separator)), rest, nil
+	return &Dir{volume + string(filepath.Separator), f.Sync}, rest, nil
 }
 
 // Open implements Bucket.

@@ -20,7 +20,7 @@ func onEachSystem(t *testing.T, test func(*testing.T, Bucket)) {
 	onEach(t, test)
 	t.Run("dir of a poorer system", func(t *testing.T) {
 		was := system
-		system = renames{unsupported, unsupported}
+		system.exchange, system.free = unsupported, unsupported
 		defer func() { system = was }()
 		test(t, NewDir(t.TempDir()))
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -77,10 +78,28 @@ type EarlyStop struct {
 	MinDelta float64 `json:"min_delta,omitempty"`
 }
 
-// Checkpoint saves what is needed to go on after every Every-th epoch.
+// Checkpoint saves what is needed to go on, again and again.
 type Checkpoint struct {
-	Path  string `json:"path,omitempty"`
-	Every int    `json:"every,omitempty"`
+	Path  string   `json:"path,omitempty"`
+	Every Interval `json:"every,omitempty"`
+}
+
+// Interval is a time, like 5m, or a number of steps.
+type Interval string
+
+// UnmarshalJSON implements json.Unmarshaler: a number of steps may be one.
+func (i *Interval) UnmarshalJSON(src []byte) error {
+	var text string
+	var steps int
+	if json.Unmarshal(src, &steps) == nil {
+		*i = Interval(strconv.Itoa(steps))
+		return nil
+	}
+	if json.Unmarshal(src, &text) != nil {
+		return &settingError{src, `want a time like "5m", or a number of steps`}
+	}
+	*i = Interval(text)
+	return nil
 }
 
 // ModelPart says how the parameters are kept and where.

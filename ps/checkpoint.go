@@ -3,7 +3,6 @@ package ps
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 
 	"thole.example/rpc"
@@ -12,67 +11,55 @@ import (
 // Restored says what a checkpoint was of.
 type Restored = rpc.Restored
 
+// CheckpointOptions say what a checkpoint is and where.
+type CheckpointOptions struct {
+	// Path is where it is within the servers' bucket. A checkpoint that this job wrote or restored there is replaced, and if the Moment
+	// says a run, one that an earlier attempt of that run wrote, or any of a series whose head cannot be read; anything else is an error.
+	Path string
+	// Base has only what has changed since the checkpoint at that path written, and which columns were removed since: an increment.
+	// Restore reads both, so whatever it is based on has to stay where it is. It is the last checkpoint with Track, or the one before it,
+	// or one that the job was restored from. After an error the base is the same as before. Where something was loaded or created
+	// since, the base was replaced, or 100 are based on each other already, the error says that a whole one has to be written first.
+	// "": everything is written.
+	Base    string
+	Track   bool              // later ones may be based on it: the servers remember what changes from now on. A Base implies it
+	Interim bool              // it is removed when the job ends
+	Keep    int               // above 0: once it is there the others beside it go, but for the last so many of its run with what they need
+	Moment  json.RawMessage   // where the training is, a state.Moment as JSON; nil: it is not said
+	Files   map[string][]byte // objects to be kept in its tree, by name, which are no names of state's own
+}
+
 // Checkpoint writes the state of training to a path within the servers' bucket: the values of all matrices, what their rules
 // keep, the steps that were made, and the clocks, windows and staged deltas of the job. Every server writes its own share as
-// of the task's clocks, then one makes all of it visible at once; other tasks go on meanwhile. If anything goes wrong, or ctx
-// ends, nothing becomes visible. A checkpoint that this job wrote or restored there is replaced; anything else is an error. One
-// task of the job calls it.
+// of the task's clocks, then one makes all of it visible at once; other tasks go on meanwhile, and so may this one
+// (BeginCheckpoint). If anything goes wrong, or ctx ends, nothing becomes visible. One task of the job calls it.
 func (c *Client) Checkpoint(ctx context.Context, path string) error {
-	if err := c.begin(ctx, "checkpoint", nil); err != nil {
-		return err
-	}
-	defer c.end()
-	return c.whole(ctx, func() error { return c.checkpoint(ctx, rpc.Save{Path: path}) })
+	return c.checkpoint(ctx, CheckpointOptions{Path: path})
 }
 
 // Interim is Checkpoint, but what it writes is removed when the job ends: a moment to come back to.
 func (c *Client) Interim(ctx context.Context, path string) error {
-	if err := c.begin(ctx, "checkpoint", nil); err != nil {
-		return err
-	}
-	defer c.end()
-	return c.whole(ctx, func() error { return c.checkpoint(ctx, rpc.Save{Path: path, Interim: true}) })
+	return c.checkpoint(ctx, CheckpointOptions{Path: path, Interim: true})
 }
 
-// CheckpointSince writes an increment: a Checkpoint of only what has changed since the one at base, and of which columns were
-// removed since. Restore reads both, so whatever it is based on has to stay where it is. With an empty base it writes a whole
-// one, and from then on the servers track what changes, which plain checkpoints do not ask for. A base is the last checkpoint that
-// this has written, or the one before it, or one that this has written and the job was restored from. After an error the base is
-// the same as before. Where something was loaded or created since, the base was replaced, or 1000 are based on each other already,
-// the error says that a whole one has to be written first. One task of the job calls it.
+// CheckpointSince is Checkpoint with a base, or, if that is empty, of one that others may be based on ([CheckpointOptions]).
 func (c *Client) CheckpointSince(ctx context.Context, path, base string) error {
+	return c.checkpoint(ctx, CheckpointOptions{Path: path, Track: true, Base: base})
+}
+
+// checkpoint waits for a checkpoint, and writes it again if a connection is lost within.
+func (c *Client) checkpoint(ctx context.Context, o CheckpointOptions) error {
 	if err := c.begin(ctx, "checkpoint", nil); err != nil {
 		return err
 	}
 	defer c.end()
-	return c.whole(ctx, func() error { return c.checkpoint(ctx, rpc.Save{Path: path, Track: true, Base: base}) })
-}
-
-func (c *Client) checkpoint(ctx context.Context, s rpc.Save) error {
-	s.Stage, s.Checkpoint, s.Servers = rand.Text(), true, len(c.links)
-	for _, m := range c.order {
-		s.Matrices = append(s.Matrices, m.meta.Name)
-	}
-	own := func(server int) rpc.Save {
-		mine := s
-		mine.Index = server
-		return mine
-	}
-	xs, err := c.askSave(ctx, rpc.OpSave, c.order, own)
-	if err == nil {
-		for _, x := range xs {
-			if len(x.resp.Results) != 1 {
-				err = x.link.lie("%d results of a checkpoint, want 1", len(x.resp.Results))
-				break
-			}
-			s.Parts = append(s.Parts, bytes.Clone(x.resp.Results[0].Data))
+	return c.whole(ctx, func() error {
+		k, err := c.beginCheckpoint(ctx, o)
+		if err != nil {
+			return err
 		}
-		release(xs)
-	}
-	if err == nil {
-		err = c.commit(ctx, s, c.order)
-	}
-	return c.abort(ctx, c.order, own, err)
+		return k.wait(ctx)
+	})
 }
 
 // Restore fills all matrices that this client created from a checkpoint, and those that it is based on, with what their rules

@@ -227,7 +227,7 @@ func TestQuitReason(t *testing.T) {
 		p := c.dial(t, ps.Options{})
 		requests, _ := c.count()
 		must(t, p.Quit(errors.New(why)))
-		if told := c.stores[1].quit; requests[rpc.OpQuit] != 2 || told != `{"reason":"`+want+`"}` {
+		if told := c.stores[1].quit; requests[rpc.OpQuit] != 2 || told != `{"reason":"`+want+`","final":true}` {
 			t.Errorf("%d servers heard, %.60q", requests[rpc.OpQuit], told)
 		}
 	}

@@ -55,13 +55,23 @@ type Options struct {
 	Plan      string // settings that all tasks must have alike, words "name=value"; without a value any will do
 	Worker    string // names this process, if it has several tasks: they join all or none
 	Mine      []int  // the tasks of this process
+	// Attempt is the number of this attempt of a job that goes on from checkpoints, from 1 on; 0: it has one attempt. The first Dial of a
+	// later attempt ends those before it: their tasks hear that it has begun, and nothing of theirs becomes visible any more. Dial
+	// returns a *LaterAttempt if the task has to join in another.
+	Attempt int
 	// Optional says that the job goes on without the task if it finishes or goes away for good.
 	Optional bool
+	// Replace says that this client may go on in the place of one that went away, in the same attempt of the job, between two of its
+	// clocks ([Client.Replaces]).
+	Replace bool
 	// InFlight is how many changes may be under way; 0: 4.
 	InFlight int
 	// Retry is how long the client tries to reach a server again when a connection is lost, and how long the servers keep
 	// the task's place; 0: a lost connection fails the job.
 	Retry time.Duration
+	// Grace is how long the servers keep the task's place when its process is gone, if that is longer than Retry: somebody may come in its
+	// place.
+	Grace time.Duration
 	// Lost, if not nil, is told of a lost connection before the client tries to make a new one, on the client's goroutine.
 	Lost func(err error)
 	// Waiting, if not nil, is told on the client's goroutine when a call has waited 10 s, 20 s, 40 s and so on for an
@@ -85,6 +95,7 @@ type Client struct {
 	order []*Matrix // as they were created
 
 	clock   int      // the task's own: how often Clock was called
+	goesOn  bool     // in the place of a client that went away
 	oplog   []delta  // pushed and not sent, in order
 	arenas  []*arena // of each server: the keys and values in oplog
 	rounds  []*round // changes under way, in order
@@ -176,6 +187,10 @@ func (c *Client) fail(err error) error {
 	return c.failed
 }
 
+// Replaces reports whether the client goes on in the place of one that went away: the task's clocks are where that one left them, and
+// nothing of its present clock has been pushed.
+func (c *Client) Replaces() bool { return c.goesOn }
+
 // Now is the task's clock: how many times Clock has ticked.
 func (c *Client) Now() int { return c.clock }
 
@@ -183,15 +198,21 @@ func (c *Client) Now() int { return c.clock }
 const quitTime = time.Second
 
 // Close ends the connections; calls under way end with an error. A task that closes before Leave fails its job.
-func (c *Client) Close() error { return c.close("") }
+func (c *Client) Close() error { return c.close(nil) }
 
-// Quit is Close by a task that failed: the other tasks of its job are told why.
-func (c *Client) Quit(why error) error {
+// GiveUp is Close by a task that is going to begin another attempt: the others are told why.
+func (c *Client) GiveUp(why error) error { return c.close(told(why, false)) }
+
+// Quit is Close by a task whose own work has failed: the other tasks of its job are told why, and that another attempt is of no use.
+func (c *Client) Quit(why error) error { return c.close(told(why, true)) }
+
+func told(why error, final bool) *rpc.Quit {
 	text := why.Error()
-	return c.close(strings.ToValidUTF8(text[:min(len(text), rpc.ReasonLimit)], ""))
+	return &rpc.Quit{Reason: strings.ToValidUTF8(text[:min(len(text), rpc.ReasonLimit)], ""), Final: final}
 }
 
-func (c *Client) close(reason string) error {
+// close ends the connections; why is what the servers are told, nil if there is nothing to tell.
+func (c *Client) close(why *rpc.Quit) error {
 	c.mu.Lock()
 	joined := c.joined && !c.closed
 	if !c.closed {
@@ -205,8 +226,8 @@ func (c *Client) close(reason string) error {
 		}
 	}
 	c.mu.Unlock()
-	if joined && (c.o.Retry > 0 || reason != "") { // or the servers would wait for it, or not know why
-		c.quit(conns, reason)
+	if joined && (c.o.Retry > 0 || why != nil) { // or the servers would wait for it, or not know why
+		c.quit(conns, why)
 	}
 	var first error
 	for _, conn := range conns {
@@ -218,14 +239,14 @@ func (c *Client) close(reason string) error {
 }
 
 // quit tells the servers that the task gives up.
-func (c *Client) quit(conns []rpc.Conn, reason string) {
+func (c *Client) quit(conns []rpc.Conn, why *rpc.Quit) {
 	ctx, cancel := context.WithTimeout(context.Background(), quitTime)
 	defer cancel()
 	var calls []*rpc.Call
 	for _, conn := range conns {
 		q := &rpc.Request{Op: rpc.OpQuit}
-		if reason != "" {
-			q, _ = control(rpc.OpQuit, rpc.Quit{Reason: reason}) // a text always can be JSON
+		if why != nil {
+			q, _ = control(rpc.OpQuit, why) // a text always can be JSON
 		}
 		calls = append(calls, conn.Start(ctx, q))
 	}

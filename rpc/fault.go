@@ -20,6 +20,7 @@ var (
 	ErrTooLarge  = errors.New("message is too large")
 	ErrInternal  = errors.New("handler panicked")
 	ErrPassed    = errors.New("clock has passed")
+	ErrOver      = errors.New("aborted for good") // by a task that knows that another attempt is of no use
 )
 
 // What networks themselves report.
@@ -32,7 +33,7 @@ var (
 // faults gives each of a handler's errors its number on the wire: its place here. Place 0 is any other error.
 var faults = [...]error{
 	nil, ErrStale, ErrNotFound, ErrExists, ErrRefused, ErrAborted, ErrTimeout, ErrClosed, ErrMalformed, ErrTooLarge,
-	ErrInternal, ErrPassed,
+	ErrInternal, ErrPassed, ErrOver,
 }
 
 // Fault is an error that a server answered.

@@ -44,12 +44,15 @@ const (
 	OpDefine     // a function of the job under the name Func: Arg is its WebAssembly module
 	OpLook       // control: how large a stored matrix is, and how many values it has; answers with [Looked]
 	OpDirect     // a change: values of one matrix that are added to its cells at once, or with Assign replace them
+	OpCatalog    // control: the checkpoints of a folder; answers with some [Kept]
+	OpPrune      // control: removes checkpoints of a folder
 )
 
 // ops names the operations, for errors and logs.
 var ops = [...]string{
 	"nothing", "join", "leave", "quit", "members", "create", "pull", "push", "barrier", "get", "update", "save", "commit",
 	"abort", "load", "follow", "define", "look", "direct",
+	"catalog", "prune",
 }
 
 // String is the name of the operation.

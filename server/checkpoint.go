@@ -3,9 +3,12 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
+	"thole.example/blob"
 	"thole.example/format"
 	"thole.example/matrix"
 	"thole.example/rpc"
@@ -18,18 +21,22 @@ import (
 type checkpoint struct {
 	j      *job
 	save   *rpc.Save
+	moment state.Moment
 	clock  int   // of the task that asks
 	clocks []int // for the matrices
 	stores []*store
 	shots  [][]*snapshot
 	core   ssp.State[*delta]
 
+	known []state.Link // checkpoints that the job remembers the changes since, when this one was asked for
 	since state.Link   // what has changed since that checkpoint stays remembered
-	base  []state.Link // nil: it is a whole one
+	base  state.Link   // what it is based on; zero: it is a whole one
 }
 
 // checkpoint puts the state of this server's partitions and of the job's core into a checkpoint. All matrices are as of the
-// task's clocks for them, and the core's state is of the same moment. Tasks go on meanwhile.
+// task's clocks for them, and the core's state is of the same moment: it is made when all of the clocks before is folded, which the
+// task itself need not wait for, as what it sends later is of later clocks. Under ASP there are no such moments, and the
+// moment is that in which it was asked for. Tasks go on meanwhile.
 func (s *Server) checkpoint(m *member, x *rpc.Exchange, a *rpc.Save, stores []*store) {
 	j := m.job
 	a.Codec = "checkpoint" // in errors
@@ -42,6 +49,12 @@ func (s *Server) checkpoint(m *member, x *rpc.Exchange, a *rpc.Save, stores []*s
 			len(stores), len(c.clocks), a.Index, a.Servers, rpc.ErrMalformed))
 		return
 	}
+	if len(a.Moment) > 0 {
+		if err := json.Unmarshal(a.Moment, &c.moment); err != nil {
+			m.refuse(x, fmt.Errorf("moment of a checkpoint: %w: %w", rpc.ErrMalformed, err))
+			return
+		}
+	}
 	q := &request{x: x}
 	q.ready = func(ssp.Answer[*request]) {
 		j.moments = append(j.moments, func() {
@@ -50,24 +63,39 @@ func (s *Server) checkpoint(m *member, x *rpc.Exchange, a *rpc.Save, stores []*s
 			}
 		})
 	}
-	begin := func() { j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: saveNeeds(x), Exact: true}, q) }
-	if !a.Track {
+	begin := func() { j.post(ssp.Pull[*request]{Req: q, Conn: m.conn, Needs: c.needs(m), Exact: true}, q) }
+	remembered := !a.Track || c.remembered()
+	if j.tracked.doubt(a.Path); remembered {
 		begin()
 		return
 	}
-	go x.Guard(s.logger(), func() { // it reads from the bucket
+	go x.Guard(s.logger(), func() { // the bucket says what there is to be based on; the moment may have passed then
 		if err := c.follow(x.Context()); err != nil {
 			m.refuse(x, err)
 			return
 		}
+		j.tracked.confirm(c.since.ID)
 		begin()
 	})
+}
+
+// needs are the clocks that have to be folded before. Nobody waits for one under ASP.
+func (c *checkpoint) needs(m *member) (all []ssp.Need) {
+	if m.bound != ssp.ASP {
+		all = append(all, ssp.Need{Matrix: 0, Clock: c.clock})
+	}
+	for i, st := range c.stores {
+		if st.bound != ssp.ASP {
+			all = append(all, ssp.Need{Matrix: int(st.number), Clock: c.clocks[i]})
+		}
+	}
+	return all
 }
 
 // take begins the checkpoint, in the job's mailbox: what is applied later is not in it.
 func (c *checkpoint) take(m *member, x *rpc.Exchange) {
 	j := c.j
-	if err := c.current(); err != nil {
+	if err := errors.Join(context.Cause(x.Context()), c.current()); err != nil {
 		j.answer(&request{x: x}, nil, err)
 		return
 	}
@@ -81,12 +109,16 @@ func (c *checkpoint) take(m *member, x *rpc.Exchange) {
 		m.run(x, func(ctx context.Context) (*rpc.Response, error) {
 			defer closeAll(c.shots)
 			defer c.eachDelta(func(d *delta) { d.end() })
+			if err := c.verify(ctx); err != nil {
+				return nil, err
+			}
 			return j.server.put(ctx, j, c.save, c.write)
 		})
 	})
 }
 
-// current wants all matrices of the job, at the clocks that the task had when it asked.
+// current wants all matrices of the job, at the clocks that the task had when it asked. If one has passed that, as while an update
+// ran, the task can ask again at a later one.
 func (c *checkpoint) current() error {
 	if err := c.j.core.Failed(); err != nil {
 		return refusal(err)
@@ -100,8 +132,8 @@ func (c *checkpoint) current() error {
 		if !asked {
 			return fmt.Errorf("checkpoint without matrix %q of job %q, want all: %w", st.meta.Name, c.j.name, rpc.ErrRefused)
 		}
-		if now := c.j.core.Slowest(int(st.number)); now != clock {
-			return fmt.Errorf("matrix %q is at clock %d, want %d as when the checkpoint was asked for: %w", st.meta.Name, now, clock, rpc.ErrRefused)
+		if now := c.j.core.Slowest(int(st.number)); now != clock && st.bound != ssp.ASP {
+			return fmt.Errorf("matrix %q is at clock %d, want %d as when the checkpoint was asked for: %w", st.meta.Name, now, clock, rpc.ErrPassed)
 		}
 	}
 	return nil
@@ -121,12 +153,16 @@ func (c *checkpoint) eachDelta(f func(d *delta)) {
 func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response) (err error) {
 	s := c.j.server
 	defer s.recovered(&err)
-	save, err := state.Create(ctx, s.Bucket, c.save.Path, c.save.Stage, s.over(c.j, c.save))
+	over, err := c.over(ctx)
 	if err != nil {
 		return err
 	}
-	w.saver = &committer{save, c}
-	out := state.Part{Server: c.save.Index, Base: c.last().ID}
+	save, err := state.Create(ctx, s.Bucket, c.save.Path, c.save.Stage, over)
+	if err != nil {
+		return err
+	}
+	w.saver = &committer{save, c, nil}
+	out := state.Part{Server: c.save.Index, Base: c.base.ID}
 	records := func(w *state.Writer) error {
 		for i, st := range c.stores {
 			for _, shot := range c.shots[i] {
@@ -147,6 +183,32 @@ func (c *checkpoint) write(ctx context.Context, w *pendingSave, r *rpc.Response)
 	text, err := json.Marshal(out)
 	r.Results = []rpc.Result{{Data: text}}
 	return err
+}
+
+// over is what the checkpoint may replace: what the job wrote or restored there, what an earlier attempt of the same run wrote, or what
+// some training wrote and nobody can read any more: a run comes to the same path in each attempt, and would fail there each time.
+func (c *checkpoint) over(ctx context.Context) (blob.State, error) {
+	s := c.j.server
+	if over := s.over(c.j, c.save); over != blob.Nothing || c.moment.Run == "" {
+		return over, nil
+	}
+	there, err := s.Bucket.State(ctx, c.save.Path)
+	if err != nil {
+		return blob.Nothing, err
+	}
+	head, err := state.Open(ctx, s.Bucket, c.save.Path)
+	if err == nil && head.Moment.Run == c.moment.Run && head.Moment.Attempt <= c.moment.Attempt {
+		return there, nil
+	}
+	if err == nil || there == blob.Nothing {
+		return blob.Nothing, nil
+	}
+	ruined, err := state.Ruined(ctx, s.Bucket, c.save.Path)
+	if err != nil || !ruined {
+		return blob.Nothing, err
+	}
+	s.logger().Warn("a checkpoint that cannot be read is replaced", "path", c.save.Path)
+	return there, nil
 }
 
 // lend gives out a delta as plain values, the values themselves only if they are asked for: they may be on disk.
@@ -183,12 +245,15 @@ func (s *store) byClock() bool { return s.rule == nil && s.meta.Storage != matri
 // committer makes a checkpoint visible, on the server that is asked to.
 type committer struct {
 	*state.Save
-	c *checkpoint
+	c     *checkpoint
+	files map[string][]byte // loose objects, which the commit brings
 }
 
 // Commit implements saver.
 func (w *committer) Commit(ctx context.Context, parts []format.Part) error {
-	out := &state.Checkpoint{Job: w.c.j.name, Plan: w.c.core.Plan, Clock: w.c.clock, Base: w.c.base}
+	out := &state.Checkpoint{
+		Job: w.c.j.name, Plan: w.c.core.Plan, Clock: w.c.clock, Bound: w.c.core.Bound, Base: w.c.base, Moment: w.c.moment,
+	}
 	if w.c.save.Track {
 		out.ID = w.c.save.Stage
 	}
@@ -203,6 +268,14 @@ func (w *committer) Commit(ctx context.Context, parts []format.Part) error {
 		out.Matrices = append(out.Matrices, state.Matrix{
 			Meta: st.meta, Partitioner: spec.Partitioner, Map: st.parts, Bound: spec.Bound, NonFinite: spec.NonFinite, Clock: w.c.clocks[i],
 		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.files)) {
+		if err := w.Loose(ctx, name, w.files[name]); errors.Is(err, state.ErrLoose) {
+			return fmt.Errorf("%w: %w", rpc.ErrMalformed, err)
+		} else if err != nil {
+			return err
+		}
+		out.Loose = append(out.Loose, name)
 	}
 	told := make([]state.Part, len(parts))
 	for i, text := range parts {

@@ -20,25 +20,78 @@ import (
 type tracked struct {
 	mu sync.Mutex
 	of []state.Link
+	// sure are those that are known to be where they were written; of others the bucket has to be asked.
+	sure []string
 }
 
-func (t *tracked) put(all ...state.Link) {
+func (t *tracked) put(base, last state.Link) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.of = slices.DeleteFunc(all, func(l state.Link) bool { return l.ID == "" })
+	t.of = slices.DeleteFunc([]state.Link{base, last}, func(l state.Link) bool { return l.ID == "" })
 }
 
-func (t *tracked) get() []state.Link {
+// confirm says that a checkpoint is where it was written.
+func (t *tracked) confirm(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.of)
+	t.sure = slices.DeleteFunc(t.sure, func(old string) bool { return !t.knows(old) })
+	if t.knows(id) {
+		t.sure = append(t.sure, id)
+	}
+}
+
+func (t *tracked) knows(id string) bool {
+	return slices.ContainsFunc(t.of, func(l state.Link) bool { return l.ID == id })
+}
+
+// doubt says that something is being written to a path.
+func (t *tracked) doubt(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, l := range t.of {
+		if l.Path == path {
+			t.sure = slices.DeleteFunc(t.sure, func(id string) bool { return id == l.ID })
+		}
+	}
+}
+
+// remembered finds out what the checkpoint is based on without the bucket, which is asked later (verify). It reports whether that is
+// known.
+func (c *checkpoint) remembered() bool {
+	t := &c.j.tracked
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.known = slices.Clone(t.of)
+	for _, l := range slices.Backward(t.of) {
+		if c.save.Base == "" || l.Path == c.save.Base {
+			c.since = l
+			return slices.Contains(t.sure, l.ID)
+		}
+	}
+	return c.save.Base == ""
+}
+
+// verify wants what the marks were based on to be in the bucket.
+func (c *checkpoint) verify(ctx context.Context) error {
+	marked := c.since
+	if c.save.Base == "" || c.base.ID != "" {
+		return nil
+	}
+	if err := c.follow(ctx); err != nil {
+		return err
+	}
+	if c.since != marked {
+		return fmt.Errorf("checkpoint %q was replaced while an increment of it was begun: %w", marked.Path, rpc.ErrRefused)
+	}
+	return nil
 }
 
 // follow finds out what the checkpoint is based on, or what has to be remembered beside a whole one until that is there. Which
 // of the last two checkpoints came about is known from the bucket alone, and so to all servers alike, whatever they were told.
 func (c *checkpoint) follow(ctx context.Context) error {
-	known, bucket := c.j.tracked.get(), c.j.server.Bucket
+	bucket, known := c.j.server.Bucket, c.known
 	if c.save.Base == "" {
+		c.since = state.Link{}
 		for _, l := range known {
 			if head, err := state.Open(ctx, bucket, l.Path); err == nil && head.ID == l.ID {
 				c.since = l
@@ -46,27 +99,34 @@ func (c *checkpoint) follow(ctx context.Context) error {
 		}
 		return nil
 	}
-	head, err := state.Open(ctx, bucket, c.save.Base)
+	chain, err := state.OpenChain(ctx, bucket, c.save.Base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &kindError{fmt.Errorf("%w: the base of an increment; %s", err, wholeOne), rpc.ErrNotFound}
+	}
+	if errors.Is(err, state.ErrBase) {
+		return &kindError{fmt.Errorf("%w; %s", err, wholeOne), rpc.ErrRefused}
 	}
 	if err != nil {
 		return err
 	}
+	head, before := chain[len(chain)-1], []string(nil)
+	for _, in := range chain {
+		before = append(before, in.Path())
+	}
 	c.since = state.Link{Path: c.save.Base, ID: head.ID}
-	c.base = append(slices.Clip(head.Base), c.since)
+	c.base = c.since
 	switch {
 	case head.ID == "" || !slices.Contains(known, c.since):
 		return fmt.Errorf("what job %q has changed since checkpoint %q is not known: its last ones are %q; %s: %w",
 			c.j.name, c.save.Base, paths(known), wholeOne, rpc.ErrRefused)
-	case slices.Contains(paths(c.base), c.save.Path):
+	case slices.Contains(before, c.save.Path):
 		return fmt.Errorf("checkpoint %q is one that %q is based on: write the increment elsewhere, or %s: %w",
 			c.save.Path, c.save.Base, wholeOne, rpc.ErrRefused)
-	case len(c.base) > state.BaseLimit:
+	case len(chain) > state.BaseLimit:
 		return fmt.Errorf("checkpoint %q is based on %d others, want fewer than %d: %s: %w",
-			c.save.Base, len(head.Base), state.BaseLimit, wholeOne, rpc.ErrRefused)
+			c.save.Base, len(chain)-1, state.BaseLimit, wholeOne, rpc.ErrRefused)
 	}
-	return errors.Join(c.sameMatrices(head), c.sameSteps())
+	return errors.Join(c.sameMatrices(head.Checkpoint), c.sameSteps())
 }
 
 // wholeOne is what to do when there can be no increment.
@@ -110,7 +170,7 @@ func (c *checkpoint) sameSteps() error {
 
 // same wants the base to be what it was when the increment was begun.
 func (c *checkpoint) same(ctx context.Context) error {
-	if c.base == nil {
+	if c.base.ID == "" {
 		return nil
 	}
 	head, err := state.Open(ctx, c.j.server.Bucket, c.since.Path)
@@ -120,28 +180,20 @@ func (c *checkpoint) same(ctx context.Context) error {
 	return err
 }
 
-// last is the checkpoint that an increment is based on.
-func (c *checkpoint) last() state.Link {
-	if c.base == nil {
-		return state.Link{}
-	}
-	return c.since
-}
-
 // marking is how the partitions are marked, in the job's mailbox: from then on the job remembers what has changed since this one.
 func (c *checkpoint) marking() marking {
 	if !c.save.Track {
 		return nil
 	}
-	id := c.save.Stage
-	c.j.tracked.put(c.since, state.Link{Path: c.save.Path, ID: id})
+	id, since, whole := c.save.Stage, c.since, c.save.Base == ""
+	c.j.tracked.put(since, state.Link{Path: c.save.Path, ID: id})
 	return func(s *shard.Shard) (*shard.Mark, error) {
-		if c.base == nil {
-			return s.MarkAll(c.since.ID, id), nil
+		if whole {
+			return s.MarkAll(since.ID, id), nil
 		}
-		m, err := s.MarkSince(c.since.ID, id)
+		m, err := s.MarkSince(since.ID, id)
 		if errors.Is(err, shard.ErrNotTracked) {
-			err = fmt.Errorf("%w: checkpoint %q, as where something was loaded: %s: %w", err, c.since.Path, wholeOne, rpc.ErrRefused)
+			err = fmt.Errorf("%w: checkpoint %q, as where something was loaded: %s: %w", err, since.Path, wholeOne, rpc.ErrRefused)
 		}
 		return m, err
 	}

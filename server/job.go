@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,7 @@ type job struct {
 	failed    atomic.Pointer[error]
 	saves     saves
 	tracked   tracked
+	tidying   atomic.Bool // old checkpoints are being removed
 	restores  restores
 	functions functions
 	stage     stage
@@ -33,6 +35,8 @@ type job struct {
 	still  stillness
 	ctx    context.Context // ends with the job, or when it fails
 	cancel context.CancelCauseFunc
+	loads  sync.WaitGroup // that run
+	gone   chan struct{}  // closed when the job has ended and given everything back
 
 	// What follows is the mailbox's.
 	core    *ssp.Job[*delta, *request]
@@ -63,8 +67,9 @@ type answer struct {
 type member struct {
 	job    *job
 	task   int
-	conn   int64 // number of the connection
-	reads  bool  // it is no task, and only reads
+	conn   int64     // number of the connection
+	bound  ssp.Bound // of the job
+	reads  bool      // it is no task, and only reads
 	joined atomic.Bool
 	over   atomic.Bool   // it was refused, or has left
 	left   chan struct{} // closed then
@@ -83,6 +88,7 @@ type request struct {
 	// wait. Without ready the answer is what gather reads, or the clock.
 	ready  func(a ssp.Answer[*request])
 	run    func(r ssp.Run[*request])
+	anew   func()  // of a Join: brings it to its job once more, as this one has ended
 	change *member // whose change it is
 	done   bool
 	stop   func() bool // no more watching whether the caller gives up
@@ -262,6 +268,11 @@ func (j *job) effect(e ssp.Effect) {
 	case ssp.Roster[*request]:
 		e.Req.end(false)
 		j.answerJSON(e.Req, j.membership(e))
+	case ssp.Later[*request]:
+		j.comeLater(e)
+	case ssp.Anew[*request]:
+		e.Req.end(false)
+		j.later.then = append(j.later.then, e.Req.anew)
 	case ssp.Run[*request]:
 		j.updates++
 		e.Req.run(e)
@@ -276,7 +287,7 @@ func (j *job) effect(e ssp.Effect) {
 		}
 	case ssp.End:
 		j.ended = true
-		j.server.forget(j)
+		j.server.ended(j)
 		j.cancel(fmt.Errorf("job %q has ended: %w", j.name, rpc.ErrAborted))
 		j.later.then = append(j.later.then, func() { j.server.drop(j) })
 	case ssp.Say:
@@ -306,7 +317,7 @@ func (j *job) answer(q *request, r *rpc.Response, err error) {
 // kinds are what the core's errors are on the wire.
 var kinds = map[ssp.Kind]error{
 	ssp.Refused: rpc.ErrRefused, ssp.NotFound: rpc.ErrNotFound, ssp.Malformed: rpc.ErrMalformed, ssp.Aborted: rpc.ErrAborted,
-	ssp.Passed: rpc.ErrPassed,
+	ssp.Passed: rpc.ErrPassed, ssp.Over: rpc.ErrOver, ssp.Taken: rpc.ErrExists,
 }
 
 // kindError is an error of the core that is of a kind of rpc's too.

@@ -50,6 +50,9 @@ func (s *Server) join(x *rpc.Exchange) {
 
 // arrive brings a Join to its job. One that comes again is the same member's.
 func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
+	if s.afterEnding(at, x, a) {
+		return
+	}
 	j, err := s.enter(a)
 	if err != nil {
 		x.Fail(err)
@@ -57,10 +60,10 @@ func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
 	}
 	m := at.member.Load()
 	if m == nil || m.over.Load() || m.job != j {
-		m = &member{job: j, task: a.Task, conn: at.conn, left: make(chan struct{})}
+		m = &member{job: j, task: a.Task, conn: at.conn, bound: a.Bound, left: make(chan struct{})}
 		at.member.Store(m)
 	}
-	q := &request{x: x}
+	q := &request{x: x, anew: func() { s.arrive(at, x, a) }}
 	q.ready = func(ssp.Answer[*request]) {
 		if !m.joined.Swap(true) {
 			j.members[m.conn] = m
@@ -73,7 +76,7 @@ func (s *Server) arrive(at *seat, x *rpc.Exchange, a *rpc.Join) {
 		}
 		m.clock.Store(int32(j.core.ClockOf(a.Task, 0)))
 		j.bound = a.Bound // all tasks have the same
-		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task)})
+		j.answerJSON(q, rpc.Joined{Seq: j.core.LastChange(a.Task), Clock: j.core.ClockOf(a.Task, 0)})
 	}
 	j.submit(arrival{at, m, x, a, q})
 }
@@ -111,7 +114,8 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 		return nil, fmt.Errorf("job %q: %w: nobody has joined it, or it ended: if the server was started anew, what it held is lost",
 			a.Job, rpc.ErrNotFound)
 	}
-	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job), members: map[int64]*member{}}
+	j = &job{name: a.Job, server: s, core: ssp.NewJob[*delta, *request](a.Job), members: map[int64]*member{},
+		gone: make(chan struct{})}
 	j.ctx, j.cancel = context.WithCancelCause(context.Background())
 	j.stores.Store(&[]*store{nil})
 	if s.JobLimits != (access.Limits{}) {
@@ -121,17 +125,8 @@ func (s *Server) enter(a *rpc.Join) (*job, error) {
 		s.jobs = map[string]*job{}
 	}
 	s.jobs[a.Job] = j
-	s.logger().Info("job began", "job", a.Job, "tasks", a.Tasks, "bound", a.Bound.String())
+	s.logger().Info("job began", "job", a.Job, "attempt", a.Attempt, "tasks", a.Tasks, "bound", a.Bound.String())
 	return j, nil
-}
-
-// forget makes the job's name free.
-func (s *Server) forget(j *job) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.jobs[j.name] == j {
-		delete(s.jobs, j.name)
-	}
 }
 
 // arrival is a Join that waits in the mailbox of a job.
@@ -147,12 +142,13 @@ type arrival struct {
 func (w arrival) do() {
 	j, a := w.m.job, w.a
 	if j.ended {
-		j.later.then = append(j.later.then, func() { j.server.arrive(w.at, w.x, a) })
+		j.later.then = append(j.later.then, w.q.anew)
 		return
 	}
 	step{j, ssp.Join[*request]{
 		Req: w.q, Conn: w.m.conn, Task: a.Task, Name: w.x.From.Name, Tasks: a.Tasks, Bound: a.Bound, Plan: a.Plan, Worker: a.Worker,
-		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, First: a.First, Grace: time.Duration(a.Grace), Optional: a.Optional,
+		Mine: a.Mine, Client: a.Client, Epoch: a.Epoch, First: a.First, Grace: time.Duration(a.Grace), Optional: a.Optional, Replace: a.Replace,
+		Attempt: a.Attempt,
 	}, w.q}.do()
 	if !w.m.joined.Load() {
 		w.m.end()
@@ -206,7 +202,7 @@ func (s *Server) quit(m *member, x *rpc.Exchange) {
 	}
 	q := &request{x: x}
 	q.ready = m.ended(q)
-	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn, Reason: a.Reason}, q)
+	m.job.post(ssp.Quit[*request]{Req: q, Conn: m.conn, Reason: a.Reason, Final: a.Final}, q)
 }
 
 // ended is what to do when the core has let the task go.

@@ -35,7 +35,9 @@ func (s *Server) load(m *member, x *rpc.Exchange) {
 	if a.Checkpoint {
 		c := change{m.task, x.Seq}
 		q.run = func(ssp.Run[*request]) {
+			j.loads.Add(1)
 			go func() {
+				defer j.loads.Done()
 				out, err := s.restore(j.ctx, j, stores, a.Path)
 				if err == nil {
 					j.restores.put(c, out)
@@ -48,7 +50,11 @@ func (s *Server) load(m *member, x *rpc.Exchange) {
 		return
 	}
 	q.run = func(r ssp.Run[*request]) {
-		go func() { j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: s.fill(j.ctx, stores, &a)}, nil) }()
+		j.loads.Add(1)
+		go func() {
+			defer j.loads.Done()
+			j.post(ssp.Ran{Task: r.Task, Seq: r.Seq, Err: s.fill(j.ctx, stores, &a)}, nil)
+		}()
 	}
 	j.post(e, q)
 }

@@ -85,7 +85,7 @@ func drawRequest(r *rapid.T) (out randomRequest) {
 	out.task = rapid.IntRange(0, 1).Draw(r, "task")
 	ops := []rpc.Op{
 		rpc.OpPush, rpc.OpPush, rpc.OpPush, rpc.OpPush, rpc.OpPull, rpc.OpPull, rpc.OpUpdate, rpc.OpGet, rpc.OpBarrier, rpc.OpMembers,
-		rpc.OpCreate, rpc.OpSave, rpc.OpLoad, rpc.OpLook, rpc.OpCommit, rpc.OpAbort, rpc.OpJoin, rpc.OpDirect, rpc.OpDirect, 77,
+		rpc.OpCreate, rpc.OpSave, rpc.OpLoad, rpc.OpLook, rpc.OpCommit, rpc.OpAbort, rpc.OpJoin, rpc.OpDirect, rpc.OpDirect, rpc.OpCatalog, 77,
 	}
 	out.q.Op = rapid.SampledFrom(ops).Draw(r, "op")
 	out.right = rapid.IntRange(0, 9).Draw(r, "right") > 0

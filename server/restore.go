@@ -76,7 +76,8 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 	if err := l.swap(); err != nil {
 		return out, err
 	}
-	j.tracked.put(state.Link{Path: path, ID: last.ID})
+	j.tracked.put(state.Link{}, state.Link{Path: path, ID: last.ID})
+	j.tracked.confirm(last.ID)
 	_ = s.claim(j, path, over) // another job may have it: then this one does not replace it
 	return out, nil
 }

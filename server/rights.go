@@ -29,6 +29,8 @@ var needs = map[rpc.Op]access.Right{
 	rpc.OpLook:    access.Write, // of a stored model, for loading it
 	rpc.OpDefine:  access.Write, // it runs here
 	rpc.OpDirect:  access.Write,
+	rpc.OpCatalog: access.Read,
+	rpc.OpPrune:   access.Write,
 }
 
 // allowed refuses what the connection's token has no right to, before anything is looked at: what is refused so tells nothing of

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	"thole.example/blob"
@@ -16,8 +18,10 @@ import (
 
 // saves are the saves of a job that are under way, by stage.
 type saves struct {
-	mu sync.Mutex
-	of map[string]*pendingSave
+	mu     sync.Mutex
+	of     map[string]*pendingSave
+	closed bool     // the job has ended: none begins, and none is committed
+	over   []string // of checkpoints that were given up last: one whose clock has not come is refused when it does
 }
 
 // pendingSave is a save that this server has put something into and that has not ended yet.
@@ -35,25 +39,42 @@ type saver interface {
 	Abort(ctx context.Context)
 }
 
-// begin remembers the save; false if there is one of that name.
-func (s *saves) begin(stage string, w *pendingSave) bool {
+// overLimit is how many stages are known that were aborted. A task has few under way.
+const overLimit = 32
+
+// begin remembers the save, or tells why there can be none of that name.
+func (s *saves) begin(stage string, w *pendingSave) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.of[stage] != nil {
-		return false
+	switch {
+	case s.closed:
+		return fmt.Errorf("save %q: the job has ended: %w", stage, rpc.ErrAborted)
+	case s.of[stage] != nil:
+		return fmt.Errorf("save %q: %w", stage, rpc.ErrExists)
+	case slices.Contains(s.over, stage):
+		return fmt.Errorf("save %q was given up: %w", stage, rpc.ErrAborted)
 	}
 	if s.of == nil {
 		s.of = map[string]*pendingSave{}
 	}
 	s.of[stage] = w
-	return true
+	return nil
+}
+
+// giveUp has whatever comes later of a stage refused.
+func (s *saves) giveUp(stage string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over = append(s.over, stage); len(s.over) > overLimit {
+		s.over = s.over[1:]
+	}
 }
 
 // take is the save of that name, which the caller ends if it is the first to take it; nil if there is none.
 func (s *saves) take(stage string) (w *pendingSave, first bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w = s.of[stage]; w == nil || w.taken {
+	if w = s.of[stage]; w == nil || w.taken || s.closed {
 		return w, false
 	}
 	w.taken = true
@@ -73,17 +94,20 @@ func (s *saves) end(ctx context.Context, stage string, w *pendingSave) {
 	close(w.ended)
 }
 
-// takeAll takes every save that was begun and not committed, as when its client went away; the caller ends them.
-func (s *saves) takeAll() map[string]*pendingSave {
+// close takes every save that was begun and not committed, as when its client went away; the caller ends them. Others are being
+// ended. From then on none is begun or taken: what is committed now is what the others commit.
+func (s *saves) close() (all map[string]*pendingSave, others []*pendingSave) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[string]*pendingSave{}
+	s.closed, all = true, map[string]*pendingSave{}
 	for stage, w := range s.of {
-		if !w.taken {
+		if w.taken {
+			others = append(others, w)
+		} else {
 			w.taken, all[stage] = true, w
 		}
 	}
-	return all
+	return all, others
 }
 
 // named is the matrices of these names, in that order.
@@ -188,8 +212,8 @@ func (s *Server) put(
 	work, stop := context.WithCancel(ctx)
 	defer stop()
 	w := &pendingSave{stop: stop, idle: make(chan struct{}), ended: make(chan struct{})}
-	if !j.saves.begin(a.Stage, w) {
-		return nil, fmt.Errorf("save %q: %w", a.Stage, rpc.ErrExists)
+	if err := j.saves.begin(a.Stage, w); err != nil {
+		return nil, cmp.Or(context.Cause(j.ctx), err)
 	}
 	r := &rpc.Response{}
 	err := all(work, w, r)
@@ -267,12 +291,18 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 			return s.compare(ctx, a)
 		}
 		w, first := m.job.saves.take(a.Stage)
+		if over := context.Cause(m.job.ctx); over != nil && !first {
+			return nil, over
+		}
 		if !first {
 			return nil, fmt.Errorf("commit: no save %q is under way here: %w", a.Stage, rpc.ErrNotFound)
 		}
 		defer m.job.saves.end(context.WithoutCancel(ctx), a.Stage, w)
 		if <-w.idle; w.saver == nil {
 			return nil, fmt.Errorf("commit: save %q was not begun: %w", a.Stage, rpc.ErrNotFound)
+		}
+		if c, is := w.saver.(*committer); is {
+			c.files = a.Files
 		}
 		parts := make([]format.Part, len(a.Parts))
 		for i, p := range a.Parts {
@@ -293,7 +323,11 @@ func (s *Server) commit(m *member, x *rpc.Exchange) {
 		if err != nil { // it is there, and must not keep later ones from being written
 			over = blob.Anything
 		}
-		return nil, s.claim(m.job, a.Path, over) // a later save of the job replaces this one
+		err = s.claim(m.job, a.Path, over) // a later save of the job replaces this one
+		if err == nil && a.Checkpoint {
+			s.tidy(m.job, a.Path, a.Keep)
+		}
+		return nil, err
 	})
 }
 
@@ -303,6 +337,12 @@ func (s *Server) abort(m *member, x *rpc.Exchange) {
 	m.withSave(x, func(ctx context.Context, a *rpc.Save) (*rpc.Response, error) {
 		if a.Rehearsal {
 			return nil, s.erase(ctx, format.NewStage(s.Bucket, a.Path, a.Stage).Tree)
+		}
+		if a.Committed {
+			m.job.tracked.confirm(a.Stage)
+		}
+		if a.Checkpoint { // its clock may not have come
+			m.job.saves.giveUp(a.Stage)
 		}
 		w, first := m.job.saves.take(a.Stage)
 		if first {

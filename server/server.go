@@ -66,6 +66,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	jobs    map[string]*job
+	endings map[string]*job   // attempts that have ended and not given everything back yet, by the names of their jobs
 	marks   map[string]mark   // of rehearsals, by stage
 	targets map[string]target // paths that jobs have rehearsed a save to
 }
@@ -122,10 +123,12 @@ var ops = map[rpc.Op]func(s *Server, m *member, x *rpc.Exchange){
 	rpc.OpDefine:  (*Server).define,
 	rpc.OpLook:    (*Server).look,
 	rpc.OpDirect:  (*Server).direct,
+	rpc.OpCatalog: (*Server).catalog,
+	rpc.OpPrune:   (*Server).prune,
 }
 
 // readerOps are what somebody can ask who is no task.
-var readerOps = []rpc.Op{rpc.OpPull, rpc.OpGet, rpc.OpUpdate, rpc.OpDefine}
+var readerOps = []rpc.Op{rpc.OpPull, rpc.OpGet, rpc.OpUpdate, rpc.OpDefine, rpc.OpCatalog}
 
 // refuse answers with an error: why the task is not of the job, if that is so, or else err.
 func (m *member) refuse(x *rpc.Exchange, err error) {
@@ -170,8 +173,9 @@ func (s *Server) drop(j *job) {
 	s.mu.Lock()
 	maps.DeleteFunc(s.targets, func(_ string, t target) bool { return t.of == j })
 	s.mu.Unlock()
-	saves, marks := j.saves.takeAll(), s.marksOf(j)
-	if len(saves)+len(marks) == 0 {
+	saves, others := j.saves.close()
+	marks := s.marksOf(j)
+	if len(saves)+len(others)+len(marks) == 0 {
 		s.close(j)
 		return
 	}
@@ -181,6 +185,9 @@ func (s *Server) drop(j *job) {
 		}
 		for stage, w := range saves {
 			j.saves.end(context.Background(), stage, w)
+		}
+		for _, w := range others {
+			<-w.ended
 		}
 		s.close(j)
 	}()
@@ -193,6 +200,7 @@ func (s *Server) close(j *job) {
 	done := func() {
 		if left.Add(-1) == 0 {
 			j.functions.close()
+			go s.gone(j)
 		}
 	}
 	for _, st := range (*j.stores.Load())[1:] {

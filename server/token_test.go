@@ -94,8 +94,9 @@ func TestRightsAreNeeded(t *testing.T) {
 	}
 	for name, lacks := range map[string]map[rpc.Op]string{
 		"reader": {rpc.OpJoin: "write", rpc.OpCreate: "write", rpc.OpPush: "write", rpc.OpUpdate: "write", rpc.OpSave: "write", rpc.OpLoad: "write",
-			rpc.OpLeave: "write", rpc.OpQuit: "write", rpc.OpCommit: "write", rpc.OpAbort: "write", rpc.OpDefine: "write", 99: "write,administer"},
-		"admin": {rpc.OpJoin: "write", rpc.OpPull: "read", rpc.OpGet: "read", rpc.OpMembers: "read", rpc.OpBarrier: "read", rpc.OpFollow: "read"},
+			rpc.OpLeave: "write", rpc.OpQuit: "write", rpc.OpCommit: "write", rpc.OpAbort: "write", rpc.OpDefine: "write", rpc.OpPrune: "write", 99: "write,administer"},
+		"admin": {rpc.OpJoin: "write", rpc.OpPull: "read", rpc.OpGet: "read", rpc.OpMembers: "read", rpc.OpBarrier: "read", rpc.OpFollow: "read",
+			rpc.OpCatalog: "read"},
 	} {
 		conn, err := l.network(name).Dial(t.Context(), l.addr)
 		if err != nil {

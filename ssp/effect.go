@@ -3,8 +3,9 @@ package ssp
 // Effect is something that the shell has to do; the types of this file are all there are. Effects are done in their order:
 // a pull that is answered reads what was applied before it, and nothing later.
 //
-// Every request is answered (Answer, Roster) or refused once. Every delta of a push that was executed comes back once, in
-// an Apply or a Discard. Those of a push that was refused and is not Done, or that is answered Again, do not come back.
+// Every request is answered (Answer, Roster, Later), refused, or handed back (Anew) once. Every delta of a push that was executed
+// comes back once, in an Apply or a Discard. Those of a push that was refused and is not Done, or that is answered Again, do not come
+// back.
 type Effect interface{ effect() }
 
 // Apply adds the deltas of one clock of a matrix, in this order: by task, and for each task as they were pushed. With Step,
@@ -52,6 +53,15 @@ type Answer[R any] struct {
 	Again bool // a change or Join that came before: what it changed was made then
 }
 
+// Later answers a Join whose task has not joined: it has to come in another attempt of the job.
+type Later[R any] struct {
+	Req     R
+	Attempt int
+}
+
+// Anew hands back the Join of a later attempt, which has ended this job: the shell brings it to a new one.
+type Anew[R any] struct{ Req R }
+
 // Roster answers Members.
 type Roster[R any] struct {
 	Req      R
@@ -86,6 +96,8 @@ func (Run[R]) effect()     {}
 func (Published) effect()  {}
 func (Own[D, R]) effect()  {}
 func (Answer[R]) effect()  {}
+func (Later[R]) effect()   {}
+func (Anew[R]) effect()    {}
 func (Roster[R]) effect()  {}
 func (Refuse[R]) effect()  {}
 func (Fail) effect()       {}
@@ -97,14 +109,16 @@ func (DropConn) effect()   {}
 type Kind string
 
 // The kinds. Refused does not fit the job, NotFound is not or no more there, Malformed is a mistake of the caller, Aborted
-// was right and is not done because of somebody else,
-// Passed comes too late.
+// was right and is not done because of somebody else, Over is Aborted by somebody who knows that trying again does not help,
+// Passed comes too late, Taken may be free soon.
 const (
 	Refused   Kind = "refused"
 	NotFound  Kind = "not found"
 	Malformed Kind = "malformed request"
 	Aborted   Kind = "aborted"
+	Over      Kind = "aborted for good"
 	Passed    Kind = "clock has passed"
+	Taken     Kind = "exists already"
 )
 
 // Error implements error.

@@ -72,7 +72,8 @@ func (d *dice) event() ssp.Event {
 func (d *dice) join(conn int64, task int) ssp.Event {
 	return ssp.Join[int]{Req: d.req(), Conn: conn, Task: task - d.pick(16)/15, Tasks: 3 + d.pick(20)/19, Bound: ssp.Bound(d.pick(20) / 19),
 		Client: []string{fmt.Sprint("c", task), "c0", ""}[d.pick(8)/6], Epoch: d.pick(4), Grace: time.Duration(d.pick(8)) * time.Second,
-		Lease: time.Duration(d.pick(8)/5) * 10 * time.Second, Optional: d.pick(2) == 0, Plan: []string{"a=", "a=1", "a=2"}[d.pick(12)/5]}
+		Lease: time.Duration(d.pick(8)/5) * 10 * time.Second, Optional: d.pick(2) == 0, Replace: d.pick(2) == 0, Plan: []string{"a=", "a=1", "a=2"}[d.pick(12)/5],
+		Attempt: []int{0, 0, 1, 2, -1}[d.pick(40)/8]}
 }
 
 func (d *dice) matrices() []ssp.Matrix {
@@ -83,9 +84,11 @@ func (d *dice) matrices() []ssp.Matrix {
 
 // begin is how most jobs begin: all tasks join, and matrices are created.
 func (d *dice) begin() {
+	attempt := d.pick(3)
 	for task := range 3 {
 		d.step(ssp.Join[int]{Req: d.req(), Conn: int64(1 + task), Task: task, Tasks: 3, Client: fmt.Sprint("c", task),
-			Grace: time.Duration(d.pick(4)) * time.Second, Lease: time.Duration(d.pick(4)) * 10 * time.Second, Optional: d.pick(3) > 0})
+			Grace: time.Duration(d.pick(4)) * time.Second, Lease: time.Duration(d.pick(4)) * 10 * time.Second, Optional: d.pick(3) > 0,
+			Attempt: attempt})
 	}
 	d.step(ssp.Create[int]{Req: d.req(), Conn: 1, Matrices: d.matrices()})
 }
@@ -97,7 +100,7 @@ func (d *dice) end(conn int64) ssp.Event {
 	case 1:
 		return ssp.Abort{Err: ssp.Aborted}
 	case 2, 3, 4:
-		return ssp.Quit[int]{Req: d.req(), Conn: conn}
+		return ssp.Quit[int]{Req: d.req(), Conn: conn, Final: d.pick(2) == 0}
 	}
 	return ssp.Leave[int]{Req: d.req(), Conn: conn}
 }
@@ -136,7 +139,8 @@ func (d *dice) push(conn int64, task int) ssp.Event {
 func (d *dice) step(e ssp.Event) {
 	for _, e := range d.job.Step(d.now, e) {
 		if d.ended {
-			if _, refused := e.(ssp.Refuse[int]); !refused {
+			_, refused := e.(ssp.Refuse[int])
+			if _, back := e.(ssp.Anew[int]); !refused && !back {
 				d.t.Fatalf("%T %+v after the end", e, e)
 			}
 		}
@@ -144,6 +148,12 @@ func (d *dice) step(e ssp.Event) {
 		case ssp.Answer[int]:
 			d.close(e.Req, !e.Again)
 		case ssp.Roster[int]:
+			d.close(e.Req, false)
+		case ssp.Later[int]:
+			if d.close(e.Req, false); e.Attempt == d.job.Attempt() && d.job.Failed() != nil {
+				d.t.Fatalf("a task is to come in attempt %d, which has failed", e.Attempt)
+			}
+		case ssp.Anew[int]:
 			d.close(e.Req, false)
 		case ssp.Refuse[int]:
 			d.close(e.Req, e.Done)

@@ -16,6 +16,7 @@ type Job[D any, R comparable] struct {
 	name     string
 	bound    Bound
 	plan     string
+	attempt  int
 	members  []*member[D, R] // by task; nil: never heard of
 	conns    map[int64]*member[D, R]
 	joined   int            // tasks that have joined, ever

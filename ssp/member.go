@@ -24,6 +24,7 @@ type member[D any, R comparable] struct {
 	grace    time.Duration
 	lease    time.Duration
 	optional bool
+	altered  bool          // an update of it was executed since it ended its own clock last
 	seen     time.Duration // when something was heard of it last; when it went away
 	why      string        // it is away
 	window[D, R]
@@ -62,7 +63,24 @@ func (j *Job[D, R]) join(e *Join[R]) {
 	case !e.first() || j.repeated(e):
 		err = j.rejoin(e)
 	default:
-		if err = j.admit(e); err != nil {
+		var to int
+		var end bool
+		switch to, end, err = j.turn(e); {
+		case err != nil:
+		case end:
+			j.supersede(e)
+			return
+		case to != e.Attempt:
+			j.do(Later[R]{e.Req, to})
+			return
+		default:
+			if m := j.members[e.Task]; m != nil && replaceable(e, m) {
+				err = j.replace(e, m)
+			} else {
+				err = j.admit(e)
+			}
+		}
+		if err != nil {
 			j.refusals++
 			j.reason = err
 		}
@@ -92,6 +110,8 @@ func (e *Join[R]) check() error {
 		return fmt.Errorf("join: task %d, want one in [0,%d): %w", e.Task, e.Tasks, Malformed)
 	case e.Bound < 0:
 		return fmt.Errorf("join: staleness %d, want 0 or more: %w", e.Bound, Malformed)
+	case e.Attempt < 0:
+		return fmt.Errorf("join: attempt %d, want 0 or more: %w", e.Attempt, Malformed)
 	case e.Epoch < 0:
 		return fmt.Errorf("join: number %d of its connections, want 0 or more: %w", e.Epoch, Malformed)
 	case !slices.Contains(e.Mine, e.Task):
@@ -105,7 +125,7 @@ func (e *Join[R]) check() error {
 
 // found makes the settings of the job as its first member wants them.
 func (j *Job[D, R]) found(e *Join[R]) {
-	j.bound, j.plan = e.Bound, e.Plan
+	j.bound, j.plan, j.attempt = e.Bound, e.Plan, e.Attempt
 	j.members = make([]*member[D, R], e.Tasks)
 	j.matrices = []*series[D]{j.series(Matrix{Bound: e.Bound})}
 }
@@ -144,16 +164,13 @@ func (j *Job[D, R]) admit(e *Join[R]) error {
 
 // fits tells why the task cannot be one of the job's, or the plan that both have.
 func (j *Job[D, R]) fits(e *Join[R]) (plan string, err error) {
-	plan, differ := agreed(j.plan, e.Plan)
-	switch other := j.conns[e.Conn]; {
-	case j.failed != nil:
+	if j.failed != nil {
 		return "", j.failed
-	case len(j.members) != e.Tasks || j.bound != e.Bound:
-		return "", fmt.Errorf("job %q has %d tasks under %v, not %d under %v: %w (start all workers alike)",
-			j.name, len(j.members), j.bound, e.Tasks, e.Bound, Refused)
-	case differ != "":
-		return "", fmt.Errorf("job %q is made with %s: %w (start all workers alike; a second job needs another name)",
-			j.name, differ, Refused)
+	}
+	plan, err = j.alike(e)
+	switch other := j.conns[e.Conn]; {
+	case err != nil:
+		return "", err
 	case other != nil && other.task != e.Task:
 		return "", fmt.Errorf("task %d of job %q joins over the connection of task %d: %w", e.Task, j.name, other.task, Refused)
 	}
@@ -174,8 +191,12 @@ func (j *Job[D, R]) taken(m *member[D, R], worker string) error {
 		return fmt.Errorf("task %d of job %q, %s, has lost its connection and is waited for: %w (try again in %v)",
 			m.task, j.name, m.name, Refused, m.grace)
 	case m.status == Here:
+		kind := Refused
+		if j.attempt > 0 { // it may have ended just now
+			kind = Taken
+		}
 		return fmt.Errorf("task %d of job %q is %s already: %w (a second job needs another name)",
-			m.task, j.name, m.name, Refused)
+			m.task, j.name, m.name, kind)
 	case m.over():
 		return fmt.Errorf("task %d of job %q was here before: %w", m.task, j.name, Refused)
 	case m.worker != worker:
@@ -191,7 +212,10 @@ func (j *Job[D, R]) rejoin(e *Join[R]) error {
 	if e.Task < len(j.members) {
 		m = j.members[e.Task]
 	}
+	wrong := j.rejoins(e)
 	switch {
+	case wrong != nil:
+		return wrong
 	case j.failed != nil:
 		return j.failed
 	case m == nil || m.client == "" || m.client != e.Client:
@@ -239,19 +263,19 @@ func (j *Job[D, R]) gone(m *member[D, R], why string) {
 	m.status, m.seen, m.why = Away, j.now, why
 	j.disconnect(m, "lost its connection")
 	if m.grace == 0 || j.failed != nil {
-		j.lose(m, why)
+		j.lose(m, why, Aborted)
 	} else {
 		j.expect(m)
 	}
 	j.end()
 }
 
-// lose gives a task up that is not connected any more: the job fails, or goes on without it.
-func (j *Job[D, R]) lose(m *member[D, R], why string) {
+// lose gives a task up that is not connected any more: the job fails, with an error of the kind, or goes on without it.
+func (j *Job[D, R]) lose(m *member[D, R], why string, kind Kind) {
 	m.status = Lost
 	j.present--
 	j.finished++
-	err := fmt.Errorf("job %q: task %d at %s %s: %w", j.name, m.task, m.name, why, Aborted)
+	err := fmt.Errorf("job %q: task %d at %s %s: %w", j.name, m.task, m.name, why, kind)
 	switch {
 	case j.failed != nil:
 	case !m.optional:
@@ -322,8 +346,12 @@ func (j *Job[D, R]) quit(e *Quit[R]) {
 	if e.Reason != "" {
 		why += " (" + e.Reason + ")"
 	}
+	kind := Aborted
+	if e.Final {
+		kind = Over
+	}
 	j.disconnect(m, why)
-	j.lose(m, why)
+	j.lose(m, why, kind)
 	j.answer(e.Req, false)
 	j.end()
 }

@@ -23,3 +23,17 @@ func agreed(plan, other string) (both, differ string) {
 	}
 	return strings.Join(one, " "), ""
 }
+
+// alike tells why a task has other settings than the job, or the plan that both have.
+func (j *Job[D, R]) alike(e *Join[R]) (plan string, err error) {
+	plan, differ := agreed(j.plan, e.Plan)
+	switch {
+	case len(j.members) != e.Tasks || j.bound != e.Bound:
+		return "", fmt.Errorf("job %q has %d tasks under %v, not %d under %v: %w (start all workers alike)",
+			j.name, len(j.members), j.bound, e.Tasks, e.Bound, Refused)
+	case differ != "":
+		return "", fmt.Errorf("job %q is made with %s: %w (start all workers alike; a second job needs another name)",
+			j.name, differ, Refused)
+	}
+	return plan, nil
+}

@@ -3,6 +3,7 @@ package ssp_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -109,7 +110,7 @@ func (s *script) event(verb string, words []string) ssp.Event {
 	case "leave":
 		return ssp.Leave[string]{Req: req, Conn: conn}
 	case "quit":
-		return ssp.Quit[string]{Req: req, Conn: conn, Reason: set["reason"]}
+		return ssp.Quit[string]{Req: req, Conn: conn, Reason: set["reason"], Final: slices.Contains(words, "final")}
 	case "gone":
 		return ssp.Gone{Conn: conn}
 	case "alive":
@@ -164,8 +165,12 @@ func (s *script) settings(j *ssp.Join[string], words []string) {
 			j.Grace = s.duration(value)
 		case "lease":
 			j.Lease = s.duration(value)
+		case "attempt":
+			j.Attempt = s.number(value)
 		case "optional":
 			j.Optional = true
+		case "replace":
+			j.Replace = true
 		default:
 			s.t.Fatalf("no setting of a join is called %q", name)
 		}
@@ -288,6 +293,10 @@ func (s *script) effect(e ssp.Effect) string {
 		return fmt.Sprintf("own %s: %s", e.Req, strings.Join(e.Deltas, " "))
 	case ssp.Answer[string]:
 		return fmt.Sprintf("answer %s: clock %s%s", e.Req, clockText(e.Clock), map[bool]string{true: " (again)"}[e.Again])
+	case ssp.Later[string]:
+		return fmt.Sprintf("answer %s: not joined, come in attempt %d", e.Req, e.Attempt)
+	case ssp.Anew[string]:
+		return fmt.Sprintf("hand back %s for a new job", e.Req)
 	case ssp.Roster[string]:
 		return fmt.Sprintf("answer %s: %d joined, missing %v, %d refused: %v", e.Req, e.Joined, e.Missing, e.Refusals, e.Reason)
 	case ssp.Refuse[string]:

@@ -15,6 +15,7 @@ type State[D any] struct {
 	Tasks    int
 	Bound    Bound
 	Plan     string
+	Attempt  int
 	Refusals int
 	Reason   *Failure // of the last refusal
 	Failed   *Failure // nil: the job has not failed
@@ -67,7 +68,7 @@ type Staged[D any] struct {
 // State is a copy of the job's state; only what a D refers to is shared.
 func (j *Job[D, R]) State() State[D] {
 	s := State[D]{
-		Name: j.name, Tasks: len(j.members), Bound: j.bound, Plan: j.plan, Refusals: j.refusals,
+		Name: j.name, Tasks: len(j.members), Bound: j.bound, Plan: j.plan, Attempt: j.attempt, Refusals: j.refusals,
 		Reason: failure(j.reason), Failed: failure(j.failed),
 	}
 	for _, m := range j.members {
@@ -133,12 +134,12 @@ func (f *Failure) err() error {
 // FromState is a job that goes on from a state at the time now. Whoever was connected has its grace from now on to come
 // back. The error tells what in the state cannot be.
 func FromState[D any, R comparable](s State[D], now time.Duration) (*Job[D, R], error) {
-	if s.Tasks < 1 || s.Tasks > taskLimit || s.Bound < 0 || len(s.Matrices) == 0 || len(s.Members) == 0 {
+	if s.Tasks < 1 || s.Tasks > taskLimit || s.Bound < 0 || s.Attempt < 0 || len(s.Matrices) == 0 || len(s.Members) == 0 {
 		return nil, fmt.Errorf("state of job %q: %d tasks, %d of them members, with staleness %d and %d matrices: %w",
 			s.Name, s.Tasks, len(s.Members), s.Bound, len(s.Matrices), Malformed)
 	}
 	j := NewJob[D, R](s.Name)
-	j.now, j.bound, j.plan = now, s.Bound, s.Plan
+	j.now, j.bound, j.plan, j.attempt = now, s.Bound, s.Plan, s.Attempt
 	j.refusals, j.reason, j.failed = s.Refusals, s.Reason.err(), s.Failed.err()
 	j.members = make([]*member[D, R], s.Tasks)
 	for i := range s.Members {
@@ -163,7 +164,7 @@ func (j *Job[D, R]) restoreMember(s *MemberState) error {
 		task: s.Task, worker: s.Worker, status: s.Status, name: s.Name, client: s.Client, epoch: s.Epoch,
 		grace: min(max(0, s.Grace), graceLimit), lease: max(0, s.Lease), optional: s.Optional, seen: j.now,
 	}
-	m.last = s.Last
+	m.last, m.altered = s.Last, true // as far as is known
 	for i := range s.Refused {
 		f := &s.Refused[i]
 		if f.Seq > s.Last || i > 0 && f.Seq <= s.Refused[i-1].Seq {

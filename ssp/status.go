@@ -11,6 +11,7 @@ import (
 type Report struct {
 	Job      string         `json:"job"`
 	Bound    string         `json:"bound"` // of matrices that have none of their own
+	Attempt  int            `json:"attempt,omitempty"`
 	Joined   int            `json:"joined"`
 	Finished int            `json:"finished"`
 	Failed   string         `json:"failed,omitempty"`
@@ -60,7 +61,8 @@ type WaitReport struct {
 // nil, tells which ones of a matrix a request reads.
 func (j *Job[D, R]) Report(now time.Duration, partitions func(req R, matrix int) []int) Report {
 	j.now = max(j.now, now)
-	r := Report{Job: j.name, Bound: j.bound.String(), Joined: j.joined, Finished: j.finished, All: len(j.members), Missing: j.missing()}
+	r := Report{Job: j.name, Bound: j.bound.String(), Attempt: j.attempt, Joined: j.joined,
+		Finished: j.finished, All: len(j.members), Missing: j.missing()}
 	if j.failed != nil {
 		r.Failed = j.failed.Error()
 	}
@@ -119,7 +121,7 @@ func (j *Job[D, R]) String() string { return j.Report(j.now, nil).String() }
 // String is the report as lines for people.
 func (r Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "job %q: %d tasks under %s, %d joined, %d finished\n", r.Job, r.All, r.Bound, r.Joined, r.Finished)
+	fmt.Fprintf(&b, "job %q: %d tasks under %s, %d joined, %d finished%s\n", r.Job, r.All, r.Bound, r.Joined, r.Finished, r.attempt())
 	if r.Failed != "" {
 		fmt.Fprintf(&b, "failed: %v\n", r.Failed)
 	}
@@ -145,6 +147,13 @@ func (r Report) String() string {
 		fmt.Fprintf(&b, "not joined: %v of %d\n", r.Missing, r.All-r.Joined)
 	}
 	return b.String()
+}
+
+func (r Report) attempt() string {
+	if r.Attempt == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", attempt %d", r.Attempt)
 }
 
 // Where is the partitions as people are told of them: ", partition 3", ", partitions 0 1 2", or nothing.

@@ -94,7 +94,7 @@ func (j *Job[D, R]) overdue(m *member[D, R]) {
 		return
 	}
 	if m.status == Away {
-		j.lose(m, fmt.Sprintf("%s, and did not come back within %v", m.why, m.grace))
+		j.lose(m, fmt.Sprintf("%s, and did not come back within %v", m.why, m.grace), Aborted)
 		return
 	}
 	why := fmt.Sprintf("was not heard of for %v", m.lease)

@@ -1,9 +1,10 @@
 package state
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"thole.example/format"
 	"thole.example/matrix"
@@ -15,21 +16,26 @@ import (
 // record is.
 type Checkpoint struct {
 	Job      string
-	Plan     string // the settings of the job, words "name=value"; "": not known
-	Clock    int    // of the task that asked for it
+	Plan     string    // the settings of the job, words "name=value"; "": not known
+	Clock    int       // of the task that asked for it
+	Bound    ssp.Bound // of matrices that have none of their own: under ASP the checkpoint is not of one moment
 	Matrices []Matrix
 	Files    []File // by server
 
-	// Moment is where the training was, and Loose names the other objects in its tree, as the settings of the training.
+	// Moment is where the training was, and Loose names the other objects in its tree, as the settings of the training. Sums are
+	// the SHA-256 of these in hex, by name: Commit fills them in.
 	Moment Moment
 	Loose  []string
+	Sums   map[string]string
 
 	// ID is what tells this checkpoint from others at its path, if increments may be based on it.
 	ID string
-	// Base is nil, or the checkpoints that have to be read before this one, which has only what has changed since the last of
-	// them: a whole one first, and then those that each are based on the ones before.
-	Base []Link
+	// Base is the checkpoint that this one is based on, which has only what has changed since; zero: it is a whole one.
+	Base Link
 }
+
+// Whole reports whether nothing has to be read before the checkpoint.
+func (c *Checkpoint) Whole() bool { return c.Base == Link{} }
 
 // Matrix is a matrix of a checkpoint.
 type Matrix struct {
@@ -60,12 +66,15 @@ type Extent struct {
 	Candidates int64 `json:"candidates,omitempty"`
 	// Stored is, in an increment, how many columns the partition has, with those that have not changed.
 	Stored int64 `json:"stored,omitempty"`
+	// Sum is the SHA-256 of the heads of the record's frames, in hex; "": it is not known.
+	Sum string `json:"sum,omitempty"`
 }
 
 // File is a server's file.
 type File struct {
-	Size int64 `json:"size"`
-	Job  int64 `json:"job"` // byte at which the state of the job begins, which goes to the end
+	Size int64  `json:"size"`
+	Job  int64  `json:"job"`           // byte at which the state of the job begins, which goes to the end
+	Sum  string `json:"sum,omitempty"` // SHA-256 of the heads of the job's frames, in hex; "": it is not known
 }
 
 // Record is the place of one record, as whoever wrote it tells.
@@ -83,41 +92,11 @@ type Part struct {
 	Base    string   `json:"base,omitempty"` // identity of the checkpoint that they are based on
 }
 
-// name is the object of a server's file within the checkpoint; headName that of the checkpoint frame.
+// HeadName is the object of the head within the checkpoint, its checkpoint frame: where that lies is a checkpoint.
+const HeadName = "checkpoint"
+
+// name is the object of a server's file.
 func name(server int) string { return fmt.Sprintf("server.%d", server) }
-
-const headName = "checkpoint"
-
-// metaJSON is a Meta as it is written: as everywhere, but for what has names instead of numbers.
-type metaJSON struct {
-	matrix.Meta
-	DType    string
-	Layout   string
-	Storage  string   `json:",omitempty"`
-	ColTypes []string `json:",omitempty"`
-}
-
-type checkpointJSON struct {
-	Job      string            `json:"job"`
-	Plan     string            `json:"plan,omitempty"`
-	Clock    int               `json:"clock"`
-	Matrices []matrixJSON      `json:"matrices"`
-	Files    []json.RawMessage `json:"files"`
-	ID       string            `json:"id,omitempty"`
-	Base     []Link            `json:"base,omitempty"`
-	Moment   Moment            `json:"moment,omitzero"`
-	Loose    []string          `json:"loose,omitempty"`
-}
-
-type matrixJSON struct {
-	Meta        metaJSON        `json:"meta"`
-	Partitioner string          `json:"partitioner"`
-	Map         json.RawMessage `json:"map"`
-	Bound       *ssp.Bound      `json:"bound,omitempty"`
-	NonFinite   string          `json:"nonfinite,omitempty"`
-	Clock       int             `json:"clock"`
-	Records     []Extent        `json:"records"`
-}
 
 // collect puts what the servers told into the checkpoint, which has the matrices. Every record has to be there once, from the
 // server that has the partition.
@@ -137,7 +116,7 @@ func (c *Checkpoint) collect(parts []Part, servers int) error {
 		if p.Server < 0 || p.Server >= servers || there[p.Server] {
 			return fmt.Errorf("part of server %d, want one of each of %d", p.Server, servers)
 		}
-		if base := c.last().ID; p.Base != base {
+		if base := c.Base.ID; p.Base != base {
 			return fmt.Errorf("server %d has what changed since checkpoint %q, want %q: the base was replaced meanwhile", p.Server, p.Base, base)
 		}
 		there[p.Server], c.Files[p.Server] = true, p.File
@@ -155,8 +134,11 @@ func (c *Checkpoint) collect(parts []Part, servers int) error {
 
 // check says what cannot be.
 func (c *Checkpoint) check() error {
-	if err := c.checkBase(); err != nil {
+	if err := errors.Join(c.checkBase(), c.checkLoose()); err != nil {
 		return err
+	}
+	if c.Bound < 0 {
+		return fmt.Errorf("bound %d, want 0 or more", c.Bound)
 	}
 	for i, f := range c.Files {
 		if f.Job < int64(len(magic)) || f.Size < f.Job {
@@ -185,99 +167,32 @@ func (c *Checkpoint) check() error {
 			}
 		}
 	}
-	return nil
+	return c.checkPlaces()
 }
 
-// writeCheckpoint writes the head.
-func writeCheckpoint(w *Writer, c *Checkpoint) error {
-	out := checkpointJSON{Job: c.Job, Plan: c.Plan, Clock: c.Clock, ID: c.ID, Base: c.Base, Moment: c.Moment, Loose: c.Loose}
-	for _, f := range c.Files {
-		text, err := json.Marshal(f)
-		if err != nil {
-			return err
-		}
-		out.Files = append(out.Files, text)
-	}
+// checkPlaces wants the records of each file to follow each other, so that every byte of it is of one of them or of the job.
+func (c *Checkpoint) checkPlaces() error {
+	all := make([][]Extent, len(c.Files))
 	for i := range c.Matrices {
 		m := &c.Matrices[i]
-		text, err := json.Marshal(m.Map)
-		if err != nil {
-			return err
-		}
-		meta := metaJSON{Meta: m.Meta, DType: m.Meta.DType.String(), Layout: m.Meta.Layout.String()}
-		if m.Meta.Storage != matrix.Invalid {
-			meta.Storage = m.Meta.Storage.String()
-		}
-		for _, d := range m.Meta.ColTypes {
-			meta.ColTypes = append(meta.ColTypes, d.String())
-		}
-		out.Matrices = append(out.Matrices, matrixJSON{meta, m.Partitioner, text, m.Bound, m.NonFinite, m.Clock, m.Records})
-	}
-	return w.json(kindCheckpoint, out)
-}
-
-// readCheckpoint reads the head, and nothing may follow.
-func readCheckpoint(r *Reader) (*Checkpoint, error) {
-	var j checkpointJSON
-	off, err := r.json(kindCheckpoint, &j)
-	if err != nil {
-		return nil, err
-	}
-	if r.More() {
-		return nil, at(r.off, "%d bytes after the end of the checkpoint", r.end-r.off)
-	}
-	c := &Checkpoint{Job: j.Job, Plan: j.Plan, Clock: j.Clock, ID: j.ID, Base: j.Base, Moment: j.Moment, Loose: j.Loose}
-	for _, text := range j.Files {
-		var f File
-		if err := json.Unmarshal(text, &f); err != nil {
-			return nil, at(off, "file: %w", err)
-		}
-		c.Files = append(c.Files, f)
-	}
-	for i := range j.Matrices {
-		m, err := j.Matrices[i].matrix(len(c.Files))
-		if err != nil {
-			return nil, at(off, "%w", err)
-		}
-		c.Matrices = append(c.Matrices, m)
-	}
-	if err := c.check(); err != nil {
-		return nil, at(off, "%w", err)
-	}
-	return c, nil
-}
-
-func (j *matrixJSON) matrix(servers int) (m Matrix, err error) {
-	m = Matrix{Meta: j.Meta.Meta, Partitioner: j.Partitioner, Bound: j.Bound, NonFinite: j.NonFinite, Clock: j.Clock, Records: j.Records}
-	if m.Meta.DType, err = typeOf(j.Meta.DType); err != nil {
-		return m, fmt.Errorf("matrix %q: %w", m.Meta.Name, err)
-	}
-	if m.Meta.Storage = matrix.Invalid; j.Meta.Storage != "" {
-		if m.Meta.Storage, err = typeOf(j.Meta.Storage); err != nil {
-			return m, fmt.Errorf("matrix %q: %w", m.Meta.Name, err)
+		for id, r := range m.Records {
+			all[m.Map.Owners[id]] = append(all[m.Map.Owners[id]], r)
 		}
 	}
-	switch j.Meta.Layout {
-	case matrix.RowSparse.String():
-		m.Meta.Layout = matrix.RowSparse
-	case matrix.RowDense.String():
-		m.Meta.Layout = matrix.RowDense
-	default:
-		return m, fmt.Errorf("matrix %q: layout %q, want dense or sparse", m.Meta.Name, j.Meta.Layout)
-	}
-	m.Meta.ColTypes = nil
-	for _, name := range j.Meta.ColTypes {
-		d, err := typeOf(name)
-		if err != nil {
-			return m, fmt.Errorf("matrix %q: %w", m.Meta.Name, err)
+	for server, records := range all {
+		slices.SortFunc(records, func(a, b Extent) int { return cmp.Compare(a.Off, b.Off) })
+		next := int64(len(magic))
+		for _, r := range records {
+			if r.Off != next {
+				return fmt.Errorf("file %d has a record at byte %d, want one at %d, after the one before", server, r.Off, next)
+			}
+			next += r.Size
 		}
-		m.Meta.ColTypes = append(m.Meta.ColTypes, d)
+		if job := c.Files[server].Job; job != next {
+			return fmt.Errorf("file %d has the state of the job at byte %d, want it at %d, after the records", server, job, next)
+		}
 	}
-	if err := m.Meta.Check(); err != nil {
-		return m, err
-	}
-	m.Map, err = part.Parse(j.Map, &m.Meta, servers)
-	return m, err
+	return nil
 }
 
 // Find is the matrix of that name.

@@ -170,19 +170,28 @@ func TestHostileCheckpoint(t *testing.T) {
 	parts := `"map":{"version":1,"rows":[0,1],"cols":[0,4],"owners":[0]}`
 	files := `"files":[{"size":100,"job":50}]`
 	for text, want := range map[string]string{
-		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":43}]}]}`:                                          "record below byte 50",
-		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":7,"size":3}]}]}`:                                           "3 bytes at byte 7",
-		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":9223372036854775807,"size":9223372036854775807}]}]}`:       "record below byte 50",
-		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[]}]}`:                                                             "records of 0 partitions, want 1",
-		`{"files":[],"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":4}]}]}`:                                              "owned by server 0, want one of 0",
-		`{` + files + `,"id":"x","base":[{"path":"a","id":"1"},{"path":"a","id":"2"}]}`:                                                      `"a" with the identity "2", want each path and identity once`,
-		`{` + files + `,"id":"x","base":[{"path":"a","id":"1"},{"path":"b","id":"1"}]}`:                                                      `"b" with the identity "1", want each`,
-		`{` + files + `,"id":"x","base":[{"path":"a","id":"x"}]}`:                                                                            `"a" with the identity "x", want each`,
-		`{` + files + `,"id":"x","base":[{"path":"a"}]}`:                                                                                     `"a" with the identity "", want each`,
-		`{` + files + `,"base":[{"path":"a","id":"1"}]}`:                                                                                     `1 checkpoints with the identity ""`,
-		`{` + files + `,"id":"x","base":[` + strings.Repeat(`{},`, 1000) + `{}]}`:                                                            `1001 checkpoints with the identity "x", want at most 1000`,
-		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":4,"stored":-1}]}]}`:                               "in 4 bytes",
-		`{"files":[{"size":3,"job":50}]}`:                                                                                                    "file 0 of 3 bytes with the state of the job at 50",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":43}]}]}`:                                    "record below byte 50",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":7,"size":3}]}]}`:                                     "3 bytes at byte 7",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":9223372036854775807,"size":9223372036854775807}]}]}`: "record below byte 50",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[]}]}`:                                                       "records of 0 partitions, want 1",
+		`{"files":[],"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":4}]}]}`:                                        "owned by server 0, want one of 0",
+		`{` + files + `,"id":"x","base":{"path":"a","id":"x"}}`:                                                                        `"x", based on checkpoint "a" with the identity "x"`,
+		`{` + files + `,"id":"x","base":{"path":"a"}}`:                                                                                 `based on checkpoint "a" with the identity ""`,
+		`{` + files + `,"id":"x","base":{"id":"y"}}`:                                                                                   `based on checkpoint "" with the identity "y"`,
+		`{` + files + `,"base":{"path":"a","id":"1"}}`:                                                                                 `identity "", based on checkpoint "a"`,
+		`{` + files + `,"id":"x","base":[{"path":"a","id":"1"}]}`:                                                                      "cannot unmarshal array",
+		`{` + files + `}`: "file 0 has the state of the job at byte 50, want it at 8",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":41}]}]}`: "state of the job at byte 50, want it at 49",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":9,"size":41}]}]}`: "a record at byte 9, want one at 8",
+		`{"files":[],"loose":["../x"]}`:                                 `object "../x" beside the matrices`,
+		`{"files":[],"loose":["server.0"]}`:                             `object "server.0" beside the matrices`,
+		`{"files":[],"loose":["checkpoint"]}`:                           `object "checkpoint" beside the matrices`,
+		`{"files":[],"loose":["_tmp.x"]}`:                               `object "_tmp.x" beside the matrices`,
+		`{"files":[],"loose":["a","a"]}`:                                `object "a" is named twice`,
+		`{"files":[],"sums":{"a":"00"}}`:                                `digest of "a", which is not named`,
+		`{"files":[],"loose":[` + strings.Repeat(`"a",`, 100) + `"a"]}`: "101 objects beside the files",
+		`{` + files + `,"matrices":[{` + meta + `,` + parts + `,"records":[{"off":8,"size":4,"stored":-1}]}]}`: "in 4 bytes",
+		`{"files":[{"size":3,"job":50}]}`: "file 0 of 3 bytes with the state of the job at 50",
 		`{` + files + `,"matrices":[{` + strings.Replace(meta, "f64", "f6", 1) + `,` + parts + `}]}`:                                         `element type "f6"`,
 		`{` + files + `,"matrices":[{` + strings.Replace(meta, "dense", "lazy", 1) + `,` + parts + `}]}`:                                     `layout "lazy"`,
 		`{` + files + `,"matrices":[{` + strings.Replace(meta, `"Rows":1`, `"Rows":-1`, 1) + `,` + parts + `}]}`:                             "none below 0",
@@ -207,6 +216,7 @@ func TestCommitRefuses(t *testing.T) {
 		"part of server 1":                    {{Server: 1}},
 		"server 0 keeps it elsewhere":         {{File: File{Size: 8, Job: 8}}},
 		"with the state of the job at 0":      {{}},
+		"state of the job at byte 9, want it": {{File: File{Size: 9, Job: 9}}},
 		"has partition 0 of matrix \"x\"":     {{File: File{Size: 8, Job: 8}, Records: []Record{{Matrix: "x"}}}},
 		"parts of 2 servers, want 1":          {{File: File{Size: 8, Job: 8}}, {Server: 1}},
 		"file 0 of 4 bytes with the state of": {{File: File{Size: 4, Job: 8}}},
@@ -274,6 +284,79 @@ func FuzzRead(f *testing.F) {
 		var at *wire.At
 		if err := readStream(data); err != nil && !errors.As(err, &at) {
 			t.Fatalf("%v, want the byte", err)
+		}
+	})
+}
+
+// FuzzHead: whatever JSON a head is, it is refused with the byte, or it is one that is written and read again with the same digest; a chain
+// that begins with it ends.
+func FuzzHead(f *testing.F) {
+	b := &blob.Mem{}
+	series(f, b)
+	for _, at := range []string{"s/a", "s/c"} {
+		data, err := blob.ReadAll(f.Context(), b, at+"/"+HeadName, 1<<20)
+		if err != nil {
+			f.Fatal(err)
+		}
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			f.Fatal(err)
+		}
+		_, body, _, err := r.next("head")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(body))
+	}
+	f.Add(`{"files":[],"id":"x","base":{"path":"../../../etc","id":"y","sum":"00"}}`)
+	f.Add(`{"files":[],"id":"x","base":{"path":"c","id":"x"},"moment":{"run":"r","best":"../x"},"loose":["a"],"sums":{"a":"0"}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		data := hostile(func(w *Writer) { _ = w.frame(kindCheckpoint, []byte(text)) })
+		r, err := NewReader(bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var place *wire.At
+		c, err := readCheckpoint(r)
+		if err != nil {
+			if !errors.As(err, &place) {
+				t.Fatalf("%v, want the byte", err)
+			}
+			return
+		}
+		sum, err := c.Sum()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := hostile(func(w *Writer) {
+			if err := writeCheckpoint(w, c); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if r, err = NewReader(bytes.NewReader(again), int64(len(again))); err != nil {
+			t.Fatal(err)
+		}
+		twin, err := readCheckpoint(r)
+		if err != nil {
+			t.Fatalf("what was read and written cannot be read: %v", err)
+		}
+		if second, err := twin.Sum(); err != nil || second != sum {
+			t.Fatalf("digest %.12s, then %.12s: %v", sum, second, err)
+		}
+		in := &blob.Mem{}
+		series(t, in)
+		if err := blob.WriteAll(t.Context(), in, "s/x/"+HeadName, data); err != nil {
+			t.Fatal(err)
+		}
+		if chain, err := OpenChain(t.Context(), in, "s/x"); err == nil {
+			_ = chain[len(chain)-1].Verify(t.Context(), nil) // may find anything, must not panic
+			_ = Compact(t.Context(), in, "s/x", nil)
+		}
+		if all, err := List(t.Context(), in, "s"); err != nil || len(all) != 4 {
+			t.Fatal(len(all), err)
+		} else {
+			_ = Keep(all, 1)
+			_, _ = Next(all, "r")
 		}
 	})
 }

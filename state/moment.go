@@ -17,8 +17,9 @@ type Moment struct {
 	Epoch   int    `json:"epoch,omitempty"`   // from 1 on
 	Step    int    `json:"step,omitempty"`    // steps made of that epoch, of which there are
 	Steps   int    `json:"steps,omitempty"`
-	Best    string `json:"best,omitempty"` // name in the same folder of the checkpoint of the epoch that was best so far; "": there is none
-	Job     string `json:"job,omitempty"`  // SHA-256 of the settings of the training in hex
+	Tasks   int    `json:"tasks,omitempty"`
+	Best    string `json:"best,omitempty"`   // name in the same folder of the checkpoint of the epoch that was best so far; "": there is none
+	Digest  string `json:"digest,omitempty"` // SHA-256 of the settings of the training, in hex
 }
 
 // Entry is a checkpoint in a folder of checkpoints.
@@ -43,7 +44,7 @@ func List(ctx context.Context, b blob.Bucket, folder string) ([]Entry, error) {
 			continue
 		}
 		sizes[name] += o.Size
-		heads[name] = heads[name] || object == headName
+		heads[name] = heads[name] || object == HeadName
 	}
 	var all []Entry
 	for name, there := range heads {
@@ -56,4 +57,15 @@ func List(ctx context.Context, b blob.Bucket, folder string) ([]Entry, error) {
 	}
 	slices.SortFunc(all, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return all, nil
+}
+
+// At is the checkpoint at a path, where its head lies.
+func At(ctx context.Context, b blob.Bucket, at string) (Entry, error) {
+	objects, err := b.List(ctx, at)
+	e := Entry{Name: path.Base(at), Path: at}
+	for _, o := range objects {
+		e.Bytes += o.Size
+	}
+	e.Head, e.Err = Open(ctx, b, at)
+	return e, err
 }

@@ -1,8 +1,11 @@
 package state
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"hash/crc32"
 	"io"
 	"iter"
@@ -18,11 +21,13 @@ type Reader struct {
 	src      io.ReaderAt
 	off, end int64
 	body     []byte // of the last frame
+	heads    hash.Hash
+	ahead    *ahead // nil: frames are read when they are asked for
 }
 
 // NewReader reads a stream of size bytes.
 func NewReader(src io.ReaderAt, size int64) (*Reader, error) {
-	r := &Reader{src: src, end: size}
+	r := &Reader{src: src, end: size, heads: sha256.New()}
 	b, err := r.take(int64(len(magic)), "begin of a stream")
 	if err != nil {
 		return nil, err
@@ -41,7 +46,7 @@ func (r *Reader) Section(off, n int64) (*Reader, error) {
 	if off < int64(len(magic)) || n < 0 || off > r.end || n > r.end-off {
 		return nil, at(off, "%d bytes of frames, want some between %d and %d", n, len(magic), r.end)
 	}
-	return &Reader{src: r.src, off: off, end: off + n}, nil
+	return &Reader{src: r.src, off: off, end: off + n, heads: sha256.New()}, nil
 }
 
 // Rest reads the stream from off on.
@@ -68,17 +73,35 @@ func (r *Reader) take(n int64, what string) ([]byte, error) {
 	return b, nil
 }
 
+// wantSum wants what was read to be all of it, and its frames to have the heads of that digest, if it is known.
+func (r *Reader) wantSum(begin int64, sum, what string) error {
+	if r.More() {
+		return at(r.off, "%d bytes after the end of %s", r.end-r.off, what)
+	}
+	if found := hex.EncodeToString(r.heads.Sum(nil)); sum != "" && found != sum {
+		return at(begin, "%s has the digest %.12s, want %.12s: it is of another checkpoint, or was changed", what, found, sum)
+	}
+	return nil
+}
+
 // More reports whether something follows.
 func (r *Reader) More() bool { return r.off < r.end }
 
 // next reads a frame, whose body begins at the byte off and is valid until the next one.
 func (r *Reader) next(what string) (k kind, body []byte, off int64, err error) {
+	if r.ahead != nil {
+		if f, ok := r.ahead.next(); ok {
+			r.off = f.end
+			return f.kind, f.body, f.off, f.err
+		}
+	}
 	begin := r.off
 	b, err := r.take(frameHead, what)
 	if err != nil {
 		return 0, nil, 0, err
 	}
 	head := [frameHead]byte(b)
+	r.heads.Write(head[:])
 	n := wire.Little.Uint64(head[8:])
 	if n > uint64(r.end-r.off) {
 		return 0, nil, 0, at(begin+8, "body of %d bytes, %d remain: %w", n, r.end-r.off, wire.ErrTruncated)

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -53,9 +52,6 @@ func (s *Save) final(object string, err error) error {
 	return format.Wrap(codec, path.Join(s.path, object), s.stage.Final(err))
 }
 
-// bufferBytes gather the small parts of frames.
-const bufferBytes = 64 << 10
-
 // File writes the file of a server: records writes what comes before the state of the job, and job that.
 func (s *Save) File(ctx context.Context, server int, records, job func(w *Writer) error) (File, error) {
 	f := File{}
@@ -64,8 +60,9 @@ func (s *Save) File(ctx context.Context, server int, records, job func(w *Writer
 			return err
 		}
 		f.Job = w.Off()
+		w.heads.Reset()
 		err := job(w)
-		f.Size = w.Off()
+		f.Size, f.Sum = w.Off(), w.Sum()
 		return err
 	})
 	return f, err
@@ -77,9 +74,10 @@ func (s *Save) write(ctx context.Context, object string, body func(w *Writer) er
 		return s.final(object, err)
 	}
 	defer out.Abort()
-	buffer := bufio.NewWriterSize(out, bufferBytes)
-	if err = body(NewWriter(buffer)); err == nil {
-		err = buffer.Flush()
+	to := newBehind(out)
+	defer to.end() // before Abort
+	if err = body(NewWriter(to)); err == nil {
+		err = to.end()
 	}
 	if err == nil {
 		err = context.Cause(ctx)
@@ -101,7 +99,11 @@ func (s *Save) Commit(ctx context.Context, c *Checkpoint, parts []Part, servers 
 			return s.final(name(i), err)
 		}
 	}
-	if err := s.write(ctx, headName, func(w *Writer) error { return writeCheckpoint(w, c) }); err != nil {
+	head := *c
+	if err := errors.Join(s.sumLoose(ctx, &head), s.link(ctx, &head)); err != nil {
+		return s.final("", err)
+	}
+	if err := s.write(ctx, HeadName, func(w *Writer) error { return writeCheckpoint(w, &head) }); err != nil {
 		return err
 	}
 	if _, err := open(ctx, s.bucket, s.object("")); err != nil {
@@ -138,11 +140,14 @@ func (s *Save) Abort(ctx context.Context) {
 // Open reads what a checkpoint has.
 func Open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
 	c, err := open(ctx, b, at)
-	return c, format.Wrap(codec, path.Join(at, headName), err)
+	if err == nil && !c.Whole() {
+		c.Base.Path = path.Join(path.Dir(at), c.Base.Path)
+	}
+	return c, format.Wrap(codec, path.Join(at, HeadName), err)
 }
 
 func open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
-	o, err := b.Open(ctx, path.Join(at, headName))
+	o, err := b.Open(ctx, path.Join(at, HeadName))
 	if err != nil {
 		return nil, err
 	}
@@ -157,11 +162,12 @@ func open(ctx context.Context, b blob.Bucket, at string) (*Checkpoint, error) {
 // Input is a checkpoint that is being read. It is for one goroutine.
 type Input struct {
 	*Checkpoint
-	bucket blob.Bucket
-	path   string
-	server int // whose file is open
-	file   blob.Object
-	reader *Reader
+	bucket  blob.Bucket
+	path    string
+	server  int // whose file is open
+	file    blob.Object
+	reader  *Reader
+	sparing bool // of memory: nothing is read ahead
 }
 
 // NewInput opens a checkpoint; it has to be closed.
@@ -237,7 +243,7 @@ func (in *Input) head(m *Matrix, id int) (r *Reader, p Partition, err error) {
 	}
 	want := Partition{
 		Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Meta.Layout == matrix.RowSparse, Bits: m.Map.Bits, DType: m.Meta.DType,
-		Slots: p.Slots, Steps: place.Steps, Aged: p.Aged, Stale: p.Stale, Ranked: p.Ranked, Partial: len(in.Base) > 0, Absent: p.Absent,
+		Slots: p.Slots, Steps: place.Steps, Aged: p.Aged, Stale: p.Stale, Ranked: p.Ranked, Partial: !in.Whole(), Absent: p.Absent,
 	}
 	if p != want {
 		return nil, p, at(place.Off, "the record is %+v, want %+v", p, want)
@@ -255,6 +261,9 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 		if err := band(&p, Band{}); err != nil {
 			return err
 		}
+	}
+	if !in.sparing {
+		defer r.readAhead()()
 	}
 	columns, candidates := int64(0), int64(0)
 	for b, err := range r.Bands(&p) {
@@ -276,10 +285,7 @@ func (in *Input) record(ctx context.Context, m *Matrix, id int, band func(p *Par
 	if columns != place.Columns || candidates != place.Candidates {
 		return at(place.Off, "the record has %d columns and %d candidates, want %d and %d", columns, candidates, place.Columns, place.Candidates)
 	}
-	if r.More() {
-		return at(r.off, "%d bytes after the end of the record", r.end-r.off)
-	}
-	return nil
+	return r.wantSum(place.Off, place.Sum, "the record")
 }
 
 // Job reads the state of the job as a server had it.
@@ -287,8 +293,8 @@ func (in *Input) Job(ctx context.Context, server int) (s *ssp.State[Delta], err 
 	if err = in.open(ctx, server); err == nil {
 		var r *Reader
 		if r, err = in.reader.Rest(in.Files[server].Job); err == nil {
-			if s, err = r.Job(); err == nil && r.More() {
-				err = at(r.off, "%d bytes after the end of the state of the job", r.end-r.off)
+			if s, err = r.Job(); err == nil {
+				err = r.wantSum(in.Files[server].Job, in.Files[server].Sum, "the state of the job")
 			}
 		}
 	}

@@ -54,8 +54,10 @@
 // R values for each key, where R is how many rows the delta has), else one block of its place.
 //
 // A checkpoint is a tree of objects: streams "server.0", "server.1" and so on, each with the records of that server's
-// partitions and its job, and a stream "checkpoint" with one checkpoint frame, which says what the others have to be. That of an
-// increment names all checkpoints that have to be read before it by path and by the identity that each has in its own frame.
+// partitions and its job, and a stream "checkpoint" with one checkpoint frame, which says what the others have to be, with a digest
+// over the heads of the frames of each record and of each job. That of an increment names the checkpoint that it is based on, by a path
+// relative to its own folder, by identity, and by a digest of what that says that it is of. Checkpoints of one training lie in a folder,
+// with names of how many steps were made (StepName).
 package state
 
 import (

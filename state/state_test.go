@@ -311,11 +311,19 @@ func TestJob(t *testing.T) {
 // sample is a checkpoint of two servers in a bucket.
 func sample(t testing.TB, b blob.Bucket, at string) {
 	t.Helper()
+	sampleAs(t, b, at, 1, Checkpoint{})
+}
+
+// sampleAs is a sample with other values than those of another number, and what is said of its head. As an increment it has changed
+// the first row of the dense matrix, and of each sparse partition it has removed the first column and changed the second.
+func sampleAs(t testing.TB, b blob.Bucket, at string, n byte, of Checkpoint) {
+	t.Helper()
 	ctx := context.Background()
 	j := ssp.NewJob[Delta, int]("j")
 	j.Step(0, ssp.Join[int]{Tasks: 1, Client: "c"})
 	s := j.State()
-	head := &Checkpoint{Job: "j", Clock: 3}
+	head := &of
+	head.Job, head.Clock, head.Loose = "j", 3, []string{"job.yaml"}
 	for _, m := range []matrix.Meta{
 		{Name: "d", Rows: 2, Cols: 5, DType: matrix.F32, Rule: "adagrad", Hyper: map[string]float64{"epsilon": 0.5}},
 		{Name: "s", Rows: 1, Cols: 40, DType: matrix.F64, Layout: matrix.RowSparse, Labels: nil, Attrs: map[string]string{"a": "b"}},
@@ -333,18 +341,19 @@ func sample(t testing.TB, b blob.Bucket, at string) {
 	var parts []Part
 	var first *Save
 	for server := range 2 {
-		save, err := Create(ctx, b, at, "stage", blob.Nothing)
+		save, err := Create(ctx, b, at, "stage", blob.Anything)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := Part{Server: server}
+		p := Part{Server: server, Base: head.Base.ID}
 		p.File, err = save.File(ctx, server, func(w *Writer) error {
 			for i := range head.Matrices {
 				m := &head.Matrices[i]
 				for _, id := range m.Map.Owned(server) {
 					off := w.Off()
-					sampleRecord(t, w, m, id)
-					p.Records = append(p.Records, Record{m.Meta.Name, id, Extent{Off: off, Size: w.Off() - off, Steps: 4, Columns: w.Columns(), Candidates: w.Candidates()}})
+					stored := sampleRecord(t, w, m, id, n, !head.Whole())
+					p.Records = append(p.Records, Record{m.Meta.Name, id, Extent{Off: off, Size: w.Off() - off, Steps: 4, Columns: w.Columns(),
+						Candidates: w.Candidates(), Stored: stored, Sum: w.Sum()}})
 				}
 			}
 			return nil
@@ -355,20 +364,37 @@ func sample(t testing.TB, b blob.Bucket, at string) {
 		parts = append(parts, p)
 		first = cmp.Or(first, save)
 	}
+	if err := first.Loose(ctx, "job.yaml", fmt.Appendf(nil, "seed: %d\n", n)); err != nil {
+		t.Fatal(err)
+	}
 	if err := first.Commit(ctx, head, parts, 2); err != nil {
 		t.Fatal(err)
 	}
 	first.Abort(ctx)
 }
 
-// sampleRecord writes a partition of the sample: values that are the columns.
-func sampleRecord(t testing.TB, w *Writer, m *Matrix, id int) {
-	p := Partition{Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Map.Bits > 0, Bits: m.Map.Bits, DType: m.Meta.DType, Steps: 4}
+// sampleRecord writes a partition of the sample, whose first value in each band is n. It answers how many columns there are, if it is partial.
+func sampleRecord(t testing.TB, w *Writer, m *Matrix, id int, n byte, partial bool) (stored int64) {
+	p := Partition{Matrix: m.Meta.Name, ID: id, At: m.Map.At(id), Sparse: m.Map.Bits > 0, Bits: m.Map.Bits, DType: m.Meta.DType, Steps: 4,
+		Partial: partial}
+	values := func(at matrix.Rect) matrix.Block {
+		b := matrix.NewDense(p.DType, at)
+		raw, _ := wire.ViewAny(b.Data.Values())
+		raw[0] = n
+		return b
+	}
 	if !p.Sparse {
 		p.Slots = 1
-		b := matrix.NewDense(p.DType, p.At)
-		write(t, w, p, []Band{{Values: []matrix.Block{b, b}}})
-		return
+		at := p.At
+		if partial {
+			at.Rows.Hi = 1
+		}
+		var bands []Band
+		if !at.Empty() {
+			bands = []Band{{Values: []matrix.Block{values(at), values(at)}}}
+		}
+		write(t, w, p, bands)
+		return 0
 	}
 	var keys []int64
 	for c := range m.Meta.Cols {
@@ -377,11 +403,23 @@ func sampleRecord(t testing.TB, w *Writer, m *Matrix, id int) {
 		}
 	}
 	slices.SortFunc(keys, func(a, b int64) int { return cmp.Compare(kernel.Hash(uint64(a)), kernel.Hash(uint64(b))) })
-	var bands []Band
-	if len(keys) > 0 {
-		bands = []Band{{Keys: keys, Values: []matrix.Block{matrix.NewDense(p.DType, matrix.At(0, int64(len(keys)), 0, 1))}}}
+	columns := func(keys []int64) (bands []Band) {
+		if len(keys) > 0 {
+			bands = []Band{{Keys: keys, Values: []matrix.Block{values(matrix.At(0, int64(len(keys)), 0, 1))}}}
+		}
+		return bands
+	}
+	if !partial {
+		write(t, w, p, columns(keys))
+		return 0
+	}
+	first := keys[:min(1, len(keys))]
+	bands := columns(keys[len(first):min(2, len(keys))])
+	if len(first) > 0 {
+		bands = append(bands, Band{Removed: first})
 	}
 	write(t, w, p, bands)
+	return int64(len(keys) - len(first))
 }
 
 // readAll reads everything of a checkpoint, and counts its columns and cells.

@@ -1,8 +1,11 @@
 package state
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"hash"
 	"hash/crc32"
 	"io"
 
@@ -21,7 +24,8 @@ type Writer struct {
 	w      io.Writer
 	off    int64
 	err    error
-	slices [][]byte // of a body
+	slices [][]byte  // of a body
+	heads  hash.Hash // of frames since the begin of the record, or of the state of the job
 
 	open  *Partition // whose record is being written
 	count int64
@@ -31,7 +35,7 @@ type Writer struct {
 
 // NewWriter begins a stream.
 func NewWriter(w io.Writer) *Writer {
-	out := &Writer{w: w}
+	out := &Writer{w: w, heads: sha256.New()}
 	out.write([]byte(magic))
 	return out
 }
@@ -48,6 +52,10 @@ func (w *Writer) write(b []byte) {
 	}
 }
 
+// Sum is the SHA-256, in hex, of the heads of the frames of the record that was written last, or of the job: they have the checksums
+// of the bodies.
+func (w *Writer) Sum() string { return hex.EncodeToString(w.heads.Sum(nil)) }
+
 // frame writes a frame whose body is the slices, one after the other.
 func (w *Writer) frame(k kind, body ...[]byte) error {
 	size := 0
@@ -62,6 +70,7 @@ func (w *Writer) frame(k kind, body ...[]byte) error {
 		sum = crc32.Update(sum, castagnoli, b)
 	}
 	wire.Little.PutUint32(head[4:], sum)
+	w.heads.Write(head)
 	w.write(head)
 	for _, b := range body {
 		w.write(b)
@@ -132,6 +141,7 @@ type endJSON struct {
 // Begin begins the record of a partition.
 func (w *Writer) Begin(p Partition) error {
 	w.open, w.count, w.candidates, w.removed = &p, 0, 0, 0
+	w.heads.Reset()
 	return w.json(kindPartition, partitionJSON{
 		Matrix: p.Matrix, Partition: p.ID, Rows: [2]int64{p.At.Rows.Lo, p.At.Rows.Hi}, Cols: [2]int64{p.At.Cols.Lo, p.At.Cols.Hi},
 		Type: p.DType.String(), Sparse: p.Sparse, Bits: p.Bits, Slots: p.Slots, Steps: p.Steps, Aged: p.Aged, Stale: p.Stale,

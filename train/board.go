@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"strings"
 
 	"thole.example/matrix"
 )
@@ -15,6 +16,11 @@ const (
 	finalBoard = "train.final"  // the same of the training examples with the final parameters
 	validBoard = "valid.scores" // scores of every held-out example
 )
+
+// Board reports whether the name is that of a matrix that tasks of a training talk through, and not one of its model.
+func Board(name string) bool {
+	return strings.HasPrefix(name, "train.") || strings.HasPrefix(name, "valid.")
+}
 
 // epochLimit is how many epochs a training may have, with those before it.
 const epochLimit = 1 << 40

@@ -73,6 +73,9 @@ type world struct {
 	bucket       *blob.Mem // of the servers; nil: one of their own
 	save, resume string    // checkpoints, at the end and to go on from; "": none
 
+	same  bool // the checkpoint to go on from is of the same training
+	steps int  // from one checkpoint to the next, named "step" with how many were made; 0: there are none
+
 	each int // tasks that have their examples for themselves; 0: all have all
 }
 
@@ -86,9 +89,8 @@ func (w world) job(t *testing.T, o Options) (reports []*Report, weights []float3
 	if w.net == nil {
 		w.net = &mem.Network{}
 	}
-	bucket := w.bucket
-	if bucket == nil {
-		bucket = &blob.Mem{}
+	if w.bucket == nil {
+		w.bucket = &blob.Mem{}
 	}
 	var addrs []string
 	for range w.servers {
@@ -96,7 +98,7 @@ func (w world) job(t *testing.T, o Options) (reports []*Report, weights []float3
 		if _, ok := w.net.(*tcp.Network); ok {
 			addr = "127.0.0.1:0"
 		}
-		l, err := w.net.Listen(t.Context(), addr, &server.Server{Funcs: funcs, Bucket: bucket})
+		l, err := w.net.Listen(t.Context(), addr, &server.Server{Funcs: funcs, Bucket: w.bucket})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,25 +156,37 @@ func (w world) task(ctx context.Context, addrs []string, task int, o Options) (*
 	}
 	if w.resume != "" {
 		o.Resume = true
-		o.Prepare = func(ctx context.Context) error {
+		o.Prepare = func(ctx context.Context) (bool, error) {
 			if task > 0 {
-				return nil
+				return false, nil
 			}
 			_, err := c.Restore(ctx, w.resume)
-			return err
+			return w.same, err
 		}
 	}
-	if o.Each != nil {
-		o.Each = func(ctx context.Context, epoch int) error { return c.Checkpoint(ctx, fmt.Sprint("epoch", epoch)) }
+	if w.steps > 0 {
+		o.Lasting = true
+		o.Save = func(ctx context.Context, at Place) error {
+			if made := at.Made(); !at.Last && made%w.steps == 0 {
+				return c.Checkpoint(ctx, fmt.Sprint("step", made))
+			}
+			return nil
+		}
 	}
 	if o.Early != nil {
 		early := *o.Early
-		early.Keep = func(ctx context.Context) error { return c.Interim(ctx, "best") }
-		early.Return = func(ctx context.Context) error {
+		early.Keep = func(ctx context.Context, epoch int) error {
+			at := fmt.Sprint("best", epoch)
+			if err := w.bucket.Remove(ctx, at); err != nil {
+				return err
+			}
+			return c.Checkpoint(ctx, at)
+		}
+		early.Return = func(ctx context.Context, epoch int) error {
 			if w.reads != nil {
 				w.reads.before.Store(w.reads.all.Load())
 			}
-			_, err := c.Restore(ctx, "best")
+			_, err := c.Restore(ctx, fmt.Sprint("best", epoch))
 			return err
 		}
 		o.Early = &early

@@ -17,9 +17,9 @@ type Early struct {
 	MinDelta float64 // by how much at least
 	Patience int     // epochs in a row without a better one after which the training ends, 1 or more
 
-	// Keep keeps the state of training as it is, in place of what it kept before, and Return brings it back. The first task calls
-	// them while the others wait.
-	Keep, Return func(ctx context.Context) error
+	// Keep keeps the state of training after an epoch as it is; what it kept before is not needed any more but by checkpoints whose place
+	// names it. Return brings it back. The first task calls them while the others wait.
+	Keep, Return func(ctx context.Context, epoch int) error
 }
 
 // Larger reports whether a larger value of the metric is the better one.
@@ -56,6 +56,14 @@ func (r *race) next(m Metrics) (best, stop bool, err error) {
 		r.best, r.epoch = v, r.length
 	}
 	return best, r.length-r.epoch >= r.Patience, nil
+}
+
+// value is the best one.
+func (r *race) value() float64 {
+	if r.Early != nil && r.Largest {
+		return -r.best
+	}
+	return r.best
 }
 
 // watches reports whether the held-out examples are scored after every epoch.
@@ -99,7 +107,7 @@ func (l *loop) early(ctx context.Context, r *Report, m Metrics) (stop bool, err 
 	}
 	r.Best, r.Valid, r.Others = l.race.epoch, m, l.others
 	if l.Task == 0 {
-		if err := l.Early.Keep(ctx); err != nil {
+		if err := l.Early.Keep(ctx, l.before+r.Best); err != nil {
 			return false, err
 		}
 	}
@@ -112,7 +120,7 @@ func (l *loop) back(ctx context.Context, r *Report) error {
 		return nil
 	}
 	if l.Task == 0 {
-		if err := l.Early.Return(ctx); err != nil {
+		if err := l.Early.Return(ctx, l.before+r.Best); err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,19 @@ func (l *loop) evaluate(ctx context.Context, r *Report) error {
 	if err := l.pushLoss(finalBoard, 0, sum, weights); err != nil {
 		return err
 	}
-	last := l.Valid != nil && !l.watches() // else they are measured already
+	last := l.Valid != nil && r.Valid == nil
+	if last && l.watches() { // they were before the training was interrupted
+		last = false
+		if r.Best > 0 && r.Best < r.Epochs { // whose scores came back with its parameters
+			r.Valid, err = l.readScores(ctx)
+		} else {
+			r.Valid, err = l.watch(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		r.Others = l.others
+	}
 	if last {
 		if err := l.pushScores(ctx); err != nil {
 			return err
@@ -144,6 +156,24 @@ func (l *loop) showScores() error {
 	width := l.Model.Width
 	at := matrix.At(0, 1, int64(lo*width), int64(hi*width))
 	return l.s.Push(validBoard, matrix.Block{At: at, Data: &matrix.Dense[float64]{Val: slices.Clone(l.shown)}})
+}
+
+// readShown reads the scores of this task that another one in its place has put on the board.
+func (l *loop) readShown(ctx context.Context) error {
+	if !l.watches() {
+		return nil
+	}
+	lo, hi := heldOf(len(l.held().Label), l.Task, l.Tasks)
+	if lo == hi {
+		return nil
+	}
+	got, err := l.s.Pull(ctx, []matrix.Lookup{{Matrix: validBoard}})
+	if err != nil {
+		return err
+	}
+	width := l.Model.Width
+	l.shown = slices.Clone(got[0].Data.Values().([]float64)[lo*width : hi*width])
+	return nil
 }
 
 // readScores measures the scores on the board: those of the first set, and beside them those of the others.

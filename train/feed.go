@@ -44,18 +44,18 @@ func newFeed(rows int, fill func(g *data.Gatherer, step int) (*data.Batch, error
 	return f
 }
 
-// begin begins an epoch of so many steps; the one before has ended, or end was called.
-func (f *feed) begin(steps int) {
+// begin begins an epoch of so many steps with one of them, from 0 on; the one before has ended, or end was called.
+func (f *feed) begin(first, steps int) {
 	if f.steps = steps; f.free == nil {
 		return
 	}
 	f.stop, f.ended = make(chan struct{}), make(chan struct{})
-	go f.run(f.stop, f.ended)
+	go f.run(first, f.stop, f.ended)
 }
 
-func (f *feed) run(stop, ended chan struct{}) {
+func (f *feed) run(step int, stop, ended chan struct{}) {
 	defer close(ended)
-	for step := 0; step < f.steps; {
+	for step < f.steps {
 		var p *portion
 		select {
 		case <-stop:

@@ -36,7 +36,7 @@ func TestFeed(t *testing.T) {
 			steps := rapid.IntRange(1, 120).Draw(t, "steps")
 			takes := rapid.IntRange(0, steps).Draw(t, "taken")
 			fails = rapid.IntRange(-1, 2*steps).Draw(t, "fails")
-			f.begin(steps)
+			f.begin(0, steps)
 			for step := range takes {
 				b, err := f.next(step)
 				if step == fails {

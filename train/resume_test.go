@@ -1,8 +1,11 @@
 package train
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"thole.example/algo"
@@ -42,7 +45,7 @@ func TestResume(t *testing.T) {
 			for _, total := range []bool{false, true} {
 				second := w
 				second.resume = "half"
-				half.Total, half.Epochs = total, 2
+				second.same, half.Epochs = total, 2
 				if total {
 					half.Epochs = 4
 				}
@@ -50,7 +53,11 @@ func TestResume(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Errorf("total %v: other weights", total)
 				}
-				if r := more[1]; r.Before != 2 || r.Epochs != 2 || !slices.Equal(r.Losses, reports[0].Losses[2:]) || r.Train[0] != reports[0].Train[0] {
+				wantLosses := reports[0].Losses
+				if !total {
+					wantLosses = wantLosses[2:]
+				}
+				if r := more[1]; r.Before != 4-len(wantLosses) || r.Epochs != len(wantLosses) || !slices.Equal(r.Losses, wantLosses) || r.Train[0] != reports[0].Train[0] {
 					t.Errorf("total %v: %+v, want the end of %+v", total, r, reports[0])
 				}
 			}
@@ -58,41 +65,79 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// Checkpoints of each epoch are each a place to go on from; a training with them has the bits of one without.
-func TestEach(t *testing.T) {
+// A training that goes on from any of its steps ends with the bits of one that was never interrupted, and tells the same: with random choices,
+// windows of a file, batches that begin again at the start, what the pace and the held-out examples have decided, and best epochs that were before.
+func TestGoesOnAtAnyStep(t *testing.T) {
+	held := set(examples(60, 9))
 	o := Options{Data: set(examples(150, 1)), Batch: 16, Seed: 3, Rate: rate(0.2), Epochs: 3}
-	w := world{servers: 2, tasks: 2, bucket: &blob.Mem{}}
-	_, want := w.trained(t, o)
-	o.Each = func(context.Context, int) error { return nil } // the world's own
-	if _, got := w.trained(t, o); !slices.Equal(got, want) {
-		t.Error("other weights with checkpoints")
-	}
-	o.Each, o.Total = nil, true
-	for _, at := range []string{"epoch1", "epoch2"} {
-		w.resume = at
-		if _, got := w.trained(t, o); !slices.Equal(got, want) {
-			t.Errorf("other weights after %s", at)
-		}
-	}
-	if left, _ := w.bucket.List(t.Context(), "epoch3"); len(left) > 0 {
-		t.Error("a checkpoint of the last epoch, which nobody goes on from")
+	early := o
+	early.Valid, early.Early, early.Epochs = held, &Early{Patience: 2}, 5
+	early.Rate = func(epoch, step int) float64 { return []float64{0.3, 3, 4, 0.1, 0.1}[epoch-1] } // the first epoch is the best one
+	for name, c := range map[string]struct {
+		o Options
+		w world
+	}{
+		"plain":   {o: o},
+		"dropout": {o: Options{Data: set(fielded(150, 1)), Batch: 16, Seed: 3, Rate: rate(0.2), Epochs: 2}, w: ruled()["dnn"]},
+		"ftrl":    {o: o, w: world{conf: algo.Conf{Sparse: true, Rule: "ftrl"}}},
+		"window":  {o: with(o, func(o *Options) { o.Window = 64 })},
+		"wrap":    {o: with(o, func(o *Options) { o.Wrap = true })},
+		"drawn":   {o: with(o, func(o *Options) { o.PosNeg = 1 })},
+		"pace":    {o: with(o, func(o *Options) { o.Epochs, o.Pace = 6, &Pace{Window: 1, Tolerance: 0.3, Cut: 2, Patience: 1} })},
+		"settled": {o: with(o, func(o *Options) { o.Epochs, o.Tolerance = 6, 0.2 })},
+		"early":   {o: early},
+		"watched": {o: with(o, func(o *Options) { o.Valid, o.Watch = held, true })},
+		"held":    {o: with(o, func(o *Options) { o.Valid = held })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := c.w
+			w.tasks, w.servers, w.bucket, w.steps = 2, 2, &blob.Mem{}, 7
+			plain := w
+			plain.steps = 0
+			reports, want := plain.trained(t, c.o)
+			again, got := w.trained(t, c.o)
+			if !slices.Equal(got, want) || !reflect.DeepEqual(again, reports) {
+				t.Fatalf("with checkpoints it is another training: %+v, want %+v", again[0], reports[0])
+			}
+			w.same = true
+			steps := Steps(c.o.Data.Len(), 2, c.o.Batch)
+			for made := 7; made <= reports[0].Epochs*steps; made += 7 {
+				for _, servers := range []int{1, 3} {
+					on := w
+					on.servers, on.resume, on.steps = servers, fmt.Sprint("step", made), 0
+					more, got := on.trained(t, c.o)
+					if !slices.Equal(got, want) {
+						t.Errorf("after %d steps, on %d servers: other weights", made, servers)
+					}
+					for task, r := range more {
+						if !reflect.DeepEqual(r, reports[task]) {
+							t.Errorf("after %d steps, on %d servers: task %d tells %+v, want %+v", made, servers, task, r, reports[task])
+						}
+					}
+				}
+			}
+		})
 	}
 }
 
-// A training goes on with more columns: those it had go on as they were, whatever the rule keeps.
-func TestResumeWider(t *testing.T) {
-	for _, sparse := range []bool{false, true} {
-		w := world{servers: 2, tasks: 1, bucket: &blob.Mem{}, algo: "fm", save: "narrow"}
-		w.conf = algo.Conf{Dim: 32, Sparse: sparse, Rule: "adam", Size: algo.Size{Fields: 4, Factors: 3}}
-		o := Options{Data: set(fielded(150, 1)), Batch: 16, Seed: 3, Rate: rate(0.05), Epochs: 2}
-		w.trained(t, o)
-		w.save, w.resume, o.Epochs = "", "narrow", 1
-		_, narrow := w.trained(t, o)
-		w.conf.Dim = 50
-		_, wide := w.trained(t, o)
-		cut := append(slices.Clone(wide[:32]), wide[50]) // the wide part, the bias, and then the vectors
-		if !slices.Equal(cut, narrow[:33]) {
-			t.Errorf("sparse %v: %v, want %v", sparse, cut, narrow[:33])
-		}
+func with(o Options, f func(o *Options)) Options {
+	f(&o)
+	return o
+}
+
+// Tasks may be more or fewer than before, but only where an epoch has ended.
+func TestOtherTasks(t *testing.T) {
+	o := Options{Data: set(examples(160, 1)), Batch: 16, Seed: 3, Rate: rate(0.2), Epochs: 2}
+	w := world{servers: 1, tasks: 2, bucket: &blob.Mem{}, steps: 5}
+	w.trained(t, o)
+	o.Epochs, w.same, w.tasks, w.steps = 3, true, 3, 0
+	w.resume = "step10"
+	if reports, _ := w.trained(t, o); reports[2].Before != 0 || reports[2].Epochs != 3 || len(reports[2].Losses) != 3 {
+		t.Errorf("%+v", reports[2])
+	}
+	w.resume = "step15"
+	_, _, errs := w.job(t, o)
+	if err := errors.Join(errs...); err == nil || !strings.Contains(err.Error(), "step 5 of 10 in epoch 2 of a training of 2 tasks, and this one has 11") {
+		t.Error(err)
 	}
 }

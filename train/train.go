@@ -23,12 +23,16 @@ type Session interface {
 	graph.Params
 	// Next is Clock and then Pull in one go.
 	Next(ctx context.Context, weight, rate float64, lookups []matrix.Lookup) ([]matrix.Block, error)
+	// Now is this task's clock: how often Clock and Next were called.
+	Now() int
 	// Barrier waits until every task's clock has come as far as this one's, whatever the bound.
 	Barrier(ctx context.Context) error
 	// Create makes the matrices, cut by the named partitioner; tasks that ask for the same get the same.
 	Create(ctx context.Context, partitioner string, ms ...matrix.Meta) error
 	// SetRate makes the learning rates of Clock and Next count rate times for a matrix, or, if it is fixed, makes rate all of them.
 	SetRate(name string, rate float64, fixed bool) error
+	// Assign has cells become the values with the next Clock or Next. It owns the block.
+	Assign(name string, values matrix.Block) error
 }
 
 // Options say what to train and how. All tasks of a job give the same, but for Task and Events.
@@ -59,15 +63,22 @@ type Options struct {
 
 	// Ready, if not nil, is called when the matrices exist, before anything is done with them.
 	Ready func(ctx context.Context) error
-	// Resume says that Prepare brings back a state of training, which the epochs go on from: in the order of examples, in what the pace
-	// has seen, and in the random choices of layers. Rates count the epochs before, too, unless Anew; Epochs only if Total.
-	Resume, Total, Anew bool
-	// Each, if not nil, is called on the first task after each epoch but the last, while the others wait.
-	Each func(ctx context.Context, epoch int) error
+	// Resume says that Prepare may bring back a state of training, which the epochs go on from: in the order of examples, in what the pace
+	// has seen, and in the random choices of layers. Rates count the epochs before, too, unless Anew.
+	Resume, Anew bool
+	// Replaces says that this task goes on in the place of one that went away after a step, while the others wait for it: nothing is prepared.
+	// If that one was not between two steps the error is ErrAmid.
+	Replaces bool
+	// Lasting has every task write where it is with each step, so that a checkpoint of any clock can be gone on from.
+	Lasting bool
+	// Save, if not nil, is called on the first task after each step, when what all tasks have pushed up to it is applied and nothing else. It
+	// should not take long: the others wait.
+	Save func(ctx context.Context, at Place) error
 
 	// Prepare, if not nil, is called when the matrices exist, and what it did is seen by all tasks' first steps. All tasks
-	// give one or none does.
-	Prepare func(ctx context.Context) error
+	// give one or none does. The first task's answers whether it brought back a state of this very training, which goes on where it
+	// was: Epochs and the report count what was made before. Else the state is another training's, and this one begins an epoch.
+	Prepare func(ctx context.Context) (same bool, err error)
 
 	Events  func(Event)          // told of progress, on this task's goroutine; nil: nobody
 	Elapsed func() time.Duration // since the start, for the rates in events; nil: none are given
@@ -95,6 +106,7 @@ type Event struct {
 	Last          bool    // with Done: no epoch comes after it
 	Valid         Metrics // with Done, of the held-out examples, where they are measured after every epoch
 	Others        []Other // beside Valid, those of the other sets
+	BestValue     float64 // of the metric that decides, in that epoch
 	Best          int     // with Done, the epoch that would be kept if this one were the last, where the held-out examples choose; else 0
 	RowsPerSecond float64
 	Left          time.Duration // until the end at this speed
@@ -107,10 +119,10 @@ type Report struct {
 	Valid   Metrics   // of the held-out examples, nil if there are none
 	Others  []Other   // beside Valid, those of the other sets
 	Rows    int64     // examples of the training set
-	Epochs  int       // epochs made
+	Epochs  int       // epochs made, with those before it was interrupted
 	Stopped bool      // by the tolerance, the pace or the held-out examples
 	Best    int       // the epoch whose parameters these are, if the held-out examples chose it; 0: the last one
-	Before  int       // epochs that were made before, by the training that this one goes on from
+	Before  int       // epochs that were made before, by another training that this one goes on from
 	Null    float64   // mean loss of the training examples where every score is that of Model.Start, with the offset
 }
 
@@ -137,7 +149,8 @@ type loop struct {
 	steps  int    // of an epoch
 	feed   *feed  // its batches
 	seen   int64
-	before int // epochs that were made before
+	before int   // epochs of another training that were made before
+	begun  int64 // examples that were seen before, by this one
 	pace   *pacer
 	race   race
 	shown  []float64 // the scores on the board that are of this task
@@ -177,7 +190,7 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 			}
 		}
 	}
-	if err := s.Create(ctx, "", losses()); err != nil {
+	if err := s.Create(ctx, "", losses(), places()); err != nil {
 		return nil, err
 	}
 	if o.Ready != nil {
@@ -185,8 +198,12 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if o.Prepare != nil {
-		if err := o.Prepare(ctx); err != nil {
+	if o.Prepare != nil && !o.Replaces {
+		same, err := o.Prepare(ctx)
+		if err == nil && o.Resume {
+			err = l.agree(same)
+		}
+		if err != nil {
 			return nil, err
 		}
 		if err := l.meet(ctx); err != nil { // nobody pulls before all have prepared
@@ -196,10 +213,12 @@ func Run(ctx context.Context, s Session, o Options) (*Report, error) {
 	if err := s.Create(ctx, "", l.boards()...); err != nil { // after Prepare, which may bring back state of these matrices' names
 		return nil, err
 	}
-	if err := l.goOn(ctx); err != nil {
+	r := &Report{Rows: int64(l.rows()), Null: null}
+	at, err := l.goOn(ctx, r)
+	if err != nil {
 		return nil, err
 	}
-	return l.train(ctx, null)
+	return r, l.train(ctx, r, at)
 }
 
 func (o *Options) check() error {
@@ -264,49 +283,46 @@ func ceil(n, by int) int { return (n + by - 1) / by }
 // perTask is how many examples this task has in a full step.
 func (l *loop) perTask() int { return max(1, l.Batch/l.Tasks) }
 
-func (l *loop) train(ctx context.Context, null float64) (*Report, error) {
-	r := &Report{Rows: int64(l.rows()), Null: null, Before: l.before}
-	for l.before+r.Epochs < l.Epochs && !r.Stopped {
-		loss, err := l.epoch(ctx, l.before+r.Epochs+1)
+// train makes the epochs, from the place on.
+func (l *loop) train(ctx context.Context, r *Report, at place) error {
+	l.begun = int64(r.Epochs)*int64(l.rows()) + l.part(at.step)
+	for ; r.Epochs < l.Epochs-l.before && !r.Stopped; at = (place{}) {
+		epoch := l.before + r.Epochs + 1
+		loss, err := l.epoch(ctx, epoch, at)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		r.Epochs++
 		r.Losses = append(r.Losses, loss)
 		r.Stopped = l.pace.next(loss) || l.settled(r.Losses)
-		event := Event{Epoch: l.before + r.Epochs, Loss: loss, Done: true}
+		event := Event{Epoch: epoch, Loss: loss, Done: true}
 		if l.watches() {
 			if event.Valid, err = l.watch(ctx); err != nil {
-				return nil, err
+				return err
 			}
 			event.Others = l.others
 			stop, err := l.early(ctx, r, event.Valid)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			r.Stopped = r.Stopped || stop
 			if r.Best > 0 {
-				event.Best = l.before + r.Best
+				event.Best, event.BestValue = l.before+r.Best, l.race.value()
 			}
 		}
 		event.Last = r.Stopped || event.Epoch >= l.Epochs
 		l.tell(event)
-		if l.Each != nil && !r.Stopped && l.before+r.Epochs < l.Epochs {
-			if err := l.each(ctx, l.before+r.Epochs); err != nil {
-				return nil, err
-			}
-		}
 	}
 	if err := l.s.Barrier(ctx); err != nil { // the parameters are final when the last task has made its last step
-		return nil, err
+		return err
+	}
+	if err := l.save(ctx, l.before+r.Epochs, l.steps, true); err != nil {
+		return err
 	}
 	if err := l.back(ctx, r); err != nil {
-		return nil, err
+		return err
 	}
-	if err := l.evaluate(ctx, r); err != nil {
-		return nil, err
-	}
-	return r, nil
+	return l.evaluate(ctx, r)
 }
 
 // meet waits until all tasks have come to here, with everything that they pushed.
@@ -327,14 +343,22 @@ func (l *loop) settled(losses []float64) bool {
 	return math.Abs(losses[n-2]-losses[n-1]) < l.Tolerance*math.Abs(losses[n-2])
 }
 
-// epoch makes the steps of one epoch and answers with the mean loss of all tasks.
-func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
+// epoch makes the steps of one epoch, from the place on, and answers with the mean loss of all tasks.
+func (l *loop) epoch(ctx context.Context, epoch int, at place) (float64, error) {
 	if err := l.order.begin(epoch); err != nil {
 		return 0, err
 	}
-	l.feed.begin(l.steps)
+	if at.step == l.steps {
+		return l.readLoss(ctx, lossBoard, epoch-1)
+	}
+	if l.Wrap && at.step > 0 { // which needs the examples that the epoch began with
+		if _, err := l.order.wrapped(0, l.perTask()); err != nil {
+			return 0, err
+		}
+	}
+	l.feed.begin(at.step, l.steps)
 	defer l.feed.end()
-	batch, err := l.feed.next(0)
+	batch, err := l.feed.next(at.step)
 	if err != nil {
 		return 0, err
 	}
@@ -346,8 +370,8 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var sum, weights float64
-	for step := range l.steps {
+	sum, weights := at.sum, at.weights
+	for step := at.step; step < l.steps; step++ {
 		if err := l.compute(batch, params, &sum, &weights); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
@@ -362,11 +386,19 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 		} else if err := l.pushLoss(lossBoard, epoch-1, sum, weights); err != nil {
 			return 0, err
 		}
+		if l.Lasting {
+			if err := l.mark(place{epoch: epoch, step: step + 1, sum: sum, weights: weights}); err != nil {
+				return 0, err
+			}
+		}
 		if params, err = l.s.Next(ctx, weight, l.pace.factor*l.rate(epoch, step), lookups); err != nil {
 			return 0, fmt.Errorf("epoch %d, step %d of %d: %w", epoch, step+1, l.steps, err)
 		}
-		l.seen = int64(epoch-1-l.before)*int64(l.rows()) + int64(l.rows())*int64(step+1)/int64(l.steps)
+		l.seen = int64(epoch-1-l.before)*int64(l.rows()) + l.part(step+1)
 		l.tell(Event{Epoch: epoch, Loss: mean(sum, weights)})
+		if err := l.save(ctx, epoch, step+1, false); err != nil {
+			return 0, err
+		}
 	}
 	if l.Tolerance > 0 || l.Pace != nil { // all must judge by the same number, also where clocks may differ
 		if err := l.s.Barrier(ctx); err != nil {
@@ -376,6 +408,9 @@ func (l *loop) epoch(ctx context.Context, epoch int) (float64, error) {
 	}
 	return meanLoss(params[0]), nil
 }
+
+// part is about how many examples of an epoch all tasks have seen after so many of its steps.
+func (l *loop) part(steps int) int64 { return int64(l.rows()) * int64(steps) / int64(l.steps) }
 
 // rate is that of a step, counted from 0, as the schedule has it.
 func (l *loop) rate(epoch, step int) float64 {
@@ -431,10 +466,10 @@ func (l *loop) tell(e Event) {
 		return
 	}
 	e.Epochs, e.Rows, e.Total = l.Epochs, l.seen, int64(l.Epochs-l.before)*int64(l.rows())
-	if l.Elapsed != nil && e.Rows > 0 {
+	if rows := e.Rows - l.begun; l.Elapsed != nil && rows > 0 {
 		passed := l.Elapsed()
-		e.RowsPerSecond = float64(e.Rows) / max(1e-9, passed.Seconds())
-		e.Left = time.Duration(float64(passed) * float64(e.Total-e.Rows) / float64(e.Rows))
+		e.RowsPerSecond = float64(rows) / max(1e-9, passed.Seconds())
+		e.Left = time.Duration(float64(passed) * float64(e.Total-e.Rows) / float64(rows))
 	}
 	l.Events(e)
 }

@@ -28,26 +28,29 @@ func settingsOf(summary string) map[string]string {
 }
 
 // mayDiffer are the settings that a training which is resumed may have otherwise than before: where things lie, and when it ends.
-var mayDiffer = []string{"epochs", "tolerance", "early-stop", "load", "model", "state"}
+var mayDiffer = []string{"epochs", "tolerance", "early-stop", "model", "state"}
 
 // differencesShown is how many settings a refusal names.
 const differencesShown = 3
 
 // asBefore refuses to go on from a checkpoint with other settings than those of the training that wrote it, as far as it says them.
-func (p *plan) asBefore(before string, say func(format string, args ...any)) error {
+func (p *plan) asBefore(path, before string, say func(format string, args ...any)) error {
 	was, is := settingsOf(before), settingsOf(p.summary())
 	var of, here []string
 	for _, name := range slices.Sorted(maps.Keys(was)) {
+		if name == "load" && is[name] == "" { // the checkpoint has what came of that
+			continue
+		}
 		if now, there := is[name]; there && now != was[name] && !slices.Contains(mayDiffer, name) && len(of) < differencesShown {
 			of, here = append(of, name+"="+was[name]), append(here, name+"="+now)
 		}
 	}
 	if len(of) > 0 {
-		return fmt.Errorf("%s is of a training with %s, and this one has %s: --resume wants the settings as they were (--save-state and --load "+
-			"go on with others)", p.resume, strings.Join(of, ", "), strings.Join(here, ", "))
+		return fmt.Errorf("%s is of a training with %s, and this one has %s: want the settings as they were, or another --checkpoint "+
+			"(--save-state and --load go on with others)", path, strings.Join(of, ", "), strings.Join(here, ", "))
 	}
-	if epochs := was["epochs"]; epochs != "" && epochs != is["epochs"] && p.ends && say != nil {
-		say("%s is of a training of %s epochs, this one has %s: the rate falls as in one of %[3]s from here on", p.resume, epochs, is["epochs"])
+	if epochs := was["epochs"]; epochs != "" && epochs != is["epochs"] && p.ends {
+		say("%s is of a training of %s epochs, this one has %s: the rate falls as in one of %[3]s from here on", path, epochs, is["epochs"])
 	}
 	return nil
 }
@@ -55,10 +58,21 @@ func (p *plan) asBefore(before string, say func(format string, args ...any)) err
 // seedBefore takes the seed of the training to go on from, as its state says it, if the user gives none. Where there is no state, or one
 // that says nothing, the default stays; what is wrong with a state is said when it is read.
 func (j *job) seedBefore(ctx context.Context) {
-	if j.given("seed") || j.load+j.resume == "" || j.freshState {
+	if j.given("seed") || j.freshState {
 		return
 	}
-	in, err := state.NewInput(ctx, blob.Files{}, inBucket(cmp.Or(j.resume, j.loadState, j.load+stateEnding)))
+	at := inBucket(cmp.Or(j.loadState, j.load+stateEnding))
+	for _, folder := range []string{j.resume, j.checkpoint} { // the latter counts
+		if folder == "" || j.resume == resumeNever {
+			continue
+		}
+		if all, err := state.List(ctx, blob.Files{}, inBucket(folder)); err == nil && len(all) > 0 {
+			at = all[0].Path
+		} else if folder == j.resume {
+			at = inBucket(folder)
+		}
+	}
+	in, err := state.NewInput(ctx, blob.Files{}, at)
 	if err != nil {
 		return
 	}
@@ -88,8 +102,6 @@ func (p *plan) otherSeed(err error) string {
 // tellLoad says what a training goes on from.
 func (p *plan) tellLoad(say func(format string, args ...any)) {
 	switch {
-	case p.resume != "":
-		say("resume %s, seed %d", p.resume, p.seed)
 	case p.load == "":
 	case p.loadState != "":
 		say("load %s with its state %s, seed %d", p.load, p.loadState, p.seed)

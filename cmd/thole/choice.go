@@ -39,7 +39,7 @@ func (j *job) choose(ctx context.Context) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before == nil && j.load != "" && j.own == nil && !(j.atServers && j.given("algo")) {
+	if before == nil && j.load != "" && j.own == nil && !(j.far() && j.given("algo")) {
 		if err := j.ofModel(ctx); err != nil {
 			return nil, err
 		}

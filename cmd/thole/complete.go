@@ -59,6 +59,7 @@ func completers() map[string]completer {
 		"index-base": these("auto", "0", "1"), "schedule-per": these("epoch", "batch"), "non-finite": these("refuse", "skip", "allow"),
 		"sort":    these(sortKeys()...),
 		"rights":  these("read", "write", "read,write", "administer"),
+		"on":      these(launcherNames()...),
 		"dialect": these("document", "daphne"),
 		"method":  these("random", "halving"), "resource": these("epochs", "examples"),
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/data"
 	"thole.example/format"
 	"thole.example/internal/number"
@@ -128,7 +129,7 @@ func (d *demo) train(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, err := embed(ctx, 2, nil)
+	c, err := embed(ctx, 2, nil, blob.Files{})
 	if err != nil {
 		return err
 	}

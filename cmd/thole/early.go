@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"thole.example/internal/spell"
 	"thole.example/metric"
 	"thole.example/ps"
+	"thole.example/state"
 	"thole.example/train"
 )
 
@@ -96,16 +98,20 @@ func (p *plan) checkWatching() error {
 	return nil
 }
 
-// early is how a task of the client is stopped by held-out examples; nil: not.
-func (p *plan) early(client *ps.Client) *train.Early {
+// early is how a task of the client is stopped by held-out examples; nil: not. Where there are checkpoints the best epoch is among them.
+func (p *plan) early(client *ps.Client, kept *taskCheckpoints) *train.Early {
 	if p.patience == 0 {
 		return nil
 	}
-	return &train.Early{
-		Metric: p.by, Largest: p.mode == "max" || p.mode == "" && train.Larger(p.by), MinDelta: p.delta, Patience: p.patience,
-		Keep:   func(ctx context.Context) error { return client.Interim(ctx, p.moment) },
-		Return: func(ctx context.Context) error { _, err := client.Restore(ctx, p.moment); return err },
+	e := &train.Early{Metric: p.by, Largest: p.mode == "max" || p.mode == "" && train.Larger(p.by), MinDelta: p.delta, Patience: p.patience}
+	at := func(int) string { return p.moment }
+	e.Keep = func(ctx context.Context, epoch int) error { return client.Interim(ctx, p.moment) }
+	if kept != nil && p.checkpoint != "" {
+		at = func(epoch int) string { return path.Join(kept.folder(), state.BestName(epoch)) }
+		e.Keep = kept.best
 	}
+	e.Return = func(ctx context.Context, epoch int) error { _, err := client.Restore(ctx, at(epoch)); return err }
+	return e
 }
 
 // momentHere makes a folder of this process for the best epoch, until remove is called.

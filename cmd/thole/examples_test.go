@@ -22,8 +22,14 @@ var first = map[string]string{
 	"clicks": "rm train.libsvm test.libsvm",
 	"thole":  "rm train.libsvm",
 	"export": "rm -r lr-paddle lr-sparse lr.onnx",
+	"logs":   aLaunch,
+	"status": aLaunch, // of launches
+	"stop":   aLaunch,
 	"unpack": "thole pack lr-paddle lr.zip",
 }
+
+// aLaunch is a launch that has ended.
+const aLaunch = "thole launch --workers 2 --data train.libsvm --epochs 1 --dir jobs/clicks"
 
 // helpExamples runs the examples of every command's help, each command in a copy of the folder.
 func helpExamples(ts *testscript.TestScript, _ bool, args []string) {

@@ -23,8 +23,8 @@ const formatOptions = "Options of formats"
 // names come last. Commands of few flags show them without groups.
 func flagGroups() []flagGroup {
 	return []flagGroup{
-		{"Common", []string{"listen", "store", "data", "model", "algo", "servers", "tasks", "task", "job", "epochs", "rate", "validate",
-			"holdout", "graph", "load", "from", "to", "matrix", "out", "report", "log", "force", "seconds", "json"}},
+		{"Common", []string{"listen", "store", "data", "model", "algo", "on", "servers", "workers", "tasks", "task", "job",
+			"epochs", "rate", "validate", "holdout", "graph", "load", "from", "to", "matrix", "out", "report", "log", "force", "seconds", "json"}},
 		{"Data", []string{"format", "dim", "hash", "labels", "classes", "label-threshold", "index-base", "separator", "no-label", "strict",
 			"sparse", "admit-after", "forget-after", "expire-after", "max-bytes", "storage",
 			"in-order", "shuffle-window", "seed", "fields", "sample", "pos-neg", "skip-bad", "negatives", "weights", "validate-weights",
@@ -36,13 +36,15 @@ func flagGroups() []flagGroup {
 			"non-finite", "init", "init-scale"}},
 		{treesTitle, treeFlags},
 		{"Regularisation", []string{"l1", "l2", "l1-of", "l2-of"}},
-		{"Cluster", []string{"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
+		{"Cluster", []string{"restarts", "dir", "detach",
+			"staleness", "partitioner", "tcp", "wait", "retry", "processes", "in-process", "memory", "scratch", "no-checksum"}},
 		{"Trust", []string{"tls", "tls-ca", "tls-cert", "tls-key", "tls-name", "tls-clients", "token-file", "tokens", "job-limits"}},
 		{"Watch", []string{"admin", "admin-pprof", "log-json", "quiet"}},
 		{"Requests", []string{"keys", "batch", "in-flight", "dim", "rule", "cols", "async", "by-key"}},
 		{"Network", nil},
 		{"Importance", nil},
-		{"Saving", []string{"conf", "lossy", "max-dense", "save-state", "load-state", "fresh-state", "checkpoint", "checkpoint-every", "resume"}},
+		{"Saving", []string{"conf", "lossy", "max-dense", "save-state", "load-state", "fresh-state", "checkpoint", "checkpoint-every", "keep",
+			"resume", "sync"}},
 		{formatOptions, []string{"set"}},
 		{"Other", nil},
 	}
@@ -97,12 +99,6 @@ func grouped(flags []*pflag.Flag) map[string][]*pflag.Flag {
 	return all
 }
 
-// hasFlags reports whether a command has a flag of its own.
-func hasFlags(c *cobra.Command) (has bool) {
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) { has = has || !f.Hidden && f.Name != "help" })
-	return has
-}
-
 // help prints what a command does and how it is used.
 func (e *env) help(c *cobra.Command) {
 	if words := c.Flags().Args(); c.HasSubCommands() && len(words) > 0 {
@@ -118,7 +114,9 @@ func (e *env) help(c *cobra.Command) {
 	usage := c.UseLine()
 	if c.HasSubCommands() {
 		usage = c.CommandPath() + " COMMAND"
-		if c.HasParent() && hasFlags(c) { // it does something itself, too
+		own := false
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { own = own || f.Name != "help" && f.Name != "version" })
+		if own { // it does something by itself
 			usage = c.UseLine() + "\n  " + usage
 		}
 	}

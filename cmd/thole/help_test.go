@@ -82,6 +82,7 @@ func TestHelpOfCommands(t *testing.T) {
 		_, help, _ := strings.Cut(p.out.String(), "\nExamples:\n")
 		_, help, _ = strings.Cut(help, "\n\n")
 		help, _, _ = strings.Cut(help, "\nFlags:\n")
+		help, _, _ = strings.Cut(help, "\nCommon:\n") // the first group of many
 		var got []string
 		for text := range strings.Lines(help) {
 			if m := line.FindStringSubmatch(text); m != nil {

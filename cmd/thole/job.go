@@ -70,6 +70,7 @@ type job struct {
 	lasting                                      // states
 	weighing                                     // examples
 	starting                                     // what trees are added to
+	launched                                     // as a worker by thole launch
 	penalties                                    // of layers
 	large                                        // examples
 	treeSettings                                 // trees

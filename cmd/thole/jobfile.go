@@ -28,7 +28,8 @@ const yamlLimit = 1 << 20
 
 // notInFiles are the flags that no file can give.
 var notInFiles = []string{"job", "job-file", "dry-run", "strict-graph", "help", "task", "cv", "json", "trials", "method",
-	"resource", "space", "param", "parallel", "out", "best"}
+	"resource", "space", "param", "parallel", "out", "best", "on", "workers", "dir", "restarts",
+	"detach", "store", "append-log", "asked", tiedFlag}
 
 // outdoes is a table of flags that decide what others mean: where the user gives one, files say nothing about the other.
 var outdoes = map[string][]string{"rule": {"hyper"}, "loss": {"loss-set"}, "schedule": {"schedule-set", "schedule-per"},
@@ -156,8 +157,8 @@ func (s *settings) keys(f *graph.File) error {
 		}
 	}
 	last := s.job.graphFile == "" || s.job.graphFile == s.name
-	if c := f.Train.Checkpoint; last && c != nil && c.Every > 0 && s.job.checkpoint == "" {
-		return fmt.Errorf("train.checkpoint.every is %d, want a train.checkpoint.path beside it: where checkpoints are written", c.Every)
+	if c := f.Train.Checkpoint; last && c != nil && c.Every != "" && s.job.checkpoint == "" {
+		return fmt.Errorf("train.checkpoint.every is %s, want a train.checkpoint.path beside it: where checkpoints are written", c.Every)
 	}
 	if s.said["updates"] != "" && s.said["batch"] != "" {
 		s.warn("%s: train.batchsize has no effect beside train.numupdateperepoch: a batch is the examples by that number", s.name)

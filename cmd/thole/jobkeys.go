@@ -84,7 +84,7 @@ func (k *jobKey) get(f *graph.File) (text string, ok bool) {
 func (k *jobKey) set(f *graph.File, text string) error {
 	v, _ := k.in(f, true)
 	switch v.Interface().(type) {
-	case string:
+	case string, graph.Interval:
 		v.SetString(text)
 		return nil
 	case []string:

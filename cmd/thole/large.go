@@ -153,6 +153,10 @@ func (p *plan) shuffled() int64 {
 
 // part takes the examples of this process's tasks, if it has not all of the job, and lets go of the others.
 func (p *plan) part() error {
+	if p.parted { // by an attempt before
+		return nil
+	}
+	p.parted = true
 	p.mineOf = train.Options{Data: p.train.Set, Valid: p.validation()}
 	if p.mine == nil {
 		return nil

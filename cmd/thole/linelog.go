@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -27,6 +28,9 @@ func (s *sink) lines(ctx context.Context) (*lineLog, error) {
 		}
 		return &lineLog{checked: checked{w: w, name: s.path}, Closer: w}, nil
 	}
+	if s.appends {
+		return s.moreLines()
+	}
 	how := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if !s.force {
 		how |= os.O_EXCL // nobody else's that came meanwhile
@@ -37,6 +41,31 @@ func (s *sink) lines(ctx context.Context) (*lineLog, error) {
 	}
 	return &lineLog{checked: checked{w: f, name: s.path}, Closer: f, file: f}, nil
 }
+
+// moreLines goes on with a log. Half a line at its end, of a process that was killed, goes.
+func (s *sink) moreLines() (*lineLog, error) {
+	f, err := os.OpenFile(s.file, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	l := &lineLog{checked: checked{w: f, name: s.path}, Closer: f, file: f}
+	info, err := f.Stat()
+	if err == nil {
+		end := make([]byte, min(info.Size(), lineMost))
+		if _, err = f.ReadAt(end, info.Size()-int64(len(end))); err == nil {
+			l.whole = info.Size() - int64(len(end)-1-bytes.LastIndexByte(end, '\n'))
+			err = f.Truncate(l.whole)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// lineMost is how long a line of a log may be, with space to spare.
+const lineMost = 1 << 20
 
 // append writes an event as a line.
 func (l *lineLog) append(record any) error {

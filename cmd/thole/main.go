@@ -27,9 +27,9 @@ type group struct {
 func groups() []group {
 	return []group{
 		{"learn", "Train and score:", []func(*env) *cobra.Command{
-			demoCommand, dataCommand, trainCommand, searchCommand, runsCommand, predictCommand, evaluateCommand, serverCommand,
+			demoCommand, dataCommand, trainCommand, searchCommand, runsCommand, predictCommand, evaluateCommand, launchCommand, serverCommand,
 			workerCommand, tokenCommand,
-			statusCommand, coordinateCommand, benchCommand,
+			statusCommand, checkpointCommand, coordinateCommand, benchCommand,
 		}},
 		{"look", "Look into stored models:", []func(*env) *cobra.Command{
 			inspectCommand, weightsCommand, neighborsCommand, catCommand, explainCommand, verifyCommand, diffCommand, psfCommand,
@@ -54,6 +54,7 @@ type env struct {
 	in       io.Reader
 	out, err io.Writer
 	clock    func() time.Time // nil: that of the system
+	appends  bool             // to a --log that is there
 
 	spooled map[string]string // copies of what can be read only once, by the path as the user wrote it
 	folders []string          // temporary ones

@@ -24,6 +24,7 @@ import (
 // plan is a job with everything read and chosen: what all of its tasks share.
 type plan struct {
 	*job
+	recovery
 	recipe       *algo.Algo
 	forest       *forest        // of trees; nil: a network
 	before       *storedModel   // trees to go on from; nil: none
@@ -46,7 +47,8 @@ type plan struct {
 	settings     []byte             // of the job, as they are saved with the model; nil: not
 	ends         bool               // the schedule is bound to the number of epochs
 	mine         []int              // tasks of this process; nil: all
-	mineOf       train.Options      // their examples
+	mineOf       train.Options      // their examples,
+	parted       bool               // if this was settled
 	rows         int                // training examples of all tasks
 	cut          bool               // the held-out examples have no features but those of training
 	moment       string             // where the servers keep the best epoch, if there is one

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +19,8 @@ import (
 	"thole.example/graph"
 	"thole.example/ps"
 	"thole.example/psf"
+	"thole.example/state"
+	"thole.example/train"
 )
 
 // stateEnding is what the state of training is called beside its model.
@@ -22,12 +28,27 @@ const stateEnding = ".state"
 
 // lasting is the flags that say what outlives a training beside its model, and what it goes on from.
 type lasting struct {
-	saveState, freshState         bool
-	loadState, checkpoint, resume string
-	every                         int
+	saveState, freshState bool
+	loadState             string
+	checkpoint, resume    string // resume: never, a path, or auto, which is ""
+	everyText             string
+	every                 every
+	keepCheckpoints       int
 
 	replaced string // where a training in this process makes room for its state when it saves; "": nowhere
 }
+
+// What --resume takes beside a path.
+const (
+	resumeAuto  = "auto"
+	resumeNever = "never"
+)
+
+// usualEvery is how often checkpoints are written, and usualKept how many are kept, if nobody says.
+const (
+	usualEvery = 5 * time.Minute
+	usualKept  = 3
+)
 
 func (l *lasting) flags(c *cobra.Command) {
 	f := c.Flags()
@@ -36,18 +57,70 @@ func (l *lasting) flags(c *cobra.Command) {
 	f.StringVar(&l.loadState, "load-state", "", "state to go on from (default: of thole train that beside the model of --load, if there is "+
 		"one)")
 	f.BoolVar(&l.freshState, "fresh-state", false, "with --load: begin with the weights alone")
-	f.StringVar(&l.checkpoint, "checkpoint", "", "write the state of training here after epochs, for --resume")
-	f.IntVar(&l.every, "checkpoint-every", 0, "epochs from one checkpoint to the next (default: 1)")
-	f.StringVar(&l.resume, "resume", "", "checkpoint to go on from, with the settings of the training that wrote it; --epochs counts those "+
-		"before")
+	f.StringVar(&l.checkpoint, "checkpoint", "", "folder of checkpoints, which are written while the training goes on; from the last of "+
+		"them it goes on after a failure, and when the same command runs again")
+	f.StringVar(&l.everyText, "checkpoint-every", "", "time, number of steps (of trees: trees) or epochs from one checkpoint to the next, "+
+		"like 5m, 1000 or epoch (default: 5m); there is one at the end, too")
+	f.IntVar(&l.keepCheckpoints, "keep", usualKept, "how many of the checkpoints to keep")
+	f.StringVar(&l.resume, "resume", "", "go on from the last checkpoint of --checkpoint if there is one (auto), begin anew (never, with "+
+		"--force where there are some), or PATH: go on from that checkpoint, or the last one of that folder, unless --checkpoint has later "+
+		"ones of this training; the settings are those of the training that wrote it, and --epochs counts those before (default: auto)")
+}
+
+// every is how often checkpoints are written: by time, steps or epochs.
+type every struct {
+	time          time.Duration
+	steps, epochs int
+}
+
+var everyEpochs = regexp.MustCompile(`^([0-9]*) ?epochs?$`)
+
+func parseEvery(text string) (e every, err error) {
+	if text == "" {
+		return every{time: usualEvery}, nil
+	}
+	if m := everyEpochs.FindStringSubmatch(text); m != nil {
+		e.epochs, err = strconv.Atoi(cmp.Or(m[1], "1"))
+	} else if e.steps, err = strconv.Atoi(text); err != nil {
+		e.time, err = time.ParseDuration(text)
+	}
+	if err != nil || e.time < 0 || e.steps < 0 || e == (every{}) {
+		return e, fmt.Errorf("%q, want a time like 5m or 30s, a number of steps like 1000, or epochs like epoch or 2epochs", text)
+	}
+	return e, nil
+}
+
+// due reports whether it is time for a checkpoint, where the last one was after so many steps, so long ago.
+func (e every) due(at train.Place, last int, since time.Duration) bool {
+	switch {
+	case e.steps > 0:
+		return at.Made()/e.steps > last/e.steps
+	case e.epochs > 0:
+		return at.Step == at.Steps && at.Epoch%e.epochs == 0
+	}
+	return since >= e.time
 }
 
 // checkLasting checks what the user said of states.
-func (j *job) checkLasting() error {
+func (j *job) checkLasting() (err error) {
+	if j.resume == resumeAuto {
+		if j.checkpoint == "" {
+			return fmt.Errorf("--resume %s without --checkpoint, want both: it goes on from the last checkpoint there", resumeAuto)
+		}
+		j.resume = ""
+	}
+	if j.every, err = parseEvery(j.everyText); err != nil {
+		return fmt.Errorf("--checkpoint-every %w", err)
+	}
 	switch {
-	case j.every < 0 || j.every > 0 && j.checkpoint == "":
-		return fmt.Errorf("--checkpoint-every %d, want a number of epochs, and --checkpoint PATH", j.every)
-	case j.resume != "" && j.load+j.loadState != "":
+	case j.checkpoint != "" && j.model != "" && (inBucket(j.checkpoint) == inBucket(j.model) || liesIn(j.checkpoint, j.model)):
+		return fmt.Errorf("--checkpoint %s is or lies in --model %s, want a folder of its own: a model is replaced as a whole",
+			j.checkpoint, j.model)
+	case j.checkpoint == "" && j.everyText != "":
+		return fmt.Errorf("--checkpoint-every %s without --checkpoint, want the folder where checkpoints are written", j.everyText)
+	case j.checkpoint != "" && j.keepCheckpoints < 1:
+		return fmt.Errorf("--keep %d, want 1 checkpoint or more", j.keepCheckpoints)
+	case j.resumes() && j.load+j.loadState != "" && !j.byTrees():
 		return fmt.Errorf("--resume and --load, want one of them: a checkpoint has the weights, too")
 	case j.loadState != "" && (j.load == "" || j.freshState):
 		return fmt.Errorf("--load-state without --load, or with --fresh-state: it is what rules kept beside the weights of a model")
@@ -56,12 +129,20 @@ func (j *job) checkLasting() error {
 	case j.saveState && j.model == "":
 		return fmt.Errorf("--save-state without --model, want both: the state lies beside the model")
 	}
-	j.every = max(1, j.every)
 	return nil
 }
 
+// goesOnByItself reports whether the same command goes on with a training, and so with its log.
+func (l *lasting) goesOnByItself() bool { return l.checkpoint != "" && l.resume != resumeNever }
+
+// resumes reports whether the user names a checkpoint to go on from.
+func (l *lasting) resumes() bool { return l.resume != "" && l.resume != resumeNever }
+
 // statesHere finds the states of a training whose servers are in this process, and refuses to write over any.
 func (p *plan) statesHere(ctx context.Context, model string) error {
+	if err := noTrees(ctx, p.checkpoint, p.resume); err != nil {
+		return err
+	}
 	files := blob.Files{}
 	there := func(path string) (bool, error) {
 		found, err := files.List(ctx, inBucket(path))
@@ -74,10 +155,16 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 			p.loadState = p.load + stateEnding
 		}
 	}
-	writes := map[string]string{}
-	if p.checkpoint != "" && p.checkpoint != p.resume {
-		writes[p.checkpoint] = fmt.Sprintf("--resume %s goes on from it, --force replaces it", p.checkpoint)
+	if err := checkFolder(ctx, p.checkpoint); err != nil {
+		return err
 	}
+	own, err := state.List(ctx, files, inBucket(p.checkpoint))
+	if err != nil && p.checkpoint != "" {
+		return err
+	}
+	// What --resume names is not needed any more where there are later ones.
+	later := slices.ContainsFunc(own, func(e state.Entry) bool { return e.Stepped() })
+	writes := map[string]string{}
 	if p.saveState && model+stateEnding != inBucket(p.loadState) {
 		writes[p.model+stateEnding] = "--force replaces it"
 		p.replaced = model + stateEnding
@@ -97,15 +184,36 @@ func (p *plan) statesHere(ctx context.Context, model string) error {
 		}
 	}
 	for _, path := range []string{p.resume, p.loadState} {
-		if path == "" {
+		if path == "" || path == resumeNever || path == p.resume && later {
 			continue
 		}
-		if found, err := there(path); err != nil || !found {
+		found, err := there(path)
+		if err == nil && !found {
+			found, err = there(inFull(inBucket(path)))
+		}
+		if err != nil || !found {
 			return fmt.Errorf("%s: no checkpoint there%s", path, errText(err))
 		}
 	}
 	return nil
 }
+
+// checkFolder refuses what cannot be a folder of checkpoints.
+func checkFolder(ctx context.Context, path string) error {
+	if path == "" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		return fmt.Errorf("--checkpoint %s is a file, want a folder for checkpoints", path)
+	}
+	if _, err := state.Open(ctx, blob.Files{}, inBucket(path)); err == nil {
+		return fmt.Errorf("--checkpoint %s is a checkpoint itself, want a folder for some (--resume %[1]s goes on from it)", path)
+	}
+	return nil
+}
+
+// liesIn reports whether a path lies in the folder of another.
+func liesIn(path, folder string) bool { return strings.HasPrefix(inBucket(path), inBucket(folder)+"/") }
 
 func errText(err error) string {
 	if err == nil {
@@ -114,50 +222,46 @@ func errText(err error) string {
 	return ": " + err.Error()
 }
 
-// goesOn reports whether the training goes on from a state.
-func (p *plan) goesOn() bool { return p.resume != "" || p.loadState != "" }
+// goesOn reports whether the training may go on from a state.
+func (p *plan) goesOn() bool { return p.checkpoint != "" || p.resumes() || p.loadState != "" }
 
 // prepare is how a task readies the parameters: the first one brings back the model or the state to go on from, if there is one.
-// w may be nil.
-func (p *plan) prepare(client *ps.Client, model *graph.Model, task int, w *watcher) func(context.Context) error {
+func (p *plan) prepare(client *ps.Client, model *graph.Model, kept *taskCheckpoints) func(context.Context) (bool, error) {
 	if p.loadPath == "" && !p.goesOn() {
 		return nil
 	}
-	return func(ctx context.Context) error {
-		if task != 0 {
-			return nil
+	return func(ctx context.Context) (same bool, err error) {
+		if kept == nil {
+			return false, nil
 		}
-		if p.resume != "" {
-			of, err := client.Restore(ctx, inBucket(p.resume))
-			if err != nil {
-				return withAdvice(err, p.otherSeed(err))
-			}
-			var say func(string, ...any)
-			if w != nil {
-				say = w.bar.line
-			}
-			return p.asBefore(of.Plan, say)
+		if same, err = kept.bringBack(ctx); err != nil || same || p.loadPath == "" {
+			return same, err
 		}
-		if err := p.loadWeights(ctx, client, model); err != nil || p.loadState == "" {
-			return err
-		}
-		weights, err := features(ctx, client, model)
-		if err != nil {
-			return err
-		}
-		if _, err := client.Restore(ctx, inBucket(p.loadState)); err != nil {
-			return withAdvice(err, fmt.Sprintf("%s--fresh-state begins with the weights of %s alone", p.otherSeed(err), p.load))
-		}
-		state, err := features(ctx, client, model)
-		if err != nil {
-			return err
-		}
-		if !slices.Equal(weights, state) {
-			return fmt.Errorf("%s is the state of other weights than those of %s, want that of the training which saved them (--fresh-state begins "+
-				"with the weights alone)", p.loadState, p.load)
-		}
-		return nil
+		return false, p.loadBoth(ctx, client, model)
 	}
+}
+
+// loadBoth fills the parameters with those of a model, and with its state if there is one.
+func (p *plan) loadBoth(ctx context.Context, client *ps.Client, model *graph.Model) error {
+	if err := p.loadWeights(ctx, client, model); err != nil || p.loadState == "" {
+		return err
+	}
+	weights, err := features(ctx, client, model)
+	if err != nil {
+		return err
+	}
+	if _, err := client.Restore(ctx, p.there(p.loadState)); err != nil {
+		return withAdvice(err, fmt.Sprintf("%s--fresh-state begins with the weights of %s alone", p.otherSeed(err), p.load))
+	}
+	state, err := features(ctx, client, model)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(weights, state) {
+		return fmt.Errorf("%s is the state of other weights than those of %s, want that of the training which saved them (--fresh-state begins "+
+			"with the weights alone)", p.loadState, p.load)
+	}
+	return nil
 }
 
 func withAdvice(err error, text string) error {
@@ -183,19 +287,6 @@ func features(ctx context.Context, client *ps.Client, model *graph.Model) (all [
 		}
 	}
 	return all, nil
-}
-
-// each writes the checkpoints of a training; nil: there are none.
-func (p *plan) each(client *ps.Client) func(context.Context, int) error {
-	if p.checkpoint == "" {
-		return nil
-	}
-	return func(ctx context.Context, epoch int) error {
-		if epoch%p.every != 0 {
-			return nil
-		}
-		return client.Checkpoint(ctx, inBucket(p.checkpoint))
-	}
 }
 
 // save saves the model, and before it the state, if that is asked for: a model is never there without. If the model cannot be saved,
@@ -240,4 +331,12 @@ func makeRoom(path string) (end func(stays bool) error, err error) {
 		}
 		return err
 	}, nil
+}
+
+// saves is train.Options.Save of a task, nil where there are no checkpoints.
+func (p *plan) saves(kept *taskCheckpoints) func(context.Context, train.Place) error {
+	if kept == nil || p.checkpoint == "" {
+		return nil
+	}
+	return kept.save
 }

@@ -61,7 +61,7 @@ func runScripts(t *testing.T, dir string) {
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"truncate": truncate, "usage": usage, "examples": helpExamples, "full": full, "status": status,
 			"differ": differ, "weights": weights, "certificates": certificates, "await": await, "limited": limited,
-			"trees": makeTrees,
+			"trees": makeTrees, "series": makeSeries,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "data" {

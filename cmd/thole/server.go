@@ -52,6 +52,7 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 	}
 	c.Flags().StringVar(&o.listen, "listen", "127.0.0.1:7001", "address: host:port, port 0 for a free one, or unix:/path")
 	c.Flags().StringVar(&o.store, "store", ".", "folder of the saved models")
+	c.Flags().BoolVar(&o.sync, "sync", true, syncHelp)
 	c.Flags().StringVar(&size, "memory", "", "most memory for matrices, requests, answers and saves together, a size like 8GiB, or none "+
 		"(default: three quarters of the machine's memory, "+format.Bytes(defaultMemory())+")")
 	c.Flags().StringVar(&o.scratch, "scratch", "", "folder on a local disk for what memory has no room for: deltas that wait for "+
@@ -84,7 +85,7 @@ func untilEnd(ctx context.Context, in io.Reader) context.Context {
 type serverOptions struct {
 	listen, store, scratch string
 	ledger                 *budget.Ledger
-	noChecksum             bool
+	noChecksum, sync       bool
 	guard                  guard
 	watch                  watch
 }
@@ -114,7 +115,11 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 			return err
 		}
 	}
-	s, err := newServer(ctx, blob.NewDir(o.store), o.ledger, log)
+	store := blob.NewDir(o.store)
+	if o.sync {
+		store = store.Synced()
+	}
+	s, err := newServer(ctx, store, o.ledger, log)
 	if err != nil {
 		return err
 	}

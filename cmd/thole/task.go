@@ -49,10 +49,18 @@ func (p *plan) run(ctx context.Context, c *cluster, tasks []int, path string, w 
 // dial connects a task to the servers of its job; w may be nil.
 func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (*ps.Client, error) {
 	o.Network, o.Servers, o.Job, o.Tasks = c.net, c.addrs, p.name, p.tasks
-	o.NonFinite, o.Retry = p.nonFinite, p.retry
+	o.NonFinite, o.Retry, o.Attempt = p.nonFinite, p.retry, p.attempt
+	if p.attempt > 0 && p.forest == nil { // trees begin again
+		o.Replace, o.Grace = true, p.patienceFor()
+	}
+	var client *ps.Client
 	o.Lost = func(err error) {
 		if w != nil {
-			w.bar.line("%v; trying again for %v", err, p.retry)
+			retry := p.retry
+			if client != nil {
+				retry = client.Retry()
+			}
+			w.bar.line("%v; trying again for %v", err, retry)
 		}
 	}
 	o.Waiting = func(text string) {
@@ -64,18 +72,19 @@ func (p *plan) dial(ctx context.Context, c *cluster, o ps.Options, w *watcher) (
 	if o.Funcs, err = psf.NewTable(functions(), nil); err != nil {
 		return nil, err
 	}
-	return ps.Dial(ctx, o)
+	client, err = ps.Dial(ctx, o)
+	return client, err
 }
 
 // task makes one task of those of the worker process, which o says; w may be nil.
-func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, w *watcher) (*train.Report, error) {
+func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, w *watcher) (report *train.Report, err error) {
 	task := o.Task
 	o.Bound = p.bound
 	client, err := p.dial(ctx, c, o, w)
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
+	defer func() { p.release(ctx, client, err) }()
 	model, err := p.build(p.conf)
 	if err != nil {
 		return nil, err
@@ -86,20 +95,30 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 	if w != nil {
 		events = w.event
 	}
+	kept := p.newCheckpoints(client, p.files(model), task, w)
+	if kept != nil && client.Replaces() {
+		if err := kept.goOnWith(ctx); err != nil {
+			return nil, err
+		}
+	}
 	start := time.Now()
-	report, err := train.Run(ctx, client, train.Options{
+	report, err = train.Run(ctx, client, train.Options{
 		Model: model, Data: p.mineOf.Data, Valid: p.mineOf.Valid, Own: p.mineOf.Own, Sets: p.sets, Window: p.window,
 		Task: task, Tasks: p.tasks, Partitioner: p.partitioner,
 		Epochs: p.epochs, Batch: p.batch, Rate: p.rateOf, Seed: p.seed, InOrder: p.inOrder, Tolerance: p.tolerance, Pace: p.pace,
-		Early: p.early(client), Watch: len(p.metrics) > 0, Metrics: p.metrics, PosNeg: p.posNeg, Clip: p.clip,
+		Early: p.early(client, kept), Watch: len(p.metrics) > 0, Metrics: p.metrics, PosNeg: p.posNeg, Clip: p.clip,
 		Offset: p.offset(), Wrap: p.asAngel, Events: events,
 		Elapsed: func() time.Duration { return time.Since(start) },
 		Ready: func(ctx context.Context) error {
 			defer func() { start = time.Now() }()
-			return p.ready(ctx, client, model, task, len(o.Mine), path, w)
+			err := p.ready(ctx, client, model, task, len(o.Mine), path, w)
+			if err == nil && w != nil {
+				p.met = true
+			}
+			return err
 		},
-		Prepare: p.prepare(client, model, task, w), Resume: p.goesOn(), Total: p.resume != "", Anew: p.resume == "" && p.ends,
-		Each: p.each(client),
+		Prepare: p.prepare(client, model, kept), Resume: p.goesOn(), Anew: p.loadState != "" && p.ends,
+		Replaces: client.Replaces(), Lasting: p.checkpoint != "", Save: p.saves(kept),
 	})
 	if err != nil {
 		return nil, err
@@ -114,7 +133,35 @@ func (p *plan) task(ctx context.Context, c *cluster, o ps.Options, path string, 
 			return nil, err
 		}
 	}
-	return report, client.Leave(ctx)
+	return report, p.depart(ctx, client)
+}
+
+// depart ends a task. In a job with attempts nobody leaves before the model is saved: if a server is lost until then, another attempt needs
+// all tasks. After that there is nothing to come back for.
+func (p *plan) depart(ctx context.Context, client *ps.Client) error {
+	if p.attempt == 0 {
+		return client.Leave(ctx)
+	}
+	client.SetRetry(p.patienceFor()) // who gives up now may find nobody to begin another attempt with
+	if err := client.Clock(ctx, 0, 0); err != nil {
+		return err
+	}
+	if err := client.Barrier(ctx); err != nil {
+		return err
+	}
+	if err := client.Leave(ctx); err != nil && !ps.Recoverable(err) {
+		return err
+	}
+	return nil
+}
+
+// release ends the connections of a task. One that failed by itself says so: then it is no use to wait for it.
+func (p *plan) release(ctx context.Context, client *ps.Client, err error) {
+	if err != nil && ctx.Err() == nil && p.checkpoint != "" && !again(err) {
+		_ = client.Quit(err) // which the caller tells
+		return
+	}
+	client.Close()
 }
 
 // loadWeights fills the parameters with those of the model to go on from.
@@ -127,20 +174,34 @@ func (p *plan) loadWeights(ctx context.Context, client *ps.Client, model *graph.
 }
 
 func (p *plan) saving(model *graph.Model, path string) ps.SaveOptions {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force,
-		Files: map[string][]byte{graph.FileName: model.JSON()}}
-	if p.settings != nil {
-		o.Files[jobFileName] = p.settings
-	}
-	if t := p.train.Transform; t != nil {
-		if src, err := t.JSON(); err == nil { // texts and finite numbers always can be
-			o.Files[feature.FileName] = src
-		}
-	}
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: p.files(model), Same: p.savedBefore()}
 	for _, m := range model.Params() {
 		o.Matrices = append(o.Matrices, m.Name)
 	}
 	return o
+}
+
+// savedBefore names the file by which a model is known that this training has saved before: a process that was killed after that comes
+// back. "": this training does not come back.
+func (p *plan) savedBefore() string {
+	if p.attempt == 0 {
+		return ""
+	}
+	return jobFileName
+}
+
+// files are what lies beside the matrices of a model, and in each checkpoint.
+func (p *plan) files(model *graph.Model) map[string][]byte {
+	all := map[string][]byte{graph.FileName: model.JSON()}
+	if p.settings != nil {
+		all[jobFileName] = p.settings
+	}
+	if t := p.train.Transform; t != nil {
+		if src, err := t.JSON(); err == nil { // texts and finite numbers always can be
+			all[feature.FileName] = src
+		}
+	}
+	return all
 }
 
 // parseTasks reads "0,2-4".

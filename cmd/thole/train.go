@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"thole.example/blob"
 	"thole.example/graph"
 	"thole.example/internal/number"
 	"thole.example/rpc/tcp"
@@ -17,6 +18,7 @@ import (
 type here struct {
 	servers int
 	overTCP bool
+	sync    bool
 	cv      int // folds of a cross-validation; 0: none
 	asJSON  bool
 }
@@ -30,6 +32,7 @@ func trainFlags(c *cobra.Command) *job {
 	f.BoolVar(&j.dryRun, "dry-run", false, "read the examples, print the job with all its settings, and train nothing")
 	f.IntVar(&j.servers, "servers", 1, "parameter servers")
 	f.BoolVar(&j.overTCP, "tcp", false, "talk to the servers over loopback TCP instead of memory")
+	f.BoolVar(&j.sync, "sync", true, syncHelp)
 	f.IntVar(&j.cv, "cv", 0, "cross-validation by so many folds: each is held out once, by a model of the others (see docs/search.md)")
 	f.BoolVar(&j.asJSON, "json", false, "print the results of --cv as JSON")
 	return j
@@ -56,6 +59,9 @@ func (j *job) over() *tcp.Network {
 	return &tcp.Network{NoChecksum: j.noChecksum}
 }
 
+// bucket is where servers in this process keep models and checkpoints.
+func (j *job) bucket() blob.Files { return blob.Files{Sync: j.sync} }
+
 func trainCommand(e *env) *cobra.Command {
 	var j *job
 	c := &cobra.Command{
@@ -72,6 +78,7 @@ classifiers learn by adagrad. The job, its progress and how it ended are kept in
   thole train --algo gbdt --data loans.csv --label-column defaulted --holdout 0.1 --trees 200 --depth 6 --model out/trees
   thole train --algo gbdt --data loans.csv --label-column defaulted --boosting dart --drop-rate 0.1 --model out/dart
   thole train --algo gbdt --data loans.csv --label-column defaulted --start-scores loans.start --model out/more
+  thole train --algo gbdt --data loans.csv --label-column defaulted --trees 300 --checkpoint out/ck --model out/grown
   thole train --data train.libsvm --validate test.libsvm --rule ftrl --hyper l1=1 --log run.jsonl
   thole train --data days --data 'test-*.libsvm' --model out/all --to npz
   thole train --data train.libsvm --algo svm --dry-run
@@ -122,6 +129,7 @@ func (j *job) train(ctx context.Context, e *env) error {
 		return err
 	}
 	defer path.release()
+	e.appends = j.goesOnByItself()
 	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err
@@ -174,7 +182,7 @@ func (p *plan) serve(ctx context.Context) (c *cluster, stop func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if c, err = embed(ctx, p.servers, p.over()); err != nil {
+	if c, err = embed(ctx, p.servers, p.over(), p.bucket()); err != nil {
 		remove()
 		return nil, nil, err
 	}
@@ -222,11 +230,11 @@ func (p *plan) runWatched(ctx context.Context, c *cluster, tasks []int, path str
 			return nil, err
 		}
 	}
+	once := p.run
 	if p.forest != nil {
-		report, err = p.grow(ctx, c, tasks, path, w)
-	} else {
-		report, err = p.run(ctx, c, tasks, path, w)
+		once = p.grow
 	}
+	report, err = p.attempts(ctx, w, func() (*train.Report, error) { return once(ctx, c, tasks, path, w) })
 	w.bar.end()
 	if errors.Is(err, graph.ErrDiverged) {
 		return nil, fmt.Errorf("%w (--rate %s in place of %g)", err, p.lower(), p.rate)

@@ -16,8 +16,8 @@ import (
 	"thole.example/tree"
 )
 
-// treeReader shows trees as the model that they are saved as.
-func (p *plan) treeReader(e *tree.Ensemble) (format.Reader, error) {
+// treeFiles are the files beside the matrices of trees, but for trees.json.
+func (p *plan) treeFiles() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	if p.settings != nil {
 		files[jobFileName] = p.settings
@@ -29,6 +29,15 @@ func (p *plan) treeReader(e *tree.Ensemble) (format.Reader, error) {
 		}
 		files[feature.FileName] = text
 	}
+	return files, nil
+}
+
+// treeReader shows trees as the model that they are saved as.
+func (p *plan) treeReader(e *tree.Ensemble) (format.Reader, error) {
+	files, err := p.treeFiles()
+	if err != nil {
+		return nil, err
+	}
 	return trees.NewReader(e, files)
 }
 
@@ -38,7 +47,7 @@ func (p *plan) saveTrees(ctx context.Context, e *tree.Ensemble, path string) err
 	if err != nil {
 		return err
 	}
-	return format.Convert(ctx, r, codec, blob.Files{}, path, o, nil, nil)
+	return format.Convert(ctx, r, codec, p.bucket(), path, o, nil, nil)
 }
 
 // tryTrees tries whether trees can be saved at a path, by a model of one.
@@ -97,7 +106,7 @@ func (p *plan) checkTreeTarget(ctx context.Context, codec format.Codec, o format
 func (p *plan) toServers(
 	ctx context.Context, client *ps.Client, metas []matrix.Meta, files map[string][]byte, path string,
 ) (ps.SaveOptions, error) {
-	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: files}
+	o := ps.SaveOptions{Codec: p.to, Path: path, Set: p.set, Lossy: p.lossy, Replace: p.force, Files: files, Same: p.savedBefore()}
 	metas = slices.Clone(metas)
 	for i := range metas {
 		m := &metas[i]

@@ -28,6 +28,9 @@ type watcher struct {
 	best       float64 // that of the epoch that would be kept
 	held, than string  // that of the last epoch, as it is said while the next one goes on, and how it compares
 
+	why       string                            // it was said that another attempt begins
+	told      int                               // epochs that were told of
+	anew      bool                              // an attempt begins
 	nonFinite int64                             // parts of gradients that were, as the servers say
 	shown     func(train.Metrics) train.Metrics // of the held-out examples
 	atMost    string                            // said after the time left where training may end before
@@ -39,7 +42,7 @@ func newWatcher(ctx context.Context, e *env, log string, force bool) (*watcher, 
 	if log == "" {
 		return w, nil
 	}
-	s, err := e.sink(log, force)
+	s, err := e.sink(log, force || e.appends)
 	if err == nil {
 		w.log, err = s.lines(ctx)
 	}
@@ -76,7 +79,7 @@ func (w *watcher) open(p *plan, tasks []int) error {
 func (w *watcher) begin(p *plan) error {
 	w.shown, w.round = p.told, p.round()
 	w.metric, _ = p.judged()
-	w.start = w.env.now()
+	w.start, w.told = w.env.now(), 0
 	if p.open {
 		w.atMost = " at most"
 		fmt.Fprintf(w.env.err, "train %s: up to %s (about %.0f s on one core), fewer if the loss stops falling; --epochs N sets them\n",
@@ -95,6 +98,10 @@ func (w *watcher) begin(p *plan) error {
 }
 
 func (w *watcher) event(ev train.Event) {
+	if w.anew { // what was made before says nothing about the speed
+		w.anew, w.bar.done = false, ev.Rows
+		w.bar.restart()
+	}
 	set := func() {
 		w.bar.set(ev.Rows, fmt.Sprintf("%s %d/%d  loss %.5f%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, w.held))
 	}
@@ -103,6 +110,10 @@ func (w *watcher) event(ev train.Event) {
 		return
 	}
 	w.weigh(&ev)
+	if ev.Epoch <= w.told { // an attempt before came as far
+		return
+	}
+	w.told = ev.Epoch
 	if w.bar.live {
 		set() // of trees nothing is told before
 	} else if ev.Epoch == 1 || ev.Last || w.bar.due(w.env.now()) {
@@ -118,7 +129,11 @@ func (w *watcher) event(ev train.Event) {
 		if !ev.Last {
 			left = fmt.Sprintf("  %v left%s", ev.Left.Round(time.Second), w.atMost)
 		}
-		w.bar.line("%s %d/%d  loss %.5f%s  %.0f rows/s%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, valid, ev.RowsPerSecond, left)
+		speed := ""
+		if ev.RowsPerSecond > 0 { // of an epoch that was made before there is none
+			speed = fmt.Sprintf("  %.0f rows/s", ev.RowsPerSecond)
+		}
+		w.bar.line("%s %d/%d  loss %.5f%s%s%s", w.round, ev.Epoch, ev.Epochs, ev.Loss, valid, speed, left)
 	}
 	w.write(runlog.Epoch{
 		Epoch: ev.Epoch, Loss: runlog.Number(ev.Loss), Rows: ev.Rows, RowsPerSecond: runlog.Number(ev.RowsPerSecond),
@@ -140,6 +155,9 @@ func (w *watcher) weigh(ev *train.Event) {
 		w.held += " (best)"
 		w.than = "  (the best so far)"
 	default:
+		if w.best == 0 { // it was before this process
+			w.best = ev.BestValue
+		}
 		w.held += fmt.Sprintf(" (best %.5g)", w.best)
 		w.than = fmt.Sprintf("  (best %s %.6g of %s %d)", w.metric, w.best, cmp.Or(w.round, "epoch"), ev.Best)
 	}

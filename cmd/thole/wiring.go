@@ -21,6 +21,9 @@ import (
 // codecs is every storage format.
 func codecs() format.Set { return all.Codecs() }
 
+// syncHelp says what --sync does.
+const syncHelp = "wait until models and checkpoints are on the disk before they count as saved"
+
 // modulesKept is how many compiled modules of users a server keeps.
 const modulesKept = 64
 
@@ -46,7 +49,7 @@ type cluster struct {
 
 // embed starts n servers in this process, over memory, where they are called 0, 1, ..., or, if there is one, over the
 // network's loopback. They save where this process would.
-func embed(ctx context.Context, n int, over *tcp.Network) (*cluster, error) {
+func embed(ctx context.Context, n int, over *tcp.Network, files blob.Files) (*cluster, error) {
 	c := &cluster{net: &mem.Network{}, stop: func() {}}
 	if over != nil {
 		c.net = over
@@ -62,7 +65,7 @@ func embed(ctx context.Context, n int, over *tcp.Network) (*cluster, error) {
 		if over != nil {
 			addr = "127.0.0.1:0"
 		}
-		s, err := newServer(ctx, blob.Files{}, ledger, nil)
+		s, err := newServer(ctx, files, ledger, nil)
 		if err != nil {
 			return nil, err
 		}

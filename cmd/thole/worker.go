@@ -25,7 +25,14 @@ Of boosted trees that worker alone reads --data, --validate and --load, and send
   thole worker --servers host1:7001 --tasks 2 --task 0 --algo gbdt --data train.csv --label-column bought --model trees
   thole worker --servers host1:7001 --tasks 2 --task 1 --algo gbdt --model trees`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
-			if err := j.files(c.Context(), e); err != nil {
+			ctx := c.Context()
+			if j.tied {
+				ctx = untilEnd(ctx, e.in)
+			}
+			if len(j.asked) > 0 {
+				e.args = j.asked
+			}
+			if err := j.files(ctx, e); err != nil {
 				return err
 			}
 			defer func() { err = j.placed(err) }()
@@ -50,7 +57,7 @@ Of boosted trees that worker alone reads --data, --validate and --load, and send
 				return err
 			}
 			net.NoChecksum = j.noChecksum
-			return j.work(c.Context(), e, &cluster{net: net, addrs: servers}, mine)
+			return j.work(ctx, e, &cluster{net: net, addrs: servers}, mine)
 		},
 	}
 	j.flags(c)
@@ -61,11 +68,12 @@ Of boosted trees that worker alone reads --data, --validate and --load, and send
 	c.Flags().DurationVar(&j.retry, "retry", defaultRetry, "how long to try to reach a server again when the connection is lost")
 	c.Flags().StringVar(&j.name, "job", "job", "name of the job: the same for all its workers, and for no other job")
 	who.flags(c.Flags())
+	j.launched.flags(c)
 	return c
 }
 
 func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
-	if j.load != "" && j.own == nil && !j.given("algo") {
+	if j.load != "" && j.own == nil && !j.given("algo") && j.store == "" {
 		return usageError{fmt.Errorf("--load %s without --algo or --graph, want one of them, which says what that model is: "+
 			"it lies at the servers, and this process does not read it", j.load)}
 	}
@@ -75,15 +83,19 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 		return err
 	}
 	p.tell(e)
-	below := []string{j.model, j.load, j.loadState, j.checkpoint, j.resume}
+	below := []string{j.model, j.load, j.loadState, j.checkpoint}
+	if j.resumes() {
+		below = append(below, j.resume)
+	}
 	if p.forest != nil { // the process of task 0 reads the trees, as it does the examples
 		below = below[:1]
 	}
 	for _, path := range below {
-		if path != "" && !filepath.IsLocal(path) {
-			return usageError{fmt.Errorf("%s: want a path below the servers' --store", path)}
+		if err := j.checkThere(path); err != nil {
+			return err
 		}
 	}
+	e.appends = j.appendLog || j.goesOnByItself()
 	w, err := newWatcher(ctx, e, j.log, j.force)
 	if err != nil {
 		return err
@@ -97,15 +109,23 @@ func (j *job) work(ctx context.Context, e *env, c *cluster, tasks []int) error {
 			}
 			return p.read(ctx, e)
 		}
-		return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
+		return p.runAndTell(ctx, e, c, tasks, j.there(j.model), w)
 	}
 	if len(tasks) < p.tasks {
 		p.mine = tasks
 	}
+	if j.store != "" {
+		if err := p.look(ctx); err != nil {
+			return err
+		}
+		p.replaced = filepath.Join(j.store, j.there(j.model)) + stateEnding
+	}
 	if err := p.read(ctx, e); err != nil {
 		return err
 	}
-	p.loadPath = inBucket(j.load)
-	p.moment = p.momentThere()
-	return p.runAndTell(ctx, e, c, tasks, inBucket(j.model), w)
+	p.loadPath = j.there(j.load)
+	if p.moment = p.momentThere(); j.best != "" {
+		p.moment = j.there(j.best)
+	}
+	return p.runAndTell(ctx, e, c, tasks, j.there(j.model), w)
 }

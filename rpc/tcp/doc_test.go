@@ -166,10 +166,11 @@ func TestPage(t *testing.T) {
 
 // The examples of the arguments of control operations are read without anything left over, and written they are the same.
 func TestPageArguments(t *testing.T) {
-	types := map[string]any{"join": rpc.Join{}, "joined": rpc.Joined{}, "members": rpc.Members{}, "membership": rpc.Membership{},
+	types := map[string]any{"join": rpc.Join{}, "joined": rpc.Joined{}, "quit": rpc.Quit{}, "members": rpc.Members{}, "membership": rpc.Membership{},
 		"create": rpc.Create{}, "created": rpc.Created{},
 		"save": rpc.Save{}, "increment": rpc.Save{}, "load": rpc.Load{}, "restored": rpc.Restored{},
-		"look": rpc.Look{}, "looked": rpc.Looked{}, "follow": rpc.Follow{}, "followed": rpc.Followed{}, "staged": rpc.Staged{}}
+		"look": rpc.Look{}, "looked": rpc.Looked{}, "follow": rpc.Follow{}, "followed": rpc.Followed{}, "staged": rpc.Staged{},
+		"catalog": rpc.Catalog{}, "kept": rpc.Kept{}}
 	seen := map[string]bool{}
 	blocks, _ := fences(t)
 	for _, block := range blocks {

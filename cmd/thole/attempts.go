@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"thole.example/ps"
+	"thole.example/train"
+)
+
+// A job that writes checkpoints has attempts, counted from 1. When a server or a task of it is lost, every process gives up its attempt
+// and comes back with the next one, which begins with the last checkpoint: under BSP what comes out has the same bits as if nothing had
+// happened. Servers refuse the tasks of earlier attempts, whenever those wake up.
+
+// fruitlessLimit is how many attempts in a row may end without a new checkpoint: what fails again and again at one place is no accident.
+const fruitlessLimit = 100
+
+// Pauses before a process comes back, while what was lost may be starting again.
+const (
+	firstAttemptPause = 100 * time.Millisecond
+	lastAttemptPause  = 2 * time.Second
+)
+
+// recovery is what a process knows of the attempts of its job.
+type recovery struct {
+	attempt int              // this one, from 1 on; 0: the job has no attempts
+	met     bool             // all tasks had joined it
+	written int              // checkpoints of this process
+	damaged map[string]error // checkpoints that cannot be used, by their paths
+}
+
+// spoil says that a checkpoint cannot be used.
+func (r *recovery) spoil(path string, why error) {
+	if r.damaged == nil {
+		r.damaged = map[string]error{}
+	}
+	r.damaged[path] = why
+}
+
+// takenLimit is how long a process tries to get the place of another that may have ended just now: a machine that is gone is found out
+// by its silence, after ten seconds.
+const takenLimit = 20 * time.Second
+
+// taken reports whether another process is where this one would be.
+func taken(err error) bool {
+	_, is := errors.AsType[*ps.Taken](err)
+	return is
+}
+
+// again reports whether the next attempt may do better.
+func again(err error) bool {
+	return ps.Recoverable(err) || errors.Is(err, errDamaged) || errors.Is(err, train.ErrAmid)
+}
+
+// patienceFor is how long the servers keep the place of a process that is gone.
+func (p *plan) patienceFor() time.Duration {
+	if p.wait == 0 {
+		return time.Hour
+	}
+	return p.wait
+}
+
+// attempts makes attempts until one comes to its end.
+func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Report, error)) (*train.Report, error) {
+	if p.checkpoint == "" || p.forest != nil && p.later == nil {
+		return run()
+	}
+	p.attempt = 1
+	var since time.Time // when attempts began to fail before all tasks had joined
+	pause := firstAttemptPause
+	for fruitless := 1; ; fruitless++ {
+		written := p.written
+		p.met, w.anew = false, true
+		report, err := run()
+		later, isLater := errors.AsType[*ps.LaterAttempt](err)
+		switch {
+		case ctx.Err() != nil && p.written > 0 && p.forest == nil: // trees say it themselves
+			w.bar.line("%s: the same command goes on from the last checkpoint there", p.checkpoint)
+			return report, err
+		case err == nil || ctx.Err() != nil:
+			return report, err
+		case isLater:
+			p.attempt = later.Attempt
+		case taken(err):
+		case again(err):
+			p.attempt++
+		default:
+			return nil, err
+		}
+		if p.written > written {
+			fruitless = 0
+		}
+		switch {
+		case p.met:
+			since, pause = time.Time{}, firstAttemptPause
+		case since.IsZero():
+			since = time.Now()
+		}
+		switch {
+		case fruitless >= fruitlessLimit:
+			return nil, fmt.Errorf("%w; %d attempts in a row ended without a new checkpoint", err, fruitless)
+		case !since.IsZero() && taken(err) && time.Since(since) > takenLimit:
+			return nil, err
+		case !since.IsZero() && p.wait > 0 && time.Since(since) > p.wait:
+			return nil, fmt.Errorf("%w; the job did not begin again within %v (--wait is how long to wait)", err, p.wait)
+		}
+		w.again(err, p.attempt, isLater)
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, lastAttemptPause)
+	}
+}
+
+// again says that a process begins another attempt: why, unless others have begun it, or it was said before.
+func (w *watcher) again(why error, attempt int, others bool) {
+	text := fmt.Sprintf("%v; goes back to the last checkpoint", why)
+	if taken(why) {
+		text = fmt.Sprintf("%v; waits for %v whether it has ended", why, takenLimit)
+	}
+	if others {
+		text = fmt.Sprintf("attempt %d of the job has begun; goes back to the last checkpoint", attempt)
+	}
+	if text != w.why {
+		w.why = text
+		w.bar.line("%s", text)
+	}
+}

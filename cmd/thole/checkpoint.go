@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"thole.example/blob"
+	"thole.example/internal/spell"
+	"thole.example/state"
+)
+
+// checkpointFlags are what the user said of checkpoints.
+type checkpointFlags struct {
+	*env
+	json bool
+}
+
+func checkpointCommand(e *env) *cobra.Command {
+	f := &checkpointFlags{env: e}
+	c := &cobra.Command{
+		Use:   "checkpoint",
+		Short: "List, show, check, export and tidy the checkpoints of trainings",
+		Long: `A checkpoint is all that a training needs to go on from a moment. Those of one training lie in a folder, each named by how many
+steps were made; it is whole, or has only what has changed since another that it is based on. PATH is such a folder, a checkpoint in it
+(PATH/000000000420, or PATH/420), or a single one, such as the state beside a model (MODEL.state).`,
+		Example: "  thole checkpoint ls run/checkpoints\n  thole checkpoint export run/checkpoints --model out/then",
+	}
+	c.AddCommand(f.listCommand(), f.showCommand(), f.verifyCommand(), f.exportCommand(), f.compactCommand(), f.pruneCommand())
+	return c
+}
+
+func (f *checkpointFlags) jsonFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&f.json, "json", false, "print JSON")
+}
+
+func (f *checkpointFlags) encode(what any) error {
+	enc := json.NewEncoder(f.out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(what)
+}
+
+// series is what a path of the command line has.
+type checkpointer struct {
+	path    string     // as the user wrote it
+	bucket  blob.Files // of all of them
+	folder  string     // that they lie in, within the bucket
+	entries []state.Entry
+	single  bool // the path is that of one
+}
+
+// shown is the path of a checkpoint as the user would write it.
+func (k *checkpointer) shown(e *state.Entry) string {
+	if k.single {
+		return k.path
+	}
+	return path.Join(inBucket(k.path), e.Name)
+}
+
+// find looks what the path has: a checkpoint, or a folder of checkpoints.
+func (f *checkpointFlags) find(ctx context.Context, at string) (*checkpointer, error) {
+	if at == "" {
+		return nil, usageError{errNoPath}
+	}
+	k := &checkpointer{path: at, bucket: blob.Files{Sync: true}, folder: inBucket(at)}
+	info, err := os.Stat(at)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !info.IsDir() {
+		return k, f.missing(ctx, k, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if isCheckpoint(k.folder) {
+		return k, k.one(ctx, k.folder)
+	}
+	if len(checkpointsIn(k.folder)) == 0 {
+		return nil, f.none(ctx, at)
+	}
+	if k.entries, err = state.List(ctx, k.bucket, k.folder); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// findOne is find, and the one checkpoint that is meant.
+func (f *checkpointFlags) findOne(ctx context.Context, at string) (k *checkpointer, e *state.Entry, err error) {
+	if k, err = f.find(ctx, at); err == nil {
+		e, err = k.last()
+	}
+	return k, e, err
+}
+
+// one makes the path that of a checkpoint.
+func (k *checkpointer) one(ctx context.Context, at string) error {
+	e, err := state.At(ctx, k.bucket, at)
+	k.single, k.entries = true, []state.Entry{e}
+	return err
+}
+
+// missing finds the checkpoint of a folder that a path names in short, as run/420; else it says what is wrong with the path.
+func (f *checkpointFlags) missing(ctx context.Context, k *checkpointer, err error) error {
+	if err == nil {
+		return f.none(ctx, k.path)
+	}
+	above, name := path.Dir(k.folder), path.Base(inFull(k.folder))
+	there := checkpointsIn(above)
+	if len(there) == 0 {
+		return fmt.Errorf("%s: no such file or folder, want a checkpoint or a folder of checkpoints", k.path)
+	}
+	if !slices.Contains(there, name) {
+		return fmt.Errorf("%s: no such file or folder; checkpoints in %s: %s%s", k.path, above, strings.Join(there, ", "),
+			spell.Hint(name, there))
+	}
+	k.path = path.Join(above, name)
+	return k.one(ctx, k.path)
+}
+
+// checkpointsIn are the names of those right in a folder.
+func checkpointsIn(folder string) (names []string) {
+	entries, _ := os.ReadDir(folder) // where there are none nothing can be read
+	for _, e := range entries {
+		if isCheckpoint(path.Join(folder, e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+func isCheckpoint(at string) bool {
+	_, err := os.Lstat(path.Join(at, state.HeadName))
+	return err == nil
+}
+
+func names(all []state.Entry) (out []string) {
+	for _, e := range all {
+		out = append(out, e.Name)
+	}
+	return out
+}
+
+// none says what is there instead of a checkpoint.
+func (f *checkpointFlags) none(ctx context.Context, at string) error {
+	if all, err := listTreeCheckpoints(ctx, at); err == nil && len(all) > 0 {
+		last := path.Join(at, seriesName(all[len(all)-1]))
+		return fmt.Errorf("%s: checkpoints of trees, which are models, want that of a network; thole inspect, predict, diff and convert take %s",
+			at, last)
+	}
+	if p, err := f.locate(ctx, at, "", nil); err == nil {
+		text := fmt.Sprintf("%s: a model (format %s), want a checkpoint or a folder of checkpoints", at, p.Info().Name)
+		if _, err := os.Stat(at + stateEnding); err == nil {
+			text += fmt.Sprintf("; %s%s is the state beside it", at, stateEnding)
+		}
+		return errors.New(text)
+	}
+	return fmt.Errorf("%s: no checkpoint there", at)
+}
+
+// last is the one that is meant where a folder is named: the last that can be read.
+func (k *checkpointer) last() (*state.Entry, error) {
+	for i := range slices.Backward(k.entries) {
+		if e := &k.entries[i]; k.single || e.Err == nil && e.Stepped() {
+			return e, e.Err
+		}
+	}
+	for i := range slices.Backward(k.entries) {
+		if e := &k.entries[i]; e.Err == nil {
+			return e, nil
+		}
+	}
+	return nil, errors.Join(fmt.Errorf("%s: no checkpoint of %s can be read", k.path, strings.Join(names(k.entries), ", ")), k.entries[0].Err)
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"thole.example/data"
+	"thole.example/internal/spell"
+)
+
+// launch is a training by processes of its own, as the user asks for it.
+type launch struct {
+	*job
+	on, dir           string
+	workers, restarts int
+	detach            bool
+	user              []setting // what the user gave
+	launcher          launcher
+}
+
+// launcher starts the processes of a job somewhere, and looks after them.
+type launcher struct {
+	name, help string
+	launch     func(context.Context, *env, *launch) error
+}
+
+// launchers is the table of places where processes run.
+func launchers() []launcher {
+	return []launcher{
+		{"local", "processes of this machine", launchHere},
+	}
+}
+
+// launchOnly are the flags that say how processes are launched, and which these do not get as they are.
+var launchOnly = []string{"on", "servers", "workers", "tasks", "restarts", "dir", "detach", "job", "log", "runs", "memory"}
+
+func launchCommand(e *env) *cobra.Command { return launchFlags(e, &launch{job: &job{name: "train"}}) }
+
+// launchFlags is the command with flags that say what the launch is.
+func launchFlags(e *env, l *launch) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "launch",
+		Short: "Train by server and worker processes, which are started again when they die",
+		Long: `Trains as thole train does, with the same flags and to the same bits, by processes of their own: --servers times thole server, and
+--workers times thole worker, which share the tasks. A process that is killed is started again, after a pause that grows; one that
+fails by itself ends the launch, with what it said last. What worker 0 prints is printed here. The folder of the launch has a log for
+each process. Ctrl-C ends all of them, a second one at once; they also end when this process is killed. With --detach it
+goes on in the background.`,
+		Example: `  thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr2
+  thole launch --on local --servers 2 --workers 2 --tasks 4 --algo svm --data train.libsvm --holdout 0.1 --epochs 20 --dir jobs/svm
+  thole launch --workers 2 --algo gbdt --data loans.csv --label-column defaulted --trees 20 --model out/trees2
+  thole launch --servers 2 --workers 2 --data train.libsvm --model out/lr3 --dir jobs/lr3 --detach
+  thole launch status jobs/lr3 --json
+  thole launch stop jobs/lr3`,
+		RunE: func(c *cobra.Command, _ []string) error { return l.run(c.Context(), e) },
+	}
+	l.job.flags(c)
+	f := c.Flags()
+	f.StringVar(&l.jobFile, "job", "", "file of settings, as thole train --job takes it")
+	f.StringVar(&l.on, "on", "local", "where the processes run: "+strings.Join(launcherNames(), ", "))
+	f.IntVar(&l.servers, "servers", 1, "server processes")
+	f.IntVar(&l.workers, "workers", 1, "worker processes, which share the tasks")
+	f.Lookup("tasks").Usage, f.Lookup("tasks").DefValue = "tasks that share the examples (default: as many as workers)", ""
+	f.IntVar(&l.restarts, "restarts", 100, "how often each process is started again, at most")
+	f.StringVar(&l.dir, "dir", "", "folder of the launch, with the logs of its processes (default: a new one in the folder of --runs)")
+	f.BoolVar(&l.detach, "detach", false, "go on in the background, and print the folder of the launch")
+	f.DurationVar(&l.wait, "wait", defaultWait, "how long workers wait for the others to join; 0: as long as it takes")
+	f.DurationVar(&l.retry, "retry", defaultRetry, "how long workers try to reach a server again when the connection is lost")
+	c.SuggestionsMinimumDistance = 2
+	c.AddCommand(launchStatusCommand(e), launchLogsCommand(e), launchStopCommand(e))
+	return c
+}
+
+func launcherNames() (names []string) {
+	for _, one := range launchers() {
+		names = append(names, one.name)
+	}
+	return names
+}
+
+func (l *launch) run(ctx context.Context, e *env) (err error) {
+	l.user = given(l.command)
+	if err := l.files(ctx, e.silent()); err != nil { // the first worker tells what is odd in them
+		return err
+	}
+	defer func() { err = l.placed(err) }()
+	if err := l.check(); err != nil {
+		return err
+	}
+	return l.launcher.launch(ctx, e, l)
+}
+
+// check checks what the user said of processes.
+func (l *launch) check() error {
+	names := launcherNames()
+	i := slices.Index(names, l.on)
+	if i < 0 {
+		return usageError{fmt.Errorf("--on %q, want %s%s", l.on, strings.Join(names, " or "), spell.Hint(l.on, names))}
+	}
+	l.launcher = launchers()[i]
+	if !l.given("tasks") {
+		l.tasks = l.workers
+	}
+	switch {
+	case l.servers < 1 || l.servers > serversLimit:
+		return usageError{fmt.Errorf("--servers %d, want 1 to %d", l.servers, serversLimit)}
+	case l.workers < 1 || l.workers > tasksLimit:
+		return usageError{fmt.Errorf("--workers %d, want 1 to %d", l.workers, tasksLimit)}
+	case l.tasks < l.workers || l.tasks > jobTasksLimit || l.tasks > l.workers*tasksLimit:
+		return usageError{fmt.Errorf("--tasks %d with --workers %d, want at least one task for each worker, at most %d", l.tasks, l.workers,
+			tasksLimit)}
+	case l.restarts < 0:
+		return usageError{fmt.Errorf("--restarts %d, want 0 or more", l.restarts)}
+	case l.wait < 0 || l.retry < 0:
+		return usageError{fmt.Errorf("--wait %v --retry %v, want 0 or more", l.wait, l.retry)}
+	case l.dir == data.Stdin:
+		return usageError{errors.New("--dir -, want a folder")}
+	}
+	return l.noStream()
+}
+
+// noStream refuses standard input: what several processes read is a file.
+func (l *launch) noStream() (err error) {
+	read := append(slices.Clone(pathFlags), "weights", "validate-weights", "start-scores", "validate-start-scores", "job", "resume")
+	l.command.Flags().Visit(func(f *pflag.Flag) {
+		if !slices.Contains(read, f.Name) {
+			return
+		}
+		for _, text := range textsOf(l.command.Flags(), f) {
+			if slices.Contains(strings.Split(text, ","), data.Stdin) && err == nil {
+				err = usageError{fmt.Errorf("--%s %s is a stream of one process, and a launch has several: want a file", f.Name, text)}
+			}
+		}
+	})
+	return err
+}
+
+// common is what all processes of workers are told: what the user said, as far as it is about the training, and what was found out here.
+func (l *launch) common(servers []string, store string) (args []string) {
+	flags := l.command.Flags()
+	for _, s := range l.user {
+		if !slices.Contains(launchOnly, s.flag) {
+			args = append(args, argsOf(flags.Lookup(s.flag), s.texts)...)
+		}
+	}
+	for _, addr := range servers {
+		args = append(args, "--servers="+csvField(addr))
+	}
+	args = append(args, fmt.Sprintf("--tasks=%d", l.tasks), "--job="+l.name, "--store="+store,
+		"--"+tiedFlag, fmt.Sprintf("--seed=%d", l.seed))
+	if l.jobFile != "" {
+		args = append(args, "--job-file="+l.jobFile)
+	}
+	if l.loadState != "" && !gives(l.user, "load-state") {
+		args = append(args, "--load-state="+l.loadState)
+	}
+	return args
+}
+
+// argsOf are the words of a command line that give a flag these texts.
+func argsOf(f *pflag.Flag, texts []string) (args []string) {
+	switch f.Value.Type() {
+	case "intSlice":
+		texts = []string{strings.Join(texts, ",")}
+	case "stringToString", "stringSlice": // whose values are fields of CSV
+		for _, text := range texts {
+			args = append(args, "--"+f.Name+"="+csvField(text))
+		}
+		return args
+	}
+	for _, text := range texts {
+		args = append(args, "--"+f.Name+"="+text)
+	}
+	return args
+}
+
+// share is the tasks of a worker, as --task takes them.
+func (l *launch) share(worker int) string {
+	lo, hi := worker*l.tasks/l.workers, (worker+1)*l.tasks/l.workers-1
+	if lo == hi {
+		return fmt.Sprint(lo)
+	}
+	return fmt.Sprintf("%d-%d", lo, hi)
+}
+
+// storeOf is the folder below which the servers have all these paths of this machine, some of which may be empty: the working directory if
+// it has them, else the root of the file system.
+func storeOf(paths ...string) (string, error) {
+	here, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	root := filepath.VolumeName(here) + string(filepath.Separator)
+	store := here
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if _, err := nameBelow(store, path); err == nil {
+			continue
+		}
+		if _, err := nameBelow(root, path); err != nil {
+			return "", err
+		}
+		store = root
+	}
+	return store, nil
+}
+
+// csvField is a text as a field of CSV.
+func csvField(text string) string { return `"` + strings.ReplaceAll(text, `"`, `""`) + `"` }

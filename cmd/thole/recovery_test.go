@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// cast is the processes of a job that goes on from checkpoints, each of which can be killed and started again.
+type cast struct {
+	t        *testing.T
+	dir      string
+	settings []string
+	servers  []*process
+	workers  []*process
+}
+
+// newCast starts servers and workers, one for each task.
+func newCast(t *testing.T, dir string, servers, workers int, settings ...string) *cast {
+	c := &cast{t: t, dir: dir, settings: settings, servers: make([]*process, servers), workers: make([]*process, workers)}
+	for i := range servers {
+		c.server(i)
+	}
+	for i := range workers {
+		c.worker(i)
+	}
+	return c
+}
+
+func (c *cast) socket(i int) string { return "unix:" + filepath.Join(c.dir, fmt.Sprintf("s%d", i)) }
+
+// server starts a server at the address that it always has.
+func (c *cast) server(i int) {
+	c.t.Helper()
+	c.servers[i], _ = startServer(c.t, c.dir, "--listen", c.socket(i), "--quiet")
+}
+
+// worker starts the worker of a task, with the command line that it always has.
+func (c *cast) worker(i int) {
+	c.t.Helper()
+	var all []string
+	for s := range c.servers {
+		all = append(all, c.socket(s))
+	}
+	w := newProcess(c.t, c.dir, append([]string{"worker", "--servers", strings.Join(all, ","), "--tasks", fmt.Sprint(len(c.workers)),
+		"--task", fmt.Sprint(i), "--wait", "20s"}, c.settings...)...)
+	if err := w.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	c.workers[i] = w
+	c.t.Cleanup(func() { w.Process.Kill(); w.Wait() })
+}
+
+// kill ends a process as a machine that loses its power does.
+func (c *cast) kill(p *process) {
+	c.t.Helper()
+	if err := p.Process.Kill(); err != nil {
+		c.t.Fatal(err)
+	}
+	_ = p.Wait() // killed
+}
+
+// later waits until checkpoints have been written after the one that was the last.
+func (c *cast) later(than string) (last string) {
+	c.t.Helper()
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if last = c.last(); last > than {
+			return last
+		}
+		for i, w := range c.workers {
+			if w.ProcessState != nil {
+				c.t.Fatalf("worker %d ended: %s", i, &w.err)
+			}
+		}
+	}
+	c.t.Fatalf("no checkpoint after %q", than)
+	return ""
+}
+
+// last is the name of the last checkpoint.
+func (c *cast) last() string {
+	all, _ := filepath.Glob(filepath.Join(c.dir, "ck", "0*", "checkpoint"))
+	if len(all) == 0 {
+		return ""
+	}
+	return filepath.Base(filepath.Dir(all[len(all)-1]))
+}
+
+// end waits for the workers.
+func (c *cast) end() {
+	c.t.Helper()
+	for i, w := range c.workers {
+		if err := w.Wait(); err != nil {
+			c.t.Errorf("worker %d: %v: %s", i, err, &w.err)
+		}
+	}
+}
+
+// Whoever is killed, and started again with the same command line, a job that writes checkpoints ends with the bits of one that nothing happened to.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		p := newProcess(t, dir, args...)
+		if err := p.Run(); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, &p.err)
+		}
+	}
+	run("data", "clicks", "--preset", "criteo", "--rows", "4000", "--out", "clicks.ffm")
+	settings := []string{"--algo", "fm", "--data", "clicks.ffm", "--epochs", "12", "--batch", "32", "--holdout", "0.1", "--early-stop", "12"}
+	run(append([]string{"train", "--tasks", "3", "--model", "alone"}, settings...)...)
+	settings = append(settings, "--model", "kept", "--checkpoint", "ck", "--checkpoint-every", "50")
+	for name, kill := range map[string]func(c *cast){
+		"a server":     func(c *cast) { c.kill(c.servers[1]); c.server(1) },
+		"all servers":  func(c *cast) { c.kill(c.servers[0]); c.kill(c.servers[1]); c.server(1); c.server(0) },
+		"a worker":     func(c *cast) { c.kill(c.workers[2]); c.worker(2) },
+		"first worker": func(c *cast) { c.kill(c.workers[0]); c.worker(0) },
+		"one of each": func(c *cast) {
+			c.kill(c.servers[0])
+			c.kill(c.workers[0])
+			time.Sleep(50 * time.Millisecond)
+			c.worker(0)
+			c.server(0)
+		},
+		"everything": func(c *cast) {
+			for _, p := range append(append([]*process{}, c.servers...), c.workers...) {
+				c.kill(p)
+			}
+			for i := range c.servers {
+				c.server(i)
+			}
+			for i := range c.workers {
+				c.worker(i)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, left := range []string{"ck", "kept"} {
+				if err := os.RemoveAll(filepath.Join(dir, left)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := newCast(t, dir, 2, 3, settings...)
+			last := c.later("")
+			kill(c)
+			last = c.later(last)
+			kill(c)
+			c.end()
+			diff := newProcess(t, dir, "diff", "alone", "kept")
+			if err := diff.Run(); err != nil {
+				t.Errorf("the model differs: %v: %s%s", err, &diff.out, &diff.err)
+			}
+			for i := range c.workers { // as if they had been killed after the model was saved: they save it once more
+				c.worker(i)
+			}
+			c.end()
+			if other := newProcess(t, dir, "diff", "alone", "kept"); other.Run() != nil {
+				t.Errorf("the model that was saved again differs: %s%s", &other.out, &other.err)
+			}
+			for i, w := range c.workers {
+				t.Logf("worker %d:\n%s", i, &w.err)
+			}
+		})
+	}
+}

@@ -1,0 +1,64 @@
+package ps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"thole.example/rpc"
+)
+
+// LaterAttempt is the error of a Dial whose task has not joined, because it has to in a later attempt of the job: another task has begun
+// that already, or the place of this one is that of somebody who went away. Dial with it.
+type LaterAttempt struct {
+	Job     string
+	Attempt int
+}
+
+// Error implements error.
+func (l *LaterAttempt) Error() string {
+	return fmt.Sprintf("ps: the tasks of job %q have to join in attempt %d", l.Job, l.Attempt)
+}
+
+// Recoverable reports whether the error of a call is about others: a connection or server that was lost, a server that was started anew,
+// a task that went away, another attempt that has begun. A job that goes on from checkpoints then gives up its attempt (Close) and
+// begins the next (Options.Attempt). It is false if a request was wrong or refused, if a task has given up for good (Quit), and for
+// whatever is no error of the servers and the network, as a context that ended.
+func Recoverable(err error) bool {
+	for _, final := range []error{
+		rpc.ErrOver, rpc.ErrRefused, rpc.ErrMalformed, rpc.ErrExists, rpc.ErrTooLarge, rpc.ErrInternal, ErrAnswer,
+		context.Canceled, context.DeadlineExceeded,
+	} {
+		if errors.Is(err, final) {
+			return false
+		}
+	}
+	if _, later := errors.AsType[*LaterAttempt](err); later {
+		return true
+	}
+	for _, lost := range []error{rpc.ErrAborted, rpc.ErrLost, rpc.ErrUnreachable, rpc.ErrClosed, rpc.ErrTimeout} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	return false
+}
+
+// goOnAt notes the clock of the client in whose place this one is, as a server has it. If servers differ that one went away while it was
+// telling them, and nobody can go on there.
+func (c *Client) goOnAt(clock int) error {
+	if c.goesOn && clock != c.clock {
+		return &LaterAttempt{c.o.Job, c.o.Attempt + 1}
+	}
+	c.goesOn, c.clock = true, clock
+	return nil
+}
+
+// Taken is the error of a Dial whose task is another process, which is there, or was a moment ago.
+type Taken struct{ err error }
+
+// Error implements error.
+func (t *Taken) Error() string { return t.err.Error() }
+
+// Unwrap gives the server's answer.
+func (t *Taken) Unwrap() error { return t.err }

@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+
+	"thole.example/rpc"
+	"thole.example/ssp"
+)
+
+// ended makes the name of a job free. If it was an attempt of several the next one waits for what it has under way.
+func (s *Server) ended(j *job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs[j.name] == j {
+		delete(s.jobs, j.name)
+	}
+	if j.core.Attempt() > 0 {
+		if s.endings == nil {
+			s.endings = map[string]*job{}
+		}
+		s.endings[j.name] = j
+	}
+}
+
+// gone says that a job that has ended has given everything back: its memory is free for the next attempt, and whatever it was still
+// making visible is there, or never will be.
+func (s *Server) gone(j *job) {
+	j.loads.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(j.gone)
+	if s.endings[j.name] == j {
+		delete(s.endings, j.name)
+	}
+}
+
+// afterEnding brings a Join of an attempt to its job once the attempt before has given everything back. It reports whether that is so
+// late that somebody else does it.
+func (s *Server) afterEnding(at *seat, x *rpc.Exchange, a *rpc.Join) bool {
+	s.mu.Lock()
+	before := s.endings[a.Job]
+	s.mu.Unlock()
+	if before == nil || a.Attempt == 0 {
+		return false
+	}
+	go x.Guard(s.logger(), func() {
+		select {
+		case <-before.gone:
+			s.arrive(at, x, a)
+		case <-x.Context().Done():
+			x.Fail(context.Cause(x.Context()))
+		}
+	})
+	return true
+}
+
+// comeLater answers a Join whose task has to come in another attempt.
+func (j *job) comeLater(e ssp.Later[*request]) {
+	e.Req.end(false)
+	j.answerJSON(e.Req, rpc.Joined{Attempt: e.Attempt})
+}

@@ -1,0 +1,108 @@
+package ssp
+
+import (
+	"errors"
+	"fmt"
+)
+
+// A job that goes on from checkpoints has attempts, counted from 1. In each all tasks begin anew, so a job of this package is one
+// attempt: a first Join of a later one ends it, and what comes of the earlier one is refused from then on.
+//
+//	the Join's attempt is   and                                  the job
+//	earlier                                                      tells which one has begun (Later)
+//	the same                the place is free                    has one task more
+//	                        the task is here                     refuses it: two processes claim one task
+//	                        the task went away between clocks    gives its place to one that can go on there (Join.Replace)
+//	                        else it went away, or has left       tells that the next has to begin (Later)
+//	the same or earlier     the job has failed                   tells that the next has to begin (Later)
+//	later                                                        ends, and the Join begins a new one (Anew)
+//	any                     a task has given up for good         refuses it
+//
+// A job without attempts has number 0, and no other agrees with it.
+
+// turn decides about a first Join by its attempt: it may be admitted if to is that of the Join; else to is the one in which it has to
+// come, or with end it ends this job.
+func (j *Job[D, R]) turn(e *Join[R]) (to int, end bool, err error) {
+	switch {
+	case (e.Attempt > 0) != (j.attempt > 0):
+		return 0, false, fmt.Errorf("job %q is in attempt %d, and the task joins in attempt %d (0: it has none): %w (start all workers alike)",
+			j.name, j.attempt, e.Attempt, Refused)
+	case e.Attempt == 0:
+		return 0, false, nil
+	case errors.Is(j.failed, Over):
+		return 0, false, j.failed
+	case j.failed != nil:
+		return j.attempt + 1, e.Attempt > j.attempt, nil
+	}
+	if _, err := j.alike(e); err != nil { // a job of other people that has the same name
+		return 0, false, err
+	}
+	if e.Attempt != j.attempt {
+		return max(e.Attempt, j.attempt), e.Attempt > j.attempt, nil
+	}
+	for _, t := range e.Mine { // the tasks of a process go together
+		if m := j.members[t]; m != nil && (m.worker != e.Worker || t == e.Task) && (m.status == Away || m.over()) && !replaceable(e, m) {
+			return j.attempt + 1, false, nil
+		}
+	}
+	return j.attempt, false, nil
+}
+
+// replaceable reports whether the process of the Join can go on in the place of a member: it knows how far that one was, and there is
+// nothing of it that it has not told with a clock.
+func replaceable[D any, R comparable](e *Join[R], m *member[D, R]) bool {
+	return e.Replace && m.status == Away && len(m.early) == 0 && len(m.running) == 0 && !m.altered
+}
+
+// replace gives the place of a member that went away to the process of the Join. What that one pushed and ended with no clock is
+// forgotten: it will come again.
+func (j *Job[D, R]) replace(e *Join[R], m *member[D, R]) error {
+	plan, err := j.alike(e)
+	if other := j.conns[e.Conn]; err == nil && other != nil && other != m {
+		err = fmt.Errorf("task %d of job %q joins over the connection of task %d: %w", e.Task, j.name, other.task, Refused)
+	}
+	if err != nil {
+		return err
+	}
+	j.plan = plan
+	for _, s := range j.matrices {
+		if deltas := s.ahead.take(s.clocks.Of(m.task), m.task); len(deltas) > 0 {
+			j.do(Discard[D]{s.ID, deltas})
+		}
+	}
+	j.do(Say{fmt.Sprintf("job %q: task %d at %s goes on in the place of %s, which %s", j.name, m.task, e.Name, m.name, m.why)})
+	m.worker, m.client, m.epoch, m.optional = e.Worker, e.Client, e.Epoch, e.Optional
+	m.grace, m.lease = min(max(0, e.Grace), graceLimit), max(0, e.Lease)
+	j.connect(m, e)
+	j.answer(e.Req, false)
+	return nil
+}
+
+// supersede ends the job, because a later attempt begins with the Join.
+func (j *Job[D, R]) supersede(e *Join[R]) {
+	j.fail(fmt.Errorf("attempt %d of job %q has begun with task %d at %s: %w", e.Attempt, j.name, e.Task, e.Name, Aborted))
+	for _, m := range j.members {
+		if m != nil && m.status == Here {
+			delete(j.conns, m.conn)
+			j.do(DropConn{m.conn})
+		}
+	}
+	j.ended = true
+	j.do(End{})
+	j.do(Anew[R]{e.Req})
+}
+
+// rejoins tells why a client that comes back has come to the wrong attempt.
+func (j *Job[D, R]) rejoins(e *Join[R]) error {
+	switch {
+	case e.Attempt == j.attempt:
+		return nil
+	case e.Attempt < j.attempt:
+		return fmt.Errorf("task %d of job %q comes back in attempt %d, and attempt %d has begun: %w",
+			e.Task, j.name, e.Attempt, j.attempt, Aborted)
+	}
+	return fmt.Errorf("task %d of job %q comes back in attempt %d, here it is %d: %w", e.Task, j.name, e.Attempt, j.attempt, NotFound)
+}
+
+// Attempt is the number of the attempt that the job is, 0 if it has none.
+func (j *Job[D, R]) Attempt() int { return j.attempt }

@@ -1,0 +1,65 @@
+package state
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"thole.example/format"
+	"thole.example/ssp"
+)
+
+// Verify reads every byte of the checkpoint itself: the records of all partitions, the state of the job of each server, and loose
+// objects, with all checksums, digests, orders and counts. It goes on after an error and answers with all of them, each with the
+// file and the byte. read, which may be nil, is told how many bytes were read. What the checkpoint is based on is for OpenChain.
+func (in *Input) Verify(ctx context.Context, read func(bytes int64)) error {
+	if read == nil {
+		read = func(int64) {}
+	}
+	var wrong []error
+	for i := range in.Matrices {
+		m := &in.Matrices[i]
+		for id, place := range m.Records {
+			wrong = append(wrong, in.Record(ctx, m, id, func(*Partition, Band) error { return nil }))
+			read(place.Size)
+		}
+	}
+	for server, f := range in.Files {
+		s, err := in.Job(ctx, server)
+		if err == nil {
+			_, err = ssp.FromState[Delta, int](*s, 0)
+			err = format.Wrap(codec, path.Join(in.path, name(server)), err)
+		}
+		wrong = append(wrong, err)
+		read(f.Size - f.Job)
+	}
+	for _, name := range in.Loose {
+		data, err := in.Get(ctx, name)
+		wrong = append(wrong, err)
+		read(int64(len(data)))
+	}
+	return errors.Join(append(wrong, in.strangers(ctx))...)
+}
+
+// strangers says which objects lie in the tree and are not of the checkpoint.
+func (in *Input) strangers(ctx context.Context) error {
+	objects, err := in.bucket.List(ctx, in.path)
+	if err != nil {
+		return err
+	}
+	var wrong []error
+	for _, o := range objects {
+		below := strings.TrimPrefix(o.Name, in.path+"/")
+		ours := below == HeadName || slices.Contains(in.Loose, below)
+		for server := range in.Files {
+			ours = ours || below == name(server)
+		}
+		if !ours {
+			wrong = append(wrong, format.Wrap(codec, o.Name, fmt.Errorf("%d bytes that are not of the checkpoint: %w", o.Size, format.ErrCorrupt)))
+		}
+	}
+	return errors.Join(wrong...)
+}
