@@ -14,6 +14,7 @@ import (
 type Job struct {
 	Attempt    int         `json:"attempt"`
 	Servers    []uint64    `json:"servers,omitempty"` // epochs of the roles server 0, 1, … that the attempt runs on
+	Ended      bool        `json:"ended,omitempty"`   // the job came to its end with the attempt
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 }
 
@@ -58,7 +59,7 @@ func Begin(ctx context.Context, s Store, cluster, job string, attempt int, serve
 		case attempt == j.Attempt && !slices.Equal(epochs, j.Servers):
 			return fmt.Errorf("attempt %d has begun on servers of the epochs %v, not %v: %w", attempt, j.Servers, epochs, ErrFenced)
 		}
-		j.Attempt, j.Servers = attempt, epochs
+		j.Attempt, j.Servers, j.Ended = attempt, epochs, false
 		return current(ctx, s, cluster, epochs)
 	})
 }
@@ -79,6 +80,19 @@ func Commit(ctx context.Context, s Store, cluster, job string, c Checkpoint) err
 		}
 		j.Checkpoint = &c
 		return current(ctx, s, cluster, j.Servers)
+	})
+	return err
+}
+
+// Complete says that a job has come to its end with an attempt: what comes next under its name begins anew, with the next attempt. It fails
+// with ErrFenced if another attempt has begun.
+func Complete(ctx context.Context, s Store, cluster, job string, attempt int) error {
+	_, err := change(ctx, s, cluster, job, func(j *Job) error {
+		if attempt != j.Attempt {
+			return fmt.Errorf("attempt %d is complete, and attempt %d runs: %w", attempt, j.Attempt, ErrFenced)
+		}
+		j.Ended = true
+		return nil
 	})
 	return err
 }

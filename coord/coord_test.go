@@ -158,6 +158,24 @@ func TestCatalogue(t *testing.T) {
 	begin(3, nil, "")
 	servers = old
 	begin(3, coord.ErrFenced, "[1 2], not [1 1]")
+
+	if err := coord.Complete(t.Context(), s, "c", "j", 2); !errors.Is(err, coord.ErrFenced) {
+		t.Errorf("attempt 2 is complete: %v", err)
+	}
+	ended := func(want bool) {
+		t.Helper()
+		if j, err := coord.Last(t.Context(), s, "c", "j"); err != nil || j.Ended != want || j.Checkpoint == nil {
+			t.Errorf("%+v, %v, want it ended: %v", j, err, want)
+		}
+	}
+	ended(false)
+	if err := coord.Complete(t.Context(), s, "c", "j", 3); err != nil {
+		t.Error(err)
+	}
+	ended(true)
+	servers[1].Epoch = 2
+	begin(4, nil, "")
+	ended(false)
 }
 
 // TestNames: what cannot be a key is refused before anything is asked.

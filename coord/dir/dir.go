@@ -2,6 +2,7 @@
 //
 //	ROOT/KEY/00000000000000000007   the bytes of version 7 of a key; KEY is escaped as a part of a URL's path
 //	ROOT/KEY/_tmp.*                 what is being written
+//	ROOT/%store                     tells the store from all others
 //
 // The value of a key is that of the highest version. A Put writes and syncs a temporary file, and links it to the name of the
 // version after the one it replaces: the file system gives a name to one of several who ask, and to nobody if it is taken. So there is
@@ -10,7 +11,9 @@
 //
 // What it takes from the file system: link and list are atomic, seen by all at once, and kept once synced. A local one does that. NFS
 // links as needed, but its clients remember what a folder has (mount with actimeo=0), and several minutes of silence of a client
-// may end its view of a file. Where there are no hard links it cannot be used. Whoever waits looks every 50 milliseconds.
+// may end its view of a file. Where there are no hard links it cannot be used. Whoever waits looks every 50 milliseconds. While a file
+// system is not mounted, its folder is empty or not there: then %store is missing, and the store does not answer, rather than that nobody
+// has any role.
 package dir
 
 import (
@@ -32,12 +35,14 @@ import (
 )
 
 // Store is the values in a folder. It implements coord.Store, and keeps nothing open.
-type Store struct{ root string }
+type Store struct{ root, id string }
 
 const (
 	poll     = 50 * time.Millisecond
 	keep     = 16 // versions of a key
 	tmpMark  = "_tmp."
+	idName   = "%store" // escaped like that no key is
+	idLimit  = 100
 	tmpLimit = time.Hour // after which the file of a Put is that of a process which died
 )
 
@@ -49,7 +54,32 @@ func Open(root string) (*Store, error) {
 	if info, err := os.Stat(root); err != nil || !info.IsDir() {
 		return nil, errors.Join(err, fmt.Errorf("coord: %s is no folder, want one for this store alone", root))
 	}
-	return &Store{root}, nil
+	if err := publish(root, idName, []byte(rand.Text())); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, wrap(err)
+	}
+	id, err := readID(root)
+	return &Store{root, id}, wrap(err)
+}
+
+func readID(root string) (string, error) {
+	f, err := os.Open(filepath.Join(root, idName))
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	id, err := io.ReadAll(io.LimitReader(f, idLimit))
+	return string(id), err
+}
+
+// present says why the folder is not the one that was opened.
+func (s *Store) present() error {
+	switch id, err := readID(s.root); {
+	case err != nil:
+		return fmt.Errorf("coord: the store is away: %w", err)
+	case id != s.id:
+		return fmt.Errorf("coord: %s is another store than it was", s.root)
+	}
+	return nil
 }
 
 func (s *Store) folder(key string) string { return filepath.Join(s.root, url.PathEscape(key)) }
@@ -79,8 +109,11 @@ func (s *Store) Get(ctx context.Context, key string) ([]byte, coord.Version, err
 	}
 	for {
 		all, err := versions(s.folder(key))
-		if err != nil || len(all) == 0 {
+		if err != nil {
 			return nil, "", wrap(err)
+		}
+		if len(all) == 0 {
+			return nil, "", s.present()
 		}
 		last := all[len(all)-1]
 		data, err := read(filepath.Join(s.folder(key), name(last)))
@@ -125,6 +158,9 @@ func (s *Store) Put(ctx context.Context, key string, data []byte, old coord.Vers
 	n, err := strconv.ParseUint("0"+string(old), 10, 64)
 	if err != nil {
 		return "", fmt.Errorf("coord: %s: version %q, want a number", key, old)
+	}
+	if err := s.present(); err != nil {
+		return "", err
 	}
 	all, err := versions(folder)
 	if err != nil {
@@ -215,6 +251,9 @@ func (s *Store) sweep(folder string) error {
 
 // List implements coord.Store.
 func (s *Store) List(ctx context.Context, prefix string) ([]string, error) {
+	if err := s.present(); err != nil {
+		return nil, err
+	}
 	entries, err := os.ReadDir(s.root)
 	if err = errors.Join(err, ctx.Err()); err != nil {
 		return nil, wrap(err)

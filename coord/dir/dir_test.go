@@ -112,3 +112,43 @@ func TestWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestAway: a folder that is not mounted, or another in its place, is a store that does not answer, and not one in which nobody has any role.
+func TestAway(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "store")
+	s := open(t, root)
+	v, err := s.Put(t.Context(), "k", []byte("x"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fails := func(how, text string) {
+		t.Helper()
+		_, _, gerr := s.Get(t.Context(), "k")
+		_, perr := s.Put(t.Context(), "k", []byte("y"), "")
+		_, lerr := s.List(t.Context(), "")
+		for what, err := range map[string]error{"get": gerr, "put": perr, "list": lerr} {
+			if err == nil || !strings.Contains(err.Error(), text) || errors.Is(err, coord.ErrChanged) || errors.Is(err, coord.ErrRecord) {
+				t.Errorf("%s, %s: %v, want an error with %q", how, what, err, text)
+			}
+		}
+	}
+	if err := os.Rename(root, root+".away"); err != nil {
+		t.Fatal(err)
+	}
+	fails("not there", "the store is away")
+	if err := os.Mkdir(root, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	fails("empty", "the store is away")
+	other := open(t, root)
+	fails("another", "is another store than it was")
+	if _, err := other.Put(t.Context(), "k", []byte("z"), ""); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(os.RemoveAll(root), os.Rename(root+".away", root)); err != nil {
+		t.Fatal(err)
+	}
+	if data, got, err := s.Get(t.Context(), "k"); err != nil || string(data) != "x" || got != v {
+		t.Errorf("back: %q, %q, %v", data, got, err)
+	}
+}
