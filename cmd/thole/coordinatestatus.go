@@ -14,6 +14,7 @@ import (
 
 	"thole.example/coord"
 	"thole.example/coord/all"
+	"thole.example/internal/number"
 )
 
 // coordinateStatus is what the user said.
@@ -158,7 +159,10 @@ func (c *clusterJSON) print(e *env) error {
 		if p := j.Checkpoint; p != nil {
 			text = fmt.Sprintf("checkpoint %s of step %d and attempt %d", p.Path, p.Step, p.Attempt)
 		}
-		fmt.Fprintf(legible{e.out}, "  job %q: attempt %d on %d servers, %s\n", j.Name, j.Attempt, len(j.Servers), text)
+		if j.Ended {
+			text = "complete, " + text
+		}
+		fmt.Fprintf(legible{e.out}, "  job %q: attempt %d on %s, %s\n", j.Name, j.Attempt, number.Of(len(j.Servers), "server"), text)
 	}
 	return err
 }
