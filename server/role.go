@@ -21,6 +21,14 @@ func (s *Server) inRole(x *rpc.Exchange) error {
 		return nil
 	}
 	x.Checked(s.Role)
+	return s.fenced()
+}
+
+// fenced says why nothing may be done now.
+func (s *Server) fenced() error {
+	if s.Role == nil {
+		return nil
+	}
 	return s.Role.Check()
 }
 

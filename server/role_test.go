@@ -28,6 +28,29 @@ func (r *passing) Check() error {
 	return nil
 }
 
+// A checkpoint becomes visible only if the server holds its role right before.
+func TestRoleCommits(t *testing.T) {
+	bucket := &blob.Mem{}
+	f := newFleet(t, "mem", 1, bucket, []matrix.Meta{{Name: "a", Rows: 1, Cols: 2, DType: matrix.F64}})
+	role := &passing{}
+	f.served[0].Role = role
+	// Checks: two for the share, three for the commit, two for the end.
+	for left, visible := range map[int64]bool{1: false, 2: false, 3: false, 4: true, 6: true, 7: true} {
+		role.left.Store(math.MaxInt64)
+		f.run(1, ssp.BSP, func(ctx context.Context, p *ps.Client, _ int) error {
+			path := fmt.Sprint("ck/", left)
+			role.left.Store(left)
+			err := p.Checkpoint(ctx, path)
+			role.left.Store(math.MaxInt64)
+			there, serr := bucket.State(ctx, path)
+			if (err == nil) != (left == 7) || (there != blob.Nothing) != visible || serr != nil {
+				t.Errorf("%d checks: %v, it is there: %v, %v", left, err, there != blob.Nothing, serr)
+			}
+			return nil
+		})
+	}
+}
+
 // A server whose role is another's serves no request, and what it has served it does not answer; a task that looks for a server under
 // another epoch does not get in.
 func TestRole(t *testing.T) {
