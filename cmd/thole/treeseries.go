@@ -295,7 +295,8 @@ func prune(ctx context.Context, folder string, keep, upTo int) error {
 // end waits for what is being written, and says of a training that failed what is kept of it.
 func (s *treeSeries) end(ctx context.Context, failed error) {
 	s.wait()
-	if s == nil || failed == nil || ctx.Err() == nil && s.p.attempt > 0 && again(failed) ||
+	interrupted := ctx.Err() != nil && !again(context.Cause(ctx)) // or another attempt begins
+	if s == nil || failed == nil || !interrupted && s.p.attempt > 0 && again(failed) ||
 		s.folder() == "" || !s.begun || s.last == "" {
 		return
 	}
