@@ -28,6 +28,7 @@ type recovery struct {
 	attempt int              // this one, from 1 on; 0: the job has no attempts
 	met     bool             // all tasks had joined it
 	written int              // checkpoints of this process
+	resumed bool             // it has gone on from one
 	damaged map[string]error // checkpoints that cannot be used, by their paths
 }
 
@@ -76,7 +77,7 @@ func (p *plan) attempts(ctx context.Context, w *watcher, run func() (*train.Repo
 		report, err := run()
 		later, isLater := errors.AsType[*ps.LaterAttempt](err)
 		switch {
-		case ctx.Err() != nil && p.written > 0 && p.forest == nil: // trees say it themselves
+		case ctx.Err() != nil && (p.written > 0 || p.resumed) && p.forest == nil: // trees say it themselves
 			w.bar.line("%s: the same command goes on from the last checkpoint there", p.checkpoint)
 			return report, err
 		case err == nil || ctx.Err() != nil:
