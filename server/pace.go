@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pace keeps snapshots on their way out from slowing down those who train: while the clock of the job goes on they take their part of the time
-// alone, and else as much as they can. That a processor is idle says little: two of them may be one core, and all share memory.
+// pace keeps snapshots on their way out from slowing down those who train: while the clock of the job goes on they take their part of the
+// time alone, and else as much as they can. That a processor is idle says little: two of them may be one core, and all share memory.
 type pace struct {
 	begun time.Time
 	least float64   // seconds that a byte took when nothing else did
