@@ -29,6 +29,7 @@ type recovery struct {
 	first   int              // the one with which the training began, as far as this process knows
 	met     bool             // all tasks had joined it
 	written int              // checkpoints of this process
+	resumed bool             // it has gone on from one
 	damaged map[string]error // checkpoints that cannot be used, by their paths
 }
 
@@ -96,7 +97,7 @@ func (p *plan) attempts(ctx context.Context, c *cluster, w *watcher, run runner)
 		later, isLater := errors.AsType[*ps.LaterAttempt](err)
 		number, isUnfit := errors.AsType[*unfit](err)
 		switch {
-		case ctx.Err() != nil && p.written > 0 && p.forest == nil: // trees say it themselves
+		case ctx.Err() != nil && (p.written > 0 || p.resumed) && p.forest == nil: // trees say it themselves
 			w.bar.line("%s: the same command goes on from the last checkpoint there", p.checkpoint)
 			return report, err
 		case err == nil || ctx.Err() != nil:

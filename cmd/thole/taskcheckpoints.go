@@ -281,6 +281,7 @@ func (s *taskCheckpoints) restore(ctx context.Context, folder string, e state.En
 		return withAdvice(err, p.otherSeed(err))
 	}
 	at := e.Head.Moment
+	p.resumed = true
 	s.moment.Run, s.step = at.Run, placeOf(&at).Made()
 	s.say("goes on from %s, of epoch %d, step %d of %d", name, at.Epoch, at.Step, at.Steps)
 	return nil
