@@ -31,7 +31,7 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 
 With --coordinate it is one of the servers of a cluster, --role N of them from 0 on: workers find it by its role. While another process has
 the role it waits, and takes over when that one is silent for --lease, or ends; jobs go on from their last checkpoints then. It answers
-nothing while it does not hold the role, and ends, with exit code 4, when another has taken it.`,
+nothing while it does not hold the role, and ends, with exit code 75, when another has taken it.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001\n" +
 			"  thole server --listen :7001 --advertise host1 --store /data/models --coordinate etcd://host0:2379 --role 0\n" +
