@@ -116,8 +116,8 @@ func last(ctx context.Context, s Store, cluster, job string) (j Job, v Version, 
 
 // change changes the record of a job, as often as somebody else does so in between. What edit refuses is not written.
 func change(ctx context.Context, s Store, cluster, job string, edit func(*Job) error) (Job, error) {
-	if job == "" {
-		return Job{}, errors.New("coord: a job without a name")
+	if err := CheckNames(cluster, job); err != nil {
+		return Job{}, err
 	}
 	key := jobKey(cluster, job)
 	for {

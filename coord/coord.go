@@ -69,6 +69,21 @@ func CheckKey(key string) error {
 	return nil
 }
 
+// CheckNames says what is wrong with the name of a cluster, or with those of jobs in it.
+func CheckNames(cluster string, jobs ...string) error {
+	err := checkCluster(cluster)
+	for _, job := range jobs {
+		switch {
+		case err != nil:
+		case job == "":
+			err = errors.New("coord: a job without a name")
+		default:
+			err = CheckKey(jobKey(cluster, job))
+		}
+	}
+	return err
+}
+
 // checkCluster says what is wrong with the name of a cluster, which is one part of a key.
 func checkCluster(name string) error {
 	if strings.Contains(name, "/") {

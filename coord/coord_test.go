@@ -189,6 +189,11 @@ func TestNames(t *testing.T) {
 			t.Errorf("cluster %.20q: %v, %v, %v", cluster, err, ferr, jerr)
 		}
 	}
+	for job, good := range map[string]bool{"ctr model/1": true, "": false, strings.Repeat("j", 300): false} {
+		if err := coord.CheckNames("c", job); (err == nil) != good || coord.CheckNames("a/b", job) == nil {
+			t.Errorf("job %.20q: %v", job, err)
+		}
+	}
 	for _, o := range []coord.Options{{Lease: time.Millisecond}, {Lease: -1}, {Lease: 2 * time.Hour}} {
 		if _, err := coord.Claim(t.Context(), s, "c", coord.Server(0), "host:1", o); err == nil || !strings.Contains(err.Error(), "want 100ms to 1h") {
 			t.Errorf("lease %v: %v", o.Lease, err)

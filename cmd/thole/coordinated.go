@@ -49,7 +49,7 @@ type registry struct {
 }
 
 // registry opens the store in which the worker finds as many servers as --servers says; nil: the addresses are given.
-func (o *coordination) registry(servers []string) (*registry, error) {
+func (o *coordination) registry(servers []string, job string) (*registry, error) {
 	n := 0
 	if len(servers) == 1 {
 		n, _ = strconv.Atoi(servers[0])
@@ -61,6 +61,9 @@ func (o *coordination) registry(servers []string) (*registry, error) {
 		return nil, nil
 	case n < 1 || n > coord.ServerLimit:
 		return nil, usageError{fmt.Errorf("--servers %s with --coordinate, want how many there are, 1 to %d", text, coord.ServerLimit)}
+	}
+	if err := coord.CheckNames(o.cluster, job); err != nil {
+		return nil, usageError{fmt.Errorf("--cluster or --job: %w", err)}
 	}
 	s, err := o.open()
 	if err != nil {
@@ -101,7 +104,7 @@ func (c *cluster) locate(ctx context.Context, p *plan, w *watcher) error {
 		return nil
 	}
 	r := c.from
-	err := r.patiently(ctx, p, w, func(ctx context.Context) (err error) {
+	return r.patiently(ctx, p, w, func(ctx context.Context) (err error) {
 		if r.members, err = coord.Find(ctx, r.store, r.cluster, r.servers); err != nil {
 			return err
 		}
@@ -116,7 +119,6 @@ func (c *cluster) locate(ctx context.Context, p *plan, w *watcher) error {
 		}
 		return nil
 	})
-	return err
 }
 
 // firstAttempt is the number of the attempt with which this process comes to its job: the one that runs, or the one after a training that

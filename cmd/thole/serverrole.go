@@ -51,6 +51,9 @@ func (c *claiming) check(listen string) error {
 	case c.lease < coord.LeaseMin || c.lease > coord.LeaseMax:
 		return usageError{fmt.Errorf("--lease %v, want %v to %v", c.lease, coord.LeaseMin, coord.LeaseMax)}
 	}
+	if err := coord.CheckNames(c.cluster); err != nil {
+		return usageError{fmt.Errorf("--cluster: %w", err)}
+	}
 	if host, _, err := net.SplitHostPort(listen); err == nil && c.advertise == "" {
 		if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 			return usageError{fmt.Errorf("--listen %s is every address of this machine, want --advertise HOST: which one workers reach", listen)}

@@ -63,7 +63,7 @@ goes on after a failure, so that a server may be replaced by one with another ad
 			}
 			net.NoChecksum = j.noChecksum
 			on := &cluster{net: net, addrs: servers}
-			if on.from, err = at.registry(servers); err != nil {
+			if on.from, err = at.registry(servers, j.name); err != nil {
 				return err
 			}
 			defer on.from.close()
