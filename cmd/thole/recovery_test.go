@@ -21,7 +21,7 @@ type cast struct {
 }
 
 // roleLease is the lease of servers that are found by their roles. A shorter one lapses while a test has no processor.
-const roleLease = 900 * time.Millisecond
+const roleLease = 1500 * time.Millisecond
 
 // newCast starts servers and workers, one for each task.
 func newCast(t *testing.T, dir string, servers, workers int, settings ...string) *cast {
