@@ -49,10 +49,15 @@ func migrating() []matrix.Meta {
 var goneOn = errors.New("moves")
 
 // attempt is one of a task.
-func (m *migrant) attempt(ctx context.Context, task int) (out map[string]string, err error) {
+func (m *migrant) attempt(ctx context.Context, task int) (out map[string]string, turn int, err error) {
 	m.mu.Lock()
 	on, from, turn := m.on, m.from, m.turn
 	m.mu.Unlock()
+	out, err = m.try(ctx, task, on, from, turn)
+	return out, turn, err
+}
+
+func (m *migrant) try(ctx context.Context, task int, on []string, from string, turn int) (out map[string]string, err error) {
 	p, err := ps.Dial(ctx, ps.Options{Network: m.net, Servers: on, Job: "j", Task: task, Tasks: migrants, Bound: m.bound, Attempt: turn,
 		Retry: time.Minute, Worker: fmt.Sprint(task)})
 	if err != nil {
@@ -221,10 +226,17 @@ func (g *mover) hear(ctx context.Context, step int) (err error) {
 // task is all attempts of a task.
 func (m *migrant) task(ctx context.Context, task int) (map[string]string, error) {
 	for {
-		out, err := m.attempt(ctx, task)
-		if _, later := errors.AsType[*ps.LaterAttempt](err); err == nil || !later && !errors.Is(err, goneOn) && !ps.Recoverable(err) {
+		out, turn, err := m.attempt(ctx, task)
+		if err == nil || !errors.Is(err, goneOn) && !ps.Recoverable(err) {
 			return out, err
 		}
+		m.mu.Lock()
+		if later, is := errors.AsType[*ps.LaterAttempt](err); is {
+			m.turn = max(m.turn, later.Attempt)
+		} else if m.turn == turn {
+			m.turn++
+		}
+		m.mu.Unlock()
 		time.Sleep(time.Millisecond)
 	}
 }

@@ -24,6 +24,7 @@ import (
 // whereabouts is where a job is, as the last checkpoint of its folder says.
 type whereabouts struct {
 	given   *cluster
+	byRole  bool     // servers are looked up by their roles, and the job cannot move
 	told    []string // servers that this process was told
 	servers []string // those on which the job is
 	moment  state.Moment
@@ -41,7 +42,7 @@ const lookTime = 5 * time.Second
 
 // moves reports whether the job may move while it runs.
 func (p *plan) moves() bool {
-	return p.atServers && p.checkpoint != "" && p.attempt > 0 && p.forest == nil
+	return p.atServers && p.checkpoint != "" && p.attempt > 0 && p.forest == nil && !p.where.byRole
 }
 
 // looks reports whether checkpoints of the job may say that it is elsewhere; those that --resume never leaves behind are another one's.
@@ -49,7 +50,10 @@ func (p *plan) looks() bool { return p.moves() && (p.resume != resumeNever || p.
 
 // find asks the servers that are known where the job is, any of which sees its checkpoints, and gives those.
 func (p *plan) find(ctx context.Context, c *cluster, w *watcher) *cluster {
-	p.where.given, p.where.told = c, c.addrs
+	p.where.given, p.where.told, p.where.byRole = c, c.addrs, c.from != nil
+	if c.from != nil {
+		return c
+	}
 	begins := p.where.servers == nil
 	if begins {
 		p.where.servers = c.addrs
