@@ -272,6 +272,9 @@ func (j *Job[D, R]) lose(m *member[D, R], why string, kind Kind) {
 	case !m.optional:
 		j.fail(err)
 	default:
+		if j.recorded {
+			j.do(GivenUp{m.task, why})
+		}
 		j.do(Say{fmt.Sprintf("job %q: task %d at %s %s, the others go on without it", j.name, m.task, m.name, why)})
 		for _, s := range j.matrices { // a clock that it did not end counts as not begun
 			if deltas := s.ahead.take(s.clocks.Of(m.task), m.task); len(deltas) > 0 {
@@ -280,6 +283,23 @@ func (j *Job[D, R]) lose(m *member[D, R], why string, kind Kind) {
 		}
 		_ = j.finish(m) // an error fails the job, and everybody hears of it
 	}
+}
+
+// giveUp loses a task that is here or away.
+func (j *Job[D, R]) giveUp(e GiveUp) {
+	if e.Task < 0 || e.Task >= len(j.members) || j.members[e.Task] == nil {
+		return
+	}
+	m := j.members[e.Task]
+	switch m.status {
+	case Here:
+		j.disconnect(m, e.Why)
+	case Away:
+	default:
+		return
+	}
+	j.lose(m, e.Why, Aborted)
+	j.end()
 }
 
 // finish ends all clocks of the task. After an error the job has failed.
