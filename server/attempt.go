@@ -26,6 +26,7 @@ func (s *Server) ended(j *job) {
 // making visible is there, or never will be.
 func (s *Server) gone(j *job) {
 	j.loads.Wait()
+	j.log.end(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(j.gone)

@@ -24,7 +24,7 @@ func (s *Server) create(m *member, x *rpc.Exchange) {
 	case a.Servers < 1 || a.Index < 0 || a.Index >= a.Servers:
 		err = fmt.Errorf("create: server %d of %d: %w", a.Index, a.Servers, rpc.ErrMalformed)
 	}
-	c := creation{j: m.job, m: m, q: &request{x: x}}
+	c := creation{j: m.job, m: m, q: &request{x: x, durable: true}}
 	for i := 0; i < len(a.Matrices) && err == nil; i++ {
 		var made *store
 		if made, err = s.newStore(m.job, &a, &a.Matrices[i]); err == nil {
@@ -174,6 +174,9 @@ func (c *creation) install(all, fresh []*store) {
 			}
 		}
 		j.later.bytes += s.denseBytes()
+	}
+	if len(fresh) > 0 && j.log != nil {
+		j.log.request(recordCreate, c.m.task, c.q.x.Request, c.q.x.Memory.Retain(), changes(c.q.x.Request))
 	}
 	var out rpc.Created
 	for _, s := range c.stores {

@@ -44,12 +44,16 @@ func (f *functions) table(s *Server) *psf.Table {
 
 // define compiles a module and makes it a function of the job. Every task may define it, all of them the same.
 func (s *Server) define(m *member, x *rpc.Exchange) {
-	m.background(x, func(context.Context) (*rpc.Response, error) {
-		return nil, m.job.functions.define(s, x.Func, bytes.Clone(x.Arg))
+	m.background(x, func(ctx context.Context) (*rpc.Response, error) {
+		if err := m.job.define(x.Func, bytes.Clone(x.Arg)); err != nil {
+			return nil, err
+		}
+		return nil, m.job.log.sync(ctx)
 	})
 }
 
-func (f *functions) define(s *Server, name string, module []byte) error {
+func (j *job) define(name string, module []byte) error {
+	s, f := j.server, &j.functions
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	sum := sha256.Sum256(module)
@@ -82,6 +86,7 @@ func (f *functions) define(s *Server, name string, module []byte) error {
 		f.modules = map[string]defined{}
 	}
 	f.modules[name] = defined{sum, own}
+	j.log.request(recordDefine, -1, &rpc.Request{Op: rpc.OpDefine, Func: name, Arg: module}, nil, changes(&rpc.Request{}))
 	f.all.Store(table)
 	return nil
 }

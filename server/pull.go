@@ -23,6 +23,7 @@ type gather struct {
 	// withOwn says that values come with what the task itself has pushed: what own has, once the job's core has told.
 	withOwn bool
 	own     []*delta
+	log     *jobLog // that the answer waits for, as the values come with the answer to a change
 	left    atomic.Int32
 	err     atomic.Pointer[error]
 }
@@ -212,7 +213,7 @@ func (g *gather) done() {
 	if g.left.Add(-1) > 0 {
 		return
 	}
-	x, r, err := g.x, g.r, g.err.Load()
+	x, r, log, err := g.x, g.r, g.log, g.err.Load()
 	for _, d := range g.own {
 		d.end()
 	}
@@ -222,11 +223,13 @@ func (g *gather) done() {
 		}
 	}
 	g.free()
+	a := answer{x: x, r: r}
 	if err != nil {
 		r.Release()
-		x.Fail(*err)
-	} else {
-		x.Answer(r)
+		a.r, a.err = nil, *err
+	}
+	if !log.hold(a) {
+		a.send()
 	}
 }
 
@@ -235,7 +238,7 @@ func (g *gather) free() {
 	clear(g.reads)
 	clear(g.parts)
 	g.x, g.r, g.reads, g.parts = nil, nil, g.reads[:0], g.parts[:0]
-	g.withOwn, g.own = false, nil
+	g.withOwn, g.own, g.log = false, nil, nil
 	g.err.Store(nil)
 	gathers.Put(g)
 }

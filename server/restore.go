@@ -43,7 +43,7 @@ func (r *restores) get(c change) rpc.Restored {
 
 // restore fills matrices from a checkpoint and those that it is based on, with slots and steps, beside what they have until all of
 // it is there. The job may replace that checkpoint by a later one of its own, or base increments on it.
-func (s *Server) restore(ctx context.Context, j *job, stores []*store, path string) (out rpc.Restored, err error) {
+func (s *Server) restore(ctx context.Context, j *job, stores []*store, path string, place func()) (out rpc.Restored, err error) {
 	defer s.recovered(&err)
 	over, err := s.Bucket.State(ctx, path)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *Server) restore(ctx context.Context, j *job, stores []*store, path stri
 		m := from[len(from)-1].Matrix
 		out.Matrices = append(out.Matrices, rpc.RestoredMatrix{Name: st.meta.Name, Clock: m.Clock, Steps: m.Steps()})
 	}
-	if err := l.swap(); err != nil {
+	if err := l.swap(j, place); err != nil {
 		return out, err
 	}
 	j.tracked.put(state.Link{}, state.Link{Path: path, ID: last.ID})

@@ -59,6 +59,11 @@ type Server struct {
 	// system's temporary one, for deltas; rows stay in memory.
 	Scratch string
 
+	// Logs are where the changes of jobs are logged, so that a server that is started again is where it died (Recover); nil: nowhere.
+	Logs Logs
+	// LogUnsynced has what was written to a log count as durable: it survives the process, and not the machine.
+	LogUnsynced bool
+
 	scratch scratch
 	conns   atomic.Int64 // number of the last connection that joined
 	begin   sync.Once
@@ -69,6 +74,7 @@ type Server struct {
 	endings map[string]*job   // attempts that have ended and not given everything back yet, by the names of their jobs
 	marks   map[string]mark   // of rehearsals, by stage
 	targets map[string]target // paths that jobs have rehearsed a save to
+	lastLog int               // number of the last one; below 0: nobody has looked what there is
 }
 
 // now is the time for the cores of jobs.
