@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/lmittmann/tint"
@@ -18,6 +19,7 @@ import (
 	"thole.example/budget"
 	"thole.example/format"
 	"thole.example/rpc/tcp"
+	"thole.example/server"
 )
 
 func serverCommand(e *env) *cobra.Command {
@@ -27,8 +29,12 @@ func serverCommand(e *env) *cobra.Command {
 		Use:   "server",
 		Short: "Run a parameter server",
 		Long: `Serves matrices to the workers of any number of jobs until it is interrupted. It prints the address it listens at.
-Models are saved and loaded below the folder --store; all servers of a job need the same one.`,
+Models are saved and loaded below the folder --store; all servers of a job need the same one.
+
+With --log FOLDER the server keeps a log there of each change that its jobs make, and acknowledges none that is not on disk. Started again
+with the same --listen and --log it is where it died: the workers reach it again within their --retry, and nobody goes back to a checkpoint.`,
 		Example: "  thole server --listen 127.0.0.1:7001 --store /data/models\n  thole server --listen unix:/run/thole.sock\n" +
+			"  thole server --listen 127.0.0.1:7001 --store /data/models --log /data/log\n" +
 			"  thole server --listen :7001 --tls-cert cert.pem --tls-key key.pem --tokens tokens --admin 127.0.0.1:9001",
 		RunE: func(c *cobra.Command, _ []string) error {
 			level := slog.LevelInfo
@@ -57,6 +63,8 @@ Models are saved and loaded below the folder --store; all servers of a job need 
 		"(default: three quarters of the machine's memory, "+format.Bytes(defaultMemory())+")")
 	c.Flags().StringVar(&o.scratch, "scratch", "", "folder on a local disk for what memory has no room for: deltas that wait for "+
 		"their clock, and rows of sparse matrices that were not used for longest (default: the system's for temporary files, and no rows)")
+	c.Flags().StringVar(&o.logs, "log", "", "folder for a log of all changes, of this server alone, from which it goes on when it is started "+
+		"again (default: none, and a server that ends takes what it held with it)")
 	c.Flags().BoolVar(&o.noChecksum, "no-checksum", false, noChecksumHelp)
 	c.Flags().BoolVar(&asJSON, "log-json", false, "log JSON lines")
 	o.guard.flags(c.Flags())
@@ -84,6 +92,7 @@ func untilEnd(ctx context.Context, in io.Reader) context.Context {
 // serverOptions are what the user said.
 type serverOptions struct {
 	listen, store, scratch string
+	logs                   string
 	ledger                 *budget.Ledger
 	noChecksum, sync       bool
 	guard                  guard
@@ -101,6 +110,23 @@ func folder(flag, path string) error {
 		return fmt.Errorf("--%s %s: a file, want a folder", flag, path)
 	}
 	return nil
+}
+
+// recovered brings back the jobs whose logs are in the folder of logs; end lets another server have it.
+func recovered(ctx context.Context, s *server.Server, o *serverOptions) (end func(), err error) {
+	store, err := filepath.Abs(o.store)
+	if err != nil {
+		return nil, err
+	}
+	logs, err := server.OpenLogDir(o.logs, fmt.Sprintf("%s with the store %s", o.listen, store))
+	if err != nil {
+		return nil, fmt.Errorf("--log %w", err)
+	}
+	s.Logs, s.LogUnsynced = logs, !o.sync
+	if err := s.Recover(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("--log %s: %w", o.logs, err), logs.Close())
+	}
+	return func() { _ = logs.Close() }, nil // the process ends
 }
 
 func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) error {
@@ -127,6 +153,14 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 	if s.JobLimits, err = o.guard.limits(); err != nil {
 		return err
 	}
+	go s.Relieve(ctx)
+	if o.logs != "" {
+		end, err := recovered(ctx, s, o)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	n := &tcp.Network{Log: log, Ledger: o.ledger, NoChecksum: o.noChecksum}
 	if err := o.guard.secure(ctx, n, log); err != nil {
 		return err
@@ -142,7 +176,6 @@ func serve(ctx context.Context, e *env, o *serverOptions, log *slog.Logger) erro
 		return err
 	}
 	defer end()
-	go s.Relieve(ctx)
 	if o.ledger != nil {
 		go boundHeap(ctx, o.ledger.Total())
 	}
