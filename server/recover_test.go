@@ -1,14 +1,18 @@
 package server_test
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"thole.example/budget"
+	"thole.example/matrix"
 	"thole.example/rpc"
+	"thole.example/rpc/mem"
 	"thole.example/server"
 	"thole.example/ssp"
 )
@@ -155,4 +159,38 @@ func (k *killer) run(over chan struct{}) {
 			k.start(i)
 		}
 	}
+}
+
+// TestRecoverSameBits trains a matrix of each kind while its servers are killed, and wants the bits of an undisturbed training.
+func TestRecoverSameBits(t *testing.T) {
+	kills := 0
+	for i, m := range kindsOfMatrices() {
+		t.Run(fmt.Sprintf("%v/%v/%v/%s", m.DType, m.Storage, m.Layout, m.Rule), func(t *testing.T) {
+			cut := "column"
+			if m.Layout == matrix.RowSparse && i%2 == 0 {
+				cut = "hash"
+			}
+			want := train(newCluster(t, &mem.Network{}, 1), cut, m)
+			synctest.Test(t, func(t *testing.T) {
+				f := newFarm(t, 0, nil)
+				defer f.close()
+				k := newKiller(t, &scenario{seed: uint64(i), servers: 2}, f)
+				over, done := make(chan struct{}), make(chan struct{})
+				go func() { defer close(done); k.run(over) }()
+				got := train(&cluster{t: t, net: f.net, addrs: f.addrs, retry: time.Hour}, cut, m)
+				close(over)
+				<-done
+				kills += k.kills
+				time.Sleep(2 * time.Hour) // until nobody is waited for any more, by a server that was killed neither
+				synctest.Wait()
+				if !slices.Equal(got, want) {
+					t.Errorf("bits differ from those of a training in which no server was killed; %d were", k.kills)
+				}
+			})
+		})
+	}
+	if kills == 0 {
+		t.Error("no server was killed")
+	}
+	t.Logf("%d servers killed", kills)
 }
