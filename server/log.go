@@ -282,6 +282,7 @@ func asksMade(p rpc.Part) bool { return p.Values == nil && p.Make }
 // logMakes says in the log that columns are made for what the request reads, which is to be posted now.
 func (j *job) logMakes(q *request) {
 	if q.makes {
+		q.gather.log = j.log // whoever knows of them finds them
 		j.log.request(recordMake, -1, q.x.Request, q.x.Memory.Retain(), func(p *rpc.Part) bool { return asksMade(*p) })
 	}
 }

@@ -23,7 +23,7 @@ type gather struct {
 	// withOwn says that values come with what the task itself has pushed: what own has, once the job's core has told.
 	withOwn bool
 	own     []*delta
-	log     *jobLog // that the answer waits for, as the values come with the answer to a change
+	log     *jobLog // that the answer waits for: the values come with the answer to a change, or columns are made for them
 	left    atomic.Int32
 	err     atomic.Pointer[error]
 }

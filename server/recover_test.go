@@ -95,7 +95,8 @@ func newKiller(t *testing.T, sc *scenario, f *farm) *killer {
 // start starts a server.
 func (k *killer) start(i int) {
 	f := k.farm
-	s := &server.Server{Funcs: table(k.t, more), Codecs: codecs, Bucket: f.bucket, Ledger: budget.New(64 << 20), Logs: k.disks[i].start()}
+	s := &server.Server{Funcs: table(k.t, more), Codecs: codecs, Bucket: f.bucket, Ledger: budget.New(64 << 20), Modules: k.sc.modules,
+		Logs: k.disks[i].start()}
 	go s.Relieve(f.ctx)
 	if err := s.Recover(f.ctx); err != nil {
 		k.t.Error(err)

@@ -19,6 +19,7 @@ import (
 	"thole.example/rpc/rpctest"
 	"thole.example/server"
 	"thole.example/ssp"
+	"thole.example/wasm"
 	"thole.example/wire"
 )
 
@@ -48,8 +49,9 @@ type scenario struct {
 	chance   float64 // of each fate of a request
 	bytes    bool    // requests go through their bytes and are counted; without, they share memory with the client
 	outage   outage
-	killed   bool // servers are, and come back
-	at       int  // the step of the outage
+	killed   bool          // servers are, and come back
+	modules  *wasm.Runtime // of the servers; nil: they run none
+	at       int           // the step of the outage
 }
 
 func newScenario(seed uint64) *scenario {
