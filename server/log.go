@@ -36,7 +36,7 @@ type Logs interface {
 	Remove(name string) error
 }
 
-// The kinds of records. Numbers are part of the format (docs/format/serverlog.md).
+// The kinds of records. Numbers are part of the format (docs/format/journal.md).
 const (
 	recordBegin   = 1 + iota // the job: its name, as JSON
 	recordJoin               // a task has joined or come back: [rpc.Join] as JSON
@@ -74,6 +74,7 @@ type jobLog struct {
 	durable uint64
 	err     error // why nothing more will be durable
 	waiting []waiting
+	keep    atomic.Bool             // it stays when its job has ended: it could not be read
 	replays atomic.Bool             // what happens is in the log already
 	loads   map[change]loadingAgain // of the log that have begun, and have no place yet
 }
@@ -258,6 +259,9 @@ func (l *jobLog) end(s *Server) {
 	}
 	if err := l.log.Close(); err != nil {
 		s.logger().Warn("the log of a job that has ended could not be closed", "log", l.name, "err", err)
+	}
+	if l.keep.Load() {
+		return
 	}
 	if err := l.logs.Remove(l.name); err != nil {
 		s.logger().Warn("the log of a job that has ended could not be removed", "log", l.name, "err", err)

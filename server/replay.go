@@ -53,7 +53,9 @@ type replay struct {
 	s     *Server
 	j     *job
 	log   *jobLog
-	peers map[int]*rpc.Peer // by task; the one of no task is everybody's who reads
+	peers map[int]*rpc.Peer // by task
+	last  map[int]uint64    // change of each task
+	of    rpc.Join          // the first
 	ends  []chan struct{}   // of their connections
 
 	under sync.WaitGroup // exchanges
@@ -83,11 +85,15 @@ func (s *Server) replay(ctx context.Context, name string) (*replay, error) {
 	}
 	l.replays.Store(true)
 	l.loads = map[change]loadingAgain{}
-	r := &replay{s: s, log: l, peers: map[int]*rpc.Peer{}, wrong: map[change]error{}, began: time.Now()}
+	r := &replay{s: s, log: l, peers: map[int]*rpc.Peer{}, last: map[int]uint64{}, wrong: map[change]error{}, began: time.Now()}
 	odd, err := r.read(ctx)
 	switch {
-	case err != nil:
+	case err != nil && r.j == nil:
 		_ = l.log.Close() // the error of reading says more
+		return nil, err
+	case err != nil:
+		l.keep.Store(true)
+		r.giveUp(err)
 		return nil, err
 	case r.j == nil:
 		l.end(s)
@@ -118,6 +124,9 @@ func (r *replay) read(ctx context.Context) (odd, err error) {
 		if !known || (r.j == nil) != (rec.Kind == recordBegin) {
 			return nil, fmt.Errorf("log %s: a record of kind %d at position %d: %w", r.log.name, rec.Kind, rec.Position, journal.ErrForeign)
 		}
+		if err := r.goesOn(); err != nil {
+			return err, nil
+		}
 		if err := again(r, rec.Body); err != nil {
 			return fmt.Errorf("record %d at position %d: %w", r.records, rec.Position, err), nil
 		}
@@ -136,6 +145,19 @@ func (r *replay) read(ctx context.Context) (odd, err error) {
 		r.settle()
 	}
 	return r.oddity(), nil
+}
+
+// goesOn wants the job not to have ended: nothing comes after that.
+func (r *replay) goesOn() error {
+	if r.j == nil {
+		return nil
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	if r.s.jobs[r.j.name] != r.j {
+		return fmt.Errorf("job %q has ended, and %d records were not the last: %w", r.j.name, r.records, journal.ErrForeign)
+	}
+	return nil
 }
 
 // replays is what is done for each kind of record. An error is of what cannot be made again.
@@ -222,6 +244,12 @@ func (r *replay) join(body []byte) error {
 	var a joining
 	if err := json.Unmarshal(body, &a); err != nil {
 		return err
+	}
+	if r.ends == nil {
+		r.of = a.Join
+	}
+	if a.Job != r.j.name || a.Attempt != r.of.Attempt {
+		return fmt.Errorf("attempt %d of job %q is joined, want attempt %d of job %q: %w", a.Attempt, a.Job, r.of.Attempt, r.j.name, journal.ErrForeign)
 	}
 	at, gone := &seat{conn: r.s.conns.Add(1)}, make(chan struct{})
 	peer := &rpc.Peer{Name: a.Name, Gone: gone, State: at}
@@ -314,6 +342,15 @@ func (r *replay) makes(body []byte) error {
 	return nil
 }
 
+// turn wants a change to come after the one before: it is executed at once.
+func (r *replay) turn(c change) error {
+	if c.seq != r.last[c.task]+1 {
+		return fmt.Errorf("change %d of task %d after change %d: %w", c.seq, c.task, r.last[c.task], journal.ErrForeign)
+	}
+	r.last[c.task] = c.seq
+	return nil
+}
+
 // change makes a change again. Nobody waits for one that takes long: it has its place later.
 func (r *replay) change(body []byte) error {
 	q, m, err := r.request(body)
@@ -321,6 +358,13 @@ func (r *replay) change(body []byte) error {
 		return err
 	}
 	serve, c := ops[q.Op], change{m.task, q.Seq}
+	if err = r.turn(c); err == nil && q.Op == rpc.OpPush && slices.ContainsFunc(q.Parts, func(p rpc.Part) bool { return p.Values == nil }) {
+		err = fmt.Errorf("a change that asks for values: %w", journal.ErrForeign)
+	}
+	if err != nil {
+		q.Memory.Release()
+		return err
+	}
 	switch q.Op {
 	case rpc.OpPush:
 		serve(r.s, m, r.exchange(q, r.peer(m), r.must))
@@ -329,6 +373,7 @@ func (r *replay) change(body []byte) error {
 	case rpc.OpLoad:
 		serve(r.s, m, rpc.NewExchange(q, r.peer(m), func(_ *rpc.Exchange, a *rpc.Response, _ error) { a.Release() }))
 	default:
+		q.Memory.Release()
 		return fmt.Errorf("a change that is a %v: %w", q.Op, journal.ErrForeign)
 	}
 	return r.oddity()
@@ -378,6 +423,9 @@ func (r *replay) err(o *outcome) error {
 func (r *replay) refused(body []byte) error {
 	o, m, err := r.outcome(body)
 	if err != nil {
+		return err
+	}
+	if err := r.turn(change{o.Task, o.Seq}); err != nil {
 		return err
 	}
 	q := m.change(r.exchange(&rpc.Request{Op: rpc.OpPush, Seq: o.Seq}, r.peer(m), func(error) {}))

@@ -20,6 +20,9 @@
 // Under BSP and SSP deltas are staged per clock and folded in the order of (clock, task) when the slowest task has finished
 // the clock; under ASP they are applied at once. See package ssp for what that promises.
 //
+// With Server.Logs the changes of each job are logged in the order in which its mailbox executes them, answers wait until what they say is
+// durable, and a server that is started again brings its jobs back to where they were (Server.Recover): log.go says how.
+//
 // A task whose connection ends before it left, and that does not come back in the time it asked for, fails the job (or, if
 // it is optional, is left behind): everybody who waits gets an error that names it.
 package server
